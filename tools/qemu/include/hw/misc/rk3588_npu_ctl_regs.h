@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * Register interface of the model's control device: counters, register trace
+ * and fault arming for tests.  It exists in the model only, never on silicon.
+ * Shared by the model and by guest programs, so it holds nothing but numbers.
+ */
+#ifndef RK3588_NPU_CTL_REGS_H
+#define RK3588_NPU_CTL_REGS_H
+
+/* Fixed guest physical window; also in the DT as "rknpu-accel,model-control". */
+#define NPU_CTL_BASE            0xfdaf0000u
+#define NPU_CTL_SIZE            0x00010000u
+
+/* All registers are 32 bits wide; 64-bit values are lo at N, hi at N + 4. */
+#define NPU_CTL_MAGIC           0x000   /* RO: NPU_CTL_MAGIC_VALUE */
+#define NPU_CTL_MAGIC_VALUE     0x4d4e4b52u     /* "RKNM" */
+#define NPU_CTL_VERSION         0x004   /* RO: 1 */
+#define NPU_CTL_NUM_CORES       0x008   /* RO: 3 */
+#define NPU_CTL_CMD             0x00c   /* WO: one of NPU_CTL_CMD_* */
+#define NPU_CTL_CMD_CLEAR_COUNTERS      1
+#define NPU_CTL_CMD_TRACE_START         2       /* also empties the trace */
+#define NPU_CTL_CMD_TRACE_STOP          3
+#define NPU_CTL_CMD_FAULT_CLEAR         4       /* disarm everything */
+#define NPU_CTL_CMD_PING                5       /* trace marker, no effect */
+
+/* Virtual time in ns, latched by reading LO. */
+#define NPU_CTL_TIME_LO         0x010
+#define NPU_CTL_TIME_HI         0x014
+
+/*
+ * Time in ns (virtual) during which at least two / all three cores were
+ * executing a task at once, and the highest number seen busy together.
+ */
+#define NPU_CTL_OVERLAP2_LO     0x020
+#define NPU_CTL_OVERLAP2_HI     0x024
+#define NPU_CTL_OVERLAP3_LO     0x028
+#define NPU_CTL_OVERLAP3_HI     0x02c
+#define NPU_CTL_MAX_BUSY        0x030
+
+/*
+ * Task latency: 0 = from the cycle model (default), otherwise a fixed number
+ * of ns per task.
+ */
+#define NPU_CTL_LATENCY_NS      0x034
+
+/* Register trace: set INDEX, then read the entry. */
+#define NPU_CTL_TRACE_COUNT     0x040   /* RO: entries held */
+#define NPU_CTL_TRACE_DROPPED   0x044   /* RO: entries that did not fit */
+#define NPU_CTL_TRACE_INDEX     0x048   /* RW */
+#define NPU_CTL_TRACE_ADDR      0x04c   /* RO: guest physical address */
+#define NPU_CTL_TRACE_VALUE     0x050   /* RO: value read or written */
+#define NPU_CTL_TRACE_INFO      0x054   /* RO: NPU_CTL_TRACE_* below */
+#define NPU_CTL_TRACE_WRITE             (1u << 0)
+#define NPU_CTL_TRACE_UNIT(info)        (((info) >> 8) & 0xff)
+#define NPU_CTL_TRACE_CORE(info)        (((info) >> 4) & 0xf)   /* 15: none */
+#define NPU_CTL_UNIT_CORE               0
+#define NPU_CTL_UNIT_MMU                1
+#define NPU_CTL_UNIT_CRU                2
+#define NPU_CTL_UNIT_PMU                3
+#define NPU_CTL_UNIT_IRQ                4       /* VALUE = NPU line level, marker */
+#define NPU_CTL_TRACE_DEPTH             8192
+
+/*
+ * Fault arming: fill the parameters, then write the kind to FAULT_ARM.  An
+ * armed fault fires on core FAULT_CORE (or any, if NPU_CTL_ANY_CORE) after
+ * FAULT_SKIP matching events, FAULT_COUNT times (0 = until cleared).
+ */
+#define NPU_CTL_FAULT_CORE      0x080
+#define NPU_CTL_ANY_CORE                0xffffffffu
+#define NPU_CTL_FAULT_SKIP      0x084
+#define NPU_CTL_FAULT_COUNT     0x088
+#define NPU_CTL_FAULT_PARAM     0x08c   /* meaning depends on the kind */
+#define NPU_CTL_FAULT_ARM       0x090   /* WO: one of NPU_FAULT_* */
+#define NPU_CTL_FAULT_FIRED     0x094   /* RO: times any armed fault fired */
+#define NPU_FAULT_NEVER_START           1       /* op_en accepted, nothing runs */
+#define NPU_FAULT_HANG                  2       /* task starts, never completes */
+#define NPU_FAULT_IRQ_LOST              3       /* raw bits latch, line stays low */
+#define NPU_FAULT_DMA_READ              4       /* raw bit 12, task hangs */
+#define NPU_FAULT_DMA_WRITE             5       /* raw bit 13, task hangs */
+#define NPU_FAULT_IRQ_SPURIOUS          6       /* raise the line now, no raw bit */
+#define NPU_FAULT_RESET_STUCK           7       /* CRU reset does not clear a hang */
+#define NPU_FAULT_MAX                   7
+
+/* Per-core counters: 64-bit, at CORE(n) + 8 * index; read LO first. */
+#define NPU_CTL_CORE(n)         (0x1000u + 0x200u * (n))
+enum npu_ctl_counter {
+    NPU_CNT_MMIO_READ,          /* NPU register reads by a CPU */
+    NPU_CNT_MMIO_WRITE,
+    NPU_CNT_IRQ,                /* rising edges of the core's own line */
+    NPU_CNT_KICK,               /* PC op_en rising edges accepted */
+    NPU_CNT_TASK_STARTED,
+    NPU_CNT_TASK_DONE,
+    NPU_CNT_HANG,               /* tasks that will never complete */
+    NPU_CNT_UNIMPLEMENTED,      /* hangs because the model lacks the feature */
+    NPU_CNT_REGCMD,             /* regcmd entries executed */
+    NPU_CNT_DMA_READ_BYTES,
+    NPU_CNT_DMA_WRITE_BYTES,
+    NPU_CNT_MACS,
+    NPU_CNT_BUSY_NS,
+    NPU_CNT_GAP_NS,             /* sum of (kick - previous completion) */
+    NPU_CNT_GAPS,               /* number of gaps in GAP_NS */
+    NPU_CNT_POWER_ON,
+    NPU_CNT_RESET,              /* CRU reset assertions */
+    NPU_CNT_ABORT,              /* accesses while gated or unpowered */
+    NPU_CNT_MMU_READ,           /* IOMMU register reads by a CPU */
+    NPU_CNT_MMU_WRITE,
+    NPU_CNT_MMU_ATTACH,         /* paging enabled on bank 0 (off -> on) */
+    NPU_CNT_MMU_ZAP_ALL,
+    NPU_CNT_MMU_ZAP_LINE,
+    NPU_CNT_MMU_FAULT,
+    NPU_CNT_TLB_HIT,
+    NPU_CNT_TLB_MISS,
+    NPU_CNT_POWERED,            /* state, not a count: 1 = domain on */
+    NPU_CNT_CLOCKED,            /* state: 1 = aclk and hclk running */
+    NPU_CNT_BUSY,               /* state: 1 = executing or hung */
+    NPU_CNT_NUM
+};
+
+#endif
