@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# QEMU for the testbed: Debian's source built once, then our overlay built on a copy of that tree.
+
+RK_QEMU_CONFIGURE=(
+	--target-list=aarch64-softmmu --without-default-features --without-default-devices
+	--with-devices-aarch64=rknpu --enable-tcg --enable-fdt=system --enable-pixman
+	--enable-trace-backends=log --disable-docs --disable-download --disable-install-blobs
+)
+
+# Built with the stock tree so that a change of ours never waits for them; the qtest brings the qtest library.
+RK_QEMU_STOCK_TARGETS=(qemu-system-aarch64 tests/qtest/arm-cpu-features)
+
+# Devices beyond what the virt machine selects by itself.
+rk_qemu_devices() {
+	cat <<-END
+	CONFIG_ARM_VIRT=y
+	CONFIG_VIRTIO_SERIAL=y
+	CONFIG_VIRTIO_RNG=y
+	CONFIG_PVPANIC_MMIO=n
+	END
+}
+
+# A tree is always mounted at the same place, so that paths inside it stay true when it is copied.
+rk_in_qemu() {
+	local tree=$1
+	shift
+	rk_enter -b "$tree:/rk/qemu" "$@"
+}
+
+rk_fetch_qemu() {
+	local tmp=$1
+	rk_step "download QEMU's source" sh -c 'cd "$1" && apt-get -c "$2" -q source --download-only qemu' \
+		sh "$tmp" "$RK_APT"
+	rk_step "unpack QEMU's source" rk_enter -b "$tmp:/rk/src" sh -e -c '
+		cd /rk/src
+		dpkg-source --no-check -x ./*.dsc qemu
+		rm -f ./*.dsc ./*.xz ./*.gz'
+}
+
+# Debian removes firmware blobs whose absence meson does not forgive; nothing here boots them.
+rk_qemu_blobs() {
+	local tree=$1 f
+	for f in edk2-aarch64-code.fd edk2-arm-code.fd edk2-arm-vars.fd edk2-riscv-code.fd edk2-riscv-vars.fd \
+		edk2-i386-code.fd edk2-i386-secure-code.fd edk2-i386-vars.fd edk2-x86_64-code.fd \
+		edk2-x86_64-secure-code.fd edk2-loongarch64-code.fd edk2-loongarch64-vars.fd; do
+		[ -e "$tree/pc-bios/$f.bz2" ] || : | bzip2 >"$tree/pc-bios/$f.bz2"
+	done
+}
+
+rk_build_qemu_stock() {
+	local tmp=$1
+	rk_fetch_qemu "$tmp"
+	mv "$tmp/qemu" "$tmp/src"
+	rk_qemu_blobs "$tmp/src"
+	rk_qemu_devices >"$tmp/src/configs/devices/aarch64-softmmu/rknpu.mak"
+	rk_step "configure QEMU" rk_in_qemu "$tmp" sh -e -c '
+		mkdir -p /rk/qemu/build
+		cd /rk/qemu/build
+		../src/configure "$@"' sh "${RK_QEMU_CONFIGURE[@]}"
+	rk_step "build QEMU" rk_in_qemu "$tmp" ninja -C /rk/qemu/build "${RK_QEMU_STOCK_TARGETS[@]}"
+}
+
+# rk_qemu_stock: the stock tree; RK_QEMU_STOCK holds its directory.
+rk_qemu_stock() {
+	local hash
+	hash=$({ printf '%s\n' "${RK_QEMU_CONFIGURE[@]}" "${RK_QEMU_STOCK_TARGETS[@]}"; rk_qemu_devices; declare -f rk_qemu_blobs; } | rk_hash)
+	rk_root
+	[ -d "$RK_CACHE/qemu-stock-$hash" ] || rk_apt_dir $RK_SUITE
+	rk_cached qemu-stock "$hash" rk_build_qemu_stock
+	RK_QEMU_STOCK=$RK_OUT
+}
+
+# --- our overlay -----------------------------------------------------------
+
+RK_QEMU_OVERLAY=$RK_TOP/tools/qemu
+
+# What of tools/qemu goes into QEMU's tree: all but the patches, and the register header it shares with tests.
+rk_qemu_overlay_files() {
+	[ ! -d "$RK_QEMU_OVERLAY" ] || (cd "$RK_QEMU_OVERLAY" && find . -type f -not -path './patches/*' \
+		-not -name '*~' -not -name '.*.sw?' -printf '%P\n' | LC_ALL=C sort)
+}
+
+rk_qemu_patches() {
+	[ ! -d "$RK_QEMU_OVERLAY/patches" ] ||
+		find "$RK_QEMU_OVERLAY/patches" -name '*.patch' | LC_ALL=C sort
+}
+
+# Kconfig symbols that the overlay adds are all wanted; without default devices nobody else selects them.
+rk_qemu_own_devices() {
+	local p
+	rk_qemu_patches | while read -r p; do
+		sed -nE 's/^\+config ([A-Z0-9_]+)$/CONFIG_\1=y/p' "$p"
+	done
+	rk_qemu_overlay_files | grep -E '(^|/)Kconfig$' | while read -r p; do
+		sed -nE 's/^config ([A-Z0-9_]+)$/CONFIG_\1=y/p' "$RK_QEMU_OVERLAY/$p"
+	done
+}
+
+# rk_qemu_sync TREE: bring our files into a tree, touching only what differs, so that ninja rebuilds no more.
+rk_qemu_sync() {
+	local tree=$1 f
+	rk_qemu_overlay_files | while read -r f; do
+		cmp -s "$RK_QEMU_OVERLAY/$f" "$tree/src/$f" && continue
+		mkdir -p "$tree/src/${f%/*}" && cp "$RK_QEMU_OVERLAY/$f" "$tree/src/$f" || return 1
+	done || rk_die "cannot copy tools/qemu to $tree"
+	rk_qemu_apply "$tree" || exit
+	{ rk_qemu_devices; rk_qemu_own_devices; } >"$tree/devices"
+	cmp -s "$tree/devices" "$tree/src/configs/devices/aarch64-softmmu/rknpu.mak" ||
+		cp "$tree/devices" "$tree/src/configs/devices/aarch64-softmmu/rknpu.mak"
+}
+
+# Patches are kept applied; when they change, the old ones are reversed first.
+rk_qemu_apply() {
+	local tree=$1 p new=$1/patches.new
+	rk_qemu_patches | xargs -r cat >"$new"
+	[ -e "$tree/patches.applied" ] || : >"$tree/patches.applied"
+	cmp -s "$new" "$tree/patches.applied" && return 0
+	if [ -s "$tree/patches.applied" ]; then
+		rk_enter -b "$tree:/rk/qemu" sh -c 'cd /rk/qemu/src && patch -sRp1 <../patches.applied' ||
+			rk_die "cannot undo the former patches in $tree"
+	fi
+	: >"$tree/patches.applied"
+	while read -r p; do
+		rk_enter -b "$tree:/rk/qemu" sh -c 'cd /rk/qemu/src && patch -sp1 --no-backup-if-mismatch' <"$p" ||
+			rk_die "tools/qemu/patches/${p##*/} does not apply to QEMU"
+	done < <(rk_qemu_patches)
+	mv "$new" "$tree/patches.applied"
+}
+
+rk_qemu_ninja() {
+	local tree=$1
+	shift
+	rk_step "build QEMU with the NPU model" rk_in_qemu "$tree" ninja -C /rk/qemu/build "$@"
+}
+
+# What the rest of the testbed uses of a built tree.
+rk_qemu_publish() {
+	local tree=$1 out=$2
+	cp "$tree/build/qemu-system-aarch64" "$out/" &&
+		rk_enter -b "$out:/rk/qemu" sh -c '/rk/qemu/qemu-system-aarch64 -M help >/rk/qemu/machines' ||
+		rk_die "the QEMU that was built does not run"
+}
+
+rk_build_qemu_ours() {
+	local tmp=$1
+	mkdir "$tmp/tree"
+	cp -a --reflink=auto "$RK_QEMU_STOCK/." "$tmp/tree/" || rk_die "cannot copy the stock QEMU tree"
+	rk_qemu_sync "$tmp/tree"
+	rk_qemu_ninja "$tmp/tree" qemu-system-aarch64
+	rk_qemu_build_qtests "$tmp/tree" "$tmp"
+	rk_qemu_publish "$tmp/tree" "$tmp"
+	rm -rf "$tmp/tree"
+}
+
+# A qtest that does not compile fails when it is to be run, not everything else.
+rk_qemu_build_qtests() {
+	local tree=$1 out=$2 t
+	mkdir -p "$out/qtest"
+	for t in $(rk_qemu_qtests); do
+		rk_say "build the qtest $t"
+		rm -f "$out/qtest/$t"
+		if rk_in_qemu "$tree" ninja -C /rk/qemu/build "tests/qtest/$t" >"$out/qtest/$t.log" 2>&1; then
+			cp "$tree/build/tests/qtest/$t" "$out/qtest/"
+		fi
+	done
+}
+
+# Names of our qtests.
+rk_qemu_qtests() {
+	rk_qemu_overlay_files | sed -nE 's,^tests/qtest/(.*-test)\.c$,\1,p'
+}
+
+rk_qemu_hash() {
+	{
+		basename "$RK_QEMU_STOCK"
+		declare -f rk_build_qemu_ours rk_qemu_own_devices
+		(cd "$RK_QEMU_OVERLAY" 2>/dev/null && { rk_qemu_overlay_files; find patches -name '*.patch' 2>/dev/null | LC_ALL=C sort; } |
+			xargs -r sha256sum)
+	} | rk_hash
+}
+
+# An incremental tree for people working on the model: RKNPU_QEMU_DEV names its directory.
+rk_qemu_dev() {
+	local dev
+	dev=$(realpath -m -- "$RKNPU_QEMU_DEV")
+	rk_lock "qemu-dev-$(printf %s "$dev" | rk_hash)"
+	if [ ! -d "$dev/build" ]; then
+		mkdir -p "$dev"
+		cp -a --reflink=auto "$RK_QEMU_STOCK/." "$dev/" || rk_die "cannot copy the stock QEMU tree to $dev"
+	fi
+	rk_qemu_sync "$dev"
+	mkdir -p "$dev/out"
+	rk_qemu_ninja "$dev" qemu-system-aarch64
+	rk_qemu_build_qtests "$dev" "$dev/out"
+	rk_qemu_publish "$dev" "$dev/out"
+	RK_QEMU_TREE=$dev
+	RK_QEMU_DIR=$dev/out
+	rk_unlock
+}
+
+# rk_qemu: QEMU with our model; RK_QEMU_DIR holds the binary and the list of its machines.
+rk_qemu() {
+	rk_qemu_stock
+	if [ -n "${RKNPU_QEMU_DEV:-}" ]; then
+		rk_qemu_dev
+	else
+		rk_cached qemu "$(rk_qemu_hash)" rk_build_qemu_ours
+		RK_QEMU_DIR=$RK_OUT
+	fi
+}
+
+# rk_qtest NAME: run one of our qtests (TAP).
+rk_qtest() {
+	rk_qemu
+	if [ ! -x "$RK_QEMU_DIR/qtest/$1" ]; then
+		[ ! -e "$RK_QEMU_DIR/qtest/$1.log" ] || tail -n 20 "$RK_QEMU_DIR/qtest/$1.log" >&2
+		rk_die "qtest $1 does not exist or does not compile"
+	fi
+	rk_enter -b "$RK_QEMU_DIR:/rk/qemu" timeout 300 env QTEST_QEMU_BINARY=/rk/qemu/qemu-system-aarch64 \
+		"/rk/qemu/qtest/$1" --tap -k
+}
+
+# --- the guest's only user space -------------------------------------------
+
+rk_build_busybox() {
+	rk_apt_get "$1" busybox-static:arm64
+	sh -e -c 'cd "$1"; dpkg-deb -x ./*.deb .; mv "$(find . -path "*/bin/busybox" -type f)" ./busybox.tmp
+		rm -rf ./*.deb bin usr etc; mv busybox.tmp busybox' sh "$1" || rk_die "cannot unpack busybox"
+}
+
+rk_busybox() {
+	RK_BUSYBOX=$RK_CACHE/busybox-$RK_SUITE
+	[ -d "$RK_BUSYBOX" ] || rk_apt_dir $RK_SUITE
+	rk_cached busybox $RK_SUITE rk_build_busybox
+	RK_BUSYBOX=$RK_OUT/busybox
+}

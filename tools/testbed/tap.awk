@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Reads TAP of one or more programs between "# testbed:" marks; prints pass, fail or skip and a name per test.
+
+function result(what, name) { printf "%s\t%s: %s\n", what, group, name }
+
+function finish(rc) {
+	if (prog == "")
+		return
+	if (plan < 0)
+		result("fail", prog ": no plan")
+	else if (plan != count)
+		result("fail", prog ": planned " plan ", ran " count)
+	if (rc == "")
+		result("fail", prog ": did not end")
+	else if (rc == 124 || rc == 137)
+		result("fail", prog ": stopped after its time limit")
+	else if (rc != 0 && rc != 4 && !(rc == 1 && failed))
+		result("fail", prog ": exit status " rc)
+	prog = ""
+}
+
+{ sub(/\r$/, "") }
+
+/^# testbed: expect / { expected[++nexpected] = $4; next }
+
+/^# testbed: start / {
+	finish("")
+	prog = $4
+	started[prog] = 1
+	plan = -1
+	count = failed = 0
+	next
+}
+
+/^# testbed: end / { finish($5 + 0); next }
+
+prog != "" && /^1\.\.[0-9]+/ {
+	plan = substr($1, 4) + 0
+	if (plan == 0)
+		result("skip", prog ": all")
+	next
+}
+
+prog != "" && /^(not )?ok [0-9]/ {
+	count++
+	bad = ($1 == "not")
+	name = $0
+	sub(/^(not )?ok [0-9]+ *(- *)?/, "", name)
+	note = toupper(name)
+	sub(/ *# *(SKIP|XFAIL|TODO).*/, "", name)
+	if (note ~ /# *(SKIP|XFAIL|TODO)/)
+		result("skip", prog ": " name)
+	else if (bad) {
+		failed = 1
+		result("fail", prog ": " name)
+	} else
+		result("pass", prog ": " name)
+}
+
+END {
+	finish("")
+	for (i = 1; i <= nexpected; i++)
+		if (!(expected[i] in started))
+			result("fail", expected[i] ": did not start")
+}
