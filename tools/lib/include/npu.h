@@ -228,6 +228,18 @@ const uint64_t *npu_prog_entries(const struct npu_prog *p);
 /** npu_prog_count - number of entries */
 size_t npu_prog_count(const struct npu_prog *p);
 
+/** npu_prog_ntasks - number of finished tasks */
+size_t npu_prog_ntasks(const struct npu_prog *p);
+
+/**
+ * npu_prog_task - where a finished task lies among the entries
+ * @p: program
+ * @i: index below npu_prog_ntasks()
+ * @first: first entry, a multiple of 8 (tasks start at 64 bytes)
+ * @count: entries, tail included; what struct npu_task wants
+ */
+void npu_prog_task(const struct npu_prog *p, size_t i, size_t *first, size_t *count);
+
 /** npu_prog_error - 0 or the first error */
 int npu_prog_error(const struct npu_prog *p);
 
