@@ -1,0 +1,661 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Public interface of libnpu: devices, buffers, checked register programs,
+ * matrix products and convolutions on the RK3588 NPU through the rocket uAPI.
+ *
+ * Conventions: functions that can fail return 0 or a negative errno; pointers
+ * to results are written only on success.  Matrices are dense and row-major
+ * unless a leading dimension says otherwise.  fp16 values are IEEE binary16
+ * bit patterns in uint16_t.  A device and everything made from it belong to
+ * one thread at a time; different devices may be used by different threads.
+ */
+#ifndef NPU_H
+#define NPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdbool.h>
+
+#include "npu_regs.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- device ------------------------------------------------------------ */
+
+/** struct npu_dev - one open file of the accel node, with its own addresses */
+struct npu_dev;
+
+/** struct npu_version - what DRM_IOCTL_VERSION says about the driver */
+struct npu_version {
+	/** @major: @minor: @patch: interface version; mainline is 1.0.0 or 0.0.0 */
+	int major, minor, patch;
+	/** @name: "rocket" on every device npu_open() accepts */
+	char name[32];
+	/** @desc: free text of the driver */
+	char desc[64];
+};
+
+/**
+ * npu_open - open an NPU
+ * @path: device node, or NULL to search
+ * @out: the device on success
+ *
+ * With @path NULL the environment variable NPU_DEVICE names the node; without
+ * it the first of /dev/accel/accel* and then /dev/dri/renderD* whose DRM
+ * driver is named "rocket" is taken (kernels without DRM_ACCEL offer the same
+ * interface on a render node).  Each call opens a new file, and with it a new
+ * address space: buffers of one npu_dev do not exist in another.
+ *
+ * Return: 0, -ENODEV when no node belongs to the driver, or the errno of the
+ * open() or ioctl() that failed.
+ */
+int npu_open(const char *path, struct npu_dev **out);
+
+/**
+ * npu_close - close a device
+ * @dev: device, or NULL
+ *
+ * Free its buffers and jobs first.  Jobs still queued are cancelled by the
+ * driver.
+ */
+void npu_close(struct npu_dev *dev);
+
+/** npu_fd - file descriptor of a device, owned by the device */
+int npu_fd(const struct npu_dev *dev);
+
+/** npu_path - node a device was opened from */
+const char *npu_path(const struct npu_dev *dev);
+
+/**
+ * npu_version - ask the driver who it is
+ * @dev: device
+ * @v: filled on success; strings are cut to fit and always terminated
+ *
+ * Return: 0 or a negative errno.
+ */
+int npu_version(const struct npu_dev *dev, struct npu_version *v);
+
+/* ---- buffers ----------------------------------------------------------- */
+
+/**
+ * struct npu_bo - memory that CPU and NPU share; read-only for callers
+ */
+struct npu_bo {
+	/** @dev: device whose address space holds the buffer */
+	struct npu_dev *dev;
+	/** @handle: GEM handle in that file */
+	uint32_t handle;
+	/** @iova: address the NPU sees, page aligned, the end is below 4 GiB */
+	uint64_t iova;
+	/** @offset: mmap() offset */
+	uint64_t offset;
+	/** @size: bytes asked for */
+	size_t size;
+	/** @map: CPU address once npu_bo_map() was called, else NULL */
+	void *map;
+};
+
+/**
+ * npu_bo_alloc - allocate a buffer
+ * @dev: device
+ * @size: bytes, 1 to 2 GiB - 4096
+ * @out: the buffer; its content is zero
+ *
+ * Return: 0, -EINVAL for a size out of range, -ENOMEM, or another errno of
+ * the driver.
+ */
+int npu_bo_alloc(struct npu_dev *dev, size_t size, struct npu_bo **out);
+
+/**
+ * npu_bo_free - unmap a buffer and drop its handle
+ * @bo: buffer, or NULL
+ *
+ * A job that uses the buffer keeps the memory itself until it is over.
+ */
+void npu_bo_free(struct npu_bo *bo);
+
+/**
+ * npu_bo_map - CPU address of a buffer
+ * @bo: buffer
+ *
+ * The mapping is cached, shared and lives until npu_bo_free(); further calls
+ * return the same address.  CPU access belongs between npu_bo_prep() and
+ * npu_bo_fini(); nothing is needed before the first job uses the buffer
+ * except npu_bo_fini() after writing.
+ *
+ * Return: the address, or NULL with errno set.
+ */
+void *npu_bo_map(struct npu_bo *bo);
+
+/**
+ * npu_bo_prep - wait until jobs are done with a buffer, then read it safely
+ * @bo: buffer
+ * @timeout_ns: relative, in ns; 0 = only look, negative = no limit
+ *
+ * Return: 0; -EBUSY (@timeout_ns 0) or -ETIMEDOUT while in use; the error of
+ * the job that last wrote the buffer (see npu_cause_of_errno()) when the
+ * driver reports it: mainline's never does.
+ */
+int npu_bo_prep(struct npu_bo *bo, int64_t timeout_ns);
+
+/**
+ * npu_bo_prep_until - npu_bo_prep() with an absolute limit
+ * @bo: buffer
+ * @deadline_ns: CLOCK_MONOTONIC in ns, INT64_MAX = no limit
+ *
+ * Interrupted waits are continued.
+ *
+ * Return: as npu_bo_prep().
+ */
+int npu_bo_prep_until(struct npu_bo *bo, int64_t deadline_ns);
+
+/**
+ * npu_bo_fini - hand a buffer to the NPU after the CPU wrote it
+ * @bo: buffer
+ *
+ * Return: 0 or a negative errno.
+ */
+int npu_bo_fini(struct npu_bo *bo);
+
+/* ---- register programs -------------------------------------------------- */
+
+/**
+ * struct npu_prog - a register program under construction
+ *
+ * A program is a list of 64-bit entries {block, value, register}.  Field
+ * values are staged with npu_prog_field() into a register image that starts
+ * at 0, and npu_prog_emit() appends one register of the image.  A value that
+ * does not fit its field makes the program bad: every later call returns the
+ * same error, npu_prog_message() names the field, the value and the limit,
+ * and nothing is ever masked to fit.
+ */
+struct npu_prog;
+
+/** npu_prog_new - an empty program, or NULL when out of memory */
+struct npu_prog *npu_prog_new(void);
+
+/** npu_prog_free - free a program, or NULL */
+void npu_prog_free(struct npu_prog *p);
+
+/** npu_prog_reset - make a program empty and good again */
+void npu_prog_reset(struct npu_prog *p);
+
+/**
+ * npu_prog_field - stage one field
+ * @p: program
+ * @f: NPU_F_* from npu_regs.h
+ * @value: in the field's own units, see npu_regs.h: a count for fields the
+ *         hardware stores minus one, bytes for fields stored in units of 16
+ *
+ * Return: 0, -ERANGE when @value does not fit or is not a multiple of the
+ * unit, -EINVAL for an unknown field, or the first error of this program.
+ */
+int npu_prog_field(struct npu_prog *p, enum npu_field_id f, int64_t value);
+
+/**
+ * npu_prog_emit - append one register with its staged value
+ * @p: program
+ * @r: NPU_R_*
+ *
+ * Return: 0, -EINVAL, -ENOMEM, or the first error of this program.
+ */
+int npu_prog_emit(struct npu_prog *p, enum npu_reg_id r);
+
+/**
+ * npu_prog_raw - append an arbitrary entry, for tests of hostile programs
+ * @p: program
+ * @target: bits 63:48
+ * @reg: bits 15:0
+ * @value: bits 47:16
+ */
+int npu_prog_raw(struct npu_prog *p, uint16_t target, uint16_t reg, uint32_t value);
+
+/**
+ * npu_prog_finish - close the task that was begun last
+ * @p: program
+ * @enable: blocks to start, OR of NPU_EN_*
+ *
+ * Pads to an even number of entries (the hardware fetches pairs), then
+ * appends the tail: next address 0, next amount 0, marker, operation enable.
+ */
+int npu_prog_finish(struct npu_prog *p, uint32_t enable);
+
+/** npu_prog_entries - the entries; valid until the program changes */
+const uint64_t *npu_prog_entries(const struct npu_prog *p);
+
+/** npu_prog_count - number of entries */
+size_t npu_prog_count(const struct npu_prog *p);
+
+/** npu_prog_ntasks - number of finished tasks */
+size_t npu_prog_ntasks(const struct npu_prog *p);
+
+/**
+ * npu_prog_task - where a finished task lies among the entries
+ * @p: program
+ * @i: index below npu_prog_ntasks()
+ * @first: first entry, a multiple of 8 (tasks start at 64 bytes)
+ * @count: entries, tail included; what struct npu_task wants
+ */
+void npu_prog_task(const struct npu_prog *p, size_t i, size_t *first, size_t *count);
+
+/** npu_prog_error - 0 or the first error */
+int npu_prog_error(const struct npu_prog *p);
+
+/** npu_prog_message - the first error in words, "" when there is none */
+const char *npu_prog_message(const struct npu_prog *p);
+
+/** enum npu_prec - element types as every block encodes them */
+enum npu_prec {
+	NPU_PREC_INT8 = 0,
+	NPU_PREC_FP16 = 2,
+	NPU_PREC_INT32 = 4,
+	NPU_PREC_FP32 = 5,
+};
+
+/**
+ * struct npu_requant - int32 to int8: y = sat8(round(acc * scale / 2^shift) + zp)
+ *
+ * Ties round to even (measured on RK3576 silicon; RK3588 by the register's
+ * definition).
+ */
+struct npu_requant {
+	/** @scale: 1 to 32767 (above, the sign of the operand is unknown) */
+	uint16_t scale;
+	/** @shift: 0 to 47 */
+	uint8_t shift;
+	/** @zp: zero point of the result, -128 to 127 */
+	int32_t zp;
+};
+
+/**
+ * npu_requant_from_double - nearest scale and shift for a real factor
+ * @factor: input scale * weight scale / output scale, 2^-32 to 16383
+ * @zp: zero point of the result
+ * @rq: filled; scale has 15 significant bits
+ *
+ * Return: 0 or -ERANGE.
+ */
+int npu_requant_from_double(double factor, int32_t zp, struct npu_requant *rq);
+
+/** npu_requant_apply - what the NPU does with one accumulator, on the CPU */
+int8_t npu_requant_apply(const struct npu_requant *rq, int64_t acc);
+
+/**
+ * struct npu_conv_task - one task of a direct convolution as the NPU sees it
+ *
+ * Everything is in units of elements and positions; channel counts are those
+ * stored in memory.  A matrix product C[M,N] = A[M,K] * B[N,K]^T is the case
+ * in_w = 1, in_h = M, in_c = K, out_c = N with a 1x1 kernel.
+ */
+struct npu_conv_task {
+	/** @in: NPU_PREC_INT8 or NPU_PREC_FP16 */
+	enum npu_prec in;
+	/** @out: INT8 or INT32 for INT8, FP16 or FP32 for FP16 */
+	enum npu_prec out;
+	/** @in_w: @in_h: size this task reads, height 1 to 1022 */
+	uint32_t in_w, in_h;
+	/** @in_c: multiple of 32 */
+	uint32_t in_c;
+	/** @in_h_full: height of the whole tensor, gives the surface pitch */
+	uint32_t in_h_full;
+	/** @out_w: @out_h: size this task writes */
+	uint32_t out_w, out_h;
+	/** @out_h_full: height of the whole result */
+	uint32_t out_h_full;
+	/** @out_c: multiple of 32 (int8) or 16 (fp16), to 8192 */
+	uint32_t out_c;
+	/** @kw: @kh: kernel, 1 to 31 */
+	uint32_t kw, kh;
+	/** @stride_x: @stride_y: 1 to 7 */
+	uint32_t stride_x, stride_y;
+	/** @dil_x: @dil_y: dilation, 1 to 32 */
+	uint32_t dil_x, dil_y;
+	/** @pad_left: @pad_top: 0 to 15; the other sides follow from the sizes */
+	uint32_t pad_left, pad_top;
+	/** @pad_value: element that stands for positions outside */
+	int32_t pad_value;
+	/** @weight_zp: subtracted from every weight, int8 only, -128 to 127 */
+	int32_t weight_zp;
+	/** @in_iova: @weight_iova: @out_iova: 16-byte aligned, below 4 GiB */
+	uint64_t in_iova, weight_iova, out_iova;
+	/** @bias_iova: int32 per output channel, 0 = no bias; int8 result only */
+	uint64_t bias_iova;
+	/** @rq: requantisation, int8 result only */
+	struct npu_requant rq;
+	/**
+	 * @no_rdma: leave the DPU_RDMA block out (enable mask 0x0d and 108
+	 * entries, the vendor form); only without bias.  Default is the form
+	 * known to work under the rocket driver, with every feed disabled.
+	 */
+	bool no_rdma;
+};
+
+/**
+ * npu_prog_conv - append one whole task, tail included
+ * @p: program; entries already there are kept
+ * @t: task
+ *
+ * Sources: TRM chapter 36, the matmul program published by mtx512 and Mesa's
+ * rocket driver, as facts.
+ *
+ * Return: 0, -EINVAL for a combination the hardware has no mode for, -E2BIG
+ * when the task does not fit the convolution buffer, -ERANGE when a field
+ * overflows; npu_prog_message() says which.
+ */
+int npu_prog_conv(struct npu_prog *p, const struct npu_conv_task *t);
+
+/**
+ * npu_matmul_task - fill a task for C[M,N] = A[M,K] * B[N,K]^T
+ * @t: filled; set the addresses (and rq) afterwards
+ * @in: @out: element types
+ * @m: 1 or a multiple of 4
+ * @n: multiple of 32 (int8) or 16 (fp16)
+ * @k: multiple of 32
+ *
+ * Sizes of the three buffers: m*k, n*k and m*n elements, laid out by
+ * npu_pack_feature(), npu_pack_weights() and npu_unpack_feature().
+ */
+void npu_matmul_task(struct npu_conv_task *t, enum npu_prec in, enum npu_prec out,
+		     uint32_t m, uint32_t n, uint32_t k);
+
+/* ---- submission ---------------------------------------------------------- */
+
+/** struct npu_task - where one register program lies */
+struct npu_task {
+	/** @regcmd: IOVA of the first entry, 16-byte aligned */
+	uint32_t regcmd;
+	/** @count: entries, tail included */
+	uint32_t count;
+};
+
+/** struct npu_hwjob - tasks that run in order on one core */
+struct npu_hwjob {
+	/** @tasks: @ntasks: at least one */
+	const struct npu_task *tasks;
+	uint32_t ntasks;
+	/** @in: @nin: buffers the job reads; it waits for their writers */
+	struct npu_bo *const *in;
+	uint32_t nin;
+	/** @out: @nout: buffers the job writes; it waits for all their users */
+	struct npu_bo *const *out;
+	uint32_t nout;
+};
+
+/**
+ * npu_submit - queue jobs
+ * @dev: device all buffers belong to
+ * @jobs: @njobs: jobs; those that share no output run on several cores
+ *
+ * Return: 0 or a negative errno of the driver.
+ */
+int npu_submit(struct npu_dev *dev, const struct npu_hwjob *jobs, uint32_t njobs);
+
+/**
+ * enum npu_cause - how a job ended
+ */
+enum npu_cause {
+	NPU_CAUSE_NONE,			/**< not submitted, or still running */
+	NPU_CAUSE_DONE,			/**< finished */
+	NPU_CAUSE_TIMEOUT,		/**< the core did not finish (ETIME) */
+	NPU_CAUSE_DMA_ERROR,		/**< bus error while reading or writing (EIO) */
+	NPU_CAUSE_IOMMU_FAULT,		/**< access to an unmapped address (EFAULT) */
+	NPU_CAUSE_CANCELLED,		/**< cancelled before it ran (ECANCELED) */
+	NPU_CAUSE_DEVICE_GONE,		/**< the device was unbound (ENODEV) */
+	NPU_CAUSE_OTHER,		/**< any other error of the driver */
+};
+
+/** npu_cause_of_errno - cause for what npu_bo_prep() returned (0 or negative) */
+enum npu_cause npu_cause_of_errno(int err);
+
+/** npu_strcause - a cause in words, never NULL */
+const char *npu_strcause(enum npu_cause cause);
+
+/* ---- matrix products ----------------------------------------------------- */
+
+/** enum npu_dtype - operand and result types of a product */
+enum npu_dtype {
+	NPU_INT8_INT32,			/**< int8 * int8 -> int32, exact */
+	NPU_INT8_INT8,			/**< as above + bias, then requantised */
+	NPU_FP16_FP32,			/**< fp16 * fp16 -> fp32 */
+	NPU_FP16_FP16,			/**< as above, rounded to fp16 */
+};
+
+/** struct npu_matmul_desc - C[m,n] = A[m,k] * B, m, n, k >= 1 */
+struct npu_matmul_desc {
+	/** @dtype: types of A, B and C */
+	enum npu_dtype dtype;
+	/** @m: @n: @k: any size >= 1; padded and tiled inside */
+	uint32_t m, n, k;
+	/** @b_is_kn: B is stored [k][n]; default [n][k], as weights are */
+	bool b_is_kn;
+	/** @lda: @ldb: @ldc: elements from row to row, 0 = dense */
+	size_t lda, ldb, ldc;
+	/** @rq: NPU_INT8_INT8 only */
+	struct npu_requant rq;
+};
+
+/** struct npu_opts - how to run; NULL or all zero = defaults */
+struct npu_opts {
+	/** @jobs: split into at least this many jobs if the shape allows it;
+	 * 0 = three when there is enough work for three cores
+	 */
+	uint32_t jobs;
+	/** @max_job_macs: most multiply-accumulates in one job; 0 = default */
+	uint64_t max_job_macs;
+	/** @max_m: @max_n: @max_k: smaller tiles than the hardware's; 0 = largest */
+	uint32_t max_m, max_n, max_k;
+	/** @no_rdma: see struct npu_conv_task */
+	bool no_rdma;
+};
+
+/** struct npu_job - one product or convolution in flight */
+struct npu_job;
+
+/** struct npu_job_info - what a call was split into */
+struct npu_job_info {
+	/** @jobs: @tasks: driver jobs and hardware tasks */
+	uint32_t jobs, tasks;
+	/** @k_parts: partial products summed on the CPU, 1 = none */
+	uint32_t k_parts;
+	/** @macs: multiply-accumulates including padding */
+	uint64_t macs;
+	/** @bytes: memory of all buffers */
+	uint64_t bytes;
+};
+
+/**
+ * npu_matmul_prepare - allocate, lay out and program a product
+ * @dev: device
+ * @desc: shapes and types
+ * @a: @b: operands; copied, not needed after the call
+ * @bias: n int32 values added before requantisation, or NULL
+ * @c: result, written by the npu_sync() that returns 0
+ * @opts: options or NULL
+ * @out: the job, not started
+ *
+ * Shapes beyond one task are tiled.  When K does not fit one task, partial
+ * results are summed on the CPU in ascending k: in int32 modulo 2^32, or in
+ * fp32 rounded to nearest even after each addition; NPU_FP16_FP16 then rounds
+ * the fp32 sum once to fp16, NPU_INT8_INT8 applies bias and requantisation to
+ * the int32 sum with npu_requant_apply().
+ *
+ * Return: 0, -EINVAL for a bad description, -ERANGE for a requantisation out
+ * of range, -ENOMEM, or an errno of the driver.
+ */
+int npu_matmul_prepare(struct npu_dev *dev, const struct npu_matmul_desc *desc,
+		       const void *a, const void *b, const int32_t *bias, void *c,
+		       const struct npu_opts *opts, struct npu_job **out);
+
+/**
+ * npu_matmul_submit - npu_matmul_prepare() and npu_job_start() in one
+ *
+ * Return: the job, or NULL with errno set.
+ */
+struct npu_job *npu_matmul_submit(struct npu_dev *dev, const struct npu_matmul_desc *desc,
+				  const void *a, const void *b, const int32_t *bias,
+				  void *c, const struct npu_opts *opts);
+
+/**
+ * npu_matmul_run - the whole product, synchronously, without a time limit of
+ * its own (the driver has one per task)
+ *
+ * Return: 0 or a negative errno as from npu_matmul_prepare() and npu_sync().
+ */
+int npu_matmul_run(struct npu_dev *dev, const struct npu_matmul_desc *desc,
+		   const void *a, const void *b, const int32_t *bias, void *c,
+		   const struct npu_opts *opts);
+
+/* ---- convolutions --------------------------------------------------------- */
+
+/**
+ * struct npu_conv_desc - direct int8 convolution with bias and requantisation
+ *
+ * Input [in_h][in_w][in_c], weights [out_c][kh][kw][in_c], result
+ * [out_h][out_w][out_c], all int8 and dense.  acc = bias + sum of
+ * (x - in_zp) * (w - weight_zp); positions outside the input count as in_zp.
+ */
+struct npu_conv_desc {
+	/** @in_w: @in_h: @in_c: input size */
+	uint32_t in_w, in_h, in_c;
+	/** @out_c: kernels */
+	uint32_t out_c;
+	/** @kw: @kh: kernel size, 1 to 31 */
+	uint32_t kw, kh;
+	/** @stride_x: @stride_y: 1 to 7 */
+	uint32_t stride_x, stride_y;
+	/** @dil_x: @dil_y: 1 to 32 */
+	uint32_t dil_x, dil_y;
+	/** @pad_left: @pad_right: @pad_top: @pad_bottom: 0 to 15 */
+	uint32_t pad_left, pad_right, pad_top, pad_bottom;
+	/** @in_zp: @weight_zp: zero points, -128 to 127 */
+	int32_t in_zp, weight_zp;
+	/** @rq: result scale and zero point */
+	struct npu_requant rq;
+};
+
+/** npu_conv_out_w - width of the result, 0 when the description is bad */
+uint32_t npu_conv_out_w(const struct npu_conv_desc *desc);
+/** npu_conv_out_h - height of the result, 0 when the description is bad */
+uint32_t npu_conv_out_h(const struct npu_conv_desc *desc);
+
+/**
+ * npu_conv_prepare - allocate, lay out and program a convolution
+ * @dev: device
+ * @desc: shapes and types
+ * @in: @weights: operands; copied
+ * @bias: out_c int32 values, or NULL
+ * @c: result, written by the npu_sync() that returns 0
+ * @opts: options (max_m = output rows, max_n = kernels per task) or NULL
+ * @out: the job, not started
+ *
+ * Tiled over output rows and kernels; one kernel and the input rows under it
+ * must fit the convolution buffer.
+ *
+ * Return: 0, -EINVAL, -ERANGE, -E2BIG when one output row does not fit,
+ * -ENOMEM, or an errno of the driver.
+ */
+int npu_conv_prepare(struct npu_dev *dev, const struct npu_conv_desc *desc,
+		     const int8_t *in, const int8_t *weights, const int32_t *bias,
+		     int8_t *c, const struct npu_opts *opts, struct npu_job **out);
+
+/** npu_conv_run - the whole convolution, synchronously; 0 or a negative errno */
+int npu_conv_run(struct npu_dev *dev, const struct npu_conv_desc *desc,
+		 const int8_t *in, const int8_t *weights, const int32_t *bias,
+		 int8_t *c, const struct npu_opts *opts);
+
+/* ---- jobs ----------------------------------------------------------------- */
+
+/**
+ * npu_job_start - queue a prepared job
+ * @job: job that is not running
+ *
+ * May be called again after npu_sync() to run the same product once more.
+ *
+ * Return: 0, -EBUSY when it runs already, or an errno of the driver.
+ */
+int npu_job_start(struct npu_job *job);
+
+/**
+ * npu_sync - wait for a job and collect its result
+ * @job: started job
+ * @timeout_ns: relative, in ns; 0 = only look, negative = no limit
+ *
+ * Return: 0 with the result written; -ETIMEDOUT (or -EBUSY with @timeout_ns
+ * 0) while it runs, call again; any other error is final, npu_job_cause()
+ * names it, and the result is not written.  -EINVAL when never started.
+ */
+int npu_sync(struct npu_job *job, int64_t timeout_ns);
+
+/** npu_job_cause - how the job ended, NPU_CAUSE_NONE until npu_sync() knows */
+enum npu_cause npu_job_cause(const struct npu_job *job);
+
+/** npu_job_info - what the job was split into */
+void npu_job_info(const struct npu_job *job, struct npu_job_info *info);
+
+/**
+ * npu_job_free - free a job and its buffers
+ * @job: job, or NULL
+ *
+ * Does not wait: a job still running goes on in the driver and its result is
+ * dropped.
+ */
+void npu_job_free(struct npu_job *job);
+
+/* ---- layouts --------------------------------------------------------------- */
+
+/**
+ * npu_pack_feature - row-major [positions][channels] to NC1HWC2
+ * @dst: [c_pad * bpe / 16][positions_pad][16 bytes], fully written
+ * @src: @ld: elements from position to position
+ * @bpe: bytes per element, 1, 2 or 4
+ * @pos: @c: what exists in @src
+ * @pos_pad: @c_pad: what @dst holds; c_pad * bpe a multiple of 16
+ * @fill: byte for the padding
+ */
+void npu_pack_feature(void *dst, const void *src, size_t ld, size_t bpe,
+		      size_t pos, size_t c, size_t pos_pad, size_t c_pad, int fill);
+
+/**
+ * npu_unpack_feature - NC1HWC2 to row-major, the inverse; padding is dropped
+ */
+void npu_unpack_feature(void *dst, size_t ld, const void *src, size_t bpe,
+			size_t pos, size_t c, size_t pos_pad);
+
+/**
+ * npu_pack_weights - [kernels][taps][channels] to the order the NPU reads
+ * @dst: n_pad * taps * c_pad elements, fully written
+ * @src: element of kernel n, tap t, channel c at n * sn + t * st + c * sc
+ * @bpe: 1 (groups of 32 kernels) or 2 (groups of 16)
+ * @n: @taps: @c: what exists in @src
+ * @n_pad: multiple of the group, @c_pad: multiple of 32
+ * @fill: byte for the padding
+ *
+ * Order: kernel group, channel group of 32, tap, kernel, channel.
+ */
+void npu_pack_weights(void *dst, const void *src, size_t sn, size_t st, size_t sc,
+		      size_t bpe, size_t n, size_t taps, size_t c,
+		      size_t n_pad, size_t c_pad, int fill);
+
+/** npu_feature_offset - byte offset of an element in NC1HWC2 */
+size_t npu_feature_offset(size_t bpe, size_t pos_pad, size_t pos, size_t c);
+
+/** npu_weight_offset - byte offset of an element in the weight order */
+size_t npu_weight_offset(size_t bpe, size_t taps, size_t c_pad,
+			 size_t n, size_t tap, size_t c);
+
+/* ---- fp16 ------------------------------------------------------------------ */
+
+/** npu_f32_to_f16 - round to nearest even; overflow to infinity, NaN kept */
+uint16_t npu_f32_to_f16(float f);
+/** npu_f64_to_f16 - as npu_f32_to_f16() with one rounding from double */
+uint16_t npu_f64_to_f16(double d);
+/** npu_f16_to_f32 - exact */
+float npu_f16_to_f32(uint16_t h);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NPU_H */

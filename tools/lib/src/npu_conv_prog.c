@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The register program of one direct convolution or matrix product task.
+ *
+ * The order of entries and the constants are those of the matmul program
+ * published by mtx512; bias, requantisation and the DPU_RDMA block are as
+ * Mesa's rocket driver sets them.
+ */
+#include <errno.h>
+
+#include "npu_internal.h"
+
+/* DATAIN rows: FEATURE_GRAINS has 10 bits and is set to rows + 1. */
+#define MAX_IN_H	1022u
+#define CVT_SCALE_ONE	1
+#define BURST_16	15
+#define ALU_ADD		2
+#define OUT_TO_MEMORY	2
+
+#define SET(p, f, v)	npu_prog_field(p, NPU_F_##f, v)
+
+static const enum npu_reg_id cna_order[] = {
+	NPU_R_CNA_CONV_CON1, NPU_R_CNA_CONV_CON2, NPU_R_CNA_CONV_CON3,
+	NPU_R_CNA_DATA_SIZE0, NPU_R_CNA_DATA_SIZE1, NPU_R_CNA_DATA_SIZE2, NPU_R_CNA_DATA_SIZE3,
+	NPU_R_CNA_WEIGHT_SIZE0, NPU_R_CNA_WEIGHT_SIZE1, NPU_R_CNA_WEIGHT_SIZE2,
+	NPU_R_CNA_CBUF_CON0, NPU_R_CNA_CBUF_CON1,
+	NPU_R_CNA_CVT_CON0, NPU_R_CNA_CVT_CON1, NPU_R_CNA_CVT_CON2, NPU_R_CNA_CVT_CON3,
+	NPU_R_CNA_CVT_CON4,
+	NPU_R_CNA_FC_CON0, NPU_R_CNA_FC_CON1, NPU_R_CNA_PAD_CON0,
+	NPU_R_CNA_FEATURE_DATA_ADDR, NPU_R_CNA_FC_CON2,
+	NPU_R_CNA_DMA_CON0, NPU_R_CNA_DMA_CON1, NPU_R_CNA_DMA_CON2,
+	NPU_R_CNA_FC_DATA_SIZE0, NPU_R_CNA_FC_DATA_SIZE1,
+	NPU_R_CNA_DCOMP_CTRL, NPU_R_CNA_DCOMP_REGNUM, NPU_R_CNA_DCOMP_ADDR0,
+	NPU_R_CNA_DCOMP_AMOUNT0, NPU_R_CNA_DCOMP_AMOUNT1, NPU_R_CNA_DCOMP_AMOUNT2,
+	NPU_R_CNA_DCOMP_AMOUNT3, NPU_R_CNA_DCOMP_AMOUNT4, NPU_R_CNA_DCOMP_AMOUNT5,
+	NPU_R_CNA_DCOMP_AMOUNT6, NPU_R_CNA_DCOMP_AMOUNT7, NPU_R_CNA_DCOMP_AMOUNT8,
+	NPU_R_CNA_DCOMP_AMOUNT9, NPU_R_CNA_DCOMP_AMOUNT10, NPU_R_CNA_DCOMP_AMOUNT11,
+	NPU_R_CNA_DCOMP_AMOUNT12, NPU_R_CNA_DCOMP_AMOUNT13, NPU_R_CNA_DCOMP_AMOUNT14,
+	NPU_R_CNA_DCOMP_AMOUNT15,
+	NPU_R_CNA_CVT_CON5, NPU_R_CNA_PAD_CON1,
+};
+
+static const enum npu_reg_id core_order[] = {
+	NPU_R_CORE_MISC_CFG, NPU_R_CORE_DATAOUT_SIZE_0, NPU_R_CORE_DATAOUT_SIZE_1,
+	NPU_R_CORE_CLIP_TRUNCATE, NPU_R_CORE_UNKNOWN_3030,
+};
+
+/* Shadow registers keep stale values, so unused ones are written as 0 too. */
+static const enum npu_reg_id dpu_order[] = {
+	NPU_R_DPU_FEATURE_MODE_CFG, NPU_R_DPU_DATA_FORMAT, NPU_R_DPU_OFFSET_PEND,
+	NPU_R_DPU_DST_BASE_ADDR, NPU_R_DPU_DST_SURF_STRIDE,
+	NPU_R_DPU_DATA_CUBE_WIDTH, NPU_R_DPU_DATA_CUBE_HEIGHT, NPU_R_DPU_DATA_CUBE_NOTCH,
+	NPU_R_DPU_DATA_CUBE_CHANNEL,
+	NPU_R_DPU_BS_CFG, NPU_R_DPU_BS_ALU_CFG, NPU_R_DPU_BS_MUL_CFG, NPU_R_DPU_BS_RELUX_CMP,
+	NPU_R_DPU_BS_OW_CFG, NPU_R_DPU_BS_OW_OP,
+	NPU_R_DPU_WDMA_SIZE_0, NPU_R_DPU_WDMA_SIZE_1,
+	NPU_R_DPU_BN_CFG, NPU_R_DPU_BN_ALU_CFG, NPU_R_DPU_BN_MUL_CFG, NPU_R_DPU_BN_RELUX_CMP,
+	NPU_R_DPU_EW_CFG, NPU_R_DPU_EW_CVT_OFFSET, NPU_R_DPU_EW_CVT_SCALE,
+	NPU_R_DPU_EW_RELUX_CMP,
+	NPU_R_DPU_OUT_CVT_OFFSET, NPU_R_DPU_OUT_CVT_SCALE, NPU_R_DPU_OUT_CVT_SHIFT,
+	NPU_R_DPU_EW_OP_VALUE_0, NPU_R_DPU_EW_OP_VALUE_1, NPU_R_DPU_EW_OP_VALUE_2,
+	NPU_R_DPU_EW_OP_VALUE_3, NPU_R_DPU_EW_OP_VALUE_4, NPU_R_DPU_EW_OP_VALUE_5,
+	NPU_R_DPU_EW_OP_VALUE_6, NPU_R_DPU_EW_OP_VALUE_7,
+	NPU_R_DPU_SURFACE_ADD, NPU_R_DPU_UNKNOWN_40C4,
+	NPU_R_DPU_LUT_ACCESS_CFG, NPU_R_DPU_LUT_ACCESS_DATA, NPU_R_DPU_LUT_CFG,
+	NPU_R_DPU_LUT_INFO, NPU_R_DPU_LUT_LE_START, NPU_R_DPU_LUT_LE_END,
+	NPU_R_DPU_LUT_LO_START, NPU_R_DPU_LUT_LO_END,
+	NPU_R_DPU_LUT_LE_SLOPE_SCALE, NPU_R_DPU_LUT_LE_SLOPE_SHIFT,
+	NPU_R_DPU_LUT_LO_SLOPE_SCALE, NPU_R_DPU_LUT_LO_SLOPE_SHIFT,
+};
+
+static const enum npu_reg_id rdma_order[] = {
+	NPU_R_RDMA_DATA_CUBE_WIDTH, NPU_R_RDMA_DATA_CUBE_HEIGHT, NPU_R_RDMA_DATA_CUBE_CHANNEL,
+	NPU_R_RDMA_SRC_BASE_ADDR, NPU_R_RDMA_BRDMA_CFG, NPU_R_RDMA_BS_BASE_ADDR,
+	NPU_R_RDMA_NRDMA_CFG, NPU_R_RDMA_BN_BASE_ADDR,
+	NPU_R_RDMA_ERDMA_CFG, NPU_R_RDMA_EW_BASE_ADDR, NPU_R_RDMA_EW_SURF_STRIDE,
+	NPU_R_RDMA_FEATURE_MODE_CFG, NPU_R_RDMA_SRC_DMA_CFG, NPU_R_RDMA_SURF_NOTCH,
+	NPU_R_RDMA_PAD_CFG, NPU_R_RDMA_WEIGHT, NPU_R_RDMA_EW_SURF_NOTCH,
+};
+
+size_t npu_prec_bytes(enum npu_prec prec)
+{
+	switch (prec) {
+	case NPU_PREC_INT8:
+		return 1;
+	case NPU_PREC_FP16:
+		return 2;
+	default:
+		return 4;
+	}
+}
+
+uint32_t npu_kernel_group(enum npu_prec in)
+{
+	return in == NPU_PREC_INT8 ? 32 : 16;
+}
+
+uint32_t npu_row_entries(enum npu_prec in, uint32_t w, uint32_t c)
+{
+	return (uint32_t)div_up((uint64_t)w * c * npu_prec_bytes(in), NPU_CBUF_ENTRY_BYTES);
+}
+
+/*
+ * Banks for 32 kernels, at least two: fewer have been seen to hang (11 data
+ * banks with M=3000, K=384; rknpu2_matmul_open).
+ */
+uint32_t npu_weight_banks(size_t kernel_bytes)
+{
+	return (uint32_t)max_u64(2, div_up(32 * (uint64_t)kernel_bytes, NPU_CBUF_BANK_BYTES));
+}
+
+static size_t kernel_bytes(const struct npu_conv_task *t)
+{
+	return (size_t)t->kw * t->kh * t->in_c * npu_prec_bytes(t->in);
+}
+
+static int check_types(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	bool requant = t->out == NPU_PREC_INT8;
+	bool ok = t->in == NPU_PREC_INT8 ? requant || t->out == NPU_PREC_INT32
+		: t->in == NPU_PREC_FP16 &&
+		  (t->out == NPU_PREC_FP16 || t->out == NPU_PREC_FP32);
+
+	if (!ok)
+		return npu_prog_fail(p, -EINVAL, "no mode for operands %d and result %d",
+				     t->in, t->out);
+	if (!requant && (t->bias_iova || t->weight_zp))
+		return npu_prog_fail(p, -EINVAL,
+				     "bias and weight zero point need an int8 result");
+	if (t->no_rdma && t->bias_iova)
+		return npu_prog_fail(p, -EINVAL, "bias needs the DPU_RDMA block");
+	if (requant && npu_requant_check(&t->rq))
+		return npu_prog_fail(p, -ERANGE, "requantisation: scale %u, shift %u, zp %d",
+				     t->rq.scale, t->rq.shift, t->rq.zp);
+	return 0;
+}
+
+static int check_shape(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	uint32_t group = npu_kernel_group(t->in);
+
+	if (!t->in_c || t->in_c % 32)
+		return npu_prog_fail(p, -EINVAL, "in_c: %u is not a positive multiple of 32",
+				     t->in_c);
+	if (!t->out_c || t->out_c % group)
+		return npu_prog_fail(p, -EINVAL, "out_c: %u is not a positive multiple of %u",
+				     t->out_c, group);
+	if (!t->in_w || !t->in_h || !t->kw || !t->kh || !t->stride_x || !t->stride_y)
+		return npu_prog_fail(p, -EINVAL, "a size or stride is 0");
+	if (t->in_h > t->in_h_full || t->out_h > t->out_h_full)
+		return npu_prog_fail(p, -EINVAL, "a task is higher than its tensor");
+	if ((t->in_iova | t->weight_iova | t->out_iova | t->bias_iova) % 16)
+		return npu_prog_fail(p, -EINVAL, "an address is not a multiple of 16");
+	return 0;
+}
+
+static int check_cbuf(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	uint64_t data, weight, per_kernel = kernel_bytes(t);
+
+	if (t->in_h > MAX_IN_H)
+		return npu_prog_fail(p, -ERANGE, "in_h: %u exceeds the limit %u",
+				     t->in_h, MAX_IN_H);
+	if (per_kernel > NPU_CBUF_BANK_BYTES)
+		return npu_prog_fail(p, -E2BIG, "kernel of %llu bytes exceeds the limit %u",
+				     (unsigned long long)per_kernel, NPU_CBUF_BANK_BYTES);
+	data = div_up((uint64_t)npu_row_entries(t->in, t->in_w, t->in_c) * NPU_CBUF_ENTRY_BYTES *
+		      t->in_h, NPU_CBUF_BANK_BYTES);
+	weight = div_up(per_kernel * npu_kernel_group(t->in), NPU_CBUF_BANK_BYTES);
+	if (data + weight > NPU_CBUF_BANKS)
+		return npu_prog_fail(p, -E2BIG,
+				     "%llu feature and %llu weight banks exceed the limit %u",
+				     (unsigned long long)data, (unsigned long long)weight,
+				     NPU_CBUF_BANKS);
+	return 0;
+}
+
+static void set_pointers(struct npu_prog *p)
+{
+	SET(p, DPU_S_POINTER_POINTER_PP_EN, 1);
+	SET(p, DPU_S_POINTER_EXECUTER_PP_EN, 1);
+	SET(p, DPU_S_POINTER_POINTER_PP_MODE, 1);
+	SET(p, RDMA_S_POINTER_POINTER_PP_EN, 1);
+	SET(p, RDMA_S_POINTER_EXECUTER_PP_EN, 1);
+	SET(p, RDMA_S_POINTER_POINTER_PP_MODE, 1);
+}
+
+static void set_geometry(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	SET(p, CNA_CONV_CON1_IN_PRECISION, t->in);
+	SET(p, CNA_CONV_CON1_PROC_PRECISION, t->in);
+	SET(p, CNA_CONV_CON2_FEATURE_GRAINS, (int64_t)t->in_h + 1);
+	SET(p, CNA_CONV_CON3_CONV_X_STRIDE, t->stride_x);
+	SET(p, CNA_CONV_CON3_CONV_Y_STRIDE, t->stride_y);
+	SET(p, CNA_CONV_CON3_ATROUS_X, t->dil_x);
+	SET(p, CNA_CONV_CON3_ATROUS_Y, t->dil_y);
+	SET(p, CNA_DATA_SIZE0_DATAIN_WIDTH, t->in_w);
+	SET(p, CNA_DATA_SIZE0_DATAIN_HEIGHT, t->in_h);
+	SET(p, CNA_DATA_SIZE1_DATAIN_CHANNEL, t->in_c);
+	SET(p, CNA_DATA_SIZE1_DATAIN_CHANNEL_REAL, t->in_c);
+	SET(p, CNA_DATA_SIZE2_DATAOUT_WIDTH, t->out_w);
+	SET(p, CNA_DATA_SIZE3_DATAOUT_ATOMICS, (int64_t)t->out_w * t->out_h);
+	SET(p, CNA_PAD_CON0_PAD_LEFT, t->pad_left);
+	SET(p, CNA_PAD_CON0_PAD_TOP, t->pad_top);
+	SET(p, CNA_PAD_CON1_PAD_VALUE, t->pad_value);
+}
+
+static void set_weights(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	int64_t bytes = (int64_t)kernel_bytes(t);
+
+	SET(p, CNA_WEIGHT_SIZE0_BYTES, bytes * t->out_c);
+	SET(p, CNA_WEIGHT_SIZE1_BYTES_PER_KERNEL, bytes);
+	SET(p, CNA_WEIGHT_SIZE2_WIDTH, t->kw);
+	SET(p, CNA_WEIGHT_SIZE2_HEIGHT, t->kh);
+	SET(p, CNA_WEIGHT_SIZE2_KERNELS, t->out_c);
+	SET(p, CNA_DCOMP_ADDR0_IOVA, (int64_t)t->weight_iova);
+}
+
+/*
+ * Strides count positions of 16 bytes; lines come in groups of four.  The
+ * surface stride is what is left to the next surface after one group of
+ * lines, and is negative for tensors of fewer than four rows.
+ */
+static void set_feature_dma(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	uint32_t entries = npu_row_entries(t->in, t->in_w, t->in_c);
+	uint64_t bytes = (uint64_t)entries * NPU_CBUF_ENTRY_BYTES * t->in_h;
+	int64_t banks = (int64_t)div_up(bytes, NPU_CBUF_BANK_BYTES);
+
+	SET(p, CNA_CBUF_CON0_DATA_BANK, banks);
+	SET(p, CNA_CBUF_CON0_WEIGHT_BANK, NPU_CBUF_BANKS - banks);
+	SET(p, CNA_CBUF_CON1_DATA_ENTRIES, entries);
+	SET(p, CNA_FEATURE_DATA_ADDR_IOVA, (int64_t)t->in_iova);
+	SET(p, CNA_DMA_CON0_DATA_BURST, BURST_16);
+	SET(p, CNA_DMA_CON0_WEIGHT_BURST, BURST_16);
+	SET(p, CNA_DMA_CON1_LINE_STRIDE, 4 * (int64_t)t->in_w);
+	SET(p, CNA_DMA_CON2_SURF_STRIDE, (int64_t)t->in_w * ((int64_t)t->in_h_full - 4));
+	SET(p, CNA_FC_DATA_SIZE0_DMA_WIDTH, t->in_w);
+	SET(p, CNA_FC_DATA_SIZE0_DMA_HEIGHT, t->in_h);
+	SET(p, CNA_FC_DATA_SIZE1_DMA_CHANNEL, t->in_c);
+}
+
+static void set_converter_off(struct npu_prog *p)
+{
+	SET(p, CNA_CVT_CON0_CVT_BYPASS, 1);
+	SET(p, CNA_CVT_CON0_CVT_TYPE, 1);
+	SET(p, CNA_CVT_CON0_DATA_SIGN, 1);
+	SET(p, CNA_CVT_CON1_SCALE, CVT_SCALE_ONE);
+	SET(p, CNA_CVT_CON2_SCALE, CVT_SCALE_ONE);
+	SET(p, CNA_CVT_CON3_SCALE, CVT_SCALE_ONE);
+	SET(p, CNA_CVT_CON4_SCALE, CVT_SCALE_ONE);
+}
+
+/* QD_EN (the sum of inputs for the weight zero point) as the producers set it. */
+static void set_core(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	SET(p, CORE_MISC_CFG_PROC_PRECISION, t->in);
+	SET(p, CORE_MISC_CFG_QD_EN, t->in == NPU_PREC_FP16 || t->out == NPU_PREC_INT8);
+	SET(p, CORE_DATAOUT_SIZE_0_WIDTH, t->out_w);
+	SET(p, CORE_DATAOUT_SIZE_0_HEIGHT, t->out_h);
+	SET(p, CORE_DATAOUT_SIZE_1_CHANNEL, t->out_c);
+}
+
+static void set_output(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	/* 16-byte surfaces that one kernel group fills */
+	int64_t surfaces = (int64_t)(npu_kernel_group(t->in) * npu_prec_bytes(t->out) / 16);
+	int64_t pitch = (int64_t)t->out_w * t->out_h_full * 16;
+
+	SET(p, DPU_FEATURE_MODE_CFG_OUTPUT_MODE, OUT_TO_MEMORY);
+	SET(p, DPU_FEATURE_MODE_CFG_BURST_LEN, BURST_16);
+	SET(p, DPU_DATA_FORMAT_PROC_PRECISION, t->in);
+	SET(p, DPU_DATA_FORMAT_IN_PRECISION, t->in);
+	SET(p, DPU_DATA_FORMAT_OUT_PRECISION, t->out);
+	SET(p, DPU_DST_BASE_ADDR_IOVA, (int64_t)t->out_iova);
+	SET(p, DPU_DST_SURF_STRIDE_BYTES, pitch);
+	SET(p, DPU_SURFACE_ADD_BYTES, pitch * surfaces);
+	SET(p, DPU_DATA_CUBE_WIDTH_WIDTH, t->out_w);
+	SET(p, DPU_DATA_CUBE_HEIGHT_HEIGHT, t->out_h);
+	SET(p, DPU_DATA_CUBE_CHANNEL_CHANNEL, t->out_c);
+	SET(p, DPU_DATA_CUBE_CHANNEL_ORIG_CHANNEL, t->out_c);
+	SET(p, DPU_WDMA_SIZE_0_CHANNEL, t->out_c);
+	SET(p, DPU_WDMA_SIZE_1_WIDTH, t->out_w);
+	SET(p, DPU_WDMA_SIZE_1_HEIGHT, t->out_h);
+	SET(p, DPU_BS_OW_CFG_SIZE_E_0, surfaces - 1);
+	SET(p, DPU_BS_OW_CFG_SIZE_E_1, surfaces - 1);
+	SET(p, DPU_BS_OW_CFG_SIZE_E_2, surfaces - 1);
+}
+
+static void set_bias(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	bool bias = t->bias_iova;
+
+	SET(p, DPU_BS_CFG_BYPASS, !bias);
+	SET(p, DPU_BS_CFG_ALU_BYPASS, !bias);
+	SET(p, DPU_BS_CFG_MUL_BYPASS, 1);
+	SET(p, DPU_BS_CFG_RELU_BYPASS, 1);
+	SET(p, DPU_BS_CFG_ALU_SRC, bias);
+	SET(p, DPU_BS_CFG_ALU_ALGO, bias ? ALU_ADD : 0);
+	SET(p, RDMA_BRDMA_CFG_DATA_USE, bias);
+	SET(p, RDMA_BS_BASE_ADDR_IOVA, (int64_t)t->bias_iova);
+}
+
+static void set_stages(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	bool requant = t->out == NPU_PREC_INT8;
+
+	/* The weight zero point stage stays on for int8 results, as in Mesa. */
+	SET(p, DPU_BS_OW_CFG_OD_BYPASS, !requant);
+	SET(p, DPU_BS_OW_OP_OPERAND, -(int64_t)t->weight_zp);
+	SET(p, DPU_BN_CFG_BYPASS, 1);
+	SET(p, DPU_BN_CFG_ALU_BYPASS, 1);
+	SET(p, DPU_BN_CFG_MUL_BYPASS, 1);
+	SET(p, DPU_BN_CFG_RELU_BYPASS, 1);
+	SET(p, DPU_EW_CFG_BYPASS, 1);
+	SET(p, DPU_EW_CFG_OP_BYPASS, 1);
+	SET(p, DPU_EW_CFG_LUT_BYPASS, 1);
+	SET(p, DPU_EW_CFG_OP_CVT_BYPASS, 1);
+	SET(p, DPU_EW_CFG_RELU_BYPASS, 1);
+	SET(p, DPU_EW_CVT_SCALE_CVT_SCALE, 1);
+	SET(p, DPU_OUT_CVT_OFFSET_OFFSET, requant ? t->rq.zp : 0);
+	SET(p, DPU_OUT_CVT_SCALE_SCALE, requant ? t->rq.scale : 1);
+	SET(p, DPU_OUT_CVT_SCALE_FP32TOFP16_EN, t->out == NPU_PREC_FP16);
+	SET(p, DPU_OUT_CVT_SHIFT_SHIFT, requant ? t->rq.shift : 0);
+}
+
+/* Every feed but the bias is off: one left on and unfed hangs the DPU. */
+static void set_rdma(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	SET(p, RDMA_DATA_CUBE_WIDTH_WIDTH, t->out_w);
+	SET(p, RDMA_DATA_CUBE_HEIGHT_HEIGHT, t->out_h);
+	SET(p, RDMA_DATA_CUBE_CHANNEL_CHANNEL, t->out_c);
+	SET(p, RDMA_ERDMA_CFG_DISABLE, 1);
+	SET(p, RDMA_FEATURE_MODE_CFG_BURST_LEN, BURST_16);
+	SET(p, RDMA_FEATURE_MODE_CFG_MRDMA_DISABLE, 1);
+	SET(p, RDMA_FEATURE_MODE_CFG_MRDMA_FP16TOFP32, t->out == NPU_PREC_FP16);
+	SET(p, RDMA_WEIGHT_M_WEIGHT, 1);
+	SET(p, RDMA_WEIGHT_B_WEIGHT, 1);
+	SET(p, RDMA_WEIGHT_N_WEIGHT, 1);
+	SET(p, RDMA_WEIGHT_E_WEIGHT, 1);
+}
+
+#define EMIT_ALL(p, order)							\
+	do {									\
+		for (size_t i_ = 0; i_ < sizeof(order) / sizeof((order)[0]); i_++)	\
+			npu_prog_emit(p, (order)[i_]);				\
+	} while (0)
+
+int npu_prog_conv(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	uint32_t enable = NPU_EN_CNA | NPU_EN_CORE | NPU_EN_DPU;
+
+	if (npu_prog_error(p) || check_types(p, t) || check_shape(p, t) ||
+	    check_cbuf(p, t))
+		return npu_prog_error(p);
+	npu_prog_clear_image(p);
+	set_pointers(p);
+	set_geometry(p, t);
+	set_weights(p, t);
+	set_feature_dma(p, t);
+	set_converter_off(p);
+	set_core(p, t);
+	set_output(p, t);
+	set_bias(p, t);
+	set_stages(p, t);
+	set_rdma(p, t);
+
+	npu_prog_emit(p, NPU_R_DPU_S_POINTER);
+	if (!t->no_rdma)
+		npu_prog_emit(p, NPU_R_RDMA_S_POINTER);
+	EMIT_ALL(p, cna_order);
+	EMIT_ALL(p, core_order);
+	EMIT_ALL(p, dpu_order);
+	if (!t->no_rdma) {
+		EMIT_ALL(p, rdma_order);
+		enable |= NPU_EN_DPU_RDMA;
+	}
+	return npu_prog_finish(p, enable);
+}
+
+void npu_matmul_task(struct npu_conv_task *t, enum npu_prec in, enum npu_prec out,
+		     uint32_t m, uint32_t n, uint32_t k)
+{
+	*t = (struct npu_conv_task){
+		.in = in, .out = out,
+		.in_w = 1, .in_h = m, .in_c = k, .in_h_full = m,
+		.out_w = 1, .out_h = m, .out_h_full = m, .out_c = n,
+		.kw = 1, .kh = 1, .stride_x = 1, .stride_y = 1, .dil_x = 1, .dil_y = 1,
+		.rq = { .scale = 1 },
+	};
+}

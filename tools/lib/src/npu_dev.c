@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Devices and buffers: finding the node, allocating, mapping, waiting, and
+ * queueing jobs.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "drm.h"
+#include "drm/rocket_accel.h"
+#include "npu_internal.h"
+
+#define DRIVER_NAME	"rocket"
+#define ACCEL_NODES	64
+#define RENDER_FIRST	128
+#define RENDER_LAST	191
+
+struct npu_dev {
+	int fd;
+	char path[256];
+};
+
+/* Signals restart the call: every wait here has an absolute deadline. */
+static int npu_ioctl(int fd, unsigned long req, void *arg)
+{
+	int ret;
+
+	do {
+		ret = ioctl(fd, req, arg);
+	} while (ret == -1 && errno == EINTR);
+	return ret == -1 ? -errno : 0;
+}
+
+static int get_version(int fd, struct npu_version *v)
+{
+	struct drm_version drm;
+	int ret;
+
+	memset(v, 0, sizeof(*v));
+	memset(&drm, 0, sizeof(drm));
+	drm.name = v->name;
+	drm.name_len = sizeof(v->name) - 1;
+	drm.desc = v->desc;
+	drm.desc_len = sizeof(v->desc) - 1;
+	ret = npu_ioctl(fd, DRM_IOCTL_VERSION, &drm);
+	if (ret)
+		return ret;
+	v->major = drm.version_major;
+	v->minor = drm.version_minor;
+	v->patch = drm.version_patchlevel;
+	return 0;
+}
+
+/* Return the file descriptor of an NPU's node, -ENODEV for another driver's. */
+static int open_node(const char *path)
+{
+	struct npu_version v;
+	int fd, ret;
+
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = get_version(fd, &v);
+	if (!ret && strcmp(v.name, DRIVER_NAME))
+		ret = -ENODEV;
+	if (ret) {
+		close(fd);
+		return ret == -ENOTTY || ret == -EINVAL ? -ENODEV : ret;
+	}
+	return fd;
+}
+
+static int search_nodes(const char *fmt, int first, int last, char *path, size_t size, int *err)
+{
+	int fd;
+
+	for (int i = first; i <= last; i++) {
+		snprintf(path, size, fmt, i);
+		fd = open_node(path);
+		if (fd >= 0)
+			return fd;
+		/* A node that may not be opened explains more than "no device". */
+		if (fd != -ENOENT && fd != -ENODEV && fd != -ENXIO && fd != -ENOTDIR)
+			*err = fd;
+	}
+	return -1;
+}
+
+static int search(char *path, size_t size)
+{
+	int fd, err = -ENODEV;
+
+	fd = search_nodes("/dev/accel/accel%d", 0, ACCEL_NODES - 1, path, size, &err);
+	if (fd < 0)
+		fd = search_nodes("/dev/dri/renderD%d", RENDER_FIRST, RENDER_LAST, path,
+				  size, &err);
+	return fd < 0 ? err : fd;
+}
+
+int npu_open(const char *path, struct npu_dev **out)
+{
+	struct npu_dev *dev = calloc(1, sizeof(*dev));
+
+	if (!dev)
+		return -ENOMEM;
+	if (!path)
+		path = getenv("NPU_DEVICE");
+	if (path && *path) {
+		snprintf(dev->path, sizeof(dev->path), "%s", path);
+		dev->fd = open_node(path);
+	} else {
+		dev->fd = search(dev->path, sizeof(dev->path));
+	}
+	if (dev->fd < 0) {
+		int err = dev->fd;
+
+		free(dev);
+		return err;
+	}
+	*out = dev;
+	return 0;
+}
+
+void npu_close(struct npu_dev *dev)
+{
+	if (!dev)
+		return;
+	close(dev->fd);
+	free(dev);
+}
+
+int npu_fd(const struct npu_dev *dev)
+{
+	return dev->fd;
+}
+
+const char *npu_path(const struct npu_dev *dev)
+{
+	return dev->path;
+}
+
+int npu_version(const struct npu_dev *dev, struct npu_version *v)
+{
+	struct npu_version got;
+	int ret = get_version(dev->fd, &got);
+
+	if (!ret)
+		*v = got;
+	return ret;
+}
+
+int npu_bo_alloc(struct npu_dev *dev, size_t size, struct npu_bo **out)
+{
+	struct drm_rocket_create_bo req = { 0 };
+	struct npu_bo *bo;
+	int ret;
+
+	if (!size || size > 0x7ffff000u)
+		return -EINVAL;
+	bo = calloc(1, sizeof(*bo));
+	if (!bo)
+		return -ENOMEM;
+	req.size = (uint32_t)size;
+	ret = npu_ioctl(dev->fd, DRM_IOCTL_ROCKET_CREATE_BO, &req);
+	if (ret) {
+		free(bo);
+		return ret;
+	}
+	bo->dev = dev;
+	bo->handle = req.handle;
+	bo->iova = req.dma_address;
+	bo->offset = req.offset;
+	bo->size = size;
+	*out = bo;
+	return 0;
+}
+
+void npu_bo_free(struct npu_bo *bo)
+{
+	struct drm_gem_close req = { 0 };
+
+	if (!bo)
+		return;
+	if (bo->map)
+		munmap(bo->map, bo->size);
+	req.handle = bo->handle;
+	npu_ioctl(bo->dev->fd, DRM_IOCTL_GEM_CLOSE, &req);
+	free(bo);
+}
+
+void *npu_bo_map(struct npu_bo *bo)
+{
+	void *p;
+
+	if (bo->map)
+		return bo->map;
+	p = mmap(NULL, bo->size, PROT_READ | PROT_WRITE, MAP_SHARED, bo->dev->fd,
+		 (off_t)bo->offset);
+	if (p == MAP_FAILED)
+		return NULL;
+	bo->map = p;
+	return p;
+}
+
+int64_t npu_deadline(int64_t timeout_ns)
+{
+	struct timespec ts;
+	int64_t now;
+
+	if (timeout_ns < 0)
+		return INT64_MAX;
+	if (!timeout_ns)
+		return 0;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	now = (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+	return timeout_ns > INT64_MAX - now ? INT64_MAX : now + timeout_ns;
+}
+
+int npu_bo_prep_until(struct npu_bo *bo, int64_t deadline_ns)
+{
+	struct drm_rocket_prep_bo req = { 0 };
+
+	req.handle = bo->handle;
+	req.timeout_ns = deadline_ns;
+	return npu_ioctl(bo->dev->fd, DRM_IOCTL_ROCKET_PREP_BO, &req);
+}
+
+int npu_bo_prep(struct npu_bo *bo, int64_t timeout_ns)
+{
+	return npu_bo_prep_until(bo, npu_deadline(timeout_ns));
+}
+
+int npu_bo_fini(struct npu_bo *bo)
+{
+	struct drm_rocket_fini_bo req = { 0 };
+
+	req.handle = bo->handle;
+	return npu_ioctl(bo->dev->fd, DRM_IOCTL_ROCKET_FINI_BO, &req);
+}
+
+/* Everything one SUBMIT points to, in one allocation per kind. */
+struct submission {
+	struct drm_rocket_job *job;
+	struct drm_rocket_task *task;
+	uint32_t *handle;
+};
+
+static int submission_alloc(struct submission *s, const struct npu_hwjob *jobs, uint32_t n)
+{
+	size_t tasks = 0, handles = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		tasks += jobs[i].ntasks;
+		handles += (size_t)jobs[i].nin + jobs[i].nout;
+	}
+	s->job = calloc(n ? n : 1, sizeof(*s->job));
+	s->task = calloc(tasks ? tasks : 1, sizeof(*s->task));
+	s->handle = calloc(handles ? handles : 1, sizeof(*s->handle));
+	return s->job && s->task && s->handle ? 0 : -ENOMEM;
+}
+
+static uint32_t *fill_handles(uint32_t *h, struct npu_bo *const *bo, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		*h++ = bo[i]->handle;
+	return h;
+}
+
+static void submission_fill(struct submission *s, const struct npu_hwjob *jobs, uint32_t n)
+{
+	struct drm_rocket_task *task = s->task;
+	uint32_t *handle = s->handle;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct drm_rocket_job *j = &s->job[i];
+
+		j->tasks = (uintptr_t)task;
+		j->task_count = jobs[i].ntasks;
+		j->task_struct_size = sizeof(*task);
+		for (uint32_t t = 0; t < jobs[i].ntasks; t++, task++) {
+			task->regcmd = jobs[i].tasks[t].regcmd;
+			task->regcmd_count = jobs[i].tasks[t].count;
+		}
+		j->in_bo_handles = (uintptr_t)handle;
+		j->in_bo_handle_count = jobs[i].nin;
+		handle = fill_handles(handle, jobs[i].in, jobs[i].nin);
+		j->out_bo_handles = (uintptr_t)handle;
+		j->out_bo_handle_count = jobs[i].nout;
+		handle = fill_handles(handle, jobs[i].out, jobs[i].nout);
+	}
+}
+
+int npu_submit(struct npu_dev *dev, const struct npu_hwjob *jobs, uint32_t njobs)
+{
+	struct drm_rocket_submit req = { 0 };
+	struct submission s;
+	int ret;
+
+	ret = submission_alloc(&s, jobs, njobs);
+	if (!ret) {
+		submission_fill(&s, jobs, njobs);
+		req.jobs = (uintptr_t)s.job;
+		req.job_count = njobs;
+		req.job_struct_size = sizeof(*s.job);
+		ret = npu_ioctl(dev->fd, DRM_IOCTL_ROCKET_SUBMIT, &req);
+	}
+	free(s.job);
+	free(s.task);
+	free(s.handle);
+	return ret;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What libnpu's source files share with each other and with its unit tests.
+ */
+#ifndef NPU_INTERNAL_H
+#define NPU_INTERNAL_H
+
+#include "npu.h"
+
+#define NPU_CBUF_BANKS		12u
+#define NPU_CBUF_BANK_BYTES	32768u
+#define NPU_CBUF_ENTRY_BYTES	64u
+
+/*
+ * Limits of one matmul task: FEATURE_GRAINS (10 bits) holds rows + 1; K and N
+ * up to 4096 are what public programs were run with on silicon (mtx512).
+ */
+#define NPU_TASK_MAX_ROWS	1020u
+#define NPU_TASK_MAX_K		4096u
+#define NPU_TASK_MAX_N		4096u
+
+/*
+ * The feature DMA of int8 tasks has been seen to read up to one CBUF bank past
+ * the tensor on silicon (rocket-userspace).
+ */
+#define NPU_FEATURE_SLACK	32768u
+
+static inline uint64_t div_up(uint64_t a, uint64_t b)
+{
+	return (a + b - 1) / b;
+}
+
+static inline uint64_t round_up(uint64_t a, uint64_t b)
+{
+	return div_up(a, b) * b;
+}
+
+static inline uint64_t min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline uint64_t max_u64(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* npu_prog.c */
+int npu_prog_fail(struct npu_prog *p, int err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void npu_prog_clear_image(struct npu_prog *p);
+
+/* npu_conv_prog.c */
+size_t npu_prec_bytes(enum npu_prec prec);
+uint32_t npu_kernel_group(enum npu_prec in);
+uint32_t npu_row_entries(enum npu_prec in, uint32_t w, uint32_t c);
+uint32_t npu_weight_banks(size_t kernel_bytes);
+
+/* npu_requant.c */
+int npu_requant_check(const struct npu_requant *rq);
+
+/* npu_plan.c: how a product is cut */
+
+/* One stretch of K: k real elements from k0, kp with padding. */
+struct npu_kpart {
+	uint32_t k0, k, kp;
+};
+
+/* One rectangle of the result, computed by one task per stretch of K. */
+struct npu_tile {
+	uint32_t m0, m, mp;
+	uint32_t n0, n, np;
+	uint32_t job;
+};
+
+struct npu_plan {
+	enum npu_prec in;	/* operands */
+	enum npu_prec hw_out;	/* what the NPU writes */
+	struct npu_kpart *part;
+	uint32_t nparts;
+	struct npu_tile *tile;	/* sorted by job */
+	uint32_t ntiles;
+	uint32_t njobs;
+	uint64_t macs;
+};
+
+int npu_plan_make(struct npu_plan *plan, const struct npu_matmul_desc *desc,
+		  const struct npu_opts *opts);
+void npu_plan_free(struct npu_plan *plan);
+
+/* npu_job.c: buffers and driver jobs behind one call */
+
+struct npu_hw {
+	struct npu_bo *out;
+	uint32_t first_task;
+	uint32_t ntasks;
+	bool done;
+	int err;
+};
+
+struct npu_job {
+	struct npu_dev *dev;
+	struct npu_bo *in;		/* features */
+	struct npu_bo *weights;
+	struct npu_bo *bias;		/* or NULL */
+	struct npu_bo *regcmd;
+	struct npu_task *task;
+	uint32_t ntasks;
+	struct npu_hw *hw;
+	uint32_t nhw;
+	bool running;
+	bool started;
+	enum npu_cause cause;
+	int err;
+	struct npu_job_info info;
+	/* Lay the NPU's result out in the caller's memory. */
+	int (*collect)(struct npu_job *job);
+	void (*release)(struct npu_job *job);
+	void *priv;
+};
+
+struct npu_job *npu_job_new(struct npu_dev *dev, uint32_t nhw);
+int npu_job_buffer(struct npu_job *job, size_t size, struct npu_bo **bo);
+int npu_job_program(struct npu_job *job, const struct npu_prog *prog);
+int npu_job_flush(struct npu_job *job);
+
+/* npu_dev.c */
+int64_t npu_deadline(int64_t timeout_ns);
+
+#endif /* NPU_INTERNAL_H */

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The register program builder: checks every field against its width and
+ * appends 64-bit register-write entries.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npu_internal.h"
+
+/* One entry per field: where it lies and what its values mean. */
+struct field {
+	const char *name;
+	uint16_t reg;
+	uint8_t lsb;
+	uint8_t width;
+	uint8_t kind;
+};
+
+struct reg {
+	const char *name;
+	uint16_t target;
+	uint16_t off;
+};
+
+#define SKIP_R(b, r, off)
+#define SKIP_F(b, r, f, lsb, w, k)
+#define REG(b, r, off)			{ #b "." #r, NPU_TGT_##b, off },
+#define FIELD(b, r, f, lsb, w, k)	\
+	{ #b "." #r "." #f, NPU_R_##b##_##r, lsb, w, NPU_FK_##k },
+
+static const struct reg regs[NPU_R_COUNT] = {
+	NPU_REG_TABLE(REG, SKIP_F)
+};
+
+static const struct field fields[NPU_F_COUNT] = {
+	NPU_REG_TABLE(SKIP_R, FIELD)
+};
+
+struct task_span {
+	size_t first;
+	size_t count;
+};
+
+struct npu_prog {
+	uint64_t *entry;
+	size_t count;
+	size_t cap;
+	struct task_span *task;
+	size_t ntasks;
+	size_t first;		/* first entry of the open task */
+	bool open;
+	uint32_t image[NPU_R_COUNT];
+	int err;
+	char msg[160];
+};
+
+/* Tasks start at multiples of this many entries (64 bytes). */
+#define TASK_ALIGN	8
+
+#define PC_REGISTER_AMOUNTS	0x0014
+#define PC_OPERATION_ENABLE	0x0008
+
+struct npu_prog *npu_prog_new(void)
+{
+	return calloc(1, sizeof(struct npu_prog));
+}
+
+void npu_prog_free(struct npu_prog *p)
+{
+	if (!p)
+		return;
+	free(p->entry);
+	free(p->task);
+	free(p);
+}
+
+void npu_prog_reset(struct npu_prog *p)
+{
+	p->count = 0;
+	p->ntasks = 0;
+	p->first = 0;
+	p->open = false;
+	memset(p->image, 0, sizeof(p->image));
+	p->err = 0;
+	p->msg[0] = '\0';
+}
+
+/* Only the first error is kept: it is the one that explains the others. */
+int npu_prog_fail(struct npu_prog *p, int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (p->err)
+		return p->err;
+	p->err = err;
+	va_start(ap, fmt);
+	vsnprintf(p->msg, sizeof(p->msg), fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+static void field_range(const struct field *f, int64_t *lo, int64_t *hi)
+{
+	int64_t span = INT64_C(1) << f->width;
+
+	*lo = 0;
+	*hi = span - 1;
+	if (f->kind == NPU_FK_S) {
+		*lo = -(span / 2);
+		*hi = span / 2 - 1;
+	} else if (f->kind == NPU_FK_M1) {
+		*lo = 1;
+		*hi = span;
+	} else if (f->kind == NPU_FK_A16) {
+		*hi = (span - 1) * 16;
+	}
+}
+
+int npu_prog_field(struct npu_prog *p, enum npu_field_id id, int64_t value)
+{
+	const struct field *f;
+	int64_t lo, hi, raw = value;
+	uint32_t mask;
+
+	if (p->err)
+		return p->err;
+	if ((unsigned int)id >= NPU_F_COUNT)
+		return npu_prog_fail(p, -EINVAL, "field %d does not exist", (int)id);
+	f = &fields[id];
+	field_range(f, &lo, &hi);
+	if (value > hi)
+		return npu_prog_fail(p, -ERANGE, "%s: %" PRId64 " exceeds the limit %" PRId64,
+			    f->name, value, hi);
+	if (value < lo)
+		return npu_prog_fail(p, -ERANGE, "%s: %" PRId64 " is below the limit %" PRId64,
+			    f->name, value, lo);
+	if (f->kind == NPU_FK_A16 && value % 16)
+		return npu_prog_fail(p, -ERANGE, "%s: %" PRId64 " is not a multiple of 16",
+			    f->name, value);
+
+	if (f->kind == NPU_FK_M1)
+		raw = value - 1;
+	else if (f->kind == NPU_FK_A16)
+		raw = value / 16;
+	mask = (uint32_t)((UINT64_C(1) << f->width) - 1) << f->lsb;
+	p->image[f->reg] = (p->image[f->reg] & ~mask) |
+			   (((uint32_t)raw << f->lsb) & mask);
+	return 0;
+}
+
+static int reserve(struct npu_prog *p, size_t more)
+{
+	size_t cap = p->cap ? p->cap : 256;
+	uint64_t *e;
+
+	while (cap < p->count + more)
+		cap *= 2;
+	if (cap == p->cap)
+		return 0;
+	e = realloc(p->entry, cap * sizeof(*e));
+	if (!e)
+		return npu_prog_fail(p, -ENOMEM, "out of memory for %zu entries", cap);
+	p->entry = e;
+	p->cap = cap;
+	return 0;
+}
+
+/* The gap between two tasks holds no-ops that belong to neither. */
+static int open_task(struct npu_prog *p)
+{
+	if (p->open)
+		return 0;
+	if (reserve(p, TASK_ALIGN))
+		return p->err;
+	while (p->count % TASK_ALIGN)
+		p->entry[p->count++] = 0;
+	p->first = p->count;
+	p->open = true;
+	return 0;
+}
+
+int npu_prog_raw(struct npu_prog *p, uint16_t target, uint16_t reg, uint32_t value)
+{
+	if (p->err)
+		return p->err;
+	if (open_task(p) || reserve(p, 1))
+		return p->err;
+	p->entry[p->count++] = (uint64_t)target << 48 | (uint64_t)value << 16 | reg;
+	return 0;
+}
+
+int npu_prog_emit(struct npu_prog *p, enum npu_reg_id r)
+{
+	if (p->err)
+		return p->err;
+	if ((unsigned int)r >= NPU_R_COUNT)
+		return npu_prog_fail(p, -EINVAL, "register %d does not exist", (int)r);
+	return npu_prog_raw(p, regs[r].target, regs[r].off, p->image[r]);
+}
+
+void npu_prog_clear_image(struct npu_prog *p)
+{
+	memset(p->image, 0, sizeof(p->image));
+}
+
+int npu_prog_finish(struct npu_prog *p, uint32_t enable)
+{
+	struct task_span *t;
+
+	if (p->err)
+		return p->err;
+	if (!p->open)
+		return npu_prog_fail(p, -EINVAL, "no entries to finish");
+	if ((p->count - p->first) % 2)
+		npu_prog_raw(p, 0, 0, 0);
+	npu_prog_raw(p, 0, 0, 0);
+	npu_prog_raw(p, NPU_TGT_PC, PC_REGISTER_AMOUNTS, 0);
+	npu_prog_raw(p, NPU_TGT_MARKER, 0, 0);
+	npu_prog_raw(p, NPU_TGT_ENABLE, PC_OPERATION_ENABLE, enable);
+	if (p->err)
+		return p->err;
+
+	t = realloc(p->task, (p->ntasks + 1) * sizeof(*t));
+	if (!t)
+		return npu_prog_fail(p, -ENOMEM, "out of memory for task %zu", p->ntasks);
+	p->task = t;
+	t[p->ntasks].first = p->first;
+	t[p->ntasks].count = p->count - p->first;
+	p->ntasks++;
+	p->open = false;
+	return 0;
+}
+
+const uint64_t *npu_prog_entries(const struct npu_prog *p)
+{
+	return p->entry;
+}
+
+size_t npu_prog_count(const struct npu_prog *p)
+{
+	return p->count;
+}
+
+size_t npu_prog_ntasks(const struct npu_prog *p)
+{
+	return p->ntasks;
+}
+
+void npu_prog_task(const struct npu_prog *p, size_t i, size_t *first, size_t *count)
+{
+	*first = p->task[i].first;
+	*count = p->task[i].count;
+}
+
+int npu_prog_error(const struct npu_prog *p)
+{
+	return p->err;
+}
+
+const char *npu_prog_message(const struct npu_prog *p)
+{
+	return p->msg;
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Replaces npu_dev.c: buffers live in this process and jobs are executed at
+ * submission by interpreting their register programs.
+ *
+ * Written from the register and layout descriptions, not from the builder, in
+ * the plainest way: element by element, no speed.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "npu_internal.h"
+#include "sim.h"
+
+#define MAX_BOS		256
+#define PAGE		4096u
+
+struct npu_dev {
+	struct npu_bo *bo[MAX_BOS];
+	int err[MAX_BOS];
+	uint64_t next_iova;
+};
+
+unsigned int sim_jobs, sim_tasks, sim_shared_outputs;
+static int fail_index = -1, fail_err, busy_times, live_bos;
+static uint32_t reg[0x8000 / 4];
+
+void sim_fail_job(int index, int err)
+{
+	fail_index = index;
+	fail_err = err;
+}
+
+void sim_stay_busy(int times)
+{
+	busy_times = times;
+}
+
+int sim_bos(void)
+{
+	return live_bos;
+}
+
+int npu_open(const char *path, struct npu_dev **out)
+{
+	(void)path;
+	*out = calloc(1, sizeof(**out));
+	(*out)->next_iova = PAGE;
+	return 0;
+}
+
+void npu_close(struct npu_dev *dev)
+{
+	free(dev);
+}
+
+int64_t npu_deadline(int64_t timeout_ns)
+{
+	return timeout_ns;
+}
+
+int npu_bo_alloc(struct npu_dev *dev, size_t size, struct npu_bo **out)
+{
+	for (uint32_t i = 0; i < MAX_BOS; i++) {
+		struct npu_bo *bo;
+
+		if (dev->bo[i])
+			continue;
+		bo = calloc(1, sizeof(*bo));
+		bo->dev = dev;
+		bo->handle = i;
+		bo->iova = dev->next_iova;
+		bo->size = size;
+		bo->map = calloc(1, size);
+		dev->next_iova += (size + PAGE - 1) / PAGE * PAGE;
+		dev->bo[i] = bo;
+		dev->err[i] = 0;
+		live_bos++;
+		*out = bo;
+		return 0;
+	}
+	return -ENOMEM;
+}
+
+void npu_bo_free(struct npu_bo *bo)
+{
+	if (!bo)
+		return;
+	bo->dev->bo[bo->handle] = NULL;
+	free(bo->map);
+	free(bo);
+	live_bos--;
+}
+
+void *npu_bo_map(struct npu_bo *bo)
+{
+	return bo->map;
+}
+
+int npu_bo_prep_until(struct npu_bo *bo, int64_t deadline)
+{
+	if (busy_times > 0) {
+		busy_times--;
+		return deadline ? -ETIMEDOUT : -EBUSY;
+	}
+	return bo->dev->err[bo->handle];
+}
+
+int npu_bo_fini(struct npu_bo *bo)
+{
+	(void)bo;
+	return 0;
+}
+
+/* ---- the NPU ---- */
+
+static bool faulted;
+
+static uint8_t *at(struct npu_dev *dev, uint64_t iova, size_t len)
+{
+	static uint8_t hole[16];
+
+	for (int i = 0; i < MAX_BOS; i++) {
+		struct npu_bo *bo = dev->bo[i];
+
+		if (bo && iova >= bo->iova && iova + len <= bo->iova + bo->size)
+			return (uint8_t *)bo->map + (iova - bo->iova);
+	}
+	faulted = true;
+	return hole;
+}
+
+static uint32_t f(uint32_t off, int hi, int lo)
+{
+	return (uint32_t)(reg[off / 4] >> lo & ((UINT64_C(1) << (hi - lo + 1)) - 1));
+}
+
+static int32_t sext(uint32_t v, int bits)
+{
+	return (int32_t)(v << (32 - bits)) >> (32 - bits);
+}
+
+static double element(const uint8_t *p, uint32_t prec)
+{
+	uint16_t h;
+
+	if (prec == 0)
+		return (int8_t)*p;
+	memcpy(&h, p, 2);
+	return npu_f16_to_f32(h);
+}
+
+static double feature(struct npu_dev *dev, int64_t y, int64_t x, uint32_t c)
+{
+	uint32_t prec = f(0x100c, 6, 4), bpe = prec ? 2 : 1, c2 = 16 / bpe;
+	int64_t wd = f(0x1084, 29, 16), line = f(0x107c, 27, 0);
+	int64_t s = sext(f(0x1080, 27, 0), 28), pos;
+
+	if (y < 0 || x < 0 || y >= f(0x1020, 10, 0) || x >= f(0x1020, 26, 16))
+		return prec ? npu_f16_to_f32((uint16_t)f(0x1184, 15, 0))
+			    : (int8_t)f(0x1184, 7, 0);
+	pos = y / 4 * line + y % 4 * wd + c / c2 * (4 * wd + s) + x;
+	return element(at(dev, (uint64_t)(reg[0x1070 / 4] + pos * 16 + c % c2 * bpe), bpe), prec);
+}
+
+static double weight(struct npu_dev *dev, uint32_t n, uint32_t tap, uint32_t c)
+{
+	uint32_t prec = f(0x100c, 6, 4), bpe = prec ? 2 : 1, kg = prec ? 16 : 32;
+	uint32_t taps = f(0x1038, 28, 24) * f(0x1038, 20, 16), C = f(0x1024, 15, 0);
+	uint32_t n0 = n / kg * kg, c0 = c / 32 * 32;
+	uint32_t group = f(0x1038, 13, 0) - n0 < kg ? f(0x1038, 13, 0) - n0 : kg;
+	uint32_t chans = C - c0 < 32 ? C - c0 : 32;
+	uint64_t el;
+
+	el = (uint64_t)n0 * taps * C + (uint64_t)c0 * taps * group;
+	el += ((uint64_t)tap * group + (n - n0)) * chans + (c - c0);
+	return element(at(dev, reg[0x1110 / 4] + el * bpe, bpe), prec);
+}
+
+static double accumulate(struct npu_dev *dev, uint32_t oy, uint32_t ox, uint32_t n)
+{
+	uint32_t kw = f(0x1038, 28, 24), kh = f(0x1038, 20, 16);
+	int32_t ow = f(0x4050, 1, 1) ? 0 : sext(f(0x4054, 15, 0), 16);
+	double acc = 0;
+
+	for (uint32_t ky = 0; ky < kh; ky++)
+		for (uint32_t kx = 0; kx < kw; kx++)
+			for (uint32_t c = 0; c < f(0x1024, 15, 0); c++) {
+				int64_t y = (int64_t)oy * f(0x1014, 5, 3) - f(0x1068, 3, 0) +
+					    ky * (f(0x1014, 25, 21) + 1);
+				int64_t x = (int64_t)ox * f(0x1014, 2, 0) - f(0x1068, 7, 4) +
+					    kx * (f(0x1014, 20, 16) + 1);
+
+				acc += feature(dev, y, x, c) *
+				       (weight(dev, n, ky * kw + kx, c) + ow);
+			}
+	return acc;
+}
+
+/* round(v / 2^s), ties to even, by the definition. */
+static int64_t scaled(int64_t v, uint32_t s)
+{
+	int64_t d = INT64_C(1) << s, q = v / d, r = v % d;
+
+	if (r < 0) {
+		r += d;
+		q--;
+	}
+	if (2 * r > d || (2 * r == d && q % 2))
+		q++;
+	return q;
+}
+
+static size_t convert(struct npu_dev *dev, double acc, uint32_t n, uint8_t out[4])
+{
+	uint32_t prec = f(0x4010, 31, 29);
+	int32_t i32, bias;
+	float f32;
+	uint16_t f16;
+	int64_t y;
+
+	if (prec == 4) {
+		i32 = (int32_t)(int64_t)acc;
+		memcpy(out, &i32, 4);
+		return 4;
+	}
+	if (prec == 5) {
+		f32 = (float)acc;
+		memcpy(out, &f32, 4);
+		return 4;
+	}
+	if (prec == 2) {
+		f16 = npu_f32_to_f16((float)acc);
+		memcpy(out, &f16, 2);
+		return 2;
+	}
+	y = (int64_t)acc;
+	if (!f(0x4040, 0, 0) && !f(0x4040, 1, 1) && f(0x4040, 8, 8) && f(0x501c, 1, 1)) {
+		memcpy(&bias, at(dev, reg[0x5020 / 4] + n * 4, 4), 4);
+		y += bias;
+	}
+	y = scaled(y * f(0x4084, 15, 0), f(0x4088, 11, 0)) + (int32_t)reg[0x4080 / 4];
+	out[0] = (uint8_t)(int8_t)(y > 127 ? 127 : y < -128 ? -128 : y);
+	return 1;
+}
+
+static void store(struct npu_dev *dev, uint32_t y, uint32_t x, uint32_t n, const uint8_t *v,
+		  size_t bytes)
+{
+	uint32_t ce = (uint32_t)(16 / bytes), e = f(0x4050, 4, 2) + 1;
+	uint64_t a = reg[0x4020 / 4];
+
+	a += (uint64_t)(n / (ce * e)) * reg[0x40c0 / 4];
+	a += (uint64_t)(n / ce % e) * reg[0x4024 / 4];
+	a += ((uint64_t)y * (f(0x4030, 12, 0) + 1 + f(0x4038, 12, 0)) + x) * 16;
+	a += n % ce * bytes;
+	memcpy(at(dev, a, bytes), v, bytes);
+}
+
+static void run_conv(struct npu_dev *dev)
+{
+	uint8_t v[4];
+
+	for (uint32_t y = 0; y <= f(0x4034, 12, 0); y++)
+		for (uint32_t x = 0; x <= f(0x4030, 12, 0); x++)
+			for (uint32_t n = 0; n <= f(0x403c, 12, 0); n++) {
+				size_t bytes = convert(dev, accumulate(dev, y, x, n), n, v);
+
+				store(dev, y, x, n, v, bytes);
+			}
+}
+
+static void run_task(struct npu_dev *dev, const struct npu_task *t)
+{
+	sim_tasks++;
+	for (uint32_t i = 0; i < t->count; i++) {
+		uint64_t e;
+		uint16_t tgt, off;
+
+		memcpy(&e, at(dev, t->regcmd + i * 8, 8), 8);
+		tgt = (uint16_t)(e >> 48);
+		off = (uint16_t)e;
+		if (tgt == 0x0081) {
+			if ((e >> 16 & 0xffffffef) == 0x0d)
+				run_conv(dev);
+			else
+				faulted = true;
+			return;
+		}
+		if (tgt > 1 && tgt != 0x0041 && off < 0x8000)
+			reg[off / 4] = (uint32_t)(e >> 16);
+	}
+	faulted = true;
+}
+
+int npu_submit(struct npu_dev *dev, const struct npu_hwjob *jobs, uint32_t njobs)
+{
+	for (uint32_t i = 0; i < njobs; i++) {
+		int err = 0;
+
+		sim_jobs++;
+		faulted = false;
+		for (uint32_t t = 0; t < jobs[i].ntasks; t++)
+			run_task(dev, &jobs[i].tasks[t]);
+		if (faulted)
+			err = -EFAULT;
+		if (fail_index >= 0 && !fail_index--)
+			err = fail_err;
+		for (uint32_t o = 0; o < jobs[i].nout; o++) {
+			dev->err[jobs[i].out[o]->handle] = err;
+			for (uint32_t k = 0; k < i; k++)
+				sim_shared_outputs += jobs[k].out[0] == jobs[i].out[o];
+		}
+	}
+	return 0;
+}

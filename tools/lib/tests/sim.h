@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A stand-in for the driver and the NPU in one process, for unit tests.
+ */
+#ifndef SIM_H
+#define SIM_H
+
+#include <stdint.h>
+
+/* Make the driver job with this index, counted from now, end with @err. */
+void sim_fail_job(int index, int err);
+
+/* Report buffers as busy this many times before jobs are done. */
+void sim_stay_busy(int times);
+
+/* Buffers alive, to catch leaks the sanitizer can't see. */
+int sim_bos(void);
+
+/* Driver jobs and tasks executed since the start. */
+extern unsigned int sim_jobs, sim_tasks;
+
+/* Jobs that shared an output buffer with another one of the same submission. */
+extern unsigned int sim_shared_outputs;
+
+#endif /* SIM_H */
