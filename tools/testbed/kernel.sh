@@ -77,7 +77,7 @@ rk_build_kernel() {
 	rm -r "$tmp/debs"
 	rk_kernel_file "$tmp" vmlinuz "$rel" || rk_die "no image in $image"
 	rk_kernel_file "$tmp" config "$rel" || rk_die "no config for $rel"
-	rm -rf "$tmp"/usr/lib/modules/*/dtb "$tmp/boot" "$tmp"/usr/lib/linux-image-*
+	rm -rf "$tmp"/usr/lib/modules/*/dtb "${tmp:?}/boot" "$tmp"/usr/lib/linux-image-*
 	echo "$rel-arm64" >"$tmp/release"
 	rk_relocate_headers "$tmp/usr/src/linux-headers-$rel-arm64"
 	rk_step "list the modules of $rel" rk_enter sh -c '
