@@ -16,8 +16,9 @@ rk_kernel_newest() {
 		sed -nE "s/^linux-headers-(${series//./\\.}\.[0-9]+.*)-arm64\$/\1/p" |
 		grep -vE -- '-(rt|cloud)$' | sort -rV |
 		while read -r rel; do
-			for p in "linux-image-$rel-arm64" "linux-image-$rel-arm64-unsigned" \
-				"linux-binary-unsigned-$rel-arm64"; do
+			# From 7.x on linux-image only depends on linux-binary, which holds the image.
+			for p in "linux-binary-$rel-arm64" "linux-binary-unsigned-$rel-arm64" \
+				"linux-image-$rel-arm64" "linux-image-$rel-arm64-unsigned"; do
 				[ -n "$(rk_apt_version "$p:arm64")" ] || continue
 				echo "$rel $p"
 				return
@@ -50,11 +51,11 @@ rk_relocate_headers() {
 	sed -i -e '1i rk_src := $(abspath $(dir $(lastword $(MAKEFILE_LIST)))/..)' -e 's,/usr/src/,$(rk_src)/,g' "$m"
 }
 
-# Image and config were in /boot until 7.3 put them beside the modules.
+# Image and config were in /boot until 7.x put them beside the modules, the image as vmlinuz, .unsigned or .signed.
 rk_kernel_file() {
 	local f
-	for f in "$1/boot/$2-$3-arm64" "$1/usr/lib/modules/$3-arm64/$2" "$1/usr/lib/modules/$3-arm64/$2.unsigned"; do
-		[ ! -e "$f" ] || { mv "$f" "$1/$2"; return; }
+	for f in "$1/boot/$2-$3-arm64" "$1/usr/lib/modules/$3-arm64/$2"{,.unsigned,.signed}; do
+		[ ! -f "$f" ] || { mv "$f" "$1/$2"; return; }
 	done
 	return 1
 }
@@ -68,7 +69,7 @@ rk_build_kernel() {
 	rk_step "unpack kernel $rel" sh -e -c '
 		cd "$1"
 		for d in debs/*.deb; do dpkg-deb -x "$d" .; done
-		[ ! -d lib/modules ] || { mkdir -p usr/lib/modules; cp -al lib/modules/. usr/lib/modules/; rm -r lib/modules; }
+		[ ! -d lib/modules ] || { mkdir -p usr/lib/modules; cp -al lib/modules/. usr/lib/modules/; rm -r lib; }
 		rm -rf usr/share' sh "$tmp"
 	for deb in "$tmp"/debs/*.deb; do
 		# shellcheck disable=SC2016 # dpkg expands these
@@ -77,7 +78,7 @@ rk_build_kernel() {
 	rm -r "$tmp/debs"
 	rk_kernel_file "$tmp" vmlinuz "$rel" || rk_die "no image in $image"
 	rk_kernel_file "$tmp" config "$rel" || rk_die "no config for $rel"
-	rm -rf "$tmp"/usr/lib/modules/*/dtb "$tmp/boot" "$tmp"/usr/lib/linux-image-*
+	rm -rf "$tmp"/usr/lib/modules/*/dtb "${tmp:?}/boot" "$tmp"/usr/lib/linux-image-*
 	echo "$rel-arm64" >"$tmp/release"
 	rk_relocate_headers "$tmp/usr/src/linux-headers-$rel-arm64"
 	rk_step "list the modules of $rel" rk_enter sh -c '

@@ -152,8 +152,9 @@ def main():
             cpio.directory(d)
         cpio.node("dev/console", stat.S_IFCHR | 0o600, (5, 1))
         cpio.node("dev/null", stat.S_IFCHR | 0o666, (1, 3))
-        cpio.tree(args.busybox, "bin/busybox")
-        cpio.tree(args.init, "init")
+        for path, name in ((args.busybox, "bin/busybox"), (args.init, "init")):
+            with open(path, "rb") as src:
+                cpio.data(name, src.read(), 0o755)
         early = add_modules(cpio, tree, ["virtio_mmio", "virtio_console"])
         cpio.data("testbed/early", "".join(m + "\n" for m in early).encode())
         load = [m for m in add_modules(cpio, tree, args.module) if m not in early]

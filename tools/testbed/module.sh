@@ -62,3 +62,13 @@ rk_module() {
 	fi
 	rk_unlock
 }
+
+# rk_module_native KDIR [VAR=VALUE...]: for a kernel build directory of this host, without the build root.
+rk_module_native() {
+	local kdir=$1 dst=$RK_TOP/build/module/kdir
+	shift
+	[ -e "$kdir/Makefile" ] || rk_die "KDIR=$kdir is not a kernel build directory"
+	rk_module_sync "$dst" || rk_die "cannot copy the module's sources to $dst"
+	make -C "$kdir" M="$dst" "$@" modules >&2 || exit
+	RK_MODULE=$dst/drivers/accel/rknpu/rknpu_accel.ko
+}

@@ -66,7 +66,7 @@ rk_qemu_stock() {
 	local hash
 	hash=$({ printf '%s\n' "${RK_QEMU_CONFIGURE[@]}" "${RK_QEMU_STOCK_TARGETS[@]}"; rk_qemu_devices; declare -f rk_qemu_blobs; } | rk_hash)
 	rk_root
-	[ -d "$RK_CACHE/qemu-stock-$hash" ] || rk_apt_dir $RK_SUITE
+	[ -d "$RK_CACHE/qemu-stock-$hash" ] || rk_apt_dir "$RK_SUITE"
 	rk_cached qemu-stock "$hash" rk_build_qemu_stock
 	RK_QEMU_STOCK=$RK_OUT
 }
@@ -137,8 +137,8 @@ rk_qemu_ninja() {
 # What the rest of the testbed uses of a built tree.
 rk_qemu_publish() {
 	local tree=$1 out=$2
-	cp "$tree/build/qemu-system-aarch64" "$out/" &&
-		rk_enter -b "$out:/rk/qemu" sh -c '/rk/qemu/qemu-system-aarch64 -M help >/rk/qemu/machines' ||
+	cp "$tree/build/qemu-system-aarch64" "$out/" || rk_die "cannot copy QEMU to $out"
+	rk_enter -b "$out:/rk/qemu" sh -c '/rk/qemu/qemu-system-aarch64 -M help >/rk/qemu/machines' ||
 		rk_die "the QEMU that was built does not run"
 }
 
@@ -194,7 +194,6 @@ rk_qemu_dev() {
 	rk_qemu_ninja "$dev" qemu-system-aarch64
 	rk_qemu_build_qtests "$dev" "$dev/out"
 	rk_qemu_publish "$dev" "$dev/out"
-	RK_QEMU_TREE=$dev
 	RK_QEMU_DIR=$dev/out
 	rk_unlock
 }
@@ -231,7 +230,7 @@ rk_build_busybox() {
 
 rk_busybox() {
 	RK_BUSYBOX=$RK_CACHE/busybox-$RK_SUITE
-	[ -d "$RK_BUSYBOX" ] || rk_apt_dir $RK_SUITE
-	rk_cached busybox $RK_SUITE rk_build_busybox
+	[ -d "$RK_BUSYBOX" ] || rk_apt_dir "$RK_SUITE"
+	rk_cached busybox "$RK_SUITE" rk_build_busybox
 	RK_BUSYBOX=$RK_OUT/busybox
 }
