@@ -233,8 +233,8 @@ static int demo_fp16(struct npu_dev *dev, struct product *p)
 
 static void describe(const struct product *p)
 {
-	printf("%s: %u x %u x %u right in every element, %u jobs, %u tasks, %.2f s, largest error %g\n",
-	       p->name, p->m, p->k, p->n, p->info.jobs, p->info.tasks, p->seconds, p->max_err);
+	printf("%s: %u x %u x %u: every element right, largest error %g, %u jobs, %u tasks, %.2f s\n",
+	       p->name, p->m, p->k, p->n, p->max_err, p->info.jobs, p->info.tasks, p->seconds);
 }
 
 struct work {
