@@ -24,12 +24,14 @@ extern "C" {
 
 /* ---- device ------------------------------------------------------------ */
 
-/** struct npu_dev - one open file of the accel node, with its own addresses */
+/* struct npu_dev - one open file of the accel node, with its own addresses */
 struct npu_dev;
 
 /** struct npu_version - what DRM_IOCTL_VERSION says about the driver */
 struct npu_version {
-	/** @major: @minor: @patch: interface version; mainline is 1.0.0 or 0.0.0 */
+	/** @major: interface version; mainline says 1 */
+	/** @minor: grows when ioctls or flags are added */
+	/** @patch: grows with fixes */
 	int major, minor, patch;
 	/** @name: "rocket" on every device npu_open() accepts */
 	char name[32];
@@ -62,10 +64,20 @@ int npu_open(const char *path, struct npu_dev **out);
  */
 void npu_close(struct npu_dev *dev);
 
-/** npu_fd - file descriptor of a device, owned by the device */
+/**
+ * npu_fd - file descriptor of a device
+ * @dev: device
+ *
+ * Return: the descriptor; the device owns it.
+ */
 int npu_fd(const struct npu_dev *dev);
 
-/** npu_path - node a device was opened from */
+/**
+ * npu_path - node a device was opened from
+ * @dev: device
+ *
+ * Return: the path; valid while the device is.
+ */
 const char *npu_path(const struct npu_dev *dev);
 
 /**
@@ -161,7 +173,7 @@ int npu_bo_fini(struct npu_bo *bo);
 
 /* ---- register programs -------------------------------------------------- */
 
-/**
+/*
  * struct npu_prog - a register program under construction
  *
  * A program is a list of 64-bit entries {block, value, register}.  Field
@@ -173,13 +185,23 @@ int npu_bo_fini(struct npu_bo *bo);
  */
 struct npu_prog;
 
-/** npu_prog_new - an empty program, or NULL when out of memory */
+/**
+ * npu_prog_new - an empty program
+ *
+ * Return: the program, or NULL when out of memory.
+ */
 struct npu_prog *npu_prog_new(void);
 
-/** npu_prog_free - free a program, or NULL */
+/**
+ * npu_prog_free - free a program
+ * @p: program, or NULL
+ */
 void npu_prog_free(struct npu_prog *p);
 
-/** npu_prog_reset - make a program empty and good again */
+/**
+ * npu_prog_reset - make a program empty and good again
+ * @p: program
+ */
 void npu_prog_reset(struct npu_prog *p);
 
 /**
@@ -209,6 +231,8 @@ int npu_prog_emit(struct npu_prog *p, enum npu_reg_id r);
  * @target: bits 63:48
  * @reg: bits 15:0
  * @value: bits 47:16
+ *
+ * Return: 0, -ENOMEM, or the first error of this program.
  */
 int npu_prog_raw(struct npu_prog *p, uint16_t target, uint16_t reg, uint32_t value);
 
@@ -219,16 +243,33 @@ int npu_prog_raw(struct npu_prog *p, uint16_t target, uint16_t reg, uint32_t val
  *
  * Pads to an even number of entries (the hardware fetches pairs), then
  * appends the tail: next address 0, next amount 0, marker, operation enable.
+ *
+ * Return: 0, -EINVAL when there are no entries, -ENOMEM, or the first error.
  */
 int npu_prog_finish(struct npu_prog *p, uint32_t enable);
 
-/** npu_prog_entries - the entries; valid until the program changes */
+/**
+ * npu_prog_entries - the entries of a program
+ * @p: program
+ *
+ * Return: the entries; valid until the program changes.
+ */
 const uint64_t *npu_prog_entries(const struct npu_prog *p);
 
-/** npu_prog_count - number of entries */
+/**
+ * npu_prog_count - number of entries
+ * @p: program
+ *
+ * Return: entries of all tasks, gaps between tasks included.
+ */
 size_t npu_prog_count(const struct npu_prog *p);
 
-/** npu_prog_ntasks - number of finished tasks */
+/**
+ * npu_prog_ntasks - number of finished tasks
+ * @p: program
+ *
+ * Return: tasks closed by npu_prog_finish().
+ */
 size_t npu_prog_ntasks(const struct npu_prog *p);
 
 /**
@@ -240,13 +281,29 @@ size_t npu_prog_ntasks(const struct npu_prog *p);
  */
 void npu_prog_task(const struct npu_prog *p, size_t i, size_t *first, size_t *count);
 
-/** npu_prog_error - 0 or the first error */
+/**
+ * npu_prog_error - the state of a program
+ * @p: program
+ *
+ * Return: 0, or the first error as a negative errno.
+ */
 int npu_prog_error(const struct npu_prog *p);
 
-/** npu_prog_message - the first error in words, "" when there is none */
+/**
+ * npu_prog_message - the first error in words
+ * @p: program
+ *
+ * Return: the message, "" when there is none; valid until npu_prog_reset().
+ */
 const char *npu_prog_message(const struct npu_prog *p);
 
-/** enum npu_prec - element types as every block encodes them */
+/**
+ * enum npu_prec - element types as every block encodes them
+ * @NPU_PREC_INT8: 8-bit two's complement
+ * @NPU_PREC_FP16: IEEE binary16
+ * @NPU_PREC_INT32: 32-bit two's complement, results only
+ * @NPU_PREC_FP32: IEEE binary32, results only
+ */
 enum npu_prec {
 	NPU_PREC_INT8 = 0,
 	NPU_PREC_FP16 = 2,
@@ -279,7 +336,13 @@ struct npu_requant {
  */
 int npu_requant_from_double(double factor, int32_t zp, struct npu_requant *rq);
 
-/** npu_requant_apply - what the NPU does with one accumulator, on the CPU */
+/**
+ * npu_requant_apply - what the NPU does with one accumulator, on the CPU
+ * @rq: scale, shift and zero point in range
+ * @acc: accumulator with bias, 32 bits on the NPU
+ *
+ * Return: the int8 result.
+ */
 int8_t npu_requant_apply(const struct npu_requant *rq, int64_t acc);
 
 /**
@@ -294,31 +357,39 @@ struct npu_conv_task {
 	enum npu_prec in;
 	/** @out: INT8 or INT32 for INT8, FP16 or FP32 for FP16 */
 	enum npu_prec out;
-	/** @in_w: @in_h: size this task reads, height 1 to 1022 */
+	/** @in_w: width this task reads, 1 to 2047 */
+	/** @in_h: height this task reads, 1 to 1022 */
 	uint32_t in_w, in_h;
 	/** @in_c: multiple of 32 */
 	uint32_t in_c;
 	/** @in_h_full: height of the whole tensor, gives the surface pitch */
 	uint32_t in_h_full;
-	/** @out_w: @out_h: size this task writes */
+	/** @out_w: width this task writes */
+	/** @out_h: height this task writes */
 	uint32_t out_w, out_h;
 	/** @out_h_full: height of the whole result */
 	uint32_t out_h_full;
 	/** @out_c: multiple of 32 (int8) or 16 (fp16), to 8192 */
 	uint32_t out_c;
-	/** @kw: @kh: kernel, 1 to 31 */
+	/** @kw: kernel width, 1 to 31 */
+	/** @kh: kernel height, 1 to 31 */
 	uint32_t kw, kh;
-	/** @stride_x: @stride_y: 1 to 7 */
+	/** @stride_x: 1 to 7 */
+	/** @stride_y: 1 to 7 */
 	uint32_t stride_x, stride_y;
-	/** @dil_x: @dil_y: dilation, 1 to 32 */
+	/** @dil_x: dilation, 1 to 32 */
+	/** @dil_y: dilation, 1 to 32 */
 	uint32_t dil_x, dil_y;
-	/** @pad_left: @pad_top: 0 to 15; the other sides follow from the sizes */
+	/** @pad_left: 0 to 15; the right side follows from the sizes */
+	/** @pad_top: 0 to 15; the bottom follows from the sizes */
 	uint32_t pad_left, pad_top;
 	/** @pad_value: element that stands for positions outside */
 	int32_t pad_value;
 	/** @weight_zp: subtracted from every weight, int8 only, -128 to 127 */
 	int32_t weight_zp;
-	/** @in_iova: @weight_iova: @out_iova: 16-byte aligned, below 4 GiB */
+	/** @in_iova: features, 16-byte aligned, below 4 GiB */
+	/** @weight_iova: weights, 16-byte aligned, below 4 GiB */
+	/** @out_iova: result, 16-byte aligned, below 4 GiB */
 	uint64_t in_iova, weight_iova, out_iova;
 	/** @bias_iova: int32 per output channel, 0 = no bias; int8 result only */
 	uint64_t bias_iova;
@@ -349,7 +420,8 @@ int npu_prog_conv(struct npu_prog *p, const struct npu_conv_task *t);
 /**
  * npu_matmul_task - fill a task for C[M,N] = A[M,K] * B[N,K]^T
  * @t: filled; set the addresses (and rq) afterwards
- * @in: @out: element types
+ * @in: type of A and B
+ * @out: type of C
  * @m: 1 or a multiple of 4
  * @n: multiple of 32 (int8) or 16 (fp16)
  * @k: multiple of 32
@@ -372,13 +444,16 @@ struct npu_task {
 
 /** struct npu_hwjob - tasks that run in order on one core */
 struct npu_hwjob {
-	/** @tasks: @ntasks: at least one */
+	/** @tasks: what to run, in order */
+	/** @ntasks: elements of @tasks, at least 1 */
 	const struct npu_task *tasks;
 	uint32_t ntasks;
-	/** @in: @nin: buffers the job reads; it waits for their writers */
+	/** @in: buffers the job reads; it waits for their writers */
+	/** @nin: elements of @in */
 	struct npu_bo *const *in;
 	uint32_t nin;
-	/** @out: @nout: buffers the job writes; it waits for all their users */
+	/** @out: buffers the job writes; it waits for all their users */
+	/** @nout: elements of @out */
 	struct npu_bo *const *out;
 	uint32_t nout;
 };
@@ -386,7 +461,8 @@ struct npu_hwjob {
 /**
  * npu_submit - queue jobs
  * @dev: device all buffers belong to
- * @jobs: @njobs: jobs; those that share no output run on several cores
+ * @jobs: jobs; those that share no output may run on several cores at once
+ * @njobs: elements of @jobs
  *
  * Return: 0 or a negative errno of the driver.
  */
@@ -394,43 +470,71 @@ int npu_submit(struct npu_dev *dev, const struct npu_hwjob *jobs, uint32_t njobs
 
 /**
  * enum npu_cause - how a job ended
+ * @NPU_CAUSE_NONE: not started, or still running
+ * @NPU_CAUSE_DONE: finished
+ * @NPU_CAUSE_TIMEOUT: the core did not finish in time (ETIME)
+ * @NPU_CAUSE_DMA_ERROR: bus error while reading or writing (EIO)
+ * @NPU_CAUSE_IOMMU_FAULT: access to an unmapped address (EFAULT)
+ * @NPU_CAUSE_CANCELLED: cancelled before it ran (ECANCELED)
+ * @NPU_CAUSE_DEVICE_GONE: the device was unbound (ENODEV)
+ * @NPU_CAUSE_OTHER: any other error of the driver
  */
 enum npu_cause {
-	NPU_CAUSE_NONE,			/**< not submitted, or still running */
-	NPU_CAUSE_DONE,			/**< finished */
-	NPU_CAUSE_TIMEOUT,		/**< the core did not finish (ETIME) */
-	NPU_CAUSE_DMA_ERROR,		/**< bus error while reading or writing (EIO) */
-	NPU_CAUSE_IOMMU_FAULT,		/**< access to an unmapped address (EFAULT) */
-	NPU_CAUSE_CANCELLED,		/**< cancelled before it ran (ECANCELED) */
-	NPU_CAUSE_DEVICE_GONE,		/**< the device was unbound (ENODEV) */
-	NPU_CAUSE_OTHER,		/**< any other error of the driver */
+	NPU_CAUSE_NONE,
+	NPU_CAUSE_DONE,
+	NPU_CAUSE_TIMEOUT,
+	NPU_CAUSE_DMA_ERROR,
+	NPU_CAUSE_IOMMU_FAULT,
+	NPU_CAUSE_CANCELLED,
+	NPU_CAUSE_DEVICE_GONE,
+	NPU_CAUSE_OTHER,
 };
 
-/** npu_cause_of_errno - cause for what npu_bo_prep() returned (0 or negative) */
+/**
+ * npu_cause_of_errno - cause for what npu_bo_prep() returned
+ * @err: 0 or negative errno
+ *
+ * Return: the cause; NPU_CAUSE_NONE for an expired wait.
+ */
 enum npu_cause npu_cause_of_errno(int err);
 
-/** npu_strcause - a cause in words, never NULL */
+/**
+ * npu_strcause - a cause in words
+ * @cause: any value
+ *
+ * Return: the words, never NULL.
+ */
 const char *npu_strcause(enum npu_cause cause);
 
 /* ---- matrix products ----------------------------------------------------- */
 
-/** enum npu_dtype - operand and result types of a product */
+/**
+ * enum npu_dtype - operand and result types of a product
+ * @NPU_INT8_INT32: int8 * int8 to int32, exact
+ * @NPU_INT8_INT8: as NPU_INT8_INT32 plus bias, then requantised
+ * @NPU_FP16_FP32: fp16 * fp16 to fp32
+ * @NPU_FP16_FP16: as NPU_FP16_FP32, rounded to fp16
+ */
 enum npu_dtype {
-	NPU_INT8_INT32,			/**< int8 * int8 -> int32, exact */
-	NPU_INT8_INT8,			/**< as above + bias, then requantised */
-	NPU_FP16_FP32,			/**< fp16 * fp16 -> fp32 */
-	NPU_FP16_FP16,			/**< as above, rounded to fp16 */
+	NPU_INT8_INT32,
+	NPU_INT8_INT8,
+	NPU_FP16_FP32,
+	NPU_FP16_FP16,
 };
 
 /** struct npu_matmul_desc - C[m,n] = A[m,k] * B, m, n, k >= 1 */
 struct npu_matmul_desc {
 	/** @dtype: types of A, B and C */
 	enum npu_dtype dtype;
-	/** @m: @n: @k: any size >= 1; padded and tiled inside */
+	/** @m: rows of A and C, any number from 1 */
+	/** @n: columns of C, any number from 1 */
+	/** @k: columns of A, any number from 1 */
 	uint32_t m, n, k;
 	/** @b_is_kn: B is stored [k][n]; default [n][k], as weights are */
 	bool b_is_kn;
-	/** @lda: @ldb: @ldc: elements from row to row, 0 = dense */
+	/** @lda: elements from row to row of A, 0 = dense */
+	/** @ldb: elements from row to row of B as stored, 0 = dense */
+	/** @ldc: elements from row to row of C, 0 = dense */
 	size_t lda, ldb, ldc;
 	/** @rq: NPU_INT8_INT8 only */
 	struct npu_requant rq;
@@ -438,24 +542,28 @@ struct npu_matmul_desc {
 
 /** struct npu_opts - how to run; NULL or all zero = defaults */
 struct npu_opts {
-	/** @jobs: split into at least this many jobs if the shape allows it;
+	/**
+	 * @jobs: split into at least this many jobs if the shape allows it;
 	 * 0 = three when there is enough work for three cores
 	 */
 	uint32_t jobs;
 	/** @max_job_macs: most multiply-accumulates in one job; 0 = default */
 	uint64_t max_job_macs;
-	/** @max_m: @max_n: @max_k: smaller tiles than the hardware's; 0 = largest */
+	/** @max_m: most rows per task, 0 = as many as fit; rounded to 4 */
+	/** @max_n: most columns per task, 0 = 4096; rounded to the kernel group */
+	/** @max_k: longest stretch of K per task, 0 = 4096; rounded to 32 */
 	uint32_t max_m, max_n, max_k;
 	/** @no_rdma: see struct npu_conv_task */
 	bool no_rdma;
 };
 
-/** struct npu_job - one product or convolution in flight */
+/* struct npu_job - one product or convolution in flight */
 struct npu_job;
 
 /** struct npu_job_info - what a call was split into */
 struct npu_job_info {
-	/** @jobs: @tasks: driver jobs and hardware tasks */
+	/** @jobs: driver jobs */
+	/** @tasks: hardware tasks in all jobs */
 	uint32_t jobs, tasks;
 	/** @k_parts: partial products summed on the CPU, 1 = none */
 	uint32_t k_parts;
@@ -469,7 +577,8 @@ struct npu_job_info {
  * npu_matmul_prepare - allocate, lay out and program a product
  * @dev: device
  * @desc: shapes and types
- * @a: @b: operands; copied, not needed after the call
+ * @a: operand, m rows of k; copied, not needed after the call
+ * @b: operand, n rows of k (or k rows of n, see @desc); copied
  * @bias: n int32 values added before requantisation, or NULL
  * @c: result, written by the npu_sync() that returns 0
  * @opts: options or NULL
@@ -490,6 +599,13 @@ int npu_matmul_prepare(struct npu_dev *dev, const struct npu_matmul_desc *desc,
 
 /**
  * npu_matmul_submit - npu_matmul_prepare() and npu_job_start() in one
+ * @dev: device
+ * @desc: shapes and types
+ * @a: operand, m rows of k
+ * @b: operand, n rows of k (or k rows of n, see @desc)
+ * @bias: n int32 values, NPU_INT8_INT8 only, or NULL
+ * @c: result, m rows of n
+ * @opts: options or NULL
  *
  * Return: the job, or NULL with errno set.
  */
@@ -498,8 +614,16 @@ struct npu_job *npu_matmul_submit(struct npu_dev *dev, const struct npu_matmul_d
 				  void *c, const struct npu_opts *opts);
 
 /**
- * npu_matmul_run - the whole product, synchronously, without a time limit of
- * its own (the driver has one per task)
+ * npu_matmul_run - compute a whole product and wait for it
+ * @dev: device
+ * @desc: shapes and types
+ * @a: operand, m rows of k
+ * @b: operand, n rows of k (or k rows of n, see @desc)
+ * @bias: n int32 values, NPU_INT8_INT8 only, or NULL
+ * @c: result, m rows of n
+ * @opts: options or NULL
+ *
+ * There is no time limit here; the driver has one per task.
  *
  * Return: 0 or a negative errno as from npu_matmul_prepare() and npu_sync().
  */
@@ -517,34 +641,54 @@ int npu_matmul_run(struct npu_dev *dev, const struct npu_matmul_desc *desc,
  * (x - in_zp) * (w - weight_zp); positions outside the input count as in_zp.
  */
 struct npu_conv_desc {
-	/** @in_w: @in_h: @in_c: input size */
+	/** @in_w: input width, 1 to 2047 */
+	/** @in_h: input height */
+	/** @in_c: input channels, 1 to 8192 */
 	uint32_t in_w, in_h, in_c;
 	/** @out_c: kernels */
 	uint32_t out_c;
-	/** @kw: @kh: kernel size, 1 to 31 */
+	/** @kw: kernel width, 1 to 31 */
+	/** @kh: kernel height, 1 to 31 */
 	uint32_t kw, kh;
-	/** @stride_x: @stride_y: 1 to 7 */
+	/** @stride_x: 1 to 7 */
+	/** @stride_y: 1 to 7 */
 	uint32_t stride_x, stride_y;
-	/** @dil_x: @dil_y: 1 to 32 */
+	/** @dil_x: dilation, 1 to 32 */
+	/** @dil_y: dilation, 1 to 32 */
 	uint32_t dil_x, dil_y;
-	/** @pad_left: @pad_right: @pad_top: @pad_bottom: 0 to 15 */
+	/** @pad_left: 0 to 15, less than the dilated kernel */
+	/** @pad_right: as @pad_left */
+	/** @pad_top: as @pad_left */
+	/** @pad_bottom: as @pad_left */
 	uint32_t pad_left, pad_right, pad_top, pad_bottom;
-	/** @in_zp: @weight_zp: zero points, -128 to 127 */
+	/** @in_zp: zero point of the input, -128 to 127 */
+	/** @weight_zp: zero point of the weights, -128 to 127 */
 	int32_t in_zp, weight_zp;
 	/** @rq: result scale and zero point */
 	struct npu_requant rq;
 };
 
-/** npu_conv_out_w - width of the result, 0 when the description is bad */
+/**
+ * npu_conv_out_w - width of the result
+ * @desc: convolution
+ *
+ * Return: positions per row, 0 when the description is bad.
+ */
 uint32_t npu_conv_out_w(const struct npu_conv_desc *desc);
-/** npu_conv_out_h - height of the result, 0 when the description is bad */
+/**
+ * npu_conv_out_h - height of the result
+ * @desc: convolution
+ *
+ * Return: rows, 0 when the description is bad.
+ */
 uint32_t npu_conv_out_h(const struct npu_conv_desc *desc);
 
 /**
  * npu_conv_prepare - allocate, lay out and program a convolution
  * @dev: device
  * @desc: shapes and types
- * @in: @weights: operands; copied
+ * @in: input; copied
+ * @weights: kernels; copied
  * @bias: out_c int32 values, or NULL
  * @c: result, written by the npu_sync() that returns 0
  * @opts: options (max_m = output rows, max_n = kernels per task) or NULL
@@ -560,7 +704,18 @@ int npu_conv_prepare(struct npu_dev *dev, const struct npu_conv_desc *desc,
 		     const int8_t *in, const int8_t *weights, const int32_t *bias,
 		     int8_t *c, const struct npu_opts *opts, struct npu_job **out);
 
-/** npu_conv_run - the whole convolution, synchronously; 0 or a negative errno */
+/**
+ * npu_conv_run - compute a whole convolution and wait for it
+ * @dev: device
+ * @desc: shapes and types
+ * @in: input
+ * @weights: kernels
+ * @bias: out_c int32 values, or NULL
+ * @c: result
+ * @opts: options or NULL
+ *
+ * Return: 0 or a negative errno as from npu_conv_prepare() and npu_sync().
+ */
 int npu_conv_run(struct npu_dev *dev, const struct npu_conv_desc *desc,
 		 const int8_t *in, const int8_t *weights, const int32_t *bias,
 		 int8_t *c, const struct npu_opts *opts);
@@ -588,10 +743,19 @@ int npu_job_start(struct npu_job *job);
  */
 int npu_sync(struct npu_job *job, int64_t timeout_ns);
 
-/** npu_job_cause - how the job ended, NPU_CAUSE_NONE until npu_sync() knows */
+/**
+ * npu_job_cause - how a job ended
+ * @job: job
+ *
+ * Return: the cause, NPU_CAUSE_NONE until npu_sync() knows.
+ */
 enum npu_cause npu_job_cause(const struct npu_job *job);
 
-/** npu_job_info - what the job was split into */
+/**
+ * npu_job_info - what a job was split into
+ * @job: job
+ * @info: filled
+ */
 void npu_job_info(const struct npu_job *job, struct npu_job_info *info);
 
 /**
@@ -608,17 +772,27 @@ void npu_job_free(struct npu_job *job);
 /**
  * npu_pack_feature - row-major [positions][channels] to NC1HWC2
  * @dst: [c_pad * bpe / 16][positions_pad][16 bytes], fully written
- * @src: @ld: elements from position to position
+ * @src: row-major source
+ * @ld: elements from position to position in @src
  * @bpe: bytes per element, 1, 2 or 4
- * @pos: @c: what exists in @src
- * @pos_pad: @c_pad: what @dst holds; c_pad * bpe a multiple of 16
+ * @pos: positions of @src
+ * @c: channels of @src
+ * @pos_pad: positions of @dst
+ * @c_pad: channels of @dst; c_pad * bpe is a multiple of 16
  * @fill: byte for the padding
  */
 void npu_pack_feature(void *dst, const void *src, size_t ld, size_t bpe,
 		      size_t pos, size_t c, size_t pos_pad, size_t c_pad, int fill);
 
 /**
- * npu_unpack_feature - NC1HWC2 to row-major, the inverse; padding is dropped
+ * npu_unpack_feature - NC1HWC2 to row-major, the inverse of npu_pack_feature()
+ * @dst: row-major, only [pos][c] is written
+ * @ld: elements from position to position in @dst
+ * @src: as npu_pack_feature() or the NPU left it
+ * @bpe: bytes per element, 1, 2 or 4
+ * @pos: positions wanted
+ * @c: channels wanted
+ * @pos_pad: positions @src holds
  */
 void npu_unpack_feature(void *dst, size_t ld, const void *src, size_t bpe,
 			size_t pos, size_t c, size_t pos_pad);
@@ -627,9 +801,15 @@ void npu_unpack_feature(void *dst, size_t ld, const void *src, size_t bpe,
  * npu_pack_weights - [kernels][taps][channels] to the order the NPU reads
  * @dst: n_pad * taps * c_pad elements, fully written
  * @src: element of kernel n, tap t, channel c at n * sn + t * st + c * sc
+ * @sn: elements from kernel to kernel in @src
+ * @st: elements from tap to tap in @src
+ * @sc: elements from channel to channel in @src
  * @bpe: 1 (groups of 32 kernels) or 2 (groups of 16)
- * @n: @taps: @c: what exists in @src
- * @n_pad: multiple of the group, @c_pad: multiple of 32
+ * @n: kernels of @src
+ * @taps: kernel height * width
+ * @c: channels of @src
+ * @n_pad: kernels of @dst, a multiple of the group
+ * @c_pad: channels of @dst, a multiple of 32
  * @fill: byte for the padding
  *
  * Order: kernel group, channel group of 32, tap, kernel, channel.
@@ -638,20 +818,53 @@ void npu_pack_weights(void *dst, const void *src, size_t sn, size_t st, size_t s
 		      size_t bpe, size_t n, size_t taps, size_t c,
 		      size_t n_pad, size_t c_pad, int fill);
 
-/** npu_feature_offset - byte offset of an element in NC1HWC2 */
+/**
+ * npu_feature_offset - where an element is in NC1HWC2
+ * @bpe: bytes per element
+ * @pos_pad: positions the tensor holds
+ * @pos: position
+ * @c: channel
+ *
+ * Return: offset in bytes.
+ */
 size_t npu_feature_offset(size_t bpe, size_t pos_pad, size_t pos, size_t c);
 
-/** npu_weight_offset - byte offset of an element in the weight order */
+/**
+ * npu_weight_offset - where an element is in the weight order
+ * @bpe: bytes per element, 1 or 2
+ * @taps: kernel height * width
+ * @c_pad: channels stored, a multiple of 32
+ * @n: kernel
+ * @tap: ky * kernel width + kx
+ * @c: channel
+ *
+ * Return: offset in bytes.
+ */
 size_t npu_weight_offset(size_t bpe, size_t taps, size_t c_pad,
 			 size_t n, size_t tap, size_t c);
 
 /* ---- fp16 ------------------------------------------------------------------ */
 
-/** npu_f32_to_f16 - round to nearest even; overflow to infinity, NaN kept */
+/**
+ * npu_f32_to_f16 - round to nearest even
+ * @f: number; beyond the range becomes infinity, NaN stays NaN
+ *
+ * Return: fp16 bits.
+ */
 uint16_t npu_f32_to_f16(float f);
-/** npu_f64_to_f16 - as npu_f32_to_f16() with one rounding from double */
+/**
+ * npu_f64_to_f16 - as npu_f32_to_f16(), with one rounding from double
+ * @d: number
+ *
+ * Return: fp16 bits.
+ */
 uint16_t npu_f64_to_f16(double d);
-/** npu_f16_to_f32 - exact */
+/**
+ * npu_f16_to_f32 - widen, exactly
+ * @h: fp16 bits
+ *
+ * Return: the same number.
+ */
 float npu_f16_to_f32(uint16_t h);
 
 #ifdef __cplusplus

@@ -9,11 +9,6 @@
 
 #include "npu_internal.h"
 
-/* See npu_plan.c for where these come from. */
-#define JOB_MACS	(UINT64_C(64) << 20)
-#define SPREAD_MACS	(UINT64_C(1) << 20)
-#define SPREAD_JOBS	3u
-
 #define CHANNEL_ALIGN	32u
 #define KERNEL_ALIGN	32u
 
@@ -119,9 +114,9 @@ static uint32_t rows_fit(const struct conv *cv)
 
 static int choose_steps(struct conv *cv, const struct npu_opts *opts)
 {
-	uint64_t budget = opts->max_job_macs ? opts->max_job_macs : JOB_MACS;
+	uint64_t budget = npu_job_budget(opts);
 	uint64_t total = row_macs(cv) * cv->out_h * round_up(cv->d.out_c, KERNEL_ALIGN);
-	uint32_t jobs = opts->jobs ? opts->jobs : total >= SPREAD_MACS ? SPREAD_JOBS : 1;
+	uint32_t jobs = npu_jobs_wanted(opts, total);
 	uint64_t rows = rows_fit(cv), n;
 
 	if (!rows)
@@ -202,7 +197,7 @@ static int conv_new(const struct npu_conv_desc *d, int8_t *c, const struct npu_o
 	cv->cp = (uint32_t)round_up(d->in_c, CHANNEL_ALIGN);
 	ret = choose_steps(cv, opts);
 	if (!ret)
-		ret = make_bands(cv, opts->max_job_macs ? opts->max_job_macs : JOB_MACS);
+		ret = make_bands(cv, npu_job_budget(opts));
 	if (ret)
 		conv_free(cv);
 	else

@@ -114,6 +114,13 @@ static size_t kernel_bytes(const struct npu_conv_task *t)
 	return (size_t)t->kw * t->kh * t->in_c * npu_prec_bytes(t->in);
 }
 
+static uint64_t feature_banks(const struct npu_conv_task *t)
+{
+	uint64_t row = (uint64_t)npu_row_entries(t->in, t->in_w, t->in_c) * NPU_CBUF_ENTRY_BYTES;
+
+	return div_up(row * t->in_h, NPU_CBUF_BANK_BYTES);
+}
+
 static int check_types(struct npu_prog *p, const struct npu_conv_task *t)
 {
 	bool requant = t->out == NPU_PREC_INT8;
@@ -164,8 +171,7 @@ static int check_cbuf(struct npu_prog *p, const struct npu_conv_task *t)
 	if (per_kernel > NPU_CBUF_BANK_BYTES)
 		return npu_prog_fail(p, -E2BIG, "kernel of %llu bytes exceeds the limit %u",
 				     (unsigned long long)per_kernel, NPU_CBUF_BANK_BYTES);
-	data = div_up((uint64_t)npu_row_entries(t->in, t->in_w, t->in_c) * NPU_CBUF_ENTRY_BYTES *
-		      t->in_h, NPU_CBUF_BANK_BYTES);
+	data = feature_banks(t);
 	weight = div_up(per_kernel * npu_kernel_group(t->in), NPU_CBUF_BANK_BYTES);
 	if (data + weight > NPU_CBUF_BANKS)
 		return npu_prog_fail(p, -E2BIG,
@@ -224,13 +230,11 @@ static void set_weights(struct npu_prog *p, const struct npu_conv_task *t)
  */
 static void set_feature_dma(struct npu_prog *p, const struct npu_conv_task *t)
 {
-	uint32_t entries = npu_row_entries(t->in, t->in_w, t->in_c);
-	uint64_t bytes = (uint64_t)entries * NPU_CBUF_ENTRY_BYTES * t->in_h;
-	int64_t banks = (int64_t)div_up(bytes, NPU_CBUF_BANK_BYTES);
+	int64_t banks = (int64_t)feature_banks(t);
 
 	SET(p, CNA_CBUF_CON0_DATA_BANK, banks);
 	SET(p, CNA_CBUF_CON0_WEIGHT_BANK, NPU_CBUF_BANKS - banks);
-	SET(p, CNA_CBUF_CON1_DATA_ENTRIES, entries);
+	SET(p, CNA_CBUF_CON1_DATA_ENTRIES, npu_row_entries(t->in, t->in_w, t->in_c));
 	SET(p, CNA_FEATURE_DATA_ADDR_IOVA, (int64_t)t->in_iova);
 	SET(p, CNA_DMA_CON0_DATA_BURST, BURST_16);
 	SET(p, CNA_DMA_CON0_WEIGHT_BURST, BURST_16);
@@ -343,7 +347,7 @@ static void set_rdma(struct npu_prog *p, const struct npu_conv_task *t)
 
 #define EMIT_ALL(p, order)							\
 	do {									\
-		for (size_t i_ = 0; i_ < sizeof(order) / sizeof((order)[0]); i_++)	\
+		for (size_t i_ = 0; i_ < ARRAY_SIZE(order); i_++)		\
 			npu_prog_emit(p, (order)[i_]);				\
 	} while (0)
 

@@ -115,7 +115,7 @@ int npu_job_flush(struct npu_job *job)
 	struct npu_bo *bo[] = { job->in, job->weights, job->bias, job->regcmd };
 	int ret;
 
-	for (size_t i = 0; i < sizeof(bo) / sizeof(bo[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(bo); i++) {
 		ret = bo[i] ? npu_bo_fini(bo[i]) : 0;
 		if (ret)
 			return ret;

@@ -108,7 +108,7 @@ void npu_pack_weights(void *dst, const void *src, size_t sn, size_t st, size_t s
 
 					if (i < n && c0 < c)
 						have = min_u64(c - c0, CHAN_GROUP);
-					pack_run(d, have ? s + (i * sn + t * st + c0 * sc) * bpe : s,
-						 sc, bpe, have, fill);
+					pack_run(d, s + (have ? i * sn + t * st + c0 * sc : 0) *
+						 bpe, sc, bpe, have, fill);
 				}
 }

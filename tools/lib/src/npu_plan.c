@@ -12,18 +12,6 @@
 
 #include "npu_internal.h"
 
-/*
- * Most MACs of a job.  At the 200 MHz that mainline leaves the NPU at, a core
- * peaks at 204 (int8) or 102 (fp16) GMAC/s, and 15 % of that was sustained by
- * rocket-userspace: 2 to 5 ms.  Far below the 500 ms the driver allows, which
- * leaves room for slow memory and for simulation.
- */
-#define JOB_MACS	(UINT64_C(64) << 20)
-
-/* Below this, dispatching to three cores costs more than it gains. */
-#define SPREAD_MACS	(UINT64_C(1) << 20)
-#define SPREAD_JOBS	3u
-
 #define M_ALIGN		4u
 #define K_ALIGN		32u
 
@@ -40,6 +28,18 @@ static uint32_t even_piece(uint32_t total, uint64_t max, uint32_t unit)
 static uint32_t limit(uint32_t opt, uint32_t hw)
 {
 	return opt && opt < hw ? opt : hw;
+}
+
+uint64_t npu_job_budget(const struct npu_opts *opts)
+{
+	return opts->max_job_macs ? opts->max_job_macs : NPU_JOB_MACS;
+}
+
+uint32_t npu_jobs_wanted(const struct npu_opts *opts, uint64_t macs)
+{
+	if (opts->jobs)
+		return opts->jobs;
+	return macs >= NPU_SPREAD_MACS ? NPU_SPREAD_JOBS : 1;
 }
 
 static enum npu_prec operand_prec(enum npu_dtype dtype)
@@ -135,7 +135,7 @@ static void refine(struct grid *g, const struct npu_matmul_desc *d, uint32_t gro
 static void choose_grid(struct grid *g, const struct npu_plan *plan,
 			const struct npu_matmul_desc *d, const struct npu_opts *opts)
 {
-	uint64_t budget = opts->max_job_macs ? opts->max_job_macs : JOB_MACS;
+	uint64_t budget = npu_job_budget(opts);
 	uint32_t group = npu_kernel_group(plan->in);
 	uint32_t munit = d->m == 1 ? 1 : M_ALIGN;
 	uint64_t k = padded_k(plan), total, per_job;
@@ -144,7 +144,7 @@ static void choose_grid(struct grid *g, const struct npu_plan *plan,
 	g->nstep = even_piece(d->n, min_u64(limit(opts->max_n, NPU_TASK_MAX_N),
 					    budget / (g->mstep * k)), group);
 	total = round_up(d->m, munit) * round_up(d->n, group) * k;
-	g->jobs = opts->jobs ? opts->jobs : total >= SPREAD_MACS ? SPREAD_JOBS : 1;
+	g->jobs = npu_jobs_wanted(opts, total);
 	count_grid(g, d);
 	refine(g, d, group, munit);
 

@@ -131,7 +131,7 @@ static void test_requant(void)
 	};
 	bool ok = true;
 
-	for (size_t i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(c); i++) {
 		struct npu_requant rq = { c[i].s, c[i].sh, c[i].zp };
 		int got = npu_requant_apply(&rq, c[i].acc);
 

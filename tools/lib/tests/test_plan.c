@@ -157,10 +157,10 @@ int main(void)
 	};
 	unsigned int seed = 1;
 
-	for (size_t i = 0; i < sizeof(size) / sizeof(size[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(size); i++)
 		for (int t = NPU_INT8_INT32; t <= NPU_FP16_FP16; t++)
 			check((enum npu_dtype)t, size[i][0], size[i][1], size[i][2], &opts[0]);
-	for (size_t o = 1; o < sizeof(opts) / sizeof(opts[0]); o++)
+	for (size_t o = 1; o < ARRAY_SIZE(opts); o++)
 		for (int i = 0; i < 12; i++)
 			check((enum npu_dtype)(i % 4), pick(&seed, 300), pick(&seed, 500),
 			      pick(&seed, 700), &opts[o]);

@@ -313,7 +313,7 @@ static void test_published(void)
 	static const enum npu_prec out[] = { NPU_PREC_INT32, NPU_PREC_FP32, NPU_PREC_FP16 };
 	struct npu_prog *p = npu_prog_new();
 
-	for (size_t i = 0; i < sizeof(size) / sizeof(size[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(size); i++)
 		for (size_t o = 0; o < 3; o++)
 			if (out[o] == NPU_PREC_INT32 || size[i][0] * size[i][2] < 160000)
 				compare(p, out[o], size[i][0], size[i][1], size[i][2]);

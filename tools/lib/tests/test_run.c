@@ -61,11 +61,12 @@ static void *operand(const int8_t *v, uint32_t rows, uint32_t cols, size_t ld, b
 	for (uint32_t r = 0; r < rows; r++)
 		for (uint32_t c = 0; c < cols; c++) {
 			size_t i = swap ? c * ld + r : r * ld + c;
+			int8_t e = v[(size_t)r * cols + c];
 
 			if (f16)
-				((uint16_t *)(void *)x)[i] = npu_f32_to_f16(v[(size_t)r * cols + c]);
+				((uint16_t *)(void *)x)[i] = npu_f32_to_f16(e);
 			else
-				x[i] = (uint8_t)v[(size_t)r * cols + c];
+				x[i] = (uint8_t)e;
 		}
 	return x;
 }
@@ -129,7 +130,7 @@ static void test_products(struct npu_dev *dev)
 		{ 9, 100, 130 },
 	};
 
-	for (size_t i = 0; i < sizeof(size) / sizeof(size[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(size); i++)
 		for (int t = NPU_INT8_INT32; t <= NPU_FP16_FP16; t++) {
 			struct problem p = { .d = { .dtype = (enum npu_dtype)t, .m = size[i][0],
 						    .n = size[i][1], .k = size[i][2] } };
@@ -169,11 +170,15 @@ static void conv_reference(const struct npu_conv_desc *d, const int8_t *in, cons
 
 					if (iy < 0 || ix < 0 || iy >= d->in_h || ix >= d->in_w)
 						continue;
-					for (uint32_t c = 0; c < d->in_c; c++)
-						acc += (in[((size_t)iy * d->in_w + ix) * d->in_c + c] -
-							d->in_zp) *
-						       (w[((size_t)n * d->kh * d->kw + t) *
-							  d->in_c + c] - d->weight_zp);
+					for (uint32_t c = 0; c < d->in_c; c++) {
+						size_t ii = ((size_t)iy * d->in_w + ix) *
+							    d->in_c + c;
+						size_t wi = ((size_t)n * d->kh * d->kw + t) *
+							    d->in_c + c;
+
+						acc += (in[ii] - d->in_zp) *
+						       (w[wi] - d->weight_zp);
+					}
 				}
 				y = nearbyint(ldexp((double)acc * d->rq.scale, -d->rq.shift)) +
 				    d->rq.zp;
@@ -267,7 +272,7 @@ static void test_causes(struct npu_dev *dev)
 	};
 	int32_t out[8 * 96];
 
-	for (size_t i = 0; i < sizeof(c) / sizeof(c[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(c); i++) {
 		struct npu_job *job;
 		bool ok;
 

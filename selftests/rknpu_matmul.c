@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Matrix products of many shapes through libnpu and the driver, every element
+ * compared with products computed here from the matrices alone.
+ *
+ * Two kinds of data:
+ *
+ * - Exact: small integers, for fp16 scaled by a power of two per row and
+ *   column.  Every partial sum in any order is an integer (times that power)
+ *   below 2^24, so fp32 holds it exactly, int32 trivially, and there is one
+ *   right answer whatever the order or width of the accumulator.  fp16 results
+ *   are that answer rounded to nearest even.
+ *
+ * - Real (fp16 only): numbers with full mantissas and varied exponents.  How
+ *   the accumulator of the silicon orders and rounds is not documented, so the
+ *   bound must hold for any order.  A product of two fp16 numbers has at most
+ *   22 significant bits and is exact in fp32.  A sum of K terms in fp32, in any
+ *   order, then errs by at most (K - 1) u sum|a||b| to first order, with
+ *   u = 2^-24 for rounding to nearest and 2^-23 for truncation; each stretch of
+ *   K that the library adds on the CPU is one more addition.  The bound used is
+ *   (K + parts) 2^-23 |a||b|, |a||b| being the product of the norms, which is
+ *   no less than sum|a||b| (Cauchy-Schwarz).  An fp16 result may in addition be
+ *   off by half a unit in its last place for its one rounding.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kselftest.h"
+#include "npu.h"
+
+#define WAIT_NS		(INT64_C(60) * 1000000000)
+/* Real data costs a second, slow reference: only up to this many products. */
+#define REAL_MACS	10000000.0
+
+/* The reference is most of the test's time in an emulated guest. */
+#define FAST		__attribute__((optimize("O3")))
+
+struct shape {
+	uint32_t m, n, k;
+	struct npu_opts opts;
+	/* What the product must have been split into at least. */
+	uint32_t min_jobs, min_tasks;
+	bool b_is_kn;
+};
+
+#define TILES(j, tm, tn, tk)	{ .jobs = (j), .max_m = (tm), .max_n = (tn), .max_k = (tk) }
+
+static const struct shape shapes[] = {
+	/* smallest, and sizes around the hardware's units of 4, 16 and 32 */
+	{ 1, 1, 1 }, { 1, 32, 32 }, { 4, 32, 32 }, { 1, 33, 100 }, { 2, 3, 5 },
+	{ 3, 33, 100 }, { 4, 31, 33 }, { 5, 17, 31 }, { 7, 48, 96 }, { 8, 100, 257 },
+	{ 13, 77, 129 }, { 16, 16, 16 }, { 31, 65, 63 }, { 33, 129, 100 }, { 127, 33, 65 },
+	/* even ones */
+	{ 4, 64, 32 }, { 32, 128, 128 }, { 64, 64, 64 }, { 100, 100, 100 }, { 128, 96, 160 },
+	/* three jobs */
+	{ 12, 96, 64, TILES(3, 0, 0, 0), 3, 3 }, { 30, 32, 64, TILES(3, 0, 0, 0), 3, 3 },
+	/* tall and wide: more than one task can hold */
+	{ 1020, 32, 32 }, { 1021, 33, 33, .min_tasks = 2 }, { 2500, 20, 40, .min_tasks = 3 },
+	{ 4, 4096, 64 }, { 2, 5000, 40, .min_tasks = 2 },
+	/* K in several stretches, summed by the library */
+	{ 16, 64, 4096 }, { 4, 40, 4097, .min_tasks = 2 }, { 3, 33, 8200, .min_tasks = 3 },
+	{ 1, 70, 12288, .min_tasks = 3 },
+	/* many tasks in several jobs */
+	{ 40, 200, 300, TILES(3, 8, 64, 64), 3, 100 },
+	{ 50, 100, 96, TILES(5, 4, 32, 0), 5, 52 },
+	/* B stored the other way around */
+	{ 9, 70, 40, .b_is_kn = true }, { 20, 50, 90, .b_is_kn = true },
+	/* projections of transformers */
+	{ 1, 1536, 1536, .min_jobs = 3 }, { 4, 1536, 1536, .min_jobs = 3 },
+	{ 16, 1536, 1536, .min_jobs = 3 }, { 64, 1536, 1536, .min_jobs = 3 },
+	{ 128, 1536, 1536, .min_jobs = 3, .min_tasks = 4 },
+	{ 32, 768, 768, .min_jobs = 3 }, { 16, 3072, 768, .min_jobs = 3 },
+	{ 16, 768, 3072, .min_jobs = 3 },
+};
+
+static const char *const dtype_name[] = { "int8_int32", "int8_int8", "fp16_fp32", "fp16_fp16" };
+
+/* One shape with all its operands and what is to come out. */
+struct problem {
+	const struct shape *s;
+	struct npu_requant rq;
+	int8_t *a;			/* [m][k] */
+	int8_t *b;			/* [n][k] */
+	int32_t *bias;			/* [n] */
+	uint16_t *ah, *bh;		/* fp16 operands, as above */
+	int32_t *ref;			/* [m][n] exact */
+	double *real;			/* [m][n] reference of real data */
+	double *norm_a, *norm_b;
+	void *c;
+};
+
+static uint32_t rnd(void)
+{
+	static uint64_t state = 0x9e3779b97f4a7c15;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state >> 32;
+}
+
+static void *get(size_t n, size_t size)
+{
+	void *p = calloc(n, size);
+
+	if (!p)
+		ksft_exit_fail_msg("out of memory\n");
+	return p;
+}
+
+static int row_scale(uint32_t m)
+{
+	return 4 + m % 4;
+}
+
+static int col_scale(uint32_t n)
+{
+	return n % 3;
+}
+
+static FAST void axpy_i32(int32_t *restrict row, const int32_t *restrict b, int32_t a, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		row[i] += a * b[i];
+}
+
+static FAST void axpy_f64(double *restrict row, const double *restrict b, double a, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		row[i] += a * b[i];
+}
+
+static void reference_exact(struct problem *p)
+{
+	uint32_t m = p->s->m, n = p->s->n, k = p->s->k;
+	int32_t *bk = get(n, sizeof(*bk));
+
+	for (uint32_t i = 0; i < k; i++) {
+		for (uint32_t j = 0; j < n; j++)
+			bk[j] = p->b[(size_t)j * k + i];
+		for (uint32_t r = 0; r < m; r++)
+			axpy_i32(p->ref + (size_t)r * n, bk, p->a[(size_t)r * k + i], n);
+	}
+	free(bk);
+}
+
+static void reference_real(struct problem *p)
+{
+	uint32_t m = p->s->m, n = p->s->n, k = p->s->k;
+	double *bk = get(n, sizeof(*bk));
+
+	memset(p->real, 0, (size_t)m * n * sizeof(*p->real));
+	memset(p->norm_a, 0, m * sizeof(*p->norm_a));
+	memset(p->norm_b, 0, n * sizeof(*p->norm_b));
+	for (uint32_t i = 0; i < k; i++) {
+		for (uint32_t j = 0; j < n; j++) {
+			bk[j] = npu_f16_to_f32(p->bh[(size_t)j * k + i]);
+			p->norm_b[j] += bk[j] * bk[j];
+		}
+		for (uint32_t r = 0; r < m; r++) {
+			double a = npu_f16_to_f32(p->ah[(size_t)r * k + i]);
+
+			p->norm_a[r] += a * a;
+			axpy_f64(p->real + (size_t)r * n, bk, a, n);
+		}
+	}
+	for (uint32_t r = 0; r < m; r++)
+		p->norm_a[r] = sqrt(p->norm_a[r]);
+	for (uint32_t j = 0; j < n; j++)
+		p->norm_b[j] = sqrt(p->norm_b[j]);
+	free(bk);
+}
+
+/* For long K, B is kept small enough for sums to stay below 2^24. */
+static void fill_exact(struct problem *p)
+{
+	uint32_t m = p->s->m, n = p->s->n, k = p->s->k;
+	int amp = k <= 1024 ? 128 : 16;
+
+	for (size_t i = 0; i < (size_t)m * k; i++) {
+		p->a[i] = (int)(rnd() % 256) - 128;
+		p->ah[i] = npu_f64_to_f16(ldexp(p->a[i], -row_scale(i / k)));
+	}
+	for (size_t i = 0; i < (size_t)n * k; i++) {
+		p->b[i] = (int)(rnd() % (2 * amp)) - amp;
+		p->bh[i] = npu_f64_to_f16(ldexp(p->b[i], -col_scale(i / k)));
+	}
+	for (uint32_t j = 0; j < n; j++)
+		p->bias[j] = (int)(rnd() % 20001) - 10000;
+}
+
+/* Standard deviation of results about 50; every third shape a power of two, for ties. */
+static void choose_requant(struct problem *p, unsigned int index)
+{
+	double spread = 74 * (p->s->k <= 1024 ? 74 : 9.2) * sqrt(p->s->k) + 5800;
+
+	if (npu_requant_from_double(50 / spread, (int)(index % 21) - 10, &p->rq))
+		ksft_exit_fail_msg("no requantisation for factor %g\n", 50 / spread);
+	if (index % 3 == 0)
+		p->rq.scale = 0x4000;
+}
+
+static uint16_t random_half(void)
+{
+	double v;
+
+	if (rnd() % 64 == 0)
+		return 0;
+	v = ldexp(1024 + rnd() % 1024, (int)(rnd() % 7) - 14);
+	return npu_f64_to_f16(rnd() & 1 ? -v : v);
+}
+
+static void fill_real(struct problem *p)
+{
+	for (size_t i = 0; i < (size_t)p->s->m * p->s->k; i++)
+		p->ah[i] = random_half();
+	for (size_t i = 0; i < (size_t)p->s->n * p->s->k; i++)
+		p->bh[i] = random_half();
+}
+
+static void problem_init(struct problem *p, unsigned int index)
+{
+	size_t m = shapes[index].m, n = shapes[index].n, k = shapes[index].k;
+
+	p->s = &shapes[index];
+	p->a = get(m * k, 1);
+	p->b = get(n * k, 1);
+	p->bias = get(n, sizeof(*p->bias));
+	p->ah = get(m * k, sizeof(*p->ah));
+	p->bh = get(n * k, sizeof(*p->bh));
+	p->ref = get(m * n, sizeof(*p->ref));
+	p->real = get(m * n, sizeof(*p->real));
+	p->norm_a = get(m, sizeof(double));
+	p->norm_b = get(n, sizeof(double));
+	p->c = get(m * n, 4);
+	choose_requant(p, index);
+	fill_exact(p);
+	reference_exact(p);
+}
+
+static void problem_free(struct problem *p)
+{
+	free(p->a);
+	free(p->b);
+	free(p->bias);
+	free(p->ah);
+	free(p->bh);
+	free(p->ref);
+	free(p->real);
+	free(p->norm_a);
+	free(p->norm_b);
+	free(p->c);
+}
+
+static void *transposed(const void *src, uint32_t n, uint32_t k, size_t size)
+{
+	char *dst = get((size_t)n * k, size);
+
+	for (uint32_t j = 0; j < n; j++)
+		for (uint32_t i = 0; i < k; i++)
+			memcpy(dst + ((size_t)i * n + j) * size,
+			       (const char *)src + ((size_t)j * k + i) * size, size);
+	return dst;
+}
+
+static bool split_enough(const struct problem *p, enum npu_dtype t,
+			 const struct npu_job_info *info)
+{
+	if (info->jobs >= p->s->min_jobs && info->tasks >= p->s->min_tasks)
+		return true;
+	ksft_print_msg("%s: only %u jobs and %u tasks\n", dtype_name[t], info->jobs, info->tasks);
+	return false;
+}
+
+/* Run on the NPU; the result starts as something no product leaves. */
+static bool run(struct npu_dev *dev, struct problem *p, enum npu_dtype t,
+		struct npu_job_info *info)
+{
+	struct npu_matmul_desc d = {
+		.dtype = t, .m = p->s->m, .n = p->s->n, .k = p->s->k,
+		.b_is_kn = p->s->b_is_kn, .rq = p->rq,
+	};
+	bool f16 = t == NPU_FP16_FP32 || t == NPU_FP16_FP16;
+	void *b = f16 ? (void *)p->bh : p->b, *bt = NULL;
+	struct npu_job *job;
+	int ret;
+
+	if (d.b_is_kn)
+		b = bt = transposed(b, d.n, d.k, f16 ? 2 : 1);
+	memset(p->c, 0xa5, (size_t)d.m * d.n * 4);
+	job = npu_matmul_submit(dev, &d, f16 ? (void *)p->ah : p->a, b,
+				t == NPU_INT8_INT8 ? p->bias : NULL, p->c, &p->s->opts);
+	free(bt);
+	if (!job) {
+		ksft_print_msg("%s: submit: %s\n", dtype_name[t], strerror(errno));
+		return false;
+	}
+	ret = npu_sync(job, WAIT_NS);
+	if (ret)
+		ksft_print_msg("%s: %s: %s\n", dtype_name[t], npu_strcause(npu_job_cause(job)),
+			       strerror(-ret));
+	npu_job_info(job, info);
+	npu_job_free(job);
+	return !ret && split_enough(p, t, info);
+}
+
+static double expected_int8(const struct problem *p, size_t i, uint32_t n)
+{
+	double y = ((double)p->ref[i] + p->bias[n]) * p->rq.scale;
+
+	/* Exact up to here; nearbyint() rounds ties to even. */
+	y = nearbyint(ldexp(y, -p->rq.shift)) + p->rq.zp;
+	return fmin(fmax(y, -128), 127);
+}
+
+static void exact_element(const struct problem *p, enum npu_dtype t, uint32_t m, uint32_t n,
+			  double *got, double *want)
+{
+	size_t i = (size_t)m * p->s->n + n;
+	double sum = ldexp(p->ref[i], -row_scale(m) - col_scale(n));
+
+	switch (t) {
+	case NPU_INT8_INT32:
+		*got = ((int32_t *)p->c)[i];
+		*want = p->ref[i];
+		break;
+	case NPU_INT8_INT8:
+		*got = ((int8_t *)p->c)[i];
+		*want = expected_int8(p, i, n);
+		break;
+	case NPU_FP16_FP32:
+		*got = ((float *)p->c)[i];
+		*want = sum;
+		break;
+	case NPU_FP16_FP16:
+		*got = npu_f16_to_f32(((uint16_t *)p->c)[i]);
+		*want = npu_f16_to_f32(npu_f64_to_f16(sum));
+		break;
+	}
+}
+
+static bool check_exact(const struct problem *p, enum npu_dtype t)
+{
+	unsigned long bad = 0;
+
+	for (uint32_t m = 0; m < p->s->m; m++)
+		for (uint32_t n = 0; n < p->s->n; n++) {
+			double got, want;
+
+			exact_element(p, t, m, n, &got, &want);
+			if (got == want)
+				continue;
+			if (!bad++)
+				ksft_print_msg("%s: C[%u][%u] is %.9g, not %.9g\n",
+					       dtype_name[t], m, n, got, want);
+		}
+	if (bad)
+		ksft_print_msg("%s: %lu of %llu elements are wrong\n", dtype_name[t], bad,
+			       (unsigned long long)p->s->m * p->s->n);
+	return !bad;
+}
+
+/* Half a unit in the last place of fp16 for numbers up to @x. */
+static double half_ulp16(double x)
+{
+	int exp;
+
+	frexp(x, &exp);
+	return ldexp(0.5, (exp - 1 < -14 ? -14 : exp - 1) - 10);
+}
+
+static bool check_real(const struct problem *p, enum npu_dtype t, uint32_t parts)
+{
+	double factor = ((double)p->s->k + parts) * 0x1p-23;
+
+	for (uint32_t m = 0; m < p->s->m; m++)
+		for (uint32_t n = 0; n < p->s->n; n++) {
+			size_t i = (size_t)m * p->s->n + n;
+			double bound = factor * p->norm_a[m] * p->norm_b[n], got;
+
+			if (t == NPU_FP16_FP32) {
+				got = ((float *)p->c)[i];
+			} else {
+				got = npu_f16_to_f32(((uint16_t *)p->c)[i]);
+				bound += half_ulp16(fabs(p->real[i]) + bound);
+			}
+			if (fabs(got - p->real[i]) <= bound)
+				continue;
+			ksft_print_msg("%s: C[%u][%u] is %.9g, more than %.3g from %.9g\n",
+				       dtype_name[t], m, n, got, bound, p->real[i]);
+			return false;
+		}
+	return true;
+}
+
+static void test_shape(struct npu_dev *dev, unsigned int index)
+{
+	bool ok[4], real = false;
+	struct npu_job_info info;
+	struct problem p;
+
+	problem_init(&p, index);
+	for (int t = NPU_INT8_INT32; t <= NPU_FP16_FP16; t++)
+		ok[t] = run(dev, &p, t, &info) && check_exact(&p, t);
+	if ((double)p.s->m * p.s->n * p.s->k <= REAL_MACS) {
+		real = true;
+		fill_real(&p);
+		reference_real(&p);
+		for (int t = NPU_FP16_FP32; t <= NPU_FP16_FP16; t++)
+			ok[t] = ok[t] && run(dev, &p, t, &info) && check_real(&p, t, info.k_parts);
+	}
+	for (int t = NPU_INT8_INT32; t <= NPU_FP16_FP16; t++)
+		ksft_test_result(ok[t], "%s M %u N %u K %u%s\n", dtype_name[t], p.s->m, p.s->n,
+				 p.s->k, t < NPU_FP16_FP32 ? "" : real ? ", exact and real data"
+								      : ", exact data");
+	problem_free(&p);
+}
+
+int main(void)
+{
+	struct npu_dev *dev;
+	int ret;
+
+	ksft_print_header();
+	ret = npu_open(NULL, &dev);
+	if (ret)
+		ksft_exit_skip("no NPU: %s\n", strerror(-ret));
+	ksft_set_plan(4 * ARRAY_SIZE(shapes));
+	for (unsigned int i = 0; i < ARRAY_SIZE(shapes); i++)
+		test_shape(dev, i);
+	npu_close(dev);
+	ksft_finished();
+}
