@@ -171,6 +171,7 @@ static const char *decode_weights(NpuConv *c, const uint32_t *regs)
     c->weight_bytes = total;
     c->weights = dma_addr(regs, regs[R_CNA_DCOMP_ADDR0]);
     c->weight_reuse = GET(regs, CNA_CBUF_CON0, WEIGHT_REUSE);
+    c->data_banks = GET(regs, CNA_CBUF_CON0, DATA_BANK);
     c->data_reuse = GET(regs, CNA_CBUF_CON0, DATA_REUSE);
     return NULL;
 }
@@ -506,6 +507,11 @@ NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
     t->kind = NPU_KIND_CONV;
     *why = decode_conv(t, regs, opt);
     return *why ? NPU_TASK_UNIMP : NPU_TASK_RUN;
+}
+
+bool npu_task_cbuf_short(const NpuTask *t)
+{
+    return t->conv.feature.cube.bytes > t->conv.data_banks * NPU_CBUF_BANK;
 }
 
 size_t npu_task_stage_bytes(const NpuTask *t, unsigned stage)

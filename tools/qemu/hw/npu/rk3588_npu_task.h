@@ -17,6 +17,7 @@
 #define NPU_TASK_MAX_MACS       (1ull << 42)
 
 #define NPU_ATOM                16      /* bytes per position and surface */
+#define NPU_CBUF_BANK           32768u
 #define NPU_CHANNEL_GROUP       32      /* channels per weight group */
 
 typedef enum NpuVerdict {
@@ -70,6 +71,7 @@ typedef struct NpuConv {
     bool truncate_up;       /* ties upwards instead of to even */
     int32_t zero_point;     /* CPEND operand: added to every weight */
     bool data_reuse, weight_reuse;
+    uint32_t data_banks;    /* of CBUF; the model has no limit */
     uint32_t weights;       /* IOVA */
     size_t weight_bytes;
     NpuFeature feature;
@@ -171,6 +173,9 @@ typedef bool (*NpuSpanFn)(void *opaque, uint64_t iova, size_t offset,
                           size_t len);
 bool npu_task_feature_spans(const NpuTask *t, NpuSpanFn fn, void *opaque);
 bool npu_task_output_spans(const NpuTask *t, NpuSpanFn fn, void *opaque);
+
+/* Does the feature data exceed the CBUF banks that it was given? */
+bool npu_task_cbuf_short(const NpuTask *t);
 
 /* Bytes of the per-channel operands of a stage, 0 if it reads none. */
 size_t npu_task_stage_bytes(const NpuTask *t, unsigned stage);
