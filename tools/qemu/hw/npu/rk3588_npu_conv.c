@@ -13,11 +13,6 @@
 #include "rk3588_npu_conv.h"
 #include "rk3588_npu_dpu.h"
 
-/* The micro-kernels only reach their speed as vector code. */
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("O3")
-#endif
-
 #define BLOCK_ROWS      16              /* output positions at a time */
 #define PACK_BYTES      (8u << 20)      /* aim for repacked kernels */
 #define INT_ROWS        2               /* micro-kernel: rows x columns */
@@ -28,6 +23,9 @@
 #define INT_STEP        32
 /* Products of this many pairs of int8 cannot overflow an int32. */
 #define INT_CHUNK       65536
+
+/* Two columns of a float tile. */
+typedef double Pair __attribute__((vector_size(16), may_alias));
 
 typedef struct ConvRun {
     const NpuTask *t;
@@ -301,28 +299,53 @@ static void tile_int(ConvRun *run, uint32_t row, uint32_t col,
     }
 }
 
-/* One FLT_ROWS x FLT_COLS tile from two panels. */
-static void tile_float(ConvRun *run, uint32_t row, uint32_t col)
+/* One FLT_ROWS x FLT_COLS tile from two panels, each sum in order of k. */
+static void dot_float(const double *a, const double *b, uint32_t n,
+                      double *sum)
 {
-    const double *a = run->rows_f + (size_t)row * run->k;
-    const double *b = run->cols_f + (size_t)col * run->k;
-    double acc[FLT_ROWS][FLT_COLS] = { { 0 } };
-    uint32_t k, i, j;
+    Pair s00 = { 0 }, s01 = { 0 }, s10 = { 0 }, s11 = { 0 };
+    Pair s20 = { 0 }, s21 = { 0 }, s30 = { 0 }, s31 = { 0 };
+    Pair *out = (Pair *)sum;
+    uint32_t i;
 
-    for (k = 0; k < run->k; k++) {
-        for (i = 0; i < FLT_ROWS; i++) {
-            for (j = 0; j < FLT_COLS; j++) {
-                acc[i][j] += a[i] * b[j];
-            }
-        }
+    for (i = 0; i < n; i++) {
+        Pair b0 = ((const Pair *)b)[0], b1 = ((const Pair *)b)[1];
+        Pair a0 = { a[0], a[0] }, a1 = { a[1], a[1] };
+        Pair a2 = { a[2], a[2] }, a3 = { a[3], a[3] };
+
+        s00 += a0 * b0;
+        s01 += a0 * b1;
+        s10 += a1 * b0;
+        s11 += a1 * b1;
+        s20 += a2 * b0;
+        s21 += a2 * b1;
+        s30 += a3 * b0;
+        s31 += a3 * b1;
         a += FLT_ROWS;
         b += FLT_COLS;
     }
+    out[0] = s00;
+    out[1] = s01;
+    out[2] = s10;
+    out[3] = s11;
+    out[4] = s20;
+    out[5] = s21;
+    out[6] = s30;
+    out[7] = s31;
+}
+
+static void tile_float(ConvRun *run, uint32_t row, uint32_t col)
+{
+    double sum[FLT_ROWS * FLT_COLS] QEMU_ALIGNED(16);
+    uint32_t i, j;
+
+    dot_float(run->rows_f + (size_t)row * run->k,
+              run->cols_f + (size_t)col * run->k, run->k, sum);
     for (i = 0; i < FLT_ROWS; i++) {
         float *dst = run->acc_f + (size_t)(row + i) * run->cols_max + col;
 
         for (j = 0; j < FLT_COLS; j++) {
-            dst[j] = acc[i][j];
+            dst[j] = sum[i * FLT_COLS + j];
         }
     }
 }

@@ -511,7 +511,8 @@ static void set_mmu(QTestState *q, bool mapped)
 
     qtest_memset(q, TABLE_ADDR, 0, 0x3000);
     if (mapped) {
-        qtest_writel(q, TABLE_ADDR + (RAM >> 22) * 4, (TABLE_ADDR + 0x1000) | 1);
+        qtest_writel(q, TABLE_ADDR + (RAM >> 22) * 4,
+                     (TABLE_ADDR + 0x1000) | 1);
         qtest_writel(q, TABLE_ADDR + ((RAM >> 22) + 1) * 4,
                      (TABLE_ADDR + 0x2000) | 1);
         for (page = 0; page < 2048; page++) {
@@ -640,7 +641,7 @@ static void test_reset_in_flight(void)
     write_matmul(q, CMD_ADDR, C_ADDR, 0, 0);
     for (i = 0; i < 20; i++) {
         kick(q, CMD_ADDR, matmul_amount(), 1);
-        qtest_clock_step(q, 600 + i * 1000);
+        qtest_clock_step(q, 600 + i * 500);
         reset_core(q);
         g_assert_cmphex(rd(q, INT_RAW), ==, 0);
         g_assert_cmpuint(count(q, NPU_CNT_BUSY), ==, 0);
@@ -685,7 +686,7 @@ static void wait_migration(QTestState *q)
 static void test_migration(void)
 {
     g_autofree char *dir = g_dir_make_tmp("npu-XXXXXX", NULL);
-    g_autofree char *file = g_strdup_printf("%s/state", dir);
+    g_autofree char *file = g_strdup_printf("file:%s/state", dir);
     QTestState *q = start(), *to;
     Prog p;
 
@@ -702,17 +703,17 @@ static void test_migration(void)
     g_assert_cmpuint(count(q, NPU_CNT_TASK_STARTED), ==, 2);
 
     qtest_qmp_assert_success(q, "{ 'execute': 'migrate', 'arguments': "
-                             "{ 'uri': 'file:%s' } }", file);
+                             "{ 'uri': %s } }", file);
     wait_migration(q);
     qtest_quit(q);
 
-    to = qtest_initf(MACHINE "-incoming file:%s", file);
+    to = qtest_initf(MACHINE "-incoming %s", file);
     wait_migration(to);
     g_assert_true(untouched(to, C2_ADDR));
     g_assert_true(wait_irq(to));
     g_assert_true(result_right(to, C2_ADDR));
     qtest_quit(to);
-    unlink(file);
+    unlink(file + strlen("file:"));
     rmdir(dir);
 }
 

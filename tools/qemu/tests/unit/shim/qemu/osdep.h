@@ -17,6 +17,7 @@
 #define DIV_ROUND_UP(n, d)      (((n) + (d) - 1) / (d))
 #define ROUND_UP(n, d)          (DIV_ROUND_UP(n, d) * (d))
 #define ARRAY_SIZE(x)           (sizeof(x) / sizeof((x)[0]))
+#define QEMU_ALIGNED(n)         __attribute__((aligned(n)))
 
 static inline void *g_try_malloc0(size_t size)
 {
