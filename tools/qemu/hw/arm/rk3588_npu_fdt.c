@@ -104,6 +104,7 @@ static const struct {
     { CLK_GPU, 200000000 },
 };
 
+/* Phandles are allocated before any node is added. */
 typedef struct NpuFdt {
     void *fdt;
     uint32_t cru;
@@ -111,16 +112,14 @@ typedef struct NpuFdt {
     uint32_t power;
     uint32_t regulator;
     uint32_t php_grf;
+    uint32_t sys_grf;
     uint32_t iommu[NPU_MAX_CORES];
     uint32_t qos[RK3588_QOS_NUM];
 } NpuFdt;
 
-static uint32_t set_phandle(void *fdt, const char *node)
+static void set_phandle(void *fdt, const char *node, uint32_t phandle)
 {
-    uint32_t phandle = qemu_fdt_alloc_phandle(fdt);
-
     qemu_fdt_setprop_cell(fdt, node, "phandle", phandle);
-    return phandle;
 }
 
 /* Several strings in one property: @len includes all terminators. */
@@ -135,15 +134,14 @@ static void set_reg(void *fdt, const char *node, hwaddr base, hwaddr size)
     qemu_fdt_setprop_sized_cells(fdt, node, "reg", 2, base, 2, size);
 }
 
-static uint32_t add_fixed_clock(void *fdt, const char *node, const char *name,
-                                uint32_t hz)
+static void add_fixed_clock(void *fdt, const char *node, const char *name,
+                            uint32_t hz)
 {
     qemu_fdt_add_subnode(fdt, node);
     qemu_fdt_setprop_string(fdt, node, "compatible", "fixed-clock");
     qemu_fdt_setprop_cell(fdt, node, "clock-frequency", hz);
     qemu_fdt_setprop_string(fdt, node, "clock-output-names", name);
     qemu_fdt_setprop_cell(fdt, node, "#clock-cells", 0);
-    return set_phandle(fdt, node);
 }
 
 /*
@@ -152,8 +150,8 @@ static uint32_t add_fixed_clock(void *fdt, const char *node, const char *name,
  */
 static void add_clocks(NpuFdt *f)
 {
-    f->npu_clk = add_fixed_clock(f->fdt, "/clock-npu", "scmi_clk_npu",
-                                 NPU_CLOCK_HZ);
+    add_fixed_clock(f->fdt, "/clock-npu", "scmi_clk_npu", NPU_CLOCK_HZ);
+    set_phandle(f->fdt, "/clock-npu", f->npu_clk);
     add_fixed_clock(f->fdt, "/clock-2", "xin32k", 32768);
     add_fixed_clock(f->fdt, "/clock-1", "xin24m", 24000000);
     add_fixed_clock(f->fdt, "/clock-0", "spll", 702000000);
@@ -168,18 +166,18 @@ static void add_regulator(NpuFdt *f)
     qemu_fdt_setprop_string(f->fdt, node, "regulator-name", "vdd_npu_s0");
     qemu_fdt_setprop_cell(f->fdt, node, "regulator-min-microvolt", 800000);
     qemu_fdt_setprop_cell(f->fdt, node, "regulator-max-microvolt", 800000);
-    f->regulator = set_phandle(f->fdt, node);
+    set_phandle(f->fdt, node, f->regulator);
 }
 
-static uint32_t add_syscon(void *fdt, const char *name, hwaddr base,
-                           hwaddr size, const char *compat, size_t len)
+static void add_syscon(NpuFdt *f, const char *name, hwaddr base, hwaddr size,
+                       const char *compat, size_t len, uint32_t phandle)
 {
     g_autofree char *node = g_strdup_printf("/%s@%" PRIx64, name, base);
 
-    qemu_fdt_add_subnode(fdt, node);
-    set_compatible(fdt, node, compat, len);
-    set_reg(fdt, node, base, size);
-    return set_phandle(fdt, node);
+    qemu_fdt_add_subnode(f->fdt, node);
+    set_compatible(f->fdt, node, compat, len);
+    set_reg(f->fdt, node, base, size);
+    set_phandle(f->fdt, node, phandle);
 }
 
 static void add_grfs(NpuFdt *f)
@@ -187,10 +185,10 @@ static void add_grfs(NpuFdt *f)
     static const char php[] = "rockchip,rk3588-php-grf\0syscon";
     static const char sys[] = "rockchip,rk3588-sys-grf\0syscon";
 
-    f->php_grf = add_syscon(f->fdt, "syscon", RK3588_PHP_GRF_BASE,
-                            RK3588_GRF_SIZE, php, sizeof(php));
-    add_syscon(f->fdt, "syscon", RK3588_SYS_GRF_BASE, RK3588_GRF_SIZE, sys,
-               sizeof(sys));
+    add_syscon(f, "syscon", RK3588_PHP_GRF_BASE, RK3588_GRF_SIZE,
+               php, sizeof(php), f->php_grf);
+    add_syscon(f, "syscon", RK3588_SYS_GRF_BASE, RK3588_GRF_SIZE,
+               sys, sizeof(sys), f->sys_grf);
 }
 
 static void add_qos(NpuFdt *f)
@@ -199,8 +197,8 @@ static void add_qos(NpuFdt *f)
     int i;
 
     for (i = RK3588_QOS_NUM - 1; i >= 0; i--) {
-        f->qos[i] = add_syscon(f->fdt, "qos", rk3588_npu_qos[i],
-                               RK3588_QOS_SIZE, compat, sizeof(compat));
+        add_syscon(f, "qos", rk3588_npu_qos[i], RK3588_QOS_SIZE,
+                   compat, sizeof(compat), f->qos[i]);
     }
 }
 
@@ -212,7 +210,7 @@ static void add_cru(NpuFdt *f)
     unsigned i;
 
     qemu_fdt_add_subnode(f->fdt, node);
-    f->cru = set_phandle(f->fdt, node);
+    set_phandle(f->fdt, node, f->cru);
     for (i = 0; i < ARRAY_SIZE(cru_rates); i++) {
         clocks[2 * i] = cpu_to_be32(f->cru);
         clocks[2 * i + 1] = cpu_to_be32(cru_rates[i].clock);
@@ -284,7 +282,7 @@ static void add_pmu(NpuFdt *f)
     qemu_fdt_setprop_cell(f->fdt, POWER_NODE, "#address-cells", 1);
     qemu_fdt_setprop_cell(f->fdt, POWER_NODE, "#power-domain-cells", 1);
     qemu_fdt_setprop_cell(f->fdt, POWER_NODE, "#size-cells", 0);
-    f->power = set_phandle(f->fdt, POWER_NODE);
+    set_phandle(f->fdt, POWER_NODE, f->power);
     add_domains(f);
 }
 
@@ -319,7 +317,7 @@ static void add_iommu(NpuFdt *f, unsigned core)
     qemu_fdt_setprop_cells(f->fdt, node, "power-domains", f->power,
                            core_ids[core].domain);
     qemu_fdt_setprop_string(f->fdt, node, "status", "okay");
-    f->iommu[core] = set_phandle(f->fdt, node);
+    set_phandle(f->fdt, node, f->iommu[core]);
 }
 
 static void set_core_clocks(NpuFdt *f, const char *node, unsigned core)
@@ -375,24 +373,44 @@ static void add_model_control(NpuFdt *f)
     set_reg(f->fdt, node, NPU_CTL_BASE, NPU_CTL_SIZE);
 }
 
+static void allocate_phandles(NpuFdt *f)
+{
+    unsigned i;
+
+    f->cru = qemu_fdt_alloc_phandle(f->fdt);
+    f->npu_clk = qemu_fdt_alloc_phandle(f->fdt);
+    f->power = qemu_fdt_alloc_phandle(f->fdt);
+    f->regulator = qemu_fdt_alloc_phandle(f->fdt);
+    f->php_grf = qemu_fdt_alloc_phandle(f->fdt);
+    f->sys_grf = qemu_fdt_alloc_phandle(f->fdt);
+    for (i = 0; i < NPU_MAX_CORES; i++) {
+        f->iommu[i] = qemu_fdt_alloc_phandle(f->fdt);
+    }
+    for (i = 0; i < RK3588_QOS_NUM; i++) {
+        f->qos[i] = qemu_fdt_alloc_phandle(f->fdt);
+    }
+}
+
 /*
- * A new node becomes the first child, so they are added last first: drivers
- * that number the cores as they probe need them in the order of the SoC.
+ * A new node becomes the first child, so they are added last first.  Their
+ * order matters: the clock unit needs its input clocks when it is set up, and
+ * drivers that number the cores as they probe need them in the SoC's order.
  */
 void rk3588_npu_fdt_mainline(void *fdt, unsigned num_cores)
 {
     NpuFdt f = { .fdt = fdt };
     int core;
 
-    add_model_control(&f);
+    allocate_phandles(&f);
     add_qos(&f);
-    add_clocks(&f);
-    add_regulator(&f);
-    add_grfs(&f);
-    add_cru(&f);
-    add_pmu(&f);
+    add_model_control(&f);
     for (core = num_cores - 1; core >= 0; core--) {
         add_iommu(&f, core);
         add_core(&f, core);
     }
+    add_pmu(&f);
+    add_cru(&f);
+    add_grfs(&f);
+    add_regulator(&f);
+    add_clocks(&f);
 }
