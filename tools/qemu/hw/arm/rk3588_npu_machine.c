@@ -8,13 +8,13 @@
 #include "qemu/module.h"
 #include "qemu/units.h"
 #include "qapi/error.h"
-#include "qapi/visitor.h"
 #include "exec/address-spaces.h"
 #include "hw/arm/virt.h"
 #include "hw/boards.h"
 #include "hw/core/split-irq.h"
 #include "hw/misc/unimp.h"
 #include "hw/npu/rk3588_cru.h"
+#include "hw/npu/rk3588_npu.h"
 #include "hw/or-irq.h"
 #include "hw/qdev-properties.h"
 #include "hw/sysbus.h"
@@ -24,8 +24,6 @@
 
 #define TYPE_RK3588_NPU_MACHINE MACHINE_TYPE_NAME("rk3588-npu")
 OBJECT_DECLARE_SIMPLE_TYPE(Rk3588NpuMachineState, RK3588_NPU_MACHINE)
-
-#define TYPE_RK3588_NPU_CORE    "rk3588-npu-core"
 
 /* The NPU sits at 0xfdxxxxxx, and virt's RAM starts at 1 GiB. */
 #define MAX_RAM_SIZE            (2 * GiB)
@@ -151,10 +149,8 @@ static void npu_fan_out(DeviceState *src, const char *src_name, unsigned n,
     object_property_add_child(OBJECT(iommu), "split[*]", OBJECT(split));
     qdev_prop_set_uint16(split, "num-lines", 2);
     qdev_realize_and_unref(split, NULL, &error_fatal);
-    if (core) {
-        qdev_connect_gpio_out(split, 0,
-                              qdev_get_gpio_in_named(core, dst_name, dst_n));
-    }
+    qdev_connect_gpio_out(split, 0,
+                          qdev_get_gpio_in_named(core, dst_name, dst_n));
     qdev_connect_gpio_out(split, 1,
                           qdev_get_gpio_in_named(iommu, dst_name, dst_n));
     qdev_connect_gpio_out_named(src, src_name, n,
@@ -183,10 +179,7 @@ static void npu_wire_irq(Rk3588NpuMachineState *s, unsigned n,
     qdev_realize_and_unref(or_irq, NULL, &error_fatal);
     qdev_connect_gpio_out(or_irq, 0,
                           qdev_get_gpio_in(gic, rk3588_npu_cores[n].spi));
-    if (core) {
-        sysbus_connect_irq(SYS_BUS_DEVICE(core), 0,
-                           qdev_get_gpio_in(or_irq, 0));
-    }
+    sysbus_connect_irq(SYS_BUS_DEVICE(core), 0, qdev_get_gpio_in(or_irq, 0));
     sysbus_connect_irq(SYS_BUS_DEVICE(iommu), 0, qdev_get_gpio_in(or_irq, 1));
 }
 
@@ -215,11 +208,8 @@ static DeviceState *npu_create_core(Rk3588NpuMachineState *s, unsigned n,
                                     DeviceState *iommu)
 {
     g_autofree char *name = g_strdup_printf("npu-core%u", n);
-    DeviceState *dev = qdev_try_new(TYPE_RK3588_NPU_CORE);
+    DeviceState *dev = qdev_new(TYPE_RK3588_NPU);
 
-    if (!dev) {
-        return NULL;
-    }
     npu_attach(s, name, dev);
     qdev_prop_set_uint32(dev, "core-index", n);
     object_property_set_link(OBJECT(dev), "ctl", OBJECT(s->ctl), &error_abort);

@@ -56,7 +56,7 @@ struct Rk3588NpuCtlState {
     uint32_t trace_count;
     uint32_t trace_dropped;
     uint32_t trace_index;
-    NpuTraceEntry *trace;
+    NpuTraceEntry trace[NPU_CTL_TRACE_DEPTH];
 
     uint32_t fault_core;
     uint32_t fault_skip;
@@ -492,15 +492,9 @@ static void npu_ctl_realize(DeviceState *dev, Error **errp)
         error_setg(errp, "num-cores must be 1..%d", NPU_MAX_CORES);
         return;
     }
-    s->trace = g_new0(NpuTraceEntry, NPU_CTL_TRACE_DEPTH);
     memory_region_init_io(&s->iomem, OBJECT(dev), &npu_ctl_ops, s,
                           TYPE_RK3588_NPU_CTL, NPU_CTL_SIZE);
     sysbus_init_mmio(SYS_BUS_DEVICE(dev), &s->iomem);
-}
-
-static void npu_ctl_finalize(Object *obj)
-{
-    g_free(RK3588_NPU_CTL(obj)->trace);
 }
 
 static const VMStateDescription vmstate_npu_stats = {
@@ -565,9 +559,8 @@ static const VMStateDescription vmstate_npu_ctl = {
         VMSTATE_UINT32(trace_count, Rk3588NpuCtlState),
         VMSTATE_UINT32(trace_dropped, Rk3588NpuCtlState),
         VMSTATE_UINT32(trace_index, Rk3588NpuCtlState),
-        VMSTATE_STRUCT_VARRAY_POINTER_UINT32(trace, Rk3588NpuCtlState,
-                                             trace_count, vmstate_npu_trace,
-                                             NpuTraceEntry),
+        VMSTATE_STRUCT_ARRAY(trace, Rk3588NpuCtlState, NPU_CTL_TRACE_DEPTH, 1,
+                             vmstate_npu_trace, NpuTraceEntry),
         VMSTATE_UINT32(fault_core, Rk3588NpuCtlState),
         VMSTATE_UINT32(fault_skip, Rk3588NpuCtlState),
         VMSTATE_UINT32(fault_count, Rk3588NpuCtlState),
@@ -605,7 +598,6 @@ static const TypeInfo npu_ctl_info = {
     .name = TYPE_RK3588_NPU_CTL,
     .parent = TYPE_SYS_BUS_DEVICE,
     .instance_size = sizeof(Rk3588NpuCtlState),
-    .instance_finalize = npu_ctl_finalize,
     .class_init = npu_ctl_class_init,
 };
 
