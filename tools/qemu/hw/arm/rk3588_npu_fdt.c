@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Device-tree nodes of the RK3588 NPU subsystem, with the names, properties
+ * and binding numbers of Linux's rk3588-base.dtsi and of a board that enables
+ * the NPU.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "hw/arm/fdt.h"
+#include "hw/npu/rk3588_cru.h"
+#include "system/device_tree.h"
+#include "rk3588_npu_fdt.h"
+
+const Rk3588NpuCoreInfo rk3588_npu_cores[NPU_MAX_CORES] = {
+    { 0xfdab0000, 110, 2, { 0xfdab9000, 0xfdaba000 } },
+    { 0xfdac0000, 111, 1, { 0xfdaca000 } },
+    { 0xfdad0000, 112, 1, { 0xfdada000 } },
+};
+
+const hwaddr rk3588_npu_qos[RK3588_QOS_NUM] = {
+    [RK3588_QOS_NPU0_MWR] = 0xfdf72000,
+    [RK3588_QOS_NPU0_MRO] = 0xfdf72200,
+    [RK3588_QOS_MCU_NPU] = 0xfdf72400,
+    [RK3588_QOS_NPU1] = 0xfdf70000,
+    [RK3588_QOS_NPU2] = 0xfdf71000,
+};
+
+/* dt-bindings/clock/rockchip,rk3588-cru.h */
+enum {
+    PLL_AUPLL = 4,
+    PLL_GPLL = 6,
+    PLL_NPLL = 7,
+    PLL_PPLL = 8,
+    ACLK_BUS_ROOT = 113,
+    ACLK_CENTER_ROOT = 204,
+    ACLK_CENTER_LOW_ROOT = 205,
+    HCLK_CENTER_ROOT = 206,
+    CLK_150M_SRC = 224,
+    ACLK_TOP_ROOT = 256,
+    PCLK_TOP_ROOT = 257,
+    ACLK_LOW_TOP_ROOT = 258,
+    CLK_GPU = 262,
+    ACLK_NPU1 = 276,
+    HCLK_NPU1 = 277,
+    ACLK_NPU2 = 278,
+    HCLK_NPU2 = 279,
+    HCLK_NPU_CM0_ROOT = 280,
+    ACLK_NPU0 = 287,
+    HCLK_NPU0 = 288,
+    HCLK_NPU_ROOT = 289,
+    CLK_NPU_DSU0 = 290,
+    PCLK_NPU_ROOT = 291,
+    ACLK_VOP = 605,
+    PCLK_PMU0_ROOT = 646,
+    HCLK_PMU_CM0_ROOT = 647,
+};
+
+/* dt-bindings/reset/rockchip,rk3588-cru.h */
+enum {
+    SRST_A_RKNN1 = 250,
+    SRST_H_RKNN1 = 252,
+    SRST_A_RKNN2 = 254,
+    SRST_H_RKNN2 = 256,
+    SRST_A_RKNN0 = 272,
+    SRST_H_RKNN0 = 274,
+};
+
+/* dt-bindings/power/rk3588-power.h */
+enum {
+    RK3588_PD_NPU = 8,
+    RK3588_PD_NPUTOP = 9,
+    RK3588_PD_NPU1 = 10,
+    RK3588_PD_NPU2 = 11,
+};
+
+#define NPU_CLOCK_HZ    200000000
+
+static const struct {
+    uint32_t aclk, hclk, srst_a, srst_h, domain;
+} core_ids[NPU_MAX_CORES] = {
+    { ACLK_NPU0, HCLK_NPU0, SRST_A_RKNN0, SRST_H_RKNN0, RK3588_PD_NPUTOP },
+    { ACLK_NPU1, HCLK_NPU1, SRST_A_RKNN1, SRST_H_RKNN1, RK3588_PD_NPU1 },
+    { ACLK_NPU2, HCLK_NPU2, SRST_A_RKNN2, SRST_H_RKNN2, RK3588_PD_NPU2 },
+};
+
+static const struct {
+    uint32_t clock, rate;
+} cru_rates[] = {
+    { PLL_PPLL, 1100000000 },
+    { PLL_AUPLL, 786432000 },
+    { PLL_NPLL, 850000000 },
+    { PLL_GPLL, 1188000000 },
+    { ACLK_CENTER_ROOT, 702000000 },
+    { HCLK_CENTER_ROOT, 400000000 },
+    { ACLK_CENTER_LOW_ROOT, 500000000 },
+    { ACLK_TOP_ROOT, 800000000 },
+    { PCLK_TOP_ROOT, 100000000 },
+    { ACLK_LOW_TOP_ROOT, 400000000 },
+    { PCLK_PMU0_ROOT, 100000000 },
+    { HCLK_PMU_CM0_ROOT, 200000000 },
+    { ACLK_VOP, 500000000 },
+    { ACLK_BUS_ROOT, 375000000 },
+    { CLK_150M_SRC, 150000000 },
+    { CLK_GPU, 200000000 },
+};
+
+/* Phandles are allocated before any node is added. */
+typedef struct NpuFdt {
+    void *fdt;
+    uint32_t cru;
+    uint32_t npu_clk;
+    uint32_t power;
+    uint32_t regulator;
+    uint32_t php_grf;
+    uint32_t sys_grf;
+    uint32_t iommu[NPU_MAX_CORES];
+    uint32_t qos[RK3588_QOS_NUM];
+} NpuFdt;
+
+static void set_phandle(void *fdt, const char *node, uint32_t phandle)
+{
+    qemu_fdt_setprop_cell(fdt, node, "phandle", phandle);
+}
+
+/* Several strings in one property: @len includes all terminators. */
+static void set_compatible(void *fdt, const char *node, const char *list,
+                           size_t len)
+{
+    qemu_fdt_setprop(fdt, node, "compatible", list, len);
+}
+
+static void set_reg(void *fdt, const char *node, hwaddr base, hwaddr size)
+{
+    qemu_fdt_setprop_sized_cells(fdt, node, "reg", 2, base, 2, size);
+}
+
+static void add_fixed_clock(void *fdt, const char *node, const char *name,
+                            uint32_t hz)
+{
+    qemu_fdt_add_subnode(fdt, node);
+    qemu_fdt_setprop_string(fdt, node, "compatible", "fixed-clock");
+    qemu_fdt_setprop_cell(fdt, node, "clock-frequency", hz);
+    qemu_fdt_setprop_string(fdt, node, "clock-output-names", name);
+    qemu_fdt_setprop_cell(fdt, node, "#clock-cells", 0);
+}
+
+/*
+ * The SoC gets the NPU's compute clock from firmware over SCMI; here it is a
+ * fixed clock of the rate that the device tree assigns to it.
+ */
+static void add_clocks(NpuFdt *f)
+{
+    add_fixed_clock(f->fdt, "/clock-npu", "scmi_clk_npu", NPU_CLOCK_HZ);
+    set_phandle(f->fdt, "/clock-npu", f->npu_clk);
+    add_fixed_clock(f->fdt, "/clock-2", "xin32k", 32768);
+    add_fixed_clock(f->fdt, "/clock-1", "xin24m", 24000000);
+    add_fixed_clock(f->fdt, "/clock-0", "spll", 702000000);
+}
+
+static void add_regulator(NpuFdt *f)
+{
+    const char *node = "/regulator-vdd-npu-s0";
+
+    qemu_fdt_add_subnode(f->fdt, node);
+    qemu_fdt_setprop_string(f->fdt, node, "compatible", "regulator-fixed");
+    qemu_fdt_setprop_string(f->fdt, node, "regulator-name", "vdd_npu_s0");
+    qemu_fdt_setprop_cell(f->fdt, node, "regulator-min-microvolt", 800000);
+    qemu_fdt_setprop_cell(f->fdt, node, "regulator-max-microvolt", 800000);
+    set_phandle(f->fdt, node, f->regulator);
+}
+
+static void add_syscon(NpuFdt *f, const char *name, hwaddr base, hwaddr size,
+                       const char *compat, size_t len, uint32_t phandle)
+{
+    g_autofree char *node = g_strdup_printf("/%s@%" PRIx64, name, base);
+
+    qemu_fdt_add_subnode(f->fdt, node);
+    set_compatible(f->fdt, node, compat, len);
+    set_reg(f->fdt, node, base, size);
+    set_phandle(f->fdt, node, phandle);
+}
+
+static void add_grfs(NpuFdt *f)
+{
+    static const char php[] = "rockchip,rk3588-php-grf\0syscon";
+    static const char sys[] = "rockchip,rk3588-sys-grf\0syscon";
+
+    add_syscon(f, "syscon", RK3588_PHP_GRF_BASE, RK3588_GRF_SIZE,
+               php, sizeof(php), f->php_grf);
+    add_syscon(f, "syscon", RK3588_SYS_GRF_BASE, RK3588_GRF_SIZE,
+               sys, sizeof(sys), f->sys_grf);
+}
+
+static void add_qos(NpuFdt *f)
+{
+    static const char compat[] = "rockchip,rk3588-qos\0syscon";
+    int i;
+
+    for (i = RK3588_QOS_NUM - 1; i >= 0; i--) {
+        add_syscon(f, "qos", rk3588_npu_qos[i], RK3588_QOS_SIZE,
+                   compat, sizeof(compat), f->qos[i]);
+    }
+}
+
+static void add_cru(NpuFdt *f)
+{
+    const char *node = "/clock-controller@fd7c0000";
+    uint32_t clocks[ARRAY_SIZE(cru_rates) * 2];
+    uint32_t rates[ARRAY_SIZE(cru_rates)];
+    unsigned i;
+
+    qemu_fdt_add_subnode(f->fdt, node);
+    set_phandle(f->fdt, node, f->cru);
+    for (i = 0; i < ARRAY_SIZE(cru_rates); i++) {
+        clocks[2 * i] = cpu_to_be32(f->cru);
+        clocks[2 * i + 1] = cpu_to_be32(cru_rates[i].clock);
+        rates[i] = cpu_to_be32(cru_rates[i].rate);
+    }
+    qemu_fdt_setprop_string(f->fdt, node, "compatible", "rockchip,rk3588-cru");
+    set_reg(f->fdt, node, RK3588_CRU_BASE, RK3588_CRU_SIZE);
+    qemu_fdt_setprop(f->fdt, node, "assigned-clocks", clocks, sizeof(clocks));
+    qemu_fdt_setprop(f->fdt, node, "assigned-clock-rates", rates,
+                     sizeof(rates));
+    qemu_fdt_setprop_cell(f->fdt, node, "rockchip,grf", f->php_grf);
+    qemu_fdt_setprop_cell(f->fdt, node, "#clock-cells", 1);
+    qemu_fdt_setprop_cell(f->fdt, node, "#reset-cells", 1);
+}
+
+static void add_domain(NpuFdt *f, const char *node, uint32_t id, bool parent)
+{
+    qemu_fdt_add_subnode(f->fdt, node);
+    qemu_fdt_setprop_cell(f->fdt, node, "reg", id);
+    qemu_fdt_setprop_cell(f->fdt, node, "#power-domain-cells", 0);
+    if (parent) {
+        qemu_fdt_setprop_cell(f->fdt, node, "#address-cells", 1);
+        qemu_fdt_setprop_cell(f->fdt, node, "#size-cells", 0);
+    }
+}
+
+static void add_leaf_domain(NpuFdt *f, const char *node, uint32_t id,
+                            uint32_t qos)
+{
+    add_domain(f, node, id, false);
+    qemu_fdt_setprop_cells(f->fdt, node, "clocks", f->cru, HCLK_NPU_ROOT,
+                           f->cru, PCLK_NPU_ROOT, f->cru, CLK_NPU_DSU0);
+    qemu_fdt_setprop_cell(f->fdt, node, "pm_qos", qos);
+}
+
+#define PMU_NODE        "/power-management@fd8d8000"
+#define POWER_NODE      PMU_NODE "/power-controller"
+#define PD_NPU_NODE     POWER_NODE "/power-domain@8"
+#define PD_NPUTOP_NODE  PD_NPU_NODE "/power-domain@9"
+
+static void add_domains(NpuFdt *f)
+{
+    add_domain(f, PD_NPU_NODE, RK3588_PD_NPU, true);
+    qemu_fdt_setprop_cell(f->fdt, PD_NPU_NODE, "domain-supply", f->regulator);
+    add_domain(f, PD_NPUTOP_NODE, RK3588_PD_NPUTOP, true);
+    qemu_fdt_setprop_cells(f->fdt, PD_NPUTOP_NODE, "clocks",
+                           f->cru, HCLK_NPU_ROOT, f->cru, PCLK_NPU_ROOT,
+                           f->cru, CLK_NPU_DSU0, f->cru, HCLK_NPU_CM0_ROOT);
+    qemu_fdt_setprop_cells(f->fdt, PD_NPUTOP_NODE, "pm_qos",
+                           f->qos[RK3588_QOS_NPU0_MWR],
+                           f->qos[RK3588_QOS_NPU0_MRO],
+                           f->qos[RK3588_QOS_MCU_NPU]);
+    add_leaf_domain(f, PD_NPUTOP_NODE "/power-domain@11", RK3588_PD_NPU2,
+                    f->qos[RK3588_QOS_NPU2]);
+    add_leaf_domain(f, PD_NPUTOP_NODE "/power-domain@10", RK3588_PD_NPU1,
+                    f->qos[RK3588_QOS_NPU1]);
+}
+
+static void add_pmu(NpuFdt *f)
+{
+    static const char compat[] = "rockchip,rk3588-pmu\0syscon\0simple-mfd";
+
+    qemu_fdt_add_subnode(f->fdt, PMU_NODE);
+    set_compatible(f->fdt, PMU_NODE, compat, sizeof(compat));
+    set_reg(f->fdt, PMU_NODE, RK3588_PMU_BASE, RK3588_PMU_SIZE);
+    qemu_fdt_add_subnode(f->fdt, POWER_NODE);
+    qemu_fdt_setprop_string(f->fdt, POWER_NODE, "compatible",
+                            "rockchip,rk3588-power-controller");
+    qemu_fdt_setprop_cell(f->fdt, POWER_NODE, "#address-cells", 1);
+    qemu_fdt_setprop_cell(f->fdt, POWER_NODE, "#power-domain-cells", 1);
+    qemu_fdt_setprop_cell(f->fdt, POWER_NODE, "#size-cells", 0);
+    set_phandle(f->fdt, POWER_NODE, f->power);
+    add_domains(f);
+}
+
+static void set_interrupt(NpuFdt *f, const char *node, int spi)
+{
+    qemu_fdt_setprop_cells(f->fdt, node, "interrupts", GIC_FDT_IRQ_TYPE_SPI,
+                           spi, GIC_FDT_IRQ_FLAGS_LEVEL_HI);
+}
+
+static void add_iommu(NpuFdt *f, unsigned core)
+{
+    static const char compat[] = "rockchip,rk3588-iommu\0rockchip,rk3568-iommu";
+    static const char names[] = "aclk\0iface";
+    const Rk3588NpuCoreInfo *info = &rk3588_npu_cores[core];
+    g_autofree char *node = g_strdup_printf("/iommu@%" PRIx64, info->bank[0]);
+
+    qemu_fdt_add_subnode(f->fdt, node);
+    set_compatible(f->fdt, node, compat, sizeof(compat));
+    if (info->num_banks == 2) {
+        qemu_fdt_setprop_sized_cells(f->fdt, node, "reg",
+                                     2, info->bank[0], 2, 0x100,
+                                     2, info->bank[1], 2, 0x100);
+    } else {
+        set_reg(f->fdt, node, info->bank[0], 0x100);
+    }
+    set_interrupt(f, node, info->spi);
+    qemu_fdt_setprop_cells(f->fdt, node, "clocks",
+                           f->cru, core_ids[core].aclk,
+                           f->cru, core_ids[core].hclk);
+    qemu_fdt_setprop(f->fdt, node, "clock-names", names, sizeof(names));
+    qemu_fdt_setprop_cell(f->fdt, node, "#iommu-cells", 0);
+    qemu_fdt_setprop_cells(f->fdt, node, "power-domains", f->power,
+                           core_ids[core].domain);
+    qemu_fdt_setprop_string(f->fdt, node, "status", "okay");
+    set_phandle(f->fdt, node, f->iommu[core]);
+}
+
+static void set_core_clocks(NpuFdt *f, const char *node, unsigned core)
+{
+    static const char names[] = "aclk\0hclk\0npu\0pclk";
+
+    qemu_fdt_setprop_cells(f->fdt, node, "clocks",
+                           f->cru, core_ids[core].aclk,
+                           f->cru, core_ids[core].hclk,
+                           f->npu_clk, f->cru, PCLK_NPU_ROOT);
+    qemu_fdt_setprop(f->fdt, node, "clock-names", names, sizeof(names));
+    qemu_fdt_setprop_cell(f->fdt, node, "assigned-clocks", f->npu_clk);
+    qemu_fdt_setprop_cell(f->fdt, node, "assigned-clock-rates", NPU_CLOCK_HZ);
+}
+
+static void add_core(NpuFdt *f, unsigned core)
+{
+    static const char reg_names[] = "pc\0cna\0core";
+    static const char reset_names[] = "srst_a\0srst_h";
+    const Rk3588NpuCoreInfo *info = &rk3588_npu_cores[core];
+    g_autofree char *node = g_strdup_printf("/npu@%" PRIx64, info->base);
+
+    qemu_fdt_add_subnode(f->fdt, node);
+    qemu_fdt_setprop_string(f->fdt, node, "compatible",
+                            "rockchip,rk3588-rknn-core");
+    qemu_fdt_setprop_sized_cells(f->fdt, node, "reg",
+                                 2, info->base, 2, 0x1000,
+                                 2, info->base + 0x1000, 2, 0x1000,
+                                 2, info->base + 0x3000, 2, 0x1000);
+    qemu_fdt_setprop(f->fdt, node, "reg-names", reg_names, sizeof(reg_names));
+    set_interrupt(f, node, info->spi);
+    set_core_clocks(f, node, core);
+    qemu_fdt_setprop_cells(f->fdt, node, "resets",
+                           f->cru, core_ids[core].srst_a,
+                           f->cru, core_ids[core].srst_h);
+    qemu_fdt_setprop(f->fdt, node, "reset-names", reset_names,
+                     sizeof(reset_names));
+    qemu_fdt_setprop_cells(f->fdt, node, "power-domains", f->power,
+                           core_ids[core].domain);
+    qemu_fdt_setprop_cell(f->fdt, node, "iommus", f->iommu[core]);
+    qemu_fdt_setprop_cell(f->fdt, node, "npu-supply", f->regulator);
+    qemu_fdt_setprop_cell(f->fdt, node, "sram-supply", f->regulator);
+    qemu_fdt_setprop_string(f->fdt, node, "status", "okay");
+}
+
+static void add_model_control(NpuFdt *f)
+{
+    const char *node = "/model-control@fdaf0000";
+
+    qemu_fdt_add_subnode(f->fdt, node);
+    qemu_fdt_setprop_string(f->fdt, node, "compatible",
+                            "rknpu-accel,model-control");
+    set_reg(f->fdt, node, NPU_CTL_BASE, NPU_CTL_SIZE);
+}
+
+static void allocate_phandles(NpuFdt *f)
+{
+    unsigned i;
+
+    f->cru = qemu_fdt_alloc_phandle(f->fdt);
+    f->npu_clk = qemu_fdt_alloc_phandle(f->fdt);
+    f->power = qemu_fdt_alloc_phandle(f->fdt);
+    f->regulator = qemu_fdt_alloc_phandle(f->fdt);
+    f->php_grf = qemu_fdt_alloc_phandle(f->fdt);
+    f->sys_grf = qemu_fdt_alloc_phandle(f->fdt);
+    for (i = 0; i < NPU_MAX_CORES; i++) {
+        f->iommu[i] = qemu_fdt_alloc_phandle(f->fdt);
+    }
+    for (i = 0; i < RK3588_QOS_NUM; i++) {
+        f->qos[i] = qemu_fdt_alloc_phandle(f->fdt);
+    }
+}
+
+/*
+ * A new node becomes the first child, so they are added last first.  Their
+ * order matters: the clock unit needs its input clocks when it is set up, and
+ * drivers that number the cores as they probe need them in the SoC's order.
+ */
+void rk3588_npu_fdt_mainline(void *fdt, unsigned num_cores)
+{
+    NpuFdt f = { .fdt = fdt };
+    int core;
+
+    allocate_phandles(&f);
+    add_qos(&f);
+    add_model_control(&f);
+    for (core = num_cores - 1; core >= 0; core--) {
+        add_iommu(&f, core);
+        add_core(&f, core);
+    }
+    add_pmu(&f);
+    add_cru(&f);
+    add_grfs(&f);
+    add_regulator(&f);
+    add_clocks(&f);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Addresses, interrupts and device-tree nodes of the RK3588 NPU subsystem on
+ * the rk3588-npu machine.
+ */
+#ifndef HW_ARM_RK3588_NPU_FDT_H
+#define HW_ARM_RK3588_NPU_FDT_H
+
+#include "exec/hwaddr.h"
+#include "hw/npu/rk3588_npu_stats.h"
+#include "hw/npu/rk3588_pmu.h"
+#include "hw/npu/rk_iommu.h"
+
+#define RK3588_NPU_CORE_SIZE    0x10000
+
+typedef struct Rk3588NpuCoreInfo {
+    hwaddr base;
+    int spi;
+    unsigned num_banks;
+    hwaddr bank[RK_IOMMU_MAX_BANKS];
+} Rk3588NpuCoreInfo;
+
+extern const Rk3588NpuCoreInfo rk3588_npu_cores[NPU_MAX_CORES];
+extern const hwaddr rk3588_npu_qos[RK3588_QOS_NUM];
+
+#define RK3588_SYS_GRF_BASE     0xfd58c000
+#define RK3588_PHP_GRF_BASE     0xfd5b0000
+#define RK3588_GRF_SIZE         0x1000
+#define RK3588_CRU_BASE         0xfd7c0000
+#define RK3588_PMU_BASE         0xfd8d8000
+
+/* Add the nodes of @num_cores cores, shaped as in mainline's rk3588-base. */
+void rk3588_npu_fdt_mainline(void *fdt, unsigned num_cores);
+
+#endif

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Machine "rk3588-npu": the virt board plus the NPU subsystem of an RK3588 at
+ * its real addresses and interrupts.
+ */
+#include "qemu/osdep.h"
+#include "qemu/error-report.h"
+#include "qemu/module.h"
+#include "qemu/units.h"
+#include "qapi/error.h"
+#include "exec/address-spaces.h"
+#include "hw/arm/virt.h"
+#include "hw/boards.h"
+#include "hw/core/split-irq.h"
+#include "hw/misc/unimp.h"
+#include "hw/npu/rk3588_cru.h"
+#include "hw/npu/rk3588_npu.h"
+#include "hw/or-irq.h"
+#include "hw/qdev-properties.h"
+#include "hw/sysbus.h"
+#include "target/arm/cpu.h"
+#include "target/arm/kvm-consts.h"
+#include "rk3588_npu_fdt.h"
+
+#define TYPE_RK3588_NPU_MACHINE MACHINE_TYPE_NAME("rk3588-npu")
+OBJECT_DECLARE_SIMPLE_TYPE(Rk3588NpuMachineState, RK3588_NPU_MACHINE)
+
+/* The NPU sits at 0xfdxxxxxx, and virt's RAM starts at 1 GiB. */
+#define MAX_RAM_SIZE            (2 * GiB)
+
+struct Rk3588NpuMachineState {
+    VirtMachineState parent_obj;
+
+    char *npu_dt;
+    uint32_t num_cores;
+    uint32_t latency_ns;
+    DeviceState *ctl;
+    DeviceState *cru;
+    DeviceState *pmu;
+};
+
+static void (*virt_init)(MachineState *machine);
+
+static void npu_check_machine(MachineState *machine)
+{
+    Rk3588NpuMachineState *s = RK3588_NPU_MACHINE(machine);
+
+    if (machine->ram_size > MAX_RAM_SIZE) {
+        error_report("rk3588-npu has room for at most 2 GiB of RAM below "
+                     "the NPU's registers");
+        exit(EXIT_FAILURE);
+    }
+    if (s->num_cores < 1 || s->num_cores > NPU_MAX_CORES) {
+        error_report("npu-cores must be 1..%d", NPU_MAX_CORES);
+        exit(EXIT_FAILURE);
+    }
+    if (!strcmp(s->npu_dt, "vendor")) {
+        error_report("npu-dt=vendor is not implemented yet");
+        exit(EXIT_FAILURE);
+    }
+    if (strcmp(s->npu_dt, "mainline") && strcmp(s->npu_dt, "none")) {
+        error_report("npu-dt must be mainline, vendor or none");
+        exit(EXIT_FAILURE);
+    }
+}
+
+/* With GICv2 virt uses the NPU's interrupts for MSIs. */
+static void npu_check_gic(Rk3588NpuMachineState *s)
+{
+    if (VIRT_MACHINE(s)->gic_version == VIRT_GIC_VERSION_2) {
+        error_report("rk3588-npu needs gic-version=3");
+        exit(EXIT_FAILURE);
+    }
+}
+
+/*
+ * The guest's power domain driver tells firmware about each switch by an SMC,
+ * whatever the PSCI conduit is.  With virt's default conduit, HVC, that would
+ * be an undefined instruction; with SMC, QEMU's own PSCI refuses the call.
+ */
+static void npu_psci_by_smc(Rk3588NpuMachineState *s)
+{
+    VirtMachineState *vms = VIRT_MACHINE(s);
+    CPUState *cs;
+
+    if (vms->psci_conduit != QEMU_PSCI_CONDUIT_HVC) {
+        return;
+    }
+    vms->psci_conduit = QEMU_PSCI_CONDUIT_SMC;
+    vms->bootinfo.psci_conduit = QEMU_PSCI_CONDUIT_SMC;
+    CPU_FOREACH(cs) {
+        ARM_CPU(cs)->psci_conduit = QEMU_PSCI_CONDUIT_SMC;
+    }
+}
+
+static void npu_attach(Rk3588NpuMachineState *s, const char *name,
+                       DeviceState *dev)
+{
+    object_property_add_child(OBJECT(s), name, OBJECT(dev));
+}
+
+static void npu_realize_at(DeviceState *dev, hwaddr base)
+{
+    SysBusDevice *sbd = SYS_BUS_DEVICE(dev);
+
+    sysbus_realize_and_unref(sbd, &error_fatal);
+    sysbus_mmio_map(sbd, 0, base);
+}
+
+static void npu_create_ctl(Rk3588NpuMachineState *s)
+{
+    s->ctl = qdev_new(TYPE_RK3588_NPU_CTL);
+    npu_attach(s, "npu-ctl", s->ctl);
+    qdev_prop_set_uint32(s->ctl, "num-cores", s->num_cores);
+    qdev_prop_set_uint32(s->ctl, "latency-ns", s->latency_ns);
+    npu_realize_at(s->ctl, NPU_CTL_BASE);
+}
+
+static void npu_create_cru(Rk3588NpuMachineState *s)
+{
+    s->cru = qdev_new(TYPE_RK3588_CRU);
+    npu_attach(s, "cru", s->cru);
+    object_property_set_link(OBJECT(s->cru), "ctl", OBJECT(s->ctl),
+                             &error_abort);
+    npu_realize_at(s->cru, RK3588_CRU_BASE);
+}
+
+static void npu_create_pmu(Rk3588NpuMachineState *s)
+{
+    unsigned i;
+
+    s->pmu = qdev_new(TYPE_RK3588_PMU);
+    npu_attach(s, "pmu", s->pmu);
+    object_property_set_link(OBJECT(s->pmu), "ctl", OBJECT(s->ctl),
+                             &error_abort);
+    npu_realize_at(s->pmu, RK3588_PMU_BASE);
+    for (i = 0; i < RK3588_QOS_NUM; i++) {
+        sysbus_mmio_map(SYS_BUS_DEVICE(s->pmu), 1 + i, rk3588_npu_qos[i]);
+    }
+}
+
+/* One line of the CRU or PMU drives a core and its IOMMU alike. */
+static void npu_fan_out(DeviceState *src, const char *src_name, unsigned n,
+                        DeviceState *core, DeviceState *iommu,
+                        const char *dst_name, unsigned dst_n)
+{
+    DeviceState *split = qdev_new(TYPE_SPLIT_IRQ);
+
+    object_property_add_child(OBJECT(iommu), "split[*]", OBJECT(split));
+    qdev_prop_set_uint16(split, "num-lines", 2);
+    qdev_realize_and_unref(split, NULL, &error_fatal);
+    qdev_connect_gpio_out(split, 0,
+                          qdev_get_gpio_in_named(core, dst_name, dst_n));
+    qdev_connect_gpio_out(split, 1,
+                          qdev_get_gpio_in_named(iommu, dst_name, dst_n));
+    qdev_connect_gpio_out_named(src, src_name, n,
+                                qdev_get_gpio_in(split, 0));
+}
+
+static void npu_wire_core(Rk3588NpuMachineState *s, unsigned n,
+                          DeviceState *core, DeviceState *iommu)
+{
+    npu_fan_out(s->pmu, "power", n, core, iommu, "power", 0);
+    npu_fan_out(s->cru, "aclk", n, core, iommu, "aclk", 0);
+    npu_fan_out(s->cru, "hclk", n, core, iommu, "hclk", 0);
+    npu_fan_out(s->cru, "srst-a", n, core, iommu, "reset", 0);
+    npu_fan_out(s->cru, "srst-h", n, core, iommu, "reset", 1);
+}
+
+/* A core and its IOMMU share one interrupt. */
+static void npu_wire_irq(Rk3588NpuMachineState *s, unsigned n,
+                         DeviceState *core, DeviceState *iommu)
+{
+    DeviceState *or_irq = qdev_new(TYPE_OR_IRQ);
+    DeviceState *gic = VIRT_MACHINE(s)->gic;
+
+    object_property_add_child(OBJECT(iommu), "irq", OBJECT(or_irq));
+    object_property_set_int(OBJECT(or_irq), "num-lines", 2, &error_abort);
+    qdev_realize_and_unref(or_irq, NULL, &error_fatal);
+    qdev_connect_gpio_out(or_irq, 0,
+                          qdev_get_gpio_in(gic, rk3588_npu_cores[n].spi));
+    sysbus_connect_irq(SYS_BUS_DEVICE(core), 0, qdev_get_gpio_in(or_irq, 0));
+    sysbus_connect_irq(SYS_BUS_DEVICE(iommu), 0, qdev_get_gpio_in(or_irq, 1));
+}
+
+/* The register banks overlay the core's window. */
+static DeviceState *npu_create_iommu(Rk3588NpuMachineState *s, unsigned n)
+{
+    const Rk3588NpuCoreInfo *info = &rk3588_npu_cores[n];
+    g_autofree char *name = g_strdup_printf("npu-iommu%u", n);
+    DeviceState *dev = qdev_new(TYPE_RK_IOMMU);
+    unsigned i;
+
+    npu_attach(s, name, dev);
+    qdev_prop_set_uint32(dev, "num-banks", info->num_banks);
+    qdev_prop_set_uint32(dev, "core-index", n);
+    object_property_set_link(OBJECT(dev), "ctl", OBJECT(s->ctl), &error_abort);
+    object_property_set_link(OBJECT(dev), "dma", OBJECT(get_system_memory()),
+                             &error_abort);
+    sysbus_realize_and_unref(SYS_BUS_DEVICE(dev), &error_fatal);
+    for (i = 0; i < info->num_banks; i++) {
+        sysbus_mmio_map_overlap(SYS_BUS_DEVICE(dev), i, info->bank[i], 1);
+    }
+    return dev;
+}
+
+static DeviceState *npu_create_core(Rk3588NpuMachineState *s, unsigned n,
+                                    DeviceState *iommu)
+{
+    g_autofree char *name = g_strdup_printf("npu-core%u", n);
+    DeviceState *dev = qdev_new(TYPE_RK3588_NPU);
+
+    npu_attach(s, name, dev);
+    qdev_prop_set_uint32(dev, "core-index", n);
+    object_property_set_link(OBJECT(dev), "ctl", OBJECT(s->ctl), &error_abort);
+    object_property_set_link(OBJECT(dev), "iommu", OBJECT(iommu),
+                             &error_abort);
+    npu_realize_at(dev, rk3588_npu_cores[n].base);
+    return dev;
+}
+
+static void npu_create(Rk3588NpuMachineState *s)
+{
+    unsigned n;
+
+    /* Clock and reset drivers look at these but nothing depends on them. */
+    create_unimplemented_device("rk3588.sys-grf", RK3588_SYS_GRF_BASE,
+                                RK3588_GRF_SIZE);
+    create_unimplemented_device("rk3588.php-grf", RK3588_PHP_GRF_BASE,
+                                RK3588_GRF_SIZE);
+    npu_create_ctl(s);
+    npu_create_cru(s);
+    npu_create_pmu(s);
+    for (n = 0; n < s->num_cores; n++) {
+        DeviceState *iommu = npu_create_iommu(s, n);
+        DeviceState *core = npu_create_core(s, n, iommu);
+
+        npu_wire_core(s, n, core, iommu);
+        npu_wire_irq(s, n, core, iommu);
+    }
+}
+
+static void npu_machine_init(MachineState *machine)
+{
+    Rk3588NpuMachineState *s = RK3588_NPU_MACHINE(machine);
+
+    npu_check_machine(machine);
+    virt_init(machine);
+    npu_check_gic(s);
+    npu_psci_by_smc(s);
+    npu_create(s);
+    if (!strcmp(s->npu_dt, "mainline")) {
+        rk3588_npu_fdt_mainline(machine->fdt, s->num_cores);
+    }
+}
+
+static char *npu_get_dt(Object *obj, Error **errp)
+{
+    return g_strdup(RK3588_NPU_MACHINE(obj)->npu_dt);
+}
+
+static void npu_set_dt(Object *obj, const char *value, Error **errp)
+{
+    Rk3588NpuMachineState *s = RK3588_NPU_MACHINE(obj);
+
+    g_free(s->npu_dt);
+    s->npu_dt = g_strdup(value);
+}
+
+static void npu_machine_instance_init(Object *obj)
+{
+    Rk3588NpuMachineState *s = RK3588_NPU_MACHINE(obj);
+
+    VIRT_MACHINE(obj)->gic_version = VIRT_GIC_VERSION_3;
+    s->npu_dt = g_strdup("mainline");
+    s->num_cores = NPU_MAX_CORES;
+    object_property_add_uint32_ptr(obj, "npu-cores", &s->num_cores,
+                                   OBJ_PROP_FLAG_READWRITE);
+    object_property_add_uint32_ptr(obj, "npu-latency-ns", &s->latency_ns,
+                                   OBJ_PROP_FLAG_READWRITE);
+}
+
+static void npu_machine_instance_finalize(Object *obj)
+{
+    g_free(RK3588_NPU_MACHINE(obj)->npu_dt);
+}
+
+static void npu_machine_class_init(ObjectClass *oc, void *data)
+{
+    MachineClass *mc = MACHINE_CLASS(oc);
+
+    virt_init = mc->init;
+    mc->init = npu_machine_init;
+    mc->desc = "ARM virt board with the NPU of a Rockchip RK3588";
+    mc->alias = NULL;
+    mc->default_nic = NULL;
+    mc->default_ram_size = 1 * GiB;
+    mc->default_cpu_type = ARM_CPU_TYPE_NAME("cortex-a76");
+    object_class_property_add_str(oc, "npu-dt", npu_get_dt, npu_set_dt);
+    object_class_property_set_description(oc, "npu-dt",
+        "Shape of the NPU's device-tree nodes: mainline, vendor or none");
+}
+
+static const TypeInfo npu_machine_info = {
+    .name = TYPE_RK3588_NPU_MACHINE,
+    .parent = MACHINE_TYPE_NAME("virt-10.0"),
+    .instance_size = sizeof(Rk3588NpuMachineState),
+    .instance_init = npu_machine_instance_init,
+    .instance_finalize = npu_machine_instance_finalize,
+    .class_init = npu_machine_class_init,
+};
+
+static void npu_machine_register_types(void)
+{
+    type_register_static(&npu_machine_info);
+}
+type_init(npu_machine_register_types)

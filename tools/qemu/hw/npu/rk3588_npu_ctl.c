@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Control device of the RK3588 NPU model: counters, register trace, virtual
+ * time, busy overlap and fault arming for tests.  Not part of any silicon.
+ */
+#include "qemu/osdep.h"
+#include "qemu/log.h"
+#include "qemu/module.h"
+#include "qemu/timer.h"
+#include "qapi/error.h"
+#include "hw/qdev-properties.h"
+#include "hw/resettable.h"
+#include "hw/sysbus.h"
+#include "migration/vmstate.h"
+#include "hw/npu/rk3588_npu_stats.h"
+#include "trace.h"
+
+#define NPU_CTL_IF_VERSION      1
+#define CORE_WINDOW             0x200u
+
+typedef struct NpuTraceEntry {
+    uint32_t addr;
+    uint32_t val;
+    uint32_t info;
+} NpuTraceEntry;
+
+typedef struct NpuArmedFault {
+    bool armed;
+    uint32_t core;
+    uint32_t skip;
+    uint32_t count;
+    uint32_t param;
+} NpuArmedFault;
+
+typedef struct NpuSpuriousCb {
+    NpuCtlSpuriousFn fn;
+    void *opaque;
+} NpuSpuriousCb;
+
+struct Rk3588NpuCtlState {
+    SysBusDevice parent_obj;
+
+    MemoryRegion iomem;
+    uint32_t num_cores;
+
+    Rk3588NpuStats stats[NPU_MAX_CORES];
+    uint64_t overlap_ns[2];     /* [0] two or more, [1] all three cores */
+    uint32_t max_busy;
+    uint32_t busy_mask;
+    int64_t accounted_ns;       /* busy time is accounted up to here */
+    int64_t done_ns[NPU_MAX_CORES];     /* last completion, -1 = none */
+    uint32_t latency_ns;
+    uint32_t latch_hi;
+
+    bool tracing;
+    uint32_t trace_count;
+    uint32_t trace_dropped;
+    uint32_t trace_index;
+    NpuTraceEntry trace[NPU_CTL_TRACE_DEPTH];
+
+    uint32_t fault_core;
+    uint32_t fault_skip;
+    uint32_t fault_count;
+    uint32_t fault_param;
+    uint32_t fault_fired;
+    NpuArmedFault fault[NPU_FAULT_MAX + 1];
+    NpuSpuriousCb spurious[NPU_MAX_CORES];
+};
+
+static bool counter_is_state(unsigned c)
+{
+    return c == NPU_CNT_POWERED || c == NPU_CNT_CLOCKED || c == NPU_CNT_BUSY;
+}
+
+void npu_ctl_count(Rk3588NpuCtlState *s, unsigned core,
+                   enum npu_ctl_counter c, uint64_t n)
+{
+    if (s && core < NPU_MAX_CORES) {
+        s->stats[core].c[c] += n;
+    }
+}
+
+void npu_ctl_set(Rk3588NpuCtlState *s, unsigned core,
+                 enum npu_ctl_counter c, uint64_t v)
+{
+    if (s && core < NPU_MAX_CORES) {
+        s->stats[core].c[c] = v;
+    }
+}
+
+void npu_ctl_trace(Rk3588NpuCtlState *s, unsigned unit, unsigned core,
+                   uint64_t addr, uint32_t val, bool write)
+{
+    NpuTraceEntry *e;
+
+    if (!s || !s->tracing) {
+        return;
+    }
+    if (s->trace_count == NPU_CTL_TRACE_DEPTH) {
+        s->trace_dropped++;
+        return;
+    }
+    e = &s->trace[s->trace_count++];
+    e->addr = addr;
+    e->val = val;
+    e->info = (unit << 8) | ((core & 0xf) << 4) |
+              (write ? NPU_CTL_TRACE_WRITE : 0);
+}
+
+bool npu_ctl_fault(Rk3588NpuCtlState *s, unsigned core, unsigned kind,
+                   uint32_t *param)
+{
+    NpuArmedFault *f;
+
+    if (!s || kind == 0 || kind > NPU_FAULT_MAX) {
+        return false;
+    }
+    f = &s->fault[kind];
+    if (!f->armed || (f->core != NPU_CTL_ANY_CORE && f->core != core)) {
+        return false;
+    }
+    if (f->skip) {
+        f->skip--;
+        return false;
+    }
+    if (f->count && --f->count == 0) {
+        f->armed = false;
+    }
+    s->fault_fired++;
+    if (param) {
+        *param = f->param;
+    }
+    trace_rk3588_npu_ctl_fault(core, kind, f->param);
+    return true;
+}
+
+uint32_t npu_ctl_latency_ns(Rk3588NpuCtlState *s)
+{
+    return s ? s->latency_ns : 0;
+}
+
+void npu_ctl_set_spurious_cb(Rk3588NpuCtlState *s, unsigned core,
+                             NpuCtlSpuriousFn fn, void *opaque)
+{
+    if (s && core < NPU_MAX_CORES) {
+        s->spurious[core].fn = fn;
+        s->spurious[core].opaque = opaque;
+    }
+}
+
+/* Charge the time since the last call to whoever was busy during it. */
+static void npu_ctl_account(Rk3588NpuCtlState *s)
+{
+    int64_t now = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+    int64_t delta = now - s->accounted_ns;
+    unsigned n = ctpop32(s->busy_mask);
+    unsigned core;
+
+    s->accounted_ns = now;
+    if (delta <= 0) {
+        return;
+    }
+    for (core = 0; core < NPU_MAX_CORES; core++) {
+        if (s->busy_mask & (1u << core)) {
+            s->stats[core].c[NPU_CNT_BUSY_NS] += delta;
+        }
+    }
+    if (n >= 2) {
+        s->overlap_ns[0] += delta;
+    }
+    if (n >= 3) {
+        s->overlap_ns[1] += delta;
+    }
+}
+
+void npu_ctl_busy(Rk3588NpuCtlState *s, unsigned core, bool busy)
+{
+    uint64_t *c;
+
+    if (!s || core >= NPU_MAX_CORES ||
+        busy == !!(s->busy_mask & (1u << core))) {
+        return;
+    }
+    npu_ctl_account(s);
+    c = s->stats[core].c;
+    c[NPU_CNT_BUSY] = busy;
+    if (!busy) {
+        s->busy_mask &= ~(1u << core);
+        s->done_ns[core] = s->accounted_ns;
+        return;
+    }
+    s->busy_mask |= 1u << core;
+    s->max_busy = MAX(s->max_busy, ctpop32(s->busy_mask));
+    if (s->done_ns[core] >= 0) {
+        c[NPU_CNT_GAP_NS] += s->accounted_ns - s->done_ns[core];
+        c[NPU_CNT_GAPS]++;
+    }
+}
+
+static void npu_ctl_clear_counters(Rk3588NpuCtlState *s)
+{
+    unsigned core, c;
+
+    npu_ctl_account(s);
+    for (core = 0; core < NPU_MAX_CORES; core++) {
+        for (c = 0; c < NPU_CNT_NUM; c++) {
+            if (!counter_is_state(c)) {
+                s->stats[core].c[c] = 0;
+            }
+        }
+        s->done_ns[core] = -1;
+    }
+    s->overlap_ns[0] = 0;
+    s->overlap_ns[1] = 0;
+    s->max_busy = ctpop32(s->busy_mask);
+}
+
+static void npu_ctl_disarm(Rk3588NpuCtlState *s)
+{
+    memset(s->fault, 0, sizeof(s->fault));
+    s->fault_fired = 0;
+}
+
+static void npu_ctl_fire_spurious(Rk3588NpuCtlState *s)
+{
+    unsigned core;
+
+    for (core = 0; core < NPU_MAX_CORES; core++) {
+        if (s->fault_core != NPU_CTL_ANY_CORE && s->fault_core != core) {
+            continue;
+        }
+        if (s->spurious[core].fn) {
+            s->fault_fired++;
+            s->spurious[core].fn(s->spurious[core].opaque);
+        }
+    }
+}
+
+static void npu_ctl_arm(Rk3588NpuCtlState *s, uint32_t kind)
+{
+    if (kind == 0 || kind > NPU_FAULT_MAX) {
+        qemu_log_mask(LOG_GUEST_ERROR, "%s: no such fault kind %u\n",
+                      __func__, kind);
+        return;
+    }
+    if (kind == NPU_FAULT_IRQ_SPURIOUS) {
+        npu_ctl_fire_spurious(s);
+        return;
+    }
+    s->fault[kind] = (NpuArmedFault) {
+        .armed = true,
+        .core = s->fault_core,
+        .skip = s->fault_skip,
+        .count = s->fault_count,
+        .param = s->fault_param,
+    };
+}
+
+static void npu_ctl_command(Rk3588NpuCtlState *s, uint32_t cmd)
+{
+    switch (cmd) {
+    case NPU_CTL_CMD_CLEAR_COUNTERS:
+        npu_ctl_clear_counters(s);
+        break;
+    case NPU_CTL_CMD_TRACE_START:
+        s->trace_count = 0;
+        s->trace_dropped = 0;
+        s->tracing = true;
+        break;
+    case NPU_CTL_CMD_TRACE_STOP:
+        s->tracing = false;
+        break;
+    case NPU_CTL_CMD_FAULT_CLEAR:
+        npu_ctl_disarm(s);
+        break;
+    case NPU_CTL_CMD_PING:
+        npu_ctl_trace(s, NPU_CTL_UNIT_IRQ, NPU_CORE_NONE,
+                      NPU_CTL_BASE + NPU_CTL_CMD, cmd, true);
+        break;
+    default:
+        qemu_log_mask(LOG_GUEST_ERROR, "%s: no such command %u\n",
+                      __func__, cmd);
+    }
+}
+
+static uint32_t latch(Rk3588NpuCtlState *s, uint64_t v)
+{
+    s->latch_hi = v >> 32;
+    return v;
+}
+
+static uint32_t npu_ctl_read_counter(Rk3588NpuCtlState *s, hwaddr addr)
+{
+    unsigned core = (addr - NPU_CTL_CORE(0)) / CORE_WINDOW;
+    unsigned c = (addr % CORE_WINDOW) / 8;
+
+    if (core >= NPU_MAX_CORES || c >= NPU_CNT_NUM) {
+        return 0;
+    }
+    if (addr & 4) {
+        return s->latch_hi;
+    }
+    npu_ctl_account(s);
+    return latch(s, s->stats[core].c[c]);
+}
+
+static uint32_t npu_ctl_read_trace(Rk3588NpuCtlState *s, hwaddr addr)
+{
+    const NpuTraceEntry *e;
+
+    if (s->trace_index >= s->trace_count) {
+        return 0;
+    }
+    e = &s->trace[s->trace_index];
+    switch (addr) {
+    case NPU_CTL_TRACE_ADDR:
+        return e->addr;
+    case NPU_CTL_TRACE_VALUE:
+        return e->val;
+    default:
+        return e->info;
+    }
+}
+
+static uint64_t npu_ctl_read(void *opaque, hwaddr addr, unsigned size)
+{
+    Rk3588NpuCtlState *s = opaque;
+
+    if (addr >= NPU_CTL_CORE(0)) {
+        return npu_ctl_read_counter(s, addr);
+    }
+
+    switch (addr) {
+    case NPU_CTL_MAGIC:
+        return NPU_CTL_MAGIC_VALUE;
+    case NPU_CTL_VERSION:
+        return NPU_CTL_IF_VERSION;
+    case NPU_CTL_NUM_CORES:
+        return s->num_cores;
+    case NPU_CTL_TIME_LO:
+        return latch(s, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
+    case NPU_CTL_OVERLAP2_LO:
+        npu_ctl_account(s);
+        return latch(s, s->overlap_ns[0]);
+    case NPU_CTL_OVERLAP3_LO:
+        npu_ctl_account(s);
+        return latch(s, s->overlap_ns[1]);
+    case NPU_CTL_TIME_HI:
+    case NPU_CTL_OVERLAP2_HI:
+    case NPU_CTL_OVERLAP3_HI:
+        return s->latch_hi;
+    case NPU_CTL_MAX_BUSY:
+        return s->max_busy;
+    case NPU_CTL_LATENCY_NS:
+        return s->latency_ns;
+    case NPU_CTL_TRACE_COUNT:
+        return s->trace_count;
+    case NPU_CTL_TRACE_DROPPED:
+        return s->trace_dropped;
+    case NPU_CTL_TRACE_INDEX:
+        return s->trace_index;
+    case NPU_CTL_TRACE_ADDR:
+    case NPU_CTL_TRACE_VALUE:
+    case NPU_CTL_TRACE_INFO:
+        return npu_ctl_read_trace(s, addr);
+    case NPU_CTL_FAULT_CORE:
+        return s->fault_core;
+    case NPU_CTL_FAULT_SKIP:
+        return s->fault_skip;
+    case NPU_CTL_FAULT_COUNT:
+        return s->fault_count;
+    case NPU_CTL_FAULT_PARAM:
+        return s->fault_param;
+    case NPU_CTL_FAULT_FIRED:
+        return s->fault_fired;
+    default:
+        qemu_log_mask(LOG_GUEST_ERROR, "%s: bad offset 0x%" HWADDR_PRIx "\n",
+                      __func__, addr);
+        return 0;
+    }
+}
+
+static void npu_ctl_write(void *opaque, hwaddr addr, uint64_t val,
+                          unsigned size)
+{
+    Rk3588NpuCtlState *s = opaque;
+
+    switch (addr) {
+    case NPU_CTL_CMD:
+        npu_ctl_command(s, val);
+        break;
+    case NPU_CTL_LATENCY_NS:
+        s->latency_ns = val;
+        break;
+    case NPU_CTL_TRACE_INDEX:
+        s->trace_index = val;
+        break;
+    case NPU_CTL_FAULT_CORE:
+        s->fault_core = val;
+        break;
+    case NPU_CTL_FAULT_SKIP:
+        s->fault_skip = val;
+        break;
+    case NPU_CTL_FAULT_COUNT:
+        s->fault_count = val;
+        break;
+    case NPU_CTL_FAULT_PARAM:
+        s->fault_param = val;
+        break;
+    case NPU_CTL_FAULT_ARM:
+        npu_ctl_arm(s, val);
+        break;
+    default:
+        qemu_log_mask(LOG_GUEST_ERROR, "%s: bad offset 0x%" HWADDR_PRIx "\n",
+                      __func__, addr);
+    }
+}
+
+static const MemoryRegionOps npu_ctl_ops = {
+    .read = npu_ctl_read,
+    .write = npu_ctl_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid.min_access_size = 4,
+    .valid.max_access_size = 4,
+    .impl.min_access_size = 4,
+    .impl.max_access_size = 4,
+};
+
+/* All counters as "coreN.<index>=<value>" words, for qom-get. */
+static char *npu_ctl_get_counters(Object *obj, Error **errp)
+{
+    Rk3588NpuCtlState *s = RK3588_NPU_CTL(obj);
+    GString *out = g_string_new(NULL);
+    unsigned core, c;
+
+    npu_ctl_account(s);
+    for (core = 0; core < s->num_cores; core++) {
+        for (c = 0; c < NPU_CNT_NUM; c++) {
+            g_string_append_printf(out, "core%u.%u=%" PRIu64 " ", core, c,
+                                   s->stats[core].c[c]);
+        }
+    }
+    g_string_append_printf(out, "max_busy=%u", s->max_busy);
+    return g_string_free(out, false);
+}
+
+static void npu_ctl_set_arm(Object *obj, const char *value, Error **errp)
+{
+    Rk3588NpuCtlState *s = RK3588_NPU_CTL(obj);
+    unsigned kind, core, skip, count, param;
+
+    if (sscanf(value, "%u,%i,%u,%u,%u", &kind, (int *)&core, &skip, &count,
+               &param) != 5 || kind == 0 || kind > NPU_FAULT_MAX) {
+        error_setg(errp, "arm-fault wants kind,core,skip,count,param with "
+                   "kind 1..%d and core -1 for any", NPU_FAULT_MAX);
+        return;
+    }
+    s->fault_core = core;
+    s->fault_skip = skip;
+    s->fault_count = count;
+    s->fault_param = param;
+    npu_ctl_arm(s, kind);
+}
+
+/*
+ * The counters that are a state belong to other devices, which report them
+ * again when they leave reset.
+ */
+static void npu_ctl_reset_hold(Object *obj, ResetType type)
+{
+    Rk3588NpuCtlState *s = RK3588_NPU_CTL(obj);
+
+    s->busy_mask = 0;
+    npu_ctl_clear_counters(s);
+    npu_ctl_disarm(s);
+    s->tracing = false;
+    s->trace_count = 0;
+    s->trace_dropped = 0;
+    s->trace_index = 0;
+    s->fault_core = NPU_CTL_ANY_CORE;
+    s->fault_skip = 0;
+    s->fault_count = 0;
+    s->fault_param = 0;
+    s->latch_hi = 0;
+}
+
+static void npu_ctl_realize(DeviceState *dev, Error **errp)
+{
+    Rk3588NpuCtlState *s = RK3588_NPU_CTL(dev);
+
+    if (s->num_cores < 1 || s->num_cores > NPU_MAX_CORES) {
+        error_setg(errp, "num-cores must be 1..%d", NPU_MAX_CORES);
+        return;
+    }
+    memory_region_init_io(&s->iomem, OBJECT(dev), &npu_ctl_ops, s,
+                          TYPE_RK3588_NPU_CTL, NPU_CTL_SIZE);
+    sysbus_init_mmio(SYS_BUS_DEVICE(dev), &s->iomem);
+}
+
+static const VMStateDescription vmstate_npu_stats = {
+    .name = "rk3588-npu-ctl/stats",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT64_ARRAY(c, Rk3588NpuStats, NPU_CNT_NUM),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription vmstate_npu_trace = {
+    .name = "rk3588-npu-ctl/trace",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(addr, NpuTraceEntry),
+        VMSTATE_UINT32(val, NpuTraceEntry),
+        VMSTATE_UINT32(info, NpuTraceEntry),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription vmstate_npu_fault = {
+    .name = "rk3588-npu-ctl/fault",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_BOOL(armed, NpuArmedFault),
+        VMSTATE_UINT32(core, NpuArmedFault),
+        VMSTATE_UINT32(skip, NpuArmedFault),
+        VMSTATE_UINT32(count, NpuArmedFault),
+        VMSTATE_UINT32(param, NpuArmedFault),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static int npu_ctl_post_load(void *opaque, int version_id)
+{
+    Rk3588NpuCtlState *s = opaque;
+
+    return s->trace_count > NPU_CTL_TRACE_DEPTH ? -EINVAL : 0;
+}
+
+static const VMStateDescription vmstate_npu_ctl = {
+    .name = TYPE_RK3588_NPU_CTL,
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .post_load = npu_ctl_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_STRUCT_ARRAY(stats, Rk3588NpuCtlState, NPU_MAX_CORES, 1,
+                             vmstate_npu_stats, Rk3588NpuStats),
+        VMSTATE_UINT64_ARRAY(overlap_ns, Rk3588NpuCtlState, 2),
+        VMSTATE_UINT32(max_busy, Rk3588NpuCtlState),
+        VMSTATE_UINT32(busy_mask, Rk3588NpuCtlState),
+        VMSTATE_INT64(accounted_ns, Rk3588NpuCtlState),
+        VMSTATE_INT64_ARRAY(done_ns, Rk3588NpuCtlState, NPU_MAX_CORES),
+        VMSTATE_UINT32(latency_ns, Rk3588NpuCtlState),
+        VMSTATE_UINT32(latch_hi, Rk3588NpuCtlState),
+        VMSTATE_BOOL(tracing, Rk3588NpuCtlState),
+        VMSTATE_UINT32(trace_count, Rk3588NpuCtlState),
+        VMSTATE_UINT32(trace_dropped, Rk3588NpuCtlState),
+        VMSTATE_UINT32(trace_index, Rk3588NpuCtlState),
+        VMSTATE_STRUCT_ARRAY(trace, Rk3588NpuCtlState, NPU_CTL_TRACE_DEPTH, 1,
+                             vmstate_npu_trace, NpuTraceEntry),
+        VMSTATE_UINT32(fault_core, Rk3588NpuCtlState),
+        VMSTATE_UINT32(fault_skip, Rk3588NpuCtlState),
+        VMSTATE_UINT32(fault_count, Rk3588NpuCtlState),
+        VMSTATE_UINT32(fault_param, Rk3588NpuCtlState),
+        VMSTATE_UINT32(fault_fired, Rk3588NpuCtlState),
+        VMSTATE_STRUCT_ARRAY(fault, Rk3588NpuCtlState, NPU_FAULT_MAX + 1, 1,
+                             vmstate_npu_fault, NpuArmedFault),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const Property npu_ctl_properties[] = {
+    DEFINE_PROP_UINT32("num-cores", Rk3588NpuCtlState, num_cores,
+                       NPU_MAX_CORES),
+    DEFINE_PROP_UINT32("latency-ns", Rk3588NpuCtlState, latency_ns, 0),
+};
+
+static void npu_ctl_class_init(ObjectClass *klass, void *data)
+{
+    DeviceClass *dc = DEVICE_CLASS(klass);
+    ResettableClass *rc = RESETTABLE_CLASS(klass);
+
+    dc->desc = "RK3588 NPU model control";
+    dc->realize = npu_ctl_realize;
+    dc->vmsd = &vmstate_npu_ctl;
+    dc->user_creatable = false;
+    device_class_set_props(dc, npu_ctl_properties);
+    rc->phases.hold = npu_ctl_reset_hold;
+    object_class_property_add_str(klass, "counters", npu_ctl_get_counters,
+                                  NULL);
+    object_class_property_add_str(klass, "arm-fault", NULL, npu_ctl_set_arm);
+}
+
+static const TypeInfo npu_ctl_info = {
+    .name = TYPE_RK3588_NPU_CTL,
+    .parent = TYPE_SYS_BUS_DEVICE,
+    .instance_size = sizeof(Rk3588NpuCtlState),
+    .class_init = npu_ctl_class_init,
+};
+
+static void npu_ctl_register_types(void)
+{
+    type_register_static(&npu_ctl_info);
+}
+type_init(npu_ctl_register_types)

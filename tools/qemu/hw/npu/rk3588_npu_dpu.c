@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * DPU stages of the RK3588 NPU from CORE results to bytes of the output cube:
+ * BS, BN, OUT_CVT and the layout.  EW and LUT belong between BN and OUT_CVT.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "rk3588_npu_dpu.h"
+
+static int64_t clamp64(int64_t v, int64_t lo, int64_t hi)
+{
+    return v < lo ? lo : v > hi ? hi : v;
+}
+
+static int32_t sat32(int64_t v)
+{
+    return clamp64(v, INT32_MIN, INT32_MAX);
+}
+
+int64_t npu_round_shift(int64_t value, unsigned shift, bool ties_up)
+{
+    int64_t q, rem, half;
+
+    if (!shift) {
+        return value;
+    }
+    if (shift > 62) {
+        /* Values come from 32 x 16 bit products: far below one half. */
+        return 0;
+    }
+    q = value >> shift;
+    rem = value - (int64_t)((uint64_t)q << shift);
+    half = (int64_t)1 << (shift - 1);
+    if (rem > half || (rem == half && (ties_up || (q & 1)))) {
+        q++;
+    }
+    return q;
+}
+
+float npu_fp16_to_fp32(uint16_t h)
+{
+    union { uint32_t u; float f; } v = { .u = (h & 0x7fffu) << 13 };
+
+    if (v.u >= 0x0f800000u) {
+        v.u |= 0x7f800000u;
+    } else {
+        /* Moves the exponent bias; makes subnormals of the half normal. */
+        v.f *= 0x1p112f;
+    }
+    v.u |= (uint32_t)(h & 0x8000u) << 16;
+    return v.f;
+}
+
+/*
+ * To nearest even; overflow gives infinity and subnormals are kept, as IEEE
+ * wants.  That silicon agrees is inferred, not measured.
+ */
+uint16_t npu_fp32_to_fp16(float f)
+{
+    union { float f; uint32_t u; } v = { .f = f };
+    uint32_t sign = (v.u >> 16) & 0x8000u;
+    uint32_t abs = v.u & 0x7fffffffu;
+    uint32_t shift, man, half, q, rem;
+
+    if (abs > 0x7f800000u) {
+        return 0x7e00;
+    }
+    if (abs >= 0x47800000u) {
+        return sign | 0x7c00;
+    }
+    if (abs < 0x33000000u) {
+        return sign;
+    }
+    if (abs >= 0x38800000u) {
+        shift = 13;
+        man = abs - 0x38000000u;
+    } else {
+        shift = 126 - (abs >> 23);
+        man = (abs & 0x7fffffu) | 0x800000u;
+    }
+    q = man >> shift;
+    rem = man & ((1u << shift) - 1);
+    half = 1u << (shift - 1);
+    if (rem > half || (rem == half && (q & 1))) {
+        q++;
+    }
+    return sign | q;
+}
+
+static int32_t stage_int(const NpuStage *s, int32_t v, int32_t alu)
+{
+    if (s->alu) {
+        switch (s->alu_algo) {
+        case NPU_ALU_MAX:
+            v = MAX(v, alu);
+            break;
+        case NPU_ALU_MIN:
+            v = MIN(v, alu);
+            break;
+        case NPU_ALU_ADD:
+            v = sat32((int64_t)v + alu);
+            break;
+        case NPU_ALU_MINUS:
+            v = sat32((int64_t)v - alu);
+            break;
+        }
+    }
+    /* Ties to even here is inferred from OUT_CVT. */
+    if (s->mul && (!s->prelu || v < 0)) {
+        v = sat32(npu_round_shift((int64_t)v * (int16_t)s->mul_operand,
+                                  s->mul_shift, false));
+    }
+    if (s->relu) {
+        v = MAX(v, 0);
+        if (s->relux) {
+            v = MIN(v, (int32_t)s->relux_cmp);
+        }
+    }
+    return v;
+}
+
+static float bits_float(uint32_t bits)
+{
+    union { uint32_t u; float f; } v = { .u = bits };
+
+    return v.f;
+}
+
+static uint32_t float_bits(float f)
+{
+    union { float f; uint32_t u; } v = { .f = f };
+
+    /* One NaN, whatever the host makes of it. */
+    return f != f ? 0x7fc00000u : v.u;
+}
+
+static float stage_float(const NpuStage *s, float v, float alu)
+{
+    if (s->alu) {
+        switch (s->alu_algo) {
+        case NPU_ALU_MAX:
+            v = v < alu ? alu : v;
+            break;
+        case NPU_ALU_MIN:
+            v = v > alu ? alu : v;
+            break;
+        case NPU_ALU_ADD:
+            v = v + alu;
+            break;
+        case NPU_ALU_MINUS:
+            v = v - alu;
+            break;
+        }
+    }
+    if (s->mul && (!s->prelu || v < 0)) {
+        /*
+         * Exact in double and rounded once: the same as a product of floats,
+         * but no compiler can contract it with a later addition.
+         */
+        v = (double)v * npu_fp16_to_fp32(s->mul_operand);
+    }
+    if (s->relu) {
+        v = v < 0 ? 0 : v;
+        if (s->relux) {
+            float cmp = bits_float(s->relux_cmp);
+
+            v = v > cmp ? cmp : v;
+        }
+    }
+    return v;
+}
+
+static uint32_t stage_operand(const NpuTask *t, const NpuOperands *in,
+                              unsigned stage, uint32_t channel)
+{
+    const NpuStage *s = &t->dpu.stage[stage];
+
+    return s->alu_dma ? ldl_le_p(in->stage[stage] + 4 * channel)
+                      : s->alu_operand;
+}
+
+static int32_t out_cvt(const NpuDpu *d, int32_t v)
+{
+    int64_t x = v;
+
+    if (d->cvt_offset_first) {
+        x = npu_round_shift((x + d->cvt_offset) * d->cvt_scale,
+                            d->cvt_shift, d->cvt_up);
+    } else {
+        x = npu_round_shift(x * d->cvt_scale, d->cvt_shift, d->cvt_up);
+        x += d->cvt_offset;
+    }
+    return sat32(x);
+}
+
+static void store_int(const NpuDpu *d, uint8_t *p, int32_t v)
+{
+    switch (d->out_precision) {
+    case NPU_PREC_INT8:
+        *p = clamp64(v, INT8_MIN, INT8_MAX);
+        break;
+    case NPU_PREC_INT32:
+        stl_le_p(p, v);
+        break;
+    case NPU_PREC_FP32:
+        stl_le_p(p, float_bits(v));
+        break;
+    }
+}
+
+static void store_float(const NpuDpu *d, uint8_t *p, float v)
+{
+    if (d->out_precision == NPU_PREC_FP16) {
+        stw_le_p(p, npu_fp32_to_fp16(v));
+    } else {
+        stl_le_p(p, float_bits(v));
+    }
+}
+
+/* Host offset of channel @c at position 0 and of position @row in a surface. */
+static size_t channel_offset(const NpuDpu *d, uint32_t c)
+{
+    uint32_t per_surf = NPU_ATOM / d->out_bytes;
+
+    return c / per_surf * d->out.cube.host_surf + c % per_surf * d->out_bytes;
+}
+
+static size_t row_offset(const NpuDpu *d, uint32_t row)
+{
+    return row / d->width * d->out.cube.host_line + row % d->width * NPU_ATOM;
+}
+
+static void store_column_int(const NpuTask *t, const NpuOperands *in,
+                             const NpuBlock *b, uint32_t col, uint8_t *out)
+{
+    const NpuDpu *d = &t->dpu;
+    uint32_t c = b->col + col;
+    int32_t bs = stage_operand(t, in, NPU_STAGE_BS, c);
+    int32_t bn = stage_operand(t, in, NPU_STAGE_BN, c);
+    uint8_t *base = out + channel_offset(d, c);
+    uint32_t r;
+
+    for (r = 0; r < b->rows; r++) {
+        int32_t v = b->i[(size_t)r * b->pitch + col];
+
+        v = stage_int(&d->stage[NPU_STAGE_BS], v, bs);
+        v = stage_int(&d->stage[NPU_STAGE_BN], v, bn);
+        store_int(d, base + row_offset(d, b->row + r), out_cvt(d, v));
+    }
+}
+
+static void store_column_float(const NpuTask *t, const NpuOperands *in,
+                               const NpuBlock *b, uint32_t col, uint8_t *out)
+{
+    const NpuDpu *d = &t->dpu;
+    uint32_t c = b->col + col;
+    float bs = bits_float(stage_operand(t, in, NPU_STAGE_BS, c));
+    float bn = bits_float(stage_operand(t, in, NPU_STAGE_BN, c));
+    uint8_t *base = out + channel_offset(d, c);
+    uint32_t r;
+
+    for (r = 0; r < b->rows; r++) {
+        float v = b->f[(size_t)r * b->pitch + col];
+
+        v = stage_float(&d->stage[NPU_STAGE_BS], v, bs);
+        v = stage_float(&d->stage[NPU_STAGE_BN], v, bn);
+        store_float(d, base + row_offset(d, b->row + r), v);
+    }
+}
+
+void npu_dpu_store(const NpuTask *t, const NpuOperands *in, const NpuBlock *b,
+                   uint8_t *out)
+{
+    uint32_t col;
+
+    for (col = 0; col < b->cols; col++) {
+        if (b->col + col >= t->dpu.orig_channels) {
+            break;
+        }
+        if (t->dpu.is_float) {
+            store_column_float(t, in, b, col, out);
+        } else {
+            store_column_int(t, in, b, col, out);
+        }
+    }
+}
+
+void npu_dpu_fill_padding(const NpuTask *t, uint8_t *out)
+{
+    const NpuDpu *d = &t->dpu;
+    uint32_t per_surf = NPU_ATOM / d->out_bytes;
+    uint32_t end = d->out.cube.surfaces * per_surf;
+    uint32_t rows = d->width * d->height;
+    uint32_t c, r;
+
+    for (c = d->orig_channels; c < end; c++) {
+        uint8_t *base = out + channel_offset(d, c);
+
+        for (r = 0; r < rows; r++) {
+            uint8_t *p = base + row_offset(d, r);
+
+            if (d->out_precision == NPU_PREC_FP16) {
+                stw_le_p(p, d->pend);
+            } else if (d->out_precision == NPU_PREC_INT8) {
+                *p = d->pend;
+            } else {
+                stl_le_p(p, (int16_t)d->pend);
+            }
+        }
+    }
+}

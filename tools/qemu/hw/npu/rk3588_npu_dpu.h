@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The DPU of the RK3588 NPU: post-processing stages and output conversion.
+ */
+#ifndef HW_NPU_RK3588_NPU_DPU_H
+#define HW_NPU_RK3588_NPU_DPU_H
+
+#include "rk3588_npu_task.h"
+
+/* ALU_ALGO codes that BS and BN use. */
+enum {
+    NPU_ALU_MAX = 0,
+    NPU_ALU_MIN = 1,
+    NPU_ALU_ADD = 2,
+    NPU_ALU_MINUS = 4,
+};
+
+/* value / 2^shift, rounded to nearest; ties go to even, or upwards. */
+int64_t npu_round_shift(int64_t value, unsigned shift, bool ties_up);
+
+uint16_t npu_fp32_to_fp16(float f);
+float npu_fp16_to_fp32(uint16_t h);
+
+/* Fill the channels that exist only as padding, and the tail of atoms. */
+void npu_dpu_fill_padding(const NpuTask *t, uint8_t *out);
+
+/* A block of CORE results: @rows positions from @row, @cols from @col. */
+typedef struct NpuBlock {
+    uint32_t row, rows;
+    uint32_t col, cols;
+    uint32_t pitch;         /* elements from row to row */
+    union {
+        const int32_t *i;
+        const float *f;
+    };
+} NpuBlock;
+
+/* Run the stages over @b and store its channels below orig_channels. */
+void npu_dpu_store(const NpuTask *t, const NpuOperands *in, const NpuBlock *b,
+                   uint8_t *out);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A validated task of the NPU: what one register snapshot asks for.
+ *
+ * Everything here is plain C on private data, so it can run in a worker thread
+ * and in a unit test without a machine.
+ */
+#ifndef HW_NPU_RK3588_NPU_TASK_H
+#define HW_NPU_RK3588_NPU_TASK_H
+
+#include "rk3588_npu_regs.h"
+
+/* Sizes come from the guest; this bounds each host buffer of a task. */
+#define NPU_TASK_MAX_BUFFER     (64u << 20)
+
+/* About an hour of an emulating host; silicon would need minutes. */
+#define NPU_TASK_MAX_MACS       (1ull << 42)
+
+#define NPU_ATOM                16      /* bytes per position and surface */
+#define NPU_CBUF_BANK           32768u
+#define NPU_CHANNEL_GROUP       32      /* channels per weight group */
+
+typedef enum NpuVerdict {
+    NPU_TASK_RUN,
+    NPU_TASK_STALL,     /* silicon never completes such a task either */
+    NPU_TASK_UNIMP,     /* the model cannot compute it */
+} NpuVerdict;
+
+typedef enum NpuTaskKind {
+    NPU_KIND_CONV,      /* CNA, CORE and DPU, to memory */
+} NpuTaskKind;
+
+/*
+ * Where the rows of a cube of atoms are in the guest and in the host buffer.
+ * Row (s, h) is row_bytes long.  Host order follows guest order when that
+ * makes runs of rows contiguous on both sides.
+ */
+typedef struct NpuCube {
+    uint32_t surfaces;
+    uint32_t height;
+    uint32_t row_bytes;
+    size_t host_surf;   /* host bytes from one surface to the next */
+    size_t host_line;
+    size_t bytes;       /* of the whole host buffer */
+    bool surf_inner;
+} NpuCube;
+
+typedef struct NpuFeature {
+    NpuCube cube;
+    uint32_t base;
+    uint32_t group_lines;   /* lines that follow each other at DMA_WIDTH */
+    uint32_t dma_width;
+    uint32_t line_stride;   /* in positions, from group to group */
+    int32_t surf_stride;    /* in positions, beyond the first group */
+} NpuFeature;
+
+typedef struct NpuConv {
+    uint8_t precision;      /* NPU_PREC_INT8 or NPU_PREC_FP16 */
+    uint8_t bpe;
+    uint32_t in_w, in_h, in_c;
+    uint32_t k_w, k_h;
+    uint32_t kernels;
+    uint32_t kernel_group;
+    uint32_t kernel_elems;  /* k_w * k_h * in_c */
+    uint32_t stride_x, stride_y;
+    uint32_t step_x, step_y;    /* dilation, 1 = none */
+    uint32_t pad_left, pad_top;
+    uint16_t pad_value;
+    uint32_t out_w, out_h;
+    uint32_t truncate;
+    bool truncate_up;       /* ties upwards instead of to even */
+    int32_t zero_point;     /* CPEND operand: added to every weight */
+    bool data_reuse, weight_reuse;
+    uint32_t data_banks;    /* of CBUF; the model has no limit */
+    uint32_t weights;       /* IOVA */
+    size_t weight_bytes;
+    NpuFeature feature;
+} NpuConv;
+
+/* BS or BN. */
+typedef struct NpuStage {
+    bool alu, alu_dma;
+    uint8_t alu_algo;
+    uint32_t alu_operand;   /* int32, or bits of an fp32 */
+    uint32_t alu_addr;      /* IOVA of one operand per channel */
+    bool mul, prelu;
+    uint16_t mul_operand;   /* int16, or bits of an fp16 */
+    uint8_t mul_shift;
+    bool relu, relux;
+    uint32_t relux_cmp;
+} NpuStage;
+
+enum {
+    NPU_STAGE_BS,
+    NPU_STAGE_BN,
+    NPU_STAGE_NUM,
+};
+
+typedef struct NpuOutput {
+    NpuCube cube;
+    uint32_t base;
+    uint32_t surf_stride;   /* bytes */
+    uint32_t surf_add;      /* bytes from one group of surfaces to the next */
+    uint32_t surf_group;    /* surfaces per group */
+    uint32_t line_bytes;
+} NpuOutput;
+
+typedef struct NpuDpu {
+    bool is_float;
+    uint8_t out_precision;
+    uint8_t out_bytes;
+    uint32_t width, height;
+    uint32_t channels;      /* written */
+    uint32_t orig_channels; /* computed; the rest holds pend */
+    uint16_t pend;
+    NpuStage stage[NPU_STAGE_NUM];
+    int32_t cvt_offset;
+    int32_t cvt_scale;
+    uint32_t cvt_shift;
+    bool cvt_up;            /* ties upwards instead of to even */
+    bool cvt_offset_first;
+    NpuOutput out;
+} NpuDpu;
+
+typedef struct NpuTask {
+    NpuTaskKind kind;
+    uint32_t enable;
+    NpuConv conv;
+    NpuDpu dpu;
+    uint64_t macs;
+} NpuTask;
+
+typedef struct NpuTaskOptions {
+    /* Write channels that only exist as padding (never measured). */
+    bool write_padding;
+} NpuTaskOptions;
+
+/* Inputs of a task in host memory, as the DMA engines delivered them. */
+typedef struct NpuOperands {
+    const int *cancel;      /* read atomically now and then; not 0 = give up */
+    const uint8_t *feature;
+    const uint8_t *weights;
+    const uint8_t *stage[NPU_STAGE_NUM];
+} NpuOperands;
+
+typedef enum NpuCmdKind {
+    NPU_CMD_NOP,        /* padding or marker */
+    NPU_CMD_WRITE,
+    NPU_CMD_ENABLE,     /* starts the task; value = bitmap of blocks */
+    NPU_CMD_BAD,
+} NpuCmdKind;
+
+typedef struct NpuCmd {
+    NpuCmdKind kind;
+    bool mismatch;      /* the target is not the block of the register */
+    uint16_t target;
+    uint16_t reg;
+    uint32_t value;
+} NpuCmd;
+
+/* Take one entry of a command stream apart. */
+NpuCmd npu_cmd_decode(uint64_t entry);
+
+/*
+ * Decode @regs as the task that enabling the blocks in @enable starts.
+ * If it cannot run, @why says what is in the way.
+ */
+NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
+                           const NpuTaskOptions *opt, const char **why);
+
+/* Called per contiguous piece; false stops. */
+typedef bool (*NpuSpanFn)(void *opaque, uint64_t iova, size_t offset,
+                          size_t len);
+bool npu_task_feature_spans(const NpuTask *t, NpuSpanFn fn, void *opaque);
+bool npu_task_output_spans(const NpuTask *t, NpuSpanFn fn, void *opaque);
+
+/* Does the feature data exceed the CBUF banks that it was given? */
+bool npu_task_cbuf_short(const NpuTask *t);
+
+/* Bytes of the per-channel operands of a stage, 0 if it reads none. */
+size_t npu_task_stage_bytes(const NpuTask *t, unsigned stage);
+
+/* Clock cycles from the model described at its definition. */
+uint64_t npu_task_cycles(const NpuTask *t);
+
+/*
+ * Compute @t into @out (cube.bytes long).  False if it was cancelled or the
+ * host has no memory.
+ */
+bool npu_task_compute(const NpuTask *t, const NpuOperands *in, uint8_t *out);
+
+#endif

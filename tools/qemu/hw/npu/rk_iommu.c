@@ -1,0 +1,775 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rockchip IOMMU v2: register banks, two-level page walks with 40-bit
+ * addresses, a TLB that stays stale until it is zapped, and page faults.
+ *
+ * Register names and the sequences that software expects follow Linux's
+ * rockchip-iommu driver; there is no public manual.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bitops.h"
+#include "qemu/log.h"
+#include "qemu/module.h"
+#include "qemu/timer.h"
+#include "qapi/error.h"
+#include "exec/address-spaces.h"
+#include "hw/irq.h"
+#include "hw/qdev-properties.h"
+#include "hw/registerfields.h"
+#include "hw/resettable.h"
+#include "hw/sysbus.h"
+#include "migration/vmstate.h"
+#include "hw/npu/rk3588_npu_stats.h"
+#include "hw/npu/rk_iommu.h"
+#include "trace.h"
+
+REG32(DTE_ADDR, 0x00)
+REG32(STATUS, 0x04)
+    FIELD(STATUS, PAGING, 0, 1)
+    FIELD(STATUS, FAULT, 1, 1)
+    FIELD(STATUS, STALL, 2, 1)
+    FIELD(STATUS, IDLE, 3, 1)
+    FIELD(STATUS, REPLAY_EMPTY, 4, 1)
+    FIELD(STATUS, FAULT_WRITE, 5, 1)
+REG32(COMMAND, 0x08)
+REG32(PAGE_FAULT_ADDR, 0x0c)
+REG32(ZAP_ONE_LINE, 0x10)
+REG32(INT_RAWSTAT, 0x14)
+    FIELD(INT, PAGE_FAULT, 0, 1)
+    FIELD(INT, BUS_ERROR, 1, 1)
+REG32(INT_CLEAR, 0x18)
+REG32(INT_MASK, 0x1c)
+REG32(INT_STATUS, 0x20)
+REG32(AUTO_GATING, 0x24)
+
+enum {
+    CMD_ENABLE_PAGING,
+    CMD_DISABLE_PAGING,
+    CMD_ENABLE_STALL,
+    CMD_DISABLE_STALL,
+    CMD_ZAP_CACHE,
+    CMD_PAGE_FAULT_DONE,
+    CMD_FORCE_RESET,
+};
+
+/* Shared layout of directory and page table entries. */
+FIELD(ENTRY, VALID, 0, 1)
+FIELD(ENTRY, READABLE, 1, 1)
+FIELD(ENTRY, WRITABLE, 2, 1)
+FIELD(ENTRY, ADDR_39_36, 4, 4)
+FIELD(ENTRY, ADDR_35_32, 8, 4)
+FIELD(ENTRY, ADDR_31_12, 12, 20)
+
+#define INT_BITS                (R_INT_PAGE_FAULT_MASK | R_INT_BUS_ERROR_MASK)
+#define PAGE_BYTES              4096u
+/* Reset value inferred: Linux only ORs bit 31 in and never reads the rest. */
+#define AUTO_GATING_RESET       0x3
+
+/*
+ * Direct mapped.  The size of the real TLB is unknown; a large one keeps
+ * stale entries longer, so that a missing zap shows.
+ */
+#define TLB_ENTRIES             4096
+
+/*
+ * An acknowledged access is replayed a little later: Linux acknowledges a
+ * fault right before it asks for a stall, and that must still be granted.
+ * The length is inferred.
+ */
+#define REPLAY_DELAY_NS         20000
+
+typedef struct RkTlbEntry {
+    uint32_t vpn;
+    uint32_t pte;
+    bool valid;
+} RkTlbEntry;
+
+typedef struct RkIommuBank {
+    RkIommuState *iommu;
+    unsigned index;
+    MemoryRegion iomem;
+
+    uint32_t dte_addr;
+    uint32_t fault_addr;
+    uint32_t int_raw;
+    uint32_t int_mask;
+    uint32_t auto_gating;
+    bool paging;
+    bool stall;
+    bool fault;
+    bool fault_write;
+    /* The access that is blocked; reported once, however often it replays. */
+    bool stuck;
+    uint32_t stuck_page;
+    bool stuck_write;
+
+    RkTlbEntry tlb[TLB_ENTRIES];
+} RkIommuBank;
+
+struct RkIommuState {
+    SysBusDevice parent_obj;
+
+    uint32_t num_banks;
+    uint32_t core_index;
+    Rk3588NpuCtlState *ctl;
+    MemoryRegion *dma_mr;
+    AddressSpace dma_as;
+    RkIommuBank bank[RK_IOMMU_MAX_BANKS];
+    qemu_irq irq;
+
+    bool power;
+    bool aclk;
+    bool hclk;
+    bool in_reset[2];
+
+    QEMUTimer replay_timer;
+    void (*retry_fn)(void *opaque);
+    void *retry_opaque;
+};
+
+static uint64_t entry_address(uint32_t e)
+{
+    return (uint64_t)FIELD_EX32(e, ENTRY, ADDR_39_36) << 36 |
+           (uint64_t)FIELD_EX32(e, ENTRY, ADDR_35_32) << 32 |
+           (uint64_t)FIELD_EX32(e, ENTRY, ADDR_31_12) << 12;
+}
+
+static bool rk_iommu_accessible(RkIommuState *s)
+{
+    return s->power && s->aclk && s->hclk;
+}
+
+static bool rk_iommu_held_in_reset(RkIommuState *s)
+{
+    return s->in_reset[0] || s->in_reset[1];
+}
+
+static void rk_iommu_update_irq(RkIommuState *s)
+{
+    bool level = false;
+    unsigned i;
+
+    for (i = 0; i < s->num_banks; i++) {
+        level |= s->bank[i].int_raw & s->bank[i].int_mask;
+    }
+    qemu_set_irq(s->irq, level);
+}
+
+static void rk_iommu_zap_all(RkIommuBank *b)
+{
+    unsigned i;
+
+    for (i = 0; i < TLB_ENTRIES; i++) {
+        b->tlb[i].valid = false;
+    }
+}
+
+static RkTlbEntry *rk_iommu_tlb_slot(RkIommuBank *b, uint32_t iova)
+{
+    return &b->tlb[(iova / PAGE_BYTES) % TLB_ENTRIES];
+}
+
+static void rk_iommu_zap_line(RkIommuBank *b, uint32_t iova)
+{
+    RkTlbEntry *e = rk_iommu_tlb_slot(b, iova);
+
+    if (e->vpn == iova / PAGE_BYTES) {
+        e->valid = false;
+    }
+}
+
+static void rk_iommu_reset_bank(RkIommuBank *b)
+{
+    b->dte_addr = 0;
+    b->fault_addr = 0;
+    b->int_raw = 0;
+    b->int_mask = 0;
+    b->auto_gating = AUTO_GATING_RESET;
+    b->paging = false;
+    b->stall = false;
+    b->fault = false;
+    b->fault_write = false;
+    b->stuck = false;
+    rk_iommu_zap_all(b);
+}
+
+static void rk_iommu_reset_all(RkIommuState *s)
+{
+    unsigned i;
+
+    for (i = 0; i < s->num_banks; i++) {
+        rk_iommu_reset_bank(&s->bank[i]);
+    }
+    timer_del(&s->replay_timer);
+}
+
+static void rk_iommu_arm_replay(RkIommuState *s)
+{
+    timer_mod(&s->replay_timer,
+              qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + REPLAY_DELAY_NS);
+}
+
+static void rk_iommu_replay(void *opaque)
+{
+    RkIommuState *s = opaque;
+
+    if (s->retry_fn) {
+        s->retry_fn(s->retry_opaque);
+    }
+}
+
+void rk_iommu_set_retry(RkIommuState *s, void (*fn)(void *opaque),
+                        void *opaque)
+{
+    s->retry_fn = fn;
+    s->retry_opaque = opaque;
+}
+
+/* Latch a page fault.  A replay of the reported access stays silent. */
+static void rk_iommu_page_fault(RkIommuBank *b, uint32_t iova, bool write)
+{
+    RkIommuState *s = b->iommu;
+    uint32_t page = iova / PAGE_BYTES;
+    bool again = b->stuck && b->stuck_page == page && b->stuck_write == write;
+
+    trace_rk_iommu_fault(s->core_index, b->index, iova, write, again);
+    b->fault = true;
+    b->fault_write = write;
+    b->fault_addr = iova;
+    b->stuck = true;
+    b->stuck_page = page;
+    b->stuck_write = write;
+    if (again) {
+        return;
+    }
+    b->int_raw |= R_INT_PAGE_FAULT_MASK;
+    npu_ctl_count(s->ctl, s->core_index, NPU_CNT_MMU_FAULT, 1);
+    rk_iommu_update_irq(s);
+}
+
+static RkDmaResult rk_iommu_bus_error(RkIommuBank *b)
+{
+    b->int_raw |= R_INT_BUS_ERROR_MASK;
+    rk_iommu_update_irq(b->iommu);
+    return RK_DMA_BUS_ERROR;
+}
+
+static bool rk_iommu_load_entry(RkIommuState *s, uint64_t table,
+                                unsigned index, uint32_t *entry)
+{
+    MemTxAttrs attrs = { .memory = true };
+
+    *entry = 0;
+    if (address_space_read(&s->dma_as, table + index * 4, attrs, entry,
+                           sizeof(*entry)) != MEMTX_OK) {
+        return false;
+    }
+    le32_to_cpus(entry);
+    return true;
+}
+
+/* Walk the tables; *pte is 0 when there is no valid mapping. */
+static RkDmaResult rk_iommu_walk(RkIommuBank *b, uint32_t iova, uint32_t *pte)
+{
+    RkIommuState *s = b->iommu;
+    uint32_t dte;
+
+    *pte = 0;
+    if (!rk_iommu_load_entry(s, entry_address(b->dte_addr),
+                             extract32(iova, 22, 10), &dte)) {
+        return rk_iommu_bus_error(b);
+    }
+    if (FIELD_EX32(dte, ENTRY, VALID)) {
+        if (!rk_iommu_load_entry(s, entry_address(dte),
+                                 extract32(iova, 12, 10), pte)) {
+            return rk_iommu_bus_error(b);
+        }
+        if (!FIELD_EX32(*pte, ENTRY, VALID)) {
+            *pte = 0;
+        }
+    }
+    trace_rk_iommu_walk(s->core_index, b->index, iova, dte, *pte);
+    return RK_DMA_OK;
+}
+
+static RkDmaResult rk_iommu_lookup(RkIommuBank *b, uint32_t iova,
+                                   uint32_t *pte)
+{
+    RkIommuState *s = b->iommu;
+    RkTlbEntry *e = rk_iommu_tlb_slot(b, iova);
+    RkDmaResult r;
+
+    if (e->valid && e->vpn == iova / PAGE_BYTES) {
+        npu_ctl_count(s->ctl, s->core_index, NPU_CNT_TLB_HIT, 1);
+        *pte = e->pte;
+        return RK_DMA_OK;
+    }
+    npu_ctl_count(s->ctl, s->core_index, NPU_CNT_TLB_MISS, 1);
+    r = rk_iommu_walk(b, iova, pte);
+    if (r == RK_DMA_OK && *pte) {
+        e->valid = true;
+        e->vpn = iova / PAGE_BYTES;
+        e->pte = *pte;
+    }
+    return r;
+}
+
+static RkDmaResult rk_iommu_translate(RkIommuBank *b, uint32_t iova,
+                                      bool write, uint64_t *pa)
+{
+    uint32_t need = write ? R_ENTRY_WRITABLE_MASK : R_ENTRY_READABLE_MASK;
+    RkDmaResult r;
+    uint32_t pte;
+
+    if (!b->paging) {
+        *pa = iova;
+        return RK_DMA_OK;
+    }
+    r = rk_iommu_lookup(b, iova, &pte);
+    if (r != RK_DMA_OK) {
+        return r;
+    }
+    if (!(pte & need)) {
+        rk_iommu_page_fault(b, iova, write);
+        return RK_DMA_FAULT;
+    }
+    *pa = entry_address(pte) | (iova % PAGE_BYTES);
+    return RK_DMA_OK;
+}
+
+static void rk_iommu_count_bytes(RkIommuState *s, uint64_t n, bool write)
+{
+    npu_ctl_count(s->ctl, s->core_index,
+                  write ? NPU_CNT_DMA_WRITE_BYTES : NPU_CNT_DMA_READ_BYTES, n);
+}
+
+/* One access that does not cross a page. */
+static RkDmaResult rk_iommu_dma_page(RkIommuBank *b, uint32_t iova, void *buf,
+                                     uint32_t len, bool write)
+{
+    /* RAM only: a core that rewrote its own registers could recurse. */
+    MemTxAttrs attrs = { .memory = true };
+    RkIommuState *s = b->iommu;
+    RkDmaResult r;
+    uint64_t pa;
+
+    if (b->stall || b->fault) {
+        return RK_DMA_FAULT;
+    }
+    r = rk_iommu_translate(b, iova, write, &pa);
+    if (r != RK_DMA_OK) {
+        return r;
+    }
+    b->stuck = false;
+    if (address_space_rw(&s->dma_as, pa, attrs, buf, len, write) != MEMTX_OK) {
+        return rk_iommu_bus_error(b);
+    }
+    rk_iommu_count_bytes(s, len, write);
+    return RK_DMA_OK;
+}
+
+RkDmaResult rk_iommu_dma(RkIommuState *s, unsigned bank, uint64_t iova,
+                         void *buf, uint64_t len, bool write)
+{
+    RkIommuBank *b = &s->bank[MIN(bank, s->num_banks - 1)];
+    uint8_t *p = buf;
+
+    if (!rk_iommu_accessible(s) || rk_iommu_held_in_reset(s)) {
+        return RK_DMA_BUS_ERROR;
+    }
+    while (len) {
+        uint32_t chunk = MIN(len, PAGE_BYTES - iova % PAGE_BYTES);
+        RkDmaResult r = rk_iommu_dma_page(b, iova, p, chunk, write);
+
+        if (r != RK_DMA_OK) {
+            return r;
+        }
+        p += chunk;
+        iova += chunk;
+        len -= chunk;
+    }
+    return RK_DMA_OK;
+}
+
+static void rk_iommu_enable_paging(RkIommuBank *b)
+{
+    RkIommuState *s = b->iommu;
+
+    if (!b->paging && b->index == 0) {
+        npu_ctl_count(s->ctl, s->core_index, NPU_CNT_MMU_ATTACH, 1);
+    }
+    b->paging = true;
+}
+
+/*
+ * While a fault is active the bank neither stalls nor leaves paging: measured
+ * by users of the board as "stall request timed out, status 0x2b".
+ */
+static void rk_iommu_command(RkIommuBank *b, uint32_t cmd)
+{
+    RkIommuState *s = b->iommu;
+
+    switch (cmd) {
+    case CMD_ENABLE_PAGING:
+        rk_iommu_enable_paging(b);
+        break;
+    case CMD_DISABLE_PAGING:
+        b->paging = b->paging && b->fault;
+        break;
+    case CMD_ENABLE_STALL:
+        b->stall = b->stall || (b->paging && !b->fault);
+        break;
+    case CMD_DISABLE_STALL:
+        if (b->stall) {
+            b->stall = false;
+            rk_iommu_arm_replay(s);
+        }
+        break;
+    case CMD_ZAP_CACHE:
+        npu_ctl_count(s->ctl, s->core_index, NPU_CNT_MMU_ZAP_ALL, 1);
+        rk_iommu_zap_all(b);
+        break;
+    case CMD_PAGE_FAULT_DONE:
+        if (b->fault) {
+            b->fault = false;
+            b->fault_write = false;
+            rk_iommu_arm_replay(s);
+        }
+        break;
+    case CMD_FORCE_RESET:
+        rk_iommu_reset_bank(b);
+        rk_iommu_update_irq(s);
+        rk_iommu_arm_replay(s);
+        break;
+    default:
+        qemu_log_mask(LOG_GUEST_ERROR, "%s: no such command %u\n",
+                      __func__, cmd);
+    }
+}
+
+static uint32_t rk_iommu_status(RkIommuBank *b)
+{
+    uint32_t v = R_STATUS_IDLE_MASK;
+
+    v = FIELD_DP32(v, STATUS, PAGING, b->paging);
+    v = FIELD_DP32(v, STATUS, FAULT, b->fault);
+    v = FIELD_DP32(v, STATUS, STALL, b->stall);
+    v = FIELD_DP32(v, STATUS, REPLAY_EMPTY, !b->fault);
+    return FIELD_DP32(v, STATUS, FAULT_WRITE, b->fault_write);
+}
+
+static uint32_t rk_iommu_read_reg(RkIommuBank *b, hwaddr addr)
+{
+    switch (addr) {
+    case A_DTE_ADDR:
+        return b->dte_addr;
+    case A_STATUS:
+        return rk_iommu_status(b);
+    case A_PAGE_FAULT_ADDR:
+        return b->fault_addr;
+    case A_INT_RAWSTAT:
+        return b->int_raw;
+    case A_INT_MASK:
+        return b->int_mask;
+    case A_INT_STATUS:
+        return b->int_raw & b->int_mask;
+    case A_AUTO_GATING:
+        return b->auto_gating;
+    case A_COMMAND:
+    case A_ZAP_ONE_LINE:
+    case A_INT_CLEAR:
+        return 0;
+    default:
+        qemu_log_mask(LOG_GUEST_ERROR, "%s: bad offset 0x%" HWADDR_PRIx "\n",
+                      __func__, addr);
+        return 0;
+    }
+}
+
+static void rk_iommu_write_reg(RkIommuBank *b, hwaddr addr, uint32_t val)
+{
+    RkIommuState *s = b->iommu;
+
+    switch (addr) {
+    case A_DTE_ADDR:
+        b->dte_addr = val;
+        break;
+    case A_COMMAND:
+        rk_iommu_command(b, val);
+        break;
+    case A_ZAP_ONE_LINE:
+        npu_ctl_count(s->ctl, s->core_index, NPU_CNT_MMU_ZAP_LINE, 1);
+        rk_iommu_zap_line(b, val);
+        break;
+    case A_INT_CLEAR:
+        b->int_raw &= ~val;
+        rk_iommu_update_irq(s);
+        break;
+    case A_INT_MASK:
+        b->int_mask = val & INT_BITS;
+        rk_iommu_update_irq(s);
+        break;
+    case A_AUTO_GATING:
+        b->auto_gating = val;
+        break;
+    default:
+        qemu_log_mask(LOG_GUEST_ERROR, "%s: bad offset 0x%" HWADDR_PRIx "\n",
+                      __func__, addr);
+    }
+}
+
+static MemTxResult rk_iommu_abort(RkIommuBank *b, hwaddr addr)
+{
+    RkIommuState *s = b->iommu;
+
+    qemu_log_mask(LOG_GUEST_ERROR, "rk-iommu: core %u bank %u: access to "
+                  "0x%" HWADDR_PRIx " while unpowered or gated\n",
+                  s->core_index, b->index, addr);
+    npu_ctl_count(s->ctl, s->core_index, NPU_CNT_ABORT, 1);
+    return MEMTX_DECODE_ERROR;
+}
+
+static void rk_iommu_note(RkIommuBank *b, hwaddr addr, uint32_t val,
+                          bool write)
+{
+    RkIommuState *s = b->iommu;
+
+    npu_ctl_count(s->ctl, s->core_index,
+                  write ? NPU_CNT_MMU_WRITE : NPU_CNT_MMU_READ, 1);
+    npu_ctl_trace(s->ctl, NPU_CTL_UNIT_MMU, s->core_index,
+                  b->iomem.addr + addr, val, write);
+}
+
+static MemTxResult rk_iommu_mmio_read(void *opaque, hwaddr addr,
+                                      uint64_t *data, unsigned size,
+                                      MemTxAttrs attrs)
+{
+    RkIommuBank *b = opaque;
+    uint32_t val = 0;
+
+    if (!rk_iommu_accessible(b->iommu)) {
+        *data = 0;
+        return rk_iommu_abort(b, addr);
+    }
+    if (!rk_iommu_held_in_reset(b->iommu)) {
+        val = rk_iommu_read_reg(b, addr);
+    }
+    rk_iommu_note(b, addr, val, false);
+    trace_rk_iommu_read(b->iommu->core_index, b->index, addr, val);
+    *data = val;
+    return MEMTX_OK;
+}
+
+static MemTxResult rk_iommu_mmio_write(void *opaque, hwaddr addr,
+                                       uint64_t data, unsigned size,
+                                       MemTxAttrs attrs)
+{
+    RkIommuBank *b = opaque;
+
+    if (!rk_iommu_accessible(b->iommu)) {
+        return rk_iommu_abort(b, addr);
+    }
+    rk_iommu_note(b, addr, data, true);
+    trace_rk_iommu_write(b->iommu->core_index, b->index, addr, data);
+    if (!rk_iommu_held_in_reset(b->iommu)) {
+        rk_iommu_write_reg(b, addr, data);
+    }
+    return MEMTX_OK;
+}
+
+static const MemoryRegionOps rk_iommu_ops = {
+    .read_with_attrs = rk_iommu_mmio_read,
+    .write_with_attrs = rk_iommu_mmio_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid.min_access_size = 4,
+    .valid.max_access_size = 4,
+    .impl.min_access_size = 4,
+    .impl.max_access_size = 4,
+};
+
+/* Registers and TLB lose their contents with the power and on a reset. */
+static void rk_iommu_lines_changed(RkIommuState *s)
+{
+    trace_rk_iommu_state(s->core_index, rk_iommu_accessible(s),
+                         rk_iommu_held_in_reset(s));
+    if (!s->power || rk_iommu_held_in_reset(s)) {
+        rk_iommu_reset_all(s);
+        rk_iommu_update_irq(s);
+    }
+}
+
+static void rk_iommu_set_power(void *opaque, int n, int level)
+{
+    RkIommuState *s = opaque;
+
+    s->power = level;
+    rk_iommu_lines_changed(s);
+}
+
+static void rk_iommu_set_aclk(void *opaque, int n, int level)
+{
+    RkIommuState *s = opaque;
+
+    s->aclk = level;
+    rk_iommu_lines_changed(s);
+}
+
+static void rk_iommu_set_hclk(void *opaque, int n, int level)
+{
+    RkIommuState *s = opaque;
+
+    s->hclk = level;
+    rk_iommu_lines_changed(s);
+}
+
+static void rk_iommu_set_reset(void *opaque, int n, int level)
+{
+    RkIommuState *s = opaque;
+
+    s->in_reset[n] = level;
+    rk_iommu_lines_changed(s);
+}
+
+static void rk_iommu_reset_enter(Object *obj, ResetType type)
+{
+    rk_iommu_reset_all(RK_IOMMU(obj));
+}
+
+static void rk_iommu_reset_hold(Object *obj, ResetType type)
+{
+    rk_iommu_update_irq(RK_IOMMU(obj));
+}
+
+static void rk_iommu_init(Object *obj)
+{
+    DeviceState *dev = DEVICE(obj);
+    RkIommuState *s = RK_IOMMU(obj);
+
+    qdev_init_gpio_in_named(dev, rk_iommu_set_power, "power", 1);
+    qdev_init_gpio_in_named(dev, rk_iommu_set_aclk, "aclk", 1);
+    qdev_init_gpio_in_named(dev, rk_iommu_set_hclk, "hclk", 1);
+    qdev_init_gpio_in_named(dev, rk_iommu_set_reset, "reset", 2);
+    sysbus_init_irq(SYS_BUS_DEVICE(obj), &s->irq);
+    timer_init_ns(&s->replay_timer, QEMU_CLOCK_VIRTUAL, rk_iommu_replay, s);
+}
+
+static void rk_iommu_realize(DeviceState *dev, Error **errp)
+{
+    RkIommuState *s = RK_IOMMU(dev);
+    unsigned i;
+
+    if (s->num_banks < 1 || s->num_banks > RK_IOMMU_MAX_BANKS) {
+        error_setg(errp, "num-banks must be 1..%d", RK_IOMMU_MAX_BANKS);
+        return;
+    }
+    if (!s->dma_mr) {
+        error_setg(errp, "link 'dma' is not set");
+        return;
+    }
+    address_space_init(&s->dma_as, s->dma_mr, "rk-iommu-dma");
+    for (i = 0; i < s->num_banks; i++) {
+        RkIommuBank *b = &s->bank[i];
+
+        b->iommu = s;
+        b->index = i;
+        memory_region_init_io(&b->iomem, OBJECT(dev), &rk_iommu_ops, b,
+                              TYPE_RK_IOMMU, RK_IOMMU_BANK_SIZE);
+        sysbus_init_mmio(SYS_BUS_DEVICE(dev), &b->iomem);
+    }
+}
+
+static void rk_iommu_unrealize(DeviceState *dev)
+{
+    RkIommuState *s = RK_IOMMU(dev);
+
+    timer_del(&s->replay_timer);
+    address_space_destroy(&s->dma_as);
+}
+
+/* The TLB is not migrated: an empty one is always a legal state. */
+static const VMStateDescription vmstate_rk_iommu_bank = {
+    .name = "rk-iommu/bank",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(dte_addr, RkIommuBank),
+        VMSTATE_UINT32(fault_addr, RkIommuBank),
+        VMSTATE_UINT32(int_raw, RkIommuBank),
+        VMSTATE_UINT32(int_mask, RkIommuBank),
+        VMSTATE_UINT32(auto_gating, RkIommuBank),
+        VMSTATE_BOOL(paging, RkIommuBank),
+        VMSTATE_BOOL(stall, RkIommuBank),
+        VMSTATE_BOOL(fault, RkIommuBank),
+        VMSTATE_BOOL(fault_write, RkIommuBank),
+        VMSTATE_BOOL(stuck, RkIommuBank),
+        VMSTATE_UINT32(stuck_page, RkIommuBank),
+        VMSTATE_BOOL(stuck_write, RkIommuBank),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static int rk_iommu_post_load(void *opaque, int version_id)
+{
+    RkIommuState *s = opaque;
+    unsigned i;
+
+    for (i = 0; i < s->num_banks; i++) {
+        rk_iommu_zap_all(&s->bank[i]);
+    }
+    return 0;
+}
+
+static const VMStateDescription vmstate_rk_iommu = {
+    .name = TYPE_RK_IOMMU,
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .post_load = rk_iommu_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_STRUCT_ARRAY(bank, RkIommuState, RK_IOMMU_MAX_BANKS, 1,
+                             vmstate_rk_iommu_bank, RkIommuBank),
+        VMSTATE_BOOL(power, RkIommuState),
+        VMSTATE_BOOL(aclk, RkIommuState),
+        VMSTATE_BOOL(hclk, RkIommuState),
+        VMSTATE_BOOL_ARRAY(in_reset, RkIommuState, 2),
+        VMSTATE_TIMER(replay_timer, RkIommuState),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const Property rk_iommu_properties[] = {
+    DEFINE_PROP_UINT32("num-banks", RkIommuState, num_banks, 1),
+    DEFINE_PROP_UINT32("core-index", RkIommuState, core_index, 0),
+    DEFINE_PROP_LINK("ctl", RkIommuState, ctl, TYPE_RK3588_NPU_CTL,
+                     Rk3588NpuCtlState *),
+    DEFINE_PROP_LINK("dma", RkIommuState, dma_mr, TYPE_MEMORY_REGION,
+                     MemoryRegion *),
+};
+
+static void rk_iommu_class_init(ObjectClass *klass, void *data)
+{
+    DeviceClass *dc = DEVICE_CLASS(klass);
+    ResettableClass *rc = RESETTABLE_CLASS(klass);
+
+    dc->desc = "Rockchip IOMMU v2";
+    dc->realize = rk_iommu_realize;
+    dc->unrealize = rk_iommu_unrealize;
+    dc->vmsd = &vmstate_rk_iommu;
+    dc->user_creatable = false;
+    device_class_set_props(dc, rk_iommu_properties);
+    rc->phases.enter = rk_iommu_reset_enter;
+    rc->phases.hold = rk_iommu_reset_hold;
+}
+
+static const TypeInfo rk_iommu_info = {
+    .name = TYPE_RK_IOMMU,
+    .parent = TYPE_SYS_BUS_DEVICE,
+    .instance_size = sizeof(RkIommuState),
+    .instance_init = rk_iommu_init,
+    .class_init = rk_iommu_class_init,
+};
+
+static void rk_iommu_register_types(void)
+{
+    type_register_static(&rk_iommu_info);
+}
+type_init(rk_iommu_register_types)

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Services of the model's control device that the other NPU devices call:
+ * counters, register trace, fault arming and busy-time bookkeeping.
+ *
+ * All of them need the BQL and accept a NULL device, so that a device can be
+ * used without the control device.  Who counts what:
+ *   rk3588-cru   NPU_CNT_RESET, NPU_CNT_CLOCKED
+ *   rk3588-pmu   NPU_CNT_POWER_ON, NPU_CNT_POWERED
+ *   rk-iommu     NPU_CNT_MMU_*, NPU_CNT_TLB_*, NPU_CNT_DMA_*_BYTES (all
+ *                DMA goes through rk_iommu_dma()), NPU_CNT_ABORT for its own
+ *                window
+ *   control      NPU_CNT_BUSY, NPU_CNT_BUSY_NS, NPU_CNT_GAP* (npu_ctl_busy())
+ *   the core     everything else
+ */
+#ifndef HW_NPU_RK3588_NPU_STATS_H
+#define HW_NPU_RK3588_NPU_STATS_H
+
+#include "qom/object.h"
+#include "hw/misc/rk3588_npu_ctl_regs.h"
+
+#define NPU_MAX_CORES   3
+#define NPU_CORE_NONE   15      /* "no core" in the register trace */
+
+typedef struct Rk3588NpuStats {
+    uint64_t c[NPU_CNT_NUM];
+} Rk3588NpuStats;
+
+#define TYPE_RK3588_NPU_CTL "rk3588-npu-ctl"
+OBJECT_DECLARE_SIMPLE_TYPE(Rk3588NpuCtlState, RK3588_NPU_CTL)
+
+void npu_ctl_count(Rk3588NpuCtlState *s, unsigned core,
+                   enum npu_ctl_counter c, uint64_t n);
+/* For the counters that are a state. */
+void npu_ctl_set(Rk3588NpuCtlState *s, unsigned core,
+                 enum npu_ctl_counter c, uint64_t v);
+
+/* Append to the register trace, if it runs; unit is NPU_CTL_UNIT_*. */
+void npu_ctl_trace(Rk3588NpuCtlState *s, unsigned unit, unsigned core,
+                   uint64_t addr, uint32_t val, bool write);
+
+/*
+ * Does an armed fault of this kind fire now?  Call it once per matching event:
+ * it consumes skips and counts.  @param may be NULL.
+ */
+bool npu_ctl_fault(Rk3588NpuCtlState *s, unsigned core, unsigned kind,
+                   uint32_t *param);
+
+/* From the kick (true) to the completion or reset (false). */
+void npu_ctl_busy(Rk3588NpuCtlState *s, unsigned core, bool busy);
+
+/* Fixed task latency in ns; 0 = use the cycle model. */
+uint32_t npu_ctl_latency_ns(Rk3588NpuCtlState *s);
+
+/* Called when a test arms NPU_FAULT_IRQ_SPURIOUS for @core. */
+typedef void (*NpuCtlSpuriousFn)(void *opaque);
+void npu_ctl_set_spurious_cb(Rk3588NpuCtlState *s, unsigned core,
+                             NpuCtlSpuriousFn fn, void *opaque);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Power management unit of the RK3588 with the NPU's power domains, and the
+ * QoS blocks that live inside those domains.
+ *
+ * Link property "ctl" (rk3588-npu-ctl, optional).  MMIO region 0 is the PMU,
+ * region 1 + n is QoS block n of enum Rk3588PmuQos.  Named GPIO output
+ * "power", one per NPU core: 1 = the core's domain is on.
+ */
+#ifndef HW_NPU_RK3588_PMU_H
+#define HW_NPU_RK3588_PMU_H
+
+#include "qom/object.h"
+
+#define TYPE_RK3588_PMU "rk3588-pmu"
+OBJECT_DECLARE_SIMPLE_TYPE(Rk3588PmuState, RK3588_PMU)
+
+#define RK3588_PMU_SIZE         0x400
+#define RK3588_QOS_SIZE         0x20
+
+enum Rk3588PmuQos {
+    RK3588_QOS_NPU0_MWR,
+    RK3588_QOS_NPU0_MRO,
+    RK3588_QOS_MCU_NPU,
+    RK3588_QOS_NPU1,
+    RK3588_QOS_NPU2,
+    RK3588_QOS_NUM
+};
+
+#endif

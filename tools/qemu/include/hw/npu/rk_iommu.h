@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rockchip IOMMU v2 (40-bit page tables) with one or two register banks, as
+ * it sits in front of an RK3588 NPU core.
+ *
+ * Properties: "num-banks", "core-index" (uint32), links "ctl"
+ * (rk3588-npu-ctl, optional) and "dma" (MemoryRegion, required).
+ * Named GPIO inputs: "power" (1 = domain on), "aclk", "hclk" (1 = running),
+ * "reset"[2] (1 = asserted; 0 is srst_a, 1 is srst_h).
+ * MMIO region n is register bank n; the only IRQ is the OR of all banks.
+ */
+#ifndef HW_NPU_RK_IOMMU_H
+#define HW_NPU_RK_IOMMU_H
+
+#include "qom/object.h"
+
+#define TYPE_RK_IOMMU "rk-iommu"
+OBJECT_DECLARE_SIMPLE_TYPE(RkIommuState, RK_IOMMU)
+
+#define RK_IOMMU_MAX_BANKS      2
+#define RK_IOMMU_BANK_SIZE      0x1000
+
+typedef enum {
+    RK_DMA_OK,
+    RK_DMA_FAULT,       /* blocked: wait for the retry callback or a reset */
+    RK_DMA_BUS_ERROR,   /* the bus access itself failed: nothing to wait for */
+} RkDmaResult;
+
+/*
+ * One DMA access of the core through translation bank @bank; BQL held.  It is
+ * split at page boundaries, so that pages before the one that faults have been
+ * transferred when RK_DMA_FAULT is returned: repeat the whole access when the
+ * retry callback comes.  IOVAs are 32 bits wide and wrap.
+ */
+RkDmaResult rk_iommu_dma(RkIommuState *s, unsigned bank, uint64_t iova,
+                         void *buf, uint64_t len, bool write);
+
+/*
+ * Called, BQL held and outside any MMIO access, when an access that returned
+ * RK_DMA_FAULT may be tried again.  May be called with nothing pending.
+ */
+void rk_iommu_set_retry(RkIommuState *s, void (*fn)(void *opaque),
+                        void *opaque);
+
+#endif

@@ -1,0 +1,734 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * QTest of the RK3588 NPU core: command streams, chains, interrupts, resets,
+ * faults and migration, driven by raw register accesses.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "libqtest.h"
+#include "hw/misc/rk3588_npu_ctl_regs.h"
+
+#define CORE0           0xfdab0000u
+#define MMU0            0xfdab9000u
+#define CRU             0xfd7c0000u
+#define CRU_SOFTRST30   (CRU + 0xa00 + 4 * 30)
+#define CRU_GATE30      (CRU + 0x800 + 4 * 30)
+#define PMU_PWR         (0xfd8d8000u + 0x14c)
+#define SRST_BITS       0x140           /* A_RKNN0 and H_RKNN0 */
+
+#define OP_EN           0x08
+#define BASE            0x10
+#define AMOUNTS         0x14
+#define INT_MASK        0x20
+#define INT_CLEAR       0x24
+#define INT_STATUS      0x28
+#define INT_RAW         0x2c
+#define TASK_CON        0x30
+#define TASK_STATUS     0x3c
+#define CNA_S_POINTER   0x1004
+#define GLOBAL_EN       0xf008
+
+/* IOVAs are physical addresses while the IOMMU does not page. */
+#define RAM             0x40000000u
+#define A_ADDR          (RAM + 0x100000)
+#define B_ADDR          (RAM + 0x200000)
+#define C_ADDR          (RAM + 0x300000)
+#define C2_ADDR         (RAM + 0x310000)
+#define CMD_ADDR        (RAM + 0x400000)
+#define CMD2_ADDR       (RAM + 0x410000)
+#define TABLE_ADDR      (RAM + 0x500000)
+
+#define M               4
+#define K               64
+#define N               32
+
+#define MACHINE         "-machine rk3588-npu -m 512 -display none "
+
+typedef struct Prog {
+    uint64_t cmd[256];
+    unsigned n;
+} Prog;
+
+static int8_t a[M][K], b[N][K];
+
+static uint32_t rd(QTestState *q, uint32_t reg)
+{
+    return qtest_readl(q, CORE0 + reg);
+}
+
+static void wr(QTestState *q, uint32_t reg, uint32_t value)
+{
+    qtest_writel(q, CORE0 + reg, value);
+}
+
+static uint32_t count(QTestState *q, unsigned c)
+{
+    return qtest_readl(q, NPU_CTL_BASE + NPU_CTL_CORE(0) + 8 * c);
+}
+
+static void put(Prog *p, uint32_t reg, uint32_t value)
+{
+    uint64_t target = 1u << (8 + (reg >> 12)) | 1;
+
+    p->cmd[p->n++] = target << 48 | (uint64_t)value << 16 | reg;
+}
+
+static void put_raw(Prog *p, uint16_t target, uint16_t reg, uint32_t value)
+{
+    p->cmd[p->n++] = (uint64_t)target << 48 | (uint64_t)value << 16 | reg;
+}
+
+/* C[M,N] = A[M,K] * B[N,K]^T, int8 to int32 */
+static void matmul_body(Prog *p, uint32_t dst)
+{
+    p->n = 0;
+    put(p, 0x1004, 0xe);
+    put(p, 0x3004, 0xe);
+    put(p, 0x4004, 0xe);
+    put(p, 0x1010, (M + 1) << 4);
+    put(p, 0x1014, 9);
+    put(p, 0x1020, 1 << 16 | M);
+    put(p, 0x1024, (K - 1) << 16 | K);
+    put(p, 0x1028, 1);
+    put(p, 0x102c, M);
+    put(p, 0x1030, K * N);
+    put(p, 0x1034, K);
+    put(p, 0x1038, 0x01010000 | N);
+    put(p, 0x1040, 11 << 4 | 1);
+    put(p, 0x104c, 0xb);
+    put(p, 0x1070, A_ADDR);
+    put(p, 0x107c, 4);
+    put(p, 0x1080, 0);
+    put(p, 0x1084, 1 << 16 | M);
+    put(p, 0x1088, K);
+    put(p, 0x1110, B_ADDR);
+    put(p, 0x3010, 0);
+    put(p, 0x3014, (M - 1) << 16);
+    put(p, 0x3018, N - 1);
+    put(p, 0x400c, 0x1e4);
+    put(p, 0x4010, 0x80000000);
+    put(p, 0x4020, dst);
+    put(p, 0x4024, M << 4);
+    put(p, 0x4030, 0);
+    put(p, 0x4034, M - 1);
+    put(p, 0x4038, 0);
+    put(p, 0x403c, (N - 1) << 16 | (N - 1));
+    put(p, 0x4040, 0x53);
+    put(p, 0x4050, 0x7fe);
+    put(p, 0x4058, N - 1);
+    put(p, 0x405c, (M - 1) << 16);
+    put(p, 0x4060, 0x53);
+    put(p, 0x4070, 0x383);
+    put(p, 0x4084, 1);
+    put(p, 0x40c0, (M * 8) << 4);
+}
+
+static void tail(Prog *p, uint32_t next, uint32_t amount)
+{
+    put(p, BASE, next);
+    put(p, AMOUNTS, amount);
+    put_raw(p, 0x0041, 0, 0);
+    put_raw(p, 0x0081, 8, 0x0d);
+}
+
+static void write_prog(QTestState *q, uint32_t addr, const Prog *p)
+{
+    unsigned i;
+
+    for (i = 0; i < p->n; i++) {
+        qtest_writeq(q, addr + 8 * i, p->cmd[i]);
+    }
+}
+
+static void write_matmul(QTestState *q, uint32_t addr, uint32_t dst,
+                         uint32_t next, uint32_t amount)
+{
+    Prog p;
+
+    matmul_body(&p, dst);
+    tail(&p, next, amount);
+    write_prog(q, addr, &p);
+}
+
+static unsigned matmul_amount(void)
+{
+    Prog p;
+
+    matmul_body(&p, 0);
+    return (p.n + 4 + 1) / 2 - 1;
+}
+
+static void write_operands(QTestState *q)
+{
+    int8_t buf[N * K];
+    unsigned m, n, k;
+
+    for (m = 0; m < M; m++) {
+        for (k = 0; k < K; k++) {
+            a[m][k] = m * 37 + k * 11;
+            buf[(k / 16 * M + m) * 16 + k % 16] = a[m][k];
+        }
+    }
+    qtest_memwrite(q, A_ADDR, buf, M * K);
+    for (n = 0; n < N; n++) {
+        for (k = 0; k < K; k++) {
+            b[n][k] = n * 29 - k * 7;
+            buf[k / 32 * 1024 + n * 32 + k % 32] = b[n][k];
+        }
+    }
+    qtest_memwrite(q, B_ADDR, buf, N * K);
+    qtest_memset(q, C_ADDR, 0xa5, M * N * 4);
+    qtest_memset(q, C2_ADDR, 0xa5, M * N * 4);
+}
+
+static bool result_right(QTestState *q, uint32_t addr)
+{
+    unsigned m, n, k;
+
+    for (m = 0; m < M; m++) {
+        for (n = 0; n < N; n++) {
+            int32_t want = 0;
+
+            for (k = 0; k < K; k++) {
+                want += a[m][k] * b[n][k];
+            }
+            if ((int32_t)qtest_readl(q, addr + ((n / 4 * M + m) * 4 +
+                                                n % 4) * 4) != want) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool untouched(QTestState *q, uint32_t addr)
+{
+    unsigned i;
+
+    for (i = 0; i < M * N; i++) {
+        if (qtest_readl(q, addr + 4 * i) != 0xa5a5a5a5) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void power(QTestState *q, bool on)
+{
+    /* NPU, NPUTOP */
+    qtest_writel(q, PMU_PWR, 0x000a0000 | (on ? 0 : 0x000a));
+    qtest_clock_step(q, 1000000);
+}
+
+static QTestState *start(void)
+{
+    QTestState *q = qtest_init(MACHINE);
+
+    power(q, true);
+    write_operands(q);
+    return q;
+}
+
+static void reset_core(QTestState *q)
+{
+    qtest_writel(q, CRU_SOFTRST30, SRST_BITS << 16 | SRST_BITS);
+    qtest_clock_step(q, 10000);
+    qtest_writel(q, CRU_SOFTRST30, SRST_BITS << 16);
+}
+
+static void kick(QTestState *q, uint32_t addr, uint32_t amount, unsigned tasks)
+{
+    wr(q, BASE, 1);
+    wr(q, CNA_S_POINTER, 0xe);
+    wr(q, 0x3004, 0xe);
+    wr(q, BASE, addr);
+    wr(q, AMOUNTS, amount);
+    wr(q, INT_MASK, 0x300);
+    wr(q, INT_CLEAR, 0x300);
+    wr(q, TASK_CON, 0x7000 | tasks);
+    wr(q, OP_EN, 1);
+    wr(q, OP_EN, 0);
+}
+
+static bool wait_irq(QTestState *q)
+{
+    unsigned i;
+
+    for (i = 0; i < 200; i++) {
+        qtest_clock_step(q, 20000);
+        if (rd(q, INT_STATUS)) {
+            return true;
+        }
+        g_usleep(500);
+    }
+    return false;
+}
+
+static bool never_irq(QTestState *q)
+{
+    unsigned i;
+
+    for (i = 0; i < 20; i++) {
+        qtest_clock_step(q, 100000);
+        if (rd(q, INT_STATUS)) {
+            return false;
+        }
+        g_usleep(500);
+    }
+    return true;
+}
+
+static void assert_job_works(QTestState *q)
+{
+    write_operands(q);
+    write_matmul(q, CMD_ADDR, C_ADDR, 0, 0);
+    kick(q, CMD_ADDR, matmul_amount(), 1);
+    g_assert_true(wait_irq(q));
+    g_assert_true(result_right(q, C_ADDR));
+}
+
+static void test_registers(void)
+{
+    QTestState *q = qtest_init(MACHINE);
+
+    g_assert_cmphex(rd(q, 0), ==, 0);
+    g_assert_cmpuint(count(q, NPU_CNT_ABORT), ==, 1);
+    power(q, true);
+    g_assert_cmpuint(rd(q, 0) + (rd(q, 4) & 0xffff), ==, 1179210309);
+    g_assert_cmphex(rd(q, INT_MASK), ==, 0x1ffff);
+    g_assert_cmphex(rd(q, 0x300c), ==, 0x07800800);
+    wr(q, 0x1070, 0x12345678);
+    g_assert_cmphex(rd(q, 0x1070), ==, 0x12345678);
+    wr(q, CNA_S_POINTER, 0x1000000e);
+    g_assert_cmphex(rd(q, CNA_S_POINTER), ==, 0x1000000e);
+
+    /* aclk off: abort; on: as before */
+    qtest_writel(q, CRU_GATE30, 0x00400040);
+    g_assert_cmphex(rd(q, 0x1070), ==, 0);
+    g_assert_cmpuint(count(q, NPU_CNT_ABORT), ==, 2);
+    qtest_writel(q, CRU_GATE30, 0x00400000);
+    g_assert_cmphex(rd(q, 0x1070), ==, 0x12345678);
+
+    /* in reset: reads 0, drops writes; afterwards reset values */
+    qtest_writel(q, CRU_SOFTRST30, SRST_BITS << 16 | SRST_BITS);
+    g_assert_cmphex(rd(q, 0), ==, 0);
+    wr(q, 0x1070, 1);
+    qtest_writel(q, CRU_SOFTRST30, SRST_BITS << 16);
+    g_assert_cmphex(rd(q, 0x1070), ==, 0);
+    g_assert_cmphex(rd(q, CNA_S_POINTER), ==, 0);
+    g_assert_cmpuint(count(q, NPU_CNT_ABORT), ==, 2);
+
+    wr(q, 0x1070, 1);
+    power(q, false);
+    power(q, true);
+    g_assert_cmphex(rd(q, 0x1070), ==, 0);
+    qtest_quit(q);
+}
+
+static void test_one_task(void)
+{
+    QTestState *q = start();
+    uint32_t reads;
+
+    write_matmul(q, CMD_ADDR, C_ADDR, 0, 0);
+    kick(q, CMD_ADDR, matmul_amount(), 1);
+    g_assert_cmphex(rd(q, INT_RAW), ==, 0);
+    g_assert_cmpuint(count(q, NPU_CNT_BUSY), ==, 1);
+    g_assert_true(untouched(q, C_ADDR));
+    g_assert_true(wait_irq(q));
+    g_assert_true(result_right(q, C_ADDR));
+    g_assert_cmphex(rd(q, INT_RAW), ==, 0x155);
+    g_assert_cmphex(rd(q, INT_STATUS), ==, 0x100);
+    g_assert_cmpuint(rd(q, TASK_STATUS) & 0xfff, ==, 1);
+    g_assert_cmpuint(count(q, NPU_CNT_IRQ), ==, 1);
+    g_assert_cmpuint(count(q, NPU_CNT_KICK), ==, 1);
+    g_assert_cmpuint(count(q, NPU_CNT_TASK_DONE), ==, 1);
+    g_assert_cmpuint(count(q, NPU_CNT_MACS), ==, M * N * K);
+    g_assert_cmpuint(count(q, NPU_CNT_BUSY), ==, 0);
+    g_assert_cmpuint(count(q, NPU_CNT_DMA_WRITE_BYTES), ==, M * N * 4);
+
+    /* The mask takes the status away, clearing takes the raw bits. */
+    wr(q, INT_MASK, 0);
+    g_assert_cmphex(rd(q, INT_STATUS), ==, 0);
+    g_assert_cmphex(rd(q, INT_RAW), ==, 0x155);
+    wr(q, INT_CLEAR, 0x1ffff);
+    g_assert_cmphex(rd(q, INT_RAW), ==, 0);
+
+    /* The next task executes in the other group. */
+    kick(q, CMD_ADDR, matmul_amount(), 1);
+    g_assert_true(wait_irq(q));
+    g_assert_cmphex(rd(q, INT_RAW), ==, 0x2aa);
+    g_assert_cmpuint(rd(q, TASK_STATUS) & 0xfff, ==, 1);
+
+    /* Only register accesses of a CPU count as such. */
+    reads = count(q, NPU_CNT_MMIO_READ);
+    rd(q, INT_RAW);
+    g_assert_cmpuint(count(q, NPU_CNT_MMIO_READ), ==, reads + 1);
+    qtest_quit(q);
+}
+
+static void test_chain(void)
+{
+    QTestState *q = start();
+
+    /* The pointer to the second task is followed only for two tasks. */
+    write_matmul(q, CMD_ADDR, C_ADDR, CMD2_ADDR, matmul_amount());
+    write_matmul(q, CMD2_ADDR, C2_ADDR, 0, 0);
+    kick(q, CMD_ADDR, matmul_amount(), 1);
+    g_assert_true(wait_irq(q));
+    g_assert_true(result_right(q, C_ADDR));
+    wr(q, INT_CLEAR, 0x1ffff);
+    g_assert_true(never_irq(q));
+    g_assert_true(untouched(q, C2_ADDR));
+    g_assert_cmpuint(count(q, NPU_CNT_TASK_DONE), ==, 1);
+
+    reset_core(q);
+    write_operands(q);
+    qtest_writel(q, NPU_CTL_BASE + NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+    kick(q, CMD_ADDR, matmul_amount(), 2);
+    g_assert_true(wait_irq(q));
+    g_assert_true(result_right(q, C_ADDR));
+    g_assert_true(result_right(q, C2_ADDR));
+    g_assert_cmphex(rd(q, INT_RAW), ==, 0x3ff);
+    g_assert_cmpuint(rd(q, TASK_STATUS) & 0xfff, ==, 2);
+    g_assert_cmpuint(count(q, NPU_CNT_IRQ), ==, 1);
+    g_assert_cmpuint(count(q, NPU_CNT_KICK), ==, 1);
+
+    /* A chain that is shorter than announced never completes. */
+    kick(q, CMD_ADDR, matmul_amount(), 3);
+    g_assert_true(never_irq(q));
+    g_assert_cmpuint(count(q, NPU_CNT_HANG), ==, 1);
+    reset_core(q);
+    assert_job_works(q);
+    qtest_quit(q);
+}
+
+static void test_weight_reuse(void)
+{
+    QTestState *q = start();
+    Prog p;
+
+    matmul_body(&p, C2_ADDR);
+    put(&p, 0x1040, 1 << 13 | 11 << 4 | 1);
+    tail(&p, 0, 0);
+    write_prog(q, CMD2_ADDR, &p);
+
+    /* Nothing in CBUF yet. */
+    kick(q, CMD2_ADDR, p.n / 2, 1);
+    g_assert_true(never_irq(q));
+    g_assert_cmpuint(count(q, NPU_CNT_UNIMPLEMENTED), ==, 1);
+    reset_core(q);
+
+    assert_job_works(q);
+    qtest_memset(q, B_ADDR, 0x77, N * K);
+    kick(q, CMD2_ADDR, p.n / 2, 1);
+    g_assert_true(wait_irq(q));
+    g_assert_true(result_right(q, C2_ADDR));
+    qtest_quit(q);
+}
+
+static void test_slave_mode(void)
+{
+    QTestState *q = start();
+    unsigned i;
+    Prog p;
+
+    matmul_body(&p, C_ADDR);
+    wr(q, BASE, 1);
+    for (i = 0; i < p.n; i++) {
+        wr(q, p.cmd[i] & 0xffff, p.cmd[i] >> 16);
+    }
+    wr(q, INT_MASK, 0x300);
+    wr(q, GLOBAL_EN, 0x0d);
+    g_assert_true(wait_irq(q));
+    g_assert_true(result_right(q, C_ADDR));
+    qtest_quit(q);
+}
+
+/* Streams that can only hang; each time a reset brings the core back. */
+static void test_hangs(void)
+{
+    QTestState *q = start();
+    uint32_t hangs = 0;
+    Prog p;
+
+    /* no op-enable */
+    matmul_body(&p, C_ADDR);
+    p.n &= ~1u;
+    write_prog(q, CMD_ADDR, &p);
+    kick(q, CMD_ADDR, p.n / 2 - 1, 1);
+    g_assert_true(never_irq(q));
+    g_assert_cmpuint(count(q, NPU_CNT_HANG), ==, ++hangs);
+    /* still hung */
+    write_matmul(q, CMD_ADDR, C_ADDR, 0, 0);
+    kick(q, CMD_ADDR, matmul_amount(), 1);
+    g_assert_true(never_irq(q));
+    g_assert_true(untouched(q, C_ADDR));
+    reset_core(q);
+    assert_job_works(q);
+
+    /* MRDMA trap */
+    write_operands(q);
+    matmul_body(&p, C_ADDR);
+    put(&p, 0x5044, 0x7800);
+    put_raw(&p, 0x0081, 8, 0x1d);
+    write_prog(q, CMD_ADDR, &p);
+    kick(q, CMD_ADDR, p.n / 2, 1);
+    g_assert_true(never_irq(q));
+    g_assert_cmpuint(count(q, NPU_CNT_HANG), ==, ++hangs);
+    g_assert_cmpuint(count(q, NPU_CNT_UNIMPLEMENTED), ==, 0);
+    g_assert_cmphex(rd(q, 0x1000), ==, 1 << 16);
+    reset_core(q);
+    g_assert_cmphex(rd(q, 0x1000), ==, 0);
+
+    /* what the model lacks */
+    matmul_body(&p, C_ADDR);
+    put(&p, 0x100c, 3);
+    tail(&p, 0, 0);
+    write_prog(q, CMD_ADDR, &p);
+    kick(q, CMD_ADDR, p.n / 2, 1);
+    g_assert_true(never_irq(q));
+    g_assert_cmpuint(count(q, NPU_CNT_HANG), ==, ++hangs);
+    g_assert_cmpuint(count(q, NPU_CNT_UNIMPLEMENTED), ==, 1);
+    g_assert_true(untouched(q, C_ADDR));
+    power(q, false);
+    power(q, true);
+    assert_job_works(q);
+
+    /* DMA outside memory, no translation: an error, not a page fault */
+    kick(q, 0x10, 3, 1);
+    qtest_clock_step(q, 100000);
+    g_assert_cmphex(rd(q, INT_RAW) & 0x3000, ==, 0x1000);
+    g_assert_cmpuint(count(q, NPU_CNT_HANG), ==, ++hangs);
+    reset_core(q);
+    assert_job_works(q);
+    qtest_quit(q);
+}
+
+static void set_mmu(QTestState *q, bool mapped)
+{
+    unsigned bank, page;
+
+    qtest_memset(q, TABLE_ADDR, 0, 0x3000);
+    if (mapped) {
+        qtest_writel(q, TABLE_ADDR + (RAM >> 22) * 4,
+                     (TABLE_ADDR + 0x1000) | 1);
+        qtest_writel(q, TABLE_ADDR + ((RAM >> 22) + 1) * 4,
+                     (TABLE_ADDR + 0x2000) | 1);
+        for (page = 0; page < 2048; page++) {
+            qtest_writel(q, TABLE_ADDR + 0x1000 + 4 * page,
+                         (RAM + 4096 * page) | 7);
+        }
+    }
+    for (bank = 0; bank < 2; bank++) {
+        qtest_writel(q, MMU0 + 0x1000 * bank, TABLE_ADDR | 1);
+        qtest_writel(q, MMU0 + 0x1000 * bank + 0x08, 4);
+        qtest_writel(q, MMU0 + 0x1000 * bank + 0x1c, 3);
+        qtest_writel(q, MMU0 + 0x1000 * bank + 0x08, 0);
+    }
+}
+
+static void test_page_faults(void)
+{
+    QTestState *q = start();
+
+    set_mmu(q, false);
+    kick(q, CMD_ADDR, matmul_amount(), 1);
+    g_assert_true(never_irq(q));
+    g_assert_cmphex(rd(q, INT_RAW), ==, 0);
+    g_assert_cmpuint(count(q, NPU_CNT_MMU_FAULT), ==, 1);
+    reset_core(q);
+    assert_job_works(q);
+
+    /* Same program through page tables; then with its output unmapped. */
+    set_mmu(q, true);
+    assert_job_works(q);
+    write_operands(q);
+    qtest_writel(q, TABLE_ADDR + 0x1000 + ((C_ADDR - RAM) >> 12) * 4, 0);
+    qtest_writel(q, MMU0 + 0x10, C_ADDR);
+    qtest_writel(q, MMU0 + 0x1010, C_ADDR);
+    kick(q, CMD_ADDR, matmul_amount(), 1);
+    g_assert_true(never_irq(q));
+    g_assert_cmpuint(count(q, NPU_CNT_MMU_FAULT), ==, 2);
+    g_assert_cmphex(qtest_readl(q, MMU0 + 0x0c), ==, C_ADDR);
+    g_assert_true(untouched(q, C_ADDR));
+
+    /* Mapped again and acknowledged, the access is replayed. */
+    qtest_writel(q, TABLE_ADDR + 0x1000 + ((C_ADDR - RAM) >> 12) * 4,
+                 C_ADDR | 7);
+    qtest_writel(q, MMU0 + 0x08, 4);
+    qtest_writel(q, MMU0 + 0x08, 5);
+    qtest_writel(q, MMU0 + 0x18, 3);
+    g_assert_true(wait_irq(q));
+    g_assert_true(result_right(q, C_ADDR));
+    qtest_quit(q);
+}
+
+static void arm(QTestState *q, uint32_t kind)
+{
+    qtest_writel(q, NPU_CTL_BASE + NPU_CTL_FAULT_CORE, 0);
+    qtest_writel(q, NPU_CTL_BASE + NPU_CTL_FAULT_SKIP, 0);
+    qtest_writel(q, NPU_CTL_BASE + NPU_CTL_FAULT_COUNT, 1);
+    qtest_writel(q, NPU_CTL_BASE + NPU_CTL_FAULT_ARM, kind);
+}
+
+static void kick_armed(QTestState *q, uint32_t kind)
+{
+    write_operands(q);
+    write_matmul(q, CMD_ADDR, C_ADDR, 0, 0);
+    arm(q, kind);
+    kick(q, CMD_ADDR, matmul_amount(), 1);
+}
+
+static void test_armed_faults(void)
+{
+    QTestState *q = start();
+    uint32_t irqs;
+
+    kick_armed(q, NPU_FAULT_NEVER_START);
+    g_assert_true(never_irq(q));
+    g_assert_cmpuint(count(q, NPU_CNT_TASK_STARTED), ==, 0);
+    g_assert_cmpuint(count(q, NPU_CNT_BUSY), ==, 1);
+    reset_core(q);
+    assert_job_works(q);
+
+    kick_armed(q, NPU_FAULT_HANG);
+    g_assert_true(never_irq(q));
+    g_assert_cmpuint(count(q, NPU_CNT_TASK_STARTED), ==, 2);
+    g_assert_cmpuint(count(q, NPU_CNT_TASK_DONE), ==, 1);
+    arm(q, NPU_FAULT_RESET_STUCK);
+    reset_core(q);
+    write_matmul(q, CMD_ADDR, C_ADDR, 0, 0);
+    kick(q, CMD_ADDR, matmul_amount(), 1);
+    g_assert_true(never_irq(q));
+    reset_core(q);
+    assert_job_works(q);
+
+    kick_armed(q, NPU_FAULT_DMA_READ);
+    qtest_clock_step(q, 100000);
+    g_assert_cmphex(rd(q, INT_RAW) & 0x3000, ==, 0x1000);
+    reset_core(q);
+    kick_armed(q, NPU_FAULT_DMA_WRITE);
+    g_assert_true(never_irq(q));
+    g_assert_cmphex(rd(q, INT_RAW) & 0x3000, ==, 0x2000);
+    g_assert_true(untouched(q, C_ADDR));
+    reset_core(q);
+
+    irqs = count(q, NPU_CNT_IRQ);
+    kick_armed(q, NPU_FAULT_IRQ_LOST);
+    g_assert_true(wait_irq(q));
+    g_assert_cmpuint(count(q, NPU_CNT_IRQ), ==, irqs);
+    g_assert_true(result_right(q, C_ADDR));
+    wr(q, INT_CLEAR, 0x1ffff);
+    assert_job_works(q);
+    g_assert_cmpuint(count(q, NPU_CNT_IRQ), ==, irqs + 1);
+    wr(q, INT_CLEAR, 0x1ffff);
+
+    arm(q, NPU_FAULT_IRQ_SPURIOUS);
+    g_assert_cmpuint(count(q, NPU_CNT_IRQ), ==, irqs + 2);
+    g_assert_cmphex(rd(q, INT_RAW), ==, 0);
+    arm(q, NPU_FAULT_IRQ_SPURIOUS);
+    g_assert_cmpuint(count(q, NPU_CNT_IRQ), ==, irqs + 3);
+    qtest_quit(q);
+}
+
+/* A reset between start and completion discards the result. */
+static void test_reset_in_flight(void)
+{
+    QTestState *q = start();
+    unsigned i;
+
+    write_matmul(q, CMD_ADDR, C_ADDR, 0, 0);
+    for (i = 0; i < 20; i++) {
+        kick(q, CMD_ADDR, matmul_amount(), 1);
+        qtest_clock_step(q, 600 + i * 500);
+        reset_core(q);
+        g_assert_cmphex(rd(q, INT_RAW), ==, 0);
+        g_assert_cmpuint(count(q, NPU_CNT_BUSY), ==, 0);
+        qtest_clock_step(q, 1000000);
+    }
+    g_assert_cmpuint(count(q, NPU_CNT_TASK_STARTED), >, 0);
+    g_assert_cmpuint(count(q, NPU_CNT_TASK_DONE), ==, 0);
+    g_assert_true(untouched(q, C_ADDR));
+    assert_job_works(q);
+
+    /* Clocks that stop for a while only delay it. */
+    write_operands(q);
+    kick(q, CMD_ADDR, matmul_amount(), 1);
+    qtest_clock_step(q, 600);
+    qtest_writel(q, CRU_GATE30, 0x01400140);
+    qtest_clock_step(q, 1000000);
+    g_assert_true(untouched(q, C_ADDR));
+    qtest_writel(q, CRU_GATE30, 0x01400000);
+    g_assert_true(wait_irq(q));
+    g_assert_true(result_right(q, C_ADDR));
+    qtest_quit(q);
+}
+
+static void wait_migration(QTestState *q)
+{
+    for (;;) {
+        QDict *rsp = qtest_qmp_assert_success_ref(q,
+                                            "{ 'execute': 'query-migrate' }");
+        const char *status = qdict_get_try_str(rsp, "status");
+        bool done = status && g_str_equal(status, "completed");
+
+        g_assert_true(!status || !g_str_equal(status, "failed"));
+        qobject_unref(rsp);
+        if (done) {
+            return;
+        }
+        g_usleep(1000);
+    }
+}
+
+/* A task in flight, and CBUF contents, reach the destination. */
+static void test_migration(void)
+{
+    g_autofree char *dir = g_dir_make_tmp("npu-XXXXXX", NULL);
+    g_autofree char *file = g_strdup_printf("file:%s/state", dir);
+    QTestState *q = start(), *to;
+    Prog p;
+
+    assert_job_works(q);
+    write_operands(q);
+    wr(q, INT_CLEAR, 0x1ffff);
+    matmul_body(&p, C2_ADDR);
+    put(&p, 0x1040, 1 << 13 | 11 << 4 | 1);
+    tail(&p, 0, 0);
+    write_prog(q, CMD2_ADDR, &p);
+    qtest_memset(q, B_ADDR, 0x77, N * K);
+    kick(q, CMD2_ADDR, p.n / 2, 1);
+    qtest_clock_step(q, 1000);
+    g_assert_cmpuint(count(q, NPU_CNT_TASK_STARTED), ==, 2);
+
+    qtest_qmp_assert_success(q, "{ 'execute': 'migrate', 'arguments': "
+                             "{ 'uri': %s } }", file);
+    wait_migration(q);
+    qtest_quit(q);
+
+    to = qtest_initf(MACHINE "-incoming %s", file);
+    wait_migration(to);
+    g_assert_true(untouched(to, C2_ADDR));
+    g_assert_true(wait_irq(to));
+    g_assert_true(result_right(to, C2_ADDR));
+    qtest_quit(to);
+    unlink(file + strlen("file:"));
+    rmdir(dir);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    qtest_add_func("rk3588-npu-core/registers", test_registers);
+    qtest_add_func("rk3588-npu-core/one-task", test_one_task);
+    qtest_add_func("rk3588-npu-core/chain", test_chain);
+    qtest_add_func("rk3588-npu-core/weight-reuse", test_weight_reuse);
+    qtest_add_func("rk3588-npu-core/slave-mode", test_slave_mode);
+    qtest_add_func("rk3588-npu-core/hangs", test_hangs);
+    qtest_add_func("rk3588-npu-core/page-faults", test_page_faults);
+    qtest_add_func("rk3588-npu-core/armed-faults", test_armed_faults);
+    qtest_add_func("rk3588-npu-core/reset-in-flight", test_reset_in_flight);
+    qtest_add_func("rk3588-npu-core/migration", test_migration);
+    return g_test_run();
+}

@@ -1,0 +1,1014 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Tests of the RK3588 NPU model's command parser, task decoder and arithmetic
+ * against references that are written from tensors, not from registers.
+ */
+#include "qemu/osdep.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+#include "rk3588_npu_task.h"
+#include "rk3588_npu_dpu.h"
+
+#define MEM_BASE        0x10000000u
+#define MEM_SIZE        (24u << 20)
+#define ADDR_A          (MEM_BASE + 0x000000)
+#define ADDR_B          (MEM_BASE + 0x800000)
+#define ADDR_C          (MEM_BASE + 0x1000000)
+#define ADDR_BIAS       (MEM_BASE + 0x1700000)
+#define POISON          0xa5
+
+static uint8_t *mem;
+static unsigned tests, failures;
+static bool quick;
+
+__attribute__((format(printf, 2, 3)))
+static void report(bool ok, const char *fmt, ...)
+{
+    va_list ap;
+
+    tests++;
+    failures += !ok;
+    printf("%sok %u - ", ok ? "" : "not ", tests);
+    va_start(ap, fmt);
+    vprintf(fmt, ap);
+    va_end(ap);
+    printf("\n");
+    fflush(stdout);
+}
+
+static uint32_t rnd(void)
+{
+    static uint64_t s = 88172645463325252ull;
+
+    s ^= s << 13;
+    s ^= s >> 7;
+    s ^= s << 17;
+    return s >> 16;
+}
+
+static int rnd_in(int lo, int hi)
+{
+    return lo + (int)(rnd() % (uint32_t)(hi - lo + 1));
+}
+
+static uint8_t *at(uint32_t iova)
+{
+    return mem + (iova - MEM_BASE);
+}
+
+/* --- Command streams and how a core runs them --- */
+
+typedef struct Prog {
+    uint64_t cmd[256];
+    unsigned n;
+} Prog;
+
+static void emit(Prog *p, uint16_t target, uint16_t reg, uint32_t value)
+{
+    p->cmd[p->n++] = (uint64_t)target << 48 | (uint64_t)value << 16 | reg;
+}
+
+static void put(Prog *p, uint16_t reg, uint32_t value)
+{
+    emit(p, 1u << (8 + (reg >> 12)) | 1, reg, value);
+}
+
+static void tail(Prog *p, uint32_t enable)
+{
+    emit(p, 0, 0, 0);
+    emit(p, 0x0101, 0x14, 0);
+    emit(p, 0x0041, 0, 0);
+    emit(p, 0x0081, 8, enable);
+}
+
+static bool mem_has(uint64_t iova, size_t len)
+{
+    return iova >= MEM_BASE && len <= MEM_SIZE &&
+           iova - MEM_BASE <= MEM_SIZE - len;
+}
+
+typedef struct Copy {
+    uint8_t *host;
+    size_t size;
+    bool write;
+} Copy;
+
+static bool copy_span(void *opaque, uint64_t iova, size_t offset, size_t len)
+{
+    Copy *c = opaque;
+
+    if (offset > c->size || len > c->size - offset) {
+        printf("# span outside its buffer\n");
+        abort();
+    }
+    if (!mem_has(iova, len)) {
+        return false;
+    }
+    if (c->write) {
+        memcpy(at(iova), c->host + offset, len);
+    } else {
+        memcpy(c->host + offset, at(iova), len);
+    }
+    return true;
+}
+
+static bool execute(const NpuTask *t)
+{
+    Copy feat = { .size = t->conv.feature.cube.bytes };
+    Copy out = { .size = t->dpu.out.cube.bytes, .write = true };
+    uint8_t *stage[NPU_STAGE_NUM];
+    NpuOperands in = { 0 };
+    bool ok = true;
+    unsigned i;
+
+    feat.host = malloc(feat.size);
+    out.host = malloc(out.size);
+    for (i = 0; i < NPU_STAGE_NUM; i++) {
+        size_t len = npu_task_stage_bytes(t, i);
+
+        stage[i] = malloc(len + 1);
+        ok = ok && (!len || mem_has(t->dpu.stage[i].alu_addr, len));
+        if (ok && len) {
+            memcpy(stage[i], at(t->dpu.stage[i].alu_addr), len);
+        }
+        in.stage[i] = stage[i];
+    }
+    in.feature = feat.host;
+    in.weights = malloc(t->conv.weight_bytes);
+    ok = ok && mem_has(t->conv.weights, t->conv.weight_bytes);
+    if (ok) {
+        memcpy((void *)in.weights, at(t->conv.weights), t->conv.weight_bytes);
+    }
+    ok = ok && npu_task_feature_spans(t, copy_span, &feat) &&
+         npu_task_compute(t, &in, out.host) &&
+         npu_task_output_spans(t, copy_span, &out);
+    for (i = 0; i < NPU_STAGE_NUM; i++) {
+        free(stage[i]);
+    }
+    free((void *)in.weights);
+    free(feat.host);
+    free(out.host);
+    return ok;
+}
+
+static NpuVerdict run_prog(const Prog *p, const char **why)
+{
+    static uint32_t regs[NPU_REGFILE_WORDS];
+    NpuTaskOptions opt = { .write_padding = true };
+    NpuVerdict verdict;
+    NpuTask t;
+    unsigned i;
+
+    memset(regs, 0, sizeof(regs));
+    for (i = 0; i < p->n; i++) {
+        NpuCmd cmd = npu_cmd_decode(p->cmd[i]);
+
+        if (cmd.kind == NPU_CMD_WRITE) {
+            regs[cmd.reg / 4] = cmd.value;
+        } else if (cmd.kind == NPU_CMD_ENABLE) {
+            verdict = npu_task_decode(&t, regs, cmd.value, &opt, why);
+            if (verdict == NPU_TASK_RUN && !execute(&t)) {
+                *why = "DMA outside memory";
+                return NPU_TASK_STALL;
+            }
+            return verdict;
+        }
+    }
+    *why = "no enable entry";
+    return NPU_TASK_STALL;
+}
+
+static bool run_ok(const Prog *p)
+{
+    const char *why = NULL;
+
+    if (run_prog(p, &why) != NPU_TASK_RUN) {
+        printf("# refused: %s\n", why);
+        return false;
+    }
+    return true;
+}
+
+/* Change the value of every write of @reg in @p. */
+static void patch(Prog *p, uint16_t reg, uint32_t value)
+{
+    unsigned i;
+
+    for (i = 0; i < p->n; i++) {
+        if ((uint16_t)p->cmd[i] == reg && p->cmd[i] >> 48 != 0x0081) {
+            p->cmd[i] = (p->cmd[i] & 0xffff00000000ffffull) |
+                        (uint64_t)value << 16;
+        }
+    }
+}
+
+/* --- Matrix products: C[M,N] = A[M,K] * B[N,K]^T --- */
+
+typedef enum { I8_I32, F16_F32, F16_F16 } MmType;
+
+typedef struct MatMul {
+    MmType type;
+    int m, k, n;
+    bool row_major;
+} MatMul;
+
+static bool is_f16(const MatMul *mm)
+{
+    return mm->type != I8_I32;
+}
+
+static void matmul_prog(Prog *p, const MatMul *mm)
+{
+    unsigned bpe = is_f16(mm) ? 2 : 1;
+    unsigned e = mm->type == I8_I32 ? 7 : mm->type == F16_F32 ? 3 : 1;
+    unsigned out_bytes = mm->type == F16_F16 ? 2 : 4;
+    int surf = mm->m == 1 ? -3 : 4 * (mm->m / 4 - 1);
+    uint32_t pitch = mm->n * out_bytes / 16;
+    unsigned i;
+
+    p->n = 0;
+    put(p, 0x4004, 0xe);
+    put(p, 0x100c, (is_f16(mm) ? 0x120 : 0) |
+                   (mm->row_major ? 1u << 29 : 0));
+    put(p, 0x1010, (mm->m + 1) << 4);
+    put(p, 0x1014, 9);
+    put(p, 0x1020, 1 << 16 | mm->m);
+    put(p, 0x1024, (uint32_t)(mm->k - 1) << 16 | mm->k);
+    put(p, 0x1028, 1);
+    put(p, 0x102c, mm->m);
+    put(p, 0x1030, mm->k * bpe * mm->n);
+    put(p, 0x1034, mm->k * bpe);
+    put(p, 0x1038, 0x01010000 | mm->n);
+    put(p, 0x1040, 11 << 4 | 1);
+    put(p, 0x104c, 0xb);
+    for (i = 0; i < 4; i++) {
+        put(p, 0x1050 + 4 * i, 0x10000);
+    }
+    put(p, 0x1070, ADDR_A);
+    put(p, 0x1078, 0xf000f);
+    put(p, 0x107c, mm->row_major ? mm->k * bpe / 16 : 4);
+    put(p, 0x1080, mm->row_major ? 0 : (uint32_t)surf & 0xfffffff);
+    put(p, 0x1084, 1 << 16 | mm->m);
+    put(p, 0x1088, mm->k);
+    put(p, 0x1110, ADDR_B);
+    put(p, 0x3010, is_f16(mm) ? 0x201 : 0);
+    put(p, 0x3014, (mm->m - 1) << 16);
+    put(p, 0x3018, mm->n - 1);
+    put(p, 0x400c, 0x1e4);
+    put(p, 0x4010, mm->type == I8_I32 ? 0x80000000 :
+                   mm->type == F16_F32 ? 0xa8000002 : 0x48000002);
+    put(p, 0x4020, ADDR_C);
+    put(p, 0x4024, mm->row_major ? 16 : mm->m << 4);
+    put(p, 0x4030, 0);
+    put(p, 0x4034, mm->m - 1);
+    put(p, 0x4038, mm->row_major ? (pitch - 1) << 16 | (pitch - 1) : 0);
+    put(p, 0x403c, (uint32_t)(mm->n - 1) << 16 | (mm->n - 1));
+    put(p, 0x4040, 0x53);
+    put(p, 0x4050, e * 0x124 | 2);
+    put(p, 0x4058, mm->n - 1);
+    put(p, 0x405c, (mm->m - 1) << 16);
+    put(p, 0x4060, 0x53);
+    put(p, 0x4070, 0x383);
+    put(p, 0x4078, 1);
+    put(p, 0x4084, mm->type == F16_F16 ? 0x10001 : 1);
+    put(p, 0x40c0, mm->row_major ? 16 * (e + 1) : (mm->m * (e + 1)) << 4);
+    tail(p, 0x0d);
+}
+
+static size_t a_index(const MatMul *mm, int m, int k)
+{
+    int c2 = is_f16(mm) ? 8 : 16;
+
+    return mm->row_major ? (size_t)m * mm->k + k
+                         : ((size_t)(k / c2) * mm->m + m) * c2 + k % c2;
+}
+
+static size_t b_index(const MatMul *mm, int n, int k)
+{
+    int kg = is_f16(mm) ? 16 : 32;
+
+    return (size_t)(n / kg) * kg * mm->k + (size_t)(k / 32) * kg * 32 +
+           n % kg * 32 + k % 32;
+}
+
+static size_t c_index(const MatMul *mm, int m, int n)
+{
+    int c2 = mm->type == F16_F16 ? 8 : 4;
+
+    return mm->row_major ? (size_t)m * mm->n + n
+                         : ((size_t)(n / c2) * mm->m + m) * c2 + n % c2;
+}
+
+static uint16_t rnd_half(bool small_int)
+{
+    if (small_int) {
+        return npu_fp32_to_fp16((float)rnd_in(-8, 8));
+    }
+    return (rnd() & 0x83ff) | (uint32_t)rnd_in(8, 17) << 10;
+}
+
+static bool untouched(uint32_t from, uint32_t len)
+{
+    uint32_t i;
+
+    for (i = 0; i < len; i++) {
+        if (*at(from + i) != POISON) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool mm_check_int(const MatMul *mm, const int8_t *a, const int8_t *b)
+{
+    int m, n, k;
+
+    for (m = 0; m < mm->m; m++) {
+        for (n = 0; n < mm->n; n++) {
+            int32_t want = 0, got;
+
+            for (k = 0; k < mm->k; k++) {
+                want += a[m * mm->k + k] * b[n * mm->k + k];
+            }
+            memcpy(&got, at(ADDR_C) + 4 * c_index(mm, m, n), 4);
+            if (got != want) {
+                printf("# (%d,%d): %d, want %d\n", m, n, got, want);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Exact products, summed in ascending k in double, one rounding to fp32. */
+static bool mm_check_f16(const MatMul *mm, const float *a, const float *b)
+{
+    int m, n, k;
+
+    for (m = 0; m < mm->m; m++) {
+        for (n = 0; n < mm->n; n++) {
+            const uint8_t *p = at(ADDR_C);
+            double sum = 0;
+            float want, got;
+
+            for (k = 0; k < mm->k; k++) {
+                sum += (double)a[m * mm->k + k] * b[n * mm->k + k];
+            }
+            want = sum;
+            if (mm->type == F16_F32) {
+                memcpy(&got, p + 4 * c_index(mm, m, n), 4);
+            } else {
+                uint16_t h;
+
+                memcpy(&h, p + 2 * c_index(mm, m, n), 2);
+                got = npu_fp16_to_fp32(h);
+                want = npu_fp16_to_fp32(npu_fp32_to_fp16(want));
+            }
+            if (memcmp(&got, &want, 4)) {
+                printf("# (%d,%d): %g, want %g\n", m, n, got, want);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static double now(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec + ts.tv_nsec / 1000000000.0;
+}
+
+static void test_matmul(MatMul mm, bool small_ints)
+{
+    static const char *const name[] = {
+        "int8->int32", "fp16->fp32", "fp16->fp16",
+    };
+    size_t na = (size_t)mm.m * mm.k, nb = (size_t)mm.n * mm.k, i;
+    size_t c_bytes = (size_t)mm.m * mm.n * (mm.type == F16_F16 ? 2 : 4);
+    int8_t *a8 = malloc(na), *b8 = malloc(nb);
+    float *af = malloc(na * 4), *bf = malloc(nb * 4);
+    double start;
+    Prog p;
+    bool ok;
+
+    memset(mem, POISON, MEM_SIZE);
+    for (i = 0; i < na; i++) {
+        size_t to = a_index(&mm, i / mm.k, i % mm.k);
+        uint16_t h = rnd_half(small_ints);
+
+        a8[i] = rnd();
+        af[i] = npu_fp16_to_fp32(h);
+        memcpy(is_f16(&mm) ? at(ADDR_A) + 2 * to : at(ADDR_A) + to,
+               is_f16(&mm) ? (void *)&h : (void *)&a8[i],
+               is_f16(&mm) ? 2 : 1);
+    }
+    for (i = 0; i < nb; i++) {
+        size_t to = b_index(&mm, i / mm.k, i % mm.k);
+        uint16_t h = rnd_half(small_ints);
+
+        b8[i] = rnd();
+        bf[i] = npu_fp16_to_fp32(h);
+        memcpy(is_f16(&mm) ? at(ADDR_B) + 2 * to : at(ADDR_B) + to,
+               is_f16(&mm) ? (void *)&h : (void *)&b8[i],
+               is_f16(&mm) ? 2 : 1);
+    }
+    matmul_prog(&p, &mm);
+    start = now();
+    ok = run_ok(&p);
+    start = now() - start;
+    ok = ok && (is_f16(&mm) ? mm_check_f16(&mm, af, bf)
+                            : mm_check_int(&mm, a8, b8));
+    ok = ok && untouched(ADDR_C + c_bytes, 4096) && untouched(ADDR_C - 16, 16);
+    report(ok, "matmul %s %dx%dx%d%s%s", name[mm.type], mm.m, mm.k, mm.n,
+           small_ints ? " small integers" : "",
+           mm.row_major ? " row major" : "");
+    printf("# %.3f s, %.2f GMAC/s\n", start,
+           (double)mm.m * mm.k * mm.n / start / 1000000000);
+    free(a8);
+    free(b8);
+    free(af);
+    free(bf);
+}
+
+/* --- Quantised convolutions --- */
+
+typedef struct Conv {
+    int in_h, in_w, ic, oc;
+    int kh, kw, sy, sx, dy, dx;
+    int pad_top, pad_left, out_h, out_w;
+    int pad;                /* value at padded positions */
+    int ow;                 /* added to every weight */
+    int truncate;
+    bool truncate_up;
+    int scale, shift, offset;
+    bool ties_up, offset_first;
+    bool to_int32;
+    bool relu;
+    int notch;
+} Conv;
+
+static int align(int v, int a)
+{
+    return (v + a - 1) / a * a;
+}
+
+static void conv_prog(Prog *p, const Conv *c)
+{
+    int ic = align(c->ic, 16), kernels = align(c->oc, 2);
+    int oc = align(c->oc, 32);
+    int e = c->to_int32 ? 7 : 1;
+    int surf = (c->out_w + c->notch) * c->out_h * 16;
+
+    p->n = 0;
+    put(p, 0x100c, 0);
+    put(p, 0x4004, 0xe);
+    put(p, 0x5004, 0xe);
+    put(p, 0x1010, (50 + c->sy + 1) << 4);
+    put(p, 0x1014, (c->dy - 1) << 21 | (c->dx - 1) << 16 | c->sy << 3 | c->sx);
+    put(p, 0x1020, c->in_w << 16 | c->in_h);
+    put(p, 0x1024, (c->ic - 1) << 16 | ic);
+    put(p, 0x1028, c->out_w);
+    put(p, 0x102c, c->out_w * c->out_h);
+    put(p, 0x1030, c->kw * c->kh * ic * kernels);
+    put(p, 0x1034, c->kw * c->kh * ic);
+    put(p, 0x1038, c->kw << 24 | c->kh << 16 | kernels);
+    put(p, 0x1040, 6 << 4 | 6);
+    put(p, 0x104c, 0xb);
+    put(p, 0x1068, c->pad_left << 4 | c->pad_top);
+    put(p, 0x1070, ADDR_A);
+    put(p, 0x107c, 4 * c->in_w);
+    put(p, 0x1080, (uint32_t)(c->in_w * (c->in_h - 4)) & 0xfffffff);
+    put(p, 0x1084, c->in_w << 16 | c->in_h);
+    put(p, 0x1088, ic);
+    put(p, 0x1110, ADDR_B);
+    put(p, 0x1184, 0xffff0000u | (c->pad & 0xff));
+    put(p, 0x3010, 1);
+    put(p, 0x3014, (c->out_h - 1) << 16 | (c->out_w - 1));
+    put(p, 0x3018, oc - 1);
+    put(p, 0x301c, c->truncate_up << 6 | c->truncate);
+    put(p, 0x400c, 0x1e4);
+    put(p, 0x4010, c->to_int32 ? 4u << 29 : 0);
+    put(p, 0x4014, 0x17);
+    put(p, 0x4020, ADDR_C);
+    put(p, 0x4024, surf);
+    put(p, 0x4030, c->out_w - 1);
+    put(p, 0x4034, c->out_h - 1);
+    put(p, 0x4038, c->notch << 16 | c->notch);
+    put(p, 0x403c, (c->oc - 1) << 16 | (oc - 1));
+    put(p, 0x4040, c->relu ? 0x20110 : 0x20150);
+    put(p, 0x4050, e * 0x124);
+    put(p, 0x4054, c->ow & 0xffff);
+    put(p, 0x4058, oc - 1);
+    put(p, 0x405c, (c->out_h - 1) << 16 | (c->out_w - 1));
+    put(p, 0x4060, 0x53);
+    put(p, 0x4070, 0x383);
+    put(p, 0x4080, c->offset);
+    put(p, 0x4084, c->scale);
+    put(p, 0x4088, (uint32_t)c->offset_first << 31 | c->ties_up << 30 |
+                   c->shift);
+    put(p, 0x40c0, surf * (e + 1));
+    put(p, 0x500c, c->out_w - 1);
+    put(p, 0x5010, c->out_h - 1);
+    put(p, 0x5014, oc - 1);
+    put(p, 0x501c, 2);
+    put(p, 0x5020, ADDR_BIAS);
+    put(p, 0x5034, 1);
+    put(p, 0x5044, 0x7810);
+    tail(p, 0x1d);
+}
+
+/* floor((2p + 2^s) / 2^(s+1)), one less on an odd tie when those go to even */
+static int64_t ref_round(int64_t p, int s, bool up)
+{
+    int64_t den = (int64_t)1 << (s + 1);
+    int64_t num = 2 * p + ((int64_t)1 << s);
+    int64_t q = num / den;
+
+    if (num % den < 0) {
+        q--;
+    }
+    if (s && !up && num % den == 0 && q % 2) {
+        q--;
+    }
+    return q;
+}
+
+static int64_t ref_clip(int64_t v, int64_t lo, int64_t hi)
+{
+    return v < lo ? lo : v > hi ? hi : v;
+}
+
+static int64_t ref_output(const Conv *c, const int8_t *x, const int8_t *w,
+                          int32_t bias, int oy, int ox)
+{
+    int ic = align(c->ic, 16), ky, kx, ch;
+    int64_t acc = 0;
+
+    for (ky = 0; ky < c->kh; ky++) {
+        for (kx = 0; kx < c->kw; kx++) {
+            int y = oy * c->sy - c->pad_top + ky * c->dy;
+            int xx = ox * c->sx - c->pad_left + kx * c->dx;
+            bool in = y >= 0 && y < c->in_h && xx >= 0 && xx < c->in_w;
+
+            for (ch = 0; ch < ic; ch++) {
+                int v = in ? x[(y * c->in_w + xx) * ic + ch] : c->pad;
+
+                acc += v * (w[(ky * c->kw + kx) * ic + ch] + c->ow);
+            }
+        }
+    }
+    acc = ref_clip(ref_round(acc, c->truncate, c->truncate_up), INT32_MIN,
+                   INT32_MAX);
+    acc = ref_clip(acc + bias, INT32_MIN, INT32_MAX);
+    if (c->relu && acc < 0) {
+        acc = 0;
+    }
+    if (c->offset_first) {
+        acc = ref_round((acc + c->offset) * c->scale, c->shift, c->ties_up);
+    } else {
+        acc = ref_round(acc * c->scale, c->shift, c->ties_up) + c->offset;
+    }
+    return c->to_int32 ? ref_clip(acc, INT32_MIN, INT32_MAX)
+                       : ref_clip(acc, -128, 127);
+}
+
+/* Kernel-group, channel-group, ky, kx, kernel, channel; all compact. */
+static void store_weights(const Conv *c, const int8_t *w)
+{
+    int ic = align(c->ic, 16), kernels = align(c->oc, 2);
+    uint8_t *p = at(ADDR_B);
+    int kg, cg, tap, k, ch;
+
+    for (kg = 0; kg < kernels; kg += 32) {
+        for (cg = 0; cg < ic; cg += 32) {
+            for (tap = 0; tap < c->kh * c->kw; tap++) {
+                for (k = kg; k < kg + 32 && k < kernels; k++) {
+                    for (ch = cg; ch < cg + 32 && ch < ic; ch++) {
+                        *p++ = w[(k * c->kh * c->kw + tap) * ic + ch];
+                    }
+                }
+            }
+        }
+    }
+}
+
+static int64_t load_output(const Conv *c, int ch, int y, int x)
+{
+    int per = c->to_int32 ? 4 : 16;
+    size_t pos = (size_t)ch / per * (c->out_w + c->notch) * c->out_h +
+                 y * (c->out_w + c->notch) + x;
+    int32_t v;
+
+    if (!c->to_int32) {
+        return (int8_t)at(ADDR_C)[pos * 16 + ch % 16];
+    }
+    memcpy(&v, at(ADDR_C) + pos * 16 + ch % 4 * 4, 4);
+    return v;
+}
+
+static bool conv_check(const Conv *c, const int8_t *x, const int8_t *w,
+                       const int32_t *bias)
+{
+    int per_kernel = c->kh * c->kw * align(c->ic, 16);
+    int y, xx, ch;
+
+    for (ch = 0; ch < align(c->oc, 32); ch++) {
+        for (y = 0; y < c->out_h; y++) {
+            for (xx = 0; xx < c->out_w; xx++) {
+                int64_t got = load_output(c, ch, y, xx);
+                int64_t want = ch >= c->oc ? 0x17 :
+                    ref_output(c, x, w + (size_t)ch * per_kernel, bias[ch],
+                               y, xx);
+
+                if (got != want) {
+                    printf("# channel %d (%d,%d): %d, want %d\n", ch, y, xx,
+                           (int)got, (int)want);
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+static void test_conv(Conv c, const char *name)
+{
+    int ic = align(c.ic, 16), kernels = align(c.oc, 2);
+    size_t nx = (size_t)c.in_h * c.in_w * ic, i;
+    size_t nw = (size_t)kernels * c.kh * c.kw * ic;
+    int8_t *x = malloc(nx), *w = malloc(nw);
+    int32_t bias[1024];
+    Prog p;
+    bool ok;
+
+    memset(mem, POISON, MEM_SIZE);
+    for (i = 0; i < nx; i++) {
+        int ch = i % ic, pos = i / ic;
+
+        x[i] = rnd();
+        *at(ADDR_A + (ch / 16 * c.in_h * c.in_w + pos) * 16 + ch % 16) = x[i];
+    }
+    for (i = 0; i < nw; i++) {
+        w[i] = rnd();
+    }
+    for (i = 0; i < (size_t)align(c.oc, 32); i++) {
+        bias[i] = rnd_in(-20000, 20000);
+    }
+    memcpy(at(ADDR_BIAS), bias, 4 * align(c.oc, 32));
+    store_weights(&c, w);
+    conv_prog(&p, &c);
+    ok = run_ok(&p) && conv_check(&c, x, w, bias);
+    ok = ok && untouched(ADDR_C + (c.out_w + c.notch) * c.out_h *
+                         align(c.oc, 32) * (c.to_int32 ? 4 : 1), 4096);
+    report(ok, "conv %s", name);
+    free(x);
+    free(w);
+}
+
+static void test_convs(void)
+{
+    const Conv base = {
+        .in_h = 8, .in_w = 8, .ic = 32, .oc = 32, .kh = 3, .kw = 3, .sy = 1,
+        .sx = 1, .dy = 1, .dx = 1, .pad_top = 1, .pad_left = 1, .out_h = 8,
+        .out_w = 8, .pad = -7, .ow = 12, .scale = 0x5a31, .shift = 24,
+        .offset = -3,
+    };
+    Conv c = base;
+
+    test_conv(c, "3x3 s1 same");
+    c.out_h = c.out_w = 4;
+    c.sx = c.sy = 2;
+    test_conv(c, "3x3 s2 same");
+    c.pad_top = c.pad_left = 0;
+    c.out_h = c.out_w = 3;
+    test_conv(c, "3x3 s2 valid");
+    c = base;
+    c.ic = 40;
+    c.oc = 39;
+    test_conv(c, "partial channel and kernel groups");
+    c.ic = 17;
+    c.oc = 1;
+    test_conv(c, "17 channels, 1 kernel");
+    c = base;
+    c.truncate = 1;
+    test_conv(c, "CLIP_TRUNCATE 1, ties to even");
+    c.truncate_up = true;
+    c.truncate = 3;
+    test_conv(c, "CLIP_TRUNCATE 3, ties up");
+    c = base;
+    c.in_h = 9;
+    c.in_w = 13;
+    c.kh = 3;
+    c.kw = 5;
+    c.sy = 2;
+    c.dy = 2;
+    c.pad_left = 2;
+    c.pad_top = 2;
+    c.out_h = 5;
+    c.out_w = 13;
+    test_conv(c, "not square, strided and dilated");
+    c = base;
+    c.relu = true;
+    c.offset_first = true;
+    c.ties_up = true;
+    test_conv(c, "BS ReLU, OUT_CVT adds first");
+    c = base;
+    c.scale = 0x4000;
+    c.shift = 19;
+    test_conv(c, "even scale, many ties to even");
+    c.ties_up = true;
+    test_conv(c, "even scale, many ties up");
+    c = base;
+    c.to_int32 = true;
+    c.scale = 1;
+    c.shift = 0;
+    c.offset = 0;
+    test_conv(c, "int32 output with bias");
+    c = base;
+    c.notch = 3;
+    c.in_h = 2;
+    c.out_h = 2;
+    test_conv(c, "two rows, line notch");
+    test_conv((Conv) {
+        .in_h = 1, .in_w = 1, .ic = 1024, .oc = 64, .kh = 1, .kw = 1,
+        .sy = 1, .sx = 1, .dy = 1, .dx = 1, .out_h = 1, .out_w = 1,
+        .ow = -128, .scale = 0x6001, .shift = 26, .offset = 5,
+    }, "1x1 spatial, 1024 channels");
+}
+
+/* --- Scalars --- */
+
+static void test_round_shift(void)
+{
+    bool ok = true;
+    int s, v;
+
+    for (s = 0; s < 12; s++) {
+        for (v = -10000; v <= 10000; v++) {
+            ok = ok && npu_round_shift(v, s, false) == ref_round(v, s, false);
+            ok = ok && npu_round_shift(v, s, true) == ref_round(v, s, true);
+        }
+    }
+    ok = ok && npu_round_shift(6, 2, false) == 2;       /* 1.5 */
+    ok = ok && npu_round_shift(10, 2, false) == 2;      /* 2.5 */
+    ok = ok && npu_round_shift(10, 2, true) == 3;
+    ok = ok && npu_round_shift(-10, 2, false) == -2;
+    ok = ok && npu_round_shift(-10, 2, true) == -2;
+    ok = ok && npu_round_shift(-6, 2, true) == -1;
+    ok = ok && npu_round_shift(1ll << 47, 63, true) == 0;
+    ok = ok && npu_round_shift(-(1ll << 47), 62, true) == 0;
+    report(ok, "rounding shift");
+}
+
+static double ref_half(uint16_t h)
+{
+    int e = h >> 10 & 31;
+    double m = h & 0x3ff;
+    double v = e ? ldexp(m + 1024, e - 25) : ldexp(m, -24);
+
+    return h & 0x8000 ? -v : v;
+}
+
+static void test_half(void)
+{
+    bool widen = true, narrow = true, ties = true;
+    uint32_t h;
+
+    for (h = 0; h < 0x10000; h++) {
+        float f = npu_fp16_to_fp32(h);
+
+        if ((h & 0x7c00) == 0x7c00) {
+            widen = widen && (h & 0x3ff ? isnan(f) : isinf(f) &&
+                              !!signbit(f) == h >> 15);
+            narrow = narrow && (h & 0x3ff ? npu_fp32_to_fp16(f) == 0x7e00
+                                          : npu_fp32_to_fp16(f) == h);
+            continue;
+        }
+        widen = widen && f == ref_half(h) && !!signbit(f) == h >> 15;
+        narrow = narrow && npu_fp32_to_fp16(f) == h;
+        if ((h & 0x7fff) < 0x7bff) {
+            /* Half way to the next: the even one; a bit less or more: not. */
+            float mid = (ref_half(h) + ref_half(h + 1)) / 2;
+            float far = nextafterf(mid, signbit(f) ? -1e9f : 1e9f);
+            float near = nextafterf(mid, 0);
+
+            ties = ties && npu_fp32_to_fp16(mid) == h + (h & 1);
+            ties = ties && npu_fp32_to_fp16(far) == h + 1;
+            ties = ties && npu_fp32_to_fp16(near) == h;
+        }
+    }
+    ties = ties && npu_fp32_to_fp16(65519.996f) == 0x7bff;
+    ties = ties && npu_fp32_to_fp16(65520.0f) == 0x7c00;
+    ties = ties && npu_fp32_to_fp16(-1e30f) == 0xfc00;
+    ties = ties && npu_fp32_to_fp16(ldexpf(1, -100)) == 0;
+    report(widen, "half to float, all values");
+    report(narrow, "float to half, all halves");
+    report(ties, "float to half, ties, overflow and underflow");
+}
+
+static void test_cmd(void)
+{
+    NpuCmd c = npu_cmd_decode(0x0201deadbeef1010ull);
+    bool ok = c.kind == NPU_CMD_WRITE && !c.mismatch && c.reg == 0x1010 &&
+              c.value == 0xdeadbeef;
+
+    c = npu_cmd_decode(0x1001000000001010ull);
+    ok = ok && c.kind == NPU_CMD_WRITE && c.mismatch;
+    c = npu_cmd_decode(0x00810000001d0008ull);
+    ok = ok && c.kind == NPU_CMD_ENABLE && c.value == 0x1d;
+    ok = ok && npu_cmd_decode(0).kind == NPU_CMD_NOP;
+    ok = ok && npu_cmd_decode(0x0041ull << 48).kind == NPU_CMD_NOP;
+    ok = ok && npu_cmd_decode(~0ull).kind == NPU_CMD_BAD;
+    ok = ok && npu_cmd_decode(0x0201ull << 48 | 0x9010).kind == NPU_CMD_BAD;
+    ok = ok && npu_cmd_decode(0x0201ull << 48 | 0x1011).kind == NPU_CMD_BAD;
+    report(ok, "command entries");
+}
+
+/* --- What must be refused --- */
+
+static void expect_refusal(const char *name, uint16_t reg, uint32_t value,
+                           NpuVerdict want)
+{
+    static const Conv c = {
+        .in_h = 4, .in_w = 4, .ic = 16, .oc = 32, .kh = 1, .kw = 1, .sy = 1,
+        .sx = 1, .dy = 1, .dx = 1, .out_h = 4, .out_w = 4, .scale = 1,
+    };
+    const char *why = NULL;
+    NpuVerdict got;
+    Prog p;
+
+    memset(mem, POISON, MEM_SIZE);
+    conv_prog(&p, &c);
+    if (run_prog(&p, &why) != NPU_TASK_RUN) {
+        report(false, "refusal of %s: refused without it: %s", name, why);
+        return;
+    }
+    memset(at(ADDR_C), POISON, 4096);
+    p.n -= 4;
+    put(&p, reg, value);
+    tail(&p, 0x1d);
+    got = run_prog(&p, &why);
+    report(got == want && why && untouched(ADDR_C, 4096), "refusal of %s",
+           name);
+    printf("# %s\n", why ? why : "accepted");
+}
+
+static void test_refusals(void)
+{
+    expect_refusal("depthwise", 0x100c, 3, NPU_TASK_UNIMP);
+    expect_refusal("int4", 0x100c, 6 << 7 | 6 << 4, NPU_TASK_UNIMP);
+    expect_refusal("deconvolution", 0x100c, 1 << 16, NPU_TASK_UNIMP);
+    expect_refusal("packed pixels", 0x100c, 0x60008000, NPU_TASK_UNIMP);
+    expect_refusal("stride 0", 0x1014, 0, NPU_TASK_UNIMP);
+    expect_refusal("input converter", 0x104c, 0, NPU_TASK_UNIMP);
+    expect_refusal("compressed weights", 0x1140, 9, NPU_TASK_UNIMP);
+    expect_refusal("weight size that does not fit", 0x1034, 17,
+                   NPU_TASK_UNIMP);
+    expect_refusal("huge input", 0x1020, 2047 << 16 | 2047, NPU_TASK_UNIMP);
+    expect_refusal("EW stage", 0x4070, 0x904202c0, NPU_TASK_UNIMP);
+    expect_refusal("int16 output", 0x4010, 1 << 29, NPU_TASK_UNIMP);
+    expect_refusal("output to the PPU", 0x400c, 0x1e2, NPU_TASK_UNIMP);
+    expect_refusal("flying DPU", 0x400c, 0x1e5, NPU_TASK_UNIMP);
+    expect_refusal("output height that differs", 0x4034, 5, NPU_TASK_UNIMP);
+    expect_refusal("empty MRDMA", 0x5044, 0x7800, NPU_TASK_STALL);
+    expect_refusal("bias that is not fetched", 0x501c, 0, NPU_TASK_STALL);
+    expect_refusal("packed bias", 0x501c, 0xe, NPU_TASK_UNIMP);
+    expect_refusal("unmapped feature data", 0x1070, 0x1000, NPU_TASK_STALL);
+    expect_refusal("feature data beyond 4 GiB", 0x1070, 0xfffffff0,
+                   NPU_TASK_STALL);
+    expect_refusal("unmapped output", 0x4020, 0x1000, NPU_TASK_STALL);
+}
+
+/* Random changes to valid programs: no crash, no access out of bounds. */
+static void test_fuzz(void)
+{
+    static const Conv c = {
+        .in_h = 5, .in_w = 6, .ic = 24, .oc = 20, .kh = 3, .kw = 2, .sy = 1,
+        .sx = 1, .dy = 1, .dx = 1, .pad_top = 1, .out_h = 5, .out_w = 5,
+        .scale = 77, .shift = 9, .ow = 3,
+    };
+    const MatMul mm = { F16_F16, 4, 32, 16, false };
+    unsigned i, j, ran = 0, refused = 0, stalled = 0;
+    unsigned rounds = quick ? 3000 : 20000;
+
+    for (i = 0; i < rounds; i++) {
+        const char *why;
+        Prog p;
+
+        if (i % 2) {
+            conv_prog(&p, &c);
+        } else {
+            matmul_prog(&p, &mm);
+        }
+        for (j = 0; j < 1 + i % 3; j++) {
+            unsigned n = rnd() % (p.n - 4);
+            uint32_t value = p.cmd[n] >> 16;
+
+            value = rnd() % 2 ? value ^ 1u << rnd() % 32
+                              : value + rnd_in(-3, 3);
+            if ((p.cmd[n] & 0xffff) == 0x102c) {
+                value &= 0xfff;
+            }
+            patch(&p, p.cmd[n], value);
+        }
+        switch (run_prog(&p, &why)) {
+        case NPU_TASK_RUN:
+            ran++;
+            break;
+        case NPU_TASK_UNIMP:
+            refused++;
+            break;
+        case NPU_TASK_STALL:
+            stalled++;
+            break;
+        }
+    }
+    report(ran && refused && stalled, "fuzzed programs");
+    printf("# %u ran, %u refused, %u stalled\n", ran, refused, stalled);
+}
+
+static void test_cancel(void)
+{
+    const MatMul mm = { I8_I32, 64, 512, 256, false };
+    uint32_t regs[NPU_REGFILE_WORDS] = { 0 };
+    NpuTaskOptions opt = { .write_padding = true };
+    NpuOperands in = { 0 };
+    const char *why;
+    int stop = 1;
+    uint8_t *out;
+    NpuTask t;
+    Prog p;
+    unsigned i;
+    bool ok;
+
+    matmul_prog(&p, &mm);
+    for (i = 0; i < p.n - 4; i++) {
+        NpuCmd cmd = npu_cmd_decode(p.cmd[i]);
+
+        regs[cmd.reg / 4] = cmd.value;
+    }
+    ok = npu_task_decode(&t, regs, 0x0d, &opt, &why) == NPU_TASK_RUN;
+    out = malloc(t.dpu.out.cube.bytes);
+    in.feature = in.weights = mem;
+    in.cancel = &stop;
+    ok = ok && !npu_task_compute(&t, &in, out);
+    stop = 0;
+    ok = ok && npu_task_compute(&t, &in, out);
+    ok = ok && t.macs == 64u * 512 * 256;
+    /* Bound by memory: A, B and C, 16 bytes per cycle; 10 us at 200 MHz. */
+    ok = ok && npu_task_cycles(&t) ==
+         (64 * 512 + 512 * 256 + 64 * 256 * 4) / 16 + 2000;
+    report(ok, "cancelling, and the cycle model");
+    free(out);
+}
+
+static void test_matmuls(void)
+{
+    static const int shape[][3] = {
+        { 4, 64, 32 }, { 1, 64, 32 }, { 1, 32, 64 }, { 8, 96, 64 },
+        { 5, 128, 96 }, { 36, 160, 32 }, { 128, 64, 64 }, { 1, 1536, 128 },
+    };
+    unsigned i;
+    MmType type;
+
+    for (type = I8_I32; type <= F16_F16; type++) {
+        for (i = 0; i < ARRAY_SIZE(shape); i++) {
+            MatMul mm = { type, shape[i][0], shape[i][1], shape[i][2], false };
+
+            if (mm.m != 1 && mm.m % 4) {
+                continue;
+            }
+            test_matmul(mm, false);
+            mm.row_major = true;
+            test_matmul(mm, false);
+        }
+        test_matmul((MatMul) { type, 8, 128, 64, false }, true);
+        if (!quick) {
+            test_matmul((MatMul) { type, 128, 1536, 1536, false }, false);
+            test_matmul((MatMul) { type, 128, 1536, 1536, true }, false);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    quick = argc > 1 && !strcmp(argv[1], "--quick");
+    mem = malloc(MEM_SIZE);
+    printf("TAP version 13\n");
+    test_cmd();
+    test_round_shift();
+    test_half();
+    test_matmuls();
+    test_convs();
+    test_refusals();
+    test_cancel();
+    test_fuzz();
+    printf("1..%u\n", tests);
+    free(mem);
+    return failures != 0;
+}
