@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Owns BOs: pages, CPU mappings, cache maintenance, PRIME, and the error of the jobs that wrote them. */
+/* Owns BOs: pages, CPU mappings, cache maintenance, PRIME, and their writers' errors. */
 #ifndef __RKNPU_BO_H__
 #define __RKNPU_BO_H__
 
 #include <linux/atomic.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/sizes.h>
 #include <linux/types.h>
 
 #include <drm/drm_gem.h>
 
+struct dma_buf_attachment;
 struct drm_device;
 struct page;
 struct rknpu_device;
 struct sg_table;
 
 /* A BO fits what the 32-bit size of CREATE_BO and half of the IOVA space hold. */
-#define RKNPU_BO_MAX_SIZE	(0x80000000UL - 0x1000UL)
+#define RKNPU_BO_MAX_SIZE	(SZ_2G - SZ_4K)
 
 /**
  * struct rknpu_bo - memory the NPU can be given
@@ -42,6 +44,11 @@ static inline struct rknpu_bo *to_rknpu_bo(struct drm_gem_object *obj)
 }
 
 struct rknpu_bo *rknpu_bo_create(struct rknpu_device *rdev, size_t size);
+
+/* drm_driver.gem_prime_import_sg_table: a dma-buf of another driver. */
+struct drm_gem_object *rknpu_bo_import_sgt(struct drm_device *dev,
+					   struct dma_buf_attachment *attach,
+					   struct sg_table *sgt);
 
 /* Process context: may free the BO. */
 static inline void rknpu_bo_put(struct rknpu_bo *bo)

@@ -5,7 +5,7 @@
 
 struct rknpu_device;
 
-/* Module init and exit: the directory and its files, "no device" until published. */
+/* Module init and exit: the directory and its files, empty while no device is published. */
 void rknpu_debugfs_init(void);
 void rknpu_debugfs_exit(void);
 

@@ -35,10 +35,10 @@ struct rknpu_mapping {
 struct rknpu_mapping *rknpu_mapping_get(struct rknpu_vm *vm,
 					struct rknpu_bo *bo);
 void rknpu_mapping_put(struct rknpu_mapping *map);
-/* Drops the hold of a handle that is closed. */
+/* The same for a holder that kept no pointer, as handles do. */
 void rknpu_mapping_put_handle(struct rknpu_vm *vm, struct rknpu_bo *bo);
 
-/* Unmaps and frees @map, which is in no list any more. */
+/* For rknpu_vm: unmaps and frees a mapping that no holder and no job needs. */
 void rknpu_mapping_destroy(struct rknpu_mapping *map);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Owns the workqueue on which final releases run that must not run where the last reference was dropped. */
+/* Owns the workqueue for final releases that must not run where the last reference is dropped. */
 #ifndef __RKNPU_RELEASE_H__
 #define __RKNPU_RELEASE_H__
 

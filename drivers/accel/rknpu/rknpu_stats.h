@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Owns the counters that are visible in debugfs: per core and per device, only ever counting up. */
+/* Owns the counters per core and per device, which only ever count up. */
 #ifndef __RKNPU_STATS_H__
 #define __RKNPU_STATS_H__
 

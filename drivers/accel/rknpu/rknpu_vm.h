@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Owns the NPU's address spaces: IOMMU domain, IOVA allocator, and which core has which one attached. */
+/* Owns address spaces: IOMMU domain, IOVA allocator, and what each core has attached. */
 #ifndef __RKNPU_VM_H__
 #define __RKNPU_VM_H__
 
@@ -68,22 +68,19 @@ void rknpu_vm_use_end(struct rknpu_vm *vm, struct rknpu_vm_use *use);
 /* Maps the DMA segments of @sgt at an address chosen by the allocator. */
 int rknpu_vm_map(struct rknpu_vm *vm, struct sg_table *sgt, u64 size,
 		 struct drm_mm_node *node);
-/* The caller holds @vm->lock. */
-void rknpu_vm_unmap_locked(struct rknpu_vm *vm, u64 size,
-			   struct drm_mm_node *node);
+void rknpu_vm_unmap(struct rknpu_vm *vm, struct drm_mm_node *node);
 
-/* Is [iova, iova + size) inside one BO? The caller holds a use of @vm. */
+/* @map lost its last holder: destroyed as soon as no older use is left. */
+void rknpu_vm_retire(struct rknpu_vm *vm, struct rknpu_mapping *map);
+
+/* Is [iova, iova + size) inside one BO? Stays true while the caller holds a use of @vm. */
 bool rknpu_vm_range_mapped(struct rknpu_vm *vm, u64 iova, u64 size);
 
 /*
- * Core side. Needs in struct rknpu_core: dev, rdev, index, stats, and the
- * following, all set up by rknpu_vm_core_init():
- *	struct mutex attach_lock;
- *	struct rknpu_vm *vm;		attached, NULL = none; no reference
- *	struct iommu_group *iommu_group;
- *	struct device_node *iommu_np;
- * core->vm is written under attach_lock. It is compared, never followed: it
- * holds no reference, a VM takes itself off all cores before it goes.
+ * Core side: sets core->iommu_group, iommu_np and vm. core->vm is written under
+ * core->attach_lock (which lives as long as the device). It is compared, not
+ * followed: it holds no reference, a VM takes itself off all cores before it
+ * goes.
  */
 int rknpu_vm_core_init(struct rknpu_core *core);
 void rknpu_vm_core_fini(struct rknpu_core *core);
