@@ -185,7 +185,7 @@ static const struct drm_gem_object_funcs rknpu_bo_funcs = {
 
 static struct rknpu_bo *rknpu_bo_alloc(struct rknpu_device *rdev)
 {
-	struct rknpu_bo *bo = kzalloc(sizeof(*bo), GFP_KERNEL_ACCOUNT);
+	struct rknpu_bo *bo = kzalloc_obj(*bo, GFP_KERNEL_ACCOUNT);
 
 	if (!bo)
 		return ERR_PTR(-ENOMEM);

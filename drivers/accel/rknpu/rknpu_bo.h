@@ -33,7 +33,7 @@ struct rknpu_bo {
 	struct drm_gem_object base;
 	struct page **pages;
 	struct sg_table *sgt;
-	struct mutex map_lock;
+	struct mutex map_lock; /* protects mappings */
 	struct list_head mappings;
 	atomic_t write_error;
 };

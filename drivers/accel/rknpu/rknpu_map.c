@@ -11,7 +11,7 @@ static struct rknpu_mapping *rknpu_mapping_create(struct rknpu_vm *vm, struct rk
 	struct rknpu_mapping *map;
 	int ret;
 
-	map = kzalloc(sizeof(*map), GFP_KERNEL_ACCOUNT);
+	map = kzalloc_obj(*map, GFP_KERNEL_ACCOUNT);
 	if (!map)
 		return ERR_PTR(-ENOMEM);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Owns the way of jobs from a user ABI to the scheduler: dependencies and fences, all or nothing. */
+/* Owns the way of jobs from a user ABI to the scheduler: dependencies and fences. */
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
 #include <linux/mm.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Owns the way of jobs from a user ABI to the scheduler: dependencies and fences, all or nothing. */
+/* Owns the way of jobs from a user ABI to the scheduler: dependencies and fences. */
 #ifndef __RKNPU_SUBMIT_H__
 #define __RKNPU_SUBMIT_H__
 

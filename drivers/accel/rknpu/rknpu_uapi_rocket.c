@@ -53,7 +53,7 @@ static int rknpu_rocket_open(struct drm_device *dev, struct drm_file *file)
 	struct rknpu_file *rfile;
 	int idx, ret;
 
-	rfile = kzalloc(sizeof(*rfile), GFP_KERNEL_ACCOUNT);
+	rfile = kzalloc_obj(*rfile, GFP_KERNEL_ACCOUNT);
 	if (!rfile)
 		return -ENOMEM;
 	rfile->rdev = to_rknpu_device(dev);

@@ -86,7 +86,7 @@ struct rknpu_vm *rknpu_vm_create(struct rknpu_device *rdev)
 	struct rknpu_vm *vm;
 	int ret;
 
-	vm = kzalloc(sizeof(*vm), GFP_KERNEL_ACCOUNT);
+	vm = kzalloc_obj(*vm, GFP_KERNEL_ACCOUNT);
 	if (!vm)
 		return ERR_PTR(-ENOMEM);
 

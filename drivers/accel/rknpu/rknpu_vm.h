@@ -34,7 +34,7 @@ struct rknpu_vm {
 	struct kref ref;
 	struct rknpu_device *rdev;
 	struct iommu_domain *domain;
-	struct mutex lock;
+	struct mutex lock; /* see above */
 	struct drm_mm mm;
 	struct list_head uses;
 	u64 next_use;
