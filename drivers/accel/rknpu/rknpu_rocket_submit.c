@@ -227,15 +227,13 @@ static struct rknpu_job *rknpu_rocket_alloc_job(struct rknpu_rocket_ctx *ctx, u3
 	struct rknpu_job *job;
 	u32 i;
 
-	job = rknpu_job_alloc(ctx->rfile->client, ctx->rfile->vm, task_count, count,
-			      GFP_KERNEL_ACCOUNT);
+	job = rknpu_job_alloc(ctx->rfile->client, ctx->rfile->vm, task_count, count);
 	if (IS_ERR(job)) {
 		for (i = 0; i < count; i++)
 			rknpu_bo_put(refs[i].bo);
 		return job;
 	}
 
-	job->bo_count = 0;
 	rknpu_rocket_add_bos(job, refs, count, true);
 	rknpu_rocket_add_bos(job, refs, count, false);
 	return job;

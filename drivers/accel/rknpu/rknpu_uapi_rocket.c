@@ -88,6 +88,8 @@ static void rknpu_rocket_show_fdinfo(struct drm_printer *p, struct drm_file *fil
 {
 	struct rknpu_file *rfile = file->driver_priv;
 
+	drm_printf(p, "drm-engine-npu:\t%llu ns\n", rknpu_client_busy_ns(rfile->client));
+	drm_printf(p, "drm-engine-capacity-npu:\t%d\n", RKNPU_MAX_CORES);
 	drm_printf(p, "rknpu-iommu-faults:\t%d\n", atomic_read(&rfile->vm->faults));
 	drm_show_memory_stats(p, file);
 }
