@@ -51,6 +51,7 @@ enum rknpu_core_state {
  * @reset: all reset lines
  * @irq: interrupt, shared with the IOMMU
  * @version: version registers as read at bind time
+ * @reset_shows: registers tell whether a reset took
  *
  * @attach_lock: serialises changes of the attached VM
  * @iommu_group: what VMs attach to; NULL while not bound
@@ -93,6 +94,7 @@ struct rknpu_core {
 	struct reset_control *reset;
 	int irq;
 	u32 version;
+	bool reset_shows;
 
 	struct mutex attach_lock;
 	struct iommu_group *iommu_group;

@@ -14,7 +14,7 @@
 
 struct rknpu_bo;
 struct rknpu_client;
-struct rknpu_device;
+struct rknpu_core;
 
 /**
  * struct rknpu_task - one register program
@@ -68,11 +68,13 @@ struct rknpu_result {
 
 /**
  * struct rknpu_dep - a fence that a job waits for
+ * @link: in rknpu_job::deps
  * @cb: installed by rknpu_job_push()
  * @fence: holds a reference
  * @job: whose dependency it is
  */
 struct rknpu_dep {
+	struct list_head link;
 	struct dma_fence_cb cb;
 	struct dma_fence *fence;
 	struct rknpu_job *job;
@@ -106,18 +108,16 @@ enum rknpu_job_state {
  * @bos: filled by the creator, each with a BO reference that the job then owns
  * @bo_count: filled part of @bos, at most the bo_count of rknpu_job_alloc()
  * @write_count: the first ones of @bos, which the job writes
- * @deps: dependencies; do not move after rknpu_job_push()
- * @dep_count: used part of @deps
- * @dep_room: size of @deps
+ * @deps: dependencies
  * @deps_pending: dependencies not yet signalled, plus 1 while pushing
  * @state: see enum rknpu_job_state
- * @cancelled: end it at the next task boundary
- * @queue: in which it is RKNPU_JOB_QUEUED
- * @link: in rknpu_queue::jobs, later in a list of jobs being ended
+ * @cancelled: its client is closed: start nothing more of it
+ * @core: in whose queues it is RKNPU_JOB_QUEUED
+ * @link: in rknpu_queue::jobs, or in a list of jobs being ended
  * @client_link: in rknpu_client::jobs from push until ENDING
  * @start_ns: first task started
  * @result: valid once the fence has signalled
- * @free_work: end of life
+ * @work: rknpu_job_end_later(), then end of life
  */
 struct rknpu_job {
 	struct kref ref;
@@ -131,19 +131,17 @@ struct rknpu_job {
 	u32 bo_count;
 	u32 write_count;
 
-	struct rknpu_dep *deps;
-	unsigned int dep_count;
-	unsigned int dep_room;
+	struct list_head deps;
 	atomic_t deps_pending;
 
 	enum rknpu_job_state state;
 	bool cancelled;
-	struct rknpu_queue *queue;
+	struct rknpu_core *core;
 	struct list_head link;
 	struct list_head client_link;
 	u64 start_ns;
 	struct rknpu_result result;
-	struct work_struct free_work;
+	struct work_struct work;
 };
 
 /*
@@ -185,7 +183,9 @@ void rknpu_job_put(struct rknpu_job *job);
  */
 void rknpu_job_end(struct rknpu_job *job, enum rknpu_cause cause);
 
-/* For the scheduler: no dependency of @job calls back after this. */
-void rknpu_job_remove_dep_callbacks(struct rknpu_job *job);
+/* The same for jobs linked by rknpu_job::link. */
+void rknpu_job_end_list(struct list_head *jobs, enum rknpu_cause cause);
+/* The same from where fence locks may be held: signals from rknpu_release. */
+void rknpu_job_end_later(struct rknpu_job *job, enum rknpu_cause cause);
 
 #endif

@@ -47,7 +47,8 @@ struct rknpu_client {
 struct rknpu_client *rknpu_client_create(struct rknpu_device *rdev);
 /*
  * The file is closed: ends its queued jobs with -ECANCELED, running ones at
- * the next task boundary, and drops the file's reference. Does not wait.
+ * the next task boundary, waiting ones when they need not wait any longer, and
+ * drops the file's reference. Does not wait itself.
  */
 void rknpu_client_close(struct rknpu_client *client);
 struct rknpu_client *rknpu_client_get(struct rknpu_client *client);
@@ -58,7 +59,10 @@ static inline u64 rknpu_client_busy_ns(struct rknpu_client *client)
 	return atomic64_read(&client->busy_ns);
 }
 
-/* Makes a pushed job known, so that it can be cancelled; false: device gone. */
+/* Lock held. Moves the client's jobs that are not on a core to @taken, to be ended. */
+void rknpu_client_take_jobs(struct rknpu_client *client, struct list_head *taken);
+
+/* Makes a pushed job known, so that it can be ended; false: device gone. */
 bool rknpu_sched_admit(struct rknpu_job *job);
 /* All dependencies are met. Any context. */
 void rknpu_sched_ready(struct rknpu_job *job);
@@ -77,5 +81,23 @@ void rknpu_sched_core_thaw(struct rknpu_core *core);
 irqreturn_t rknpu_sched_irq(int irq, void *data);
 /* Hard interrupt context. */
 void rknpu_sched_iommu_fault(struct rknpu_core *core, unsigned long iova, bool write);
+
+/* What the scheduler's own files share. With rknpu_device::lock held: */
+
+/* Gives an idle core something to do, if there is anything. */
+void rknpu_sched_dispatch(struct rknpu_core *core);
+/* The running task is over. Returns the job if that was the last one. */
+struct rknpu_job *rknpu_sched_task_done(struct rknpu_core *core);
+/* Takes the job, if any, off the core in order to end it. */
+struct rknpu_job *rknpu_sched_drop_job(struct rknpu_core *core);
+
+/* Without it: */
+
+/* Ends a job that rknpu_sched_task_done() returned. */
+void rknpu_sched_finish(struct rknpu_core *core, struct rknpu_job *job);
+/* An idle core may power down. */
+void rknpu_sched_rest(struct rknpu_core *core);
+/* For the core's works: power until rknpu_sched_rest(). */
+int rknpu_sched_power_up(struct rknpu_core *core);
 
 #endif
