@@ -5,8 +5,8 @@
 
 #include "rknpu_release.h"
 
-/* The longest chain: a job drops its VM, the VM drops the device. */
-#define RKNPU_RELEASE_DEPTH 3
+/* The longest chain: a job ends, is freed, drops its VM, the VM drops the device. */
+#define RKNPU_RELEASE_DEPTH 4
 
 static struct workqueue_struct *rknpu_release_wq;
 

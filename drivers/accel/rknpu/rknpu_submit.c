@@ -10,6 +10,7 @@
 #include <drm/drm_gem.h>
 
 #include "rknpu_bo.h"
+#include "rknpu_fence.h"
 #include "rknpu_job.h"
 #include "rknpu_submit.h"
 
@@ -119,14 +120,36 @@ static struct dma_fence *rknpu_submit_fence(struct rknpu_submit *s, u32 use)
 	return rknpu_job_fence(s->jobs[s->uses[use].job]);
 }
 
-/* A reader waits for writers, a writer for everybody. */
+/* When the last job was published that writes and has not signalled, or 0. */
+static u64 rknpu_submit_newest_writer(struct dma_resv *resv)
+{
+	struct dma_resv_iter cursor;
+	struct dma_fence *fence;
+	u64 newest = 0;
+
+	dma_resv_for_each_fence(&cursor, resv, DMA_RESV_USAGE_WRITE, fence) {
+		if (rknpu_fence_is_job(fence))
+			newest = max(newest, fence->seqno);
+	}
+	return newest;
+}
+
+/*
+ * A reader waits for writers, a writer for everybody. The newest writer among
+ * jobs itself waits for all jobs published before it: who waits for it too
+ * need not wait for those, else each of many jobs that write one BO would wait
+ * for every other one.
+ */
 static int rknpu_submit_wait_for_resv(struct rknpu_job *job, struct dma_resv *resv, bool write)
 {
+	u64 newest = rknpu_submit_newest_writer(resv);
 	struct dma_resv_iter cursor;
 	struct dma_fence *fence;
 	int ret;
 
 	dma_resv_for_each_fence(&cursor, resv, dma_resv_usage_rw(write), fence) {
+		if (rknpu_fence_is_job(fence) && fence->seqno < newest)
+			continue;
 		ret = rknpu_job_add_dep(job, fence);
 		if (ret)
 			return ret;

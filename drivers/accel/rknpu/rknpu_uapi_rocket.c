@@ -15,7 +15,6 @@
 #include "rknpu_device.h"
 #include "rknpu_file.h"
 #include "rknpu_map.h"
-#include "rknpu_release.h"
 #include "rknpu_rocket.h"
 #include "rknpu_sched.h"
 #include "rknpu_uapi.h"
@@ -94,25 +93,14 @@ static void rknpu_rocket_show_fdinfo(struct drm_printer *p, struct drm_file *fil
 	drm_show_memory_stats(p, file);
 }
 
-static struct rknpu_mapping *rknpu_rocket_map(struct rknpu_vm *vm, struct rknpu_bo *bo)
-{
-	struct rknpu_mapping *map = rknpu_mapping_get(vm, bo);
-
-	/* Addresses of closed BOs come back once the jobs that might use them are gone. */
-	if (map == ERR_PTR(-ENOSPC)) {
-		rknpu_release_flush();
-		map = rknpu_mapping_get(vm, bo);
-	}
-	return map;
-}
-
 static int rknpu_rocket_publish_bo(struct drm_file *file, struct rknpu_bo *bo,
 				   struct drm_rocket_create_bo *args)
 {
 	struct rknpu_file *rfile = file->driver_priv;
-	struct rknpu_mapping *map = rknpu_rocket_map(rfile->vm, bo);
+	struct rknpu_mapping *map;
 	int ret;
 
+	map = rknpu_mapping_get(rfile->vm, bo);
 	if (IS_ERR(map))
 		return PTR_ERR(map);
 
@@ -128,6 +116,7 @@ static int rknpu_rocket_publish_bo(struct drm_file *file, struct rknpu_bo *bo,
 static int rknpu_rocket_create_bo(struct drm_device *dev, void *data, struct drm_file *file)
 {
 	struct drm_rocket_create_bo *args = data;
+	struct rknpu_file *rfile = file->driver_priv;
 	struct rknpu_bo *bo;
 	int idx, ret;
 
@@ -140,6 +129,7 @@ static int rknpu_rocket_create_bo(struct drm_device *dev, void *data, struct drm
 	if (!drm_dev_enter(dev, &idx))
 		return -ENODEV;
 
+	rknpu_vm_reclaim(rfile->vm);
 	bo = rknpu_bo_create(to_rknpu_device(dev), args->size);
 	if (IS_ERR(bo)) {
 		ret = PTR_ERR(bo);

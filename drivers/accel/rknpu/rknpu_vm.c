@@ -220,6 +220,22 @@ void rknpu_vm_retire(struct rknpu_vm *vm, struct rknpu_mapping *map)
 	rknpu_vm_destroy_mappings(&dead);
 }
 
+/*
+ * Jobs are released a moment after they end. A client that saw them end and
+ * closed BOs expects their addresses to be free.
+ */
+void rknpu_vm_reclaim(struct rknpu_vm *vm)
+{
+	bool pending;
+
+	mutex_lock(&vm->lock);
+	pending = !list_empty(&vm->zombies);
+	mutex_unlock(&vm->lock);
+
+	if (pending)
+		rknpu_release_flush();
+}
+
 static void rknpu_vm_unmap_range(struct rknpu_vm *vm, u64 iova, u64 size)
 {
 	size_t unmapped;

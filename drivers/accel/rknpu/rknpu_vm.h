@@ -73,6 +73,9 @@ void rknpu_vm_unmap(struct rknpu_vm *vm, struct drm_mm_node *node);
 /* @map lost its last holder: destroyed as soon as no older use is left. */
 void rknpu_vm_retire(struct rknpu_vm *vm, struct rknpu_mapping *map);
 
+/* Before an allocation: waits for what only needs the release of finished jobs. */
+void rknpu_vm_reclaim(struct rknpu_vm *vm);
+
 /* Is [iova, iova + size) inside one BO? Stays true while the caller holds a use of @vm. */
 bool rknpu_vm_range_mapped(struct rknpu_vm *vm, u64 iova, u64 size);
 
