@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns BOs: pages, CPU mappings, cache maintenance, PRIME, and their writers' errors. */
+#ifndef __RKNPU_BO_H__
+#define __RKNPU_BO_H__
+
+#include <linux/atomic.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/sizes.h>
+#include <linux/types.h>
+
+#include <drm/drm_gem.h>
+
+struct dma_buf_attachment;
+struct drm_device;
+struct page;
+struct rknpu_device;
+struct sg_table;
+
+/* A BO fits what the 32-bit size of CREATE_BO and half of the IOVA space hold. */
+#define RKNPU_BO_MAX_SIZE	(SZ_2G - SZ_4K)
+
+/**
+ * struct rknpu_bo - memory the NPU can be given
+ * @base: GEM object
+ * @pages: pinned for life; NULL for an imported BO
+ * @sgt: segments, mapped for the DMA device (which has no IOMMU)
+ * @map_lock: protects @mappings
+ * @mappings: one struct rknpu_mapping per VM
+ * @write_error: see rknpu_bo_record_error()
+ */
+struct rknpu_bo {
+	struct drm_gem_object base;
+	struct page **pages;
+	struct sg_table *sgt;
+	struct mutex map_lock; /* protects mappings */
+	struct list_head mappings;
+	atomic_t write_error;
+};
+
+static inline struct rknpu_bo *to_rknpu_bo(struct drm_gem_object *obj)
+{
+	return container_of(obj, struct rknpu_bo, base);
+}
+
+struct rknpu_bo *rknpu_bo_create(struct rknpu_device *rdev, size_t size);
+
+/* drm_driver.gem_prime_import_sg_table: a dma-buf of another driver. */
+struct drm_gem_object *rknpu_bo_import_sgt(struct drm_device *dev,
+					   struct dma_buf_attachment *attach,
+					   struct sg_table *sgt);
+
+/* Process context: may free the BO. */
+static inline void rknpu_bo_put(struct rknpu_bo *bo)
+{
+	drm_gem_object_put(&bo->base);
+}
+
+void rknpu_bo_sync_for_cpu(struct rknpu_bo *bo);
+void rknpu_bo_sync_for_device(struct rknpu_bo *bo);
+
+/*
+ * A job that wrote @bo failed with @error (negative). Any context. To be
+ * called before the job's fence signals, so that whoever waits sees it. The
+ * first error since the last report stays.
+ */
+void rknpu_bo_record_error(struct rknpu_bo *bo, int error);
+/* The recorded error or 0; from now on it counts as reported. */
+int rknpu_bo_report_error(struct rknpu_bo *bo);
+/* A new job is going to write @bo: a reported error is history. */
+void rknpu_bo_forget_reported_error(struct rknpu_bo *bo);
+
+#endif

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns clients: what turns are taken between, and what ends with a file. */
+#include <linux/slab.h>
+
+#include <drm/drm_drv.h>
+
+#include "rknpu_device.h"
+#include "rknpu_job.h"
+#include "rknpu_queue.h"
+#include "rknpu_sched.h"
+
+struct rknpu_client *rknpu_client_create(struct rknpu_device *rdev)
+{
+	struct rknpu_client *client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
+	unsigned int i;
+
+	if (!client)
+		return ERR_PTR(-ENOMEM);
+
+	kref_init(&client->ref);
+	INIT_LIST_HEAD(&client->jobs);
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		INIT_LIST_HEAD(&client->queues[i].jobs);
+		INIT_LIST_HEAD(&client->queues[i].link);
+	}
+	drm_dev_get(&rdev->accel);
+	client->rdev = rdev;
+
+	spin_lock_irq(&rdev->lock);
+	list_add_tail(&client->link, &rdev->clients);
+	spin_unlock_irq(&rdev->lock);
+	return client;
+}
+
+struct rknpu_client *rknpu_client_get(struct rknpu_client *client)
+{
+	kref_get(&client->ref);
+	return client;
+}
+
+static void rknpu_client_release(struct kref *ref)
+{
+	struct rknpu_client *client = container_of(ref, struct rknpu_client, ref);
+	struct rknpu_device *rdev = client->rdev;
+
+	spin_lock_irq(&rdev->lock);
+	list_del(&client->link);
+	spin_unlock_irq(&rdev->lock);
+	kfree(client);
+	drm_dev_put(&rdev->accel);
+}
+
+void rknpu_client_put(struct rknpu_client *client)
+{
+	kref_put(&client->ref, rknpu_client_release);
+}
+
+static void rknpu_client_take_job(struct rknpu_job *job, struct list_head *taken)
+{
+	if (job->state == RKNPU_JOB_QUEUED)
+		rknpu_queue_remove(job->client->rdev, job);
+	job->state = RKNPU_JOB_ENDING;
+	list_del_init(&job->client_link);
+	list_add_tail(&job->link, taken);
+}
+
+void rknpu_client_take_jobs(struct rknpu_client *client, struct list_head *taken)
+{
+	struct rknpu_job *job, *next;
+
+	lockdep_assert_held(&client->rdev->lock);
+	list_for_each_entry_safe(job, next, &client->jobs, client_link) {
+		if (job->state != RKNPU_JOB_ON_CORE)
+			rknpu_client_take_job(job, taken);
+	}
+}
+
+/*
+ * A job that waits goes on waiting: others take its fence to mean that what it
+ * depends on is over too. It ends when that is true.
+ */
+static void rknpu_client_cancel(struct rknpu_client *client, struct list_head *cancelled)
+{
+	struct rknpu_job *job, *next;
+
+	list_for_each_entry_safe(job, next, &client->jobs, client_link) {
+		job->cancelled = true;
+		if (job->state == RKNPU_JOB_QUEUED)
+			rknpu_client_take_job(job, cancelled);
+	}
+}
+
+void rknpu_client_close(struct rknpu_client *client)
+{
+	LIST_HEAD(cancelled);
+
+	spin_lock_irq(&client->rdev->lock);
+	rknpu_client_cancel(client, &cancelled);
+	spin_unlock_irq(&client->rdev->lock);
+
+	rknpu_job_end_list(&cancelled, RKNPU_CAUSE_CANCELLED);
+	rknpu_client_put(client);
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns one core: registers, clocks, resets, interrupt line, runtime PM. */
+#include <linux/clk.h>
+#include <linux/delay.h>
+#include <linux/interrupt.h>
+#include <linux/platform_device.h>
+#include <linux/pm_runtime.h>
+#include <linux/reset.h>
+#include <linux/slab.h>
+
+#include "rknpu_core.h"
+#include "rknpu_device.h"
+#include "rknpu_pc.h"
+#include "rknpu_sched.h"
+#include "rknpu_vm.h"
+
+/* The TRM asks for 32 cycles of the slowest clock; the vendor's driver waits this long. */
+#define RKNPU_CORE_RESET_US	10
+
+static const char * const rknpu_core_clk_names[] = { "aclk", "hclk", "npu", "pclk" };
+
+void rknpu_core_init_static(struct rknpu_device *rdev, unsigned int index)
+{
+	struct rknpu_core *core = &rdev->cores[index];
+
+	core->rdev = rdev;
+	core->index = index;
+	core->state = RKNPU_CORE_ABSENT;
+	mutex_init(&core->attach_lock);
+	INIT_LIST_HEAD(&core->turns);
+	init_waitqueue_head(&core->idle_wait);
+}
+
+static int rknpu_core_map(struct rknpu_core *core, struct platform_device *pdev)
+{
+	core->pc = devm_platform_ioremap_resource_byname(pdev, "pc");
+	if (IS_ERR(core->pc))
+		return PTR_ERR(core->pc);
+
+	core->cna = devm_platform_ioremap_resource_byname(pdev, "cna");
+	if (IS_ERR(core->cna))
+		return PTR_ERR(core->cna);
+
+	core->mac = devm_platform_ioremap_resource_byname(pdev, "core");
+	return PTR_ERR_OR_ZERO(core->mac);
+}
+
+static int rknpu_core_get_clks(struct rknpu_core *core)
+{
+	unsigned int i;
+
+	core->num_clks = ARRAY_SIZE(rknpu_core_clk_names);
+	core->clks = devm_kcalloc(core->dev, core->num_clks, sizeof(*core->clks), GFP_KERNEL);
+	if (!core->clks)
+		return -ENOMEM;
+
+	for (i = 0; i < core->num_clks; i++)
+		core->clks[i].id = rknpu_core_clk_names[i];
+	return devm_clk_bulk_get(core->dev, core->num_clks, core->clks);
+}
+
+static int rknpu_core_get_resources(struct rknpu_core *core)
+{
+	struct platform_device *pdev = to_platform_device(core->dev);
+	int ret;
+
+	ret = rknpu_core_map(core, pdev);
+	if (ret)
+		return dev_err_probe(core->dev, ret, "no registers\n");
+
+	ret = rknpu_core_get_clks(core);
+	if (ret)
+		return dev_err_probe(core->dev, ret, "no clocks\n");
+
+	core->reset = devm_reset_control_array_get_exclusive(core->dev);
+	if (IS_ERR(core->reset))
+		return dev_err_probe(core->dev, PTR_ERR(core->reset), "no resets\n");
+
+	core->irq = platform_get_irq(pdev, 0);
+	return core->irq < 0 ? core->irq : 0;
+}
+
+/* What ran before (a boot loader, another driver) may have left anything behind. */
+static int rknpu_core_first_light(struct rknpu_core *core)
+{
+	int ret;
+
+	ret = pm_runtime_resume_and_get(core->dev);
+	if (ret)
+		return dev_err_probe(core->dev, ret, "does not power up\n");
+
+	core->reset_shows = true;
+	ret = rknpu_core_reset(core);
+	if (ret == -EIO) {
+		/* Then the registers do not tell on this hardware, and must not be asked later. */
+		dev_dbg(core->dev, "a reset does not show in the registers\n");
+		core->reset_shows = false;
+		ret = 0;
+	}
+	core->version = rknpu_pc_version(core);
+	rknpu_pc_quiesce(core);
+
+	pm_runtime_mark_last_busy(core->dev);
+	pm_runtime_put_autosuspend(core->dev);
+	return ret;
+}
+
+/*
+ * Suspended, whatever it was: user space can keep a device on through sysfs,
+ * and the runtime PM callbacks must see the same owner going down as going up.
+ */
+static void rknpu_core_set_owner(struct device *dev, struct rknpu_core *core)
+{
+	pm_runtime_force_suspend(dev);
+	dev_set_drvdata(dev, core);
+	pm_runtime_enable(dev);
+}
+
+int rknpu_core_bind(struct rknpu_core *core, struct device *dev)
+{
+	int ret;
+
+	core->dev = dev;
+	ret = rknpu_core_get_resources(core);
+	if (ret)
+		goto err_dev;
+
+	ret = rknpu_sched_core_init(core);
+	if (ret)
+		goto err_dev;
+
+	ret = rknpu_vm_core_init(core);
+	if (ret)
+		goto err_sched;
+
+	rknpu_core_set_owner(dev, core);
+	ret = rknpu_core_first_light(core);
+	if (ret)
+		goto err_off;
+
+	ret = devm_request_irq(dev, core->irq, rknpu_sched_irq, IRQF_SHARED,
+			       dev_name(dev), core);
+	if (ret) {
+		dev_err_probe(dev, ret, "no interrupt\n");
+		goto err_off;
+	}
+
+	rknpu_sched_core_start(core);
+	return 0;
+
+err_off:
+	rknpu_core_set_owner(core->dev, NULL);
+	rknpu_vm_core_fini(core);
+err_sched:
+	rknpu_sched_core_fini(core);
+err_dev:
+	core->dev = NULL;
+	return ret;
+}
+
+void rknpu_core_unbind(struct rknpu_core *core)
+{
+	devm_free_irq(core->dev, core->irq, core);
+	rknpu_core_set_owner(core->dev, NULL);
+	/* Unpowered, so this needs nothing from an IOMMU that may be stuck. */
+	rknpu_vm_core_fini(core);
+	rknpu_sched_core_fini(core);
+	core->dev = NULL;
+}
+
+int rknpu_core_reset(struct rknpu_core *core)
+{
+	int ret;
+
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_RESETS, 1);
+	ret = reset_control_assert(core->reset);
+	if (ret)
+		return ret;
+	udelay(RKNPU_CORE_RESET_US);
+	ret = reset_control_deassert(core->reset);
+	if (ret)
+		return ret;
+
+	if (core->reset_shows && !rknpu_pc_looks_reset(core))
+		return -EIO;
+	return 0;
+}
+
+void rknpu_core_park(struct rknpu_core *core)
+{
+	int ret = reset_control_assert(core->reset);
+
+	if (ret)
+		dev_err(core->dev, "cannot be held in reset: %d\n", ret);
+}
+
+int rknpu_core_power_cycle(struct rknpu_core *core)
+{
+	int ret;
+
+	pm_runtime_put_sync_suspend(core->dev);
+	ret = pm_runtime_resume_and_get(core->dev);
+	if (ret) {
+		/* Balances the reference of core->pm_held, which the caller still counts on. */
+		pm_runtime_get_noresume(core->dev);
+		return ret;
+	}
+	return rknpu_core_reset(core);
+}
+
+int rknpu_core_runtime_suspend(struct rknpu_core *core)
+{
+	unsigned long flags;
+	bool busy;
+
+	spin_lock_irqsave(&core->rdev->lock, flags);
+	busy = core->job;
+	if (!busy)
+		core->powered = false;
+	spin_unlock_irqrestore(&core->rdev->lock, flags);
+	if (busy)
+		return -EBUSY;
+
+	clk_bulk_disable_unprepare(core->num_clks, core->clks);
+	return 0;
+}
+
+int rknpu_core_runtime_resume(struct rknpu_core *core)
+{
+	unsigned long flags;
+	int ret;
+
+	ret = clk_bulk_prepare_enable(core->num_clks, core->clks);
+	if (ret)
+		return ret;
+
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_POWER_UPS, 1);
+	spin_lock_irqsave(&core->rdev->lock, flags);
+	core->powered = true;
+	spin_unlock_irqrestore(&core->rdev->lock, flags);
+	return 0;
+}

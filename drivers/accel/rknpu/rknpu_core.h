@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns one core: registers, clocks, resets, interrupt line, runtime PM. */
+#ifndef __RKNPU_CORE_H__
+#define __RKNPU_CORE_H__
+
+#include <linux/io.h>
+#include <linux/mutex.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "rknpu_job.h"
+#include "rknpu_stats.h"
+
+struct clk_bulk_data;
+struct device;
+struct device_node;
+struct iommu_group;
+struct reset_control;
+struct rknpu_device;
+struct rknpu_vm;
+
+/**
+ * enum rknpu_core_state - who may touch the core
+ * @RKNPU_CORE_ABSENT: nobody: not bound, or its device is going away
+ * @RKNPU_CORE_IDLE: whoever holds the lock may give it a job
+ * @RKNPU_CORE_STARTING: its work powers it up, attaches a VM, starts a job
+ * @RKNPU_CORE_RUNNING: the interrupt handler
+ * @RKNPU_CORE_RECOVERING: its work, to find out what happened and to reset
+ * @RKNPU_CORE_DEAD: nobody: it could not be brought back
+ */
+enum rknpu_core_state {
+	RKNPU_CORE_ABSENT,
+	RKNPU_CORE_IDLE,
+	RKNPU_CORE_STARTING,
+	RKNPU_CORE_RUNNING,
+	RKNPU_CORE_RECOVERING,
+	RKNPU_CORE_DEAD,
+};
+
+/**
+ * struct rknpu_core - one core; lives as long as its rknpu_device
+ * @rdev: device
+ * @dev: platform device, NULL while not bound
+ * @index: the hardware's number
+ * @pc: program controller registers
+ * @cna: convolution front end registers
+ * @mac: MAC array registers (the block named "core")
+ * @clks: clocks
+ * @num_clks: number of @clks
+ * @reset: all reset lines
+ * @irq: interrupt, shared with the IOMMU
+ * @version: version registers as read at bind time
+ * @reset_shows: registers tell whether a reset took
+ *
+ * @attach_lock: serialises changes of the attached VM
+ * @iommu_group: what VMs attach to; NULL while not bound
+ * @iommu_np: node of the IOMMU, to tell whose fault it was
+ * @vm: attached VM, see rknpu_vm.h
+ *
+ * The rest is under rknpu_device::lock.
+ *
+ * @state: see enum rknpu_core_state
+ * @frozen: system sleep: starts nothing new
+ * @powered: registers may be touched
+ * @pm_held: a runtime PM reference is held for the busy period
+ * @irq_off: the interrupt line is disabled
+ * @job: running or starting; holds the scheduler's reference
+ * @task_timeout: jiffies a task may take
+ * @deadline: jiffies when the running task is late
+ * @turns: queues with jobs; the first has its turn
+ * @turn: whose turn @turn_start belongs to; compared, not followed
+ * @turn_start: ns
+ * @queued: jobs in all of @turns
+ * @cause: why RECOVERING
+ * @fault_iova: page fault address
+ * @fault_write: the access was a write
+ *
+ * @wq: ordered, for both works, so that they exclude each other
+ * @work: STARTING and RECOVERING
+ * @watchdog: runs at @deadline while there are jobs
+ * @idle_wait: woken when @job becomes NULL
+ * @stats: counters
+ */
+struct rknpu_core {
+	struct rknpu_device *rdev;
+	struct device *dev;
+	unsigned int index;
+	void __iomem *pc;
+	void __iomem *cna;
+	void __iomem *mac;
+	struct clk_bulk_data *clks;
+	int num_clks;
+	struct reset_control *reset;
+	int irq;
+	u32 version;
+	bool reset_shows;
+
+	struct mutex attach_lock;
+	struct iommu_group *iommu_group;
+	struct device_node *iommu_np;
+	struct rknpu_vm *vm;
+
+	enum rknpu_core_state state;
+	bool frozen;
+	bool powered;
+	bool pm_held;
+	bool irq_off;
+	struct rknpu_job *job;
+	unsigned long task_timeout;
+	unsigned long deadline;
+	struct list_head turns;
+	struct rknpu_queue *turn;
+	u64 turn_start;
+	unsigned int queued;
+	enum rknpu_cause cause;
+	unsigned long fault_iova;
+	bool fault_write;
+
+	struct workqueue_struct *wq;
+	struct work_struct work;
+	struct delayed_work watchdog;
+	wait_queue_head_t idle_wait;
+	struct rknpu_core_stats stats;
+};
+
+/* All cores, bound or not, of a new device. */
+void rknpu_core_init_static(struct rknpu_device *rdev, unsigned int index);
+
+/* Component bind and unbind. The core is out of the scheduler's hands in unbind. */
+int rknpu_core_bind(struct rknpu_core *core, struct device *dev);
+void rknpu_core_unbind(struct rknpu_core *core);
+
+/* Powered. Returns 0 only if the registers show that the reset took. */
+int rknpu_core_reset(struct rknpu_core *core);
+/* Powered. Holds the core in reset, where it can access nothing. */
+void rknpu_core_park(struct rknpu_core *core);
+/* With core->pm_held: off and on again, as far as other cores allow. */
+int rknpu_core_power_cycle(struct rknpu_core *core);
+
+/* For the driver's dev_pm_ops. */
+int rknpu_core_runtime_suspend(struct rknpu_core *core);
+int rknpu_core_runtime_resume(struct rknpu_core *core);
+
+#endif

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns the aggregate device: all cores of the NPU behind one drm_device. */
+#include <drm/drm_drv.h>
+#include <drm/drm_print.h>
+
+#include "rknpu_debugfs.h"
+#include "rknpu_device.h"
+#include "rknpu_release.h"
+#include "rknpu_sched.h"
+#include "rknpu_uapi.h"
+
+struct rknpu_device *rknpu_device_create(struct device *dev, const struct rknpu_soc *soc)
+{
+	struct rknpu_device *rdev;
+	unsigned int i;
+
+	rdev = devm_drm_dev_alloc(dev, &rknpu_rocket_driver, struct rknpu_device, accel);
+	if (IS_ERR(rdev))
+		return rdev;
+
+	rdev->soc = soc;
+	spin_lock_init(&rdev->lock);
+	INIT_LIST_HEAD(&rdev->clients);
+	for (i = 0; i < RKNPU_MAX_CORES; i++)
+		rknpu_core_init_static(rdev, i);
+	return rdev;
+}
+
+int rknpu_device_publish(struct rknpu_device *rdev)
+{
+	unsigned int i, num_cores = 0;
+	int ret;
+
+	ret = drm_dev_register(&rdev->accel, 0);
+	if (ret)
+		return ret;
+	rknpu_debugfs_set_device(rdev);
+
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		struct rknpu_core *core = &rdev->cores[i];
+
+		if (!core->dev)
+			continue;
+		num_cores++;
+		drm_info(&rdev->accel, "core %u: %s, version %u\n", i, dev_name(core->dev),
+			 core->version);
+	}
+	drm_info(&rdev->accel, "NPU with %u cores\n", num_cores);
+	return 0;
+}
+
+void rknpu_device_unpublish(struct rknpu_device *rdev)
+{
+	rknpu_debugfs_set_device(NULL);
+	/* First, so that nobody inside an ioctl waits for a job that takes long. */
+	rknpu_sched_stop(rdev);
+	drm_dev_unplug(&rdev->accel);
+	rknpu_release_flush();
+}

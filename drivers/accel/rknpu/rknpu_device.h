@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns the aggregate device: all cores of the NPU behind one drm_device. */
+#ifndef __RKNPU_DEVICE_H__
+#define __RKNPU_DEVICE_H__
+
+#include <linux/list.h>
+#include <linux/spinlock.h>
+
+#include <drm/drm_device.h>
+
+#include "rknpu_core.h"
+#include "rknpu_soc.h"
+#include "rknpu_stats.h"
+
+/**
+ * struct rknpu_device - freed with the last reference on @accel
+ * @accel: the drm_device; its parent is the facade platform device, which has
+ *	no IOMMU and is what BO pages are DMA-mapped for
+ * @soc: SoC tables
+ * @cores: by the hardware's core number
+ * @lock: all scheduler state: queues, core states, and starting tasks. One for
+ *	all cores, because work moves between them and a task starts in about
+ *	ten register writes. Taken inside fence locks: never signal a fence
+ *	under it.
+ * @clients: all open ones and those with unfinished jobs
+ * @gone: no job may start or be queued any more
+ * @stats: counters
+ */
+struct rknpu_device {
+	struct drm_device accel;
+	const struct rknpu_soc *soc;
+	struct rknpu_core cores[RKNPU_MAX_CORES];
+	spinlock_t lock;
+	struct list_head clients;
+	bool gone;
+	struct rknpu_device_stats stats;
+};
+
+static inline struct rknpu_device *to_rknpu_device(struct drm_device *drm)
+{
+	return container_of(drm, struct rknpu_device, accel);
+}
+
+/* Devres of @dev holds the reference that is returned. */
+struct rknpu_device *rknpu_device_create(struct device *dev,
+					 const struct rknpu_soc *soc);
+/* All cores are bound: lets user space in. */
+int rknpu_device_publish(struct rknpu_device *rdev);
+/* Lets nobody in any more and ends every job; open files stay usable to close. */
+void rknpu_device_unpublish(struct rknpu_device *rdev);
+
+#endif

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns the module: drivers for core nodes and for the facade that joins them to one device. */
+#include <linux/component.h>
+#include <linux/dma-mapping.h>
+#include <linux/module.h>
+#include <linux/of.h>
+#include <linux/of_address.h>
+#include <linux/platform_device.h>
+#include <linux/pm_runtime.h>
+#include <linux/rcupdate.h>
+
+#include "rknpu_core.h"
+#include "rknpu_debugfs.h"
+#include "rknpu_device.h"
+#include "rknpu_release.h"
+#include "rknpu_sched.h"
+#include "rknpu_soc.h"
+
+static uint autosuspend_ms = 50;
+module_param(autosuspend_ms, uint, 0444);
+MODULE_PARM_DESC(autosuspend_ms, "How long an idle core stays powered, in ms (default 50)");
+
+/* Has no node and thus no IOMMU: it stands for the NPU as a whole towards DMA mapping and DRM. */
+static struct platform_device *rknpu_facade;
+
+static int rknpu_core_component_bind(struct device *dev, struct device *facade, void *data)
+{
+	struct rknpu_device *rdev = data;
+	struct resource res;
+	int ret, index;
+
+	ret = of_address_to_resource(dev->of_node, 0, &res);
+	if (ret)
+		return ret;
+	/* The number goes into registers, so it must be the hardware's, not one of probe order. */
+	index = rknpu_soc_core_index(rdev->soc, res.start);
+	if (index < 0 || rdev->cores[index].dev)
+		return dev_err_probe(dev, -EINVAL, "no core is known at %pa\n", &res.start);
+
+	return rknpu_core_bind(&rdev->cores[index], dev);
+}
+
+static void rknpu_core_component_unbind(struct device *dev, struct device *facade, void *data)
+{
+	rknpu_core_unbind(dev_get_drvdata(dev));
+}
+
+static const struct component_ops rknpu_core_component_ops = {
+	.bind = rknpu_core_component_bind,
+	.unbind = rknpu_core_component_unbind,
+};
+
+static void rknpu_core_pm_stop(struct device *dev)
+{
+	pm_runtime_dont_use_autosuspend(dev);
+	pm_runtime_disable(dev);
+}
+
+static int rknpu_core_probe(struct platform_device *pdev)
+{
+	struct device *dev = &pdev->dev;
+	int ret;
+
+	/* Before binding: a power domain stays on for a device without runtime PM. */
+	pm_runtime_set_autosuspend_delay(dev, autosuspend_ms);
+	pm_runtime_use_autosuspend(dev);
+	pm_runtime_enable(dev);
+
+	ret = component_add(dev, &rknpu_core_component_ops);
+	if (ret)
+		rknpu_core_pm_stop(dev);
+	return ret;
+}
+
+static void rknpu_core_remove(struct platform_device *pdev)
+{
+	component_del(&pdev->dev, &rknpu_core_component_ops);
+	rknpu_core_pm_stop(&pdev->dev);
+}
+
+static int rknpu_core_pm_runtime_suspend(struct device *dev)
+{
+	struct rknpu_core *core = dev_get_drvdata(dev);
+
+	return core ? rknpu_core_runtime_suspend(core) : 0;
+}
+
+static int rknpu_core_pm_runtime_resume(struct device *dev)
+{
+	struct rknpu_core *core = dev_get_drvdata(dev);
+
+	return core ? rknpu_core_runtime_resume(core) : 0;
+}
+
+static int rknpu_core_pm_suspend(struct device *dev)
+{
+	struct rknpu_core *core = dev_get_drvdata(dev);
+	int ret;
+
+	ret = core ? rknpu_sched_core_freeze(core) : 0;
+	if (ret)
+		return ret;
+
+	ret = pm_runtime_force_suspend(dev);
+	if (ret && core)
+		rknpu_sched_core_thaw(core);
+	return ret;
+}
+
+static int rknpu_core_pm_resume(struct device *dev)
+{
+	struct rknpu_core *core = dev_get_drvdata(dev);
+	int ret;
+
+	ret = pm_runtime_force_resume(dev);
+	/* Also if that failed: then the first job finds out, and takes the core out of service. */
+	if (core)
+		rknpu_sched_core_thaw(core);
+	return ret;
+}
+
+static const struct dev_pm_ops rknpu_core_pm_ops = {
+	SYSTEM_SLEEP_PM_OPS(rknpu_core_pm_suspend, rknpu_core_pm_resume)
+	RUNTIME_PM_OPS(rknpu_core_pm_runtime_suspend, rknpu_core_pm_runtime_resume, NULL)
+};
+
+static struct platform_driver rknpu_core_driver = {
+	.probe = rknpu_core_probe,
+	.remove = rknpu_core_remove,
+	.driver = {
+		.name = "rknpu-accel",
+		.of_match_table = rknpu_soc_of_match,
+		.pm = pm_ptr(&rknpu_core_pm_ops),
+	},
+};
+
+static int rknpu_facade_bind(struct device *dev)
+{
+	struct rknpu_device *rdev;
+	int ret;
+
+	rdev = rknpu_device_create(dev, dev_get_platdata(dev));
+	if (IS_ERR(rdev))
+		return PTR_ERR(rdev);
+
+	ret = component_bind_all(dev, rdev);
+	if (ret)
+		return ret;
+
+	ret = rknpu_device_publish(rdev);
+	if (ret) {
+		rknpu_sched_stop(rdev);
+		component_unbind_all(dev, rdev);
+		return ret;
+	}
+	dev_set_drvdata(dev, rdev);
+	return 0;
+}
+
+static void rknpu_facade_unbind(struct device *dev)
+{
+	struct rknpu_device *rdev = dev_get_drvdata(dev);
+
+	rknpu_device_unpublish(rdev);
+	component_unbind_all(dev, rdev);
+	dev_set_drvdata(dev, NULL);
+}
+
+static const struct component_master_ops rknpu_facade_ops = {
+	.bind = rknpu_facade_bind,
+	.unbind = rknpu_facade_unbind,
+};
+
+static int rknpu_facade_is_core(struct device *dev, void *data)
+{
+	return dev->of_node == data;
+}
+
+static void rknpu_facade_put_core(struct device *dev, void *data)
+{
+	of_node_put(data);
+}
+
+static struct component_match *rknpu_facade_match(struct device *dev)
+{
+	struct component_match *match = NULL;
+	struct device_node *np;
+
+	for_each_matching_node(np, rknpu_soc_of_match) {
+		if (of_device_is_available(np))
+			component_match_add_release(dev, &match, rknpu_facade_put_core,
+						    rknpu_facade_is_core, of_node_get(np));
+	}
+	return match;
+}
+
+static int rknpu_facade_probe(struct platform_device *pdev)
+{
+	const struct rknpu_soc *soc = dev_get_platdata(&pdev->dev);
+	struct component_match *match;
+	int ret;
+
+	ret = dma_coerce_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(soc->dma_bits));
+	if (ret)
+		return ret;
+	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
+
+	match = rknpu_facade_match(&pdev->dev);
+	if (IS_ERR_OR_NULL(match))
+		return match ? PTR_ERR(match) : -ENODEV;
+	return component_master_add_with_match(&pdev->dev, &rknpu_facade_ops, match);
+}
+
+static void rknpu_facade_remove(struct platform_device *pdev)
+{
+	component_master_del(&pdev->dev, &rknpu_facade_ops);
+}
+
+static struct platform_driver rknpu_facade_driver = {
+	.probe = rknpu_facade_probe,
+	.remove = rknpu_facade_remove,
+	.driver = {
+		.name = "rknpu",
+		/* BO pages of open files are mapped for it: only cores may come and go. */
+		.suppress_bind_attrs = true,
+	},
+};
+
+static const struct rknpu_soc *rknpu_find_soc(void)
+{
+	const struct of_device_id *id;
+	struct device_node *np;
+
+	for_each_matching_node_and_match(np, rknpu_soc_of_match, &id) {
+		if (of_device_is_available(np)) {
+			of_node_put(np);
+			return id->data;
+		}
+	}
+	return NULL;
+}
+
+static int rknpu_facade_create(void)
+{
+	const struct rknpu_soc *soc = rknpu_find_soc();
+	struct platform_device_info info = {
+		.name = "rknpu",
+		.id = PLATFORM_DEVID_NONE,
+		.data = soc,
+		.size_data = sizeof(*soc),
+	};
+
+	/* Without an NPU the module loads and does nothing. */
+	if (!soc)
+		return 0;
+	rknpu_facade = platform_device_register_full(&info);
+	return PTR_ERR_OR_ZERO(rknpu_facade);
+}
+
+static int rknpu_drivers_register(void)
+{
+	int ret;
+
+	ret = platform_driver_register(&rknpu_facade_driver);
+	if (ret)
+		return ret;
+
+	ret = rknpu_facade_create();
+	if (ret)
+		goto err_facade_driver;
+
+	ret = platform_driver_register(&rknpu_core_driver);
+	if (ret)
+		goto err_facade;
+	return 0;
+
+err_facade:
+	platform_device_unregister(rknpu_facade);
+err_facade_driver:
+	platform_driver_unregister(&rknpu_facade_driver);
+	return ret;
+}
+
+static int __init rknpu_module_init(void)
+{
+	int ret;
+
+	ret = rknpu_release_init();
+	if (ret)
+		return ret;
+	rknpu_debugfs_init();
+
+	ret = rknpu_drivers_register();
+	if (ret) {
+		rknpu_debugfs_exit();
+		rknpu_release_exit();
+	}
+	return ret;
+}
+module_init(rknpu_module_init);
+
+static void __exit rknpu_module_exit(void)
+{
+	platform_driver_unregister(&rknpu_core_driver);
+	platform_device_unregister(rknpu_facade);
+	platform_driver_unregister(&rknpu_facade_driver);
+	rknpu_debugfs_exit();
+	rknpu_release_exit();
+	/* Somebody may be reading the names of a fence that has just signalled. */
+	synchronize_rcu();
+}
+module_exit(rknpu_module_exit);
+
+MODULE_DESCRIPTION("Rockchip NPU accelerator driver");
+MODULE_AUTHOR("The rknpu-accel authors");
+MODULE_LICENSE("GPL");

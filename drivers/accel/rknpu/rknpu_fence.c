@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns the fences of jobs. */
+#include <linux/dma-fence.h>
+#include <linux/slab.h>
+
+#include "rknpu_fence.h"
+
+static const char *rknpu_fence_name(struct dma_fence *fence)
+{
+	return "rknpu";
+}
+
+/*
+ * Others keep fences after the job, its file and the device are gone, and after
+ * this module is. So a fence is memory of its own with its lock inside, and has
+ * neither .wait nor .release: then the fence core forgets these operations when
+ * the fence signals. Every fence signals before its device goes; module exit
+ * waits for those who are looking at the names meanwhile.
+ */
+static const struct dma_fence_ops rknpu_fence_ops = {
+	.get_driver_name = rknpu_fence_name,
+	.get_timeline_name = rknpu_fence_name,
+};
+
+struct dma_fence *rknpu_fence_create(void)
+{
+	struct dma_fence *fence = kzalloc(sizeof(*fence), GFP_KERNEL_ACCOUNT);
+
+	if (fence)
+		dma_fence_init(fence, &rknpu_fence_ops, NULL, dma_fence_context_alloc(1), 1);
+	return fence;
+}
+
+bool rknpu_fence_is_job(const struct dma_fence *fence)
+{
+	return rcu_access_pointer(fence->ops) == &rknpu_fence_ops;
+}

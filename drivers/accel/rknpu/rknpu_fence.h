@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns the fences of jobs. */
+#ifndef __RKNPU_FENCE_H__
+#define __RKNPU_FENCE_H__
+
+#include <linux/types.h>
+
+struct dma_fence;
+
+/* In a context of its own: jobs of one client end in any order. NULL: no memory. */
+struct dma_fence *rknpu_fence_create(void);
+
+/* Is it one of these? Possibly false for one that has signalled. */
+bool rknpu_fence_is_job(const struct dma_fence *fence);
+
+#endif

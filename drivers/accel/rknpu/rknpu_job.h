@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns the job model: tasks, dependencies, fence, result. */
+#ifndef __RKNPU_JOB_H__
+#define __RKNPU_JOB_H__
+
+#include <linux/atomic.h>
+#include <linux/dma-fence.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+#include "rknpu_vm.h"
+
+struct rknpu_bo;
+struct rknpu_client;
+struct rknpu_core;
+
+/**
+ * struct rknpu_task - one register program
+ * @regcmd: IOVA, 16-byte aligned
+ * @regcmd_count: 64-bit commands
+ * @int_mask: interrupts that mean "done"; 0 for the default
+ */
+struct rknpu_task {
+	u32 regcmd;
+	u32 regcmd_count;
+	u32 int_mask;
+};
+
+/* How a job ended. */
+enum rknpu_cause {
+	RKNPU_CAUSE_NONE,
+	RKNPU_CAUSE_DONE,
+	RKNPU_CAUSE_TIMEOUT_NEVER_STARTED,
+	RKNPU_CAUSE_TIMEOUT_RUNNING,
+	RKNPU_CAUSE_DMA_READ,
+	RKNPU_CAUSE_DMA_WRITE,
+	RKNPU_CAUSE_IOMMU_FAULT,
+	RKNPU_CAUSE_RESET_OTHER,
+	RKNPU_CAUSE_CANCELLED,
+	RKNPU_CAUSE_KILLED,
+	RKNPU_CAUSE_DEVICE_GONE,
+	RKNPU_CAUSE_COUNT
+};
+
+/* What a job's fence reports for it: 0 or a negative errno. */
+int rknpu_cause_error(enum rknpu_cause cause);
+const char *rknpu_cause_name(enum rknpu_cause cause);
+
+/**
+ * struct rknpu_result - the record every job ends with
+ * @cause: how it ended
+ * @core: where it ran last, or -1
+ * @task: tasks completed, so also the index of the one that failed
+ * @elapsed_ns: from the start of the first task
+ * @fault_iova: for RKNPU_CAUSE_IOMMU_FAULT
+ * @fault_write: the same: the access was a write
+ */
+struct rknpu_result {
+	enum rknpu_cause cause;
+	int core;
+	u32 task;
+	u64 elapsed_ns;
+	u64 fault_iova;
+	bool fault_write;
+};
+
+/**
+ * struct rknpu_dep - a fence that a job waits for
+ * @link: in rknpu_job::deps
+ * @cb: installed by rknpu_job_push()
+ * @fence: holds a reference
+ * @job: whose dependency it is
+ */
+struct rknpu_dep {
+	struct list_head link;
+	struct dma_fence_cb cb;
+	struct dma_fence *fence;
+	struct rknpu_job *job;
+};
+
+/**
+ * enum rknpu_job_state - under rknpu_device::lock
+ * @RKNPU_JOB_NEW: the creator's
+ * @RKNPU_JOB_WAITING: for dependencies
+ * @RKNPU_JOB_QUEUED: in a core's queue
+ * @RKNPU_JOB_ON_CORE: rknpu_core::job
+ * @RKNPU_JOB_ENDING: its fence is being signalled, or was
+ */
+enum rknpu_job_state {
+	RKNPU_JOB_NEW,
+	RKNPU_JOB_WAITING,
+	RKNPU_JOB_QUEUED,
+	RKNPU_JOB_ON_CORE,
+	RKNPU_JOB_ENDING,
+};
+
+/**
+ * struct rknpu_job - tasks that run in order on one core
+ * @ref: the creator has one until rknpu_job_push(), the scheduler from then on
+ * @client: holds a reference
+ * @vm: holds a reference
+ * @use: claim on what is mapped in @vm; begun by the creator, ended by the last put
+ * @fence: own context, holds a reference; signalled when the hardware is done
+ * @tasks: filled by the creator
+ * @task_count: size of @tasks
+ * @bos: filled by the creator, each with a BO reference that the job then owns
+ * @bo_count: filled part of @bos, at most the bo_count of rknpu_job_alloc()
+ * @write_count: the first ones of @bos, which the job writes
+ * @deps: dependencies
+ * @deps_pending: dependencies not yet signalled, plus 1 while pushing
+ * @state: see enum rknpu_job_state
+ * @cancelled: its client is closed: start nothing more of it
+ * @core: in whose queues it is RKNPU_JOB_QUEUED
+ * @link: in rknpu_queue::jobs, or in a list of jobs being ended
+ * @client_link: in rknpu_client::jobs from push until ENDING
+ * @start_ns: first task started
+ * @result: valid once the fence has signalled
+ * @work: rknpu_job_end_later(), then end of life
+ */
+struct rknpu_job {
+	struct kref ref;
+	struct rknpu_client *client;
+	struct rknpu_vm *vm;
+	struct rknpu_vm_use use;
+	struct dma_fence *fence;
+	struct rknpu_task *tasks;
+	u32 task_count;
+	struct rknpu_bo **bos;
+	u32 bo_count;
+	u32 write_count;
+
+	struct list_head deps;
+	atomic_t deps_pending;
+
+	enum rknpu_job_state state;
+	bool cancelled;
+	struct rknpu_core *core;
+	struct list_head link;
+	struct list_head client_link;
+	u64 start_ns;
+	struct rknpu_result result;
+	struct work_struct work;
+};
+
+/*
+ * Allocates everything that can fail, the fence included; it may already be a
+ * dependency of another job. An ERR_PTR on failure. A job that was never pushed
+ * is dropped by rknpu_job_put().
+ */
+struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *vm,
+				  u32 task_count, u32 bo_count);
+
+/* Takes its own reference on @fence. Before rknpu_job_push(). May sleep. */
+int rknpu_job_add_dep(struct rknpu_job *job, struct dma_fence *fence);
+
+/* Borrowed from the job. */
+static inline struct dma_fence *rknpu_job_fence(struct rknpu_job *job)
+{
+	return job->fence;
+}
+
+/*
+ * From here on the fence may be published, and the job must be pushed. Returns
+ * the fence, borrowed from the job. Cannot fail.
+ */
+struct dma_fence *rknpu_job_arm(struct rknpu_job *job);
+
+/*
+ * Hands the caller's reference to the scheduler. Cannot fail: on a device that
+ * is gone the fence signals -ENODEV.
+ */
+void rknpu_job_push(struct rknpu_job *job);
+
+void rknpu_job_get(struct rknpu_job *job);
+/* Any context: what the job holds is released from rknpu_release. */
+void rknpu_job_put(struct rknpu_job *job);
+
+/*
+ * For the scheduler, without rknpu_device::lock: the hardware is done with the
+ * job. Records the result, signals, drops the scheduler's reference.
+ */
+void rknpu_job_end(struct rknpu_job *job, enum rknpu_cause cause);
+
+/* The same for jobs linked by rknpu_job::link. */
+void rknpu_job_end_list(struct list_head *jobs, enum rknpu_cause cause);
+/* The same from where fence locks may be held: signals from rknpu_release. */
+void rknpu_job_end_later(struct rknpu_job *job, enum rknpu_cause cause);
+
+#endif

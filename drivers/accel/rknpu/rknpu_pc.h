@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns the program controller: starting a task, its interrupts, its progress. */
+#ifndef __RKNPU_PC_H__
+#define __RKNPU_PC_H__
+
+#include <linux/types.h>
+
+struct rknpu_core;
+struct rknpu_task;
+
+/* All of these touch registers: only while the core is powered. */
+
+/* Clears old interrupts and starts @task. */
+void rknpu_pc_start(struct rknpu_core *core, const struct rknpu_task *task);
+/* The started task is over: makes the next rknpu_pc_start() possible. */
+void rknpu_pc_finish(struct rknpu_core *core);
+/* No interrupts until the next rknpu_pc_start(); forgets pending ones. */
+void rknpu_pc_quiesce(struct rknpu_core *core);
+/* No interrupts, but what is pending stays visible to rknpu_pc_done_raw(). */
+void rknpu_pc_mask(struct rknpu_core *core);
+
+/* What interrupts now, with both bits of a pair set if either is. */
+u32 rknpu_pc_status(struct rknpu_core *core);
+/* Has @task finished, interrupt or not? */
+bool rknpu_pc_done_raw(struct rknpu_core *core, const struct rknpu_task *task);
+/* Has the task that was started last got anywhere? */
+bool rknpu_pc_progressed(struct rknpu_core *core);
+
+/* As the vendor's driver and rocket report it. */
+u32 rknpu_pc_version(struct rknpu_core *core);
+/* Has everything that a task leaves behind gone? */
+bool rknpu_pc_looks_reset(struct rknpu_core *core);
+
+#endif

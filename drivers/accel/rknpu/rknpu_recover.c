@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns bringing a core back: late tasks, resets, power cycles, taking it out of service. */
+#include <linux/interrupt.h>
+#include <linux/pm_runtime.h>
+
+#include "rknpu_device.h"
+#include "rknpu_pc.h"
+#include "rknpu_queue.h"
+#include "rknpu_recover.h"
+#include "rknpu_sched.h"
+#include "rknpu_vm.h"
+
+void rknpu_recover_silence(struct rknpu_core *core)
+{
+	bool was_off;
+
+	spin_lock_irq(&core->rdev->lock);
+	was_off = core->irq_off;
+	core->irq_off = true;
+	spin_unlock_irq(&core->rdev->lock);
+
+	if (was_off)
+		synchronize_irq(core->irq);
+	else
+		disable_irq(core->irq);
+}
+
+void rknpu_recover_listen(struct rknpu_core *core)
+{
+	bool was_off;
+
+	spin_lock_irq(&core->rdev->lock);
+	was_off = core->irq_off;
+	core->irq_off = false;
+	spin_unlock_irq(&core->rdev->lock);
+
+	if (was_off)
+		enable_irq(core->irq);
+}
+
+static void rknpu_recover_detach(struct rknpu_core *core)
+{
+	mutex_lock(&core->attach_lock);
+	rknpu_vm_detach_core(core);
+	mutex_unlock(&core->attach_lock);
+}
+
+static int rknpu_recover_try_attach(struct rknpu_core *core, struct rknpu_vm *vm)
+{
+	int ret;
+
+	mutex_lock(&core->attach_lock);
+	ret = rknpu_vm_attach_core(vm, core);
+	mutex_unlock(&core->attach_lock);
+	return ret;
+}
+
+int rknpu_recover_attach(struct rknpu_core *core, struct rknpu_vm *vm)
+{
+	int ret;
+
+	ret = rknpu_recover_try_attach(core, vm);
+	if (!ret)
+		return 0;
+
+	dev_warn(core->dev, "IOMMU does not attach (%d), resetting\n", ret);
+	if (!rknpu_core_reset(core) && !rknpu_recover_try_attach(core, vm))
+		return 0;
+
+	ret = rknpu_core_power_cycle(core);
+	return ret ?: rknpu_recover_try_attach(core, vm);
+}
+
+/*
+ * The reset takes the IOMMU along, whose driver does not know: detaching makes
+ * the next job program it anew. Never before the reset: an IOMMU that holds a
+ * faulting access does not let go.
+ */
+static int rknpu_recover_hardware(struct rknpu_core *core)
+{
+	int ret;
+
+	ret = rknpu_core_reset(core);
+	if (ret) {
+		dev_warn(core->dev, "reset did not help (%d), power cycling\n", ret);
+		ret = rknpu_core_power_cycle(core);
+	}
+	if (!ret)
+		rknpu_recover_detach(core);
+	return ret;
+}
+
+/* Did the task finish after its deadline, or its interrupt get lost? */
+static bool rknpu_recover_was_late(struct rknpu_core *core)
+{
+	struct rknpu_job *over = NULL;
+	bool late = false;
+
+	spin_lock_irq(&core->rdev->lock);
+	if (core->state == RKNPU_CORE_RECOVERING && core->job && core->cause == RKNPU_CAUSE_NONE &&
+	    rknpu_pc_done_raw(core, &core->job->tasks[core->job->result.task])) {
+		late = true;
+		core->state = RKNPU_CORE_RUNNING;
+		over = rknpu_sched_task_done(core);
+	}
+	spin_unlock_irq(&core->rdev->lock);
+
+	if (over)
+		rknpu_sched_finish(core, over);
+	return late;
+}
+
+static enum rknpu_cause rknpu_recover_classify(struct rknpu_core *core)
+{
+	if (core->cause != RKNPU_CAUSE_NONE)
+		return core->cause;
+
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_TIMEOUTS, 1);
+	return rknpu_pc_progressed(core) ? RKNPU_CAUSE_TIMEOUT_RUNNING :
+					   RKNPU_CAUSE_TIMEOUT_NEVER_STARTED;
+}
+
+static struct rknpu_job *rknpu_recover_take_job(struct rknpu_core *core, enum rknpu_cause cause)
+{
+	struct rknpu_job *job;
+
+	spin_lock_irq(&core->rdev->lock);
+	job = rknpu_sched_drop_job(core);
+	if (job && cause == RKNPU_CAUSE_IOMMU_FAULT) {
+		job->result.fault_iova = core->fault_iova;
+		job->result.fault_write = core->fault_write;
+	}
+	spin_unlock_irq(&core->rdev->lock);
+	return job;
+}
+
+static void rknpu_recover_back_to_work(struct rknpu_core *core)
+{
+	rknpu_recover_listen(core);
+
+	spin_lock_irq(&core->rdev->lock);
+	if (core->state == RKNPU_CORE_RECOVERING) {
+		core->state = RKNPU_CORE_IDLE;
+		rknpu_sched_dispatch(core);
+	}
+	spin_unlock_irq(&core->rdev->lock);
+}
+
+static void rknpu_recover_reset(struct rknpu_core *core)
+{
+	enum rknpu_cause cause = rknpu_recover_classify(core);
+	struct rknpu_job *job = rknpu_recover_take_job(core, cause);
+	int ret = rknpu_recover_hardware(core);
+
+	if (ret)
+		rknpu_recover_give_up(core, ret);
+	else
+		rknpu_recover_back_to_work(core);
+	/* Whichever it was, the hardware does not touch the job's memory any more. */
+	if (job)
+		rknpu_job_end(job, cause);
+	rknpu_sched_rest(core);
+}
+
+void rknpu_recover(struct rknpu_core *core)
+{
+	int ret;
+
+	rknpu_recover_silence(core);
+	/* A fault while idle comes without a power reference. */
+	ret = rknpu_sched_power_up(core);
+	if (ret)
+		rknpu_recover_give_up(core, ret);
+	else if (rknpu_recover_was_late(core))
+		rknpu_recover_listen(core);
+	else
+		rknpu_recover_reset(core);
+}
+
+static void rknpu_recover_power_off(struct rknpu_core *core)
+{
+	/* Held in reset even if others keep the power domain on. */
+	rknpu_core_park(core);
+	if (core->pm_held) {
+		core->pm_held = false;
+		pm_runtime_put_sync_suspend(core->dev);
+	}
+	/* Unpowered, so that a stuck IOMMU is not asked to let go. */
+	rknpu_recover_detach(core);
+}
+
+/* Lock held. A job that was taken for this core but not started goes back in a queue. */
+static void rknpu_recover_untake(struct rknpu_core *core)
+{
+	struct rknpu_job *job = core->job;
+
+	if (!job)
+		return;
+	core->job = NULL;
+	rknpu_queue_add(core, job);
+	wake_up_all(&core->idle_wait);
+}
+
+static void rknpu_recover_dispatch_others(struct rknpu_core *core)
+{
+	unsigned int i;
+
+	for (i = 0; i < RKNPU_MAX_CORES; i++)
+		rknpu_sched_dispatch(&core->rdev->cores[i]);
+}
+
+void rknpu_recover_give_up(struct rknpu_core *core, int error)
+{
+	LIST_HEAD(stranded);
+
+	dev_err(core->dev, "taken out of service: %d\n", error);
+	rknpu_recover_silence(core);
+	rknpu_recover_power_off(core);
+
+	spin_lock_irq(&core->rdev->lock);
+	/* Not if the device is being unbound: then that takes care of the job. */
+	if (core->state != RKNPU_CORE_ABSENT) {
+		core->state = RKNPU_CORE_DEAD;
+		rknpu_recover_untake(core);
+		rknpu_queue_evacuate(core, &stranded);
+		rknpu_recover_dispatch_others(core);
+	}
+	spin_unlock_irq(&core->rdev->lock);
+
+	rknpu_job_end_list(&stranded, RKNPU_CAUSE_DEVICE_GONE);
+}

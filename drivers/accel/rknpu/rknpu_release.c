@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns the workqueue for final releases that must not run where the last reference is dropped. */
+#include <linux/errno.h>
+#include <linux/workqueue.h>
+
+#include "rknpu_release.h"
+
+/* The longest chain: a job ends, is freed, drops its VM, the VM drops the device. */
+#define RKNPU_RELEASE_DEPTH 4
+
+static struct workqueue_struct *rknpu_release_wq;
+
+int rknpu_release_init(void)
+{
+	rknpu_release_wq = alloc_workqueue("rknpu_release", WQ_UNBOUND, 0);
+	return rknpu_release_wq ? 0 : -ENOMEM;
+}
+
+void rknpu_release_exit(void)
+{
+	destroy_workqueue(rknpu_release_wq);
+	rknpu_release_wq = NULL;
+}
+
+void rknpu_release_queue(struct work_struct *work)
+{
+	queue_work(rknpu_release_wq, work);
+}
+
+void rknpu_release_flush(void)
+{
+	int i;
+
+	/* Not drain_workqueue(): that refuses work queued from elsewhere meanwhile. */
+	for (i = 0; i < RKNPU_RELEASE_DEPTH; i++)
+		flush_workqueue(rknpu_release_wq);
+}

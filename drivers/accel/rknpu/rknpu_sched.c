@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns the scheduler: starting jobs and tasks, their completion, their deadlines. */
+#include <linux/interrupt.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/pm_runtime.h>
+
+#include "rknpu_device.h"
+#include "rknpu_pc.h"
+#include "rknpu_queue.h"
+#include "rknpu_recover.h"
+#include "rknpu_regs.h"
+#include "rknpu_sched.h"
+#include "rknpu_vm.h"
+
+#define RKNPU_SCHED_FREEZE_MS	5000
+
+static uint default_timeout_ms = 500;
+module_param(default_timeout_ms, uint, 0644);
+MODULE_PARM_DESC(default_timeout_ms, "How long one task may take, in ms (default 500)");
+
+/* Lock held. Idle cores that are still powered need nobody to wake up to start a job. */
+static bool rknpu_sched_hold_active(struct rknpu_core *core)
+{
+	if (!core->pm_held)
+		core->pm_held = pm_runtime_get_if_active(core->dev) > 0;
+	return core->pm_held;
+}
+
+static void rknpu_sched_start_task(struct rknpu_core *core)
+{
+	struct rknpu_job *job = core->job;
+
+	rknpu_pc_start(core, &job->tasks[job->result.task]);
+	core->deadline = jiffies + core->task_timeout;
+	/* Left pending over many tasks: it looks at the deadline when it fires. */
+	queue_delayed_work(core->wq, &core->watchdog, core->task_timeout);
+}
+
+/* Lock held: @job runs on @core, which is powered and has the job's VM attached. */
+static void rknpu_sched_start_job(struct rknpu_core *core)
+{
+	core->state = RKNPU_CORE_RUNNING;
+	core->cause = RKNPU_CAUSE_NONE;
+	core->task_timeout = msecs_to_jiffies(max(1U, READ_ONCE(default_timeout_ms))) + 1;
+	core->job->start_ns = ktime_get_ns();
+	rknpu_sched_start_task(core);
+}
+
+static void rknpu_sched_take(struct rknpu_core *core, struct rknpu_job *job)
+{
+	rknpu_queue_remove(core->rdev, job);
+	job->state = RKNPU_JOB_ON_CORE;
+	job->result.core = core->index;
+	core->job = job;
+}
+
+struct rknpu_job *rknpu_sched_drop_job(struct rknpu_core *core)
+{
+	struct rknpu_job *job = core->job;
+
+	lockdep_assert_held(&core->rdev->lock);
+	if (!job)
+		return NULL;
+	core->job = NULL;
+	job->state = RKNPU_JOB_ENDING;
+	list_del_init(&job->client_link);
+	wake_up_all(&core->idle_wait);
+	return job;
+}
+
+void rknpu_sched_dispatch(struct rknpu_core *core)
+{
+	struct rknpu_job *job;
+
+	lockdep_assert_held(&core->rdev->lock);
+	if (core->state != RKNPU_CORE_IDLE || core->frozen)
+		return;
+	job = rknpu_queue_next(core);
+	if (!job)
+		return;
+
+	if (READ_ONCE(core->vm) != job->vm || !rknpu_sched_hold_active(core)) {
+		core->state = RKNPU_CORE_STARTING;
+		queue_work(core->wq, &core->work);
+		return;
+	}
+	rknpu_sched_take(core, job);
+	rknpu_sched_start_job(core);
+}
+
+void rknpu_sched_rest(struct rknpu_core *core)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&core->rdev->lock, flags);
+	if (core->state == RKNPU_CORE_IDLE && core->pm_held) {
+		core->pm_held = false;
+		pm_runtime_mark_last_busy(core->dev);
+		pm_runtime_put_autosuspend(core->dev);
+	}
+	spin_unlock_irqrestore(&core->rdev->lock, flags);
+}
+
+struct rknpu_job *rknpu_sched_task_done(struct rknpu_core *core)
+{
+	struct rknpu_job *job = core->job;
+
+	lockdep_assert_held(&core->rdev->lock);
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_TASKS, 1);
+	rknpu_pc_finish(core);
+	if (++job->result.task < job->task_count && !job->cancelled) {
+		rknpu_sched_start_task(core);
+		return NULL;
+	}
+
+	rknpu_sched_drop_job(core);
+	core->state = RKNPU_CORE_IDLE;
+	rknpu_sched_dispatch(core);
+	if (core->state != RKNPU_CORE_RUNNING)
+		rknpu_pc_quiesce(core);
+	return job;
+}
+
+void rknpu_sched_finish(struct rknpu_core *core, struct rknpu_job *job)
+{
+	bool all = job->result.task == job->task_count;
+
+	rknpu_job_end(job, all ? RKNPU_CAUSE_DONE : RKNPU_CAUSE_CANCELLED);
+	/* Only now, because whoever waited for this job may have kept the core busy. */
+	rknpu_sched_rest(core);
+}
+
+/* Lock held. */
+static void rknpu_sched_suspect(struct rknpu_core *core, enum rknpu_cause cause)
+{
+	core->state = RKNPU_CORE_RECOVERING;
+	core->cause = cause;
+	queue_work(core->wq, &core->work);
+}
+
+/* Lock held. Returns a job that is over. */
+static struct rknpu_job *rknpu_sched_handle_status(struct rknpu_core *core, u32 status)
+{
+	switch (core->state) {
+	case RKNPU_CORE_RUNNING:
+		if (!(status & RKNPU_INT_DMA_ERROR))
+			return rknpu_sched_task_done(core);
+		rknpu_pc_mask(core);
+		rknpu_sched_suspect(core, status & RKNPU_INT_DMA_WRITE_ERROR ?
+				    RKNPU_CAUSE_DMA_WRITE : RKNPU_CAUSE_DMA_READ);
+		return NULL;
+	case RKNPU_CORE_RECOVERING:
+		/* Recovery wants to see what was pending. */
+		rknpu_pc_mask(core);
+		return NULL;
+	default:
+		rknpu_pc_quiesce(core);
+		return NULL;
+	}
+}
+
+/*
+ * The line is shared with the core's IOMMU, and CONFIG_DEBUG_SHIRQ calls this
+ * at any time until it is freed: registers only while powered.
+ */
+irqreturn_t rknpu_sched_irq(int irq, void *data)
+{
+	struct rknpu_core *core = data;
+	struct rknpu_job *over = NULL;
+	unsigned long flags;
+	u32 status = 0;
+
+	spin_lock_irqsave(&core->rdev->lock, flags);
+	if (core->powered)
+		status = rknpu_pc_status(core);
+	if (status) {
+		rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_IRQS, 1);
+		over = rknpu_sched_handle_status(core, status);
+	}
+	spin_unlock_irqrestore(&core->rdev->lock, flags);
+
+	if (over)
+		rknpu_sched_finish(core, over);
+	return status ? IRQ_HANDLED : IRQ_NONE;
+}
+
+void rknpu_sched_iommu_fault(struct rknpu_core *core, unsigned long iova, bool write)
+{
+	unsigned long flags;
+
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_FAULTS, 1);
+	spin_lock_irqsave(&core->rdev->lock, flags);
+	if (core->state == RKNPU_CORE_RUNNING || core->state == RKNPU_CORE_IDLE) {
+		core->fault_iova = iova;
+		core->fault_write = write;
+		rknpu_sched_suspect(core, RKNPU_CAUSE_IOMMU_FAULT);
+	}
+	/*
+	 * The IOMMU lets the access be retried, and nothing ends that but a
+	 * reset of the core. Until then the line must not storm.
+	 */
+	if (core->state == RKNPU_CORE_RECOVERING && !core->irq_off) {
+		core->irq_off = true;
+		disable_irq_nosync(core->irq);
+	}
+	spin_unlock_irqrestore(&core->rdev->lock, flags);
+}
+
+bool rknpu_sched_admit(struct rknpu_job *job)
+{
+	struct rknpu_client *client = job->client;
+	unsigned long flags;
+	bool admitted;
+
+	spin_lock_irqsave(&client->rdev->lock, flags);
+	admitted = !client->rdev->gone;
+	if (admitted) {
+		job->state = RKNPU_JOB_WAITING;
+		list_add_tail(&job->client_link, &client->jobs);
+	}
+	spin_unlock_irqrestore(&client->rdev->lock, flags);
+	return admitted;
+}
+
+/* Lock held. NONE, or why the job ends without having run. */
+static enum rknpu_cause rknpu_sched_enqueue(struct rknpu_job *job)
+{
+	struct rknpu_core *core = rknpu_queue_choose(job->client->rdev, job);
+
+	if (core && !job->cancelled) {
+		rknpu_queue_add(core, job);
+		rknpu_sched_dispatch(core);
+		return RKNPU_CAUSE_NONE;
+	}
+	job->state = RKNPU_JOB_ENDING;
+	list_del_init(&job->client_link);
+	return core ? RKNPU_CAUSE_CANCELLED : RKNPU_CAUSE_DEVICE_GONE;
+}
+
+void rknpu_sched_ready(struct rknpu_job *job)
+{
+	struct rknpu_device *rdev = job->client->rdev;
+	enum rknpu_cause cause = RKNPU_CAUSE_NONE;
+	unsigned long flags;
+
+	spin_lock_irqsave(&rdev->lock, flags);
+	/* Otherwise the device went away meanwhile. */
+	if (job->state == RKNPU_JOB_WAITING)
+		cause = rknpu_sched_enqueue(job);
+	spin_unlock_irqrestore(&rdev->lock, flags);
+
+	if (cause != RKNPU_CAUSE_NONE)
+		rknpu_job_end_later(job, cause);
+}
+
+int rknpu_sched_power_up(struct rknpu_core *core)
+{
+	int ret = 0;
+
+	/* Only this work changes it while STARTING or RECOVERING. */
+	if (!core->pm_held) {
+		ret = pm_runtime_resume_and_get(core->dev);
+		if (!ret)
+			core->pm_held = true;
+	}
+	return ret;
+}
+
+static struct rknpu_job *rknpu_sched_take_next(struct rknpu_core *core)
+{
+	struct rknpu_job *job;
+
+	spin_lock_irq(&core->rdev->lock);
+	job = core->state == RKNPU_CORE_STARTING && !core->frozen ? rknpu_queue_next(core) : NULL;
+	if (job)
+		rknpu_sched_take(core, job);
+	else if (core->state == RKNPU_CORE_STARTING)
+		core->state = RKNPU_CORE_IDLE;
+	spin_unlock_irq(&core->rdev->lock);
+	return job;
+}
+
+static void rknpu_sched_start_taken(struct rknpu_core *core)
+{
+	struct rknpu_job *cancelled = NULL;
+
+	spin_lock_irq(&core->rdev->lock);
+	if (core->state == RKNPU_CORE_STARTING) {
+		if (core->job->cancelled) {
+			cancelled = rknpu_sched_drop_job(core);
+			core->state = RKNPU_CORE_IDLE;
+			rknpu_sched_dispatch(core);
+		} else {
+			rknpu_sched_start_job(core);
+		}
+	}
+	spin_unlock_irq(&core->rdev->lock);
+
+	if (cancelled)
+		rknpu_sched_finish(core, cancelled);
+}
+
+/*
+ * Powering up and attaching take locks of runtime PM, of clocks and of the
+ * IOMMU group, under which others allocate memory. Fences that a shrinker
+ * waits for must not depend on that, and no shrinker waits for those of an
+ * NPU's BOs, which are pinned. It does keep this work from being annotated
+ * with dma_fence_begin_signalling() as a whole; ending a job is.
+ */
+static void rknpu_sched_bring_up(struct rknpu_core *core)
+{
+	struct rknpu_job *job;
+	int ret;
+
+	ret = rknpu_sched_power_up(core);
+	if (ret) {
+		rknpu_recover_give_up(core, ret);
+		return;
+	}
+
+	job = rknpu_sched_take_next(core);
+	if (!job) {
+		rknpu_sched_rest(core);
+		return;
+	}
+
+	ret = rknpu_recover_attach(core, job->vm);
+	if (ret)
+		rknpu_recover_give_up(core, ret);
+	else
+		rknpu_sched_start_taken(core);
+}
+
+static void rknpu_sched_work(struct work_struct *work)
+{
+	struct rknpu_core *core = container_of(work, struct rknpu_core, work);
+
+	switch (READ_ONCE(core->state)) {
+	case RKNPU_CORE_STARTING:
+		rknpu_sched_bring_up(core);
+		break;
+	case RKNPU_CORE_RECOVERING:
+		rknpu_recover(core);
+		break;
+	default:
+		break;
+	}
+}
+
+static void rknpu_sched_watchdog(struct work_struct *work)
+{
+	struct rknpu_core *core = container_of(to_delayed_work(work), struct rknpu_core, watchdog);
+	bool late = false;
+
+	spin_lock_irq(&core->rdev->lock);
+	if (core->state == RKNPU_CORE_RUNNING) {
+		late = time_after_eq(jiffies, core->deadline);
+		if (late)
+			core->state = RKNPU_CORE_RECOVERING;
+		else
+			queue_delayed_work(core->wq, &core->watchdog, core->deadline - jiffies);
+	}
+	spin_unlock_irq(&core->rdev->lock);
+
+	if (late)
+		rknpu_recover(core);
+}
+
+int rknpu_sched_core_init(struct rknpu_core *core)
+{
+	INIT_WORK(&core->work, rknpu_sched_work);
+	INIT_DELAYED_WORK(&core->watchdog, rknpu_sched_watchdog);
+	core->wq = alloc_ordered_workqueue("rknpu/%u", WQ_HIGHPRI | WQ_MEM_RECLAIM, core->index);
+	return core->wq ? 0 : -ENOMEM;
+}
+
+void rknpu_sched_core_fini(struct rknpu_core *core)
+{
+	destroy_workqueue(core->wq);
+	core->wq = NULL;
+}
+
+void rknpu_sched_core_start(struct rknpu_core *core)
+{
+	spin_lock_irq(&core->rdev->lock);
+	core->state = RKNPU_CORE_IDLE;
+	spin_unlock_irq(&core->rdev->lock);
+}
+
+static void rknpu_sched_take_all(struct rknpu_device *rdev, struct list_head *taken)
+{
+	struct rknpu_client *client;
+
+	spin_lock_irq(&rdev->lock);
+	rdev->gone = true;
+	list_for_each_entry(client, &rdev->clients, link)
+		rknpu_client_take_jobs(client, taken);
+	spin_unlock_irq(&rdev->lock);
+}
+
+static void rknpu_sched_core_stop(struct rknpu_core *core)
+{
+	struct rknpu_job *job;
+
+	if (!core->dev)
+		return;
+	rknpu_recover_silence(core);
+	spin_lock_irq(&core->rdev->lock);
+	core->state = RKNPU_CORE_ABSENT;
+	spin_unlock_irq(&core->rdev->lock);
+	cancel_work_sync(&core->work);
+	cancel_delayed_work_sync(&core->watchdog);
+
+	spin_lock_irq(&core->rdev->lock);
+	job = rknpu_sched_drop_job(core);
+	spin_unlock_irq(&core->rdev->lock);
+	if (job) {
+		rknpu_core_reset(core);
+		rknpu_job_end(job, RKNPU_CAUSE_DEVICE_GONE);
+	}
+	if (core->pm_held) {
+		core->pm_held = false;
+		pm_runtime_put(core->dev);
+	}
+	rknpu_recover_listen(core);
+}
+
+void rknpu_sched_stop(struct rknpu_device *rdev)
+{
+	LIST_HEAD(taken);
+	unsigned int i;
+
+	rknpu_sched_take_all(rdev, &taken);
+	for (i = 0; i < RKNPU_MAX_CORES; i++)
+		rknpu_sched_core_stop(&rdev->cores[i]);
+	/* Some of these waited for what the cores were doing. */
+	rknpu_job_end_list(&taken, RKNPU_CAUSE_DEVICE_GONE);
+}
+
+int rknpu_sched_core_freeze(struct rknpu_core *core)
+{
+	spin_lock_irq(&core->rdev->lock);
+	core->frozen = true;
+	spin_unlock_irq(&core->rdev->lock);
+
+	if (wait_event_timeout(core->idle_wait, !READ_ONCE(core->job),
+			       msecs_to_jiffies(RKNPU_SCHED_FREEZE_MS))) {
+		/* Recovery may still be busy with what the job left behind. */
+		flush_work(&core->work);
+		flush_delayed_work(&core->watchdog);
+		return 0;
+	}
+	rknpu_sched_core_thaw(core);
+	return -EBUSY;
+}
+
+void rknpu_sched_core_thaw(struct rknpu_core *core)
+{
+	spin_lock_irq(&core->rdev->lock);
+	core->frozen = false;
+	rknpu_sched_dispatch(core);
+	spin_unlock_irq(&core->rdev->lock);
+}

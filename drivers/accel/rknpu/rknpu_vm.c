@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns address spaces: IOMMU domain, IOVA allocator, and what each core has attached. */
+#include <linux/iommu.h>
+#include <linux/module.h>
+#include <linux/of.h>
+#include <linux/scatterlist.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_print.h>
+
+#include "rknpu_core.h"
+#include "rknpu_device.h"
+#include "rknpu_map.h"
+#include "rknpu_release.h"
+#include "rknpu_sched.h"
+#include "rknpu_stats.h"
+#include "rknpu_vm.h"
+
+/*
+ * Register programs hold 32-bit addresses and some treat 0 as "not set", so
+ * page 0 stays empty. The last page does too: the end of every BO then fits 32
+ * bits.
+ */
+#define RKNPU_VM_START	((u64)PAGE_SIZE)
+#define RKNPU_VM_END	((u64)SZ_4G - PAGE_SIZE)
+
+/*
+ * Off by default: programs made by Mesa write past the end of some BOs and
+ * count on the next BO being there.
+ */
+static uint iova_guard_pages;
+module_param(iova_guard_pages, uint, 0444);
+MODULE_PARM_DESC(iova_guard_pages, "Unmapped pages between BOs, to catch overruns (default 0)");
+
+static void rknpu_vm_guard(const struct drm_mm_node *node, unsigned long color,
+			   u64 *start, u64 *end)
+{
+	if (drm_mm_node_allocated(node))
+		*start += (u64)iova_guard_pages << PAGE_SHIFT;
+}
+
+static struct rknpu_core *rknpu_vm_core_of_iommu(struct rknpu_device *rdev, struct device *iommu)
+{
+	int i;
+
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		struct rknpu_core *core = &rdev->cores[i];
+
+		if (core->iommu_np && core->iommu_np == iommu->of_node)
+			return core;
+	}
+	return NULL;
+}
+
+/* Hard interrupt context. @dev is the IOMMU, not the core behind it. */
+static int rknpu_vm_fault(struct iommu_domain *domain, struct device *dev,
+			  unsigned long iova, int flags, void *token)
+{
+	struct rknpu_vm *vm = token;
+	struct rknpu_core *core = rknpu_vm_core_of_iommu(vm->rdev, dev);
+
+	atomic_inc(&vm->faults);
+	if (core)
+		rknpu_sched_iommu_fault(core, iova, flags & IOMMU_FAULT_WRITE);
+	return 0;
+}
+
+/* All IOMMUs of the NPU are of one kind, so any core's can make the tables. */
+static struct iommu_domain *rknpu_vm_alloc_domain(struct rknpu_device *rdev)
+{
+	int i;
+
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		if (rdev->cores[i].iommu_group)
+			return iommu_paging_domain_alloc(rdev->cores[i].dev);
+	}
+	return ERR_PTR(-ENODEV);
+}
+
+static void rknpu_vm_release(struct work_struct *work);
+
+struct rknpu_vm *rknpu_vm_create(struct rknpu_device *rdev)
+{
+	struct rknpu_vm *vm;
+	int ret;
+
+	vm = kzalloc_obj(*vm, GFP_KERNEL_ACCOUNT);
+	if (!vm)
+		return ERR_PTR(-ENOMEM);
+
+	vm->domain = rknpu_vm_alloc_domain(rdev);
+	if (IS_ERR(vm->domain)) {
+		ret = PTR_ERR(vm->domain);
+		kfree(vm);
+		return ERR_PTR(ret);
+	}
+
+	kref_init(&vm->ref);
+	mutex_init(&vm->lock);
+	INIT_LIST_HEAD(&vm->uses);
+	INIT_LIST_HEAD(&vm->zombies);
+	INIT_WORK(&vm->release_work, rknpu_vm_release);
+	drm_mm_init(&vm->mm, RKNPU_VM_START, RKNPU_VM_END - RKNPU_VM_START);
+	if (iova_guard_pages)
+		vm->mm.color_adjust = rknpu_vm_guard;
+
+	drm_dev_get(&rdev->accel);
+	vm->rdev = rdev;
+	iommu_set_fault_handler(vm->domain, rknpu_vm_fault, vm);
+	rknpu_device_stat_add(&rdev->stats, RKNPU_DEVICE_STAT_VMS_CREATED, 1);
+	return vm;
+}
+
+struct rknpu_vm *rknpu_vm_get(struct rknpu_vm *vm)
+{
+	kref_get(&vm->ref);
+	return vm;
+}
+
+static void rknpu_vm_detach_all(struct rknpu_vm *vm)
+{
+	int i;
+
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		struct rknpu_core *core = &vm->rdev->cores[i];
+
+		mutex_lock(&core->attach_lock);
+		if (core->vm == vm)
+			rknpu_vm_detach_core(core);
+		mutex_unlock(&core->attach_lock);
+	}
+}
+
+static void rknpu_vm_release(struct work_struct *work)
+{
+	struct rknpu_vm *vm = container_of(work, struct rknpu_vm, release_work);
+	struct rknpu_device *rdev = vm->rdev;
+
+	rknpu_vm_detach_all(vm);
+	drm_mm_takedown(&vm->mm);
+	iommu_domain_free(vm->domain);
+	mutex_destroy(&vm->lock);
+	kfree(vm);
+	rknpu_device_stat_add(&rdev->stats, RKNPU_DEVICE_STAT_VMS_FREED, 1);
+	drm_dev_put(&rdev->accel);
+}
+
+static void rknpu_vm_last_put(struct kref *ref)
+{
+	struct rknpu_vm *vm = container_of(ref, struct rknpu_vm, ref);
+
+	rknpu_release_queue(&vm->release_work);
+}
+
+void rknpu_vm_put(struct rknpu_vm *vm)
+{
+	kref_put(&vm->ref, rknpu_vm_last_put);
+}
+
+void rknpu_vm_use_begin(struct rknpu_vm *vm, struct rknpu_vm_use *use)
+{
+	mutex_lock(&vm->lock);
+	use->seq = vm->next_use++;
+	list_add_tail(&use->link, &vm->uses);
+	mutex_unlock(&vm->lock);
+}
+
+/* Moves to @dead what no remaining use is older than. */
+static void rknpu_vm_reap_locked(struct rknpu_vm *vm, struct list_head *dead)
+{
+	struct rknpu_vm_use *oldest = list_first_entry_or_null(&vm->uses, struct rknpu_vm_use,
+							       link);
+	struct rknpu_mapping *map, *next;
+
+	list_for_each_entry_safe(map, next, &vm->zombies, dead_link) {
+		if (oldest && oldest->seq < map->dead_seq)
+			break;
+		list_move_tail(&map->dead_link, dead);
+	}
+}
+
+static void rknpu_vm_destroy_mappings(struct list_head *dead)
+{
+	struct rknpu_mapping *map, *next;
+
+	list_for_each_entry_safe(map, next, dead, dead_link) {
+		list_del(&map->dead_link);
+		rknpu_mapping_destroy(map);
+	}
+}
+
+void rknpu_vm_use_end(struct rknpu_vm *vm, struct rknpu_vm_use *use)
+{
+	LIST_HEAD(dead);
+
+	if (!use->link.next)
+		return;
+
+	mutex_lock(&vm->lock);
+	list_del(&use->link);
+	rknpu_vm_reap_locked(vm, &dead);
+	mutex_unlock(&vm->lock);
+	use->link.next = NULL;
+
+	rknpu_vm_destroy_mappings(&dead);
+}
+
+void rknpu_vm_retire(struct rknpu_vm *vm, struct rknpu_mapping *map)
+{
+	LIST_HEAD(dead);
+
+	mutex_lock(&vm->lock);
+	map->dead_seq = vm->next_use;
+	list_add_tail(&map->dead_link, &vm->zombies);
+	rknpu_vm_reap_locked(vm, &dead);
+	mutex_unlock(&vm->lock);
+
+	rknpu_vm_destroy_mappings(&dead);
+}
+
+/*
+ * Jobs are released a moment after they end. A client that saw them end and
+ * closed BOs expects their addresses to be free.
+ */
+void rknpu_vm_reclaim(struct rknpu_vm *vm)
+{
+	bool pending;
+
+	mutex_lock(&vm->lock);
+	pending = !list_empty(&vm->zombies);
+	mutex_unlock(&vm->lock);
+
+	if (pending)
+		rknpu_release_flush();
+}
+
+static void rknpu_vm_unmap_range(struct rknpu_vm *vm, u64 iova, u64 size)
+{
+	size_t unmapped;
+
+	if (!size)
+		return;
+
+	unmapped = iommu_unmap(vm->domain, iova, size);
+	if (unmapped != size)
+		drm_err(&vm->rdev->accel, "unmapped %zu of %llu bytes at %#llx\n",
+			unmapped, size, iova);
+}
+
+static int rknpu_vm_map_segments(struct rknpu_vm *vm, struct sg_table *sgt, u64 start, u64 size)
+{
+	struct scatterlist *sg;
+	u64 done = 0;
+	int i, ret;
+
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		size_t len = min_t(u64, sg_dma_len(sg), size - done);
+
+		if (!len)
+			break;
+		ret = iommu_map(vm->domain, start + done, sg_dma_address(sg), len,
+				IOMMU_READ | IOMMU_WRITE, GFP_KERNEL_ACCOUNT);
+		if (ret) {
+			rknpu_vm_unmap_range(vm, start, done);
+			return ret;
+		}
+		done += len;
+	}
+
+	if (done == size)
+		return 0;
+	rknpu_vm_unmap_range(vm, start, done);
+	return -EINVAL;
+}
+
+int rknpu_vm_map(struct rknpu_vm *vm, struct sg_table *sgt, u64 size,
+		 struct drm_mm_node *node)
+{
+	int ret;
+
+	mutex_lock(&vm->lock);
+	ret = drm_mm_insert_node_generic(&vm->mm, node, size, PAGE_SIZE, 0, DRM_MM_INSERT_LOW);
+	if (ret)
+		goto out;
+
+	ret = rknpu_vm_map_segments(vm, sgt, node->start, size);
+	if (ret)
+		drm_mm_remove_node(node);
+out:
+	mutex_unlock(&vm->lock);
+	return ret;
+}
+
+void rknpu_vm_unmap(struct rknpu_vm *vm, struct drm_mm_node *node)
+{
+	mutex_lock(&vm->lock);
+	rknpu_vm_unmap_range(vm, node->start, node->size);
+	drm_mm_remove_node(node);
+	mutex_unlock(&vm->lock);
+}
+
+bool rknpu_vm_range_mapped(struct rknpu_vm *vm, u64 iova, u64 size)
+{
+	struct drm_mm_node *node;
+	bool inside = false;
+
+	if (iova < RKNPU_VM_START || iova >= RKNPU_VM_END || !size ||
+	    size > RKNPU_VM_END - iova)
+		return false;
+
+	mutex_lock(&vm->lock);
+	drm_mm_for_each_node_in_range(node, &vm->mm, iova, iova + size) {
+		inside = node->start <= iova && node->start + node->size >= iova + size;
+		break;
+	}
+	mutex_unlock(&vm->lock);
+	return inside;
+}
+
+int rknpu_vm_core_init(struct rknpu_core *core)
+{
+	struct iommu_group *group = iommu_group_get(core->dev);
+
+	if (!group)
+		return dev_err_probe(core->dev, -EPROBE_DEFER, "no IOMMU yet\n");
+
+	core->iommu_np = of_parse_phandle(core->dev->of_node, "iommus", 0);
+	if (!core->iommu_np) {
+		iommu_group_put(group);
+		return dev_err_probe(core->dev, -EINVAL, "no iommus property\n");
+	}
+	core->vm = NULL;
+	core->iommu_group = group;
+	return 0;
+}
+
+void rknpu_vm_core_fini(struct rknpu_core *core)
+{
+	mutex_lock(&core->attach_lock);
+	rknpu_vm_detach_core(core);
+	mutex_unlock(&core->attach_lock);
+
+	iommu_group_put(core->iommu_group);
+	core->iommu_group = NULL;
+	of_node_put(core->iommu_np);
+	core->iommu_np = NULL;
+}
+
+void rknpu_vm_detach_core(struct rknpu_core *core)
+{
+	lockdep_assert_held(&core->attach_lock);
+
+	if (!core->vm)
+		return;
+	iommu_detach_group(core->vm->domain, core->iommu_group);
+	WRITE_ONCE(core->vm, NULL);
+}
+
+int rknpu_vm_attach_core(struct rknpu_vm *vm, struct rknpu_core *core)
+{
+	int ret;
+
+	lockdep_assert_held(&core->attach_lock);
+
+	if (core->vm == vm)
+		return 0;
+
+	/* The IOMMU core goes from one private domain to another only through the default one. */
+	rknpu_vm_detach_core(core);
+	ret = iommu_attach_group(vm->domain, core->iommu_group);
+	if (ret)
+		return ret;
+
+	WRITE_ONCE(core->vm, vm);
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_ATTACHES, 1);
+	return 0;
+}
