@@ -140,8 +140,9 @@ TEST_F(identity, three_cores_bound)
 	glob("/sys/bus/platform/drivers/*/*.npu", 0, NULL, &g);
 	EXPECT_EQ(RK_CORES, g.gl_pathc);
 	globfree(&g);
-	if (rk_model())
+	if (rk_model()) {
 		EXPECT_EQ(RK_CORES, rk_ctl_read(NPU_CTL_NUM_CORES));
+	}
 }
 
 TEST_F(identity, three_cores_compute)
@@ -152,24 +153,80 @@ TEST_F(identity, three_cores_compute)
 	for (int i = 0; i < RK_CORES; i++)
 		done[i] = rk_count(i, NPU_CNT_TASK_DONE);
 	ASSERT_EQ(0, rk_run_on_every_core(self->fd, 4));
-	for (int i = 0; i < RK_CORES; i++)
+	for (int i = 0; i < RK_CORES; i++) {
 		EXPECT_LT(done[i], rk_count(i, NPU_CNT_TASK_DONE)) TH_LOG("core %d idle", i);
+	}
 }
 
+static long long driver_sum(const char *what)
+{
+	long long sum = 0;
+
+	for (int i = 0; i < RK_CORES; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "core%d.%s", i, what);
+		sum += rk_stat(name);
+	}
+	return sum;
+}
+
+/* The driver counts what the model counts. */
 TEST_F(identity, driver_counters)
 {
-	long long before;
-	struct rk_client c;
+	static const struct {
+		const char *name;
+		enum npu_ctl_counter counter;
+	} pair[] = {
+		{ "tasks", NPU_CNT_TASK_DONE },
+		{ "irqs", NPU_CNT_IRQ },
+		{ "mmio_reads", NPU_CNT_MMIO_READ },
+		{ "mmio_writes", NPU_CNT_MMIO_WRITE },
+	};
+	long long driver[ARRAY_SIZE(pair)], model[ARRAY_SIZE(pair)], jobs;
 
 	if (!rk_ours())
 		SKIP(return, "only our module has counters");
-	before = rk_stat("jobs");
-	if (before < 0)
-		before = rk_stat("core0.jobs") + rk_stat("core1.jobs") + rk_stat("core2.jobs");
-	ASSERT_LE(0, before);
-	ASSERT_EQ(0, rk_client_init(&c));
-	EXPECT_EQ(0, rk_client_run(&c, 1));
-	rk_client_fini(&c);
+	if (rk_stat("bos") < 0)
+		SKIP(return, "no debugfs");
+	RK_REQUIRE_MODEL();
+	for (size_t i = 0; i < ARRAY_SIZE(pair); i++) {
+		driver[i] = driver_sum(pair[i].name);
+		model[i] = rk_count_all(pair[i].counter);
+	}
+	jobs = driver_sum("jobs");
+	ASSERT_EQ(0, rk_run_on_every_core(self->fd, 10));
+	EXPECT_EQ(jobs + 30, driver_sum("jobs"));
+	for (size_t i = 0; i < ARRAY_SIZE(pair); i++) {
+		EXPECT_EQ((long long)rk_count_all(pair[i].counter) - model[i],
+			  driver_sum(pair[i].name) - driver[i])
+			TH_LOG("%s", pair[i].name);
+	}
+}
+
+/* Nothing of a client is left when it is gone. */
+TEST_F(identity, driver_frees_everything)
+{
+	long long bos, vms;
+
+	if (!rk_ours())
+		SKIP(return, "only our module has counters");
+	bos = rk_stat("bos");
+	vms = rk_stat("vms");
+	if (bos < 0)
+		SKIP(return, "no debugfs");
+	for (int i = 0; i < 10; i++) {
+		struct rk_client c;
+
+		ASSERT_EQ(0, rk_client_init(&c));
+		ASSERT_EQ(0, rk_client_run(&c, i));
+		rk_client_fini(&c);
+	}
+	/* A core may keep the last address space attached; one per core. */
+	for (int i = 0; i < 100 && rk_stat("bos") != bos; i++)
+		rk_sleep_ms(10);
+	EXPECT_EQ(bos, rk_stat("bos"));
+	EXPECT_GE(vms + RK_CORES, rk_stat("vms"));
 }
 
 TEST_HARNESS_MAIN

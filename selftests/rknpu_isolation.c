@@ -79,8 +79,9 @@ TEST_F(two, cannot_read_the_others_memory)
 	ASSERT_EQ(0, private_bo(&self->a, &secret, 0x42));
 	rk_bo_fill(&self->b.out, 0, RK_BYTES);
 	EXPECT_EQ(-EFAULT, run_raw(&self->b, secret.iova, self->b.out.iova));
-	for (size_t i = 0; i < RK_BYTES; i++)
+	for (size_t i = 0; i < RK_BYTES; i++) {
 		EXPECT_NE(0x43, self->b.out.map[i]);
+	}
 	EXPECT_EQ(0, rk_client_run(&self->b, 2));
 	rk_bo_fini(&secret);
 }
@@ -92,8 +93,9 @@ TEST_F(two, no_stale_translations)
 
 	ASSERT_EQ(0, private_bo(&self->a, &secret, 10));
 	for (int i = 0; i < 6; i++) {
-		/* A's own use brings the address into the core's TLB. */
+		/* A's own use brings the address into the core's TLB. */ {
 		ASSERT_EQ(0, run_raw(&self->a, secret.iova, self->a.out.iova));
+	}
 		EXPECT_EQ(11, self->a.out.map[0]);
 		EXPECT_EQ(-EFAULT, run_raw(&self->b, secret.iova, self->b.out.iova));
 	}
@@ -190,8 +192,9 @@ TEST_F_TIMEOUT(two, faulting_neighbour, 60)
 	ASSERT_LE(0, pid);
 	if (!pid)
 		_exit(storm(20));
-	for (int i = 0; i < 60; i++)
+	for (int i = 0; i < 60; i++) {
 		ASSERT_EQ(0, rk_client_run(&self->a, i)) TH_LOG("job %d", i);
+	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
 }

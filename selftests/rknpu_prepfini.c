@@ -146,8 +146,9 @@ TEST_F(prep, waits_for_all_queued_jobs)
 	RK_REQUIRE_MODEL();
 	ASSERT_EQ(0, start_long_job(&self->c, 1));
 	rk_latency_us(20000);
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 4; i++) {
 		ASSERT_EQ(0, rk_submit_op(&self->c.inc, &self->c.in, &self->c.out));
+	}
 	ASSERT_EQ(0, rk_prep(&self->c.out, 5000));
 	EXPECT_EQ(0, rk_prep_until(self->c.fd, self->c.in.handle, 0));
 }
@@ -234,8 +235,9 @@ TEST_F(prep, many_waiters)
 
 	RK_REQUIRE_MODEL();
 	ASSERT_EQ(0, start_long_job(&self->c, 1));
-	for (size_t i = 0; i < ARRAY_SIZE(t); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(t); i++) {
 		ASSERT_EQ(0, pthread_create(&t[i], NULL, wait_out, &self->c));
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(t); i++) {
 		void *ret;
 

@@ -168,6 +168,7 @@ BAD(job_struct_size_zero, EINVAL, c->s.job_struct_size = 0);
 BAD(job_struct_size_short, EINVAL, c->s.job_struct_size = 39);
 BAD(job_struct_size_tail_set, E2BIG,
     c->s.jobs = spread(c, c->jobs, sizeof(J0), 64, JOBS, 1); c->s.job_struct_size = 64);
+BAD(job_struct_size_huge, E2BIG, c->s.job_struct_size = UINT32_MAX);
 BAD(submit_reserved_one, EINVAL, c->s.reserved = 1);
 BAD(submit_reserved_top_bit, EINVAL, c->s.reserved = 1ull << 63);
 
@@ -185,6 +186,7 @@ BAD(task_struct_size_zero, EINVAL, J0.task_struct_size = 0);
 BAD(task_struct_size_short, EINVAL, J0.task_struct_size = 7);
 BAD(task_struct_size_tail_set, E2BIG,
     J0.tasks = spread(c, c->tasks[0], 8, 12, TASKS, 1); J0.task_struct_size = 12);
+BAD(task_struct_size_huge, E2BIG, J0.task_struct_size = UINT32_MAX);
 BAD(in_handles_null, EFAULT, J0.in_bo_handles = 0);
 BAD(in_handles_kernel, EFAULT, J0.in_bo_handles = KERNEL_ADDR);
 BAD(in_handles_second_unmapped, EFAULT, J0.in_bo_handles = at_hole(c, c->in_handles[0], 4));
@@ -437,8 +439,9 @@ TEST_F(submit, failing_1000_times_costs_nothing)
 	struct ctx good = *c;
 
 	c->out_handles[1][1] = 0x7ffff;
-	for (int i = 0; i < 1000; i++)
+	for (int i = 0; i < 1000; i++) {
 		ASSERT_EQ(-ENOENT, ctx_submit(c));
+	}
 	*c = good;
 	ASSERT_EQ(0, ctx_submit(c));
 	EXPECT_EQ(0, ctx_wrong(c, true));

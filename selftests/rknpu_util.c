@@ -491,27 +491,9 @@ bool rk_wait_count(unsigned int core, enum npu_ctl_counter c, uint64_t value, un
 
 /* ---- the driver's own counters ---- */
 
-static FILE *open_stats(void)
-{
-	static const char *const at[] = {
-		"/sys/kernel/debug/accel/*/rknpu/stats", "/sys/kernel/debug/dri/*/rknpu/stats",
-		"/sys/kernel/debug/accel/*/stats", "/sys/kernel/debug/rknpu*/stats",
-	};
-	FILE *f = NULL;
-
-	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]) && !f; i++) {
-		glob_t g = { 0 };
-
-		if (!glob(at[i], 0, NULL, &g))
-			f = fopen(g.gl_pathv[0], "re");
-		globfree(&g);
-	}
-	return f;
-}
-
 long long rk_stat(const char *name)
 {
-	FILE *f = open_stats();
+	FILE *f = fopen("/sys/kernel/debug/rknpu/stats", "re");
 	char key[64];
 	long long v, found = -1;
 
