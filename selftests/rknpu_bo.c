@@ -1,0 +1,706 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Buffers: sizes, content, mmap, addresses, and how long they live. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "kselftest_harness.h"
+#include "rknpu_util.h"
+
+FIXTURE(bo) {
+	int fd;
+};
+
+FIXTURE_SETUP(bo)
+{
+	RK_OPEN_OR_SKIP(self->fd);
+}
+
+FIXTURE_TEARDOWN(bo)
+{
+	rk_model_calm();
+	close(self->fd);
+}
+
+static int create(int fd, struct drm_rocket_create_bo *c, uint32_t size)
+{
+	*c = (struct drm_rocket_create_bo) { .size = size };
+	return rk_ioctl(fd, DRM_IOCTL_ROCKET_CREATE_BO, c);
+}
+
+static uint32_t pages(uint32_t size)
+{
+	return (size + RK_PAGE - 1) & ~(RK_PAGE - 1);
+}
+
+static long free_kib(void)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	char line[128];
+	long kib = -1;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "MemAvailable: %ld", &kib) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kib;
+}
+
+/* ---- sizes ---- */
+
+FIXTURE(size) {
+	int fd;
+};
+
+FIXTURE_VARIANT(size) {
+	uint32_t size;
+};
+
+FIXTURE_VARIANT_ADD(size, one) { .size = 1 };
+FIXTURE_VARIANT_ADD(size, page_minus_1) { .size = 4095 };
+FIXTURE_VARIANT_ADD(size, page) { .size = 4096 };
+FIXTURE_VARIANT_ADD(size, page_plus_1) { .size = 4097 };
+FIXTURE_VARIANT_ADD(size, odd) { .size = 1234567 };
+FIXTURE_VARIANT_ADD(size, dte) { .size = 4u << 20 };
+FIXTURE_VARIANT_ADD(size, mib64) { .size = 64u << 20 };
+
+FIXTURE_SETUP(size)
+{
+	RK_OPEN_OR_SKIP(self->fd);
+}
+
+FIXTURE_TEARDOWN(size)
+{
+	close(self->fd);
+}
+
+static long nonzero(const uint8_t *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (p[i])
+			return i;
+	return -1;
+}
+
+TEST_F(size, works)
+{
+	struct rk_bo bo;
+
+	ASSERT_EQ(0, rk_bo_init(&bo, self->fd, variant->size));
+	EXPECT_NE(0, bo.handle);
+	EXPECT_NE(0, bo.iova);
+	EXPECT_EQ(0, bo.iova % RK_PAGE);
+	EXPECT_GE(1ull << 32, bo.iova + pages(variant->size));
+	EXPECT_EQ(-1, nonzero(bo.map, variant->size));
+	/* The rest of the last page is ours as well, and clean. */
+	EXPECT_EQ(-1, nonzero(bo.map, pages(variant->size)));
+	bo.map[variant->size - 1] = 0x5a;
+	EXPECT_EQ(0, rk_fini(&bo));
+	EXPECT_EQ(0, rk_prep(&bo, 1000));
+	EXPECT_EQ(0x5a, bo.map[variant->size - 1]);
+	rk_bo_fini(&bo);
+}
+
+FIXTURE(bad_size) {
+	int fd;
+};
+
+FIXTURE_VARIANT(bad_size) {
+	uint32_t size;
+};
+
+FIXTURE_VARIANT_ADD(bad_size, zero) { .size = 0 };
+FIXTURE_VARIANT_ADD(bad_size, gib2_minus_4095) { .size = (1u << 31) - 4095 };
+FIXTURE_VARIANT_ADD(bad_size, gib2_minus_1) { .size = (1u << 31) - 1 };
+FIXTURE_VARIANT_ADD(bad_size, gib2) { .size = 1u << 31 };
+FIXTURE_VARIANT_ADD(bad_size, gib3) { .size = 3u << 30 };
+FIXTURE_VARIANT_ADD(bad_size, gib4_minus_4096) { .size = -4096u };
+FIXTURE_VARIANT_ADD(bad_size, gib4_minus_1) { .size = UINT32_MAX };
+
+FIXTURE_SETUP(bad_size)
+{
+	RK_OPEN_OR_SKIP(self->fd);
+}
+
+FIXTURE_TEARDOWN(bad_size)
+{
+	close(self->fd);
+}
+
+TEST_F(bad_size, refused)
+{
+	struct drm_rocket_create_bo c;
+
+	EXPECT_EQ(-EINVAL, create(self->fd, &c, variant->size));
+	EXPECT_EQ(0, c.handle);
+}
+
+/*
+ * The largest legal size does not fit the guest's memory: it has to fail
+ * without killing anybody and give back what it took.
+ */
+TEST_F_TIMEOUT(bo, largest_size, 120)
+{
+	struct drm_rocket_create_bo c;
+	long before = free_kib();
+	int ret = create(self->fd, &c, (1u << 31) - 4096);
+
+	if (!ret) {
+		EXPECT_EQ(0, rk_gem_close(self->fd, c.handle));
+	} else {
+		EXPECT_EQ(-ENOMEM, ret);
+	}
+	EXPECT_LT(before - (64l << 10), free_kib());
+	EXPECT_EQ(0, rk_run_on_every_core(self->fd, 1));
+}
+
+TEST_F(bo, bad_pointer)
+{
+	EXPECT_EQ(-EFAULT, rk_ioctl(self->fd, DRM_IOCTL_ROCKET_CREATE_BO, NULL));
+	EXPECT_EQ(-EFAULT, rk_ioctl(self->fd, DRM_IOCTL_ROCKET_CREATE_BO, (void *)-4096l));
+}
+
+/* The answer cannot be delivered: nothing may be left behind. */
+TEST_F(bo, readonly_result)
+{
+	struct drm_rocket_create_bo *c, probe;
+	long before;
+
+	c = mmap(NULL, RK_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, c);
+	c->size = 1 << 20;
+	ASSERT_EQ(0, mprotect(c, RK_PAGE, PROT_READ));
+	before = free_kib();
+	for (int i = 0; i < 64; i++) {
+		EXPECT_EQ(-EFAULT, rk_ioctl(self->fd, DRM_IOCTL_ROCKET_CREATE_BO, c));
+	}
+	/* DRM copies the answer after the driver is done, so handles do leak. */
+	close(self->fd);
+	self->fd = rk_open();
+	ASSERT_LE(0, self->fd);
+	rk_sleep_ms(200);
+	EXPECT_GT(16l << 10, before - free_kib());
+	EXPECT_EQ(0, create(self->fd, &probe, RK_PAGE));
+}
+
+/* ---- content ---- */
+
+/* Recycled pages must not show what another client left in them. */
+TEST_F(bo, never_shows_old_data)
+{
+	struct rk_bo bo;
+
+	for (int i = 0; i < 8; i++) {
+		ASSERT_EQ(0, rk_bo_init(&bo, self->fd, 8u << 20));
+		EXPECT_EQ(-1, nonzero(bo.map, bo.size));
+		memset(bo.map, 0xa5, bo.size);
+		rk_bo_fini(&bo);
+	}
+}
+
+TEST_F(bo, data_persists)
+{
+	struct rk_bo bo;
+	uint8_t *again;
+
+	ASSERT_EQ(0, rk_bo_init(&bo, self->fd, 1u << 20));
+	for (uint32_t i = 0; i < bo.size; i++)
+		bo.map[i] = i ^ (i >> 8);
+	ASSERT_EQ(0, rk_fini(&bo));
+	ASSERT_EQ(0, munmap(bo.map, bo.size));
+	again = mmap(NULL, bo.size, PROT_READ | PROT_WRITE, MAP_SHARED, self->fd, bo.offset);
+	ASSERT_NE(MAP_FAILED, again);
+	bo.map = again;
+	ASSERT_EQ(0, rk_prep(&bo, 1000));
+	for (uint32_t i = 0; i < bo.size; i++) {
+		ASSERT_EQ((uint8_t)(i ^ (i >> 8)), again[i]);
+	}
+	rk_bo_fini(&bo);
+}
+
+/* ---- mmap ---- */
+
+TEST_F(bo, mmap_twice_is_the_same_memory)
+{
+	struct rk_bo bo;
+	uint8_t *second;
+
+	ASSERT_EQ(0, rk_bo_init(&bo, self->fd, RK_PAGE));
+	second = mmap(NULL, RK_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, self->fd, bo.offset);
+	ASSERT_NE(MAP_FAILED, second);
+	bo.map[17] = 99;
+	EXPECT_EQ(99, second[17]);
+	munmap(second, RK_PAGE);
+	rk_bo_fini(&bo);
+}
+
+TEST_F(bo, mmap_part)
+{
+	struct rk_bo bo;
+	uint8_t *part;
+
+	ASSERT_EQ(0, rk_bo_init(&bo, self->fd, 4 * RK_PAGE));
+	bo.map[0] = 33;
+	part = mmap(NULL, RK_PAGE, PROT_READ, MAP_SHARED, self->fd, bo.offset);
+	ASSERT_NE(MAP_FAILED, part);
+	EXPECT_EQ(33, part[0]);
+	munmap(part, RK_PAGE);
+	rk_bo_fini(&bo);
+}
+
+TEST_F(bo, mmap_beyond_end)
+{
+	struct rk_bo bo;
+	void *p;
+
+	ASSERT_EQ(0, rk_bo_init(&bo, self->fd, 2 * RK_PAGE));
+	p = mmap(NULL, 3 * RK_PAGE, PROT_READ, MAP_SHARED, self->fd, bo.offset);
+	EXPECT_EQ(MAP_FAILED, p);
+	EXPECT_EQ(EINVAL, errno);
+	p = mmap(NULL, 64u << 20, PROT_READ, MAP_SHARED, self->fd, bo.offset);
+	EXPECT_EQ(MAP_FAILED, p);
+	rk_bo_fini(&bo);
+}
+
+TEST_F(bo, mmap_bad_offset)
+{
+	struct rk_bo bo;
+
+	ASSERT_EQ(0, rk_bo_init(&bo, self->fd, RK_PAGE));
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, RK_PAGE, PROT_READ, MAP_SHARED, self->fd, 0));
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, RK_PAGE, PROT_READ, MAP_SHARED, self->fd,
+				   bo.offset + (1ull << 30)));
+	rk_bo_fini(&bo);
+}
+
+/* A private copy would swallow what the CPU writes for the NPU. */
+TEST_F(bo, mmap_private)
+{
+	struct rk_bo bo;
+	void *p;
+
+	ASSERT_EQ(0, rk_bo_init(&bo, self->fd, RK_PAGE));
+	p = mmap(NULL, RK_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, self->fd, bo.offset);
+	EXPECT_EQ(MAP_FAILED, p);
+	EXPECT_EQ(EINVAL, errno);
+	rk_bo_fini(&bo);
+}
+
+TEST_F(bo, mmap_offset_of_another_file)
+{
+	struct rk_bo bo;
+	int other = rk_open();
+	void *p;
+
+	ASSERT_LE(0, other);
+	ASSERT_EQ(0, rk_bo_init(&bo, self->fd, RK_PAGE));
+	p = mmap(NULL, RK_PAGE, PROT_READ, MAP_SHARED, other, bo.offset);
+	EXPECT_EQ(MAP_FAILED, p);
+	EXPECT_EQ(EACCES, errno);
+	rk_bo_fini(&bo);
+	close(other);
+}
+
+TEST_F(bo, mapping_outlives_handle_and_file)
+{
+	struct rk_bo bo;
+	int fd = rk_open();
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, rk_bo_init(&bo, fd, 1u << 20));
+	memset(bo.map, 0x3c, bo.size);
+	ASSERT_EQ(0, rk_gem_close(fd, bo.handle));
+	EXPECT_EQ(0x3c, bo.map[bo.size - 1]);
+	close(fd);
+	EXPECT_EQ(0x3c, bo.map[0]);
+	bo.map[5] = 1;
+	EXPECT_EQ(1, bo.map[5]);
+	EXPECT_EQ(0, munmap(bo.map, bo.size));
+}
+
+TEST_F(bo, mremap_moves)
+{
+	struct rk_bo bo;
+	uint8_t *p;
+
+	ASSERT_EQ(0, rk_bo_init(&bo, self->fd, 4 * RK_PAGE));
+	bo.map[2 * RK_PAGE] = 7;
+	p = mmap(NULL, 4 * RK_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, p);
+	p = mremap(bo.map, bo.size, bo.size, MREMAP_MAYMOVE | MREMAP_FIXED, p);
+	ASSERT_NE(MAP_FAILED, p);
+	bo.map = p;
+	EXPECT_EQ(7, p[2 * RK_PAGE]);
+	/* Growing would reach into what is not ours. */
+	EXPECT_EQ(MAP_FAILED, mremap(p, bo.size, 8 * RK_PAGE, MREMAP_MAYMOVE));
+	rk_bo_fini(&bo);
+}
+
+TEST_F(bo, fork_shares_the_memory)
+{
+	struct rk_bo bo;
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, rk_bo_init(&bo, self->fd, RK_PAGE));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		bo.map[9] = 77;
+		_exit(0);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(77, bo.map[9]);
+	EXPECT_EQ(0, rk_run_on_every_core(self->fd, 1));
+	rk_bo_fini(&bo);
+}
+
+/* ---- addresses ---- */
+
+TEST_F(bo, iova_packed_lowest_first)
+{
+	struct rk_bo a, b, c, d;
+
+	ASSERT_EQ(0, rk_bo_init(&a, self->fd, 3 * RK_PAGE));
+	ASSERT_EQ(0, rk_bo_init(&b, self->fd, RK_PAGE - 5));
+	ASSERT_EQ(0, rk_bo_init(&c, self->fd, RK_PAGE));
+	/* Mesa's programs run over the end of some BOs into the next. */
+	EXPECT_EQ(a.iova + 3 * RK_PAGE, b.iova);
+	EXPECT_EQ(b.iova + RK_PAGE, c.iova);
+	EXPECT_GE(1u << 20, a.iova);
+	rk_bo_fini(&b);
+	ASSERT_EQ(0, rk_bo_init(&d, self->fd, RK_PAGE));
+	EXPECT_EQ(a.iova + 3 * RK_PAGE, d.iova);
+	rk_bo_fini(&a);
+	rk_bo_fini(&c);
+	rk_bo_fini(&d);
+}
+
+TEST_F(bo, iova_never_overlaps)
+{
+	struct rk_bo bo[128];
+
+	for (size_t i = 0; i < ARRAY_SIZE(bo); i++) {
+		ASSERT_EQ(0, rk_bo_init(&bo[i], self->fd, 1 + (i * 7919) % 50000));
+		if (i % 3 == 2) {
+			size_t k = i / 2;
+
+			rk_bo_fini(&bo[k]);
+			ASSERT_EQ(0, rk_bo_init(&bo[k], self->fd, 1 + (i * 104729) % 20000));
+		}
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bo); i++)
+		for (size_t j = 0; j < i; j++) {
+			EXPECT_TRUE(bo[i].iova + pages(bo[i].size) <= bo[j].iova ||
+				    bo[j].iova + pages(bo[j].size) <= bo[i].iova)
+				TH_LOG("%zu and %zu overlap", i, j);
+		}
+	for (size_t i = 0; i < ARRAY_SIZE(bo); i++)
+		rk_bo_fini(&bo[i]);
+}
+
+TEST_F(bo, iova_per_file)
+{
+	struct rk_bo a, b;
+	int other = rk_open();
+
+	ASSERT_LE(0, other);
+	ASSERT_EQ(0, rk_bo_init(&a, self->fd, RK_PAGE));
+	ASSERT_EQ(0, rk_bo_init(&b, other, RK_PAGE));
+	EXPECT_EQ(a.iova, b.iova);
+	rk_bo_fini(&a);
+	rk_bo_fini(&b);
+	close(other);
+}
+
+TEST_F(bo, reuse_1000_times)
+{
+	struct rk_bo bo;
+	uint64_t iova = 0;
+
+	for (int i = 0; i < 1000; i++) {
+		ASSERT_EQ(0, rk_bo_init(&bo, self->fd, 64 * RK_PAGE));
+		if (!i)
+			iova = bo.iova;
+		ASSERT_EQ(iova, bo.iova);
+		bo.map[0] = 1;
+		rk_bo_fini(&bo);
+	}
+}
+
+/* ---- handles ---- */
+
+TEST_F(bo, handle_of_another_file)
+{
+	struct rk_bo bo;
+	int other = rk_open();
+
+	ASSERT_LE(0, other);
+	ASSERT_EQ(0, rk_bo_init(&bo, self->fd, RK_PAGE));
+	EXPECT_EQ(-ENOENT, rk_prep_until(other, bo.handle, 0));
+	EXPECT_EQ(-EINVAL, rk_gem_close(other, bo.handle));
+	rk_bo_fini(&bo);
+	close(other);
+}
+
+TEST_F(bo, close_twice)
+{
+	struct drm_rocket_create_bo c;
+
+	ASSERT_EQ(0, create(self->fd, &c, RK_PAGE));
+	EXPECT_EQ(0, rk_gem_close(self->fd, c.handle));
+	EXPECT_EQ(-EINVAL, rk_gem_close(self->fd, c.handle));
+	EXPECT_EQ(-ENOENT, rk_prep_until(self->fd, c.handle, 0));
+}
+
+TEST_F(bo, close_file_with_everything_open)
+{
+	for (int round = 0; round < 20; round++) {
+		struct drm_rocket_create_bo c;
+		int fd = rk_open();
+
+		ASSERT_LE(0, fd);
+		for (int i = 0; i < 50; i++) {
+			ASSERT_EQ(0, create(fd, &c, RK_PAGE << (i % 4)));
+		}
+		close(fd);
+	}
+	EXPECT_EQ(0, rk_run_on_every_core(self->fd, 1));
+}
+
+/* ---- lifetime against jobs (R2) ---- */
+
+TEST_F(bo, freed_while_the_job_is_queued)
+{
+	struct rk_client c, spare;
+
+	ASSERT_EQ(0, rk_client_init(&c));
+	ASSERT_EQ(0, rk_client_init(&spare));
+	rk_latency_us(30000);
+	for (int i = 0; i < 6; i++) {
+		struct rk_bo out, in;
+
+		ASSERT_EQ(0, rk_bo_init(&in, c.fd, RK_BYTES));
+		ASSERT_EQ(0, rk_bo_init(&out, c.fd, RK_BYTES));
+		ASSERT_EQ(0, rk_submit_op(&c.inc, &in, &out));
+		rk_bo_fini(&in);
+		rk_bo_fini(&out);
+	}
+	rk_latency_us(0);
+	EXPECT_EQ(0, rk_client_run(&c, 11));
+	EXPECT_EQ(0, rk_client_run(&spare, 12));
+	rk_client_fini(&c);
+	rk_client_fini(&spare);
+}
+
+/*
+ * The address of a BO that a queued job still uses must not be given to a new
+ * one, or the job would write over it.
+ */
+TEST_F(bo, address_not_reused_while_in_use)
+{
+	struct rk_client c;
+	struct rk_bo out, fresh;
+	uint64_t iova;
+
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, rk_client_init(&c));
+	ASSERT_EQ(0, rk_bo_fill(&c.in, 20, RK_BYTES));
+	ASSERT_EQ(0, rk_bo_init(&out, c.fd, RK_BYTES));
+	iova = out.iova;
+	rk_latency_us(100000);
+	ASSERT_EQ(0, rk_submit_op(&c.inc, &c.in, &out));
+	rk_bo_fini(&out);
+	ASSERT_EQ(0, rk_bo_init(&fresh, c.fd, RK_BYTES));
+	EXPECT_NE(iova, fresh.iova);
+	ASSERT_EQ(0, rk_prep(&c.in, 5000));
+	rk_sleep_ms(200);
+	EXPECT_EQ(-1, nonzero(fresh.map, RK_BYTES));
+	rk_latency_us(0);
+	EXPECT_EQ(0, rk_client_run(&c, 1));
+	rk_bo_fini(&fresh);
+	rk_client_fini(&c);
+}
+
+/*
+ * Mesa lists neither program nor weights: whatever a queued job may use has to
+ * stay mapped until it is over.
+ */
+TEST_F(bo, program_freed_while_the_job_is_queued)
+{
+	struct rk_client c;
+	struct rk_op op;
+
+	ASSERT_EQ(0, rk_client_init(&c));
+	rk_latency_us(30000);
+	ASSERT_EQ(0, rk_op_init(&op, c.fd, RK_M, 1, 3));
+	for (int i = 0; i < 4; i++) {
+		ASSERT_EQ(0, rk_submit_op(&op, &c.in, &c.out));
+	}
+	rk_op_fini(&op);
+	EXPECT_EQ(0, rk_bo_differs(&c.out, 3, RK_BYTES));
+	rk_latency_us(0);
+	EXPECT_EQ(0, rk_client_run(&c, 1));
+	rk_client_fini(&c);
+}
+
+static void queue_and_vanish(bool kill_me)
+{
+	struct rk_client c;
+
+	if (rk_client_init(&c))
+		_exit(2);
+	rk_latency_us(20000);
+	for (int i = 0; i < 20; i++)
+		if (rk_submit_op(&c.inc, &c.in, &c.out))
+			_exit(3);
+	if (kill_me)
+		raise(SIGKILL);
+	_exit(0);
+}
+
+static int vanish(bool kill_me)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (!pid)
+		queue_and_vanish(kill_me);
+	waitpid(pid, &status, 0);
+	return kill_me ? !(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) : status;
+}
+
+TEST_F(bo, exit_with_jobs_in_flight)
+{
+	for (int i = 0; i < 5; i++) {
+		ASSERT_EQ(0, vanish(false));
+		rk_latency_us(0);
+		EXPECT_EQ(0, rk_run_on_every_core(self->fd, 2));
+	}
+}
+
+TEST_F(bo, killed_with_jobs_in_flight)
+{
+	for (int i = 0; i < 5; i++) {
+		ASSERT_EQ(0, vanish(true));
+		rk_latency_us(0);
+		EXPECT_EQ(0, rk_run_on_every_core(self->fd, 2));
+	}
+}
+
+TEST_F(bo, file_closed_by_the_last_of_two_processes)
+{
+	struct rk_client c;
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, rk_client_init(&c));
+	rk_latency_us(20000);
+	ASSERT_EQ(0, rk_submit_op(&c.inc, &c.in, &c.out));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		rk_sleep_ms(50);
+		rk_latency_us(0);
+		_exit(rk_client_run(&c, 4) ? 1 : 0);
+	}
+	rk_client_fini(&c);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	/* The child keeps the file, but its BO handles were closed with ours. */
+	ASSERT_TRUE(WIFEXITED(status));
+	EXPECT_EQ(1, WEXITSTATUS(status));
+	EXPECT_EQ(0, rk_run_on_every_core(self->fd, 1));
+}
+
+/* ---- dma-buf ---- */
+
+static int export_bo(int fd, uint32_t handle)
+{
+	struct drm_prime_handle p = { .handle = handle, .flags = DRM_CLOEXEC | DRM_RDWR };
+	int ret = rk_ioctl(fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &p);
+
+	return ret ? ret : p.fd;
+}
+
+TEST_F(bo, dmabuf_keeps_memory_after_close)
+{
+	struct rk_bo bo;
+	int fd = rk_open(), buf;
+	uint8_t *p;
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, rk_bo_init(&bo, fd, 4 * RK_PAGE));
+	memset(bo.map, 0x77, bo.size);
+	buf = export_bo(fd, bo.handle);
+	if (buf == -EOPNOTSUPP || buf == -ENOSYS)
+		SKIP(return, "no dma-buf export");
+	ASSERT_LE(0, buf) TH_LOG("export: %d", buf);
+	EXPECT_EQ(bo.size, lseek(buf, 0, SEEK_END));
+	rk_bo_fini(&bo);
+	close(fd);
+	p = mmap(NULL, 4 * RK_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, buf, 0);
+	ASSERT_NE(MAP_FAILED, p);
+	EXPECT_EQ(0x77, p[0]);
+	EXPECT_EQ(0x77, p[4 * RK_PAGE - 1]);
+	p[1] = 1;
+	munmap(p, 4 * RK_PAGE);
+	close(buf);
+	EXPECT_EQ(0, rk_run_on_every_core(self->fd, 1));
+}
+
+TEST_F(bo, dmabuf_reimport_is_the_same_handle)
+{
+	struct drm_prime_handle p = { 0 };
+	struct rk_bo bo;
+
+	ASSERT_EQ(0, rk_bo_init(&bo, self->fd, RK_PAGE));
+	p.fd = export_bo(self->fd, bo.handle);
+	if (p.fd == -EOPNOTSUPP || p.fd == -ENOSYS)
+		SKIP(return, "no dma-buf export");
+	ASSERT_LE(0, p.fd);
+	ASSERT_EQ(0, rk_ioctl(self->fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p));
+	EXPECT_EQ(bo.handle, p.handle);
+	close(p.fd);
+	rk_bo_fini(&bo);
+}
+
+/*
+ * Whether another file may import is the driver's choice; what it must not do
+ * is run a job on a buffer that has no address there.
+ */
+TEST_F(bo, dmabuf_in_another_file)
+{
+	struct rk_client c;
+	struct drm_prime_handle p = { 0 };
+	struct drm_rocket_task task;
+	struct drm_rocket_job job;
+	struct rk_bo bo;
+	int ret;
+
+	ASSERT_EQ(0, rk_client_init(&c));
+	ASSERT_EQ(0, rk_bo_init(&bo, self->fd, RK_PAGE));
+	p.fd = export_bo(self->fd, bo.handle);
+	if (p.fd == -EOPNOTSUPP || p.fd == -ENOSYS)
+		SKIP(return, "no dma-buf export");
+	ASSERT_LE(0, p.fd);
+	ret = rk_ioctl(c.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p);
+	if (!ret) {
+		ASSERT_EQ(0, rk_op_task(&c.inc, c.in.iova, c.out.iova, &task));
+		rk_job(&job, &task, 1, &p.handle, 1, &c.out.handle, 1);
+		ret = rk_submit(c.fd, &job, 1);
+		EXPECT_TRUE(ret == 0 || ret == -EINVAL) TH_LOG("submit: %d", ret);
+		EXPECT_EQ(0, rk_gem_close(c.fd, p.handle));
+	} else {
+		EXPECT_TRUE(ret == -EOPNOTSUPP || ret == -EINVAL) TH_LOG("import: %d", ret);
+	}
+	close(p.fd);
+	EXPECT_EQ(0, rk_client_run(&c, 2));
+	rk_bo_fini(&bo);
+	rk_client_fini(&c);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Execution: order by buffers, several tasks, three cores at once, and what a job costs. */
+#define _GNU_SOURCE
+#include <pthread.h>
+
+#include "kselftest_harness.h"
+#include "rknpu_util.h"
+
+FIXTURE(exec) {
+	struct rk_client c;
+	struct rk_op dbl;
+	struct rk_op id;
+};
+
+FIXTURE_SETUP(exec)
+{
+	int fd;
+
+	RK_OPEN_OR_SKIP(fd);
+	close(fd);
+	ASSERT_EQ(0, rk_client_init(&self->c));
+	ASSERT_EQ(0, rk_op_init(&self->dbl, self->c.fd, RK_M, 2, 0));
+	ASSERT_EQ(0, rk_op_init(&self->id, self->c.fd, RK_M, 1, 0));
+}
+
+FIXTURE_TEARDOWN(exec)
+{
+	rk_model_calm();
+	rk_client_fini(&self->c);
+}
+
+static int sat8(int v)
+{
+	return v > 127 ? 127 : v < -128 ? -128 : v;
+}
+
+static void clear_counters(void)
+{
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+}
+
+TEST_F(exec, one_job)
+{
+	EXPECT_EQ(0, rk_client_run(&self->c, 41));
+}
+
+TEST_F(exec, every_int8)
+{
+	for (int v = -128; v < 127; v++) {
+		ASSERT_EQ(0, rk_client_run(&self->c, v)) TH_LOG("value %d", v);
+	}
+}
+
+TEST_F(exec, many_pages)
+{
+	struct rk_client *c = &self->c;
+	size_t bytes = RK_OP_BYTES(512);
+	struct rk_op big;
+	struct rk_bo in, out;
+
+	ASSERT_EQ(0, rk_op_init(&big, c->fd, 512, 1, 9));
+	ASSERT_EQ(0, rk_bo_init(&in, c->fd, bytes));
+	ASSERT_EQ(0, rk_bo_init(&out, c->fd, bytes + RK_PAGE));
+	for (size_t i = 0; i < bytes; i++)
+		in.map[i] = i * 31 + (i >> 8);
+	ASSERT_EQ(0, rk_fini(&in));
+	ASSERT_EQ(0, rk_submit_op(&big, &in, &out));
+	ASSERT_EQ(0, rk_prep(&out, 10000));
+	for (size_t i = 0; i < bytes; i++) {
+		ASSERT_EQ(sat8((int8_t)in.map[i] + 9), (int8_t)out.map[i]) TH_LOG("byte %zu", i);
+	}
+	/* Nothing beyond what the program describes. */
+	for (size_t i = bytes; i < bytes + RK_PAGE; i++) {
+		ASSERT_EQ(0, out.map[i]);
+	}
+}
+
+/* ---- order ---- */
+
+/* Every job reads what the one before wrote. */
+TEST_F(exec, read_after_write)
+{
+	struct rk_client *c = &self->c;
+	struct drm_rocket_task there, back;
+
+	ASSERT_EQ(0, rk_op_task(&c->inc, c->in.iova, c->out.iova, &there));
+	ASSERT_EQ(0, rk_op_task(&c->inc, c->out.iova, c->in.iova, &back));
+	ASSERT_EQ(0, rk_bo_fill(&c->in, -60, RK_BYTES));
+	for (int i = 0; i < 50; i++) {
+		ASSERT_EQ(0, rk_submit_task(c->fd, &there, &c->in, &c->out));
+		ASSERT_EQ(0, rk_submit_task(c->fd, &back, &c->out, &c->in));
+	}
+	EXPECT_EQ(0, rk_bo_differs(&c->in, 40, RK_BYTES));
+}
+
+TEST_F(exec, read_after_write_in_one_submit)
+{
+	struct rk_client *c = &self->c;
+	struct drm_rocket_task t[2];
+	struct drm_rocket_job jobs[100];
+
+	ASSERT_EQ(0, rk_op_task(&c->inc, c->in.iova, c->out.iova, &t[0]));
+	ASSERT_EQ(0, rk_op_task(&c->inc, c->out.iova, c->in.iova, &t[1]));
+	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++) {
+		const struct rk_bo *from = i % 2 ? &c->out : &c->in;
+		const struct rk_bo *to = i % 2 ? &c->in : &c->out;
+
+		rk_job(&jobs[i], &t[i % 2], 1, &from->handle, 1, &to->handle, 1);
+	}
+	ASSERT_EQ(0, rk_bo_fill(&c->in, -60, RK_BYTES));
+	ASSERT_EQ(0, rk_submit(c->fd, jobs, ARRAY_SIZE(jobs)));
+	EXPECT_EQ(0, rk_bo_differs(&c->in, 40, RK_BYTES));
+}
+
+/* 2x and x + 1 do not commute, so a swap of any two shows. */
+TEST_F(exec, order_of_operations)
+{
+	struct rk_client *c = &self->c;
+	struct drm_rocket_task t[2][2];
+	unsigned int seed = 12345;
+
+	for (int d = 0; d < 2; d++) {
+		struct rk_bo *from = d ? &c->out : &c->in, *to = d ? &c->in : &c->out;
+
+		ASSERT_EQ(0, rk_op_task(&c->inc, from->iova, to->iova, &t[d][0]));
+		ASSERT_EQ(0, rk_op_task(&self->dbl, from->iova, to->iova, &t[d][1]));
+	}
+	for (int round = 0; round < 20; round++) {
+		int want = -1;
+
+		ASSERT_EQ(0, rk_bo_fill(&c->in, want, RK_BYTES));
+		for (int i = 0; i < 12; i++) {
+			int op = rand_r(&seed) >> 9 & 1;
+
+			want = sat8(op ? 2 * want : want + 1);
+			ASSERT_EQ(0, rk_submit_task(c->fd, &t[i % 2][op],
+						    i % 2 ? &c->out : &c->in,
+						    i % 2 ? &c->in : &c->out));
+		}
+		ASSERT_EQ(0, rk_bo_differs(&c->in, want, RK_BYTES)) TH_LOG("round %d", round);
+	}
+}
+
+/* The second writer must not overtake the first, however long that takes. */
+TEST_F(exec, write_after_write)
+{
+	struct rk_client *c = &self->c;
+
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, rk_bo_fill(&c->in, 10, RK_BYTES));
+	rk_latency_us(100000);
+	ASSERT_EQ(0, rk_submit_op(&self->dbl, &c->in, &c->out));
+	rk_sleep_ms(30);
+	rk_latency_us(0);
+	ASSERT_EQ(0, rk_submit_op(&c->inc, &c->in, &c->out));
+	EXPECT_EQ(0, rk_bo_differs(&c->out, 11, RK_BYTES));
+}
+
+/* A writer waits for a reader: R12 of the review of in-tree rocket. */
+TEST_F(exec, write_after_read)
+{
+	struct rk_client *c = &self->c;
+	struct rk_bo third;
+
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, rk_bo_init(&third, c->fd, RK_BYTES));
+	ASSERT_EQ(0, rk_prep(&c->out, 1000));
+	rk_latency_us(50000);
+	clear_counters();
+	ASSERT_EQ(0, rk_submit_op(&c->inc, &c->in, &c->out));
+	ASSERT_EQ(0, rk_submit_op(&c->inc, &third, &c->in));
+	EXPECT_EQ(0, rk_prep(&c->in, 5000));
+	EXPECT_EQ(0, rk_prep(&c->out, 5000));
+	EXPECT_EQ(1, rk_ctl_read(NPU_CTL_MAX_BUSY));
+}
+
+TEST_F(exec, readers_run_together)
+{
+	struct rk_client *c = &self->c;
+	struct rk_bo out[RK_CORES];
+
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, rk_bo_fill(&c->in, 10, RK_BYTES));
+	for (int i = 0; i < RK_CORES; i++) {
+		ASSERT_EQ(0, rk_bo_init(&out[i], c->fd, RK_BYTES));
+	}
+	rk_latency_us(50000);
+	clear_counters();
+	for (int i = 0; i < RK_CORES; i++) {
+		ASSERT_EQ(0, rk_submit_op(&c->inc, &c->in, &out[i]));
+	}
+	for (int i = 0; i < RK_CORES; i++) {
+		EXPECT_EQ(0, rk_bo_differs(&out[i], 11, RK_BYTES));
+	}
+	EXPECT_EQ(RK_CORES, rk_ctl_read(NPU_CTL_MAX_BUSY));
+}
+
+#define BUFS	6
+
+/* Random reads and writes over six buffers end as if run one by one. */
+TEST_F_TIMEOUT(exec, random_dependencies, 60)
+{
+	struct rk_client *c = &self->c;
+	struct drm_rocket_task t[BUFS][BUFS];
+	struct rk_bo buf[BUFS];
+	unsigned int seed = 4711;
+	int want[BUFS];
+
+	for (int i = 0; i < BUFS; i++) {
+		ASSERT_EQ(0, rk_bo_init(&buf[i], c->fd, RK_BYTES));
+	}
+	for (int i = 0; i < BUFS; i++)
+		for (int k = 0; k < BUFS; k++) {
+			ASSERT_EQ(0, rk_op_task(&c->inc, buf[i].iova, buf[k].iova, &t[i][k]));
+		}
+	rk_latency_us(500);
+	for (int round = 0; round < 5; round++) {
+		for (int i = 0; i < BUFS; i++) {
+			want[i] = i * 10;
+			ASSERT_EQ(0, rk_prep(&buf[i], 10000));
+			ASSERT_EQ(0, rk_bo_fill(&buf[i], want[i], RK_BYTES));
+		}
+		for (int i = 0; i < 60; i++) {
+			int from = (rand_r(&seed) >> 8) % BUFS;
+			int to = (from + 1 + (rand_r(&seed) >> 8) % (BUFS - 1)) % BUFS;
+
+			want[to] = sat8(want[from] + 1);
+			ASSERT_EQ(0, rk_submit_task(c->fd, &t[from][to], &buf[from], &buf[to]));
+		}
+		for (int i = 0; i < BUFS; i++) {
+			ASSERT_EQ(0, rk_bo_differs(&buf[i], want[i], RK_BYTES))
+				TH_LOG("round %d buffer %d", round, i);
+		}
+	}
+}
+
+/* ---- several tasks ---- */
+
+TEST_F(exec, forty_tasks_in_order)
+{
+	struct rk_client *c = &self->c;
+	struct drm_rocket_task t[40];
+	struct drm_rocket_job job;
+	uint32_t both[2] = { c->in.handle, c->out.handle };
+
+	for (size_t i = 0; i < ARRAY_SIZE(t); i++) {
+		ASSERT_EQ(0, rk_op_task(i % 3 ? &c->inc : &self->id,
+					i % 2 ? c->out.iova : c->in.iova,
+					i % 2 ? c->in.iova : c->out.iova, &t[i]));
+	}
+	ASSERT_EQ(0, rk_bo_fill(&c->in, 0, RK_BYTES));
+	rk_job(&job, t, ARRAY_SIZE(t), both, 2, both, 2);
+	ASSERT_EQ(0, rk_submit(c->fd, &job, 1));
+	EXPECT_EQ(0, rk_bo_differs(&c->in, 26, RK_BYTES));
+}
+
+/* A job is over when its last task is, not its first. */
+TEST_F(exec, ends_with_the_last_task)
+{
+	struct rk_client *c = &self->c;
+	struct drm_rocket_task t[4];
+	struct drm_rocket_job job;
+
+	for (size_t i = 0; i < ARRAY_SIZE(t); i++) {
+		ASSERT_EQ(0, rk_op_task(i == 3 ? &c->inc : &self->id, c->in.iova,
+					c->out.iova, &t[i]));
+	}
+	ASSERT_EQ(0, rk_bo_fill(&c->in, 5, RK_BYTES));
+	rk_latency_us(20000);
+	rk_job(&job, t, ARRAY_SIZE(t), &c->in.handle, 1, &c->out.handle, 1);
+	ASSERT_EQ(0, rk_submit(c->fd, &job, 1));
+	EXPECT_EQ(0, rk_bo_differs(&c->out, 6, RK_BYTES));
+}
+
+/* The deadline is each task's (R23): slow but healthy jobs are left alone. */
+TEST_F(exec, long_healthy_job)
+{
+	struct rk_client *c = &self->c;
+	struct drm_rocket_task t[5];
+	struct drm_rocket_job job;
+
+	RK_REQUIRE_MODEL();
+	for (size_t i = 0; i < ARRAY_SIZE(t); i++) {
+		ASSERT_EQ(0, rk_op_task(&c->inc, c->in.iova, c->out.iova, &t[i]));
+	}
+	ASSERT_EQ(0, rk_bo_fill(&c->in, 5, RK_BYTES));
+	rk_latency_us(250000);
+	rk_job(&job, t, ARRAY_SIZE(t), &c->in.handle, 1, &c->out.handle, 1);
+	ASSERT_EQ(0, rk_submit(c->fd, &job, 1));
+	EXPECT_EQ(0, rk_bo_differs(&c->out, 6, RK_BYTES));
+}
+
+/* ---- many jobs ---- */
+
+TEST_F_TIMEOUT(exec, thousand_small_jobs, 60)
+{
+	struct rk_client *c = &self->c;
+	struct drm_rocket_task t[8];
+	struct rk_bo out[8];
+
+	for (size_t i = 0; i < ARRAY_SIZE(t); i++) {
+		ASSERT_EQ(0, rk_bo_init(&out[i], c->fd, RK_BYTES));
+		ASSERT_EQ(0, rk_op_task(&c->inc, c->in.iova, out[i].iova, &t[i]));
+	}
+	ASSERT_EQ(0, rk_bo_fill(&c->in, 70, RK_BYTES));
+	for (int i = 0; i < 1000; i++) {
+		ASSERT_EQ(0, rk_submit_task(c->fd, &t[i % 8], &c->in, &out[i % 8]));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(t); i++) {
+		EXPECT_EQ(0, rk_bo_differs(&out[i], 71, RK_BYTES));
+	}
+}
+
+struct worker {
+	pthread_t thread;
+	int fd;
+	int ret;
+};
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	struct rk_client c = { .fd = w->fd };
+
+	w->ret = rk_op_init(&c.inc, w->fd, RK_M, 1, 1);
+	if (!w->ret)
+		w->ret = rk_bo_init(&c.in, w->fd, RK_BYTES);
+	if (!w->ret)
+		w->ret = rk_bo_init(&c.out, w->fd, RK_BYTES);
+	for (int i = 0; i < 100 && !w->ret; i++)
+		w->ret = rk_client_run(&c, i);
+	return NULL;
+}
+
+TEST_F_TIMEOUT(exec, threads_on_one_file, 60)
+{
+	struct worker w[6] = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(w); i++) {
+		w[i].fd = self->c.fd;
+		ASSERT_EQ(0, pthread_create(&w[i].thread, NULL, work, &w[i]));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(w); i++) {
+		pthread_join(w[i].thread, NULL);
+		EXPECT_EQ(0, w[i].ret);
+	}
+}
+
+TEST_F_TIMEOUT(exec, threads_on_their_own_files, 60)
+{
+	struct worker w[6] = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(w); i++) {
+		w[i].fd = rk_open();
+		ASSERT_LE(0, w[i].fd);
+		ASSERT_EQ(0, pthread_create(&w[i].thread, NULL, work, &w[i]));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(w); i++) {
+		pthread_join(w[i].thread, NULL);
+		EXPECT_EQ(0, w[i].ret);
+		close(w[i].fd);
+	}
+}
+
+/* ---- three cores, proven by the model's counters and not by time ---- */
+
+TEST_F(exec, three_cores_from_one_file)
+{
+	uint64_t done[RK_CORES];
+
+	RK_REQUIRE_MODEL();
+	clear_counters();
+	for (int i = 0; i < RK_CORES; i++)
+		done[i] = rk_count(i, NPU_CNT_TASK_DONE);
+	ASSERT_EQ(0, rk_run_on_every_core(self->c.fd, 5));
+	EXPECT_EQ(RK_CORES, rk_ctl_read(NPU_CTL_MAX_BUSY));
+	EXPECT_LT(0, rk_ctl_read64(NPU_CTL_OVERLAP3_LO));
+	for (int i = 0; i < RK_CORES; i++) {
+		EXPECT_EQ(done[i] + 5, rk_count(i, NPU_CNT_TASK_DONE)) TH_LOG("core %d", i);
+	}
+}
+
+TEST_F(exec, three_cores_from_three_files)
+{
+	struct rk_client c[RK_CORES];
+
+	RK_REQUIRE_MODEL();
+	for (int i = 0; i < RK_CORES; i++) {
+		ASSERT_EQ(0, rk_client_init(&c[i]));
+		ASSERT_EQ(0, rk_bo_fill(&c[i].in, 10 * i, RK_BYTES));
+	}
+	clear_counters();
+	rk_latency_us(20000);
+	for (int round = 0; round < 4; round++)
+		for (int i = 0; i < RK_CORES; i++) {
+			ASSERT_EQ(0, rk_submit_op(&c[i].inc, &c[i].in, &c[i].out));
+		}
+	for (int i = 0; i < RK_CORES; i++) {
+		EXPECT_EQ(0, rk_bo_differs(&c[i].out, 10 * i + 1, RK_BYTES));
+	}
+	EXPECT_EQ(RK_CORES, rk_ctl_read(NPU_CTL_MAX_BUSY));
+	EXPECT_LT(0, rk_ctl_read64(NPU_CTL_OVERLAP3_LO));
+	EXPECT_EQ(12, rk_count_all(NPU_CNT_TASK_DONE));
+	for (int i = 0; i < RK_CORES; i++) {
+		EXPECT_LT(0, rk_count(i, NPU_CNT_TASK_DONE)) TH_LOG("core %d idle", i);
+		rk_client_fini(&c[i]);
+	}
+}
+
+/* Two jobs on one buffer never overlap, whatever cores are free. */
+TEST_F(exec, dependent_jobs_never_overlap)
+{
+	struct rk_client *c = &self->c;
+
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, rk_prep(&c->out, 1000));
+	clear_counters();
+	rk_latency_us(3000);
+	for (int i = 0; i < 30; i++) {
+		ASSERT_EQ(0, rk_submit_op(&c->inc, &c->in, &c->out));
+	}
+	ASSERT_EQ(0, rk_prep(&c->out, 10000));
+	EXPECT_EQ(1, rk_ctl_read(NPU_CTL_MAX_BUSY));
+	EXPECT_EQ(0, rk_ctl_read64(NPU_CTL_OVERLAP2_LO));
+}
+
+/* ---- what 1,000 back-to-back jobs cost (design, property 3) ---- */
+
+FIXTURE(cost) {
+	struct rk_client c;
+};
+
+FIXTURE_VARIANT(cost) {
+	uint32_t tasks;
+};
+
+FIXTURE_VARIANT_ADD(cost, one_task) { .tasks = 1 };
+FIXTURE_VARIANT_ADD(cost, four_tasks) { .tasks = 4 };
+
+FIXTURE_SETUP(cost)
+{
+	int fd;
+
+	RK_OPEN_OR_SKIP(fd);
+	close(fd);
+	ASSERT_EQ(0, rk_client_init(&self->c));
+}
+
+FIXTURE_TEARDOWN(cost)
+{
+	rk_client_fini(&self->c);
+}
+
+#define COST_JOBS	1000
+
+/* All jobs write one buffer, so they run one after the other. */
+TEST_F_TIMEOUT(cost, thousand_jobs, 60)
+{
+	static struct drm_rocket_job jobs[COST_JOBS];
+	struct rk_client *c = &self->c;
+	uint32_t n = variant->tasks;
+	struct drm_rocket_task t[4];
+
+	RK_REQUIRE_MODEL();
+	for (uint32_t i = 0; i < n; i++) {
+		ASSERT_EQ(0, rk_op_task(&c->inc, c->in.iova, c->out.iova, &t[i]));
+	}
+	for (int i = 0; i < COST_JOBS; i++)
+		rk_job(&jobs[i], t, n, &c->in.handle, 1, &c->out.handle, 1);
+	ASSERT_EQ(0, rk_client_run(c, 1));
+	clear_counters();
+	ASSERT_EQ(0, rk_submit(c->fd, jobs, COST_JOBS));
+	ASSERT_EQ(0, rk_prep(&c->out, 40000));
+	EXPECT_EQ(COST_JOBS * n, rk_count_all(NPU_CNT_TASK_DONE));
+	EXPECT_EQ(COST_JOBS * n, rk_count_all(NPU_CNT_IRQ));
+	EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
+	EXPECT_EQ(0, rk_count_all(NPU_CNT_RESET));
+	for (int i = 0; i < RK_CORES; i++) {
+		EXPECT_GE(1, rk_count(i, NPU_CNT_MMU_ATTACH)) TH_LOG("attaches of core %d", i);
+		EXPECT_GE(1, rk_count(i, NPU_CNT_POWER_ON)) TH_LOG("power-ups of core %d", i);
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Who the driver says it is, and what its node accepts. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <glob.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+
+#include "kselftest_harness.h"
+#include "rknpu_util.h"
+
+FIXTURE(identity) {
+	int fd;
+};
+
+FIXTURE_SETUP(identity)
+{
+	RK_OPEN_OR_SKIP(self->fd);
+}
+
+FIXTURE_TEARDOWN(identity)
+{
+	close(self->fd);
+}
+
+TEST_F(identity, version_name)
+{
+	char name[32] = "", desc[64] = "";
+	struct drm_version v = {
+		.name = name, .name_len = sizeof(name) - 1,
+		.desc = desc, .desc_len = sizeof(desc) - 1,
+	};
+
+	ASSERT_EQ(0, rk_ioctl(self->fd, DRM_IOCTL_VERSION, &v));
+	EXPECT_STREQ("rocket", name);
+	EXPECT_EQ(6, v.name_len);
+	EXPECT_GE(v.version_major, 0);
+	EXPECT_LT(0, strlen(desc));
+}
+
+/* Mesa asks for the lengths first. */
+TEST_F(identity, version_lengths)
+{
+	struct drm_version v = { 0 };
+
+	ASSERT_EQ(0, rk_ioctl(self->fd, DRM_IOCTL_VERSION, &v));
+	EXPECT_EQ(6, v.name_len);
+}
+
+TEST_F(identity, node_is_char_device)
+{
+	struct stat st;
+
+	ASSERT_EQ(0, fstat(self->fd, &st));
+	EXPECT_TRUE(S_ISCHR(st.st_mode));
+}
+
+TEST_F(identity, unknown_ioctl)
+{
+	static const unsigned int nr[] = { 0x1f, 0x3f, 0x5f };
+	uint64_t buf[16] = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(nr); i++) {
+		int r = rk_ioctl(self->fd, DRM_IOWR(DRM_COMMAND_BASE + nr[i], uint64_t), buf);
+
+		EXPECT_TRUE(r == -EINVAL || r == -ENOTTY) TH_LOG("nr %#x: %d", nr[i], r);
+	}
+}
+
+TEST_F(identity, wrong_ioctl_type)
+{
+	struct drm_rocket_fini_bo f = { .handle = 1 };
+
+	EXPECT_EQ(-ENOTTY, rk_ioctl(self->fd, _IOW('D', DRM_COMMAND_BASE, f), &f));
+}
+
+/* Nobody has to be master or authenticated to compute. */
+TEST_F(identity, no_authentication)
+{
+	struct rk_client c;
+
+	ASSERT_EQ(0, rk_client_init(&c));
+	EXPECT_EQ(0, rk_client_run(&c, 7));
+	rk_client_fini(&c);
+}
+
+TEST_F(identity, unprivileged_user)
+{
+	struct rk_bo bo;
+	struct stat st;
+
+	ASSERT_EQ(0, fstat(self->fd, &st));
+	ASSERT_EQ(0, setgid(65534));
+	ASSERT_EQ(0, setuid(65534));
+	/* The file was opened before; only its mode decides who may open it. */
+	ASSERT_EQ(0, rk_bo_init(&bo, self->fd, 1));
+	rk_bo_fini(&bo);
+}
+
+TEST_F(identity, read_gives_nothing)
+{
+	char b;
+
+	ASSERT_EQ(0, fcntl(self->fd, F_SETFL, O_NONBLOCK));
+	EXPECT_GT(0, read(self->fd, &b, 1));
+}
+
+TEST_F(identity, open_64_times)
+{
+	int fd[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(fd); i++) {
+		fd[i] = open(rk_path(), O_RDWR | O_CLOEXEC);
+		ASSERT_LE(0, fd[i]) TH_LOG("open %zu: %m", i);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(fd); i++) {
+		struct rk_bo bo;
+
+		/* Every file starts with an address space of its own. */
+		ASSERT_EQ(0, rk_bo_init(&bo, fd[i], RK_PAGE));
+		rk_bo_fini(&bo);
+		close(fd[i]);
+	}
+}
+
+TEST_F(identity, open_close_1000_times)
+{
+	for (int i = 0; i < 1000; i++) {
+		int fd = open(rk_path(), O_RDWR | O_CLOEXEC);
+
+		ASSERT_LE(0, fd);
+		close(fd);
+	}
+}
+
+TEST_F(identity, three_cores_bound)
+{
+	glob_t g = { 0 };
+
+	glob("/sys/bus/platform/drivers/*/*.npu", 0, NULL, &g);
+	EXPECT_EQ(RK_CORES, g.gl_pathc);
+	globfree(&g);
+	if (rk_model()) {
+		EXPECT_EQ(RK_CORES, rk_ctl_read(NPU_CTL_NUM_CORES));
+	}
+}
+
+TEST_F(identity, three_cores_compute)
+{
+	uint64_t done[RK_CORES];
+
+	RK_REQUIRE_MODEL();
+	for (int i = 0; i < RK_CORES; i++)
+		done[i] = rk_count(i, NPU_CNT_TASK_DONE);
+	ASSERT_EQ(0, rk_run_on_every_core(self->fd, 4));
+	for (int i = 0; i < RK_CORES; i++) {
+		EXPECT_LT(done[i], rk_count(i, NPU_CNT_TASK_DONE)) TH_LOG("core %d idle", i);
+	}
+}
+
+static long long driver_sum(const char *what)
+{
+	long long sum = 0;
+
+	for (int i = 0; i < RK_CORES; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "core%d.%s", i, what);
+		sum += rk_stat(name);
+	}
+	return sum;
+}
+
+/* The driver counts what the model counts. */
+TEST_F(identity, driver_counters)
+{
+	static const struct {
+		const char *name;
+		enum npu_ctl_counter counter;
+	} pair[] = {
+		{ "tasks", NPU_CNT_TASK_DONE },
+		{ "irqs", NPU_CNT_IRQ },
+		{ "mmio_reads", NPU_CNT_MMIO_READ },
+		{ "mmio_writes", NPU_CNT_MMIO_WRITE },
+	};
+	long long driver[ARRAY_SIZE(pair)], model[ARRAY_SIZE(pair)], jobs;
+
+	if (!rk_ours())
+		SKIP(return, "only our module has counters");
+	if (rk_stat("bos") < 0)
+		SKIP(return, "no debugfs");
+	RK_REQUIRE_MODEL();
+	for (size_t i = 0; i < ARRAY_SIZE(pair); i++) {
+		driver[i] = driver_sum(pair[i].name);
+		model[i] = rk_count_all(pair[i].counter);
+	}
+	jobs = driver_sum("jobs");
+	ASSERT_EQ(0, rk_run_on_every_core(self->fd, 10));
+	EXPECT_EQ(jobs + 30, driver_sum("jobs"));
+	for (size_t i = 0; i < ARRAY_SIZE(pair); i++) {
+		EXPECT_EQ((long long)rk_count_all(pair[i].counter) - model[i],
+			  driver_sum(pair[i].name) - driver[i])
+			TH_LOG("%s", pair[i].name);
+	}
+}
+
+/* Nothing of a client is left when it is gone. */
+TEST_F(identity, driver_frees_everything)
+{
+	long long bos, vms;
+
+	if (!rk_ours())
+		SKIP(return, "only our module has counters");
+	bos = rk_stat("bos");
+	vms = rk_stat("vms");
+	if (bos < 0)
+		SKIP(return, "no debugfs");
+	for (int i = 0; i < 10; i++) {
+		struct rk_client c;
+
+		ASSERT_EQ(0, rk_client_init(&c));
+		ASSERT_EQ(0, rk_client_run(&c, i));
+		rk_client_fini(&c);
+	}
+	/* A core may keep the last address space attached; one per core. */
+	for (int i = 0; i < 100 && rk_stat("bos") != bos; i++)
+		rk_sleep_ms(10);
+	EXPECT_EQ(bos, rk_stat("bos"));
+	EXPECT_GE(vms + RK_CORES, rk_stat("vms"));
+}
+
+TEST_HARNESS_MAIN

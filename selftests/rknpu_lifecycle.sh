@@ -1,0 +1,192 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Loading, unloading, binding, unbinding and idling of the module; prints TAP.
+
+cd "$(dirname "$0")" || exit 1
+rounds=${RKNPU_ROUNDS:-50}
+n=0
+failed=0
+
+ok() { n=$((n + 1)); echo "ok $n lifecycle.$1"; }
+not_ok() { n=$((n + 1)); failed=$((failed + 1)); echo "not ok $n lifecycle.$1"; shift; echo "# $*"; }
+skip() { n=$((n + 1)); echo "ok $n lifecycle.$1 # SKIP $2"; }
+# check NAME CMD...: one case, passed when CMD succeeds
+check() {
+	name=$1
+	shift
+	if "$@" >/tmp/lifecycle.log 2>&1; then
+		ok "$name"
+	else
+		not_ok "$name" "failed: $*"
+		sed 's/^/# /' /tmp/lifecycle.log
+	fi
+}
+
+ko() { find /modules "/lib/modules/$(uname -r)" -name 'rknpu_accel.ko*' 2>/dev/null | head -n1; }
+model() { ./rknpu_model present; }
+load() { insmod "$ko"; }
+unload() { rmmod rknpu_accel; }
+loaded() { grep -q '^rknpu_accel ' /proc/modules; }
+node() { ./rknpu_model node >/dev/null 2>&1; }
+no_node() { ! node; }
+sunreclaim() { awk '/^SUnreclaim/ { print $2 }' /proc/meminfo; }
+vmallocs() { wc -l </proc/vmallocinfo; }
+powered() { [ "$(./rknpu_model powered)" = "$1" ]; }
+npu_domains() { awk '$1 ~ /^npu/ { print $1, $2 }' /sys/kernel/debug/pm_genpd/pm_genpd_summary; }
+cores() { find "$driver" -name '*.npu' | sort; }
+
+# wait_for TENTHS CMD...
+wait_for() {
+	left=$1
+	shift
+	while ! "$@"; do
+		left=$((left - 1))
+		[ $left -gt 0 ] || return 1
+		sleep 0.1
+	done
+}
+
+domains_off() {
+	[ -e /sys/kernel/debug/pm_genpd/pm_genpd_summary ] || return 0
+	npu_domains
+	[ -z "$(npu_domains | awk '$2 !~ /^off/')" ]
+}
+
+load_unload() {
+	i=0
+	while [ $i -lt "$1" ]; do
+		load || return 1
+		wait_for 50 node || { echo "round $i: no node"; return 1; }
+		[ $((i % 10)) -ne 0 ] || ./rknpu_model job || return 1
+		unload || return 1
+		no_node || { echo "round $i: the node is still there"; return 1; }
+		i=$((i + 1))
+	done
+}
+
+# Some of it is the kernel's own caches filling up: what leaks per round shows, they don't.
+no_growth() {
+	grown=$(($2 - $1))
+	echo "grew by $grown ($1 to $2)"
+	[ $grown -lt "$3" ]
+}
+
+nothing_left() {
+	! loaded || { echo "module still loaded"; return 1; }
+	! grep -i rknpu /proc/interrupts /proc/iomem || return 1
+	[ ! -e /sys/kernel/debug/rknpu ] || { echo "debugfs left"; return 1; }
+	[ -z "$(find /sys/bus/platform/drivers -name 'rknpu*')" ] || { echo "driver left"; return 1; }
+	[ -z "$(find /sys/bus/platform/devices -name '*rknpu*')" ] || { echo "device left"; return 1; }
+}
+
+rmmod_refused_while_open() {
+	node=$(./rknpu_model node)
+	exec 9<>"$node"
+	rmmod rknpu_accel 2>&1 && { exec 9>&-; return 1; }
+	exec 9>&-
+	loaded && ./rknpu_model job
+}
+
+idles() {
+	./rknpu_model three || return 1
+	wait_for 30 powered "0 0 0"
+}
+
+wakes() {
+	./rknpu_model job || return 1
+	wait_for 30 powered "0 0 0" && ./rknpu_model job
+}
+
+unbind_bind() {
+	for d in $(cores); do
+		core=${d##*/}
+		echo "$core" >"$driver/unbind" || return 1
+		wait_for 20 no_node || { echo "$core: published without it"; return 1; }
+		echo "$core" >"$driver/bind" || return 1
+		wait_for 20 node || { echo "$core: not published again"; return 1; }
+		./rknpu_model three || return 1
+	done
+}
+
+# The device goes away under an open file with jobs queued and running.
+unbind_busy() {
+	core=$(cores | head -n1)
+	core=${core##*/}
+	./rknpu_model hold 1500 >/tmp/hold.log 2>&1 &
+	pid=$!
+	wait_for 20 grep -q ready /tmp/hold.log || return 1
+	echo "$core" >"$driver/unbind"
+	wait $pid || true
+	cat /tmp/hold.log
+	echo "$core" >"$driver/bind"
+	grep -q 'prep ENODEV' /tmp/hold.log && grep -q 'create ENODEV' /tmp/hold.log &&
+		grep -q 'submit ENODEV' /tmp/hold.log && grep -q 'closed 0' /tmp/hold.log &&
+		wait_for 20 node && ./rknpu_model three
+}
+
+# A client that died with a hung job must not hold the module up for long.
+rmmod_after_hang() {
+	./rknpu_model hang || return 1
+	wait_for 50 unload
+	./rknpu_model calm
+	load && wait_for 50 node && ./rknpu_model three
+}
+
+dmesg_clean() {
+	! dmesg | grep -E 'WARNING:|BUG:|Oops|Call trace|Unable to handle|cut here|possible circular|scheduling while atomic|Enable stall request timed out|Disable paging request timed out|Error during raw reset'
+}
+
+echo "TAP version 13"
+ko=$(ko)
+if [ -z "$ko" ] || ! loaded; then
+	echo "1..0 # SKIP rknpu_accel is not loaded or its file is not here"
+	exit 4
+fi
+driver=$(find /sys/bus/platform/drivers -maxdepth 1 -name 'rknpu*' | head -n1)
+dmesg >/tmp/dmesg.before
+modinfo_depends=$(modinfo -F depends "$ko" 2>/dev/null)
+
+check three_cores_bound [ "$(cores | wc -l)" = 3 ]
+case $modinfo_depends in
+'' | drm) ok depends_on_drm_at_most ;;
+*) not_ok depends_on_drm_at_most "depends: $modinfo_depends" ;;
+esac
+if model; then
+	check idle_cores_lose_power idles
+	check a_job_wakes_a_sleeping_core wakes
+else
+	skip idle_cores_lose_power "needs the NPU model"
+	skip a_job_wakes_a_sleeping_core "needs the NPU model"
+fi
+check rmmod_is_refused_while_a_file_is_open rmmod_refused_while_open
+check unbind_and_bind_each_core unbind_bind
+if model; then
+	check unbind_with_jobs_in_flight unbind_busy
+	check rmmod_after_a_hung_job rmmod_after_hang
+else
+	skip unbind_with_jobs_in_flight "needs the NPU model"
+	skip rmmod_after_a_hung_job "needs the NPU model"
+fi
+
+check unload unload
+check nothing_left_after_unload nothing_left
+check warm_up load_unload 5
+mem=$(sunreclaim)
+vm=$(vmallocs)
+check "insmod_rmmod_${rounds}_times" load_unload "$rounds"
+sleep 1
+check no_slab_growth no_growth "$mem" "$(sunreclaim)" 1024
+check no_vmalloc_growth no_growth "$vm" "$(vmallocs)" 16
+check nothing_left_at_the_end nothing_left
+check genpd_domains_are_off domains_off
+if model; then
+	check model_domains_are_off powered "0 0 0"
+else
+	skip model_domains_are_off "needs the NPU model"
+fi
+check loads_again load
+check works_again wait_for 20 ./rknpu_model three
+check dmesg_has_no_warning dmesg_clean
+
+echo "1..$n"
+[ $failed -eq 0 ]

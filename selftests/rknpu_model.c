@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The model's test interface and a few actions of a client, for scripts. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rknpu_util.h"
+
+static int usage(void)
+{
+	fprintf(stderr,
+		"usage: rknpu_model present   exit 0 if there is a model\n"
+		"       rknpu_model get N     counter N of each core\n"
+		"       rknpu_model powered   state of each core's power domain\n"
+		"       rknpu_model calm      disarm faults, clear the latency\n"
+		"       rknpu_model node      path of the device node\n"
+		"       rknpu_model job       run a job, check its result\n"
+		"       rknpu_model three     the same on three cores at once\n"
+		"       rknpu_model hold MS   keep the device busy for MS, then say what became of it\n"
+		"       rknpu_model hang      leave a hung job behind\n");
+	return 2;
+}
+
+static int print_counter(unsigned int c)
+{
+	if (!rk_model() || c >= NPU_CNT_NUM)
+		return 1;
+	for (int i = 0; i < RK_CORES; i++)
+		printf("%s%llu", i ? " " : "", (unsigned long long)rk_count(i, c));
+	printf("\n");
+	return 0;
+}
+
+static int report(const char *what, int ret)
+{
+	printf("%s %s\n", what, ret ? strerrorname_np(-ret) : "0");
+	fflush(stdout);
+	return ret ? 1 : 0;
+}
+
+static int run_job(void)
+{
+	struct rk_client c;
+	int ret = rk_client_init(&c);
+
+	if (!ret)
+		ret = rk_client_run(&c, 17);
+	return report("job", ret);
+}
+
+static int run_three(void)
+{
+	int fd = rk_open();
+
+	return report("three", fd < 0 ? fd : rk_run_on_every_core(fd, 2));
+}
+
+/* Says "ready" with jobs in flight on the device, and later how they ended. */
+static int hold(unsigned int ms)
+{
+	struct drm_rocket_create_bo create = { .size = 4096 };
+	struct rk_client c;
+	int ret = rk_client_init(&c);
+
+	rk_latency_us(100000);
+	for (int i = 0; i < 20 && !ret; i++)
+		ret = rk_submit_op(&c.inc, &c.in, &c.out);
+	report("ready", ret);
+	rk_sleep_ms(ms);
+	report("prep", rk_prep(&c.out, 5000));
+	report("create", rk_ioctl(c.fd, DRM_IOCTL_ROCKET_CREATE_BO, &create));
+	report("submit", rk_submit_op(&c.inc, &c.in, &c.out));
+	/* The CPU's view of the memory outlives the device. */
+	c.out.map[0] = 1;
+	rk_latency_us(0);
+	rk_client_fini(&c);
+	return report("closed", 0);
+}
+
+static int hang(void)
+{
+	struct rk_client c;
+	int ret = rk_client_init(&c);
+
+	rk_fault_arm(NPU_CTL_ANY_CORE, NPU_FAULT_HANG, 0, 1);
+	if (!ret)
+		ret = rk_submit_op(&c.inc, &c.in, &c.out);
+	rk_sleep_ms(30);
+	return report("hang", ret);
+}
+
+static int print_node(void)
+{
+	int fd = rk_open();
+
+	if (fd < 0)
+		return 1;
+	puts(rk_path());
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *cmd = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(cmd, "present"))
+		return !rk_model();
+	if (!strcmp(cmd, "get") && argc == 3)
+		return print_counter(atoi(argv[2]));
+	if (!strcmp(cmd, "powered"))
+		return print_counter(NPU_CNT_POWERED);
+	if (!strcmp(cmd, "calm"))
+		return rk_model_calm(), 0;
+	if (!strcmp(cmd, "node"))
+		return print_node();
+	if (!strcmp(cmd, "job"))
+		return run_job();
+	if (!strcmp(cmd, "three"))
+		return run_three();
+	if (!strcmp(cmd, "hold") && argc == 3)
+		return hold(atoi(argv[2]));
+	if (!strcmp(cmd, "hang"))
+		return hang();
+	return usage();
+}

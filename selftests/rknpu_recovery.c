@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the driver makes of a core that misbehaves; the model misbehaves on demand. */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "kselftest_harness.h"
+#include "rknpu_util.h"
+
+/* The driver's default deadline per task is 500 ms. */
+#define SOON_MS		5000
+
+FIXTURE(fault) {
+	struct rk_client c;
+	struct rk_client other;
+};
+
+FIXTURE_VARIANT(fault) {
+	uint32_t kind;
+	int err;
+};
+
+/* Nothing happens: ETIME. */
+FIXTURE_VARIANT_ADD(fault, never_start) { .kind = NPU_FAULT_NEVER_START, .err = -ETIME };
+FIXTURE_VARIANT_ADD(fault, hang) { .kind = NPU_FAULT_HANG, .err = -ETIME };
+/* The core says so itself: EIO. */
+FIXTURE_VARIANT_ADD(fault, dma_read) { .kind = NPU_FAULT_DMA_READ, .err = -EIO };
+FIXTURE_VARIANT_ADD(fault, dma_write) { .kind = NPU_FAULT_DMA_WRITE, .err = -EIO };
+/* The work was done and RAW says so: the deadline finds it, the job succeeds. */
+FIXTURE_VARIANT_ADD(fault, irq_lost) { .kind = NPU_FAULT_IRQ_LOST, .err = 0 };
+
+FIXTURE_SETUP(fault)
+{
+	int fd;
+
+	RK_OPEN_OR_SKIP(fd);
+	close(fd);
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, rk_client_init(&self->c));
+	ASSERT_EQ(0, rk_client_init(&self->other));
+}
+
+FIXTURE_TEARDOWN(fault)
+{
+	if (!rk_model())
+		return;
+	rk_model_calm();
+	rk_client_fini(&self->c);
+	rk_client_fini(&self->other);
+}
+
+/* Runs one job with the fault armed on whatever core takes it. */
+static int run_faulty(struct rk_client *c, uint32_t kind)
+{
+	int ret;
+
+	rk_fault_arm(NPU_CTL_ANY_CORE, kind, 0, 1);
+	ret = rk_bo_fill(&c->in, 1, RK_BYTES);
+	if (!ret)
+		ret = rk_submit_op(&c->inc, &c->in, &c->out);
+	return ret ? ret : rk_prep(&c->out, SOON_MS);
+}
+
+TEST_F(fault, is_reported)
+{
+	uint32_t fired = rk_fault_fired();
+
+	EXPECT_EQ(variant->err, run_faulty(&self->c, variant->kind));
+	EXPECT_EQ(fired + 1, rk_fault_fired());
+	if (!variant->err) {
+		EXPECT_EQ(2, self->c.out.map[0]);
+	}
+	/* It is the out buffer's state, not the waiter's. */
+	EXPECT_EQ(variant->err, rk_prep(&self->c.out, SOON_MS));
+}
+
+TEST_F(fault, next_20_jobs_on_every_core_succeed)
+{
+	EXPECT_EQ(variant->err, run_faulty(&self->c, variant->kind));
+	EXPECT_EQ(0, rk_run_on_every_core(self->c.fd, 20));
+	EXPECT_EQ(0, rk_client_run(&self->c, 9));
+}
+
+/* Jobs of the same client queued behind, and those of another. */
+TEST_F(fault, innocents_run)
+{
+	struct rk_client *c = &self->c;
+	struct rk_bo out[9];
+
+	ASSERT_EQ(0, rk_bo_fill(&c->in, 1, RK_BYTES));
+	rk_fault_arm(NPU_CTL_ANY_CORE, variant->kind, 0, 1);
+	ASSERT_EQ(0, rk_submit_op(&c->inc, &c->in, &c->out));
+	for (size_t i = 0; i < ARRAY_SIZE(out); i++) {
+		ASSERT_EQ(0, rk_bo_init(&out[i], c->fd, RK_BYTES));
+	}
+	while (!rk_fault_fired())
+		rk_sleep_ms(1);
+	for (size_t i = 0; i < ARRAY_SIZE(out); i++) {
+		ASSERT_EQ(0, rk_submit_op(&c->inc, &c->in, &out[i]));
+	}
+	EXPECT_EQ(0, rk_client_run(&self->other, 33));
+	EXPECT_EQ(variant->err, rk_prep(&c->out, SOON_MS));
+	for (size_t i = 0; i < ARRAY_SIZE(out); i++) {
+		EXPECT_EQ(0, rk_bo_differs(&out[i], 2, RK_BYTES)) TH_LOG("innocent %zu", i);
+	}
+}
+
+/* Tasks before the faulty one were done, those behind it never run. */
+TEST_F(fault, in_the_third_of_five_tasks)
+{
+	struct rk_client *c = &self->c;
+	struct drm_rocket_task t[5];
+	struct drm_rocket_job job;
+	struct rk_bo out[5];
+	uint32_t handles[5];
+
+	ASSERT_EQ(0, rk_bo_fill(&c->in, 1, RK_BYTES));
+	for (size_t i = 0; i < ARRAY_SIZE(t); i++) {
+		ASSERT_EQ(0, rk_bo_init(&out[i], c->fd, RK_BYTES));
+		ASSERT_EQ(0, rk_op_task(&c->inc, c->in.iova, out[i].iova, &t[i]));
+		handles[i] = out[i].handle;
+	}
+	rk_job(&job, t, ARRAY_SIZE(t), &c->in.handle, 1, handles, ARRAY_SIZE(handles));
+	rk_fault_arm(NPU_CTL_ANY_CORE, variant->kind, 2, 1);
+	ASSERT_EQ(0, rk_submit(c->fd, &job, 1));
+	EXPECT_EQ(variant->err, rk_prep(&out[4], SOON_MS));
+	EXPECT_EQ(2, out[0].map[0]);
+	EXPECT_EQ(2, out[1].map[0]);
+	EXPECT_EQ(variant->err ? 0 : 2, out[3].map[0]);
+	EXPECT_EQ(variant->err ? 0 : 2, out[4].map[0]);
+	EXPECT_EQ(0, rk_run_on_every_core(c->fd, 1));
+}
+
+TEST_F_TIMEOUT(fault, five_times_in_a_row, 60)
+{
+	for (int i = 0; i < 5; i++) {
+		ASSERT_EQ(variant->err, run_faulty(&self->c, variant->kind)) TH_LOG("time %d", i);
+	}
+	EXPECT_EQ(0, rk_run_on_every_core(self->c.fd, 2));
+}
+
+TEST_F_TIMEOUT(fault, all_three_cores_at_once, 60)
+{
+	struct rk_client *c = &self->c;
+	struct rk_bo out[RK_CORES];
+
+	ASSERT_EQ(0, rk_bo_fill(&c->in, 1, RK_BYTES));
+	for (int i = 0; i < RK_CORES; i++) {
+		ASSERT_EQ(0, rk_bo_init(&out[i], c->fd, RK_BYTES));
+	}
+	rk_fault_arm(NPU_CTL_ANY_CORE, variant->kind, 0, RK_CORES);
+	for (int i = 0; i < RK_CORES; i++) {
+		ASSERT_EQ(0, rk_submit_op(&c->inc, &c->in, &out[i]));
+	}
+	for (int i = 0; i < RK_CORES; i++) {
+		EXPECT_EQ(variant->err, rk_prep(&out[i], SOON_MS));
+	}
+	EXPECT_EQ(0, rk_run_on_every_core(c->fd, 5));
+}
+
+TEST_F(fault, killed_while_it_lasts)
+{
+	int status;
+	pid_t pid = fork();
+
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		struct rk_client c;
+
+		rk_client_init(&c);
+		run_faulty(&c, variant->kind);
+		pause();
+	}
+	rk_sleep_ms(100);
+	kill(pid, SIGKILL);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	rk_model_calm();
+	EXPECT_EQ(0, rk_client_run(&self->c, 3));
+	EXPECT_EQ(0, rk_run_on_every_core(self->other.fd, 2));
+}
+
+/* ---- without variants ---- */
+
+FIXTURE(recovery) {
+	struct rk_client c;
+};
+
+FIXTURE_SETUP(recovery)
+{
+	int fd;
+
+	RK_OPEN_OR_SKIP(fd);
+	close(fd);
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, rk_client_init(&self->c));
+}
+
+FIXTURE_TEARDOWN(recovery)
+{
+	if (!rk_model())
+		return;
+	rk_model_calm();
+	rk_client_fini(&self->c);
+}
+
+TEST_F(recovery, spurious_interrupts)
+{
+	rk_latency_us(20000);
+	for (int i = 0; i < 5; i++) {
+		ASSERT_EQ(0, rk_bo_fill(&self->c.in, i, RK_BYTES));
+		ASSERT_EQ(0, rk_submit_op(&self->c.inc, &self->c.in, &self->c.out));
+		rk_sleep_ms(5);
+		for (int core = 0; core < RK_CORES; core++)
+			rk_fault_arm(core, NPU_FAULT_IRQ_SPURIOUS, 0, 1);
+		EXPECT_EQ(0, rk_bo_differs(&self->c.out, i + 1, RK_BYTES));
+	}
+}
+
+/* A hang costs one reset of one core, and only that. */
+TEST_F(recovery, only_the_guilty_core_is_reset)
+{
+	uint64_t resets = 0;
+
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+	ASSERT_EQ(-ETIME, run_faulty(&self->c, NPU_FAULT_HANG));
+	rk_sleep_ms(50);
+	for (int i = 0; i < RK_CORES; i++)
+		resets += !!rk_count(i, NPU_CNT_RESET);
+	EXPECT_EQ(1, resets);
+	EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
+}
+
+/* The other cores go on while one is being recovered. */
+TEST_F(recovery, other_cores_go_on)
+{
+	struct rk_client fast;
+	int64_t t;
+
+	ASSERT_EQ(0, rk_client_init(&fast));
+	rk_fault_arm(NPU_CTL_ANY_CORE, NPU_FAULT_HANG, 0, 1);
+	ASSERT_EQ(0, rk_submit_op(&self->c.inc, &self->c.in, &self->c.out));
+	while (!rk_fault_fired())
+		rk_sleep_ms(1);
+	t = rk_now();
+	for (int i = 0; i < 5; i++) {
+		ASSERT_EQ(0, rk_client_run(&fast, i));
+	}
+	EXPECT_GT(400 * RK_MS, rk_now() - t);
+	EXPECT_EQ(-EBUSY, rk_prep_until(self->c.fd, self->c.out.handle, 0));
+	EXPECT_EQ(-ETIME, rk_prep(&self->c.out, SOON_MS));
+	rk_client_fini(&fast);
+}
+
+/* A job that waits for a failed one still runs: it did not ask how that ended. */
+TEST_F(recovery, dependent_job_runs)
+{
+	struct rk_client *c = &self->c;
+	struct rk_bo last;
+
+	ASSERT_EQ(0, rk_bo_init(&last, c->fd, RK_BYTES));
+	ASSERT_EQ(0, rk_bo_fill(&c->out, 7, RK_BYTES));
+	rk_fault_arm(NPU_CTL_ANY_CORE, NPU_FAULT_HANG, 0, 1);
+	ASSERT_EQ(0, rk_submit_op(&c->inc, &c->in, &c->out));
+	ASSERT_EQ(0, rk_submit_op(&c->inc, &c->out, &last));
+	EXPECT_EQ(-ETIME, rk_prep(&c->out, SOON_MS));
+	EXPECT_EQ(0, rk_bo_differs(&last, 8, RK_BYTES));
+}
+
+/* The core reset does not help: the driver has to find another way. */
+TEST_F_TIMEOUT(recovery, reset_does_not_take, 60)
+{
+	rk_fault_arm(NPU_CTL_ANY_CORE, NPU_FAULT_RESET_STUCK, 0, 1);
+	EXPECT_EQ(-ETIME, run_faulty(&self->c, NPU_FAULT_HANG));
+	rk_model_calm();
+	for (int i = 0; i < 30; i++) {
+		ASSERT_EQ(0, rk_client_run(&self->c, i)) TH_LOG("job %d", i);
+	}
+}
+
+/* A program of nothing: the core waits for ever, the driver does not. */
+TEST_F(recovery, garbage_program)
+{
+	struct rk_client *c = &self->c;
+	struct drm_rocket_task t = { .regcmd_count = 64 };
+	struct rk_bo junk;
+
+	ASSERT_EQ(0, rk_bo_init(&junk, c->fd, RK_PAGE));
+	for (size_t i = 0; i < RK_PAGE; i++)
+		junk.map[i] = i * 197 + 13;
+	ASSERT_EQ(0, rk_fini(&junk));
+	t.regcmd = junk.iova;
+	ASSERT_EQ(0, rk_submit_task(c->fd, &t, &c->in, &c->out));
+	EXPECT_GT(0, rk_prep(&c->out, SOON_MS));
+	EXPECT_EQ(0, rk_run_on_every_core(c->fd, 2));
+}
+
+TEST_F(recovery, empty_program)
+{
+	struct rk_client *c = &self->c;
+	struct drm_rocket_task t = { .regcmd_count = 64 };
+	struct rk_bo zero;
+
+	ASSERT_EQ(0, rk_bo_init(&zero, c->fd, RK_PAGE));
+	t.regcmd = zero.iova;
+	ASSERT_EQ(0, rk_submit_task(c->fd, &t, &c->in, &c->out));
+	EXPECT_EQ(-ETIME, rk_prep(&c->out, SOON_MS));
+	EXPECT_EQ(0, rk_run_on_every_core(c->fd, 2));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,507 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Device, buffer, job and model helpers of the selftests. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "npu.h"
+#include "rknpu_util.h"
+
+static char found_path[300];
+
+int rk_ioctl(int fd, unsigned long request, void *arg)
+{
+	return ioctl(fd, request, arg) < 0 ? -errno : 0;
+}
+
+static bool is_rocket(int fd)
+{
+	char name[16] = "";
+	struct drm_version v = { .name = name, .name_len = sizeof(name) - 1 };
+
+	return !rk_ioctl(fd, DRM_IOCTL_VERSION, &v) && !strcmp(name, "rocket");
+}
+
+static int try_open(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (!is_rocket(fd)) {
+		close(fd);
+		return -ENODEV;
+	}
+	snprintf(found_path, sizeof(found_path), "%s", path);
+	return fd;
+}
+
+int rk_open(void)
+{
+	const char *env = getenv("NPU_DEVICE");
+	glob_t g = { 0 };
+	int fd = -ENODEV;
+
+	if (env)
+		return try_open(env);
+	if (glob("/dev/accel/accel*", 0, NULL, &g) && glob("/dev/dri/renderD*", 0, NULL, &g))
+		return -ENODEV;
+	for (size_t i = 0; i < g.gl_pathc; i++) {
+		int r = try_open(g.gl_pathv[i]);
+
+		if (r >= 0) {
+			fd = r;
+			break;
+		}
+		/* A node that is there but broken says more than "none". */
+		if (r != -ENODEV)
+			fd = r;
+	}
+	globfree(&g);
+	return fd;
+}
+
+const char *rk_path(void)
+{
+	return found_path;
+}
+
+bool rk_ours(void)
+{
+	return !access("/sys/module/rknpu_accel", F_OK);
+}
+
+int64_t rk_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ll + ts.tv_nsec;
+}
+
+void rk_sleep_ms(unsigned int ms)
+{
+	poll(NULL, 0, ms);
+}
+
+/* ---- buffers ---- */
+
+int rk_bo_init(struct rk_bo *bo, int fd, uint32_t size)
+{
+	struct drm_rocket_create_bo c = { .size = size };
+	int ret = rk_ioctl(fd, DRM_IOCTL_ROCKET_CREATE_BO, &c);
+	void *p;
+
+	memset(bo, 0, sizeof(*bo));
+	if (ret)
+		return ret;
+	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, c.offset);
+	if (p == MAP_FAILED) {
+		ret = -errno;
+		rk_gem_close(fd, c.handle);
+		return ret;
+	}
+	*bo = (struct rk_bo) {
+		.fd = fd, .handle = c.handle, .size = size,
+		.iova = c.dma_address, .offset = c.offset, .map = p,
+	};
+	return 0;
+}
+
+void rk_bo_fini(struct rk_bo *bo)
+{
+	if (bo->map)
+		munmap(bo->map, bo->size);
+	if (bo->handle)
+		rk_gem_close(bo->fd, bo->handle);
+	memset(bo, 0, sizeof(*bo));
+}
+
+int rk_gem_close(int fd, uint32_t handle)
+{
+	struct drm_gem_close c = { .handle = handle };
+
+	return rk_ioctl(fd, DRM_IOCTL_GEM_CLOSE, &c);
+}
+
+int rk_prep_until(int fd, uint32_t handle, int64_t deadline)
+{
+	struct drm_rocket_prep_bo p = { .handle = handle, .timeout_ns = deadline };
+
+	return rk_ioctl(fd, DRM_IOCTL_ROCKET_PREP_BO, &p);
+}
+
+int rk_prep(const struct rk_bo *bo, int64_t timeout_ms)
+{
+	return rk_prep_until(bo->fd, bo->handle, rk_now() + timeout_ms * RK_MS);
+}
+
+int rk_fini(const struct rk_bo *bo)
+{
+	struct drm_rocket_fini_bo f = { .handle = bo->handle };
+
+	return rk_ioctl(bo->fd, DRM_IOCTL_ROCKET_FINI_BO, &f);
+}
+
+int rk_bo_fill(struct rk_bo *bo, int value, size_t n)
+{
+	memset(bo->map, value, n);
+	return rk_fini(bo);
+}
+
+long rk_bo_differs(struct rk_bo *bo, int value, size_t n)
+{
+	long wrong = 0;
+	int ret = rk_prep(bo, 10000);
+
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < n; i++)
+		wrong += bo->map[i] != (uint8_t)value;
+	return wrong;
+}
+
+/* ---- jobs ---- */
+
+#define OP_SIZE		(64u << 10)
+#define OP_BIAS		RK_PAGE
+#define OP_PROG		(2 * RK_PAGE)
+#define OP_CHANNELS	32u
+
+int rk_op_init(struct rk_op *op, int fd, uint32_t m, int gain, int bias)
+{
+	int8_t w[OP_CHANNELS][OP_CHANNELS] = { 0 };
+	int32_t *b;
+	int ret;
+
+	ret = rk_bo_init(&op->bo, fd, OP_SIZE);
+	if (ret)
+		return ret;
+	b = (int32_t *)(op->bo.map + OP_BIAS);
+	for (unsigned int i = 0; i < OP_CHANNELS; i++) {
+		w[i][i] = gain;
+		b[i] = bias;
+	}
+	npu_pack_weights(op->bo.map, w, OP_CHANNELS, 0, 1, 1, OP_CHANNELS, 1, OP_CHANNELS,
+			 OP_CHANNELS, OP_CHANNELS, 0);
+	op->m = m;
+	op->bias = bias;
+	op->used = OP_PROG;
+	return rk_fini(&op->bo);
+}
+
+static int op_program(struct rk_op *op, struct npu_prog *p, uint64_t in, uint64_t out)
+{
+	struct npu_conv_task t;
+
+	npu_matmul_task(&t, NPU_PREC_INT8, NPU_PREC_INT8, op->m, OP_CHANNELS, OP_CHANNELS);
+	t.in_iova = in;
+	t.out_iova = out;
+	t.weight_iova = op->bo.iova;
+	t.bias_iova = op->bo.iova + OP_BIAS;
+	t.rq = (struct npu_requant) { .scale = 1 };
+	return npu_prog_conv(p, &t);
+}
+
+int rk_op_task(struct rk_op *op, uint64_t in, uint64_t out, struct drm_rocket_task *task)
+{
+	struct npu_prog *p = npu_prog_new();
+	size_t bytes;
+	int ret;
+
+	if (!p)
+		return -ENOMEM;
+	ret = op_program(op, p, in, out);
+	bytes = npu_prog_count(p) * sizeof(uint64_t);
+	if (!ret && op->used + bytes > OP_SIZE)
+		ret = -ENOSPC;
+	if (!ret) {
+		memcpy(op->bo.map + op->used, npu_prog_entries(p), bytes);
+		task->regcmd = op->bo.iova + op->used;
+		task->regcmd_count = npu_prog_count(p);
+		op->used += (bytes + 63) & ~(size_t)63;
+		ret = rk_fini(&op->bo);
+	}
+	npu_prog_free(p);
+	return ret;
+}
+
+void rk_op_fini(struct rk_op *op)
+{
+	rk_bo_fini(&op->bo);
+}
+
+void rk_job(struct drm_rocket_job *job, const struct drm_rocket_task *tasks, uint32_t ntasks,
+	    const uint32_t *in, uint32_t nin, const uint32_t *out, uint32_t nout)
+{
+	*job = (struct drm_rocket_job) {
+		.tasks = (uintptr_t)tasks, .task_count = ntasks,
+		.task_struct_size = sizeof(*tasks),
+		.in_bo_handles = (uintptr_t)in, .in_bo_handle_count = nin,
+		.out_bo_handles = (uintptr_t)out, .out_bo_handle_count = nout,
+	};
+}
+
+int rk_submit(int fd, const struct drm_rocket_job *jobs, uint32_t njobs)
+{
+	struct drm_rocket_submit s = {
+		.jobs = (uintptr_t)jobs, .job_count = njobs, .job_struct_size = sizeof(*jobs),
+	};
+
+	return rk_ioctl(fd, DRM_IOCTL_ROCKET_SUBMIT, &s);
+}
+
+int rk_submit_task(int fd, const struct drm_rocket_task *task,
+		   const struct rk_bo *in, const struct rk_bo *out)
+{
+	struct drm_rocket_job job;
+
+	rk_job(&job, task, 1, &in->handle, 1, &out->handle, 1);
+	return rk_submit(fd, &job, 1);
+}
+
+int rk_submit_op(struct rk_op *op, const struct rk_bo *in, const struct rk_bo *out)
+{
+	struct drm_rocket_task task;
+	int ret = rk_op_task(op, in->iova, out->iova, &task);
+
+	return ret ? ret : rk_submit_task(op->bo.fd, &task, in, out);
+}
+
+/* ---- clients ---- */
+
+static int client_init_on(struct rk_client *c, int fd)
+{
+	int ret;
+
+	memset(c, 0, sizeof(*c));
+	c->fd = fd;
+	ret = rk_op_init(&c->inc, fd, RK_M, 1, 1);
+	if (!ret)
+		ret = rk_bo_init(&c->in, fd, RK_BYTES);
+	if (!ret)
+		ret = rk_bo_init(&c->out, fd, RK_BYTES);
+	return ret;
+}
+
+int rk_client_init(struct rk_client *c)
+{
+	int fd = rk_open();
+
+	return fd < 0 ? fd : client_init_on(c, fd);
+}
+
+void rk_client_fini(struct rk_client *c)
+{
+	rk_bo_fini(&c->in);
+	rk_bo_fini(&c->out);
+	rk_op_fini(&c->inc);
+	close(c->fd);
+}
+
+int rk_client_run(struct rk_client *c, int value)
+{
+	long wrong;
+	int ret;
+
+	rk_bo_fill(&c->out, ~value, RK_BYTES);
+	ret = rk_bo_fill(&c->in, value, RK_BYTES);
+	c->inc.used = OP_PROG;
+	if (!ret)
+		ret = rk_submit_op(&c->inc, &c->in, &c->out);
+	if (ret)
+		return ret;
+	wrong = rk_bo_differs(&c->out, value + 1, RK_BYTES);
+	return wrong > 0 ? -EILSEQ : wrong;
+}
+
+int rk_run_on_every_core(int fd, unsigned int rounds)
+{
+	struct rk_client c[RK_CORES];
+	int ret = 0;
+
+	memset(c, 0, sizeof(c));
+	/* Long enough that one core cannot take all of them in turn. */
+	rk_latency_us(5000);
+	for (unsigned int i = 0; i < RK_CORES && !ret; i++)
+		ret = client_init_on(&c[i], fd);
+	for (unsigned int r = 0; r < rounds && !ret; r++) {
+		for (unsigned int i = 0; i < RK_CORES && !ret; i++) {
+			rk_bo_fill(&c[i].out, 0, RK_BYTES);
+			rk_bo_fill(&c[i].in, r + i, RK_BYTES);
+			c[i].inc.used = OP_PROG;
+			ret = rk_submit_op(&c[i].inc, &c[i].in, &c[i].out);
+		}
+		for (unsigned int i = 0; i < RK_CORES && !ret; i++) {
+			long wrong = rk_bo_differs(&c[i].out, r + i + 1, RK_BYTES);
+
+			if (wrong && !ret)
+				ret = wrong > 0 ? -EILSEQ : wrong;
+		}
+	}
+	rk_latency_us(0);
+	for (unsigned int i = 0; i < RK_CORES; i++) {
+		rk_bo_fini(&c[i].in);
+		rk_bo_fini(&c[i].out);
+		rk_op_fini(&c[i].inc);
+	}
+	return ret;
+}
+
+/* ---- the model ---- */
+
+static volatile uint32_t *ctl;
+
+static bool node_is_model(const char *path)
+{
+	char name[600], buf[64] = "";
+	int fd;
+	ssize_t n;
+
+	snprintf(name, sizeof(name), "%s/compatible", path);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, buf, sizeof(buf) - 1);
+	close(fd);
+	return n > 0 && !strcmp(buf, "rknpu-accel,model-control");
+}
+
+/*
+ * The window must never be touched on silicon, where it may hang the bus, so
+ * the device tree has to name it first.
+ */
+static bool in_device_tree(void)
+{
+	glob_t g = { 0 };
+	bool found = false;
+
+	glob("/proc/device-tree/*", GLOB_ONLYDIR, NULL, &g);
+	glob("/proc/device-tree/*/*", GLOB_ONLYDIR | GLOB_APPEND, NULL, &g);
+	for (size_t i = 0; i < g.gl_pathc && !found; i++)
+		found = node_is_model(g.gl_pathv[i]);
+	globfree(&g);
+	return found;
+}
+
+static void map_ctl(void)
+{
+	int fd = open("/dev/mem", O_RDWR | O_SYNC | O_CLOEXEC);
+	void *p;
+
+	if (fd < 0)
+		return;
+	p = mmap(NULL, NPU_CTL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, NPU_CTL_BASE);
+	close(fd);
+	if (p == MAP_FAILED)
+		return;
+	ctl = p;
+	if (ctl[NPU_CTL_MAGIC / 4] != NPU_CTL_MAGIC_VALUE)
+		ctl = NULL;
+}
+
+bool rk_model(void)
+{
+	static bool looked;
+
+	if (!looked && in_device_tree())
+		map_ctl();
+	looked = true;
+	return ctl;
+}
+
+uint32_t rk_ctl_read(uint32_t off)
+{
+	return rk_model() ? ctl[off / 4] : 0;
+}
+
+void rk_ctl_write(uint32_t off, uint32_t value)
+{
+	if (rk_model())
+		ctl[off / 4] = value;
+}
+
+uint64_t rk_ctl_read64(uint32_t off)
+{
+	uint64_t lo = rk_ctl_read(off);
+
+	return lo | (uint64_t)rk_ctl_read(off + 4) << 32;
+}
+
+uint64_t rk_count(unsigned int core, enum npu_ctl_counter c)
+{
+	return rk_ctl_read64(NPU_CTL_CORE(core) + 8 * c);
+}
+
+uint64_t rk_count_all(enum npu_ctl_counter c)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < RK_CORES; i++)
+		sum += rk_count(i, c);
+	return sum;
+}
+
+void rk_latency_us(uint32_t us)
+{
+	rk_ctl_write(NPU_CTL_LATENCY_NS, us * 1000);
+}
+
+void rk_fault_arm(uint32_t core, uint32_t kind, uint32_t skip, uint32_t count)
+{
+	rk_ctl_write(NPU_CTL_FAULT_CORE, core);
+	rk_ctl_write(NPU_CTL_FAULT_SKIP, skip);
+	rk_ctl_write(NPU_CTL_FAULT_COUNT, count);
+	rk_ctl_write(NPU_CTL_FAULT_PARAM, 0);
+	rk_ctl_write(NPU_CTL_FAULT_ARM, kind);
+}
+
+uint32_t rk_fault_fired(void)
+{
+	return rk_ctl_read(NPU_CTL_FAULT_FIRED);
+}
+
+void rk_model_calm(void)
+{
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_FAULT_CLEAR);
+	rk_latency_us(0);
+}
+
+bool rk_wait_count(unsigned int core, enum npu_ctl_counter c, uint64_t value, unsigned int ms)
+{
+	int64_t end = rk_now() + ms * RK_MS;
+
+	while (rk_count(core, c) != value) {
+		if (rk_now() > end)
+			return false;
+		rk_sleep_ms(5);
+	}
+	return true;
+}
+
+/* ---- the driver's own counters ---- */
+
+long long rk_stat(const char *name)
+{
+	FILE *f = fopen("/sys/kernel/debug/rknpu/stats", "re");
+	char key[64];
+	long long v, found = -1;
+
+	if (!f)
+		return -1;
+	while (fscanf(f, "%63s %lld", key, &v) == 2)
+		if (!strcmp(key, name))
+			found = v;
+	fclose(f);
+	return found;
+}

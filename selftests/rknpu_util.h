@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the selftests share: the device, ioctls that return a negative errno,
+ * buffers, a small provable job, and the test interface of the NPU model.
+ */
+#ifndef RKNPU_UTIL_H
+#define RKNPU_UTIL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stddef.h>
+
+#include <drm/rocket_accel.h>
+
+#include "../tools/qemu/include/hw/misc/rk3588_npu_ctl_regs.h"
+
+#define RK_CORES	3
+#define RK_PAGE		4096u
+#define RK_MS		1000000ll
+#define RK_FOREVER	INT64_MAX
+
+/* ---- device ---- */
+
+/* An open file of the node whose driver is named "rocket", or a negative errno. */
+int rk_open(void);
+/* The path rk_open() found last. */
+const char *rk_path(void);
+/* ioctl() that returns 0 or a negative errno and never restarts. */
+int rk_ioctl(int fd, unsigned long request, void *arg);
+/* True when /sys/module says that our own module drives the device. */
+bool rk_ours(void);
+int64_t rk_now(void);
+void rk_sleep_ms(unsigned int ms);
+
+/* ---- buffers ---- */
+
+struct rk_bo {
+	int fd;
+	uint32_t handle;
+	uint32_t size;
+	uint64_t iova;
+	uint64_t offset;
+	uint8_t *map;
+};
+
+/* Creates and maps; every function returns 0 or a negative errno. */
+int rk_bo_init(struct rk_bo *bo, int fd, uint32_t size);
+void rk_bo_fini(struct rk_bo *bo);
+int rk_gem_close(int fd, uint32_t handle);
+/* PREP_BO with an absolute deadline, and relative to now. */
+int rk_prep_until(int fd, uint32_t handle, int64_t deadline);
+int rk_prep(const struct rk_bo *bo, int64_t timeout_ms);
+int rk_fini(const struct rk_bo *bo);
+/* Fills the first @n bytes and hands the BO to the NPU. */
+int rk_bo_fill(struct rk_bo *bo, int value, size_t n);
+/* Waits, then: number of bytes among the first @n that differ from @value. */
+long rk_bo_differs(struct rk_bo *bo, int value, size_t n);
+
+/* ---- a job whose result shows whether, when and on what it ran ---- */
+
+/*
+ * out[i] = saturate_int8(in[i] * gain + bias) for m * 32 bytes: a 1x1 int8
+ * convolution with a diagonal weight matrix, bias and requantisation by 1.
+ */
+struct rk_op {
+	struct rk_bo bo;
+	uint32_t m;
+	int bias;
+	uint32_t used;
+};
+
+#define RK_OP_BYTES(m)	((size_t)(m) * 32)
+#define RK_M		4u
+#define RK_BYTES	RK_OP_BYTES(RK_M)
+
+int rk_op_init(struct rk_op *op, int fd, uint32_t m, int gain, int bias);
+/* Appends a program and describes it in @task; each op has room for 48. */
+int rk_op_task(struct rk_op *op, uint64_t in, uint64_t out, struct drm_rocket_task *task);
+void rk_op_fini(struct rk_op *op);
+
+/* Fills a job; the arrays are referenced, not copied. */
+void rk_job(struct drm_rocket_job *job, const struct drm_rocket_task *tasks, uint32_t ntasks,
+	    const uint32_t *in, uint32_t nin, const uint32_t *out, uint32_t nout);
+int rk_submit(int fd, const struct drm_rocket_job *jobs, uint32_t njobs);
+/* One job of one task, @in to @out. */
+int rk_submit_op(struct rk_op *op, const struct rk_bo *in, const struct rk_bo *out);
+/* A job that reads @in and writes @out with a task described before. */
+int rk_submit_task(int fd, const struct drm_rocket_task *task,
+		   const struct rk_bo *in, const struct rk_bo *out);
+
+/* ---- a self-contained client: one op and two buffers ---- */
+
+struct rk_client {
+	int fd;
+	struct rk_op inc;
+	struct rk_bo in;
+	struct rk_bo out;
+};
+
+int rk_client_init(struct rk_client *c);
+void rk_client_fini(struct rk_client *c);
+/*
+ * Runs a job that adds 1 to @value and checks every byte: 0, a negative errno
+ * of the driver, or -EILSEQ when the result is wrong.
+ */
+int rk_client_run(struct rk_client *c, int value);
+/*
+ * @rounds times three independent jobs at once, checked: one per core, which
+ * the model's counters can confirm.  0 or a negative errno as rk_client_run().
+ */
+int rk_run_on_every_core(int fd, unsigned int rounds);
+
+/* ---- the model's control device; absent on a board ---- */
+
+bool rk_model(void);
+uint32_t rk_ctl_read(uint32_t off);
+void rk_ctl_write(uint32_t off, uint32_t value);
+uint64_t rk_ctl_read64(uint32_t off);
+uint64_t rk_count(unsigned int core, enum npu_ctl_counter c);
+uint64_t rk_count_all(enum npu_ctl_counter c);
+/* Fixed task time, 0 = the model's own. */
+void rk_latency_us(uint32_t us);
+void rk_fault_arm(uint32_t core, uint32_t kind, uint32_t skip, uint32_t count);
+uint32_t rk_fault_fired(void);
+/* No fault armed, the model's own task time. */
+void rk_model_calm(void);
+/* Polls a counter until it is @value; false when @ms passed. */
+bool rk_wait_count(unsigned int core, enum npu_ctl_counter c, uint64_t value, unsigned int ms);
+
+/* Value of "name" in a line "name value" of the driver's stats, or -1. */
+long long rk_stat(const char *name);
+
+#define RK_REQUIRE_MODEL()						\
+	do {								\
+		if (!rk_model())					\
+			SKIP(return, "needs the NPU model");		\
+	} while (0)
+
+#define RK_OPEN_OR_SKIP(fd)						\
+	do {								\
+		(fd) = rk_open();					\
+		if ((fd) < 0)						\
+			SKIP(return, "no NPU: %s", strerror(-(fd)));	\
+		rk_model_calm();					\
+	} while (0)
+
+#endif /* RKNPU_UTIL_H */
