@@ -102,10 +102,9 @@ rk_qemu_own_devices() {
 rk_qemu_copy_stock() {
 	local tree=$1
 	mkdir -p "$tree"
-	cp -a --reflink=auto "$RK_QEMU_STOCK/." "$tree/" &&
-		cp "$tree/build/config-poison.h" "$tree/poison" &&
-		printf '#!/bin/sh\nexec cat /rk/qemu/poison\n' >"$tree/src/scripts/make-config-poison.sh" ||
-		rk_die "cannot copy the stock QEMU tree to $tree"
+	cp -a --reflink=auto "$RK_QEMU_STOCK/." "$tree/" || rk_die "cannot copy the stock QEMU tree to $tree"
+	cp "$tree/build/config-poison.h" "$tree/poison" || rk_die "$tree has not been built"
+	printf '#!/bin/sh\nexec cat /rk/qemu/poison\n' >"$tree/src/scripts/make-config-poison.sh"
 }
 
 # rk_qemu_sync TREE: bring our files into a tree, touching only what differs, so that ninja rebuilds no more.
