@@ -97,6 +97,16 @@ rk_qemu_own_devices() {
 	done
 }
 
+# A copy of the stock tree that is about to become ours. Every common object depends on the list of symbols
+# poisoned in common code; a new symbol would rebuild all of QEMU, so the list stays as it was.
+rk_qemu_copy_stock() {
+	local tree=$1
+	mkdir -p "$tree"
+	cp -a --reflink=auto "$RK_QEMU_STOCK/." "$tree/" || rk_die "cannot copy the stock QEMU tree to $tree"
+	cp "$tree/build/config-poison.h" "$tree/poison" || rk_die "$tree has not been built"
+	printf '#!/bin/sh\nexec cat /rk/qemu/poison\n' >"$tree/src/scripts/make-config-poison.sh"
+}
+
 # rk_qemu_sync TREE: bring our files into a tree, touching only what differs, so that ninja rebuilds no more.
 rk_qemu_sync() {
 	local tree=$1 f
@@ -131,7 +141,7 @@ rk_qemu_apply() {
 rk_qemu_ninja() {
 	local tree=$1
 	shift
-	rk_step "build QEMU with the NPU model" rk_in_qemu "$tree" ninja -C /rk/qemu/build "$@"
+	rk_step "build QEMU with the NPU model" rk_in_qemu "$tree" ninja -j2 -C /rk/qemu/build "$@"
 }
 
 # What the rest of the testbed uses of a built tree.
@@ -144,8 +154,7 @@ rk_qemu_publish() {
 
 rk_build_qemu_ours() {
 	local tmp=$1
-	mkdir "$tmp/tree"
-	cp -a --reflink=auto "$RK_QEMU_STOCK/." "$tmp/tree/" || rk_die "cannot copy the stock QEMU tree"
+	rk_qemu_copy_stock "$tmp/tree"
 	rk_qemu_sync "$tmp/tree"
 	rk_qemu_ninja "$tmp/tree" qemu-system-aarch64
 	rk_qemu_build_qtests "$tmp/tree" "$tmp"
@@ -185,10 +194,7 @@ rk_qemu_dev() {
 	local dev
 	dev=$(realpath -m -- "$RKNPU_QEMU_DEV")
 	rk_lock "qemu-dev-$(printf %s "$dev" | rk_hash)"
-	if [ ! -d "$dev/build" ]; then
-		mkdir -p "$dev"
-		cp -a --reflink=auto "$RK_QEMU_STOCK/." "$dev/" || rk_die "cannot copy the stock QEMU tree to $dev"
-	fi
+	[ -d "$dev/build" ] || rk_qemu_copy_stock "$dev"
 	rk_qemu_sync "$dev"
 	mkdir -p "$dev/out"
 	rk_qemu_ninja "$dev" qemu-system-aarch64
