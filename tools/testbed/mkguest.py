@@ -155,7 +155,8 @@ def main():
         for path, name in ((args.busybox, "bin/busybox"), (args.init, "init")):
             with open(path, "rb") as src:
                 cpio.data(name, src.read(), 0o755)
-        early = add_modules(cpio, tree, ["virtio_mmio", "virtio_console"])
+        # "fixed" is the regulator that feeds the NPU's power domain; udev would load it on a board.
+        early = add_modules(cpio, tree, ["virtio_mmio", "virtio_console", "fixed"])
         cpio.data("testbed/early", "".join(m + "\n" for m in early).encode())
         load = [m for m in add_modules(cpio, tree, args.module) if m not in early]
         cpio.data("testbed/modules", "".join(m + "\n" for m in load).encode())
