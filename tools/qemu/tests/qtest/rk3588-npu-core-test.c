@@ -629,6 +629,9 @@ static void test_armed_faults(void)
     g_assert_cmphex(rd(q, INT_RAW), ==, 0);
     arm(q, NPU_FAULT_IRQ_SPURIOUS);
     g_assert_cmpuint(count(q, NPU_CNT_IRQ), ==, irqs + 3);
+    qtest_clock_step(q, 200000);
+    arm(q, NPU_FAULT_IRQ_SPURIOUS);
+    g_assert_cmpuint(count(q, NPU_CNT_IRQ), ==, irqs + 4);
     qtest_quit(q);
 }
 
