@@ -22,6 +22,9 @@
 #define NPU_VERSION_NUM         0
 #define NPU_MAC_GATING_RESET    0x07800800      /* TRM */
 
+/* A test's spurious interrupt ends by itself, or Linux disables the line. */
+#define NPU_SPURIOUS_NS         100000
+
 static bool npu_held_in_reset(const Rk3588NpuState *s)
 {
     return s->in_reset[0] || s->in_reset[1];
@@ -162,13 +165,20 @@ static void npu_reg_write(Rk3588NpuState *s, uint32_t offset, uint32_t value)
     }
 }
 
-/* A test's spurious interrupt ends as soon as somebody looks for its cause. */
-static void npu_end_spurious(Rk3588NpuState *s, uint32_t offset)
+static void npu_end_spurious(void *opaque)
+{
+    Rk3588NpuState *s = opaque;
+
+    s->irq_spurious = false;
+    npu_update_irq(s);
+}
+
+/* It also ends as soon as somebody looks for its cause. */
+static void npu_looked_for_cause(Rk3588NpuState *s, uint32_t offset)
 {
     if (s->irq_spurious && (offset == A_PC_INTERRUPT_STATUS ||
                             offset == A_PC_INTERRUPT_RAW_STATUS)) {
-        s->irq_spurious = false;
-        npu_update_irq(s);
+        npu_end_spurious(s);
     }
 }
 
@@ -197,7 +207,7 @@ static MemTxResult npu_read(void *opaque, hwaddr offset, uint64_t *data,
     npu_ctl_count(s->ctl, s->core_index, NPU_CNT_MMIO_READ, 1);
     npu_ctl_trace(s->ctl, NPU_CTL_UNIT_CORE, s->core_index,
                   SYS_BUS_DEVICE(s)->mmio[0].addr + offset, *data, false);
-    npu_end_spurious(s, offset);
+    npu_looked_for_cause(s, offset);
     return MEMTX_OK;
 }
 
@@ -286,6 +296,8 @@ static void npu_spurious(void *opaque)
     if (npu_clocked(s)) {
         s->irq_spurious = true;
         npu_update_irq(s);
+        timer_mod(&s->spurious_timer,
+                  qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + NPU_SPURIOUS_NS);
     }
 }
 
@@ -326,6 +338,7 @@ static void npu_realize(DeviceState *dev, Error **errp)
         return;
     }
     timer_init_ns(&s->timer, QEMU_CLOCK_VIRTUAL, npu_pc_step, s);
+    timer_init_ns(&s->spurious_timer, QEMU_CLOCK_VIRTUAL, npu_end_spurious, s);
     npu_worker_init(&s->worker, dev, npu_pc_job_done, s);
     rk_iommu_set_retry(s->iommu, npu_pc_retry, s);
     npu_ctl_set_spurious_cb(s->ctl, s->core_index, npu_spurious, s);
@@ -338,6 +351,7 @@ static void npu_unrealize(DeviceState *dev)
     rk_iommu_set_retry(s->iommu, NULL, NULL);
     npu_ctl_set_spurious_cb(s->ctl, s->core_index, NULL, NULL);
     npu_pc_abort(s, false);
+    timer_del(&s->spurious_timer);
     npu_worker_fini(&s->worker);
 }
 
@@ -458,6 +472,7 @@ static const VMStateDescription vmstate_npu = {
         VMSTATE_UINT32(enable, Rk3588NpuState),
         VMSTATE_UINT32_ARRAY(latched, Rk3588NpuState, NPU_REGFILE_WORDS),
         VMSTATE_TIMER(timer, Rk3588NpuState),
+        VMSTATE_TIMER(spurious_timer, Rk3588NpuState),
         VMSTATE_STRUCT(mig_cube, Rk3588NpuState, 1, vmstate_npu_cube,
                        NpuCube),
         VMSTATE_UINT32(mig_feature_size, Rk3588NpuState),

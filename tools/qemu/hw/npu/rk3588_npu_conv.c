@@ -48,10 +48,9 @@ typedef struct ConvRun {
     };
 } ConvRun;
 
-static bool cancelled(const ConvRun *run)
+bool npu_conv_cancelled(const NpuOperands *in)
 {
-    return run->in->cancel && __atomic_load_n(run->in->cancel,
-                                              __ATOMIC_RELAXED);
+    return in->cancel && __atomic_load_n(in->cancel, __ATOMIC_RELAXED);
 }
 
 /* Sixteen channels of int8 at one position, widened. */
@@ -73,17 +72,15 @@ static void fill_int(int16_t *dst, int16_t value, uint32_t n)
     }
 }
 
-/* Feature atom of surface @s at (y, x), or NULL where there is padding. */
-static const uint8_t *feature_atom(const ConvRun *run, uint32_t s, int32_t y,
-                                   int32_t x)
+const uint8_t *npu_conv_atom(const NpuConv *c, const uint8_t *feature,
+                             uint32_t s, int32_t y, int32_t x)
 {
-    const NpuConv *c = &run->t->conv;
     const NpuCube *cube = &c->feature.cube;
 
     if (y < 0 || x < 0 || y >= (int32_t)c->in_h || x >= (int32_t)c->in_w) {
         return NULL;
     }
-    return run->in->feature + s * cube->host_surf + y * cube->host_line +
+    return feature + s * cube->host_surf + y * cube->host_line +
            (size_t)x * NPU_ATOM;
 }
 
@@ -104,8 +101,7 @@ static uint32_t group_count(const NpuConv *c)
         for (ky = 0; ky < (c)->k_h; ky++)                       \
             for (kx = 0; kx < (c)->k_w; kx++)
 
-static void window_origin(const NpuConv *c, uint32_t pos, int32_t *y,
-                          int32_t *x)
+void npu_conv_window(const NpuConv *c, uint32_t pos, int32_t *y, int32_t *x)
 {
     *y = (int32_t)(pos / c->out_w * c->stride_y) - (int32_t)c->pad_top;
     *x = (int32_t)(pos % c->out_w * c->stride_x) - (int32_t)c->pad_left;
@@ -118,15 +114,16 @@ static void gather_int(const ConvRun *run, uint32_t pos, int16_t *dst)
     uint32_t cg, ky, kx, i;
     int32_t y, x;
 
-    window_origin(c, pos, &y, &x);
+    npu_conv_window(c, pos, &y, &x);
     FOR_WINDOW(c, cg, ky, kx) {
         uint32_t n = group_channels(c, cg);
 
         for (i = 0; i < n; i += NPU_ATOM) {
             const uint8_t *src =
-                feature_atom(run, (cg * NPU_CHANNEL_GROUP + i) / NPU_ATOM,
-                             y + (int32_t)(ky * c->step_y),
-                             x + (int32_t)(kx * c->step_x));
+                npu_conv_atom(c, run->in->feature,
+                              (cg * NPU_CHANNEL_GROUP + i) / NPU_ATOM,
+                              y + (int32_t)(ky * c->step_y),
+                              x + (int32_t)(kx * c->step_x));
 
             if (src) {
                 widen_atom(dst + i, src);
@@ -147,15 +144,16 @@ static void gather_float(const ConvRun *run, uint32_t pos, double *dst)
     uint32_t cg, ky, kx, i, j;
     int32_t y, x;
 
-    window_origin(c, pos, &y, &x);
+    npu_conv_window(c, pos, &y, &x);
     FOR_WINDOW(c, cg, ky, kx) {
         uint32_t n = group_channels(c, cg);
 
         for (i = 0; i < n; i += per_atom) {
             const uint8_t *src =
-                feature_atom(run, (cg * NPU_CHANNEL_GROUP + i) / per_atom,
-                             y + (int32_t)(ky * c->step_y),
-                             x + (int32_t)(kx * c->step_x));
+                npu_conv_atom(c, run->in->feature,
+                              (cg * NPU_CHANNEL_GROUP + i) / per_atom,
+                              y + (int32_t)(ky * c->step_y),
+                              x + (int32_t)(kx * c->step_x));
 
             for (j = 0; j < per_atom; j++) {
                 uint16_t h = src ? lduw_le_p(src + 2 * j) : c->pad_value;
@@ -262,13 +260,9 @@ static int64_t row_sum(const ConvRun *run, uint32_t row)
     return sum;
 }
 
-/*
- * The CORE hands over int32 after truncation.  CPEND comes first: only then
- * does Mesa's arithmetic add up (inferred).
- */
-static int32_t core_result(const NpuConv *c, int64_t acc, int64_t row_sum)
+int32_t npu_core_result(const NpuConv *c, int64_t acc, int64_t window_sum)
 {
-    acc = npu_round_shift(acc + c->zero_point * row_sum, c->truncate,
+    acc = npu_round_shift(acc + c->zero_point * window_sum, c->truncate,
                           c->truncate_up);
     return acc < INT32_MIN ? INT32_MIN : acc > INT32_MAX ? INT32_MAX : acc;
 }
@@ -294,7 +288,8 @@ static void tile_int(ConvRun *run, uint32_t row, uint32_t col,
         int32_t *dst = run->acc_i + (size_t)(row + i) * run->cols_max + col;
 
         for (j = 0; j < INT_COLS; j++) {
-            dst[j] = core_result(c, acc[i * INT_COLS + j], row_sums[row + i]);
+            dst[j] = npu_core_result(c, acc[i * INT_COLS + j],
+                                     row_sums[row + i]);
         }
     }
 }
@@ -437,7 +432,7 @@ static bool run_all(ConvRun *run)
 
         pack_cols(run, kernel, cols);
         for (pos = 0; pos < positions; pos += BLOCK_ROWS) {
-            if (cancelled(run)) {
+            if (npu_conv_cancelled(run->in)) {
                 return false;
             }
             run_block(run, pos, MIN(positions - pos, BLOCK_ROWS), kernel,

@@ -59,6 +59,7 @@ struct Rk3588NpuState {
     bool irq_lost;
     bool irq_spurious;
     bool irq_level;
+    QEMUTimer spurious_timer;
 
     /* program controller */
     uint32_t phase;         /* NpuPhase */

@@ -79,6 +79,12 @@ enum {
     NPU_PREC_TF32 = 7,
 };
 
+/* Convolution modes, the same in CNA, DPU and DPU_RDMA. */
+enum {
+    NPU_MODE_DIRECT = 0,
+    NPU_MODE_DEPTHWISE = 3,
+};
+
 /* PC */
 REG32(PC_VERSION, 0x0000)
 REG32(PC_VERSION_NUM, 0x0004)

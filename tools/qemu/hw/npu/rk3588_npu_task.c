@@ -81,7 +81,6 @@ static const char *decode_cna_modes(const uint32_t *regs)
 {
     unsigned i;
 
-    REFUSE_IF(GET(regs, CNA_CONV_CON1, CONV_MODE), "CNA convolution mode");
     REFUSE_IF(GET(regs, CNA_CONV_CON1, ARGB_IN) ||
               GET(regs, CNA_CONV_CON1, NONALIGN_DMA), "packed pixel input");
     REFUSE_IF(GET(regs, CNA_CONV_CON1, DECONV) ||
@@ -100,6 +99,22 @@ static const char *decode_cna_modes(const uint32_t *regs)
     return NULL;
 }
 
+/* All blocks have to be told of a depthwise convolution. */
+static const char *decode_mode(NpuTask *t, const uint32_t *regs)
+{
+    uint32_t mode = GET(regs, CNA_CONV_CON1, CONV_MODE);
+
+    REFUSE_IF(mode != NPU_MODE_DIRECT && mode != NPU_MODE_DEPTHWISE,
+              "CNA convolution mode");
+    t->conv.depthwise = mode == NPU_MODE_DEPTHWISE;
+    REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, CONV_MODE) != mode ||
+              GET(regs, CORE_MISC_CFG, DW_EN) != t->conv.depthwise ||
+              ((t->enable & NPU_ENABLE_DPU_RDMA) &&
+               GET(regs, RDMA_FEATURE_MODE_CFG, CONV_MODE) != mode),
+              "blocks disagree about the convolution mode");
+    return NULL;
+}
+
 static const char *decode_precision(NpuConv *c, const uint32_t *regs)
 {
     c->precision = GET(regs, CNA_CONV_CON1, IN_PRECISION);
@@ -111,11 +126,11 @@ static const char *decode_precision(NpuConv *c, const uint32_t *regs)
     switch (c->precision) {
     case NPU_PREC_INT8:
         c->bpe = 1;
-        c->kernel_group = 32;
+        c->kernel_group = c->depthwise ? 64 : 32;
         return NULL;
     case NPU_PREC_FP16:
         c->bpe = 2;
-        c->kernel_group = 16;
+        c->kernel_group = c->depthwise ? 32 : 16;
         return NULL;
     default:
         return "input precision";
@@ -161,6 +176,7 @@ static const char *decode_weights(NpuConv *c, const uint32_t *regs)
     c->kernels = GET(regs, CNA_WEIGHT_SIZE2, KERNELS);
     c->kernel_elems = c->k_w * c->k_h * c->in_c;
     REFUSE_IF(!c->kernel_elems || !c->kernels, "empty kernels");
+    REFUSE_IF(c->depthwise && c->kernels != 1, "depthwise kernels but one");
     REFUSE_IF((uint64_t)c->kernel_elems * c->bpe !=
               GET(regs, CNA_WEIGHT_SIZE1, BYTES_PER_KERNEL),
               "bytes per kernel do not match its shape");
@@ -202,7 +218,6 @@ static const char *decode_feature(NpuConv *c, const uint32_t *regs)
 
 static const char *decode_core(NpuConv *c, const uint32_t *regs)
 {
-    REFUSE_IF(GET(regs, CORE_MISC_CFG, DW_EN), "depthwise");
     c->truncate = GET(regs, CORE_CLIP_TRUNCATE, TRUNCATE);
     c->truncate_up = GET(regs, CORE_CLIP_TRUNCATE, ROUND_TYPE);
     REFUSE_IF(c->truncate && c->precision == NPU_PREC_FP16,
@@ -345,8 +360,6 @@ static const char *decode_dpu_modes(const uint32_t *regs)
     REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, FLYING_MODE), "flying DPU");
     REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, OUTPUT_MODE) != 2,
               "output not to memory alone");
-    REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, CONV_MODE),
-              "DPU convolution mode");
     REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, NONALIGN) ||
               GET(regs, DPU_FEATURE_MODE_CFG, RGP_TYPE) ||
               GET(regs, DPU_FEATURE_MODE_CFG, TP_EN) ||
@@ -383,7 +396,8 @@ static const char *decode_dpu(NpuTask *t, const uint32_t *regs,
               GET(regs, DPU_WDMA_SIZE_1, HEIGHT) + 1 != d->height,
               "DPU cube and its write DMA disagree");
     REFUSE_IF(d->orig_channels > d->channels ||
-              d->orig_channels > t->conv.kernels,
+              d->orig_channels > (t->conv.depthwise ? t->conv.in_c
+                                                    : t->conv.kernels),
               "more output channels than kernels");
     REFUSE_IF(d->pend && d->out_precision == NPU_PREC_FP32,
               "OFFSET_PEND with fp32 output");
@@ -416,8 +430,7 @@ static const char *decode_rdma(NpuTask *t, const uint32_t *regs)
     }
     REFUSE_IF(!GET(regs, RDMA_FEATURE_MODE_CFG, MRDMA_DISABLE) ||
               GET(regs, RDMA_FEATURE_MODE_CFG, FLYING_MODE) ||
-              GET(regs, RDMA_FEATURE_MODE_CFG, COMB_USE) ||
-              GET(regs, RDMA_FEATURE_MODE_CFG, CONV_MODE),
+              GET(regs, RDMA_FEATURE_MODE_CFG, COMB_USE),
               "RDMA feeding a convolution");
     REFUSE_IF(!GET(regs, RDMA_ERDMA_CFG, DISABLE), "ERDMA operand");
     if (!stage_reads(t)) {
@@ -440,6 +453,8 @@ static const char *decode_conv(NpuTask *t, const uint32_t *regs,
     const char *why;
 
     why = decode_cna_modes(regs);
+    REFUSE_IF(why, why);
+    why = decode_mode(t, regs);
     REFUSE_IF(why, why);
     why = decode_precision(&t->conv, regs);
     REFUSE_IF(why, why);
@@ -625,5 +640,6 @@ uint64_t npu_task_cycles(const NpuTask *t)
 
 bool npu_task_compute(const NpuTask *t, const NpuOperands *in, uint8_t *out)
 {
-    return npu_conv_run(t, in, out);
+    return t->conv.depthwise ? npu_dwconv_run(t, in, out)
+                             : npu_conv_run(t, in, out);
 }

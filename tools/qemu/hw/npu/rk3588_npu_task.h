@@ -55,12 +55,13 @@ typedef struct NpuFeature {
 } NpuFeature;
 
 typedef struct NpuConv {
+    bool depthwise;
     uint8_t precision;      /* NPU_PREC_INT8 or NPU_PREC_FP16 */
     uint8_t bpe;
     uint32_t in_w, in_h, in_c;
     uint32_t k_w, k_h;
     uint32_t kernels;
-    uint32_t kernel_group;
+    uint32_t kernel_group;  /* depthwise: channels that weights interleave */
     uint32_t kernel_elems;  /* k_w * k_h * in_c */
     uint32_t stride_x, stride_y;
     uint32_t step_x, step_y;    /* dilation, 1 = none */

@@ -74,9 +74,10 @@ FIELD(ENTRY, ADDR_31_12, 12, 20)
 /*
  * An acknowledged access is replayed a little later: Linux acknowledges a
  * fault right before it asks for a stall, and that must still be granted.
- * The length is inferred.
+ * Inferred; so long because a guest's CPU may be off the host's for a while
+ * between the two writes.
  */
-#define REPLAY_DELAY_NS         20000
+#define REPLAY_DELAY_NS         1000000
 
 typedef struct RkTlbEntry {
     uint32_t vpn;
@@ -247,8 +248,9 @@ static void rk_iommu_page_fault(RkIommuBank *b, uint32_t iova, bool write)
     rk_iommu_update_irq(s);
 }
 
-static RkDmaResult rk_iommu_bus_error(RkIommuBank *b)
+static RkDmaResult rk_iommu_bus_error(RkIommuBank *b, uint32_t iova)
 {
+    b->fault_addr = iova;
     b->int_raw |= R_INT_BUS_ERROR_MASK;
     rk_iommu_update_irq(b->iommu);
     return RK_DMA_BUS_ERROR;
@@ -277,12 +279,12 @@ static RkDmaResult rk_iommu_walk(RkIommuBank *b, uint32_t iova, uint32_t *pte)
     *pte = 0;
     if (!rk_iommu_load_entry(s, entry_address(b->dte_addr),
                              extract32(iova, 22, 10), &dte)) {
-        return rk_iommu_bus_error(b);
+        return rk_iommu_bus_error(b, iova);
     }
     if (FIELD_EX32(dte, ENTRY, VALID)) {
         if (!rk_iommu_load_entry(s, entry_address(dte),
                                  extract32(iova, 12, 10), pte)) {
-            return rk_iommu_bus_error(b);
+            return rk_iommu_bus_error(b, iova);
         }
         if (!FIELD_EX32(*pte, ENTRY, VALID)) {
             *pte = 0;
@@ -362,7 +364,7 @@ static RkDmaResult rk_iommu_dma_page(RkIommuBank *b, uint32_t iova, void *buf,
     }
     b->stuck = false;
     if (address_space_rw(&s->dma_as, pa, attrs, buf, len, write) != MEMTX_OK) {
-        return rk_iommu_bus_error(b);
+        return rk_iommu_bus_error(b, iova);
     }
     rk_iommu_count_bytes(s, len, write);
     return RK_DMA_OK;

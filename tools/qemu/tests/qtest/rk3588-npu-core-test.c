@@ -629,6 +629,9 @@ static void test_armed_faults(void)
     g_assert_cmphex(rd(q, INT_RAW), ==, 0);
     arm(q, NPU_FAULT_IRQ_SPURIOUS);
     g_assert_cmpuint(count(q, NPU_CNT_IRQ), ==, irqs + 3);
+    qtest_clock_step(q, 200000);
+    arm(q, NPU_FAULT_IRQ_SPURIOUS);
+    g_assert_cmpuint(count(q, NPU_CNT_IRQ), ==, irqs + 4);
     qtest_quit(q);
 }
 
@@ -717,6 +720,44 @@ static void test_migration(void)
     rmdir(dir);
 }
 
+/* Damaged programs and wild register writes must not hurt the emulator. */
+static void test_fuzz(void)
+{
+    QTestState *q = start();
+    g_autoptr(GRand) r = g_rand_new_with_seed(7);
+    unsigned round, i;
+    Prog p;
+
+    for (round = 0; round < 300; round++) {
+        matmul_body(&p, C_ADDR);
+        tail(&p, CMD_ADDR, matmul_amount());
+        for (i = 0; i < 1 + round % 4; i++) {
+            p.cmd[g_rand_int_range(r, 0, p.n)] ^=
+                1ull << g_rand_int_range(r, 0, 64);
+        }
+        write_prog(q, CMD_ADDR, &p);
+        kick(q, CMD_ADDR, matmul_amount() ^ (round % 7 ? 0 : 0xffff),
+             1 + round % 5);
+        for (i = 0; i < 8; i++) {
+            uint32_t reg = g_rand_int_range(r, 0, 0x9000 / 4) * 4;
+
+            wr(q, reg, g_rand_int(r));
+            rd(q, g_rand_int_range(r, 0, 0x9000 / 4) * 4);
+            qtest_clock_step(q, g_rand_int_range(r, 100, 20000));
+        }
+        if (round % 3 == 0) {
+            reset_core(q);
+        }
+        if (round % 50 == 0) {
+            power(q, false);
+            power(q, true);
+        }
+    }
+    reset_core(q);
+    assert_job_works(q);
+    qtest_quit(q);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -730,5 +771,6 @@ int main(int argc, char **argv)
     qtest_add_func("rk3588-npu-core/armed-faults", test_armed_faults);
     qtest_add_func("rk3588-npu-core/reset-in-flight", test_reset_in_flight);
     qtest_add_func("rk3588-npu-core/migration", test_migration);
+    qtest_add_func("rk3588-npu-core/fuzz", test_fuzz);
     return g_test_run();
 }

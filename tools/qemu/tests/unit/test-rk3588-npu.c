@@ -375,11 +375,12 @@ static bool mm_check_f16(const MatMul *mm, const float *a, const float *b)
     return true;
 }
 
+/* CPU time: the machine may be busy with other things. */
 static double now(void)
 {
     struct timespec ts;
 
-    clock_gettime(CLOCK_MONOTONIC, &ts);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
     return ts.tv_sec + ts.tv_nsec / 1000000000.0;
 }
 
@@ -450,6 +451,7 @@ typedef struct Conv {
     bool to_int32;
     bool relu;
     int notch;
+    bool depthwise;         /* oc = ic */
 } Conv;
 
 static int align(int v, int a)
@@ -457,15 +459,26 @@ static int align(int v, int a)
     return (v + a - 1) / a * a;
 }
 
+static int kernel_count(const Conv *c)
+{
+    return c->depthwise ? 1 : align(c->oc, 2);
+}
+
+static int written_channels(const Conv *c)
+{
+    return align(c->oc, c->depthwise ? 64 : 32);
+}
+
 static void conv_prog(Prog *p, const Conv *c)
 {
-    int ic = align(c->ic, 16), kernels = align(c->oc, 2);
-    int oc = align(c->oc, 32);
-    int e = c->to_int32 ? 7 : 1;
+    int ic = align(c->ic, 16), kernels = kernel_count(c);
+    int oc = written_channels(c);
+    int e = c->to_int32 ? 7 : c->depthwise ? 3 : 1;
+    uint32_t mode = c->depthwise ? 3 : 0;
     int surf = (c->out_w + c->notch) * c->out_h * 16;
 
     p->n = 0;
-    put(p, 0x100c, 0);
+    put(p, 0x100c, mode);
     put(p, 0x4004, 0xe);
     put(p, 0x5004, 0xe);
     put(p, 0x1010, (50 + c->sy + 1) << 4);
@@ -487,11 +500,11 @@ static void conv_prog(Prog *p, const Conv *c)
     put(p, 0x1088, ic);
     put(p, 0x1110, ADDR_B);
     put(p, 0x1184, 0xffff0000u | (c->pad & 0xff));
-    put(p, 0x3010, 1);
+    put(p, 0x3010, 1 | c->depthwise << 1);
     put(p, 0x3014, (c->out_h - 1) << 16 | (c->out_w - 1));
     put(p, 0x3018, oc - 1);
     put(p, 0x301c, c->truncate_up << 6 | c->truncate);
-    put(p, 0x400c, 0x1e4);
+    put(p, 0x400c, 0x1e4 | mode << 3);
     put(p, 0x4010, c->to_int32 ? 4u << 29 : 0);
     put(p, 0x4014, 0x17);
     put(p, 0x4020, ADDR_C);
@@ -518,7 +531,7 @@ static void conv_prog(Prog *p, const Conv *c)
     put(p, 0x501c, 2);
     put(p, 0x5020, ADDR_BIAS);
     put(p, 0x5034, 1);
-    put(p, 0x5044, 0x7810);
+    put(p, 0x5044, 0x7810 | mode << 1);
     tail(p, 0x1d);
 }
 
@@ -544,9 +557,10 @@ static int64_t ref_clip(int64_t v, int64_t lo, int64_t hi)
 }
 
 static int64_t ref_output(const Conv *c, const int8_t *x, const int8_t *w,
-                          int32_t bias, int oy, int ox)
+                          int32_t bias, int oc, int oy, int ox)
 {
     int ic = align(c->ic, 16), ky, kx, ch;
+    int first = c->depthwise ? oc : 0, end = c->depthwise ? oc + 1 : ic;
     int64_t acc = 0;
 
     for (ky = 0; ky < c->kh; ky++) {
@@ -555,7 +569,7 @@ static int64_t ref_output(const Conv *c, const int8_t *x, const int8_t *w,
             int xx = ox * c->sx - c->pad_left + kx * c->dx;
             bool in = y >= 0 && y < c->in_h && xx >= 0 && xx < c->in_w;
 
-            for (ch = 0; ch < ic; ch++) {
+            for (ch = first; ch < end; ch++) {
                 int v = in ? x[(y * c->in_w + xx) * ic + ch] : c->pad;
 
                 acc += v * (w[(ky * c->kw + kx) * ic + ch] + c->ow);
@@ -580,9 +594,20 @@ static int64_t ref_output(const Conv *c, const int8_t *x, const int8_t *w,
 /* Kernel-group, channel-group, ky, kx, kernel, channel; all compact. */
 static void store_weights(const Conv *c, const int8_t *w)
 {
-    int ic = align(c->ic, 16), kernels = align(c->oc, 2);
+    int ic = align(c->ic, 16), kernels = kernel_count(c);
     uint8_t *p = at(ADDR_B);
     int kg, cg, tap, k, ch;
+
+    if (c->depthwise) {
+        for (cg = 0; cg < ic; cg += 64) {
+            for (tap = 0; tap < c->kh * c->kw; tap++) {
+                for (ch = cg; ch < cg + 64 && ch < ic; ch++) {
+                    *p++ = w[tap * ic + ch];
+                }
+            }
+        }
+        return;
+    }
 
     for (kg = 0; kg < kernels; kg += 32) {
         for (cg = 0; cg < ic; cg += 32) {
@@ -614,16 +639,16 @@ static int64_t load_output(const Conv *c, int ch, int y, int x)
 static bool conv_check(const Conv *c, const int8_t *x, const int8_t *w,
                        const int32_t *bias)
 {
-    int per_kernel = c->kh * c->kw * align(c->ic, 16);
+    int per_kernel = c->depthwise ? 0 : c->kh * c->kw * align(c->ic, 16);
     int y, xx, ch;
 
-    for (ch = 0; ch < align(c->oc, 32); ch++) {
+    for (ch = 0; ch < written_channels(c); ch++) {
         for (y = 0; y < c->out_h; y++) {
             for (xx = 0; xx < c->out_w; xx++) {
                 int64_t got = load_output(c, ch, y, xx);
                 int64_t want = ch >= c->oc ? 0x17 :
                     ref_output(c, x, w + (size_t)ch * per_kernel, bias[ch],
-                               y, xx);
+                               ch, y, xx);
 
                 if (got != want) {
                     printf("# channel %d (%d,%d): %d, want %d\n", ch, y, xx,
@@ -638,7 +663,7 @@ static bool conv_check(const Conv *c, const int8_t *x, const int8_t *w,
 
 static void test_conv(Conv c, const char *name)
 {
-    int ic = align(c.ic, 16), kernels = align(c.oc, 2);
+    int ic = align(c.ic, 16), kernels = kernel_count(&c);
     size_t nx = (size_t)c.in_h * c.in_w * ic, i;
     size_t nw = (size_t)kernels * c.kh * c.kw * ic;
     int8_t *x = malloc(nx), *w = malloc(nw);
@@ -656,15 +681,15 @@ static void test_conv(Conv c, const char *name)
     for (i = 0; i < nw; i++) {
         w[i] = rnd();
     }
-    for (i = 0; i < (size_t)align(c.oc, 32); i++) {
+    for (i = 0; i < (size_t)written_channels(&c); i++) {
         bias[i] = rnd_in(-20000, 20000);
     }
-    memcpy(at(ADDR_BIAS), bias, 4 * align(c.oc, 32));
+    memcpy(at(ADDR_BIAS), bias, 4 * written_channels(&c));
     store_weights(&c, w);
     conv_prog(&p, &c);
     ok = run_ok(&p) && conv_check(&c, x, w, bias);
     ok = ok && untouched(ADDR_C + (c.out_w + c.notch) * c.out_h *
-                         align(c.oc, 32) * (c.to_int32 ? 4 : 1), 4096);
+                         written_channels(&c) * (c.to_int32 ? 4 : 1), 4096);
     report(ok, "conv %s", name);
     free(x);
     free(w);
@@ -739,6 +764,96 @@ static void test_convs(void)
         .sy = 1, .sx = 1, .dy = 1, .dx = 1, .out_h = 1, .out_w = 1,
         .ow = -128, .scale = 0x6001, .shift = 26, .offset = 5,
     }, "1x1 spatial, 1024 channels");
+}
+
+static void test_depthwise(void)
+{
+    Conv c = {
+        .in_h = 7, .in_w = 9, .ic = 64, .oc = 64, .kh = 3, .kw = 3, .sy = 1,
+        .sx = 1, .dy = 1, .dx = 1, .pad_top = 1, .pad_left = 1, .out_h = 7,
+        .out_w = 9, .pad = 11, .ow = -5, .scale = 0x5a31, .shift = 22,
+        .offset = 7, .depthwise = true,
+    };
+
+    test_conv(c, "depthwise 3x3, 64 channels");
+    c.ic = c.oc = 128;
+    c.sy = c.sx = 2;
+    c.out_h = 4;
+    c.out_w = 5;
+    test_conv(c, "depthwise 3x3 s2, 128 channels");
+    c.ic = c.oc = 80;
+    c.kh = c.kw = 5;
+    c.pad_top = c.pad_left = 2;
+    test_conv(c, "depthwise 5x5 s2, partial group");
+    c.ic = c.oc = 24;
+    c.truncate = 1;
+    test_conv(c, "depthwise, 24 channels, truncated");
+    c.to_int32 = true;
+    test_conv(c, "depthwise to int32");
+}
+
+/* fp16 by way of an int-valued depthwise program turned into floats. */
+static void test_depthwise_float(void)
+{
+    enum { H = 4, W = 5, C = 40 };
+    static float x[H][W][C], w[9][C];
+    const Conv c = {
+        .in_h = H, .in_w = W, .ic = C, .oc = C, .kh = 3, .kw = 3, .sy = 1,
+        .sx = 1, .dy = 1, .dx = 1, .pad_top = 1, .pad_left = 1, .out_h = H,
+        .out_w = W, .scale = 1, .depthwise = true,
+    };
+    int i, y, xx, ch, tap;
+    bool ok;
+    Prog p;
+
+    memset(mem, POISON, MEM_SIZE);
+    for (i = 0; i < H * W * C; i++) {
+        uint16_t h = rnd_half(false);
+
+        ch = i % C;
+        (&x[0][0][0])[i] = npu_fp16_to_fp32(h);
+        memcpy(at(ADDR_A) + (ch / 8 * H * W + i / C) * 16 + ch % 8 * 2, &h, 2);
+    }
+    for (i = 0; i < 9 * C; i++) {
+        uint16_t h = rnd_half(false);
+
+        ch = i % C;
+        tap = i / C;
+        w[tap][ch] = npu_fp16_to_fp32(h);
+        memcpy(at(ADDR_B) + 2 * (ch < 32 ? tap * 32 + ch
+                                         : 9 * 32 + tap * 8 + ch - 32), &h, 2);
+    }
+    conv_prog(&p, &c);
+    patch(&p, 0x100c, 0x120 | 3);
+    patch(&p, 0x1024, (C - 1) << 16 | C);
+    patch(&p, 0x1030, 9 * C * 2);
+    patch(&p, 0x1034, 9 * C * 2);
+    patch(&p, 0x1088, C);
+    patch(&p, 0x3010, 0x203);
+    patch(&p, 0x4010, 5u << 29 | 2 << 26 | 2);
+    patch(&p, 0x4014, 0);
+    patch(&p, 0x4040, 0x53);
+    patch(&p, 0x4050, 7 * 0x124 | 2);
+    patch(&p, 0x40c0, H * W * 16 * 8);
+    ok = run_ok(&p);
+    for (i = 0; i < H * W * C && ok; i++) {
+        double sum = 0;
+        float want, got;
+
+        ch = i % C;
+        for (tap = 0; tap < 9; tap++) {
+            y = i / C / W + tap / 3 - 1;
+            xx = i / C % W + tap % 3 - 1;
+            if (y >= 0 && y < H && xx >= 0 && xx < W) {
+                sum += (double)x[y][xx][ch] * w[tap][ch];
+            }
+        }
+        want = sum;
+        memcpy(&got, at(ADDR_C) + (ch / 4 * H * W + i / C) * 16 + ch % 4 * 4,
+               4);
+        ok = !memcmp(&got, &want, 4);
+    }
+    report(ok, "conv depthwise fp16->fp32, partial group");
 }
 
 /* --- Scalars --- */
@@ -860,7 +975,8 @@ static void expect_refusal(const char *name, uint16_t reg, uint32_t value,
 
 static void test_refusals(void)
 {
-    expect_refusal("depthwise", 0x100c, 3, NPU_TASK_UNIMP);
+    expect_refusal("depthwise in the CNA alone", 0x100c, 3, NPU_TASK_UNIMP);
+    expect_refusal("convolution mode 1", 0x100c, 1, NPU_TASK_UNIMP);
     expect_refusal("int4", 0x100c, 6 << 7 | 6 << 4, NPU_TASK_UNIMP);
     expect_refusal("deconvolution", 0x100c, 1 << 16, NPU_TASK_UNIMP);
     expect_refusal("packed pixels", 0x100c, 0x60008000, NPU_TASK_UNIMP);
@@ -1005,6 +1121,8 @@ int main(int argc, char **argv)
     test_half();
     test_matmuls();
     test_convs();
+    test_depthwise();
+    test_depthwise_float();
     test_refusals();
     test_cancel();
     test_fuzz();
