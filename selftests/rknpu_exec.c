@@ -366,17 +366,16 @@ TEST_F_TIMEOUT(exec, threads_on_their_own_files, 60)
 
 TEST_F(exec, three_cores_from_one_file)
 {
-	uint64_t done[RK_CORES];
-
 	RK_REQUIRE_MODEL();
 	clear_counters();
-	for (int i = 0; i < RK_CORES; i++)
-		done[i] = rk_count(i, NPU_CNT_TASK_DONE);
 	ASSERT_EQ(0, rk_run_on_every_core(self->c.fd, 5));
 	EXPECT_EQ(RK_CORES, rk_ctl_read(NPU_CTL_MAX_BUSY));
 	EXPECT_LT(0, rk_ctl_read64(NPU_CTL_OVERLAP3_LO));
+	EXPECT_EQ(15, rk_count_all(NPU_CNT_TASK_DONE));
 	for (int i = 0; i < RK_CORES; i++) {
-		EXPECT_EQ(done[i] + 5, rk_count(i, NPU_CNT_TASK_DONE)) TH_LOG("core %d", i);
+		EXPECT_LT(0, rk_count(i, NPU_CNT_TASK_DONE)) {
+			TH_LOG("core %d idle", i);
+		}
 	}
 }
 

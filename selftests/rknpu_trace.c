@@ -210,9 +210,9 @@ static const struct expected commit[] = {
 
 /* From the interrupt on. */
 static const struct expected completion[] = {
+	{ PC_OPERATION_ENABLE, 0 },
 	{ PC_INTERRUPT_MASK, 0 },
 	{ PC_INTERRUPT_CLEAR, 0x1ffff },
-	{ PC_OPERATION_ENABLE, 0 },
 };
 
 static uint32_t expected_value(const struct record *r, const struct expected *e, unsigned int core)
