@@ -40,10 +40,10 @@ install:
 	$(MAKE) -C $(KDIR) M=$(O)/module/kdir modules_install
 
 lib:
-	@$(TESTBED)/root make -C $(CURDIR)/tools/lib --no-print-directory $(CROSS) O=$(O)/lib
+	@$(TESTBED)/root make -sC $(CURDIR)/tools/lib $(CROSS) O=$(O)/lib
 
 selftests: lib
-	@$(TESTBED)/root make -C $(CURDIR)/selftests --no-print-directory $(CROSS) O=$(O)/selftests \
+	@$(TESTBED)/root make -sC $(CURDIR)/selftests $(CROSS) O=$(O)/selftests \
 		LIBNPU=$(O)/lib/libnpu.a
 
 qemu:
