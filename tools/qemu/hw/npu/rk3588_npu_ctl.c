@@ -463,15 +463,20 @@ static void npu_ctl_set_arm(Object *obj, const char *value, Error **errp)
 }
 
 /*
- * The counters that are a state belong to other devices, which report them
- * again when they leave reset.
+ * POWERED and CLOCKED belong to other devices, which report them again when
+ * they leave reset.
  */
 static void npu_ctl_reset_hold(Object *obj, ResetType type)
 {
     Rk3588NpuCtlState *s = RK3588_NPU_CTL(obj);
+    unsigned core;
 
-    s->busy_mask = 0;
     npu_ctl_clear_counters(s);
+    s->busy_mask = 0;
+    s->max_busy = 0;
+    for (core = 0; core < NPU_MAX_CORES; core++) {
+        s->stats[core].c[NPU_CNT_BUSY] = 0;
+    }
     npu_ctl_disarm(s);
     s->tracing = false;
     s->trace_count = 0;

@@ -79,10 +79,11 @@ FIELD(ENTRY, ADDR_31_12, 12, 20)
  */
 #define REPLAY_DELAY_NS         1000000
 
+/* An entry is valid while its generation is the bank's. */
 typedef struct RkTlbEntry {
     uint32_t vpn;
     uint32_t pte;
-    bool valid;
+    uint64_t generation;
 } RkTlbEntry;
 
 typedef struct RkIommuBank {
@@ -104,6 +105,7 @@ typedef struct RkIommuBank {
     uint32_t stuck_page;
     bool stuck_write;
 
+    uint64_t generation;        /* never 0 */
     RkTlbEntry tlb[TLB_ENTRIES];
 } RkIommuBank;
 
@@ -158,11 +160,7 @@ static void rk_iommu_update_irq(RkIommuState *s)
 
 static void rk_iommu_zap_all(RkIommuBank *b)
 {
-    unsigned i;
-
-    for (i = 0; i < TLB_ENTRIES; i++) {
-        b->tlb[i].valid = false;
-    }
+    b->generation++;
 }
 
 static RkTlbEntry *rk_iommu_tlb_slot(RkIommuBank *b, uint32_t iova)
@@ -175,7 +173,7 @@ static void rk_iommu_zap_line(RkIommuBank *b, uint32_t iova)
     RkTlbEntry *e = rk_iommu_tlb_slot(b, iova);
 
     if (e->vpn == iova / PAGE_BYTES) {
-        e->valid = false;
+        e->generation = 0;
     }
 }
 
@@ -301,7 +299,7 @@ static RkDmaResult rk_iommu_lookup(RkIommuBank *b, uint32_t iova,
     RkTlbEntry *e = rk_iommu_tlb_slot(b, iova);
     RkDmaResult r;
 
-    if (e->valid && e->vpn == iova / PAGE_BYTES) {
+    if (e->generation == b->generation && e->vpn == iova / PAGE_BYTES) {
         npu_ctl_count(s->ctl, s->core_index, NPU_CNT_TLB_HIT, 1);
         *pte = e->pte;
         return RK_DMA_OK;
@@ -309,7 +307,7 @@ static RkDmaResult rk_iommu_lookup(RkIommuBank *b, uint32_t iova,
     npu_ctl_count(s->ctl, s->core_index, NPU_CNT_TLB_MISS, 1);
     r = rk_iommu_walk(b, iova, pte);
     if (r == RK_DMA_OK && *pte) {
-        e->valid = true;
+        e->generation = b->generation;
         e->vpn = iova / PAGE_BYTES;
         e->pte = *pte;
     }
@@ -590,11 +588,16 @@ static const MemoryRegionOps rk_iommu_ops = {
 };
 
 /* Registers and TLB lose their contents with the power and on a reset. */
-static void rk_iommu_lines_changed(RkIommuState *s)
+static void rk_iommu_set_line(RkIommuState *s, bool *line, bool level,
+                              bool wipes)
 {
+    if (*line == level) {
+        return;
+    }
+    *line = level;
     trace_rk_iommu_state(s->core_index, rk_iommu_accessible(s),
                          rk_iommu_held_in_reset(s));
-    if (!s->power || rk_iommu_held_in_reset(s)) {
+    if (wipes) {
         rk_iommu_reset_all(s);
         rk_iommu_update_irq(s);
     }
@@ -604,32 +607,28 @@ static void rk_iommu_set_power(void *opaque, int n, int level)
 {
     RkIommuState *s = opaque;
 
-    s->power = level;
-    rk_iommu_lines_changed(s);
+    rk_iommu_set_line(s, &s->power, level, !level);
 }
 
 static void rk_iommu_set_aclk(void *opaque, int n, int level)
 {
     RkIommuState *s = opaque;
 
-    s->aclk = level;
-    rk_iommu_lines_changed(s);
+    rk_iommu_set_line(s, &s->aclk, level, false);
 }
 
 static void rk_iommu_set_hclk(void *opaque, int n, int level)
 {
     RkIommuState *s = opaque;
 
-    s->hclk = level;
-    rk_iommu_lines_changed(s);
+    rk_iommu_set_line(s, &s->hclk, level, false);
 }
 
 static void rk_iommu_set_reset(void *opaque, int n, int level)
 {
     RkIommuState *s = opaque;
 
-    s->in_reset[n] = level;
-    rk_iommu_lines_changed(s);
+    rk_iommu_set_line(s, &s->in_reset[n], level, level);
 }
 
 static void rk_iommu_reset_enter(Object *obj, ResetType type)

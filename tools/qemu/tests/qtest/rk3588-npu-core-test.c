@@ -564,6 +564,71 @@ static void test_page_faults(void)
     qtest_quit(q);
 }
 
+static void set_c_pte(QTestState *q, uint32_t pte, bool zap)
+{
+    qtest_writel(q, TABLE_ADDR + 0x1000 + ((C_ADDR - RAM) >> 12) * 4, pte);
+    if (zap) {
+        qtest_writel(q, MMU0 + 0x10, C_ADDR);
+    }
+}
+
+static void run_matmul(QTestState *q)
+{
+    write_operands(q);
+    write_matmul(q, CMD_ADDR, C_ADDR, 0, 0);
+    kick(q, CMD_ADDR, matmul_amount(), 1);
+    g_assert_true(wait_irq(q));
+}
+
+/* Translations stay until they are zapped; permissions and high bits count. */
+static void test_translation(void)
+{
+    QTestState *q = start();
+
+    set_mmu(q, true);
+    run_matmul(q);
+    g_assert_true(result_right(q, C_ADDR));
+
+    set_c_pte(q, C2_ADDR | 7, false);
+    run_matmul(q);
+    g_assert_true(result_right(q, C_ADDR));
+    g_assert_true(untouched(q, C2_ADDR));
+
+    set_c_pte(q, C2_ADDR | 7, true);
+    run_matmul(q);
+    g_assert_true(result_right(q, C2_ADDR));
+    g_assert_true(untouched(q, C_ADDR));
+
+    /* Readable only: the fault is a write. */
+    set_c_pte(q, C_ADDR | 3, true);
+    write_operands(q);
+    kick(q, CMD_ADDR, matmul_amount(), 1);
+    g_assert_true(never_irq(q));
+    g_assert_cmphex(qtest_readl(q, MMU0 + 0x04), ==, 0x2b);
+    g_assert_cmphex(qtest_readl(q, MMU0 + 0x20), ==, 1);
+    g_assert_true(untouched(q, C_ADDR));
+
+    /* Acknowledged but not repaired: stuck again, without a new report. */
+    qtest_writel(q, MMU0 + 0x08, 5);
+    qtest_writel(q, MMU0 + 0x18, 1);
+    g_assert_cmphex(qtest_readl(q, MMU0 + 0x04), ==, 0x19);
+    g_assert_true(never_irq(q));
+    g_assert_cmphex(qtest_readl(q, MMU0 + 0x04), ==, 0x2b);
+    g_assert_cmphex(qtest_readl(q, MMU0 + 0x20), ==, 0);
+    g_assert_cmpuint(count(q, NPU_CNT_MMU_FAULT), ==, 1);
+
+    /* Address bits 35:32 of an entry lead beyond this machine's memory. */
+    reset_core(q);
+    set_mmu(q, true);
+    set_c_pte(q, C_ADDR | 0x107, true);
+    kick(q, CMD_ADDR, matmul_amount(), 1);
+    g_assert_true(never_irq(q));
+    g_assert_cmphex(qtest_readl(q, MMU0 + 0x20), ==, 2);
+    g_assert_cmphex(rd(q, INT_RAW) & 1u << 13, !=, 0);
+    g_assert_true(untouched(q, C_ADDR));
+    qtest_quit(q);
+}
+
 static void arm(QTestState *q, uint32_t kind)
 {
     qtest_writel(q, NPU_CTL_BASE + NPU_CTL_FAULT_CORE, 0);
@@ -768,6 +833,7 @@ int main(int argc, char **argv)
     qtest_add_func("rk3588-npu-core/slave-mode", test_slave_mode);
     qtest_add_func("rk3588-npu-core/hangs", test_hangs);
     qtest_add_func("rk3588-npu-core/page-faults", test_page_faults);
+    qtest_add_func("rk3588-npu-core/translation", test_translation);
     qtest_add_func("rk3588-npu-core/armed-faults", test_armed_faults);
     qtest_add_func("rk3588-npu-core/reset-in-flight", test_reset_in_flight);
     qtest_add_func("rk3588-npu-core/migration", test_migration);
