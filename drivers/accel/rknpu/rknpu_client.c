@@ -11,7 +11,7 @@
 
 struct rknpu_client *rknpu_client_create(struct rknpu_device *rdev)
 {
-	struct rknpu_client *client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
+	struct rknpu_client *client = kzalloc_obj(*client, GFP_KERNEL_ACCOUNT);
 	unsigned int i;
 
 	if (!client)

@@ -96,7 +96,7 @@ struct rknpu_core {
 	u32 version;
 	bool reset_shows;
 
-	struct mutex attach_lock;
+	struct mutex attach_lock; /* changes of vm and of what the IOMMU is attached to */
 	struct iommu_group *iommu_group;
 	struct device_node *iommu_np;
 	struct rknpu_vm *vm;

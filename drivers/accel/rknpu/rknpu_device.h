@@ -30,7 +30,7 @@ struct rknpu_device {
 	struct drm_device accel;
 	const struct rknpu_soc *soc;
 	struct rknpu_core cores[RKNPU_MAX_CORES];
-	spinlock_t lock;
+	spinlock_t lock; /* all scheduler state, see above */
 	struct list_head clients;
 	bool gone;
 	struct rknpu_device_stats stats;

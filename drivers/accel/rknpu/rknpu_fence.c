@@ -24,7 +24,7 @@ static const struct dma_fence_ops rknpu_fence_ops = {
 
 struct dma_fence *rknpu_fence_create(void)
 {
-	struct dma_fence *fence = kzalloc(sizeof(*fence), GFP_KERNEL_ACCOUNT);
+	struct dma_fence *fence = kzalloc_obj(*fence, GFP_KERNEL_ACCOUNT);
 
 	if (fence)
 		dma_fence_init(fence, &rknpu_fence_ops, NULL, dma_fence_context_alloc(1), 1);

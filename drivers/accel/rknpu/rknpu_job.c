@@ -103,7 +103,7 @@ static int rknpu_job_alloc_memory(struct rknpu_job *job, u32 task_count, u32 bo_
 struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *vm,
 				  u32 task_count, u32 bo_count)
 {
-	struct rknpu_job *job = kzalloc(sizeof(*job), GFP_KERNEL_ACCOUNT);
+	struct rknpu_job *job = kzalloc_obj(*job, GFP_KERNEL_ACCOUNT);
 
 	if (!job)
 		return ERR_PTR(-ENOMEM);
@@ -141,7 +141,7 @@ int rknpu_job_add_dep(struct rknpu_job *job, struct dma_fence *fence)
 	if (dma_fence_is_signaled(fence) || rknpu_job_has_last_dep(job, fence))
 		return 0;
 
-	dep = kzalloc(sizeof(*dep), GFP_KERNEL_ACCOUNT);
+	dep = kzalloc_obj(*dep, GFP_KERNEL_ACCOUNT);
 	if (!dep)
 		return -ENOMEM;
 	INIT_LIST_HEAD(&dep->cb.node);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Owns the registers that the CPU touches, named and placed as in the TRM (RK3588 part 1, chapter 36). */
+/* Owns the registers that the CPU touches, named as in the RK3588 TRM part 1, chapter 36. */
 #ifndef __RKNPU_REGS_H__
 #define __RKNPU_REGS_H__
 
@@ -11,7 +11,7 @@
 #define RKNPU_PC_OPERATION_ENABLE	0x08
 #define RKNPU_PC_OPERATION_ENABLE_OP_EN		BIT(0)
 #define RKNPU_PC_BASE_ADDRESS		0x10
-#define RKNPU_PC_BASE_ADDRESS_PC_SEL		BIT(0)	/* 1: the CPU drives the blocks' registers */
+#define RKNPU_PC_BASE_ADDRESS_PC_SEL		BIT(0)	/* 1: the CPU writes the blocks */
 #define RKNPU_PC_REGISTER_AMOUNTS	0x14	/* fetches of 128 bits, minus 1 */
 #define RKNPU_PC_REGISTER_AMOUNTS_MAX		0xffff
 #define RKNPU_PC_INTERRUPT_MASK		0x20	/* 1: enabled */

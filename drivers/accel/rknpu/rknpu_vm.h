@@ -45,6 +45,8 @@ struct rknpu_vm {
 
 /**
  * struct rknpu_vm_use - a job's claim on everything mapped in its VM
+ * @link: in rknpu_vm::uses; NULL while the use has not begun
+ * @seq: age
  *
  * Clients do not list all the memory their programs touch (Mesa lists neither
  * weights nor programs), so what is mapped while a job lives stays mapped

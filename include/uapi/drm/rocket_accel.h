@@ -59,7 +59,8 @@ struct drm_rocket_create_bo {
  * struct drm_rocket_prep_bo - wait until the CPU may use a BO
  *
  * Waits for all jobs that list the BO, as read or as written, then makes what
- * the NPU wrote visible to the CPU.
+ * the NPU wrote visible to the CPU. Caches of a BO that was imported from
+ * another driver are that driver's business (DMA_BUF_IOCTL_SYNC).
  *
  * ETIMEDOUT: the time came. EBUSY: see @timeout_ns. EINTR: interrupted; the BO
  * is still in use, call again. ENOENT: no such handle. EINVAL: @reserved.
