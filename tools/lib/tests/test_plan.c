@@ -69,7 +69,7 @@ static bool tasks_fit(const struct npu_plan *p)
 
 static bool jobs_fit(const struct npu_plan *p, const struct npu_opts *o)
 {
-	uint64_t budget = o->max_job_macs ? o->max_job_macs : UINT64_C(64) << 20;
+	uint64_t budget = o->max_job_macs ? o->max_job_macs : UINT64_C(16) << 20;
 	uint64_t *macs = calloc(p->njobs, sizeof(*macs)), total = 0, k = 0;
 	uint32_t *tiles = calloc(p->njobs, sizeof(*tiles)), last = 0;
 	bool ok = true;
