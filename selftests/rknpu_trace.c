@@ -18,6 +18,8 @@
 #define PC_REGISTER_AMOUNTS	0x0014
 #define PC_INTERRUPT_MASK	0x0020
 #define PC_INTERRUPT_CLEAR	0x0024
+#define PC_INTERRUPT_STATUS	0x0028
+#define PC_INTERRUPT_RAW	0x002c
 #define PC_TASK_CON		0x0030
 #define PC_TASK_DMA_BASE_ADDR	0x0034
 #define CNA_S_POINTER		0x1004
@@ -33,7 +35,8 @@ static const struct {
 	{ PC_REGISTER_AMOUNTS, "PC.REGISTER_AMOUNTS" },
 	{ PC_INTERRUPT_MASK, "PC.INTERRUPT_MASK" },
 	{ PC_INTERRUPT_CLEAR, "PC.INTERRUPT_CLEAR" },
-	{ 0x0028, "PC.INTERRUPT_STATUS" }, { 0x002c, "PC.INTERRUPT_RAW_STATUS" },
+	{ PC_INTERRUPT_STATUS, "PC.INTERRUPT_STATUS" },
+	{ PC_INTERRUPT_RAW, "PC.INTERRUPT_RAW_STATUS" },
 	{ PC_TASK_CON, "PC.TASK_CON" },
 	{ PC_TASK_DMA_BASE_ADDR, "PC.TASK_DMA_BASE_ADDR" },
 	{ 0x003c, "PC.TASK_STATUS" },
@@ -122,6 +125,9 @@ static void print_value(const struct record *r, const struct access *a)
 	else if ((a->off == CNA_S_POINTER || a->off == CORE_S_POINTER) &&
 		 a->value >> 28 == a->core)
 		printf("0x%08x | core << 28", a->value & 0x0fffffff);
+	else if (!a->write && (a->off == PC_INTERRUPT_STATUS || a->off == PC_INTERRUPT_RAW))
+		/* Which of the two groups a task gets depends on the history. */
+		printf("0x%08x of either group", (a->value | a->value >> 1) & 0x555);
 	else
 		printf("0x%08x", a->value);
 	printf("\n");
