@@ -144,14 +144,22 @@ rk_need_host() {
 	rk_unlock
 }
 
-# The mirror is whatever this host's own apt configuration uses for its release.
+# "ORIGIN RELEASE URI" of each main component that this host's apt is configured to use.
+rk_indextargets() {
+	apt-get indextargets "$@" --format '$(ORIGIN)|$(RELEASE)|$(COMPONENT)|$(REPO_URI)' \
+		'Created-By: Packages' 2>/dev/null | awk -F'|' '$3 == "main" && $4 ~ /^(http|https|file|copy|mirror)/'
+}
+
+# The mirror is the one this host uses for its own release. Others name suites alike: apt knows what is Debian's
+# once it has fetched a Release file, and before that the path tells.
 rk_mirror() {
 	local codename uri
 	codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
-	# shellcheck disable=SC2016 # apt expands these
-	uri=$(apt-get indextargets --no-release-info \
-		--format '$(RELEASE) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
-		awk -v c="$codename" '$2 == "main" && ($1 == c || $1 == "stable" || $1 == "oldstable") { print $3; exit }')
+	uri=$({
+		rk_indextargets | awk -F'|' '$1 == "Debian"'
+		rk_indextargets --no-release-info | grep -E '/debian/?$'
+		rk_indextargets --no-release-info
+	} | awk -F'|' -v c="$codename" '$2 == c || $2 == "stable" || $2 == "oldstable" { print $4; exit }')
 	[ -n "$uri" ] || rk_die "no Debian 'main' mirror found in this host's apt configuration"
 	echo "${uri%/}"
 }
