@@ -37,12 +37,20 @@ static void rknpu_sched_start_task(struct rknpu_core *core)
 	queue_delayed_work(core->wq, &core->watchdog, core->task_timeout);
 }
 
-/* Lock held: @job runs on @core, which is powered and has the job's VM attached. */
+static void rknpu_sched_set_timeout(struct rknpu_core *core, unsigned long timeout)
+{
+	/* A watchdog that is pending for a longer one would come too late. */
+	if (timeout < core->task_timeout)
+		mod_delayed_work(core->wq, &core->watchdog, timeout);
+	core->task_timeout = timeout;
+}
+
+/* Lock held: core->job has been taken, the core is powered and has its VM attached. */
 static void rknpu_sched_start_job(struct rknpu_core *core)
 {
 	core->state = RKNPU_CORE_RUNNING;
 	core->cause = RKNPU_CAUSE_NONE;
-	core->task_timeout = msecs_to_jiffies(max(1U, READ_ONCE(default_timeout_ms))) + 1;
+	rknpu_sched_set_timeout(core, msecs_to_jiffies(max(1U, READ_ONCE(default_timeout_ms))) + 1);
 	core->job->start_ns = ktime_get_ns();
 	rknpu_sched_start_task(core);
 }
