@@ -92,7 +92,6 @@ TEST_F(size, works)
 
 	ASSERT_EQ(0, rk_bo_init(&bo, self->fd, variant->size));
 	EXPECT_NE(0, bo.handle);
-	EXPECT_NE(0, bo.iova);
 	EXPECT_EQ(0, bo.iova % RK_PAGE);
 	EXPECT_GE(1ull << 32, bo.iova + pages(variant->size));
 	EXPECT_EQ(-1, nonzero(bo.map, variant->size));
@@ -164,27 +163,30 @@ TEST_F(bo, bad_pointer)
 	EXPECT_EQ(-EFAULT, rk_ioctl(self->fd, DRM_IOCTL_ROCKET_CREATE_BO, (void *)-4096l));
 }
 
-/* The answer cannot be delivered: nothing may be left behind. */
+/*
+ * The answer cannot be delivered.  DRM copies it after the driver is done, so
+ * the handle stays behind, but no longer than the file: 512 MiB would show.
+ */
 TEST_F(bo, readonly_result)
 {
 	struct drm_rocket_create_bo *c, probe;
-	long before;
+	long before = free_kib();
 
 	c = mmap(NULL, RK_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, c);
-	c->size = 1 << 20;
+	c->size = 8 << 20;
 	ASSERT_EQ(0, mprotect(c, RK_PAGE, PROT_READ));
-	before = free_kib();
-	for (int i = 0; i < 64; i++) {
-		EXPECT_EQ(-EFAULT, rk_ioctl(self->fd, DRM_IOCTL_ROCKET_CREATE_BO, c));
+	for (int round = 0; round < 8; round++) {
+		for (int i = 0; i < 8; i++) {
+			ASSERT_EQ(-EFAULT, rk_ioctl(self->fd, DRM_IOCTL_ROCKET_CREATE_BO, c));
+		}
+		close(self->fd);
+		self->fd = rk_open();
+		ASSERT_LE(0, self->fd);
 	}
-	/* DRM copies the answer after the driver is done, so handles do leak. */
-	close(self->fd);
-	self->fd = rk_open();
-	ASSERT_LE(0, self->fd);
-	for (int i = 0; i < 50 && before - free_kib() > 16l << 10; i++)
+	for (int i = 0; i < 50 && before - free_kib() > 128l << 10; i++)
 		rk_sleep_ms(100);
-	EXPECT_GT(16l << 10, before - free_kib());
+	EXPECT_GT(128l << 10, before - free_kib());
 	EXPECT_EQ(0, create(self->fd, &probe, RK_PAGE));
 }
 
@@ -361,6 +363,18 @@ TEST_F(bo, fork_shares_the_memory)
 }
 
 /* ---- addresses ---- */
+
+/* 0 means "unset" in register programs (R37). */
+TEST_F(bo, iova_never_zero)
+{
+	struct rk_bo bo;
+
+	for (int i = 0; i < 3; i++) {
+		ASSERT_EQ(0, rk_bo_init(&bo, self->fd, RK_PAGE << i));
+		EXPECT_NE(0, bo.iova);
+		rk_bo_fini(&bo);
+	}
+}
 
 TEST_F(bo, iova_packed_lowest_first)
 {

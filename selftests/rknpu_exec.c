@@ -249,7 +249,7 @@ TEST_F(exec, forty_tasks_in_order)
 					i % 2 ? c->in.iova : c->out.iova, &t[i]));
 	}
 	ASSERT_EQ(0, rk_bo_fill(&c->in, 0, RK_BYTES));
-	rk_job(&job, t, ARRAY_SIZE(t), both, 2, both, 2);
+	rk_job(&job, t, ARRAY_SIZE(t), NULL, 0, both, 2);
 	ASSERT_EQ(0, rk_submit(c->fd, &job, 1));
 	EXPECT_EQ(0, rk_bo_differs(&c->in, 26, RK_BYTES));
 }

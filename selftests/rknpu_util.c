@@ -81,6 +81,16 @@ bool rk_ours(void)
 	return !access("/sys/module/rknpu_accel", F_OK);
 }
 
+void rk_task_timeout_ms(unsigned int ms)
+{
+	FILE *f = fopen("/sys/module/rknpu_accel/parameters/default_timeout_ms", "we");
+
+	if (!f)
+		return;
+	fprintf(f, "%u\n", ms);
+	fclose(f);
+}
+
 int64_t rk_now(void)
 {
 	struct timespec ts;
@@ -475,6 +485,7 @@ void rk_model_calm(void)
 {
 	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_FAULT_CLEAR);
 	rk_latency_us(0);
+	rk_task_timeout_ms(RK_TASK_TIMEOUT_MS);
 }
 
 bool rk_wait_count(unsigned int core, enum npu_ctl_counter c, uint64_t value, unsigned int ms)

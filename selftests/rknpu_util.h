@@ -18,6 +18,8 @@
 #define RK_PAGE		4096u
 #define RK_MS		1000000ll
 #define RK_FOREVER	INT64_MAX
+/* The module's default. */
+#define RK_TASK_TIMEOUT_MS	500
 
 /* ---- device ---- */
 
@@ -29,6 +31,8 @@ const char *rk_path(void);
 int rk_ioctl(int fd, unsigned long request, void *arg);
 /* True when /sys/module says that our own module drives the device. */
 bool rk_ours(void);
+/* Our module's deadline per task; others keep theirs. */
+void rk_task_timeout_ms(unsigned int ms);
 int64_t rk_now(void);
 void rk_sleep_ms(unsigned int ms);
 
@@ -122,7 +126,7 @@ uint64_t rk_count_all(enum npu_ctl_counter c);
 void rk_latency_us(uint32_t us);
 void rk_fault_arm(uint32_t core, uint32_t kind, uint32_t skip, uint32_t count);
 uint32_t rk_fault_fired(void);
-/* No fault armed, the model's own task time. */
+/* No fault armed, the model's own task time, the module's own deadline. */
 void rk_model_calm(void);
 /* Polls a counter until it is @value; false when @ms passed. */
 bool rk_wait_count(unsigned int core, enum npu_ctl_counter c, uint64_t value, unsigned int ms);
