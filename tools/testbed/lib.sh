@@ -297,7 +297,7 @@ rk_enter() {
 		shift 2
 	done
 	rk_root
-	local ns=(--mount --propagation private)
+	local ns=(--mount --propagation unchanged)
 	rk_on_root || ns+=(--user --map-root-user --map-auto)
 	${RK_EXEC:-} unshare "${ns[@]}" -- bash "$RK_TESTBED/enter" "$RK_ROOT" "$PWD" \
 		"$RK_CACHE:$RK_CACHE" "$RK_TOP:$RK_TOP" "${binds[@]+"${binds[@]}"}" -- "$@"

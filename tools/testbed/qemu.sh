@@ -34,25 +34,15 @@ rk_fetch_qemu() {
 		sh "$tmp" "$RK_APT"
 	rk_step "unpack QEMU's source" rk_enter -b "$tmp:/rk/src" sh -e -c '
 		cd /rk/src
+		basename ./*.dsc .dsc >version
 		dpkg-source --no-check -x ./*.dsc qemu
 		rm -f ./*.dsc ./*.xz ./*.gz'
-}
-
-# Debian removes firmware blobs whose absence meson does not forgive; nothing here boots them.
-rk_qemu_blobs() {
-	local tree=$1 f
-	for f in edk2-aarch64-code.fd edk2-arm-code.fd edk2-arm-vars.fd edk2-riscv-code.fd edk2-riscv-vars.fd \
-		edk2-i386-code.fd edk2-i386-secure-code.fd edk2-i386-vars.fd edk2-x86_64-code.fd \
-		edk2-x86_64-secure-code.fd edk2-loongarch64-code.fd edk2-loongarch64-vars.fd; do
-		[ -e "$tree/pc-bios/$f.bz2" ] || : | bzip2 >"$tree/pc-bios/$f.bz2"
-	done
 }
 
 rk_build_qemu_stock() {
 	local tmp=$1
 	rk_fetch_qemu "$tmp"
 	mv "$tmp/qemu" "$tmp/src"
-	rk_qemu_blobs "$tmp/src"
 	rk_qemu_devices >"$tmp/src/configs/devices/aarch64-softmmu/rknpu.mak"
 	rk_step "configure QEMU" rk_in_qemu "$tmp" sh -e -c '
 		mkdir -p /rk/qemu/build
@@ -64,7 +54,7 @@ rk_build_qemu_stock() {
 # rk_qemu_stock: the stock tree; RK_QEMU_STOCK holds its directory.
 rk_qemu_stock() {
 	local hash
-	hash=$({ printf '%s\n' "${RK_QEMU_CONFIGURE[@]}" "${RK_QEMU_STOCK_TARGETS[@]}"; rk_qemu_devices; declare -f rk_qemu_blobs; } | rk_hash)
+	hash=$({ printf '%s\n' "${RK_QEMU_CONFIGURE[@]}" "${RK_QEMU_STOCK_TARGETS[@]}"; rk_qemu_devices; } | rk_hash)
 	rk_root
 	[ -d "$RK_CACHE/qemu-stock-$hash" ] || rk_apt_dir "$RK_SUITE"
 	rk_cached qemu-stock "$hash" rk_build_qemu_stock
