@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bit field helpers with the meaning that QEMU's header gives them. */
+/* Bit field functions with the meaning that QEMU's header gives them. */
 #ifndef SHIM_QEMU_BITOPS_H
 #define SHIM_QEMU_BITOPS_H
 
