@@ -65,6 +65,7 @@ enum rknpu_core_state {
  * @powered: registers may be touched
  * @pm_held: a runtime PM reference is held for the busy period
  * @irq_off: the interrupt line is disabled
+ * @loud: the last task's interrupt may still be pending
  * @job: running or starting; holds the scheduler's reference
  * @task_timeout: jiffies a task may take
  * @deadline: jiffies when the running task is late
@@ -106,6 +107,7 @@ struct rknpu_core {
 	bool powered;
 	bool pm_held;
 	bool irq_off;
+	bool loud;
 	struct rknpu_job *job;
 	unsigned long task_timeout;
 	unsigned long deadline;

@@ -32,6 +32,7 @@ static void rknpu_sched_start_task(struct rknpu_core *core)
 	struct rknpu_job *job = core->job;
 
 	rknpu_pc_start(core, &job->tasks[job->result.task]);
+	core->loud = true;
 	core->deadline = jiffies + core->task_timeout;
 	/* Left pending over many tasks: it looks at the deadline when it fires. */
 	queue_delayed_work(core->wq, &core->watchdog, core->task_timeout);
@@ -97,11 +98,20 @@ void rknpu_sched_dispatch(struct rknpu_core *core)
 	rknpu_sched_start_job(core);
 }
 
+static bool rknpu_sched_between_jobs(struct rknpu_core *core)
+{
+	return core->state == RKNPU_CORE_IDLE || core->state == RKNPU_CORE_STARTING;
+}
+
 void rknpu_sched_rest(struct rknpu_core *core)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&core->rdev->lock, flags);
+	if (core->loud && core->pm_held && rknpu_sched_between_jobs(core)) {
+		rknpu_pc_quiesce(core);
+		core->loud = false;
+	}
 	if (core->state == RKNPU_CORE_IDLE && core->pm_held) {
 		core->pm_held = false;
 		pm_runtime_mark_last_busy(core->dev);
@@ -125,8 +135,6 @@ struct rknpu_job *rknpu_sched_task_done(struct rknpu_core *core)
 	rknpu_sched_drop_job(core);
 	core->state = RKNPU_CORE_IDLE;
 	rknpu_sched_dispatch(core);
-	if (core->state != RKNPU_CORE_RUNNING)
-		rknpu_pc_quiesce(core);
 	return job;
 }
 
@@ -135,7 +143,10 @@ void rknpu_sched_finish(struct rknpu_core *core, struct rknpu_job *job)
 	bool all = job->result.task == job->task_count;
 
 	rknpu_job_end(job, all ? RKNPU_CAUSE_DONE : RKNPU_CAUSE_CANCELLED);
-	/* Only now, because whoever waited for this job may have kept the core busy. */
+	/*
+	 * Only now, because a job that waited for this one may have started: that
+	 * saves taking the interrupt down and power references up again.
+	 */
 	rknpu_sched_rest(core);
 }
 

@@ -86,7 +86,10 @@ void rknpu_sched_iommu_fault(struct rknpu_core *core, unsigned long iova, bool w
 
 /* Gives an idle core something to do, if there is anything. */
 void rknpu_sched_dispatch(struct rknpu_core *core);
-/* The running task is over. Returns the job if that was the last one. */
+/*
+ * The running task is over. Returns the job if that was the last one: then
+ * rknpu_sched_finish() must follow before the interrupt line is heard again.
+ */
 struct rknpu_job *rknpu_sched_task_done(struct rknpu_core *core);
 /* Takes the job, if any, off the core in order to end it. */
 struct rknpu_job *rknpu_sched_drop_job(struct rknpu_core *core);
@@ -95,7 +98,7 @@ struct rknpu_job *rknpu_sched_drop_job(struct rknpu_core *core);
 
 /* Ends a job that rknpu_sched_task_done() returned. */
 void rknpu_sched_finish(struct rknpu_core *core, struct rknpu_job *job);
-/* An idle core may power down. */
+/* An idle core takes its interrupt down and may power down. */
 void rknpu_sched_rest(struct rknpu_core *core);
 /* For the core's works: power until rknpu_sched_rest(). */
 int rknpu_sched_power_up(struct rknpu_core *core);

@@ -28,6 +28,9 @@ extern "C" {
 
 /**
  * struct drm_rocket_create_bo - allocate a BO and map it for the NPU
+ *
+ * The BO is zeroed. EINVAL: @size is out of its limits. ENOMEM: no memory.
+ * ENOSPC: no room in the address space.
  */
 struct drm_rocket_create_bo {
 	/**
