@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What libnpu promises beyond products, on the driver: convolutions, waiting
+ * with a limit, the causes of failures, several jobs and several files.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kselftest_harness.h"
+#include "npu.h"
+#include "rknpu_util.h"
+
+#define WAIT_NS		(30000 * RK_MS)
+
+static uint32_t rnd(void)
+{
+	static uint32_t state = 0x2545f491;
+
+	state ^= state << 13;
+	state ^= state >> 17;
+	state ^= state << 5;
+	return state;
+}
+
+static int8_t *random_int8(size_t n)
+{
+	int8_t *p = malloc(n);
+
+	for (size_t i = 0; p && i < n; i++)
+		p[i] = (int8_t)rnd();
+	return p;
+}
+
+/* ---- convolutions ---- */
+
+FIXTURE(conv) {
+	struct npu_dev *dev;
+};
+
+FIXTURE_VARIANT(conv) {
+	struct npu_conv_desc d;
+	struct npu_opts o;
+};
+
+#define KERNEL(w, h, s)	.kw = (w), .kh = (h), .stride_x = (s), .stride_y = (s), \
+			.dil_x = 1, .dil_y = 1
+#define PAD(n)		.pad_left = (n), .pad_right = (n), .pad_top = (n), .pad_bottom = (n)
+
+FIXTURE_VARIANT_ADD(conv, one_by_one) {
+	.d = { .in_w = 14, .in_h = 14, .in_c = 64, .out_c = 96, KERNEL(1, 1, 1) },
+};
+
+FIXTURE_VARIANT_ADD(conv, three_by_three) {
+	.d = { .in_w = 15, .in_h = 9, .in_c = 33, .out_c = 40, KERNEL(3, 3, 1), PAD(1),
+	       .in_zp = -17 },
+};
+
+FIXTURE_VARIANT_ADD(conv, weight_zero_point) {
+	.d = { .in_w = 8, .in_h = 12, .in_c = 20, .out_c = 32, KERNEL(3, 3, 1), PAD(1),
+	       .in_zp = 30, .weight_zp = -11 },
+};
+
+FIXTURE_VARIANT_ADD(conv, stride_two) {
+	.d = { .in_w = 28, .in_h = 28, .in_c = 32, .out_c = 64, KERNEL(3, 3, 2),
+	       .pad_right = 1, .pad_bottom = 1, .in_zp = 5 },
+};
+
+FIXTURE_VARIANT_ADD(conv, rectangular_kernel) {
+	.d = { .in_w = 20, .in_h = 11, .in_c = 32, .out_c = 32, KERNEL(5, 2, 1),
+	       .pad_left = 2, .pad_right = 2, .pad_top = 1 },
+};
+
+FIXTURE_VARIANT_ADD(conv, dilated) {
+	.d = { .in_w = 17, .in_h = 17, .in_c = 32, .out_c = 32, .kw = 3, .kh = 3,
+	       .stride_x = 1, .stride_y = 1, .dil_x = 2, .dil_y = 3, PAD(2), .weight_zp = 3 },
+};
+
+FIXTURE_VARIANT_ADD(conv, three_channels) {
+	.d = { .in_w = 32, .in_h = 32, .in_c = 3, .out_c = 16, KERNEL(3, 3, 2), PAD(1),
+	       .in_zp = -1 },
+};
+
+FIXTURE_VARIANT_ADD(conv, several_jobs) {
+	.d = { .in_w = 16, .in_h = 16, .in_c = 64, .out_c = 100, KERNEL(3, 3, 1), PAD(1),
+	       .in_zp = 9, .weight_zp = 2 },
+	.o = { .jobs = 3, .max_m = 3, .max_n = 32 },
+};
+
+FIXTURE_VARIANT_ADD(conv, larger_than_the_buffer) {
+	.d = { .in_w = 56, .in_h = 130, .in_c = 64, .out_c = 32, KERNEL(3, 3, 2), PAD(1) },
+};
+
+FIXTURE_SETUP(conv)
+{
+	int ret = npu_open(NULL, &self->dev);
+
+	if (ret)
+		SKIP(return, "no NPU: %s", strerror(-ret));
+	rk_model_calm();
+}
+
+FIXTURE_TEARDOWN(conv)
+{
+	npu_close(self->dev);
+}
+
+static int64_t conv_sum(const struct npu_conv_desc *d, const int8_t *in, const int8_t *w,
+			int64_t y0, int64_t x0)
+{
+	int64_t acc = 0;
+
+	for (uint32_t ky = 0; ky < d->kh; ky++)
+		for (uint32_t kx = 0; kx < d->kw; kx++) {
+			int64_t y = y0 + (int64_t)ky * d->dil_y, x = x0 + (int64_t)kx * d->dil_x;
+			const int8_t *p = in + (y * d->in_w + x) * d->in_c;
+			const int8_t *q = w + ((size_t)ky * d->kw + kx) * d->in_c;
+
+			if (y < 0 || x < 0 || y >= d->in_h || x >= d->in_w)
+				continue;
+			for (uint32_t c = 0; c < d->in_c; c++)
+				acc += (p[c] - d->in_zp) * (q[c] - d->weight_zp);
+		}
+	return acc;
+}
+
+/* nearbyint() rounds ties to even; everything before it is exact in double. */
+static int8_t requantised(const struct npu_requant *rq, int64_t acc)
+{
+	double y = nearbyint(ldexp((double)acc * rq->scale, -rq->shift)) + rq->zp;
+
+	return y > 127 ? 127 : y < -128 ? -128 : y;
+}
+
+/* Elements of @got that are wrong. */
+static unsigned long conv_wrong(const struct npu_conv_desc *d, const int8_t *in, const int8_t *w,
+				const int32_t *bias, const int8_t *got)
+{
+	uint32_t ow = npu_conv_out_w(d), oh = npu_conv_out_h(d);
+	size_t per = (size_t)d->kw * d->kh * d->in_c;
+	unsigned long wrong = 0;
+
+	for (uint32_t y = 0; y < oh; y++)
+		for (uint32_t x = 0; x < ow; x++)
+			for (uint32_t n = 0; n < d->out_c; n++) {
+				int64_t acc = bias[n] +
+					conv_sum(d, in, w + n * per,
+						 (int64_t)y * d->stride_y - d->pad_top,
+						 (int64_t)x * d->stride_x - d->pad_left);
+
+				wrong += *got++ != requantised(&d->rq, acc);
+			}
+	return wrong;
+}
+
+TEST_F(conv, every_element_is_right)
+{
+	struct npu_conv_desc d = variant->d;
+	size_t per = (size_t)d.kw * d.kh * d.in_c;
+	size_t out = (size_t)npu_conv_out_w(&d) * npu_conv_out_h(&d) * d.out_c;
+	int8_t *in = random_int8((size_t)d.in_w * d.in_h * d.in_c);
+	int8_t *w = random_int8(per * d.out_c), *got = random_int8(out);
+	int32_t *bias = malloc(d.out_c * sizeof(*bias));
+
+	ASSERT_TRUE(in && w && got && bias);
+	for (uint32_t n = 0; n < d.out_c; n++)
+		bias[n] = (int32_t)(rnd() % 20001) - 10000;
+	/* Results with a spread of about 50. */
+	ASSERT_EQ(0, npu_requant_from_double(50 / (5500 * sqrt(per) + 5800), 4, &d.rq));
+	ASSERT_EQ(0, npu_conv_run(self->dev, &d, in, w, bias, got, &variant->o));
+	EXPECT_EQ(0, conv_wrong(&d, in, w, bias, got));
+	free(in);
+	free(w);
+	free(got);
+	free(bias);
+}
+
+/* ---- jobs ---- */
+
+#define M	16u
+#define N	96u
+#define K	64u
+
+/* One product of three driver jobs with its operands and result. */
+struct product {
+	struct npu_job *job;
+	int8_t a[M * K];
+	int8_t b[N * K];
+	int32_t c[M * N];
+};
+
+FIXTURE(job) {
+	struct npu_dev *dev;
+	struct product *p;
+};
+
+static void product_fill(struct product *p)
+{
+	for (size_t i = 0; i < sizeof(p->a); i++)
+		p->a[i] = (int8_t)rnd();
+	for (size_t i = 0; i < sizeof(p->b); i++)
+		p->b[i] = (int8_t)rnd();
+	memset(p->c, 0xa5, sizeof(p->c));
+}
+
+static int product_start(struct product *p, struct npu_dev *dev)
+{
+	struct npu_matmul_desc d = { .dtype = NPU_INT8_INT32, .m = M, .n = N, .k = K };
+	struct npu_opts o = { .jobs = 3 };
+
+	product_fill(p);
+	p->job = npu_matmul_submit(dev, &d, p->a, p->b, NULL, p->c, &o);
+	return p->job ? 0 : -errno;
+}
+
+static bool product_right(const struct product *p)
+{
+	for (uint32_t m = 0; m < M; m++)
+		for (uint32_t n = 0; n < N; n++) {
+			int32_t sum = 0;
+
+			for (uint32_t k = 0; k < K; k++)
+				sum += p->a[m * K + k] * p->b[n * K + k];
+			if (p->c[m * N + n] != sum)
+				return false;
+		}
+	return true;
+}
+
+static void product_free(struct product *p)
+{
+	npu_job_free(p->job);
+	p->job = NULL;
+}
+
+FIXTURE_SETUP(job)
+{
+	int ret = npu_open(NULL, &self->dev);
+
+	if (ret)
+		SKIP(return, "no NPU: %s", strerror(-ret));
+	rk_model_calm();
+	self->p = calloc(8, sizeof(*self->p));
+	ASSERT_NE(NULL, self->p);
+}
+
+FIXTURE_TEARDOWN(job)
+{
+	rk_model_calm();
+	for (int i = 0; self->p && i < 8; i++)
+		product_free(&self->p[i]);
+	free(self->p);
+	npu_close(self->dev);
+}
+
+TEST_F(job, many_in_flight_collected_backwards)
+{
+	for (int i = 0; i < 8; i++)
+		ASSERT_EQ(0, product_start(&self->p[i], self->dev));
+	for (int i = 7; i >= 0; i--) {
+		EXPECT_EQ(0, npu_sync(self->p[i].job, WAIT_NS));
+		EXPECT_EQ(NPU_CAUSE_DONE, npu_job_cause(self->p[i].job));
+		EXPECT_TRUE(product_right(&self->p[i]));
+	}
+}
+
+TEST_F(job, several_files_of_one_process)
+{
+	struct npu_dev *dev[3];
+
+	for (int i = 0; i < 3; i++) {
+		ASSERT_EQ(0, npu_open(NULL, &dev[i]));
+		ASSERT_EQ(0, product_start(&self->p[i], dev[i]));
+	}
+	for (int i = 0; i < 3; i++) {
+		EXPECT_EQ(0, npu_sync(self->p[i].job, WAIT_NS));
+		EXPECT_TRUE(product_right(&self->p[i]));
+		product_free(&self->p[i]);
+		npu_close(dev[i]);
+	}
+}
+
+TEST_F(job, runs_again)
+{
+	struct product *p = &self->p[0];
+
+	ASSERT_EQ(0, product_start(p, self->dev));
+	for (int i = 0; i < 20; i++) {
+		ASSERT_EQ(0, npu_sync(p->job, WAIT_NS));
+		EXPECT_TRUE(product_right(p));
+		memset(p->c, 0x5a, sizeof(p->c));
+		ASSERT_EQ(0, npu_job_start(p->job));
+	}
+}
+
+TEST_F(job, freed_while_running)
+{
+	RK_REQUIRE_MODEL();
+	rk_latency_us(50000);
+	for (int i = 0; i < 4; i++) {
+		ASSERT_EQ(0, product_start(&self->p[0], self->dev));
+		product_free(&self->p[0]);
+	}
+	ASSERT_EQ(0, product_start(&self->p[1], self->dev));
+	EXPECT_EQ(0, npu_sync(self->p[1].job, WAIT_NS));
+	EXPECT_TRUE(product_right(&self->p[1]));
+}
+
+TEST_F(job, wait_that_expires_can_be_repeated)
+{
+	struct product *p = &self->p[0];
+	int64_t start;
+
+	RK_REQUIRE_MODEL();
+	rk_latency_us(300000);
+	ASSERT_EQ(0, product_start(p, self->dev));
+	EXPECT_EQ(-EBUSY, npu_sync(p->job, 0));
+	start = rk_now();
+	EXPECT_EQ(-ETIMEDOUT, npu_sync(p->job, 50 * RK_MS));
+	EXPECT_LE(50 * RK_MS, rk_now() - start);
+	EXPECT_EQ(NPU_CAUSE_NONE, npu_job_cause(p->job));
+	EXPECT_EQ(-EBUSY, npu_job_start(p->job));
+	EXPECT_EQ(0, npu_sync(p->job, WAIT_NS));
+	EXPECT_EQ(NPU_CAUSE_DONE, npu_job_cause(p->job));
+	EXPECT_TRUE(product_right(p));
+}
+
+/* Only our driver tells; the one in mainline reports every job as done. */
+#define REQUIRE_CAUSES()						\
+	do {								\
+		RK_REQUIRE_MODEL();					\
+		if (!rk_ours())						\
+			SKIP(return, "the driver does not report errors"); \
+	} while (0)
+
+static void fail_once(struct __test_metadata *_metadata, FIXTURE_DATA(job) *self, uint32_t kind,
+		      int err, enum npu_cause cause)
+{
+	struct product *p = &self->p[0];
+
+	rk_fault_arm(NPU_CTL_ANY_CORE, kind, 0, 1);
+	ASSERT_EQ(0, product_start(p, self->dev));
+	EXPECT_EQ(err, npu_sync(p->job, WAIT_NS));
+	EXPECT_EQ(cause, npu_job_cause(p->job));
+	EXPECT_EQ((int32_t)0xa5a5a5a5, p->c[0]);
+	EXPECT_EQ(err, npu_sync(p->job, WAIT_NS));
+	EXPECT_EQ(0, npu_job_start(p->job));
+	EXPECT_EQ(0, npu_sync(p->job, WAIT_NS));
+	EXPECT_TRUE(product_right(p));
+}
+
+TEST_F(job, hang_is_a_timeout)
+{
+	REQUIRE_CAUSES();
+	fail_once(_metadata, self, NPU_FAULT_HANG, -ETIME, NPU_CAUSE_TIMEOUT);
+}
+
+TEST_F(job, bus_error_is_a_dma_error)
+{
+	REQUIRE_CAUSES();
+	fail_once(_metadata, self, NPU_FAULT_DMA_READ, -EIO, NPU_CAUSE_DMA_ERROR);
+}
+
+/* A program whose features lie where nothing is mapped. */
+TEST_F(job, unmapped_address_is_an_iommu_fault)
+{
+	struct npu_bo *out, *code;
+	struct npu_prog *prog = npu_prog_new();
+	struct npu_hwjob hw = { .ntasks = 1, .nin = 1, .nout = 1 };
+	struct npu_conv_task t;
+	struct npu_task task;
+
+	REQUIRE_CAUSES();
+	ASSERT_EQ(0, npu_bo_alloc(self->dev, 65536, &out));
+	ASSERT_EQ(0, npu_bo_alloc(self->dev, 4096, &code));
+	npu_matmul_task(&t, NPU_PREC_INT8, NPU_PREC_INT32, 4, 32, 32);
+	t.in_iova = 0xe0000000;
+	t.weight_iova = out->iova + 4096;
+	t.out_iova = out->iova;
+	ASSERT_EQ(0, npu_prog_conv(prog, &t));
+	memcpy(npu_bo_map(code), npu_prog_entries(prog), npu_prog_count(prog) * 8);
+	ASSERT_EQ(0, npu_bo_fini(code));
+	task.regcmd = code->iova;
+	task.count = npu_prog_count(prog);
+	hw.tasks = &task;
+	hw.in = &code;
+	hw.out = &out;
+	ASSERT_EQ(0, npu_submit(self->dev, &hw, 1));
+	EXPECT_EQ(-EFAULT, npu_bo_prep(out, WAIT_NS));
+	EXPECT_EQ(NPU_CAUSE_IOMMU_FAULT, npu_cause_of_errno(-EFAULT));
+	npu_prog_free(prog);
+	npu_bo_free(out);
+	npu_bo_free(code);
+	ASSERT_EQ(0, product_start(&self->p[0], self->dev));
+	EXPECT_EQ(0, npu_sync(self->p[0].job, WAIT_NS));
+	EXPECT_TRUE(product_right(&self->p[0]));
+}
+
+TEST_F(job, buffer_sizes_out_of_range)
+{
+	struct npu_bo *bo;
+
+	EXPECT_EQ(-EINVAL, npu_bo_alloc(self->dev, 0, &bo));
+	EXPECT_EQ(-EINVAL, npu_bo_alloc(self->dev, (size_t)1 << 31, &bo));
+	EXPECT_EQ(-EINVAL, npu_bo_alloc(self->dev, ((size_t)1 << 32) + 1, &bo));
+}
+
+/* The short program of the vendor, without the DPU_RDMA block. */
+TEST_F(job, program_without_rdma)
+{
+	struct npu_matmul_desc d = { .dtype = NPU_INT8_INT32, .m = M, .n = N, .k = K };
+	struct npu_opts o = { .no_rdma = true };
+
+	product_fill(&self->p[0]);
+	EXPECT_EQ(0, npu_matmul_run(self->dev, &d, self->p[0].a, self->p[0].b, NULL,
+				    self->p[0].c, &o));
+	EXPECT_TRUE(product_right(&self->p[0]));
+}
+
+TEST_HARNESS_MAIN
