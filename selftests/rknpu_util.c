@@ -218,6 +218,7 @@ static int op_program(struct rk_op *op, struct npu_prog *p, uint64_t in, uint64_
 	t.in_iova = in;
 	t.out_iova = out;
 	t.weight_iova = op->bo.iova;
+	t.has_bias = true;
 	t.bias_iova = op->bo.iova + OP_BIAS;
 	t.rq = (struct npu_requant) { .scale = 1 };
 	return npu_prog_conv(p, &t);

@@ -159,6 +159,8 @@ def main():
         early = add_modules(cpio, tree, ["virtio_mmio", "virtio_console", "fixed"])
         cpio.data("testbed/early", "".join(m + "\n" for m in early).encode())
         load = [m for m in add_modules(cpio, tree, args.module) if m not in early]
+        if load and args.param:
+            load[-1] += " " + " ".join(args.param)
         cpio.data("testbed/modules", "".join(m + "\n" for m in load).encode())
         command = "set -- " + " ".join(quote(a) for a in args.command) + "\n"
         cpio.data("testbed/command", command.encode(errors="surrogateescape"))

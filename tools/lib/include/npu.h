@@ -391,7 +391,12 @@ struct npu_conv_task {
 	/** @weight_iova: weights, 16-byte aligned, below 4 GiB */
 	/** @out_iova: result, 16-byte aligned, below 4 GiB */
 	uint64_t in_iova, weight_iova, out_iova;
-	/** @bias_iova: int32 per output channel, 0 = no bias; int8 result only */
+	/**
+	 * @has_bias: add one int32 per output channel, int8 result only; a flag
+	 * of its own because in-tree rocket hands out IOVA 0
+	 */
+	bool has_bias;
+	/** @bias_iova: the bias, used when @has_bias */
 	uint64_t bias_iova;
 	/** @rq: requantisation, int8 result only */
 	struct npu_requant rq;

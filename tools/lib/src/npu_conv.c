@@ -265,6 +265,7 @@ static int add_task(struct npu_prog *prog, const struct npu_job *job, const stru
 		.in_iova = job->in->iova + (uint64_t)b->in_y0 * d->in_w * 16,
 		.weight_iova = job->weights->iova + b->w_off,
 		.out_iova = job->hw[b->job].out->iova + b->out_off,
+		.has_bias = true,
 		.bias_iova = job->bias->iova + b->n0 * sizeof(int32_t),
 		.rq = d->rq,
 		.no_rdma = cv->no_rdma,

@@ -131,10 +131,10 @@ static int check_types(struct npu_prog *p, const struct npu_conv_task *t)
 	if (!ok)
 		return npu_prog_fail(p, -EINVAL, "no mode for operands %d and result %d",
 				     t->in, t->out);
-	if (!requant && (t->bias_iova || t->weight_zp))
+	if (!requant && (t->has_bias || t->weight_zp))
 		return npu_prog_fail(p, -EINVAL,
 				     "bias and weight zero point need an int8 result");
-	if (t->no_rdma && t->bias_iova)
+	if (t->no_rdma && t->has_bias)
 		return npu_prog_fail(p, -EINVAL, "bias needs the DPU_RDMA block");
 	if (requant && npu_requant_check(&t->rq))
 		return npu_prog_fail(p, -ERANGE, "requantisation: scale %u, shift %u, zp %d",
@@ -294,7 +294,7 @@ static void set_output(struct npu_prog *p, const struct npu_conv_task *t)
 
 static void set_bias(struct npu_prog *p, const struct npu_conv_task *t)
 {
-	bool bias = t->bias_iova;
+	bool bias = t->has_bias;
 
 	SET(p, DPU_BS_CFG_BYPASS, !bias);
 	SET(p, DPU_BS_CFG_ALU_BYPASS, !bias);
@@ -303,7 +303,7 @@ static void set_bias(struct npu_prog *p, const struct npu_conv_task *t)
 	SET(p, DPU_BS_CFG_ALU_SRC, bias);
 	SET(p, DPU_BS_CFG_ALU_ALGO, bias ? ALU_ADD : 0);
 	SET(p, RDMA_BRDMA_CFG_DATA_USE, bias);
-	SET(p, RDMA_BS_BASE_ADDR_IOVA, (int64_t)t->bias_iova);
+	SET(p, RDMA_BS_BASE_ADDR_IOVA, bias ? (int64_t)t->bias_iova : 0);
 }
 
 static void set_stages(struct npu_prog *p, const struct npu_conv_task *t)

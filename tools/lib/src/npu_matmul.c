@@ -137,6 +137,7 @@ static int add_task(struct npu_prog *prog, const struct npu_job *job, const stru
 			part * part_out_bytes(mm, t);
 	if (plan->hw_out == NPU_PREC_INT8) {
 		task.rq = mm->d.rq;
+		task.has_bias = job->bias;
 		if (job->bias)
 			task.bias_iova = job->bias->iova + t->n0 * sizeof(int32_t);
 	}

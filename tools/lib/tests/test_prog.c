@@ -398,6 +398,7 @@ static void test_refused_tasks(void)
 	t.out = NPU_PREC_FP32;
 	tap_ok(conv_error(t) == -EINVAL, "a pair of types without a mode");
 	t = task(4, 32, 32);
+	t.has_bias = true;
 	t.bias_iova = 0x40000;
 	tap_ok(conv_error(t) == -EINVAL, "bias on an int32 result");
 	t = task(4, 32, 32);
