@@ -69,6 +69,7 @@ enum rknpu_core_state {
  * @job: running or starting; holds the scheduler's reference
  * @task_timeout: jiffies a task may take
  * @deadline: jiffies when the running task is late
+ * @late: it was found to be late, and has been given a moment since
  * @turns: queues with jobs; the first has its turn
  * @turn: whose turn @turn_start belongs to; compared, not followed
  * @turn_start: ns
@@ -111,6 +112,7 @@ struct rknpu_core {
 	struct rknpu_job *job;
 	unsigned long task_timeout;
 	unsigned long deadline;
+	bool late;
 	struct list_head turns;
 	struct rknpu_queue *turn;
 	u64 turn_start;

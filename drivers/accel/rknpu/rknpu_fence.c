@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns the fences of jobs. */
+#include <linux/atomic.h>
 #include <linux/dma-fence.h>
 #include <linux/slab.h>
 
@@ -29,6 +30,14 @@ struct dma_fence *rknpu_fence_create(void)
 	if (fence)
 		dma_fence_init(fence, &rknpu_fence_ops, NULL, dma_fence_context_alloc(1), 1);
 	return fence;
+}
+
+void rknpu_fence_stamp(struct dma_fence *fence)
+{
+	static atomic64_t last;
+
+	/* In a context of one fence the number means nothing to others. */
+	fence->seqno = atomic64_inc_return(&last);
 }
 
 bool rknpu_fence_is_job(const struct dma_fence *fence)

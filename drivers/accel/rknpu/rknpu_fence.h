@@ -10,6 +10,12 @@ struct dma_fence;
 /* In a context of its own: jobs of one client end in any order. NULL: no memory. */
 struct dma_fence *rknpu_fence_create(void);
 
+/*
+ * Gives a fence that nobody else knows yet a seqno greater than any before:
+ * among fences stamped under one reservation, the order of publication.
+ */
+void rknpu_fence_stamp(struct dma_fence *fence);
+
 /* Is it one of these? Possibly false for one that has signalled. */
 bool rknpu_fence_is_job(const struct dma_fence *fence);
 

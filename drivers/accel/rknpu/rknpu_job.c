@@ -153,6 +153,7 @@ int rknpu_job_add_dep(struct rknpu_job *job, struct dma_fence *fence)
 
 struct dma_fence *rknpu_job_arm(struct rknpu_job *job)
 {
+	rknpu_fence_stamp(job->fence);
 	return job->fence;
 }
 
@@ -179,16 +180,15 @@ void rknpu_job_push(struct rknpu_job *job)
 {
 	struct rknpu_dep *dep;
 
-	if (!rknpu_sched_admit(job)) {
-		rknpu_job_end(job, RKNPU_CAUSE_DEVICE_GONE);
-		return;
-	}
-
-	/* Once admitted it can be cancelled at any time. */
+	/* Once admitted it can be cancelled, and gone, at any time. */
 	rknpu_job_get(job);
-	list_for_each_entry(dep, &job->deps, link)
-		rknpu_job_wait_for_dep(job, dep);
-	rknpu_job_dep_met(job);
+	if (rknpu_sched_admit(job)) {
+		list_for_each_entry(dep, &job->deps, link)
+			rknpu_job_wait_for_dep(job, dep);
+		rknpu_job_dep_met(job);
+	} else {
+		rknpu_job_end(job, RKNPU_CAUSE_DEVICE_GONE);
+	}
 	rknpu_job_put(job);
 }
 

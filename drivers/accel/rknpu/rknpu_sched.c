@@ -14,6 +14,8 @@
 #include "rknpu_vm.h"
 
 #define RKNPU_SCHED_FREEZE_MS	5000
+/* For an interrupt that is due, once a task is late. */
+#define RKNPU_SCHED_GRACE_MS	30
 
 static uint default_timeout_ms = 500;
 module_param(default_timeout_ms, uint, 0644);
@@ -27,6 +29,11 @@ static bool rknpu_sched_hold_active(struct rknpu_core *core)
 	return core->pm_held;
 }
 
+static void rknpu_sched_watch(struct rknpu_core *core, unsigned long delay)
+{
+	queue_delayed_work(core->wq, &core->watchdog, delay);
+}
+
 static void rknpu_sched_start_task(struct rknpu_core *core)
 {
 	struct rknpu_job *job = core->job;
@@ -34,8 +41,9 @@ static void rknpu_sched_start_task(struct rknpu_core *core)
 	rknpu_pc_start(core, &job->tasks[job->result.task]);
 	core->loud = true;
 	core->deadline = jiffies + core->task_timeout;
+	core->late = false;
 	/* Left pending over many tasks: it looks at the deadline when it fires. */
-	queue_delayed_work(core->wq, &core->watchdog, core->task_timeout);
+	rknpu_sched_watch(core, core->task_timeout);
 }
 
 static void rknpu_sched_set_timeout(struct rknpu_core *core, unsigned long timeout)
@@ -370,19 +378,27 @@ static void rknpu_sched_work(struct work_struct *work)
 static void rknpu_sched_watchdog(struct work_struct *work)
 {
 	struct rknpu_core *core = container_of(to_delayed_work(work), struct rknpu_core, watchdog);
-	bool late = false;
+	bool recover = false;
 
 	spin_lock_irq(&core->rdev->lock);
 	if (core->state == RKNPU_CORE_RUNNING) {
-		late = time_after_eq(jiffies, core->deadline);
-		if (late)
+		if (time_before(jiffies, core->deadline)) {
+			rknpu_sched_watch(core, core->deadline - jiffies);
+		} else if (!core->late) {
+			/*
+			 * If it was the CPU that stood still (a virtual machine's does),
+			 * the interrupt is about to come.
+			 */
+			core->late = true;
+			rknpu_sched_watch(core, msecs_to_jiffies(RKNPU_SCHED_GRACE_MS));
+		} else {
 			core->state = RKNPU_CORE_RECOVERING;
-		else
-			queue_delayed_work(core->wq, &core->watchdog, core->deadline - jiffies);
+			recover = true;
+		}
 	}
 	spin_unlock_irq(&core->rdev->lock);
 
-	if (late)
+	if (recover)
 		rknpu_recover(core);
 }
 

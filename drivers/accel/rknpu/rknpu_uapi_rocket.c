@@ -155,7 +155,12 @@ static int rknpu_rocket_wait_bo(struct rknpu_bo *bo, s64 timeout_ns)
 	if (!timeout)
 		return dma_resv_test_signaled(bo->base.resv, DMA_RESV_USAGE_READ) ? 0 : -EBUSY;
 
-	ret = dma_resv_wait_timeout(bo->base.resv, DMA_RESV_USAGE_READ, true, timeout);
+	/* Jiffies that were late catch up at once, so a wait can end before its time. */
+	do {
+		ret = dma_resv_wait_timeout(bo->base.resv, DMA_RESV_USAGE_READ, true, timeout);
+		timeout = drm_timeout_abs_to_jiffies(timeout_ns);
+	} while (!ret && timeout);
+
 	if (!ret)
 		return -ETIMEDOUT;
 	return ret < 0 ? ret : 0;
