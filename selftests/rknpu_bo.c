@@ -113,12 +113,12 @@ FIXTURE_VARIANT(bad_size) {
 };
 
 FIXTURE_VARIANT_ADD(bad_size, zero) { .size = 0 };
-FIXTURE_VARIANT_ADD(bad_size, gib2_minus_4095) { .size = (1u << 31) - 4095 };
-FIXTURE_VARIANT_ADD(bad_size, gib2_minus_1) { .size = (1u << 31) - 1 };
-FIXTURE_VARIANT_ADD(bad_size, gib2) { .size = 1u << 31 };
-FIXTURE_VARIANT_ADD(bad_size, gib3) { .size = 3u << 30 };
-FIXTURE_VARIANT_ADD(bad_size, gib4_minus_4096) { .size = -4096u };
-FIXTURE_VARIANT_ADD(bad_size, gib4_minus_1) { .size = UINT32_MAX };
+FIXTURE_VARIANT_ADD(bad_size, r1_gib2_minus_4095) { .size = (1u << 31) - 4095 };
+FIXTURE_VARIANT_ADD(bad_size, r1_gib2_minus_1) { .size = (1u << 31) - 1 };
+FIXTURE_VARIANT_ADD(bad_size, r1_gib2) { .size = 1u << 31 };
+FIXTURE_VARIANT_ADD(bad_size, r1_gib3) { .size = 3u << 30 };
+FIXTURE_VARIANT_ADD(bad_size, r1_gib4_minus_4096) { .size = -4096u };
+FIXTURE_VARIANT_ADD(bad_size, r1_gib4_minus_1) { .size = UINT32_MAX };
 
 FIXTURE_SETUP(bad_size)
 {
@@ -364,8 +364,8 @@ TEST_F(bo, fork_shares_the_memory)
 
 /* ---- addresses ---- */
 
-/* 0 means "unset" in register programs (R37). */
-TEST_F(bo, iova_never_zero)
+/* 0 means "unset" in register programs. */
+TEST_F(bo, r37_iova_never_zero)
 {
 	struct rk_bo bo;
 
@@ -487,9 +487,9 @@ TEST_F(bo, close_file_with_everything_open)
 	EXPECT_EQ(0, rk_run_on_every_core(self->fd, 1));
 }
 
-/* ---- lifetime against jobs (R2) ---- */
+/* ---- lifetime against jobs ---- */
 
-TEST_F(bo, freed_while_the_job_is_queued)
+TEST_F(bo, r2_freed_while_the_job_is_queued)
 {
 	struct rk_client c, spare;
 
@@ -589,7 +589,7 @@ static int vanish(bool kill_me)
 	return kill_me ? !(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) : status;
 }
 
-TEST_F(bo, exit_with_jobs_in_flight)
+TEST_F(bo, r2_exit_with_jobs_in_flight)
 {
 	for (int i = 0; i < 5; i++) {
 		ASSERT_EQ(0, vanish(false));
@@ -598,7 +598,7 @@ TEST_F(bo, exit_with_jobs_in_flight)
 	}
 }
 
-TEST_F(bo, killed_with_jobs_in_flight)
+TEST_F(bo, r2_killed_with_jobs_in_flight)
 {
 	for (int i = 0; i < 5; i++) {
 		ASSERT_EQ(0, vanish(true));
@@ -641,7 +641,7 @@ static int export_bo(int fd, uint32_t handle)
 	return ret ? ret : p.fd;
 }
 
-TEST_F(bo, dmabuf_keeps_memory_after_close)
+TEST_F(bo, r2_dmabuf_keeps_memory_after_close)
 {
 	struct rk_bo bo;
 	int fd = rk_open(), buf;
@@ -687,7 +687,7 @@ TEST_F(bo, dmabuf_reimport_is_the_same_handle)
  * Whether another file may import is the driver's choice; what it must not do
  * is run a job on a buffer that has no address there.
  */
-TEST_F(bo, dmabuf_in_another_file)
+TEST_F(bo, r35_dmabuf_in_another_file)
 {
 	struct rk_client c;
 	struct drm_prime_handle p = { 0 };

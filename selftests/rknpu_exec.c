@@ -156,8 +156,8 @@ TEST_F(exec, write_after_write)
 	EXPECT_EQ(0, rk_bo_differs(&c->out, 11, RK_BYTES));
 }
 
-/* A writer waits for a reader: R12 of the review of in-tree rocket. */
-TEST_F(exec, write_after_read)
+/* A writer waits for a reader. */
+TEST_F(exec, r12_write_after_read)
 {
 	struct rk_client *c = &self->c;
 	struct rk_bo third;
@@ -272,8 +272,8 @@ TEST_F(exec, ends_with_the_last_task)
 	EXPECT_EQ(0, rk_bo_differs(&c->out, 6, RK_BYTES));
 }
 
-/* The deadline is each task's (R23): slow but healthy jobs are left alone. */
-TEST_F(exec, long_healthy_job)
+/* The deadline is each task's: slow but healthy jobs are left alone. */
+TEST_F(exec, r23_long_healthy_job)
 {
 	struct rk_client *c = &self->c;
 	struct drm_rocket_task t[5];
@@ -364,7 +364,7 @@ TEST_F_TIMEOUT(exec, threads_on_their_own_files, 60)
 
 /* ---- three cores, proven by the model's counters and not by time ---- */
 
-TEST_F(exec, three_cores_from_one_file)
+TEST_F(exec, r39_three_cores_from_one_file)
 {
 	RK_REQUIRE_MODEL();
 	clear_counters();
@@ -453,7 +453,7 @@ FIXTURE_TEARDOWN(cost)
 #define COST_JOBS	1000
 
 /* All jobs write one buffer, so they run one after the other. */
-TEST_F_TIMEOUT(cost, thousand_jobs, 60)
+TEST_F_TIMEOUT(cost, r38_thousand_jobs, 60)
 {
 	static struct drm_rocket_job jobs[COST_JOBS];
 	struct rk_client *c = &self->c;

@@ -123,14 +123,34 @@ TEST_F(identity, open_64_times)
 	}
 }
 
-TEST_F(identity, open_close_1000_times)
+static long slab_kib(void)
 {
+	FILE *f = fopen("/proc/meminfo", "re");
+	char line[128];
+	long kib = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "SUnreclaim: %ld", &kib) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kib;
+}
+
+TEST_F(identity, r8_open_close_1000_times)
+{
+	long before = slab_kib();
+
 	for (int i = 0; i < 1000; i++) {
 		int fd = open(rk_path(), O_RDWR | O_CLOEXEC);
 
 		ASSERT_LE(0, fd);
 		close(fd);
 	}
+	/* An allocation lost per open would be a kilobyte each or more. */
+	for (int i = 0; i < 30 && slab_kib() - before >= 1000; i++)
+		rk_sleep_ms(100);
+	EXPECT_GT(1000, slab_kib() - before);
 }
 
 TEST_F(identity, three_cores_bound)
@@ -202,6 +222,32 @@ TEST_F(identity, driver_counters)
 			  driver_sum(pair[i].name) - driver[i])
 			TH_LOG("%s", pair[i].name);
 	}
+}
+
+/* A create that fails does not hold on to the address space. */
+TEST_F(identity, r10_failing_creates_leak_nothing)
+{
+	long long vms;
+	int fd;
+
+	if (!rk_ours() || rk_stat("vms") < 0)
+		SKIP(return, "needs our module and debugfs");
+	/* What earlier tests left may still be on its way out. */
+	for (int i = 0; i < 100 && rk_stat("vms") > 1; i++)
+		rk_sleep_ms(10);
+	vms = rk_stat("vms");
+	fd = rk_open();
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(vms + 1, rk_stat("vms"));
+	for (int i = 0; i < 100; i++) {
+		struct drm_rocket_create_bo c = { .size = i % 2 ? 0 : UINT32_MAX };
+
+		ASSERT_EQ(-EINVAL, rk_ioctl(fd, DRM_IOCTL_ROCKET_CREATE_BO, &c));
+	}
+	close(fd);
+	for (int i = 0; i < 100 && rk_stat("vms") != vms; i++)
+		rk_sleep_ms(10);
+	EXPECT_EQ(vms, rk_stat("vms"));
 }
 
 /* Nothing of a client is left when it is gone. */

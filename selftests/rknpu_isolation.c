@@ -161,7 +161,7 @@ TEST_F(two, fault_hits_only_its_job)
 }
 
 /* The error stays with the buffer until another job writes it. */
-TEST_F(two, fault_is_reported_until_rewritten)
+TEST_F(two, r34_fault_is_reported_until_rewritten)
 {
 	EXPECT_EQ(-EFAULT, run_raw(&self->b, 0xfff00000, self->b.out.iova));
 	EXPECT_EQ(-EFAULT, rk_prep(&self->b.out, 1000));

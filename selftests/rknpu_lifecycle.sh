@@ -124,6 +124,22 @@ unbind_busy() {
 		wait_for 20 node && ./rknpu_model three
 }
 
+# All of system sleep but the sleep itself, with jobs queued and running.
+sleep_under_load() {
+	echo 1 >/sys/module/suspend/parameters/pm_test_delay 2>/dev/null
+	echo devices >/sys/power/pm_test || return 1
+	./rknpu_model work 4000 >/tmp/work.log 2>&1 &
+	pid=$!
+	sleep 0.5
+	if echo freeze >/sys/power/state; then slept=0; else slept=1; fi
+	echo none >/sys/power/pm_test
+	wait $pid
+	work=$?
+	cat /tmp/work.log
+	echo "sleep: $slept, jobs: $work"
+	[ $slept -eq 0 ] && [ $work -eq 0 ] && ./rknpu_model three
+}
+
 # A client that died with a hung job must not hold the module up for long.
 rmmod_after_hang() {
 	./rknpu_model hang || return 1
@@ -160,13 +176,21 @@ else
 	skip a_job_wakes_a_sleeping_core "needs the NPU model"
 fi
 check rmmod_is_refused_while_a_file_is_open rmmod_refused_while_open
-check unbind_and_bind_each_core unbind_bind
+check r4_unbind_and_bind_each_core unbind_bind
 if model; then
-	check unbind_with_jobs_in_flight unbind_busy
+	check r3_unbind_with_jobs_in_flight unbind_busy
 	check rmmod_after_a_hung_job rmmod_after_hang
 else
-	skip unbind_with_jobs_in_flight "needs the NPU model"
+	skip r3_unbind_with_jobs_in_flight "needs the NPU model"
 	skip rmmod_after_a_hung_job "needs the NPU model"
+fi
+
+if [ -e /sys/class/virtio-ports ]; then
+	skip r36_system_sleep_with_jobs_in_flight "the virtio console that carries this output does not come back"
+elif grep -qw devices /sys/power/pm_test 2>/dev/null; then
+	check r36_system_sleep_with_jobs_in_flight sleep_under_load
+else
+	skip r36_system_sleep_with_jobs_in_flight "this kernel cannot rehearse it"
 fi
 
 check unload unload

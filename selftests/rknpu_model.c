@@ -20,6 +20,7 @@ static int usage(void)
 		"       rknpu_model job       run a job, check its result\n"
 		"       rknpu_model three     the same on three cores at once\n"
 		"       rknpu_model hold MS   keep the device busy for MS, then say what became of it\n"
+		"       rknpu_model work MS   keep the device busy for MS and check every result\n"
 		"       rknpu_model hang      leave a hung job behind\n");
 	return 2;
 }
@@ -80,6 +81,33 @@ static int hold(unsigned int ms)
 	return report("closed", 0);
 }
 
+/* Queues jobs and checks them, over and over; how many rounds is printed. */
+static int work(unsigned int ms)
+{
+	int64_t end = rk_now() + ms * RK_MS;
+	struct rk_client c;
+	int rounds = 0, ret = rk_client_init(&c);
+
+	rk_latency_us(10000);
+	for (int v = 0; !ret && rk_now() < end; v = (v + 1) % 100, rounds++) {
+		ret = rk_bo_fill(&c.in, v, RK_BYTES);
+		for (int i = 0; i < 10 && !ret; i++) {
+			struct drm_rocket_task t;
+
+			c.inc.used = 2 * RK_PAGE;
+			ret = rk_op_task(&c.inc, c.in.iova, c.out.iova, &t);
+			if (!ret)
+				ret = rk_submit_task(c.fd, &t, &c.in, &c.out);
+		}
+		if (!ret && rk_bo_differs(&c.out, v + 1, RK_BYTES))
+			ret = -EILSEQ;
+	}
+	rk_latency_us(0);
+	rk_client_fini(&c);
+	printf("rounds %d\n", rounds);
+	return report("work", ret);
+}
+
 static int hang(void)
 {
 	struct rk_client c;
@@ -122,6 +150,8 @@ int main(int argc, char **argv)
 		return run_three();
 	if (!strcmp(cmd, "hold") && argc == 3)
 		return hold(atoi(argv[2]));
+	if (!strcmp(cmd, "work") && argc == 3)
+		return work(atoi(argv[2]));
 	if (!strcmp(cmd, "hang"))
 		return hang();
 	return usage();

@@ -131,7 +131,7 @@ TEST_F(prep, waits_for_writer)
 }
 
 /* Whoever may write after PREP must not change what the NPU still reads. */
-TEST_F(prep, waits_for_reader)
+TEST_F(prep, r12_waits_for_reader)
 {
 	RK_REQUIRE_MODEL();
 	ASSERT_EQ(0, start_long_job(&self->c, 1));

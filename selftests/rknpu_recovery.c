@@ -24,10 +24,10 @@ FIXTURE_VARIANT(fault) {
 FIXTURE_VARIANT_ADD(fault, never_start) { .kind = NPU_FAULT_NEVER_START, .err = -ETIME };
 FIXTURE_VARIANT_ADD(fault, hang) { .kind = NPU_FAULT_HANG, .err = -ETIME };
 /* The core says so itself: EIO. */
-FIXTURE_VARIANT_ADD(fault, dma_read) { .kind = NPU_FAULT_DMA_READ, .err = -EIO };
-FIXTURE_VARIANT_ADD(fault, dma_write) { .kind = NPU_FAULT_DMA_WRITE, .err = -EIO };
+FIXTURE_VARIANT_ADD(fault, r18_dma_read) { .kind = NPU_FAULT_DMA_READ, .err = -EIO };
+FIXTURE_VARIANT_ADD(fault, r18_dma_write) { .kind = NPU_FAULT_DMA_WRITE, .err = -EIO };
 /* The work was done and RAW says so: the deadline finds it, the job succeeds. */
-FIXTURE_VARIANT_ADD(fault, irq_lost) { .kind = NPU_FAULT_IRQ_LOST, .err = 0 };
+FIXTURE_VARIANT_ADD(fault, r22_irq_lost) { .kind = NPU_FAULT_IRQ_LOST, .err = 0 };
 
 FIXTURE_SETUP(fault)
 {
@@ -61,7 +61,7 @@ static int run_faulty(struct rk_client *c, uint32_t kind)
 	return ret ? ret : rk_prep(&c->out, SOON_MS);
 }
 
-TEST_F(fault, is_reported)
+TEST_F(fault, r34_is_reported)
 {
 	uint32_t fired = rk_fault_fired();
 
@@ -203,7 +203,7 @@ FIXTURE_TEARDOWN(recovery)
 	rk_client_fini(&self->c);
 }
 
-TEST_F(recovery, spurious_interrupts)
+TEST_F(recovery, r19_spurious_interrupts)
 {
 	rk_latency_us(20000);
 	for (int i = 0; i < 5; i++) {
@@ -228,6 +228,23 @@ TEST_F(recovery, only_the_guilty_core_is_reset)
 		resets += !!rk_count(i, NPU_CNT_RESET);
 	EXPECT_EQ(1, resets);
 	EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
+}
+
+static bool all_off(unsigned int ms)
+{
+	for (int i = 0; i < RK_CORES; i++)
+		if (!rk_wait_count(i, NPU_CNT_POWERED, 0, ms))
+			return false;
+	return true;
+}
+
+/* Nobody submits anything after the hang, and the domain goes off all the same. */
+TEST_F(recovery, r24_power_goes_off_after_a_hang)
+{
+	EXPECT_EQ(-ETIME, run_faulty(&self->c, NPU_FAULT_HANG));
+	EXPECT_TRUE(all_off(3000));
+	EXPECT_EQ(0, rk_client_run(&self->c, 1));
+	EXPECT_TRUE(all_off(3000));
 }
 
 /* The other cores go on while one waits for its deadline. */
@@ -286,7 +303,7 @@ TEST_F(recovery, dependent_job_runs)
 }
 
 /* The core reset does not help: the driver has to find another way. */
-TEST_F_TIMEOUT(recovery, reset_does_not_take, 60)
+TEST_F_TIMEOUT(recovery, r25_reset_does_not_take, 60)
 {
 	rk_fault_arm(NPU_CTL_ANY_CORE, NPU_FAULT_RESET_STUCK, 0, 1);
 	EXPECT_EQ(-ETIME, run_faulty(&self->c, NPU_FAULT_HANG));

@@ -161,14 +161,14 @@ BAD(jobs_second_unmapped, EFAULT, c->s.jobs = at_hole(c, c->jobs, sizeof(c->jobs
 BAD(jobs_cut, EFAULT, c->s.jobs = at_hole(c, c->jobs, sizeof(c->jobs) - 1));
 BAD(jobs_wrap, EFAULT, c->s.jobs = -16ull);
 BAD(job_count_zero, EINVAL, c->s.job_count = 0);
-BAD(job_count_huge, EINVAL, c->s.job_count = UINT32_MAX);
-BAD(job_count_beyond_limit, EINVAL, c->s.job_count = 1025);
-BAD(job_count_times_size_wraps, EINVAL, c->s.job_count = 1u << 31);
+BAD(r15_job_count_huge, EINVAL, c->s.job_count = UINT32_MAX);
+BAD(r15_job_count_beyond_limit, EINVAL, c->s.job_count = 1025);
+BAD(r16_job_count_times_size_wraps, EINVAL, c->s.job_count = 1u << 31);
 BAD(job_struct_size_zero, EINVAL, c->s.job_struct_size = 0);
 BAD(job_struct_size_short, EINVAL, c->s.job_struct_size = 39);
-BAD(job_struct_size_tail_set, E2BIG,
+BAD(r16_job_struct_size_tail_set, E2BIG,
     c->s.jobs = spread(c, c->jobs, sizeof(J0), 64, JOBS, 1); c->s.job_struct_size = 64);
-BAD(job_struct_size_huge, E2BIG, c->s.job_struct_size = UINT32_MAX);
+BAD(r16_job_struct_size_huge, E2BIG, c->s.job_struct_size = UINT32_MAX);
 BAD(submit_reserved_one, EINVAL, c->s.reserved = 1);
 BAD(submit_reserved_top_bit, EINVAL, c->s.reserved = 1ull << 63);
 
@@ -180,27 +180,27 @@ BAD(tasks_second_unmapped, EFAULT, J0.tasks = at_hole(c, c->tasks[0], sizeof(c->
 BAD(tasks_of_second_job_null, EFAULT, J1.tasks = 0);
 BAD(task_count_zero, EINVAL, J0.task_count = 0);
 BAD(task_count_zero_in_second_job, EINVAL, J1.task_count = 0);
-BAD(task_count_huge, EINVAL, J0.task_count = UINT32_MAX);
-BAD(task_count_beyond_limit, EINVAL, J0.task_count = 65537);
+BAD(r15_task_count_huge, EINVAL, J0.task_count = UINT32_MAX);
+BAD(r15_task_count_beyond_limit, EINVAL, J0.task_count = 65537);
 BAD(task_struct_size_zero, EINVAL, J0.task_struct_size = 0);
 BAD(task_struct_size_short, EINVAL, J0.task_struct_size = 7);
-BAD(task_struct_size_tail_set, E2BIG,
+BAD(r16_task_struct_size_tail_set, E2BIG,
     J0.tasks = spread(c, c->tasks[0], 8, 12, TASKS, 1); J0.task_struct_size = 12);
-BAD(task_struct_size_huge, E2BIG, J0.task_struct_size = UINT32_MAX);
+BAD(r16_task_struct_size_huge, E2BIG, J0.task_struct_size = UINT32_MAX);
 BAD(in_handles_null, EFAULT, J0.in_bo_handles = 0);
 BAD(in_handles_kernel, EFAULT, J0.in_bo_handles = KERNEL_ADDR);
 BAD(in_handles_second_unmapped, EFAULT, J0.in_bo_handles = at_hole(c, c->in_handles[0], 4));
-BAD(in_count_huge, EINVAL, J0.in_bo_handle_count = UINT32_MAX);
-BAD(in_count_beyond_limit, EINVAL, J0.in_bo_handle_count = 4097);
+BAD(r15_in_count_huge, EINVAL, J0.in_bo_handle_count = UINT32_MAX);
+BAD(r15_in_count_beyond_limit, EINVAL, J0.in_bo_handle_count = 4097);
 BAD(in_handle_zero, ENOENT, c->in_handles[0][0] = 0);
 BAD(in_handle_unused_second, ENOENT, c->in_handles[0][1] = 0x7ffff);
 BAD(in_handle_max_in_second_job, ENOENT, c->in_handles[1][1] = UINT32_MAX);
 BAD(out_handles_null, EFAULT, J0.out_bo_handles = 0);
 BAD(out_handles_kernel, EFAULT, J0.out_bo_handles = KERNEL_ADDR);
 BAD(out_handles_second_unmapped, EFAULT, J0.out_bo_handles = at_hole(c, c->out_handles[0], 4));
-BAD(out_count_huge, EINVAL, J0.out_bo_handle_count = UINT32_MAX);
-BAD(out_count_beyond_limit, EINVAL, J0.out_bo_handle_count = 4097);
-BAD(in_plus_out_wraps, EINVAL,
+BAD(r15_out_count_huge, EINVAL, J0.out_bo_handle_count = UINT32_MAX);
+BAD(r15_out_count_beyond_limit, EINVAL, J0.out_bo_handle_count = 4097);
+BAD(r15_in_plus_out_wraps, EINVAL,
     J0.in_bo_handle_count = 1u << 31; J0.out_bo_handle_count = 1u << 31);
 BAD(out_handle_zero, ENOENT, c->out_handles[0][0] = 0);
 BAD(out_handle_unused_second, ENOENT, c->out_handles[0][1] = 0x7ffff);
@@ -208,21 +208,21 @@ BAD(out_handle_closed_in_second_job, ENOENT,
     struct rk_bo bo; rk_bo_init(&bo, c->fd, 1); c->out_handles[1][1] = bo.handle; rk_bo_fini(&bo));
 
 /* struct drm_rocket_task */
-BAD(regcmd_zero, EINVAL, c->tasks[0][0].regcmd = 0);
-BAD(regcmd_misaligned_4, EINVAL, c->tasks[0][0].regcmd += 4);
-BAD(regcmd_misaligned_8, EINVAL, c->tasks[0][1].regcmd += 8);
-BAD(regcmd_unmapped, EINVAL, c->tasks[0][0].regcmd = 0xf0000000);
-BAD(regcmd_unmapped_in_last_task, EINVAL, c->tasks[1][1].regcmd = 0xf0000000);
-BAD(regcmd_wraps, EINVAL, c->tasks[0][0].regcmd = 0xfffffff0);
-BAD(regcmd_runs_over_the_end, EINVAL,
+BAD(r17_regcmd_zero, EINVAL, c->tasks[0][0].regcmd = 0);
+BAD(r17_regcmd_misaligned_4, EINVAL, c->tasks[0][0].regcmd += 4);
+BAD(r17_regcmd_misaligned_8, EINVAL, c->tasks[0][1].regcmd += 8);
+BAD(r17_regcmd_unmapped, EINVAL, c->tasks[0][0].regcmd = 0xf0000000);
+BAD(r17_regcmd_unmapped_in_last_task, EINVAL, c->tasks[1][1].regcmd = 0xf0000000);
+BAD(r17_regcmd_wraps, EINVAL, c->tasks[0][0].regcmd = 0xfffffff0);
+BAD(r17_regcmd_runs_over_the_end, EINVAL,
     c->tasks[0][0].regcmd = c->op.bo.iova + c->op.bo.size - 16; c->tasks[0][0].regcmd_count = 0x10000);
-BAD(regcmd_count_zero, EINVAL, c->tasks[0][0].regcmd_count = 0);
-BAD(regcmd_count_zero_in_last_task, EINVAL, c->tasks[1][1].regcmd_count = 0);
-BAD(regcmd_count_beyond_field, EINVAL, c->tasks[0][0].regcmd_count = MAX_REGCMDS + 1);
-BAD(regcmd_count_huge, EINVAL, c->tasks[0][0].regcmd_count = UINT32_MAX);
-BAD(regcmd_count_bytes_wrap, EINVAL, c->tasks[0][0].regcmd_count = 1u << 29);
+BAD(r17_regcmd_count_zero, EINVAL, c->tasks[0][0].regcmd_count = 0);
+BAD(r17_regcmd_count_zero_in_last_task, EINVAL, c->tasks[1][1].regcmd_count = 0);
+BAD(r17_regcmd_count_beyond_field, EINVAL, c->tasks[0][0].regcmd_count = MAX_REGCMDS + 1);
+BAD(r17_regcmd_count_huge, EINVAL, c->tasks[0][0].regcmd_count = UINT32_MAX);
+BAD(r17_regcmd_count_bytes_wrap, EINVAL, c->tasks[0][0].regcmd_count = 1u << 29);
 
-TEST_F(bad, submit)
+TEST_F(bad, r11_refused)
 {
 	struct ctx *c = &self->c, good = *c;
 
@@ -276,9 +276,9 @@ GOOD(task_struct_size_larger,
      J0.tasks = spread(c, c->tasks[0], 8, 24, TASKS, 0); J0.task_struct_size = 24);
 GOOD(task_struct_size_odd,
      J1.tasks = spread(c, c->tasks[1], 8, 9, TASKS, 0); J1.task_struct_size = 9);
-GOOD(in_handle_twice, c->in_handles[0][1] = c->in_handles[0][0]);
-GOOD(out_handle_in_both_lists, c->in_handles[0][1] = c->out_handles[0][0]);
-GOOD(same_input_of_both_jobs, c->in_handles[1][0] = c->in_handles[0][0]);
+GOOD(r14_in_handle_twice, c->in_handles[0][1] = c->in_handles[0][0]);
+GOOD(r14_out_handle_in_both_lists, c->in_handles[0][1] = c->out_handles[0][0]);
+GOOD(r14_same_input_of_both_jobs, c->in_handles[1][0] = c->in_handles[0][0]);
 GOOD(no_inputs, J0.in_bo_handle_count = J1.in_bo_handle_count = 0);
 GOOD(no_inputs_pointer_null, J0.in_bo_handle_count = 0; J0.in_bo_handles = 0);
 GOOD(program_listed_as_input, c->in_handles[0][0] = c->op.bo.handle);
@@ -315,7 +315,7 @@ TEST_F(submit, bad_pointer)
 	EXPECT_EQ(-EFAULT, rk_ioctl(self->c.fd, DRM_IOCTL_ROCKET_SUBMIT, (void *)KERNEL_ADDR));
 }
 
-TEST_F(submit, output_listed_twice)
+TEST_F(submit, r14_output_listed_twice)
 {
 	struct ctx *c = &self->c;
 	uint32_t out[4] = { c->out_handles[0][0], c->out_handles[0][1],

@@ -263,7 +263,7 @@ TEST_F(trace, commit_sequence)
 }
 
 /* The core's number goes into the two pointers whatever the order of probing was. */
-TEST_F(trace, each_core_gets_its_number)
+TEST_F(trace, r28_each_core_gets_its_number)
 {
 	unsigned int seen = 0;
 
@@ -313,7 +313,7 @@ TEST_F(trace, one_read)
 }
 
 /* The address space is attached already, so its unit is left alone. */
-TEST_F(trace, iommu_is_not_touched)
+TEST_F(trace, r38_iommu_is_not_touched)
 {
 	unsigned int mmu = 0;
 
