@@ -113,10 +113,11 @@ rk_kdir() { echo "$1/usr/src/linux-headers-$(cat "$1/release")"; }
 rk_build_linux_source() {
 	local tmp=$1 series=$2
 	rk_apt_get "$tmp" "linux-source-$series:all"
-	rk_step "unpack linux-source-$series" sh -e -c '
+	rk_root
+	rk_step "unpack linux-source-$series" rk_enter sh -e -c '
 		cd "$1"
 		dpkg-deb -W --showformat "\${Package} \${Version}\n" ./*.deb >package
-		dpkg-deb --fsys-tarfile ./*.deb | tar -x --wildcards "*/usr/src/*.tar.xz" "*/usr/src/*.patch*" || :
+		dpkg-deb --fsys-tarfile ./*.deb | tar -x --wildcards "./usr/src/*.tar.xz"
 		tar -xf usr/src/linux-source-*.tar.xz
 		rm -rf usr ./*.deb
 		mv linux-source-* linux' sh "$tmp"
