@@ -29,6 +29,31 @@ rk_make_module() {
 	rk_enter make -C "$kdir" M="$dst" ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- -j2 "$@" modules
 }
 
+# Kernels from 7.1 on need a sparse that knows __typeof_unqual__, which trixie's does not. The package as a whole
+# would want a newer compiler; the program alone runs in the build root.
+RK_SPARSE_SUITE=forky
+
+rk_build_sparse() {
+	local tmp=$1
+	rk_apt_dir "$RK_SPARSE_SUITE"
+	rk_apt_get "$tmp" sparse
+	sh -e -c 'cd "$1"; dpkg-deb -x ./*.deb x; mv x/usr/bin/sparse .; rm -rf x ./*.deb' sh "$tmp" ||
+		rk_die "cannot unpack sparse"
+}
+
+# rk_sparse KDIR: RK_SPARSE is a sparse for it, and the script by which the kernel's Makefile judges it, which
+# Debian's header packages lack, is in place. A make that cannot judge builds without checking.
+rk_sparse() {
+	local kdir=$1 checker
+	rk_cached sparse "$RK_SPARSE_SUITE" rk_build_sparse
+	RK_SPARSE=$RK_OUT/sparse
+	checker=$(dirname -- "$kdir")/linux-headers-$(basename -- "$kdir" | sed 's/^linux-headers-//; s/-arm64$//')-common
+	[ -d "$checker" ] || rk_die "no common headers beside $kdir"
+	[ -e "$checker/scripts/checker-valid.sh" ] && return 0
+	rk_linux_source 7.3
+	install -m 755 "$RK_LINUX/scripts/checker-valid.sh" "$checker/scripts/" || rk_die "cannot write to $checker"
+}
+
 # rk_module SERIES [VAR=VALUE...]: our module for a kernel; its path is in RK_MODULE.
 # With variables (W=1 C=1 ...) everything is compiled anew, in a tree of its own; RK_MODULE_LOG keeps what was said.
 rk_module() {
@@ -48,6 +73,11 @@ rk_module() {
 	RK_MODULE=$dst/drivers/accel/rknpu/rknpu_accel.ko
 	RK_MODULE_LOG=$dst/build.log
 	log=$RK_MODULE_LOG
+	case " $* " in *" C="*)
+		rk_sparse "$(rk_kdir "$RK_KERNEL")"
+		set -- "$@" "CHECK=$RK_SPARSE"
+		;;
+	esac
 	rk_module_sync "$dst" || rk_die "cannot copy the module's sources to $dst"
 	stamp=$( (cd "$dst" && xargs sha256sum <.sources; basename "$RK_KERNEL"; printf '%s\n' "$@") | rk_hash)
 	if [ ! -e "$RK_MODULE" ] || [ "$stamp" != "$(cat "$dst/.stamp" 2>/dev/null)" ]; then

@@ -7,7 +7,7 @@
 #ifndef RK3588_NPU_CTL_REGS_H
 #define RK3588_NPU_CTL_REGS_H
 
-/* Fixed guest physical window; also in the DT as "rknpu-accel,model-control". */
+/* Fixed guest physical window; in the DT: "rknpu-accel,model-control". */
 #define NPU_CTL_BASE            0xfdaf0000u
 #define NPU_CTL_SIZE            0x00010000u
 
@@ -57,7 +57,7 @@
 #define NPU_CTL_UNIT_MMU                1
 #define NPU_CTL_UNIT_CRU                2
 #define NPU_CTL_UNIT_PMU                3
-#define NPU_CTL_UNIT_IRQ                4       /* VALUE = NPU line level, marker */
+#define NPU_CTL_UNIT_IRQ                4   /* VALUE = NPU line level */
 #define NPU_CTL_TRACE_DEPTH             8192
 
 /*
@@ -72,14 +72,14 @@
 #define NPU_CTL_FAULT_PARAM     0x08c   /* meaning depends on the kind */
 #define NPU_CTL_FAULT_ARM       0x090   /* WO: one of NPU_FAULT_* */
 #define NPU_CTL_FAULT_FIRED     0x094   /* RO: times any armed fault fired */
-#define NPU_FAULT_NEVER_START           1       /* op_en accepted, nothing runs */
-#define NPU_FAULT_HANG                  2       /* task starts, never completes */
-#define NPU_FAULT_IRQ_LOST              3       /* raw bits latch, line stays low */
-#define NPU_FAULT_DMA_READ              4       /* raw bit 12, task hangs */
-#define NPU_FAULT_DMA_WRITE             5       /* raw bit 13, task hangs */
-#define NPU_FAULT_IRQ_SPURIOUS          6       /* raise the line now, no raw bit */
-#define NPU_FAULT_RESET_STUCK           7       /* CRU reset does not clear a hang */
-#define NPU_FAULT_MAX                   7
+#define NPU_FAULT_NEVER_START    1   /* op_en accepted, nothing runs */
+#define NPU_FAULT_HANG           2   /* task starts, never completes */
+#define NPU_FAULT_IRQ_LOST       3   /* raw bits latch, line stays low */
+#define NPU_FAULT_DMA_READ       4   /* raw bit 12, task hangs */
+#define NPU_FAULT_DMA_WRITE      5   /* raw bit 13, task hangs */
+#define NPU_FAULT_IRQ_SPURIOUS   6   /* raise the line now, no raw bit */
+#define NPU_FAULT_RESET_STUCK    7   /* CRU reset does not clear a hang */
+#define NPU_FAULT_MAX            7
 
 /* Per-core counters: 64-bit, at CORE(n) + 8 * index; read LO first. */
 #define NPU_CTL_CORE(n)         (0x1000u + 0x200u * (n))
