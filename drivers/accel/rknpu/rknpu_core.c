@@ -85,7 +85,10 @@ static int rknpu_core_first_light(struct rknpu_core *core)
 {
 	int ret;
 
-	ret = pm_runtime_resume_and_get(core->dev);
+	/* Powering up programs the IOMMU, which is behind the same resets. */
+	ret = reset_control_deassert(core->reset);
+	if (!ret)
+		ret = pm_runtime_resume_and_get(core->dev);
 	if (ret)
 		return dev_err_probe(core->dev, ret, "does not power up\n");
 
@@ -105,15 +108,19 @@ static int rknpu_core_first_light(struct rknpu_core *core)
 	return ret;
 }
 
-/*
- * Suspended, whatever it was: user space can keep a device on through sysfs,
- * and the runtime PM callbacks must see the same owner going down as going up.
- */
+/* Unlike a put, also if user space keeps the device on through sysfs. */
+static void rknpu_core_force_off(struct device *dev)
+{
+	/* If that fails it has enabled runtime PM again. */
+	if (!pm_runtime_force_suspend(dev))
+		pm_runtime_enable(dev);
+}
+
+/* The runtime PM callbacks must see the same owner going down as going up. */
 static void rknpu_core_set_owner(struct device *dev, struct rknpu_core *core)
 {
-	pm_runtime_force_suspend(dev);
+	rknpu_core_force_off(dev);
 	dev_set_drvdata(dev, core);
-	pm_runtime_enable(dev);
 }
 
 int rknpu_core_bind(struct rknpu_core *core, struct device *dev)
@@ -164,6 +171,8 @@ void rknpu_core_unbind(struct rknpu_core *core)
 	rknpu_core_set_owner(core->dev, NULL);
 	/* Unpowered, so this needs nothing from an IOMMU that may be stuck. */
 	rknpu_vm_core_fini(core);
+	/* It may be retired, but another driver may have better luck. */
+	reset_control_deassert(core->reset);
 	rknpu_sched_core_fini(core);
 	core->dev = NULL;
 }
@@ -186,19 +195,28 @@ int rknpu_core_reset(struct rknpu_core *core)
 	return 0;
 }
 
-void rknpu_core_park(struct rknpu_core *core)
+void rknpu_core_retire(struct rknpu_core *core)
 {
+	/* Held in reset too, as other cores may keep the power domain on. */
 	int ret = reset_control_assert(core->reset);
 
 	if (ret)
 		dev_err(core->dev, "cannot be held in reset: %d\n", ret);
+	rknpu_core_force_off(core->dev);
 }
 
 int rknpu_core_power_cycle(struct rknpu_core *core)
 {
 	int ret;
 
+	/*
+	 * If other cores keep the domain on, what hangs stays alive, and a
+	 * suspended IOMMU passes everything: hold it in reset meanwhile.
+	 */
+	reset_control_assert(core->reset);
 	pm_runtime_put_sync_suspend(core->dev);
+	reset_control_deassert(core->reset);
+
 	ret = pm_runtime_resume_and_get(core->dev);
 	if (ret) {
 		/* Balances the reference of core->pm_held, which the caller still counts on. */
@@ -211,15 +229,10 @@ int rknpu_core_power_cycle(struct rknpu_core *core)
 int rknpu_core_runtime_suspend(struct rknpu_core *core)
 {
 	unsigned long flags;
-	bool busy;
 
 	spin_lock_irqsave(&core->rdev->lock, flags);
-	busy = core->job;
-	if (!busy)
-		core->powered = false;
+	core->powered = false;
 	spin_unlock_irqrestore(&core->rdev->lock, flags);
-	if (busy)
-		return -EBUSY;
 
 	clk_bulk_disable_unprepare(core->num_clks, core->clks);
 	return 0;

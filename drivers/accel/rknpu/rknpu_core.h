@@ -137,8 +137,8 @@ void rknpu_core_unbind(struct rknpu_core *core);
 
 /* Powered. Returns 0 only if the registers show that the reset took. */
 int rknpu_core_reset(struct rknpu_core *core);
-/* Powered. Holds the core in reset, where it can access nothing. */
-void rknpu_core_park(struct rknpu_core *core);
+/* For good, in any state: held in reset and suspended, where it can access nothing. */
+void rknpu_core_retire(struct rknpu_core *core);
 /* With core->pm_held: off and on again, as far as other cores allow. */
 int rknpu_core_power_cycle(struct rknpu_core *core);
 

@@ -177,15 +177,14 @@ void rknpu_recover(struct rknpu_core *core)
 		rknpu_recover_reset(core);
 }
 
-static void rknpu_recover_power_off(struct rknpu_core *core)
+static void rknpu_recover_retire(struct rknpu_core *core)
 {
-	/* Held in reset even if others keep the power domain on. */
-	rknpu_core_park(core);
 	if (core->pm_held) {
 		core->pm_held = false;
-		pm_runtime_put_sync_suspend(core->dev);
+		pm_runtime_put_noidle(core->dev);
 	}
-	/* Unpowered, so that a stuck IOMMU is not asked to let go. */
+	rknpu_core_retire(core);
+	/* Suspended, so that a stuck IOMMU is not asked to let go. */
 	rknpu_recover_detach(core);
 }
 
@@ -215,7 +214,7 @@ void rknpu_recover_give_up(struct rknpu_core *core, int error)
 
 	dev_err(core->dev, "taken out of service: %d\n", error);
 	rknpu_recover_silence(core);
-	rknpu_recover_power_off(core);
+	rknpu_recover_retire(core);
 
 	spin_lock_irq(&core->rdev->lock);
 	/* Not if the device is being unbound: then that takes care of the job. */
