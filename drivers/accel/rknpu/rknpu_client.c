@@ -9,6 +9,30 @@
 #include "rknpu_queue.h"
 #include "rknpu_sched.h"
 
+/*
+ * Every job costs kernel memory, and a fence in the list of each BO it names,
+ * which others walk with a lock held. Documented in the uAPI header.
+ */
+#define RKNPU_CLIENT_MAX_JOBS	8192
+#define RKNPU_DEVICE_MAX_JOBS	65536
+
+int rknpu_client_charge_job(struct rknpu_client *client)
+{
+	if (atomic_inc_return(&client->job_count) <= RKNPU_CLIENT_MAX_JOBS) {
+		if (atomic_inc_return(&client->rdev->job_count) <= RKNPU_DEVICE_MAX_JOBS)
+			return 0;
+		atomic_dec(&client->rdev->job_count);
+	}
+	atomic_dec(&client->job_count);
+	return -EBUSY;
+}
+
+void rknpu_client_uncharge_job(struct rknpu_client *client)
+{
+	atomic_dec(&client->rdev->job_count);
+	atomic_dec(&client->job_count);
+}
+
 struct rknpu_client *rknpu_client_create(struct rknpu_device *rdev)
 {
 	struct rknpu_client *client = kzalloc_obj(*client, GFP_KERNEL_ACCOUNT);

@@ -26,6 +26,7 @@ void rknpu_core_init_static(struct rknpu_device *rdev, unsigned int index)
 	core->rdev = rdev;
 	core->index = index;
 	core->state = RKNPU_CORE_ABSENT;
+	mutex_init(&core->reset_lock);
 	mutex_init(&core->attach_lock);
 	INIT_LIST_HEAD(&core->turns);
 	init_waitqueue_head(&core->idle_wait);
@@ -177,16 +178,43 @@ void rknpu_core_unbind(struct rknpu_core *core)
 	core->dev = NULL;
 }
 
+/* May registers be touched? The interrupt handler asks under the lock. Returns what it was. */
+static bool rknpu_core_set_powered(struct rknpu_core *core, bool powered)
+{
+	unsigned long flags;
+	bool was;
+
+	spin_lock_irqsave(&core->rdev->lock, flags);
+	was = core->powered;
+	core->powered = powered;
+	spin_unlock_irqrestore(&core->rdev->lock, flags);
+	return was;
+}
+
+/* Clocked. */
+static int rknpu_core_pulse_reset(struct rknpu_core *core)
+{
+	bool was_powered;
+	int ret;
+
+	mutex_lock(&core->reset_lock);
+	was_powered = rknpu_core_set_powered(core, false);
+	ret = reset_control_assert(core->reset);
+	if (!ret) {
+		udelay(RKNPU_CORE_RESET_US);
+		ret = reset_control_deassert(core->reset);
+	}
+	rknpu_core_set_powered(core, was_powered);
+	mutex_unlock(&core->reset_lock);
+	return ret;
+}
+
 int rknpu_core_reset(struct rknpu_core *core)
 {
 	int ret;
 
 	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_RESETS, 1);
-	ret = reset_control_assert(core->reset);
-	if (ret)
-		return ret;
-	udelay(RKNPU_CORE_RESET_US);
-	ret = reset_control_deassert(core->reset);
+	ret = rknpu_core_pulse_reset(core);
 	if (ret)
 		return ret;
 
@@ -195,13 +223,41 @@ int rknpu_core_reset(struct rknpu_core *core)
 	return 0;
 }
 
+/*
+ * A job is over when the unit it waits for reports. Another unit that its
+ * program started may still access memory, while the IOMMU, which passes
+ * everything through as long as it is being switched, goes from one address
+ * space to the next.
+ */
+void rknpu_core_halt(struct rknpu_core *core)
+{
+	int ret;
+
+	if (pm_runtime_get_if_active(core->dev) <= 0)
+		return;
+	ret = rknpu_core_pulse_reset(core);
+	if (ret)
+		dev_err(core->dev, "cannot be halted: %d\n", ret);
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_HALTS, 1);
+	pm_runtime_mark_last_busy(core->dev);
+	pm_runtime_put_autosuspend(core->dev);
+}
+
+void rknpu_core_park(struct rknpu_core *core)
+{
+	int ret;
+
+	mutex_lock(&core->reset_lock);
+	ret = reset_control_assert(core->reset);
+	mutex_unlock(&core->reset_lock);
+	if (ret)
+		dev_err(core->dev, "cannot be held in reset: %d\n", ret);
+}
+
 void rknpu_core_retire(struct rknpu_core *core)
 {
 	/* Held in reset too, as other cores may keep the power domain on. */
-	int ret = reset_control_assert(core->reset);
-
-	if (ret)
-		dev_err(core->dev, "cannot be held in reset: %d\n", ret);
+	rknpu_core_park(core);
 	rknpu_core_force_off(core->dev);
 }
 
@@ -228,19 +284,19 @@ int rknpu_core_power_cycle(struct rknpu_core *core)
 
 int rknpu_core_runtime_suspend(struct rknpu_core *core)
 {
-	unsigned long flags;
+	int ret;
 
-	spin_lock_irqsave(&core->rdev->lock, flags);
-	core->powered = false;
-	spin_unlock_irqrestore(&core->rdev->lock, flags);
-
+	rknpu_core_set_powered(core, false);
+	/* The IOMMU goes after the core, and what still runs would then be let through. */
+	ret = rknpu_core_pulse_reset(core);
+	if (ret)
+		dev_err(core->dev, "cannot be halted: %d\n", ret);
 	clk_bulk_disable_unprepare(core->num_clks, core->clks);
 	return 0;
 }
 
 int rknpu_core_runtime_resume(struct rknpu_core *core)
 {
-	unsigned long flags;
 	int ret;
 
 	ret = clk_bulk_prepare_enable(core->num_clks, core->clks);
@@ -248,8 +304,6 @@ int rknpu_core_runtime_resume(struct rknpu_core *core)
 		return ret;
 
 	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_POWER_UPS, 1);
-	spin_lock_irqsave(&core->rdev->lock, flags);
-	core->powered = true;
-	spin_unlock_irqrestore(&core->rdev->lock, flags);
+	rknpu_core_set_powered(core, true);
 	return 0;
 }

@@ -52,6 +52,7 @@ enum rknpu_core_state {
  * @irq: interrupt, shared with the IOMMU
  * @version: version registers as read at bind time
  * @reset_shows: registers tell whether a reset took
+ * @reset_lock: one reset at a time
  *
  * @attach_lock: serialises changes of the attached VM
  * @iommu_group: what VMs attach to; NULL while not bound
@@ -97,6 +98,7 @@ struct rknpu_core {
 	int irq;
 	u32 version;
 	bool reset_shows;
+	struct mutex reset_lock;
 
 	struct mutex attach_lock; /* changes of vm and of what the IOMMU is attached to */
 	struct iommu_group *iommu_group;
@@ -135,10 +137,17 @@ void rknpu_core_init_static(struct rknpu_device *rdev, unsigned int index);
 int rknpu_core_bind(struct rknpu_core *core, struct device *dev);
 void rknpu_core_unbind(struct rknpu_core *core);
 
+/*
+ * Ends whatever a program left running, if the core has power. Process context,
+ * and no job on the core.
+ */
+void rknpu_core_halt(struct rknpu_core *core);
 /* Powered. Returns 0 only if the registers show that the reset took. */
 int rknpu_core_reset(struct rknpu_core *core);
 /* For good, in any state: held in reset and suspended, where it can access nothing. */
 void rknpu_core_retire(struct rknpu_core *core);
+/* Powered. Holds the core in reset, where it can access nothing. */
+void rknpu_core_park(struct rknpu_core *core);
 /* With core->pm_held: off and on again, as far as other cores allow. */
 int rknpu_core_power_cycle(struct rknpu_core *core);
 

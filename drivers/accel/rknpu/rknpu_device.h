@@ -24,6 +24,7 @@
  *	under it.
  * @clients: all open ones and those with unfinished jobs
  * @gone: no job may start or be queued any more
+ * @job_count: jobs that exist, of all clients
  * @stats: counters
  */
 struct rknpu_device {
@@ -33,6 +34,7 @@ struct rknpu_device {
 	spinlock_t lock; /* all scheduler state, see above */
 	struct list_head clients;
 	bool gone;
+	atomic_t job_count;
 	struct rknpu_device_stats stats;
 };
 

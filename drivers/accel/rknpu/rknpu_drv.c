@@ -119,6 +119,18 @@ static int rknpu_core_pm_resume(struct device *dev)
 	return ret;
 }
 
+/*
+ * The IOMMU's own shutdown lets everything through, and whoever runs next may
+ * have put something where a job is writing.
+ */
+static void rknpu_core_shutdown(struct platform_device *pdev)
+{
+	struct rknpu_core *core = platform_get_drvdata(pdev);
+
+	if (core)
+		rknpu_sched_core_shutdown(core);
+}
+
 static const struct dev_pm_ops rknpu_core_pm_ops = {
 	SYSTEM_SLEEP_PM_OPS(rknpu_core_pm_suspend, rknpu_core_pm_resume)
 	RUNTIME_PM_OPS(rknpu_core_pm_runtime_suspend, rknpu_core_pm_runtime_resume, NULL)
@@ -127,6 +139,7 @@ static const struct dev_pm_ops rknpu_core_pm_ops = {
 static struct platform_driver rknpu_core_driver = {
 	.probe = rknpu_core_probe,
 	.remove = rknpu_core_remove,
+	.shutdown = rknpu_core_shutdown,
 	.driver = {
 		.name = "rknpu-accel",
 		.of_match_table = rknpu_soc_of_match,

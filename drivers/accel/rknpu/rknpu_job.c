@@ -69,6 +69,7 @@ static void rknpu_job_free(struct work_struct *work)
 		rknpu_bo_put(job->bos[i]);
 	rknpu_vm_use_end(job->vm, &job->use);
 	rknpu_vm_put(job->vm);
+	rknpu_client_uncharge_job(job->client);
 	rknpu_client_put(job->client);
 	dma_fence_put(job->fence);
 	rknpu_job_free_memory(job);
@@ -103,16 +104,18 @@ static int rknpu_job_alloc_memory(struct rknpu_job *job, u32 task_count, u32 bo_
 struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *vm,
 				  u32 task_count, u32 bo_count)
 {
-	struct rknpu_job *job = kzalloc_obj(*job, GFP_KERNEL_ACCOUNT);
+	struct rknpu_job *job;
+	int ret;
 
+	ret = rknpu_client_charge_job(client);
+	if (ret)
+		return ERR_PTR(ret);
+
+	job = kzalloc_obj(*job, GFP_KERNEL_ACCOUNT);
 	if (!job)
-		return ERR_PTR(-ENOMEM);
-
-	if (rknpu_job_alloc_memory(job, task_count, bo_count)) {
-		dma_fence_put(job->fence);
-		rknpu_job_free_memory(job);
-		return ERR_PTR(-ENOMEM);
-	}
+		goto err_uncharge;
+	if (rknpu_job_alloc_memory(job, task_count, bo_count))
+		goto err_free;
 
 	kref_init(&job->ref);
 	atomic_set(&job->deps_pending, 1);
@@ -125,6 +128,13 @@ struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *
 	job->client = rknpu_client_get(client);
 	job->vm = rknpu_vm_get(vm);
 	return job;
+
+err_free:
+	dma_fence_put(job->fence);
+	rknpu_job_free_memory(job);
+err_uncharge:
+	rknpu_client_uncharge_job(client);
+	return ERR_PTR(-ENOMEM);
 }
 
 /* The usual duplicate comes from BOs one after the other that one job wrote. */

@@ -12,30 +12,23 @@
 
 void rknpu_recover_silence(struct rknpu_core *core)
 {
-	bool was_off;
-
 	spin_lock_irq(&core->rdev->lock);
-	was_off = core->irq_off;
-	core->irq_off = true;
+	if (!core->irq_off) {
+		core->irq_off = true;
+		disable_irq_nosync(core->irq);
+	}
 	spin_unlock_irq(&core->rdev->lock);
-
-	if (was_off)
-		synchronize_irq(core->irq);
-	else
-		disable_irq(core->irq);
+	synchronize_irq(core->irq);
 }
 
 void rknpu_recover_listen(struct rknpu_core *core)
 {
-	bool was_off;
-
 	spin_lock_irq(&core->rdev->lock);
-	was_off = core->irq_off;
-	core->irq_off = false;
-	spin_unlock_irq(&core->rdev->lock);
-
-	if (was_off)
+	if (core->irq_off) {
+		core->irq_off = false;
 		enable_irq(core->irq);
+	}
+	spin_unlock_irq(&core->rdev->lock);
 }
 
 static void rknpu_recover_detach(struct rknpu_core *core)
@@ -64,11 +57,23 @@ int rknpu_recover_attach(struct rknpu_core *core, struct rknpu_vm *vm)
 		return 0;
 
 	dev_warn(core->dev, "IOMMU does not attach (%d), resetting\n", ret);
-	if (!rknpu_core_reset(core) && !rknpu_recover_try_attach(core, vm))
-		return 0;
+	rknpu_recover_silence(core);
+	ret = rknpu_core_reset(core) ?: rknpu_recover_try_attach(core, vm);
+	if (ret) {
+		ret = rknpu_core_power_cycle(core);
+		if (!ret)
+			ret = rknpu_recover_try_attach(core, vm);
+	}
+	rknpu_recover_listen(core);
+	return ret;
+}
 
-	ret = rknpu_core_power_cycle(core);
-	return ret ?: rknpu_recover_try_attach(core, vm);
+void rknpu_recover_clean(struct rknpu_core *core)
+{
+	if (rknpu_core_reset(core))
+		dev_warn(core->dev, "reset did not help after a late fault\n");
+	rknpu_recover_detach(core);
+	rknpu_recover_listen(core);
 }
 
 /*

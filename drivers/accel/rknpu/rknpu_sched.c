@@ -116,7 +116,7 @@ void rknpu_sched_rest(struct rknpu_core *core)
 	unsigned long flags;
 
 	spin_lock_irqsave(&core->rdev->lock, flags);
-	if (core->loud && core->pm_held && rknpu_sched_between_jobs(core)) {
+	if (core->loud && core->powered && core->pm_held && rknpu_sched_between_jobs(core)) {
 		rknpu_pc_quiesce(core);
 		core->loud = false;
 	}
@@ -225,9 +225,11 @@ void rknpu_sched_iommu_fault(struct rknpu_core *core, unsigned long iova, bool w
 	}
 	/*
 	 * The IOMMU lets the access be retried, and nothing ends that but a
-	 * reset of the core. Until then the line must not storm.
+	 * reset of the core. Until then the line must not storm. A core that is
+	 * about to start a job finds the line off, and resets first.
 	 */
-	if (core->state == RKNPU_CORE_RECOVERING && !core->irq_off) {
+	if ((core->state == RKNPU_CORE_RECOVERING || core->state == RKNPU_CORE_STARTING) &&
+	    !core->irq_off) {
 		core->irq_off = true;
 		disable_irq_nosync(core->irq);
 	}
@@ -352,7 +354,11 @@ static void rknpu_sched_bring_up(struct rknpu_core *core)
 		return;
 	}
 
-	ret = rknpu_recover_attach(core, job->vm);
+	do {
+		if (READ_ONCE(core->irq_off))
+			rknpu_recover_clean(core);
+		ret = rknpu_recover_attach(core, job->vm);
+	} while (!ret && READ_ONCE(core->irq_off));
 	if (ret)
 		rknpu_recover_give_up(core, ret);
 	else
@@ -451,7 +457,9 @@ static void rknpu_sched_core_stop(struct rknpu_core *core)
 	job = rknpu_sched_drop_job(core);
 	spin_unlock_irq(&core->rdev->lock);
 	if (job) {
-		rknpu_core_reset(core);
+		/* Without power it was retired with the job on it, and is in reset. */
+		if (core->pm_held && rknpu_core_reset(core))
+			rknpu_core_park(core);
 		rknpu_job_end(job, RKNPU_CAUSE_DEVICE_GONE);
 	}
 	if (core->pm_held) {
@@ -469,6 +477,8 @@ void rknpu_sched_stop(struct rknpu_device *rdev)
 	rknpu_sched_take_all(rdev, &taken);
 	for (i = 0; i < RKNPU_MAX_CORES; i++)
 		rknpu_sched_core_stop(&rdev->cores[i]);
+	/* A core given up meanwhile may have passed its jobs to one that had been stopped. */
+	rknpu_sched_take_all(rdev, &taken);
 	/* Some of these waited for what the cores were doing. */
 	rknpu_job_end_list(&taken, RKNPU_CAUSE_DEVICE_GONE);
 }
@@ -484,6 +494,8 @@ int rknpu_sched_core_freeze(struct rknpu_core *core)
 		/* Recovery may still be busy with what the job left behind. */
 		flush_work(&core->work);
 		flush_delayed_work(&core->watchdog);
+		/* Nor may the handler still be quieting the core after the job. */
+		synchronize_irq(core->irq);
 		return 0;
 	}
 	rknpu_sched_core_thaw(core);
@@ -496,4 +508,15 @@ void rknpu_sched_core_thaw(struct rknpu_core *core)
 	core->frozen = false;
 	rknpu_sched_dispatch(core);
 	spin_unlock_irq(&core->rdev->lock);
+}
+
+void rknpu_sched_core_shutdown(struct rknpu_core *core)
+{
+	spin_lock_irq(&core->rdev->lock);
+	core->frozen = true;
+	spin_unlock_irq(&core->rdev->lock);
+
+	rknpu_recover_silence(core);
+	if (pm_runtime_get_if_active(core->dev) > 0)
+		rknpu_core_park(core);
 }

@@ -33,6 +33,7 @@ struct rknpu_queue {
  * @jobs: pushed and not ended
  * @queues: by core
  * @busy_ns: core time used
+ * @job_count: jobs that exist
  */
 struct rknpu_client {
 	struct kref ref;
@@ -41,6 +42,7 @@ struct rknpu_client {
 	struct list_head jobs;
 	struct rknpu_queue queues[RKNPU_MAX_CORES];
 	atomic64_t busy_ns;
+	atomic_t job_count;
 };
 
 /* ERR_PTR on failure. */
@@ -53,6 +55,10 @@ struct rknpu_client *rknpu_client_create(struct rknpu_device *rdev);
 void rknpu_client_close(struct rknpu_client *client);
 struct rknpu_client *rknpu_client_get(struct rknpu_client *client);
 void rknpu_client_put(struct rknpu_client *client);
+
+/* For every job that exists. -EBUSY: the client, or all together, have too many. */
+int rknpu_client_charge_job(struct rknpu_client *client);
+void rknpu_client_uncharge_job(struct rknpu_client *client);
 
 static inline u64 rknpu_client_busy_ns(struct rknpu_client *client)
 {
@@ -77,6 +83,9 @@ void rknpu_sched_stop(struct rknpu_device *rdev);
 /* System sleep: waits for the running job; -EBUSY if it takes too long. */
 int rknpu_sched_core_freeze(struct rknpu_core *core);
 void rknpu_sched_core_thaw(struct rknpu_core *core);
+
+/* Reboot or kexec: holds the core in reset, for good, whatever it was doing. */
+void rknpu_sched_core_shutdown(struct rknpu_core *core);
 
 irqreturn_t rknpu_sched_irq(int irq, void *data);
 /* Hard interrupt context. */

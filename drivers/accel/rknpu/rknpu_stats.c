@@ -13,6 +13,7 @@ static const char * const rknpu_core_stat_names[RKNPU_CORE_STAT_COUNT] = {
 	[RKNPU_CORE_STAT_ATTACHES] = "attaches",
 	[RKNPU_CORE_STAT_POWER_UPS] = "power_ups",
 	[RKNPU_CORE_STAT_RESETS] = "resets",
+	[RKNPU_CORE_STAT_HALTS] = "halts",
 	[RKNPU_CORE_STAT_TIMEOUTS] = "timeouts",
 	[RKNPU_CORE_STAT_FAULTS] = "faults",
 	[RKNPU_CORE_STAT_MMIO_READS] = "mmio_reads",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns address spaces: IOMMU domain, IOVA allocator, and what each core has attached. */
+#include <linux/interrupt.h>
 #include <linux/iommu.h>
 #include <linux/module.h>
 #include <linux/of.h>
@@ -129,6 +130,9 @@ static void rknpu_vm_detach_all(struct rknpu_vm *vm)
 		mutex_lock(&core->attach_lock);
 		if (core->vm == vm)
 			rknpu_vm_detach_core(core);
+		/* The IOMMU's handler may have been about to call rknpu_vm_fault(). */
+		if (core->iommu_group)
+			synchronize_irq(core->irq);
 		mutex_unlock(&core->attach_lock);
 	}
 }
@@ -354,6 +358,7 @@ void rknpu_vm_detach_core(struct rknpu_core *core)
 
 	if (!core->vm)
 		return;
+	rknpu_core_halt(core);
 	iommu_detach_group(core->vm->domain, core->iommu_group);
 	WRITE_ONCE(core->vm, NULL);
 }

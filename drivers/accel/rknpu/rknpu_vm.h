@@ -78,7 +78,11 @@ void rknpu_vm_retire(struct rknpu_vm *vm, struct rknpu_mapping *map);
 /* Before an allocation: waits for what only needs the release of finished jobs. */
 void rknpu_vm_reclaim(struct rknpu_vm *vm);
 
-/* Is [iova, iova + size) inside one BO? Stays true while the caller holds a use of @vm. */
+/*
+ * Is [iova, iova + size) inside one BO? Stays true while the caller holds a use
+ * of @vm, if the BO had a handle when that began; else it may end with older
+ * uses, and the worst is a fault in the caller's own address space.
+ */
 bool rknpu_vm_range_mapped(struct rknpu_vm *vm, u64 iova, u64 size);
 
 /*

@@ -166,7 +166,8 @@ struct drm_rocket_job {
  * All or nothing: on any error no job was queued. EINVAL: a field is out of its
  * limits, or @drm_rocket_task.regcmd is not in a BO. E2BIG: an element size is
  * above its limit, or holds something this kernel does not know. ENOENT: no
- * such handle. EFAULT: memory that cannot be read.
+ * such handle. EFAULT: memory that cannot be read. EBUSY: the file has 8192 jobs
+ * that are not over, or all files together 65536; wait for some.
  */
 struct drm_rocket_submit {
 	/** @jobs: In: pointer to an array of struct drm_rocket_job. */
