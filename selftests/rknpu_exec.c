@@ -473,8 +473,9 @@ TEST_F_TIMEOUT(cost, r38_thousand_jobs, 60)
 	EXPECT_EQ(COST_JOBS * n, rk_count_all(NPU_CNT_TASK_DONE));
 	EXPECT_EQ(COST_JOBS * n, rk_count_all(NPU_CNT_IRQ));
 	EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
-	EXPECT_EQ(0, rk_count_all(NPU_CNT_RESET));
 	for (int i = 0; i < RK_CORES; i++) {
+		/* At most when the core, busy before, goes to sleep meanwhile. */
+		EXPECT_GE(1, rk_count(i, NPU_CNT_RESET)) TH_LOG("resets of core %d", i);
 		EXPECT_GE(1, rk_count(i, NPU_CNT_MMU_ATTACH)) TH_LOG("attaches of core %d", i);
 		EXPECT_GE(1, rk_count(i, NPU_CNT_POWER_ON)) TH_LOG("power-ups of core %d", i);
 	}

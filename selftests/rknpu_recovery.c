@@ -217,16 +217,34 @@ TEST_F(recovery, r19_spurious_interrupts)
 }
 
 /* A hang costs one reset of one core, and only that. */
+/* Not the model's count: that holds the resets by which idle cores are halted, too. */
+static int recovered_cores(const long long *before)
+{
+	char name[32];
+	int cores = 0;
+
+	for (int i = 0; i < RK_CORES; i++) {
+		snprintf(name, sizeof(name), "core%d.resets", i);
+		cores += rk_stat(name) != before[i];
+	}
+	return cores;
+}
+
 TEST_F(recovery, only_the_guilty_core_is_reset)
 {
-	uint64_t resets = 0;
+	long long before[RK_CORES];
+	char name[32];
 
+	if (rk_stat("core0.resets") < 0)
+		SKIP(return, "the driver does not count resets");
+	for (int i = 0; i < RK_CORES; i++) {
+		snprintf(name, sizeof(name), "core%d.resets", i);
+		before[i] = rk_stat(name);
+	}
 	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
 	ASSERT_EQ(-ETIME, run_faulty(&self->c, NPU_FAULT_HANG));
 	rk_sleep_ms(50);
-	for (int i = 0; i < RK_CORES; i++)
-		resets += !!rk_count(i, NPU_CNT_RESET);
-	EXPECT_EQ(1, resets);
+	EXPECT_EQ(1, recovered_cores(before));
 	EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
 }
 

@@ -391,6 +391,29 @@ TEST_F(submit, largest_job_count)
 	EXPECT_EQ(0, ctx_wrong(c, true));
 }
 
+/* Bounded, or one client could tie up kernel memory and the lists that others walk. */
+TEST_F(submit, r15_too_many_unfinished_jobs)
+{
+	static struct drm_rocket_job jobs[1024];
+	struct ctx *c = &self->c;
+	int i, ret = 0;
+
+	if (!rk_model())
+		SKIP(return, "needs the model to make jobs slow");
+	rk_latency_us(2000);
+	for (size_t k = 0; k < ARRAY_SIZE(jobs); k++)
+		jobs[k] = c->jobs[0];
+	for (i = 0; i < 16 && !ret; i++)
+		ret = rk_submit(c->fd, jobs, ARRAY_SIZE(jobs));
+	EXPECT_EQ(-EBUSY, ret);
+	/* 8192 fit, and some more as the first ones end. */
+	EXPECT_LE(9, i);
+	rk_latency_us(0);
+	EXPECT_EQ(0, rk_prep(&c->out[0][0], 30000));
+	EXPECT_EQ(0, rk_submit(c->fd, jobs, 1));
+	EXPECT_EQ(0, rk_prep(&c->out[0][0], 20000));
+}
+
 TEST_F(submit, many_tasks)
 {
 	static struct drm_rocket_task tasks[500];
