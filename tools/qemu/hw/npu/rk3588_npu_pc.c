@@ -433,6 +433,29 @@ static bool npu_pc_load_stages(Rk3588NpuState *s, NpuJob *job)
     return true;
 }
 
+static bool npu_pc_load_feeds(Rk3588NpuState *s, NpuJob *job)
+{
+    unsigned i;
+
+    for (i = 0; i < NPU_FEED_NUM; i++) {
+        NpuSpanDma dma = { .s = s };
+
+        if (!s->task.feed[i].cube.bytes) {
+            continue;
+        }
+        job->feed[i] = g_try_malloc(s->task.feed[i].cube.bytes);
+        if (!job->feed[i]) {
+            npu_pc_out_of_memory(s);
+            return false;
+        }
+        dma.buf = job->feed[i];
+        if (!npu_task_feed_spans(&s->task, i, npu_pc_dma_span, &dma)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static uint64_t npu_pc_latency_ns(Rk3588NpuState *s)
 {
     uint64_t fixed = npu_ctl_latency_ns(s->ctl);
@@ -469,7 +492,7 @@ static void npu_pc_load(Rk3588NpuState *s)
     if (!job->out) {
         npu_job_free(job);
         npu_pc_out_of_memory(s);
-    } else if (!npu_pc_load_stages(s, job)) {
+    } else if (!npu_pc_load_stages(s, job) || !npu_pc_load_feeds(s, job)) {
         npu_job_free(job);
     } else {
         npu_pc_submit(s, job);

@@ -52,7 +52,18 @@ typedef struct NpuFeature {
     uint32_t dma_width;
     uint32_t line_stride;   /* in positions, from group to group */
     int32_t surf_stride;    /* in positions, beyond the first group */
+    uint32_t unit;          /* bytes of a position */
 } NpuFeature;
+
+/* Input converter: from packed pixels to what the array multiplies. */
+typedef struct NpuCvt {
+    bool on;
+    bool is_signed;         /* the raw data */
+    bool ties_up;
+    bool offset_first;
+    int32_t scale, offset;
+    uint32_t shift;
+} NpuCvt;
 
 typedef struct NpuConv {
     bool depthwise;
@@ -76,6 +87,8 @@ typedef struct NpuConv {
     uint32_t weights;       /* IOVA */
     size_t weight_bytes;
     NpuFeature feature;
+    NpuCvt cvt;
+    NpuCube atoms;          /* feature data as the array takes it */
 } NpuConv;
 
 /* BS or BN. */
@@ -97,6 +110,38 @@ enum {
     NPU_STAGE_NUM,
 };
 
+/* EW: one operation with an operand per element. */
+typedef struct NpuEw {
+    bool on;
+    bool op, mul, prelu;
+    bool dma;               /* operand from memory, else from a register */
+    uint8_t bytes;          /* of an operand in memory */
+    uint8_t alu_algo;
+    uint32_t value;         /* register operand */
+    bool cvt, cvt_up, cvt_offset_first;
+    int32_t cvt_offset, cvt_scale;
+    uint32_t cvt_shift;
+    bool relu, relux;
+    uint32_t relux_cmp;
+} NpuEw;
+
+/*
+ * A cube that a read engine fetches by surfaces.  Two engines together take
+ * them in turns, each from its own base.
+ */
+typedef struct NpuFeed {
+    NpuCube cube;           /* no bytes: nothing to fetch */
+    bool alternate;
+    uint32_t base[2];
+    uint32_t pitch[2];      /* bytes between the surfaces of an engine */
+    uint32_t line_bytes;
+} NpuFeed;
+
+enum {
+    NPU_FEED_EW,            /* operands of EW */
+    NPU_FEED_NUM,
+};
+
 typedef struct NpuOutput {
     NpuCube cube;
     uint32_t base;
@@ -115,6 +160,7 @@ typedef struct NpuDpu {
     uint32_t orig_channels; /* computed; the rest holds pend */
     uint16_t pend;
     NpuStage stage[NPU_STAGE_NUM];
+    NpuEw ew;
     int32_t cvt_offset;
     int32_t cvt_scale;
     uint32_t cvt_shift;
@@ -128,6 +174,7 @@ typedef struct NpuTask {
     uint32_t enable;
     NpuConv conv;
     NpuDpu dpu;
+    NpuFeed feed[NPU_FEED_NUM];
     uint64_t macs;
 } NpuTask;
 
@@ -142,6 +189,7 @@ typedef struct NpuOperands {
     const uint8_t *feature;
     const uint8_t *weights;
     const uint8_t *stage[NPU_STAGE_NUM];
+    const uint8_t *feed[NPU_FEED_NUM];
 } NpuOperands;
 
 typedef enum NpuCmdKind {
@@ -173,6 +221,8 @@ NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
 typedef bool (*NpuSpanFn)(void *opaque, uint64_t iova, size_t offset,
                           size_t len);
 bool npu_task_feature_spans(const NpuTask *t, NpuSpanFn fn, void *opaque);
+bool npu_task_feed_spans(const NpuTask *t, unsigned feed, NpuSpanFn fn,
+                         void *opaque);
 bool npu_task_output_spans(const NpuTask *t, NpuSpanFn fn, void *opaque);
 
 /* Does the feature data exceed the CBUF banks that it was given? */

@@ -28,6 +28,7 @@ typedef struct NpuJob {
     NpuBuf *feature;
     NpuBuf *weights;
     uint8_t *stage[NPU_STAGE_NUM];
+    uint8_t *feed[NPU_FEED_NUM];
     uint8_t *out;
     int cancel;                 /* atomic */
     bool done, ok;              /* under the worker's lock until done */

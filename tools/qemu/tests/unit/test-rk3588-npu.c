@@ -17,6 +17,7 @@
 #define ADDR_B          (MEM_BASE + 0x800000)
 #define ADDR_C          (MEM_BASE + 0x1000000)
 #define ADDR_BIAS       (MEM_BASE + 0x1700000)
+#define ADDR_E          (MEM_BASE + 0x1600000)
 #define POISON          0xa5
 
 static uint8_t *mem;
@@ -118,7 +119,7 @@ static bool execute(const NpuTask *t)
 {
     Copy feat = { .size = t->conv.feature.cube.bytes };
     Copy out = { .size = t->dpu.out.cube.bytes, .write = true };
-    uint8_t *stage[NPU_STAGE_NUM];
+    uint8_t *stage[NPU_STAGE_NUM], *feed[NPU_FEED_NUM];
     NpuOperands in = { 0 };
     bool ok = true;
     unsigned i;
@@ -135,6 +136,13 @@ static bool execute(const NpuTask *t)
         }
         in.stage[i] = stage[i];
     }
+    for (i = 0; i < NPU_FEED_NUM; i++) {
+        Copy c = { .size = t->feed[i].cube.bytes };
+
+        feed[i] = c.host = malloc(c.size + 1);
+        ok = ok && (!c.size || npu_task_feed_spans(t, i, copy_span, &c));
+        in.feed[i] = feed[i];
+    }
     in.feature = feat.host;
     in.weights = malloc(t->conv.weight_bytes);
     ok = ok && mem_has(t->conv.weights, t->conv.weight_bytes);
@@ -146,6 +154,9 @@ static bool execute(const NpuTask *t)
          npu_task_output_spans(t, copy_span, &out);
     for (i = 0; i < NPU_STAGE_NUM; i++) {
         free(stage[i]);
+    }
+    for (i = 0; i < NPU_FEED_NUM; i++) {
+        free(feed[i]);
     }
     free((void *)in.weights);
     free(feat.host);
@@ -452,6 +463,13 @@ typedef struct Conv {
     bool relu;
     int notch;
     bool depthwise;         /* oc = ic */
+    enum { EW_NONE, EW_ADD, EW_MINUS, EW_MAX, EW_MIN, EW_MUL } ew;
+    int ew_offset, ew_scale, ew_shift;
+    bool ew_relu;
+    int ew_rows;            /* of the tensor that operands come from; 0: all */
+    bool packed;            /* one channel of unsigned bytes */
+    int in_scale, in_shift, in_offset;
+    const int8_t *e;        /* EW operands by row, column and channel */
 } Conv;
 
 static int align(int v, int a)
@@ -467,6 +485,39 @@ static int kernel_count(const Conv *c)
 static int written_channels(const Conv *c)
 {
     return align(c->oc, c->depthwise ? 64 : 32);
+}
+
+/* An operand tensor of 16-channel surfaces, fetched by two engines. */
+static void put_ew(Prog *p, const Conv *c, uint32_t mode)
+{
+    static const uint32_t algo[] = {
+        [EW_ADD] = 2 << 16, [EW_MINUS] = 4 << 16, [EW_MAX] = 0,
+        [EW_MIN] = 1 << 16, [EW_MUL] = 1 << 2,
+    };
+    uint32_t surf = (c->ew_rows ? c->ew_rows : c->out_h) * c->out_w * 16;
+
+    put(p, 0x4070, 1u << 31 | 1 << 28 | 1 << 22 | 1 << 7 | 1 << 6 |
+                   !c->ew_relu << 9 | algo[c->ew]);
+    put(p, 0x4074, c->ew_offset);
+    put(p, 0x4078, c->ew_shift << 16 | (c->ew_scale & 0xffff));
+    put(p, 0x5018, ADDR_E);
+    put(p, 0x5034, 0x40000004);
+    put(p, 0x5038, ADDR_E + surf);
+    put(p, 0x5040, surf);
+    put(p, 0x5044, 0x7d00 | mode << 1);
+    put(p, 0x504c, 2 * surf - c->out_w * c->out_h * 16);
+    put(p, 0x506c, 2 * surf - c->out_w * c->out_h * 16);
+}
+
+static void put_packed(Prog *p, const Conv *c)
+{
+    uint32_t t = c->in_shift;
+
+    put(p, 0x100c, 0x60008000);
+    put(p, 0x104c, t << 22 | t << 16 | t << 10 | t << 4);
+    put(p, 0x1050, (uint32_t)c->in_scale << 16 | (c->in_offset & 0xffff));
+    put(p, 0x107c, c->in_w + 5);
+    put(p, 0x1180, 0xffff);
 }
 
 static void conv_prog(Prog *p, const Conv *c)
@@ -532,6 +583,12 @@ static void conv_prog(Prog *p, const Conv *c)
     put(p, 0x5020, ADDR_BIAS);
     put(p, 0x5034, 1);
     put(p, 0x5044, 0x7810 | mode << 1);
+    if (c->ew) {
+        put_ew(p, c, mode);
+    }
+    if (c->packed) {
+        put_packed(p, c);
+    }
     tail(p, 0x1d);
 }
 
@@ -554,6 +611,31 @@ static int64_t ref_round(int64_t p, int s, bool up)
 static int64_t ref_clip(int64_t v, int64_t lo, int64_t hi)
 {
     return v < lo ? lo : v > hi ? hi : v;
+}
+
+static int64_t ref_ew(const Conv *c, int64_t acc, int oc, int oy, int ox)
+{
+    int64_t e = c->e[(oy * c->out_w + ox) * written_channels(c) + oc];
+
+    e = ref_round((e + c->ew_offset) * c->ew_scale, c->ew_shift, false);
+    switch (c->ew) {
+    case EW_ADD:
+        acc += e;
+        break;
+    case EW_MINUS:
+        acc -= e;
+        break;
+    case EW_MAX:
+        acc = acc > e ? acc : e;
+        break;
+    case EW_MIN:
+        acc = acc < e ? acc : e;
+        break;
+    default:
+        acc *= e;
+    }
+    acc = ref_clip(acc, INT32_MIN, INT32_MAX);
+    return c->ew_relu && acc < 0 ? 0 : acc;
 }
 
 static int64_t ref_output(const Conv *c, const int8_t *x, const int8_t *w,
@@ -581,6 +663,9 @@ static int64_t ref_output(const Conv *c, const int8_t *x, const int8_t *w,
     acc = ref_clip(acc + bias, INT32_MIN, INT32_MAX);
     if (c->relu && acc < 0) {
         acc = 0;
+    }
+    if (c->ew) {
+        acc = ref_ew(c, acc, oc, oy, ox);
     }
     if (c->offset_first) {
         acc = ref_round((acc + c->offset) * c->scale, c->shift, c->ties_up);
@@ -661,6 +746,33 @@ static bool conv_check(const Conv *c, const int8_t *x, const int8_t *w,
     return true;
 }
 
+/* Only surfaces with computed channels exist in memory. */
+static int8_t *store_ew(const Conv *c)
+{
+    int channels = written_channels(c), i;
+    int rows = c->ew_rows ? c->ew_rows : c->out_h;
+    int8_t *e = malloc(c->out_h * c->out_w * channels);
+
+    for (i = 0; i < c->out_h * c->out_w * channels; i++) {
+        int ch = i % channels, pos = i / channels;
+
+        e[i] = rnd();
+        if (ch / 16 * 16 < c->oc) {
+            *at(ADDR_E + (ch / 16 * rows * c->out_w + pos) * 16 + ch % 16) =
+                e[i];
+        }
+    }
+    return e;
+}
+
+/* What the converter has to make of the byte that is stored. */
+static int8_t store_pixel(const Conv *c, int pos, uint8_t raw)
+{
+    *at(ADDR_A + pos / c->in_w * (c->in_w + 5) + pos % c->in_w) = raw;
+    return ref_clip(ref_round((int64_t)raw * c->in_scale, c->in_shift, false) +
+                    c->in_offset, -128, 127);
+}
+
 static void test_conv(Conv c, const char *name)
 {
     int ic = align(c.ic, 16), kernels = kernel_count(&c);
@@ -668,14 +780,22 @@ static void test_conv(Conv c, const char *name)
     size_t nw = (size_t)kernels * c.kh * c.kw * ic;
     int8_t *x = malloc(nx), *w = malloc(nw);
     int32_t bias[1024];
+    int8_t *e = NULL;
     Prog p;
     bool ok;
 
     memset(mem, POISON, MEM_SIZE);
+    if (c.ew) {
+        c.e = e = store_ew(&c);
+    }
     for (i = 0; i < nx; i++) {
         int ch = i % ic, pos = i / ic;
 
         x[i] = rnd();
+        if (c.packed) {
+            x[i] = ch ? 0 : store_pixel(&c, pos, x[i]);
+            continue;
+        }
         *at(ADDR_A + (ch / 16 * c.in_h * c.in_w + pos) * 16 + ch % 16) = x[i];
     }
     for (i = 0; i < nw; i++) {
@@ -693,6 +813,7 @@ static void test_conv(Conv c, const char *name)
     report(ok, "conv %s", name);
     free(x);
     free(w);
+    free(e);
 }
 
 static void test_convs(void)
@@ -790,6 +911,183 @@ static void test_depthwise(void)
     test_conv(c, "depthwise, 24 channels, truncated");
     c.to_int32 = true;
     test_conv(c, "depthwise to int32");
+}
+
+static void test_ew(void)
+{
+    static const char *const name[] = {
+        [EW_ADD] = "EW add", [EW_MINUS] = "EW minus", [EW_MAX] = "EW max",
+        [EW_MIN] = "EW min", [EW_MUL] = "EW mul",
+    };
+    const Conv base = {
+        .in_h = 8, .in_w = 8, .ic = 32, .oc = 72, .kh = 3, .kw = 3, .sy = 1,
+        .sx = 1, .dy = 1, .dx = 1, .pad_top = 1, .pad_left = 1, .out_h = 8,
+        .out_w = 8, .pad = -7, .ow = 12, .scale = 0x5a31, .shift = 24,
+        .offset = -3, .ew_offset = 41, .ew_scale = 0x5555, .ew_shift = 6,
+    };
+    Conv c = base;
+    int op;
+
+    for (op = EW_ADD; op <= EW_MUL; op++) {
+        c.ew = op;
+        c.ew_shift = op == EW_MUL ? 12 : 6;
+        c.shift = op == EW_MUL ? 36 : 24;
+        test_conv(c, name[op]);
+    }
+    c = base;
+    c.ew = EW_ADD;
+    c.ew_relu = true;
+    c.ew_offset = -77;
+    c.ew_scale = -0x2000;
+    c.ew_shift = 4;
+    test_conv(c, "EW add, negative scale, many ties, ReLU");
+    c.ew_rows = 19;
+    test_conv(c, "EW add, rows of a higher operand tensor");
+    c.oc = 16;
+    test_conv(c, "EW add, one surface");
+    c.depthwise = true;
+    c.ic = c.oc = 80;
+    c.shift = 22;
+    test_conv(c, "EW add to a depthwise convolution");
+}
+
+static void test_packed(void)
+{
+    Conv c = {
+        .in_h = 11, .in_w = 16, .ic = 1, .oc = 32, .kh = 3, .kw = 3, .sy = 1,
+        .sx = 1, .dy = 1, .dx = 1, .pad_top = 1, .pad_left = 1, .out_h = 11,
+        .out_w = 16, .pad = -128, .ow = 3, .scale = 0x5a31, .shift = 21,
+        .offset = -3, .packed = true, .in_scale = 16384, .in_shift = 14,
+        .in_offset = -128,
+    };
+
+    test_conv(c, "one packed channel");
+    c.in_scale = 32388;
+    c.in_shift = 15;
+    c.sx = c.sy = 2;
+    c.out_h = 6;
+    c.out_w = 8;
+    test_conv(c, "one packed channel, scaled input, stride 2");
+    c.in_scale = 0x4000;
+    c.in_shift = 13;
+    c.in_offset = -200;
+    test_conv(c, "one packed channel, saturating converter");
+    c.ew = EW_ADD;
+    c.ew_scale = 0x4321;
+    c.ew_shift = 3;
+    test_conv(c, "one packed channel with EW add");
+}
+
+/*
+ * C + A * B in halves: the sums of a product that is written as fp32 and the
+ * operand, rounded once to fp32.
+ */
+static void test_ew_float(uint32_t ew_cfg, const char *name)
+{
+    const MatMul mm = { F16_F32, 8, 64, 48, false };
+    float a[8 * 64], b[48 * 64], e[8 * 48];
+    bool ok = true;
+    Prog p;
+    int i, k;
+
+    memset(mem, POISON, MEM_SIZE);
+    for (i = 0; i < 8 * 64 + 48 * 64 + 8 * 48; i++) {
+        uint16_t h = rnd_half(false);
+        int j = i - 8 * 64, l = j - 48 * 64;
+
+        if (j < 0) {
+            a[i] = npu_fp16_to_fp32(h);
+            memcpy(at(ADDR_A) + 2 * a_index(&mm, i / 64, i % 64), &h, 2);
+        } else if (l < 0) {
+            b[j] = npu_fp16_to_fp32(h);
+            memcpy(at(ADDR_B) + 2 * b_index(&mm, j / 64, j % 64), &h, 2);
+        } else {
+            e[l] = npu_fp16_to_fp32(h);
+            memcpy(at(ADDR_E) + (l % 48 / 8 * 8 + l / 48) * 16 + l % 8 * 2, &h,
+                   2);
+        }
+    }
+    matmul_prog(&p, &mm);
+    p.n -= 4;
+    put(&p, 0x4070, ew_cfg);
+    put(&p, 0x5010, 7);
+    put(&p, 0x5014, 47);
+    put(&p, 0x5018, ADDR_E);
+    put(&p, 0x5034, 0x40000008);
+    put(&p, 0x5038, ADDR_E + 8 * 16);
+    put(&p, 0x5044, 0x17d40);
+    put(&p, 0x504c, 8 * 16);
+    put(&p, 0x506c, 8 * 16);
+    tail(&p, 0x1d);
+    ok = run_ok(&p);
+    for (i = 0; i < 8 * 48 && ok; i++) {
+        double sum = 0;
+        float got, want;
+
+        for (k = 0; k < 64; k++) {
+            sum += (double)a[i / 48 * 64 + k] * b[i % 48 * 64 + k];
+        }
+        want = sum;
+        want = ew_cfg & 4 ? want * e[i] :
+               ew_cfg & 1 << 17 ? want + e[i] :
+               ew_cfg & 1 << 16 ? fminf(want, e[i]) : fmaxf(want, e[i]);
+        memcpy(&got, at(ADDR_C) + 4 * c_index(&mm, i / 48, i % 48), 4);
+        ok = !memcmp(&got, &want, 4);
+        if (!ok) {
+            printf("# element %d: %g, want %g\n", i, got, want);
+        }
+    }
+    report(ok, "matmul fp16->fp32, EW %s", name);
+}
+
+/* One int32 for every element, without conversion. */
+static void test_ew_register(void)
+{
+    Conv c = {
+        .in_h = 4, .in_w = 4, .ic = 16, .oc = 32, .kh = 1, .kw = 1, .sy = 1,
+        .sx = 1, .dy = 1, .dx = 1, .out_h = 4, .out_w = 4, .scale = 1,
+        .to_int32 = true,
+    };
+    static const struct {
+        uint32_t cfg;
+        int32_t value;
+    } op[] = {
+        { 2 << 16, -123456 }, { 4 << 16, 77777 }, { 0 << 16, 100 },
+        { 1 << 16, -100 }, { 1 << 2, -321 },
+    };
+    unsigned i, j;
+    bool ok = true;
+    Prog p;
+
+    for (i = 0; i < ARRAY_SIZE(op); i++) {
+        int32_t before[512], after[512], v = op[i].value;
+
+        memset(mem, POISON, MEM_SIZE);
+        for (j = 0; j < 1024; j++) {
+            *at(ADDR_A + j) = rnd();
+            *at(ADDR_B + j) = rnd();
+            *at(ADDR_BIAS + j) = 0;
+        }
+        conv_prog(&p, &c);
+        ok = ok && run_ok(&p);
+        memcpy(before, at(ADDR_C), sizeof(before));
+        p.n -= 4;
+        put(&p, 0x4070, 0x380 | op[i].cfg);
+        for (j = 0; j < 8; j++) {
+            put(&p, 0x4090 + 4 * j, v);
+        }
+        tail(&p, 0x1d);
+        ok = ok && run_ok(&p);
+        memcpy(after, at(ADDR_C), sizeof(after));
+        for (j = 0; j < 512; j++) {
+            int32_t b = before[j];
+            int32_t want = i == 0 ? b + v : i == 1 ? b - v :
+                           i == 2 ? MAX(b, v) : i == 3 ? MIN(b, v) : b * v;
+
+            ok = ok && after[j] == want;
+        }
+    }
+    report(ok, "conv with EW register operands");
 }
 
 /* fp16 by way of an int-valued depthwise program turned into floats. */
@@ -979,14 +1277,22 @@ static void test_refusals(void)
     expect_refusal("convolution mode 1", 0x100c, 1, NPU_TASK_UNIMP);
     expect_refusal("int4", 0x100c, 6 << 7 | 6 << 4, NPU_TASK_UNIMP);
     expect_refusal("deconvolution", 0x100c, 1 << 16, NPU_TASK_UNIMP);
-    expect_refusal("packed pixels", 0x100c, 0x60008000, NPU_TASK_UNIMP);
+    expect_refusal("packed pixels of 16 channels", 0x100c, 0x60008000,
+                   NPU_TASK_UNIMP);
+    expect_refusal("three packed channels", 0x100c, 0x6000a000,
+                   NPU_TASK_UNIMP);
+    expect_refusal("EW without its operand", 0x4070, 0x904202c0,
+                   NPU_TASK_STALL);
+    expect_refusal("LUT", 0x4070, 0x302, NPU_TASK_UNIMP);
+    expect_refusal("MRDMA pair that EW ignores", 0x5044, 0x7d00,
+                   NPU_TASK_UNIMP);
     expect_refusal("stride 0", 0x1014, 0, NPU_TASK_UNIMP);
     expect_refusal("input converter", 0x104c, 0, NPU_TASK_UNIMP);
     expect_refusal("compressed weights", 0x1140, 9, NPU_TASK_UNIMP);
     expect_refusal("weight size that does not fit", 0x1034, 17,
                    NPU_TASK_UNIMP);
     expect_refusal("huge input", 0x1020, 2047 << 16 | 2047, NPU_TASK_UNIMP);
-    expect_refusal("EW stage", 0x4070, 0x904202c0, NPU_TASK_UNIMP);
+    expect_refusal("EW division", 0x4070, 3 << 16 | 0x380, NPU_TASK_UNIMP);
     expect_refusal("int16 output", 0x4010, 1 << 29, NPU_TASK_UNIMP);
     expect_refusal("output to the PPU", 0x400c, 0x1e2, NPU_TASK_UNIMP);
     expect_refusal("flying DPU", 0x400c, 0x1e5, NPU_TASK_UNIMP);
@@ -1017,7 +1323,14 @@ static void test_fuzz(void)
         Prog p;
 
         if (i % 2) {
-            conv_prog(&p, &c);
+            Conv mutant = c;
+
+            mutant.ew = i % 3 ? EW_NONE : 1 + rnd() % EW_MUL;
+            mutant.ew_scale = 1;
+            mutant.packed = i % 5 == 0;
+            mutant.ic = mutant.packed ? 1 : c.ic;
+            mutant.in_scale = 1;
+            conv_prog(&p, &mutant);
         } else {
             matmul_prog(&p, &mm);
         }
@@ -1123,6 +1436,13 @@ int main(int argc, char **argv)
     test_convs();
     test_depthwise();
     test_depthwise_float();
+    test_ew();
+    test_ew_register();
+    test_ew_float(0x108202c0, "add");
+    test_ew_float(0x108003c4, "mul");
+    test_ew_float(0x108002c0, "max");
+    test_ew_float(0x108102c0, "min");
+    test_packed();
     test_refusals();
     test_cancel();
     test_fuzz();
