@@ -52,13 +52,42 @@ static const char *decode_pair(NpuTask *t, const uint32_t *regs)
     return NULL;
 }
 
+/* A flying DPU has MRDMA busy, so that ERDMA fetches all surfaces. */
+static const char *decode_single(NpuTask *t, const uint32_t *regs)
+{
+    NpuFeed *f = &t->feed[NPU_FEED_EW];
+    NpuDpu *d = &t->dpu;
+    uint32_t per_surf = NPU_ATOM / d->ew.bytes;
+
+    f->base[0] = npu_dma_addr(regs, regs[R_RDMA_EW_BASE_ADDR]);
+    f->pitch[0] = regs[R_RDMA_EW_SURF_STRIDE] & DPU_STRIDE_MASK;
+    REFUSE_IF(regs[R_RDMA_EW_SURF_NOTCH], "notch of single ERDMA surfaces");
+    REFUSE_IF(!npu_cube_init(&f->cube, DIV_ROUND_UP(d->orig_channels, per_surf),
+                             1, (uint64_t)d->width * d->height * NPU_ATOM,
+                             false), "too many EW operands");
+    return NULL;
+}
+
+/* EDATA_SIZE: 1 for bytes, and so on by powers of two. */
+static uint32_t operand_size(uint8_t precision)
+{
+    switch (precision) {
+    case NPU_PREC_INT8:
+        return 1;
+    case NPU_PREC_FP16:
+        return 2;
+    default:
+        return 3;
+    }
+}
+
 static const char *decode_memory(NpuTask *t, const uint32_t *regs)
 {
     uint32_t size = GET(regs, DPU_EW_CFG, EDATA_SIZE);
-    uint32_t want = t->dpu.is_float ? 2 : 1;
+    uint32_t want = operand_size(t->dpu.precision);
 
     t->dpu.ew.dma = true;
-    t->dpu.ew.bytes = t->dpu.is_float ? 2 : 1;
+    t->dpu.ew.bytes = 1 << (want - 1);
     REFUSE_IF(size != GET(regs, RDMA_ERDMA_CFG, DATA_SIZE),
               "EW and ERDMA disagree about the operand");
     REFUSE_IF(size != want, "size of EW operands");
@@ -69,7 +98,8 @@ static const char *decode_memory(NpuTask *t, const uint32_t *regs)
     REFUSE_IF(regs[R_RDMA_SRC_DMA_CFG] || regs[R_RDMA_PAD_CFG] ||
               GET(regs, RDMA_DATA_CUBE_HEIGHT, EW_LINE_NOTCH),
               "notches or padding of RDMA lines");
-    return decode_pair(t, regs);
+    return t->kind == NPU_KIND_FLYING ? decode_single(t, regs)
+                                      : decode_pair(t, regs);
 }
 
 /* Which lane takes which of the eight values is not known. */
@@ -107,6 +137,11 @@ static bool fits_int16(int64_t v)
  */
 static const char *check_cvt(const NpuEw *e, bool is_float)
 {
+    if (e->dma && e->bytes == 4) {
+        REFUSE_IF(e->cvt, "conversion of EW words");
+        REFUSE_IF(e->mul && !is_float, "EW multiplier of 32 bits");
+        return NULL;
+    }
     if (is_float) {
         REFUSE_IF(e->cvt && (e->cvt_offset || e->cvt_scale != 1 ||
                              e->cvt_shift), "conversion of EW floats");
@@ -183,7 +218,10 @@ int32_t npu_ew_int(const NpuTask *t, const NpuOperands *in, int32_t v,
         int32_t x = e->value;
 
         if (e->dma) {
-            x = npu_sat32(convert(e, (int8_t)*operand(t, in, channel, pos)));
+            const uint8_t *p = operand(t, in, channel, pos);
+
+            x = e->bytes == 4 ? ldl_le_p(p)
+                              : npu_sat32(convert(e, (int8_t)*p));
         }
         if (!e->mul) {
             v = npu_alu_int(e->alu_algo, v, x);
@@ -194,20 +232,30 @@ int32_t npu_ew_int(const NpuTask *t, const NpuOperands *in, int32_t v,
     return e->relu ? npu_relu_int(v, e->relux, e->relux_cmp) : v;
 }
 
+/* The multiplier takes a half even where a word is stored. */
+static float float_operand(const NpuTask *t, const NpuOperands *in,
+                           uint32_t channel, uint32_t pos)
+{
+    const NpuEw *e = &t->dpu.ew;
+    uint32_t word = e->value;
+
+    if (e->dma) {
+        const uint8_t *p = operand(t, in, channel, pos);
+
+        word = e->bytes == 4 ? (uint32_t)ldl_le_p(p) : lduw_le_p(p);
+    }
+    return e->mul || (e->dma && e->bytes == 2) ? npu_fp16_to_fp32(word)
+                                               : npu_bits_to_float(word);
+}
+
 float npu_ew_float(const NpuTask *t, const NpuOperands *in, float v,
                    uint32_t channel, uint32_t pos)
 {
     const NpuEw *e = &t->dpu.ew;
 
     if (e->op) {
-        uint16_t half = e->value;
-        float x;
+        float x = float_operand(t, in, channel, pos);
 
-        if (e->dma) {
-            half = lduw_le_p(operand(t, in, channel, pos));
-        }
-        x = e->dma || e->mul ? npu_fp16_to_fp32(half)
-                             : npu_bits_to_float(e->value);
         if (!e->mul) {
             v = npu_alu_float(e->alu_algo, v, x);
         } else if (!e->prelu || v < 0) {

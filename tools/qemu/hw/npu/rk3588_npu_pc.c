@@ -466,8 +466,10 @@ static uint64_t npu_pc_latency_ns(Rk3588NpuState *s)
 
 static void npu_pc_submit(Rk3588NpuState *s, NpuJob *job)
 {
-    job->feature = npu_buf_ref(s->cbuf_feature);
-    job->weights = npu_buf_ref(s->cbuf_weights);
+    if (s->task.kind == NPU_KIND_CONV) {
+        job->feature = npu_buf_ref(s->cbuf_feature);
+        job->weights = npu_buf_ref(s->cbuf_weights);
+    }
     s->job = job;
     s->late = false;
     npu_worker_submit(&s->worker, job);
@@ -484,7 +486,8 @@ static void npu_pc_load(Rk3588NpuState *s)
                       "its CBUF banks: silicon would compute garbage\n",
                       s->core_index);
     }
-    if (!npu_pc_load_feature(s) || !npu_pc_load_weights(s)) {
+    if (s->task.kind == NPU_KIND_CONV &&
+        (!npu_pc_load_feature(s) || !npu_pc_load_weights(s))) {
         return;
     }
     job = npu_job_new(&s->task);

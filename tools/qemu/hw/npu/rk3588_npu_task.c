@@ -345,9 +345,11 @@ static const char *decode_output(NpuDpu *d, const uint32_t *regs,
     return NULL;
 }
 
-static const char *decode_dpu_modes(const uint32_t *regs)
+static const char *decode_dpu_modes(const NpuTask *t, const uint32_t *regs)
 {
-    REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, FLYING_MODE), "flying DPU");
+    REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, FLYING_MODE) !=
+              (t->kind == NPU_KIND_FLYING),
+              "FLYING_MODE against the enabled blocks");
     REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, OUTPUT_MODE) != 2,
               "output not to memory alone");
     REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, NONALIGN) ||
@@ -360,15 +362,40 @@ static const char *decode_dpu_modes(const uint32_t *regs)
     return NULL;
 }
 
+/* What a convolution must agree with its DPU about. */
+static const char *check_core_dpu(const NpuTask *t, const uint32_t *regs)
+{
+    const NpuDpu *d = &t->dpu;
+
+    REFUSE_IF(d->width != t->conv.out_w || d->height != t->conv.out_h ||
+              d->channels != GET(regs, CORE_DATAOUT_SIZE_1, CHANNEL) + 1,
+              "CORE and DPU disagree about the output size");
+    REFUSE_IF(d->orig_channels > (t->conv.depthwise ? t->conv.in_c
+                                                    : t->conv.kernels),
+              "more output channels than kernels");
+    return NULL;
+}
+
+static const char *decode_dpu_precision(NpuTask *t, const uint32_t *regs)
+{
+    if (t->kind == NPU_KIND_FLYING) {
+        return npu_flying_precision(&t->dpu, regs);
+    }
+    t->dpu.precision = t->conv.precision;
+    t->dpu.is_float = t->conv.precision == NPU_PREC_FP16;
+    return NULL;
+}
+
 static const char *decode_dpu(NpuTask *t, const uint32_t *regs,
                               const NpuTaskOptions *opt)
 {
     NpuDpu *d = &t->dpu;
     const char *why;
 
-    why = decode_dpu_modes(regs);
+    why = decode_dpu_modes(t, regs);
     REFUSE_IF(why, why);
-    d->is_float = t->conv.precision == NPU_PREC_FP16;
+    why = decode_dpu_precision(t, regs);
+    REFUSE_IF(why, why);
     why = decode_out_precision(d, regs);
     REFUSE_IF(why, why);
 
@@ -377,17 +404,14 @@ static const char *decode_dpu(NpuTask *t, const uint32_t *regs,
     d->channels = GET(regs, DPU_DATA_CUBE_CHANNEL, CHANNEL) + 1;
     d->orig_channels = GET(regs, DPU_DATA_CUBE_CHANNEL, ORIG_CHANNEL) + 1;
     d->pend = GET(regs, DPU_OFFSET_PEND, VALUE);
-    REFUSE_IF(d->width != t->conv.out_w || d->height != t->conv.out_h ||
-              d->channels != GET(regs, CORE_DATAOUT_SIZE_1, CHANNEL) + 1,
-              "CORE and DPU disagree about the output size");
+    why = t->kind == NPU_KIND_CONV ? check_core_dpu(t, regs) : NULL;
+    REFUSE_IF(why, why);
     REFUSE_IF(GET(regs, DPU_WDMA_SIZE_0, CHANNEL) + 1 != d->channels ||
               GET(regs, DPU_WDMA_SIZE_1, WIDTH) + 1 != d->width ||
               GET(regs, DPU_WDMA_SIZE_1, HEIGHT) + 1 != d->height,
               "DPU cube and its write DMA disagree");
-    REFUSE_IF(d->orig_channels > d->channels ||
-              d->orig_channels > (t->conv.depthwise ? t->conv.in_c
-                                                    : t->conv.kernels),
-              "more output channels than kernels");
+    REFUSE_IF(d->orig_channels > d->channels,
+              "more real than written channels");
     REFUSE_IF(d->pend && d->out_precision == NPU_PREC_FP32,
               "OFFSET_PEND with fp32 output");
 
@@ -411,8 +435,13 @@ static bool stage_reads(const NpuTask *t)
 /* RDMA must feed nothing that no stage takes. */
 static const char *decode_rdma_feeds(NpuTask *t, const uint32_t *regs)
 {
-    uint32_t precision = t->conv.precision;
+    uint32_t precision = t->dpu.precision;
 
+    REFUSE_IF(!t->dpu.ew.dma && !GET(regs, RDMA_ERDMA_CFG, DISABLE),
+              "ERDMA operand that EW does not take");
+    if (t->kind == NPU_KIND_FLYING) {
+        return npu_flying_decode(t, regs);
+    }
     if (t->dpu.ew.dma) {
         REFUSE_IF(GET(regs, RDMA_FEATURE_MODE_CFG, IN_PRECISION) != precision ||
                   GET(regs, RDMA_FEATURE_MODE_CFG, PROC_PRECISION) !=
@@ -423,7 +452,6 @@ static const char *decode_rdma_feeds(NpuTask *t, const uint32_t *regs)
               GET(regs, RDMA_FEATURE_MODE_CFG, FLYING_MODE) ||
               GET(regs, RDMA_FEATURE_MODE_CFG, COMB_USE),
               "RDMA feeding a convolution");
-    REFUSE_IF(!GET(regs, RDMA_ERDMA_CFG, DISABLE), "ERDMA operand");
     return NULL;
 }
 
@@ -441,7 +469,7 @@ static const char *decode_rdma(NpuTask *t, const uint32_t *regs)
     }
     why = decode_rdma_feeds(t, regs);
     REFUSE_IF(why, why);
-    if (!stage_reads(t)) {
+    if (!stage_reads(t) && t->kind == NPU_KIND_CONV) {
         return NULL;
     }
     for (i = 0; i < NPU_STAGE_NUM; i++) {
@@ -484,6 +512,15 @@ static const char *decode_conv(NpuTask *t, const uint32_t *regs,
     return decode_rdma(t, regs);
 }
 
+static const char *decode_flying(NpuTask *t, const uint32_t *regs,
+                                 const NpuTaskOptions *opt)
+{
+    const char *why = decode_dpu(t, regs, opt);
+
+    REFUSE_IF(why, why);
+    return decode_rdma(t, regs);
+}
+
 /* Does the stage configured by @cfg wait for what @rdma_cfg does not fetch? */
 static bool stage_starves(uint32_t cfg, uint32_t rdma_cfg, bool rdma)
 {
@@ -521,6 +558,7 @@ NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
                            const NpuTaskOptions *opt, const char **why)
 {
     const uint32_t conv = NPU_ENABLE_CNA | NPU_ENABLE_CORE | NPU_ENABLE_DPU;
+    const uint32_t flying = NPU_ENABLE_DPU | NPU_ENABLE_DPU_RDMA;
 
     memset(t, 0, sizeof(*t));
     t->enable = enable;
@@ -528,12 +566,15 @@ NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
     if (*why) {
         return NPU_TASK_STALL;
     }
-    if ((enable & ~NPU_ENABLE_DPU_RDMA) != conv) {
+    if ((enable & ~NPU_ENABLE_DPU_RDMA) == conv) {
+        t->kind = NPU_KIND_CONV;
+        *why = decode_conv(t, regs, opt);
+    } else if (enable == flying) {
+        t->kind = NPU_KIND_FLYING;
+        *why = decode_flying(t, regs, opt);
+    } else {
         *why = "combination of enabled blocks";
-        return NPU_TASK_UNIMP;
     }
-    t->kind = NPU_KIND_CONV;
-    *why = decode_conv(t, regs, opt);
     return *why ? NPU_TASK_UNIMP : NPU_TASK_RUN;
 }
 
@@ -663,7 +704,8 @@ uint64_t npu_task_cycles(const NpuTask *t)
 {
     const NpuConv *c = &t->conv;
     uint64_t groups = DIV_ROUND_UP(c->in_c, NPU_CHANNEL_GROUP);
-    uint64_t mac = groups * c->k_w * c->k_h *
+    uint64_t mac = t->kind != NPU_KIND_CONV ? 0 :
+                   groups * c->k_w * c->k_h *
                    DIV_ROUND_UP(c->kernels, c->kernel_group) *
                    c->out_w * c->out_h;
     uint64_t bytes = c->feature.cube.bytes + c->weight_bytes +
@@ -689,6 +731,9 @@ bool npu_task_compute(const NpuTask *t, const NpuOperands *in, uint8_t *out)
     uint8_t *atoms;
     bool ok;
 
+    if (t->kind == NPU_KIND_FLYING) {
+        return npu_flying_run(t, in, out);
+    }
     if (!t->conv.cvt.on) {
         return compute_conv(t, in, out);
     }

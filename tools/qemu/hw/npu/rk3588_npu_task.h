@@ -28,6 +28,7 @@ typedef enum NpuVerdict {
 
 typedef enum NpuTaskKind {
     NPU_KIND_CONV,      /* CNA, CORE and DPU, to memory */
+    NPU_KIND_FLYING,    /* DPU from memory to memory */
 } NpuTaskKind;
 
 /*
@@ -139,6 +140,7 @@ typedef struct NpuFeed {
 
 enum {
     NPU_FEED_EW,            /* operands of EW */
+    NPU_FEED_MAIN,          /* main input where there is no convolution */
     NPU_FEED_NUM,
 };
 
@@ -153,6 +155,7 @@ typedef struct NpuOutput {
 
 typedef struct NpuDpu {
     bool is_float;
+    uint8_t precision;      /* of the main input */
     uint8_t out_precision;
     uint8_t out_bytes;
     uint32_t width, height;

@@ -75,8 +75,8 @@ static bool npu_job_compute(NpuJob *job)
 {
     NpuOperands in = {
         .cancel = &job->cancel,
-        .feature = job->feature->data,
-        .weights = job->weights->data,
+        .feature = job->feature ? job->feature->data : NULL,
+        .weights = job->weights ? job->weights->data : NULL,
     };
     unsigned i;
 

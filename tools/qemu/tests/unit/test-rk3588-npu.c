@@ -145,8 +145,9 @@ static bool execute(const NpuTask *t)
     }
     in.feature = feat.host;
     in.weights = malloc(t->conv.weight_bytes);
-    ok = ok && mem_has(t->conv.weights, t->conv.weight_bytes);
-    if (ok) {
+    ok = ok && (t->kind != NPU_KIND_CONV ||
+                mem_has(t->conv.weights, t->conv.weight_bytes));
+    if (ok && t->kind == NPU_KIND_CONV) {
         memcpy((void *)in.weights, at(t->conv.weights), t->conv.weight_bytes);
     }
     ok = ok && npu_task_feature_spans(t, copy_span, &feat) &&
@@ -1154,6 +1155,251 @@ static void test_depthwise_float(void)
     report(ok, "conv depthwise fp16->fp32, partial group");
 }
 
+/* --- The DPU on its own --- */
+
+typedef struct Fly {
+    int w, h, c;
+    int prec, out;          /* codes of the registers */
+    int notch;              /* positions between input surfaces */
+    uint32_t bs, bs_mul;
+    uint32_t ew;
+    bool per_channel;       /* one row of operands for one position */
+} Fly;
+
+static int prec_bytes(int prec)
+{
+    return prec == 0 ? 1 : prec == 2 ? 2 : 4;
+}
+
+static void fly_prog(Prog *p, const Fly *f)
+{
+    uint32_t out_surf = f->w * f->h * 16;
+    uint32_t size = f->prec == 0 ? 1 : f->prec == 2 ? 2 : 3;
+
+    p->n = 0;
+    put(p, 0x4004, 0xe);
+    put(p, 0x5004, 0xe);
+    put(p, 0x400c, 0x1e5);
+    put(p, 0x4010, (uint32_t)f->out << 29 | f->prec << 26 | f->prec);
+    put(p, 0x4020, ADDR_C);
+    put(p, 0x4024, out_surf);
+    put(p, 0x4030, f->w - 1);
+    put(p, 0x4034, f->h - 1);
+    put(p, 0x403c, (f->c - 1) << 16 | (f->c - 1));
+    put(p, 0x4040, f->bs ? f->bs : 0x53);
+    put(p, 0x4048, f->bs_mul);
+    put(p, 0x4050, 2);
+    put(p, 0x4058, f->c - 1);
+    put(p, 0x405c, (f->h - 1) << 16 | (f->w - 1));
+    put(p, 0x4060, 0x53);
+    put(p, 0x4070, f->ew ? f->ew | 1 << 28 | size << 22 : 0x383);
+    put(p, 0x4078, 1);
+    put(p, 0x4084, f->out == 2 ? 0x10001 : 1);
+    put(p, 0x40c0, out_surf);
+    put(p, 0x500c, f->w - 1);
+    put(p, 0x5010, f->h - 1);
+    put(p, 0x5014, f->c - 1);
+    put(p, 0x5018, ADDR_A);
+    put(p, 0x5034, f->ew ? 1u << 30 | size << 2 : 1);
+    put(p, 0x5038, ADDR_E);
+    put(p, 0x5040, f->per_channel ? 16 : out_surf);
+    put(p, 0x5044, f->prec << 15 | 15 << 11 | f->prec << 5 |
+                   (f->prec == 2) << 3 | 1);
+    put(p, 0x504c, f->notch * 16);
+    tail(p, 0x18);
+}
+
+static uint32_t fly_at(uint32_t base, int ch, int pos, int pitch, int bytes)
+{
+    int per = 16 / bytes;
+
+    return base + (ch / per * pitch + pos) * 16 + ch % per * bytes;
+}
+
+/* The element's value as a double, which holds every type exactly. */
+static double fly_value(uint32_t bits, int prec)
+{
+    int32_t i = bits;
+    float f;
+
+    switch (prec) {
+    case 0:
+        return (int8_t)bits;
+    case 2:
+        return npu_fp16_to_fp32(bits);
+    case 5:
+        memcpy(&f, &bits, 4);
+        return f;
+    default:
+        return i;
+    }
+}
+
+static uint32_t fly_random(int prec)
+{
+    float f = rnd_in(-10000, 10000) / 64.0f;
+    uint32_t bits;
+
+    if (prec == 2) {
+        return rnd_half(false);
+    }
+    memcpy(&bits, &f, 4);
+    return prec == 5 ? bits : prec == 0 ? rnd() & 0xff : rnd() << 16 ^ rnd();
+}
+
+static double fly_load(uint32_t addr, int prec)
+{
+    uint32_t bits = 0;
+
+    memcpy(&bits, at(addr), prec_bytes(prec));
+    return fly_value(bits, prec);
+}
+
+/* op: what the output should be, given input and operand. */
+static void test_fly(Fly f, double (*op)(double x, double e), const char *name)
+{
+    int n = f.w * f.h * f.c, i, bytes = prec_bytes(f.prec);
+    int per_out = 16 / prec_bytes(f.out);
+    bool half_op = f.ew & 1 << 2;
+    double *x = malloc(n * sizeof(*x)), *e = malloc(n * sizeof(*e));
+    bool ok;
+    Prog p;
+
+    memset(mem, POISON, MEM_SIZE);
+    for (i = 0; i < n; i++) {
+        int ch = i % f.c, pos = i / f.c, area = f.w * f.h;
+        uint32_t v = fly_random(f.prec);
+        uint32_t w = fly_random(half_op ? 2 : f.prec);
+
+        memcpy(at(fly_at(ADDR_A, ch, pos, area + f.notch, bytes)), &v, bytes);
+        memcpy(at(fly_at(ADDR_E, ch, pos, area, bytes)), &w, bytes);
+        x[i] = fly_value(v, f.prec);
+        e[i] = fly_value(w, half_op ? 2 : f.prec);
+    }
+    fly_prog(&p, &f);
+    ok = run_ok(&p);
+    for (i = 0; i < n && ok; i++) {
+        double got = fly_load(fly_at(ADDR_C, i % f.c, i / f.c, f.w * f.h,
+                                     prec_bytes(f.out)), f.out);
+        double want = op(x[i], e[i]);
+
+        if (f.out == 2) {
+            want = npu_fp16_to_fp32(npu_fp32_to_fp16(want));
+        } else if (f.out == 5) {
+            want = (float)want;
+        }
+        ok = got == want;
+        if (!ok) {
+            printf("# element %d: %g, want %g\n", i, got, want);
+        }
+    }
+    ok = ok && untouched(ADDR_C + (f.c + per_out - 1) / per_out * f.w * f.h *
+                         16, 4096);
+    report(ok, "flying %s", name);
+    free(x);
+    free(e);
+}
+
+static double fly_copy(double x, double e)
+{
+    (void)e;
+    return x;
+}
+
+static double fly_add_int(double x, double e)
+{
+    return fmin(fmax(x + e, INT32_MIN), INT32_MAX);
+}
+
+static double fly_add_float(double x, double e)
+{
+    return (float)(x + e);
+}
+
+static double fly_mul_float(double x, double e)
+{
+    return (float)(x * e);
+}
+
+static double fly_scaled(double x, double e)
+{
+    return (float)((float)(x * -1.5) * e);
+}
+
+static double fly_relu(double x, double e)
+{
+    (void)e;
+    return x > 0 ? (float)(x * -1.5) * 0.0 : (float)(x * -1.5);
+}
+
+static void test_flying(void)
+{
+    const uint32_t minus_1_5 = 0xbe00u << 16;
+
+    test_fly((Fly) { .w = 7, .h = 5, .c = 40, .notch = 13 }, fly_copy,
+             "int8 copy to another pitch");
+    test_fly((Fly) { .w = 9, .h = 1, .c = 36, .prec = 4, .out = 4,
+                     .ew = 0x203c0 }, fly_add_int, "int32 + int32 -> int32");
+    test_fly((Fly) { .w = 9, .h = 1, .c = 36, .prec = 4, .out = 5,
+                     .ew = 0x203c0 }, fly_add_int, "int32 + int32 -> fp32");
+    test_fly((Fly) { .w = 1, .h = 1, .c = 512, .prec = 5, .out = 5,
+                     .notch = 11, .ew = 0x3c4, .per_channel = true,
+                     .bs = 0x42, .bs_mul = minus_1_5 }, fly_scaled,
+             "fp32 row scaled, times halves per channel");
+    test_fly((Fly) { .w = 3, .h = 4, .c = 20, .prec = 5, .out = 5,
+                     .ew = 0x203c0 }, fly_add_float, "fp32 + fp32");
+    test_fly((Fly) { .w = 6, .h = 70, .c = 24, .prec = 2, .out = 2,
+                     .ew = 0x202c0 }, fly_add_float, "fp16 + fp16");
+    test_fly((Fly) { .w = 6, .h = 7, .c = 20, .prec = 2, .out = 5,
+                     .ew = 0x3c4 }, fly_mul_float, "fp16 * fp16 -> fp32");
+    test_fly((Fly) { .w = 6, .h = 7, .c = 24, .prec = 2, .out = 2, .bs = 0x02,
+                     .bs_mul = minus_1_5 }, fly_relu, "fp16 scaled, ReLU");
+}
+
+static void expect_fly_refusal(const char *name, uint16_t reg, uint32_t value,
+                               uint32_t enable, NpuVerdict want)
+{
+    static const Fly f = {
+        .w = 4, .h = 4, .c = 16, .prec = 4, .out = 4, .ew = 0x203c0,
+    };
+    const char *why = NULL;
+    NpuVerdict got;
+    Prog p;
+
+    memset(mem, POISON, MEM_SIZE);
+    fly_prog(&p, &f);
+    p.n -= 4;
+    put(&p, reg, value);
+    tail(&p, enable);
+    got = run_prog(&p, &why);
+    report(got == want && why && untouched(ADDR_C, 4096),
+           "flying refusal of %s", name);
+    printf("# %s\n", why ? why : "accepted");
+}
+
+static void test_fly_refusals(void)
+{
+    const uint32_t unimp = NPU_TASK_UNIMP, stall = NPU_TASK_STALL;
+
+    expect_fly_refusal("no RDMA", 0x4004, 0xe, 0x08, stall);
+    expect_fly_refusal("a main feed from the CORE", 0x400c, 0x1e4, 0x18,
+                       unimp);
+    expect_fly_refusal("MRDMA disabled", 0x5044, 0x27891, 0x18, unimp);
+    expect_fly_refusal("MRDMA and ERDMA in turns", 0x5044, 0x27d81, 0x18,
+                       unimp);
+    expect_fly_refusal("RDMA of another precision", 0x5044, 0x7801, 0x18,
+                       unimp);
+    expect_fly_refusal("int32 to int8", 0x4010, 4 << 26 | 4, 0x18, unimp);
+    expect_fly_refusal("ERDMA disabled", 0x5034, 1, 0x18, stall);
+    expect_fly_refusal("operands per channel", 0x5034, 0xc, 0x18, unimp);
+    expect_fly_refusal("other RDMA cube", 0x500c, 2, 0x18, unimp);
+    expect_fly_refusal("int32 multiplier", 0x4070, 0x10c003c4, 0x18, unimp);
+    expect_fly_refusal("unpooling", 0x5048, 1 << 12, 0x18, unimp);
+    expect_fly_refusal("unmapped input", 0x5018, 0x1000, 0x18, stall);
+    expect_fly_refusal("unmapped operand", 0x5038, 0x1000, 0x18, stall);
+    expect_fly_refusal("huge surfaces", 0x500c, 8191, 0x18, unimp);
+}
+
 /* --- Scalars --- */
 
 static void test_round_shift(void)
@@ -1295,7 +1541,7 @@ static void test_refusals(void)
     expect_refusal("EW division", 0x4070, 3 << 16 | 0x380, NPU_TASK_UNIMP);
     expect_refusal("int16 output", 0x4010, 1 << 29, NPU_TASK_UNIMP);
     expect_refusal("output to the PPU", 0x400c, 0x1e2, NPU_TASK_UNIMP);
-    expect_refusal("flying DPU", 0x400c, 0x1e5, NPU_TASK_UNIMP);
+    expect_refusal("flying DPU after a CORE", 0x400c, 0x1e5, NPU_TASK_UNIMP);
     expect_refusal("output height that differs", 0x4034, 5, NPU_TASK_UNIMP);
     expect_refusal("empty MRDMA", 0x5044, 0x7800, NPU_TASK_STALL);
     expect_refusal("bias that is not fetched", 0x501c, 0, NPU_TASK_STALL);
@@ -1315,6 +1561,8 @@ static void test_fuzz(void)
         .scale = 77, .shift = 9, .ow = 3,
     };
     const MatMul mm = { F16_F16, 4, 32, 16, false };
+    const Fly fly = { .w = 5, .h = 4, .c = 20, .prec = 4, .out = 4,
+                      .ew = 0x203c0 };
     unsigned i, j, ran = 0, refused = 0, stalled = 0;
     unsigned rounds = quick ? 3000 : 20000;
 
@@ -1322,7 +1570,9 @@ static void test_fuzz(void)
         const char *why;
         Prog p;
 
-        if (i % 2) {
+        if (i % 7 == 0) {
+            fly_prog(&p, &fly);
+        } else if (i % 2) {
             Conv mutant = c;
 
             mutant.ew = i % 3 ? EW_NONE : 1 + rnd() % EW_MUL;
@@ -1443,6 +1693,8 @@ int main(int argc, char **argv)
     test_ew_float(0x108002c0, "max");
     test_ew_float(0x108102c0, "min");
     test_packed();
+    test_flying();
+    test_fly_refusals();
     test_refusals();
     test_cancel();
     test_fuzz();
