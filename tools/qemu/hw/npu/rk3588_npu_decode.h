@@ -31,6 +31,8 @@ const char *npu_cvt_decode(NpuConv *c, const uint32_t *regs);
 /* Precision of a flying DPU; its main feed, after the rest of the DPU. */
 const char *npu_flying_precision(NpuDpu *d, const uint32_t *regs);
 const char *npu_flying_decode(NpuTask *t, const uint32_t *regs);
+/* Pooling. */
+const char *npu_ppu_decode(NpuTask *t, const uint32_t *regs);
 /* EW and, where it reads memory, its operand; after the rest of the DPU. */
 const char *npu_ew_decode(NpuTask *t, const uint32_t *regs);
 /* Does EW want operands from memory? */

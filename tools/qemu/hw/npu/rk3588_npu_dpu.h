@@ -53,6 +53,9 @@ void npu_dpu_store(const NpuTask *t, const NpuOperands *in, const NpuBlock *b,
 /* The DPU's stages over a cube from memory. */
 bool npu_flying_run(const NpuTask *t, const NpuOperands *in, uint8_t *out);
 
+/* Pooling by the PPU. */
+bool npu_ppu_run(const NpuTask *t, const NpuOperands *in, uint8_t *out);
+
 /* EW on one element of channel @channel at output position @pos. */
 int32_t npu_ew_int(const NpuTask *t, const NpuOperands *in, int32_t v,
                    uint32_t channel, uint32_t pos);

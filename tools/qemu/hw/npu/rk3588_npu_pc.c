@@ -550,6 +550,10 @@ static uint32_t npu_pc_done_bits(const Rk3588NpuState *s)
             bits |= event[i].bits << s->executer[event[i].block];
         }
     }
+    /* Drivers that know of the DPU alone have been seen to complete. */
+    if (s->ppu_sets_dpu_done && (bits & (NPU_INT_PPU | NPU_INT_PPU << 1))) {
+        bits |= NPU_INT_DPU << s->executer[NPU_BLOCK_PPU];
+    }
     return bits;
 }
 

@@ -559,6 +559,7 @@ NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
 {
     const uint32_t conv = NPU_ENABLE_CNA | NPU_ENABLE_CORE | NPU_ENABLE_DPU;
     const uint32_t flying = NPU_ENABLE_DPU | NPU_ENABLE_DPU_RDMA;
+    const uint32_t pool = NPU_ENABLE_PPU | NPU_ENABLE_PPU_RDMA;
 
     memset(t, 0, sizeof(*t));
     t->enable = enable;
@@ -572,6 +573,9 @@ NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
     } else if (enable == flying) {
         t->kind = NPU_KIND_FLYING;
         *why = decode_flying(t, regs, opt);
+    } else if (enable == pool) {
+        t->kind = NPU_KIND_POOL;
+        *why = npu_ppu_decode(t, regs);
     } else {
         *why = "combination of enabled blocks";
     }
@@ -733,6 +737,9 @@ bool npu_task_compute(const NpuTask *t, const NpuOperands *in, uint8_t *out)
 
     if (t->kind == NPU_KIND_FLYING) {
         return npu_flying_run(t, in, out);
+    }
+    if (t->kind == NPU_KIND_POOL) {
+        return npu_ppu_run(t, in, out);
     }
     if (!t->conv.cvt.on) {
         return compute_conv(t, in, out);

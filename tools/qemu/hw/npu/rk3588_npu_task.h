@@ -29,6 +29,7 @@ typedef enum NpuVerdict {
 typedef enum NpuTaskKind {
     NPU_KIND_CONV,      /* CNA, CORE and DPU, to memory */
     NPU_KIND_FLYING,    /* DPU from memory to memory */
+    NPU_KIND_POOL,      /* PPU from memory to memory */
 } NpuTaskKind;
 
 /*
@@ -172,11 +173,30 @@ typedef struct NpuDpu {
     NpuOutput out;
 } NpuDpu;
 
+/* Methods of PPU pooling, as the register has them. */
+enum {
+    NPU_POOL_AVERAGE = 0,
+    NPU_POOL_MAX = 1,
+    NPU_POOL_MIN = 2,
+};
+
+typedef struct NpuPool {
+    uint8_t method;
+    uint32_t in_w, in_h, channels;
+    uint32_t out_w, out_h;
+    uint32_t k_w, k_h;
+    uint32_t stride_x, stride_y;
+    uint32_t pad_left, pad_top;
+    uint16_t pad_value;
+    float recip_w, recip_h;     /* averages: 1 / kernel size, nearly */
+} NpuPool;
+
 typedef struct NpuTask {
     NpuTaskKind kind;
     uint32_t enable;
     NpuConv conv;
-    NpuDpu dpu;
+    NpuDpu dpu;             /* of pooling: the output alone */
+    NpuPool pool;
     NpuFeed feed[NPU_FEED_NUM];
     uint64_t macs;
 } NpuTask;

@@ -1400,6 +1400,216 @@ static void test_fly_refusals(void)
     expect_fly_refusal("huge surfaces", 0x500c, 8191, 0x18, unimp);
 }
 
+/* --- Pooling --- */
+
+static double ref_half(uint16_t h)
+{
+    int e = h >> 10 & 31;
+    double m = h & 0x3ff;
+    double v = e ? ldexp(m + 1024, e - 25) : ldexp(m, -24);
+
+    return h & 0x8000 ? -v : v;
+}
+
+typedef struct Pool {
+    enum { AVERAGE, MAXIMUM, MINIMUM } method;
+    int h, w, c, kh, kw, sy, sx;
+    int top, left, bottom, right;
+    int out_h, out_w;
+    int extra;              /* positions behind each input line */
+    uint16_t pad;
+} Pool;
+
+static void pool_prog(Prog *p, const Pool *o)
+{
+    int line = o->w + o->extra;
+    uint16_t rw = npu_fp32_to_fp16(65536.0f / o->kw);
+    uint16_t rh = npu_fp32_to_fp16(65536.0f / o->kh);
+
+    p->n = 0;
+    put(p, 0x6004, 0xe);
+    put(p, 0x7004, 0xe);
+    put(p, 0x600c, o->w - 1);
+    put(p, 0x6010, o->h - 1);
+    put(p, 0x6014, o->c - 1);
+    put(p, 0x6018, o->out_w - 1);
+    put(p, 0x601c, o->out_h - 1);
+    put(p, 0x6020, o->c - 1);
+    put(p, 0x6024, 0x10 | o->method);
+    put(p, 0x6034, (o->sy - 1) << 20 | (o->sx - 1) << 16 | (o->kh - 1) << 8 |
+                   (o->kw - 1));
+    put(p, 0x6038, o->method == AVERAGE ? rw : 0);
+    put(p, 0x603c, o->method == AVERAGE ? rh : 0);
+    put(p, 0x6040, o->bottom << 12 | o->right << 8 | o->top << 4 | o->left);
+    put(p, 0x6044, o->pad);
+    put(p, 0x6070, ADDR_C);
+    put(p, 0x607c, o->out_w * o->out_h * 16);
+    put(p, 0x6084, (o->out_w * o->out_h * 16) | 2);
+    put(p, 0x60dc, 3);
+    put(p, 0x700c, o->w - 1);
+    put(p, 0x7010, o->h - 1);
+    put(p, 0x7014, o->c - 1);
+    put(p, 0x701c, ADDR_A);
+    put(p, 0x7024, line * 16);
+    put(p, 0x7028, line * o->h * 16);
+    put(p, 0x7030, 2);
+    tail(p, 0x60);
+}
+
+/* Fold the window in rows, then columns; outside there is the pad value. */
+static float pool_ref(const Pool *o, const float *x, int ch, int oy, int ox)
+{
+    float pad = npu_fp16_to_fp32(o->pad), acc = 0;
+    int ky, kx;
+
+    for (ky = 0; ky < o->kh; ky++) {
+        for (kx = 0; kx < o->kw; kx++) {
+            int y = oy * o->sy - o->top + ky, xx = ox * o->sx - o->left + kx;
+            bool in = y >= 0 && y < o->h && xx >= 0 && xx < o->w;
+            float v = in ? x[(y * o->w + xx) * o->c + ch] : pad;
+
+            if (o->method == AVERAGE) {
+                acc += v;
+            } else if ((!ky && !kx) ||
+                       (o->method == MAXIMUM ? v > acc : v < acc)) {
+                acc = v;
+            }
+        }
+    }
+    return acc;
+}
+
+static bool pool_same(const Pool *o, uint16_t got, float want)
+{
+    double fw = ref_half(npu_fp32_to_fp16(65536.0f / o->kw)) / 65536;
+    double fh = ref_half(npu_fp32_to_fp16(65536.0f / o->kh)) / 65536;
+
+    if (o->method == AVERAGE) {
+        want = (float)((float)(want * fw) * fh);
+    }
+    return got == npu_fp32_to_fp16(want);
+}
+
+static void test_pool(Pool o, const char *name)
+{
+    int n = o.h * o.w * o.c, i, area = o.out_h * o.out_w;
+    float *x = malloc(n * sizeof(*x));
+    bool ok;
+    Prog p;
+
+    memset(mem, POISON, MEM_SIZE);
+    for (i = 0; i < n; i++) {
+        int ch = i % o.c, pos = i / o.c;
+        uint16_t v = rnd_half(false);
+
+        x[i] = npu_fp16_to_fp32(v);
+        memcpy(at(ADDR_A + ((ch / 8 * o.h + pos / o.w) * (o.w + o.extra) +
+                            pos % o.w) * 16 + ch % 8 * 2), &v, 2);
+    }
+    pool_prog(&p, &o);
+    ok = run_ok(&p);
+    for (i = 0; i < o.c * area && ok; i++) {
+        int ch = i / area, pos = i % area;
+        float want = pool_ref(&o, x, ch, pos / o.out_w, pos % o.out_w);
+        uint16_t got;
+
+        memcpy(&got, at(ADDR_C + (ch / 8 * area + pos) * 16 + ch % 8 * 2), 2);
+        ok = pool_same(&o, got, want);
+        if (!ok) {
+            printf("# channel %d, %d: %04x, want %g\n", ch, pos, got, want);
+        }
+    }
+    ok = ok && untouched(ADDR_C + (o.c + 7) / 8 * area * 16, 4096);
+    report(ok, "pooling %s", name);
+    free(x);
+}
+
+static void test_pools(void)
+{
+    Pool o = {
+        .method = MAXIMUM, .h = 8, .w = 8, .c = 24, .kh = 2, .kw = 2, .sy = 2,
+        .sx = 2, .out_h = 4, .out_w = 4,
+    };
+
+    test_pool(o, "max 2x2 s2");
+    o.method = MINIMUM;
+    test_pool(o, "min 2x2 s2");
+    o.method = AVERAGE;
+    test_pool(o, "average 2x2 s2");
+    o.h = 9;
+    o.w = 7;
+    o.kh = 3;
+    o.kw = 2;
+    o.sx = 1;
+    o.out_h = 4;
+    o.out_w = 6;
+    o.extra = 5;
+    o.c = 20;
+    test_pool(o, "average 3x2, not square, longer lines");
+    o.top = o.bottom = 1;
+    o.left = 1;
+    o.right = 2;
+    o.out_h = 5;
+    o.out_w = 9;
+    test_pool(o, "average with padding that counts");
+    o.method = MAXIMUM;
+    o.pad = 0xfc00;
+    test_pool(o, "max with padding by -inf");
+    o.pad = npu_fp32_to_fp16(1.5f);
+    test_pool(o, "max with padding by 1.5");
+    o.method = MINIMUM;
+    o.pad = npu_fp32_to_fp16(-1.5f);
+    test_pool(o, "min with padding by -1.5");
+    test_pool((Pool) {
+        .method = AVERAGE, .h = 16, .w = 16, .c = 64, .kh = 16, .kw = 16,
+        .sy = 16, .sx = 16, .out_h = 1, .out_w = 1,
+    }, "average of everything");
+}
+
+static void expect_pool_refusal(const char *name, uint16_t reg, uint32_t value,
+                                uint32_t enable, NpuVerdict want)
+{
+    static const Pool o = {
+        .method = AVERAGE, .h = 8, .w = 8, .c = 8, .kh = 3, .kw = 3, .sy = 2,
+        .sx = 2, .top = 1, .left = 1, .out_h = 4, .out_w = 4,
+    };
+    const char *why = NULL;
+    NpuVerdict got;
+    Prog p;
+
+    memset(mem, POISON, MEM_SIZE);
+    pool_prog(&p, &o);
+    p.n -= 4;
+    put(&p, reg, value);
+    tail(&p, enable);
+    got = run_prog(&p, &why);
+    report(got == want && why && untouched(ADDR_C, 4096),
+           "pooling refusal of %s", name);
+    printf("# %s\n", why ? why : "accepted");
+}
+
+static void test_pool_refusals(void)
+{
+    const NpuVerdict unimp = NPU_TASK_UNIMP;
+
+    expect_pool_refusal("the PPU alone", 0x6004, 0xe, 0x20, unimp);
+    expect_pool_refusal("int8", 0x6084, 0, 0x60, unimp);
+    expect_pool_refusal("bytes from RDMA", 0x7030, 1, 0x60, unimp);
+    expect_pool_refusal("method 3", 0x6024, 0x13, 0x60, unimp);
+    expect_pool_refusal("input by the DPU", 0x6024, 0, 0x60, unimp);
+    expect_pool_refusal("indices", 0x6024, 0x40000010, 0x60, unimp);
+    expect_pool_refusal("windows outside", 0x6018, 4, 0x60, unimp);
+    expect_pool_refusal("other output channels", 0x6020, 15, 0x60, unimp);
+    expect_pool_refusal("other RDMA cube", 0x7010, 6, 0x60, unimp);
+    expect_pool_refusal("integer reciprocal", 0x6038, 0x15555, 0x60, unimp);
+    expect_pool_refusal("infinite reciprocal", 0x603c, 0x7c00, 0x60, unimp);
+    expect_pool_refusal("wide pad value", 0x6044, 0x7fc00, 0x60, unimp);
+    expect_pool_refusal("unmapped input", 0x701c, 0x1000, 0x60,
+                        NPU_TASK_STALL);
+    expect_pool_refusal("unmapped output", 0x6070, 0x1000, 0x60,
+                        NPU_TASK_STALL);
+}
+
 /* --- Scalars --- */
 
 static void test_round_shift(void)
@@ -1422,15 +1632,6 @@ static void test_round_shift(void)
     ok = ok && npu_round_shift(1ll << 47, 63, true) == 0;
     ok = ok && npu_round_shift(-(1ll << 47), 62, true) == 0;
     report(ok, "rounding shift");
-}
-
-static double ref_half(uint16_t h)
-{
-    int e = h >> 10 & 31;
-    double m = h & 0x3ff;
-    double v = e ? ldexp(m + 1024, e - 25) : ldexp(m, -24);
-
-    return h & 0x8000 ? -v : v;
 }
 
 static void test_half(void)
@@ -1563,6 +1764,10 @@ static void test_fuzz(void)
     const MatMul mm = { F16_F16, 4, 32, 16, false };
     const Fly fly = { .w = 5, .h = 4, .c = 20, .prec = 4, .out = 4,
                       .ew = 0x203c0 };
+    const Pool pool = {
+        .method = AVERAGE, .h = 8, .w = 8, .c = 20, .kh = 3, .kw = 3, .sy = 2,
+        .sx = 2, .top = 1, .left = 1, .out_h = 4, .out_w = 4,
+    };
     unsigned i, j, ran = 0, refused = 0, stalled = 0;
     unsigned rounds = quick ? 3000 : 20000;
 
@@ -1572,6 +1777,8 @@ static void test_fuzz(void)
 
         if (i % 7 == 0) {
             fly_prog(&p, &fly);
+        } else if (i % 7 == 1) {
+            pool_prog(&p, &pool);
         } else if (i % 2) {
             Conv mutant = c;
 
@@ -1695,6 +1902,8 @@ int main(int argc, char **argv)
     test_packed();
     test_flying();
     test_fly_refusals();
+    test_pools();
+    test_pool_refusals();
     test_refusals();
     test_cancel();
     test_fuzz();
