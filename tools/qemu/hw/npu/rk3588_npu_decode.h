@@ -34,7 +34,11 @@ const char *npu_flying_decode(NpuTask *t, const uint32_t *regs);
 /* Pooling. */
 const char *npu_ppu_decode(NpuTask *t, const uint32_t *regs);
 /* EW and, where it reads memory, its operand; after the rest of the DPU. */
-const char *npu_ew_decode(NpuTask *t, const uint32_t *regs);
+const char *npu_ew_decode(NpuTask *t, const uint32_t *regs,
+                          const NpuLut *lut);
+/* The tables behind EW, and how they are indexed. */
+const char *npu_lut_decode(NpuTask *t, const uint32_t *regs,
+                           const NpuLut *lut);
 /* Does EW want operands from memory? */
 bool npu_ew_reads(const uint32_t *regs);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * DPU stages of the RK3588 NPU from CORE results to bytes of the output cube:
- * BS, BN, OUT_CVT and the layout.  EW is between BN and OUT_CVT.
+ * BS, BN, OUT_CVT and the layout.  EW and LUT are between BN and OUT_CVT.
  */
 #include "qemu/osdep.h"
+#include <math.h>
 #include "qemu/bswap.h"
 #include "rk3588_npu_dpu.h"
 
@@ -205,6 +206,13 @@ static int32_t out_cvt(const NpuDpu *d, int32_t v)
     return npu_sat32(x);
 }
 
+/* Fixed-point codes of the LUT to what they stand for. */
+static float out_cvt_codes(const NpuDpu *d, float v)
+{
+    return ldexp(((double)v + d->cvt_offset) * d->cvt_scale,
+                 -(int)d->cvt_minus_exp);
+}
+
 static void store_int(const NpuDpu *d, uint8_t *p, int32_t v)
 {
     switch (d->out_precision) {
@@ -281,6 +289,9 @@ static void store_column_float(const NpuTask *t, const NpuOperands *in,
         v = stage_float(&d->stage[NPU_STAGE_BN], v, bn);
         if (d->ew.on) {
             v = npu_ew_float(t, in, v, c, b->row + r);
+        }
+        if (d->cvt_codes) {
+            v = out_cvt_codes(d, v);
         }
         store_float(d, base + row_offset(d, b->row + r), v);
     }

@@ -182,21 +182,26 @@ static const char *decode_op(NpuTask *t, const uint32_t *regs)
     return check_cvt(e, t->dpu.is_float);
 }
 
-const char *npu_ew_decode(NpuTask *t, const uint32_t *regs)
+const char *npu_ew_decode(NpuTask *t, const uint32_t *regs, const NpuLut *lut)
 {
     NpuEw *e = &t->dpu.ew;
+    const char *why = NULL;
 
     if (GET(regs, DPU_EW_CFG, BYPASS)) {
         return NULL;
     }
     e->on = true;
-    REFUSE_IF(!GET(regs, DPU_EW_CFG, LUT_BYPASS), "LUT");
     REFUSE_IF(GET(regs, DPU_EW_CFG, EQUAL_EN) ||
               GET(regs, DPU_EW_CFG, BINARY_EN), "EW comparison");
     e->relu = !GET(regs, DPU_EW_CFG, RELU_BYPASS);
     e->relux = e->relu && GET(regs, DPU_EW_CFG, RELUX_EN);
     e->relux_cmp = regs[R_DPU_EW_RELUX_CMP];
-    return GET(regs, DPU_EW_CFG, OP_BYPASS) ? NULL : decode_op(t, regs);
+    if (!GET(regs, DPU_EW_CFG, OP_BYPASS)) {
+        why = decode_op(t, regs);
+        REFUSE_IF(why, why);
+    }
+    e->lut = !GET(regs, DPU_EW_CFG, LUT_BYPASS);
+    return e->lut ? npu_lut_decode(t, regs, lut) : NULL;
 }
 
 static const uint8_t *operand(const NpuTask *t, const NpuOperands *in,
@@ -261,6 +266,9 @@ float npu_ew_float(const NpuTask *t, const NpuOperands *in, float v,
         } else if (!e->prelu || v < 0) {
             v = (double)v * x;
         }
+    }
+    if (e->lut) {
+        v = npu_lut_value(&t->dpu.lut, npu_lut_index(v));
     }
     return e->relu ? npu_relu_float(v, e->relux, e->relux_cmp) : v;
 }

@@ -54,6 +54,7 @@ struct Rk3588NpuState {
      */
     uint32_t regs[NPU_REGFILE_WORDS];
     bool executer[NPU_BLOCK_NUM];       /* group that executes */
+    NpuLut lut;
 
     uint32_t int_raw;
     uint32_t int_open;      /* raw bits that the mask lets through */

@@ -220,6 +220,11 @@ void npu_block_write(Rk3588NpuState *s, uint32_t offset, uint32_t value)
         break;
     default:
         s->regs[offset / 4] = value;
+        if (offset == A_DPU_LUT_ACCESS_CFG) {
+            npu_lut_access(&s->lut, value);
+        } else if (offset == A_DPU_LUT_ACCESS_DATA) {
+            npu_lut_data(&s->lut, value);
+        }
     }
 }
 
@@ -323,7 +328,10 @@ static void npu_pc_fetch(Rk3588NpuState *s)
 
 static void npu_pc_start(Rk3588NpuState *s)
 {
-    NpuTaskOptions opt = { .write_padding = s->write_padding };
+    NpuTaskOptions opt = {
+        .write_padding = s->write_padding,
+        .lut = &s->lut,
+    };
     const char *why;
     NpuVerdict verdict;
 
@@ -757,7 +765,10 @@ void npu_pc_abort(Rk3588NpuState *s, bool stuck)
  */
 void npu_pc_resume(Rk3588NpuState *s)
 {
-    NpuTaskOptions opt = { .write_padding = s->write_padding };
+    NpuTaskOptions opt = {
+        .write_padding = s->write_padding,
+        .lut = &s->lut,
+    };
     const char *why;
 
     switch (s->phase) {

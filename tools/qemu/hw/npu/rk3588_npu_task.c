@@ -273,10 +273,17 @@ static const char *decode_out_cvt(NpuDpu *d, const uint32_t *regs)
     d->cvt_shift = GET(regs, DPU_OUT_CVT_SHIFT, SHIFT);
     d->cvt_up = GET(regs, DPU_OUT_CVT_SHIFT, CVT_ROUND);
     d->cvt_offset_first = GET(regs, DPU_OUT_CVT_SHIFT, CVT_TYPE);
-    REFUSE_IF(GET(regs, DPU_OUT_CVT_SHIFT, MINUS_EXP), "OUT_CVT MINUS_EXP");
-    if (d->is_float) {
+    d->cvt_minus_exp = GET(regs, DPU_OUT_CVT_SHIFT, MINUS_EXP);
+    d->cvt_codes = d->ew.lut;
+    REFUSE_IF(d->cvt_minus_exp && !d->cvt_codes, "OUT_CVT MINUS_EXP");
+    if (d->cvt_codes) {
+        REFUSE_IF(!d->cvt_offset_first || d->cvt_shift,
+                  "OUT_CVT of LUT codes but by offset first and MINUS_EXP");
+    } else if (d->is_float) {
         REFUSE_IF(d->cvt_offset || d->cvt_scale != 1 || d->cvt_shift,
                   "OUT_CVT arithmetic with floats");
+    }
+    if (d->is_float) {
         REFUSE_IF(to_half != (d->out_precision == NPU_PREC_FP16),
                   "FP32TOFP16_EN against the output precision");
     } else {
@@ -419,7 +426,7 @@ static const char *decode_dpu(NpuTask *t, const uint32_t *regs,
     REFUSE_IF(why, why);
     why = decode_stage(d, regs, NPU_STAGE_BN);
     REFUSE_IF(why, why);
-    why = npu_ew_decode(t, regs);
+    why = npu_ew_decode(t, regs, opt->lut);
     REFUSE_IF(why, why);
     why = decode_out_cvt(d, regs);
     REFUSE_IF(why, why);

@@ -9,6 +9,7 @@
 #define HW_NPU_RK3588_NPU_TASK_H
 
 #include "rk3588_npu_regs.h"
+#include "rk3588_npu_lut.h"
 
 /* Sizes come from the guest; this bounds each host buffer of a task. */
 #define NPU_TASK_MAX_BUFFER     (64u << 20)
@@ -115,6 +116,7 @@ enum {
 /* EW: one operation with an operand per element. */
 typedef struct NpuEw {
     bool on;
+    bool lut;
     bool op, mul, prelu;
     bool dma;               /* operand from memory, else from a register */
     uint8_t bytes;          /* of an operand in memory */
@@ -165,6 +167,9 @@ typedef struct NpuDpu {
     uint16_t pend;
     NpuStage stage[NPU_STAGE_NUM];
     NpuEw ew;
+    NpuLutUse lut;
+    bool cvt_codes;         /* what the LUT gives, as floats */
+    uint32_t cvt_minus_exp;
     int32_t cvt_offset;
     int32_t cvt_scale;
     uint32_t cvt_shift;
@@ -204,6 +209,7 @@ typedef struct NpuTask {
 typedef struct NpuTaskOptions {
     /* Write channels that only exist as padding (never measured). */
     bool write_padding;
+    const NpuLut *lut;
 } NpuTaskOptions;
 
 /* Inputs of a task in host memory, as the DMA engines delivered them. */

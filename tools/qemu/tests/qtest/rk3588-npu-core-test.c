@@ -951,6 +951,86 @@ static void test_flying(void)
     qtest_quit(q);
 }
 
+/* Doubles halves by tables of 2048 per 1.0, indexed by 1024 per 1.0. */
+static void lut_prog(QTestState *q)
+{
+    static const struct {
+        uint16_t reg;
+        uint32_t value;
+    } body[] = {
+        { 0x4004, 0xe }, { 0x5004, 0xe }, { 0x400c, 0x1e5 },
+        { 0x4010, 2u << 29 | 2 << 26 | 2 }, { 0x4020, C_ADDR },
+        { 0x4024, 16 }, { 0x4030, 0 }, { 0x4034, 0 },
+        { 0x403c, 7 << 16 | 7 }, { 0x4040, 0x53 }, { 0x4050, 2 },
+        { 0x4058, 7 }, { 0x405c, 0 }, { 0x4060, 0x20040 },
+        { 0x4064, 0x80000000 }, { 0x4068, 0x6400u << 16 }, { 0x4070, 0x302 },
+        { 0x4080, 0 }, { 0x4084, 0x10001 }, { 0x4088, 1u << 31 | 10 << 12 },
+        { 0x40c0, 16 }, { 0x4108, 0x68 }, { 0x410c, 0x50500 },
+        { 0x4110, 0xffffc000 }, { 0x4114, 0 }, { 0x4118, 0 },
+        { 0x411c, 0x4000 }, { 0x4120, 0 }, { 0x4124, 0 }, { 0x4128, 0 },
+        { 0x412c, 0 }, { 0x500c, 0 }, { 0x5010, 0 }, { 0x5014, 7 },
+        { 0x5018, A_ADDR }, { 0x5034, 1 }, { 0x5044, 0x17849 },
+    };
+    Prog p = { .n = 0 };
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(body); i++) {
+        put(&p, body[i].reg, body[i].value);
+    }
+    put_raw(&p, 0x0041, 0, 0);
+    put_raw(&p, 0x0081, 8, 0x18);
+    write_prog(q, CMD_ADDR, &p);
+}
+
+static void write_tables(QTestState *q)
+{
+    unsigned table, i;
+
+    for (table = 0; table < 2; table++) {
+        wr(q, 0x4100, 1 << 17 | table << 16);
+        for (i = 0; i < 513; i++) {
+            int v = 64 * (table ? (int)i : (int)i - 512);
+
+            wr(q, 0x4104, (uint16_t)MAX(MIN(v, 32767), -32768));
+        }
+    }
+}
+
+static void test_lut(void)
+{
+    /* Index 1024 * 1026 / 1024 is 1026: tables give 2052 for it. */
+    static const uint16_t in[8] = {
+        0x3c00, 0xbc00, 0x0000, 0x3c02, 0x4000, 0xc200, 0x5400, 0xd400,
+    };
+    static const uint16_t want[8] = {
+        0x4000, 0xc000, 0x0000, 0x4002, 0x4400, 0xc600, 0x5000, 0xd000,
+    };
+    QTestState *q = start();
+    unsigned i;
+
+    for (i = 0; i < 8; i++) {
+        qtest_writew(q, A_ADDR + 2 * i, in[i]);
+    }
+    lut_prog(q);
+    kick(q, CMD_ADDR, 20, 1);
+    g_assert_true(never_irq(q));
+    g_assert_cmpuint(count(q, NPU_CNT_UNIMPLEMENTED), ==, 1);
+    reset_core(q);
+
+    write_tables(q);
+    kick(q, CMD_ADDR, 20, 1);
+    g_assert_true(wait_irq(q));
+    for (i = 0; i < 8; i++) {
+        g_assert_cmphex(qtest_readw(q, C_ADDR + 2 * i), ==, want[i]);
+    }
+    /* A reset forgets the tables. */
+    reset_core(q);
+    kick(q, CMD_ADDR, 20, 1);
+    g_assert_true(never_irq(q));
+    g_assert_cmpuint(count(q, NPU_CNT_UNIMPLEMENTED), ==, 2);
+    qtest_quit(q);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -967,6 +1047,7 @@ int main(int argc, char **argv)
     qtest_add_func("rk3588-npu-core/migration", test_migration);
     qtest_add_func("rk3588-npu-core/pooling", test_pooling);
     qtest_add_func("rk3588-npu-core/flying", test_flying);
+    qtest_add_func("rk3588-npu-core/lut", test_lut);
     qtest_add_func("rk3588-npu-core/fuzz", test_fuzz);
     return g_test_run();
 }

@@ -62,7 +62,7 @@ static uint8_t *at(uint32_t iova)
 /* --- Command streams and how a core runs them --- */
 
 typedef struct Prog {
-    uint64_t cmd[256];
+    uint64_t cmd[1300];
     unsigned n;
 } Prog;
 
@@ -168,7 +168,8 @@ static bool execute(const NpuTask *t)
 static NpuVerdict run_prog(const Prog *p, const char **why)
 {
     static uint32_t regs[NPU_REGFILE_WORDS];
-    NpuTaskOptions opt = { .write_padding = true };
+    static NpuLut lut;      /* keeps its contents from task to task */
+    NpuTaskOptions opt = { .write_padding = true, .lut = &lut };
     NpuVerdict verdict;
     NpuTask t;
     unsigned i;
@@ -179,6 +180,11 @@ static NpuVerdict run_prog(const Prog *p, const char **why)
 
         if (cmd.kind == NPU_CMD_WRITE) {
             regs[cmd.reg / 4] = cmd.value;
+            if (cmd.reg == 0x4100) {
+                npu_lut_access(&lut, cmd.value);
+            } else if (cmd.reg == 0x4104) {
+                npu_lut_data(&lut, cmd.value);
+            }
         } else if (cmd.kind == NPU_CMD_ENABLE) {
             verdict = npu_task_decode(&t, regs, cmd.value, &opt, why);
             if (verdict == NPU_TASK_RUN && !execute(&t)) {
@@ -1400,6 +1406,198 @@ static void test_fly_refusals(void)
     expect_fly_refusal("huge surfaces", 0x500c, 8191, 0x18, unimp);
 }
 
+/* --- Activations by tables --- */
+
+typedef struct Act {
+    int16_t le[513], lo[513];
+    int shift;              /* log2 of index units per step */
+    float scale;            /* index units per 1.0 of input; a half */
+    uint32_t le_slope, le_slope_shift, lo_slope, lo_slope_shift;
+    int offset, minus_exp;
+} Act;
+
+static void act_prog(Prog *p, const Act *a, int n, bool upload)
+{
+    const Fly f = { .w = n / 8, .h = 1, .c = 8, .prec = 2, .out = 2 };
+    int i;
+
+    fly_prog(p, &f);
+    p->n -= 4;
+    if (upload) {
+        put(p, 0x4100, 1 << 17);
+        for (i = 0; i < 513; i++) {
+            put(p, 0x4104, (uint16_t)a->le[i]);
+        }
+        put(p, 0x4100, 1 << 17 | 1 << 16);
+        for (i = 0; i < 513; i++) {
+            put(p, 0x4104, (uint16_t)a->lo[i]);
+        }
+    }
+    /* Selects reading, so that this entry changes nothing. */
+    put(p, 0x4100, 0);
+    put(p, 0x4104, 0x1234);
+    put(p, 0x4060, 0x20040);
+    put(p, 0x4064, 0x80000000);
+    put(p, 0x4068, (uint32_t)npu_fp32_to_fp16(a->scale) << 16);
+    put(p, 0x4070, 0x302);
+    put(p, 0x4080, a->offset);
+    put(p, 0x4088, 1u << 31 | a->minus_exp << 12);
+    put(p, 0x4108, 0x68);
+    put(p, 0x410c, a->shift << 16 | a->shift << 8);
+    put(p, 0x4110, (uint32_t)-(512 << a->shift));
+    put(p, 0x4114, 0);
+    put(p, 0x4118, 0);
+    put(p, 0x411c, 512 << a->shift);
+    put(p, 0x4120, a->le_slope);
+    put(p, 0x4124, a->le_slope_shift);
+    put(p, 0x4128, a->lo_slope << 16);
+    put(p, 0x412c, a->lo_slope_shift << 5);
+    tail(p, 0x18);
+}
+
+/* Piecewise linear between the samples, with a line at either end. */
+static double act_ref(const Act *a, float x)
+{
+    double at = nearbyint((float)((double)x * a->scale));
+    double step = 1 << a->shift, u = fabs(at) / step, code;
+    int i = u;
+
+    if (u >= 512) {
+        double over = (u - 512) * step;
+
+        code = at < 0 ? a->le[0] + floor(ldexp(-over * a->le_slope,
+                                               -(int)a->le_slope_shift))
+                      : a->lo[512] + floor(ldexp(over * a->lo_slope,
+                                                 -(int)a->lo_slope_shift));
+    } else {
+        /* The samples on both sides, counted from 0 outwards. */
+        double near = at < 0 ? a->le[512 - i] : a->lo[i];
+        double far = at < 0 ? a->le[511 - i] : a->lo[i + 1];
+
+        code = floor(near + (far - near) * (u - i) + 0.5);
+    }
+    return ldexp(code + a->offset, -a->minus_exp);
+}
+
+static void test_act(const Act *a, double (*f)(double x), double tolerance,
+                     bool upload, const char *name)
+{
+    enum { N = 8192 };
+    double worst = 0;
+    bool ok;
+    Prog p;
+    int i;
+
+    memset(mem, POISON, MEM_SIZE);
+    for (i = 0; i < N; i++) {
+        uint16_t h = i < 64 ? i * 1021 : npu_fp32_to_fp16((i - 4096) / 400.0f);
+
+        h = (h & 0x7c00) == 0x7c00 ? 0 : h;
+        memcpy(at(ADDR_A) + 2 * i, &h, 2);
+    }
+    act_prog(&p, a, N, upload);
+    ok = run_ok(&p);
+    for (i = 0; i < N && ok; i++) {
+        float x = fly_load(ADDR_A + 2 * i, 2), want = act_ref(a, x);
+        double got = fly_load(ADDR_C + 2 * i, 2);
+
+        ok = got == npu_fp16_to_fp32(npu_fp32_to_fp16(want));
+        if (!ok) {
+            printf("# element %d: f(%g) = %g, want %g\n", i, x, got, want);
+        }
+        if (fabs(x) < 10) {
+            worst = fmax(worst, fabs(got - f(x)));
+        }
+    }
+    ok = ok && worst <= tolerance && untouched(ADDR_C + 2 * N, 4096);
+    report(ok, "LUT %s", name);
+    printf("# off by %g at most\n", worst);
+}
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+static double silu(double x)
+{
+    return x * sigmoid(x);
+}
+
+static void fill_act(Act *a, double (*f)(double x), double one)
+{
+    double step = ldexp(1, a->shift) / a->scale;
+    int i;
+
+    for (i = 0; i < 513; i++) {
+        a->le[i] = ref_clip(lrint(f((i - 512) * step) * one) - a->offset,
+                            -32768, 32767);
+        a->lo[i] = ref_clip(lrint(f(i * step) * one) - a->offset, -32768,
+                            32767);
+    }
+}
+
+static void test_luts(void)
+{
+    Act a = { .shift = 5, .scale = 2596, .offset = 1, .minus_exp = 15 };
+    const char *why = NULL;
+    Prog p;
+
+    act_prog(&p, &a, 64, false);
+    report(run_prog(&p, &why) == NPU_TASK_UNIMP, "LUT before its tables");
+    fill_act(&a, sigmoid, 32768);
+    test_act(&a, sigmoid, 0.002, true, "sigmoid");
+    test_act(&a, sigmoid, 0.002, false, "sigmoid, tables of an earlier task");
+    /* Beyond 8 silu is the identity: 1024 per 1.0 in and 2048 out. */
+    a = (Act) { .shift = 4, .scale = 1024, .offset = 0, .minus_exp = 11,
+                .lo_slope = 16384, .lo_slope_shift = 13 };
+    fill_act(&a, silu, 2048);
+    test_act(&a, silu, 0.006, true, "silu with a linear tail");
+    a.shift = 6;
+    a.scale = 4096;
+    a.minus_exp = 11;
+    a.offset = -300;
+    a.lo_slope = 12345;
+    a.lo_slope_shift = 14;
+    a.le_slope = 23107;
+    a.le_slope_shift = 19;
+    fill_act(&a, silu, 2048);
+    test_act(&a, silu, 10, true, "silu, steps of 64, slopes at both ends");
+}
+
+static void expect_lut_refusal(const char *name, uint16_t reg, uint32_t value)
+{
+    const Act a = { .shift = 5, .scale = 2596, .offset = 1, .minus_exp = 15 };
+    const char *why = NULL;
+    NpuVerdict got;
+    Prog p;
+
+    memset(mem, POISON, MEM_SIZE);
+    act_prog(&p, &a, 64, false);
+    p.n -= 4;
+    put(&p, reg, value);
+    tail(&p, 0x18);
+    got = run_prog(&p, &why);
+    report(got == NPU_TASK_UNIMP && why && untouched(ADDR_C, 4096),
+           "LUT refusal of %s", name);
+    printf("# %s\n", why ? why : "accepted");
+}
+
+static void test_lut_refusals(void)
+{
+    expect_lut_refusal("other priorities", 0x4108, 0x60);
+    expect_lut_refusal("an exponential table", 0x4108, 0x69);
+    expect_lut_refusal("a range that the steps do not fill", 0x411c, 0x8000);
+    expect_lut_refusal("a start inside", 0x4110, 0xffffd000);
+    expect_lut_refusal("tables that overlap", 0x4118, 0xffffffe0);
+    expect_lut_refusal("tiny steps that do not fit", 0x410c, 0x50400);
+    expect_lut_refusal("huge steps", 0x410c, 0xffff00);
+    expect_lut_refusal("a negative slope", 0x4128, 0x80000000);
+    expect_lut_refusal("OUT_CVT that multiplies first", 0x4088, 15 << 12);
+    expect_lut_refusal("OUT_CVT shift", 0x4088, 1u << 31 | 3);
+    expect_lut_refusal("an operation before the table", 0x4070, 0x20300);
+}
+
 /* --- Pooling --- */
 
 static double ref_half(uint16_t h)
@@ -1764,6 +1962,7 @@ static void test_fuzz(void)
     const MatMul mm = { F16_F16, 4, 32, 16, false };
     const Fly fly = { .w = 5, .h = 4, .c = 20, .prec = 4, .out = 4,
                       .ew = 0x203c0 };
+    const Act act = { .shift = 5, .scale = 2596, .minus_exp = 15 };
     const Pool pool = {
         .method = AVERAGE, .h = 8, .w = 8, .c = 20, .kh = 3, .kw = 3, .sy = 2,
         .sx = 2, .top = 1, .left = 1, .out_h = 4, .out_w = 4,
@@ -1779,6 +1978,8 @@ static void test_fuzz(void)
             fly_prog(&p, &fly);
         } else if (i % 7 == 1) {
             pool_prog(&p, &pool);
+        } else if (i % 7 == 2) {
+            act_prog(&p, &act, 64, false);
         } else if (i % 2) {
             Conv mutant = c;
 
@@ -1902,6 +2103,8 @@ int main(int argc, char **argv)
     test_packed();
     test_flying();
     test_fly_refusals();
+    test_luts();
+    test_lut_refusals();
     test_pools();
     test_pool_refusals();
     test_refusals();
