@@ -190,7 +190,12 @@ static const char *decode_feature(NpuConv *c, const uint32_t *regs)
     f->dma_width = GET(regs, CNA_FC_DATA_SIZE0, DMA_WIDTH);
     f->line_stride = GET(regs, CNA_DMA_CON1, LINE_STRIDE);
     f->surf_stride = sextract32(regs[R_CNA_DMA_CON2], 0, 28);
-    REFUSE_IF(f->dma_width < c->in_w, "DMA width below the input width");
+    /*
+     * Mesa announces 16 packed pixels where lines of memory have them, but
+     * fewer to the DMA; that all of them are read is inferred.
+     */
+    REFUSE_IF(f->dma_width < c->in_w && !c->cvt.on,
+              "DMA width below the input width");
 
     inner = feature_surf_pitch(f) == c->in_w && !c->cvt.on;
     REFUSE_IF(!npu_cube_init(&c->atoms, surfaces, c->in_h,

@@ -476,6 +476,7 @@ typedef struct Conv {
     int ew_rows;            /* of the tensor that operands come from; 0: all */
     bool packed;            /* one channel of unsigned bytes */
     int in_scale, in_shift, in_offset;
+    int dma_width;          /* of packed pixels, if it is not in_w */
     const int8_t *e;        /* EW operands by row, column and channel */
 } Conv;
 
@@ -524,6 +525,7 @@ static void put_packed(Prog *p, const Conv *c)
     put(p, 0x104c, t << 22 | t << 16 | t << 10 | t << 4);
     put(p, 0x1050, (uint32_t)c->in_scale << 16 | (c->in_offset & 0xffff));
     put(p, 0x107c, c->in_w + 5);
+    put(p, 0x1084, (c->dma_width ? c->dma_width : c->in_w) << 16 | c->in_h);
     put(p, 0x1180, 0xffff);
 }
 
@@ -969,6 +971,8 @@ static void test_packed(void)
     };
 
     test_conv(c, "one packed channel");
+    c.dma_width = c.out_w = 5;
+    test_conv(c, "one packed channel in lines longer than the DMA's");
     c.in_scale = 32388;
     c.in_shift = 15;
     c.sx = c.sy = 2;
