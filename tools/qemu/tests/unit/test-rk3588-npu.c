@@ -23,12 +23,18 @@
 static uint8_t *mem;
 static unsigned tests, failures;
 static bool quick;
+static bool counting;           /* cases of one test, not tests */
+static unsigned wrong_cases;
 
 __attribute__((format(printf, 2, 3)))
 static void report(bool ok, const char *fmt, ...)
 {
     va_list ap;
 
+    if (counting) {
+        wrong_cases += !ok;
+        return;
+    }
     tests++;
     failures += !ok;
     printf("%sok %u - ", ok ? "" : "not ", tests);
@@ -1891,6 +1897,115 @@ static void test_cmd(void)
     report(ok, "command entries");
 }
 
+/* --- Random programs of every block against the references --- */
+
+static void random_axis(int *in, int *k, int *stride, int *step, int *pad,
+                        int *out)
+{
+    int need;
+
+    do {
+        *in = rnd_in(1, 12);
+        *k = rnd_in(1, 5);
+        *stride = rnd_in(1, 3);
+        *step = rnd_in(1, 2);
+        *pad = rnd_in(0, *k - 1);
+        need = (*k - 1) * *step + 1;
+    } while (*in + 2 * *pad < need);
+    *out = (*in + 2 * *pad - need) / *stride + 1;
+}
+
+static void random_conv(void)
+{
+    Conv c = {
+        .ic = rnd_in(1, 80), .oc = rnd_in(1, 70), .pad = rnd_in(-128, 127),
+        .ow = rnd_in(-128, 127), .truncate = rnd_in(0, 2),
+        .truncate_up = rnd() % 2, .scale = rnd_in(1, 0x7fff),
+        .shift = rnd_in(14, 28), .offset = rnd_in(-128, 127),
+        .ties_up = rnd() % 2, .offset_first = rnd() % 2,
+        .to_int32 = rnd() % 5 == 0, .relu = rnd() % 2, .notch = rnd_in(0, 3),
+        .depthwise = rnd() % 4 == 0,
+    };
+
+    random_axis(&c.in_h, &c.kh, &c.sy, &c.dy, &c.pad_top, &c.out_h);
+    random_axis(&c.in_w, &c.kw, &c.sx, &c.dx, &c.pad_left, &c.out_w);
+    if (c.depthwise) {
+        c.oc = c.ic;
+    } else if (rnd() % 5 == 0) {
+        c.packed = true;
+        c.ic = 1;
+        c.in_scale = rnd_in(1, 0x7fff);
+        c.in_shift = rnd_in(8, 15);
+        c.in_offset = rnd_in(-200, 100);
+    }
+    if (rnd() % 2) {
+        c.ew = rnd_in(EW_ADD, EW_MUL);
+        c.ew_offset = rnd_in(-128, 127);
+        c.ew_scale = rnd_in(-0x7fff, 0x7fff);
+        c.ew_shift = c.ew == EW_MUL ? rnd_in(10, 14) : rnd_in(0, 14);
+        c.ew_relu = rnd() % 2;
+        c.ew_rows = c.out_h + rnd_in(0, 5);
+    }
+    test_conv(c, "random");
+}
+
+static void random_fly(void)
+{
+    static const struct {
+        int prec, out;
+        uint32_t ew;
+        double (*op)(double x, double e);
+    } type[] = {
+        { 0, 0, 0, fly_copy }, { 4, 4, 0, fly_copy }, { 4, 5, 0, fly_copy },
+        { 4, 4, 0x203c0, fly_add_int }, { 4, 5, 0x203c0, fly_add_int },
+        { 5, 5, 0x203c0, fly_add_float }, { 5, 5, 0x3c4, fly_mul_float },
+        { 2, 2, 0x202c0, fly_add_float }, { 2, 5, 0x202c0, fly_add_float },
+        { 2, 2, 0x3c4, fly_mul_float }, { 2, 5, 0x3c4, fly_mul_float },
+    };
+    unsigned i = rnd() % ARRAY_SIZE(type);
+
+    test_fly((Fly) {
+        .w = rnd_in(1, 20), .h = rnd_in(1, 20), .c = rnd_in(1, 70),
+        .prec = type[i].prec, .out = type[i].out, .notch = rnd_in(0, 40),
+        .ew = type[i].ew,
+    }, type[i].op, "random");
+}
+
+static void random_pool(void)
+{
+    Pool o = {
+        .method = rnd_in(AVERAGE, MINIMUM), .c = rnd_in(1, 40),
+        .h = rnd_in(1, 20), .w = rnd_in(1, 20), .sy = rnd_in(1, 16),
+        .sx = rnd_in(1, 16), .extra = rnd_in(0, 9), .pad = rnd_half(false),
+    };
+
+    do {
+        /* There is no reciprocal for 1. */
+        o.kh = rnd_in(o.method == AVERAGE ? 2 : 1, 16);
+        o.kw = rnd_in(o.method == AVERAGE ? 2 : 1, 16);
+        o.top = rnd_in(0, MIN(o.kh - 1, 7));
+        o.left = rnd_in(0, MIN(o.kw - 1, 7));
+        o.bottom = rnd_in(0, 7);
+        o.right = rnd_in(0, 7);
+    } while (o.h + o.top + o.bottom < o.kh || o.w + o.left + o.right < o.kw);
+    o.out_h = (o.h + o.top + o.bottom - o.kh) / o.sy + 1;
+    o.out_w = (o.w + o.left + o.right - o.kw) / o.sx + 1;
+    test_pool(o, "random");
+}
+
+static void test_random(void (*one)(void), const char *name)
+{
+    unsigned i, n = quick ? 60 : 1000;
+
+    wrong_cases = 0;
+    counting = true;
+    for (i = 0; i < n; i++) {
+        one();
+    }
+    counting = false;
+    report(!wrong_cases, "%u random programs: %s", n, name);
+}
+
 /* --- What must be refused --- */
 
 static void expect_refusal(const char *name, uint16_t reg, uint32_t value,
@@ -2111,6 +2226,9 @@ int main(int argc, char **argv)
     test_lut_refusals();
     test_pools();
     test_pool_refusals();
+    test_random(random_conv, "convolutions with EW and packed input");
+    test_random(random_fly, "flying DPU");
+    test_random(random_pool, "pooling");
     test_refusals();
     test_cancel();
     test_fuzz();
