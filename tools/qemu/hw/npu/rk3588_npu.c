@@ -56,6 +56,7 @@ static void npu_reset_registers(Rk3588NpuState *s)
 {
     memset(s->regs, 0, sizeof(s->regs));
     memset(s->executer, 0, sizeof(s->executer));
+    memset(&s->lut, 0, sizeof(s->lut));
     s->regs[R_PC_VERSION] = NPU_VERSION;
     s->regs[R_PC_VERSION_NUM] = NPU_VERSION_NUM;
     s->regs[R_PC_INTERRUPT_MASK] = NPU_INT_ALL;
@@ -442,8 +443,8 @@ static const VMStateDescription vmstate_npu_cube = {
 
 static const VMStateDescription vmstate_npu = {
     .name = TYPE_RK3588_NPU,
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .pre_save = npu_pre_save,
     .post_save = npu_post_save,
     .pre_load = npu_pre_load,
@@ -455,6 +456,13 @@ static const VMStateDescription vmstate_npu = {
         VMSTATE_BOOL_ARRAY(in_reset, Rk3588NpuState, 2),
         VMSTATE_UINT32_ARRAY(regs, Rk3588NpuState, NPU_REGFILE_WORDS),
         VMSTATE_BOOL_ARRAY(executer, Rk3588NpuState, NPU_BLOCK_NUM),
+        VMSTATE_INT16_ARRAY(lut.entry, Rk3588NpuState,
+                            NPU_LUT_NUM * NPU_LUT_ENTRIES),
+        VMSTATE_BOOL_ARRAY(lut.written, Rk3588NpuState,
+                           NPU_LUT_NUM * NPU_LUT_ENTRIES),
+        VMSTATE_BOOL(lut.writing, Rk3588NpuState),
+        VMSTATE_UINT32(lut.table, Rk3588NpuState),
+        VMSTATE_UINT32(lut.addr, Rk3588NpuState),
         VMSTATE_UINT32(int_raw, Rk3588NpuState),
         VMSTATE_UINT32(int_open, Rk3588NpuState),
         VMSTATE_BOOL(irq_lost, Rk3588NpuState),
@@ -490,6 +498,8 @@ static const Property npu_properties[] = {
     DEFINE_PROP_UINT32("clock-frequency", Rk3588NpuState, clock_hz,
                        200000000),
     DEFINE_PROP_BOOL("write-padding", Rk3588NpuState, write_padding, true),
+    DEFINE_PROP_BOOL("ppu-sets-dpu-done", Rk3588NpuState, ppu_sets_dpu_done,
+                     true),
     DEFINE_PROP_LINK("iommu", Rk3588NpuState, iommu, TYPE_RK_IOMMU,
                      RkIommuState *),
     DEFINE_PROP_LINK("ctl", Rk3588NpuState, ctl, TYPE_RK3588_NPU_CTL,

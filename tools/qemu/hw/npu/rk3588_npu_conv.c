@@ -75,7 +75,7 @@ static void fill_int(int16_t *dst, int16_t value, uint32_t n)
 const uint8_t *npu_conv_atom(const NpuConv *c, const uint8_t *feature,
                              uint32_t s, int32_t y, int32_t x)
 {
-    const NpuCube *cube = &c->feature.cube;
+    const NpuCube *cube = &c->atoms;
 
     if (y < 0 || x < 0 || y >= (int32_t)c->in_h || x >= (int32_t)c->in_w) {
         return NULL;

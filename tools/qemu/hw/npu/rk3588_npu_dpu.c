@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * DPU stages of the RK3588 NPU from CORE results to bytes of the output cube:
- * BS, BN, OUT_CVT and the layout.  EW and LUT belong between BN and OUT_CVT.
+ * BS, BN, OUT_CVT and the layout.  EW and LUT are between BN and OUT_CVT.
  */
 #include "qemu/osdep.h"
+#include <math.h>
 #include "qemu/bswap.h"
 #include "rk3588_npu_dpu.h"
 
@@ -12,7 +13,7 @@ static int64_t clamp64(int64_t v, int64_t lo, int64_t hi)
     return v < lo ? lo : v > hi ? hi : v;
 }
 
-static int32_t sat32(int64_t v)
+int32_t npu_sat32(int64_t v)
 {
     return clamp64(v, INT32_MIN, INT32_MAX);
 }
@@ -87,39 +88,48 @@ uint16_t npu_fp32_to_fp16(float f)
     return sign | q;
 }
 
+bool npu_alu_known(uint32_t algo)
+{
+    return algo == NPU_ALU_MAX || algo == NPU_ALU_MIN || algo == NPU_ALU_ADD ||
+           algo == NPU_ALU_MINUS;
+}
+
+int32_t npu_alu_int(uint8_t algo, int32_t v, int32_t operand)
+{
+    switch (algo) {
+    case NPU_ALU_MAX:
+        return MAX(v, operand);
+    case NPU_ALU_MIN:
+        return MIN(v, operand);
+    case NPU_ALU_ADD:
+        return npu_sat32((int64_t)v + operand);
+    case NPU_ALU_MINUS:
+        return npu_sat32((int64_t)v - operand);
+    default:
+        return v;
+    }
+}
+
+int32_t npu_relu_int(int32_t v, bool relux, uint32_t cmp)
+{
+    v = MAX(v, 0);
+    return relux ? MIN(v, (int32_t)cmp) : v;
+}
+
 static int32_t stage_int(const NpuStage *s, int32_t v, int32_t alu)
 {
     if (s->alu) {
-        switch (s->alu_algo) {
-        case NPU_ALU_MAX:
-            v = MAX(v, alu);
-            break;
-        case NPU_ALU_MIN:
-            v = MIN(v, alu);
-            break;
-        case NPU_ALU_ADD:
-            v = sat32((int64_t)v + alu);
-            break;
-        case NPU_ALU_MINUS:
-            v = sat32((int64_t)v - alu);
-            break;
-        }
+        v = npu_alu_int(s->alu_algo, v, alu);
     }
     /* Ties to even here is inferred from OUT_CVT. */
     if (s->mul && (!s->prelu || v < 0)) {
-        v = sat32(npu_round_shift((int64_t)v * (int16_t)s->mul_operand,
-                                  s->mul_shift, false));
+        v = npu_sat32(npu_round_shift((int64_t)v * (int16_t)s->mul_operand,
+                                      s->mul_shift, false));
     }
-    if (s->relu) {
-        v = MAX(v, 0);
-        if (s->relux) {
-            v = MIN(v, (int32_t)s->relux_cmp);
-        }
-    }
-    return v;
+    return s->relu ? npu_relu_int(v, s->relux, s->relux_cmp) : v;
 }
 
-static float bits_float(uint32_t bits)
+float npu_bits_to_float(uint32_t bits)
 {
     union { uint32_t u; float f; } v = { .u = bits };
 
@@ -134,23 +144,34 @@ static uint32_t float_bits(float f)
     return f != f ? 0x7fc00000u : v.u;
 }
 
+float npu_alu_float(uint8_t algo, float v, float operand)
+{
+    switch (algo) {
+    case NPU_ALU_MAX:
+        return v < operand ? operand : v;
+    case NPU_ALU_MIN:
+        return v > operand ? operand : v;
+    case NPU_ALU_ADD:
+        return v + operand;
+    case NPU_ALU_MINUS:
+        return v - operand;
+    default:
+        return v;
+    }
+}
+
+float npu_relu_float(float v, bool relux, uint32_t cmp)
+{
+    float limit = npu_bits_to_float(cmp);
+
+    v = v < 0 ? 0 : v;
+    return relux && v > limit ? limit : v;
+}
+
 static float stage_float(const NpuStage *s, float v, float alu)
 {
     if (s->alu) {
-        switch (s->alu_algo) {
-        case NPU_ALU_MAX:
-            v = v < alu ? alu : v;
-            break;
-        case NPU_ALU_MIN:
-            v = v > alu ? alu : v;
-            break;
-        case NPU_ALU_ADD:
-            v = v + alu;
-            break;
-        case NPU_ALU_MINUS:
-            v = v - alu;
-            break;
-        }
+        v = npu_alu_float(s->alu_algo, v, alu);
     }
     if (s->mul && (!s->prelu || v < 0)) {
         /*
@@ -159,15 +180,7 @@ static float stage_float(const NpuStage *s, float v, float alu)
          */
         v = (double)v * npu_fp16_to_fp32(s->mul_operand);
     }
-    if (s->relu) {
-        v = v < 0 ? 0 : v;
-        if (s->relux) {
-            float cmp = bits_float(s->relux_cmp);
-
-            v = v > cmp ? cmp : v;
-        }
-    }
-    return v;
+    return s->relu ? npu_relu_float(v, s->relux, s->relux_cmp) : v;
 }
 
 static uint32_t stage_operand(const NpuTask *t, const NpuOperands *in,
@@ -190,7 +203,14 @@ static int32_t out_cvt(const NpuDpu *d, int32_t v)
         x = npu_round_shift(x * d->cvt_scale, d->cvt_shift, d->cvt_up);
         x += d->cvt_offset;
     }
-    return sat32(x);
+    return npu_sat32(x);
+}
+
+/* Fixed-point codes of the LUT to what they stand for. */
+static float out_cvt_codes(const NpuDpu *d, float v)
+{
+    return ldexp(((double)v + d->cvt_offset) * d->cvt_scale,
+                 -(int)d->cvt_minus_exp);
 }
 
 static void store_int(const NpuDpu *d, uint8_t *p, int32_t v)
@@ -245,6 +265,9 @@ static void store_column_int(const NpuTask *t, const NpuOperands *in,
 
         v = stage_int(&d->stage[NPU_STAGE_BS], v, bs);
         v = stage_int(&d->stage[NPU_STAGE_BN], v, bn);
+        if (d->ew.on) {
+            v = npu_ew_int(t, in, v, c, b->row + r);
+        }
         store_int(d, base + row_offset(d, b->row + r), out_cvt(d, v));
     }
 }
@@ -254,8 +277,8 @@ static void store_column_float(const NpuTask *t, const NpuOperands *in,
 {
     const NpuDpu *d = &t->dpu;
     uint32_t c = b->col + col;
-    float bs = bits_float(stage_operand(t, in, NPU_STAGE_BS, c));
-    float bn = bits_float(stage_operand(t, in, NPU_STAGE_BN, c));
+    float bs = npu_bits_to_float(stage_operand(t, in, NPU_STAGE_BS, c));
+    float bn = npu_bits_to_float(stage_operand(t, in, NPU_STAGE_BN, c));
     uint8_t *base = out + channel_offset(d, c);
     uint32_t r;
 
@@ -264,6 +287,12 @@ static void store_column_float(const NpuTask *t, const NpuOperands *in,
 
         v = stage_float(&d->stage[NPU_STAGE_BS], v, bs);
         v = stage_float(&d->stage[NPU_STAGE_BN], v, bn);
+        if (d->ew.on) {
+            v = npu_ew_float(t, in, v, c, b->row + r);
+        }
+        if (d->cvt_codes) {
+            v = out_cvt_codes(d, v);
+        }
         store_float(d, base + row_offset(d, b->row + r), v);
     }
 }

@@ -7,7 +7,7 @@
 
 #include "rk3588_npu_task.h"
 
-/* ALU_ALGO codes that BS and BN use. */
+/* ALU_ALGO codes of BS, BN and EW. */
 enum {
     NPU_ALU_MAX = 0,
     NPU_ALU_MIN = 1,
@@ -18,6 +18,17 @@ enum {
 /* value / 2^shift, rounded to nearest; ties go to even, or upwards. */
 int64_t npu_round_shift(int64_t value, unsigned shift, bool ties_up);
 
+int32_t npu_sat32(int64_t v);
+
+/* Does the model know what this ALU_ALGO does? */
+bool npu_alu_known(uint32_t algo);
+int32_t npu_alu_int(uint8_t algo, int32_t v, int32_t operand);
+float npu_alu_float(uint8_t algo, float v, float operand);
+/* max(v, 0), and min(v, cmp) with @relux. */
+int32_t npu_relu_int(int32_t v, bool relux, uint32_t cmp);
+float npu_relu_float(float v, bool relux, uint32_t cmp);
+
+float npu_bits_to_float(uint32_t bits);
 uint16_t npu_fp32_to_fp16(float f);
 float npu_fp16_to_fp32(uint16_t h);
 
@@ -38,5 +49,17 @@ typedef struct NpuBlock {
 /* Run the stages over @b and store its channels below orig_channels. */
 void npu_dpu_store(const NpuTask *t, const NpuOperands *in, const NpuBlock *b,
                    uint8_t *out);
+
+/* The DPU's stages over a cube from memory. */
+bool npu_flying_run(const NpuTask *t, const NpuOperands *in, uint8_t *out);
+
+/* Pooling by the PPU. */
+bool npu_ppu_run(const NpuTask *t, const NpuOperands *in, uint8_t *out);
+
+/* EW on one element of channel @channel at output position @pos. */
+int32_t npu_ew_int(const NpuTask *t, const NpuOperands *in, int32_t v,
+                   uint32_t channel, uint32_t pos);
+float npu_ew_float(const NpuTask *t, const NpuOperands *in, float v,
+                   uint32_t channel, uint32_t pos);
 
 #endif

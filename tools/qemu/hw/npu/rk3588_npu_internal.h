@@ -33,6 +33,7 @@ struct Rk3588NpuState {
     uint32_t core_index;
     uint32_t clock_hz;
     bool write_padding;
+    bool ppu_sets_dpu_done; /* the interrupt bit of the DPU, too */
     RkIommuState *iommu;
     Rk3588NpuCtlState *ctl;
 
@@ -53,6 +54,7 @@ struct Rk3588NpuState {
      */
     uint32_t regs[NPU_REGFILE_WORDS];
     bool executer[NPU_BLOCK_NUM];       /* group that executes */
+    NpuLut lut;
 
     uint32_t int_raw;
     uint32_t int_open;      /* raw bits that the mask lets through */

@@ -220,6 +220,11 @@ void npu_block_write(Rk3588NpuState *s, uint32_t offset, uint32_t value)
         break;
     default:
         s->regs[offset / 4] = value;
+        if (offset == A_DPU_LUT_ACCESS_CFG) {
+            npu_lut_access(&s->lut, value);
+        } else if (offset == A_DPU_LUT_ACCESS_DATA) {
+            npu_lut_data(&s->lut, value);
+        }
     }
 }
 
@@ -323,7 +328,10 @@ static void npu_pc_fetch(Rk3588NpuState *s)
 
 static void npu_pc_start(Rk3588NpuState *s)
 {
-    NpuTaskOptions opt = { .write_padding = s->write_padding };
+    NpuTaskOptions opt = {
+        .write_padding = s->write_padding,
+        .lut = &s->lut,
+    };
     const char *why;
     NpuVerdict verdict;
 
@@ -433,6 +441,29 @@ static bool npu_pc_load_stages(Rk3588NpuState *s, NpuJob *job)
     return true;
 }
 
+static bool npu_pc_load_feeds(Rk3588NpuState *s, NpuJob *job)
+{
+    unsigned i;
+
+    for (i = 0; i < NPU_FEED_NUM; i++) {
+        NpuSpanDma dma = { .s = s };
+
+        if (!s->task.feed[i].cube.bytes) {
+            continue;
+        }
+        job->feed[i] = g_try_malloc(s->task.feed[i].cube.bytes);
+        if (!job->feed[i]) {
+            npu_pc_out_of_memory(s);
+            return false;
+        }
+        dma.buf = job->feed[i];
+        if (!npu_task_feed_spans(&s->task, i, npu_pc_dma_span, &dma)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static uint64_t npu_pc_latency_ns(Rk3588NpuState *s)
 {
     uint64_t fixed = npu_ctl_latency_ns(s->ctl);
@@ -443,8 +474,10 @@ static uint64_t npu_pc_latency_ns(Rk3588NpuState *s)
 
 static void npu_pc_submit(Rk3588NpuState *s, NpuJob *job)
 {
-    job->feature = npu_buf_ref(s->cbuf_feature);
-    job->weights = npu_buf_ref(s->cbuf_weights);
+    if (s->task.kind == NPU_KIND_CONV) {
+        job->feature = npu_buf_ref(s->cbuf_feature);
+        job->weights = npu_buf_ref(s->cbuf_weights);
+    }
     s->job = job;
     s->late = false;
     npu_worker_submit(&s->worker, job);
@@ -461,7 +494,8 @@ static void npu_pc_load(Rk3588NpuState *s)
                       "its CBUF banks: silicon would compute garbage\n",
                       s->core_index);
     }
-    if (!npu_pc_load_feature(s) || !npu_pc_load_weights(s)) {
+    if (s->task.kind == NPU_KIND_CONV &&
+        (!npu_pc_load_feature(s) || !npu_pc_load_weights(s))) {
         return;
     }
     job = npu_job_new(&s->task);
@@ -469,7 +503,7 @@ static void npu_pc_load(Rk3588NpuState *s)
     if (!job->out) {
         npu_job_free(job);
         npu_pc_out_of_memory(s);
-    } else if (!npu_pc_load_stages(s, job)) {
+    } else if (!npu_pc_load_stages(s, job) || !npu_pc_load_feeds(s, job)) {
         npu_job_free(job);
     } else {
         npu_pc_submit(s, job);
@@ -523,6 +557,10 @@ static uint32_t npu_pc_done_bits(const Rk3588NpuState *s)
         if (npu_block_enabled(s, event[i].block)) {
             bits |= event[i].bits << s->executer[event[i].block];
         }
+    }
+    /* Drivers that know of the DPU alone have been seen to complete. */
+    if (s->ppu_sets_dpu_done && (bits & (NPU_INT_PPU | NPU_INT_PPU << 1))) {
+        bits |= NPU_INT_DPU << s->executer[NPU_BLOCK_PPU];
     }
     return bits;
 }
@@ -727,7 +765,10 @@ void npu_pc_abort(Rk3588NpuState *s, bool stuck)
  */
 void npu_pc_resume(Rk3588NpuState *s)
 {
-    NpuTaskOptions opt = { .write_padding = s->write_padding };
+    NpuTaskOptions opt = {
+        .write_padding = s->write_padding,
+        .lut = &s->lut,
+    };
     const char *why;
 
     switch (s->phase) {

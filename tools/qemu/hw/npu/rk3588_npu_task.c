@@ -7,18 +7,9 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bitops.h"
-#include "rk3588_npu_task.h"
+#include "rk3588_npu_decode.h"
 #include "rk3588_npu_conv.h"
 #include "rk3588_npu_dpu.h"
-
-#define GET(regs, reg, field)   FIELD_EX32((regs)[R_##reg], reg, field)
-
-#define REFUSE_IF(cond, text)   \
-    do {                        \
-        if (cond) {             \
-            return text;        \
-        }                       \
-    } while (0)
 
 /* Fixed cost of a task in cycles of 200 MHz: see npu_task_cycles(). */
 #define NPU_FIXED_CYCLES        2000
@@ -52,28 +43,21 @@ NpuCmd npu_cmd_decode(uint64_t entry)
     return cmd;
 }
 
-static uint32_t dma_addr(const uint32_t *regs, uint32_t addr)
+bool npu_cube_init(NpuCube *cube, uint32_t surfaces, uint32_t height,
+                   uint64_t row_bytes, bool surf_inner)
 {
-    return addr + (regs[R_PC_TASK_DMA_BASE_ADDR] & PC_BASE_ADDRESS_MASK);
-}
-
-/* False if the cube is too big for the host buffer of a task. */
-static bool cube_init(NpuCube *cube, uint32_t surfaces, uint32_t height,
-                      uint32_t width, bool surf_inner)
-{
-    uint64_t row = (uint64_t)width * NPU_ATOM;
     uint64_t rows = (uint64_t)surfaces * height;
 
-    if (!row || !rows || rows > NPU_TASK_MAX_BUFFER / row) {
+    if (!row_bytes || !rows || rows > NPU_TASK_MAX_BUFFER / row_bytes) {
         return false;
     }
     cube->surfaces = surfaces;
     cube->height = height;
-    cube->row_bytes = row;
-    cube->bytes = rows * row;
+    cube->row_bytes = row_bytes;
+    cube->bytes = rows * row_bytes;
     cube->surf_inner = surf_inner;
-    cube->host_surf = surf_inner ? row : row * height;
-    cube->host_line = surf_inner ? row * surfaces : row;
+    cube->host_surf = surf_inner ? row_bytes : row_bytes * height;
+    cube->host_line = surf_inner ? row_bytes * surfaces : row_bytes;
     return true;
 }
 
@@ -81,15 +65,12 @@ static const char *decode_cna_modes(const uint32_t *regs)
 {
     unsigned i;
 
-    REFUSE_IF(GET(regs, CNA_CONV_CON1, ARGB_IN) ||
-              GET(regs, CNA_CONV_CON1, NONALIGN_DMA), "packed pixel input");
     REFUSE_IF(GET(regs, CNA_CONV_CON1, DECONV) ||
               GET(regs, CNA_CONV_CON3, DECONV_STRIDES), "deconvolution");
     REFUSE_IF(GET(regs, CNA_CONV_CON3, NN_MODE), "NN_MODE");
     REFUSE_IF(GET(regs, CNA_CONV_CON2, CSC_DO_EN) ||
               GET(regs, CNA_CONV_CON2, CSC_WO_EN), "CSC output disabled");
     REFUSE_IF(GET(regs, CNA_DATA_SIZE3, SURF_MODE) > 1, "SURF_MODE");
-    REFUSE_IF(!GET(regs, CNA_CVT_CON0, CVT_BYPASS), "input converter");
     REFUSE_IF(GET(regs, CNA_FC_CON0, FC_SKIP_EN), "FC zero skipping");
     REFUSE_IF(GET(regs, CNA_DCOMP_CTRL, DECOMP_CONTROL) ||
               regs[R_CNA_DCOMP_REGNUM], "weight decompression");
@@ -185,7 +166,7 @@ static const char *decode_weights(NpuConv *c, const uint32_t *regs)
               "weight bytes do not match the kernels");
     REFUSE_IF(total > NPU_TASK_MAX_BUFFER, "too many weights");
     c->weight_bytes = total;
-    c->weights = dma_addr(regs, regs[R_CNA_DCOMP_ADDR0]);
+    c->weights = npu_dma_addr(regs, regs[R_CNA_DCOMP_ADDR0]);
     c->weight_reuse = GET(regs, CNA_CBUF_CON0, WEIGHT_REUSE);
     c->data_banks = GET(regs, CNA_CBUF_CON0, DATA_BANK);
     c->data_reuse = GET(regs, CNA_CBUF_CON0, DATA_REUSE);
@@ -201,18 +182,32 @@ static int64_t feature_surf_pitch(const NpuFeature *f)
 static const char *decode_feature(NpuConv *c, const uint32_t *regs)
 {
     NpuFeature *f = &c->feature;
+    uint32_t surfaces = c->in_c * c->bpe / NPU_ATOM;
     bool inner;
 
-    f->base = dma_addr(regs, regs[R_CNA_FEATURE_DATA_ADDR]);
+    f->base = npu_dma_addr(regs, regs[R_CNA_FEATURE_DATA_ADDR]);
     f->group_lines = GET(regs, CNA_CONV_CON1, GROUP_LINE_OFF) ? 1 : 4;
     f->dma_width = GET(regs, CNA_FC_DATA_SIZE0, DMA_WIDTH);
     f->line_stride = GET(regs, CNA_DMA_CON1, LINE_STRIDE);
     f->surf_stride = sextract32(regs[R_CNA_DMA_CON2], 0, 28);
-    REFUSE_IF(f->dma_width < c->in_w, "DMA width below the input width");
+    /*
+     * Mesa announces 16 packed pixels where lines of memory have them, but
+     * fewer to the DMA; that all of them are read is inferred.
+     */
+    REFUSE_IF(f->dma_width < c->in_w && !c->cvt.on,
+              "DMA width below the input width");
 
-    inner = feature_surf_pitch(f) == c->in_w;
-    REFUSE_IF(!cube_init(&f->cube, c->in_c * c->bpe / NPU_ATOM, c->in_h,
-                         c->in_w, inner), "too much feature data");
+    inner = feature_surf_pitch(f) == c->in_w && !c->cvt.on;
+    REFUSE_IF(!npu_cube_init(&c->atoms, surfaces, c->in_h,
+                             (uint64_t)c->in_w * NPU_ATOM, inner),
+              "too much feature data");
+    f->unit = NPU_ATOM;
+    f->cube = c->atoms;
+    if (c->cvt.on) {
+        f->unit = 1;
+        REFUSE_IF(!npu_cube_init(&f->cube, 1, c->in_h, c->in_w, false),
+                  "too much feature data");
+    }
     return NULL;
 }
 
@@ -250,10 +245,9 @@ static const char *decode_stage(NpuDpu *d, const uint32_t *regs, unsigned idx)
     s->alu_algo = FIELD_EX32(r[0], DPU_BS_CFG, ALU_ALGO);
     s->alu_dma = s->alu && FIELD_EX32(r[0], DPU_BS_CFG, ALU_SRC);
     s->alu_operand = r[1];
-    s->alu_addr = dma_addr(regs, addr);
-    REFUSE_IF(s->alu && s->alu_algo != NPU_ALU_MAX &&
-              s->alu_algo != NPU_ALU_MIN && s->alu_algo != NPU_ALU_ADD &&
-              s->alu_algo != NPU_ALU_MINUS, "BS or BN ALU algorithm");
+    s->alu_addr = npu_dma_addr(regs, addr);
+    REFUSE_IF(s->alu && !npu_alu_known(s->alu_algo),
+              "BS or BN ALU algorithm");
 
     s->mul = !FIELD_EX32(r[0], DPU_BS_CFG, MUL_BYPASS);
     if (s->mul) {
@@ -284,10 +278,17 @@ static const char *decode_out_cvt(NpuDpu *d, const uint32_t *regs)
     d->cvt_shift = GET(regs, DPU_OUT_CVT_SHIFT, SHIFT);
     d->cvt_up = GET(regs, DPU_OUT_CVT_SHIFT, CVT_ROUND);
     d->cvt_offset_first = GET(regs, DPU_OUT_CVT_SHIFT, CVT_TYPE);
-    REFUSE_IF(GET(regs, DPU_OUT_CVT_SHIFT, MINUS_EXP), "OUT_CVT MINUS_EXP");
-    if (d->is_float) {
+    d->cvt_minus_exp = GET(regs, DPU_OUT_CVT_SHIFT, MINUS_EXP);
+    d->cvt_codes = d->ew.lut;
+    REFUSE_IF(d->cvt_minus_exp && !d->cvt_codes, "OUT_CVT MINUS_EXP");
+    if (d->cvt_codes) {
+        REFUSE_IF(!d->cvt_offset_first || d->cvt_shift,
+                  "OUT_CVT of LUT codes but by offset first and MINUS_EXP");
+    } else if (d->is_float) {
         REFUSE_IF(d->cvt_offset || d->cvt_scale != 1 || d->cvt_shift,
                   "OUT_CVT arithmetic with floats");
+    }
+    if (d->is_float) {
         REFUSE_IF(to_half != (d->out_precision == NPU_PREC_FP16),
                   "FP32TOFP16_EN against the output precision");
     } else {
@@ -343,21 +344,24 @@ static const char *decode_output(NpuDpu *d, const uint32_t *regs,
               GET(regs, DPU_BS_OW_CFG, RGP_CNTER) ||
               GET(regs, DPU_WDMA_SIZE_0, TP_PRECISION) ||
               GET(regs, DPU_WDMA_SIZE_0, SIZE_C), "transposed output");
-    o->base = dma_addr(regs, regs[R_DPU_DST_BASE_ADDR]);
+    o->base = npu_dma_addr(regs, regs[R_DPU_DST_BASE_ADDR]);
     o->surf_stride = regs[R_DPU_DST_SURF_STRIDE] & DPU_STRIDE_MASK;
     o->surf_add = regs[R_DPU_SURFACE_ADD] & DPU_STRIDE_MASK;
     o->surf_group = size_e + 1;
     o->line_bytes = (d->width + GET(regs, DPU_DATA_CUBE_NOTCH, NOTCH_0)) *
                     NPU_ATOM;
     inner = d->height > 1 && out_surf_offset(o, 1) == d->width * NPU_ATOM;
-    REFUSE_IF(!cube_init(&o->cube, DIV_ROUND_UP(channels, per_surf),
-                         d->height, d->width, inner), "too much output");
+    REFUSE_IF(!npu_cube_init(&o->cube, DIV_ROUND_UP(channels, per_surf),
+                             d->height, (uint64_t)d->width * NPU_ATOM, inner),
+              "too much output");
     return NULL;
 }
 
-static const char *decode_dpu_modes(const uint32_t *regs)
+static const char *decode_dpu_modes(const NpuTask *t, const uint32_t *regs)
 {
-    REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, FLYING_MODE), "flying DPU");
+    REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, FLYING_MODE) !=
+              (t->kind == NPU_KIND_FLYING),
+              "FLYING_MODE against the enabled blocks");
     REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, OUTPUT_MODE) != 2,
               "output not to memory alone");
     REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, NONALIGN) ||
@@ -367,7 +371,30 @@ static const char *decode_dpu_modes(const uint32_t *regs)
               GET(regs, DPU_DATA_FORMAT, MC_SURF_OUT) ||
               GET(regs, DPU_DATA_CUBE_HEIGHT, MINMAX_CTL),
               "DPU feature mode");
-    REFUSE_IF(!GET(regs, DPU_EW_CFG, BYPASS), "EW stage");
+    return NULL;
+}
+
+/* What a convolution must agree with its DPU about. */
+static const char *check_core_dpu(const NpuTask *t, const uint32_t *regs)
+{
+    const NpuDpu *d = &t->dpu;
+
+    REFUSE_IF(d->width != t->conv.out_w || d->height != t->conv.out_h ||
+              d->channels != GET(regs, CORE_DATAOUT_SIZE_1, CHANNEL) + 1,
+              "CORE and DPU disagree about the output size");
+    REFUSE_IF(d->orig_channels > (t->conv.depthwise ? t->conv.in_c
+                                                    : t->conv.kernels),
+              "more output channels than kernels");
+    return NULL;
+}
+
+static const char *decode_dpu_precision(NpuTask *t, const uint32_t *regs)
+{
+    if (t->kind == NPU_KIND_FLYING) {
+        return npu_flying_precision(&t->dpu, regs);
+    }
+    t->dpu.precision = t->conv.precision;
+    t->dpu.is_float = t->conv.precision == NPU_PREC_FP16;
     return NULL;
 }
 
@@ -377,9 +404,10 @@ static const char *decode_dpu(NpuTask *t, const uint32_t *regs,
     NpuDpu *d = &t->dpu;
     const char *why;
 
-    why = decode_dpu_modes(regs);
+    why = decode_dpu_modes(t, regs);
     REFUSE_IF(why, why);
-    d->is_float = t->conv.precision == NPU_PREC_FP16;
+    why = decode_dpu_precision(t, regs);
+    REFUSE_IF(why, why);
     why = decode_out_precision(d, regs);
     REFUSE_IF(why, why);
 
@@ -388,23 +416,22 @@ static const char *decode_dpu(NpuTask *t, const uint32_t *regs,
     d->channels = GET(regs, DPU_DATA_CUBE_CHANNEL, CHANNEL) + 1;
     d->orig_channels = GET(regs, DPU_DATA_CUBE_CHANNEL, ORIG_CHANNEL) + 1;
     d->pend = GET(regs, DPU_OFFSET_PEND, VALUE);
-    REFUSE_IF(d->width != t->conv.out_w || d->height != t->conv.out_h ||
-              d->channels != GET(regs, CORE_DATAOUT_SIZE_1, CHANNEL) + 1,
-              "CORE and DPU disagree about the output size");
+    why = t->kind == NPU_KIND_CONV ? check_core_dpu(t, regs) : NULL;
+    REFUSE_IF(why, why);
     REFUSE_IF(GET(regs, DPU_WDMA_SIZE_0, CHANNEL) + 1 != d->channels ||
               GET(regs, DPU_WDMA_SIZE_1, WIDTH) + 1 != d->width ||
               GET(regs, DPU_WDMA_SIZE_1, HEIGHT) + 1 != d->height,
               "DPU cube and its write DMA disagree");
-    REFUSE_IF(d->orig_channels > d->channels ||
-              d->orig_channels > (t->conv.depthwise ? t->conv.in_c
-                                                    : t->conv.kernels),
-              "more output channels than kernels");
+    REFUSE_IF(d->orig_channels > d->channels,
+              "more real than written channels");
     REFUSE_IF(d->pend && d->out_precision == NPU_PREC_FP32,
               "OFFSET_PEND with fp32 output");
 
     why = decode_stage(d, regs, NPU_STAGE_BS);
     REFUSE_IF(why, why);
     why = decode_stage(d, regs, NPU_STAGE_BN);
+    REFUSE_IF(why, why);
+    why = npu_ew_decode(t, regs, opt->lut);
     REFUSE_IF(why, why);
     why = decode_out_cvt(d, regs);
     REFUSE_IF(why, why);
@@ -414,7 +441,30 @@ static const char *decode_dpu(NpuTask *t, const uint32_t *regs,
 static bool stage_reads(const NpuTask *t)
 {
     return t->dpu.stage[NPU_STAGE_BS].alu_dma ||
-           t->dpu.stage[NPU_STAGE_BN].alu_dma;
+           t->dpu.stage[NPU_STAGE_BN].alu_dma || t->dpu.ew.dma;
+}
+
+/* RDMA must feed nothing that no stage takes. */
+static const char *decode_rdma_feeds(NpuTask *t, const uint32_t *regs)
+{
+    uint32_t precision = t->dpu.precision;
+
+    REFUSE_IF(!t->dpu.ew.dma && !GET(regs, RDMA_ERDMA_CFG, DISABLE),
+              "ERDMA operand that EW does not take");
+    if (t->kind == NPU_KIND_FLYING) {
+        return npu_flying_decode(t, regs);
+    }
+    if (t->dpu.ew.dma) {
+        REFUSE_IF(GET(regs, RDMA_FEATURE_MODE_CFG, IN_PRECISION) != precision ||
+                  GET(regs, RDMA_FEATURE_MODE_CFG, PROC_PRECISION) !=
+                  precision, "RDMA and DPU disagree about the precision");
+        return NULL;
+    }
+    REFUSE_IF(!GET(regs, RDMA_FEATURE_MODE_CFG, MRDMA_DISABLE) ||
+              GET(regs, RDMA_FEATURE_MODE_CFG, FLYING_MODE) ||
+              GET(regs, RDMA_FEATURE_MODE_CFG, COMB_USE),
+              "RDMA feeding a convolution");
+    return NULL;
 }
 
 static const char *decode_rdma(NpuTask *t, const uint32_t *regs)
@@ -423,17 +473,15 @@ static const char *decode_rdma(NpuTask *t, const uint32_t *regs)
         FIELD_EX32(regs[R_RDMA_BRDMA_CFG], RDMA_BRDMA_CFG, DATA_USE),
         FIELD_EX32(regs[R_RDMA_NRDMA_CFG], RDMA_BRDMA_CFG, DATA_USE),
     };
+    const char *why;
     unsigned i;
 
     if (!(t->enable & NPU_ENABLE_DPU_RDMA)) {
         return NULL;
     }
-    REFUSE_IF(!GET(regs, RDMA_FEATURE_MODE_CFG, MRDMA_DISABLE) ||
-              GET(regs, RDMA_FEATURE_MODE_CFG, FLYING_MODE) ||
-              GET(regs, RDMA_FEATURE_MODE_CFG, COMB_USE),
-              "RDMA feeding a convolution");
-    REFUSE_IF(!GET(regs, RDMA_ERDMA_CFG, DISABLE), "ERDMA operand");
-    if (!stage_reads(t)) {
+    why = decode_rdma_feeds(t, regs);
+    REFUSE_IF(why, why);
+    if (!stage_reads(t) && t->kind == NPU_KIND_CONV) {
         return NULL;
     }
     for (i = 0; i < NPU_STAGE_NUM; i++) {
@@ -462,6 +510,8 @@ static const char *decode_conv(NpuTask *t, const uint32_t *regs,
     REFUSE_IF(why, why);
     why = decode_weights(&t->conv, regs);
     REFUSE_IF(why, why);
+    why = npu_cvt_decode(&t->conv, regs);
+    REFUSE_IF(why, why);
     why = decode_feature(&t->conv, regs);
     REFUSE_IF(why, why);
     why = decode_core(&t->conv, regs);
@@ -471,6 +521,15 @@ static const char *decode_conv(NpuTask *t, const uint32_t *regs,
     t->macs = (uint64_t)t->conv.out_w * t->conv.out_h * t->conv.kernels *
               t->conv.kernel_elems;
     REFUSE_IF(t->macs > NPU_TASK_MAX_MACS, "too much arithmetic");
+    return decode_rdma(t, regs);
+}
+
+static const char *decode_flying(NpuTask *t, const uint32_t *regs,
+                                 const NpuTaskOptions *opt)
+{
+    const char *why = decode_dpu(t, regs, opt);
+
+    REFUSE_IF(why, why);
     return decode_rdma(t, regs);
 }
 
@@ -501,6 +560,9 @@ static const char *find_stall(const uint32_t *regs, uint32_t enable)
               "BS waits for an operand that nothing fetches");
     REFUSE_IF(stage_starves(regs[R_DPU_BN_CFG], regs[R_RDMA_NRDMA_CFG], rdma),
               "BN waits for an operand that nothing fetches");
+    REFUSE_IF(npu_ew_reads(regs) &&
+              !(rdma && !GET(regs, RDMA_ERDMA_CFG, DISABLE)),
+              "EW waits for an operand that nothing fetches");
     return NULL;
 }
 
@@ -508,6 +570,8 @@ NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
                            const NpuTaskOptions *opt, const char **why)
 {
     const uint32_t conv = NPU_ENABLE_CNA | NPU_ENABLE_CORE | NPU_ENABLE_DPU;
+    const uint32_t flying = NPU_ENABLE_DPU | NPU_ENABLE_DPU_RDMA;
+    const uint32_t pool = NPU_ENABLE_PPU | NPU_ENABLE_PPU_RDMA;
 
     memset(t, 0, sizeof(*t));
     t->enable = enable;
@@ -515,12 +579,18 @@ NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
     if (*why) {
         return NPU_TASK_STALL;
     }
-    if ((enable & ~NPU_ENABLE_DPU_RDMA) != conv) {
+    if ((enable & ~NPU_ENABLE_DPU_RDMA) == conv) {
+        t->kind = NPU_KIND_CONV;
+        *why = decode_conv(t, regs, opt);
+    } else if (enable == flying) {
+        t->kind = NPU_KIND_FLYING;
+        *why = decode_flying(t, regs, opt);
+    } else if (enable == pool) {
+        t->kind = NPU_KIND_POOL;
+        *why = npu_ppu_decode(t, regs);
+    } else {
         *why = "combination of enabled blocks";
-        return NPU_TASK_UNIMP;
     }
-    t->kind = NPU_KIND_CONV;
-    *why = decode_conv(t, regs, opt);
     return *why ? NPU_TASK_UNIMP : NPU_TASK_RUN;
 }
 
@@ -568,25 +638,34 @@ static bool span_add(SpanRun *run, uint32_t iova, size_t offset, size_t len)
 }
 
 /* Addresses are 32 bits wide and wrap, as the registers do. */
-static uint32_t feature_row(const NpuTask *t, uint32_t surface, uint32_t line)
+static uint32_t feature_row(const void *what, uint32_t surface, uint32_t line)
 {
-    const NpuFeature *f = &t->conv.feature;
+    const NpuFeature *f = what;
     int64_t pos = (int64_t)(line / f->group_lines) * f->line_stride +
                   (int64_t)(line % f->group_lines) * f->dma_width +
                   surface * feature_surf_pitch(f);
 
-    return f->base + (uint32_t)(pos * NPU_ATOM);
+    return f->base + (uint32_t)(pos * f->unit);
 }
 
-static uint32_t output_row(const NpuTask *t, uint32_t surface, uint32_t line)
+static uint32_t feed_row(const void *what, uint32_t surface, uint32_t line)
 {
-    const NpuOutput *o = &t->dpu.out;
+    const NpuFeed *f = what;
+    unsigned engine = f->alternate ? surface % 2 : 0;
+    uint32_t nth = f->alternate ? surface / 2 : surface;
+
+    return f->base[engine] + nth * f->pitch[engine] + line * f->line_bytes;
+}
+
+static uint32_t output_row(const void *what, uint32_t surface, uint32_t line)
+{
+    const NpuOutput *o = what;
 
     return o->base + out_surf_offset(o, surface) + line * o->line_bytes;
 }
 
-static bool cube_spans(const NpuTask *t, const NpuCube *cube,
-                       uint32_t (*row)(const NpuTask *, uint32_t, uint32_t),
+static bool cube_spans(const void *what, const NpuCube *cube,
+                       uint32_t (*row)(const void *, uint32_t, uint32_t),
                        NpuSpanFn fn, void *opaque)
 {
     SpanRun run = { .fn = fn, .opaque = opaque };
@@ -600,7 +679,7 @@ static bool cube_spans(const NpuTask *t, const NpuCube *cube,
             uint32_t h = cube->surf_inner ? outer : inner;
             size_t offset = s * cube->host_surf + h * cube->host_line;
 
-            if (!span_add(&run, row(t, s, h), offset, cube->row_bytes)) {
+            if (!span_add(&run, row(what, s, h), offset, cube->row_bytes)) {
                 return false;
             }
         }
@@ -610,12 +689,24 @@ static bool cube_spans(const NpuTask *t, const NpuCube *cube,
 
 bool npu_task_feature_spans(const NpuTask *t, NpuSpanFn fn, void *opaque)
 {
-    return cube_spans(t, &t->conv.feature.cube, feature_row, fn, opaque);
+    const NpuFeature *f = &t->conv.feature;
+
+    return cube_spans(f, &f->cube, feature_row, fn, opaque);
+}
+
+bool npu_task_feed_spans(const NpuTask *t, unsigned feed, NpuSpanFn fn,
+                         void *opaque)
+{
+    const NpuFeed *f = &t->feed[feed];
+
+    return cube_spans(f, &f->cube, feed_row, fn, opaque);
 }
 
 bool npu_task_output_spans(const NpuTask *t, NpuSpanFn fn, void *opaque)
 {
-    return cube_spans(t, &t->dpu.out.cube, output_row, fn, opaque);
+    const NpuOutput *o = &t->dpu.out;
+
+    return cube_spans(o, &o->cube, output_row, fn, opaque);
 }
 
 /*
@@ -629,17 +720,48 @@ uint64_t npu_task_cycles(const NpuTask *t)
 {
     const NpuConv *c = &t->conv;
     uint64_t groups = DIV_ROUND_UP(c->in_c, NPU_CHANNEL_GROUP);
-    uint64_t mac = groups * c->k_w * c->k_h *
+    uint64_t mac = t->kind != NPU_KIND_CONV ? 0 :
+                   groups * c->k_w * c->k_h *
                    DIV_ROUND_UP(c->kernels, c->kernel_group) *
                    c->out_w * c->out_h;
     uint64_t bytes = c->feature.cube.bytes + c->weight_bytes +
                      t->dpu.out.cube.bytes;
+    unsigned i;
 
+    for (i = 0; i < NPU_FEED_NUM; i++) {
+        bytes += t->feed[i].cube.bytes;
+    }
     return MAX(mac, bytes / NPU_ATOM) + NPU_FIXED_CYCLES;
+}
+
+static bool compute_conv(const NpuTask *t, const NpuOperands *in,
+                         uint8_t *out)
+{
+    return t->conv.depthwise ? npu_dwconv_run(t, in, out)
+                             : npu_conv_run(t, in, out);
 }
 
 bool npu_task_compute(const NpuTask *t, const NpuOperands *in, uint8_t *out)
 {
-    return t->conv.depthwise ? npu_dwconv_run(t, in, out)
-                             : npu_conv_run(t, in, out);
+    NpuOperands unpacked = *in;
+    uint8_t *atoms;
+    bool ok;
+
+    if (t->kind == NPU_KIND_FLYING) {
+        return npu_flying_run(t, in, out);
+    }
+    if (t->kind == NPU_KIND_POOL) {
+        return npu_ppu_run(t, in, out);
+    }
+    if (!t->conv.cvt.on) {
+        return compute_conv(t, in, out);
+    }
+    atoms = npu_cvt_unpack(&t->conv, in->feature);
+    if (!atoms) {
+        return false;
+    }
+    unpacked.feature = atoms;
+    ok = compute_conv(t, &unpacked, out);
+    g_free(atoms);
+    return ok;
 }

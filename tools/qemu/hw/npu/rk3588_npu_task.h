@@ -9,6 +9,7 @@
 #define HW_NPU_RK3588_NPU_TASK_H
 
 #include "rk3588_npu_regs.h"
+#include "rk3588_npu_lut.h"
 
 /* Sizes come from the guest; this bounds each host buffer of a task. */
 #define NPU_TASK_MAX_BUFFER     (64u << 20)
@@ -28,6 +29,8 @@ typedef enum NpuVerdict {
 
 typedef enum NpuTaskKind {
     NPU_KIND_CONV,      /* CNA, CORE and DPU, to memory */
+    NPU_KIND_FLYING,    /* DPU from memory to memory */
+    NPU_KIND_POOL,      /* PPU from memory to memory */
 } NpuTaskKind;
 
 /*
@@ -52,7 +55,18 @@ typedef struct NpuFeature {
     uint32_t dma_width;
     uint32_t line_stride;   /* in positions, from group to group */
     int32_t surf_stride;    /* in positions, beyond the first group */
+    uint32_t unit;          /* bytes of a position */
 } NpuFeature;
+
+/* Input converter: from packed pixels to what the array multiplies. */
+typedef struct NpuCvt {
+    bool on;
+    bool is_signed;         /* the raw data */
+    bool ties_up;
+    bool offset_first;
+    int32_t scale, offset;
+    uint32_t shift;
+} NpuCvt;
 
 typedef struct NpuConv {
     bool depthwise;
@@ -76,6 +90,8 @@ typedef struct NpuConv {
     uint32_t weights;       /* IOVA */
     size_t weight_bytes;
     NpuFeature feature;
+    NpuCvt cvt;
+    NpuCube atoms;          /* feature data as the array takes it */
 } NpuConv;
 
 /* BS or BN. */
@@ -97,6 +113,40 @@ enum {
     NPU_STAGE_NUM,
 };
 
+/* EW: one operation with an operand per element. */
+typedef struct NpuEw {
+    bool on;
+    bool lut;
+    bool op, mul, prelu;
+    bool dma;               /* operand from memory, else from a register */
+    uint8_t bytes;          /* of an operand in memory */
+    uint8_t alu_algo;
+    uint32_t value;         /* register operand */
+    bool cvt, cvt_up, cvt_offset_first;
+    int32_t cvt_offset, cvt_scale;
+    uint32_t cvt_shift;
+    bool relu, relux;
+    uint32_t relux_cmp;
+} NpuEw;
+
+/*
+ * A cube that a read engine fetches by surfaces.  Two engines together take
+ * them in turns, each from its own base.
+ */
+typedef struct NpuFeed {
+    NpuCube cube;           /* no bytes: nothing to fetch */
+    bool alternate;
+    uint32_t base[2];
+    uint32_t pitch[2];      /* bytes between the surfaces of an engine */
+    uint32_t line_bytes;
+} NpuFeed;
+
+enum {
+    NPU_FEED_EW,            /* operands of EW */
+    NPU_FEED_MAIN,          /* main input where there is no convolution */
+    NPU_FEED_NUM,
+};
+
 typedef struct NpuOutput {
     NpuCube cube;
     uint32_t base;
@@ -108,6 +158,7 @@ typedef struct NpuOutput {
 
 typedef struct NpuDpu {
     bool is_float;
+    uint8_t precision;      /* of the main input */
     uint8_t out_precision;
     uint8_t out_bytes;
     uint32_t width, height;
@@ -115,6 +166,10 @@ typedef struct NpuDpu {
     uint32_t orig_channels; /* computed; the rest holds pend */
     uint16_t pend;
     NpuStage stage[NPU_STAGE_NUM];
+    NpuEw ew;
+    NpuLutUse lut;
+    bool cvt_codes;         /* what the LUT gives, as floats */
+    uint32_t cvt_minus_exp;
     int32_t cvt_offset;
     int32_t cvt_scale;
     uint32_t cvt_shift;
@@ -123,17 +178,38 @@ typedef struct NpuDpu {
     NpuOutput out;
 } NpuDpu;
 
+/* Methods of PPU pooling, as the register has them. */
+enum {
+    NPU_POOL_AVERAGE = 0,
+    NPU_POOL_MAX = 1,
+    NPU_POOL_MIN = 2,
+};
+
+typedef struct NpuPool {
+    uint8_t method;
+    uint32_t in_w, in_h, channels;
+    uint32_t out_w, out_h;
+    uint32_t k_w, k_h;
+    uint32_t stride_x, stride_y;
+    uint32_t pad_left, pad_top;
+    uint16_t pad_value;
+    float recip_w, recip_h;     /* averages: 1 / kernel size, nearly */
+} NpuPool;
+
 typedef struct NpuTask {
     NpuTaskKind kind;
     uint32_t enable;
     NpuConv conv;
-    NpuDpu dpu;
+    NpuDpu dpu;             /* of pooling: the output alone */
+    NpuPool pool;
+    NpuFeed feed[NPU_FEED_NUM];
     uint64_t macs;
 } NpuTask;
 
 typedef struct NpuTaskOptions {
     /* Write channels that only exist as padding (never measured). */
     bool write_padding;
+    const NpuLut *lut;
 } NpuTaskOptions;
 
 /* Inputs of a task in host memory, as the DMA engines delivered them. */
@@ -142,6 +218,7 @@ typedef struct NpuOperands {
     const uint8_t *feature;
     const uint8_t *weights;
     const uint8_t *stage[NPU_STAGE_NUM];
+    const uint8_t *feed[NPU_FEED_NUM];
 } NpuOperands;
 
 typedef enum NpuCmdKind {
@@ -173,6 +250,8 @@ NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
 typedef bool (*NpuSpanFn)(void *opaque, uint64_t iova, size_t offset,
                           size_t len);
 bool npu_task_feature_spans(const NpuTask *t, NpuSpanFn fn, void *opaque);
+bool npu_task_feed_spans(const NpuTask *t, unsigned feed, NpuSpanFn fn,
+                         void *opaque);
 bool npu_task_output_spans(const NpuTask *t, NpuSpanFn fn, void *opaque);
 
 /* Does the feature data exceed the CBUF banks that it was given? */

@@ -55,6 +55,9 @@ void npu_job_free(NpuJob *job)
     for (i = 0; i < NPU_STAGE_NUM; i++) {
         g_free(job->stage[i]);
     }
+    for (i = 0; i < NPU_FEED_NUM; i++) {
+        g_free(job->feed[i]);
+    }
     g_free(job->out);
     g_free(job);
 }
@@ -72,13 +75,16 @@ static bool npu_job_compute(NpuJob *job)
 {
     NpuOperands in = {
         .cancel = &job->cancel,
-        .feature = job->feature->data,
-        .weights = job->weights->data,
+        .feature = job->feature ? job->feature->data : NULL,
+        .weights = job->weights ? job->weights->data : NULL,
     };
     unsigned i;
 
     for (i = 0; i < NPU_STAGE_NUM; i++) {
         in.stage[i] = job->stage[i];
+    }
+    for (i = 0; i < NPU_FEED_NUM; i++) {
+        in.feed[i] = job->feed[i];
     }
     return npu_task_compute(&job->task, &in, job->out);
 }

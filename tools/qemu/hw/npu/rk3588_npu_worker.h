@@ -25,9 +25,10 @@ void npu_buf_unref(NpuBuf *b);
 /* One computation.  The submitter's interest ends with npu_job_release(). */
 typedef struct NpuJob {
     NpuTask task;
-    NpuBuf *feature;
+    NpuBuf *feature;            /* NULL, like weights, but in convolutions */
     NpuBuf *weights;
     uint8_t *stage[NPU_STAGE_NUM];
+    uint8_t *feed[NPU_FEED_NUM];
     uint8_t *out;
     int cancel;                 /* atomic */
     bool done, ok;              /* under the worker's lock until done */

@@ -823,6 +823,214 @@ static void test_fuzz(void)
     qtest_quit(q);
 }
 
+/* Maximum of 2x2 halves in each of eight channels. */
+static void write_pool(QTestState *q)
+{
+    static const uint16_t x[4][8] = {
+        { 0x3c00, 0xbc00, 0x0000, 0x4000, 0xfc00, 0x0001, 0xc000, 0x7bff },
+        { 0x3c01, 0xc000, 0x8001, 0x3fff, 0xfbff, 0x0002, 0xbc00, 0x0000 },
+        { 0x3800, 0xb800, 0x8000, 0x4001, 0xfc00, 0x0000, 0xc400, 0x7bfe },
+        { 0x0000, 0xbc01, 0x8002, 0x0000, 0xfc00, 0x8000, 0xc200, 0x7000 },
+    };
+    Prog p = { .n = 0 };
+    unsigned i;
+
+    for (i = 0; i < 32; i++) {
+        qtest_writew(q, A_ADDR + 2 * i, x[i / 8][i % 8]);
+    }
+    put(&p, 0x6004, 0xe);
+    put(&p, 0x7004, 0xe);
+    put(&p, 0x600c, 1);
+    put(&p, 0x6010, 1);
+    put(&p, 0x6014, 7);
+    put(&p, 0x6018, 0);
+    put(&p, 0x601c, 0);
+    put(&p, 0x6020, 7);
+    put(&p, 0x6024, 0x11);
+    put(&p, 0x6034, 1 << 20 | 1 << 16 | 1 << 8 | 1);
+    put(&p, 0x6070, C_ADDR);
+    put(&p, 0x607c, 16);
+    put(&p, 0x6084, 16 | 2);
+    put(&p, 0x60dc, 3);
+    put(&p, 0x700c, 1);
+    put(&p, 0x7010, 1);
+    put(&p, 0x7014, 7);
+    put(&p, 0x701c, A_ADDR);
+    put(&p, 0x7024, 32);
+    put(&p, 0x7028, 64);
+    put(&p, 0x7030, 2);
+    put_raw(&p, 0x0041, 0, 0);
+    put_raw(&p, 0x0081, 8, 0x60);
+    write_prog(q, CMD_ADDR, &p);
+}
+
+static void assert_pooled(QTestState *q)
+{
+    static const uint16_t want[8] = {
+        0x3c01, 0xb800, 0x0000, 0x4001, 0xfbff, 0x0002, 0xbc00, 0x7bff,
+    };
+    unsigned i;
+
+    for (i = 0; i < 8; i++) {
+        g_assert_cmphex(qtest_readw(q, C_ADDR + 2 * i), ==, want[i]);
+    }
+    g_assert_cmphex(qtest_readl(q, C_ADDR + 16), ==, 0xa5a5a5a5);
+}
+
+static void test_pooling(void)
+{
+    QTestState *q = start();
+
+    write_pool(q);
+    kick(q, CMD_ADDR, 11, 1);
+    g_assert_true(wait_irq(q));
+    g_assert_cmphex(rd(q, INT_RAW), ==, 0x500);
+    assert_pooled(q);
+    g_assert_cmpuint(count(q, NPU_CNT_TASK_DONE), ==, 1);
+    qtest_quit(q);
+
+    /* Only the bit of the PPU, which a driver of convolutions masks. */
+    q = qtest_init(MACHINE "-global rk3588-npu-core.ppu-sets-dpu-done=off");
+    power(q, true);
+    write_operands(q);
+    write_pool(q);
+    kick(q, CMD_ADDR, 11, 1);
+    g_assert_true(never_irq(q));
+    g_assert_cmphex(rd(q, INT_RAW), ==, 0x400);
+    assert_pooled(q);
+    qtest_quit(q);
+}
+
+/* Sum of two cubes of int32, one surface of W positions each. */
+static void test_flying(void)
+{
+    enum { W = 5 };
+    QTestState *q = start();
+    Prog p = { .n = 0 };
+    unsigned i;
+
+    for (i = 0; i < 4 * W; i++) {
+        qtest_writel(q, A_ADDR + 4 * i, i * 0x01234567);
+        qtest_writel(q, B_ADDR + 4 * i, i * 0x00fedcba);
+    }
+    put(&p, 0x4004, 0xe);
+    put(&p, 0x5004, 0xe);
+    put(&p, 0x400c, 0x1e5);
+    put(&p, 0x4010, 4u << 29 | 4 << 26 | 4);
+    put(&p, 0x4020, C_ADDR);
+    put(&p, 0x4024, W * 16);
+    put(&p, 0x4030, W - 1);
+    put(&p, 0x4034, 0);
+    put(&p, 0x403c, 3 << 16 | 3);
+    put(&p, 0x4040, 0x53);
+    put(&p, 0x4050, 2);
+    put(&p, 0x4058, 3);
+    put(&p, 0x405c, W - 1);
+    put(&p, 0x4060, 0x53);
+    put(&p, 0x4070, 0x10c203c0);
+    put(&p, 0x4078, 1);
+    put(&p, 0x4084, 1);
+    put(&p, 0x40c0, W * 16);
+    put(&p, 0x500c, W - 1);
+    put(&p, 0x5014, 3);
+    put(&p, 0x5018, A_ADDR);
+    put(&p, 0x5034, 0x4000000c);
+    put(&p, 0x5038, B_ADDR);
+    put(&p, 0x5040, W * 16);
+    put(&p, 0x5044, 0x27881);
+    put_raw(&p, 0x0041, 0, 0);
+    put_raw(&p, 0x0081, 8, 0x18);
+    write_prog(q, CMD_ADDR, &p);
+    kick(q, CMD_ADDR, p.n / 2, 1);
+    g_assert_true(wait_irq(q));
+    g_assert_cmphex(rd(q, INT_RAW), ==, 0x100);
+    for (i = 0; i < 4 * W; i++) {
+        g_assert_cmphex(qtest_readl(q, C_ADDR + 4 * i), ==, i * 0x02222221);
+    }
+    g_assert_cmphex(qtest_readl(q, C_ADDR + 16 * W), ==, 0xa5a5a5a5);
+    qtest_quit(q);
+}
+
+/* Doubles halves by tables of 2048 per 1.0, indexed by 1024 per 1.0. */
+static void lut_prog(QTestState *q)
+{
+    static const struct {
+        uint16_t reg;
+        uint32_t value;
+    } body[] = {
+        { 0x4004, 0xe }, { 0x5004, 0xe }, { 0x400c, 0x1e5 },
+        { 0x4010, 2u << 29 | 2 << 26 | 2 }, { 0x4020, C_ADDR },
+        { 0x4024, 16 }, { 0x4030, 0 }, { 0x4034, 0 },
+        { 0x403c, 7 << 16 | 7 }, { 0x4040, 0x53 }, { 0x4050, 2 },
+        { 0x4058, 7 }, { 0x405c, 0 }, { 0x4060, 0x20040 },
+        { 0x4064, 0x80000000 }, { 0x4068, 0x6400u << 16 }, { 0x4070, 0x302 },
+        { 0x4080, 0 }, { 0x4084, 0x10001 }, { 0x4088, 1u << 31 | 10 << 12 },
+        { 0x40c0, 16 }, { 0x4108, 0x68 }, { 0x410c, 0x50500 },
+        { 0x4110, 0xffffc000 }, { 0x4114, 0 }, { 0x4118, 0 },
+        { 0x411c, 0x4000 }, { 0x4120, 0 }, { 0x4124, 0 }, { 0x4128, 0 },
+        { 0x412c, 0 }, { 0x500c, 0 }, { 0x5010, 0 }, { 0x5014, 7 },
+        { 0x5018, A_ADDR }, { 0x5034, 1 }, { 0x5044, 0x17849 },
+    };
+    Prog p = { .n = 0 };
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(body); i++) {
+        put(&p, body[i].reg, body[i].value);
+    }
+    put_raw(&p, 0x0041, 0, 0);
+    put_raw(&p, 0x0081, 8, 0x18);
+    write_prog(q, CMD_ADDR, &p);
+}
+
+static void write_tables(QTestState *q)
+{
+    unsigned table, i;
+
+    for (table = 0; table < 2; table++) {
+        wr(q, 0x4100, 1 << 17 | table << 16);
+        for (i = 0; i < 513; i++) {
+            int v = 64 * (table ? (int)i : (int)i - 512);
+
+            wr(q, 0x4104, (uint16_t)MAX(MIN(v, 32767), -32768));
+        }
+    }
+}
+
+static void test_lut(void)
+{
+    /* Index 1024 * 1026 / 1024 is 1026: tables give 2052 for it. */
+    static const uint16_t in[8] = {
+        0x3c00, 0xbc00, 0x0000, 0x3c02, 0x4000, 0xc200, 0x5400, 0xd400,
+    };
+    static const uint16_t want[8] = {
+        0x4000, 0xc000, 0x0000, 0x4002, 0x4400, 0xc600, 0x5000, 0xd000,
+    };
+    QTestState *q = start();
+    unsigned i;
+
+    for (i = 0; i < 8; i++) {
+        qtest_writew(q, A_ADDR + 2 * i, in[i]);
+    }
+    lut_prog(q);
+    kick(q, CMD_ADDR, 20, 1);
+    g_assert_true(never_irq(q));
+    g_assert_cmpuint(count(q, NPU_CNT_UNIMPLEMENTED), ==, 1);
+    reset_core(q);
+
+    write_tables(q);
+    kick(q, CMD_ADDR, 20, 1);
+    g_assert_true(wait_irq(q));
+    for (i = 0; i < 8; i++) {
+        g_assert_cmphex(qtest_readw(q, C_ADDR + 2 * i), ==, want[i]);
+    }
+    /* A reset forgets the tables. */
+    reset_core(q);
+    kick(q, CMD_ADDR, 20, 1);
+    g_assert_true(never_irq(q));
+    g_assert_cmpuint(count(q, NPU_CNT_UNIMPLEMENTED), ==, 2);
+    qtest_quit(q);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -837,6 +1045,9 @@ int main(int argc, char **argv)
     qtest_add_func("rk3588-npu-core/armed-faults", test_armed_faults);
     qtest_add_func("rk3588-npu-core/reset-in-flight", test_reset_in_flight);
     qtest_add_func("rk3588-npu-core/migration", test_migration);
+    qtest_add_func("rk3588-npu-core/pooling", test_pooling);
+    qtest_add_func("rk3588-npu-core/flying", test_flying);
+    qtest_add_func("rk3588-npu-core/lut", test_lut);
     qtest_add_func("rk3588-npu-core/fuzz", test_fuzz);
     return g_test_run();
 }

@@ -17,17 +17,24 @@
 #define ADDR_B          (MEM_BASE + 0x800000)
 #define ADDR_C          (MEM_BASE + 0x1000000)
 #define ADDR_BIAS       (MEM_BASE + 0x1700000)
+#define ADDR_E          (MEM_BASE + 0x1600000)
 #define POISON          0xa5
 
 static uint8_t *mem;
 static unsigned tests, failures;
 static bool quick;
+static bool counting;           /* cases of one test, not tests */
+static unsigned wrong_cases;
 
 __attribute__((format(printf, 2, 3)))
 static void report(bool ok, const char *fmt, ...)
 {
     va_list ap;
 
+    if (counting) {
+        wrong_cases += !ok;
+        return;
+    }
     tests++;
     failures += !ok;
     printf("%sok %u - ", ok ? "" : "not ", tests);
@@ -61,7 +68,7 @@ static uint8_t *at(uint32_t iova)
 /* --- Command streams and how a core runs them --- */
 
 typedef struct Prog {
-    uint64_t cmd[256];
+    uint64_t cmd[1300];
     unsigned n;
 } Prog;
 
@@ -118,7 +125,7 @@ static bool execute(const NpuTask *t)
 {
     Copy feat = { .size = t->conv.feature.cube.bytes };
     Copy out = { .size = t->dpu.out.cube.bytes, .write = true };
-    uint8_t *stage[NPU_STAGE_NUM];
+    uint8_t *stage[NPU_STAGE_NUM], *feed[NPU_FEED_NUM];
     NpuOperands in = { 0 };
     bool ok = true;
     unsigned i;
@@ -135,10 +142,18 @@ static bool execute(const NpuTask *t)
         }
         in.stage[i] = stage[i];
     }
+    for (i = 0; i < NPU_FEED_NUM; i++) {
+        Copy c = { .size = t->feed[i].cube.bytes };
+
+        feed[i] = c.host = malloc(c.size + 1);
+        ok = ok && (!c.size || npu_task_feed_spans(t, i, copy_span, &c));
+        in.feed[i] = feed[i];
+    }
     in.feature = feat.host;
     in.weights = malloc(t->conv.weight_bytes);
-    ok = ok && mem_has(t->conv.weights, t->conv.weight_bytes);
-    if (ok) {
+    ok = ok && (t->kind != NPU_KIND_CONV ||
+                mem_has(t->conv.weights, t->conv.weight_bytes));
+    if (ok && t->kind == NPU_KIND_CONV) {
         memcpy((void *)in.weights, at(t->conv.weights), t->conv.weight_bytes);
     }
     ok = ok && npu_task_feature_spans(t, copy_span, &feat) &&
@@ -146,6 +161,9 @@ static bool execute(const NpuTask *t)
          npu_task_output_spans(t, copy_span, &out);
     for (i = 0; i < NPU_STAGE_NUM; i++) {
         free(stage[i]);
+    }
+    for (i = 0; i < NPU_FEED_NUM; i++) {
+        free(feed[i]);
     }
     free((void *)in.weights);
     free(feat.host);
@@ -156,7 +174,8 @@ static bool execute(const NpuTask *t)
 static NpuVerdict run_prog(const Prog *p, const char **why)
 {
     static uint32_t regs[NPU_REGFILE_WORDS];
-    NpuTaskOptions opt = { .write_padding = true };
+    static NpuLut lut;      /* keeps its contents from task to task */
+    NpuTaskOptions opt = { .write_padding = true, .lut = &lut };
     NpuVerdict verdict;
     NpuTask t;
     unsigned i;
@@ -167,6 +186,11 @@ static NpuVerdict run_prog(const Prog *p, const char **why)
 
         if (cmd.kind == NPU_CMD_WRITE) {
             regs[cmd.reg / 4] = cmd.value;
+            if (cmd.reg == 0x4100) {
+                npu_lut_access(&lut, cmd.value);
+            } else if (cmd.reg == 0x4104) {
+                npu_lut_data(&lut, cmd.value);
+            }
         } else if (cmd.kind == NPU_CMD_ENABLE) {
             verdict = npu_task_decode(&t, regs, cmd.value, &opt, why);
             if (verdict == NPU_TASK_RUN && !execute(&t)) {
@@ -452,6 +476,14 @@ typedef struct Conv {
     bool relu;
     int notch;
     bool depthwise;         /* oc = ic */
+    enum { EW_NONE, EW_ADD, EW_MINUS, EW_MAX, EW_MIN, EW_MUL } ew;
+    int ew_offset, ew_scale, ew_shift;
+    bool ew_relu;
+    int ew_rows;            /* of the tensor that operands come from; 0: all */
+    bool packed;            /* one channel of unsigned bytes */
+    int in_scale, in_shift, in_offset;
+    int dma_width;          /* of packed pixels, if it is not in_w */
+    const int8_t *e;        /* EW operands by row, column and channel */
 } Conv;
 
 static int align(int v, int a)
@@ -467,6 +499,40 @@ static int kernel_count(const Conv *c)
 static int written_channels(const Conv *c)
 {
     return align(c->oc, c->depthwise ? 64 : 32);
+}
+
+/* An operand tensor of 16-channel surfaces, fetched by two engines. */
+static void put_ew(Prog *p, const Conv *c, uint32_t mode)
+{
+    static const uint32_t algo[] = {
+        [EW_ADD] = 2 << 16, [EW_MINUS] = 4 << 16, [EW_MAX] = 0,
+        [EW_MIN] = 1 << 16, [EW_MUL] = 1 << 2,
+    };
+    uint32_t surf = (c->ew_rows ? c->ew_rows : c->out_h) * c->out_w * 16;
+
+    put(p, 0x4070, 1u << 31 | 1 << 28 | 1 << 22 | 1 << 7 | 1 << 6 |
+                   !c->ew_relu << 9 | algo[c->ew]);
+    put(p, 0x4074, c->ew_offset);
+    put(p, 0x4078, c->ew_shift << 16 | (c->ew_scale & 0xffff));
+    put(p, 0x5018, ADDR_E);
+    put(p, 0x5034, 0x40000004);
+    put(p, 0x5038, ADDR_E + surf);
+    put(p, 0x5040, surf);
+    put(p, 0x5044, 0x7d00 | mode << 1);
+    put(p, 0x504c, 2 * surf - c->out_w * c->out_h * 16);
+    put(p, 0x506c, 2 * surf - c->out_w * c->out_h * 16);
+}
+
+static void put_packed(Prog *p, const Conv *c)
+{
+    uint32_t t = c->in_shift;
+
+    put(p, 0x100c, 0x60008000);
+    put(p, 0x104c, t << 22 | t << 16 | t << 10 | t << 4);
+    put(p, 0x1050, (uint32_t)c->in_scale << 16 | (c->in_offset & 0xffff));
+    put(p, 0x107c, c->in_w + 5);
+    put(p, 0x1084, (c->dma_width ? c->dma_width : c->in_w) << 16 | c->in_h);
+    put(p, 0x1180, 0xffff);
 }
 
 static void conv_prog(Prog *p, const Conv *c)
@@ -532,6 +598,12 @@ static void conv_prog(Prog *p, const Conv *c)
     put(p, 0x5020, ADDR_BIAS);
     put(p, 0x5034, 1);
     put(p, 0x5044, 0x7810 | mode << 1);
+    if (c->ew) {
+        put_ew(p, c, mode);
+    }
+    if (c->packed) {
+        put_packed(p, c);
+    }
     tail(p, 0x1d);
 }
 
@@ -554,6 +626,31 @@ static int64_t ref_round(int64_t p, int s, bool up)
 static int64_t ref_clip(int64_t v, int64_t lo, int64_t hi)
 {
     return v < lo ? lo : v > hi ? hi : v;
+}
+
+static int64_t ref_ew(const Conv *c, int64_t acc, int oc, int oy, int ox)
+{
+    int64_t e = c->e[(oy * c->out_w + ox) * written_channels(c) + oc];
+
+    e = ref_round((e + c->ew_offset) * c->ew_scale, c->ew_shift, false);
+    switch (c->ew) {
+    case EW_ADD:
+        acc += e;
+        break;
+    case EW_MINUS:
+        acc -= e;
+        break;
+    case EW_MAX:
+        acc = acc > e ? acc : e;
+        break;
+    case EW_MIN:
+        acc = acc < e ? acc : e;
+        break;
+    default:
+        acc *= e;
+    }
+    acc = ref_clip(acc, INT32_MIN, INT32_MAX);
+    return c->ew_relu && acc < 0 ? 0 : acc;
 }
 
 static int64_t ref_output(const Conv *c, const int8_t *x, const int8_t *w,
@@ -581,6 +678,9 @@ static int64_t ref_output(const Conv *c, const int8_t *x, const int8_t *w,
     acc = ref_clip(acc + bias, INT32_MIN, INT32_MAX);
     if (c->relu && acc < 0) {
         acc = 0;
+    }
+    if (c->ew) {
+        acc = ref_ew(c, acc, oc, oy, ox);
     }
     if (c->offset_first) {
         acc = ref_round((acc + c->offset) * c->scale, c->shift, c->ties_up);
@@ -661,6 +761,33 @@ static bool conv_check(const Conv *c, const int8_t *x, const int8_t *w,
     return true;
 }
 
+/* Only surfaces with computed channels exist in memory. */
+static int8_t *store_ew(const Conv *c)
+{
+    int channels = written_channels(c), i;
+    int rows = c->ew_rows ? c->ew_rows : c->out_h;
+    int8_t *e = malloc(c->out_h * c->out_w * channels);
+
+    for (i = 0; i < c->out_h * c->out_w * channels; i++) {
+        int ch = i % channels, pos = i / channels;
+
+        e[i] = rnd();
+        if (ch / 16 * 16 < c->oc) {
+            *at(ADDR_E + (ch / 16 * rows * c->out_w + pos) * 16 + ch % 16) =
+                e[i];
+        }
+    }
+    return e;
+}
+
+/* What the converter has to make of the byte that is stored. */
+static int8_t store_pixel(const Conv *c, int pos, uint8_t raw)
+{
+    *at(ADDR_A + pos / c->in_w * (c->in_w + 5) + pos % c->in_w) = raw;
+    return ref_clip(ref_round((int64_t)raw * c->in_scale, c->in_shift, false) +
+                    c->in_offset, -128, 127);
+}
+
 static void test_conv(Conv c, const char *name)
 {
     int ic = align(c.ic, 16), kernels = kernel_count(&c);
@@ -668,14 +795,22 @@ static void test_conv(Conv c, const char *name)
     size_t nw = (size_t)kernels * c.kh * c.kw * ic;
     int8_t *x = malloc(nx), *w = malloc(nw);
     int32_t bias[1024];
+    int8_t *e = NULL;
     Prog p;
     bool ok;
 
     memset(mem, POISON, MEM_SIZE);
+    if (c.ew) {
+        c.e = e = store_ew(&c);
+    }
     for (i = 0; i < nx; i++) {
         int ch = i % ic, pos = i / ic;
 
         x[i] = rnd();
+        if (c.packed) {
+            x[i] = ch ? 0 : store_pixel(&c, pos, x[i]);
+            continue;
+        }
         *at(ADDR_A + (ch / 16 * c.in_h * c.in_w + pos) * 16 + ch % 16) = x[i];
     }
     for (i = 0; i < nw; i++) {
@@ -693,6 +828,7 @@ static void test_conv(Conv c, const char *name)
     report(ok, "conv %s", name);
     free(x);
     free(w);
+    free(e);
 }
 
 static void test_convs(void)
@@ -792,6 +928,185 @@ static void test_depthwise(void)
     test_conv(c, "depthwise to int32");
 }
 
+static void test_ew(void)
+{
+    static const char *const name[] = {
+        [EW_ADD] = "EW add", [EW_MINUS] = "EW minus", [EW_MAX] = "EW max",
+        [EW_MIN] = "EW min", [EW_MUL] = "EW mul",
+    };
+    const Conv base = {
+        .in_h = 8, .in_w = 8, .ic = 32, .oc = 72, .kh = 3, .kw = 3, .sy = 1,
+        .sx = 1, .dy = 1, .dx = 1, .pad_top = 1, .pad_left = 1, .out_h = 8,
+        .out_w = 8, .pad = -7, .ow = 12, .scale = 0x5a31, .shift = 24,
+        .offset = -3, .ew_offset = 41, .ew_scale = 0x5555, .ew_shift = 6,
+    };
+    Conv c = base;
+    int op;
+
+    for (op = EW_ADD; op <= EW_MUL; op++) {
+        c.ew = op;
+        c.ew_shift = op == EW_MUL ? 12 : 6;
+        c.shift = op == EW_MUL ? 36 : 24;
+        test_conv(c, name[op]);
+    }
+    c = base;
+    c.ew = EW_ADD;
+    c.ew_relu = true;
+    c.ew_offset = -77;
+    c.ew_scale = -0x2000;
+    c.ew_shift = 4;
+    test_conv(c, "EW add, negative scale, many ties, ReLU");
+    c.ew_rows = 19;
+    test_conv(c, "EW add, rows of a higher operand tensor");
+    c.oc = 16;
+    test_conv(c, "EW add, one surface");
+    c.depthwise = true;
+    c.ic = c.oc = 80;
+    c.shift = 22;
+    test_conv(c, "EW add to a depthwise convolution");
+}
+
+static void test_packed(void)
+{
+    Conv c = {
+        .in_h = 11, .in_w = 16, .ic = 1, .oc = 32, .kh = 3, .kw = 3, .sy = 1,
+        .sx = 1, .dy = 1, .dx = 1, .pad_top = 1, .pad_left = 1, .out_h = 11,
+        .out_w = 16, .pad = -128, .ow = 3, .scale = 0x5a31, .shift = 21,
+        .offset = -3, .packed = true, .in_scale = 16384, .in_shift = 14,
+        .in_offset = -128,
+    };
+
+    test_conv(c, "one packed channel");
+    c.dma_width = c.out_w = 5;
+    test_conv(c, "one packed channel in lines longer than the DMA's");
+    c.in_scale = 32388;
+    c.in_shift = 15;
+    c.sx = c.sy = 2;
+    c.out_h = 6;
+    c.out_w = 8;
+    test_conv(c, "one packed channel, scaled input, stride 2");
+    c.in_scale = 0x4000;
+    c.in_shift = 13;
+    c.in_offset = -200;
+    test_conv(c, "one packed channel, saturating converter");
+    c.ew = EW_ADD;
+    c.ew_scale = 0x4321;
+    c.ew_shift = 3;
+    test_conv(c, "one packed channel with EW add");
+}
+
+/*
+ * C + A * B in halves: the sums of a product that is written as fp32 and the
+ * operand, rounded once to fp32.
+ */
+static void test_ew_float(uint32_t ew_cfg, const char *name)
+{
+    const MatMul mm = { F16_F32, 8, 64, 48, false };
+    float a[8 * 64], b[48 * 64], e[8 * 48];
+    bool ok = true;
+    Prog p;
+    int i, k;
+
+    memset(mem, POISON, MEM_SIZE);
+    for (i = 0; i < 8 * 64 + 48 * 64 + 8 * 48; i++) {
+        uint16_t h = rnd_half(false);
+        int j = i - 8 * 64, l = j - 48 * 64;
+
+        if (j < 0) {
+            a[i] = npu_fp16_to_fp32(h);
+            memcpy(at(ADDR_A) + 2 * a_index(&mm, i / 64, i % 64), &h, 2);
+        } else if (l < 0) {
+            b[j] = npu_fp16_to_fp32(h);
+            memcpy(at(ADDR_B) + 2 * b_index(&mm, j / 64, j % 64), &h, 2);
+        } else {
+            e[l] = npu_fp16_to_fp32(h);
+            memcpy(at(ADDR_E) + (l % 48 / 8 * 8 + l / 48) * 16 + l % 8 * 2, &h,
+                   2);
+        }
+    }
+    matmul_prog(&p, &mm);
+    p.n -= 4;
+    put(&p, 0x4070, ew_cfg);
+    put(&p, 0x5010, 7);
+    put(&p, 0x5014, 47);
+    put(&p, 0x5018, ADDR_E);
+    put(&p, 0x5034, 0x40000008);
+    put(&p, 0x5038, ADDR_E + 8 * 16);
+    put(&p, 0x5044, 0x17d40);
+    put(&p, 0x504c, 8 * 16);
+    put(&p, 0x506c, 8 * 16);
+    tail(&p, 0x1d);
+    ok = run_ok(&p);
+    for (i = 0; i < 8 * 48 && ok; i++) {
+        double sum = 0;
+        float got, want;
+
+        for (k = 0; k < 64; k++) {
+            sum += (double)a[i / 48 * 64 + k] * b[i % 48 * 64 + k];
+        }
+        want = sum;
+        want = ew_cfg & 4 ? want * e[i] :
+               ew_cfg & 1 << 17 ? want + e[i] :
+               ew_cfg & 1 << 16 ? fminf(want, e[i]) : fmaxf(want, e[i]);
+        memcpy(&got, at(ADDR_C) + 4 * c_index(&mm, i / 48, i % 48), 4);
+        ok = !memcmp(&got, &want, 4);
+        if (!ok) {
+            printf("# element %d: %g, want %g\n", i, got, want);
+        }
+    }
+    report(ok, "matmul fp16->fp32, EW %s", name);
+}
+
+/* One int32 for every element, without conversion. */
+static void test_ew_register(void)
+{
+    Conv c = {
+        .in_h = 4, .in_w = 4, .ic = 16, .oc = 32, .kh = 1, .kw = 1, .sy = 1,
+        .sx = 1, .dy = 1, .dx = 1, .out_h = 4, .out_w = 4, .scale = 1,
+        .to_int32 = true,
+    };
+    static const struct {
+        uint32_t cfg;
+        int32_t value;
+    } op[] = {
+        { 2 << 16, -123456 }, { 4 << 16, 77777 }, { 0 << 16, 100 },
+        { 1 << 16, -100 }, { 1 << 2, -321 },
+    };
+    unsigned i, j;
+    bool ok = true;
+    Prog p;
+
+    for (i = 0; i < ARRAY_SIZE(op); i++) {
+        int32_t before[512], after[512], v = op[i].value;
+
+        memset(mem, POISON, MEM_SIZE);
+        for (j = 0; j < 1024; j++) {
+            *at(ADDR_A + j) = rnd();
+            *at(ADDR_B + j) = rnd();
+            *at(ADDR_BIAS + j) = 0;
+        }
+        conv_prog(&p, &c);
+        ok = ok && run_ok(&p);
+        memcpy(before, at(ADDR_C), sizeof(before));
+        p.n -= 4;
+        put(&p, 0x4070, 0x380 | op[i].cfg);
+        for (j = 0; j < 8; j++) {
+            put(&p, 0x4090 + 4 * j, v);
+        }
+        tail(&p, 0x1d);
+        ok = ok && run_ok(&p);
+        memcpy(after, at(ADDR_C), sizeof(after));
+        for (j = 0; j < 512; j++) {
+            int32_t b = before[j];
+            int32_t want = i == 0 ? b + v : i == 1 ? b - v :
+                           i == 2 ? MAX(b, v) : i == 3 ? MIN(b, v) : b * v;
+
+            ok = ok && after[j] == want;
+        }
+    }
+    report(ok, "conv with EW register operands");
+}
+
 /* fp16 by way of an int-valued depthwise program turned into floats. */
 static void test_depthwise_float(void)
 {
@@ -856,6 +1171,653 @@ static void test_depthwise_float(void)
     report(ok, "conv depthwise fp16->fp32, partial group");
 }
 
+/* --- The DPU on its own --- */
+
+typedef struct Fly {
+    int w, h, c;
+    int prec, out;          /* codes of the registers */
+    int notch;              /* positions between input surfaces */
+    uint32_t bs, bs_mul;
+    uint32_t ew;
+    bool per_channel;       /* one row of operands for one position */
+} Fly;
+
+static int prec_bytes(int prec)
+{
+    return prec == 0 ? 1 : prec == 2 ? 2 : 4;
+}
+
+static void fly_prog(Prog *p, const Fly *f)
+{
+    uint32_t out_surf = f->w * f->h * 16;
+    uint32_t size = f->prec == 0 ? 1 : f->prec == 2 ? 2 : 3;
+
+    p->n = 0;
+    put(p, 0x4004, 0xe);
+    put(p, 0x5004, 0xe);
+    put(p, 0x400c, 0x1e5);
+    put(p, 0x4010, (uint32_t)f->out << 29 | f->prec << 26 | f->prec);
+    put(p, 0x4020, ADDR_C);
+    put(p, 0x4024, out_surf);
+    put(p, 0x4030, f->w - 1);
+    put(p, 0x4034, f->h - 1);
+    put(p, 0x403c, (f->c - 1) << 16 | (f->c - 1));
+    put(p, 0x4040, f->bs ? f->bs : 0x53);
+    put(p, 0x4048, f->bs_mul);
+    put(p, 0x4050, 2);
+    put(p, 0x4058, f->c - 1);
+    put(p, 0x405c, (f->h - 1) << 16 | (f->w - 1));
+    put(p, 0x4060, 0x53);
+    put(p, 0x4070, f->ew ? f->ew | 1 << 28 | size << 22 : 0x383);
+    put(p, 0x4078, 1);
+    put(p, 0x4084, f->out == 2 ? 0x10001 : 1);
+    put(p, 0x40c0, out_surf);
+    put(p, 0x500c, f->w - 1);
+    put(p, 0x5010, f->h - 1);
+    put(p, 0x5014, f->c - 1);
+    put(p, 0x5018, ADDR_A);
+    put(p, 0x5034, f->ew ? 1u << 30 | size << 2 : 1);
+    put(p, 0x5038, ADDR_E);
+    put(p, 0x5040, f->per_channel ? 16 : out_surf);
+    put(p, 0x5044, f->prec << 15 | 15 << 11 | f->prec << 5 |
+                   (f->prec == 2) << 3 | 1);
+    put(p, 0x504c, f->notch * 16);
+    tail(p, 0x18);
+}
+
+static uint32_t fly_at(uint32_t base, int ch, int pos, int pitch, int bytes)
+{
+    int per = 16 / bytes;
+
+    return base + (ch / per * pitch + pos) * 16 + ch % per * bytes;
+}
+
+/* The element's value as a double, which holds every type exactly. */
+static double fly_value(uint32_t bits, int prec)
+{
+    int32_t i = bits;
+    float f;
+
+    switch (prec) {
+    case 0:
+        return (int8_t)bits;
+    case 2:
+        return npu_fp16_to_fp32(bits);
+    case 5:
+        memcpy(&f, &bits, 4);
+        return f;
+    default:
+        return i;
+    }
+}
+
+static uint32_t fly_random(int prec)
+{
+    float f = rnd_in(-10000, 10000) / 64.0f;
+    uint32_t bits;
+
+    if (prec == 2) {
+        return rnd_half(false);
+    }
+    memcpy(&bits, &f, 4);
+    return prec == 5 ? bits : prec == 0 ? rnd() & 0xff : rnd() << 16 ^ rnd();
+}
+
+static double fly_load(uint32_t addr, int prec)
+{
+    uint32_t bits = 0;
+
+    memcpy(&bits, at(addr), prec_bytes(prec));
+    return fly_value(bits, prec);
+}
+
+/* op: what the output should be, given input and operand. */
+static void test_fly(Fly f, double (*op)(double x, double e), const char *name)
+{
+    int n = f.w * f.h * f.c, i, bytes = prec_bytes(f.prec);
+    int per_out = 16 / prec_bytes(f.out);
+    bool half_op = f.ew & 1 << 2;
+    double *x = malloc(n * sizeof(*x)), *e = malloc(n * sizeof(*e));
+    bool ok;
+    Prog p;
+
+    memset(mem, POISON, MEM_SIZE);
+    for (i = 0; i < n; i++) {
+        int ch = i % f.c, pos = i / f.c, area = f.w * f.h;
+        uint32_t v = fly_random(f.prec);
+        uint32_t w = fly_random(half_op ? 2 : f.prec);
+
+        memcpy(at(fly_at(ADDR_A, ch, pos, area + f.notch, bytes)), &v, bytes);
+        memcpy(at(fly_at(ADDR_E, ch, pos, area, bytes)), &w, bytes);
+        x[i] = fly_value(v, f.prec);
+        e[i] = fly_value(w, half_op ? 2 : f.prec);
+    }
+    fly_prog(&p, &f);
+    ok = run_ok(&p);
+    for (i = 0; i < n && ok; i++) {
+        double got = fly_load(fly_at(ADDR_C, i % f.c, i / f.c, f.w * f.h,
+                                     prec_bytes(f.out)), f.out);
+        double want = op(x[i], e[i]);
+
+        if (f.out == 2) {
+            want = npu_fp16_to_fp32(npu_fp32_to_fp16(want));
+        } else if (f.out == 5) {
+            want = (float)want;
+        }
+        ok = got == want;
+        if (!ok) {
+            printf("# element %d: %g, want %g\n", i, got, want);
+        }
+    }
+    ok = ok && untouched(ADDR_C + (f.c + per_out - 1) / per_out * f.w * f.h *
+                         16, 4096);
+    report(ok, "flying %s", name);
+    free(x);
+    free(e);
+}
+
+static double fly_copy(double x, double e)
+{
+    (void)e;
+    return x;
+}
+
+static double fly_add_int(double x, double e)
+{
+    return fmin(fmax(x + e, INT32_MIN), INT32_MAX);
+}
+
+static double fly_add_float(double x, double e)
+{
+    return (float)(x + e);
+}
+
+static double fly_mul_float(double x, double e)
+{
+    return (float)(x * e);
+}
+
+static double fly_scaled(double x, double e)
+{
+    return (float)((float)(x * -1.5) * e);
+}
+
+static double fly_relu(double x, double e)
+{
+    (void)e;
+    return x > 0 ? (float)(x * -1.5) * 0.0 : (float)(x * -1.5);
+}
+
+static void test_flying(void)
+{
+    const uint32_t minus_1_5 = 0xbe00u << 16;
+
+    test_fly((Fly) { .w = 7, .h = 5, .c = 40, .notch = 13 }, fly_copy,
+             "int8 copy to another pitch");
+    test_fly((Fly) { .w = 9, .h = 1, .c = 36, .prec = 4, .out = 4,
+                     .ew = 0x203c0 }, fly_add_int, "int32 + int32 -> int32");
+    test_fly((Fly) { .w = 9, .h = 1, .c = 36, .prec = 4, .out = 5,
+                     .ew = 0x203c0 }, fly_add_int, "int32 + int32 -> fp32");
+    test_fly((Fly) { .w = 1, .h = 1, .c = 512, .prec = 5, .out = 5,
+                     .notch = 11, .ew = 0x3c4, .per_channel = true,
+                     .bs = 0x42, .bs_mul = minus_1_5 }, fly_scaled,
+             "fp32 row scaled, times halves per channel");
+    test_fly((Fly) { .w = 3, .h = 4, .c = 20, .prec = 5, .out = 5,
+                     .ew = 0x203c0 }, fly_add_float, "fp32 + fp32");
+    test_fly((Fly) { .w = 6, .h = 70, .c = 24, .prec = 2, .out = 2,
+                     .ew = 0x202c0 }, fly_add_float, "fp16 + fp16");
+    test_fly((Fly) { .w = 6, .h = 7, .c = 20, .prec = 2, .out = 5,
+                     .ew = 0x3c4 }, fly_mul_float, "fp16 * fp16 -> fp32");
+    test_fly((Fly) { .w = 6, .h = 7, .c = 24, .prec = 2, .out = 2, .bs = 0x02,
+                     .bs_mul = minus_1_5 }, fly_relu, "fp16 scaled, ReLU");
+}
+
+static void expect_fly_refusal(const char *name, uint16_t reg, uint32_t value,
+                               uint32_t enable, NpuVerdict want)
+{
+    static const Fly f = {
+        .w = 4, .h = 4, .c = 16, .prec = 4, .out = 4, .ew = 0x203c0,
+    };
+    const char *why = NULL;
+    NpuVerdict got;
+    Prog p;
+
+    memset(mem, POISON, MEM_SIZE);
+    fly_prog(&p, &f);
+    p.n -= 4;
+    put(&p, reg, value);
+    tail(&p, enable);
+    got = run_prog(&p, &why);
+    report(got == want && why && untouched(ADDR_C, 4096),
+           "flying refusal of %s", name);
+    printf("# %s\n", why ? why : "accepted");
+}
+
+static void test_fly_refusals(void)
+{
+    const uint32_t unimp = NPU_TASK_UNIMP, stall = NPU_TASK_STALL;
+
+    expect_fly_refusal("no RDMA", 0x4004, 0xe, 0x08, stall);
+    expect_fly_refusal("a main feed from the CORE", 0x400c, 0x1e4, 0x18,
+                       unimp);
+    expect_fly_refusal("MRDMA disabled", 0x5044, 0x27891, 0x18, unimp);
+    expect_fly_refusal("MRDMA and ERDMA in turns", 0x5044, 0x27d81, 0x18,
+                       unimp);
+    expect_fly_refusal("RDMA of another precision", 0x5044, 0x7801, 0x18,
+                       unimp);
+    expect_fly_refusal("int32 to int8", 0x4010, 4 << 26 | 4, 0x18, unimp);
+    expect_fly_refusal("ERDMA disabled", 0x5034, 1, 0x18, stall);
+    expect_fly_refusal("operands per channel", 0x5034, 0xc, 0x18, unimp);
+    expect_fly_refusal("other RDMA cube", 0x500c, 2, 0x18, unimp);
+    expect_fly_refusal("int32 multiplier", 0x4070, 0x10c003c4, 0x18, unimp);
+    expect_fly_refusal("unpooling", 0x5048, 1 << 12, 0x18, unimp);
+    expect_fly_refusal("unmapped input", 0x5018, 0x1000, 0x18, stall);
+    expect_fly_refusal("unmapped operand", 0x5038, 0x1000, 0x18, stall);
+    expect_fly_refusal("huge surfaces", 0x500c, 8191, 0x18, unimp);
+}
+
+/* --- Activations by tables --- */
+
+typedef struct Act {
+    int16_t le[513], lo[513];
+    int shift;              /* log2 of index units per step */
+    float scale;            /* index units per 1.0 of input; a half */
+    uint32_t le_slope, le_slope_shift, lo_slope, lo_slope_shift;
+    int offset, minus_exp;
+} Act;
+
+static void act_prog(Prog *p, const Act *a, int n, bool upload)
+{
+    const Fly f = { .w = n / 8, .h = 1, .c = 8, .prec = 2, .out = 2 };
+    int i;
+
+    fly_prog(p, &f);
+    p->n -= 4;
+    if (upload) {
+        put(p, 0x4100, 1 << 17);
+        for (i = 0; i < 513; i++) {
+            put(p, 0x4104, (uint16_t)a->le[i]);
+        }
+        put(p, 0x4100, 1 << 17 | 1 << 16);
+        for (i = 0; i < 513; i++) {
+            put(p, 0x4104, (uint16_t)a->lo[i]);
+        }
+    }
+    /* Selects reading, so that this entry changes nothing. */
+    put(p, 0x4100, 0);
+    put(p, 0x4104, 0x1234);
+    put(p, 0x4060, 0x20040);
+    put(p, 0x4064, 0x80000000);
+    put(p, 0x4068, (uint32_t)npu_fp32_to_fp16(a->scale) << 16);
+    put(p, 0x4070, 0x302);
+    put(p, 0x4080, a->offset);
+    put(p, 0x4088, 1u << 31 | a->minus_exp << 12);
+    put(p, 0x4108, 0x68);
+    put(p, 0x410c, a->shift << 16 | a->shift << 8);
+    put(p, 0x4110, (uint32_t)-(512 << a->shift));
+    put(p, 0x4114, 0);
+    put(p, 0x4118, 0);
+    put(p, 0x411c, 512 << a->shift);
+    put(p, 0x4120, a->le_slope);
+    put(p, 0x4124, a->le_slope_shift);
+    put(p, 0x4128, a->lo_slope << 16);
+    put(p, 0x412c, a->lo_slope_shift << 5);
+    tail(p, 0x18);
+}
+
+/* Piecewise linear between the samples, with a line at either end. */
+static double act_ref(const Act *a, float x)
+{
+    double at = nearbyint((float)((double)x * a->scale));
+    double step = 1 << a->shift, u = fabs(at) / step, code;
+    int i = u;
+
+    if (u >= 512) {
+        double over = (u - 512) * step;
+
+        code = at < 0 ? a->le[0] + floor(ldexp(-over * a->le_slope,
+                                               -(int)a->le_slope_shift))
+                      : a->lo[512] + floor(ldexp(over * a->lo_slope,
+                                                 -(int)a->lo_slope_shift));
+    } else {
+        /* The samples on both sides, counted from 0 outwards. */
+        double near = at < 0 ? a->le[512 - i] : a->lo[i];
+        double far = at < 0 ? a->le[511 - i] : a->lo[i + 1];
+
+        code = floor(near + (far - near) * (u - i) + 0.5);
+    }
+    return ldexp(code + a->offset, -a->minus_exp);
+}
+
+static void test_act(const Act *a, double (*f)(double x), double tolerance,
+                     bool upload, const char *name)
+{
+    enum { N = 8192 };
+    double worst = 0;
+    bool ok;
+    Prog p;
+    int i;
+
+    memset(mem, POISON, MEM_SIZE);
+    for (i = 0; i < N; i++) {
+        uint16_t h = i < 64 ? i * 1021 : npu_fp32_to_fp16((i - 4096) / 400.0f);
+
+        h = (h & 0x7c00) == 0x7c00 ? 0 : h;
+        memcpy(at(ADDR_A) + 2 * i, &h, 2);
+    }
+    act_prog(&p, a, N, upload);
+    ok = run_ok(&p);
+    for (i = 0; i < N && ok; i++) {
+        float x = fly_load(ADDR_A + 2 * i, 2), want = act_ref(a, x);
+        double got = fly_load(ADDR_C + 2 * i, 2);
+
+        ok = got == npu_fp16_to_fp32(npu_fp32_to_fp16(want));
+        if (!ok) {
+            printf("# element %d: f(%g) = %g, want %g\n", i, x, got, want);
+        }
+        if (fabs(x) < 10) {
+            worst = fmax(worst, fabs(got - f(x)));
+        }
+    }
+    ok = ok && worst <= tolerance && untouched(ADDR_C + 2 * N, 4096);
+    report(ok, "LUT %s", name);
+    printf("# off by %g at most\n", worst);
+}
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+static double silu(double x)
+{
+    return x * sigmoid(x);
+}
+
+static void fill_act(Act *a, double (*f)(double x), double one)
+{
+    double step = ldexp(1, a->shift) / a->scale;
+    int i;
+
+    for (i = 0; i < 513; i++) {
+        a->le[i] = ref_clip(lrint(f((i - 512) * step) * one) - a->offset,
+                            -32768, 32767);
+        a->lo[i] = ref_clip(lrint(f(i * step) * one) - a->offset, -32768,
+                            32767);
+    }
+}
+
+static void test_luts(void)
+{
+    Act a = { .shift = 5, .scale = 2596, .offset = 1, .minus_exp = 15 };
+    const char *why = NULL;
+    Prog p;
+
+    act_prog(&p, &a, 64, false);
+    report(run_prog(&p, &why) == NPU_TASK_UNIMP, "LUT before its tables");
+    fill_act(&a, sigmoid, 32768);
+    test_act(&a, sigmoid, 0.002, true, "sigmoid");
+    test_act(&a, sigmoid, 0.002, false, "sigmoid, tables of an earlier task");
+    /* Beyond 8 silu is the identity: 1024 per 1.0 in and 2048 out. */
+    a = (Act) { .shift = 4, .scale = 1024, .offset = 0, .minus_exp = 11,
+                .lo_slope = 16384, .lo_slope_shift = 13 };
+    fill_act(&a, silu, 2048);
+    test_act(&a, silu, 0.006, true, "silu with a linear tail");
+    a.shift = 6;
+    a.scale = 4096;
+    a.minus_exp = 11;
+    a.offset = -300;
+    a.lo_slope = 12345;
+    a.lo_slope_shift = 14;
+    a.le_slope = 23107;
+    a.le_slope_shift = 19;
+    fill_act(&a, silu, 2048);
+    test_act(&a, silu, 10, true, "silu, steps of 64, slopes at both ends");
+}
+
+static void expect_lut_refusal(const char *name, uint16_t reg, uint32_t value)
+{
+    const Act a = { .shift = 5, .scale = 2596, .offset = 1, .minus_exp = 15 };
+    const char *why = NULL;
+    NpuVerdict got;
+    Prog p;
+
+    memset(mem, POISON, MEM_SIZE);
+    act_prog(&p, &a, 64, false);
+    p.n -= 4;
+    put(&p, reg, value);
+    tail(&p, 0x18);
+    got = run_prog(&p, &why);
+    report(got == NPU_TASK_UNIMP && why && untouched(ADDR_C, 4096),
+           "LUT refusal of %s", name);
+    printf("# %s\n", why ? why : "accepted");
+}
+
+static void test_lut_refusals(void)
+{
+    expect_lut_refusal("other priorities", 0x4108, 0x60);
+    expect_lut_refusal("an exponential table", 0x4108, 0x69);
+    expect_lut_refusal("a range that the steps do not fill", 0x411c, 0x8000);
+    expect_lut_refusal("a start inside", 0x4110, 0xffffd000);
+    expect_lut_refusal("tables that overlap", 0x4118, 0xffffffe0);
+    expect_lut_refusal("tiny steps that do not fit", 0x410c, 0x50400);
+    expect_lut_refusal("huge steps", 0x410c, 0xffff00);
+    expect_lut_refusal("a negative slope", 0x4128, 0x80000000);
+    expect_lut_refusal("OUT_CVT that multiplies first", 0x4088, 15 << 12);
+    expect_lut_refusal("OUT_CVT shift", 0x4088, 1u << 31 | 3);
+    expect_lut_refusal("an operation before the table", 0x4070, 0x20300);
+}
+
+/* --- Pooling --- */
+
+static double ref_half(uint16_t h)
+{
+    int e = h >> 10 & 31;
+    double m = h & 0x3ff;
+    double v = e ? ldexp(m + 1024, e - 25) : ldexp(m, -24);
+
+    return h & 0x8000 ? -v : v;
+}
+
+typedef struct Pool {
+    enum { AVERAGE, MAXIMUM, MINIMUM } method;
+    int h, w, c, kh, kw, sy, sx;
+    int top, left, bottom, right;
+    int out_h, out_w;
+    int extra;              /* positions behind each input line */
+    uint16_t pad;
+} Pool;
+
+static void pool_prog(Prog *p, const Pool *o)
+{
+    int line = o->w + o->extra;
+    uint16_t rw = npu_fp32_to_fp16(65536.0f / o->kw);
+    uint16_t rh = npu_fp32_to_fp16(65536.0f / o->kh);
+
+    p->n = 0;
+    put(p, 0x6004, 0xe);
+    put(p, 0x7004, 0xe);
+    put(p, 0x600c, o->w - 1);
+    put(p, 0x6010, o->h - 1);
+    put(p, 0x6014, o->c - 1);
+    put(p, 0x6018, o->out_w - 1);
+    put(p, 0x601c, o->out_h - 1);
+    put(p, 0x6020, o->c - 1);
+    put(p, 0x6024, 0x10 | o->method);
+    put(p, 0x6034, (o->sy - 1) << 20 | (o->sx - 1) << 16 | (o->kh - 1) << 8 |
+                   (o->kw - 1));
+    put(p, 0x6038, o->method == AVERAGE ? rw : 0);
+    put(p, 0x603c, o->method == AVERAGE ? rh : 0);
+    put(p, 0x6040, o->bottom << 12 | o->right << 8 | o->top << 4 | o->left);
+    put(p, 0x6044, o->pad);
+    put(p, 0x6070, ADDR_C);
+    put(p, 0x607c, o->out_w * o->out_h * 16);
+    put(p, 0x6084, (o->out_w * o->out_h * 16) | 2);
+    put(p, 0x60dc, 3);
+    put(p, 0x700c, o->w - 1);
+    put(p, 0x7010, o->h - 1);
+    put(p, 0x7014, o->c - 1);
+    put(p, 0x701c, ADDR_A);
+    put(p, 0x7024, line * 16);
+    put(p, 0x7028, line * o->h * 16);
+    put(p, 0x7030, 2);
+    tail(p, 0x60);
+}
+
+/* Fold the window in rows, then columns; outside there is the pad value. */
+static float pool_ref(const Pool *o, const float *x, int ch, int oy, int ox)
+{
+    float pad = npu_fp16_to_fp32(o->pad), acc = 0;
+    int ky, kx;
+
+    for (ky = 0; ky < o->kh; ky++) {
+        for (kx = 0; kx < o->kw; kx++) {
+            int y = oy * o->sy - o->top + ky, xx = ox * o->sx - o->left + kx;
+            bool in = y >= 0 && y < o->h && xx >= 0 && xx < o->w;
+            float v = in ? x[(y * o->w + xx) * o->c + ch] : pad;
+
+            if (o->method == AVERAGE) {
+                acc += v;
+            } else if ((!ky && !kx) ||
+                       (o->method == MAXIMUM ? v > acc : v < acc)) {
+                acc = v;
+            }
+        }
+    }
+    return acc;
+}
+
+static bool pool_same(const Pool *o, uint16_t got, float want)
+{
+    double fw = ref_half(npu_fp32_to_fp16(65536.0f / o->kw)) / 65536;
+    double fh = ref_half(npu_fp32_to_fp16(65536.0f / o->kh)) / 65536;
+
+    if (o->method == AVERAGE) {
+        want = (float)((float)(want * fw) * fh);
+    }
+    return got == npu_fp32_to_fp16(want);
+}
+
+static void test_pool(Pool o, const char *name)
+{
+    int n = o.h * o.w * o.c, i, area = o.out_h * o.out_w;
+    float *x = malloc(n * sizeof(*x));
+    bool ok;
+    Prog p;
+
+    memset(mem, POISON, MEM_SIZE);
+    for (i = 0; i < n; i++) {
+        int ch = i % o.c, pos = i / o.c;
+        uint16_t v = rnd_half(false);
+
+        x[i] = npu_fp16_to_fp32(v);
+        memcpy(at(ADDR_A + ((ch / 8 * o.h + pos / o.w) * (o.w + o.extra) +
+                            pos % o.w) * 16 + ch % 8 * 2), &v, 2);
+    }
+    pool_prog(&p, &o);
+    ok = run_ok(&p);
+    for (i = 0; i < o.c * area && ok; i++) {
+        int ch = i / area, pos = i % area;
+        float want = pool_ref(&o, x, ch, pos / o.out_w, pos % o.out_w);
+        uint16_t got;
+
+        memcpy(&got, at(ADDR_C + (ch / 8 * area + pos) * 16 + ch % 8 * 2), 2);
+        ok = pool_same(&o, got, want);
+        if (!ok) {
+            printf("# channel %d, %d: %04x, want %g\n", ch, pos, got, want);
+        }
+    }
+    ok = ok && untouched(ADDR_C + (o.c + 7) / 8 * area * 16, 4096);
+    report(ok, "pooling %s", name);
+    free(x);
+}
+
+static void test_pools(void)
+{
+    Pool o = {
+        .method = MAXIMUM, .h = 8, .w = 8, .c = 24, .kh = 2, .kw = 2, .sy = 2,
+        .sx = 2, .out_h = 4, .out_w = 4,
+    };
+
+    test_pool(o, "max 2x2 s2");
+    o.method = MINIMUM;
+    test_pool(o, "min 2x2 s2");
+    o.method = AVERAGE;
+    test_pool(o, "average 2x2 s2");
+    o.h = 9;
+    o.w = 7;
+    o.kh = 3;
+    o.kw = 2;
+    o.sx = 1;
+    o.out_h = 4;
+    o.out_w = 6;
+    o.extra = 5;
+    o.c = 20;
+    test_pool(o, "average 3x2, not square, longer lines");
+    o.top = o.bottom = 1;
+    o.left = 1;
+    o.right = 2;
+    o.out_h = 5;
+    o.out_w = 9;
+    test_pool(o, "average with padding that counts");
+    o.method = MAXIMUM;
+    o.pad = 0xfc00;
+    test_pool(o, "max with padding by -inf");
+    o.pad = npu_fp32_to_fp16(1.5f);
+    test_pool(o, "max with padding by 1.5");
+    o.method = MINIMUM;
+    o.pad = npu_fp32_to_fp16(-1.5f);
+    test_pool(o, "min with padding by -1.5");
+    test_pool((Pool) {
+        .method = AVERAGE, .h = 16, .w = 16, .c = 64, .kh = 16, .kw = 16,
+        .sy = 16, .sx = 16, .out_h = 1, .out_w = 1,
+    }, "average of everything");
+}
+
+static void expect_pool_refusal(const char *name, uint16_t reg, uint32_t value,
+                                uint32_t enable, NpuVerdict want)
+{
+    static const Pool o = {
+        .method = AVERAGE, .h = 8, .w = 8, .c = 8, .kh = 3, .kw = 3, .sy = 2,
+        .sx = 2, .top = 1, .left = 1, .out_h = 4, .out_w = 4,
+    };
+    const char *why = NULL;
+    NpuVerdict got;
+    Prog p;
+
+    memset(mem, POISON, MEM_SIZE);
+    pool_prog(&p, &o);
+    p.n -= 4;
+    put(&p, reg, value);
+    tail(&p, enable);
+    got = run_prog(&p, &why);
+    report(got == want && why && untouched(ADDR_C, 4096),
+           "pooling refusal of %s", name);
+    printf("# %s\n", why ? why : "accepted");
+}
+
+static void test_pool_refusals(void)
+{
+    const NpuVerdict unimp = NPU_TASK_UNIMP;
+
+    expect_pool_refusal("the PPU alone", 0x6004, 0xe, 0x20, unimp);
+    expect_pool_refusal("int8", 0x6084, 0, 0x60, unimp);
+    expect_pool_refusal("bytes from RDMA", 0x7030, 1, 0x60, unimp);
+    expect_pool_refusal("method 3", 0x6024, 0x13, 0x60, unimp);
+    expect_pool_refusal("input by the DPU", 0x6024, 0, 0x60, unimp);
+    expect_pool_refusal("indices", 0x6024, 0x40000010, 0x60, unimp);
+    expect_pool_refusal("windows outside", 0x6018, 4, 0x60, unimp);
+    expect_pool_refusal("other output channels", 0x6020, 15, 0x60, unimp);
+    expect_pool_refusal("other RDMA cube", 0x7010, 6, 0x60, unimp);
+    expect_pool_refusal("integer reciprocal", 0x6038, 0x15555, 0x60, unimp);
+    expect_pool_refusal("infinite reciprocal", 0x603c, 0x7c00, 0x60, unimp);
+    expect_pool_refusal("wide pad value", 0x6044, 0x7fc00, 0x60, unimp);
+    expect_pool_refusal("unmapped input", 0x701c, 0x1000, 0x60,
+                        NPU_TASK_STALL);
+    expect_pool_refusal("unmapped output", 0x6070, 0x1000, 0x60,
+                        NPU_TASK_STALL);
+}
+
 /* --- Scalars --- */
 
 static void test_round_shift(void)
@@ -878,15 +1840,6 @@ static void test_round_shift(void)
     ok = ok && npu_round_shift(1ll << 47, 63, true) == 0;
     ok = ok && npu_round_shift(-(1ll << 47), 62, true) == 0;
     report(ok, "rounding shift");
-}
-
-static double ref_half(uint16_t h)
-{
-    int e = h >> 10 & 31;
-    double m = h & 0x3ff;
-    double v = e ? ldexp(m + 1024, e - 25) : ldexp(m, -24);
-
-    return h & 0x8000 ? -v : v;
 }
 
 static void test_half(void)
@@ -944,6 +1897,115 @@ static void test_cmd(void)
     report(ok, "command entries");
 }
 
+/* --- Random programs of every block against the references --- */
+
+static void random_axis(int *in, int *k, int *stride, int *step, int *pad,
+                        int *out)
+{
+    int need;
+
+    do {
+        *in = rnd_in(1, 12);
+        *k = rnd_in(1, 5);
+        *stride = rnd_in(1, 3);
+        *step = rnd_in(1, 2);
+        *pad = rnd_in(0, *k - 1);
+        need = (*k - 1) * *step + 1;
+    } while (*in + 2 * *pad < need);
+    *out = (*in + 2 * *pad - need) / *stride + 1;
+}
+
+static void random_conv(void)
+{
+    Conv c = {
+        .ic = rnd_in(1, 80), .oc = rnd_in(1, 70), .pad = rnd_in(-128, 127),
+        .ow = rnd_in(-128, 127), .truncate = rnd_in(0, 2),
+        .truncate_up = rnd() % 2, .scale = rnd_in(1, 0x7fff),
+        .shift = rnd_in(14, 28), .offset = rnd_in(-128, 127),
+        .ties_up = rnd() % 2, .offset_first = rnd() % 2,
+        .to_int32 = rnd() % 5 == 0, .relu = rnd() % 2, .notch = rnd_in(0, 3),
+        .depthwise = rnd() % 4 == 0,
+    };
+
+    random_axis(&c.in_h, &c.kh, &c.sy, &c.dy, &c.pad_top, &c.out_h);
+    random_axis(&c.in_w, &c.kw, &c.sx, &c.dx, &c.pad_left, &c.out_w);
+    if (c.depthwise) {
+        c.oc = c.ic;
+    } else if (rnd() % 5 == 0) {
+        c.packed = true;
+        c.ic = 1;
+        c.in_scale = rnd_in(1, 0x7fff);
+        c.in_shift = rnd_in(8, 15);
+        c.in_offset = rnd_in(-200, 100);
+    }
+    if (rnd() % 2) {
+        c.ew = rnd_in(EW_ADD, EW_MUL);
+        c.ew_offset = rnd_in(-128, 127);
+        c.ew_scale = rnd_in(-0x7fff, 0x7fff);
+        c.ew_shift = c.ew == EW_MUL ? rnd_in(10, 14) : rnd_in(0, 14);
+        c.ew_relu = rnd() % 2;
+        c.ew_rows = c.out_h + rnd_in(0, 5);
+    }
+    test_conv(c, "random");
+}
+
+static void random_fly(void)
+{
+    static const struct {
+        int prec, out;
+        uint32_t ew;
+        double (*op)(double x, double e);
+    } type[] = {
+        { 0, 0, 0, fly_copy }, { 4, 4, 0, fly_copy }, { 4, 5, 0, fly_copy },
+        { 4, 4, 0x203c0, fly_add_int }, { 4, 5, 0x203c0, fly_add_int },
+        { 5, 5, 0x203c0, fly_add_float }, { 5, 5, 0x3c4, fly_mul_float },
+        { 2, 2, 0x202c0, fly_add_float }, { 2, 5, 0x202c0, fly_add_float },
+        { 2, 2, 0x3c4, fly_mul_float }, { 2, 5, 0x3c4, fly_mul_float },
+    };
+    unsigned i = rnd() % ARRAY_SIZE(type);
+
+    test_fly((Fly) {
+        .w = rnd_in(1, 20), .h = rnd_in(1, 20), .c = rnd_in(1, 70),
+        .prec = type[i].prec, .out = type[i].out, .notch = rnd_in(0, 40),
+        .ew = type[i].ew,
+    }, type[i].op, "random");
+}
+
+static void random_pool(void)
+{
+    Pool o = {
+        .method = rnd_in(AVERAGE, MINIMUM), .c = rnd_in(1, 40),
+        .h = rnd_in(1, 20), .w = rnd_in(1, 20), .sy = rnd_in(1, 16),
+        .sx = rnd_in(1, 16), .extra = rnd_in(0, 9), .pad = rnd_half(false),
+    };
+
+    do {
+        /* There is no reciprocal for 1. */
+        o.kh = rnd_in(o.method == AVERAGE ? 2 : 1, 16);
+        o.kw = rnd_in(o.method == AVERAGE ? 2 : 1, 16);
+        o.top = rnd_in(0, MIN(o.kh - 1, 7));
+        o.left = rnd_in(0, MIN(o.kw - 1, 7));
+        o.bottom = rnd_in(0, 7);
+        o.right = rnd_in(0, 7);
+    } while (o.h + o.top + o.bottom < o.kh || o.w + o.left + o.right < o.kw);
+    o.out_h = (o.h + o.top + o.bottom - o.kh) / o.sy + 1;
+    o.out_w = (o.w + o.left + o.right - o.kw) / o.sx + 1;
+    test_pool(o, "random");
+}
+
+static void test_random(void (*one)(void), const char *name)
+{
+    unsigned i, n = quick ? 60 : 1000;
+
+    wrong_cases = 0;
+    counting = true;
+    for (i = 0; i < n; i++) {
+        one();
+    }
+    counting = false;
+    report(!wrong_cases, "%u random programs: %s", n, name);
+}
+
 /* --- What must be refused --- */
 
 static void expect_refusal(const char *name, uint16_t reg, uint32_t value,
@@ -979,17 +2041,25 @@ static void test_refusals(void)
     expect_refusal("convolution mode 1", 0x100c, 1, NPU_TASK_UNIMP);
     expect_refusal("int4", 0x100c, 6 << 7 | 6 << 4, NPU_TASK_UNIMP);
     expect_refusal("deconvolution", 0x100c, 1 << 16, NPU_TASK_UNIMP);
-    expect_refusal("packed pixels", 0x100c, 0x60008000, NPU_TASK_UNIMP);
+    expect_refusal("packed pixels of 16 channels", 0x100c, 0x60008000,
+                   NPU_TASK_UNIMP);
+    expect_refusal("three packed channels", 0x100c, 0x6000a000,
+                   NPU_TASK_UNIMP);
+    expect_refusal("EW without its operand", 0x4070, 0x904202c0,
+                   NPU_TASK_STALL);
+    expect_refusal("LUT", 0x4070, 0x302, NPU_TASK_UNIMP);
+    expect_refusal("MRDMA pair that EW ignores", 0x5044, 0x7d00,
+                   NPU_TASK_UNIMP);
     expect_refusal("stride 0", 0x1014, 0, NPU_TASK_UNIMP);
     expect_refusal("input converter", 0x104c, 0, NPU_TASK_UNIMP);
     expect_refusal("compressed weights", 0x1140, 9, NPU_TASK_UNIMP);
     expect_refusal("weight size that does not fit", 0x1034, 17,
                    NPU_TASK_UNIMP);
     expect_refusal("huge input", 0x1020, 2047 << 16 | 2047, NPU_TASK_UNIMP);
-    expect_refusal("EW stage", 0x4070, 0x904202c0, NPU_TASK_UNIMP);
+    expect_refusal("EW division", 0x4070, 3 << 16 | 0x380, NPU_TASK_UNIMP);
     expect_refusal("int16 output", 0x4010, 1 << 29, NPU_TASK_UNIMP);
     expect_refusal("output to the PPU", 0x400c, 0x1e2, NPU_TASK_UNIMP);
-    expect_refusal("flying DPU", 0x400c, 0x1e5, NPU_TASK_UNIMP);
+    expect_refusal("flying DPU after a CORE", 0x400c, 0x1e5, NPU_TASK_UNIMP);
     expect_refusal("output height that differs", 0x4034, 5, NPU_TASK_UNIMP);
     expect_refusal("empty MRDMA", 0x5044, 0x7800, NPU_TASK_STALL);
     expect_refusal("bias that is not fetched", 0x501c, 0, NPU_TASK_STALL);
@@ -1009,6 +2079,13 @@ static void test_fuzz(void)
         .scale = 77, .shift = 9, .ow = 3,
     };
     const MatMul mm = { F16_F16, 4, 32, 16, false };
+    const Fly fly = { .w = 5, .h = 4, .c = 20, .prec = 4, .out = 4,
+                      .ew = 0x203c0 };
+    const Act act = { .shift = 5, .scale = 2596, .minus_exp = 15 };
+    const Pool pool = {
+        .method = AVERAGE, .h = 8, .w = 8, .c = 20, .kh = 3, .kw = 3, .sy = 2,
+        .sx = 2, .top = 1, .left = 1, .out_h = 4, .out_w = 4,
+    };
     unsigned i, j, ran = 0, refused = 0, stalled = 0;
     unsigned rounds = quick ? 3000 : 20000;
 
@@ -1016,8 +2093,21 @@ static void test_fuzz(void)
         const char *why;
         Prog p;
 
-        if (i % 2) {
-            conv_prog(&p, &c);
+        if (i % 7 == 0) {
+            fly_prog(&p, &fly);
+        } else if (i % 7 == 1) {
+            pool_prog(&p, &pool);
+        } else if (i % 7 == 2) {
+            act_prog(&p, &act, 64, false);
+        } else if (i % 2) {
+            Conv mutant = c;
+
+            mutant.ew = i % 3 ? EW_NONE : 1 + rnd() % EW_MUL;
+            mutant.ew_scale = 1;
+            mutant.packed = i % 5 == 0;
+            mutant.ic = mutant.packed ? 1 : c.ic;
+            mutant.in_scale = 1;
+            conv_prog(&p, &mutant);
         } else {
             matmul_prog(&p, &mm);
         }
@@ -1123,6 +2213,22 @@ int main(int argc, char **argv)
     test_convs();
     test_depthwise();
     test_depthwise_float();
+    test_ew();
+    test_ew_register();
+    test_ew_float(0x108202c0, "add");
+    test_ew_float(0x108003c4, "mul");
+    test_ew_float(0x108002c0, "max");
+    test_ew_float(0x108102c0, "min");
+    test_packed();
+    test_flying();
+    test_fly_refusals();
+    test_luts();
+    test_lut_refusals();
+    test_pools();
+    test_pool_refusals();
+    test_random(random_conv, "convolutions with EW and packed input");
+    test_random(random_fly, "flying DPU");
+    test_random(random_pool, "pooling");
     test_refusals();
     test_cancel();
     test_fuzz();
