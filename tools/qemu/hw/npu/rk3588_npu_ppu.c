@@ -86,8 +86,8 @@ static const char *decode_reciprocals(NpuPool *p, const uint32_t *regs)
     /* Bits of the half 65536 / k; there is none for a kernel of 1. */
     REFUSE_IF(w >> 16 || h >> 16 || (w & HALF_EXPONENT) == HALF_EXPONENT ||
               (h & HALF_EXPONENT) == HALF_EXPONENT, "pooling reciprocal");
-    p->recip_w = npu_fp16_to_fp32(w) * 0x1p-16f;
-    p->recip_h = npu_fp16_to_fp32(h) * 0x1p-16f;
+    p->recip_w = npu_fp16_to_fp32(w) / 65536;
+    p->recip_h = npu_fp16_to_fp32(h) / 65536;
     return NULL;
 }
 

@@ -482,6 +482,7 @@ typedef struct Conv {
     int ew_rows;            /* of the tensor that operands come from; 0: all */
     bool packed;            /* one channel of unsigned bytes */
     int in_scale, in_shift, in_offset;
+    bool in_signed, in_ties_up, in_offset_first;
     int dma_width;          /* of packed pixels, if it is not in_w */
     const int8_t *e;        /* EW operands by row, column and channel */
 } Conv;
@@ -528,7 +529,8 @@ static void put_packed(Prog *p, const Conv *c)
     uint32_t t = c->in_shift;
 
     put(p, 0x100c, 0x60008000);
-    put(p, 0x104c, t << 22 | t << 16 | t << 10 | t << 4);
+    put(p, 0x104c, t << 22 | t << 16 | t << 10 | t << 4 | c->in_signed << 3 |
+                   c->in_ties_up << 2 | c->in_offset_first << 1);
     put(p, 0x1050, (uint32_t)c->in_scale << 16 | (c->in_offset & 0xffff));
     put(p, 0x107c, c->in_w + 5);
     put(p, 0x1084, (c->dma_width ? c->dma_width : c->in_w) << 16 | c->in_h);
@@ -783,9 +785,12 @@ static int8_t *store_ew(const Conv *c)
 /* What the converter has to make of the byte that is stored. */
 static int8_t store_pixel(const Conv *c, int pos, uint8_t raw)
 {
+    int before = c->in_offset_first ? c->in_offset : 0;
+    int64_t v = c->in_signed ? (int8_t)raw : raw;
+
     *at(ADDR_A + pos / c->in_w * (c->in_w + 5) + pos % c->in_w) = raw;
-    return ref_clip(ref_round((int64_t)raw * c->in_scale, c->in_shift, false) +
-                    c->in_offset, -128, 127);
+    v = ref_round((v + before) * c->in_scale, c->in_shift, c->in_ties_up);
+    return ref_clip(v + c->in_offset - before, -128, 127);
 }
 
 static void test_conv(Conv c, const char *name)
@@ -977,6 +982,18 @@ static void test_packed(void)
     };
 
     test_conv(c, "one packed channel");
+    c.in_scale = 0x3000;
+    c.in_offset = -90;
+    test_conv(c, "one packed channel, ties of the converter to even");
+    c.in_ties_up = true;
+    test_conv(c, "one packed channel, ties of the converter up");
+    c.in_signed = true;
+    c.in_offset = 21;
+    test_conv(c, "one packed channel of signed bytes");
+    c.in_offset_first = true;
+    test_conv(c, "one packed channel, converter adds first");
+    c.in_signed = c.in_offset_first = c.in_ties_up = false;
+    c.in_offset = -128;
     c.dma_width = c.out_w = 5;
     test_conv(c, "one packed channel in lines longer than the DMA's");
     c.in_scale = 32388;
@@ -1937,6 +1954,9 @@ static void random_conv(void)
         c.in_scale = rnd_in(1, 0x7fff);
         c.in_shift = rnd_in(8, 15);
         c.in_offset = rnd_in(-200, 100);
+        c.in_signed = rnd() % 2;
+        c.in_ties_up = rnd() % 2;
+        c.in_offset_first = rnd() % 2;
     }
     if (rnd() % 2) {
         c.ew = rnd_in(EW_ADD, EW_MUL);
