@@ -204,6 +204,7 @@ static int rknpu_core_pulse_reset(struct rknpu_core *core)
 		udelay(RKNPU_CORE_RESET_US);
 		ret = reset_control_deassert(core->reset);
 	}
+	core->parked = false;
 	rknpu_core_set_powered(core, was_powered);
 	mutex_unlock(&core->reset_lock);
 	return ret;
@@ -233,14 +234,13 @@ void rknpu_core_halt(struct rknpu_core *core)
 {
 	int ret;
 
-	if (pm_runtime_get_if_active(core->dev) <= 0)
+	lockdep_assert_held(&core->attach_lock);
+	if (!core->clocked || core->parked)
 		return;
 	ret = rknpu_core_pulse_reset(core);
 	if (ret)
 		dev_err(core->dev, "cannot be halted: %d\n", ret);
 	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_HALTS, 1);
-	pm_runtime_mark_last_busy(core->dev);
-	pm_runtime_put_autosuspend(core->dev);
 }
 
 void rknpu_core_park(struct rknpu_core *core)
@@ -249,9 +249,18 @@ void rknpu_core_park(struct rknpu_core *core)
 
 	mutex_lock(&core->reset_lock);
 	ret = reset_control_assert(core->reset);
+	core->parked = true;
 	mutex_unlock(&core->reset_lock);
 	if (ret)
 		dev_err(core->dev, "cannot be held in reset: %d\n", ret);
+}
+
+static void rknpu_core_unpark(struct rknpu_core *core)
+{
+	mutex_lock(&core->reset_lock);
+	reset_control_deassert(core->reset);
+	core->parked = false;
+	mutex_unlock(&core->reset_lock);
 }
 
 void rknpu_core_retire(struct rknpu_core *core)
@@ -269,9 +278,9 @@ int rknpu_core_power_cycle(struct rknpu_core *core)
 	 * If other cores keep the domain on, what hangs stays alive, and a
 	 * suspended IOMMU passes everything: hold it in reset meanwhile.
 	 */
-	reset_control_assert(core->reset);
+	rknpu_core_park(core);
 	pm_runtime_put_sync_suspend(core->dev);
-	reset_control_deassert(core->reset);
+	rknpu_core_unpark(core);
 
 	ret = pm_runtime_resume_and_get(core->dev);
 	if (ret) {
@@ -282,15 +291,25 @@ int rknpu_core_power_cycle(struct rknpu_core *core)
 	return rknpu_core_reset(core);
 }
 
+/*
+ * The IOMMU goes after the core, and lets everything through from then on. Or
+ * it does not go, if the core is wanted again at once: then its driver does not
+ * program it anew either, although halting the core wiped its registers. So the
+ * address space is detached, unless there is an IOMMU in reset to be spared.
+ */
+static void rknpu_core_leave_vm(struct rknpu_core *core)
+{
+	mutex_lock(&core->attach_lock);
+	if (!core->parked)
+		rknpu_vm_detach_core(core);
+	core->clocked = false;
+	mutex_unlock(&core->attach_lock);
+}
+
 int rknpu_core_runtime_suspend(struct rknpu_core *core)
 {
-	int ret;
-
 	rknpu_core_set_powered(core, false);
-	/* The IOMMU goes after the core, and what still runs would then be let through. */
-	ret = rknpu_core_pulse_reset(core);
-	if (ret)
-		dev_err(core->dev, "cannot be halted: %d\n", ret);
+	rknpu_core_leave_vm(core);
 	clk_bulk_disable_unprepare(core->num_clks, core->clks);
 	return 0;
 }
@@ -303,6 +322,9 @@ int rknpu_core_runtime_resume(struct rknpu_core *core)
 	if (ret)
 		return ret;
 
+	mutex_lock(&core->attach_lock);
+	core->clocked = true;
+	mutex_unlock(&core->attach_lock);
 	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_POWER_UPS, 1);
 	rknpu_core_set_powered(core, true);
 	return 0;

@@ -53,8 +53,10 @@ enum rknpu_core_state {
  * @version: version registers as read at bind time
  * @reset_shows: registers tell whether a reset took
  * @reset_lock: one reset at a time
+ * @parked: held in reset, under @reset_lock
  *
  * @attach_lock: serialises changes of the attached VM
+ * @clocked: a reset would take, under @attach_lock
  * @iommu_group: what VMs attach to; NULL while not bound
  * @iommu_np: node of the IOMMU, to tell whose fault it was
  * @vm: attached VM, see rknpu_vm.h
@@ -98,9 +100,11 @@ struct rknpu_core {
 	int irq;
 	u32 version;
 	bool reset_shows;
-	struct mutex reset_lock;
+	struct mutex reset_lock; /* one reset at a time */
+	bool parked;
 
 	struct mutex attach_lock; /* changes of vm and of what the IOMMU is attached to */
+	bool clocked;
 	struct iommu_group *iommu_group;
 	struct device_node *iommu_np;
 	struct rknpu_vm *vm;
@@ -138,8 +142,8 @@ int rknpu_core_bind(struct rknpu_core *core, struct device *dev);
 void rknpu_core_unbind(struct rknpu_core *core);
 
 /*
- * Ends whatever a program left running, if the core has power. Process context,
- * and no job on the core.
+ * Ends whatever a program left running, if the core has power. The attach_lock
+ * is held, and no job is on the core. The IOMMU must be programmed anew.
  */
 void rknpu_core_halt(struct rknpu_core *core);
 /* Powered. Returns 0 only if the registers show that the reset took. */
