@@ -336,31 +336,74 @@ int rk_client_run(struct rk_client *c, int value)
 	return wrong > 0 ? -EILSEQ : wrong;
 }
 
+/* One job per core, all submitted before the first can be over. */
+static int run_round(struct rk_client *c, unsigned int seed)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < RK_CORES; i++) {
+		rk_bo_fill(&c[i].out, 0, RK_BYTES);
+		rk_bo_fill(&c[i].in, seed + i, RK_BYTES);
+		c[i].inc.used = OP_PROG;
+	}
+	for (unsigned int i = 0; i < RK_CORES && !ret; i++)
+		ret = rk_submit_op(&c[i].inc, &c[i].in, &c[i].out);
+	for (unsigned int i = 0; i < RK_CORES && !ret; i++) {
+		long wrong = rk_bo_differs(&c[i].out, seed + i + 1, RK_BYTES);
+
+		if (wrong)
+			ret = wrong > 0 ? -EILSEQ : wrong;
+	}
+	return ret;
+}
+
+static unsigned int cores_that_worked(uint64_t *done)
+{
+	unsigned int cores = 0;
+
+	for (unsigned int i = 0; i < RK_CORES; i++) {
+		uint64_t now = rk_count(i, NPU_CNT_TASK_DONE);
+
+		cores += now != done[i];
+		done[i] = now;
+	}
+	return cores;
+}
+
+/*
+ * Jobs must last until all have been submitted, or one core takes several. How
+ * long that is depends on the host, so they get longer until every core has
+ * worked: but never as long as a task may take. A driver that uses one core at
+ * a time, as rocket does, gets them all the same.
+ */
+static int run_round_on_all(struct rk_client *c, unsigned int seed)
+{
+	uint64_t done[RK_CORES] = { 0 };
+	int ret = 0;
+
+	if (!rk_model())
+		return run_round(c, seed);
+	cores_that_worked(done);
+	for (unsigned int us = 5000; us < 400000 && !ret; us *= 4) {
+		rk_latency_us(us);
+		ret = run_round(c, seed);
+		if (cores_that_worked(done) == RK_CORES)
+			break;
+	}
+	rk_latency_us(0);
+	return ret;
+}
+
 int rk_run_on_every_core(int fd, unsigned int rounds)
 {
 	struct rk_client c[RK_CORES];
 	int ret = 0;
 
 	memset(c, 0, sizeof(c));
-	/* Long enough that one core cannot take all of them in turn. */
-	rk_latency_us(5000);
 	for (unsigned int i = 0; i < RK_CORES && !ret; i++)
 		ret = client_init_on(&c[i], fd);
-	for (unsigned int r = 0; r < rounds && !ret; r++) {
-		for (unsigned int i = 0; i < RK_CORES && !ret; i++) {
-			rk_bo_fill(&c[i].out, 0, RK_BYTES);
-			rk_bo_fill(&c[i].in, r + i, RK_BYTES);
-			c[i].inc.used = OP_PROG;
-			ret = rk_submit_op(&c[i].inc, &c[i].in, &c[i].out);
-		}
-		for (unsigned int i = 0; i < RK_CORES && !ret; i++) {
-			long wrong = rk_bo_differs(&c[i].out, r + i + 1, RK_BYTES);
-
-			if (wrong && !ret)
-				ret = wrong > 0 ? -EILSEQ : wrong;
-		}
-	}
-	rk_latency_us(0);
+	for (unsigned int r = 0; r < rounds && !ret; r++)
+		ret = run_round_on_all(c, r);
 	for (unsigned int i = 0; i < RK_CORES; i++) {
 		rk_bo_fini(&c[i].in);
 		rk_bo_fini(&c[i].out);
