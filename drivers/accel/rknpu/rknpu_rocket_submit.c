@@ -88,12 +88,12 @@ static int rknpu_rocket_read(void *to, size_t ksize, u64 array, u32 i, u32 usize
 static int rknpu_rocket_check_size(struct drm_device *dev, const char *name, u32 size, u32 min)
 {
 	if (size < min) {
-		drm_dbg(dev, "submit: %s is %u, less than %u\n", name, size, min);
+		drm_dbg_ratelimited(dev, "submit: %s is %u, less than %u\n", name, size, min);
 		return -EINVAL;
 	}
 	/* Nobody's struct; and every byte of it would have to be checked. */
 	if (size > PAGE_SIZE) {
-		drm_dbg(dev, "submit: %s is %u, more than a page\n", name, size);
+		drm_dbg_ratelimited(dev, "submit: %s is %u, more than a page\n", name, size);
 		return -E2BIG;
 	}
 	return 0;
@@ -104,7 +104,7 @@ static int rknpu_rocket_check_count(struct drm_device *dev, const char *name, u6
 {
 	if (count >= min && count <= max)
 		return 0;
-	drm_dbg(dev, "submit: %s is %llu, not %u..%u\n", name, count, min, max);
+	drm_dbg_ratelimited(dev, "submit: %s is %llu, not %u..%u\n", name, count, min, max);
 	return -EINVAL;
 }
 
@@ -119,15 +119,15 @@ static int rknpu_rocket_check_task(struct rknpu_rocket_ctx *ctx, const struct dr
 		return ret;
 
 	if (!IS_ALIGNED(t->regcmd, RKNPU_REGCMD_FETCH)) {
-		drm_dbg(ctx->dev, "submit: regcmd %#x is not 16-byte aligned\n", t->regcmd);
+		drm_dbg_ratelimited(ctx->dev, "submit: regcmd %#x is not 16-byte aligned\n", t->regcmd);
 		return -EINVAL;
 	}
 
 	if (!rknpu_vm_range_mapped(ctx->rfile->vm, t->regcmd,
 				   ALIGN((u64)t->regcmd_count * RKNPU_REGCMD_SIZE,
 					 RKNPU_REGCMD_FETCH))) {
-		drm_dbg(ctx->dev, "submit: regcmd %#x with regcmd_count %u is not inside a BO\n",
-			t->regcmd, t->regcmd_count);
+		drm_dbg_ratelimited(ctx->dev, "submit: regcmd %#x, regcmd_count %u: not in a BO\n",
+				    t->regcmd, t->regcmd_count);
 		return -EINVAL;
 	}
 	return 0;
@@ -146,7 +146,7 @@ static int rknpu_rocket_read_tasks(struct rknpu_rocket_ctx *ctx, const struct dr
 		if (!ret)
 			ret = rknpu_rocket_check_task(ctx, &task);
 		if (ret) {
-			drm_dbg(ctx->dev, "submit: task %u: error %d\n", i, ret);
+			drm_dbg_ratelimited(ctx->dev, "submit: task %u: error %d\n", i, ret);
 			return ret;
 		}
 		job->tasks[i].regcmd = task.regcmd;
@@ -165,14 +165,14 @@ static int rknpu_rocket_lookup_handles(struct rknpu_rocket_ctx *ctx, u64 array, 
 	for (i = 0; i < count; i++) {
 		ret = rknpu_rocket_read(&handle, sizeof(handle), array, i, sizeof(handle));
 		if (ret) {
-			drm_dbg(ctx->dev, "submit: %s_bo_handles[%u]: error %d\n",
-				write ? "out" : "in", i, ret);
+			drm_dbg_ratelimited(ctx->dev, "submit: %s_bo_handles[%u]: error %d\n",
+					    write ? "out" : "in", i, ret);
 			return ret;
 		}
 		obj = drm_gem_object_lookup(ctx->file, handle);
 		if (!obj) {
-			drm_dbg(ctx->dev, "submit: %s_bo_handles[%u]: no BO has handle %u\n",
-				write ? "out" : "in", i, handle);
+			drm_dbg_ratelimited(ctx->dev, "submit: %s_bo_handles[%u]: no BO has handle %u\n",
+					    write ? "out" : "in", i, handle);
 			return -ENOENT;
 		}
 		refs[*n].bo = to_rknpu_bo(obj);
@@ -341,7 +341,7 @@ static int rknpu_rocket_make_jobs(struct rknpu_rocket_ctx *ctx,
 	return 0;
 
 err:
-	drm_dbg(ctx->dev, "submit: job %u: error %d\n", i, ret);
+	drm_dbg_ratelimited(ctx->dev, "submit: job %u: error %d\n", i, ret);
 	while (i)
 		rknpu_job_put(jobs[--i]);
 	return ret;
@@ -352,7 +352,7 @@ static int rknpu_rocket_check_submit(struct drm_device *dev, const struct drm_ro
 	int ret;
 
 	if (args->reserved) {
-		drm_dbg(dev, "submit: reserved is %#llx, not 0\n", args->reserved);
+		drm_dbg_ratelimited(dev, "submit: reserved is %#llx, not 0\n", args->reserved);
 		return -EINVAL;
 	}
 	ret = rknpu_rocket_check_size(dev, "job_struct_size", args->job_struct_size,

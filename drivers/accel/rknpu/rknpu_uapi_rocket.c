@@ -121,8 +121,8 @@ static int rknpu_rocket_create_bo(struct drm_device *dev, void *data, struct drm
 	int idx, ret;
 
 	if (!args->size || args->size > RKNPU_BO_MAX_SIZE) {
-		drm_dbg(dev, "create_bo: size %u is not 1..%lu\n", args->size,
-			(unsigned long)RKNPU_BO_MAX_SIZE);
+		drm_dbg_ratelimited(dev, "create_bo: size %u is not 1..%lu\n", args->size,
+				    (unsigned long)RKNPU_BO_MAX_SIZE);
 		return -EINVAL;
 	}
 
@@ -172,13 +172,13 @@ static struct rknpu_bo *rknpu_rocket_lookup(struct drm_device *dev, struct drm_f
 	struct drm_gem_object *obj;
 
 	if (reserved) {
-		drm_dbg(dev, "%s: reserved is %#x, not 0\n", ioctl, reserved);
+		drm_dbg_ratelimited(dev, "%s: reserved is %#x, not 0\n", ioctl, reserved);
 		return ERR_PTR(-EINVAL);
 	}
 
 	obj = drm_gem_object_lookup(file, handle);
 	if (!obj) {
-		drm_dbg(dev, "%s: no BO has handle %u\n", ioctl, handle);
+		drm_dbg_ratelimited(dev, "%s: no BO has handle %u\n", ioctl, handle);
 		return ERR_PTR(-ENOENT);
 	}
 	return to_rknpu_bo(obj);
