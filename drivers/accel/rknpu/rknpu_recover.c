@@ -31,6 +31,24 @@ void rknpu_recover_listen(struct rknpu_core *core)
 	spin_unlock_irq(&core->rdev->lock);
 }
 
+/*
+ * All resets below are under the attach_lock: an address space that goes away
+ * meanwhile would have the IOMMU's driver talk to an IOMMU in reset, which it
+ * answers with a warning.
+ */
+static int rknpu_recover_reset_core(struct rknpu_core *core)
+{
+	int ret;
+
+	mutex_lock(&core->attach_lock);
+	ret = rknpu_core_reset(core);
+	/* What was attached has to be programmed anew. */
+	if (!ret)
+		rknpu_vm_detach_core(core);
+	mutex_unlock(&core->attach_lock);
+	return ret;
+}
+
 static void rknpu_recover_detach(struct rknpu_core *core)
 {
 	mutex_lock(&core->attach_lock);
@@ -58,7 +76,7 @@ int rknpu_recover_attach(struct rknpu_core *core, struct rknpu_vm *vm)
 
 	dev_warn(core->dev, "IOMMU does not attach (%d), resetting\n", ret);
 	rknpu_recover_silence(core);
-	ret = rknpu_core_reset(core) ?: rknpu_recover_try_attach(core, vm);
+	ret = rknpu_recover_reset_core(core) ?: rknpu_recover_try_attach(core, vm);
 	if (ret) {
 		ret = rknpu_core_power_cycle(core);
 		if (!ret)
@@ -70,9 +88,10 @@ int rknpu_recover_attach(struct rknpu_core *core, struct rknpu_vm *vm)
 
 void rknpu_recover_clean(struct rknpu_core *core)
 {
-	if (rknpu_core_reset(core))
+	if (rknpu_recover_reset_core(core)) {
 		dev_warn(core->dev, "reset did not help after a late fault\n");
-	rknpu_recover_detach(core);
+		rknpu_recover_detach(core);
+	}
 	rknpu_recover_listen(core);
 }
 
@@ -85,11 +104,12 @@ static int rknpu_recover_hardware(struct rknpu_core *core)
 {
 	int ret;
 
-	ret = rknpu_core_reset(core);
-	if (ret) {
-		dev_warn(core->dev, "reset did not help (%d), power cycling\n", ret);
-		ret = rknpu_core_power_cycle(core);
-	}
+	ret = rknpu_recover_reset_core(core);
+	if (!ret)
+		return 0;
+
+	dev_warn(core->dev, "reset did not help (%d), power cycling\n", ret);
+	ret = rknpu_core_power_cycle(core);
 	if (!ret)
 		rknpu_recover_detach(core);
 	return ret;

@@ -119,7 +119,8 @@ static int rknpu_rocket_check_task(struct rknpu_rocket_ctx *ctx, const struct dr
 		return ret;
 
 	if (!IS_ALIGNED(t->regcmd, RKNPU_REGCMD_FETCH)) {
-		drm_dbg_ratelimited(ctx->dev, "submit: regcmd %#x is not 16-byte aligned\n", t->regcmd);
+		drm_dbg_ratelimited(ctx->dev, "submit: regcmd %#x is not 16-byte aligned\n",
+				    t->regcmd);
 		return -EINVAL;
 	}
 
