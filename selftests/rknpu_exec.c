@@ -184,7 +184,8 @@ TEST_F(exec, readers_run_together)
 	for (int i = 0; i < RK_CORES; i++) {
 		ASSERT_EQ(0, rk_bo_init(&out[i], c->fd, RK_BYTES));
 	}
-	rk_latency_us(50000);
+	/* So long that all are submitted before the first is over, however busy the host. */
+	rk_latency_us(250000);
 	clear_counters();
 	for (int i = 0; i < RK_CORES; i++) {
 		ASSERT_EQ(0, rk_submit_op(&c->inc, &c->in, &out[i]));
@@ -371,7 +372,8 @@ TEST_F(exec, r39_three_cores_from_one_file)
 	ASSERT_EQ(0, rk_run_on_every_core(self->c.fd, 5));
 	EXPECT_EQ(RK_CORES, rk_ctl_read(NPU_CTL_MAX_BUSY));
 	EXPECT_LT(0, rk_ctl_read64(NPU_CTL_OVERLAP3_LO));
-	EXPECT_EQ(15, rk_count_all(NPU_CNT_TASK_DONE));
+	/* More if a busy host made a round be repeated. */
+	EXPECT_LE(15, rk_count_all(NPU_CNT_TASK_DONE));
 	for (int i = 0; i < RK_CORES; i++) {
 		EXPECT_LT(0, rk_count(i, NPU_CNT_TASK_DONE)) {
 			TH_LOG("core %d idle", i);
@@ -389,7 +391,7 @@ TEST_F(exec, three_cores_from_three_files)
 		ASSERT_EQ(0, rk_bo_fill(&c[i].in, 10 * i, RK_BYTES));
 	}
 	clear_counters();
-	rk_latency_us(20000);
+	rk_latency_us(100000);
 	for (int round = 0; round < 4; round++)
 		for (int i = 0; i < RK_CORES; i++) {
 			ASSERT_EQ(0, rk_submit_op(&c[i].inc, &c[i].in, &c[i].out));
