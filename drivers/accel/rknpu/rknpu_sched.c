@@ -97,7 +97,8 @@ void rknpu_sched_dispatch(struct rknpu_core *core)
 	if (!job)
 		return;
 
-	if (READ_ONCE(core->vm) != job->vm || !rknpu_sched_hold_active(core)) {
+	/* In this order: a core that goes to sleep takes its VM off. */
+	if (!rknpu_sched_hold_active(core) || READ_ONCE(core->vm) != job->vm) {
 		core->state = RKNPU_CORE_STARTING;
 		queue_work(core->wq, &core->work);
 		return;

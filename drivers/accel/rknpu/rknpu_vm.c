@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns address spaces: IOMMU domain, IOVA allocator, and what each core has attached. */
+#include <linux/delay.h>
 #include <linux/interrupt.h>
 #include <linux/iommu.h>
 #include <linux/module.h>
@@ -120,6 +121,22 @@ struct rknpu_vm *rknpu_vm_get(struct rknpu_vm *vm)
 	return vm;
 }
 
+/*
+ * attach_lock held. A core that is power cycled or retired is held in reset for
+ * a moment, and detaching from an IOMMU in reset ends in a warning. Bounded,
+ * because a core can be left in reset for good.
+ */
+static void rknpu_vm_wait_parked(struct rknpu_core *core)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < 50 && core->clocked && READ_ONCE(core->parked); tries++) {
+		mutex_unlock(&core->attach_lock);
+		msleep(20);
+		mutex_lock(&core->attach_lock);
+	}
+}
+
 static void rknpu_vm_detach_all(struct rknpu_vm *vm)
 {
 	int i;
@@ -128,6 +145,8 @@ static void rknpu_vm_detach_all(struct rknpu_vm *vm)
 		struct rknpu_core *core = &vm->rdev->cores[i];
 
 		mutex_lock(&core->attach_lock);
+		if (core->vm == vm)
+			rknpu_vm_wait_parked(core);
 		if (core->vm == vm)
 			rknpu_vm_detach_core(core);
 		/* The IOMMU's handler may have been about to call rknpu_vm_fault(). */
