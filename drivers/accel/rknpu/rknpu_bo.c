@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Owns BOs: pages, CPU mappings, cache maintenance, PRIME, and their writers' errors. */
+/* Owns BOs: pages, CPU mappings, cache maintenance, import, and their writers' errors. */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
@@ -15,6 +15,7 @@
 #include "rknpu_device.h"
 #include "rknpu_file.h"
 #include "rknpu_map.h"
+#include "rknpu_prime.h"
 #include "rknpu_stats.h"
 
 /* In rknpu_bo.write_error, beside the positive errno. */
@@ -177,6 +178,7 @@ static const struct drm_gem_object_funcs rknpu_bo_funcs = {
 	.free = rknpu_bo_gem_free,
 	.open = rknpu_bo_gem_open,
 	.close = rknpu_bo_gem_close,
+	.export = rknpu_prime_export,
 	.get_sg_table = rknpu_bo_gem_sgt,
 	.mmap = rknpu_bo_gem_mmap,
 	.vm_ops = &rknpu_bo_vm_ops,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Owns BOs: pages, CPU mappings, cache maintenance, PRIME, and their writers' errors. */
+/* Owns BOs: pages, CPU mappings, cache maintenance, import, and their writers' errors. */
 #ifndef __RKNPU_BO_H__
 #define __RKNPU_BO_H__
 

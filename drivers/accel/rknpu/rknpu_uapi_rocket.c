@@ -15,6 +15,7 @@
 #include "rknpu_device.h"
 #include "rknpu_file.h"
 #include "rknpu_map.h"
+#include "rknpu_prime.h"
 #include "rknpu_rocket.h"
 #include "rknpu_sched.h"
 #include "rknpu_uapi.h"
@@ -236,6 +237,7 @@ const struct drm_driver rknpu_rocket_driver = {
 	.open = rknpu_rocket_open,
 	.postclose = rknpu_rocket_postclose,
 	.show_fdinfo = rknpu_rocket_show_fdinfo,
+	.gem_prime_import = rknpu_prime_import,
 	.gem_prime_import_sg_table = rknpu_bo_import_sgt,
 	.ioctls = rknpu_rocket_ioctls,
 	.num_ioctls = ARRAY_SIZE(rknpu_rocket_ioctls),
