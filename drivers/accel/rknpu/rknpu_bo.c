@@ -81,6 +81,58 @@ void rknpu_bo_sync_for_device(struct rknpu_bo *bo)
 			      bo->base.size);
 }
 
+static void rknpu_bo_sync_segment(struct rknpu_bo *bo, dma_addr_t addr, size_t size, bool for_cpu)
+{
+	if (for_cpu)
+		dma_sync_single_for_cpu(rknpu_bo_dma_dev(bo), addr, size, DMA_BIDIRECTIONAL);
+	else
+		dma_sync_single_for_device(rknpu_bo_dma_dev(bo), addr, size, DMA_BIDIRECTIONAL);
+}
+
+/*
+ * One walk over the segments serves all ranges, because they ascend. A segment
+ * is contiguous in physical memory too: the DMA device has no IOMMU.
+ */
+static void rknpu_bo_sync_ranges(struct rknpu_bo *bo, const struct rknpu_bo_range *ranges,
+				 u32 count, bool for_cpu)
+{
+	struct scatterlist *sg = bo->sgt->sgl;
+	u64 pos, end, chunk, start = 0, total = 0;
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		pos = ranges[i].offset;
+		end = pos + ranges[i].size;
+		total += ranges[i].size;
+		while (pos < end) {
+			while (pos >= start + sg_dma_len(sg)) {
+				start += sg_dma_len(sg);
+				sg = sg_next(sg);
+			}
+			chunk = min(end, start + sg_dma_len(sg)) - pos;
+			rknpu_bo_sync_segment(bo, sg_dma_address(sg) + (pos - start), chunk,
+					      for_cpu);
+			pos += chunk;
+		}
+		cond_resched();
+	}
+	rknpu_device_stat_add(&rknpu_bo_rdev(bo)->stats, RKNPU_DEVICE_STAT_CACHE_BYTES, total);
+}
+
+void rknpu_bo_sync_ranges_for_cpu(struct rknpu_bo *bo, const struct rknpu_bo_range *ranges,
+				  u32 count)
+{
+	if (!drm_gem_is_imported(&bo->base))
+		rknpu_bo_sync_ranges(bo, ranges, count, true);
+}
+
+void rknpu_bo_sync_ranges_for_device(struct rknpu_bo *bo, const struct rknpu_bo_range *ranges,
+				     u32 count)
+{
+	if (!drm_gem_is_imported(&bo->base))
+		rknpu_bo_sync_ranges(bo, ranges, count, false);
+}
+
 static int rknpu_bo_gem_open(struct drm_gem_object *obj, struct drm_file *file)
 {
 	struct rknpu_file *rfile = file->driver_priv;

@@ -38,6 +38,16 @@ struct rknpu_bo {
 	atomic_t write_error;
 };
 
+/**
+ * struct rknpu_bo_range - part of a BO
+ * @offset: first byte
+ * @size: bytes
+ */
+struct rknpu_bo_range {
+	u64 offset;
+	u64 size;
+};
+
 static inline struct rknpu_bo *to_rknpu_bo(struct drm_gem_object *obj)
 {
 	return container_of(obj, struct rknpu_bo, base);
@@ -58,6 +68,11 @@ static inline void rknpu_bo_put(struct rknpu_bo *bo)
 
 void rknpu_bo_sync_for_cpu(struct rknpu_bo *bo);
 void rknpu_bo_sync_for_device(struct rknpu_bo *bo);
+/* @ranges ascend, do not overlap and lie in @bo. */
+void rknpu_bo_sync_ranges_for_cpu(struct rknpu_bo *bo, const struct rknpu_bo_range *ranges,
+				  u32 count);
+void rknpu_bo_sync_ranges_for_device(struct rknpu_bo *bo, const struct rknpu_bo_range *ranges,
+				     u32 count);
 
 /*
  * A job that wrote @bo failed with @error (negative). Any context. To be

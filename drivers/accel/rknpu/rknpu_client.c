@@ -9,13 +9,6 @@
 #include "rknpu_queue.h"
 #include "rknpu_sched.h"
 
-/*
- * Every job costs kernel memory, and a fence in the list of each BO it names,
- * which others walk with a lock held. Documented in the uAPI header.
- */
-#define RKNPU_CLIENT_MAX_JOBS	8192
-#define RKNPU_DEVICE_MAX_JOBS	65536
-
 int rknpu_client_charge_job(struct rknpu_client *client)
 {
 	if (atomic_inc_return(&client->job_count) <= RKNPU_CLIENT_MAX_JOBS) {

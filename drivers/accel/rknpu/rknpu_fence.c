@@ -1,10 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Owns the fences of jobs. */
+/* Owns the fences of jobs, and the results they carry. */
 #include <linux/atomic.h>
+#include <linux/build_bug.h>
 #include <linux/dma-fence.h>
 #include <linux/slab.h>
 
 #include "rknpu_fence.h"
+#include "rknpu_job.h"
+
+/**
+ * struct rknpu_fence - a job's fence; outlives the job if somebody holds it
+ * @base: first, because the fence core frees what it knows
+ * @result: written before the fence signals, not changed after
+ */
+struct rknpu_fence {
+	struct dma_fence base;
+	struct rknpu_result result;
+};
+
+static_assert(!offsetof(struct rknpu_fence, base));
 
 static const char *rknpu_fence_name(struct dma_fence *fence)
 {
@@ -25,11 +39,24 @@ static const struct dma_fence_ops rknpu_fence_ops = {
 
 struct dma_fence *rknpu_fence_create(void)
 {
-	struct dma_fence *fence = kzalloc_obj(*fence, GFP_KERNEL_ACCOUNT);
+	struct rknpu_fence *fence = kzalloc_obj(*fence, GFP_KERNEL_ACCOUNT);
 
-	if (fence)
-		dma_fence_init(fence, &rknpu_fence_ops, NULL, dma_fence_context_alloc(1), 1);
-	return fence;
+	if (!fence)
+		return NULL;
+	dma_fence_init(&fence->base, &rknpu_fence_ops, NULL, dma_fence_context_alloc(1), 1);
+	return &fence->base;
+}
+
+void rknpu_fence_set_result(struct dma_fence *fence, const struct rknpu_result *result)
+{
+	container_of(fence, struct rknpu_fence, base)->result = *result;
+}
+
+void rknpu_fence_get_result(struct dma_fence *fence, struct rknpu_result *result)
+{
+	/* The result was written before the fence was seen to have signalled. */
+	smp_rmb();
+	*result = container_of(fence, struct rknpu_fence, base)->result;
 }
 
 void rknpu_fence_stamp(struct dma_fence *fence)

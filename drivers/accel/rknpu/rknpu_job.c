@@ -233,7 +233,7 @@ static void rknpu_job_record(struct rknpu_job *job, enum rknpu_cause cause)
 	r->cause = cause;
 	if (job->start_ns) {
 		r->elapsed_ns = ktime_get_ns() - job->start_ns;
-		atomic64_add(r->elapsed_ns, &job->client->busy_ns);
+		atomic64_add(r->elapsed_ns, &job->client->busy_ns[r->core]);
 	}
 	if (r->core >= 0)
 		rknpu_core_stat_add(&job->client->rdev->cores[r->core].stats,
@@ -258,6 +258,7 @@ void rknpu_job_end(struct rknpu_job *job, enum rknpu_cause cause)
 	rknpu_job_report(job);
 	if (error)
 		rknpu_job_spoil(job, error);
+	rknpu_fence_set_result(job->fence, &job->result);
 	dma_fence_signal(job->fence);
 	dma_fence_end_signalling(cookie);
 	rknpu_job_put(job);

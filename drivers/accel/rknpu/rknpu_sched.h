@@ -15,6 +15,13 @@ struct rknpu_core;
 struct rknpu_device;
 struct rknpu_job;
 
+/*
+ * Every job costs kernel memory, and a fence in the list of each BO it names,
+ * which others walk with a lock held. Documented in the uAPI header.
+ */
+#define RKNPU_CLIENT_MAX_JOBS	8192
+#define RKNPU_DEVICE_MAX_JOBS	65536
+
 /**
  * struct rknpu_queue - one client's jobs on one core, in order of readiness
  * @jobs: jobs
@@ -32,7 +39,7 @@ struct rknpu_queue {
  * @link: in rknpu_device::clients
  * @jobs: pushed and not ended
  * @queues: by core
- * @busy_ns: core time used
+ * @busy_ns: time used, by core
  * @job_count: jobs that exist
  */
 struct rknpu_client {
@@ -41,7 +48,7 @@ struct rknpu_client {
 	struct list_head link;
 	struct list_head jobs;
 	struct rknpu_queue queues[RKNPU_MAX_CORES];
-	atomic64_t busy_ns;
+	atomic64_t busy_ns[RKNPU_MAX_CORES];
 	atomic_t job_count;
 };
 
@@ -60,9 +67,9 @@ void rknpu_client_put(struct rknpu_client *client);
 int rknpu_client_charge_job(struct rknpu_client *client);
 void rknpu_client_uncharge_job(struct rknpu_client *client);
 
-static inline u64 rknpu_client_busy_ns(struct rknpu_client *client)
+static inline u64 rknpu_client_busy_ns(struct rknpu_client *client, unsigned int core)
 {
-	return atomic64_read(&client->busy_ns);
+	return atomic64_read(&client->busy_ns[core]);
 }
 
 /* Lock held. Moves the client's jobs that are not on a core to @taken, to be ended. */
@@ -72,6 +79,9 @@ void rknpu_client_take_jobs(struct rknpu_client *client, struct list_head *taken
 bool rknpu_sched_admit(struct rknpu_job *job);
 /* All dependencies are met. Any context. */
 void rknpu_sched_ready(struct rknpu_job *job);
+
+/* What a task may take if its job does not say. */
+u64 rknpu_sched_default_timeout_ns(void);
 
 int rknpu_sched_core_init(struct rknpu_core *core);
 void rknpu_sched_core_fini(struct rknpu_core *core);
