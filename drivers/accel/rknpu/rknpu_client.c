@@ -3,6 +3,7 @@
 #include <linux/slab.h>
 
 #include <drm/drm_drv.h>
+#include <drm/drm_print.h>
 
 #include "rknpu_device.h"
 #include "rknpu_job.h"
@@ -107,7 +108,7 @@ static void rknpu_client_cancel(struct rknpu_client *client, struct list_head *c
 	}
 }
 
-void rknpu_client_close(struct rknpu_client *client)
+void rknpu_client_cancel_jobs(struct rknpu_client *client)
 {
 	LIST_HEAD(cancelled);
 
@@ -116,5 +117,19 @@ void rknpu_client_close(struct rknpu_client *client)
 	spin_unlock_irq(&client->rdev->lock);
 
 	rknpu_job_end_list(&cancelled, RKNPU_CAUSE_CANCELLED);
+}
+
+void rknpu_client_close(struct rknpu_client *client)
+{
+	rknpu_client_cancel_jobs(client);
 	rknpu_client_put(client);
+}
+
+void rknpu_client_show_busy(struct rknpu_client *client, struct drm_printer *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < client->rdev->soc->num_cores; i++)
+		drm_printf(p, "drm-engine-npu%u:\t%llu ns\n", i,
+			   (u64)atomic64_read(&client->busy_ns[i]));
 }

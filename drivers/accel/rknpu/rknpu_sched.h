@@ -11,6 +11,7 @@
 
 #include "rknpu_soc.h"
 
+struct drm_printer;
 struct rknpu_core;
 struct rknpu_device;
 struct rknpu_job;
@@ -60,6 +61,8 @@ struct rknpu_client *rknpu_client_create(struct rknpu_device *rdev);
  * drops the file's reference. Does not wait itself.
  */
 void rknpu_client_close(struct rknpu_client *client);
+/* The same for its jobs alone: new ones may follow. */
+void rknpu_client_cancel_jobs(struct rknpu_client *client);
 struct rknpu_client *rknpu_client_get(struct rknpu_client *client);
 void rknpu_client_put(struct rknpu_client *client);
 
@@ -67,10 +70,8 @@ void rknpu_client_put(struct rknpu_client *client);
 int rknpu_client_charge_job(struct rknpu_client *client);
 void rknpu_client_uncharge_job(struct rknpu_client *client);
 
-static inline u64 rknpu_client_busy_ns(struct rknpu_client *client, unsigned int core)
-{
-	return atomic64_read(&client->busy_ns[core]);
-}
+/* The lines of fdinfo that say how long each core worked for the client. */
+void rknpu_client_show_busy(struct rknpu_client *client, struct drm_printer *p);
 
 /* Lock held. Moves the client's jobs that are not on a core to @taken, to be ended. */
 void rknpu_client_take_jobs(struct rknpu_client *client, struct list_head *taken);

@@ -79,11 +79,8 @@ static void rknpu_rocket_postclose(struct drm_device *dev, struct drm_file *file
 static void rknpu_rocket_show_fdinfo(struct drm_printer *p, struct drm_file *file)
 {
 	struct rknpu_file *rfile = file->driver_priv;
-	unsigned int i;
 
-	for (i = 0; i < rfile->rdev->soc->num_cores; i++)
-		drm_printf(p, "drm-engine-npu%u:\t%llu ns\n", i,
-			   rknpu_client_busy_ns(rfile->client, i));
+	rknpu_client_show_busy(rfile->client, p);
 	drm_printf(p, "rknpu-iommu-faults:\t%d\n", atomic_read(&rfile->vm->faults));
 	drm_show_memory_stats(p, file);
 }
