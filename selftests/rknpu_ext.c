@@ -47,6 +47,13 @@ static int wait_job(int fd, uint64_t job, int64_t deadline, struct drm_rocket_wa
 	return rk_ioctl(fd, DRM_IOCTL_ROCKET_WAIT_JOB, w);
 }
 
+#define REQUIRE_SCHED(fd)						\
+	do {								\
+		if (!(param_of(fd, DRM_ROCKET_PARAM_FEATURES) &		\
+		      DRM_ROCKET_FEATURE_SCHED))			\
+			SKIP(return, "the driver only checks what the scheduler is told"); \
+	} while (0)
+
 /* Gives up what lets a process have the highest priority. */
 static int drop_sys_nice(void)
 {
@@ -731,6 +738,8 @@ TEST_F(ext, ppu_done_waits_for_the_ppu)
 	ASSERT_EQ(0, wait_job(e->c.fd, e->s.first_job, RK_FOREVER, &w));
 	EXPECT_EQ(-ETIME, w.error);
 	EXPECT_EQ(DRM_ROCKET_CAUSE_TIMEOUT, w.cause);
+	/* Told once; then the BO is as good as any. */
+	EXPECT_EQ(-ETIME, rk_prep(&e->c.out, 5000));
 	EXPECT_EQ(0, rk_client_run(&e->c, 3));
 }
 
@@ -875,6 +884,7 @@ TEST_F(ext, fdinfo_busy_time_per_core)
 	struct ext *e = &self->e;
 
 	RK_REQUIRE_MODEL();
+	REQUIRE_SCHED(e->c.fd);
 	for (int i = 0; i < RK_CORES; i++) {
 		struct drm_rocket_wait_job w;
 		long long before[RK_CORES];

@@ -24,6 +24,15 @@ static uint64_t last_job(int fd)
 	return rk_ioctl(fd, DRM_IOCTL_ROCKET_GET_PARAM, &p) ? 0 : p.value;
 }
 
+#define REQUIRE_SCHED(fd)						\
+	do {								\
+		struct drm_rocket_get_param p_ = { 0 };			\
+									\
+		if (rk_ioctl(fd, DRM_IOCTL_ROCKET_GET_PARAM, &p_) ||	\
+		    !(p_.value & DRM_ROCKET_FEATURE_SCHED))		\
+			SKIP(return, "the driver only checks what the scheduler is told"); \
+	} while (0)
+
 /* One job of one task on any core; its number, or 0. */
 static uint64_t submit_one(struct rk_client *c)
 {
@@ -305,6 +314,7 @@ TEST_F_TIMEOUT(fault, in_the_third_of_five_tasks, 60)
 	struct drm_rocket_job_ext job;
 	struct drm_rocket_wait_job w;
 
+	REQUIRE_SCHED(c->fd);
 	for (size_t i = 0; i < ARRAY_SIZE(t); i++) {
 		ASSERT_EQ(0, rk_op_task(&c->inc, c->in.iova, c->out.iova, &t[i]));
 	}
@@ -358,6 +368,7 @@ TEST_F(result, iommu_fault)
 		EXPECT_LE(nowhere, w.fault_address);
 		EXPECT_GT(nowhere + RK_PAGE, w.fault_address);
 		EXPECT_EQ(0, w.task);
+		EXPECT_EQ(-EFAULT, rk_prep(&c->out, 5000));
 	}
 	EXPECT_EQ(0, rk_client_run(c, 8));
 }
@@ -377,6 +388,7 @@ TEST_F(result, timeout_of_the_job)
 	struct drm_rocket_wait_job w;
 
 	RK_REQUIRE_MODEL();
+	REQUIRE_SCHED(c->fd);
 	ASSERT_EQ(0, rk_op_task(&c->inc, c->in.iova, c->out.iova, &task));
 	/* Shorter than the default. */
 	rk_task_timeout_ms(20000);

@@ -319,6 +319,11 @@ struct drm_rocket_fini_bo_ranges {
 #define DRM_ROCKET_FEATURE_SYNCOBJ		(1ull << 2)
 /* DRM_ROCKET_JOB_BATCHED runs tasks in one go. */
 #define DRM_ROCKET_FEATURE_BATCHED		(1ull << 3)
+/*
+ * @drm_rocket_job_ext.core_mask, @drm_rocket_job_ext.priority and
+ * @drm_rocket_job_ext.timeout_ns are followed, not only checked.
+ */
+#define DRM_ROCKET_FEATURE_SCHED		(1ull << 4)
 
 /**
  * enum drm_rocket_param - what DRM_IOCTL_ROCKET_GET_PARAM can tell
