@@ -131,5 +131,5 @@ void rknpu_client_show_busy(struct rknpu_client *client, struct drm_printer *p)
 
 	for (i = 0; i < client->rdev->soc->num_cores; i++)
 		drm_printf(p, "drm-engine-npu%u:\t%llu ns\n", i,
-			   (u64)atomic64_read(&client->busy_ns[i]));
+			   (u64)atomic64_read(&client->core_ns[i]));
 }

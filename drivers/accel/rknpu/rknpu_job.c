@@ -233,7 +233,8 @@ static void rknpu_job_record(struct rknpu_job *job, enum rknpu_cause cause)
 	r->cause = cause;
 	if (job->start_ns) {
 		r->elapsed_ns = ktime_get_ns() - job->start_ns;
-		atomic64_add(r->elapsed_ns, &job->client->busy_ns[r->core]);
+		atomic64_add(r->elapsed_ns, &job->client->busy_ns);
+		atomic64_add(r->elapsed_ns, &job->client->core_ns[r->core]);
 	}
 	if (r->core >= 0 && job->start_ns)
 		rknpu_load_add(&job->client->rdev->cores[r->core].load, job->start_ns,

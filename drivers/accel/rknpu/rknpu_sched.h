@@ -40,7 +40,8 @@ struct rknpu_queue {
  * @link: in rknpu_device::clients
  * @jobs: pushed and not ended
  * @queues: by core
- * @busy_ns: time used, by core
+ * @busy_ns: core time used
+ * @core_ns: the same by core
  * @job_count: jobs that exist
  */
 struct rknpu_client {
@@ -49,7 +50,8 @@ struct rknpu_client {
 	struct list_head link;
 	struct list_head jobs;
 	struct rknpu_queue queues[RKNPU_MAX_CORES];
-	atomic64_t busy_ns[RKNPU_MAX_CORES];
+	atomic64_t busy_ns;
+	atomic64_t core_ns[RKNPU_MAX_CORES];
 	atomic_t job_count;
 };
 
@@ -69,6 +71,11 @@ void rknpu_client_put(struct rknpu_client *client);
 /* For every job that exists. -EBUSY: the client, or all together, have too many. */
 int rknpu_client_charge_job(struct rknpu_client *client);
 void rknpu_client_uncharge_job(struct rknpu_client *client);
+
+static inline u64 rknpu_client_busy_ns(struct rknpu_client *client)
+{
+	return atomic64_read(&client->busy_ns);
+}
 
 /* The lines of fdinfo that say how long each core worked for the client. */
 void rknpu_client_show_busy(struct rknpu_client *client, struct drm_printer *p);

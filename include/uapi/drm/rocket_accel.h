@@ -601,7 +601,7 @@ struct drm_rocket_wait_job {
 	 */
 	__u64 fault_address;
 
-	/** @elapsed_ns: Out: from the start of the first task to the end, in ns. */
+	/** @elapsed_ns: Out: how long it occupied a core, in ns. */
 	__u64 elapsed_ns;
 };
 

@@ -564,7 +564,7 @@ struct npu_result {
 	uint64_t fault_iova;
 	/** @fault_write: that was a write */
 	bool fault_write;
-	/** @elapsed_ns: from the first task's start to the end */
+	/** @elapsed_ns: how long it occupied a core */
 	uint64_t elapsed_ns;
 };
 
