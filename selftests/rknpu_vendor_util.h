@@ -33,7 +33,7 @@ int rv_sync(const struct rv_bo *bo, uint32_t flags, uint64_t offset, uint64_t si
 #define RV_MAX_CHAIN	8
 
 /*
- * @n chained tasks, each of which adds 1 to all of its RK_BYTES bytes: from in to
+ * @n chained tasks, each of which adds 1 to all of its RK_BYTES bytes, up to 127: from in to
  * mid[0], ..., to out.  The buffer holds weights, programs and data; the tasks
  * are in a buffer of their own from index @first on.
  */
