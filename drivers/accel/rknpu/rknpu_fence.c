@@ -6,6 +6,10 @@
 
 #include "rknpu_fence.h"
 
+/* In dma_fence::flags: another fence has taken over the context; it is another's. */
+#define RKNPU_FENCE_HAS_HEIR	DMA_FENCE_FLAG_USER_BITS
+#define RKNPU_FENCE_IS_HEIR	(DMA_FENCE_FLAG_USER_BITS + 1)
+
 static const char *rknpu_fence_name(struct dma_fence *fence)
 {
 	return "rknpu";
@@ -38,6 +42,15 @@ void rknpu_fence_stamp(struct dma_fence *fence)
 
 	/* In a context of one fence the number means nothing to others. */
 	fence->seqno = atomic64_inc_return(&last);
+}
+
+void rknpu_fence_follow(struct dma_fence *fence, struct dma_fence *before)
+{
+	if (test_bit(RKNPU_FENCE_IS_HEIR, &fence->flags) ||
+	    test_and_set_bit(RKNPU_FENCE_HAS_HEIR, &before->flags))
+		return;
+	__set_bit(RKNPU_FENCE_IS_HEIR, &fence->flags);
+	fence->context = before->context;
 }
 
 bool rknpu_fence_is_job(const struct dma_fence *fence)

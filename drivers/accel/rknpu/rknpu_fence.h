@@ -16,6 +16,15 @@ struct dma_fence *rknpu_fence_create(void);
  */
 void rknpu_fence_stamp(struct dma_fence *fence);
 
+/*
+ * @fence, of a job that nobody else knows yet, will signal after the job fence
+ * @before. If nobody else has done so it goes on in that one's context, as its
+ * successor: lists of fences then keep one of the two, and a chain of a
+ * thousand jobs is as cheap to add to, and to wait for, as one job. What is in
+ * one context is always such a chain.
+ */
+void rknpu_fence_follow(struct dma_fence *fence, struct dma_fence *before);
+
 /* Is it one of these? Possibly false for one that has signalled. */
 bool rknpu_fence_is_job(const struct dma_fence *fence);
 

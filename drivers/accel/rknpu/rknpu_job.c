@@ -158,6 +158,8 @@ int rknpu_job_add_dep(struct rknpu_job *job, struct dma_fence *fence)
 	INIT_LIST_HEAD(&dep->cb.node);
 	dep->fence = dma_fence_get(fence);
 	dep->job = job;
+	if (rknpu_fence_is_job(fence))
+		rknpu_fence_follow(job->fence, fence);
 	list_add_tail(&dep->link, &job->deps);
 	return 0;
 }
