@@ -7,6 +7,7 @@
 #include "rknpu_device.h"
 #include "rknpu_job.h"
 #include "rknpu_queue.h"
+#include "rknpu_reap.h"
 #include "rknpu_sched.h"
 
 /*
@@ -43,6 +44,8 @@ struct rknpu_client *rknpu_client_create(struct rknpu_device *rdev)
 
 	kref_init(&client->ref);
 	INIT_LIST_HEAD(&client->jobs);
+	INIT_LIST_HEAD(&client->over);
+	INIT_LIST_HEAD(&client->reap_link);
 	for (i = 0; i < RKNPU_MAX_CORES; i++) {
 		INIT_LIST_HEAD(&client->queues[i].jobs);
 		INIT_LIST_HEAD(&client->queues[i].link);
@@ -124,4 +127,5 @@ void rknpu_client_close(struct rknpu_client *client)
 
 	rknpu_job_end_list(&cancelled, RKNPU_CAUSE_CANCELLED);
 	rknpu_client_put(client);
+	rknpu_reap_soon();
 }

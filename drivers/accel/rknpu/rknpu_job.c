@@ -10,6 +10,7 @@
 #include "rknpu_device.h"
 #include "rknpu_fence.h"
 #include "rknpu_job.h"
+#include "rknpu_reap.h"
 #include "rknpu_release.h"
 #include "rknpu_sched.h"
 
@@ -59,9 +60,8 @@ static void rknpu_job_drop_deps(struct rknpu_job *job)
 	}
 }
 
-static void rknpu_job_free(struct work_struct *work)
+void rknpu_job_free(struct rknpu_job *job)
 {
-	struct rknpu_job *job = container_of(work, struct rknpu_job, work);
 	u32 i;
 
 	rknpu_job_drop_deps(job);
@@ -77,10 +77,7 @@ static void rknpu_job_free(struct work_struct *work)
 
 static void rknpu_job_last_put(struct kref *ref)
 {
-	struct rknpu_job *job = container_of(ref, struct rknpu_job, ref);
-
-	INIT_WORK(&job->work, rknpu_job_free);
-	rknpu_release_queue(&job->work);
+	rknpu_reap_add(container_of(ref, struct rknpu_job, ref));
 }
 
 void rknpu_job_get(struct rknpu_job *job)
@@ -107,6 +104,7 @@ struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *
 	struct rknpu_job *job;
 	int ret;
 
+	rknpu_reap_client(client);
 	ret = rknpu_client_charge_job(client);
 	if (ret)
 		return ERR_PTR(ret);

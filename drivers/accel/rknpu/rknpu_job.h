@@ -126,11 +126,11 @@ enum rknpu_job_state {
  * @state: see enum rknpu_job_state
  * @cancelled: its client is closed: start nothing more of it
  * @core: in whose queues it is RKNPU_JOB_QUEUED
- * @link: in rknpu_queue::jobs, or in a list of jobs being ended
+ * @link: in rknpu_queue::jobs, or in a list of jobs being ended, or in rknpu_client::over
  * @client_link: in rknpu_client::jobs from push until ENDING
  * @start_ns: first task started
  * @result: valid once the fence has signalled
- * @work: rknpu_job_end_later(), then end of life
+ * @work: rknpu_job_end_later()
  */
 struct rknpu_job {
 	struct kref ref;
@@ -192,8 +192,10 @@ struct dma_fence *rknpu_job_arm(struct rknpu_job *job);
 void rknpu_job_push(struct rknpu_job *job);
 
 void rknpu_job_get(struct rknpu_job *job);
-/* Any context: what the job holds is released from rknpu_release. */
+/* Any context: what the job holds is released later, see rknpu_reap.h. */
 void rknpu_job_put(struct rknpu_job *job);
+/* For rknpu_reap: the last reference is gone. May sleep. */
+void rknpu_job_free(struct rknpu_job *job);
 
 /*
  * For the scheduler, without rknpu_device::lock: the hardware is done with the
