@@ -94,7 +94,7 @@ static int rknpu_job_alloc_memory(struct rknpu_job *job, u32 task_count, u32 bo_
 {
 	job->tasks = kvcalloc(task_count, sizeof(*job->tasks), GFP_KERNEL_ACCOUNT);
 	job->bos = kvcalloc(bo_count, sizeof(*job->bos), GFP_KERNEL_ACCOUNT);
-	job->fence = rknpu_fence_create();
+	job->fence = rknpu_fence_create(job);
 	return job->tasks && job->bos && job->fence ? 0 : -ENOMEM;
 }
 
@@ -185,6 +185,8 @@ static void rknpu_job_wait_for_dep(struct rknpu_job *job, struct rknpu_dep *dep)
 	atomic_inc(&job->deps_pending);
 	if (dma_fence_add_callback(dep->fence, &dep->cb, rknpu_job_dep_signaled))
 		rknpu_job_dep_met(job);
+	else if (rknpu_fence_is_job(dep->fence))
+		rknpu_fence_bequeath(dep->fence, job);
 }
 
 void rknpu_job_push(struct rknpu_job *job)
@@ -260,6 +262,9 @@ void rknpu_job_end(struct rknpu_job *job, enum rknpu_cause cause)
 		rknpu_job_spoil(job, error);
 	dma_fence_signal(job->fence);
 	dma_fence_end_signalling(cookie);
+	/* Nobody becomes its heir any more. */
+	if (job->heir)
+		rknpu_job_put(job->heir);
 	rknpu_job_put(job);
 }
 

@@ -123,6 +123,9 @@ enum rknpu_job_state {
  * @write_count: the first ones of @bos, which the job writes
  * @deps: dependencies
  * @deps_pending: dependencies not yet signalled, plus 1 while pushing
+ * @heir: a job that waits for this one, with a reference: the interrupt handler
+ *	can start it before this job's fence is signalled, if it waits for
+ *	nothing else
  * @state: see enum rknpu_job_state
  * @cancelled: its client is closed: start nothing more of it
  * @core: in whose queues it is RKNPU_JOB_QUEUED
@@ -151,6 +154,7 @@ struct rknpu_job {
 
 	struct list_head deps;
 	atomic_t deps_pending;
+	struct rknpu_job *heir;
 
 	enum rknpu_job_state state;
 	bool cancelled;

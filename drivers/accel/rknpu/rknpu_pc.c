@@ -21,10 +21,21 @@ static u32 rknpu_pc_read(struct rknpu_core *core, void __iomem *reg)
 	return readl_relaxed(reg);
 }
 
+/* The caller counts: a start is many writes. */
+static void rknpu_pc_put(void __iomem *reg, u32 val)
+{
+	writel_relaxed(val, reg);
+}
+
+static void rknpu_pc_count_writes(struct rknpu_core *core, unsigned int n)
+{
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_MMIO_WRITES, n);
+}
+
 static void rknpu_pc_write(struct rknpu_core *core, void __iomem *reg, u32 val)
 {
-	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_MMIO_WRITES, 1);
-	writel_relaxed(val, reg);
+	rknpu_pc_count_writes(core, 1);
+	rknpu_pc_put(reg, val);
 }
 
 static u32 rknpu_pc_done_mask(const struct rknpu_task *task)
@@ -52,10 +63,13 @@ static void rknpu_pc_select_groups(struct rknpu_core *core)
 		      RKNPU_BLOCK_S_POINTER_EXECUTER_PP_EN |
 		      RKNPU_BLOCK_S_POINTER_POINTER_PP_MODE;
 
-	rknpu_pc_write(core, core->pc + RKNPU_PC_BASE_ADDRESS, RKNPU_PC_BASE_ADDRESS_PC_SEL);
-	rknpu_pc_write(core, core->cna + RKNPU_BLOCK_S_POINTER, pointer);
-	rknpu_pc_write(core, core->mac + RKNPU_BLOCK_S_POINTER, pointer);
+	rknpu_pc_put(core->pc + RKNPU_PC_BASE_ADDRESS, RKNPU_PC_BASE_ADDRESS_PC_SEL);
+	rknpu_pc_put(core->cna + RKNPU_BLOCK_S_POINTER, pointer);
+	rknpu_pc_put(core->mac + RKNPU_BLOCK_S_POINTER, pointer);
 }
+
+/* In rknpu_pc_start(), of both kinds. */
+#define RKNPU_PC_START_WRITES	10
 
 void rknpu_pc_start(struct rknpu_core *core, const struct rknpu_task *task)
 {
@@ -63,19 +77,19 @@ void rknpu_pc_start(struct rknpu_core *core, const struct rknpu_task *task)
 	u32 amounts = DIV_ROUND_UP(task->regcmd_count, 2) - 1;
 
 	rknpu_pc_select_groups(core);
-	rknpu_pc_write(core, core->pc + RKNPU_PC_BASE_ADDRESS, task->regcmd);
-	rknpu_pc_write(core, core->pc + RKNPU_PC_REGISTER_AMOUNTS, amounts);
-	rknpu_pc_write(core, core->pc + RKNPU_PC_INTERRUPT_MASK,
-		       rknpu_pc_done_mask(task) | RKNPU_INT_DMA_ERROR);
-	rknpu_pc_write(core, core->pc + RKNPU_PC_INTERRUPT_CLEAR, RKNPU_INT_ALL);
-	rknpu_pc_write(core, core->pc + RKNPU_PC_TASK_CON,
-		       RKNPU_PC_TASK_CON_BIT14 | RKNPU_PC_TASK_CON_TASK_COUNT_CLEAR |
-		       RKNPU_PC_TASK_CON_TASK_PP_EN | RKNPU_PC_TASK_CON_TASK_NUMBER(1));
-	rknpu_pc_write(core, core->pc + RKNPU_PC_TASK_DMA_BASE_ADDR, 0);
+	rknpu_pc_put(core->pc + RKNPU_PC_BASE_ADDRESS, task->regcmd);
+	rknpu_pc_put(core->pc + RKNPU_PC_REGISTER_AMOUNTS, amounts);
+	rknpu_pc_put(core->pc + RKNPU_PC_INTERRUPT_MASK,
+		     rknpu_pc_done_mask(task) | RKNPU_INT_DMA_ERROR);
+	rknpu_pc_put(core->pc + RKNPU_PC_INTERRUPT_CLEAR, RKNPU_INT_ALL);
+	rknpu_pc_put(core->pc + RKNPU_PC_TASK_CON,
+		     RKNPU_PC_TASK_CON_BIT14 | RKNPU_PC_TASK_CON_TASK_COUNT_CLEAR |
+		     RKNPU_PC_TASK_CON_TASK_PP_EN | RKNPU_PC_TASK_CON_TASK_NUMBER(1));
+	rknpu_pc_put(core->pc + RKNPU_PC_TASK_DMA_BASE_ADDR, 0);
 	/* The program and its data must be in memory before the NPU is told to look. */
 	wmb();
-	rknpu_pc_write(core, core->pc + RKNPU_PC_OPERATION_ENABLE,
-		       RKNPU_PC_OPERATION_ENABLE_OP_EN);
+	rknpu_pc_put(core->pc + RKNPU_PC_OPERATION_ENABLE, RKNPU_PC_OPERATION_ENABLE_OP_EN);
+	rknpu_pc_count_writes(core, RKNPU_PC_START_WRITES);
 }
 
 /* A task starts when the bit rises (TRM), so somebody has to take it down again. */

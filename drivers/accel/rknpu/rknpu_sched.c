@@ -82,7 +82,8 @@ struct rknpu_job *rknpu_sched_drop_job(struct rknpu_core *core)
 	core->job = NULL;
 	job->state = RKNPU_JOB_ENDING;
 	list_del_init(&job->client_link);
-	wake_up_all(&core->idle_wait);
+	if (core->frozen)
+		wake_up_all(&core->idle_wait);
 	return job;
 }
 
@@ -129,6 +130,27 @@ void rknpu_sched_rest(struct rknpu_core *core)
 	spin_unlock_irqrestore(&core->rdev->lock, flags);
 }
 
+/*
+ * Lock held. The core is done with @job, whose fence is about to be signalled.
+ * Signalling takes time, in which the core would be idle.
+ */
+static void rknpu_sched_queue_heir(struct rknpu_core *core, struct rknpu_job *job)
+{
+	struct rknpu_job *heir = READ_ONCE(job->heir);
+	struct rknpu_core *other;
+
+	/* With one dependency left, that is @job. */
+	if (!heir || heir->state != RKNPU_JOB_WAITING || heir->cancelled ||
+	    atomic_read(&heir->deps_pending) != 1)
+		return;
+	other = rknpu_queue_choose(core->rdev, heir);
+	if (!other)
+		return;
+	rknpu_queue_add(other, heir);
+	if (other != core)
+		rknpu_sched_dispatch(other);
+}
+
 struct rknpu_job *rknpu_sched_task_done(struct rknpu_core *core)
 {
 	struct rknpu_job *job = core->job;
@@ -143,6 +165,7 @@ struct rknpu_job *rknpu_sched_task_done(struct rknpu_core *core)
 
 	rknpu_sched_drop_job(core);
 	core->state = RKNPU_CORE_IDLE;
+	rknpu_sched_queue_heir(core, job);
 	rknpu_sched_dispatch(core);
 	return job;
 }
