@@ -37,7 +37,6 @@ void rknpu_client_uncharge_job(struct rknpu_client *client)
 struct rknpu_client *rknpu_client_create(struct rknpu_device *rdev)
 {
 	struct rknpu_client *client = kzalloc_obj(*client, GFP_KERNEL_ACCOUNT);
-	unsigned int i;
 
 	if (!client)
 		return ERR_PTR(-ENOMEM);
@@ -46,10 +45,7 @@ struct rknpu_client *rknpu_client_create(struct rknpu_device *rdev)
 	INIT_LIST_HEAD(&client->jobs);
 	INIT_LIST_HEAD(&client->over);
 	INIT_LIST_HEAD(&client->reap_link);
-	for (i = 0; i < RKNPU_MAX_CORES; i++) {
-		INIT_LIST_HEAD(&client->queues[i].jobs);
-		INIT_LIST_HEAD(&client->queues[i].link);
-	}
+	rknpu_queue_init_client(client);
 	drm_dev_get(&rdev->accel);
 	client->rdev = rdev;
 

@@ -228,18 +228,27 @@ static void rknpu_job_report(struct rknpu_job *job)
 	}
 }
 
+void rknpu_job_pause(struct rknpu_job *job)
+{
+	struct rknpu_client *client = job->client;
+	u64 now;
+
+	if (!job->start_ns)
+		return;
+	now = ktime_get_ns();
+	atomic64_add(now - job->start_ns, &client->busy_ns);
+	rknpu_load_add(&client->rdev->cores[job->result.core].load, job->start_ns, now);
+	job->before_ns += now - job->start_ns;
+	job->start_ns = 0;
+}
+
 static void rknpu_job_record(struct rknpu_job *job, enum rknpu_cause cause)
 {
 	struct rknpu_result *r = &job->result;
 
+	rknpu_job_pause(job);
 	r->cause = cause;
-	if (job->start_ns) {
-		r->elapsed_ns = ktime_get_ns() - job->start_ns;
-		atomic64_add(r->elapsed_ns, &job->client->busy_ns);
-	}
-	if (r->core >= 0 && job->start_ns)
-		rknpu_load_add(&job->client->rdev->cores[r->core].load, job->start_ns,
-			       job->start_ns + r->elapsed_ns);
+	r->elapsed_ns = job->before_ns;
 	if (r->core >= 0)
 		rknpu_core_stat_add(&job->client->rdev->cores[r->core].stats,
 				    RKNPU_CORE_STAT_JOBS, 1);
