@@ -175,25 +175,14 @@ static void rknpu_recover_back_to_work(struct rknpu_core *core)
 	spin_unlock_irq(&core->rdev->lock);
 }
 
-/*
- * Once, and only if none of its tasks has run: a later one may need what an
- * earlier one left in the core, which the reset wipes.
- */
-static bool rknpu_recover_may_retry(struct rknpu_core *core, enum rknpu_cause cause)
-{
-	struct rknpu_job *job = core->job;
-
-	return job && cause == RKNPU_CAUSE_TIMEOUT_NEVER_STARTED && !job->retried &&
-	       !job->cancelled && (!job->result.task || job->divisible);
-}
-
 /* Returns a job that is over. One that is tried again stays on the core. */
 static struct rknpu_job *rknpu_recover_judge(struct rknpu_core *core)
 {
 	enum rknpu_cause cause = rknpu_recover_classify(core);
 
 	core->cause = cause;
-	if (!rknpu_recover_may_retry(core, cause))
+	if (cause != RKNPU_CAUSE_TIMEOUT_NEVER_STARTED || !core->job ||
+	    !rknpu_sched_may_retry(core->job))
 		return rknpu_recover_take_job(core, cause);
 	core->job->retried = true;
 	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_RETRIES, 1);

@@ -41,6 +41,11 @@ static bool rknpu_sched_hold_active(struct rknpu_core *core)
 	return core->pm_held;
 }
 
+bool rknpu_sched_may_retry(const struct rknpu_job *job)
+{
+	return !job->retried && !job->cancelled && (!job->result.task || job->divisible);
+}
+
 static void rknpu_sched_watch(struct rknpu_core *core, unsigned long delay)
 {
 	queue_delayed_work(core->wq, &core->watchdog, delay);
@@ -65,8 +70,8 @@ static void rknpu_sched_kick(struct rknpu_core *core)
 	core->kick_seen = 0;
 	core->deadline = jiffies + core->task_timeout;
 	core->look_at = jiffies + core->look_delay;
-	/* A second time it is given all its time. */
-	core->looked = core->look_delay >= core->task_timeout || job->retried;
+	/* What cannot be tried again is given all its time. */
+	core->looked = core->look_delay >= core->task_timeout || !rknpu_sched_may_retry(job);
 	core->late = false;
 	/* Left pending over many tasks: it looks at the times above when it fires. */
 	rknpu_sched_watch(core, core->look_delay);

@@ -115,6 +115,12 @@ void rknpu_sched_dispatch(struct rknpu_core *core);
  * rknpu_sched_finish() must follow before the interrupt line is heard again.
  */
 struct rknpu_job *rknpu_sched_task_done(struct rknpu_core *core);
+/*
+ * May a job whose next task did not start be started again after a reset? Once,
+ * and only if none of its tasks has run: a later one may need what an earlier
+ * one left in the core.
+ */
+bool rknpu_sched_may_retry(const struct rknpu_job *job);
 /* Takes the job off the core, to go on with its next task when its turn comes again. */
 void rknpu_sched_put_back(struct rknpu_core *core);
 /* Takes the job, if any, off the core in order to end it. */
