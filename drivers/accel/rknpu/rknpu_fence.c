@@ -8,13 +8,19 @@
 #include "rknpu_fence.h"
 #include "rknpu_job.h"
 
+/* In dma_fence::flags: another fence has taken over the context; it is another's. */
+#define RKNPU_FENCE_HAS_HEIR	DMA_FENCE_FLAG_USER_BITS
+#define RKNPU_FENCE_IS_HEIR	(DMA_FENCE_FLAG_USER_BITS + 1)
+
 /**
  * struct rknpu_fence - a job's fence; outlives the job if somebody holds it
  * @base: first, because the fence core frees what it knows
+ * @job: whose fence it is, to be followed only while it has not signalled
  * @result: written before the fence signals, not changed after
  */
 struct rknpu_fence {
 	struct dma_fence base;
+	struct rknpu_job *job;
 	struct rknpu_result result;
 };
 
@@ -37,14 +43,28 @@ static const struct dma_fence_ops rknpu_fence_ops = {
 	.get_timeline_name = rknpu_fence_name,
 };
 
-struct dma_fence *rknpu_fence_create(void)
+struct dma_fence *rknpu_fence_create(struct rknpu_job *job)
 {
 	struct rknpu_fence *fence = kzalloc_obj(*fence, GFP_KERNEL_ACCOUNT);
 
 	if (!fence)
 		return NULL;
 	dma_fence_init(&fence->base, &rknpu_fence_ops, NULL, dma_fence_context_alloc(1), 1);
+	fence->job = job;
 	return &fence->base;
+}
+
+void rknpu_fence_bequeath(struct dma_fence *fence, struct rknpu_job *heir)
+{
+	struct rknpu_job *job = container_of(fence, struct rknpu_fence, base)->job;
+	unsigned long flags;
+
+	dma_fence_lock_irqsave(fence, flags);
+	/* Only then is its job certain to be there: it ends after it has signalled. */
+	if (!test_bit(DMA_FENCE_FLAG_SIGNALED_BIT, &fence->flags) &&
+	    !cmpxchg_release(&job->heir, NULL, heir))
+		rknpu_job_get(heir);
+	dma_fence_unlock_irqrestore(fence, flags);
 }
 
 void rknpu_fence_set_result(struct dma_fence *fence, const struct rknpu_result *result)
@@ -65,6 +85,15 @@ void rknpu_fence_stamp(struct dma_fence *fence)
 
 	/* In a context of one fence the number means nothing to others. */
 	fence->seqno = atomic64_inc_return(&last);
+}
+
+void rknpu_fence_follow(struct dma_fence *fence, struct dma_fence *before)
+{
+	if (test_bit(RKNPU_FENCE_IS_HEIR, &fence->flags) ||
+	    test_and_set_bit(RKNPU_FENCE_HAS_HEIR, &before->flags))
+		return;
+	__set_bit(RKNPU_FENCE_IS_HEIR, &fence->flags);
+	fence->context = before->context;
 }
 
 bool rknpu_fence_is_job(const struct dma_fence *fence)
