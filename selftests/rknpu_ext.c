@@ -822,6 +822,85 @@ TEST_F(ext, flags_in_plain_submit)
 	EXPECT_EQ(0, rk_bo_differs(&e->c.out, 51, RK_BYTES));
 }
 
+/* Ends the program of @t by naming that of @next, in the units of the registers. */
+static void chain(struct rk_op *op, const struct drm_rocket_task *t,
+		  const struct drm_rocket_task *next)
+{
+	uint64_t *tail = (uint64_t *)(op->bo.map + (t->regcmd - op->bo.iova)) + t->regcmd_count - 4;
+	const uint64_t pc = 0x0101ull << 48;
+
+	tail[0] = pc | (uint64_t)next->regcmd << 16 | 0x10;
+	tail[1] = pc | (uint64_t)((next->regcmd_count + 1) / 2 - 1) << 16 | 0x14;
+}
+
+#define CHAIN	5
+
+/* One kick and one interrupt for tasks that name each other, as both calls can ask for. */
+TEST_F(ext, batched)
+{
+	struct ext *e = &self->e;
+	struct drm_rocket_task t[CHAIN];
+	struct rk_bo bo[CHAIN + 1];
+	uint32_t out[CHAIN];
+	struct drm_rocket_wait_job w;
+
+	if (!(param_of(e->c.fd, DRM_ROCKET_PARAM_FEATURES) & DRM_ROCKET_FEATURE_BATCHED))
+		SKIP(return, "not offered");
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, rk_bo_init(&bo[0], e->c.fd, RK_BYTES));
+	ASSERT_EQ(0, rk_bo_fill(&bo[0], 60, RK_BYTES));
+	/* Each reads what the one before it wrote. */
+	for (int i = 0; i < CHAIN; i++) {
+		ASSERT_EQ(0, rk_bo_init(&bo[i + 1], e->c.fd, RK_BYTES));
+		out[i] = bo[i + 1].handle;
+		ASSERT_EQ(0, rk_op_task(&e->c.inc, bo[i].iova, bo[i + 1].iova, &t[i]));
+		if (i)
+			chain(&e->c.inc, &t[i - 1], &t[i]);
+	}
+	ASSERT_EQ(0, rk_fini(&e->c.inc.bo));
+
+	for (int ext = 0; ext < 2; ext++) {
+		uint64_t irqs, done;
+		struct drm_rocket_job j;
+
+		rk_job(&j, t, CHAIN, &bo[0].handle, 1, out, CHAIN);
+		j.flags = DRM_ROCKET_JOB_BATCHED;
+		memcpy(&e->job[0], &j, sizeof(j));
+		e->s.job_count = 1;
+		for (int i = 0; i < CHAIN; i++) {
+			ASSERT_EQ(0, rk_bo_fill(&bo[i + 1], 0, RK_BYTES));
+		}
+		irqs = rk_count_all(NPU_CNT_IRQ);
+		done = rk_count_all(NPU_CNT_TASK_DONE);
+		ASSERT_EQ(0, ext ? ext_submit(e) : rk_submit(e->c.fd, &j, 1));
+		ASSERT_EQ(0, wait_job(e->c.fd, ext + 1, RK_FOREVER, &w));
+		EXPECT_EQ(0, w.error);
+		EXPECT_EQ(CHAIN, w.task);
+		EXPECT_EQ(done + CHAIN, rk_count_all(NPU_CNT_TASK_DONE));
+		EXPECT_EQ(irqs + 1, rk_count_all(NPU_CNT_IRQ));
+		for (int i = 0; i < CHAIN; i++) {
+			EXPECT_EQ(0, rk_bo_differs(&bo[i + 1], 61 + i, RK_BYTES));
+		}
+	}
+
+	/* A count that the chain does not have: found out by the deadline. */
+	e->job[0].task_count = CHAIN - 1;
+	e->job[0].tasks = (uintptr_t)&t[1];
+	ASSERT_EQ(0, ext_submit(e));
+	ASSERT_EQ(0, wait_job(e->c.fd, 3, RK_FOREVER, &w));
+	EXPECT_EQ(0, w.error);
+	t[0] = t[CHAIN - 1];
+	e->job[0].tasks = (uintptr_t)t;
+	e->job[0].task_count = 2;
+	e->job[0].timeout_ns = 100 * RK_MS;
+	ASSERT_EQ(0, ext_submit(e));
+	ASSERT_EQ(0, wait_job(e->c.fd, 4, RK_FOREVER, &w));
+	EXPECT_EQ(-ETIME, w.error);
+	EXPECT_EQ(1, w.task);
+	EXPECT_EQ(-ETIME, rk_prep(&bo[CHAIN], 5000));
+	EXPECT_EQ(0, rk_client_run(&e->c, 9));
+}
+
 /* A task that the DPU ends, and that is said to be the PPU's, is not over in time. */
 TEST_F(ext, ppu_done_waits_for_the_ppu)
 {

@@ -104,7 +104,7 @@ static_assert(offsetof(struct drm_rocket_job_ext, reserved) == 44);
 static_assert(RKNPU_ROCKET_MAX_JOBS <= RKNPU_HISTORY_SIZE);
 
 #define RKNPU_ROCKET_JOB_FLAGS							\
-	(DRM_ROCKET_JOB_NO_DPU_DONE | DRM_ROCKET_JOB_PPU_DONE)
+	(DRM_ROCKET_JOB_BATCHED | DRM_ROCKET_JOB_NO_DPU_DONE | DRM_ROCKET_JOB_PPU_DONE)
 
 /* What a job that says nothing has, including every one of mainline's clients. */
 #define RKNPU_ROCKET_MIN_JOB_SIZE	offsetofend(struct drm_rocket_job, out_bo_handle_count)
@@ -474,7 +474,6 @@ static void rknpu_rocket_set_up_job(struct rknpu_job *job, const struct drm_rock
 	job->priority = rknpu_rocket_priority(args->priority);
 	job->timeout_ns = args->timeout_ns;
 	job->batched = args->flags & DRM_ROCKET_JOB_BATCHED;
-	job->no_dpu_done = args->flags & DRM_ROCKET_JOB_NO_DPU_DONE;
 	if (args->flags & DRM_ROCKET_JOB_PPU_DONE)
 		job->tasks[job->task_count - 1].int_mask = RKNPU_INT_PPU_DONE;
 }
