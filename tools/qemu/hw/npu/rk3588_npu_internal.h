@@ -13,6 +13,7 @@
 #include "hw/npu/rk_iommu.h"
 #include "rk3588_npu_regs.h"
 #include "rk3588_npu_task.h"
+#include "rk3588_npu_timing.h"
 #include "rk3588_npu_worker.h"
 
 typedef enum NpuPhase {

@@ -467,9 +467,11 @@ static bool npu_pc_load_feeds(Rk3588NpuState *s, NpuJob *job)
 static uint64_t npu_pc_latency_ns(Rk3588NpuState *s)
 {
     uint64_t fixed = npu_ctl_latency_ns(s->ctl);
+    NpuCost cost;
 
-    return fixed ? fixed : muldiv64(npu_task_cycles(&s->task),
-                                    NANOSECONDS_PER_SECOND, s->clock_hz);
+    npu_task_cost(&s->task, &cost);
+    return fixed ? fixed : muldiv64(cost.cycles, NANOSECONDS_PER_SECOND,
+                                    s->clock_hz);
 }
 
 static void npu_pc_submit(Rk3588NpuState *s, NpuJob *job)
