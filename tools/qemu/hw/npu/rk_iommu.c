@@ -10,6 +10,7 @@
 #include "qemu/bitops.h"
 #include "qemu/log.h"
 #include "qemu/module.h"
+#include "qemu/rcu.h"
 #include "qemu/timer.h"
 #include "qapi/error.h"
 #include "exec/address-spaces.h"
@@ -373,8 +374,8 @@ bool rk_iommu_probe_read(RkIommuState *s, unsigned bank, uint32_t iova,
 {
     RkIommuBank *b = &s->bank[MIN(bank, s->num_banks - 1)];
     MemTxAttrs attrs = { .memory = true };
+    hwaddr pa = iova, run = len;
     uint32_t dte, pte;
-    uint64_t pa = iova;
 
     if (!rk_iommu_accessible(s) || rk_iommu_held_in_reset(s) || b->stall ||
         b->fault) {
@@ -398,7 +399,10 @@ bool rk_iommu_probe_read(RkIommuState *s, unsigned bank, uint32_t iova,
         }
         pa = entry_address(pte) | (iova % PAGE_BYTES);
     }
-    return address_space_access_valid(&s->dma_as, pa, len, false, attrs);
+    RCU_READ_LOCK_GUARD();
+    return memory_region_is_ram(address_space_translate(&s->dma_as, pa, &pa,
+                                                        &run, false, attrs)) &&
+           run == len;
 }
 
 RkDmaResult rk_iommu_dma(RkIommuState *s, unsigned bank, uint64_t iova,

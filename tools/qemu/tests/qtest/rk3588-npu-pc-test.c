@@ -143,18 +143,23 @@ static unsigned amount(const Prog *p)
     return (p->n + 4 + 1) / 2 - 1;
 }
 
-/* The tail, and a place in memory; @next as the next segment's amount. */
-static void place(QTestState *q, unsigned slot, Prog *p, uint32_t next)
+static void write_raw(QTestState *q, unsigned slot, const Prog *p)
 {
     unsigned i;
 
+    for (i = 0; i < p->n; i++) {
+        qtest_writeq(q, CMD_ADDR(slot) + 8 * i, p->cmd[i]);
+    }
+}
+
+/* The tail, and a place in memory; @next as the next segment's amount. */
+static void place(QTestState *q, unsigned slot, Prog *p, uint32_t next)
+{
     put(p, BASE, next ? CMD_ADDR(slot + 1) : 0);
     put(p, AMOUNTS, next);
     put_raw(p, 0x0041, 0, 0);
     put_raw(p, 0x0081, 8, 0x0d);
-    for (i = 0; i < p->n; i++) {
-        qtest_writeq(q, CMD_ADDR(slot) + 8 * i, p->cmd[i]);
-    }
+    write_raw(q, slot, p);
 }
 
 /* Rows of A hold 1, B 2 and B2 3 everywhere. */
@@ -376,6 +381,67 @@ static void test_prefetch(void)
     q = start("-global rk3588-npu-core.pc-prefetch=off");
     length = write_chain(q, 2);
     g_assert_cmpuint(time_of_chain(q, length, PINGPONG | 2), ==, not_ahead);
+    qtest_quit(q);
+}
+
+/* Two tasks; the segment of the second begins with a write of its own. */
+static uint32_t write_two(QTestState *q, uint32_t reg, uint32_t value)
+{
+    Prog first = { .n = 0 }, second = { .n = 0 };
+    uint32_t length;
+
+    put(&second, reg, value);
+    product(&second, 1, B2_ADDR, C_ADDR(1));
+    product(&first, 1, B_ADDR, C_ADDR(0));
+    length = amount(&first);
+    place(q, 0, &first, amount(&second));
+    place(q, 1, &second, 0);
+    return length;
+}
+
+/* What would show before the end of the task in flight is not read ahead. */
+static void test_prefetch_stops(void)
+{
+    QTestState *q = start("");
+    uint32_t length;
+    Prog p = { .n = 0 };
+
+    /* a write to the tables, and a change of the groups of a block in use */
+    kick(q, write_two(q, 0x4100, 1 << 17), PINGPONG | 2);
+    run_to_raw(q, CORE_DONE);
+    g_assert_cmphex(rd(q, 0x4000), ==, 1);
+    g_assert_cmphex(rd(q, 0x4100), ==, 0);
+    run_to_end(q, 0);
+    g_assert_cmphex(rd(q, 0x4100), ==, 1 << 17);
+    g_assert_cmpuint(result(q, 1), ==, 3 * K);
+
+    reset_core(q);
+    length = write_two(q, 0x4004, 0x2e);
+    kick(q, length, PINGPONG | 2);
+    run_to_raw(q, CORE_DONE);
+    g_assert_cmphex(rd(q, 0x4000), ==, 1);
+    run_to_end(q, 0);
+    /* The executer was set back after it had toggled. */
+    g_assert_cmphex(rd(q, INT_RAW), ==, 0x1ff);
+    reset_core(q);
+
+    /* an address where nothing is */
+    p.n = 0;
+    product(&p, 1, B_ADDR, C_ADDR(0));
+    put(&p, BASE, 0x20);
+    put(&p, AMOUNTS, length);
+    put_raw(&p, 0x0041, 0, 0);
+    put_raw(&p, 0x0081, 8, 0x0d);
+    write_raw(q, 0, &p);
+    ctl(q, NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+    qtest_memset(q, C_ADDR(0), 0, 4 * N);
+    kick(q, length, PINGPONG | 2);
+    run_to_raw(q, CORE_DONE);
+    g_assert_cmphex(rd(q, INT_RAW) & 0x3000, ==, 0);
+    run_to_count(q, NPU_CNT_HANG, 1);
+    g_assert_cmphex(rd(q, INT_RAW) & 0x3000, ==, 0x1000);
+    g_assert_cmpuint(counter(q, 0, NPU_CNT_TASK_DONE), ==, 1);
+    g_assert_cmpuint(result(q, 0), ==, 2 * K);
     qtest_quit(q);
 }
 
@@ -877,9 +943,7 @@ static void write_lut(QTestState *q)
     }
     put_raw(&p, 0x0041, 0, 0);
     put_raw(&p, 0x0081, 8, 0x18);
-    for (i = 0; i < p.n; i++) {
-        qtest_writeq(q, CMD_ADDR(0) + 8 * i, p.cmd[i]);
-    }
+    write_raw(q, 0, &p);
 }
 
 static void test_migrate_lut(void)
@@ -976,6 +1040,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("rk3588-npu-pc/waiting", test_waiting);
     qtest_add_func("rk3588-npu-pc/prefetch", test_prefetch);
+    qtest_add_func("rk3588-npu-pc/prefetch-stops", test_prefetch_stops);
     qtest_add_func("rk3588-npu-pc/banks", test_banks);
     qtest_add_func("rk3588-npu-pc/order", test_order);
     qtest_add_func("rk3588-npu-pc/task-status", test_task_status);
