@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Owns what a file of the vendor's uAPI calls its BOs: cookies where the vendor has kernel pointers. */
+/* Owns what a file of the vendor's uAPI calls its BOs: cookies, not kernel pointers. */
 #include <linux/err.h>
 #include <linux/hashtable.h>
 #include <linux/random.h>
