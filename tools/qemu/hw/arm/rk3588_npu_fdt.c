@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Device-tree nodes of the RK3588 NPU subsystem, with the names, properties
- * and binding numbers of Linux's rk3588-base.dtsi and of a board that enables
- * the NPU.
+ * Device-tree nodes of the RK3588 NPU subsystem, with the names and properties
+ * of Linux's rk3588-base.dtsi and of a board that enables the NPU, or of the
+ * vendor's tree, which has one node for all cores.  Binding numbers are Linux's
+ * in both, as it is Linux's clock and reset driver that reads them.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -133,6 +134,50 @@ static void set_compatible(void *fdt, const char *node, const char *list,
 static void set_reg(void *fdt, const char *node, hwaddr base, hwaddr size)
 {
     qemu_fdt_setprop_sized_cells(fdt, node, "reg", 2, base, 2, size);
+}
+
+/* Properties whose length depends on the number of cores are collected first. */
+static void append_cell(GByteArray *array, uint32_t value)
+{
+    uint32_t be = cpu_to_be32(value);
+
+    g_byte_array_append(array, (const guint8 *)&be, sizeof(be));
+}
+
+static void append_cells(GByteArray *array, uint32_t a, uint32_t b)
+{
+    append_cell(array, a);
+    append_cell(array, b);
+}
+
+static void append_reg(GByteArray *array, hwaddr base, hwaddr size)
+{
+    append_cells(array, base >> 32, base);
+    append_cells(array, size >> 32, size);
+}
+
+static void append_interrupt(GByteArray *array, int spi)
+{
+    append_cell(array, GIC_FDT_IRQ_TYPE_SPI);
+    append_cells(array, spi, GIC_FDT_IRQ_FLAGS_LEVEL_HI);
+}
+
+static void G_GNUC_PRINTF(2, 3) append_name(GByteArray *array, const char *fmt,
+                                            ...)
+{
+    g_autofree char *name = NULL;
+    va_list args;
+
+    va_start(args, fmt);
+    name = g_strdup_vprintf(fmt, args);
+    va_end(args);
+    g_byte_array_append(array, (const guint8 *)name, strlen(name) + 1);
+}
+
+static void set_array(NpuFdt *f, const char *node, const char *property,
+                      GByteArray *array)
+{
+    qemu_fdt_setprop(f->fdt, node, property, array->data, array->len);
 }
 
 static void add_fixed_clock(void *fdt, const char *node, const char *name,
@@ -357,6 +402,131 @@ static void add_iommu(NpuFdt *f, unsigned core)
     set_phandle(f->fdt, node, f->iommu[core]);
 }
 
+/* The vendor's tree: all banks in one node, which no power domain is told of. */
+static void add_vendor_iommu(NpuFdt *f)
+{
+    static const char compat[] = "rockchip,rk3588-iommu\0rockchip,rk3568-iommu";
+    g_autofree char *node = g_strdup_printf("/iommu@%" PRIx64,
+                                            rk3588_npu_cores[0].bank[0]);
+    unsigned cores = f->config->num_cores;
+    g_autoptr(GByteArray) reg = g_byte_array_new();
+    g_autoptr(GByteArray) irq = g_byte_array_new();
+    g_autoptr(GByteArray) irq_names = g_byte_array_new();
+    g_autoptr(GByteArray) clocks = g_byte_array_new();
+    g_autoptr(GByteArray) clock_names = g_byte_array_new();
+    unsigned i, j;
+
+    for (i = 0; i < cores; i++) {
+        for (j = 0; j < rk3588_npu_cores[i].num_banks; j++) {
+            append_reg(reg, rk3588_npu_cores[i].bank[j], 0x100);
+        }
+        append_interrupt(irq, rk3588_npu_cores[i].spi);
+        append_name(irq_names, "npu%u_mmu", i);
+    }
+    for (i = 0; i < cores; i++) {
+        append_cells(clocks, f->cru, core_ids[i].aclk);
+        append_name(clock_names, "aclk%u", i);
+    }
+    for (i = 0; i < cores; i++) {
+        append_cells(clocks, f->cru, core_ids[i].hclk);
+        append_name(clock_names, "iface%u", i);
+    }
+
+    qemu_fdt_add_subnode(f->fdt, node);
+    set_compatible(f->fdt, node, compat, sizeof(compat));
+    set_array(f, node, "reg", reg);
+    set_array(f, node, "interrupts", irq);
+    set_array(f, node, "interrupt-names", irq_names);
+    set_array(f, node, "clocks", clocks);
+    set_array(f, node, "clock-names", clock_names);
+    qemu_fdt_setprop_cell(f->fdt, node, "#iommu-cells", 0);
+    qemu_fdt_setprop_string(f->fdt, node, "status", "okay");
+    set_phandle(f->fdt, node, f->iommu[0]);
+}
+
+static void set_vendor_clocks(NpuFdt *f, const char *node)
+{
+    g_autoptr(GByteArray) clocks = g_byte_array_new();
+    g_autoptr(GByteArray) names = g_byte_array_new();
+    unsigned i;
+
+    if (f->config->scmi) {
+        append_cells(clocks, f->npu_clk, RK3588_SCMI_CLK_NPU);
+    } else {
+        append_cell(clocks, f->npu_clk);
+    }
+    set_array(f, node, "assigned-clocks", clocks);
+    qemu_fdt_setprop_cell(f->fdt, node, "assigned-clock-rates",
+                          f->config->assigned_hz);
+    append_name(names, "clk_npu");
+    for (i = 0; i < f->config->num_cores; i++) {
+        append_cells(clocks, f->cru, core_ids[i].aclk);
+        append_name(names, "aclk%u", i);
+    }
+    for (i = 0; i < f->config->num_cores; i++) {
+        append_cells(clocks, f->cru, core_ids[i].hclk);
+        append_name(names, "hclk%u", i);
+    }
+    append_cells(clocks, f->cru, PCLK_NPU_ROOT);
+    append_name(names, "pclk");
+    set_array(f, node, "clocks", clocks);
+    set_array(f, node, "clock-names", names);
+}
+
+static void set_vendor_resets(NpuFdt *f, const char *node)
+{
+    g_autoptr(GByteArray) resets = g_byte_array_new();
+    g_autoptr(GByteArray) names = g_byte_array_new();
+    unsigned i;
+
+    for (i = 0; i < f->config->num_cores; i++) {
+        append_cells(resets, f->cru, core_ids[i].srst_a);
+        append_name(names, "srst_a%u", i);
+    }
+    for (i = 0; i < f->config->num_cores; i++) {
+        append_cells(resets, f->cru, core_ids[i].srst_h);
+        append_name(names, "srst_h%u", i);
+    }
+    set_array(f, node, "resets", resets);
+    set_array(f, node, "reset-names", names);
+}
+
+/* The vendor's tree: one node for all cores. */
+static void add_vendor_npu(NpuFdt *f)
+{
+    g_autofree char *node = g_strdup_printf("/npu@%" PRIx64,
+                                            rk3588_npu_cores[0].base);
+    g_autoptr(GByteArray) reg = g_byte_array_new();
+    g_autoptr(GByteArray) irq = g_byte_array_new();
+    g_autoptr(GByteArray) irq_names = g_byte_array_new();
+    g_autoptr(GByteArray) domains = g_byte_array_new();
+    g_autoptr(GByteArray) domain_names = g_byte_array_new();
+    unsigned i;
+
+    for (i = 0; i < f->config->num_cores; i++) {
+        append_reg(reg, rk3588_npu_cores[i].base, RK3588_NPU_CORE_SIZE);
+        append_interrupt(irq, rk3588_npu_cores[i].spi);
+        append_name(irq_names, "npu%u_irq", i);
+        append_cells(domains, f->power, core_ids[i].domain);
+        append_name(domain_names, "npu%u", i);
+    }
+
+    qemu_fdt_add_subnode(f->fdt, node);
+    qemu_fdt_setprop_string(f->fdt, node, "compatible",
+                            "rockchip,rk3588-rknpu");
+    set_array(f, node, "reg", reg);
+    set_array(f, node, "interrupts", irq);
+    set_array(f, node, "interrupt-names", irq_names);
+    set_vendor_clocks(f, node);
+    set_vendor_resets(f, node);
+    set_array(f, node, "power-domains", domains);
+    set_array(f, node, "power-domain-names", domain_names);
+    qemu_fdt_setprop_cell(f->fdt, node, "iommus", f->iommu[0]);
+    qemu_fdt_setprop_cell(f->fdt, node, "rknpu-supply", f->regulator);
+    qemu_fdt_setprop_cell(f->fdt, node, "mem-supply", f->regulator);
+    qemu_fdt_setprop_string(f->fdt, node, "status", "okay");
+}
+
 static void set_core_clocks(NpuFdt *f, const char *node, unsigned core)
 {
     static const char names[] = "aclk\0hclk\0npu\0pclk";
@@ -444,6 +614,15 @@ static void allocate_phandles(NpuFdt *f)
  * order matters: the clock unit needs its input clocks when it is set up, and
  * drivers that number the cores as they probe need them in the SoC's order.
  */
+static void add_soc(NpuFdt *f)
+{
+    add_pmu(f);
+    add_cru(f);
+    add_grfs(f);
+    add_regulator(f);
+    add_clocks(f);
+}
+
 void rk3588_npu_fdt_mainline(void *fdt, const Rk3588NpuFdtConfig *config)
 {
     NpuFdt f = { .fdt = fdt, .config = config };
@@ -456,9 +635,17 @@ void rk3588_npu_fdt_mainline(void *fdt, const Rk3588NpuFdtConfig *config)
         add_iommu(&f, core);
         add_core(&f, core);
     }
-    add_pmu(&f);
-    add_cru(&f);
-    add_grfs(&f);
-    add_regulator(&f);
-    add_clocks(&f);
+    add_soc(&f);
+}
+
+void rk3588_npu_fdt_vendor(void *fdt, const Rk3588NpuFdtConfig *config)
+{
+    NpuFdt f = { .fdt = fdt, .config = config };
+
+    allocate_phandles(&f);
+    add_qos(&f);
+    add_model_control(&f);
+    add_vendor_iommu(&f);
+    add_vendor_npu(&f);
+    add_soc(&f);
 }

@@ -40,5 +40,7 @@ typedef struct Rk3588NpuFdtConfig {
 
 /* Add the NPU's nodes, shaped as in mainline's rk3588-base. */
 void rk3588_npu_fdt_mainline(void *fdt, const Rk3588NpuFdtConfig *config);
+/* The same hardware as the vendor's tree has it: one node for all cores. */
+void rk3588_npu_fdt_vendor(void *fdt, const Rk3588NpuFdtConfig *config);
 
 #endif

@@ -62,11 +62,8 @@ static void npu_check_machine(MachineState *machine)
         error_report("npu-cores must be 1..%d", NPU_MAX_CORES);
         exit(EXIT_FAILURE);
     }
-    if (!strcmp(s->npu_dt, "vendor")) {
-        error_report("npu-dt=vendor is not implemented yet");
-        exit(EXIT_FAILURE);
-    }
-    if (strcmp(s->npu_dt, "mainline") && strcmp(s->npu_dt, "none")) {
+    if (strcmp(s->npu_dt, "mainline") && strcmp(s->npu_dt, "vendor") &&
+        strcmp(s->npu_dt, "none")) {
         error_report("npu-dt must be mainline, vendor or none");
         exit(EXIT_FAILURE);
     }
@@ -297,6 +294,21 @@ static ArmSmcVerdict npu_smc_call(Object *fw, const uint64_t args[4],
     }
 }
 
+static void npu_add_fdt(Rk3588NpuMachineState *s, void *fdt)
+{
+    Rk3588NpuFdtConfig config = {
+        .num_cores = s->num_cores,
+        .scmi = s->use_scmi,
+        .assigned_hz = s->assigned_hz,
+    };
+
+    if (!strcmp(s->npu_dt, "mainline")) {
+        rk3588_npu_fdt_mainline(fdt, &config);
+    } else if (!strcmp(s->npu_dt, "vendor")) {
+        rk3588_npu_fdt_vendor(fdt, &config);
+    }
+}
+
 static void npu_machine_init(MachineState *machine)
 {
     Rk3588NpuMachineState *s = RK3588_NPU_MACHINE(machine);
@@ -306,15 +318,7 @@ static void npu_machine_init(MachineState *machine)
     npu_check_gic(s);
     npu_psci_by_smc(s);
     npu_create(s);
-    if (!strcmp(s->npu_dt, "mainline")) {
-        Rk3588NpuFdtConfig config = {
-            .num_cores = s->num_cores,
-            .scmi = s->use_scmi,
-            .assigned_hz = s->assigned_hz,
-        };
-
-        rk3588_npu_fdt_mainline(machine->fdt, &config);
-    }
+    npu_add_fdt(s, machine->fdt);
 }
 
 static char *npu_get_dt(Object *obj, Error **errp)
