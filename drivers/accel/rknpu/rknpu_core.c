@@ -9,17 +9,19 @@
 #include <linux/reset.h>
 #include <linux/slab.h>
 
+#include "rknpu_bank.h"
 #include "rknpu_core.h"
 #include "rknpu_device.h"
 #include "rknpu_pc.h"
 #include "rknpu_queue.h"
 #include "rknpu_sched.h"
+#include "rknpu_share.h"
 #include "rknpu_vm.h"
 
 /* The TRM asks for 32 cycles of the slowest clock; the vendor's driver waits this long. */
 #define RKNPU_CORE_RESET_US	10
 
-static const char * const rknpu_core_clk_names[] = { "aclk", "hclk", "npu", "pclk" };
+static const char * const rknpu_core_clk_names[] = { "npu", "aclk", "hclk", "pclk" };
 
 void rknpu_core_init_static(struct rknpu_device *rdev, unsigned int index)
 {
@@ -29,7 +31,8 @@ void rknpu_core_init_static(struct rknpu_device *rdev, unsigned int index)
 	core->index = index;
 	core->state = RKNPU_CORE_ABSENT;
 	mutex_init(&core->reset_lock);
-	mutex_init(&core->attach_lock);
+	mutex_init(&rdev->iommus[index].attach_lock);
+	core->iommu = &rdev->iommus[index];
 	rknpu_queue_init_core(core);
 	init_waitqueue_head(&core->idle_wait);
 	rknpu_load_init(&core->load);
@@ -52,6 +55,7 @@ static int rknpu_core_map(struct rknpu_core *core, struct platform_device *pdev)
 static int rknpu_core_get_clks(struct rknpu_core *core)
 {
 	unsigned int i;
+	int ret;
 
 	core->num_clks = ARRAY_SIZE(rknpu_core_clk_names);
 	core->clks = devm_kcalloc(core->dev, core->num_clks, sizeof(*core->clks), GFP_KERNEL);
@@ -60,7 +64,48 @@ static int rknpu_core_get_clks(struct rknpu_core *core)
 
 	for (i = 0; i < core->num_clks; i++)
 		core->clks[i].id = rknpu_core_clk_names[i];
-	return devm_clk_bulk_get(core->dev, core->num_clks, core->clks);
+	ret = devm_clk_bulk_get(core->dev, core->num_clks, core->clks);
+	if (!ret)
+		core->npu_clk = core->clks[0].clk;
+	return ret;
+}
+
+int rknpu_core_get_resets(struct rknpu_core *core, const char *axi, const char *ahb)
+{
+	const char * const names[RKNPU_CORE_RESETS] = { axi, ahb };
+	unsigned int i;
+
+	for (i = 0; i < RKNPU_CORE_RESETS; i++) {
+		core->resets[i] = devm_reset_control_get_exclusive(core->dev, names[i]);
+		if (IS_ERR(core->resets[i]))
+			return dev_err_probe(core->dev, PTR_ERR(core->resets[i]),
+					     "no reset %s\n", names[i]);
+	}
+	return 0;
+}
+
+int rknpu_core_deassert(struct rknpu_core *core)
+{
+	unsigned int i;
+	int ret, err = 0;
+
+	for (i = 0; i < RKNPU_CORE_RESETS; i++) {
+		ret = reset_control_deassert(core->resets[i]);
+		err = err ?: ret;
+	}
+	return err;
+}
+
+static int rknpu_core_assert(struct rknpu_core *core)
+{
+	unsigned int i;
+	int ret, err = 0;
+
+	for (i = 0; i < RKNPU_CORE_RESETS; i++) {
+		ret = reset_control_assert(core->resets[i]);
+		err = err ?: ret;
+	}
+	return err;
 }
 
 /* The power domain switches it; here it is only read. */
@@ -84,9 +129,9 @@ static int rknpu_core_get_resources(struct rknpu_core *core)
 	if (ret)
 		return dev_err_probe(core->dev, ret, "no clocks\n");
 
-	core->reset = devm_reset_control_array_get_exclusive(core->dev);
-	if (IS_ERR(core->reset))
-		return dev_err_probe(core->dev, PTR_ERR(core->reset), "no resets\n");
+	ret = rknpu_core_get_resets(core, "srst_a", "srst_h");
+	if (ret)
+		return ret;
 
 	rknpu_core_get_supply(core);
 	core->irq = platform_get_irq(pdev, 0);
@@ -99,7 +144,7 @@ static int rknpu_core_first_light(struct rknpu_core *core)
 	int ret;
 
 	/* Powering up programs the IOMMU, which is behind the same resets. */
-	ret = reset_control_deassert(core->reset);
+	ret = rknpu_core_deassert(core);
 	if (!ret)
 		ret = pm_runtime_resume_and_get(core->dev);
 	if (ret)
@@ -130,10 +175,56 @@ static void rknpu_core_force_off(struct device *dev)
 }
 
 /* The runtime PM callbacks must see the same owner going down as going up. */
-static void rknpu_core_set_owner(struct device *dev, struct rknpu_core *core)
+void rknpu_core_set_owner(struct device *dev, void *owner)
 {
 	rknpu_core_force_off(dev);
-	dev_set_drvdata(dev, core);
+	dev_set_drvdata(dev, owner);
+}
+
+int rknpu_core_prepare(struct rknpu_core *core)
+{
+	int ret;
+
+	ret = rknpu_sched_core_init(core);
+	if (ret)
+		return ret;
+
+	ret = rknpu_vm_core_init(core);
+	if (ret)
+		rknpu_sched_core_fini(core);
+	return ret;
+}
+
+void rknpu_core_unprepare(struct rknpu_core *core)
+{
+	/* Unpowered, so this needs nothing from an IOMMU that may be stuck. */
+	rknpu_vm_core_fini(core);
+	/* It may be retired, but another driver may have better luck. */
+	rknpu_core_deassert(core);
+	core->parked = false;
+	rknpu_sched_core_fini(core);
+}
+
+int rknpu_core_bring_up(struct rknpu_core *core)
+{
+	int ret;
+
+	ret = rknpu_core_first_light(core);
+	if (ret)
+		return ret;
+
+	ret = devm_request_irq(core->dev, core->irq, rknpu_sched_irq, IRQF_SHARED,
+			       dev_name(core->dev), core);
+	if (ret)
+		return dev_err_probe(core->dev, ret, "no interrupt\n");
+
+	rknpu_sched_core_start(core);
+	return 0;
+}
+
+void rknpu_core_free_irq(struct rknpu_core *core)
+{
+	devm_free_irq(core->dev, core->irq, core);
 }
 
 int rknpu_core_bind(struct rknpu_core *core, struct device *dev)
@@ -145,34 +236,19 @@ int rknpu_core_bind(struct rknpu_core *core, struct device *dev)
 	if (ret)
 		goto err_dev;
 
-	ret = rknpu_sched_core_init(core);
+	ret = rknpu_core_prepare(core);
 	if (ret)
 		goto err_dev;
 
-	ret = rknpu_vm_core_init(core);
-	if (ret)
-		goto err_sched;
-
 	rknpu_core_set_owner(dev, core);
-	ret = rknpu_core_first_light(core);
+	ret = rknpu_core_bring_up(core);
 	if (ret)
 		goto err_off;
-
-	ret = devm_request_irq(dev, core->irq, rknpu_sched_irq, IRQF_SHARED,
-			       dev_name(dev), core);
-	if (ret) {
-		dev_err_probe(dev, ret, "no interrupt\n");
-		goto err_off;
-	}
-
-	rknpu_sched_core_start(core);
 	return 0;
 
 err_off:
 	rknpu_core_set_owner(core->dev, NULL);
-	rknpu_vm_core_fini(core);
-err_sched:
-	rknpu_sched_core_fini(core);
+	rknpu_core_unprepare(core);
 err_dev:
 	core->dev = NULL;
 	return ret;
@@ -180,13 +256,9 @@ err_dev:
 
 void rknpu_core_unbind(struct rknpu_core *core)
 {
-	devm_free_irq(core->dev, core->irq, core);
+	rknpu_core_free_irq(core);
 	rknpu_core_set_owner(core->dev, NULL);
-	/* Unpowered, so this needs nothing from an IOMMU that may be stuck. */
-	rknpu_vm_core_fini(core);
-	/* It may be retired, but another driver may have better luck. */
-	reset_control_deassert(core->reset);
-	rknpu_sched_core_fini(core);
+	rknpu_core_unprepare(core);
 	core->dev = NULL;
 }
 
@@ -206,17 +278,21 @@ static bool rknpu_core_set_powered(struct rknpu_core *core, bool powered)
 /* Clocked. */
 static int rknpu_core_pulse_reset(struct rknpu_core *core)
 {
+	struct rknpu_bank_state state;
 	bool was_powered;
 	int ret;
 
 	mutex_lock(&core->reset_lock);
 	was_powered = rknpu_core_set_powered(core, false);
-	ret = reset_control_assert(core->reset);
+	rknpu_bank_save(core, &state);
+	ret = rknpu_core_assert(core);
 	if (!ret) {
 		udelay(RKNPU_CORE_RESET_US);
-		ret = reset_control_deassert(core->reset);
+		ret = rknpu_core_deassert(core);
 	}
 	core->parked = false;
+	if (!ret)
+		ret = rknpu_bank_restore(core, &state);
 	rknpu_core_set_powered(core, was_powered);
 	mutex_unlock(&core->reset_lock);
 	return ret;
@@ -246,7 +322,7 @@ void rknpu_core_halt(struct rknpu_core *core)
 {
 	int ret;
 
-	lockdep_assert_held(&core->attach_lock);
+	lockdep_assert_held(&core->iommu->attach_lock);
 	if (!core->clocked || core->parked)
 		return;
 	ret = rknpu_core_pulse_reset(core);
@@ -259,10 +335,13 @@ void rknpu_core_park(struct rknpu_core *core)
 {
 	int ret;
 
+	/* Not while the IOMMU is being programmed. */
+	mutex_lock(&core->iommu->attach_lock);
 	mutex_lock(&core->reset_lock);
-	ret = reset_control_assert(core->reset);
+	ret = rknpu_core_assert(core);
 	core->parked = true;
 	mutex_unlock(&core->reset_lock);
+	mutex_unlock(&core->iommu->attach_lock);
 	if (ret)
 		dev_err(core->dev, "cannot be held in reset: %d\n", ret);
 }
@@ -270,16 +349,33 @@ void rknpu_core_park(struct rknpu_core *core)
 static void rknpu_core_unpark(struct rknpu_core *core)
 {
 	mutex_lock(&core->reset_lock);
-	reset_control_deassert(core->reset);
+	rknpu_core_deassert(core);
 	core->parked = false;
 	mutex_unlock(&core->reset_lock);
+}
+
+/* The power goes off, so they need not stay in reset, where the IOMMU cannot be resumed. */
+static void rknpu_core_retire_all(struct rknpu_core *core)
+{
+	struct rknpu_device *rdev = core->rdev;
+	unsigned int i;
+
+	rknpu_core_force_off(core->dev);
+	WRITE_ONCE(core->iommu->off, true);
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		if (rdev->cores[i].dev && rdev->cores[i].iommu == core->iommu)
+			rknpu_core_unpark(&rdev->cores[i]);
+	}
 }
 
 void rknpu_core_retire(struct rknpu_core *core)
 {
 	/* Held in reset too, as other cores may keep the power domain on. */
 	rknpu_core_park(core);
-	rknpu_core_force_off(core->dev);
+	if (!core->iommu->shared)
+		rknpu_core_force_off(core->dev);
+	else if (rknpu_share_last(core))
+		rknpu_core_retire_all(core);
 }
 
 int rknpu_core_power_cycle(struct rknpu_core *core)
@@ -311,11 +407,11 @@ int rknpu_core_power_cycle(struct rknpu_core *core)
  */
 static void rknpu_core_leave_vm(struct rknpu_core *core)
 {
-	mutex_lock(&core->attach_lock);
-	if (!core->parked)
+	mutex_lock(&core->iommu->attach_lock);
+	if (!rknpu_vm_core_parked(core))
 		rknpu_vm_detach_core(core);
 	core->clocked = false;
-	mutex_unlock(&core->attach_lock);
+	mutex_unlock(&core->iommu->attach_lock);
 }
 
 int rknpu_core_runtime_suspend(struct rknpu_core *core)
@@ -334,9 +430,9 @@ int rknpu_core_runtime_resume(struct rknpu_core *core)
 	if (ret)
 		return ret;
 
-	mutex_lock(&core->attach_lock);
+	mutex_lock(&core->iommu->attach_lock);
 	core->clocked = true;
-	mutex_unlock(&core->attach_lock);
+	mutex_unlock(&core->iommu->attach_lock);
 	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_POWER_UPS, 1);
 	rknpu_core_set_powered(core, true);
 	return 0;

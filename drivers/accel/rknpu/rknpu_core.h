@@ -13,6 +13,7 @@
 #include "rknpu_load.h"
 #include "rknpu_stats.h"
 
+struct clk;
 struct clk_bulk_data;
 struct device;
 struct device_node;
@@ -40,29 +41,64 @@ enum rknpu_core_state {
 	RKNPU_CORE_DEAD,
 };
 
+/* Only core 0 has two. */
+#define RKNPU_CORE_MAX_BANKS	2
+
+/* One for the AXI side and one for the AHB side. */
+#define RKNPU_CORE_RESETS	2
+
+/**
+ * struct rknpu_iommu - what VMs attach to: a core's IOMMU, or one that all cores share
+ * @attach_lock: serialises changes of the attached VM
+ * @group: NULL while no core is bound
+ * @np: its node, to tell whose fault it was
+ * @users: cores bound
+ * @vm: attached VM, see rknpu_vm.h
+ * @shared: of all cores, see rknpu_share.h; does not change while cores are bound
+ *
+ * The rest is for a shared one, under rknpu_device::lock.
+ *
+ * @lost: out of service, as a core that cannot be reset is behind it
+ * @off: nor does it have power any more
+ * @turn_vm: whose turn @turn_start belongs to; compared, not followed
+ * @turn_start: ns
+ */
+struct rknpu_iommu {
+	struct mutex attach_lock; /* changes of vm and of what the group is attached to */
+	struct iommu_group *group;
+	struct device_node *np;
+	unsigned int users;
+	struct rknpu_vm *vm;
+	bool shared;
+	bool lost;
+	bool off;
+	struct rknpu_vm *turn_vm;
+	u64 turn_start;
+};
+
 /**
  * struct rknpu_core - one core; lives as long as its rknpu_device
  * @rdev: device
- * @dev: platform device, NULL while not bound
+ * @dev: platform device, perhaps of all cores; NULL while not bound
  * @index: the hardware's number
  * @pc: program controller registers
  * @cna: convolution front end registers
  * @mac: MAC array registers (the block named "core")
- * @clks: clocks
+ * @banks: the core's part of a shared IOMMU's registers
+ * @num_banks: number of @banks; 0 for an IOMMU of its own
+ * @clks: clocks, unless they are all cores'
  * @num_clks: number of @clks
+ * @npu_clk: compute clock, to tell its rate
  * @supply: regulator, or NULL: only to tell its voltage
- * @reset: all reset lines
+ * @resets: all reset lines
  * @irq: interrupt, shared with the IOMMU
  * @version: version registers as read at bind time
  * @reset_shows: registers tell whether a reset took
  * @reset_lock: one reset at a time
  * @parked: held in reset, under @reset_lock
  *
- * @attach_lock: serialises changes of the attached VM
- * @clocked: a reset would take, under @attach_lock
- * @iommu_group: what VMs attach to; NULL while not bound
- * @iommu_np: node of the IOMMU, to tell whose fault it was
- * @vm: attached VM, see rknpu_vm.h
+ * @iommu: its own or a shared one
+ * @clocked: a reset would take, under rknpu_iommu::attach_lock
  *
  * The rest is under rknpu_device::lock.
  *
@@ -88,6 +124,8 @@ enum rknpu_core_state {
  * @turn: whose turn @turn_start belongs to; compared, not followed
  * @turn_start: ns
  * @queued: jobs in all of @turns and @light
+ * @wants_iommu: its next job has not been taken since it was found
+ * @wanted_vm: what VM that job needs; compared, not followed
  * @cause: why RECOVERING
  * @fault_iova: page fault address
  * @fault_write: the access was a write
@@ -106,21 +144,21 @@ struct rknpu_core {
 	void __iomem *pc;
 	void __iomem *cna;
 	void __iomem *mac;
+	void __iomem *banks[RKNPU_CORE_MAX_BANKS];
+	unsigned int num_banks;
 	struct clk_bulk_data *clks;
 	int num_clks;
+	struct clk *npu_clk;
 	struct regulator *supply;
-	struct reset_control *reset;
+	struct reset_control *resets[RKNPU_CORE_RESETS];
 	int irq;
 	u32 version;
 	bool reset_shows;
 	struct mutex reset_lock; /* one reset at a time */
 	bool parked;
 
-	struct mutex attach_lock; /* changes of vm and of what the IOMMU is attached to */
+	struct rknpu_iommu *iommu;
 	bool clocked;
-	struct iommu_group *iommu_group;
-	struct device_node *iommu_np;
-	struct rknpu_vm *vm;
 
 	enum rknpu_core_state state;
 	bool frozen;
@@ -144,6 +182,8 @@ struct rknpu_core {
 	struct rknpu_queue *turn;
 	u64 turn_start;
 	unsigned int queued;
+	bool wants_iommu;
+	struct rknpu_vm *wanted_vm;
 	enum rknpu_cause cause;
 	unsigned long fault_iova;
 	bool fault_write;
@@ -156,6 +196,12 @@ struct rknpu_core {
 	struct rknpu_load load;
 };
 
+/* The attached VM: compared, not followed. */
+static inline struct rknpu_vm *rknpu_core_vm(struct rknpu_core *core)
+{
+	return READ_ONCE(core->iommu->vm);
+}
+
 /* All cores, bound or not, of a new device. */
 void rknpu_core_init_static(struct rknpu_device *rdev, unsigned int index);
 
@@ -163,9 +209,20 @@ void rknpu_core_init_static(struct rknpu_device *rdev, unsigned int index);
 int rknpu_core_bind(struct rknpu_core *core, struct device *dev);
 void rknpu_core_unbind(struct rknpu_core *core);
 
+/* What these consist of, for a device that is all cores. */
+int rknpu_core_get_resets(struct rknpu_core *core, const char *axi, const char *ahb);
+int rknpu_core_deassert(struct rknpu_core *core);
+int rknpu_core_prepare(struct rknpu_core *core);
+void rknpu_core_unprepare(struct rknpu_core *core);
+/* Powers up for a moment, and lets the scheduler use the core. */
+int rknpu_core_bring_up(struct rknpu_core *core);
+void rknpu_core_free_irq(struct rknpu_core *core);
+/* Powers @dev off and sets what its runtime PM callbacks work on. */
+void rknpu_core_set_owner(struct device *dev, void *owner);
+
 /*
  * Ends whatever a program left running, if the core has power. The attach_lock
- * is held, and no job is on the core. The IOMMU must be programmed anew.
+ * is held, and no job is on the core. An IOMMU of its own must be programmed anew.
  */
 void rknpu_core_halt(struct rknpu_core *core);
 /* Powered. Returns 0 only if the registers show that the reset took. */

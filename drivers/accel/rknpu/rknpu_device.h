@@ -20,6 +20,7 @@ struct rknpu_vendor;
  *	no IOMMU and is what BO pages are DMA-mapped for
  * @vendor: node of the vendor's uAPI, or NULL
  * @soc: SoC tables
+ * @iommus: each core's own; the first one is the shared one, if there is such
  * @cores: by the hardware's core number
  * @lock: all scheduler state: queues, core states, and starting tasks. One for
  *	all cores, because work moves between them and a task starts in about
@@ -34,6 +35,7 @@ struct rknpu_device {
 	struct drm_device accel;
 	struct rknpu_vendor *vendor;
 	const struct rknpu_soc *soc;
+	struct rknpu_iommu iommus[RKNPU_MAX_CORES];
 	struct rknpu_core cores[RKNPU_MAX_CORES];
 	spinlock_t lock; /* all scheduler state, see above */
 	struct list_head clients;

@@ -22,7 +22,7 @@ MODULE_PARM_DESC(slice_us, "How long a client may keep a core that others wait f
 /* What is looked at in order to take over work from another core. */
 #define RKNPU_QUEUE_STEAL_TRIES	8
 
-static u64 rknpu_queue_slice_ns(void)
+u64 rknpu_queue_slice_ns(void)
 {
 	return (u64)READ_ONCE(slice_us) * NSEC_PER_USEC;
 }
@@ -68,7 +68,7 @@ static bool rknpu_queue_in_service(struct rknpu_core *core)
 static unsigned int rknpu_queue_cost(struct rknpu_core *core, struct rknpu_job *job)
 {
 	unsigned int load = core->queued + (core->state != RKNPU_CORE_IDLE);
-	struct rknpu_vm *vm = READ_ONCE(core->vm);
+	struct rknpu_vm *vm = rknpu_core_vm(core);
 
 	if (vm == job->vm)
 		return 4 * load;

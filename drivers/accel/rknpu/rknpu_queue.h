@@ -14,6 +14,9 @@ struct rknpu_job;
 void rknpu_queue_init_core(struct rknpu_core *core);
 void rknpu_queue_init_client(struct rknpu_client *client);
 
+/* How long a client may keep what others wait for. */
+u64 rknpu_queue_slice_ns(void);
+
 /* All of these under rknpu_device::lock. */
 
 /* The core that @job should wait for, or NULL if none that it may run on is in service. */

@@ -36,33 +36,58 @@ void rknpu_recover_listen(struct rknpu_core *core)
  * meanwhile would have the IOMMU's driver talk to an IOMMU in reset, which it
  * answers with a warning.
  */
-static int rknpu_recover_reset_core(struct rknpu_core *core)
+int rknpu_recover_reset(struct rknpu_core *core)
 {
 	int ret;
 
-	mutex_lock(&core->attach_lock);
+	mutex_lock(&core->iommu->attach_lock);
 	ret = rknpu_core_reset(core);
-	/* What was attached has to be programmed anew. */
-	if (!ret)
+	/* What was attached has to be programmed anew, unless that was put back. */
+	if (!ret && !core->iommu->shared)
 		rknpu_vm_detach_core(core);
-	mutex_unlock(&core->attach_lock);
+	mutex_unlock(&core->iommu->attach_lock);
 	return ret;
 }
 
+/* All cores that share the IOMMU, which attaches to none if one of them hinders it. */
+static int rknpu_recover_reset_all(struct rknpu_core *core)
+{
+	struct rknpu_device *rdev = core->rdev;
+	unsigned int i;
+	int ret = 0;
+
+	if (!core->iommu->shared)
+		return rknpu_recover_reset(core);
+
+	mutex_lock(&core->iommu->attach_lock);
+	for (i = 0; i < RKNPU_MAX_CORES && !ret; i++) {
+		/* No job is on them, as what is to be attached is not. */
+		if (rdev->cores[i].iommu == core->iommu && rdev->cores[i].clocked)
+			ret = rknpu_core_reset(&rdev->cores[i]);
+	}
+	mutex_unlock(&core->iommu->attach_lock);
+	return ret;
+}
+
+/* Other cores may be using a shared IOMMU. */
 static void rknpu_recover_detach(struct rknpu_core *core)
 {
-	mutex_lock(&core->attach_lock);
+	if (core->iommu->shared && !READ_ONCE(core->iommu->off))
+		return;
+	mutex_lock(&core->iommu->attach_lock);
 	rknpu_vm_detach_core(core);
-	mutex_unlock(&core->attach_lock);
+	mutex_unlock(&core->iommu->attach_lock);
 }
 
 static int rknpu_recover_try_attach(struct rknpu_core *core, struct rknpu_vm *vm)
 {
 	int ret;
 
-	mutex_lock(&core->attach_lock);
+	mutex_lock(&core->iommu->attach_lock);
+	if (core->iommu->shared)
+		rknpu_vm_wait_parked(core);
 	ret = rknpu_vm_attach_core(vm, core);
-	mutex_unlock(&core->attach_lock);
+	mutex_unlock(&core->iommu->attach_lock);
 	return ret;
 }
 
@@ -74,9 +99,10 @@ int rknpu_recover_attach(struct rknpu_core *core, struct rknpu_vm *vm)
 	if (!ret)
 		return 0;
 
-	dev_warn(core->dev, "IOMMU does not attach (%d), resetting\n", ret);
+	dev_warn(core->dev, "core %u: IOMMU does not attach (%d), resetting\n",
+		 core->index, ret);
 	rknpu_recover_silence(core);
-	ret = rknpu_recover_reset_core(core) ?: rknpu_recover_try_attach(core, vm);
+	ret = rknpu_recover_reset_all(core) ?: rknpu_recover_try_attach(core, vm);
 	if (ret) {
 		ret = rknpu_core_power_cycle(core);
 		if (!ret)
@@ -88,8 +114,9 @@ int rknpu_recover_attach(struct rknpu_core *core, struct rknpu_vm *vm)
 
 void rknpu_recover_clean(struct rknpu_core *core)
 {
-	if (rknpu_recover_reset_core(core)) {
-		dev_warn(core->dev, "reset did not help after a late fault\n");
+	if (rknpu_recover_reset(core)) {
+		dev_warn(core->dev, "core %u: reset did not help after a late fault\n",
+			 core->index);
 		rknpu_recover_detach(core);
 	}
 	rknpu_recover_listen(core);
@@ -104,11 +131,12 @@ static int rknpu_recover_hardware(struct rknpu_core *core)
 {
 	int ret;
 
-	ret = rknpu_recover_reset_core(core);
+	ret = rknpu_recover_reset(core);
 	if (!ret)
 		return 0;
 
-	dev_warn(core->dev, "reset did not help (%d), power cycling\n", ret);
+	dev_warn(core->dev, "core %u: reset did not help (%d), power cycling\n",
+		 core->index, ret);
 	ret = rknpu_core_power_cycle(core);
 	if (!ret)
 		rknpu_recover_detach(core);
@@ -166,7 +194,8 @@ static void rknpu_recover_back_to_work(struct rknpu_core *core)
 	rknpu_recover_listen(core);
 
 	spin_lock_irq(&core->rdev->lock);
-	if (core->state == RKNPU_CORE_RECOVERING) {
+	/* If the IOMMU was lost meanwhile, the work that is queued gives the core up. */
+	if (core->state == RKNPU_CORE_RECOVERING && !core->iommu->lost) {
 		if (core->job)
 			rknpu_sched_put_back(core);
 		core->state = RKNPU_CORE_IDLE;
@@ -189,7 +218,7 @@ static struct rknpu_job *rknpu_recover_judge(struct rknpu_core *core)
 	return NULL;
 }
 
-static void rknpu_recover_reset(struct rknpu_core *core)
+static void rknpu_recover_from(struct rknpu_core *core)
 {
 	struct rknpu_job *job = rknpu_recover_judge(core);
 	enum rknpu_cause cause = core->cause;
@@ -209,6 +238,10 @@ void rknpu_recover(struct rknpu_core *core)
 {
 	int ret;
 
+	if (READ_ONCE(core->iommu->lost)) {
+		rknpu_recover_give_up(core, -EIO);
+		return;
+	}
 	rknpu_recover_silence(core);
 	/* A fault while idle comes without a power reference. */
 	ret = rknpu_sched_power_up(core);
@@ -217,7 +250,7 @@ void rknpu_recover(struct rknpu_core *core)
 	else if (rknpu_recover_was_late(core))
 		rknpu_recover_listen(core);
 	else
-		rknpu_recover_reset(core);
+		rknpu_recover_from(core);
 }
 
 static void rknpu_recover_retire(struct rknpu_core *core)
@@ -239,11 +272,33 @@ static void rknpu_recover_dispatch_others(struct rknpu_core *core)
 		rknpu_sched_dispatch(&core->rdev->cores[i]);
 }
 
+/*
+ * Lock held. With a core in it that cannot be made to let go, a shared IOMMU
+ * cannot be switched any more, and the core could get at any VM that comes.
+ */
+static void rknpu_recover_lose_iommu(struct rknpu_core *core)
+{
+	unsigned int i;
+
+	if (!core->iommu->shared || core->iommu->lost)
+		return;
+	WRITE_ONCE(core->iommu->lost, true);
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		struct rknpu_core *other = &core->rdev->cores[i];
+
+		if (other == core || other->iommu != core->iommu ||
+		    other->state == RKNPU_CORE_ABSENT || other->state == RKNPU_CORE_DEAD)
+			continue;
+		other->state = RKNPU_CORE_RECOVERING;
+		queue_work(other->wq, &other->work);
+	}
+}
+
 void rknpu_recover_give_up(struct rknpu_core *core, int error)
 {
 	LIST_HEAD(stranded);
 
-	dev_err(core->dev, "taken out of service: %d\n", error);
+	dev_err(core->dev, "core %u taken out of service: %d\n", core->index, error);
 	rknpu_recover_silence(core);
 	rknpu_recover_retire(core);
 
@@ -251,6 +306,7 @@ void rknpu_recover_give_up(struct rknpu_core *core, int error)
 	/* Not if the device is being unbound: then that takes care of the job. */
 	if (core->state != RKNPU_CORE_ABSENT) {
 		core->state = RKNPU_CORE_DEAD;
+		rknpu_recover_lose_iommu(core);
 		/* Taken for this core, but not started. */
 		if (core->job)
 			rknpu_sched_put_back(core);

@@ -20,6 +20,9 @@ int rknpu_recover_attach(struct rknpu_core *core, struct rknpu_vm *vm);
  */
 void rknpu_recover_clean(struct rknpu_core *core);
 
+/* Powered, no job runs, or none that will be missed. Resets the core and detaches its VM. */
+int rknpu_recover_reset(struct rknpu_core *core);
+
 /* Nothing helps: the core's jobs go elsewhere, or fail if it was the last one. */
 void rknpu_recover_give_up(struct rknpu_core *core, int error);
 

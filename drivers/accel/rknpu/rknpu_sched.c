@@ -12,6 +12,7 @@
 #include "rknpu_recover.h"
 #include "rknpu_regs.h"
 #include "rknpu_sched.h"
+#include "rknpu_share.h"
 #include "rknpu_vm.h"
 
 #define RKNPU_SCHED_FREEZE_MS	5000
@@ -121,6 +122,7 @@ static void rknpu_sched_take(struct rknpu_core *core, struct rknpu_job *job)
 	job->state = RKNPU_JOB_ON_CORE;
 	job->result.core = core->index;
 	core->job = job;
+	rknpu_share_took(core, job);
 }
 
 struct rknpu_job *rknpu_sched_drop_job(struct rknpu_core *core)
@@ -138,25 +140,35 @@ struct rknpu_job *rknpu_sched_drop_job(struct rknpu_core *core)
 	return job;
 }
 
-void rknpu_sched_dispatch(struct rknpu_core *core)
+static void rknpu_sched_dispatch_core(struct rknpu_core *core)
 {
 	struct rknpu_job *job;
 
-	lockdep_assert_held(&core->rdev->lock);
 	if (core->state != RKNPU_CORE_IDLE || core->frozen)
 		return;
 	job = rknpu_queue_next(core);
-	if (!job)
+	if (!job || !rknpu_share_admits(core, job))
 		return;
 
 	/* In this order: a core that goes to sleep takes its VM off. */
-	if (!rknpu_sched_hold_active(core) || READ_ONCE(core->vm) != job->vm) {
+	if (!rknpu_sched_hold_active(core) || rknpu_core_vm(core) != job->vm) {
 		core->state = RKNPU_CORE_STARTING;
 		queue_work(core->wq, &core->work);
 		return;
 	}
 	rknpu_sched_take(core, job);
 	rknpu_sched_start_job(core);
+}
+
+void rknpu_sched_dispatch(struct rknpu_core *core)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&core->rdev->lock);
+	rknpu_sched_dispatch_core(core);
+	/* What this one does decides about cores that share its IOMMU. */
+	for (i = 0; i < RKNPU_MAX_CORES && core->iommu->shared; i++)
+		rknpu_sched_dispatch_core(&core->rdev->cores[i]);
 }
 
 static bool rknpu_sched_between_jobs(struct rknpu_core *core)
@@ -219,7 +231,8 @@ static void rknpu_sched_continue(struct rknpu_core *core)
 {
 	struct rknpu_job *job = core->job;
 
-	if (job->divisible && (core->frozen || rknpu_queue_wants_core(core, job))) {
+	if (job->divisible && (core->frozen || rknpu_queue_wants_core(core, job) ||
+			       rknpu_share_turn_ends(core, job))) {
 		rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_YIELDS, 1);
 		rknpu_sched_put_back(core);
 		core->state = RKNPU_CORE_IDLE;
@@ -406,10 +419,15 @@ static struct rknpu_job *rknpu_sched_take_next(struct rknpu_core *core)
 
 	spin_lock_irq(&core->rdev->lock);
 	job = core->state == RKNPU_CORE_STARTING && !core->frozen ? rknpu_queue_next(core) : NULL;
+	if (job && !rknpu_share_admits(core, job))
+		job = NULL;
 	if (job)
 		rknpu_sched_take(core, job);
 	else if (core->state == RKNPU_CORE_STARTING)
 		core->state = RKNPU_CORE_IDLE;
+	/* Others may have waited for it to start. */
+	if (!job && core->iommu->shared)
+		rknpu_sched_dispatch(core);
 	spin_unlock_irq(&core->rdev->lock);
 	return job;
 }
@@ -601,7 +619,7 @@ static void rknpu_sched_core_stop(struct rknpu_core *core)
 	spin_unlock_irq(&core->rdev->lock);
 	if (job) {
 		/* Without power it was retired with the job on it, and is in reset. */
-		if (core->pm_held && rknpu_core_reset(core))
+		if (core->pm_held && rknpu_recover_reset(core))
 			rknpu_core_park(core);
 		rknpu_job_end(job, RKNPU_CAUSE_DEVICE_GONE);
 	}

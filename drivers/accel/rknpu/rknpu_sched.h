@@ -124,7 +124,7 @@ void rknpu_sched_iommu_fault(struct rknpu_core *core, unsigned long iova, bool w
 
 /* What the scheduler's own files share. With rknpu_device::lock held: */
 
-/* Gives an idle core something to do, if there is anything. */
+/* Gives an idle core, and those that share its IOMMU, something to do, if there is anything. */
 void rknpu_sched_dispatch(struct rknpu_core *core);
 /*
  * The running task is over. Returns the job if that was the last one: then

@@ -62,7 +62,7 @@ void rknpu_stats_print(struct rknpu_device *rdev, struct drm_printer *p)
 			 rknpu_device_stat(rdev, RKNPU_DEVICE_STAT_VMS_FREED)));
 
 	for (i = 0; i < RKNPU_MAX_CORES; i++) {
-		if (rdev->cores[i].iommu_group)
+		if (rdev->cores[i].dev)
 			rknpu_stats_print_core(&rdev->cores[i], p);
 	}
 }

@@ -2,7 +2,6 @@
 /* Owns what the vendor's uAPI and its files for tools tell about the hardware. */
 #include <linux/clk.h>
 #include <linux/regulator/consumer.h>
-#include <linux/string.h>
 
 #include <drm/drm_drv.h>
 
@@ -36,17 +35,6 @@ u32 rknpu_vendor_info_hw_version(struct rknpu_device *rdev)
 	return version;
 }
 
-static unsigned long rknpu_vendor_info_rate(struct rknpu_core *core)
-{
-	int i;
-
-	for (i = 0; i < core->num_clks; i++) {
-		if (!strcmp(core->clks[i].id, "npu"))
-			return clk_get_rate(core->clks[i].clk);
-	}
-	return 0;
-}
-
 unsigned long rknpu_vendor_info_hz(struct rknpu_device *rdev)
 {
 	struct rknpu_core *core;
@@ -57,7 +45,7 @@ unsigned long rknpu_vendor_info_hz(struct rknpu_device *rdev)
 		return 0;
 	core = rknpu_vendor_info_core(rdev);
 	if (core)
-		hz = rknpu_vendor_info_rate(core);
+		hz = clk_get_rate(core->npu_clk);
 	drm_dev_exit(idx);
 	return hz;
 }

@@ -12,6 +12,7 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
 
+#include "rknpu_bank.h"
 #include "rknpu_core.h"
 #include "rknpu_device.h"
 #include "rknpu_map.h"
@@ -43,29 +44,29 @@ static void rknpu_vm_guard(const struct drm_mm_node *node, unsigned long color,
 		*start += (u64)iova_guard_pages << PAGE_SHIFT;
 }
 
-static struct rknpu_core *rknpu_vm_core_of_iommu(struct rknpu_device *rdev, struct device *iommu)
+static bool rknpu_vm_is_behind(struct rknpu_core *core, struct device *iommu)
 {
-	int i;
-
-	for (i = 0; i < RKNPU_MAX_CORES; i++) {
-		struct rknpu_core *core = &rdev->cores[i];
-
-		if (core->iommu_np && core->iommu_np == iommu->of_node)
-			return core;
-	}
-	return NULL;
+	return core->dev && core->iommu->np && core->iommu->np == iommu->of_node;
 }
 
-/* Hard interrupt context. @dev is the IOMMU, not the core behind it. */
+/*
+ * Hard interrupt context. @dev is the IOMMU, not the core behind it. If several
+ * are, its registers tell which one it is, or which ones.
+ */
 static int rknpu_vm_fault(struct iommu_domain *domain, struct device *dev,
 			  unsigned long iova, int flags, void *token)
 {
 	struct rknpu_vm *vm = token;
-	struct rknpu_core *core = rknpu_vm_core_of_iommu(vm->rdev, dev);
+	unsigned int i;
 
 	atomic_inc(&vm->faults);
-	if (core)
-		rknpu_sched_iommu_fault(core, iova, flags & IOMMU_FAULT_WRITE);
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		struct rknpu_core *core = &vm->rdev->cores[i];
+
+		if (rknpu_vm_is_behind(core, dev) &&
+		    (!core->iommu->shared || rknpu_bank_faults(core, iova)))
+			rknpu_sched_iommu_fault(core, iova, flags & IOMMU_FAULT_WRITE);
+	}
 	return 0;
 }
 
@@ -75,7 +76,7 @@ static struct iommu_domain *rknpu_vm_alloc_domain(struct rknpu_device *rdev)
 	int i;
 
 	for (i = 0; i < RKNPU_MAX_CORES; i++) {
-		if (rdev->cores[i].iommu_group)
+		if (rdev->iommus[i].group)
 			return iommu_paging_domain_alloc(rdev->cores[i].dev);
 	}
 	return ERR_PTR(-ENODEV);
@@ -126,14 +127,14 @@ struct rknpu_vm *rknpu_vm_get(struct rknpu_vm *vm)
  * a moment, and detaching from an IOMMU in reset ends in a warning. Bounded,
  * because a core can be left in reset for good.
  */
-static void rknpu_vm_wait_parked(struct rknpu_core *core)
+void rknpu_vm_wait_parked(struct rknpu_core *core)
 {
 	unsigned int tries;
 
-	for (tries = 0; tries < 50 && core->clocked && READ_ONCE(core->parked); tries++) {
-		mutex_unlock(&core->attach_lock);
+	for (tries = 0; tries < 50 && core->clocked && rknpu_vm_core_parked(core); tries++) {
+		mutex_unlock(&core->iommu->attach_lock);
 		msleep(20);
-		mutex_lock(&core->attach_lock);
+		mutex_lock(&core->iommu->attach_lock);
 	}
 }
 
@@ -144,15 +145,15 @@ static void rknpu_vm_detach_all(struct rknpu_vm *vm)
 	for (i = 0; i < RKNPU_MAX_CORES; i++) {
 		struct rknpu_core *core = &vm->rdev->cores[i];
 
-		mutex_lock(&core->attach_lock);
-		if (core->vm == vm)
+		mutex_lock(&core->iommu->attach_lock);
+		if (core->iommu->vm == vm)
 			rknpu_vm_wait_parked(core);
-		if (core->vm == vm)
+		if (core->iommu->vm == vm)
 			rknpu_vm_detach_core(core);
 		/* The IOMMU's handler may have been about to call rknpu_vm_fault(). */
-		if (core->iommu_group)
+		if (core->iommu->group)
 			synchronize_irq(core->irq);
-		mutex_unlock(&core->attach_lock);
+		mutex_unlock(&core->iommu->attach_lock);
 	}
 }
 
@@ -344,60 +345,99 @@ bool rknpu_vm_range_mapped(struct rknpu_vm *vm, u64 iova, u64 size)
 
 int rknpu_vm_core_init(struct rknpu_core *core)
 {
-	struct iommu_group *group = iommu_group_get(core->dev);
+	struct rknpu_iommu *iommu = core->iommu;
+	struct iommu_group *group;
 
-	if (!group)
+	if (iommu->users++)
+		return 0;
+
+	group = iommu_group_get(core->dev);
+	if (!group) {
+		iommu->users--;
 		return dev_err_probe(core->dev, -EPROBE_DEFER, "no IOMMU yet\n");
+	}
 
-	core->iommu_np = of_parse_phandle(core->dev->of_node, "iommus", 0);
-	if (!core->iommu_np) {
+	iommu->np = of_parse_phandle(core->dev->of_node, "iommus", 0);
+	if (!iommu->np) {
 		iommu_group_put(group);
+		iommu->users--;
 		return dev_err_probe(core->dev, -EINVAL, "no iommus property\n");
 	}
-	core->vm = NULL;
-	core->iommu_group = group;
+	iommu->vm = NULL;
+	iommu->lost = false;
+	iommu->off = false;
+	iommu->group = group;
 	return 0;
 }
 
 void rknpu_vm_core_fini(struct rknpu_core *core)
 {
-	mutex_lock(&core->attach_lock);
-	rknpu_vm_detach_core(core);
-	mutex_unlock(&core->attach_lock);
+	struct rknpu_iommu *iommu = core->iommu;
 
-	iommu_group_put(core->iommu_group);
-	core->iommu_group = NULL;
-	of_node_put(core->iommu_np);
-	core->iommu_np = NULL;
+	if (--iommu->users)
+		return;
+	mutex_lock(&iommu->attach_lock);
+	rknpu_vm_detach_core(core);
+	mutex_unlock(&iommu->attach_lock);
+
+	iommu_group_put(iommu->group);
+	iommu->group = NULL;
+	of_node_put(iommu->np);
+	iommu->np = NULL;
+}
+
+bool rknpu_vm_core_parked(struct rknpu_core *core)
+{
+	struct rknpu_device *rdev = core->rdev;
+	unsigned int i;
+
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		if (rdev->cores[i].iommu == core->iommu && READ_ONCE(rdev->cores[i].parked))
+			return true;
+	}
+	return false;
+}
+
+static void rknpu_vm_halt_all(struct rknpu_device *rdev, struct rknpu_iommu *iommu)
+{
+	unsigned int i;
+
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		if (rdev->cores[i].iommu == iommu)
+			rknpu_core_halt(&rdev->cores[i]);
+	}
 }
 
 void rknpu_vm_detach_core(struct rknpu_core *core)
 {
-	lockdep_assert_held(&core->attach_lock);
+	struct rknpu_iommu *iommu = core->iommu;
 
-	if (!core->vm)
+	lockdep_assert_held(&iommu->attach_lock);
+
+	if (!iommu->vm)
 		return;
-	rknpu_core_halt(core);
-	iommu_detach_group(core->vm->domain, core->iommu_group);
-	WRITE_ONCE(core->vm, NULL);
+	rknpu_vm_halt_all(core->rdev, iommu);
+	iommu_detach_group(iommu->vm->domain, iommu->group);
+	WRITE_ONCE(iommu->vm, NULL);
 }
 
 int rknpu_vm_attach_core(struct rknpu_vm *vm, struct rknpu_core *core)
 {
+	struct rknpu_iommu *iommu = core->iommu;
 	int ret;
 
-	lockdep_assert_held(&core->attach_lock);
+	lockdep_assert_held(&iommu->attach_lock);
 
-	if (core->vm == vm)
+	if (iommu->vm == vm)
 		return 0;
 
 	/* The IOMMU core goes from one private domain to another only through the default one. */
 	rknpu_vm_detach_core(core);
-	ret = iommu_attach_group(vm->domain, core->iommu_group);
+	ret = iommu_attach_group(vm->domain, iommu->group);
 	if (ret)
 		return ret;
 
-	WRITE_ONCE(core->vm, vm);
+	WRITE_ONCE(iommu->vm, vm);
 	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_ATTACHES, 1);
 	return 0;
 }

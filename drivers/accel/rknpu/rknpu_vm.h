@@ -86,16 +86,22 @@ void rknpu_vm_reclaim(struct rknpu_vm *vm);
 bool rknpu_vm_range_mapped(struct rknpu_vm *vm, u64 iova, u64 size);
 
 /*
- * Core side: sets core->iommu_group, iommu_np and vm. core->vm is written under
- * core->attach_lock (which lives as long as the device). It is compared, not
- * followed: it holds no reference, a VM takes itself off all cores before it
- * goes.
+ * Core side: fills core->iommu. Its vm is written under its attach_lock (which
+ * lives as long as the device). It is compared, not followed: it holds no
+ * reference, a VM takes itself off all cores before it goes.
  */
 int rknpu_vm_core_init(struct rknpu_core *core);
 void rknpu_vm_core_fini(struct rknpu_core *core);
 
-/* Both with attach_lock held, in process context, powered or not. */
+/*
+ * All with attach_lock held, in process context, powered or not. With a shared
+ * IOMMU they concern all its cores, and no job may be on any of them, unless it
+ * is one that waits for its VM to be attached.
+ */
 int rknpu_vm_attach_core(struct rknpu_vm *vm, struct rknpu_core *core);
 void rknpu_vm_detach_core(struct rknpu_core *core);
+/* Is a part of the IOMMU in reset? The second waits, for a while, dropping the lock. */
+bool rknpu_vm_core_parked(struct rknpu_core *core);
+void rknpu_vm_wait_parked(struct rknpu_core *core);
 
 #endif
