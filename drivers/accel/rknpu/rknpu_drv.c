@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Owns the module: drivers for core nodes and for the facade that joins them to one device. */
+/* Owns the module: drivers for core nodes and for the facade that joins all cores to one device. */
 #include <linux/component.h>
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
@@ -12,6 +12,8 @@
 #include "rknpu_core.h"
 #include "rknpu_debugfs.h"
 #include "rknpu_device.h"
+#include "rknpu_drv.h"
+#include "rknpu_node_power.h"
 #include "rknpu_release.h"
 #include "rknpu_sched.h"
 #include "rknpu_soc.h"
@@ -22,6 +24,8 @@ MODULE_PARM_DESC(autosuspend_ms, "How long an idle core stays powered, in ms (de
 
 /* Has no node and thus no IOMMU: it stands for the NPU as a whole towards DMA mapping and DRM. */
 static struct platform_device *rknpu_facade;
+
+static bool rknpu_node_registered;
 
 static int rknpu_core_component_bind(struct device *dev, struct device *facade, void *data)
 {
@@ -50,7 +54,14 @@ static const struct component_ops rknpu_core_component_ops = {
 	.unbind = rknpu_core_component_unbind,
 };
 
-static void rknpu_core_pm_stop(struct device *dev)
+void rknpu_drv_pm_start(struct device *dev)
+{
+	pm_runtime_set_autosuspend_delay(dev, autosuspend_ms);
+	pm_runtime_use_autosuspend(dev);
+	pm_runtime_enable(dev);
+}
+
+void rknpu_drv_pm_stop(struct device *dev)
 {
 	pm_runtime_dont_use_autosuspend(dev);
 	pm_runtime_disable(dev);
@@ -62,20 +73,17 @@ static int rknpu_core_probe(struct platform_device *pdev)
 	int ret;
 
 	/* Before binding: a power domain stays on for a device without runtime PM. */
-	pm_runtime_set_autosuspend_delay(dev, autosuspend_ms);
-	pm_runtime_use_autosuspend(dev);
-	pm_runtime_enable(dev);
-
+	rknpu_drv_pm_start(dev);
 	ret = component_add(dev, &rknpu_core_component_ops);
 	if (ret)
-		rknpu_core_pm_stop(dev);
+		rknpu_drv_pm_stop(dev);
 	return ret;
 }
 
 static void rknpu_core_remove(struct platform_device *pdev)
 {
 	component_del(&pdev->dev, &rknpu_core_component_ops);
-	rknpu_core_pm_stop(&pdev->dev);
+	rknpu_drv_pm_stop(&pdev->dev);
 }
 
 static int rknpu_core_pm_runtime_suspend(struct device *dev)
@@ -142,7 +150,7 @@ static struct platform_driver rknpu_core_driver = {
 	.shutdown = rknpu_core_shutdown,
 	.driver = {
 		.name = "rknpu-accel",
-		.of_match_table = rknpu_soc_of_match,
+		.of_match_table = rknpu_soc_core_match,
 		.pm = pm_ptr(&rknpu_core_pm_ops),
 	},
 };
@@ -196,10 +204,14 @@ static void rknpu_facade_put_core(struct device *dev, void *data)
 
 static struct component_match *rknpu_facade_match(struct device *dev)
 {
+	const struct rknpu_soc *soc;
+	const struct of_device_id *shape = rknpu_soc_find_shape(&soc);
 	struct component_match *match = NULL;
 	struct device_node *np;
 
-	for_each_matching_node(np, rknpu_soc_of_match) {
+	if (!shape)
+		return NULL;
+	for_each_matching_node(np, shape) {
 		if (of_device_is_available(np))
 			component_match_add_release(dev, &match, rknpu_facade_put_core,
 						    rknpu_facade_is_core, of_node_get(np));
@@ -239,35 +251,50 @@ static struct platform_driver rknpu_facade_driver = {
 	},
 };
 
-static const struct rknpu_soc *rknpu_find_soc(void)
-{
-	const struct of_device_id *id;
-	struct device_node *np;
-
-	for_each_matching_node_and_match(np, rknpu_soc_of_match, &id) {
-		if (of_device_is_available(np)) {
-			of_node_put(np);
-			return id->data;
-		}
-	}
-	return NULL;
-}
-
 static int rknpu_facade_create(void)
 {
-	const struct rknpu_soc *soc = rknpu_find_soc();
 	struct platform_device_info info = {
 		.name = "rknpu",
 		.id = PLATFORM_DEVID_NONE,
-		.data = soc,
-		.size_data = sizeof(*soc),
 	};
+	const struct rknpu_soc *soc;
 
 	/* Without an NPU the module loads and does nothing. */
-	if (!soc)
+	if (!rknpu_soc_find_shape(&soc))
 		return 0;
+	info.data = soc;
+	info.size_data = sizeof(*soc);
 	rknpu_facade = platform_device_register_full(&info);
 	return PTR_ERR_OR_ZERO(rknpu_facade);
+}
+
+/*
+ * Its driver is not even there where the NPU has another shape: powering up for
+ * a probe what nobody has given power domains is fatal.
+ */
+static int rknpu_node_driver_register(void)
+{
+	const struct rknpu_soc *soc;
+	int ret;
+
+	if (rknpu_soc_find_shape(&soc) != rknpu_soc_node_match)
+		return 0;
+	ret = rknpu_node_power_init();
+	if (ret)
+		return ret;
+	ret = platform_driver_register(&rknpu_node_driver);
+	if (ret)
+		rknpu_node_power_exit();
+	rknpu_node_registered = !ret;
+	return ret;
+}
+
+static void rknpu_node_driver_unregister(void)
+{
+	if (!rknpu_node_registered)
+		return;
+	platform_driver_unregister(&rknpu_node_driver);
+	rknpu_node_power_exit();
 }
 
 static int rknpu_drivers_register(void)
@@ -285,8 +312,14 @@ static int rknpu_drivers_register(void)
 	ret = platform_driver_register(&rknpu_core_driver);
 	if (ret)
 		goto err_facade;
+
+	ret = rknpu_node_driver_register();
+	if (ret)
+		goto err_core_driver;
 	return 0;
 
+err_core_driver:
+	platform_driver_unregister(&rknpu_core_driver);
 err_facade:
 	platform_device_unregister(rknpu_facade);
 err_facade_driver:
@@ -314,6 +347,7 @@ module_init(rknpu_module_init);
 
 static void __exit rknpu_module_exit(void)
 {
+	rknpu_node_driver_unregister();
 	platform_driver_unregister(&rknpu_core_driver);
 	platform_device_unregister(rknpu_facade);
 	platform_driver_unregister(&rknpu_facade_driver);

@@ -23,7 +23,12 @@ struct rknpu_soc {
 	phys_addr_t core_base[RKNPU_MAX_CORES];
 };
 
-extern const struct of_device_id rknpu_soc_of_match[];
+/* A node per core, as in mainline's device tree; a node for all cores, as in the vendor's. */
+extern const struct of_device_id rknpu_soc_core_match[];
+extern const struct of_device_id rknpu_soc_node_match[];
+
+/* Which of the two the NPU has, or NULL. In a tree that has both, mainline's. */
+const struct of_device_id *rknpu_soc_find_shape(const struct rknpu_soc **soc);
 
 /* The hardware's number of the core at @base, or -ENODEV. */
 int rknpu_soc_core_index(const struct rknpu_soc *soc, phys_addr_t base);

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns the power of the vendor's node: supplies, three power domains, and who needs them. */
+#include <linux/device.h>
+#include <linux/err.h>
+#include <linux/of.h>
+#include <linux/of_platform.h>
+#include <linux/platform_device.h>
+#include <linux/pm_domain.h>
+#include <linux/pm_runtime.h>
+#include <linux/regulator/consumer.h>
+
+#include "rknpu_node_power.h"
+#include "rknpu_soc.h"
+
+#define RKNPU_NODE_POWER_SUPPLIES	2
+
+static const char * const rknpu_node_power_supply_names[RKNPU_NODE_POWER_SUPPLIES] = {
+	"rknpu", "mem",
+};
+
+/**
+ * struct rknpu_node_domain - one of the node's power domains
+ * @dev: virtual device that stands for it
+ * @npu: makes the node's device resume it
+ * @iommu: makes the IOMMU resume it
+ */
+struct rknpu_node_domain {
+	struct device *dev;
+	struct device_link *npu;
+	struct device_link *iommu;
+};
+
+static struct platform_device *rknpu_node_pdev;
+static struct platform_device *rknpu_node_iommu;
+static struct rknpu_node_domain rknpu_node_domains[RKNPU_MAX_CORES];
+static struct regulator *rknpu_node_supplies[RKNPU_NODE_POWER_SUPPLIES];
+
+static struct device_link *rknpu_node_power_link(struct device *consumer, struct device *domain)
+{
+	return device_link_add(consumer, domain, DL_FLAG_STATELESS | DL_FLAG_PM_RUNTIME);
+}
+
+static int rknpu_node_power_add_domain(struct rknpu_node_domain *domain, unsigned int index)
+{
+	struct device *dev = &rknpu_node_pdev->dev;
+	char name[8];
+
+	snprintf(name, sizeof(name), "npu%u", index);
+	domain->dev = dev_pm_domain_attach_by_name(dev, name);
+	if (IS_ERR_OR_NULL(domain->dev)) {
+		int ret = domain->dev ? PTR_ERR(domain->dev) : -ENOENT;
+
+		domain->dev = NULL;
+		return dev_err_probe(dev, ret, "no power domain %s\n", name);
+	}
+
+	domain->npu = rknpu_node_power_link(dev, domain->dev);
+	domain->iommu = rknpu_node_power_link(&rknpu_node_iommu->dev, domain->dev);
+	return domain->npu && domain->iommu ? 0 : -ENODEV;
+}
+
+/* With one domain the driver core does all of this. */
+static int rknpu_node_power_add_domains(void)
+{
+	int count = of_count_phandle_with_args(rknpu_node_pdev->dev.of_node, "power-domains",
+					       "#power-domain-cells");
+	int i, ret = 0;
+
+	if (count < 2)
+		return 0;
+	for (i = 0; i < min(count, RKNPU_MAX_CORES) && !ret; i++)
+		ret = rknpu_node_power_add_domain(&rknpu_node_domains[i], i);
+	return ret;
+}
+
+static void rknpu_node_power_remove_domains(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		struct rknpu_node_domain *domain = &rknpu_node_domains[i];
+
+		if (domain->iommu)
+			device_link_del(domain->iommu);
+		if (domain->npu)
+			device_link_del(domain->npu);
+		if (domain->dev)
+			dev_pm_domain_detach(domain->dev, true);
+		memset(domain, 0, sizeof(*domain));
+	}
+}
+
+/* The vendor's tree has them here and not at the power domain, which needs them to switch. */
+static int rknpu_node_power_add_supplies(void)
+{
+	struct device *dev = &rknpu_node_pdev->dev;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < RKNPU_NODE_POWER_SUPPLIES; i++) {
+		struct regulator *supply;
+
+		supply = regulator_get_optional(dev, rknpu_node_power_supply_names[i]);
+		if (PTR_ERR_OR_ZERO(supply) == -ENODEV)
+			continue;
+		if (IS_ERR(supply))
+			return PTR_ERR(supply);
+		ret = regulator_enable(supply);
+		if (ret) {
+			regulator_put(supply);
+			return ret;
+		}
+		rknpu_node_supplies[i] = supply;
+	}
+	return 0;
+}
+
+static void rknpu_node_power_remove_supplies(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < RKNPU_NODE_POWER_SUPPLIES; i++) {
+		if (!rknpu_node_supplies[i])
+			continue;
+		regulator_disable(rknpu_node_supplies[i]);
+		regulator_put(rknpu_node_supplies[i]);
+		rknpu_node_supplies[i] = NULL;
+	}
+}
+
+struct regulator *rknpu_node_power_supply(void)
+{
+	return rknpu_node_supplies[0];
+}
+
+static struct platform_device *rknpu_node_power_find(void)
+{
+	struct platform_device *pdev;
+	struct device_node *np;
+
+	for_each_matching_node(np, rknpu_soc_node_match) {
+		pdev = of_device_is_available(np) ? of_find_device_by_node(np) : NULL;
+		if (pdev) {
+			of_node_put(np);
+			return pdev;
+		}
+	}
+	return NULL;
+}
+
+static struct platform_device *rknpu_node_power_find_iommu(struct platform_device *pdev)
+{
+	struct device_node *np = of_parse_phandle(pdev->dev.of_node, "iommus", 0);
+	struct platform_device *iommu = np ? of_find_device_by_node(np) : NULL;
+
+	of_node_put(np);
+	return iommu;
+}
+
+static int rknpu_node_power_add_all(void)
+{
+	struct device *dev = &rknpu_node_pdev->dev;
+	int ret;
+
+	if (READ_ONCE(dev->driver)) {
+		dev_err(dev, "another driver has it: %s\n", dev_driver_string(dev));
+		return -EBUSY;
+	}
+	rknpu_node_iommu = rknpu_node_power_find_iommu(rknpu_node_pdev);
+	if (!rknpu_node_iommu)
+		return -ENODEV;
+	ret = rknpu_node_power_add_supplies();
+	return ret ?: rknpu_node_power_add_domains();
+}
+
+/*
+ * The IOMMU's node names no power domain, and its driver touches the registers
+ * of all banks whenever it is resumed, which the driver core does even before
+ * the node's driver is probed. In a domain that is off that is fatal. So the
+ * domains are made suppliers of the IOMMU before there is a driver to probe.
+ */
+int rknpu_node_power_init(void)
+{
+	int ret;
+
+	rknpu_node_pdev = rknpu_node_power_find();
+	if (!rknpu_node_pdev)
+		return -ENODEV;
+
+	ret = rknpu_node_power_add_all();
+	if (ret) {
+		dev_err(&rknpu_node_pdev->dev, "cannot be powered: %d\n", ret);
+		rknpu_node_power_exit();
+	}
+	/* Only for probing does that mean anything. */
+	return ret == -EPROBE_DEFER ? -ENODEV : ret;
+}
+
+/*
+ * The IOMMU goes down some time after the last user. Without the links it would
+ * find itself without power then.
+ */
+static bool rknpu_node_power_iommu_is_off(void)
+{
+	return !rknpu_node_iommu || pm_runtime_suspend(&rknpu_node_iommu->dev) >= 0;
+}
+
+void rknpu_node_power_exit(void)
+{
+	if (!rknpu_node_pdev)
+		return;
+	if (!rknpu_node_power_iommu_is_off()) {
+		dev_err(&rknpu_node_pdev->dev, "the IOMMU is in use, power is left as it is\n");
+		return;
+	}
+	rknpu_node_power_remove_domains();
+	rknpu_node_power_remove_supplies();
+	platform_device_put(rknpu_node_iommu);
+	platform_device_put(rknpu_node_pdev);
+	rknpu_node_iommu = NULL;
+	rknpu_node_pdev = NULL;
+}
