@@ -698,6 +698,7 @@ TEST_F(vendor, nonblock_and_fences)
 	struct rv_chain c[3];
 
 	RK_REQUIRE_MODEL();
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
 	rk_latency_us(50000);
 	/* Each waits for the one before, on another core. */
 	for (int i = 0; i < 3; i++) {
