@@ -399,13 +399,19 @@ TEST_F(exec, three_cores_from_three_files)
 	for (int i = 0; i < RK_CORES; i++) {
 		EXPECT_EQ(0, rk_bo_differs(&c[i].out, 10 * i + 1, RK_BYTES));
 	}
-	EXPECT_EQ(RK_CORES, rk_ctl_read(NPU_CTL_MAX_BUSY));
-	EXPECT_LT(0, rk_ctl_read64(NPU_CTL_OVERLAP3_LO));
 	EXPECT_EQ(12, rk_count_all(NPU_CNT_TASK_DONE));
-	for (int i = 0; i < RK_CORES; i++) {
-		EXPECT_LT(0, rk_count(i, NPU_CNT_TASK_DONE)) TH_LOG("core %d idle", i);
-		rk_client_fini(&c[i]);
+	if (rk_one_iommu()) {
+		/* Two at once would run in one of their address spaces. */
+		EXPECT_EQ(1, rk_ctl_read(NPU_CTL_MAX_BUSY));
+	} else {
+		EXPECT_EQ(RK_CORES, rk_ctl_read(NPU_CTL_MAX_BUSY));
+		EXPECT_LT(0, rk_ctl_read64(NPU_CTL_OVERLAP3_LO));
+		for (int i = 0; i < RK_CORES; i++) {
+			EXPECT_LT(0, rk_count(i, NPU_CNT_TASK_DONE)) TH_LOG("core %d idle", i);
+		}
 	}
+	for (int i = 0; i < RK_CORES; i++)
+		rk_client_fini(&c[i]);
 }
 
 /* Two jobs on one buffer never overlap, whatever cores are free. */

@@ -81,6 +81,16 @@ bool rk_ours(void)
 	return !access("/sys/module/rknpu_accel", F_OK);
 }
 
+bool rk_one_iommu(void)
+{
+	glob_t g = { 0 };
+	bool found;
+
+	found = !glob("/sys/bus/platform/drivers/rknpu-accel-node/*.npu", 0, NULL, &g);
+	globfree(&g);
+	return found;
+}
+
 void rk_task_timeout_ms(unsigned int ms)
 {
 	FILE *f = fopen("/sys/module/rknpu_accel/parameters/default_timeout_ms", "we");
@@ -291,7 +301,7 @@ int rk_submit_op(struct rk_op *op, const struct rk_bo *in, const struct rk_bo *o
 
 /* ---- clients ---- */
 
-static int client_init_on(struct rk_client *c, int fd)
+int rk_client_init_on(struct rk_client *c, int fd)
 {
 	int ret;
 
@@ -309,7 +319,7 @@ int rk_client_init(struct rk_client *c)
 {
 	int fd = rk_open();
 
-	return fd < 0 ? fd : client_init_on(c, fd);
+	return fd < 0 ? fd : rk_client_init_on(c, fd);
 }
 
 void rk_client_fini(struct rk_client *c)
@@ -401,7 +411,7 @@ int rk_run_on_every_core(int fd, unsigned int rounds)
 
 	memset(c, 0, sizeof(c));
 	for (unsigned int i = 0; i < RK_CORES && !ret; i++)
-		ret = client_init_on(&c[i], fd);
+		ret = rk_client_init_on(&c[i], fd);
 	for (unsigned int r = 0; r < rounds && !ret; r++)
 		ret = run_round_on_all(c, r);
 	for (unsigned int i = 0; i < RK_CORES; i++) {

@@ -31,6 +31,8 @@ const char *rk_path(void);
 int rk_ioctl(int fd, unsigned long request, void *arg);
 /* True when /sys/module says that our own module drives the device. */
 bool rk_ours(void);
+/* With the vendor's device tree: one device is all cores, and one address space is on all of them. */
+bool rk_one_iommu(void);
 /* Our module's deadline per task; others keep theirs. */
 void rk_task_timeout_ms(unsigned int ms);
 int64_t rk_now(void);
@@ -102,6 +104,8 @@ struct rk_client {
 };
 
 int rk_client_init(struct rk_client *c);
+/* On an open file, which belongs to the client from then on. */
+int rk_client_init_on(struct rk_client *c, int fd);
 void rk_client_fini(struct rk_client *c);
 /*
  * Runs a job that adds 1 to @value and checks every byte: 0, a negative errno
