@@ -7,6 +7,7 @@
 #include "rknpu_device.h"
 #include "rknpu_job.h"
 #include "rknpu_queue.h"
+#include "rknpu_reap.h"
 #include "rknpu_sched.h"
 
 /*
@@ -36,17 +37,15 @@ void rknpu_client_uncharge_job(struct rknpu_client *client)
 struct rknpu_client *rknpu_client_create(struct rknpu_device *rdev)
 {
 	struct rknpu_client *client = kzalloc_obj(*client, GFP_KERNEL_ACCOUNT);
-	unsigned int i;
 
 	if (!client)
 		return ERR_PTR(-ENOMEM);
 
 	kref_init(&client->ref);
 	INIT_LIST_HEAD(&client->jobs);
-	for (i = 0; i < RKNPU_MAX_CORES; i++) {
-		INIT_LIST_HEAD(&client->queues[i].jobs);
-		INIT_LIST_HEAD(&client->queues[i].link);
-	}
+	INIT_LIST_HEAD(&client->over);
+	INIT_LIST_HEAD(&client->reap_link);
+	rknpu_queue_init_client(client);
 	drm_dev_get(&rdev->accel);
 	client->rdev = rdev;
 
@@ -129,4 +128,5 @@ void rknpu_client_close(struct rknpu_client *client)
 {
 	rknpu_client_cancel_jobs(client);
 	rknpu_client_put(client);
+	rknpu_reap_soon();
 }
