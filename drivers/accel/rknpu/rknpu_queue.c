@@ -4,6 +4,7 @@
 #include <linux/module.h>
 
 #include "rknpu_device.h"
+#include "rknpu_gang.h"
 #include "rknpu_job.h"
 #include "rknpu_queue.h"
 #include "rknpu_sched.h"
@@ -333,13 +334,19 @@ static struct rknpu_job *rknpu_queue_first(struct rknpu_core *core)
 
 struct rknpu_job *rknpu_queue_next(struct rknpu_core *core)
 {
+	struct rknpu_job *job;
+
 	lockdep_assert_held(&core->rdev->lock);
 
+	job = rknpu_gang_next(core);
+	if (job)
+		return job;
 	if (!core->queued)
 		rknpu_queue_steal(core);
 	if (!core->queued)
 		return NULL;
-	return rknpu_queue_first(core);
+	job = rknpu_queue_first(core);
+	return rknpu_gang_admits(core, job) ? job : NULL;
 }
 
 void rknpu_queue_evacuate(struct rknpu_core *core, struct list_head *stranded)

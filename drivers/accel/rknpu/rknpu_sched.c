@@ -6,6 +6,7 @@
 #include <linux/pm_runtime.h>
 
 #include "rknpu_device.h"
+#include "rknpu_gang.h"
 #include "rknpu_pc.h"
 #include "rknpu_queue.h"
 #include "rknpu_recover.h"
@@ -100,7 +101,7 @@ static void rknpu_sched_set_timeout(struct rknpu_core *core, unsigned long timeo
 }
 
 /* Lock held: core->job has been taken, the core is powered and has its VM attached. */
-static void rknpu_sched_start_job(struct rknpu_core *core)
+void rknpu_sched_start_job(struct rknpu_core *core)
 {
 	core->state = RKNPU_CORE_RUNNING;
 	core->cause = RKNPU_CAUSE_NONE;
@@ -150,7 +151,7 @@ void rknpu_sched_dispatch(struct rknpu_core *core)
 		return;
 	}
 	rknpu_sched_take(core, job);
-	rknpu_sched_start_job(core);
+	rknpu_gang_start(core);
 }
 
 static bool rknpu_sched_between_jobs(struct rknpu_core *core)
@@ -206,6 +207,13 @@ void rknpu_sched_put_back(struct rknpu_core *core)
 	rknpu_queue_put_back(core, job);
 	if (core->frozen)
 		wake_up_all(&core->idle_wait);
+}
+
+void rknpu_sched_start_over(struct rknpu_core *core)
+{
+	rknpu_sched_put_back(core);
+	core->state = RKNPU_CORE_STARTING;
+	queue_work(core->wq, &core->work);
 }
 
 /* Between two tasks of a job: on with it, unless others are more urgent. */
@@ -419,7 +427,7 @@ static void rknpu_sched_start_taken(struct rknpu_core *core)
 			core->state = RKNPU_CORE_IDLE;
 			rknpu_sched_dispatch(core);
 		} else {
-			rknpu_sched_start_job(core);
+			rknpu_gang_start(core);
 		}
 	}
 	spin_unlock_irq(&core->rdev->lock);
@@ -624,6 +632,9 @@ int rknpu_sched_core_freeze(struct rknpu_core *core)
 {
 	spin_lock_irq(&core->rdev->lock);
 	core->frozen = true;
+	/* Others of its gang may be frozen already. */
+	if (core->job)
+		rknpu_gang_dissolve(core->rdev, core->job);
 	spin_unlock_irq(&core->rdev->lock);
 
 	if (wait_event_timeout(core->idle_wait, !READ_ONCE(core->job),
