@@ -533,6 +533,7 @@ TEST_F_TIMEOUT(cost, r38_thousand_jobs, 60)
 	struct rk_client *c = &self->c;
 	uint32_t n = variant->tasks;
 	struct drm_rocket_task t[4];
+	long long cache_bytes;
 
 	RK_REQUIRE_MODEL();
 	for (uint32_t i = 0; i < n; i++) {
@@ -541,9 +542,22 @@ TEST_F_TIMEOUT(cost, r38_thousand_jobs, 60)
 	for (int i = 0; i < COST_JOBS; i++)
 		rk_job(&jobs[i], t, n, &c->in.handle, 1, &c->out.handle, 1);
 	ASSERT_EQ(0, rk_client_run(c, 1));
+	/* Until the core is asked to be quiet. */
+	rk_sleep_ms(5);
+	cache_bytes = rk_stat("cache_bytes");
 	clear_counters();
 	ASSERT_EQ(0, rk_submit(c->fd, jobs, COST_JOBS));
 	ASSERT_EQ(0, rk_prep(&c->out, 40000));
+	if (rk_ours()) {
+		/* Ten to start a task and one to end it; two whenever nothing is left to do. */
+		EXPECT_LE(11 * COST_JOBS * n, rk_count_all(NPU_CNT_MMIO_WRITE));
+		EXPECT_GE((11 * n + 2) * COST_JOBS, rk_count_all(NPU_CNT_MMIO_WRITE));
+		/* One to see what interrupts; few for what a slow host makes suspicious. */
+		EXPECT_LE(COST_JOBS * n, rk_count_all(NPU_CNT_MMIO_READ));
+		EXPECT_GE(COST_JOBS * n + 20, rk_count_all(NPU_CNT_MMIO_READ));
+		/* What PREP_BO asked for: all of a BO of one page. */
+		EXPECT_EQ(RK_PAGE, rk_stat("cache_bytes") - cache_bytes);
+	}
 	EXPECT_EQ(COST_JOBS * n, rk_count_all(NPU_CNT_TASK_DONE));
 	EXPECT_EQ(COST_JOBS * n, rk_count_all(NPU_CNT_IRQ));
 	EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
