@@ -564,7 +564,12 @@ TEST_F_TIMEOUT(cost, r38_thousand_jobs, 60)
 	for (int i = 0; i < RK_CORES; i++) {
 		/* At most when the core, busy before, goes to sleep meanwhile. */
 		EXPECT_GE(1, rk_count(i, NPU_CNT_RESET)) TH_LOG("resets of core %d", i);
-		EXPECT_GE(1, rk_count(i, NPU_CNT_MMU_ATTACH)) TH_LOG("attaches of core %d", i);
+		EXPECT_GE(1, rk_count(i, NPU_CNT_MMU_ATTACH)) {
+			TH_LOG("attaches of core %d; power-ups %llu, resets %llu, tasks %llu", i,
+			       (unsigned long long)rk_count(i, NPU_CNT_POWER_ON),
+			       (unsigned long long)rk_count(i, NPU_CNT_RESET),
+			       (unsigned long long)rk_count(i, NPU_CNT_TASK_DONE));
+		}
 		EXPECT_GE(1, rk_count(i, NPU_CNT_POWER_ON)) TH_LOG("power-ups of core %d", i);
 	}
 }
