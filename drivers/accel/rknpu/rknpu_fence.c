@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Owns the fences of jobs. */
+/* Owns the fences of jobs, and the results they carry. */
 #include <linux/atomic.h>
+#include <linux/build_bug.h>
 #include <linux/dma-fence.h>
 #include <linux/slab.h>
 
@@ -12,14 +13,18 @@
 #define RKNPU_FENCE_IS_HEIR	(DMA_FENCE_FLAG_USER_BITS + 1)
 
 /**
- * struct rknpu_fence - the fence of a job
- * @base: first, because it is freed as such
+ * struct rknpu_fence - a job's fence; outlives the job if somebody holds it
+ * @base: first, because the fence core frees what it knows
  * @job: whose fence it is, to be followed only while it has not signalled
+ * @result: written before the fence signals, not changed after
  */
 struct rknpu_fence {
 	struct dma_fence base;
 	struct rknpu_job *job;
+	struct rknpu_result result;
 };
+
+static_assert(!offsetof(struct rknpu_fence, base));
 
 static const char *rknpu_fence_name(struct dma_fence *fence)
 {
@@ -60,6 +65,18 @@ void rknpu_fence_bequeath(struct dma_fence *fence, struct rknpu_job *heir)
 	    !cmpxchg_release(&job->heir, NULL, heir))
 		rknpu_job_get(heir);
 	dma_fence_unlock_irqrestore(fence, flags);
+}
+
+void rknpu_fence_set_result(struct dma_fence *fence, const struct rknpu_result *result)
+{
+	container_of(fence, struct rknpu_fence, base)->result = *result;
+}
+
+void rknpu_fence_get_result(struct dma_fence *fence, struct rknpu_result *result)
+{
+	/* The result was written before the fence was seen to have signalled. */
+	smp_rmb();
+	*result = container_of(fence, struct rknpu_fence, base)->result;
 }
 
 void rknpu_fence_stamp(struct dma_fence *fence)

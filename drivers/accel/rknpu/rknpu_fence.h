@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Owns the fences of jobs. */
+/* Owns the fences of jobs, and the results they carry. */
 #ifndef __RKNPU_FENCE_H__
 #define __RKNPU_FENCE_H__
 
@@ -7,6 +7,7 @@
 
 struct dma_fence;
 struct rknpu_job;
+struct rknpu_result;
 
 /* In a context of its own: jobs of one client end in any order. NULL: no memory. */
 struct dma_fence *rknpu_fence_create(struct rknpu_job *job);
@@ -16,6 +17,11 @@ struct dma_fence *rknpu_fence_create(struct rknpu_job *job);
  * among fences stamped under one reservation, the order of publication.
  */
 void rknpu_fence_stamp(struct dma_fence *fence);
+
+/* Before it signals, by whoever signals it. */
+void rknpu_fence_set_result(struct dma_fence *fence, const struct rknpu_result *result);
+/* After it signalled. Only for a fence that is known to be one of these. */
+void rknpu_fence_get_result(struct dma_fence *fence, struct rknpu_result *result);
 
 /*
  * @fence, of a job that nobody else knows yet, will signal after the job fence

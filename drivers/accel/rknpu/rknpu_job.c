@@ -237,6 +237,7 @@ void rknpu_job_pause(struct rknpu_job *job)
 		return;
 	now = ktime_get_ns();
 	atomic64_add(now - job->start_ns, &client->busy_ns);
+	atomic64_add(now - job->start_ns, &client->core_ns[job->result.core]);
 	rknpu_load_add(&client->rdev->cores[job->result.core].load, job->start_ns, now);
 	job->before_ns += now - job->start_ns;
 	job->start_ns = 0;
@@ -272,6 +273,7 @@ void rknpu_job_end(struct rknpu_job *job, enum rknpu_cause cause)
 	rknpu_job_report(job);
 	if (error)
 		rknpu_job_spoil(job, error);
+	rknpu_fence_set_result(job->fence, &job->result);
 	dma_fence_signal(job->fence);
 	dma_fence_end_signalling(cookie);
 	/* Nobody becomes its heir any more. */

@@ -2,6 +2,7 @@
 /* Owns the scheduler: starting jobs and tasks, their completion, their deadlines. */
 #include <linux/interrupt.h>
 #include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/pm_runtime.h>
 
@@ -24,6 +25,11 @@
 static uint default_timeout_ms = 500;
 module_param(default_timeout_ms, uint, 0644);
 MODULE_PARM_DESC(default_timeout_ms, "How long one task may take, in ms (default 500)");
+
+u64 rknpu_sched_default_timeout_ns(void)
+{
+	return mul_u32_u32(max(1U, READ_ONCE(default_timeout_ms)), NSEC_PER_MSEC);
+}
 
 /*
  * Only the blocks named CNA and CORE can be asked whether they are busy, so a

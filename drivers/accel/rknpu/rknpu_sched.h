@@ -12,9 +12,17 @@
 #include "rknpu_job.h"
 #include "rknpu_soc.h"
 
+struct drm_printer;
 struct rknpu_core;
 struct rknpu_device;
 struct rknpu_job;
+
+/*
+ * Every job costs kernel memory, and a fence in the list of each BO it names,
+ * which others walk with a lock held. Documented in the uAPI header.
+ */
+#define RKNPU_CLIENT_MAX_JOBS	8192
+#define RKNPU_DEVICE_MAX_JOBS	65536
 
 /**
  * struct rknpu_queue - one client's jobs of one priority on one core, in order of readiness
@@ -38,6 +46,7 @@ struct rknpu_queue {
  * @reap_link: belongs to rknpu_reap
  * @queues: by core and priority
  * @busy_ns: core time used
+ * @core_ns: the same by core
  * @seen_ns: when @credit_ns was computed
  * @seen_busy_ns: @busy_ns then
  * @credit_ns: how much less than its share it has used lately
@@ -52,6 +61,7 @@ struct rknpu_client {
 	struct list_head reap_link;
 	struct rknpu_queue queues[RKNPU_MAX_CORES][RKNPU_PRIORITY_COUNT];
 	atomic64_t busy_ns;
+	atomic64_t core_ns[RKNPU_MAX_CORES];
 	u64 seen_ns;
 	u64 seen_busy_ns;
 	s64 credit_ns;
@@ -80,6 +90,9 @@ static inline u64 rknpu_client_busy_ns(struct rknpu_client *client)
 	return atomic64_read(&client->busy_ns);
 }
 
+/* The lines of fdinfo that say how long each core worked for the client. */
+void rknpu_client_show_busy(struct rknpu_client *client, struct drm_printer *p);
+
 /* Lock held. Moves the client's jobs that are not on a core to @taken, to be ended. */
 void rknpu_client_take_jobs(struct rknpu_client *client, struct list_head *taken);
 
@@ -87,6 +100,9 @@ void rknpu_client_take_jobs(struct rknpu_client *client, struct list_head *taken
 bool rknpu_sched_admit(struct rknpu_job *job);
 /* All dependencies are met. Any context. */
 void rknpu_sched_ready(struct rknpu_job *job);
+
+/* What a task may take if its job does not say. */
+u64 rknpu_sched_default_timeout_ns(void);
 
 int rknpu_sched_core_init(struct rknpu_core *core);
 void rknpu_sched_core_fini(struct rknpu_core *core);
