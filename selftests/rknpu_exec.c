@@ -533,6 +533,7 @@ TEST_F_TIMEOUT(cost, r38_thousand_jobs, 60)
 	struct rk_client *c = &self->c;
 	uint32_t n = variant->tasks;
 	struct drm_rocket_task t[4];
+	long long cache_bytes;
 
 	RK_REQUIRE_MODEL();
 	for (uint32_t i = 0; i < n; i++) {
@@ -541,16 +542,34 @@ TEST_F_TIMEOUT(cost, r38_thousand_jobs, 60)
 	for (int i = 0; i < COST_JOBS; i++)
 		rk_job(&jobs[i], t, n, &c->in.handle, 1, &c->out.handle, 1);
 	ASSERT_EQ(0, rk_client_run(c, 1));
+	/* Until the core is asked to be quiet. */
+	rk_sleep_ms(5);
+	cache_bytes = rk_stat("cache_bytes");
 	clear_counters();
 	ASSERT_EQ(0, rk_submit(c->fd, jobs, COST_JOBS));
 	ASSERT_EQ(0, rk_prep(&c->out, 40000));
+	if (rk_ours()) {
+		/* Ten to start a task and one to end it; two whenever nothing is left to do. */
+		EXPECT_LE(11 * COST_JOBS * n, rk_count_all(NPU_CNT_MMIO_WRITE));
+		EXPECT_GE((11 * n + 2) * COST_JOBS, rk_count_all(NPU_CNT_MMIO_WRITE));
+		/* One to see what interrupts; few for what a slow host makes suspicious. */
+		EXPECT_LE(COST_JOBS * n, rk_count_all(NPU_CNT_MMIO_READ));
+		EXPECT_GE(COST_JOBS * n + 20, rk_count_all(NPU_CNT_MMIO_READ));
+		/* What PREP_BO asked for: all of a BO of one page. */
+		EXPECT_EQ(RK_PAGE, rk_stat("cache_bytes") - cache_bytes);
+	}
 	EXPECT_EQ(COST_JOBS * n, rk_count_all(NPU_CNT_TASK_DONE));
 	EXPECT_EQ(COST_JOBS * n, rk_count_all(NPU_CNT_IRQ));
 	EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
 	for (int i = 0; i < RK_CORES; i++) {
 		/* At most when the core, busy before, goes to sleep meanwhile. */
 		EXPECT_GE(1, rk_count(i, NPU_CNT_RESET)) TH_LOG("resets of core %d", i);
-		EXPECT_GE(1, rk_count(i, NPU_CNT_MMU_ATTACH)) TH_LOG("attaches of core %d", i);
+		EXPECT_GE(1, rk_count(i, NPU_CNT_MMU_ATTACH)) {
+			TH_LOG("attaches of core %d; power-ups %llu, resets %llu, tasks %llu", i,
+			       (unsigned long long)rk_count(i, NPU_CNT_POWER_ON),
+			       (unsigned long long)rk_count(i, NPU_CNT_RESET),
+			       (unsigned long long)rk_count(i, NPU_CNT_TASK_DONE));
+		}
 		EXPECT_GE(1, rk_count(i, NPU_CNT_POWER_ON)) TH_LOG("power-ups of core %d", i);
 	}
 }

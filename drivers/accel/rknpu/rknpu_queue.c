@@ -65,15 +65,16 @@ static bool rknpu_queue_in_service(struct rknpu_core *core)
 	return core->state != RKNPU_CORE_ABSENT && core->state != RKNPU_CORE_DEAD;
 }
 
-/* Less is better: load first, then the cost of attaching the job's VM. */
+/* Less is better: load first, then the cost of attaching the job's VM, then of power. */
 static unsigned int rknpu_queue_cost(struct rknpu_core *core, struct rknpu_job *job)
 {
 	unsigned int load = core->queued + (core->state != RKNPU_CORE_IDLE);
 	struct rknpu_vm *vm = READ_ONCE(core->vm);
+	unsigned int cost = 8 * load + !core->pm_held;
 
 	if (vm == job->vm)
-		return 4 * load;
-	return 4 * load + (vm ? 2 : 1);
+		return cost;
+	return cost + (vm ? 4 : 2);
 }
 
 struct rknpu_core *rknpu_queue_choose(struct rknpu_device *rdev, struct rknpu_job *job)
