@@ -570,10 +570,7 @@ static void npu_pc_end_chain(Rk3588NpuState *s)
     npu_pc_set_phase(s, NPU_PHASE_IDLE);
     npu_ctl_busy(s->ctl, s->core_index, false);
     s->int_open |= s->int_raw;
-    if (!s->irq_level && (s->int_raw & s->regs[R_PC_INTERRUPT_MASK]) &&
-        npu_ctl_fault(s->ctl, s->core_index, NPU_FAULT_IRQ_LOST, NULL)) {
-        s->irq_lost = true;
-    }
+    npu_fault_completion(s);
     npu_update_irq(s);
 }
 
@@ -584,7 +581,7 @@ static void npu_pc_end_task(Rk3588NpuState *s)
 
     npu_ctl_count(s->ctl, s->core_index, NPU_CNT_TASK_DONE, 1);
     npu_ctl_count(s->ctl, s->core_index, NPU_CNT_MACS, s->task.macs);
-    s->int_raw |= npu_pc_done_bits(s);
+    s->int_raw |= npu_fault_done_bits(s, npu_pc_done_bits(s));
     npu_toggle_executers(s);
     npu_toggle_pointers(s, false);
     *status = (*status + 1) & PC_TASK_STATUS_COUNT;
@@ -710,7 +707,7 @@ void npu_pc_kick(Rk3588NpuState *s)
         npu_pc_guest_error(s, "op-enable for no task");
         return;
     }
-    npu_pc_begin_segment(s, base & PC_BASE_ADDRESS_MASK,
+    npu_pc_begin_segment(s, npu_fault_regcmd(s, base & PC_BASE_ADDRESS_MASK),
                          FIELD_EX32(s->regs[R_PC_REGISTER_AMOUNTS],
                                     PC_REGISTER_AMOUNTS, AMOUNT));
 }
