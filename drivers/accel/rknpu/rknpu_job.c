@@ -124,6 +124,7 @@ struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *
 	INIT_LIST_HEAD(&job->client_link);
 	job->state = RKNPU_JOB_NEW;
 	job->task_count = task_count;
+	job->priority = RKNPU_PRIORITY_NORMAL;
 	job->result.core = -1;
 	job->client = rknpu_client_get(client);
 	job->vm = rknpu_vm_get(vm);

@@ -28,6 +28,13 @@ struct rknpu_task {
 	u32 int_mask;
 };
 
+enum rknpu_priority {
+	RKNPU_PRIORITY_LOW,
+	RKNPU_PRIORITY_NORMAL,
+	RKNPU_PRIORITY_HIGH,
+	RKNPU_PRIORITY_COUNT
+};
+
 /* How a job ended. */
 enum rknpu_cause {
 	RKNPU_CAUSE_NONE,
@@ -105,6 +112,12 @@ enum rknpu_job_state {
  * @fence: own context, holds a reference; signalled when the hardware is done
  * @tasks: filled by the creator
  * @task_count: size of @tasks
+ * @core_mask: filled by the creator: cores it may run on, 0 for any
+ * @priority: filled by the creator: enum rknpu_priority
+ * @timeout_ns: filled by the creator: what one task may take, 0 for the default
+ * @batched: filled by the creator: the tasks are chained in memory, one kick runs
+ *	them all
+ * @no_dpu_done: filled by the creator: the last task's end is not the DPU's
  * @bos: filled by the creator, each with a BO reference that the job then owns
  * @bo_count: filled part of @bos, at most the bo_count of rknpu_job_alloc()
  * @write_count: the first ones of @bos, which the job writes
@@ -127,6 +140,11 @@ struct rknpu_job {
 	struct dma_fence *fence;
 	struct rknpu_task *tasks;
 	u32 task_count;
+	u32 core_mask;
+	u8 priority;
+	u64 timeout_ns;
+	bool batched;
+	bool no_dpu_done;
 	struct rknpu_bo **bos;
 	u32 bo_count;
 	u32 write_count;
