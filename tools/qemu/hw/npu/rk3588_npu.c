@@ -36,6 +36,9 @@ void npu_update_irq(Rk3588NpuState *s)
 {
     bool level = (npu_pending(s) && !s->irq_lost) || s->irq_spurious;
 
+    /* Whoever does not answer does not call, either. */
+    level = level && !npu_ctl_fault_due(s->ctl, s->core_index,
+                                        NPU_FAULT_CORE_DEAD);
     if (level == s->irq_level) {
         return;
     }

@@ -133,6 +133,17 @@ void npu_ctl_trace(Rk3588NpuCtlState *s, unsigned unit, unsigned core,
               (write ? NPU_CTL_TRACE_WRITE : 0);
 }
 
+static bool npu_ctl_fault_concerns(const NpuArmedFault *f, unsigned core)
+{
+    return f->armed && (f->core == NPU_CTL_ANY_CORE || f->core == core);
+}
+
+bool npu_ctl_fault_due(Rk3588NpuCtlState *s, unsigned core, unsigned kind)
+{
+    return s && npu_ctl_fault_concerns(&s->fault[kind], core) &&
+           !s->fault[kind].skip;
+}
+
 bool npu_ctl_fault(Rk3588NpuCtlState *s, unsigned core, unsigned kind,
                    uint32_t *param)
 {
@@ -142,7 +153,7 @@ bool npu_ctl_fault(Rk3588NpuCtlState *s, unsigned core, unsigned kind,
         return false;
     }
     f = &s->fault[kind];
-    if (!f->armed || (f->core != NPU_CTL_ANY_CORE && f->core != core)) {
+    if (!npu_ctl_fault_concerns(f, core)) {
         return false;
     }
     if (f->skip) {

@@ -161,6 +161,8 @@ static void rk_iommu_update_irq(RkIommuState *s)
     for (i = 0; i < s->num_banks; i++) {
         level |= s->bank[i].int_raw & s->bank[i].int_mask;
     }
+    level = level && !npu_ctl_fault_due(s->ctl, s->core_index,
+                                        NPU_FAULT_CORE_DEAD);
     qemu_set_irq(s->irq, level);
 }
 

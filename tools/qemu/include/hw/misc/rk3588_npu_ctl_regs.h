@@ -98,7 +98,7 @@
 #define NPU_FAULT_POWER_STUCK   19   /* the domain does not come up */
 #define NPU_FAULT_CLK_STUCK     20   /* a gate of the core does not open */
 #define NPU_FAULT_CORE_DEAD     21   /* accesses of core and IOMMU do nothing,
-                                        reads return PARAM */
+                                        reads return PARAM; no interrupts */
 #define NPU_FAULT_OFF_STUCK     22   /* loss of power does not clear a hang */
 #define NPU_FAULT_MAX           22
 
