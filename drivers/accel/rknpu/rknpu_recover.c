@@ -238,6 +238,7 @@ void rknpu_recover_give_up(struct rknpu_core *core, int error)
 	LIST_HEAD(stranded);
 
 	dev_err(core->dev, "taken out of service: %d\n", error);
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_RETIRED, 1);
 	rknpu_recover_silence(core);
 	rknpu_recover_retire(core);
 
