@@ -235,6 +235,9 @@ static void rknpu_job_record(struct rknpu_job *job, enum rknpu_cause cause)
 		r->elapsed_ns = ktime_get_ns() - job->start_ns;
 		atomic64_add(r->elapsed_ns, &job->client->busy_ns);
 	}
+	if (r->core >= 0 && job->start_ns)
+		rknpu_load_add(&job->client->rdev->cores[r->core].load, job->start_ns,
+			       job->start_ns + r->elapsed_ns);
 	if (r->core >= 0)
 		rknpu_core_stat_add(&job->client->rdev->cores[r->core].stats,
 				    RKNPU_CORE_STAT_JOBS, 1);

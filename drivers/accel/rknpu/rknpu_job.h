@@ -61,6 +61,7 @@ const char *rknpu_cause_name(enum rknpu_cause cause);
  * @core: where it ran last, or -1
  * @task: tasks completed, so also the index of the one that failed
  * @elapsed_ns: from the start of the first task
+ * @int_status: what the interrupt that ended it said
  * @fault_iova: for RKNPU_CAUSE_IOMMU_FAULT
  * @fault_write: the same: the access was a write
  */
@@ -69,6 +70,7 @@ struct rknpu_result {
 	int core;
 	u32 task;
 	u64 elapsed_ns;
+	u32 int_status;
 	u64 fault_iova;
 	bool fault_write;
 };
@@ -117,6 +119,7 @@ enum rknpu_job_state {
  * @timeout_ns: filled by the creator: what one task may take, 0 for the default
  * @batched: filled by the creator: the tasks are chained in memory, one kick runs
  *	them all
+ * @dma_base: filled by the creator: what hardware adds to the programs' addresses
  * @no_dpu_done: filled by the creator: the last task's end is not the DPU's
  * @bos: filled by the creator, each with a BO reference that the job then owns
  * @bo_count: filled part of @bos, at most the bo_count of rknpu_job_alloc()
@@ -145,6 +148,7 @@ struct rknpu_job {
 	u64 timeout_ns;
 	bool batched;
 	bool no_dpu_done;
+	u32 dma_base;
 	struct rknpu_bo **bos;
 	u32 bo_count;
 	u32 write_count;
