@@ -58,6 +58,9 @@ uint32_t npu_fault_done_bits(Rk3588NpuState *s, uint32_t bits)
     if (bits && npu_fault(s, NPU_FAULT_IRQ_PARTIAL, &param)) {
         trace_rk3588_npu_fault_irq(s->core_index, "partial", bits & param);
         bits &= param;
+        /* Those of the task's earlier events should not have latched either. */
+        s->int_raw &= param;
+        s->int_open &= param;
     }
     return bits;
 }
@@ -66,12 +69,13 @@ void npu_fault_completion(Rk3588NpuState *s)
 {
     uint32_t param;
 
+    if (s->irq_level ||
+        !(s->int_raw & s->int_open & s->regs[R_PC_INTERRUPT_MASK])) {
+        return;
+    }
     if (npu_fault(s, NPU_FAULT_IRQ_MMU, &param)) {
         trace_rk3588_npu_fault_irq(s->core_index, "iommu", param);
         rk_iommu_raise(s->iommu, param);
-    }
-    if (s->irq_level || !(s->int_raw & s->regs[R_PC_INTERRUPT_MASK])) {
-        return;
     }
     if (npu_fault(s, NPU_FAULT_IRQ_LOST, NULL)) {
         s->irq_lost = true;
