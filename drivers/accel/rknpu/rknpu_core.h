@@ -62,6 +62,7 @@ enum rknpu_core_state {
  * @clocked: a reset would take, under @attach_lock
  * @iommu_group: what VMs attach to; NULL while not bound
  * @iommu_np: node of the IOMMU, to tell whose fault it was
+ * @iommu_dev: its device, which follows the core to sleep
  * @vm: attached VM, see rknpu_vm.h
  *
  * The rest is under rknpu_device::lock.
@@ -120,6 +121,7 @@ struct rknpu_core {
 	bool clocked;
 	struct iommu_group *iommu_group;
 	struct device_node *iommu_np;
+	struct device *iommu_dev;
 	struct rknpu_vm *vm;
 
 	enum rknpu_core_state state;
@@ -163,6 +165,8 @@ void rknpu_core_init_static(struct rknpu_device *rdev, unsigned int index);
 int rknpu_core_bind(struct rknpu_core *core, struct device *dev);
 void rknpu_core_unbind(struct rknpu_core *core);
 
+/* Takes a runtime PM reference. Tries harder than runtime PM alone. */
+int rknpu_core_power_on(struct rknpu_core *core);
 /*
  * Ends whatever a program left running, if the core has power. The attach_lock
  * is held, and no job is on the core. The IOMMU must be programmed anew.
@@ -174,7 +178,10 @@ int rknpu_core_reset(struct rknpu_core *core);
 void rknpu_core_retire(struct rknpu_core *core);
 /* Powered. Holds the core in reset, where it can access nothing. */
 void rknpu_core_park(struct rknpu_core *core);
-/* With core->pm_held: off and on again, as far as other cores allow. */
+/*
+ * With core->pm_held: off and on again, as far as other cores allow. Detached
+ * meanwhile, without asking anything of an IOMMU that may not answer.
+ */
 int rknpu_core_power_cycle(struct rknpu_core *core);
 
 /* For the driver's dev_pm_ops. */

@@ -31,29 +31,27 @@ void rknpu_recover_listen(struct rknpu_core *core)
 	spin_unlock_irq(&core->rdev->lock);
 }
 
-/*
- * All resets below are under the attach_lock: an address space that goes away
- * meanwhile would have the IOMMU's driver talk to an IOMMU in reset, which it
- * answers with a warning.
- */
-static int rknpu_recover_reset_core(struct rknpu_core *core)
-{
-	int ret;
-
-	mutex_lock(&core->attach_lock);
-	ret = rknpu_core_reset(core);
-	/* What was attached has to be programmed anew. */
-	if (!ret)
-		rknpu_vm_detach_core(core);
-	mutex_unlock(&core->attach_lock);
-	return ret;
-}
-
 static void rknpu_recover_detach(struct rknpu_core *core)
 {
 	mutex_lock(&core->attach_lock);
 	rknpu_vm_detach_core(core);
 	mutex_unlock(&core->attach_lock);
+}
+
+/*
+ * The reset takes the IOMMU along, whose driver does not know: detached, it is
+ * programmed anew by the next job. Never before the reset: an IOMMU that holds
+ * a faulting access does not let go. And not while it is awake: going back to
+ * the default domain takes an IOMMU that works, or ends in a warning.
+ */
+static int rknpu_recover_hardware(struct rknpu_core *core)
+{
+	int ret = rknpu_core_power_cycle(core);
+
+	/* If it could not be put to sleep, it has not been detached yet. */
+	if (!ret)
+		rknpu_recover_detach(core);
+	return ret;
 }
 
 static int rknpu_recover_try_attach(struct rknpu_core *core, struct rknpu_vm *vm)
@@ -74,44 +72,18 @@ int rknpu_recover_attach(struct rknpu_core *core, struct rknpu_vm *vm)
 	if (!ret)
 		return 0;
 
-	dev_warn(core->dev, "IOMMU does not attach (%d), resetting\n", ret);
+	dev_warn(core->dev, "IOMMU does not attach (%d), power cycling\n", ret);
 	rknpu_recover_silence(core);
-	ret = rknpu_recover_reset_core(core) ?: rknpu_recover_try_attach(core, vm);
-	if (ret) {
-		ret = rknpu_core_power_cycle(core);
-		if (!ret)
-			ret = rknpu_recover_try_attach(core, vm);
-	}
+	ret = rknpu_recover_hardware(core) ?: rknpu_recover_try_attach(core, vm);
 	rknpu_recover_listen(core);
 	return ret;
 }
 
-void rknpu_recover_clean(struct rknpu_core *core)
+int rknpu_recover_clean(struct rknpu_core *core)
 {
-	if (rknpu_recover_reset_core(core)) {
-		dev_warn(core->dev, "reset did not help after a late fault\n");
-		rknpu_recover_detach(core);
-	}
+	int ret = rknpu_recover_hardware(core);
+
 	rknpu_recover_listen(core);
-}
-
-/*
- * The reset takes the IOMMU along, whose driver does not know: detaching makes
- * the next job program it anew. Never before the reset: an IOMMU that holds a
- * faulting access does not let go.
- */
-static int rknpu_recover_hardware(struct rknpu_core *core)
-{
-	int ret;
-
-	ret = rknpu_recover_reset_core(core);
-	if (!ret)
-		return 0;
-
-	dev_warn(core->dev, "reset did not help (%d), power cycling\n", ret);
-	ret = rknpu_core_power_cycle(core);
-	if (!ret)
-		rknpu_recover_detach(core);
 	return ret;
 }
 
@@ -244,6 +216,7 @@ void rknpu_recover_give_up(struct rknpu_core *core, int error)
 	LIST_HEAD(stranded);
 
 	dev_err(core->dev, "taken out of service: %d\n", error);
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_RETIRED, 1);
 	rknpu_recover_silence(core);
 	rknpu_recover_retire(core);
 

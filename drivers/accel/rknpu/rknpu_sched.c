@@ -401,7 +401,7 @@ int rknpu_sched_power_up(struct rknpu_core *core)
 
 	/* Only this work changes it while STARTING or RECOVERING. */
 	if (!core->pm_held) {
-		ret = pm_runtime_resume_and_get(core->dev);
+		ret = rknpu_core_power_on(core);
 		if (!ret)
 			core->pm_held = true;
 	}
@@ -468,8 +468,9 @@ static void rknpu_sched_bring_up(struct rknpu_core *core)
 
 	do {
 		if (READ_ONCE(core->irq_off))
-			rknpu_recover_clean(core);
-		ret = rknpu_recover_attach(core, job->vm);
+			ret = rknpu_recover_clean(core);
+		if (!ret)
+			ret = rknpu_recover_attach(core, job->vm);
 	} while (!ret && READ_ONCE(core->irq_off));
 	if (ret)
 		rknpu_recover_give_up(core, ret);

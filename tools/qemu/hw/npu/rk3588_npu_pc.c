@@ -538,10 +538,7 @@ static void npu_pc_load(Rk3588NpuState *s)
 static void npu_pc_open(Rk3588NpuState *s, uint32_t bits)
 {
     s->int_open |= bits;
-    if (!s->irq_level && (bits & s->regs[R_PC_INTERRUPT_MASK]) &&
-        npu_ctl_fault(s->ctl, s->core_index, NPU_FAULT_IRQ_LOST, NULL)) {
-        s->irq_lost = true;
-    }
+    npu_fault_completion(s);
     npu_update_irq(s);
 }
 
@@ -660,7 +657,7 @@ static void npu_pc_end_task(Rk3588NpuState *s)
 
     npu_ctl_count(s->ctl, s->core_index, NPU_CNT_TASK_DONE, 1);
     npu_ctl_count(s->ctl, s->core_index, NPU_CNT_MACS, s->task.macs);
-    s->int_raw |= npu_pc_done_bits(s);
+    s->int_raw |= npu_fault_done_bits(s, npu_pc_done_bits(s));
     npu_groups_toggle_executers(s);
     npu_groups_toggle_pointers(s, s->enable, false);
     *status = FIELD_DP32(*status, PC_TASK_STATUS, COUNT, done + 1);
@@ -796,7 +793,7 @@ void npu_pc_kick(Rk3588NpuState *s)
         npu_pc_guest_error(s, "op-enable for no task");
         return;
     }
-    npu_pc_begin_segment(s, base & PC_BASE_ADDRESS_MASK,
+    npu_pc_begin_segment(s, npu_fault_regcmd(s, base & PC_BASE_ADDRESS_MASK),
                          FIELD_EX32(s->regs[R_PC_REGISTER_AMOUNTS],
                                     PC_REGISTER_AMOUNTS, AMOUNT));
 }
