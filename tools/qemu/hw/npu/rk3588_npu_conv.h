@@ -7,6 +7,8 @@
 
 #include "rk3588_npu_task.h"
 
+/* Convert what has to be converted, convolve, post-process. */
+bool npu_cna_run(const NpuTask *t, const NpuOperands *in, uint8_t *out);
 /* Convolve and hand every block of accumulators to the DPU stages. */
 bool npu_conv_run(const NpuTask *t, const NpuOperands *in, uint8_t *out);
 /* The same where every channel has its own kernel. */

@@ -26,6 +26,14 @@ static inline uint32_t npu_dma_addr(const uint32_t *regs, uint32_t addr)
 bool npu_cube_init(NpuCube *cube, uint32_t surfaces, uint32_t height,
                    uint64_t row_bytes, bool surf_inner);
 
+/* Positions from the start of one surface of feature data to the next. */
+static inline int64_t npu_feature_surf_pitch(const NpuFeature *f)
+{
+    return (int64_t)f->group_lines * f->dma_width + f->surf_stride;
+}
+
+/* CNA and CORE: all that a convolution needs before its DPU. */
+const char *npu_cna_decode(NpuTask *t, const uint32_t *regs);
 /* Packed pixels and the converter that they need. */
 const char *npu_cvt_decode(NpuConv *c, const uint32_t *regs);
 /* Precision of a flying DPU; its main feed, after the rest of the DPU. */

@@ -61,174 +61,6 @@ bool npu_cube_init(NpuCube *cube, uint32_t surfaces, uint32_t height,
     return true;
 }
 
-static const char *decode_cna_modes(const uint32_t *regs)
-{
-    unsigned i;
-
-    REFUSE_IF(GET(regs, CNA_CONV_CON1, DECONV) ||
-              GET(regs, CNA_CONV_CON3, DECONV_STRIDES), "deconvolution");
-    REFUSE_IF(GET(regs, CNA_CONV_CON3, NN_MODE), "NN_MODE");
-    REFUSE_IF(GET(regs, CNA_CONV_CON2, CSC_DO_EN) ||
-              GET(regs, CNA_CONV_CON2, CSC_WO_EN), "CSC output disabled");
-    REFUSE_IF(GET(regs, CNA_DATA_SIZE3, SURF_MODE) > 1, "SURF_MODE");
-    REFUSE_IF(GET(regs, CNA_FC_CON0, FC_SKIP_EN), "FC zero skipping");
-    REFUSE_IF(GET(regs, CNA_DCOMP_CTRL, DECOMP_CONTROL) ||
-              regs[R_CNA_DCOMP_REGNUM], "weight decompression");
-    for (i = 0; i < CNA_DCOMP_AMOUNT_NUM; i++) {
-        REFUSE_IF(regs[R_CNA_DCOMP_AMOUNT0 + i], "weight decompression");
-    }
-    return NULL;
-}
-
-/* All blocks have to be told of a depthwise convolution. */
-static const char *decode_mode(NpuTask *t, const uint32_t *regs)
-{
-    uint32_t mode = GET(regs, CNA_CONV_CON1, CONV_MODE);
-
-    REFUSE_IF(mode != NPU_MODE_DIRECT && mode != NPU_MODE_DEPTHWISE,
-              "CNA convolution mode");
-    t->conv.depthwise = mode == NPU_MODE_DEPTHWISE;
-    REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, CONV_MODE) != mode ||
-              GET(regs, CORE_MISC_CFG, DW_EN) != t->conv.depthwise ||
-              ((t->enable & NPU_ENABLE_DPU_RDMA) &&
-               GET(regs, RDMA_FEATURE_MODE_CFG, CONV_MODE) != mode),
-              "blocks disagree about the convolution mode");
-    return NULL;
-}
-
-static const char *decode_precision(NpuConv *c, const uint32_t *regs)
-{
-    c->precision = GET(regs, CNA_CONV_CON1, IN_PRECISION);
-    REFUSE_IF(GET(regs, CNA_CONV_CON1, PROC_PRECISION) != c->precision ||
-              GET(regs, CORE_MISC_CFG, PROC_PRECISION) != c->precision ||
-              GET(regs, DPU_DATA_FORMAT, PROC_PRECISION) != c->precision ||
-              GET(regs, DPU_DATA_FORMAT, IN_PRECISION) != c->precision,
-              "blocks disagree about the precision");
-    switch (c->precision) {
-    case NPU_PREC_INT8:
-        c->bpe = 1;
-        c->kernel_group = c->depthwise ? 64 : 32;
-        return NULL;
-    case NPU_PREC_FP16:
-        c->bpe = 2;
-        c->kernel_group = c->depthwise ? 32 : 16;
-        return NULL;
-    default:
-        return "input precision";
-    }
-}
-
-static const char *decode_geometry(NpuConv *c, const uint32_t *regs)
-{
-    uint32_t atomics = GET(regs, CNA_DATA_SIZE3, DATAOUT_ATOMICS);
-
-    c->in_w = GET(regs, CNA_DATA_SIZE0, DATAIN_WIDTH);
-    c->in_h = GET(regs, CNA_DATA_SIZE0, DATAIN_HEIGHT);
-    c->in_c = GET(regs, CNA_DATA_SIZE1, DATAIN_CHANNEL);
-    c->out_w = GET(regs, CNA_DATA_SIZE2, DATAOUT_WIDTH);
-    c->out_h = GET(regs, CORE_DATAOUT_SIZE_0, HEIGHT) + 1;
-    c->stride_x = GET(regs, CNA_CONV_CON3, CONV_X_STRIDE);
-    c->stride_y = GET(regs, CNA_CONV_CON3, CONV_Y_STRIDE);
-    c->step_x = GET(regs, CNA_CONV_CON3, ATROUS_X) + 1;
-    c->step_y = GET(regs, CNA_CONV_CON3, ATROUS_Y) + 1;
-    c->pad_left = GET(regs, CNA_PAD_CON0, PAD_LEFT);
-    c->pad_top = GET(regs, CNA_PAD_CON0, PAD_TOP);
-    /* Which half a 16-bit type takes is inferred, not measured. */
-    c->pad_value = regs[R_CNA_PAD_CON1];
-
-    REFUSE_IF(!c->in_w || !c->in_h || !c->in_c || !c->out_w,
-              "empty input or output");
-    REFUSE_IF(!c->stride_x || !c->stride_y, "stride of 0");
-    REFUSE_IF(c->in_c * c->bpe % NPU_ATOM, "channels do not fill atoms");
-    REFUSE_IF(GET(regs, CNA_DATA_SIZE1, DATAIN_CHANNEL_REAL) >= c->in_c,
-              "more real than aligned channels");
-    REFUSE_IF(GET(regs, CORE_DATAOUT_SIZE_0, WIDTH) + 1 != c->out_w ||
-              (uint64_t)c->out_w * c->out_h != atomics,
-              "CNA and CORE disagree about the output size");
-    return NULL;
-}
-
-static const char *decode_weights(NpuConv *c, const uint32_t *regs)
-{
-    uint64_t total;
-
-    c->k_w = GET(regs, CNA_WEIGHT_SIZE2, WIDTH);
-    c->k_h = GET(regs, CNA_WEIGHT_SIZE2, HEIGHT);
-    c->kernels = GET(regs, CNA_WEIGHT_SIZE2, KERNELS);
-    c->kernel_elems = c->k_w * c->k_h * c->in_c;
-    REFUSE_IF(!c->kernel_elems || !c->kernels, "empty kernels");
-    REFUSE_IF(c->depthwise && c->kernels != 1, "depthwise kernels but one");
-    REFUSE_IF((uint64_t)c->kernel_elems * c->bpe !=
-              GET(regs, CNA_WEIGHT_SIZE1, BYTES_PER_KERNEL),
-              "bytes per kernel do not match its shape");
-    total = (uint64_t)c->kernels * c->kernel_elems * c->bpe;
-    REFUSE_IF(total != regs[R_CNA_WEIGHT_SIZE0],
-              "weight bytes do not match the kernels");
-    REFUSE_IF(total > NPU_TASK_MAX_BUFFER, "too many weights");
-    c->weight_bytes = total;
-    c->weights = npu_dma_addr(regs, regs[R_CNA_DCOMP_ADDR0]);
-    c->weight_reuse = GET(regs, CNA_CBUF_CON0, WEIGHT_REUSE);
-    c->data_banks = GET(regs, CNA_CBUF_CON0, DATA_BANK);
-    c->data_reuse = GET(regs, CNA_CBUF_CON0, DATA_REUSE);
-    return NULL;
-}
-
-/* Positions from the start of one surface to the next. */
-static int64_t feature_surf_pitch(const NpuFeature *f)
-{
-    return (int64_t)f->group_lines * f->dma_width + f->surf_stride;
-}
-
-static const char *decode_feature(NpuConv *c, const uint32_t *regs)
-{
-    NpuFeature *f = &c->feature;
-    uint32_t surfaces = c->in_c * c->bpe / NPU_ATOM;
-    bool inner;
-
-    f->base = npu_dma_addr(regs, regs[R_CNA_FEATURE_DATA_ADDR]);
-    f->group_lines = GET(regs, CNA_CONV_CON1, GROUP_LINE_OFF) ? 1 : 4;
-    f->dma_width = GET(regs, CNA_FC_DATA_SIZE0, DMA_WIDTH);
-    f->line_stride = GET(regs, CNA_DMA_CON1, LINE_STRIDE);
-    f->surf_stride = sextract32(regs[R_CNA_DMA_CON2], 0, 28);
-    /*
-     * Mesa announces 16 packed pixels where lines of memory have them, but
-     * fewer to the DMA; that all of them are read is inferred.
-     */
-    REFUSE_IF(f->dma_width < c->in_w && !c->cvt.on,
-              "DMA width below the input width");
-
-    inner = feature_surf_pitch(f) == c->in_w && !c->cvt.on;
-    REFUSE_IF(!npu_cube_init(&c->atoms, surfaces, c->in_h,
-                             (uint64_t)c->in_w * NPU_ATOM, inner),
-              "too much feature data");
-    f->unit = NPU_ATOM;
-    f->cube = c->atoms;
-    if (c->cvt.on) {
-        f->unit = 1;
-        REFUSE_IF(!npu_cube_init(&f->cube, 1, c->in_h, c->in_w, false),
-                  "too much feature data");
-    }
-    return NULL;
-}
-
-static const char *decode_core(NpuConv *c, const uint32_t *regs)
-{
-    c->truncate = GET(regs, CORE_CLIP_TRUNCATE, TRUNCATE);
-    c->truncate_up = GET(regs, CORE_CLIP_TRUNCATE, ROUND_TYPE);
-    REFUSE_IF(c->truncate && c->precision == NPU_PREC_FP16,
-              "CLIP_TRUNCATE with floats");
-
-    if (!GET(regs, DPU_BS_OW_CFG, OD_BYPASS)) {
-        c->zero_point = sextract32(regs[R_DPU_BS_OW_OP], 0, 16);
-        REFUSE_IF(GET(regs, DPU_BS_OW_CFG, OW_SRC), "CPEND operand by DMA");
-        REFUSE_IF(c->zero_point && !GET(regs, CORE_MISC_CFG, QD_EN),
-                  "CPEND without QD_EN");
-        REFUSE_IF(c->zero_point && c->precision == NPU_PREC_FP16,
-                  "CPEND with floats");
-    }
-    return NULL;
-}
-
 /* BN repeats BS's registers one field set further on. */
 static const char *decode_stage(NpuDpu *d, const uint32_t *regs, unsigned idx)
 {
@@ -500,21 +332,7 @@ static const char *decode_conv(NpuTask *t, const uint32_t *regs,
 {
     const char *why;
 
-    why = decode_cna_modes(regs);
-    REFUSE_IF(why, why);
-    why = decode_mode(t, regs);
-    REFUSE_IF(why, why);
-    why = decode_precision(&t->conv, regs);
-    REFUSE_IF(why, why);
-    why = decode_geometry(&t->conv, regs);
-    REFUSE_IF(why, why);
-    why = decode_weights(&t->conv, regs);
-    REFUSE_IF(why, why);
-    why = npu_cvt_decode(&t->conv, regs);
-    REFUSE_IF(why, why);
-    why = decode_feature(&t->conv, regs);
-    REFUSE_IF(why, why);
-    why = decode_core(&t->conv, regs);
+    why = npu_cna_decode(t, regs);
     REFUSE_IF(why, why);
     why = decode_dpu(t, regs, opt);
     REFUSE_IF(why, why);
@@ -594,11 +412,6 @@ NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
     return *why ? NPU_TASK_UNIMP : NPU_TASK_RUN;
 }
 
-bool npu_task_cbuf_short(const NpuTask *t)
-{
-    return t->conv.feature.cube.bytes > t->conv.data_banks * NPU_CBUF_BANK;
-}
-
 size_t npu_task_stage_bytes(const NpuTask *t, unsigned stage)
 {
     return t->dpu.stage[stage].alu_dma ? t->dpu.channels * sizeof(uint32_t) : 0;
@@ -643,7 +456,7 @@ static uint32_t feature_row(const void *what, uint32_t surface, uint32_t line)
     const NpuFeature *f = what;
     int64_t pos = (int64_t)(line / f->group_lines) * f->line_stride +
                   (int64_t)(line % f->group_lines) * f->dma_width +
-                  surface * feature_surf_pitch(f);
+                  surface * npu_feature_surf_pitch(f);
 
     return f->base + (uint32_t)(pos * f->unit);
 }
@@ -734,34 +547,14 @@ uint64_t npu_task_cycles(const NpuTask *t)
     return MAX(mac, bytes / NPU_ATOM) + NPU_FIXED_CYCLES;
 }
 
-static bool compute_conv(const NpuTask *t, const NpuOperands *in,
-                         uint8_t *out)
-{
-    return t->conv.depthwise ? npu_dwconv_run(t, in, out)
-                             : npu_conv_run(t, in, out);
-}
-
 bool npu_task_compute(const NpuTask *t, const NpuOperands *in, uint8_t *out)
 {
-    NpuOperands unpacked = *in;
-    uint8_t *atoms;
-    bool ok;
-
-    if (t->kind == NPU_KIND_FLYING) {
+    switch (t->kind) {
+    case NPU_KIND_FLYING:
         return npu_flying_run(t, in, out);
-    }
-    if (t->kind == NPU_KIND_POOL) {
+    case NPU_KIND_POOL:
         return npu_ppu_run(t, in, out);
+    default:
+        return npu_cna_run(t, in, out);
     }
-    if (!t->conv.cvt.on) {
-        return compute_conv(t, in, out);
-    }
-    atoms = npu_cvt_unpack(&t->conv, in->feature);
-    if (!atoms) {
-        return false;
-    }
-    unpacked.feature = atoms;
-    ok = compute_conv(t, &unpacked, out);
-    g_free(atoms);
-    return ok;
 }

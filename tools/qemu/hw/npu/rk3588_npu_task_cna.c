@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * CNA and CORE of an RK3588 NPU task: what their registers ask for.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bitops.h"
+#include "rk3588_npu_decode.h"
+#include "rk3588_npu_conv.h"
+
+static const char *decode_cna_modes(const uint32_t *regs)
+{
+    unsigned i;
+
+    REFUSE_IF(GET(regs, CNA_CONV_CON1, DECONV) ||
+              GET(regs, CNA_CONV_CON3, DECONV_STRIDES), "deconvolution");
+    REFUSE_IF(GET(regs, CNA_CONV_CON3, NN_MODE), "NN_MODE");
+    REFUSE_IF(GET(regs, CNA_CONV_CON2, CSC_DO_EN) ||
+              GET(regs, CNA_CONV_CON2, CSC_WO_EN), "CSC output disabled");
+    REFUSE_IF(GET(regs, CNA_DATA_SIZE3, SURF_MODE) > 1, "SURF_MODE");
+    REFUSE_IF(GET(regs, CNA_FC_CON0, FC_SKIP_EN), "FC zero skipping");
+    REFUSE_IF(GET(regs, CNA_DCOMP_CTRL, DECOMP_CONTROL) ||
+              regs[R_CNA_DCOMP_REGNUM], "weight decompression");
+    for (i = 0; i < CNA_DCOMP_AMOUNT_NUM; i++) {
+        REFUSE_IF(regs[R_CNA_DCOMP_AMOUNT0 + i], "weight decompression");
+    }
+    return NULL;
+}
+
+/* All blocks have to be told of a depthwise convolution. */
+static const char *decode_mode(NpuTask *t, const uint32_t *regs)
+{
+    uint32_t mode = GET(regs, CNA_CONV_CON1, CONV_MODE);
+
+    REFUSE_IF(mode != NPU_MODE_DIRECT && mode != NPU_MODE_DEPTHWISE,
+              "CNA convolution mode");
+    t->conv.depthwise = mode == NPU_MODE_DEPTHWISE;
+    REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, CONV_MODE) != mode ||
+              GET(regs, CORE_MISC_CFG, DW_EN) != t->conv.depthwise ||
+              ((t->enable & NPU_ENABLE_DPU_RDMA) &&
+               GET(regs, RDMA_FEATURE_MODE_CFG, CONV_MODE) != mode),
+              "blocks disagree about the convolution mode");
+    return NULL;
+}
+
+static const char *decode_precision(NpuConv *c, const uint32_t *regs)
+{
+    c->precision = GET(regs, CNA_CONV_CON1, IN_PRECISION);
+    REFUSE_IF(GET(regs, CNA_CONV_CON1, PROC_PRECISION) != c->precision ||
+              GET(regs, CORE_MISC_CFG, PROC_PRECISION) != c->precision ||
+              GET(regs, DPU_DATA_FORMAT, PROC_PRECISION) != c->precision ||
+              GET(regs, DPU_DATA_FORMAT, IN_PRECISION) != c->precision,
+              "blocks disagree about the precision");
+    switch (c->precision) {
+    case NPU_PREC_INT8:
+        c->bpe = 1;
+        c->kernel_group = c->depthwise ? 64 : 32;
+        return NULL;
+    case NPU_PREC_FP16:
+        c->bpe = 2;
+        c->kernel_group = c->depthwise ? 32 : 16;
+        return NULL;
+    default:
+        return "input precision";
+    }
+}
+
+static const char *decode_geometry(NpuConv *c, const uint32_t *regs)
+{
+    uint32_t atomics = GET(regs, CNA_DATA_SIZE3, DATAOUT_ATOMICS);
+
+    c->in_w = GET(regs, CNA_DATA_SIZE0, DATAIN_WIDTH);
+    c->in_h = GET(regs, CNA_DATA_SIZE0, DATAIN_HEIGHT);
+    c->in_c = GET(regs, CNA_DATA_SIZE1, DATAIN_CHANNEL);
+    c->out_w = GET(regs, CNA_DATA_SIZE2, DATAOUT_WIDTH);
+    c->out_h = GET(regs, CORE_DATAOUT_SIZE_0, HEIGHT) + 1;
+    c->stride_x = GET(regs, CNA_CONV_CON3, CONV_X_STRIDE);
+    c->stride_y = GET(regs, CNA_CONV_CON3, CONV_Y_STRIDE);
+    c->step_x = GET(regs, CNA_CONV_CON3, ATROUS_X) + 1;
+    c->step_y = GET(regs, CNA_CONV_CON3, ATROUS_Y) + 1;
+    c->pad_left = GET(regs, CNA_PAD_CON0, PAD_LEFT);
+    c->pad_top = GET(regs, CNA_PAD_CON0, PAD_TOP);
+    /* Which half a 16-bit type takes is inferred, not measured. */
+    c->pad_value = regs[R_CNA_PAD_CON1];
+
+    REFUSE_IF(!c->in_w || !c->in_h || !c->in_c || !c->out_w,
+              "empty input or output");
+    REFUSE_IF(!c->stride_x || !c->stride_y, "stride of 0");
+    REFUSE_IF(c->in_c * c->bpe % NPU_ATOM, "channels do not fill atoms");
+    REFUSE_IF(GET(regs, CNA_DATA_SIZE1, DATAIN_CHANNEL_REAL) >= c->in_c,
+              "more real than aligned channels");
+    REFUSE_IF(GET(regs, CORE_DATAOUT_SIZE_0, WIDTH) + 1 != c->out_w ||
+              (uint64_t)c->out_w * c->out_h != atomics,
+              "CNA and CORE disagree about the output size");
+    return NULL;
+}
+
+static const char *decode_weights(NpuConv *c, const uint32_t *regs)
+{
+    uint64_t total;
+
+    c->k_w = GET(regs, CNA_WEIGHT_SIZE2, WIDTH);
+    c->k_h = GET(regs, CNA_WEIGHT_SIZE2, HEIGHT);
+    c->kernels = GET(regs, CNA_WEIGHT_SIZE2, KERNELS);
+    c->kernel_elems = c->k_w * c->k_h * c->in_c;
+    REFUSE_IF(!c->kernel_elems || !c->kernels, "empty kernels");
+    REFUSE_IF(c->depthwise && c->kernels != 1, "depthwise kernels but one");
+    REFUSE_IF((uint64_t)c->kernel_elems * c->bpe !=
+              GET(regs, CNA_WEIGHT_SIZE1, BYTES_PER_KERNEL),
+              "bytes per kernel do not match its shape");
+    total = (uint64_t)c->kernels * c->kernel_elems * c->bpe;
+    REFUSE_IF(total != regs[R_CNA_WEIGHT_SIZE0],
+              "weight bytes do not match the kernels");
+    REFUSE_IF(total > NPU_TASK_MAX_BUFFER, "too many weights");
+    c->weight_bytes = total;
+    c->weights = npu_dma_addr(regs, regs[R_CNA_DCOMP_ADDR0]);
+    c->weight_reuse = GET(regs, CNA_CBUF_CON0, WEIGHT_REUSE);
+    c->data_banks = GET(regs, CNA_CBUF_CON0, DATA_BANK);
+    c->data_reuse = GET(regs, CNA_CBUF_CON0, DATA_REUSE);
+    return NULL;
+}
+
+static const char *decode_feature(NpuConv *c, const uint32_t *regs)
+{
+    NpuFeature *f = &c->feature;
+    uint32_t surfaces = c->in_c * c->bpe / NPU_ATOM;
+    bool inner;
+
+    f->base = npu_dma_addr(regs, regs[R_CNA_FEATURE_DATA_ADDR]);
+    f->group_lines = GET(regs, CNA_CONV_CON1, GROUP_LINE_OFF) ? 1 : 4;
+    f->dma_width = GET(regs, CNA_FC_DATA_SIZE0, DMA_WIDTH);
+    f->line_stride = GET(regs, CNA_DMA_CON1, LINE_STRIDE);
+    f->surf_stride = sextract32(regs[R_CNA_DMA_CON2], 0, 28);
+    /*
+     * Mesa announces 16 packed pixels where lines of memory have them, but
+     * fewer to the DMA; that all of them are read is inferred.
+     */
+    REFUSE_IF(f->dma_width < c->in_w && !c->cvt.on,
+              "DMA width below the input width");
+
+    inner = npu_feature_surf_pitch(f) == c->in_w && !c->cvt.on;
+    REFUSE_IF(!npu_cube_init(&c->atoms, surfaces, c->in_h,
+                             (uint64_t)c->in_w * NPU_ATOM, inner),
+              "too much feature data");
+    f->unit = NPU_ATOM;
+    f->cube = c->atoms;
+    if (c->cvt.on) {
+        f->unit = 1;
+        REFUSE_IF(!npu_cube_init(&f->cube, 1, c->in_h, c->in_w, false),
+                  "too much feature data");
+    }
+    return NULL;
+}
+
+static const char *decode_core(NpuConv *c, const uint32_t *regs)
+{
+    c->truncate = GET(regs, CORE_CLIP_TRUNCATE, TRUNCATE);
+    c->truncate_up = GET(regs, CORE_CLIP_TRUNCATE, ROUND_TYPE);
+    REFUSE_IF(c->truncate && c->precision == NPU_PREC_FP16,
+              "CLIP_TRUNCATE with floats");
+
+    if (!GET(regs, DPU_BS_OW_CFG, OD_BYPASS)) {
+        c->zero_point = sextract32(regs[R_DPU_BS_OW_OP], 0, 16);
+        REFUSE_IF(GET(regs, DPU_BS_OW_CFG, OW_SRC), "CPEND operand by DMA");
+        REFUSE_IF(c->zero_point && !GET(regs, CORE_MISC_CFG, QD_EN),
+                  "CPEND without QD_EN");
+        REFUSE_IF(c->zero_point && c->precision == NPU_PREC_FP16,
+                  "CPEND with floats");
+    }
+    return NULL;
+}
+
+const char *npu_cna_decode(NpuTask *t, const uint32_t *regs)
+{
+    const char *why;
+
+    why = decode_cna_modes(regs);
+    REFUSE_IF(why, why);
+    why = decode_mode(t, regs);
+    REFUSE_IF(why, why);
+    why = decode_precision(&t->conv, regs);
+    REFUSE_IF(why, why);
+    why = decode_geometry(&t->conv, regs);
+    REFUSE_IF(why, why);
+    why = decode_weights(&t->conv, regs);
+    REFUSE_IF(why, why);
+    why = npu_cvt_decode(&t->conv, regs);
+    REFUSE_IF(why, why);
+    why = decode_feature(&t->conv, regs);
+    REFUSE_IF(why, why);
+    return decode_core(&t->conv, regs);
+}
+
+bool npu_task_cbuf_short(const NpuTask *t)
+{
+    return t->conv.feature.cube.bytes > t->conv.data_banks * NPU_CBUF_BANK;
+}
+
+static bool convolve(const NpuTask *t, const NpuOperands *in, uint8_t *out)
+{
+    return t->conv.depthwise ? npu_dwconv_run(t, in, out)
+                             : npu_conv_run(t, in, out);
+}
+
+bool npu_cna_run(const NpuTask *t, const NpuOperands *in, uint8_t *out)
+{
+    NpuOperands unpacked = *in;
+    uint8_t *atoms;
+    bool ok;
+
+    if (!t->conv.cvt.on) {
+        return convolve(t, in, out);
+    }
+    atoms = npu_cvt_unpack(&t->conv, in->feature);
+    if (!atoms) {
+        return false;
+    }
+    unpacked.feature = atoms;
+    ok = convolve(t, &unpacked, out);
+    g_free(atoms);
+    return ok;
+}
