@@ -430,13 +430,14 @@ static int npu_post_load(void *opaque, int version_id)
 
 static const VMStateDescription vmstate_npu_cube = {
     .name = "rk3588-npu-core/cube",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32(surfaces, NpuCube),
         VMSTATE_UINT32(height, NpuCube),
         VMSTATE_UINT32(row_bytes, NpuCube),
         VMSTATE_BOOL(surf_inner, NpuCube),
+        VMSTATE_BOOL(converted, NpuCube),
         VMSTATE_END_OF_LIST()
     }
 };

@@ -20,8 +20,8 @@ void npu_conv_window(const NpuConv *c, uint32_t pos, int32_t *y, int32_t *x);
 /* Feature atom of surface @s at (y, x), or NULL where there is padding. */
 const uint8_t *npu_conv_atom(const NpuConv *c, const uint8_t *feature,
                              uint32_t s, int32_t y, int32_t x);
-/* Feature atoms from packed pixels, to be freed; NULL if there is no memory. */
-uint8_t *npu_cvt_unpack(const NpuConv *c, const uint8_t *pixels);
+/* Feature atoms from raw data, to be freed; NULL if there is no memory. */
+uint8_t *npu_cvt_run(const NpuConv *c, const uint8_t *raw);
 /*
  * What the CORE hands over: CPEND, then truncation, then int32.  Only in this
  * order does Mesa's arithmetic add up (inferred).

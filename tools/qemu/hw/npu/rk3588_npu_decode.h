@@ -32,6 +32,13 @@ static inline int64_t npu_feature_surf_pitch(const NpuFeature *f)
     return (int64_t)f->group_lines * f->dma_width + f->surf_stride;
 }
 
+/* What a convolution hands to its DPU. */
+bool npu_cna_is_float(const NpuConv *c);
+uint8_t npu_cna_dpu_precision(const NpuConv *c);
+/* Can the blocks put out what DATA_FORMAT asks for? */
+const char *npu_cna_check_output(const NpuTask *t, const uint32_t *regs);
+/* What makes a convolution hang on silicon as well. */
+const char *npu_cna_find_stall(const uint32_t *regs);
 /* CNA and CORE: all that a convolution needs before its DPU. */
 const char *npu_cna_decode(NpuTask *t, const uint32_t *regs);
 /* Packed pixels and the converter that they need. */

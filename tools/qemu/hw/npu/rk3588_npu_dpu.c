@@ -38,6 +38,21 @@ int64_t npu_round_shift(int64_t value, unsigned shift, bool ties_up)
     return q;
 }
 
+float npu_bits_to_float(uint32_t bits)
+{
+    union { uint32_t u; float f; } v = { .u = bits };
+
+    return v.f;
+}
+
+static uint32_t float_bits(float f)
+{
+    union { float f; uint32_t u; } v = { .f = f };
+
+    /* One NaN, whatever the host makes of it. */
+    return f != f ? 0x7fc00000u : v.u;
+}
+
 float npu_fp16_to_fp32(uint16_t h)
 {
     union { uint32_t u; float f; } v = { .u = (h & 0x7fffu) << 13 };
@@ -88,6 +103,22 @@ uint16_t npu_fp32_to_fp16(float f)
     return sign | q;
 }
 
+/* To nearest even, as for halves. */
+uint16_t npu_fp32_to_bf16(float f)
+{
+    uint32_t bits = float_bits(f);
+
+    if (f != f) {
+        return bits >> 16;
+    }
+    return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+
+float npu_bf16_to_fp32(uint16_t h)
+{
+    return npu_bits_to_float((uint32_t)h << 16);
+}
+
 bool npu_alu_known(uint32_t algo)
 {
     return algo == NPU_ALU_MAX || algo == NPU_ALU_MIN || algo == NPU_ALU_ADD ||
@@ -127,21 +158,6 @@ static int32_t stage_int(const NpuStage *s, int32_t v, int32_t alu)
                                       s->mul_shift, false));
     }
     return s->relu ? npu_relu_int(v, s->relux, s->relux_cmp) : v;
-}
-
-float npu_bits_to_float(uint32_t bits)
-{
-    union { uint32_t u; float f; } v = { .u = bits };
-
-    return v.f;
-}
-
-static uint32_t float_bits(float f)
-{
-    union { float f; uint32_t u; } v = { .f = f };
-
-    /* One NaN, whatever the host makes of it. */
-    return f != f ? 0x7fc00000u : v.u;
 }
 
 float npu_alu_float(uint8_t algo, float v, float operand)
@@ -219,6 +235,9 @@ static void store_int(const NpuDpu *d, uint8_t *p, int32_t v)
     case NPU_PREC_INT8:
         *p = clamp64(v, INT8_MIN, INT8_MAX);
         break;
+    case NPU_PREC_INT16:
+        stw_le_p(p, clamp64(v, INT16_MIN, INT16_MAX));
+        break;
     case NPU_PREC_INT32:
         stl_le_p(p, v);
         break;
@@ -232,6 +251,8 @@ static void store_float(const NpuDpu *d, uint8_t *p, float v)
 {
     if (d->out_precision == NPU_PREC_FP16) {
         stw_le_p(p, npu_fp32_to_fp16(v));
+    } else if (d->out_precision == NPU_PREC_BF16) {
+        stw_le_p(p, npu_fp32_to_bf16(v));
     } else {
         stl_le_p(p, float_bits(v));
     }
@@ -328,9 +349,9 @@ void npu_dpu_fill_padding(const NpuTask *t, uint8_t *out)
         for (r = 0; r < rows; r++) {
             uint8_t *p = base + row_offset(d, r);
 
-            if (d->out_precision == NPU_PREC_FP16) {
+            if (d->out_bytes == 2) {
                 stw_le_p(p, d->pend);
-            } else if (d->out_precision == NPU_PREC_INT8) {
+            } else if (d->out_bytes == 1) {
                 *p = d->pend;
             } else {
                 stl_le_p(p, (int16_t)d->pend);

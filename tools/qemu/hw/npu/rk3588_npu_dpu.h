@@ -31,6 +31,8 @@ float npu_relu_float(float v, bool relux, uint32_t cmp);
 float npu_bits_to_float(uint32_t bits);
 uint16_t npu_fp32_to_fp16(float f);
 float npu_fp16_to_fp32(uint16_t h);
+uint16_t npu_fp32_to_bf16(float f);
+float npu_bf16_to_fp32(uint16_t h);
 
 /* Fill the channels that exist only as padding, and the tail of atoms. */
 void npu_dpu_fill_padding(const NpuTask *t, uint8_t *out);

@@ -356,7 +356,8 @@ static void npu_pc_start(Rk3588NpuState *s)
 static bool npu_same_cube(const NpuCube *a, const NpuCube *b)
 {
     return a->surfaces == b->surfaces && a->height == b->height &&
-           a->row_bytes == b->row_bytes && a->surf_inner == b->surf_inner;
+           a->row_bytes == b->row_bytes && a->surf_inner == b->surf_inner &&
+           a->converted == b->converted;
 }
 
 static void npu_pc_out_of_memory(Rk3588NpuState *s)

@@ -121,7 +121,7 @@ static const char *decode_out_cvt(NpuDpu *d, const uint32_t *regs)
                   "OUT_CVT arithmetic with floats");
     }
     if (d->is_float) {
-        REFUSE_IF(to_half != (d->out_precision == NPU_PREC_FP16),
+        REFUSE_IF(to_half != (d->out_bytes == 2),
                   "FP32TOFP16_EN against the output precision");
     } else {
         REFUSE_IF(to_half, "FP32TOFP16_EN with integers");
@@ -141,6 +141,14 @@ static const char *decode_out_precision(NpuDpu *d, const uint32_t *regs)
     case NPU_PREC_FP16:
         d->out_bytes = 2;
         REFUSE_IF(!d->is_float, "half float output of integers");
+        return NULL;
+    case NPU_PREC_INT16:
+        d->out_bytes = 2;
+        REFUSE_IF(d->precision != NPU_PREC_INT4, "int16 output but of int4");
+        return NULL;
+    case NPU_PREC_BF16:
+        d->out_bytes = 2;
+        REFUSE_IF(d->precision != NPU_PREC_BF16, "bf16 output but of bf16");
         return NULL;
     case NPU_PREC_INT32:
         d->out_bytes = 4;
@@ -225,9 +233,9 @@ static const char *decode_dpu_precision(NpuTask *t, const uint32_t *regs)
     if (t->kind == NPU_KIND_FLYING) {
         return npu_flying_precision(&t->dpu, regs);
     }
-    t->dpu.precision = t->conv.precision;
-    t->dpu.is_float = t->conv.precision == NPU_PREC_FP16;
-    return NULL;
+    t->dpu.precision = npu_cna_dpu_precision(&t->conv);
+    t->dpu.is_float = npu_cna_is_float(&t->conv);
+    return npu_cna_check_output(t, regs);
 }
 
 static const char *decode_dpu(NpuTask *t, const uint32_t *regs,
@@ -366,10 +374,13 @@ static bool stage_starves(uint32_t cfg, uint32_t rdma_cfg, bool rdma)
 static const char *find_stall(const uint32_t *regs, uint32_t enable)
 {
     bool rdma = enable & NPU_ENABLE_DPU_RDMA;
+    const char *why;
 
     if (!(enable & NPU_ENABLE_DPU)) {
         return NULL;
     }
+    why = enable & NPU_ENABLE_CNA ? npu_cna_find_stall(regs) : NULL;
+    REFUSE_IF(why, why);
     REFUSE_IF(rdma && !GET(regs, RDMA_FEATURE_MODE_CFG, FLYING_MODE) &&
               !GET(regs, RDMA_FEATURE_MODE_CFG, MRDMA_DISABLE) &&
               !GET(regs, RDMA_FEATURE_MODE_CFG, COMB_USE),

@@ -18,7 +18,9 @@
 #define NPU_TASK_MAX_MACS       (1ull << 42)
 
 #define NPU_ATOM                16      /* bytes per position and surface */
+#define NPU_ATOM_BITS           (NPU_ATOM * 8)
 #define NPU_CBUF_BANK           32768u
+#define NPU_CBUF_BANKS          12
 #define NPU_CHANNEL_GROUP       32      /* channels per weight group */
 
 typedef enum NpuVerdict {
@@ -46,6 +48,7 @@ typedef struct NpuCube {
     size_t host_line;
     size_t bytes;       /* of the whole host buffer */
     bool surf_inner;
+    bool converted;     /* CBUF has atoms made of these bytes */
 } NpuCube;
 
 typedef struct NpuFeature {
@@ -58,35 +61,44 @@ typedef struct NpuFeature {
     uint32_t unit;          /* bytes of a position */
 } NpuFeature;
 
-/* Input converter: from packed pixels to what the array multiplies. */
+/* Sets of converter constants, taken in turns by channels. */
+#define NPU_CVT_LANES           4
+
+/* Input converter: from raw data to what the array multiplies. */
 typedef struct NpuCvt {
     bool on;
     bool is_signed;         /* the raw data */
     bool ties_up;
     bool offset_first;
-    int32_t scale, offset;
-    uint32_t shift;
+    uint16_t mask;          /* channels of an atom that are converted */
+    struct {
+        int32_t scale, offset;
+        uint32_t shift;
+    } lane[NPU_CVT_LANES];
 } NpuCvt;
 
 typedef struct NpuConv {
     bool depthwise;
-    uint8_t precision;      /* NPU_PREC_INT8 or NPU_PREC_FP16 */
-    uint8_t bpe;
+    uint8_t precision;      /* of data and weights */
+    uint8_t bits;           /* of an element */
+    uint8_t packed;         /* channels of packed pixels; 0: atoms */
     uint32_t in_w, in_h, in_c;
     uint32_t k_w, k_h;
     uint32_t kernels;
+    uint32_t channel_group; /* that weights keep together */
     uint32_t kernel_group;  /* depthwise: channels that weights interleave */
     uint32_t kernel_elems;  /* k_w * k_h * in_c */
     uint32_t stride_x, stride_y;
     uint32_t step_x, step_y;    /* dilation, 1 = none */
     uint32_t pad_left, pad_top;
-    uint16_t pad_value;
+    uint32_t pad_value;     /* its low bits are an element */
     uint32_t out_w, out_h;
     uint32_t truncate;
     bool truncate_up;       /* ties upwards instead of to even */
     int32_t zero_point;     /* CPEND operand: added to every weight */
     bool data_reuse, weight_reuse;
-    uint32_t data_banks;    /* of CBUF; the model has no limit */
+    uint32_t data_banks, weight_banks;  /* of CBUF; the model has no limit */
+    uint32_t data_entries;
     uint32_t weights;       /* IOVA */
     size_t weight_bytes;
     NpuFeature feature;
@@ -215,6 +227,7 @@ typedef struct NpuTaskOptions {
 /* Inputs of a task in host memory, as the DMA engines delivered them. */
 typedef struct NpuOperands {
     const int *cancel;      /* read atomically now and then; not 0 = give up */
+    unsigned skip_kernels;  /* for tests: how many of the fastest not to use */
     const uint8_t *feature;
     const uint8_t *weights;
     const uint8_t *stage[NPU_STAGE_NUM];
@@ -254,8 +267,13 @@ bool npu_task_feed_spans(const NpuTask *t, unsigned feed, NpuSpanFn fn,
                          void *opaque);
 bool npu_task_output_spans(const NpuTask *t, NpuSpanFn fn, void *opaque);
 
-/* Does the feature data exceed the CBUF banks that it was given? */
-bool npu_task_cbuf_short(const NpuTask *t);
+/*
+ * Why the task's CBUF banks are too few for it, or NULL.  Silicon computes
+ * garbage then; the model does not.
+ */
+const char *npu_task_cbuf_short(const NpuTask *t);
+/* What DATA_ENTRIES should be. */
+uint32_t npu_task_cbuf_entries(const NpuTask *t);
 
 /* Bytes of the per-channel operands of a stage, 0 if it reads none. */
 size_t npu_task_stage_bytes(const NpuTask *t, unsigned stage);

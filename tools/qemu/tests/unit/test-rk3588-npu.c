@@ -2071,13 +2071,11 @@ static void test_refusals(void)
     expect_refusal("MRDMA pair that EW ignores", 0x5044, 0x7d00,
                    NPU_TASK_UNIMP);
     expect_refusal("stride 0", 0x1014, 0, NPU_TASK_UNIMP);
-    expect_refusal("input converter", 0x104c, 0, NPU_TASK_UNIMP);
     expect_refusal("compressed weights", 0x1140, 9, NPU_TASK_UNIMP);
     expect_refusal("weight size that does not fit", 0x1034, 17,
                    NPU_TASK_UNIMP);
-    expect_refusal("huge input", 0x1020, 2047 << 16 | 2047, NPU_TASK_UNIMP);
     expect_refusal("EW division", 0x4070, 3 << 16 | 0x380, NPU_TASK_UNIMP);
-    expect_refusal("int16 output", 0x4010, 1 << 29, NPU_TASK_UNIMP);
+    expect_refusal("int16 output", 0x4010, 1 << 29, NPU_TASK_STALL);
     expect_refusal("output to the PPU", 0x400c, 0x1e2, NPU_TASK_UNIMP);
     expect_refusal("flying DPU after a CORE", 0x400c, 0x1e5, NPU_TASK_UNIMP);
     expect_refusal("output height that differs", 0x4034, 5, NPU_TASK_UNIMP);
