@@ -34,6 +34,7 @@ typedef struct ConvRun {
     uint32_t k;             /* elements of a dot product */
     uint32_t k_pad;
     uint32_t cols_max;      /* kernels packed at a time */
+    uint32_t first;         /* of the packed ones */
     union {
         int16_t *rows_i;    /* BLOCK_ROWS x k_pad */
         double *rows_f;     /* BLOCK_ROWS / FLT_ROWS panels k x FLT_ROWS */
@@ -260,10 +261,9 @@ static int64_t row_sum(const ConvRun *run, uint32_t row)
     return sum;
 }
 
-int32_t npu_core_result(const NpuConv *c, int64_t acc, int64_t window_sum)
+int32_t npu_core_result(const NpuConv *c, int64_t acc, int64_t pend)
 {
-    acc = npu_round_shift(acc + c->zero_point * window_sum, c->truncate,
-                          c->truncate_up);
+    acc = npu_round_shift(acc + pend, c->truncate, c->truncate_up);
     return acc < INT32_MIN ? INT32_MIN : acc > INT32_MAX ? INT32_MAX : acc;
 }
 
@@ -288,8 +288,11 @@ static void tile_int(ConvRun *run, uint32_t row, uint32_t col,
         int32_t *dst = run->acc_i + (size_t)(row + i) * run->cols_max + col;
 
         for (j = 0; j < INT_COLS; j++) {
-            dst[j] = npu_core_result(c, acc[i * INT_COLS + j],
-                                     row_sums[row + i]);
+            int64_t pend = c->cpend ? row_sums[row + i] *
+                           npu_cpend_operand(run->t, run->in,
+                                             run->first + col + j) : 0;
+
+            dst[j] = npu_core_result(c, acc[i * INT_COLS + j], pend);
         }
     }
 }
@@ -375,7 +378,7 @@ static void multiply_int(ConvRun *run, uint32_t rows, uint32_t cols)
     int64_t sums[BLOCK_ROWS] = { 0 };
     uint32_t row, col;
 
-    if (run->t->conv.zero_point) {
+    if (run->t->conv.cpend) {
         for (row = 0; row < rows; row++) {
             sums[row] = row_sum(run, row);
         }
@@ -430,6 +433,7 @@ static bool run_all(ConvRun *run)
     for (kernel = 0; kernel < kernels; kernel += run->cols_max) {
         uint32_t cols = MIN(kernels - kernel, run->cols_max);
 
+        run->first = kernel;
         pack_cols(run, kernel, cols);
         for (pos = 0; pos < positions; pos += BLOCK_ROWS) {
             if (npu_conv_cancelled(run->in)) {
