@@ -499,6 +499,7 @@ static const Property npu_properties[] = {
     DEFINE_PROP_UINT32("clock-frequency", Rk3588NpuState, clock_hz,
                        200000000),
     DEFINE_PROP_BOOL("write-padding", Rk3588NpuState, write_padding, true),
+    DEFINE_PROP_BOOL("idle-ppu-rdma", Rk3588NpuState, idle_ppu_rdma, false),
     DEFINE_PROP_BOOL("ppu-sets-dpu-done", Rk3588NpuState, ppu_sets_dpu_done,
                      true),
     DEFINE_PROP_LINK("iommu", Rk3588NpuState, iommu, TYPE_RK_IOMMU,

@@ -72,10 +72,9 @@ void npu_conv_window(const NpuConv *c, uint32_t pos, int32_t *y, int32_t *x)
     *x = (int32_t)(pos % c->out_w * c->stride_x) - (int32_t)c->pad_left;
 }
 
-int32_t npu_core_result(const NpuConv *c, int64_t acc, int64_t window_sum)
+int32_t npu_core_result(const NpuConv *c, int64_t acc, int64_t pend)
 {
-    acc = npu_round_shift(acc + c->zero_point * window_sum, c->truncate,
-                          c->truncate_up);
+    acc = npu_round_shift(acc + pend, c->truncate, c->truncate_up);
     return acc < INT32_MIN ? INT32_MIN : acc > INT32_MAX ? INT32_MAX : acc;
 }
 
@@ -316,13 +315,25 @@ static const uint8_t *weight_piece(const ConvRun *run, uint32_t kernel,
     return run->in->weights + elem * c->bits / 8;
 }
 
+/*
+ * What CPEND adds to the products of a window is the same as if it were added
+ * to the weights: exact, with 17 bits times 16 and fewer than 2^19 of them.
+ */
+static void add_pend(ConvRun *run, unsigned at, uint32_t kernel, uint32_t n)
+{
+    int32_t operand = npu_cpend_operand(run->t, run->in, kernel);
+    uint32_t i;
+
+    for (i = 0; i < n; i++) {
+        run->piece.f[at + i] += operand;
+    }
+}
+
 static void pack_col_panel(ConvRun *run, uint32_t lane, uint32_t kernel,
                            uint32_t count, bool ones)
 {
     const NpuConv *c = &run->t->conv;
-    /* Exact: 17 bits times 16, and fewer than 2^19 of them. */
-    int32_t add = run->wide && !run->t->dpu.is_float ? c->zero_point : 0;
-    uint32_t cg, ky, kx, i, j, at = 0;
+    uint32_t cg, ky, kx, i, at = 0;
 
     FOR_WINDOW(c, cg, ky, kx) {
         uint32_t n = group_channels(c, cg);
@@ -330,8 +341,8 @@ static void pack_col_panel(ConvRun *run, uint32_t lane, uint32_t kernel,
         for (i = 0; i < count; i++) {
             read_elements(run, i * NPU_GEMM_PIECE,
                           weight_piece(run, kernel + i, at, n), n);
-            for (j = 0; add && j < n; j++) {
-                run->piece.f[i * NPU_GEMM_PIECE + j] += add;
+            if (run->wide && c->cpend) {
+                add_pend(run, i * NPU_GEMM_PIECE, kernel + i, n);
             }
         }
         if (ones) {
@@ -405,7 +416,8 @@ static void unbias(ConvRun *run, uint32_t rows, uint32_t cols)
     }
 }
 
-static void finish_int(ConvRun *run, uint32_t rows, uint32_t cols)
+static void finish_int(ConvRun *run, uint32_t rows, uint32_t kernel,
+                       uint32_t cols)
 {
     const NpuConv *c = &run->t->conv;
     uint32_t row, col;
@@ -413,15 +425,17 @@ static void finish_int(ConvRun *run, uint32_t rows, uint32_t cols)
     if (run->extra_rows) {
         unbias(run, rows, cols + run->extra_cols);
     }
-    if (!c->zero_point && !c->truncate) {
+    if (!c->cpend && !c->truncate) {
         return;
     }
-    for (row = 0; row < rows; row++) {
-        int32_t *acc = run->acc_i + (size_t)row * run->cols_max;
-        int64_t sum = run->extra_cols ? acc[cols] : 0;
+    for (col = 0; col < cols; col++) {
+        int64_t operand = npu_cpend_operand(run->t, run->in, kernel + col);
 
-        for (col = 0; col < cols; col++) {
-            acc[col] = npu_core_result(c, acc[col], sum);
+        for (row = 0; row < rows; row++) {
+            int32_t *acc = run->acc_i + (size_t)row * run->cols_max;
+
+            acc[col] = npu_core_result(c, acc[col], run->extra_cols ?
+                                       operand * acc[cols] : 0);
         }
     }
 }
@@ -465,7 +479,7 @@ static bool run_block(ConvRun *run, uint32_t pos, uint32_t rows,
         finish_wide(run, rows, cols);
         block.f = run->result;
     } else {
-        finish_int(run, rows, cols);
+        finish_int(run, rows, kernel, cols);
         block.i = run->acc_i;
     }
     npu_dpu_store(run->t, run->in, &block, run->out);
@@ -517,7 +531,7 @@ static void choose(ConvRun *run)
     run->k_pad = ROUND_UP(run->k, run->gemm->k_align);
     run->k_block = NPU_GEMM_BLOCK / run->gemm->elem;
     run->extra_rows = run->gemm->biased;
-    run->extra_cols = !run->wide && c->zero_point;
+    run->extra_cols = !run->wide && c->cpend;
     run->rows_max = lane_count(run, c->out_w * c->out_h + run->extra_rows,
                                NPU_GEMM_ROWS, run->gemm->rows);
     run->cols_max = lane_count(run, c->kernels + run->extra_cols, MAX_COLS,

@@ -24,8 +24,9 @@ const uint8_t *npu_conv_atom(const NpuConv *c, const uint8_t *feature,
 uint8_t *npu_cvt_run(const NpuConv *c, const uint8_t *raw);
 /*
  * What the CORE hands over: CPEND, then truncation, then int32.  Only in this
- * order does Mesa's arithmetic add up (inferred).
+ * order does Mesa's arithmetic add up (inferred).  @pend is the operand of
+ * CPEND times the sum of the window.
  */
-int32_t npu_core_result(const NpuConv *c, int64_t acc, int64_t window_sum);
+int32_t npu_core_result(const NpuConv *c, int64_t acc, int64_t pend);
 
 #endif

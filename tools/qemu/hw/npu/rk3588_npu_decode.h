@@ -48,6 +48,10 @@ const char *npu_flying_precision(NpuDpu *d, const uint32_t *regs);
 const char *npu_flying_decode(NpuTask *t, const uint32_t *regs);
 /* Pooling. */
 const char *npu_ppu_decode(NpuTask *t, const uint32_t *regs);
+/* BS or BN, whichever @idx says. */
+const char *npu_stage_decode(NpuTask *t, const uint32_t *regs, unsigned idx);
+/* What BS or BN would wait for in vain. */
+const char *npu_stage_stall(const uint32_t *regs, bool rdma);
 /* EW and, where it reads memory, its operand; after the rest of the DPU. */
 const char *npu_ew_decode(NpuTask *t, const uint32_t *regs,
                           const NpuLut *lut);

@@ -72,7 +72,10 @@ static void position_int(DwRun *run, uint32_t pos, int32_t *dst)
         }
     }
     for (i = 0; i < run->lanes; i++) {
-        dst[i] = npu_core_result(c, acc[i], sum[i]);
+        int32_t op = npu_cpend_operand(run->t, run->in,
+                                       run->surface * run->lanes + i);
+
+        dst[i] = npu_core_result(c, acc[i], op * sum[i]);
     }
 }
 

@@ -330,6 +330,7 @@ static void npu_pc_start(Rk3588NpuState *s)
 {
     NpuTaskOptions opt = {
         .write_padding = s->write_padding,
+        .idle_ppu_rdma = s->idle_ppu_rdma,
         .lut = &s->lut,
     };
     const char *why;
@@ -434,7 +435,7 @@ static bool npu_pc_load_stages(Rk3588NpuState *s, NpuJob *job)
             continue;
         }
         job->stage[i] = g_malloc(len);
-        if (!npu_pc_dma(s, NPU_BANK_DATA, s->task.dpu.stage[i].alu_addr,
+        if (!npu_pc_dma(s, NPU_BANK_DATA, s->task.dpu.stage[i].addr,
                         job->stage[i], len, false)) {
             return false;
         }
@@ -768,6 +769,7 @@ void npu_pc_resume(Rk3588NpuState *s)
 {
     NpuTaskOptions opt = {
         .write_padding = s->write_padding,
+        .idle_ppu_rdma = s->idle_ppu_rdma,
         .lut = &s->lut,
     };
     const char *why;

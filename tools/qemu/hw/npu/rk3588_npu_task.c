@@ -11,6 +11,10 @@
 #include "rk3588_npu_conv.h"
 #include "rk3588_npu_dpu.h"
 
+/* OUTPUT_MODE */
+#define OUTPUT_TO_PPU           1
+#define OUTPUT_TO_MEMORY        2
+
 /* Fixed cost of a task in cycles of 200 MHz: see npu_task_cycles(). */
 #define NPU_FIXED_CYCLES        2000
 
@@ -61,42 +65,18 @@ bool npu_cube_init(NpuCube *cube, uint32_t surfaces, uint32_t height,
     return true;
 }
 
-/* BN repeats BS's registers one field set further on. */
-static const char *decode_stage(NpuDpu *d, const uint32_t *regs, unsigned idx)
+/* MINUS_EXP scales floats, and was seen to do nothing to integers. */
+static const char *check_float_cvt(const NpuDpu *d)
 {
-    NpuStage *s = &d->stage[idx];
-    const uint32_t *r = &regs[idx ? R_DPU_BN_CFG : R_DPU_BS_CFG];
-    uint32_t shift_neg = idx ? GET(regs, DPU_DATA_FORMAT, BN_MUL_SHIFT_NEG)
-                             : GET(regs, DPU_DATA_FORMAT, BS_MUL_SHIFT_NEG);
-    uint32_t addr = regs[idx ? R_RDMA_BN_BASE_ADDR : R_RDMA_BS_BASE_ADDR];
-
-    if (FIELD_EX32(r[0], DPU_BS_CFG, BYPASS)) {
+    if (d->cvt_codes) {
+        REFUSE_IF(!d->cvt_offset_first || d->cvt_shift,
+                  "OUT_CVT of LUT codes but by offset first and MINUS_EXP");
         return NULL;
     }
-    s->alu = !FIELD_EX32(r[0], DPU_BS_CFG, ALU_BYPASS);
-    s->alu_algo = FIELD_EX32(r[0], DPU_BS_CFG, ALU_ALGO);
-    s->alu_dma = s->alu && FIELD_EX32(r[0], DPU_BS_CFG, ALU_SRC);
-    s->alu_operand = r[1];
-    s->alu_addr = npu_dma_addr(regs, addr);
-    REFUSE_IF(s->alu && !npu_alu_known(s->alu_algo),
-              "BS or BN ALU algorithm");
-
-    s->mul = !FIELD_EX32(r[0], DPU_BS_CFG, MUL_BYPASS);
-    if (s->mul) {
-        s->prelu = FIELD_EX32(r[0], DPU_BS_CFG, MUL_PRELU);
-        s->mul_operand = FIELD_EX32(r[2], DPU_BS_MUL_CFG, MUL_OPERAND);
-        s->mul_shift = FIELD_EX32(r[2], DPU_BS_MUL_CFG, MUL_SHIFT);
-        REFUSE_IF(FIELD_EX32(r[2], DPU_BS_MUL_CFG, MUL_SRC),
-                  "BS or BN multiplier by DMA");
-        REFUSE_IF(FIELD_EX32(r[2], DPU_BS_MUL_CFG, TRUNCATE_SRC) ||
-                  (shift_neg && shift_neg != s->mul_shift),
-                  "BS or BN shift of negatives");
-        REFUSE_IF(d->is_float && s->mul_shift, "BS or BN shift of floats");
-    }
-
-    s->relu = !FIELD_EX32(r[0], DPU_BS_CFG, RELU_BYPASS);
-    s->relux = s->relu && FIELD_EX32(r[0], DPU_BS_CFG, RELUX_EN);
-    s->relux_cmp = r[3];
+    REFUSE_IF(d->cvt_offset || d->cvt_scale != 1 || d->cvt_shift,
+              "OUT_CVT arithmetic with floats");
+    REFUSE_IF(d->cvt_minus_exp && !d->cvt_offset_first,
+              "MINUS_EXP of a converter that multiplies first");
     return NULL;
 }
 
@@ -105,28 +85,20 @@ static const char *decode_out_cvt(NpuDpu *d, const uint32_t *regs)
     bool to_half = GET(regs, DPU_OUT_CVT_SCALE, FP32TOFP16_EN);
 
     d->cvt_offset = regs[R_DPU_OUT_CVT_OFFSET];
-    /* Above 0x7fff: signed, as in NVDLA; never measured here. */
+    /* Signed: measured on RK3588 with 0x8000. */
     d->cvt_scale = (int16_t)GET(regs, DPU_OUT_CVT_SCALE, SCALE);
     d->cvt_shift = GET(regs, DPU_OUT_CVT_SHIFT, SHIFT);
-    d->cvt_up = GET(regs, DPU_OUT_CVT_SHIFT, CVT_ROUND);
+    d->cvt_away = GET(regs, DPU_OUT_CVT_SHIFT, CVT_ROUND);
     d->cvt_offset_first = GET(regs, DPU_OUT_CVT_SHIFT, CVT_TYPE);
     d->cvt_minus_exp = GET(regs, DPU_OUT_CVT_SHIFT, MINUS_EXP);
-    d->cvt_codes = d->ew.lut;
-    REFUSE_IF(d->cvt_minus_exp && !d->cvt_codes, "OUT_CVT MINUS_EXP");
-    if (d->cvt_codes) {
-        REFUSE_IF(!d->cvt_offset_first || d->cvt_shift,
-                  "OUT_CVT of LUT codes but by offset first and MINUS_EXP");
-    } else if (d->is_float) {
-        REFUSE_IF(d->cvt_offset || d->cvt_scale != 1 || d->cvt_shift,
-                  "OUT_CVT arithmetic with floats");
-    }
+    d->cvt_codes = d->ew.lut && d->is_float;
     if (d->is_float) {
         REFUSE_IF(to_half != (d->out_bytes == 2),
                   "FP32TOFP16_EN against the output precision");
-    } else {
-        REFUSE_IF(to_half, "FP32TOFP16_EN with integers");
-        REFUSE_IF(d->cvt_shift > 63, "OUT_CVT shift above 63");
+        return check_float_cvt(d);
     }
+    REFUSE_IF(to_half, "FP32TOFP16_EN with integers");
+    REFUSE_IF(d->cvt_shift > 63, "OUT_CVT shift above 63");
     return NULL;
 }
 
@@ -138,13 +110,14 @@ static const char *decode_out_precision(NpuDpu *d, const uint32_t *regs)
         d->out_bytes = 1;
         REFUSE_IF(d->is_float, "integer output of floats");
         return NULL;
+    case NPU_PREC_INT16:
+        d->out_bytes = 2;
+        REFUSE_IF(d->is_float, "integer output of floats");
+        REFUSE_IF(d->precision == NPU_PREC_INT8, "int16 output of bytes");
+        return NULL;
     case NPU_PREC_FP16:
         d->out_bytes = 2;
         REFUSE_IF(!d->is_float, "half float output of integers");
-        return NULL;
-    case NPU_PREC_INT16:
-        d->out_bytes = 2;
-        REFUSE_IF(d->precision != NPU_PREC_INT4, "int16 output but of int4");
         return NULL;
     case NPU_PREC_BF16:
         d->out_bytes = 2;
@@ -168,9 +141,10 @@ static uint32_t out_surf_offset(const NpuOutput *o, uint32_t surface)
            surface % o->surf_group * o->surf_stride;
 }
 
-static const char *decode_output(NpuDpu *d, const uint32_t *regs,
+static const char *decode_output(NpuTask *t, const uint32_t *regs,
                                  const NpuTaskOptions *opt)
 {
+    NpuDpu *d = &t->dpu;
     NpuOutput *o = &d->out;
     uint32_t size_e = GET(regs, DPU_BS_OW_CFG, SIZE_E_0);
     uint32_t per_surf = NPU_ATOM / d->out_bytes;
@@ -184,6 +158,13 @@ static const char *decode_output(NpuDpu *d, const uint32_t *regs,
               GET(regs, DPU_BS_OW_CFG, RGP_CNTER) ||
               GET(regs, DPU_WDMA_SIZE_0, TP_PRECISION) ||
               GET(regs, DPU_WDMA_SIZE_0, SIZE_C), "transposed output");
+    if (t->pool.from_dpu) {
+        /* Strides are for memory; on the way to the PPU there is none. */
+        REFUSE_IF(!npu_cube_init(&o->cube, DIV_ROUND_UP(d->channels, per_surf),
+                                 d->height, (uint64_t)d->width * NPU_ATOM,
+                                 false), "too much output");
+        return NULL;
+    }
     o->base = npu_dma_addr(regs, regs[R_DPU_DST_BASE_ADDR]);
     o->surf_stride = regs[R_DPU_DST_SURF_STRIDE] & DPU_STRIDE_MASK;
     o->surf_add = regs[R_DPU_SURFACE_ADD] & DPU_STRIDE_MASK;
@@ -202,8 +183,9 @@ static const char *decode_dpu_modes(const NpuTask *t, const uint32_t *regs)
     REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, FLYING_MODE) !=
               (t->kind == NPU_KIND_FLYING),
               "FLYING_MODE against the enabled blocks");
-    REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, OUTPUT_MODE) != 2,
-              "output not to memory alone");
+    REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, OUTPUT_MODE) !=
+              (t->pool.from_dpu ? OUTPUT_TO_PPU : OUTPUT_TO_MEMORY),
+              "DPU output against the enabled blocks, or to both sides");
     REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, NONALIGN) ||
               GET(regs, DPU_FEATURE_MODE_CFG, RGP_TYPE) ||
               GET(regs, DPU_FEATURE_MODE_CFG, TP_EN) ||
@@ -258,30 +240,31 @@ static const char *decode_dpu(NpuTask *t, const uint32_t *regs,
     d->pend = GET(regs, DPU_OFFSET_PEND, VALUE);
     why = t->kind == NPU_KIND_CONV ? check_core_dpu(t, regs) : NULL;
     REFUSE_IF(why, why);
-    REFUSE_IF(GET(regs, DPU_WDMA_SIZE_0, CHANNEL) + 1 != d->channels ||
-              GET(regs, DPU_WDMA_SIZE_1, WIDTH) + 1 != d->width ||
-              GET(regs, DPU_WDMA_SIZE_1, HEIGHT) + 1 != d->height,
+    REFUSE_IF(!t->pool.from_dpu &&
+              (GET(regs, DPU_WDMA_SIZE_0, CHANNEL) + 1 != d->channels ||
+               GET(regs, DPU_WDMA_SIZE_1, WIDTH) + 1 != d->width ||
+               GET(regs, DPU_WDMA_SIZE_1, HEIGHT) + 1 != d->height),
               "DPU cube and its write DMA disagree");
     REFUSE_IF(d->orig_channels > d->channels,
               "more real than written channels");
     REFUSE_IF(d->pend && d->out_precision == NPU_PREC_FP32,
               "OFFSET_PEND with fp32 output");
 
-    why = decode_stage(d, regs, NPU_STAGE_BS);
+    why = npu_stage_decode(t, regs, NPU_STAGE_BS);
     REFUSE_IF(why, why);
-    why = decode_stage(d, regs, NPU_STAGE_BN);
+    why = npu_stage_decode(t, regs, NPU_STAGE_BN);
     REFUSE_IF(why, why);
     why = npu_ew_decode(t, regs, opt->lut);
     REFUSE_IF(why, why);
     why = decode_out_cvt(d, regs);
     REFUSE_IF(why, why);
-    return decode_output(d, regs, opt);
+    return decode_output(t, regs, opt);
 }
 
 static bool stage_reads(const NpuTask *t)
 {
-    return t->dpu.stage[NPU_STAGE_BS].alu_dma ||
-           t->dpu.stage[NPU_STAGE_BN].alu_dma || t->dpu.ew.dma;
+    return t->dpu.stage[NPU_STAGE_BS].use || t->dpu.stage[NPU_STAGE_BN].use ||
+           t->dpu.ew.dma;
 }
 
 /* RDMA must feed nothing that no stage takes. */
@@ -309,12 +292,7 @@ static const char *decode_rdma_feeds(NpuTask *t, const uint32_t *regs)
 
 static const char *decode_rdma(NpuTask *t, const uint32_t *regs)
 {
-    uint32_t use[NPU_STAGE_NUM] = {
-        FIELD_EX32(regs[R_RDMA_BRDMA_CFG], RDMA_BRDMA_CFG, DATA_USE),
-        FIELD_EX32(regs[R_RDMA_NRDMA_CFG], RDMA_BRDMA_CFG, DATA_USE),
-    };
     const char *why;
-    unsigned i;
 
     if (!(t->enable & NPU_ENABLE_DPU_RDMA)) {
         return NULL;
@@ -323,10 +301,6 @@ static const char *decode_rdma(NpuTask *t, const uint32_t *regs)
     REFUSE_IF(why, why);
     if (!stage_reads(t) && t->kind == NPU_KIND_CONV) {
         return NULL;
-    }
-    for (i = 0; i < NPU_STAGE_NUM; i++) {
-        REFUSE_IF(t->dpu.stage[i].alu_dma && use[i] != RDMA_DATA_USE_ALU,
-                  "packed BS or BN operands");
     }
     REFUSE_IF(GET(regs, RDMA_DATA_CUBE_WIDTH, WIDTH) + 1 != t->dpu.width ||
               GET(regs, RDMA_DATA_CUBE_HEIGHT, HEIGHT) + 1 != t->dpu.height ||
@@ -359,19 +333,9 @@ static const char *decode_flying(NpuTask *t, const uint32_t *regs,
     return decode_rdma(t, regs);
 }
 
-/* Does the stage configured by @cfg wait for what @rdma_cfg does not fetch? */
-static bool stage_starves(uint32_t cfg, uint32_t rdma_cfg, bool rdma)
-{
-    bool wants = !FIELD_EX32(cfg, DPU_BS_CFG, BYPASS) &&
-                 !FIELD_EX32(cfg, DPU_BS_CFG, ALU_BYPASS) &&
-                 FIELD_EX32(cfg, DPU_BS_CFG, ALU_SRC);
-
-    return wants && !(rdma && (FIELD_EX32(rdma_cfg, RDMA_BRDMA_CFG, DATA_USE) &
-                               RDMA_DATA_USE_ALU));
-}
-
 /* What leaves the DPU waiting for data on silicon as well. */
-static const char *find_stall(const uint32_t *regs, uint32_t enable)
+static const char *find_stall(const uint32_t *regs, uint32_t enable,
+                              const NpuTaskOptions *opt)
 {
     bool rdma = enable & NPU_ENABLE_DPU_RDMA;
     const char *why;
@@ -385,47 +349,61 @@ static const char *find_stall(const uint32_t *regs, uint32_t enable)
               !GET(regs, RDMA_FEATURE_MODE_CFG, MRDMA_DISABLE) &&
               !GET(regs, RDMA_FEATURE_MODE_CFG, COMB_USE),
               "MRDMA enabled with nothing to feed");
-    REFUSE_IF(stage_starves(regs[R_DPU_BS_CFG], regs[R_RDMA_BRDMA_CFG], rdma),
-              "BS waits for an operand that nothing fetches");
-    REFUSE_IF(stage_starves(regs[R_DPU_BN_CFG], regs[R_RDMA_NRDMA_CFG], rdma),
-              "BN waits for an operand that nothing fetches");
+    why = npu_stage_stall(regs, rdma);
+    REFUSE_IF(why, why);
+    REFUSE_IF((enable & NPU_ENABLE_PPU_RDMA) && !opt->idle_ppu_rdma,
+              "PPU_RDMA enabled with nothing to feed");
     REFUSE_IF(npu_ew_reads(regs) &&
               !(rdma && !GET(regs, RDMA_ERDMA_CFG, DISABLE)),
               "EW waits for an operand that nothing fetches");
+    /* A public report, of columns alone; of wider cubes there is none. */
+    REFUSE_IF(npu_ew_reads(regs) &&
+              !GET(regs, DPU_FEATURE_MODE_CFG, FLYING_MODE) &&
+              GET(regs, RDMA_FEATURE_MODE_CFG, MRDMA_DISABLE) &&
+              !GET(regs, DPU_DATA_CUBE_WIDTH, WIDTH),
+              "ERDMA alone beside a CORE for a column");
     return NULL;
+}
+
+/* The blocks that make up a task, but for the PPU behind a DPU. */
+static const char *decode_blocks(NpuTask *t, const uint32_t *regs,
+                                 uint32_t enable, const NpuTaskOptions *opt)
+{
+    const uint32_t conv = NPU_ENABLE_CNA | NPU_ENABLE_CORE | NPU_ENABLE_DPU;
+
+    if ((enable & ~NPU_ENABLE_DPU_RDMA) == conv) {
+        t->kind = NPU_KIND_CONV;
+        return decode_conv(t, regs, opt);
+    }
+    if (enable == (NPU_ENABLE_DPU | NPU_ENABLE_DPU_RDMA)) {
+        t->kind = NPU_KIND_FLYING;
+        return decode_flying(t, regs, opt);
+    }
+    if (enable == (NPU_ENABLE_PPU | NPU_ENABLE_PPU_RDMA)) {
+        t->kind = NPU_KIND_POOL;
+        return npu_ppu_decode(t, regs);
+    }
+    return "combination of enabled blocks";
 }
 
 NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
                            const NpuTaskOptions *opt, const char **why)
 {
-    const uint32_t conv = NPU_ENABLE_CNA | NPU_ENABLE_CORE | NPU_ENABLE_DPU;
-    const uint32_t flying = NPU_ENABLE_DPU | NPU_ENABLE_DPU_RDMA;
     const uint32_t pool = NPU_ENABLE_PPU | NPU_ENABLE_PPU_RDMA;
 
     memset(t, 0, sizeof(*t));
     t->enable = enable;
-    *why = find_stall(regs, enable);
+    *why = find_stall(regs, enable, opt);
     if (*why) {
         return NPU_TASK_STALL;
     }
-    if ((enable & ~NPU_ENABLE_DPU_RDMA) == conv) {
-        t->kind = NPU_KIND_CONV;
-        *why = decode_conv(t, regs, opt);
-    } else if (enable == flying) {
-        t->kind = NPU_KIND_FLYING;
-        *why = decode_flying(t, regs, opt);
-    } else if (enable == pool) {
-        t->kind = NPU_KIND_POOL;
+    t->pool.from_dpu = (enable & NPU_ENABLE_DPU) && (enable & NPU_ENABLE_PPU);
+    *why = decode_blocks(t, regs, t->pool.from_dpu ? enable & ~pool : enable,
+                         opt);
+    if (!*why && t->pool.from_dpu) {
         *why = npu_ppu_decode(t, regs);
-    } else {
-        *why = "combination of enabled blocks";
     }
     return *why ? NPU_TASK_UNIMP : NPU_TASK_RUN;
-}
-
-size_t npu_task_stage_bytes(const NpuTask *t, unsigned stage)
-{
-    return t->dpu.stage[stage].alu_dma ? t->dpu.channels * sizeof(uint32_t) : 0;
 }
 
 /* Joins rows that follow each other in the guest and in the host buffer. */
@@ -558,14 +536,36 @@ uint64_t npu_task_cycles(const NpuTask *t)
     return MAX(mac, bytes / NPU_ATOM) + NPU_FIXED_CYCLES;
 }
 
+static bool compute_dpu(const NpuTask *t, const NpuOperands *in, uint8_t *out)
+{
+    return t->kind == NPU_KIND_FLYING ? npu_flying_run(t, in, out)
+                                      : npu_cna_run(t, in, out);
+}
+
+/* What goes from the DPU to the PPU never sees memory. */
+static bool compute_both(const NpuTask *t, const NpuOperands *in, uint8_t *out)
+{
+    NpuOperands pooled = { .cancel = in->cancel };
+    NpuTask *dpu = g_try_malloc(sizeof(*dpu));
+    uint8_t *mid = g_try_malloc(t->pool.from.bytes);
+    bool ok = dpu && mid;
+
+    if (ok) {
+        *dpu = *t;
+        dpu->dpu.out.cube = t->pool.from;
+        pooled.feed[NPU_FEED_MAIN] = mid;
+        ok = compute_dpu(dpu, in, mid) && npu_ppu_run(t, &pooled, out);
+    }
+    g_free(mid);
+    g_free(dpu);
+    return ok;
+}
+
 bool npu_task_compute(const NpuTask *t, const NpuOperands *in, uint8_t *out)
 {
-    switch (t->kind) {
-    case NPU_KIND_FLYING:
-        return npu_flying_run(t, in, out);
-    case NPU_KIND_POOL:
+    if (t->kind == NPU_KIND_POOL) {
         return npu_ppu_run(t, in, out);
-    default:
-        return npu_cna_run(t, in, out);
     }
+    return t->pool.from_dpu ? compute_both(t, in, out)
+                            : compute_dpu(t, in, out);
 }

@@ -30,8 +30,8 @@ typedef enum NpuVerdict {
 } NpuVerdict;
 
 typedef enum NpuTaskKind {
-    NPU_KIND_CONV,      /* CNA, CORE and DPU, to memory */
-    NPU_KIND_FLYING,    /* DPU from memory to memory */
+    NPU_KIND_CONV,      /* CNA, CORE and DPU, to memory or the PPU */
+    NPU_KIND_FLYING,    /* DPU from memory, to memory or the PPU */
     NPU_KIND_POOL,      /* PPU from memory to memory */
 } NpuTaskKind;
 
@@ -95,6 +95,7 @@ typedef struct NpuConv {
     uint32_t out_w, out_h;
     uint32_t truncate;
     bool truncate_up;       /* ties upwards instead of to even */
+    bool cpend;
     int32_t zero_point;     /* CPEND operand: added to every weight */
     bool data_reuse, weight_reuse;
     uint32_t data_banks, weight_banks;  /* of CBUF; the model has no limit */
@@ -108,13 +109,17 @@ typedef struct NpuConv {
 
 /* BS or BN. */
 typedef struct NpuStage {
+    bool on;
+    uint8_t use;            /* operands per channel that DMA fetches */
+    uint32_t addr;          /* their IOVA */
+    bool mul_first;
     bool alu, alu_dma;
     uint8_t alu_algo;
     uint32_t alu_operand;   /* int32, or bits of an fp32 */
-    uint32_t alu_addr;      /* IOVA of one operand per channel */
-    bool mul, prelu;
+    bool mul, mul_dma, prelu;
     uint16_t mul_operand;   /* int16, or bits of an fp16 */
-    uint8_t mul_shift;
+    uint8_t shift, shift_neg;
+    bool cpend_dma;         /* BS: fetched for the CORE */
     bool relu, relux;
     uint32_t relux_cmp;
 } NpuStage;
@@ -125,16 +130,18 @@ enum {
     NPU_STAGE_NUM,
 };
 
-/* EW: one operation with an operand per element. */
+/* EW: one operation with an operand per element or channel. */
 typedef struct NpuEw {
     bool on;
     bool lut;
     bool op, mul, prelu;
     bool dma;               /* operand from memory, else from a register */
+    bool per_channel;
     uint8_t bytes;          /* of an operand in memory */
     uint8_t alu_algo;
+    uint8_t shift, shift_neg;   /* of products, by their sign */
     uint32_t value;         /* register operand */
-    bool cvt, cvt_up, cvt_offset_first;
+    bool cvt, cvt_away, cvt_offset_first;
     int32_t cvt_offset, cvt_scale;
     uint32_t cvt_shift;
     bool relu, relux;
@@ -185,7 +192,7 @@ typedef struct NpuDpu {
     int32_t cvt_offset;
     int32_t cvt_scale;
     uint32_t cvt_shift;
-    bool cvt_up;            /* ties upwards instead of to even */
+    bool cvt_away;          /* ties away from zero instead of to even */
     bool cvt_offset_first;
     NpuOutput out;
 } NpuDpu;
@@ -198,21 +205,25 @@ enum {
 };
 
 typedef struct NpuPool {
+    bool from_dpu;              /* in the same task, not from memory */
+    NpuCube from;               /* host layout of the input */
     uint8_t method;
+    uint8_t precision;
+    uint8_t bytes;
     uint32_t in_w, in_h, channels;
     uint32_t out_w, out_h;
     uint32_t k_w, k_h;
     uint32_t stride_x, stride_y;
     uint32_t pad_left, pad_top;
-    uint16_t pad_value;
-    float recip_w, recip_h;     /* averages: 1 / kernel size, nearly */
+    int32_t pad_value;          /* or bits of a half */
+    uint32_t recip_w, recip_h;  /* averages: FP17, or 16 bits of fraction */
 } NpuPool;
 
 typedef struct NpuTask {
     NpuTaskKind kind;
     uint32_t enable;
     NpuConv conv;
-    NpuDpu dpu;             /* of pooling: the output alone */
+    NpuDpu dpu;             /* with pooling, its output is the PPU's */
     NpuPool pool;
     NpuFeed feed[NPU_FEED_NUM];
     uint64_t macs;
@@ -221,6 +232,8 @@ typedef struct NpuTask {
 typedef struct NpuTaskOptions {
     /* Write channels that only exist as padding (never measured). */
     bool write_padding;
+    /* Whether PPU_RDMA, enabled where the DPU feeds the PPU, does no harm. */
+    bool idle_ppu_rdma;
     const NpuLut *lut;
 } NpuTaskOptions;
 

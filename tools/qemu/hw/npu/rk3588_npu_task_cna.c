@@ -242,11 +242,13 @@ static const char *decode_core(NpuConv *c, const uint32_t *regs)
               "CLIP_TRUNCATE with floats");
 
     if (!GET(regs, DPU_BS_OW_CFG, OD_BYPASS)) {
-        c->zero_point = sextract32(regs[R_DPU_BS_OW_OP], 0, 16);
-        REFUSE_IF(GET(regs, DPU_BS_OW_CFG, OW_SRC), "CPEND operand by DMA");
-        REFUSE_IF(c->zero_point && !GET(regs, CORE_MISC_CFG, QD_EN),
+        bool dma = GET(regs, DPU_BS_OW_CFG, OW_SRC);
+
+        c->zero_point = dma ? 0 : sextract32(regs[R_DPU_BS_OW_OP], 0, 16);
+        c->cpend = dma || c->zero_point;
+        REFUSE_IF(c->cpend && !GET(regs, CORE_MISC_CFG, QD_EN),
                   "CPEND without QD_EN");
-        REFUSE_IF(c->zero_point && npu_cna_is_float(c),
+        REFUSE_IF(c->cpend && npu_cna_is_float(c),
                   "CPEND with floats");
     }
     return NULL;

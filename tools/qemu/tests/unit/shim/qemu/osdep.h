@@ -19,6 +19,11 @@
 #define ARRAY_SIZE(x)           (sizeof(x) / sizeof((x)[0]))
 #define QEMU_ALIGNED(n)         __attribute__((aligned(n)))
 
+static inline void *g_try_malloc(size_t size)
+{
+    return malloc(size);
+}
+
 static inline void *g_try_malloc0(size_t size)
 {
     return calloc(1, size);
