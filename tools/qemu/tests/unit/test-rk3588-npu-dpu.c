@@ -617,21 +617,30 @@ static uint32_t ref_average(const uint32_t *bits, int n)
                    false) & (c.out == INT8 ? 0xff : 0xffff);
 }
 
+static bool is_nan(uint32_t bits)
+{
+    return c.out == FP16 && isnan(half_value(bits));
+}
+
+/* What is not a number is as if it were not there. */
 static uint32_t ref_extreme(const uint32_t *bits, int n)
 {
-    uint32_t best = bits[0];
+    uint32_t best = 0;
+    bool found = false;
     int i;
 
-    for (i = 1; i < n; i++) {
+    for (i = 0; i < n; i++) {
         Value a = value_of(best, c.out), b = value_of(bits[i], c.out);
         bool more = c.out == FP16 ? b.f > a.f : b.i > a.i;
         bool less = c.out == FP16 ? b.f < a.f : b.i < a.i;
 
-        if (c.pool.method == 1 ? more : less) {
+        if (!is_nan(bits[i]) &&
+            (!found || (c.pool.method == 1 ? more : less))) {
             best = bits[i];
+            found = true;
         }
     }
-    return best;
+    return found ? best : c.pool.method == 1 ? 0xfc00 : 0x7c00;
 }
 
 static void ref_pool(void)
