@@ -18,12 +18,13 @@
 #define PACK_BYTES      (8u << 20)      /* aim for packed kernels, or windows */
 #define MAX_COLS        512
 #define MAX_TILE        64              /* lanes of a panel */
+#define MAX_PIECE       32              /* elements of a lane packed at once */
 #define PACK_ALIGN      64
 
-/* A piece of every lane of a panel, before it is packed. */
+/* Elements that have to be converted before they are packed. */
 typedef union Piece {
-    int8_t i[MAX_TILE * NPU_GEMM_PIECE];
-    double f[MAX_TILE * NPU_GEMM_PIECE];
+    int8_t i[MAX_PIECE];
+    double f[MAX_PIECE];
 } Piece;
 
 typedef struct ConvRun {
@@ -31,6 +32,8 @@ typedef struct ConvRun {
     const NpuOperands *in;
     uint8_t *out;
     const NpuGemm *gemm;
+    NpuGemmSource source;
+    bool direct;            /* elements are packed as they are in memory */
     bool wide;              /* lanes are doubles */
     uint32_t k;             /* elements of a dot product */
     uint32_t k_pad;
@@ -47,8 +50,13 @@ typedef struct ConvRun {
         double *acc_f;
     };
     float *result;          /* of floats, as the DPU takes them */
-    Piece piece;
+    int64_t *tap;           /* of each lane's atoms in a surface; or TAP_PAD */
+    uint8_t pad[NPU_ATOM];
+    const void *src[MAX_TILE];
+    Piece piece[MAX_TILE];
 } ConvRun;
+
+#define TAP_PAD     (-1)
 
 bool npu_conv_cancelled(const NpuOperands *in)
 {
@@ -111,10 +119,6 @@ static void read_doubles(double *dst, uint8_t precision, const uint8_t *src,
 {
     unsigned i;
 
-    if (precision == NPU_PREC_FP16) {
-        npu_gemm_widen_half(dst, src, n);
-        return;
-    }
     for (i = 0; i < n; i++) {
         switch (precision) {
         case NPU_PREC_INT4:
@@ -136,36 +140,26 @@ static void read_doubles(double *dst, uint8_t precision, const uint8_t *src,
     }
 }
 
-static void read_elements(ConvRun *run, unsigned at, const uint8_t *src,
-                          unsigned n)
+/* Lane @lane is packed from @src next, converted if need be. */
+static void set_source(ConvRun *run, uint32_t lane, const uint8_t *src,
+                       unsigned n)
 {
     uint8_t precision = run->t->conv.precision;
 
-    if (run->wide) {
-        read_doubles(run->piece.f + at, precision, src, n);
-    } else {
-        read_bytes(run->piece.i + at, precision, src, n);
+    run->src[lane] = run->direct ? (const void *)src : &run->piece[lane];
+    if (run->direct) {
+        return;
     }
-}
-
-static void fill_elements(ConvRun *run, unsigned at, double value, unsigned n)
-{
-    unsigned i;
-
-    for (i = at; i < at + n; i++) {
-        if (run->wide) {
-            run->piece.f[i] = value;
-        } else {
-            run->piece.i[i] = value;
-        }
+    if (run->wide) {
+        read_doubles(run->piece[lane].f, precision, src, n);
+    } else {
+        read_bytes(run->piece[lane].i, precision, src, n);
     }
 }
 
 /* An atom of padding: the register repeats its value for every element. */
-static void read_padding(ConvRun *run, unsigned at, unsigned n)
+static void make_padding(const NpuConv *c, uint8_t *atom)
 {
-    const NpuConv *c = &run->t->conv;
-    uint8_t atom[NPU_ATOM];
     unsigned i;
 
     for (i = 0; i < NPU_ATOM; i++) {
@@ -183,7 +177,6 @@ static void read_padding(ConvRun *run, unsigned at, unsigned n)
             atom[i] = c->pad_value >> i % 4 * 8;
         }
     }
-    read_elements(run, at, atom, n);
 }
 
 /* --- Packing --- */
@@ -213,49 +206,71 @@ static uint8_t *panel(const ConvRun *run, uint8_t *base, uint32_t lanes,
                   run->gemm->elem;
 }
 
-/* Elements [@at, @at + @n) of @count lanes from @lane on. */
+/* Elements [@at, @at + @n) of @count lanes from @lane on, at run->src. */
 static void pack_piece(ConvRun *run, bool cols, uint32_t lane, uint32_t count,
                        uint32_t at, uint32_t n)
 {
-    size_t elem = run->wide ? sizeof(double) : sizeof(int8_t);
-    uint32_t done = 0;
+    static const uint8_t size[] = {
+        [NPU_GEMM_INT8] = 1, [NPU_GEMM_HALF] = 2, [NPU_GEMM_DOUBLE] = 8,
+    };
+    uint32_t done, len, i;
 
-    while (done < n) {
+    for (done = 0; done < n; done += len) {
         uint32_t k = (at + done) / run->k_block * run->k_block;
-        uint32_t len = MIN(n - done, k + run->k_block - at - done);
-        const uint8_t *src = (const uint8_t *)&run->piece + done * elem;
 
+        len = MIN(n - done, k + run->k_block - at - done);
         if (cols) {
             run->gemm->pack_cols(panel(run, run->cols, run->cols_max, lane, k),
-                                 at + done - k, block_len(run, k), src, count,
-                                 len);
+                                 at + done - k, block_len(run, k), run->src,
+                                 count, len);
         } else {
             run->gemm->pack_rows(panel(run, run->rows, run->rows_max, lane, k),
-                                 at + done - k, block_len(run, k), src, count,
-                                 len);
+                                 at + done - k, block_len(run, k), run->src,
+                                 count, len);
         }
-        done += len;
+        for (i = 0; i < count && done + len < n; i++) {
+            run->src[i] = (const uint8_t *)run->src[i] +
+                          len * size[run->source];
+        }
     }
 }
 
-/* @n channels of group @cg at (@y, @x). */
-static void gather(ConvRun *run, unsigned to, uint32_t cg, uint32_t n,
-                   int32_t y, int32_t x)
+/* Where in a surface every tap of the windows of @count positions is. */
+static void find_taps(ConvRun *run, uint32_t pos, uint32_t count)
 {
     const NpuConv *c = &run->t->conv;
-    uint32_t per_atom = NPU_ATOM * 8 / c->bits;
-    uint32_t i;
+    uint32_t ky, kx, i;
 
-    for (i = 0; i < n; i += per_atom) {
-        const uint8_t *src =
-            npu_conv_atom(c, run->in->feature,
-                          (cg * c->channel_group + i) / per_atom, y, x);
+    for (i = 0; i < count; i++) {
+        int64_t *tap = run->tap + i;
+        int32_t y, x;
 
-        if (src) {
-            read_elements(run, to + i, src, per_atom);
-        } else {
-            read_padding(run, to + i, per_atom);
+        npu_conv_window(c, pos + i, &y, &x);
+        for (ky = 0; ky < c->k_h; ky++) {
+            for (kx = 0; kx < c->k_w; kx++, tap += MAX_TILE) {
+                const uint8_t *atom =
+                    npu_conv_atom(c, run->in->feature, 0,
+                                  y + (int32_t)(ky * c->step_y),
+                                  x + (int32_t)(kx * c->step_x));
+
+                *tap = atom ? atom - run->in->feature : TAP_PAD;
+            }
         }
+    }
+}
+
+/* Channels [@ch, ...) of an atom at @tap of @count lanes. */
+static void gather(ConvRun *run, const int64_t *tap, uint32_t ch,
+                   uint32_t count)
+{
+    const NpuConv *c = &run->t->conv;
+    uint32_t per_atom = NPU_ATOM_BITS / c->bits, i;
+    const uint8_t *surface = run->in->feature +
+                             ch / per_atom * c->atoms.host_surf;
+
+    for (i = 0; i < count; i++) {
+        set_source(run, i, tap[i] == TAP_PAD ? run->pad : surface + tap[i],
+                   per_atom);
     }
 }
 
@@ -263,26 +278,22 @@ static void gather(ConvRun *run, unsigned to, uint32_t cg, uint32_t n,
 static void pack_row_panel(ConvRun *run, uint32_t lane, uint32_t pos,
                            uint32_t count, bool ones)
 {
+    /* Packing adds 128, in eight bits. */
+    static const int8_t one[MAX_PIECE] = { [0 ... MAX_PIECE - 1] = -127 };
     const NpuConv *c = &run->t->conv;
-    int32_t y[MAX_TILE], x[MAX_TILE];
+    uint32_t per_atom = NPU_ATOM_BITS / c->bits;
     uint32_t cg, ky, kx, i, at = 0;
 
-    for (i = 0; i < count; i++) {
-        npu_conv_window(c, pos + i, &y[i], &x[i]);
-    }
+    find_taps(run, pos, count);
     FOR_WINDOW(c, cg, ky, kx) {
+        const int64_t *tap = run->tap + (ky * c->k_w + kx) * MAX_TILE;
         uint32_t n = group_channels(c, cg);
 
-        for (i = 0; i < count; i++) {
-            gather(run, i * NPU_GEMM_PIECE, cg, n,
-                   y[i] + (int32_t)(ky * c->step_y),
-                   x[i] + (int32_t)(kx * c->step_x));
+        for (i = 0; i < n; i += per_atom) {
+            gather(run, tap, cg * c->channel_group + i, count);
+            run->src[count] = one;
+            pack_piece(run, false, lane, count + ones, at + i, per_atom);
         }
-        if (ones) {
-            /* Packing adds 128, in eight bits. */
-            fill_elements(run, count * NPU_GEMM_PIECE, -127, n);
-        }
-        pack_piece(run, false, lane, count + ones, at, n);
         at += n;
     }
 }
@@ -320,19 +331,20 @@ static const uint8_t *weight_piece(const ConvRun *run, uint32_t kernel,
  * What CPEND adds to the products of a window is the same as if it were added
  * to the weights: exact, with 17 bits times 16 and fewer than 2^19 of them.
  */
-static void add_pend(ConvRun *run, unsigned at, uint32_t kernel, uint32_t n)
+static void add_pend(ConvRun *run, uint32_t lane, uint32_t kernel, uint32_t n)
 {
     int32_t operand = npu_cpend_operand(run->t, run->in, kernel);
     uint32_t i;
 
     for (i = 0; i < n; i++) {
-        run->piece.f[at + i] += operand;
+        run->piece[lane].f[i] += operand;
     }
 }
 
 static void pack_col_panel(ConvRun *run, uint32_t lane, uint32_t kernel,
                            uint32_t count, bool ones)
 {
+    static const int8_t one[MAX_PIECE] = { [0 ... MAX_PIECE - 1] = 1 };
     const NpuConv *c = &run->t->conv;
     uint32_t cg, ky, kx, i, at = 0;
 
@@ -340,15 +352,12 @@ static void pack_col_panel(ConvRun *run, uint32_t lane, uint32_t kernel,
         uint32_t n = group_channels(c, cg);
 
         for (i = 0; i < count; i++) {
-            read_elements(run, i * NPU_GEMM_PIECE,
-                          weight_piece(run, kernel + i, at, n), n);
+            set_source(run, i, weight_piece(run, kernel + i, at, n), n);
             if (run->wide && c->cpend) {
-                add_pend(run, i * NPU_GEMM_PIECE, kernel + i, n);
+                add_pend(run, i, kernel + i, n);
             }
         }
-        if (ones) {
-            fill_elements(run, count * NPU_GEMM_PIECE, 1, n);
-        }
+        run->src[count] = one;
         pack_piece(run, true, lane, count + ones, at, n);
         at += n;
     }
@@ -402,17 +411,22 @@ static bool multiply(ConvRun *run, uint32_t rows, uint32_t cols)
     return true;
 }
 
-/* Without what packing added: sums wrapped, but the difference fits. */
+/* Sums wrapped, but without what packing added they fit. */
+typedef uint32_t Words
+    __attribute__((vector_size(PACK_ALIGN), may_alias, aligned(4)));
+
 static void unbias(ConvRun *run, uint32_t rows, uint32_t cols)
 {
-    const uint32_t *sum = (uint32_t *)run->acc_i + (size_t)rows * run->pitch;
+    const uint32_t lanes = PACK_ALIGN / sizeof(uint32_t);
+    const int32_t *sum = run->acc_i + (size_t)rows * run->pitch;
     uint32_t row, col;
 
     for (row = 0; row < rows; row++) {
-        uint32_t *acc = (uint32_t *)run->acc_i + (size_t)row * run->pitch;
+        int32_t *acc = run->acc_i + (size_t)row * run->pitch;
 
-        for (col = 0; col < cols; col++) {
-            acc[col] -= 128 * sum[col];
+        /* Lines end in more than a vector that nobody looks at. */
+        for (col = 0; col < cols; col += lanes) {
+            *(Words *)(acc + col) -= *(const Words *)(sum + col) * 128;
         }
     }
 }
@@ -528,7 +542,11 @@ static void choose(ConvRun *run)
     run->k = c->kernel_elems;
     run->wide = run->t->dpu.is_float || c->bits > 8 ||
                 run->k > NPU_GEMM_MAX_INT;
-    run->gemm = run->wide ? npu_gemm_double(skip) : npu_gemm_int(skip);
+    run->source = c->precision == NPU_PREC_FP16 ? NPU_GEMM_HALF :
+                  run->wide ? NPU_GEMM_DOUBLE : NPU_GEMM_INT8;
+    run->direct = c->precision == NPU_PREC_FP16 ||
+                  (c->precision == NPU_PREC_INT8 && !run->wide);
+    run->gemm = npu_gemm(run->source, skip);
     run->k_pad = ROUND_UP(run->k, run->gemm->k_align);
     run->k_block = NPU_GEMM_BLOCK / run->gemm->elem;
     run->extra_rows = run->gemm->biased;
@@ -550,7 +568,7 @@ static void *pack_alloc(void **raw, size_t size)
 bool npu_conv_run(const NpuTask *t, const NpuOperands *in, uint8_t *out)
 {
     ConvRun *run = g_try_malloc0(sizeof(*run));
-    void *raw[4] = { NULL };
+    void *raw[5] = { NULL };
     size_t lane, tile;
     bool ok = false;
     unsigned i;
@@ -568,7 +586,10 @@ bool npu_conv_run(const NpuTask *t, const NpuOperands *in, uint8_t *out)
     run->cols = pack_alloc(&raw[1], run->cols_max * lane);
     run->acc_f = pack_alloc(&raw[2], tile * sizeof(double));
     run->result = pack_alloc(&raw[3], run->wide ? tile * sizeof(float) : 0);
-    if (run->rows && run->cols && run->acc_f && run->result) {
+    run->tap = pack_alloc(&raw[4], (size_t)t->conv.k_w * t->conv.k_h *
+                                   MAX_TILE * sizeof(*run->tap));
+    make_padding(&t->conv, run->pad);
+    if (run->rows && run->cols && run->acc_f && run->result && run->tap) {
         npu_dpu_fill_padding(t, out);
         ok = run_all(run);
     }

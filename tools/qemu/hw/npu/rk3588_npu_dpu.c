@@ -332,7 +332,7 @@ static void store_plain(const NpuTask *t, const NpuBlock *b, uint8_t *out)
         for (c = b->col; c < end; c += n) {
             n = MIN(end - c, 4 - c % 4);
             store_words(b, d->is_float, (size_t)r * b->pitch + c - b->col, n,
-                        out + channel_offset(d, c) + w.at);
+                        out + c / 4 * d->out.cube.host_surf + c % 4 * 4 + w.at);
         }
         row_next(d, &w);
     }

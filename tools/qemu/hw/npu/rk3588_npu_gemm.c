@@ -16,26 +16,9 @@
 #include <immintrin.h>
 #endif
 
-/* Lanes side by side: element i of a lane goes to panel[i * width + lane]. */
-#define DEFINE_TRANSPOSE(name, type)                                        \
-static inline void name(type *panel, unsigned width, const type *src,       \
-                        unsigned pitch, unsigned lanes, unsigned n,         \
-                        type flip)                                          \
-{                                                                           \
-    unsigned i, lane;                                                       \
-                                                                            \
-    for (i = 0; i < n; i++) {                                               \
-        for (lane = 0; lane < lanes; lane++) {                              \
-            panel[i * width + lane] = src[lane * pitch + i] ^ flip;         \
-        }                                                                   \
-    }                                                                       \
-}
-
 /* Elements travel as bits: whatever they are, they stay what they are. */
 typedef uint32_t Bits32 __attribute__((may_alias));
 typedef uint64_t Bits64 __attribute__((may_alias));
-
-DEFINE_TRANSPOSE(transpose_64, Bits64)
 
 /* --- int8, widened: lanes one after the other --- */
 
@@ -43,13 +26,13 @@ DEFINE_TRANSPOSE(transpose_64, Bits64)
 #define INT_COLS        4
 #define INT_STEP        32
 
-static void pack_int(void *panel, unsigned k, unsigned len, const void *src,
-                     unsigned lanes, unsigned n)
+static void pack_int(void *panel, unsigned k, unsigned len,
+                     const void *const *src, unsigned lanes, unsigned n)
 {
     unsigned lane, i;
 
     for (lane = 0; lane < lanes; lane++) {
-        const int8_t *from = (const int8_t *)src + lane * NPU_GEMM_PIECE;
+        const int8_t *from = src[lane];
         int16_t *to = (int16_t *)panel + (size_t)lane * len + k;
 
         for (i = 0; i < n; i++) {
@@ -105,7 +88,32 @@ static const NpuGemm gemm_int = {
     .tile = tile_int,
 };
 
-/* --- double: lanes side by side --- */
+/* --- double: lanes side by side, @width of them --- */
+
+static void pack_double(double *panel, unsigned width, const void *const *src,
+                        unsigned lanes, unsigned n)
+{
+    unsigned i, lane;
+
+    for (i = 0; i < n; i++) {
+        for (lane = 0; lane < lanes; lane++) {
+            ((Bits64 *)panel)[i * width + lane] = ((const Bits64 *)src[lane])[i];
+        }
+    }
+}
+
+static void pack_half(double *panel, unsigned width, const void *const *src,
+                      unsigned lanes, unsigned n)
+{
+    unsigned i, lane;
+
+    for (lane = 0; lane < lanes; lane++) {
+        for (i = 0; i < n; i++) {
+            panel[i * width + lane] =
+                npu_fp16_to_fp32(lduw_le_p((const uint8_t *)src[lane] + 2 * i));
+        }
+    }
+}
 
 /* @vecs vectors of @lanes doubles for each of @nrows rows. */
 #define DEFINE_TILE_DOUBLE(fn, attributes, nrows, vecs, lanes)              \
@@ -151,54 +159,89 @@ static void fn(const void *rows, const void *cols, unsigned len,            \
         }                                                                   \
     }                                                                       \
 }                                                                           \
-                                                                            \
-static void fn##_pack_rows(void *panel, unsigned k, unsigned len,           \
-                             const void *src, unsigned count, unsigned n)   \
+
+/* The same for what @pack takes. */
+#define DEFINE_GEMM_DOUBLE(fn, pack, tile_fn, nrows, ncols, label)          \
+static void fn##_rows(void *panel, unsigned k, unsigned len,                \
+                      const void *const *src, unsigned count, unsigned n)   \
 {                                                                           \
-    transpose_64((Bits64 *)panel + (size_t)k * (nrows), nrows, src,         \
-                 NPU_GEMM_PIECE, count, n, 0);                              \
+    pack((double *)panel + (size_t)k * (nrows), nrows, src, count, n);      \
 }                                                                           \
                                                                             \
-static void fn##_pack_cols(void *panel, unsigned k, unsigned len,           \
-                             const void *src, unsigned count, unsigned n)   \
+static void fn##_cols(void *panel, unsigned k, unsigned len,                \
+                      const void *const *src, unsigned count, unsigned n)   \
 {                                                                           \
-    transpose_64((Bits64 *)panel + (size_t)k * (vecs) * (lanes),            \
-                 (vecs) * (lanes), src, NPU_GEMM_PIECE, count, n, 0);       \
+    pack((double *)panel + (size_t)k * (ncols), ncols, src, count, n);      \
 }                                                                           \
                                                                             \
 static const NpuGemm gemm_##fn = {                                          \
-    .name = #fn,                                                            \
+    .name = label,                                                          \
     .rows = nrows,                                                          \
-    .cols = (vecs) * (lanes),                                               \
+    .cols = ncols,                                                          \
     .elem = sizeof(double),                                                 \
     .k_align = 1,                                                           \
-    .pack_rows = fn##_pack_rows,                                            \
-    .pack_cols = fn##_pack_cols,                                            \
-    .tile = fn,                                                             \
-};
-
-DEFINE_TILE_DOUBLE(double_portable, , 4, 2, 2)
-
-static void widen_half(double *dst, const uint8_t *src, unsigned n)
-{
-    unsigned i;
-
-    for (i = 0; i < n; i++) {
-        dst[i] = npu_fp16_to_fp32(lduw_le_p(src + 2 * i));
-    }
+    .pack_rows = fn##_rows,                                                 \
+    .pack_cols = fn##_cols,                                                 \
+    .tile = tile_fn,                                                        \
 }
+
+DEFINE_TILE_DOUBLE(tile_double, , 4, 2, 2)
+DEFINE_GEMM_DOUBLE(double, pack_double, tile_double, 4, 4, "portable double");
+DEFINE_GEMM_DOUBLE(half, pack_half, tile_double, 4, 4, "portable half");
 
 #ifdef NPU_GEMM_X86
 
 #define AVX2            __attribute__((target("avx2,fma")))
+#define AVX2_F16C       __attribute__((target("avx2,f16c")))
 #define AVX512          __attribute__((target("avx512f,avx512bw,fma")))
 #define AVX512_VNNI     __attribute__((target("avx512f,avx512bw,avx512vnni")))
-#define F16C            __attribute__((target("avx512f,f16c")))
 
 DEFINE_TILE_INT(tile_int_avx2, AVX2)
-DEFINE_TILE_DOUBLE(double_avx2, AVX2, 4, 3, 4)
-DEFINE_TILE_DOUBLE(double_avx512, AVX512, 12, 2, 8)
-DEFINE_TRANSPOSE(transpose_32, Bits32)
+DEFINE_TILE_DOUBLE(tile_double_avx2, AVX2, 4, 3, 4)
+DEFINE_TILE_DOUBLE(tile_double_avx512, AVX512, 12, 2, 8)
+
+/* Four halves of four lanes. */
+AVX2_F16C
+static inline void pack_half_4x4(double *panel, unsigned width,
+                                 const uint8_t *const *src, unsigned i)
+{
+    __m256d a = _mm256_cvtps_pd(_mm_cvtph_ps(_mm_loadu_si64(src[0] + 2 * i)));
+    __m256d b = _mm256_cvtps_pd(_mm_cvtph_ps(_mm_loadu_si64(src[1] + 2 * i)));
+    __m256d c = _mm256_cvtps_pd(_mm_cvtph_ps(_mm_loadu_si64(src[2] + 2 * i)));
+    __m256d d = _mm256_cvtps_pd(_mm_cvtph_ps(_mm_loadu_si64(src[3] + 2 * i)));
+    __m256d ab0 = _mm256_unpacklo_pd(a, b), ab1 = _mm256_unpackhi_pd(a, b);
+    __m256d cd0 = _mm256_unpacklo_pd(c, d), cd1 = _mm256_unpackhi_pd(c, d);
+    double *to = panel + (size_t)i * width;
+
+    _mm256_storeu_pd(to, _mm256_permute2f128_pd(ab0, cd0, 0x20));
+    _mm256_storeu_pd(to + width, _mm256_permute2f128_pd(ab1, cd1, 0x20));
+    _mm256_storeu_pd(to + 2 * width, _mm256_permute2f128_pd(ab0, cd0, 0x31));
+    _mm256_storeu_pd(to + 3 * width, _mm256_permute2f128_pd(ab1, cd1, 0x31));
+}
+
+AVX2_F16C
+static void pack_half_f16c(double *panel, unsigned width,
+                           const void *const *src, unsigned lanes, unsigned n)
+{
+    unsigned i, lane;
+
+    for (lane = 0; lane + 4 <= lanes; lane += 4) {
+        for (i = 0; i < n; i += 4) {
+            pack_half_4x4(panel + lane, width,
+                          (const uint8_t *const *)src + lane, i);
+        }
+    }
+    pack_half(panel + lane, width, src + lane, lanes - lane, n);
+}
+
+DEFINE_GEMM_DOUBLE(double_avx2, pack_double, tile_double_avx2, 4, 12,
+                   "AVX2 double");
+DEFINE_GEMM_DOUBLE(half_avx2, pack_half_f16c, tile_double_avx2, 4, 12,
+                   "AVX2 half");
+DEFINE_GEMM_DOUBLE(double_avx512, pack_double, tile_double_avx512, 12, 16,
+                   "AVX-512 double");
+DEFINE_GEMM_DOUBLE(half_avx512, pack_half_f16c, tile_double_avx512, 12, 16,
+                   "AVX-512 half");
 
 static const NpuGemm gemm_int_avx2 = {
     .name = "AVX2 int8",
@@ -219,18 +262,59 @@ static const NpuGemm gemm_int_avx2 = {
 #define VNNI_VECS       2
 #define VNNI_COLS       (16 * VNNI_VECS)
 
-static void vnni_pack_rows(void *panel, unsigned k, unsigned len,
-                           const void *src, unsigned lanes, unsigned n)
+/* Sixteen bytes of four lanes, by words. */
+static inline void pack_words_4x4(Bits32 *panel, unsigned width,
+                                  const uint8_t *const *src, unsigned i,
+                                  uint32_t flip)
 {
-    transpose_32((Bits32 *)panel + (size_t)k / 4 * VNNI_ROWS, VNNI_ROWS, src,
-                 NPU_GEMM_PIECE / 4, lanes, n / 4, 0x80808080u);
+    __m128i f = _mm_set1_epi32(flip);
+    __m128i a = _mm_loadu_si128((const __m128i *)(src[0] + i));
+    __m128i b = _mm_loadu_si128((const __m128i *)(src[1] + i));
+    __m128i c = _mm_loadu_si128((const __m128i *)(src[2] + i));
+    __m128i d = _mm_loadu_si128((const __m128i *)(src[3] + i));
+    __m128i ab0 = _mm_xor_si128(_mm_unpacklo_epi32(a, b), f);
+    __m128i ab1 = _mm_xor_si128(_mm_unpackhi_epi32(a, b), f);
+    __m128i cd0 = _mm_xor_si128(_mm_unpacklo_epi32(c, d), f);
+    __m128i cd1 = _mm_xor_si128(_mm_unpackhi_epi32(c, d), f);
+    Bits32 *to = panel + (size_t)i / 4 * width;
+
+    _mm_storeu_si128((__m128i *)to, _mm_unpacklo_epi64(ab0, cd0));
+    _mm_storeu_si128((__m128i *)(to + width), _mm_unpackhi_epi64(ab0, cd0));
+    _mm_storeu_si128((__m128i *)(to + 2 * width), _mm_unpacklo_epi64(ab1, cd1));
+    _mm_storeu_si128((__m128i *)(to + 3 * width), _mm_unpackhi_epi64(ab1, cd1));
+}
+
+static inline void pack_words(Bits32 *panel, unsigned width,
+                              const void *const *src, unsigned lanes,
+                              unsigned n, uint32_t flip)
+{
+    unsigned i, lane;
+
+    for (lane = 0; lane + 4 <= lanes; lane += 4) {
+        for (i = 0; i < n; i += 16) {
+            pack_words_4x4(panel + lane, width,
+                           (const uint8_t *const *)src + lane, i, flip);
+        }
+    }
+    for (; lane < lanes; lane++) {
+        for (i = 0; i < n / 4; i++) {
+            panel[i * width + lane] = ((const Bits32 *)src[lane])[i] ^ flip;
+        }
+    }
+}
+
+static void vnni_pack_rows(void *panel, unsigned k, unsigned len,
+                           const void *const *src, unsigned lanes, unsigned n)
+{
+    pack_words((Bits32 *)panel + (size_t)k / 4 * VNNI_ROWS, VNNI_ROWS, src,
+               lanes, n, 0x80808080u);
 }
 
 static void vnni_pack_cols(void *panel, unsigned k, unsigned len,
-                           const void *src, unsigned lanes, unsigned n)
+                           const void *const *src, unsigned lanes, unsigned n)
 {
-    transpose_32((Bits32 *)panel + (size_t)k / 4 * VNNI_COLS, VNNI_COLS, src,
-                 NPU_GEMM_PIECE / 4, lanes, n / 4, 0);
+    pack_words((Bits32 *)panel + (size_t)k / 4 * VNNI_COLS, VNNI_COLS, src,
+               lanes, n, 0);
 }
 
 AVX512_VNNI
@@ -283,76 +367,54 @@ static const NpuGemm gemm_vnni = {
     .tile = vnni_tile,
 };
 
-F16C
-static void widen_half_f16c(double *dst, const uint8_t *src, unsigned n)
-{
-    unsigned i;
-
-    for (i = 0; i + 8 <= n; i += 8) {
-        __m128i h = _mm_loadu_si128((const __m128i *)(src + 2 * i));
-
-        _mm512_storeu_pd(dst + i, _mm512_cvtps_pd(_mm256_cvtph_ps(h)));
-    }
-    widen_half(dst + i, src + 2 * i, n - i);
-}
-
 static bool has_avx2(void)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("f16c");
 }
 
 static bool has_avx512(void)
 {
-    return __builtin_cpu_supports("avx512f") &&
+    return has_avx2() && __builtin_cpu_supports("avx512f") &&
            __builtin_cpu_supports("avx512bw");
 }
 
-const NpuGemm *npu_gemm_int(unsigned skip)
+static bool has_vnni(void)
 {
-    if (has_avx512() && __builtin_cpu_supports("avx512vnni") && !skip--) {
-        return &gemm_vnni;
-    }
-    if (has_avx2() && !skip--) {
-        return &gemm_int_avx2;
-    }
-    return &gemm_int;
-}
-
-const NpuGemm *npu_gemm_double(unsigned skip)
-{
-    if (has_avx512() && !skip--) {
-        return &gemm_double_avx512;
-    }
-    if (has_avx2() && !skip--) {
-        return &gemm_double_avx2;
-    }
-    return &gemm_double_portable;
-}
-
-void npu_gemm_widen_half(double *dst, const uint8_t *src, unsigned n)
-{
-    if (has_avx512() && __builtin_cpu_supports("f16c")) {
-        widen_half_f16c(dst, src, n);
-    } else {
-        widen_half(dst, src, n);
-    }
+    return has_avx512() && __builtin_cpu_supports("avx512vnni");
 }
 
 #else
 
-const NpuGemm *npu_gemm_int(unsigned skip)
-{
-    return &gemm_int;
-}
-
-const NpuGemm *npu_gemm_double(unsigned skip)
-{
-    return &gemm_double_portable;
-}
-
-void npu_gemm_widen_half(double *dst, const uint8_t *src, unsigned n)
-{
-    widen_half(dst, src, n);
-}
+#define gemm_vnni               gemm_int
+#define gemm_int_avx2           gemm_int
+#define gemm_half_avx512        gemm_half
+#define gemm_half_avx2          gemm_half
+#define gemm_double_avx512      gemm_double
+#define gemm_double_avx2        gemm_double
+#define has_avx2()              false
+#define has_avx512()            false
+#define has_vnni()              false
 
 #endif
+
+const NpuGemm *npu_gemm(NpuGemmSource source, unsigned skip)
+{
+    static const NpuGemm *const kernel[][3] = {
+        [NPU_GEMM_INT8] = { &gemm_vnni, &gemm_int_avx2, &gemm_int },
+        [NPU_GEMM_HALF] = { &gemm_half_avx512, &gemm_half_avx2, &gemm_half },
+        [NPU_GEMM_DOUBLE] = { &gemm_double_avx512, &gemm_double_avx2,
+                              &gemm_double },
+    };
+    bool has[2] = {
+        source == NPU_GEMM_INT8 ? has_vnni() : has_avx512(), has_avx2(),
+    };
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(has); i++) {
+        if (has[i] && !skip--) {
+            return kernel[source][i];
+        }
+    }
+    return kernel[source][i];
+}

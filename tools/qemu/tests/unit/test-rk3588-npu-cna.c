@@ -587,24 +587,30 @@ static bool untouched(uint32_t from, uint32_t len)
     return i == len;
 }
 
+static void make_prog(Prog *p, const Case *c)
+{
+    p->n = 0;
+    put_input(p, c);
+    put_window(p, c);
+    put_output(p, c);
+    start(p, 0x0d);
+}
+
 static bool run_case(Case *c)
 {
     size_t out = out_index(c, up(c->written, 16), 0, 0) *
                  prec[c->out].bits / 8;
     NpuTaskOptions opt = { .write_padding = true };
     const char *why = NULL;
-    Prog p = { .n = 0 };
     bool ok;
+    Prog p;
 
     memset(at(ADDR_C) - 64, POISON, out + 4096 + 64);
     c->x = malloc(sizeof(double) * c->h * c->w * c->ic);
     c->wt = malloc(sizeof(double) * c->kernels * c->kh * c->kw * c->ic);
     make_feature(c);
     make_weights(c);
-    put_input(&p, c);
-    put_window(&p, c);
-    put_output(&p, c);
-    start(&p, 0x0d);
+    make_prog(&p, c);
     ok = run_prog(&p, opt, &why) == NPU_TASK_RUN;
     if (!ok) {
         printf("# refused: %s\n", why);
@@ -645,6 +651,36 @@ static bool all_seen(void)
     return all;
 }
 
+/* Random changes to valid programs: no crash, no access out of bounds. */
+static bool fuzz(unsigned programs)
+{
+    NpuTaskOptions opt = { .write_padding = true };
+    unsigned verdicts[3] = { 0 }, i, j;
+
+    max_macs = 1 << 22;
+    for (i = 0; i < programs; i++) {
+        const char *why;
+        Case c;
+        Prog p;
+
+        random_case(&c);
+        make_prog(&p, &c);
+        for (j = 0; j < 1 + i % 3; j++) {
+            uint64_t *cmd = &p.cmd[rnd() % (p.n - 1)];
+            uint32_t v = *cmd >> 16;
+
+            v = one_in(2) ? v ^ 1u << rnd() % 32 : v + rnd_in(-3, 3);
+            *cmd = (*cmd & 0xffff00000000ffffull) | (uint64_t)v << 16;
+        }
+        skip_kernels = i % 3;
+        verdicts[run_prog(&p, opt, &why)]++;
+    }
+    printf("# %u ran, %u refused, %u stalled\n", verdicts[NPU_TASK_RUN],
+           verdicts[NPU_TASK_UNIMP], verdicts[NPU_TASK_STALL]);
+    return verdicts[NPU_TASK_RUN] && verdicts[NPU_TASK_UNIMP] &&
+           verdicts[NPU_TASK_STALL];
+}
+
 static void report(bool ok, const char *what)
 {
     static unsigned tests;
@@ -669,7 +705,7 @@ int main(int argc, char **argv)
         }
     }
     rnd_state = seed ? seed : 1;
-    printf("TAP version 13\n# seed %llu, %u programs\n1..2\n",
+    printf("TAP version 13\n# seed %llu, %u programs\n1..3\n",
            (unsigned long long)seed, programs);
     for (i = 0; i < programs; i++) {
         Case c;
@@ -681,5 +717,6 @@ int main(int argc, char **argv)
     }
     report(!wrong, "random convolutions of all precisions");
     report(all_seen(), "every precision and feature among them");
+    report(fuzz(5 * programs), "fuzzed programs");
     return failures != 0;
 }
