@@ -19,7 +19,8 @@ KVARS := $(foreach v,W C CF KCFLAGS,$(if $($(v)),$(v)=$($(v))))
 help:
 	@echo 'On any machine with Debian 12 or 13 (downloads what it needs, keeps it in ~/.cache/rknpu-accel):'
 	@echo '  make demo         boot the model and run two matmuls through the driver'
-	@echo '  make check        every test there is; ends in "N passed, N failed, N skipped"'
+	@echo '  make check        every test but check-teflon; ends in "N passed, N failed, N skipped"'
+	@echo '  make check-teflon Mesa'"'"'s TensorFlow Lite delegate on our driver'
 	@echo '  make compare      our driver beside the in-tree rocket, on the same model'
 	@echo '  make qtest        the model'"'"'s own tests'
 	@echo '  make bench-model  speed of the model'"'"'s arithmetic beside a CPU library'
@@ -56,6 +57,9 @@ demo: lib
 check: lib selftests
 	@$(TESTBED)/check
 
+check-teflon: lib
+	@$(TESTBED)/teflon
+
 bench-model:
 	@$(TESTBED)/bench-model
 
@@ -71,7 +75,7 @@ qtest:
 clean:
 	rm -rf $(O)
 
-.PHONY: help modules install lib selftests qemu demo check compare bench-model lint qtest clean
+.PHONY: help modules install lib selftests qemu demo check check-teflon compare bench-model lint qtest clean
 .DEFAULT_GOAL := help
 
 endif
