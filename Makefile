@@ -22,6 +22,7 @@ help:
 	@echo '  make check        every test there is; ends in "N passed, N failed, N skipped"'
 	@echo '  make compare      our driver beside the in-tree rocket, on the same model'
 	@echo '  make qtest        the model'"'"'s own tests'
+	@echo '  make bench-model  speed of the model'"'"'s arithmetic beside a CPU library'
 	@echo '  make lint         checkpatch, shellcheck, sparse, W=1'
 	@echo '  make qemu lib selftests'
 	@echo '  tools/testbed/run boots a guest and runs a command in it'
@@ -55,6 +56,9 @@ demo: lib
 check: lib selftests
 	@$(TESTBED)/check
 
+bench-model:
+	@$(TESTBED)/bench-model
+
 compare: lib selftests
 	@$(TESTBED)/compare
 
@@ -67,7 +71,7 @@ qtest:
 clean:
 	rm -rf $(O)
 
-.PHONY: help modules install lib selftests qemu demo check compare lint qtest clean
+.PHONY: help modules install lib selftests qemu demo check compare bench-model lint qtest clean
 .DEFAULT_GOAL := help
 
 endif

@@ -37,12 +37,13 @@ typedef struct ConvRun {
     uint32_t k_block;
     uint32_t rows_max;      /* lanes packed at a time */
     uint32_t cols_max;
+    uint32_t pitch;         /* of results: not a power of two, for caches */
     uint32_t extra_rows;    /* a row of ones that sums columns */
     uint32_t extra_cols;    /* a column of ones that sums windows */
     uint8_t *rows;
     uint8_t *cols;
     union {
-        int32_t *acc_i;     /* rows_max x cols_max */
+        int32_t *acc_i;     /* rows_max x pitch */
         double *acc_f;
     };
     float *result;          /* of floats, as the DPU takes them */
@@ -374,13 +375,13 @@ static void multiply_panel(ConvRun *run, uint32_t rows, uint32_t col,
     uint32_t row;
 
     for (row = 0; row < rows; row += g->rows) {
-        size_t at = (size_t)row * run->cols_max + col;
+        size_t at = (size_t)row * run->pitch + col;
 
         g->tile(panel(run, run->rows, run->rows_max, row, k),
                 panel(run, run->cols, run->cols_max, col, k),
                 block_len(run, k),
                 run->wide ? (void *)(run->acc_f + at)
-                          : (void *)(run->acc_i + at), run->cols_max);
+                          : (void *)(run->acc_i + at), run->pitch);
     }
 }
 
@@ -389,7 +390,7 @@ static bool multiply(ConvRun *run, uint32_t rows, uint32_t cols)
     size_t elem = run->wide ? sizeof(double) : sizeof(int32_t);
     uint32_t k, col;
 
-    memset(run->acc_i, 0, (size_t)run->rows_max * run->cols_max * elem);
+    memset(run->acc_i, 0, (size_t)run->rows_max * run->pitch * elem);
     for (k = 0; k < run->k_pad; k += run->k_block) {
         for (col = 0; col < cols; col += run->gemm->cols) {
             if (npu_conv_cancelled(run->in)) {
@@ -404,11 +405,11 @@ static bool multiply(ConvRun *run, uint32_t rows, uint32_t cols)
 /* Without what packing added: sums wrapped, but the difference fits. */
 static void unbias(ConvRun *run, uint32_t rows, uint32_t cols)
 {
-    const uint32_t *sum = (uint32_t *)run->acc_i + (size_t)rows * run->cols_max;
+    const uint32_t *sum = (uint32_t *)run->acc_i + (size_t)rows * run->pitch;
     uint32_t row, col;
 
     for (row = 0; row < rows; row++) {
-        uint32_t *acc = (uint32_t *)run->acc_i + (size_t)row * run->cols_max;
+        uint32_t *acc = (uint32_t *)run->acc_i + (size_t)row * run->pitch;
 
         for (col = 0; col < cols; col++) {
             acc[col] -= 128 * sum[col];
@@ -432,7 +433,7 @@ static void finish_int(ConvRun *run, uint32_t rows, uint32_t kernel,
         int64_t operand = npu_cpend_operand(run->t, run->in, kernel + col);
 
         for (row = 0; row < rows; row++) {
-            int32_t *acc = run->acc_i + (size_t)row * run->cols_max;
+            int32_t *acc = run->acc_i + (size_t)row * run->pitch;
 
             acc[col] = npu_core_result(c, acc[col], run->extra_cols ?
                                        operand * acc[cols] : 0);
@@ -446,8 +447,8 @@ static void finish_wide(ConvRun *run, uint32_t rows, uint32_t cols)
     uint32_t row, col;
 
     for (row = 0; row < rows; row++) {
-        const double *acc = run->acc_f + (size_t)row * run->cols_max;
-        float *f = run->result + (size_t)row * run->cols_max;
+        const double *acc = run->acc_f + (size_t)row * run->pitch;
+        float *f = run->result + (size_t)row * run->pitch;
         int32_t *i = (int32_t *)f;
 
         for (col = 0; col < cols; col++) {
@@ -468,7 +469,7 @@ static bool run_block(ConvRun *run, uint32_t pos, uint32_t rows,
         .rows = rows,
         .col = kernel,
         .cols = cols,
-        .pitch = run->cols_max,
+        .pitch = run->pitch,
     };
 
     pack_rows(run, pos, rows);
@@ -536,6 +537,7 @@ static void choose(ConvRun *run)
                                NPU_GEMM_ROWS, run->gemm->rows);
     run->cols_max = lane_count(run, c->kernels + run->extra_cols, MAX_COLS,
                                run->gemm->cols);
+    run->pitch = run->cols_max + 16;
 }
 
 /* Zeroed, and aligned for vectors; to be freed as *@raw. */
@@ -561,7 +563,7 @@ bool npu_conv_run(const NpuTask *t, const NpuOperands *in, uint8_t *out)
     run->out = out;
     choose(run);
     lane = (size_t)run->k_pad * run->gemm->elem;
-    tile = (size_t)run->rows_max * run->cols_max;
+    tile = (size_t)run->rows_max * run->pitch;
     run->rows = pack_alloc(&raw[0], run->rows_max * lane);
     run->cols = pack_alloc(&raw[1], run->cols_max * lane);
     run->acc_f = pack_alloc(&raw[2], tile * sizeof(double));

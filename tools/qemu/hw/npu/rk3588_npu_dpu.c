@@ -277,6 +277,67 @@ static size_t row_offset(const NpuDpu *d, uint32_t row)
     return row / d->width * d->out.cube.host_line + row % d->width * NPU_ATOM;
 }
 
+/* Goes from position to position without the divisions. */
+typedef struct RowWalk {
+    size_t at;
+    uint32_t x;
+} RowWalk;
+
+static RowWalk row_start(const NpuDpu *d, uint32_t row)
+{
+    return (RowWalk) { .at = row_offset(d, row), .x = row % d->width };
+}
+
+static void row_next(const NpuDpu *d, RowWalk *w)
+{
+    w->at += NPU_ATOM;
+    if (++w->x == d->width) {
+        w->x = 0;
+        w->at += d->out.cube.host_line - (size_t)d->width * NPU_ATOM;
+    }
+}
+
+/* Does the DPU hand on 32-bit results as they are? */
+static bool is_plain(const NpuDpu *d)
+{
+    if (d->stage[NPU_STAGE_BS].on || d->stage[NPU_STAGE_BN].on || d->ew.on ||
+        d->cvt_codes || d->cvt_minus_exp) {
+        return false;
+    }
+    return d->is_float ? d->out_precision == NPU_PREC_FP32 :
+           d->out_precision == NPU_PREC_INT32 && d->cvt_scale == 1 &&
+           !d->cvt_shift && !d->cvt_offset;
+}
+
+/* Up to four channels of one surface. */
+static void store_words(const NpuBlock *b, bool is_float, size_t from,
+                        uint32_t n, uint8_t *p)
+{
+    uint32_t i;
+
+    for (i = 0; i < n; i++) {
+        stl_le_p(p + 4 * i, is_float ? float_bits(b->f[from + i])
+                                     : (uint32_t)b->i[from + i]);
+    }
+}
+
+static void store_plain(const NpuTask *t, const NpuBlock *b, uint8_t *out)
+{
+    const NpuDpu *d = &t->dpu;
+    uint32_t end = MIN(b->col + b->cols, d->orig_channels);
+    RowWalk w = row_start(d, b->row);
+    uint32_t r, c, n;
+
+    for (r = 0; r < b->rows; r++) {
+        for (c = b->col; c < end; c += n) {
+            n = MIN(end - c, 4 - c % 4);
+            store_words(b, d->is_float, (size_t)r * b->pitch + c - b->col, n,
+                        out + channel_offset(d, c) + w.at);
+        }
+        row_next(d, &w);
+    }
+}
+
 static void store_column_int(const NpuTask *t, const NpuOperands *in,
                              const NpuBlock *b, uint32_t col, uint8_t *out)
 {
@@ -285,9 +346,10 @@ static void store_column_int(const NpuTask *t, const NpuOperands *in,
     NpuStageOperand bs = npu_stage_operand(t, in, NPU_STAGE_BS, c);
     NpuStageOperand bn = npu_stage_operand(t, in, NPU_STAGE_BN, c);
     uint8_t *base = out + channel_offset(d, c);
+    RowWalk w = row_start(d, b->row);
     uint32_t r;
 
-    for (r = 0; r < b->rows; r++) {
+    for (r = 0; r < b->rows; r++, row_next(d, &w)) {
         int32_t v = b->i[(size_t)r * b->pitch + col];
 
         v = npu_stage_int(&d->stage[NPU_STAGE_BS], v, &bs);
@@ -295,7 +357,7 @@ static void store_column_int(const NpuTask *t, const NpuOperands *in,
         if (d->ew.on) {
             v = npu_ew_int(t, in, v, c, b->row + r);
         }
-        store_int(d, base + row_offset(d, b->row + r), out_cvt(d, v));
+        store_int(d, base + w.at, out_cvt(d, v));
     }
 }
 
@@ -307,9 +369,10 @@ static void store_column_float(const NpuTask *t, const NpuOperands *in,
     NpuStageOperand bs = npu_stage_operand(t, in, NPU_STAGE_BS, c);
     NpuStageOperand bn = npu_stage_operand(t, in, NPU_STAGE_BN, c);
     uint8_t *base = out + channel_offset(d, c);
+    RowWalk w = row_start(d, b->row);
     uint32_t r;
 
-    for (r = 0; r < b->rows; r++) {
+    for (r = 0; r < b->rows; r++, row_next(d, &w)) {
         float v = b->f[(size_t)r * b->pitch + col];
 
         v = npu_stage_float(&d->stage[NPU_STAGE_BS], v, &bs);
@@ -320,7 +383,7 @@ static void store_column_float(const NpuTask *t, const NpuOperands *in,
         if (d->cvt_codes || d->cvt_minus_exp) {
             v = out_cvt_codes(d, v);
         }
-        store_float(d, base + row_offset(d, b->row + r), v);
+        store_float(d, base + w.at, v);
     }
 }
 
@@ -329,6 +392,10 @@ void npu_dpu_store(const NpuTask *t, const NpuOperands *in, const NpuBlock *b,
 {
     uint32_t col;
 
+    if (is_plain(&t->dpu)) {
+        store_plain(t, b, out);
+        return;
+    }
     for (col = 0; col < b->cols; col++) {
         if (b->col + col >= t->dpu.orig_channels) {
             break;

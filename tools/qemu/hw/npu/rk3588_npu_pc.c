@@ -474,9 +474,28 @@ static uint64_t npu_pc_latency_ns(Rk3588NpuState *s)
                                     NANOSECONDS_PER_SECOND, s->clock_hz);
 }
 
+/* Silicon does not check; the result is garbage there, but not here. */
+static void npu_pc_check_cbuf(Rk3588NpuState *s)
+{
+    const char *why = npu_task_cbuf_short(&s->task);
+    uint32_t entries = npu_task_cbuf_entries(&s->task);
+
+    if (why) {
+        npu_ctl_count(s->ctl, s->core_index, NPU_CNT_CBUF_SHORT, 1);
+        qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: %s: silicon would "
+                      "compute garbage\n", s->core_index, why);
+    }
+    if (!s->task.conv.packed && s->task.conv.data_entries != entries) {
+        qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: %u CBUF entries per line "
+                      "where %u are usual\n", s->core_index,
+                      s->task.conv.data_entries, entries);
+    }
+}
+
 static void npu_pc_submit(Rk3588NpuState *s, NpuJob *job)
 {
     if (s->task.kind == NPU_KIND_CONV) {
+        npu_pc_check_cbuf(s);
         job->feature = npu_buf_ref(s->cbuf_feature);
         job->weights = npu_buf_ref(s->cbuf_weights);
     }
@@ -491,11 +510,6 @@ static void npu_pc_load(Rk3588NpuState *s)
 {
     NpuJob *job;
 
-    if (npu_task_cbuf_short(&s->task)) {
-        qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: feature data exceeds "
-                      "its CBUF banks: silicon would compute garbage\n",
-                      s->core_index);
-    }
     if (s->task.kind == NPU_KIND_CONV &&
         (!npu_pc_load_feature(s) || !npu_pc_load_weights(s))) {
         return;

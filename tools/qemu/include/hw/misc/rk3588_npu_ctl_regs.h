@@ -113,6 +113,7 @@ enum npu_ctl_counter {
     NPU_CNT_POWERED,            /* state, not a count: 1 = domain on */
     NPU_CNT_CLOCKED,            /* state: 1 = aclk and hclk running */
     NPU_CNT_BUSY,               /* state: 1 = executing or hung */
+    NPU_CNT_CBUF_SHORT,         /* tasks with too few CBUF banks */
     NPU_CNT_NUM
 };
 
