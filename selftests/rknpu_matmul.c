@@ -433,12 +433,17 @@ static void test_shape(struct npu_dev *dev, unsigned int index)
 	problem_free(&p);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct npu_dev *dev;
 	int ret;
 
 	ksft_print_header();
+	/* --uapi rocket|rknpu */
+	if (argc == 3 && !strcmp(argv[1], "--uapi"))
+		setenv("NPU_UAPI", argv[2], 1);
+	else if (argc > 1)
+		ksft_exit_fail_msg("usage: %s [--uapi rocket|rknpu]\n", argv[0]);
 	ret = npu_open(NULL, &dev);
 	if (ret)
 		ksft_exit_skip("no NPU: %s\n", strerror(-ret));

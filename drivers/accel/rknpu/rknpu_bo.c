@@ -29,11 +29,6 @@ static struct device *rknpu_bo_dma_dev(struct rknpu_bo *bo)
 	return bo->base.dev->dev;
 }
 
-static struct rknpu_device *rknpu_bo_rdev(struct rknpu_bo *bo)
-{
-	return to_rknpu_device(bo->base.dev);
-}
-
 void rknpu_bo_record_error(struct rknpu_bo *bo, int error)
 {
 	int old = atomic_read(&bo->write_error);
@@ -67,7 +62,7 @@ void rknpu_bo_sync_for_cpu(struct rknpu_bo *bo)
 	if (drm_gem_is_imported(&bo->base))
 		return;
 	dma_sync_sgtable_for_cpu(rknpu_bo_dma_dev(bo), bo->sgt, DMA_BIDIRECTIONAL);
-	rknpu_device_stat_add(&rknpu_bo_rdev(bo)->stats, RKNPU_DEVICE_STAT_CACHE_BYTES,
+	rknpu_device_stat_add(&bo->rdev->stats, RKNPU_DEVICE_STAT_CACHE_BYTES,
 			      bo->base.size);
 }
 
@@ -76,8 +71,49 @@ void rknpu_bo_sync_for_device(struct rknpu_bo *bo)
 	if (drm_gem_is_imported(&bo->base))
 		return;
 	dma_sync_sgtable_for_device(rknpu_bo_dma_dev(bo), bo->sgt, DMA_BIDIRECTIONAL);
-	rknpu_device_stat_add(&rknpu_bo_rdev(bo)->stats, RKNPU_DEVICE_STAT_CACHE_BYTES,
+	rknpu_device_stat_add(&bo->rdev->stats, RKNPU_DEVICE_STAT_CACHE_BYTES,
 			      bo->base.size);
+}
+
+static void rknpu_bo_sync_segment(struct device *dev, dma_addr_t addr, size_t len, bool for_cpu)
+{
+	if (for_cpu)
+		dma_sync_single_for_cpu(dev, addr, len, DMA_BIDIRECTIONAL);
+	else
+		dma_sync_single_for_device(dev, addr, len, DMA_BIDIRECTIONAL);
+}
+
+static void rknpu_bo_sync_range(struct rknpu_bo *bo, u64 offset, u64 size, bool for_cpu)
+{
+	struct device *dev = rknpu_bo_dma_dev(bo);
+	struct scatterlist *sg;
+	u64 end = offset + size;
+	u64 start = 0;
+	int i;
+
+	for_each_sgtable_dma_sg(bo->sgt, sg, i) {
+		u64 len = sg_dma_len(sg);
+		u64 from = max(offset, start);
+		u64 to = min(end, start + len);
+
+		if (from < to)
+			rknpu_bo_sync_segment(dev, sg_dma_address(sg) + (from - start), to - from,
+					      for_cpu);
+		start += len;
+		if (start >= end)
+			break;
+	}
+	rknpu_device_stat_add(&bo->rdev->stats, RKNPU_DEVICE_STAT_CACHE_BYTES, size);
+}
+
+void rknpu_bo_sync_range_for_cpu(struct rknpu_bo *bo, u64 offset, u64 size)
+{
+	rknpu_bo_sync_range(bo, offset, size, true);
+}
+
+void rknpu_bo_sync_range_for_device(struct rknpu_bo *bo, u64 offset, u64 size)
+{
+	rknpu_bo_sync_range(bo, offset, size, false);
 }
 
 static int rknpu_bo_gem_open(struct drm_gem_object *obj, struct drm_file *file)
@@ -105,11 +141,11 @@ static void rknpu_bo_drop_pages(struct rknpu_bo *bo)
 		drm_gem_put_pages(&bo->base, bo->pages, true, true);
 }
 
-static void rknpu_bo_gem_free(struct drm_gem_object *obj)
+void rknpu_bo_gem_free(struct drm_gem_object *obj)
 {
 	struct rknpu_bo *bo = to_rknpu_bo(obj);
 
-	rknpu_device_stat_add(&rknpu_bo_rdev(bo)->stats, RKNPU_DEVICE_STAT_BOS_FREED, 1);
+	rknpu_device_stat_add(&bo->rdev->stats, RKNPU_DEVICE_STAT_BOS_FREED, 1);
 	if (drm_gem_is_imported(obj))
 		drm_prime_gem_destroy(obj, bo->sgt);
 	else
@@ -119,17 +155,17 @@ static void rknpu_bo_gem_free(struct drm_gem_object *obj)
 	kfree(bo);
 }
 
-static struct sg_table *rknpu_bo_gem_sgt(struct drm_gem_object *obj)
+struct sg_table *rknpu_bo_gem_sgt(struct drm_gem_object *obj)
 {
 	return drm_prime_pages_to_sg(obj->dev, to_rknpu_bo(obj)->pages, obj->size >> PAGE_SHIFT);
 }
 
-static enum drm_gem_object_status rknpu_bo_gem_status(struct drm_gem_object *obj)
+enum drm_gem_object_status rknpu_bo_gem_status(struct drm_gem_object *obj)
 {
 	return DRM_GEM_OBJECT_RESIDENT;
 }
 
-static int rknpu_bo_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
+int rknpu_bo_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 {
 	if (drm_gem_is_imported(obj))
 		return -EINVAL;
@@ -167,7 +203,7 @@ static vm_fault_t rknpu_bo_vm_fault(struct vm_fault *vmf)
 	return first;
 }
 
-static const struct vm_operations_struct rknpu_bo_vm_ops = {
+const struct vm_operations_struct rknpu_bo_vm_ops = {
 	.open = drm_gem_vm_open,
 	.close = drm_gem_vm_close,
 	.fault = rknpu_bo_vm_fault,
@@ -183,18 +219,14 @@ static const struct drm_gem_object_funcs rknpu_bo_funcs = {
 	.status = rknpu_bo_gem_status,
 };
 
-static struct rknpu_bo *rknpu_bo_alloc(struct rknpu_device *rdev)
+static void rknpu_bo_setup(struct rknpu_bo *bo, struct rknpu_device *rdev,
+			   const struct drm_gem_object_funcs *funcs)
 {
-	struct rknpu_bo *bo = kzalloc_obj(*bo, GFP_KERNEL_ACCOUNT);
-
-	if (!bo)
-		return ERR_PTR(-ENOMEM);
-
-	bo->base.funcs = &rknpu_bo_funcs;
+	bo->rdev = rdev;
+	bo->base.funcs = funcs;
 	mutex_init(&bo->map_lock);
 	INIT_LIST_HEAD(&bo->mappings);
 	rknpu_device_stat_add(&rdev->stats, RKNPU_DEVICE_STAT_BOS_CREATED, 1);
-	return bo;
 }
 
 static int rknpu_bo_get_sgt(struct rknpu_bo *bo)
@@ -231,20 +263,27 @@ static int rknpu_bo_populate(struct rknpu_bo *bo)
 	return rknpu_bo_get_sgt(bo);
 }
 
-struct rknpu_bo *rknpu_bo_create(struct rknpu_device *rdev, size_t size)
+int rknpu_bo_init(struct rknpu_bo *bo, struct rknpu_device *rdev, struct drm_device *drm,
+		  const struct drm_gem_object_funcs *funcs, size_t size)
 {
-	struct rknpu_bo *bo = rknpu_bo_alloc(rdev);
 	int ret;
 
-	if (IS_ERR(bo))
-		return bo;
-
-	/* On failure, too, this leaves an object that can be put. */
-	ret = drm_gem_object_init(&rdev->accel, &bo->base, PAGE_ALIGN(size));
+	rknpu_bo_setup(bo, rdev, funcs);
+	ret = drm_gem_object_init(drm, &bo->base, PAGE_ALIGN(size));
 	if (!ret)
 		ret = drm_gem_create_mmap_offset(&bo->base);
-	if (!ret)
-		ret = rknpu_bo_populate(bo);
+	return ret ?: rknpu_bo_populate(bo);
+}
+
+struct rknpu_bo *rknpu_bo_create(struct rknpu_device *rdev, size_t size)
+{
+	struct rknpu_bo *bo = kzalloc_obj(*bo, GFP_KERNEL_ACCOUNT);
+	int ret;
+
+	if (!bo)
+		return ERR_PTR(-ENOMEM);
+
+	ret = rknpu_bo_init(bo, rdev, &rdev->accel, &rknpu_bo_funcs, size);
 	if (ret) {
 		rknpu_bo_put(bo);
 		return ERR_PTR(ret);
@@ -265,21 +304,39 @@ static bool rknpu_bo_sgt_is_paged(struct sg_table *sgt)
 	return true;
 }
 
+int rknpu_bo_check_import(struct dma_buf_attachment *attach, struct sg_table *sgt)
+{
+	size_t size = attach->dmabuf->size;
+
+	if (size > RKNPU_BO_MAX_SIZE || !PAGE_ALIGNED(size) || !rknpu_bo_sgt_is_paged(sgt))
+		return -EINVAL;
+	return 0;
+}
+
+void rknpu_bo_init_imported(struct rknpu_bo *bo, struct rknpu_device *rdev,
+			    struct drm_device *drm, const struct drm_gem_object_funcs *funcs,
+			    size_t size, struct sg_table *sgt)
+{
+	rknpu_bo_setup(bo, rdev, funcs);
+	drm_gem_private_object_init(drm, &bo->base, size);
+	bo->sgt = sgt;
+}
+
 struct drm_gem_object *rknpu_bo_import_sgt(struct drm_device *dev,
 					   struct dma_buf_attachment *attach,
 					   struct sg_table *sgt)
 {
 	struct rknpu_bo *bo;
+	int ret;
 
-	if (attach->dmabuf->size > RKNPU_BO_MAX_SIZE || !PAGE_ALIGNED(attach->dmabuf->size) ||
-	    !rknpu_bo_sgt_is_paged(sgt))
-		return ERR_PTR(-EINVAL);
+	ret = rknpu_bo_check_import(attach, sgt);
+	if (ret)
+		return ERR_PTR(ret);
 
-	bo = rknpu_bo_alloc(to_rknpu_device(dev));
-	if (IS_ERR(bo))
-		return ERR_CAST(bo);
-
-	drm_gem_private_object_init(dev, &bo->base, attach->dmabuf->size);
-	bo->sgt = sgt;
+	bo = kzalloc_obj(*bo, GFP_KERNEL_ACCOUNT);
+	if (!bo)
+		return ERR_PTR(-ENOMEM);
+	rknpu_bo_init_imported(bo, to_rknpu_device(dev), dev, &rknpu_bo_funcs,
+			       attach->dmabuf->size, sgt);
 	return &bo->base;
 }

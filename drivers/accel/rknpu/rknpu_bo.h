@@ -16,13 +16,16 @@ struct drm_device;
 struct page;
 struct rknpu_device;
 struct sg_table;
+struct vm_area_struct;
+struct vm_operations_struct;
 
 /* A BO fits what the 32-bit size of CREATE_BO and half of the IOVA space hold. */
 #define RKNPU_BO_MAX_SIZE	(SZ_2G - SZ_4K)
 
 /**
  * struct rknpu_bo - memory the NPU can be given
- * @base: GEM object
+ * @base: GEM object; first, so that a container of the BO can embed it first, too
+ * @rdev: device; kept alive by the drm_device of @base
  * @pages: pinned for life; NULL for an imported BO
  * @sgt: segments, mapped for the DMA device (which has no IOMMU)
  * @map_lock: protects @mappings
@@ -31,6 +34,7 @@ struct sg_table;
  */
 struct rknpu_bo {
 	struct drm_gem_object base;
+	struct rknpu_device *rdev;
 	struct page **pages;
 	struct sg_table *sgt;
 	struct mutex map_lock; /* protects mappings */
@@ -45,6 +49,27 @@ static inline struct rknpu_bo *to_rknpu_bo(struct drm_gem_object *obj)
 
 struct rknpu_bo *rknpu_bo_create(struct rknpu_device *rdev, size_t size);
 
+/*
+ * For the nodes of other uAPIs, which embed the BO first in something larger and
+ * have callbacks of their own: after rknpu_bo_init(), even if it failed, and
+ * after rknpu_bo_init_imported() the BO must be put, which frees the container
+ * by kfree().
+ */
+int rknpu_bo_init(struct rknpu_bo *bo, struct rknpu_device *rdev, struct drm_device *drm,
+		  const struct drm_gem_object_funcs *funcs, size_t size);
+/* -EINVAL if the dma-buf cannot be mapped as a BO; then nothing was done. */
+int rknpu_bo_check_import(struct dma_buf_attachment *attach, struct sg_table *sgt);
+void rknpu_bo_init_imported(struct rknpu_bo *bo, struct rknpu_device *rdev,
+			    struct drm_device *drm, const struct drm_gem_object_funcs *funcs,
+			    size_t size, struct sg_table *sgt);
+
+/* The callbacks that those funcs share. */
+extern const struct vm_operations_struct rknpu_bo_vm_ops;
+void rknpu_bo_gem_free(struct drm_gem_object *obj);
+struct sg_table *rknpu_bo_gem_sgt(struct drm_gem_object *obj);
+enum drm_gem_object_status rknpu_bo_gem_status(struct drm_gem_object *obj);
+int rknpu_bo_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma);
+
 /* drm_driver.gem_prime_import_sg_table: a dma-buf of another driver. */
 struct drm_gem_object *rknpu_bo_import_sgt(struct drm_device *dev,
 					   struct dma_buf_attachment *attach,
@@ -58,6 +83,9 @@ static inline void rknpu_bo_put(struct rknpu_bo *bo)
 
 void rknpu_bo_sync_for_cpu(struct rknpu_bo *bo);
 void rknpu_bo_sync_for_device(struct rknpu_bo *bo);
+/* A part of a BO that is not imported; [offset, offset + size) is inside it. */
+void rknpu_bo_sync_range_for_cpu(struct rknpu_bo *bo, u64 offset, u64 size);
+void rknpu_bo_sync_range_for_device(struct rknpu_bo *bo, u64 offset, u64 size);
 
 /*
  * A job that wrote @bo failed with @error (negative). Any context. To be

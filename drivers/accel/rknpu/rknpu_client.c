@@ -114,7 +114,7 @@ static void rknpu_client_cancel(struct rknpu_client *client, struct list_head *c
 	}
 }
 
-void rknpu_client_close(struct rknpu_client *client)
+void rknpu_client_cancel_jobs(struct rknpu_client *client)
 {
 	LIST_HEAD(cancelled);
 
@@ -123,5 +123,10 @@ void rknpu_client_close(struct rknpu_client *client)
 	spin_unlock_irq(&client->rdev->lock);
 
 	rknpu_job_end_list(&cancelled, RKNPU_CAUSE_CANCELLED);
+}
+
+void rknpu_client_close(struct rknpu_client *client)
+{
+	rknpu_client_cancel_jobs(client);
 	rknpu_client_put(client);
 }

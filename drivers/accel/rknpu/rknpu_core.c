@@ -5,6 +5,7 @@
 #include <linux/interrupt.h>
 #include <linux/platform_device.h>
 #include <linux/pm_runtime.h>
+#include <linux/regulator/consumer.h>
 #include <linux/reset.h>
 #include <linux/slab.h>
 
@@ -30,6 +31,7 @@ void rknpu_core_init_static(struct rknpu_device *rdev, unsigned int index)
 	mutex_init(&core->attach_lock);
 	INIT_LIST_HEAD(&core->turns);
 	init_waitqueue_head(&core->idle_wait);
+	rknpu_load_init(&core->load);
 }
 
 static int rknpu_core_map(struct rknpu_core *core, struct platform_device *pdev)
@@ -60,6 +62,14 @@ static int rknpu_core_get_clks(struct rknpu_core *core)
 	return devm_clk_bulk_get(core->dev, core->num_clks, core->clks);
 }
 
+/* The power domain switches it; here it is only read. */
+static void rknpu_core_get_supply(struct rknpu_core *core)
+{
+	core->supply = devm_regulator_get_optional(core->dev, "npu");
+	if (IS_ERR(core->supply))
+		core->supply = NULL;
+}
+
 static int rknpu_core_get_resources(struct rknpu_core *core)
 {
 	struct platform_device *pdev = to_platform_device(core->dev);
@@ -77,6 +87,7 @@ static int rknpu_core_get_resources(struct rknpu_core *core)
 	if (IS_ERR(core->reset))
 		return dev_err_probe(core->dev, PTR_ERR(core->reset), "no resets\n");
 
+	rknpu_core_get_supply(core);
 	core->irq = platform_get_irq(pdev, 0);
 	return core->irq < 0 ? core->irq : 0;
 }

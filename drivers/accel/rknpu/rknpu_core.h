@@ -10,12 +10,14 @@
 #include <linux/workqueue.h>
 
 #include "rknpu_job.h"
+#include "rknpu_load.h"
 #include "rknpu_stats.h"
 
 struct clk_bulk_data;
 struct device;
 struct device_node;
 struct iommu_group;
+struct regulator;
 struct reset_control;
 struct rknpu_device;
 struct rknpu_vm;
@@ -48,6 +50,7 @@ enum rknpu_core_state {
  * @mac: MAC array registers (the block named "core")
  * @clks: clocks
  * @num_clks: number of @clks
+ * @supply: regulator, or NULL: only to tell its voltage
  * @reset: all reset lines
  * @irq: interrupt, shared with the IOMMU
  * @version: version registers as read at bind time
@@ -86,6 +89,7 @@ enum rknpu_core_state {
  * @watchdog: runs at @deadline while there are jobs
  * @idle_wait: woken when @job becomes NULL
  * @stats: counters
+ * @load: busy time
  */
 struct rknpu_core {
 	struct rknpu_device *rdev;
@@ -96,6 +100,7 @@ struct rknpu_core {
 	void __iomem *mac;
 	struct clk_bulk_data *clks;
 	int num_clks;
+	struct regulator *supply;
 	struct reset_control *reset;
 	int irq;
 	u32 version;
@@ -132,6 +137,7 @@ struct rknpu_core {
 	struct delayed_work watchdog;
 	wait_queue_head_t idle_wait;
 	struct rknpu_core_stats stats;
+	struct rknpu_load load;
 };
 
 /* All cores, bound or not, of a new device. */

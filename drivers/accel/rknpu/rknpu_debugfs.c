@@ -8,6 +8,7 @@
 
 #include "rknpu_debugfs.h"
 #include "rknpu_stats.h"
+#include "rknpu_vendor_files.h"
 
 static DEFINE_MUTEX(rknpu_debugfs_lock);
 static struct rknpu_device *rknpu_debugfs_rdev;
@@ -29,11 +30,13 @@ void rknpu_debugfs_init(void)
 {
 	rknpu_debugfs_dir = debugfs_create_dir("rknpu", NULL);
 	debugfs_create_file("stats", 0444, rknpu_debugfs_dir, NULL, &rknpu_debugfs_stats_fops);
+	rknpu_vendor_files_init(rknpu_debugfs_dir);
 }
 
 void rknpu_debugfs_exit(void)
 {
 	debugfs_remove(rknpu_debugfs_dir);
+	rknpu_vendor_files_exit();
 }
 
 void rknpu_debugfs_set_device(struct rknpu_device *rdev)
@@ -41,4 +44,5 @@ void rknpu_debugfs_set_device(struct rknpu_device *rdev)
 	mutex_lock(&rknpu_debugfs_lock);
 	rknpu_debugfs_rdev = rdev;
 	mutex_unlock(&rknpu_debugfs_lock);
+	rknpu_vendor_files_set_device(rdev);
 }

@@ -8,11 +8,13 @@
 #include "rknpu_release.h"
 #include "rknpu_sched.h"
 #include "rknpu_uapi.h"
+#include "rknpu_vendor.h"
 
 struct rknpu_device *rknpu_device_create(struct device *dev, const struct rknpu_soc *soc)
 {
 	struct rknpu_device *rdev;
 	unsigned int i;
+	int ret;
 
 	rdev = devm_drm_dev_alloc(dev, &rknpu_rocket_driver, struct rknpu_device, accel);
 	if (IS_ERR(rdev))
@@ -23,7 +25,23 @@ struct rknpu_device *rknpu_device_create(struct device *dev, const struct rknpu_
 	INIT_LIST_HEAD(&rdev->clients);
 	for (i = 0; i < RKNPU_MAX_CORES; i++)
 		rknpu_core_init_static(rdev, i);
-	return rdev;
+
+	ret = rknpu_vendor_create(rdev, &rdev->vendor);
+	return ret ? ERR_PTR(ret) : rdev;
+}
+
+static int rknpu_device_register(struct rknpu_device *rdev)
+{
+	int ret;
+
+	ret = drm_dev_register(&rdev->accel, 0);
+	if (ret || !rdev->vendor)
+		return ret;
+
+	ret = drm_dev_register(&rdev->vendor->drm, 0);
+	if (ret)
+		drm_dev_unplug(&rdev->accel);
+	return ret;
 }
 
 int rknpu_device_publish(struct rknpu_device *rdev)
@@ -31,7 +49,7 @@ int rknpu_device_publish(struct rknpu_device *rdev)
 	unsigned int i, num_cores = 0;
 	int ret;
 
-	ret = drm_dev_register(&rdev->accel, 0);
+	ret = rknpu_device_register(rdev);
 	if (ret)
 		return ret;
 	rknpu_debugfs_set_device(rdev);
@@ -54,6 +72,8 @@ void rknpu_device_unpublish(struct rknpu_device *rdev)
 	rknpu_debugfs_set_device(NULL);
 	/* First, so that nobody inside an ioctl waits for a job that takes long. */
 	rknpu_sched_stop(rdev);
+	if (rdev->vendor)
+		drm_dev_unplug(&rdev->vendor->drm);
 	drm_dev_unplug(&rdev->accel);
 	rknpu_release_flush();
 }

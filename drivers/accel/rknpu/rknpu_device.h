@@ -12,10 +12,13 @@
 #include "rknpu_soc.h"
 #include "rknpu_stats.h"
 
+struct rknpu_vendor;
+
 /**
  * struct rknpu_device - freed with the last reference on @accel
  * @accel: the drm_device; its parent is the facade platform device, which has
  *	no IOMMU and is what BO pages are DMA-mapped for
+ * @vendor: node of the vendor's uAPI, or NULL
  * @soc: SoC tables
  * @cores: by the hardware's core number
  * @lock: all scheduler state: queues, core states, and starting tasks. One for
@@ -29,6 +32,7 @@
  */
 struct rknpu_device {
 	struct drm_device accel;
+	struct rknpu_vendor *vendor;
 	const struct rknpu_soc *soc;
 	struct rknpu_core cores[RKNPU_MAX_CORES];
 	spinlock_t lock; /* all scheduler state, see above */

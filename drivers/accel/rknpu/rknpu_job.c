@@ -124,6 +124,7 @@ struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *
 	INIT_LIST_HEAD(&job->client_link);
 	job->state = RKNPU_JOB_NEW;
 	job->task_count = task_count;
+	job->priority = RKNPU_PRIORITY_NORMAL;
 	job->result.core = -1;
 	job->client = rknpu_client_get(client);
 	job->vm = rknpu_vm_get(vm);
@@ -234,6 +235,9 @@ static void rknpu_job_record(struct rknpu_job *job, enum rknpu_cause cause)
 		r->elapsed_ns = ktime_get_ns() - job->start_ns;
 		atomic64_add(r->elapsed_ns, &job->client->busy_ns);
 	}
+	if (r->core >= 0 && job->start_ns)
+		rknpu_load_add(&job->client->rdev->cores[r->core].load, job->start_ns,
+			       job->start_ns + r->elapsed_ns);
 	if (r->core >= 0)
 		rknpu_core_stat_add(&job->client->rdev->cores[r->core].stats,
 				    RKNPU_CORE_STAT_JOBS, 1);

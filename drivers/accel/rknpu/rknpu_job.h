@@ -28,6 +28,13 @@ struct rknpu_task {
 	u32 int_mask;
 };
 
+enum rknpu_priority {
+	RKNPU_PRIORITY_LOW,
+	RKNPU_PRIORITY_NORMAL,
+	RKNPU_PRIORITY_HIGH,
+	RKNPU_PRIORITY_COUNT
+};
+
 /* How a job ended. */
 enum rknpu_cause {
 	RKNPU_CAUSE_NONE,
@@ -54,6 +61,7 @@ const char *rknpu_cause_name(enum rknpu_cause cause);
  * @core: where it ran last, or -1
  * @task: tasks completed, so also the index of the one that failed
  * @elapsed_ns: from the start of the first task
+ * @int_status: what the interrupt that ended it said
  * @fault_iova: for RKNPU_CAUSE_IOMMU_FAULT
  * @fault_write: the same: the access was a write
  */
@@ -62,6 +70,7 @@ struct rknpu_result {
 	int core;
 	u32 task;
 	u64 elapsed_ns;
+	u32 int_status;
 	u64 fault_iova;
 	bool fault_write;
 };
@@ -105,6 +114,13 @@ enum rknpu_job_state {
  * @fence: own context, holds a reference; signalled when the hardware is done
  * @tasks: filled by the creator
  * @task_count: size of @tasks
+ * @core_mask: filled by the creator: cores it may run on, 0 for any
+ * @priority: filled by the creator: enum rknpu_priority
+ * @timeout_ns: filled by the creator: what one task may take, 0 for the default
+ * @batched: filled by the creator: the tasks are chained in memory, one kick runs
+ *	them all
+ * @dma_base: filled by the creator: what hardware adds to the programs' addresses
+ * @no_dpu_done: filled by the creator: the last task's end is not the DPU's
  * @bos: filled by the creator, each with a BO reference that the job then owns
  * @bo_count: filled part of @bos, at most the bo_count of rknpu_job_alloc()
  * @write_count: the first ones of @bos, which the job writes
@@ -127,6 +143,12 @@ struct rknpu_job {
 	struct dma_fence *fence;
 	struct rknpu_task *tasks;
 	u32 task_count;
+	u32 core_mask;
+	u8 priority;
+	u64 timeout_ns;
+	bool batched;
+	bool no_dpu_done;
+	u32 dma_base;
 	struct rknpu_bo **bos;
 	u32 bo_count;
 	u32 write_count;

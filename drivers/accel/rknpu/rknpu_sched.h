@@ -53,6 +53,8 @@ struct rknpu_client *rknpu_client_create(struct rknpu_device *rdev);
  * drops the file's reference. Does not wait itself.
  */
 void rknpu_client_close(struct rknpu_client *client);
+/* The same for its jobs alone: new ones may follow. */
+void rknpu_client_cancel_jobs(struct rknpu_client *client);
 struct rknpu_client *rknpu_client_get(struct rknpu_client *client);
 void rknpu_client_put(struct rknpu_client *client);
 

@@ -33,7 +33,7 @@ struct npu_version {
 	/** @minor: grows when ioctls or flags are added */
 	/** @patch: grows with fixes */
 	int major, minor, patch;
-	/** @name: "rocket" on every device npu_open() accepts */
+	/** @name: "rocket", or "rknpu" for the vendor's interface */
 	char name[32];
 	/** @desc: free text of the driver */
 	char desc[64];
@@ -47,7 +47,9 @@ struct npu_version {
  * With @path NULL the environment variable NPU_DEVICE names the node; without
  * it the first of /dev/accel/accel* and then /dev/dri/renderD* whose DRM
  * driver is named "rocket" is taken (kernels without DRM_ACCEL offer the same
- * interface on a render node).  Each call opens a new file, and with it a new
+ * interface on a render node), and then the first one named "rknpu": the
+ * interface of Rockchip's own driver, which does the same here.  The
+ * environment variable NPU_UAPI, "rocket" or "rknpu", leaves one of the two.  Each call opens a new file, and with it a new
  * address space: buffers of one npu_dev do not exist in another.
  *
  * Return: 0, -ENODEV when no node belongs to the driver, or the errno of the

@@ -16,14 +16,17 @@
 #include "drm.h"
 #include "drm/rocket_accel.h"
 #include "npu_internal.h"
+#include "npu_vendor.h"
 
 #define DRIVER_NAME	"rocket"
+#define VENDOR_NAME	"rknpu"
 #define ACCEL_NODES	64
 #define RENDER_FIRST	128
 #define RENDER_LAST	191
 
 struct npu_dev {
 	int fd;
+	bool vendor;		/* the ioctls of node "rknpu" */
 	char path[256];
 };
 
@@ -58,8 +61,8 @@ static int get_version(int fd, struct npu_version *v)
 	return 0;
 }
 
-/* Return the file descriptor of an NPU's node, -ENODEV for another driver's. */
-static int open_node(const char *path)
+/* Return the file descriptor of @driver's node, -ENODEV for another driver's. */
+static int open_node(const char *path, const char *driver)
 {
 	struct npu_version v;
 	int fd, ret;
@@ -68,7 +71,7 @@ static int open_node(const char *path)
 	if (fd < 0)
 		return -errno;
 	ret = get_version(fd, &v);
-	if (!ret && strcmp(v.name, DRIVER_NAME))
+	if (!ret && strcmp(v.name, driver))
 		ret = -ENODEV;
 	if (ret) {
 		close(fd);
@@ -77,31 +80,64 @@ static int open_node(const char *path)
 	return fd;
 }
 
-static int search_nodes(const char *fmt, int first, int last, char *path, size_t size, int *err)
+struct search {
+	const char *driver;
+	char *path;
+	size_t size;
+	int err;
+};
+
+static int search_nodes(struct search *s, const char *fmt, int first, int last)
 {
 	int fd;
 
 	for (int i = first; i <= last; i++) {
-		snprintf(path, size, fmt, i);
-		fd = open_node(path);
+		snprintf(s->path, s->size, fmt, i);
+		fd = open_node(s->path, s->driver);
 		if (fd >= 0)
 			return fd;
 		/* A node that may not be opened explains more than "no device". */
 		if (fd != -ENOENT && fd != -ENODEV && fd != -ENXIO && fd != -ENOTDIR)
-			*err = fd;
+			s->err = fd;
 	}
 	return -1;
 }
 
-static int search(char *path, size_t size)
+static int search(char *path, size_t size, const char *driver)
 {
-	int fd, err = -ENODEV;
+	struct search s = { .driver = driver, .path = path, .size = size, .err = -ENODEV };
+	int fd = -1;
 
-	fd = search_nodes("/dev/accel/accel%d", 0, ACCEL_NODES - 1, path, size, &err);
+	if (!strcmp(driver, DRIVER_NAME))
+		fd = search_nodes(&s, "/dev/accel/accel%d", 0, ACCEL_NODES - 1);
 	if (fd < 0)
-		fd = search_nodes("/dev/dri/renderD%d", RENDER_FIRST, RENDER_LAST, path,
-				  size, &err);
-	return fd < 0 ? err : fd;
+		fd = search_nodes(&s, "/dev/dri/renderD%d", RENDER_FIRST, RENDER_LAST);
+	return fd < 0 ? s.err : fd;
+}
+
+/* NPU_UAPI decides between the two interfaces; without it the first one found. */
+static void open_dev(struct npu_dev *dev, const char *path)
+{
+	static const char * const drivers[] = { DRIVER_NAME, VENDOR_NAME };
+	const char *uapi = getenv("NPU_UAPI");
+	int err = -ENODEV;
+
+	dev->fd = -ENODEV;
+	for (int i = 0; i < 2 && dev->fd < 0; i++) {
+		if (uapi && *uapi && strcmp(uapi, drivers[i]))
+			continue;
+		dev->vendor = i;
+		if (path && *path) {
+			snprintf(dev->path, sizeof(dev->path), "%s", path);
+			dev->fd = open_node(path, drivers[i]);
+		} else {
+			dev->fd = search(dev->path, sizeof(dev->path), drivers[i]);
+		}
+		if (dev->fd != -ENODEV)
+			err = dev->fd;
+	}
+	if (dev->fd < 0)
+		dev->fd = err;
 }
 
 int npu_open(const char *path, struct npu_dev **out)
@@ -110,14 +146,7 @@ int npu_open(const char *path, struct npu_dev **out)
 
 	if (!dev)
 		return -ENOMEM;
-	if (!path)
-		path = getenv("NPU_DEVICE");
-	if (path && *path) {
-		snprintf(dev->path, sizeof(dev->path), "%s", path);
-		dev->fd = open_node(path);
-	} else {
-		dev->fd = search(dev->path, sizeof(dev->path));
-	}
+	open_dev(dev, path ? path : getenv("NPU_DEVICE"));
 	if (dev->fd < 0) {
 		int err = dev->fd;
 
@@ -164,6 +193,8 @@ int npu_bo_alloc(struct npu_dev *dev, size_t size, struct npu_bo **out)
 
 	if (!size || size > 0x7ffff000u)
 		return -EINVAL;
+	if (dev->vendor)
+		return npu_vendor_bo_alloc(dev, size, out);
 	bo = calloc(1, sizeof(*bo));
 	if (!bo)
 		return -ENOMEM;
@@ -188,6 +219,10 @@ void npu_bo_free(struct npu_bo *bo)
 
 	if (!bo)
 		return;
+	if (bo->dev->vendor) {
+		npu_vendor_bo_free(bo);
+		return;
+	}
 	if (bo->map)
 		munmap(bo->map, bo->size);
 	req.handle = bo->handle;
@@ -227,6 +262,8 @@ int npu_bo_prep_until(struct npu_bo *bo, int64_t deadline_ns)
 {
 	struct drm_rocket_prep_bo req = { 0 };
 
+	if (bo->dev->vendor)
+		return npu_vendor_bo_prep_until(bo, deadline_ns);
 	req.handle = bo->handle;
 	req.timeout_ns = deadline_ns;
 	return npu_ioctl(bo->dev->fd, DRM_IOCTL_ROCKET_PREP_BO, &req);
@@ -241,6 +278,8 @@ int npu_bo_fini(struct npu_bo *bo)
 {
 	struct drm_rocket_fini_bo req = { 0 };
 
+	if (bo->dev->vendor)
+		return npu_vendor_bo_fini(bo);
 	req.handle = bo->handle;
 	return npu_ioctl(bo->dev->fd, DRM_IOCTL_ROCKET_FINI_BO, &req);
 }
@@ -303,6 +342,8 @@ int npu_submit(struct npu_dev *dev, const struct npu_hwjob *jobs, uint32_t njobs
 	struct submission s;
 	int ret;
 
+	if (dev->vendor)
+		return npu_vendor_submit(dev, jobs, njobs);
 	ret = submission_alloc(&s, jobs, njobs);
 	if (!ret) {
 		submission_fill(&s, jobs, njobs);

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns what the files of the vendor's uAPI share. */
+#ifndef __RKNPU_VENDOR_H__
+#define __RKNPU_VENDOR_H__
+
+#include <linux/hashtable.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+
+#include <drm/drm.h>
+#include <drm/drm_device.h>
+
+#include "rknpu_bo.h"
+
+#include "../../../include/uapi/drm/rknpu_drm.h"
+
+struct dma_buf_attachment;
+struct drm_file;
+struct mm_struct;
+struct rknpu_client;
+struct rknpu_device;
+struct rknpu_vm;
+struct sg_table;
+
+/**
+ * struct rknpu_vendor - the DRM node "rknpu"
+ * @drm: its drm_device
+ * @rdev: the device behind it; holds a reference on its other drm_device
+ * @lock: protects @spaces
+ * @spaces: all struct rknpu_space
+ */
+struct rknpu_vendor {
+	struct drm_device drm;
+	struct rknpu_device *rdev;
+	struct mutex lock; /* protects spaces */
+	struct list_head spaces;
+};
+
+static inline struct rknpu_vendor *to_rknpu_vendor(struct drm_device *drm)
+{
+	return container_of(drm, struct rknpu_vendor, drm);
+}
+
+/**
+ * struct rknpu_space - the address spaces of a process
+ * @link: in rknpu_vendor::spaces
+ * @ref: files hold one each
+ * @vendor: node
+ * @mm: whose they are; compared, never used as memory; holds a reference so that
+ *	no other process gets the same address. NULL: everybody's
+ * @lock: protects @vms and @domain
+ * @vms: by domain id, made when first used
+ * @domain: where imported BOs go
+ *
+ * Addresses stay valid across the files of a process, because the vendor's
+ * runtimes share weights between contexts that way.
+ */
+struct rknpu_space {
+	struct list_head link;
+	struct kref ref;
+	struct rknpu_vendor *vendor;
+	struct mm_struct *mm;
+	struct mutex lock; /* protects vms and domain */
+	struct rknpu_vm *vms[DRM_RKNPU_DOMAINS];
+	u32 domain;
+};
+
+struct rknpu_space *rknpu_space_get(struct rknpu_vendor *vendor);
+void rknpu_space_put(struct rknpu_space *space);
+/* The address space of a domain below DRM_RKNPU_DOMAINS, borrowed from @space. */
+struct rknpu_vm *rknpu_space_vm(struct rknpu_space *space, u32 domain);
+
+/**
+ * struct rknpu_vfile - an open file of the node
+ * @vendor: node
+ * @space: address spaces
+ * @client: whose turn it is
+ * @lock: protects @objects
+ * @objects: struct rknpu_vobject by cookie
+ */
+struct rknpu_vfile {
+	struct rknpu_vendor *vendor;
+	struct rknpu_space *space;
+	struct rknpu_client *client;
+	struct mutex lock; /* protects objects */
+	DECLARE_HASHTABLE(objects, 7);
+};
+
+/**
+ * struct rknpu_vbo - a BO of the node
+ * @base: BO; first, see rknpu_bo_init()
+ * @flags: DRM_RKNPU_MEM_* that it was made with
+ * @domain: id of the domain that it is mapped in, in every process
+ * @list_lock: protects @objects and @openers
+ * @objects: struct rknpu_vobject, one per file that has handles for it
+ * @openers: files that have handles or are about to: @domain is settled
+ */
+struct rknpu_vbo {
+	struct rknpu_bo base;
+	u32 flags;
+	u32 domain;
+	spinlock_t list_lock; /* protects objects and openers */
+	struct list_head objects;
+	unsigned int openers;
+};
+
+static inline struct rknpu_vbo *to_rknpu_vbo(struct rknpu_bo *bo)
+{
+	return container_of(bo, struct rknpu_vbo, base);
+}
+
+/* drm_driver.gem_prime_import_sg_table */
+struct drm_gem_object *rknpu_vbo_import_sgt(struct drm_device *dev,
+					    struct dma_buf_attachment *attach,
+					    struct sg_table *sgt);
+
+/**
+ * struct rknpu_vobject - what a file calls a BO beside its handles
+ * @node: in rknpu_vfile::objects
+ * @link: in rknpu_vbo::objects
+ * @vfile: whose it is; all else is under its lock
+ * @cookie: number that user space knows it by, hard to guess and never 0
+ * @vbo: BO, whose handles hold the reference
+ * @handles: handles of the file for the BO
+ * @vm: where it is mapped, borrowed from the file's space
+ * @iova: at what address
+ */
+struct rknpu_vobject {
+	struct hlist_node node;
+	struct list_head link;
+	struct rknpu_vfile *vfile;
+	u64 cookie;
+	struct rknpu_vbo *vbo;
+	unsigned int handles;
+	struct rknpu_vm *vm;
+	u64 iova;
+};
+
+/* For each handle. Zero, or an errno and nothing is changed. */
+int rknpu_vobject_open(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo);
+void rknpu_vobject_close(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo);
+/* Fills @cookie and @iova; -ENOENT if the file has no handle for it any more. */
+int rknpu_vobject_describe(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo, u64 *cookie,
+			   u64 *iova);
+/* A reference on the BO, or NULL. */
+struct rknpu_vbo *rknpu_vobject_lookup(struct rknpu_vfile *vfile, u64 cookie);
+
+/* The version that the node reports, as one number. */
+u32 rknpu_vendor_version_code(void);
+
+/* Ioctls */
+int rknpu_vendor_action(struct drm_device *dev, void *data, struct drm_file *file);
+int rknpu_vendor_submit(struct drm_device *dev, void *data, struct drm_file *file);
+int rknpu_vendor_mem_create(struct drm_device *dev, void *data, struct drm_file *file);
+int rknpu_vendor_mem_map(struct drm_device *dev, void *data, struct drm_file *file);
+int rknpu_vendor_mem_destroy(struct drm_device *dev, void *data, struct drm_file *file);
+int rknpu_vendor_mem_sync(struct drm_device *dev, void *data, struct drm_file *file);
+
+/*
+ * The node beside the one that @rdev is registered with. Create never fails
+ * because user space could not have it (then *vendor is NULL).
+ */
+int rknpu_vendor_create(struct rknpu_device *rdev, struct rknpu_vendor **vendor);
+
+#endif

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns the ACTION ioctl of the vendor's uAPI. */
+#include <linux/capability.h>
+#include <linux/clk.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+
+#include <drm/drm_file.h>
+#include <drm/drm_print.h>
+
+#include "rknpu_device.h"
+#include "rknpu_sched.h"
+#include "rknpu_vendor.h"
+#include "rknpu_vendor_info.h"
+
+/* The vendor's driver lets anybody take any priority. */
+static void rknpu_vendor_set_nice(s32 nice)
+{
+	nice = clamp(nice, MIN_NICE, MAX_NICE);
+	if (can_nice(current, nice))
+		set_user_nice(current, nice);
+}
+
+static int rknpu_vendor_set_domain(struct rknpu_space *space, u32 domain)
+{
+	if (domain >= DRM_RKNPU_DOMAINS)
+		return -EINVAL;
+	WRITE_ONCE(space->domain, domain);
+	return 0;
+}
+
+static int rknpu_vendor_get_volt(struct rknpu_device *rdev, u32 *value)
+{
+	int uv = rknpu_vendor_info_uv(rdev);
+
+	if (uv < 0)
+		return -EINVAL;
+	*value = uv;
+	return 0;
+}
+
+int rknpu_vendor_action(struct drm_device *dev, void *data, struct drm_file *file)
+{
+	struct rknpu_device *rdev = to_rknpu_vendor(dev)->rdev;
+	struct rknpu_vfile *vfile = file->driver_priv;
+	struct drm_rknpu_action *args = data;
+
+	switch (args->flags) {
+	case DRM_RKNPU_GET_HW_VERSION:
+		args->value = rknpu_vendor_info_hw_version(rdev);
+		return 0;
+	case DRM_RKNPU_GET_DRV_VERSION:
+		args->value = rknpu_vendor_version_code();
+		return 0;
+	case DRM_RKNPU_GET_FREQ:
+		args->value = rknpu_vendor_info_hz(rdev);
+		return 0;
+	case DRM_RKNPU_GET_VOLT:
+		return rknpu_vendor_get_volt(rdev, &args->value);
+	case DRM_RKNPU_RESET:
+		/* Nobody else's jobs are the caller's business, and ours need no help. */
+		rknpu_client_cancel_jobs(vfile->client);
+		return 0;
+	case DRM_RKNPU_CLEAR_TOTAL_RW_AMOUNT:
+	case DRM_RKNPU_GET_DT_WR_AMOUNT:
+	case DRM_RKNPU_GET_DT_RD_AMOUNT:
+	case DRM_RKNPU_GET_WT_RD_AMOUNT:
+	case DRM_RKNPU_GET_TOTAL_RW_AMOUNT:
+		/* RK3588 has no such counters; the vendor's driver leaves the value alone. */
+		return 0;
+	case DRM_RKNPU_GET_IOMMU_EN:
+		args->value = 1;
+		return 0;
+	case DRM_RKNPU_SET_PROC_NICE:
+		rknpu_vendor_set_nice(args->value);
+		return 0;
+	case DRM_RKNPU_GET_TOTAL_SRAM_SIZE:
+	case DRM_RKNPU_GET_FREE_SRAM_SIZE:
+		args->value = 0;
+		return 0;
+	case DRM_RKNPU_GET_IOMMU_DOMAIN_ID:
+		args->value = READ_ONCE(vfile->space->domain);
+		return 0;
+	case DRM_RKNPU_SET_IOMMU_DOMAIN_ID:
+		return rknpu_vendor_set_domain(vfile->space, args->value);
+	default:
+		/* The rest of the vendor's table does the same on RK3588. */
+		drm_dbg_ratelimited(dev, "action: %u is not possible\n", args->flags);
+		return -EINVAL;
+	}
+}

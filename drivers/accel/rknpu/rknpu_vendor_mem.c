@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns the memory ioctls of the vendor's uAPI. */
+#include <linux/dma-buf.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/overflow.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_print.h>
+
+#include "rknpu_vendor.h"
+#include "rknpu_vm.h"
+
+/* What fits one address space: runtimes ask for nearly 3 GB at once (public logs). */
+#define RKNPU_VBO_MAX_SIZE	((u64)SZ_4G - 2 * PAGE_SIZE)
+
+static int rknpu_vbo_gem_open(struct drm_gem_object *obj, struct drm_file *file)
+{
+	return rknpu_vobject_open(file->driver_priv, to_rknpu_vbo(to_rknpu_bo(obj)));
+}
+
+static void rknpu_vbo_gem_close(struct drm_gem_object *obj, struct drm_file *file)
+{
+	rknpu_vobject_close(file->driver_priv, to_rknpu_vbo(to_rknpu_bo(obj)));
+}
+
+/*
+ * The vendor's driver maps as device memory what is neither cached nor
+ * write-combined; that faults on unaligned accesses and is no use to anybody.
+ */
+static int rknpu_vbo_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
+{
+	int ret;
+
+	ret = rknpu_bo_gem_mmap(obj, vma);
+	if (!ret && !(to_rknpu_vbo(to_rknpu_bo(obj))->flags & DRM_RKNPU_MEM_CACHEABLE))
+		vma->vm_page_prot = pgprot_writecombine(vma->vm_page_prot);
+	return ret;
+}
+
+static const struct drm_gem_object_funcs rknpu_vbo_funcs = {
+	.free = rknpu_bo_gem_free,
+	.open = rknpu_vbo_gem_open,
+	.close = rknpu_vbo_gem_close,
+	.get_sg_table = rknpu_bo_gem_sgt,
+	.mmap = rknpu_vbo_gem_mmap,
+	.vm_ops = &rknpu_bo_vm_ops,
+	.status = rknpu_bo_gem_status,
+};
+
+static struct rknpu_vbo *rknpu_vbo_alloc(u32 flags, u32 domain)
+{
+	struct rknpu_vbo *vbo = kzalloc_obj(*vbo, GFP_KERNEL_ACCOUNT);
+
+	BUILD_BUG_ON(offsetof(struct rknpu_vbo, base.base));
+	if (vbo) {
+		vbo->flags = flags;
+		vbo->domain = domain;
+		spin_lock_init(&vbo->list_lock);
+		INIT_LIST_HEAD(&vbo->objects);
+	}
+	return vbo;
+}
+
+struct drm_gem_object *rknpu_vbo_import_sgt(struct drm_device *dev,
+					    struct dma_buf_attachment *attach,
+					    struct sg_table *sgt)
+{
+	struct rknpu_vbo *vbo;
+	int ret;
+
+	ret = rknpu_bo_check_import(attach, sgt);
+	if (ret)
+		return ERR_PTR(ret);
+
+	/* Other files can get the same object, so its domain cannot be the importer's. */
+	vbo = rknpu_vbo_alloc(0, 0);
+	if (!vbo)
+		return ERR_PTR(-ENOMEM);
+	rknpu_bo_init_imported(&vbo->base, to_rknpu_vendor(dev)->rdev, dev, &rknpu_vbo_funcs,
+			       attach->dmabuf->size, sgt);
+	return &vbo->base.base;
+}
+
+static struct rknpu_vbo *rknpu_vbo_create(struct rknpu_vendor *vendor,
+					  const struct drm_rknpu_mem_create *args)
+{
+	struct rknpu_vbo *vbo = rknpu_vbo_alloc(args->flags, args->iommu_domain_id);
+	int ret;
+
+	if (!vbo)
+		return ERR_PTR(-ENOMEM);
+
+	ret = rknpu_bo_init(&vbo->base, vendor->rdev, &vendor->drm, &rknpu_vbo_funcs, args->size);
+	if (ret) {
+		rknpu_bo_put(&vbo->base);
+		return ERR_PTR(ret);
+	}
+	return vbo;
+}
+
+static int rknpu_vendor_describe(struct drm_file *file, struct rknpu_vbo *vbo,
+				 struct drm_rknpu_mem_create *args)
+{
+	args->size = vbo->base.base.size;
+	args->sram_size = 0;
+	return rknpu_vobject_describe(file->driver_priv, vbo, &args->obj_addr, &args->dma_addr);
+}
+
+static int rknpu_vendor_allocate(struct drm_device *dev, struct drm_file *file,
+				 struct drm_rknpu_mem_create *args)
+{
+	struct rknpu_vfile *vfile = file->driver_priv;
+	struct rknpu_vbo *vbo;
+	struct rknpu_vm *vm;
+	int ret;
+
+	/* So that addresses of closed buffers are free by now. */
+	vm = rknpu_space_vm(vfile->space, args->iommu_domain_id);
+	if (IS_ERR(vm))
+		return PTR_ERR(vm);
+	rknpu_vm_reclaim(vm);
+
+	vbo = rknpu_vbo_create(vfile->vendor, args);
+	if (IS_ERR(vbo))
+		return PTR_ERR(vbo);
+
+	/*
+	 * The handle can be guessed and closed, so the answer is about an object
+	 * that another handle may stand for by now; that is its owner's doing.
+	 */
+	ret = rknpu_vobject_open(vfile, vbo);
+	if (!ret) {
+		ret = rknpu_vendor_describe(file, vbo, args);
+		if (!ret)
+			ret = drm_gem_handle_create(file, &vbo->base.base, &args->handle);
+		rknpu_vobject_close(vfile, vbo);
+	}
+	rknpu_bo_put(&vbo->base);
+	/* What the vendor's driver says when addresses run out. */
+	return ret == -ENOSPC ? -EFAULT : ret;
+}
+
+static int rknpu_vendor_check_create(struct drm_device *dev,
+				     const struct drm_rknpu_mem_create *args)
+{
+	if (!args->size) {
+		drm_dbg_ratelimited(dev, "mem_create: size is 0\n");
+		return -EINVAL;
+	}
+	if ((u32)args->iommu_domain_id >= DRM_RKNPU_DOMAINS) {
+		drm_dbg_ratelimited(dev, "mem_create: iommu_domain_id %d is not 0..%d\n",
+				    args->iommu_domain_id, DRM_RKNPU_DOMAINS - 1);
+		return -EINVAL;
+	}
+	if (args->size > RKNPU_VBO_MAX_SIZE) {
+		drm_dbg_ratelimited(dev, "mem_create: size %#llx is over %#llx\n", args->size,
+				    RKNPU_VBO_MAX_SIZE);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+int rknpu_vendor_mem_create(struct drm_device *dev, void *data, struct drm_file *file)
+{
+	struct drm_rknpu_mem_create *args = data;
+	struct drm_gem_object *obj;
+	int idx, ret;
+
+	/* Above all, this is how user space learns about what it imported. */
+	obj = args->handle ? drm_gem_object_lookup(file, args->handle) : NULL;
+	if (obj) {
+		ret = rknpu_vendor_describe(file, to_rknpu_vbo(to_rknpu_bo(obj)), args);
+		drm_gem_object_put(obj);
+		return ret;
+	}
+
+	ret = rknpu_vendor_check_create(dev, args);
+	if (ret)
+		return ret;
+
+	if (!drm_dev_enter(dev, &idx))
+		return -ENODEV;
+	ret = rknpu_vendor_allocate(dev, file, args);
+	drm_dev_exit(idx);
+	return ret;
+}
+
+int rknpu_vendor_mem_map(struct drm_device *dev, void *data, struct drm_file *file)
+{
+	struct drm_rknpu_mem_map *args = data;
+	struct drm_gem_object *obj = drm_gem_object_lookup(file, args->handle);
+	int ret = 0;
+
+	if (!obj) {
+		drm_dbg_ratelimited(dev, "mem_map: no BO has handle %u\n", args->handle);
+		return -ENOENT;
+	}
+	if (drm_gem_is_imported(obj)) {
+		drm_dbg_ratelimited(dev, "mem_map: handle %u is imported\n", args->handle);
+		ret = -EINVAL;
+	} else {
+		args->offset = drm_vma_node_offset_addr(&obj->vma_node);
+	}
+	drm_gem_object_put(obj);
+	return ret;
+}
+
+int rknpu_vendor_mem_destroy(struct drm_device *dev, void *data, struct drm_file *file)
+{
+	struct drm_rknpu_mem_destroy *args = data;
+
+	return drm_gem_handle_delete(file, args->handle);
+}
+
+/* The exporter knows no ranges. */
+static int rknpu_vendor_sync_imported(struct rknpu_vbo *vbo, u32 flags)
+{
+	struct dma_buf *dmabuf = vbo->base.base.import_attach->dmabuf;
+	int ret = 0;
+
+	if (flags & DRM_RKNPU_MEM_SYNC_TO_DEVICE)
+		ret = dma_buf_end_cpu_access(dmabuf, DMA_BIDIRECTIONAL);
+	if (!ret && (flags & DRM_RKNPU_MEM_SYNC_FROM_DEVICE))
+		ret = dma_buf_begin_cpu_access(dmabuf, DMA_BIDIRECTIONAL);
+	return ret;
+}
+
+static int rknpu_vendor_sync(struct drm_device *dev, struct rknpu_vbo *vbo,
+			     const struct drm_rknpu_mem_sync *args)
+{
+	u64 end;
+
+	if (check_add_overflow(args->offset, args->size, &end) || end > vbo->base.base.size) {
+		drm_dbg_ratelimited(dev, "mem_sync: %#llx bytes at %#llx are not in the object\n",
+				    args->size, args->offset);
+		return -EINVAL;
+	}
+	if (drm_gem_is_imported(&vbo->base.base))
+		return rknpu_vendor_sync_imported(vbo, args->flags);
+	if (!(vbo->flags & DRM_RKNPU_MEM_CACHEABLE)) {
+		drm_dbg_ratelimited(dev, "mem_sync: the object is not cacheable\n");
+		return -EINVAL;
+	}
+
+	/* In this order, or what the CPU wrote would be lost. */
+	if (args->flags & DRM_RKNPU_MEM_SYNC_TO_DEVICE)
+		rknpu_bo_sync_range_for_device(&vbo->base, args->offset, args->size);
+	if (args->flags & DRM_RKNPU_MEM_SYNC_FROM_DEVICE)
+		rknpu_bo_sync_range_for_cpu(&vbo->base, args->offset, args->size);
+	return 0;
+}
+
+int rknpu_vendor_mem_sync(struct drm_device *dev, void *data, struct drm_file *file)
+{
+	struct drm_rknpu_mem_sync *args = data;
+	struct rknpu_vbo *vbo = rknpu_vobject_lookup(file->driver_priv, args->obj_addr);
+	int ret;
+
+	if (!vbo) {
+		drm_dbg_ratelimited(dev, "mem_sync: obj_addr %#llx is not of this file\n",
+				    args->obj_addr);
+		return -EINVAL;
+	}
+	ret = rknpu_vendor_sync(dev, vbo, args);
+	rknpu_bo_put(&vbo->base);
+	return ret;
+}
+
+MODULE_IMPORT_NS("DMA_BUF");

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/*
+ * Owns the user ABI of the DRM node "rknpu": what Rockchip's own NPU driver
+ * offers, version 0.9.8, so that programs written for it run unchanged.
+ *
+ * Layouts, numbers and meanings are those of the vendor's driver 0.4.2 to 0.9.8
+ * and of public traces of its user space; names and words are ours. Where our
+ * driver behaves differently, the field says so. See
+ * Documentation/accel/rknpu/vendor-uapi.rst for the full comparison.
+ */
+#ifndef _UAPI_RKNPU_DRM_H_
+#define _UAPI_RKNPU_DRM_H_
+
+#include "drm.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+#define DRM_RKNPU_ACTION	0x00
+#define DRM_RKNPU_SUBMIT	0x01
+#define DRM_RKNPU_MEM_CREATE	0x02
+#define DRM_RKNPU_MEM_MAP	0x03
+#define DRM_RKNPU_MEM_DESTROY	0x04
+#define DRM_RKNPU_MEM_SYNC	0x05
+
+/* Highest IOMMU domain id plus one. */
+#define DRM_RKNPU_DOMAINS	16
+/* Slices in struct drm_rknpu_submit. */
+#define DRM_RKNPU_SUBCORES	5
+
+/**
+ * enum drm_rknpu_action_id - what DRM_IOCTL_RKNPU_ACTION does
+ * @DRM_RKNPU_GET_HW_VERSION: version registers of core 0; "FIRE" on RK3588
+ * @DRM_RKNPU_GET_DRV_VERSION: major * 10000 + minor * 100 + patch
+ * @DRM_RKNPU_GET_FREQ: NPU clock in Hz
+ * @DRM_RKNPU_SET_FREQ: -EINVAL, as the vendor's
+ * @DRM_RKNPU_GET_VOLT: NPU supply in uV; -EINVAL if the supply is not known
+ * @DRM_RKNPU_SET_VOLT: -EINVAL, as the vendor's
+ * @DRM_RKNPU_RESET: ends the caller's own unfinished jobs; others are not touched
+ * @DRM_RKNPU_GET_BW_PRIORITY: -EINVAL: RK3588 has no such registers
+ * @DRM_RKNPU_SET_BW_PRIORITY: -EINVAL
+ * @DRM_RKNPU_GET_BW_EXPECT: -EINVAL
+ * @DRM_RKNPU_SET_BW_EXPECT: -EINVAL
+ * @DRM_RKNPU_GET_BW_TW: -EINVAL
+ * @DRM_RKNPU_SET_BW_TW: -EINVAL
+ * @DRM_RKNPU_CLEAR_TOTAL_RW_AMOUNT: nothing, on RK3588
+ * @DRM_RKNPU_GET_DT_WR_AMOUNT: leaves the value alone, on RK3588
+ * @DRM_RKNPU_GET_DT_RD_AMOUNT: the same
+ * @DRM_RKNPU_GET_WT_RD_AMOUNT: the same
+ * @DRM_RKNPU_GET_TOTAL_RW_AMOUNT: the same
+ * @DRM_RKNPU_GET_IOMMU_EN: 1
+ * @DRM_RKNPU_SET_PROC_NICE: nice value for the calling thread; 0 also if the
+ *	caller may not have it, and then nothing changes
+ * @DRM_RKNPU_POWER_ON: -EINVAL, as the vendor's 0.8.3 and later
+ * @DRM_RKNPU_POWER_OFF: the same
+ * @DRM_RKNPU_GET_TOTAL_SRAM_SIZE: 0: no on-chip SRAM is used
+ * @DRM_RKNPU_GET_FREE_SRAM_SIZE: 0
+ * @DRM_RKNPU_GET_IOMMU_DOMAIN_ID: the domain that imported buffers go to
+ * @DRM_RKNPU_SET_IOMMU_DOMAIN_ID: changes that, for the calling process' address
+ *	spaces alone
+ */
+enum drm_rknpu_action_id {
+	DRM_RKNPU_GET_HW_VERSION = 0,
+	DRM_RKNPU_GET_DRV_VERSION = 1,
+	DRM_RKNPU_GET_FREQ = 2,
+	DRM_RKNPU_SET_FREQ = 3,
+	DRM_RKNPU_GET_VOLT = 4,
+	DRM_RKNPU_SET_VOLT = 5,
+	DRM_RKNPU_RESET = 6,
+	DRM_RKNPU_GET_BW_PRIORITY = 7,
+	DRM_RKNPU_SET_BW_PRIORITY = 8,
+	DRM_RKNPU_GET_BW_EXPECT = 9,
+	DRM_RKNPU_SET_BW_EXPECT = 10,
+	DRM_RKNPU_GET_BW_TW = 11,
+	DRM_RKNPU_SET_BW_TW = 12,
+	DRM_RKNPU_CLEAR_TOTAL_RW_AMOUNT = 13,
+	DRM_RKNPU_GET_DT_WR_AMOUNT = 14,
+	DRM_RKNPU_GET_DT_RD_AMOUNT = 15,
+	DRM_RKNPU_GET_WT_RD_AMOUNT = 16,
+	DRM_RKNPU_GET_TOTAL_RW_AMOUNT = 17,
+	DRM_RKNPU_GET_IOMMU_EN = 18,
+	DRM_RKNPU_SET_PROC_NICE = 19,
+	DRM_RKNPU_POWER_ON = 20,
+	DRM_RKNPU_POWER_OFF = 21,
+	DRM_RKNPU_GET_TOTAL_SRAM_SIZE = 22,
+	DRM_RKNPU_GET_FREE_SRAM_SIZE = 23,
+	DRM_RKNPU_GET_IOMMU_DOMAIN_ID = 24,
+	DRM_RKNPU_SET_IOMMU_DOMAIN_ID = 25,
+};
+
+/**
+ * struct drm_rknpu_action - DRM_IOCTL_RKNPU_ACTION
+ * @flags: one of enum drm_rknpu_action_id; -EINVAL for any other
+ * @value: in or out, as the action says
+ */
+struct drm_rknpu_action {
+	__u32 flags;
+	__u32 value;
+};
+
+/* Memory is never physically contiguous: the IOMMU makes it look so. */
+#define DRM_RKNPU_MEM_NON_CONTIGUOUS	(1u << 0)
+/* The CPU maps it cached, and MEM_SYNC may be used on it. */
+#define DRM_RKNPU_MEM_CACHEABLE		(1u << 1)
+/* The CPU maps it write-combined; without either bit, too (vendor: as a device). */
+#define DRM_RKNPU_MEM_WRITE_COMBINE	(1u << 2)
+/* Required of task buffers. */
+#define DRM_RKNPU_MEM_KERNEL_MAPPING	(1u << 3)
+/* Accepted and without effect: */
+#define DRM_RKNPU_MEM_IOMMU		(1u << 4)
+#define DRM_RKNPU_MEM_ZEROING		(1u << 5)	/* memory is always zeroed */
+#define DRM_RKNPU_MEM_SECURE		(1u << 6)
+#define DRM_RKNPU_MEM_DMA32		(1u << 7)
+#define DRM_RKNPU_MEM_TRY_ALLOC_SRAM	(1u << 8)	/* sram_size is then 0 */
+#define DRM_RKNPU_MEM_TRY_ALLOC_NBUF	(1u << 9)
+#define DRM_RKNPU_MEM_LIMIT_IOVA_ALIGNMENT	(1u << 10)
+
+/**
+ * struct drm_rknpu_mem_create - DRM_IOCTL_RKNPU_MEM_CREATE
+ * @handle: in: 0 to allocate, or a handle of this file to ask about; out: handle
+ * @flags: DRM_RKNPU_MEM_*; unknown bits are ignored
+ * @size: bytes; out: rounded up to pages. -EINVAL for 0
+ * @obj_addr: out: what SUBMIT and MEM_SYNC call this object. A number that
+ *	means something in this file only (vendor: a kernel address)
+ * @dma_addr: out: IOVA, below 4 GiB
+ * @sram_size: since 0.8.0; out: 0
+ * @iommu_domain_id: since 0.9.6: 0 to 15, which address space of the process
+ * @core_mask: since 0.9.7; ignored
+ *
+ * A nonzero handle that this file does not have allocates, too. Callers of
+ * older versions send 32 or 40 bytes; what is missing counts as 0.
+ *
+ * -ENOMEM: no memory. -EFAULT: no room in the 4 GiB of the address space.
+ */
+struct drm_rknpu_mem_create {
+	__u32 handle;
+	__u32 flags;
+	__u64 size;
+	__u64 obj_addr;
+	__u64 dma_addr;
+	__u64 sram_size;
+	__s32 iommu_domain_id;
+	__u32 core_mask;
+};
+
+/**
+ * struct drm_rknpu_mem_map - DRM_IOCTL_RKNPU_MEM_MAP
+ * @handle: -ENOENT if unknown; -EINVAL if imported: map the dma-buf instead
+ * @reserved: ignored
+ * @offset: out: for mmap()
+ */
+struct drm_rknpu_mem_map {
+	__u32 handle;
+	__u32 reserved;
+	__u64 offset;
+};
+
+/**
+ * struct drm_rknpu_mem_destroy - DRM_IOCTL_RKNPU_MEM_DESTROY
+ * @handle: -EINVAL if unknown
+ * @reserved: ignored
+ * @obj_addr: ignored
+ *
+ * The memory stays while it is mapped, exported, or used by a job.
+ */
+struct drm_rknpu_mem_destroy {
+	__u32 handle;
+	__u32 reserved;
+	__u64 obj_addr;
+};
+
+#define DRM_RKNPU_MEM_SYNC_TO_DEVICE	(1u << 0)
+#define DRM_RKNPU_MEM_SYNC_FROM_DEVICE	(1u << 1)
+
+/**
+ * struct drm_rknpu_mem_sync - DRM_IOCTL_RKNPU_MEM_SYNC
+ * @flags: DRM_RKNPU_MEM_SYNC_*; 0 does nothing
+ * @reserved: ignored
+ * @obj_addr: from MEM_CREATE in this file; -EINVAL otherwise
+ * @offset: bytes
+ * @size: bytes; -EINVAL if the range is not inside the object
+ *
+ * -EINVAL for an object that the CPU maps uncached. An imported one is synced
+ * as a whole by its exporter (vendor: -EINVAL).
+ */
+struct drm_rknpu_mem_sync {
+	__u32 flags;
+	__u32 reserved;
+	__u64 obj_addr;
+	__u64 offset;
+	__u64 size;
+};
+
+#define DRM_RKNPU_JOB_PC		(1u << 0)	/* required */
+#define DRM_RKNPU_JOB_NONBLOCK		(1u << 1)
+#define DRM_RKNPU_JOB_PINGPONG		(1u << 2)
+#define DRM_RKNPU_JOB_FENCE_IN		(1u << 3)
+#define DRM_RKNPU_JOB_FENCE_OUT		(1u << 4)
+
+/**
+ * struct drm_rknpu_subcore_task - which tasks of the buffer a core runs
+ * @task_start: index of the first
+ * @task_number: how many; they are chained in memory
+ */
+struct drm_rknpu_subcore_task {
+	__u32 task_start;
+	__u32 task_number;
+};
+
+/**
+ * struct drm_rknpu_submit - DRM_IOCTL_RKNPU_SUBMIT
+ * @flags: DRM_RKNPU_JOB_*; unknown bits are ignored
+ * @timeout: ms, from when the hardware starts; 0 counts as 1
+ * @task_start: ignored on an NPU of several cores
+ * @task_number: -EINVAL for 0; else only echoed in @task_counter
+ * @task_counter: out: @task_number, or how many tasks were completed when it failed
+ * @priority: ignored, as by the vendor's
+ * @task_obj_addr: obj_addr of a buffer of struct drm_rknpu_task
+ * @iommu_domain_id: 0 to 15: the address space the job runs in
+ * @reserved: ignored
+ * @task_base_addr: low 32 bits: added by hardware to addresses of the programs
+ * @hw_elapse_time: out: ns from start to end
+ * @core_mask: 0 for any core that has a slice, 1, 2, 4, 3 or 7; -EINVAL for
+ *	others; out: the core that was chosen
+ * @fence_fd: sync_file; in with FENCE_IN, out with FENCE_OUT
+ * @subcore_task: slices. A job of one or two cores uses the entry of each core's
+ *	number, one of three cores the entries 2, 3 and 4
+ *
+ * Without NONBLOCK: 0 when the job is done; -ETIMEDOUT if it ran out of time;
+ * -EFAULT if it accessed what is not mapped; -EIO for a bus error; -ENODEV if
+ * the device went away; -EINTR if the caller was killed. The struct is copied
+ * back in all cases.
+ */
+struct drm_rknpu_submit {
+	__u32 flags;
+	__u32 timeout;
+	__u32 task_start;
+	__u32 task_number;
+	__u32 task_counter;
+	__s32 priority;
+	__u64 task_obj_addr;
+	__u32 iommu_domain_id;
+	__u32 reserved;
+	__u64 task_base_addr;
+	__s64 hw_elapse_time;
+	__u32 core_mask;
+	__s32 fence_fd;
+	struct drm_rknpu_subcore_task subcore_task[DRM_RKNPU_SUBCORES];
+};
+
+/**
+ * struct drm_rknpu_task - one task in a task buffer
+ * @flags: ignored
+ * @op_idx: ignored
+ * @enable_mask: ignored: the program says which units run
+ * @int_mask: of the last task of a slice: the interrupts that all must come,
+ *	either of each pair
+ * @int_clear: ignored
+ * @int_status: written for the last task of a slice of a blocking job
+ * @regcfg_amount: of the first task of a slice: 64-bit commands before the four
+ *	that end a program
+ * @regcfg_offset: ignored
+ * @regcmd_addr: of the first task of a slice: IOVA of the program, 16-byte aligned
+ */
+struct drm_rknpu_task {
+	__u32 flags;
+	__u32 op_idx;
+	__u32 enable_mask;
+	__u32 int_mask;
+	__u32 int_clear;
+	__u32 int_status;
+	__u32 regcfg_amount;
+	__u32 regcfg_offset;
+	__u64 regcmd_addr;
+} __attribute__((packed));
+
+#define DRM_IOCTL_RKNPU_ACTION \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_ACTION, struct drm_rknpu_action)
+#define DRM_IOCTL_RKNPU_SUBMIT \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_SUBMIT, struct drm_rknpu_submit)
+#define DRM_IOCTL_RKNPU_MEM_CREATE \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_MEM_CREATE, struct drm_rknpu_mem_create)
+#define DRM_IOCTL_RKNPU_MEM_MAP \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_MEM_MAP, struct drm_rknpu_mem_map)
+#define DRM_IOCTL_RKNPU_MEM_DESTROY \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_MEM_DESTROY, struct drm_rknpu_mem_destroy)
+#define DRM_IOCTL_RKNPU_MEM_SYNC \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_RKNPU_MEM_SYNC, struct drm_rknpu_mem_sync)
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* _UAPI_RKNPU_DRM_H_ */

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Both uAPIs at once: processes of either run jobs and verify every result while
+ * tasks are made to hang. Exactly those jobs fail that hung, and with the right
+ * error.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kselftest.h"
+#include "rknpu_vendor_util.h"
+
+#define CLIENTS		4	/* even ones rocket, odd ones rknpu */
+#define HANGS		12
+#define TIMEOUT_MS	400
+
+struct tally {
+	unsigned long good;
+	unsigned long timeouts;
+	unsigned long wrong;
+};
+
+struct shared {
+	volatile bool stop;
+	struct tally tally[CLIENTS];
+};
+
+static struct shared *shared;
+
+static void count(struct tally *t, int ret)
+{
+	if (!ret)
+		t->good++;
+	else if (ret == -ETIME || ret == -ETIMEDOUT)
+		t->timeouts++;
+	else
+		t->wrong++;
+}
+
+static int run_rocket(struct tally *t)
+{
+	struct rk_client c;
+	int ret = rk_client_init(&c);
+
+	for (int i = 0; !ret && !shared->stop; i++)
+		count(t, rk_client_run(&c, i % 100));
+	if (!ret)
+		rk_client_fini(&c);
+	return ret;
+}
+
+/* As rv_chain_run(), but with a shorter deadline than a runtime's. */
+static int vendor_round(struct rv_chain *c, int value)
+{
+	struct drm_rknpu_submit s;
+	int ret = rv_chain_fill(c, value);
+
+	if (ret)
+		return ret;
+	rv_chain_submit(c, &s);
+	s.timeout = TIMEOUT_MS;
+	ret = rk_ioctl(c->fd, DRM_IOCTL_RKNPU_SUBMIT, &s);
+	if (ret)
+		return ret;
+	return rv_chain_wrong(c, value + c->n) ? -EILSEQ : 0;
+}
+
+static int run_vendor(struct tally *t)
+{
+	int fd = rv_open();
+	struct rv_chain c;
+	int ret;
+
+	if (fd < 0)
+		return fd;
+	ret = rv_chain_init(&c, fd, 3, 0, 0);
+	for (int i = 0; !ret && !shared->stop; i++)
+		count(t, vendor_round(&c, i % 100));
+	rv_chain_fini(&c);
+	close(fd);
+	return ret;
+}
+
+static unsigned long total_good(void)
+{
+	unsigned long n = 0;
+
+	for (int i = 0; i < CLIENTS; i++)
+		n += shared->tally[i].good;
+	return n;
+}
+
+/* Everybody makes progress between hangs, or this would only test timeouts. */
+static void wait_for_progress(void)
+{
+	unsigned long goal = total_good() + 10 * CLIENTS;
+
+	for (int ms = 0; total_good() < goal && ms < 20000; ms += 10)
+		rk_sleep_ms(10);
+}
+
+static unsigned int inject(void)
+{
+	unsigned int fired = 0;
+
+	for (int i = 0; i < HANGS; i++) {
+		wait_for_progress();
+		rk_fault_arm(NPU_CTL_ANY_CORE, NPU_FAULT_HANG, i % 5, 1);
+		for (int ms = 0; !rk_fault_fired() && ms < 20000; ms += 5)
+			rk_sleep_ms(5);
+		fired += rk_fault_fired();
+		rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_FAULT_CLEAR);
+	}
+	wait_for_progress();
+	return fired;
+}
+
+static void check(unsigned int fired, bool ended)
+{
+	unsigned long timeouts = 0, wrong = 0, fewest = ~0ul;
+
+	for (int i = 0; i < CLIENTS; i++) {
+		const struct tally *t = &shared->tally[i];
+
+		ksft_print_msg("%s client: %lu good, %lu timed out, %lu wrong\n",
+			       i % 2 ? "rknpu" : "rocket", t->good, t->timeouts, t->wrong);
+		timeouts += t->timeouts;
+		wrong += t->wrong;
+		if (t->good < fewest)
+			fewest = t->good;
+	}
+	ksft_test_result(ended && fewest >= 50, "all clients of both uAPIs made progress\n");
+	ksft_test_result(!wrong, "no result is wrong, no error unexpected\n");
+	ksft_test_result(fired == HANGS && timeouts == fired,
+			 "%u hangs, %lu jobs timed out\n", fired, timeouts);
+}
+
+int main(void)
+{
+	pid_t pid[CLIENTS];
+	bool ended = true;
+	unsigned int fired;
+	int fd = rv_open();
+
+	ksft_print_header();
+	if (fd < 0)
+		ksft_exit_skip("no vendor node: %s\n", strerror(-fd));
+	close(fd);
+	if (!rk_model())
+		ksft_exit_skip("needs the NPU model\n");
+	rk_model_calm();
+	rk_task_timeout_ms(TIMEOUT_MS);
+	ksft_set_plan(3);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		      -1, 0);
+	for (int i = 0; i < CLIENTS; i++) {
+		pid[i] = fork();
+		if (!pid[i])
+			_exit(!!(i % 2 ? run_vendor : run_rocket)(&shared->tally[i]));
+	}
+	fired = inject();
+	shared->stop = true;
+	for (int i = 0; i < CLIENTS; i++) {
+		int status;
+
+		waitpid(pid[i], &status, 0);
+		ended &= !status;
+	}
+	rk_model_calm();
+	check(fired, ended);
+	ksft_finished();
+}

@@ -1,0 +1,5 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# The products of rknpu_matmul through the vendor's uAPI.
+
+exec "$(dirname -- "$0")/rknpu_matmul" --uapi rknpu

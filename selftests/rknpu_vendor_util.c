@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the tests of the vendor's uAPI share: its node, buffers, and provable jobs. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "npu.h"
+#include "rknpu_vendor_util.h"
+
+static int open_named(const char *fmt, int first, int last)
+{
+	char path[64], name[16];
+
+	for (int i = first; i <= last; i++) {
+		struct drm_version v = { .name = name, .name_len = sizeof(name) };
+		int fd;
+
+		snprintf(path, sizeof(path), fmt, i);
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		if (!rk_ioctl(fd, DRM_IOCTL_VERSION, &v) && v.name_len == 5 &&
+		    !memcmp(name, "rknpu", 5))
+			return fd;
+		close(fd);
+	}
+	return -ENODEV;
+}
+
+int rv_open(void)
+{
+	return open_named("/dev/dri/card%d", 0, 15);
+}
+
+int rv_open_render(void)
+{
+	return open_named("/dev/dri/renderD%d", 128, 143);
+}
+
+int rv_bo_init(struct rv_bo *bo, int fd, uint64_t size, uint32_t flags, int domain)
+{
+	struct drm_rknpu_mem_create c = {
+		.flags = flags, .size = size, .iommu_domain_id = domain,
+	};
+	struct drm_rknpu_mem_map m = { 0 };
+	void *map;
+	int ret;
+
+	memset(bo, 0, sizeof(*bo));
+	ret = rk_ioctl(fd, DRM_IOCTL_RKNPU_MEM_CREATE, &c);
+	if (ret)
+		return ret;
+	m.handle = c.handle;
+	*bo = (struct rv_bo) {
+		.fd = fd, .handle = c.handle, .size = c.size, .obj = c.obj_addr, .iova = c.dma_addr,
+	};
+	ret = rk_ioctl(fd, DRM_IOCTL_RKNPU_MEM_MAP, &m);
+	if (ret)
+		return ret;
+	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, m.offset);
+	if (map == MAP_FAILED)
+		return -errno;
+	bo->map = map;
+	return 0;
+}
+
+void rv_bo_fini(struct rv_bo *bo)
+{
+	struct drm_rknpu_mem_destroy d = { .handle = bo->handle, .obj_addr = bo->obj };
+
+	if (bo->map)
+		munmap(bo->map, bo->size);
+	if (bo->handle)
+		rk_ioctl(bo->fd, DRM_IOCTL_RKNPU_MEM_DESTROY, &d);
+	memset(bo, 0, sizeof(*bo));
+}
+
+int rv_sync(const struct rv_bo *bo, uint32_t flags, uint64_t offset, uint64_t size)
+{
+	struct drm_rknpu_mem_sync s = {
+		.flags = flags, .obj_addr = bo->obj, .offset = offset, .size = size,
+	};
+
+	return rk_ioctl(bo->fd, DRM_IOCTL_RKNPU_MEM_SYNC, &s);
+}
+
+/* ---- chains ---- */
+
+#define CHANNELS	32u
+#define BIAS		RK_PAGE
+#define DATA		(2 * RK_PAGE)	/* a page per step */
+#define PROG		((2 + RV_MAX_CHAIN + 1) * RK_PAGE)
+#define PROG_SIZE	(2 * RK_PAGE)
+#define SIZE		(PROG + RV_MAX_CHAIN * PROG_SIZE)
+#define PC_WRITE(reg, value)	(0x0101ull << 48 | (uint64_t)(uint32_t)(value) << 16 | (reg))
+
+static uint8_t *step(struct rv_chain *c, uint32_t i)
+{
+	return c->bo.map + DATA + i * RK_PAGE;
+}
+
+static int make_weights(struct rv_chain *c)
+{
+	int8_t w[CHANNELS][CHANNELS] = { 0 };
+	int32_t *b = (int32_t *)(c->bo.map + BIAS);
+
+	for (unsigned int i = 0; i < CHANNELS; i++) {
+		w[i][i] = 1;
+		b[i] = 1;
+	}
+	npu_pack_weights(c->bo.map, w, CHANNELS, 0, 1, 1, CHANNELS, 1, CHANNELS, CHANNELS,
+			 CHANNELS, 0);
+	return 0;
+}
+
+static int make_program(struct rv_chain *c, struct npu_prog *p, uint32_t i)
+{
+	struct npu_conv_task t;
+
+	npu_matmul_task(&t, NPU_PREC_INT8, NPU_PREC_INT8, RK_M, CHANNELS, CHANNELS);
+	t.in_iova = c->bo.iova + DATA + i * RK_PAGE;
+	t.out_iova = t.in_iova + RK_PAGE;
+	t.weight_iova = c->bo.iova;
+	t.has_bias = true;
+	t.bias_iova = c->bo.iova + BIAS;
+	t.rq = (struct npu_requant) { .scale = 1 };
+	return npu_prog_conv(p, &t);
+}
+
+static int make_task(struct rv_chain *c, uint32_t i)
+{
+	struct drm_rknpu_task *task = rv_chain_task(c, i);
+	struct npu_prog *p = npu_prog_new();
+	uint64_t *at = (uint64_t *)(c->bo.map + PROG + i * PROG_SIZE);
+	uint32_t n;
+	int ret;
+
+	if (!p)
+		return -ENOMEM;
+	ret = make_program(c, p, i);
+	n = npu_prog_count(p);
+	if (!ret && n * 8 > PROG_SIZE)
+		ret = -ENOSPC;
+	if (!ret) {
+		memcpy(at, npu_prog_entries(p), n * 8);
+		if (i + 1 < c->n) {
+			at[n - RV_TASK_TAIL] = PC_WRITE(0x10, c->bo.iova + PROG +
+							(i + 1) * PROG_SIZE);
+			at[n - RV_TASK_TAIL + 1] = PC_WRITE(0x14, (n + 1) / 2 - 1);
+		}
+		*task = (struct drm_rknpu_task) {
+			.op_idx = i, .enable_mask = 0xd, .int_mask = RV_INT_DPU,
+			.int_clear = 0x1ffff, .regcfg_amount = n - RV_TASK_TAIL,
+			.regcmd_addr = c->bo.iova + PROG + i * PROG_SIZE,
+		};
+	}
+	npu_prog_free(p);
+	return ret;
+}
+
+int rv_chain_init(struct rv_chain *c, int fd, uint32_t n, uint32_t first, int domain)
+{
+	int ret;
+
+	memset(c, 0, sizeof(*c));
+	c->fd = fd;
+	c->n = n;
+	c->first = first;
+	ret = rv_bo_init(&c->bo, fd, SIZE, RV_FLAGS, domain);
+	if (!ret)
+		ret = rv_bo_init(&c->tasks, fd, (first + n) * sizeof(struct drm_rknpu_task),
+				 RV_FLAGS_TASK, domain);
+	if (!ret)
+		ret = make_weights(c);
+	for (uint32_t i = 0; i < n && !ret; i++)
+		ret = make_task(c, i);
+	if (!ret)
+		ret = rv_sync(&c->tasks, DRM_RKNPU_MEM_SYNC_TO_DEVICE, 0, c->tasks.size);
+	return ret ? ret : rv_sync(&c->bo, DRM_RKNPU_MEM_SYNC_TO_DEVICE, 0, c->bo.size);
+}
+
+void rv_chain_fini(struct rv_chain *c)
+{
+	rv_bo_fini(&c->tasks);
+	rv_bo_fini(&c->bo);
+}
+
+struct drm_rknpu_task *rv_chain_task(struct rv_chain *c, uint32_t i)
+{
+	return (struct drm_rknpu_task *)c->tasks.map + c->first + i;
+}
+
+int rv_chain_fill(struct rv_chain *c, int value)
+{
+	memset(step(c, 0), value, RK_BYTES);
+	for (uint32_t i = 1; i <= c->n; i++)
+		memset(step(c, i), ~value, RK_BYTES);
+	return rv_sync(&c->bo, DRM_RKNPU_MEM_SYNC_TO_DEVICE, DATA, (c->n + 1) * RK_PAGE);
+}
+
+long rv_chain_wrong(struct rv_chain *c, int value)
+{
+	const uint8_t *out = step(c, c->n);
+	long wrong = 0;
+	int ret;
+
+	ret = rv_sync(&c->bo, DRM_RKNPU_MEM_SYNC_FROM_DEVICE, DATA + c->n * RK_PAGE, RK_PAGE);
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < RK_BYTES; i++)
+		wrong += out[i] != (uint8_t)value;
+	return wrong;
+}
+
+void rv_chain_submit(const struct rv_chain *c, struct drm_rknpu_submit *s)
+{
+	*s = (struct drm_rknpu_submit) {
+		.flags = DRM_RKNPU_JOB_PC | DRM_RKNPU_JOB_PINGPONG, .timeout = 6000,
+		.task_number = c->n * 3, .task_obj_addr = c->tasks.obj, .fence_fd = -1,
+	};
+	for (int i = 0; i < 3; i++)
+		s->subcore_task[i] = (struct drm_rknpu_subcore_task) { c->first, c->n };
+}
+
+int rv_chain_run(struct rv_chain *c, int value)
+{
+	struct drm_rknpu_submit s;
+	long wrong;
+	int ret;
+
+	ret = rv_chain_fill(c, value);
+	if (ret)
+		return ret;
+	rv_chain_submit(c, &s);
+	ret = rk_ioctl(c->fd, DRM_IOCTL_RKNPU_SUBMIT, &s);
+	if (ret)
+		return ret;
+	wrong = rv_chain_wrong(c, value + c->n);
+	return wrong > 0 ? -EILSEQ : wrong;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the tests of the vendor's uAPI share: its node, buffers, and provable jobs. */
+#ifndef RKNPU_VENDOR_UTIL_H
+#define RKNPU_VENDOR_UTIL_H
+
+#include <drm/rknpu_drm.h>
+
+#include "rknpu_util.h"
+
+#define RV_FLAGS	0x403u	/* what librknnrt 2.3 uses: data */
+#define RV_FLAGS_TASK	0x40bu	/* task buffers */
+#define RV_INT_DPU	0x300u
+#define RV_TASK_TAIL	4u
+
+/* The primary node named "rknpu", or the render node; or a negative errno. */
+int rv_open(void);
+int rv_open_render(void);
+
+struct rv_bo {
+	int fd;
+	uint32_t handle;
+	uint64_t size;
+	uint64_t obj;
+	uint64_t iova;
+	uint8_t *map;
+};
+
+/* Creates and maps; every function returns 0 or a negative errno. */
+int rv_bo_init(struct rv_bo *bo, int fd, uint64_t size, uint32_t flags, int domain);
+void rv_bo_fini(struct rv_bo *bo);
+int rv_sync(const struct rv_bo *bo, uint32_t flags, uint64_t offset, uint64_t size);
+
+#define RV_MAX_CHAIN	8
+
+/*
+ * @n chained tasks, each of which adds 1 to all of its RK_BYTES bytes, up to 127: from in to
+ * mid[0], ..., to out.  The buffer holds weights, programs and data; the tasks
+ * are in a buffer of their own from index @first on.
+ */
+struct rv_chain {
+	int fd;
+	uint32_t n;
+	uint32_t first;
+	struct rv_bo bo;
+	struct rv_bo tasks;
+};
+
+int rv_chain_init(struct rv_chain *c, int fd, uint32_t n, uint32_t first, int domain);
+void rv_chain_fini(struct rv_chain *c);
+struct drm_rknpu_task *rv_chain_task(struct rv_chain *c, uint32_t i);
+/* Fills the input with @value, spoils all that follows, and hands it to the NPU. */
+int rv_chain_fill(struct rv_chain *c, int value);
+/* Bytes of the output that are not @value. */
+long rv_chain_wrong(struct rv_chain *c, int value);
+/* As librknnrt fills it: any core, one slice for all. */
+void rv_chain_submit(const struct rv_chain *c, struct drm_rknpu_submit *s);
+/* Fill, submit, wait, compare: 0, a negative errno, or -EILSEQ. */
+int rv_chain_run(struct rv_chain *c, int value);
+
+#define RV_OPEN_OR_SKIP(fd)						\
+	do {								\
+		(fd) = rv_open();					\
+		if ((fd) < 0)						\
+			SKIP(return, "no vendor node: %s", strerror(-(fd)));	\
+		rk_model_calm();					\
+	} while (0)
+
+#endif /* RKNPU_VENDOR_UTIL_H */

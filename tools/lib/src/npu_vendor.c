@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Runs jobs through the ioctls of Rockchip's own driver (DRM node "rknpu").
+ *
+ * That interface neither orders jobs by the buffers they share nor lets a buffer
+ * be waited for, so both are done here with the sync_file of each submission.
+ * Tasks of a job run in one kick and have to be chained in memory.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/sync_file.h>
+
+#include "drm.h"
+#include "drm/rknpu_drm.h"
+#include "npu_regs.h"
+#include "npu_vendor.h"
+
+/* For all tasks of a job together: emulators are slow, and hangs are rare. */
+#define TIMEOUT_MS	60000u
+
+#define INT_DPU		0x300u
+#define INT_ALL		0x1ffffu
+
+/* Entries that end a program: next base, next amount, marker, enable. */
+#define TAIL		4u
+#define OP(target, reg, value) \
+	((uint64_t)(target) << 48 | (uint64_t)(uint32_t)(value) << 16 | (reg))
+#define TARGET_PC	0x0101u
+#define PC_BASE		0x10u
+#define PC_AMOUNTS	0x14u
+
+/* One submission. */
+struct run {
+	int fd;			/* sync_file */
+	unsigned int refs;
+	bool done;
+	int err;
+	struct npu_bo *tasks;	/* read by the vendor's driver until it is done */
+};
+
+/* A buffer's part in a submission. */
+struct use {
+	struct run *run;
+	bool write;
+};
+
+struct vbo {
+	struct npu_bo base;
+	uint64_t obj_addr;
+	struct use *uses;
+	uint32_t nuses;
+	int err;		/* of the last job that wrote it */
+};
+
+static struct vbo *to_vbo(struct npu_bo *bo)
+{
+	return (struct vbo *)bo;
+}
+
+static int vendor_ioctl(int fd, unsigned long req, void *arg)
+{
+	int ret;
+
+	do {
+		ret = ioctl(fd, req, arg);
+	} while (ret == -1 && errno == EINTR);
+	return ret == -1 ? -errno : 0;
+}
+
+/* ---- buffers ---- */
+
+static int bo_alloc(struct npu_dev *dev, size_t size, uint32_t flags, struct npu_bo **out)
+{
+	struct drm_rknpu_mem_create req = { .flags = flags, .size = size };
+	struct drm_rknpu_mem_map map = { 0 };
+	struct vbo *bo = calloc(1, sizeof(*bo));
+	int ret;
+
+	if (!bo)
+		return -ENOMEM;
+	ret = vendor_ioctl(npu_fd(dev), DRM_IOCTL_RKNPU_MEM_CREATE, &req);
+	if (ret) {
+		free(bo);
+		return ret;
+	}
+	bo->base.dev = dev;
+	bo->base.handle = req.handle;
+	bo->base.iova = req.dma_addr;
+	bo->base.size = size;
+	bo->obj_addr = req.obj_addr;
+	map.handle = req.handle;
+	ret = vendor_ioctl(npu_fd(dev), DRM_IOCTL_RKNPU_MEM_MAP, &map);
+	if (ret) {
+		npu_vendor_bo_free(&bo->base);
+		return ret;
+	}
+	bo->base.offset = map.offset;
+	*out = &bo->base;
+	return 0;
+}
+
+int npu_vendor_bo_alloc(struct npu_dev *dev, size_t size, struct npu_bo **out)
+{
+	return bo_alloc(dev, size, DRM_RKNPU_MEM_NON_CONTIGUOUS | DRM_RKNPU_MEM_CACHEABLE |
+			DRM_RKNPU_MEM_LIMIT_IOVA_ALIGNMENT, out);
+}
+
+static int bo_sync(struct npu_bo *bo, uint32_t flags)
+{
+	struct drm_rknpu_mem_sync req = {
+		.flags = flags, .obj_addr = to_vbo(bo)->obj_addr, .size = bo->size,
+	};
+
+	return vendor_ioctl(npu_fd(bo->dev), DRM_IOCTL_RKNPU_MEM_SYNC, &req);
+}
+
+static void run_put(struct run *run)
+{
+	if (--run->refs)
+		return;
+	close(run->fd);
+	npu_vendor_bo_free(run->tasks);
+	free(run);
+}
+
+static void bo_forget(struct vbo *bo)
+{
+	for (uint32_t i = 0; i < bo->nuses; i++)
+		run_put(bo->uses[i].run);
+	free(bo->uses);
+	bo->uses = NULL;
+	bo->nuses = 0;
+}
+
+void npu_vendor_bo_free(struct npu_bo *bo)
+{
+	struct drm_rknpu_mem_destroy req = { 0 };
+
+	if (!bo)
+		return;
+	bo_forget(to_vbo(bo));
+	if (bo->map)
+		munmap(bo->map, bo->size);
+	req.handle = bo->handle;
+	req.obj_addr = to_vbo(bo)->obj_addr;
+	vendor_ioctl(npu_fd(bo->dev), DRM_IOCTL_RKNPU_MEM_DESTROY, &req);
+	free(bo);
+}
+
+/* ---- waiting ---- */
+
+static int ms_until(int64_t deadline_ns)
+{
+	struct timespec ts;
+	int64_t left;
+
+	if (deadline_ns == INT64_MAX)
+		return -1;
+	if (deadline_ns <= 0)
+		return 0;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	left = deadline_ns - ((int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec);
+	if (left <= 0)
+		return 0;
+	left = (left + 999999) / 1000000;
+	return left > 1000000 ? 1000000 : (int)left;
+}
+
+static int run_status(struct run *run)
+{
+	struct sync_file_info info = { 0 };
+	int ret = vendor_ioctl(run->fd, SYNC_IOC_FILE_INFO, &info);
+
+	if (ret)
+		return ret;
+	return info.status < 0 ? info.status : 0;
+}
+
+static int run_wait(struct run *run, int64_t deadline_ns)
+{
+	struct pollfd p = { .fd = run->fd, .events = POLLIN };
+	int ms, ret;
+
+	if (run->done)
+		return 0;
+	do {
+		ms = ms_until(deadline_ns);
+		ret = poll(&p, 1, ms);
+	} while ((ret < 0 && errno == EINTR) || (!ret && ms));
+	if (ret < 0)
+		return -errno;
+	if (!ret)
+		return deadline_ns <= 0 ? -EBUSY : -ETIMEDOUT;
+	run->err = run_status(run);
+	run->done = true;
+	return 0;
+}
+
+int npu_vendor_bo_prep_until(struct npu_bo *bo, int64_t deadline_ns)
+{
+	struct vbo *v = to_vbo(bo);
+	int ret;
+
+	for (uint32_t i = 0; i < v->nuses; i++) {
+		ret = run_wait(v->uses[i].run, deadline_ns);
+		if (ret)
+			return ret;
+		if (v->uses[i].write)
+			v->err = v->uses[i].run->err;
+	}
+	bo_forget(v);
+	ret = bo_sync(bo, DRM_RKNPU_MEM_SYNC_FROM_DEVICE);
+	return ret ? ret : v->err;
+}
+
+int npu_vendor_bo_fini(struct npu_bo *bo)
+{
+	return bo_sync(bo, DRM_RKNPU_MEM_SYNC_TO_DEVICE);
+}
+
+/* ---- dependencies ---- */
+
+/* Takes over neither; a new sync_file that is over when both are. */
+static int merge_fences(int a, int b)
+{
+	struct sync_merge_data req = { .name = "libnpu", .fd2 = b };
+	int ret = vendor_ioctl(a, SYNC_IOC_MERGE, &req);
+
+	return ret ? ret : req.fence;
+}
+
+static int add_fence(int *fd, int more)
+{
+	int merged = *fd < 0 ? dup(more) : merge_fences(*fd, more);
+
+	if (merged < 0)
+		return *fd < 0 ? -errno : merged;
+	if (*fd >= 0)
+		close(*fd);
+	*fd = merged;
+	return 0;
+}
+
+/* Readers wait for writers, writers for everybody. */
+static int wait_for_uses(struct vbo *bo, bool write, int *fd)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < bo->nuses && !ret; i++) {
+		if (!bo->uses[i].run->done && (write || bo->uses[i].write))
+			ret = add_fence(fd, bo->uses[i].run->fd);
+	}
+	return ret;
+}
+
+static int collect_fences(const struct npu_hwjob *job, int *fd)
+{
+	int ret = 0;
+
+	*fd = -1;
+	for (uint32_t i = 0; i < job->nin && !ret; i++)
+		ret = wait_for_uses(to_vbo(job->in[i]), false, fd);
+	for (uint32_t i = 0; i < job->nout && !ret; i++)
+		ret = wait_for_uses(to_vbo(job->out[i]), true, fd);
+	return ret;
+}
+
+static int reserve_use(struct vbo *bo)
+{
+	struct use *uses = realloc(bo->uses, (bo->nuses + 1) * sizeof(*uses));
+
+	if (!uses)
+		return -ENOMEM;
+	bo->uses = uses;
+	return 0;
+}
+
+/* A buffer that is in a list twice gets a use for each. */
+static int reserve_uses(const struct npu_hwjob *job)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < job->nin && !ret; i++)
+		ret = reserve_use(to_vbo(job->in[i]));
+	for (uint32_t i = 0; i < job->nout && !ret; i++)
+		ret = reserve_use(to_vbo(job->out[i]));
+	return ret;
+}
+
+static int add_use(struct vbo *bo, struct run *run, bool write)
+{
+	int ret = reserve_use(bo);
+
+	if (ret)
+		return ret;
+	bo->uses[bo->nuses++] = (struct use) { .run = run, .write = write };
+	run->refs++;
+	if (write)
+		bo->err = 0;
+	return 0;
+}
+
+static int add_uses(const struct npu_hwjob *job, struct run *run)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < job->nin && !ret; i++)
+		ret = add_use(to_vbo(job->in[i]), run, false);
+	for (uint32_t i = 0; i < job->nout && !ret; i++)
+		ret = add_use(to_vbo(job->out[i]), run, true);
+	return ret;
+}
+
+/* ---- programs ---- */
+
+/* The CPU's view of a task's program, which must be in one of the job's inputs. */
+static uint64_t *find_program(const struct npu_hwjob *job, const struct npu_task *t,
+			      struct npu_bo **bo)
+{
+	for (uint32_t i = 0; i < job->nin; i++) {
+		struct npu_bo *b = job->in[i];
+
+		if (b->map && t->regcmd >= b->iova &&
+		    t->regcmd + (uint64_t)t->count * 8 <= b->iova + b->size) {
+			*bo = b;
+			return (uint64_t *)((char *)b->map + (t->regcmd - b->iova));
+		}
+	}
+	return NULL;
+}
+
+/* Points the end of each program to the next one, and the last one nowhere. */
+static int chain_programs(const struct npu_hwjob *job)
+{
+	struct npu_bo *bo = NULL;
+
+	for (uint32_t i = 0; i < job->ntasks; i++) {
+		const struct npu_task *t = &job->tasks[i], *next = t + 1;
+		uint64_t *prog = find_program(job, t, &bo);
+
+		if (!prog || t->count < TAIL)
+			return -EINVAL;
+		prog += t->count - TAIL;
+		if (i + 1 < job->ntasks) {
+			prog[0] = OP(TARGET_PC, PC_BASE, next->regcmd);
+			prog[1] = OP(TARGET_PC, PC_AMOUNTS, (next->count + 1) / 2 - 1);
+		} else {
+			prog[0] = 0;
+			prog[1] = OP(TARGET_PC, PC_AMOUNTS, 0);
+		}
+	}
+	return bo ? npu_vendor_bo_fini(bo) : -EINVAL;
+}
+
+static int make_task_buffer(struct npu_dev *dev, const struct npu_hwjob *job, struct npu_bo **out)
+{
+	struct drm_rknpu_task *task;
+	int ret;
+
+	ret = bo_alloc(dev, job->ntasks * sizeof(*task),
+		       DRM_RKNPU_MEM_NON_CONTIGUOUS | DRM_RKNPU_MEM_CACHEABLE |
+		       DRM_RKNPU_MEM_KERNEL_MAPPING | DRM_RKNPU_MEM_LIMIT_IOVA_ALIGNMENT, out);
+	if (ret)
+		return ret;
+	task = npu_bo_map(*out);
+	if (!task)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < job->ntasks; i++) {
+		memset(&task[i], 0, sizeof(task[i]));
+		task[i].enable_mask = 0xd;
+		task[i].int_mask = INT_DPU;
+		task[i].int_clear = INT_ALL;
+		task[i].regcfg_amount = job->tasks[i].count - TAIL;
+		task[i].regcmd_addr = job->tasks[i].regcmd;
+	}
+	return npu_vendor_bo_fini(*out);
+}
+
+/* ---- submission ---- */
+
+static int submit_run(struct npu_dev *dev, const struct npu_hwjob *job, struct run *run, int fence)
+{
+	struct drm_rknpu_submit req = {
+		.flags = DRM_RKNPU_JOB_PC | DRM_RKNPU_JOB_NONBLOCK | DRM_RKNPU_JOB_PINGPONG |
+			 DRM_RKNPU_JOB_FENCE_OUT,
+		.timeout = TIMEOUT_MS,
+		.task_number = job->ntasks,
+		.task_obj_addr = to_vbo(run->tasks)->obj_addr,
+		.fence_fd = fence,
+	};
+	int ret;
+
+	if (fence >= 0)
+		req.flags |= DRM_RKNPU_JOB_FENCE_IN;
+	/* Whichever core it is going to be. */
+	for (int i = 0; i < 3; i++)
+		req.subcore_task[i].task_number = job->ntasks;
+	ret = vendor_ioctl(npu_fd(dev), DRM_IOCTL_RKNPU_SUBMIT, &req);
+	if (!ret)
+		run->fd = req.fence_fd;
+	return ret;
+}
+
+static int start_run(struct npu_dev *dev, const struct npu_hwjob *job, struct run *run)
+{
+	int fence, ret;
+
+	ret = make_task_buffer(dev, job, &run->tasks);
+	if (!ret)
+		ret = chain_programs(job);
+	if (!ret)
+		ret = reserve_uses(job);
+	if (ret)
+		return ret;
+	ret = collect_fences(job, &fence);
+	if (!ret)
+		ret = submit_run(dev, job, run, fence);
+	if (fence >= 0)
+		close(fence);
+	return ret;
+}
+
+static int submit_one(struct npu_dev *dev, const struct npu_hwjob *job)
+{
+	struct run *run = calloc(1, sizeof(*run));
+	int ret;
+
+	if (!run)
+		return -ENOMEM;
+	run->fd = -1;
+	run->refs = 1;
+	ret = start_run(dev, job, run);
+	if (!ret)
+		ret = add_uses(job, run);
+	run_put(run);
+	return ret;
+}
+
+/* Unlike the other interface, a failure leaves the jobs before it running. */
+int npu_vendor_submit(struct npu_dev *dev, const struct npu_hwjob *jobs, uint32_t njobs)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < njobs && !ret; i++)
+		ret = jobs[i].ntasks ? submit_one(dev, &jobs[i]) : -EINVAL;
+	return ret;
+}
