@@ -1630,7 +1630,8 @@ static void expect(const char *what, NpuVerdict verdict,
     }
     tail(&p, enable | more);
     got = run_prog_with(&p, opt, &why);
-    report(got == verdict && untouched(ADDR_OUT, OUT_SIZE), "refusal of %s", what);
+    report(got == verdict && untouched(ADDR_OUT, OUT_SIZE), "refusal of %s",
+           what);
     printf("# %s\n", got == NPU_TASK_RUN ? "accepted" : why);
 }
 
