@@ -10,16 +10,24 @@
 #include <time.h>
 #include "rk3588_npu_task.h"
 #include "rk3588_npu_dpu.h"
-#include "test-npu.h"
+
+#define MEM_BASE        0x10000000u
+#define MEM_SIZE        (24u << 20)
+#define ADDR_A          (MEM_BASE + 0x000000)
+#define ADDR_B          (MEM_BASE + 0x800000)
+#define ADDR_C          (MEM_BASE + 0x1000000)
+#define ADDR_BIAS       (MEM_BASE + 0x1700000)
+#define ADDR_E          (MEM_BASE + 0x1600000)
+#define POISON          0xa5
 
 static uint8_t *mem;
 static unsigned tests, failures;
-bool quick;
-unsigned skip_kernels;
+static bool quick;
 static bool counting;           /* cases of one test, not tests */
 static unsigned wrong_cases;
 
-void report(bool ok, const char *fmt, ...)
+__attribute__((format(printf, 2, 3)))
+static void report(bool ok, const char *fmt, ...)
 {
     va_list ap;
 
@@ -37,39 +45,44 @@ void report(bool ok, const char *fmt, ...)
     fflush(stdout);
 }
 
-static uint64_t rnd_state = 88172645463325252ull;
-
-uint32_t rnd(void)
+static uint32_t rnd(void)
 {
-    rnd_state ^= rnd_state << 13;
-    rnd_state ^= rnd_state >> 7;
-    rnd_state ^= rnd_state << 17;
-    return rnd_state >> 16;
+    static uint64_t s = 88172645463325252ull;
+
+    s ^= s << 13;
+    s ^= s >> 7;
+    s ^= s << 17;
+    return s >> 16;
 }
 
-int rnd_in(int lo, int hi)
+static int rnd_in(int lo, int hi)
 {
     return lo + (int)(rnd() % (uint32_t)(hi - lo + 1));
 }
 
-uint8_t *at(uint32_t iova)
+static uint8_t *at(uint32_t iova)
 {
     return mem + (iova - MEM_BASE);
 }
 
 /* --- Command streams and how a core runs them --- */
 
+typedef struct Prog {
+    uint64_t cmd[1300];
+    unsigned n;
+} Prog;
+
 static void emit(Prog *p, uint16_t target, uint16_t reg, uint32_t value)
 {
     p->cmd[p->n++] = (uint64_t)target << 48 | (uint64_t)value << 16 | reg;
 }
 
-void put(Prog *p, uint16_t reg, uint32_t value)
+static void put(Prog *p, uint16_t reg, uint32_t value)
 {
     emit(p, 1u << (8 + (reg >> 12)) | 1, reg, value);
 }
 
-void tail(Prog *p, uint32_t enable)
+static void tail(Prog *p, uint32_t enable)
 {
     emit(p, 0, 0, 0);
     emit(p, 0x0101, 0x14, 0);
@@ -113,7 +126,7 @@ static bool execute(const NpuTask *t)
     Copy feat = { .size = t->conv.feature.cube.bytes };
     Copy out = { .size = t->dpu.out.cube.bytes, .write = true };
     uint8_t *stage[NPU_STAGE_NUM], *feed[NPU_FEED_NUM];
-    NpuOperands in = { .skip_kernels = skip_kernels };
+    NpuOperands in = { 0 };
     bool ok = true;
     unsigned i;
 
@@ -158,15 +171,15 @@ static bool execute(const NpuTask *t)
     return ok;
 }
 
-NpuVerdict run_prog_with(const Prog *p, NpuTaskOptions opt, const char **why)
+static NpuVerdict run_prog(const Prog *p, const char **why)
 {
     static uint32_t regs[NPU_REGFILE_WORDS];
     static NpuLut lut;      /* keeps its contents from task to task */
+    NpuTaskOptions opt = { .write_padding = true, .lut = &lut };
     NpuVerdict verdict;
     NpuTask t;
     unsigned i;
 
-    opt.lut = &lut;
     memset(regs, 0, sizeof(regs));
     for (i = 0; i < p->n; i++) {
         NpuCmd cmd = npu_cmd_decode(p->cmd[i]);
@@ -189,11 +202,6 @@ NpuVerdict run_prog_with(const Prog *p, NpuTaskOptions opt, const char **why)
     }
     *why = "no enable entry";
     return NPU_TASK_STALL;
-}
-
-NpuVerdict run_prog(const Prog *p, const char **why)
-{
-    return run_prog_with(p, (NpuTaskOptions) { .write_padding = true }, why);
 }
 
 static bool run_ok(const Prog *p)
@@ -325,7 +333,7 @@ static uint16_t rnd_half(bool small_int)
     return (rnd() & 0x83ff) | (uint32_t)rnd_in(8, 17) << 10;
 }
 
-bool untouched(uint32_t from, uint32_t len)
+static bool untouched(uint32_t from, uint32_t len)
 {
     uint32_t i;
 
@@ -602,7 +610,7 @@ static void conv_prog(Prog *p, const Conv *c)
 }
 
 /* floor((2p + 2^s) / 2^(s+1)), one less on an odd tie when those go to even */
-int64_t ref_round(int64_t p, int s, bool up)
+static int64_t ref_round(int64_t p, int s, bool up)
 {
     int64_t den = (int64_t)1 << (s + 1);
     int64_t num = 2 * p + ((int64_t)1 << s);
@@ -623,7 +631,7 @@ static int64_t ref_away(int64_t p, int s, bool away)
     return p < 0 ? -ref_round(-p, s, away) : ref_round(p, s, away);
 }
 
-int64_t ref_clip(int64_t v, int64_t lo, int64_t hi)
+static int64_t ref_clip(int64_t v, int64_t lo, int64_t hi)
 {
     return v < lo ? lo : v > hi ? hi : v;
 }
@@ -1965,6 +1973,50 @@ static void random_conv(void)
     test_conv(c, "random");
 }
 
+static void random_fly(void)
+{
+    static const struct {
+        int prec, out;
+        uint32_t ew;
+        double (*op)(double x, double e);
+    } type[] = {
+        { 0, 0, 0, fly_copy }, { 4, 4, 0, fly_copy }, { 4, 5, 0, fly_copy },
+        { 4, 4, 0x203c0, fly_add_int }, { 4, 5, 0x203c0, fly_add_int },
+        { 5, 5, 0x203c0, fly_add_float }, { 5, 5, 0x3c4, fly_mul_float },
+        { 2, 2, 0x202c0, fly_add_float }, { 2, 5, 0x202c0, fly_add_float },
+        { 2, 2, 0x3c4, fly_mul_float }, { 2, 5, 0x3c4, fly_mul_float },
+    };
+    unsigned i = rnd() % ARRAY_SIZE(type);
+
+    test_fly((Fly) {
+        .w = rnd_in(1, 20), .h = rnd_in(1, 20), .c = rnd_in(1, 70),
+        .prec = type[i].prec, .out = type[i].out, .notch = rnd_in(0, 40),
+        .ew = type[i].ew,
+    }, type[i].op, "random");
+}
+
+static void random_pool(void)
+{
+    Pool o = {
+        .method = rnd_in(AVERAGE, MINIMUM), .c = rnd_in(1, 40),
+        .h = rnd_in(1, 20), .w = rnd_in(1, 20), .sy = rnd_in(1, 16),
+        .sx = rnd_in(1, 16), .extra = rnd_in(0, 9), .pad = rnd_half(false),
+    };
+
+    do {
+        /* There is no reciprocal for 1. */
+        o.kh = rnd_in(o.method == AVERAGE ? 2 : 1, 16);
+        o.kw = rnd_in(o.method == AVERAGE ? 2 : 1, 16);
+        o.top = rnd_in(0, MIN(o.kh - 1, 7));
+        o.left = rnd_in(0, MIN(o.kw - 1, 7));
+        o.bottom = rnd_in(0, 7);
+        o.right = rnd_in(0, 7);
+    } while (o.h + o.top + o.bottom < o.kh || o.w + o.left + o.right < o.kw);
+    o.out_h = (o.h + o.top + o.bottom - o.kh) / o.sy + 1;
+    o.out_w = (o.w + o.left + o.right - o.kw) / o.sx + 1;
+    test_pool(o, "random");
+}
+
 static void test_random(void (*one)(void), const char *name)
 {
     unsigned i, n = quick ? 60 : 1000;
@@ -2171,26 +2223,9 @@ static void test_matmuls(void)
     }
 }
 
-/* --quick: fewer and smaller cases; --seed=N: other ones. */
-static void parse_args(int argc, char **argv)
-{
-    int i;
-
-    for (i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--quick")) {
-            quick = true;
-        } else if (!strncmp(argv[i], "--seed=", 7)) {
-            rnd_state ^= strtoull(argv[i] + 7, NULL, 0);
-        } else {
-            printf("Bail out! unknown option %s\n", argv[i]);
-            exit(2);
-        }
-    }
-}
-
 int main(int argc, char **argv)
 {
-    parse_args(argc, argv);
+    quick = argc > 1 && !strcmp(argv[1], "--quick");
     mem = malloc(MEM_SIZE);
     printf("TAP version 13\n");
     test_cmd();
@@ -2214,8 +2249,8 @@ int main(int argc, char **argv)
     test_pools();
     test_pool_refusals();
     test_random(random_conv, "convolutions with EW and packed input");
-    test_cna();
-    test_dpu();
+    test_random(random_fly, "flying DPU");
+    test_random(random_pool, "pooling");
     test_refusals();
     test_cancel();
     test_fuzz();
