@@ -32,6 +32,12 @@ int64_t npu_sign_shift(int64_t v, unsigned shift, unsigned shift_neg);
 
 int32_t npu_sat32(int64_t v);
 
+/* Is it known what multiplies floats of this precision? */
+static inline bool npu_mul_known(uint8_t precision)
+{
+    return precision == NPU_PREC_FP16 || precision == NPU_PREC_FP32;
+}
+
 /* Does the model know what this ALU_ALGO of EW does? */
 bool npu_alu_known(uint32_t algo, bool is_float);
 int32_t npu_alu_int(uint8_t algo, int32_t v, int32_t operand);

@@ -221,6 +221,8 @@ static const char *decode_op(NpuTask *t, const uint32_t *regs)
               "EW truncation above 62");
     REFUSE_IF(!e->mul && (e->shift || e->shift_neg),
               "EW truncation but of products");
+    REFUSE_IF(e->mul && t->dpu.is_float && !npu_mul_known(t->dpu.precision),
+              "EW multiplier of this precision");
     REFUSE_IF(e->prelu && e->shift, "PReLU that shifts what is positive");
     why = npu_ew_reads(regs) ? decode_memory(t, regs)
                              : decode_register(e, &t->dpu, regs);

@@ -143,6 +143,9 @@ static const char *decode_mul(NpuDpu *d, const uint32_t *regs, unsigned idx)
     REFUSE_IF(d->is_float && s->shift_neg, "BS or BN shift of floats");
     REFUSE_IF(s->shift > MAX_SHIFT || s->shift_neg > MAX_SHIFT,
               "BS or BN shift above 62");
+    /* Multipliers of halves and fp32 are halves; of others it is not known. */
+    REFUSE_IF(s->mul && d->is_float && !npu_mul_known(d->precision),
+              "BS or BN multiplier of this precision");
     REFUSE_IF(s->prelu && s->shift, "PReLU that shifts what is positive");
     return NULL;
 }
