@@ -531,7 +531,7 @@ static uint32_t lane_count(const ConvRun *run, uint32_t all, uint32_t most,
     uint32_t fit = PACK_BYTES / (run->k_pad * run->gemm->elem);
 
     fit = MIN(fit, most) / tile * tile;
-    return MIN(MAX(fit, tile), ROUND_UP(all, tile));
+    return MIN(MAX(fit, tile), QEMU_ALIGN_UP(all, tile));
 }
 
 static void choose(ConvRun *run)
@@ -547,7 +547,7 @@ static void choose(ConvRun *run)
     run->direct = c->precision == NPU_PREC_FP16 ||
                   (c->precision == NPU_PREC_INT8 && !run->wide);
     run->gemm = npu_gemm(run->source, skip);
-    run->k_pad = ROUND_UP(run->k, run->gemm->k_align);
+    run->k_pad = QEMU_ALIGN_UP(run->k, run->gemm->k_align);
     run->k_block = NPU_GEMM_BLOCK / run->gemm->elem;
     run->extra_rows = run->gemm->biased;
     run->extra_cols = !run->wide && c->cpend;
