@@ -287,7 +287,7 @@ static int64_t op_int(int op, int64_t v, int64_t e)
 
 static float op_float(int op, float v, float e)
 {
-    volatile float r;       /* one rounding per operation */
+    volatile float r;       /* volatile: one rounding per operation */
 
     switch (op) {
     case MAXIMUM:
@@ -1802,7 +1802,7 @@ int main(int argc, char **argv)
 
     for (i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--quick")) {
-            programs = 400;
+            programs = 1000;
         } else if (!strcmp(argv[i], "--programs") && i + 1 < argc) {
             programs = strtoul(argv[++i], NULL, 0);
         } else if (!strcmp(argv[i], "--seed") && i + 1 < argc) {
