@@ -23,6 +23,7 @@ help:
 	@echo '  make check-teflon Mesa'"'"'s TensorFlow Lite delegate on our driver'
 	@echo '  make compare      our driver beside the in-tree rocket, on the same model'
 	@echo '  make qtest        the model'"'"'s own tests'
+	@echo '  make bench-model  speed of the model'"'"'s arithmetic beside a CPU library'
 	@echo '  make lint         checkpatch, shellcheck, sparse, W=1'
 	@echo '  make qemu lib selftests'
 	@echo '  tools/testbed/run boots a guest and runs a command in it'
@@ -59,6 +60,9 @@ check: lib selftests
 check-teflon: lib
 	@$(TESTBED)/teflon
 
+bench-model:
+	@$(TESTBED)/bench-model
+
 compare: lib selftests
 	@$(TESTBED)/compare
 
@@ -71,7 +75,7 @@ qtest:
 clean:
 	rm -rf $(O)
 
-.PHONY: help modules install lib selftests qemu demo check check-teflon compare lint qtest clean
+.PHONY: help modules install lib selftests qemu demo check check-teflon compare bench-model lint qtest clean
 .DEFAULT_GOAL := help
 
 endif

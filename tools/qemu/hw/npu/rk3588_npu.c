@@ -447,13 +447,14 @@ static int npu_post_load(void *opaque, int version_id)
 
 static const VMStateDescription vmstate_npu_cube = {
     .name = "rk3588-npu-core/cube",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32(surfaces, NpuCube),
         VMSTATE_UINT32(height, NpuCube),
         VMSTATE_UINT32(row_bytes, NpuCube),
         VMSTATE_BOOL(surf_inner, NpuCube),
+        VMSTATE_BOOL(converted, NpuCube),
         VMSTATE_END_OF_LIST()
     }
 };
@@ -533,6 +534,7 @@ static const VMStateDescription vmstate_npu = {
 static const Property npu_properties[] = {
     DEFINE_PROP_UINT32("core-index", Rk3588NpuState, core_index, 0),
     DEFINE_PROP_BOOL("write-padding", Rk3588NpuState, write_padding, true),
+    DEFINE_PROP_BOOL("idle-ppu-rdma", Rk3588NpuState, idle_ppu_rdma, false),
     DEFINE_PROP_BOOL("ppu-sets-dpu-done", Rk3588NpuState, ppu_sets_dpu_done,
                      true),
     DEFINE_PROP_BOOL("pp-banks", Rk3588NpuState, pp_banks, false),

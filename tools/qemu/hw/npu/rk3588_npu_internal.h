@@ -41,6 +41,7 @@ struct Rk3588NpuState {
     uint32_t core_index;
     uint32_t clock_hz;
     bool write_padding;
+    bool idle_ppu_rdma;     /* runs where the DPU feeds the PPU */
     bool ppu_sets_dpu_done; /* the interrupt bit of the DPU, too */
     bool pp_banks;          /* two register files, see below */
     bool pc_prefetch;       /* the next segment, while a task executes */

@@ -146,6 +146,85 @@ static void test_weight_reuse(void)
     qtest_quit(q);
 }
 
+static void test_data_reuse(void)
+{
+    QTestState *q = start();
+    Prog p;
+
+    matmul_body(&p, C2_ADDR);
+    put(&p, 0x1040, 1 << 12 | 11 << 4 | 1);
+    tail(&p, 0, 0);
+    write_prog(q, CMD2_ADDR, &p);
+
+    /* What the first task loaded stays, whatever becomes of the memory. */
+    assert_job_works(q);
+    qtest_memset(q, A_ADDR, 0x77, M * K);
+    kick(q, CMD2_ADDR, p.n / 2, 1);
+    g_assert_true(wait_irq(q));
+    g_assert_true(result_right(q, C2_ADDR));
+    g_assert_cmpuint(count(q, NPU_CNT_UNIMPLEMENTED), ==, 0);
+
+    /* A reset loses it. */
+    reset_core(q);
+    kick(q, CMD2_ADDR, p.n / 2, 1);
+    g_assert_true(never_irq(q));
+    g_assert_cmpuint(count(q, NPU_CNT_UNIMPLEMENTED), ==, 1);
+    qtest_quit(q);
+}
+
+/* CBUF has what the converter made of the data, which no later task can use. */
+static void test_reuse_converted(void)
+{
+    QTestState *q = start();
+    Prog p;
+
+    matmul_body(&p, C_ADDR);
+    put(&p, 0x104c, 8);
+    put(&p, 0x1050, 2 << 16);
+    put(&p, 0x1180, 1);
+    tail(&p, 0, 0);
+    write_prog(q, CMD_ADDR, &p);
+    kick(q, CMD_ADDR, p.n / 2, 1);
+    g_assert_true(wait_irq(q));
+    g_assert_false(result_right(q, C_ADDR));
+
+    matmul_body(&p, C2_ADDR);
+    put(&p, 0x1040, 1 << 12 | 11 << 4 | 1);
+    put(&p, 0x1180, 0);
+    tail(&p, 0, 0);
+    write_prog(q, CMD2_ADDR, &p);
+    kick(q, CMD2_ADDR, p.n / 2, 1);
+    g_assert_true(never_irq(q));
+    g_assert_cmpuint(count(q, NPU_CNT_UNIMPLEMENTED), ==, 1);
+    qtest_quit(q);
+}
+
+/* Silicon computes garbage then; the model counts, and computes. */
+static void test_cbuf_banks(void)
+{
+    static const uint32_t wrong[] = {
+        11 << 4 | 0, 0 << 4 | 1, 8 << 4 | 5,
+    };
+    QTestState *q = start();
+    unsigned i;
+    Prog p;
+
+    assert_job_works(q);
+    g_assert_cmpuint(count(q, NPU_CNT_CBUF_SHORT), ==, 0);
+    for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+        matmul_body(&p, C2_ADDR);
+        put(&p, 0x1040, wrong[i]);
+        tail(&p, 0, 0);
+        write_prog(q, CMD2_ADDR, &p);
+        qtest_memset(q, C2_ADDR, 0xff, M * N * 4);
+        kick(q, CMD2_ADDR, p.n / 2, 1);
+        g_assert_true(wait_irq(q));
+        g_assert_true(result_right(q, C2_ADDR));
+        g_assert_cmpuint(count(q, NPU_CNT_CBUF_SHORT), ==, i + 1);
+    }
+    qtest_quit(q);
+}
+
 static void test_slave_mode(void)
 {
     QTestState *q = start();
@@ -734,6 +813,9 @@ int main(int argc, char **argv)
     qtest_add_func("rk3588-npu-core/one-task", test_one_task);
     qtest_add_func("rk3588-npu-core/chain", test_chain);
     qtest_add_func("rk3588-npu-core/weight-reuse", test_weight_reuse);
+    qtest_add_func("rk3588-npu-core/data-reuse", test_data_reuse);
+    qtest_add_func("rk3588-npu-core/reuse-converted", test_reuse_converted);
+    qtest_add_func("rk3588-npu-core/cbuf-banks", test_cbuf_banks);
     qtest_add_func("rk3588-npu-core/slave-mode", test_slave_mode);
     qtest_add_func("rk3588-npu-core/hangs", test_hangs);
     qtest_add_func("rk3588-npu-core/page-faults", test_page_faults);

@@ -141,6 +141,7 @@ enum npu_ctl_counter {
     NPU_CNT_GAP_LAST_NS,        /* the last, shortest and longest of the */
     NPU_CNT_GAP_MIN_NS,         /* gaps in GAP_NS */
     NPU_CNT_GAP_MAX_NS,
+    NPU_CNT_CBUF_SHORT,         /* tasks with too few CBUF banks */
     NPU_CNT_NUM
 };
 
