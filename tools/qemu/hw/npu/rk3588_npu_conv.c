@@ -531,7 +531,7 @@ static uint32_t lane_count(const ConvRun *run, uint32_t all, uint32_t most,
     uint32_t fit = PACK_BYTES / (run->k_pad * run->gemm->elem);
 
     fit = MIN(fit, most) / tile * tile;
-    return MIN(MAX(fit, tile), ROUND_UP(all, tile));
+    return MIN(MAX(fit, tile), QEMU_ALIGN_UP(all, tile));
 }
 
 static void choose(ConvRun *run)
