@@ -8,6 +8,7 @@ TESTBED := tools/testbed
 O := $(CURDIR)/build
 # The testbed kernel to build for and to boot; KDIR builds for an installed kernel instead.
 KERNEL ?= 7.3
+MINUTES ?= 30
 ifeq ($(shell uname -m),aarch64)
 KDIR ?= $(wildcard /lib/modules/$(shell uname -r)/build)
 endif
@@ -20,6 +21,7 @@ help:
 	@echo 'On any machine with Debian 12 or 13 (downloads what it needs, keeps it in ~/.cache/rknpu-accel):'
 	@echo '  make demo         boot the model and run two matmuls through the driver'
 	@echo '  make check        every test there is; ends in "N passed, N failed, N skipped"'
+	@echo '  make soak MINUTES=n  clients, faults, unbinds and sleeps at random, every result checked'
 	@echo '  make compare      our driver beside the in-tree rocket, on the same model'
 	@echo '  make qtest        the model'"'"'s own tests'
 	@echo '  make lint         checkpatch, shellcheck, sparse, W=1'
@@ -55,6 +57,9 @@ demo: lib
 check: lib selftests
 	@$(TESTBED)/check
 
+soak: lib selftests
+	@$(TESTBED)/soak --kernel $(KERNEL) $(MINUTES)
+
 compare: lib selftests
 	@$(TESTBED)/compare
 
@@ -67,7 +72,7 @@ qtest:
 clean:
 	rm -rf $(O)
 
-.PHONY: help modules install lib selftests qemu demo check compare lint qtest clean
+.PHONY: help modules install lib selftests qemu demo check soak compare lint qtest clean
 .DEFAULT_GOAL := help
 
 endif
