@@ -20,7 +20,8 @@ KVARS := $(foreach v,W C CF KCFLAGS,$(if $($(v)),$(v)=$($(v))))
 help:
 	@echo 'On any machine with Debian 12 or 13 (downloads what it needs, keeps it in ~/.cache/rknpu-accel):'
 	@echo '  make demo         boot the model and run two matmuls through the driver'
-	@echo '  make check        every test there is; ends in "N passed, N failed, N skipped"'
+	@echo '  make check        every test but check-teflon and soak; ends in "N passed, N failed, N skipped"'
+	@echo '  make check-teflon Mesa'"'"'s TensorFlow Lite delegate on our driver'
 	@echo '  make soak MINUTES=n  clients, faults, unbinds and sleeps at random, every result checked'
 	@echo '  make compare      our driver beside the in-tree rocket, on the same model'
 	@echo '  make qtest        the model'"'"'s own tests'
@@ -60,6 +61,9 @@ check: lib selftests
 soak: lib selftests
 	@$(TESTBED)/soak --kernel $(KERNEL) $(MINUTES)
 
+check-teflon: lib
+	@$(TESTBED)/teflon
+
 compare: lib selftests
 	@$(TESTBED)/compare
 
@@ -72,7 +76,7 @@ qtest:
 clean:
 	rm -rf $(O)
 
-.PHONY: help modules install lib selftests qemu demo check soak compare lint qtest clean
+.PHONY: help modules install lib selftests qemu demo check soak check-teflon compare lint qtest clean
 .DEFAULT_GOAL := help
 
 endif

@@ -128,6 +128,15 @@ rk_sweep() {
 	done
 }
 
+# Prints the first lines of a kernel log that no test may leave behind; a missing log is one too.
+rk_dmesg_complaints() {
+	local bad='WARNING: |BUG: |Oops|Unable to handle|Call trace:|Kernel panic|possible (circular|recursive)'
+	bad+='|INFO: task .* blocked|rcu: .*(stall|detected)|refcount_t: |KASAN|UBSAN|kmemleak: [0-9]|Internal error'
+	bad+='|soft lockup|DMA-API:'
+	[ -s "$1" ] || { echo "no console log $1"; return; }
+	grep -E -m5 "$bad" "$1" | tr -d '\r'
+}
+
 # --- host packages and apt -------------------------------------------------
 
 rk_need_host() {

@@ -12,6 +12,7 @@
 #include "rknpu_core.h"
 #include "rknpu_device.h"
 #include "rknpu_pc.h"
+#include "rknpu_queue.h"
 #include "rknpu_sched.h"
 #include "rknpu_vm.h"
 
@@ -29,7 +30,7 @@ void rknpu_core_init_static(struct rknpu_device *rdev, unsigned int index)
 	core->state = RKNPU_CORE_ABSENT;
 	mutex_init(&core->reset_lock);
 	mutex_init(&core->attach_lock);
-	INIT_LIST_HEAD(&core->turns);
+	rknpu_queue_init_core(core);
 	init_waitqueue_head(&core->idle_wait);
 	rknpu_load_init(&core->load);
 }

@@ -73,13 +73,21 @@ enum rknpu_core_state {
  * @irq_off: the interrupt line is disabled
  * @loud: the last task's interrupt may still be pending
  * @job: running or starting; holds the scheduler's reference
+ * @kick_tasks: tasks that the running kick runs
+ * @kick_seen: of these, complete when last looked at
+ * @look_delay: jiffies after which a kick is looked at, whether it has started
+ * @look_at: jiffies when the running one is
+ * @looked: it was
  * @task_timeout: jiffies a task may take
  * @deadline: jiffies when the running task is late
  * @late: it was found to be late, and has been given a moment since
- * @turns: queues with jobs; the first has its turn
+ * @turns: by priority, queues with jobs; the first has its turn
+ * @light: by priority, queues of clients that use little, which need not wait for turns
+ * @after_light: the job that came to the core last was from @light
+ * @passed_over: by priority, jobs of higher ones that were preferred since
  * @turn: whose turn @turn_start belongs to; compared, not followed
  * @turn_start: ns
- * @queued: jobs in all of @turns
+ * @queued: jobs in all of @turns and @light
  * @cause: why RECOVERING
  * @fault_iova: page fault address
  * @fault_write: the access was a write
@@ -121,10 +129,18 @@ struct rknpu_core {
 	bool irq_off;
 	bool loud;
 	struct rknpu_job *job;
+	u32 kick_tasks;
+	u32 kick_seen;
+	unsigned long look_delay;
+	unsigned long look_at;
+	bool looked;
 	unsigned long task_timeout;
 	unsigned long deadline;
 	bool late;
-	struct list_head turns;
+	struct list_head turns[RKNPU_PRIORITY_COUNT];
+	struct list_head light[RKNPU_PRIORITY_COUNT];
+	bool after_light;
+	unsigned int passed_over[RKNPU_PRIORITY_COUNT];
 	struct rknpu_queue *turn;
 	u64 turn_start;
 	unsigned int queued;

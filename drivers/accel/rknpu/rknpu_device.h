@@ -47,6 +47,9 @@ static inline struct rknpu_device *to_rknpu_device(struct drm_device *drm)
 	return container_of(drm, struct rknpu_device, accel);
 }
 
+/* Bit per core that can be given jobs. */
+u32 rknpu_device_cores_alive(struct rknpu_device *rdev);
+
 /* Devres of @dev holds the reference that is returned. */
 struct rknpu_device *rknpu_device_create(struct device *dev,
 					 const struct rknpu_soc *soc);

@@ -11,6 +11,7 @@
 #include "hw/qdev-properties.h"
 #include "hw/resettable.h"
 #include "migration/vmstate.h"
+#include "qapi/visitor.h"
 #include "rk3588_npu_internal.h"
 #include "trace.h"
 
@@ -21,6 +22,8 @@
 #define NPU_VERSION             0x46495245
 #define NPU_VERSION_NUM         0
 #define NPU_MAC_GATING_RESET    0x07800800      /* TRM */
+
+#define NPU_CLOCK_HZ            200000000       /* as firmware leaves it */
 
 /* A test's spurious interrupt ends by itself, or Linux disables the line. */
 #define NPU_SPURIOUS_NS         100000
@@ -55,12 +58,14 @@ void npu_update_irq(Rk3588NpuState *s)
 static void npu_reset_registers(Rk3588NpuState *s)
 {
     memset(s->regs, 0, sizeof(s->regs));
+    memset(s->regs1, 0, sizeof(s->regs1));
     memset(s->executer, 0, sizeof(s->executer));
     memset(&s->lut, 0, sizeof(s->lut));
     s->regs[R_PC_VERSION] = NPU_VERSION;
     s->regs[R_PC_VERSION_NUM] = NPU_VERSION_NUM;
     s->regs[R_PC_INTERRUPT_MASK] = NPU_INT_ALL;
     s->regs[R_CORE_MAC_GATING] = NPU_MAC_GATING_RESET;
+    s->regs1[R_CORE_MAC_GATING] = NPU_MAC_GATING_RESET;
     s->int_raw = 0;
     s->int_open = 0;
     s->irq_lost = false;
@@ -124,7 +129,9 @@ static void npu_pc_write(Rk3588NpuState *s, uint32_t offset, uint32_t value)
         if (FIELD_EX32(value, PC_TASK_CON, TASK_COUNT_CLEAR)) {
             s->regs[R_PC_TASK_STATUS] = 0;
         }
-        s->regs[R_PC_TASK_CON] = value & ~R_PC_TASK_CON_TASK_COUNT_CLEAR_MASK;
+        s->regs[R_PC_TASK_CON] = value &
+                                 ~(R_PC_TASK_CON_TASK_COUNT_CLEAR_MASK |
+                                   R_PC_TASK_CON_LAST_LAYER_CLEAR_MASK);
         break;
     case A_PC_BASE_ADDRESS:
     case A_PC_REGISTER_AMOUNTS:
@@ -245,10 +252,40 @@ static const MemoryRegionOps npu_ops = {
 /* A step that came due while the clocks were off is due now. */
 static void npu_clocks_changed(Rk3588NpuState *s)
 {
+    npu_progress_clock(s);
     if (npu_clocked(s) && s->held) {
         s->held = false;
         timer_mod(&s->timer, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
     }
+}
+
+static void npu_get_clock(Object *obj, Visitor *v, const char *name,
+                          void *opaque, Error **errp)
+{
+    Rk3588NpuState *s = RK3588_NPU(obj);
+
+    visit_type_uint32(v, name, &s->clock_hz, errp);
+}
+
+static void npu_set_clock(Object *obj, Visitor *v, const char *name,
+                          void *opaque, Error **errp)
+{
+    uint32_t hz;
+
+    if (!visit_type_uint32(v, name, &hz, errp)) {
+        return;
+    }
+    if (!hz) {
+        error_setg(errp, "clock-frequency must not be 0");
+        return;
+    }
+    npu_set_clock_hz(RK3588_NPU(obj), hz);
+}
+
+/* Has the time of a task passed while the host still computes it? */
+static bool npu_get_late(Object *obj, Error **errp)
+{
+    return RK3588_NPU(obj)->late;
 }
 
 static void npu_set_power(void *opaque, int n, int level)
@@ -316,6 +353,7 @@ static void npu_init(Object *obj)
 
     s->aclk = true;
     s->hclk = true;
+    s->clock_hz = NPU_CLOCK_HZ;
     qdev_init_gpio_in_named(dev, npu_set_power, "power", 1);
     qdev_init_gpio_in_named(dev, npu_set_aclk, "aclk", 1);
     qdev_init_gpio_in_named(dev, npu_set_hclk, "hclk", 1);
@@ -334,15 +372,13 @@ static void npu_realize(DeviceState *dev, Error **errp)
         error_setg(errp, "rk3588-npu-core needs its iommu");
         return;
     }
-    if (!s->clock_hz) {
-        error_setg(errp, "clock-frequency must not be 0");
-        return;
-    }
     timer_init_ns(&s->timer, QEMU_CLOCK_VIRTUAL, npu_pc_step, s);
     timer_init_ns(&s->spurious_timer, QEMU_CLOCK_VIRTUAL, npu_end_spurious, s);
+    timer_init_ns(&s->fetch_timer, QEMU_CLOCK_VIRTUAL, npu_pc_prefetch, s);
     npu_worker_init(&s->worker, dev, npu_pc_job_done, s);
     rk_iommu_set_retry(s->iommu, npu_pc_retry, s);
     npu_ctl_set_spurious_cb(s->ctl, s->core_index, npu_spurious, s);
+    npu_ctl_set_share_cb(s->ctl, s->core_index, npu_progress_changed, s);
 }
 
 static void npu_unrealize(DeviceState *dev)
@@ -351,6 +387,7 @@ static void npu_unrealize(DeviceState *dev)
 
     rk_iommu_set_retry(s->iommu, NULL, NULL);
     npu_ctl_set_spurious_cb(s->ctl, s->core_index, NULL, NULL);
+    npu_ctl_set_share_cb(s->ctl, s->core_index, NULL, NULL);
     npu_pc_abort(s, false);
     timer_del(&s->spurious_timer);
     npu_worker_fini(&s->worker);
@@ -386,7 +423,8 @@ static int npu_post_save(void *opaque)
 
 static int npu_pre_load(void *opaque)
 {
-    npu_pc_abort(opaque, false);
+    /* The control device may have its state already: it is left alone. */
+    npu_pc_forget(opaque);
     return 0;
 }
 
@@ -416,7 +454,9 @@ static int npu_post_load(void *opaque, int version_id)
 {
     Rk3588NpuState *s = opaque;
 
-    if (s->phase >= NPU_PHASE_NUM || !npu_loaded_cube_fits(s)) {
+    if (s->phase >= NPU_PHASE_NUM || !npu_loaded_cube_fits(s) ||
+        s->fetch_addr % 8 || s->fetch_left % 8 || !s->clock_hz ||
+        (s->run_bytes && !s->run_cycles)) {
         return -EINVAL;
     }
     s->cbuf_weights = npu_load_buf(&s->mig_weights, s->mig_weights_size);
@@ -443,8 +483,8 @@ static const VMStateDescription vmstate_npu_cube = {
 
 static const VMStateDescription vmstate_npu = {
     .name = TYPE_RK3588_NPU,
-    .version_id = 2,
-    .minimum_version_id = 2,
+    .version_id = 3,
+    .minimum_version_id = 3,
     .pre_save = npu_pre_save,
     .post_save = npu_post_save,
     .pre_load = npu_pre_load,
@@ -454,7 +494,9 @@ static const VMStateDescription vmstate_npu = {
         VMSTATE_BOOL(aclk, Rk3588NpuState),
         VMSTATE_BOOL(hclk, Rk3588NpuState),
         VMSTATE_BOOL_ARRAY(in_reset, Rk3588NpuState, 2),
+        VMSTATE_UINT32(clock_hz, Rk3588NpuState),
         VMSTATE_UINT32_ARRAY(regs, Rk3588NpuState, NPU_REGFILE_WORDS),
+        VMSTATE_UINT32_ARRAY(regs1, Rk3588NpuState, NPU_REGFILE_WORDS),
         VMSTATE_BOOL_ARRAY(executer, Rk3588NpuState, NPU_BLOCK_NUM),
         VMSTATE_INT16_ARRAY(lut.entry, Rk3588NpuState,
                             NPU_LUT_NUM * NPU_LUT_ENTRIES),
@@ -478,8 +520,24 @@ static const VMStateDescription vmstate_npu = {
         VMSTATE_UINT32(tasks_wanted, Rk3588NpuState),
         VMSTATE_UINT32(tasks_done, Rk3588NpuState),
         VMSTATE_UINT32(enable, Rk3588NpuState),
+        VMSTATE_UINT32(group, Rk3588NpuState),
         VMSTATE_UINT32_ARRAY(latched, Rk3588NpuState, NPU_REGFILE_WORDS),
         VMSTATE_TIMER(timer, Rk3588NpuState),
+        VMSTATE_BOOL(slave, Rk3588NpuState),
+        VMSTATE_UINT32(armed, Rk3588NpuState),
+        VMSTATE_BOOL(prefetching, Rk3588NpuState),
+        VMSTATE_BOOL(pending, Rk3588NpuState),
+        VMSTATE_UINT32(pend_enable, Rk3588NpuState),
+        VMSTATE_UINT32_ARRAY(pend_regs, Rk3588NpuState, NPU_REGFILE_WORDS),
+        VMSTATE_TIMER(fetch_timer, Rk3588NpuState),
+        VMSTATE_BOOL(run_fixed, Rk3588NpuState),
+        VMSTATE_UINT64(run_cycles, Rk3588NpuState),
+        VMSTATE_UINT64(run_bytes, Rk3588NpuState),
+        VMSTATE_UINT64(run_left, Rk3588NpuState),
+        VMSTATE_UINT64(run_rate, Rk3588NpuState),
+        VMSTATE_INT64(run_since, Rk3588NpuState),
+        VMSTATE_UINT32(run_events, Rk3588NpuState),
+        VMSTATE_UINT64_ARRAY(run_event_left, Rk3588NpuState, NPU_EVENT_NUM),
         VMSTATE_TIMER(spurious_timer, Rk3588NpuState),
         VMSTATE_STRUCT(mig_cube, Rk3588NpuState, 1, vmstate_npu_cube,
                        NpuCube),
@@ -495,11 +553,11 @@ static const VMStateDescription vmstate_npu = {
 
 static const Property npu_properties[] = {
     DEFINE_PROP_UINT32("core-index", Rk3588NpuState, core_index, 0),
-    DEFINE_PROP_UINT32("clock-frequency", Rk3588NpuState, clock_hz,
-                       200000000),
     DEFINE_PROP_BOOL("write-padding", Rk3588NpuState, write_padding, true),
     DEFINE_PROP_BOOL("ppu-sets-dpu-done", Rk3588NpuState, ppu_sets_dpu_done,
                      true),
+    DEFINE_PROP_BOOL("pp-banks", Rk3588NpuState, pp_banks, false),
+    DEFINE_PROP_BOOL("pc-prefetch", Rk3588NpuState, pc_prefetch, true),
     DEFINE_PROP_LINK("iommu", Rk3588NpuState, iommu, TYPE_RK_IOMMU,
                      RkIommuState *),
     DEFINE_PROP_LINK("ctl", Rk3588NpuState, ctl, TYPE_RK3588_NPU_CTL,
@@ -517,6 +575,9 @@ static void npu_class_init(ObjectClass *klass, void *data)
     dc->vmsd = &vmstate_npu;
     dc->user_creatable = false;
     device_class_set_props(dc, npu_properties);
+    object_class_property_add(klass, "clock-frequency", "uint32",
+                              npu_get_clock, npu_set_clock, NULL, NULL);
+    object_class_property_add_bool(klass, "late", npu_get_late, NULL);
     rc->phases.hold = npu_reset_hold;
 }
 

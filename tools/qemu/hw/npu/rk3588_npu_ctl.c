@@ -13,9 +13,15 @@
 #include "hw/sysbus.h"
 #include "migration/vmstate.h"
 #include "hw/npu/rk3588_npu_stats.h"
+#include "rk3588_npu_timing.h"
 #include "trace.h"
 
 #define NPU_CTL_IF_VERSION      1
+/*
+ * Peak of 64 bits of LPDDR4X at 4224 MT/s, which boards of this SoC have; what
+ * of that the NPU can get is not published.
+ */
+#define NPU_MEMORY_MBS          33792
 #define CORE_WINDOW             0x200u
 
 typedef struct NpuTraceEntry {
@@ -37,6 +43,11 @@ typedef struct NpuSpuriousCb {
     void *opaque;
 } NpuSpuriousCb;
 
+typedef struct NpuShareCb {
+    NpuCtlShareFn fn;
+    void *opaque;
+} NpuShareCb;
+
 struct Rk3588NpuCtlState {
     SysBusDevice parent_obj;
 
@@ -49,8 +60,15 @@ struct Rk3588NpuCtlState {
     uint32_t busy_mask;
     int64_t accounted_ns;       /* busy time is accounted up to here */
     int64_t done_ns[NPU_MAX_CORES];     /* last completion, -1 = none */
+    uint32_t clock_hz[NPU_MAX_CORES];       /* 0 = stands still */
+    uint64_t cycle_rest[NPU_MAX_CORES];     /* 1e-9 cycles */
     uint32_t latency_ns;
     uint32_t latch_hi;
+
+    uint32_t memory_mbs;
+    uint64_t demand[NPU_MAX_CORES];         /* bytes per second */
+    uint64_t grant[NPU_MAX_CORES];
+    NpuShareCb share[NPU_MAX_CORES];
 
     bool tracing;
     uint32_t trace_count;
@@ -148,6 +166,19 @@ void npu_ctl_set_spurious_cb(Rk3588NpuCtlState *s, unsigned core,
     }
 }
 
+static void npu_ctl_account_cycles(Rk3588NpuCtlState *s, unsigned core,
+                                   uint64_t delta)
+{
+    uint64_t hz = s->clock_hz[core];
+    uint64_t part = delta % NANOSECONDS_PER_SECOND * hz + s->cycle_rest[core];
+    bool busy = s->busy_mask & (1u << core);
+
+    s->cycle_rest[core] = part % NANOSECONDS_PER_SECOND;
+    npu_ctl_count(s, core, busy ? NPU_CNT_BUSY_CYCLES : NPU_CNT_IDLE_CYCLES,
+                  delta / NANOSECONDS_PER_SECOND * hz +
+                  part / NANOSECONDS_PER_SECOND);
+}
+
 /* Charge the time since the last call to whoever was busy during it. */
 static void npu_ctl_account(Rk3588NpuCtlState *s)
 {
@@ -164,6 +195,7 @@ static void npu_ctl_account(Rk3588NpuCtlState *s)
         if (s->busy_mask & (1u << core)) {
             s->stats[core].c[NPU_CNT_BUSY_NS] += delta;
         }
+        npu_ctl_account_cycles(s, core, delta);
     }
     if (n >= 2) {
         s->overlap_ns[0] += delta;
@@ -171,6 +203,24 @@ static void npu_ctl_account(Rk3588NpuCtlState *s)
     if (n >= 3) {
         s->overlap_ns[1] += delta;
     }
+}
+
+void npu_ctl_set_clock(Rk3588NpuCtlState *s, unsigned core, uint32_t hz)
+{
+    if (s && core < NPU_MAX_CORES && s->clock_hz[core] != hz) {
+        npu_ctl_account(s);
+        s->clock_hz[core] = hz;
+    }
+}
+
+static void npu_ctl_count_gap(uint64_t *c, uint64_t ns)
+{
+    c[NPU_CNT_GAP_MIN_NS] = c[NPU_CNT_GAPS] ? MIN(c[NPU_CNT_GAP_MIN_NS], ns)
+                                            : ns;
+    c[NPU_CNT_GAP_MAX_NS] = MAX(c[NPU_CNT_GAP_MAX_NS], ns);
+    c[NPU_CNT_GAP_LAST_NS] = ns;
+    c[NPU_CNT_GAP_NS] += ns;
+    c[NPU_CNT_GAPS]++;
 }
 
 void npu_ctl_busy(Rk3588NpuCtlState *s, unsigned core, bool busy)
@@ -192,8 +242,47 @@ void npu_ctl_busy(Rk3588NpuCtlState *s, unsigned core, bool busy)
     s->busy_mask |= 1u << core;
     s->max_busy = MAX(s->max_busy, ctpop32(s->busy_mask));
     if (s->done_ns[core] >= 0) {
-        c[NPU_CNT_GAP_NS] += s->accounted_ns - s->done_ns[core];
-        c[NPU_CNT_GAPS]++;
+        npu_ctl_count_gap(c, s->accounted_ns - s->done_ns[core]);
+    }
+}
+
+/* --- Memory --- */
+
+/* @except has caused the change and looks by itself. */
+static void npu_ctl_share(Rk3588NpuCtlState *s, unsigned except)
+{
+    uint64_t before[NPU_MAX_CORES];
+    unsigned core;
+
+    memcpy(before, s->grant, sizeof(before));
+    npu_share_memory(s->demand, s->grant, NPU_MAX_CORES,
+                     (uint64_t)s->memory_mbs * 1000000);
+    for (core = 0; core < NPU_MAX_CORES; core++) {
+        if (core != except && s->grant[core] != before[core] &&
+            s->share[core].fn) {
+            s->share[core].fn(s->share[core].opaque);
+        }
+    }
+}
+
+void npu_ctl_set_demand(Rk3588NpuCtlState *s, unsigned core, uint64_t demand)
+{
+    if (s && core < NPU_MAX_CORES && s->demand[core] != demand) {
+        s->demand[core] = demand;
+        npu_ctl_share(s, core);
+    }
+}
+
+uint64_t npu_ctl_granted(Rk3588NpuCtlState *s, unsigned core)
+{
+    return s && core < NPU_MAX_CORES ? s->grant[core] : UINT64_MAX;
+}
+
+void npu_ctl_set_share_cb(Rk3588NpuCtlState *s, unsigned core,
+                          NpuCtlShareFn fn, void *opaque)
+{
+    if (s && core < NPU_MAX_CORES) {
+        s->share[core] = (NpuShareCb) { fn, opaque };
     }
 }
 
@@ -209,6 +298,7 @@ static void npu_ctl_clear_counters(Rk3588NpuCtlState *s)
             }
         }
         s->done_ns[core] = -1;
+        s->cycle_rest[core] = 0;
     }
     s->overlap_ns[0] = 0;
     s->overlap_ns[1] = 0;
@@ -353,6 +443,8 @@ static uint64_t npu_ctl_read(void *opaque, hwaddr addr, unsigned size)
         return s->max_busy;
     case NPU_CTL_LATENCY_NS:
         return s->latency_ns;
+    case NPU_CTL_MEMORY_MBS:
+        return s->memory_mbs;
     case NPU_CTL_TRACE_COUNT:
         return s->trace_count;
     case NPU_CTL_TRACE_DROPPED:
@@ -391,6 +483,10 @@ static void npu_ctl_write(void *opaque, hwaddr addr, uint64_t val,
         break;
     case NPU_CTL_LATENCY_NS:
         s->latency_ns = val;
+        break;
+    case NPU_CTL_MEMORY_MBS:
+        s->memory_mbs = val;
+        npu_ctl_share(s, NPU_CORE_NONE);
         break;
     case NPU_CTL_TRACE_INDEX:
         s->trace_index = val;
@@ -504,8 +600,8 @@ static void npu_ctl_realize(DeviceState *dev, Error **errp)
 
 static const VMStateDescription vmstate_npu_stats = {
     .name = "rk3588-npu-ctl/stats",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT64_ARRAY(c, Rk3588NpuStats, NPU_CNT_NUM),
         VMSTATE_END_OF_LIST()
@@ -547,18 +643,23 @@ static int npu_ctl_post_load(void *opaque, int version_id)
 
 static const VMStateDescription vmstate_npu_ctl = {
     .name = TYPE_RK3588_NPU_CTL,
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .post_load = npu_ctl_post_load,
     .fields = (const VMStateField[]) {
-        VMSTATE_STRUCT_ARRAY(stats, Rk3588NpuCtlState, NPU_MAX_CORES, 1,
+        VMSTATE_STRUCT_ARRAY(stats, Rk3588NpuCtlState, NPU_MAX_CORES, 2,
                              vmstate_npu_stats, Rk3588NpuStats),
         VMSTATE_UINT64_ARRAY(overlap_ns, Rk3588NpuCtlState, 2),
         VMSTATE_UINT32(max_busy, Rk3588NpuCtlState),
         VMSTATE_UINT32(busy_mask, Rk3588NpuCtlState),
         VMSTATE_INT64(accounted_ns, Rk3588NpuCtlState),
         VMSTATE_INT64_ARRAY(done_ns, Rk3588NpuCtlState, NPU_MAX_CORES),
+        VMSTATE_UINT32_ARRAY(clock_hz, Rk3588NpuCtlState, NPU_MAX_CORES),
+        VMSTATE_UINT64_ARRAY(cycle_rest, Rk3588NpuCtlState, NPU_MAX_CORES),
         VMSTATE_UINT32(latency_ns, Rk3588NpuCtlState),
+        VMSTATE_UINT32(memory_mbs, Rk3588NpuCtlState),
+        VMSTATE_UINT64_ARRAY(demand, Rk3588NpuCtlState, NPU_MAX_CORES),
+        VMSTATE_UINT64_ARRAY(grant, Rk3588NpuCtlState, NPU_MAX_CORES),
         VMSTATE_UINT32(latch_hi, Rk3588NpuCtlState),
         VMSTATE_BOOL(tracing, Rk3588NpuCtlState),
         VMSTATE_UINT32(trace_count, Rk3588NpuCtlState),
@@ -581,6 +682,8 @@ static const Property npu_ctl_properties[] = {
     DEFINE_PROP_UINT32("num-cores", Rk3588NpuCtlState, num_cores,
                        NPU_MAX_CORES),
     DEFINE_PROP_UINT32("latency-ns", Rk3588NpuCtlState, latency_ns, 0),
+    DEFINE_PROP_UINT32("memory-mbs", Rk3588NpuCtlState, memory_mbs,
+                       NPU_MEMORY_MBS),
 };
 
 static void npu_ctl_class_init(ObjectClass *klass, void *data)

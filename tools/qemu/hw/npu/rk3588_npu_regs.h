@@ -33,6 +33,10 @@ enum {
 #define NPU_BLOCK_S_POINTER     0x4
 #define NPU_BLOCK_OP_ENABLE     0x8
 
+/* In bits 1:0 for group 0 and 17:16 for group 1; 0 is idle. */
+#define NPU_S_STATUS_RUNS               1u
+#define NPU_S_STATUS_WAITS              2u
+
 #define NPU_S_POINTER_POINTER           (1u << 0)
 #define NPU_S_POINTER_POINTER_PP_EN     (1u << 1)
 #define NPU_S_POINTER_EXECUTER_PP_EN    (1u << 2)
@@ -103,9 +107,13 @@ REG32(PC_TASK_CON, 0x0030)
     FIELD(PC_TASK_CON, TASK_NUMBER, 0, 12)
     FIELD(PC_TASK_CON, TASK_PP_EN, 12, 1)
     FIELD(PC_TASK_CON, TASK_COUNT_CLEAR, 13, 1)
+/* Written as 1 by drivers, reads 0; the analogy with RK3576 names it. */
+    FIELD(PC_TASK_CON, LAST_LAYER_CLEAR, 14, 1)
 REG32(PC_TASK_DMA_BASE_ADDR, 0x0034)
 REG32(PC_TASK_STATUS, 0x003c)
-#define PC_TASK_STATUS_COUNT    0xfffu
+    FIELD(PC_TASK_STATUS, COUNT, 0, 12)
+    FIELD(PC_TASK_STATUS, FIRST, 12, 1)
+    FIELD(PC_TASK_STATUS, LAST, 13, 1)
 
 /* CNA */
 REG32(CNA_S_STATUS, 0x1000)

@@ -11,9 +11,6 @@
 #include "rk3588_npu_conv.h"
 #include "rk3588_npu_dpu.h"
 
-/* Fixed cost of a task in cycles of 200 MHz: see npu_task_cycles(). */
-#define NPU_FIXED_CYCLES        2000
-
 NpuCmd npu_cmd_decode(uint64_t entry)
 {
     NpuCmd cmd = {
@@ -707,31 +704,6 @@ bool npu_task_output_spans(const NpuTask *t, NpuSpanFn fn, void *opaque)
     const NpuOutput *o = &t->dpu.out;
 
     return cube_spans(o, &o->cube, output_row, fn, opaque);
-}
-
-/*
- * The larger of arithmetic and memory time, plus a fixed cost.  The array
- * makes 32 x 32 int8 or 32 x 16 fp16 products per cycle (TRM: 1024 and 512);
- * 16 bytes per cycle are the width of the AXI port.  The fixed cost is the
- * 10 us at 200 MHz that separate measured one-task jobs from this arithmetic
- * (public reports of 28-job networks); no board was at hand to calibrate it.
- */
-uint64_t npu_task_cycles(const NpuTask *t)
-{
-    const NpuConv *c = &t->conv;
-    uint64_t groups = DIV_ROUND_UP(c->in_c, NPU_CHANNEL_GROUP);
-    uint64_t mac = t->kind != NPU_KIND_CONV ? 0 :
-                   groups * c->k_w * c->k_h *
-                   DIV_ROUND_UP(c->kernels, c->kernel_group) *
-                   c->out_w * c->out_h;
-    uint64_t bytes = c->feature.cube.bytes + c->weight_bytes +
-                     t->dpu.out.cube.bytes;
-    unsigned i;
-
-    for (i = 0; i < NPU_FEED_NUM; i++) {
-        bytes += t->feed[i].cube.bytes;
-    }
-    return MAX(mac, bytes / NPU_ATOM) + NPU_FIXED_CYCLES;
 }
 
 static bool compute_conv(const NpuTask *t, const NpuOperands *in,

@@ -260,9 +260,6 @@ bool npu_task_cbuf_short(const NpuTask *t);
 /* Bytes of the per-channel operands of a stage, 0 if it reads none. */
 size_t npu_task_stage_bytes(const NpuTask *t, unsigned stage);
 
-/* Clock cycles from the model described at its definition. */
-uint64_t npu_task_cycles(const NpuTask *t);
-
 /*
  * Compute @t into @out (cube.bytes long).  False if it was cancelled or the
  * host has no memory.

@@ -10,6 +10,7 @@
 #include "qemu/bitops.h"
 #include "qemu/log.h"
 #include "qemu/module.h"
+#include "qemu/rcu.h"
 #include "qemu/timer.h"
 #include "qapi/error.h"
 #include "exec/address-spaces.h"
@@ -366,6 +367,42 @@ static RkDmaResult rk_iommu_dma_page(RkIommuBank *b, uint32_t iova, void *buf,
     }
     rk_iommu_count_bytes(s, len, write);
     return RK_DMA_OK;
+}
+
+bool rk_iommu_probe_read(RkIommuState *s, unsigned bank, uint32_t iova,
+                         uint32_t len)
+{
+    RkIommuBank *b = &s->bank[MIN(bank, s->num_banks - 1)];
+    MemTxAttrs attrs = { .memory = true };
+    hwaddr pa = iova, run = len;
+    uint32_t dte, pte;
+
+    if (!rk_iommu_accessible(s) || rk_iommu_held_in_reset(s) || b->stall ||
+        b->fault) {
+        return false;
+    }
+    if (b->paging) {
+        const RkTlbEntry *e = rk_iommu_tlb_slot(b, iova);
+
+        if (e->generation == b->generation && e->vpn == iova / PAGE_BYTES) {
+            pte = e->pte;
+        } else if (!rk_iommu_load_entry(s, entry_address(b->dte_addr),
+                                        extract32(iova, 22, 10), &dte) ||
+                   !FIELD_EX32(dte, ENTRY, VALID) ||
+                   !rk_iommu_load_entry(s, entry_address(dte),
+                                        extract32(iova, 12, 10), &pte)) {
+            return false;
+        }
+        if (!FIELD_EX32(pte, ENTRY, VALID) ||
+            !(pte & R_ENTRY_READABLE_MASK)) {
+            return false;
+        }
+        pa = entry_address(pte) | (iova % PAGE_BYTES);
+    }
+    RCU_READ_LOCK_GUARD();
+    return memory_region_is_ram(address_space_translate(&s->dma_as, pa, &pa,
+                                                        &run, false, attrs)) &&
+           run == len;
 }
 
 RkDmaResult rk_iommu_dma(RkIommuState *s, unsigned bank, uint64_t iova,

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <time.h>
 #include "rk3588_npu_task.h"
+#include "rk3588_npu_timing.h"
 #include "rk3588_npu_dpu.h"
 
 #define MEM_BASE        0x10000000u
@@ -2186,11 +2187,82 @@ static void test_cancel(void)
     stop = 0;
     ok = ok && npu_task_compute(&t, &in, out);
     ok = ok && t.macs == 64u * 512 * 256;
-    /* Bound by memory: A, B and C, 16 bytes per cycle; 10 us at 200 MHz. */
-    ok = ok && npu_task_cycles(&t) ==
-         (64 * 512 + 512 * 256 + 64 * 256 * 4) / 16 + 2000;
-    report(ok, "cancelling, and the cycle model");
+    report(ok, "cancelling");
     free(out);
+}
+
+static bool decode_matmul(NpuTask *t, const MatMul *mm)
+{
+    uint32_t regs[NPU_REGFILE_WORDS] = { 0 };
+    NpuTaskOptions opt = { .write_padding = true };
+    const char *why;
+    Prog p;
+    unsigned i;
+
+    matmul_prog(&p, mm);
+    for (i = 0; i < p.n - 4; i++) {
+        NpuCmd cmd = npu_cmd_decode(p.cmd[i]);
+
+        regs[cmd.reg / 4] = cmd.value;
+    }
+    return npu_task_decode(t, regs, 0x0d, &opt, &why) == NPU_TASK_RUN;
+}
+
+static void test_cost(void)
+{
+    const MatMul small = { I8_I32, 64, 512, 256, false };
+    const MatMul big = { I8_I32, 352, 1024, 1024, false };
+    NpuCost cost;
+    NpuTask t;
+    bool ok;
+
+    /* Bound by memory: A, B and C by 16 bytes, bursts of 256, 10 us. */
+    ok = decode_matmul(&t, &small);
+    npu_task_cost(&t, &cost);
+    report(ok && cost.bytes == 64 * 512 + 512 * 256 + 64 * 256 * 4 &&
+           cost.cycles == 2000 + cost.bytes / 16 + cost.bytes / 256 * 7,
+           "cost of a product bound by memory");
+
+    /* Bound by 32 x 32 products per cycle but one cycle in nine. */
+    ok = decode_matmul(&t, &big);
+    npu_task_cost(&t, &cost);
+    report(ok && cost.cycles > 352 * 32 * 32 * 9 / 8 + 2000 &&
+           cost.cycles < 352 * 32 * 32 * 9 / 8 + 6000,
+           "cost of a product bound by the array");
+    report(cost.at[NPU_EVENT_FEATURE] &&
+           cost.at[NPU_EVENT_FEATURE] < cost.at[NPU_EVENT_WEIGHT] &&
+           cost.at[NPU_EVENT_WEIGHT] < cost.at[NPU_EVENT_CSC] &&
+           cost.at[NPU_EVENT_CSC] < cost.at[NPU_EVENT_CORE] &&
+           cost.at[NPU_EVENT_CORE] < cost.cycles, "order of the blocks");
+
+    /* What is in CBUF already is not fetched. */
+    t.conv.weight_reuse = t.conv.data_reuse = true;
+    npu_task_cost(&t, &cost);
+    report(cost.bytes == 352 * 1024 * 4, "cost of reused operands");
+}
+
+static void test_share(void)
+{
+    static const struct {
+        uint64_t demand[3], total, want[3];
+    } c[] = {
+        { { 100, 200, 300 }, 0, { 100, 200, 300 } },
+        { { 100, 200, 300 }, 600, { 100, 200, 300 } },
+        { { 300, 300, 300 }, 600, { 200, 200, 200 } },
+        { { 100, 300, 400 }, 600, { 100, 250, 250 } },
+        { { 100, 210, 900 }, 600, { 100, 210, 290 } },
+        { { 0, 0, 900 }, 600, { 0, 0, 600 } },
+        { { 0, 0, 0 }, 600, { 0, 0, 0 } },
+    };
+    uint64_t grant[3];
+    bool ok = true;
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(c); i++) {
+        npu_share_memory(c[i].demand, grant, 3, c[i].total);
+        ok = ok && !memcmp(grant, c[i].want, sizeof(grant));
+    }
+    report(ok, "shares of the memory");
 }
 
 static void test_matmuls(void)
@@ -2251,6 +2323,8 @@ int main(int argc, char **argv)
     test_random(random_pool, "pooling");
     test_refusals();
     test_cancel();
+    test_cost();
+    test_share();
     test_fuzz();
     printf("1..%u\n", tests);
     free(mem);

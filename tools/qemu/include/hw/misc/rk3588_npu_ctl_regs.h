@@ -43,6 +43,12 @@
  */
 #define NPU_CTL_LATENCY_NS      0x034
 
+/*
+ * Memory bandwidth that the cores share, in units of 10^6 bytes per second;
+ * 0 = each core is limited by its own port alone.
+ */
+#define NPU_CTL_MEMORY_MBS      0x038
+
 /* Register trace: set INDEX, then read the entry. */
 #define NPU_CTL_TRACE_COUNT     0x040   /* RO: entries held */
 #define NPU_CTL_TRACE_DROPPED   0x044   /* RO: entries that did not fit */
@@ -113,6 +119,11 @@ enum npu_ctl_counter {
     NPU_CNT_POWERED,            /* state, not a count: 1 = domain on */
     NPU_CNT_CLOCKED,            /* state: 1 = aclk and hclk running */
     NPU_CNT_BUSY,               /* state: 1 = executing or hung */
+    NPU_CNT_BUSY_CYCLES,        /* of the core's clock; none while gated */
+    NPU_CNT_IDLE_CYCLES,        /* likewise, clocked but not busy */
+    NPU_CNT_GAP_LAST_NS,        /* the last, shortest and longest of the */
+    NPU_CNT_GAP_MIN_NS,         /* gaps in GAP_NS */
+    NPU_CNT_GAP_MAX_NS,
     NPU_CNT_NUM
 };
 

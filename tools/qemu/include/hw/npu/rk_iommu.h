@@ -36,6 +36,13 @@ RkDmaResult rk_iommu_dma(RkIommuState *s, unsigned bank, uint64_t iova,
                          void *buf, uint64_t len, bool write);
 
 /*
+ * Would a read of @len bytes, which do not cross a page, be done at once?
+ * Nothing changes by asking: no fault is reported, no translation kept.
+ */
+bool rk_iommu_probe_read(RkIommuState *s, unsigned bank, uint32_t iova,
+                         uint32_t len);
+
+/*
  * Called, BQL held and outside any MMIO access, when an access that returned
  * RK_DMA_FAULT may be tried again.  May be called with nothing pending.
  */
