@@ -21,6 +21,8 @@
 /* The TRM asks for 32 cycles of the slowest clock; the vendor's driver waits this long. */
 #define RKNPU_CORE_RESET_US	10
 
+#define RKNPU_CORE_POWER_TRIES	2
+
 static const char * const rknpu_core_clk_names[] = { "npu", "aclk", "hclk", "pclk" };
 
 void rknpu_core_init_static(struct rknpu_device *rdev, unsigned int index)
@@ -138,6 +140,73 @@ static int rknpu_core_get_resources(struct rknpu_core *core)
 	return core->irq < 0 ? core->irq : 0;
 }
 
+/* May registers be touched? The interrupt handler asks under the lock. Returns what it was. */
+static bool rknpu_core_set_powered(struct rknpu_core *core, bool powered)
+{
+	unsigned long flags;
+	bool was;
+
+	spin_lock_irqsave(&core->rdev->lock, flags);
+	was = core->powered;
+	core->powered = powered;
+	spin_unlock_irqrestore(&core->rdev->lock, flags);
+	return was;
+}
+
+static int rknpu_core_pulse_reset(struct rknpu_core *core)
+{
+	struct rknpu_bank_state state;
+	bool was_powered;
+	int ret;
+
+	mutex_lock(&core->reset_lock);
+	was_powered = rknpu_core_set_powered(core, false);
+	rknpu_bank_save(core, &state);
+	ret = rknpu_core_assert(core);
+	if (!ret) {
+		udelay(RKNPU_CORE_RESET_US);
+		ret = rknpu_core_deassert(core);
+	}
+	core->parked = false;
+	if (!ret)
+		ret = rknpu_bank_restore(core, &state);
+	rknpu_core_set_powered(core, was_powered);
+	mutex_unlock(&core->reset_lock);
+	return ret;
+}
+
+/* Any core behind an IOMMU may be what keeps that from coming up. */
+static void rknpu_core_pulse_asleep(struct rknpu_core *core)
+{
+	struct rknpu_device *rdev = core->rdev;
+	unsigned int i;
+
+	mutex_lock(&core->iommu->attach_lock);
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		if (rdev->cores[i].iommu == core->iommu && !rdev->cores[i].clocked)
+			rknpu_core_pulse_reset(&rdev->cores[i]);
+	}
+	mutex_unlock(&core->iommu->attach_lock);
+}
+
+/*
+ * What does not come up, the power domain or the IOMMU, may do so the next
+ * time. A reset in between, as other cores may have kept the domain on.
+ */
+int rknpu_core_power_on(struct rknpu_core *core)
+{
+	unsigned int tries;
+	int ret;
+
+	for (tries = 1;; tries++) {
+		ret = pm_runtime_resume_and_get(core->dev);
+		if (!ret || tries == RKNPU_CORE_POWER_TRIES)
+			return ret;
+		dev_warn(core->dev, "does not power up (%d), trying again\n", ret);
+		rknpu_core_pulse_asleep(core);
+	}
+}
+
 /* What ran before (a boot loader, another driver) may have left anything behind. */
 static int rknpu_core_first_light(struct rknpu_core *core)
 {
@@ -146,7 +215,7 @@ static int rknpu_core_first_light(struct rknpu_core *core)
 	/* Powering up programs the IOMMU, which is behind the same resets. */
 	ret = rknpu_core_deassert(core);
 	if (!ret)
-		ret = pm_runtime_resume_and_get(core->dev);
+		ret = rknpu_core_power_on(core);
 	if (ret)
 		return dev_err_probe(core->dev, ret, "does not power up\n");
 
@@ -262,42 +331,6 @@ void rknpu_core_unbind(struct rknpu_core *core)
 	core->dev = NULL;
 }
 
-/* May registers be touched? The interrupt handler asks under the lock. Returns what it was. */
-static bool rknpu_core_set_powered(struct rknpu_core *core, bool powered)
-{
-	unsigned long flags;
-	bool was;
-
-	spin_lock_irqsave(&core->rdev->lock, flags);
-	was = core->powered;
-	core->powered = powered;
-	spin_unlock_irqrestore(&core->rdev->lock, flags);
-	return was;
-}
-
-/* Clocked. */
-static int rknpu_core_pulse_reset(struct rknpu_core *core)
-{
-	struct rknpu_bank_state state;
-	bool was_powered;
-	int ret;
-
-	mutex_lock(&core->reset_lock);
-	was_powered = rknpu_core_set_powered(core, false);
-	rknpu_bank_save(core, &state);
-	ret = rknpu_core_assert(core);
-	if (!ret) {
-		udelay(RKNPU_CORE_RESET_US);
-		ret = rknpu_core_deassert(core);
-	}
-	core->parked = false;
-	if (!ret)
-		ret = rknpu_bank_restore(core, &state);
-	rknpu_core_set_powered(core, was_powered);
-	mutex_unlock(&core->reset_lock);
-	return ret;
-}
-
 int rknpu_core_reset(struct rknpu_core *core)
 {
 	int ret;
@@ -378,6 +411,15 @@ void rknpu_core_retire(struct rknpu_core *core)
 		rknpu_core_retire_all(core);
 }
 
+/* While the core sleeps, that is bookkeeping. */
+static void rknpu_core_detach_asleep(struct rknpu_core *core)
+{
+	mutex_lock(&core->iommu->attach_lock);
+	if (!core->clocked)
+		rknpu_vm_detach_core(core);
+	mutex_unlock(&core->iommu->attach_lock);
+}
+
 int rknpu_core_power_cycle(struct rknpu_core *core)
 {
 	int ret;
@@ -387,10 +429,15 @@ int rknpu_core_power_cycle(struct rknpu_core *core)
 	 * suspended IOMMU passes everything: hold it in reset meanwhile.
 	 */
 	rknpu_core_park(core);
+	/* Does nothing if user space keeps the device on. */
 	pm_runtime_put_sync_suspend(core->dev);
+	/* It would follow in its own time, and the domain waits for it. */
+	if (core->iommu->dev)
+		pm_runtime_suspend(core->iommu->dev);
+	rknpu_core_detach_asleep(core);
 	rknpu_core_unpark(core);
 
-	ret = pm_runtime_resume_and_get(core->dev);
+	ret = rknpu_core_power_on(core);
 	if (ret) {
 		/* Balances the reference of core->pm_held, which the caller still counts on. */
 		pm_runtime_get_noresume(core->dev);

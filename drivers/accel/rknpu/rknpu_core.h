@@ -52,6 +52,7 @@ enum rknpu_core_state {
  * @attach_lock: serialises changes of the attached VM
  * @group: NULL while no core is bound
  * @np: its node, to tell whose fault it was
+ * @dev: its device, which follows the cores to sleep
  * @users: cores bound
  * @vm: attached VM, see rknpu_vm.h
  * @shared: of all cores, see rknpu_share.h; does not change while cores are bound
@@ -67,6 +68,7 @@ struct rknpu_iommu {
 	struct mutex attach_lock; /* changes of vm and of what the group is attached to */
 	struct iommu_group *group;
 	struct device_node *np;
+	struct device *dev;
 	unsigned int users;
 	struct rknpu_vm *vm;
 	bool shared;
@@ -220,6 +222,8 @@ void rknpu_core_free_irq(struct rknpu_core *core);
 /* Powers @dev off and sets what its runtime PM callbacks work on. */
 void rknpu_core_set_owner(struct device *dev, void *owner);
 
+/* Takes a runtime PM reference. Tries harder than runtime PM alone. */
+int rknpu_core_power_on(struct rknpu_core *core);
 /*
  * Ends whatever a program left running, if the core has power. The attach_lock
  * is held, and no job is on the core. An IOMMU of its own must be programmed anew.
@@ -231,7 +235,10 @@ int rknpu_core_reset(struct rknpu_core *core);
 void rknpu_core_retire(struct rknpu_core *core);
 /* Powered. Holds the core in reset, where it can access nothing. */
 void rknpu_core_park(struct rknpu_core *core);
-/* With core->pm_held: off and on again, as far as other cores allow. */
+/*
+ * With core->pm_held: off and on again, as far as other cores allow. Detached
+ * meanwhile, without asking anything of an IOMMU that may not answer.
+ */
 int rknpu_core_power_cycle(struct rknpu_core *core);
 
 /* For the driver's dev_pm_ops. */

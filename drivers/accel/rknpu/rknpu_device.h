@@ -27,6 +27,8 @@ struct rknpu_vendor;
  *	ten register writes. Taken inside fence locks: never signal a fence
  *	under it.
  * @clients: all open ones and those with unfinished jobs
+ * @gang: jobs that are about to start together, or NULL; compared with those of
+ *	jobs, and valid while one of them is queued
  * @gone: no job may start or be queued any more
  * @job_count: jobs that exist, of all clients
  * @stats: counters
@@ -39,6 +41,7 @@ struct rknpu_device {
 	struct rknpu_core cores[RKNPU_MAX_CORES];
 	spinlock_t lock; /* all scheduler state, see above */
 	struct list_head clients;
+	struct rknpu_gang *gang;
 	bool gone;
 	atomic_t job_count;
 	struct rknpu_device_stats stats;

@@ -9,6 +9,7 @@
 #include "rknpu_bo.h"
 #include "rknpu_device.h"
 #include "rknpu_fence.h"
+#include "rknpu_gang.h"
 #include "rknpu_job.h"
 #include "rknpu_reap.h"
 #include "rknpu_release.h"
@@ -72,6 +73,8 @@ void rknpu_job_free(struct rknpu_job *job)
 	rknpu_client_uncharge_job(job->client);
 	rknpu_client_put(job->client);
 	dma_fence_put(job->fence);
+	if (job->gang)
+		rknpu_gang_put(job->gang);
 	rknpu_job_free_memory(job);
 }
 
@@ -264,11 +267,25 @@ static void rknpu_job_spoil(struct rknpu_job *job, int error)
 	dma_fence_set_error(job->fence, error);
 }
 
+/* Those that wait for it to start with them need not any longer. */
+static void rknpu_job_leave_gang(struct rknpu_job *job)
+{
+	struct rknpu_device *rdev = job->client->rdev;
+	unsigned long flags;
+
+	if (!job->gang)
+		return;
+	spin_lock_irqsave(&rdev->lock, flags);
+	rknpu_gang_dissolve(rdev, job);
+	spin_unlock_irqrestore(&rdev->lock, flags);
+}
+
 void rknpu_job_end(struct rknpu_job *job, enum rknpu_cause cause)
 {
 	bool cookie = dma_fence_begin_signalling();
 	int error = rknpu_cause_error(cause);
 
+	rknpu_job_leave_gang(job);
 	rknpu_job_record(job, cause);
 	rknpu_job_report(job);
 	if (error)

@@ -15,6 +15,7 @@
 struct rknpu_bo;
 struct rknpu_client;
 struct rknpu_core;
+struct rknpu_gang;
 
 /**
  * struct rknpu_task - one register program
@@ -120,6 +121,7 @@ enum rknpu_job_state {
  * @batched: filled by the creator: the tasks are chained in memory, one kick runs
  *	them all
  * @dma_base: filled by the creator: what hardware adds to the programs' addresses
+ * @gang: others that it starts together with, or NULL
  * @no_dpu_done: filled by the creator: a kick's end is the PPU's alone, where
  *	rknpu_task::int_mask does not say
  * @divisible: filled by the creator: no task needs what the one before left in
@@ -158,6 +160,7 @@ struct rknpu_job {
 	bool no_dpu_done;
 	bool divisible;
 	u32 dma_base;
+	struct rknpu_gang *gang;
 	struct rknpu_bo **bos;
 	u32 bo_count;
 	u32 write_count;

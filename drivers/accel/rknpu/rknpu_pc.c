@@ -40,12 +40,19 @@ static void rknpu_pc_write(struct rknpu_core *core, void __iomem *reg, u32 val)
 }
 
 /* Of the kick that begins with the job's next task. Only its last task interrupts (TRM). */
-static u32 rknpu_pc_done_mask(struct rknpu_core *core, const struct rknpu_job *job)
+static u32 rknpu_pc_named_mask(struct rknpu_core *core, const struct rknpu_job *job)
 {
 	const struct rknpu_task *last = &job->tasks[job->result.task + core->kick_tasks - 1];
 
-	if (last->int_mask & RKNPU_INT_PAIRS)
-		return last->int_mask & RKNPU_INT_PAIRS;
+	return last->int_mask & RKNPU_INT_PAIRS;
+}
+
+static u32 rknpu_pc_done_mask(struct rknpu_core *core, const struct rknpu_job *job)
+{
+	u32 named = rknpu_pc_named_mask(core, job);
+
+	if (named)
+		return named;
 	return job->no_dpu_done ? RKNPU_INT_PPU_DONE : RKNPU_PC_INT_DEFAULT;
 }
 
@@ -141,9 +148,35 @@ static bool rknpu_pc_count_agrees(struct rknpu_core *core)
 	return !done || done >= core->kick_tasks;
 }
 
+/* Of several units that a task names all have to be done, of the usual ones any. */
+static bool rknpu_pc_units_done(struct rknpu_core *core, u32 status)
+{
+	u32 mask = rknpu_pc_done_mask(core, core->job);
+	u32 done = rknpu_pc_fuzz(status) & mask;
+
+	if (!rknpu_pc_named_mask(core, core->job))
+		return done;
+	return done && (rknpu_pc_fuzz(done) & mask) == mask;
+}
+
+/*
+ * One of several units has reported, and holds the line up until it is masked;
+ * its raw bit stays.
+ */
+static bool rknpu_pc_rest_done(struct rknpu_core *core)
+{
+	u32 raw = rknpu_pc_read(core, core->pc + RKNPU_PC_INTERRUPT_RAW_STATUS);
+	u32 rest = rknpu_pc_done_mask(core, core->job) & ~rknpu_pc_fuzz(raw);
+
+	if (rest)
+		rknpu_pc_write(core, core->pc + RKNPU_PC_INTERRUPT_MASK,
+			       rest | RKNPU_INT_DMA_ERROR);
+	return rknpu_pc_units_done(core, raw);
+}
+
 bool rknpu_pc_over(struct rknpu_core *core, u32 status)
 {
-	if (!(rknpu_pc_fuzz(status) & rknpu_pc_done_mask(core, core->job)))
+	if (!rknpu_pc_units_done(core, status) && !rknpu_pc_rest_done(core))
 		return false;
 	if (rknpu_pc_count_agrees(core))
 		return true;
@@ -158,8 +191,7 @@ bool rknpu_pc_over_raw(struct rknpu_core *core)
 	u32 raw = rknpu_pc_read(core, core->pc + RKNPU_PC_INTERRUPT_RAW_STATUS);
 
 	return !(raw & RKNPU_INT_DMA_ERROR) &&
-	       (rknpu_pc_fuzz(raw) & rknpu_pc_done_mask(core, core->job)) &&
-	       rknpu_pc_count_agrees(core);
+	       rknpu_pc_units_done(core, raw) && rknpu_pc_count_agrees(core);
 }
 
 static bool rknpu_pc_busy(struct rknpu_core *core)

@@ -4,6 +4,7 @@
 #include <linux/module.h>
 
 #include "rknpu_device.h"
+#include "rknpu_gang.h"
 #include "rknpu_job.h"
 #include "rknpu_queue.h"
 #include "rknpu_sched.h"
@@ -64,15 +65,16 @@ static bool rknpu_queue_in_service(struct rknpu_core *core)
 	return core->state != RKNPU_CORE_ABSENT && core->state != RKNPU_CORE_DEAD;
 }
 
-/* Less is better: load first, then the cost of attaching the job's VM. */
+/* Less is better: load first, then the cost of attaching the job's VM, then of power. */
 static unsigned int rknpu_queue_cost(struct rknpu_core *core, struct rknpu_job *job)
 {
 	unsigned int load = core->queued + (core->state != RKNPU_CORE_IDLE);
 	struct rknpu_vm *vm = rknpu_core_vm(core);
+	unsigned int cost = 8 * load + !core->pm_held;
 
 	if (vm == job->vm)
-		return 4 * load;
-	return 4 * load + (vm ? 2 : 1);
+		return cost;
+	return cost + (vm ? 4 : 2);
 }
 
 struct rknpu_core *rknpu_queue_choose(struct rknpu_device *rdev, struct rknpu_job *job)
@@ -333,13 +335,19 @@ static struct rknpu_job *rknpu_queue_first(struct rknpu_core *core)
 
 struct rknpu_job *rknpu_queue_next(struct rknpu_core *core)
 {
+	struct rknpu_job *job;
+
 	lockdep_assert_held(&core->rdev->lock);
 
+	job = rknpu_gang_next(core);
+	if (job)
+		return job;
 	if (!core->queued)
 		rknpu_queue_steal(core);
 	if (!core->queued)
 		return NULL;
-	return rknpu_queue_first(core);
+	job = rknpu_queue_first(core);
+	return rknpu_gang_admits(core, job) ? job : NULL;
 }
 
 void rknpu_queue_evacuate(struct rknpu_core *core, struct list_head *stranded)

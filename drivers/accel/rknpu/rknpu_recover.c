@@ -31,33 +31,23 @@ void rknpu_recover_listen(struct rknpu_core *core)
 	spin_unlock_irq(&core->rdev->lock);
 }
 
-/*
- * All resets below are under the attach_lock: an address space that goes away
- * meanwhile would have the IOMMU's driver talk to an IOMMU in reset, which it
- * answers with a warning.
- */
+/* Under the attach_lock, so that the IOMMU is not programmed meanwhile. */
 int rknpu_recover_reset(struct rknpu_core *core)
 {
 	int ret;
 
 	mutex_lock(&core->iommu->attach_lock);
 	ret = rknpu_core_reset(core);
-	/* What was attached has to be programmed anew, unless that was put back. */
-	if (!ret && !core->iommu->shared)
-		rknpu_vm_detach_core(core);
 	mutex_unlock(&core->iommu->attach_lock);
 	return ret;
 }
 
-/* All cores that share the IOMMU, which attaches to none if one of them hinders it. */
+/* All cores of a shared IOMMU, which attaches to nothing if one of them hinders it. */
 static int rknpu_recover_reset_all(struct rknpu_core *core)
 {
 	struct rknpu_device *rdev = core->rdev;
 	unsigned int i;
 	int ret = 0;
-
-	if (!core->iommu->shared)
-		return rknpu_recover_reset(core);
 
 	mutex_lock(&core->iommu->attach_lock);
 	for (i = 0; i < RKNPU_MAX_CORES && !ret; i++) {
@@ -77,6 +67,32 @@ static void rknpu_recover_detach(struct rknpu_core *core)
 	mutex_lock(&core->iommu->attach_lock);
 	rknpu_vm_detach_core(core);
 	mutex_unlock(&core->iommu->attach_lock);
+}
+
+/*
+ * The reset takes the IOMMU along, whose driver does not know: detached, it is
+ * programmed anew by the next job. Never before the reset: an IOMMU that holds
+ * a faulting access does not let go. And not while it is awake: going back to
+ * the default domain takes an IOMMU that works, or ends in a warning.
+ */
+static int rknpu_recover_hardware(struct rknpu_core *core)
+{
+	int ret;
+
+	/* A shared one is put back as it was, for other cores may be using it. */
+	if (core->iommu->shared) {
+		ret = rknpu_recover_reset(core);
+		if (!ret)
+			return 0;
+		dev_warn(core->dev, "core %u: reset did not help (%d), power cycling\n",
+			 core->index, ret);
+	}
+
+	ret = rknpu_core_power_cycle(core);
+	/* If it could not be put to sleep, it has not been detached yet. */
+	if (!ret)
+		rknpu_recover_detach(core);
+	return ret;
 }
 
 static int rknpu_recover_try_attach(struct rknpu_core *core, struct rknpu_vm *vm)
@@ -99,47 +115,22 @@ int rknpu_recover_attach(struct rknpu_core *core, struct rknpu_vm *vm)
 	if (!ret)
 		return 0;
 
-	dev_warn(core->dev, "core %u: IOMMU does not attach (%d), resetting\n",
+	dev_warn(core->dev, "core %u: IOMMU does not attach (%d), power cycling\n",
 		 core->index, ret);
 	rknpu_recover_silence(core);
-	ret = rknpu_recover_reset_all(core) ?: rknpu_recover_try_attach(core, vm);
-	if (ret) {
-		ret = rknpu_core_power_cycle(core);
-		if (!ret)
-			ret = rknpu_recover_try_attach(core, vm);
-	}
+	if (core->iommu->shared)
+		ret = rknpu_recover_reset_all(core) ?: rknpu_recover_try_attach(core, vm);
+	if (ret)
+		ret = rknpu_recover_hardware(core) ?: rknpu_recover_try_attach(core, vm);
 	rknpu_recover_listen(core);
 	return ret;
 }
 
-void rknpu_recover_clean(struct rknpu_core *core)
+int rknpu_recover_clean(struct rknpu_core *core)
 {
-	if (rknpu_recover_reset(core)) {
-		dev_warn(core->dev, "core %u: reset did not help after a late fault\n",
-			 core->index);
-		rknpu_recover_detach(core);
-	}
+	int ret = rknpu_recover_hardware(core);
+
 	rknpu_recover_listen(core);
-}
-
-/*
- * The reset takes the IOMMU along, whose driver does not know: detaching makes
- * the next job program it anew. Never before the reset: an IOMMU that holds a
- * faulting access does not let go.
- */
-static int rknpu_recover_hardware(struct rknpu_core *core)
-{
-	int ret;
-
-	ret = rknpu_recover_reset(core);
-	if (!ret)
-		return 0;
-
-	dev_warn(core->dev, "core %u: reset did not help (%d), power cycling\n",
-		 core->index, ret);
-	ret = rknpu_core_power_cycle(core);
-	if (!ret)
-		rknpu_recover_detach(core);
 	return ret;
 }
 
@@ -299,6 +290,7 @@ void rknpu_recover_give_up(struct rknpu_core *core, int error)
 	LIST_HEAD(stranded);
 
 	dev_err(core->dev, "core %u taken out of service: %d\n", core->index, error);
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_RETIRED, 1);
 	rknpu_recover_silence(core);
 	rknpu_recover_retire(core);
 

@@ -18,9 +18,9 @@ int rknpu_recover_attach(struct rknpu_core *core, struct rknpu_vm *vm);
  * Powered, no job runs: a program that is over still made the IOMMU fault, and
  * the line was turned off for it. Back to a clean core and a line that is on.
  */
-void rknpu_recover_clean(struct rknpu_core *core);
+int rknpu_recover_clean(struct rknpu_core *core);
 
-/* Powered, no job runs, or none that will be missed. Resets the core and detaches its VM. */
+/* Powered. Resets the core; not while its IOMMU is being programmed. */
 int rknpu_recover_reset(struct rknpu_core *core);
 
 /* Nothing helps: the core's jobs go elsewhere, or fail if it was the last one. */

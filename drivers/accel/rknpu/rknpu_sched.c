@@ -7,6 +7,7 @@
 #include <linux/pm_runtime.h>
 
 #include "rknpu_device.h"
+#include "rknpu_gang.h"
 #include "rknpu_pc.h"
 #include "rknpu_queue.h"
 #include "rknpu_recover.h"
@@ -107,7 +108,7 @@ static void rknpu_sched_set_timeout(struct rknpu_core *core, unsigned long timeo
 }
 
 /* Lock held: core->job has been taken, the core is powered and has its VM attached. */
-static void rknpu_sched_start_job(struct rknpu_core *core)
+void rknpu_sched_start_job(struct rknpu_core *core)
 {
 	core->state = RKNPU_CORE_RUNNING;
 	core->cause = RKNPU_CAUSE_NONE;
@@ -157,7 +158,7 @@ static void rknpu_sched_dispatch_core(struct rknpu_core *core)
 		return;
 	}
 	rknpu_sched_take(core, job);
-	rknpu_sched_start_job(core);
+	rknpu_gang_start(core);
 }
 
 void rknpu_sched_dispatch(struct rknpu_core *core)
@@ -224,6 +225,13 @@ void rknpu_sched_put_back(struct rknpu_core *core)
 	rknpu_queue_put_back(core, job);
 	if (core->frozen)
 		wake_up_all(&core->idle_wait);
+}
+
+void rknpu_sched_start_over(struct rknpu_core *core)
+{
+	rknpu_sched_put_back(core);
+	core->state = RKNPU_CORE_STARTING;
+	queue_work(core->wq, &core->work);
 }
 
 /* Between two tasks of a job: on with it, unless others are more urgent. */
@@ -406,7 +414,7 @@ int rknpu_sched_power_up(struct rknpu_core *core)
 
 	/* Only this work changes it while STARTING or RECOVERING. */
 	if (!core->pm_held) {
-		ret = pm_runtime_resume_and_get(core->dev);
+		ret = rknpu_core_power_on(core);
 		if (!ret)
 			core->pm_held = true;
 	}
@@ -443,7 +451,7 @@ static void rknpu_sched_start_taken(struct rknpu_core *core)
 			core->state = RKNPU_CORE_IDLE;
 			rknpu_sched_dispatch(core);
 		} else {
-			rknpu_sched_start_job(core);
+			rknpu_gang_start(core);
 		}
 	}
 	spin_unlock_irq(&core->rdev->lock);
@@ -478,8 +486,9 @@ static void rknpu_sched_bring_up(struct rknpu_core *core)
 
 	do {
 		if (READ_ONCE(core->irq_off))
-			rknpu_recover_clean(core);
-		ret = rknpu_recover_attach(core, job->vm);
+			ret = rknpu_recover_clean(core);
+		if (!ret)
+			ret = rknpu_recover_attach(core, job->vm);
 	} while (!ret && READ_ONCE(core->irq_off));
 	if (ret)
 		rknpu_recover_give_up(core, ret);
@@ -648,6 +657,9 @@ int rknpu_sched_core_freeze(struct rknpu_core *core)
 {
 	spin_lock_irq(&core->rdev->lock);
 	core->frozen = true;
+	/* Others of its gang may be frozen already. */
+	if (core->job)
+		rknpu_gang_dissolve(core->rdev, core->job);
 	spin_unlock_irq(&core->rdev->lock);
 
 	if (wait_event_timeout(core->idle_wait, !READ_ONCE(core->job),

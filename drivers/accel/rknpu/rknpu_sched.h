@@ -98,6 +98,11 @@ void rknpu_client_take_jobs(struct rknpu_client *client, struct list_head *taken
 
 /* Makes a pushed job known, so that it can be ended; false: device gone. */
 bool rknpu_sched_admit(struct rknpu_job *job);
+/* Both with the lock held: core->job has been taken and its VM is attached. */
+void rknpu_sched_start_job(struct rknpu_core *core);
+/* It is, but the core has to be cleaned up first. */
+void rknpu_sched_start_over(struct rknpu_core *core);
+
 /* All dependencies are met. Any context. */
 void rknpu_sched_ready(struct rknpu_job *job);
 

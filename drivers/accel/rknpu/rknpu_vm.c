@@ -5,6 +5,8 @@
 #include <linux/iommu.h>
 #include <linux/module.h>
 #include <linux/of.h>
+#include <linux/of_platform.h>
+#include <linux/platform_device.h>
 #include <linux/scatterlist.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
@@ -131,7 +133,7 @@ void rknpu_vm_wait_parked(struct rknpu_core *core)
 {
 	unsigned int tries;
 
-	for (tries = 0; tries < 50 && core->clocked && rknpu_vm_core_parked(core); tries++) {
+	for (tries = 0; tries < 50 && rknpu_vm_core_parked(core); tries++) {
 		mutex_unlock(&core->iommu->attach_lock);
 		msleep(20);
 		mutex_lock(&core->iommu->attach_lock);
@@ -343,6 +345,13 @@ bool rknpu_vm_range_mapped(struct rknpu_vm *vm, u64 iova, u64 size)
 	return inside;
 }
 
+static struct device *rknpu_vm_find_iommu(struct device_node *np)
+{
+	struct platform_device *pdev = of_find_device_by_node(np);
+
+	return pdev ? &pdev->dev : NULL;
+}
+
 int rknpu_vm_core_init(struct rknpu_core *core)
 {
 	struct rknpu_iommu *iommu = core->iommu;
@@ -366,6 +375,7 @@ int rknpu_vm_core_init(struct rknpu_core *core)
 	iommu->vm = NULL;
 	iommu->lost = false;
 	iommu->off = false;
+	iommu->dev = rknpu_vm_find_iommu(iommu->np);
 	iommu->group = group;
 	return 0;
 }
@@ -382,6 +392,8 @@ void rknpu_vm_core_fini(struct rknpu_core *core)
 
 	iommu_group_put(iommu->group);
 	iommu->group = NULL;
+	put_device(iommu->dev);
+	iommu->dev = NULL;
 	of_node_put(iommu->np);
 	iommu->np = NULL;
 }

@@ -25,9 +25,6 @@
 
 #define NPU_CLOCK_HZ            200000000       /* as firmware leaves it */
 
-/* A test's spurious interrupt ends by itself, or Linux disables the line. */
-#define NPU_SPURIOUS_NS         100000
-
 static bool npu_held_in_reset(const Rk3588NpuState *s)
 {
     return s->in_reset[0] || s->in_reset[1];
@@ -42,6 +39,9 @@ void npu_update_irq(Rk3588NpuState *s)
 {
     bool level = (npu_pending(s) && !s->irq_lost) || s->irq_spurious;
 
+    /* Whoever does not answer does not call, either. */
+    level = level && !npu_ctl_fault_due(s->ctl, s->core_index,
+                                        NPU_FAULT_CORE_DEAD);
     if (level == s->irq_level) {
         return;
     }
@@ -68,17 +68,14 @@ static void npu_reset_registers(Rk3588NpuState *s)
     s->regs1[R_CORE_MAC_GATING] = NPU_MAC_GATING_RESET;
     s->int_raw = 0;
     s->int_open = 0;
-    s->irq_lost = false;
-    s->irq_spurious = false;
+    npu_fault_reset(s);
     npu_update_irq(s);
 }
 
 /* CRU reset or loss of power: nothing of registers, CBUF or task survives. */
-static void npu_hard_reset(Rk3588NpuState *s, bool may_stick)
+static void npu_hard_reset(Rk3588NpuState *s, NpuResetCause cause)
 {
-    bool stuck = may_stick && s->phase == NPU_PHASE_HUNG &&
-                 npu_ctl_fault(s->ctl, s->core_index, NPU_FAULT_RESET_STUCK,
-                               NULL);
+    bool stuck = npu_fault_keeps_hang(s, cause);
 
     trace_rk3588_npu_reset(s->core_index, s->phase, stuck);
     npu_pc_abort(s, stuck);
@@ -119,11 +116,10 @@ static void npu_pc_write(Rk3588NpuState *s, uint32_t offset, uint32_t value)
         npu_update_irq(s);
         break;
     case A_PC_INTERRUPT_CLEAR:
+        npu_fault_cleared(s, value);
         s->int_raw &= ~value;
         s->int_open &= ~value;
-        s->irq_lost = false;
-        s->irq_spurious = false;
-        npu_update_irq(s);
+        npu_fault_end_spurious(s);
         break;
     case A_PC_TASK_CON:
         if (FIELD_EX32(value, PC_TASK_CON, TASK_COUNT_CLEAR)) {
@@ -173,20 +169,12 @@ static void npu_reg_write(Rk3588NpuState *s, uint32_t offset, uint32_t value)
     }
 }
 
-static void npu_end_spurious(void *opaque)
-{
-    Rk3588NpuState *s = opaque;
-
-    s->irq_spurious = false;
-    npu_update_irq(s);
-}
-
-/* It also ends as soon as somebody looks for its cause. */
+/* A spurious interrupt ends as soon as somebody looks for its cause. */
 static void npu_looked_for_cause(Rk3588NpuState *s, uint32_t offset)
 {
     if (s->irq_spurious && (offset == A_PC_INTERRUPT_STATUS ||
                             offset == A_PC_INTERRUPT_RAW_STATUS)) {
-        npu_end_spurious(s);
+        npu_fault_end_spurious(s);
     }
 }
 
@@ -203,12 +191,15 @@ static MemTxResult npu_read(void *opaque, hwaddr offset, uint64_t *data,
                             unsigned size, MemTxAttrs attrs)
 {
     Rk3588NpuState *s = opaque;
+    uint32_t dead;
 
     *data = 0;
     if (!npu_clocked(s)) {
         return npu_inaccessible(s, offset);
     }
-    if (!npu_held_in_reset(s)) {
+    if (npu_fault_dead(s, &dead)) {
+        *data = dead;
+    } else if (!npu_held_in_reset(s)) {
         *data = npu_reg_read(s, offset);
     }
     trace_rk3588_npu_read(s->core_index, offset, *data);
@@ -231,7 +222,7 @@ static MemTxResult npu_write(void *opaque, hwaddr offset, uint64_t data,
     npu_ctl_count(s->ctl, s->core_index, NPU_CNT_MMIO_WRITE, 1);
     npu_ctl_trace(s->ctl, NPU_CTL_UNIT_CORE, s->core_index,
                   SYS_BUS_DEVICE(s)->mmio[0].addr + offset, data, true);
-    if (!npu_held_in_reset(s)) {
+    if (!npu_fault_dead(s, NULL) && !npu_held_in_reset(s)) {
         npu_reg_write(s, offset, data);
     }
     return MEMTX_OK;
@@ -293,7 +284,7 @@ static void npu_set_power(void *opaque, int n, int level)
     Rk3588NpuState *s = opaque;
 
     if (s->power && !level) {
-        npu_hard_reset(s, false);
+        npu_hard_reset(s, NPU_RESET_POWER);
     }
     s->power = level;
     npu_clocks_changed(s);
@@ -323,19 +314,7 @@ static void npu_set_reset(void *opaque, int n, int level)
 
     s->in_reset[n] = level;
     if (!before && level) {
-        npu_hard_reset(s, true);
-    }
-}
-
-static void npu_spurious(void *opaque)
-{
-    Rk3588NpuState *s = opaque;
-
-    if (npu_clocked(s)) {
-        s->irq_spurious = true;
-        npu_update_irq(s);
-        timer_mod(&s->spurious_timer,
-                  qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + NPU_SPURIOUS_NS);
+        npu_hard_reset(s, NPU_RESET_LINE);
     }
 }
 
@@ -343,7 +322,7 @@ static void npu_spurious(void *opaque)
 
 static void npu_reset_hold(Object *obj, ResetType type)
 {
-    npu_hard_reset(RK3588_NPU(obj), false);
+    npu_hard_reset(RK3588_NPU(obj), NPU_RESET_MACHINE);
 }
 
 static void npu_init(Object *obj)
@@ -373,11 +352,10 @@ static void npu_realize(DeviceState *dev, Error **errp)
         return;
     }
     timer_init_ns(&s->timer, QEMU_CLOCK_VIRTUAL, npu_pc_step, s);
-    timer_init_ns(&s->spurious_timer, QEMU_CLOCK_VIRTUAL, npu_end_spurious, s);
     timer_init_ns(&s->fetch_timer, QEMU_CLOCK_VIRTUAL, npu_pc_prefetch, s);
+    npu_fault_realize(s);
     npu_worker_init(&s->worker, dev, npu_pc_job_done, s);
     rk_iommu_set_retry(s->iommu, npu_pc_retry, s);
-    npu_ctl_set_spurious_cb(s->ctl, s->core_index, npu_spurious, s);
     npu_ctl_set_share_cb(s->ctl, s->core_index, npu_progress_changed, s);
 }
 
@@ -386,10 +364,9 @@ static void npu_unrealize(DeviceState *dev)
     Rk3588NpuState *s = RK3588_NPU(dev);
 
     rk_iommu_set_retry(s->iommu, NULL, NULL);
-    npu_ctl_set_spurious_cb(s->ctl, s->core_index, NULL, NULL);
+    npu_fault_unrealize(s);
     npu_ctl_set_share_cb(s->ctl, s->core_index, NULL, NULL);
     npu_pc_abort(s, false);
-    timer_del(&s->spurious_timer);
     npu_worker_fini(&s->worker);
 }
 
@@ -470,21 +447,22 @@ static int npu_post_load(void *opaque, int version_id)
 
 static const VMStateDescription vmstate_npu_cube = {
     .name = "rk3588-npu-core/cube",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32(surfaces, NpuCube),
         VMSTATE_UINT32(height, NpuCube),
         VMSTATE_UINT32(row_bytes, NpuCube),
         VMSTATE_BOOL(surf_inner, NpuCube),
+        VMSTATE_BOOL(converted, NpuCube),
         VMSTATE_END_OF_LIST()
     }
 };
 
 static const VMStateDescription vmstate_npu = {
     .name = TYPE_RK3588_NPU,
-    .version_id = 3,
-    .minimum_version_id = 3,
+    .version_id = 4,
+    .minimum_version_id = 4,
     .pre_save = npu_pre_save,
     .post_save = npu_post_save,
     .pre_load = npu_pre_load,
@@ -539,6 +517,8 @@ static const VMStateDescription vmstate_npu = {
         VMSTATE_UINT32(run_events, Rk3588NpuState),
         VMSTATE_UINT64_ARRAY(run_event_left, Rk3588NpuState, NPU_EVENT_NUM),
         VMSTATE_TIMER(spurious_timer, Rk3588NpuState),
+        VMSTATE_TIMER(late_timer, Rk3588NpuState),
+        VMSTATE_TIMER(dup_timer, Rk3588NpuState),
         VMSTATE_STRUCT(mig_cube, Rk3588NpuState, 1, vmstate_npu_cube,
                        NpuCube),
         VMSTATE_UINT32(mig_feature_size, Rk3588NpuState),
@@ -554,6 +534,7 @@ static const VMStateDescription vmstate_npu = {
 static const Property npu_properties[] = {
     DEFINE_PROP_UINT32("core-index", Rk3588NpuState, core_index, 0),
     DEFINE_PROP_BOOL("write-padding", Rk3588NpuState, write_padding, true),
+    DEFINE_PROP_BOOL("idle-ppu-rdma", Rk3588NpuState, idle_ppu_rdma, false),
     DEFINE_PROP_BOOL("ppu-sets-dpu-done", Rk3588NpuState, ppu_sets_dpu_done,
                      true),
     DEFINE_PROP_BOOL("pp-banks", Rk3588NpuState, pp_banks, false),

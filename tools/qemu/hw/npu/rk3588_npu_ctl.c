@@ -4,6 +4,7 @@
  * time, busy overlap and fault arming for tests.  Not part of any silicon.
  */
 #include "qemu/osdep.h"
+#include "qemu/cutils.h"
 #include "qemu/log.h"
 #include "qemu/module.h"
 #include "qemu/timer.h"
@@ -85,6 +86,31 @@ struct Rk3588NpuCtlState {
     NpuSpuriousCb spurious[NPU_MAX_CORES];
 };
 
+static const char *const fault_names[NPU_FAULT_MAX + 1] = {
+    [NPU_FAULT_NEVER_START] = "never-start",
+    [NPU_FAULT_HANG] = "hang",
+    [NPU_FAULT_IRQ_LOST] = "irq-lost",
+    [NPU_FAULT_DMA_READ] = "dma-read",
+    [NPU_FAULT_DMA_WRITE] = "dma-write",
+    [NPU_FAULT_IRQ_SPURIOUS] = "irq-spurious",
+    [NPU_FAULT_RESET_STUCK] = "reset-stuck",
+    [NPU_FAULT_IRQ_LATE] = "irq-late",
+    [NPU_FAULT_IRQ_DUP] = "irq-dup",
+    [NPU_FAULT_IRQ_MMU] = "irq-mmu",
+    [NPU_FAULT_IRQ_PARTIAL] = "irq-partial",
+    [NPU_FAULT_REGCMD_ADDR] = "regcmd-addr",
+    [NPU_FAULT_MMU_READ] = "mmu-read",
+    [NPU_FAULT_MMU_WRITE] = "mmu-write",
+    [NPU_FAULT_MMU_STALL] = "mmu-stall",
+    [NPU_FAULT_MMU_RESET] = "mmu-reset",
+    [NPU_FAULT_MMU_PAGING] = "mmu-paging",
+    [NPU_FAULT_MMU_ZAP] = "mmu-zap",
+    [NPU_FAULT_POWER_STUCK] = "power-stuck",
+    [NPU_FAULT_CLK_STUCK] = "clk-stuck",
+    [NPU_FAULT_CORE_DEAD] = "core-dead",
+    [NPU_FAULT_OFF_STUCK] = "off-stuck",
+};
+
 static bool counter_is_state(unsigned c)
 {
     return c == NPU_CNT_POWERED || c == NPU_CNT_CLOCKED || c == NPU_CNT_BUSY;
@@ -125,6 +151,17 @@ void npu_ctl_trace(Rk3588NpuCtlState *s, unsigned unit, unsigned core,
               (write ? NPU_CTL_TRACE_WRITE : 0);
 }
 
+static bool npu_ctl_fault_concerns(const NpuArmedFault *f, unsigned core)
+{
+    return f->armed && (f->core == NPU_CTL_ANY_CORE || f->core == core);
+}
+
+bool npu_ctl_fault_due(Rk3588NpuCtlState *s, unsigned core, unsigned kind)
+{
+    return s && npu_ctl_fault_concerns(&s->fault[kind], core) &&
+           !s->fault[kind].skip;
+}
+
 bool npu_ctl_fault(Rk3588NpuCtlState *s, unsigned core, unsigned kind,
                    uint32_t *param)
 {
@@ -134,7 +171,7 @@ bool npu_ctl_fault(Rk3588NpuCtlState *s, unsigned core, unsigned kind,
         return false;
     }
     f = &s->fault[kind];
-    if (!f->armed || (f->core != NPU_CTL_ANY_CORE && f->core != core)) {
+    if (!npu_ctl_fault_concerns(f, core)) {
         return false;
     }
     if (f->skip) {
@@ -311,39 +348,50 @@ static void npu_ctl_disarm(Rk3588NpuCtlState *s)
     s->fault_fired = 0;
 }
 
-static void npu_ctl_fire_spurious(Rk3588NpuCtlState *s)
+static void npu_ctl_fire_spurious(Rk3588NpuCtlState *s, uint32_t which)
 {
     unsigned core;
 
     for (core = 0; core < NPU_MAX_CORES; core++) {
-        if (s->fault_core != NPU_CTL_ANY_CORE && s->fault_core != core) {
+        if (which != NPU_CTL_ANY_CORE && which != core) {
             continue;
         }
         if (s->spurious[core].fn) {
             s->fault_fired++;
+            trace_rk3588_npu_ctl_fault(core, NPU_FAULT_IRQ_SPURIOUS, 0);
             s->spurious[core].fn(s->spurious[core].opaque);
         }
     }
 }
 
-static void npu_ctl_arm(Rk3588NpuCtlState *s, uint32_t kind)
+static void npu_ctl_arm(Rk3588NpuCtlState *s, uint32_t kind,
+                        const NpuArmedFault *f)
 {
     if (kind == 0 || kind > NPU_FAULT_MAX) {
         qemu_log_mask(LOG_GUEST_ERROR, "%s: no such fault kind %u\n",
                       __func__, kind);
         return;
     }
+    trace_rk3588_npu_ctl_arm(fault_names[kind], f->core, f->skip, f->count,
+                             f->param);
     if (kind == NPU_FAULT_IRQ_SPURIOUS) {
-        npu_ctl_fire_spurious(s);
+        npu_ctl_fire_spurious(s, f->core);
         return;
     }
-    s->fault[kind] = (NpuArmedFault) {
+    s->fault[kind] = *f;
+}
+
+static void npu_ctl_arm_by_guest(Rk3588NpuCtlState *s, uint32_t kind)
+{
+    NpuArmedFault f = {
         .armed = true,
         .core = s->fault_core,
         .skip = s->fault_skip,
         .count = s->fault_count,
         .param = s->fault_param,
     };
+
+    npu_ctl_arm(s, kind, &f);
 }
 
 static void npu_ctl_command(Rk3588NpuCtlState *s, uint32_t cmd)
@@ -504,7 +552,7 @@ static void npu_ctl_write(void *opaque, hwaddr addr, uint64_t val,
         s->fault_param = val;
         break;
     case NPU_CTL_FAULT_ARM:
-        npu_ctl_arm(s, val);
+        npu_ctl_arm_by_guest(s, val);
         break;
     default:
         qemu_log_mask(LOG_GUEST_ERROR, "%s: bad offset 0x%" HWADDR_PRIx "\n",
@@ -540,22 +588,98 @@ static char *npu_ctl_get_counters(Object *obj, Error **errp)
     return g_string_free(out, false);
 }
 
+/* What is armed, as words that "arm" takes. */
+static char *npu_ctl_get_arm(Object *obj, Error **errp)
+{
+    Rk3588NpuCtlState *s = RK3588_NPU_CTL(obj);
+    GString *out = g_string_new(NULL);
+    unsigned kind;
+
+    for (kind = 1; kind <= NPU_FAULT_MAX; kind++) {
+        const NpuArmedFault *f = &s->fault[kind];
+
+        if (!f->armed) {
+            continue;
+        }
+        g_string_append_printf(out, "%s%s,", out->len ? " " : "",
+                               fault_names[kind]);
+        if (f->core == NPU_CTL_ANY_CORE) {
+            g_string_append(out, "core=any");
+        } else {
+            g_string_append_printf(out, "core=%u", f->core);
+        }
+        g_string_append_printf(out, ",skip=%u,count=%u,param=0x%x", f->skip,
+                               f->count, f->param);
+    }
+    return g_string_free(out, false);
+}
+
+static unsigned npu_ctl_fault_kind(const char *name)
+{
+    unsigned kind;
+
+    for (kind = 1; kind <= NPU_FAULT_MAX; kind++) {
+        if (!strcmp(fault_names[kind], name)) {
+            return kind;
+        }
+    }
+    return 0;
+}
+
+static bool npu_ctl_parse_field(NpuArmedFault *f, const char *word)
+{
+    static const struct {
+        const char *key;
+        size_t offset;
+    } field[] = {
+        { "core=", offsetof(NpuArmedFault, core) },
+        { "skip=", offsetof(NpuArmedFault, skip) },
+        { "count=", offsetof(NpuArmedFault, count) },
+        { "param=", offsetof(NpuArmedFault, param) },
+    };
+    const char *value;
+    unsigned i, n;
+
+    if (!strcmp(word, "core=any")) {
+        f->core = NPU_CTL_ANY_CORE;
+        return true;
+    }
+    for (i = 0; i < ARRAY_SIZE(field); i++) {
+        if (strstart(word, field[i].key, &value)) {
+            if (qemu_strtoui(value, NULL, 0, &n)) {
+                return false;
+            }
+            *(uint32_t *)((char *)f + field[i].offset) = n;
+            return true;
+        }
+    }
+    return false;
+}
+
 static void npu_ctl_set_arm(Object *obj, const char *value, Error **errp)
 {
     Rk3588NpuCtlState *s = RK3588_NPU_CTL(obj);
-    unsigned kind, core, skip, count, param;
+    g_auto(GStrv) word = g_strsplit(value, ",", -1);
+    NpuArmedFault f = { .armed = true, .core = NPU_CTL_ANY_CORE, .count = 1 };
+    unsigned kind, i;
 
-    if (sscanf(value, "%u,%i,%u,%u,%u", &kind, (int *)&core, &skip, &count,
-               &param) != 5 || kind == 0 || kind > NPU_FAULT_MAX) {
-        error_setg(errp, "arm-fault wants kind,core,skip,count,param with "
-                   "kind 1..%d and core -1 for any", NPU_FAULT_MAX);
+    if (!strcmp(value, "none")) {
+        npu_ctl_disarm(s);
         return;
     }
-    s->fault_core = core;
-    s->fault_skip = skip;
-    s->fault_count = count;
-    s->fault_param = param;
-    npu_ctl_arm(s, kind);
+    kind = word[0] ? npu_ctl_fault_kind(word[0]) : 0;
+    if (!kind) {
+        error_setg(errp, "no such fault: '%s'", word[0] ?: "");
+        return;
+    }
+    for (i = 1; word[i]; i++) {
+        if (!npu_ctl_parse_field(&f, word[i])) {
+            error_setg(errp, "'%s' is not core=, skip=, count= or param= "
+                       "with a number", word[i]);
+            return;
+        }
+    }
+    npu_ctl_arm(s, kind, &f);
 }
 
 /*
@@ -699,13 +823,26 @@ static void npu_ctl_class_init(ObjectClass *klass, void *data)
     rc->phases.hold = npu_ctl_reset_hold;
     object_class_property_add_str(klass, "counters", npu_ctl_get_counters,
                                   NULL);
-    object_class_property_add_str(klass, "arm-fault", NULL, npu_ctl_set_arm);
+    object_class_property_add_str(klass, "arm", npu_ctl_get_arm,
+                                  npu_ctl_set_arm);
+    object_class_property_set_description(klass, "arm",
+        "Faults that are armed; write NAME[,core=,skip=,count=,param=] or "
+        "none");
+}
+
+static void npu_ctl_init(Object *obj)
+{
+    Rk3588NpuCtlState *s = RK3588_NPU_CTL(obj);
+
+    object_property_add_uint32_ptr(obj, "fired", &s->fault_fired,
+                                   OBJ_PROP_FLAG_READ);
 }
 
 static const TypeInfo npu_ctl_info = {
     .name = TYPE_RK3588_NPU_CTL,
     .parent = TYPE_SYS_BUS_DEVICE,
     .instance_size = sizeof(Rk3588NpuCtlState),
+    .instance_init = npu_ctl_init,
     .class_init = npu_ctl_class_init,
 };
 

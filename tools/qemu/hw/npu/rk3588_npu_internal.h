@@ -28,6 +28,12 @@ typedef enum NpuPhase {
     NPU_PHASE_NUM,
 } NpuPhase;
 
+typedef enum NpuResetCause {
+    NPU_RESET_MACHINE,
+    NPU_RESET_LINE,     /* of the CRU */
+    NPU_RESET_POWER,    /* lost */
+} NpuResetCause;
+
 struct Rk3588NpuState {
     SysBusDevice parent_obj;
 
@@ -35,6 +41,7 @@ struct Rk3588NpuState {
     uint32_t core_index;
     uint32_t clock_hz;
     bool write_padding;
+    bool idle_ppu_rdma;     /* runs where the DPU feeds the PPU */
     bool ppu_sets_dpu_done; /* the interrupt bit of the DPU, too */
     bool pp_banks;          /* two register files, see below */
     bool pc_prefetch;       /* the next segment, while a task executes */
@@ -67,7 +74,9 @@ struct Rk3588NpuState {
     bool irq_lost;
     bool irq_spurious;
     bool irq_level;
-    QEMUTimer spurious_timer;
+    QEMUTimer spurious_timer;   /* end of irq_spurious */
+    QEMUTimer late_timer;       /* end of irq_lost */
+    QEMUTimer dup_timer;        /* start of irq_spurious */
 
     /* program controller */
     uint32_t phase;         /* NpuPhase */
@@ -125,6 +134,22 @@ static inline bool npu_clocked(const Rk3588NpuState *s)
 }
 
 void npu_update_irq(Rk3588NpuState *s);
+
+/*
+ * Armed faults.  The raw bits that @bits of a task become; the last task of a
+ * chain is over; software clears @bits; where a program is fetched from; do
+ * registers not answer (*value is what they read); does a hang survive.
+ */
+uint32_t npu_fault_done_bits(Rk3588NpuState *s, uint32_t bits);
+void npu_fault_completion(Rk3588NpuState *s);
+void npu_fault_cleared(Rk3588NpuState *s, uint32_t bits);
+uint32_t npu_fault_regcmd(Rk3588NpuState *s, uint32_t addr);
+bool npu_fault_dead(Rk3588NpuState *s, uint32_t *value);
+bool npu_fault_keeps_hang(Rk3588NpuState *s, NpuResetCause cause);
+void npu_fault_end_spurious(Rk3588NpuState *s);
+void npu_fault_reset(Rk3588NpuState *s);
+void npu_fault_realize(Rk3588NpuState *s);
+void npu_fault_unrealize(Rk3588NpuState *s);
 
 /* Register write of the PC's command stream or of a CPU, block CNA and up. */
 void npu_block_write(Rk3588NpuState *s, uint32_t offset, uint32_t value);

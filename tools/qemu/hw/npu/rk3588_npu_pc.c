@@ -347,6 +347,7 @@ static void npu_pc_start(Rk3588NpuState *s)
 {
     NpuTaskOptions opt = {
         .write_padding = s->write_padding,
+        .idle_ppu_rdma = s->idle_ppu_rdma,
         .lut = &s->lut,
     };
     const char *why;
@@ -377,7 +378,8 @@ static void npu_pc_start(Rk3588NpuState *s)
 static bool npu_same_cube(const NpuCube *a, const NpuCube *b)
 {
     return a->surfaces == b->surfaces && a->height == b->height &&
-           a->row_bytes == b->row_bytes && a->surf_inner == b->surf_inner;
+           a->row_bytes == b->row_bytes && a->surf_inner == b->surf_inner &&
+           a->converted == b->converted;
 }
 
 static void npu_pc_out_of_memory(Rk3588NpuState *s)
@@ -454,7 +456,7 @@ static bool npu_pc_load_stages(Rk3588NpuState *s, NpuJob *job)
             continue;
         }
         job->stage[i] = g_malloc(len);
-        if (!npu_pc_dma(s, NPU_BANK_DATA, s->task.dpu.stage[i].alu_addr,
+        if (!npu_pc_dma(s, NPU_BANK_DATA, s->task.dpu.stage[i].addr,
                         job->stage[i], len, false)) {
             return false;
         }
@@ -485,9 +487,28 @@ static bool npu_pc_load_feeds(Rk3588NpuState *s, NpuJob *job)
     return true;
 }
 
+/* Silicon does not check; the result is garbage there, but not here. */
+static void npu_pc_check_cbuf(Rk3588NpuState *s)
+{
+    const char *why = npu_task_cbuf_short(&s->task);
+    uint32_t entries = npu_task_cbuf_entries(&s->task);
+
+    if (why) {
+        npu_ctl_count(s->ctl, s->core_index, NPU_CNT_CBUF_SHORT, 1);
+        qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: %s: silicon would "
+                      "compute garbage\n", s->core_index, why);
+    }
+    if (!s->task.conv.packed && s->task.conv.data_entries != entries) {
+        qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: %u CBUF entries per line "
+                      "where %u are usual\n", s->core_index,
+                      s->task.conv.data_entries, entries);
+    }
+}
+
 static void npu_pc_submit(Rk3588NpuState *s, NpuJob *job)
 {
     if (s->task.kind == NPU_KIND_CONV) {
+        npu_pc_check_cbuf(s);
         job->feature = npu_buf_ref(s->cbuf_feature);
         job->weights = npu_buf_ref(s->cbuf_weights);
     }
@@ -511,11 +532,6 @@ static void npu_pc_load(Rk3588NpuState *s)
 {
     NpuJob *job;
 
-    if (npu_task_cbuf_short(&s->task)) {
-        qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: feature data exceeds "
-                      "its CBUF banks: silicon would compute garbage\n",
-                      s->core_index);
-    }
     if (s->task.kind == NPU_KIND_CONV &&
         (!npu_pc_load_feature(s) || !npu_pc_load_weights(s))) {
         return;
@@ -538,10 +554,7 @@ static void npu_pc_load(Rk3588NpuState *s)
 static void npu_pc_open(Rk3588NpuState *s, uint32_t bits)
 {
     s->int_open |= bits;
-    if (!s->irq_level && (bits & s->regs[R_PC_INTERRUPT_MASK]) &&
-        npu_ctl_fault(s->ctl, s->core_index, NPU_FAULT_IRQ_LOST, NULL)) {
-        s->irq_lost = true;
-    }
+    npu_fault_completion(s);
     npu_update_irq(s);
 }
 
@@ -660,7 +673,7 @@ static void npu_pc_end_task(Rk3588NpuState *s)
 
     npu_ctl_count(s->ctl, s->core_index, NPU_CNT_TASK_DONE, 1);
     npu_ctl_count(s->ctl, s->core_index, NPU_CNT_MACS, s->task.macs);
-    s->int_raw |= npu_pc_done_bits(s);
+    s->int_raw |= npu_fault_done_bits(s, npu_pc_done_bits(s));
     npu_groups_toggle_executers(s);
     npu_groups_toggle_pointers(s, s->enable, false);
     *status = FIELD_DP32(*status, PC_TASK_STATUS, COUNT, done + 1);
@@ -796,7 +809,7 @@ void npu_pc_kick(Rk3588NpuState *s)
         npu_pc_guest_error(s, "op-enable for no task");
         return;
     }
-    npu_pc_begin_segment(s, base & PC_BASE_ADDRESS_MASK,
+    npu_pc_begin_segment(s, npu_fault_regcmd(s, base & PC_BASE_ADDRESS_MASK),
                          FIELD_EX32(s->regs[R_PC_REGISTER_AMOUNTS],
                                     PC_REGISTER_AMOUNTS, AMOUNT));
 }
@@ -941,6 +954,7 @@ void npu_pc_resume(Rk3588NpuState *s)
 {
     NpuTaskOptions opt = {
         .write_padding = s->write_padding,
+        .idle_ppu_rdma = s->idle_ppu_rdma,
         .lut = &s->lut,
     };
     const char *why;

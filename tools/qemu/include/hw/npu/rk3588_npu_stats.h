@@ -47,6 +47,9 @@ void npu_ctl_trace(Rk3588NpuCtlState *s, unsigned unit, unsigned core,
 bool npu_ctl_fault(Rk3588NpuCtlState *s, unsigned core, unsigned kind,
                    uint32_t *param);
 
+/* Would the next matching event be hit?  Consumes nothing. */
+bool npu_ctl_fault_due(Rk3588NpuCtlState *s, unsigned core, unsigned kind);
+
 /* From the kick (true) to the completion or reset (false). */
 void npu_ctl_busy(Rk3588NpuCtlState *s, unsigned core, bool busy);
 
