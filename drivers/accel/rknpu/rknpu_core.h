@@ -60,7 +60,8 @@ enum rknpu_core_state {
  * The rest is for a shared one, under rknpu_device::lock.
  *
  * @lost: out of service, as a core that cannot be reset is behind it
- * @off: nor does it have power any more
+ * @closing: all cores are held in reset, and one of them turns the power off
+ * @off: that has been done
  * @turn_vm: whose turn @turn_start belongs to; compared, not followed
  * @turn_start: ns
  */
@@ -73,6 +74,7 @@ struct rknpu_iommu {
 	struct rknpu_vm *vm;
 	bool shared;
 	bool lost;
+	bool closing;
 	bool off;
 	struct rknpu_vm *turn_vm;
 	u64 turn_start;

@@ -82,17 +82,20 @@ bool rknpu_share_turn_ends(struct rknpu_core *core, struct rknpu_job *job)
 
 bool rknpu_share_last(struct rknpu_core *core)
 {
-	bool last = true;
+	bool last;
 	unsigned int i;
 
 	spin_lock_irq(&core->rdev->lock);
-	for (i = 0; i < RKNPU_MAX_CORES && !core->iommu->off; i++) {
+	/* Two that are parked at once each find all others parked. */
+	last = !core->iommu->closing;
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
 		struct rknpu_core *other = &core->rdev->cores[i];
 
 		if (rknpu_share_with(core, other) && other->state != RKNPU_CORE_ABSENT &&
 		    !READ_ONCE(other->parked))
 			last = false;
 	}
+	core->iommu->closing |= last;
 	spin_unlock_irq(&core->rdev->lock);
 	return last;
 }

@@ -24,7 +24,7 @@ void rknpu_share_took(struct rknpu_core *core, struct rknpu_job *job);
 /* Between two tasks of a running job: is the turn of its VM over? */
 bool rknpu_share_turn_ends(struct rknpu_core *core, struct rknpu_job *job);
 
-/* Without the lock: the core is held in reset for good. Are all others? */
+/* Without the lock: the core is held in reset for good. Are all others? Says so once. */
 bool rknpu_share_last(struct rknpu_core *core);
 
 #endif

@@ -374,6 +374,7 @@ int rknpu_vm_core_init(struct rknpu_core *core)
 	}
 	iommu->vm = NULL;
 	iommu->lost = false;
+	iommu->closing = false;
 	iommu->off = false;
 	iommu->dev = rknpu_vm_find_iommu(iommu->np);
 	iommu->group = group;
