@@ -211,6 +211,10 @@ TEST_F(vendor, nice_needs_permission)
 		/* Goes on as if nothing were wrong, and changes nothing. */
 		bad |= action(self->fd, DRM_RKNPU_SET_PROC_NICE, &value);
 		bad |= getpriority(PRIO_PROCESS, 0) != 5;
+		/* Anybody may be nicer. */
+		value = 9;
+		bad |= action(self->fd, DRM_RKNPU_SET_PROC_NICE, &value);
+		bad |= getpriority(PRIO_PROCESS, 0) != 9;
 		_exit(!!bad);
 	}
 	waitpid(pid, &status, 0);

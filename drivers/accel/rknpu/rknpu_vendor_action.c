@@ -17,7 +17,8 @@
 static void rknpu_vendor_set_nice(s32 nice)
 {
 	nice = clamp(nice, MIN_NICE, MAX_NICE);
-	if (can_nice(current, nice))
+	/* can_nice() is about being less nice; more anybody may be. */
+	if (nice >= task_nice(current) || can_nice(current, nice))
 		set_user_nice(current, nice);
 }
 
