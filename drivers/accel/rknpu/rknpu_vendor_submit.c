@@ -13,6 +13,7 @@
 #include <drm/drm_print.h>
 
 #include "rknpu_device.h"
+#include "rknpu_fence.h"
 #include "rknpu_gang.h"
 #include "rknpu_job.h"
 #include "rknpu_sched.h"
@@ -333,15 +334,17 @@ static int rknpu_vsubmit_error(enum rknpu_cause cause)
 
 static int rknpu_vsubmit_report_job(struct rknpu_vsubmit *s, unsigned int i)
 {
-	const struct rknpu_result *r = &s->jobs[i]->result;
 	u32 last = s->slices[i]->task_start + s->slices[i]->task_number - 1;
+	struct rknpu_result r;
 
-	s->args->hw_elapse_time = max_t(s64, s->args->hw_elapse_time, r->elapsed_ns);
-	if (!s->args->core_mask && r->core >= 0)
-		s->args->core_mask = BIT(r->core);
-	if (r->cause == RKNPU_CAUSE_DONE)
-		rknpu_vtask_write_status(s->tasks, last, r->int_status);
-	return rknpu_vsubmit_error(r->cause);
+	/* Not the job's own, which is not ordered after the look at the fence. */
+	rknpu_fence_get_result(rknpu_job_fence(s->jobs[i]), &r);
+	s->args->hw_elapse_time = max_t(s64, s->args->hw_elapse_time, r.elapsed_ns);
+	if (!s->args->core_mask && r.core >= 0)
+		s->args->core_mask = BIT(r.core);
+	if (r.cause == RKNPU_CAUSE_DONE)
+		rknpu_vtask_write_status(s->tasks, last, r.int_status);
+	return rknpu_vsubmit_error(r.cause);
 }
 
 static int rknpu_vsubmit_wait(struct rknpu_vsubmit *s)
