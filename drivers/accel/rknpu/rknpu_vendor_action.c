@@ -40,11 +40,9 @@ static int rknpu_vendor_get_volt(struct rknpu_device *rdev, u32 *value)
 	return 0;
 }
 
-int rknpu_vendor_action(struct drm_device *dev, void *data, struct drm_file *file)
+int rknpu_vendor_do_action(struct rknpu_vfile *vfile, struct drm_rknpu_action *args)
 {
-	struct rknpu_device *rdev = to_rknpu_vendor(dev)->rdev;
-	struct rknpu_vfile *vfile = file->driver_priv;
-	struct drm_rknpu_action *args = data;
+	struct rknpu_device *rdev = vfile->vendor->rdev;
 
 	switch (args->flags) {
 	case DRM_RKNPU_GET_HW_VERSION:
@@ -86,7 +84,13 @@ int rknpu_vendor_action(struct drm_device *dev, void *data, struct drm_file *fil
 		return rknpu_vendor_set_domain(vfile->space, args->value);
 	default:
 		/* The rest of the vendor's table does the same on RK3588. */
-		drm_dbg_ratelimited(dev, "action: %u is not possible\n", args->flags);
+		drm_dbg_ratelimited(&vfile->vendor->drm, "action: %u is not possible\n",
+				    args->flags);
 		return -EINVAL;
 	}
+}
+
+int rknpu_vendor_action(struct drm_device *dev, void *data, struct drm_file *file)
+{
+	return rknpu_vendor_do_action(file->driver_priv, data);
 }

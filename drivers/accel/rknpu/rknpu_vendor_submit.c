@@ -402,12 +402,12 @@ static int rknpu_vsubmit_prepare(struct rknpu_vsubmit *s)
 	return PTR_ERR_OR_ZERO(s->vm);
 }
 
-int rknpu_vendor_submit(struct drm_device *dev, void *data, struct drm_file *file)
+int rknpu_vendor_do_submit(struct rknpu_vfile *vfile, struct drm_rknpu_submit *args)
 {
 	struct rknpu_vsubmit s = {
-		.dev = dev,
-		.vfile = file->driver_priv,
-		.args = data,
+		.dev = &vfile->vendor->drm,
+		.vfile = vfile,
+		.args = args,
 	};
 	int ret;
 
@@ -420,4 +420,9 @@ int rknpu_vendor_submit(struct drm_device *dev, void *data, struct drm_file *fil
 	if (s.tasks)
 		rknpu_bo_put(&s.tasks->base);
 	return ret;
+}
+
+int rknpu_vendor_submit(struct drm_device *dev, void *data, struct drm_file *file)
+{
+	return rknpu_vendor_do_submit(file->driver_priv, data);
 }
