@@ -28,6 +28,7 @@ help:
 	@echo '  make compare      our driver beside the in-tree rocket, on the same model'
 	@echo '  make qtest        the model'"'"'s own tests'
 	@echo '  make fuzz-model   attack the model under sanitizers for SECONDS=$(SECONDS), with SEED=$(SEED)'
+	@echo '  make bench-model  speed of the model'"'"'s arithmetic beside a CPU library'
 	@echo '  make lint         checkpatch, shellcheck, sparse, W=1'
 	@echo '  make qemu lib selftests'
 	@echo '  tools/testbed/run boots a guest and runs a command in it'
@@ -64,6 +65,9 @@ check: lib selftests
 check-teflon: lib
 	@$(TESTBED)/teflon
 
+bench-model:
+	@$(TESTBED)/bench-model
+
 compare: lib selftests
 	@$(TESTBED)/compare
 
@@ -79,7 +83,7 @@ fuzz-model:
 clean:
 	rm -rf $(O)
 
-.PHONY: help modules install lib selftests qemu demo check check-teflon compare lint qtest fuzz-model clean
+.PHONY: help modules install lib selftests qemu demo check check-teflon compare bench-model lint qtest fuzz-model clean
 .DEFAULT_GOAL := help
 
 endif

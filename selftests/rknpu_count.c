@@ -124,7 +124,7 @@ static void add(struct total *t, const struct sample *a, const struct sample *b,
 		t->gap_ns = gap;
 }
 
-static void print_total(const char *batch, const struct total *t, int jobs)
+static void print_total(const char *batch, const struct total *t, int jobs, int tasks)
 {
 	char unit[64];
 
@@ -134,6 +134,15 @@ static void print_total(const char *batch, const struct total *t, int jobs)
 	}
 	if (perf_cpus)
 		print_one(batch, "guest instructions", "insns/job", t->instructions);
+	if (tasks > 1) {
+		print_one(batch, "NPU register writes per task", "writes/task",
+			  (double)t->model[1] / jobs / tasks);
+		print_one(batch, "interrupts per task", "irqs/task",
+			  (double)t->model[4] / jobs / tasks);
+		if (perf_cpus)
+			print_one(batch, "guest instructions per task", "insns/task",
+				  t->instructions / tasks);
+	}
 	print_one(batch, "idle gap between tasks", "ns/task", t->gap_ns);
 }
 
@@ -207,6 +216,21 @@ static int one_by_one(struct bench *b, uint32_t unused)
 
 #define REPEATS		5
 
+/*
+ * Keeps the buffer busy that dependent jobs write, until they are all queued:
+ * else the first gap would be the time it takes to submit them.
+ */
+static int plug(struct bench *b)
+{
+	int ret;
+
+	rk_latency_us(20000);
+	ret = rk_submit_task(b->c.fd, b->chain, &b->c.in, &b->c.out);
+	rk_sleep_ms(5);
+	rk_latency_us(0);
+	return ret;
+}
+
 static int measure(struct bench *b, const char *name, int (*run)(struct bench *, uint32_t),
 		   uint32_t arg)
 {
@@ -217,6 +241,8 @@ static int measure(struct bench *b, const char *name, int (*run)(struct bench *,
 	for (int i = 0; i < REPEATS && !ret; i++) {
 		/* Powers the core and attaches the address space. */
 		ret = rk_client_run(&b->c, 3);
+		if (!ret && run == dependent)
+			ret = plug(b);
 		if (ret)
 			break;
 		take(&before);
@@ -227,7 +253,101 @@ static int measure(struct bench *b, const char *name, int (*run)(struct bench *,
 		add(&total, &before, &after, jobs_per_batch);
 	}
 	if (!ret)
-		print_total(name, &total, REPEATS * jobs_per_batch);
+		print_total(name, &total, REPEATS * jobs_per_batch, run == dependent ? arg : 1);
+	return ret;
+}
+
+/* ---- how many jobs a second of the model's time ---- */
+
+#define RATE_JOBS	300
+#define RATE_TASK_US	1000
+
+/* A file of its own for each chain, or all chains in one. */
+struct rate {
+	struct rk_client c[RK_CORES];
+	struct rk_bo out[RK_CORES];
+	struct drm_rocket_task task[RK_CORES];
+	int files;
+};
+
+static int rate_init(struct rate *r, int chains, int files)
+{
+	int ret = 0;
+
+	r->files = files;
+	for (int i = 0; i < files && !ret; i++)
+		ret = rk_client_init(&r->c[i]);
+	for (int i = 0; i < chains && !ret; i++) {
+		struct rk_client *c = &r->c[i % files];
+
+		ret = rk_bo_init(&r->out[i], c->fd, RK_BYTES);
+		if (!ret)
+			ret = rk_op_task(&c->inc, c->in.iova, r->out[i].iova, &r->task[i]);
+	}
+	return ret;
+}
+
+static int rate_run(struct bench *b, struct rate *r, int chains)
+{
+	int n = RATE_JOBS / r->files, ret = 0;
+
+	for (int f = 0; f < r->files && !ret; f++) {
+		struct rk_client *c = &r->c[f];
+
+		for (int i = 0; i < n; i++) {
+			int k = r->files > 1 ? f : i % chains;
+
+			rk_job(&b->jobs[i], &r->task[k], 1, &c->in.handle, 1, &r->out[k].handle, 1);
+		}
+		ret = rk_submit(c->fd, b->jobs, n);
+	}
+	for (int i = 0; i < chains && !ret; i++)
+		ret = rk_prep(&r->out[i], 60000);
+	return ret;
+}
+
+/* @chains of jobs, so that as many cores can be busy; the rate is returned, or an error. */
+static int rate(struct bench *b, int chains, int files, double *jobs_per_s)
+{
+	struct rate r = { 0 };
+	uint64_t start = 0;
+	int ret = rate_init(&r, chains, files);
+
+	rk_latency_us(RATE_TASK_US);
+	/* The first time powers cores up and attaches address spaces. */
+	for (int i = 0; i < 2 && !ret; i++) {
+		start = rk_ctl_read64(NPU_CTL_TIME_LO);
+		ret = rate_run(b, &r, chains);
+	}
+	*jobs_per_s = RATE_JOBS * 1e9 / (rk_ctl_read64(NPU_CTL_TIME_LO) - start);
+	rk_latency_us(0);
+	for (int i = 0; i < files; i++)
+		rk_client_fini(&r.c[i]);
+	return ret;
+}
+
+static int rates(struct bench *b)
+{
+	static const struct { int files[RK_CORES]; const char *batch; } from[] = {
+		{ { 1, 1, 1 }, "1 ms jobs from one file" },
+		{ { 1, 2, 3 }, "1 ms jobs from a file per chain" },
+	};
+	int ret = 0;
+
+	for (size_t f = 0; f < 2 && !ret; f++) {
+		double per_s[RK_CORES];
+
+		for (int n = 1; n <= RK_CORES && !ret; n++) {
+			char name[32];
+
+			ret = rate(b, n, from[f].files[n - 1], &per_s[n - 1]);
+			snprintf(name, sizeof(name), "%d chain%s", n, n > 1 ? "s" : "");
+			if (!ret)
+				print_one(from[f].batch, name, "jobs/s", per_s[n - 1]);
+		}
+		if (!ret)
+			print_one(from[f].batch, "3 chains over 1", "times", per_s[2] / per_s[0]);
+	}
 	return ret;
 }
 
@@ -258,6 +378,8 @@ int main(int argc, char **argv)
 		ret = measure(&b, "1-task jobs, independent", independent, 0);
 	if (!ret)
 		ret = measure(&b, "1-task jobs, one by one", one_by_one, 0);
+	if (!ret)
+		ret = rates(&b);
 	if (ret)
 		fprintf(stderr, "rknpu_count: %s\n", strerror(-ret));
 	return !!ret;

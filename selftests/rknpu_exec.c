@@ -425,6 +425,78 @@ TEST_F(exec, dependent_jobs_never_overlap)
 	EXPECT_EQ(0, rk_ctl_read64(NPU_CTL_OVERLAP2_LO));
 }
 
+/* ---- turns between clients, told by the order in which the model saw them start ---- */
+
+#define PC_BASE_ADDRESS	0x10
+#define CORE_OFFSET(a)	((a) & 0xffff)
+
+/* From entry @from of the trace: on the core that starts @regcmd, what was started before it? */
+static int started_before(uint32_t from, uint32_t regcmd)
+{
+	uint32_t n = rk_ctl_read(NPU_CTL_TRACE_COUNT);
+	int others[16] = { 0 };
+
+	for (uint32_t i = from; i < n; i++) {
+		uint32_t info, value;
+
+		rk_ctl_write(NPU_CTL_TRACE_INDEX, i);
+		info = rk_ctl_read(NPU_CTL_TRACE_INFO);
+		value = rk_ctl_read(NPU_CTL_TRACE_VALUE);
+		if (NPU_CTL_TRACE_UNIT(info) != NPU_CTL_UNIT_CORE || !(info & NPU_CTL_TRACE_WRITE) ||
+		    CORE_OFFSET(rk_ctl_read(NPU_CTL_TRACE_ADDR)) != PC_BASE_ADDRESS || value == 1)
+			continue;
+		if (value == regcmd)
+			return others[NPU_CTL_TRACE_CORE(info)];
+		others[NPU_CTL_TRACE_CORE(info)]++;
+	}
+	return -1;
+}
+
+/* A thousand queued jobs of one client delay the only one of another by one per core. */
+TEST_F_TIMEOUT(exec, one_job_does_not_wait_for_a_crowd, 60)
+{
+	static struct drm_rocket_job jobs[1000];
+	struct drm_rocket_task t[8], last;
+	struct rk_client light, crowd;
+	struct rk_bo out[8];
+
+	RK_REQUIRE_MODEL();
+	if (!rk_ours())
+		SKIP(return, "our module's turns");
+	ASSERT_EQ(0, rk_client_init(&crowd));
+	ASSERT_EQ(0, rk_client_init(&light));
+	for (size_t i = 0; i < ARRAY_SIZE(t); i++) {
+		ASSERT_EQ(0, rk_bo_init(&out[i], crowd.fd, RK_BYTES));
+		ASSERT_EQ(0, rk_op_task(&crowd.inc, crowd.in.iova, out[i].iova, &t[i]));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++)
+		rk_job(&jobs[i], &t[i % 8], 1, &crowd.in.handle, 1, &out[i % 8].handle, 1);
+	/* A program of its own place, to be told from the crowd's. */
+	for (int i = 0; i < 12; i++) {
+		ASSERT_EQ(0, rk_op_task(&light.inc, light.in.iova, light.out.iova, &last));
+	}
+	/* Long enough for a busy host to submit within one. */
+	rk_latency_us(50000);
+	ASSERT_EQ(0, rk_submit(crowd.fd, jobs, ARRAY_SIZE(jobs)));
+	for (int round = 0; round < 5; round++) {
+		int before;
+
+		rk_sleep_ms(120);
+		rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_TRACE_START);
+		ASSERT_EQ(0, rk_submit_task(light.fd, &last, &light.in, &light.out));
+		ASSERT_EQ(0, rk_prep(&light.out, 5000));
+		rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_TRACE_STOP);
+		before = started_before(0, last.regcmd);
+		EXPECT_LE(0, before);
+		EXPECT_GE(1, before) TH_LOG("round %d", round);
+	}
+	/* They were still there all the time. */
+	EXPECT_EQ(-EBUSY, rk_prep_until(crowd.fd, out[7].handle, 0));
+	rk_latency_us(0);
+	rk_client_fini(&crowd);
+	rk_client_fini(&light);
+}
+
 /* ---- what 1,000 back-to-back jobs cost (design, property 3) ---- */
 
 FIXTURE(cost) {
@@ -461,6 +533,7 @@ TEST_F_TIMEOUT(cost, r38_thousand_jobs, 60)
 	struct rk_client *c = &self->c;
 	uint32_t n = variant->tasks;
 	struct drm_rocket_task t[4];
+	long long cache_bytes;
 
 	RK_REQUIRE_MODEL();
 	for (uint32_t i = 0; i < n; i++) {
@@ -469,16 +542,34 @@ TEST_F_TIMEOUT(cost, r38_thousand_jobs, 60)
 	for (int i = 0; i < COST_JOBS; i++)
 		rk_job(&jobs[i], t, n, &c->in.handle, 1, &c->out.handle, 1);
 	ASSERT_EQ(0, rk_client_run(c, 1));
+	/* Until the core is asked to be quiet. */
+	rk_sleep_ms(5);
+	cache_bytes = rk_stat("cache_bytes");
 	clear_counters();
 	ASSERT_EQ(0, rk_submit(c->fd, jobs, COST_JOBS));
 	ASSERT_EQ(0, rk_prep(&c->out, 40000));
+	if (rk_ours()) {
+		/* Ten to start a task and one to end it; two whenever nothing is left to do. */
+		EXPECT_LE(11 * COST_JOBS * n, rk_count_all(NPU_CNT_MMIO_WRITE));
+		EXPECT_GE((11 * n + 2) * COST_JOBS, rk_count_all(NPU_CNT_MMIO_WRITE));
+		/* One to see what interrupts; few for what a slow host makes suspicious. */
+		EXPECT_LE(COST_JOBS * n, rk_count_all(NPU_CNT_MMIO_READ));
+		EXPECT_GE(COST_JOBS * n + 20, rk_count_all(NPU_CNT_MMIO_READ));
+		/* What PREP_BO asked for: all of a BO of one page. */
+		EXPECT_EQ(RK_PAGE, rk_stat("cache_bytes") - cache_bytes);
+	}
 	EXPECT_EQ(COST_JOBS * n, rk_count_all(NPU_CNT_TASK_DONE));
 	EXPECT_EQ(COST_JOBS * n, rk_count_all(NPU_CNT_IRQ));
 	EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
 	for (int i = 0; i < RK_CORES; i++) {
 		/* At most when the core, busy before, goes to sleep meanwhile. */
 		EXPECT_GE(1, rk_count(i, NPU_CNT_RESET)) TH_LOG("resets of core %d", i);
-		EXPECT_GE(1, rk_count(i, NPU_CNT_MMU_ATTACH)) TH_LOG("attaches of core %d", i);
+		EXPECT_GE(1, rk_count(i, NPU_CNT_MMU_ATTACH)) {
+			TH_LOG("attaches of core %d; power-ups %llu, resets %llu, tasks %llu", i,
+			       (unsigned long long)rk_count(i, NPU_CNT_POWER_ON),
+			       (unsigned long long)rk_count(i, NPU_CNT_RESET),
+			       (unsigned long long)rk_count(i, NPU_CNT_TASK_DONE));
+		}
 		EXPECT_GE(1, rk_count(i, NPU_CNT_POWER_ON)) TH_LOG("power-ups of core %d", i);
 	}
 }

@@ -124,20 +124,42 @@ unbind_busy() {
 		wait_for 20 node && ./rknpu_model three
 }
 
-# All of system sleep but the sleep itself, with jobs queued and running.
-sleep_under_load() {
+# All of system sleep but the sleep itself.
+rehearse_sleep() {
 	echo 1 >/sys/module/suspend/parameters/pm_test_delay 2>/dev/null
-	echo devices >/sys/power/pm_test || return 1
-	./rknpu_model work 4000 >/tmp/work.log 2>&1 &
-	pid=$!
-	sleep 0.5
+	echo platform >/sys/power/pm_test || return 1
 	if echo freeze >/sys/power/state; then slept=0; else slept=1; fi
 	echo none >/sys/power/pm_test
+	reconnect
+	[ $slept -eq 0 ] || { echo "sleep failed"; return 1; }
+}
+
+# In the testbed output goes to a virtio port, which Linux does not open again after sleep. The relay of the
+# testbed's init goes on with a port that comes back, and loses what it writes first.
+reconnect() {
+	console=/sys/bus/virtio/drivers/virtio_console
+	[ -p /tmp/.out ] && [ -d $console ] || return 0
+	for d in "$console"/virtio*; do
+		echo "${d##*/}" >$console/unbind
+		echo "${d##*/}" >$console/bind
+	done
+	echo "# lost" >/tmp/.out
+	echo "# lost" >/tmp/.err
+	sleep 1
+}
+
+# Nothing is lost or run twice, and the cores had lost power in between.
+sleep_under_load() {
+	./rknpu_model chain 100 20 >/tmp/chain.log 2>&1 &
+	pid=$!
+	wait_for 50 grep -q queued /tmp/chain.log || return 1
+	rehearse_sleep
+	slept=$?
 	wait $pid
 	work=$?
-	cat /tmp/work.log
-	echo "sleep: $slept, jobs: $work"
-	[ $slept -eq 0 ] && [ $work -eq 0 ] && ./rknpu_model three
+	cat /tmp/chain.log
+	[ $slept -eq 0 ] && [ $work -eq 0 ] && grep -qx 'tasks 100' /tmp/chain.log &&
+		[ "$(sed -n 's/^power_ups //p' /tmp/chain.log)" -ge 1 ] && ./rknpu_model three
 }
 
 # A client that died with a hung job must not hold the module up for long.
@@ -185,9 +207,9 @@ else
 	skip rmmod_after_a_hung_job "needs the NPU model"
 fi
 
-if [ -e /sys/class/virtio-ports ]; then
-	skip r36_system_sleep_with_jobs_in_flight "the virtio console that carries this output does not come back"
-elif grep -qw devices /sys/power/pm_test 2>/dev/null; then
+if ! model; then
+	skip r36_system_sleep_with_jobs_in_flight "needs the NPU model"
+elif grep -qw platform /sys/power/pm_test 2>/dev/null && grep -qw freeze /sys/power/state; then
 	check r36_system_sleep_with_jobs_in_flight sleep_under_load
 else
 	skip r36_system_sleep_with_jobs_in_flight "this kernel cannot rehearse it"

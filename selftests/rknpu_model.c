@@ -20,6 +20,7 @@ static int usage(void)
 		"       rknpu_model job       run a job, check its result\n"
 		"       rknpu_model three     the same on three cores at once\n"
 		"       rknpu_model hold MS   keep the device busy for MS, then say what became of it\n"
+		"       rknpu_model chain N MS  N jobs of MS, each after the last; checked and counted\n"
 		"       rknpu_model work MS   keep the device busy for MS and check every result\n"
 		"       rknpu_model hang      leave a hung job behind\n");
 	return 2;
@@ -108,6 +109,43 @@ static int work(unsigned int ms)
 	return report("work", ret);
 }
 
+/*
+ * @n jobs that each need the one before, from one buffer to the other and back:
+ * says "queued" when the first is over, then how they ended and what the model
+ * saw of the rest.
+ */
+static int chain(int n, unsigned int ms)
+{
+	struct drm_rocket_task t[2];
+	uint64_t power_ups;
+	struct rk_client c;
+	int ret = rk_client_init(&c);
+
+	if (!ret)
+		ret = rk_op_task(&c.inc, c.in.iova, c.out.iova, &t[0]);
+	if (!ret)
+		ret = rk_op_task(&c.inc, c.out.iova, c.in.iova, &t[1]);
+	if (!ret)
+		ret = rk_bo_fill(&c.in, -n / 2, RK_BYTES);
+	rk_latency_us(1000 * ms);
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+	for (int i = 0; i < n && !ret; i++)
+		ret = rk_submit_task(c.fd, &t[i % 2], i % 2 ? &c.out : &c.in, i % 2 ? &c.in : &c.out);
+	/* A core may have been powered before. */
+	while (!ret && !rk_count_all(NPU_CNT_TASK_DONE))
+		rk_sleep_ms(1);
+	power_ups = rk_count_all(NPU_CNT_POWER_ON);
+	report("queued", ret);
+	if (!ret && rk_bo_differs(n % 2 ? &c.out : &c.in, n - n / 2, RK_BYTES))
+		ret = -EILSEQ;
+	printf("tasks %llu\n", (unsigned long long)rk_count_all(NPU_CNT_TASK_DONE));
+	power_ups = rk_count_all(NPU_CNT_POWER_ON) - power_ups;
+	printf("power_ups %llu\n", (unsigned long long)power_ups);
+	rk_latency_us(0);
+	rk_client_fini(&c);
+	return report("chain", ret);
+}
+
 static int hang(void)
 {
 	struct rk_client c;
@@ -152,6 +190,8 @@ int main(int argc, char **argv)
 		return hold(atoi(argv[2]));
 	if (!strcmp(cmd, "work") && argc == 3)
 		return work(atoi(argv[2]));
+	if (!strcmp(cmd, "chain") && argc == 4)
+		return chain(atoi(argv[2]), atoi(argv[3]));
 	if (!strcmp(cmd, "hang"))
 		return hang();
 	return usage();

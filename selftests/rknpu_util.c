@@ -412,6 +412,66 @@ int rk_run_on_every_core(int fd, unsigned int rounds)
 	return ret;
 }
 
+/* ---- teams ---- */
+
+int rk_team_init(struct rk_team *t)
+{
+	int ret;
+
+	memset(t, 0, sizeof(*t));
+	t->fd = rk_open();
+	if (t->fd < 0)
+		return t->fd;
+	ret = rk_op_init(&t->inc, t->fd, RK_M, 1, 1);
+	if (!ret)
+		ret = rk_bo_init(&t->in, t->fd, RK_BYTES);
+	for (int i = 0; i < RK_TEAM_JOBS && !ret; i++) {
+		ret = rk_bo_init(&t->out[i], t->fd, RK_BYTES);
+		if (!ret)
+			ret = rk_op_task(&t->inc, t->in.iova, t->out[i].iova, &t->task[i]);
+	}
+	return ret;
+}
+
+void rk_team_fini(struct rk_team *t)
+{
+	for (int i = 0; i < RK_TEAM_JOBS; i++)
+		rk_bo_fini(&t->out[i]);
+	rk_bo_fini(&t->in);
+	rk_op_fini(&t->inc);
+	close(t->fd);
+}
+
+int rk_team_submit(struct rk_team *t, int n, int value)
+{
+	struct drm_rocket_job job[RK_TEAM_JOBS];
+	int ret = rk_bo_fill(&t->in, value, RK_BYTES);
+
+	for (int i = 0; i < n && !ret; i++) {
+		ret = rk_bo_fill(&t->out[i], ~value, RK_BYTES);
+		rk_job(&job[i], &t->task[i], 1, &t->in.handle, 1, &t->out[i].handle, 1);
+	}
+	return ret ? ret : rk_submit(t->fd, job, n);
+}
+
+void rk_team_collect(struct rk_team *t, int n, int value, unsigned int patience_ms)
+{
+	for (int i = 0; i < n; i++) {
+		t->ret[i] = rk_prep(&t->out[i], patience_ms);
+		if (!t->ret[i] && rk_bo_differs(&t->out[i], value + 1, RK_BYTES))
+			t->ret[i] = -EILSEQ;
+	}
+}
+
+int rk_team_count(const struct rk_team *t, int n, int ret)
+{
+	int found = 0;
+
+	for (int i = 0; i < n; i++)
+		found += t->ret[i] == ret;
+	return found;
+}
+
 /* ---- the model ---- */
 
 static volatile uint32_t *ctl;
@@ -512,13 +572,19 @@ void rk_latency_us(uint32_t us)
 	rk_ctl_write(NPU_CTL_LATENCY_NS, us * 1000);
 }
 
-void rk_fault_arm(uint32_t core, uint32_t kind, uint32_t skip, uint32_t count)
+void rk_fault_arm_param(uint32_t core, uint32_t kind, uint32_t skip, uint32_t count,
+			uint32_t param)
 {
 	rk_ctl_write(NPU_CTL_FAULT_CORE, core);
 	rk_ctl_write(NPU_CTL_FAULT_SKIP, skip);
 	rk_ctl_write(NPU_CTL_FAULT_COUNT, count);
-	rk_ctl_write(NPU_CTL_FAULT_PARAM, 0);
+	rk_ctl_write(NPU_CTL_FAULT_PARAM, param);
 	rk_ctl_write(NPU_CTL_FAULT_ARM, kind);
+}
+
+void rk_fault_arm(uint32_t core, uint32_t kind, uint32_t skip, uint32_t count)
+{
+	rk_fault_arm_param(core, kind, skip, count, 0);
 }
 
 uint32_t rk_fault_fired(void)
@@ -560,4 +626,62 @@ long long rk_stat(const char *name)
 			found = v;
 	fclose(f);
 	return found;
+}
+
+long long rk_core_stat(unsigned int core, const char *name)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "core%u.%s", core, name);
+	return rk_stat(key);
+}
+
+/* ---- binding ---- */
+
+static int write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	ssize_t n;
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	n = write(fd, text, strlen(text));
+	ret = n < 0 ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+/* Cores are in the order of their addresses. */
+static int rebind(const char *core)
+{
+	const char *name = strrchr(core, '/') + 1;
+	char path[512];
+	int ret;
+
+	snprintf(path, sizeof(path), "%.*s/unbind", (int)(name - 1 - core), core);
+	ret = write_file(path, name);
+	if (ret)
+		return ret;
+	snprintf(path, sizeof(path), "%.*s/bind", (int)(name - 1 - core), core);
+	return write_file(path, name);
+}
+
+int rk_rebind(unsigned int core)
+{
+	glob_t g = { 0 };
+	int ret = -ENODEV, fd = -ENODEV;
+
+	glob("/sys/bus/platform/drivers/rknpu*/*.npu", 0, NULL, &g);
+	if (core < g.gl_pathc)
+		ret = rebind(g.gl_pathv[core]);
+	globfree(&g);
+	for (int i = 0; i < 100 && !ret && fd < 0; i++) {
+		rk_sleep_ms(20);
+		fd = rk_open();
+	}
+	if (fd < 0)
+		return ret ? ret : fd;
+	close(fd);
+	return ret;
 }

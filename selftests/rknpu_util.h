@@ -114,6 +114,28 @@ int rk_client_run(struct rk_client *c, int value);
  */
 int rk_run_on_every_core(int fd, unsigned int rounds);
 
+/* ---- one file, and as many independent jobs as fit one program buffer ---- */
+
+#define RK_TEAM_JOBS	30
+
+struct rk_team {
+	int fd;
+	struct rk_op inc;
+	struct rk_bo in;
+	struct rk_bo out[RK_TEAM_JOBS];
+	struct drm_rocket_task task[RK_TEAM_JOBS];
+	int ret[RK_TEAM_JOBS];
+};
+
+int rk_team_init(struct rk_team *t);
+void rk_team_fini(struct rk_team *t);
+/* The first @n jobs, in one ioctl: each adds 1 to @value. */
+int rk_team_submit(struct rk_team *t, int n, int value);
+/* Fills rk_team::ret: 0 with the right result, -EILSEQ with a wrong one, or the driver's error. */
+void rk_team_collect(struct rk_team *t, int n, int value, unsigned int patience_ms);
+/* How many of the first @n ended that way. */
+int rk_team_count(const struct rk_team *t, int n, int ret);
+
 /* ---- the model's control device; absent on a board ---- */
 
 bool rk_model(void);
@@ -125,6 +147,9 @@ uint64_t rk_count_all(enum npu_ctl_counter c);
 /* Fixed task time, 0 = the model's own. */
 void rk_latency_us(uint32_t us);
 void rk_fault_arm(uint32_t core, uint32_t kind, uint32_t skip, uint32_t count);
+/* The same for kinds that take a parameter. */
+void rk_fault_arm_param(uint32_t core, uint32_t kind, uint32_t skip, uint32_t count,
+			uint32_t param);
 uint32_t rk_fault_fired(void);
 /* No fault armed, the model's own task time, the module's own deadline. */
 void rk_model_calm(void);
@@ -133,6 +158,9 @@ bool rk_wait_count(unsigned int core, enum npu_ctl_counter c, uint64_t value, un
 
 /* Value of "name" in a line "name value" of the driver's stats, or -1. */
 long long rk_stat(const char *name);
+long long rk_core_stat(unsigned int core, const char *name);
+/* Unbinds a core from our driver and binds it again; waits for the device node. */
+int rk_rebind(unsigned int core);
 
 #define RK_REQUIRE_MODEL()						\
 	do {								\

@@ -575,6 +575,93 @@ TEST_F(vendor, submit_on_several_cores)
 	}
 }
 
+static int start_pinned(int fd, struct rv_chain *c, uint32_t mask, int *fence)
+{
+	struct drm_rknpu_submit s;
+	int ret = rv_chain_fill(c, 1);
+
+	if (ret)
+		return ret;
+	rv_chain_submit(c, &s);
+	s.flags |= DRM_RKNPU_JOB_NONBLOCK | DRM_RKNPU_JOB_FENCE_OUT;
+	s.core_mask = mask;
+	ret = submit(fd, &s);
+	*fence = s.fence_fd;
+	return ret;
+}
+
+static int wait_fence(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	int ret = poll(&p, 1, 20000);
+
+	close(fd);
+	return ret == 1 ? 0 : -ETIMEDOUT;
+}
+
+/* A job of two cores waits until both are free, and others pass it by on none. */
+TEST_F(vendor, several_cores_start_together)
+{
+	struct rv_chain busy, gang, after;
+	int fence[3];
+	uint64_t started;
+
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, rv_chain_init(&busy, self->fd, 1, 0, 0));
+	ASSERT_EQ(0, rv_chain_init(&gang, self->fd, 1, 0, 0));
+	ASSERT_EQ(0, rv_chain_init(&after, self->fd, 1, 0, 0));
+	rk_latency_us(150000);
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+	ASSERT_EQ(0, start_pinned(self->fd, &busy, 2, &fence[0]));
+	ASSERT_TRUE(rk_wait_count(1, NPU_CNT_BUSY, 1, 20000));
+	started = rk_count(0, NPU_CNT_TASK_STARTED);
+	ASSERT_EQ(0, start_pinned(self->fd, &gang, 3, &fence[1]));
+	ASSERT_EQ(0, start_pinned(self->fd, &after, 1, &fence[2]));
+	rk_sleep_ms(20);
+	if (rk_count(1, NPU_CNT_TASK_DONE) == 0)
+		EXPECT_EQ(0, rk_count(0, NPU_CNT_TASK_STARTED) - started);
+	for (int i = 0; i < 3; i++)
+		EXPECT_EQ(0, wait_fence(fence[i]));
+	/* Both cores at once, for most of the time that one task takes. */
+	EXPECT_EQ(2, rk_ctl_read(NPU_CTL_MAX_BUSY));
+	EXPECT_LT(100000000, rk_ctl_read64(NPU_CTL_OVERLAP2_LO));
+	EXPECT_EQ(2, rk_count(0, NPU_CNT_TASK_DONE));
+	EXPECT_EQ(2, rk_count(1, NPU_CNT_TASK_DONE));
+	EXPECT_EQ(0, rv_chain_wrong(&gang, 2));
+	EXPECT_EQ(0, rv_chain_wrong(&after, 2));
+	rv_chain_fini(&busy);
+	rv_chain_fini(&gang);
+	rv_chain_fini(&after);
+}
+
+/* Jobs for two and for three cores at the same time, from several threads. */
+static void *crowd(void *arg)
+{
+	struct rv_chain c[3];
+	long bad = 0;
+	int fd = rv_open();
+
+	for (int i = 0; i < 3; i++)
+		bad += !!rv_chain_init(&c[i], fd, 1, 0, 0);
+	for (int i = 0; i < 40 && !bad; i++)
+		bad = submit_on_several(fd, c, 2 + (i + (uintptr_t)arg) % 2);
+	close(fd);
+	return (void *)bad;
+}
+
+TEST_F(vendor, jobs_of_several_cores_do_not_block_each_other)
+{
+	pthread_t t[4];
+	void *bad;
+
+	for (uintptr_t i = 0; i < 4; i++)
+		ASSERT_EQ(0, pthread_create(&t[i], NULL, crowd, (void *)i));
+	for (int i = 0; i < 4; i++) {
+		pthread_join(t[i], &bad);
+		EXPECT_EQ(NULL, bad);
+	}
+}
+
 struct bad_submit {
 	const char *what;
 	void (*spoil)(struct drm_rknpu_submit *s);
@@ -699,6 +786,7 @@ TEST_F(vendor, nonblock_and_fences)
 
 	RK_REQUIRE_MODEL();
 	rk_latency_us(50000);
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
 	/* Each waits for the one before, on another core. */
 	for (int i = 0; i < 3; i++) {
 		ASSERT_EQ(0, rv_chain_init(&c[i], self->fd, 1, 0, 0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Owns BOs: pages, CPU mappings, cache maintenance, PRIME, and their writers' errors. */
+/* Owns BOs: pages, CPU mappings, cache maintenance, import, and their writers' errors. */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
@@ -15,6 +15,7 @@
 #include "rknpu_device.h"
 #include "rknpu_file.h"
 #include "rknpu_map.h"
+#include "rknpu_prime.h"
 #include "rknpu_stats.h"
 
 /* In rknpu_bo.write_error, beside the positive errno. */
@@ -75,45 +76,70 @@ void rknpu_bo_sync_for_device(struct rknpu_bo *bo)
 			      bo->base.size);
 }
 
-static void rknpu_bo_sync_segment(struct device *dev, dma_addr_t addr, size_t len, bool for_cpu)
+static void rknpu_bo_sync_segment(struct rknpu_bo *bo, dma_addr_t addr, size_t size, bool for_cpu)
 {
 	if (for_cpu)
-		dma_sync_single_for_cpu(dev, addr, len, DMA_BIDIRECTIONAL);
+		dma_sync_single_for_cpu(rknpu_bo_dma_dev(bo), addr, size, DMA_BIDIRECTIONAL);
 	else
-		dma_sync_single_for_device(dev, addr, len, DMA_BIDIRECTIONAL);
+		dma_sync_single_for_device(rknpu_bo_dma_dev(bo), addr, size, DMA_BIDIRECTIONAL);
 }
 
-static void rknpu_bo_sync_range(struct rknpu_bo *bo, u64 offset, u64 size, bool for_cpu)
+/*
+ * One walk over the segments serves all ranges, because they ascend. A segment
+ * is contiguous in physical memory too: the DMA device has no IOMMU.
+ */
+static void rknpu_bo_sync_ranges(struct rknpu_bo *bo, const struct rknpu_bo_range *ranges,
+				 u32 count, bool for_cpu)
 {
-	struct device *dev = rknpu_bo_dma_dev(bo);
-	struct scatterlist *sg;
-	u64 end = offset + size;
-	u64 start = 0;
-	int i;
+	struct scatterlist *sg = bo->sgt->sgl;
+	u64 pos, end, chunk, start = 0, total = 0;
+	u32 i;
 
-	for_each_sgtable_dma_sg(bo->sgt, sg, i) {
-		u64 len = sg_dma_len(sg);
-		u64 from = max(offset, start);
-		u64 to = min(end, start + len);
-
-		if (from < to)
-			rknpu_bo_sync_segment(dev, sg_dma_address(sg) + (from - start), to - from,
+	for (i = 0; i < count; i++) {
+		pos = ranges[i].offset;
+		end = pos + ranges[i].size;
+		total += ranges[i].size;
+		while (pos < end) {
+			while (pos >= start + sg_dma_len(sg)) {
+				start += sg_dma_len(sg);
+				sg = sg_next(sg);
+			}
+			chunk = min(end, start + sg_dma_len(sg)) - pos;
+			rknpu_bo_sync_segment(bo, sg_dma_address(sg) + (pos - start), chunk,
 					      for_cpu);
-		start += len;
-		if (start >= end)
-			break;
+			pos += chunk;
+		}
+		cond_resched();
 	}
-	rknpu_device_stat_add(&bo->rdev->stats, RKNPU_DEVICE_STAT_CACHE_BYTES, size);
+	rknpu_device_stat_add(&bo->rdev->stats, RKNPU_DEVICE_STAT_CACHE_BYTES, total);
+}
+
+void rknpu_bo_sync_ranges_for_cpu(struct rknpu_bo *bo, const struct rknpu_bo_range *ranges,
+				  u32 count)
+{
+	if (!drm_gem_is_imported(&bo->base))
+		rknpu_bo_sync_ranges(bo, ranges, count, true);
+}
+
+void rknpu_bo_sync_ranges_for_device(struct rknpu_bo *bo, const struct rknpu_bo_range *ranges,
+				     u32 count)
+{
+	if (!drm_gem_is_imported(&bo->base))
+		rknpu_bo_sync_ranges(bo, ranges, count, false);
 }
 
 void rknpu_bo_sync_range_for_cpu(struct rknpu_bo *bo, u64 offset, u64 size)
 {
-	rknpu_bo_sync_range(bo, offset, size, true);
+	struct rknpu_bo_range range = { .offset = offset, .size = size };
+
+	rknpu_bo_sync_ranges(bo, &range, 1, true);
 }
 
 void rknpu_bo_sync_range_for_device(struct rknpu_bo *bo, u64 offset, u64 size)
 {
-	rknpu_bo_sync_range(bo, offset, size, false);
+	struct rknpu_bo_range range = { .offset = offset, .size = size };
+
+	rknpu_bo_sync_ranges(bo, &range, 1, false);
 }
 
 static int rknpu_bo_gem_open(struct drm_gem_object *obj, struct drm_file *file)
@@ -213,6 +239,7 @@ static const struct drm_gem_object_funcs rknpu_bo_funcs = {
 	.free = rknpu_bo_gem_free,
 	.open = rknpu_bo_gem_open,
 	.close = rknpu_bo_gem_close,
+	.export = rknpu_prime_export,
 	.get_sg_table = rknpu_bo_gem_sgt,
 	.mmap = rknpu_bo_gem_mmap,
 	.vm_ops = &rknpu_bo_vm_ops,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Owns BOs: pages, CPU mappings, cache maintenance, PRIME, and their writers' errors. */
+/* Owns BOs: pages, CPU mappings, cache maintenance, import, and their writers' errors. */
 #ifndef __RKNPU_BO_H__
 #define __RKNPU_BO_H__
 
@@ -40,6 +40,16 @@ struct rknpu_bo {
 	struct mutex map_lock; /* protects mappings */
 	struct list_head mappings;
 	atomic_t write_error;
+};
+
+/**
+ * struct rknpu_bo_range - part of a BO
+ * @offset: first byte
+ * @size: bytes
+ */
+struct rknpu_bo_range {
+	u64 offset;
+	u64 size;
 };
 
 static inline struct rknpu_bo *to_rknpu_bo(struct drm_gem_object *obj)
@@ -83,6 +93,11 @@ static inline void rknpu_bo_put(struct rknpu_bo *bo)
 
 void rknpu_bo_sync_for_cpu(struct rknpu_bo *bo);
 void rknpu_bo_sync_for_device(struct rknpu_bo *bo);
+/* @ranges ascend, do not overlap and lie in @bo. */
+void rknpu_bo_sync_ranges_for_cpu(struct rknpu_bo *bo, const struct rknpu_bo_range *ranges,
+				  u32 count);
+void rknpu_bo_sync_ranges_for_device(struct rknpu_bo *bo, const struct rknpu_bo_range *ranges,
+				     u32 count);
 /* A part of a BO that is not imported; [offset, offset + size) is inside it. */
 void rknpu_bo_sync_range_for_cpu(struct rknpu_bo *bo, u64 offset, u64 size);
 void rknpu_bo_sync_range_for_device(struct rknpu_bo *bo, u64 offset, u64 size);

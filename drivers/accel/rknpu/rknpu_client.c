@@ -3,18 +3,13 @@
 #include <linux/slab.h>
 
 #include <drm/drm_drv.h>
+#include <drm/drm_print.h>
 
 #include "rknpu_device.h"
 #include "rknpu_job.h"
 #include "rknpu_queue.h"
+#include "rknpu_reap.h"
 #include "rknpu_sched.h"
-
-/*
- * Every job costs kernel memory, and a fence in the list of each BO it names,
- * which others walk with a lock held. Documented in the uAPI header.
- */
-#define RKNPU_CLIENT_MAX_JOBS	8192
-#define RKNPU_DEVICE_MAX_JOBS	65536
 
 int rknpu_client_charge_job(struct rknpu_client *client)
 {
@@ -36,17 +31,15 @@ void rknpu_client_uncharge_job(struct rknpu_client *client)
 struct rknpu_client *rknpu_client_create(struct rknpu_device *rdev)
 {
 	struct rknpu_client *client = kzalloc_obj(*client, GFP_KERNEL_ACCOUNT);
-	unsigned int i;
 
 	if (!client)
 		return ERR_PTR(-ENOMEM);
 
 	kref_init(&client->ref);
 	INIT_LIST_HEAD(&client->jobs);
-	for (i = 0; i < RKNPU_MAX_CORES; i++) {
-		INIT_LIST_HEAD(&client->queues[i].jobs);
-		INIT_LIST_HEAD(&client->queues[i].link);
-	}
+	INIT_LIST_HEAD(&client->over);
+	INIT_LIST_HEAD(&client->reap_link);
+	rknpu_queue_init_client(client);
 	drm_dev_get(&rdev->accel);
 	client->rdev = rdev;
 
@@ -129,4 +122,14 @@ void rknpu_client_close(struct rknpu_client *client)
 {
 	rknpu_client_cancel_jobs(client);
 	rknpu_client_put(client);
+	rknpu_reap_soon();
+}
+
+void rknpu_client_show_busy(struct rknpu_client *client, struct drm_printer *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < client->rdev->soc->num_cores; i++)
+		drm_printf(p, "drm-engine-npu%u:\t%llu ns\n", i,
+			   (u64)atomic64_read(&client->core_ns[i]));
 }

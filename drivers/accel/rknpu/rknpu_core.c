@@ -12,11 +12,14 @@
 #include "rknpu_core.h"
 #include "rknpu_device.h"
 #include "rknpu_pc.h"
+#include "rknpu_queue.h"
 #include "rknpu_sched.h"
 #include "rknpu_vm.h"
 
 /* The TRM asks for 32 cycles of the slowest clock; the vendor's driver waits this long. */
 #define RKNPU_CORE_RESET_US	10
+
+#define RKNPU_CORE_POWER_TRIES	2
 
 static const char * const rknpu_core_clk_names[] = { "aclk", "hclk", "npu", "pclk" };
 
@@ -29,7 +32,7 @@ void rknpu_core_init_static(struct rknpu_device *rdev, unsigned int index)
 	core->state = RKNPU_CORE_ABSENT;
 	mutex_init(&core->reset_lock);
 	mutex_init(&core->attach_lock);
-	INIT_LIST_HEAD(&core->turns);
+	rknpu_queue_init_core(core);
 	init_waitqueue_head(&core->idle_wait);
 	rknpu_load_init(&core->load);
 }
@@ -92,6 +95,55 @@ static int rknpu_core_get_resources(struct rknpu_core *core)
 	return core->irq < 0 ? core->irq : 0;
 }
 
+/* May registers be touched? The interrupt handler asks under the lock. Returns what it was. */
+static bool rknpu_core_set_powered(struct rknpu_core *core, bool powered)
+{
+	unsigned long flags;
+	bool was;
+
+	spin_lock_irqsave(&core->rdev->lock, flags);
+	was = core->powered;
+	core->powered = powered;
+	spin_unlock_irqrestore(&core->rdev->lock, flags);
+	return was;
+}
+
+static int rknpu_core_pulse_reset(struct rknpu_core *core)
+{
+	bool was_powered;
+	int ret;
+
+	mutex_lock(&core->reset_lock);
+	was_powered = rknpu_core_set_powered(core, false);
+	ret = reset_control_assert(core->reset);
+	if (!ret) {
+		udelay(RKNPU_CORE_RESET_US);
+		ret = reset_control_deassert(core->reset);
+	}
+	core->parked = false;
+	rknpu_core_set_powered(core, was_powered);
+	mutex_unlock(&core->reset_lock);
+	return ret;
+}
+
+/*
+ * What does not come up, the power domain or the IOMMU, may do so the next
+ * time. A reset in between, as other cores may have kept the domain on.
+ */
+int rknpu_core_power_on(struct rknpu_core *core)
+{
+	unsigned int tries;
+	int ret;
+
+	for (tries = 1;; tries++) {
+		ret = pm_runtime_resume_and_get(core->dev);
+		if (!ret || tries == RKNPU_CORE_POWER_TRIES)
+			return ret;
+		dev_warn(core->dev, "does not power up (%d), trying again\n", ret);
+		rknpu_core_pulse_reset(core);
+	}
+}
+
 /* What ran before (a boot loader, another driver) may have left anything behind. */
 static int rknpu_core_first_light(struct rknpu_core *core)
 {
@@ -100,7 +152,7 @@ static int rknpu_core_first_light(struct rknpu_core *core)
 	/* Powering up programs the IOMMU, which is behind the same resets. */
 	ret = reset_control_deassert(core->reset);
 	if (!ret)
-		ret = pm_runtime_resume_and_get(core->dev);
+		ret = rknpu_core_power_on(core);
 	if (ret)
 		return dev_err_probe(core->dev, ret, "does not power up\n");
 
@@ -189,38 +241,6 @@ void rknpu_core_unbind(struct rknpu_core *core)
 	core->dev = NULL;
 }
 
-/* May registers be touched? The interrupt handler asks under the lock. Returns what it was. */
-static bool rknpu_core_set_powered(struct rknpu_core *core, bool powered)
-{
-	unsigned long flags;
-	bool was;
-
-	spin_lock_irqsave(&core->rdev->lock, flags);
-	was = core->powered;
-	core->powered = powered;
-	spin_unlock_irqrestore(&core->rdev->lock, flags);
-	return was;
-}
-
-/* Clocked. */
-static int rknpu_core_pulse_reset(struct rknpu_core *core)
-{
-	bool was_powered;
-	int ret;
-
-	mutex_lock(&core->reset_lock);
-	was_powered = rknpu_core_set_powered(core, false);
-	ret = reset_control_assert(core->reset);
-	if (!ret) {
-		udelay(RKNPU_CORE_RESET_US);
-		ret = reset_control_deassert(core->reset);
-	}
-	core->parked = false;
-	rknpu_core_set_powered(core, was_powered);
-	mutex_unlock(&core->reset_lock);
-	return ret;
-}
-
 int rknpu_core_reset(struct rknpu_core *core)
 {
 	int ret;
@@ -281,6 +301,15 @@ void rknpu_core_retire(struct rknpu_core *core)
 	rknpu_core_force_off(core->dev);
 }
 
+/* While the core sleeps, that is bookkeeping. */
+static void rknpu_core_detach_asleep(struct rknpu_core *core)
+{
+	mutex_lock(&core->attach_lock);
+	if (!core->clocked)
+		rknpu_vm_detach_core(core);
+	mutex_unlock(&core->attach_lock);
+}
+
 int rknpu_core_power_cycle(struct rknpu_core *core)
 {
 	int ret;
@@ -290,10 +319,15 @@ int rknpu_core_power_cycle(struct rknpu_core *core)
 	 * suspended IOMMU passes everything: hold it in reset meanwhile.
 	 */
 	rknpu_core_park(core);
+	/* Does nothing if user space keeps the device on. */
 	pm_runtime_put_sync_suspend(core->dev);
+	/* It would follow in its own time, and the domain waits for it. */
+	if (core->iommu_dev)
+		pm_runtime_suspend(core->iommu_dev);
+	rknpu_core_detach_asleep(core);
 	rknpu_core_unpark(core);
 
-	ret = pm_runtime_resume_and_get(core->dev);
+	ret = rknpu_core_power_on(core);
 	if (ret) {
 		/* Balances the reference of core->pm_held, which the caller still counts on. */
 		pm_runtime_get_noresume(core->dev);

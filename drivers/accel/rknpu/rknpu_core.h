@@ -62,6 +62,7 @@ enum rknpu_core_state {
  * @clocked: a reset would take, under @attach_lock
  * @iommu_group: what VMs attach to; NULL while not bound
  * @iommu_np: node of the IOMMU, to tell whose fault it was
+ * @iommu_dev: its device, which follows the core to sleep
  * @vm: attached VM, see rknpu_vm.h
  *
  * The rest is under rknpu_device::lock.
@@ -73,13 +74,21 @@ enum rknpu_core_state {
  * @irq_off: the interrupt line is disabled
  * @loud: the last task's interrupt may still be pending
  * @job: running or starting; holds the scheduler's reference
+ * @kick_tasks: tasks that the running kick runs
+ * @kick_seen: of these, complete when last looked at
+ * @look_delay: jiffies after which a kick is looked at, whether it has started
+ * @look_at: jiffies when the running one is
+ * @looked: it was
  * @task_timeout: jiffies a task may take
  * @deadline: jiffies when the running task is late
  * @late: it was found to be late, and has been given a moment since
- * @turns: queues with jobs; the first has its turn
+ * @turns: by priority, queues with jobs; the first has its turn
+ * @light: by priority, queues of clients that use little, which need not wait for turns
+ * @after_light: the job that came to the core last was from @light
+ * @passed_over: by priority, jobs of higher ones that were preferred since
  * @turn: whose turn @turn_start belongs to; compared, not followed
  * @turn_start: ns
- * @queued: jobs in all of @turns
+ * @queued: jobs in all of @turns and @light
  * @cause: why RECOVERING
  * @fault_iova: page fault address
  * @fault_write: the access was a write
@@ -112,6 +121,7 @@ struct rknpu_core {
 	bool clocked;
 	struct iommu_group *iommu_group;
 	struct device_node *iommu_np;
+	struct device *iommu_dev;
 	struct rknpu_vm *vm;
 
 	enum rknpu_core_state state;
@@ -121,10 +131,18 @@ struct rknpu_core {
 	bool irq_off;
 	bool loud;
 	struct rknpu_job *job;
+	u32 kick_tasks;
+	u32 kick_seen;
+	unsigned long look_delay;
+	unsigned long look_at;
+	bool looked;
 	unsigned long task_timeout;
 	unsigned long deadline;
 	bool late;
-	struct list_head turns;
+	struct list_head turns[RKNPU_PRIORITY_COUNT];
+	struct list_head light[RKNPU_PRIORITY_COUNT];
+	bool after_light;
+	unsigned int passed_over[RKNPU_PRIORITY_COUNT];
 	struct rknpu_queue *turn;
 	u64 turn_start;
 	unsigned int queued;
@@ -147,6 +165,8 @@ void rknpu_core_init_static(struct rknpu_device *rdev, unsigned int index);
 int rknpu_core_bind(struct rknpu_core *core, struct device *dev);
 void rknpu_core_unbind(struct rknpu_core *core);
 
+/* Takes a runtime PM reference. Tries harder than runtime PM alone. */
+int rknpu_core_power_on(struct rknpu_core *core);
 /*
  * Ends whatever a program left running, if the core has power. The attach_lock
  * is held, and no job is on the core. The IOMMU must be programmed anew.
@@ -158,7 +178,10 @@ int rknpu_core_reset(struct rknpu_core *core);
 void rknpu_core_retire(struct rknpu_core *core);
 /* Powered. Holds the core in reset, where it can access nothing. */
 void rknpu_core_park(struct rknpu_core *core);
-/* With core->pm_held: off and on again, as far as other cores allow. */
+/*
+ * With core->pm_held: off and on again, as far as other cores allow. Detached
+ * meanwhile, without asking anything of an IOMMU that may not answer.
+ */
 int rknpu_core_power_cycle(struct rknpu_core *core);
 
 /* For the driver's dev_pm_ops. */

@@ -44,6 +44,22 @@ static int rknpu_device_register(struct rknpu_device *rdev)
 	return ret;
 }
 
+u32 rknpu_device_cores_alive(struct rknpu_device *rdev)
+{
+	u32 mask = 0;
+	unsigned int i;
+
+	spin_lock_irq(&rdev->lock);
+	for (i = 0; i < rdev->soc->num_cores; i++) {
+		enum rknpu_core_state state = rdev->cores[i].state;
+
+		if (state != RKNPU_CORE_ABSENT && state != RKNPU_CORE_DEAD)
+			mask |= BIT(i);
+	}
+	spin_unlock_irq(&rdev->lock);
+	return mask;
+}
+
 int rknpu_device_publish(struct rknpu_device *rdev)
 {
 	unsigned int i, num_cores = 0;

@@ -26,6 +26,8 @@ struct rknpu_vendor;
  *	ten register writes. Taken inside fence locks: never signal a fence
  *	under it.
  * @clients: all open ones and those with unfinished jobs
+ * @gang: jobs that are about to start together, or NULL; compared with those of
+ *	jobs, and valid while one of them is queued
  * @gone: no job may start or be queued any more
  * @job_count: jobs that exist, of all clients
  * @stats: counters
@@ -37,6 +39,7 @@ struct rknpu_device {
 	struct rknpu_core cores[RKNPU_MAX_CORES];
 	spinlock_t lock; /* all scheduler state, see above */
 	struct list_head clients;
+	struct rknpu_gang *gang;
 	bool gone;
 	atomic_t job_count;
 	struct rknpu_device_stats stats;
@@ -46,6 +49,9 @@ static inline struct rknpu_device *to_rknpu_device(struct drm_device *drm)
 {
 	return container_of(drm, struct rknpu_device, accel);
 }
+
+/* Bit per core that can be given jobs. */
+u32 rknpu_device_cores_alive(struct rknpu_device *rdev);
 
 /* Devres of @dev holds the reference that is returned. */
 struct rknpu_device *rknpu_device_create(struct device *dev,

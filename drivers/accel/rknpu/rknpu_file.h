@@ -7,12 +7,14 @@
 
 struct rknpu_client;
 struct rknpu_device;
+struct rknpu_history;
 struct rknpu_vm;
 
 struct rknpu_file {
 	struct rknpu_device *rdev;
 	struct rknpu_vm *vm;
 	struct rknpu_client *client;
+	struct rknpu_history *history;
 	u64 id;
 };
 

@@ -9,7 +9,9 @@
 #include "rknpu_bo.h"
 #include "rknpu_device.h"
 #include "rknpu_fence.h"
+#include "rknpu_gang.h"
 #include "rknpu_job.h"
+#include "rknpu_reap.h"
 #include "rknpu_release.h"
 #include "rknpu_sched.h"
 
@@ -59,9 +61,8 @@ static void rknpu_job_drop_deps(struct rknpu_job *job)
 	}
 }
 
-static void rknpu_job_free(struct work_struct *work)
+void rknpu_job_free(struct rknpu_job *job)
 {
-	struct rknpu_job *job = container_of(work, struct rknpu_job, work);
 	u32 i;
 
 	rknpu_job_drop_deps(job);
@@ -72,15 +73,14 @@ static void rknpu_job_free(struct work_struct *work)
 	rknpu_client_uncharge_job(job->client);
 	rknpu_client_put(job->client);
 	dma_fence_put(job->fence);
+	if (job->gang)
+		rknpu_gang_put(job->gang);
 	rknpu_job_free_memory(job);
 }
 
 static void rknpu_job_last_put(struct kref *ref)
 {
-	struct rknpu_job *job = container_of(ref, struct rknpu_job, ref);
-
-	INIT_WORK(&job->work, rknpu_job_free);
-	rknpu_release_queue(&job->work);
+	rknpu_reap_add(container_of(ref, struct rknpu_job, ref));
 }
 
 void rknpu_job_get(struct rknpu_job *job)
@@ -97,7 +97,7 @@ static int rknpu_job_alloc_memory(struct rknpu_job *job, u32 task_count, u32 bo_
 {
 	job->tasks = kvcalloc(task_count, sizeof(*job->tasks), GFP_KERNEL_ACCOUNT);
 	job->bos = kvcalloc(bo_count, sizeof(*job->bos), GFP_KERNEL_ACCOUNT);
-	job->fence = rknpu_fence_create();
+	job->fence = rknpu_fence_create(job);
 	return job->tasks && job->bos && job->fence ? 0 : -ENOMEM;
 }
 
@@ -107,6 +107,7 @@ struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *
 	struct rknpu_job *job;
 	int ret;
 
+	rknpu_reap_client(client);
 	ret = rknpu_client_charge_job(client);
 	if (ret)
 		return ERR_PTR(ret);
@@ -158,6 +159,8 @@ int rknpu_job_add_dep(struct rknpu_job *job, struct dma_fence *fence)
 	INIT_LIST_HEAD(&dep->cb.node);
 	dep->fence = dma_fence_get(fence);
 	dep->job = job;
+	if (rknpu_fence_is_job(fence))
+		rknpu_fence_follow(job->fence, fence);
 	list_add_tail(&dep->link, &job->deps);
 	return 0;
 }
@@ -185,6 +188,8 @@ static void rknpu_job_wait_for_dep(struct rknpu_job *job, struct rknpu_dep *dep)
 	atomic_inc(&job->deps_pending);
 	if (dma_fence_add_callback(dep->fence, &dep->cb, rknpu_job_dep_signaled))
 		rknpu_job_dep_met(job);
+	else if (rknpu_fence_is_job(dep->fence))
+		rknpu_fence_bequeath(dep->fence, job);
 }
 
 void rknpu_job_push(struct rknpu_job *job)
@@ -226,18 +231,28 @@ static void rknpu_job_report(struct rknpu_job *job)
 	}
 }
 
+void rknpu_job_pause(struct rknpu_job *job)
+{
+	struct rknpu_client *client = job->client;
+	u64 now;
+
+	if (!job->start_ns)
+		return;
+	now = ktime_get_ns();
+	atomic64_add(now - job->start_ns, &client->busy_ns);
+	atomic64_add(now - job->start_ns, &client->core_ns[job->result.core]);
+	rknpu_load_add(&client->rdev->cores[job->result.core].load, job->start_ns, now);
+	job->before_ns += now - job->start_ns;
+	job->start_ns = 0;
+}
+
 static void rknpu_job_record(struct rknpu_job *job, enum rknpu_cause cause)
 {
 	struct rknpu_result *r = &job->result;
 
+	rknpu_job_pause(job);
 	r->cause = cause;
-	if (job->start_ns) {
-		r->elapsed_ns = ktime_get_ns() - job->start_ns;
-		atomic64_add(r->elapsed_ns, &job->client->busy_ns);
-	}
-	if (r->core >= 0 && job->start_ns)
-		rknpu_load_add(&job->client->rdev->cores[r->core].load, job->start_ns,
-			       job->start_ns + r->elapsed_ns);
+	r->elapsed_ns = job->before_ns;
 	if (r->core >= 0)
 		rknpu_core_stat_add(&job->client->rdev->cores[r->core].stats,
 				    RKNPU_CORE_STAT_JOBS, 1);
@@ -252,17 +267,35 @@ static void rknpu_job_spoil(struct rknpu_job *job, int error)
 	dma_fence_set_error(job->fence, error);
 }
 
+/* Those that wait for it to start with them need not any longer. */
+static void rknpu_job_leave_gang(struct rknpu_job *job)
+{
+	struct rknpu_device *rdev = job->client->rdev;
+	unsigned long flags;
+
+	if (!job->gang)
+		return;
+	spin_lock_irqsave(&rdev->lock, flags);
+	rknpu_gang_dissolve(rdev, job);
+	spin_unlock_irqrestore(&rdev->lock, flags);
+}
+
 void rknpu_job_end(struct rknpu_job *job, enum rknpu_cause cause)
 {
 	bool cookie = dma_fence_begin_signalling();
 	int error = rknpu_cause_error(cause);
 
+	rknpu_job_leave_gang(job);
 	rknpu_job_record(job, cause);
 	rknpu_job_report(job);
 	if (error)
 		rknpu_job_spoil(job, error);
+	rknpu_fence_set_result(job->fence, &job->result);
 	dma_fence_signal(job->fence);
 	dma_fence_end_signalling(cookie);
+	/* Nobody becomes its heir any more. */
+	if (job->heir)
+		rknpu_job_put(job->heir);
 	rknpu_job_put(job);
 }
 

@@ -15,6 +15,7 @@
 struct rknpu_bo;
 struct rknpu_client;
 struct rknpu_core;
+struct rknpu_gang;
 
 /**
  * struct rknpu_task - one register program
@@ -120,20 +121,29 @@ enum rknpu_job_state {
  * @batched: filled by the creator: the tasks are chained in memory, one kick runs
  *	them all
  * @dma_base: filled by the creator: what hardware adds to the programs' addresses
- * @no_dpu_done: filled by the creator: the last task's end is not the DPU's
+ * @gang: others that it starts together with, or NULL
+ * @no_dpu_done: filled by the creator: a kick's end is the PPU's alone, where
+ *	rknpu_task::int_mask does not say
+ * @divisible: filled by the creator: no task needs what the one before left in
+ *	the core, so other jobs may run in between
  * @bos: filled by the creator, each with a BO reference that the job then owns
  * @bo_count: filled part of @bos, at most the bo_count of rknpu_job_alloc()
  * @write_count: the first ones of @bos, which the job writes
  * @deps: dependencies
  * @deps_pending: dependencies not yet signalled, plus 1 while pushing
+ * @heir: a job that waits for this one, with a reference: the interrupt handler
+ *	can start it before this job's fence is signalled, if it waits for
+ *	nothing else
  * @state: see enum rknpu_job_state
  * @cancelled: its client is closed: start nothing more of it
  * @core: in whose queues it is RKNPU_JOB_QUEUED
- * @link: in rknpu_queue::jobs, or in a list of jobs being ended
+ * @link: in rknpu_queue::jobs, or in a list of jobs being ended, or in rknpu_client::over
  * @client_link: in rknpu_client::jobs from push until ENDING
- * @start_ns: first task started
+ * @start_ns: first task started, since it came to the core last
+ * @before_ns: time on a core before that
+ * @retried: it was taken off a core where it did not start
  * @result: valid once the fence has signalled
- * @work: rknpu_job_end_later(), then end of life
+ * @work: rknpu_job_end_later()
  */
 struct rknpu_job {
 	struct kref ref;
@@ -148,13 +158,16 @@ struct rknpu_job {
 	u64 timeout_ns;
 	bool batched;
 	bool no_dpu_done;
+	bool divisible;
 	u32 dma_base;
+	struct rknpu_gang *gang;
 	struct rknpu_bo **bos;
 	u32 bo_count;
 	u32 write_count;
 
 	struct list_head deps;
 	atomic_t deps_pending;
+	struct rknpu_job *heir;
 
 	enum rknpu_job_state state;
 	bool cancelled;
@@ -162,6 +175,8 @@ struct rknpu_job {
 	struct list_head link;
 	struct list_head client_link;
 	u64 start_ns;
+	u64 before_ns;
+	bool retried;
 	struct rknpu_result result;
 	struct work_struct work;
 };
@@ -196,8 +211,13 @@ struct dma_fence *rknpu_job_arm(struct rknpu_job *job);
 void rknpu_job_push(struct rknpu_job *job);
 
 void rknpu_job_get(struct rknpu_job *job);
-/* Any context: what the job holds is released from rknpu_release. */
+/* Any context: what the job holds is released later, see rknpu_reap.h. */
 void rknpu_job_put(struct rknpu_job *job);
+/* For rknpu_reap: the last reference is gone. May sleep. */
+void rknpu_job_free(struct rknpu_job *job);
+
+/* For the scheduler: the core goes to others for now. The time so far is counted. */
+void rknpu_job_pause(struct rknpu_job *job);
 
 /*
  * For the scheduler, without rknpu_device::lock: the hardware is done with the

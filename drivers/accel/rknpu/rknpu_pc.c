@@ -3,6 +3,7 @@
 #include <linux/io.h>
 
 #include "rknpu_core.h"
+#include "rknpu_job.h"
 #include "rknpu_pc.h"
 #include "rknpu_regs.h"
 
@@ -21,15 +22,38 @@ static u32 rknpu_pc_read(struct rknpu_core *core, void __iomem *reg)
 	return readl_relaxed(reg);
 }
 
-static void rknpu_pc_write(struct rknpu_core *core, void __iomem *reg, u32 val)
+/* The caller counts: a start is many writes. */
+static void rknpu_pc_put(void __iomem *reg, u32 val)
 {
-	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_MMIO_WRITES, 1);
 	writel_relaxed(val, reg);
 }
 
-static u32 rknpu_pc_done_mask(const struct rknpu_task *task)
+static void rknpu_pc_count_writes(struct rknpu_core *core, unsigned int n)
 {
-	return task->int_mask ?: RKNPU_PC_INT_DEFAULT;
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_MMIO_WRITES, n);
+}
+
+static void rknpu_pc_write(struct rknpu_core *core, void __iomem *reg, u32 val)
+{
+	rknpu_pc_count_writes(core, 1);
+	rknpu_pc_put(reg, val);
+}
+
+/* Of the kick that begins with the job's next task. Only its last task interrupts (TRM). */
+static u32 rknpu_pc_named_mask(struct rknpu_core *core, const struct rknpu_job *job)
+{
+	const struct rknpu_task *last = &job->tasks[job->result.task + core->kick_tasks - 1];
+
+	return last->int_mask & RKNPU_INT_PAIRS;
+}
+
+static u32 rknpu_pc_done_mask(struct rknpu_core *core, const struct rknpu_job *job)
+{
+	u32 named = rknpu_pc_named_mask(core, job);
+
+	if (named)
+		return named;
+	return job->no_dpu_done ? RKNPU_INT_PPU_DONE : RKNPU_PC_INT_DEFAULT;
 }
 
 /*
@@ -52,30 +76,35 @@ static void rknpu_pc_select_groups(struct rknpu_core *core)
 		      RKNPU_BLOCK_S_POINTER_EXECUTER_PP_EN |
 		      RKNPU_BLOCK_S_POINTER_POINTER_PP_MODE;
 
-	rknpu_pc_write(core, core->pc + RKNPU_PC_BASE_ADDRESS, RKNPU_PC_BASE_ADDRESS_PC_SEL);
-	rknpu_pc_write(core, core->cna + RKNPU_BLOCK_S_POINTER, pointer);
-	rknpu_pc_write(core, core->mac + RKNPU_BLOCK_S_POINTER, pointer);
+	rknpu_pc_put(core->pc + RKNPU_PC_BASE_ADDRESS, RKNPU_PC_BASE_ADDRESS_PC_SEL);
+	rknpu_pc_put(core->cna + RKNPU_BLOCK_S_POINTER, pointer);
+	rknpu_pc_put(core->mac + RKNPU_BLOCK_S_POINTER, pointer);
 }
 
-void rknpu_pc_start(struct rknpu_core *core, const struct rknpu_task *task)
+/* In rknpu_pc_start(), of both kinds. */
+#define RKNPU_PC_START_WRITES	10
+
+void rknpu_pc_start(struct rknpu_core *core, const struct rknpu_job *job)
 {
+	const struct rknpu_task *task = &job->tasks[job->result.task];
 	/* Two commands per fetch; an odd count fetches one more, which programs allow for. */
 	u32 amounts = DIV_ROUND_UP(task->regcmd_count, 2) - 1;
 
 	rknpu_pc_select_groups(core);
-	rknpu_pc_write(core, core->pc + RKNPU_PC_BASE_ADDRESS, task->regcmd);
-	rknpu_pc_write(core, core->pc + RKNPU_PC_REGISTER_AMOUNTS, amounts);
-	rknpu_pc_write(core, core->pc + RKNPU_PC_INTERRUPT_MASK,
-		       rknpu_pc_done_mask(task) | RKNPU_INT_DMA_ERROR);
-	rknpu_pc_write(core, core->pc + RKNPU_PC_INTERRUPT_CLEAR, RKNPU_INT_ALL);
-	rknpu_pc_write(core, core->pc + RKNPU_PC_TASK_CON,
-		       RKNPU_PC_TASK_CON_BIT14 | RKNPU_PC_TASK_CON_TASK_COUNT_CLEAR |
-		       RKNPU_PC_TASK_CON_TASK_PP_EN | RKNPU_PC_TASK_CON_TASK_NUMBER(1));
-	rknpu_pc_write(core, core->pc + RKNPU_PC_TASK_DMA_BASE_ADDR, 0);
+	rknpu_pc_put(core->pc + RKNPU_PC_BASE_ADDRESS, task->regcmd);
+	rknpu_pc_put(core->pc + RKNPU_PC_REGISTER_AMOUNTS, amounts);
+	rknpu_pc_put(core->pc + RKNPU_PC_INTERRUPT_MASK,
+		     rknpu_pc_done_mask(core, job) | RKNPU_INT_DMA_ERROR);
+	rknpu_pc_put(core->pc + RKNPU_PC_INTERRUPT_CLEAR, RKNPU_INT_ALL);
+	rknpu_pc_put(core->pc + RKNPU_PC_TASK_CON,
+		     RKNPU_PC_TASK_CON_BIT14 | RKNPU_PC_TASK_CON_TASK_COUNT_CLEAR |
+		     RKNPU_PC_TASK_CON_TASK_PP_EN |
+		     RKNPU_PC_TASK_CON_TASK_NUMBER(core->kick_tasks));
+	rknpu_pc_put(core->pc + RKNPU_PC_TASK_DMA_BASE_ADDR, job->dma_base);
 	/* The program and its data must be in memory before the NPU is told to look. */
 	wmb();
-	rknpu_pc_write(core, core->pc + RKNPU_PC_OPERATION_ENABLE,
-		       RKNPU_PC_OPERATION_ENABLE_OP_EN);
+	rknpu_pc_put(core->pc + RKNPU_PC_OPERATION_ENABLE, RKNPU_PC_OPERATION_ENABLE_OP_EN);
+	rknpu_pc_count_writes(core, RKNPU_PC_START_WRITES);
 }
 
 /* A task starts when the bit rises (TRM), so somebody has to take it down again. */
@@ -97,14 +126,72 @@ void rknpu_pc_mask(struct rknpu_core *core)
 
 u32 rknpu_pc_status(struct rknpu_core *core)
 {
-	return rknpu_pc_fuzz(rknpu_pc_read(core, core->pc + RKNPU_PC_INTERRUPT_STATUS));
+	return rknpu_pc_read(core, core->pc + RKNPU_PC_INTERRUPT_STATUS);
 }
 
-bool rknpu_pc_done_raw(struct rknpu_core *core, const struct rknpu_task *task)
+u32 rknpu_pc_tasks_done(struct rknpu_core *core)
+{
+	u32 status = rknpu_pc_read(core, core->pc + RKNPU_PC_TASK_STATUS);
+
+	return status & RKNPU_PC_TASK_STATUS_COUNTER;
+}
+
+/*
+ * Earlier tasks of a chain leave their bits behind, so the counter has to agree.
+ * Unless it shows none: some task is done, so then it does not count (it does in
+ * the TRM and in the vendor's driver, which reads it after a timeout).
+ */
+static bool rknpu_pc_count_agrees(struct rknpu_core *core)
+{
+	u32 done = core->kick_tasks > 1 ? rknpu_pc_tasks_done(core) : 0;
+
+	return !done || done >= core->kick_tasks;
+}
+
+/* Of several units that a task names all have to be done, of the usual ones any. */
+static bool rknpu_pc_units_done(struct rknpu_core *core, u32 status)
+{
+	u32 mask = rknpu_pc_done_mask(core, core->job);
+	u32 done = rknpu_pc_fuzz(status) & mask;
+
+	if (!rknpu_pc_named_mask(core, core->job))
+		return done;
+	return done && (rknpu_pc_fuzz(done) & mask) == mask;
+}
+
+/*
+ * One of several units has reported, and holds the line up until it is masked;
+ * its raw bit stays.
+ */
+static bool rknpu_pc_rest_done(struct rknpu_core *core)
+{
+	u32 raw = rknpu_pc_read(core, core->pc + RKNPU_PC_INTERRUPT_RAW_STATUS);
+	u32 rest = rknpu_pc_done_mask(core, core->job) & ~rknpu_pc_fuzz(raw);
+
+	if (rest)
+		rknpu_pc_write(core, core->pc + RKNPU_PC_INTERRUPT_MASK,
+			       rest | RKNPU_INT_DMA_ERROR);
+	return rknpu_pc_units_done(core, raw);
+}
+
+bool rknpu_pc_over(struct rknpu_core *core, u32 status)
+{
+	if (!rknpu_pc_units_done(core, status) && !rknpu_pc_rest_done(core))
+		return false;
+	if (rknpu_pc_count_agrees(core))
+		return true;
+
+	/* The line may be up for it. What ends meanwhile shows in the counter. */
+	rknpu_pc_write(core, core->pc + RKNPU_PC_INTERRUPT_CLEAR, RKNPU_INT_PAIRS);
+	return rknpu_pc_count_agrees(core);
+}
+
+bool rknpu_pc_over_raw(struct rknpu_core *core)
 {
 	u32 raw = rknpu_pc_read(core, core->pc + RKNPU_PC_INTERRUPT_RAW_STATUS);
 
-	return !(raw & RKNPU_INT_DMA_ERROR) && (rknpu_pc_fuzz(raw) & rknpu_pc_done_mask(task));
+	return !(raw & RKNPU_INT_DMA_ERROR) &&
+	       rknpu_pc_units_done(core, raw) && rknpu_pc_count_agrees(core);
 }
 
 static bool rknpu_pc_busy(struct rknpu_core *core)
@@ -117,12 +204,10 @@ static bool rknpu_pc_busy(struct rknpu_core *core)
 
 bool rknpu_pc_progressed(struct rknpu_core *core)
 {
-	u32 status = rknpu_pc_read(core, core->pc + RKNPU_PC_TASK_STATUS);
 	u32 raw = rknpu_pc_read(core, core->pc + RKNPU_PC_INTERRUPT_RAW_STATUS);
 
 	/* Raw bits were cleared at the start, so any of them is the task's work. */
-	return (status & RKNPU_PC_TASK_STATUS_COUNTER) || (raw & RKNPU_INT_ALL) ||
-	       rknpu_pc_busy(core);
+	return rknpu_pc_tasks_done(core) || (raw & RKNPU_INT_ALL) || rknpu_pc_busy(core);
 }
 
 u32 rknpu_pc_version(struct rknpu_core *core)

@@ -6,24 +6,28 @@
 #include <linux/types.h>
 
 struct rknpu_core;
-struct rknpu_task;
+struct rknpu_job;
 
 /* All of these touch registers: only while the core is powered. */
 
-/* Clears old interrupts and starts @task. */
-void rknpu_pc_start(struct rknpu_core *core, const struct rknpu_task *task);
-/* The started task is over: makes the next rknpu_pc_start() possible. */
+/* Clears old interrupts and starts the next rknpu_core::kick_tasks tasks of @job. */
+void rknpu_pc_start(struct rknpu_core *core, const struct rknpu_job *job);
+/* The kick is over: makes the next rknpu_pc_start() possible. */
 void rknpu_pc_finish(struct rknpu_core *core);
 /* No interrupts until the next rknpu_pc_start(); forgets pending ones. */
 void rknpu_pc_quiesce(struct rknpu_core *core);
-/* No interrupts, but what is pending stays visible to rknpu_pc_done_raw(). */
+/* No interrupts, but what is pending stays visible to rknpu_pc_over_raw(). */
 void rknpu_pc_mask(struct rknpu_core *core);
 
-/* What interrupts now, with both bits of a pair set if either is. */
+/* What interrupts now. */
 u32 rknpu_pc_status(struct rknpu_core *core);
-/* Has @task finished, interrupt or not? */
-bool rknpu_pc_done_raw(struct rknpu_core *core, const struct rknpu_task *task);
-/* Has the task that was started last got anywhere? */
+/* Is the kick over, if this is what interrupts? */
+bool rknpu_pc_over(struct rknpu_core *core, u32 status);
+/* The same, interrupt or not. */
+bool rknpu_pc_over_raw(struct rknpu_core *core);
+/* Tasks of the kick that are complete. */
+u32 rknpu_pc_tasks_done(struct rknpu_core *core);
+/* Has the kick got anywhere? */
 bool rknpu_pc_progressed(struct rknpu_core *core);
 
 /* As the vendor's driver and rocket report it. */

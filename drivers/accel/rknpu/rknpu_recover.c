@@ -31,29 +31,27 @@ void rknpu_recover_listen(struct rknpu_core *core)
 	spin_unlock_irq(&core->rdev->lock);
 }
 
-/*
- * All resets below are under the attach_lock: an address space that goes away
- * meanwhile would have the IOMMU's driver talk to an IOMMU in reset, which it
- * answers with a warning.
- */
-static int rknpu_recover_reset_core(struct rknpu_core *core)
-{
-	int ret;
-
-	mutex_lock(&core->attach_lock);
-	ret = rknpu_core_reset(core);
-	/* What was attached has to be programmed anew. */
-	if (!ret)
-		rknpu_vm_detach_core(core);
-	mutex_unlock(&core->attach_lock);
-	return ret;
-}
-
 static void rknpu_recover_detach(struct rknpu_core *core)
 {
 	mutex_lock(&core->attach_lock);
 	rknpu_vm_detach_core(core);
 	mutex_unlock(&core->attach_lock);
+}
+
+/*
+ * The reset takes the IOMMU along, whose driver does not know: detached, it is
+ * programmed anew by the next job. Never before the reset: an IOMMU that holds
+ * a faulting access does not let go. And not while it is awake: going back to
+ * the default domain takes an IOMMU that works, or ends in a warning.
+ */
+static int rknpu_recover_hardware(struct rknpu_core *core)
+{
+	int ret = rknpu_core_power_cycle(core);
+
+	/* If it could not be put to sleep, it has not been detached yet. */
+	if (!ret)
+		rknpu_recover_detach(core);
+	return ret;
 }
 
 static int rknpu_recover_try_attach(struct rknpu_core *core, struct rknpu_vm *vm)
@@ -74,44 +72,18 @@ int rknpu_recover_attach(struct rknpu_core *core, struct rknpu_vm *vm)
 	if (!ret)
 		return 0;
 
-	dev_warn(core->dev, "IOMMU does not attach (%d), resetting\n", ret);
+	dev_warn(core->dev, "IOMMU does not attach (%d), power cycling\n", ret);
 	rknpu_recover_silence(core);
-	ret = rknpu_recover_reset_core(core) ?: rknpu_recover_try_attach(core, vm);
-	if (ret) {
-		ret = rknpu_core_power_cycle(core);
-		if (!ret)
-			ret = rknpu_recover_try_attach(core, vm);
-	}
+	ret = rknpu_recover_hardware(core) ?: rknpu_recover_try_attach(core, vm);
 	rknpu_recover_listen(core);
 	return ret;
 }
 
-void rknpu_recover_clean(struct rknpu_core *core)
+int rknpu_recover_clean(struct rknpu_core *core)
 {
-	if (rknpu_recover_reset_core(core)) {
-		dev_warn(core->dev, "reset did not help after a late fault\n");
-		rknpu_recover_detach(core);
-	}
+	int ret = rknpu_recover_hardware(core);
+
 	rknpu_recover_listen(core);
-}
-
-/*
- * The reset takes the IOMMU along, whose driver does not know: detaching makes
- * the next job program it anew. Never before the reset: an IOMMU that holds a
- * faulting access does not let go.
- */
-static int rknpu_recover_hardware(struct rknpu_core *core)
-{
-	int ret;
-
-	ret = rknpu_recover_reset_core(core);
-	if (!ret)
-		return 0;
-
-	dev_warn(core->dev, "reset did not help (%d), power cycling\n", ret);
-	ret = rknpu_core_power_cycle(core);
-	if (!ret)
-		rknpu_recover_detach(core);
 	return ret;
 }
 
@@ -123,7 +95,7 @@ static bool rknpu_recover_was_late(struct rknpu_core *core)
 
 	spin_lock_irq(&core->rdev->lock);
 	if (core->state == RKNPU_CORE_RECOVERING && core->job && core->cause == RKNPU_CAUSE_NONE &&
-	    rknpu_pc_done_raw(core, &core->job->tasks[core->job->result.task])) {
+	    rknpu_pc_over_raw(core)) {
 		late = true;
 		core->state = RKNPU_CORE_RUNNING;
 		over = rknpu_sched_task_done(core);
@@ -150,6 +122,8 @@ static struct rknpu_job *rknpu_recover_take_job(struct rknpu_core *core, enum rk
 	struct rknpu_job *job;
 
 	spin_lock_irq(&core->rdev->lock);
+	if (core->kick_tasks > 1 && core->job)
+		core->job->result.task += min(rknpu_pc_tasks_done(core), core->kick_tasks - 1);
 	job = rknpu_sched_drop_job(core);
 	if (job && cause == RKNPU_CAUSE_IOMMU_FAULT) {
 		job->result.fault_iova = core->fault_iova;
@@ -165,16 +139,32 @@ static void rknpu_recover_back_to_work(struct rknpu_core *core)
 
 	spin_lock_irq(&core->rdev->lock);
 	if (core->state == RKNPU_CORE_RECOVERING) {
+		if (core->job)
+			rknpu_sched_put_back(core);
 		core->state = RKNPU_CORE_IDLE;
 		rknpu_sched_dispatch(core);
 	}
 	spin_unlock_irq(&core->rdev->lock);
 }
 
-static void rknpu_recover_reset(struct rknpu_core *core)
+/* Returns a job that is over. One that is tried again stays on the core. */
+static struct rknpu_job *rknpu_recover_judge(struct rknpu_core *core)
 {
 	enum rknpu_cause cause = rknpu_recover_classify(core);
-	struct rknpu_job *job = rknpu_recover_take_job(core, cause);
+
+	core->cause = cause;
+	if (cause != RKNPU_CAUSE_TIMEOUT_NEVER_STARTED || !core->job ||
+	    !rknpu_sched_may_retry(core->job))
+		return rknpu_recover_take_job(core, cause);
+	core->job->retried = true;
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_RETRIES, 1);
+	return NULL;
+}
+
+static void rknpu_recover_reset(struct rknpu_core *core)
+{
+	struct rknpu_job *job = rknpu_recover_judge(core);
+	enum rknpu_cause cause = core->cause;
 	int ret = rknpu_recover_hardware(core);
 
 	if (ret)
@@ -213,18 +203,6 @@ static void rknpu_recover_retire(struct rknpu_core *core)
 	rknpu_recover_detach(core);
 }
 
-/* Lock held. A job that was taken for this core but not started goes back in a queue. */
-static void rknpu_recover_untake(struct rknpu_core *core)
-{
-	struct rknpu_job *job = core->job;
-
-	if (!job)
-		return;
-	core->job = NULL;
-	rknpu_queue_add(core, job);
-	wake_up_all(&core->idle_wait);
-}
-
 static void rknpu_recover_dispatch_others(struct rknpu_core *core)
 {
 	unsigned int i;
@@ -238,6 +216,7 @@ void rknpu_recover_give_up(struct rknpu_core *core, int error)
 	LIST_HEAD(stranded);
 
 	dev_err(core->dev, "taken out of service: %d\n", error);
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_RETIRED, 1);
 	rknpu_recover_silence(core);
 	rknpu_recover_retire(core);
 
@@ -245,7 +224,9 @@ void rknpu_recover_give_up(struct rknpu_core *core, int error)
 	/* Not if the device is being unbound: then that takes care of the job. */
 	if (core->state != RKNPU_CORE_ABSENT) {
 		core->state = RKNPU_CORE_DEAD;
-		rknpu_recover_untake(core);
+		/* Taken for this core, but not started. */
+		if (core->job)
+			rknpu_sched_put_back(core);
 		rknpu_queue_evacuate(core, &stranded);
 		rknpu_recover_dispatch_others(core);
 	}

@@ -18,7 +18,7 @@ int rknpu_recover_attach(struct rknpu_core *core, struct rknpu_vm *vm);
  * Powered, no job runs: a program that is over still made the IOMMU fault, and
  * the line was turned off for it. Back to a clean core and a line that is on.
  */
-void rknpu_recover_clean(struct rknpu_core *core);
+int rknpu_recover_clean(struct rknpu_core *core);
 
 /* Nothing helps: the core's jobs go elsewhere, or fail if it was the last one. */
 void rknpu_recover_give_up(struct rknpu_core *core, int error);

@@ -20,6 +20,7 @@
 #define RKNPU_PC_INTERRUPT_RAW_STATUS	0x2c
 #define RKNPU_PC_TASK_CON		0x30
 #define RKNPU_PC_TASK_CON_TASK_NUMBER(n)	((n) & 0xfff)
+#define RKNPU_PC_TASK_CON_TASK_NUMBER_MAX	0xfff
 #define RKNPU_PC_TASK_CON_TASK_PP_EN		BIT(12)
 #define RKNPU_PC_TASK_CON_TASK_COUNT_CLEAR	BIT(13)
 /* Not in the TRM; both existing drivers always set it. */

@@ -3,6 +3,7 @@
 #include <linux/errno.h>
 #include <linux/workqueue.h>
 
+#include "rknpu_reap.h"
 #include "rknpu_release.h"
 
 /* The longest chain: a job ends, is freed, drops its VM, the VM drops the device. */
@@ -18,6 +19,7 @@ int rknpu_release_init(void)
 
 void rknpu_release_exit(void)
 {
+	rknpu_reap_flush();
 	destroy_workqueue(rknpu_release_wq);
 	rknpu_release_wq = NULL;
 }
@@ -27,11 +29,23 @@ void rknpu_release_queue(struct work_struct *work)
 	queue_work(rknpu_release_wq, work);
 }
 
+void rknpu_release_delay(struct delayed_work *work, unsigned long delay)
+{
+	queue_delayed_work(rknpu_release_wq, work, delay);
+}
+
+void rknpu_release_delay_less(struct delayed_work *work, unsigned long delay)
+{
+	mod_delayed_work(rknpu_release_wq, work, delay);
+}
+
 void rknpu_release_flush(void)
 {
 	int i;
 
 	/* Not drain_workqueue(): that refuses work queued from elsewhere meanwhile. */
-	for (i = 0; i < RKNPU_RELEASE_DEPTH; i++)
+	for (i = 0; i < RKNPU_RELEASE_DEPTH; i++) {
+		rknpu_reap_flush();
 		flush_workqueue(rknpu_release_wq);
+	}
 }

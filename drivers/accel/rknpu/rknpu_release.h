@@ -3,6 +3,7 @@
 #ifndef __RKNPU_RELEASE_H__
 #define __RKNPU_RELEASE_H__
 
+struct delayed_work;
 struct work_struct;
 
 /*
@@ -14,6 +15,11 @@ void rknpu_release_exit(void);
 
 /* Any context. The work must be idle. */
 void rknpu_release_queue(struct work_struct *work);
+
+/* The same in @delay jiffies, or when that was asked for before. */
+void rknpu_release_delay(struct delayed_work *work, unsigned long delay);
+/* The same in @delay jiffies, whatever was asked for before. */
+void rknpu_release_delay_less(struct delayed_work *work, unsigned long delay);
 
 /* Waits for every release queued so far, and for what those queue in turn. */
 void rknpu_release_flush(void);

@@ -3,6 +3,8 @@
 #ifndef __RKNPU_ROCKET_H__
 #define __RKNPU_ROCKET_H__
 
+#include <linux/time64.h>
+
 #include <drm/drm.h>
 
 /* By path: <drm/rocket_accel.h> could be the header of the kernel built against. */
@@ -11,6 +13,36 @@
 struct drm_device;
 struct drm_file;
 
+/* Documented in the uAPI header. */
+#define RKNPU_ROCKET_MAX_JOBS		1024
+#define RKNPU_ROCKET_MAX_TASKS		65536
+#define RKNPU_ROCKET_MAX_HANDLES	4096
+#define RKNPU_ROCKET_MAX_ALL_HANDLES	65536
+#define RKNPU_ROCKET_MAX_SYNCS		64
+#define RKNPU_ROCKET_MIN_TIMEOUT_NS	NSEC_PER_MSEC
+
+/* The PC counts fetches of two commands in 16 bits, less one. */
+#define RKNPU_ROCKET_MAX_REGCMDS	(2 * 65536)
+
+/* Reads element @i of an array whose elements are @usize bytes in user space. */
+int rknpu_rocket_read(void *to, size_t ksize, u64 array, u32 i, u32 usize);
+
+/* Greatest timeout of a task that user space may ask for. */
+u64 rknpu_rocket_max_timeout_ns(void);
+/* Who asks may use DRM_ROCKET_PRIORITY_HIGH. */
+bool rknpu_rocket_may_go_first(struct drm_file *file);
+
 int rknpu_rocket_submit(struct drm_device *dev, void *data, struct drm_file *file);
+int rknpu_rocket_submit_ext(struct drm_device *dev, void *data, struct drm_file *file);
+int rknpu_rocket_wait_job(struct drm_device *dev, void *data, struct drm_file *file);
+
+int rknpu_rocket_create_bo(struct drm_device *dev, void *data, struct drm_file *file);
+int rknpu_rocket_prep_bo(struct drm_device *dev, void *data, struct drm_file *file);
+int rknpu_rocket_fini_bo(struct drm_device *dev, void *data, struct drm_file *file);
+int rknpu_rocket_prep_bo_ranges(struct drm_device *dev, void *data, struct drm_file *file);
+int rknpu_rocket_fini_bo_ranges(struct drm_device *dev, void *data, struct drm_file *file);
+int rknpu_rocket_get_bo_info(struct drm_device *dev, void *data, struct drm_file *file);
+
+int rknpu_rocket_get_param(struct drm_device *dev, void *data, struct drm_file *file);
 
 #endif

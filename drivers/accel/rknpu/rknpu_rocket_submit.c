@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Owns the SUBMIT ioctl of the rocket uAPI: what user space sends becomes checked jobs. */
+/* Owns the SUBMIT ioctls of the rocket uAPI: what user space sends becomes checked jobs. */
 #include <linux/align.h>
 #include <linux/build_bug.h>
+#include <linux/capability.h>
+#include <linux/dma-fence.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/moduleparam.h>
 #include <linux/overflow.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/uaccess.h>
 
+#include <drm/drm_auth.h>
 #include <drm/drm_file.h>
 #include <drm/drm_gem.h>
 #include <drm/drm_print.h>
@@ -16,20 +22,26 @@
 #include "rknpu_bo.h"
 #include "rknpu_device.h"
 #include "rknpu_file.h"
+#include "rknpu_history.h"
 #include "rknpu_job.h"
+#include "rknpu_regs.h"
 #include "rknpu_rocket.h"
+#include "rknpu_rocket_sync.h"
 #include "rknpu_stats.h"
 #include "rknpu_submit.h"
 #include "rknpu_vm.h"
 
-/* Documented in the uAPI header. */
-#define RKNPU_ROCKET_MAX_JOBS		1024
-#define RKNPU_ROCKET_MAX_TASKS		65536
-#define RKNPU_ROCKET_MAX_HANDLES	4096
-#define RKNPU_ROCKET_MAX_ALL_HANDLES	65536
+/*
+ * A task that hangs keeps its core for as long as its timeout is, and others
+ * wait: who shares an NPU with people who are not trusted may want less.
+ */
+static uint max_timeout_ms = 60000;
+module_param(max_timeout_ms, uint, 0644);
+MODULE_PARM_DESC(max_timeout_ms,
+		 "Longest timeout of a task that a program may ask for, in ms (1 to 60000, default 60000)");
 
-/* The PC counts fetches of two commands in 16 bits, less one. */
-#define RKNPU_ROCKET_MAX_REGCMDS	(2 * 65536)
+#define RKNPU_ROCKET_LONGEST_TIMEOUT_MS	60000U
+
 #define RKNPU_REGCMD_SIZE		8
 #define RKNPU_REGCMD_FETCH		16
 
@@ -38,7 +50,7 @@
 
 /* Mainline Linux 7.3, include/uapi/drm/rocket_accel.h, compiled for arm64. */
 static_assert(sizeof(struct drm_rocket_task) == 8);
-static_assert(sizeof(struct drm_rocket_job) == 40);
+static_assert(offsetofend(struct drm_rocket_job, out_bo_handle_count) == 40);
 static_assert(sizeof(struct drm_rocket_submit) == 24);
 static_assert(offsetof(struct drm_rocket_task, regcmd_count) == 4);
 static_assert(offsetof(struct drm_rocket_job, in_bo_handles) == 8);
@@ -50,21 +62,77 @@ static_assert(offsetof(struct drm_rocket_job, out_bo_handle_count) == 36);
 static_assert(offsetof(struct drm_rocket_submit, job_count) == 8);
 static_assert(offsetof(struct drm_rocket_submit, job_struct_size) == 12);
 static_assert(offsetof(struct drm_rocket_submit, reserved) == 16);
+static_assert(DRM_IOCTL_ROCKET_SUBMIT == 0x40186441);
+
+/* What rocket-userspace was compiled with (interface 1.1 to 1.3). */
+static_assert(sizeof(struct drm_rocket_job) == 48);
+static_assert(offsetof(struct drm_rocket_job, flags) == 40);
+static_assert(offsetof(struct drm_rocket_job, reserved) == 44);
+static_assert(DRM_ROCKET_JOB_BATCHED == 1);
+static_assert(DRM_ROCKET_JOB_NO_DPU_DONE == 2);
+static_assert(DRM_ROCKET_JOB_PPU_DONE == 4);
+
+/* Ours. */
+static_assert(sizeof(struct drm_rocket_submit_ext) == 32);
+static_assert(offsetof(struct drm_rocket_submit_ext, job_count) == 8);
+static_assert(offsetof(struct drm_rocket_submit_ext, job_struct_size) == 12);
+static_assert(offsetof(struct drm_rocket_submit_ext, flags) == 16);
+static_assert(offsetof(struct drm_rocket_submit_ext, reserved) == 20);
+static_assert(offsetof(struct drm_rocket_submit_ext, first_job) == 24);
+static_assert(sizeof(struct drm_rocket_job_ext) == 88);
+static_assert(offsetof(struct drm_rocket_job_ext, in_syncs) == sizeof(struct drm_rocket_job));
+static_assert(offsetof(struct drm_rocket_job_ext, out_syncs) == 56);
+static_assert(offsetof(struct drm_rocket_job_ext, in_sync_count) == 64);
+static_assert(offsetof(struct drm_rocket_job_ext, out_sync_count) == 68);
+static_assert(offsetof(struct drm_rocket_job_ext, core_mask) == 72);
+static_assert(offsetof(struct drm_rocket_job_ext, priority) == 76);
+static_assert(offsetof(struct drm_rocket_job_ext, timeout_ns) == 80);
+static_assert(DRM_IOCTL_ROCKET_SUBMIT_EXT == 0xc0206461);
+
+/* It begins as struct drm_rocket_job, which is read into it. */
+static_assert(!offsetof(struct drm_rocket_job_ext, tasks));
+static_assert(offsetof(struct drm_rocket_job_ext, in_bo_handles) == 8);
+static_assert(offsetof(struct drm_rocket_job_ext, out_bo_handles) == 16);
+static_assert(offsetof(struct drm_rocket_job_ext, task_count) == 24);
+static_assert(offsetof(struct drm_rocket_job_ext, task_struct_size) == 28);
+static_assert(offsetof(struct drm_rocket_job_ext, in_bo_handle_count) == 32);
+static_assert(offsetof(struct drm_rocket_job_ext, out_bo_handle_count) == 36);
+static_assert(offsetof(struct drm_rocket_job_ext, flags) == 40);
+static_assert(offsetof(struct drm_rocket_job_ext, reserved) == 44);
+
+/* A submit's jobs must all fit what is remembered of them. */
+static_assert(RKNPU_ROCKET_MAX_JOBS <= RKNPU_HISTORY_SIZE);
+
+#define RKNPU_ROCKET_JOB_FLAGS							\
+	(DRM_ROCKET_JOB_BATCHED | DRM_ROCKET_JOB_NO_DPU_DONE | DRM_ROCKET_JOB_PPU_DONE)
+
+/* What a job that says nothing has, including every one of mainline's clients. */
+#define RKNPU_ROCKET_MIN_JOB_SIZE	offsetofend(struct drm_rocket_job, out_bo_handle_count)
 
 /**
  * struct rknpu_rocket_ctx - one SUBMIT being read
  * @dev: device
  * @file: caller
  * @rfile: the same
+ * @jobs: array in user space
+ * @job_count: its elements
+ * @usize: bytes of each
+ * @ksize: bytes of them that are known: struct drm_rocket_job or the longer one
  * @tasks: tasks seen so far
  * @handles: handles seen so far
+ * @outs: syncobjs that get a fence
  */
 struct rknpu_rocket_ctx {
 	struct drm_device *dev;
 	struct drm_file *file;
 	struct rknpu_file *rfile;
+	u64 jobs;
+	u32 job_count;
+	u32 usize;
+	u32 ksize;
 	u32 tasks;
 	u32 handles;
+	struct list_head outs;
 };
 
 /* A BO that a job lists, with a reference. */
@@ -73,8 +141,18 @@ struct rknpu_rocket_ref {
 	bool write;
 };
 
-/* Reads element @i of an array whose elements are @usize bytes in user space. */
-static int rknpu_rocket_read(void *to, size_t ksize, u64 array, u32 i, u32 usize)
+u64 rknpu_rocket_max_timeout_ns(void)
+{
+	return mul_u32_u32(clamp(READ_ONCE(max_timeout_ms), 1U, RKNPU_ROCKET_LONGEST_TIMEOUT_MS),
+			   NSEC_PER_MSEC);
+}
+
+bool rknpu_rocket_may_go_first(struct drm_file *file)
+{
+	return drm_is_current_master(file) || capable(CAP_SYS_NICE);
+}
+
+int rknpu_rocket_read(void *to, size_t ksize, u64 array, u32 i, u32 usize)
 {
 	u64 from;
 
@@ -134,8 +212,8 @@ static int rknpu_rocket_check_task(struct rknpu_rocket_ctx *ctx, const struct dr
 	return 0;
 }
 
-static int rknpu_rocket_read_tasks(struct rknpu_rocket_ctx *ctx, const struct drm_rocket_job *args,
-				   struct rknpu_job *job)
+static int rknpu_rocket_read_tasks(struct rknpu_rocket_ctx *ctx,
+				   const struct drm_rocket_job_ext *args, struct rknpu_job *job)
 {
 	struct drm_rocket_task task;
 	u32 i;
@@ -241,7 +319,7 @@ static struct rknpu_job *rknpu_rocket_alloc_job(struct rknpu_rocket_ctx *ctx, u3
 }
 
 static struct rknpu_job *rknpu_rocket_job_with_bos(struct rknpu_rocket_ctx *ctx,
-						   const struct drm_rocket_job *args)
+						   const struct drm_rocket_job_ext *args)
 {
 	u32 total = args->in_bo_handle_count + args->out_bo_handle_count;
 	struct rknpu_rocket_ref *refs;
@@ -271,16 +349,15 @@ static struct rknpu_job *rknpu_rocket_job_with_bos(struct rknpu_rocket_ctx *ctx,
 	return job;
 }
 
-static int rknpu_rocket_check_job(struct rknpu_rocket_ctx *ctx, const struct drm_rocket_job *args)
+static int rknpu_rocket_check_counts(struct rknpu_rocket_ctx *ctx,
+				     const struct drm_rocket_job_ext *args)
 {
 	u64 handles = (u64)args->in_bo_handle_count + args->out_bo_handle_count;
+	u64 syncs = (u64)args->in_sync_count + args->out_sync_count;
 	int ret;
 
-	ret = rknpu_rocket_check_size(ctx->dev, "task_struct_size", args->task_struct_size,
-				      sizeof(struct drm_rocket_task));
-	if (!ret)
-		ret = rknpu_rocket_check_count(ctx->dev, "task_count", args->task_count, 1,
-					       RKNPU_ROCKET_MAX_TASKS - ctx->tasks);
+	ret = rknpu_rocket_check_count(ctx->dev, "task_count", args->task_count, 1,
+				       RKNPU_ROCKET_MAX_TASKS - ctx->tasks);
 	if (!ret)
 		ret = rknpu_rocket_check_count(ctx->dev, "number of handles of a job", handles, 0,
 					       RKNPU_ROCKET_MAX_HANDLES);
@@ -288,6 +365,9 @@ static int rknpu_rocket_check_job(struct rknpu_rocket_ctx *ctx, const struct drm
 		ret = rknpu_rocket_check_count(ctx->dev, "number of handles of a submit",
 					       ctx->handles + handles, 0,
 					       RKNPU_ROCKET_MAX_ALL_HANDLES);
+	if (!ret)
+		ret = rknpu_rocket_check_count(ctx->dev, "number of syncobjs of a job", syncs, 0,
+					       RKNPU_ROCKET_MAX_SYNCS);
 	if (ret)
 		return ret;
 
@@ -296,8 +376,110 @@ static int rknpu_rocket_check_job(struct rknpu_rocket_ctx *ctx, const struct drm
 	return 0;
 }
 
+static int rknpu_rocket_check_flags(struct rknpu_rocket_ctx *ctx,
+				    const struct drm_rocket_job_ext *args)
+{
+	if (args->flags & ~RKNPU_ROCKET_JOB_FLAGS) {
+		drm_dbg_ratelimited(ctx->dev, "submit: flags %#x are not known\n",
+				    args->flags & ~RKNPU_ROCKET_JOB_FLAGS);
+		return -EINVAL;
+	}
+	if (args->reserved) {
+		drm_dbg_ratelimited(ctx->dev, "submit: reserved of a job is %#x, not 0\n",
+				    args->reserved);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int rknpu_rocket_check_priority(struct rknpu_rocket_ctx *ctx, u32 priority)
+{
+	if (priority > DRM_ROCKET_PRIORITY_HIGH) {
+		drm_dbg_ratelimited(ctx->dev, "submit: priority %u is not known\n", priority);
+		return -EINVAL;
+	}
+	if (priority == DRM_ROCKET_PRIORITY_HIGH && !rknpu_rocket_may_go_first(ctx->file)) {
+		drm_dbg_ratelimited(ctx->dev, "submit: priority %u needs CAP_SYS_NICE\n",
+				    priority);
+		return -EACCES;
+	}
+	return 0;
+}
+
+static int rknpu_rocket_check_cores(struct rknpu_rocket_ctx *ctx, u32 mask)
+{
+	struct rknpu_device *rdev = ctx->rfile->rdev;
+
+	if (!mask)
+		return 0;
+	if (mask >> rdev->soc->num_cores) {
+		drm_dbg_ratelimited(ctx->dev, "submit: core_mask %#x, but there are %u cores\n",
+				    mask, rdev->soc->num_cores);
+		return -EINVAL;
+	}
+	if (!(mask & rknpu_device_cores_alive(rdev))) {
+		drm_dbg_ratelimited(ctx->dev, "submit: core_mask %#x: none of them is there\n",
+				    mask);
+		return -ENODEV;
+	}
+	return 0;
+}
+
+static int rknpu_rocket_check_timeout(struct rknpu_rocket_ctx *ctx, u64 timeout_ns)
+{
+	u64 max = rknpu_rocket_max_timeout_ns();
+
+	if (!timeout_ns || (timeout_ns >= RKNPU_ROCKET_MIN_TIMEOUT_NS && timeout_ns <= max))
+		return 0;
+	drm_dbg_ratelimited(ctx->dev, "submit: timeout_ns is %llu, not %lu..%llu\n", timeout_ns,
+			    RKNPU_ROCKET_MIN_TIMEOUT_NS, max);
+	return -EINVAL;
+}
+
+static int rknpu_rocket_check_job(struct rknpu_rocket_ctx *ctx,
+				  const struct drm_rocket_job_ext *args)
+{
+	int ret;
+
+	ret = rknpu_rocket_check_size(ctx->dev, "task_struct_size", args->task_struct_size,
+				      sizeof(struct drm_rocket_task));
+	if (!ret)
+		ret = rknpu_rocket_check_flags(ctx, args);
+	if (!ret)
+		ret = rknpu_rocket_check_priority(ctx, args->priority);
+	if (!ret)
+		ret = rknpu_rocket_check_cores(ctx, args->core_mask);
+	if (!ret)
+		ret = rknpu_rocket_check_timeout(ctx, args->timeout_ns);
+	if (!ret)
+		ret = rknpu_rocket_check_counts(ctx, args);
+	return ret;
+}
+
+static enum rknpu_priority rknpu_rocket_priority(u32 priority)
+{
+	switch (priority) {
+	case DRM_ROCKET_PRIORITY_LOW:
+		return RKNPU_PRIORITY_LOW;
+	case DRM_ROCKET_PRIORITY_HIGH:
+		return RKNPU_PRIORITY_HIGH;
+	default:
+		return RKNPU_PRIORITY_NORMAL;
+	}
+}
+
+static void rknpu_rocket_set_up_job(struct rknpu_job *job, const struct drm_rocket_job_ext *args)
+{
+	job->core_mask = args->core_mask;
+	job->priority = rknpu_rocket_priority(args->priority);
+	job->timeout_ns = args->timeout_ns;
+	job->batched = args->flags & DRM_ROCKET_JOB_BATCHED;
+	if (args->flags & DRM_ROCKET_JOB_PPU_DONE)
+		job->tasks[job->task_count - 1].int_mask = RKNPU_INT_PPU_DONE;
+}
+
 static struct rknpu_job *rknpu_rocket_make_job(struct rknpu_rocket_ctx *ctx,
-					       const struct drm_rocket_job *args)
+					       const struct drm_rocket_job_ext *args)
 {
 	struct rknpu_job *job;
 	int ret;
@@ -312,7 +494,14 @@ static struct rknpu_job *rknpu_rocket_make_job(struct rknpu_rocket_ctx *ctx,
 
 	/* Before the programs are checked: from here on nothing they refer to is unmapped. */
 	rknpu_vm_use_begin(ctx->rfile->vm, &job->use);
+	rknpu_rocket_set_up_job(job, args);
 	ret = rknpu_rocket_read_tasks(ctx, args, job);
+	if (!ret)
+		ret = rknpu_rocket_wait_for_syncs(ctx->file, job, args->in_syncs,
+						  args->in_sync_count);
+	if (!ret)
+		ret = rknpu_rocket_find_outs(ctx->file, job, args->out_syncs,
+					     args->out_sync_count, &ctx->outs);
 	if (ret) {
 		rknpu_job_put(job);
 		return ERR_PTR(ret);
@@ -321,19 +510,17 @@ static struct rknpu_job *rknpu_rocket_make_job(struct rknpu_rocket_ctx *ctx,
 }
 
 /* On failure no job is left. */
-static int rknpu_rocket_make_jobs(struct rknpu_rocket_ctx *ctx,
-				  const struct drm_rocket_submit *args, struct rknpu_job **jobs)
+static int rknpu_rocket_make_jobs(struct rknpu_rocket_ctx *ctx, struct rknpu_job **jobs)
 {
-	struct drm_rocket_job job_args;
+	struct drm_rocket_job_ext args = { };
 	u32 i;
 	int ret;
 
-	for (i = 0; i < args->job_count; i++) {
-		ret = rknpu_rocket_read(&job_args, sizeof(job_args), args->jobs, i,
-					args->job_struct_size);
+	for (i = 0; i < ctx->job_count; i++) {
+		ret = rknpu_rocket_read(&args, ctx->ksize, ctx->jobs, i, ctx->usize);
 		if (ret)
 			goto err;
-		jobs[i] = rknpu_rocket_make_job(ctx, &job_args);
+		jobs[i] = rknpu_rocket_make_job(ctx, &args);
 		if (IS_ERR(jobs[i])) {
 			ret = PTR_ERR(jobs[i]);
 			goto err;
@@ -348,56 +535,106 @@ err:
 	return ret;
 }
 
-static int rknpu_rocket_check_submit(struct drm_device *dev, const struct drm_rocket_submit *args)
+static int rknpu_rocket_check_submit(struct rknpu_rocket_ctx *ctx, u64 reserved)
 {
 	int ret;
 
-	if (args->reserved) {
-		drm_dbg_ratelimited(dev, "submit: reserved is %#llx, not 0\n", args->reserved);
+	if (reserved) {
+		drm_dbg_ratelimited(ctx->dev, "submit: reserved or flags are %#llx, not 0\n",
+				    reserved);
 		return -EINVAL;
 	}
-	ret = rknpu_rocket_check_size(dev, "job_struct_size", args->job_struct_size,
-				      sizeof(struct drm_rocket_job));
+	ret = rknpu_rocket_check_size(ctx->dev, "job_struct_size", ctx->usize,
+				      RKNPU_ROCKET_MIN_JOB_SIZE);
 	if (ret)
 		return ret;
-	return rknpu_rocket_check_count(dev, "job_count", args->job_count, 1,
+	return rknpu_rocket_check_count(ctx->dev, "job_count", ctx->job_count, 1,
 					RKNPU_ROCKET_MAX_JOBS);
 }
 
-static int rknpu_rocket_submit_checked(struct rknpu_rocket_ctx *ctx,
-				       const struct drm_rocket_submit *args)
+/* Consumes the jobs. Their fences are what is left of them for the file. */
+static int rknpu_rocket_queue_jobs(struct rknpu_rocket_ctx *ctx, struct rknpu_job **jobs,
+				   struct dma_fence **fences, u64 *first)
 {
-	struct rknpu_job **jobs;
+	u32 i;
 	int ret;
 
-	jobs = kvmalloc_array(args->job_count, sizeof(*jobs), GFP_KERNEL_ACCOUNT);
-	if (!jobs)
-		return -ENOMEM;
+	for (i = 0; i < ctx->job_count; i++)
+		fences[i] = dma_fence_get(rknpu_job_fence(jobs[i]));
 
-	/*
-	 * No drm_dev_enter() here: reading user memory can take forever, and
-	 * unplug would wait. The scheduler fails what comes too late.
-	 */
-	ret = rknpu_rocket_make_jobs(ctx, args, jobs);
-	if (!ret)
-		ret = rknpu_submit_jobs(jobs, args->job_count);
-	if (!ret)
-		rknpu_device_stat_add(&ctx->rfile->rdev->stats, RKNPU_DEVICE_STAT_SUBMITS, 1);
+	ret = rknpu_submit_jobs(jobs, ctx->job_count);
+	if (ret) {
+		for (i = 0; i < ctx->job_count; i++)
+			dma_fence_put(fences[i]);
+		return ret;
+	}
 
+	*first = rknpu_history_add(ctx->rfile->history, fences, ctx->job_count);
+	rknpu_rocket_publish_outs(&ctx->outs);
+	rknpu_device_stat_add(&ctx->rfile->rdev->stats, RKNPU_DEVICE_STAT_SUBMITS, 1);
+	return 0;
+}
+
+/*
+ * No drm_dev_enter() here: reading user memory can take forever, and unplug
+ * would wait. The scheduler fails what comes too late.
+ */
+static int rknpu_rocket_submit_checked(struct rknpu_rocket_ctx *ctx, u64 *first)
+{
+	struct dma_fence **fences;
+	struct rknpu_job **jobs;
+	int ret = -ENOMEM;
+
+	jobs = kvmalloc_array(ctx->job_count, sizeof(*jobs), GFP_KERNEL_ACCOUNT);
+	fences = kvmalloc_array(ctx->job_count, sizeof(*fences), GFP_KERNEL_ACCOUNT);
+	if (!jobs || !fences)
+		goto out;
+
+	INIT_LIST_HEAD(&ctx->outs);
+	ret = rknpu_rocket_make_jobs(ctx, jobs);
+	if (!ret)
+		ret = rknpu_rocket_queue_jobs(ctx, jobs, fences, first);
+	if (ret)
+		rknpu_rocket_drop_outs(&ctx->outs);
+out:
+	kvfree(fences);
 	kvfree(jobs);
 	return ret;
 }
 
 int rknpu_rocket_submit(struct drm_device *dev, void *data, struct drm_file *file)
 {
+	struct drm_rocket_submit *args = data;
 	struct rknpu_rocket_ctx ctx = {
 		.dev = dev,
 		.file = file,
 		.rfile = file->driver_priv,
+		.jobs = args->jobs,
+		.job_count = args->job_count,
+		.usize = args->job_struct_size,
+		.ksize = sizeof(struct drm_rocket_job),
 	};
-	struct drm_rocket_submit *args = data;
+	u64 first;
 	int ret;
 
-	ret = rknpu_rocket_check_submit(dev, args);
-	return ret ?: rknpu_rocket_submit_checked(&ctx, args);
+	ret = rknpu_rocket_check_submit(&ctx, args->reserved);
+	return ret ?: rknpu_rocket_submit_checked(&ctx, &first);
+}
+
+int rknpu_rocket_submit_ext(struct drm_device *dev, void *data, struct drm_file *file)
+{
+	struct drm_rocket_submit_ext *args = data;
+	struct rknpu_rocket_ctx ctx = {
+		.dev = dev,
+		.file = file,
+		.rfile = file->driver_priv,
+		.jobs = args->jobs,
+		.job_count = args->job_count,
+		.usize = args->job_struct_size,
+		.ksize = sizeof(struct drm_rocket_job_ext),
+	};
+	int ret;
+
+	ret = rknpu_rocket_check_submit(&ctx, (u64)args->flags | args->reserved);
+	return ret ?: rknpu_rocket_submit_checked(&ctx, &args->first_job);
 }

@@ -2,10 +2,12 @@
 /* Owns the scheduler: starting jobs and tasks, their completion, their deadlines. */
 #include <linux/interrupt.h>
 #include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/pm_runtime.h>
 
 #include "rknpu_device.h"
+#include "rknpu_gang.h"
 #include "rknpu_pc.h"
 #include "rknpu_queue.h"
 #include "rknpu_recover.h"
@@ -17,9 +19,26 @@
 /* For an interrupt that is due, once a task is late. */
 #define RKNPU_SCHED_GRACE_MS	30
 
+/* Of rknpu_job::timeout_ns. */
+#define RKNPU_SCHED_TIMEOUT_MIN_NS	(1ULL * NSEC_PER_MSEC)
+#define RKNPU_SCHED_TIMEOUT_MAX_NS	(60ULL * NSEC_PER_SEC)
+
 static uint default_timeout_ms = 500;
 module_param(default_timeout_ms, uint, 0644);
 MODULE_PARM_DESC(default_timeout_ms, "How long one task may take, in ms (default 500)");
+
+u64 rknpu_sched_default_timeout_ns(void)
+{
+	return mul_u32_u32(max(1U, READ_ONCE(default_timeout_ms)), NSEC_PER_MSEC);
+}
+
+/*
+ * Only the blocks named CNA and CORE can be asked whether they are busy, so a
+ * task of other blocks alone must not take that long.
+ */
+static uint start_check_ms = 100;
+module_param(start_check_ms, uint, 0644);
+MODULE_PARM_DESC(start_check_ms, "After how long to look whether a task has started at all, in ms; 0: never (default 100)");
 
 /* Lock held. Idle cores that are still powered need nobody to wake up to start a job. */
 static bool rknpu_sched_hold_active(struct rknpu_core *core)
@@ -29,44 +48,77 @@ static bool rknpu_sched_hold_active(struct rknpu_core *core)
 	return core->pm_held;
 }
 
+bool rknpu_sched_may_retry(const struct rknpu_job *job)
+{
+	return !job->retried && !job->cancelled && (!job->result.task || job->divisible);
+}
+
 static void rknpu_sched_watch(struct rknpu_core *core, unsigned long delay)
 {
 	queue_delayed_work(core->wq, &core->watchdog, delay);
 }
 
-static void rknpu_sched_start_task(struct rknpu_core *core)
+/* A chain longer than the counter is wide takes several kicks. */
+static u32 rknpu_sched_kick_tasks(const struct rknpu_job *job)
+{
+	if (!job->batched)
+		return 1;
+	return min_t(u32, job->task_count - job->result.task, RKNPU_PC_TASK_CON_TASK_NUMBER_MAX);
+}
+
+/* Starts the next task of the job, or the next ones if they are chained. */
+static void rknpu_sched_kick(struct rknpu_core *core)
 {
 	struct rknpu_job *job = core->job;
 
-	rknpu_pc_start(core, &job->tasks[job->result.task]);
+	core->kick_tasks = rknpu_sched_kick_tasks(job);
+	rknpu_pc_start(core, job);
 	core->loud = true;
+	core->kick_seen = 0;
 	core->deadline = jiffies + core->task_timeout;
+	core->look_at = jiffies + core->look_delay;
+	/* What cannot be tried again is given all its time. */
+	core->looked = core->look_delay >= core->task_timeout || !rknpu_sched_may_retry(job);
 	core->late = false;
-	/* Left pending over many tasks: it looks at the deadline when it fires. */
-	rknpu_sched_watch(core, core->task_timeout);
+	/* Left pending over many tasks: it looks at the times above when it fires. */
+	rknpu_sched_watch(core, core->look_delay);
+}
+
+static unsigned long rknpu_sched_timeout(const struct rknpu_job *job)
+{
+	u64 ns = job->timeout_ns;
+
+	if (!ns)
+		return msecs_to_jiffies(max(1U, READ_ONCE(default_timeout_ms))) + 1;
+	return nsecs_to_jiffies(clamp(ns, RKNPU_SCHED_TIMEOUT_MIN_NS,
+				      RKNPU_SCHED_TIMEOUT_MAX_NS)) + 1;
 }
 
 static void rknpu_sched_set_timeout(struct rknpu_core *core, unsigned long timeout)
 {
+	unsigned int check_ms = READ_ONCE(start_check_ms);
+	unsigned long delay = check_ms ? min(msecs_to_jiffies(check_ms) + 1, timeout) : timeout;
+
 	/* A watchdog that is pending for a longer one would come too late. */
-	if (timeout < core->task_timeout)
-		mod_delayed_work(core->wq, &core->watchdog, timeout);
+	if (delay < core->look_delay)
+		mod_delayed_work(core->wq, &core->watchdog, delay);
+	core->look_delay = delay;
 	core->task_timeout = timeout;
 }
 
 /* Lock held: core->job has been taken, the core is powered and has its VM attached. */
-static void rknpu_sched_start_job(struct rknpu_core *core)
+void rknpu_sched_start_job(struct rknpu_core *core)
 {
 	core->state = RKNPU_CORE_RUNNING;
 	core->cause = RKNPU_CAUSE_NONE;
-	rknpu_sched_set_timeout(core, msecs_to_jiffies(max(1U, READ_ONCE(default_timeout_ms))) + 1);
+	rknpu_sched_set_timeout(core, rknpu_sched_timeout(core->job));
 	core->job->start_ns = ktime_get_ns();
-	rknpu_sched_start_task(core);
+	rknpu_sched_kick(core);
 }
 
 static void rknpu_sched_take(struct rknpu_core *core, struct rknpu_job *job)
 {
-	rknpu_queue_remove(core->rdev, job);
+	rknpu_queue_take(core, job);
 	job->state = RKNPU_JOB_ON_CORE;
 	job->result.core = core->index;
 	core->job = job;
@@ -82,7 +134,8 @@ struct rknpu_job *rknpu_sched_drop_job(struct rknpu_core *core)
 	core->job = NULL;
 	job->state = RKNPU_JOB_ENDING;
 	list_del_init(&job->client_link);
-	wake_up_all(&core->idle_wait);
+	if (core->frozen)
+		wake_up_all(&core->idle_wait);
 	return job;
 }
 
@@ -104,7 +157,7 @@ void rknpu_sched_dispatch(struct rknpu_core *core)
 		return;
 	}
 	rknpu_sched_take(core, job);
-	rknpu_sched_start_job(core);
+	rknpu_gang_start(core);
 }
 
 static bool rknpu_sched_between_jobs(struct rknpu_core *core)
@@ -129,20 +182,77 @@ void rknpu_sched_rest(struct rknpu_core *core)
 	spin_unlock_irqrestore(&core->rdev->lock, flags);
 }
 
+/*
+ * Lock held. The core is done with @job, whose fence is about to be signalled.
+ * Signalling takes time, in which the core would be idle.
+ */
+static void rknpu_sched_queue_heir(struct rknpu_core *core, struct rknpu_job *job)
+{
+	struct rknpu_job *heir = READ_ONCE(job->heir);
+	struct rknpu_core *other;
+
+	/* With one dependency left, that is @job. */
+	if (!heir || heir->state != RKNPU_JOB_WAITING || heir->cancelled ||
+	    atomic_read(&heir->deps_pending) != 1)
+		return;
+	other = rknpu_queue_choose(core->rdev, heir);
+	if (!other)
+		return;
+	rknpu_queue_add(other, heir);
+	if (other != core)
+		rknpu_sched_dispatch(other);
+}
+
+void rknpu_sched_put_back(struct rknpu_core *core)
+{
+	struct rknpu_job *job = core->job;
+
+	lockdep_assert_held(&core->rdev->lock);
+	rknpu_job_pause(job);
+	core->job = NULL;
+	rknpu_queue_put_back(core, job);
+	if (core->frozen)
+		wake_up_all(&core->idle_wait);
+}
+
+void rknpu_sched_start_over(struct rknpu_core *core)
+{
+	rknpu_sched_put_back(core);
+	core->state = RKNPU_CORE_STARTING;
+	queue_work(core->wq, &core->work);
+}
+
+/* Between two tasks of a job: on with it, unless others are more urgent. */
+static void rknpu_sched_continue(struct rknpu_core *core)
+{
+	struct rknpu_job *job = core->job;
+
+	if (job->divisible && (core->frozen || rknpu_queue_wants_core(core, job))) {
+		rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_YIELDS, 1);
+		rknpu_sched_put_back(core);
+		core->state = RKNPU_CORE_IDLE;
+		rknpu_sched_dispatch(core);
+	} else {
+		rknpu_sched_kick(core);
+	}
+}
+
 struct rknpu_job *rknpu_sched_task_done(struct rknpu_core *core)
 {
 	struct rknpu_job *job = core->job;
 
 	lockdep_assert_held(&core->rdev->lock);
-	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_TASKS, 1);
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_TASKS, core->kick_tasks);
 	rknpu_pc_finish(core);
-	if (++job->result.task < job->task_count && !job->cancelled) {
-		rknpu_sched_start_task(core);
+	job->result.task += core->kick_tasks;
+	if (job->result.task < job->task_count && !job->cancelled) {
+		rknpu_sched_continue(core);
 		return NULL;
 	}
 
 	rknpu_sched_drop_job(core);
 	core->state = RKNPU_CORE_IDLE;
+	rknpu_sched_queue_heir(core, job);
 	rknpu_sched_dispatch(core);
 	return job;
 }
@@ -172,8 +282,9 @@ static struct rknpu_job *rknpu_sched_handle_status(struct rknpu_core *core, u32 
 {
 	switch (core->state) {
 	case RKNPU_CORE_RUNNING:
+		core->job->result.int_status = status;
 		if (!(status & RKNPU_INT_DMA_ERROR))
-			return rknpu_sched_task_done(core);
+			return rknpu_pc_over(core, status) ? rknpu_sched_task_done(core) : NULL;
 		rknpu_pc_mask(core);
 		rknpu_sched_suspect(core, status & RKNPU_INT_DMA_WRITE_ERROR ?
 				    RKNPU_CAUSE_DMA_WRITE : RKNPU_CAUSE_DMA_READ);
@@ -290,7 +401,7 @@ int rknpu_sched_power_up(struct rknpu_core *core)
 
 	/* Only this work changes it while STARTING or RECOVERING. */
 	if (!core->pm_held) {
-		ret = pm_runtime_resume_and_get(core->dev);
+		ret = rknpu_core_power_on(core);
 		if (!ret)
 			core->pm_held = true;
 	}
@@ -322,7 +433,7 @@ static void rknpu_sched_start_taken(struct rknpu_core *core)
 			core->state = RKNPU_CORE_IDLE;
 			rknpu_sched_dispatch(core);
 		} else {
-			rknpu_sched_start_job(core);
+			rknpu_gang_start(core);
 		}
 	}
 	spin_unlock_irq(&core->rdev->lock);
@@ -357,8 +468,9 @@ static void rknpu_sched_bring_up(struct rknpu_core *core)
 
 	do {
 		if (READ_ONCE(core->irq_off))
-			rknpu_recover_clean(core);
-		ret = rknpu_recover_attach(core, job->vm);
+			ret = rknpu_recover_clean(core);
+		if (!ret)
+			ret = rknpu_recover_attach(core, job->vm);
 	} while (!ret && READ_ONCE(core->irq_off));
 	if (ret)
 		rknpu_recover_give_up(core, ret);
@@ -382,22 +494,61 @@ static void rknpu_sched_work(struct work_struct *work)
 	}
 }
 
+/* The deadline is each task's: did one of the chain end since it was set? */
+static bool rknpu_sched_chain_moves(struct rknpu_core *core)
+{
+	u32 done;
+
+	if (core->kick_tasks == 1)
+		return false;
+	done = rknpu_pc_tasks_done(core);
+	if (done == core->kick_seen)
+		return false;
+	core->kick_seen = done;
+	core->deadline = jiffies + core->task_timeout;
+	core->late = false;
+	return true;
+}
+
+/* Lock held, RUNNING. When to look again, in jiffies, or 0: something is wrong. */
+static unsigned long rknpu_sched_look(struct rknpu_core *core)
+{
+	unsigned long now = jiffies;
+
+	if (!core->looked) {
+		if (time_before(now, core->look_at))
+			return core->look_at - now;
+		core->looked = true;
+		if (!rknpu_pc_progressed(core))
+			return 0;
+	}
+	if (time_after_eq(now, core->deadline)) {
+		/*
+		 * If it was the CPU that stood still (a virtual machine's does), the
+		 * interrupt is about to come.
+		 */
+		if (!core->late) {
+			core->late = true;
+			return msecs_to_jiffies(RKNPU_SCHED_GRACE_MS);
+		}
+		if (!rknpu_sched_chain_moves(core))
+			return 0;
+	}
+	return max(core->deadline - now, 1UL);
+}
+
 static void rknpu_sched_watchdog(struct work_struct *work)
 {
 	struct rknpu_core *core = container_of(to_delayed_work(work), struct rknpu_core, watchdog);
 	bool recover = false;
+	unsigned long again;
 
 	spin_lock_irq(&core->rdev->lock);
 	if (core->state == RKNPU_CORE_RUNNING) {
-		if (time_before(jiffies, core->deadline)) {
-			rknpu_sched_watch(core, core->deadline - jiffies);
-		} else if (!core->late) {
-			/*
-			 * If it was the CPU that stood still (a virtual machine's does),
-			 * the interrupt is about to come.
-			 */
-			core->late = true;
-			rknpu_sched_watch(core, msecs_to_jiffies(RKNPU_SCHED_GRACE_MS));
+		again = rknpu_sched_look(core);
+		if (again) {
+			/* Not longer: another kick may have begun by then. */
+			rknpu_sched_watch(core, min(again, core->look_delay));
 		} else {
 			core->state = RKNPU_CORE_RECOVERING;
 			recover = true;
@@ -488,6 +639,9 @@ int rknpu_sched_core_freeze(struct rknpu_core *core)
 {
 	spin_lock_irq(&core->rdev->lock);
 	core->frozen = true;
+	/* Others of its gang may be frozen already. */
+	if (core->job)
+		rknpu_gang_dissolve(core->rdev, core->job);
 	spin_unlock_irq(&core->rdev->lock);
 
 	if (wait_event_timeout(core->idle_wait, !READ_ONCE(core->job),

@@ -9,20 +9,31 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
+#include "rknpu_job.h"
 #include "rknpu_soc.h"
 
+struct drm_printer;
 struct rknpu_core;
 struct rknpu_device;
 struct rknpu_job;
 
+/*
+ * Every job costs kernel memory, and a fence in the list of each BO it names,
+ * which others walk with a lock held. Documented in the uAPI header.
+ */
+#define RKNPU_CLIENT_MAX_JOBS	8192
+#define RKNPU_DEVICE_MAX_JOBS	65536
+
 /**
- * struct rknpu_queue - one client's jobs on one core, in order of readiness
+ * struct rknpu_queue - one client's jobs of one priority on one core, in order of readiness
  * @jobs: jobs
- * @link: in rknpu_core::turns while there are jobs
+ * @link: in rknpu_core::turns or rknpu_core::light while there are jobs
+ * @is_light: in the latter
  */
 struct rknpu_queue {
 	struct list_head jobs;
 	struct list_head link;
+	bool is_light;
 };
 
 /**
@@ -31,8 +42,14 @@ struct rknpu_queue {
  * @rdev: device, with a reference on its drm_device
  * @link: in rknpu_device::clients
  * @jobs: pushed and not ended
- * @queues: by core
+ * @over: jobs to be freed, see rknpu_reap.h
+ * @reap_link: belongs to rknpu_reap
+ * @queues: by core and priority
  * @busy_ns: core time used
+ * @core_ns: the same by core
+ * @seen_ns: when @credit_ns was computed
+ * @seen_busy_ns: @busy_ns then
+ * @credit_ns: how much less than its share it has used lately
  * @job_count: jobs that exist
  */
 struct rknpu_client {
@@ -40,8 +57,14 @@ struct rknpu_client {
 	struct rknpu_device *rdev;
 	struct list_head link;
 	struct list_head jobs;
-	struct rknpu_queue queues[RKNPU_MAX_CORES];
+	struct list_head over;
+	struct list_head reap_link;
+	struct rknpu_queue queues[RKNPU_MAX_CORES][RKNPU_PRIORITY_COUNT];
 	atomic64_t busy_ns;
+	atomic64_t core_ns[RKNPU_MAX_CORES];
+	u64 seen_ns;
+	u64 seen_busy_ns;
+	s64 credit_ns;
 	atomic_t job_count;
 };
 
@@ -67,13 +90,24 @@ static inline u64 rknpu_client_busy_ns(struct rknpu_client *client)
 	return atomic64_read(&client->busy_ns);
 }
 
+/* The lines of fdinfo that say how long each core worked for the client. */
+void rknpu_client_show_busy(struct rknpu_client *client, struct drm_printer *p);
+
 /* Lock held. Moves the client's jobs that are not on a core to @taken, to be ended. */
 void rknpu_client_take_jobs(struct rknpu_client *client, struct list_head *taken);
 
 /* Makes a pushed job known, so that it can be ended; false: device gone. */
 bool rknpu_sched_admit(struct rknpu_job *job);
+/* Both with the lock held: core->job has been taken and its VM is attached. */
+void rknpu_sched_start_job(struct rknpu_core *core);
+/* It is, but the core has to be cleaned up first. */
+void rknpu_sched_start_over(struct rknpu_core *core);
+
 /* All dependencies are met. Any context. */
 void rknpu_sched_ready(struct rknpu_job *job);
+
+/* What a task may take if its job does not say. */
+u64 rknpu_sched_default_timeout_ns(void);
 
 int rknpu_sched_core_init(struct rknpu_core *core);
 void rknpu_sched_core_fini(struct rknpu_core *core);
@@ -102,6 +136,14 @@ void rknpu_sched_dispatch(struct rknpu_core *core);
  * rknpu_sched_finish() must follow before the interrupt line is heard again.
  */
 struct rknpu_job *rknpu_sched_task_done(struct rknpu_core *core);
+/*
+ * May a job whose next task did not start be started again after a reset? Once,
+ * and only if none of its tasks has run: a later one may need what an earlier
+ * one left in the core.
+ */
+bool rknpu_sched_may_retry(const struct rknpu_job *job);
+/* Takes the job off the core, to go on with its next task when its turn comes again. */
+void rknpu_sched_put_back(struct rknpu_core *core);
 /* Takes the job, if any, off the core in order to end it. */
 struct rknpu_job *rknpu_sched_drop_job(struct rknpu_core *core);
 

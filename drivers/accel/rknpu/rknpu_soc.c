@@ -6,6 +6,7 @@
 #include "rknpu_soc.h"
 
 static const struct rknpu_soc rknpu_soc_rk3588 = {
+	.number = 3588,
 	.num_cores = 3,
 	.dma_bits = 40,
 	.core_base = { 0xfdab0000, 0xfdac0000, 0xfdad0000 },

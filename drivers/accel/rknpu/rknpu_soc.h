@@ -11,11 +11,13 @@
 
 /**
  * struct rknpu_soc - one SoC
+ * @number: in the SoC's name
  * @num_cores: used part of @core_base
  * @dma_bits: physical address width of the NPU's IOMMU
  * @core_base: MMIO base of each core; the index is the hardware's core number
  */
 struct rknpu_soc {
+	unsigned int number;
 	unsigned int num_cores;
 	unsigned int dma_bits;
 	phys_addr_t core_base[RKNPU_MAX_CORES];

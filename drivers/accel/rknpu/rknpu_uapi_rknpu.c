@@ -13,6 +13,7 @@
 #include <drm/drm_print.h>
 
 #include "rknpu_device.h"
+#include "rknpu_prime.h"
 #include "rknpu_sched.h"
 #include "rknpu_vendor.h"
 #include "rknpu_vm.h"
@@ -117,8 +118,7 @@ static void rknpu_vendor_show_fdinfo(struct drm_printer *p, struct drm_file *fil
 {
 	struct rknpu_vfile *vfile = file->driver_priv;
 
-	drm_printf(p, "drm-engine-npu:\t%llu ns\n", rknpu_client_busy_ns(vfile->client));
-	drm_printf(p, "drm-engine-capacity-npu:\t%d\n", RKNPU_MAX_CORES);
+	rknpu_client_show_busy(vfile->client, p);
 	drm_show_memory_stats(p, file);
 }
 
@@ -144,6 +144,7 @@ static struct drm_driver rknpu_vendor_driver = {
 	.open = rknpu_vendor_open,
 	.postclose = rknpu_vendor_postclose,
 	.show_fdinfo = rknpu_vendor_show_fdinfo,
+	.gem_prime_import = rknpu_prime_import,
 	.gem_prime_import_sg_table = rknpu_vbo_import_sgt,
 	.ioctls = rknpu_vendor_ioctls,
 	.num_ioctls = ARRAY_SIZE(rknpu_vendor_ioctls),

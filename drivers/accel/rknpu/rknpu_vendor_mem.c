@@ -12,6 +12,7 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_print.h>
 
+#include "rknpu_prime.h"
 #include "rknpu_vendor.h"
 #include "rknpu_vm.h"
 
@@ -46,6 +47,7 @@ static const struct drm_gem_object_funcs rknpu_vbo_funcs = {
 	.free = rknpu_bo_gem_free,
 	.open = rknpu_vbo_gem_open,
 	.close = rknpu_vbo_gem_close,
+	.export = rknpu_prime_export,
 	.get_sg_table = rknpu_bo_gem_sgt,
 	.mmap = rknpu_vbo_gem_mmap,
 	.vm_ops = &rknpu_bo_vm_ops,

@@ -13,6 +13,7 @@
 #include <drm/drm_print.h>
 
 #include "rknpu_device.h"
+#include "rknpu_gang.h"
 #include "rknpu_job.h"
 #include "rknpu_sched.h"
 #include "rknpu_submit.h"
@@ -151,21 +152,13 @@ static int rknpu_vsubmit_get_fence(struct rknpu_vsubmit *s)
 	return -EINVAL;
 }
 
-/* The vendor's timeout is for all tasks together. */
-static u64 rknpu_vsubmit_task_timeout(const struct rknpu_vsubmit *s, u32 task_count)
-{
-	u64 total = (u64)max(s->args->timeout, 1U) * NSEC_PER_MSEC;
-
-	return DIV_ROUND_UP_ULL(total, task_count);
-}
-
 static int rknpu_vsubmit_fill_job(struct rknpu_vsubmit *s, struct rknpu_job *job, unsigned int i)
 {
 	int ret;
 
 	job->batched = true;
 	job->core_mask = s->masks[i];
-	job->timeout_ns = rknpu_vsubmit_task_timeout(s, job->task_count);
+	job->timeout_ns = (u64)max(s->args->timeout, 1U) * NSEC_PER_MSEC;
 	job->dma_base = lower_32_bits(s->args->task_base_addr);
 	ret = rknpu_vtask_read(s->tasks, s->slices[i]->task_start, job);
 	if (!ret && s->fence_in)
@@ -212,16 +205,18 @@ static void rknpu_vsubmit_put_jobs(struct rknpu_vsubmit *s)
 static int rknpu_vsubmit_make_jobs(struct rknpu_vsubmit *s)
 {
 	unsigned int i;
-	int ret;
+	int ret = 0;
 
 	for (i = 0; i < s->count; i++) {
 		ret = rknpu_vsubmit_make_job(s, i);
-		if (ret) {
-			rknpu_vsubmit_put_jobs(s);
-			return ret;
-		}
+		if (ret)
+			break;
 	}
-	return 0;
+	if (!ret && s->count > 1)
+		ret = rknpu_gang_form(s->jobs, s->count);
+	if (ret)
+		rknpu_vsubmit_put_jobs(s);
+	return ret;
 }
 
 /* One fence for all jobs, with a reference. */

@@ -5,6 +5,8 @@
 #include <linux/iommu.h>
 #include <linux/module.h>
 #include <linux/of.h>
+#include <linux/of_platform.h>
+#include <linux/platform_device.h>
 #include <linux/scatterlist.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
@@ -130,7 +132,7 @@ static void rknpu_vm_wait_parked(struct rknpu_core *core)
 {
 	unsigned int tries;
 
-	for (tries = 0; tries < 50 && core->clocked && READ_ONCE(core->parked); tries++) {
+	for (tries = 0; tries < 50 && READ_ONCE(core->parked); tries++) {
 		mutex_unlock(&core->attach_lock);
 		msleep(20);
 		mutex_lock(&core->attach_lock);
@@ -342,6 +344,13 @@ bool rknpu_vm_range_mapped(struct rknpu_vm *vm, u64 iova, u64 size)
 	return inside;
 }
 
+static struct device *rknpu_vm_find_iommu(struct rknpu_core *core)
+{
+	struct platform_device *pdev = of_find_device_by_node(core->iommu_np);
+
+	return pdev ? &pdev->dev : NULL;
+}
+
 int rknpu_vm_core_init(struct rknpu_core *core)
 {
 	struct iommu_group *group = iommu_group_get(core->dev);
@@ -356,6 +365,7 @@ int rknpu_vm_core_init(struct rknpu_core *core)
 	}
 	core->vm = NULL;
 	core->iommu_group = group;
+	core->iommu_dev = rknpu_vm_find_iommu(core);
 	return 0;
 }
 
@@ -367,6 +377,8 @@ void rknpu_vm_core_fini(struct rknpu_core *core)
 
 	iommu_group_put(core->iommu_group);
 	core->iommu_group = NULL;
+	put_device(core->iommu_dev);
+	core->iommu_dev = NULL;
 	of_node_put(core->iommu_np);
 	core->iommu_np = NULL;
 }

@@ -1,7 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * User ABI of the accel node named "rocket": the four ioctls of mainline
- * Linux, byte for byte.
+ * User ABI of the accel node named "rocket": the four ioctls of mainline Linux,
+ * byte for byte, the extensions to them that open user space looks for through
+ * DRM_IOCTL_VERSION, and, from number 0x20 on, this driver's own.
+ *
+ * What a version promises; each includes those before it:
+ *
+ * 1.0: elements of arrays have the size that user space says they have. What a
+ * shorter one lacks is 0; what a longer one has beyond the struct here must be
+ * 0, else E2BIG.
+ * 1.1: @drm_rocket_job.flags and DRM_ROCKET_JOB_BATCHED.
+ * 1.2: DRM_ROCKET_JOB_NO_DPU_DONE.
+ * 1.3: DRM_ROCKET_JOB_PPU_DONE.
+ * 1.4: how many tasks a batched job has is limited by its deadline only.
+ * 1.5: DRM_IOCTL_ROCKET_PREP_BO_RANGES and DRM_IOCTL_ROCKET_FINI_BO_RANGES.
+ * 1.6: how long a single task takes is limited by its deadline only.
+ *
+ * The driver's own ioctls do not depend on the version: a driver without
+ * DRM_IOCTL_ROCKET_GET_PARAM fails it with EINVAL, and DRM_ROCKET_PARAM_FEATURES
+ * tells the rest.
  */
 #ifndef _UAPI_ROCKET_ACCEL_H_
 #define _UAPI_ROCKET_ACCEL_H_
@@ -16,6 +33,12 @@ extern "C" {
 #define DRM_ROCKET_SUBMIT			0x01
 #define DRM_ROCKET_PREP_BO			0x02
 #define DRM_ROCKET_FINI_BO			0x03
+#define DRM_ROCKET_PREP_BO_RANGES		0x04
+#define DRM_ROCKET_FINI_BO_RANGES		0x05
+#define DRM_ROCKET_GET_PARAM			0x20
+#define DRM_ROCKET_SUBMIT_EXT			0x21
+#define DRM_ROCKET_WAIT_JOB			0x22
+#define DRM_ROCKET_GET_BO_INFO			0x23
 
 #define DRM_IOCTL_ROCKET_CREATE_BO						\
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_ROCKET_CREATE_BO, struct drm_rocket_create_bo)
@@ -25,6 +48,18 @@ extern "C" {
 	DRM_IOW(DRM_COMMAND_BASE + DRM_ROCKET_PREP_BO, struct drm_rocket_prep_bo)
 #define DRM_IOCTL_ROCKET_FINI_BO						\
 	DRM_IOW(DRM_COMMAND_BASE + DRM_ROCKET_FINI_BO, struct drm_rocket_fini_bo)
+#define DRM_IOCTL_ROCKET_PREP_BO_RANGES						\
+	DRM_IOW(DRM_COMMAND_BASE + DRM_ROCKET_PREP_BO_RANGES, struct drm_rocket_prep_bo_ranges)
+#define DRM_IOCTL_ROCKET_FINI_BO_RANGES						\
+	DRM_IOW(DRM_COMMAND_BASE + DRM_ROCKET_FINI_BO_RANGES, struct drm_rocket_fini_bo_ranges)
+#define DRM_IOCTL_ROCKET_GET_PARAM						\
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_ROCKET_GET_PARAM, struct drm_rocket_get_param)
+#define DRM_IOCTL_ROCKET_SUBMIT_EXT						\
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_ROCKET_SUBMIT_EXT, struct drm_rocket_submit_ext)
+#define DRM_IOCTL_ROCKET_WAIT_JOB						\
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_ROCKET_WAIT_JOB, struct drm_rocket_wait_job)
+#define DRM_IOCTL_ROCKET_GET_BO_INFO						\
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_ROCKET_GET_BO_INFO, struct drm_rocket_bo_info)
 
 /**
  * struct drm_rocket_create_bo - allocate a BO and map it for the NPU
@@ -119,6 +154,28 @@ struct drm_rocket_task {
 	__u32 regcmd_count;
 };
 
+/*
+ * The tasks are chained in memory: each program ends by naming the address and
+ * the length of the next. The hardware is started once and interrupts once. The
+ * first task must be described, and @drm_rocket_job.task_count be right; what
+ * else @drm_rocket_job.tasks says is checked, but the hardware follows the
+ * programs. A chain that is shorter than the count ends with ETIME.
+ */
+#define DRM_ROCKET_JOB_BATCHED		(1u << 0)
+/*
+ * No task raises the DPU's completion interrupt. Meant for hardware whose driver
+ * polls for it; the RK3588 raises it for everything the DPU writes, so here it
+ * changes nothing.
+ */
+#define DRM_ROCKET_JOB_NO_DPU_DONE	(1u << 1)
+/*
+ * The last task's result is written by the PPU (pooling): it is over when the
+ * PPU says so. Without the flag, a task is over when either the DPU or the PPU
+ * says so, which is right for all tasks that use only one of them. On a task
+ * that does not use the PPU: ETIME.
+ */
+#define DRM_ROCKET_JOB_PPU_DONE		(1u << 2)
+
 /**
  * struct drm_rocket_job - tasks that run in order on one core
  *
@@ -158,6 +215,15 @@ struct drm_rocket_job {
 
 	/** @out_bo_handle_count: In: number of handles in @out_bo_handles. */
 	__u32 out_bo_handle_count;
+
+	/**
+	 * @flags: In: OR of DRM_ROCKET_JOB_*; an unknown one is EINVAL. Not
+	 * part of mainline's struct, which ends before it.
+	 */
+	__u32 flags;
+
+	/** @reserved: In: must be 0. */
+	__u32 reserved;
 };
 
 /**
@@ -181,6 +247,390 @@ struct drm_rocket_submit {
 	 * size; what is beyond the fields here must be 0.
 	 */
 	__u32 job_struct_size;
+
+	/** @reserved: In: must be 0. */
+	__u64 reserved;
+};
+
+/** struct drm_rocket_bo_range - part of a BO */
+struct drm_rocket_bo_range {
+	/** @offset: In: first byte, from the start of the BO. */
+	__u64 offset;
+
+	/** @size: In: number of bytes, at least 1. */
+	__u64 size;
+};
+
+/**
+ * struct drm_rocket_prep_bo_ranges - wait until the CPU may use parts of a BO
+ *
+ * As DRM_IOCTL_ROCKET_PREP_BO, with caches maintained for what is named only.
+ *
+ * EINVAL: a range is empty or reaches beyond the BO, ranges are not in ascending
+ * order or overlap, or there are too many. EFAULT: memory that cannot be read.
+ * Otherwise as DRM_IOCTL_ROCKET_PREP_BO.
+ */
+struct drm_rocket_prep_bo_ranges {
+	/** @handle: In: GEM handle. */
+	__u32 handle;
+
+	/** @range_count: In: elements of @ranges, at most 1024; 0: the whole BO. */
+	__u32 range_count;
+
+	/**
+	 * @ranges: In: pointer to an array of struct drm_rocket_bo_range, in
+	 * ascending order, not overlapping.
+	 */
+	__u64 ranges;
+
+	/** @timeout_ns: In: see @drm_rocket_prep_bo.timeout_ns. */
+	__s64 timeout_ns;
+
+	/** @reserved: In: must be 0. */
+	__u64 reserved;
+};
+
+/**
+ * struct drm_rocket_fini_bo_ranges - hand parts of a BO back to the NPU
+ *
+ * As DRM_IOCTL_ROCKET_FINI_BO for what is named; the rest of what the CPU wrote
+ * may not have reached memory. Errors as DRM_IOCTL_ROCKET_PREP_BO_RANGES.
+ */
+struct drm_rocket_fini_bo_ranges {
+	/** @handle: In: GEM handle. */
+	__u32 handle;
+
+	/** @range_count: In: see @drm_rocket_prep_bo_ranges.range_count. */
+	__u32 range_count;
+
+	/** @ranges: In: see @drm_rocket_prep_bo_ranges.ranges. */
+	__u64 ranges;
+
+	/** @reserved: In: must be 0. */
+	__u64 reserved;
+};
+
+/* In DRM_ROCKET_PARAM_FEATURES. */
+/* DRM_IOCTL_ROCKET_SUBMIT_EXT and DRM_IOCTL_ROCKET_WAIT_JOB. */
+#define DRM_ROCKET_FEATURE_SUBMIT_EXT		(1ull << 0)
+/* DRM_IOCTL_ROCKET_GET_BO_INFO. */
+#define DRM_ROCKET_FEATURE_BO_INFO		(1ull << 1)
+/* Syncobjs, and points of their timelines, in DRM_IOCTL_ROCKET_SUBMIT_EXT. */
+#define DRM_ROCKET_FEATURE_SYNCOBJ		(1ull << 2)
+/* DRM_ROCKET_JOB_BATCHED runs tasks in one go. */
+#define DRM_ROCKET_FEATURE_BATCHED		(1ull << 3)
+/*
+ * @drm_rocket_job_ext.core_mask, @drm_rocket_job_ext.priority and
+ * @drm_rocket_job_ext.timeout_ns are followed, not only checked.
+ */
+#define DRM_ROCKET_FEATURE_SCHED		(1ull << 4)
+
+/**
+ * enum drm_rocket_param - what DRM_IOCTL_ROCKET_GET_PARAM can tell
+ * @DRM_ROCKET_PARAM_FEATURES: OR of DRM_ROCKET_FEATURE_*
+ * @DRM_ROCKET_PARAM_SOC: number in the SoC's name, 3588 for the RK3588
+ * @DRM_ROCKET_PARAM_CORE_COUNT: cores that the SoC has
+ * @DRM_ROCKET_PARAM_CORE_MASK: bit per core that can be given jobs now; a core
+ *	that is not bound, or could not be brought back after a hang, is missing
+ * @DRM_ROCKET_PARAM_HW_VERSION: version registers of core @index as they were
+ *	read when it was bound; ENODEV: it is not bound
+ * @DRM_ROCKET_PARAM_DEFAULT_TIMEOUT_NS: what a task may take if a job does not
+ *	say; the administrator can change it at any time
+ * @DRM_ROCKET_PARAM_MIN_TIMEOUT_NS: least @drm_rocket_job_ext.timeout_ns
+ * @DRM_ROCKET_PARAM_MAX_TIMEOUT_NS: greatest @drm_rocket_job_ext.timeout_ns; the
+ *	administrator can change it at any time
+ * @DRM_ROCKET_PARAM_MAX_BO_SIZE: greatest size of a BO, in bytes
+ * @DRM_ROCKET_PARAM_MAX_JOBS: jobs in one submit
+ * @DRM_ROCKET_PARAM_MAX_TASKS: tasks in all jobs of one submit
+ * @DRM_ROCKET_PARAM_MAX_REGCMDS: register commands in one task
+ * @DRM_ROCKET_PARAM_MAX_JOB_HANDLES: BO handles in one job
+ * @DRM_ROCKET_PARAM_MAX_SUBMIT_HANDLES: BO handles in all jobs of one submit
+ * @DRM_ROCKET_PARAM_MAX_JOB_SYNCS: syncobjs in one job
+ * @DRM_ROCKET_PARAM_MAX_FILE_JOBS: jobs of one file that are not over
+ * @DRM_ROCKET_PARAM_MAX_DEVICE_JOBS: jobs of all files that are not over
+ * @DRM_ROCKET_PARAM_RESULT_COUNT: newest jobs of a file that
+ *	DRM_IOCTL_ROCKET_WAIT_JOB knows
+ * @DRM_ROCKET_PARAM_LAST_JOB: id of the newest job of the calling file, 0 if it
+ *	has submitted none
+ * @DRM_ROCKET_PARAM_MAX_PRIORITY: greatest priority the caller may use now
+ */
+enum drm_rocket_param {
+	DRM_ROCKET_PARAM_FEATURES = 0,
+	DRM_ROCKET_PARAM_SOC = 1,
+	DRM_ROCKET_PARAM_CORE_COUNT = 2,
+	DRM_ROCKET_PARAM_CORE_MASK = 3,
+	DRM_ROCKET_PARAM_HW_VERSION = 4,
+	DRM_ROCKET_PARAM_DEFAULT_TIMEOUT_NS = 5,
+	DRM_ROCKET_PARAM_MIN_TIMEOUT_NS = 6,
+	DRM_ROCKET_PARAM_MAX_TIMEOUT_NS = 7,
+	DRM_ROCKET_PARAM_MAX_BO_SIZE = 8,
+	DRM_ROCKET_PARAM_MAX_JOBS = 9,
+	DRM_ROCKET_PARAM_MAX_TASKS = 10,
+	DRM_ROCKET_PARAM_MAX_REGCMDS = 11,
+	DRM_ROCKET_PARAM_MAX_JOB_HANDLES = 12,
+	DRM_ROCKET_PARAM_MAX_SUBMIT_HANDLES = 13,
+	DRM_ROCKET_PARAM_MAX_JOB_SYNCS = 14,
+	DRM_ROCKET_PARAM_MAX_FILE_JOBS = 15,
+	DRM_ROCKET_PARAM_MAX_DEVICE_JOBS = 16,
+	DRM_ROCKET_PARAM_RESULT_COUNT = 17,
+	DRM_ROCKET_PARAM_LAST_JOB = 18,
+	DRM_ROCKET_PARAM_MAX_PRIORITY = 19,
+};
+
+/**
+ * struct drm_rocket_get_param - ask what the driver and the hardware can do
+ *
+ * EINVAL: @param is not known, or @index is out of its limits. ENODEV: see
+ * DRM_ROCKET_PARAM_HW_VERSION.
+ */
+struct drm_rocket_get_param {
+	/** @param: In: enum drm_rocket_param. */
+	__u32 param;
+
+	/**
+	 * @index: In: core number, below DRM_ROCKET_PARAM_CORE_COUNT, for
+	 * DRM_ROCKET_PARAM_HW_VERSION; must be 0 otherwise.
+	 */
+	__u32 index;
+
+	/** @value: Out: the answer. */
+	__u64 value;
+};
+
+/** struct drm_rocket_sync - a syncobj, or a point of its timeline */
+struct drm_rocket_sync {
+	/** @handle: In: syncobj handle. */
+	__u32 handle;
+
+	/** @flags: In: must be 0. */
+	__u32 flags;
+
+	/** @point: In: point of the timeline; 0: a binary syncobj. */
+	__u64 point;
+};
+
+/**
+ * enum drm_rocket_priority - who goes first when a core is free
+ * @DRM_ROCKET_PRIORITY_DEFAULT: the same as @DRM_ROCKET_PRIORITY_NORMAL
+ * @DRM_ROCKET_PRIORITY_LOW: after all others
+ * @DRM_ROCKET_PRIORITY_NORMAL: what DRM_IOCTL_ROCKET_SUBMIT uses
+ * @DRM_ROCKET_PRIORITY_HIGH: before all others; needs CAP_SYS_NICE, or to be the
+ *	DRM master where there is one, else EACCES
+ *
+ * A running task is never interrupted.
+ */
+enum drm_rocket_priority {
+	DRM_ROCKET_PRIORITY_DEFAULT = 0,
+	DRM_ROCKET_PRIORITY_LOW = 1,
+	DRM_ROCKET_PRIORITY_NORMAL = 2,
+	DRM_ROCKET_PRIORITY_HIGH = 3,
+};
+
+/**
+ * struct drm_rocket_job_ext - a job with everything that can be said about it
+ *
+ * Begins as struct drm_rocket_job, and what is said there holds here.
+ */
+struct drm_rocket_job_ext {
+	/** @tasks: In: see @drm_rocket_job.tasks. */
+	__u64 tasks;
+
+	/** @in_bo_handles: In: see @drm_rocket_job.in_bo_handles. */
+	__u64 in_bo_handles;
+
+	/** @out_bo_handles: In: see @drm_rocket_job.out_bo_handles. */
+	__u64 out_bo_handles;
+
+	/** @task_count: In: see @drm_rocket_job.task_count. */
+	__u32 task_count;
+
+	/** @task_struct_size: In: see @drm_rocket_job.task_struct_size. */
+	__u32 task_struct_size;
+
+	/** @in_bo_handle_count: In: see @drm_rocket_job.in_bo_handle_count. */
+	__u32 in_bo_handle_count;
+
+	/** @out_bo_handle_count: In: see @drm_rocket_job.out_bo_handle_count. */
+	__u32 out_bo_handle_count;
+
+	/** @flags: In: see @drm_rocket_job.flags. */
+	__u32 flags;
+
+	/** @reserved: In: must be 0. */
+	__u32 reserved;
+
+	/**
+	 * @in_syncs: In: pointer to struct drm_rocket_sync: what the job waits
+	 * for. Each must have a fence (at that point) already; those that jobs
+	 * of the same submit signal do not count. A fence's error does not keep
+	 * the job from running.
+	 */
+	__u64 in_syncs;
+
+	/**
+	 * @out_syncs: In: pointer to struct drm_rocket_sync: get a fence (at
+	 * that point) that signals when the job is over, and carries its error.
+	 */
+	__u64 out_syncs;
+
+	/** @in_sync_count: In: elements of @in_syncs; with @out_syncs at most 64. */
+	__u32 in_sync_count;
+
+	/** @out_sync_count: In: elements of @out_syncs. */
+	__u32 out_sync_count;
+
+	/**
+	 * @core_mask: In: bit per core that may run the job; 0: any. A core that
+	 * the SoC does not have: EINVAL. None of them in
+	 * DRM_ROCKET_PARAM_CORE_MASK: ENODEV.
+	 */
+	__u32 core_mask;
+
+	/** @priority: In: enum drm_rocket_priority; another value is EINVAL. */
+	__u32 priority;
+
+	/**
+	 * @timeout_ns: In: what one task may take, counted from its start, in
+	 * ns; 0: the default. Out of the limits that DRM_IOCTL_ROCKET_GET_PARAM
+	 * tells: EINVAL. A task of a batched job adds as much to what the whole
+	 * job may take. Rounded up to the resolution of the kernel's timer.
+	 */
+	__u64 timeout_ns;
+};
+
+/**
+ * struct drm_rocket_submit_ext - queue jobs for execution, with more to say
+ *
+ * All or nothing, with the errors of DRM_IOCTL_ROCKET_SUBMIT, and: EINVAL: a
+ * syncobj of @drm_rocket_job_ext.in_syncs has no fence yet. EACCES: see enum
+ * drm_rocket_priority. ENODEV: see @drm_rocket_job_ext.core_mask.
+ */
+struct drm_rocket_submit_ext {
+	/** @jobs: In: pointer to an array of struct drm_rocket_job_ext. */
+	__u64 jobs;
+
+	/** @job_count: In: number of jobs, 1 to 1024. */
+	__u32 job_count;
+
+	/**
+	 * @job_struct_size: In: bytes per element of @jobs, 40 to the page
+	 * size; what is beyond the fields here must be 0.
+	 */
+	__u32 job_struct_size;
+
+	/** @flags: In: must be 0. */
+	__u32 flags;
+
+	/** @reserved: In: must be 0. */
+	__u32 reserved;
+
+	/**
+	 * @first_job: Out: id of the first job; the others' follow. Ids count
+	 * all jobs of a file from 1 on, those of DRM_IOCTL_ROCKET_SUBMIT too.
+	 */
+	__u64 first_job;
+};
+
+/**
+ * enum drm_rocket_cause - how a job ended
+ * @DRM_ROCKET_CAUSE_UNKNOWN: for a reason this list does not have
+ * @DRM_ROCKET_CAUSE_DONE: all tasks done; the only one without an error
+ * @DRM_ROCKET_CAUSE_NEVER_STARTED: ETIME; the hardware did not begin the task
+ * @DRM_ROCKET_CAUSE_TIMEOUT: ETIME; the task took longer than it may
+ * @DRM_ROCKET_CAUSE_DMA_READ: EIO; the NPU reported an error when reading
+ * @DRM_ROCKET_CAUSE_DMA_WRITE: EIO; the NPU reported an error when writing
+ * @DRM_ROCKET_CAUSE_IOMMU_FAULT: EFAULT; nothing is mapped at the address
+ * @DRM_ROCKET_CAUSE_RESET: EIO; lost in a reset that another job made necessary
+ * @DRM_ROCKET_CAUSE_CANCELLED: ECANCELED; its file was closed
+ * @DRM_ROCKET_CAUSE_DEVICE_GONE: ENODEV; the device, or every core that the job
+ *	may use, is gone
+ */
+enum drm_rocket_cause {
+	DRM_ROCKET_CAUSE_UNKNOWN = 0,
+	DRM_ROCKET_CAUSE_DONE = 1,
+	DRM_ROCKET_CAUSE_NEVER_STARTED = 2,
+	DRM_ROCKET_CAUSE_TIMEOUT = 3,
+	DRM_ROCKET_CAUSE_DMA_READ = 4,
+	DRM_ROCKET_CAUSE_DMA_WRITE = 5,
+	DRM_ROCKET_CAUSE_IOMMU_FAULT = 6,
+	DRM_ROCKET_CAUSE_RESET = 7,
+	DRM_ROCKET_CAUSE_CANCELLED = 8,
+	DRM_ROCKET_CAUSE_DEVICE_GONE = 9,
+};
+
+/* In @drm_rocket_wait_job.result: the access that faulted was a write. */
+#define DRM_ROCKET_RESULT_FAULT_WRITE	(1u << 0)
+
+/**
+ * struct drm_rocket_wait_job - wait for a job and learn how it ended
+ *
+ * The newest 1024 jobs of a file are known, over or not. Asking does not use up
+ * the answer, and that the job failed is no failure of the call.
+ *
+ * ENOENT: @job is not the id of a job that is known. ETIMEDOUT, EBUSY, EINTR: as
+ * DRM_IOCTL_ROCKET_PREP_BO. EINVAL: @flags. On failure nothing is written.
+ */
+struct drm_rocket_wait_job {
+	/** @job: In: id, see @drm_rocket_submit_ext.first_job. */
+	__u64 job;
+
+	/** @timeout_ns: In: see @drm_rocket_prep_bo.timeout_ns. */
+	__s64 timeout_ns;
+
+	/** @flags: In: must be 0. */
+	__u32 flags;
+
+	/** @cause: Out: enum drm_rocket_cause. */
+	__u32 cause;
+
+	/** @error: Out: 0 or the negative errno that belongs to @cause. */
+	__s32 error;
+
+	/** @core: Out: core it ran on last, -1 if it did not run. */
+	__s32 core;
+
+	/** @task: Out: tasks that were done: index of the one that failed. */
+	__u32 task;
+
+	/** @result: Out: OR of DRM_ROCKET_RESULT_*. */
+	__u32 result;
+
+	/**
+	 * @fault_address: Out: IOVA that was accessed, for
+	 * DRM_ROCKET_CAUSE_IOMMU_FAULT; otherwise 0.
+	 */
+	__u64 fault_address;
+
+	/** @elapsed_ns: Out: how long it occupied a core, in ns. */
+	__u64 elapsed_ns;
+};
+
+/* The memory belongs to another driver. */
+#define DRM_ROCKET_BO_IMPORTED		(1u << 0)
+
+/**
+ * struct drm_rocket_bo_info - ask about a BO, such as an imported one
+ *
+ * ENOENT: no such handle. EINVAL: @reserved.
+ */
+struct drm_rocket_bo_info {
+	/** @handle: In: GEM handle. */
+	__u32 handle;
+
+	/** @flags: Out: OR of DRM_ROCKET_BO_*. */
+	__u32 flags;
+
+	/** @size: Out: bytes, a multiple of the page size. */
+	__u64 size;
+
+	/** @dma_address: Out: see @drm_rocket_create_bo.dma_address. */
+	__u64 dma_address;
+
+	/**
+	 * @offset: Out: see @drm_rocket_create_bo.offset; 0 for an imported BO,
+	 * which is mapped through its dma-buf.
+	 */
+	__u64 offset;
 
 	/** @reserved: In: must be 0. */
 	__u64 reserved;

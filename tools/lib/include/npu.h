@@ -475,6 +475,193 @@ struct npu_hwjob {
  */
 int npu_submit(struct npu_dev *dev, const struct npu_hwjob *jobs, uint32_t njobs);
 
+/* ---- beyond mainline's interface ---------------------------------------- */
+
+/*
+ * What this needs is offered by rknpu_accel on its node "rocket".  On another
+ * driver everything below either does the same in a plainer way, where it says
+ * so, or returns -EOPNOTSUPP.
+ */
+
+/**
+ * npu_param - ask what driver and hardware can do
+ * @dev: device
+ * @param: DRM_ROCKET_PARAM_* from drm/rocket_accel.h
+ * @index: core number for DRM_ROCKET_PARAM_HW_VERSION, else 0
+ * @value: the answer
+ *
+ * Return: 0, -EINVAL for a parameter or index that is not known, -ENODEV for a
+ * core that is not there, -EOPNOTSUPP.
+ */
+int npu_param(struct npu_dev *dev, uint32_t param, uint32_t index, uint64_t *value);
+
+/**
+ * npu_features - DRM_ROCKET_PARAM_FEATURES, asked once
+ * @dev: device
+ *
+ * Return: OR of DRM_ROCKET_FEATURE_*, 0 on another driver.
+ */
+uint64_t npu_features(struct npu_dev *dev);
+
+/** struct npu_sync - a syncobj, or a point of its timeline */
+struct npu_sync {
+	/** @handle: as npu_sync_create() gave it */
+	uint32_t handle;
+	/** @zero: must be 0 */
+	uint32_t zero;
+	/** @point: of the timeline, 0 = binary */
+	uint64_t point;
+};
+
+/** struct npu_job_opts - what else can be said about a job; all zero = nothing */
+struct npu_job_opts {
+	/** @flags: DRM_ROCKET_JOB_* */
+	uint32_t flags;
+	/** @core_mask: cores that may run it, 0 = any */
+	uint32_t core_mask;
+	/** @priority: DRM_ROCKET_PRIORITY_* */
+	uint32_t priority;
+	/** @timeout_ns: what one task may take, 0 = the driver's default */
+	uint64_t timeout_ns;
+	/** @wait: what the job waits for */
+	/** @nwait: elements of @wait */
+	const struct npu_sync *wait;
+	uint32_t nwait;
+	/** @signal: what gets a fence that signals when the job is over */
+	/** @nsignal: elements of @signal */
+	const struct npu_sync *signal;
+	uint32_t nsignal;
+};
+
+/**
+ * npu_submit_ext - queue jobs with more to say about them
+ * @dev: device all buffers belong to
+ * @jobs: jobs
+ * @opts: one per job, or NULL
+ * @njobs: elements of @jobs and @opts
+ * @first: number of the first job for npu_wait_job(), the others' follow; 0
+ *         when the driver does not number jobs
+ *
+ * Does what npu_submit() does on a driver that knows no more, if @opts asks for
+ * no more.
+ *
+ * Return: 0, a negative errno of the driver, -EOPNOTSUPP.
+ */
+int npu_submit_ext(struct npu_dev *dev, const struct npu_hwjob *jobs,
+		   const struct npu_job_opts *opts, uint32_t njobs, uint64_t *first);
+
+/** struct npu_result - how a job ended */
+struct npu_result {
+	/** @cause: DRM_ROCKET_CAUSE_* */
+	uint32_t cause;
+	/** @err: 0 or the negative errno that npu_bo_prep() reports for it */
+	int err;
+	/** @core: where it ran last, -1 = nowhere */
+	int core;
+	/** @task: tasks done: the index of the one that failed */
+	uint32_t task;
+	/** @fault_iova: what was accessed, for DRM_ROCKET_CAUSE_IOMMU_FAULT */
+	uint64_t fault_iova;
+	/** @fault_write: that was a write */
+	bool fault_write;
+	/** @elapsed_ns: how long it occupied a core */
+	uint64_t elapsed_ns;
+};
+
+/**
+ * npu_wait_job - wait for a job and learn how it ended
+ * @dev: device
+ * @number: from npu_submit_ext()
+ * @timeout_ns: relative, in ns; 0 = only look, negative = no limit
+ * @result: filled on success, also for a job that failed
+ *
+ * Return: 0; -EBUSY (@timeout_ns 0) or -ETIMEDOUT while it runs; -ENOENT for a
+ * number that is not among the newest 1024; -EOPNOTSUPP.
+ */
+int npu_wait_job(struct npu_dev *dev, uint64_t number, int64_t timeout_ns,
+		 struct npu_result *result);
+
+/**
+ * npu_sync_create - make a syncobj
+ * @dev: device
+ * @signalled: with a fence that has signalled, else with none
+ * @handle: its handle
+ *
+ * Return: 0, -EOPNOTSUPP, or another negative errno.
+ */
+int npu_sync_create(struct npu_dev *dev, bool signalled, uint32_t *handle);
+/**
+ * npu_sync_destroy - drop a syncobj's handle
+ * @dev: device
+ * @handle: handle
+ *
+ * Return: 0 or a negative errno.
+ */
+int npu_sync_destroy(struct npu_dev *dev, uint32_t handle);
+/**
+ * npu_sync_wait - wait until a syncobj's fence, or that of a point, has signalled
+ * @dev: device
+ * @sync: what to wait for
+ * @timeout_ns: relative, in ns; 0 = only look, negative = no limit
+ *
+ * Return: 0, -ETIME when the time came, -EINVAL while there is no fence.
+ */
+int npu_sync_wait(struct npu_dev *dev, const struct npu_sync *sync, int64_t timeout_ns);
+
+/** struct npu_range - part of a buffer */
+struct npu_range {
+	/** @offset: first byte */
+	uint64_t offset;
+	/** @size: bytes, at least 1 */
+	uint64_t size;
+};
+
+/**
+ * npu_bo_prep_ranges - npu_bo_prep() for parts of a buffer
+ * @bo: buffer
+ * @ranges: ascending, not overlapping, inside the buffer
+ * @n: elements of @ranges, at most 1024; 0 = all of it
+ * @timeout_ns: as npu_bo_prep()
+ *
+ * Only what is named can be read safely afterwards.  All of it on a driver that
+ * knows no ranges.
+ *
+ * Return: as npu_bo_prep(), and -EINVAL for bad ranges.
+ */
+int npu_bo_prep_ranges(struct npu_bo *bo, const struct npu_range *ranges, uint32_t n,
+		       int64_t timeout_ns);
+/**
+ * npu_bo_fini_ranges - npu_bo_fini() for parts of a buffer
+ * @bo: buffer
+ * @ranges: everything that was written, as for npu_bo_prep_ranges()
+ * @n: elements of @ranges
+ *
+ * Return: 0, -EINVAL for bad ranges, or another negative errno.
+ */
+int npu_bo_fini_ranges(struct npu_bo *bo, const struct npu_range *ranges, uint32_t n);
+
+/**
+ * npu_bo_export - a dma-buf of a buffer
+ * @bo: buffer
+ * @fd: file descriptor, the caller's
+ *
+ * Return: 0 or a negative errno.
+ */
+int npu_bo_export(struct npu_bo *bo, int *fd);
+/**
+ * npu_bo_import - use a dma-buf as a buffer
+ * @dev: device
+ * @fd: dma-buf; it can be closed afterwards
+ * @out: the buffer; npu_bo_map() works if the memory is the NPU driver's own
+ *
+ * Importing what the device already has gives the same handle: free only one of
+ * the two.
+ *
+ * Return: 0, -EINVAL for memory the NPU cannot be given, -EOPNOTSUPP, or
+ * another negative errno.
+ */
+int npu_bo_import(struct npu_dev *dev, int fd, struct npu_bo **out);
+
 /**
  * enum npu_cause - how a job ended
  * @NPU_CAUSE_NONE: not started, or still running
@@ -757,6 +944,15 @@ int npu_sync(struct npu_job *job, int64_t timeout_ns);
  * Return: the cause, NPU_CAUSE_NONE until npu_sync() knows.
  */
 enum npu_cause npu_job_cause(const struct npu_job *job);
+
+/**
+ * npu_job_result - the driver's record of a job that failed
+ * @job: job that npu_sync() has failed
+ * @result: filled on success: the first of its driver jobs that failed
+ *
+ * Return: 0, -ENOENT when there is none or it is forgotten, -EOPNOTSUPP.
+ */
+int npu_job_result(const struct npu_job *job, struct npu_result *result);
 
 /**
  * npu_job_info - what a job was split into

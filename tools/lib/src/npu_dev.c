@@ -27,11 +27,12 @@
 struct npu_dev {
 	int fd;
 	bool vendor;		/* the ioctls of node "rknpu" */
+	uint64_t features;	/* DRM_ROCKET_FEATURE_* */
 	char path[256];
 };
 
 /* Signals restart the call: every wait here has an absolute deadline. */
-static int npu_ioctl(int fd, unsigned long req, void *arg)
+int npu_ioctl(int fd, unsigned long req, void *arg)
 {
 	int ret;
 
@@ -140,6 +141,16 @@ static void open_dev(struct npu_dev *dev, const char *path)
 		dev->fd = err;
 }
 
+/* Drivers that do not know the ioctl refuse it. */
+static uint64_t get_features(const struct npu_dev *dev)
+{
+	struct drm_rocket_get_param req = { .param = DRM_ROCKET_PARAM_FEATURES };
+
+	if (dev->vendor || npu_ioctl(dev->fd, DRM_IOCTL_ROCKET_GET_PARAM, &req))
+		return 0;
+	return req.value;
+}
+
 int npu_open(const char *path, struct npu_dev **out)
 {
 	struct npu_dev *dev = calloc(1, sizeof(*dev));
@@ -153,6 +164,7 @@ int npu_open(const char *path, struct npu_dev **out)
 		free(dev);
 		return err;
 	}
+	dev->features = get_features(dev);
 	*out = dev;
 	return 0;
 }
@@ -163,6 +175,16 @@ void npu_close(struct npu_dev *dev)
 		return;
 	close(dev->fd);
 	free(dev);
+}
+
+bool npu_is_vendor(const struct npu_dev *dev)
+{
+	return dev->vendor;
+}
+
+uint64_t npu_dev_features(const struct npu_dev *dev)
+{
+	return dev->features;
 }
 
 int npu_fd(const struct npu_dev *dev)
@@ -282,78 +304,4 @@ int npu_bo_fini(struct npu_bo *bo)
 		return npu_vendor_bo_fini(bo);
 	req.handle = bo->handle;
 	return npu_ioctl(bo->dev->fd, DRM_IOCTL_ROCKET_FINI_BO, &req);
-}
-
-/* Everything one SUBMIT points to, in one allocation per kind. */
-struct submission {
-	struct drm_rocket_job *job;
-	struct drm_rocket_task *task;
-	uint32_t *handle;
-};
-
-static int submission_alloc(struct submission *s, const struct npu_hwjob *jobs, uint32_t n)
-{
-	size_t tasks = 0, handles = 0;
-
-	for (uint32_t i = 0; i < n; i++) {
-		tasks += jobs[i].ntasks;
-		handles += (size_t)jobs[i].nin + jobs[i].nout;
-	}
-	s->job = calloc(n ? n : 1, sizeof(*s->job));
-	s->task = calloc(tasks ? tasks : 1, sizeof(*s->task));
-	s->handle = calloc(handles ? handles : 1, sizeof(*s->handle));
-	return s->job && s->task && s->handle ? 0 : -ENOMEM;
-}
-
-static uint32_t *fill_handles(uint32_t *h, struct npu_bo *const *bo, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		*h++ = bo[i]->handle;
-	return h;
-}
-
-static void submission_fill(struct submission *s, const struct npu_hwjob *jobs, uint32_t n)
-{
-	struct drm_rocket_task *task = s->task;
-	uint32_t *handle = s->handle;
-
-	for (uint32_t i = 0; i < n; i++) {
-		struct drm_rocket_job *j = &s->job[i];
-
-		j->tasks = (uintptr_t)task;
-		j->task_count = jobs[i].ntasks;
-		j->task_struct_size = sizeof(*task);
-		for (uint32_t t = 0; t < jobs[i].ntasks; t++, task++) {
-			task->regcmd = jobs[i].tasks[t].regcmd;
-			task->regcmd_count = jobs[i].tasks[t].count;
-		}
-		j->in_bo_handles = (uintptr_t)handle;
-		j->in_bo_handle_count = jobs[i].nin;
-		handle = fill_handles(handle, jobs[i].in, jobs[i].nin);
-		j->out_bo_handles = (uintptr_t)handle;
-		j->out_bo_handle_count = jobs[i].nout;
-		handle = fill_handles(handle, jobs[i].out, jobs[i].nout);
-	}
-}
-
-int npu_submit(struct npu_dev *dev, const struct npu_hwjob *jobs, uint32_t njobs)
-{
-	struct drm_rocket_submit req = { 0 };
-	struct submission s;
-	int ret;
-
-	if (dev->vendor)
-		return npu_vendor_submit(dev, jobs, njobs);
-	ret = submission_alloc(&s, jobs, njobs);
-	if (!ret) {
-		submission_fill(&s, jobs, njobs);
-		req.jobs = (uintptr_t)s.job;
-		req.job_count = njobs;
-		req.job_struct_size = sizeof(*s.job);
-		ret = npu_ioctl(dev->fd, DRM_IOCTL_ROCKET_SUBMIT, &req);
-	}
-	free(s.job);
-	free(s.task);
-	free(s.handle);
-	return ret;
 }

@@ -126,6 +126,7 @@ struct npu_job {
 	uint32_t nhw;
 	bool running;
 	bool started;
+	uint64_t first;			/* number of the first driver job, or 0 */
 	enum npu_cause cause;
 	int err;
 	struct npu_job_info info;
@@ -142,5 +143,10 @@ int npu_job_flush(struct npu_job *job);
 
 /* npu_dev.c */
 int64_t npu_deadline(int64_t timeout_ns);
+/* 0 or a negative errno; restarted after a signal. */
+int npu_ioctl(int fd, unsigned long req, void *arg);
+bool npu_is_vendor(const struct npu_dev *dev);
+/* DRM_ROCKET_PARAM_FEATURES as npu_open() found it. */
+uint64_t npu_dev_features(const struct npu_dev *dev);
 
 #endif /* NPU_INTERNAL_H */

@@ -141,7 +141,7 @@ static int submit(struct npu_job *job)
 		ret = npu_bo_fini(job->hw[i].out);
 	}
 	if (!ret)
-		ret = npu_submit(job->dev, hw, job->nhw);
+		ret = npu_submit_ext(job->dev, hw, NULL, job->nhw, &job->first);
 	free(hw);
 	return ret;
 }
@@ -210,6 +210,18 @@ int npu_sync(struct npu_job *job, int64_t timeout_ns)
 enum npu_cause npu_job_cause(const struct npu_job *job)
 {
 	return job->cause;
+}
+
+int npu_job_result(const struct npu_job *job, struct npu_result *result)
+{
+	if (!job->started || job->running)
+		return -ENOENT;
+	for (uint32_t i = 0; i < job->nhw; i++) {
+		if (job->hw[i].err)
+			return job->first ? npu_wait_job(job->dev, job->first + i, 0, result) :
+					    -EOPNOTSUPP;
+	}
+	return -ENOENT;
 }
 
 void npu_job_info(const struct npu_job *job, struct npu_job_info *info)

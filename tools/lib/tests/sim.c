@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Replaces npu_dev.c: buffers live in this process and jobs are executed at
+ * Replaces npu_dev.c and npu_submit.c: buffers live in this process and jobs are executed at
  * submission by interpreting their register programs.
  *
  * Written from the register and layout descriptions, not from the builder, in
@@ -56,6 +56,40 @@ void npu_close(struct npu_dev *dev)
 	free(dev);
 }
 
+/* Knows no more than mainline's driver. */
+uint64_t npu_dev_features(const struct npu_dev *dev)
+{
+	(void)dev;
+	return 0;
+}
+
+bool npu_is_vendor(const struct npu_dev *dev)
+{
+	(void)dev;
+	return false;
+}
+
+int npu_ioctl(int fd, unsigned long req, void *arg)
+{
+	(void)fd;
+	(void)req;
+	(void)arg;
+	return -ENOTTY;
+}
+
+int npu_fd(const struct npu_dev *dev)
+{
+	(void)dev;
+	return -1;
+}
+
+int npu_version(const struct npu_dev *dev, struct npu_version *v)
+{
+	(void)dev;
+	memset(v, 0, sizeof(*v));
+	return 0;
+}
+
 int64_t npu_deadline(int64_t timeout_ns)
 {
 	return timeout_ns;
@@ -106,6 +140,11 @@ int npu_bo_prep_until(struct npu_bo *bo, int64_t deadline)
 		return deadline ? -ETIMEDOUT : -EBUSY;
 	}
 	return bo->dev->err[bo->handle];
+}
+
+int npu_bo_prep(struct npu_bo *bo, int64_t timeout_ns)
+{
+	return npu_bo_prep_until(bo, npu_deadline(timeout_ns));
 }
 
 int npu_bo_fini(struct npu_bo *bo)
@@ -315,4 +354,12 @@ int npu_submit(struct npu_dev *dev, const struct npu_hwjob *jobs, uint32_t njobs
 		}
 	}
 	return 0;
+}
+
+int npu_submit_ext(struct npu_dev *dev, const struct npu_hwjob *jobs,
+		   const struct npu_job_opts *opts, uint32_t njobs, uint64_t *first)
+{
+	(void)opts;
+	*first = 0;
+	return npu_submit(dev, jobs, njobs);
 }

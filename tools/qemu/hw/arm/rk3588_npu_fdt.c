@@ -8,6 +8,7 @@
 #include "qemu/bswap.h"
 #include "hw/arm/fdt.h"
 #include "hw/npu/rk3588_cru.h"
+#include "hw/npu/rk3588_scmi.h"
 #include "system/device_tree.h"
 #include "rk3588_npu_fdt.h"
 
@@ -73,7 +74,6 @@ enum {
     RK3588_PD_NPU2 = 11,
 };
 
-#define NPU_CLOCK_HZ    200000000
 
 static const struct {
     uint32_t aclk, hclk, srst_a, srst_h, domain;
@@ -107,6 +107,7 @@ static const struct {
 /* Phandles are allocated before any node is added. */
 typedef struct NpuFdt {
     void *fdt;
+    const Rk3588NpuFdtConfig *config;
     uint32_t cru;
     uint32_t npu_clk;
     uint32_t power;
@@ -144,14 +145,50 @@ static void add_fixed_clock(void *fdt, const char *node, const char *name,
     qemu_fdt_setprop_cell(fdt, node, "#clock-cells", 0);
 }
 
-/*
- * The SoC gets the NPU's compute clock from firmware over SCMI; here it is a
- * fixed clock of the rate that the device tree assigns to it.
- */
+/* The NPU's compute clock is firmware's, which is asked over SCMI. */
+static void add_scmi(NpuFdt *f)
+{
+    static const char clk[] = "/firmware/scmi/protocol@14";
+    uint32_t shmem = qemu_fdt_alloc_phandle(f->fdt);
+
+    qemu_fdt_add_subnode(f->fdt, "/sram@10f000");
+    qemu_fdt_setprop_string(f->fdt, "/sram@10f000", "compatible", "mmio-sram");
+    set_reg(f->fdt, "/sram@10f000", RK3588_SCMI_BASE, RK3588_SCMI_SIZE);
+    qemu_fdt_setprop_cell(f->fdt, "/sram@10f000", "#address-cells", 1);
+    qemu_fdt_setprop_cell(f->fdt, "/sram@10f000", "#size-cells", 1);
+    qemu_fdt_setprop_cells(f->fdt, "/sram@10f000", "ranges", 0, 0,
+                           RK3588_SCMI_BASE, RK3588_SCMI_SIZE);
+    qemu_fdt_add_subnode(f->fdt, "/sram@10f000/sram@0");
+    qemu_fdt_setprop_string(f->fdt, "/sram@10f000/sram@0", "compatible",
+                            "arm,scmi-shmem");
+    qemu_fdt_setprop_cells(f->fdt, "/sram@10f000/sram@0", "reg", 0,
+                           RK3588_SCMI_SIZE);
+    set_phandle(f->fdt, "/sram@10f000/sram@0", shmem);
+
+    qemu_fdt_add_subnode(f->fdt, "/firmware");
+    qemu_fdt_add_subnode(f->fdt, "/firmware/scmi");
+    qemu_fdt_setprop_string(f->fdt, "/firmware/scmi", "compatible",
+                            "arm,scmi-smc");
+    qemu_fdt_setprop_cell(f->fdt, "/firmware/scmi", "arm,smc-id",
+                          RK3588_SCMI_SMC_ID);
+    qemu_fdt_setprop_cell(f->fdt, "/firmware/scmi", "shmem", shmem);
+    qemu_fdt_setprop_cell(f->fdt, "/firmware/scmi", "#address-cells", 1);
+    qemu_fdt_setprop_cell(f->fdt, "/firmware/scmi", "#size-cells", 0);
+    qemu_fdt_add_subnode(f->fdt, clk);
+    qemu_fdt_setprop_cell(f->fdt, clk, "reg", 0x14);
+    qemu_fdt_setprop_cell(f->fdt, clk, "#clock-cells", 1);
+    set_phandle(f->fdt, clk, f->npu_clk);
+}
+
 static void add_clocks(NpuFdt *f)
 {
-    add_fixed_clock(f->fdt, "/clock-npu", "scmi_clk_npu", NPU_CLOCK_HZ);
-    set_phandle(f->fdt, "/clock-npu", f->npu_clk);
+    if (f->config->scmi) {
+        add_scmi(f);
+    } else {
+        add_fixed_clock(f->fdt, "/clock-npu", "scmi_clk_npu",
+                        f->config->assigned_hz);
+        set_phandle(f->fdt, "/clock-npu", f->npu_clk);
+    }
     add_fixed_clock(f->fdt, "/clock-2", "xin32k", 32768);
     add_fixed_clock(f->fdt, "/clock-1", "xin24m", 24000000);
     add_fixed_clock(f->fdt, "/clock-0", "spll", 702000000);
@@ -324,13 +361,24 @@ static void set_core_clocks(NpuFdt *f, const char *node, unsigned core)
 {
     static const char names[] = "aclk\0hclk\0npu\0pclk";
 
-    qemu_fdt_setprop_cells(f->fdt, node, "clocks",
-                           f->cru, core_ids[core].aclk,
-                           f->cru, core_ids[core].hclk,
-                           f->npu_clk, f->cru, PCLK_NPU_ROOT);
+    if (f->config->scmi) {
+        qemu_fdt_setprop_cells(f->fdt, node, "clocks",
+                               f->cru, core_ids[core].aclk,
+                               f->cru, core_ids[core].hclk,
+                               f->npu_clk, RK3588_SCMI_CLK_NPU,
+                               f->cru, PCLK_NPU_ROOT);
+        qemu_fdt_setprop_cells(f->fdt, node, "assigned-clocks",
+                               f->npu_clk, RK3588_SCMI_CLK_NPU);
+    } else {
+        qemu_fdt_setprop_cells(f->fdt, node, "clocks",
+                               f->cru, core_ids[core].aclk,
+                               f->cru, core_ids[core].hclk,
+                               f->npu_clk, f->cru, PCLK_NPU_ROOT);
+        qemu_fdt_setprop_cell(f->fdt, node, "assigned-clocks", f->npu_clk);
+    }
     qemu_fdt_setprop(f->fdt, node, "clock-names", names, sizeof(names));
-    qemu_fdt_setprop_cell(f->fdt, node, "assigned-clocks", f->npu_clk);
-    qemu_fdt_setprop_cell(f->fdt, node, "assigned-clock-rates", NPU_CLOCK_HZ);
+    qemu_fdt_setprop_cell(f->fdt, node, "assigned-clock-rates",
+                          f->config->assigned_hz);
 }
 
 static void add_core(NpuFdt *f, unsigned core)
@@ -396,15 +444,15 @@ static void allocate_phandles(NpuFdt *f)
  * order matters: the clock unit needs its input clocks when it is set up, and
  * drivers that number the cores as they probe need them in the SoC's order.
  */
-void rk3588_npu_fdt_mainline(void *fdt, unsigned num_cores)
+void rk3588_npu_fdt_mainline(void *fdt, const Rk3588NpuFdtConfig *config)
 {
-    NpuFdt f = { .fdt = fdt };
+    NpuFdt f = { .fdt = fdt, .config = config };
     int core;
 
     allocate_phandles(&f);
     add_qos(&f);
     add_model_control(&f);
-    for (core = num_cores - 1; core >= 0; core--) {
+    for (core = config->num_cores - 1; core >= 0; core--) {
         add_iommu(&f, core);
         add_core(&f, core);
     }

@@ -29,7 +29,16 @@ extern const hwaddr rk3588_npu_qos[RK3588_QOS_NUM];
 #define RK3588_CRU_BASE         0xfd7c0000
 #define RK3588_PMU_BASE         0xfd8d8000
 
-/* Add the nodes of @num_cores cores, shaped as in mainline's rk3588-base. */
-void rk3588_npu_fdt_mainline(void *fdt, unsigned num_cores);
+/* What firmware leaves the NPU's clock at, and mainline's tree assigns. */
+#define RK3588_NPU_CLOCK_HZ     200000000
+
+typedef struct Rk3588NpuFdtConfig {
+    unsigned num_cores;
+    bool scmi;              /* the NPU's clock is SCMI's, else a fixed one */
+    uint32_t assigned_hz;   /* rate that the cores' nodes ask for */
+} Rk3588NpuFdtConfig;
+
+/* Add the NPU's nodes, shaped as in mainline's rk3588-base. */
+void rk3588_npu_fdt_mainline(void *fdt, const Rk3588NpuFdtConfig *config);
 
 #endif

@@ -15,6 +15,7 @@
 #include "hw/misc/unimp.h"
 #include "hw/npu/rk3588_cru.h"
 #include "hw/npu/rk3588_npu.h"
+#include "hw/npu/rk3588_scmi.h"
 #include "hw/or-irq.h"
 #include "hw/qdev-properties.h"
 #include "hw/sysbus.h"
@@ -25,6 +26,10 @@
 #define TYPE_RK3588_NPU_MACHINE MACHINE_TYPE_NAME("rk3588-npu")
 OBJECT_DECLARE_SIMPLE_TYPE(Rk3588NpuMachineState, RK3588_NPU_MACHINE)
 
+/* SMC Calling Convention (Arm DEN 0028) */
+#define SMCCC_VERSION           0x80000000
+#define SMCCC_VERSION_1_1       0x10001
+
 /* The NPU sits at 0xfdxxxxxx, and virt's RAM starts at 1 GiB. */
 #define MAX_RAM_SIZE            (2 * GiB)
 
@@ -32,11 +37,14 @@ struct Rk3588NpuMachineState {
     VirtMachineState parent_obj;
 
     char *npu_dt;
+    bool use_scmi;
+    uint32_t assigned_hz;
     uint32_t num_cores;
     uint32_t latency_ns;
     DeviceState *ctl;
     DeviceState *cru;
     DeviceState *pmu;
+    DeviceState *scmi;
 };
 
 static void (*virt_init)(MachineState *machine);
@@ -139,20 +147,27 @@ static void npu_create_pmu(Rk3588NpuMachineState *s)
     }
 }
 
-/* One line of the CRU or PMU drives a core and its IOMMU alike. */
+/*
+ * One line of the CRU or PMU drives a core and its IOMMU alike, and perhaps
+ * firmware, too.
+ */
 static void npu_fan_out(DeviceState *src, const char *src_name, unsigned n,
                         DeviceState *core, DeviceState *iommu,
-                        const char *dst_name, unsigned dst_n)
+                        const char *dst_name, unsigned dst_n,
+                        DeviceState *firmware)
 {
     DeviceState *split = qdev_new(TYPE_SPLIT_IRQ);
 
     object_property_add_child(OBJECT(iommu), "split[*]", OBJECT(split));
-    qdev_prop_set_uint16(split, "num-lines", 2);
+    qdev_prop_set_uint16(split, "num-lines", firmware ? 3 : 2);
     qdev_realize_and_unref(split, NULL, &error_fatal);
     qdev_connect_gpio_out(split, 0,
                           qdev_get_gpio_in_named(core, dst_name, dst_n));
     qdev_connect_gpio_out(split, 1,
                           qdev_get_gpio_in_named(iommu, dst_name, dst_n));
+    if (firmware) {
+        qdev_connect_gpio_out(split, 2, qdev_get_gpio_in(firmware, 0));
+    }
     qdev_connect_gpio_out_named(src, src_name, n,
                                 qdev_get_gpio_in(split, 0));
 }
@@ -160,11 +175,13 @@ static void npu_fan_out(DeviceState *src, const char *src_name, unsigned n,
 static void npu_wire_core(Rk3588NpuMachineState *s, unsigned n,
                           DeviceState *core, DeviceState *iommu)
 {
-    npu_fan_out(s->pmu, "power", n, core, iommu, "power", 0);
-    npu_fan_out(s->cru, "aclk", n, core, iommu, "aclk", 0);
-    npu_fan_out(s->cru, "hclk", n, core, iommu, "hclk", 0);
-    npu_fan_out(s->cru, "srst-a", n, core, iommu, "reset", 0);
-    npu_fan_out(s->cru, "srst-h", n, core, iommu, "reset", 1);
+    /* Core 0 is in the domain that holds the clock's oscillator. */
+    npu_fan_out(s->pmu, "power", n, core, iommu, "power", 0,
+                n ? NULL : s->scmi);
+    npu_fan_out(s->cru, "aclk", n, core, iommu, "aclk", 0, NULL);
+    npu_fan_out(s->cru, "hclk", n, core, iommu, "hclk", 0, NULL);
+    npu_fan_out(s->cru, "srst-a", n, core, iommu, "reset", 0, NULL);
+    npu_fan_out(s->cru, "srst-h", n, core, iommu, "reset", 1, NULL);
 }
 
 /* A core and its IOMMU share one interrupt. */
@@ -219,6 +236,21 @@ static DeviceState *npu_create_core(Rk3588NpuMachineState *s, unsigned n,
     return dev;
 }
 
+static void npu_create_scmi(Rk3588NpuMachineState *s)
+{
+    s->scmi = qdev_new(TYPE_RK3588_SCMI);
+    npu_attach(s, "scmi", s->scmi);
+}
+
+static void npu_realize_scmi(Rk3588NpuMachineState *s)
+{
+    SysBusDevice *sbd = SYS_BUS_DEVICE(s->scmi);
+
+    sysbus_realize_and_unref(sbd, &error_fatal);
+    /* Where virt has flash memory, which the guest does not look at there. */
+    sysbus_mmio_map_overlap(sbd, 0, RK3588_SCMI_BASE, 1);
+}
+
 static void npu_create(Rk3588NpuMachineState *s)
 {
     unsigned n;
@@ -231,12 +263,37 @@ static void npu_create(Rk3588NpuMachineState *s)
     npu_create_ctl(s);
     npu_create_cru(s);
     npu_create_pmu(s);
+    npu_create_scmi(s);
     for (n = 0; n < s->num_cores; n++) {
         DeviceState *iommu = npu_create_iommu(s, n);
         DeviceState *core = npu_create_core(s, n, iommu);
+        g_autofree char *link = g_strdup_printf("core%u", n);
 
+        object_property_set_link(OBJECT(s->scmi), link, OBJECT(core),
+                                 &error_abort);
         npu_wire_core(s, n, core, iommu);
         npu_wire_irq(s, n, core, iommu);
+    }
+    npu_realize_scmi(s);
+}
+
+static ArmSmcVerdict npu_smc_call(Object *fw, const uint64_t args[4],
+                                  int32_t *ret)
+{
+    Rk3588NpuMachineState *s = RK3588_NPU_MACHINE(fw);
+
+    switch ((uint32_t)args[0]) {
+    case RK3588_SCMI_SMC_ID:
+        return rk3588_scmi_call(RK3588_SCMI(s->scmi), ret);
+    case QEMU_PSCI_1_0_FN_PSCI_FEATURES:
+        *ret = 0;
+        return args[1] == SMCCC_VERSION ? ARM_SMC_DONE : ARM_SMC_UNKNOWN;
+    case SMCCC_VERSION:
+        /* Linux makes no call of a SoC's own to older firmware. */
+        *ret = SMCCC_VERSION_1_1;
+        return ARM_SMC_DONE;
+    default:
+        return ARM_SMC_UNKNOWN;
     }
 }
 
@@ -250,7 +307,13 @@ static void npu_machine_init(MachineState *machine)
     npu_psci_by_smc(s);
     npu_create(s);
     if (!strcmp(s->npu_dt, "mainline")) {
-        rk3588_npu_fdt_mainline(machine->fdt, s->num_cores);
+        Rk3588NpuFdtConfig config = {
+            .num_cores = s->num_cores,
+            .scmi = s->use_scmi,
+            .assigned_hz = s->assigned_hz,
+        };
+
+        rk3588_npu_fdt_mainline(machine->fdt, &config);
     }
 }
 
@@ -267,6 +330,16 @@ static void npu_set_dt(Object *obj, const char *value, Error **errp)
     s->npu_dt = g_strdup(value);
 }
 
+static bool npu_get_scmi(Object *obj, Error **errp)
+{
+    return RK3588_NPU_MACHINE(obj)->use_scmi;
+}
+
+static void npu_set_scmi(Object *obj, bool value, Error **errp)
+{
+    RK3588_NPU_MACHINE(obj)->use_scmi = value;
+}
+
 static void npu_machine_instance_init(Object *obj)
 {
     Rk3588NpuMachineState *s = RK3588_NPU_MACHINE(obj);
@@ -274,6 +347,10 @@ static void npu_machine_instance_init(Object *obj)
     VIRT_MACHINE(obj)->gic_version = VIRT_GIC_VERSION_3;
     s->npu_dt = g_strdup("mainline");
     s->num_cores = NPU_MAX_CORES;
+    s->use_scmi = true;
+    s->assigned_hz = RK3588_NPU_CLOCK_HZ;
+    object_property_add_uint32_ptr(obj, "npu-assigned-hz", &s->assigned_hz,
+                                   OBJ_PROP_FLAG_READWRITE);
     object_property_add_uint32_ptr(obj, "npu-cores", &s->num_cores,
                                    OBJ_PROP_FLAG_READWRITE);
     object_property_add_uint32_ptr(obj, "npu-latency-ns", &s->latency_ns,
@@ -296,6 +373,10 @@ static void npu_machine_class_init(ObjectClass *oc, void *data)
     mc->default_nic = NULL;
     mc->default_ram_size = 1 * GiB;
     mc->default_cpu_type = ARM_CPU_TYPE_NAME("cortex-a76");
+    ARM_SMC_FIRMWARE_CLASS(oc)->call = npu_smc_call;
+    object_class_property_add_bool(oc, "npu-scmi", npu_get_scmi, npu_set_scmi);
+    object_class_property_set_description(oc, "npu-scmi",
+        "The device tree has the NPU's clock from SCMI, else a fixed one");
     object_class_property_add_str(oc, "npu-dt", npu_get_dt, npu_set_dt);
     object_class_property_set_description(oc, "npu-dt",
         "Shape of the NPU's device-tree nodes: mainline, vendor or none");
@@ -308,6 +389,10 @@ static const TypeInfo npu_machine_info = {
     .instance_init = npu_machine_instance_init,
     .instance_finalize = npu_machine_instance_finalize,
     .class_init = npu_machine_class_init,
+    .interfaces = (InterfaceInfo[]) {
+        { TYPE_ARM_SMC_FIRMWARE },
+        { }
+    },
 };
 
 static void npu_machine_register_types(void)

@@ -145,6 +145,25 @@ static void cru_update(Rk3588CruState *s)
     }
 }
 
+/* A test keeps gates from opening: what of @val to add to keep them shut. */
+static uint32_t cru_stuck_gates(Rk3588CruState *s, hwaddr addr, uint32_t mask,
+                                uint32_t val)
+{
+    uint32_t opening = mask & ~val & s->regs[addr / 4], stuck = 0;
+    unsigned core;
+
+    for (core = 0; core < NPU_MAX_CORES; core++) {
+        const CruCore *c = &cru_cores[core];
+        uint32_t bits = opening & (1u << c->aclk_bit | 1u << c->hclk_bit);
+
+        if (addr == CLKGATE_CON(c->con) && bits &&
+            npu_ctl_fault(s->ctl, core, NPU_FAULT_CLK_STUCK, NULL)) {
+            stuck |= bits;
+        }
+    }
+    return stuck;
+}
+
 static bool cru_drives_npu(hwaddr addr)
 {
     return (addr >= CLKGATE_CON(27) && addr <= CLKGATE_CON(30)) ||
@@ -210,7 +229,8 @@ static void cru_write(void *opaque, hwaddr addr, uint64_t data, unsigned size)
         }
         return;
     }
-    *reg = (*reg & ~mask) | (data & mask);
+    *reg = (*reg & ~mask) | (data & mask) |
+           cru_stuck_gates(s, addr, mask, data);
     if (cru_drives_npu(addr)) {
         cru_update(s);
     }

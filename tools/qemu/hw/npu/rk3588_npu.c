@@ -11,6 +11,7 @@
 #include "hw/qdev-properties.h"
 #include "hw/resettable.h"
 #include "migration/vmstate.h"
+#include "qapi/visitor.h"
 #include "rk3588_npu_internal.h"
 #include "trace.h"
 
@@ -22,8 +23,7 @@
 #define NPU_VERSION_NUM         0
 #define NPU_MAC_GATING_RESET    0x07800800      /* TRM */
 
-/* A test's spurious interrupt ends by itself, or Linux disables the line. */
-#define NPU_SPURIOUS_NS         100000
+#define NPU_CLOCK_HZ            200000000       /* as firmware leaves it */
 
 static bool npu_held_in_reset(const Rk3588NpuState *s)
 {
@@ -39,6 +39,9 @@ void npu_update_irq(Rk3588NpuState *s)
 {
     bool level = (npu_pending(s) && !s->irq_lost) || s->irq_spurious;
 
+    /* Whoever does not answer does not call, either. */
+    level = level && !npu_ctl_fault_due(s->ctl, s->core_index,
+                                        NPU_FAULT_CORE_DEAD);
     if (level == s->irq_level) {
         return;
     }
@@ -55,25 +58,24 @@ void npu_update_irq(Rk3588NpuState *s)
 static void npu_reset_registers(Rk3588NpuState *s)
 {
     memset(s->regs, 0, sizeof(s->regs));
+    memset(s->regs1, 0, sizeof(s->regs1));
     memset(s->executer, 0, sizeof(s->executer));
     memset(&s->lut, 0, sizeof(s->lut));
     s->regs[R_PC_VERSION] = NPU_VERSION;
     s->regs[R_PC_VERSION_NUM] = NPU_VERSION_NUM;
     s->regs[R_PC_INTERRUPT_MASK] = NPU_INT_ALL;
     s->regs[R_CORE_MAC_GATING] = NPU_MAC_GATING_RESET;
+    s->regs1[R_CORE_MAC_GATING] = NPU_MAC_GATING_RESET;
     s->int_raw = 0;
     s->int_open = 0;
-    s->irq_lost = false;
-    s->irq_spurious = false;
+    npu_fault_reset(s);
     npu_update_irq(s);
 }
 
 /* CRU reset or loss of power: nothing of registers, CBUF or task survives. */
-static void npu_hard_reset(Rk3588NpuState *s, bool may_stick)
+static void npu_hard_reset(Rk3588NpuState *s, NpuResetCause cause)
 {
-    bool stuck = may_stick && s->phase == NPU_PHASE_HUNG &&
-                 npu_ctl_fault(s->ctl, s->core_index, NPU_FAULT_RESET_STUCK,
-                               NULL);
+    bool stuck = npu_fault_keeps_hang(s, cause);
 
     trace_rk3588_npu_reset(s->core_index, s->phase, stuck);
     npu_pc_abort(s, stuck);
@@ -114,17 +116,18 @@ static void npu_pc_write(Rk3588NpuState *s, uint32_t offset, uint32_t value)
         npu_update_irq(s);
         break;
     case A_PC_INTERRUPT_CLEAR:
+        npu_fault_cleared(s, value);
         s->int_raw &= ~value;
         s->int_open &= ~value;
-        s->irq_lost = false;
-        s->irq_spurious = false;
-        npu_update_irq(s);
+        npu_fault_end_spurious(s);
         break;
     case A_PC_TASK_CON:
         if (FIELD_EX32(value, PC_TASK_CON, TASK_COUNT_CLEAR)) {
             s->regs[R_PC_TASK_STATUS] = 0;
         }
-        s->regs[R_PC_TASK_CON] = value & ~R_PC_TASK_CON_TASK_COUNT_CLEAR_MASK;
+        s->regs[R_PC_TASK_CON] = value &
+                                 ~(R_PC_TASK_CON_TASK_COUNT_CLEAR_MASK |
+                                   R_PC_TASK_CON_LAST_LAYER_CLEAR_MASK);
         break;
     case A_PC_BASE_ADDRESS:
     case A_PC_REGISTER_AMOUNTS:
@@ -166,20 +169,12 @@ static void npu_reg_write(Rk3588NpuState *s, uint32_t offset, uint32_t value)
     }
 }
 
-static void npu_end_spurious(void *opaque)
-{
-    Rk3588NpuState *s = opaque;
-
-    s->irq_spurious = false;
-    npu_update_irq(s);
-}
-
-/* It also ends as soon as somebody looks for its cause. */
+/* A spurious interrupt ends as soon as somebody looks for its cause. */
 static void npu_looked_for_cause(Rk3588NpuState *s, uint32_t offset)
 {
     if (s->irq_spurious && (offset == A_PC_INTERRUPT_STATUS ||
                             offset == A_PC_INTERRUPT_RAW_STATUS)) {
-        npu_end_spurious(s);
+        npu_fault_end_spurious(s);
     }
 }
 
@@ -196,12 +191,15 @@ static MemTxResult npu_read(void *opaque, hwaddr offset, uint64_t *data,
                             unsigned size, MemTxAttrs attrs)
 {
     Rk3588NpuState *s = opaque;
+    uint32_t dead;
 
     *data = 0;
     if (!npu_clocked(s)) {
         return npu_inaccessible(s, offset);
     }
-    if (!npu_held_in_reset(s)) {
+    if (npu_fault_dead(s, &dead)) {
+        *data = dead;
+    } else if (!npu_held_in_reset(s)) {
         *data = npu_reg_read(s, offset);
     }
     trace_rk3588_npu_read(s->core_index, offset, *data);
@@ -224,7 +222,7 @@ static MemTxResult npu_write(void *opaque, hwaddr offset, uint64_t data,
     npu_ctl_count(s->ctl, s->core_index, NPU_CNT_MMIO_WRITE, 1);
     npu_ctl_trace(s->ctl, NPU_CTL_UNIT_CORE, s->core_index,
                   SYS_BUS_DEVICE(s)->mmio[0].addr + offset, data, true);
-    if (!npu_held_in_reset(s)) {
+    if (!npu_fault_dead(s, NULL) && !npu_held_in_reset(s)) {
         npu_reg_write(s, offset, data);
     }
     return MEMTX_OK;
@@ -245,10 +243,40 @@ static const MemoryRegionOps npu_ops = {
 /* A step that came due while the clocks were off is due now. */
 static void npu_clocks_changed(Rk3588NpuState *s)
 {
+    npu_progress_clock(s);
     if (npu_clocked(s) && s->held) {
         s->held = false;
         timer_mod(&s->timer, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL));
     }
+}
+
+static void npu_get_clock(Object *obj, Visitor *v, const char *name,
+                          void *opaque, Error **errp)
+{
+    Rk3588NpuState *s = RK3588_NPU(obj);
+
+    visit_type_uint32(v, name, &s->clock_hz, errp);
+}
+
+static void npu_set_clock(Object *obj, Visitor *v, const char *name,
+                          void *opaque, Error **errp)
+{
+    uint32_t hz;
+
+    if (!visit_type_uint32(v, name, &hz, errp)) {
+        return;
+    }
+    if (!hz) {
+        error_setg(errp, "clock-frequency must not be 0");
+        return;
+    }
+    npu_set_clock_hz(RK3588_NPU(obj), hz);
+}
+
+/* Has the time of a task passed while the host still computes it? */
+static bool npu_get_late(Object *obj, Error **errp)
+{
+    return RK3588_NPU(obj)->late;
 }
 
 static void npu_set_power(void *opaque, int n, int level)
@@ -256,7 +284,7 @@ static void npu_set_power(void *opaque, int n, int level)
     Rk3588NpuState *s = opaque;
 
     if (s->power && !level) {
-        npu_hard_reset(s, false);
+        npu_hard_reset(s, NPU_RESET_POWER);
     }
     s->power = level;
     npu_clocks_changed(s);
@@ -286,19 +314,7 @@ static void npu_set_reset(void *opaque, int n, int level)
 
     s->in_reset[n] = level;
     if (!before && level) {
-        npu_hard_reset(s, true);
-    }
-}
-
-static void npu_spurious(void *opaque)
-{
-    Rk3588NpuState *s = opaque;
-
-    if (npu_clocked(s)) {
-        s->irq_spurious = true;
-        npu_update_irq(s);
-        timer_mod(&s->spurious_timer,
-                  qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + NPU_SPURIOUS_NS);
+        npu_hard_reset(s, NPU_RESET_LINE);
     }
 }
 
@@ -306,7 +322,7 @@ static void npu_spurious(void *opaque)
 
 static void npu_reset_hold(Object *obj, ResetType type)
 {
-    npu_hard_reset(RK3588_NPU(obj), false);
+    npu_hard_reset(RK3588_NPU(obj), NPU_RESET_MACHINE);
 }
 
 static void npu_init(Object *obj)
@@ -316,6 +332,7 @@ static void npu_init(Object *obj)
 
     s->aclk = true;
     s->hclk = true;
+    s->clock_hz = NPU_CLOCK_HZ;
     qdev_init_gpio_in_named(dev, npu_set_power, "power", 1);
     qdev_init_gpio_in_named(dev, npu_set_aclk, "aclk", 1);
     qdev_init_gpio_in_named(dev, npu_set_hclk, "hclk", 1);
@@ -334,15 +351,12 @@ static void npu_realize(DeviceState *dev, Error **errp)
         error_setg(errp, "rk3588-npu-core needs its iommu");
         return;
     }
-    if (!s->clock_hz) {
-        error_setg(errp, "clock-frequency must not be 0");
-        return;
-    }
     timer_init_ns(&s->timer, QEMU_CLOCK_VIRTUAL, npu_pc_step, s);
-    timer_init_ns(&s->spurious_timer, QEMU_CLOCK_VIRTUAL, npu_end_spurious, s);
+    timer_init_ns(&s->fetch_timer, QEMU_CLOCK_VIRTUAL, npu_pc_prefetch, s);
+    npu_fault_realize(s);
     npu_worker_init(&s->worker, dev, npu_pc_job_done, s);
     rk_iommu_set_retry(s->iommu, npu_pc_retry, s);
-    npu_ctl_set_spurious_cb(s->ctl, s->core_index, npu_spurious, s);
+    npu_ctl_set_share_cb(s->ctl, s->core_index, npu_progress_changed, s);
 }
 
 static void npu_unrealize(DeviceState *dev)
@@ -350,9 +364,9 @@ static void npu_unrealize(DeviceState *dev)
     Rk3588NpuState *s = RK3588_NPU(dev);
 
     rk_iommu_set_retry(s->iommu, NULL, NULL);
-    npu_ctl_set_spurious_cb(s->ctl, s->core_index, NULL, NULL);
+    npu_fault_unrealize(s);
+    npu_ctl_set_share_cb(s->ctl, s->core_index, NULL, NULL);
     npu_pc_abort(s, false);
-    timer_del(&s->spurious_timer);
     npu_worker_fini(&s->worker);
 }
 
@@ -386,7 +400,8 @@ static int npu_post_save(void *opaque)
 
 static int npu_pre_load(void *opaque)
 {
-    npu_pc_abort(opaque, false);
+    /* The control device may have its state already: it is left alone. */
+    npu_pc_forget(opaque);
     return 0;
 }
 
@@ -416,7 +431,9 @@ static int npu_post_load(void *opaque, int version_id)
 {
     Rk3588NpuState *s = opaque;
 
-    if (s->phase >= NPU_PHASE_NUM || !npu_loaded_cube_fits(s)) {
+    if (s->phase >= NPU_PHASE_NUM || !npu_loaded_cube_fits(s) ||
+        s->fetch_addr % 8 || s->fetch_left % 8 || !s->clock_hz ||
+        (s->run_bytes && !s->run_cycles)) {
         return -EINVAL;
     }
     s->cbuf_weights = npu_load_buf(&s->mig_weights, s->mig_weights_size);
@@ -430,21 +447,22 @@ static int npu_post_load(void *opaque, int version_id)
 
 static const VMStateDescription vmstate_npu_cube = {
     .name = "rk3588-npu-core/cube",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32(surfaces, NpuCube),
         VMSTATE_UINT32(height, NpuCube),
         VMSTATE_UINT32(row_bytes, NpuCube),
         VMSTATE_BOOL(surf_inner, NpuCube),
+        VMSTATE_BOOL(converted, NpuCube),
         VMSTATE_END_OF_LIST()
     }
 };
 
 static const VMStateDescription vmstate_npu = {
     .name = TYPE_RK3588_NPU,
-    .version_id = 2,
-    .minimum_version_id = 2,
+    .version_id = 4,
+    .minimum_version_id = 4,
     .pre_save = npu_pre_save,
     .post_save = npu_post_save,
     .pre_load = npu_pre_load,
@@ -454,7 +472,9 @@ static const VMStateDescription vmstate_npu = {
         VMSTATE_BOOL(aclk, Rk3588NpuState),
         VMSTATE_BOOL(hclk, Rk3588NpuState),
         VMSTATE_BOOL_ARRAY(in_reset, Rk3588NpuState, 2),
+        VMSTATE_UINT32(clock_hz, Rk3588NpuState),
         VMSTATE_UINT32_ARRAY(regs, Rk3588NpuState, NPU_REGFILE_WORDS),
+        VMSTATE_UINT32_ARRAY(regs1, Rk3588NpuState, NPU_REGFILE_WORDS),
         VMSTATE_BOOL_ARRAY(executer, Rk3588NpuState, NPU_BLOCK_NUM),
         VMSTATE_INT16_ARRAY(lut.entry, Rk3588NpuState,
                             NPU_LUT_NUM * NPU_LUT_ENTRIES),
@@ -478,9 +498,27 @@ static const VMStateDescription vmstate_npu = {
         VMSTATE_UINT32(tasks_wanted, Rk3588NpuState),
         VMSTATE_UINT32(tasks_done, Rk3588NpuState),
         VMSTATE_UINT32(enable, Rk3588NpuState),
+        VMSTATE_UINT32(group, Rk3588NpuState),
         VMSTATE_UINT32_ARRAY(latched, Rk3588NpuState, NPU_REGFILE_WORDS),
         VMSTATE_TIMER(timer, Rk3588NpuState),
+        VMSTATE_BOOL(slave, Rk3588NpuState),
+        VMSTATE_UINT32(armed, Rk3588NpuState),
+        VMSTATE_BOOL(prefetching, Rk3588NpuState),
+        VMSTATE_BOOL(pending, Rk3588NpuState),
+        VMSTATE_UINT32(pend_enable, Rk3588NpuState),
+        VMSTATE_UINT32_ARRAY(pend_regs, Rk3588NpuState, NPU_REGFILE_WORDS),
+        VMSTATE_TIMER(fetch_timer, Rk3588NpuState),
+        VMSTATE_BOOL(run_fixed, Rk3588NpuState),
+        VMSTATE_UINT64(run_cycles, Rk3588NpuState),
+        VMSTATE_UINT64(run_bytes, Rk3588NpuState),
+        VMSTATE_UINT64(run_left, Rk3588NpuState),
+        VMSTATE_UINT64(run_rate, Rk3588NpuState),
+        VMSTATE_INT64(run_since, Rk3588NpuState),
+        VMSTATE_UINT32(run_events, Rk3588NpuState),
+        VMSTATE_UINT64_ARRAY(run_event_left, Rk3588NpuState, NPU_EVENT_NUM),
         VMSTATE_TIMER(spurious_timer, Rk3588NpuState),
+        VMSTATE_TIMER(late_timer, Rk3588NpuState),
+        VMSTATE_TIMER(dup_timer, Rk3588NpuState),
         VMSTATE_STRUCT(mig_cube, Rk3588NpuState, 1, vmstate_npu_cube,
                        NpuCube),
         VMSTATE_UINT32(mig_feature_size, Rk3588NpuState),
@@ -495,11 +533,12 @@ static const VMStateDescription vmstate_npu = {
 
 static const Property npu_properties[] = {
     DEFINE_PROP_UINT32("core-index", Rk3588NpuState, core_index, 0),
-    DEFINE_PROP_UINT32("clock-frequency", Rk3588NpuState, clock_hz,
-                       200000000),
     DEFINE_PROP_BOOL("write-padding", Rk3588NpuState, write_padding, true),
+    DEFINE_PROP_BOOL("idle-ppu-rdma", Rk3588NpuState, idle_ppu_rdma, false),
     DEFINE_PROP_BOOL("ppu-sets-dpu-done", Rk3588NpuState, ppu_sets_dpu_done,
                      true),
+    DEFINE_PROP_BOOL("pp-banks", Rk3588NpuState, pp_banks, false),
+    DEFINE_PROP_BOOL("pc-prefetch", Rk3588NpuState, pc_prefetch, true),
     DEFINE_PROP_LINK("iommu", Rk3588NpuState, iommu, TYPE_RK_IOMMU,
                      RkIommuState *),
     DEFINE_PROP_LINK("ctl", Rk3588NpuState, ctl, TYPE_RK3588_NPU_CTL,
@@ -517,6 +556,9 @@ static void npu_class_init(ObjectClass *klass, void *data)
     dc->vmsd = &vmstate_npu;
     dc->user_creatable = false;
     device_class_set_props(dc, npu_properties);
+    object_class_property_add(klass, "clock-frequency", "uint32",
+                              npu_get_clock, npu_set_clock, NULL, NULL);
+    object_class_property_add_bool(klass, "late", npu_get_late, NULL);
     rc->phases.hold = npu_reset_hold;
 }
 

@@ -4,6 +4,7 @@
  * time, busy overlap and fault arming for tests.  Not part of any silicon.
  */
 #include "qemu/osdep.h"
+#include "qemu/cutils.h"
 #include "qemu/log.h"
 #include "qemu/module.h"
 #include "qemu/timer.h"
@@ -13,9 +14,15 @@
 #include "hw/sysbus.h"
 #include "migration/vmstate.h"
 #include "hw/npu/rk3588_npu_stats.h"
+#include "rk3588_npu_timing.h"
 #include "trace.h"
 
 #define NPU_CTL_IF_VERSION      1
+/*
+ * Peak of 64 bits of LPDDR4X at 4224 MT/s, which boards of this SoC have; what
+ * of that the NPU can get is not published.
+ */
+#define NPU_MEMORY_MBS          33792
 #define CORE_WINDOW             0x200u
 
 typedef struct NpuTraceEntry {
@@ -37,6 +44,11 @@ typedef struct NpuSpuriousCb {
     void *opaque;
 } NpuSpuriousCb;
 
+typedef struct NpuShareCb {
+    NpuCtlShareFn fn;
+    void *opaque;
+} NpuShareCb;
+
 struct Rk3588NpuCtlState {
     SysBusDevice parent_obj;
 
@@ -49,8 +61,15 @@ struct Rk3588NpuCtlState {
     uint32_t busy_mask;
     int64_t accounted_ns;       /* busy time is accounted up to here */
     int64_t done_ns[NPU_MAX_CORES];     /* last completion, -1 = none */
+    uint32_t clock_hz[NPU_MAX_CORES];       /* 0 = stands still */
+    uint64_t cycle_rest[NPU_MAX_CORES];     /* 1e-9 cycles */
     uint32_t latency_ns;
     uint32_t latch_hi;
+
+    uint32_t memory_mbs;
+    uint64_t demand[NPU_MAX_CORES];         /* bytes per second */
+    uint64_t grant[NPU_MAX_CORES];
+    NpuShareCb share[NPU_MAX_CORES];
 
     bool tracing;
     uint32_t trace_count;
@@ -65,6 +84,31 @@ struct Rk3588NpuCtlState {
     uint32_t fault_fired;
     NpuArmedFault fault[NPU_FAULT_MAX + 1];
     NpuSpuriousCb spurious[NPU_MAX_CORES];
+};
+
+static const char *const fault_names[NPU_FAULT_MAX + 1] = {
+    [NPU_FAULT_NEVER_START] = "never-start",
+    [NPU_FAULT_HANG] = "hang",
+    [NPU_FAULT_IRQ_LOST] = "irq-lost",
+    [NPU_FAULT_DMA_READ] = "dma-read",
+    [NPU_FAULT_DMA_WRITE] = "dma-write",
+    [NPU_FAULT_IRQ_SPURIOUS] = "irq-spurious",
+    [NPU_FAULT_RESET_STUCK] = "reset-stuck",
+    [NPU_FAULT_IRQ_LATE] = "irq-late",
+    [NPU_FAULT_IRQ_DUP] = "irq-dup",
+    [NPU_FAULT_IRQ_MMU] = "irq-mmu",
+    [NPU_FAULT_IRQ_PARTIAL] = "irq-partial",
+    [NPU_FAULT_REGCMD_ADDR] = "regcmd-addr",
+    [NPU_FAULT_MMU_READ] = "mmu-read",
+    [NPU_FAULT_MMU_WRITE] = "mmu-write",
+    [NPU_FAULT_MMU_STALL] = "mmu-stall",
+    [NPU_FAULT_MMU_RESET] = "mmu-reset",
+    [NPU_FAULT_MMU_PAGING] = "mmu-paging",
+    [NPU_FAULT_MMU_ZAP] = "mmu-zap",
+    [NPU_FAULT_POWER_STUCK] = "power-stuck",
+    [NPU_FAULT_CLK_STUCK] = "clk-stuck",
+    [NPU_FAULT_CORE_DEAD] = "core-dead",
+    [NPU_FAULT_OFF_STUCK] = "off-stuck",
 };
 
 static bool counter_is_state(unsigned c)
@@ -107,6 +151,17 @@ void npu_ctl_trace(Rk3588NpuCtlState *s, unsigned unit, unsigned core,
               (write ? NPU_CTL_TRACE_WRITE : 0);
 }
 
+static bool npu_ctl_fault_concerns(const NpuArmedFault *f, unsigned core)
+{
+    return f->armed && (f->core == NPU_CTL_ANY_CORE || f->core == core);
+}
+
+bool npu_ctl_fault_due(Rk3588NpuCtlState *s, unsigned core, unsigned kind)
+{
+    return s && npu_ctl_fault_concerns(&s->fault[kind], core) &&
+           !s->fault[kind].skip;
+}
+
 bool npu_ctl_fault(Rk3588NpuCtlState *s, unsigned core, unsigned kind,
                    uint32_t *param)
 {
@@ -116,7 +171,7 @@ bool npu_ctl_fault(Rk3588NpuCtlState *s, unsigned core, unsigned kind,
         return false;
     }
     f = &s->fault[kind];
-    if (!f->armed || (f->core != NPU_CTL_ANY_CORE && f->core != core)) {
+    if (!npu_ctl_fault_concerns(f, core)) {
         return false;
     }
     if (f->skip) {
@@ -148,6 +203,19 @@ void npu_ctl_set_spurious_cb(Rk3588NpuCtlState *s, unsigned core,
     }
 }
 
+static void npu_ctl_account_cycles(Rk3588NpuCtlState *s, unsigned core,
+                                   uint64_t delta)
+{
+    uint64_t hz = s->clock_hz[core];
+    uint64_t part = delta % NANOSECONDS_PER_SECOND * hz + s->cycle_rest[core];
+    bool busy = s->busy_mask & (1u << core);
+
+    s->cycle_rest[core] = part % NANOSECONDS_PER_SECOND;
+    npu_ctl_count(s, core, busy ? NPU_CNT_BUSY_CYCLES : NPU_CNT_IDLE_CYCLES,
+                  delta / NANOSECONDS_PER_SECOND * hz +
+                  part / NANOSECONDS_PER_SECOND);
+}
+
 /* Charge the time since the last call to whoever was busy during it. */
 static void npu_ctl_account(Rk3588NpuCtlState *s)
 {
@@ -164,6 +232,7 @@ static void npu_ctl_account(Rk3588NpuCtlState *s)
         if (s->busy_mask & (1u << core)) {
             s->stats[core].c[NPU_CNT_BUSY_NS] += delta;
         }
+        npu_ctl_account_cycles(s, core, delta);
     }
     if (n >= 2) {
         s->overlap_ns[0] += delta;
@@ -171,6 +240,24 @@ static void npu_ctl_account(Rk3588NpuCtlState *s)
     if (n >= 3) {
         s->overlap_ns[1] += delta;
     }
+}
+
+void npu_ctl_set_clock(Rk3588NpuCtlState *s, unsigned core, uint32_t hz)
+{
+    if (s && core < NPU_MAX_CORES && s->clock_hz[core] != hz) {
+        npu_ctl_account(s);
+        s->clock_hz[core] = hz;
+    }
+}
+
+static void npu_ctl_count_gap(uint64_t *c, uint64_t ns)
+{
+    c[NPU_CNT_GAP_MIN_NS] = c[NPU_CNT_GAPS] ? MIN(c[NPU_CNT_GAP_MIN_NS], ns)
+                                            : ns;
+    c[NPU_CNT_GAP_MAX_NS] = MAX(c[NPU_CNT_GAP_MAX_NS], ns);
+    c[NPU_CNT_GAP_LAST_NS] = ns;
+    c[NPU_CNT_GAP_NS] += ns;
+    c[NPU_CNT_GAPS]++;
 }
 
 void npu_ctl_busy(Rk3588NpuCtlState *s, unsigned core, bool busy)
@@ -192,8 +279,47 @@ void npu_ctl_busy(Rk3588NpuCtlState *s, unsigned core, bool busy)
     s->busy_mask |= 1u << core;
     s->max_busy = MAX(s->max_busy, ctpop32(s->busy_mask));
     if (s->done_ns[core] >= 0) {
-        c[NPU_CNT_GAP_NS] += s->accounted_ns - s->done_ns[core];
-        c[NPU_CNT_GAPS]++;
+        npu_ctl_count_gap(c, s->accounted_ns - s->done_ns[core]);
+    }
+}
+
+/* --- Memory --- */
+
+/* @except has caused the change and looks by itself. */
+static void npu_ctl_share(Rk3588NpuCtlState *s, unsigned except)
+{
+    uint64_t before[NPU_MAX_CORES];
+    unsigned core;
+
+    memcpy(before, s->grant, sizeof(before));
+    npu_share_memory(s->demand, s->grant, NPU_MAX_CORES,
+                     (uint64_t)s->memory_mbs * 1000000);
+    for (core = 0; core < NPU_MAX_CORES; core++) {
+        if (core != except && s->grant[core] != before[core] &&
+            s->share[core].fn) {
+            s->share[core].fn(s->share[core].opaque);
+        }
+    }
+}
+
+void npu_ctl_set_demand(Rk3588NpuCtlState *s, unsigned core, uint64_t demand)
+{
+    if (s && core < NPU_MAX_CORES && s->demand[core] != demand) {
+        s->demand[core] = demand;
+        npu_ctl_share(s, core);
+    }
+}
+
+uint64_t npu_ctl_granted(Rk3588NpuCtlState *s, unsigned core)
+{
+    return s && core < NPU_MAX_CORES ? s->grant[core] : UINT64_MAX;
+}
+
+void npu_ctl_set_share_cb(Rk3588NpuCtlState *s, unsigned core,
+                          NpuCtlShareFn fn, void *opaque)
+{
+    if (s && core < NPU_MAX_CORES) {
+        s->share[core] = (NpuShareCb) { fn, opaque };
     }
 }
 
@@ -209,6 +335,7 @@ static void npu_ctl_clear_counters(Rk3588NpuCtlState *s)
             }
         }
         s->done_ns[core] = -1;
+        s->cycle_rest[core] = 0;
     }
     s->overlap_ns[0] = 0;
     s->overlap_ns[1] = 0;
@@ -221,39 +348,50 @@ static void npu_ctl_disarm(Rk3588NpuCtlState *s)
     s->fault_fired = 0;
 }
 
-static void npu_ctl_fire_spurious(Rk3588NpuCtlState *s)
+static void npu_ctl_fire_spurious(Rk3588NpuCtlState *s, uint32_t which)
 {
     unsigned core;
 
     for (core = 0; core < NPU_MAX_CORES; core++) {
-        if (s->fault_core != NPU_CTL_ANY_CORE && s->fault_core != core) {
+        if (which != NPU_CTL_ANY_CORE && which != core) {
             continue;
         }
         if (s->spurious[core].fn) {
             s->fault_fired++;
+            trace_rk3588_npu_ctl_fault(core, NPU_FAULT_IRQ_SPURIOUS, 0);
             s->spurious[core].fn(s->spurious[core].opaque);
         }
     }
 }
 
-static void npu_ctl_arm(Rk3588NpuCtlState *s, uint32_t kind)
+static void npu_ctl_arm(Rk3588NpuCtlState *s, uint32_t kind,
+                        const NpuArmedFault *f)
 {
     if (kind == 0 || kind > NPU_FAULT_MAX) {
         qemu_log_mask(LOG_GUEST_ERROR, "%s: no such fault kind %u\n",
                       __func__, kind);
         return;
     }
+    trace_rk3588_npu_ctl_arm(fault_names[kind], f->core, f->skip, f->count,
+                             f->param);
     if (kind == NPU_FAULT_IRQ_SPURIOUS) {
-        npu_ctl_fire_spurious(s);
+        npu_ctl_fire_spurious(s, f->core);
         return;
     }
-    s->fault[kind] = (NpuArmedFault) {
+    s->fault[kind] = *f;
+}
+
+static void npu_ctl_arm_by_guest(Rk3588NpuCtlState *s, uint32_t kind)
+{
+    NpuArmedFault f = {
         .armed = true,
         .core = s->fault_core,
         .skip = s->fault_skip,
         .count = s->fault_count,
         .param = s->fault_param,
     };
+
+    npu_ctl_arm(s, kind, &f);
 }
 
 static void npu_ctl_command(Rk3588NpuCtlState *s, uint32_t cmd)
@@ -353,6 +491,8 @@ static uint64_t npu_ctl_read(void *opaque, hwaddr addr, unsigned size)
         return s->max_busy;
     case NPU_CTL_LATENCY_NS:
         return s->latency_ns;
+    case NPU_CTL_MEMORY_MBS:
+        return s->memory_mbs;
     case NPU_CTL_TRACE_COUNT:
         return s->trace_count;
     case NPU_CTL_TRACE_DROPPED:
@@ -392,6 +532,10 @@ static void npu_ctl_write(void *opaque, hwaddr addr, uint64_t val,
     case NPU_CTL_LATENCY_NS:
         s->latency_ns = val;
         break;
+    case NPU_CTL_MEMORY_MBS:
+        s->memory_mbs = val;
+        npu_ctl_share(s, NPU_CORE_NONE);
+        break;
     case NPU_CTL_TRACE_INDEX:
         s->trace_index = val;
         break;
@@ -408,7 +552,7 @@ static void npu_ctl_write(void *opaque, hwaddr addr, uint64_t val,
         s->fault_param = val;
         break;
     case NPU_CTL_FAULT_ARM:
-        npu_ctl_arm(s, val);
+        npu_ctl_arm_by_guest(s, val);
         break;
     default:
         qemu_log_mask(LOG_GUEST_ERROR, "%s: bad offset 0x%" HWADDR_PRIx "\n",
@@ -444,22 +588,98 @@ static char *npu_ctl_get_counters(Object *obj, Error **errp)
     return g_string_free(out, false);
 }
 
+/* What is armed, as words that "arm" takes. */
+static char *npu_ctl_get_arm(Object *obj, Error **errp)
+{
+    Rk3588NpuCtlState *s = RK3588_NPU_CTL(obj);
+    GString *out = g_string_new(NULL);
+    unsigned kind;
+
+    for (kind = 1; kind <= NPU_FAULT_MAX; kind++) {
+        const NpuArmedFault *f = &s->fault[kind];
+
+        if (!f->armed) {
+            continue;
+        }
+        g_string_append_printf(out, "%s%s,", out->len ? " " : "",
+                               fault_names[kind]);
+        if (f->core == NPU_CTL_ANY_CORE) {
+            g_string_append(out, "core=any");
+        } else {
+            g_string_append_printf(out, "core=%u", f->core);
+        }
+        g_string_append_printf(out, ",skip=%u,count=%u,param=0x%x", f->skip,
+                               f->count, f->param);
+    }
+    return g_string_free(out, false);
+}
+
+static unsigned npu_ctl_fault_kind(const char *name)
+{
+    unsigned kind;
+
+    for (kind = 1; kind <= NPU_FAULT_MAX; kind++) {
+        if (!strcmp(fault_names[kind], name)) {
+            return kind;
+        }
+    }
+    return 0;
+}
+
+static bool npu_ctl_parse_field(NpuArmedFault *f, const char *word)
+{
+    static const struct {
+        const char *key;
+        size_t offset;
+    } field[] = {
+        { "core=", offsetof(NpuArmedFault, core) },
+        { "skip=", offsetof(NpuArmedFault, skip) },
+        { "count=", offsetof(NpuArmedFault, count) },
+        { "param=", offsetof(NpuArmedFault, param) },
+    };
+    const char *value;
+    unsigned i, n;
+
+    if (!strcmp(word, "core=any")) {
+        f->core = NPU_CTL_ANY_CORE;
+        return true;
+    }
+    for (i = 0; i < ARRAY_SIZE(field); i++) {
+        if (strstart(word, field[i].key, &value)) {
+            if (qemu_strtoui(value, NULL, 0, &n)) {
+                return false;
+            }
+            *(uint32_t *)((char *)f + field[i].offset) = n;
+            return true;
+        }
+    }
+    return false;
+}
+
 static void npu_ctl_set_arm(Object *obj, const char *value, Error **errp)
 {
     Rk3588NpuCtlState *s = RK3588_NPU_CTL(obj);
-    unsigned kind, core, skip, count, param;
+    g_auto(GStrv) word = g_strsplit(value, ",", -1);
+    NpuArmedFault f = { .armed = true, .core = NPU_CTL_ANY_CORE, .count = 1 };
+    unsigned kind, i;
 
-    if (sscanf(value, "%u,%i,%u,%u,%u", &kind, (int *)&core, &skip, &count,
-               &param) != 5 || kind == 0 || kind > NPU_FAULT_MAX) {
-        error_setg(errp, "arm-fault wants kind,core,skip,count,param with "
-                   "kind 1..%d and core -1 for any", NPU_FAULT_MAX);
+    if (!strcmp(value, "none")) {
+        npu_ctl_disarm(s);
         return;
     }
-    s->fault_core = core;
-    s->fault_skip = skip;
-    s->fault_count = count;
-    s->fault_param = param;
-    npu_ctl_arm(s, kind);
+    kind = word[0] ? npu_ctl_fault_kind(word[0]) : 0;
+    if (!kind) {
+        error_setg(errp, "no such fault: '%s'", word[0] ?: "");
+        return;
+    }
+    for (i = 1; word[i]; i++) {
+        if (!npu_ctl_parse_field(&f, word[i])) {
+            error_setg(errp, "'%s' is not core=, skip=, count= or param= "
+                       "with a number", word[i]);
+            return;
+        }
+    }
+    npu_ctl_arm(s, kind, &f);
 }
 
 /*
@@ -504,8 +724,8 @@ static void npu_ctl_realize(DeviceState *dev, Error **errp)
 
 static const VMStateDescription vmstate_npu_stats = {
     .name = "rk3588-npu-ctl/stats",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT64_ARRAY(c, Rk3588NpuStats, NPU_CNT_NUM),
         VMSTATE_END_OF_LIST()
@@ -547,18 +767,23 @@ static int npu_ctl_post_load(void *opaque, int version_id)
 
 static const VMStateDescription vmstate_npu_ctl = {
     .name = TYPE_RK3588_NPU_CTL,
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .post_load = npu_ctl_post_load,
     .fields = (const VMStateField[]) {
-        VMSTATE_STRUCT_ARRAY(stats, Rk3588NpuCtlState, NPU_MAX_CORES, 1,
+        VMSTATE_STRUCT_ARRAY(stats, Rk3588NpuCtlState, NPU_MAX_CORES, 2,
                              vmstate_npu_stats, Rk3588NpuStats),
         VMSTATE_UINT64_ARRAY(overlap_ns, Rk3588NpuCtlState, 2),
         VMSTATE_UINT32(max_busy, Rk3588NpuCtlState),
         VMSTATE_UINT32(busy_mask, Rk3588NpuCtlState),
         VMSTATE_INT64(accounted_ns, Rk3588NpuCtlState),
         VMSTATE_INT64_ARRAY(done_ns, Rk3588NpuCtlState, NPU_MAX_CORES),
+        VMSTATE_UINT32_ARRAY(clock_hz, Rk3588NpuCtlState, NPU_MAX_CORES),
+        VMSTATE_UINT64_ARRAY(cycle_rest, Rk3588NpuCtlState, NPU_MAX_CORES),
         VMSTATE_UINT32(latency_ns, Rk3588NpuCtlState),
+        VMSTATE_UINT32(memory_mbs, Rk3588NpuCtlState),
+        VMSTATE_UINT64_ARRAY(demand, Rk3588NpuCtlState, NPU_MAX_CORES),
+        VMSTATE_UINT64_ARRAY(grant, Rk3588NpuCtlState, NPU_MAX_CORES),
         VMSTATE_UINT32(latch_hi, Rk3588NpuCtlState),
         VMSTATE_BOOL(tracing, Rk3588NpuCtlState),
         VMSTATE_UINT32(trace_count, Rk3588NpuCtlState),
@@ -581,6 +806,8 @@ static const Property npu_ctl_properties[] = {
     DEFINE_PROP_UINT32("num-cores", Rk3588NpuCtlState, num_cores,
                        NPU_MAX_CORES),
     DEFINE_PROP_UINT32("latency-ns", Rk3588NpuCtlState, latency_ns, 0),
+    DEFINE_PROP_UINT32("memory-mbs", Rk3588NpuCtlState, memory_mbs,
+                       NPU_MEMORY_MBS),
 };
 
 static void npu_ctl_class_init(ObjectClass *klass, void *data)
@@ -596,13 +823,26 @@ static void npu_ctl_class_init(ObjectClass *klass, void *data)
     rc->phases.hold = npu_ctl_reset_hold;
     object_class_property_add_str(klass, "counters", npu_ctl_get_counters,
                                   NULL);
-    object_class_property_add_str(klass, "arm-fault", NULL, npu_ctl_set_arm);
+    object_class_property_add_str(klass, "arm", npu_ctl_get_arm,
+                                  npu_ctl_set_arm);
+    object_class_property_set_description(klass, "arm",
+        "Faults that are armed; write NAME[,core=,skip=,count=,param=] or "
+        "none");
+}
+
+static void npu_ctl_init(Object *obj)
+{
+    Rk3588NpuCtlState *s = RK3588_NPU_CTL(obj);
+
+    object_property_add_uint32_ptr(obj, "fired", &s->fault_fired,
+                                   OBJ_PROP_FLAG_READ);
 }
 
 static const TypeInfo npu_ctl_info = {
     .name = TYPE_RK3588_NPU_CTL,
     .parent = TYPE_SYS_BUS_DEVICE,
     .instance_size = sizeof(Rk3588NpuCtlState),
+    .instance_init = npu_ctl_init,
     .class_init = npu_ctl_class_init,
 };
 

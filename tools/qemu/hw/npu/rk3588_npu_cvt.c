@@ -2,82 +2,148 @@
 /*
  * Packed pixel input of the RK3588 NPU's CNA, and its input converter.
  *
- * One channel of bytes is known, as Mesa's first layers use it: rows of bytes
- * without a group structure, all lanes converted alike.
+ * Packed pixels are rows of one to four channels without a group structure.
+ * Halves come packed without conversion (run on silicon by allbilly/rk3588),
+ * one channel of bytes comes converted (Mesa); that lanes have constants of
+ * their own is what the register names say, nobody has been seen to use it.
  */
 #include "qemu/osdep.h"
 #include "qemu/bitops.h"
+#include "qemu/bswap.h"
 #include "rk3588_npu_decode.h"
 #include "rk3588_npu_conv.h"
 #include "rk3588_npu_dpu.h"
 
 /* ARGB_IN: this many packed channels more than one. */
 #define ARGB_IN_ONE     8
+#define ARGB_IN_FOUR    11
+
+static const char *decode_packed(NpuConv *c, const uint32_t *regs)
+{
+    uint32_t argb = GET(regs, CNA_CONV_CON1, ARGB_IN);
+
+    REFUSE_IF(!argb && GET(regs, CNA_CONV_CON1, NONALIGN_DMA),
+              "byte-wise fetch of atoms");
+    if (!argb) {
+        return NULL;
+    }
+    REFUSE_IF(argb < ARGB_IN_ONE || argb > ARGB_IN_FOUR, "ARGB_IN");
+    c->packed = argb - ARGB_IN_ONE + 1;
+    REFUSE_IF(!GET(regs, CNA_CONV_CON1, NONALIGN_DMA) ||
+              !GET(regs, CNA_CONV_CON1, GROUP_LINE_OFF),
+              "packed pixels in groups of lines");
+    REFUSE_IF((c->bits != 8 && c->bits != 16) || c->depthwise,
+              "packed pixels but for a direct convolution of 8 or 16 bits");
+    REFUSE_IF(GET(regs, CNA_DATA_SIZE1, DATAIN_CHANNEL_REAL) + 1 != c->packed,
+              "packed pixels of other channels than the input has");
+    return NULL;
+}
+
+static const char *decode_lane(NpuCvt *cvt, const uint32_t *regs, unsigned i)
+{
+    uint32_t con = regs[R_CNA_CVT_CON1 + i];
+
+    cvt->lane[i].scale = sextract32(con, R_CNA_CVT_CON1_SCALE_SHIFT, 16);
+    cvt->lane[i].offset = sextract32(con, R_CNA_CVT_CON1_OFFSET_SHIFT, 16);
+    cvt->lane[i].shift = extract32(regs[R_CNA_CVT_CON0],
+                                   R_CNA_CVT_CON0_TRUNCATE_0_SHIFT +
+                                   i * R_CNA_CVT_CON0_TRUNCATE_0_LENGTH,
+                                   R_CNA_CVT_CON0_TRUNCATE_0_LENGTH);
+    REFUSE_IF(cvt->lane[i].shift > 62, "converter shift above 62");
+    return NULL;
+}
 
 const char *npu_cvt_decode(NpuConv *c, const uint32_t *regs)
 {
     NpuCvt *cvt = &c->cvt;
-    uint32_t argb = GET(regs, CNA_CONV_CON1, ARGB_IN);
-    uint32_t con1 = regs[R_CNA_CVT_CON1];
+    const char *why = decode_packed(c, regs);
+    unsigned i;
 
-    cvt->on = !GET(regs, CNA_CVT_CON0, CVT_BYPASS);
-    REFUSE_IF(!argb && GET(regs, CNA_CONV_CON1, NONALIGN_DMA),
-              "byte-wise fetch of atoms");
-    REFUSE_IF(!argb && cvt->on, "input converter of atoms");
-    if (!argb) {
+    REFUSE_IF(why, why);
+    cvt->mask = regs[R_CNA_CVT_CON5];
+    cvt->on = !GET(regs, CNA_CVT_CON0, CVT_BYPASS) && cvt->mask;
+    /* CBUF has them converted, the model's copy of it has not. */
+    REFUSE_IF(c->data_reuse && (cvt->on || c->packed),
+              "DATA_REUSE of packed or converted data");
+    if (!cvt->on) {
         return NULL;
     }
-    REFUSE_IF(argb != ARGB_IN_ONE, "more than one packed channel");
-    REFUSE_IF(!GET(regs, CNA_CONV_CON1, NONALIGN_DMA) ||
-              !GET(regs, CNA_CONV_CON1, GROUP_LINE_OFF),
-              "packed pixels in groups of lines");
-    REFUSE_IF(c->precision != NPU_PREC_INT8 || c->depthwise,
-              "packed pixels but for a direct int8 convolution");
-    REFUSE_IF(c->in_c != NPU_ATOM ||
-              GET(regs, CNA_DATA_SIZE1, DATAIN_CHANNEL_REAL),
-              "packed pixels of several channels");
-    REFUSE_IF(!cvt->on || !(regs[R_CNA_CVT_CON5] & 1),
-              "packed pixels without the converter");
-    /* CBUF has them converted, the model's copy of it has not. */
-    REFUSE_IF(c->data_reuse, "DATA_REUSE of packed pixels");
+    REFUSE_IF(c->precision != NPU_PREC_INT8 && c->precision != NPU_PREC_INT16,
+              "input converter of this precision");
     cvt->is_signed = GET(regs, CNA_CVT_CON0, DATA_SIGN);
     cvt->ties_up = GET(regs, CNA_CVT_CON0, ROUND_TYPE);
     cvt->offset_first = GET(regs, CNA_CVT_CON0, CVT_TYPE);
-    cvt->shift = GET(regs, CNA_CVT_CON0, TRUNCATE_0);
-    cvt->scale = sextract32(con1, R_CNA_CVT_CON1_SCALE_SHIFT, 16);
-    cvt->offset = sextract32(con1, R_CNA_CVT_CON1_OFFSET_SHIFT, 16);
-    REFUSE_IF(cvt->shift > 62, "converter shift above 62");
+    for (i = 0; i < NPU_CVT_LANES; i++) {
+        why = decode_lane(cvt, regs, i);
+        REFUSE_IF(why, why);
+    }
     return NULL;
 }
 
 /* That the shift comes before the offset is inferred from Mesa's constants. */
-static int8_t convert(const NpuCvt *cvt, uint8_t raw)
+static int64_t convert(const NpuCvt *cvt, unsigned lane, int64_t v)
 {
-    int64_t v = cvt->is_signed ? (int8_t)raw : raw;
+    int32_t scale = cvt->lane[lane].scale, offset = cvt->lane[lane].offset;
+    uint32_t shift = cvt->lane[lane].shift;
 
     if (cvt->offset_first) {
-        v = npu_round_shift((v + cvt->offset) * cvt->scale, cvt->shift,
-                            cvt->ties_up);
-    } else {
-        v = npu_round_shift(v * cvt->scale, cvt->shift, cvt->ties_up) +
-            cvt->offset;
+        return npu_round_shift((v + offset) * scale, shift, cvt->ties_up);
     }
-    return v < INT8_MIN ? INT8_MIN : v > INT8_MAX ? INT8_MAX : v;
+    return npu_round_shift(v * scale, shift, cvt->ties_up) + offset;
+}
+
+/* Element @ch of an atom, which the converter works on if it is in the mask. */
+static void convert_element(const NpuConv *c, uint8_t *dst, const uint8_t *src,
+                            unsigned ch)
+{
+    int64_t limit = 1ll << (c->bits - 1), v;
+
+    if (!c->cvt.on || !(c->cvt.mask >> ch & 1)) {
+        memcpy(dst, src, c->bits / 8);
+        return;
+    }
+    v = c->bits == 8 ? *src : lduw_le_p(src);
+    if (c->cvt.is_signed && v >= limit) {
+        v -= 2 * limit;
+    }
+    v = convert(&c->cvt, ch % NPU_CVT_LANES, v);
+    v = v < -limit ? -limit : v >= limit ? limit - 1 : v;
+    if (c->bits == 8) {
+        *dst = v;
+    } else {
+        stw_le_p(dst, v);
+    }
 }
 
 /* Channels that the pixels do not have are 0 (inferred). */
-uint8_t *npu_cvt_unpack(const NpuConv *c, const uint8_t *pixels)
+static void unpack_line(const NpuConv *c, uint8_t *dst, const uint8_t *src)
+{
+    uint32_t x, ch, bytes = c->bits / 8;
+
+    for (x = 0; x < c->in_w; x++) {
+        for (ch = 0; ch < c->packed; ch++) {
+            convert_element(c, dst + x * NPU_ATOM + ch * bytes,
+                            src + (x * c->packed + ch) * bytes, ch);
+        }
+    }
+}
+
+uint8_t *npu_cvt_run(const NpuConv *c, const uint8_t *raw)
 {
     uint8_t *atoms = g_try_malloc0(c->atoms.bytes);
-    uint32_t y, x;
+    uint32_t per_atom = NPU_ATOM_BITS / c->bits, y;
+    size_t i;
 
-    for (y = 0; atoms && y < c->in_h; y++) {
-        const uint8_t *src = pixels + y * c->feature.cube.host_line;
-        uint8_t *dst = atoms + y * c->atoms.host_line;
-
-        for (x = 0; x < c->in_w; x++) {
-            dst[(size_t)x * NPU_ATOM] = convert(&c->cvt, src[x]);
-        }
+    if (!atoms) {
+        return NULL;
+    }
+    for (y = 0; c->packed && y < c->in_h; y++) {
+        unpack_line(c, atoms + y * c->atoms.host_line,
+                    raw + y * c->feature.cube.host_line);
+    }
+    for (i = 0; !c->packed && i < c->atoms.bytes * 8 / c->bits; i++) {
+        convert_element(c, atoms + i * c->bits / 8, raw + i * c->bits / 8,
+                        i % per_atom);
     }
     return atoms;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * DPU stages of the RK3588 NPU from CORE results to bytes of the output cube:
- * BS, BN, OUT_CVT and the layout.  EW and LUT are between BN and OUT_CVT.
+ * OUT_CVT and the layout, and the arithmetic that the stages share.
  */
 #include "qemu/osdep.h"
 #include <math.h>
@@ -36,6 +36,12 @@ int64_t npu_round_shift(int64_t value, unsigned shift, bool ties_up)
         q++;
     }
     return q;
+}
+
+int64_t npu_cvt_shift(int64_t value, unsigned shift, bool ties_away)
+{
+    return value < 0 ? -npu_round_shift(-value, shift, ties_away)
+                     : npu_round_shift(value, shift, ties_away);
 }
 
 float npu_fp16_to_fp32(uint16_t h)
@@ -88,12 +94,35 @@ uint16_t npu_fp32_to_fp16(float f)
     return sign | q;
 }
 
-bool npu_alu_known(uint32_t algo)
+/* Integers do not divide; what silicon makes of that is not known. */
+bool npu_alu_known(uint32_t algo, bool is_float)
 {
-    return algo == NPU_ALU_MAX || algo == NPU_ALU_MIN || algo == NPU_ALU_ADD ||
-           algo == NPU_ALU_MINUS;
+    switch (algo) {
+    case NPU_ALU_MAX:
+    case NPU_ALU_MIN:
+    case NPU_ALU_ADD:
+    case NPU_ALU_MINUS:
+    case NPU_ALU_ABS:
+    case NPU_ALU_NEG:
+        return true;
+    case NPU_ALU_DIV:
+    case NPU_ALU_FLOOR:
+    case NPU_ALU_CEIL:
+        return is_float;
+    default:
+        return false;
+    }
 }
 
+static int32_t negate(int32_t v)
+{
+    return -(uint32_t)v;
+}
+
+/*
+ * The negative of INT32_MIN is itself, even inside of a subtraction, whose
+ * addition then saturates: that is what edge cases gave on RK3588.
+ */
 int32_t npu_alu_int(uint8_t algo, int32_t v, int32_t operand)
 {
     switch (algo) {
@@ -104,7 +133,11 @@ int32_t npu_alu_int(uint8_t algo, int32_t v, int32_t operand)
     case NPU_ALU_ADD:
         return npu_sat32((int64_t)v + operand);
     case NPU_ALU_MINUS:
-        return npu_sat32((int64_t)v - operand);
+        return npu_sat32((int64_t)v + negate(operand));
+    case NPU_ALU_ABS:
+        return v < 0 ? negate(v) : v;
+    case NPU_ALU_NEG:
+        return negate(v);
     default:
         return v;
     }
@@ -114,19 +147,6 @@ int32_t npu_relu_int(int32_t v, bool relux, uint32_t cmp)
 {
     v = MAX(v, 0);
     return relux ? MIN(v, (int32_t)cmp) : v;
-}
-
-static int32_t stage_int(const NpuStage *s, int32_t v, int32_t alu)
-{
-    if (s->alu) {
-        v = npu_alu_int(s->alu_algo, v, alu);
-    }
-    /* Ties to even here is inferred from OUT_CVT. */
-    if (s->mul && (!s->prelu || v < 0)) {
-        v = npu_sat32(npu_round_shift((int64_t)v * (int16_t)s->mul_operand,
-                                      s->mul_shift, false));
-    }
-    return s->relu ? npu_relu_int(v, s->relux, s->relux_cmp) : v;
 }
 
 float npu_bits_to_float(uint32_t bits)
@@ -144,6 +164,22 @@ static uint32_t float_bits(float f)
     return f != f ? 0x7fc00000u : v.u;
 }
 
+/* To nearest even, as for halves. */
+uint16_t npu_fp32_to_bf16(float f)
+{
+    uint32_t bits = float_bits(f);
+
+    if (f != f) {
+        return bits >> 16;
+    }
+    return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+
+float npu_bf16_to_fp32(uint16_t h)
+{
+    return npu_bits_to_float((uint32_t)h << 16);
+}
+
 float npu_alu_float(uint8_t algo, float v, float operand)
 {
     switch (algo) {
@@ -153,8 +189,18 @@ float npu_alu_float(uint8_t algo, float v, float operand)
         return v > operand ? operand : v;
     case NPU_ALU_ADD:
         return v + operand;
+    case NPU_ALU_DIV:
+        return v / operand;
     case NPU_ALU_MINUS:
         return v - operand;
+    case NPU_ALU_ABS:
+        return fabsf(v);
+    case NPU_ALU_NEG:
+        return -v;
+    case NPU_ALU_FLOOR:
+        return floorf(v);
+    case NPU_ALU_CEIL:
+        return ceilf(v);
     default:
         return v;
     }
@@ -168,45 +214,21 @@ float npu_relu_float(float v, bool relux, uint32_t cmp)
     return relux && v > limit ? limit : v;
 }
 
-static float stage_float(const NpuStage *s, float v, float alu)
-{
-    if (s->alu) {
-        v = npu_alu_float(s->alu_algo, v, alu);
-    }
-    if (s->mul && (!s->prelu || v < 0)) {
-        /*
-         * Exact in double and rounded once: the same as a product of floats,
-         * but no compiler can contract it with a later addition.
-         */
-        v = (double)v * npu_fp16_to_fp32(s->mul_operand);
-    }
-    return s->relu ? npu_relu_float(v, s->relux, s->relux_cmp) : v;
-}
-
-static uint32_t stage_operand(const NpuTask *t, const NpuOperands *in,
-                              unsigned stage, uint32_t channel)
-{
-    const NpuStage *s = &t->dpu.stage[stage];
-
-    return s->alu_dma ? ldl_le_p(in->stage[stage] + 4 * channel)
-                      : s->alu_operand;
-}
-
 static int32_t out_cvt(const NpuDpu *d, int32_t v)
 {
     int64_t x = v;
 
     if (d->cvt_offset_first) {
-        x = npu_round_shift((x + d->cvt_offset) * d->cvt_scale,
-                            d->cvt_shift, d->cvt_up);
+        x = npu_cvt_shift((x + d->cvt_offset) * d->cvt_scale, d->cvt_shift,
+                          d->cvt_away);
     } else {
-        x = npu_round_shift(x * d->cvt_scale, d->cvt_shift, d->cvt_up);
+        x = npu_cvt_shift(x * d->cvt_scale, d->cvt_shift, d->cvt_away);
         x += d->cvt_offset;
     }
     return npu_sat32(x);
 }
 
-/* Fixed-point codes of the LUT to what they stand for. */
+/* Fixed-point codes, those of the LUT above all, to what they stand for. */
 static float out_cvt_codes(const NpuDpu *d, float v)
 {
     return ldexp(((double)v + d->cvt_offset) * d->cvt_scale,
@@ -218,6 +240,9 @@ static void store_int(const NpuDpu *d, uint8_t *p, int32_t v)
     switch (d->out_precision) {
     case NPU_PREC_INT8:
         *p = clamp64(v, INT8_MIN, INT8_MAX);
+        break;
+    case NPU_PREC_INT16:
+        stw_le_p(p, clamp64(v, INT16_MIN, INT16_MAX));
         break;
     case NPU_PREC_INT32:
         stl_le_p(p, v);
@@ -232,6 +257,8 @@ static void store_float(const NpuDpu *d, uint8_t *p, float v)
 {
     if (d->out_precision == NPU_PREC_FP16) {
         stw_le_p(p, npu_fp32_to_fp16(v));
+    } else if (d->out_precision == NPU_PREC_BF16) {
+        stw_le_p(p, npu_fp32_to_bf16(v));
     } else {
         stl_le_p(p, float_bits(v));
     }
@@ -250,25 +277,87 @@ static size_t row_offset(const NpuDpu *d, uint32_t row)
     return row / d->width * d->out.cube.host_line + row % d->width * NPU_ATOM;
 }
 
+/* Goes from position to position without the divisions. */
+typedef struct RowWalk {
+    size_t at;
+    uint32_t x;
+} RowWalk;
+
+static RowWalk row_start(const NpuDpu *d, uint32_t row)
+{
+    return (RowWalk) { .at = row_offset(d, row), .x = row % d->width };
+}
+
+static void row_next(const NpuDpu *d, RowWalk *w)
+{
+    w->at += NPU_ATOM;
+    if (++w->x == d->width) {
+        w->x = 0;
+        w->at += d->out.cube.host_line - (size_t)d->width * NPU_ATOM;
+    }
+}
+
+/* Does the DPU hand on 32-bit results as they are? */
+static bool is_plain(const NpuDpu *d)
+{
+    if (d->stage[NPU_STAGE_BS].on || d->stage[NPU_STAGE_BN].on || d->ew.on ||
+        d->cvt_codes || d->cvt_minus_exp) {
+        return false;
+    }
+    return d->is_float ? d->out_precision == NPU_PREC_FP32 :
+           d->out_precision == NPU_PREC_INT32 && d->cvt_scale == 1 &&
+           !d->cvt_shift && !d->cvt_offset;
+}
+
+/* Up to four channels of one surface. */
+static void store_words(const NpuBlock *b, bool is_float, size_t from,
+                        uint32_t n, uint8_t *p)
+{
+    uint32_t i;
+
+    for (i = 0; i < n; i++) {
+        stl_le_p(p + 4 * i, is_float ? float_bits(b->f[from + i])
+                                     : (uint32_t)b->i[from + i]);
+    }
+}
+
+static void store_plain(const NpuTask *t, const NpuBlock *b, uint8_t *out)
+{
+    const NpuDpu *d = &t->dpu;
+    uint32_t end = MIN(b->col + b->cols, d->orig_channels);
+    RowWalk w = row_start(d, b->row);
+    uint32_t r, c, n;
+
+    for (r = 0; r < b->rows; r++) {
+        for (c = b->col; c < end; c += n) {
+            n = MIN(end - c, 4 - c % 4);
+            store_words(b, d->is_float, (size_t)r * b->pitch + c - b->col, n,
+                        out + c / 4 * d->out.cube.host_surf + c % 4 * 4 + w.at);
+        }
+        row_next(d, &w);
+    }
+}
+
 static void store_column_int(const NpuTask *t, const NpuOperands *in,
                              const NpuBlock *b, uint32_t col, uint8_t *out)
 {
     const NpuDpu *d = &t->dpu;
     uint32_t c = b->col + col;
-    int32_t bs = stage_operand(t, in, NPU_STAGE_BS, c);
-    int32_t bn = stage_operand(t, in, NPU_STAGE_BN, c);
+    NpuStageOperand bs = npu_stage_operand(t, in, NPU_STAGE_BS, c);
+    NpuStageOperand bn = npu_stage_operand(t, in, NPU_STAGE_BN, c);
     uint8_t *base = out + channel_offset(d, c);
+    RowWalk w = row_start(d, b->row);
     uint32_t r;
 
-    for (r = 0; r < b->rows; r++) {
+    for (r = 0; r < b->rows; r++, row_next(d, &w)) {
         int32_t v = b->i[(size_t)r * b->pitch + col];
 
-        v = stage_int(&d->stage[NPU_STAGE_BS], v, bs);
-        v = stage_int(&d->stage[NPU_STAGE_BN], v, bn);
+        v = npu_stage_int(&d->stage[NPU_STAGE_BS], v, &bs);
+        v = npu_stage_int(&d->stage[NPU_STAGE_BN], v, &bn);
         if (d->ew.on) {
             v = npu_ew_int(t, in, v, c, b->row + r);
         }
-        store_int(d, base + row_offset(d, b->row + r), out_cvt(d, v));
+        store_int(d, base + w.at, out_cvt(d, v));
     }
 }
 
@@ -277,23 +366,24 @@ static void store_column_float(const NpuTask *t, const NpuOperands *in,
 {
     const NpuDpu *d = &t->dpu;
     uint32_t c = b->col + col;
-    float bs = npu_bits_to_float(stage_operand(t, in, NPU_STAGE_BS, c));
-    float bn = npu_bits_to_float(stage_operand(t, in, NPU_STAGE_BN, c));
+    NpuStageOperand bs = npu_stage_operand(t, in, NPU_STAGE_BS, c);
+    NpuStageOperand bn = npu_stage_operand(t, in, NPU_STAGE_BN, c);
     uint8_t *base = out + channel_offset(d, c);
+    RowWalk w = row_start(d, b->row);
     uint32_t r;
 
-    for (r = 0; r < b->rows; r++) {
+    for (r = 0; r < b->rows; r++, row_next(d, &w)) {
         float v = b->f[(size_t)r * b->pitch + col];
 
-        v = stage_float(&d->stage[NPU_STAGE_BS], v, bs);
-        v = stage_float(&d->stage[NPU_STAGE_BN], v, bn);
+        v = npu_stage_float(&d->stage[NPU_STAGE_BS], v, &bs);
+        v = npu_stage_float(&d->stage[NPU_STAGE_BN], v, &bn);
         if (d->ew.on) {
             v = npu_ew_float(t, in, v, c, b->row + r);
         }
-        if (d->cvt_codes) {
+        if (d->cvt_codes || d->cvt_minus_exp) {
             v = out_cvt_codes(d, v);
         }
-        store_float(d, base + row_offset(d, b->row + r), v);
+        store_float(d, base + w.at, v);
     }
 }
 
@@ -302,6 +392,10 @@ void npu_dpu_store(const NpuTask *t, const NpuOperands *in, const NpuBlock *b,
 {
     uint32_t col;
 
+    if (is_plain(&t->dpu)) {
+        store_plain(t, b, out);
+        return;
+    }
     for (col = 0; col < b->cols; col++) {
         if (b->col + col >= t->dpu.orig_channels) {
             break;
@@ -328,9 +422,9 @@ void npu_dpu_fill_padding(const NpuTask *t, uint8_t *out)
         for (r = 0; r < rows; r++) {
             uint8_t *p = base + row_offset(d, r);
 
-            if (d->out_precision == NPU_PREC_FP16) {
+            if (d->out_bytes == 2) {
                 stw_le_p(p, d->pend);
-            } else if (d->out_precision == NPU_PREC_INT8) {
+            } else if (d->out_bytes == 1) {
                 *p = d->pend;
             } else {
                 stl_le_p(p, (int16_t)d->pend);

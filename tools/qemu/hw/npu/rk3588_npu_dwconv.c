@@ -37,7 +37,7 @@ static const uint8_t *tap_weights(const DwRun *run, uint32_t ky, uint32_t kx)
     size_t elem = (size_t)first * c->k_w * c->k_h +
                   (size_t)(ky * c->k_w + kx) * group + (channel - first);
 
-    return run->in->weights + elem * c->bpe;
+    return run->in->weights + elem * c->bits / 8;
 }
 
 static const uint8_t *tap_feature(const DwRun *run, int32_t y, int32_t x,
@@ -72,7 +72,10 @@ static void position_int(DwRun *run, uint32_t pos, int32_t *dst)
         }
     }
     for (i = 0; i < run->lanes; i++) {
-        dst[i] = npu_core_result(c, acc[i], sum[i]);
+        int32_t op = npu_cpend_operand(run->t, run->in,
+                                       run->surface * run->lanes + i);
+
+        dst[i] = npu_core_result(c, acc[i], op * sum[i]);
     }
 }
 
@@ -134,7 +137,7 @@ bool npu_dwconv_run(const NpuTask *t, const NpuOperands *in, uint8_t *out)
     uint32_t positions = t->conv.out_w * t->conv.out_h;
     uint32_t pos;
 
-    run.lanes = NPU_ATOM / t->conv.bpe;
+    run.lanes = NPU_ATOM_BITS / t->conv.bits;
     npu_dpu_fill_padding(t, out);
     for (run.surface = 0; run.surface * run.lanes < t->dpu.orig_channels;
          run.surface++) {

@@ -2,6 +2,9 @@
 /*
  * The EW stage of the RK3588 NPU's DPU: one ALU or multiplier operation
  * between every element and an operand from memory or a register.
+ *
+ * Operands from memory come one per element or one per channel; the other
+ * modes gave zeros on silicon beyond the first surface.
  */
 #include "qemu/osdep.h"
 #include "qemu/bitops.h"
@@ -11,8 +14,10 @@
 
 /* COMB_USE with which MRDMA and ERDMA take turns in fetching operands. */
 #define COMB_USE_PAIR           5
-/* DATA_MODE of an operand per element; the names of the others differ. */
+/* DATA_MODE, as measured; the TRM's words for them differ. */
+#define DATA_MODE_CHANNEL       0
 #define DATA_MODE_ELEMENT       1
+#define MAX_SHIFT               62
 
 bool npu_ew_reads(const uint32_t *regs)
 {
@@ -58,72 +63,59 @@ static const char *decode_single(NpuTask *t, const uint32_t *regs)
     NpuFeed *f = &t->feed[NPU_FEED_EW];
     NpuDpu *d = &t->dpu;
     uint32_t per_surf = NPU_ATOM / d->ew.bytes;
+    uint32_t positions = d->ew.per_channel ? 1 : d->width * d->height;
 
     f->base[0] = npu_dma_addr(regs, regs[R_RDMA_EW_BASE_ADDR]);
     f->pitch[0] = regs[R_RDMA_EW_SURF_STRIDE] & DPU_STRIDE_MASK;
     REFUSE_IF(regs[R_RDMA_EW_SURF_NOTCH], "notch of single ERDMA surfaces");
     REFUSE_IF(!npu_cube_init(&f->cube, DIV_ROUND_UP(d->orig_channels, per_surf),
-                             1, (uint64_t)d->width * d->height * NPU_ATOM,
-                             false), "too many EW operands");
+                             1, (uint64_t)positions * NPU_ATOM, false),
+              "too many EW operands");
     return NULL;
 }
 
-/* EDATA_SIZE: 1 for bytes, and so on by powers of two. */
+/* EDATA_SIZE: 1 for bytes, and so on by powers of two; 0 if unknown. */
 static uint32_t operand_size(uint8_t precision)
 {
     switch (precision) {
     case NPU_PREC_INT8:
         return 1;
+    case NPU_PREC_INT16:
     case NPU_PREC_FP16:
         return 2;
-    default:
+    case NPU_PREC_INT32:
+    case NPU_PREC_FP32:
         return 3;
+    default:
+        return 0;
     }
 }
 
 static const char *decode_memory(NpuTask *t, const uint32_t *regs)
 {
     uint32_t size = GET(regs, DPU_EW_CFG, EDATA_SIZE);
+    uint32_t mode = GET(regs, DPU_EW_CFG, DATA_MODE);
     uint32_t want = operand_size(t->dpu.precision);
 
+    REFUSE_IF(!want, "EW operands in memory of this precision");
     t->dpu.ew.dma = true;
     t->dpu.ew.bytes = 1 << (want - 1);
     REFUSE_IF(size != GET(regs, RDMA_ERDMA_CFG, DATA_SIZE),
               "EW and ERDMA disagree about the operand");
     REFUSE_IF(size != want, "size of EW operands");
-    REFUSE_IF(GET(regs, DPU_EW_CFG, DATA_MODE) != DATA_MODE_ELEMENT ||
-              GET(regs, RDMA_ERDMA_CFG, DATA_MODE) != DATA_MODE_ELEMENT ||
+    REFUSE_IF(mode != GET(regs, RDMA_ERDMA_CFG, DATA_MODE),
+              "EW and ERDMA disagree about the operand");
+    REFUSE_IF((mode != DATA_MODE_ELEMENT && mode != DATA_MODE_CHANNEL) ||
               GET(regs, RDMA_ERDMA_CFG, NONALIGN) ||
               GET(regs, RDMA_ERDMA_CFG, SURF_MODE), "EW operand mode");
+    t->dpu.ew.per_channel = mode == DATA_MODE_CHANNEL;
+    REFUSE_IF(t->dpu.ew.per_channel && t->kind != NPU_KIND_FLYING,
+              "EW operands per channel of a convolution");
     REFUSE_IF(regs[R_RDMA_SRC_DMA_CFG] || regs[R_RDMA_PAD_CFG] ||
               GET(regs, RDMA_DATA_CUBE_HEIGHT, EW_LINE_NOTCH),
               "notches or padding of RDMA lines");
     return t->kind == NPU_KIND_FLYING ? decode_single(t, regs)
                                       : decode_pair(t, regs);
-}
-
-/* Which lane takes which of the eight values is not known. */
-static const char *decode_register(NpuEw *e, const uint32_t *regs)
-{
-    unsigned i;
-
-    e->value = regs[R_DPU_EW_OP_VALUE_0];
-    for (i = 1; i < DPU_EW_OP_VALUE_NUM; i++) {
-        REFUSE_IF(regs[R_DPU_EW_OP_VALUE_0 + i] != e->value,
-                  "EW register operands that differ");
-    }
-    REFUSE_IF(e->cvt, "conversion of EW register operands");
-    return NULL;
-}
-
-static int64_t convert(const NpuEw *e, int64_t v)
-{
-    if (e->cvt_offset_first) {
-        return npu_round_shift((v + e->cvt_offset) * e->cvt_scale,
-                               e->cvt_shift, e->cvt_up);
-    }
-    return npu_round_shift(v * e->cvt_scale, e->cvt_shift, e->cvt_up) +
-           e->cvt_offset;
 }
 
 static bool fits_int16(int64_t v)
@@ -132,29 +124,75 @@ static bool fits_int16(int64_t v)
 }
 
 /*
- * The multiplier takes 16 bits, the ALU 32: the conversion is what widens.
- * Where the operand would not fit the behaviour is not known.
+ * Which elements take which of the eight values is not known.  Int16 was seen
+ * to take the lower half of a word, and floats not to be converted.
  */
-static const char *check_cvt(const NpuEw *e, bool is_float)
+static const char *decode_register(NpuEw *e, const NpuDpu *d,
+                                   const uint32_t *regs)
 {
-    if (e->dma && e->bytes == 4) {
+    unsigned i;
+
+    e->value = regs[R_DPU_EW_OP_VALUE_0];
+    for (i = 1; i < DPU_EW_OP_VALUE_NUM; i++) {
+        REFUSE_IF(regs[R_DPU_EW_OP_VALUE_0 + i] != e->value,
+                  "EW register operands that differ");
+    }
+    REFUSE_IF(!d->is_float && e->cvt &&
+              (e->cvt_offset || e->cvt_scale != 1 || e->cvt_shift),
+              "conversion of EW register operands");
+    e->cvt = false;
+    if (d->precision == NPU_PREC_INT16) {
+        e->value = (int16_t)e->value;
+    }
+    return NULL;
+}
+
+static int64_t convert(const NpuEw *e, int64_t v)
+{
+    if (e->cvt_offset_first) {
+        return npu_cvt_shift((v + e->cvt_offset) * e->cvt_scale, e->cvt_shift,
+                             e->cvt_away);
+    }
+    return npu_cvt_shift(v * e->cvt_scale, e->cvt_shift, e->cvt_away) +
+           e->cvt_offset;
+}
+
+/* The multiplier takes 16 bits, the lower ones of a word. */
+static const char *check_int(const NpuEw *e, uint8_t precision)
+{
+    int32_t lo = e->bytes == 1 ? INT8_MIN : INT16_MIN;
+    int32_t hi = e->bytes == 1 ? INT8_MAX : INT16_MAX;
+
+    if (!e->dma) {
+        REFUSE_IF(e->mul && !fits_int16((int32_t)e->value) &&
+                  precision != NPU_PREC_INT32, "EW multiplier above 16 bits");
+        return NULL;
+    }
+    if (e->bytes == 4) {
         REFUSE_IF(e->cvt, "conversion of EW words");
-        REFUSE_IF(e->mul && !is_float, "EW multiplier of 32 bits");
         return NULL;
     }
-    if (is_float) {
-        REFUSE_IF(e->cvt && (e->cvt_offset || e->cvt_scale != 1 ||
-                             e->cvt_shift), "conversion of EW floats");
-        REFUSE_IF(e->dma && e->cvt == e->mul,
-                  "EW operand of the other width");
+    REFUSE_IF(!e->cvt, "EW operands that nothing widens");
+    REFUSE_IF(e->mul && !(fits_int16(convert(e, lo)) &&
+                          fits_int16(convert(e, hi))),
+              "EW multiplier above 16 bits");
+    return NULL;
+}
+
+/* The ALU takes floats: the conversion is what widens halves. */
+static const char *check_float(const NpuEw *e)
+{
+    REFUSE_IF(e->shift || e->shift_neg, "EW truncation of floats");
+    if (!e->dma) {
         return NULL;
     }
-    REFUSE_IF(e->dma && !e->cvt, "EW bytes that nothing widens");
-    REFUSE_IF(e->dma && e->mul && !(fits_int16(convert(e, INT8_MIN)) &&
-                                    fits_int16(convert(e, INT8_MAX))),
-              "EW multiplier above 16 bits");
-    REFUSE_IF(!e->dma && e->mul && !fits_int16((int32_t)e->value),
-              "EW multiplier above 16 bits");
+    if (e->bytes == 4) {
+        REFUSE_IF(e->cvt, "conversion of EW words");
+        return NULL;
+    }
+    REFUSE_IF(e->cvt && (e->cvt_offset || e->cvt_scale != 1 || e->cvt_shift),
+              "conversion of EW floats");
+    REFUSE_IF(e->cvt == e->mul, "EW operand of the other width");
     return NULL;
 }
 
@@ -165,21 +203,31 @@ static const char *decode_op(NpuTask *t, const uint32_t *regs)
 
     e->op = true;
     e->mul = GET(regs, DPU_EW_CFG, OP_TYPE);
-    e->prelu = GET(regs, DPU_EW_CFG, MUL_PRELU);
+    e->prelu = e->mul && GET(regs, DPU_EW_CFG, MUL_PRELU);
     e->alu_algo = GET(regs, DPU_EW_CFG, ALU_ALGO);
     e->cvt = !GET(regs, DPU_EW_CFG, OP_CVT_BYPASS);
-    e->cvt_up = GET(regs, DPU_EW_CFG, CVT_ROUND);
+    e->cvt_away = GET(regs, DPU_EW_CFG, CVT_ROUND);
     e->cvt_offset_first = GET(regs, DPU_EW_CFG, CVT_TYPE);
     e->cvt_offset = regs[R_DPU_EW_CVT_OFFSET];
     e->cvt_scale = sextract32(regs[R_DPU_EW_CVT_SCALE], 0, 16);
     e->cvt_shift = GET(regs, DPU_EW_CVT_SCALE, SHIFT);
-    REFUSE_IF(!e->mul && !npu_alu_known(e->alu_algo), "EW ALU algorithm");
-    REFUSE_IF(GET(regs, DPU_EW_CVT_SCALE, TRUNCATE) ||
-              GET(regs, DPU_DATA_FORMAT, EW_TRUNCATE_NEG), "EW truncation");
+    /* As BS and BN shift their products; never measured here. */
+    e->shift = GET(regs, DPU_EW_CVT_SCALE, TRUNCATE);
+    e->shift_neg = GET(regs, DPU_DATA_FORMAT, EW_TRUNCATE_NEG);
+    REFUSE_IF(!e->mul && !npu_alu_known(e->alu_algo, t->dpu.is_float),
+              "EW ALU algorithm");
+    REFUSE_IF(GET(regs, DPU_EW_CVT_SCALE, TRUNCATE) > MAX_SHIFT ||
+              GET(regs, DPU_DATA_FORMAT, EW_TRUNCATE_NEG) > MAX_SHIFT,
+              "EW truncation above 62");
+    REFUSE_IF(!e->mul && (e->shift || e->shift_neg),
+              "EW truncation but of products");
+    REFUSE_IF(e->mul && t->dpu.is_float && !npu_mul_known(t->dpu.precision),
+              "EW multiplier of this precision");
+    REFUSE_IF(e->prelu && e->shift, "PReLU that shifts what is positive");
     why = npu_ew_reads(regs) ? decode_memory(t, regs)
-                             : decode_register(e, regs);
+                             : decode_register(e, &t->dpu, regs);
     REFUSE_IF(why, why);
-    return check_cvt(e, t->dpu.is_float);
+    return t->dpu.is_float ? check_float(e) : check_int(e, t->dpu.precision);
 }
 
 const char *npu_ew_decode(NpuTask *t, const uint32_t *regs, const NpuLut *lut)
@@ -191,8 +239,8 @@ const char *npu_ew_decode(NpuTask *t, const uint32_t *regs, const NpuLut *lut)
         return NULL;
     }
     e->on = true;
-    REFUSE_IF(GET(regs, DPU_EW_CFG, EQUAL_EN) ||
-              GET(regs, DPU_EW_CFG, BINARY_EN), "EW comparison");
+    /* EQUAL_EN alone was seen to change nothing. */
+    REFUSE_IF(GET(regs, DPU_EW_CFG, BINARY_EN), "EW comparison");
     e->relu = !GET(regs, DPU_EW_CFG, RELU_BYPASS);
     e->relux = e->relu && GET(regs, DPU_EW_CFG, RELUX_EN);
     e->relux_cmp = regs[R_DPU_EW_RELUX_CMP];
@@ -211,7 +259,37 @@ static const uint8_t *operand(const NpuTask *t, const NpuOperands *in,
 
     return in->feed[NPU_FEED_EW] +
            channel / per_surf * t->feed[NPU_FEED_EW].cube.host_surf +
-           (size_t)pos * NPU_ATOM + channel % per_surf * t->dpu.ew.bytes;
+           (t->dpu.ew.per_channel ? 0 : (size_t)pos * NPU_ATOM) +
+           channel % per_surf * t->dpu.ew.bytes;
+}
+
+static int32_t int_operand(const NpuTask *t, const NpuOperands *in,
+                           uint32_t channel, uint32_t pos)
+{
+    const NpuEw *e = &t->dpu.ew;
+    const uint8_t *p;
+
+    if (!e->dma) {
+        return e->value;
+    }
+    p = operand(t, in, channel, pos);
+    switch (e->bytes) {
+    case 1:
+        return npu_sat32(convert(e, (int8_t)*p));
+    case 2:
+        return npu_sat32(convert(e, (int16_t)lduw_le_p(p)));
+    default:
+        return ldl_le_p(p);
+    }
+}
+
+static int32_t multiply_int(const NpuEw *e, int32_t v, int32_t operand)
+{
+    if (e->prelu && v >= 0) {
+        return v;
+    }
+    return npu_sat32(npu_sign_shift((int64_t)v * (int16_t)operand, e->shift,
+                                    e->shift_neg));
 }
 
 int32_t npu_ew_int(const NpuTask *t, const NpuOperands *in, int32_t v,
@@ -220,19 +298,12 @@ int32_t npu_ew_int(const NpuTask *t, const NpuOperands *in, int32_t v,
     const NpuEw *e = &t->dpu.ew;
 
     if (e->op) {
-        int32_t x = e->value;
+        int32_t x = int_operand(t, in, channel, pos);
 
-        if (e->dma) {
-            const uint8_t *p = operand(t, in, channel, pos);
-
-            x = e->bytes == 4 ? ldl_le_p(p)
-                              : npu_sat32(convert(e, (int8_t)*p));
-        }
-        if (!e->mul) {
-            v = npu_alu_int(e->alu_algo, v, x);
-        } else if (!e->prelu || v < 0) {
-            v = npu_sat32((int64_t)v * x);
-        }
+        v = e->mul ? multiply_int(e, v, x) : npu_alu_int(e->alu_algo, v, x);
+    }
+    if (e->lut) {
+        v = npu_lut_value(&t->dpu.lut, v);
     }
     return e->relu ? npu_relu_int(v, e->relux, e->relux_cmp) : v;
 }

@@ -28,6 +28,7 @@ static uint32_t element_bytes(uint8_t precision)
     switch (precision) {
     case NPU_PREC_INT8:
         return 1;
+    case NPU_PREC_INT16:
     case NPU_PREC_FP16:
         return 2;
     default:
@@ -43,11 +44,20 @@ static const char *check_types(const NpuDpu *d)
         REFUSE_IF(d->out_precision != NPU_PREC_INT8,
                   "output precision of a flying DPU");
         return NULL;
+    case NPU_PREC_INT16:
+        REFUSE_IF(d->out_precision != NPU_PREC_INT16 &&
+                  d->out_precision != NPU_PREC_INT32,
+                  "output precision of a flying DPU");
+        return NULL;
     case NPU_PREC_INT32:
-        REFUSE_IF(d->out_precision == NPU_PREC_INT8,
+        REFUSE_IF(d->out_precision != NPU_PREC_INT32 &&
+                  d->out_precision != NPU_PREC_FP32,
                   "output precision of a flying DPU");
         return NULL;
     case NPU_PREC_FP16:
+        REFUSE_IF(d->out_precision != NPU_PREC_FP16 &&
+                  d->out_precision != NPU_PREC_FP32,
+                  "output precision of a flying DPU");
         return NULL;
     default:
         REFUSE_IF(d->out_precision != NPU_PREC_FP32,
@@ -69,6 +79,7 @@ const char *npu_flying_precision(NpuDpu *d, const uint32_t *regs)
         d->is_float = true;
         return NULL;
     case NPU_PREC_INT8:
+    case NPU_PREC_INT16:
     case NPU_PREC_INT32:
         return NULL;
     default:
@@ -120,6 +131,9 @@ static void load(FlyRun *run, uint32_t surface, uint32_t pos, uint32_t row)
         switch (run->t->dpu.precision) {
         case NPU_PREC_INT8:
             run->acc_i[at] = (int8_t)p[i];
+            break;
+        case NPU_PREC_INT16:
+            run->acc_i[at] = (int16_t)lduw_le_p(p + 2 * i);
             break;
         case NPU_PREC_FP16:
             run->acc_f[at] = npu_fp16_to_fp32(lduw_le_p(p + 2 * i));

@@ -7,12 +7,14 @@
 #define HW_NPU_RK3588_NPU_INTERNAL_H
 
 #include "qemu/timer.h"
+#include "qemu/units.h"
 #include "hw/sysbus.h"
 #include "hw/npu/rk3588_npu.h"
 #include "hw/npu/rk3588_npu_stats.h"
 #include "hw/npu/rk_iommu.h"
 #include "rk3588_npu_regs.h"
 #include "rk3588_npu_task.h"
+#include "rk3588_npu_timing.h"
 #include "rk3588_npu_worker.h"
 
 typedef enum NpuPhase {
@@ -26,6 +28,12 @@ typedef enum NpuPhase {
     NPU_PHASE_NUM,
 } NpuPhase;
 
+typedef enum NpuResetCause {
+    NPU_RESET_MACHINE,
+    NPU_RESET_LINE,     /* of the CRU */
+    NPU_RESET_POWER,    /* lost */
+} NpuResetCause;
+
 struct Rk3588NpuState {
     SysBusDevice parent_obj;
 
@@ -33,7 +41,10 @@ struct Rk3588NpuState {
     uint32_t core_index;
     uint32_t clock_hz;
     bool write_padding;
+    bool idle_ppu_rdma;     /* runs where the DPU feeds the PPU */
     bool ppu_sets_dpu_done; /* the interrupt bit of the DPU, too */
+    bool pp_banks;          /* two register files, see below */
+    bool pc_prefetch;       /* the next segment, while a task executes */
     RkIommuState *iommu;
     Rk3588NpuCtlState *ctl;
 
@@ -50,9 +61,11 @@ struct Rk3588NpuState {
     /*
      * One register file for both groups of every block: a task inherits what
      * it does not write from the task before.  Whether silicon inherits from
-     * the previous task or the one before that is unknown.
+     * the previous task or the one before that is unknown; with pp_banks
+     * group 1 has its own registers from offset 8 on.
      */
     uint32_t regs[NPU_REGFILE_WORDS];
+    uint32_t regs1[NPU_REGFILE_WORDS];
     bool executer[NPU_BLOCK_NUM];       /* group that executes */
     NpuLut lut;
 
@@ -61,7 +74,9 @@ struct Rk3588NpuState {
     bool irq_lost;
     bool irq_spurious;
     bool irq_level;
-    QEMUTimer spurious_timer;
+    QEMUTimer spurious_timer;   /* end of irq_spurious */
+    QEMUTimer late_timer;       /* end of irq_lost */
+    QEMUTimer dup_timer;        /* start of irq_spurious */
 
     /* program controller */
     uint32_t phase;         /* NpuPhase */
@@ -75,8 +90,29 @@ struct Rk3588NpuState {
     uint32_t tasks_wanted;
     uint32_t tasks_done;    /* since the kick */
     uint32_t enable;        /* blocks of the task in flight */
+    uint32_t group;         /* bitmap of blocks: the group it executes in */
     uint32_t latched[NPU_REGFILE_WORDS];
     QEMUTimer timer;        /* the next step of the phase */
+    bool slave;             /* the task was not fetched */
+    uint32_t armed;         /* blocks that op-enables of their own started */
+
+    /* the next task, of which the other groups hold the registers */
+    bool prefetching;       /* into fetch_addr, fetch_left */
+    bool pending;
+    uint32_t pend_enable;
+    uint32_t pend_regs[NPU_REGFILE_WORDS];
+    QEMUTimer fetch_timer;
+
+    /* progress of the task in phase RUN, see rk3588_npu_progress.c */
+    bool run_fixed;         /* cycles are ns of a fixed latency */
+    uint64_t run_cycles;
+    uint64_t run_bytes;
+    uint64_t run_left;      /* 1e-9 cycles */
+    uint64_t run_rate;      /* cycles per second since run_since */
+    int64_t run_since;
+    uint32_t run_events;    /* bitmap: have passed, or never come */
+    uint64_t run_event_left[NPU_EVENT_NUM]; /* run_left when they come */
+    bool resumed;           /* by migration: operands are loaded again */
 
     NpuTask task;
     NpuJob *job;
@@ -99,9 +135,44 @@ static inline bool npu_clocked(const Rk3588NpuState *s)
 
 void npu_update_irq(Rk3588NpuState *s);
 
+/*
+ * Armed faults.  The raw bits that @bits of a task become; the last task of a
+ * chain is over; software clears @bits; where a program is fetched from; do
+ * registers not answer (*value is what they read); does a hang survive.
+ */
+uint32_t npu_fault_done_bits(Rk3588NpuState *s, uint32_t bits);
+void npu_fault_completion(Rk3588NpuState *s);
+void npu_fault_cleared(Rk3588NpuState *s, uint32_t bits);
+uint32_t npu_fault_regcmd(Rk3588NpuState *s, uint32_t addr);
+bool npu_fault_dead(Rk3588NpuState *s, uint32_t *value);
+bool npu_fault_keeps_hang(Rk3588NpuState *s, NpuResetCause cause);
+void npu_fault_end_spurious(Rk3588NpuState *s);
+void npu_fault_reset(Rk3588NpuState *s);
+void npu_fault_realize(Rk3588NpuState *s);
+void npu_fault_unrealize(Rk3588NpuState *s);
+
 /* Register write of the PC's command stream or of a CPU, block CNA and up. */
 void npu_block_write(Rk3588NpuState *s, uint32_t offset, uint32_t value);
 uint32_t npu_block_read(Rk3588NpuState *s, uint32_t offset);
+
+/* Is @block one of the task in flight? */
+bool npu_block_enabled(const Rk3588NpuState *s, unsigned block);
+/* The registers that accesses to @block reach. */
+uint32_t *npu_group_regs(Rk3588NpuState *s, unsigned block);
+/* Copy what an op-enable makes a task of. */
+void npu_groups_snapshot(Rk3588NpuState *s, uint32_t *to);
+/* Pointers of @enable that toggle at op-enable, or at the end of a task. */
+void npu_groups_toggle_pointers(Rk3588NpuState *s, uint32_t enable,
+                                bool by_pointer);
+void npu_groups_toggle_executers(Rk3588NpuState *s);
+/* The task in flight starts in the groups whose turn it is. */
+void npu_groups_execute(Rk3588NpuState *s);
+/* Was a task of @enable written to groups that do not execute next? */
+bool npu_groups_wrong(Rk3588NpuState *s, uint32_t enable);
+/* Does the task in flight need registers that @enable would take? */
+bool npu_groups_taken(Rk3588NpuState *s, uint32_t enable);
+/* Does writing S_POINTER change how the task in flight goes on? */
+bool npu_groups_change(Rk3588NpuState *s, unsigned block, uint32_t value);
 
 /* PC_OPERATION_ENABLE rose. */
 void npu_pc_kick(Rk3588NpuState *s);
@@ -111,9 +182,32 @@ void npu_pc_enable(Rk3588NpuState *s, uint32_t enable);
 void npu_pc_step(void *opaque);
 void npu_pc_retry(void *opaque);
 void npu_pc_job_done(void *opaque, NpuJob *job);
-/* Forget everything in flight; a hang survives if @stuck. */
+/* Forget what is in flight, as if it had never been. */
+void npu_pc_forget(Rk3588NpuState *s);
+/* End everything in flight; a hang survives if @stuck. */
 void npu_pc_abort(Rk3588NpuState *s, bool stuck);
 /* Make the step of the phase due after loading a migrated state. */
 void npu_pc_resume(Rk3588NpuState *s);
+
+/* Slave mode: an op-enable register of @block was written 1. */
+void npu_pc_enable_block(Rk3588NpuState *s, unsigned block);
+/* Reads ahead while a task executes. */
+void npu_pc_prefetch(void *opaque);
+
+/* Start counting down; @fixed_ns replaces the cycles unless it is 0. */
+void npu_progress_start(Rk3588NpuState *s, const NpuCost *cost,
+                        uint64_t fixed_ns);
+/* Go on with what a migration brought. */
+void npu_progress_resume(Rk3588NpuState *s);
+/*
+ * Bitmap of NpuEvent that have come since; run_left is 0 at the end, otherwise
+ * the timer is set to the next event.
+ */
+uint32_t npu_progress_update(Rk3588NpuState *s);
+void npu_progress_stop(Rk3588NpuState *s);
+/* The share of the memory has changed. */
+void npu_progress_changed(void *opaque);
+/* Clock, gates or power have changed. */
+void npu_progress_clock(Rk3588NpuState *s);
 
 #endif

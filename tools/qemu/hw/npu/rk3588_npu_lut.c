@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The LUT of the RK3588 NPU's DPU: interpolation in two tables that meet at 0,
- * with a slope beyond their outer ends.
+ * The LUT of the RK3588 NPU's DPU: interpolation in two tables of 512 steps,
+ * with a line beyond each end.
  *
- * Only the geometry that public activations were validated with is known: 512
- * steps of a power of two on either side.
+ * Public activations were validated with tables that meet at 0.  That others
+ * overlap, leave gaps and choose by priorities as the two do in NVDLA, from
+ * which the unit descends, is inferred.
  */
 #include "qemu/osdep.h"
 #include <math.h>
@@ -13,9 +14,8 @@
 #include "rk3588_npu_dpu.h"
 
 #define STEPS           (NPU_LUT_ENTRIES - 1)
-/* Overlap and overflow to LO, underflow to LE, multiplexer 2. */
-#define KNOWN_LUT_CFG   0x68
-#define MAX_STEP_SHIFT  16
+#define KNOWN_MUX       2
+#define MAX_STEP_SHIFT  22
 
 void npu_lut_access(NpuLut *lut, uint32_t cfg)
 {
@@ -38,18 +38,41 @@ void npu_lut_data(NpuLut *lut, uint32_t data)
     }
 }
 
-static const char *check_geometry(const NpuLutUse *u, const uint32_t *regs)
+static void decode_range(NpuLutRange *r, uint32_t scale, uint32_t shift)
 {
-    REFUSE_IF(u->shift[NPU_LUT_LE] > MAX_STEP_SHIFT ||
-              u->shift[NPU_LUT_LO] > MAX_STEP_SHIFT, "LUT step");
-    REFUSE_IF((int32_t)regs[R_DPU_LUT_LE_START] !=
-              -(STEPS << u->shift[NPU_LUT_LE]) ||
-              regs[R_DPU_LUT_LE_END] || regs[R_DPU_LUT_LO_START] ||
-              regs[R_DPU_LUT_LO_END] != STEPS << u->shift[NPU_LUT_LO],
+    r->under = FIELD_EX32(scale, DPU_LUT_LE_SLOPE_SCALE, UFLOW);
+    r->over = FIELD_EX32(scale, DPU_LUT_LE_SLOPE_SCALE, OFLOW);
+    r->under_shift = FIELD_EX32(shift, DPU_LUT_LE_SLOPE_SHIFT, UFLOW);
+    r->over_shift = FIELD_EX32(shift, DPU_LUT_LE_SLOPE_SHIFT, OFLOW);
+}
+
+/* Where the steps do not fill the range the last entry's meaning is unknown. */
+static const char *check_range(const NpuLutRange *r)
+{
+    REFUSE_IF(r->shift > MAX_STEP_SHIFT, "LUT step");
+    REFUSE_IF((int64_t)r->end - r->start != (int64_t)STEPS << r->shift,
               "LUT range");
-    REFUSE_IF(u->slope[NPU_LUT_LE] > INT16_MAX ||
-              u->slope[NPU_LUT_LO] > INT16_MAX, "negative LUT slope");
     return NULL;
+}
+
+static const char *decode_ranges(NpuLutUse *u, const uint32_t *regs)
+{
+    NpuLutRange *le = &u->range[NPU_LUT_LE];
+    NpuLutRange *lo = &u->range[NPU_LUT_LO];
+    const char *why;
+
+    le->start = regs[R_DPU_LUT_LE_START];
+    le->end = regs[R_DPU_LUT_LE_END];
+    le->shift = GET(regs, DPU_LUT_INFO, LE_INDEX_SELECT);
+    decode_range(le, regs[R_DPU_LUT_LE_SLOPE_SCALE],
+                 regs[R_DPU_LUT_LE_SLOPE_SHIFT]);
+    lo->start = regs[R_DPU_LUT_LO_START];
+    lo->end = regs[R_DPU_LUT_LO_END];
+    lo->shift = GET(regs, DPU_LUT_INFO, LO_INDEX_SELECT);
+    decode_range(lo, regs[R_DPU_LUT_LO_SLOPE_SCALE],
+                 regs[R_DPU_LUT_LO_SLOPE_SHIFT]);
+    why = check_range(le);
+    return why ? why : check_range(lo);
 }
 
 const char *npu_lut_decode(NpuTask *t, const uint32_t *regs, const NpuLut *lut)
@@ -57,21 +80,17 @@ const char *npu_lut_decode(NpuTask *t, const uint32_t *regs, const NpuLut *lut)
     NpuLutUse *u = &t->dpu.lut;
     unsigned i;
 
-    REFUSE_IF(t->kind != NPU_KIND_FLYING || t->dpu.precision != NPU_PREC_FP16,
-              "LUT but in a flying DPU of halves");
-    REFUSE_IF(t->dpu.ew.op, "LUT behind an EW operation");
-    REFUSE_IF(regs[R_DPU_LUT_CFG] != KNOWN_LUT_CFG, "LUT_CFG");
-    u->shift[NPU_LUT_LE] = GET(regs, DPU_LUT_INFO, LE_INDEX_SELECT);
-    u->shift[NPU_LUT_LO] = GET(regs, DPU_LUT_INFO, LO_INDEX_SELECT);
-    u->slope[NPU_LUT_LE] = GET(regs, DPU_LUT_LE_SLOPE_SCALE, UFLOW);
-    u->slope[NPU_LUT_LO] = GET(regs, DPU_LUT_LO_SLOPE_SCALE, OFLOW);
-    u->slope_shift[NPU_LUT_LE] = GET(regs, DPU_LUT_LE_SLOPE_SHIFT, UFLOW);
-    u->slope_shift[NPU_LUT_LO] = GET(regs, DPU_LUT_LO_SLOPE_SHIFT, OFLOW);
+    REFUSE_IF(GET(regs, DPU_LUT_CFG, LO_LE_MUX) != KNOWN_MUX ||
+              GET(regs, DPU_LUT_CFG, EXPAND_EN) ||
+              GET(regs, DPU_LUT_CFG, ROAD_SEL), "LUT_CFG");
+    u->both = GET(regs, DPU_LUT_CFG, HYBRID_PRIORITY);
+    u->below = GET(regs, DPU_LUT_CFG, UFLOW_PRIORITY);
+    u->above = GET(regs, DPU_LUT_CFG, OFLOW_PRIORITY);
     for (i = 0; i < ARRAY_SIZE(lut->entry); i++) {
         REFUSE_IF(!lut->written[i], "LUT that was not written");
     }
     memcpy(u->entry, lut->entry, sizeof(u->entry));
-    return check_geometry(u, regs);
+    return decode_ranges(u, regs);
 }
 
 /* Nearest, ties to even; how silicon converts is inferred. */
@@ -85,30 +104,53 @@ int32_t npu_lut_index(float x)
     return rint(d < INT32_MIN ? INT32_MIN : d > INT32_MAX ? INT32_MAX : d);
 }
 
-static int32_t slope(int32_t edge, int64_t beyond, uint16_t scale,
+static int32_t slope(int32_t edge, int64_t beyond, int16_t scale,
                      uint8_t shift)
 {
     return npu_sat32(edge + (beyond * scale >> shift));
 }
 
+static bool covers(const NpuLutRange *r, int32_t x)
+{
+    return x >= r->start && x <= r->end;
+}
+
+static unsigned choose(const NpuLutUse *u, int32_t x)
+{
+    const NpuLutRange *le = &u->range[NPU_LUT_LE];
+    const NpuLutRange *lo = &u->range[NPU_LUT_LO];
+
+    if (covers(le, x) != covers(lo, x)) {
+        return covers(le, x) ? NPU_LUT_LE : NPU_LUT_LO;
+    }
+    if (x < le->start && x < lo->start) {
+        return u->below;
+    }
+    if (x > le->end && x > lo->end) {
+        return u->above;
+    }
+    return u->both;
+}
+
 int32_t npu_lut_value(const NpuLutUse *u, int32_t x)
 {
-    unsigned table = x < 0 ? NPU_LUT_LE : NPU_LUT_LO;
+    unsigned table = choose(u, x);
+    const NpuLutRange *r = &u->range[table];
     const int16_t *entry = u->entry + table * NPU_LUT_ENTRIES;
-    uint8_t shift = u->shift[table];
-    int64_t end = (int64_t)STEPS << shift;
-    int64_t at = x < 0 ? x + end : x;
+    int64_t at = (int64_t)x - r->start, part;
     uint32_t i;
 
-    if (at < 0) {
-        return slope(entry[0], at, u->slope[table], u->slope_shift[table]);
+    if (x < r->start) {
+        return slope(entry[0], at, r->under, r->under_shift);
     }
-    if (at >= end) {
-        return slope(entry[STEPS], at - end, u->slope[table],
-                     u->slope_shift[table]);
+    if (x >= r->end) {
+        return slope(entry[STEPS], (int64_t)x - r->end, r->over,
+                     r->over_shift);
     }
-    i = at >> shift;
+    i = at >> r->shift;
+    part = (entry[i + 1] - entry[i]) *
+           (at & (((int64_t)1 << r->shift) - 1));
     /* Ties upwards are inferred. */
-    return entry[i] + npu_round_shift((int64_t)(entry[i + 1] - entry[i]) *
-                                      (at & ((1 << shift) - 1)), shift, true);
+    return entry[i] + ((2 * part + ((int64_t)1 << r->shift)) >>
+                       (r->shift + 1));
 }

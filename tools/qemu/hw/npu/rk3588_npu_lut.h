@@ -22,11 +22,18 @@ typedef struct NpuLut {
     uint32_t addr;      /* of the next access */
 } NpuLut;
 
-/* How a task uses the tables. */
+/* What a table covers; beyond its ends there are lines. */
+typedef struct NpuLutRange {
+    int32_t start, end;
+    uint8_t shift;          /* log2 of the step */
+    int16_t under, over;    /* slopes */
+    uint8_t under_shift, over_shift;
+} NpuLutRange;
+
+/* How a task uses the tables: which of them where both or neither cover it. */
 typedef struct NpuLutUse {
-    uint8_t shift[NPU_LUT_NUM];         /* log2 of the step */
-    uint16_t slope[NPU_LUT_NUM];        /* beyond the outer end */
-    uint8_t slope_shift[NPU_LUT_NUM];
+    NpuLutRange range[NPU_LUT_NUM];
+    uint8_t both, below, above;
     int16_t entry[NPU_LUT_NUM * NPU_LUT_ENTRIES];
 } NpuLutUse;
 
@@ -34,7 +41,7 @@ typedef struct NpuLutUse {
 void npu_lut_access(NpuLut *lut, uint32_t cfg);
 void npu_lut_data(NpuLut *lut, uint32_t data);
 
-/* The value at @x, of which a step of a table has 2^shift units. */
+/* The value at @x. */
 int32_t npu_lut_value(const NpuLutUse *u, int32_t x);
 /* To the nearest input of the tables. */
 int32_t npu_lut_index(float x);

@@ -110,122 +110,11 @@ static bool npu_pc_dma_span(void *opaque, uint64_t iova, size_t offset,
                       d->write);
 }
 
-/* --- Register groups --- */
-
-static uint32_t *npu_s_pointer(Rk3588NpuState *s, unsigned block)
+/* Operands, arithmetic or results of a task are under way. */
+static bool npu_pc_in_task(const Rk3588NpuState *s)
 {
-    return &s->regs[(block << 12 | NPU_BLOCK_S_POINTER) / 4];
-}
-
-/* Blocks follow each other in the bitmap as in the address map. */
-static bool npu_block_enabled(const Rk3588NpuState *s, unsigned block)
-{
-    return block != NPU_BLOCK_PC && (s->enable & (1u << (block - 1)));
-}
-
-static void npu_toggle_pointers(Rk3588NpuState *s, bool by_pointer)
-{
-    unsigned block;
-
-    for (block = 0; block < NPU_BLOCK_NUM; block++) {
-        uint32_t *p = npu_s_pointer(s, block);
-
-        if (npu_block_enabled(s, block) &&
-            (*p & NPU_S_POINTER_POINTER_PP_EN) &&
-            !!(*p & NPU_S_POINTER_PP_MODE) == by_pointer) {
-            *p ^= NPU_S_POINTER_POINTER;
-        }
-    }
-}
-
-static void npu_toggle_executers(Rk3588NpuState *s)
-{
-    unsigned block;
-
-    for (block = 0; block < NPU_BLOCK_NUM; block++) {
-        if (npu_block_enabled(s, block) &&
-            (*npu_s_pointer(s, block) & NPU_S_POINTER_EXECUTER_PP_EN)) {
-            s->executer[block] ^= 1;
-        }
-    }
-}
-
-/*
- * While pointers toggle by themselves a written POINTER is ignored (inferred:
- * every program of a chain writes 0 there and yet the groups alternate).
- */
-static void npu_write_s_pointer(Rk3588NpuState *s, unsigned block,
-                                uint32_t value)
-{
-    uint32_t *p = npu_s_pointer(s, block);
-    uint32_t pointer = *p & NPU_S_POINTER_POINTER;
-
-    if (!(value & NPU_S_POINTER_POINTER_PP_EN)) {
-        pointer = value & NPU_S_POINTER_POINTER;
-    }
-    if (value & NPU_S_POINTER_POINTER_CLEAR) {
-        pointer = 0;
-    }
-    if (value & NPU_S_POINTER_EXECUTER_CLEAR) {
-        s->executer[block] = 0;
-    }
-    *p = (value & ~(NPU_S_POINTER_POINTER | NPU_S_POINTER_POINTER_CLEAR |
-                    NPU_S_POINTER_EXECUTER_CLEAR |
-                    NPU_S_POINTER_EXECUTER)) | pointer;
-}
-
-static bool npu_pc_executing(const Rk3588NpuState *s)
-{
-    switch (s->phase) {
-    case NPU_PHASE_LOAD:
-    case NPU_PHASE_RUN:
-    case NPU_PHASE_STORE:
-        return true;
-    case NPU_PHASE_HUNG:
-        return s->enable;
-    default:
-        return false;
-    }
-}
-
-uint32_t npu_block_read(Rk3588NpuState *s, uint32_t offset)
-{
-    unsigned block = offset >> 12;
-    uint32_t value = s->regs[offset / 4];
-
-    switch (offset & 0xfff) {
-    case NPU_BLOCK_S_STATUS:
-        if (!npu_pc_executing(s) || !npu_block_enabled(s, block)) {
-            return 0;
-        }
-        return s->executer[block] ? 1u << 16 : 1;
-    case NPU_BLOCK_S_POINTER:
-        return value | (s->executer[block] ? NPU_S_POINTER_EXECUTER : 0);
-    default:
-        return value;
-    }
-}
-
-void npu_block_write(Rk3588NpuState *s, uint32_t offset, uint32_t value)
-{
-    switch (offset & 0xfff) {
-    case NPU_BLOCK_S_STATUS:
-        break;
-    case NPU_BLOCK_S_POINTER:
-        npu_write_s_pointer(s, offset >> 12, value);
-        break;
-    case NPU_BLOCK_OP_ENABLE:
-        qemu_log_mask(LOG_UNIMP, "rk3588-npu%u: op-enable of a single block "
-                      "at 0x%04x\n", s->core_index, offset);
-        break;
-    default:
-        s->regs[offset / 4] = value;
-        if (offset == A_DPU_LUT_ACCESS_CFG) {
-            npu_lut_access(&s->lut, value);
-        } else if (offset == A_DPU_LUT_ACCESS_DATA) {
-            npu_lut_data(&s->lut, value);
-        }
-    }
+    return s->phase == NPU_PHASE_LOAD || s->phase == NPU_PHASE_RUN ||
+           s->phase == NPU_PHASE_STORE;
 }
 
 /* --- Commands --- */
@@ -236,6 +125,12 @@ static void npu_pc_stream_write(Rk3588NpuState *s, const NpuCmd *cmd)
         qemu_log_mask(LOG_GUEST_ERROR,
                       "rk3588-npu%u: target 0x%04x for register 0x%04x\n",
                       s->core_index, cmd->target, cmd->reg);
+    }
+    if ((cmd->reg & 0xfff) == NPU_BLOCK_OP_ENABLE) {
+        if (cmd->value & 1) {
+            npu_pc_unimplemented(s, "op-enable of one block in a stream");
+        }
+        return;
     }
     switch (cmd->reg) {
     case A_PC_BASE_ADDRESS:
@@ -254,15 +149,33 @@ static void npu_pc_stream_write(Rk3588NpuState *s, const NpuCmd *cmd)
     }
 }
 
-static void npu_pc_latch(Rk3588NpuState *s, uint32_t enable)
+/* An op-enable: the registers are a task now, which starts when it can. */
+static void npu_pc_latch(Rk3588NpuState *s, uint32_t enable, bool ahead)
 {
-    s->enable = enable;
-    memcpy(s->latched, s->regs, sizeof(s->latched));
-    npu_toggle_pointers(s, true);
+    if (npu_groups_wrong(s, enable)) {
+        qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: op-enable for a group "
+                      "that does not execute\n", s->core_index);
+        enable = 0;     /* no task at all: refused when its turn comes */
+    }
+    npu_groups_snapshot(s, s->pend_regs);
+    s->pend_enable = enable;
+    s->pending = true;
+    npu_groups_toggle_pointers(s, enable, true);
+    trace_rk3588_npu_latch(s->core_index, enable, ahead);
+}
+
+/* The waiting task becomes the one in flight. */
+static void npu_pc_take_pending(Rk3588NpuState *s)
+{
+    s->pending = false;
+    s->prefetching = false;
+    s->enable = s->pend_enable;
+    memcpy(s->latched, s->pend_regs, sizeof(s->latched));
+    npu_pc_set_phase(s, NPU_PHASE_START);
 }
 
 /* True when the entry was the op-enable that ends a segment. */
-static bool npu_pc_command(Rk3588NpuState *s, uint64_t entry)
+static bool npu_pc_command(Rk3588NpuState *s, uint64_t entry, bool ahead)
 {
     NpuCmd cmd = npu_cmd_decode(entry);
 
@@ -272,7 +185,7 @@ static bool npu_pc_command(Rk3588NpuState *s, uint64_t entry)
         npu_pc_stream_write(s, &cmd);
         return false;
     case NPU_CMD_ENABLE:
-        npu_pc_latch(s, cmd.value);
+        npu_pc_latch(s, cmd.value, ahead);
         return true;
     case NPU_CMD_BAD:
         qemu_log_mask(LOG_GUEST_ERROR,
@@ -284,63 +197,172 @@ static bool npu_pc_command(Rk3588NpuState *s, uint64_t entry)
     }
 }
 
-static void npu_pc_begin_segment(Rk3588NpuState *s, uint32_t addr,
-                                 uint32_t amount)
+/*
+ * Reading ahead must show in time alone: whatever would reach the task in
+ * flight waits for its end.  The tables of the LUT exist once.
+ */
+static bool npu_pc_must_wait(Rk3588NpuState *s, uint64_t entry)
+{
+    NpuCmd cmd = npu_cmd_decode(entry);
+    unsigned block = cmd.reg >> 12;
+
+    if (cmd.kind == NPU_CMD_ENABLE) {
+        return npu_groups_taken(s, cmd.value);
+    }
+    if (cmd.kind != NPU_CMD_WRITE || block == NPU_BLOCK_PC) {
+        return false;
+    }
+    switch (cmd.reg & 0xfff) {
+    case NPU_BLOCK_S_POINTER:
+        return npu_groups_change(s, block, cmd.value);
+    case NPU_BLOCK_OP_ENABLE:
+        return true;
+    }
+    return cmd.reg == A_DPU_LUT_ACCESS_CFG ||
+           cmd.reg == A_DPU_LUT_ACCESS_DATA ||
+           npu_groups_taken(s, 1u << (block - 1));
+}
+
+static void npu_pc_point_at_segment(Rk3588NpuState *s, uint32_t addr,
+                                    uint32_t amount)
 {
     s->fetch_addr = addr;
     s->fetch_left = (amount + 1) * 16;
     s->next_addr = 0;
     s->next_amount = 0;
+}
+
+static void npu_pc_begin_segment(Rk3588NpuState *s, uint32_t addr,
+                                 uint32_t amount)
+{
+    npu_pc_point_at_segment(s, addr, amount);
     npu_pc_set_phase(s, NPU_PHASE_FETCH);
     npu_pc_arm(s, NPU_FETCH_NS);
 }
 
 /*
  * Reads page by page, so that nothing behind the op-enable entry faults that
- * the stream itself does not reach.
+ * the stream itself does not reach.  True if it was reached.
  */
-static void npu_pc_fetch(Rk3588NpuState *s)
+static bool npu_pc_read_segment(Rk3588NpuState *s, bool ahead)
 {
     uint64_t chunk[512];
 
-    while (s->fetch_left) {
+    while (s->fetch_left && s->phase != NPU_PHASE_HUNG) {
         uint32_t len = MIN(s->fetch_left,
                            sizeof(chunk) - s->fetch_addr % sizeof(chunk));
         uint32_t i;
 
+        /* A fault is for the time when the segment is due. */
+        if (ahead && !rk_iommu_probe_read(s->iommu, NPU_BANK_PROGRAM,
+                                          s->fetch_addr, len)) {
+            return false;
+        }
         if (!npu_pc_dma(s, NPU_BANK_PROGRAM, s->fetch_addr, chunk, len,
                         false)) {
-            return;
+            return false;
         }
-        s->fetch_addr += len;
-        s->fetch_left -= len;
-        for (i = 0; i < len / 8; i++) {
-            if (npu_pc_command(s, le64_to_cpu(chunk[i]))) {
-                npu_pc_set_phase(s, NPU_PHASE_START);
-                return;
+        for (i = 0; i < len / 8 && s->phase != NPU_PHASE_HUNG; i++) {
+            uint64_t entry = le64_to_cpu(chunk[i]);
+
+            if (ahead && npu_pc_must_wait(s, entry)) {
+                return false;
+            }
+            s->fetch_addr += 8;
+            s->fetch_left -= 8;
+            if (npu_pc_command(s, entry, ahead)) {
+                return true;
             }
         }
     }
-    npu_pc_guest_error(s, "command stream without op-enable");
+    return false;
+}
+
+static void npu_pc_fetch(Rk3588NpuState *s)
+{
+    if (npu_pc_read_segment(s, false)) {
+        npu_pc_take_pending(s);
+    } else if (!s->blocked && s->phase != NPU_PHASE_HUNG) {
+        npu_pc_guest_error(s, "command stream without op-enable");
+    }
+}
+
+static bool npu_pc_chain_goes_on(const Rk3588NpuState *s)
+{
+    return !s->slave && s->tasks_done + 1 < s->tasks_wanted && s->next_amount;
+}
+
+static void npu_pc_begin_prefetch(Rk3588NpuState *s)
+{
+    if (s->pc_prefetch && !s->pending && !s->prefetching &&
+        npu_pc_chain_goes_on(s) &&
+        FIELD_EX32(s->regs[R_PC_TASK_CON], PC_TASK_CON, TASK_PP_EN)) {
+        npu_pc_point_at_segment(s, s->next_addr, s->next_amount);
+        s->prefetching = true;
+        timer_mod(&s->fetch_timer,
+                  qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + NPU_FETCH_NS);
+    }
+}
+
+void npu_pc_prefetch(void *opaque)
+{
+    Rk3588NpuState *s = opaque;
+
+    /* While clocks are off it is left to the end of the task in flight. */
+    if (s->prefetching && !s->pending && npu_clocked(s) && !s->blocked &&
+        npu_pc_in_task(s)) {
+        npu_pc_read_segment(s, true);
+    }
+}
+
+/* The rest of a segment that was read ahead in part. */
+static void npu_pc_finish_prefetch(Rk3588NpuState *s)
+{
+    int64_t now = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+    uint64_t due = timer_pending(&s->fetch_timer)
+                   ? timer_expire_time_ns(&s->fetch_timer) : now;
+
+    timer_del(&s->fetch_timer);
+    s->prefetching = false;
+    npu_pc_set_phase(s, NPU_PHASE_FETCH);
+    npu_pc_arm(s, due > now ? due - now : 0);
 }
 
 /* --- Tasks --- */
+
+/* When the flags of the TASK_STATUS register come and go is inferred. */
+static void npu_pc_show_progress(Rk3588NpuState *s)
+{
+    uint32_t *status = &s->regs[R_PC_TASK_STATUS];
+
+    if (s->tasks_done == 0) {
+        *status |= R_PC_TASK_STATUS_FIRST_MASK;
+    }
+    if (s->tasks_done + 1 == s->tasks_wanted) {
+        *status |= R_PC_TASK_STATUS_LAST_MASK;
+    }
+}
 
 static void npu_pc_start(Rk3588NpuState *s)
 {
     NpuTaskOptions opt = {
         .write_padding = s->write_padding,
+        .idle_ppu_rdma = s->idle_ppu_rdma,
         .lut = &s->lut,
     };
     const char *why;
     NpuVerdict verdict;
 
+    npu_groups_execute(s);
+    npu_pc_show_progress(s);
     npu_ctl_count(s->ctl, s->core_index, NPU_CNT_TASK_STARTED, 1);
     verdict = npu_task_decode(&s->task, s->latched, s->enable, &opt, &why);
     trace_rk3588_npu_task(s->core_index, s->enable, s->task.macs,
                           why ? why : "runs");
     if (npu_ctl_fault(s->ctl, s->core_index, NPU_FAULT_HANG, NULL)) {
         npu_pc_hang(s);
+    } else if (!s->enable) {
+        npu_pc_guest_error(s, "op-enable of no block that executes");
     } else if (verdict == NPU_TASK_STALL) {
         npu_pc_guest_error(s, why);
     } else if (verdict == NPU_TASK_UNIMP) {
@@ -356,7 +378,8 @@ static void npu_pc_start(Rk3588NpuState *s)
 static bool npu_same_cube(const NpuCube *a, const NpuCube *b)
 {
     return a->surfaces == b->surfaces && a->height == b->height &&
-           a->row_bytes == b->row_bytes && a->surf_inner == b->surf_inner;
+           a->row_bytes == b->row_bytes && a->surf_inner == b->surf_inner &&
+           a->converted == b->converted;
 }
 
 static void npu_pc_out_of_memory(Rk3588NpuState *s)
@@ -433,7 +456,7 @@ static bool npu_pc_load_stages(Rk3588NpuState *s, NpuJob *job)
             continue;
         }
         job->stage[i] = g_malloc(len);
-        if (!npu_pc_dma(s, NPU_BANK_DATA, s->task.dpu.stage[i].alu_addr,
+        if (!npu_pc_dma(s, NPU_BANK_DATA, s->task.dpu.stage[i].addr,
                         job->stage[i], len, false)) {
             return false;
         }
@@ -464,17 +487,28 @@ static bool npu_pc_load_feeds(Rk3588NpuState *s, NpuJob *job)
     return true;
 }
 
-static uint64_t npu_pc_latency_ns(Rk3588NpuState *s)
+/* Silicon does not check; the result is garbage there, but not here. */
+static void npu_pc_check_cbuf(Rk3588NpuState *s)
 {
-    uint64_t fixed = npu_ctl_latency_ns(s->ctl);
+    const char *why = npu_task_cbuf_short(&s->task);
+    uint32_t entries = npu_task_cbuf_entries(&s->task);
 
-    return fixed ? fixed : muldiv64(npu_task_cycles(&s->task),
-                                    NANOSECONDS_PER_SECOND, s->clock_hz);
+    if (why) {
+        npu_ctl_count(s->ctl, s->core_index, NPU_CNT_CBUF_SHORT, 1);
+        qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: %s: silicon would "
+                      "compute garbage\n", s->core_index, why);
+    }
+    if (!s->task.conv.packed && s->task.conv.data_entries != entries) {
+        qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: %u CBUF entries per line "
+                      "where %u are usual\n", s->core_index,
+                      s->task.conv.data_entries, entries);
+    }
 }
 
 static void npu_pc_submit(Rk3588NpuState *s, NpuJob *job)
 {
     if (s->task.kind == NPU_KIND_CONV) {
+        npu_pc_check_cbuf(s);
         job->feature = npu_buf_ref(s->cbuf_feature);
         job->weights = npu_buf_ref(s->cbuf_weights);
     }
@@ -482,18 +516,22 @@ static void npu_pc_submit(Rk3588NpuState *s, NpuJob *job)
     s->late = false;
     npu_worker_submit(&s->worker, job);
     npu_pc_set_phase(s, NPU_PHASE_RUN);
-    npu_pc_arm(s, npu_pc_latency_ns(s));
+    if (s->resumed) {
+        s->resumed = false;
+        npu_progress_resume(s);
+    } else {
+        NpuCost cost;
+
+        npu_task_cost(&s->task, &cost);
+        npu_progress_start(s, &cost, npu_ctl_latency_ns(s->ctl));
+    }
+    npu_pc_begin_prefetch(s);
 }
 
 static void npu_pc_load(Rk3588NpuState *s)
 {
     NpuJob *job;
 
-    if (npu_task_cbuf_short(&s->task)) {
-        qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: feature data exceeds "
-                      "its CBUF banks: silicon would compute garbage\n",
-                      s->core_index);
-    }
     if (s->task.kind == NPU_KIND_CONV &&
         (!npu_pc_load_feature(s) || !npu_pc_load_weights(s))) {
         return;
@@ -507,6 +545,47 @@ static void npu_pc_load(Rk3588NpuState *s)
         npu_job_free(job);
     } else {
         npu_pc_submit(s, job);
+    }
+}
+
+/* --- Interrupts --- */
+
+/* Let software see bits that have latched, if its mask does. */
+static void npu_pc_open(Rk3588NpuState *s, uint32_t bits)
+{
+    s->int_open |= bits;
+    npu_fault_completion(s);
+    npu_update_irq(s);
+}
+
+static bool npu_pc_last_task(const Rk3588NpuState *s)
+{
+    return s->slave || s->tasks_done + 1 >= s->tasks_wanted;
+}
+
+/* The mask gates the last task of a chain alone; others only latch. */
+static void npu_pc_events(Rk3588NpuState *s, uint32_t events)
+{
+    static const struct {
+        unsigned block;
+        uint32_t bit;
+    } of[NPU_EVENT_NUM] = {
+        [NPU_EVENT_FEATURE] = { NPU_BLOCK_CNA, NPU_INT_CNA_FEATURE },
+        [NPU_EVENT_WEIGHT] = { NPU_BLOCK_CNA, NPU_INT_CNA_WEIGHT },
+        [NPU_EVENT_CSC] = { NPU_BLOCK_CNA, NPU_INT_CNA_CSC },
+        [NPU_EVENT_CORE] = { NPU_BLOCK_CORE, NPU_INT_CORE },
+    };
+    uint32_t bits = 0;
+    unsigned i;
+
+    for (i = 0; i < NPU_EVENT_NUM; i++) {
+        if (events & (1u << i)) {
+            bits |= of[i].bit << !!(s->group & (1u << of[i].block));
+        }
+    }
+    s->int_raw |= bits;
+    if (bits && npu_pc_last_task(s)) {
+        npu_pc_open(s, bits);
     }
 }
 
@@ -537,30 +616,20 @@ static void npu_pc_collect(Rk3588NpuState *s)
     npu_pc_set_phase(s, NPU_PHASE_STORE);
 }
 
-/* All events of a convolution are reported at its end. */
+/* Other blocks have reported theirs before. */
 static uint32_t npu_pc_done_bits(const Rk3588NpuState *s)
 {
-    static const struct {
-        unsigned block;
-        uint32_t bits;
-    } event[] = {
-        { NPU_BLOCK_CNA, NPU_INT_CNA_FEATURE | NPU_INT_CNA_WEIGHT |
-                         NPU_INT_CNA_CSC },
-        { NPU_BLOCK_CORE, NPU_INT_CORE },
-        { NPU_BLOCK_DPU, NPU_INT_DPU },
-        { NPU_BLOCK_PPU, NPU_INT_PPU },
-    };
     uint32_t bits = 0;
-    unsigned i;
 
-    for (i = 0; i < ARRAY_SIZE(event); i++) {
-        if (npu_block_enabled(s, event[i].block)) {
-            bits |= event[i].bits << s->executer[event[i].block];
-        }
+    if (npu_block_enabled(s, NPU_BLOCK_DPU)) {
+        bits |= NPU_INT_DPU << !!(s->group & (1u << NPU_BLOCK_DPU));
     }
-    /* Drivers that know of the DPU alone have been seen to complete. */
-    if (s->ppu_sets_dpu_done && (bits & (NPU_INT_PPU | NPU_INT_PPU << 1))) {
-        bits |= NPU_INT_DPU << s->executer[NPU_BLOCK_PPU];
+    if (npu_block_enabled(s, NPU_BLOCK_PPU)) {
+        unsigned group = !!(s->group & (1u << NPU_BLOCK_PPU));
+
+        bits |= NPU_INT_PPU << group;
+        /* Drivers that know of the DPU alone have been seen to complete. */
+        bits |= s->ppu_sets_dpu_done ? NPU_INT_DPU << group : 0;
     }
     return bits;
 }
@@ -569,33 +638,53 @@ static void npu_pc_end_chain(Rk3588NpuState *s)
 {
     npu_pc_set_phase(s, NPU_PHASE_IDLE);
     npu_ctl_busy(s->ctl, s->core_index, false);
-    s->int_open |= s->int_raw;
-    if (!s->irq_level && (s->int_raw & s->regs[R_PC_INTERRUPT_MASK]) &&
-        npu_ctl_fault(s->ctl, s->core_index, NPU_FAULT_IRQ_LOST, NULL)) {
-        s->irq_lost = true;
-    }
-    npu_update_irq(s);
+    npu_pc_open(s, s->int_raw);
 }
 
-/* The mask gates the last task of a chain alone; others only latch. */
-static void npu_pc_end_task(Rk3588NpuState *s)
+static void npu_pc_next_task(Rk3588NpuState *s)
 {
-    uint32_t *status = &s->regs[R_PC_TASK_STATUS];
-
-    npu_ctl_count(s->ctl, s->core_index, NPU_CNT_TASK_DONE, 1);
-    npu_ctl_count(s->ctl, s->core_index, NPU_CNT_MACS, s->task.macs);
-    s->int_raw |= npu_pc_done_bits(s);
-    npu_toggle_executers(s);
-    npu_toggle_pointers(s, false);
-    *status = (*status + 1) & PC_TASK_STATUS_COUNT;
-    s->enable = 0;
-    s->tasks_done++;
-    if (s->tasks_done >= s->tasks_wanted) {
-        npu_pc_end_chain(s);
+    if (s->pending) {
+        npu_pc_take_pending(s);
+    } else if (s->prefetching) {
+        npu_pc_finish_prefetch(s);
     } else if (s->next_amount) {
         npu_pc_begin_segment(s, s->next_addr, s->next_amount);
     } else {
         npu_pc_guest_error(s, "chain ends before the last task");
+    }
+}
+
+/* Each task of slave mode is a chain of its own, and one more may wait. */
+static void npu_pc_end_slave_task(Rk3588NpuState *s)
+{
+    if (s->pending) {
+        s->tasks_done = 0;
+        npu_pc_take_pending(s);
+        npu_pc_open(s, s->int_raw);
+    } else {
+        npu_pc_end_chain(s);
+    }
+}
+
+static void npu_pc_end_task(Rk3588NpuState *s)
+{
+    uint32_t *status = &s->regs[R_PC_TASK_STATUS];
+    uint32_t done = FIELD_EX32(*status, PC_TASK_STATUS, COUNT);
+
+    npu_ctl_count(s->ctl, s->core_index, NPU_CNT_TASK_DONE, 1);
+    npu_ctl_count(s->ctl, s->core_index, NPU_CNT_MACS, s->task.macs);
+    s->int_raw |= npu_fault_done_bits(s, npu_pc_done_bits(s));
+    npu_groups_toggle_executers(s);
+    npu_groups_toggle_pointers(s, s->enable, false);
+    *status = FIELD_DP32(*status, PC_TASK_STATUS, COUNT, done + 1);
+    s->enable = 0;
+    s->tasks_done++;
+    if (s->slave) {
+        npu_pc_end_slave_task(s);
+    } else if (s->tasks_done >= s->tasks_wanted) {
+        npu_pc_end_chain(s);
+    } else {
+        npu_pc_next_task(s);
     }
 }
 
@@ -614,6 +703,14 @@ static void npu_pc_store(Rk3588NpuState *s)
     }
 }
 
+static void npu_pc_run(Rk3588NpuState *s)
+{
+    npu_pc_events(s, npu_progress_update(s));
+    if (!s->run_left) {
+        npu_pc_collect(s);
+    }
+}
+
 static void npu_pc_run_phase(Rk3588NpuState *s)
 {
     switch (s->phase) {
@@ -627,7 +724,7 @@ static void npu_pc_run_phase(Rk3588NpuState *s)
         npu_pc_load(s);
         break;
     case NPU_PHASE_RUN:
-        npu_pc_collect(s);
+        npu_pc_run(s);
         break;
     case NPU_PHASE_STORE:
         npu_pc_store(s);
@@ -673,18 +770,20 @@ void npu_pc_job_done(void *opaque, NpuJob *job)
 
 /* --- Starting and stopping --- */
 
-static bool npu_pc_accept(Rk3588NpuState *s, const char *what)
+static bool npu_pc_accept(Rk3588NpuState *s, bool slave)
 {
     if (s->phase != NPU_PHASE_IDLE) {
-        qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: %s while busy\n",
-                      s->core_index, what);
+        qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: op-enable while busy\n",
+                      s->core_index);
         return false;
     }
     npu_ctl_count(s->ctl, s->core_index, NPU_CNT_KICK, 1);
     npu_ctl_busy(s->ctl, s->core_index, true);
+    s->slave = slave;
     s->tasks_done = 0;
     s->enable = 0;
     s->irq_lost = false;
+    s->regs[R_PC_TASK_STATUS] &= R_PC_TASK_STATUS_COUNT_MASK;
     if (npu_ctl_fault(s->ctl, s->core_index, NPU_FAULT_NEVER_START, NULL)) {
         npu_pc_hang(s);
         return false;
@@ -701,7 +800,7 @@ void npu_pc_kick(Rk3588NpuState *s)
                       "fetches nothing\n", s->core_index);
         return;
     }
-    if (!npu_pc_accept(s, "op-enable")) {
+    if (!npu_pc_accept(s, false)) {
         return;
     }
     s->tasks_wanted = FIELD_EX32(s->regs[R_PC_TASK_CON], PC_TASK_CON,
@@ -710,35 +809,110 @@ void npu_pc_kick(Rk3588NpuState *s)
         npu_pc_guest_error(s, "op-enable for no task");
         return;
     }
-    npu_pc_begin_segment(s, base & PC_BASE_ADDRESS_MASK,
+    npu_pc_begin_segment(s, npu_fault_regcmd(s, base & PC_BASE_ADDRESS_MASK),
                          FIELD_EX32(s->regs[R_PC_REGISTER_AMOUNTS],
                                     PC_REGISTER_AMOUNTS, AMOUNT));
 }
 
+/* While a task executes, one more can wait in the other groups. */
+static void npu_pc_enable_next(Rk3588NpuState *s, uint32_t enable)
+{
+    if (!s->slave || s->pending || !npu_pc_in_task(s) ||
+        npu_groups_taken(s, enable)) {
+        qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: op-enable while both "
+                      "groups are in use\n", s->core_index);
+        return;
+    }
+    npu_ctl_count(s->ctl, s->core_index, NPU_CNT_KICK, 1);
+    npu_pc_latch(s, enable, true);
+}
+
+static bool npu_pc_in_slave_mode(Rk3588NpuState *s, const char *what)
+{
+    if (FIELD_EX32(s->regs[R_PC_BASE_ADDRESS], PC_BASE_ADDRESS, PC_SEL)) {
+        return true;
+    }
+    qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: %s outside slave mode\n",
+                  s->core_index, what);
+    return false;
+}
+
 void npu_pc_enable(Rk3588NpuState *s, uint32_t enable)
 {
-    if (!enable) {
+    if (!enable || !npu_pc_in_slave_mode(s, "global op-enable")) {
         return;
     }
-    if (!FIELD_EX32(s->regs[R_PC_BASE_ADDRESS], PC_BASE_ADDRESS, PC_SEL)) {
-        qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: global op-enable outside "
-                      "slave mode\n", s->core_index);
-        return;
-    }
-    if (npu_pc_accept(s, "global op-enable")) {
+    if (s->phase != NPU_PHASE_IDLE) {
+        npu_pc_enable_next(s, enable);
+    } else if (npu_pc_accept(s, true)) {
         s->tasks_wanted = 1;
-        npu_pc_latch(s, enable);
-        npu_pc_set_phase(s, NPU_PHASE_START);
+        npu_pc_latch(s, enable, false);
+        npu_pc_take_pending(s);
         npu_pc_arm(s, NPU_FETCH_NS);
     }
 }
 
-void npu_pc_abort(Rk3588NpuState *s, bool stuck)
+/* Do the blocks of @enable have all the neighbours that they work with? */
+static bool npu_pc_complete_set(Rk3588NpuState *s, uint32_t enable)
+{
+    const uint32_t conv = NPU_ENABLE_CNA | NPU_ENABLE_CORE | NPU_ENABLE_DPU;
+    NpuTaskOptions opt = {
+        .write_padding = s->write_padding,
+        .lut = &s->lut,
+    };
+    const uint32_t *dpu = npu_group_regs(s, NPU_BLOCK_DPU);
+    uint32_t need = conv;
+    const char *why;
+    NpuTask *t;
+    bool starves;
+
+    if (enable & (NPU_ENABLE_PPU | NPU_ENABLE_PPU_RDMA)) {
+        need = NPU_ENABLE_PPU | NPU_ENABLE_PPU_RDMA;
+    } else if (FIELD_EX32(dpu[R_DPU_FEATURE_MODE_CFG], DPU_FEATURE_MODE_CFG,
+                          FLYING_MODE)) {
+        need = NPU_ENABLE_DPU | NPU_ENABLE_DPU_RDMA;
+    }
+    if ((enable & need) != need) {
+        return false;
+    }
+    /* A DPU whose operands nobody fetches waits for DPU_RDMA. */
+    t = g_new(NpuTask, 1);
+    npu_groups_snapshot(s, s->pend_regs);
+    starves = npu_task_decode(t, s->pend_regs, enable, &opt, &why) ==
+              NPU_TASK_STALL;
+    g_free(t);
+    return !starves || (enable & NPU_ENABLE_DPU_RDMA);
+}
+
+/*
+ * Inferred: each block waits for its neighbours, so the order of the op-enables
+ * does not matter and the task runs from the one that completes it on.
+ */
+void npu_pc_enable_block(Rk3588NpuState *s, unsigned block)
+{
+    uint32_t enable;
+
+    if (!npu_pc_in_slave_mode(s, "op-enable of a block")) {
+        return;
+    }
+    if (s->pending) {
+        qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: op-enable while both "
+                      "groups are in use\n", s->core_index);
+        return;
+    }
+    enable = s->armed | 1u << (block - 1);
+    if (npu_pc_complete_set(s, enable)) {
+        s->armed = 0;
+        npu_pc_enable(s, enable);
+    } else {
+        s->armed = enable;
+    }
+}
+
+void npu_pc_forget(Rk3588NpuState *s)
 {
     timer_del(&s->timer);
-    if (s->blocked) {
-        npu_ctl_count(s->ctl, s->core_index, NPU_CNT_HANG, 1);
-    }
+    timer_del(&s->fetch_timer);
     if (s->job) {
         npu_job_release(s->job);
         s->job = NULL;
@@ -750,8 +924,21 @@ void npu_pc_abort(Rk3588NpuState *s, bool stuck)
     s->blocked = false;
     s->held = false;
     s->late = false;
+    s->resumed = false;
+    s->pending = false;
+    s->prefetching = false;
+    s->armed = 0;
     s->next_addr = 0;
     s->next_amount = 0;
+}
+
+void npu_pc_abort(Rk3588NpuState *s, bool stuck)
+{
+    if (s->blocked) {
+        npu_ctl_count(s->ctl, s->core_index, NPU_CNT_HANG, 1);
+    }
+    npu_pc_forget(s);
+    npu_progress_stop(s);
     if (!stuck) {
         s->enable = 0;
         npu_pc_set_phase(s, NPU_PHASE_IDLE);
@@ -767,6 +954,7 @@ void npu_pc_resume(Rk3588NpuState *s)
 {
     NpuTaskOptions opt = {
         .write_padding = s->write_padding,
+        .idle_ppu_rdma = s->idle_ppu_rdma,
         .lut = &s->lut,
     };
     const char *why;
@@ -775,8 +963,10 @@ void npu_pc_resume(Rk3588NpuState *s)
     case NPU_PHASE_RUN:
     case NPU_PHASE_STORE:
         s->phase = NPU_PHASE_LOAD;
+        s->resumed = true;
         s->blocked = false;
         s->late = false;
+        npu_pc_arm(s, 0);
         /* fall through */
     case NPU_PHASE_LOAD:
         if (npu_task_decode(&s->task, s->latched, s->enable, &opt, &why) !=

@@ -1,35 +1,78 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pooling by the RK3588 NPU's PPU, fed from memory by PPU_RDMA: maximum,
- * minimum and average of halves.
+ * Pooling by the RK3588 NPU's PPU, of what PPU_RDMA fetches or the DPU hands
+ * over: maximum, minimum and average of int8, int16 and halves.
  *
  * The unit has no divider: an average is the sum of the window times one
  * reciprocal per axis, padding included.
  */
 #include "qemu/osdep.h"
+#include <math.h>
+#include "qemu/bitops.h"
 #include "qemu/bswap.h"
 #include "rk3588_npu_decode.h"
 #include "rk3588_npu_conv.h"
 #include "rk3588_npu_dpu.h"
 
-#define LANES           (NPU_ATOM / sizeof(uint16_t))
-#define HALF_EXPONENT   0x7c00
+#define MAX_LANES       NPU_ATOM
 
-static const char *decode_modes(NpuPool *p, const uint32_t *regs)
+/* Widths of PPU_RDMA's IN_PRECISION. */
+#define WIDTH_8         1
+#define WIDTH_16        2
+
+/* A reciprocal of floats: sign, six bits of exponent, ten of mantissa. */
+#define FP17_EXPONENT   0x3f
+#define FP17_BIAS       31
+
+static const char *decode_modes(NpuTask *t, const uint32_t *regs)
 {
+    NpuPool *p = &t->pool;
+
     p->method = GET(regs, PPU_OPERATION_MODE_CFG, POOLING_METHOD);
     REFUSE_IF(p->method > NPU_POOL_MIN, "pooling method");
-    REFUSE_IF(!GET(regs, PPU_OPERATION_MODE_CFG, FLYING_MODE) ||
-              GET(regs, PPU_DATA_FORMAT, DPU_FLYIN), "PPU fed by the DPU");
+    REFUSE_IF(GET(regs, PPU_OPERATION_MODE_CFG, FLYING_MODE) == p->from_dpu,
+              "FLYING_MODE of the PPU against the enabled blocks");
+    REFUSE_IF(GET(regs, PPU_DATA_FORMAT, DPU_FLYIN) !=
+              (p->from_dpu && t->kind == NPU_KIND_FLYING), "DPU_FLYIN");
+    /* USE_CNT was seen to change nothing. */
     REFUSE_IF(GET(regs, PPU_OPERATION_MODE_CFG, INDEX_EN) ||
-              GET(regs, PPU_OPERATION_MODE_CFG, USE_CNT) ||
               GET(regs, PPU_OPERATION_MODE_CFG, NOTCH),
-              "indices, counts or notches of pooling");
+              "indices or notches of pooling");
+    REFUSE_IF(GET(regs, PPU_OPERATION_MODE_CFG, NO_PAD_COUNT),
+              "averages without padding");
     REFUSE_IF(GET(regs, PPU_MISC_CTRL, NONALIGN) ||
               GET(regs, PPU_MISC_CTRL, MC_SURF_OUT) ||
               GET(regs, PPU_MISC_CTRL, SURF_LEN), "PPU output mode");
-    REFUSE_IF(GET(regs, PPU_DATA_FORMAT, PROC_PRECISION) != NPU_PREC_FP16 ||
-              GET(regs, PPU_RDMA_DATA_FORMAT, IN_PRECISION) != NPU_PREC_FP16,
+    return NULL;
+}
+
+/*
+ * PPU_RDMA wants the width of elements.  With int8 both 1 and 2 pooled
+ * correctly on silicon, 0 and 3 did not.
+ */
+static const char *decode_precision(NpuTask *t, const uint32_t *regs)
+{
+    NpuPool *p = &t->pool;
+    uint32_t width = GET(regs, PPU_RDMA_DATA_FORMAT, IN_PRECISION);
+
+    p->precision = GET(regs, PPU_DATA_FORMAT, PROC_PRECISION);
+    switch (p->precision) {
+    case NPU_PREC_INT8:
+        p->bytes = 1;
+        break;
+    case NPU_PREC_INT16:
+    case NPU_PREC_FP16:
+        p->bytes = 2;
+        break;
+    default:
+        return "pooling precision";
+    }
+    if (p->from_dpu) {
+        REFUSE_IF(t->dpu.out_precision != p->precision,
+                  "DPU and PPU disagree about the precision");
+        return NULL;
+    }
+    REFUSE_IF(width != WIDTH_16 && !(p->bytes == 1 && width == WIDTH_8),
               "pooling precision");
     return NULL;
 }
@@ -39,6 +82,23 @@ static bool fits(uint32_t in, uint32_t out, uint32_t kernel, uint32_t stride,
                  uint32_t before, uint32_t after)
 {
     return (out - 1) * stride + kernel <= in + before + after;
+}
+
+/* The field is wider than any type; validated programs sign-extend to 19. */
+static const char *decode_pad(NpuPool *p, const uint32_t *regs)
+{
+    uint32_t low = regs[R_PPU_PADDING_VALUE_1];
+
+    if (p->precision == NPU_PREC_FP16) {
+        REFUSE_IF(low >> 16 || regs[R_PPU_PADDING_VALUE_2],
+                  "pooling pad value above 16 bits");
+        p->pad_value = low;
+        return NULL;
+    }
+    p->pad_value = sextract32(low, 0, p->bytes * 8);
+    REFUSE_IF(((uint32_t)p->pad_value ^ low) & 0x7ffff,
+              "pooling pad value that does not fit");
+    return NULL;
 }
 
 static const char *decode_window(NpuPool *p, const uint32_t *regs)
@@ -57,59 +117,88 @@ static const char *decode_window(NpuPool *p, const uint32_t *regs)
     p->stride_y = GET(regs, PPU_POOLING_KERNEL_CFG, STRIDE_HEIGHT) + 1;
     p->pad_left = GET(regs, PPU_POOLING_PADDING_CFG, LEFT);
     p->pad_top = GET(regs, PPU_POOLING_PADDING_CFG, TOP);
-    p->pad_value = regs[R_PPU_PADDING_VALUE_1];
     REFUSE_IF(GET(regs, PPU_DATA_CUBE_OUT_CHANNEL, CHANNEL) + 1 != p->channels,
               "pooling that changes the channels");
-    REFUSE_IF(GET(regs, PPU_RDMA_CUBE_IN_WIDTH, WIDTH) + 1 != p->in_w ||
-              GET(regs, PPU_RDMA_CUBE_IN_HEIGHT, HEIGHT) + 1 != p->in_h ||
-              GET(regs, PPU_RDMA_CUBE_IN_CHANNEL, CHANNEL) + 1 != p->channels,
-              "PPU and its RDMA disagree about the input");
     REFUSE_IF(!fits(p->in_w, p->out_w, p->k_w, p->stride_x, p->pad_left,
                     right) ||
               !fits(p->in_h, p->out_h, p->k_h, p->stride_y, p->pad_top,
                     bottom), "pooling windows outside the padded input");
-    REFUSE_IF((p->pad_left || p->pad_top || right || bottom) &&
-              (regs[R_PPU_PADDING_VALUE_1] >> 16 ||
-               regs[R_PPU_PADDING_VALUE_2]),
-              "pooling pad value above 16 bits");
-    return NULL;
+    return p->pad_left || p->pad_top || right || bottom
+           ? decode_pad(p, regs) : NULL;
+}
+
+/* Zero, subnormals and what would be infinite are nobody's reciprocals. */
+static bool fp17_valid(uint32_t r)
+{
+    uint32_t exponent = r >> 10;
+
+    return exponent && exponent < FP17_EXPONENT;
+}
+
+static float fp17_to_fp32(uint32_t r)
+{
+    return ldexpf((r & 0x3ff) | 0x400, (int)(r >> 10) - FP17_BIAS - 10);
 }
 
 static const char *decode_reciprocals(NpuPool *p, const uint32_t *regs)
 {
-    uint32_t w = regs[R_PPU_RECIP_KERNEL_WIDTH];
-    uint32_t h = regs[R_PPU_RECIP_KERNEL_HEIGHT];
-
-    if (p->method != NPU_POOL_AVERAGE) {
-        return NULL;
-    }
-    /* Bits of the half 65536 / k; there is none for a kernel of 1. */
-    REFUSE_IF(w >> 16 || h >> 16 || (w & HALF_EXPONENT) == HALF_EXPONENT ||
-              (h & HALF_EXPONENT) == HALF_EXPONENT, "pooling reciprocal");
-    p->recip_w = npu_fp16_to_fp32(w) / 65536;
-    p->recip_h = npu_fp16_to_fp32(h) / 65536;
+    p->recip_w = GET(regs, PPU_RECIP_KERNEL_WIDTH, VALUE);
+    p->recip_h = GET(regs, PPU_RECIP_KERNEL_HEIGHT, VALUE);
+    REFUSE_IF(p->method == NPU_POOL_AVERAGE &&
+              p->precision == NPU_PREC_FP16 &&
+              !(fp17_valid(p->recip_w) && fp17_valid(p->recip_h)),
+              "pooling reciprocal");
     return NULL;
 }
 
-static const char *decode_cubes(NpuTask *t, const uint32_t *regs)
+static uint32_t surfaces(const NpuPool *p)
 {
-    const NpuPool *p = &t->pool;
-    NpuFeed *f = &t->feed[NPU_FEED_MAIN];
-    NpuOutput *o = &t->dpu.out;
-    uint32_t surfaces = DIV_ROUND_UP(p->channels, LANES);
+    return DIV_ROUND_UP(p->channels * p->bytes, NPU_ATOM);
+}
 
+/* From memory, by PPU_RDMA. */
+static const char *decode_feed(NpuTask *t, const uint32_t *regs)
+{
+    NpuPool *p = &t->pool;
+    NpuFeed *f = &t->feed[NPU_FEED_MAIN];
+
+    REFUSE_IF(GET(regs, PPU_RDMA_CUBE_IN_WIDTH, WIDTH) + 1 != p->in_w ||
+              GET(regs, PPU_RDMA_CUBE_IN_HEIGHT, HEIGHT) + 1 != p->in_h ||
+              GET(regs, PPU_RDMA_CUBE_IN_CHANNEL, CHANNEL) + 1 != p->channels,
+              "PPU and its RDMA disagree about the input");
     f->base[0] = npu_dma_addr(regs, regs[R_PPU_RDMA_SRC_BASE_ADDR]);
     f->pitch[0] = regs[R_PPU_RDMA_SRC_SURF_STRIDE] & DPU_STRIDE_MASK;
     f->line_bytes = regs[R_PPU_RDMA_SRC_LINE_STRIDE] & DPU_STRIDE_MASK;
-    REFUSE_IF(!npu_cube_init(&f->cube, surfaces, p->in_h,
+    REFUSE_IF(!npu_cube_init(&f->cube, surfaces(p), p->in_h,
                              (uint64_t)p->in_w * NPU_ATOM, false),
               "too much pooling input");
+    p->from = f->cube;
+    return NULL;
+}
+
+/* As the TRM has it; nobody is known to have run this on silicon. */
+static const char *decode_hand_over(NpuTask *t)
+{
+    NpuPool *p = &t->pool;
+
+    REFUSE_IF(t->dpu.width != p->in_w || t->dpu.height != p->in_h ||
+              t->dpu.channels != p->channels,
+              "DPU and PPU disagree about the cube between them");
+    p->from = t->dpu.out.cube;
+    return NULL;
+}
+
+static const char *decode_output(NpuTask *t, const uint32_t *regs)
+{
+    const NpuPool *p = &t->pool;
+    NpuOutput *o = &t->dpu.out;
+
     o->base = npu_dma_addr(regs, regs[R_PPU_DST_BASE_ADDR]);
     o->surf_stride = regs[R_PPU_DST_SURF_STRIDE] & DPU_STRIDE_MASK;
     o->surf_add = o->surf_stride;
     o->surf_group = 1;
     o->line_bytes = p->out_w * NPU_ATOM;
-    REFUSE_IF(!npu_cube_init(&o->cube, surfaces, p->out_h,
+    REFUSE_IF(!npu_cube_init(&o->cube, surfaces(p), p->out_h,
                              (uint64_t)p->out_w * NPU_ATOM, false),
               "too much pooling output");
     return NULL;
@@ -117,14 +206,95 @@ static const char *decode_cubes(NpuTask *t, const uint32_t *regs)
 
 const char *npu_ppu_decode(NpuTask *t, const uint32_t *regs)
 {
-    const char *why = decode_modes(&t->pool, regs);
+    const char *why = decode_modes(t, regs);
 
+    REFUSE_IF(why, why);
+    why = decode_precision(t, regs);
     REFUSE_IF(why, why);
     why = decode_window(&t->pool, regs);
     REFUSE_IF(why, why);
     why = decode_reciprocals(&t->pool, regs);
     REFUSE_IF(why, why);
-    return decode_cubes(t, regs);
+    why = t->pool.from_dpu ? decode_hand_over(t) : decode_feed(t, regs);
+    REFUSE_IF(why, why);
+    return decode_output(t, regs);
+}
+
+typedef struct PoolRun {
+    const NpuPool *p;
+    const uint8_t *surface;
+    uint32_t lanes;
+} PoolRun;
+
+/* Tap (ky, kx) of the window at (oy, ox), NULL where there is padding. */
+static const uint8_t *tap(const PoolRun *run, uint32_t oy, uint32_t ox,
+                          uint32_t ky, uint32_t kx)
+{
+    const NpuPool *p = run->p;
+    int32_t y = (int32_t)(oy * p->stride_y + ky) - (int32_t)p->pad_top;
+    int32_t x = (int32_t)(ox * p->stride_x + kx) - (int32_t)p->pad_left;
+
+    if (y < 0 || x < 0 || y >= (int32_t)p->in_h || x >= (int32_t)p->in_w) {
+        return NULL;
+    }
+    return run->surface + y * p->from.host_line + (size_t)x * NPU_ATOM;
+}
+
+/* Folds an atom, or as much padding, into the results so far. */
+static void fold_int(const PoolRun *run, int64_t *acc, const uint8_t *src,
+                     bool first)
+{
+    const NpuPool *p = run->p;
+    uint32_t i;
+
+    for (i = 0; i < run->lanes; i++) {
+        int32_t v = !src ? p->pad_value :
+                    p->bytes == 1 ? (int8_t)src[i]
+                                  : (int16_t)lduw_le_p(src + 2 * i);
+
+        if (p->method == NPU_POOL_AVERAGE) {
+            acc[i] += v;
+        } else if (first || (p->method == NPU_POOL_MAX ? v > acc[i]
+                                                       : v < acc[i])) {
+            acc[i] = v;
+        }
+    }
+}
+
+/*
+ * The sum times both reciprocals, which have 16 bits of fraction, rounded once
+ * with ties to even.  That is what public probes measured on RK3588: with
+ * reciprocals that are not exact, ties go towards zero.  That excess wraps was
+ * seen on a sibling.
+ */
+static int64_t average_int(const NpuPool *p, int64_t sum)
+{
+    return npu_round_shift(sum * ((int64_t)p->recip_w * p->recip_h), 32,
+                           false);
+}
+
+static void pool_int(const PoolRun *run, uint32_t oy, uint32_t ox,
+                     uint8_t *dst)
+{
+    const NpuPool *p = run->p;
+    int64_t acc[MAX_LANES] = { 0 };
+    uint32_t ky, kx, i;
+
+    for (ky = 0; ky < p->k_h; ky++) {
+        for (kx = 0; kx < p->k_w; kx++) {
+            fold_int(run, acc, tap(run, oy, ox, ky, kx), !ky && !kx);
+        }
+    }
+    for (i = 0; i < run->lanes; i++) {
+        int64_t v = p->method == NPU_POOL_AVERAGE ? average_int(p, acc[i])
+                                                  : acc[i];
+
+        if (p->bytes == 1) {
+            dst[i] = v;
+        } else {
+            stw_le_p(dst + 2 * i, v);
+        }
+    }
 }
 
 static float start_value(const NpuPool *p)
@@ -139,7 +309,7 @@ static float start_value(const NpuPool *p)
     }
 }
 
-static float combine(const NpuPool *p, float acc, float v)
+static float fold_float(const NpuPool *p, float acc, float v)
 {
     switch (p->method) {
     case NPU_POOL_MAX:
@@ -152,65 +322,63 @@ static float combine(const NpuPool *p, float acc, float v)
 }
 
 /* Sums and products of averages in fp32: inferred, right to 1 ulp of a half. */
-static uint16_t finish(const NpuPool *p, float acc)
+static float average_float(const NpuPool *p, float sum)
 {
-    if (p->method == NPU_POOL_AVERAGE) {
-        acc = acc * p->recip_w;
-        acc = acc * p->recip_h;
-    }
-    return npu_fp32_to_fp16(acc);
+    float v = sum * fp17_to_fp32(p->recip_w);
+
+    return v * fp17_to_fp32(p->recip_h);
 }
 
-static void pool_atom(const NpuTask *t, const uint8_t *surface, uint32_t oy,
-                      uint32_t ox, uint8_t *dst)
+static void pool_float(const PoolRun *run, uint32_t oy, uint32_t ox,
+                       uint8_t *dst)
 {
-    const NpuPool *p = &t->pool;
-    size_t line = t->feed[NPU_FEED_MAIN].cube.host_line;
-    float acc[LANES];
+    const NpuPool *p = run->p;
+    float acc[MAX_LANES];
     uint32_t ky, kx, i;
 
-    for (i = 0; i < LANES; i++) {
+    for (i = 0; i < run->lanes; i++) {
         acc[i] = start_value(p);
     }
     for (ky = 0; ky < p->k_h; ky++) {
-        int32_t y = (int32_t)(oy * p->stride_y + ky) - (int32_t)p->pad_top;
-
         for (kx = 0; kx < p->k_w; kx++) {
-            int32_t x = (int32_t)(ox * p->stride_x + kx) -
-                        (int32_t)p->pad_left;
-            bool in = y >= 0 && x >= 0 && y < (int32_t)p->in_h &&
-                      x < (int32_t)p->in_w;
-            const uint8_t *src = in ? surface + y * line +
-                                      (size_t)x * NPU_ATOM : NULL;
+            const uint8_t *src = tap(run, oy, ox, ky, kx);
 
-            for (i = 0; i < LANES; i++) {
+            for (i = 0; i < run->lanes; i++) {
                 uint16_t h = src ? lduw_le_p(src + 2 * i) : p->pad_value;
 
-                acc[i] = combine(p, acc[i], npu_fp16_to_fp32(h));
+                acc[i] = fold_float(p, acc[i], npu_fp16_to_fp32(h));
             }
         }
     }
-    for (i = 0; i < LANES; i++) {
-        stw_le_p(dst + 2 * i, finish(p, acc[i]));
+    for (i = 0; i < run->lanes; i++) {
+        float v = p->method == NPU_POOL_AVERAGE ? average_float(p, acc[i])
+                                                : acc[i];
+
+        stw_le_p(dst + 2 * i, npu_fp32_to_fp16(v));
     }
 }
 
 bool npu_ppu_run(const NpuTask *t, const NpuOperands *in, uint8_t *out)
 {
     const NpuPool *p = &t->pool;
-    const NpuCube *from = &t->feed[NPU_FEED_MAIN].cube;
     const NpuCube *to = &t->dpu.out.cube;
+    PoolRun run = { .p = p, .lanes = NPU_ATOM / p->bytes };
     uint32_t s, y, x;
 
     for (s = 0; s < to->surfaces; s++) {
+        run.surface = in->feed[NPU_FEED_MAIN] + s * p->from.host_surf;
         for (y = 0; y < p->out_h; y++) {
+            uint8_t *dst = out + s * to->host_surf + y * to->host_line;
+
             if (npu_conv_cancelled(in)) {
                 return false;
             }
             for (x = 0; x < p->out_w; x++) {
-                pool_atom(t, in->feed[NPU_FEED_MAIN] + s * from->host_surf, y,
-                          x, out + s * to->host_surf + y * to->host_line +
-                          (size_t)x * NPU_ATOM);
+                if (p->precision == NPU_PREC_FP16) {
+                    pool_float(&run, y, x, dst + (size_t)x * NPU_ATOM);
+                } else {
+                    pool_int(&run, y, x, dst + (size_t)x * NPU_ATOM);
+                }
             }
         }
     }

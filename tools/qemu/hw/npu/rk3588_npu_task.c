@@ -11,8 +11,9 @@
 #include "rk3588_npu_conv.h"
 #include "rk3588_npu_dpu.h"
 
-/* Fixed cost of a task in cycles of 200 MHz: see npu_task_cycles(). */
-#define NPU_FIXED_CYCLES        2000
+/* OUTPUT_MODE */
+#define OUTPUT_TO_PPU           1
+#define OUTPUT_TO_MEMORY        2
 
 NpuCmd npu_cmd_decode(uint64_t entry)
 {
@@ -61,210 +62,18 @@ bool npu_cube_init(NpuCube *cube, uint32_t surfaces, uint32_t height,
     return true;
 }
 
-static const char *decode_cna_modes(const uint32_t *regs)
+/* MINUS_EXP scales floats, and was seen to do nothing to integers. */
+static const char *check_float_cvt(const NpuDpu *d)
 {
-    unsigned i;
-
-    REFUSE_IF(GET(regs, CNA_CONV_CON1, DECONV) ||
-              GET(regs, CNA_CONV_CON3, DECONV_STRIDES), "deconvolution");
-    REFUSE_IF(GET(regs, CNA_CONV_CON3, NN_MODE), "NN_MODE");
-    REFUSE_IF(GET(regs, CNA_CONV_CON2, CSC_DO_EN) ||
-              GET(regs, CNA_CONV_CON2, CSC_WO_EN), "CSC output disabled");
-    REFUSE_IF(GET(regs, CNA_DATA_SIZE3, SURF_MODE) > 1, "SURF_MODE");
-    REFUSE_IF(GET(regs, CNA_FC_CON0, FC_SKIP_EN), "FC zero skipping");
-    REFUSE_IF(GET(regs, CNA_DCOMP_CTRL, DECOMP_CONTROL) ||
-              regs[R_CNA_DCOMP_REGNUM], "weight decompression");
-    for (i = 0; i < CNA_DCOMP_AMOUNT_NUM; i++) {
-        REFUSE_IF(regs[R_CNA_DCOMP_AMOUNT0 + i], "weight decompression");
-    }
-    return NULL;
-}
-
-/* All blocks have to be told of a depthwise convolution. */
-static const char *decode_mode(NpuTask *t, const uint32_t *regs)
-{
-    uint32_t mode = GET(regs, CNA_CONV_CON1, CONV_MODE);
-
-    REFUSE_IF(mode != NPU_MODE_DIRECT && mode != NPU_MODE_DEPTHWISE,
-              "CNA convolution mode");
-    t->conv.depthwise = mode == NPU_MODE_DEPTHWISE;
-    REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, CONV_MODE) != mode ||
-              GET(regs, CORE_MISC_CFG, DW_EN) != t->conv.depthwise ||
-              ((t->enable & NPU_ENABLE_DPU_RDMA) &&
-               GET(regs, RDMA_FEATURE_MODE_CFG, CONV_MODE) != mode),
-              "blocks disagree about the convolution mode");
-    return NULL;
-}
-
-static const char *decode_precision(NpuConv *c, const uint32_t *regs)
-{
-    c->precision = GET(regs, CNA_CONV_CON1, IN_PRECISION);
-    REFUSE_IF(GET(regs, CNA_CONV_CON1, PROC_PRECISION) != c->precision ||
-              GET(regs, CORE_MISC_CFG, PROC_PRECISION) != c->precision ||
-              GET(regs, DPU_DATA_FORMAT, PROC_PRECISION) != c->precision ||
-              GET(regs, DPU_DATA_FORMAT, IN_PRECISION) != c->precision,
-              "blocks disagree about the precision");
-    switch (c->precision) {
-    case NPU_PREC_INT8:
-        c->bpe = 1;
-        c->kernel_group = c->depthwise ? 64 : 32;
-        return NULL;
-    case NPU_PREC_FP16:
-        c->bpe = 2;
-        c->kernel_group = c->depthwise ? 32 : 16;
-        return NULL;
-    default:
-        return "input precision";
-    }
-}
-
-static const char *decode_geometry(NpuConv *c, const uint32_t *regs)
-{
-    uint32_t atomics = GET(regs, CNA_DATA_SIZE3, DATAOUT_ATOMICS);
-
-    c->in_w = GET(regs, CNA_DATA_SIZE0, DATAIN_WIDTH);
-    c->in_h = GET(regs, CNA_DATA_SIZE0, DATAIN_HEIGHT);
-    c->in_c = GET(regs, CNA_DATA_SIZE1, DATAIN_CHANNEL);
-    c->out_w = GET(regs, CNA_DATA_SIZE2, DATAOUT_WIDTH);
-    c->out_h = GET(regs, CORE_DATAOUT_SIZE_0, HEIGHT) + 1;
-    c->stride_x = GET(regs, CNA_CONV_CON3, CONV_X_STRIDE);
-    c->stride_y = GET(regs, CNA_CONV_CON3, CONV_Y_STRIDE);
-    c->step_x = GET(regs, CNA_CONV_CON3, ATROUS_X) + 1;
-    c->step_y = GET(regs, CNA_CONV_CON3, ATROUS_Y) + 1;
-    c->pad_left = GET(regs, CNA_PAD_CON0, PAD_LEFT);
-    c->pad_top = GET(regs, CNA_PAD_CON0, PAD_TOP);
-    /* Which half a 16-bit type takes is inferred, not measured. */
-    c->pad_value = regs[R_CNA_PAD_CON1];
-
-    REFUSE_IF(!c->in_w || !c->in_h || !c->in_c || !c->out_w,
-              "empty input or output");
-    REFUSE_IF(!c->stride_x || !c->stride_y, "stride of 0");
-    REFUSE_IF(c->in_c * c->bpe % NPU_ATOM, "channels do not fill atoms");
-    REFUSE_IF(GET(regs, CNA_DATA_SIZE1, DATAIN_CHANNEL_REAL) >= c->in_c,
-              "more real than aligned channels");
-    REFUSE_IF(GET(regs, CORE_DATAOUT_SIZE_0, WIDTH) + 1 != c->out_w ||
-              (uint64_t)c->out_w * c->out_h != atomics,
-              "CNA and CORE disagree about the output size");
-    return NULL;
-}
-
-static const char *decode_weights(NpuConv *c, const uint32_t *regs)
-{
-    uint64_t total;
-
-    c->k_w = GET(regs, CNA_WEIGHT_SIZE2, WIDTH);
-    c->k_h = GET(regs, CNA_WEIGHT_SIZE2, HEIGHT);
-    c->kernels = GET(regs, CNA_WEIGHT_SIZE2, KERNELS);
-    c->kernel_elems = c->k_w * c->k_h * c->in_c;
-    REFUSE_IF(!c->kernel_elems || !c->kernels, "empty kernels");
-    REFUSE_IF(c->depthwise && c->kernels != 1, "depthwise kernels but one");
-    REFUSE_IF((uint64_t)c->kernel_elems * c->bpe !=
-              GET(regs, CNA_WEIGHT_SIZE1, BYTES_PER_KERNEL),
-              "bytes per kernel do not match its shape");
-    total = (uint64_t)c->kernels * c->kernel_elems * c->bpe;
-    REFUSE_IF(total != regs[R_CNA_WEIGHT_SIZE0],
-              "weight bytes do not match the kernels");
-    REFUSE_IF(total > NPU_TASK_MAX_BUFFER, "too many weights");
-    c->weight_bytes = total;
-    c->weights = npu_dma_addr(regs, regs[R_CNA_DCOMP_ADDR0]);
-    c->weight_reuse = GET(regs, CNA_CBUF_CON0, WEIGHT_REUSE);
-    c->data_banks = GET(regs, CNA_CBUF_CON0, DATA_BANK);
-    c->data_reuse = GET(regs, CNA_CBUF_CON0, DATA_REUSE);
-    return NULL;
-}
-
-/* Positions from the start of one surface to the next. */
-static int64_t feature_surf_pitch(const NpuFeature *f)
-{
-    return (int64_t)f->group_lines * f->dma_width + f->surf_stride;
-}
-
-static const char *decode_feature(NpuConv *c, const uint32_t *regs)
-{
-    NpuFeature *f = &c->feature;
-    uint32_t surfaces = c->in_c * c->bpe / NPU_ATOM;
-    bool inner;
-
-    f->base = npu_dma_addr(regs, regs[R_CNA_FEATURE_DATA_ADDR]);
-    f->group_lines = GET(regs, CNA_CONV_CON1, GROUP_LINE_OFF) ? 1 : 4;
-    f->dma_width = GET(regs, CNA_FC_DATA_SIZE0, DMA_WIDTH);
-    f->line_stride = GET(regs, CNA_DMA_CON1, LINE_STRIDE);
-    f->surf_stride = sextract32(regs[R_CNA_DMA_CON2], 0, 28);
-    /*
-     * Mesa announces 16 packed pixels where lines of memory have them, but
-     * fewer to the DMA; that all of them are read is inferred.
-     */
-    REFUSE_IF(f->dma_width < c->in_w && !c->cvt.on,
-              "DMA width below the input width");
-
-    inner = feature_surf_pitch(f) == c->in_w && !c->cvt.on;
-    REFUSE_IF(!npu_cube_init(&c->atoms, surfaces, c->in_h,
-                             (uint64_t)c->in_w * NPU_ATOM, inner),
-              "too much feature data");
-    f->unit = NPU_ATOM;
-    f->cube = c->atoms;
-    if (c->cvt.on) {
-        f->unit = 1;
-        REFUSE_IF(!npu_cube_init(&f->cube, 1, c->in_h, c->in_w, false),
-                  "too much feature data");
-    }
-    return NULL;
-}
-
-static const char *decode_core(NpuConv *c, const uint32_t *regs)
-{
-    c->truncate = GET(regs, CORE_CLIP_TRUNCATE, TRUNCATE);
-    c->truncate_up = GET(regs, CORE_CLIP_TRUNCATE, ROUND_TYPE);
-    REFUSE_IF(c->truncate && c->precision == NPU_PREC_FP16,
-              "CLIP_TRUNCATE with floats");
-
-    if (!GET(regs, DPU_BS_OW_CFG, OD_BYPASS)) {
-        c->zero_point = sextract32(regs[R_DPU_BS_OW_OP], 0, 16);
-        REFUSE_IF(GET(regs, DPU_BS_OW_CFG, OW_SRC), "CPEND operand by DMA");
-        REFUSE_IF(c->zero_point && !GET(regs, CORE_MISC_CFG, QD_EN),
-                  "CPEND without QD_EN");
-        REFUSE_IF(c->zero_point && c->precision == NPU_PREC_FP16,
-                  "CPEND with floats");
-    }
-    return NULL;
-}
-
-/* BN repeats BS's registers one field set further on. */
-static const char *decode_stage(NpuDpu *d, const uint32_t *regs, unsigned idx)
-{
-    NpuStage *s = &d->stage[idx];
-    const uint32_t *r = &regs[idx ? R_DPU_BN_CFG : R_DPU_BS_CFG];
-    uint32_t shift_neg = idx ? GET(regs, DPU_DATA_FORMAT, BN_MUL_SHIFT_NEG)
-                             : GET(regs, DPU_DATA_FORMAT, BS_MUL_SHIFT_NEG);
-    uint32_t addr = regs[idx ? R_RDMA_BN_BASE_ADDR : R_RDMA_BS_BASE_ADDR];
-
-    if (FIELD_EX32(r[0], DPU_BS_CFG, BYPASS)) {
+    if (d->cvt_codes) {
+        REFUSE_IF(!d->cvt_offset_first || d->cvt_shift,
+                  "OUT_CVT of LUT codes but by offset first and MINUS_EXP");
         return NULL;
     }
-    s->alu = !FIELD_EX32(r[0], DPU_BS_CFG, ALU_BYPASS);
-    s->alu_algo = FIELD_EX32(r[0], DPU_BS_CFG, ALU_ALGO);
-    s->alu_dma = s->alu && FIELD_EX32(r[0], DPU_BS_CFG, ALU_SRC);
-    s->alu_operand = r[1];
-    s->alu_addr = npu_dma_addr(regs, addr);
-    REFUSE_IF(s->alu && !npu_alu_known(s->alu_algo),
-              "BS or BN ALU algorithm");
-
-    s->mul = !FIELD_EX32(r[0], DPU_BS_CFG, MUL_BYPASS);
-    if (s->mul) {
-        s->prelu = FIELD_EX32(r[0], DPU_BS_CFG, MUL_PRELU);
-        s->mul_operand = FIELD_EX32(r[2], DPU_BS_MUL_CFG, MUL_OPERAND);
-        s->mul_shift = FIELD_EX32(r[2], DPU_BS_MUL_CFG, MUL_SHIFT);
-        REFUSE_IF(FIELD_EX32(r[2], DPU_BS_MUL_CFG, MUL_SRC),
-                  "BS or BN multiplier by DMA");
-        REFUSE_IF(FIELD_EX32(r[2], DPU_BS_MUL_CFG, TRUNCATE_SRC) ||
-                  (shift_neg && shift_neg != s->mul_shift),
-                  "BS or BN shift of negatives");
-        REFUSE_IF(d->is_float && s->mul_shift, "BS or BN shift of floats");
-    }
-
-    s->relu = !FIELD_EX32(r[0], DPU_BS_CFG, RELU_BYPASS);
-    s->relux = s->relu && FIELD_EX32(r[0], DPU_BS_CFG, RELUX_EN);
-    s->relux_cmp = r[3];
+    REFUSE_IF(d->cvt_offset || d->cvt_scale != 1 || d->cvt_shift,
+              "OUT_CVT arithmetic with floats");
+    REFUSE_IF(d->cvt_minus_exp && !d->cvt_offset_first,
+              "MINUS_EXP of a converter that multiplies first");
     return NULL;
 }
 
@@ -273,28 +82,20 @@ static const char *decode_out_cvt(NpuDpu *d, const uint32_t *regs)
     bool to_half = GET(regs, DPU_OUT_CVT_SCALE, FP32TOFP16_EN);
 
     d->cvt_offset = regs[R_DPU_OUT_CVT_OFFSET];
-    /* Above 0x7fff: signed, as in NVDLA; never measured here. */
+    /* Signed: measured on RK3588 with 0x8000. */
     d->cvt_scale = (int16_t)GET(regs, DPU_OUT_CVT_SCALE, SCALE);
     d->cvt_shift = GET(regs, DPU_OUT_CVT_SHIFT, SHIFT);
-    d->cvt_up = GET(regs, DPU_OUT_CVT_SHIFT, CVT_ROUND);
+    d->cvt_away = GET(regs, DPU_OUT_CVT_SHIFT, CVT_ROUND);
     d->cvt_offset_first = GET(regs, DPU_OUT_CVT_SHIFT, CVT_TYPE);
     d->cvt_minus_exp = GET(regs, DPU_OUT_CVT_SHIFT, MINUS_EXP);
-    d->cvt_codes = d->ew.lut;
-    REFUSE_IF(d->cvt_minus_exp && !d->cvt_codes, "OUT_CVT MINUS_EXP");
-    if (d->cvt_codes) {
-        REFUSE_IF(!d->cvt_offset_first || d->cvt_shift,
-                  "OUT_CVT of LUT codes but by offset first and MINUS_EXP");
-    } else if (d->is_float) {
-        REFUSE_IF(d->cvt_offset || d->cvt_scale != 1 || d->cvt_shift,
-                  "OUT_CVT arithmetic with floats");
-    }
+    d->cvt_codes = d->ew.lut && d->is_float;
     if (d->is_float) {
-        REFUSE_IF(to_half != (d->out_precision == NPU_PREC_FP16),
+        REFUSE_IF(to_half != (d->out_bytes == 2),
                   "FP32TOFP16_EN against the output precision");
-    } else {
-        REFUSE_IF(to_half, "FP32TOFP16_EN with integers");
-        REFUSE_IF(d->cvt_shift > 63, "OUT_CVT shift above 63");
+        return check_float_cvt(d);
     }
+    REFUSE_IF(to_half, "FP32TOFP16_EN with integers");
+    REFUSE_IF(d->cvt_shift > 63, "OUT_CVT shift above 63");
     return NULL;
 }
 
@@ -306,9 +107,18 @@ static const char *decode_out_precision(NpuDpu *d, const uint32_t *regs)
         d->out_bytes = 1;
         REFUSE_IF(d->is_float, "integer output of floats");
         return NULL;
+    case NPU_PREC_INT16:
+        d->out_bytes = 2;
+        REFUSE_IF(d->is_float, "integer output of floats");
+        REFUSE_IF(d->precision == NPU_PREC_INT8, "int16 output of bytes");
+        return NULL;
     case NPU_PREC_FP16:
         d->out_bytes = 2;
         REFUSE_IF(!d->is_float, "half float output of integers");
+        return NULL;
+    case NPU_PREC_BF16:
+        d->out_bytes = 2;
+        REFUSE_IF(d->precision != NPU_PREC_BF16, "bf16 output but of bf16");
         return NULL;
     case NPU_PREC_INT32:
         d->out_bytes = 4;
@@ -328,9 +138,10 @@ static uint32_t out_surf_offset(const NpuOutput *o, uint32_t surface)
            surface % o->surf_group * o->surf_stride;
 }
 
-static const char *decode_output(NpuDpu *d, const uint32_t *regs,
+static const char *decode_output(NpuTask *t, const uint32_t *regs,
                                  const NpuTaskOptions *opt)
 {
+    NpuDpu *d = &t->dpu;
     NpuOutput *o = &d->out;
     uint32_t size_e = GET(regs, DPU_BS_OW_CFG, SIZE_E_0);
     uint32_t per_surf = NPU_ATOM / d->out_bytes;
@@ -344,6 +155,13 @@ static const char *decode_output(NpuDpu *d, const uint32_t *regs,
               GET(regs, DPU_BS_OW_CFG, RGP_CNTER) ||
               GET(regs, DPU_WDMA_SIZE_0, TP_PRECISION) ||
               GET(regs, DPU_WDMA_SIZE_0, SIZE_C), "transposed output");
+    if (t->pool.from_dpu) {
+        /* Strides are for memory; on the way to the PPU there is none. */
+        REFUSE_IF(!npu_cube_init(&o->cube, DIV_ROUND_UP(d->channels, per_surf),
+                                 d->height, (uint64_t)d->width * NPU_ATOM,
+                                 false), "too much output");
+        return NULL;
+    }
     o->base = npu_dma_addr(regs, regs[R_DPU_DST_BASE_ADDR]);
     o->surf_stride = regs[R_DPU_DST_SURF_STRIDE] & DPU_STRIDE_MASK;
     o->surf_add = regs[R_DPU_SURFACE_ADD] & DPU_STRIDE_MASK;
@@ -362,8 +180,9 @@ static const char *decode_dpu_modes(const NpuTask *t, const uint32_t *regs)
     REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, FLYING_MODE) !=
               (t->kind == NPU_KIND_FLYING),
               "FLYING_MODE against the enabled blocks");
-    REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, OUTPUT_MODE) != 2,
-              "output not to memory alone");
+    REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, OUTPUT_MODE) !=
+              (t->pool.from_dpu ? OUTPUT_TO_PPU : OUTPUT_TO_MEMORY),
+              "DPU output against the enabled blocks, or to both sides");
     REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, NONALIGN) ||
               GET(regs, DPU_FEATURE_MODE_CFG, RGP_TYPE) ||
               GET(regs, DPU_FEATURE_MODE_CFG, TP_EN) ||
@@ -393,9 +212,9 @@ static const char *decode_dpu_precision(NpuTask *t, const uint32_t *regs)
     if (t->kind == NPU_KIND_FLYING) {
         return npu_flying_precision(&t->dpu, regs);
     }
-    t->dpu.precision = t->conv.precision;
-    t->dpu.is_float = t->conv.precision == NPU_PREC_FP16;
-    return NULL;
+    t->dpu.precision = npu_cna_dpu_precision(&t->conv);
+    t->dpu.is_float = npu_cna_is_float(&t->conv);
+    return npu_cna_check_output(t, regs);
 }
 
 static const char *decode_dpu(NpuTask *t, const uint32_t *regs,
@@ -418,30 +237,31 @@ static const char *decode_dpu(NpuTask *t, const uint32_t *regs,
     d->pend = GET(regs, DPU_OFFSET_PEND, VALUE);
     why = t->kind == NPU_KIND_CONV ? check_core_dpu(t, regs) : NULL;
     REFUSE_IF(why, why);
-    REFUSE_IF(GET(regs, DPU_WDMA_SIZE_0, CHANNEL) + 1 != d->channels ||
-              GET(regs, DPU_WDMA_SIZE_1, WIDTH) + 1 != d->width ||
-              GET(regs, DPU_WDMA_SIZE_1, HEIGHT) + 1 != d->height,
+    REFUSE_IF(!t->pool.from_dpu &&
+              (GET(regs, DPU_WDMA_SIZE_0, CHANNEL) + 1 != d->channels ||
+               GET(regs, DPU_WDMA_SIZE_1, WIDTH) + 1 != d->width ||
+               GET(regs, DPU_WDMA_SIZE_1, HEIGHT) + 1 != d->height),
               "DPU cube and its write DMA disagree");
     REFUSE_IF(d->orig_channels > d->channels,
               "more real than written channels");
     REFUSE_IF(d->pend && d->out_precision == NPU_PREC_FP32,
               "OFFSET_PEND with fp32 output");
 
-    why = decode_stage(d, regs, NPU_STAGE_BS);
+    why = npu_stage_decode(t, regs, NPU_STAGE_BS);
     REFUSE_IF(why, why);
-    why = decode_stage(d, regs, NPU_STAGE_BN);
+    why = npu_stage_decode(t, regs, NPU_STAGE_BN);
     REFUSE_IF(why, why);
     why = npu_ew_decode(t, regs, opt->lut);
     REFUSE_IF(why, why);
     why = decode_out_cvt(d, regs);
     REFUSE_IF(why, why);
-    return decode_output(d, regs, opt);
+    return decode_output(t, regs, opt);
 }
 
 static bool stage_reads(const NpuTask *t)
 {
-    return t->dpu.stage[NPU_STAGE_BS].alu_dma ||
-           t->dpu.stage[NPU_STAGE_BN].alu_dma || t->dpu.ew.dma;
+    return t->dpu.stage[NPU_STAGE_BS].use || t->dpu.stage[NPU_STAGE_BN].use ||
+           t->dpu.ew.dma;
 }
 
 /* RDMA must feed nothing that no stage takes. */
@@ -469,12 +289,7 @@ static const char *decode_rdma_feeds(NpuTask *t, const uint32_t *regs)
 
 static const char *decode_rdma(NpuTask *t, const uint32_t *regs)
 {
-    uint32_t use[NPU_STAGE_NUM] = {
-        FIELD_EX32(regs[R_RDMA_BRDMA_CFG], RDMA_BRDMA_CFG, DATA_USE),
-        FIELD_EX32(regs[R_RDMA_NRDMA_CFG], RDMA_BRDMA_CFG, DATA_USE),
-    };
     const char *why;
-    unsigned i;
 
     if (!(t->enable & NPU_ENABLE_DPU_RDMA)) {
         return NULL;
@@ -483,10 +298,6 @@ static const char *decode_rdma(NpuTask *t, const uint32_t *regs)
     REFUSE_IF(why, why);
     if (!stage_reads(t) && t->kind == NPU_KIND_CONV) {
         return NULL;
-    }
-    for (i = 0; i < NPU_STAGE_NUM; i++) {
-        REFUSE_IF(t->dpu.stage[i].alu_dma && use[i] != RDMA_DATA_USE_ALU,
-                  "packed BS or BN operands");
     }
     REFUSE_IF(GET(regs, RDMA_DATA_CUBE_WIDTH, WIDTH) + 1 != t->dpu.width ||
               GET(regs, RDMA_DATA_CUBE_HEIGHT, HEIGHT) + 1 != t->dpu.height ||
@@ -500,21 +311,7 @@ static const char *decode_conv(NpuTask *t, const uint32_t *regs,
 {
     const char *why;
 
-    why = decode_cna_modes(regs);
-    REFUSE_IF(why, why);
-    why = decode_mode(t, regs);
-    REFUSE_IF(why, why);
-    why = decode_precision(&t->conv, regs);
-    REFUSE_IF(why, why);
-    why = decode_geometry(&t->conv, regs);
-    REFUSE_IF(why, why);
-    why = decode_weights(&t->conv, regs);
-    REFUSE_IF(why, why);
-    why = npu_cvt_decode(&t->conv, regs);
-    REFUSE_IF(why, why);
-    why = decode_feature(&t->conv, regs);
-    REFUSE_IF(why, why);
-    why = decode_core(&t->conv, regs);
+    why = npu_cna_decode(t, regs);
     REFUSE_IF(why, why);
     why = decode_dpu(t, regs, opt);
     REFUSE_IF(why, why);
@@ -533,75 +330,77 @@ static const char *decode_flying(NpuTask *t, const uint32_t *regs,
     return decode_rdma(t, regs);
 }
 
-/* Does the stage configured by @cfg wait for what @rdma_cfg does not fetch? */
-static bool stage_starves(uint32_t cfg, uint32_t rdma_cfg, bool rdma)
-{
-    bool wants = !FIELD_EX32(cfg, DPU_BS_CFG, BYPASS) &&
-                 !FIELD_EX32(cfg, DPU_BS_CFG, ALU_BYPASS) &&
-                 FIELD_EX32(cfg, DPU_BS_CFG, ALU_SRC);
-
-    return wants && !(rdma && (FIELD_EX32(rdma_cfg, RDMA_BRDMA_CFG, DATA_USE) &
-                               RDMA_DATA_USE_ALU));
-}
-
 /* What leaves the DPU waiting for data on silicon as well. */
-static const char *find_stall(const uint32_t *regs, uint32_t enable)
+static const char *find_stall(const uint32_t *regs, uint32_t enable,
+                              const NpuTaskOptions *opt)
 {
     bool rdma = enable & NPU_ENABLE_DPU_RDMA;
+    const char *why;
 
     if (!(enable & NPU_ENABLE_DPU)) {
         return NULL;
     }
+    why = enable & NPU_ENABLE_CNA ? npu_cna_find_stall(regs) : NULL;
+    REFUSE_IF(why, why);
     REFUSE_IF(rdma && !GET(regs, RDMA_FEATURE_MODE_CFG, FLYING_MODE) &&
               !GET(regs, RDMA_FEATURE_MODE_CFG, MRDMA_DISABLE) &&
               !GET(regs, RDMA_FEATURE_MODE_CFG, COMB_USE),
               "MRDMA enabled with nothing to feed");
-    REFUSE_IF(stage_starves(regs[R_DPU_BS_CFG], regs[R_RDMA_BRDMA_CFG], rdma),
-              "BS waits for an operand that nothing fetches");
-    REFUSE_IF(stage_starves(regs[R_DPU_BN_CFG], regs[R_RDMA_NRDMA_CFG], rdma),
-              "BN waits for an operand that nothing fetches");
+    why = npu_stage_stall(regs, rdma);
+    REFUSE_IF(why, why);
+    REFUSE_IF((enable & NPU_ENABLE_PPU_RDMA) && !opt->idle_ppu_rdma,
+              "PPU_RDMA enabled with nothing to feed");
     REFUSE_IF(npu_ew_reads(regs) &&
               !(rdma && !GET(regs, RDMA_ERDMA_CFG, DISABLE)),
               "EW waits for an operand that nothing fetches");
+    /* A public report, of columns alone; of wider cubes there is none. */
+    REFUSE_IF(npu_ew_reads(regs) &&
+              !GET(regs, DPU_FEATURE_MODE_CFG, FLYING_MODE) &&
+              GET(regs, RDMA_FEATURE_MODE_CFG, MRDMA_DISABLE) &&
+              !GET(regs, DPU_DATA_CUBE_WIDTH, WIDTH),
+              "ERDMA alone beside a CORE for a column");
     return NULL;
+}
+
+/* The blocks that make up a task, but for the PPU behind a DPU. */
+static const char *decode_blocks(NpuTask *t, const uint32_t *regs,
+                                 uint32_t enable, const NpuTaskOptions *opt)
+{
+    const uint32_t conv = NPU_ENABLE_CNA | NPU_ENABLE_CORE | NPU_ENABLE_DPU;
+
+    if ((enable & ~NPU_ENABLE_DPU_RDMA) == conv) {
+        t->kind = NPU_KIND_CONV;
+        return decode_conv(t, regs, opt);
+    }
+    if (enable == (NPU_ENABLE_DPU | NPU_ENABLE_DPU_RDMA)) {
+        t->kind = NPU_KIND_FLYING;
+        return decode_flying(t, regs, opt);
+    }
+    if (enable == (NPU_ENABLE_PPU | NPU_ENABLE_PPU_RDMA)) {
+        t->kind = NPU_KIND_POOL;
+        return npu_ppu_decode(t, regs);
+    }
+    return "combination of enabled blocks";
 }
 
 NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
                            const NpuTaskOptions *opt, const char **why)
 {
-    const uint32_t conv = NPU_ENABLE_CNA | NPU_ENABLE_CORE | NPU_ENABLE_DPU;
-    const uint32_t flying = NPU_ENABLE_DPU | NPU_ENABLE_DPU_RDMA;
     const uint32_t pool = NPU_ENABLE_PPU | NPU_ENABLE_PPU_RDMA;
 
     memset(t, 0, sizeof(*t));
     t->enable = enable;
-    *why = find_stall(regs, enable);
+    *why = find_stall(regs, enable, opt);
     if (*why) {
         return NPU_TASK_STALL;
     }
-    if ((enable & ~NPU_ENABLE_DPU_RDMA) == conv) {
-        t->kind = NPU_KIND_CONV;
-        *why = decode_conv(t, regs, opt);
-    } else if (enable == flying) {
-        t->kind = NPU_KIND_FLYING;
-        *why = decode_flying(t, regs, opt);
-    } else if (enable == pool) {
-        t->kind = NPU_KIND_POOL;
+    t->pool.from_dpu = (enable & NPU_ENABLE_DPU) && (enable & NPU_ENABLE_PPU);
+    *why = decode_blocks(t, regs, t->pool.from_dpu ? enable & ~pool : enable,
+                         opt);
+    if (!*why && t->pool.from_dpu) {
         *why = npu_ppu_decode(t, regs);
-    } else {
-        *why = "combination of enabled blocks";
     }
     return *why ? NPU_TASK_UNIMP : NPU_TASK_RUN;
-}
-
-bool npu_task_cbuf_short(const NpuTask *t)
-{
-    return t->conv.feature.cube.bytes > t->conv.data_banks * NPU_CBUF_BANK;
-}
-
-size_t npu_task_stage_bytes(const NpuTask *t, unsigned stage)
-{
-    return t->dpu.stage[stage].alu_dma ? t->dpu.channels * sizeof(uint32_t) : 0;
 }
 
 /* Joins rows that follow each other in the guest and in the host buffer. */
@@ -643,7 +442,7 @@ static uint32_t feature_row(const void *what, uint32_t surface, uint32_t line)
     const NpuFeature *f = what;
     int64_t pos = (int64_t)(line / f->group_lines) * f->line_stride +
                   (int64_t)(line % f->group_lines) * f->dma_width +
-                  surface * feature_surf_pitch(f);
+                  surface * npu_feature_surf_pitch(f);
 
     return f->base + (uint32_t)(pos * f->unit);
 }
@@ -709,59 +508,36 @@ bool npu_task_output_spans(const NpuTask *t, NpuSpanFn fn, void *opaque)
     return cube_spans(o, &o->cube, output_row, fn, opaque);
 }
 
-/*
- * The larger of arithmetic and memory time, plus a fixed cost.  The array
- * makes 32 x 32 int8 or 32 x 16 fp16 products per cycle (TRM: 1024 and 512);
- * 16 bytes per cycle are the width of the AXI port.  The fixed cost is the
- * 10 us at 200 MHz that separate measured one-task jobs from this arithmetic
- * (public reports of 28-job networks); no board was at hand to calibrate it.
- */
-uint64_t npu_task_cycles(const NpuTask *t)
+static bool compute_dpu(const NpuTask *t, const NpuOperands *in, uint8_t *out)
 {
-    const NpuConv *c = &t->conv;
-    uint64_t groups = DIV_ROUND_UP(c->in_c, NPU_CHANNEL_GROUP);
-    uint64_t mac = t->kind != NPU_KIND_CONV ? 0 :
-                   groups * c->k_w * c->k_h *
-                   DIV_ROUND_UP(c->kernels, c->kernel_group) *
-                   c->out_w * c->out_h;
-    uint64_t bytes = c->feature.cube.bytes + c->weight_bytes +
-                     t->dpu.out.cube.bytes;
-    unsigned i;
-
-    for (i = 0; i < NPU_FEED_NUM; i++) {
-        bytes += t->feed[i].cube.bytes;
-    }
-    return MAX(mac, bytes / NPU_ATOM) + NPU_FIXED_CYCLES;
+    return t->kind == NPU_KIND_FLYING ? npu_flying_run(t, in, out)
+                                      : npu_cna_run(t, in, out);
 }
 
-static bool compute_conv(const NpuTask *t, const NpuOperands *in,
-                         uint8_t *out)
+/* What goes from the DPU to the PPU never sees memory. */
+static bool compute_both(const NpuTask *t, const NpuOperands *in, uint8_t *out)
 {
-    return t->conv.depthwise ? npu_dwconv_run(t, in, out)
-                             : npu_conv_run(t, in, out);
+    NpuOperands pooled = { .cancel = in->cancel };
+    NpuTask *dpu = g_try_malloc(sizeof(*dpu));
+    uint8_t *mid = g_try_malloc(t->pool.from.bytes);
+    bool ok = dpu && mid;
+
+    if (ok) {
+        *dpu = *t;
+        dpu->dpu.out.cube = t->pool.from;
+        pooled.feed[NPU_FEED_MAIN] = mid;
+        ok = compute_dpu(dpu, in, mid) && npu_ppu_run(t, &pooled, out);
+    }
+    g_free(mid);
+    g_free(dpu);
+    return ok;
 }
 
 bool npu_task_compute(const NpuTask *t, const NpuOperands *in, uint8_t *out)
 {
-    NpuOperands unpacked = *in;
-    uint8_t *atoms;
-    bool ok;
-
-    if (t->kind == NPU_KIND_FLYING) {
-        return npu_flying_run(t, in, out);
-    }
     if (t->kind == NPU_KIND_POOL) {
         return npu_ppu_run(t, in, out);
     }
-    if (!t->conv.cvt.on) {
-        return compute_conv(t, in, out);
-    }
-    atoms = npu_cvt_unpack(&t->conv, in->feature);
-    if (!atoms) {
-        return false;
-    }
-    unpacked.feature = atoms;
-    ok = compute_conv(t, &unpacked, out);
-    g_free(atoms);
-    return ok;
+    return t->pool.from_dpu ? compute_both(t, in, out)
+                            : compute_dpu(t, in, out);
 }

@@ -18,7 +18,9 @@
 #define NPU_TASK_MAX_MACS       (1ull << 42)
 
 #define NPU_ATOM                16      /* bytes per position and surface */
+#define NPU_ATOM_BITS           (NPU_ATOM * 8)
 #define NPU_CBUF_BANK           32768u
+#define NPU_CBUF_BANKS          12
 #define NPU_CHANNEL_GROUP       32      /* channels per weight group */
 
 typedef enum NpuVerdict {
@@ -28,8 +30,8 @@ typedef enum NpuVerdict {
 } NpuVerdict;
 
 typedef enum NpuTaskKind {
-    NPU_KIND_CONV,      /* CNA, CORE and DPU, to memory */
-    NPU_KIND_FLYING,    /* DPU from memory to memory */
+    NPU_KIND_CONV,      /* CNA, CORE and DPU, to memory or the PPU */
+    NPU_KIND_FLYING,    /* DPU from memory, to memory or the PPU */
     NPU_KIND_POOL,      /* PPU from memory to memory */
 } NpuTaskKind;
 
@@ -46,6 +48,7 @@ typedef struct NpuCube {
     size_t host_line;
     size_t bytes;       /* of the whole host buffer */
     bool surf_inner;
+    bool converted;     /* CBUF has atoms made of these bytes */
 } NpuCube;
 
 typedef struct NpuFeature {
@@ -58,35 +61,45 @@ typedef struct NpuFeature {
     uint32_t unit;          /* bytes of a position */
 } NpuFeature;
 
-/* Input converter: from packed pixels to what the array multiplies. */
+/* Sets of converter constants, taken in turns by channels. */
+#define NPU_CVT_LANES           4
+
+/* Input converter: from raw data to what the array multiplies. */
 typedef struct NpuCvt {
     bool on;
     bool is_signed;         /* the raw data */
     bool ties_up;
     bool offset_first;
-    int32_t scale, offset;
-    uint32_t shift;
+    uint16_t mask;          /* channels of an atom that are converted */
+    struct {
+        int32_t scale, offset;
+        uint32_t shift;
+    } lane[NPU_CVT_LANES];
 } NpuCvt;
 
 typedef struct NpuConv {
     bool depthwise;
-    uint8_t precision;      /* NPU_PREC_INT8 or NPU_PREC_FP16 */
-    uint8_t bpe;
+    uint8_t precision;      /* of data and weights */
+    uint8_t bits;           /* of an element */
+    uint8_t packed;         /* channels of packed pixels; 0: atoms */
     uint32_t in_w, in_h, in_c;
     uint32_t k_w, k_h;
     uint32_t kernels;
+    uint32_t channel_group; /* that weights keep together */
     uint32_t kernel_group;  /* depthwise: channels that weights interleave */
     uint32_t kernel_elems;  /* k_w * k_h * in_c */
     uint32_t stride_x, stride_y;
     uint32_t step_x, step_y;    /* dilation, 1 = none */
     uint32_t pad_left, pad_top;
-    uint16_t pad_value;
+    uint32_t pad_value;     /* its low bits are an element */
     uint32_t out_w, out_h;
     uint32_t truncate;
     bool truncate_up;       /* ties upwards instead of to even */
+    bool cpend;
     int32_t zero_point;     /* CPEND operand: added to every weight */
     bool data_reuse, weight_reuse;
-    uint32_t data_banks;    /* of CBUF; the model has no limit */
+    uint32_t data_banks, weight_banks;  /* of CBUF; the model has no limit */
+    uint32_t data_entries;
     uint32_t weights;       /* IOVA */
     size_t weight_bytes;
     NpuFeature feature;
@@ -96,13 +109,17 @@ typedef struct NpuConv {
 
 /* BS or BN. */
 typedef struct NpuStage {
+    bool on;
+    uint8_t use;            /* operands per channel that DMA fetches */
+    uint32_t addr;          /* their IOVA */
+    bool mul_first;
     bool alu, alu_dma;
     uint8_t alu_algo;
     uint32_t alu_operand;   /* int32, or bits of an fp32 */
-    uint32_t alu_addr;      /* IOVA of one operand per channel */
-    bool mul, prelu;
+    bool mul, mul_dma, prelu;
     uint16_t mul_operand;   /* int16, or bits of an fp16 */
-    uint8_t mul_shift;
+    uint8_t shift, shift_neg;
+    bool cpend_dma;         /* BS: fetched for the CORE */
     bool relu, relux;
     uint32_t relux_cmp;
 } NpuStage;
@@ -113,16 +130,18 @@ enum {
     NPU_STAGE_NUM,
 };
 
-/* EW: one operation with an operand per element. */
+/* EW: one operation with an operand per element or channel. */
 typedef struct NpuEw {
     bool on;
     bool lut;
     bool op, mul, prelu;
     bool dma;               /* operand from memory, else from a register */
+    bool per_channel;
     uint8_t bytes;          /* of an operand in memory */
     uint8_t alu_algo;
+    uint8_t shift, shift_neg;   /* of products, by their sign */
     uint32_t value;         /* register operand */
-    bool cvt, cvt_up, cvt_offset_first;
+    bool cvt, cvt_away, cvt_offset_first;
     int32_t cvt_offset, cvt_scale;
     uint32_t cvt_shift;
     bool relu, relux;
@@ -173,7 +192,7 @@ typedef struct NpuDpu {
     int32_t cvt_offset;
     int32_t cvt_scale;
     uint32_t cvt_shift;
-    bool cvt_up;            /* ties upwards instead of to even */
+    bool cvt_away;          /* ties away from zero instead of to even */
     bool cvt_offset_first;
     NpuOutput out;
 } NpuDpu;
@@ -186,21 +205,25 @@ enum {
 };
 
 typedef struct NpuPool {
+    bool from_dpu;              /* in the same task, not from memory */
+    NpuCube from;               /* host layout of the input */
     uint8_t method;
+    uint8_t precision;
+    uint8_t bytes;
     uint32_t in_w, in_h, channels;
     uint32_t out_w, out_h;
     uint32_t k_w, k_h;
     uint32_t stride_x, stride_y;
     uint32_t pad_left, pad_top;
-    uint16_t pad_value;
-    float recip_w, recip_h;     /* averages: 1 / kernel size, nearly */
+    int32_t pad_value;          /* or bits of a half */
+    uint32_t recip_w, recip_h;  /* averages: FP17, or 16 bits of fraction */
 } NpuPool;
 
 typedef struct NpuTask {
     NpuTaskKind kind;
     uint32_t enable;
     NpuConv conv;
-    NpuDpu dpu;             /* of pooling: the output alone */
+    NpuDpu dpu;             /* with pooling, its output is the PPU's */
     NpuPool pool;
     NpuFeed feed[NPU_FEED_NUM];
     uint64_t macs;
@@ -209,12 +232,15 @@ typedef struct NpuTask {
 typedef struct NpuTaskOptions {
     /* Write channels that only exist as padding (never measured). */
     bool write_padding;
+    /* Whether PPU_RDMA, enabled where the DPU feeds the PPU, does no harm. */
+    bool idle_ppu_rdma;
     const NpuLut *lut;
 } NpuTaskOptions;
 
 /* Inputs of a task in host memory, as the DMA engines delivered them. */
 typedef struct NpuOperands {
     const int *cancel;      /* read atomically now and then; not 0 = give up */
+    unsigned skip_kernels;  /* for tests: how many of the fastest not to use */
     const uint8_t *feature;
     const uint8_t *weights;
     const uint8_t *stage[NPU_STAGE_NUM];
@@ -254,14 +280,16 @@ bool npu_task_feed_spans(const NpuTask *t, unsigned feed, NpuSpanFn fn,
                          void *opaque);
 bool npu_task_output_spans(const NpuTask *t, NpuSpanFn fn, void *opaque);
 
-/* Does the feature data exceed the CBUF banks that it was given? */
-bool npu_task_cbuf_short(const NpuTask *t);
+/*
+ * Why the task's CBUF banks are too few for it, or NULL.  Silicon computes
+ * garbage then; the model does not.
+ */
+const char *npu_task_cbuf_short(const NpuTask *t);
+/* What DATA_ENTRIES should be. */
+uint32_t npu_task_cbuf_entries(const NpuTask *t);
 
 /* Bytes of the per-channel operands of a stage, 0 if it reads none. */
 size_t npu_task_stage_bytes(const NpuTask *t, unsigned stage);
-
-/* Clock cycles from the model described at its definition. */
-uint64_t npu_task_cycles(const NpuTask *t);
 
 /*
  * Compute @t into @out (cube.bytes long).  False if it was cancelled or the

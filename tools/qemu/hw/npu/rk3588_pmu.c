@@ -76,6 +76,7 @@ struct Rk3588PmuState {
     Rk3588NpuCtlState *ctl;
     uint32_t regs[NUM_REGS];
     bool on[PD_NUM];
+    bool stuck[PD_NUM];         /* a test keeps it from coming up */
     PmuQos qos[RK3588_QOS_NUM];
     qemu_irq power[NPU_MAX_CORES];
 };
@@ -89,7 +90,7 @@ static bool pmu_should_be_on(Rk3588PmuState *s, enum PmuDomain d)
 {
     int parent = pmu_domains[d].parent;
 
-    return pmu_requested(s, d) && (parent < 0 || s->on[parent]);
+    return pmu_requested(s, d) && !s->stuck[d] && (parent < 0 || s->on[parent]);
 }
 
 static void pmu_drop_qos(Rk3588PmuState *s, enum PmuDomain d)
@@ -131,6 +132,24 @@ static void pmu_switch(Rk3588PmuState *s, enum PmuDomain d, bool on)
     }
     npu_ctl_set(s->ctl, info->core, NPU_CNT_POWERED, on);
     qemu_set_irq(s->power[info->core], on);
+}
+
+/* Once per request for power; a request that failed can be withdrawn. */
+static void pmu_request_power(Rk3588PmuState *s, uint32_t mask, uint32_t val)
+{
+    unsigned d;
+
+    for (d = 0; d < PD_NUM; d++) {
+        const PmuDomainInfo *info = &pmu_domains[d];
+
+        if (!(mask & (1u << info->pwr_bit))) {
+            continue;
+        }
+        s->stuck[d] = !(val & (1u << info->pwr_bit)) && !s->on[d] &&
+                      info->core >= 0 &&
+                      npu_ctl_fault(s->ctl, info->core, NPU_FAULT_POWER_STUCK,
+                                    NULL);
+    }
 }
 
 static void pmu_update(Rk3588PmuState *s)
@@ -256,6 +275,9 @@ static void pmu_write(void *opaque, hwaddr addr, uint64_t data, unsigned size)
         return;
     }
     *reg = (*reg & ~mask) | (data & mask);
+    if (addr == A_PWR_REQ) {
+        pmu_request_power(s, mask, data);
+    }
     pmu_update(s);
 }
 
@@ -326,6 +348,7 @@ static void pmu_reset_enter(Object *obj, ResetType type)
         const PmuDomainInfo *info = &pmu_domains[d];
 
         s->on[d] = false;
+        s->stuck[d] = false;
         s->regs[R_PWR_REQ] |= 1u << info->pwr_bit;
         if (info->idle_bit != NO_BIT) {
             s->regs[R_BUS_IDLE_REQ] |= 1u << info->idle_bit;
@@ -379,11 +402,12 @@ static const VMStateDescription vmstate_pmu_qos = {
 /* The lines are not driven again on load: their receivers keep their level. */
 static const VMStateDescription vmstate_pmu = {
     .name = TYPE_RK3588_PMU,
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32_ARRAY(regs, Rk3588PmuState, NUM_REGS),
         VMSTATE_BOOL_ARRAY(on, Rk3588PmuState, PD_NUM),
+        VMSTATE_BOOL_ARRAY(stuck, Rk3588PmuState, PD_NUM),
         VMSTATE_STRUCT_ARRAY(qos, Rk3588PmuState, RK3588_QOS_NUM, 1,
                              vmstate_pmu_qos, PmuQos),
         VMSTATE_END_OF_LIST()

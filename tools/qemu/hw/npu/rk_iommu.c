@@ -10,6 +10,7 @@
 #include "qemu/bitops.h"
 #include "qemu/log.h"
 #include "qemu/module.h"
+#include "qemu/rcu.h"
 #include "qemu/timer.h"
 #include "qapi/error.h"
 #include "exec/address-spaces.h"
@@ -79,6 +80,9 @@ FIELD(ENTRY, ADDR_31_12, 12, 20)
  */
 #define REPLAY_DELAY_NS         1000000
 
+/* A test's spurious interrupt ends by itself, or Linux disables the line. */
+#define SPURIOUS_NS             100000
+
 /* An entry is valid while its generation is the bank's. */
 typedef struct RkTlbEntry {
     uint32_t vpn;
@@ -124,8 +128,11 @@ struct RkIommuState {
     bool aclk;
     bool hclk;
     bool in_reset[2];
+    bool spurious;              /* the line is up for no reason */
+    bool reset_wipes;           /* property */
 
     QEMUTimer replay_timer;
+    QEMUTimer spurious_timer;
     void (*retry_fn)(void *opaque);
     void *retry_opaque;
 };
@@ -149,13 +156,37 @@ static bool rk_iommu_held_in_reset(RkIommuState *s)
 
 static void rk_iommu_update_irq(RkIommuState *s)
 {
-    bool level = false;
+    bool level = s->spurious;
     unsigned i;
 
     for (i = 0; i < s->num_banks; i++) {
         level |= s->bank[i].int_raw & s->bank[i].int_mask;
     }
+    level = level && !npu_ctl_fault_due(s->ctl, s->core_index,
+                                        NPU_FAULT_CORE_DEAD);
     qemu_set_irq(s->irq, level);
+}
+
+static void rk_iommu_end_spurious(void *opaque)
+{
+    RkIommuState *s = opaque;
+
+    s->spurious = false;
+    rk_iommu_update_irq(s);
+}
+
+void rk_iommu_raise(RkIommuState *s, uint32_t bits)
+{
+    if (!rk_iommu_accessible(s) || rk_iommu_held_in_reset(s)) {
+        return;
+    }
+    s->bank[0].int_raw |= bits & INT_BITS;
+    if (!bits) {
+        s->spurious = true;
+        timer_mod(&s->spurious_timer,
+                  qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + SPURIOUS_NS);
+    }
+    rk_iommu_update_irq(s);
 }
 
 static void rk_iommu_zap_all(RkIommuBank *b)
@@ -200,6 +231,8 @@ static void rk_iommu_reset_all(RkIommuState *s)
         rk_iommu_reset_bank(&s->bank[i]);
     }
     timer_del(&s->replay_timer);
+    timer_del(&s->spurious_timer);
+    s->spurious = false;
 }
 
 static void rk_iommu_arm_replay(RkIommuState *s)
@@ -343,6 +376,21 @@ static void rk_iommu_count_bytes(RkIommuState *s, uint64_t n, bool write)
                   write ? NPU_CNT_DMA_WRITE_BYTES : NPU_CNT_DMA_READ_BYTES, n);
 }
 
+/* A test wants this access to fault, mapped or not. */
+static bool rk_iommu_forced_fault(RkIommuBank *b, uint32_t iova, bool write)
+{
+    RkIommuState *s = b->iommu;
+    uint32_t param;
+
+    if (!b->paging ||
+        !npu_ctl_fault(s->ctl, s->core_index, write ? NPU_FAULT_MMU_WRITE :
+                       NPU_FAULT_MMU_READ, &param)) {
+        return false;
+    }
+    rk_iommu_page_fault(b, param ?: iova, write);
+    return true;
+}
+
 /* One access that does not cross a page. */
 static RkDmaResult rk_iommu_dma_page(RkIommuBank *b, uint32_t iova, void *buf,
                                      uint32_t len, bool write)
@@ -353,7 +401,7 @@ static RkDmaResult rk_iommu_dma_page(RkIommuBank *b, uint32_t iova, void *buf,
     RkDmaResult r;
     uint64_t pa;
 
-    if (b->stall || b->fault) {
+    if (b->stall || b->fault || rk_iommu_forced_fault(b, iova, write)) {
         return RK_DMA_FAULT;
     }
     r = rk_iommu_translate(b, iova, write, &pa);
@@ -366,6 +414,42 @@ static RkDmaResult rk_iommu_dma_page(RkIommuBank *b, uint32_t iova, void *buf,
     }
     rk_iommu_count_bytes(s, len, write);
     return RK_DMA_OK;
+}
+
+bool rk_iommu_probe_read(RkIommuState *s, unsigned bank, uint32_t iova,
+                         uint32_t len)
+{
+    RkIommuBank *b = &s->bank[MIN(bank, s->num_banks - 1)];
+    MemTxAttrs attrs = { .memory = true };
+    hwaddr pa = iova, run = len;
+    uint32_t dte, pte;
+
+    if (!rk_iommu_accessible(s) || rk_iommu_held_in_reset(s) || b->stall ||
+        b->fault) {
+        return false;
+    }
+    if (b->paging) {
+        const RkTlbEntry *e = rk_iommu_tlb_slot(b, iova);
+
+        if (e->generation == b->generation && e->vpn == iova / PAGE_BYTES) {
+            pte = e->pte;
+        } else if (!rk_iommu_load_entry(s, entry_address(b->dte_addr),
+                                        extract32(iova, 22, 10), &dte) ||
+                   !FIELD_EX32(dte, ENTRY, VALID) ||
+                   !rk_iommu_load_entry(s, entry_address(dte),
+                                        extract32(iova, 12, 10), &pte)) {
+            return false;
+        }
+        if (!FIELD_EX32(pte, ENTRY, VALID) ||
+            !(pte & R_ENTRY_READABLE_MASK)) {
+            return false;
+        }
+        pa = entry_address(pte) | (iova % PAGE_BYTES);
+    }
+    RCU_READ_LOCK_GUARD();
+    return memory_region_is_ram(address_space_translate(&s->dma_as, pa, &pa,
+                                                        &run, false, attrs)) &&
+           run == len;
 }
 
 RkDmaResult rk_iommu_dma(RkIommuState *s, unsigned bank, uint64_t iova,
@@ -401,6 +485,24 @@ static void rk_iommu_enable_paging(RkIommuBank *b)
     b->paging = true;
 }
 
+static bool rk_iommu_command_lost(RkIommuBank *b, uint32_t cmd)
+{
+    static const uint8_t fault[] = {
+        [CMD_ENABLE_PAGING] = NPU_FAULT_MMU_PAGING,
+        [CMD_ENABLE_STALL] = NPU_FAULT_MMU_STALL,
+        [CMD_ZAP_CACHE] = NPU_FAULT_MMU_ZAP,
+        [CMD_FORCE_RESET] = NPU_FAULT_MMU_RESET,
+    };
+    RkIommuState *s = b->iommu;
+
+    if (cmd >= ARRAY_SIZE(fault) || !fault[cmd] ||
+        !npu_ctl_fault(s->ctl, s->core_index, fault[cmd], NULL)) {
+        return false;
+    }
+    trace_rk_iommu_lost(s->core_index, b->index, cmd);
+    return true;
+}
+
 /*
  * While a fault is active the bank neither stalls nor leaves paging: measured
  * by users of the board as "stall request timed out, status 0x2b".
@@ -409,6 +511,9 @@ static void rk_iommu_command(RkIommuBank *b, uint32_t cmd)
 {
     RkIommuState *s = b->iommu;
 
+    if (rk_iommu_command_lost(b, cmd)) {
+        return;
+    }
     switch (cmd) {
     case CMD_ENABLE_PAGING:
         rk_iommu_enable_paging(b);
@@ -499,7 +604,9 @@ static void rk_iommu_write_reg(RkIommuBank *b, hwaddr addr, uint32_t val)
         break;
     case A_ZAP_ONE_LINE:
         npu_ctl_count(s->ctl, s->core_index, NPU_CNT_MMU_ZAP_LINE, 1);
-        rk_iommu_zap_line(b, val);
+        if (!npu_ctl_fault(s->ctl, s->core_index, NPU_FAULT_MMU_ZAP, NULL)) {
+            rk_iommu_zap_line(b, val);
+        }
         break;
     case A_INT_CLEAR:
         b->int_raw &= ~val;
@@ -545,14 +652,21 @@ static MemTxResult rk_iommu_mmio_read(void *opaque, hwaddr addr,
                                       MemTxAttrs attrs)
 {
     RkIommuBank *b = opaque;
-    uint32_t val = 0;
+    uint32_t val = 0, dead;
 
     if (!rk_iommu_accessible(b->iommu)) {
         *data = 0;
         return rk_iommu_abort(b, addr);
     }
-    if (!rk_iommu_held_in_reset(b->iommu)) {
+    if (npu_ctl_fault(b->iommu->ctl, b->iommu->core_index,
+                      NPU_FAULT_CORE_DEAD, &dead)) {
+        val = dead;
+    } else if (!rk_iommu_held_in_reset(b->iommu)) {
         val = rk_iommu_read_reg(b, addr);
+    }
+    /* Somebody looks for the cause of the interrupt. */
+    if (b->iommu->spurious && addr == A_INT_STATUS) {
+        rk_iommu_end_spurious(b->iommu);
     }
     rk_iommu_note(b, addr, val, false);
     trace_rk_iommu_read(b->iommu->core_index, b->index, addr, val);
@@ -571,7 +685,9 @@ static MemTxResult rk_iommu_mmio_write(void *opaque, hwaddr addr,
     }
     rk_iommu_note(b, addr, data, true);
     trace_rk_iommu_write(b->iommu->core_index, b->index, addr, data);
-    if (!rk_iommu_held_in_reset(b->iommu)) {
+    if (!npu_ctl_fault(b->iommu->ctl, b->iommu->core_index,
+                       NPU_FAULT_CORE_DEAD, NULL) &&
+        !rk_iommu_held_in_reset(b->iommu)) {
         rk_iommu_write_reg(b, addr, data);
     }
     return MEMTX_OK;
@@ -628,7 +744,7 @@ static void rk_iommu_set_reset(void *opaque, int n, int level)
 {
     RkIommuState *s = opaque;
 
-    rk_iommu_set_line(s, &s->in_reset[n], level, level);
+    rk_iommu_set_line(s, &s->in_reset[n], level, level && s->reset_wipes);
 }
 
 static void rk_iommu_reset_enter(Object *obj, ResetType type)
@@ -652,6 +768,8 @@ static void rk_iommu_init(Object *obj)
     qdev_init_gpio_in_named(dev, rk_iommu_set_reset, "reset", 2);
     sysbus_init_irq(SYS_BUS_DEVICE(obj), &s->irq);
     timer_init_ns(&s->replay_timer, QEMU_CLOCK_VIRTUAL, rk_iommu_replay, s);
+    timer_init_ns(&s->spurious_timer, QEMU_CLOCK_VIRTUAL,
+                  rk_iommu_end_spurious, s);
 }
 
 static void rk_iommu_realize(DeviceState *dev, Error **errp)
@@ -684,6 +802,7 @@ static void rk_iommu_unrealize(DeviceState *dev)
     RkIommuState *s = RK_IOMMU(dev);
 
     timer_del(&s->replay_timer);
+    timer_del(&s->spurious_timer);
     address_space_destroy(&s->dma_as);
 }
 
@@ -722,8 +841,8 @@ static int rk_iommu_post_load(void *opaque, int version_id)
 
 static const VMStateDescription vmstate_rk_iommu = {
     .name = TYPE_RK_IOMMU,
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .post_load = rk_iommu_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_STRUCT_ARRAY(bank, RkIommuState, RK_IOMMU_MAX_BANKS, 1,
@@ -732,7 +851,9 @@ static const VMStateDescription vmstate_rk_iommu = {
         VMSTATE_BOOL(aclk, RkIommuState),
         VMSTATE_BOOL(hclk, RkIommuState),
         VMSTATE_BOOL_ARRAY(in_reset, RkIommuState, 2),
+        VMSTATE_BOOL(spurious, RkIommuState),
         VMSTATE_TIMER(replay_timer, RkIommuState),
+        VMSTATE_TIMER(spurious_timer, RkIommuState),
         VMSTATE_END_OF_LIST()
     }
 };
@@ -740,6 +861,7 @@ static const VMStateDescription vmstate_rk_iommu = {
 static const Property rk_iommu_properties[] = {
     DEFINE_PROP_UINT32("num-banks", RkIommuState, num_banks, 1),
     DEFINE_PROP_UINT32("core-index", RkIommuState, core_index, 0),
+    DEFINE_PROP_BOOL("reset-wipes", RkIommuState, reset_wipes, true),
     DEFINE_PROP_LINK("ctl", RkIommuState, ctl, TYPE_RK3588_NPU_CTL,
                      Rk3588NpuCtlState *),
     DEFINE_PROP_LINK("dma", RkIommuState, dma_mr, TYPE_MEMORY_REGION,

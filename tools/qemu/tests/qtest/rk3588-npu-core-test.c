@@ -4,288 +4,7 @@
  * faults and migration, driven by raw register accesses.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
-#include "libqtest.h"
-#include "hw/misc/rk3588_npu_ctl_regs.h"
-
-#define CORE0           0xfdab0000u
-#define MMU0            0xfdab9000u
-#define CRU             0xfd7c0000u
-#define CRU_SOFTRST30   (CRU + 0xa00 + 4 * 30)
-#define CRU_GATE30      (CRU + 0x800 + 4 * 30)
-#define PMU_PWR         (0xfd8d8000u + 0x14c)
-#define SRST_BITS       0x140           /* A_RKNN0 and H_RKNN0 */
-
-#define OP_EN           0x08
-#define BASE            0x10
-#define AMOUNTS         0x14
-#define INT_MASK        0x20
-#define INT_CLEAR       0x24
-#define INT_STATUS      0x28
-#define INT_RAW         0x2c
-#define TASK_CON        0x30
-#define TASK_STATUS     0x3c
-#define CNA_S_POINTER   0x1004
-#define GLOBAL_EN       0xf008
-
-/* IOVAs are physical addresses while the IOMMU does not page. */
-#define RAM             0x40000000u
-#define A_ADDR          (RAM + 0x100000)
-#define B_ADDR          (RAM + 0x200000)
-#define C_ADDR          (RAM + 0x300000)
-#define C2_ADDR         (RAM + 0x310000)
-#define CMD_ADDR        (RAM + 0x400000)
-#define CMD2_ADDR       (RAM + 0x410000)
-#define TABLE_ADDR      (RAM + 0x500000)
-
-#define M               4
-#define K               64
-#define N               32
-
-#define MACHINE         "-machine rk3588-npu -m 512 -display none "
-
-typedef struct Prog {
-    uint64_t cmd[256];
-    unsigned n;
-} Prog;
-
-static int8_t a[M][K], b[N][K];
-
-static uint32_t rd(QTestState *q, uint32_t reg)
-{
-    return qtest_readl(q, CORE0 + reg);
-}
-
-static void wr(QTestState *q, uint32_t reg, uint32_t value)
-{
-    qtest_writel(q, CORE0 + reg, value);
-}
-
-static uint32_t count(QTestState *q, unsigned c)
-{
-    return qtest_readl(q, NPU_CTL_BASE + NPU_CTL_CORE(0) + 8 * c);
-}
-
-static void put(Prog *p, uint32_t reg, uint32_t value)
-{
-    uint64_t target = 1u << (8 + (reg >> 12)) | 1;
-
-    p->cmd[p->n++] = target << 48 | (uint64_t)value << 16 | reg;
-}
-
-static void put_raw(Prog *p, uint16_t target, uint16_t reg, uint32_t value)
-{
-    p->cmd[p->n++] = (uint64_t)target << 48 | (uint64_t)value << 16 | reg;
-}
-
-/* C[M,N] = A[M,K] * B[N,K]^T, int8 to int32 */
-static void matmul_body(Prog *p, uint32_t dst)
-{
-    p->n = 0;
-    put(p, 0x1004, 0xe);
-    put(p, 0x3004, 0xe);
-    put(p, 0x4004, 0xe);
-    put(p, 0x1010, (M + 1) << 4);
-    put(p, 0x1014, 9);
-    put(p, 0x1020, 1 << 16 | M);
-    put(p, 0x1024, (K - 1) << 16 | K);
-    put(p, 0x1028, 1);
-    put(p, 0x102c, M);
-    put(p, 0x1030, K * N);
-    put(p, 0x1034, K);
-    put(p, 0x1038, 0x01010000 | N);
-    put(p, 0x1040, 11 << 4 | 1);
-    put(p, 0x104c, 0xb);
-    put(p, 0x1070, A_ADDR);
-    put(p, 0x107c, 4);
-    put(p, 0x1080, 0);
-    put(p, 0x1084, 1 << 16 | M);
-    put(p, 0x1088, K);
-    put(p, 0x1110, B_ADDR);
-    put(p, 0x3010, 0);
-    put(p, 0x3014, (M - 1) << 16);
-    put(p, 0x3018, N - 1);
-    put(p, 0x400c, 0x1e4);
-    put(p, 0x4010, 0x80000000);
-    put(p, 0x4020, dst);
-    put(p, 0x4024, M << 4);
-    put(p, 0x4030, 0);
-    put(p, 0x4034, M - 1);
-    put(p, 0x4038, 0);
-    put(p, 0x403c, (N - 1) << 16 | (N - 1));
-    put(p, 0x4040, 0x53);
-    put(p, 0x4050, 0x7fe);
-    put(p, 0x4058, N - 1);
-    put(p, 0x405c, (M - 1) << 16);
-    put(p, 0x4060, 0x53);
-    put(p, 0x4070, 0x383);
-    put(p, 0x4084, 1);
-    put(p, 0x40c0, (M * 8) << 4);
-}
-
-static void tail(Prog *p, uint32_t next, uint32_t amount)
-{
-    put(p, BASE, next);
-    put(p, AMOUNTS, amount);
-    put_raw(p, 0x0041, 0, 0);
-    put_raw(p, 0x0081, 8, 0x0d);
-}
-
-static void write_prog(QTestState *q, uint32_t addr, const Prog *p)
-{
-    unsigned i;
-
-    for (i = 0; i < p->n; i++) {
-        qtest_writeq(q, addr + 8 * i, p->cmd[i]);
-    }
-}
-
-static void write_matmul(QTestState *q, uint32_t addr, uint32_t dst,
-                         uint32_t next, uint32_t amount)
-{
-    Prog p;
-
-    matmul_body(&p, dst);
-    tail(&p, next, amount);
-    write_prog(q, addr, &p);
-}
-
-static unsigned matmul_amount(void)
-{
-    Prog p;
-
-    matmul_body(&p, 0);
-    return (p.n + 4 + 1) / 2 - 1;
-}
-
-static void write_operands(QTestState *q)
-{
-    int8_t buf[N * K];
-    unsigned m, n, k;
-
-    for (m = 0; m < M; m++) {
-        for (k = 0; k < K; k++) {
-            a[m][k] = m * 37 + k * 11;
-            buf[(k / 16 * M + m) * 16 + k % 16] = a[m][k];
-        }
-    }
-    qtest_memwrite(q, A_ADDR, buf, M * K);
-    for (n = 0; n < N; n++) {
-        for (k = 0; k < K; k++) {
-            b[n][k] = n * 29 - k * 7;
-            buf[k / 32 * 1024 + n * 32 + k % 32] = b[n][k];
-        }
-    }
-    qtest_memwrite(q, B_ADDR, buf, N * K);
-    qtest_memset(q, C_ADDR, 0xa5, M * N * 4);
-    qtest_memset(q, C2_ADDR, 0xa5, M * N * 4);
-}
-
-static bool result_right(QTestState *q, uint32_t addr)
-{
-    unsigned m, n, k;
-
-    for (m = 0; m < M; m++) {
-        for (n = 0; n < N; n++) {
-            int32_t want = 0;
-
-            for (k = 0; k < K; k++) {
-                want += a[m][k] * b[n][k];
-            }
-            if ((int32_t)qtest_readl(q, addr + ((n / 4 * M + m) * 4 +
-                                                n % 4) * 4) != want) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-static bool untouched(QTestState *q, uint32_t addr)
-{
-    unsigned i;
-
-    for (i = 0; i < M * N; i++) {
-        if (qtest_readl(q, addr + 4 * i) != 0xa5a5a5a5) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void power(QTestState *q, bool on)
-{
-    /* NPU, NPUTOP */
-    qtest_writel(q, PMU_PWR, 0x000a0000 | (on ? 0 : 0x000a));
-    qtest_clock_step(q, 1000000);
-}
-
-static QTestState *start(void)
-{
-    QTestState *q = qtest_init(MACHINE);
-
-    power(q, true);
-    write_operands(q);
-    return q;
-}
-
-static void reset_core(QTestState *q)
-{
-    qtest_writel(q, CRU_SOFTRST30, SRST_BITS << 16 | SRST_BITS);
-    qtest_clock_step(q, 10000);
-    qtest_writel(q, CRU_SOFTRST30, SRST_BITS << 16);
-}
-
-static void kick(QTestState *q, uint32_t addr, uint32_t amount, unsigned tasks)
-{
-    wr(q, BASE, 1);
-    wr(q, CNA_S_POINTER, 0xe);
-    wr(q, 0x3004, 0xe);
-    wr(q, BASE, addr);
-    wr(q, AMOUNTS, amount);
-    wr(q, INT_MASK, 0x300);
-    wr(q, INT_CLEAR, 0x300);
-    wr(q, TASK_CON, 0x7000 | tasks);
-    wr(q, OP_EN, 1);
-    wr(q, OP_EN, 0);
-}
-
-static bool wait_irq(QTestState *q)
-{
-    unsigned i;
-
-    for (i = 0; i < 200; i++) {
-        qtest_clock_step(q, 20000);
-        if (rd(q, INT_STATUS)) {
-            return true;
-        }
-        g_usleep(500);
-    }
-    return false;
-}
-
-static bool never_irq(QTestState *q)
-{
-    unsigned i;
-
-    for (i = 0; i < 20; i++) {
-        qtest_clock_step(q, 100000);
-        if (rd(q, INT_STATUS)) {
-            return false;
-        }
-        g_usleep(500);
-    }
-    return true;
-}
-
-static void assert_job_works(QTestState *q)
-{
-    write_operands(q);
-    write_matmul(q, CMD_ADDR, C_ADDR, 0, 0);
-    kick(q, CMD_ADDR, matmul_amount(), 1);
-    g_assert_true(wait_irq(q));
-    g_assert_true(result_right(q, C_ADDR));
-}
+#include "rk3588-npu-qtest.h"
 
 static void test_registers(void)
 {
@@ -427,6 +146,85 @@ static void test_weight_reuse(void)
     qtest_quit(q);
 }
 
+static void test_data_reuse(void)
+{
+    QTestState *q = start();
+    Prog p;
+
+    matmul_body(&p, C2_ADDR);
+    put(&p, 0x1040, 1 << 12 | 11 << 4 | 1);
+    tail(&p, 0, 0);
+    write_prog(q, CMD2_ADDR, &p);
+
+    /* What the first task loaded stays, whatever becomes of the memory. */
+    assert_job_works(q);
+    qtest_memset(q, A_ADDR, 0x77, M * K);
+    kick(q, CMD2_ADDR, p.n / 2, 1);
+    g_assert_true(wait_irq(q));
+    g_assert_true(result_right(q, C2_ADDR));
+    g_assert_cmpuint(count(q, NPU_CNT_UNIMPLEMENTED), ==, 0);
+
+    /* A reset loses it. */
+    reset_core(q);
+    kick(q, CMD2_ADDR, p.n / 2, 1);
+    g_assert_true(never_irq(q));
+    g_assert_cmpuint(count(q, NPU_CNT_UNIMPLEMENTED), ==, 1);
+    qtest_quit(q);
+}
+
+/* CBUF has what the converter made of the data, which no later task can use. */
+static void test_reuse_converted(void)
+{
+    QTestState *q = start();
+    Prog p;
+
+    matmul_body(&p, C_ADDR);
+    put(&p, 0x104c, 8);
+    put(&p, 0x1050, 2 << 16);
+    put(&p, 0x1180, 1);
+    tail(&p, 0, 0);
+    write_prog(q, CMD_ADDR, &p);
+    kick(q, CMD_ADDR, p.n / 2, 1);
+    g_assert_true(wait_irq(q));
+    g_assert_false(result_right(q, C_ADDR));
+
+    matmul_body(&p, C2_ADDR);
+    put(&p, 0x1040, 1 << 12 | 11 << 4 | 1);
+    put(&p, 0x1180, 0);
+    tail(&p, 0, 0);
+    write_prog(q, CMD2_ADDR, &p);
+    kick(q, CMD2_ADDR, p.n / 2, 1);
+    g_assert_true(never_irq(q));
+    g_assert_cmpuint(count(q, NPU_CNT_UNIMPLEMENTED), ==, 1);
+    qtest_quit(q);
+}
+
+/* Silicon computes garbage then; the model counts, and computes. */
+static void test_cbuf_banks(void)
+{
+    static const uint32_t wrong[] = {
+        11 << 4 | 0, 0 << 4 | 1, 8 << 4 | 5,
+    };
+    QTestState *q = start();
+    unsigned i;
+    Prog p;
+
+    assert_job_works(q);
+    g_assert_cmpuint(count(q, NPU_CNT_CBUF_SHORT), ==, 0);
+    for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+        matmul_body(&p, C2_ADDR);
+        put(&p, 0x1040, wrong[i]);
+        tail(&p, 0, 0);
+        write_prog(q, CMD2_ADDR, &p);
+        qtest_memset(q, C2_ADDR, 0xff, M * N * 4);
+        kick(q, CMD2_ADDR, p.n / 2, 1);
+        g_assert_true(wait_irq(q));
+        g_assert_true(result_right(q, C2_ADDR));
+        g_assert_cmpuint(count(q, NPU_CNT_CBUF_SHORT), ==, i + 1);
+    }
+    qtest_quit(q);
+}
+
 static void test_slave_mode(void)
 {
     QTestState *q = start();
@@ -503,29 +301,6 @@ static void test_hangs(void)
     reset_core(q);
     assert_job_works(q);
     qtest_quit(q);
-}
-
-static void set_mmu(QTestState *q, bool mapped)
-{
-    unsigned bank, page;
-
-    qtest_memset(q, TABLE_ADDR, 0, 0x3000);
-    if (mapped) {
-        qtest_writel(q, TABLE_ADDR + (RAM >> 22) * 4,
-                     (TABLE_ADDR + 0x1000) | 1);
-        qtest_writel(q, TABLE_ADDR + ((RAM >> 22) + 1) * 4,
-                     (TABLE_ADDR + 0x2000) | 1);
-        for (page = 0; page < 2048; page++) {
-            qtest_writel(q, TABLE_ADDR + 0x1000 + 4 * page,
-                         (RAM + 4096 * page) | 7);
-        }
-    }
-    for (bank = 0; bank < 2; bank++) {
-        qtest_writel(q, MMU0 + 0x1000 * bank, TABLE_ADDR | 1);
-        qtest_writel(q, MMU0 + 0x1000 * bank + 0x08, 4);
-        qtest_writel(q, MMU0 + 0x1000 * bank + 0x1c, 3);
-        qtest_writel(q, MMU0 + 0x1000 * bank + 0x08, 0);
-    }
 }
 
 static void test_page_faults(void)
@@ -1038,6 +813,9 @@ int main(int argc, char **argv)
     qtest_add_func("rk3588-npu-core/one-task", test_one_task);
     qtest_add_func("rk3588-npu-core/chain", test_chain);
     qtest_add_func("rk3588-npu-core/weight-reuse", test_weight_reuse);
+    qtest_add_func("rk3588-npu-core/data-reuse", test_data_reuse);
+    qtest_add_func("rk3588-npu-core/reuse-converted", test_reuse_converted);
+    qtest_add_func("rk3588-npu-core/cbuf-banks", test_cbuf_banks);
     qtest_add_func("rk3588-npu-core/slave-mode", test_slave_mode);
     qtest_add_func("rk3588-npu-core/hangs", test_hangs);
     qtest_add_func("rk3588-npu-core/page-faults", test_page_faults);

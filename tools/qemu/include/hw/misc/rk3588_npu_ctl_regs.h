@@ -43,6 +43,12 @@
  */
 #define NPU_CTL_LATENCY_NS      0x034
 
+/*
+ * Memory bandwidth that the cores share, in units of 10^6 bytes per second;
+ * 0 = each core is limited by its own port alone.
+ */
+#define NPU_CTL_MEMORY_MBS      0x038
+
 /* Register trace: set INDEX, then read the entry. */
 #define NPU_CTL_TRACE_COUNT     0x040   /* RO: entries held */
 #define NPU_CTL_TRACE_DROPPED   0x044   /* RO: entries that did not fit */
@@ -63,7 +69,9 @@
 /*
  * Fault arming: fill the parameters, then write the kind to FAULT_ARM.  An
  * armed fault fires on core FAULT_CORE (or any, if NPU_CTL_ANY_CORE) after
- * FAULT_SKIP matching events, FAULT_COUNT times (0 = until cleared).
+ * FAULT_SKIP matching events, FAULT_COUNT times (0 = until cleared).  One
+ * fault of each kind can be armed; arming it again replaces it.  What each
+ * does, and what its events are, is in docs/system/arm/rk3588-npu.rst.
  */
 #define NPU_CTL_FAULT_CORE      0x080
 #define NPU_CTL_ANY_CORE                0xffffffffu
@@ -79,7 +87,22 @@
 #define NPU_FAULT_DMA_WRITE      5   /* raw bit 13, task hangs */
 #define NPU_FAULT_IRQ_SPURIOUS   6   /* raise the line now, no raw bit */
 #define NPU_FAULT_RESET_STUCK    7   /* CRU reset does not clear a hang */
-#define NPU_FAULT_MAX            7
+#define NPU_FAULT_IRQ_LATE       8   /* the line rises PARAM ns late */
+#define NPU_FAULT_IRQ_DUP        9   /* line rises again, PARAM ns later */
+#define NPU_FAULT_IRQ_MMU       10   /* so does the IOMMU's; PARAM: its bits */
+#define NPU_FAULT_IRQ_PARTIAL   11   /* only raw bits in PARAM latch */
+#define NPU_FAULT_REGCMD_ADDR   12   /* program fetched from address ^ PARAM */
+#define NPU_FAULT_MMU_READ      13   /* page fault at PARAM; 0: where it read */
+#define NPU_FAULT_MMU_WRITE     14   /* the same of a write */
+#define NPU_FAULT_MMU_STALL     15   /* a stall request has no effect */
+#define NPU_FAULT_MMU_RESET     16   /* a force reset has no effect */
+#define NPU_FAULT_MMU_PAGING    17   /* enabling paging has no effect */
+#define NPU_FAULT_MMU_ZAP       18   /* a TLB zap (all, one line) is lost */
+#define NPU_FAULT_POWER_STUCK   19   /* the domain does not come up */
+#define NPU_FAULT_CLK_STUCK     20   /* a gate of the core does not open */
+#define NPU_FAULT_CORE_DEAD     21   /* reads return PARAM, writes are lost */
+#define NPU_FAULT_OFF_STUCK     22   /* loss of power does not clear a hang */
+#define NPU_FAULT_MAX           22
 
 /* Per-core counters: 64-bit, at CORE(n) + 8 * index; read LO first. */
 #define NPU_CTL_CORE(n)         (0x1000u + 0x200u * (n))
@@ -113,6 +136,12 @@ enum npu_ctl_counter {
     NPU_CNT_POWERED,            /* state, not a count: 1 = domain on */
     NPU_CNT_CLOCKED,            /* state: 1 = aclk and hclk running */
     NPU_CNT_BUSY,               /* state: 1 = executing or hung */
+    NPU_CNT_BUSY_CYCLES,        /* of the core's clock; none while gated */
+    NPU_CNT_IDLE_CYCLES,        /* likewise, clocked but not busy */
+    NPU_CNT_GAP_LAST_NS,        /* the last, shortest and longest of the */
+    NPU_CNT_GAP_MIN_NS,         /* gaps in GAP_NS */
+    NPU_CNT_GAP_MAX_NS,
+    NPU_CNT_CBUF_SHORT,         /* tasks with too few CBUF banks */
     NPU_CNT_NUM
 };
 

@@ -10,7 +10,8 @@
  *   rk-iommu     NPU_CNT_MMU_*, NPU_CNT_TLB_*, NPU_CNT_DMA_*_BYTES (all
  *                DMA goes through rk_iommu_dma()), NPU_CNT_ABORT for its own
  *                window
- *   control      NPU_CNT_BUSY, NPU_CNT_BUSY_NS, NPU_CNT_GAP* (npu_ctl_busy())
+ *   control      NPU_CNT_BUSY, NPU_CNT_BUSY_NS, NPU_CNT_GAP* (npu_ctl_busy()),
+ *                NPU_CNT_*_CYCLES (npu_ctl_set_clock())
  *   the core     everything else
  */
 #ifndef HW_NPU_RK3588_NPU_STATS_H
@@ -46,11 +47,28 @@ void npu_ctl_trace(Rk3588NpuCtlState *s, unsigned unit, unsigned core,
 bool npu_ctl_fault(Rk3588NpuCtlState *s, unsigned core, unsigned kind,
                    uint32_t *param);
 
+/* Would the next matching event be hit?  Consumes nothing. */
+bool npu_ctl_fault_due(Rk3588NpuCtlState *s, unsigned core, unsigned kind);
+
 /* From the kick (true) to the completion or reset (false). */
 void npu_ctl_busy(Rk3588NpuCtlState *s, unsigned core, bool busy);
 
 /* Fixed task latency in ns; 0 = use the cycle model. */
 uint32_t npu_ctl_latency_ns(Rk3588NpuCtlState *s);
+
+/* The clock of @core in Hz, 0 while it does not run. */
+void npu_ctl_set_clock(Rk3588NpuCtlState *s, unsigned core, uint32_t hz);
+
+/*
+ * The memory that all cores share: @core could use @demand bytes per second
+ * from now on.  Others whose share changes by that are called back.
+ */
+void npu_ctl_set_demand(Rk3588NpuCtlState *s, unsigned core, uint64_t demand);
+/* What @core gets of its demand; no limit without a control device. */
+uint64_t npu_ctl_granted(Rk3588NpuCtlState *s, unsigned core);
+typedef void (*NpuCtlShareFn)(void *opaque);
+void npu_ctl_set_share_cb(Rk3588NpuCtlState *s, unsigned core,
+                          NpuCtlShareFn fn, void *opaque);
 
 /* Called when a test arms NPU_FAULT_IRQ_SPURIOUS for @core. */
 typedef void (*NpuCtlSpuriousFn)(void *opaque);

@@ -3,7 +3,8 @@
  * Rockchip IOMMU v2 (40-bit page tables) with one or two register banks, as
  * it sits in front of an RK3588 NPU core.
  *
- * Properties: "num-banks", "core-index" (uint32), links "ctl"
+ * Properties: "num-banks", "core-index" (uint32), "reset-wipes" (bool, on as
+ * on silicon: a reset of the core resets the IOMMU too), links "ctl"
  * (rk3588-npu-ctl, optional) and "dma" (MemoryRegion, required).
  * Named GPIO inputs: "power" (1 = domain on), "aclk", "hclk" (1 = running),
  * "reset"[2] (1 = asserted; 0 is srst_a, 1 is srst_h).
@@ -34,6 +35,19 @@ typedef enum {
  */
 RkDmaResult rk_iommu_dma(RkIommuState *s, unsigned bank, uint64_t iova,
                          void *buf, uint64_t len, bool write);
+
+/*
+ * For tests: raise the interrupt line.  The bits of the raw status latch in
+ * bank 0; without any the line is up until somebody looks for its cause.
+ */
+void rk_iommu_raise(RkIommuState *s, uint32_t bits);
+
+/*
+ * Would a read of @len bytes, which do not cross a page, be done at once?
+ * Nothing changes by asking: no fault is reported, no translation kept.
+ */
+bool rk_iommu_probe_read(RkIommuState *s, unsigned bank, uint32_t iova,
+                         uint32_t len);
 
 /*
  * Called, BQL held and outside any MMIO access, when an access that returned

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns jobs that are over and nobody refers to, until they are freed. */
+#ifndef __RKNPU_REAP_H__
+#define __RKNPU_REAP_H__
+
+struct rknpu_client;
+struct rknpu_job;
+
+/*
+ * Any context. Freed by its client's next rknpu_reap_client(), or a little
+ * later if there is none: waking a thread for each job would cost more than
+ * everything else that ends one.
+ */
+void rknpu_reap_add(struct rknpu_job *job);
+
+/* Frees what the caller's client has left. May sleep. */
+void rknpu_reap_client(struct rknpu_client *client);
+
+/* Nobody comes back for it: frees everything soon. Any context. */
+void rknpu_reap_soon(void);
+
+/* Everything added so far is freed on return. */
+void rknpu_reap_flush(void);
+
+#endif

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A power domain that does not come up, once and for good. Slow: the kernel's
+ * driver asks a domain ten million times before it believes that.
+ */
+#define _GNU_SOURCE
+#include "kselftest_harness.h"
+#include "rknpu_util.h"
+
+#define PATIENCE_MS	300000
+
+FIXTURE(domain) {
+	struct rk_team t;
+	unsigned int last;
+};
+
+FIXTURE_SETUP(domain)
+{
+	int fd;
+
+	RK_OPEN_OR_SKIP(fd);
+	close(fd);
+	RK_REQUIRE_MODEL();
+	if (!rk_ours())
+		SKIP(return, "our module's error codes");
+	ASSERT_EQ(0, rk_team_init(&self->t));
+	self->last = rk_ctl_read(NPU_CTL_NUM_CORES) - 1;
+}
+
+FIXTURE_TEARDOWN(domain)
+{
+	if (!rk_model() || !rk_ours())
+		return;
+	rk_model_calm();
+	rk_team_fini(&self->t);
+}
+
+/* How many of a full set of jobs ended with @ret. */
+static int run_all(struct rk_team *t, int ret)
+{
+	/* So long that no core does the work of all. */
+	rk_latency_us(10000);
+	if (rk_team_submit(t, RK_TEAM_JOBS, 40))
+		return -1;
+	rk_team_collect(t, RK_TEAM_JOBS, 40, PATIENCE_MS);
+	rk_latency_us(0);
+	return rk_team_count(t, RK_TEAM_JOBS, ret);
+}
+
+static bool asleep(unsigned int cores)
+{
+	bool all = true;
+
+	for (unsigned int i = 0; i < cores; i++)
+		all = all && rk_wait_count(i, NPU_CNT_POWERED, 0, 5000);
+	return all;
+}
+
+TEST_F_TIMEOUT(domain, does_not_come_up_once, 300)
+{
+	ASSERT_EQ(RK_TEAM_JOBS, run_all(&self->t, 0));
+	ASSERT_TRUE(asleep(self->last + 1));
+	rk_fault_arm(self->last, NPU_FAULT_POWER_STUCK, 0, 1);
+	EXPECT_EQ(RK_TEAM_JOBS, run_all(&self->t, 0));
+	EXPECT_EQ(1, rk_fault_fired());
+	EXPECT_EQ(0, rk_core_stat(self->last, "retired"));
+	rk_model_calm();
+	EXPECT_EQ(RK_TEAM_JOBS, run_all(&self->t, 0));
+	EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
+}
+
+/* Others do the work, if there are others; and when it comes up again, so does the core. */
+TEST_F_TIMEOUT(domain, never_comes_up, 600)
+{
+	uint64_t done;
+
+	ASSERT_EQ(RK_TEAM_JOBS, run_all(&self->t, 0));
+	ASSERT_TRUE(asleep(self->last + 1));
+	rk_fault_arm(self->last, NPU_FAULT_POWER_STUCK, 0, 0);
+	for (int i = 0; i < 3; i++)
+		EXPECT_EQ(RK_TEAM_JOBS, run_all(&self->t, self->last ? 0 : -ENODEV));
+	EXPECT_LT(0, rk_fault_fired());
+	for (unsigned int i = 0; i <= self->last; i++) {
+		EXPECT_EQ(i == self->last, rk_core_stat(i, "retired"));
+	}
+	EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
+
+	rk_model_calm();
+	rk_team_fini(&self->t);
+	ASSERT_EQ(0, rk_rebind(self->last));
+	ASSERT_EQ(0, rk_team_init(&self->t));
+	done = rk_count(self->last, NPU_CNT_TASK_DONE);
+	for (int i = 0; i < 20; i++)
+		EXPECT_EQ(RK_TEAM_JOBS, run_all(&self->t, 0));
+	EXPECT_LE(100, rk_count(self->last, NPU_CNT_TASK_DONE) - done);
+	EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
+}
+
+TEST_HARNESS_MAIN

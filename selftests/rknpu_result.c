@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* WAIT_JOB: how jobs ended, for each way the model can be made to end them, and how long that is known. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "kselftest_harness.h"
+#include "rknpu_util.h"
+
+static int wait_job(int fd, uint64_t job, int64_t deadline, struct drm_rocket_wait_job *w)
+{
+	memset(w, 0xa5, sizeof(*w));
+	w->job = job;
+	w->timeout_ns = deadline;
+	w->flags = 0;
+	return rk_ioctl(fd, DRM_IOCTL_ROCKET_WAIT_JOB, w);
+}
+
+static uint64_t last_job(int fd)
+{
+	struct drm_rocket_get_param p = { .param = DRM_ROCKET_PARAM_LAST_JOB };
+
+	return rk_ioctl(fd, DRM_IOCTL_ROCKET_GET_PARAM, &p) ? 0 : p.value;
+}
+
+#define REQUIRE_SCHED(fd)						\
+	do {								\
+		struct drm_rocket_get_param p_ = { 0 };			\
+									\
+		if (rk_ioctl(fd, DRM_IOCTL_ROCKET_GET_PARAM, &p_) ||	\
+		    !(p_.value & DRM_ROCKET_FEATURE_SCHED))		\
+			SKIP(return, "the driver only checks what the scheduler is told"); \
+	} while (0)
+
+/* One job of one task on any core; its number, or 0. */
+static uint64_t submit_one(struct rk_client *c)
+{
+	if (rk_submit_op(&c->inc, &c->in, &c->out))
+		return 0;
+	return last_job(c->fd);
+}
+
+FIXTURE(result) {
+	struct rk_client c;
+};
+
+FIXTURE_SETUP(result)
+{
+	struct drm_rocket_get_param p = { 0 };
+	int fd;
+
+	RK_OPEN_OR_SKIP(fd);
+	if (rk_ioctl(fd, DRM_IOCTL_ROCKET_GET_PARAM, &p))
+		SKIP(return, "not this driver");
+	close(fd);
+	ASSERT_EQ(0, rk_client_init(&self->c));
+	ASSERT_EQ(0, rk_bo_fill(&self->c.in, 5, RK_BYTES));
+}
+
+FIXTURE_TEARDOWN(result)
+{
+	rk_model_calm();
+	rk_client_fini(&self->c);
+}
+
+TEST_F(result, done)
+{
+	struct drm_rocket_wait_job w;
+	struct rk_client *c = &self->c;
+	uint64_t job;
+
+	rk_latency_us(5000);
+	job = submit_one(c);
+	ASSERT_EQ(1, job);
+	ASSERT_EQ(0, wait_job(c->fd, job, RK_FOREVER, &w));
+	EXPECT_EQ(DRM_ROCKET_CAUSE_DONE, w.cause);
+	EXPECT_EQ(0, w.error);
+	EXPECT_LE(0, w.core);
+	EXPECT_GT(RK_CORES, w.core);
+	EXPECT_EQ(1, w.task);
+	EXPECT_EQ(0, w.result);
+	EXPECT_EQ(0, w.fault_address);
+	if (rk_model()) {
+		EXPECT_LE(4000000, w.elapsed_ns);
+	}
+	/* Asking again changes nothing. */
+	for (int i = 0; i < 3; i++) {
+		struct drm_rocket_wait_job again;
+
+		ASSERT_EQ(0, wait_job(c->fd, job, 0, &again));
+		again.timeout_ns = w.timeout_ns;
+		EXPECT_EQ(0, memcmp(&w, &again, sizeof(w)));
+	}
+	EXPECT_EQ(0, rk_bo_differs(&c->out, 6, RK_BYTES));
+}
+
+TEST_F(result, refused)
+{
+	struct drm_rocket_wait_job w;
+	struct rk_client *c = &self->c;
+	int other = rk_open();
+
+	EXPECT_EQ(-ENOENT, wait_job(c->fd, 0, 0, &w));
+	EXPECT_EQ(-ENOENT, wait_job(c->fd, 1, 0, &w));
+	ASSERT_EQ(1, submit_one(c));
+	EXPECT_EQ(-ENOENT, wait_job(c->fd, 0, RK_FOREVER, &w));
+	EXPECT_EQ(-ENOENT, wait_job(c->fd, 2, RK_FOREVER, &w));
+	EXPECT_EQ(-ENOENT, wait_job(c->fd, UINT64_MAX, RK_FOREVER, &w));
+	EXPECT_EQ(-ENOENT, wait_job(c->fd, 1ull << 32 | 1, RK_FOREVER, &w));
+	/* Numbers are the file's own. */
+	ASSERT_LE(0, other);
+	EXPECT_EQ(-ENOENT, wait_job(other, 1, RK_FOREVER, &w));
+	EXPECT_EQ(0, last_job(other));
+	close(other);
+	w = (struct drm_rocket_wait_job) { .job = 1, .flags = 1 };
+	EXPECT_EQ(-EINVAL, rk_ioctl(c->fd, DRM_IOCTL_ROCKET_WAIT_JOB, &w));
+	w = (struct drm_rocket_wait_job) { .job = 1, .flags = 1u << 31 };
+	EXPECT_EQ(-EINVAL, rk_ioctl(c->fd, DRM_IOCTL_ROCKET_WAIT_JOB, &w));
+	EXPECT_EQ(-EFAULT, rk_ioctl(c->fd, DRM_IOCTL_ROCKET_WAIT_JOB, NULL));
+	EXPECT_EQ(0, wait_job(c->fd, 1, RK_FOREVER, &w));
+}
+
+TEST_F(result, timeouts)
+{
+	struct drm_rocket_wait_job w;
+	struct rk_client *c = &self->c;
+	uint64_t job;
+	int64_t t;
+
+	RK_REQUIRE_MODEL();
+	rk_latency_us(300000);
+	job = submit_one(c);
+	EXPECT_EQ(-EBUSY, wait_job(c->fd, job, 0, &w));
+	EXPECT_EQ(-EBUSY, wait_job(c->fd, job, -1, &w));
+	EXPECT_EQ(-EBUSY, wait_job(c->fd, job, INT64_MIN, &w));
+	EXPECT_EQ(-EBUSY, wait_job(c->fd, job, rk_now() - RK_MS, &w));
+	/* Nothing was written. */
+	EXPECT_EQ(0xa5a5a5a5, w.cause);
+	t = rk_now();
+	EXPECT_EQ(-ETIMEDOUT, wait_job(c->fd, job, t + 20 * RK_MS, &w));
+	EXPECT_LE(20 * RK_MS, rk_now() - t);
+	EXPECT_EQ(0, wait_job(c->fd, job, rk_now() + 10000 * RK_MS, &w));
+	EXPECT_EQ(DRM_ROCKET_CAUSE_DONE, w.cause);
+}
+
+static void on_alarm(int sig)
+{
+}
+
+TEST_F(result, wait_is_interruptible)
+{
+	struct sigaction sa = { .sa_handler = on_alarm };
+	struct itimerval it = { .it_value.tv_usec = 20000 };
+	struct drm_rocket_wait_job w;
+	uint64_t job;
+
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, sigaction(SIGALRM, &sa, NULL));
+	rk_latency_us(300000);
+	job = submit_one(&self->c);
+	ASSERT_EQ(0, setitimer(ITIMER_REAL, &it, NULL));
+	EXPECT_EQ(-EINTR, wait_job(self->c.fd, job, RK_FOREVER, &w));
+	EXPECT_EQ(0, wait_job(self->c.fd, job, RK_FOREVER, &w));
+}
+
+TEST_F(result, wait_is_killable)
+{
+	struct drm_rocket_wait_job w;
+	uint64_t job;
+	int status;
+	int64_t t;
+	pid_t pid;
+
+	RK_REQUIRE_MODEL();
+	rk_task_timeout_ms(20000);
+	rk_latency_us(5000000);
+	job = submit_one(&self->c);
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(wait_job(self->c.fd, job, RK_FOREVER, &w) ? 1 : 0);
+	rk_sleep_ms(100);
+	t = rk_now();
+	kill(pid, SIGKILL);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status));
+	EXPECT_GT(3000 * RK_MS, rk_now() - t);
+}
+
+#define WAITERS	8
+
+struct waiter {
+	pthread_t thread;
+	int fd;
+	uint64_t job;
+	struct drm_rocket_wait_job w;
+	int ret;
+};
+
+static void *waiter_main(void *arg)
+{
+	struct waiter *w = arg;
+
+	w->ret = wait_job(w->fd, w->job, RK_FOREVER, &w->w);
+	return NULL;
+}
+
+TEST_F(result, many_waiters)
+{
+	struct waiter w[WAITERS];
+	uint64_t job;
+
+	rk_latency_us(50000);
+	job = submit_one(&self->c);
+	for (int i = 0; i < WAITERS; i++) {
+		w[i] = (struct waiter) { .fd = self->c.fd, .job = job };
+		ASSERT_EQ(0, pthread_create(&w[i].thread, NULL, waiter_main, &w[i]));
+	}
+	for (int i = 0; i < WAITERS; i++) {
+		pthread_join(w[i].thread, NULL);
+		EXPECT_EQ(0, w[i].ret);
+		EXPECT_EQ(DRM_ROCKET_CAUSE_DONE, w[i].w.cause);
+	}
+}
+
+/* The newest 1024 jobs of the file are known, not one more. */
+TEST_F(result, the_oldest_are_forgotten)
+{
+	static struct drm_rocket_job jobs[1024];
+	struct rk_client *c = &self->c;
+	struct drm_rocket_wait_job w;
+	struct drm_rocket_task task;
+	uint64_t first;
+
+	first = submit_one(c);
+	ASSERT_EQ(1, first);
+	ASSERT_EQ(0, rk_op_task(&c->inc, c->in.iova, c->out.iova, &task));
+	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++)
+		rk_job(&jobs[i], &task, 1, &c->in.handle, 1, &c->out.handle, 1);
+	ASSERT_EQ(0, rk_submit(c->fd, jobs, ARRAY_SIZE(jobs) - 1));
+	EXPECT_EQ(1024, last_job(c->fd));
+	EXPECT_EQ(0, wait_job(c->fd, 1, RK_FOREVER, &w));
+	EXPECT_EQ(0, wait_job(c->fd, 1024, RK_FOREVER, &w));
+	for (uint64_t i = 1; i <= 1024; i++) {
+		ASSERT_EQ(0, wait_job(c->fd, i, 0, &w));
+		EXPECT_EQ(DRM_ROCKET_CAUSE_DONE, w.cause);
+	}
+	ASSERT_EQ(1025, submit_one(c));
+	EXPECT_EQ(-ENOENT, wait_job(c->fd, 1, RK_FOREVER, &w));
+	EXPECT_EQ(0, wait_job(c->fd, 2, RK_FOREVER, &w));
+	ASSERT_EQ(0, rk_submit(c->fd, jobs, ARRAY_SIZE(jobs)));
+	EXPECT_EQ(-ENOENT, wait_job(c->fd, 1025, RK_FOREVER, &w));
+	EXPECT_EQ(0, wait_job(c->fd, 1026, RK_FOREVER, &w));
+	EXPECT_EQ(0, wait_job(c->fd, 2049, RK_FOREVER, &w));
+}
+
+/* ---- what went wrong ---- */
+
+FIXTURE(fault) {
+	struct rk_client c;
+};
+
+FIXTURE_VARIANT(fault) {
+	uint32_t kind;
+	uint32_t cause;
+	int err;
+	/* Least time it takes, in ms. */
+	int64_t ms;
+};
+
+FIXTURE_VARIANT_ADD(fault, never_start) {
+	.kind = NPU_FAULT_NEVER_START, .cause = DRM_ROCKET_CAUSE_NEVER_STARTED, .err = -ETIME,
+};
+FIXTURE_VARIANT_ADD(fault, hang) {
+	.kind = NPU_FAULT_HANG, .cause = DRM_ROCKET_CAUSE_TIMEOUT, .err = -ETIME, .ms = 100,
+};
+FIXTURE_VARIANT_ADD(fault, dma_read) {
+	.kind = NPU_FAULT_DMA_READ, .cause = DRM_ROCKET_CAUSE_DMA_READ, .err = -EIO,
+};
+FIXTURE_VARIANT_ADD(fault, dma_write) {
+	.kind = NPU_FAULT_DMA_WRITE, .cause = DRM_ROCKET_CAUSE_DMA_WRITE, .err = -EIO,
+};
+/* Found done at the deadline. */
+FIXTURE_VARIANT_ADD(fault, irq_lost) {
+	.kind = NPU_FAULT_IRQ_LOST, .cause = DRM_ROCKET_CAUSE_DONE, .err = 0,
+};
+
+FIXTURE_SETUP(fault)
+{
+	struct drm_rocket_get_param p = { 0 };
+	int fd;
+
+	RK_OPEN_OR_SKIP(fd);
+	if (rk_ioctl(fd, DRM_IOCTL_ROCKET_GET_PARAM, &p))
+		SKIP(return, "not this driver");
+	close(fd);
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, rk_client_init(&self->c));
+	ASSERT_EQ(0, rk_bo_fill(&self->c.in, 5, RK_BYTES));
+}
+
+FIXTURE_TEARDOWN(fault)
+{
+	rk_model_calm();
+	rk_client_fini(&self->c);
+}
+
+/* In the third task of five, on each core in turn; the record says all of it. */
+TEST_F_TIMEOUT(fault, in_the_third_of_five_tasks, 60)
+{
+	struct rk_client *c = &self->c;
+	struct drm_rocket_task t[5];
+	struct drm_rocket_job_ext job;
+	struct drm_rocket_wait_job w;
+
+	REQUIRE_SCHED(c->fd);
+	for (size_t i = 0; i < ARRAY_SIZE(t); i++) {
+		ASSERT_EQ(0, rk_op_task(&c->inc, c->in.iova, c->out.iova, &t[i]));
+	}
+	for (int core = 0; core < RK_CORES; core++) {
+		struct drm_rocket_submit_ext s = {
+			.jobs = (uintptr_t)&job, .job_count = 1, .job_struct_size = sizeof(job),
+		};
+
+		job = (struct drm_rocket_job_ext) {
+			.tasks = (uintptr_t)t, .task_count = ARRAY_SIZE(t),
+			.task_struct_size = sizeof(t[0]), .core_mask = 1u << core,
+			.out_bo_handles = (uintptr_t)&c->out.handle, .out_bo_handle_count = 1,
+			.timeout_ns = variant->ms ? variant->ms * RK_MS : 200 * RK_MS,
+		};
+		rk_fault_arm(core, variant->kind, 2, 1);
+		ASSERT_EQ(0, rk_ioctl(c->fd, DRM_IOCTL_ROCKET_SUBMIT_EXT, &s));
+		ASSERT_EQ(0, wait_job(c->fd, s.first_job, RK_FOREVER, &w));
+		EXPECT_EQ(variant->cause, w.cause);
+		EXPECT_EQ(variant->err, w.error);
+		EXPECT_EQ(core, w.core);
+		EXPECT_EQ(variant->err ? 2 : 5, w.task);
+		EXPECT_EQ(0, w.fault_address);
+		EXPECT_EQ(0, w.result);
+		EXPECT_LE(variant->ms * RK_MS, w.elapsed_ns);
+		/* PREP_BO and the record agree. */
+		EXPECT_EQ(variant->err, rk_prep(&c->out, 5000));
+		rk_model_calm();
+	}
+	EXPECT_EQ(0, rk_run_on_every_core(c->fd, 2));
+}
+
+/* The address and the direction of an access to nothing. */
+TEST_F(result, iommu_fault)
+{
+	struct rk_client *c = &self->c;
+	static const uint64_t nowhere = 0xa0000000;
+
+	for (int write = 0; write < 2; write++) {
+		struct drm_rocket_wait_job w;
+		struct drm_rocket_task task;
+		uint64_t job;
+
+		ASSERT_EQ(0, rk_op_task(&c->inc, write ? c->in.iova : nowhere,
+					write ? nowhere : c->out.iova, &task));
+		ASSERT_EQ(0, rk_submit_task(c->fd, &task, &c->in, &c->out));
+		job = last_job(c->fd);
+		ASSERT_EQ(0, wait_job(c->fd, job, RK_FOREVER, &w));
+		EXPECT_EQ(DRM_ROCKET_CAUSE_IOMMU_FAULT, w.cause);
+		EXPECT_EQ(-EFAULT, w.error);
+		EXPECT_EQ(write ? DRM_ROCKET_RESULT_FAULT_WRITE : 0, w.result);
+		EXPECT_LE(nowhere, w.fault_address);
+		EXPECT_GT(nowhere + RK_PAGE, w.fault_address);
+		EXPECT_EQ(0, w.task);
+		EXPECT_EQ(-EFAULT, rk_prep(&c->out, 5000));
+	}
+	EXPECT_EQ(0, rk_client_run(c, 8));
+}
+
+/* A job's own deadline, whatever the module's default is. */
+TEST_F(result, timeout_of_the_job)
+{
+	struct rk_client *c = &self->c;
+	struct drm_rocket_task task;
+	struct drm_rocket_job_ext job = {
+		.tasks = (uintptr_t)&task, .task_count = 1, .task_struct_size = sizeof(task),
+		.out_bo_handles = (uintptr_t)&c->out.handle, .out_bo_handle_count = 1,
+	};
+	struct drm_rocket_submit_ext s = {
+		.jobs = (uintptr_t)&job, .job_count = 1, .job_struct_size = sizeof(job),
+	};
+	struct drm_rocket_wait_job w;
+
+	RK_REQUIRE_MODEL();
+	REQUIRE_SCHED(c->fd);
+	ASSERT_EQ(0, rk_op_task(&c->inc, c->in.iova, c->out.iova, &task));
+	/* Shorter than the default. */
+	rk_task_timeout_ms(20000);
+	rk_latency_us(4000000);
+	job.timeout_ns = 50 * RK_MS;
+	ASSERT_EQ(0, rk_ioctl(c->fd, DRM_IOCTL_ROCKET_SUBMIT_EXT, &s));
+	ASSERT_EQ(0, wait_job(c->fd, s.first_job, RK_FOREVER, &w));
+	EXPECT_EQ(DRM_ROCKET_CAUSE_TIMEOUT, w.cause);
+	EXPECT_LE(50 * RK_MS, w.elapsed_ns);
+	EXPECT_GT(2000 * RK_MS, w.elapsed_ns);
+	/* Longer. */
+	rk_task_timeout_ms(50);
+	rk_latency_us(300000);
+	job.timeout_ns = 20000 * RK_MS;
+	ASSERT_EQ(0, rk_ioctl(c->fd, DRM_IOCTL_ROCKET_SUBMIT_EXT, &s));
+	ASSERT_EQ(0, wait_job(c->fd, s.first_job, RK_FOREVER, &w));
+	EXPECT_EQ(DRM_ROCKET_CAUSE_DONE, w.cause);
+}
+
+TEST_HARNESS_MAIN

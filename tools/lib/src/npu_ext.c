@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the driver offers beyond mainline's interface: questions, results,
+ * syncobjs, parts of buffers, buffers shared with others.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "drm.h"
+#include "drm/rocket_accel.h"
+#include "npu_internal.h"
+
+_Static_assert(sizeof(struct npu_range) == sizeof(struct drm_rocket_bo_range) &&
+	       offsetof(struct npu_range, size) == offsetof(struct drm_rocket_bo_range, size),
+	       "passed on as it is");
+
+uint64_t npu_features(struct npu_dev *dev)
+{
+	return npu_dev_features(dev);
+}
+
+int npu_param(struct npu_dev *dev, uint32_t param, uint32_t index, uint64_t *value)
+{
+	struct drm_rocket_get_param req = { .param = param, .index = index };
+	int ret;
+
+	if (!npu_dev_features(dev))
+		return -EOPNOTSUPP;
+	ret = npu_ioctl(npu_fd(dev), DRM_IOCTL_ROCKET_GET_PARAM, &req);
+	if (!ret)
+		*value = req.value;
+	return ret;
+}
+
+int npu_wait_job(struct npu_dev *dev, uint64_t number, int64_t timeout_ns,
+		 struct npu_result *result)
+{
+	struct drm_rocket_wait_job req = {
+		.job = number, .timeout_ns = npu_deadline(timeout_ns),
+	};
+	int ret;
+
+	if (!(npu_dev_features(dev) & DRM_ROCKET_FEATURE_SUBMIT_EXT))
+		return -EOPNOTSUPP;
+	ret = npu_ioctl(npu_fd(dev), DRM_IOCTL_ROCKET_WAIT_JOB, &req);
+	if (ret)
+		return ret;
+	*result = (struct npu_result) {
+		.cause = req.cause, .err = req.error, .core = req.core, .task = req.task,
+		.fault_iova = req.fault_address, .elapsed_ns = req.elapsed_ns,
+		.fault_write = req.result & DRM_ROCKET_RESULT_FAULT_WRITE,
+	};
+	return 0;
+}
+
+static bool has_syncs(struct npu_dev *dev)
+{
+	return npu_dev_features(dev) & DRM_ROCKET_FEATURE_SYNCOBJ;
+}
+
+int npu_sync_create(struct npu_dev *dev, bool signalled, uint32_t *handle)
+{
+	struct drm_syncobj_create req = {
+		.flags = signalled ? DRM_SYNCOBJ_CREATE_SIGNALED : 0,
+	};
+	int ret;
+
+	if (!has_syncs(dev))
+		return -EOPNOTSUPP;
+	ret = npu_ioctl(npu_fd(dev), DRM_IOCTL_SYNCOBJ_CREATE, &req);
+	if (!ret)
+		*handle = req.handle;
+	return ret;
+}
+
+int npu_sync_destroy(struct npu_dev *dev, uint32_t handle)
+{
+	struct drm_syncobj_destroy req = { .handle = handle };
+
+	return has_syncs(dev) ? npu_ioctl(npu_fd(dev), DRM_IOCTL_SYNCOBJ_DESTROY, &req) :
+				-EOPNOTSUPP;
+}
+
+int npu_sync_wait(struct npu_dev *dev, const struct npu_sync *sync, int64_t timeout_ns)
+{
+	struct drm_syncobj_timeline_wait req = {
+		.handles = (uintptr_t)&sync->handle, .points = (uintptr_t)&sync->point,
+		.timeout_nsec = npu_deadline(timeout_ns), .count_handles = 1,
+	};
+
+	/* Point 0 of a timeline is the binary payload. */
+	return has_syncs(dev) ? npu_ioctl(npu_fd(dev), DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, &req) :
+				-EOPNOTSUPP;
+}
+
+/* From interface 1.5 on; ours has them at any version. */
+static bool has_ranges(struct npu_dev *dev)
+{
+	struct npu_version v;
+
+	if (npu_dev_features(dev))
+		return true;
+	if (npu_is_vendor(dev) || npu_version(dev, &v))
+		return false;
+	return v.major > 1 || (v.major == 1 && v.minor >= 5);
+}
+
+int npu_bo_prep_ranges(struct npu_bo *bo, const struct npu_range *ranges, uint32_t n,
+		       int64_t timeout_ns)
+{
+	struct drm_rocket_prep_bo_ranges req = {
+		.handle = bo->handle, .range_count = n, .ranges = (uintptr_t)ranges,
+		.timeout_ns = npu_deadline(timeout_ns),
+	};
+
+	if (!has_ranges(bo->dev))
+		return npu_bo_prep(bo, timeout_ns);
+	return npu_ioctl(npu_fd(bo->dev), DRM_IOCTL_ROCKET_PREP_BO_RANGES, &req);
+}
+
+int npu_bo_fini_ranges(struct npu_bo *bo, const struct npu_range *ranges, uint32_t n)
+{
+	struct drm_rocket_fini_bo_ranges req = {
+		.handle = bo->handle, .range_count = n, .ranges = (uintptr_t)ranges,
+	};
+
+	if (!has_ranges(bo->dev))
+		return npu_bo_fini(bo);
+	return npu_ioctl(npu_fd(bo->dev), DRM_IOCTL_ROCKET_FINI_BO_RANGES, &req);
+}
+
+int npu_bo_export(struct npu_bo *bo, int *fd)
+{
+	struct drm_prime_handle req = { .handle = bo->handle, .flags = DRM_CLOEXEC | DRM_RDWR };
+	int ret = npu_ioctl(npu_fd(bo->dev), DRM_IOCTL_PRIME_HANDLE_TO_FD, &req);
+
+	if (!ret)
+		*fd = req.fd;
+	return ret;
+}
+
+static int describe(struct npu_dev *dev, uint32_t handle, struct npu_bo *bo)
+{
+	struct drm_rocket_bo_info req = { .handle = handle };
+	int ret = npu_ioctl(npu_fd(dev), DRM_IOCTL_ROCKET_GET_BO_INFO, &req);
+
+	if (ret)
+		return ret;
+	bo->dev = dev;
+	bo->handle = handle;
+	bo->iova = req.dma_address;
+	bo->offset = req.offset;
+	bo->size = req.size;
+	return 0;
+}
+
+int npu_bo_import(struct npu_dev *dev, int fd, struct npu_bo **out)
+{
+	struct drm_prime_handle req = { .fd = fd };
+	struct drm_gem_close drop = { 0 };
+	struct npu_bo *bo;
+	int ret;
+
+	if (!(npu_dev_features(dev) & DRM_ROCKET_FEATURE_BO_INFO))
+		return -EOPNOTSUPP;
+	bo = calloc(1, sizeof(*bo));
+	if (!bo)
+		return -ENOMEM;
+	ret = npu_ioctl(npu_fd(dev), DRM_IOCTL_PRIME_FD_TO_HANDLE, &req);
+	if (!ret) {
+		ret = describe(dev, req.handle, bo);
+		drop.handle = req.handle;
+		if (ret)
+			npu_ioctl(npu_fd(dev), DRM_IOCTL_GEM_CLOSE, &drop);
+	}
+	if (ret) {
+		free(bo);
+		return ret;
+	}
+	*out = bo;
+	return 0;
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * BS and BN, the first two stages of the RK3588 NPU's DPU: an ALU, a
+ * multiplier with its shift and a ReLU, with operands from registers or one
+ * per channel from memory.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "rk3588_npu_decode.h"
+#include "rk3588_npu_dpu.h"
+
+/*
+ * The packed operands of eight channels: words of the ALU, halfwords of CPEND
+ * and of the multiplier (measured by a public probe on RK3588).
+ */
+#define PACKED_CHANNELS         8
+#define PACKED_BYTES            64
+#define PACKED_CPEND            32
+#define PACKED_MUL              48
+
+#define MAX_SHIFT               62
+
+static uint32_t stage_cfg(const uint32_t *regs, unsigned idx)
+{
+    return regs[idx ? R_DPU_BN_CFG : R_DPU_BS_CFG];
+}
+
+static bool stage_on(uint32_t cfg)
+{
+    return !FIELD_EX32(cfg, DPU_BS_CFG, BYPASS);
+}
+
+static bool wants_alu(uint32_t cfg)
+{
+    return stage_on(cfg) && !FIELD_EX32(cfg, DPU_BS_CFG, ALU_BYPASS) &&
+           FIELD_EX32(cfg, DPU_BS_CFG, ALU_SRC);
+}
+
+static bool wants_mul(uint32_t cfg, uint32_t mul)
+{
+    return stage_on(cfg) && !FIELD_EX32(cfg, DPU_BS_CFG, MUL_BYPASS) &&
+           FIELD_EX32(mul, DPU_BS_MUL_CFG, MUL_SRC);
+}
+
+static bool wants_cpend(const uint32_t *regs)
+{
+    return !GET(regs, DPU_FEATURE_MODE_CFG, FLYING_MODE) &&
+           !GET(regs, DPU_BS_OW_CFG, OD_BYPASS) &&
+           GET(regs, DPU_BS_OW_CFG, OW_SRC);
+}
+
+/* DATA_USE bits of what the stage takes from memory. */
+static uint32_t wanted(const uint32_t *regs, unsigned idx)
+{
+    uint32_t cfg = stage_cfg(regs, idx);
+    uint32_t mul = regs[idx ? R_DPU_BN_MUL_CFG : R_DPU_BS_MUL_CFG];
+
+    return (wants_alu(cfg) ? RDMA_DATA_USE_ALU : 0) |
+           (wants_mul(cfg, mul) ? RDMA_DATA_USE_MUL : 0) |
+           (!idx && wants_cpend(regs) ? RDMA_DATA_USE_CPEND : 0);
+}
+
+static uint32_t fetched(const uint32_t *regs, unsigned idx)
+{
+    uint32_t cfg = regs[idx ? R_RDMA_NRDMA_CFG : R_RDMA_BRDMA_CFG];
+
+    return FIELD_EX32(cfg, RDMA_BRDMA_CFG, DISABLE)
+           ? 0 : FIELD_EX32(cfg, RDMA_BRDMA_CFG, DATA_USE);
+}
+
+const char *npu_stage_stall(const uint32_t *regs, bool rdma)
+{
+    uint32_t bs = wanted(regs, NPU_STAGE_BS);
+    uint32_t bn = wanted(regs, NPU_STAGE_BN);
+
+    REFUSE_IF(bs & ~(rdma ? fetched(regs, NPU_STAGE_BS) : 0),
+              "BS waits for an operand that nothing fetches");
+    REFUSE_IF(bn & ~(rdma ? fetched(regs, NPU_STAGE_BN) : 0),
+              "BN waits for an operand that nothing fetches");
+    /* Every task of a public probe that tried this hung. */
+    REFUSE_IF((bn & RDMA_DATA_USE_MUL) && !GET(regs, DPU_FEATURE_MODE_CFG,
+                                               FLYING_MODE) &&
+              fetched(regs, NPU_STAGE_BN) == RDMA_DATA_USE_PACKED,
+              "packed BN operands of a convolution");
+    return NULL;
+}
+
+/*
+ * Three layouts are known: words of the ALU alone, halfwords of the multiplier
+ * alone, and all three operands packed, of which CPEND may be ignored.
+ */
+static const char *decode_layout(NpuTask *t, const uint32_t *regs,
+                                 unsigned idx)
+{
+    NpuStage *s = &t->dpu.stage[idx];
+    uint32_t want = wanted(regs, idx);
+
+    s->use = fetched(regs, idx);
+    s->addr = npu_dma_addr(regs, regs[idx ? R_RDMA_BN_BASE_ADDR
+                                          : R_RDMA_BS_BASE_ADDR]);
+    s->alu_dma = want & RDMA_DATA_USE_ALU;
+    s->mul_dma = want & RDMA_DATA_USE_MUL;
+    s->cpend_dma = want & RDMA_DATA_USE_CPEND;
+    if (!want) {
+        s->use = 0;
+        return NULL;
+    }
+    switch (s->use) {
+    case RDMA_DATA_USE_ALU:
+        return NULL;
+    case RDMA_DATA_USE_MUL:
+        /* Silicon takes zeros for a part of a surface behind a whole one. */
+        REFUSE_IF(t->dpu.channels > PACKED_CHANNELS &&
+                  t->dpu.channels % PACKED_CHANNELS,
+                  "multipliers of an incomplete surface");
+        return NULL;
+    case RDMA_DATA_USE_PACKED:
+        REFUSE_IF(idx == NPU_STAGE_BN, "packed BN operands");
+        REFUSE_IF(t->dpu.is_float, "packed BS operands of floats");
+        REFUSE_IF(!s->alu_dma || !s->mul_dma,
+                  "packed BS operands that the stage does not take");
+        return NULL;
+    default:
+        return "layout of BS or BN operands";
+    }
+}
+
+static const char *decode_mul(NpuDpu *d, const uint32_t *regs, unsigned idx)
+{
+    NpuStage *s = &d->stage[idx];
+    uint32_t cfg = stage_cfg(regs, idx);
+    uint32_t mul = regs[idx ? R_DPU_BN_MUL_CFG : R_DPU_BS_MUL_CFG];
+
+    s->mul = !FIELD_EX32(cfg, DPU_BS_CFG, MUL_BYPASS);
+    s->mul_operand = FIELD_EX32(mul, DPU_BS_MUL_CFG, MUL_OPERAND);
+    s->prelu = s->mul && FIELD_EX32(cfg, DPU_BS_CFG, MUL_PRELU);
+    s->shift = FIELD_EX32(mul, DPU_BS_MUL_CFG, MUL_SHIFT);
+    s->shift_neg = idx ? GET(regs, DPU_DATA_FORMAT, BN_MUL_SHIFT_NEG)
+                       : GET(regs, DPU_DATA_FORMAT, BS_MUL_SHIFT_NEG);
+    REFUSE_IF(FIELD_EX32(mul, DPU_BS_MUL_CFG, TRUNCATE_SRC),
+              "BS or BN shift by DMA");
+    REFUSE_IF(d->is_float && s->shift, "BS or BN shift of floats");
+    REFUSE_IF(d->is_float && s->shift_neg, "BS or BN shift of floats");
+    REFUSE_IF(s->shift > MAX_SHIFT || s->shift_neg > MAX_SHIFT,
+              "BS or BN shift above 62");
+    /* Multipliers of halves and fp32 are halves; of others it is not known. */
+    REFUSE_IF(s->mul && d->is_float && !npu_mul_known(d->precision),
+              "BS or BN multiplier of this precision");
+    REFUSE_IF(s->prelu && s->shift, "PReLU that shifts what is positive");
+    return NULL;
+}
+
+/* BN repeats BS's registers one field set further on. */
+const char *npu_stage_decode(NpuTask *t, const uint32_t *regs, unsigned idx)
+{
+    NpuStage *s = &t->dpu.stage[idx];
+    const uint32_t *r = &regs[idx ? R_DPU_BN_CFG : R_DPU_BS_CFG];
+    const char *why = decode_layout(t, regs, idx);
+
+    REFUSE_IF(why, why);
+    if (!stage_on(r[0])) {
+        return NULL;
+    }
+    s->on = true;
+    s->mul_first = idx == NPU_STAGE_BN;
+    s->alu = !FIELD_EX32(r[0], DPU_BS_CFG, ALU_BYPASS);
+    s->alu_algo = FIELD_EX32(r[0], DPU_BS_CFG, ALU_ALGO);
+    s->alu_operand = r[1];
+    REFUSE_IF(s->alu && s->alu_algo != NPU_ALU_MAX &&
+              s->alu_algo != NPU_ALU_MIN && s->alu_algo != NPU_ALU_ADD &&
+              s->alu_algo != NPU_ALU_MINUS, "BS or BN ALU algorithm");
+    why = decode_mul(&t->dpu, regs, idx);
+    REFUSE_IF(why, why);
+    s->relu = !FIELD_EX32(r[0], DPU_BS_CFG, RELU_BYPASS);
+    s->relux = s->relu && FIELD_EX32(r[0], DPU_BS_CFG, RELUX_EN);
+    s->relux_cmp = r[3];
+    return NULL;
+}
+
+size_t npu_task_stage_bytes(const NpuTask *t, unsigned stage)
+{
+    switch (t->dpu.stage[stage].use) {
+    case 0:
+        return 0;
+    case RDMA_DATA_USE_ALU:
+        return t->dpu.channels * sizeof(uint32_t);
+    case RDMA_DATA_USE_MUL:
+        return t->dpu.channels * sizeof(uint16_t);
+    default:
+        return DIV_ROUND_UP(t->dpu.channels, PACKED_CHANNELS) *
+               (size_t)PACKED_BYTES;
+    }
+}
+
+static const uint8_t *packed(const uint8_t *operands, uint32_t channel)
+{
+    return operands + channel / PACKED_CHANNELS * (size_t)PACKED_BYTES;
+}
+
+NpuStageOperand npu_stage_operand(const NpuTask *t, const NpuOperands *in,
+                                  unsigned stage, uint32_t channel)
+{
+    const NpuStage *s = &t->dpu.stage[stage];
+    const uint8_t *p = in->stage[stage];
+    uint32_t lane = channel % PACKED_CHANNELS;
+    NpuStageOperand op = { .alu = s->alu_operand, .mul = s->mul_operand };
+
+    if (s->use == RDMA_DATA_USE_PACKED) {
+        op.alu = ldl_le_p(packed(p, channel) + 4 * lane);
+        op.mul = lduw_le_p(packed(p, channel) + PACKED_MUL + 2 * lane);
+    } else if (s->alu_dma) {
+        op.alu = ldl_le_p(p + 4 * (size_t)channel);
+    } else if (s->mul_dma) {
+        op.mul = lduw_le_p(p + 2 * (size_t)channel);
+    }
+    return op;
+}
+
+int32_t npu_cpend_operand(const NpuTask *t, const NpuOperands *in,
+                          uint32_t channel)
+{
+    const NpuStage *s = &t->dpu.stage[NPU_STAGE_BS];
+
+    if (!s->cpend_dma || channel >= t->dpu.channels) {
+        return t->conv.zero_point;
+    }
+    return (int16_t)lduw_le_p(packed(in->stage[NPU_STAGE_BS], channel) +
+                              PACKED_CPEND + 2 * (channel % PACKED_CHANNELS));
+}
+
+int64_t npu_sign_shift(int64_t v, unsigned shift, unsigned shift_neg)
+{
+    return npu_round_shift(v, v < 0 ? shift_neg : shift, false);
+}
+
+/*
+ * The product is kept wide until it is shifted, the two signs by shifts of
+ * their own, and ties go to even.  A multiplier that is bypassed still shifts
+ * (all measured on RK3588 by public probes).
+ */
+static int32_t mul_int(const NpuStage *s, int32_t v, uint16_t operand)
+{
+    int64_t wide = v;
+
+    if (s->prelu && v >= 0) {
+        return v;
+    }
+    if (s->mul) {
+        wide *= (int16_t)operand;
+    }
+    return npu_sat32(npu_sign_shift(wide, s->shift, s->shift_neg));
+}
+
+int32_t npu_stage_int(const NpuStage *s, int32_t v, const NpuStageOperand *op)
+{
+    if (!s->on) {
+        return v;
+    }
+    if (s->mul_first) {
+        v = mul_int(s, v, op->mul);
+    }
+    if (s->alu) {
+        v = npu_alu_int(s->alu_algo, v, op->alu);
+    }
+    if (!s->mul_first) {
+        v = mul_int(s, v, op->mul);
+    }
+    return s->relu ? npu_relu_int(v, s->relux, s->relux_cmp) : v;
+}
+
+/*
+ * Exact in double and rounded once: the same as a product of floats, but no
+ * compiler can contract it with a later addition.
+ */
+static float mul_float(const NpuStage *s, float v, uint16_t operand)
+{
+    return s->mul && (!s->prelu || v < 0)
+           ? (double)v * npu_fp16_to_fp32(operand) : v;
+}
+
+float npu_stage_float(const NpuStage *s, float v, const NpuStageOperand *op)
+{
+    if (!s->on) {
+        return v;
+    }
+    if (s->mul_first) {
+        v = mul_float(s, v, op->mul);
+    }
+    if (s->alu) {
+        v = npu_alu_float(s->alu_algo, v, npu_bits_to_float(op->alu));
+    }
+    if (!s->mul_first) {
+        v = mul_float(s, v, op->mul);
+    }
+    return s->relu ? npu_relu_float(v, s->relux, s->relux_cmp) : v;
+}

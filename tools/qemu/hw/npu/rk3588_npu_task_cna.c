@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * CNA and CORE of an RK3588 NPU task: what their registers ask for.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bitops.h"
+#include "rk3588_npu_decode.h"
+#include "rk3588_npu_conv.h"
+
+/* Longest sum of tf32 products that silicon has been seen to finish. */
+#define TF32_MAX_CHANNELS       4096
+
+/* What DATA_ENTRIES counts: half a line of CBUF. */
+#define ENTRY_BITS              (64 * 8)
+
+static const char *decode_cna_modes(const uint32_t *regs)
+{
+    unsigned i;
+
+    REFUSE_IF(GET(regs, CNA_CONV_CON1, DECONV) ||
+              GET(regs, CNA_CONV_CON3, DECONV_STRIDES), "deconvolution");
+    REFUSE_IF(GET(regs, CNA_CONV_CON3, NN_MODE), "NN_MODE");
+    REFUSE_IF(GET(regs, CNA_CONV_CON2, CSC_DO_EN) ||
+              GET(regs, CNA_CONV_CON2, CSC_WO_EN), "CSC output disabled");
+    REFUSE_IF(GET(regs, CNA_DATA_SIZE3, SURF_MODE) > 1, "SURF_MODE");
+    REFUSE_IF(GET(regs, CNA_FC_CON0, FC_SKIP_EN), "FC zero skipping");
+    REFUSE_IF(GET(regs, CNA_DCOMP_CTRL, DECOMP_CONTROL) ||
+              regs[R_CNA_DCOMP_REGNUM], "weight decompression");
+    for (i = 0; i < CNA_DCOMP_AMOUNT_NUM; i++) {
+        REFUSE_IF(regs[R_CNA_DCOMP_AMOUNT0 + i], "weight decompression");
+    }
+    return NULL;
+}
+
+/* All blocks have to be told of a depthwise convolution. */
+static const char *decode_mode(NpuTask *t, const uint32_t *regs)
+{
+    uint32_t mode = GET(regs, CNA_CONV_CON1, CONV_MODE);
+
+    REFUSE_IF(mode != NPU_MODE_DIRECT && mode != NPU_MODE_DEPTHWISE,
+              "CNA convolution mode");
+    t->conv.depthwise = mode == NPU_MODE_DEPTHWISE;
+    REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, CONV_MODE) != mode ||
+              GET(regs, CORE_MISC_CFG, DW_EN) != t->conv.depthwise ||
+              ((t->enable & NPU_ENABLE_DPU_RDMA) &&
+               GET(regs, RDMA_FEATURE_MODE_CFG, CONV_MODE) != mode),
+              "blocks disagree about the convolution mode");
+    return NULL;
+}
+
+static const char *decode_precision(NpuConv *c, const uint32_t *regs)
+{
+    /* Groups of the weight stream; partial ones of all are compact. */
+    static const struct {
+        uint8_t bits, channel_group, kernel_group, depthwise_group;
+    } format[NPU_PREC_TF32 + 1] = {
+        [NPU_PREC_INT4] = { 4, 32, 64, 0 },
+        [NPU_PREC_INT8] = { 8, 32, 32, 64 },
+        [NPU_PREC_INT16] = { 16, 32, 16, 0 },
+        [NPU_PREC_FP16] = { 16, 32, 16, 32 },
+        [NPU_PREC_BF16] = { 16, 32, 16, 0 },
+        [NPU_PREC_TF32] = { 32, 16, 16, 0 },
+    }, *f;
+    uint8_t dpu;
+
+    c->precision = GET(regs, CNA_CONV_CON1, IN_PRECISION);
+    dpu = npu_cna_dpu_precision(c);
+    REFUSE_IF(GET(regs, CNA_CONV_CON1, PROC_PRECISION) != c->precision ||
+              GET(regs, CORE_MISC_CFG, PROC_PRECISION) != c->precision ||
+              GET(regs, DPU_DATA_FORMAT, PROC_PRECISION) != dpu ||
+              GET(regs, DPU_DATA_FORMAT, IN_PRECISION) != dpu,
+              "blocks disagree about the precision");
+    f = &format[c->precision];
+    REFUSE_IF(!f->bits, "input precision");
+    REFUSE_IF(c->depthwise && !f->depthwise_group,
+              "depthwise convolution of this precision");
+    c->bits = f->bits;
+    c->channel_group = f->channel_group;
+    c->kernel_group = c->depthwise ? f->depthwise_group : f->kernel_group;
+    return NULL;
+}
+
+bool npu_cna_is_float(const NpuConv *c)
+{
+    return c->precision == NPU_PREC_FP16 || c->precision == NPU_PREC_BF16 ||
+           c->precision == NPU_PREC_TF32;
+}
+
+/* The DPU has no code for tf32, and takes what CORE makes of it. */
+uint8_t npu_cna_dpu_precision(const NpuConv *c)
+{
+    return c->precision == NPU_PREC_TF32 ? NPU_PREC_FP32 : c->precision;
+}
+
+/* Pairs that somebody has run on silicon. */
+static bool output_known(uint8_t in, uint8_t out)
+{
+    switch (in) {
+    case NPU_PREC_INT8:
+        return out == NPU_PREC_INT8 || out == NPU_PREC_INT32 ||
+               out == NPU_PREC_FP32;
+    case NPU_PREC_INT4:
+        return out == NPU_PREC_INT16;
+    case NPU_PREC_INT16:
+        return out == NPU_PREC_INT32;
+    default:
+        return out == in || out == NPU_PREC_FP32;
+    }
+}
+
+const char *npu_cna_check_output(const NpuTask *t, const uint32_t *regs)
+{
+    const NpuConv *c = &t->conv;
+    uint8_t out = GET(regs, DPU_DATA_FORMAT, OUT_PRECISION);
+
+    REFUSE_IF(!output_known(c->precision, out),
+              "output precision for this input precision");
+    /* Silicon writes one tile of int16 results, and nobody knows why. */
+    REFUSE_IF(c->precision == NPU_PREC_INT16 &&
+              (c->out_w * c->out_h != 1 || c->kernels > c->kernel_group),
+              "int16 beyond one position and one kernel group");
+    REFUSE_IF(c->precision == NPU_PREC_INT16 &&
+              !GET(regs, CORE_MISC_CFG, QD_EN), "int16 without QD_EN");
+    REFUSE_IF(npu_ew_reads(regs) && c->precision != NPU_PREC_INT8 &&
+              c->precision != NPU_PREC_FP16,
+              "EW operands for a convolution of this precision");
+    return NULL;
+}
+
+const char *npu_cna_find_stall(const uint32_t *regs)
+{
+    uint32_t in = GET(regs, CNA_CONV_CON1, IN_PRECISION);
+    uint32_t out = GET(regs, DPU_DATA_FORMAT, OUT_PRECISION);
+
+    REFUSE_IF(in == NPU_PREC_INT8 && out == NPU_PREC_INT16,
+              "int16 output of int8");
+    REFUSE_IF(in == NPU_PREC_TF32 &&
+              GET(regs, CNA_DATA_SIZE1, DATAIN_CHANNEL) > TF32_MAX_CHANNELS,
+              "too many channels of tf32");
+    return NULL;
+}
+
+static const char *decode_geometry(NpuConv *c, const uint32_t *regs)
+{
+    uint32_t atomics = GET(regs, CNA_DATA_SIZE3, DATAOUT_ATOMICS);
+
+    c->in_w = GET(regs, CNA_DATA_SIZE0, DATAIN_WIDTH);
+    c->in_h = GET(regs, CNA_DATA_SIZE0, DATAIN_HEIGHT);
+    c->in_c = GET(regs, CNA_DATA_SIZE1, DATAIN_CHANNEL);
+    c->out_w = GET(regs, CNA_DATA_SIZE2, DATAOUT_WIDTH);
+    c->out_h = GET(regs, CORE_DATAOUT_SIZE_0, HEIGHT) + 1;
+    c->stride_x = GET(regs, CNA_CONV_CON3, CONV_X_STRIDE);
+    c->stride_y = GET(regs, CNA_CONV_CON3, CONV_Y_STRIDE);
+    c->step_x = GET(regs, CNA_CONV_CON3, ATROUS_X) + 1;
+    c->step_y = GET(regs, CNA_CONV_CON3, ATROUS_Y) + 1;
+    c->pad_left = GET(regs, CNA_PAD_CON0, PAD_LEFT);
+    c->pad_top = GET(regs, CNA_PAD_CON0, PAD_TOP);
+    /* That narrow types take the low bits is inferred, but for int8. */
+    c->pad_value = regs[R_CNA_PAD_CON1];
+
+    REFUSE_IF(!c->in_w || !c->in_h || !c->in_c || !c->out_w,
+              "empty input or output");
+    REFUSE_IF(!c->stride_x || !c->stride_y, "stride of 0");
+    REFUSE_IF(c->in_c * c->bits % NPU_ATOM_BITS, "channels do not fill atoms");
+    REFUSE_IF(GET(regs, CNA_DATA_SIZE1, DATAIN_CHANNEL_REAL) >= c->in_c,
+              "more real than aligned channels");
+    REFUSE_IF(GET(regs, CORE_DATAOUT_SIZE_0, WIDTH) + 1 != c->out_w ||
+              (uint64_t)c->out_w * c->out_h != atomics,
+              "CNA and CORE disagree about the output size");
+    return NULL;
+}
+
+static const char *decode_weights(NpuConv *c, const uint32_t *regs)
+{
+    uint64_t per_kernel, total;
+
+    c->k_w = GET(regs, CNA_WEIGHT_SIZE2, WIDTH);
+    c->k_h = GET(regs, CNA_WEIGHT_SIZE2, HEIGHT);
+    c->kernels = GET(regs, CNA_WEIGHT_SIZE2, KERNELS);
+    c->kernel_elems = c->k_w * c->k_h * c->in_c;
+    REFUSE_IF(!c->kernel_elems || !c->kernels, "empty kernels");
+    REFUSE_IF(c->depthwise && c->kernels != 1, "depthwise kernels but one");
+    /* Partial groups of nibbles have never been seen. */
+    REFUSE_IF(c->precision == NPU_PREC_INT4 && c->kernels % c->kernel_group,
+              "int4 kernels that do not fill their group");
+    REFUSE_IF(c->precision == NPU_PREC_TF32 &&
+              c->kernel_elems > TF32_MAX_CHANNELS, "long sums of tf32");
+    per_kernel = (uint64_t)c->kernel_elems * c->bits / 8;
+    REFUSE_IF(per_kernel != GET(regs, CNA_WEIGHT_SIZE1, BYTES_PER_KERNEL),
+              "bytes per kernel do not match its shape");
+    total = c->kernels * per_kernel;
+    REFUSE_IF(total != regs[R_CNA_WEIGHT_SIZE0],
+              "weight bytes do not match the kernels");
+    REFUSE_IF(total > NPU_TASK_MAX_BUFFER, "too many weights");
+    c->weight_bytes = total;
+    c->weights = npu_dma_addr(regs, regs[R_CNA_DCOMP_ADDR0]);
+    c->weight_reuse = GET(regs, CNA_CBUF_CON0, WEIGHT_REUSE);
+    c->data_banks = GET(regs, CNA_CBUF_CON0, DATA_BANK);
+    c->weight_banks = GET(regs, CNA_CBUF_CON0, WEIGHT_BANK);
+    c->data_entries = GET(regs, CNA_CBUF_CON1, DATA_ENTRIES);
+    c->data_reuse = GET(regs, CNA_CBUF_CON0, DATA_REUSE);
+    return NULL;
+}
+
+static const char *decode_feature(NpuConv *c, const uint32_t *regs)
+{
+    NpuFeature *f = &c->feature;
+    uint32_t surfaces = c->in_c * c->bits / NPU_ATOM_BITS;
+    bool inner;
+
+    f->base = npu_dma_addr(regs, regs[R_CNA_FEATURE_DATA_ADDR]);
+    f->group_lines = GET(regs, CNA_CONV_CON1, GROUP_LINE_OFF) ? 1 : 4;
+    f->dma_width = GET(regs, CNA_FC_DATA_SIZE0, DMA_WIDTH);
+    f->line_stride = GET(regs, CNA_DMA_CON1, LINE_STRIDE);
+    f->surf_stride = sextract32(regs[R_CNA_DMA_CON2], 0, 28);
+    /*
+     * Lines may be longer than the DMA's width: Mesa announces 16 packed
+     * pixels where lines of memory have them, and doubles a width of 8 before
+     * an addition.  That the DMA then reads on is inferred.
+     */
+    inner = npu_feature_surf_pitch(f) == c->in_w && !c->packed;
+    REFUSE_IF(!npu_cube_init(&c->atoms, surfaces, c->in_h,
+                             (uint64_t)c->in_w * NPU_ATOM, inner),
+              "too much feature data");
+    f->unit = NPU_ATOM;
+    f->cube = c->atoms;
+    if (c->packed) {
+        f->unit = c->packed * c->bits / 8;
+        REFUSE_IF(!npu_cube_init(&f->cube, 1, c->in_h,
+                                 (uint64_t)c->in_w * f->unit, false),
+                  "too much feature data");
+    }
+    f->cube.converted = c->cvt.on || c->packed;
+    return NULL;
+}
+
+static const char *decode_core(NpuConv *c, const uint32_t *regs)
+{
+    c->truncate = GET(regs, CORE_CLIP_TRUNCATE, TRUNCATE);
+    c->truncate_up = GET(regs, CORE_CLIP_TRUNCATE, ROUND_TYPE);
+    REFUSE_IF(c->truncate && npu_cna_is_float(c),
+              "CLIP_TRUNCATE with floats");
+
+    if (!GET(regs, DPU_BS_OW_CFG, OD_BYPASS)) {
+        bool dma = GET(regs, DPU_BS_OW_CFG, OW_SRC);
+
+        c->zero_point = dma ? 0 : sextract32(regs[R_DPU_BS_OW_OP], 0, 16);
+        c->cpend = dma || c->zero_point;
+        REFUSE_IF(c->cpend && !GET(regs, CORE_MISC_CFG, QD_EN),
+                  "CPEND without QD_EN");
+        REFUSE_IF(c->cpend && npu_cna_is_float(c),
+                  "CPEND with floats");
+    }
+    return NULL;
+}
+
+const char *npu_cna_decode(NpuTask *t, const uint32_t *regs)
+{
+    const char *why;
+
+    why = decode_cna_modes(regs);
+    REFUSE_IF(why, why);
+    why = decode_mode(t, regs);
+    REFUSE_IF(why, why);
+    why = decode_precision(&t->conv, regs);
+    REFUSE_IF(why, why);
+    why = decode_geometry(&t->conv, regs);
+    REFUSE_IF(why, why);
+    why = decode_weights(&t->conv, regs);
+    REFUSE_IF(why, why);
+    why = npu_cvt_decode(&t->conv, regs);
+    REFUSE_IF(why, why);
+    why = decode_feature(&t->conv, regs);
+    REFUSE_IF(why, why);
+    return decode_core(&t->conv, regs);
+}
+
+/*
+ * A kernel has to be in CBUF as a whole, not all of them, unless a later task
+ * is to find them there.
+ */
+const char *npu_task_cbuf_short(const NpuTask *t)
+{
+    const NpuConv *c = &t->conv;
+    size_t weights = c->weight_reuse ? c->weight_bytes
+                                     : c->weight_bytes / MAX(c->kernels, 1);
+
+    if (t->kind != NPU_KIND_CONV) {
+        return NULL;
+    }
+    REFUSE_IF(c->data_banks + c->weight_banks > NPU_CBUF_BANKS,
+              "more banks than CBUF has");
+    REFUSE_IF(c->feature.cube.bytes > c->data_banks * NPU_CBUF_BANK,
+              "feature data exceeds its banks");
+    REFUSE_IF(weights > c->weight_banks * NPU_CBUF_BANK,
+              "weights exceed their banks");
+    return NULL;
+}
+
+uint32_t npu_task_cbuf_entries(const NpuTask *t)
+{
+    const NpuConv *c = &t->conv;
+
+    return DIV_ROUND_UP((uint64_t)c->in_w * c->in_c * c->bits, ENTRY_BITS);
+}
+
+static bool convolve(const NpuTask *t, const NpuOperands *in, uint8_t *out)
+{
+    return t->conv.depthwise ? npu_dwconv_run(t, in, out)
+                             : npu_conv_run(t, in, out);
+}
+
+bool npu_cna_run(const NpuTask *t, const NpuOperands *in, uint8_t *out)
+{
+    NpuOperands unpacked = *in;
+    uint8_t *atoms;
+    bool ok;
+
+    if (!t->conv.cvt.on && !t->conv.packed) {
+        return convolve(t, in, out);
+    }
+    atoms = npu_cvt_run(&t->conv, in->feature);
+    if (!atoms) {
+        return false;
+    }
+    unpacked.feature = atoms;
+    ok = convolve(t, &unpacked, out);
+    g_free(atoms);
+    return ok;
+}

@@ -1,0 +1,722 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Random convolutions of every precision that the NPU model's array takes,
+ * against loops over tensors by row, column and channel.
+ */
+#include "harness.h"
+#include "rk3588_npu_dpu.h"
+
+#define ADDR_A          (MEM_BASE + 0x100000)
+#define ADDR_B          (MEM_BASE + 0x300000)
+#define ADDR_C          (MEM_BASE + 0x600000)
+
+enum { INT8, INT16, FP16, BF16, INT32, FP32, INT4, TF32, PRECS };
+
+static const struct {
+    const char *name;
+    int bits;
+    int group;              /* kernels that the weight stream keeps together */
+    int channels;           /* of one group of the weight stream */
+} prec[PRECS] = {
+    [INT8] = { "int8", 8, 32, 32 },
+    [INT16] = { "int16", 16, 16, 32 },
+    [FP16] = { "fp16", 16, 16, 32 },
+    [BF16] = { "bf16", 16, 16, 32 },
+    [INT32] = { "int32", 32 },
+    [FP32] = { "fp32", 32 },
+    [INT4] = { "int4", 4, 64, 32 },
+    [TF32] = { "tf32", 32, 16, 16 },
+};
+
+/* What a run of programs must have had some of. */
+enum {
+    F_DEPTHWISE, F_STRIDE, F_DILATION, F_PADDING, F_PARTIAL_CHANNELS,
+    F_PARTIAL_KERNELS, F_GROUPED, F_LINEWISE, F_ROW_MAJOR, F_SURFACE_GAPS,
+    F_LONG_LINES, F_CPEND, F_TRUNCATE, F_NOTCH, F_PACKED1, F_PACKED2, F_PACKED3,
+    F_PACKED4, F_PACKED_RAW, F_CVT_PACKED, F_CVT_ATOMS, F_CVT_MASK,
+    F_CVT_ADD_FIRST, F_CVT_TIES_UP, F_CVT_UNSIGNED, F_SATURATED, FEATURES
+};
+
+static const char *const feature_name[FEATURES] = {
+    "depthwise", "stride", "dilation", "padding", "partial channel groups",
+    "partial kernel groups", "groups of four lines", "single lines",
+    "row major input", "gaps between surfaces", "lines longer than the DMA's",
+    "CPEND", "truncation", "output notch", "1 packed channel",
+    "2 packed channels", "3 packed channels", "4 packed channels",
+    "packed, not converted", "packed, converted", "atoms converted",
+    "converter mask", "converter adds first", "converter ties up",
+    "converter of unsigned data", "saturated output",
+};
+
+static unsigned seen[FEATURES], of_type[PRECS][PRECS], failures;
+
+typedef struct Lane {
+    int scale, offset, shift;
+} Lane;
+
+typedef struct Case {
+    int in, out;
+    bool depthwise;
+    int h, w, ic, oc;       /* tensors; ic fills atoms */
+    int kernels, written;   /* in the program */
+    int kh, kw, sy, sx, dy, dx, top, left, oh, ow;
+    uint32_t pad;           /* bits of an element */
+    bool lines;             /* GROUP_LINE_OFF */
+    int dma_width;
+    int line, surf;         /* positions from line to line, and so on */
+    int packed;
+    bool cvt, cvt_signed, cvt_up, cvt_add_first;
+    uint32_t cvt_mask;
+    Lane lane[4];
+    int pend_op, truncate;
+    bool truncate_up;
+    int scale, shift, offset, notch;
+    double *x, *wt;         /* [h][w][ic], [kernel][kh][kw][ic] */
+} Case;
+
+static bool is_float(const Case *c)
+{
+    return c->in == FP16 || c->in == BF16 || c->in == TF32;
+}
+
+static int up(int v, int to)
+{
+    return (v + to - 1) / to * to;
+}
+
+/* floor((2p + 2^s) / 2^(s+1)), one less on an odd tie unless those go up */
+static int64_t ref_round(int64_t p, int s, bool ties_up)
+{
+    int64_t den = (int64_t)1 << (s + 1), num = 2 * p + den / 2;
+    int64_t q = num / den - (num % den < 0);
+
+    return q - (s && !ties_up && num % den == 0 && q % 2);
+}
+
+static int64_t ref_clip(int64_t v, int64_t lo, int64_t hi)
+{
+    return v < lo ? lo : v > hi ? hi : v;
+}
+
+/* --- elements --- */
+
+/* A float with a random sign and mantissa and an exponent that is not wild. */
+static uint32_t random_bits(int p)
+{
+    switch (p) {
+    case FP16:
+        return (rnd() & 0x83ff) | (uint32_t)rnd_in(6, 18) << 10;
+    case BF16:
+        return (rnd() & 0x807f) | (uint32_t)rnd_in(110, 137) << 7;
+    case TF32:
+        return ((rnd() << 16 ^ rnd()) & 0x807fffff) |
+               (uint32_t)rnd_in(110, 137) << 23;
+    default:
+        return rnd() & ((1u << prec[p].bits) - 1);
+    }
+}
+
+static double value(int p, uint32_t bits)
+{
+    int shift = 32 - prec[p].bits;
+    union { uint32_t u; float f; } v;
+
+    switch (p) {
+    case FP16:
+        return npu_fp16_to_fp32(bits);
+    case BF16:
+        v.u = bits << 16;
+        return v.f;
+    case TF32:
+        /* Ten bits of mantissa are left. */
+        v.u = bits >> 13 << 13;
+        return v.f;
+    case FP32:
+        v.u = bits;
+        return v.f;
+    default:
+        return (int32_t)(bits << shift) >> shift;
+    }
+}
+
+/* Element @i of an array at @base. */
+static void store(uint32_t base, size_t i, int p, uint32_t bits)
+{
+    uint8_t *b = at(base + i * prec[p].bits / 8);
+
+    if (p == INT4) {
+        *b = i % 2 ? (*b & 0x0f) | bits << 4 : (*b & 0xf0) | bits;
+    } else {
+        memcpy(b, &bits, prec[p].bits / 8);
+    }
+}
+
+static uint32_t load(uint32_t base, size_t i, int p)
+{
+    uint32_t bits = 0;
+
+    memcpy(&bits, at(base + i * prec[p].bits / 8), prec[p].bits / 8);
+    return bits;
+}
+
+/* --- the generator --- */
+
+static void random_window(Case *c)
+{
+    int limit = c->in == INT16 ? 1 : 60;
+
+    do {
+        c->h = rnd_in(1, 11);
+        c->w = rnd_in(1, 11);
+        c->kh = rnd_in(1, 4);
+        c->kw = rnd_in(1, 4);
+        c->sy = rnd_in(1, 4);
+        c->sx = rnd_in(1, 4);
+        c->dy = rnd_in(1, 3);
+        c->dx = rnd_in(1, 3);
+        c->top = rnd_in(0, c->kh - 1);
+        c->left = rnd_in(0, c->kw - 1);
+        c->oh = (c->h + c->top + rnd_in(0, c->top) - (c->kh - 1) * c->dy - 1) /
+                c->sy + 1;
+        c->ow = (c->w + c->left + rnd_in(0, c->left) - (c->kw - 1) * c->dx -
+                 1) / c->sx + 1;
+    } while (c->h + c->top <= (c->kh - 1) * c->dy ||
+             c->w + c->left <= (c->kw - 1) * c->dx || c->oh < 1 || c->ow < 1 ||
+             c->oh * c->ow > limit);
+}
+
+static void random_channels(Case *c)
+{
+    int per_atom = 128 / prec[c->in].bits;
+
+    c->ic = up(rnd_in(1, c->in == INT4 ? 160 : 90), per_atom);
+    if (c->in == TF32) {
+        c->ic = MIN(c->ic, 4096 / (c->kh * c->kw) / per_atom * per_atom);
+    }
+    if (c->depthwise) {
+        c->oc = rnd_in(1, c->ic);
+        c->kernels = 1;
+        c->written = up(c->oc, c->in == INT8 ? 64 : 32);
+    } else if (c->in == INT4) {
+        c->kernels = 64 * rnd_in(1, 3);
+        c->oc = rnd_in(1, c->kernels);
+        c->written = up(c->oc, 8);
+    } else {
+        c->oc = rnd_in(1, c->in == INT16 ? 16 : 80);
+        c->kernels = c->oc + (c->in == INT16 ? 0 : rnd_in(0, 5));
+        c->written = up(c->oc, prec[c->in].group);
+    }
+}
+
+static void random_layout(Case *c)
+{
+    int surfaces = c->ic * prec[c->in].bits / 128;
+
+    c->dma_width = c->w;
+    c->line = c->w;
+    c->surf = c->w * c->h + (rnd() % 3 ? 0 : rnd_in(1, 9));
+    c->lines = rnd() % 2;
+    if (!c->lines) {
+        return;
+    }
+    if (rnd() % 2) {
+        c->line = surfaces * c->w + rnd_in(0, 3);
+        c->surf = c->w;
+    } else {
+        c->line = c->w + rnd_in(0, 5);
+        c->surf = c->line * c->h + rnd_in(0, 9);
+        c->dma_width = rnd() % 3 ? c->w : rnd_in(1, c->w);
+    }
+}
+
+static void random_cvt(Case *c)
+{
+    int i;
+
+    c->cvt_signed = rnd() % 2;
+    c->cvt_up = rnd() % 2;
+    c->cvt_add_first = rnd() % 2;
+    c->cvt_mask = rnd() % 2 ? 0xffff : rnd_in(1, 0xffff);
+    for (i = 0; i < 4; i++) {
+        c->lane[i].scale = rnd_in(-0x8000, 0x7fff);
+        c->lane[i].shift = rnd_in(8, 17);
+        c->lane[i].offset = rnd_in(-200, 200);
+    }
+}
+
+/* Packed pixels, or a converter: where the array's precision allows them. */
+static void random_input(Case *c)
+{
+    bool packs = !c->depthwise && (prec[c->in].bits == 8 ||
+                                   prec[c->in].bits == 16);
+    bool converts = c->in == INT8 || c->in == INT16;
+
+    if (packs && rnd() % 4 == 0) {
+        c->packed = rnd_in(1, 4);
+        c->ic = 128 / prec[c->in].bits * (rnd() % 4 ? 1 : 2);
+        c->lines = true;
+        c->dma_width = rnd() % 2 ? c->w : rnd_in(1, c->w);
+        c->line = c->w + rnd_in(0, 5);
+        c->surf = 0;
+    }
+    if (converts && rnd() % 3 == 0) {
+        c->cvt = true;
+        random_cvt(c);
+    }
+}
+
+static void random_output(Case *c)
+{
+    static const int out[PRECS][3] = {
+        [INT8] = { INT8, INT32, FP32 }, [INT16] = { INT32, INT32, INT32 },
+        [FP16] = { FP16, FP32, FP16 }, [BF16] = { BF16, FP32, BF16 },
+        [INT4] = { INT16, INT16, INT16 }, [TF32] = { FP32, FP32, FP32 },
+    };
+
+    c->out = out[c->in][rnd() % 3];
+    c->notch = rnd() % 3 ? 0 : rnd_in(1, 4);
+    c->scale = 1;
+    if (c->out == INT8 || (c->out == INT16 && rnd() % 2)) {
+        c->scale = rnd_in(1, 0x7fff);
+        c->shift = c->out == INT8 ? rnd_in(16, 24) : rnd_in(10, 14);
+        c->offset = rnd_in(-100, 100);
+    }
+    if (is_float(c)) {
+        return;
+    }
+    c->pend_op = rnd() % 2 ? rnd_in(-0x8000, 0x7fff) >> rnd_in(0, 12) : 0;
+    c->truncate = rnd() % 2 ? rnd_in(1, 9) : 0;
+    c->truncate_up = rnd() % 2;
+}
+
+static void random_case(Case *c)
+{
+    static const int in[] = { INT8, INT16, FP16, BF16, INT4, TF32 };
+
+    memset(c, 0, sizeof(*c));
+    c->in = in[rnd() % ARRAY_SIZE(in)];
+    c->depthwise = (c->in == INT8 || c->in == FP16) && rnd() % 4 == 0;
+    random_window(c);
+    random_channels(c);
+    random_layout(c);
+    random_input(c);
+    random_output(c);
+    c->pad = random_bits(c->in);
+}
+
+static void note(unsigned feature, bool has)
+{
+    seen[feature] += has;
+}
+
+static void note_case(const Case *c)
+{
+    of_type[c->in][c->out]++;
+    note(F_DEPTHWISE, c->depthwise);
+    note(F_STRIDE, c->sy > 1 || c->sx > 1);
+    note(F_DILATION, (c->dy > 1 && c->kh > 1) || (c->dx > 1 && c->kw > 1));
+    note(F_PADDING, c->top || c->left);
+    note(F_PARTIAL_CHANNELS, c->ic % prec[c->in].channels);
+    note(F_PARTIAL_KERNELS, !c->depthwise && c->kernels % prec[c->in].group);
+    note(F_GROUPED, !c->lines);
+    note(F_LINEWISE, c->lines && !c->packed);
+    note(F_ROW_MAJOR, c->lines && !c->packed && c->surf == c->w && c->h > 1);
+    note(F_SURFACE_GAPS, c->surf > c->w * c->h);
+    note(F_LONG_LINES, c->dma_width < c->w && !c->packed);
+    note(F_CPEND, c->pend_op);
+    note(F_TRUNCATE, c->truncate);
+    note(F_NOTCH, c->notch);
+    note(F_PACKED1 + c->packed - 1, c->packed);
+    note(F_PACKED_RAW, c->packed && !c->cvt);
+    note(F_CVT_PACKED, c->packed && c->cvt);
+    note(F_CVT_ATOMS, !c->packed && c->cvt);
+    note(F_CVT_MASK, c->cvt && c->cvt_mask != 0xffff);
+    note(F_CVT_ADD_FIRST, c->cvt && c->cvt_add_first);
+    note(F_CVT_TIES_UP, c->cvt && c->cvt_up);
+    note(F_CVT_UNSIGNED, c->cvt && !c->cvt_signed);
+}
+
+/* --- tensors, and where they are in memory --- */
+
+/* What the array sees of the raw element @bits of channel @ch. */
+static double convert(const Case *c, int ch, uint32_t bits)
+{
+    int lane = ch % (128 / prec[c->in].bits);
+    int64_t v, limit = 1ll << (prec[c->in].bits - 1);
+    const Lane *l = &c->lane[lane % 4];
+
+    if (!c->cvt || !(c->cvt_mask >> lane & 1)) {
+        return value(c->in, bits);
+    }
+    v = c->cvt_signed ? (int64_t)value(c->in, bits) : bits;
+    if (c->cvt_add_first) {
+        v = ref_round((v + l->offset) * l->scale, l->shift, c->cvt_up);
+    } else {
+        v = ref_round(v * l->scale, l->shift, c->cvt_up) + l->offset;
+    }
+    return ref_clip(v, -limit, limit - 1);
+}
+
+static void make_feature(Case *c)
+{
+    int atom = 128 / prec[c->in].bits, y, x, ch;
+    double *to = c->x;
+
+    for (y = 0; y < c->h; y++) {
+        for (x = 0; x < c->w; x++) {
+            for (ch = 0; ch < c->ic; ch++) {
+                size_t pos = (size_t)y * c->line + x;
+                uint32_t bits = random_bits(c->in);
+
+                if (c->packed) {
+                    *to++ = ch < c->packed ? convert(c, ch, bits) : 0;
+                    if (ch < c->packed) {
+                        store(ADDR_A, pos * c->packed + ch, c->in, bits);
+                    }
+                } else {
+                    pos += (size_t)ch / atom * c->surf;
+                    store(ADDR_A, pos * atom + ch % atom, c->in, bits);
+                    *to++ = convert(c, ch, bits);
+                }
+            }
+        }
+    }
+}
+
+/* The weight stream; groups of depthwise channels are twice as large. */
+static void make_weights(Case *c)
+{
+    int kg = c->depthwise ? 1 : prec[c->in].group;
+    int cg = c->depthwise ? 2 * prec[c->in].group : prec[c->in].channels;
+    int taps = c->kh * c->kw, k, k0, ch, ch0, tap;
+    size_t i = 0;
+
+    for (k0 = 0; k0 < c->kernels; k0 += kg) {
+        for (ch0 = 0; ch0 < c->ic; ch0 += cg) {
+            for (tap = 0; tap < taps; tap++) {
+                for (k = k0; k < MIN(k0 + kg, c->kernels); k++) {
+                    for (ch = ch0; ch < MIN(ch0 + cg, c->ic); ch++) {
+                        uint32_t bits = random_bits(c->in);
+
+                        store(ADDR_B, i++, c->in, bits);
+                        c->wt[((size_t)k * taps + tap) * c->ic + ch] =
+                            value(c->in, bits);
+                    }
+                }
+            }
+        }
+    }
+}
+
+static double ref_x(const Case *c, int y, int x, int ch)
+{
+    if (y < 0 || x < 0 || y >= c->h || x >= c->w) {
+        return value(c->in, c->pad);
+    }
+    return c->x[((size_t)y * c->w + x) * c->ic + ch];
+}
+
+/*
+ * The sum for one output.  Integers fit a double; floats depend on the order,
+ * which the model documents: groups of channels, rows, columns, channels.
+ */
+static double ref_sum(const Case *c, int k, int oy, int ox)
+{
+    int first = c->depthwise ? k : 0, end = c->depthwise ? k + 1 : c->ic;
+    const double *wt = c->wt + (c->depthwise ? 0 : (size_t)k * c->kh * c->kw *
+                                                   c->ic);
+    int step = c->depthwise ? c->ic : prec[c->in].channels;
+    int cg, ky, kx, ch;
+    double sum = 0;
+
+    for (cg = first; cg < end; cg += step) {
+        for (ky = 0; ky < c->kh; ky++) {
+            for (kx = 0; kx < c->kw; kx++) {
+                for (ch = cg; ch < MIN(cg + step, end); ch++) {
+                    double v = ref_x(c, oy * c->sy - c->top + ky * c->dy,
+                                     ox * c->sx - c->left + kx * c->dx, ch);
+
+                    sum += v * (wt[(ky * c->kw + kx) * c->ic + ch] +
+                                c->pend_op);
+                }
+            }
+        }
+    }
+    return sum;
+}
+
+static double ref_result(const Case *c, double sum, bool *saturated)
+{
+    int bits = prec[c->out].bits;
+    int64_t limit = 1ll << (bits - 1), v = sum, clipped;
+
+    if (is_float(c)) {
+        float f = sum;
+
+        return c->out == FP16 ? npu_fp16_to_fp32(npu_fp32_to_fp16(f)) :
+               c->out == BF16 ? npu_bf16_to_fp32(npu_fp32_to_bf16(f)) : f;
+    }
+    v = ref_clip(ref_round(v, c->truncate, c->truncate_up), INT32_MIN,
+                 INT32_MAX);
+    v = ref_round(v * c->scale, c->shift, false) + c->offset;
+    v = ref_clip(v, INT32_MIN, INT32_MAX);
+    if (c->out == FP32) {
+        return (float)v;
+    }
+    clipped = ref_clip(v, -limit, limit - 1);
+    *saturated = *saturated || clipped != v;
+    return clipped;
+}
+
+/* --- the program --- */
+
+static void put_input(Prog *p, const Case *c)
+{
+    uint32_t argb = c->packed ? c->packed + 7 : 0;
+    int i;
+
+    put(p, 0x100c, (c->packed ? 1u << 30 : 0) | (uint32_t)c->lines << 29 |
+                   argb << 12 | c->in << 7 | c->in << 4 |
+                   (c->depthwise ? 3 : 0));
+    put(p, 0x1020, c->w << 16 | c->h);
+    put(p, 0x1024, ((c->packed ? c->packed : c->ic) - 1) << 16 | c->ic);
+    put(p, 0x1070, ADDR_A);
+    put(p, 0x107c, c->lines ? c->line : 4 * c->w);
+    put(p, 0x1080, (c->surf - (c->lines ? 1 : 4) * c->dma_width) & 0xfffffff);
+    put(p, 0x1084, c->dma_width << 16 | c->h);
+    put(p, 0x1088, c->ic);
+    put(p, 0x104c, (uint32_t)c->lane[3].shift << 22 | c->lane[2].shift << 16 |
+                   c->lane[1].shift << 10 | c->lane[0].shift << 4 |
+                   c->cvt_signed << 3 | c->cvt_up << 2 |
+                   c->cvt_add_first << 1 | !c->cvt);
+    for (i = 0; i < 4; i++) {
+        put(p, 0x1050 + 4 * i, (uint32_t)c->lane[i].scale << 16 |
+                               (c->lane[i].offset & 0xffff));
+    }
+    put(p, 0x1180, c->cvt_mask);
+}
+
+static void put_window(Prog *p, const Case *c)
+{
+    uint32_t kernel = c->kh * c->kw * c->ic * prec[c->in].bits / 8;
+
+    put(p, 0x1014, (c->dy - 1) << 21 | (c->dx - 1) << 16 | c->sy << 3 | c->sx);
+    put(p, 0x1028, c->ow);
+    put(p, 0x102c, c->ow * c->oh);
+    put(p, 0x1030, kernel * c->kernels);
+    put(p, 0x1034, kernel);
+    put(p, 0x1038, c->kw << 24 | c->kh << 16 | c->kernels);
+    put(p, 0x1040, 5 << 4 | 7);
+    put(p, 0x1068, c->left << 4 | c->top);
+    put(p, 0x1110, ADDR_B);
+    put(p, 0x1184, c->pad);
+    put(p, 0x3010, c->in << 8 | c->depthwise << 1 | 1);
+    put(p, 0x3014, (c->oh - 1) << 16 | (c->ow - 1));
+    put(p, 0x3018, c->written - 1);
+    put(p, 0x301c, c->truncate_up << 6 | c->truncate);
+}
+
+static void put_output(Prog *p, const Case *c)
+{
+    uint32_t surf = (c->ow + c->notch) * c->oh * 16;
+    uint32_t e = rnd() % 8, dpu = c->in == TF32 ? FP32 : c->in;
+
+    put(p, 0x400c, 0x1e4 | (c->depthwise ? 3 << 3 : 0));
+    put(p, 0x4010, (uint32_t)c->out << 29 | dpu << 26 | dpu);
+    put(p, 0x4020, ADDR_C);
+    put(p, 0x4024, surf);
+    put(p, 0x4030, c->ow - 1);
+    put(p, 0x4034, c->oh - 1);
+    put(p, 0x4038, c->notch << 16 | c->notch);
+    put(p, 0x403c, (c->oc - 1) << 16 | (c->written - 1));
+    put(p, 0x4040, 0x53);
+    put(p, 0x4050, e * 0x124 | (c->pend_op ? 0 : 2));
+    put(p, 0x4054, c->pend_op & 0xffff);
+    put(p, 0x4058, c->written - 1);
+    put(p, 0x405c, (c->oh - 1) << 16 | (c->ow - 1));
+    put(p, 0x4060, 0x53);
+    put(p, 0x4070, 0x383);
+    put(p, 0x4078, 1);
+    put(p, 0x4080, c->offset);
+    put(p, 0x4084, c->scale | (c->out == FP16 || c->out == BF16) << 16);
+    put(p, 0x4088, c->shift);
+    put(p, 0x40c0, surf * (e + 1));
+}
+
+/* --- one case --- */
+
+static size_t out_index(const Case *c, int k, int y, int x)
+{
+    int per = 128 / prec[c->out].bits;
+
+    return ((size_t)(k / per * c->oh + y) * (c->ow + c->notch) + x) * per +
+           k % per;
+}
+
+static bool check(const Case *c)
+{
+    bool saturated = false;
+    int k, y, x;
+
+    for (k = 0; k < c->written; k++) {
+        for (y = 0; y < c->oh; y++) {
+            for (x = 0; x < c->ow; x++) {
+                double want = k >= c->oc ? 0 :
+                    ref_result(c, ref_sum(c, k, y, x), &saturated);
+                double got = value(c->out, load(ADDR_C, out_index(c, k, y, x),
+                                                c->out));
+
+                if (got != want) {
+                    printf("# channel %d (%d,%d): %.9g, want %.9g\n", k, y, x,
+                           got, want);
+                    return false;
+                }
+            }
+        }
+    }
+    note(F_SATURATED, saturated);
+    return true;
+}
+
+static bool untouched(uint32_t from, uint32_t len)
+{
+    uint32_t i;
+
+    for (i = 0; i < len && *at(from + i) == POISON; i++) {
+    }
+    return i == len;
+}
+
+static void make_prog(Prog *p, const Case *c)
+{
+    p->n = 0;
+    put_input(p, c);
+    put_window(p, c);
+    put_output(p, c);
+    start(p, 0x0d);
+}
+
+static bool run_case(Case *c)
+{
+    size_t out = out_index(c, up(c->written, 16), 0, 0) *
+                 prec[c->out].bits / 8;
+    NpuTaskOptions opt = { .write_padding = true };
+    const char *why = NULL;
+    bool ok;
+    Prog p;
+
+    memset(at(ADDR_C) - 64, POISON, out + 4096 + 64);
+    c->x = malloc(sizeof(double) * c->h * c->w * c->ic);
+    c->wt = malloc(sizeof(double) * c->kernels * c->kh * c->kw * c->ic);
+    make_feature(c);
+    make_weights(c);
+    make_prog(&p, c);
+    ok = run_prog(&p, opt, &why) == NPU_TASK_RUN;
+    if (!ok) {
+        printf("# refused: %s\n", why);
+    }
+    ok = ok && check(c) && untouched(ADDR_C + out, 4096) &&
+         untouched(ADDR_C - 64, 64);
+    if (!ok) {
+        printf("# %s to %s, %dx%dx%d, %d kernels of %dx%d, packed %d\n",
+               prec[c->in].name, prec[c->out].name, c->h, c->w, c->ic,
+               c->kernels, c->kh, c->kw, c->packed);
+    }
+    free(c->x);
+    free(c->wt);
+    return ok;
+}
+
+static bool all_seen(void)
+{
+    static const int pair[][2] = {
+        { INT4, INT16 }, { INT8, INT8 }, { INT8, INT32 }, { INT8, FP32 },
+        { INT16, INT32 }, { FP16, FP16 }, { FP16, FP32 }, { BF16, BF16 },
+        { BF16, FP32 }, { TF32, FP32 },
+    };
+    bool all = true;
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(pair); i++) {
+        unsigned n = of_type[pair[i][0]][pair[i][1]];
+
+        printf("# %s to %s: %u\n", prec[pair[i][0]].name,
+               prec[pair[i][1]].name, n);
+        all = all && n;
+    }
+    for (i = 0; i < FEATURES; i++) {
+        printf("# %s: %u\n", feature_name[i], seen[i]);
+        all = all && seen[i];
+    }
+    return all;
+}
+
+/* Random changes to valid programs: no crash, no access out of bounds. */
+static bool fuzz(unsigned programs)
+{
+    NpuTaskOptions opt = { .write_padding = true };
+    unsigned verdicts[3] = { 0 }, i, j;
+
+    max_macs = 1 << 22;
+    for (i = 0; i < programs; i++) {
+        const char *why;
+        Case c;
+        Prog p;
+
+        random_case(&c);
+        make_prog(&p, &c);
+        for (j = 0; j < 1 + i % 3; j++) {
+            uint64_t *cmd = &p.cmd[rnd() % (p.n - 1)];
+            uint32_t v = *cmd >> 16;
+
+            v = one_in(2) ? v ^ 1u << rnd() % 32 : v + rnd_in(-3, 3);
+            *cmd = (*cmd & 0xffff00000000ffffull) | (uint64_t)v << 16;
+        }
+        skip_kernels = i % 3;
+        verdicts[run_prog(&p, opt, &why)]++;
+    }
+    printf("# %u ran, %u refused, %u stalled\n", verdicts[NPU_TASK_RUN],
+           verdicts[NPU_TASK_UNIMP], verdicts[NPU_TASK_STALL]);
+    return verdicts[NPU_TASK_RUN] && verdicts[NPU_TASK_UNIMP] &&
+           verdicts[NPU_TASK_STALL];
+}
+
+static void report(bool ok, const char *what)
+{
+    static unsigned tests;
+
+    tests++;
+    failures += !ok;
+    printf("%sok %u - %s\n", ok ? "" : "not ", tests, what);
+}
+
+int main(int argc, char **argv)
+{
+    unsigned programs = 2100, i, wrong = 0;
+    uint64_t seed = 88172645463325252ull;
+
+    for (i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--quick")) {
+            programs = 400;
+        } else if (!strcmp(argv[i], "--programs") && i + 1 < argc) {
+            programs = strtoul(argv[++i], NULL, 0);
+        } else if (!strcmp(argv[i], "--seed") && i + 1 < argc) {
+            seed = strtoull(argv[++i], NULL, 0);
+        }
+    }
+    rnd_state = seed ? seed : 1;
+    printf("TAP version 13\n# seed %llu, %u programs\n1..3\n",
+           (unsigned long long)seed, programs);
+    for (i = 0; i < programs; i++) {
+        Case c;
+
+        random_case(&c);
+        note_case(&c);
+        skip_kernels = i % 3;
+        wrong += !run_case(&c);
+    }
+    report(!wrong, "random convolutions of all precisions");
+    report(all_seen(), "every precision and feature among them");
+    report(fuzz(5 * programs), "fuzzed programs");
+    return failures != 0;
+}
