@@ -14,6 +14,7 @@
 typedef struct FuzzCase {
     uint32_t data;          /* seed of the operands' contents */
     bool padding;           /* NpuTaskOptions.write_padding */
+    bool idle_rdma;         /* NpuTaskOptions.idle_ppu_rdma */
     bool lut;               /* the tables have been written */
     bool cancel;
     unsigned n;
@@ -48,8 +49,8 @@ static inline void fuzz_case_write(const FuzzCase *c, FILE *f)
 {
     unsigned i;
 
-    fprintf(f, "case %u %d %d %d %u\n", c->data, c->padding, c->lut, c->cancel,
-            c->n);
+    fprintf(f, "case %u %d %d %d %d %u\n", c->data, c->padding, c->idle_rdma,
+            c->lut, c->cancel, c->n);
     for (i = 0; i < c->n; i++) {
         fprintf(f, "%016llx\n", (unsigned long long)c->cmd[i]);
     }
@@ -57,14 +58,15 @@ static inline void fuzz_case_write(const FuzzCase *c, FILE *f)
 
 static inline bool fuzz_case_read(FuzzCase *c, FILE *f)
 {
-    int padding, lut, cancel;
+    int padding, idle_rdma, lut, cancel;
     unsigned i;
 
-    if (fscanf(f, " case %u %d %d %d %u", &c->data, &padding, &lut, &cancel,
-               &c->n) != 5 || c->n > FUZZ_MAX_CMDS) {
+    if (fscanf(f, " case %u %d %d %d %d %u", &c->data, &padding, &idle_rdma,
+               &lut, &cancel, &c->n) != 6 || c->n > FUZZ_MAX_CMDS) {
         return false;
     }
     c->padding = padding;
+    c->idle_rdma = idle_rdma;
     c->lut = lut;
     c->cancel = cancel;
     for (i = 0; i < c->n; i++) {

@@ -163,7 +163,7 @@ static void load_progs(const char *path)
 
     g_assert_nonnull(f);
     while (prog_n < MAX_PROGS &&
-           fscanf(f, " case %*u %*d %*d %*d %u", &n) == 1) {
+           fscanf(f, " case %*u %*d %*d %*d %*d %u", &n) == 1) {
         Prog *p = &prog[prog_n];
 
         g_assert_cmpuint(n, <, MAX_CMDS);
