@@ -161,7 +161,16 @@ static bool new_coverage(void)
 typedef struct Walk {
     size_t size;
     uint64_t bytes;
+    uint8_t *mark;          /* of each byte, unless there are too many */
 } Walk;
+
+static void mark_span(const Walk *w, size_t offset, size_t len)
+{
+    if (memchr(w->mark + offset, 1, len)) {
+        finding("two spans with byte %zu to %zu", offset, offset + len - 1);
+    }
+    memset(w->mark + offset, 1, len);
+}
 
 static bool note_span(void *opaque, uint64_t iova, size_t offset, size_t len)
 {
@@ -172,6 +181,9 @@ static bool note_span(void *opaque, uint64_t iova, size_t offset, size_t len)
     }
     if (iova > UINT32_MAX) {
         finding("IOVA 0x%llx", (unsigned long long)iova);
+    }
+    if (w->mark) {
+        mark_span(w, offset, len);
     }
     w->bytes += len;
     return true;
@@ -209,10 +221,12 @@ static void check_spans(const NpuTask *t, bool (*spans)(const NpuTask *t,
     if (!cube->bytes || !walkable(cube)) {
         return;
     }
+    w.mark = w.size <= MAX_BYTES ? calloc(1, w.size) : NULL;
     if (!spans(t, note_span, &w) || w.bytes != cube->bytes) {
         finding("%s: spans of %llu bytes for %zu", what,
                 (unsigned long long)w.bytes, cube->bytes);
     }
+    free(w.mark);
     if (spans(t, stop_walk, &calls) || calls != 1) {
         finding("%s: %u spans after a failure", what, calls);
     }

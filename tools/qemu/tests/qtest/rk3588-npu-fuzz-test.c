@@ -24,6 +24,8 @@
 #define PMU_MEM_PWR     (PMU + 0x1a0)
 #define MACHINE         "-machine rk3588-npu -m 256 -display none"
 
+#define SCMI_SHM        0x0010f000u
+
 #define OP_EN           0x08
 #define BASE            0x10
 #define AMOUNTS         0x14
@@ -31,6 +33,7 @@
 #define INT_CLEAR       0x24
 #define INT_STATUS      0x28
 #define TASK_CON        0x30
+#define GLOBAL_EN       0xf008
 #define MMU_DTE         0x00
 #define MMU_COMMAND     0x08
 #define MMU_INT_MASK    0x1c
@@ -51,7 +54,7 @@
 
 #define MAX_CMDS        (SLOT_BYTES / 8)
 #define MAX_PROGS       2048
-#define BATCH           256     /* cases of one QEMU process */
+#define BATCH           64     /* cases of one QEMU process */
 #define DEFAULT_CASES   192
 
 #define M               4
@@ -478,19 +481,73 @@ static void poke_size(QTestState *q)
 static void poke_qom(QTestState *q)
 {
     static const char *const text[] = {
-        "1,0,0,1,0", "", "7", "99,99,99,99,99", "-1,-1,-1,-1,-1", "2,0,0,0,0,0",
-        "x,y,z", "4294967296,0,0,1,0", "1,,,,", "3,4294967295,0,1,0",
+        "", "none", "hang", "hang,", "hang,core=99", "hang,core=-1",
+        "hang,core=any,skip=1,count=0", "irq-late,param=4294967296",
+        "irq-late,core=1,skip=2,param=4294967295", "mmu-read,param=x",
+        "irq-dup,count=0,param=0", "mmu-read,,,", "=,=,=", "power-stuck,core",
+        "off-stuck,skip=18446744073709551616", "%s%s%n",
     };
+    static const char *const property[] = { "counters", "arm", "fired" };
     QDict *r;
 
     r = qtest_qmp(q, "{'execute': 'qom-set', 'arguments': {"
-                  "'path': '/machine/npu-ctl', 'property': 'arm-fault',"
+                  "'path': '/machine/npu-ctl', 'property': 'arm',"
                   "'value': %s}}", text[below(ARRAY_SIZE(text))]);
     qobject_unref(r);
     r = qtest_qmp(q, "{'execute': 'qom-get', 'arguments': {"
-                  "'path': '/machine/npu-ctl', 'property': 'counters'}}");
+                  "'path': '/machine/npu-ctl', 'property': %s}}",
+                  property[below(ARRAY_SIZE(property))]);
     g_assert_true(qdict_haskey(r, "return"));
     qobject_unref(r);
+}
+
+/* A message to the firmware, as the device's tests ring for it. */
+static void poke_scmi(QTestState *q)
+{
+    QDict *r;
+    unsigned i;
+
+    qtest_writel(q, SCMI_SHM + 0x14, one_in(4) ? edge() : 4 + 4 * below(6));
+    qtest_writel(q, SCMI_SHM + 0x18,
+                 one_in(4) ? edge() : (0x10 + below(6)) << 10 | below(10));
+    for (i = 0; i < 4; i++) {
+        qtest_writel(q, SCMI_SHM + 0x1c + 4 * i,
+                     one_in(2) ? below(8) : one_in(2) ? below(1200000000)
+                                                      : edge());
+    }
+    r = qtest_qmp(q, "{'execute': 'qom-get', 'arguments': {"
+                  "'path': '/machine/scmi', 'property': 'ring'}}");
+    g_assert_true(qdict_haskey(r, "return"));
+    qobject_unref(r);
+}
+
+/* A program as a CPU would write it, and op-enables of its own. */
+static void drive_by_hand(QTestState *q, unsigned core)
+{
+    const Prog *p = &prog[below(prog_n)];
+    unsigned i;
+
+    qtest_writel(q, CORE(core) + BASE, 1);
+    for (i = 0; i < p->n; i++) {
+        uint32_t reg = p->cmd[i] & 0xffff, value = p->cmd[i] >> 16;
+
+        if (one_in(64)) {
+            value ^= 1u << below(32);
+        }
+        if (reg != OP_EN) {
+            qtest_writel(q, CORE(core) + (reg & 0x7ffc), value);
+        } else if (one_in(2)) {
+            qtest_writel(q, CORE(core) + GLOBAL_EN, value);
+        } else {
+            unsigned block;
+
+            for (block = 1; block < 8; block++) {
+                if (value & (1u << (block - 1))) {
+                    qtest_writel(q, CORE(core) + (block << 12) + OP_EN, 1);
+                }
+            }
+        }
+    }
 }
 
 static void pass_time(QTestState *q)
@@ -530,6 +587,13 @@ static void hostile_step(QTestState *q, unsigned core)
     case 11:
         if (one_in(16)) {
             poke_qom(q);
+        } else if (one_in(4)) {
+            poke_scmi(q);
+        }
+        break;
+    case 13:
+        if (one_in(8)) {
+            drive_by_hand(q, below(CORE_NUM));
         }
         break;
     case 12:
@@ -566,6 +630,7 @@ static void restore(QTestState *q)
     qtest_writel(q, NPU_CTL_BASE + NPU_CTL_CMD, NPU_CTL_CMD_FAULT_CLEAR);
     qtest_writel(q, NPU_CTL_BASE + NPU_CTL_CMD, NPU_CTL_CMD_TRACE_STOP);
     qtest_writel(q, NPU_CTL_BASE + NPU_CTL_LATENCY_NS, 0);
+    qtest_writel(q, NPU_CTL_BASE + NPU_CTL_MEMORY_MBS, 0);
     for (i = 27; i <= 30; i++) {
         qtest_writel(q, CRU_GATE(i), 0xffff0000);
         qtest_writel(q, CRU_SOFTRST(i), 0xffffffff);
@@ -713,7 +778,16 @@ static const char *option(const char *name, const char *fallback)
 /* Every case has a generator of its own, so that batches can be repeated. */
 static void run_batch(uint64_t seed, uint64_t limit, int64_t end)
 {
-    QTestState *q = qtest_init(MACHINE);
+    static const char *const variant[] = {
+        "",
+        "-global rk3588-npu-core.pp-banks=on",
+        "-global rk3588-npu-core.pc-prefetch=off "
+        "-global rk3588-npu-core.write-padding=off",
+        "-global rk-iommu.reset-wipes=off "
+        "-global rk3588-npu-core.idle-ppu-rdma=on",
+    };
+    QTestState *q = qtest_initf(MACHINE " %s", variant[case_nr / BATCH %
+                                                     ARRAY_SIZE(variant)]);
 
     power(q, true);
     write_tables(q);
