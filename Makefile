@@ -8,6 +8,7 @@ TESTBED := tools/testbed
 O := $(CURDIR)/build
 # The testbed kernel to build for and to boot; KDIR builds for an installed kernel instead.
 KERNEL ?= 7.3
+MINUTES ?= 30
 ifeq ($(shell uname -m),aarch64)
 KDIR ?= $(wildcard /lib/modules/$(shell uname -r)/build)
 endif
@@ -23,8 +24,9 @@ KVARS := $(foreach v,W C CF KCFLAGS,$(if $($(v)),$(v)=$($(v))))
 help:
 	@echo 'On any machine with Debian 12 or 13 (downloads what it needs, keeps it in ~/.cache/rknpu-accel):'
 	@echo '  make demo         boot the model and run two matmuls through the driver'
-	@echo '  make check        every test but check-teflon; ends in "N passed, N failed, N skipped"'
+	@echo '  make check        every test but check-teflon and soak; ends in "N passed, N failed, N skipped"'
 	@echo '  make check-teflon Mesa'"'"'s TensorFlow Lite delegate on our driver'
+	@echo '  make soak MINUTES=n  clients, faults, unbinds and sleeps at random, every result checked'
 	@echo '  make compare      our driver beside the in-tree rocket, on the same model'
 	@echo '  make qtest        the model'"'"'s own tests'
 	@echo '  make fuzz-model   attack the model under sanitizers for SECONDS=$(SECONDS), with SEED=$(SEED)'
@@ -62,6 +64,9 @@ demo: lib
 check: lib selftests
 	@$(TESTBED)/check
 
+soak: lib selftests
+	@$(TESTBED)/soak --kernel $(KERNEL) $(MINUTES)
+
 check-teflon: lib
 	@$(TESTBED)/teflon
 
@@ -83,7 +88,7 @@ fuzz-model:
 clean:
 	rm -rf $(O)
 
-.PHONY: help modules install lib selftests qemu demo check check-teflon compare bench-model lint qtest fuzz-model clean
+.PHONY: help modules install lib selftests qemu demo check soak check-teflon compare bench-model lint qtest fuzz-model clean
 .DEFAULT_GOAL := help
 
 endif

@@ -6,7 +6,7 @@
  *
  * Without NPU_FUZZ_SECONDS it runs the same few cases every time.
  * NPU_FUZZ_SEED chooses others, NPU_FUZZ_SEEDS names a file of programs (of
- * tests/fuzz), and NPU_FUZZ_FIRST skips to a case that was reported.
+ * tests/fuzz), and NPU_FUZZ_FIRST skips to the batch of a finding.
  */
 #include "qemu/osdep.h"
 #include <sys/resource.h>
@@ -761,13 +761,6 @@ static void one_case(QTestState *q)
     }
 }
 
-static void tell_case(void *data)
-{
-    fprintf(stderr, "# failed in case %" PRIu64 ": NPU_FUZZ_SEED=%s "
-            "NPU_FUZZ_FIRST=%" PRIu64 "\n", case_nr, (const char *)data,
-            case_nr / BATCH * BATCH);
-}
-
 static const char *option(const char *name, const char *fallback)
 {
     const char *value = getenv(name);
@@ -789,6 +782,8 @@ static void run_batch(uint64_t seed, uint64_t limit, int64_t end)
     QTestState *q = qtest_initf(MACHINE " %s", variant[case_nr / BATCH %
                                                      ARRAY_SIZE(variant)]);
 
+    g_test_message("NPU_FUZZ_SEED=%" PRIu64 " NPU_FUZZ_FIRST=%" PRIu64, seed,
+                   case_nr);
     power(q, true);
     write_tables(q);
     do {
@@ -814,13 +809,11 @@ static void test_hostile(void)
     if (seeds) {
         load_progs(seeds);
     }
-    qtest_add_abrt_handler(tell_case, seed);
     case_nr = first;
     do {
         run_batch(strtoull(seed, NULL, 0), limit, start + seconds * 1000000);
     } while (limit ? case_nr < limit
                    : g_get_monotonic_time() < start + seconds * 1000000);
-    qtest_remove_abrt_handler((void *)seed);
     getrusage(RUSAGE_CHILDREN, &usage);
     g_test_message("%" PRIu64 " cases of %u programs, %ld s of QEMU's CPU "
                    "time", case_nr - first, prog_n,

@@ -264,7 +264,7 @@ static void bench(const Shape *s, Data *d, bool half)
     printf("%s, %u x %u x %u%s\n", half ? "fp16 to fp32" : "int8 to int32",
            positions(s), depth(s), s->out_c, s->k > 1 ? ", 3x3 kernel" : "");
     printf("  model            %7.1f GOP/s  (%s)\n", 2 * macs / model / 1e9,
-           half ? npu_gemm_double(0)->name : npu_gemm_int(0)->name);
+           npu_gemm(half ? NPU_GEMM_HALF : NPU_GEMM_INT8, 0)->name);
     printf("  model, portable  %7.1f GOP/s\n", 2 * macs / portable / 1e9);
     printf("  plain C loop     %7.1f GOP/s  model / loop    %5.1f\n",
            2 * macs / loop / 1e9, loop / model);

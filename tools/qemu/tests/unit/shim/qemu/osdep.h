@@ -15,9 +15,9 @@
 #define MIN(a, b)               ((a) < (b) ? (a) : (b))
 #define MAX(a, b)               ((a) > (b) ? (a) : (b))
 #define DIV_ROUND_UP(n, d)      (((n) + (d) - 1) / (d))
-/* QEMU's, for powers of two alone. */
+#define QEMU_ALIGN_UP(n, d)     (DIV_ROUND_UP(n, d) * (d))
+/* As in QEMU: right for powers of two alone. */
 #define ROUND_UP(n, d)          (((n) + (d) - 1) & -(0 ? (n) : (d)))
-#define QEMU_ALIGN_UP(n, m)     (DIV_ROUND_UP(n, m) * (m))
 #define ARRAY_SIZE(x)           (sizeof(x) / sizeof((x)[0]))
 #define QEMU_ALIGNED(n)         __attribute__((aligned(n)))
 
