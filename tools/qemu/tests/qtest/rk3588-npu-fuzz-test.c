@@ -53,7 +53,7 @@
 #define SLOT_BYTES      0x2000u
 
 #define MAX_CMDS        (SLOT_BYTES / 8)
-#define MAX_PROGS       2048
+#define MAX_PROGS       16384
 #define BATCH           64     /* cases of one QEMU process */
 #define DEFAULT_CASES   192
 
@@ -170,7 +170,7 @@ static void load_progs(const char *path)
         Prog *p = &prog[prog_n];
 
         g_assert_cmpuint(n, <, MAX_CMDS);
-        p->cmd = g_new(uint64_t, MAX_CMDS);
+        p->cmd = g_new(uint64_t, n);
         p->n = n;
         for (i = 0; i < n; i++) {
             g_assert_cmpint(fscanf(f, "%" SCNx64, &p->cmd[i]), ==, 1);
@@ -768,6 +768,14 @@ static const char *option(const char *name, const char *fallback)
     return value && *value ? value : fallback;
 }
 
+static bool enough(uint64_t limit, int64_t end)
+{
+    if (limit) {
+        return case_nr >= limit;
+    }
+    return g_get_monotonic_time() >= end;
+}
+
 /* Every case has a generator of its own, so that batches can be repeated. */
 static void run_batch(uint64_t seed, uint64_t limit, int64_t end)
 {
@@ -790,19 +798,18 @@ static void run_batch(uint64_t seed, uint64_t limit, int64_t end)
         rng = (seed * 1000003 + case_nr) * 2654435761ull + 88172645463325252ull;
         one_case(q);
         case_nr++;
-    } while (case_nr % BATCH &&
-             (limit ? case_nr < limit : g_get_monotonic_time() < end));
+    } while (case_nr % BATCH && !enough(limit, end));
     qtest_quit(q);
 }
 
 static void test_hostile(void)
 {
     const char *seeds = option("NPU_FUZZ_SEEDS", NULL);
-    const char *seed = option("NPU_FUZZ_SEED", "1");
+    uint64_t seed = g_ascii_strtoull(option("NPU_FUZZ_SEED", "1"), NULL, 0);
     double seconds = g_ascii_strtod(option("NPU_FUZZ_SECONDS", "0"), NULL);
-    uint64_t first = strtoull(option("NPU_FUZZ_FIRST", "0"), NULL, 0);
+    uint64_t first = g_ascii_strtoull(option("NPU_FUZZ_FIRST", "0"), NULL, 0);
     uint64_t limit = seconds > 0 ? 0 : first + DEFAULT_CASES;
-    int64_t start = g_get_monotonic_time();
+    int64_t end = g_get_monotonic_time() + seconds * 1000000;
     struct rusage usage;
 
     matmul(&prog[prog_n++]);
@@ -811,9 +818,8 @@ static void test_hostile(void)
     }
     case_nr = first;
     do {
-        run_batch(strtoull(seed, NULL, 0), limit, start + seconds * 1000000);
-    } while (limit ? case_nr < limit
-                   : g_get_monotonic_time() < start + seconds * 1000000);
+        run_batch(seed, limit, end);
+    } while (!enough(limit, end));
     getrusage(RUSAGE_CHILDREN, &usage);
     g_test_message("%" PRIu64 " cases of %u programs, %ld s of QEMU's CPU "
                    "time", case_nr - first, prog_n,
