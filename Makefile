@@ -13,6 +13,10 @@ ifeq ($(shell uname -m),aarch64)
 KDIR ?= $(wildcard /lib/modules/$(shell uname -r)/build)
 endif
 
+# Of the model's fuzzers.
+SECONDS ?= 60
+SEED ?= 1
+
 export RKNPU_KERNEL := $(KERNEL)
 CROSS := CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar
 KVARS := $(foreach v,W C CF KCFLAGS,$(if $($(v)),$(v)=$($(v))))
@@ -25,6 +29,7 @@ help:
 	@echo '  make soak MINUTES=n  clients, faults, unbinds and sleeps at random, every result checked'
 	@echo '  make compare      our driver beside the in-tree rocket, on the same model'
 	@echo '  make qtest        the model'"'"'s own tests'
+	@echo '  make fuzz-model   attack the model under sanitizers for SECONDS=$(SECONDS), with SEED=$(SEED)'
 	@echo '  make bench-model  speed of the model'"'"'s arithmetic beside a CPU library'
 	@echo '  make lint         checkpatch, shellcheck, sparse, W=1'
 	@echo '  make qemu lib selftests'
@@ -77,10 +82,13 @@ lint:
 qtest:
 	@set -e; for t in $$($(TESTBED)/qemu --list-qtests); do $(TESTBED)/qemu --qtest $$t; done
 
+fuzz-model:
+	@$(TESTBED)/fuzz-model $(SECONDS) $(SEED)
+
 clean:
 	rm -rf $(O)
 
-.PHONY: help modules install lib selftests qemu demo check soak check-teflon compare bench-model lint qtest clean
+.PHONY: help modules install lib selftests qemu demo check soak check-teflon compare bench-model lint qtest fuzz-model clean
 .DEFAULT_GOAL := help
 
 endif
