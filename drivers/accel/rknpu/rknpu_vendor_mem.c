@@ -182,12 +182,14 @@ int rknpu_vendor_mem_create(struct drm_device *dev, void *data, struct drm_file 
 {
 	struct drm_rknpu_mem_create *args = data;
 	struct drm_gem_object *obj;
+	struct rknpu_vbo *vbo;
 	int idx, ret;
 
 	/* Above all, this is how user space learns about what it imported. */
 	obj = args->handle ? drm_gem_object_lookup(file, args->handle) : NULL;
 	if (obj) {
-		ret = rknpu_vendor_describe(file->driver_priv, to_rknpu_vbo(to_rknpu_bo(obj)), args);
+		vbo = to_rknpu_vbo(to_rknpu_bo(obj));
+		ret = rknpu_vendor_describe(file->driver_priv, vbo, args);
 		drm_gem_object_put(obj);
 		return ret;
 	}
