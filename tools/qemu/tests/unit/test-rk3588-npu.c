@@ -2246,8 +2246,8 @@ static void test_cost(void)
 /* The largest product of a public client's tests, and a larger one. */
 static void test_weight_bound(void)
 {
-    static const MatMul most = { F16_F16, 1, 8192, 8192 };
-    static const MatMul more = { F16_F16, 1, 8192, 8224 };
+    static const MatMul most = { F16_F16, 1, 8192, 8192, false };
+    static const MatMul more = { F16_F16, 1, 8192, 8224, false };
     NpuTask t;
 
     report(decode_matmul(&t, &most) &&
