@@ -24,6 +24,7 @@ help:
 	@echo '  make compare      our driver beside the in-tree rocket, on the same model'
 	@echo '  make qtest        the model'"'"'s own tests'
 	@echo '  make bench-model  speed of the model'"'"'s arithmetic beside a CPU library'
+	@echo '  make check-dts    the overlays of dts/ on the trees of Debian kernels'
 	@echo '  make lint         checkpatch, shellcheck, sparse, W=1'
 	@echo '  make qemu lib selftests'
 	@echo '  tools/testbed/run boots a guest and runs a command in it'
@@ -65,6 +66,9 @@ bench-model:
 
 compare: lib selftests
 	@$(TESTBED)/compare
+
+check-dts:
+	@$(TESTBED)/check-dts
 
 lint:
 	@$(TESTBED)/lint
