@@ -24,7 +24,7 @@ help:
 	@echo '  make compare      our driver beside the in-tree rocket, on the same model'
 	@echo '  make qtest        the model'"'"'s own tests'
 	@echo '  make bench-model  speed of the model'"'"'s arithmetic beside a CPU library'
-	@echo '  make check-dts    the overlays of dts/ on the trees of Debian kernels'
+	@echo '  make check-dts    the overlays of dts/ on the trees of Debian kernels, and the bindings'
 	@echo '  make lint         checkpatch, shellcheck, sparse, W=1'
 	@echo '  make qemu lib selftests'
 	@echo '  tools/testbed/run boots a guest and runs a command in it'
@@ -69,6 +69,7 @@ compare: lib selftests
 
 check-dts:
 	@$(TESTBED)/check-dts
+	@$(TESTBED)/check-bindings
 
 lint:
 	@$(TESTBED)/lint
