@@ -14,5 +14,6 @@ rk_build_dtschema() {
 # rk_dtschema: its directory is in RK_DTSCHEMA.
 rk_dtschema() {
 	rk_cached dtschema "$RK_DTSCHEMA_SUITE" rk_build_dtschema
+	# shellcheck disable=SC2034 # for whoever calls this
 	RK_DTSCHEMA=$RK_OUT
 }

@@ -14,11 +14,13 @@ rk_pkg_root() {
 		rk_cached pkgroot "$hash" rk_build_root
 	fi
 	RK_PKG_ROOT=$RK_CACHE/pkgroot-$hash
+	# shellcheck disable=SC2034 # rk_root_packages reads it
 	RK_ROOT_LIST=
 }
 
 # rk_pkg_enter: as rk_enter.
 rk_pkg_enter() {
 	rk_pkg_root
+	# shellcheck disable=SC2034 # rk_enter reads it
 	(RK_ROOT=$RK_PKG_ROOT; rk_enter "$@")
 }
