@@ -9,9 +9,14 @@ O := $(CURDIR)/build
 VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 # The testbed kernel to build for and to boot; KDIR builds for an installed kernel instead.
 KERNEL ?= 7.3
+MINUTES ?= 30
 ifeq ($(shell uname -m),aarch64)
 KDIR ?= $(wildcard /lib/modules/$(shell uname -r)/build)
 endif
+
+# Of the model's fuzzers.
+SECONDS ?= 60
+SEED ?= 1
 
 export RKNPU_KERNEL := $(KERNEL)
 CROSS := CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar
@@ -20,10 +25,12 @@ KVARS := $(foreach v,W C CF KCFLAGS,$(if $($(v)),$(v)=$($(v))))
 help:
 	@echo 'On any machine with Debian 12 or 13 (downloads what it needs, keeps it in ~/.cache/rknpu-accel):'
 	@echo '  make demo         boot the model and run two matmuls through the driver'
-	@echo '  make check        every test but check-teflon; ends in "N passed, N failed, N skipped"'
+	@echo '  make check        every test but check-teflon and soak; ends in "N passed, N failed, N skipped"'
 	@echo '  make check-teflon Mesa'"'"'s TensorFlow Lite delegate on our driver'
+	@echo '  make soak MINUTES=n  clients, faults, unbinds and sleeps at random, every result checked'
 	@echo '  make compare      our driver beside the in-tree rocket, on the same model'
 	@echo '  make qtest        the model'"'"'s own tests'
+	@echo '  make fuzz-model   attack the model under sanitizers for SECONDS=$(SECONDS), with SEED=$(SEED)'
 	@echo '  make bench-model  speed of the model'"'"'s arithmetic beside a CPU library'
 	@echo '  make check-dts    the overlays of dts/ on the trees of Debian kernels, and the bindings'
 	@echo '  make deb          Debian packages, checked by lintian, in build/deb'
@@ -62,6 +69,9 @@ demo: lib
 check: lib selftests
 	@$(TESTBED)/check
 
+soak: lib selftests
+	@$(TESTBED)/soak --kernel $(KERNEL) $(MINUTES)
+
 check-teflon: lib
 	@$(TESTBED)/teflon
 
@@ -93,10 +103,13 @@ lint:
 qtest:
 	@set -e; for t in $$($(TESTBED)/qemu --list-qtests); do $(TESTBED)/qemu --qtest $$t; done
 
+fuzz-model:
+	@$(TESTBED)/fuzz-model $(SECONDS) $(SEED)
+
 clean:
 	rm -rf $(O)
 
-.PHONY: help modules install lib selftests qemu demo check check-teflon compare bench-model lint qtest clean
+.PHONY: help modules install lib selftests qemu demo check soak check-teflon compare bench-model lint qtest fuzz-model clean
 .DEFAULT_GOAL := help
 
 endif

@@ -84,6 +84,22 @@ TEST_F(identity, no_authentication)
 	rk_client_fini(&c);
 }
 
+/* DRM would let them through to code that expects a master, which an accel file has not. */
+TEST_F(identity, nothing_of_primary_nodes)
+{
+	/* GET_UNIQUE, GEM_FLINK (a name by which anybody opens the BO), AUTH_MAGIC, SET_MASTER */
+	static const unsigned int nr[] = { 0x01, 0x0a, 0x11, 0x1e };
+	uint64_t arg[2] = { 1 };
+
+	if (!rk_ours())
+		SKIP(return, "oopses in DRM's own code");
+	for (size_t i = 0; i < ARRAY_SIZE(nr); i++) {
+		EXPECT_EQ(-EACCES, rk_ioctl(self->fd, DRM_IOWR(nr[i], arg), arg)) {
+			TH_LOG("nr %#x", nr[i]);
+		}
+	}
+}
+
 TEST_F(identity, unprivileged_user)
 {
 	struct rk_bo bo;

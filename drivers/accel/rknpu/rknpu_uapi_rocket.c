@@ -5,6 +5,7 @@
 #include <drm/drm_accel.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
+#include <drm/drm_gem.h>
 #include <drm/drm_ioctl.h>
 #include <drm/drm_print.h>
 
@@ -98,9 +99,43 @@ static const struct drm_ioctl_desc rknpu_rocket_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(ROCKET_GET_BO_INFO, rknpu_rocket_get_bo_info, DRM_RENDER_ALLOW),
 };
 
+/*
+ * DRM lets an accel file call what is meant for primary nodes, but gives it no
+ * master: drm_getunique() dereferences that (oops seen on 7.3.4).
+ */
+static bool rknpu_rocket_ioctl_permitted(unsigned int cmd)
+{
+	unsigned int flags;
+
+	return !drm_ioctl_flags(DRM_IOCTL_NR(cmd), &flags) || (flags & DRM_RENDER_ALLOW);
+}
+
+static long rknpu_rocket_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	return rknpu_rocket_ioctl_permitted(cmd) ? drm_ioctl(filp, cmd, arg) : -EACCES;
+}
+
+#ifdef CONFIG_COMPAT
+static long rknpu_rocket_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	return rknpu_rocket_ioctl_permitted(cmd) ? drm_compat_ioctl(filp, cmd, arg) : -EACCES;
+}
+#endif
+
+/* DRM_ACCEL_FOPS, but for the ioctls. */
 static const struct file_operations rknpu_rocket_fops = {
 	.owner = THIS_MODULE,
-	DRM_ACCEL_FOPS,
+	.open = accel_open,
+	.release = drm_release,
+	.unlocked_ioctl = rknpu_rocket_ioctl,
+#ifdef CONFIG_COMPAT
+	.compat_ioctl = rknpu_rocket_compat_ioctl,
+#endif
+	.poll = drm_poll,
+	.read = drm_read,
+	.llseek = noop_llseek,
+	.mmap = drm_gem_mmap,
+	.fop_flags = FOP_UNSIGNED_OFFSET,
 	.show_fdinfo = drm_show_fdinfo,
 };
 

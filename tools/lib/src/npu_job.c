@@ -80,7 +80,7 @@ int npu_job_buffer(struct npu_job *job, size_t size, struct npu_bo **bo)
 	if (ret)
 		return ret;
 	job->info.bytes += size;
-	return npu_bo_map(*bo) ? 0 : -ENOMEM;
+	return npu_bo_map(*bo) ? 0 : -errno;
 }
 
 /* Tasks of the program follow each other in the order of the driver jobs. */

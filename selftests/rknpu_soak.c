@@ -1,0 +1,593 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Hours of everything at once: clients come, go and are killed, jobs of all
+ * kinds are checked, faults are armed, cores unbound, power states forced, the
+ * system put to sleep. Ends with counts; fails on any wrong result, on anything
+ * left over, and when the device does not work in the end.
+ *
+ * usage: rknpu_soak MINUTES [SEED]; RKNPU_SOAK_SLEEP=1 rehearses system sleep,
+ * which costs a guest of the testbed its console for the time being.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "npu.h"
+#include "rknpu_util.h"
+
+#define WORKERS		4
+#define ERRNOS		134
+#define WAIT_NS		(60000 * RK_MS)
+#define DRIVER		"/sys/bus/platform/drivers/rknpu-accel"
+#define NUM(a)		(sizeof(a) / sizeof((a)[0]))
+
+enum kind { RAW, CHAIN, MATMUL_INT8, MATMUL_FP16, CONV, KINDS };
+
+static const char *const kind_names[KINDS] = {
+	"raw", "chain", "matmul_int8", "matmul_fp16", "conv",
+};
+
+struct shared {
+	atomic_ulong good[KINDS], wrong[KINDS];
+	atomic_ulong failed[KINDS * ERRNOS], refused[ERRNOS];
+	atomic_ulong clients;
+	atomic_bool stop;
+};
+
+static struct shared *shared;
+
+/* What the controlling process did. */
+static struct {
+	unsigned long armed[NPU_FAULT_MAX + 1];
+	unsigned long killed, unbinds, power, sleeps, sleeps_refused;
+} did;
+
+/* Faults that fired before the count was last cleared. */
+static unsigned long fired_before;
+
+static uint64_t rng;
+
+static uint32_t rnd(void)
+{
+	rng ^= rng << 13;
+	rng ^= rng >> 7;
+	rng ^= rng << 17;
+	return (rng * 0x2545f4914f6cdd1dull) >> 32;
+}
+
+static uint32_t below(uint32_t n)
+{
+	return rnd() % n;
+}
+
+/* ---- jobs; each returns 0, a negative errno, or -EILSEQ for a wrong result ---- */
+
+static int8_t small_int(void)
+{
+	return (int)below(17) - 8;
+}
+
+static int run_raw(struct rk_client *c)
+{
+	return rk_client_run(c, below(120));
+}
+
+/* in -> a -> b -> c in three jobs of one submit, the middle one of four equal tasks. */
+static int run_chain(struct rk_client *c)
+{
+	const uint8_t value = below(100);
+	struct drm_rocket_task t[3][4];
+	struct drm_rocket_job job[3];
+	struct rk_bo bo[3];
+	int ret = rk_bo_fill(&c->in, value, RK_BYTES);
+
+	memset(bo, 0, sizeof(bo));
+	c->inc.used = 2 * RK_PAGE;
+	for (int i = 0; i < 3 && !ret; i++) {
+		const struct rk_bo *from = i ? &bo[i - 1] : &c->in;
+
+		ret = rk_bo_init(&bo[i], c->fd, RK_BYTES);
+		for (int k = 0; k < (i == 1 ? 4 : 1) && !ret; k++)
+			ret = rk_op_task(&c->inc, from->iova, bo[i].iova, &t[i][k]);
+		if (!ret)
+			rk_job(&job[i], t[i], i == 1 ? 4 : 1, &from->handle, 1, &bo[i].handle, 1);
+	}
+	if (!ret)
+		ret = rk_submit(c->fd, job, 3);
+	/* A job that follows a failed one runs, on whatever that left. */
+	for (int i = 0; i < 3 && !ret; i++)
+		ret = rk_prep(&bo[i], 60000);
+	for (int i = 0; i < 3 && !ret; i++) {
+		long differs = rk_bo_differs(&bo[i], value + i + 1, RK_BYTES);
+
+		ret = differs > 0 ? -EILSEQ : differs;
+	}
+	for (int i = 0; i < 3; i++)
+		rk_bo_fini(&bo[i]);
+	return ret;
+}
+
+#define MAX_M	24u
+#define MAX_N	80u
+#define MAX_K	96u
+
+static struct {
+	int8_t a[MAX_M * MAX_K], b[MAX_N * MAX_K];
+	uint16_t ah[MAX_M * MAX_K], bh[MAX_N * MAX_K];
+	union {
+		int32_t i[MAX_M * MAX_N];
+		float f[MAX_M * MAX_N];
+	} c;
+} mm;
+
+/* Sums of products of small integers are exact in every type. */
+static int run_matmul(struct npu_dev *dev, bool half)
+{
+	struct npu_opts o = { .jobs = below(4), .max_n = below(2) ? 32 : 0 };
+	struct npu_matmul_desc d = {
+		.dtype = half ? NPU_FP16_FP32 : NPU_INT8_INT32,
+		.m = 1 + below(MAX_M), .n = 1 + below(MAX_N), .k = 1 + below(MAX_K),
+	};
+	struct npu_job *job;
+	int ret;
+
+	for (size_t i = 0; i < d.m * d.k; i++) {
+		mm.a[i] = small_int();
+		mm.ah[i] = npu_f64_to_f16(mm.a[i]);
+	}
+	for (size_t i = 0; i < d.n * d.k; i++) {
+		mm.b[i] = small_int();
+		mm.bh[i] = npu_f64_to_f16(mm.b[i]);
+	}
+	memset(&mm.c, 0xa5, sizeof(mm.c));
+	job = npu_matmul_submit(dev, &d, half ? (void *)mm.ah : mm.a, half ? (void *)mm.bh : mm.b,
+				NULL, &mm.c, &o);
+	if (!job)
+		return -errno;
+	ret = npu_sync(job, WAIT_NS);
+	npu_job_free(job);
+	if (ret)
+		return ret;
+	for (uint32_t r = 0; r < d.m; r++)
+		for (uint32_t j = 0; j < d.n; j++) {
+			size_t at = (size_t)r * d.n + j;
+			int32_t sum = 0;
+
+			for (uint32_t i = 0; i < d.k; i++)
+				sum += mm.a[r * d.k + i] * mm.b[j * d.k + i];
+			if (half ? mm.c.f[at] != sum : mm.c.i[at] != sum)
+				return -EILSEQ;
+		}
+	return 0;
+}
+
+#define CONV_SIDE	9u
+#define CONV_C		32u
+
+static int32_t conv_sum(const struct npu_conv_desc *d, const int8_t *in, const int8_t *w,
+			int y0, int x0)
+{
+	int32_t acc = 0;
+
+	for (int ky = 0; ky < 3; ky++)
+		for (int kx = 0; kx < 3; kx++) {
+			int y = y0 + ky, x = x0 + kx;
+
+			if (y < 0 || x < 0 || y >= (int)d->in_h || x >= (int)d->in_w)
+				continue;
+			for (uint32_t c = 0; c < d->in_c; c++)
+				acc += in[(y * d->in_w + x) * d->in_c + c] *
+				       w[(ky * 3 + kx) * d->in_c + c];
+		}
+	return acc;
+}
+
+static int run_conv(struct npu_dev *dev)
+{
+	static int8_t in[CONV_SIDE * CONV_SIDE * CONV_C], w[CONV_C * 9 * CONV_C];
+	static int8_t out[CONV_SIDE * CONV_SIDE * CONV_C];
+	static const int32_t bias[CONV_C];
+	struct npu_conv_desc d = {
+		.in_w = CONV_SIDE, .in_h = CONV_SIDE, .in_c = CONV_C, .out_c = CONV_C,
+		.kw = 3, .kh = 3, .stride_x = 1, .stride_y = 1, .dil_x = 1, .dil_y = 1,
+		.pad_left = 1, .pad_right = 1, .pad_top = 1, .pad_bottom = 1,
+		/* Ties go to even, as nearbyint() has them. */
+		.rq = { .scale = 1, .shift = 5 },
+	};
+	struct npu_opts o = { .jobs = 1 + below(3) };
+	int ret;
+
+	for (size_t i = 0; i < sizeof(in); i++)
+		in[i] = small_int();
+	for (size_t i = 0; i < sizeof(w); i++)
+		w[i] = small_int();
+	memset(out, 0xa5, sizeof(out));
+	ret = npu_conv_run(dev, &d, in, w, bias, out, &o);
+	if (ret)
+		return ret;
+	/* A sample: every element would be most of the time. */
+	for (int i = 0; i < 300; i++) {
+		uint32_t y = below(CONV_SIDE), x = below(CONV_SIDE), n = below(CONV_C);
+		double v = nearbyint(conv_sum(&d, in, w + n * 9 * CONV_C, y - 1, x - 1) / 32.0);
+
+		v = v > 127 ? 127 : v < -128 ? -128 : v;
+		if (out[(y * CONV_SIDE + x) * CONV_C + n] != v)
+			return -EILSEQ;
+	}
+	return 0;
+}
+
+/* ---- clients ---- */
+
+static int count(enum kind k, int ret)
+{
+	if (!ret)
+		shared->good[k]++;
+	else if (ret == -EILSEQ)
+		shared->wrong[k]++;
+	else
+		shared->failed[k * ERRNOS + (-ret < ERRNOS ? -ret : 0)]++;
+	return ret;
+}
+
+/* A device that is not there, or refuses to begin: also while a core is unbound. */
+static void refused(int ret)
+{
+	shared->refused[-ret < ERRNOS ? -ret : 0]++;
+	rk_sleep_ms(20);
+}
+
+static void live_raw(unsigned int jobs)
+{
+	struct rk_client c;
+	int ret;
+
+	memset(&c, 0, sizeof(c));
+	c.fd = -1;
+	ret = rk_client_init(&c);
+	if (ret)
+		refused(ret);
+	for (unsigned int i = 0; i < jobs && !ret && !shared->stop; i++) {
+		enum kind k = below(2) ? RAW : CHAIN;
+
+		ret = count(k, k == RAW ? run_raw(&c) : run_chain(&c));
+		if (ret != -ENODEV)
+			ret = 0;
+	}
+	if (c.fd >= 0)
+		rk_client_fini(&c);
+}
+
+static void live_lib(unsigned int jobs)
+{
+	struct npu_dev *dev;
+	int ret = npu_open(NULL, &dev);
+
+	if (ret) {
+		refused(ret);
+		return;
+	}
+	for (unsigned int i = 0; i < jobs && !shared->stop && ret != -ENODEV; i++) {
+		enum kind k = MATMUL_INT8 + below(3);
+
+		ret = count(k, k == CONV ? run_conv(dev) : run_matmul(dev, k == MATMUL_FP16));
+	}
+	npu_close(dev);
+}
+
+static void worker(uint64_t seed)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	rng = seed;
+	while (!shared->stop) {
+		shared->clients++;
+		if (below(2))
+			live_raw(1 + below(60));
+		else
+			live_lib(1 + below(20));
+	}
+	_exit(0);
+}
+
+static pid_t start_worker(void)
+{
+	uint64_t seed = (uint64_t)rnd() << 32 | rnd() | 1;
+	pid_t pid = fork();
+
+	if (!pid)
+		worker(seed);
+	return pid;
+}
+
+/* ---- what happens to the device ---- */
+
+static bool put(const char *path, const char *value)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && write(fd, value, strlen(value)) == (ssize_t)strlen(value);
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+static char cores[RK_CORES][32];
+
+static bool find_cores(void)
+{
+	glob_t g = { 0 };
+	bool ok = !glob(DRIVER "/*.npu", 0, NULL, &g) && g.gl_pathc == RK_CORES;
+
+	for (size_t i = 0; ok && i < RK_CORES; i++)
+		snprintf(cores[i], sizeof(cores[i]), "%s", strrchr(g.gl_pathv[i], '/') + 1);
+	globfree(&g);
+	return ok;
+}
+
+static unsigned long fired(void)
+{
+	return fired_before + rk_fault_fired();
+}
+
+static void disarm(void)
+{
+	unsigned long n = rk_fault_fired();
+
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_FAULT_CLEAR);
+	fired_before += n;
+}
+
+static void arm_something(void)
+{
+	uint32_t kind = 1 + below(NPU_FAULT_MAX);
+
+	/* Costs a core until it is bound again: seldom. */
+	if (kind == NPU_FAULT_RESET_STUCK && below(10))
+		kind = NPU_FAULT_HANG;
+	rk_fault_arm(below(2) ? NPU_CTL_ANY_CORE : below(RK_CORES), kind, below(6), 1);
+	did.armed[kind]++;
+	if (!below(10))
+		disarm();
+}
+
+static void rebind(const char *core)
+{
+	if (put(DRIVER "/unbind", core))
+		did.unbinds++;
+	rk_sleep_ms(below(300));
+	for (int i = 0; i < 100 && !put(DRIVER "/bind", core); i++)
+		rk_sleep_ms(50);
+}
+
+static void force_power(void)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), DRIVER "/%s/power/control", cores[below(RK_CORES)]);
+	put(path, below(2) ? "on" : "auto");
+	did.power++;
+}
+
+static void console(bool there)
+{
+	glob_t g = { 0 };
+	static char device[64];
+
+	if (!there && !glob("/sys/bus/virtio/drivers/virtio_console/virtio*", 0, NULL, &g))
+		snprintf(device, sizeof(device), "%s", strrchr(g.gl_pathv[0], '/') + 1);
+	globfree(&g);
+	if (device[0])
+		put(there ? "/sys/bus/virtio/drivers/virtio_console/bind" :
+			    "/sys/bus/virtio/drivers/virtio_console/unbind", device);
+}
+
+/* All of system sleep but the sleep itself. The testbed's console would not come back. */
+static void rehearse_sleep(void)
+{
+	console(false);
+	put("/sys/module/suspend/parameters/pm_test_delay", "1");
+	if (put("/sys/power/pm_test", "devices") && put("/sys/power/state", "freeze"))
+		did.sleeps++;
+	else
+		did.sleeps_refused++;
+	put("/sys/power/pm_test", "none");
+	console(true);
+}
+
+/* ---- telling ---- */
+
+static int out = 1;
+
+/* The console that took over from the one that went to sleep. */
+static void find_output(void)
+{
+	glob_t g = { 0 };
+
+	for (int tries = 0; tries < 50; tries++, rk_sleep_ms(20)) {
+		if (glob("/sys/class/virtio-ports/*", 0, NULL, &g))
+			continue;
+		for (size_t i = 0; i < g.gl_pathc; i++) {
+			char path[300], name[64] = "";
+			FILE *f;
+
+			snprintf(path, sizeof(path), "%s/name", g.gl_pathv[i]);
+			f = fopen(path, "re");
+			if (f && !fgets(name, sizeof(name), f))
+				name[0] = 0;
+			if (f)
+				fclose(f);
+			if (strcmp(name, "testbed.out\n"))
+				continue;
+			snprintf(path, sizeof(path), "/dev/%s", strrchr(g.gl_pathv[i], '/') + 1);
+			out = open(path, O_WRONLY | O_CLOEXEC);
+		}
+		globfree(&g);
+		if (out >= 0)
+			return;
+	}
+}
+
+static void say(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (out >= 0)
+		vdprintf(out, fmt, ap);
+	va_end(ap);
+}
+
+static unsigned long sum(atomic_ulong *v, size_t n)
+{
+	unsigned long s = 0;
+
+	for (size_t i = 0; i < n; i++)
+		s += v[i];
+	return s;
+}
+
+static void progress(unsigned int minute)
+{
+	char line[200];
+
+	snprintf(line, sizeof(line),
+		 "soak: minute %u: %lu good, %lu failed, %lu wrong, %lu faults, %lu unbinds, %lu sleeps\n",
+		 minute, sum(shared->good, KINDS), sum(shared->failed, KINDS * ERRNOS),
+		 sum(shared->wrong, KINDS), fired(), did.unbinds, did.sleeps);
+	put("/dev/kmsg", line);
+	if (!did.sleeps && !did.sleeps_refused)
+		say("%s", line);
+}
+
+static void report(void)
+{
+	say("clients         %lu, %lu of their processes killed\n", shared->clients, did.killed);
+	for (int k = 0; k < KINDS; k++)
+		say("%-15s %lu good, %lu wrong\n", kind_names[k], shared->good[k],
+		    shared->wrong[k]);
+	for (int k = 0; k < KINDS; k++)
+		for (int e = 0; e < ERRNOS; e++)
+			if (shared->failed[k * ERRNOS + e])
+				say("failed          %lu %s of %s\n",
+				    shared->failed[k * ERRNOS + e],
+				    e ? strerrorname_np(e) : "?", kind_names[k]);
+	for (int e = 0; e < ERRNOS; e++)
+		if (shared->refused[e])
+			say("no device       %lu %s\n", shared->refused[e],
+			    e ? strerrorname_np(e) : "?");
+	say("faults armed   ");
+	for (int i = 1; i <= NPU_FAULT_MAX; i++)
+		say(" %d:%lu", i, did.armed[i]);
+	say(", fired %lu\n", fired());
+	say("core resets     %llu, hangs %llu\n",
+	    (unsigned long long)rk_count_all(NPU_CNT_RESET),
+	    (unsigned long long)rk_count_all(NPU_CNT_HANG));
+	say("unbinds         %lu, power states %lu, sleeps %lu (%lu refused)\n",
+	    did.unbinds, did.power, did.sleeps, did.sleeps_refused);
+}
+
+/* ---- the run ---- */
+
+static void one_event(pid_t *pid, bool sleeps)
+{
+	unsigned int w = below(WORKERS);
+	uint32_t dice = below(1000);
+
+	if (dice < 450) {
+		arm_something();
+	} else if (dice < 650) {
+		kill(pid[w], SIGKILL);
+		waitpid(pid[w], NULL, 0);
+		did.killed++;
+		pid[w] = start_worker();
+	} else if (dice < 750) {
+		rebind(cores[below(RK_CORES)]);
+	} else if (dice < 850) {
+		force_power();
+	} else if (dice < 880 && sleeps) {
+		rehearse_sleep();
+	} else {
+		rk_latency_us(below(4) ? 0 : below(20000));
+	}
+}
+
+static void run(unsigned int minutes, bool sleeps)
+{
+	int64_t start = rk_now(), end = start + minutes * 60000ll * RK_MS;
+	pid_t pid[WORKERS];
+	unsigned int minute = 0;
+
+	for (int i = 0; i < WORKERS; i++)
+		pid[i] = start_worker();
+	while (rk_now() < end) {
+		rk_sleep_ms(50 + below(800));
+		one_event(pid, sleeps);
+		if (rk_now() > start + (minute + 1) * 60000ll * RK_MS)
+			progress(++minute);
+	}
+	disarm();
+	rk_latency_us(0);
+	shared->stop = true;
+	for (int i = 0; i < WORKERS; i++)
+		waitpid(pid[i], NULL, 0);
+}
+
+static bool settles(const char *stat)
+{
+	for (int i = 0; i < 200 && rk_stat(stat); i++)
+		rk_sleep_ms(50);
+	say("%-15s %lld left\n", stat, rk_stat(stat));
+	return !rk_stat(stat);
+}
+
+static bool works(void)
+{
+	int fd = -ENODEV;
+
+	for (int i = 0; i < RK_CORES; i++)
+		rebind(cores[i]);
+	for (int i = 0; i < 200 && fd < 0; i++, rk_sleep_ms(10))
+		fd = rk_open();
+	return fd >= 0 && !rk_run_on_every_core(fd, 20);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int minutes = argc > 1 ? atoi(argv[1]) : 30;
+	bool sleeps = getenv("RKNPU_SOAK_SLEEP"), clean, working;
+
+	rng = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
+	rng = rng * 0x9e3779b97f4a7c15 + 1;
+	signal(SIGPIPE, SIG_IGN);
+	if (!rk_model() || !find_cores()) {
+		fprintf(stderr, "needs the NPU model and three cores\n");
+		return 1;
+	}
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		return 1;
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_FAULT_CLEAR);
+	run(minutes, sleeps);
+	if (did.sleeps || did.sleeps_refused) {
+		out = -1;
+		find_output();
+	}
+	report();
+	clean = settles("bos") & settles("vms");
+	working = works();
+	say("the device      %s\n", working ? "works" : "DOES NOT WORK");
+	return sum(shared->wrong, KINDS) || !clean || !working || !sum(shared->good, KINDS);
+}
