@@ -6,12 +6,17 @@ ifeq ($(KERNELRELEASE),)
 
 TESTBED := tools/testbed
 O := $(CURDIR)/build
+VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 # The testbed kernel to build for and to boot; KDIR builds for an installed kernel instead.
 KERNEL ?= 7.3
 MINUTES ?= 30
 ifeq ($(shell uname -m),aarch64)
 KDIR ?= $(wildcard /lib/modules/$(shell uname -r)/build)
 endif
+
+# Of the model's fuzzers.
+SECONDS ?= 60
+SEED ?= 1
 
 export RKNPU_KERNEL := $(KERNEL)
 CROSS := CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar
@@ -25,7 +30,12 @@ help:
 	@echo '  make soak MINUTES=n  clients, faults, unbinds and sleeps at random, every result checked'
 	@echo '  make compare      our driver beside the in-tree rocket, on the same model'
 	@echo '  make qtest        the model'"'"'s own tests'
+	@echo '  make fuzz-model   attack the model under sanitizers for SECONDS=$(SECONDS), with SEED=$(SEED)'
 	@echo '  make bench-model  speed of the model'"'"'s arithmetic beside a CPU library'
+	@echo '  make check-dts    the overlays of dts/ on the trees of Debian kernels, and the bindings'
+	@echo '  make deb          Debian packages, checked by lintian, in build/deb'
+	@echo '  make check-dkms   build, install and remove the DKMS package for a kernel'
+	@echo '  make dist         the sources as one file'
 	@echo '  make lint         checkpatch, shellcheck, sparse, W=1'
 	@echo '  make qemu lib selftests'
 	@echo '  tools/testbed/run boots a guest and runs a command in it'
@@ -71,16 +81,35 @@ bench-model:
 compare: lib selftests
 	@$(TESTBED)/compare
 
+check-dts:
+	@$(TESTBED)/check-dts
+	@$(TESTBED)/check-bindings
+
+deb:
+	@$(TESTBED)/deb
+
+check-dkms: deb
+	@$(TESTBED)/check-dkms
+
+# What git has committed, in one file whose content depends on nothing else.
+dist:
+	@mkdir -p $(O)
+	@git archive --prefix=rknpu-accel-$(VERSION)/ HEAD | xz -c >$(O)/rknpu-accel-$(VERSION).tar.xz
+	@ls $(O)/rknpu-accel-$(VERSION).tar.xz
+
 lint:
 	@$(TESTBED)/lint
 
 qtest:
 	@set -e; for t in $$($(TESTBED)/qemu --list-qtests); do $(TESTBED)/qemu --qtest $$t; done
 
+fuzz-model:
+	@$(TESTBED)/fuzz-model $(SECONDS) $(SEED)
+
 clean:
 	rm -rf $(O)
 
-.PHONY: help modules install lib selftests qemu demo check soak check-teflon compare bench-model lint qtest clean
+.PHONY: help modules install lib selftests qemu demo check soak check-teflon compare bench-model lint qtest fuzz-model clean
 .DEFAULT_GOAL := help
 
 endif

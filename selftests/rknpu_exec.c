@@ -503,6 +503,45 @@ TEST_F_TIMEOUT(exec, one_job_does_not_wait_for_a_crowd, 60)
 	rk_client_fini(&light);
 }
 
+/* ---- one job cannot keep a core for ever ---- */
+
+#define LONG_TASKS	64
+
+static void max_job_ms(unsigned int ms)
+{
+	FILE *f = fopen("/sys/module/rknpu_accel/parameters/max_job_ms", "we");
+
+	if (f) {
+		fprintf(f, "%u\n", ms);
+		fclose(f);
+	}
+}
+
+/* No task of it takes long, and each makes progress. */
+TEST_F(exec, a_job_has_a_budget)
+{
+	struct rk_client *c = &self->c;
+	struct drm_rocket_task t[LONG_TASKS];
+	struct drm_rocket_job job;
+
+	RK_REQUIRE_MODEL();
+	if (!rk_ours())
+		SKIP(return, "needs our module");
+	ASSERT_EQ(0, rk_op_task(&c->inc, c->in.iova, c->out.iova, &t[0]));
+	for (int i = 1; i < LONG_TASKS; i++)
+		t[i] = t[0];
+	clear_counters();
+	rk_job(&job, t, LONG_TASKS, &c->in.handle, 1, &c->out.handle, 1);
+	rk_latency_us(50000);
+	max_job_ms(600);
+	EXPECT_EQ(0, rk_submit(c->fd, &job, 1));
+	EXPECT_EQ(-ETIME, rk_prep(&c->out, 20000));
+	max_job_ms(10000);
+	EXPECT_GT(LONG_TASKS, rk_count_all(NPU_CNT_TASK_DONE));
+	rk_model_calm();
+	EXPECT_EQ(0, rk_client_run(c, 5));
+}
+
 /* ---- what 1,000 back-to-back jobs cost (design, property 3) ---- */
 
 FIXTURE(cost) {

@@ -131,6 +131,8 @@ TEST_F(node, fault_is_the_right_cores)
 /* What was put back after a reset keeps a core from memory that is not its own. */
 TEST_F(node, protected_after_a_reset)
 {
+	/* Long enough that each is on a core of its own. */
+	rk_latency_us(LONG_US);
 	for (int round = 0; round < 3; round++) {
 		for (int i = 0; i < RK_CORES; i++) {
 			ASSERT_EQ(0, submit_unmapped(&self->c[i]));

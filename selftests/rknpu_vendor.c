@@ -96,6 +96,18 @@ TEST_F(vendor, render_node_does_the_same)
 	close(fd);
 }
 
+/* Runtimes prefer it, and fail if it does not speak its ABI. */
+TEST_F(vendor, misc_node_is_there_when_asked_for_only)
+{
+	char value = 'N';
+	FILE *f = fopen("/sys/module/rknpu_accel/parameters/vendor_misc", "r");
+
+	ASSERT_NE(NULL, f);
+	ASSERT_EQ(1, fread(&value, 1, 1, f));
+	fclose(f);
+	EXPECT_EQ(value == 'Y' ? 0 : -1, access("/dev/rknpu", F_OK));
+}
+
 /* ---- ACTION ---- */
 
 static const struct {
@@ -211,6 +223,10 @@ TEST_F(vendor, nice_needs_permission)
 		/* Goes on as if nothing were wrong, and changes nothing. */
 		bad |= action(self->fd, DRM_RKNPU_SET_PROC_NICE, &value);
 		bad |= getpriority(PRIO_PROCESS, 0) != 5;
+		/* Anybody may be nicer. */
+		value = 9;
+		bad |= action(self->fd, DRM_RKNPU_SET_PROC_NICE, &value);
+		bad |= getpriority(PRIO_PROCESS, 0) != 9;
 		_exit(!!bad);
 	}
 	waitpid(pid, &status, 0);

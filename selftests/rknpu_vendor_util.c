@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "npu.h"
@@ -42,27 +44,61 @@ int rv_open_render(void)
 	return open_named("/dev/dri/renderD%d", 128, 143);
 }
 
+int rv_open_misc(void)
+{
+	int fd = open("/dev/rknpu", O_RDWR | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static bool is_misc(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISCHR(st.st_mode) && major(st.st_rdev) == 10;
+}
+
+int rv_ioctl(int fd, unsigned long cmd, void *arg)
+{
+	if (is_misc(fd))
+		cmd = RV_MISC(_IOC_NR(cmd) - 0x40, _IOC_SIZE(cmd));
+	return rk_ioctl(fd, cmd, arg);
+}
+
+/* What to call mmap() with. */
+static int map_target(struct rv_bo *bo, uint64_t *offset)
+{
+	struct drm_rknpu_mem_map m = { .handle = bo->handle };
+	int ret;
+
+	*offset = 0;
+	if (is_misc(bo->fd))
+		return bo->handle;
+	ret = rk_ioctl(bo->fd, DRM_IOCTL_RKNPU_MEM_MAP, &m);
+	*offset = m.offset;
+	return ret ? ret : bo->fd;
+}
+
 int rv_bo_init(struct rv_bo *bo, int fd, uint64_t size, uint32_t flags, int domain)
 {
 	struct drm_rknpu_mem_create c = {
 		.flags = flags, .size = size, .iommu_domain_id = domain,
 	};
-	struct drm_rknpu_mem_map m = { 0 };
+	uint64_t offset;
 	void *map;
 	int ret;
 
 	memset(bo, 0, sizeof(*bo));
-	ret = rk_ioctl(fd, DRM_IOCTL_RKNPU_MEM_CREATE, &c);
+	ret = rv_ioctl(fd, DRM_IOCTL_RKNPU_MEM_CREATE, &c);
 	if (ret)
 		return ret;
-	m.handle = c.handle;
 	*bo = (struct rv_bo) {
 		.fd = fd, .handle = c.handle, .size = c.size, .obj = c.obj_addr, .iova = c.dma_addr,
 	};
-	ret = rk_ioctl(fd, DRM_IOCTL_RKNPU_MEM_MAP, &m);
-	if (ret)
+	ret = map_target(bo, &offset);
+	if (ret < 0)
 		return ret;
-	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, m.offset);
+	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, ret, offset);
 	if (map == MAP_FAILED)
 		return -errno;
 	bo->map = map;
@@ -76,7 +112,9 @@ void rv_bo_fini(struct rv_bo *bo)
 	if (bo->map)
 		munmap(bo->map, bo->size);
 	if (bo->handle)
-		rk_ioctl(bo->fd, DRM_IOCTL_RKNPU_MEM_DESTROY, &d);
+		rv_ioctl(bo->fd, DRM_IOCTL_RKNPU_MEM_DESTROY, &d);
+	if (bo->handle && is_misc(bo->fd))
+		close(bo->handle);
 	memset(bo, 0, sizeof(*bo));
 }
 
@@ -86,7 +124,7 @@ int rv_sync(const struct rv_bo *bo, uint32_t flags, uint64_t offset, uint64_t si
 		.flags = flags, .obj_addr = bo->obj, .offset = offset, .size = size,
 	};
 
-	return rk_ioctl(bo->fd, DRM_IOCTL_RKNPU_MEM_SYNC, &s);
+	return rv_ioctl(bo->fd, DRM_IOCTL_RKNPU_MEM_SYNC, &s);
 }
 
 /* ---- chains ---- */
@@ -237,7 +275,7 @@ int rv_chain_run(struct rv_chain *c, int value)
 	if (ret)
 		return ret;
 	rv_chain_submit(c, &s);
-	ret = rk_ioctl(c->fd, DRM_IOCTL_RKNPU_SUBMIT, &s);
+	ret = rv_ioctl(c->fd, DRM_IOCTL_RKNPU_SUBMIT, &s);
 	if (ret)
 		return ret;
 	wrong = rv_chain_wrong(c, value + c->n);

@@ -15,6 +15,13 @@
 /* The primary node named "rknpu", or the render node; or a negative errno. */
 int rv_open(void);
 int rv_open_render(void);
+/* /dev/rknpu, which is an option. All below works on it, too. */
+int rv_open_misc(void);
+
+#define RV_MISC(nr, size)	_IOC(_IOC_READ | _IOC_WRITE, 'r', nr, size)
+
+/* DRM_IOCTL_RKNPU_*, or the same of /dev/rknpu if that is what @fd is. */
+int rv_ioctl(int fd, unsigned long cmd, void *arg);
 
 struct rv_bo {
 	int fd;

@@ -455,6 +455,8 @@ int rknpu_core_power_cycle(struct rknpu_core *core)
 static void rknpu_core_leave_vm(struct rknpu_core *core)
 {
 	mutex_lock(&core->iommu->attach_lock);
+	/* Under the lock: rknpu_core_halt() puts back what it found. */
+	rknpu_core_set_powered(core, false);
 	if (!rknpu_vm_core_parked(core))
 		rknpu_vm_detach_core(core);
 	core->clocked = false;
@@ -463,7 +465,6 @@ static void rknpu_core_leave_vm(struct rknpu_core *core)
 
 int rknpu_core_runtime_suspend(struct rknpu_core *core)
 {
-	rknpu_core_set_powered(core, false);
 	rknpu_core_leave_vm(core);
 	clk_bulk_disable_unprepare(core->num_clks, core->clks);
 	return 0;

@@ -30,6 +30,19 @@ struct rknpu_device *rknpu_device_create(struct device *dev, const struct rknpu_
 	return ret ? ERR_PTR(ret) : rdev;
 }
 
+static int rknpu_device_register_vendor(struct rknpu_vendor *vendor)
+{
+	int ret;
+
+	ret = drm_dev_register(&vendor->drm, 0);
+	if (ret)
+		return ret;
+	ret = rknpu_misc_register(vendor);
+	if (ret)
+		drm_dev_unplug(&vendor->drm);
+	return ret;
+}
+
 static int rknpu_device_register(struct rknpu_device *rdev)
 {
 	int ret;
@@ -38,7 +51,7 @@ static int rknpu_device_register(struct rknpu_device *rdev)
 	if (ret || !rdev->vendor)
 		return ret;
 
-	ret = drm_dev_register(&rdev->vendor->drm, 0);
+	ret = rknpu_device_register_vendor(rdev->vendor);
 	if (ret)
 		drm_dev_unplug(&rdev->accel);
 	return ret;
@@ -88,8 +101,10 @@ void rknpu_device_unpublish(struct rknpu_device *rdev)
 	rknpu_debugfs_set_device(NULL);
 	/* First, so that nobody inside an ioctl waits for a job that takes long. */
 	rknpu_sched_stop(rdev);
-	if (rdev->vendor)
+	if (rdev->vendor) {
+		rknpu_misc_unregister(rdev->vendor);
 		drm_dev_unplug(&rdev->vendor->drm);
+	}
 	drm_dev_unplug(&rdev->accel);
 	rknpu_release_flush();
 }

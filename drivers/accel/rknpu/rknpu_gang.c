@@ -66,6 +66,13 @@ static void rknpu_gang_start_core(struct rknpu_core *core)
 		rknpu_sched_start_job(core);
 }
 
+/* Its job may have ended meanwhile, and a core that is being stopped may still have it. */
+static bool rknpu_gang_ready(const struct rknpu_gang *gang, const struct rknpu_core *core)
+{
+	return (gang->waiting & BIT(core->index)) && core->state == RKNPU_CORE_STARTING &&
+	       core->job == gang->jobs[core->index];
+}
+
 static void rknpu_gang_go(struct rknpu_device *rdev, struct rknpu_gang *gang)
 {
 	unsigned int i;
@@ -74,7 +81,7 @@ static void rknpu_gang_go(struct rknpu_device *rdev, struct rknpu_gang *gang)
 	if (rdev->gang == gang)
 		rdev->gang = NULL;
 	for (i = 0; i < RKNPU_MAX_CORES; i++) {
-		if (gang->waiting & BIT(i))
+		if (rknpu_gang_ready(gang, &rdev->cores[i]))
 			rknpu_gang_start_core(&rdev->cores[i]);
 	}
 	gang->waiting = 0;
@@ -111,15 +118,8 @@ void rknpu_gang_start(struct rknpu_core *core)
 void rknpu_gang_dissolve(struct rknpu_device *rdev, struct rknpu_job *job)
 {
 	struct rknpu_gang *gang = job->gang;
-	unsigned int i;
 
 	lockdep_assert_held(&rdev->lock);
-	if (!gang || !gang->open)
-		return;
-	/* One that ends is on no core any more. */
-	for (i = 0; i < RKNPU_MAX_CORES; i++) {
-		if ((gang->waiting & BIT(i)) && rdev->cores[i].job != gang->jobs[i])
-			gang->waiting &= ~BIT(i);
-	}
-	rknpu_gang_go(rdev, gang);
+	if (gang && gang->open)
+		rknpu_gang_go(rdev, gang);
 }

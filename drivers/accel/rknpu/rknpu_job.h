@@ -118,6 +118,8 @@ enum rknpu_job_state {
  * @core_mask: filled by the creator: cores it may run on, 0 for any
  * @priority: filled by the creator: enum rknpu_priority
  * @timeout_ns: filled by the creator: what one task may take, 0 for the default
+ * @budget_ns: filled by the creator: what all tasks together may take, 0 for the
+ *	default; not of divisible jobs
  * @batched: filled by the creator: the tasks are chained in memory, one kick runs
  *	them all
  * @dma_base: filled by the creator: what hardware adds to the programs' addresses
@@ -156,6 +158,7 @@ struct rknpu_job {
 	u32 core_mask;
 	u8 priority;
 	u64 timeout_ns;
+	u64 budget_ns;
 	bool batched;
 	bool no_dpu_done;
 	bool divisible;

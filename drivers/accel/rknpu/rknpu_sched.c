@@ -16,7 +16,8 @@
 #include "rknpu_share.h"
 #include "rknpu_vm.h"
 
-#define RKNPU_SCHED_FREEZE_MS	5000
+/* Beyond what a job may take: for what is done when it takes longer. */
+#define RKNPU_SCHED_FREEZE_MS	2000
 /* For an interrupt that is due, once a task is late. */
 #define RKNPU_SCHED_GRACE_MS	30
 
@@ -40,6 +41,14 @@ u64 rknpu_sched_default_timeout_ns(void)
 static uint start_check_ms = 100;
 module_param(start_check_ms, uint, 0644);
 MODULE_PARM_DESC(start_check_ms, "After how long to look whether a task has started at all, in ms; 0: never (default 100)");
+
+/*
+ * What keeps its core from task to task, because it may leave data in it, must
+ * not keep it from others, and from system sleep, for ever.
+ */
+static uint max_job_ms = 10000;
+module_param(max_job_ms, uint, 0644);
+MODULE_PARM_DESC(max_job_ms, "How long a job that cannot be interrupted between its tasks may keep a core, in ms (default 10000)");
 
 /* Lock held. Idle cores that are still powered need nobody to wake up to start a job. */
 static bool rknpu_sched_hold_active(struct rknpu_core *core)
@@ -528,11 +537,23 @@ static bool rknpu_sched_chain_moves(struct rknpu_core *core)
 	return true;
 }
 
+static bool rknpu_sched_budget_over(struct rknpu_core *core)
+{
+	const struct rknpu_job *job = core->job;
+	u64 budget = job->budget_ns ?: (u64)READ_ONCE(max_job_ms) * NSEC_PER_MSEC;
+	u64 task = jiffies_to_nsecs(core->task_timeout);
+
+	return !job->divisible &&
+	       job->before_ns + ktime_get_ns() - job->start_ns > max(budget, task);
+}
+
 /* Lock held, RUNNING. When to look again, in jiffies, or 0: something is wrong. */
 static unsigned long rknpu_sched_look(struct rknpu_core *core)
 {
 	unsigned long now = jiffies;
 
+	if (rknpu_sched_budget_over(core))
+		return 0;
 	if (!core->looked) {
 		if (time_before(now, core->look_at))
 			return core->look_at - now;
@@ -653,6 +674,14 @@ void rknpu_sched_stop(struct rknpu_device *rdev)
 	rknpu_job_end_list(&taken, RKNPU_CAUSE_DEVICE_GONE);
 }
 
+static unsigned long rknpu_sched_freeze_time(void)
+{
+	u64 ms = (u64)max(READ_ONCE(max_job_ms), READ_ONCE(default_timeout_ms)) +
+		 RKNPU_SCHED_FREEZE_MS;
+
+	return msecs_to_jiffies(min_t(u64, ms, UINT_MAX));
+}
+
 int rknpu_sched_core_freeze(struct rknpu_core *core)
 {
 	spin_lock_irq(&core->rdev->lock);
@@ -663,7 +692,7 @@ int rknpu_sched_core_freeze(struct rknpu_core *core)
 	spin_unlock_irq(&core->rdev->lock);
 
 	if (wait_event_timeout(core->idle_wait, !READ_ONCE(core->job),
-			       msecs_to_jiffies(RKNPU_SCHED_FREEZE_MS))) {
+			       rknpu_sched_freeze_time())) {
 		/* Recovery may still be busy with what the job left behind. */
 		flush_work(&core->work);
 		flush_delayed_work(&core->watchdog);

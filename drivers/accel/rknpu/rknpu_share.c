@@ -50,6 +50,20 @@ static bool rknpu_share_turn_over(struct rknpu_core *core, struct rknpu_vm *vm)
 	return false;
 }
 
+/* Cores that wait for the rest of a gang keep the IOMMU until it is complete. */
+static bool rknpu_share_completes_gang(struct rknpu_core *core, struct rknpu_job *job)
+{
+	unsigned int i;
+
+	for (i = 0; i < RKNPU_MAX_CORES && job->gang; i++) {
+		struct rknpu_core *other = &core->rdev->cores[i];
+
+		if (rknpu_share_with(core, other) && other->job && other->job->gang == job->gang)
+			return true;
+	}
+	return false;
+}
+
 bool rknpu_share_admits(struct rknpu_core *core, struct rknpu_job *job)
 {
 	lockdep_assert_held(&core->rdev->lock);
@@ -59,7 +73,9 @@ bool rknpu_share_admits(struct rknpu_core *core, struct rknpu_job *job)
 	/* Also if it is admitted: until it is taken, nobody else may come first. */
 	core->wants_iommu = true;
 	core->wanted_vm = job->vm;
-	return !rknpu_share_taken(core, job->vm) && !rknpu_share_turn_over(core, job->vm);
+	if (rknpu_share_taken(core, job->vm))
+		return false;
+	return rknpu_share_completes_gang(core, job) || !rknpu_share_turn_over(core, job->vm);
 }
 
 void rknpu_share_took(struct rknpu_core *core, struct rknpu_job *job)

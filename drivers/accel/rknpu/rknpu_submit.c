@@ -3,6 +3,7 @@
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/ww_mutex.h>
@@ -173,6 +174,8 @@ static int rknpu_submit_order_uses(struct rknpu_submit *s, u32 first, u32 end)
 		struct rknpu_submit_use *use = &s->uses[i];
 		struct rknpu_job *job = s->jobs[use->job];
 
+		/* Many jobs may read what many have read before. */
+		cond_resched();
 		if (writer == end)
 			ret = rknpu_submit_wait_for_resv(job, use->obj->resv, use->write);
 		else if (!use->write || since == i)

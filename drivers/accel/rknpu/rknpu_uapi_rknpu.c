@@ -77,19 +77,19 @@ static int rknpu_vendor_fill_file(struct rknpu_vfile *vfile)
 	return 0;
 }
 
-static int rknpu_vendor_open(struct drm_device *dev, struct drm_file *file)
+struct rknpu_vfile *rknpu_vfile_create(struct rknpu_vendor *vendor)
 {
 	struct rknpu_vfile *vfile;
 	int idx, ret;
 
 	vfile = kzalloc_obj(*vfile, GFP_KERNEL_ACCOUNT);
 	if (!vfile)
-		return -ENOMEM;
-	vfile->vendor = to_rknpu_vendor(dev);
+		return ERR_PTR(-ENOMEM);
+	vfile->vendor = vendor;
 	mutex_init(&vfile->lock);
 	hash_init(vfile->objects);
 
-	if (drm_dev_enter(dev, &idx)) {
+	if (drm_dev_enter(&vendor->drm, &idx)) {
 		ret = rknpu_vendor_fill_file(vfile);
 		drm_dev_exit(idx);
 	} else {
@@ -98,20 +98,32 @@ static int rknpu_vendor_open(struct drm_device *dev, struct drm_file *file)
 
 	if (ret) {
 		kfree(vfile);
-		return ret;
+		return ERR_PTR(ret);
 	}
+	return vfile;
+}
+
+void rknpu_vfile_destroy(struct rknpu_vfile *vfile)
+{
+	rknpu_client_close(vfile->client);
+	rknpu_space_put(vfile->space);
+	mutex_destroy(&vfile->lock);
+	kfree(vfile);
+}
+
+static int rknpu_vendor_open(struct drm_device *dev, struct drm_file *file)
+{
+	struct rknpu_vfile *vfile = rknpu_vfile_create(to_rknpu_vendor(dev));
+
+	if (IS_ERR(vfile))
+		return PTR_ERR(vfile);
 	file->driver_priv = vfile;
 	return 0;
 }
 
 static void rknpu_vendor_postclose(struct drm_device *dev, struct drm_file *file)
 {
-	struct rknpu_vfile *vfile = file->driver_priv;
-
-	rknpu_client_close(vfile->client);
-	rknpu_space_put(vfile->space);
-	mutex_destroy(&vfile->lock);
-	kfree(vfile);
+	rknpu_vfile_destroy(file->driver_priv);
 }
 
 static void rknpu_vendor_show_fdinfo(struct drm_printer *p, struct drm_file *file)

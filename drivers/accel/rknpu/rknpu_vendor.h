@@ -6,6 +6,7 @@
 #include <linux/hashtable.h>
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/miscdevice.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 
@@ -27,12 +28,14 @@ struct sg_table;
 /**
  * struct rknpu_vendor - the DRM node "rknpu"
  * @drm: its drm_device
+ * @misc: /dev/rknpu, if it was asked for; see rknpu_misc_register()
  * @rdev: the device behind it; holds a reference on its other drm_device
  * @lock: protects @spaces
  * @spaces: all struct rknpu_space
  */
 struct rknpu_vendor {
 	struct drm_device drm;
+	struct miscdevice misc;
 	struct rknpu_device *rdev;
 	struct mutex lock; /* protects spaces */
 	struct list_head spaces;
@@ -73,7 +76,7 @@ void rknpu_space_put(struct rknpu_space *space);
 struct rknpu_vm *rknpu_space_vm(struct rknpu_space *space, u32 domain);
 
 /**
- * struct rknpu_vfile - an open file of the node
+ * struct rknpu_vfile - an open file of the node, or of /dev/rknpu
  * @vendor: node
  * @space: address spaces
  * @client: whose turn it is
@@ -87,6 +90,10 @@ struct rknpu_vfile {
 	struct mutex lock; /* protects objects */
 	DECLARE_HASHTABLE(objects, 7);
 };
+
+struct rknpu_vfile *rknpu_vfile_create(struct rknpu_vendor *vendor);
+/* All objects are closed. */
+void rknpu_vfile_destroy(struct rknpu_vfile *vfile);
 
 /**
  * struct rknpu_vbo - a BO of the node
@@ -122,7 +129,7 @@ struct drm_gem_object *rknpu_vbo_import_sgt(struct drm_device *dev,
  * @link: in rknpu_vbo::objects
  * @vfile: whose it is; all else is under its lock
  * @cookie: number that user space knows it by, hard to guess and never 0
- * @vbo: BO, whose handles hold the reference
+ * @vbo: BO, whose handles hold a reference each
  * @handles: handles of the file for the BO
  * @vm: where it is mapped, borrowed from the file's space
  * @iova: at what address
@@ -140,7 +147,10 @@ struct rknpu_vobject {
 
 /* For each handle. Zero, or an errno and nothing is changed. */
 int rknpu_vobject_open(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo);
-void rknpu_vobject_close(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo);
+/* False if there was no handle. */
+bool rknpu_vobject_close(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo);
+/* Any BO that the file has a handle for, or NULL; borrowed from that handle. */
+struct rknpu_vbo *rknpu_vobject_first(struct rknpu_vfile *vfile);
 /* Fills @cookie and @iova; -ENOENT if the file has no handle for it any more. */
 int rknpu_vobject_describe(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo, u64 *cookie,
 			   u64 *iova);
@@ -150,7 +160,18 @@ struct rknpu_vbo *rknpu_vobject_lookup(struct rknpu_vfile *vfile, u64 cookie);
 /* The version that the node reports, as one number. */
 u32 rknpu_vendor_version_code(void);
 
-/* Ioctls */
+/* What both nodes do for a file. */
+int rknpu_vendor_do_action(struct rknpu_vfile *vfile, struct drm_rknpu_action *args);
+int rknpu_vendor_do_submit(struct rknpu_vfile *vfile, struct drm_rknpu_submit *args);
+int rknpu_vendor_do_sync(struct rknpu_vfile *vfile, const struct drm_rknpu_mem_sync *args);
+/* Of the size and kind asked for; @vfile has no handle for it yet. The device is entered. */
+struct rknpu_vbo *rknpu_vendor_new_bo(struct rknpu_vfile *vfile,
+				      const struct drm_rknpu_mem_create *args);
+/* Fills what MEM_CREATE returns, but for the handle; -ENOENT if the file has none. */
+int rknpu_vendor_describe(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo,
+			  struct drm_rknpu_mem_create *args);
+
+/* Ioctls of the DRM node */
 int rknpu_vendor_action(struct drm_device *dev, void *data, struct drm_file *file);
 int rknpu_vendor_submit(struct drm_device *dev, void *data, struct drm_file *file);
 int rknpu_vendor_mem_create(struct drm_device *dev, void *data, struct drm_file *file);
@@ -163,5 +184,9 @@ int rknpu_vendor_mem_sync(struct drm_device *dev, void *data, struct drm_file *f
  * because user space could not have it (then *vendor is NULL).
  */
 int rknpu_vendor_create(struct rknpu_device *rdev, struct rknpu_vendor **vendor);
+
+/* After drm_dev_register(), and before drm_dev_unplug(). */
+int rknpu_misc_register(struct rknpu_vendor *vendor);
+void rknpu_misc_unregister(struct rknpu_vendor *vendor);
 
 #endif

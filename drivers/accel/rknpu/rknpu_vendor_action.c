@@ -17,7 +17,8 @@
 static void rknpu_vendor_set_nice(s32 nice)
 {
 	nice = clamp(nice, MIN_NICE, MAX_NICE);
-	if (can_nice(current, nice))
+	/* can_nice() is about being less nice; more anybody may be. */
+	if (nice >= task_nice(current) || can_nice(current, nice))
 		set_user_nice(current, nice);
 }
 
@@ -39,11 +40,9 @@ static int rknpu_vendor_get_volt(struct rknpu_device *rdev, u32 *value)
 	return 0;
 }
 
-int rknpu_vendor_action(struct drm_device *dev, void *data, struct drm_file *file)
+int rknpu_vendor_do_action(struct rknpu_vfile *vfile, struct drm_rknpu_action *args)
 {
-	struct rknpu_device *rdev = to_rknpu_vendor(dev)->rdev;
-	struct rknpu_vfile *vfile = file->driver_priv;
-	struct drm_rknpu_action *args = data;
+	struct rknpu_device *rdev = vfile->vendor->rdev;
 
 	switch (args->flags) {
 	case DRM_RKNPU_GET_HW_VERSION:
@@ -85,7 +84,13 @@ int rknpu_vendor_action(struct drm_device *dev, void *data, struct drm_file *fil
 		return rknpu_vendor_set_domain(vfile->space, args->value);
 	default:
 		/* The rest of the vendor's table does the same on RK3588. */
-		drm_dbg_ratelimited(dev, "action: %u is not possible\n", args->flags);
+		drm_dbg_ratelimited(&vfile->vendor->drm, "action: %u is not possible\n",
+				    args->flags);
 		return -EINVAL;
 	}
+}
+
+int rknpu_vendor_action(struct drm_device *dev, void *data, struct drm_file *file)
+{
+	return rknpu_vendor_do_action(file->driver_priv, data);
 }

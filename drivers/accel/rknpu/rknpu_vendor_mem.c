@@ -105,46 +105,12 @@ static struct rknpu_vbo *rknpu_vbo_create(struct rknpu_vendor *vendor,
 	return vbo;
 }
 
-static int rknpu_vendor_describe(struct drm_file *file, struct rknpu_vbo *vbo,
-				 struct drm_rknpu_mem_create *args)
+int rknpu_vendor_describe(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo,
+			  struct drm_rknpu_mem_create *args)
 {
 	args->size = vbo->base.base.size;
 	args->sram_size = 0;
-	return rknpu_vobject_describe(file->driver_priv, vbo, &args->obj_addr, &args->dma_addr);
-}
-
-static int rknpu_vendor_allocate(struct drm_device *dev, struct drm_file *file,
-				 struct drm_rknpu_mem_create *args)
-{
-	struct rknpu_vfile *vfile = file->driver_priv;
-	struct rknpu_vbo *vbo;
-	struct rknpu_vm *vm;
-	int ret;
-
-	/* So that addresses of closed buffers are free by now. */
-	vm = rknpu_space_vm(vfile->space, args->iommu_domain_id);
-	if (IS_ERR(vm))
-		return PTR_ERR(vm);
-	rknpu_vm_reclaim(vm);
-
-	vbo = rknpu_vbo_create(vfile->vendor, args);
-	if (IS_ERR(vbo))
-		return PTR_ERR(vbo);
-
-	/*
-	 * The handle can be guessed and closed, so the answer is about an object
-	 * that another handle may stand for by now; that is its owner's doing.
-	 */
-	ret = rknpu_vobject_open(vfile, vbo);
-	if (!ret) {
-		ret = rknpu_vendor_describe(file, vbo, args);
-		if (!ret)
-			ret = drm_gem_handle_create(file, &vbo->base.base, &args->handle);
-		rknpu_vobject_close(vfile, vbo);
-	}
-	rknpu_bo_put(&vbo->base);
-	/* What the vendor's driver says when addresses run out. */
-	return ret == -ENOSPC ? -EFAULT : ret;
+	return rknpu_vobject_describe(vfile, vbo, &args->obj_addr, &args->dma_addr);
 }
 
 static int rknpu_vendor_check_create(struct drm_device *dev,
@@ -167,27 +133,70 @@ static int rknpu_vendor_check_create(struct drm_device *dev,
 	return 0;
 }
 
+struct rknpu_vbo *rknpu_vendor_new_bo(struct rknpu_vfile *vfile,
+				      const struct drm_rknpu_mem_create *args)
+{
+	struct rknpu_vm *vm;
+	int ret;
+
+	ret = rknpu_vendor_check_create(&vfile->vendor->drm, args);
+	if (ret)
+		return ERR_PTR(ret);
+
+	/* So that addresses of closed buffers are free by now. */
+	vm = rknpu_space_vm(vfile->space, args->iommu_domain_id);
+	if (IS_ERR(vm))
+		return ERR_CAST(vm);
+	rknpu_vm_reclaim(vm);
+
+	return rknpu_vbo_create(vfile->vendor, args);
+}
+
+static int rknpu_vendor_allocate(struct drm_file *file, struct drm_rknpu_mem_create *args)
+{
+	struct rknpu_vfile *vfile = file->driver_priv;
+	struct rknpu_vbo *vbo;
+	int ret;
+
+	vbo = rknpu_vendor_new_bo(vfile, args);
+	if (IS_ERR(vbo))
+		return PTR_ERR(vbo);
+
+	/*
+	 * The handle can be guessed and closed, so the answer is about an object
+	 * that another handle may stand for by now; that is its owner's doing.
+	 */
+	ret = rknpu_vobject_open(vfile, vbo);
+	if (!ret) {
+		ret = rknpu_vendor_describe(vfile, vbo, args);
+		if (!ret)
+			ret = drm_gem_handle_create(file, &vbo->base.base, &args->handle);
+		rknpu_vobject_close(vfile, vbo);
+	}
+	rknpu_bo_put(&vbo->base);
+	/* What the vendor's driver says when addresses run out. */
+	return ret == -ENOSPC ? -EFAULT : ret;
+}
+
 int rknpu_vendor_mem_create(struct drm_device *dev, void *data, struct drm_file *file)
 {
 	struct drm_rknpu_mem_create *args = data;
 	struct drm_gem_object *obj;
+	struct rknpu_vbo *vbo;
 	int idx, ret;
 
 	/* Above all, this is how user space learns about what it imported. */
 	obj = args->handle ? drm_gem_object_lookup(file, args->handle) : NULL;
 	if (obj) {
-		ret = rknpu_vendor_describe(file, to_rknpu_vbo(to_rknpu_bo(obj)), args);
+		vbo = to_rknpu_vbo(to_rknpu_bo(obj));
+		ret = rknpu_vendor_describe(file->driver_priv, vbo, args);
 		drm_gem_object_put(obj);
 		return ret;
 	}
 
-	ret = rknpu_vendor_check_create(dev, args);
-	if (ret)
-		return ret;
-
 	if (!drm_dev_enter(dev, &idx))
 		return -ENODEV;
-	ret = rknpu_vendor_allocate(dev, file, args);
+	ret = rknpu_vendor_allocate(file, args);
 	drm_dev_exit(idx);
 	return ret;
 }
@@ -257,10 +266,10 @@ static int rknpu_vendor_sync(struct drm_device *dev, struct rknpu_vbo *vbo,
 	return 0;
 }
 
-int rknpu_vendor_mem_sync(struct drm_device *dev, void *data, struct drm_file *file)
+int rknpu_vendor_do_sync(struct rknpu_vfile *vfile, const struct drm_rknpu_mem_sync *args)
 {
-	struct drm_rknpu_mem_sync *args = data;
-	struct rknpu_vbo *vbo = rknpu_vobject_lookup(file->driver_priv, args->obj_addr);
+	struct rknpu_vbo *vbo = rknpu_vobject_lookup(vfile, args->obj_addr);
+	struct drm_device *dev = &vfile->vendor->drm;
 	int ret;
 
 	if (!vbo) {
@@ -271,6 +280,11 @@ int rknpu_vendor_mem_sync(struct drm_device *dev, void *data, struct drm_file *f
 	ret = rknpu_vendor_sync(dev, vbo, args);
 	rknpu_bo_put(&vbo->base);
 	return ret;
+}
+
+int rknpu_vendor_mem_sync(struct drm_device *dev, void *data, struct drm_file *file)
+{
+	return rknpu_vendor_do_sync(file->driver_priv, data);
 }
 
 MODULE_IMPORT_NS("DMA_BUF");

@@ -147,7 +147,7 @@ static void rknpu_vobject_destroy(struct rknpu_vobject *vobj)
 	kfree(vobj);
 }
 
-void rknpu_vobject_close(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo)
+bool rknpu_vobject_close(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo)
 {
 	struct rknpu_vobject *vobj;
 
@@ -156,6 +156,22 @@ void rknpu_vobject_close(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo)
 	if (vobj && !--vobj->handles)
 		rknpu_vobject_destroy(vobj);
 	mutex_unlock(&vfile->lock);
+	return vobj;
+}
+
+struct rknpu_vbo *rknpu_vobject_first(struct rknpu_vfile *vfile)
+{
+	struct rknpu_vobject *vobj;
+	struct rknpu_vbo *vbo = NULL;
+	int bucket;
+
+	mutex_lock(&vfile->lock);
+	hash_for_each(vfile->objects, bucket, vobj, node) {
+		vbo = vobj->vbo;
+		break;
+	}
+	mutex_unlock(&vfile->lock);
+	return vbo;
 }
 
 int rknpu_vobject_describe(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo, u64 *cookie,

@@ -13,6 +13,7 @@
 #include <drm/drm_print.h>
 
 #include "rknpu_device.h"
+#include "rknpu_fence.h"
 #include "rknpu_gang.h"
 #include "rknpu_job.h"
 #include "rknpu_sched.h"
@@ -158,7 +159,9 @@ static int rknpu_vsubmit_fill_job(struct rknpu_vsubmit *s, struct rknpu_job *job
 
 	job->batched = true;
 	job->core_mask = s->masks[i];
+	/* Not a deadline per task, as elsewhere. */
 	job->timeout_ns = (u64)max(s->args->timeout, 1U) * NSEC_PER_MSEC;
+	job->budget_ns = job->timeout_ns;
 	job->dma_base = lower_32_bits(s->args->task_base_addr);
 	ret = rknpu_vtask_read(s->tasks, s->slices[i]->task_start, job);
 	if (!ret && s->fence_in)
@@ -333,15 +336,17 @@ static int rknpu_vsubmit_error(enum rknpu_cause cause)
 
 static int rknpu_vsubmit_report_job(struct rknpu_vsubmit *s, unsigned int i)
 {
-	const struct rknpu_result *r = &s->jobs[i]->result;
 	u32 last = s->slices[i]->task_start + s->slices[i]->task_number - 1;
+	struct rknpu_result r;
 
-	s->args->hw_elapse_time = max_t(s64, s->args->hw_elapse_time, r->elapsed_ns);
-	if (!s->args->core_mask && r->core >= 0)
-		s->args->core_mask = BIT(r->core);
-	if (r->cause == RKNPU_CAUSE_DONE)
-		rknpu_vtask_write_status(s->tasks, last, r->int_status);
-	return rknpu_vsubmit_error(r->cause);
+	/* Not the job's own, which is not ordered after the look at the fence. */
+	rknpu_fence_get_result(rknpu_job_fence(s->jobs[i]), &r);
+	s->args->hw_elapse_time = max_t(s64, s->args->hw_elapse_time, r.elapsed_ns);
+	if (!s->args->core_mask && r.core >= 0)
+		s->args->core_mask = BIT(r.core);
+	if (r.cause == RKNPU_CAUSE_DONE)
+		rknpu_vtask_write_status(s->tasks, last, r.int_status);
+	return rknpu_vsubmit_error(r.cause);
 }
 
 static int rknpu_vsubmit_wait(struct rknpu_vsubmit *s)
@@ -399,12 +404,12 @@ static int rknpu_vsubmit_prepare(struct rknpu_vsubmit *s)
 	return PTR_ERR_OR_ZERO(s->vm);
 }
 
-int rknpu_vendor_submit(struct drm_device *dev, void *data, struct drm_file *file)
+int rknpu_vendor_do_submit(struct rknpu_vfile *vfile, struct drm_rknpu_submit *args)
 {
 	struct rknpu_vsubmit s = {
-		.dev = dev,
-		.vfile = file->driver_priv,
-		.args = data,
+		.dev = &vfile->vendor->drm,
+		.vfile = vfile,
+		.args = args,
 	};
 	int ret;
 
@@ -417,4 +422,9 @@ int rknpu_vendor_submit(struct drm_device *dev, void *data, struct drm_file *fil
 	if (s.tasks)
 		rknpu_bo_put(&s.tasks->base);
 	return ret;
+}
+
+int rknpu_vendor_submit(struct drm_device *dev, void *data, struct drm_file *file)
+{
+	return rknpu_vendor_do_submit(file->driver_priv, data);
 }

@@ -75,13 +75,20 @@ static int rknpu_vm_fault(struct iommu_domain *domain, struct device *dev,
 /* All IOMMUs of the NPU are of one kind, so any core's can make the tables. */
 static struct iommu_domain *rknpu_vm_alloc_domain(struct rknpu_device *rdev)
 {
-	int i;
+	struct iommu_domain *domain = ERR_PTR(-ENODEV);
+	int i, idx;
 
+	/* Cores stay bound meanwhile: the vendor's uAPI gets here from any ioctl. */
+	if (!drm_dev_enter(&rdev->accel, &idx))
+		return domain;
 	for (i = 0; i < RKNPU_MAX_CORES; i++) {
-		if (rdev->iommus[i].group)
-			return iommu_paging_domain_alloc(rdev->cores[i].dev);
+		if (rdev->iommus[i].group) {
+			domain = iommu_paging_domain_alloc(rdev->cores[i].dev);
+			break;
+		}
 	}
-	return ERR_PTR(-ENODEV);
+	drm_dev_exit(idx);
+	return domain;
 }
 
 static void rknpu_vm_release(struct work_struct *work);

@@ -211,8 +211,8 @@ struct drm_rknpu_subcore_task {
 /**
  * struct drm_rknpu_submit - DRM_IOCTL_RKNPU_SUBMIT
  * @flags: DRM_RKNPU_JOB_*; unknown bits are ignored
- * @timeout: ms, from when the hardware starts, and anew from the end of each task
- *	(vendor: for all of them); at most 60000; 0 counts as 1
+ * @timeout: ms for all tasks, from when the hardware starts; 0 counts as 1, one task
+ *	may not take more than 60000
  * @task_start: ignored on an NPU of several cores
  * @task_number: -EINVAL for 0; else only echoed in @task_counter
  * @task_counter: out: @task_number, or how many tasks were completed when it failed

@@ -13,6 +13,8 @@
 
 /* Sizes come from the guest; this bounds each host buffer of a task. */
 #define NPU_TASK_MAX_BUFFER     (64u << 20)
+/* A public client of boards has a test of 8192 by 8192 weights of fp16. */
+#define NPU_TASK_MAX_WEIGHTS    (128u << 20)
 
 /* About an hour of an emulating host; silicon would need minutes. */
 #define NPU_TASK_MAX_MACS       (1ull << 42)

@@ -191,7 +191,7 @@ static const char *decode_weights(NpuConv *c, const uint32_t *regs)
     total = c->kernels * per_kernel;
     REFUSE_IF(total != regs[R_CNA_WEIGHT_SIZE0],
               "weight bytes do not match the kernels");
-    REFUSE_IF(total > NPU_TASK_MAX_BUFFER, "too many weights");
+    REFUSE_IF(total > NPU_TASK_MAX_WEIGHTS, "too many weights");
     c->weight_bytes = total;
     c->weights = npu_dma_addr(regs, regs[R_CNA_DCOMP_ADDR0]);
     c->weight_reuse = GET(regs, CNA_CBUF_CON0, WEIGHT_REUSE);

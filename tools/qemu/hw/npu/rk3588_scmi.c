@@ -212,7 +212,8 @@ static int32_t clock_call_npu(Rk3588ScmiState *s, uint32_t message, ScmiMsg *m)
         msg_put(m, 0);
         return SCMI_SUCCESS;
     default:
-        return SCMI_SUCCESS;            /* CONFIG_SET: the gates are the CRU's */
+        /* CONFIG_SET: the gates are the CRU's. */
+        return SCMI_SUCCESS;
     }
 }
 
@@ -300,7 +301,7 @@ static void scmi_set_power(void *opaque, int n, int level)
     s->powered = level;
 }
 
-/* For tests without a CPU: serves the shared memory; reads as "firmware hangs". */
+/* For tests without a CPU: serves the shared memory.  True: firmware hangs. */
 static bool scmi_ring(Object *obj, Error **errp)
 {
     int32_t ret;

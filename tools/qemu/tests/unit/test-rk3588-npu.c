@@ -2243,6 +2243,18 @@ static void test_cost(void)
     report(cost.bytes == 352 * 1024 * 4, "cost of reused operands");
 }
 
+/* The largest product of a public client's tests, and a larger one. */
+static void test_weight_bound(void)
+{
+    static const MatMul most = { F16_F16, 1, 8192, 8192, false };
+    static const MatMul more = { F16_F16, 1, 8192, 8224, false };
+    NpuTask t;
+
+    report(decode_matmul(&t, &most) &&
+           t.conv.weight_bytes == 8192 * 8192 * 2, "128 MiB of weights");
+    report(!decode_matmul(&t, &more), "refusal of more weights");
+}
+
 static void test_share(void)
 {
     static const struct {
@@ -2326,6 +2338,7 @@ int main(int argc, char **argv)
     test_refusals();
     test_cancel();
     test_cost();
+    test_weight_bound();
     test_share();
     test_fuzz();
     printf("1..%u\n", tests);

@@ -2,8 +2,9 @@
 /*
  * The part of RK3588 firmware that serves SCMI requests for the NPU's clock.
  *
- * Link properties "core0" to "core2" (rk3588-npu-core, optional): whose property
- * "clock-frequency" follows.  GPIO input 0: 1 = the NPU's power domain is on.
+ * Link properties "core0" to "core2" (rk3588-npu-core, optional): whose
+ * property "clock-frequency" follows.  GPIO input 0: 1 = the NPU's power domain
+ * is on.
  * MMIO region 0 is the shared memory.
  */
 #ifndef HW_NPU_RK3588_SCMI_H
