@@ -6,6 +6,7 @@ ifeq ($(KERNELRELEASE),)
 
 TESTBED := tools/testbed
 O := $(CURDIR)/build
+VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 # The testbed kernel to build for and to boot; KDIR builds for an installed kernel instead.
 KERNEL ?= 7.3
 MINUTES ?= 30
@@ -31,6 +32,10 @@ help:
 	@echo '  make qtest        the model'"'"'s own tests'
 	@echo '  make fuzz-model   attack the model under sanitizers for SECONDS=$(SECONDS), with SEED=$(SEED)'
 	@echo '  make bench-model  speed of the model'"'"'s arithmetic beside a CPU library'
+	@echo '  make check-dts    the overlays of dts/ on the trees of Debian kernels, and the bindings'
+	@echo '  make deb          Debian packages, checked by lintian, in build/deb'
+	@echo '  make check-dkms   build, install and remove the DKMS package for a kernel'
+	@echo '  make dist         the sources as one file'
 	@echo '  make lint         checkpatch, shellcheck, sparse, W=1'
 	@echo '  make qemu lib selftests'
 	@echo '  tools/testbed/run boots a guest and runs a command in it'
@@ -75,6 +80,22 @@ bench-model:
 
 compare: lib selftests
 	@$(TESTBED)/compare
+
+check-dts:
+	@$(TESTBED)/check-dts
+	@$(TESTBED)/check-bindings
+
+deb:
+	@$(TESTBED)/deb
+
+check-dkms: deb
+	@$(TESTBED)/check-dkms
+
+# What git has committed, in one file whose content depends on nothing else.
+dist:
+	@mkdir -p $(O)
+	@git archive --prefix=rknpu-accel-$(VERSION)/ HEAD | xz -c >$(O)/rknpu-accel-$(VERSION).tar.xz
+	@ls $(O)/rknpu-accel-$(VERSION).tar.xz
 
 lint:
 	@$(TESTBED)/lint

@@ -467,4 +467,35 @@ TEST_F(submit, failing_1000_times_costs_nothing)
 	EXPECT_EQ(0, ctx_wrong(c, true));
 }
 
+#define MANY_TASKS	65536u
+
+/* Each costs kernel memory until its job is over. */
+TEST(too_many_unfinished_tasks)
+{
+	static struct drm_rocket_task tasks[MANY_TASKS];
+	struct drm_rocket_job job;
+	struct rk_client c;
+	int fd, ret = 0;
+	int n;
+
+	RK_OPEN_OR_SKIP(fd);
+	close(fd);
+	RK_REQUIRE_MODEL();
+	if (!rk_ours())
+		SKIP(return, "needs our module");
+	ASSERT_EQ(0, rk_client_init(&c));
+	ASSERT_EQ(0, rk_op_task(&c.inc, c.in.iova, c.out.iova, &tasks[0]));
+	for (unsigned int i = 1; i < MANY_TASKS; i++)
+		tasks[i] = tasks[0];
+	rk_job(&job, tasks, MANY_TASKS, &c.in.handle, 1, &c.out.handle, 1);
+	/* So that the first is not over before the last is refused. */
+	rk_latency_us(1000);
+	for (n = 0; n < 17 && !ret; n++)
+		ret = rk_submit(c.fd, &job, 1);
+	EXPECT_EQ(-EBUSY, ret);
+	EXPECT_EQ(17, n);
+	rk_model_calm();
+	rk_client_fini(&c);
+}
+
 TEST_HARNESS_MAIN

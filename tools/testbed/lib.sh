@@ -265,7 +265,7 @@ rk_userns() {
 	fi
 }
 
-rk_root_packages() { sed -e 's/#.*//' -e "s/@HOST@/$(rk_host_arch)/" "$RK_TESTBED/root-packages" | tr -s ' \t\n' ' '; }
+rk_root_packages() { sed -e 's/#.*//' -e "s/@HOST@/$(rk_host_arch)/" "${RK_ROOT_LIST:-$RK_TESTBED/root-packages}" | tr -s ' \t\n' ' '; }
 
 rk_need_userns() {
 	rk_on_root && return 0

@@ -11,20 +11,36 @@
 #include "rknpu_reap.h"
 #include "rknpu_sched.h"
 
-int rknpu_client_charge_job(struct rknpu_client *client)
+static bool rknpu_client_charge(atomic_t *count, u32 n, int max)
 {
-	if (atomic_inc_return(&client->job_count) <= RKNPU_CLIENT_MAX_JOBS) {
-		if (atomic_inc_return(&client->rdev->job_count) <= RKNPU_DEVICE_MAX_JOBS)
-			return 0;
-		atomic_dec(&client->rdev->job_count);
-	}
+	if (atomic_add_return(n, count) <= max)
+		return true;
+	atomic_sub(n, count);
+	return false;
+}
+
+/* At most RKNPU_CLIENT_MAX_JOBS, so the sum of their tasks fits an int. */
+int rknpu_client_charge_job(struct rknpu_client *client, u32 task_count)
+{
+	if (!rknpu_client_charge(&client->job_count, 1, RKNPU_CLIENT_MAX_JOBS))
+		return -EBUSY;
+	if (!rknpu_client_charge(&client->task_count, task_count, RKNPU_CLIENT_MAX_TASKS))
+		goto err_job;
+	if (!rknpu_client_charge(&client->rdev->job_count, 1, RKNPU_DEVICE_MAX_JOBS))
+		goto err_tasks;
+	return 0;
+
+err_tasks:
+	atomic_sub(task_count, &client->task_count);
+err_job:
 	atomic_dec(&client->job_count);
 	return -EBUSY;
 }
 
-void rknpu_client_uncharge_job(struct rknpu_client *client)
+void rknpu_client_uncharge_job(struct rknpu_client *client, u32 task_count)
 {
 	atomic_dec(&client->rdev->job_count);
+	atomic_sub(task_count, &client->task_count);
 	atomic_dec(&client->job_count);
 }
 

@@ -70,7 +70,7 @@ void rknpu_job_free(struct rknpu_job *job)
 		rknpu_bo_put(job->bos[i]);
 	rknpu_vm_use_end(job->vm, &job->use);
 	rknpu_vm_put(job->vm);
-	rknpu_client_uncharge_job(job->client);
+	rknpu_client_uncharge_job(job->client, job->task_count);
 	rknpu_client_put(job->client);
 	dma_fence_put(job->fence);
 	if (job->gang)
@@ -108,7 +108,7 @@ struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *
 	int ret;
 
 	rknpu_reap_client(client);
-	ret = rknpu_client_charge_job(client);
+	ret = rknpu_client_charge_job(client, task_count);
 	if (ret)
 		return ERR_PTR(ret);
 
@@ -135,7 +135,7 @@ err_free:
 	dma_fence_put(job->fence);
 	rknpu_job_free_memory(job);
 err_uncharge:
-	rknpu_client_uncharge_job(client);
+	rknpu_client_uncharge_job(client, task_count);
 	return ERR_PTR(-ENOMEM);
 }
 

@@ -22,6 +22,7 @@ struct rknpu_job;
  * which others walk with a lock held. Documented in the uAPI header.
  */
 #define RKNPU_CLIENT_MAX_JOBS	8192
+#define RKNPU_CLIENT_MAX_TASKS	1048576
 #define RKNPU_DEVICE_MAX_JOBS	65536
 
 /**
@@ -51,6 +52,7 @@ struct rknpu_queue {
  * @seen_busy_ns: @busy_ns then
  * @credit_ns: how much less than its share it has used lately
  * @job_count: jobs that exist
+ * @task_count: tasks of those
  */
 struct rknpu_client {
 	struct kref ref;
@@ -66,6 +68,7 @@ struct rknpu_client {
 	u64 seen_busy_ns;
 	s64 credit_ns;
 	atomic_t job_count;
+	atomic_t task_count;
 };
 
 /* ERR_PTR on failure. */
@@ -82,8 +85,8 @@ struct rknpu_client *rknpu_client_get(struct rknpu_client *client);
 void rknpu_client_put(struct rknpu_client *client);
 
 /* For every job that exists. -EBUSY: the client, or all together, have too many. */
-int rknpu_client_charge_job(struct rknpu_client *client);
-void rknpu_client_uncharge_job(struct rknpu_client *client);
+int rknpu_client_charge_job(struct rknpu_client *client, u32 task_count);
+void rknpu_client_uncharge_job(struct rknpu_client *client, u32 task_count);
 
 static inline u64 rknpu_client_busy_ns(struct rknpu_client *client)
 {

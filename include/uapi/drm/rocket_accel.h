@@ -233,7 +233,8 @@ struct drm_rocket_job {
  * limits, or @drm_rocket_task.regcmd is not in a BO. E2BIG: an element size is
  * above its limit, or holds something this kernel does not know. ENOENT: no
  * such handle. EFAULT: memory that cannot be read. EBUSY: the file has 8192 jobs
- * that are not over, or all files together 65536; wait for some.
+ * or 1048576 tasks that are not over, or all files together 65536 jobs; wait for
+ * some.
  */
 struct drm_rocket_submit {
 	/** @jobs: In: pointer to an array of struct drm_rocket_job. */

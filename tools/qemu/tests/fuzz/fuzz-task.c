@@ -274,7 +274,7 @@ static void check_task(const NpuTask *t)
     if (!t->dpu.out.cube.bytes) {
         finding("task without output");
     }
-    if (t->conv.weight_bytes > NPU_TASK_MAX_BUFFER) {
+    if (t->conv.weight_bytes > NPU_TASK_MAX_WEIGHTS) {
         finding("weights of %zu bytes", t->conv.weight_bytes);
     }
     if (t->macs > NPU_TASK_MAX_MACS) {

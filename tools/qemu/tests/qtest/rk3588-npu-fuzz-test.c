@@ -728,13 +728,13 @@ static void note_outcomes(QTestState *q)
     qtest_writel(q, NPU_CTL_BASE + NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
 }
 
-static void tell_outcomes(void)
+static void tell_outcomes(uint64_t cases)
 {
     unsigned i;
 
     for (i = 0; i < ARRAY_SIZE(outcome); i++) {
         g_test_message("%s: %" PRIu64, outcome[i].name, outcomes[i]);
-        g_assert_cmpuint(outcomes[i], >, 0);
+        g_assert_true(outcomes[i] || cases < DEFAULT_CASES);
     }
 }
 
@@ -824,7 +824,7 @@ static void test_hostile(void)
     g_test_message("%" PRIu64 " cases of %u programs, %ld s of QEMU's CPU "
                    "time", case_nr - first, prog_n,
                    (long)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec));
-    tell_outcomes();
+    tell_outcomes(case_nr - first);
 }
 
 int main(int argc, char **argv)
