@@ -60,7 +60,11 @@ static int count_fds(void)
 
 TEST_F(misc, actions_work)
 {
-	static const struct { uint32_t id; int ret; uint32_t value; } want[] = {
+	static const struct {
+		uint32_t id;
+		int ret;
+		uint32_t value;
+	} want[] = {
 		{ DRM_RKNPU_GET_HW_VERSION, 0, 0x46495245 },
 		{ DRM_RKNPU_GET_DRV_VERSION, 0, 908 },
 		{ DRM_RKNPU_GET_IOMMU_EN, 0, 1 },
@@ -442,6 +446,48 @@ TEST_F(misc, processes_do_not_share_addresses)
 	EXPECT_EQ(0, status);
 	EXPECT_EQ(0, rv_chain_wrong(&c, ~50 & 0xff));
 	rv_chain_fini(&c);
+}
+
+/* Files, objects and fds of the device that was there before can still be let go. */
+TEST_F(misc, device_goes_and_comes_back)
+{
+	struct drm_rknpu_mem_create create_arg = { .flags = RV_FLAGS, .size = 4096 };
+	struct drm_rknpu_action a = { .flags = DRM_RKNPU_GET_DRV_VERSION };
+	struct drm_rknpu_submit s;
+	struct rv_chain c;
+	int fd = -1, ret;
+
+	ASSERT_EQ(0, rv_chain_init(&c, self->fd, 3, 0, 0));
+	rv_chain_submit(&c, &s);
+	s.flags |= DRM_RKNPU_JOB_NONBLOCK;
+	for (int i = 0; i < 10; i++)
+		ASSERT_EQ(0, submit(self->fd, &s));
+	ret = rk_rebind(0);
+	if (ret == -ENODEV || ret == -EACCES)
+		SKIP(return, "cannot unbind a core: %s", strerror(-ret));
+	ASSERT_EQ(0, ret);
+
+	EXPECT_EQ(-ENODEV, rk_ioctl(self->fd, RV_MISC(DRM_RKNPU_ACTION, 8), &a));
+	EXPECT_EQ(-ENODEV, create(self->fd, &create_arg));
+	EXPECT_EQ(-ENODEV, submit(self->fd, &s));
+	EXPECT_EQ(-ENODEV, destroy(self->fd, c.bo.obj));
+	munmap(c.bo.map, c.bo.size);
+	munmap(c.tasks.map, c.tasks.size);
+	close(c.tasks.handle);
+
+	for (int i = 0; i < 100 && fd < 0; i++) {
+		rk_sleep_ms(20);
+		fd = rv_open_misc();
+	}
+	ASSERT_LE(0, fd);
+	/* Memory of the device that is gone is foreign now, and good. */
+	create_arg = (struct drm_rknpu_mem_create) { .handle = c.bo.handle };
+	EXPECT_EQ(0, create(fd, &create_arg));
+	close(c.bo.handle);
+	ASSERT_EQ(0, rv_chain_init(&c, fd, 2, 0, 0));
+	EXPECT_EQ(0, rv_chain_run(&c, 5));
+	rv_chain_fini(&c);
+	close(fd);
 }
 
 TEST_HARNESS_MAIN
