@@ -232,7 +232,9 @@ TEST_F(identity, driver_counters)
 	}
 	jobs = driver_sum("jobs");
 	ASSERT_EQ(0, rk_run_on_every_core(self->fd, 10));
-	EXPECT_EQ(jobs + 30, driver_sum("jobs"));
+	/* One task each, and rounds are repeated where the host is slow. */
+	EXPECT_LE(30, driver_sum("jobs") - jobs);
+	EXPECT_EQ((long long)rk_count_all(NPU_CNT_TASK_DONE) - model[0], driver_sum("jobs") - jobs);
 	for (size_t i = 0; i < ARRAY_SIZE(pair); i++) {
 		EXPECT_EQ((long long)rk_count_all(pair[i].counter) - model[i],
 			  driver_sum(pair[i].name) - driver[i])
