@@ -160,8 +160,11 @@ static void rknpu_sched_dispatch_core(struct rknpu_core *core)
 	if (!job || !rknpu_share_admits(core, job))
 		return;
 
-	/* In this order: a core that goes to sleep takes its VM off. */
-	if (!rknpu_sched_hold_active(core) || rknpu_core_vm(core) != job->vm) {
+	/*
+	 * In this order: a core that goes to sleep takes its VM off. One that had
+	 * been on a core when it was cancelled is ended by the work.
+	 */
+	if (!rknpu_sched_hold_active(core) || rknpu_core_vm(core) != job->vm || job->cancelled) {
 		core->state = RKNPU_CORE_STARTING;
 		queue_work(core->wq, &core->work);
 		return;

@@ -103,7 +103,7 @@ void rknpu_client_take_jobs(struct rknpu_client *client, struct list_head *taken
 bool rknpu_sched_admit(struct rknpu_job *job);
 /* Both with the lock held: core->job has been taken and its VM is attached. */
 void rknpu_sched_start_job(struct rknpu_core *core);
-/* It is, but the core has to be cleaned up first. */
+/* It is, but the core has to be cleaned up first, or the job is not to run any more. */
 void rknpu_sched_start_over(struct rknpu_core *core);
 
 /* All dependencies are met. Any context. */
