@@ -443,7 +443,12 @@ int rknpu_core_power_cycle(struct rknpu_core *core)
 		pm_runtime_get_noresume(core->dev);
 		return ret;
 	}
-	return rknpu_core_reset(core);
+
+	/* If it stayed on, a VM that goes away may be detached just now. */
+	mutex_lock(&core->iommu->attach_lock);
+	ret = rknpu_core_reset(core);
+	mutex_unlock(&core->iommu->attach_lock);
+	return ret;
 }
 
 /*

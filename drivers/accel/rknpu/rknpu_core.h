@@ -231,7 +231,10 @@ int rknpu_core_power_on(struct rknpu_core *core);
  * is held, and no job is on the core. An IOMMU of its own must be programmed anew.
  */
 void rknpu_core_halt(struct rknpu_core *core);
-/* Powered. Returns 0 only if the registers show that the reset took. */
+/*
+ * Powered, and with the attach_lock held if a VM may be attached. Returns 0 only
+ * if the registers show that the reset took.
+ */
 int rknpu_core_reset(struct rknpu_core *core);
 /* For good, in any state: held in reset and suspended, where it can access nothing. */
 void rknpu_core_retire(struct rknpu_core *core);
