@@ -220,6 +220,7 @@ int rknpu_core_prepare(struct rknpu_core *core);
 void rknpu_core_unprepare(struct rknpu_core *core);
 /* Powers up for a moment, and lets the scheduler use the core. */
 int rknpu_core_bring_up(struct rknpu_core *core);
+/* Nothing can fault any more. */
 void rknpu_core_free_irq(struct rknpu_core *core);
 /* Powers @dev off and sets what its runtime PM callbacks work on. */
 void rknpu_core_set_owner(struct device *dev, void *owner);
