@@ -668,7 +668,7 @@ static void rknpu_sched_core_stop(struct rknpu_core *core)
 	spin_unlock_irq(&core->rdev->lock);
 	if (job) {
 		/* Without power it was retired with the job on it, and is in reset. */
-		if (core->pm_held && rknpu_recover_reset(core))
+		if (core->pm_held && !core->parked && rknpu_recover_reset(core))
 			rknpu_core_park(core);
 		rknpu_job_end(job, RKNPU_CAUSE_DEVICE_GONE);
 	}
@@ -733,11 +733,7 @@ void rknpu_sched_core_thaw(struct rknpu_core *core)
 
 void rknpu_sched_core_shutdown(struct rknpu_core *core)
 {
-	spin_lock_irq(&core->rdev->lock);
-	core->frozen = true;
-	spin_unlock_irq(&core->rdev->lock);
-
-	rknpu_recover_silence(core);
+	rknpu_sched_core_quiet(core);
 	if (pm_runtime_get_if_active(core->dev) > 0)
 		rknpu_core_park(core);
 }
