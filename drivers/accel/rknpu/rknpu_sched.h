@@ -43,8 +43,6 @@ struct rknpu_queue {
  * @rdev: device, with a reference on its drm_device
  * @link: in rknpu_device::clients
  * @jobs: pushed and not ended
- * @over: jobs to be freed, see rknpu_reap.h
- * @reap_link: belongs to rknpu_reap
  * @queues: by core and priority
  * @busy_ns: core time used
  * @core_ns: the same by core
@@ -59,8 +57,6 @@ struct rknpu_client {
 	struct rknpu_device *rdev;
 	struct list_head link;
 	struct list_head jobs;
-	struct list_head over;
-	struct list_head reap_link;
 	struct rknpu_queue queues[RKNPU_MAX_CORES][RKNPU_PRIORITY_COUNT];
 	atomic64_t busy_ns;
 	atomic64_t core_ns[RKNPU_MAX_CORES];
