@@ -117,7 +117,10 @@ void rknpu_sched_core_start(struct rknpu_core *core);
 /* Ends every job; no core is touched afterwards. */
 void rknpu_sched_stop(struct rknpu_device *rdev);
 
-/* System sleep: waits for the running job; -EBUSY if it takes too long. */
+/*
+ * System sleep: waits for the running job for a while, then stops it, and it is
+ * run again after the sleep. -EBUSY if that does not work either.
+ */
 int rknpu_sched_core_freeze(struct rknpu_core *core);
 void rknpu_sched_core_thaw(struct rknpu_core *core);
 

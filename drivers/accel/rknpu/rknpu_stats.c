@@ -18,6 +18,7 @@ static const char * const rknpu_core_stat_names[RKNPU_CORE_STAT_COUNT] = {
 	[RKNPU_CORE_STAT_HALTS] = "halts",
 	[RKNPU_CORE_STAT_TIMEOUTS] = "timeouts",
 	[RKNPU_CORE_STAT_RETRIES] = "retries",
+	[RKNPU_CORE_STAT_RERUNS] = "reruns",
 	[RKNPU_CORE_STAT_YIELDS] = "yields",
 	[RKNPU_CORE_STAT_FAULTS] = "faults",
 	[RKNPU_CORE_STAT_RETIRED] = "retired",

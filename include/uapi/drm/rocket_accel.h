@@ -569,6 +569,11 @@ enum drm_rocket_cause {
 
 /* In @drm_rocket_wait_job.result: the access that faulted was a write. */
 #define DRM_ROCKET_RESULT_FAULT_WRITE	(1u << 0)
+/*
+ * The same: system sleep stopped the job, and it was run again from the beginning.
+ * If its programs write over what they read, what they wrote is wrong.
+ */
+#define DRM_ROCKET_RESULT_RERUN		(1u << 1)
 
 /**
  * struct drm_rocket_wait_job - wait for a job and learn how it ended
