@@ -165,6 +165,28 @@ sleep_under_load() {
 	./rknpu_model three
 }
 
+# A job that takes too long to be waited for is stopped, and runs again afterwards.
+sleep_in_a_long_job() {
+	p=/sys/module/rknpu_accel/parameters
+	timeout=$(cat $p/default_timeout_ms)
+	wait=$(cat $p/sleep_wait_ms)
+	echo 60000 >$p/default_timeout_ms
+	echo 300 >$p/sleep_wait_ms
+	./rknpu_model slow 6000 >/tmp/slow.log 2>&1 &
+	pid=$!
+	wait_for 100 grep -q queued /tmp/slow.log
+	rehearse_sleep
+	slept=$?
+	wait $pid
+	work=$?
+	echo "$timeout" >$p/default_timeout_ms
+	echo "$wait" >$p/sleep_wait_ms
+	cat /tmp/slow.log
+	grep reruns /sys/kernel/debug/rknpu/stats
+	[ $slept -eq 0 ] && [ $work -eq 0 ] && grep -qx 'tasks 1' /tmp/slow.log &&
+		grep -q 'reruns [1-9]' /sys/kernel/debug/rknpu/stats && ./rknpu_model three
+}
+
 # A client that died with a hung job must not hold the module up for long.
 rmmod_after_hang() {
 	./rknpu_model hang || return 1
@@ -226,10 +248,13 @@ fi
 
 if ! model; then
 	skip r36_system_sleep_with_jobs_in_flight "needs the NPU model"
+	skip system_sleep_in_a_long_job "needs the NPU model"
 elif grep -qw platform /sys/power/pm_test 2>/dev/null && grep -qw freeze /sys/power/state; then
 	check r36_system_sleep_with_jobs_in_flight sleep_under_load
+	check system_sleep_in_a_long_job sleep_in_a_long_job
 else
 	skip r36_system_sleep_with_jobs_in_flight "this kernel cannot rehearse it"
+	skip system_sleep_in_a_long_job "this kernel cannot rehearse it"
 fi
 
 check proc_directory_of_another_driver_is_left_alone proc_taken

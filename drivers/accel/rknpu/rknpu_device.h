@@ -31,6 +31,7 @@ struct rknpu_vendor;
  *	jobs, and valid while one of them is queued
  * @gone: no job may start or be queued any more
  * @job_count: jobs that exist, of all clients
+ * @bo_pages: pages of BOs, of all clients
  * @stats: counters
  */
 struct rknpu_device {
@@ -44,6 +45,7 @@ struct rknpu_device {
 	struct rknpu_gang *gang;
 	bool gone;
 	atomic_t job_count;
+	atomic_long_t bo_pages;
 	struct rknpu_device_stats stats;
 };
 
