@@ -80,7 +80,7 @@ static int rknpu_rocket_param(struct drm_file *file, u32 param, u32 index, u64 *
 		*value = rknpu_history_last(rfile->history);
 		return 0;
 	case DRM_ROCKET_PARAM_MAX_PRIORITY:
-		*value = rknpu_rocket_may_go_first(file) ? DRM_ROCKET_PRIORITY_HIGH :
+		*value = rknpu_rocket_may_go_first() ? DRM_ROCKET_PRIORITY_HIGH :
 							   DRM_ROCKET_PRIORITY_NORMAL;
 		return 0;
 	default:

@@ -14,7 +14,6 @@
 #include <linux/sort.h>
 #include <linux/uaccess.h>
 
-#include <drm/drm_auth.h>
 #include <drm/drm_file.h>
 #include <drm/drm_gem.h>
 #include <drm/drm_print.h>
@@ -152,9 +151,13 @@ u64 rknpu_rocket_max_timeout_ns(void)
 			   NSEC_PER_MSEC);
 }
 
-bool rknpu_rocket_may_go_first(struct drm_file *file)
+/*
+ * Not the DRM master, as with GPUs: where this uAPI has a primary node, anybody
+ * who may open it and is the first becomes that, and nothing is displayed.
+ */
+bool rknpu_rocket_may_go_first(void)
 {
-	return drm_is_current_master(file) || capable(CAP_SYS_NICE);
+	return capable(CAP_SYS_NICE);
 }
 
 int rknpu_rocket_read(void *to, size_t ksize, u64 array, u32 i, u32 usize)
@@ -407,7 +410,7 @@ static int rknpu_rocket_check_priority(struct rknpu_rocket_ctx *ctx, u32 priorit
 		drm_dbg_ratelimited(ctx->dev, "submit: priority %u is not known\n", priority);
 		return -EINVAL;
 	}
-	if (priority == DRM_ROCKET_PRIORITY_HIGH && !rknpu_rocket_may_go_first(ctx->file)) {
+	if (priority == DRM_ROCKET_PRIORITY_HIGH && !rknpu_rocket_may_go_first()) {
 		drm_dbg_ratelimited(ctx->dev, "submit: priority %u needs CAP_SYS_NICE\n",
 				    priority);
 		return -EACCES;

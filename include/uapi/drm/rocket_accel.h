@@ -424,8 +424,7 @@ struct drm_rocket_sync {
  * @DRM_ROCKET_PRIORITY_DEFAULT: the same as @DRM_ROCKET_PRIORITY_NORMAL
  * @DRM_ROCKET_PRIORITY_LOW: after all others
  * @DRM_ROCKET_PRIORITY_NORMAL: what DRM_IOCTL_ROCKET_SUBMIT uses
- * @DRM_ROCKET_PRIORITY_HIGH: before all others; needs CAP_SYS_NICE, or to be the
- *	DRM master where there is one, else EACCES
+ * @DRM_ROCKET_PRIORITY_HIGH: before all others; needs CAP_SYS_NICE, else EACCES
  *
  * A running task is never interrupted.
  */
