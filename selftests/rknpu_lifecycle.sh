@@ -126,6 +126,36 @@ unbind_busy() {
 		wait_for 20 node && ./rknpu_model three
 }
 
+# The same with three clients, and every core goes at once.
+unbind_all_busy() {
+	all=$(for d in $(cores); do echo "${d##*/}"; done)
+	pids=
+	for i in 1 2 3; do
+		./rknpu_model hold 1500 >/tmp/hold.$i.log 2>&1 &
+		pids="$pids $!"
+	done
+	for i in 1 2 3; do
+		wait_for 50 grep -q ready /tmp/hold.$i.log || return 1
+	done
+	unbinds=
+	for core in $all; do
+		echo "$core" >"$driver/unbind" &
+		unbinds="$unbinds $!"
+	done
+	# shellcheck disable=SC2086 # one word per process
+	wait $unbinds
+	no_node || { echo "the node is still there"; return 1; }
+	# shellcheck disable=SC2086
+	wait $pids || true
+	cat /tmp/hold.[123].log
+	for core in $all; do
+		echo "$core" >"$driver/bind" || return 1
+	done
+	[ "$(cat /tmp/hold.[123].log | grep -c 'prep ENODEV')" = 3 ] &&
+		[ "$(cat /tmp/hold.[123].log | grep -c 'closed 0')" = 3 ] &&
+		wait_for 20 node && ./rknpu_model three
+}
+
 # All of system sleep but the sleep itself.
 rehearse_sleep() {
 	echo 1 >/sys/module/suspend/parameters/pm_test_delay 2>/dev/null
@@ -240,9 +270,11 @@ check rmmod_is_refused_while_a_file_is_open rmmod_refused_while_open
 check r4_unbind_and_bind_each_core unbind_bind
 if model; then
 	check r3_unbind_with_jobs_in_flight unbind_busy
+	check r3_unbind_all_with_three_clients unbind_all_busy
 	check rmmod_after_a_hung_job rmmod_after_hang
 else
 	skip r3_unbind_with_jobs_in_flight "needs the NPU model"
+	skip r3_unbind_all_with_three_clients "needs the NPU model"
 	skip rmmod_after_a_hung_job "needs the NPU model"
 fi
 
