@@ -433,27 +433,17 @@ TEST_F(exec, dependent_jobs_never_overlap)
 
 /* ---- turns between clients, told by the order in which the model saw them start ---- */
 
-#define PC_BASE_ADDRESS	0x10
-#define CORE_OFFSET(a)	((a) & 0xffff)
-
-/* From entry @from of the trace: on the core that starts @regcmd, what was started before it? */
-static int started_before(uint32_t from, uint32_t regcmd)
+/* On the core that starts @regcmd, what was started before it? */
+static int started_before(uint32_t regcmd)
 {
-	uint32_t n = rk_ctl_read(NPU_CTL_TRACE_COUNT);
-	int others[16] = { 0 };
+	static struct rk_start s[1000];
+	int others[RK_CORES] = { 0 };
+	int n = rk_trace_starts(s, ARRAY_SIZE(s));
 
-	for (uint32_t i = from; i < n; i++) {
-		uint32_t info, value;
-
-		rk_ctl_write(NPU_CTL_TRACE_INDEX, i);
-		info = rk_ctl_read(NPU_CTL_TRACE_INFO);
-		value = rk_ctl_read(NPU_CTL_TRACE_VALUE);
-		if (NPU_CTL_TRACE_UNIT(info) != NPU_CTL_UNIT_CORE || !(info & NPU_CTL_TRACE_WRITE) ||
-		    CORE_OFFSET(rk_ctl_read(NPU_CTL_TRACE_ADDR)) != PC_BASE_ADDRESS || value == 1)
-			continue;
-		if (value == regcmd)
-			return others[NPU_CTL_TRACE_CORE(info)];
-		others[NPU_CTL_TRACE_CORE(info)]++;
+	for (int i = 0; i < n; i++) {
+		if (s[i].regcmd == regcmd)
+			return others[s[i].core];
+		others[s[i].core]++;
 	}
 	return -1;
 }
@@ -488,11 +478,10 @@ TEST_F_TIMEOUT(exec, one_job_does_not_wait_for_a_crowd, 60)
 		int before;
 
 		rk_sleep_ms(120);
-		rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_TRACE_START);
+		rk_trace_start();
 		ASSERT_EQ(0, rk_submit_task(light.fd, &last, &light.in, &light.out));
 		ASSERT_EQ(0, rk_prep(&light.out, 5000));
-		rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_TRACE_STOP);
-		before = started_before(0, last.regcmd);
+		before = started_before(last.regcmd);
 		EXPECT_LE(0, before);
 		EXPECT_GE(1, before) TH_LOG("round %d", round);
 	}

@@ -170,6 +170,17 @@ rmmod_after_hang() {
 	load && wait_for 50 node && ./rknpu_model three
 }
 
+# As if the vendor's driver were there too: procfs warns about a name that is taken.
+proc_taken() {
+	unload || return 1
+	mount -t tmpfs none /proc && mkdir /proc/rknpu || return 1
+	load
+	loaded_it=$?
+	umount /proc
+	[ $loaded_it -eq 0 ] && [ ! -e /proc/rknpu ] || return 1
+	unload && load && [ -e /proc/rknpu/version ] && wait_for 50 node
+}
+
 dmesg_clean() {
 	! dmesg | grep -E 'WARNING:|BUG:|Oops|Call trace|Unable to handle|cut here|possible circular|scheduling while atomic|Enable stall request timed out|Disable paging request timed out|Error during raw reset'
 }
@@ -218,6 +229,7 @@ else
 	skip r36_system_sleep_with_jobs_in_flight "this kernel cannot rehearse it"
 fi
 
+check proc_directory_of_another_driver_is_left_alone proc_taken
 check unload unload
 check nothing_left_after_unload nothing_left
 check warm_up load_unload 5

@@ -94,6 +94,18 @@ int rk_submit_op(struct rk_op *op, const struct rk_bo *in, const struct rk_bo *o
 int rk_submit_task(int fd, const struct drm_rocket_task *task,
 		   const struct rk_bo *in, const struct rk_bo *out);
 
+/* Ends the program of @t by naming that of @next, for batched jobs; rk_fini() has to follow. */
+void rk_chain(struct rk_op *op, const struct drm_rocket_task *t, const struct drm_rocket_task *next);
+
+/* The same for the calls beyond mainline's. */
+void rk_job_ext(struct drm_rocket_job_ext *job, const struct drm_rocket_task *tasks,
+		uint32_t ntasks, const struct rk_bo *in, const struct rk_bo *out);
+/* The number of the first job goes to @first, unless that is NULL. */
+int rk_submit_ext(int fd, const struct drm_rocket_job_ext *jobs, uint32_t njobs, uint64_t *first);
+int rk_wait_job(int fd, uint64_t job, int64_t deadline, struct drm_rocket_wait_job *w);
+/* 0 for one that is refused. */
+uint64_t rk_param(int fd, uint32_t which);
+
 /* ---- a self-contained client: one op and two buffers ---- */
 
 struct rk_client {
@@ -155,6 +167,15 @@ void rk_fault_arm(uint32_t core, uint32_t kind, uint32_t skip, uint32_t count);
 void rk_fault_arm_param(uint32_t core, uint32_t kind, uint32_t skip, uint32_t count,
 			uint32_t param);
 uint32_t rk_fault_fired(void);
+/* Starts of programs that the model saw since its trace was started, in order. */
+struct rk_start {
+	uint32_t regcmd;
+	unsigned int core;
+};
+
+void rk_trace_start(void);
+/* Stops the trace; how many starts were filled in, or -1 if some were not recorded. */
+int rk_trace_starts(struct rk_start *s, unsigned int max);
 /* No fault armed, the model's own task time, the module's own deadline. */
 void rk_model_calm(void);
 /* Polls a counter until it is @value; false when @ms passed. */

@@ -243,9 +243,19 @@ static void rknpu_facade_remove(struct platform_device *pdev)
 	component_master_del(&pdev->dev, &rknpu_facade_ops);
 }
 
+/* Reboot or kexec: who waits for a job need not wait for it until the end. */
+static void rknpu_facade_shutdown(struct platform_device *pdev)
+{
+	struct rknpu_device *rdev = platform_get_drvdata(pdev);
+
+	if (rdev)
+		rknpu_sched_stop(rdev);
+}
+
 static struct platform_driver rknpu_facade_driver = {
 	.probe = rknpu_facade_probe,
 	.remove = rknpu_facade_remove,
+	.shutdown = rknpu_facade_shutdown,
 	.driver = {
 		.name = "rknpu",
 		/* BO pages of open files are mapped for it: only cores may come and go. */

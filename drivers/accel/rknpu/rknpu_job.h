@@ -139,7 +139,7 @@ enum rknpu_job_state {
  * @state: see enum rknpu_job_state
  * @cancelled: its client is closed: start nothing more of it
  * @core: in whose queues it is RKNPU_JOB_QUEUED
- * @link: in rknpu_queue::jobs, or in a list of jobs being ended, or in rknpu_client::over
+ * @link: in rknpu_queue::jobs, or in a list of jobs being ended, or in rknpu_vm::over
  * @client_link: in rknpu_client::jobs from push until ENDING
  * @start_ns: first task started, since it came to the core last
  * @before_ns: time on a core before that

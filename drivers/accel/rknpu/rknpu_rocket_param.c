@@ -21,7 +21,7 @@ static_assert(DRM_IOCTL_ROCKET_GET_PARAM == 0xc0106460);
 #define RKNPU_ROCKET_FEATURES							\
 	(DRM_ROCKET_FEATURE_SUBMIT_EXT | DRM_ROCKET_FEATURE_BO_INFO |		\
 	 DRM_ROCKET_FEATURE_SYNCOBJ | DRM_ROCKET_FEATURE_BATCHED |		\
-	 DRM_ROCKET_FEATURE_SCHED)
+	 DRM_ROCKET_FEATURE_SCHED | DRM_ROCKET_FEATURE_DIVISIBLE)
 
 /* Those that are the same on every device, by enum drm_rocket_param; 0: not one of them. */
 static const u64 rknpu_rocket_constants[] = {
@@ -80,7 +80,7 @@ static int rknpu_rocket_param(struct drm_file *file, u32 param, u32 index, u64 *
 		*value = rknpu_history_last(rfile->history);
 		return 0;
 	case DRM_ROCKET_PARAM_MAX_PRIORITY:
-		*value = rknpu_rocket_may_go_first(file) ? DRM_ROCKET_PRIORITY_HIGH :
+		*value = rknpu_rocket_may_go_first() ? DRM_ROCKET_PRIORITY_HIGH :
 							   DRM_ROCKET_PRIORITY_NORMAL;
 		return 0;
 	default:

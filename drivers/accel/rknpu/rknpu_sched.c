@@ -160,8 +160,12 @@ static void rknpu_sched_dispatch_core(struct rknpu_core *core)
 	if (!job || !rknpu_share_admits(core, job))
 		return;
 
-	/* In this order: a core that goes to sleep takes its VM off. */
-	if (!rknpu_sched_hold_active(core) || rknpu_core_vm(core) != job->vm) {
+	/*
+	 * In this order: a core that goes to sleep takes its VM off. The work also
+	 * cleans up after a fault, and ends what was on a core when it was cancelled.
+	 */
+	if (!rknpu_sched_hold_active(core) || rknpu_core_vm(core) != job->vm ||
+	    core->irq_off || job->cancelled) {
 		core->state = RKNPU_CORE_STARTING;
 		queue_work(core->wq, &core->work);
 		return;
@@ -346,24 +350,31 @@ irqreturn_t rknpu_sched_irq(int irq, void *data)
 	return status ? IRQ_HANDLED : IRQ_NONE;
 }
 
+/* Lock held. A core that goes to sleep may not be powered up any more, and is reset by that. */
+static bool rknpu_sched_recovers_from_fault(struct rknpu_core *core)
+{
+	return core->state == RKNPU_CORE_RUNNING ||
+	       (core->state == RKNPU_CORE_IDLE && !core->frozen);
+}
+
 void rknpu_sched_iommu_fault(struct rknpu_core *core, unsigned long iova, bool write)
 {
 	unsigned long flags;
 
 	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_FAULTS, 1);
 	spin_lock_irqsave(&core->rdev->lock, flags);
-	if (core->state == RKNPU_CORE_RUNNING || core->state == RKNPU_CORE_IDLE) {
+	if (rknpu_sched_recovers_from_fault(core)) {
 		core->fault_iova = iova;
 		core->fault_write = write;
 		rknpu_sched_suspect(core, RKNPU_CAUSE_IOMMU_FAULT);
 	}
 	/*
 	 * The IOMMU lets the access be retried, and nothing ends that but a
-	 * reset of the core. Until then the line must not storm. A core that is
-	 * about to start a job finds the line off, and resets first.
+	 * reset of the core. Until then the line must not storm, whatever the
+	 * core is doing. One that starts a job finds the line off, and resets
+	 * first.
 	 */
-	if ((core->state == RKNPU_CORE_RECOVERING || core->state == RKNPU_CORE_STARTING) &&
-	    !core->irq_off) {
+	if (!core->irq_off) {
 		core->irq_off = true;
 		disable_irq_nosync(core->irq);
 	}
@@ -631,25 +642,33 @@ static void rknpu_sched_take_all(struct rknpu_device *rdev, struct list_head *ta
 	spin_unlock_irq(&rdev->lock);
 }
 
-static void rknpu_sched_core_stop(struct rknpu_core *core)
+/* Nobody works on the core any more, and its line is off. */
+static void rknpu_sched_core_quiet(struct rknpu_core *core)
 {
-	struct rknpu_job *job;
-
-	if (!core->dev)
-		return;
 	rknpu_recover_silence(core);
 	spin_lock_irq(&core->rdev->lock);
 	core->state = RKNPU_CORE_ABSENT;
 	spin_unlock_irq(&core->rdev->lock);
 	cancel_work_sync(&core->work);
 	cancel_delayed_work_sync(&core->watchdog);
+	/* A recovery that was under way has ended with the line on. */
+	rknpu_recover_silence(core);
+}
+
+static void rknpu_sched_core_stop(struct rknpu_core *core)
+{
+	struct rknpu_job *job;
+
+	if (!core->dev)
+		return;
+	rknpu_sched_core_quiet(core);
 
 	spin_lock_irq(&core->rdev->lock);
 	job = rknpu_sched_drop_job(core);
 	spin_unlock_irq(&core->rdev->lock);
 	if (job) {
 		/* Without power it was retired with the job on it, and is in reset. */
-		if (core->pm_held && rknpu_recover_reset(core))
+		if (core->pm_held && !core->parked && rknpu_recover_reset(core))
 			rknpu_core_park(core);
 		rknpu_job_end(job, RKNPU_CAUSE_DEVICE_GONE);
 	}
@@ -714,11 +733,7 @@ void rknpu_sched_core_thaw(struct rknpu_core *core)
 
 void rknpu_sched_core_shutdown(struct rknpu_core *core)
 {
-	spin_lock_irq(&core->rdev->lock);
-	core->frozen = true;
-	spin_unlock_irq(&core->rdev->lock);
-
-	rknpu_recover_silence(core);
+	rknpu_sched_core_quiet(core);
 	if (pm_runtime_get_if_active(core->dev) > 0)
 		rknpu_core_park(core);
 }

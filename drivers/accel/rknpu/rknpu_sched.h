@@ -43,8 +43,6 @@ struct rknpu_queue {
  * @rdev: device, with a reference on its drm_device
  * @link: in rknpu_device::clients
  * @jobs: pushed and not ended
- * @over: jobs to be freed, see rknpu_reap.h
- * @reap_link: belongs to rknpu_reap
  * @queues: by core and priority
  * @busy_ns: core time used
  * @core_ns: the same by core
@@ -59,8 +57,6 @@ struct rknpu_client {
 	struct rknpu_device *rdev;
 	struct list_head link;
 	struct list_head jobs;
-	struct list_head over;
-	struct list_head reap_link;
 	struct rknpu_queue queues[RKNPU_MAX_CORES][RKNPU_PRIORITY_COUNT];
 	atomic64_t busy_ns;
 	atomic64_t core_ns[RKNPU_MAX_CORES];
@@ -103,7 +99,7 @@ void rknpu_client_take_jobs(struct rknpu_client *client, struct list_head *taken
 bool rknpu_sched_admit(struct rknpu_job *job);
 /* Both with the lock held: core->job has been taken and its VM is attached. */
 void rknpu_sched_start_job(struct rknpu_core *core);
-/* It is, but the core has to be cleaned up first. */
+/* It is, but the core has to be cleaned up first, or the job is not to run any more. */
 void rknpu_sched_start_over(struct rknpu_core *core);
 
 /* All dependencies are met. Any context. */
@@ -123,7 +119,10 @@ void rknpu_sched_stop(struct rknpu_device *rdev);
 int rknpu_sched_core_freeze(struct rknpu_core *core);
 void rknpu_sched_core_thaw(struct rknpu_core *core);
 
-/* Reboot or kexec: holds the core in reset, for good, whatever it was doing. */
+/*
+ * Reboot or kexec: holds the core in reset, for good, whatever it was doing. Its
+ * job is left to rknpu_sched_stop(), which may come before or after.
+ */
 void rknpu_sched_core_shutdown(struct rknpu_core *core);
 
 irqreturn_t rknpu_sched_irq(int irq, void *data);
