@@ -135,7 +135,9 @@ static int rknpu_vsubmit_get_tasks(struct rknpu_vsubmit *s)
 				    s->args->task_obj_addr);
 		return -EINVAL;
 	}
-	if (!s->tasks->base.pages || !(s->tasks->flags & DRM_RKNPU_MEM_KERNEL_MAPPING)) {
+	/* What is imported has no flags. */
+	if (!drm_gem_is_imported(&s->tasks->base.base) &&
+	    !(s->tasks->flags & DRM_RKNPU_MEM_KERNEL_MAPPING)) {
 		drm_dbg_ratelimited(s->dev, "submit: the task buffer lacks KERNEL_MAPPING\n");
 		return -EINVAL;
 	}
