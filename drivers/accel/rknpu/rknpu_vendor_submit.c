@@ -82,7 +82,14 @@ static void rknpu_vsubmit_pick_any(struct rknpu_vsubmit *s)
 
 static int rknpu_vsubmit_pick_cores(struct rknpu_vsubmit *s)
 {
+	u32 there = s->vfile->vendor->rdev->core_mask;
 	unsigned int i;
+
+	if (s->args->core_mask & ~there) {
+		drm_dbg_ratelimited(s->dev, "submit: core_mask %#x, but there is %#x\n",
+				    s->args->core_mask, there);
+		return -EINVAL;
+	}
 
 	switch (s->args->core_mask) {
 	case 0:
