@@ -34,6 +34,7 @@ extern const hwaddr rk3588_npu_qos[RK3588_QOS_NUM];
 
 typedef struct Rk3588NpuFdtConfig {
     unsigned num_cores;
+    bool one_irq;           /* in the vendor's tree, of all cores */
     bool scmi;              /* the NPU's clock is SCMI's, else a fixed one */
     uint32_t assigned_hz;   /* rate that the cores' nodes ask for */
 } Rk3588NpuFdtConfig;
