@@ -822,8 +822,9 @@ int rk_rebind(unsigned int core)
 	int ret = -ENODEV, fd = -ENODEV;
 
 	glob("/sys/bus/platform/drivers/rknpu*/*.npu", 0, NULL, &g);
-	if (core < g.gl_pathc)
-		ret = rebind(g.gl_pathv[core]);
+	/* With the vendor's device tree all cores are one device. */
+	if (g.gl_pathc)
+		ret = rebind(g.gl_pathv[core < g.gl_pathc ? core : 0]);
 	globfree(&g);
 	for (int i = 0; i < 100 && !ret && fd < 0; i++) {
 		rk_sleep_ms(20);

@@ -140,7 +140,7 @@ static void set_reg(void *fdt, const char *node, hwaddr base, hwaddr size)
     qemu_fdt_setprop_sized_cells(fdt, node, "reg", 2, base, 2, size);
 }
 
-/* Properties whose length depends on the number of cores are collected first. */
+/* Properties whose length depends on the number of cores are collected. */
 static void append_cell(GByteArray *array, uint32_t value)
 {
     uint32_t be = cpu_to_be32(value);
@@ -481,15 +481,53 @@ static void add_iommu(NpuFdt *f, unsigned core)
     set_phandle(f->fdt, node, f->iommu[core]);
 }
 
-/* The vendor's tree: all banks in one node, which no power domain is told of. */
+/*
+ * The vendor's trees of SoCs with one core and one interrupt number nothing:
+ * what is "aclk0" for a core of several is "aclk" there.
+ */
+static bool has_plain_names(const NpuFdt *f)
+{
+    return f->config->one_irq && f->config->num_cores == 1;
+}
+
+static void append_core_name(const NpuFdt *f, GByteArray *array,
+                             const char *name, unsigned core)
+{
+    if (has_plain_names(f)) {
+        append_name(array, "%s", name);
+    } else {
+        append_name(array, "%s%u", name, core);
+    }
+}
+
+/* Interrupts of all cores, or of the IOMMU's banks, which are the same. */
+static void set_vendor_interrupts(NpuFdt *f, const char *node,
+                                  const char *suffix)
+{
+    unsigned count = f->config->one_irq ? 1 : f->config->num_cores;
+    g_autoptr(GByteArray) irq = g_byte_array_new();
+    g_autoptr(GByteArray) names = g_byte_array_new();
+    unsigned i;
+
+    for (i = 0; i < count; i++) {
+        append_interrupt(irq, rk3588_npu_cores[i].spi);
+        if (f->config->one_irq) {
+            append_name(names, "npu_%s", suffix);
+        } else {
+            append_name(names, "npu%u_%s", i, suffix);
+        }
+    }
+    set_array(f, node, "interrupts", irq);
+    set_array(f, node, "interrupt-names", names);
+}
+
+/* The vendor's tree: all banks in one node, which names no power domain. */
 static void add_vendor_iommu(NpuFdt *f)
 {
     g_autofree char *node = g_strdup_printf("/iommu@%" PRIx64,
                                             rk3588_npu_cores[0].bank[0]);
     unsigned cores = f->config->num_cores;
     g_autoptr(GByteArray) reg = g_byte_array_new();
-    g_autoptr(GByteArray) irq = g_byte_array_new();
-    g_autoptr(GByteArray) irq_names = g_byte_array_new();
     g_autoptr(GByteArray) clocks = g_byte_array_new();
     g_autoptr(GByteArray) clock_names = g_byte_array_new();
     unsigned i, j;
@@ -498,23 +536,20 @@ static void add_vendor_iommu(NpuFdt *f)
         for (j = 0; j < rk3588_npu_cores[i].num_banks; j++) {
             append_reg(reg, rk3588_npu_cores[i].bank[j], 0x100);
         }
-        append_interrupt(irq, rk3588_npu_cores[i].spi);
-        append_name(irq_names, "npu%u_mmu", i);
     }
     for (i = 0; i < cores; i++) {
         append_clock(f, clocks, core_ids[i].aclk);
-        append_name(clock_names, "aclk%u", i);
+        append_core_name(f, clock_names, "aclk", i);
     }
     for (i = 0; i < cores; i++) {
         append_clock(f, clocks, core_ids[i].hclk);
-        append_name(clock_names, "iface%u", i);
+        append_core_name(f, clock_names, "iface", i);
     }
 
     qemu_fdt_add_subnode(f->fdt, node);
     set_iommu_compatible(f, node);
     set_array(f, node, "reg", reg);
-    set_array(f, node, "interrupts", irq);
-    set_array(f, node, "interrupt-names", irq_names);
+    set_vendor_interrupts(f, node, "mmu");
     set_array(f, node, "clocks", clocks);
     set_array(f, node, "clock-names", clock_names);
     qemu_fdt_setprop_cell(f->fdt, node, "#iommu-cells", 0);
@@ -532,14 +567,14 @@ static void set_vendor_clocks(NpuFdt *f, const char *node)
     set_array(f, node, "assigned-clocks", clocks);
     qemu_fdt_setprop_cell(f->fdt, node, "assigned-clock-rates",
                           f->config->assigned_hz);
-    append_name(names, "clk_npu");
+    append_name(names, has_plain_names(f) ? "scmi_clk" : "clk_npu");
     for (i = 0; i < f->config->num_cores; i++) {
         append_clock(f, clocks, core_ids[i].aclk);
-        append_name(names, "aclk%u", i);
+        append_core_name(f, names, "aclk", i);
     }
     for (i = 0; i < f->config->num_cores; i++) {
         append_clock(f, clocks, core_ids[i].hclk);
-        append_name(names, "hclk%u", i);
+        append_core_name(f, names, "hclk", i);
     }
     append_clock(f, clocks, PCLK_NPU_ROOT);
     append_name(names, "pclk");
@@ -555,14 +590,59 @@ static void set_vendor_resets(NpuFdt *f, const char *node)
 
     for (i = 0; i < f->config->num_cores; i++) {
         append_reset_a(f, resets, i);
-        append_name(names, "srst_a%u", i);
+        append_core_name(f, names, "srst_a", i);
     }
     for (i = 0; i < f->config->num_cores; i++) {
         append_reset_h(f, resets, i);
-        append_name(names, "srst_h%u", i);
+        append_core_name(f, names, "srst_h", i);
     }
     set_array(f, node, "resets", resets);
     set_array(f, node, "reset-names", names);
+}
+
+/*
+ * Rates and voltages of the vendor's tree, without its variants for chips of
+ * other grades.  The last one is more than the board's supply gives.
+ */
+static const struct {
+    uint32_t hz, uv;
+} vendor_opps[] = {
+    { 300000000, 675000 },
+    { 400000000, 675000 },
+    { 500000000, 675000 },
+    { 600000000, 675000 },
+    { 700000000, 700000 },
+    { 800000000, 750000 },
+    { 900000000, 800000 },
+    { 1000000000, 850000 },
+};
+
+#define VENDOR_MAX_UV           850000
+
+static void add_vendor_opp(NpuFdt *f, uint32_t hz, uint32_t uv)
+{
+    g_autofree char *node = g_strdup_printf("/npu-opp-table/opp-%u", hz);
+
+    qemu_fdt_add_subnode(f->fdt, node);
+    qemu_fdt_setprop_u64(f->fdt, node, "opp-hz", hz);
+    /* Of the NPU and of its memory. */
+    qemu_fdt_setprop_cells(f->fdt, node, "opp-microvolt",
+                           uv, uv, VENDOR_MAX_UV, uv, uv, VENDOR_MAX_UV);
+}
+
+static void add_vendor_opps(NpuFdt *f, const char *npu)
+{
+    const char *node = "/npu-opp-table";
+    uint32_t phandle = qemu_fdt_alloc_phandle(f->fdt);
+    int i;
+
+    qemu_fdt_add_subnode(f->fdt, node);
+    qemu_fdt_setprop_string(f->fdt, node, "compatible", "operating-points-v2");
+    for (i = ARRAY_SIZE(vendor_opps) - 1; i >= 0; i--) {
+        add_vendor_opp(f, vendor_opps[i].hz, vendor_opps[i].uv);
+    }
+    set_phandle(f->fdt, node, phandle);
+    qemu_fdt_setprop_cell(f->fdt, npu, "operating-points-v2", phandle);
 }
 
 /* The vendor's tree: one node for all cores. */
@@ -571,16 +651,12 @@ static void add_vendor_npu(NpuFdt *f)
     g_autofree char *node = g_strdup_printf("/npu@%" PRIx64,
                                             rk3588_npu_cores[0].base);
     g_autoptr(GByteArray) reg = g_byte_array_new();
-    g_autoptr(GByteArray) irq = g_byte_array_new();
-    g_autoptr(GByteArray) irq_names = g_byte_array_new();
     g_autoptr(GByteArray) domains = g_byte_array_new();
     g_autoptr(GByteArray) domain_names = g_byte_array_new();
     unsigned i;
 
     for (i = 0; i < f->config->num_cores; i++) {
         append_reg(reg, rk3588_npu_cores[i].base, RK3588_NPU_CORE_SIZE);
-        append_interrupt(irq, rk3588_npu_cores[i].spi);
-        append_name(irq_names, "npu%u_irq", i);
         append_cells(domains, f->power, core_ids[i].domain);
         append_name(domain_names, "npu%u", i);
     }
@@ -589,17 +665,21 @@ static void add_vendor_npu(NpuFdt *f)
     qemu_fdt_setprop_string(f->fdt, node, "compatible",
                             "rockchip,rk3588-rknpu");
     set_array(f, node, "reg", reg);
-    set_array(f, node, "interrupts", irq);
-    set_array(f, node, "interrupt-names", irq_names);
+    set_vendor_interrupts(f, node, "irq");
     set_vendor_clocks(f, node);
     set_vendor_resets(f, node);
     if (!f->config->simple) {
         set_array(f, node, "power-domains", domains);
+    }
+    if (!f->config->simple && !has_plain_names(f)) {
         set_array(f, node, "power-domain-names", domain_names);
     }
     qemu_fdt_setprop_cell(f->fdt, node, "iommus", f->iommu[0]);
     qemu_fdt_setprop_cell(f->fdt, node, "rknpu-supply", f->regulator);
     qemu_fdt_setprop_cell(f->fdt, node, "mem-supply", f->regulator);
+    if (f->config->scmi) {
+        add_vendor_opps(f, node);
+    }
     qemu_fdt_setprop_string(f->fdt, node, "status", "okay");
 }
 

@@ -54,6 +54,7 @@ struct Rk3588NpuMachineState {
     const NpuDtShape *dt_shape;
     bool use_scmi;
     uint32_t iommu_version;
+    bool one_irq;
     uint32_t assigned_hz;
     uint32_t num_cores;
     uint32_t latency_ns;
@@ -61,6 +62,7 @@ struct Rk3588NpuMachineState {
     DeviceState *cru;
     DeviceState *pmu;
     DeviceState *scmi;
+    DeviceState *irq;       /* the last one made */
 };
 
 static void (*virt_init)(MachineState *machine);
@@ -97,6 +99,10 @@ static void npu_check_machine(MachineState *machine)
         exit(EXIT_FAILURE);
     }
     s->dt_shape = npu_find_dt_shape(s->npu_dt);
+    if (s->one_irq && !g_str_has_prefix(s->npu_dt, "vendor")) {
+        error_report("npu-one-irq needs npu-dt=vendor");
+        exit(EXIT_FAILURE);
+    }
 }
 
 /* With GICv2 virt uses the NPU's interrupts for MSIs. */
@@ -215,20 +221,34 @@ static void npu_wire_core(Rk3588NpuMachineState *s, unsigned n,
     npu_fan_out(s->cru, "srst-h", n, core, iommu, "reset", 1, NULL);
 }
 
-/* A core and its IOMMU share one interrupt. */
-static void npu_wire_irq(Rk3588NpuMachineState *s, unsigned n,
-                         DeviceState *core, DeviceState *iommu)
+/* A core and its IOMMU share one interrupt, and perhaps all cores do. */
+static DeviceState *npu_create_irq(Rk3588NpuMachineState *s, unsigned n,
+                                   DeviceState *iommu)
 {
     DeviceState *or_irq = qdev_new(TYPE_OR_IRQ);
     DeviceState *gic = VIRT_MACHINE(s)->gic;
 
     object_property_add_child(OBJECT(iommu), "irq", OBJECT(or_irq));
-    object_property_set_int(OBJECT(or_irq), "num-lines", 2, &error_abort);
+    object_property_set_int(OBJECT(or_irq), "num-lines",
+                            s->one_irq ? 2 * NPU_MAX_CORES : 2, &error_abort);
     qdev_realize_and_unref(or_irq, NULL, &error_fatal);
     qdev_connect_gpio_out(or_irq, 0,
                           qdev_get_gpio_in(gic, rk3588_npu_cores[n].spi));
-    sysbus_connect_irq(SYS_BUS_DEVICE(core), 0, qdev_get_gpio_in(or_irq, 0));
-    sysbus_connect_irq(SYS_BUS_DEVICE(iommu), 0, qdev_get_gpio_in(or_irq, 1));
+    return or_irq;
+}
+
+static void npu_wire_irq(Rk3588NpuMachineState *s, unsigned n,
+                         DeviceState *core, DeviceState *iommu)
+{
+    unsigned line = s->one_irq ? 2 * n : 0;
+
+    if (!n || !s->one_irq) {
+        s->irq = npu_create_irq(s, n, iommu);
+    }
+    sysbus_connect_irq(SYS_BUS_DEVICE(core), 0,
+                       qdev_get_gpio_in(s->irq, line));
+    sysbus_connect_irq(SYS_BUS_DEVICE(iommu), 0,
+                       qdev_get_gpio_in(s->irq, line + 1));
 }
 
 /* The register banks overlay the core's window. */
@@ -335,6 +355,7 @@ static void npu_add_fdt(Rk3588NpuMachineState *s, void *fdt)
         .num_cores = s->num_cores,
         .iommu_version = s->iommu_version,
         .simple = s->dt_shape->simple,
+        .one_irq = s->one_irq,
         .scmi = s->use_scmi && !s->dt_shape->simple,
         .assigned_hz = s->assigned_hz,
     };
@@ -379,6 +400,16 @@ static void npu_set_scmi(Object *obj, bool value, Error **errp)
     RK3588_NPU_MACHINE(obj)->use_scmi = value;
 }
 
+static bool npu_get_one_irq(Object *obj, Error **errp)
+{
+    return RK3588_NPU_MACHINE(obj)->one_irq;
+}
+
+static void npu_set_one_irq(Object *obj, bool value, Error **errp)
+{
+    RK3588_NPU_MACHINE(obj)->one_irq = value;
+}
+
 static void npu_machine_instance_init(Object *obj)
 {
     Rk3588NpuMachineState *s = RK3588_NPU_MACHINE(obj);
@@ -419,6 +450,10 @@ static void npu_machine_class_init(ObjectClass *oc, void *data)
     object_class_property_add_bool(oc, "npu-scmi", npu_get_scmi, npu_set_scmi);
     object_class_property_set_description(oc, "npu-scmi",
         "The device tree has the NPU's clock from SCMI, else a fixed one");
+    object_class_property_add_bool(oc, "npu-one-irq", npu_get_one_irq,
+                                   npu_set_one_irq);
+    object_class_property_set_description(oc, "npu-one-irq",
+        "All cores share an interrupt, as their only one");
     object_class_property_add_str(oc, "npu-dt", npu_get_dt, npu_set_dt);
     object_class_property_set_description(oc, "npu-dt",
         "Shape of the NPU's device-tree nodes: mainline, vendor, simple, "
