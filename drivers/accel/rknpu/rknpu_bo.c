@@ -253,7 +253,7 @@ static const struct drm_gem_object_funcs rknpu_bo_funcs = {
 	.get_sg_table = rknpu_bo_gem_sgt,
 	.mmap = rknpu_bo_gem_mmap,
 	.vm_ops = &rknpu_bo_vm_ops,
-	.status = rknpu_bo_gem_status,
+	RKNPU_COMPAT_GEM_STATUS(rknpu_bo_gem_status)
 };
 
 static void rknpu_bo_setup(struct rknpu_bo *bo, struct rknpu_device *rdev,

@@ -22,7 +22,7 @@ static_assert(DRM_IOCTL_ROCKET_GET_PARAM == 0xc0106460);
 #define RKNPU_ROCKET_FEATURES							\
 	(DRM_ROCKET_FEATURE_SUBMIT_EXT | DRM_ROCKET_FEATURE_BO_INFO |		\
 	 DRM_ROCKET_FEATURE_SYNCOBJ | DRM_ROCKET_FEATURE_BATCHED |		\
-	 DRM_ROCKET_FEATURE_SCHED)
+	 DRM_ROCKET_FEATURE_SCHED | DRM_ROCKET_FEATURE_DIVISIBLE)
 
 /* Those that are the same on every device, by enum drm_rocket_param; 0: not one of them. */
 static const u64 rknpu_rocket_constants[] = {

@@ -51,7 +51,7 @@ static const struct drm_gem_object_funcs rknpu_vbo_funcs = {
 	.get_sg_table = rknpu_bo_gem_sgt,
 	.mmap = rknpu_vbo_gem_mmap,
 	.vm_ops = &rknpu_bo_vm_ops,
-	.status = rknpu_bo_gem_status,
+	RKNPU_COMPAT_GEM_STATUS(rknpu_bo_gem_status)
 };
 
 static struct rknpu_vbo *rknpu_vbo_alloc(u32 flags, u32 domain)

@@ -178,6 +178,13 @@ struct drm_rocket_task {
  * that does not use the PPU: ETIME.
  */
 #define DRM_ROCKET_JOB_PPU_DONE		(1u << 2)
+/*
+ * No task needs what the one before it left in the core: other jobs may run in
+ * between. Such a job has no limit of core time in all. With
+ * DRM_ROCKET_JOB_BATCHED: EINVAL. This driver's own, see
+ * DRM_ROCKET_FEATURE_DIVISIBLE.
+ */
+#define DRM_ROCKET_JOB_DIVISIBLE	(1u << 16)
 
 /**
  * struct drm_rocket_job - tasks that run in order on one core
@@ -328,6 +335,8 @@ struct drm_rocket_fini_bo_ranges {
  * @drm_rocket_job_ext.timeout_ns are followed, not only checked.
  */
 #define DRM_ROCKET_FEATURE_SCHED		(1ull << 4)
+/* DRM_ROCKET_JOB_DIVISIBLE is known. */
+#define DRM_ROCKET_FEATURE_DIVISIBLE		(1ull << 5)
 
 /**
  * enum drm_rocket_param - what DRM_IOCTL_ROCKET_GET_PARAM can tell
