@@ -105,6 +105,7 @@ struct total {
 	uint64_t model[NMEASURES];
 	double instructions;
 	double gap_ns;
+	double idle_ns;
 };
 
 /*
@@ -121,8 +122,10 @@ static void add(struct total *t, const struct sample *a, const struct sample *b,
 		t->model[i] += b->model[i] - a->model[i];
 	if (!t->instructions || insns < t->instructions)
 		t->instructions = insns;
-	if (!t->gap_ns || gap < t->gap_ns)
+	if (!t->gap_ns || gap < t->gap_ns) {
 		t->gap_ns = gap;
+		t->idle_ns = (b->gap_ns - a->gap_ns) / jobs;
+	}
 }
 
 static void print_total(const char *batch, const struct total *t, int jobs, int tasks)
@@ -144,7 +147,8 @@ static void print_total(const char *batch, const struct total *t, int jobs, int 
 			print_one(batch, "guest instructions per task", "insns/task",
 				  t->instructions / tasks);
 	}
-	print_one(batch, "idle gap between tasks", "ns/task", t->gap_ns);
+	print_one(batch, "idle gap between kicks", "ns/gap", t->gap_ns);
+	print_one(batch, "idle time of cores", "ns/job", t->idle_ns);
 }
 
 /* ---- the batches ---- */

@@ -133,7 +133,7 @@ TEST_F(param, refused)
 {
 	uint64_t v;
 
-	EXPECT_EQ(-EINVAL, param(self->fd, DRM_ROCKET_PARAM_MAX_PRIORITY + 1, 0, &v));
+	EXPECT_EQ(-EINVAL, param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY + 1, 0, &v));
 	EXPECT_EQ(-EINVAL, param(self->fd, 0x7fffffff, 0, &v));
 	EXPECT_EQ(-EINVAL, param(self->fd, UINT32_MAX, 0, &v));
 	EXPECT_EQ(-EINVAL, param(self->fd, DRM_ROCKET_PARAM_SOC, 1, &v));

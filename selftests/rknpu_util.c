@@ -54,8 +54,9 @@ int rk_open(void)
 
 	if (env)
 		return try_open(env);
-	if (glob("/dev/accel/accel*", 0, NULL, &g) && glob("/dev/dri/renderD*", 0, NULL, &g))
-		return -ENODEV;
+	/* The NPU may have a render node while something else has an accel node. */
+	glob("/dev/accel/accel*", 0, NULL, &g);
+	glob("/dev/dri/renderD*", GLOB_APPEND, NULL, &g);
 	for (size_t i = 0; i < g.gl_pathc; i++) {
 		int r = try_open(g.gl_pathv[i]);
 
@@ -87,6 +88,16 @@ bool rk_one_iommu(void)
 	bool found;
 
 	found = !glob("/sys/bus/platform/drivers/rknpu-accel-node/*.npu", 0, NULL, &g);
+	globfree(&g);
+	return found;
+}
+
+bool rk_power_domains(void)
+{
+	glob_t g = { 0 };
+	bool found;
+
+	found = !glob("/sys/bus/platform/devices/*.npu/of_node/power-domains", 0, NULL, &g);
 	globfree(&g);
 	return found;
 }
@@ -706,6 +717,49 @@ bool rk_wait_count(unsigned int core, enum npu_ctl_counter c, uint64_t value, un
 	return true;
 }
 
+/* Of NPU and IOMMU, which goes last; without power domains nothing else tells. */
+static bool all_suspended(void)
+{
+	glob_t g = { 0 };
+	bool all = true;
+
+	glob("/sys/bus/platform/devices/*.npu/power/runtime_status", 0, NULL, &g);
+	glob("/sys/bus/platform/drivers/rk_iommu/*.iommu/power/runtime_status", GLOB_APPEND, NULL,
+	     &g);
+	for (size_t i = 0; i < g.gl_pathc; i++) {
+		FILE *f = fopen(g.gl_pathv[i], "re");
+		char status[16] = "";
+
+		all = all && f && fgets(status, sizeof(status), f) && !strcmp(status, "suspended\n");
+		if (f)
+			fclose(f);
+	}
+	all = all && g.gl_pathc;
+	globfree(&g);
+	return all;
+}
+
+static bool all_off(void)
+{
+	unsigned int on = 0;
+
+	for (unsigned int i = 0; i < RK_CORES; i++)
+		on += rk_count(i, NPU_CNT_POWERED);
+	return !on;
+}
+
+bool rk_wait_asleep(unsigned int ms)
+{
+	int64_t end = rk_now() + ms * RK_MS;
+
+	while (!(rk_power_domains() ? all_off() : all_suspended())) {
+		if (rk_now() > end)
+			return false;
+		rk_sleep_ms(5);
+	}
+	return true;
+}
+
 /* ---- the driver's own counters ---- */
 
 long long rk_stat(const char *name)
@@ -768,8 +822,9 @@ int rk_rebind(unsigned int core)
 	int ret = -ENODEV, fd = -ENODEV;
 
 	glob("/sys/bus/platform/drivers/rknpu*/*.npu", 0, NULL, &g);
-	if (core < g.gl_pathc)
-		ret = rebind(g.gl_pathv[core]);
+	/* With the vendor's device tree all cores are one device. */
+	if (g.gl_pathc)
+		ret = rebind(g.gl_pathv[core < g.gl_pathc ? core : 0]);
 	globfree(&g);
 	for (int i = 0; i < 100 && !ret && fd < 0; i++) {
 		rk_sleep_ms(20);

@@ -33,6 +33,8 @@ int rk_ioctl(int fd, unsigned long request, void *arg);
 bool rk_ours(void);
 /* With the vendor's device tree: one device is all cores, and one address space is on all of them. */
 bool rk_one_iommu(void);
+/* Can a core lose its power? Kernels without a driver for the power domains are given none. */
+bool rk_power_domains(void);
 /* Our module's deadline per task; others keep theirs. */
 void rk_task_timeout_ms(unsigned int ms);
 int64_t rk_now(void);
@@ -181,6 +183,9 @@ void rk_model_calm(void);
 /* Polls a counter until it is @value; false when @ms passed. */
 bool rk_wait_count(unsigned int core, enum npu_ctl_counter c, uint64_t value, unsigned int ms);
 
+/* Waits until no core is in use any more: off, or where there are no power domains, suspended. */
+bool rk_wait_asleep(unsigned int ms);
+
 /* Value of "name" in a line "name value" of the driver's stats, or -1. */
 long long rk_stat(const char *name);
 long long rk_core_stat(unsigned int core, const char *name);
@@ -191,6 +196,12 @@ int rk_rebind(unsigned int core);
 	do {								\
 		if (!rk_model())					\
 			SKIP(return, "needs the NPU model");		\
+	} while (0)
+
+#define RK_REQUIRE_POWER_DOMAINS()					\
+	do {								\
+		if (!rk_power_domains())				\
+			SKIP(return, "the NPU has no power domain here");	\
 	} while (0)
 
 #define RK_OPEN_OR_SKIP(fd)						\

@@ -465,7 +465,7 @@ TEST_F(vendor, import)
 	for (uint32_t flags = 0; flags < 4; flags++)
 		EXPECT_EQ(0, rv_sync(&import, flags, 0, 8192));
 
-	/* It cannot hold tasks. */
+	/* Its exporter does not let the kernel map it, so it cannot hold tasks. */
 	ASSERT_EQ(0, rv_chain_init(&chain, self->fd, 1, 0, 0));
 	rv_chain_submit(&chain, &s);
 	s.task_obj_addr = c.obj_addr;
@@ -473,6 +473,41 @@ TEST_F(vendor, import)
 	rv_chain_fini(&chain);
 	close(p.fd);
 	close(rocket);
+}
+
+/* Tasks are read from any memory that its exporter lets the kernel map, and told how they ended. */
+TEST_F(vendor, imported_task_buffer)
+{
+	struct drm_prime_handle p = { .flags = DRM_CLOEXEC | DRM_RDWR };
+	struct drm_rknpu_mem_create c = { 0 };
+	struct drm_rknpu_submit s;
+	struct drm_rknpu_task *tasks;
+	struct rv_chain chain;
+	uint8_t *map;
+
+	p.fd = rv_foreign_memory(8192, &map);
+	if (p.fd == -ENOENT)
+		SKIP(return, "no /dev/udmabuf");
+	ASSERT_LE(0, p.fd);
+	ASSERT_EQ(0, rk_ioctl(self->fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p));
+	c.handle = p.handle;
+	ASSERT_EQ(0, rk_ioctl(self->fd, DRM_IOCTL_RKNPU_MEM_CREATE, &c));
+	ASSERT_EQ(0, rv_chain_init(&chain, self->fd, 5, 100, 0));
+	tasks = (struct drm_rknpu_task *)map;
+	for (int i = 0; i < 3; i++) {
+		EXPECT_EQ(0, rv_chain_run_from(&chain, i, tasks, c.obj_addr));
+		EXPECT_EQ(0, tasks[103].int_status);
+		EXPECT_NE(0, tasks[104].int_status & RV_INT_DPU);
+	}
+	rv_chain_submit(&chain, &s);
+	s.task_obj_addr = c.obj_addr;
+	/* 204 of them fit, and 4/5 of another one. */
+	for (int i = 0; i < 3; i++)
+		s.subcore_task[i].task_start = 200;
+	EXPECT_EQ(-EINVAL, submit(self->fd, &s));
+	rv_chain_fini(&chain);
+	munmap(map, 8192);
+	close(p.fd);
 }
 
 /* ---- SUBMIT ---- */

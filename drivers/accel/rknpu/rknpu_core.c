@@ -14,6 +14,7 @@
 #include "rknpu_device.h"
 #include "rknpu_pc.h"
 #include "rknpu_queue.h"
+#include "rknpu_rate.h"
 #include "rknpu_recover.h"
 #include "rknpu_sched.h"
 #include "rknpu_share.h"
@@ -475,6 +476,7 @@ static void rknpu_core_leave_vm(struct rknpu_core *core)
 int rknpu_core_runtime_suspend(struct rknpu_core *core)
 {
 	rknpu_core_leave_vm(core);
+	rknpu_rate_power_down(core->rdev);
 	clk_bulk_disable_unprepare(core->num_clks, core->clks);
 	return 0;
 }
@@ -487,6 +489,7 @@ int rknpu_core_runtime_resume(struct rknpu_core *core)
 	if (ret)
 		return ret;
 
+	rknpu_rate_power_up(core->rdev);
 	mutex_lock(&core->iommu->attach_lock);
 	core->clocked = true;
 	mutex_unlock(&core->iommu->attach_lock);

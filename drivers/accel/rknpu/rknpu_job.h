@@ -65,6 +65,7 @@ const char *rknpu_cause_name(enum rknpu_cause cause);
  * @int_status: what the interrupt that ended it said
  * @fault_iova: for RKNPU_CAUSE_IOMMU_FAULT
  * @fault_write: the same: the access was a write
+ * @rerun: it was stopped for system sleep and started again
  */
 struct rknpu_result {
 	enum rknpu_cause cause;
@@ -74,6 +75,7 @@ struct rknpu_result {
 	u32 int_status;
 	u64 fault_iova;
 	bool fault_write;
+	bool rerun;
 };
 
 /**

@@ -10,6 +10,7 @@
 #include "rknpu_device.h"
 #include "rknpu_file.h"
 #include "rknpu_history.h"
+#include "rknpu_quota.h"
 #include "rknpu_rocket.h"
 #include "rknpu_sched.h"
 
@@ -75,6 +76,12 @@ static int rknpu_rocket_param(struct drm_file *file, u32 param, u32 index, u64 *
 		return 0;
 	case DRM_ROCKET_PARAM_MAX_TIMEOUT_NS:
 		*value = rknpu_rocket_max_timeout_ns();
+		return 0;
+	case DRM_ROCKET_PARAM_MAX_FILE_MEMORY:
+		*value = rknpu_quota_file_bytes();
+		return 0;
+	case DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY:
+		*value = rknpu_quota_device_bytes();
 		return 0;
 	case DRM_ROCKET_PARAM_LAST_JOB:
 		*value = rknpu_history_last(rfile->history);

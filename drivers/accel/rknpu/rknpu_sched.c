@@ -16,8 +16,9 @@
 #include "rknpu_share.h"
 #include "rknpu_vm.h"
 
-/* Beyond what a job may take: for what is done when it takes longer. */
-#define RKNPU_SCHED_FREEZE_MS	2000
+/* When a job is stopped for system sleep: for the reset, and how often that is looked at. */
+#define RKNPU_SCHED_STOP_MS	10000
+#define RKNPU_SCHED_STOP_LOOK_MS	100
 /* For an interrupt that is due, once a task is late. */
 #define RKNPU_SCHED_GRACE_MS	30
 
@@ -49,6 +50,10 @@ MODULE_PARM_DESC(start_check_ms, "After how long to look whether a task has star
 static uint max_job_ms = 10000;
 module_param(max_job_ms, uint, 0644);
 MODULE_PARM_DESC(max_job_ms, "How long a job that cannot be interrupted between its tasks may keep a core, in ms (default 10000)");
+
+static uint sleep_wait_ms = 5000;
+module_param(sleep_wait_ms, uint, 0644);
+MODULE_PARM_DESC(sleep_wait_ms, "How long system sleep waits for a running job before it stops it, to run it again later, in ms (default 5000)");
 
 /* Lock held. Idle cores that are still powered need nobody to wake up to start a job. */
 static bool rknpu_sched_hold_active(struct rknpu_core *core)
@@ -693,12 +698,30 @@ void rknpu_sched_stop(struct rknpu_device *rdev)
 	rknpu_job_end_list(&taken, RKNPU_CAUSE_DEVICE_GONE);
 }
 
-static unsigned long rknpu_sched_freeze_time(void)
+static bool rknpu_sched_wait_empty(struct rknpu_core *core, unsigned int ms)
 {
-	u64 ms = (u64)max(READ_ONCE(max_job_ms), READ_ONCE(default_timeout_ms)) +
-		 RKNPU_SCHED_FREEZE_MS;
+	return wait_event_timeout(core->idle_wait, !READ_ONCE(core->job), msecs_to_jiffies(ms));
+}
 
-	return msecs_to_jiffies(min_t(u64, ms, UINT_MAX));
+static void rknpu_sched_interrupt(struct rknpu_core *core)
+{
+	spin_lock_irq(&core->rdev->lock);
+	if (core->state == RKNPU_CORE_RUNNING)
+		rknpu_sched_suspect(core, RKNPU_CAUSE_RESET_OTHER);
+	spin_unlock_irq(&core->rdev->lock);
+}
+
+/* It may be starting, or its next task was started when it should have stopped. */
+static bool rknpu_sched_stop_job(struct rknpu_core *core)
+{
+	unsigned int ms;
+
+	for (ms = 0; ms < RKNPU_SCHED_STOP_MS; ms += RKNPU_SCHED_STOP_LOOK_MS) {
+		rknpu_sched_interrupt(core);
+		if (rknpu_sched_wait_empty(core, RKNPU_SCHED_STOP_LOOK_MS))
+			return true;
+	}
+	return false;
 }
 
 int rknpu_sched_core_freeze(struct rknpu_core *core)
@@ -710,8 +733,7 @@ int rknpu_sched_core_freeze(struct rknpu_core *core)
 		rknpu_gang_dissolve(core->rdev, core->job);
 	spin_unlock_irq(&core->rdev->lock);
 
-	if (wait_event_timeout(core->idle_wait, !READ_ONCE(core->job),
-			       rknpu_sched_freeze_time())) {
+	if (rknpu_sched_wait_empty(core, READ_ONCE(sleep_wait_ms)) || rknpu_sched_stop_job(core)) {
 		/* Recovery may still be busy with what the job left behind. */
 		flush_work(&core->work);
 		flush_delayed_work(&core->watchdog);

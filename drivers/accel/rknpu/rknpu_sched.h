@@ -39,7 +39,7 @@ struct rknpu_queue {
 
 /**
  * struct rknpu_client - what turns are taken between
- * @ref: the file and every job hold one
+ * @ref: the file, every job and every BO that it made hold one
  * @rdev: device, with a reference on its drm_device
  * @link: in rknpu_device::clients
  * @jobs: pushed and not ended
@@ -51,6 +51,7 @@ struct rknpu_queue {
  * @credit_ns: how much less than its share it has used lately
  * @job_count: jobs that exist
  * @task_count: tasks of those
+ * @bo_pages: pages of BOs that it made
  */
 struct rknpu_client {
 	struct kref ref;
@@ -65,6 +66,7 @@ struct rknpu_client {
 	s64 credit_ns;
 	atomic_t job_count;
 	atomic_t task_count;
+	atomic_long_t bo_pages;
 };
 
 /* ERR_PTR on failure. */
@@ -115,7 +117,10 @@ void rknpu_sched_core_start(struct rknpu_core *core);
 /* Ends every job; no core is touched afterwards. */
 void rknpu_sched_stop(struct rknpu_device *rdev);
 
-/* System sleep: waits for the running job; -EBUSY if it takes too long. */
+/*
+ * System sleep: waits for the running job for a while, then stops it, and it is
+ * run again after the sleep. -EBUSY if that does not work either.
+ */
 int rknpu_sched_core_freeze(struct rknpu_core *core);
 void rknpu_sched_core_thaw(struct rknpu_core *core);
 

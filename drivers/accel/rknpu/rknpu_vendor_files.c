@@ -14,6 +14,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "rknpu_devfreq.h"
 #include "rknpu_device.h"
 #include "rknpu_load.h"
 #include "rknpu_vendor.h"
@@ -117,10 +118,13 @@ static void rknpu_vfile_show_freq(struct rknpu_device *rdev, struct seq_file *m)
 	seq_printf(m, "%lu\n", rknpu_vendor_info_hz(rdev));
 }
 
-/* As the vendor's driver without devfreq. */
 static int rknpu_vfile_store_freq(struct rknpu_device *rdev, const char *input)
 {
-	return -EFAULT;
+	unsigned long hz;
+	int ret;
+
+	ret = kstrtoul(input, 10, &hz);
+	return ret ?: rknpu_devfreq_request(rdev, hz);
 }
 
 static void rknpu_vfile_show_volt(struct rknpu_device *rdev, struct seq_file *m)

@@ -64,8 +64,11 @@ extern "C" {
 /**
  * struct drm_rocket_create_bo - allocate a BO and map it for the NPU
  *
- * The BO is zeroed. EINVAL: @size is out of its limits. ENOMEM: no memory.
- * ENOSPC: no room in the address space.
+ * The BO is zeroed. EINVAL: @size is out of its limits. ENOMEM: no memory, or the
+ * BOs that the file made, or those of all files, would take more than they may
+ * (DRM_ROCKET_PARAM_MAX_FILE_MEMORY, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY). A BO
+ * counts until it is freed, wherever else it was imported. ENOSPC: no room in
+ * the address space.
  */
 struct drm_rocket_create_bo {
 	/**
@@ -363,6 +366,10 @@ struct drm_rocket_fini_bo_ranges {
  * @DRM_ROCKET_PARAM_LAST_JOB: id of the newest job of the calling file, 0 if it
  *	has submitted none
  * @DRM_ROCKET_PARAM_MAX_PRIORITY: greatest priority the caller may use now
+ * @DRM_ROCKET_PARAM_MAX_FILE_MEMORY: bytes that all BOs made by one file may
+ *	have; the administrator can change it at any time
+ * @DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY: bytes that all BOs of the device may have;
+ *	the administrator can change it at any time
  */
 enum drm_rocket_param {
 	DRM_ROCKET_PARAM_FEATURES = 0,
@@ -385,6 +392,8 @@ enum drm_rocket_param {
 	DRM_ROCKET_PARAM_RESULT_COUNT = 17,
 	DRM_ROCKET_PARAM_LAST_JOB = 18,
 	DRM_ROCKET_PARAM_MAX_PRIORITY = 19,
+	DRM_ROCKET_PARAM_MAX_FILE_MEMORY = 20,
+	DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY = 21,
 };
 
 /**
@@ -569,6 +578,11 @@ enum drm_rocket_cause {
 
 /* In @drm_rocket_wait_job.result: the access that faulted was a write. */
 #define DRM_ROCKET_RESULT_FAULT_WRITE	(1u << 0)
+/*
+ * The same: system sleep stopped the job, and it was run again from the beginning.
+ * If its programs write over what they read, what they wrote is wrong.
+ */
+#define DRM_ROCKET_RESULT_RERUN		(1u << 1)
 
 /**
  * struct drm_rocket_wait_job - wait for a job and learn how it ended
