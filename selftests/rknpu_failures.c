@@ -36,15 +36,6 @@ static int good_jobs(struct rk_team *t, unsigned int wanted)
 	return ret ? ret : done == RK_CORES ? 0 : -ENODATA;
 }
 
-static bool all_asleep(void)
-{
-	bool asleep = true;
-
-	for (int i = 0; i < RK_CORES; i++)
-		asleep = asleep && rk_wait_count(i, NPU_CNT_POWERED, 0, 5000);
-	return asleep;
-}
-
 enum when {
 	BEFORE,		/* armed while cores are awake, then jobs */
 	ASLEEP,		/* armed while cores are off */
@@ -153,6 +144,9 @@ FIXTURE_SETUP(failure)
 		SKIP(return, "our module's error codes");
 	ASSERT_EQ(0, rk_team_init(&self->t));
 	ASSERT_EQ(0, good_jobs(&self->t, 1));
+	/* Then nothing but power helps, or not even that. */
+	if (variant->stuck || (variant->kind == NPU_FAULT_RESET_STUCK && variant->forever))
+		RK_REQUIRE_POWER_DOMAINS();
 }
 
 FIXTURE_TEARDOWN(failure)
@@ -192,7 +186,7 @@ static int meet(const FIXTURE_VARIANT(failure) *v, struct rk_team *t, unsigned i
 	int ret;
 
 	for (unsigned int us = 10000; us <= 160000; us *= 2) {
-		if (v->when == ASLEEP && !all_asleep())
+		if (v->when == ASLEEP && !rk_wait_asleep(5000))
 			return -EBUSY;
 		if (v->when != DURING)
 			arm(v, core);

@@ -22,6 +22,7 @@ static int usage(void)
 		"       rknpu_model hold MS   keep the device busy for MS, then say what became of it\n"
 		"       rknpu_model chain N MS  N jobs of MS, each after the last; checked and counted\n"
 		"       rknpu_model work MS   keep the device busy for MS and check every result\n"
+		"       rknpu_model slow MS   run a job that takes so long\n"
 		"       rknpu_model hang      leave a hung job behind\n");
 	return 2;
 }
@@ -146,6 +147,31 @@ static int chain(int n, unsigned int ms)
 	return report("chain", ret);
 }
 
+/* One job that takes @ms: says "queued" when it runs, then how it ended and how many tasks did. */
+static int slow(unsigned int ms)
+{
+	struct rk_client c;
+	int ret = rk_client_init(&c);
+
+	rk_latency_us(1000 * ms);
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+	if (!ret)
+		ret = rk_bo_fill(&c.in, 20, RK_BYTES);
+	if (!ret)
+		ret = rk_submit_op(&c.inc, &c.in, &c.out);
+	while (!ret && !rk_count_all(NPU_CNT_BUSY) && !rk_count_all(NPU_CNT_TASK_DONE))
+		rk_sleep_ms(1);
+	report("queued", ret);
+	if (!ret)
+		ret = rk_prep(&c.out, 120000);
+	if (!ret && rk_bo_differs(&c.out, 21, RK_BYTES))
+		ret = -EILSEQ;
+	printf("tasks %llu\n", (unsigned long long)rk_count_all(NPU_CNT_TASK_DONE));
+	rk_latency_us(0);
+	rk_client_fini(&c);
+	return report("slow", ret);
+}
+
 static int hang(void)
 {
 	struct rk_client c;
@@ -192,6 +218,8 @@ int main(int argc, char **argv)
 		return work(atoi(argv[2]));
 	if (!strcmp(cmd, "chain") && argc == 4)
 		return chain(atoi(argv[2]), atoi(argv[3]));
+	if (!strcmp(cmd, "slow") && argc == 3)
+		return slow(atoi(argv[2]));
 	if (!strcmp(cmd, "hang"))
 		return hang();
 	return usage();

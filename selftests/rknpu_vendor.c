@@ -694,6 +694,36 @@ TEST_F(vendor, several_cores_start_together)
 	rv_chain_fini(&after);
 }
 
+/* Cancelled while one of its cores waits for the other: nothing of it runs. */
+TEST_F(vendor, a_cancelled_gang_never_starts)
+{
+	struct rv_chain busy, gang;
+	int fence[2], other = rv_open();
+	uint32_t value = 0;
+
+	RK_REQUIRE_MODEL();
+	ASSERT_LE(0, other);
+	ASSERT_EQ(0, rv_chain_init(&busy, other, 1, 0, 0));
+	ASSERT_EQ(0, rv_chain_init(&gang, self->fd, 1, 0, 0));
+	rk_latency_us(300000);
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+	ASSERT_EQ(0, start_pinned(other, &busy, 2, &fence[0]));
+	ASSERT_TRUE(rk_wait_count(1, NPU_CNT_BUSY, 1, 20000));
+	ASSERT_EQ(0, start_pinned(self->fd, &gang, 3, &fence[1]));
+	rk_sleep_ms(50);
+	/* It cancels the caller's jobs, and no others. */
+	ASSERT_EQ(0, action(self->fd, DRM_RKNPU_RESET, &value));
+	EXPECT_EQ(0, wait_fence(fence[1]));
+	EXPECT_EQ(0, wait_fence(fence[0]));
+	EXPECT_EQ(0, rk_count(0, NPU_CNT_TASK_STARTED));
+	EXPECT_EQ(1, rk_count(1, NPU_CNT_TASK_STARTED));
+	EXPECT_EQ(0, rv_chain_wrong(&busy, 2));
+	EXPECT_NE(0, rv_chain_wrong(&gang, 2));
+	rv_chain_fini(&busy);
+	rv_chain_fini(&gang);
+	close(other);
+}
+
 /* Jobs for two and for three cores at the same time, from several threads. */
 static void *crowd(void *arg)
 {

@@ -15,6 +15,7 @@
 #include "rknpu_pc.h"
 #include "rknpu_queue.h"
 #include "rknpu_rate.h"
+#include "rknpu_recover.h"
 #include "rknpu_sched.h"
 #include "rknpu_share.h"
 #include "rknpu_vm.h"
@@ -294,6 +295,8 @@ int rknpu_core_bring_up(struct rknpu_core *core)
 
 void rknpu_core_free_irq(struct rknpu_core *core)
 {
+	/* The IOMMU's driver keeps its part of the line. */
+	rknpu_recover_listen(core);
 	devm_free_irq(core->dev, core->irq, core);
 }
 
@@ -326,8 +329,9 @@ err_dev:
 
 void rknpu_core_unbind(struct rknpu_core *core)
 {
-	rknpu_core_free_irq(core);
+	/* Off before the line is heard again: it may be kept up by a fault. */
 	rknpu_core_set_owner(core->dev, NULL);
+	rknpu_core_free_irq(core);
 	rknpu_core_unprepare(core);
 	core->dev = NULL;
 }
@@ -444,7 +448,12 @@ int rknpu_core_power_cycle(struct rknpu_core *core)
 		pm_runtime_get_noresume(core->dev);
 		return ret;
 	}
-	return rknpu_core_reset(core);
+
+	/* If it stayed on, a VM that goes away may be detached just now. */
+	mutex_lock(&core->iommu->attach_lock);
+	ret = rknpu_core_reset(core);
+	mutex_unlock(&core->iommu->attach_lock);
+	return ret;
 }
 
 /*

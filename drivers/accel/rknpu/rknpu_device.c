@@ -10,6 +10,7 @@
 #include "rknpu_device.h"
 #include "rknpu_release.h"
 #include "rknpu_sched.h"
+#include "rknpu_sysfs.h"
 #include "rknpu_uapi.h"
 #include "rknpu_vendor.h"
 
@@ -30,7 +31,9 @@ struct rknpu_device *rknpu_device_create(struct device *dev, const struct rknpu_
 	for (i = 0; i < RKNPU_MAX_CORES; i++)
 		rknpu_core_init_static(rdev, i);
 
-	ret = rknpu_vendor_create(rdev, &rdev->vendor);
+	ret = rknpu_sysfs_add(dev, rdev);
+	if (!ret)
+		ret = rknpu_vendor_create(rdev, &rdev->vendor);
 	return ret ? ERR_PTR(ret) : rdev;
 }
 

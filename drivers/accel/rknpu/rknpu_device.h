@@ -34,6 +34,7 @@ struct rknpu_vendor;
  *	jobs, and valid while one of them is queued
  * @gone: no job may start or be queued any more
  * @job_count: jobs that exist, of all clients
+ * @bo_pages: pages of BOs, of all clients
  * @rate: the compute clock
  * @stats: counters
  */
@@ -49,6 +50,7 @@ struct rknpu_device {
 	struct rknpu_gang *gang;
 	bool gone;
 	atomic_t job_count;
+	atomic_long_t bo_pages;
 	struct rknpu_rate rate;
 	struct rknpu_device_stats stats;
 };

@@ -6,6 +6,8 @@
 #include <linux/kernel.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/namei.h>
+#include <linux/path.h>
 #include <linux/pm_runtime.h>
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
@@ -248,12 +250,27 @@ static umode_t rknpu_vfile_mode(const struct rknpu_vendor_file *f)
 	return f->store ? 0644 : 0444;
 }
 
+/*
+ * The vendor's driver, if it is there too, has made the same directory, and
+ * procfs warns about a second one.
+ */
+static struct proc_dir_entry *rknpu_vfiles_proc_mkdir(void)
+{
+	struct path path;
+
+	if (kern_path("/proc/rknpu", 0, &path))
+		return proc_mkdir("rknpu", NULL);
+	path_put(&path);
+	pr_notice("rknpu: /proc/rknpu is another driver's\n");
+	return NULL;
+}
+
 void rknpu_vendor_files_init(struct dentry *debugfs_dir)
 {
 	unsigned int i;
 
 	if (vendor_procfs)
-		rknpu_vfiles_proc = proc_mkdir("rknpu", NULL);
+		rknpu_vfiles_proc = rknpu_vfiles_proc_mkdir();
 
 	for (i = 0; i < ARRAY_SIZE(rknpu_vendor_files); i++) {
 		const struct rknpu_vendor_file *f = &rknpu_vendor_files[i];

@@ -33,11 +33,27 @@ OBJECT_DECLARE_SIMPLE_TYPE(Rk3588NpuMachineState, RK3588_NPU_MACHINE)
 /* The NPU sits at 0xfdxxxxxx, and virt's RAM starts at 1 GiB. */
 #define MAX_RAM_SIZE            (2 * GiB)
 
+typedef struct NpuDtShape {
+    const char *name;
+    void (*add)(void *fdt, const Rk3588NpuFdtConfig *config);
+    bool simple;
+} NpuDtShape;
+
+static const NpuDtShape npu_dt_shapes[] = {
+    { "mainline", rk3588_npu_fdt_mainline, false },
+    { "vendor", rk3588_npu_fdt_vendor, false },
+    { "simple", rk3588_npu_fdt_mainline, true },
+    { "vendor-simple", rk3588_npu_fdt_vendor, true },
+    { "none", NULL, false },
+};
+
 struct Rk3588NpuMachineState {
     VirtMachineState parent_obj;
 
     char *npu_dt;
+    const NpuDtShape *dt_shape;
     bool use_scmi;
+    uint32_t iommu_version;
     bool one_irq;
     uint32_t assigned_hz;
     uint32_t num_cores;
@@ -50,6 +66,20 @@ struct Rk3588NpuMachineState {
 };
 
 static void (*virt_init)(MachineState *machine);
+
+static const NpuDtShape *npu_find_dt_shape(const char *name)
+{
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(npu_dt_shapes); i++) {
+        if (!strcmp(name, npu_dt_shapes[i].name)) {
+            return &npu_dt_shapes[i];
+        }
+    }
+    error_report("npu-dt must be mainline, vendor, simple, vendor-simple or "
+                 "none");
+    exit(EXIT_FAILURE);
+}
 
 static void npu_check_machine(MachineState *machine)
 {
@@ -64,12 +94,12 @@ static void npu_check_machine(MachineState *machine)
         error_report("npu-cores must be 1..%d", NPU_MAX_CORES);
         exit(EXIT_FAILURE);
     }
-    if (strcmp(s->npu_dt, "mainline") && strcmp(s->npu_dt, "vendor") &&
-        strcmp(s->npu_dt, "none")) {
-        error_report("npu-dt must be mainline, vendor or none");
+    if (s->iommu_version < 1 || s->iommu_version > 2) {
+        error_report("npu-iommu must be 1 or 2");
         exit(EXIT_FAILURE);
     }
-    if (s->one_irq && strcmp(s->npu_dt, "vendor")) {
+    s->dt_shape = npu_find_dt_shape(s->npu_dt);
+    if (s->one_irq && !g_str_has_prefix(s->npu_dt, "vendor")) {
         error_report("npu-one-irq needs npu-dt=vendor");
         exit(EXIT_FAILURE);
     }
@@ -134,6 +164,9 @@ static void npu_create_cru(Rk3588NpuMachineState *s)
     object_property_set_link(OBJECT(s->cru), "ctl", OBJECT(s->ctl),
                              &error_abort);
     npu_realize_at(s->cru, RK3588_CRU_BASE);
+    if (s->dt_shape->simple) {
+        sysbus_mmio_map(SYS_BUS_DEVICE(s->cru), 1, RK3588_RESETS_BASE);
+    }
 }
 
 static void npu_create_pmu(Rk3588NpuMachineState *s)
@@ -144,6 +177,7 @@ static void npu_create_pmu(Rk3588NpuMachineState *s)
     npu_attach(s, "pmu", s->pmu);
     object_property_set_link(OBJECT(s->pmu), "ctl", OBJECT(s->ctl),
                              &error_abort);
+    qdev_prop_set_bit(s->pmu, "npu-on", s->dt_shape->simple);
     npu_realize_at(s->pmu, RK3588_PMU_BASE);
     for (i = 0; i < RK3588_QOS_NUM; i++) {
         sysbus_mmio_map(SYS_BUS_DEVICE(s->pmu), 1 + i, rk3588_npu_qos[i]);
@@ -227,6 +261,7 @@ static DeviceState *npu_create_iommu(Rk3588NpuMachineState *s, unsigned n)
 
     npu_attach(s, name, dev);
     qdev_prop_set_uint32(dev, "num-banks", info->num_banks);
+    qdev_prop_set_uint32(dev, "version", s->iommu_version);
     qdev_prop_set_uint32(dev, "core-index", n);
     object_property_set_link(OBJECT(dev), "ctl", OBJECT(s->ctl), &error_abort);
     object_property_set_link(OBJECT(dev), "dma", OBJECT(get_system_memory()),
@@ -318,15 +353,15 @@ static void npu_add_fdt(Rk3588NpuMachineState *s, void *fdt)
 {
     Rk3588NpuFdtConfig config = {
         .num_cores = s->num_cores,
+        .iommu_version = s->iommu_version,
+        .simple = s->dt_shape->simple,
         .one_irq = s->one_irq,
-        .scmi = s->use_scmi,
+        .scmi = s->use_scmi && !s->dt_shape->simple,
         .assigned_hz = s->assigned_hz,
     };
 
-    if (!strcmp(s->npu_dt, "mainline")) {
-        rk3588_npu_fdt_mainline(fdt, &config);
-    } else if (!strcmp(s->npu_dt, "vendor")) {
-        rk3588_npu_fdt_vendor(fdt, &config);
+    if (s->dt_shape->add) {
+        s->dt_shape->add(fdt, &config);
     }
 }
 
@@ -383,10 +418,13 @@ static void npu_machine_instance_init(Object *obj)
     s->npu_dt = g_strdup("mainline");
     s->num_cores = NPU_MAX_CORES;
     s->use_scmi = true;
+    s->iommu_version = 2;
     s->assigned_hz = RK3588_NPU_CLOCK_HZ;
     object_property_add_uint32_ptr(obj, "npu-assigned-hz", &s->assigned_hz,
                                    OBJ_PROP_FLAG_READWRITE);
     object_property_add_uint32_ptr(obj, "npu-cores", &s->num_cores,
+                                   OBJ_PROP_FLAG_READWRITE);
+    object_property_add_uint32_ptr(obj, "npu-iommu", &s->iommu_version,
                                    OBJ_PROP_FLAG_READWRITE);
     object_property_add_uint32_ptr(obj, "npu-latency-ns", &s->latency_ns,
                                    OBJ_PROP_FLAG_READWRITE);
@@ -418,7 +456,8 @@ static void npu_machine_class_init(ObjectClass *oc, void *data)
         "All cores share an interrupt, as their only one");
     object_class_property_add_str(oc, "npu-dt", npu_get_dt, npu_set_dt);
     object_class_property_set_description(oc, "npu-dt",
-        "Shape of the NPU's device-tree nodes: mainline, vendor or none");
+        "Shape of the NPU's device-tree nodes: mainline, vendor, simple, "
+        "vendor-simple or none");
 }
 
 static const TypeInfo npu_machine_info = {
