@@ -3,12 +3,14 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "kselftest.h"
 #include "rknpu_inject.h"
 
 static const char *const attrs[] = { "failslab", "fail_page_alloc", "fail_usercopy" };
@@ -62,8 +64,10 @@ void rk_inject(unsigned int nth)
 	char buf[16];
 	int n = snprintf(buf, sizeof(buf), "%u", nth);
 
-	if (pwrite(nth_fd, buf, n, 0) == n)
-		return;
+	/* This is a user copy, too, and the one that fails when a call met nothing. */
+	for (int tries = 0; tries < 2; tries++)
+		if (pwrite(nth_fd, buf, n, 0) == n)
+			return;
 	perror("# fail-nth");
 	exit(1);
 }
@@ -100,14 +104,123 @@ static bool range_of(const char *function, unsigned long *start, unsigned long *
 	return *start && *end != -1ul;
 }
 
-bool rk_inject_below(const char *function)
+static bool set_range(const char *function, const char *which, unsigned long start,
+		      unsigned long end)
 {
-	unsigned long start = 0, end = -1ul;
-	char from[32], to[32];
+	char file[32], value[32];
 
 	if (function && !range_of(function, &start, &end))
 		return false;
-	snprintf(from, sizeof(from), "%#lx", start);
-	snprintf(to, sizeof(to), "%#lx", end);
-	return set_all("require-start", from) && set_all("require-end", to);
+	snprintf(file, sizeof(file), "%s-start", which);
+	snprintf(value, sizeof(value), "%#lx", start);
+	if (!set_all(file, value))
+		return false;
+	snprintf(file, sizeof(file), "%s-end", which);
+	snprintf(value, sizeof(value), "%#lx", end);
+	return set_all(file, value);
+}
+
+bool rk_inject_below(const char *function)
+{
+	return set_range(function, "require", 0, -1ul);
+}
+
+bool rk_inject_except(const char *function)
+{
+	return set_range(function, "reject", 0, 0);
+}
+
+/* ---- calls ---- */
+
+static char message[256];
+
+int rk_inject_wrong(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(message, sizeof(message), fmt, ap);
+	va_end(ap);
+	return -EILSEQ;
+}
+
+/* Memory that is not there, or an argument or result that cannot be copied. */
+static bool errno_allowed(int ret)
+{
+	return ret == -ENOMEM || ret == -EFAULT;
+}
+
+struct tally {
+	unsigned int nth;
+	unsigned int errors;
+	unsigned int ignored;
+};
+
+static int judge(const struct rk_inject_call *c, struct rk_inject_state *s, int result, bool met)
+{
+	if (!result)
+		return c->check ? c->check(s) : 0;
+	if (result == -EILSEQ)
+		return result;
+	if (!met || !errno_allowed(result))
+		return rk_inject_wrong("returned %d", result);
+	return c->failed ? c->failed(s, result) : 0;
+}
+
+/* One call: 1 when it met no failure, 0, or what was wrong. */
+static int one(const struct rk_inject_call *c, struct rk_inject_state *s,
+	       int (*finish)(struct rk_inject_state *s), struct tally *t)
+{
+	int result, ret, left;
+	bool met;
+
+	ret = c->prepare ? c->prepare(s) : 0;
+	if (ret) {
+		finish(s);
+		return rk_inject_wrong("prepare: %s", strerror(-ret));
+	}
+	rk_inject(t->nth);
+	result = c->call(s);
+	met = rk_injected();
+
+	ret = judge(c, s, result, met);
+	t->errors += result < 0;
+	t->ignored += met && !result;
+	left = finish(s);
+	if (!ret && left)
+		ret = rk_inject_wrong("afterwards: %s", strerror(-left));
+	return ret ? ret : !met;
+}
+
+bool rk_inject_each(const struct rk_inject_call *c, struct rk_inject_state *s,
+		    int (*finish)(struct rk_inject_state *s))
+{
+	struct tally t = { 0 };
+	int ret;
+
+	message[0] = 0;
+	do {
+		t.nth++;
+		ret = one(c, s, finish, &t);
+	} while (!ret && t.nth < RK_INJECT_MAX);
+
+	ksft_print_msg("%s: %u failures: %u errnos, %u got over\n", c->name, t.nth - 1, t.errors,
+		       t.ignored);
+	if (ret != 1)
+		ksft_print_msg("failure %u: %s %s\n", t.nth, strerror(-ret), message);
+	/* Nothing met a failure: then nothing was tested. */
+	return ret == 1 && (t.nth > 1) == !c->free;
+}
+
+int rk_next_fd(void)
+{
+	int fd = dup(nth_fd);
+
+	close(fd);
+	return fd;
+}
+
+bool rk_fd_used(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
 }

@@ -297,6 +297,9 @@ int rknpu_bo_init(struct rknpu_bo *bo, struct rknpu_device *rdev, struct drm_dev
 
 	rknpu_bo_setup(bo, rdev, funcs);
 	ret = drm_gem_object_init(drm, &bo->base, PAGE_ALIGN(size));
+	/* What shmem says when it finds no memory for an inode; to our callers it means addresses. */
+	if (ret == -ENOSPC)
+		return -ENOMEM;
 	if (!ret)
 		ret = drm_gem_create_mmap_offset(&bo->base);
 	return ret ?: rknpu_bo_populate(bo);
