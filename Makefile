@@ -36,6 +36,8 @@ help:
 	@echo '  make check-dts    the overlays of dts/ on the trees of Debian kernels, and the bindings'
 	@echo '  make deb          Debian packages, checked by lintian, in build/deb'
 	@echo '  make check-dkms   build, install and remove the DKMS package for a kernel'
+	@echo '  make check-install  the README'"'"'s installation and its undoing, in a chroot and in guests'
+	@echo '  make check-takeover  from in-tree rocket to our driver and back, in a guest'
 	@echo '  make dist         the sources as one file'
 	@echo '  make lint         checkpatch, shellcheck, sparse, W=1'
 	@echo '  make qemu lib selftests'
@@ -94,6 +96,16 @@ deb:
 
 check-dkms: deb
 	@$(TESTBED)/check-dkms
+
+check-install: deb
+	@$(TESTBED)/deb --next
+	@$(TESTBED)/check-install
+	@$(TESTBED)/check-board
+
+check-takeover: lib
+	@$(TESTBED)/check-takeover
+
+.PHONY: check-dts deb check-dkms check-install check-takeover dist
 
 # What git has committed, in one file whose content depends on nothing else.
 dist:

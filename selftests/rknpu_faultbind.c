@@ -98,10 +98,18 @@ static int unload(void)
 	return syscall(SYS_delete_module, "rknpu_accel", O_NONBLOCK) ? -errno : 0;
 }
 
+/* A core that cannot be probed does not keep the module from being loaded. */
+static int reload(void)
+{
+	int ret = unload();
+
+	return ret ? ret : load_again();
+}
+
 static const struct action actions[] = {
 	{ "bind", unbind_core, write_core, bind_core, .path = DRIVER "/bind" },
 	{ "unbind", bind_core, write_core, bind_core, .path = DRIVER "/unbind" },
-	{ "load", unload, load, load_again, .below = "do_one_initcall", .path = MODULE },
+	{ "load", unload, load, reload, .below = "do_one_initcall", .path = MODULE },
 };
 
 /* ---- the loop ---- */

@@ -12,6 +12,12 @@ rk_kernel_suite() {
 	echo "$s"
 }
 
+# rk_kernel_lacks SERIES WHAT: does it have no driver for that?
+rk_kernel_lacks() {
+	awk -v k="$1" -v what="$2" '$1 == k { for (i = 3; i <= NF; i++) found = found || $i == what } END { exit !found }' \
+		"$RK_TESTBED/kernels"
+}
+
 # Newest release of the series that has an arm64 image; prints "RELEASE IMAGE-PACKAGE".
 rk_kernel_newest() {
 	local series=$1 rel p

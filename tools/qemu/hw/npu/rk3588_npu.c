@@ -537,7 +537,7 @@ static const Property npu_properties[] = {
     DEFINE_PROP_BOOL("idle-ppu-rdma", Rk3588NpuState, idle_ppu_rdma, false),
     DEFINE_PROP_BOOL("ppu-sets-dpu-done", Rk3588NpuState, ppu_sets_dpu_done,
                      true),
-    DEFINE_PROP_BOOL("pp-banks", Rk3588NpuState, pp_banks, false),
+    DEFINE_PROP_BOOL("pp-banks", Rk3588NpuState, pp_banks, true),
     DEFINE_PROP_BOOL("pc-prefetch", Rk3588NpuState, pc_prefetch, true),
     DEFINE_PROP_LINK("iommu", Rk3588NpuState, iommu, TYPE_RK_IOMMU,
                      RkIommuState *),

@@ -36,19 +36,22 @@ uint32_t *npu_group_regs(Rk3588NpuState *s, unsigned block)
 
 static uint32_t *npu_block_reg(Rk3588NpuState *s, uint32_t offset)
 {
-    bool shadowed = (offset & 0xfff) > NPU_BLOCK_S_POINTER;
+    bool shadowed = (offset & 0xfff) >= NPU_BLOCK_SHADOWED;
 
     return (shadowed ? npu_group_regs(s, offset >> 12) : s->regs) + offset / 4;
 }
 
 void npu_groups_snapshot(Rk3588NpuState *s, uint32_t *to)
 {
-    const size_t words = 0x1000 / 4;
+    const size_t words = 0x1000 / 4, shared = NPU_BLOCK_SHADOWED / 4;
     unsigned block;
 
     for (block = 0; block < NPU_BLOCK_NUM; block++) {
-        memcpy(to + block * words, npu_group_regs(s, block) + block * words,
-               0x1000);
+        size_t at = block * words;
+
+        memcpy(to + at, s->regs + at, NPU_BLOCK_SHADOWED);
+        memcpy(to + at + shared, npu_group_regs(s, block) + at + shared,
+               0x1000 - NPU_BLOCK_SHADOWED);
     }
 }
 
@@ -188,6 +191,25 @@ bool npu_groups_wrong(Rk3588NpuState *s, uint32_t enable)
         unsigned next = s->executer[block] ^ npu_executer_toggles(s, block);
 
         if (npu_block_in(enable, block) && npu_pointer(s, block) != next) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The task in flight: CNA and CORE want to be told which core they are in. */
+bool npu_groups_wrong_core(const Rk3588NpuState *s)
+{
+    static const unsigned blocks[] = { NPU_BLOCK_CNA, NPU_BLOCK_CORE };
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(blocks); i++) {
+        uint32_t pointer = s->latched[(blocks[i] << 12 |
+                                       NPU_BLOCK_S_POINTER) / 4];
+
+        if (npu_block_enabled(s, blocks[i]) &&
+            (pointer >> NPU_S_POINTER_CORE_SHIFT & NPU_S_POINTER_CORE_MASK) !=
+            s->core_index) {
             return true;
         }
     }

@@ -59,10 +59,9 @@ struct Rk3588NpuState {
     bool in_reset[2];
 
     /*
-     * One register file for both groups of every block: a task inherits what
-     * it does not write from the task before.  Whether silicon inherits from
-     * the previous task or the one before that is unknown; with pp_banks
-     * group 1 has its own registers from offset 8 on.
+     * Group 1 has its own registers from offset 8 on, so a task inherits what
+     * it does not write from the task before the last.  Without pp_banks both
+     * groups share the first file.
      */
     uint32_t regs[NPU_REGFILE_WORDS];
     uint32_t regs1[NPU_REGFILE_WORDS];
@@ -169,6 +168,8 @@ void npu_groups_toggle_executers(Rk3588NpuState *s);
 void npu_groups_execute(Rk3588NpuState *s);
 /* Was a task of @enable written to groups that do not execute next? */
 bool npu_groups_wrong(Rk3588NpuState *s, uint32_t enable);
+/* Was the task in flight set up for another core? */
+bool npu_groups_wrong_core(const Rk3588NpuState *s);
 /* Does the task in flight need registers that @enable would take? */
 bool npu_groups_taken(Rk3588NpuState *s, uint32_t enable);
 /* Does writing S_POINTER change how the task in flight goes on? */

@@ -363,6 +363,9 @@ static void npu_pc_start(Rk3588NpuState *s)
         npu_pc_hang(s);
     } else if (!s->enable) {
         npu_pc_guest_error(s, "op-enable of no block that executes");
+    } else if (npu_groups_wrong_core(s)) {
+        npu_pc_guest_error(s, "S_POINTER of CNA or CORE has another core's "
+                           "number");
     } else if (verdict == NPU_TASK_STALL) {
         npu_pc_guest_error(s, why);
     } else if (verdict == NPU_TASK_UNIMP) {

@@ -32,6 +32,7 @@ enum {
 #define NPU_BLOCK_S_STATUS      0x0
 #define NPU_BLOCK_S_POINTER     0x4
 #define NPU_BLOCK_OP_ENABLE     0x8
+#define NPU_BLOCK_SHADOWED      0x8     /* from here on each group has its own */
 
 /* In bits 1:0 for group 0 and 17:16 for group 1; 0 is idle. */
 #define NPU_S_STATUS_RUNS               1u
@@ -44,6 +45,9 @@ enum {
 #define NPU_S_POINTER_POINTER_CLEAR     (1u << 4)
 #define NPU_S_POINTER_EXECUTER_CLEAR    (1u << 5)
 #define NPU_S_POINTER_EXECUTER          (1u << 16)
+/* Of CNA and CORE: measured by gregordinary, reserved in the TRM. */
+#define NPU_S_POINTER_CORE_SHIFT        28
+#define NPU_S_POINTER_CORE_MASK         3
 
 /* Bitmap of GLOBAL_OPERATION_ENABLE and of the 0x0081 command entry. */
 #define NPU_ENABLE_CNA          (1u << 0)

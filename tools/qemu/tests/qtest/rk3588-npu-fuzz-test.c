@@ -134,7 +134,7 @@ static void put(Prog *p, uint32_t reg, uint32_t value)
 static void matmul(Prog *p)
 {
     static const uint32_t reg[][2] = {
-        { 0x1004, 0xe }, { 0x3004, 0xe }, { 0x4004, 0xe }, { 0x5004, 0xe },
+        { 0x4004, 0xe }, { 0x5004, 0xe },
         { 0x100c, 0 }, { 0x1010, (M + 1) << 4 }, { 0x1014, 9 },
         { 0x1020, 1 << 16 | M }, { 0x1024, (K - 1) << 16 | K }, { 0x1028, 1 },
         { 0x102c, M }, { 0x1030, K * N }, { 0x1034, K },
@@ -362,10 +362,19 @@ static void attach(QTestState *q, unsigned core)
 
 /* --- Hostile accesses --- */
 
+static void set_pointers(QTestState *q, unsigned core)
+{
+    qtest_writel(q, CORE(core) + 0x1004, core << 28 | 0xe);
+    qtest_writel(q, CORE(core) + 0x3004, core << 28 | 0xe);
+}
+
 static void kick(QTestState *q, unsigned core, unsigned amount, unsigned tasks)
 {
     uint32_t base = CORE(core);
 
+    if (!one_in(16)) {
+        set_pointers(q, core);
+    }
     qtest_writel(q, base + BASE, one_in(64) ? edge() : CMD_IOVA);
     qtest_writel(q, base + AMOUNTS, one_in(64) ? edge() : amount);
     qtest_writel(q, base + INT_MASK, 0x1ffff);
@@ -699,6 +708,7 @@ static void check_core(QTestState *q, unsigned core)
     g_free(p.cmd);
     write_operands(q, a, b);
     attach(q, core);
+    set_pointers(q, core);
     qtest_writel(q, CORE(core) + BASE, CMD_IOVA);
     qtest_writel(q, CORE(core) + AMOUNTS, (p.n + 1) / 2 - 1);
     qtest_writel(q, CORE(core) + INT_MASK, 0x300);
@@ -781,7 +791,7 @@ static void run_batch(uint64_t seed, uint64_t limit, int64_t end)
 {
     static const char *const variant[] = {
         "",
-        "-global rk3588-npu-core.pp-banks=on",
+        "-global rk3588-npu-core.pp-banks=off",
         "-global rk3588-npu-core.pc-prefetch=off "
         "-global rk3588-npu-core.write-padding=off",
         "-global rk-iommu.reset-wipes=off "

@@ -9,7 +9,7 @@
 
 #define CORE(n)         (0xfdab0000u + 0x10000u * (n))
 #define PMU_PWR         (0xfd8d8000u + 0x14c)
-#define CRU_SOFTRST30   (0xfd7c0000u + 0xa00 + 4 * 30)
+#define CRU_SOFTRST(n)  (0xfd7c0000u + 0xa00 + 4 * (n))
 #define CRU_GATE30      (0xfd7c0000u + 0x800 + 4 * 30)
 
 #define OP_EN           0x08
@@ -97,8 +97,6 @@ static void put_raw(Prog *p, uint16_t target, uint16_t reg, uint32_t value)
 /* C[m, N] = A[m, K] * B[N, K]^T, int8 to int32 */
 static void product(Prog *p, uint32_t m, uint32_t weights, uint32_t dst)
 {
-    put(p, 0x1004, 0xe);
-    put(p, 0x3004, 0xe);
     put(p, 0x4004, 0xe);
     put(p, 0x1010, (m + 1) << 4);
     put(p, 0x1014, 9);
@@ -213,16 +211,33 @@ static QTestState *start(const char *args)
     return q;
 }
 
+/* A_RKNN and H_RKNN are 6 and 8 in register 30, or 0 and 2 in 27. */
+static void reset_any(QTestState *q, unsigned core)
+{
+    uint32_t reg = core ? CRU_SOFTRST(27) : CRU_SOFTRST(30);
+    uint32_t bits = core ? 0x5 : 0x140;
+
+    qtest_writel(q, reg, bits << 16 | bits);
+    qtest_clock_step(q, 10000);
+    qtest_writel(q, reg, bits << 16);
+}
+
 static void reset_core(QTestState *q)
 {
-    qtest_writel(q, CRU_SOFTRST30, 0x01400140);
-    qtest_clock_step(q, 10000);
-    qtest_writel(q, CRU_SOFTRST30, 0x01400000);
+    reset_any(q, 0);
+}
+
+/* Of CNA and CORE, as drivers do: programs do not know their core. */
+static void set_pointers(QTestState *q, unsigned core)
+{
+    qtest_writel(q, CORE(core) + 0x1004, core << 28 | 0xe);
+    qtest_writel(q, CORE(core) + 0x3004, core << 28 | 0xe);
 }
 
 static void kick_core(QTestState *q, unsigned core, uint32_t length,
                       uint32_t task_con)
 {
+    set_pointers(q, core);
     qtest_writel(q, CORE(core) + BASE, CMD_ADDR(0));
     qtest_writel(q, CORE(core) + AMOUNTS, length);
     qtest_writel(q, CORE(core) + INT_MASK, 0x300);
@@ -412,17 +427,25 @@ static void test_prefetch_stops(void)
     g_assert_cmphex(rd(q, 0x4000), ==, 1);
     g_assert_cmphex(rd(q, 0x4100), ==, 0);
     run_to_end(q, 0);
+    wr(q, 0x4004, 1);
     g_assert_cmphex(rd(q, 0x4100), ==, 1 << 17);
     g_assert_cmpuint(result(q, 1), ==, 3 * K);
 
     reset_core(q);
-    length = write_two(q, 0x4004, 0x2e);
+    length = write_two(q, 0x4004, 0x3e);
     kick(q, length, PINGPONG | 2);
     run_to_raw(q, CORE_DONE);
     g_assert_cmphex(rd(q, 0x4000), ==, 1);
     run_to_end(q, 0);
-    /* The executer was set back after it had toggled. */
+    /* The groups were set back after they had toggled. */
     g_assert_cmphex(rd(q, INT_RAW), ==, 0x1ff);
+    reset_core(q);
+
+    /* Of one that executes where nothing was written nothing comes. */
+    length = write_two(q, 0x4004, 0x2e);
+    kick(q, length, PINGPONG | 2);
+    run_to_count(q, NPU_CNT_HANG, 1);
+    g_assert_cmphex(rd(q, INT_RAW), ==, 0x155);
     reset_core(q);
 
     /* an address where nothing is */
@@ -475,12 +498,12 @@ static void test_banks(void)
 {
     QTestState *q;
 
-    g_assert_cmpuint(inherited(""), ==, 3 * K);
-    g_assert_cmpuint(inherited("-global rk3588-npu-core.pp-banks=on"), ==,
-                     2 * K);
+    g_assert_cmpuint(inherited(""), ==, 2 * K);
+    g_assert_cmpuint(inherited("-global rk3588-npu-core.pp-banks=off"), ==,
+                     3 * K);
 
     /* Each group reads back what was written to it. */
-    q = start("-global rk3588-npu-core.pp-banks=on");
+    q = start("");
     wr(q, 0x1004, 0);
     wr(q, 0x1070, 0x1230);
     wr(q, 0x1004, 1);
@@ -495,6 +518,48 @@ static void test_banks(void)
     wr(q, 0x1004, 7);
     run_to_count(q, NPU_CNT_HANG, 1);
     g_assert_cmpuint(counter(q, 0, NPU_CNT_UNIMPLEMENTED), ==, 0);
+    qtest_quit(q);
+}
+
+/* CNA and CORE have to be told in which core they are. */
+static void test_core_number(void)
+{
+    static const struct {
+        unsigned core, block, number;
+    } wrong[] = {
+        { 0, 0x1004, 1 }, { 0, 0x3004, 1 }, { 0, 0x3004, 2 }, { 1, 0x1004, 0 },
+        { 1, 0x3004, 0 }, { 1, 0x1004, 3 },
+    };
+    QTestState *q = start("");
+    unsigned i, core;
+
+    for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+        Prog p = { .n = 0 };
+
+        core = wrong[i].core;
+        put(&p, wrong[i].block, wrong[i].number << 28 | 0xe);
+        product(&p, 1, B_ADDR, C_ADDR(0));
+        place(q, 0, &p, 0);
+        qtest_memset(q, C_ADDR(0), 0, 4 * N);
+        ctl(q, NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+        kick_core(q, core, amount(&p), PINGPONG | 1);
+        while (!counter(q, core, NPU_CNT_HANG)) {
+            g_assert_cmpuint(counter(q, core, NPU_CNT_TASK_DONE), ==, 0);
+            next_moment(q, any_late(q));
+        }
+        qtest_clock_step(q, 100000000);
+        g_assert_cmphex(qtest_readl(q, CORE(core) + INT_RAW), ==, 0);
+        g_assert_cmpuint(counter(q, core, NPU_CNT_UNIMPLEMENTED), ==, 0);
+        g_assert_cmpuint(result(q, 0), ==, 0);
+        reset_any(q, core);
+    }
+    ctl(q, NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+    for (core = 0; core < 2; core++) {
+        qtest_memset(q, C_ADDR(0), 0, 4 * N);
+        kick_core(q, core, write_chain(q, 1), PINGPONG | 1);
+        run_to_end(q, core);
+        g_assert_cmpuint(result(q, 0), ==, 2 * K);
+    }
     qtest_quit(q);
 }
 
@@ -589,6 +654,7 @@ static void write_by_cpu(QTestState *q, uint32_t weights, uint32_t dst)
     Prog p = { .n = 0 };
     unsigned i;
 
+    set_pointers(q, 0);
     product(&p, 1, weights, dst);
     for (i = 0; i < p.n; i++) {
         wr(q, p.cmd[i] & 0xffff, p.cmd[i] >> 16);
@@ -1032,7 +1098,7 @@ static void fuzz(const char *args)
 static void test_fuzz(void)
 {
     fuzz("");
-    fuzz("-global rk3588-npu-core.pp-banks=on");
+    fuzz("-global rk3588-npu-core.pp-banks=off");
 }
 
 int main(int argc, char **argv)
@@ -1042,6 +1108,7 @@ int main(int argc, char **argv)
     qtest_add_func("rk3588-npu-pc/prefetch", test_prefetch);
     qtest_add_func("rk3588-npu-pc/prefetch-stops", test_prefetch_stops);
     qtest_add_func("rk3588-npu-pc/banks", test_banks);
+    qtest_add_func("rk3588-npu-pc/core-number", test_core_number);
     qtest_add_func("rk3588-npu-pc/order", test_order);
     qtest_add_func("rk3588-npu-pc/task-status", test_task_status);
     qtest_add_func("rk3588-npu-pc/slave", test_slave);

@@ -85,8 +85,6 @@ static inline void put_raw(Prog *p, uint16_t target, uint16_t reg,
 static inline void matmul_body(Prog *p, uint32_t dst)
 {
     p->n = 0;
-    put(p, 0x1004, 0xe);
-    put(p, 0x3004, 0xe);
     put(p, 0x4004, 0xe);
     put(p, 0x1010, (M + 1) << 4);
     put(p, 0x1014, 9);
