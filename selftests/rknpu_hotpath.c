@@ -76,7 +76,7 @@ static void trace_nothing(void)
 struct seen {
 	int allocations;
 	/* Of them. */
-	char first[256];
+	char first[1024];
 	int irqs;
 	int works;
 };

@@ -37,6 +37,8 @@ bool rk_one_iommu(void);
 bool rk_power_domains(void);
 /* Our module's deadline per task; others keep theirs. */
 void rk_task_timeout_ms(unsigned int ms);
+/* RKNPU_TEST_SLOW: how many times longer than usual things may take, at least 1. */
+unsigned int rk_slow(void);
 int64_t rk_now(void);
 void rk_sleep_ms(unsigned int ms);
 
@@ -211,5 +213,21 @@ int rk_rebind(unsigned int core);
 			SKIP(return, "no NPU: %s", strerror(-(fd)));	\
 		rk_model_calm();					\
 	} while (0)
+
+/* As TEST_HARNESS_MAIN, but on a slow kernel the tests have more time. */
+#ifdef TEST_HARNESS_MAIN
+#undef TEST_HARNESS_MAIN
+#define TEST_HARNESS_MAIN						\
+	int main(int argc, char **argv)					\
+	{								\
+		struct __fixture_metadata *f;				\
+		struct __test_metadata *t;				\
+									\
+		for (f = __fixture_list; f; f = f->next)		\
+			for (t = f->tests; t; t = t->next)		\
+				t->timeout *= rk_slow();		\
+		return test_harness_run(argc, argv);			\
+	}
+#endif
 
 #endif /* RKNPU_UTIL_H */
