@@ -18,6 +18,7 @@
 
 #define MAX_JOBS	1000
 #define MAX_TASKS	4
+#define OUTPUTS		8
 
 static int jobs_per_batch = MAX_JOBS;
 
@@ -104,6 +105,7 @@ struct total {
 	uint64_t model[NMEASURES];
 	double instructions;
 	double gap_ns;
+	double idle_ns;
 };
 
 /*
@@ -120,8 +122,10 @@ static void add(struct total *t, const struct sample *a, const struct sample *b,
 		t->model[i] += b->model[i] - a->model[i];
 	if (!t->instructions || insns < t->instructions)
 		t->instructions = insns;
-	if (!t->gap_ns || gap < t->gap_ns)
+	if (!t->gap_ns || gap < t->gap_ns) {
 		t->gap_ns = gap;
+		t->idle_ns = (b->gap_ns - a->gap_ns) / jobs;
+	}
 }
 
 static void print_total(const char *batch, const struct total *t, int jobs, int tasks)
@@ -143,20 +147,31 @@ static void print_total(const char *batch, const struct total *t, int jobs, int 
 			print_one(batch, "guest instructions per task", "insns/task",
 				  t->instructions / tasks);
 	}
-	print_one(batch, "idle gap between tasks", "ns/task", t->gap_ns);
+	print_one(batch, "idle gap between kicks", "ns/gap", t->gap_ns);
+	print_one(batch, "idle time of cores", "ns/job", t->idle_ns);
 }
 
 /* ---- the batches ---- */
-
-#define OUTPUTS		8
 
 struct bench {
 	struct rk_client c;
 	struct rk_bo out[OUTPUTS];
 	struct drm_rocket_task chain[MAX_TASKS];
+	/* The same, each program naming the next. */
+	struct drm_rocket_task linked[MAX_TASKS];
+	/* The driver starts those with one kick. */
+	bool batches;
 	struct drm_rocket_task spread[OUTPUTS];
 	struct drm_rocket_job jobs[MAX_JOBS];
 };
+
+/* Of the interface, which says what flags jobs may have. */
+static int version_minor(int fd)
+{
+	struct drm_version v = { 0 };
+
+	return rk_ioctl(fd, DRM_IOCTL_VERSION, &v) ? 0 : v.version_minor;
+}
 
 static int bench_init(struct bench *b)
 {
@@ -165,6 +180,14 @@ static int bench_init(struct bench *b)
 
 	for (int i = 0; i < MAX_TASKS && !ret; i++)
 		ret = rk_op_task(&c->inc, c->in.iova, c->out.iova, &b->chain[i]);
+	for (int i = 0; i < MAX_TASKS && !ret; i++) {
+		ret = rk_op_task(&c->inc, c->in.iova, c->out.iova, &b->linked[i]);
+		if (!ret && i)
+			rk_chain(&c->inc, &b->linked[i - 1], &b->linked[i]);
+	}
+	if (!ret)
+		ret = rk_fini(&c->inc.bo);
+	b->batches = version_minor(c->fd) >= 1;
 	for (int i = 0; i < OUTPUTS && !ret; i++) {
 		ret = rk_bo_init(&b->out[i], c->fd, RK_BYTES);
 		if (!ret)
@@ -181,6 +204,21 @@ static int dependent(struct bench *b, uint32_t ntasks)
 
 	for (int i = 0; i < jobs_per_batch; i++)
 		rk_job(&b->jobs[i], b->chain, ntasks, &c->in.handle, 1, &c->out.handle, 1);
+	ret = rk_submit(c->fd, b->jobs, jobs_per_batch);
+	return ret ? ret : rk_prep(&c->out, 60000);
+}
+
+/* The fastest that the driver has for several tasks: chained, or else one by one. */
+static int linked(struct bench *b, uint32_t ntasks)
+{
+	struct rk_client *c = &b->c;
+	int ret;
+
+	for (int i = 0; i < jobs_per_batch; i++) {
+		rk_job(&b->jobs[i], b->batches ? b->linked : b->chain, ntasks, &c->in.handle, 1,
+		       &c->out.handle, 1);
+		b->jobs[i].flags = b->batches ? DRM_ROCKET_JOB_BATCHED : 0;
+	}
 	ret = rk_submit(c->fd, b->jobs, jobs_per_batch);
 	return ret ? ret : rk_prep(&c->out, 60000);
 }
@@ -231,6 +269,7 @@ static int plug(struct bench *b)
 	return ret;
 }
 
+/* @arg: tasks of each of the jobs, which run one after the other; 0 for those that do not. */
 static int measure(struct bench *b, const char *name, int (*run)(struct bench *, uint32_t),
 		   uint32_t arg)
 {
@@ -241,7 +280,7 @@ static int measure(struct bench *b, const char *name, int (*run)(struct bench *,
 	for (int i = 0; i < REPEATS && !ret; i++) {
 		/* Powers the core and attaches the address space. */
 		ret = rk_client_run(&b->c, 3);
-		if (!ret && run == dependent)
+		if (!ret && arg)
 			ret = plug(b);
 		if (ret)
 			break;
@@ -253,7 +292,7 @@ static int measure(struct bench *b, const char *name, int (*run)(struct bench *,
 		add(&total, &before, &after, jobs_per_batch);
 	}
 	if (!ret)
-		print_total(name, &total, REPEATS * jobs_per_batch, run == dependent ? arg : 1);
+		print_total(name, &total, REPEATS * jobs_per_batch, arg ? arg : 1);
 	return ret;
 }
 
@@ -374,6 +413,8 @@ int main(int argc, char **argv)
 		ret = measure(&b, "1-task jobs, each after the last", dependent, 1);
 	if (!ret)
 		ret = measure(&b, "4-task jobs, each after the last", dependent, 4);
+	if (!ret)
+		ret = measure(&b, "4-task jobs, chained if possible", linked, 4);
 	if (!ret)
 		ret = measure(&b, "1-task jobs, independent", independent, 0);
 	if (!ret)

@@ -21,6 +21,7 @@ FIXTURE_SETUP(domain)
 	RK_OPEN_OR_SKIP(fd);
 	close(fd);
 	RK_REQUIRE_MODEL();
+	RK_REQUIRE_POWER_DOMAINS();
 	if (!rk_ours())
 		SKIP(return, "our module's error codes");
 	ASSERT_EQ(0, rk_team_init(&self->t));
@@ -29,7 +30,7 @@ FIXTURE_SETUP(domain)
 
 FIXTURE_TEARDOWN(domain)
 {
-	if (!rk_model() || !rk_ours())
+	if (!rk_model() || !rk_ours() || !rk_power_domains())
 		return;
 	rk_model_calm();
 	rk_team_fini(&self->t);
@@ -47,19 +48,10 @@ static int run_all(struct rk_team *t, int ret)
 	return rk_team_count(t, RK_TEAM_JOBS, ret);
 }
 
-static bool asleep(unsigned int cores)
-{
-	bool all = true;
-
-	for (unsigned int i = 0; i < cores; i++)
-		all = all && rk_wait_count(i, NPU_CNT_POWERED, 0, 5000);
-	return all;
-}
-
 TEST_F_TIMEOUT(domain, does_not_come_up_once, 300)
 {
 	ASSERT_EQ(RK_TEAM_JOBS, run_all(&self->t, 0));
-	ASSERT_TRUE(asleep(self->last + 1));
+	ASSERT_TRUE(rk_wait_asleep(5000));
 	rk_fault_arm(self->last, NPU_FAULT_POWER_STUCK, 0, 1);
 	EXPECT_EQ(RK_TEAM_JOBS, run_all(&self->t, 0));
 	EXPECT_EQ(1, rk_fault_fired());
@@ -75,7 +67,7 @@ TEST_F_TIMEOUT(domain, never_comes_up, 600)
 	uint64_t done;
 
 	ASSERT_EQ(RK_TEAM_JOBS, run_all(&self->t, 0));
-	ASSERT_TRUE(asleep(self->last + 1));
+	ASSERT_TRUE(rk_wait_asleep(5000));
 	rk_fault_arm(self->last, NPU_FAULT_POWER_STUCK, 0, 0);
 	for (int i = 0; i < 3; i++)
 		EXPECT_EQ(RK_TEAM_JOBS, run_all(&self->t, self->last ? 0 : -ENODEV));

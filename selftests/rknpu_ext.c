@@ -133,7 +133,7 @@ TEST_F(param, refused)
 {
 	uint64_t v;
 
-	EXPECT_EQ(-EINVAL, param(self->fd, DRM_ROCKET_PARAM_MAX_PRIORITY + 1, 0, &v));
+	EXPECT_EQ(-EINVAL, param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY + 1, 0, &v));
 	EXPECT_EQ(-EINVAL, param(self->fd, 0x7fffffff, 0, &v));
 	EXPECT_EQ(-EINVAL, param(self->fd, UINT32_MAX, 0, &v));
 	EXPECT_EQ(-EINVAL, param(self->fd, DRM_ROCKET_PARAM_SOC, 1, &v));
@@ -629,6 +629,8 @@ BAD(handles_too_many, EINVAL, e->job[1].in_bo_handle_count = 4097);
 BAD(handle_unknown, ENOENT, e->job[1].in_bo_handles = (uintptr_t)&e->s.job_struct_size);
 BAD(job_flags_unknown, EINVAL, e->job[1].flags = 8);
 BAD(job_flags_high, EINVAL, e->job[1].flags = 1u << 31);
+BAD(job_flags_contradict, EINVAL,
+    e->job[1].flags = DRM_ROCKET_JOB_BATCHED | DRM_ROCKET_JOB_DIVISIBLE);
 BAD(job_reserved, EINVAL, e->job[1].reserved = 1);
 BAD(core_mask_unknown, EINVAL, e->job[1].core_mask = 1u << RK_CORES);
 BAD(core_mask_one_unknown, EINVAL, e->job[1].core_mask = 1u << RK_CORES | 1);
@@ -713,6 +715,7 @@ GOOD(priority_normal, e->job[0].priority = DRM_ROCKET_PRIORITY_NORMAL);
 GOOD(timeout_longest, e->job[0].timeout_ns = 60000 * RK_MS);
 GOOD(timeout_one_second, e->job[0].timeout_ns = e->job[1].timeout_ns = 1000 * RK_MS);
 GOOD(no_dpu_done, e->job[0].flags = DRM_ROCKET_JOB_NO_DPU_DONE);
+GOOD(divisible, e->job[0].flags = DRM_ROCKET_JOB_DIVISIBLE);
 GOOD(in_syncs_most, e->job[1].in_sync_count = 64);
 GOOD(out_syncs_most, e->job[1].out_sync_count = 64);
 GOOD(same_sync_in_and_out, e->job[1].in_sync_count = e->job[1].out_sync_count = 1);
@@ -822,17 +825,6 @@ TEST_F(ext, flags_in_plain_submit)
 	EXPECT_EQ(0, rk_bo_differs(&e->c.out, 51, RK_BYTES));
 }
 
-/* Ends the program of @t by naming that of @next, in the units of the registers. */
-static void chain(struct rk_op *op, const struct drm_rocket_task *t,
-		  const struct drm_rocket_task *next)
-{
-	uint64_t *tail = (uint64_t *)(op->bo.map + (t->regcmd - op->bo.iova)) + t->regcmd_count - 4;
-	const uint64_t pc = 0x0101ull << 48;
-
-	tail[0] = pc | (uint64_t)next->regcmd << 16 | 0x10;
-	tail[1] = pc | (uint64_t)((next->regcmd_count + 1) / 2 - 1) << 16 | 0x14;
-}
-
 #define CHAIN	5
 
 /* One kick and one interrupt for tasks that name each other, as both calls can ask for. */
@@ -855,7 +847,7 @@ TEST_F(ext, batched)
 		out[i] = bo[i + 1].handle;
 		ASSERT_EQ(0, rk_op_task(&e->c.inc, bo[i].iova, bo[i + 1].iova, &t[i]));
 		if (i)
-			chain(&e->c.inc, &t[i - 1], &t[i]);
+			rk_chain(&e->c.inc, &t[i - 1], &t[i]);
 	}
 	ASSERT_EQ(0, rk_fini(&e->c.inc.bo));
 

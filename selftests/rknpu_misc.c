@@ -333,7 +333,7 @@ TEST_F(misc, import_of_foreign_memory)
 	for (uint32_t flags = 0; flags < 4; flags++)
 		EXPECT_EQ(0, rv_sync(&import, flags, 0, 8192));
 
-	/* It cannot hold tasks. */
+	/* Its exporter does not let the kernel map it, so it cannot hold tasks. */
 	ASSERT_EQ(0, rv_chain_init(&chain, self->fd, 1, 0, 0));
 	rv_chain_submit(&chain, &s);
 	s.task_obj_addr = c.obj_addr;
@@ -342,6 +342,33 @@ TEST_F(misc, import_of_foreign_memory)
 	EXPECT_EQ(0, destroy(self->fd, c.obj_addr));
 	close(p.fd);
 	close(rocket);
+}
+
+/* Runtimes that find this node allocate from a DMA heap, tasks too. */
+TEST_F(misc, imported_task_buffer)
+{
+	struct drm_rknpu_mem_create c = { 0 };
+	struct rv_chain chain;
+	uint8_t *map;
+	int fd = rv_foreign_memory(4096, &map);
+
+	if (fd == -ENOENT)
+		SKIP(return, "no /dev/udmabuf");
+	ASSERT_LE(0, fd);
+	c.handle = fd;
+	ASSERT_EQ(0, create(self->fd, &c));
+	close(fd);
+	ASSERT_EQ(0, rv_chain_init(&chain, self->fd, 2, 3, 0));
+	for (int i = 0; i < 3; i++) {
+		struct drm_rknpu_task *tasks = (struct drm_rknpu_task *)map;
+
+		EXPECT_EQ(0, rv_chain_run_from(&chain, i, tasks, c.obj_addr));
+		EXPECT_NE(0, tasks[4].int_status & RV_INT_DPU);
+	}
+	EXPECT_EQ(0, destroy(self->fd, c.obj_addr));
+	EXPECT_EQ(-EINVAL, rv_chain_run_from(&chain, 1, (struct drm_rknpu_task *)map, c.obj_addr));
+	rv_chain_fini(&chain);
+	munmap(map, 4096);
 }
 
 /* One dma-buf for both nodes, whoever made it and whoever lets go first. */

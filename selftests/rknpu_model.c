@@ -22,6 +22,7 @@ static int usage(void)
 		"       rknpu_model hold MS   keep the device busy for MS, then say what became of it\n"
 		"       rknpu_model chain N MS  N jobs of MS, each after the last; checked and counted\n"
 		"       rknpu_model work MS   keep the device busy for MS and check every result\n"
+		"       rknpu_model slow MS   run a job that takes so long\n"
 		"       rknpu_model hang      leave a hung job behind\n");
 	return 2;
 }
@@ -60,10 +61,26 @@ static int run_three(void)
 	return report("three", fd < 0 ? fd : rk_run_on_every_core(fd, 2));
 }
 
+/* Jobs are ended before the device says that it is gone. */
+static int create_until_gone(int fd)
+{
+	struct drm_rocket_create_bo c;
+	int ret;
+
+	for (int i = 0; i < 100; i++) {
+		c = (struct drm_rocket_create_bo) { .size = 4096 };
+		ret = rk_ioctl(fd, DRM_IOCTL_ROCKET_CREATE_BO, &c);
+		if (ret)
+			break;
+		rk_gem_close(fd, c.handle);
+		rk_sleep_ms(100);
+	}
+	return ret;
+}
+
 /* Says "ready" with jobs in flight on the device, and later how they ended. */
 static int hold(unsigned int ms)
 {
-	struct drm_rocket_create_bo create = { .size = 4096 };
 	struct rk_client c;
 	int ret = rk_client_init(&c);
 
@@ -73,7 +90,7 @@ static int hold(unsigned int ms)
 	report("ready", ret);
 	rk_sleep_ms(ms);
 	report("prep", rk_prep(&c.out, 5000));
-	report("create", rk_ioctl(c.fd, DRM_IOCTL_ROCKET_CREATE_BO, &create));
+	report("create", create_until_gone(c.fd));
 	report("submit", rk_submit_op(&c.inc, &c.in, &c.out));
 	/* The CPU's view of the memory outlives the device. */
 	c.out.map[0] = 1;
@@ -146,6 +163,31 @@ static int chain(int n, unsigned int ms)
 	return report("chain", ret);
 }
 
+/* One job that takes @ms: says "queued" when it runs, then how it ended and how many tasks did. */
+static int slow(unsigned int ms)
+{
+	struct rk_client c;
+	int ret = rk_client_init(&c);
+
+	rk_latency_us(1000 * ms);
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+	if (!ret)
+		ret = rk_bo_fill(&c.in, 20, RK_BYTES);
+	if (!ret)
+		ret = rk_submit_op(&c.inc, &c.in, &c.out);
+	while (!ret && !rk_count_all(NPU_CNT_BUSY) && !rk_count_all(NPU_CNT_TASK_DONE))
+		rk_sleep_ms(1);
+	report("queued", ret);
+	if (!ret)
+		ret = rk_prep(&c.out, 120000);
+	if (!ret && rk_bo_differs(&c.out, 21, RK_BYTES))
+		ret = -EILSEQ;
+	printf("tasks %llu\n", (unsigned long long)rk_count_all(NPU_CNT_TASK_DONE));
+	rk_latency_us(0);
+	rk_client_fini(&c);
+	return report("slow", ret);
+}
+
 static int hang(void)
 {
 	struct rk_client c;
@@ -192,6 +234,8 @@ int main(int argc, char **argv)
 		return work(atoi(argv[2]));
 	if (!strcmp(cmd, "chain") && argc == 4)
 		return chain(atoi(argv[2]), atoi(argv[3]));
+	if (!strcmp(cmd, "slow") && argc == 3)
+		return slow(atoi(argv[2]));
 	if (!strcmp(cmd, "hang"))
 		return hang();
 	return usage();

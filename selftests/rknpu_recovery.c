@@ -259,21 +259,13 @@ TEST_F(recovery, only_the_guilty_core_is_reset)
 	EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
 }
 
-static bool all_off(unsigned int ms)
-{
-	for (int i = 0; i < RK_CORES; i++)
-		if (!rk_wait_count(i, NPU_CNT_POWERED, 0, ms))
-			return false;
-	return true;
-}
-
 /* Nobody submits anything after the hang, and the domain goes off all the same. */
 TEST_F(recovery, r24_power_goes_off_after_a_hang)
 {
 	EXPECT_EQ(-ETIME, run_faulty(&self->c, NPU_FAULT_HANG));
-	EXPECT_TRUE(all_off(3000));
+	EXPECT_TRUE(rk_wait_asleep(3000));
 	EXPECT_EQ(0, rk_client_run(&self->c, 1));
-	EXPECT_TRUE(all_off(3000));
+	EXPECT_TRUE(rk_wait_asleep(3000));
 }
 
 /*

@@ -54,8 +54,9 @@ int rk_open(void)
 
 	if (env)
 		return try_open(env);
-	if (glob("/dev/accel/accel*", 0, NULL, &g) && glob("/dev/dri/renderD*", 0, NULL, &g))
-		return -ENODEV;
+	/* The NPU may have a render node while something else has an accel node. */
+	glob("/dev/accel/accel*", 0, NULL, &g);
+	glob("/dev/dri/renderD*", GLOB_APPEND, NULL, &g);
 	for (size_t i = 0; i < g.gl_pathc; i++) {
 		int r = try_open(g.gl_pathv[i]);
 
@@ -91,6 +92,16 @@ bool rk_one_iommu(void)
 	return found;
 }
 
+bool rk_power_domains(void)
+{
+	glob_t g = { 0 };
+	bool found;
+
+	found = !glob("/sys/bus/platform/devices/*.npu/of_node/power-domains", 0, NULL, &g);
+	globfree(&g);
+	return found;
+}
+
 void rk_task_timeout_ms(unsigned int ms)
 {
 	FILE *f = fopen("/sys/module/rknpu_accel/parameters/default_timeout_ms", "we");
@@ -99,6 +110,14 @@ void rk_task_timeout_ms(unsigned int ms)
 		return;
 	fprintf(f, "%u\n", ms);
 	fclose(f);
+}
+
+unsigned int rk_slow(void)
+{
+	const char *env = getenv("RKNPU_TEST_SLOW");
+	int slow = env ? atoi(env) : 1;
+
+	return slow < 1 ? 1 : slow;
 }
 
 int64_t rk_now(void)
@@ -297,6 +316,61 @@ int rk_submit_op(struct rk_op *op, const struct rk_bo *in, const struct rk_bo *o
 	int ret = rk_op_task(op, in->iova, out->iova, &task);
 
 	return ret ? ret : rk_submit_task(op->bo.fd, &task, in, out);
+}
+
+/* The registers that a program's last commands set for the next one. */
+#define PC_BASE_ADDRESS		0x10
+#define PC_REGISTER_AMOUNTS	0x14
+#define PC_COMMAND(reg, value)	(0x0101ull << 48 | (uint64_t)(value) << 16 | (reg))
+
+void rk_chain(struct rk_op *op, const struct drm_rocket_task *t, const struct drm_rocket_task *next)
+{
+	uint64_t *tail = (uint64_t *)(op->bo.map + (t->regcmd - op->bo.iova)) + t->regcmd_count - 4;
+
+	tail[0] = PC_COMMAND(PC_BASE_ADDRESS, next->regcmd);
+	tail[1] = PC_COMMAND(PC_REGISTER_AMOUNTS, (next->regcmd_count + 1) / 2 - 1);
+}
+
+void rk_job_ext(struct drm_rocket_job_ext *job, const struct drm_rocket_task *tasks,
+		uint32_t ntasks, const struct rk_bo *in, const struct rk_bo *out)
+{
+	*job = (struct drm_rocket_job_ext) {
+		.tasks = (uintptr_t)tasks, .task_count = ntasks,
+		.task_struct_size = sizeof(*tasks),
+	};
+	if (in) {
+		job->in_bo_handles = (uintptr_t)&in->handle;
+		job->in_bo_handle_count = 1;
+	}
+	if (out) {
+		job->out_bo_handles = (uintptr_t)&out->handle;
+		job->out_bo_handle_count = 1;
+	}
+}
+
+int rk_submit_ext(int fd, const struct drm_rocket_job_ext *jobs, uint32_t njobs, uint64_t *first)
+{
+	struct drm_rocket_submit_ext s = {
+		.jobs = (uintptr_t)jobs, .job_count = njobs, .job_struct_size = sizeof(*jobs),
+	};
+	int ret = rk_ioctl(fd, DRM_IOCTL_ROCKET_SUBMIT_EXT, &s);
+
+	if (!ret && first)
+		*first = s.first_job;
+	return ret;
+}
+
+int rk_wait_job(int fd, uint64_t job, int64_t deadline, struct drm_rocket_wait_job *w)
+{
+	*w = (struct drm_rocket_wait_job) { .job = job, .timeout_ns = deadline };
+	return rk_ioctl(fd, DRM_IOCTL_ROCKET_WAIT_JOB, w);
+}
+
+uint64_t rk_param(int fd, uint32_t which)
+{
+	struct drm_rocket_get_param p = { .param = which };
+
+	return rk_ioctl(fd, DRM_IOCTL_ROCKET_GET_PARAM, &p) ? 0 : p.value;
 }
 
 /* ---- clients ---- */
@@ -602,6 +676,36 @@ uint32_t rk_fault_fired(void)
 	return rk_ctl_read(NPU_CTL_FAULT_FIRED);
 }
 
+void rk_trace_start(void)
+{
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_TRACE_START);
+}
+
+/* Of entry @i; false if it is none. The driver also writes a 1 there before each program. */
+static bool is_start(uint32_t i, struct rk_start *s)
+{
+	uint32_t info;
+
+	rk_ctl_write(NPU_CTL_TRACE_INDEX, i);
+	info = rk_ctl_read(NPU_CTL_TRACE_INFO);
+	s->core = NPU_CTL_TRACE_CORE(info);
+	s->regcmd = rk_ctl_read(NPU_CTL_TRACE_VALUE);
+	return NPU_CTL_TRACE_UNIT(info) == NPU_CTL_UNIT_CORE && info & NPU_CTL_TRACE_WRITE &&
+	       (rk_ctl_read(NPU_CTL_TRACE_ADDR) & 0xffff) == PC_BASE_ADDRESS && s->regcmd != 1;
+}
+
+int rk_trace_starts(struct rk_start *s, unsigned int max)
+{
+	unsigned int n = 0;
+	uint32_t entries;
+
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_TRACE_STOP);
+	entries = rk_ctl_read(NPU_CTL_TRACE_COUNT);
+	for (uint32_t i = 0; i < entries && n < max; i++)
+		n += is_start(i, &s[n]);
+	return rk_ctl_read(NPU_CTL_TRACE_DROPPED) ? -1 : n;
+}
+
 void rk_model_calm(void)
 {
 	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_FAULT_CLEAR);
@@ -614,6 +718,49 @@ bool rk_wait_count(unsigned int core, enum npu_ctl_counter c, uint64_t value, un
 	int64_t end = rk_now() + ms * RK_MS;
 
 	while (rk_count(core, c) != value) {
+		if (rk_now() > end)
+			return false;
+		rk_sleep_ms(5);
+	}
+	return true;
+}
+
+/* Of NPU and IOMMU, which goes last; without power domains nothing else tells. */
+static bool all_suspended(void)
+{
+	glob_t g = { 0 };
+	bool all = true;
+
+	glob("/sys/bus/platform/devices/*.npu/power/runtime_status", 0, NULL, &g);
+	glob("/sys/bus/platform/drivers/rk_iommu/*.iommu/power/runtime_status", GLOB_APPEND, NULL,
+	     &g);
+	for (size_t i = 0; i < g.gl_pathc; i++) {
+		FILE *f = fopen(g.gl_pathv[i], "re");
+		char status[16] = "";
+
+		all = all && f && fgets(status, sizeof(status), f) && !strcmp(status, "suspended\n");
+		if (f)
+			fclose(f);
+	}
+	all = all && g.gl_pathc;
+	globfree(&g);
+	return all;
+}
+
+static bool all_off(void)
+{
+	unsigned int on = 0;
+
+	for (unsigned int i = 0; i < RK_CORES; i++)
+		on += rk_count(i, NPU_CNT_POWERED);
+	return !on;
+}
+
+bool rk_wait_asleep(unsigned int ms)
+{
+	int64_t end = rk_now() + ms * RK_MS;
+
+	while (!(rk_power_domains() ? all_off() : all_suspended())) {
 		if (rk_now() > end)
 			return false;
 		rk_sleep_ms(5);
@@ -683,8 +830,9 @@ int rk_rebind(unsigned int core)
 	int ret = -ENODEV, fd = -ENODEV;
 
 	glob("/sys/bus/platform/drivers/rknpu*/*.npu", 0, NULL, &g);
-	if (core < g.gl_pathc)
-		ret = rebind(g.gl_pathv[core]);
+	/* With the vendor's device tree all cores are one device. */
+	if (g.gl_pathc)
+		ret = rebind(g.gl_pathv[core < g.gl_pathc ? core : 0]);
 	globfree(&g);
 	for (int i = 0; i < 100 && !ret && fd < 0; i++) {
 		rk_sleep_ms(20);

@@ -33,8 +33,12 @@ int rk_ioctl(int fd, unsigned long request, void *arg);
 bool rk_ours(void);
 /* With the vendor's device tree: one device is all cores, and one address space is on all of them. */
 bool rk_one_iommu(void);
+/* Can a core lose its power? Kernels without a driver for power domains are given none. */
+bool rk_power_domains(void);
 /* Our module's deadline per task; others keep theirs. */
 void rk_task_timeout_ms(unsigned int ms);
+/* RKNPU_TEST_SLOW: how many times longer than usual things may take, at least 1. */
+unsigned int rk_slow(void);
 int64_t rk_now(void);
 void rk_sleep_ms(unsigned int ms);
 
@@ -93,6 +97,18 @@ int rk_submit_op(struct rk_op *op, const struct rk_bo *in, const struct rk_bo *o
 /* A job that reads @in and writes @out with a task described before. */
 int rk_submit_task(int fd, const struct drm_rocket_task *task,
 		   const struct rk_bo *in, const struct rk_bo *out);
+
+/* Ends the program of @t by naming that of @next, for batched jobs; rk_fini() has to follow. */
+void rk_chain(struct rk_op *op, const struct drm_rocket_task *t, const struct drm_rocket_task *next);
+
+/* The same for the calls beyond mainline's. */
+void rk_job_ext(struct drm_rocket_job_ext *job, const struct drm_rocket_task *tasks,
+		uint32_t ntasks, const struct rk_bo *in, const struct rk_bo *out);
+/* The number of the first job goes to @first, unless that is NULL. */
+int rk_submit_ext(int fd, const struct drm_rocket_job_ext *jobs, uint32_t njobs, uint64_t *first);
+int rk_wait_job(int fd, uint64_t job, int64_t deadline, struct drm_rocket_wait_job *w);
+/* 0 for one that is refused. */
+uint64_t rk_param(int fd, uint32_t which);
 
 /* ---- a self-contained client: one op and two buffers ---- */
 
@@ -155,10 +171,22 @@ void rk_fault_arm(uint32_t core, uint32_t kind, uint32_t skip, uint32_t count);
 void rk_fault_arm_param(uint32_t core, uint32_t kind, uint32_t skip, uint32_t count,
 			uint32_t param);
 uint32_t rk_fault_fired(void);
+/* Starts of programs that the model saw since its trace was started, in order. */
+struct rk_start {
+	uint32_t regcmd;
+	unsigned int core;
+};
+
+void rk_trace_start(void);
+/* Stops the trace; how many starts were filled in, or -1 if some were not recorded. */
+int rk_trace_starts(struct rk_start *s, unsigned int max);
 /* No fault armed, the model's own task time, the module's own deadline. */
 void rk_model_calm(void);
 /* Polls a counter until it is @value; false when @ms passed. */
 bool rk_wait_count(unsigned int core, enum npu_ctl_counter c, uint64_t value, unsigned int ms);
+
+/* Waits until no core is in use: off or, where there are no power domains, suspended. */
+bool rk_wait_asleep(unsigned int ms);
 
 /* Value of "name" in a line "name value" of the driver's stats, or -1. */
 long long rk_stat(const char *name);
@@ -172,6 +200,12 @@ int rk_rebind(unsigned int core);
 			SKIP(return, "needs the NPU model");		\
 	} while (0)
 
+#define RK_REQUIRE_POWER_DOMAINS()					\
+	do {								\
+		if (!rk_power_domains())				\
+			SKIP(return, "the NPU has no power domain here");	\
+	} while (0)
+
 #define RK_OPEN_OR_SKIP(fd)						\
 	do {								\
 		(fd) = rk_open();					\
@@ -179,5 +213,21 @@ int rk_rebind(unsigned int core);
 			SKIP(return, "no NPU: %s", strerror(-(fd)));	\
 		rk_model_calm();					\
 	} while (0)
+
+/* As TEST_HARNESS_MAIN, but on a slow kernel the tests have more time. */
+#ifdef TEST_HARNESS_MAIN
+#undef TEST_HARNESS_MAIN
+#define TEST_HARNESS_MAIN						\
+	int main(int argc, char **argv)					\
+	{								\
+		struct __fixture_metadata *f;				\
+		struct __test_metadata *t;				\
+									\
+		for (f = __fixture_list; f; f = f->next)		\
+			for (t = f->tests; t; t = t->next)		\
+				t->timeout *= rk_slow();		\
+		return test_harness_run(argc, argv);			\
+	}
+#endif
 
 #endif /* RKNPU_UTIL_H */

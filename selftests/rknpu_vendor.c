@@ -465,7 +465,7 @@ TEST_F(vendor, import)
 	for (uint32_t flags = 0; flags < 4; flags++)
 		EXPECT_EQ(0, rv_sync(&import, flags, 0, 8192));
 
-	/* It cannot hold tasks. */
+	/* Its exporter does not let the kernel map it, so it cannot hold tasks. */
 	ASSERT_EQ(0, rv_chain_init(&chain, self->fd, 1, 0, 0));
 	rv_chain_submit(&chain, &s);
 	s.task_obj_addr = c.obj_addr;
@@ -473,6 +473,50 @@ TEST_F(vendor, import)
 	rv_chain_fini(&chain);
 	close(p.fd);
 	close(rocket);
+}
+
+/* Tasks are read from any memory that its exporter lets the kernel map, and told how they ended. */
+TEST_F(vendor, imported_task_buffer)
+{
+	struct drm_prime_handle p = { .flags = DRM_CLOEXEC | DRM_RDWR };
+	struct drm_rknpu_mem_create c = { 0 };
+	struct drm_rknpu_submit s;
+	struct drm_rknpu_task *tasks;
+	struct rv_chain chain;
+	uint8_t *map;
+
+	p.fd = rv_foreign_memory(8192, &map);
+	if (p.fd == -ENOENT)
+		SKIP(return, "no /dev/udmabuf");
+	ASSERT_LE(0, p.fd);
+	ASSERT_EQ(0, rk_ioctl(self->fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p));
+	c.handle = p.handle;
+	ASSERT_EQ(0, rk_ioctl(self->fd, DRM_IOCTL_RKNPU_MEM_CREATE, &c));
+	ASSERT_EQ(0, rv_chain_init(&chain, self->fd, 5, 100, 0));
+	tasks = (struct drm_rknpu_task *)map;
+	for (int i = 0; i < 3; i++) {
+		EXPECT_EQ(0, rv_chain_run_from(&chain, i, tasks, c.obj_addr));
+		EXPECT_EQ(0, tasks[103].int_status);
+		EXPECT_NE(0, tasks[104].int_status & RV_INT_DPU);
+	}
+	rv_chain_submit(&chain, &s);
+	s.task_obj_addr = c.obj_addr;
+	/* 204 of them fit, and 4/5 of another one. */
+	for (int i = 0; i < 3; i++)
+		s.subcore_task[i].task_start = 200;
+	EXPECT_EQ(-EINVAL, submit(self->fd, &s));
+	rv_chain_fini(&chain);
+	munmap(map, 8192);
+	close(p.fd);
+}
+
+/* Nobody is known to use them. */
+TEST_F(vendor, no_dumb_buffers)
+{
+	/* struct drm_mode_create_dumb: height, width, bits. */
+	uint32_t d[8] = { 16, 16, 32 };
+
+	EXPECT_EQ(-ENOSYS, rk_ioctl(self->fd, _IOC(3, 'd', 0xb2, sizeof(d)), d));
 }
 
 /* ---- SUBMIT ---- */
@@ -650,6 +694,36 @@ TEST_F(vendor, several_cores_start_together)
 	rv_chain_fini(&after);
 }
 
+/* Cancelled while one of its cores waits for the other: nothing of it runs. */
+TEST_F(vendor, a_cancelled_gang_never_starts)
+{
+	struct rv_chain busy, gang;
+	int fence[2], other = rv_open();
+	uint32_t value = 0;
+
+	RK_REQUIRE_MODEL();
+	ASSERT_LE(0, other);
+	ASSERT_EQ(0, rv_chain_init(&busy, other, 1, 0, 0));
+	ASSERT_EQ(0, rv_chain_init(&gang, self->fd, 1, 0, 0));
+	rk_latency_us(300000);
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+	ASSERT_EQ(0, start_pinned(other, &busy, 2, &fence[0]));
+	ASSERT_TRUE(rk_wait_count(1, NPU_CNT_BUSY, 1, 20000));
+	ASSERT_EQ(0, start_pinned(self->fd, &gang, 3, &fence[1]));
+	rk_sleep_ms(50);
+	/* It cancels the caller's jobs, and no others. */
+	ASSERT_EQ(0, action(self->fd, DRM_RKNPU_RESET, &value));
+	EXPECT_EQ(0, wait_fence(fence[1]));
+	EXPECT_EQ(0, wait_fence(fence[0]));
+	EXPECT_EQ(0, rk_count(0, NPU_CNT_TASK_STARTED));
+	EXPECT_EQ(1, rk_count(1, NPU_CNT_TASK_STARTED));
+	EXPECT_EQ(0, rv_chain_wrong(&busy, 2));
+	EXPECT_NE(0, rv_chain_wrong(&gang, 2));
+	rv_chain_fini(&busy);
+	rv_chain_fini(&gang);
+	close(other);
+}
+
 /* Jobs for two and for three cores at the same time, from several threads. */
 static void *crowd(void *arg)
 {
@@ -766,6 +840,25 @@ TEST_F(vendor, submit_refuses)
 	rv_chain_submit(&c, &s);
 	s.task_obj_addr = c.bo.obj;
 	EXPECT_EQ(-EINVAL, submit(self->fd, &s));
+	rv_chain_fini(&c);
+}
+
+/* The register that it goes to adds it to the addresses of operands. */
+TEST_F(vendor, task_base_addr_is_used)
+{
+	struct drm_rknpu_submit s;
+	struct rv_chain c;
+
+	ASSERT_EQ(0, rv_chain_init(&c, self->fd, 1, 0, 0));
+	ASSERT_EQ(0, rv_chain_fill(&c, 1));
+	rv_chain_submit(&c, &s);
+	s.task_base_addr = 0x40000000;
+	EXPECT_EQ(-EFAULT, submit(self->fd, &s));
+	/* 32 bits of it. */
+	rv_chain_submit(&c, &s);
+	s.task_base_addr = 0x100000000;
+	EXPECT_EQ(0, submit(self->fd, &s));
+	EXPECT_EQ(0, rv_chain_wrong(&c, 2));
 	rv_chain_fini(&c);
 }
 

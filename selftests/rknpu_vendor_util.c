@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/udmabuf.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -222,6 +223,45 @@ int rv_chain_init(struct rv_chain *c, int fd, uint32_t n, uint32_t first, int do
 	return ret ? ret : rv_sync(&c->bo, DRM_RKNPU_MEM_SYNC_TO_DEVICE, 0, c->bo.size);
 }
 
+static int make_udmabuf(int memfd, size_t size)
+{
+	struct udmabuf_create create = {
+		.memfd = memfd, .flags = UDMABUF_FLAGS_CLOEXEC, .size = size,
+	};
+	int dev = open("/dev/udmabuf", O_RDWR | O_CLOEXEC);
+	int fd;
+
+	if (dev < 0)
+		return -errno;
+	fd = ioctl(dev, UDMABUF_CREATE, &create);
+	if (fd < 0)
+		fd = -errno;
+	close(dev);
+	return fd;
+}
+
+int rv_foreign_memory(size_t size, uint8_t **map)
+{
+	int memfd = memfd_create("rknpu", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int fd;
+
+	if (memfd < 0)
+		return -errno;
+	if (ftruncate(memfd, size) || fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK))
+		fd = -errno;
+	else
+		fd = make_udmabuf(memfd, size);
+	if (fd >= 0) {
+		*map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
+		if (*map == MAP_FAILED) {
+			close(fd);
+			fd = -ENOMEM;
+		}
+	}
+	close(memfd);
+	return fd;
+}
+
 void rv_chain_fini(struct rv_chain *c)
 {
 	rv_bo_fini(&c->tasks);
@@ -265,19 +305,38 @@ void rv_chain_submit(const struct rv_chain *c, struct drm_rknpu_submit *s)
 		s->subcore_task[i] = (struct drm_rknpu_subcore_task) { c->first, c->n };
 }
 
-int rv_chain_run(struct rv_chain *c, int value)
+static int submit_and_compare(struct rv_chain *c, int value, struct drm_rknpu_submit *s)
 {
-	struct drm_rknpu_submit s;
 	long wrong;
 	int ret;
 
-	ret = rv_chain_fill(c, value);
-	if (ret)
-		return ret;
-	rv_chain_submit(c, &s);
-	ret = rv_ioctl(c->fd, DRM_IOCTL_RKNPU_SUBMIT, &s);
+	ret = rv_ioctl(c->fd, DRM_IOCTL_RKNPU_SUBMIT, s);
 	if (ret)
 		return ret;
 	wrong = rv_chain_wrong(c, value + c->n);
 	return wrong > 0 ? -EILSEQ : wrong;
+}
+
+int rv_chain_run(struct rv_chain *c, int value)
+{
+	struct drm_rknpu_submit s;
+	int ret = rv_chain_fill(c, value);
+
+	if (ret)
+		return ret;
+	rv_chain_submit(c, &s);
+	return submit_and_compare(c, value, &s);
+}
+
+int rv_chain_run_from(struct rv_chain *c, int value, struct drm_rknpu_task *tasks, uint64_t obj)
+{
+	struct drm_rknpu_submit s;
+	int ret = rv_chain_fill(c, value);
+
+	if (ret)
+		return ret;
+	memcpy(tasks + c->first, rv_chain_task(c, 0), c->n * sizeof(*tasks));
+	rv_chain_submit(c, &s);
+	s.task_obj_addr = obj;
+	return submit_and_compare(c, value, &s);
 }

@@ -37,6 +37,12 @@ int rv_bo_init(struct rv_bo *bo, int fd, uint64_t size, uint32_t flags, int doma
 void rv_bo_fini(struct rv_bo *bo);
 int rv_sync(const struct rv_bo *bo, uint32_t flags, uint64_t offset, uint64_t size);
 
+/*
+ * A dma-buf of another driver, mapped at *map, or a negative errno: -ENOENT if
+ * the kernel has none that gives memory away.
+ */
+int rv_foreign_memory(size_t size, uint8_t **map);
+
 #define RV_MAX_CHAIN	8
 
 /*
@@ -63,6 +69,9 @@ long rv_chain_wrong(struct rv_chain *c, int value);
 void rv_chain_submit(const struct rv_chain *c, struct drm_rknpu_submit *s);
 /* Fill, submit, wait, compare: 0, a negative errno, or -EILSEQ. */
 int rv_chain_run(struct rv_chain *c, int value);
+
+/* The same tasks in a buffer at @tasks, which the file knows as @obj: 0, or as rv_chain_run(). */
+int rv_chain_run_from(struct rv_chain *c, int value, struct drm_rknpu_task *tasks, uint64_t obj);
 
 #define RV_OPEN_OR_SKIP(fd)						\
 	do {								\

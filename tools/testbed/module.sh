@@ -23,9 +23,14 @@ rk_module_sync() {
 	mv "$dst/.sources.new" "$dst/.sources"
 }
 
+# Debian's headers name the compiler of their release, which the build root lacks for all but the newest.
 rk_make_module() {
 	local dst=$1 kdir=$2
 	shift 2
+	case " $* " in
+	*" CC="* | *" LLVM="*) ;;
+	*) set -- CC=aarch64-linux-gnu-gcc "$@" ;;
+	esac
 	rk_enter make -C "$kdir" M="$dst" ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- -j2 "$@" modules
 }
 

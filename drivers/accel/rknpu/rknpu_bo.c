@@ -5,6 +5,8 @@
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/scatterlist.h>
+#include <linux/sched/signal.h>
+#include <linux/shmem_fs.h>
 #include <linux/slab.h>
 
 #include <drm/drm_file.h>
@@ -16,6 +18,8 @@
 #include "rknpu_file.h"
 #include "rknpu_map.h"
 #include "rknpu_prime.h"
+#include "rknpu_quota.h"
+#include "rknpu_sched.h"
 #include "rknpu_stats.h"
 
 /* In rknpu_bo.write_error, beside the positive errno. */
@@ -170,15 +174,21 @@ static void rknpu_bo_drop_pages(struct rknpu_bo *bo)
 void rknpu_bo_gem_free(struct drm_gem_object *obj)
 {
 	struct rknpu_bo *bo = to_rknpu_bo(obj);
+	struct rknpu_client *payer = bo->payer;
 
 	rknpu_device_stat_add(&bo->rdev->stats, RKNPU_DEVICE_STAT_BOS_FREED, 1);
 	if (drm_gem_is_imported(obj))
 		drm_prime_gem_destroy(obj, bo->sgt);
 	else
 		rknpu_bo_drop_pages(bo);
+	if (payer)
+		rknpu_quota_uncharge(payer, obj->size >> PAGE_SHIFT);
 	drm_gem_object_release(obj);
 	mutex_destroy(&bo->map_lock);
 	kfree(bo);
+	/* Last: it may be what the device still hangs on. */
+	if (payer)
+		rknpu_client_put(payer);
 }
 
 struct sg_table *rknpu_bo_gem_sgt(struct drm_gem_object *obj)
@@ -243,7 +253,7 @@ static const struct drm_gem_object_funcs rknpu_bo_funcs = {
 	.get_sg_table = rknpu_bo_gem_sgt,
 	.mmap = rknpu_bo_gem_mmap,
 	.vm_ops = &rknpu_bo_vm_ops,
-	.status = rknpu_bo_gem_status,
+	RKNPU_COMPAT_GEM_STATUS(rknpu_bo_gem_status)
 };
 
 static void rknpu_bo_setup(struct rknpu_bo *bo, struct rknpu_device *rdev,
@@ -274,14 +284,42 @@ static int rknpu_bo_get_sgt(struct rknpu_bo *bo)
 	return 0;
 }
 
+/* Gigabytes take seconds, and drm_gem_get_pages() does not look for signals. */
+static int rknpu_bo_fault_in(struct rknpu_bo *bo)
+{
+	struct address_space *mapping = bo->base.filp->f_mapping;
+	pgoff_t i, count = bo->base.size >> PAGE_SHIFT;
+	struct page *page;
+
+	/* Until they are pinned. */
+	mapping_set_unevictable(mapping);
+	for (i = 0; i < count; i++) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		page = shmem_read_mapping_page_gfp(mapping, i, mapping_gfp_mask(mapping));
+		if (IS_ERR(page))
+			return PTR_ERR(page);
+		put_page(page);
+		cond_resched();
+	}
+	return 0;
+}
+
 static int rknpu_bo_populate(struct rknpu_bo *bo)
 {
 	struct page **pages;
+	int ret;
 
+	/* Trying that would push everybody else's memory out first. */
+	if (bo->base.size >> PAGE_SHIFT > totalram_pages())
+		return -ENOMEM;
 	/* A BO larger than what is free is the caller's error, no reason to kill processes. */
 	mapping_set_gfp_mask(bo->base.filp->f_mapping,
 			     GFP_HIGHUSER | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
 
+	ret = rknpu_bo_fault_in(bo);
+	if (ret)
+		return ret;
 	pages = drm_gem_get_pages(&bo->base);
 	if (IS_ERR(pages))
 		return PTR_ERR(pages);
@@ -290,19 +328,33 @@ static int rknpu_bo_populate(struct rknpu_bo *bo)
 	return rknpu_bo_get_sgt(bo);
 }
 
-int rknpu_bo_init(struct rknpu_bo *bo, struct rknpu_device *rdev, struct drm_device *drm,
+static int rknpu_bo_charge(struct rknpu_bo *bo, struct rknpu_client *client)
+{
+	int ret = rknpu_quota_charge(client, bo->base.size >> PAGE_SHIFT);
+
+	if (!ret)
+		bo->payer = rknpu_client_get(client);
+	return ret;
+}
+
+int rknpu_bo_init(struct rknpu_bo *bo, struct rknpu_client *client, struct drm_device *drm,
 		  const struct drm_gem_object_funcs *funcs, size_t size)
 {
 	int ret;
 
-	rknpu_bo_setup(bo, rdev, funcs);
+	rknpu_bo_setup(bo, client->rdev, funcs);
 	ret = drm_gem_object_init(drm, &bo->base, PAGE_ALIGN(size));
+	/* What shmem says when it finds no memory for an inode; to our callers it means addresses. */
+	if (ret == -ENOSPC)
+		return -ENOMEM;
+	if (!ret)
+		ret = rknpu_bo_charge(bo, client);
 	if (!ret)
 		ret = drm_gem_create_mmap_offset(&bo->base);
 	return ret ?: rknpu_bo_populate(bo);
 }
 
-struct rknpu_bo *rknpu_bo_create(struct rknpu_device *rdev, size_t size)
+struct rknpu_bo *rknpu_bo_create(struct rknpu_client *client, size_t size)
 {
 	struct rknpu_bo *bo = kzalloc_obj(*bo, GFP_KERNEL_ACCOUNT);
 	int ret;
@@ -310,7 +362,7 @@ struct rknpu_bo *rknpu_bo_create(struct rknpu_device *rdev, size_t size)
 	if (!bo)
 		return ERR_PTR(-ENOMEM);
 
-	ret = rknpu_bo_init(bo, rdev, &rdev->accel, &rknpu_bo_funcs, size);
+	ret = rknpu_bo_init(bo, client, &client->rdev->accel, &rknpu_bo_funcs, size);
 	if (ret) {
 		rknpu_bo_put(bo);
 		return ERR_PTR(ret);

@@ -14,6 +14,7 @@
 struct dma_buf_attachment;
 struct drm_device;
 struct page;
+struct rknpu_client;
 struct rknpu_device;
 struct sg_table;
 struct vm_area_struct;
@@ -26,6 +27,7 @@ struct vm_operations_struct;
  * struct rknpu_bo - memory the NPU can be given
  * @base: GEM object; first, so that a container of the BO can embed it first, too
  * @rdev: device; kept alive by the drm_device of @base
+ * @payer: client that the pages are charged to, with a reference; or NULL
  * @pages: pinned for life; NULL for an imported BO
  * @sgt: segments, mapped for the DMA device (which has no IOMMU)
  * @map_lock: protects @mappings
@@ -35,6 +37,7 @@ struct vm_operations_struct;
 struct rknpu_bo {
 	struct drm_gem_object base;
 	struct rknpu_device *rdev;
+	struct rknpu_client *payer;
 	struct page **pages;
 	struct sg_table *sgt;
 	struct mutex map_lock; /* protects mappings */
@@ -57,7 +60,8 @@ static inline struct rknpu_bo *to_rknpu_bo(struct drm_gem_object *obj)
 	return container_of(obj, struct rknpu_bo, base);
 }
 
-struct rknpu_bo *rknpu_bo_create(struct rknpu_device *rdev, size_t size);
+/* Paid for by @client until the BO is freed. -EINTR: the caller was killed. */
+struct rknpu_bo *rknpu_bo_create(struct rknpu_client *client, size_t size);
 
 /*
  * For the nodes of other uAPIs, which embed the BO first in something larger and
@@ -65,7 +69,7 @@ struct rknpu_bo *rknpu_bo_create(struct rknpu_device *rdev, size_t size);
  * after rknpu_bo_init_imported() the BO must be put, which frees the container
  * by kfree().
  */
-int rknpu_bo_init(struct rknpu_bo *bo, struct rknpu_device *rdev, struct drm_device *drm,
+int rknpu_bo_init(struct rknpu_bo *bo, struct rknpu_client *client, struct drm_device *drm,
 		  const struct drm_gem_object_funcs *funcs, size_t size);
 /* -EINVAL if the dma-buf cannot be mapped as a BO; then nothing was done. */
 int rknpu_bo_check_import(struct dma_buf_attachment *attach, struct sg_table *sgt);

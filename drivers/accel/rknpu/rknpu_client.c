@@ -53,8 +53,6 @@ struct rknpu_client *rknpu_client_create(struct rknpu_device *rdev)
 
 	kref_init(&client->ref);
 	INIT_LIST_HEAD(&client->jobs);
-	INIT_LIST_HEAD(&client->over);
-	INIT_LIST_HEAD(&client->reap_link);
 	rknpu_queue_init_client(client);
 	drm_dev_get(&rdev->accel);
 	client->rdev = rdev;

@@ -14,6 +14,8 @@
 #include "rknpu_device.h"
 #include "rknpu_pc.h"
 #include "rknpu_queue.h"
+#include "rknpu_rate.h"
+#include "rknpu_recover.h"
 #include "rknpu_sched.h"
 #include "rknpu_share.h"
 #include "rknpu_vm.h"
@@ -293,6 +295,8 @@ int rknpu_core_bring_up(struct rknpu_core *core)
 
 void rknpu_core_free_irq(struct rknpu_core *core)
 {
+	/* The IOMMU's driver keeps its part of the line. */
+	rknpu_recover_listen(core);
 	devm_free_irq(core->dev, core->irq, core);
 }
 
@@ -325,8 +329,9 @@ err_dev:
 
 void rknpu_core_unbind(struct rknpu_core *core)
 {
-	rknpu_core_free_irq(core);
+	/* Off before the line is heard again: it may be kept up by a fault. */
 	rknpu_core_set_owner(core->dev, NULL);
+	rknpu_core_free_irq(core);
 	rknpu_core_unprepare(core);
 	core->dev = NULL;
 }
@@ -443,7 +448,12 @@ int rknpu_core_power_cycle(struct rknpu_core *core)
 		pm_runtime_get_noresume(core->dev);
 		return ret;
 	}
-	return rknpu_core_reset(core);
+
+	/* If it stayed on, a VM that goes away may be detached just now. */
+	mutex_lock(&core->iommu->attach_lock);
+	ret = rknpu_core_reset(core);
+	mutex_unlock(&core->iommu->attach_lock);
+	return ret;
 }
 
 /*
@@ -466,6 +476,7 @@ static void rknpu_core_leave_vm(struct rknpu_core *core)
 int rknpu_core_runtime_suspend(struct rknpu_core *core)
 {
 	rknpu_core_leave_vm(core);
+	rknpu_rate_power_down(core->rdev);
 	clk_bulk_disable_unprepare(core->num_clks, core->clks);
 	return 0;
 }
@@ -478,6 +489,7 @@ int rknpu_core_runtime_resume(struct rknpu_core *core)
 	if (ret)
 		return ret;
 
+	rknpu_rate_power_up(core->rdev);
 	mutex_lock(&core->iommu->attach_lock);
 	core->clocked = true;
 	mutex_unlock(&core->iommu->attach_lock);

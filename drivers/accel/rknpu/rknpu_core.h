@@ -220,6 +220,7 @@ int rknpu_core_prepare(struct rknpu_core *core);
 void rknpu_core_unprepare(struct rknpu_core *core);
 /* Powers up for a moment, and lets the scheduler use the core. */
 int rknpu_core_bring_up(struct rknpu_core *core);
+/* Nothing can fault any more. */
 void rknpu_core_free_irq(struct rknpu_core *core);
 /* Powers @dev off and sets what its runtime PM callbacks work on. */
 void rknpu_core_set_owner(struct device *dev, void *owner);
@@ -231,7 +232,10 @@ int rknpu_core_power_on(struct rknpu_core *core);
  * is held, and no job is on the core. An IOMMU of its own must be programmed anew.
  */
 void rknpu_core_halt(struct rknpu_core *core);
-/* Powered. Returns 0 only if the registers show that the reset took. */
+/*
+ * Powered, and with the attach_lock held if a VM may be attached. Returns 0 only
+ * if the registers show that the reset took.
+ */
 int rknpu_core_reset(struct rknpu_core *core);
 /* For good, in any state: held in reset and suspended, where it can access nothing. */
 void rknpu_core_retire(struct rknpu_core *core);

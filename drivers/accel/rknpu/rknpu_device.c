@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns the aggregate device: all cores of the NPU behind one drm_device. */
+#include <linux/bitops.h>
+
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
 
 #include "rknpu_debugfs.h"
+#include "rknpu_devfreq.h"
 #include "rknpu_device.h"
 #include "rknpu_release.h"
 #include "rknpu_sched.h"
+#include "rknpu_sysfs.h"
 #include "rknpu_uapi.h"
 #include "rknpu_vendor.h"
 
@@ -23,10 +27,13 @@ struct rknpu_device *rknpu_device_create(struct device *dev, const struct rknpu_
 	rdev->soc = soc;
 	spin_lock_init(&rdev->lock);
 	INIT_LIST_HEAD(&rdev->clients);
+	rknpu_rate_init_static(rdev);
 	for (i = 0; i < RKNPU_MAX_CORES; i++)
 		rknpu_core_init_static(rdev, i);
 
-	ret = rknpu_vendor_create(rdev, &rdev->vendor);
+	ret = rknpu_sysfs_add(dev, rdev);
+	if (!ret)
+		ret = rknpu_vendor_create(rdev, &rdev->vendor);
 	return ret ? ERR_PTR(ret) : rdev;
 }
 
@@ -73,14 +80,31 @@ u32 rknpu_device_cores_alive(struct rknpu_device *rdev)
 	return mask;
 }
 
+static u32 rknpu_device_cores_bound(struct rknpu_device *rdev)
+{
+	u32 mask = 0;
+	unsigned int i;
+
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		if (rdev->cores[i].dev)
+			mask |= BIT(i);
+	}
+	return mask;
+}
+
 int rknpu_device_publish(struct rknpu_device *rdev)
 {
-	unsigned int i, num_cores = 0;
+	unsigned int i;
 	int ret;
 
+	rdev->core_mask = rknpu_device_cores_bound(rdev);
+	rknpu_rate_start(rdev);
 	ret = rknpu_device_register(rdev);
-	if (ret)
+	if (ret) {
+		rknpu_rate_stop(rdev);
 		return ret;
+	}
+	rknpu_devfreq_start(rdev);
 	rknpu_debugfs_set_device(rdev);
 
 	for (i = 0; i < RKNPU_MAX_CORES; i++) {
@@ -88,17 +112,17 @@ int rknpu_device_publish(struct rknpu_device *rdev)
 
 		if (!core->dev)
 			continue;
-		num_cores++;
 		drm_info(&rdev->accel, "core %u: %s, version %u\n", i, dev_name(core->dev),
 			 core->version);
 	}
-	drm_info(&rdev->accel, "NPU with %u cores\n", num_cores);
+	drm_info(&rdev->accel, "NPU with %u cores\n", hweight32(rdev->core_mask));
 	return 0;
 }
 
 void rknpu_device_unpublish(struct rknpu_device *rdev)
 {
 	rknpu_debugfs_set_device(NULL);
+	rknpu_devfreq_stop(rdev);
 	/* First, so that nobody inside an ioctl waits for a job that takes long. */
 	rknpu_sched_stop(rdev);
 	if (rdev->vendor) {
@@ -106,5 +130,7 @@ void rknpu_device_unpublish(struct rknpu_device *rdev)
 		drm_dev_unplug(&rdev->vendor->drm);
 	}
 	drm_dev_unplug(&rdev->accel);
+	/* Nobody asks for the rate any more. */
+	rknpu_rate_stop(rdev);
 	rknpu_release_flush();
 }

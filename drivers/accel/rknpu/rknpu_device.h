@@ -9,6 +9,7 @@
 #include <drm/drm_device.h>
 
 #include "rknpu_core.h"
+#include "rknpu_rate.h"
 #include "rknpu_soc.h"
 #include "rknpu_stats.h"
 
@@ -20,6 +21,8 @@ struct rknpu_vendor;
  *	no IOMMU and is what BO pages are DMA-mapped for
  * @vendor: node of the vendor's uAPI, or NULL
  * @soc: SoC tables
+ * @core_mask: cores that are bound, alive or not; does not change while user space
+ *	is let in
  * @iommus: each core's own; the first one is the shared one, if there is such
  * @cores: by the hardware's core number
  * @lock: all scheduler state: queues, core states, and starting tasks. One for
@@ -31,12 +34,15 @@ struct rknpu_vendor;
  *	jobs, and valid while one of them is queued
  * @gone: no job may start or be queued any more
  * @job_count: jobs that exist, of all clients
+ * @bo_pages: pages of BOs, of all clients
+ * @rate: the compute clock
  * @stats: counters
  */
 struct rknpu_device {
 	struct drm_device accel;
 	struct rknpu_vendor *vendor;
 	const struct rknpu_soc *soc;
+	u32 core_mask;
 	struct rknpu_iommu iommus[RKNPU_MAX_CORES];
 	struct rknpu_core cores[RKNPU_MAX_CORES];
 	spinlock_t lock; /* all scheduler state, see above */
@@ -44,6 +50,8 @@ struct rknpu_device {
 	struct rknpu_gang *gang;
 	bool gone;
 	atomic_t job_count;
+	atomic_long_t bo_pages;
+	struct rknpu_rate rate;
 	struct rknpu_device_stats stats;
 };
 

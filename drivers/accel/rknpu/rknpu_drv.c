@@ -5,9 +5,11 @@
 #include <linux/module.h>
 #include <linux/of.h>
 #include <linux/of_address.h>
+#include <linux/of_platform.h>
 #include <linux/platform_device.h>
 #include <linux/pm_runtime.h>
 #include <linux/rcupdate.h>
+#include <linux/string.h>
 
 #include "rknpu_core.h"
 #include "rknpu_debugfs.h"
@@ -241,9 +243,19 @@ static void rknpu_facade_remove(struct platform_device *pdev)
 	component_master_del(&pdev->dev, &rknpu_facade_ops);
 }
 
+/* Reboot or kexec: who waits for a job need not wait for it until the end. */
+static void rknpu_facade_shutdown(struct platform_device *pdev)
+{
+	struct rknpu_device *rdev = platform_get_drvdata(pdev);
+
+	if (rdev)
+		rknpu_sched_stop(rdev);
+}
+
 static struct platform_driver rknpu_facade_driver = {
 	.probe = rknpu_facade_probe,
 	.remove = rknpu_facade_remove,
+	.shutdown = rknpu_facade_shutdown,
 	.driver = {
 		.name = "rknpu",
 		/* BO pages of open files are mapped for it: only cores may come and go. */
@@ -297,6 +309,50 @@ static void rknpu_node_driver_unregister(void)
 	rknpu_node_power_exit();
 }
 
+/* The name outlives the lock only as a copy: its driver may be unloaded next. */
+static bool rknpu_foreign_driver(struct device *dev, char *name, size_t size)
+{
+	const struct device_driver *driver;
+	bool foreign;
+
+	device_lock(dev);
+	driver = dev->driver;
+	foreign = driver && driver != &rknpu_core_driver.driver &&
+		  driver != &rknpu_node_driver.driver;
+	if (foreign)
+		strscpy(name, driver->name, size);
+	device_unlock(dev);
+	return foreign;
+}
+
+/* Whoever bound first keeps the NPU; then a module that loads in silence looks broken. */
+static void rknpu_tell_who_owns(void)
+{
+	const struct rknpu_soc *soc;
+	const struct of_device_id *shape = rknpu_soc_find_shape(&soc);
+	struct platform_device *pdev;
+	struct device_node *np;
+	bool foreign;
+	char name[32];
+
+	if (!shape)
+		return;
+	for_each_matching_node(np, shape) {
+		pdev = of_find_device_by_node(np);
+		if (!pdev)
+			continue;
+		foreign = rknpu_foreign_driver(&pdev->dev, name, sizeof(name));
+		if (foreign)
+			pr_info("rknpu-accel: %s belongs to driver %s; to take over see README.md, \"Beside another driver\"\n",
+				dev_name(&pdev->dev), name);
+		put_device(&pdev->dev);
+		if (foreign) {
+			of_node_put(np);
+			break;
+		}
+	}
+}
+
 static int rknpu_drivers_register(void)
 {
 	int ret;
@@ -340,8 +396,10 @@ static int __init rknpu_module_init(void)
 	if (ret) {
 		rknpu_debugfs_exit();
 		rknpu_release_exit();
+		return ret;
 	}
-	return ret;
+	rknpu_tell_who_owns();
+	return 0;
 }
 module_init(rknpu_module_init);
 

@@ -22,6 +22,7 @@ struct rknpu_fence {
 	struct dma_fence base;
 	struct rknpu_job *job;
 	struct rknpu_result result;
+	RKNPU_COMPAT_FENCE_LOCK
 };
 
 static_assert(!offsetof(struct rknpu_fence, base));
@@ -36,11 +37,13 @@ static const char *rknpu_fence_name(struct dma_fence *fence)
  * this module is. So a fence is memory of its own with its lock inside, and has
  * neither .wait nor .release: then the fence core forgets these operations when
  * the fence signals. Every fence signals before its device goes; module exit
- * waits for those who are looking at the names meanwhile.
+ * waits for those who are looking at the names meanwhile. Fences of older
+ * kernels keep this module instead, see compat/fence.h.
  */
 static const struct dma_fence_ops rknpu_fence_ops = {
 	.get_driver_name = rknpu_fence_name,
 	.get_timeline_name = rknpu_fence_name,
+	RKNPU_COMPAT_FENCE_OPS
 };
 
 struct dma_fence *rknpu_fence_create(struct rknpu_job *job)
@@ -49,7 +52,7 @@ struct dma_fence *rknpu_fence_create(struct rknpu_job *job)
 
 	if (!fence)
 		return NULL;
-	dma_fence_init(&fence->base, &rknpu_fence_ops, NULL, dma_fence_context_alloc(1), 1);
+	rknpu_compat_fence_init(fence, &rknpu_fence_ops, dma_fence_context_alloc(1), 1);
 	fence->job = job;
 	return &fence->base;
 }

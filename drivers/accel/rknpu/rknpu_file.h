@@ -3,8 +3,6 @@
 #ifndef __RKNPU_FILE_H__
 #define __RKNPU_FILE_H__
 
-#include <linux/types.h>
-
 struct rknpu_client;
 struct rknpu_device;
 struct rknpu_history;
@@ -15,7 +13,6 @@ struct rknpu_file {
 	struct rknpu_vm *vm;
 	struct rknpu_client *client;
 	struct rknpu_history *history;
-	u64 id;
 };
 
 #endif

@@ -57,10 +57,13 @@ bool rknpu_gang_admits(struct rknpu_core *core, struct rknpu_job *job)
 	return rdev->gang == job->gang;
 }
 
-/* A fault of what ran before has to be cleaned up first, by the core's work. */
+/*
+ * A fault of what ran before has to be cleaned up first, and a job that was
+ * cancelled meanwhile has to be ended, by the core's work.
+ */
 static void rknpu_gang_start_core(struct rknpu_core *core)
 {
-	if (core->irq_off)
+	if (core->irq_off || core->job->cancelled)
 		rknpu_sched_start_over(core);
 	else
 		rknpu_sched_start_job(core);

@@ -107,8 +107,13 @@ struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *
 	struct rknpu_job *job;
 	int ret;
 
-	rknpu_reap_client(client);
+	rknpu_reap_vm(vm);
 	ret = rknpu_client_charge_job(client, task_count);
+	if (ret) {
+		/* What is over in other VMs still counts. */
+		rknpu_reap_flush();
+		ret = rknpu_client_charge_job(client, task_count);
+	}
 	if (ret)
 		return ERR_PTR(ret);
 

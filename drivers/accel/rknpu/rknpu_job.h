@@ -65,6 +65,7 @@ const char *rknpu_cause_name(enum rknpu_cause cause);
  * @int_status: what the interrupt that ended it said
  * @fault_iova: for RKNPU_CAUSE_IOMMU_FAULT
  * @fault_write: the same: the access was a write
+ * @rerun: it was stopped for system sleep and started again
  */
 struct rknpu_result {
 	enum rknpu_cause cause;
@@ -74,6 +75,7 @@ struct rknpu_result {
 	u32 int_status;
 	u64 fault_iova;
 	bool fault_write;
+	bool rerun;
 };
 
 /**
@@ -139,7 +141,7 @@ enum rknpu_job_state {
  * @state: see enum rknpu_job_state
  * @cancelled: its client is closed: start nothing more of it
  * @core: in whose queues it is RKNPU_JOB_QUEUED
- * @link: in rknpu_queue::jobs, or in a list of jobs being ended, or in rknpu_client::over
+ * @link: in rknpu_queue::jobs, or in a list of jobs being ended, or in rknpu_vm::over
  * @client_link: in rknpu_client::jobs from push until ENDING
  * @start_ns: first task started, since it came to the core last
  * @before_ns: time on a core before that

@@ -282,8 +282,9 @@ static void rknpu_node_unbind(struct device *dev, struct device *facade, void *d
 {
 	struct rknpu_node *node = dev_get_drvdata(dev);
 
-	rknpu_node_free_irqs(node, node->num_cores);
+	/* In this order: a fault may keep a line up until then. */
 	rknpu_core_set_owner(dev, NULL);
+	rknpu_node_free_irqs(node, node->num_cores);
 	rknpu_node_unprepare(node, node->num_cores);
 	rknpu_node_forget_cores(node);
 }

@@ -43,15 +43,13 @@ static struct device_link *rknpu_node_power_link(struct device *consumer, struct
 static int rknpu_node_power_add_domain(struct rknpu_node_domain *domain, unsigned int index)
 {
 	struct device *dev = &rknpu_node_pdev->dev;
-	char name[8];
 
-	snprintf(name, sizeof(name), "npu%u", index);
-	domain->dev = dev_pm_domain_attach_by_name(dev, name);
+	domain->dev = dev_pm_domain_attach_by_id(dev, index);
 	if (IS_ERR_OR_NULL(domain->dev)) {
 		int ret = domain->dev ? PTR_ERR(domain->dev) : -ENOENT;
 
 		domain->dev = NULL;
-		return dev_err_probe(dev, ret, "no power domain %s\n", name);
+		return dev_err_probe(dev, ret, "no power domain %u\n", index);
 	}
 
 	domain->npu = rknpu_node_power_link(dev, domain->dev);
@@ -59,15 +57,16 @@ static int rknpu_node_power_add_domain(struct rknpu_node_domain *domain, unsigne
 	return domain->npu && domain->iommu ? 0 : -ENODEV;
 }
 
-/* With one domain the driver core does all of this. */
+/*
+ * By number, as all are treated alike and a single one has no name. Even that
+ * one is the driver core's business for the node only, not for the IOMMU.
+ */
 static int rknpu_node_power_add_domains(void)
 {
 	int count = of_count_phandle_with_args(rknpu_node_pdev->dev.of_node, "power-domains",
 					       "#power-domain-cells");
 	int i, ret = 0;
 
-	if (count < 2)
-		return 0;
 	for (i = 0; i < min(count, RKNPU_MAX_CORES) && !ret; i++)
 		ret = rknpu_node_power_add_domain(&rknpu_node_domains[i], i);
 	return ret;

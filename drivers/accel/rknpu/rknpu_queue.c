@@ -197,20 +197,25 @@ static unsigned int rknpu_queue_priority(struct rknpu_core *core)
 static struct rknpu_queue *rknpu_queue_turn(struct rknpu_core *core, struct list_head *turns)
 {
 	struct rknpu_queue *queue = list_first_entry(turns, struct rknpu_queue, link);
-	u64 now;
 
-	if (queue == core->turn && list_is_singular(turns))
-		return queue;
-	now = ktime_get_ns();
-	if (queue == core->turn && rknpu_queue_slice_over(core, now)) {
+	if (queue == core->turn && !list_is_singular(turns) &&
+	    rknpu_queue_slice_over(core, ktime_get_ns()))
 		list_move_tail(&queue->link, turns);
-		queue = list_first_entry(turns, struct rknpu_queue, link);
-	}
-	if (queue != core->turn) {
-		core->turn = queue;
-		core->turn_start = now;
-	}
-	return queue;
+	return list_first_entry(turns, struct rknpu_queue, link);
+}
+
+/*
+ * Only when it gets the core: powering up and attaching can take longer than a
+ * turn, and would use up one after the other without a job of it.
+ */
+static void rknpu_queue_begin_turn(struct rknpu_core *core, struct rknpu_queue *queue,
+				   unsigned int priority)
+{
+	if (queue == core->turn || queue->is_light ||
+	    !list_is_first(&queue->link, &core->turns[priority]))
+		return;
+	core->turn = queue;
+	core->turn_start = ktime_get_ns();
 }
 
 /* Clients that use little come in between, but not one after the other. */
@@ -228,6 +233,7 @@ void rknpu_queue_take(struct rknpu_core *core, struct rknpu_job *job)
 	struct rknpu_queue *queue = rknpu_queue_of(core, job);
 	unsigned int p;
 
+	rknpu_queue_begin_turn(core, queue, job->priority);
 	rknpu_queue_remove(core->rdev, job);
 	core->passed_over[job->priority] = 0;
 	core->after_light = queue->is_light;

@@ -3,18 +3,18 @@
 #ifndef __RKNPU_REAP_H__
 #define __RKNPU_REAP_H__
 
-struct rknpu_client;
 struct rknpu_job;
+struct rknpu_vm;
 
 /*
- * Any context. Freed by its client's next rknpu_reap_client(), or a little
+ * Any context. Freed by the next rknpu_reap_vm() of its VM, or a little
  * later if there is none: waking a thread for each job would cost more than
  * everything else that ends one.
  */
 void rknpu_reap_add(struct rknpu_job *job);
 
-/* Frees what the caller's client has left. May sleep. */
-void rknpu_reap_client(struct rknpu_client *client);
+/* On return everything added so far that belongs to @vm is freed. May sleep. */
+void rknpu_reap_vm(struct rknpu_vm *vm);
 
 /* Nobody comes back for it: frees everything soon. Any context. */
 void rknpu_reap_soon(void);

@@ -134,6 +134,16 @@ int rknpu_recover_clean(struct rknpu_core *core)
 	return ret;
 }
 
+/* Of a job that is to be stopped, only the end counts: it is not to go on. */
+static bool rknpu_recover_may_be_late(struct rknpu_core *core)
+{
+	if (core->state != RKNPU_CORE_RECOVERING || !core->job)
+		return false;
+	return core->cause == RKNPU_CAUSE_NONE ||
+	       (core->cause == RKNPU_CAUSE_RESET_OTHER &&
+		core->job->result.task + core->kick_tasks == core->job->task_count);
+}
+
 /* Did the task finish after its deadline, or its interrupt get lost? */
 static bool rknpu_recover_was_late(struct rknpu_core *core)
 {
@@ -141,8 +151,7 @@ static bool rknpu_recover_was_late(struct rknpu_core *core)
 	bool late = false;
 
 	spin_lock_irq(&core->rdev->lock);
-	if (core->state == RKNPU_CORE_RECOVERING && core->job && core->cause == RKNPU_CAUSE_NONE &&
-	    rknpu_pc_over_raw(core)) {
+	if (rknpu_recover_may_be_late(core) && rknpu_pc_over_raw(core)) {
 		late = true;
 		core->state = RKNPU_CORE_RUNNING;
 		over = rknpu_sched_task_done(core);
@@ -195,11 +204,38 @@ static void rknpu_recover_back_to_work(struct rknpu_core *core)
 	spin_unlock_irq(&core->rdev->lock);
 }
 
+/*
+ * The job did nothing wrong, and is to run again. What a task left in the core
+ * is lost, so unless no other task needs that, from the beginning; the time it
+ * has had does not count either.
+ */
+static void rknpu_recover_rewind(struct rknpu_core *core)
+{
+	struct rknpu_job *job = core->job;
+
+	spin_lock_irq(&core->rdev->lock);
+	rknpu_job_pause(job);
+	if (!job->divisible) {
+		job->result.task = 0;
+		job->before_ns = 0;
+	}
+	job->result.rerun = true;
+	spin_unlock_irq(&core->rdev->lock);
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_RERUNS, 1);
+}
+
 /* Returns a job that is over. One that is tried again stays on the core. */
 static struct rknpu_job *rknpu_recover_judge(struct rknpu_core *core)
 {
 	enum rknpu_cause cause = rknpu_recover_classify(core);
 
+	if (cause == RKNPU_CAUSE_RESET_OTHER && core->job) {
+		if (!core->job->cancelled) {
+			rknpu_recover_rewind(core);
+			return NULL;
+		}
+		cause = RKNPU_CAUSE_CANCELLED;
+	}
 	core->cause = cause;
 	if (cause != RKNPU_CAUSE_TIMEOUT_NEVER_STARTED || !core->job ||
 	    !rknpu_sched_may_retry(core->job))

@@ -30,7 +30,7 @@ int rknpu_rocket_read(void *to, size_t ksize, u64 array, u32 i, u32 usize);
 /* Greatest timeout of a task that user space may ask for. */
 u64 rknpu_rocket_max_timeout_ns(void);
 /* Who asks may use DRM_ROCKET_PRIORITY_HIGH. */
-bool rknpu_rocket_may_go_first(struct drm_file *file);
+bool rknpu_rocket_may_go_first(void);
 
 int rknpu_rocket_submit(struct drm_device *dev, void *data, struct drm_file *file);
 int rknpu_rocket_submit_ext(struct drm_device *dev, void *data, struct drm_file *file);

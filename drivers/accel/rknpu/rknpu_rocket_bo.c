@@ -100,7 +100,7 @@ int rknpu_rocket_create_bo(struct drm_device *dev, void *data, struct drm_file *
 		return -ENODEV;
 
 	rknpu_vm_reclaim(rfile->vm);
-	bo = rknpu_bo_create(to_rknpu_device(dev), args->size);
+	bo = rknpu_bo_create(rfile->client, args->size);
 	if (IS_ERR(bo)) {
 		ret = PTR_ERR(bo);
 	} else {

@@ -10,6 +10,7 @@
 #include "rknpu_device.h"
 #include "rknpu_file.h"
 #include "rknpu_history.h"
+#include "rknpu_quota.h"
 #include "rknpu_rocket.h"
 #include "rknpu_sched.h"
 
@@ -21,7 +22,7 @@ static_assert(DRM_IOCTL_ROCKET_GET_PARAM == 0xc0106460);
 #define RKNPU_ROCKET_FEATURES							\
 	(DRM_ROCKET_FEATURE_SUBMIT_EXT | DRM_ROCKET_FEATURE_BO_INFO |		\
 	 DRM_ROCKET_FEATURE_SYNCOBJ | DRM_ROCKET_FEATURE_BATCHED |		\
-	 DRM_ROCKET_FEATURE_SCHED)
+	 DRM_ROCKET_FEATURE_SCHED | DRM_ROCKET_FEATURE_DIVISIBLE)
 
 /* Those that are the same on every device, by enum drm_rocket_param; 0: not one of them. */
 static const u64 rknpu_rocket_constants[] = {
@@ -76,11 +77,17 @@ static int rknpu_rocket_param(struct drm_file *file, u32 param, u32 index, u64 *
 	case DRM_ROCKET_PARAM_MAX_TIMEOUT_NS:
 		*value = rknpu_rocket_max_timeout_ns();
 		return 0;
+	case DRM_ROCKET_PARAM_MAX_FILE_MEMORY:
+		*value = rknpu_quota_file_bytes();
+		return 0;
+	case DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY:
+		*value = rknpu_quota_device_bytes();
+		return 0;
 	case DRM_ROCKET_PARAM_LAST_JOB:
 		*value = rknpu_history_last(rfile->history);
 		return 0;
 	case DRM_ROCKET_PARAM_MAX_PRIORITY:
-		*value = rknpu_rocket_may_go_first(file) ? DRM_ROCKET_PRIORITY_HIGH :
+		*value = rknpu_rocket_may_go_first() ? DRM_ROCKET_PRIORITY_HIGH :
 							   DRM_ROCKET_PRIORITY_NORMAL;
 		return 0;
 	default:

@@ -14,7 +14,6 @@
 #include <linux/sort.h>
 #include <linux/uaccess.h>
 
-#include <drm/drm_auth.h>
 #include <drm/drm_file.h>
 #include <drm/drm_gem.h>
 #include <drm/drm_print.h>
@@ -104,7 +103,12 @@ static_assert(offsetof(struct drm_rocket_job_ext, reserved) == 44);
 static_assert(RKNPU_ROCKET_MAX_JOBS <= RKNPU_HISTORY_SIZE);
 
 #define RKNPU_ROCKET_JOB_FLAGS							\
-	(DRM_ROCKET_JOB_BATCHED | DRM_ROCKET_JOB_NO_DPU_DONE | DRM_ROCKET_JOB_PPU_DONE)
+	(DRM_ROCKET_JOB_BATCHED | DRM_ROCKET_JOB_NO_DPU_DONE |			\
+	 DRM_ROCKET_JOB_PPU_DONE | DRM_ROCKET_JOB_DIVISIBLE)
+
+/* Between the tasks of a chain nothing can be started. */
+#define RKNPU_ROCKET_JOB_CONTRADICTION						\
+	(DRM_ROCKET_JOB_BATCHED | DRM_ROCKET_JOB_DIVISIBLE)
 
 /* What a job that says nothing has, including every one of mainline's clients. */
 #define RKNPU_ROCKET_MIN_JOB_SIZE	offsetofend(struct drm_rocket_job, out_bo_handle_count)
@@ -147,9 +151,13 @@ u64 rknpu_rocket_max_timeout_ns(void)
 			   NSEC_PER_MSEC);
 }
 
-bool rknpu_rocket_may_go_first(struct drm_file *file)
+/*
+ * Not the DRM master, as with GPUs: where this uAPI has a primary node, anybody
+ * who may open it and is the first becomes that, and nothing is displayed.
+ */
+bool rknpu_rocket_may_go_first(void)
 {
-	return drm_is_current_master(file) || capable(CAP_SYS_NICE);
+	return capable(CAP_SYS_NICE);
 }
 
 int rknpu_rocket_read(void *to, size_t ksize, u64 array, u32 i, u32 usize)
@@ -384,6 +392,10 @@ static int rknpu_rocket_check_flags(struct rknpu_rocket_ctx *ctx,
 				    args->flags & ~RKNPU_ROCKET_JOB_FLAGS);
 		return -EINVAL;
 	}
+	if ((args->flags & RKNPU_ROCKET_JOB_CONTRADICTION) == RKNPU_ROCKET_JOB_CONTRADICTION) {
+		drm_dbg_ratelimited(ctx->dev, "submit: a batched job is not divisible\n");
+		return -EINVAL;
+	}
 	if (args->reserved) {
 		drm_dbg_ratelimited(ctx->dev, "submit: reserved of a job is %#x, not 0\n",
 				    args->reserved);
@@ -398,7 +410,7 @@ static int rknpu_rocket_check_priority(struct rknpu_rocket_ctx *ctx, u32 priorit
 		drm_dbg_ratelimited(ctx->dev, "submit: priority %u is not known\n", priority);
 		return -EINVAL;
 	}
-	if (priority == DRM_ROCKET_PRIORITY_HIGH && !rknpu_rocket_may_go_first(ctx->file)) {
+	if (priority == DRM_ROCKET_PRIORITY_HIGH && !rknpu_rocket_may_go_first()) {
 		drm_dbg_ratelimited(ctx->dev, "submit: priority %u needs CAP_SYS_NICE\n",
 				    priority);
 		return -EACCES;
@@ -474,6 +486,7 @@ static void rknpu_rocket_set_up_job(struct rknpu_job *job, const struct drm_rock
 	job->priority = rknpu_rocket_priority(args->priority);
 	job->timeout_ns = args->timeout_ns;
 	job->batched = args->flags & DRM_ROCKET_JOB_BATCHED;
+	job->divisible = args->flags & DRM_ROCKET_JOB_DIVISIBLE;
 	if (args->flags & DRM_ROCKET_JOB_PPU_DONE)
 		job->tasks[job->task_count - 1].int_mask = RKNPU_INT_PPU_DONE;
 }

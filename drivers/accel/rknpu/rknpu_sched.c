@@ -16,8 +16,9 @@
 #include "rknpu_share.h"
 #include "rknpu_vm.h"
 
-/* Beyond what a job may take: for what is done when it takes longer. */
-#define RKNPU_SCHED_FREEZE_MS	2000
+/* When a job is stopped for system sleep: for the reset, and how often that is looked at. */
+#define RKNPU_SCHED_STOP_MS	10000
+#define RKNPU_SCHED_STOP_LOOK_MS	100
 /* For an interrupt that is due, once a task is late. */
 #define RKNPU_SCHED_GRACE_MS	30
 
@@ -49,6 +50,10 @@ MODULE_PARM_DESC(start_check_ms, "After how long to look whether a task has star
 static uint max_job_ms = 10000;
 module_param(max_job_ms, uint, 0644);
 MODULE_PARM_DESC(max_job_ms, "How long a job that cannot be interrupted between its tasks may keep a core, in ms (default 10000)");
+
+static uint sleep_wait_ms = 5000;
+module_param(sleep_wait_ms, uint, 0644);
+MODULE_PARM_DESC(sleep_wait_ms, "How long system sleep waits for a running job before it stops it, to run it again later, in ms (default 5000)");
 
 /* Lock held. Idle cores that are still powered need nobody to wake up to start a job. */
 static bool rknpu_sched_hold_active(struct rknpu_core *core)
@@ -160,8 +165,12 @@ static void rknpu_sched_dispatch_core(struct rknpu_core *core)
 	if (!job || !rknpu_share_admits(core, job))
 		return;
 
-	/* In this order: a core that goes to sleep takes its VM off. */
-	if (!rknpu_sched_hold_active(core) || rknpu_core_vm(core) != job->vm) {
+	/*
+	 * In this order: a core that goes to sleep takes its VM off. The work also
+	 * cleans up after a fault, and ends what was on a core when it was cancelled.
+	 */
+	if (!rknpu_sched_hold_active(core) || rknpu_core_vm(core) != job->vm ||
+	    core->irq_off || job->cancelled) {
 		core->state = RKNPU_CORE_STARTING;
 		queue_work(core->wq, &core->work);
 		return;
@@ -346,24 +355,31 @@ irqreturn_t rknpu_sched_irq(int irq, void *data)
 	return status ? IRQ_HANDLED : IRQ_NONE;
 }
 
+/* Lock held. A core that goes to sleep may not be powered up any more, and is reset by that. */
+static bool rknpu_sched_recovers_from_fault(struct rknpu_core *core)
+{
+	return core->state == RKNPU_CORE_RUNNING ||
+	       (core->state == RKNPU_CORE_IDLE && !core->frozen);
+}
+
 void rknpu_sched_iommu_fault(struct rknpu_core *core, unsigned long iova, bool write)
 {
 	unsigned long flags;
 
 	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_FAULTS, 1);
 	spin_lock_irqsave(&core->rdev->lock, flags);
-	if (core->state == RKNPU_CORE_RUNNING || core->state == RKNPU_CORE_IDLE) {
+	if (rknpu_sched_recovers_from_fault(core)) {
 		core->fault_iova = iova;
 		core->fault_write = write;
 		rknpu_sched_suspect(core, RKNPU_CAUSE_IOMMU_FAULT);
 	}
 	/*
 	 * The IOMMU lets the access be retried, and nothing ends that but a
-	 * reset of the core. Until then the line must not storm. A core that is
-	 * about to start a job finds the line off, and resets first.
+	 * reset of the core. Until then the line must not storm, whatever the
+	 * core is doing. One that starts a job finds the line off, and resets
+	 * first.
 	 */
-	if ((core->state == RKNPU_CORE_RECOVERING || core->state == RKNPU_CORE_STARTING) &&
-	    !core->irq_off) {
+	if (!core->irq_off) {
 		core->irq_off = true;
 		disable_irq_nosync(core->irq);
 	}
@@ -631,25 +647,33 @@ static void rknpu_sched_take_all(struct rknpu_device *rdev, struct list_head *ta
 	spin_unlock_irq(&rdev->lock);
 }
 
-static void rknpu_sched_core_stop(struct rknpu_core *core)
+/* Nobody works on the core any more, and its line is off. */
+static void rknpu_sched_core_quiet(struct rknpu_core *core)
 {
-	struct rknpu_job *job;
-
-	if (!core->dev)
-		return;
 	rknpu_recover_silence(core);
 	spin_lock_irq(&core->rdev->lock);
 	core->state = RKNPU_CORE_ABSENT;
 	spin_unlock_irq(&core->rdev->lock);
 	cancel_work_sync(&core->work);
 	cancel_delayed_work_sync(&core->watchdog);
+	/* A recovery that was under way has ended with the line on. */
+	rknpu_recover_silence(core);
+}
+
+static void rknpu_sched_core_stop(struct rknpu_core *core)
+{
+	struct rknpu_job *job;
+
+	if (!core->dev)
+		return;
+	rknpu_sched_core_quiet(core);
 
 	spin_lock_irq(&core->rdev->lock);
 	job = rknpu_sched_drop_job(core);
 	spin_unlock_irq(&core->rdev->lock);
 	if (job) {
 		/* Without power it was retired with the job on it, and is in reset. */
-		if (core->pm_held && rknpu_recover_reset(core))
+		if (core->pm_held && !core->parked && rknpu_recover_reset(core))
 			rknpu_core_park(core);
 		rknpu_job_end(job, RKNPU_CAUSE_DEVICE_GONE);
 	}
@@ -674,12 +698,30 @@ void rknpu_sched_stop(struct rknpu_device *rdev)
 	rknpu_job_end_list(&taken, RKNPU_CAUSE_DEVICE_GONE);
 }
 
-static unsigned long rknpu_sched_freeze_time(void)
+static bool rknpu_sched_wait_empty(struct rknpu_core *core, unsigned int ms)
 {
-	u64 ms = (u64)max(READ_ONCE(max_job_ms), READ_ONCE(default_timeout_ms)) +
-		 RKNPU_SCHED_FREEZE_MS;
+	return wait_event_timeout(core->idle_wait, !READ_ONCE(core->job), msecs_to_jiffies(ms));
+}
 
-	return msecs_to_jiffies(min_t(u64, ms, UINT_MAX));
+static void rknpu_sched_interrupt(struct rknpu_core *core)
+{
+	spin_lock_irq(&core->rdev->lock);
+	if (core->state == RKNPU_CORE_RUNNING)
+		rknpu_sched_suspect(core, RKNPU_CAUSE_RESET_OTHER);
+	spin_unlock_irq(&core->rdev->lock);
+}
+
+/* It may be starting, or its next task was started when it should have stopped. */
+static bool rknpu_sched_stop_job(struct rknpu_core *core)
+{
+	unsigned int ms;
+
+	for (ms = 0; ms < RKNPU_SCHED_STOP_MS; ms += RKNPU_SCHED_STOP_LOOK_MS) {
+		rknpu_sched_interrupt(core);
+		if (rknpu_sched_wait_empty(core, RKNPU_SCHED_STOP_LOOK_MS))
+			return true;
+	}
+	return false;
 }
 
 int rknpu_sched_core_freeze(struct rknpu_core *core)
@@ -691,8 +733,7 @@ int rknpu_sched_core_freeze(struct rknpu_core *core)
 		rknpu_gang_dissolve(core->rdev, core->job);
 	spin_unlock_irq(&core->rdev->lock);
 
-	if (wait_event_timeout(core->idle_wait, !READ_ONCE(core->job),
-			       rknpu_sched_freeze_time())) {
+	if (rknpu_sched_wait_empty(core, READ_ONCE(sleep_wait_ms)) || rknpu_sched_stop_job(core)) {
 		/* Recovery may still be busy with what the job left behind. */
 		flush_work(&core->work);
 		flush_delayed_work(&core->watchdog);
@@ -714,11 +755,7 @@ void rknpu_sched_core_thaw(struct rknpu_core *core)
 
 void rknpu_sched_core_shutdown(struct rknpu_core *core)
 {
-	spin_lock_irq(&core->rdev->lock);
-	core->frozen = true;
-	spin_unlock_irq(&core->rdev->lock);
-
-	rknpu_recover_silence(core);
+	rknpu_sched_core_quiet(core);
 	if (pm_runtime_get_if_active(core->dev) > 0)
 		rknpu_core_park(core);
 }

@@ -39,12 +39,10 @@ struct rknpu_queue {
 
 /**
  * struct rknpu_client - what turns are taken between
- * @ref: the file and every job hold one
+ * @ref: the file, every job and every BO that it made hold one
  * @rdev: device, with a reference on its drm_device
  * @link: in rknpu_device::clients
  * @jobs: pushed and not ended
- * @over: jobs to be freed, see rknpu_reap.h
- * @reap_link: belongs to rknpu_reap
  * @queues: by core and priority
  * @busy_ns: core time used
  * @core_ns: the same by core
@@ -53,14 +51,13 @@ struct rknpu_queue {
  * @credit_ns: how much less than its share it has used lately
  * @job_count: jobs that exist
  * @task_count: tasks of those
+ * @bo_pages: pages of BOs that it made
  */
 struct rknpu_client {
 	struct kref ref;
 	struct rknpu_device *rdev;
 	struct list_head link;
 	struct list_head jobs;
-	struct list_head over;
-	struct list_head reap_link;
 	struct rknpu_queue queues[RKNPU_MAX_CORES][RKNPU_PRIORITY_COUNT];
 	atomic64_t busy_ns;
 	atomic64_t core_ns[RKNPU_MAX_CORES];
@@ -69,6 +66,7 @@ struct rknpu_client {
 	s64 credit_ns;
 	atomic_t job_count;
 	atomic_t task_count;
+	atomic_long_t bo_pages;
 };
 
 /* ERR_PTR on failure. */
@@ -103,7 +101,7 @@ void rknpu_client_take_jobs(struct rknpu_client *client, struct list_head *taken
 bool rknpu_sched_admit(struct rknpu_job *job);
 /* Both with the lock held: core->job has been taken and its VM is attached. */
 void rknpu_sched_start_job(struct rknpu_core *core);
-/* It is, but the core has to be cleaned up first. */
+/* It is, but the core has to be cleaned up first, or the job is not to run any more. */
 void rknpu_sched_start_over(struct rknpu_core *core);
 
 /* All dependencies are met. Any context. */
@@ -119,11 +117,17 @@ void rknpu_sched_core_start(struct rknpu_core *core);
 /* Ends every job; no core is touched afterwards. */
 void rknpu_sched_stop(struct rknpu_device *rdev);
 
-/* System sleep: waits for the running job; -EBUSY if it takes too long. */
+/*
+ * System sleep: waits for the running job for a while, then stops it, and it is
+ * run again after the sleep. -EBUSY if that does not work either.
+ */
 int rknpu_sched_core_freeze(struct rknpu_core *core);
 void rknpu_sched_core_thaw(struct rknpu_core *core);
 
-/* Reboot or kexec: holds the core in reset, for good, whatever it was doing. */
+/*
+ * Reboot or kexec: holds the core in reset, for good, whatever it was doing. Its
+ * job is left to rknpu_sched_stop(), which may come before or after.
+ */
 void rknpu_sched_core_shutdown(struct rknpu_core *core);
 
 irqreturn_t rknpu_sched_irq(int irq, void *data);

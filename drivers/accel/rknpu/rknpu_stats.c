@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns the counters per core and per device, which only ever count up. */
+#include <linux/mm.h>
+
 #include <drm/drm_print.h>
 
 #include "rknpu_core.h"
@@ -16,6 +18,7 @@ static const char * const rknpu_core_stat_names[RKNPU_CORE_STAT_COUNT] = {
 	[RKNPU_CORE_STAT_HALTS] = "halts",
 	[RKNPU_CORE_STAT_TIMEOUTS] = "timeouts",
 	[RKNPU_CORE_STAT_RETRIES] = "retries",
+	[RKNPU_CORE_STAT_RERUNS] = "reruns",
 	[RKNPU_CORE_STAT_YIELDS] = "yields",
 	[RKNPU_CORE_STAT_FAULTS] = "faults",
 	[RKNPU_CORE_STAT_RETIRED] = "retired",
@@ -53,6 +56,8 @@ void rknpu_stats_print(struct rknpu_device *rdev, struct drm_printer *p)
 	for (i = 0; i < RKNPU_DEVICE_STAT_COUNT; i++)
 		drm_printf(p, "%s %llu\n", rknpu_device_stat_names[i],
 			   rknpu_device_stat(rdev, i));
+
+	drm_printf(p, "bo_bytes %llu\n", (u64)atomic_long_read(&rdev->bo_pages) << PAGE_SHIFT);
 
 	/* "Freed" first: an object made and freed in between must not count below 0. */
 	drm_printf(p, "bos %lld\n",

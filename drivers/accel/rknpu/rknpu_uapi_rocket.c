@@ -49,7 +49,6 @@ static int rknpu_rocket_open(struct drm_device *dev, struct drm_file *file)
 	if (!rfile)
 		return -ENOMEM;
 	rfile->rdev = to_rknpu_device(dev);
-	rfile->id = file->client_id;
 
 	if (drm_dev_enter(dev, &idx)) {
 		ret = rknpu_rocket_open_files(rfile);

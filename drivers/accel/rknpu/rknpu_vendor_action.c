@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns the ACTION ioctl of the vendor's uAPI. */
 #include <linux/capability.h>
-#include <linux/clk.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 

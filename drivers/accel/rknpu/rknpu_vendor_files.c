@@ -6,12 +6,15 @@
 #include <linux/kernel.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/namei.h>
+#include <linux/path.h>
 #include <linux/pm_runtime.h>
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "rknpu_devfreq.h"
 #include "rknpu_device.h"
 #include "rknpu_load.h"
 #include "rknpu_vendor.h"
@@ -115,10 +118,13 @@ static void rknpu_vfile_show_freq(struct rknpu_device *rdev, struct seq_file *m)
 	seq_printf(m, "%lu\n", rknpu_vendor_info_hz(rdev));
 }
 
-/* As the vendor's driver without devfreq. */
 static int rknpu_vfile_store_freq(struct rknpu_device *rdev, const char *input)
 {
-	return -EFAULT;
+	unsigned long hz;
+	int ret;
+
+	ret = kstrtoul(input, 10, &hz);
+	return ret ?: rknpu_devfreq_request(rdev, hz);
 }
 
 static void rknpu_vfile_show_volt(struct rknpu_device *rdev, struct seq_file *m)
@@ -244,12 +250,27 @@ static umode_t rknpu_vfile_mode(const struct rknpu_vendor_file *f)
 	return f->store ? 0644 : 0444;
 }
 
+/*
+ * The vendor's driver, if it is there too, has made the same directory, and
+ * procfs warns about a second one.
+ */
+static struct proc_dir_entry *rknpu_vfiles_proc_mkdir(void)
+{
+	struct path path;
+
+	if (kern_path("/proc/rknpu", 0, &path))
+		return proc_mkdir("rknpu", NULL);
+	path_put(&path);
+	pr_notice("rknpu: /proc/rknpu is another driver's\n");
+	return NULL;
+}
+
 void rknpu_vendor_files_init(struct dentry *debugfs_dir)
 {
 	unsigned int i;
 
 	if (vendor_procfs)
-		rknpu_vfiles_proc = proc_mkdir("rknpu", NULL);
+		rknpu_vfiles_proc = rknpu_vfiles_proc_mkdir();
 
 	for (i = 0; i < ARRAY_SIZE(rknpu_vendor_files); i++) {
 		const struct rknpu_vendor_file *f = &rknpu_vendor_files[i];

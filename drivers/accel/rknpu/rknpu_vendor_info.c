@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns what the vendor's uAPI and its files for tools tell about the hardware. */
-#include <linux/clk.h>
 #include <linux/regulator/consumer.h>
 
 #include <drm/drm_drv.h>
@@ -37,15 +36,12 @@ u32 rknpu_vendor_info_hw_version(struct rknpu_device *rdev)
 
 unsigned long rknpu_vendor_info_hz(struct rknpu_device *rdev)
 {
-	struct rknpu_core *core;
-	unsigned long hz = 0;
+	unsigned long hz;
 	int idx;
 
 	if (!drm_dev_enter(&rdev->accel, &idx))
 		return 0;
-	core = rknpu_vendor_info_core(rdev);
-	if (core)
-		hz = clk_get_rate(core->npu_clk);
+	hz = rknpu_rate_get(rdev);
 	drm_dev_exit(idx);
 	return hz;
 }

@@ -51,7 +51,7 @@ static const struct drm_gem_object_funcs rknpu_vbo_funcs = {
 	.get_sg_table = rknpu_bo_gem_sgt,
 	.mmap = rknpu_vbo_gem_mmap,
 	.vm_ops = &rknpu_bo_vm_ops,
-	.status = rknpu_bo_gem_status,
+	RKNPU_COMPAT_GEM_STATUS(rknpu_bo_gem_status)
 };
 
 static struct rknpu_vbo *rknpu_vbo_alloc(u32 flags, u32 domain)
@@ -88,7 +88,7 @@ struct drm_gem_object *rknpu_vbo_import_sgt(struct drm_device *dev,
 	return &vbo->base.base;
 }
 
-static struct rknpu_vbo *rknpu_vbo_create(struct rknpu_vendor *vendor,
+static struct rknpu_vbo *rknpu_vbo_create(struct rknpu_vfile *vfile,
 					  const struct drm_rknpu_mem_create *args)
 {
 	struct rknpu_vbo *vbo = rknpu_vbo_alloc(args->flags, args->iommu_domain_id);
@@ -97,7 +97,8 @@ static struct rknpu_vbo *rknpu_vbo_create(struct rknpu_vendor *vendor,
 	if (!vbo)
 		return ERR_PTR(-ENOMEM);
 
-	ret = rknpu_bo_init(&vbo->base, vendor->rdev, &vendor->drm, &rknpu_vbo_funcs, args->size);
+	ret = rknpu_bo_init(&vbo->base, vfile->client, &vfile->vendor->drm, &rknpu_vbo_funcs,
+			    args->size);
 	if (ret) {
 		rknpu_bo_put(&vbo->base);
 		return ERR_PTR(ret);
@@ -149,7 +150,7 @@ struct rknpu_vbo *rknpu_vendor_new_bo(struct rknpu_vfile *vfile,
 		return ERR_CAST(vm);
 	rknpu_vm_reclaim(vm);
 
-	return rknpu_vbo_create(vfile->vendor, args);
+	return rknpu_vbo_create(vfile, args);
 }
 
 static int rknpu_vendor_allocate(struct drm_file *file, struct drm_rknpu_mem_create *args)

@@ -82,7 +82,14 @@ static void rknpu_vsubmit_pick_any(struct rknpu_vsubmit *s)
 
 static int rknpu_vsubmit_pick_cores(struct rknpu_vsubmit *s)
 {
+	u32 there = s->vfile->vendor->rdev->core_mask;
 	unsigned int i;
+
+	if (s->args->core_mask & ~there) {
+		drm_dbg_ratelimited(s->dev, "submit: core_mask %#x, but there is %#x\n",
+				    s->args->core_mask, there);
+		return -EINVAL;
+	}
 
 	switch (s->args->core_mask) {
 	case 0:
@@ -135,7 +142,9 @@ static int rknpu_vsubmit_get_tasks(struct rknpu_vsubmit *s)
 				    s->args->task_obj_addr);
 		return -EINVAL;
 	}
-	if (!s->tasks->base.pages || !(s->tasks->flags & DRM_RKNPU_MEM_KERNEL_MAPPING)) {
+	/* What is imported has no flags. */
+	if (!drm_gem_is_imported(&s->tasks->base.base) &&
+	    !(s->tasks->flags & DRM_RKNPU_MEM_KERNEL_MAPPING)) {
 		drm_dbg_ratelimited(s->dev, "submit: the task buffer lacks KERNEL_MAPPING\n");
 		return -EINVAL;
 	}

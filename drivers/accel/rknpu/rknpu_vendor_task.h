@@ -14,7 +14,7 @@ struct rknpu_vbo;
 /*
  * Copies the tasks [start, start + job->task_count) into @job, once and for all:
  * user space may change the buffer meanwhile. -EINVAL if they are not inside it
- * or cannot be run.
+ * or cannot be run, or if it is imported and its exporter cannot map it.
  */
 int rknpu_vtask_read(struct rknpu_vbo *vbo, u32 start, struct rknpu_job *job);
 

@@ -18,6 +18,7 @@
 #include "rknpu_core.h"
 #include "rknpu_device.h"
 #include "rknpu_map.h"
+#include "rknpu_reap.h"
 #include "rknpu_release.h"
 #include "rknpu_sched.h"
 #include "rknpu_stats.h"
@@ -113,6 +114,9 @@ struct rknpu_vm *rknpu_vm_create(struct rknpu_device *rdev)
 	mutex_init(&vm->lock);
 	INIT_LIST_HEAD(&vm->uses);
 	INIT_LIST_HEAD(&vm->zombies);
+	INIT_LIST_HEAD(&vm->over);
+	INIT_LIST_HEAD(&vm->reap_link);
+	mutex_init(&vm->reap_lock);
 	INIT_WORK(&vm->release_work, rknpu_vm_release);
 	drm_mm_init(&vm->mm, RKNPU_VM_START, RKNPU_VM_END - RKNPU_VM_START);
 	if (iova_guard_pages)
@@ -174,6 +178,7 @@ static void rknpu_vm_release(struct work_struct *work)
 	rknpu_vm_detach_all(vm);
 	drm_mm_takedown(&vm->mm);
 	iommu_domain_free(vm->domain);
+	mutex_destroy(&vm->reap_lock);
 	mutex_destroy(&vm->lock);
 	kfree(vm);
 	rknpu_device_stat_add(&rdev->stats, RKNPU_DEVICE_STAT_VMS_FREED, 1);
@@ -254,8 +259,8 @@ void rknpu_vm_retire(struct rknpu_vm *vm, struct rknpu_mapping *map)
 }
 
 /*
- * Jobs are released a moment after they end. A client that saw them end and
- * closed BOs expects their addresses to be free.
+ * Jobs are freed a moment after they end. A client that saw them end and closed
+ * BOs expects their addresses to be free.
  */
 void rknpu_vm_reclaim(struct rknpu_vm *vm)
 {
@@ -266,7 +271,7 @@ void rknpu_vm_reclaim(struct rknpu_vm *vm)
 	mutex_unlock(&vm->lock);
 
 	if (pending)
-		rknpu_release_flush();
+		rknpu_reap_vm(vm);
 }
 
 static void rknpu_vm_unmap_range(struct rknpu_vm *vm, u64 iova, u64 size)

@@ -27,6 +27,9 @@ struct sg_table;
  * @uses: jobs that may still access memory, oldest first
  * @next_use: sequence number of the next job
  * @zombies: mappings without a handle that a job in @uses may still access
+ * @over: jobs to be freed, see rknpu_reap.h
+ * @reap_link: belongs to rknpu_reap
+ * @reap_lock: one frees at a time
  * @faults: page faults taken
  * @release_work: end of life
  */
@@ -39,6 +42,9 @@ struct rknpu_vm {
 	struct list_head uses;
 	u64 next_use;
 	struct list_head zombies;
+	struct list_head over;
+	struct list_head reap_link;
+	struct mutex reap_lock; /* see above */
 	atomic_t faults;
 	struct work_struct release_work;
 };

@@ -64,8 +64,11 @@ extern "C" {
 /**
  * struct drm_rocket_create_bo - allocate a BO and map it for the NPU
  *
- * The BO is zeroed. EINVAL: @size is out of its limits. ENOMEM: no memory.
- * ENOSPC: no room in the address space.
+ * The BO is zeroed. EINVAL: @size is out of its limits. ENOMEM: no memory, or the
+ * BOs that the file made, or those of all files, would take more than they may
+ * (DRM_ROCKET_PARAM_MAX_FILE_MEMORY, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY). A BO
+ * counts until it is freed, wherever else it was imported. ENOSPC: no room in
+ * the address space.
  */
 struct drm_rocket_create_bo {
 	/**
@@ -175,6 +178,13 @@ struct drm_rocket_task {
  * that does not use the PPU: ETIME.
  */
 #define DRM_ROCKET_JOB_PPU_DONE		(1u << 2)
+/*
+ * No task needs what the one before it left in the core: other jobs may run in
+ * between. Such a job has no limit of core time in all. With
+ * DRM_ROCKET_JOB_BATCHED: EINVAL. This driver's own, see
+ * DRM_ROCKET_FEATURE_DIVISIBLE.
+ */
+#define DRM_ROCKET_JOB_DIVISIBLE	(1u << 16)
 
 /**
  * struct drm_rocket_job - tasks that run in order on one core
@@ -325,6 +335,8 @@ struct drm_rocket_fini_bo_ranges {
  * @drm_rocket_job_ext.timeout_ns are followed, not only checked.
  */
 #define DRM_ROCKET_FEATURE_SCHED		(1ull << 4)
+/* DRM_ROCKET_JOB_DIVISIBLE is known. */
+#define DRM_ROCKET_FEATURE_DIVISIBLE		(1ull << 5)
 
 /**
  * enum drm_rocket_param - what DRM_IOCTL_ROCKET_GET_PARAM can tell
@@ -354,6 +366,10 @@ struct drm_rocket_fini_bo_ranges {
  * @DRM_ROCKET_PARAM_LAST_JOB: id of the newest job of the calling file, 0 if it
  *	has submitted none
  * @DRM_ROCKET_PARAM_MAX_PRIORITY: greatest priority the caller may use now
+ * @DRM_ROCKET_PARAM_MAX_FILE_MEMORY: bytes that all BOs made by one file may
+ *	have; the administrator can change it at any time
+ * @DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY: bytes that all BOs of the device may have;
+ *	the administrator can change it at any time
  */
 enum drm_rocket_param {
 	DRM_ROCKET_PARAM_FEATURES = 0,
@@ -376,6 +392,8 @@ enum drm_rocket_param {
 	DRM_ROCKET_PARAM_RESULT_COUNT = 17,
 	DRM_ROCKET_PARAM_LAST_JOB = 18,
 	DRM_ROCKET_PARAM_MAX_PRIORITY = 19,
+	DRM_ROCKET_PARAM_MAX_FILE_MEMORY = 20,
+	DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY = 21,
 };
 
 /**
@@ -415,8 +433,7 @@ struct drm_rocket_sync {
  * @DRM_ROCKET_PRIORITY_DEFAULT: the same as @DRM_ROCKET_PRIORITY_NORMAL
  * @DRM_ROCKET_PRIORITY_LOW: after all others
  * @DRM_ROCKET_PRIORITY_NORMAL: what DRM_IOCTL_ROCKET_SUBMIT uses
- * @DRM_ROCKET_PRIORITY_HIGH: before all others; needs CAP_SYS_NICE, or to be the
- *	DRM master where there is one, else EACCES
+ * @DRM_ROCKET_PRIORITY_HIGH: before all others; needs CAP_SYS_NICE, else EACCES
  *
  * A running task is never interrupted.
  */
@@ -561,6 +578,11 @@ enum drm_rocket_cause {
 
 /* In @drm_rocket_wait_job.result: the access that faulted was a write. */
 #define DRM_ROCKET_RESULT_FAULT_WRITE	(1u << 0)
+/*
+ * The same: system sleep stopped the job, and it was run again from the beginning.
+ * If its programs write over what they read, what they wrote is wrong.
+ */
+#define DRM_ROCKET_RESULT_RERUN		(1u << 1)
 
 /**
  * struct drm_rocket_wait_job - wait for a job and learn how it ended

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "drm.h"
+#include "drm/rocket_accel.h"
 #include "npu_internal.h"
 
 enum npu_cause npu_cause_of_errno(int err)
@@ -123,6 +125,21 @@ int npu_job_flush(struct npu_job *job)
 	return 0;
 }
 
+/* Every task loads all it needs, so a job of many need not keep others from the core. */
+static int submit_divisible(struct npu_job *job, const struct npu_hwjob *hw)
+{
+	struct npu_job_opts *opts = calloc(job->nhw, sizeof(*opts));
+	int ret;
+
+	if (!opts)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < job->nhw; i++)
+		opts[i].flags = DRM_ROCKET_JOB_DIVISIBLE;
+	ret = npu_submit_ext(job->dev, hw, opts, job->nhw, &job->first);
+	free(opts);
+	return ret;
+}
+
 static int submit(struct npu_job *job)
 {
 	struct npu_bo *in[] = { job->in, job->weights, job->regcmd, job->bias };
@@ -140,7 +157,9 @@ static int submit(struct npu_job *job)
 		hw[i].nout = 1;
 		ret = npu_bo_fini(job->hw[i].out);
 	}
-	if (!ret)
+	if (!ret && npu_dev_features(job->dev) & DRM_ROCKET_FEATURE_DIVISIBLE)
+		ret = submit_divisible(job, hw);
+	else if (!ret)
 		ret = npu_submit_ext(job->dev, hw, NULL, job->nhw, &job->first);
 	free(hw);
 	return ret;

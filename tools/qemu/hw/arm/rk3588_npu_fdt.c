@@ -3,7 +3,9 @@
  * Device-tree nodes of the RK3588 NPU subsystem, with the names and properties
  * of Linux's rk3588-base.dtsi and of a board that enables the NPU, or of the
  * vendor's tree, which has one node for all cores.  Binding numbers are Linux's
- * in both, as it is Linux's clock and reset driver that reads them.
+ * in both, as it is Linux's clock and reset driver that reads them.  Kernels
+ * that have no such drivers yet get fixed clocks, a reset register that a
+ * generic driver knows, and no power domains.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -110,6 +112,8 @@ typedef struct NpuFdt {
     void *fdt;
     const Rk3588NpuFdtConfig *config;
     uint32_t cru;
+    uint32_t bus_clk;       /* of simple trees, as is resets */
+    uint32_t resets;
     uint32_t npu_clk;
     uint32_t power;
     uint32_t regulator;
@@ -136,7 +140,7 @@ static void set_reg(void *fdt, const char *node, hwaddr base, hwaddr size)
     qemu_fdt_setprop_sized_cells(fdt, node, "reg", 2, base, 2, size);
 }
 
-/* Properties whose length depends on the number of cores are collected first. */
+/* Properties whose length depends on the number of cores are collected. */
 static void append_cell(GByteArray *array, uint32_t value)
 {
     uint32_t be = cpu_to_be32(value);
@@ -178,6 +182,61 @@ static void set_array(NpuFdt *f, const char *node, const char *property,
                       GByteArray *array)
 {
     qemu_fdt_setprop(f->fdt, node, property, array->data, array->len);
+}
+
+static void append_clock(NpuFdt *f, GByteArray *array, uint32_t id)
+{
+    if (f->config->simple) {
+        append_cell(array, f->bus_clk);
+    } else {
+        append_cells(array, f->cru, id);
+    }
+}
+
+static void append_npu_clock(NpuFdt *f, GByteArray *array)
+{
+    append_cell(array, f->npu_clk);
+    if (f->config->scmi) {
+        append_cell(array, RK3588_SCMI_CLK_NPU);
+    }
+}
+
+static void append_reset_a(NpuFdt *f, GByteArray *array, unsigned core)
+{
+    if (f->config->simple) {
+        append_cells(array, f->resets, 2 * core);
+    } else {
+        append_cells(array, f->cru, core_ids[core].srst_a);
+    }
+}
+
+static void append_reset_h(NpuFdt *f, GByteArray *array, unsigned core)
+{
+    if (f->config->simple) {
+        append_cells(array, f->resets, 2 * core + 1);
+    } else {
+        append_cells(array, f->cru, core_ids[core].srst_h);
+    }
+}
+
+static void set_core_domain(NpuFdt *f, const char *node, unsigned core)
+{
+    if (!f->config->simple) {
+        qemu_fdt_setprop_cells(f->fdt, node, "power-domains", f->power,
+                               core_ids[core].domain);
+    }
+}
+
+static void set_iommu_compatible(NpuFdt *f, const char *node)
+{
+    static const char v1[] = "rockchip,iommu";
+    static const char v2[] = "rockchip,rk3588-iommu\0rockchip,rk3568-iommu";
+
+    if (f->config->iommu_version == 1) {
+        set_compatible(f->fdt, node, v1, sizeof(v1));
+    } else {
+        set_compatible(f->fdt, node, v2, sizeof(v2));
+    }
 }
 
 static void add_fixed_clock(void *fdt, const char *node, const char *name,
@@ -237,6 +296,27 @@ static void add_clocks(NpuFdt *f)
     add_fixed_clock(f->fdt, "/clock-2", "xin32k", 32768);
     add_fixed_clock(f->fdt, "/clock-1", "xin24m", 24000000);
     add_fixed_clock(f->fdt, "/clock-0", "spll", 702000000);
+}
+
+/* What a DesignWare core's reset register looks like to Linux. */
+static void add_simple_resets(NpuFdt *f)
+{
+    const char *node = "/reset-controller@fdae0000";
+
+    qemu_fdt_add_subnode(f->fdt, node);
+    qemu_fdt_setprop_string(f->fdt, node, "compatible", "snps,dw-high-reset");
+    set_reg(f->fdt, node, RK3588_RESETS_BASE, RK3588_CRU_RESETS_SIZE);
+    qemu_fdt_setprop_cell(f->fdt, node, "#reset-cells", 1);
+    set_phandle(f->fdt, node, f->resets);
+}
+
+static void add_simple_clocks(NpuFdt *f)
+{
+    add_fixed_clock(f->fdt, "/clock-npu", "clk_npu", f->config->assigned_hz);
+    set_phandle(f->fdt, "/clock-npu", f->npu_clk);
+    add_fixed_clock(f->fdt, "/clock-npu-bus", "clk_npu_bus",
+                    RK3588_NPU_BUS_HZ);
+    set_phandle(f->fdt, "/clock-npu-bus", f->bus_clk);
 }
 
 static void add_regulator(NpuFdt *f)
@@ -376,13 +456,13 @@ static void set_interrupt(NpuFdt *f, const char *node, int spi)
 
 static void add_iommu(NpuFdt *f, unsigned core)
 {
-    static const char compat[] = "rockchip,rk3588-iommu\0rockchip,rk3568-iommu";
     static const char names[] = "aclk\0iface";
     const Rk3588NpuCoreInfo *info = &rk3588_npu_cores[core];
     g_autofree char *node = g_strdup_printf("/iommu@%" PRIx64, info->bank[0]);
+    g_autoptr(GByteArray) clocks = g_byte_array_new();
 
     qemu_fdt_add_subnode(f->fdt, node);
-    set_compatible(f->fdt, node, compat, sizeof(compat));
+    set_iommu_compatible(f, node);
     if (info->num_banks == 2) {
         qemu_fdt_setprop_sized_cells(f->fdt, node, "reg",
                                      2, info->bank[0], 2, 0x100,
@@ -391,27 +471,63 @@ static void add_iommu(NpuFdt *f, unsigned core)
         set_reg(f->fdt, node, info->bank[0], 0x100);
     }
     set_interrupt(f, node, info->spi);
-    qemu_fdt_setprop_cells(f->fdt, node, "clocks",
-                           f->cru, core_ids[core].aclk,
-                           f->cru, core_ids[core].hclk);
+    append_clock(f, clocks, core_ids[core].aclk);
+    append_clock(f, clocks, core_ids[core].hclk);
+    set_array(f, node, "clocks", clocks);
     qemu_fdt_setprop(f->fdt, node, "clock-names", names, sizeof(names));
     qemu_fdt_setprop_cell(f->fdt, node, "#iommu-cells", 0);
-    qemu_fdt_setprop_cells(f->fdt, node, "power-domains", f->power,
-                           core_ids[core].domain);
+    set_core_domain(f, node, core);
     qemu_fdt_setprop_string(f->fdt, node, "status", "okay");
     set_phandle(f->fdt, node, f->iommu[core]);
 }
 
-/* The vendor's tree: all banks in one node, which no power domain is told of. */
+/*
+ * The vendor's trees of SoCs with one core and one interrupt number nothing:
+ * what is "aclk0" for a core of several is "aclk" there.
+ */
+static bool has_plain_names(const NpuFdt *f)
+{
+    return f->config->one_irq && f->config->num_cores == 1;
+}
+
+static void append_core_name(const NpuFdt *f, GByteArray *array,
+                             const char *name, unsigned core)
+{
+    if (has_plain_names(f)) {
+        append_name(array, "%s", name);
+    } else {
+        append_name(array, "%s%u", name, core);
+    }
+}
+
+/* Interrupts of all cores, or of the IOMMU's banks, which are the same. */
+static void set_vendor_interrupts(NpuFdt *f, const char *node,
+                                  const char *suffix)
+{
+    unsigned count = f->config->one_irq ? 1 : f->config->num_cores;
+    g_autoptr(GByteArray) irq = g_byte_array_new();
+    g_autoptr(GByteArray) names = g_byte_array_new();
+    unsigned i;
+
+    for (i = 0; i < count; i++) {
+        append_interrupt(irq, rk3588_npu_cores[i].spi);
+        if (f->config->one_irq) {
+            append_name(names, "npu_%s", suffix);
+        } else {
+            append_name(names, "npu%u_%s", i, suffix);
+        }
+    }
+    set_array(f, node, "interrupts", irq);
+    set_array(f, node, "interrupt-names", names);
+}
+
+/* The vendor's tree: all banks in one node, which names no power domain. */
 static void add_vendor_iommu(NpuFdt *f)
 {
-    static const char compat[] = "rockchip,rk3588-iommu\0rockchip,rk3568-iommu";
     g_autofree char *node = g_strdup_printf("/iommu@%" PRIx64,
                                             rk3588_npu_cores[0].bank[0]);
     unsigned cores = f->config->num_cores;
     g_autoptr(GByteArray) reg = g_byte_array_new();
-    g_autoptr(GByteArray) irq = g_byte_array_new();
-    g_autoptr(GByteArray) irq_names = g_byte_array_new();
     g_autoptr(GByteArray) clocks = g_byte_array_new();
     g_autoptr(GByteArray) clock_names = g_byte_array_new();
     unsigned i, j;
@@ -420,23 +536,20 @@ static void add_vendor_iommu(NpuFdt *f)
         for (j = 0; j < rk3588_npu_cores[i].num_banks; j++) {
             append_reg(reg, rk3588_npu_cores[i].bank[j], 0x100);
         }
-        append_interrupt(irq, rk3588_npu_cores[i].spi);
-        append_name(irq_names, "npu%u_mmu", i);
     }
     for (i = 0; i < cores; i++) {
-        append_cells(clocks, f->cru, core_ids[i].aclk);
-        append_name(clock_names, "aclk%u", i);
+        append_clock(f, clocks, core_ids[i].aclk);
+        append_core_name(f, clock_names, "aclk", i);
     }
     for (i = 0; i < cores; i++) {
-        append_cells(clocks, f->cru, core_ids[i].hclk);
-        append_name(clock_names, "iface%u", i);
+        append_clock(f, clocks, core_ids[i].hclk);
+        append_core_name(f, clock_names, "iface", i);
     }
 
     qemu_fdt_add_subnode(f->fdt, node);
-    set_compatible(f->fdt, node, compat, sizeof(compat));
+    set_iommu_compatible(f, node);
     set_array(f, node, "reg", reg);
-    set_array(f, node, "interrupts", irq);
-    set_array(f, node, "interrupt-names", irq_names);
+    set_vendor_interrupts(f, node, "mmu");
     set_array(f, node, "clocks", clocks);
     set_array(f, node, "clock-names", clock_names);
     qemu_fdt_setprop_cell(f->fdt, node, "#iommu-cells", 0);
@@ -450,24 +563,20 @@ static void set_vendor_clocks(NpuFdt *f, const char *node)
     g_autoptr(GByteArray) names = g_byte_array_new();
     unsigned i;
 
-    if (f->config->scmi) {
-        append_cells(clocks, f->npu_clk, RK3588_SCMI_CLK_NPU);
-    } else {
-        append_cell(clocks, f->npu_clk);
-    }
+    append_npu_clock(f, clocks);
     set_array(f, node, "assigned-clocks", clocks);
     qemu_fdt_setprop_cell(f->fdt, node, "assigned-clock-rates",
                           f->config->assigned_hz);
-    append_name(names, "clk_npu");
+    append_name(names, has_plain_names(f) ? "scmi_clk" : "clk_npu");
     for (i = 0; i < f->config->num_cores; i++) {
-        append_cells(clocks, f->cru, core_ids[i].aclk);
-        append_name(names, "aclk%u", i);
+        append_clock(f, clocks, core_ids[i].aclk);
+        append_core_name(f, names, "aclk", i);
     }
     for (i = 0; i < f->config->num_cores; i++) {
-        append_cells(clocks, f->cru, core_ids[i].hclk);
-        append_name(names, "hclk%u", i);
+        append_clock(f, clocks, core_ids[i].hclk);
+        append_core_name(f, names, "hclk", i);
     }
-    append_cells(clocks, f->cru, PCLK_NPU_ROOT);
+    append_clock(f, clocks, PCLK_NPU_ROOT);
     append_name(names, "pclk");
     set_array(f, node, "clocks", clocks);
     set_array(f, node, "clock-names", names);
@@ -480,15 +589,60 @@ static void set_vendor_resets(NpuFdt *f, const char *node)
     unsigned i;
 
     for (i = 0; i < f->config->num_cores; i++) {
-        append_cells(resets, f->cru, core_ids[i].srst_a);
-        append_name(names, "srst_a%u", i);
+        append_reset_a(f, resets, i);
+        append_core_name(f, names, "srst_a", i);
     }
     for (i = 0; i < f->config->num_cores; i++) {
-        append_cells(resets, f->cru, core_ids[i].srst_h);
-        append_name(names, "srst_h%u", i);
+        append_reset_h(f, resets, i);
+        append_core_name(f, names, "srst_h", i);
     }
     set_array(f, node, "resets", resets);
     set_array(f, node, "reset-names", names);
+}
+
+/*
+ * Rates and voltages of the vendor's tree, without its variants for chips of
+ * other grades.  The last one is more than the board's supply gives.
+ */
+static const struct {
+    uint32_t hz, uv;
+} vendor_opps[] = {
+    { 300000000, 675000 },
+    { 400000000, 675000 },
+    { 500000000, 675000 },
+    { 600000000, 675000 },
+    { 700000000, 700000 },
+    { 800000000, 750000 },
+    { 900000000, 800000 },
+    { 1000000000, 850000 },
+};
+
+#define VENDOR_MAX_UV           850000
+
+static void add_vendor_opp(NpuFdt *f, uint32_t hz, uint32_t uv)
+{
+    g_autofree char *node = g_strdup_printf("/npu-opp-table/opp-%u", hz);
+
+    qemu_fdt_add_subnode(f->fdt, node);
+    qemu_fdt_setprop_u64(f->fdt, node, "opp-hz", hz);
+    /* Of the NPU and of its memory. */
+    qemu_fdt_setprop_cells(f->fdt, node, "opp-microvolt",
+                           uv, uv, VENDOR_MAX_UV, uv, uv, VENDOR_MAX_UV);
+}
+
+static void add_vendor_opps(NpuFdt *f, const char *npu)
+{
+    const char *node = "/npu-opp-table";
+    uint32_t phandle = qemu_fdt_alloc_phandle(f->fdt);
+    int i;
+
+    qemu_fdt_add_subnode(f->fdt, node);
+    qemu_fdt_setprop_string(f->fdt, node, "compatible", "operating-points-v2");
+    for (i = ARRAY_SIZE(vendor_opps) - 1; i >= 0; i--) {
+        add_vendor_opp(f, vendor_opps[i].hz, vendor_opps[i].uv);
+    }
+    set_phandle(f->fdt, node, phandle);
+    qemu_fdt_setprop_cell(f->fdt, npu, "operating-points-v2", phandle);
 }
 
 /* The vendor's tree: one node for all cores. */
@@ -497,16 +651,12 @@ static void add_vendor_npu(NpuFdt *f)
     g_autofree char *node = g_strdup_printf("/npu@%" PRIx64,
                                             rk3588_npu_cores[0].base);
     g_autoptr(GByteArray) reg = g_byte_array_new();
-    g_autoptr(GByteArray) irq = g_byte_array_new();
-    g_autoptr(GByteArray) irq_names = g_byte_array_new();
     g_autoptr(GByteArray) domains = g_byte_array_new();
     g_autoptr(GByteArray) domain_names = g_byte_array_new();
     unsigned i;
 
     for (i = 0; i < f->config->num_cores; i++) {
         append_reg(reg, rk3588_npu_cores[i].base, RK3588_NPU_CORE_SIZE);
-        append_interrupt(irq, rk3588_npu_cores[i].spi);
-        append_name(irq_names, "npu%u_irq", i);
         append_cells(domains, f->power, core_ids[i].domain);
         append_name(domain_names, "npu%u", i);
     }
@@ -515,37 +665,37 @@ static void add_vendor_npu(NpuFdt *f)
     qemu_fdt_setprop_string(f->fdt, node, "compatible",
                             "rockchip,rk3588-rknpu");
     set_array(f, node, "reg", reg);
-    set_array(f, node, "interrupts", irq);
-    set_array(f, node, "interrupt-names", irq_names);
+    set_vendor_interrupts(f, node, "irq");
     set_vendor_clocks(f, node);
     set_vendor_resets(f, node);
-    set_array(f, node, "power-domains", domains);
-    set_array(f, node, "power-domain-names", domain_names);
+    if (!f->config->simple) {
+        set_array(f, node, "power-domains", domains);
+    }
+    if (!f->config->simple && !has_plain_names(f)) {
+        set_array(f, node, "power-domain-names", domain_names);
+    }
     qemu_fdt_setprop_cell(f->fdt, node, "iommus", f->iommu[0]);
     qemu_fdt_setprop_cell(f->fdt, node, "rknpu-supply", f->regulator);
     qemu_fdt_setprop_cell(f->fdt, node, "mem-supply", f->regulator);
+    if (f->config->scmi) {
+        add_vendor_opps(f, node);
+    }
     qemu_fdt_setprop_string(f->fdt, node, "status", "okay");
 }
 
 static void set_core_clocks(NpuFdt *f, const char *node, unsigned core)
 {
     static const char names[] = "aclk\0hclk\0npu\0pclk";
+    g_autoptr(GByteArray) clocks = g_byte_array_new();
+    g_autoptr(GByteArray) assigned = g_byte_array_new();
 
-    if (f->config->scmi) {
-        qemu_fdt_setprop_cells(f->fdt, node, "clocks",
-                               f->cru, core_ids[core].aclk,
-                               f->cru, core_ids[core].hclk,
-                               f->npu_clk, RK3588_SCMI_CLK_NPU,
-                               f->cru, PCLK_NPU_ROOT);
-        qemu_fdt_setprop_cells(f->fdt, node, "assigned-clocks",
-                               f->npu_clk, RK3588_SCMI_CLK_NPU);
-    } else {
-        qemu_fdt_setprop_cells(f->fdt, node, "clocks",
-                               f->cru, core_ids[core].aclk,
-                               f->cru, core_ids[core].hclk,
-                               f->npu_clk, f->cru, PCLK_NPU_ROOT);
-        qemu_fdt_setprop_cell(f->fdt, node, "assigned-clocks", f->npu_clk);
-    }
+    append_clock(f, clocks, core_ids[core].aclk);
+    append_clock(f, clocks, core_ids[core].hclk);
+    append_npu_clock(f, clocks);
+    append_clock(f, clocks, PCLK_NPU_ROOT);
+    set_array(f, node, "clocks", clocks);
+    append_npu_clock(f, assigned);
+    set_array(f, node, "assigned-clocks", assigned);
     qemu_fdt_setprop(f->fdt, node, "clock-names", names, sizeof(names));
     qemu_fdt_setprop_cell(f->fdt, node, "assigned-clock-rates",
                           f->config->assigned_hz);
@@ -557,6 +707,7 @@ static void add_core(NpuFdt *f, unsigned core)
     static const char reset_names[] = "srst_a\0srst_h";
     const Rk3588NpuCoreInfo *info = &rk3588_npu_cores[core];
     g_autofree char *node = g_strdup_printf("/npu@%" PRIx64, info->base);
+    g_autoptr(GByteArray) resets = g_byte_array_new();
 
     qemu_fdt_add_subnode(f->fdt, node);
     qemu_fdt_setprop_string(f->fdt, node, "compatible",
@@ -568,13 +719,12 @@ static void add_core(NpuFdt *f, unsigned core)
     qemu_fdt_setprop(f->fdt, node, "reg-names", reg_names, sizeof(reg_names));
     set_interrupt(f, node, info->spi);
     set_core_clocks(f, node, core);
-    qemu_fdt_setprop_cells(f->fdt, node, "resets",
-                           f->cru, core_ids[core].srst_a,
-                           f->cru, core_ids[core].srst_h);
+    append_reset_a(f, resets, core);
+    append_reset_h(f, resets, core);
+    set_array(f, node, "resets", resets);
     qemu_fdt_setprop(f->fdt, node, "reset-names", reset_names,
                      sizeof(reset_names));
-    qemu_fdt_setprop_cells(f->fdt, node, "power-domains", f->power,
-                           core_ids[core].domain);
+    set_core_domain(f, node, core);
     qemu_fdt_setprop_cell(f->fdt, node, "iommus", f->iommu[core]);
     qemu_fdt_setprop_cell(f->fdt, node, "npu-supply", f->regulator);
     qemu_fdt_setprop_cell(f->fdt, node, "sram-supply", f->regulator);
@@ -596,6 +746,8 @@ static void allocate_phandles(NpuFdt *f)
     unsigned i;
 
     f->cru = qemu_fdt_alloc_phandle(f->fdt);
+    f->bus_clk = qemu_fdt_alloc_phandle(f->fdt);
+    f->resets = qemu_fdt_alloc_phandle(f->fdt);
     f->npu_clk = qemu_fdt_alloc_phandle(f->fdt);
     f->power = qemu_fdt_alloc_phandle(f->fdt);
     f->regulator = qemu_fdt_alloc_phandle(f->fdt);
@@ -616,6 +768,12 @@ static void allocate_phandles(NpuFdt *f)
  */
 static void add_soc(NpuFdt *f)
 {
+    if (f->config->simple) {
+        add_simple_resets(f);
+        add_regulator(f);
+        add_simple_clocks(f);
+        return;
+    }
     add_pmu(f);
     add_cru(f);
     add_grfs(f);
@@ -629,7 +787,9 @@ void rk3588_npu_fdt_mainline(void *fdt, const Rk3588NpuFdtConfig *config)
     int core;
 
     allocate_phandles(&f);
-    add_qos(&f);
+    if (!config->simple) {
+        add_qos(&f);
+    }
     add_model_control(&f);
     for (core = config->num_cores - 1; core >= 0; core--) {
         add_iommu(&f, core);
@@ -643,7 +803,9 @@ void rk3588_npu_fdt_vendor(void *fdt, const Rk3588NpuFdtConfig *config)
     NpuFdt f = { .fdt = fdt, .config = config };
 
     allocate_phandles(&f);
-    add_qos(&f);
+    if (!config->simple) {
+        add_qos(&f);
+    }
     add_model_control(&f);
     add_vendor_iommu(&f);
     add_vendor_npu(&f);

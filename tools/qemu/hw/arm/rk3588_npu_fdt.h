@@ -28,12 +28,19 @@ extern const hwaddr rk3588_npu_qos[RK3588_QOS_NUM];
 #define RK3588_GRF_SIZE         0x1000
 #define RK3588_CRU_BASE         0xfd7c0000
 #define RK3588_PMU_BASE         0xfd8d8000
+/* Not in silicon: between the cores and the control device. */
+#define RK3588_RESETS_BASE      0xfdae0000
 
 /* What firmware leaves the NPU's clock at, and mainline's tree assigns. */
 #define RK3588_NPU_CLOCK_HZ     200000000
+/* Of the buses where they have a fixed clock: clk_npu_dsu0 as the CRU has it. */
+#define RK3588_NPU_BUS_HZ       594000000
 
 typedef struct Rk3588NpuFdtConfig {
     unsigned num_cores;
+    unsigned iommu_version;
+    bool simple;            /* no CRU, PMU and SCMI: fixed clocks, always on */
+    bool one_irq;           /* in the vendor's tree, of all cores */
     bool scmi;              /* the NPU's clock is SCMI's, else a fixed one */
     uint32_t assigned_hz;   /* rate that the cores' nodes ask for */
 } Rk3588NpuFdtConfig;

@@ -33,11 +33,28 @@ OBJECT_DECLARE_SIMPLE_TYPE(Rk3588NpuMachineState, RK3588_NPU_MACHINE)
 /* The NPU sits at 0xfdxxxxxx, and virt's RAM starts at 1 GiB. */
 #define MAX_RAM_SIZE            (2 * GiB)
 
+typedef struct NpuDtShape {
+    const char *name;
+    void (*add)(void *fdt, const Rk3588NpuFdtConfig *config);
+    bool simple;
+} NpuDtShape;
+
+static const NpuDtShape npu_dt_shapes[] = {
+    { "mainline", rk3588_npu_fdt_mainline, false },
+    { "vendor", rk3588_npu_fdt_vendor, false },
+    { "simple", rk3588_npu_fdt_mainline, true },
+    { "vendor-simple", rk3588_npu_fdt_vendor, true },
+    { "none", NULL, false },
+};
+
 struct Rk3588NpuMachineState {
     VirtMachineState parent_obj;
 
     char *npu_dt;
+    const NpuDtShape *dt_shape;
     bool use_scmi;
+    uint32_t iommu_version;
+    bool one_irq;
     uint32_t assigned_hz;
     uint32_t num_cores;
     uint32_t latency_ns;
@@ -45,9 +62,24 @@ struct Rk3588NpuMachineState {
     DeviceState *cru;
     DeviceState *pmu;
     DeviceState *scmi;
+    DeviceState *irq;       /* the last one made */
 };
 
 static void (*virt_init)(MachineState *machine);
+
+static const NpuDtShape *npu_find_dt_shape(const char *name)
+{
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(npu_dt_shapes); i++) {
+        if (!strcmp(name, npu_dt_shapes[i].name)) {
+            return &npu_dt_shapes[i];
+        }
+    }
+    error_report("npu-dt must be mainline, vendor, simple, vendor-simple or "
+                 "none");
+    exit(EXIT_FAILURE);
+}
 
 static void npu_check_machine(MachineState *machine)
 {
@@ -62,9 +94,13 @@ static void npu_check_machine(MachineState *machine)
         error_report("npu-cores must be 1..%d", NPU_MAX_CORES);
         exit(EXIT_FAILURE);
     }
-    if (strcmp(s->npu_dt, "mainline") && strcmp(s->npu_dt, "vendor") &&
-        strcmp(s->npu_dt, "none")) {
-        error_report("npu-dt must be mainline, vendor or none");
+    if (s->iommu_version < 1 || s->iommu_version > 2) {
+        error_report("npu-iommu must be 1 or 2");
+        exit(EXIT_FAILURE);
+    }
+    s->dt_shape = npu_find_dt_shape(s->npu_dt);
+    if (s->one_irq && !g_str_has_prefix(s->npu_dt, "vendor")) {
+        error_report("npu-one-irq needs npu-dt=vendor");
         exit(EXIT_FAILURE);
     }
 }
@@ -128,6 +164,9 @@ static void npu_create_cru(Rk3588NpuMachineState *s)
     object_property_set_link(OBJECT(s->cru), "ctl", OBJECT(s->ctl),
                              &error_abort);
     npu_realize_at(s->cru, RK3588_CRU_BASE);
+    if (s->dt_shape->simple) {
+        sysbus_mmio_map(SYS_BUS_DEVICE(s->cru), 1, RK3588_RESETS_BASE);
+    }
 }
 
 static void npu_create_pmu(Rk3588NpuMachineState *s)
@@ -138,6 +177,7 @@ static void npu_create_pmu(Rk3588NpuMachineState *s)
     npu_attach(s, "pmu", s->pmu);
     object_property_set_link(OBJECT(s->pmu), "ctl", OBJECT(s->ctl),
                              &error_abort);
+    qdev_prop_set_bit(s->pmu, "npu-on", s->dt_shape->simple);
     npu_realize_at(s->pmu, RK3588_PMU_BASE);
     for (i = 0; i < RK3588_QOS_NUM; i++) {
         sysbus_mmio_map(SYS_BUS_DEVICE(s->pmu), 1 + i, rk3588_npu_qos[i]);
@@ -181,20 +221,34 @@ static void npu_wire_core(Rk3588NpuMachineState *s, unsigned n,
     npu_fan_out(s->cru, "srst-h", n, core, iommu, "reset", 1, NULL);
 }
 
-/* A core and its IOMMU share one interrupt. */
-static void npu_wire_irq(Rk3588NpuMachineState *s, unsigned n,
-                         DeviceState *core, DeviceState *iommu)
+/* A core and its IOMMU share one interrupt, and perhaps all cores do. */
+static DeviceState *npu_create_irq(Rk3588NpuMachineState *s, unsigned n,
+                                   DeviceState *iommu)
 {
     DeviceState *or_irq = qdev_new(TYPE_OR_IRQ);
     DeviceState *gic = VIRT_MACHINE(s)->gic;
 
     object_property_add_child(OBJECT(iommu), "irq", OBJECT(or_irq));
-    object_property_set_int(OBJECT(or_irq), "num-lines", 2, &error_abort);
+    object_property_set_int(OBJECT(or_irq), "num-lines",
+                            s->one_irq ? 2 * NPU_MAX_CORES : 2, &error_abort);
     qdev_realize_and_unref(or_irq, NULL, &error_fatal);
     qdev_connect_gpio_out(or_irq, 0,
                           qdev_get_gpio_in(gic, rk3588_npu_cores[n].spi));
-    sysbus_connect_irq(SYS_BUS_DEVICE(core), 0, qdev_get_gpio_in(or_irq, 0));
-    sysbus_connect_irq(SYS_BUS_DEVICE(iommu), 0, qdev_get_gpio_in(or_irq, 1));
+    return or_irq;
+}
+
+static void npu_wire_irq(Rk3588NpuMachineState *s, unsigned n,
+                         DeviceState *core, DeviceState *iommu)
+{
+    unsigned line = s->one_irq ? 2 * n : 0;
+
+    if (!n || !s->one_irq) {
+        s->irq = npu_create_irq(s, n, iommu);
+    }
+    sysbus_connect_irq(SYS_BUS_DEVICE(core), 0,
+                       qdev_get_gpio_in(s->irq, line));
+    sysbus_connect_irq(SYS_BUS_DEVICE(iommu), 0,
+                       qdev_get_gpio_in(s->irq, line + 1));
 }
 
 /* The register banks overlay the core's window. */
@@ -207,6 +261,7 @@ static DeviceState *npu_create_iommu(Rk3588NpuMachineState *s, unsigned n)
 
     npu_attach(s, name, dev);
     qdev_prop_set_uint32(dev, "num-banks", info->num_banks);
+    qdev_prop_set_uint32(dev, "version", s->iommu_version);
     qdev_prop_set_uint32(dev, "core-index", n);
     object_property_set_link(OBJECT(dev), "ctl", OBJECT(s->ctl), &error_abort);
     object_property_set_link(OBJECT(dev), "dma", OBJECT(get_system_memory()),
@@ -298,14 +353,15 @@ static void npu_add_fdt(Rk3588NpuMachineState *s, void *fdt)
 {
     Rk3588NpuFdtConfig config = {
         .num_cores = s->num_cores,
-        .scmi = s->use_scmi,
+        .iommu_version = s->iommu_version,
+        .simple = s->dt_shape->simple,
+        .one_irq = s->one_irq,
+        .scmi = s->use_scmi && !s->dt_shape->simple,
         .assigned_hz = s->assigned_hz,
     };
 
-    if (!strcmp(s->npu_dt, "mainline")) {
-        rk3588_npu_fdt_mainline(fdt, &config);
-    } else if (!strcmp(s->npu_dt, "vendor")) {
-        rk3588_npu_fdt_vendor(fdt, &config);
+    if (s->dt_shape->add) {
+        s->dt_shape->add(fdt, &config);
     }
 }
 
@@ -344,6 +400,16 @@ static void npu_set_scmi(Object *obj, bool value, Error **errp)
     RK3588_NPU_MACHINE(obj)->use_scmi = value;
 }
 
+static bool npu_get_one_irq(Object *obj, Error **errp)
+{
+    return RK3588_NPU_MACHINE(obj)->one_irq;
+}
+
+static void npu_set_one_irq(Object *obj, bool value, Error **errp)
+{
+    RK3588_NPU_MACHINE(obj)->one_irq = value;
+}
+
 static void npu_machine_instance_init(Object *obj)
 {
     Rk3588NpuMachineState *s = RK3588_NPU_MACHINE(obj);
@@ -352,10 +418,13 @@ static void npu_machine_instance_init(Object *obj)
     s->npu_dt = g_strdup("mainline");
     s->num_cores = NPU_MAX_CORES;
     s->use_scmi = true;
+    s->iommu_version = 2;
     s->assigned_hz = RK3588_NPU_CLOCK_HZ;
     object_property_add_uint32_ptr(obj, "npu-assigned-hz", &s->assigned_hz,
                                    OBJ_PROP_FLAG_READWRITE);
     object_property_add_uint32_ptr(obj, "npu-cores", &s->num_cores,
+                                   OBJ_PROP_FLAG_READWRITE);
+    object_property_add_uint32_ptr(obj, "npu-iommu", &s->iommu_version,
                                    OBJ_PROP_FLAG_READWRITE);
     object_property_add_uint32_ptr(obj, "npu-latency-ns", &s->latency_ns,
                                    OBJ_PROP_FLAG_READWRITE);
@@ -381,9 +450,14 @@ static void npu_machine_class_init(ObjectClass *oc, void *data)
     object_class_property_add_bool(oc, "npu-scmi", npu_get_scmi, npu_set_scmi);
     object_class_property_set_description(oc, "npu-scmi",
         "The device tree has the NPU's clock from SCMI, else a fixed one");
+    object_class_property_add_bool(oc, "npu-one-irq", npu_get_one_irq,
+                                   npu_set_one_irq);
+    object_class_property_set_description(oc, "npu-one-irq",
+        "All cores share an interrupt, as their only one");
     object_class_property_add_str(oc, "npu-dt", npu_get_dt, npu_set_dt);
     object_class_property_set_description(oc, "npu-dt",
-        "Shape of the NPU's device-tree nodes: mainline, vendor or none");
+        "Shape of the NPU's device-tree nodes: mainline, vendor, simple, "
+        "vendor-simple or none");
 }
 
 static const TypeInfo npu_machine_info = {

@@ -8,6 +8,7 @@
  * meaning from the TRM.
  */
 #include "qemu/osdep.h"
+#include "qemu/bitops.h"
 #include "qemu/log.h"
 #include "qemu/module.h"
 #include "hw/irq.h"
@@ -99,6 +100,7 @@ struct Rk3588CruState {
     SysBusDevice parent_obj;
 
     MemoryRegion iomem;
+    MemoryRegion resets;
     Rk3588NpuCtlState *ctl;
     uint32_t regs[NUM_REGS];
     bool in_reset[NPU_MAX_CORES];       /* as last reported */
@@ -246,6 +248,61 @@ static const MemoryRegionOps cru_ops = {
     .impl.max_access_size = 4,
 };
 
+/* The same resets, without what only a driver of the CRU knows. */
+static uint32_t cru_resets(Rk3588CruState *s)
+{
+    uint32_t val = 0;
+    unsigned core;
+
+    for (core = 0; core < NPU_MAX_CORES; core++) {
+        const CruCore *c = &cru_cores[core];
+        uint32_t offset = SOFTRST_CON(c->con);
+
+        val = deposit32(val, 2 * core, 1, cru_bit(s, offset, c->aclk_bit));
+        val = deposit32(val, 2 * core + 1, 1, cru_bit(s, offset, c->hclk_bit));
+    }
+    return val;
+}
+
+static uint64_t cru_resets_read(void *opaque, hwaddr addr, unsigned size)
+{
+    Rk3588CruState *s = opaque;
+    uint32_t val = cru_resets(s);
+
+    npu_ctl_trace(s->ctl, NPU_CTL_UNIT_CRU, NPU_CORE_NONE, s->resets.addr, val,
+                  false);
+    return val;
+}
+
+static void cru_resets_write(void *opaque, hwaddr addr, uint64_t data,
+                             unsigned size)
+{
+    Rk3588CruState *s = opaque;
+    unsigned core;
+
+    npu_ctl_trace(s->ctl, NPU_CTL_UNIT_CRU, NPU_CORE_NONE, s->resets.addr, data,
+                  true);
+    for (core = 0; core < NPU_MAX_CORES; core++) {
+        const CruCore *c = &cru_cores[core];
+        uint32_t *reg = &s->regs[SOFTRST_CON(c->con) / 4];
+
+        *reg = deposit32(*reg, c->aclk_bit, 1, extract32(data, 2 * core, 1));
+        *reg = deposit32(*reg, c->hclk_bit, 1,
+                         extract32(data, 2 * core + 1, 1));
+    }
+    cru_update(s);
+}
+
+static const MemoryRegionOps cru_resets_ops = {
+    .read = cru_resets_read,
+    .write = cru_resets_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid.min_access_size = 4,
+    .valid.max_access_size = 4,
+    .impl.min_access_size = 4,
+    .impl.max_access_size = 4,
+};
+
 static void cru_reset_pll(Rk3588CruState *s, const CruPll *pll)
 {
     uint32_t *con = &s->regs[pll->base / 4];
@@ -283,6 +340,9 @@ static void cru_init_instance(Object *obj)
     memory_region_init_io(&s->iomem, obj, &cru_ops, s, TYPE_RK3588_CRU,
                           RK3588_CRU_SIZE);
     sysbus_init_mmio(SYS_BUS_DEVICE(obj), &s->iomem);
+    memory_region_init_io(&s->resets, obj, &cru_resets_ops, s, "rk3588-resets",
+                          RK3588_CRU_RESETS_SIZE);
+    sysbus_init_mmio(SYS_BUS_DEVICE(obj), &s->resets);
     qdev_init_gpio_out_named(dev, s->aclk, "aclk", NPU_MAX_CORES);
     qdev_init_gpio_out_named(dev, s->hclk, "hclk", NPU_MAX_CORES);
     qdev_init_gpio_out_named(dev, s->srst_a, "srst-a", NPU_MAX_CORES);

@@ -74,6 +74,7 @@ struct Rk3588PmuState {
 
     MemoryRegion iomem;
     Rk3588NpuCtlState *ctl;
+    bool npu_on;                /* property */
     uint32_t regs[NUM_REGS];
     bool on[PD_NUM];
     bool stuck[PD_NUM];         /* a test keeps it from coming up */
@@ -337,7 +338,7 @@ static const MemoryRegionOps qos_ops = {
     .impl.max_access_size = 4,
 };
 
-/* Firmware leaves the NPU off, bus idle requested (inferred). */
+/* Firmware leaves the NPU off, bus idle requested (inferred), unless told. */
 static void pmu_reset_enter(Object *obj, ResetType type)
 {
     Rk3588PmuState *s = RK3588_PMU(obj);
@@ -347,13 +348,16 @@ static void pmu_reset_enter(Object *obj, ResetType type)
     for (d = 0; d < PD_NUM; d++) {
         const PmuDomainInfo *info = &pmu_domains[d];
 
-        s->on[d] = false;
+        s->on[d] = s->npu_on;
         s->stuck[d] = false;
+        pmu_drop_qos(s, d);
+        if (s->npu_on) {
+            continue;
+        }
         s->regs[R_PWR_REQ] |= 1u << info->pwr_bit;
         if (info->idle_bit != NO_BIT) {
             s->regs[R_BUS_IDLE_REQ] |= 1u << info->idle_bit;
         }
-        pmu_drop_qos(s, d);
     }
 }
 
@@ -363,8 +367,8 @@ static void pmu_reset_exit(Object *obj, ResetType type)
     unsigned core;
 
     for (core = 0; core < NPU_MAX_CORES; core++) {
-        npu_ctl_set(s->ctl, core, NPU_CNT_POWERED, 0);
-        qemu_set_irq(s->power[core], 0);
+        npu_ctl_set(s->ctl, core, NPU_CNT_POWERED, s->npu_on);
+        qemu_set_irq(s->power[core], s->npu_on);
     }
 }
 
@@ -415,6 +419,7 @@ static const VMStateDescription vmstate_pmu = {
 };
 
 static const Property pmu_properties[] = {
+    DEFINE_PROP_BOOL("npu-on", Rk3588PmuState, npu_on, false),
     DEFINE_PROP_LINK("ctl", Rk3588PmuState, ctl, TYPE_RK3588_NPU_CTL,
                      Rk3588NpuCtlState *),
 };

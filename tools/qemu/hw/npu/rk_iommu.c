@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rockchip IOMMU v2: register banks, two-level page walks with 40-bit
- * addresses, a TLB that stays stale until it is zapped, and page faults.
+ * Rockchip IOMMU: register banks, two-level page walks with addresses of 40
+ * bits (v2) or 32 (v1), a TLB that stays stale until it is zapped, and page
+ * faults.
  *
  * Register names and the sequences that software expects follow Linux's
  * rockchip-iommu driver; there is no public manual.
@@ -53,7 +54,10 @@ enum {
     CMD_FORCE_RESET,
 };
 
-/* Shared layout of directory and page table entries. */
+/*
+ * Shared layout of directory and page table entries.  What are bits of the
+ * address in v2 are cache hints in v1.
+ */
 FIELD(ENTRY, VALID, 0, 1)
 FIELD(ENTRY, READABLE, 1, 1)
 FIELD(ENTRY, WRITABLE, 2, 1)
@@ -118,6 +122,7 @@ struct RkIommuState {
 
     uint32_t num_banks;
     uint32_t core_index;
+    uint32_t version;
     Rk3588NpuCtlState *ctl;
     MemoryRegion *dma_mr;
     AddressSpace dma_as;
@@ -137,11 +142,15 @@ struct RkIommuState {
     void *retry_opaque;
 };
 
-static uint64_t entry_address(uint32_t e)
+static uint64_t entry_address(RkIommuState *s, uint32_t e)
 {
+    uint64_t low = (uint64_t)FIELD_EX32(e, ENTRY, ADDR_31_12) << 12;
+
+    if (s->version == 1) {
+        return low;
+    }
     return (uint64_t)FIELD_EX32(e, ENTRY, ADDR_39_36) << 36 |
-           (uint64_t)FIELD_EX32(e, ENTRY, ADDR_35_32) << 32 |
-           (uint64_t)FIELD_EX32(e, ENTRY, ADDR_31_12) << 12;
+           (uint64_t)FIELD_EX32(e, ENTRY, ADDR_35_32) << 32 | low;
 }
 
 static bool rk_iommu_accessible(RkIommuState *s)
@@ -308,12 +317,12 @@ static RkDmaResult rk_iommu_walk(RkIommuBank *b, uint32_t iova, uint32_t *pte)
     uint32_t dte;
 
     *pte = 0;
-    if (!rk_iommu_load_entry(s, entry_address(b->dte_addr),
+    if (!rk_iommu_load_entry(s, entry_address(s, b->dte_addr),
                              extract32(iova, 22, 10), &dte)) {
         return rk_iommu_bus_error(b, iova);
     }
     if (FIELD_EX32(dte, ENTRY, VALID)) {
-        if (!rk_iommu_load_entry(s, entry_address(dte),
+        if (!rk_iommu_load_entry(s, entry_address(s, dte),
                                  extract32(iova, 12, 10), pte)) {
             return rk_iommu_bus_error(b, iova);
         }
@@ -366,7 +375,7 @@ static RkDmaResult rk_iommu_translate(RkIommuBank *b, uint32_t iova,
         rk_iommu_page_fault(b, iova, write);
         return RK_DMA_FAULT;
     }
-    *pa = entry_address(pte) | (iova % PAGE_BYTES);
+    *pa = entry_address(b->iommu, pte) | (iova % PAGE_BYTES);
     return RK_DMA_OK;
 }
 
@@ -433,10 +442,10 @@ bool rk_iommu_probe_read(RkIommuState *s, unsigned bank, uint32_t iova,
 
         if (e->generation == b->generation && e->vpn == iova / PAGE_BYTES) {
             pte = e->pte;
-        } else if (!rk_iommu_load_entry(s, entry_address(b->dte_addr),
+        } else if (!rk_iommu_load_entry(s, entry_address(s, b->dte_addr),
                                         extract32(iova, 22, 10), &dte) ||
                    !FIELD_EX32(dte, ENTRY, VALID) ||
-                   !rk_iommu_load_entry(s, entry_address(dte),
+                   !rk_iommu_load_entry(s, entry_address(s, dte),
                                         extract32(iova, 12, 10), &pte)) {
             return false;
         }
@@ -444,7 +453,7 @@ bool rk_iommu_probe_read(RkIommuState *s, unsigned bank, uint32_t iova,
             !(pte & R_ENTRY_READABLE_MASK)) {
             return false;
         }
-        pa = entry_address(pte) | (iova % PAGE_BYTES);
+        pa = entry_address(s, pte) | (iova % PAGE_BYTES);
     }
     RCU_READ_LOCK_GUARD();
     return memory_region_is_ram(address_space_translate(&s->dma_as, pa, &pa,
@@ -597,7 +606,8 @@ static void rk_iommu_write_reg(RkIommuBank *b, hwaddr addr, uint32_t val)
 
     switch (addr) {
     case A_DTE_ADDR:
-        b->dte_addr = val;
+        /* Linux 5.10 takes an IOMMU that keeps more of v1's for a broken one */
+        b->dte_addr = s->version == 1 ? val & R_ENTRY_ADDR_31_12_MASK : val;
         break;
     case A_COMMAND:
         rk_iommu_command(b, val);
@@ -781,6 +791,10 @@ static void rk_iommu_realize(DeviceState *dev, Error **errp)
         error_setg(errp, "num-banks must be 1..%d", RK_IOMMU_MAX_BANKS);
         return;
     }
+    if (s->version < 1 || s->version > 2) {
+        error_setg(errp, "version must be 1 or 2");
+        return;
+    }
     if (!s->dma_mr) {
         error_setg(errp, "link 'dma' is not set");
         return;
@@ -861,6 +875,7 @@ static const VMStateDescription vmstate_rk_iommu = {
 static const Property rk_iommu_properties[] = {
     DEFINE_PROP_UINT32("num-banks", RkIommuState, num_banks, 1),
     DEFINE_PROP_UINT32("core-index", RkIommuState, core_index, 0),
+    DEFINE_PROP_UINT32("version", RkIommuState, version, 2),
     DEFINE_PROP_BOOL("reset-wipes", RkIommuState, reset_wipes, true),
     DEFINE_PROP_LINK("ctl", RkIommuState, ctl, TYPE_RK3588_NPU_CTL,
                      Rk3588NpuCtlState *),
@@ -873,7 +888,7 @@ static void rk_iommu_class_init(ObjectClass *klass, void *data)
     DeviceClass *dc = DEVICE_CLASS(klass);
     ResettableClass *rc = RESETTABLE_CLASS(klass);
 
-    dc->desc = "Rockchip IOMMU v2";
+    dc->desc = "Rockchip IOMMU";
     dc->realize = rk_iommu_realize;
     dc->unrealize = rk_iommu_unrealize;
     dc->vmsd = &vmstate_rk_iommu;

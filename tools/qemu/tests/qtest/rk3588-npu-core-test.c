@@ -404,6 +404,35 @@ static void test_translation(void)
     qtest_quit(q);
 }
 
+/* In version 1 these bits are cache hints, and writing needs one of its own. */
+static void test_translation_v1(void)
+{
+    QTestState *q = qtest_init(MACHINE "-machine npu-iommu=1 ");
+
+    power(q, true);
+    write_operands(q);
+    set_mmu(q, true);
+    set_c_pte(q, C_ADDR | 0x1ff, true);
+    run_matmul(q);
+    g_assert_true(result_right(q, C_ADDR));
+
+    set_c_pte(q, C2_ADDR | 7, false);
+    run_matmul(q);
+    g_assert_true(result_right(q, C_ADDR));
+    g_assert_true(untouched(q, C2_ADDR));
+    set_c_pte(q, C2_ADDR | 7, true);
+    run_matmul(q);
+    g_assert_true(result_right(q, C2_ADDR));
+
+    set_c_pte(q, C_ADDR | 0x1fb, true);
+    write_operands(q);
+    kick(q, CMD_ADDR, matmul_amount(), 1);
+    g_assert_true(never_irq(q));
+    g_assert_cmphex(qtest_readl(q, MMU0 + 0x04), ==, 0x2b);
+    g_assert_true(untouched(q, C_ADDR));
+    qtest_quit(q);
+}
+
 static void arm(QTestState *q, uint32_t kind)
 {
     qtest_writel(q, NPU_CTL_BASE + NPU_CTL_FAULT_CORE, 0);
@@ -820,6 +849,7 @@ int main(int argc, char **argv)
     qtest_add_func("rk3588-npu-core/hangs", test_hangs);
     qtest_add_func("rk3588-npu-core/page-faults", test_page_faults);
     qtest_add_func("rk3588-npu-core/translation", test_translation);
+    qtest_add_func("rk3588-npu-core/translation-v1", test_translation_v1);
     qtest_add_func("rk3588-npu-core/armed-faults", test_armed_faults);
     qtest_add_func("rk3588-npu-core/reset-in-flight", test_reset_in_flight);
     qtest_add_func("rk3588-npu-core/migration", test_migration);

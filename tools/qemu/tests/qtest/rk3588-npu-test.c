@@ -24,6 +24,8 @@
 #define PMU_REPAIR      (PMU + 0x290)
 #define QOS_NPU1        0xfdf70000u
 
+#define RESETS          0xfdae0000u
+
 #define MMU0            0xfdab9000u
 #define MMU0_BANK1      0xfdaba000u
 #define MMU1            0xfdaca000u
@@ -257,6 +259,45 @@ static void test_machine_reset(void)
     qtest_quit(qts);
 }
 
+/* For guests without drivers of the SoC: on from the start, other resets. */
+static void test_simple(void)
+{
+    QTestState *qts = qtest_init("-machine rk3588-npu,npu-dt=simple,"
+                                 "npu-iommu=1 -nodefaults");
+    unsigned core;
+
+    for (core = 0; core < 3; core++) {
+        g_assert_cmpuint(counter(qts, core, NPU_CNT_POWERED), ==, 1);
+        g_assert_cmpuint(counter(qts, core, NPU_CNT_CLOCKED), ==, 1);
+    }
+    /* Version 1 keeps nothing below the address. */
+    qtest_writel(qts, MMU0 + MMU_DTE, 0xcafebabe);
+    g_assert_cmphex(qtest_readl(qts, MMU0 + MMU_DTE), ==, 0xcafeb000);
+    qtest_writel(qts, MMU1 + MMU_DTE, 0x12345001);
+    g_assert_cmphex(qtest_readl(qts, MMU1 + MMU_DTE), ==, 0x12345000);
+
+    /* The AXI reset of core 0, then the AHB reset of core 1. */
+    qtest_writel(qts, RESETS, 1);
+    g_assert_cmphex(qtest_readl(qts, RESETS), ==, 1);
+    g_assert_cmphex(qtest_readl(qts, SOFTRST_CON(30)), ==, 1 << 6);
+    qtest_writel(qts, RESETS, 8);
+    g_assert_cmphex(qtest_readl(qts, RESETS), ==, 8);
+    g_assert_cmphex(qtest_readl(qts, SOFTRST_CON(30)), ==, 0);
+    g_assert_cmphex(qtest_readl(qts, SOFTRST_CON(27)), ==, 1 << 2);
+    qtest_writel(qts, RESETS, 0);
+    g_assert_cmphex(qtest_readl(qts, MMU0 + MMU_DTE), ==, 0);
+    g_assert_cmphex(qtest_readl(qts, MMU1 + MMU_DTE), ==, 0);
+    g_assert_cmpuint(counter(qts, 0, NPU_CNT_RESET), ==, 1);
+    g_assert_cmpuint(counter(qts, 1, NPU_CNT_RESET), ==, 1);
+    g_assert_cmpuint(counter(qts, 2, NPU_CNT_RESET), ==, 0);
+
+    qtest_system_reset(qts);
+    g_assert_cmpuint(counter(qts, 2, NPU_CNT_POWERED), ==, 1);
+    g_assert_cmphex(qtest_readl(qts, MMU0 + MMU_STATUS), ==, 0x18);
+    g_assert_cmpuint(counter(qts, 0, NPU_CNT_ABORT), ==, 0);
+    qtest_quit(qts);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -268,6 +309,7 @@ int main(int argc, char **argv)
     qtest_add_func("rk3588-npu/cru", test_cru);
     qtest_add_func("rk3588-npu/iommu", test_iommu);
     qtest_add_func("rk3588-npu/machine-reset", test_machine_reset);
+    qtest_add_func("rk3588-npu/simple", test_simple);
 
     return g_test_run();
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rockchip IOMMU v2 (40-bit page tables) with one or two register banks, as
- * it sits in front of an RK3588 NPU core.
+ * Rockchip IOMMU with one or two register banks, as it sits in front of an
+ * RK3588 NPU core.
  *
- * Properties: "num-banks", "core-index" (uint32), "reset-wipes" (bool, on as
- * on silicon: a reset of the core resets the IOMMU too), links "ctl"
+ * Properties: "num-banks", "core-index" (uint32), "version" (uint32, 2 as on
+ * the RK3588: page tables with 40-bit addresses; 1: with 32-bit ones, for
+ * guests that know no others), "reset-wipes" (bool, on as on silicon: a reset
+ * of the core resets the IOMMU too), links "ctl"
  * (rk3588-npu-ctl, optional) and "dma" (MemoryRegion, required).
  * Named GPIO inputs: "power" (1 = domain on), "aclk", "hclk" (1 = running),
  * "reset"[2] (1 = asserted; 0 is srst_a, 1 is srst_h).

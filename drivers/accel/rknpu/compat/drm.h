@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What headers of DRM lack, apart from what has files of its own here. */
+#ifndef __RKNPU_COMPAT_DRM_H__
+#define __RKNPU_COMPAT_DRM_H__
+
+/* Before 6.13 drm_print.h dereferences it, and leaves it to others to declare it. */
+#include <drm/drm_device.h>
+#include <drm/drm_print.h>
+
+#ifndef RKNPU_HAVE_DRM_DBG_RATELIMITED
+
+#include <linux/ratelimit.h>
+
+#define drm_dbg_ratelimited(drm, fmt, ...) do {							\
+	static DEFINE_RATELIMIT_STATE(compat_rs, DEFAULT_RATELIMIT_INTERVAL,			\
+				      DEFAULT_RATELIMIT_BURST);					\
+												\
+	if (drm_debug_enabled(DRM_UT_DRIVER) && __ratelimit(&compat_rs))			\
+		drm_dbg(drm, fmt, ##__VA_ARGS__);						\
+} while (0)
+
+#endif
+
+#ifndef RKNPU_HAVE_DRM_GEM_IS_IMPORTED
+
+#include <drm/drm_gem.h>
+
+static inline bool drm_gem_is_imported(const struct drm_gem_object *obj)
+{
+	return obj->import_attach;
+}
+
+#endif
+
+#ifndef RKNPU_HAVE_DRM_GEM_FOPS
+
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_ioctl.h>
+
+/* compat_ioctl is NULL where there are no 32-bit processes. */
+#define DRM_GEM_FOPS						\
+	.open = drm_open,					\
+	.release = drm_release,					\
+	.unlocked_ioctl = drm_ioctl,				\
+	.compat_ioctl = drm_compat_ioctl,			\
+	.poll = drm_poll,					\
+	.read = drm_read,					\
+	.llseek = noop_llseek,					\
+	.mmap = drm_gem_mmap
+
+#endif
+
+#ifndef RKNPU_HAVE_DRM_GEM_STATUS
+
+/* For a function that nobody calls then. */
+enum drm_gem_object_status {
+	DRM_GEM_OBJECT_RESIDENT = 1,
+};
+
+/* A member of an initializer of struct drm_gem_object_funcs. */
+#define RKNPU_COMPAT_GEM_STATUS(function)
+
+#else
+
+#define RKNPU_COMPAT_GEM_STATUS(function)	.status = function,
+
+#endif
+
+#endif

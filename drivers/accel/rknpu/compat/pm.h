@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Runtime PM. */
+#ifndef __RKNPU_COMPAT_PM_H__
+#define __RKNPU_COMPAT_PM_H__
+
+#include <linux/pm.h>
+#include <linux/pm_runtime.h>
+
+#ifndef RKNPU_HAVE_PM_GET_IF_ACTIVE_1
+
+/* Before 6.9: also if nobody else uses it. */
+#define pm_runtime_get_if_active(dev)	pm_runtime_get_if_active(dev, true)
+
+#endif
+
+#ifndef RKNPU_HAVE_PM_RUNTIME_ACQUIRE
+
+/* Since 6.17 by itself, which cannot be seen; these macros, which came soon after, can. Twice does no harm. */
+static inline int rknpu_compat_put_autosuspend(struct device *dev)
+{
+	pm_runtime_mark_last_busy(dev);
+	return pm_runtime_put_autosuspend(dev);
+}
+
+#define pm_runtime_put_autosuspend	rknpu_compat_put_autosuspend
+
+#endif
+
+#ifndef RKNPU_HAVE_RUNTIME_PM_OPS
+
+/* Also if nobody calls them, as pm_ptr() leaves them out then. */
+#define SYSTEM_SLEEP_PM_OPS(suspend_fn, resume_fn)	\
+	.suspend = suspend_fn,				\
+	.resume = resume_fn,				\
+	.freeze = suspend_fn,				\
+	.thaw = resume_fn,				\
+	.poweroff = suspend_fn,				\
+	.restore = resume_fn,
+
+#define RUNTIME_PM_OPS(suspend_fn, resume_fn, idle_fn)	\
+	.runtime_suspend = suspend_fn,			\
+	.runtime_resume = resume_fn,			\
+	.runtime_idle = idle_fn,
+
+#endif
+
+#endif

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=sh
+# One line for each question to the kernel; conftest.sh says what the words mean, the headers here what follows.
+
+# accel.h
+defined CONFIG_DRM_ACCEL 'linux/kconfig.h' CONFIG_DRM_ACCEL
+
+# alloc.h
+defined KZALLOC_OBJ 'linux/slab.h' kvzalloc_obj
+probe MEMDUP_ARRAY_USER 'linux/string.h' 'memdup_array_user(0, 1, 1);'
+
+# drm.h
+defined DRM_DBG_RATELIMITED 'drm/drm_device.h drm/drm_print.h' drm_dbg_ratelimited
+probe DRM_GEM_IS_IMPORTED 'drm/drm_gem.h' 'struct drm_gem_object *o = 0; drm_gem_is_imported(o);'
+defined DRM_GEM_FOPS 'drm/drm_gem.h' DRM_GEM_FOPS
+probe DRM_GEM_STATUS 'drm/drm_gem.h' 'struct drm_gem_object_funcs f; f.status = 0;'
+
+# drm_driver.h
+probe DRM_DRIVER_DATE 'drm/drm_drv.h' 'struct drm_driver d; d.date = "";'
+probe DRM_DRIVER_PRIME_MMAP 'drm/drm_drv.h drm/drm_prime.h' 'struct drm_driver d; d.gem_prime_mmap = drm_gem_prime_mmap;'
+probe DRM_SHOW_FDINFO 'drm/drm_drv.h drm/drm_file.h' 'struct drm_driver d; d.show_fdinfo = 0; (void)drm_show_memory_stats;'
+
+# fence.h
+probe FENCE_LOCK_INLINE 'linux/dma-fence.h' 'struct dma_fence *f = 0; unsigned long flags; dma_fence_lock_irqsave(f, flags);'
+probe FENCE_ARRAY_CREATE_5 'linux/dma-fence-array.h' 'dma_fence_array_create(1, 0, 0, 0, false);'
+probe FENCE_CHAIN_FREE 'linux/dma-fence-chain.h' 'dma_fence_chain_free(0);'
+
+# fs.h
+probe FOP_FLAGS 'linux/fs.h' 'struct file_operations f = { .fop_flags = FOP_UNSIGNED_OFFSET };'
+probe PDE_DATA 'linux/proc_fs.h' 'struct inode *i = 0; pde_data(i);'
+
+# iommu.h
+probe IOMMU_PAGING_DOMAIN_ALLOC 'linux/iommu.h' 'struct device *d = 0; struct iommu_domain *m = iommu_paging_domain_alloc(d);'
+probe IOMMU_MAP_GFP 'linux/iommu.h' 'struct iommu_domain *d = 0; iommu_map(d, 0, 0, 0, IOMMU_READ, GFP_KERNEL);'
+
+# mm.h
+probe VM_FLAGS_SET 'linux/mm.h' 'struct vm_area_struct *v = 0; vm_flags_set(v, 0);'
+
+# module.h: old ones make a string of the name, which then is one twice.
+probe IMPORT_NS_STRING 'linux/module.h linux/stringify.h' '_Static_assert(sizeof(__stringify(MODULE_IMPORT_NS("X"))) <= sizeof(__stringify(MODULE_INFO(import_ns, "X"))) + 2, "");'
+
+# platform.h
+probe PLATFORM_REMOVE_VOID 'linux/platform_device.h' 'void (*f)(struct platform_device *) = 0; struct platform_driver d; d.remove = f;'
+
+# pm.h
+probe PM_GET_IF_ACTIVE_1 'linux/pm_runtime.h' 'struct device *d = 0; pm_runtime_get_if_active(d);'
+defined PM_RUNTIME_ACQUIRE 'linux/pm_runtime.h' PM_RUNTIME_ACQUIRE
+defined RUNTIME_PM_OPS 'linux/pm.h' RUNTIME_PM_OPS
+
+# resv.h
+probe DMA_RESV_USAGE 'linux/dma-resv.h' 'enum dma_resv_usage u = DMA_RESV_USAGE_WRITE;'
+
+# vmap.h
+probe DMA_BUF_VMAP_MAP 'linux/dma-buf.h' 'struct iosys_map *m = 0; int ret = dma_buf_vmap(0, m);'
+probe DMA_BUF_VMAP_UNLOCKED 'linux/dma-buf.h' 'struct iosys_map *m = 0; dma_buf_vmap_unlocked(0, m);'

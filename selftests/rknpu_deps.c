@@ -1,0 +1,607 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What jobs wait for: BOs that files share, other drivers' fences, fences in
+ * files; and that all of it may go away meanwhile. Foreign fences are vgem's.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <linux/dma-buf.h>
+
+#include "kselftest_harness.h"
+#include "rknpu_util.h"
+
+#define TASK_TIMEOUT_MS	20000
+
+/* ---- two files that share BOs ---- */
+
+#define SHARED	4
+
+struct side {
+	struct rk_client c;
+	/* The same memory on both sides, at addresses of its own. */
+	struct rk_bo bo[SHARED];
+	struct drm_rocket_task inc[SHARED][SHARED];
+};
+
+static int export_bo(int fd, uint32_t handle)
+{
+	struct drm_prime_handle p = { .handle = handle, .flags = DRM_CLOEXEC | DRM_RDWR };
+	int ret = rk_ioctl(fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &p);
+
+	return ret ? ret : p.fd;
+}
+
+/* A BO of @from, for the file @fd; mapped by neither. */
+static int share_bo(const struct rk_bo *from, int fd, struct rk_bo *to)
+{
+	struct drm_prime_handle p = { .fd = export_bo(from->fd, from->handle) };
+	struct drm_rocket_bo_info info = { 0 };
+	int ret = p.fd < 0 ? p.fd : rk_ioctl(fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p);
+
+	if (p.fd >= 0)
+		close(p.fd);
+	info.handle = p.handle;
+	if (!ret)
+		ret = rk_ioctl(fd, DRM_IOCTL_ROCKET_GET_BO_INFO, &info);
+	*to = (struct rk_bo) { .fd = fd, .handle = p.handle, .iova = info.dma_address };
+	return ret;
+}
+
+static int side_init(struct side *s, struct side *first)
+{
+	int ret = rk_client_init(&s->c);
+
+	for (int i = 0; i < SHARED && !ret; i++)
+		ret = first ? share_bo(&first->bo[i], s->c.fd, &s->bo[i]) :
+			      rk_bo_init(&s->bo[i], s->c.fd, RK_BYTES);
+	for (int i = 0; i < SHARED && !ret; i++)
+		for (int k = 0; k < SHARED && !ret; k++)
+			ret = rk_op_task(&s->c.inc, s->bo[i].iova, s->bo[k].iova, &s->inc[i][k]);
+	return ret;
+}
+
+/* @to = @from + 1. */
+static int add_one(struct side *s, int from, int to, uint32_t mask)
+{
+	struct drm_rocket_job_ext job;
+
+	rk_job_ext(&job, &s->inc[from][to], 1, &s->bo[from], &s->bo[to]);
+	job.core_mask = mask;
+	return rk_submit_ext(s->c.fd, &job, 1, NULL);
+}
+
+FIXTURE(files) {
+	struct side s[2];
+};
+
+FIXTURE_SETUP(files)
+{
+	int fd;
+
+	RK_OPEN_OR_SKIP(fd);
+	if (!(rk_param(fd, DRM_ROCKET_PARAM_FEATURES) & DRM_ROCKET_FEATURE_BO_INFO))
+		SKIP(return, "not this driver");
+	close(fd);
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, side_init(&self->s[0], NULL));
+	ASSERT_EQ(0, side_init(&self->s[1], &self->s[0]));
+	for (int i = 0; i < SHARED; i++) {
+		ASSERT_EQ(0, rk_bo_fill(&self->s[0].bo[i], 10 * i, RK_BYTES));
+	}
+	rk_task_timeout_ms(TASK_TIMEOUT_MS);
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+}
+
+FIXTURE_TEARDOWN(files)
+{
+	rk_model_calm();
+	for (int i = 0; i < SHARED && self->s[1].c.fd; i++)
+		rk_bo_fini(&self->s[0].bo[i]);
+	for (int i = 0; i < 2; i++)
+		if (self->s[i].c.fd)
+			rk_client_fini(&self->s[i].c);
+}
+
+/* On other cores than the jobs they wait for, so nothing else keeps them apart. */
+TEST_F(files, read_after_write)
+{
+	rk_latency_us(100000);
+	ASSERT_EQ(0, add_one(&self->s[0], 0, 1, 1));
+	ASSERT_EQ(0, add_one(&self->s[1], 1, 2, 2));
+	ASSERT_EQ(0, add_one(&self->s[0], 2, 3, 4));
+	EXPECT_EQ(0, rk_bo_differs(&self->s[0].bo[3], 3, RK_BYTES));
+	EXPECT_EQ(1, rk_ctl_read(NPU_CTL_MAX_BUSY));
+}
+
+TEST_F(files, write_after_read)
+{
+	rk_latency_us(100000);
+	ASSERT_EQ(0, add_one(&self->s[0], 2, 1, 1));
+	ASSERT_EQ(0, add_one(&self->s[1], 3, 2, 2));
+	EXPECT_EQ(0, rk_bo_differs(&self->s[0].bo[1], 21, RK_BYTES));
+	EXPECT_EQ(0, rk_bo_differs(&self->s[0].bo[2], 31, RK_BYTES));
+	EXPECT_EQ(1, rk_ctl_read(NPU_CTL_MAX_BUSY));
+}
+
+TEST_F(files, write_after_write)
+{
+	rk_latency_us(100000);
+	ASSERT_EQ(0, add_one(&self->s[0], 3, 1, 1));
+	ASSERT_EQ(0, add_one(&self->s[1], 0, 1, 2));
+	EXPECT_EQ(0, rk_bo_differs(&self->s[0].bo[1], 1, RK_BYTES));
+	EXPECT_EQ(1, rk_ctl_read(NPU_CTL_MAX_BUSY));
+}
+
+TEST_F(files, readers_run_together)
+{
+	/* Awake, so that the second can follow while the first runs. */
+	rk_latency_us(400000);
+	ASSERT_EQ(0, add_one(&self->s[0], 0, 1, 1));
+	ASSERT_EQ(0, add_one(&self->s[1], 0, 2, 2));
+	EXPECT_EQ(0, rk_bo_differs(&self->s[0].bo[1], 1, RK_BYTES));
+	EXPECT_EQ(0, rk_bo_differs(&self->s[0].bo[2], 1, RK_BYTES));
+	EXPECT_EQ(2, rk_ctl_read(NPU_CTL_MAX_BUSY));
+}
+
+/* Either file, any BOs, any cores: the end is that of running them one by one. */
+TEST_F_TIMEOUT(files, random, 60)
+{
+	unsigned int seed = 99;
+	int want[SHARED];
+
+	rk_latency_us(300);
+	for (int i = 0; i < SHARED; i++)
+		want[i] = 10 * i;
+	for (int round = 0; round < 5; round++) {
+		for (int i = 0; i < 80; i++) {
+			int from = (rand_r(&seed) >> 8) % SHARED;
+			int to = (from + 1 + (rand_r(&seed) >> 8) % (SHARED - 1)) % SHARED;
+
+			want[to] = want[from] + 1 > 127 ? 127 : want[from] + 1;
+			ASSERT_EQ(0, add_one(&self->s[(rand_r(&seed) >> 8) % 2], from, to,
+					     (rand_r(&seed) >> 8) % 8));
+		}
+		for (int i = 0; i < SHARED; i++) {
+			ASSERT_EQ(0, rk_bo_differs(&self->s[0].bo[i], want[i], RK_BYTES))
+				TH_LOG("round %d, BO %d", round, i);
+		}
+	}
+}
+
+/* The other file's handle of a BO is the same BO: once more in a list is no matter. */
+TEST_F(files, listed_many_times)
+{
+	struct side *s = &self->s[0];
+	uint32_t in[5], out[5];
+	struct drm_rocket_job job;
+
+	for (int i = 0; i < 5; i++) {
+		in[i] = s->bo[i % 2].handle;
+		out[i] = s->bo[(i + 1) % 2].handle;
+	}
+	rk_latency_us(20000);
+	for (int i = 0; i < 10; i++) {
+		rk_job(&job, &s->inc[i % 2][(i + 1) % 2], 1, in, 5, out, 5);
+		ASSERT_EQ(0, rk_submit(s->c.fd, &job, 1));
+		ASSERT_EQ(0, add_one(&self->s[1], (i + 1) % 2, 2, 0));
+	}
+	EXPECT_EQ(0, rk_bo_differs(&s->bo[0], 10, RK_BYTES));
+	EXPECT_EQ(0, rk_bo_differs(&s->bo[2], 11, RK_BYTES));
+	EXPECT_EQ(1, rk_ctl_read(NPU_CTL_MAX_BUSY));
+}
+
+/* ---- fences in files ---- */
+
+static int sync_file_of_job(int fd, struct drm_rocket_job_ext *job)
+{
+	struct drm_syncobj_create create = { 0 };
+	struct drm_syncobj_handle h = { .flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE };
+	struct drm_rocket_sync sync;
+	int ret = rk_ioctl(fd, DRM_IOCTL_SYNCOBJ_CREATE, &create);
+
+	sync = (struct drm_rocket_sync) { .handle = create.handle };
+	job->out_syncs = (uintptr_t)&sync;
+	job->out_sync_count = 1;
+	h.handle = create.handle;
+	if (!ret)
+		ret = rk_submit_ext(fd, job, 1, NULL);
+	if (!ret)
+		ret = rk_ioctl(fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &h);
+	return ret ? ret : h.fd;
+}
+
+/* Jobs that list nothing: the fence of the first, in a file, holds the second up. */
+TEST_F(files, sync_file_to_syncobj)
+{
+	struct side *a = &self->s[0], *b = &self->s[1];
+	struct drm_syncobj_create create = { 0 };
+	struct drm_syncobj_handle h = { .flags = DRM_SYNCOBJ_FD_TO_HANDLE_FLAGS_IMPORT_SYNC_FILE };
+	struct drm_rocket_sync sync;
+	struct drm_rocket_job_ext job;
+
+	rk_latency_us(100000);
+	rk_job_ext(&job, &a->inc[0][1], 1, NULL, NULL);
+	job.core_mask = 1;
+	h.fd = sync_file_of_job(a->c.fd, &job);
+	ASSERT_LE(0, h.fd);
+	ASSERT_EQ(0, rk_ioctl(b->c.fd, DRM_IOCTL_SYNCOBJ_CREATE, &create));
+	h.handle = create.handle;
+	ASSERT_EQ(0, rk_ioctl(b->c.fd, DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE, &h));
+	close(h.fd);
+	rk_job_ext(&job, &b->inc[1][2], 1, NULL, &b->bo[2]);
+	job.core_mask = 2;
+	sync = (struct drm_rocket_sync) { .handle = create.handle };
+	job.in_syncs = (uintptr_t)&sync;
+	job.in_sync_count = 1;
+	ASSERT_EQ(0, rk_submit_ext(b->c.fd, &job, 1, NULL));
+	EXPECT_EQ(0, rk_bo_differs(&a->bo[2], 2, RK_BYTES));
+	EXPECT_EQ(1, rk_ctl_read(NPU_CTL_MAX_BUSY));
+}
+
+/* The same by putting it on a BO, as programs for other devices do; and taking it off one. */
+TEST_F(files, sync_file_to_bo)
+{
+	struct side *a = &self->s[0], *b = &self->s[1];
+	struct dma_buf_import_sync_file put = { .flags = DMA_BUF_SYNC_WRITE };
+	struct dma_buf_export_sync_file get = { .flags = DMA_BUF_SYNC_READ };
+	struct drm_rocket_job_ext job;
+	int buf;
+
+	rk_latency_us(100000);
+	rk_job_ext(&job, &a->inc[0][1], 1, NULL, NULL);
+	job.core_mask = 1;
+	put.fd = sync_file_of_job(a->c.fd, &job);
+	ASSERT_LE(0, put.fd);
+	buf = export_bo(b->c.fd, b->bo[1].handle);
+	ASSERT_LE(0, buf);
+	ASSERT_EQ(0, rk_ioctl(buf, DMA_BUF_IOCTL_IMPORT_SYNC_FILE, &put));
+	close(put.fd);
+	EXPECT_EQ(-EBUSY, rk_prep_until(b->c.fd, b->bo[1].handle, 0));
+	ASSERT_EQ(0, add_one(b, 1, 2, 2));
+	ASSERT_EQ(0, rk_ioctl(buf, DMA_BUF_IOCTL_EXPORT_SYNC_FILE, &get));
+	close(get.fd);
+	close(buf);
+	EXPECT_EQ(0, rk_bo_differs(&a->bo[2], 2, RK_BYTES));
+	EXPECT_EQ(1, rk_ctl_read(NPU_CTL_MAX_BUSY));
+}
+
+/* ---- lifetime ---- */
+
+/* The memory belongs to whoever has it: the file that made it may go. */
+TEST_F(files, exporter_closes_while_the_job_runs)
+{
+	struct side *a = &self->s[0], *b = &self->s[1];
+	struct rk_bo mine;
+	uint8_t *map;
+
+	ASSERT_EQ(0, rk_bo_init(&mine, b->c.fd, RK_BYTES));
+	map = mmap(NULL, RK_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, b->c.fd, mine.offset);
+	ASSERT_NE(MAP_FAILED, map);
+	rk_latency_us(200000);
+	/* One that runs and one that waits for it, both into BOs of the other file. */
+	ASSERT_EQ(0, add_one(b, 0, 1, 1));
+	ASSERT_EQ(0, add_one(b, 1, 2, 2));
+	for (int i = 0; i < SHARED; i++)
+		rk_bo_fini(&a->bo[i]);
+	rk_client_fini(&a->c);
+	memset(&a->c, 0, sizeof(a->c));
+	rk_latency_us(0);
+	/* And a third, to where it can be seen. */
+	ASSERT_EQ(0, rk_op_task(&b->c.inc, b->bo[2].iova, mine.iova, &b->inc[0][0]));
+	ASSERT_EQ(0, rk_submit_task(b->c.fd, &b->inc[0][0], &b->bo[2], &mine));
+	EXPECT_EQ(0, rk_bo_differs(&mine, 3, RK_BYTES));
+	EXPECT_EQ(3, map[0]);
+	munmap(map, RK_PAGE);
+	rk_bo_fini(&mine);
+	/* Its teardown does not look at what is gone. */
+	rk_client_fini(&b->c);
+	memset(&b->c, 0, sizeof(b->c));
+}
+
+/* The CPU's mappings have nothing to do with the NPU's. */
+TEST_F(files, unmapped_while_the_job_runs)
+{
+	struct rk_client *c = &self->s[0].c;
+	void *in = c->in.map, *out = c->out.map, *prog = c->inc.bo.map;
+
+	ASSERT_EQ(0, rk_bo_fill(&c->in, 40, RK_BYTES));
+	rk_latency_us(100000);
+	ASSERT_EQ(0, rk_submit_op(&c->inc, &c->in, &c->out));
+	munmap(in, c->in.size);
+	munmap(out, c->out.size);
+	munmap(prog, c->inc.bo.size);
+	c->in.map = c->inc.bo.map = NULL;
+	c->out.map = mmap(NULL, c->out.size, PROT_READ | PROT_WRITE, MAP_SHARED, c->fd,
+			  c->out.offset);
+	ASSERT_NE(MAP_FAILED, c->out.map);
+	EXPECT_EQ(0, rk_bo_differs(&c->out, 41, RK_BYTES));
+}
+
+/* A file lives as long as one process has it, and its jobs with it. */
+TEST_F(files, submitted_by_a_child_that_exits)
+{
+	struct rk_client *c = &self->s[0].c;
+	struct drm_rocket_wait_job w;
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, rk_bo_fill(&c->in, 50, RK_BYTES));
+	rk_latency_us(300000);
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(rk_submit_op(&c->inc, &c->in, &c->out) ? 1 : 0);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_EQ(0, status);
+	ASSERT_EQ(0, rk_wait_job(c->fd, 1, RK_FOREVER, &w));
+	EXPECT_EQ(DRM_ROCKET_CAUSE_DONE, w.cause);
+	EXPECT_EQ(0, rk_bo_differs(&c->out, 51, RK_BYTES));
+}
+
+/* ---- another driver's fences ---- */
+
+struct vgem_attach {
+	uint32_t handle, flags, fence, pad;
+};
+
+struct vgem_signal {
+	uint32_t fence, flags;
+};
+
+struct dumb {
+	uint32_t height, width, bpp, flags, handle, pitch;
+	uint64_t size;
+};
+
+#define DUMB_CREATE	DRM_IOWR(0xb2, struct dumb)
+#define VGEM_WRITE	1u
+#define VGEM_ATTACH	DRM_IOWR(DRM_COMMAND_BASE + 1, struct vgem_attach)
+#define VGEM_SIGNAL	DRM_IOW(DRM_COMMAND_BASE + 2, struct vgem_signal)
+
+static bool is_vgem(int fd)
+{
+	char name[16] = "";
+	struct drm_version v = { .name = name, .name_len = sizeof(name) - 1 };
+
+	return !rk_ioctl(fd, DRM_IOCTL_VERSION, &v) && !strcmp(name, "vgem");
+}
+
+static int vgem_open(void)
+{
+	glob_t g = { 0 };
+	int fd = -1;
+
+	glob("/dev/dri/card*", 0, NULL, &g);
+	for (size_t i = 0; i < g.gl_pathc && fd < 0; i++) {
+		fd = open(g.gl_pathv[i], O_RDWR | O_CLOEXEC);
+		if (fd >= 0 && !is_vgem(fd)) {
+			close(fd);
+			fd = -1;
+		}
+	}
+	globfree(&g);
+	return fd;
+}
+
+FIXTURE(foreign) {
+	struct rk_client c;
+	int vgem;
+	/* Vgem's, imported into the client; the job in question lists it. */
+	uint32_t vgem_handle;
+	struct rk_bo bo;
+	struct drm_rocket_task task;
+};
+
+FIXTURE_SETUP(foreign)
+{
+	struct dumb dumb = { .width = 1024, .height = 1, .bpp = 32 };
+	struct drm_prime_handle p = { .flags = DRM_CLOEXEC | DRM_RDWR };
+	int fd;
+
+	RK_OPEN_OR_SKIP(fd);
+	if (!(rk_param(fd, DRM_ROCKET_PARAM_FEATURES) & DRM_ROCKET_FEATURE_SCHED))
+		SKIP(return, "not this driver");
+	close(fd);
+	RK_REQUIRE_MODEL();
+	self->vgem = vgem_open();
+	if (self->vgem < 0)
+		SKIP(return, "needs vgem");
+	ASSERT_EQ(0, rk_ioctl(self->vgem, DUMB_CREATE, &dumb));
+	self->vgem_handle = p.handle = dumb.handle;
+	ASSERT_EQ(0, rk_ioctl(self->vgem, DRM_IOCTL_PRIME_HANDLE_TO_FD, &p));
+	ASSERT_EQ(0, rk_client_init(&self->c));
+	ASSERT_EQ(0, rk_ioctl(self->c.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p));
+	close(p.fd);
+	self->bo = (struct rk_bo) { .fd = self->c.fd, .handle = p.handle };
+	ASSERT_EQ(0, rk_op_task(&self->c.inc, self->c.in.iova, self->c.out.iova, &self->task));
+	ASSERT_EQ(0, rk_bo_fill(&self->c.in, 60, RK_BYTES));
+}
+
+FIXTURE_TEARDOWN(foreign)
+{
+	rk_model_calm();
+	if (self->c.fd)
+		rk_client_fini(&self->c);
+	if (self->vgem > 0)
+		close(self->vgem);
+}
+
+/* From now on vgem reads or writes its BO. The fence, or 0. */
+static uint32_t vgem_begin(int vgem, uint32_t handle, uint32_t flags)
+{
+	struct vgem_attach a = { .handle = handle, .flags = flags };
+
+	return rk_ioctl(vgem, VGEM_ATTACH, &a) ? 0 : a.fence;
+}
+
+static int vgem_end(int vgem, uint32_t fence)
+{
+	struct vgem_signal s = { .fence = fence };
+
+	return rk_ioctl(vgem, VGEM_SIGNAL, &s);
+}
+
+/* The job lists vgem's BO, as read or as written, besides its own. */
+static int submit_with(struct rk_client *c, const struct drm_rocket_task *task,
+		       const struct rk_bo *bo, bool write)
+{
+	uint32_t in[2] = { c->in.handle, bo->handle }, out[2] = { c->out.handle, bo->handle };
+	struct drm_rocket_job job;
+
+	rk_job(&job, task, 1, in, write ? 1 : 2, out, write ? 2 : 1);
+	return rk_submit(c->fd, &job, 1);
+}
+
+TEST_F(foreign, writer_holds_up_a_reader)
+{
+	struct rk_client *c = &self->c;
+	uint32_t fence = vgem_begin(self->vgem, self->vgem_handle, VGEM_WRITE);
+	struct drm_rocket_wait_job w;
+
+	ASSERT_NE(0, fence);
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+	ASSERT_EQ(0, submit_with(c, &self->task, &self->bo, false));
+	EXPECT_EQ(-ETIMEDOUT, rk_wait_job(c->fd, 1, rk_now() + 200 * RK_MS, &w));
+	EXPECT_EQ(0, rk_count_all(NPU_CNT_KICK));
+	/* Whoever does not list it is not held up. */
+	ASSERT_EQ(0, rk_submit_task(c->fd, &self->task, &c->in, &c->inc.bo));
+	ASSERT_EQ(0, rk_wait_job(c->fd, 2, RK_FOREVER, &w));
+	EXPECT_EQ(-EBUSY, rk_wait_job(c->fd, 1, 0, &w));
+	EXPECT_EQ(0, vgem_end(self->vgem, fence));
+	ASSERT_EQ(0, rk_wait_job(c->fd, 1, RK_FOREVER, &w));
+	EXPECT_EQ(DRM_ROCKET_CAUSE_DONE, w.cause);
+	EXPECT_EQ(0, rk_bo_differs(&c->out, 61, RK_BYTES));
+}
+
+TEST_F(foreign, reader_holds_up_a_writer_only)
+{
+	struct rk_client *c = &self->c;
+	uint32_t fence = vgem_begin(self->vgem, self->vgem_handle, 0);
+	struct drm_rocket_wait_job w;
+
+	ASSERT_NE(0, fence);
+	ASSERT_EQ(0, submit_with(c, &self->task, &self->bo, false));
+	ASSERT_EQ(0, rk_wait_job(c->fd, 1, RK_FOREVER, &w));
+	ASSERT_EQ(0, submit_with(c, &self->task, &self->bo, true));
+	EXPECT_EQ(-ETIMEDOUT, rk_wait_job(c->fd, 2, rk_now() + 200 * RK_MS, &w));
+	EXPECT_EQ(0, vgem_end(self->vgem, fence));
+	ASSERT_EQ(0, rk_wait_job(c->fd, 2, RK_FOREVER, &w));
+	EXPECT_EQ(DRM_ROCKET_CAUSE_DONE, w.cause);
+}
+
+/* The other way round: vgem finds the BO busy as long as our job is. */
+TEST_F(foreign, our_fences_are_theirs)
+{
+	struct rk_client *c = &self->c;
+	uint32_t fence;
+
+	rk_latency_us(300000);
+	ASSERT_EQ(0, submit_with(c, &self->task, &self->bo, false));
+	EXPECT_EQ(0, vgem_begin(self->vgem, self->vgem_handle, VGEM_WRITE));
+	fence = vgem_begin(self->vgem, self->vgem_handle, 0);
+	EXPECT_NE(0, fence);
+	EXPECT_EQ(0, vgem_end(self->vgem, fence));
+	ASSERT_EQ(0, rk_prep(&c->out, 5000));
+	fence = vgem_begin(self->vgem, self->vgem_handle, VGEM_WRITE);
+	EXPECT_NE(0, fence);
+	EXPECT_EQ(0, vgem_end(self->vgem, fence));
+}
+
+static long long alive(const char *what)
+{
+	char created[32], freed[32];
+
+	snprintf(created, sizeof(created), "%s_created", what);
+	snprintf(freed, sizeof(freed), "%s_freed", what);
+	return rk_stat(created) - rk_stat(freed);
+}
+
+static bool back_to(long long bos, long long vms)
+{
+	for (int i = 0; i < 500; i++) {
+		if (alive("bos") == bos && alive("vms") == vms)
+			return true;
+		rk_sleep_ms(10);
+	}
+	return false;
+}
+
+/* A child with a job that waits for the fence, others that wait for that, and one that runs. */
+static void wait_to_be_killed(int vgem, uint32_t vgem_handle, int ready)
+{
+	struct drm_prime_handle p = { .handle = vgem_handle, .flags = DRM_CLOEXEC | DRM_RDWR };
+	struct rk_client c, other;
+	struct drm_rocket_task task;
+	struct rk_bo bo;
+
+	if (rk_client_init(&c) || rk_client_init(&other) ||
+	    rk_ioctl(vgem, DRM_IOCTL_PRIME_HANDLE_TO_FD, &p) ||
+	    rk_ioctl(c.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p) ||
+	    rk_op_task(&c.inc, c.in.iova, c.out.iova, &task))
+		_exit(1);
+	bo = (struct rk_bo) { .fd = c.fd, .handle = p.handle };
+	rk_latency_us(100000);
+	for (int i = 0; i < 20; i++)
+		if (submit_with(&c, &task, &bo, i % 2) || rk_submit_op(&other.inc, &other.in, &other.out))
+			_exit(2);
+	rk_latency_us(0);
+	if (write(ready, "", 1) != 1)
+		_exit(3);
+	/* In the middle of the call. */
+	rk_prep(&c.out, 60000);
+	_exit(4);
+}
+
+/* Killed: its jobs end when what they wait for has ended, and everything is given back. */
+TEST_F(foreign, killed_while_jobs_wait)
+{
+	uint32_t fence = vgem_begin(self->vgem, self->vgem_handle, VGEM_WRITE);
+	long long bos = alive("bos"), vms = alive("vms");
+	int status, ready[2];
+	char byte;
+	pid_t pid;
+
+	ASSERT_NE(0, fence);
+	ASSERT_EQ(0, pipe(ready));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		wait_to_be_killed(self->vgem, self->vgem_handle, ready[1]);
+	close(ready[1]);
+	ASSERT_EQ(1, read(ready[0], &byte, 1));
+	close(ready[0]);
+	rk_sleep_ms(50);
+	kill(pid, SIGKILL);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(WIFSIGNALED(status));
+	EXPECT_EQ(0, rk_run_on_every_core(self->c.fd, 1));
+	EXPECT_LT(vms, alive("vms"));
+	EXPECT_EQ(0, vgem_end(self->vgem, fence));
+	EXPECT_TRUE(back_to(bos, vms)) TH_LOG("%lld more BOs, %lld more address spaces",
+					      alive("bos") - bos, alive("vms") - vms);
+	EXPECT_EQ(0, rk_client_run(&self->c, 1));
+}
+
+/* Unbound: a job need not wait any longer, and its fence comes too late to matter. */
+TEST_F(foreign, device_gone_while_a_job_waits)
+{
+	uint32_t fence = vgem_begin(self->vgem, self->vgem_handle, VGEM_WRITE);
+	struct rk_client *c = &self->c;
+
+	ASSERT_NE(0, fence);
+	ASSERT_EQ(0, submit_with(c, &self->task, &self->bo, false));
+	EXPECT_EQ(-EBUSY, rk_prep_until(c->fd, c->out.handle, 0));
+	ASSERT_EQ(0, rk_rebind(1));
+	EXPECT_EQ(-ENODEV, rk_prep_until(c->fd, c->out.handle, 0));
+	EXPECT_EQ(0, vgem_end(self->vgem, fence));
+	rk_client_fini(c);
+	ASSERT_EQ(0, rk_client_init(c));
+	EXPECT_EQ(0, rk_client_run(c, 2));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * From a job's interrupt to the next one's start: what the kernel does there, as
+ * its own tracing shows, and what 1,000 chained jobs cost.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "rknpu_util.h"
+
+#define JOBS		1000
+#define TRACING		"/sys/kernel/tracing/"
+/* TRACE_FLAG_HARDIRQ */
+#define IN_HARDIRQ	"common_flags & 8"
+
+static const char *const allocations[] = {
+	"kmem/kmalloc", "kmem/kmem_cache_alloc", "kmem/mm_page_alloc",
+};
+
+static int put(const char *file, const char *text)
+{
+	char path[160];
+	int fd, ret;
+
+	snprintf(path, sizeof(path), TRACING "%s", file);
+	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+static int put_event(const char *event, const char *file, const char *text)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "events/%s/%s", event, file);
+	return put(path, text);
+}
+
+/* @filter: of all events but works. */
+static int trace_events(const char *filter)
+{
+	int ret = put("tracing_on", "0");
+
+	for (size_t i = 0; i < ARRAY_SIZE(allocations) && !ret; i++) {
+		ret = put_event(allocations[i], "filter", filter);
+		if (!ret)
+			ret = put_event(allocations[i], "enable", "1");
+	}
+	if (!ret)
+		ret = put_event("irq/irq_handler_entry", "filter", filter);
+	if (!ret)
+		ret = put_event("irq/irq_handler_entry", "enable", "1");
+	if (!ret)
+		ret = put_event("workqueue/workqueue_execute_start", "enable", "1");
+	if (!ret)
+		ret = put("trace", "");
+	return ret ? ret : put("tracing_on", "1");
+}
+
+static void trace_nothing(void)
+{
+	put("tracing_on", "0");
+	put("events/enable", "0");
+	for (size_t i = 0; i < ARRAY_SIZE(allocations); i++)
+		put_event(allocations[i], "filter", "0");
+	put_event("irq/irq_handler_entry", "filter", "0");
+	put("trace", "");
+	put("tracing_on", "1");
+}
+
+struct seen {
+	int allocations;
+	/* Of them. */
+	char first[1024];
+	int irqs;
+	int works;
+};
+
+static void look_at(const char *line, struct seen *s)
+{
+	bool allocation = strstr(line, ": kmalloc: ") || strstr(line, ": kmem_cache_alloc: ") ||
+			  strstr(line, ": mm_page_alloc: ");
+
+	if (allocation && !s->allocations)
+		snprintf(s->first, sizeof(s->first), "%.*s", (int)sizeof(s->first) - 1, line);
+	s->allocations += allocation;
+	s->irqs += strstr(line, ": irq_handler_entry: ") && strstr(line, ".npu");
+	s->works += strstr(line, ": workqueue_execute_start: ") && strstr(line, "rknpu_sched_work");
+}
+
+static int read_trace(struct seen *s)
+{
+	static char line[1024];
+	FILE *f;
+
+	memset(s, 0, sizeof(*s));
+	put("tracing_on", "0");
+	f = fopen(TRACING "trace", "re");
+	if (!f)
+		return -errno;
+	while (fgets(line, sizeof(line), f))
+		look_at(line, s);
+	fclose(f);
+	return 0;
+}
+
+FIXTURE(hotpath) {
+	struct rk_client c;
+	struct drm_rocket_job jobs[JOBS];
+	struct drm_rocket_task t[4];
+};
+
+FIXTURE_SETUP(hotpath)
+{
+	int fd;
+
+	self->c.fd = 0;
+	RK_OPEN_OR_SKIP(fd);
+	close(fd);
+	if (!rk_ours())
+		SKIP(return, "our module's ways");
+	ASSERT_EQ(0, rk_client_init(&self->c));
+	/* Powers a core up and attaches. */
+	ASSERT_EQ(0, rk_client_run(&self->c, 1));
+	for (int i = 0; i < 4; i++) {
+		/* Behind the one that has just run. */
+		ASSERT_EQ(0, rk_op_task(&self->c.inc, self->c.in.iova, self->c.out.iova,
+					&self->t[i]));
+		if (i)
+			rk_chain(&self->c.inc, &self->t[i - 1], &self->t[i]);
+	}
+	ASSERT_EQ(0, rk_fini(&self->c.inc.bo));
+}
+
+FIXTURE_TEARDOWN(hotpath)
+{
+	rk_model_calm();
+	if (self->c.fd > 0)
+		rk_client_fini(&self->c);
+}
+
+/* All write one BO, so they run one after the other, the first of them when all are queued. */
+static int run_all(FIXTURE_DATA(hotpath) *h, uint32_t tasks, uint32_t flags)
+{
+	struct rk_client *c = &h->c;
+	struct drm_rocket_task plug;
+	int ret;
+
+	for (int i = 0; i < JOBS; i++) {
+		rk_job(&h->jobs[i], h->t, tasks, &c->in.handle, 1, &c->out.handle, 1);
+		h->jobs[i].flags = flags;
+	}
+	ret = rk_op_task(&c->inc, c->in.iova, c->out.iova, &plug);
+	rk_latency_us(200000);
+	if (!ret)
+		ret = rk_submit_task(c->fd, &plug, &c->in, &c->out);
+	rk_sleep_ms(50);
+	rk_latency_us(0);
+	if (!ret)
+		ret = rk_submit(c->fd, h->jobs, JOBS);
+	return ret ? ret : rk_prep(&c->out, 60000);
+}
+
+TEST_F_TIMEOUT(hotpath, no_allocation_and_no_work_per_job, 120)
+{
+	struct seen s;
+	int ret;
+
+	if (access(TRACING "events/kmem/kmalloc/filter", W_OK))
+		SKIP(return, "no tracefs, or not root");
+	/* First everywhere: queueing does allocate, and that is seen. */
+	ASSERT_EQ(0, trace_events("0"));
+	ret = run_all(self, 1, 0);
+	read_trace(&s);
+	trace_nothing();
+	ASSERT_EQ(0, ret);
+	EXPECT_LT(JOBS / 2, s.allocations);
+
+	/* Then in the interrupt only, which starts all of them. */
+	ASSERT_EQ(0, trace_events(IN_HARDIRQ));
+	ret = run_all(self, 1, 0);
+	read_trace(&s);
+	trace_nothing();
+	ASSERT_EQ(0, ret);
+	EXPECT_LE(JOBS, s.irqs);
+	EXPECT_EQ(0, s.allocations) TH_LOG("%s", s.first);
+	/* What starts jobs otherwise: a core that was asleep, or had another address space. */
+	EXPECT_GE(10, s.works);
+}
+
+/* Four tasks that name each other: a kick, an interrupt, a look at the counter. */
+TEST_F_TIMEOUT(hotpath, chained_jobs, 120)
+{
+	RK_REQUIRE_MODEL();
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+	ASSERT_EQ(0, run_all(self, 4, DRM_ROCKET_JOB_BATCHED));
+	EXPECT_EQ(4 * JOBS + 1, rk_count_all(NPU_CNT_TASK_DONE));
+	EXPECT_EQ(JOBS + 1, rk_count_all(NPU_CNT_KICK));
+	EXPECT_EQ(JOBS + 1, rk_count_all(NPU_CNT_IRQ));
+	EXPECT_GE(13 * (JOBS + 1), rk_count_all(NPU_CNT_MMIO_WRITE));
+	EXPECT_GE(2 * JOBS + 20, rk_count_all(NPU_CNT_MMIO_READ));
+	EXPECT_GE(1, rk_count_all(NPU_CNT_MMU_ATTACH));
+	EXPECT_EQ(0, rk_count_all(NPU_CNT_RESET));
+	EXPECT_EQ(0, rk_count_all(NPU_CNT_POWER_ON));
+	EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
+	EXPECT_EQ(0, rk_bo_differs(&self->c.out, 2, RK_BYTES));
+}
+
+TEST_HARNESS_MAIN

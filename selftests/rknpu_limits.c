@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* How much memory BOs may take: of a file, of all files, and of a machine that has no more. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <drm/drm.h>
+
+#include "kselftest_harness.h"
+#include "rknpu_vendor_util.h"
+
+#define MIB		(1u << 20)
+#define PARAMETERS	"/sys/module/rknpu_accel/parameters/"
+#define FILE_PERCENT	"max_file_memory_percent"
+#define ALL_PERCENT	"max_memory_percent"
+#define MAX_BOS		2048
+
+/* What it was, or a negative errno. */
+static int set_percent(const char *name, int percent)
+{
+	char path[128];
+	int old = -EIO;
+	FILE *f;
+
+	snprintf(path, sizeof(path), PARAMETERS "%s", name);
+	f = fopen(path, "r+e");
+	if (!f)
+		return -errno;
+	if (fscanf(f, "%d", &old) == 1) {
+		rewind(f);
+		fprintf(f, "%d\n", percent);
+	}
+	return fclose(f) ? -errno : old;
+}
+
+static int param(int fd, uint32_t which, uint64_t *value)
+{
+	struct drm_rocket_get_param p = { .param = which };
+	int ret = rk_ioctl(fd, DRM_IOCTL_ROCKET_GET_PARAM, &p);
+
+	*value = p.value;
+	return ret;
+}
+
+static int create(int fd, uint32_t size, uint32_t *handle)
+{
+	struct drm_rocket_create_bo c = { .size = size };
+	int ret = rk_ioctl(fd, DRM_IOCTL_ROCKET_CREATE_BO, &c);
+
+	*handle = c.handle;
+	return ret;
+}
+
+/* How many BOs of 1 MiB the file got; the error that ended it. */
+static int fill(int fd, int *err)
+{
+	uint32_t handle;
+	int n;
+
+	for (n = 0; n < MAX_BOS; n++) {
+		*err = create(fd, MIB, &handle);
+		if (*err)
+			break;
+	}
+	return n;
+}
+
+static int export(int fd, uint32_t handle)
+{
+	struct drm_prime_handle p = { .handle = handle, .flags = DRM_CLOEXEC };
+	int ret = rk_ioctl(fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &p);
+
+	return ret ? ret : p.fd;
+}
+
+static bool bytes_become(long long bytes)
+{
+	for (int i = 0; i < 200 && rk_stat("bo_bytes") != bytes; i++)
+		rk_sleep_ms(20);
+	return rk_stat("bo_bytes") == bytes;
+}
+
+FIXTURE(limits) {
+	int fd;
+	int other;
+	int file_percent;
+	int all_percent;
+	long long bytes;
+};
+
+FIXTURE_SETUP(limits)
+{
+	uint64_t v;
+
+	RK_OPEN_OR_SKIP(self->fd);
+	if (!rk_ours() || param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, &v))
+		SKIP(return, "no limits here");
+	self->file_percent = set_percent(FILE_PERCENT, 65);
+	self->all_percent = set_percent(ALL_PERCENT, 75);
+	if (self->file_percent < 0 || self->all_percent < 0)
+		SKIP(return, "needs root");
+	self->other = rk_open();
+	ASSERT_LE(0, self->other);
+	self->bytes = rk_stat("bo_bytes");
+	ASSERT_LE(0, self->bytes);
+}
+
+FIXTURE_TEARDOWN(limits)
+{
+	close(self->fd);
+	close(self->other);
+	set_percent(FILE_PERCENT, self->file_percent);
+	set_percent(ALL_PERCENT, self->all_percent);
+	EXPECT_TRUE(bytes_become(self->bytes));
+}
+
+TEST_F(limits, scale_with_memory)
+{
+	uint64_t file, all, total = sysconf(_SC_PHYS_PAGES) * (uint64_t)RK_PAGE;
+
+	ASSERT_EQ(0, param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, &file));
+	ASSERT_EQ(0, param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY, &all));
+	EXPECT_EQ(total / RK_PAGE * 65 / 100 * RK_PAGE, file);
+	EXPECT_EQ(total / RK_PAGE * 75 / 100 * RK_PAGE, all);
+	ASSERT_EQ(65, set_percent(FILE_PERCENT, 1000));
+	ASSERT_EQ(0, param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, &file));
+	EXPECT_EQ(total, file);
+}
+
+TEST_F(limits, of_a_file)
+{
+	uint64_t limit;
+	uint32_t handle;
+	int n, err;
+
+	ASSERT_EQ(65, set_percent(FILE_PERCENT, 3));
+	ASSERT_EQ(0, param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, &limit));
+	n = fill(self->fd, &err);
+	EXPECT_EQ(-ENOMEM, err);
+	EXPECT_EQ(limit / MIB, n);
+	EXPECT_EQ(self->bytes + n * (long long)MIB, rk_stat("bo_bytes"));
+	/* It is nobody else's, and a closed BO makes room. */
+	EXPECT_EQ(0, create(self->other, MIB, &handle));
+	EXPECT_EQ(0, rk_gem_close(self->fd, 1));
+	EXPECT_EQ(0, create(self->fd, MIB, &handle));
+	EXPECT_EQ(-ENOMEM, create(self->fd, MIB, &handle));
+	EXPECT_EQ(0, rk_run_on_every_core(self->other, 1));
+}
+
+TEST_F(limits, of_a_vendor_file)
+{
+	struct drm_rknpu_mem_create c = { .size = MIB, .flags = RV_FLAGS };
+	uint64_t limit;
+	int n, fd = rv_open(), ret = 0;
+
+	if (fd < 0)
+		SKIP(return, "no vendor node");
+	ASSERT_EQ(65, set_percent(FILE_PERCENT, 3));
+	ASSERT_EQ(0, param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, &limit));
+	for (n = 0; n < MAX_BOS && !ret; n++) {
+		c.handle = 0;
+		ret = rk_ioctl(fd, DRM_IOCTL_RKNPU_MEM_CREATE, &c);
+	}
+	EXPECT_EQ(-ENOMEM, ret);
+	EXPECT_EQ(limit / MIB, n - 1);
+	close(fd);
+}
+
+TEST_F(limits, of_all_files)
+{
+	struct drm_rknpu_mem_create c = { .size = MIB, .flags = RV_FLAGS };
+	int vendor = rv_open(), n, err;
+	uint64_t limit;
+	uint32_t handle;
+
+	ASSERT_EQ(75, set_percent(ALL_PERCENT, 3));
+	ASSERT_EQ(0, param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY, &limit));
+	n = fill(self->fd, &err);
+	EXPECT_EQ(-ENOMEM, err);
+	EXPECT_EQ((limit - self->bytes) / MIB, n);
+	EXPECT_EQ(-ENOMEM, create(self->other, MIB, &handle));
+	if (vendor >= 0) {
+		EXPECT_EQ(-ENOMEM, rk_ioctl(vendor, DRM_IOCTL_RKNPU_MEM_CREATE, &c));
+		close(vendor);
+	}
+	EXPECT_EQ(0, close(self->fd));
+	self->fd = rk_open();
+	EXPECT_TRUE(bytes_become(self->bytes));
+	EXPECT_EQ(0, create(self->other, MIB, &handle));
+}
+
+/* What lives on outside the file still takes memory, once. */
+TEST_F(limits, follow_the_bo)
+{
+	struct drm_prime_handle p = { .flags = DRM_CLOEXEC };
+	uint32_t handle;
+	int buf;
+
+	ASSERT_EQ(0, create(self->fd, MIB, &handle));
+	buf = export(self->fd, handle);
+	ASSERT_LE(0, buf);
+	p.fd = buf;
+	EXPECT_EQ(0, rk_ioctl(self->other, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p));
+	EXPECT_EQ(self->bytes + MIB, rk_stat("bo_bytes"));
+	EXPECT_EQ(0, rk_gem_close(self->other, p.handle));
+	EXPECT_EQ(0, close(self->fd));
+	self->fd = rk_open();
+	EXPECT_EQ(self->bytes + MIB, rk_stat("bo_bytes"));
+	EXPECT_EQ(0, close(buf));
+	EXPECT_TRUE(bytes_become(self->bytes));
+}
+
+/* If it were memory that ran out, processes would be killed for it. */
+TEST_F_TIMEOUT(limits, more_than_is_free_kills_nobody, 120)
+{
+	uint64_t limit;
+	uint32_t handle;
+	int status;
+	pid_t pid;
+
+	set_percent(FILE_PERCENT, 100);
+	set_percent(ALL_PERCENT, 100);
+	ASSERT_EQ(0, param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY, &limit));
+	if (limit > INT32_MAX)
+		SKIP(return, "a BO cannot be larger than this machine's memory");
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	EXPECT_EQ(-ENOMEM, create(self->fd, limit - self->bytes - MIB, &handle));
+	EXPECT_EQ(0, waitpid(pid, &status, WNOHANG));
+	kill(pid, SIGKILL);
+	EXPECT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_TRUE(bytes_become(self->bytes));
+	EXPECT_EQ(0, rk_run_on_every_core(self->fd, 1));
+}
+
+TEST_F_TIMEOUT(limits, who_is_killed_meanwhile_leaves_nothing, 120)
+{
+	uint32_t handle;
+	int status;
+	pid_t pid;
+
+	for (int i = 0; i < 5; i++) {
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid) {
+			for (;;) {
+				if (!create(self->fd, 300 * MIB, &handle))
+					rk_gem_close(self->fd, handle);
+			}
+		}
+		for (int j = 0; j < 500 && rk_stat("bo_bytes") == self->bytes; j++)
+			rk_sleep_ms(2);
+		kill(pid, SIGKILL);
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		/* The one that was being made when it died may be there. */
+		rk_gem_close(self->fd, 1);
+		EXPECT_TRUE(bytes_become(self->bytes));
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,548 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Who runs when and where: priorities, turns, core masks, divisible jobs, long
+ * chains. Order is told by what the model saw start, never by time.
+ */
+#define _GNU_SOURCE
+#include "kselftest_harness.h"
+#include "rknpu_util.h"
+
+/* How long the job in front keeps the others waiting, so that all of them are queued. */
+#define PLUG_US		600000
+/* For that one, and for what a busy host makes late. */
+#define TASK_TIMEOUT_MS	20000
+
+#define CORE0		1u
+
+static void module_param(const char *name, unsigned int value)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/module/rknpu_accel/parameters/%s", name);
+	f = fopen(path, "we");
+	if (!f)
+		return;
+	fprintf(f, "%u\n", value);
+	fclose(f);
+}
+
+/* Two files. The program of the second is at an address where the first has none. */
+struct pair {
+	struct rk_team a;
+	struct rk_client b;
+	struct drm_rocket_task b_task;
+	/* Jobs so far, which are numbered from 1. */
+	uint64_t a_jobs;
+	uint64_t b_jobs;
+};
+
+static int pair_init(struct pair *p)
+{
+	int ret;
+
+	memset(p, 0, sizeof(*p));
+	ret = rk_team_init(&p->a);
+	if (!ret)
+		ret = rk_client_init(&p->b);
+	for (int i = 0; i <= RK_TEAM_JOBS && !ret; i++)
+		ret = rk_op_task(&p->b.inc, p->b.in.iova, p->b.out.iova, &p->b_task);
+	if (!ret)
+		ret = rk_bo_fill(&p->a.in, 10, RK_BYTES);
+	return ret ? ret : rk_bo_fill(&p->b.in, 20, RK_BYTES);
+}
+
+static void pair_fini(struct pair *p)
+{
+	rk_team_fini(&p->a);
+	rk_client_fini(&p->b);
+}
+
+/* Job @i of the first file. Jobs list no BO, so that nothing but the scheduler orders them. */
+static int put_a(struct pair *p, int i, uint32_t mask, uint32_t priority)
+{
+	struct drm_rocket_job_ext job;
+
+	rk_job_ext(&job, &p->a.task[i], 1, NULL, NULL);
+	job.core_mask = mask;
+	job.priority = priority;
+	p->a_jobs++;
+	return rk_submit_ext(p->a.fd, &job, 1, NULL);
+}
+
+/* @n jobs of the second file in one call. */
+static int put_b(struct pair *p, unsigned int n, uint32_t mask, uint32_t priority)
+{
+	static struct drm_rocket_job_ext job[1000];
+
+	for (unsigned int i = 0; i < n; i++) {
+		rk_job_ext(&job[i], &p->b_task, 1, NULL, NULL);
+		job[i].core_mask = mask;
+		job[i].priority = priority;
+	}
+	p->b_jobs += n;
+	return rk_submit_ext(p->b.fd, job, n, NULL);
+}
+
+/* How many of @n jobs ended well, on cores of @mask. */
+static unsigned int ended_well(int fd, uint64_t first, uint64_t n, uint32_t mask)
+{
+	struct drm_rocket_wait_job w;
+	unsigned int good = 0;
+
+	for (uint64_t i = first; i < first + n; i++)
+		good += !rk_wait_job(fd, i, RK_FOREVER, &w) && !w.error &&
+			w.cause == DRM_ROCKET_CAUSE_DONE && w.core >= 0 && mask & 1u << w.core;
+	return good;
+}
+
+static bool pair_ended_well(struct pair *p)
+{
+	return ended_well(p->a.fd, 1, p->a_jobs, 7) == p->a_jobs &&
+	       ended_well(p->b.fd, 1, p->b_jobs, 7) == p->b_jobs;
+}
+
+/* Keeps core 0 busy and records what follows, each of @us. */
+static int plug(struct pair *p, unsigned int us)
+{
+	int ret;
+
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+	rk_trace_start();
+	rk_latency_us(PLUG_US);
+	ret = put_a(p, 0, CORE0, 0);
+	if (!ret && !rk_wait_count(0, NPU_CNT_TASK_STARTED, 1, 5000))
+		ret = -ETIMEDOUT;
+	/* The model looks at it when the program has been read. */
+	rk_sleep_ms(50);
+	rk_latency_us(us);
+	return ret;
+}
+
+static bool still_plugged(void)
+{
+	return rk_count(0, NPU_CNT_BUSY) && !rk_count(0, NPU_CNT_TASK_DONE);
+}
+
+/* Index of the first start of that program, or -1. */
+static int place(const struct rk_start *s, int n, uint32_t regcmd)
+{
+	for (int i = 0; i < n; i++)
+		if (s[i].regcmd == regcmd)
+			return i;
+	return -1;
+}
+
+FIXTURE(sched) {
+	struct pair p;
+};
+
+FIXTURE_SETUP(sched)
+{
+	int fd;
+
+	RK_OPEN_OR_SKIP(fd);
+	if (!(rk_param(fd, DRM_ROCKET_PARAM_FEATURES) & DRM_ROCKET_FEATURE_SCHED))
+		SKIP(return, "not this driver");
+	close(fd);
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, pair_init(&self->p));
+	rk_task_timeout_ms(TASK_TIMEOUT_MS);
+}
+
+FIXTURE_TEARDOWN(sched)
+{
+	rk_model_calm();
+	module_param("slice_us", 4000);
+	module_param("max_job_ms", 10000);
+	if (self->p.b.fd)
+		pair_fini(&self->p);
+}
+
+/* ---- priorities ---- */
+
+/* The order of arrival is the wrong one; within a priority it is kept. */
+TEST_F(sched, higher_priorities_go_first)
+{
+	static const int order[] = { 0, 7, 8, 9, 4, 5, 6, 1, 2, 3 };
+	static const uint32_t priority[] = {
+		DRM_ROCKET_PRIORITY_LOW, DRM_ROCKET_PRIORITY_DEFAULT, DRM_ROCKET_PRIORITY_HIGH,
+	};
+	struct pair *p = &self->p;
+	struct rk_start s[32];
+
+	ASSERT_EQ(0, plug(p, 1000));
+	for (int i = 1; i < 10; i++) {
+		ASSERT_EQ(0, put_a(p, i, CORE0, priority[(i - 1) / 3]));
+	}
+	ASSERT_TRUE(still_plugged());
+	EXPECT_TRUE(pair_ended_well(p));
+	ASSERT_EQ(10, rk_trace_starts(s, ARRAY_SIZE(s)));
+	for (int i = 0; i < 10; i++) {
+		EXPECT_EQ(p->a.task[order[i]].regcmd, s[i].regcmd) TH_LOG("start %d", i);
+		EXPECT_EQ(0, s[i].core);
+	}
+}
+
+/* Priority counts between files as well, and DEFAULT is NORMAL. */
+TEST_F(sched, higher_priorities_go_first_between_files)
+{
+	struct pair *p = &self->p;
+	struct rk_start s[32];
+
+	ASSERT_EQ(0, plug(p, 1000));
+	for (int i = 1; i < 9; i++) {
+		ASSERT_EQ(0, put_a(p, i, CORE0, i % 2 ? DRM_ROCKET_PRIORITY_NORMAL :
+				   DRM_ROCKET_PRIORITY_DEFAULT));
+	}
+	ASSERT_EQ(0, put_b(p, 1, CORE0, DRM_ROCKET_PRIORITY_HIGH));
+	ASSERT_TRUE(still_plugged());
+	EXPECT_TRUE(pair_ended_well(p));
+	ASSERT_EQ(10, rk_trace_starts(s, ARRAY_SIZE(s)));
+	EXPECT_EQ(1, place(s, 10, p->b_task.regcmd));
+	for (int i = 1; i < 9; i++) {
+		EXPECT_EQ(p->a.task[i].regcmd, s[i + 1].regcmd);
+	}
+}
+
+/* As Documentation says. */
+#define PATIENCE	16
+
+/* A job is let wait by 16 of higher priorities, however many there are. */
+TEST_F(sched, low_priorities_do_not_starve)
+{
+	struct pair *p = &self->p;
+	static struct rk_start s[300];
+	int n, low;
+
+	ASSERT_EQ(0, plug(p, 1000));
+	ASSERT_EQ(0, put_a(p, 1, CORE0, DRM_ROCKET_PRIORITY_LOW));
+	ASSERT_EQ(0, put_a(p, 2, CORE0, DRM_ROCKET_PRIORITY_LOW));
+	ASSERT_EQ(0, put_b(p, 100, CORE0, DRM_ROCKET_PRIORITY_HIGH));
+	ASSERT_TRUE(still_plugged());
+	EXPECT_TRUE(pair_ended_well(p));
+	n = rk_trace_starts(s, ARRAY_SIZE(s));
+	ASSERT_EQ(103, n);
+	low = place(s, n, p->a.task[1].regcmd);
+	EXPECT_EQ(1 + PATIENCE, low);
+	/* The next one is as patient. */
+	EXPECT_EQ(low + 1 + PATIENCE, place(s, n, p->a.task[2].regcmd));
+}
+
+/* ---- turns ---- */
+
+/* What the model records of changes of turn fits its memory. */
+#define CROWD	24
+
+/* Both want more than their share of one core: none gets more than one job ahead. */
+TEST_F_TIMEOUT(sched, two_crowds_take_turns, 60)
+{
+	struct pair *p = &self->p;
+	static struct rk_start s[64];
+	int n, of_b = 0, run = 0;
+
+	/* Less than a job takes: every job is a turn. */
+	module_param("slice_us", 1000);
+	ASSERT_EQ(0, plug(p, 3000));
+	ASSERT_EQ(0, put_b(p, CROWD, CORE0, 0));
+	for (int i = 0; i < CROWD; i++) {
+		ASSERT_EQ(0, put_a(p, 1, CORE0, 0));
+	}
+	ASSERT_TRUE(still_plugged());
+	EXPECT_TRUE(pair_ended_well(p));
+	n = rk_trace_starts(s, ARRAY_SIZE(s));
+	ASSERT_EQ(1 + 2 * CROWD, n);
+	for (int i = 1; i <= 2 * CROWD - 4; i++) {
+		bool b = s[i].regcmd == p->b_task.regcmd;
+
+		run = i > 1 && b == (s[i - 1].regcmd == p->b_task.regcmd) ? run + 1 : 1;
+		/* One that has used little comes in between two turns. */
+		EXPECT_GE(2, run) TH_LOG("start %d", i);
+		of_b += b;
+	}
+	EXPECT_LE(CROWD - 4, of_b);
+	EXPECT_GE(CROWD, of_b);
+}
+
+/* A turn is worth an attach: with long slices the core changes hands seldom. */
+TEST_F_TIMEOUT(sched, a_turn_lasts_its_slice, 60)
+{
+	struct pair *p = &self->p;
+	static struct rk_start s[400];
+	long long attaches = rk_core_stat(0, "attaches");
+	int n, changes = 0;
+
+	module_param("slice_us", 200000);
+	ASSERT_EQ(0, plug(p, 1000));
+	ASSERT_EQ(0, put_b(p, 150, CORE0, 0));
+	for (int i = 0; i < 150; i++) {
+		ASSERT_EQ(0, put_a(p, 1, CORE0, 0));
+	}
+	ASSERT_TRUE(still_plugged());
+	EXPECT_TRUE(pair_ended_well(p));
+	n = rk_trace_starts(s, ARRAY_SIZE(s));
+	ASSERT_EQ(301, n);
+	for (int i = 1; i < n; i++)
+		changes += (s[i].regcmd == p->b_task.regcmd) !=
+			   (s[i - 1].regcmd == p->b_task.regcmd);
+	/* 300 ms of work in 200 ms slices; a slow host's jobs take longer. */
+	EXPECT_LE(1, changes);
+	EXPECT_GE(30, changes);
+	/* What is counted is the changes, and the first attach. */
+	EXPECT_GE(changes + 1, rk_core_stat(0, "attaches") - attaches);
+	EXPECT_LE(changes, rk_core_stat(0, "attaches") - attaches);
+}
+
+/* ---- cores ---- */
+
+/* Jobs of one file use all the cores that they may, and no others. */
+TEST_F_TIMEOUT(sched, core_masks, 60)
+{
+	struct pair *p = &self->p;
+
+	for (uint32_t mask = 0; mask < 1u << RK_CORES; mask++) {
+		uint32_t allowed = mask ? mask : (1u << RK_CORES) - 1;
+
+		rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+		/* So long that the first ones are not over before the last core has begun. */
+		rk_latency_us(30000);
+		ASSERT_EQ(0, put_b(p, 12, mask, 0));
+		EXPECT_EQ(12, ended_well(p->b.fd, p->b_jobs - 11, 12, allowed));
+		EXPECT_EQ(12, rk_count_all(NPU_CNT_TASK_DONE));
+		for (int i = 0; i < RK_CORES; i++) {
+			EXPECT_EQ(!!(allowed & 1u << i), !!rk_count(i, NPU_CNT_TASK_DONE))
+				TH_LOG("mask %u, core %d: %llu tasks", mask, i,
+				       (unsigned long long)rk_count(i, NPU_CNT_TASK_DONE));
+		}
+	}
+}
+
+/* An idle core takes over work that may run there, and leaves alone what may not. */
+TEST_F(sched, idle_cores_take_over_what_they_may)
+{
+	struct pair *p = &self->p;
+	struct drm_rocket_wait_job w;
+
+	ASSERT_EQ(0, plug(p, 1000));
+	/* For cores 0 and 1: while core 0 is kept busy, all are core 1's. */
+	for (int i = 1; i < 9; i++) {
+		ASSERT_EQ(0, put_a(p, i, 3, 0));
+	}
+	ASSERT_EQ(0, put_a(p, 9, CORE0, 0));
+	for (int i = 1; i < 9; i++) {
+		ASSERT_EQ(0, rk_wait_job(p->a.fd, i + 1, RK_FOREVER, &w));
+		EXPECT_EQ(1, w.core);
+	}
+	EXPECT_EQ(-EBUSY, rk_wait_job(p->a.fd, 10, 0, &w));
+	ASSERT_TRUE(still_plugged());
+	ASSERT_EQ(0, rk_wait_job(p->a.fd, 10, RK_FOREVER, &w));
+	EXPECT_EQ(0, w.core);
+	EXPECT_EQ(0, rk_count(2, NPU_CNT_KICK));
+}
+
+/* ---- jobs of many tasks ---- */
+
+FIXTURE(divide) {
+	struct pair p;
+};
+
+FIXTURE_VARIANT(divide) {
+	uint32_t flags;
+	uint32_t priority;
+	bool gives_way;
+};
+
+FIXTURE_VARIANT_ADD(divide, divisible) {
+	.flags = DRM_ROCKET_JOB_DIVISIBLE, .gives_way = true,
+};
+FIXTURE_VARIANT_ADD(divide, divisible_to_a_higher_priority) {
+	.flags = DRM_ROCKET_JOB_DIVISIBLE, .priority = DRM_ROCKET_PRIORITY_HIGH,
+	.gives_way = true,
+};
+FIXTURE_VARIANT_ADD(divide, divisible_to_a_lower_priority) {
+	.flags = DRM_ROCKET_JOB_DIVISIBLE, .priority = DRM_ROCKET_PRIORITY_LOW,
+};
+FIXTURE_VARIANT_ADD(divide, not_divisible) { };
+FIXTURE_VARIANT_ADD(divide, not_divisible_to_a_higher_priority) {
+	.priority = DRM_ROCKET_PRIORITY_HIGH,
+};
+
+FIXTURE_SETUP(divide)
+{
+	int fd;
+
+	RK_OPEN_OR_SKIP(fd);
+	if (!(rk_param(fd, DRM_ROCKET_PARAM_FEATURES) & DRM_ROCKET_FEATURE_DIVISIBLE))
+		SKIP(return, "not this driver");
+	close(fd);
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, pair_init(&self->p));
+	rk_task_timeout_ms(TASK_TIMEOUT_MS);
+}
+
+FIXTURE_TEARDOWN(divide)
+{
+	rk_model_calm();
+	module_param("max_job_ms", 10000);
+	if (self->p.b.fd)
+		pair_fini(&self->p);
+}
+
+#define LONG_TASKS	12
+
+static int put_long(struct pair *p, uint32_t flags)
+{
+	struct drm_rocket_job_ext job;
+
+	rk_job_ext(&job, p->a.task, LONG_TASKS, NULL, NULL);
+	job.core_mask = CORE0;
+	job.flags = flags;
+	p->a_jobs++;
+	return rk_submit_ext(p->a.fd, &job, 1, NULL);
+}
+
+/* Another client's job of one task comes while the long one runs. */
+TEST_F(divide, between_two_tasks)
+{
+	struct pair *p = &self->p;
+	struct drm_rocket_wait_job w;
+	long long yields = rk_core_stat(0, "yields");
+	struct rk_start s[32];
+	int before, n;
+
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+	rk_latency_us(100000);
+	ASSERT_EQ(0, put_long(p, variant->flags));
+	while (rk_count(0, NPU_CNT_TASK_DONE) < 2)
+		rk_sleep_ms(1);
+	rk_trace_start();
+	ASSERT_EQ(0, put_b(p, 1, CORE0, variant->priority));
+	ASSERT_EQ(0, rk_wait_job(p->b.fd, 1, RK_FOREVER, &w));
+	EXPECT_EQ(0, w.error);
+	EXPECT_EQ(variant->gives_way ? -EBUSY : 0, rk_wait_job(p->a.fd, 1, 0, &w));
+	ASSERT_EQ(0, rk_wait_job(p->a.fd, 1, RK_FOREVER, &w));
+	EXPECT_EQ(0, w.error);
+	EXPECT_EQ(LONG_TASKS, w.task);
+	/* Waiting for the other one is not counted. */
+	EXPECT_LE(LONG_TASKS * 100 * RK_MS, w.elapsed_ns);
+	/* Each task once. */
+	EXPECT_EQ(LONG_TASKS + 1, rk_count(0, NPU_CNT_TASK_DONE));
+	n = rk_trace_starts(s, ARRAY_SIZE(s));
+	before = place(s, n, p->b_task.regcmd);
+	if (variant->gives_way) {
+		/* The task that ran, and one that a slow host let start meanwhile. */
+		EXPECT_GE(2, before);
+		EXPECT_LT(yields, rk_core_stat(0, "yields"));
+	} else {
+		EXPECT_EQ(n - 1, before);
+		EXPECT_EQ(yields, rk_core_stat(0, "yields"));
+	}
+	/* The rest in order. */
+	for (int i = n - 1, t = LONG_TASKS - 1; i >= 0 && t >= 0; i--) {
+		if (i != before) {
+			EXPECT_EQ(p->a.task[t--].regcmd, s[i].regcmd);
+		}
+	}
+	for (int i = 0; i < LONG_TASKS; i++) {
+		EXPECT_EQ(0, rk_bo_differs(&p->a.out[i], 11, RK_BYTES));
+	}
+}
+
+/* Only what keeps others from the core is limited in all. */
+TEST_F(divide, budget_of_core_time)
+{
+	struct pair *p = &self->p;
+	struct drm_rocket_wait_job w;
+
+	module_param("max_job_ms", 500);
+	rk_latency_us(100000);
+	rk_task_timeout_ms(300);
+	ASSERT_EQ(0, put_long(p, variant->flags));
+	ASSERT_EQ(0, rk_wait_job(p->a.fd, 1, RK_FOREVER, &w));
+	if (variant->flags & DRM_ROCKET_JOB_DIVISIBLE) {
+		EXPECT_EQ(DRM_ROCKET_CAUSE_DONE, w.cause);
+		EXPECT_EQ(LONG_TASKS, w.task);
+	} else {
+		EXPECT_EQ(DRM_ROCKET_CAUSE_TIMEOUT, w.cause);
+		EXPECT_EQ(-ETIME, w.error);
+		EXPECT_LE(1, w.task);
+		EXPECT_GT(LONG_TASKS, w.task);
+		EXPECT_LE(500 * RK_MS, w.elapsed_ns);
+	}
+}
+
+/* ---- chains ---- */
+
+FIXTURE(chain) {
+	struct rk_client c;
+	struct rk_op id;
+	struct drm_rocket_task t[2];
+};
+
+FIXTURE_VARIANT(chain) {
+	uint32_t tasks;
+	unsigned int kicks;
+};
+
+/* The counter of tasks has 12 bits. */
+FIXTURE_VARIANT_ADD(chain, of_2) { .tasks = 2, .kicks = 1 };
+FIXTURE_VARIANT_ADD(chain, of_4095) { .tasks = 4095, .kicks = 1 };
+FIXTURE_VARIANT_ADD(chain, of_4096) { .tasks = 4096, .kicks = 2 };
+FIXTURE_VARIANT_ADD(chain, of_9000) { .tasks = 9000, .kicks = 3 };
+
+FIXTURE_SETUP(chain)
+{
+	int fd;
+
+	RK_OPEN_OR_SKIP(fd);
+	if (!(rk_param(fd, DRM_ROCKET_PARAM_FEATURES) & DRM_ROCKET_FEATURE_BATCHED))
+		SKIP(return, "not this driver");
+	close(fd);
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, rk_client_init(&self->c));
+	ASSERT_EQ(0, rk_op_init(&self->id, self->c.fd, RK_M, 1, 0));
+	rk_task_timeout_ms(TASK_TIMEOUT_MS);
+}
+
+FIXTURE_TEARDOWN(chain)
+{
+	rk_model_calm();
+	if (self->c.fd)
+		rk_client_fini(&self->c);
+}
+
+/* There and back: two programs that name each other are a chain of any length. */
+TEST_F_TIMEOUT(chain, one_interrupt_per_kick, 120)
+{
+	static struct drm_rocket_task t[9000];
+	struct rk_client *c = &self->c;
+	struct drm_rocket_job_ext job;
+	struct drm_rocket_wait_job w;
+	uint32_t n = variant->tasks;
+	int want = -128 + (n + 1) / 2;
+
+	ASSERT_EQ(0, rk_op_task(&c->inc, c->in.iova, c->out.iova, &t[0]));
+	ASSERT_EQ(0, rk_op_task(&self->id, c->out.iova, c->in.iova, &t[1]));
+	for (uint32_t i = 2; i < n; i++)
+		t[i] = t[i % 2];
+	rk_chain(&c->inc, &t[0], &t[1]);
+	rk_chain(&self->id, &t[1], &t[0]);
+	ASSERT_EQ(0, rk_fini(&c->inc.bo));
+	ASSERT_EQ(0, rk_fini(&self->id.bo));
+	ASSERT_EQ(0, rk_bo_fill(&c->in, -128, RK_BYTES));
+	rk_job_ext(&job, t, n, &c->in, &c->out);
+	job.flags = DRM_ROCKET_JOB_BATCHED;
+	/* No time at all, or the longest takes seconds. */
+	rk_latency_us(1);
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+	ASSERT_EQ(0, rk_submit_ext(c->fd, &job, 1, NULL));
+	ASSERT_EQ(0, rk_wait_job(c->fd, 1, RK_FOREVER, &w));
+	EXPECT_EQ(0, w.error);
+	EXPECT_EQ(n, w.task);
+	EXPECT_EQ(n, rk_count_all(NPU_CNT_TASK_DONE));
+	EXPECT_EQ(variant->kicks, rk_count_all(NPU_CNT_KICK));
+	EXPECT_EQ(variant->kicks, rk_count_all(NPU_CNT_IRQ));
+	EXPECT_EQ(0, rk_bo_differs(&c->out, want > 127 ? 127 : want, RK_BYTES));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The vendor's device tree in all its shapes: one to three cores, with an interrupt each or with one for all. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "kselftest_harness.h"
+#include "rknpu_vendor_util.h"
+
+#define TIMEOUT_MS	1000
+#define UNMAPPED	0x7ffff000u
+
+/* Bytes of a property of the node, which is the only one in this tree; 0 if it has none. */
+static long property_size(const char *name)
+{
+	char pattern[128];
+	struct stat st;
+	glob_t g = { 0 };
+	long size = 0;
+
+	snprintf(pattern, sizeof(pattern), "/proc/device-tree/npu@*/%s", name);
+	if (!glob(pattern, 0, NULL, &g) && g.gl_pathc == 1 && !stat(g.gl_pathv[0], &st))
+		size = st.st_size;
+	globfree(&g);
+	return size;
+}
+
+FIXTURE(shape) {
+	int fd;
+	int cores;
+	int irqs;
+	struct rv_chain c;
+};
+
+FIXTURE_SETUP(shape)
+{
+	if (!rk_one_iommu())
+		SKIP(return, "mainline's device tree");
+	RV_OPEN_OR_SKIP(self->fd);
+	/* Two cells each for an address and a size, three for an interrupt. */
+	self->cores = property_size("reg") / 16;
+	self->irqs = property_size("interrupts") / 12;
+	ASSERT_LE(1, self->cores);
+	ASSERT_GE(RK_CORES, self->cores);
+	ASSERT_EQ(0, rv_chain_init(&self->c, self->fd, 2, 0, 0));
+}
+
+FIXTURE_TEARDOWN(shape)
+{
+	if (!rk_one_iommu())
+		return;
+	rk_model_calm();
+	rv_chain_fini(&self->c);
+	close(self->fd);
+}
+
+static int run_on(struct rv_chain *c, uint32_t core_mask, int value)
+{
+	struct drm_rknpu_submit s;
+	int ret = rv_chain_fill(c, value);
+
+	if (ret)
+		return ret;
+	rv_chain_submit(c, &s);
+	s.core_mask = core_mask;
+	s.timeout = TIMEOUT_MS;
+	/* On several cores each runs the same, which does no harm. */
+	for (int i = 0; i < 5; i++)
+		s.subcore_task[i] = s.subcore_task[0];
+	ret = rk_ioctl(c->fd, DRM_IOCTL_RKNPU_SUBMIT, &s);
+	if (ret)
+		return ret;
+	return rv_chain_wrong(c, value + c->n) ? -EILSEQ : 0;
+}
+
+static int lines_with(const char *path, const char *word)
+{
+	FILE *f = fopen(path, "re");
+	char line[512];
+	int n = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		n += !!strstr(line, word);
+	if (f)
+		fclose(f);
+	return n;
+}
+
+TEST_F(shape, is_that_of_the_tree)
+{
+	char name[32];
+
+	EXPECT_EQ(self->irqs, lines_with("/proc/interrupts", ".npu"));
+	for (int i = 0; i < RK_CORES; i++) {
+		snprintf(name, sizeof(name), "Core%d:", i);
+		EXPECT_EQ(i < self->cores, lines_with("/proc/rknpu/load", name)) TH_LOG("%s", name);
+	}
+}
+
+TEST_F(shape, every_core_runs_jobs)
+{
+	for (int i = 0; i < self->cores; i++) {
+		uint64_t done = rk_model() ? rk_count(i, NPU_CNT_TASK_DONE) : 0;
+
+		EXPECT_EQ(0, run_on(&self->c, 1 << i, 10 + i));
+		if (rk_model()) {
+			EXPECT_EQ(done + self->c.n, rk_count(i, NPU_CNT_TASK_DONE));
+		}
+	}
+	EXPECT_EQ(0, run_on(&self->c, 0, 20));
+	if (self->cores >= 2) {
+		EXPECT_EQ(0, run_on(&self->c, 3, 30));
+	}
+	if (self->cores == 3) {
+		EXPECT_EQ(0, run_on(&self->c, 7, 40));
+	}
+}
+
+/* As on the vendor's driver, which knows the SoC's cores. */
+TEST_F(shape, cores_that_are_not_there_are_refused)
+{
+	for (uint32_t mask = 1; mask <= 8; mask++) {
+		bool there = mask < 1u << self->cores && mask != 5 && mask != 6;
+
+		EXPECT_EQ(there ? 0 : -EINVAL, run_on(&self->c, mask, mask)) TH_LOG("mask %u", mask);
+	}
+}
+
+/* With one interrupt for all, one core's trouble is on everybody's line. */
+TEST_F(shape, failures_are_the_right_cores)
+{
+	RK_REQUIRE_MODEL();
+	for (int i = 0; i < self->cores; i++) {
+		uint64_t regcmd = rv_chain_task(&self->c, 0)->regcmd_addr;
+
+		rk_fault_arm(i, NPU_FAULT_HANG, 0, 1);
+		EXPECT_EQ(-ETIMEDOUT, run_on(&self->c, 1 << i, 1));
+		EXPECT_EQ(0, run_on(&self->c, 1 << i, 2));
+		rk_fault_arm(i, NPU_FAULT_DMA_READ, 0, 1);
+		EXPECT_EQ(-EIO, run_on(&self->c, 1 << i, 3));
+		EXPECT_EQ(0, run_on(&self->c, 1 << i, 4));
+		rv_chain_task(&self->c, 0)->regcmd_addr = UNMAPPED;
+		EXPECT_EQ(0, rv_sync(&self->c.tasks, 1, 0, self->c.tasks.size));
+		EXPECT_EQ(-EFAULT, run_on(&self->c, 1 << i, 5));
+		rv_chain_task(&self->c, 0)->regcmd_addr = regcmd;
+		EXPECT_EQ(0, rv_sync(&self->c.tasks, 1, 0, self->c.tasks.size));
+		EXPECT_EQ(0, run_on(&self->c, 1 << i, 6));
+		rk_fault_arm(i, NPU_FAULT_IRQ_LOST, 0, 1);
+		EXPECT_EQ(0, run_on(&self->c, 1 << i, 7));
+	}
+	for (int i = 0; i < self->cores; i++) {
+		EXPECT_EQ(0, run_on(&self->c, 1 << i, 50 + i));
+	}
+}
+
+TEST_F(shape, sleeps_and_wakes)
+{
+	RK_REQUIRE_MODEL();
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < self->cores; i++) {
+			EXPECT_TRUE(rk_wait_count(i, NPU_CNT_POWERED, 0, 10000));
+		}
+		for (int i = 0; i < self->cores; i++) {
+			EXPECT_EQ(0, run_on(&self->c, 1 << i, 60 + i));
+			EXPECT_EQ(0, rk_count(i, NPU_CNT_ABORT));
+		}
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The files that tools for the vendor's driver read: debugfs, procfs and devfreq. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kselftest_harness.h"
+#include "rknpu_vendor_util.h"
+
+#define PROC		"/proc/rknpu/"
+#define DEBUGFS		"/sys/kernel/debug/rknpu/"
+/* The path that librknnrt reads cur_freq at: named after the node of the vendor's tree, as of mainline's. */
+#define DEVFREQ		"/sys/class/devfreq/fdab0000.npu/"
+/* What firmware has to say about the clock; a board may not like the question while the NPU is off. */
+#define CLK_RATE	"/sys/kernel/debug/clk/scmi_clk_npu/clk_rate"
+/* Higher rates only while there is power. */
+#define PARKED_HZ	200000000ul
+#define MAX_RATES	32
+
+static int read_file(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, text, size - 1);
+	n = n < 0 ? -errno : n;
+	close(fd);
+	text[n < 0 ? 0 : n] = '\0';
+	return n < 0 ? n : 0;
+}
+
+static int write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+static int write_number(const char *path, unsigned long value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lu\n", value);
+	return write_file(path, text);
+}
+
+/* The number that is all of the file, or what nothing is. */
+static unsigned long number(const char *path)
+{
+	char text[64], *end;
+	unsigned long value;
+
+	if (read_file(path, text, sizeof(text)))
+		return ~0ul;
+	value = strtoul(text, &end, 10);
+	return end != text && !strcmp(end, "\n") ? value : ~0ul;
+}
+
+static bool says(const char *path, const char *wanted)
+{
+	char text[4096];
+
+	return !read_file(path, text, sizeof(text)) && !strcmp(text, wanted);
+}
+
+static bool becomes(const char *path, const char *wanted, unsigned int ms)
+{
+	for (; !says(path, wanted) && ms; ms -= ms < 10 ? ms : 10)
+		rk_sleep_ms(10);
+	return says(path, wanted);
+}
+
+FIXTURE(files) {
+	int fd;
+	struct rv_chain c;
+	unsigned long delay_ms;
+};
+
+FIXTURE_SETUP(files)
+{
+	RV_OPEN_OR_SKIP(self->fd);
+	if (access(PROC, F_OK))
+		SKIP(return, "vendor_procfs=0");
+	if (geteuid())
+		SKIP(return, "only root may write them");
+	self->delay_ms = number(PROC "delayms");
+	ASSERT_EQ(0, rv_chain_init(&self->c, self->fd, 2, 0, 0));
+}
+
+FIXTURE_TEARDOWN(files)
+{
+	if (self->fd < 0 || access(PROC, F_OK) || geteuid())
+		return;
+	write_file(PROC "power", "off\n");
+	write_number(PROC "delayms", self->delay_ms);
+	rv_chain_fini(&self->c);
+	close(self->fd);
+}
+
+TEST_F(files, are_the_same_in_both_places)
+{
+	static const char * const names[] = {
+		"version", "load", "power", "freq", "volt", "delayms", "reset",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char a[4096], b[4096], path[64];
+
+		snprintf(path, sizeof(path), PROC "%s", names[i]);
+		EXPECT_EQ(0, read_file(path, a, sizeof(a))) TH_LOG("%s", path);
+		snprintf(path, sizeof(path), DEBUGFS "%s", names[i]);
+		EXPECT_EQ(0, read_file(path, b, sizeof(b))) TH_LOG("%s", path);
+		EXPECT_STREQ(a, b);
+	}
+	EXPECT_NE(0, access(PROC "mm", F_OK));
+}
+
+TEST_F(files, version)
+{
+	EXPECT_TRUE(says(PROC "version", "RKNPU driver: v0.9.8\n"));
+	EXPECT_EQ(-EACCES, write_file(PROC "version", "1\n"));
+}
+
+/* Formats that public monitors parse; percent signs and commas are all there. */
+static int parse_load(const char *text, unsigned int *percent)
+{
+	static const char head[] = "NPU load: ";
+	int cores = 0, used = 0;
+	unsigned int core;
+
+	if (strncmp(text, head, strlen(head)))
+		return -1;
+	text += strlen(head);
+	for (; cores < RK_CORES && *text == ' '; cores++) {
+		if (sscanf(text, " Core%u: %3u%%,%n", &core, &percent[cores], &used) != 2 ||
+		    core != (unsigned int)cores)
+			return -1;
+		/* "100%" is a digit longer. */
+		if (strlen(" Core0:  0%,") > (size_t)used)
+			return -1;
+		text += used;
+	}
+	return strcmp(text, "\n") ? -1 : cores;
+}
+
+TEST_F(files, load)
+{
+	unsigned int percent[RK_CORES], most = 0;
+	struct drm_rknpu_submit s;
+	char text[256];
+
+	ASSERT_EQ(0, read_file(PROC "load", text, sizeof(text)));
+	EXPECT_LT(0, parse_load(text, percent)) TH_LOG("%s", text);
+	RK_REQUIRE_MODEL();
+	/* Two tasks that take two seconds together. */
+	rk_latency_us(1000000);
+	ASSERT_EQ(0, rv_chain_fill(&self->c, 1));
+	rv_chain_submit(&self->c, &s);
+	s.flags |= DRM_RKNPU_JOB_NONBLOCK;
+	s.timeout = 20000;
+	ASSERT_EQ(0, rv_ioctl(self->fd, DRM_IOCTL_RKNPU_SUBMIT, &s));
+	for (int ms = 0; most < 90 && ms < 4000; ms += 100) {
+		rk_sleep_ms(100);
+		ASSERT_EQ(0, read_file(PROC "load", text, sizeof(text)));
+		for (int n = parse_load(text, percent); n > 0; n--)
+			most = percent[n - 1] > most ? percent[n - 1] : most;
+	}
+	EXPECT_LE(90, most);
+	EXPECT_GE(100, most);
+	rk_latency_us(0);
+}
+
+TEST_F(files, power_and_delayms)
+{
+	EXPECT_EQ(0, write_file(PROC "delayms", "20\n"));
+	EXPECT_TRUE(says(PROC "delayms", "20\n"));
+	EXPECT_EQ(0, rv_chain_run(&self->c, 5));
+	EXPECT_TRUE(becomes(PROC "power", "off\n", 10000));
+	EXPECT_EQ(0, write_file(PROC "power", "on\n"));
+	EXPECT_TRUE(says(PROC "power", "on\n"));
+	/* Twice is as good as once. */
+	EXPECT_EQ(0, write_file(PROC "power", "on\n"));
+	rk_sleep_ms(200);
+	EXPECT_TRUE(says(PROC "power", "on\n"));
+	EXPECT_EQ(0, write_file(PROC "power", "off\n"));
+	EXPECT_TRUE(becomes(PROC "power", "off\n", 10000));
+	EXPECT_EQ(-EINVAL, write_file(PROC "power", "perhaps\n"));
+	EXPECT_EQ(-EINVAL, write_file(PROC "delayms", "-1\n"));
+	EXPECT_EQ(-EINVAL, write_file(PROC "delayms", "soon\n"));
+	EXPECT_EQ(-EINVAL, write_file(PROC "delayms", "11111111111111111111111111111111111111\n"));
+	EXPECT_TRUE(says(PROC "delayms", "20\n"));
+	EXPECT_EQ(0, rv_chain_run(&self->c, 6));
+}
+
+TEST_F(files, reset_harms_nobody)
+{
+	EXPECT_TRUE(says(PROC "reset", "on\n"));
+	EXPECT_EQ(0, write_file(PROC "reset", "1\n"));
+	EXPECT_EQ(0, write_file(PROC "reset", "on\n"));
+	EXPECT_EQ(-EINVAL, write_file(PROC "reset", "off\n"));
+	EXPECT_TRUE(says(PROC "reset", "on\n"));
+	EXPECT_EQ(0, rv_chain_run(&self->c, 7));
+}
+
+/* ---- the rate of the clock ---- */
+
+FIXTURE(freq) {
+	int fd;
+	struct rv_chain c;
+	unsigned long delay_ms;
+	unsigned long before;
+	unsigned long rates[MAX_RATES];
+	int count;
+};
+
+static void fini_freq(FIXTURE_DATA(freq) *self)
+{
+	write_file(DEVFREQ "governor", "rknpu_ondemand\n");
+	write_number(DEVFREQ "min_freq", 0);
+	write_number(DEVFREQ "max_freq", 2000000000);
+	write_number(PROC "freq", self->before);
+	write_file(PROC "power", "off\n");
+	write_number(PROC "delayms", self->delay_ms);
+}
+
+FIXTURE_SETUP(freq)
+{
+	char text[1024], *p, *end;
+
+	RV_OPEN_OR_SKIP(self->fd);
+	if (access(DEVFREQ, F_OK))
+		SKIP(return, "no devfreq device, or not an RK3588");
+	if (geteuid())
+		SKIP(return, "only root may write them");
+	self->before = number(PROC "freq");
+	self->delay_ms = number(PROC "delayms");
+	ASSERT_EQ(0, read_file(DEVFREQ "available_frequencies", text, sizeof(text)));
+	for (p = text; self->count < MAX_RATES; p = end) {
+		self->rates[self->count] = strtoul(p, &end, 10);
+		if (end == p)
+			break;
+		self->count++;
+	}
+	ASSERT_LE(1, self->count);
+	ASSERT_EQ(0, rv_chain_init(&self->c, self->fd, 2, 0, 0));
+}
+
+FIXTURE_TEARDOWN(freq)
+{
+	if (self->fd < 0 || access(DEVFREQ, F_OK) || geteuid())
+		return;
+	fini_freq(self);
+	rv_chain_fini(&self->c);
+	close(self->fd);
+}
+
+#define NEEDS_OPERATING_POINTS()					\
+	do {								\
+		if (self->count < 2)					\
+			SKIP(return, "the device tree has no operating points");	\
+	} while (0)
+
+/* By a file, by the runtime's ioctl, and where the runtime looks. */
+TEST_F(freq, is_the_same_everywhere)
+{
+	struct drm_rknpu_action a = { .flags = DRM_RKNPU_GET_FREQ };
+
+	EXPECT_EQ(0, rv_ioctl(self->fd, DRM_IOCTL_RKNPU_ACTION, &a));
+	EXPECT_NE(0, a.value);
+	EXPECT_EQ(a.value, number(PROC "freq"));
+	EXPECT_EQ(a.value, number(DEVFREQ "cur_freq"));
+	EXPECT_TRUE(says(DEVFREQ "governor", "rknpu_ondemand\n"));
+}
+
+TEST_F(freq, stays_without_operating_points)
+{
+	if (self->count > 1)
+		SKIP(return, "there are some");
+	EXPECT_EQ(self->rates[0], number(DEVFREQ "cur_freq"));
+	EXPECT_EQ(-EFAULT, write_number(PROC "freq", 300000000));
+	EXPECT_EQ(-EFAULT, write_number(PROC "freq", self->rates[0]));
+	EXPECT_EQ(self->rates[0], number(DEVFREQ "cur_freq"));
+	EXPECT_EQ(0, rv_chain_run(&self->c, 5));
+}
+
+TEST_F(freq, can_be_chosen)
+{
+	NEEDS_OPERATING_POINTS();
+	ASSERT_EQ(0, write_file(PROC "power", "on\n"));
+	for (int i = self->count - 1; i >= 0; i--) {
+		ASSERT_EQ(0, write_number(PROC "freq", self->rates[i]));
+		EXPECT_EQ(self->rates[i], number(PROC "freq"));
+		EXPECT_EQ(self->rates[i], number(DEVFREQ "cur_freq"));
+		EXPECT_EQ(self->rates[i], number(CLK_RATE));
+		EXPECT_EQ(0, rv_chain_run(&self->c, 10 + i));
+	}
+}
+
+TEST_F(freq, is_between_the_limits)
+{
+	unsigned long low, high;
+
+	NEEDS_OPERATING_POINTS();
+	low = self->rates[0];
+	high = self->rates[self->count - 1];
+	EXPECT_EQ(0, write_number(PROC "freq", 1));
+	EXPECT_EQ(low, number(PROC "freq"));
+	EXPECT_EQ(0, write_number(PROC "freq", ~0ul));
+	EXPECT_EQ(high, number(PROC "freq"));
+	EXPECT_EQ(-EINVAL, write_file(PROC "freq", "fast\n"));
+	EXPECT_EQ(-ERANGE, write_file(PROC "freq", "99999999999999999999\n"));
+	EXPECT_EQ(high, number(PROC "freq"));
+	/* What lies between two is the next higher one. */
+	EXPECT_EQ(0, write_number(PROC "freq", low + 1));
+	EXPECT_EQ(self->rates[1], number(PROC "freq"));
+	/* A thermal limit would do the same. */
+	EXPECT_EQ(0, write_number(PROC "freq", high));
+	EXPECT_EQ(0, write_number(DEVFREQ "max_freq", low));
+	EXPECT_EQ(low, number(PROC "freq"));
+	EXPECT_EQ(0, write_number(PROC "freq", high));
+	EXPECT_EQ(low, number(PROC "freq"));
+	EXPECT_EQ(0, write_number(DEVFREQ "max_freq", high));
+	EXPECT_EQ(high, number(PROC "freq"));
+	EXPECT_EQ(0, rv_chain_run(&self->c, 5));
+}
+
+/* Firmware that is asked for more while the power is off hangs, and so does the model's. */
+TEST_F(freq, is_raised_with_power_only)
+{
+	unsigned long high;
+
+	NEEDS_OPERATING_POINTS();
+	RK_REQUIRE_MODEL();
+	high = self->rates[self->count - 1];
+	ASSERT_EQ(0, write_file(PROC "delayms", "20\n"));
+	for (int i = 0; i < 5; i++) {
+		unsigned long wanted = i % 2 ? self->rates[0] : high;
+
+		ASSERT_TRUE(becomes(PROC "power", "off\n", 10000));
+		EXPECT_EQ(0, write_number(PROC "freq", wanted));
+		/* What the next job will have, and what the clock is parked at. */
+		EXPECT_EQ(wanted, number(PROC "freq"));
+		EXPECT_EQ(wanted, number(DEVFREQ "cur_freq"));
+		EXPECT_EQ(PARKED_HZ, number(CLK_RATE));
+		EXPECT_TRUE(says(PROC "power", "off\n"));
+		ASSERT_EQ(0, write_file(PROC "power", "on\n"));
+		EXPECT_EQ(wanted, number(CLK_RATE));
+		EXPECT_EQ(0, rv_chain_run(&self->c, 20 + i));
+		ASSERT_EQ(0, write_file(PROC "power", "off\n"));
+	}
+}
+
+TEST_F(freq, governors)
+{
+	unsigned long high;
+
+	NEEDS_OPERATING_POINTS();
+	high = self->rates[self->count - 1];
+	EXPECT_EQ(0, write_file(DEVFREQ "governor", "simple_ondemand\n"));
+	for (int i = 0; i < 10; i++) {
+		EXPECT_EQ(0, rv_chain_run(&self->c, 30 + i));
+		rk_sleep_ms(60);
+	}
+	EXPECT_TRUE(says(DEVFREQ "governor", "simple_ondemand\n"));
+	EXPECT_EQ(0, write_file(DEVFREQ "governor", "rknpu_ondemand\n"));
+	EXPECT_EQ(0, write_number(PROC "freq", high));
+	EXPECT_EQ(high, number(PROC "freq"));
+	EXPECT_EQ(-EINVAL, write_file(DEVFREQ "governor", "nobody\n") ? -EINVAL : 0);
+
+	/* What the vendor's scripts do; Debian has it as a module. */
+	if (write_file(DEVFREQ "governor", "userspace\n"))
+		return;
+	EXPECT_EQ(0, write_number(DEVFREQ "userspace/set_freq", self->rates[1]));
+	EXPECT_EQ(self->rates[1], number(DEVFREQ "cur_freq"));
+	EXPECT_EQ(0, rv_chain_run(&self->c, 50));
+}
+
+struct changer {
+	const unsigned long *rates;
+	int count;
+	volatile bool stop;
+	unsigned long changes;
+};
+
+static void *change_rates(void *arg)
+{
+	struct changer *ch = arg;
+
+	while (!ch->stop) {
+		if (!write_number(PROC "freq", ch->rates[ch->changes * 7 % ch->count]))
+			ch->changes++;
+		rk_sleep_ms(1);
+	}
+	return NULL;
+}
+
+/* With cores that fall asleep after each job. */
+TEST_F(freq, changes_under_running_jobs)
+{
+	struct changer ch = { .rates = self->rates, .count = self->count };
+	pthread_t thread;
+
+	NEEDS_OPERATING_POINTS();
+	ASSERT_EQ(0, write_file(PROC "delayms", "0\n"));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, change_rates, &ch));
+	for (int i = 0; i < 200; i++) {
+		EXPECT_EQ(0, rv_chain_run(&self->c, i % 100));
+	}
+	ch.stop = true;
+	pthread_join(thread, NULL);
+	EXPECT_LE(20, ch.changes);
+	/* All of them got what was asked for, so the last one did. */
+	EXPECT_EQ(self->rates[(ch.changes - 1) * 7 % self->count], number(PROC "freq"));
+}
+
+/* The node's files are there again, and jobs have run at what is wanted since. */
+TEST_F(freq, comes_back_with_the_device)
+{
+	NEEDS_OPERATING_POINTS();
+	EXPECT_EQ(0, write_number(PROC "freq", self->rates[self->count - 1]));
+	rv_chain_fini(&self->c);
+	close(self->fd);
+	ASSERT_EQ(0, rk_rebind(0));
+	self->fd = rv_open();
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, rv_chain_init(&self->c, self->fd, 2, 0, 0));
+	EXPECT_EQ(self->rates[0], number(DEVFREQ "cur_freq"));
+	EXPECT_EQ(0, write_number(PROC "freq", self->rates[1]));
+	EXPECT_EQ(self->rates[1], number(DEVFREQ "cur_freq"));
+	EXPECT_EQ(0, rv_chain_run(&self->c, 60));
+}
+
+TEST_HARNESS_MAIN
