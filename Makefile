@@ -27,6 +27,7 @@ help:
 	@echo '  make demo         boot the model and run two matmuls through the driver'
 	@echo '  make check        every test but those below; ends in "N passed, N failed, N skipped"'
 	@echo '  make check-teflon Mesa'"'"'s TensorFlow Lite delegate on our driver'
+	@echo '  make check-matrix the guest tests on all kernels, as a table: KERNELS="5.10 7.2" and GROUPS="memory exec" choose'
 	@echo '  make check-debug  the tests on kernels with KASAN, lockdep, kmemleak ..., with failing allocations'
 	@echo '  make soak MINUTES=n  clients, faults, unbinds and sleeps at random, every result checked'
 	@echo '  make compare      our driver beside the in-tree rocket, on the same model'
@@ -71,6 +72,9 @@ demo: lib
 
 check: lib selftests
 	@$(TESTBED)/check
+
+check-matrix: lib selftests
+	@$(TESTBED)/matrix $(addprefix --kernel ,$(KERNELS)) $(GROUPS)
 
 check-debug: lib selftests
 	@$(TESTBED)/check --debug
@@ -125,7 +129,8 @@ fuzz-model:
 clean:
 	rm -rf $(O)
 
-.PHONY: help modules install lib selftests qemu demo check check-debug soak check-teflon compare bench-model lint qtest fuzz-model clean
+.PHONY: help modules install lib selftests qemu demo check check-matrix check-debug soak check-teflon compare
+.PHONY: bench-model lint qtest fuzz-model clean
 .DEFAULT_GOAL := help
 
 endif

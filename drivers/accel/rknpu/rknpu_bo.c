@@ -310,6 +310,9 @@ static int rknpu_bo_populate(struct rknpu_bo *bo)
 	struct page **pages;
 	int ret;
 
+	/* Trying that would push everybody else's memory out first. */
+	if (bo->base.size >> PAGE_SHIFT > totalram_pages())
+		return -ENOMEM;
 	/* A BO larger than what is free is the caller's error, no reason to kill processes. */
 	mapping_set_gfp_mask(bo->base.filp->f_mapping,
 			     GFP_HIGHUSER | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);

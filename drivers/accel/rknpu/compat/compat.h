@@ -14,6 +14,7 @@
 #include "platform.h"
 #include "pm.h"
 #include "resv.h"
+#include "vmap.h"
 /* Last, as it changes what a name of DRM's headers means. */
 #include "drm_driver.h"
 

@@ -49,3 +49,7 @@ defined RUNTIME_PM_OPS 'linux/pm.h' RUNTIME_PM_OPS
 
 # resv.h
 probe DMA_RESV_USAGE 'linux/dma-resv.h' 'enum dma_resv_usage u = DMA_RESV_USAGE_WRITE;'
+
+# vmap.h
+probe DMA_BUF_VMAP_MAP 'linux/dma-buf.h' 'struct iosys_map *m = 0; int ret = dma_buf_vmap(0, m);'
+probe DMA_BUF_VMAP_UNLOCKED 'linux/dma-buf.h' 'struct iosys_map *m = 0; dma_buf_vmap_unlocked(0, m);'

@@ -4,6 +4,7 @@
 #define SHIM_QEMU_BSWAP_H
 
 #include <stdint.h>
+#include <string.h>
 
 static inline int lduw_le_p(const void *ptr)
 {
@@ -21,16 +22,16 @@ static inline int ldl_le_p(const void *ptr)
 
 static inline void stw_le_p(void *ptr, uint16_t v)
 {
-    uint8_t *p = ptr;
+    uint8_t bytes[] = { v, v >> 8 };
 
-    p[0] = v;
-    p[1] = v >> 8;
+    memcpy(ptr, bytes, sizeof(bytes));
 }
 
 static inline void stl_le_p(void *ptr, uint32_t v)
 {
-    stw_le_p(ptr, v);
-    stw_le_p((uint8_t *)ptr + 2, v >> 16);
+    uint8_t bytes[] = { v, v >> 8, v >> 16, v >> 24 };
+
+    memcpy(ptr, bytes, sizeof(bytes));
 }
 
 #endif
