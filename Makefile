@@ -79,6 +79,7 @@ check: lib selftests
 
 check-matrix: lib selftests
 	@$(TESTBED)/matrix $(addprefix --kernel ,$(KERNELS)) $(GROUPS)
+
 check-debug: lib selftests
 	@$(TESTBED)/check --debug
 
