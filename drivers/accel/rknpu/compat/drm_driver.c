@@ -13,11 +13,7 @@
 
 #ifdef RKNPU_HAVE_DRM_DRIVER_PRIME_MMAP
 
-/*
- * Since 5.12 the core does it, before it calls the object's mmap(). Areas are
- * born with operations that do nothing. No other object's can be here, because
- * those of imported objects are not mapped.
- */
+/* Since 5.12 the core does it, before it calls the object's mmap(). Before, they are empty. */
 static void rknpu_compat_gem_set_ops(struct vm_area_struct *vma)
 {
 	struct drm_gem_object *obj = vma->vm_private_data;
