@@ -82,26 +82,29 @@ bool rk_injected(void)
 	return n > 0 && atoi(buf) == 0;
 }
 
-/* Addresses of @function and of whatever comes next. */
-static bool range_of(const char *function, unsigned long *start, unsigned long *end)
+/* The address of @function, or if @after is not 0 the lowest one above that. */
+static unsigned long look_up(const char *function, unsigned long after)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
-	unsigned long addr;
+	unsigned long addr, found = 0;
 	char name[256];
 
-	*start = 0;
-	*end = -1ul;
 	while (f && fscanf(f, "%lx %*c %255s%*[^\n]", &addr, name) == 2) {
-		if (!strcmp(name, function))
-			*start = addr;
-		else if (*start && addr > *start && addr < *end)
-			*end = addr;
-		else if (!*start)
-			continue;
+		if (!after && !strcmp(name, function))
+			found = addr;
+		else if (after && addr > after && (!found || addr < found))
+			found = addr;
 	}
 	if (f)
 		fclose(f);
-	return *start && *end != -1ul;
+	return found;
+}
+
+static bool range_of(const char *function, unsigned long *start, unsigned long *end)
+{
+	*start = look_up(function, 0);
+	*end = *start ? look_up(NULL, *start) : 0;
+	return *end;
 }
 
 static bool set_range(const char *function, const char *which, unsigned long start,
