@@ -355,7 +355,7 @@ irqreturn_t rknpu_sched_irq(int irq, void *data)
 	return status ? IRQ_HANDLED : IRQ_NONE;
 }
 
-/* Lock held. A core that goes to sleep may not be powered up any more, and is reset by that. */
+/* Lock held. A core that goes to sleep may not be powered up any more: that has to wait. */
 static bool rknpu_sched_recovers_from_fault(struct rknpu_core *core)
 {
 	return core->state == RKNPU_CORE_RUNNING ||
@@ -718,13 +718,38 @@ static bool rknpu_sched_stop_job(struct rknpu_core *core)
 	return false;
 }
 
+/* Both with the lock held. */
+static void rknpu_sched_freeze_all(struct rknpu_device *rdev)
+{
+	unsigned int i;
+
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		rdev->cores[i].frozen = true;
+		/* No more of its gang will start. */
+		if (rdev->cores[i].job)
+			rknpu_gang_dissolve(rdev, rdev->cores[i].job);
+	}
+}
+
+static void rknpu_sched_thaw_all(struct rknpu_device *rdev)
+{
+	unsigned int i;
+
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		struct rknpu_core *core = &rdev->cores[i];
+
+		core->frozen = false;
+	}
+	for (i = 0; i < RKNPU_MAX_CORES; i++)
+		rknpu_sched_dispatch(&rdev->cores[i]);
+}
+
 int rknpu_sched_core_freeze(struct rknpu_core *core)
 {
 	spin_lock_irq(&core->rdev->lock);
-	core->frozen = true;
-	/* Others of its gang may be frozen already. */
-	if (core->job)
-		rknpu_gang_dissolve(core->rdev, core->job);
+	/* All of them, or what one core gives up the next one takes. */
+	if (!core->rdev->sleeping++)
+		rknpu_sched_freeze_all(core->rdev);
 	spin_unlock_irq(&core->rdev->lock);
 
 	if (rknpu_sched_wait_empty(core, READ_ONCE(sleep_wait_ms)) || rknpu_sched_stop_job(core)) {
@@ -742,8 +767,8 @@ int rknpu_sched_core_freeze(struct rknpu_core *core)
 void rknpu_sched_core_thaw(struct rknpu_core *core)
 {
 	spin_lock_irq(&core->rdev->lock);
-	core->frozen = false;
-	rknpu_sched_dispatch(core);
+	if (!--core->rdev->sleeping)
+		rknpu_sched_thaw_all(core->rdev);
 	spin_unlock_irq(&core->rdev->lock);
 }
 
