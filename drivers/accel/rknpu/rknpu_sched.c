@@ -446,6 +446,15 @@ int rknpu_sched_power_up(struct rknpu_core *core)
 	return ret;
 }
 
+/* Lock held. Not idle with a line that is off: it may be other cores' too. */
+static void rknpu_sched_start_nothing(struct rknpu_core *core)
+{
+	if (core->irq_off && !core->frozen)
+		queue_work(core->wq, &core->work);
+	else
+		core->state = RKNPU_CORE_IDLE;
+}
+
 static struct rknpu_job *rknpu_sched_take_next(struct rknpu_core *core)
 {
 	struct rknpu_job *job;
@@ -457,7 +466,7 @@ static struct rknpu_job *rknpu_sched_take_next(struct rknpu_core *core)
 	if (job)
 		rknpu_sched_take(core, job);
 	else if (core->state == RKNPU_CORE_STARTING)
-		core->state = RKNPU_CORE_IDLE;
+		rknpu_sched_start_nothing(core);
 	/* Others may have waited for it to start. */
 	if (!job && core->iommu->shared)
 		rknpu_sched_dispatch(core);
@@ -498,6 +507,8 @@ static void rknpu_sched_bring_up(struct rknpu_core *core)
 	int ret;
 
 	ret = rknpu_sched_power_up(core);
+	if (!ret && READ_ONCE(core->irq_off))
+		ret = rknpu_recover_clean(core);
 	if (ret) {
 		rknpu_recover_give_up(core, ret);
 		return;
@@ -739,6 +750,9 @@ static void rknpu_sched_thaw_all(struct rknpu_device *rdev)
 		struct rknpu_core *core = &rdev->cores[i];
 
 		core->frozen = false;
+		/* A fault that came meanwhile has not been answered. */
+		if (core->irq_off && core->state == RKNPU_CORE_IDLE)
+			rknpu_sched_suspect(core, RKNPU_CAUSE_IOMMU_FAULT);
 	}
 	for (i = 0; i < RKNPU_MAX_CORES; i++)
 		rknpu_sched_dispatch(&rdev->cores[i]);
