@@ -25,8 +25,10 @@ KVARS := $(foreach v,W C CF KCFLAGS,$(if $($(v)),$(v)=$($(v))))
 help:
 	@echo 'On any machine with Debian 12 or 13 (downloads what it needs, keeps it in ~/.cache/rknpu-accel):'
 	@echo '  make demo         boot the model and run two matmuls through the driver'
-	@echo '  make check        every test but check-teflon and soak; ends in "N passed, N failed, N skipped"'
+	@echo '  make check        every test but those below; ends in "N passed, N failed, N skipped"'
 	@echo '  make check-teflon Mesa'"'"'s TensorFlow Lite delegate on our driver'
+	@echo '  make check-matrix the guest tests on all kernels, as a table: KERNELS="5.10 7.2" and GROUPS="memory exec" choose'
+	@echo '  make check-debug  the tests on kernels with KASAN, lockdep, kmemleak ..., with failing allocations'
 	@echo '  make soak MINUTES=n  clients, faults, unbinds and sleeps at random, every result checked'
 	@echo '  make compare      our driver beside the in-tree rocket, on the same model'
 	@echo '  make qtest        the model'"'"'s own tests'
@@ -40,6 +42,7 @@ help:
 	@echo '  make dist         the sources as one file'
 	@echo '  make lint         checkpatch, shellcheck, sparse, W=1'
 	@echo '  make qemu lib selftests'
+	@echo '  make probes       what the build of the module finds out about testbed kernel KERNEL=$(KERNEL)'
 	@echo '  tools/testbed/run boots a guest and runs a command in it'
 	@echo 'On a board, or for one:'
 	@echo '  make modules      rknpu_accel.ko for KDIR (default: the running kernel if this is arm64,'
@@ -54,6 +57,9 @@ install:
 	@test -n "$(KDIR)" || { echo 'make install needs KDIR=<kernel build directory>' >&2; exit 2; }
 	@$(TESTBED)/module --kdir $(KDIR) $(KVARS)
 	$(MAKE) -C $(KDIR) M=$(O)/module/kdir modules_install
+
+probes:
+	@$(TESTBED)/probes --kernel $(KERNEL)
 
 lib:
 	@$(TESTBED)/root make -sC $(CURDIR)/tools/lib $(CROSS) O=$(O)/lib
@@ -70,6 +76,12 @@ demo: lib
 
 check: lib selftests
 	@$(TESTBED)/check
+
+check-matrix: lib selftests
+	@$(TESTBED)/matrix $(addprefix --kernel ,$(KERNELS)) $(GROUPS)
+
+check-debug: lib selftests
+	@$(TESTBED)/check --debug
 
 soak: lib selftests
 	@$(TESTBED)/soak --kernel $(KERNEL) $(MINUTES)
@@ -121,7 +133,8 @@ fuzz-model:
 clean:
 	rm -rf $(O)
 
-.PHONY: help modules install lib selftests qemu demo check soak check-teflon compare bench-model lint qtest fuzz-model clean
+.PHONY: help modules install probes lib selftests qemu demo check check-matrix check-debug soak check-teflon compare
+.PHONY: bench-model lint qtest fuzz-model clean
 .DEFAULT_GOAL := help
 
 endif

@@ -76,7 +76,7 @@ static void trace_nothing(void)
 struct seen {
 	int allocations;
 	/* Of them. */
-	char first[256];
+	char first[1024];
 	int irqs;
 	int works;
 };
@@ -87,7 +87,7 @@ static void look_at(const char *line, struct seen *s)
 			  strstr(line, ": mm_page_alloc: ");
 
 	if (allocation && !s->allocations)
-		snprintf(s->first, sizeof(s->first), "%s", line);
+		snprintf(s->first, sizeof(s->first), "%.*s", (int)sizeof(s->first) - 1, line);
 	s->allocations += allocation;
 	s->irqs += strstr(line, ": irq_handler_entry: ") && strstr(line, ".npu");
 	s->works += strstr(line, ": workqueue_execute_start: ") && strstr(line, "rknpu_sched_work");

@@ -39,7 +39,7 @@ cores() { find "$driver" -name '*.npu' | sort; }
 
 # wait_for TENTHS CMD...
 wait_for() {
-	left=$1
+	left=$(($1 * ${RKNPU_TEST_SLOW:-1}))
 	shift
 	while ! "$@"; do
 		left=$((left - 1))
@@ -116,7 +116,7 @@ unbind_busy() {
 	core=${core##*/}
 	./rknpu_model hold 1500 >/tmp/hold.log 2>&1 &
 	pid=$!
-	wait_for 20 grep -q ready /tmp/hold.log || return 1
+	wait_for 100 grep -q ready /tmp/hold.log || return 1
 	echo "$core" >"$driver/unbind"
 	wait $pid || true
 	cat /tmp/hold.log
@@ -177,7 +177,7 @@ reconnect() {
 	done
 	echo "# lost" >/tmp/.out
 	echo "# lost" >/tmp/.err
-	sleep 1
+	sleep "${RKNPU_TEST_SLOW:-1}"
 }
 
 # Nothing is lost or run twice, and the cores had lost power in between.
@@ -301,7 +301,11 @@ mem=$(sunreclaim)
 vm=$(vmallocs)
 check "insmod_rmmod_${rounds}_times" load_unload "$rounds"
 sleep 1
-check no_slab_growth no_growth "$mem" "$(sunreclaim)" 1024
+if [ -e /sys/kernel/debug/kmemleak ]; then
+	skip no_slab_growth "this kernel keeps freed memory for a while"
+else
+	check no_slab_growth no_growth "$mem" "$(sunreclaim)" 1024
+fi
 check no_vmalloc_growth no_growth "$vm" "$(vmallocs)" 16
 check nothing_left_at_the_end nothing_left
 if power_domains; then

@@ -109,11 +109,15 @@ TEST_F(prep, deadline_expires)
 TEST_F(prep, deadline_is_absolute)
 {
 	int64_t deadline;
+	int ret;
 
 	RK_REQUIRE_MODEL();
 	ASSERT_EQ(0, start_long_job(&self->c, 1));
 	deadline = rk_now() + 30 * RK_MS;
-	EXPECT_EQ(-ETIMEDOUT, rk_prep_until(self->c.fd, self->c.out.handle, deadline));
+	ret = rk_prep_until(self->c.fd, self->c.out.handle, deadline);
+	/* On a busy host it can have passed before the call. */
+	if (ret != -EBUSY)
+		EXPECT_EQ(-ETIMEDOUT, ret);
 	/* The same value again is in the past now. */
 	EXPECT_EQ(-EBUSY, rk_prep_until(self->c.fd, self->c.out.handle, deadline));
 	EXPECT_EQ(0, rk_prep(&self->c.out, 5000));

@@ -489,7 +489,7 @@ TEST(too_many_unfinished_tasks)
 		tasks[i] = tasks[0];
 	rk_job(&job, tasks, MANY_TASKS, &c.in.handle, 1, &c.out.handle, 1);
 	/* So that the first is not over before the last is refused. */
-	rk_latency_us(1000);
+	rk_latency_us(1000 * rk_slow());
 	for (n = 0; n < 17 && !ret; n++)
 		ret = rk_submit(c.fd, &job, 1);
 	EXPECT_EQ(-EBUSY, ret);

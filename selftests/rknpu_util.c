@@ -112,6 +112,14 @@ void rk_task_timeout_ms(unsigned int ms)
 	fclose(f);
 }
 
+unsigned int rk_slow(void)
+{
+	const char *env = getenv("RKNPU_TEST_SLOW");
+	int slow = env ? atoi(env) : 1;
+
+	return slow < 1 ? 1 : slow;
+}
+
 int64_t rk_now(void)
 {
 	struct timespec ts;

@@ -33,10 +33,12 @@ int rk_ioctl(int fd, unsigned long request, void *arg);
 bool rk_ours(void);
 /* With the vendor's device tree: one device is all cores, and one address space is on all of them. */
 bool rk_one_iommu(void);
-/* Can a core lose its power? Kernels without a driver for the power domains are given none. */
+/* Can a core lose its power? Kernels without a driver for power domains are given none. */
 bool rk_power_domains(void);
 /* Our module's deadline per task; others keep theirs. */
 void rk_task_timeout_ms(unsigned int ms);
+/* RKNPU_TEST_SLOW: how many times longer than usual things may take, at least 1. */
+unsigned int rk_slow(void);
 int64_t rk_now(void);
 void rk_sleep_ms(unsigned int ms);
 
@@ -183,7 +185,7 @@ void rk_model_calm(void);
 /* Polls a counter until it is @value; false when @ms passed. */
 bool rk_wait_count(unsigned int core, enum npu_ctl_counter c, uint64_t value, unsigned int ms);
 
-/* Waits until no core is in use any more: off, or where there are no power domains, suspended. */
+/* Waits until no core is in use: off or, where there are no power domains, suspended. */
 bool rk_wait_asleep(unsigned int ms);
 
 /* Value of "name" in a line "name value" of the driver's stats, or -1. */
@@ -211,5 +213,21 @@ int rk_rebind(unsigned int core);
 			SKIP(return, "no NPU: %s", strerror(-(fd)));	\
 		rk_model_calm();					\
 	} while (0)
+
+/* As TEST_HARNESS_MAIN, but on a slow kernel the tests have more time. */
+#ifdef TEST_HARNESS_MAIN
+#undef TEST_HARNESS_MAIN
+#define TEST_HARNESS_MAIN						\
+	int main(int argc, char **argv)					\
+	{								\
+		struct __fixture_metadata *f;				\
+		struct __test_metadata *t;				\
+									\
+		for (f = __fixture_list; f; f = f->next)		\
+			for (t = f->tests; t; t = t->next)		\
+				t->timeout *= rk_slow();		\
+		return test_harness_run(argc, argv);			\
+	}
+#endif
 
 #endif /* RKNPU_UTIL_H */

@@ -510,6 +510,15 @@ TEST_F(vendor, imported_task_buffer)
 	close(p.fd);
 }
 
+/* Nobody is known to use them. */
+TEST_F(vendor, no_dumb_buffers)
+{
+	/* struct drm_mode_create_dumb: height, width, bits. */
+	uint32_t d[8] = { 16, 16, 32 };
+
+	EXPECT_EQ(-ENOSYS, rk_ioctl(self->fd, _IOC(3, 'd', 0xb2, sizeof(d)), d));
+}
+
 /* ---- SUBMIT ---- */
 
 TEST_F(vendor, submit_chain)
@@ -831,6 +840,25 @@ TEST_F(vendor, submit_refuses)
 	rv_chain_submit(&c, &s);
 	s.task_obj_addr = c.bo.obj;
 	EXPECT_EQ(-EINVAL, submit(self->fd, &s));
+	rv_chain_fini(&c);
+}
+
+/* The register that it goes to adds it to the addresses of operands. */
+TEST_F(vendor, task_base_addr_is_used)
+{
+	struct drm_rknpu_submit s;
+	struct rv_chain c;
+
+	ASSERT_EQ(0, rv_chain_init(&c, self->fd, 1, 0, 0));
+	ASSERT_EQ(0, rv_chain_fill(&c, 1));
+	rv_chain_submit(&c, &s);
+	s.task_base_addr = 0x40000000;
+	EXPECT_EQ(-EFAULT, submit(self->fd, &s));
+	/* 32 bits of it. */
+	rv_chain_submit(&c, &s);
+	s.task_base_addr = 0x100000000;
+	EXPECT_EQ(0, submit(self->fd, &s));
+	EXPECT_EQ(0, rv_chain_wrong(&c, 2));
 	rv_chain_fini(&c);
 }
 

@@ -2,7 +2,8 @@
 /*
  * A hostile client of the vendor's uAPI: edge and random values in every field
  * of every struct, other files' and processes' names for things, task buffers
- * that change while they are submitted. Meanwhile a second client verifies all of
+ * that change while they are submitted, on the primary node, the render node, and
+ * /dev/rknpu if there is one. Meanwhile a second client verifies all of
  * its own results. RKNPU_SEED and RKNPU_ROUNDS choose the run.
  */
 #define _GNU_SOURCE
@@ -22,6 +23,15 @@
 
 #define DEFAULT_ROUNDS	1000
 #define VICTIM_JOBS_MIN	20
+#define NAMES		5
+
+/* The other client's names for its own things, for the hostile one to try. */
+struct shared {
+	volatile bool ready;
+	uint64_t names[NAMES];
+};
+
+static struct shared *shared;
 
 static uint64_t state;
 
@@ -68,6 +78,31 @@ static uint64_t value(void)
 	}
 }
 
+static void learn_chain(const struct rv_chain *c)
+{
+	learn(c->tasks.obj);
+	learn(c->tasks.handle);
+	learn(c->bo.obj);
+	learn(c->bo.handle);
+	learn(c->bo.iova);
+}
+
+static void learn_of_the_other(void)
+{
+	for (int ms = 0; !shared->ready && ms < 10000; ms++)
+		rk_sleep_ms(1);
+	for (int i = 0; i < NAMES; i++)
+		learn(shared->names[i]);
+}
+
+/* With /dev/rknpu handles are fds, and the caller's to close. */
+static bool is_drm(int fd)
+{
+	struct drm_version v = { 0 };
+
+	return !rk_ioctl(fd, DRM_IOCTL_VERSION, &v);
+}
+
 static void fuzz_action(int fd)
 {
 	struct drm_rknpu_action a = { .flags = rnd() % 32, .value = value() };
@@ -75,7 +110,18 @@ static void fuzz_action(int fd)
 	/* Not its own priority: the machine is shared. */
 	if (a.flags == DRM_RKNPU_SET_PROC_NICE)
 		a.value = 10;
-	rk_ioctl(fd, DRM_IOCTL_RKNPU_ACTION, &a);
+	rv_ioctl(fd, DRM_IOCTL_RKNPU_ACTION, &a);
+}
+
+/*
+ * What can be had is kept, and is not charged to anybody: a guest's memory must
+ * do for all rounds. What is more than any guest has is refused at once.
+ */
+static uint64_t create_size(void)
+{
+	uint64_t size = rnd() % 4 ? rnd() % 65536 : value();
+
+	return size < 0x70000000 ? size % 0x100000 : size;
 }
 
 static void fuzz_create(int fd)
@@ -85,18 +131,22 @@ static void fuzz_create(int fd)
 		struct drm_rknpu_mem_create c;
 		uint8_t bytes[4096];
 	} u = { 0 };
+	uint32_t handle;
 
 	u.c.handle = rnd() % 2 ? 0 : value();
 	u.c.flags = rnd() % 2 ? RV_FLAGS_TASK : value();
-	u.c.size = rnd() % 4 ? rnd() % 65536 : value();
+	u.c.size = create_size();
 	u.c.obj_addr = value();
 	u.c.sram_size = value();
 	u.c.iommu_domain_id = rnd() % 2 ? 0 : value();
 	u.c.core_mask = value();
-	if (!rk_ioctl(fd, _IOC(3, 'd', 0x42, size[rnd() % ARRAY_SIZE(size)]), &u)) {
+	handle = u.c.handle;
+	if (!rv_ioctl(fd, _IOC(3, 'd', 0x42, size[rnd() % ARRAY_SIZE(size)]), &u)) {
 		learn(u.c.handle);
 		learn(u.c.obj_addr);
 		learn(u.c.dma_addr);
+		if (!handle && !is_drm(fd))
+			close(u.c.handle);
 	}
 }
 
@@ -106,7 +156,7 @@ static void fuzz_map(int fd)
 	uint64_t size = 1 + rnd() % 70000;
 	uint8_t *p;
 
-	if (rk_ioctl(fd, DRM_IOCTL_RKNPU_MEM_MAP, &m))
+	if (rv_ioctl(fd, DRM_IOCTL_RKNPU_MEM_MAP, &m))
 		return;
 	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, m.offset);
 	if (p == MAP_FAILED)
@@ -119,7 +169,7 @@ static void fuzz_destroy(int fd)
 {
 	struct drm_rknpu_mem_destroy d = { .handle = value(), .obj_addr = value() };
 
-	rk_ioctl(fd, DRM_IOCTL_RKNPU_MEM_DESTROY, &d);
+	rv_ioctl(fd, DRM_IOCTL_RKNPU_MEM_DESTROY, &d);
 }
 
 static void fuzz_sync(int fd)
@@ -129,7 +179,7 @@ static void fuzz_sync(int fd)
 		.offset = value(), .size = value(),
 	};
 
-	rk_ioctl(fd, DRM_IOCTL_RKNPU_MEM_SYNC, &s);
+	rv_ioctl(fd, DRM_IOCTL_RKNPU_MEM_SYNC, &s);
 }
 
 static void fuzz_submit(int fd, const struct rv_chain *c)
@@ -146,7 +196,7 @@ static void fuzz_submit(int fd, const struct rv_chain *c)
 	/* Longer than that would be a wait, not a test. */
 	if (s.timeout > 100)
 		s.timeout = 100;
-	if (!rk_ioctl(fd, DRM_IOCTL_RKNPU_SUBMIT, &s) && (s.flags & DRM_RKNPU_JOB_FENCE_OUT))
+	if (!rv_ioctl(fd, DRM_IOCTL_RKNPU_SUBMIT, &s) && (s.flags & DRM_RKNPU_JOB_FENCE_OUT))
 		close(s.fence_fd);
 }
 
@@ -193,22 +243,24 @@ static void *change_tasks(void *arg)
 
 static void attack(long rounds)
 {
-	int fd[2] = { rv_open(), rv_open_render() };
-	struct rv_chain c;
+	int fd[3] = { rv_open(), rv_open_render(), rv_open_misc() };
+	unsigned int files = fd[2] < 0 ? 2 : 3;
+	struct rv_chain c, m;
 	pthread_t changer;
 
-	if (fd[0] < 0 || fd[1] < 0 || rv_chain_init(&c, fd[0], 4, 0, 0))
+	if (fd[0] < 0 || fd[1] < 0 || rv_chain_init(&c, fd[0], 4, 0, 0) ||
+	    (files > 2 && rv_chain_init(&m, fd[2], 4, 0, 0)))
 		_exit(KSFT_FAIL);
-	learn(c.tasks.obj);
-	learn(c.tasks.handle);
-	learn(c.bo.obj);
-	learn(c.bo.handle);
-	learn(c.bo.iova);
+	learn_of_the_other();
+	learn_chain(&c);
+	if (files > 2)
+		learn_chain(&m);
 	if (pthread_create(&changer, NULL, change_tasks, &c))
 		_exit(KSFT_FAIL);
 
 	for (long i = 0; i < rounds; i++) {
-		int f = fd[rnd() % 2];
+		unsigned int n = rnd() % files;
+		int f = fd[n];
 
 		switch (rnd() % 16) {
 		case 0:
@@ -235,7 +287,7 @@ static void attack(long rounds)
 			fd[1] = rv_open_render();
 			break;
 		default:
-			fuzz_submit(f, &c);
+			fuzz_submit(f, n < 2 ? &c : &m);
 		}
 	}
 	stop = true;
@@ -251,6 +303,10 @@ static long protect(pid_t attacker, int *status)
 
 	if (fd < 0 || rv_chain_init(&c, fd, 3, 0, 0))
 		return -1;
+	memcpy(shared->names, (uint64_t[NAMES]) {
+		c.tasks.obj, c.tasks.handle, c.bo.obj, c.bo.handle, c.bo.iova,
+	}, sizeof(shared->names));
+	shared->ready = true;
 	while (!waitpid(attacker, status, WNOHANG) || jobs < VICTIM_JOBS_MIN) {
 		int ret = rv_chain_run(&c, jobs % 100);
 
@@ -283,6 +339,8 @@ int main(void)
 	state = env("RKNPU_SEED", 20261121);
 	ksft_print_msg("seed %llu, %ld rounds\n", (unsigned long long)state, rounds);
 
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		      -1, 0);
 	pid = fork();
 	if (!pid)
 		attack(rounds);

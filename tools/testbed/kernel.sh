@@ -2,6 +2,9 @@
 # shellcheck shell=bash
 # Stock Debian kernels and kernel sources: finds, downloads and unpacks them into the cache.
 
+# shellcheck source-path=SCRIPTDIR source=debug-kernel.sh
+. "$RK_TESTBED/debug-kernel.sh"
+
 rk_kernel_suite() {
 	local s
 	s=$(awk -v k="$1" '$1 == k { print $2 }' "$RK_TESTBED/kernels")
@@ -93,9 +96,14 @@ rk_build_kernel() {
 
 # rk_kernel SERIES: a cached kernel of the series, downloaded if there is none; its directory is in RK_KERNEL.
 # rk_kernel SERIES update: the newest on the mirror.
+# rk_kernel KIND: one of debug-kernel.sh's.
 rk_kernel() {
 	local series=$1 update=${2:-} found rel image
 	local suite
+	if rk_is_debug_kernel "$series"; then
+		rk_debug_kernel "$series"
+		return
+	fi
 	suite=$(rk_kernel_suite "$series") || exit
 	RK_KERNEL=$(find "$RK_CACHE" -maxdepth 1 -name "kernel-$series-*" | sort -V | tail -n1)
 	[ -z "$RK_KERNEL" ] || [ -n "$update" ] || return 0

@@ -310,6 +310,9 @@ static int rknpu_bo_populate(struct rknpu_bo *bo)
 	struct page **pages;
 	int ret;
 
+	/* Trying that would push everybody else's memory out first. */
+	if (bo->base.size >> PAGE_SHIFT > totalram_pages())
+		return -ENOMEM;
 	/* A BO larger than what is free is the caller's error, no reason to kill processes. */
 	mapping_set_gfp_mask(bo->base.filp->f_mapping,
 			     GFP_HIGHUSER | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
@@ -341,6 +344,9 @@ int rknpu_bo_init(struct rknpu_bo *bo, struct rknpu_client *client, struct drm_d
 
 	rknpu_bo_setup(bo, client->rdev, funcs);
 	ret = drm_gem_object_init(drm, &bo->base, PAGE_ALIGN(size));
+	/* What shmem says when it finds no memory for an inode; to our callers it means addresses. */
+	if (ret == -ENOSPC)
+		return -ENOMEM;
 	if (!ret)
 		ret = rknpu_bo_charge(bo, client);
 	if (!ret)

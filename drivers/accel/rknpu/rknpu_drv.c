@@ -310,8 +310,7 @@ static bool rknpu_foreign_driver(struct device *dev, char *name, size_t size)
 
 	device_lock(dev);
 	driver = dev->driver;
-	foreign = driver && driver != &rknpu_core_driver.driver &&
-		  driver != &rknpu_node_driver.driver;
+	foreign = driver && driver->owner != THIS_MODULE;
 	if (foreign)
 		strscpy(name, driver->name, size);
 	device_unlock(dev);

@@ -76,7 +76,7 @@ static bool rknpu_rate_has_supply(struct device *dev, const char *name)
 	char property[32];
 
 	snprintf(property, sizeof(property), "%s-supply", name);
-	return of_property_present(dev->of_node, property);
+	return of_find_property(dev->of_node, property, NULL);
 }
 
 /* Fills @names, which ends with NULL. */
@@ -126,7 +126,7 @@ static int rknpu_rate_add_opps(struct rknpu_rate *rate)
 {
 	int token, ret;
 
-	if (!of_property_present(rate->dev->of_node, "operating-points-v2"))
+	if (!of_find_property(rate->dev->of_node, "operating-points-v2", NULL))
 		return -ENODEV;
 
 	rknpu_rate_supplies_on = false;

@@ -11,9 +11,11 @@
 #include "iommu.h"
 #include "mm.h"
 #include "module.h"
+#include "opp.h"
 #include "platform.h"
 #include "pm.h"
 #include "resv.h"
+#include "vmap.h"
 /* Last, as it changes what a name of DRM's headers means. */
 #include "drm_driver.h"
 

@@ -4,20 +4,26 @@
  *
  * Both operands are repacked so that one output is the dot product of two
  * lanes in the order of the weight stream: channel group, kernel row, kernel
- * column, channel.  Floats are summed in double in that order and rounded
- * once.  Integers are summed exactly; those that are too many or too wide for
- * an int32 are summed in double, too, where all of them are below 2^53.
+ * column, channel.  The channels of a group at one tap are a piece: what the
+ * array multiplies at once.  The products of halves of a piece are summed
+ * exactly and rounded to fp32, and these sums are added in fp32 in that order
+ * (measured by gregordinary for pieces of 32 channels).  Other floats are
+ * assumed to do the same, with a double instead of an exact sum.  Integers are
+ * summed exactly; those that are too many or too wide for an int32 are summed
+ * in double, where all of them are below 2^53.
  */
 #include "qemu/osdep.h"
 #include "qemu/bitops.h"
 #include "qemu/bswap.h"
+#include <math.h>
 #include "rk3588_npu_conv.h"
+#include "rk3588_npu_decode.h"
 #include "rk3588_npu_dpu.h"
 #include "rk3588_npu_gemm.h"
 
-#define PACK_BYTES      (8u << 20)      /* aim for packed kernels, or windows */
+#define ACC_BYTES       (4u << 20)      /* aim for results */
 #define MAX_COLS        512
-#define MAX_TILE        64              /* lanes of a panel */
+#define MAX_TILE        NPU_GEMM_TILE
 #define MAX_PIECE       32              /* elements of a lane packed at once */
 #define PACK_ALIGN      64
 
@@ -27,6 +33,25 @@ typedef union Piece {
     double f[MAX_PIECE];
 } Piece;
 
+typedef int16_t Halves __attribute__((vector_size(NPU_ATOM)));
+typedef uint16_t UHalves __attribute__((vector_size(NPU_ATOM)));
+typedef uint32_t Singles __attribute__((vector_size(2 * NPU_ATOM)));
+typedef float Floats __attribute__((vector_size(2 * NPU_ATOM)));
+
+/* Extremes of a row's halves in a piece, by their place in an atom. */
+typedef struct Range {
+    Halves top;
+    Halves low;             /* of those that are not 0, less one */
+} Range;
+
+/* Pieces that are packed and multiplied at a time. */
+typedef struct Slab {
+    uint32_t first, pieces;
+    uint32_t at;            /* elements of the stream before them */
+    uint32_t len;
+    uint32_t n;             /* elements of a piece; of floats all alike */
+} Slab;
+
 typedef struct ConvRun {
     const NpuTask *t;
     const NpuOperands *in;
@@ -35,26 +60,32 @@ typedef struct ConvRun {
     NpuGemmSource source;
     bool direct;            /* elements are packed as they are in memory */
     bool wide;              /* lanes are doubles */
-    uint32_t k;             /* elements of a dot product */
-    uint32_t k_pad;
-    uint32_t k_block;
-    uint32_t rows_max;      /* lanes packed at a time */
+    bool sums;              /* results are floats */
+    uint32_t rows_max;      /* lanes whose results are held at a time */
     uint32_t cols_max;
     uint32_t pitch;         /* of results: not a power of two, for caches */
     uint32_t extra_rows;    /* a row of ones that sums columns */
     uint32_t extra_cols;    /* a column of ones that sums windows */
-    uint8_t *rows;
-    uint8_t *cols;
+    Slab slab;
+    uint8_t *rows;          /* NPU_GEMM_ROWS lanes of the slab */
+    uint8_t *cols;          /* cols_max lanes of it */
+    NpuGemmBits *row_bits, *col_bits;   /* of panels */
     union {
         int32_t *acc_i;     /* rows_max x pitch */
-        double *acc_f;
+        double *acc_d;
+        float *acc_f;
     };
-    float *result;          /* of floats, as the DPU takes them */
-    int64_t *tap;           /* of each lane's atoms in a surface; or TAP_PAD */
     uint8_t pad[NPU_ATOM];
     const void *src[MAX_TILE];
     Piece piece[MAX_TILE];
+    Range range[MAX_TILE];
 } ConvRun;
+
+/* The window of a row's position. */
+typedef struct Window {
+    int32_t y, x;
+    int64_t tap;            /* where in a surface, or TAP_PAD */
+} Window;
 
 #define TAP_PAD     (-1)
 
@@ -179,6 +210,106 @@ static void make_padding(const NpuConv *c, uint8_t *atom)
     }
 }
 
+/* --- Range --- */
+
+static void no_range(Range *r)
+{
+    const Halves zero = { 0 };
+
+    r->top = zero;
+    r->low = zero + 0x7fff;
+}
+
+/* An atom of halves, with the sign taken off. */
+static Halves load_halves(const uint8_t *src)
+{
+    Halves v;
+
+#if HOST_BIG_ENDIAN
+    unsigned i;
+
+    for (i = 0; i < NPU_ATOM / 2; i++) {
+        v[i] = lduw_le_p(src + 2 * i);
+    }
+#else
+    memcpy(&v, src, sizeof(v));
+#endif
+    return v & 0x7fff;
+}
+
+/* @n halves of a row. */
+static void note_range(Range *r, const uint8_t *src, unsigned n)
+{
+    unsigned i;
+
+    for (i = 0; i < n; i += NPU_ATOM / 2) {
+        Halves v = load_halves(src + 2 * i), less = (v - 1) & 0x7fff;
+        Halves more = v > r->top, fewer = less < r->low;
+
+        r->top = (v & more) | (r->top & ~more);
+        r->low = (less & fewer) | (r->low & ~fewer);
+    }
+}
+
+static int exponent_of(int bits)
+{
+    /* Subnormals have the exponent of the smallest normal. */
+    return MAX(bits >> 10, 1);
+}
+
+/* The smallest that is not 0. */
+static int low_of(const Range *r)
+{
+    int low = 0x7fff;
+    unsigned i;
+
+    for (i = 0; i < NPU_ATOM / 2; i++) {
+        low = MIN(low, r->low[i]);
+    }
+    return low + 1;
+}
+
+/* The bits from the largest half of a row to the last of the smallest. */
+static uint8_t row_bits(const Range *r)
+{
+    int top = 0;
+    unsigned i;
+
+    for (i = 0; i < NPU_ATOM / 2; i++) {
+        top = MAX(top, r->top[i]);
+    }
+    return top ? exponent_of(top) - exponent_of(low_of(r)) + 11 : 0;
+}
+
+/* Adds eight halves as floats that are no smaller. */
+static void add_amounts(Floats *sums, Halves v)
+{
+    Singles bits = __builtin_convertvector((UHalves)v, Singles) << 13;
+
+    *sums += (Floats)(bits + 0x38000000);
+}
+
+/* The same of @n halves of a column, but from the sum of their amounts on. */
+static uint8_t col_bits(const uint8_t *src, unsigned n)
+{
+    Floats sums = { 0 };
+    float sum = 0;
+    Range r;
+    unsigned i;
+    int e;
+
+    no_range(&r);
+    note_range(&r, src, n);
+    for (i = 0; i < n; i += NPU_ATOM / 2) {
+        add_amounts(&sums, load_halves(src + 2 * i));
+    }
+    for (i = 0; i < NPU_ATOM / 2; i++) {
+        sum += sums[i];
+    }
+    frexpf(sum, &e);
+    return row_bits(&r) ? e + 14 - exponent_of(low_of(&r)) + 11 : 0;
+}
+
 /* --- Packing --- */
 
 /* Channels of group @cg: the last group is as short as the cube. */
@@ -187,81 +318,83 @@ static uint32_t group_channels(const NpuConv *c, uint32_t cg)
     return MIN(c->in_c - cg * c->channel_group, c->channel_group);
 }
 
-/* Calls for every (channel group, ky, kx) of a window. */
-#define FOR_WINDOW(c, cg, ky, kx)                                           \
-    for (cg = 0; cg < DIV_ROUND_UP((c)->in_c, (c)->channel_group); cg++)    \
-        for (ky = 0; ky < (c)->k_h; ky++)                                   \
-            for (kx = 0; kx < (c)->k_w; kx++)
-
-static uint32_t block_len(const ConvRun *run, uint32_t k)
+/* Piece @index of the stream. */
+static void find_piece(const NpuConv *c, uint32_t index, uint32_t *cg,
+                       uint32_t *ky, uint32_t *kx)
 {
-    return MIN(run->k_pad - k, run->k_block);
+    uint32_t taps = c->k_w * c->k_h;
+
+    *cg = index / taps;
+    *ky = index % taps / c->k_w;
+    *kx = index % c->k_w;
 }
 
-/* The panel from @lane on in the block of elements that starts at @k. */
-static uint8_t *panel(const ConvRun *run, uint8_t *base, uint32_t lanes,
-                      uint32_t lane, uint32_t k)
-{
-    return base + ((size_t)k * lanes + (size_t)lane * block_len(run, k)) *
-                  run->gemm->elem;
-}
-
-/* Elements [@at, @at + @n) of @count lanes from @lane on, at run->src. */
-static void pack_piece(ConvRun *run, bool cols, uint32_t lane, uint32_t count,
-                       uint32_t at, uint32_t n)
-{
-    static const uint8_t size[] = {
-        [NPU_GEMM_INT8] = 1, [NPU_GEMM_HALF] = 2, [NPU_GEMM_DOUBLE] = 8,
-    };
-    uint32_t done, len, i;
-
-    for (done = 0; done < n; done += len) {
-        uint32_t k = (at + done) / run->k_block * run->k_block;
-
-        len = MIN(n - done, k + run->k_block - at - done);
-        if (cols) {
-            run->gemm->pack_cols(panel(run, run->cols, run->cols_max, lane, k),
-                                 at + done - k, block_len(run, k), run->src,
-                                 count, len);
-        } else {
-            run->gemm->pack_rows(panel(run, run->rows, run->rows_max, lane, k),
-                                 at + done - k, block_len(run, k), run->src,
-                                 count, len);
-        }
-        for (i = 0; i < count && done + len < n; i++) {
-            run->src[i] = (const uint8_t *)run->src[i] +
-                          len * size[run->source];
-        }
-    }
-}
-
-/* Where in a surface every tap of the windows of @count positions is. */
-static void find_taps(ConvRun *run, uint32_t pos, uint32_t count)
+/* The pieces from @first on that fit a block; sums want them alike. */
+static bool next_slab(ConvRun *run, uint32_t first, uint32_t at)
 {
     const NpuConv *c = &run->t->conv;
-    uint32_t ky, kx, i;
+    uint32_t taps = c->k_w * c->k_h;
+    uint32_t all = taps * DIV_ROUND_UP(c->in_c, c->channel_group);
+    uint32_t most = NPU_GEMM_BLOCK / run->gemm->elem;
+    Slab *s = &run->slab;
+
+    *s = (Slab) { .first = first, .at = at };
+    s->n = first < all ? group_channels(c, first / taps) : 0;
+    while (first + s->pieces < all) {
+        uint32_t n = group_channels(c, (first + s->pieces) / taps);
+
+        if (s->len + n > most || (run->sums && n != s->n)) {
+            break;
+        }
+        s->pieces++;
+        s->len += n;
+    }
+    return s->pieces;
+}
+
+/* Elements that the tiles multiply. */
+static uint32_t slab_steps(const ConvRun *run)
+{
+    return QEMU_ALIGN_UP(run->slab.len, run->gemm->k_align);
+}
+
+/* The panel from @lane on. */
+static uint8_t *panel(uint8_t *base, uint32_t lane)
+{
+    return base + (size_t)lane * NPU_GEMM_BLOCK;
+}
+
+/* What is not packed multiplies as 0. */
+static uint8_t *clean_panel(const ConvRun *run, uint8_t *base, uint32_t lane,
+                            uint32_t count, uint32_t tile)
+{
+    uint8_t *p = panel(base, lane);
+
+    if (count < tile || slab_steps(run) != run->slab.len) {
+        memset(p, 0, tile * NPU_GEMM_BLOCK);
+    }
+    return p;
+}
+
+/* Where in a surface tap (@ky, @kx) of every window is. */
+static void find_taps(const ConvRun *run, Window *w, uint32_t count,
+                      uint32_t ky, uint32_t kx)
+{
+    const NpuConv *c = &run->t->conv;
+    const uint8_t *surface = run->in->feature;
+    uint32_t i;
 
     for (i = 0; i < count; i++) {
-        int64_t *tap = run->tap + i;
-        int32_t y, x;
+        const uint8_t *atom = npu_conv_atom(c, surface, 0,
+                                            w[i].y + (int32_t)(ky * c->step_y),
+                                            w[i].x + (int32_t)(kx * c->step_x));
 
-        npu_conv_window(c, pos + i, &y, &x);
-        for (ky = 0; ky < c->k_h; ky++) {
-            for (kx = 0; kx < c->k_w; kx++, tap += MAX_TILE) {
-                const uint8_t *atom =
-                    npu_conv_atom(c, run->in->feature, 0,
-                                  y + (int32_t)(ky * c->step_y),
-                                  x + (int32_t)(kx * c->step_x));
-
-                *tap = atom ? atom - run->in->feature : TAP_PAD;
-            }
-        }
+        w[i].tap = atom ? atom - surface : TAP_PAD;
     }
 }
 
-/* Channels [@ch, ...) of an atom at @tap of @count lanes. */
-static void gather(ConvRun *run, const int64_t *tap, uint32_t ch,
-                   uint32_t count)
+/* Channels [@ch, ...) of an atom of @count windows. */
+static void gather(ConvRun *run, const Window *w, uint32_t ch, uint32_t count)
 {
     const NpuConv *c = &run->t->conv;
     uint32_t per_atom = NPU_ATOM_BITS / c->bits, i;
@@ -269,8 +402,46 @@ static void gather(ConvRun *run, const int64_t *tap, uint32_t ch,
                              ch / per_atom * c->atoms.host_surf;
 
     for (i = 0; i < count; i++) {
-        set_source(run, i, tap[i] == TAP_PAD ? run->pad : surface + tap[i],
+        set_source(run, i, w[i].tap == TAP_PAD ? run->pad : surface + w[i].tap,
                    per_atom);
+        if (run->source == NPU_GEMM_HALF) {
+            note_range(&run->range[i], run->src[i], per_atom);
+        }
+    }
+}
+
+static void pack_row_piece(ConvRun *run, uint8_t *to, uint32_t at, Window *w,
+                           uint32_t count, bool ones, uint32_t index)
+{
+    /* Packing adds 128, in eight bits. */
+    static const int8_t one[MAX_PIECE] = { [0 ... MAX_PIECE - 1] = -127 };
+    const NpuConv *c = &run->t->conv;
+    uint32_t per_atom = NPU_ATOM_BITS / c->bits;
+    uint32_t cg, ky, kx, i;
+
+    find_piece(c, index, &cg, &ky, &kx);
+    find_taps(run, w, count, ky, kx);
+    for (i = 0; i < count; i++) {
+        no_range(&run->range[i]);
+    }
+    for (i = 0; i < group_channels(c, cg); i += per_atom) {
+        gather(run, w, cg * c->channel_group + i, count);
+        run->src[count] = one;
+        run->gemm->pack_rows(to, at + i, run->src, count + ones, per_atom);
+    }
+}
+
+static void note_row_bits(ConvRun *run, NpuGemmBits *bits, uint32_t group,
+                          uint32_t count)
+{
+    uint32_t lane;
+
+    memset(bits->lane[group] + count, 0, MAX_TILE - count);
+    for (lane = 0; lane < count; lane++) {
+        uint8_t n = row_bits(&run->range[lane]);
+
+        bits->lane[group][lane] = n;
+        bits->top[group] = MAX(bits->top[group], n);
     }
 }
 
@@ -278,35 +449,37 @@ static void gather(ConvRun *run, const int64_t *tap, uint32_t ch,
 static void pack_row_panel(ConvRun *run, uint32_t lane, uint32_t pos,
                            uint32_t count, bool ones)
 {
-    /* Packing adds 128, in eight bits. */
-    static const int8_t one[MAX_PIECE] = { [0 ... MAX_PIECE - 1] = -127 };
-    const NpuConv *c = &run->t->conv;
-    uint32_t per_atom = NPU_ATOM_BITS / c->bits;
-    uint32_t cg, ky, kx, i, at = 0;
+    uint32_t tile = run->gemm->rows, i, at = 0;
+    uint8_t *to = clean_panel(run, run->rows, lane, count + ones, tile);
+    NpuGemmBits *bits = &run->row_bits[lane / tile];
+    Window w[MAX_TILE];
 
-    find_taps(run, pos, count);
-    FOR_WINDOW(c, cg, ky, kx) {
-        const int64_t *tap = run->tap + (ky * c->k_w + kx) * MAX_TILE;
-        uint32_t n = group_channels(c, cg);
+    memset(bits->top, 0, sizeof(bits->top));
+    for (i = 0; i < count; i++) {
+        npu_conv_window(&run->t->conv, pos + i, &w[i].y, &w[i].x);
+    }
+    for (i = 0; i < run->slab.pieces; i++) {
+        uint32_t index = run->slab.first + i;
 
-        for (i = 0; i < n; i += per_atom) {
-            gather(run, tap, cg * c->channel_group + i, count);
-            run->src[count] = one;
-            pack_piece(run, false, lane, count + ones, at + i, per_atom);
+        pack_row_piece(run, to, at, w, count, ones, index);
+        at += group_channels(&run->t->conv,
+                             index / (run->t->conv.k_w * run->t->conv.k_h));
+        if (run->source == NPU_GEMM_HALF) {
+            note_row_bits(run, bits, i, count);
         }
-        at += n;
     }
 }
 
-static void pack_rows(ConvRun *run, uint32_t pos, uint32_t rows)
+/* @lanes lanes from position @pos on, of which the last may be of ones. */
+static void pack_rows(ConvRun *run, uint32_t pos, uint32_t lanes, bool ones)
 {
-    uint32_t lane, tile = run->gemm->rows;
+    uint32_t lane, tile = run->gemm->rows, rows = lanes - ones;
 
-    for (lane = 0; lane < rows + run->extra_rows; lane += tile) {
+    for (lane = 0; lane < lanes; lane += tile) {
         uint32_t count = lane < rows ? MIN(rows - lane, tile) : 0;
 
         pack_row_panel(run, lane, pos + lane, count,
-                       run->extra_rows && rows - lane < tile);
+                       ones && lanes - lane <= tile);
     }
 }
 
@@ -341,24 +514,40 @@ static void add_pend(ConvRun *run, uint32_t lane, uint32_t kernel, uint32_t n)
     }
 }
 
+/* @n elements of @count kernels, behind @at elements of each. */
+static void find_weights(ConvRun *run, uint32_t kernel, uint32_t count,
+                         uint32_t at, uint32_t n)
+{
+    uint32_t i;
+
+    for (i = 0; i < count; i++) {
+        set_source(run, i, weight_piece(run, kernel + i, at, n), n);
+        if (run->wide && run->t->conv.cpend) {
+            add_pend(run, i, kernel + i, n);
+        }
+    }
+}
+
 static void pack_col_panel(ConvRun *run, uint32_t lane, uint32_t kernel,
                            uint32_t count, bool ones)
 {
     static const int8_t one[MAX_PIECE] = { [0 ... MAX_PIECE - 1] = 1 };
     const NpuConv *c = &run->t->conv;
-    uint32_t cg, ky, kx, i, at = 0;
+    uint32_t tile = run->gemm->cols, i, j, at = 0;
+    uint8_t *to = clean_panel(run, run->cols, lane, count + ones, tile);
+    NpuGemmBits *bits = &run->col_bits[lane / tile];
 
-    FOR_WINDOW(c, cg, ky, kx) {
-        uint32_t n = group_channels(c, cg);
+    memset(bits->top, 0, sizeof(bits->top));
+    for (i = 0; i < run->slab.pieces; i++) {
+        uint32_t n = group_channels(c, (run->slab.first + i) /
+                                       (c->k_w * c->k_h));
 
-        for (i = 0; i < count; i++) {
-            set_source(run, i, weight_piece(run, kernel + i, at, n), n);
-            if (run->wide && c->cpend) {
-                add_pend(run, i, kernel + i, n);
-            }
+        find_weights(run, kernel, count, run->slab.at + at, n);
+        for (j = 0; j < count && run->source == NPU_GEMM_HALF; j++) {
+            bits->top[i] = MAX(bits->top[i], col_bits(run->src[j], n));
         }
         run->src[count] = one;
-        pack_piece(run, true, lane, count + ones, at, n);
+        run->gemm->pack_cols(to, at, run->src, count + ones, n);
         at += n;
     }
 }
@@ -377,35 +566,48 @@ static void pack_cols(ConvRun *run, uint32_t kernel, uint32_t cols)
 
 /* --- Arithmetic --- */
 
-static void multiply_panel(ConvRun *run, uint32_t rows, uint32_t col,
-                           uint32_t k)
+/* Bytes of a result. */
+static size_t acc_elem(const ConvRun *run)
+{
+    return run->wide && !run->sums ? sizeof(double) : sizeof(float);
+}
+
+/* Tile (@row, @col) of the packed lanes; @first rows were packed before. */
+static void multiply_tile(ConvRun *run, uint32_t first, uint32_t row,
+                          uint32_t col)
 {
     const NpuGemm *g = run->gemm;
-    uint32_t row;
+    size_t at = (size_t)(first + row) * run->pitch + col;
+    void *acc = (uint8_t *)run->acc_i + at * acc_elem(run);
 
-    for (row = 0; row < rows; row += g->rows) {
-        size_t at = (size_t)row * run->pitch + col;
-
-        g->tile(panel(run, run->rows, run->rows_max, row, k),
-                panel(run, run->cols, run->cols_max, col, k),
-                block_len(run, k),
-                run->wide ? (void *)(run->acc_f + at)
-                          : (void *)(run->acc_i + at), run->pitch);
+    if (run->sums) {
+        g->sums(panel(run->rows, row), panel(run->cols, col), run->slab.pieces,
+                run->slab.n, &run->row_bits[row / g->rows],
+                &run->col_bits[col / g->cols], acc, run->pitch);
+    } else {
+        g->tile(panel(run->rows, row), panel(run->cols, col), slab_steps(run),
+                acc, run->pitch);
     }
 }
 
-static bool multiply(ConvRun *run, uint32_t rows, uint32_t cols)
+/* The slab of @lanes lanes from position @pos on, times the packed columns. */
+static bool multiply_slab(ConvRun *run, uint32_t pos, uint32_t lanes,
+                          uint32_t cols)
 {
-    size_t elem = run->wide ? sizeof(double) : sizeof(int32_t);
-    uint32_t k, col;
+    uint32_t first, row, col;
 
-    memset(run->acc_i, 0, (size_t)run->rows_max * run->pitch * elem);
-    for (k = 0; k < run->k_pad; k += run->k_block) {
+    for (first = 0; first < lanes; first += NPU_GEMM_ROWS) {
+        uint32_t rows = MIN(lanes - first, NPU_GEMM_ROWS);
+
+        pack_rows(run, pos + first, rows,
+                  run->extra_rows && first + rows == lanes);
         for (col = 0; col < cols; col += run->gemm->cols) {
             if (npu_conv_cancelled(run->in)) {
                 return false;
             }
-            multiply_panel(run, rows, col, k);
+            for (row = 0; row < rows; row += run->gemm->rows) {
+                multiply_tile(run, first, row, col);
+            }
         }
     }
     return true;
@@ -455,49 +657,63 @@ static void finish_int(ConvRun *run, uint32_t rows, uint32_t kernel,
     }
 }
 
-/* Doubles become what the DPU takes: fp32, or int32 in the same place. */
+/* Doubles become the int32 that the DPU takes, in the first half of a row. */
 static void finish_wide(ConvRun *run, uint32_t rows, uint32_t cols)
 {
     uint32_t row, col;
 
     for (row = 0; row < rows; row++) {
-        const double *acc = run->acc_f + (size_t)row * run->pitch;
-        float *f = run->result + (size_t)row * run->pitch;
-        int32_t *i = (int32_t *)f;
+        double *acc = run->acc_d + (size_t)row * run->pitch;
 
         for (col = 0; col < cols; col++) {
-            if (run->t->dpu.is_float) {
-                f[col] = acc[col];
-            } else {
-                i[col] = npu_core_result(&run->t->conv, acc[col], 0);
-            }
+            int32_t v = npu_core_result(&run->t->conv, acc[col], 0);
+
+            memcpy((uint8_t *)acc + col * sizeof(v), &v, sizeof(v));
         }
     }
 }
 
-static bool run_block(ConvRun *run, uint32_t pos, uint32_t rows,
-                      uint32_t kernel, uint32_t cols)
+static void store_block(ConvRun *run, uint32_t pos, uint32_t rows,
+                        uint32_t kernel, uint32_t cols)
 {
     NpuBlock block = {
         .row = pos,
         .rows = rows,
         .col = kernel,
         .cols = cols,
-        .pitch = run->pitch,
+        .pitch = run->pitch * acc_elem(run) / sizeof(int32_t),
     };
 
-    pack_rows(run, pos, rows);
-    if (!multiply(run, rows + run->extra_rows, cols + run->extra_cols)) {
-        return false;
-    }
-    if (run->wide) {
-        finish_wide(run, rows, cols);
-        block.f = run->result;
+    if (run->sums) {
+        block.f = run->acc_f;
     } else {
-        finish_int(run, rows, kernel, cols);
         block.i = run->acc_i;
+        if (run->wide) {
+            finish_wide(run, rows, cols);
+        } else {
+            finish_int(run, rows, kernel, cols);
+        }
     }
     npu_dpu_store(run->t, run->in, &block, run->out);
+}
+
+static bool run_block(ConvRun *run, uint32_t pos, uint32_t rows,
+                      uint32_t kernel, uint32_t cols)
+{
+    uint32_t lanes = rows + run->extra_rows;
+    uint32_t piece, at;
+
+    memset(run->acc_i, 0,
+           (size_t)QEMU_ALIGN_UP(lanes, run->gemm->rows) * run->pitch *
+           acc_elem(run));
+    for (piece = at = 0; next_slab(run, piece, at);
+         piece += run->slab.pieces, at += run->slab.len) {
+        pack_cols(run, kernel, cols);
+        if (!multiply_slab(run, pos, lanes, cols + run->extra_cols)) {
+            return false;
+        }
+    }
+    store_block(run, pos, rows, kernel, cols);
     return true;
 }
 
@@ -513,7 +729,6 @@ static bool run_all(ConvRun *run)
     for (kernel = 0; kernel < kernels; kernel += max_cols) {
         uint32_t cols = MIN(kernels - kernel, max_cols);
 
-        pack_cols(run, kernel, cols);
         for (pos = 0; pos < positions; pos += max_rows) {
             if (!run_block(run, pos, MIN(positions - pos, max_rows), kernel,
                            cols)) {
@@ -524,44 +739,36 @@ static bool run_all(ConvRun *run)
     return true;
 }
 
-/* How many lanes to pack, of @all: whole panels within PACK_BYTES. */
-static uint32_t lane_count(const ConvRun *run, uint32_t all, uint32_t most,
-                           uint32_t tile)
-{
-    uint32_t fit = PACK_BYTES / (run->k_pad * run->gemm->elem);
-
-    fit = MIN(fit, most) / tile * tile;
-    return MIN(MAX(fit, tile), QEMU_ALIGN_UP(all, tile));
-}
-
 static void choose(ConvRun *run)
 {
     const NpuConv *c = &run->t->conv;
-    unsigned skip = run->in->skip_kernels;
+    bool half = c->precision == NPU_PREC_FP16;
+    uint32_t all, fit;
 
-    run->k = c->kernel_elems;
-    run->wide = run->t->dpu.is_float || c->bits > 8 ||
-                run->k > NPU_GEMM_MAX_INT;
-    run->source = c->precision == NPU_PREC_FP16 ? NPU_GEMM_HALF :
-                  run->wide ? NPU_GEMM_DOUBLE : NPU_GEMM_INT8;
-    run->direct = c->precision == NPU_PREC_FP16 ||
-                  (c->precision == NPU_PREC_INT8 && !run->wide);
-    run->gemm = npu_gemm(run->source, skip);
-    run->k_pad = QEMU_ALIGN_UP(run->k, run->gemm->k_align);
-    run->k_block = NPU_GEMM_BLOCK / run->gemm->elem;
+    run->sums = npu_cna_is_float(c);
+    run->wide = run->sums || c->bits > 8 ||
+                c->kernel_elems > NPU_GEMM_MAX_INT;
+    run->source = half ? NPU_GEMM_HALF :
+                  run->sums ? NPU_GEMM_FLOAT :
+                  run->wide ? NPU_GEMM_INT : NPU_GEMM_INT8;
+    run->direct = half || (c->precision == NPU_PREC_INT8 && !run->wide);
+    run->gemm = npu_gemm(run->source, run->in->skip_kernels);
     run->extra_rows = run->gemm->biased;
     run->extra_cols = !run->wide && c->cpend;
-    run->rows_max = lane_count(run, c->out_w * c->out_h + run->extra_rows,
-                               NPU_GEMM_ROWS, run->gemm->rows);
-    run->cols_max = lane_count(run, c->kernels + run->extra_cols, MAX_COLS,
-                               run->gemm->cols);
+    all = c->kernels + run->extra_cols;
+    run->cols_max = QEMU_ALIGN_UP(all, run->gemm->cols);
+    run->cols_max = MIN(run->cols_max, MAX_COLS / run->gemm->cols *
+                                       run->gemm->cols);
     run->pitch = run->cols_max + 16;
+    all = c->out_w * c->out_h + run->extra_rows;
+    fit = ACC_BYTES / (run->pitch * acc_elem(run));
+    run->rows_max = QEMU_ALIGN_UP(MIN(all, fit), run->gemm->rows);
 }
 
-/* Zeroed, and aligned for vectors; to be freed as *@raw. */
+/* Aligned for vectors; to be freed as *@raw. */
 static void *pack_alloc(void **raw, size_t size)
 {
-    *raw = g_try_malloc0(size + PACK_ALIGN);
+    *raw = g_try_malloc(size + PACK_ALIGN);
     return *raw ? (void *)ROUND_UP((uintptr_t)*raw, PACK_ALIGN) : NULL;
 }
 
@@ -569,7 +776,6 @@ bool npu_conv_run(const NpuTask *t, const NpuOperands *in, uint8_t *out)
 {
     ConvRun *run = g_try_malloc0(sizeof(*run));
     void *raw[5] = { NULL };
-    size_t lane, tile;
     bool ok = false;
     unsigned i;
 
@@ -580,16 +786,17 @@ bool npu_conv_run(const NpuTask *t, const NpuOperands *in, uint8_t *out)
     run->in = in;
     run->out = out;
     choose(run);
-    lane = (size_t)run->k_pad * run->gemm->elem;
-    tile = (size_t)run->rows_max * run->pitch;
-    run->rows = pack_alloc(&raw[0], run->rows_max * lane);
-    run->cols = pack_alloc(&raw[1], run->cols_max * lane);
-    run->acc_f = pack_alloc(&raw[2], tile * sizeof(double));
-    run->result = pack_alloc(&raw[3], run->wide ? tile * sizeof(float) : 0);
-    run->tap = pack_alloc(&raw[4], (size_t)t->conv.k_w * t->conv.k_h *
-                                   MAX_TILE * sizeof(*run->tap));
+    run->rows = pack_alloc(&raw[0], NPU_GEMM_ROWS * NPU_GEMM_BLOCK);
+    run->cols = pack_alloc(&raw[1], run->cols_max * NPU_GEMM_BLOCK);
+    run->acc_i = pack_alloc(&raw[2], (size_t)run->rows_max * run->pitch *
+                                     acc_elem(run));
+    run->row_bits = pack_alloc(&raw[3], NPU_GEMM_ROWS / run->gemm->rows *
+                                          sizeof(*run->row_bits));
+    run->col_bits = pack_alloc(&raw[4], run->cols_max / run->gemm->cols *
+                                          sizeof(*run->col_bits));
     make_padding(&t->conv, run->pad);
-    if (run->rows && run->cols && run->acc_f && run->result && run->tap) {
+    if (run->rows && run->cols && run->acc_i && run->row_bits &&
+        run->col_bits) {
         npu_dpu_fill_padding(t, out);
         ok = run_all(run);
     }

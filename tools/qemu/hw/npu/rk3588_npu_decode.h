@@ -48,6 +48,8 @@ const char *npu_flying_precision(NpuDpu *d, const uint32_t *regs);
 const char *npu_flying_decode(NpuTask *t, const uint32_t *regs);
 /* Pooling. */
 const char *npu_ppu_decode(NpuTask *t, const uint32_t *regs);
+/* What makes pooling from memory hang on silicon as well. */
+const char *npu_ppu_find_stall(const uint32_t *regs);
 /* BS or BN, whichever @idx says. */
 const char *npu_stage_decode(NpuTask *t, const uint32_t *regs, unsigned idx);
 /* What BS or BN would wait for in vain. */

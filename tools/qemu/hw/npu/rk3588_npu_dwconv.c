@@ -50,6 +50,18 @@ static const uint8_t *tap_feature(const DwRun *run, int32_t y, int32_t x,
                          x + (int32_t)(kx * c->step_x));
 }
 
+/*
+ * Measured (gregordinary): the odd ones of the first 32 channels take the
+ * register's second byte.  That each group of 64 does so is assumed.
+ */
+static int8_t pad_int(const DwRun *run, uint32_t lane)
+{
+    uint32_t channel = run->surface * run->lanes + lane;
+    bool second = channel % 64 < 32 && channel % 2;
+
+    return run->t->conv.pad_value >> (second ? 8 : 0);
+}
+
 static void position_int(DwRun *run, uint32_t pos, int32_t *dst)
 {
     const NpuConv *c = &run->t->conv;
@@ -64,7 +76,7 @@ static void position_int(DwRun *run, uint32_t pos, int32_t *dst)
             const uint8_t *src = tap_feature(run, y, x, ky, kx);
 
             for (i = 0; i < run->lanes; i++) {
-                int32_t v = (int8_t)(src ? src[i] : c->pad_value);
+                int32_t v = src ? (int8_t)src[i] : pad_int(run, i);
 
                 acc[i] += v * (int8_t)w[i];
                 sum[i] += v;
@@ -79,13 +91,14 @@ static void position_int(DwRun *run, uint32_t pos, int32_t *dst)
     }
 }
 
+/* Every product is a group of its own: exact in fp32, in which it is added. */
 static void position_float(DwRun *run, uint32_t pos, float *dst)
 {
     const NpuConv *c = &run->t->conv;
-    double acc[MAX_LANES] = { 0 };
     uint32_t ky, kx, i;
     int32_t y, x;
 
+    memset(dst, 0, run->lanes * sizeof(*dst));
     npu_conv_window(c, pos, &y, &x);
     for (ky = 0; ky < c->k_h; ky++) {
         for (kx = 0; kx < c->k_w; kx++) {
@@ -95,13 +108,10 @@ static void position_float(DwRun *run, uint32_t pos, float *dst)
             for (i = 0; i < run->lanes; i++) {
                 uint16_t h = src ? lduw_le_p(src + 2 * i) : c->pad_value;
 
-                acc[i] += (double)npu_fp16_to_fp32(h) *
+                dst[i] += npu_fp16_to_fp32(h) *
                           npu_fp16_to_fp32(lduw_le_p(w + 2 * i));
             }
         }
-    }
-    for (i = 0; i < run->lanes; i++) {
-        dst[i] = acc[i];
     }
 }
 

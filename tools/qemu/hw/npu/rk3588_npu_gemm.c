@@ -25,15 +25,16 @@ typedef uint64_t Bits64 __attribute__((may_alias));
 #define INT_ROWS        2
 #define INT_COLS        4
 #define INT_STEP        32
+#define INT_LANE        (NPU_GEMM_BLOCK / 2)
 
-static void pack_int(void *panel, unsigned k, unsigned len,
-                     const void *const *src, unsigned lanes, unsigned n)
+static void pack_int(void *panel, unsigned k, const void *const *src,
+                     unsigned lanes, unsigned n)
 {
     unsigned lane, i;
 
     for (lane = 0; lane < lanes; lane++) {
         const int8_t *from = src[lane];
-        int16_t *to = (int16_t *)panel + (size_t)lane * len + k;
+        int16_t *to = (int16_t *)panel + lane * INT_LANE + k;
 
         for (i = 0; i < n; i++) {
             to[i] = from[i];
@@ -46,9 +47,9 @@ attributes                                                                  \
 static void name(const void *rows, const void *cols, unsigned len,          \
                  void *acc, size_t pitch)                                   \
 {                                                                           \
-    const int16_t *a0 = rows, *a1 = a0 + len;                               \
-    const int16_t *b0 = cols, *b1 = b0 + len, *b2 = b1 + len;               \
-    const int16_t *b3 = b2 + len;                                           \
+    const int16_t *a0 = rows, *a1 = a0 + INT_LANE;                          \
+    const int16_t *b0 = cols, *b1 = b0 + INT_LANE, *b2 = b1 + INT_LANE;     \
+    const int16_t *b3 = b2 + INT_LANE;                                      \
     int32_t *out0 = acc, *out1 = out0 + pitch;                              \
     int32_t s00 = 0, s01 = 0, s02 = 0, s03 = 0;                             \
     int32_t s10 = 0, s11 = 0, s12 = 0, s13 = 0;                             \
@@ -88,41 +89,98 @@ static const NpuGemm gemm_int = {
     .tile = tile_int,
 };
 
-/* --- double: lanes side by side, @width of them --- */
+/* --- double: rows one after the other, columns side by side --- */
 
-static void pack_double(double *panel, unsigned width, const void *const *src,
-                        unsigned lanes, unsigned n)
+#define LANE            (NPU_GEMM_BLOCK / 8)
+
+static void pack_rows_double(void *panel, unsigned k, const void *const *src,
+                             unsigned lanes, unsigned n)
+{
+    unsigned lane;
+
+    for (lane = 0; lane < lanes; lane++) {
+        memcpy((Bits64 *)panel + lane * LANE + k, src[lane], n * 8);
+    }
+}
+
+static void pack_cols_double(double *to, unsigned width,
+                             const void *const *src, unsigned lanes,
+                             unsigned n)
 {
     unsigned i, lane;
 
     for (i = 0; i < n; i++) {
         for (lane = 0; lane < lanes; lane++) {
-            ((Bits64 *)panel)[i * width + lane] = ((const Bits64 *)src[lane])[i];
+            ((Bits64 *)to)[i * width + lane] = ((const Bits64 *)src[lane])[i];
         }
     }
 }
 
-static void pack_half(double *panel, unsigned width, const void *const *src,
-                      unsigned lanes, unsigned n)
+static double half_at(const void *src, unsigned i)
+{
+    return npu_fp16_to_fp32(lduw_le_p((const uint8_t *)src + 2 * i));
+}
+
+static void pack_rows_half(void *panel, unsigned k, const void *const *src,
+                           unsigned lanes, unsigned n)
 {
     unsigned i, lane;
 
     for (lane = 0; lane < lanes; lane++) {
         for (i = 0; i < n; i++) {
-            panel[i * width + lane] =
-                npu_fp16_to_fp32(lduw_le_p((const uint8_t *)src[lane] + 2 * i));
+            ((double *)panel)[lane * LANE + k + i] = half_at(src[lane], i);
         }
     }
 }
 
-/* @vecs vectors of @lanes doubles for each of @nrows rows. */
+static void pack_cols_half(double *to, unsigned width, const void *const *src,
+                           unsigned lanes, unsigned n)
+{
+    unsigned i, lane;
+
+    for (lane = 0; lane < lanes; lane++) {
+        for (i = 0; i < n; i++) {
+            to[i * width + lane] = half_at(src[lane], i);
+        }
+    }
+}
+
+/* Products of one step of all rows of a tile. */
+#define MULTIPLY(nrows, vecs)                                               \
+    do {                                                                    \
+        _Pragma("GCC unroll 16")                                            \
+        for (r = 0; r < (nrows); r++) {                                     \
+            _Pragma("GCC unroll 4")                                         \
+            for (v = 0; v < (vecs); v++) {                                  \
+                sum[r][v] += a[r * LANE] * b[v];                            \
+            }                                                               \
+        }                                                                   \
+        a++;                                                                \
+        b += (vecs);                                                        \
+    } while (0)
+
+/*
+ * Sums of products of halves that do not fit a double are kept in two: what is
+ * added to this is cut off at 2^-12, and the rest of 32 products, which are
+ * multiples of 2^-48 below 2^32, fits the second one.
+ */
+#define EXACT_FRAME     0x1.8p40
+
+/*
+ * Kernels with @vecs vectors of @lanes doubles for each of @nrows rows: sums
+ * of everything, exact ones of a row's group, and sums of groups.
+ */
 #define DEFINE_TILE_DOUBLE(fn, attributes, nrows, vecs, lanes)              \
 typedef double fn##_vec                                                     \
     __attribute__((vector_size((lanes) * 8), may_alias, aligned(8)));       \
+typedef int64_t fn##_veci                                                   \
+    __attribute__((vector_size((lanes) * 8)));                              \
+typedef float fn##_vecf                                                     \
+    __attribute__((vector_size((lanes) * 4), may_alias, aligned(4)));       \
                                                                             \
 attributes                                                                  \
 static void fn(const void *rows, const void *cols, unsigned len,            \
-                 void *acc, size_t pitch)                                   \
+               void *acc, size_t pitch)                                     \
 {                                                                           \
     const double *a = rows;                                                 \
     const fn##_vec *b = cols;                                               \
@@ -139,15 +197,7 @@ static void fn(const void *rows, const void *cols, unsigned len,            \
         }                                                                   \
     }                                                                       \
     for (i = 0; i < len; i++) {                                             \
-        _Pragma("GCC unroll 16")                                            \
-        for (r = 0; r < (nrows); r++) {                                     \
-            _Pragma("GCC unroll 4")                                         \
-            for (v = 0; v < (vecs); v++) {                                  \
-                sum[r][v] += a[r] * b[v];                                   \
-            }                                                               \
-        }                                                                   \
-        a += (nrows);                                                       \
-        b += (vecs);                                                        \
+        MULTIPLY(nrows, vecs);                                              \
     }                                                                       \
     _Pragma("GCC unroll 16")                                                \
     for (r = 0; r < (nrows); r++) {                                         \
@@ -159,19 +209,88 @@ static void fn(const void *rows, const void *cols, unsigned len,            \
         }                                                                   \
     }                                                                       \
 }                                                                           \
-
-/* The same for what @pack takes. */
-#define DEFINE_GEMM_DOUBLE(fn, pack, tile_fn, nrows, ncols, label)          \
-static void fn##_rows(void *panel, unsigned k, unsigned len,                \
-                      const void *const *src, unsigned count, unsigned n)   \
+                                                                            \
+/* To nearest; what is odd in 53 bits is no tie in 24. */                   \
+attributes                                                                  \
+static inline fn##_vecf fn##_round(fn##_vec hi, fn##_vec lo)                \
 {                                                                           \
-    pack((double *)panel + (size_t)k * (nrows), nrows, src, count, n);      \
+    fn##_vec sum = hi + lo, part = sum - hi;                                \
+    fn##_vec rest = (hi - (sum - part)) + (lo - part);                      \
+    fn##_veci bits = (fn##_veci)sum, odd, finite = (hi - hi) == 0;          \
+                                                                            \
+    odd = ((rest > 0) | (rest < 0)) & ((bits & 1) == 0);                    \
+    bits += odd & (1 + 2 * ((rest > 0) ^ (sum > 0)));                       \
+    bits = (bits & finite) | ((fn##_veci)hi & ~finite);                     \
+    return __builtin_convertvector((fn##_vec)bits, fn##_vecf);              \
 }                                                                           \
                                                                             \
-static void fn##_cols(void *panel, unsigned k, unsigned len,                \
-                      const void *const *src, unsigned count, unsigned n)   \
+attributes                                                                  \
+static void fn##_exact(const double *a, const fn##_vec *b, unsigned n,      \
+                       fn##_vecf *out)                                      \
 {                                                                           \
-    pack((double *)panel + (size_t)k * (ncols), ncols, src, count, n);      \
+    fn##_vec hi[vecs], lo[vecs] = { 0 };                                    \
+    unsigned i, v;                                                          \
+                                                                            \
+    _Pragma("GCC unroll 4")                                                 \
+    for (v = 0; v < (vecs); v++) {                                          \
+        hi[v] = lo[v] + EXACT_FRAME;                                        \
+    }                                                                       \
+    for (i = 0; i < n; i++, b += (vecs)) {                                  \
+        _Pragma("GCC unroll 4")                                             \
+        for (v = 0; v < (vecs); v++) {                                      \
+            fn##_vec sum = hi[v] + a[i] * b[v];                             \
+                                                                            \
+            lo[v] += a[i] * b[v] - (sum - hi[v]);                           \
+            hi[v] = sum;                                                    \
+        }                                                                   \
+    }                                                                       \
+    _Pragma("GCC unroll 4")                                                 \
+    for (v = 0; v < (vecs); v++) {                                          \
+        out[v] += fn##_round(hi[v] - EXACT_FRAME, lo[v]);                   \
+    }                                                                       \
+}                                                                           \
+                                                                            \
+attributes                                                                  \
+static void fn##_sums(const void *rows, const void *cols, unsigned groups,  \
+                      unsigned n, const NpuGemmBits *row_bits,              \
+                      const NpuGemmBits *col_bits, float *acc,              \
+                      size_t pitch)                                         \
+{                                                                           \
+    const double *a = rows;                                                 \
+    const fn##_vec *b = cols;                                               \
+    unsigned g, i, r, v;                                                    \
+                                                                            \
+    for (g = 0; g < groups; g++) {                                          \
+        int limit = NPU_GEMM_MAX_BITS - col_bits->top[g];                   \
+        bool fits = row_bits->top[g] <= limit;                              \
+        fn##_vec sum[nrows][vecs] = { 0 };                                  \
+                                                                            \
+        for (i = 0; i < n; i++) {                                           \
+            MULTIPLY(nrows, vecs);                                          \
+        }                                                                   \
+        _Pragma("GCC unroll 16")                                            \
+        for (r = 0; r < (nrows); r++) {                                     \
+            fn##_vecf *out = (void *)(acc + r * pitch);                     \
+                                                                            \
+            if (!fits && row_bits->lane[g][r] > limit) {                    \
+                fn##_exact(a - n + r * LANE, b - n * (vecs), n, out);       \
+                continue;                                                   \
+            }                                                               \
+            _Pragma("GCC unroll 4")                                         \
+            for (v = 0; v < (vecs); v++) {                                  \
+                out[v] += __builtin_convertvector(sum[r][v], fn##_vecf);    \
+            }                                                               \
+        }                                                                   \
+    }                                                                       \
+}
+
+/* The same for what @rows_fn and @cols_fn take. */
+#define DEFINE_GEMM_DOUBLE(fn, rows_fn, cols_fn, tile_fn, nrows, ncols,     \
+                           label)                                           \
+static void fn##_cols(void *panel, unsigned k, const void *const *src,      \
+                      unsigned lanes, unsigned n)                           \
+{                                                                           \
+    cols_fn((double *)panel + k * (ncols), ncols, src, lanes, n);           \
 }                                                                           \
                                                                             \
 static const NpuGemm gemm_##fn = {                                          \
@@ -180,14 +299,17 @@ static const NpuGemm gemm_##fn = {                                          \
     .cols = ncols,                                                          \
     .elem = sizeof(double),                                                 \
     .k_align = 1,                                                           \
-    .pack_rows = fn##_rows,                                                 \
+    .pack_rows = rows_fn,                                                   \
     .pack_cols = fn##_cols,                                                 \
     .tile = tile_fn,                                                        \
+    .sums = tile_fn##_sums,                                                 \
 }
 
 DEFINE_TILE_DOUBLE(tile_double, , 4, 2, 2)
-DEFINE_GEMM_DOUBLE(double, pack_double, tile_double, 4, 4, "portable double");
-DEFINE_GEMM_DOUBLE(half, pack_half, tile_double, 4, 4, "portable half");
+DEFINE_GEMM_DOUBLE(double, pack_rows_double, pack_cols_double, tile_double, 4,
+                   4, "portable double");
+DEFINE_GEMM_DOUBLE(half, pack_rows_half, pack_cols_half, tile_double, 4, 4,
+                   "portable half");
 
 #ifdef NPU_GEMM_X86
 
@@ -200,9 +322,27 @@ DEFINE_TILE_INT(tile_int_avx2, AVX2)
 DEFINE_TILE_DOUBLE(tile_double_avx2, AVX2, 4, 3, 4)
 DEFINE_TILE_DOUBLE(tile_double_avx512, AVX512, 12, 2, 8)
 
+AVX2_F16C
+static void pack_rows_f16c(void *panel, unsigned k, const void *const *src,
+                           unsigned lanes, unsigned n)
+{
+    unsigned lane, i;
+
+    for (lane = 0; lane < lanes; lane++) {
+        double *to = (double *)panel + lane * LANE + k;
+        const uint8_t *from = src[lane];
+
+        for (i = 0; i < n; i += 4) {
+            __m128 f = _mm_cvtph_ps(_mm_loadu_si64(from + 2 * i));
+
+            _mm256_storeu_pd(to + i, _mm256_cvtps_pd(f));
+        }
+    }
+}
+
 /* Four halves of four lanes. */
 AVX2_F16C
-static inline void pack_half_4x4(double *panel, unsigned width,
+static inline void pack_half_4x4(double *to, unsigned width,
                                  const uint8_t *const *src, unsigned i)
 {
     __m256d a = _mm256_cvtps_pd(_mm_cvtph_ps(_mm_loadu_si64(src[0] + 2 * i)));
@@ -211,8 +351,8 @@ static inline void pack_half_4x4(double *panel, unsigned width,
     __m256d d = _mm256_cvtps_pd(_mm_cvtph_ps(_mm_loadu_si64(src[3] + 2 * i)));
     __m256d ab0 = _mm256_unpacklo_pd(a, b), ab1 = _mm256_unpackhi_pd(a, b);
     __m256d cd0 = _mm256_unpacklo_pd(c, d), cd1 = _mm256_unpackhi_pd(c, d);
-    double *to = panel + (size_t)i * width;
 
+    to += (size_t)i * width;
     _mm256_storeu_pd(to, _mm256_permute2f128_pd(ab0, cd0, 0x20));
     _mm256_storeu_pd(to + width, _mm256_permute2f128_pd(ab1, cd1, 0x20));
     _mm256_storeu_pd(to + 2 * width, _mm256_permute2f128_pd(ab0, cd0, 0x31));
@@ -220,28 +360,28 @@ static inline void pack_half_4x4(double *panel, unsigned width,
 }
 
 AVX2_F16C
-static void pack_half_f16c(double *panel, unsigned width,
-                           const void *const *src, unsigned lanes, unsigned n)
+static void pack_cols_f16c(double *to, unsigned width, const void *const *src,
+                           unsigned lanes, unsigned n)
 {
     unsigned i, lane;
 
     for (lane = 0; lane + 4 <= lanes; lane += 4) {
         for (i = 0; i < n; i += 4) {
-            pack_half_4x4(panel + lane, width,
-                          (const uint8_t *const *)src + lane, i);
+            pack_half_4x4(to + lane, width, (const uint8_t *const *)src + lane,
+                          i);
         }
     }
-    pack_half(panel + lane, width, src + lane, lanes - lane, n);
+    pack_cols_half(to + lane, width, src + lane, lanes - lane, n);
 }
 
-DEFINE_GEMM_DOUBLE(double_avx2, pack_double, tile_double_avx2, 4, 12,
-                   "AVX2 double");
-DEFINE_GEMM_DOUBLE(half_avx2, pack_half_f16c, tile_double_avx2, 4, 12,
-                   "AVX2 half");
-DEFINE_GEMM_DOUBLE(double_avx512, pack_double, tile_double_avx512, 12, 16,
-                   "AVX-512 double");
-DEFINE_GEMM_DOUBLE(half_avx512, pack_half_f16c, tile_double_avx512, 12, 16,
-                   "AVX-512 half");
+DEFINE_GEMM_DOUBLE(double_avx2, pack_rows_double, pack_cols_double,
+                   tile_double_avx2, 4, 12, "AVX2 double");
+DEFINE_GEMM_DOUBLE(half_avx2, pack_rows_f16c, pack_cols_f16c, tile_double_avx2,
+                   4, 12, "AVX2 half");
+DEFINE_GEMM_DOUBLE(double_avx512, pack_rows_double, pack_cols_double,
+                   tile_double_avx512, 12, 16, "AVX-512 double");
+DEFINE_GEMM_DOUBLE(half_avx512, pack_rows_f16c, pack_cols_f16c,
+                   tile_double_avx512, 12, 16, "AVX-512 half");
 
 static const NpuGemm gemm_int_avx2 = {
     .name = "AVX2 int8",
@@ -303,14 +443,14 @@ static inline void pack_words(Bits32 *panel, unsigned width,
     }
 }
 
-static void vnni_pack_rows(void *panel, unsigned k, unsigned len,
+static void vnni_pack_rows(void *panel, unsigned k,
                            const void *const *src, unsigned lanes, unsigned n)
 {
     pack_words((Bits32 *)panel + (size_t)k / 4 * VNNI_ROWS, VNNI_ROWS, src,
                lanes, n, 0x80808080u);
 }
 
-static void vnni_pack_cols(void *panel, unsigned k, unsigned len,
+static void vnni_pack_cols(void *panel, unsigned k,
                            const void *const *src, unsigned lanes, unsigned n)
 {
     pack_words((Bits32 *)panel + (size_t)k / 4 * VNNI_COLS, VNNI_COLS, src,
@@ -403,8 +543,10 @@ const NpuGemm *npu_gemm(NpuGemmSource source, unsigned skip)
     static const NpuGemm *const kernel[][3] = {
         [NPU_GEMM_INT8] = { &gemm_vnni, &gemm_int_avx2, &gemm_int },
         [NPU_GEMM_HALF] = { &gemm_half_avx512, &gemm_half_avx2, &gemm_half },
-        [NPU_GEMM_DOUBLE] = { &gemm_double_avx512, &gemm_double_avx2,
-                              &gemm_double },
+        [NPU_GEMM_FLOAT] = { &gemm_double_avx512, &gemm_double_avx2,
+                             &gemm_double },
+        [NPU_GEMM_INT] = { &gemm_double_avx512, &gemm_double_avx2,
+                           &gemm_double },
     };
     bool has[2] = {
         source == NPU_GEMM_INT8 ? has_vnni() : has_avx512(), has_avx2(),

@@ -343,13 +343,18 @@ static void npu_pc_show_progress(Rk3588NpuState *s)
     }
 }
 
-static void npu_pc_start(Rk3588NpuState *s)
+static NpuTaskOptions npu_pc_options(const Rk3588NpuState *s)
 {
-    NpuTaskOptions opt = {
+    return (NpuTaskOptions) {
         .write_padding = s->write_padding,
         .idle_ppu_rdma = s->idle_ppu_rdma,
         .lut = &s->lut,
     };
+}
+
+static void npu_pc_start(Rk3588NpuState *s)
+{
+    NpuTaskOptions opt = npu_pc_options(s);
     const char *why;
     NpuVerdict verdict;
 
@@ -855,26 +860,38 @@ void npu_pc_enable(Rk3588NpuState *s, uint32_t enable)
     }
 }
 
+/* What the modes of the blocks of @enable say that they work with. */
+static uint32_t npu_pc_neighbours(Rk3588NpuState *s, uint32_t enable)
+{
+    const uint32_t pool = NPU_ENABLE_PPU | NPU_ENABLE_PPU_RDMA;
+    uint32_t dpu = npu_group_regs(s, NPU_BLOCK_DPU)[R_DPU_FEATURE_MODE_CFG];
+    uint32_t ppu = npu_group_regs(s, NPU_BLOCK_PPU)
+                   [R_PPU_OPERATION_MODE_CFG];
+    uint32_t need = NPU_ENABLE_CNA | NPU_ENABLE_CORE | NPU_ENABLE_DPU;
+
+    if ((enable & pool) &&
+        FIELD_EX32(ppu, PPU_OPERATION_MODE_CFG, FLYING_MODE)) {
+        return pool;
+    }
+    if (FIELD_EX32(dpu, DPU_FEATURE_MODE_CFG, FLYING_MODE)) {
+        need = NPU_ENABLE_DPU | NPU_ENABLE_DPU_RDMA;
+    }
+    if ((enable & pool) || FIELD_EX32(dpu, DPU_FEATURE_MODE_CFG,
+                                      OUTPUT_MODE) == NPU_OUTPUT_TO_PPU) {
+        need |= NPU_ENABLE_PPU;
+    }
+    return need;
+}
+
 /* Do the blocks of @enable have all the neighbours that they work with? */
 static bool npu_pc_complete_set(Rk3588NpuState *s, uint32_t enable)
 {
-    const uint32_t conv = NPU_ENABLE_CNA | NPU_ENABLE_CORE | NPU_ENABLE_DPU;
-    NpuTaskOptions opt = {
-        .write_padding = s->write_padding,
-        .lut = &s->lut,
-    };
-    const uint32_t *dpu = npu_group_regs(s, NPU_BLOCK_DPU);
-    uint32_t need = conv;
+    NpuTaskOptions opt = npu_pc_options(s);
+    uint32_t need = npu_pc_neighbours(s, enable);
     const char *why;
     NpuTask *t;
     bool starves;
 
-    if (enable & (NPU_ENABLE_PPU | NPU_ENABLE_PPU_RDMA)) {
-        need = NPU_ENABLE_PPU | NPU_ENABLE_PPU_RDMA;
-    } else if (FIELD_EX32(dpu[R_DPU_FEATURE_MODE_CFG], DPU_FEATURE_MODE_CFG,
-                          FLYING_MODE)) {
-        need = NPU_ENABLE_DPU | NPU_ENABLE_DPU_RDMA;
-    }
     if ((enable & need) != need) {
         return false;
     }
@@ -955,11 +972,7 @@ void npu_pc_abort(Rk3588NpuState *s, bool stuck)
  */
 void npu_pc_resume(Rk3588NpuState *s)
 {
-    NpuTaskOptions opt = {
-        .write_padding = s->write_padding,
-        .idle_ppu_rdma = s->idle_ppu_rdma,
-        .lut = &s->lut,
-    };
+    NpuTaskOptions opt = npu_pc_options(s);
     const char *why;
 
     switch (s->phase) {

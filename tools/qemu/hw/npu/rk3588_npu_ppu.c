@@ -101,6 +101,28 @@ static const char *decode_pad(NpuPool *p, const uint32_t *regs)
     return NULL;
 }
 
+/*
+ * Measured by boydjohnson with square windows: from these widths on they hang
+ * if they overlap, those below 5x5 only if they do so with a vertical stride
+ * of 1.  Between 20 and 24 for the larger ones nobody knows.
+ */
+const char *npu_ppu_find_stall(const uint32_t *regs)
+{
+    uint32_t w = GET(regs, PPU_DATA_CUBE_IN_WIDTH, WIDTH) + 1;
+    uint32_t k_w = GET(regs, PPU_POOLING_KERNEL_CFG, KERNEL_WIDTH) + 1;
+    uint32_t k_h = GET(regs, PPU_POOLING_KERNEL_CFG, KERNEL_HEIGHT) + 1;
+    uint32_t s_x = GET(regs, PPU_POOLING_KERNEL_CFG, STRIDE_WIDTH) + 1;
+    uint32_t s_y = GET(regs, PPU_POOLING_KERNEL_CFG, STRIDE_HEIGHT) + 1;
+    uint32_t k = MIN(k_w, k_h);
+    bool overlap = s_x < k_w || s_y < k_h;
+
+    REFUSE_IF((k == 3 || k == 4) && s_y == 1 && w > 34,
+              "overlapping pooling windows in a wide tile");
+    REFUSE_IF(k > 4 && overlap && w > 20,
+              "overlapping pooling windows in a wide tile");
+    return NULL;
+}
+
 static const char *decode_window(NpuPool *p, const uint32_t *regs)
 {
     uint32_t bottom = GET(regs, PPU_POOLING_PADDING_CFG, BOTTOM);
@@ -119,6 +141,10 @@ static const char *decode_window(NpuPool *p, const uint32_t *regs)
     p->pad_top = GET(regs, PPU_POOLING_PADDING_CFG, TOP);
     REFUSE_IF(GET(regs, PPU_DATA_CUBE_OUT_CHANNEL, CHANNEL) + 1 != p->channels,
               "pooling that changes the channels");
+    /* Measured by allbilly with 16x16 and 7 on all sides: wrong results. */
+    REFUSE_IF((p->k_w == 16 || p->k_h == 16) &&
+              (p->pad_left || p->pad_top || right || bottom),
+              "pooling windows of 16 with padding");
     REFUSE_IF(!fits(p->in_w, p->out_w, p->k_w, p->stride_x, p->pad_left,
                     right) ||
               !fits(p->in_h, p->out_h, p->k_h, p->stride_y, p->pad_top,

@@ -11,10 +11,6 @@
 #include "rk3588_npu_conv.h"
 #include "rk3588_npu_dpu.h"
 
-/* OUTPUT_MODE */
-#define OUTPUT_TO_PPU           1
-#define OUTPUT_TO_MEMORY        2
-
 NpuCmd npu_cmd_decode(uint64_t entry)
 {
     NpuCmd cmd = {
@@ -181,7 +177,7 @@ static const char *decode_dpu_modes(const NpuTask *t, const uint32_t *regs)
               (t->kind == NPU_KIND_FLYING),
               "FLYING_MODE against the enabled blocks");
     REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, OUTPUT_MODE) !=
-              (t->pool.from_dpu ? OUTPUT_TO_PPU : OUTPUT_TO_MEMORY),
+              (t->pool.from_dpu ? NPU_OUTPUT_TO_PPU : NPU_OUTPUT_TO_MEMORY),
               "DPU output against the enabled blocks, or to both sides");
     REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, NONALIGN) ||
               GET(regs, DPU_FEATURE_MODE_CFG, RGP_TYPE) ||
@@ -337,6 +333,8 @@ static const char *find_stall(const uint32_t *regs, uint32_t enable,
     bool rdma = enable & NPU_ENABLE_DPU_RDMA;
     const char *why;
 
+    why = enable & NPU_ENABLE_PPU_RDMA ? npu_ppu_find_stall(regs) : NULL;
+    REFUSE_IF(why, why);
     if (!(enable & NPU_ENABLE_DPU)) {
         return NULL;
     }

@@ -13,6 +13,20 @@
 /* What DATA_ENTRIES counts: half a line of CBUF. */
 #define ENTRY_BITS              (64 * 8)
 
+/*
+ * Where the last channels of a row may begin, in entries: measured by
+ * boydjohnson, who reads others from the wrong place.
+ */
+#define MAX_ROW_ENTRIES         2047
+
+/*
+ * Kernels from this size on hang with more bytes of input channels than that,
+ * or half as many of int4: measured by boydjohnson with square ones.  What he
+ * saw of int8 contradicts others.
+ */
+#define LARGE_KERNEL            7
+#define LARGE_KERNEL_BITS       (128 * 8)
+
 static const char *decode_cna_modes(const uint32_t *regs)
 {
     unsigned i;
@@ -24,6 +38,8 @@ static const char *decode_cna_modes(const uint32_t *regs)
               GET(regs, CNA_CONV_CON2, CSC_WO_EN), "CSC output disabled");
     REFUSE_IF(GET(regs, CNA_DATA_SIZE3, SURF_MODE) > 1, "SURF_MODE");
     REFUSE_IF(GET(regs, CNA_FC_CON0, FC_SKIP_EN), "FC zero skipping");
+    /* Measured (gregordinary): features come from elsewhere then. */
+    REFUSE_IF(GET(regs, CNA_CBUF_CON0, FC_DATA_BANK), "FC_DATA_BANK");
     REFUSE_IF(GET(regs, CNA_DCOMP_CTRL, DECOMP_CONTROL) ||
               regs[R_CNA_DCOMP_REGNUM], "weight decompression");
     for (i = 0; i < CNA_DCOMP_AMOUNT_NUM; i++) {
@@ -127,11 +143,39 @@ const char *npu_cna_check_output(const NpuTask *t, const uint32_t *regs)
     return NULL;
 }
 
+/* Bits of input channels that a large kernel may have; 0: any number. */
+static uint32_t large_kernel_bits(const uint32_t *regs)
+{
+    if (GET(regs, CNA_CONV_CON1, CONV_MODE) != NPU_MODE_DIRECT ||
+        GET(regs, CNA_WEIGHT_SIZE2, WIDTH) < LARGE_KERNEL ||
+        GET(regs, CNA_WEIGHT_SIZE2, HEIGHT) < LARGE_KERNEL) {
+        return 0;
+    }
+    switch (GET(regs, CNA_CONV_CON1, IN_PRECISION)) {
+    case NPU_PREC_INT8:
+        return 0;
+    case NPU_PREC_INT4:
+        return LARGE_KERNEL_BITS / 2;
+    default:
+        return LARGE_KERNEL_BITS;
+    }
+}
+
+static uint32_t bits_of(uint32_t precision)
+{
+    return precision == NPU_PREC_INT4 ? 4 :
+           precision == NPU_PREC_TF32 ? 32 : 16;
+}
+
 const char *npu_cna_find_stall(const uint32_t *regs)
 {
     uint32_t in = GET(regs, CNA_CONV_CON1, IN_PRECISION);
     uint32_t out = GET(regs, DPU_DATA_FORMAT, OUT_PRECISION);
+    uint32_t limit = large_kernel_bits(regs);
 
+    REFUSE_IF(limit && GET(regs, CNA_DATA_SIZE1, DATAIN_CHANNEL) *
+                       bits_of(in) > limit,
+              "too many channels for a kernel of 7x7 or more");
     REFUSE_IF(in == NPU_PREC_INT8 && out == NPU_PREC_INT16,
               "int16 output of int8");
     REFUSE_IF(in == NPU_PREC_TF32 &&
@@ -222,6 +266,8 @@ static const char *decode_feature(NpuConv *c, const uint32_t *regs)
     REFUSE_IF(!npu_cube_init(&c->atoms, surfaces, c->in_h,
                              (uint64_t)c->in_w * NPU_ATOM, inner),
               "too much feature data");
+    REFUSE_IF(!c->packed && (DIV_ROUND_UP(surfaces, 4) - 1) * c->in_w >
+                            MAX_ROW_ENTRIES, "rows too long for CBUF");
     f->unit = NPU_ATOM;
     f->cube = c->atoms;
     if (c->packed) {
@@ -246,6 +292,10 @@ static const char *decode_core(NpuConv *c, const uint32_t *regs)
 
         c->zero_point = dma ? 0 : sextract32(regs[R_DPU_BS_OW_OP], 0, 16);
         c->cpend = dma || c->zero_point;
+        /* Measured (gregordinary): all results are wrong, even for 0. */
+        REFUSE_IF(!c->depthwise &&
+                  GET(regs, DPU_DATA_FORMAT, OUT_PRECISION) == NPU_PREC_INT32,
+                  "CPEND with int32 output");
         REFUSE_IF(c->cpend && !GET(regs, CORE_MISC_CFG, QD_EN),
                   "CPEND without QD_EN");
         REFUSE_IF(c->cpend && npu_cna_is_float(c),

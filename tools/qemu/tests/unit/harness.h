@@ -7,11 +7,14 @@
 #define NPU_HARNESS_H
 
 #include "qemu/osdep.h"
+#include <stdarg.h>
 #include <stdio.h>
 #include "rk3588_npu_task.h"
 
 #define MEM_BASE        0x10000000u
+#ifndef MEM_SIZE
 #define MEM_SIZE        (8u << 20)
+#endif
 #define POISON          0xa5
 
 typedef struct Prog {
@@ -25,6 +28,29 @@ static uint64_t rnd_state;
 static unsigned skip_kernels;
 /* Tasks beyond this are decoded, not computed: for programs that go wild. */
 static uint64_t max_macs = UINT64_MAX;
+
+static unsigned tests, failures;
+static bool counting;           /* cases of one test, not tests */
+static unsigned wrong_cases;
+
+__attribute__((format(printf, 2, 3)))
+static inline void report(bool ok, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (counting) {
+        wrong_cases += !ok;
+        return;
+    }
+    tests++;
+    failures += !ok;
+    printf("%sok %u - ", ok ? "" : "not ", tests);
+    va_start(ap, fmt);
+    vprintf(fmt, ap);
+    va_end(ap);
+    printf("\n");
+    fflush(stdout);
+}
 
 static inline uint8_t *at(uint32_t iova)
 {
@@ -93,6 +119,26 @@ static inline bool copy_span(void *opaque, uint64_t iova, size_t offset,
         memcpy(c->host + offset, at(iova), len);
     }
     return true;
+}
+
+/*
+ * Products of tame halves: 32 are summed exactly, rounded to fp32, and added
+ * in fp32 to those before.
+ */
+static inline float half_products(const float *a, const float *b, int n)
+{
+    float sum = 0;
+    int i, j;
+
+    for (i = 0; i < n; i += 32) {
+        double exact = 0;
+
+        for (j = i; j < n && j < i + 32; j++) {
+            exact += (double)a[j] * b[j];
+        }
+        sum += (float)exact;
+    }
+    return sum;
 }
 
 /* Exactly as long as asked for, so that sanitizers see a step too far. */

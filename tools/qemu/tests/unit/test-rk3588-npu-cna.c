@@ -4,6 +4,7 @@
  * against loops over tensors by row, column and channel.
  */
 #include "harness.h"
+#include <math.h>
 #include "rk3588_npu_dpu.h"
 
 #define ADDR_A          (MEM_BASE + 0x100000)
@@ -34,7 +35,8 @@ enum {
     F_PARTIAL_KERNELS, F_GROUPED, F_LINEWISE, F_ROW_MAJOR, F_SURFACE_GAPS,
     F_LONG_LINES, F_CPEND, F_TRUNCATE, F_NOTCH, F_PACKED1, F_PACKED2, F_PACKED3,
     F_PACKED4, F_PACKED_RAW, F_CVT_PACKED, F_CVT_ATOMS, F_CVT_MASK,
-    F_CVT_ADD_FIRST, F_CVT_TIES_UP, F_CVT_UNSIGNED, F_SATURATED, FEATURES
+    F_CVT_ADD_FIRST, F_CVT_TIES_UP, F_CVT_UNSIGNED, F_SATURATED, F_WILD,
+    F_BEYOND_DOUBLE, F_PAD_SECOND, FEATURES
 };
 
 static const char *const feature_name[FEATURES] = {
@@ -46,9 +48,11 @@ static const char *const feature_name[FEATURES] = {
     "packed, not converted", "packed, converted", "atoms converted",
     "converter mask", "converter adds first", "converter ties up",
     "converter of unsigned data", "saturated output",
+    "halves of all exponents", "sums of halves that no double holds",
+    "padding by the second byte",
 };
 
-static unsigned seen[FEATURES], of_type[PRECS][PRECS], failures;
+static unsigned seen[FEATURES], of_type[PRECS][PRECS];
 
 typedef struct Lane {
     int scale, offset, shift;
@@ -71,6 +75,7 @@ typedef struct Case {
     int pend_op, truncate;
     bool truncate_up;
     int scale, shift, offset, notch;
+    bool wild;              /* halves of all exponents */
     double *x, *wt;         /* [h][w][ic], [kernel][kh][kw][ic] */
 } Case;
 
@@ -100,12 +105,19 @@ static int64_t ref_clip(int64_t v, int64_t lo, int64_t hi)
 
 /* --- elements --- */
 
-/* A float with a random sign and mantissa and an exponent that is not wild. */
-static uint32_t random_bits(int p)
+/*
+ * A float with a random sign and mantissa and an exponent that is not wild,
+ * unless it is a half and may be any that is finite, or nearly as often 0.
+ */
+static uint32_t random_bits(int p, bool wild)
 {
     switch (p) {
     case FP16:
-        return (rnd() & 0x83ff) | (uint32_t)rnd_in(6, 18) << 10;
+        if (wild && one_in(3)) {
+            return rnd() & 0x8000;
+        }
+        return (rnd() & 0x83ff) | (uint32_t)(wild ? rnd_in(0, 30)
+                                                  : rnd_in(6, 18)) << 10;
     case BF16:
         return (rnd() & 0x807f) | (uint32_t)rnd_in(110, 137) << 7;
     case TF32:
@@ -284,7 +296,9 @@ static void random_output(Case *c)
     if (is_float(c)) {
         return;
     }
-    c->pend_op = rnd() % 2 ? rnd_in(-0x8000, 0x7fff) >> rnd_in(0, 12) : 0;
+    if (c->out != INT32 || c->depthwise) {
+        c->pend_op = rnd() % 2 ? rnd_in(-0x8000, 0x7fff) >> rnd_in(0, 12) : 0;
+    }
     c->truncate = rnd() % 2 ? rnd_in(1, 9) : 0;
     c->truncate_up = rnd() % 2;
 }
@@ -301,7 +315,11 @@ static void random_case(Case *c)
     random_layout(c);
     random_input(c);
     random_output(c);
-    c->pad = random_bits(c->in);
+    c->wild = c->in == FP16 && one_in(2);
+    c->pad = random_bits(c->in, c->wild);
+    if (c->in == INT8) {
+        c->pad |= rnd() % 256 << 8;
+    }
 }
 
 static void note(unsigned feature, bool has)
@@ -334,6 +352,9 @@ static void note_case(const Case *c)
     note(F_CVT_ADD_FIRST, c->cvt && c->cvt_add_first);
     note(F_CVT_TIES_UP, c->cvt && c->cvt_up);
     note(F_CVT_UNSIGNED, c->cvt && !c->cvt_signed);
+    note(F_WILD, c->wild);
+    note(F_PAD_SECOND, c->depthwise && c->in == INT8 && (c->top || c->left) &&
+                       c->oc > 1);
 }
 
 /* --- tensors, and where they are in memory --- */
@@ -366,7 +387,7 @@ static void make_feature(Case *c)
         for (x = 0; x < c->w; x++) {
             for (ch = 0; ch < c->ic; ch++) {
                 size_t pos = (size_t)y * c->line + x;
-                uint32_t bits = random_bits(c->in);
+                uint32_t bits = random_bits(c->in, c->wild);
 
                 if (c->packed) {
                     *to++ = ch < c->packed ? convert(c, ch, bits) : 0;
@@ -396,7 +417,7 @@ static void make_weights(Case *c)
             for (tap = 0; tap < taps; tap++) {
                 for (k = k0; k < MIN(k0 + kg, c->kernels); k++) {
                     for (ch = ch0; ch < MIN(ch0 + cg, c->ic); ch++) {
-                        uint32_t bits = random_bits(c->in);
+                        uint32_t bits = random_bits(c->in, c->wild);
 
                         store(ADDR_B, i++, c->in, bits);
                         c->wt[((size_t)k * taps + tap) * c->ic + ch] =
@@ -408,17 +429,75 @@ static void make_weights(Case *c)
     }
 }
 
-static double ref_x(const Case *c, int y, int x, int ch)
+/* The channels at a position; NULL where there is padding. */
+static const double *ref_x(const Case *c, int y, int x)
 {
     if (y < 0 || x < 0 || y >= c->h || x >= c->w) {
-        return value(c->in, c->pad);
+        return NULL;
     }
-    return c->x[((size_t)y * c->w + x) * c->ic + ch];
+    return c->x + ((size_t)y * c->w + x) * c->ic;
+}
+
+/* What channel @ch of a depthwise one sees there; others see one value. */
+static double ref_pad(const Case *c, int ch)
+{
+    bool second = c->depthwise && c->in == INT8 && ch / 32 % 2 == 0 && ch % 2;
+
+    return value(c->in, c->pad >> (second ? 8 : 0));
+}
+
+/* To the nearest of 24 bits, ties to even. */
+static float ref_float(__int128 v, int exponent)
+{
+    bool minus = v < 0;
+    int cut = 0;
+    float f;
+
+    v = minus ? -v : v;
+    note(F_BEYOND_DOUBLE, v >> 53 && v % 2);
+    while (v >> (24 + cut)) {
+        cut++;
+    }
+    if (cut) {
+        __int128 rest = v - (v >> cut << cut), half = (__int128)1 << (cut - 1);
+
+        v >>= cut;
+        v += rest > half || (rest == half && v % 2);
+    }
+    f = ldexpf(v, exponent + cut);
+    return minus ? -f : f;
+}
+
+/* What the array multiplies at once: channels of one tap. */
+typedef struct Piece {
+    const double *x, *wt;   /* @x of a window outside the input is NULL */
+    double pad;
+    int n;
+} Piece;
+
+static double ref_products(const Case *c, const Piece *p)
+{
+    __int128 exact = 0;
+    double sum = 0;
+    int i;
+
+    for (i = 0; i < p->n; i++) {
+        double v = p->x ? p->x[i] : p->pad;
+
+        sum += v * (p->wt[i] + c->pend_op);
+        if (c->in == FP16) {
+            /* Halves are multiples of 2^-24. */
+            exact += (__int128)ldexp(v, 24) * (__int128)ldexp(p->wt[i], 24);
+        }
+    }
+    return c->in == FP16 ? ref_float(exact, -48) : is_float(c) ? (float)sum
+                                                               : sum;
 }
 
 /*
  * The sum for one output.  Integers fit a double; floats depend on the order,
- * which the model documents: groups of channels, rows, columns, channels.
+ * which the model documents: groups of channels, rows, columns.  The products
+ * of a group at one tap are rounded together, and added in fp32.
  */
 static double ref_sum(const Case *c, int k, int oy, int ox)
 {
@@ -426,23 +505,30 @@ static double ref_sum(const Case *c, int k, int oy, int ox)
     const double *wt = c->wt + (c->depthwise ? 0 : (size_t)k * c->kh * c->kw *
                                                    c->ic);
     int step = c->depthwise ? c->ic : prec[c->in].channels;
-    int cg, ky, kx, ch;
+    int cg, ky, kx;
     double sum = 0;
+    float fsum = 0;
 
     for (cg = first; cg < end; cg += step) {
         for (ky = 0; ky < c->kh; ky++) {
             for (kx = 0; kx < c->kw; kx++) {
-                for (ch = cg; ch < MIN(cg + step, end); ch++) {
-                    double v = ref_x(c, oy * c->sy - c->top + ky * c->dy,
-                                     ox * c->sx - c->left + kx * c->dx, ch);
+                const double *x = ref_x(c, oy * c->sy - c->top + ky * c->dy,
+                                        ox * c->sx - c->left + kx * c->dx);
+                Piece p = {
+                    .x = x ? x + cg : NULL,
+                    .wt = wt + (ky * c->kw + kx) * c->ic + cg,
+                    .pad = ref_pad(c, k),
+                    .n = MIN(cg + step, end) - cg,
+                };
 
-                    sum += v * (wt[(ky * c->kw + kx) * c->ic + ch] +
-                                c->pend_op);
-                }
+                double products = ref_products(c, &p);
+
+                sum += products;
+                fsum += products;
             }
         }
     }
-    return sum;
+    return is_float(c) ? fsum : sum;
 }
 
 static double ref_result(const Case *c, double sum, bool *saturated)
@@ -681,13 +767,71 @@ static bool fuzz(unsigned programs)
            verdicts[NPU_TASK_STALL];
 }
 
-static void report(bool ok, const char *what)
+/* What boards were seen to do, and what not. */
+static bool limit(int in, int k, int w, int ic, int out, NpuVerdict want)
 {
-    static unsigned tests;
+    Case c = {
+        .in = in, .out = out, .h = k, .w = w, .ic = ic, .oc = prec[in].group,
+        .kernels = prec[in].group, .written = prec[in].group, .kh = k, .kw = k,
+        .sy = 1, .sx = 1, .dy = 1, .dx = 1, .oh = 1, .ow = w - k + 1,
+        .lines = true, .dma_width = w, .line = w, .surf = w * k, .scale = 1,
+        .shift = out == INT8 ? 8 : 0,
+    };
+    const NpuTaskOptions opt = { .write_padding = true };
+    const char *why = "";
+    NpuVerdict got;
+    Prog p;
 
-    tests++;
-    failures += !ok;
-    printf("%sok %u - %s\n", ok ? "" : "not ", tests, what);
+    if (want == NPU_TASK_RUN) {
+        return run_case(&c);
+    }
+    make_prog(&p, &c);
+    got = run_prog(&p, opt, &why);
+    if (got != want) {
+        printf("# %s %dx%d, %d x %d: %d, %s\n", prec[in].name, k, k, w, ic,
+               got, why);
+    }
+    return got == want;
+}
+
+static bool limits(void)
+{
+    const NpuVerdict runs = NPU_TASK_RUN, stalls = NPU_TASK_STALL;
+    bool ok = true;
+
+    ok = limit(FP16, 7, 8, 64, FP32, runs) && ok;
+    ok = limit(FP16, 7, 8, 72, FP32, stalls) && ok;
+    ok = limit(BF16, 9, 9, 72, FP32, stalls) && ok;
+    ok = limit(FP16, 5, 8, 128, FP32, runs) && ok;
+    ok = limit(TF32, 7, 8, 32, FP32, runs) && ok;
+    ok = limit(TF32, 7, 8, 36, FP32, stalls) && ok;
+    ok = limit(INT4, 7, 8, 128, INT16, runs) && ok;
+    ok = limit(INT4, 7, 8, 160, INT16, stalls) && ok;
+    ok = limit(INT8, 7, 8, 160, INT32, runs) && ok;
+    /* Two entries of CBUF lie before the last channels of a position. */
+    ok = limit(FP16, 1, 1023, 96, FP32, runs) && ok;
+    ok = limit(FP16, 1, 1024, 96, FP32, NPU_TASK_UNIMP) && ok;
+    ok = limit(INT8, 1, 1024, 192, INT32, NPU_TASK_UNIMP) && ok;
+    ok = limit(FP16, 1, 2047, 32, FP32, runs) && ok;
+    return ok;
+}
+
+/* With int32 output of a direct convolution CPEND spoils everything. */
+static bool refused_cpend(void)
+{
+    Case c;
+    Prog p;
+    const char *why;
+
+    do {
+        random_case(&c);
+    } while (c.in != INT8 || c.out != INT32 || c.depthwise);
+    make_prog(&p, &c);
+    p.cmd[p.n - 1] = 0;
+    put(&p, 0x4050, 7 * 0x124);
+    start(&p, 0x0d);
+    return run_prog(&p, (NpuTaskOptions) { 0 }, &why) == NPU_TASK_UNIMP &&
+           strstr(why, "CPEND");
 }
 
 int main(int argc, char **argv)
@@ -705,7 +849,7 @@ int main(int argc, char **argv)
         }
     }
     rnd_state = seed ? seed : 1;
-    printf("TAP version 13\n# seed %llu, %u programs\n1..3\n",
+    printf("TAP version 13\n# seed %llu, %u programs\n1..5\n",
            (unsigned long long)seed, programs);
     for (i = 0; i < programs; i++) {
         Case c;
@@ -717,6 +861,9 @@ int main(int argc, char **argv)
     }
     report(!wrong, "random convolutions of all precisions");
     report(all_seen(), "every precision and feature among them");
+    skip_kernels = 0;
+    report(limits(), "sizes up to which boards compute");
+    report(refused_cpend(), "CPEND with int32 output is refused");
     report(fuzz(5 * programs), "fuzzed programs");
     return failures != 0;
 }

@@ -4,6 +4,7 @@
 #define SHIM_QEMU_BSWAP_H
 
 #include <stdint.h>
+#include <string.h>
 
 static inline int lduw_le_p(const void *ptr)
 {
@@ -21,16 +22,18 @@ static inline int ldl_le_p(const void *ptr)
 
 static inline void stw_le_p(void *ptr, uint16_t v)
 {
-    uint8_t *p = ptr;
-
-    p[0] = v;
-    p[1] = v >> 8;
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap16(v);
+#endif
+    memcpy(ptr, &v, sizeof(v));
 }
 
 static inline void stl_le_p(void *ptr, uint32_t v)
 {
-    stw_le_p(ptr, v);
-    stw_le_p((uint8_t *)ptr + 2, v >> 16);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap32(v);
+#endif
+    memcpy(ptr, &v, sizeof(v));
 }
 
 #endif

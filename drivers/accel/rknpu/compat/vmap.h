@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Mapping dma-bufs. */
+#ifndef __RKNPU_COMPAT_VMAP_H__
+#define __RKNPU_COMPAT_VMAP_H__
+
+#include <linux/dma-buf.h>
+#include <linux/iosys-map.h>
+
+#ifndef RKNPU_HAVE_DMA_BUF_VMAP_UNLOCKED
+
+#ifdef RKNPU_HAVE_DMA_BUF_VMAP_MAP
+
+/* Before 6.2: nobody need hold the reservation. */
+#define dma_buf_vmap_unlocked	dma_buf_vmap
+#define dma_buf_vunmap_unlocked	dma_buf_vunmap
+
+#else
+
+static inline int dma_buf_vmap_unlocked(struct dma_buf *dmabuf, struct iosys_map *map)
+{
+	map->vaddr = dma_buf_vmap(dmabuf);
+	/* As newer ones for an exporter that cannot. */
+	return map->vaddr ? 0 : -EINVAL;
+}
+
+static inline void dma_buf_vunmap_unlocked(struct dma_buf *dmabuf, struct iosys_map *map)
+{
+	dma_buf_vunmap(dmabuf, map->vaddr);
+}
+
+#endif
+
+#endif
+
+#endif

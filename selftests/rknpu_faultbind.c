@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * As rknpu_faultinject, for the life of the device: binding and unbinding a core
+ * and loading the module meet one failing allocation or user copy each, further
+ * on every time. Whatever comes of it, the next attempt without one must work.
+ * RKNPU_FAULT_STRIDE=n takes every n-th only.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "kselftest.h"
+#include "rknpu_inject.h"
+#include "rknpu_util.h"
+
+#define DRIVER	"/sys/bus/platform/drivers/rknpu-accel"
+#define MODULE	"/modules/rknpu_accel.ko"
+
+static char core[64];
+static unsigned int stride = 1;
+
+/* ---- actions ---- */
+
+/* Descriptors are opened beforehand: only the action itself is to meet failures. */
+struct action {
+	const char *name;
+	int (*prepare)(void);
+	int (*act)(int fd);
+	int (*undo)(void);
+	/* Only failures in what these functions call, or in what they do not. */
+	const char *below;
+	const char *except;
+	const char *path;
+};
+
+static int write_core(int fd)
+{
+	size_t n = strlen(core);
+
+	return write(fd, core, n) == (ssize_t)n ? 0 : -errno;
+}
+
+static int to_driver(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = write_core(fd);
+	close(fd);
+	return ret;
+}
+
+static bool bound(void)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), DRIVER "/%s", core);
+	return !access(path, F_OK);
+}
+
+static int bind_core(void)
+{
+	return bound() ? 0 : to_driver(DRIVER "/bind");
+}
+
+static int unbind_core(void)
+{
+	return bound() ? to_driver(DRIVER "/unbind") : 0;
+}
+
+static int load(int fd)
+{
+	return syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
+}
+
+static int load_again(void)
+{
+	int fd, ret;
+
+	if (rk_ours())
+		return 0;
+	fd = open(MODULE, O_RDONLY | O_CLOEXEC);
+	ret = fd < 0 ? -errno : load(fd);
+	close(fd);
+	return ret;
+}
+
+static int unload(void)
+{
+	if (!rk_ours())
+		return 0;
+	return syscall(SYS_delete_module, "rknpu_accel", O_NONBLOCK) ? -errno : 0;
+}
+
+/* A core that cannot be probed does not keep the module from being loaded. */
+static int reload(void)
+{
+	int ret = unload();
+
+	return ret ? ret : load_again();
+}
+
+/*
+ * Binding in parts, because what is to be left out is one function at a time:
+ * when they find no memory, drm_minor_alloc() hands the error of
+ * drm_sysfs_minor_alloc() to put_device(), and devfreq_add_device() frees what it
+ * has not initialised yet. Both crash the kernel (7.3.4).
+ */
+static const struct action actions[] = {
+	{ "bind_create", unbind_core, write_core, bind_core, .path = DRIVER "/bind",
+	  .below = "rknpu_device_create", .except = "drm_sysfs_minor_alloc" },
+	{ "bind_cores", unbind_core, write_core, bind_core, .path = DRIVER "/bind",
+	  .below = "component_bind_all" },
+	{ "bind_publish", unbind_core, write_core, bind_core, .path = DRIVER "/bind",
+	  .below = "rknpu_device_publish", .except = "devfreq_add_device" },
+	{ "bind_around", unbind_core, write_core, bind_core, .path = DRIVER "/bind",
+	  .except = "rknpu_facade_bind" },
+	{ "unbind", bind_core, write_core, bind_core, .path = DRIVER "/unbind" },
+	{ "load", unload, load, reload, .path = MODULE,
+	  .below = "do_one_initcall", .except = "try_to_bring_up_aggregate_device" },
+};
+
+static bool is_load(const struct action *a)
+{
+	return !strcmp(a->path, MODULE);
+}
+
+/* ---- the loop ---- */
+
+/* The device has been made anew, but only some of the times is it tried at length. */
+#define THOROUGH	16
+
+static int run_job(int fd)
+{
+	struct rk_client c;
+	int ret = rk_client_init_on(&c, fd);
+
+	if (!ret)
+		ret = rk_client_run(&c, 3);
+	rk_bo_fini(&c.in);
+	rk_bo_fini(&c.out);
+	rk_op_fini(&c.inc);
+	return ret;
+}
+
+/* The node comes from another thread. */
+static int works(bool thorough)
+{
+	int fd = -ENODEV, ret;
+
+	for (int i = 0; i < 200 && fd < 0; i++) {
+		fd = rk_open();
+		if (fd < 0)
+			rk_sleep_ms(10);
+	}
+	if (fd < 0)
+		return fd;
+	ret = thorough ? rk_run_on_every_core(fd, 1) : run_job(fd);
+	close(fd);
+	return ret;
+}
+
+static void complain(const struct action *a, unsigned int nth, const char *what, int ret)
+{
+	ksft_print_msg("%s: failure %u: %s: %s\n", a->name, nth, what, strerror(-ret));
+}
+
+/* 1 when @nth was never reached, 0, or a negative errno. */
+static int one(const struct action *a, unsigned int nth, unsigned int *errors)
+{
+	int fd, ret = a->prepare(), result;
+	bool met;
+
+	if (ret) {
+		complain(a, nth, "prepare", ret);
+		return ret;
+	}
+	fd = open(a->path, O_CLOEXEC | (is_load(a) ? O_RDONLY : O_WRONLY));
+	if (fd < 0)
+		return -errno;
+	rk_inject(nth);
+	result = a->act(fd);
+	met = rk_injected();
+	close(fd);
+	*errors += result < 0;
+
+	if (result && !met)
+		complain(a, nth, "none met, but", result);
+	ret = a->undo();
+	if (ret)
+		complain(a, nth, "undo", ret);
+	if (!ret) {
+		ret = works(nth / stride % THOROUGH == 0);
+		if (ret)
+			complain(a, nth, "does not work", ret);
+	}
+	return ret ? ret : !met && !result;
+}
+
+static void test_action(const struct action *a)
+{
+	unsigned int nth = 1, errors = 0;
+	int ret;
+
+	if (!rk_inject_below(a->below) || !rk_inject_except(a->except)) {
+		ksft_test_result_fail("%s: no stack filter\n", a->name);
+		return;
+	}
+	do {
+		if (nth / stride % 100 == 99)
+			ksft_print_msg("%s: %u\n", a->name, nth);
+		ret = one(a, nth, &errors);
+		nth += stride;
+	} while (!ret && nth < RK_INJECT_MAX);
+	rk_inject_below(NULL);
+	rk_inject_except(NULL);
+	ksft_print_msg("%s: %u failures, every %u. of %u: %u errnos\n", a->name,
+		       nth / stride - 1, stride, nth - stride - 1, errors);
+	ksft_test_result(ret == 1 && (errors > 0 || stride > 1), "%s\n", a->name);
+}
+
+static bool find_core(void)
+{
+	glob_t g = { 0 };
+	bool found = !glob(DRIVER "/*.npu", 0, NULL, &g);
+
+	if (found)
+		snprintf(core, sizeof(core), "%s", strrchr(g.gl_pathv[0], '/') + 1);
+	globfree(&g);
+	return found;
+}
+
+int main(void)
+{
+	long long bos = rk_stat("bos"), vms = rk_stat("vms");
+	const char *env = getenv("RKNPU_FAULT_STRIDE");
+	size_t n = ARRAY_SIZE(actions);
+
+	ksft_print_header();
+	if (!rk_inject_init())
+		ksft_exit_skip("this kernel cannot make allocations fail\n");
+	if (!find_core())
+		ksft_exit_skip("no NPU\n");
+	if (env && atoi(env) > 0)
+		stride = atoi(env);
+	rk_model_calm();
+	ksft_set_plan(n + 1);
+	for (size_t i = 0; i < n; i++) {
+		if (is_load(&actions[i]) && access(MODULE, R_OK))
+			ksft_test_result_skip("load: the module's file is not here\n");
+		else
+			test_action(&actions[i]);
+	}
+	ksft_test_result(rk_stat("bos") == bos && rk_stat("vms") == vms, "nothing_is_left\n");
+	ksft_finished();
+}

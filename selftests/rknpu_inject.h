@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Failing allocations and user copies of the calling thread, one at a time. */
+#ifndef RKNPU_INJECT_H
+#define RKNPU_INJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* More than any call makes. */
+#define RK_INJECT_MAX	20000
+
+/* False when the kernel cannot do it. */
+bool rk_inject_init(void);
+/* The @nth allocation or user copy from here on fails, 0: none. */
+void rk_inject(unsigned int nth);
+/* True when the failure asked for has happened.  Switches it off. */
+bool rk_injected(void);
+/* Only what is called, directly or not, by this function of the kernel; NULL: all. */
+bool rk_inject_below(const char *function);
+/* Nothing that is called by this one; NULL: no exception. */
+bool rk_inject_except(const char *function);
+
+/* ---- calls, each with its first, second, third ... failure ---- */
+
+/* What the calls of a program share; the program says what that is. */
+struct rk_inject_state;
+
+/*
+ * @prepare runs without failures, @call with one. When @call returned 0, @check
+ * says whether it had its full effect; after -ENOMEM or -EFAULT, the only errnos
+ * allowed, @failed says whether it had none. All return 0 or a negative errno.
+ * @free: it allocates nothing and copies nothing.
+ */
+struct rk_inject_call {
+	const char *name;
+	int (*prepare)(struct rk_inject_state *s);
+	int (*call)(struct rk_inject_state *s);
+	int (*check)(struct rk_inject_state *s);
+	int (*failed)(struct rk_inject_state *s, int error);
+	bool free;
+};
+
+/*
+ * Calls @c until it meets no failure. @finish waits for what it started, frees
+ * what it made, and says whether the client still works.
+ */
+bool rk_inject_each(const struct rk_inject_call *c, struct rk_inject_state *s,
+		    int (*finish)(struct rk_inject_state *s));
+/* For any of the functions above: -EILSEQ, and why. */
+int rk_inject_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* The lowest descriptor that is free, and then whether it is in use: made by a call that failed. */
+int rk_next_fd(void);
+bool rk_fd_used(int fd);
+
+#endif /* RKNPU_INJECT_H */
