@@ -42,6 +42,7 @@ help:
 	@echo '  make dist         the sources as one file'
 	@echo '  make lint         checkpatch, shellcheck, sparse, W=1'
 	@echo '  make qemu lib selftests'
+	@echo '  make probes       what the build of the module finds out about testbed kernel KERNEL=$(KERNEL)'
 	@echo '  tools/testbed/run boots a guest and runs a command in it'
 	@echo 'On a board, or for one:'
 	@echo '  make modules      rknpu_accel.ko for KDIR (default: the running kernel if this is arm64,'
@@ -56,6 +57,9 @@ install:
 	@test -n "$(KDIR)" || { echo 'make install needs KDIR=<kernel build directory>' >&2; exit 2; }
 	@$(TESTBED)/module --kdir $(KDIR) $(KVARS)
 	$(MAKE) -C $(KDIR) M=$(O)/module/kdir modules_install
+
+probes:
+	@$(TESTBED)/probes --kernel $(KERNEL)
 
 lib:
 	@$(TESTBED)/root make -sC $(CURDIR)/tools/lib $(CROSS) O=$(O)/lib
@@ -129,7 +133,7 @@ fuzz-model:
 clean:
 	rm -rf $(O)
 
-.PHONY: help modules install lib selftests qemu demo check check-matrix check-debug soak check-teflon compare
+.PHONY: help modules install probes lib selftests qemu demo check check-matrix check-debug soak check-teflon compare
 .PHONY: bench-model lint qtest fuzz-model clean
 .DEFAULT_GOAL := help
 

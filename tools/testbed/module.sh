@@ -23,6 +23,7 @@ rk_module_sync() {
 	mv "$dst/.sources.new" "$dst/.sources"
 }
 
+# rk_make_module DIR KDIR [VAR=VALUE...]: the module, or RK_MODULE_GOAL, in a copy of the sources.
 # Debian's headers name the compiler of their release, which the build root lacks for all but the newest.
 rk_make_module() {
 	local dst=$1 kdir=$2
@@ -31,7 +32,7 @@ rk_make_module() {
 	*" CC="* | *" LLVM="*) ;;
 	*) set -- CC=aarch64-linux-gnu-gcc "$@" ;;
 	esac
-	rk_enter make -C "$kdir" M="$dst" ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- -j2 "$@" modules
+	rk_enter make -C "$kdir" M="$dst" ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- -j2 "$@" "${RK_MODULE_GOAL:-modules}"
 }
 
 # Kernels from 7.1 on need a sparse that knows __typeof_unqual__, which trixie's does not. The package as a whole

@@ -137,7 +137,9 @@ rk_qemu_ninja() {
 # What the rest of the testbed uses of a built tree.
 rk_qemu_publish() {
 	local tree=$1 out=$2
-	cp "$tree/build/qemu-system-aarch64" "$out/" || rk_die "cannot copy QEMU to $out"
+	# Renamed, because a guest may be running on the last one.
+	cp "$tree/build/qemu-system-aarch64" "$out/qemu.new" && mv -f "$out/qemu.new" "$out/qemu-system-aarch64" ||
+		rk_die "cannot copy QEMU to $out"
 	rk_enter -b "$out:/rk/qemu" sh -c '/rk/qemu/qemu-system-aarch64 -M help >/rk/qemu/machines' ||
 		rk_die "the QEMU that was built does not run"
 }

@@ -136,7 +136,8 @@ void rknpu_devfreq_start(struct rknpu_device *rdev)
 	rknpu_devfreq_has_governor = !ret;
 	if (!ret)
 		ret = rknpu_devfreq_add(rdev);
-	if (ret)
+	/* What an old kernel has no means for is no fault. */
+	if (ret && ret != -EOPNOTSUPP)
 		dev_warn(rdev->rate.dev, "no devfreq device: %d\n", ret);
 }
 

@@ -26,6 +26,7 @@ struct rknpu_device *rknpu_device_create(struct device *dev, const struct rknpu_
 
 	rdev->soc = soc;
 	spin_lock_init(&rdev->lock);
+	init_rwsem(&rdev->iommus_lock);
 	INIT_LIST_HEAD(&rdev->clients);
 	rknpu_rate_init_static(rdev);
 	for (i = 0; i < RKNPU_MAX_CORES; i++)
@@ -133,4 +134,14 @@ void rknpu_device_unpublish(struct rknpu_device *rdev)
 	/* Nobody asks for the rate any more. */
 	rknpu_rate_stop(rdev);
 	rknpu_release_flush();
+}
+
+void rknpu_device_shutdown(struct rknpu_device *rdev)
+{
+	if (rdev->down)
+		return;
+	rknpu_device_unpublish(rdev);
+	down_write(&rdev->iommus_lock);
+	rdev->down = true;
+	up_write(&rdev->iommus_lock);
 }

@@ -4,6 +4,7 @@
 #define __RKNPU_DEVICE_H__
 
 #include <linux/list.h>
+#include <linux/rwsem.h>
 #include <linux/spinlock.h>
 
 #include <drm/drm_device.h>
@@ -33,6 +34,9 @@ struct rknpu_vendor;
  * @gang: jobs that are about to start together, or NULL; compared with those of
  *	jobs, and valid while one of them is queued
  * @gone: no job may start or be queued any more
+ * @iommus_lock: held for reading by who asks something of an IOMMU and is not the
+ *	scheduler; protects @down
+ * @down: the machine is being shut down, and IOMMUs with it
  * @job_count: jobs that exist, of all clients
  * @bo_pages: pages of BOs, of all clients
  * @rate: the compute clock
@@ -49,6 +53,8 @@ struct rknpu_device {
 	struct list_head clients;
 	struct rknpu_gang *gang;
 	bool gone;
+	struct rw_semaphore iommus_lock; /* protects down */
+	bool down;
 	atomic_t job_count;
 	atomic_long_t bo_pages;
 	struct rknpu_rate rate;
@@ -70,5 +76,7 @@ struct rknpu_device *rknpu_device_create(struct device *dev,
 int rknpu_device_publish(struct rknpu_device *rdev);
 /* Lets nobody in any more and ends every job; open files stay usable to close. */
 void rknpu_device_unpublish(struct rknpu_device *rdev);
+/* The same for good, before a reboot or kexec: IOMMUs may go. Once is enough. */
+void rknpu_device_shutdown(struct rknpu_device *rdev);
 
 #endif

@@ -137,8 +137,10 @@ static void rknpu_core_shutdown(struct platform_device *pdev)
 {
 	struct rknpu_core *core = platform_get_drvdata(pdev);
 
-	if (core)
-		rknpu_sched_core_shutdown(core);
+	if (!core)
+		return;
+	rknpu_device_shutdown(core->rdev);
+	rknpu_sched_core_shutdown(core);
 }
 
 static const struct dev_pm_ops rknpu_core_pm_ops = {
@@ -184,7 +186,8 @@ static void rknpu_facade_unbind(struct device *dev)
 {
 	struct rknpu_device *rdev = dev_get_drvdata(dev);
 
-	rknpu_device_unpublish(rdev);
+	if (!rdev->down)
+		rknpu_device_unpublish(rdev);
 	component_unbind_all(dev, rdev);
 	dev_set_drvdata(dev, NULL);
 }
@@ -243,19 +246,9 @@ static void rknpu_facade_remove(struct platform_device *pdev)
 	component_master_del(&pdev->dev, &rknpu_facade_ops);
 }
 
-/* Reboot or kexec: who waits for a job need not wait for it until the end. */
-static void rknpu_facade_shutdown(struct platform_device *pdev)
-{
-	struct rknpu_device *rdev = platform_get_drvdata(pdev);
-
-	if (rdev)
-		rknpu_sched_stop(rdev);
-}
-
 static struct platform_driver rknpu_facade_driver = {
 	.probe = rknpu_facade_probe,
 	.remove = rknpu_facade_remove,
-	.shutdown = rknpu_facade_shutdown,
 	.driver = {
 		.name = "rknpu",
 		/* BO pages of open files are mapped for it: only cores may come and go. */
@@ -317,8 +310,7 @@ static bool rknpu_foreign_driver(struct device *dev, char *name, size_t size)
 
 	device_lock(dev);
 	driver = dev->driver;
-	foreign = driver && driver != &rknpu_core_driver.driver &&
-		  driver != &rknpu_node_driver.driver;
+	foreign = driver && driver->owner != THIS_MODULE;
 	if (foreign)
 		strscpy(name, driver->name, size);
 	device_unlock(dev);

@@ -17,12 +17,13 @@
  * @base: first, because the fence core frees what it knows
  * @job: whose fence it is, to be followed only while it has not signalled
  * @result: written before the fence signals, not changed after
+ * @compat: what older kernels need
  */
 struct rknpu_fence {
 	struct dma_fence base;
 	struct rknpu_job *job;
 	struct rknpu_result result;
-	RKNPU_COMPAT_FENCE_LOCK
+	struct rknpu_compat_fence compat;
 };
 
 static_assert(!offsetof(struct rknpu_fence, base));
@@ -52,7 +53,8 @@ struct dma_fence *rknpu_fence_create(struct rknpu_job *job)
 
 	if (!fence)
 		return NULL;
-	rknpu_compat_fence_init(fence, &rknpu_fence_ops, dma_fence_context_alloc(1), 1);
+	rknpu_compat_fence_init(&fence->base, &fence->compat, &rknpu_fence_ops,
+				dma_fence_context_alloc(1), 1);
 	fence->job = job;
 	return &fence->base;
 }

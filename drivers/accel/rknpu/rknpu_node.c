@@ -393,7 +393,10 @@ static void rknpu_node_shutdown(struct platform_device *pdev)
 	struct rknpu_node *node = platform_get_drvdata(pdev);
 	unsigned int i;
 
-	for (i = 0; node && i < node->num_cores; i++)
+	if (!node)
+		return;
+	rknpu_device_shutdown(node->rdev);
+	for (i = 0; i < node->num_cores; i++)
 		rknpu_sched_core_shutdown(&node->rdev->cores[i]);
 }
 

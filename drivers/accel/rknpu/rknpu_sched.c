@@ -647,9 +647,12 @@ static void rknpu_sched_take_all(struct rknpu_device *rdev, struct list_head *ta
 	spin_unlock_irq(&rdev->lock);
 }
 
-/* Nobody works on the core any more, and its line is off. */
-static void rknpu_sched_core_quiet(struct rknpu_core *core)
+static void rknpu_sched_core_stop(struct rknpu_core *core)
 {
+	struct rknpu_job *job;
+
+	if (!core->dev)
+		return;
 	rknpu_recover_silence(core);
 	spin_lock_irq(&core->rdev->lock);
 	core->state = RKNPU_CORE_ABSENT;
@@ -658,22 +661,13 @@ static void rknpu_sched_core_quiet(struct rknpu_core *core)
 	cancel_delayed_work_sync(&core->watchdog);
 	/* A recovery that was under way has ended with the line on. */
 	rknpu_recover_silence(core);
-}
-
-static void rknpu_sched_core_stop(struct rknpu_core *core)
-{
-	struct rknpu_job *job;
-
-	if (!core->dev)
-		return;
-	rknpu_sched_core_quiet(core);
 
 	spin_lock_irq(&core->rdev->lock);
 	job = rknpu_sched_drop_job(core);
 	spin_unlock_irq(&core->rdev->lock);
 	if (job) {
 		/* Without power it was retired with the job on it, and is in reset. */
-		if (core->pm_held && !core->parked && rknpu_recover_reset(core))
+		if (core->pm_held && rknpu_recover_reset(core))
 			rknpu_core_park(core);
 		rknpu_job_end(job, RKNPU_CAUSE_DEVICE_GONE);
 	}
@@ -755,7 +749,7 @@ void rknpu_sched_core_thaw(struct rknpu_core *core)
 
 void rknpu_sched_core_shutdown(struct rknpu_core *core)
 {
-	rknpu_sched_core_quiet(core);
+	rknpu_recover_silence(core);
 	if (pm_runtime_get_if_active(core->dev) > 0)
 		rknpu_core_park(core);
 }

@@ -124,10 +124,7 @@ void rknpu_sched_stop(struct rknpu_device *rdev);
 int rknpu_sched_core_freeze(struct rknpu_core *core);
 void rknpu_sched_core_thaw(struct rknpu_core *core);
 
-/*
- * Reboot or kexec: holds the core in reset, for good, whatever it was doing. Its
- * job is left to rknpu_sched_stop(), which may come before or after.
- */
+/* Reboot or kexec, after rknpu_sched_stop(): holds the core in reset, for good. */
 void rknpu_sched_core_shutdown(struct rknpu_core *core);
 
 irqreturn_t rknpu_sched_irq(int irq, void *data);

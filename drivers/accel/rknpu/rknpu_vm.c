@@ -170,14 +170,42 @@ static void rknpu_vm_detach_all(struct rknpu_vm *vm)
 	}
 }
 
+/*
+ * IOMMUs are shut down after the device, while processes may still close what
+ * they have; their driver warns when it is asked for anything after that. Until
+ * rknpu_vm_iommu_exit() they are there, if this says so.
+ */
+static bool rknpu_vm_iommu_enter(struct rknpu_vm *vm)
+{
+	down_read(&vm->rdev->iommus_lock);
+	if (!vm->rdev->down)
+		return true;
+	up_read(&vm->rdev->iommus_lock);
+	return false;
+}
+
+static void rknpu_vm_iommu_exit(struct rknpu_vm *vm)
+{
+	up_read(&vm->rdev->iommus_lock);
+}
+
+/* What the machine goes down with needs not be freed, and IOMMUs still refer to it. */
+static void rknpu_vm_free_domain(struct rknpu_vm *vm)
+{
+	if (!rknpu_vm_iommu_enter(vm))
+		return;
+	rknpu_vm_detach_all(vm);
+	iommu_domain_free(vm->domain);
+	rknpu_vm_iommu_exit(vm);
+}
+
 static void rknpu_vm_release(struct work_struct *work)
 {
 	struct rknpu_vm *vm = container_of(work, struct rknpu_vm, release_work);
 	struct rknpu_device *rdev = vm->rdev;
 
-	rknpu_vm_detach_all(vm);
+	rknpu_vm_free_domain(vm);
 	drm_mm_takedown(&vm->mm);
-	iommu_domain_free(vm->domain);
 	mutex_destroy(&vm->reap_lock);
 	mutex_destroy(&vm->lock);
 	kfree(vm);
@@ -278,13 +306,26 @@ static void rknpu_vm_unmap_range(struct rknpu_vm *vm, u64 iova, u64 size)
 {
 	size_t unmapped;
 
-	if (!size)
+	if (!size || !rknpu_vm_iommu_enter(vm))
 		return;
 
 	unmapped = iommu_unmap(vm->domain, iova, size);
+	rknpu_vm_iommu_exit(vm);
 	if (unmapped != size)
 		drm_err(&vm->rdev->accel, "unmapped %zu of %llu bytes at %#llx\n",
 			unmapped, size, iova);
+}
+
+static int rknpu_vm_map_range(struct rknpu_vm *vm, u64 iova, dma_addr_t addr, size_t size)
+{
+	int ret;
+
+	if (!rknpu_vm_iommu_enter(vm))
+		return -ENODEV;
+	ret = iommu_map(vm->domain, iova, addr, size, IOMMU_READ | IOMMU_WRITE,
+			GFP_KERNEL_ACCOUNT);
+	rknpu_vm_iommu_exit(vm);
+	return ret;
 }
 
 static int rknpu_vm_map_segments(struct rknpu_vm *vm, struct sg_table *sgt, u64 start, u64 size)
@@ -298,8 +339,7 @@ static int rknpu_vm_map_segments(struct rknpu_vm *vm, struct sg_table *sgt, u64 
 
 		if (!len)
 			break;
-		ret = iommu_map(vm->domain, start + done, sg_dma_address(sg), len,
-				IOMMU_READ | IOMMU_WRITE, GFP_KERNEL_ACCOUNT);
+		ret = rknpu_vm_map_range(vm, start + done, sg_dma_address(sg), len);
 		if (ret) {
 			rknpu_vm_unmap_range(vm, start, done);
 			return ret;

@@ -192,7 +192,8 @@ struct drm_rocket_task {
  * Jobs run on any core and side by side, ordered only by the BOs they list: a
  * job starts when the jobs submitted earlier that write a BO it lists are done,
  * and those that read a BO it writes. A BO may be listed more than once; in
- * both lists it is written.
+ * both lists it is written. That a job before it failed does not keep it from
+ * running.
  */
 struct drm_rocket_job {
 	/** @tasks: In: pointer to an array of struct drm_rocket_task. */

@@ -8,9 +8,15 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#define kmalloc_obj(var, gfp)	((typeof(var) *)kmalloc(sizeof(var), gfp))
-#define kzalloc_obj(var, gfp)	((typeof(var) *)kzalloc(sizeof(var), gfp))
-#define kvzalloc_obj(var, gfp)	((typeof(var) *)kvzalloc(sizeof(var), gfp))
+#define RKNPU_COMPAT_ALLOC(alloc, var, gfp) ({				\
+	typeof(var) *compat_new = alloc(sizeof(*compat_new), gfp);	\
+									\
+	compat_new;							\
+})
+
+#define kmalloc_obj(var, gfp)	RKNPU_COMPAT_ALLOC(kmalloc, var, gfp)
+#define kzalloc_obj(var, gfp)	RKNPU_COMPAT_ALLOC(kzalloc, var, gfp)
+#define kvzalloc_obj(var, gfp)	RKNPU_COMPAT_ALLOC(kvzalloc, var, gfp)
 
 #endif
 

@@ -11,6 +11,7 @@
 #include "iommu.h"
 #include "mm.h"
 #include "module.h"
+#include "opp.h"
 #include "platform.h"
 #include "pm.h"
 #include "resv.h"

@@ -185,7 +185,8 @@ static int rknpu_compat_drm_name(struct drm_device *drm)
 	return 0;
 #else
 	/* Both devices are of one kind then, and debugfs has a directory for each, by name. */
-	return drm_dev_set_unique(drm, drm->driver->name);
+	drm->unique = drmm_kstrdup(drm, drm->driver->name, GFP_KERNEL);
+	return drm->unique ? 0 : -ENOMEM;
 #endif
 }
 

@@ -1,25 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Fences of kernels before 7.2, which have no lock in them and need their driver as long as they live. */
+/* Fences of kernels before 7.2: they have no lock of their own, and need their driver for life. */
 #ifndef __RKNPU_COMPAT_FENCE_H__
 #define __RKNPU_COMPAT_FENCE_H__
 
+#include <linux/dma-fence.h>
+
 #ifdef RKNPU_HAVE_FENCE_LOCK_INLINE
 
-#define RKNPU_COMPAT_FENCE_LOCK
+/* A member of the struct whose first member the fence is. */
+struct rknpu_compat_fence {
+};
+
+/* Members of an initializer of struct dma_fence_ops. */
 #define RKNPU_COMPAT_FENCE_OPS
 
-#define rknpu_compat_fence_init(fence, ops, context, seqno) \
-	dma_fence_init(&(fence)->base, ops, NULL, context, seqno)
+static inline void rknpu_compat_fence_init(struct dma_fence *fence,
+					   struct rknpu_compat_fence *compat,
+					   const struct dma_fence_ops *ops, u64 context, u64 seqno)
+{
+	dma_fence_init(fence, ops, NULL, context, seqno);
+}
 
 #else
 
-#include <linux/dma-fence.h>
 #include <linux/module.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 
-/* A member of the struct that the fence is the first member of. */
-#define RKNPU_COMPAT_FENCE_LOCK spinlock_t compat_lock;
+struct rknpu_compat_fence {
+	spinlock_t lock; /* dma_fence::lock */
+};
 
 /*
  * The fence core does not forget a fence's operations when it has signalled.
@@ -38,15 +49,17 @@ static inline void rknpu_compat_fence_release(struct dma_fence *fence)
 	call_rcu(&fence->rcu, rknpu_compat_fence_free);
 }
 
-/* Members of an initializer of struct dma_fence_ops. */
 #define RKNPU_COMPAT_FENCE_OPS .release = rknpu_compat_fence_release,
 
-#define rknpu_compat_fence_init(fence, ops, context, seqno) ({				\
-	spin_lock_init(&(fence)->compat_lock);						\
-	/* An open file holds one too. */						\
-	__module_get(THIS_MODULE);							\
-	dma_fence_init(&(fence)->base, ops, &(fence)->compat_lock, context, seqno);	\
-})
+static inline void rknpu_compat_fence_init(struct dma_fence *fence,
+					   struct rknpu_compat_fence *compat,
+					   const struct dma_fence_ops *ops, u64 context, u64 seqno)
+{
+	spin_lock_init(&compat->lock);
+	/* The file that the caller acts for holds one too. */
+	__module_get(THIS_MODULE);
+	dma_fence_init(fence, ops, &compat->lock, context, seqno);
+}
 
 #define dma_fence_lock_irqsave(fence, flags)		spin_lock_irqsave((fence)->lock, flags)
 #define dma_fence_unlock_irqrestore(fence, flags)	spin_unlock_irqrestore((fence)->lock, flags)

@@ -8,7 +8,7 @@
 
 #ifndef RKNPU_HAVE_FOP_FLAGS
 
-/* DRM itself allows offsets that are negative as signed numbers then: an initializer that does nothing. */
+/* DRM itself allows offsets beyond loff_t then, and this initializer does nothing. */
 #define fop_flags		check_flags
 #define FOP_UNSIGNED_OFFSET	NULL
 

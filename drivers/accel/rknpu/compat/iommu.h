@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Kernels whose IOMMU domains belong to a bus (before 6.11), and whose map calls do not say how to allocate (before 6.3). */
+/* IOMMU domains of a bus (before 6.11), and mapping with no word on memory for it (before 6.3). */
 #ifndef __RKNPU_COMPAT_IOMMU_H__
 #define __RKNPU_COMPAT_IOMMU_H__
 
@@ -18,7 +18,13 @@ static inline struct iommu_domain *iommu_paging_domain_alloc(struct device *dev)
 #ifndef RKNPU_HAVE_IOMMU_MAP_GFP
 
 /* They may sleep to allocate, and charge it to nobody. */
-#define iommu_map(domain, iova, paddr, size, prot, gfp)	iommu_map(domain, iova, paddr, size, prot)
+static inline int rknpu_compat_iommu_map(struct iommu_domain *domain, unsigned long iova,
+					 phys_addr_t paddr, size_t size, int prot, gfp_t gfp)
+{
+	return iommu_map(domain, iova, paddr, size, prot);
+}
+
+#define iommu_map	rknpu_compat_iommu_map
 
 #endif
 

@@ -15,7 +15,7 @@
 
 #ifndef RKNPU_HAVE_PM_RUNTIME_ACQUIRE
 
-/* Since 6.17 by itself, which cannot be seen; these macros, which came soon after, can. Twice does no harm. */
+/* Since 6.17 by itself, which is not to be seen; macros of 6.19 are. Twice does no harm. */
 static inline int rknpu_compat_put_autosuspend(struct device *dev)
 {
 	pm_runtime_mark_last_busy(dev);
@@ -28,19 +28,8 @@ static inline int rknpu_compat_put_autosuspend(struct device *dev)
 
 #ifndef RKNPU_HAVE_RUNTIME_PM_OPS
 
-/* Also if nobody calls them, as pm_ptr() leaves them out then. */
-#define SYSTEM_SLEEP_PM_OPS(suspend_fn, resume_fn)	\
-	.suspend = suspend_fn,				\
-	.resume = resume_fn,				\
-	.freeze = suspend_fn,				\
-	.thaw = resume_fn,				\
-	.poweroff = suspend_fn,				\
-	.restore = resume_fn,
-
-#define RUNTIME_PM_OPS(suspend_fn, resume_fn, idle_fn)	\
-	.runtime_suspend = suspend_fn,			\
-	.runtime_resume = resume_fn,			\
-	.runtime_idle = idle_fn,
+#define SYSTEM_SLEEP_PM_OPS	SET_SYSTEM_SLEEP_PM_OPS
+#define RUNTIME_PM_OPS		SET_RUNTIME_PM_OPS
 
 #endif
 

@@ -9,6 +9,9 @@ defined CONFIG_DRM_ACCEL 'linux/kconfig.h' CONFIG_DRM_ACCEL
 defined KZALLOC_OBJ 'linux/slab.h' kvzalloc_obj
 probe MEMDUP_ARRAY_USER 'linux/string.h' 'memdup_array_user(0, 1, 1);'
 
+# include/linux/devfreq-governor.h
+probe DEVFREQ_COOLING 'linux/devfreq.h' 'struct devfreq_dev_profile p; p.is_cooling_device = false;'
+
 # drm.h
 defined DRM_DBG_RATELIMITED 'drm/drm_device.h drm/drm_print.h' drm_dbg_ratelimited
 probe DRM_GEM_IS_IMPORTED 'drm/drm_gem.h' 'struct drm_gem_object *o = 0; drm_gem_is_imported(o);'
@@ -38,6 +41,9 @@ probe VM_FLAGS_SET 'linux/mm.h' 'struct vm_area_struct *v = 0; vm_flags_set(v, 0
 
 # module.h: old ones make a string of the name, which then is one twice.
 probe IMPORT_NS_STRING 'linux/module.h linux/stringify.h' '_Static_assert(sizeof(__stringify(MODULE_IMPORT_NS("X"))) <= sizeof(__stringify(MODULE_INFO(import_ns, "X"))) + 2, "");'
+
+# opp.h
+probe OPP_CONFIG 'linux/pm_opp.h' 'struct dev_pm_opp_config c; dev_pm_opp_set_config(0, &c);'
 
 # platform.h
 probe PLATFORM_REMOVE_VOID 'linux/platform_device.h' 'void (*f)(struct platform_device *) = 0; struct platform_driver d; d.remove = f;'

@@ -52,7 +52,7 @@ static inline bool dma_resv_test_signaled(struct dma_resv *obj, enum dma_resv_us
  * struct dma_resv_iter - a walk over the fences of a locked object
  * @obj: object
  * @usage: fences of this usage and lower ones
- * @next: index of the next shared one
+ * @next: number of the next one; the exclusive one is the first, if there is one
  */
 struct dma_resv_iter {
 	struct dma_resv *obj;
@@ -60,29 +60,34 @@ struct dma_resv_iter {
 	unsigned int next;
 };
 
-static inline struct dma_fence *rknpu_compat_resv_next(struct dma_resv_iter *cursor)
-{
-	struct dma_resv_list *list = dma_resv_get_list(cursor->obj);
-
-	if (cursor->usage < DMA_RESV_USAGE_READ || !list || cursor->next >= list->shared_count)
-		return NULL;
-	return rcu_dereference_protected(list->shared[cursor->next++],
-					 dma_resv_held(cursor->obj));
-}
-
-static inline struct dma_fence *rknpu_compat_resv_first(struct dma_resv_iter *cursor,
-							struct dma_resv *obj,
-							enum dma_resv_usage usage)
+static inline struct dma_resv_iter *rknpu_compat_resv_begin(struct dma_resv_iter *cursor,
+							    struct dma_resv *obj,
+							    enum dma_resv_usage usage)
 {
 	cursor->obj = obj;
 	cursor->usage = usage;
 	cursor->next = 0;
-	return dma_resv_get_excl(obj) ?: rknpu_compat_resv_next(cursor);
+	return cursor;
 }
 
-#define dma_resv_for_each_fence(cursor, obj, usage, fence)			\
-	for (fence = rknpu_compat_resv_first(cursor, obj, usage); fence;	\
-	     fence = rknpu_compat_resv_next(cursor))
+static inline struct dma_fence *rknpu_compat_resv_next(struct dma_resv_iter *cursor)
+{
+	struct dma_resv_list *list = dma_resv_get_list(cursor->obj);
+	struct dma_fence *excl = dma_resv_get_excl(cursor->obj);
+	unsigned int i = cursor->next++;
+
+	if (!i && excl)
+		return excl;
+	i -= i && excl;
+	if (cursor->usage < DMA_RESV_USAGE_READ || !list || i >= list->shared_count)
+		return NULL;
+	return rcu_dereference_protected(list->shared[i], dma_resv_held(cursor->obj));
+}
+
+#define dma_resv_for_each_fence(cursor, obj, usage, fence)				\
+	for (struct dma_resv_iter *compat_cursor =					\
+		rknpu_compat_resv_begin(cursor, obj, usage);				\
+	     (fence = rknpu_compat_resv_next(compat_cursor));)
 
 #endif
 

@@ -49,7 +49,7 @@ typedef struct Slab {
     uint32_t first, pieces;
     uint32_t at;            /* elements of the stream before them */
     uint32_t len;
-    uint32_t n;             /* elements of a piece; unless integers, all alike */
+    uint32_t n;             /* elements of a piece; of floats all alike */
 } Slab;
 
 typedef struct ConvRun {

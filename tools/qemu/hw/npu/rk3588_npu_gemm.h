@@ -26,8 +26,8 @@ typedef enum NpuGemmSource {
 /*
  * How many bits halves of a group span: in a row from the largest to the last
  * bit of the smallest, in a column from the sum of their amounts.  If a row's
- * and a column's add up to no more than NPU_GEMM_MAX_BITS, the sum of their products
- * is exact in double in any order.
+ * and a column's add up to no more than NPU_GEMM_MAX_BITS, the sum of their
+ * products is exact in double in any order.
  */
 typedef struct NpuGemmBits {
     uint8_t top[NPU_GEMM_GROUPS];       /* the most of all lanes of a panel */

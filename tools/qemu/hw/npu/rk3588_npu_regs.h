@@ -32,7 +32,7 @@ enum {
 #define NPU_BLOCK_S_STATUS      0x0
 #define NPU_BLOCK_S_POINTER     0x4
 #define NPU_BLOCK_OP_ENABLE     0x8
-#define NPU_BLOCK_SHADOWED      0x8     /* from here on each group has its own */
+#define NPU_BLOCK_SHADOWED      0x8     /* each group has its own from here */
 
 /* In bits 1:0 for group 0 and 17:16 for group 1; 0 is idle. */
 #define NPU_S_STATUS_RUNS               1u

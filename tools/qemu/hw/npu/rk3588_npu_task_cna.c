@@ -143,7 +143,7 @@ const char *npu_cna_check_output(const NpuTask *t, const uint32_t *regs)
     return NULL;
 }
 
-/* Bits of input channels that a large kernel may have; 0: as many as it likes. */
+/* Bits of input channels that a large kernel may have; 0: any number. */
 static uint32_t large_kernel_bits(const uint32_t *regs)
 {
     if (GET(regs, CNA_CONV_CON1, CONV_MODE) != NPU_MODE_DIRECT ||
@@ -163,7 +163,8 @@ static uint32_t large_kernel_bits(const uint32_t *regs)
 
 static uint32_t bits_of(uint32_t precision)
 {
-    return precision == NPU_PREC_INT4 ? 4 : precision == NPU_PREC_TF32 ? 32 : 16;
+    return precision == NPU_PREC_INT4 ? 4 :
+           precision == NPU_PREC_TF32 ? 32 : 16;
 }
 
 const char *npu_cna_find_stall(const uint32_t *regs)

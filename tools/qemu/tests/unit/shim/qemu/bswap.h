@@ -22,16 +22,18 @@ static inline int ldl_le_p(const void *ptr)
 
 static inline void stw_le_p(void *ptr, uint16_t v)
 {
-    uint8_t bytes[] = { v, v >> 8 };
-
-    memcpy(ptr, bytes, sizeof(bytes));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap16(v);
+#endif
+    memcpy(ptr, &v, sizeof(v));
 }
 
 static inline void stl_le_p(void *ptr, uint32_t v)
 {
-    uint8_t bytes[] = { v, v >> 8, v >> 16, v >> 24 };
-
-    memcpy(ptr, bytes, sizeof(bytes));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap32(v);
+#endif
+    memcpy(ptr, &v, sizeof(v));
 }
 
 #endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* For kernels that keep this header to themselves, though not the functions. */
+#ifndef __RKNPU_COMPAT_DEVFREQ_GOVERNOR_H__
+#define __RKNPU_COMPAT_DEVFREQ_GOVERNOR_H__
+
+#include <linux/devfreq.h>
+#include <linux/errno.h>
+
+#define DEVFREQ_GOV_START	0x1
+
+#ifdef RKNPU_HAVE_DEVFREQ_COOLING
+
+/*
+ * The layout of 5.11 until the header became public. What the probe finds came
+ * with 5.13, so this is of that time; a kernel that shuffles the members of a
+ * private header would break it, and none is known.
+ */
+struct devfreq_governor {
+	struct list_head node;
+	const char name[16];
+	const u64 attrs;
+	const u64 flags;
+	int (*get_target_freq)(struct devfreq *devfreq, unsigned long *freq);
+	int (*event_handler)(struct devfreq *devfreq, unsigned int event, void *data);
+};
+
+int devfreq_add_governor(struct devfreq_governor *governor);
+int devfreq_remove_governor(struct devfreq_governor *governor);
+
+#else
+
+/* Another layout. Then the driver has no governor, and thus no devfreq device. */
+struct devfreq_governor {
+	const char *name;
+	int (*get_target_freq)(struct devfreq *devfreq, unsigned long *freq);
+	int (*event_handler)(struct devfreq *devfreq, unsigned int event, void *data);
+};
+
+static inline int devfreq_add_governor(struct devfreq_governor *governor)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int devfreq_remove_governor(struct devfreq_governor *governor)
+{
+	return 0;
+}
+
+#endif
+
+#endif
