@@ -167,7 +167,7 @@ TEST_F(bo, bad_pointer)
  * The answer cannot be delivered.  DRM copies it after the driver is done, so
  * the handle stays behind, but no longer than the file: 512 MiB would show.
  */
-TEST_F(bo, readonly_result)
+TEST_F_TIMEOUT(bo, readonly_result, 120)
 {
 	struct drm_rocket_create_bo *c, probe;
 	long before = free_kib();

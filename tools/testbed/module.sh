@@ -62,6 +62,7 @@ rk_sparse() {
 
 # rk_module SERIES [VAR=VALUE...]: our module for a kernel; its path is in RK_MODULE.
 # With variables (W=1 C=1 ...) everything is compiled anew, in a tree of its own; RK_MODULE_LOG keeps what was said.
+# Old kernels cannot build where a path has a "=" in it.
 rk_module() {
 	local series=$1 dst log stamp rel
 	shift
@@ -71,7 +72,7 @@ rk_module() {
 	dst=$RK_TOP/build/module/$rel
 	[ -e "$RK_TOP/drivers/accel/rknpu/Kbuild" ] || rk_die "this clone has no drivers/accel/rknpu yet: use --module none"
 	if [ $# -gt 0 ]; then
-		dst+=-$(printf '%s\n' "$@" | tr -c 'A-Za-z0-9=' - | sed 's/-*$//')
+		dst+=-$(printf '%s\n' "$@" | tr -c 'A-Za-z0-9' - | sed 's/-*$//')
 		rk_remove "$dst"
 	fi
 	mkdir -p "$dst"

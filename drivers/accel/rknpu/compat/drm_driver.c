@@ -13,13 +13,12 @@
 
 #ifdef RKNPU_HAVE_DRM_DRIVER_PRIME_MMAP
 
-/* Since 5.12 the core does it, before it calls the object's mmap(). */
+/* Since 5.12 the core does it, before it calls the object's mmap(). Before, they are empty. */
 static void rknpu_compat_gem_set_ops(struct vm_area_struct *vma)
 {
 	struct drm_gem_object *obj = vma->vm_private_data;
 
-	if (!vma->vm_ops)
-		vma->vm_ops = obj->funcs->vm_ops;
+	vma->vm_ops = obj->funcs->vm_ops;
 }
 
 int rknpu_compat_gem_mmap(struct file *filp, struct vm_area_struct *vma)
