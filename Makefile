@@ -28,7 +28,8 @@ help:
 	@echo '  make check        every test but those below; ends in "N passed, N failed, N skipped"'
 	@echo '  make check-teflon Mesa'"'"'s TensorFlow Lite delegate on our driver'
 	@echo '  make check-matrix the guest tests on all kernels, as a table: KERNELS="5.10 7.2" and GROUPS="memory exec" choose'
-	@echo '  make check-debug  the tests on kernels with KASAN, lockdep, kmemleak ..., with failing allocations'
+	@echo '  make check-debug  the tests on a kernel with KASAN, lockdep, kmemleak ..., with failing allocations'
+	@echo '  make check-kcsan  some of them on a kernel with the race detector'
 	@echo '  make soak MINUTES=n  clients, faults, unbinds and sleeps at random, every result checked'
 	@echo '  make compare      our driver beside the in-tree rocket, on the same model'
 	@echo '  make qtest        the model'"'"'s own tests'
@@ -83,6 +84,9 @@ check-matrix: lib selftests
 check-debug: lib selftests
 	@$(TESTBED)/check --debug
 
+check-kcsan: lib selftests
+	@$(TESTBED)/check --debug kcsan-exec
+
 soak: lib selftests
 	@$(TESTBED)/soak --kernel $(KERNEL) $(MINUTES)
 
@@ -133,7 +137,7 @@ fuzz-model:
 clean:
 	rm -rf $(O)
 
-.PHONY: help modules install probes lib selftests qemu demo check check-matrix check-debug soak check-teflon compare
+.PHONY: help modules install probes lib selftests qemu demo check check-matrix check-debug check-kcsan soak check-teflon compare
 .PHONY: bench-model lint qtest fuzz-model clean
 .DEFAULT_GOAL := help
 

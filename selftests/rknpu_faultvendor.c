@@ -28,10 +28,7 @@
 #define TASKS	2
 #define VALUE	20
 
-/*
- * What a call made is undone afterwards: @fd, @handle and @obj. A chain per
- * core, @shared is one more that all cores run.
- */
+/* What a call made is undone afterwards: @fd, @wait_for, @handle and @obj. */
 struct rk_inject_state {
 	int (*open)(void);
 	int dev;
@@ -287,11 +284,11 @@ static int action_call(struct rk_inject_state *s)
 	return ret == -EINVAL ? 0 : ret;
 }
 
+static char drm_path[64];
+
 static int open_call(struct rk_inject_state *s)
 {
-	static const char *const path[] = { "/dev/dri/card0", "/dev/rknpu" };
-
-	s->fd = open(path[misc(s)], O_RDWR | O_CLOEXEC);
+	s->fd = open(misc(s) ? "/dev/rknpu" : drm_path, O_RDWR | O_CLOEXEC);
 	return s->fd < 0 ? -errno : 0;
 }
 
@@ -304,7 +301,6 @@ static int open_check(struct rk_inject_state *s)
 	return ret;
 }
 
-/* The kernel makes a struct file of the descriptor that the task has open already. */
 static int export_call(struct rk_inject_state *s)
 {
 	struct drm_prime_handle p = { .handle = s->one.bo.handle, .flags = DRM_CLOEXEC | DRM_RDWR };
@@ -411,7 +407,8 @@ static const struct rk_inject_call calls[] = {
 	{ "submit", submit_prepare, submit_call, ran, ran_or_not },
 	{ "submit_on_all_cores", submit_prepare, submit_gang_call, ran, ran_or_not },
 	{ "submit_with_fence", submit_prepare, submit_fence_call, ran, ran_or_not },
-	{ "submit_on_all_cores_with_fence", submit_prepare, submit_gang_fence_call, ran, ran_or_not },
+	{ "submit_on_all_cores_with_fence", submit_prepare, submit_gang_fence_call, ran,
+	  ran_or_not },
 	{ "submit_behind_a_fence", fence_in_prepare, fence_in_call },
 	{ "import", heap_prepare, import_call },
 };
@@ -424,7 +421,9 @@ static const struct rk_inject_call drm_calls[] = {
 
 static const struct rk_inject_call power = { "power", NULL, power_call, NULL, power_failed };
 
-static const char *const files[] = { "version", "load", "power", "freq", "volt", "delayms", "reset" };
+static const char *const files[] = {
+	"version", "load", "power", "freq", "volt", "delayms", "reset",
+};
 
 /* ---- the loop ---- */
 
@@ -442,7 +441,8 @@ static int finish(struct rk_inject_state *s)
 		close(s->fd);
 	if (s->wait_for >= 0)
 		close(s->wait_for);
-	s->fd = s->wait_for = -1;
+	s->fd = -1;
+	s->wait_for = -1;
 	s->handle = 0;
 	s->obj = 0;
 	return rv_chain_run(&s->one, 33);
@@ -452,7 +452,8 @@ static int state_init(struct rk_inject_state *s, int (*open)(void))
 {
 	memset(s, 0, sizeof(*s));
 	s->open = open;
-	s->fd = s->wait_for = -1;
+	s->fd = -1;
+	s->wait_for = -1;
 	s->dev = open();
 	return s->dev < 0 ? s->dev : rv_chain_init(&s->one, s->dev, TASKS, 0, 0);
 }
@@ -562,6 +563,17 @@ static void test_node(int (*open)(void), const char *node)
 	state_fini(&s);
 }
 
+static bool path_of(int fd, char *path, size_t size)
+{
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, size - 1);
+	path[n < 0 ? 0 : n] = '\0';
+	return n > 0;
+}
+
 int main(void)
 {
 	bool has_misc = !access("/dev/rknpu", F_OK);
@@ -574,6 +586,8 @@ int main(void)
 	fd = rv_open();
 	if (fd < 0)
 		ksft_exit_skip("no vendor node: %s\n", strerror(-fd));
+	if (!path_of(fd, drm_path, sizeof(drm_path)))
+		ksft_exit_fail_msg("the node has no path\n");
 	close(fd);
 	rk_model_calm();
 	bos = rk_stat("bos");

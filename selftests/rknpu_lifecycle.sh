@@ -195,9 +195,12 @@ sleep_under_load() {
 	./rknpu_model three
 }
 
+reruns() { awk '/reruns/ { n += $2 } END { print n }' /sys/kernel/debug/rknpu/stats; }
+
 # A job that takes too long to be waited for is stopped, and runs again afterwards.
 sleep_in_a_long_job() {
 	p=/sys/module/rknpu_accel/parameters
+	before=$(reruns)
 	timeout=$(cat $p/default_timeout_ms)
 	wait=$(cat $p/sleep_wait_ms)
 	echo 60000 >$p/default_timeout_ms
@@ -212,9 +215,10 @@ sleep_in_a_long_job() {
 	echo "$timeout" >$p/default_timeout_ms
 	echo "$wait" >$p/sleep_wait_ms
 	cat /tmp/slow.log
-	grep reruns /sys/kernel/debug/rknpu/stats
+	after=$(reruns)
+	echo "reruns $before to $after"
 	[ $slept -eq 0 ] && [ $work -eq 0 ] && grep -qx 'tasks 1' /tmp/slow.log &&
-		grep -q 'reruns [1-9]' /sys/kernel/debug/rknpu/stats && ./rknpu_model three
+		[ "$after" -eq $((before + 1)) ] && ./rknpu_model three
 }
 
 # A client that died with a hung job must not hold the module up for long.

@@ -236,7 +236,7 @@ TEST_F(misc, objects_live_as_long_as_they_are_used)
 	munmap(c.tasks.map, c.tasks.size);
 }
 
-TEST_F(misc, closing_frees)
+TEST_F_TIMEOUT(misc, closing_frees, 120)
 {
 	uint64_t obj = 0, iova = 0;
 	int before = count_fds();

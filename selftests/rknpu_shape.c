@@ -101,7 +101,7 @@ TEST_F(shape, is_that_of_the_tree)
 	}
 }
 
-TEST_F(shape, every_core_runs_jobs)
+TEST_F_TIMEOUT(shape, every_core_runs_jobs, 120)
 {
 	for (int i = 0; i < self->cores; i++) {
 		uint64_t done = rk_model() ? rk_count(i, NPU_CNT_TASK_DONE) : 0;
@@ -121,7 +121,7 @@ TEST_F(shape, every_core_runs_jobs)
 }
 
 /* As on the vendor's driver, which knows the SoC's cores. */
-TEST_F(shape, cores_that_are_not_there_are_refused)
+TEST_F_TIMEOUT(shape, cores_that_are_not_there_are_refused, 120)
 {
 	for (uint32_t mask = 1; mask <= 8; mask++) {
 		bool there = mask < 1u << self->cores && mask != 5 && mask != 6;
@@ -131,7 +131,7 @@ TEST_F(shape, cores_that_are_not_there_are_refused)
 }
 
 /* With one interrupt for all, one core's trouble is on everybody's line. */
-TEST_F(shape, failures_are_the_right_cores)
+TEST_F_TIMEOUT(shape, failures_are_the_right_cores, 120)
 {
 	RK_REQUIRE_MODEL();
 	for (int i = 0; i < self->cores; i++) {
@@ -157,7 +157,7 @@ TEST_F(shape, failures_are_the_right_cores)
 	}
 }
 
-TEST_F(shape, sleeps_and_wakes)
+TEST_F_TIMEOUT(shape, sleeps_and_wakes, 120)
 {
 	RK_REQUIRE_MODEL();
 	for (int round = 0; round < 3; round++) {

@@ -107,7 +107,7 @@ struct rknpu_iommu {
  * The rest is under rknpu_device::lock.
  *
  * @state: see enum rknpu_core_state
- * @frozen: system sleep: starts nothing new
+ * @frozen: system sleep: starts nothing new, see rknpu_device::sleeping
  * @powered: registers may be touched
  * @pm_held: a runtime PM reference is held for the busy period
  * @irq_off: the interrupt line is disabled

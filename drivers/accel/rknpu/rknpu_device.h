@@ -33,6 +33,7 @@ struct rknpu_vendor;
  * @clients: all open ones and those with unfinished jobs
  * @gang: jobs that are about to start together, or NULL; compared with those of
  *	jobs, and valid while one of them is queued
+ * @sleeping: cores that system sleep has frozen; all are, as long as one is
  * @gone: no job may start or be queued any more
  * @iommus_lock: held for reading by who asks something of an IOMMU and is not the
  *	scheduler; protects @down
@@ -52,6 +53,7 @@ struct rknpu_device {
 	spinlock_t lock; /* all scheduler state, see above */
 	struct list_head clients;
 	struct rknpu_gang *gang;
+	unsigned int sleeping;
 	bool gone;
 	struct rw_semaphore iommus_lock; /* protects down */
 	bool down;

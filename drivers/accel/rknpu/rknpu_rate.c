@@ -288,11 +288,9 @@ int rknpu_rate_set(struct rknpu_device *rdev, unsigned long hz)
 	int ret = 0;
 
 	mutex_lock(&rate->lock);
-	if (!rate->scales)
-		ret = hz == rate->hz ? 0 : -EINVAL;
-	else if (rate->powered)
+	if (rate->scales && rate->powered)
 		ret = rknpu_rate_apply(rate, hz);
-	if (!ret && rate->scales)
+	if (rate->scales && !ret)
 		rate->wanted = hz;
 	mutex_unlock(&rate->lock);
 	return ret;

@@ -54,7 +54,10 @@ void rknpu_rate_power_down(struct rknpu_device *rdev);
 bool rknpu_rate_scales(struct rknpu_device *rdev);
 /* Hz: what it is, or will be when a core is powered. 0 before start. */
 unsigned long rknpu_rate_get(struct rknpu_device *rdev);
-/* An operating point. At once, or when a core is powered; then errors are only logged. */
+/*
+ * An operating point. At once, or when a core is powered; then errors are only
+ * logged. Does nothing if there is nothing to choose: governors ask regularly.
+ */
 int rknpu_rate_set(struct rknpu_device *rdev, unsigned long hz);
 
 #endif

@@ -355,7 +355,7 @@ irqreturn_t rknpu_sched_irq(int irq, void *data)
 	return status ? IRQ_HANDLED : IRQ_NONE;
 }
 
-/* Lock held. A core that goes to sleep may not be powered up any more, and is reset by that. */
+/* Lock held. A core that goes to sleep may not be powered up any more: that has to wait. */
 static bool rknpu_sched_recovers_from_fault(struct rknpu_core *core)
 {
 	return core->state == RKNPU_CORE_RUNNING ||
@@ -446,6 +446,15 @@ int rknpu_sched_power_up(struct rknpu_core *core)
 	return ret;
 }
 
+/* Lock held. Not idle with a line that is off: it may be other cores' too. */
+static void rknpu_sched_start_nothing(struct rknpu_core *core)
+{
+	if (core->irq_off && !core->frozen)
+		queue_work(core->wq, &core->work);
+	else
+		core->state = RKNPU_CORE_IDLE;
+}
+
 static struct rknpu_job *rknpu_sched_take_next(struct rknpu_core *core)
 {
 	struct rknpu_job *job;
@@ -457,7 +466,7 @@ static struct rknpu_job *rknpu_sched_take_next(struct rknpu_core *core)
 	if (job)
 		rknpu_sched_take(core, job);
 	else if (core->state == RKNPU_CORE_STARTING)
-		core->state = RKNPU_CORE_IDLE;
+		rknpu_sched_start_nothing(core);
 	/* Others may have waited for it to start. */
 	if (!job && core->iommu->shared)
 		rknpu_sched_dispatch(core);
@@ -498,6 +507,8 @@ static void rknpu_sched_bring_up(struct rknpu_core *core)
 	int ret;
 
 	ret = rknpu_sched_power_up(core);
+	if (!ret && READ_ONCE(core->irq_off))
+		ret = rknpu_recover_clean(core);
 	if (ret) {
 		rknpu_recover_give_up(core, ret);
 		return;
@@ -718,13 +729,41 @@ static bool rknpu_sched_stop_job(struct rknpu_core *core)
 	return false;
 }
 
+/* Both with the lock held. */
+static void rknpu_sched_freeze_all(struct rknpu_device *rdev)
+{
+	unsigned int i;
+
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		rdev->cores[i].frozen = true;
+		/* No more of its gang will start. */
+		if (rdev->cores[i].job)
+			rknpu_gang_dissolve(rdev, rdev->cores[i].job);
+	}
+}
+
+static void rknpu_sched_thaw_all(struct rknpu_device *rdev)
+{
+	unsigned int i;
+
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		struct rknpu_core *core = &rdev->cores[i];
+
+		core->frozen = false;
+		/* A fault that came meanwhile has not been answered. */
+		if (core->irq_off && core->state == RKNPU_CORE_IDLE)
+			rknpu_sched_suspect(core, RKNPU_CAUSE_IOMMU_FAULT);
+	}
+	for (i = 0; i < RKNPU_MAX_CORES; i++)
+		rknpu_sched_dispatch(&rdev->cores[i]);
+}
+
 int rknpu_sched_core_freeze(struct rknpu_core *core)
 {
 	spin_lock_irq(&core->rdev->lock);
-	core->frozen = true;
-	/* Others of its gang may be frozen already. */
-	if (core->job)
-		rknpu_gang_dissolve(core->rdev, core->job);
+	/* All of them, or what one core gives up the next one takes. */
+	if (!core->rdev->sleeping++)
+		rknpu_sched_freeze_all(core->rdev);
 	spin_unlock_irq(&core->rdev->lock);
 
 	if (rknpu_sched_wait_empty(core, READ_ONCE(sleep_wait_ms)) || rknpu_sched_stop_job(core)) {
@@ -742,8 +781,8 @@ int rknpu_sched_core_freeze(struct rknpu_core *core)
 void rknpu_sched_core_thaw(struct rknpu_core *core)
 {
 	spin_lock_irq(&core->rdev->lock);
-	core->frozen = false;
-	rknpu_sched_dispatch(core);
+	if (!--core->rdev->sleeping)
+		rknpu_sched_thaw_all(core->rdev);
 	spin_unlock_irq(&core->rdev->lock);
 }
 

@@ -118,8 +118,9 @@ void rknpu_sched_core_start(struct rknpu_core *core);
 void rknpu_sched_stop(struct rknpu_device *rdev);
 
 /*
- * System sleep: waits for the running job for a while, then stops it, and it is
- * run again after the sleep. -EBUSY if that does not work either.
+ * System sleep: no core starts anything any more until all are thawed. Waits for
+ * the running job for a while, then stops it, and it is run again after the
+ * sleep. -EBUSY if that does not work either, and then the core is thawed.
  */
 int rknpu_sched_core_freeze(struct rknpu_core *core);
 void rknpu_sched_core_thaw(struct rknpu_core *core);

@@ -33,7 +33,7 @@ extern const hwaddr rk3588_npu_qos[RK3588_QOS_NUM];
 
 /* What firmware leaves the NPU's clock at, and mainline's tree assigns. */
 #define RK3588_NPU_CLOCK_HZ     200000000
-/* Of the buses where they have a fixed clock: clk_npu_dsu0 as the CRU has it. */
+/* Of the buses where their clock is fixed: clk_npu_dsu0 as the CRU has it. */
 #define RK3588_NPU_BUS_HZ       594000000
 
 typedef struct Rk3588NpuFdtConfig {
