@@ -61,6 +61,8 @@ static int trial_run(struct trial *t)
 
 static bool core_asleep(unsigned int core)
 {
+	if (!rk_power_domains())
+		return rk_wait_asleep(5000);
 	return rk_wait_count(core, NPU_CNT_POWERED, 0, 5000);
 }
 

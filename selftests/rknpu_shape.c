@@ -161,9 +161,7 @@ TEST_F_TIMEOUT(shape, sleeps_and_wakes, 120)
 {
 	RK_REQUIRE_MODEL();
 	for (int round = 0; round < 3; round++) {
-		for (int i = 0; i < self->cores; i++) {
-			EXPECT_TRUE(rk_wait_count(i, NPU_CNT_POWERED, 0, 10000));
-		}
+		EXPECT_TRUE(rk_wait_asleep(10000));
 		for (int i = 0; i < self->cores; i++) {
 			EXPECT_EQ(0, run_on(&self->c, 1 << i, 60 + i));
 			EXPECT_EQ(0, rk_count(i, NPU_CNT_ABORT));
