@@ -344,7 +344,7 @@ int rknpu_bo_init(struct rknpu_bo *bo, struct rknpu_client *client, struct drm_d
 
 	rknpu_bo_setup(bo, client->rdev, funcs);
 	ret = drm_gem_object_init(drm, &bo->base, PAGE_ALIGN(size));
-	/* What shmem says when it finds no memory for an inode; to our callers it means addresses. */
+	/* What shmem says when it finds no memory for an inode; to our callers it means IOVAs. */
 	if (ret == -ENOSPC)
 		return -ENOMEM;
 	if (!ret)
