@@ -409,7 +409,7 @@ TEST_F(submit, r15_too_many_unfinished_jobs)
 	/* 8192 fit, and some more as the first ones end. */
 	EXPECT_LE(9, i);
 	rk_latency_us(0);
-	EXPECT_EQ(0, rk_prep(&c->out[0][0], 30000));
+	EXPECT_EQ(0, rk_prep(&c->out[0][0], 30000 * rk_slow()));
 	EXPECT_EQ(0, rk_submit(c->fd, jobs, 1));
 	EXPECT_EQ(0, rk_prep(&c->out[0][0], 20000));
 }
@@ -490,6 +490,7 @@ TEST(too_many_unfinished_tasks)
 	rk_job(&job, tasks, MANY_TASKS, &c.in.handle, 1, &c.out.handle, 1);
 	/* So that the first is not over before the last is refused. */
 	rk_latency_us(1000 * rk_slow());
+	rk_task_timeout_ms(10000);
 	for (n = 0; n < 17 && !ret; n++)
 		ret = rk_submit(c.fd, &job, 1);
 	EXPECT_EQ(-EBUSY, ret);
