@@ -221,6 +221,16 @@ static void rknpu_core_pulse_asleep(struct rknpu_core *core)
 }
 
 /*
+ * Kernels up to 6.12 at least do not resume a device that has failed to, before
+ * they are told what state it is in. Later ones remember failures to suspend.
+ */
+static void rknpu_core_forget_failure(struct device *dev)
+{
+	if (dev && dev->power.runtime_error && pm_runtime_suspended(dev))
+		pm_runtime_set_suspended(dev);
+}
+
+/*
  * What does not come up, the power domain or the IOMMU, may do so the next
  * time. A reset in between, as other cores may have kept the domain on.
  */
@@ -230,6 +240,8 @@ int rknpu_core_power_on(struct rknpu_core *core)
 	int ret;
 
 	for (tries = 1;; tries++) {
+		rknpu_core_forget_failure(core->iommu->dev);
+		rknpu_core_forget_failure(core->dev);
 		ret = pm_runtime_resume_and_get(core->dev);
 		if (!ret || tries == RKNPU_CORE_POWER_TRIES)
 			return ret;
