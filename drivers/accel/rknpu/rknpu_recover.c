@@ -163,14 +163,21 @@ static bool rknpu_recover_was_late(struct rknpu_core *core)
 	return late;
 }
 
+/* One that is out of time after some of its tasks may be found before the next one begins. */
+static bool rknpu_recover_started(struct rknpu_core *core)
+{
+	return rknpu_pc_progressed(core) ||
+	       (core->job && core->job->result.task && rknpu_sched_budget_over(core));
+}
+
 static enum rknpu_cause rknpu_recover_classify(struct rknpu_core *core)
 {
 	if (core->cause != RKNPU_CAUSE_NONE)
 		return core->cause;
 
 	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_TIMEOUTS, 1);
-	return rknpu_pc_progressed(core) ? RKNPU_CAUSE_TIMEOUT_RUNNING :
-					   RKNPU_CAUSE_TIMEOUT_NEVER_STARTED;
+	return rknpu_recover_started(core) ? RKNPU_CAUSE_TIMEOUT_RUNNING :
+					     RKNPU_CAUSE_TIMEOUT_NEVER_STARTED;
 }
 
 static struct rknpu_job *rknpu_recover_take_job(struct rknpu_core *core, enum rknpu_cause cause)

@@ -576,7 +576,7 @@ static bool rknpu_sched_chain_moves(struct rknpu_core *core)
 	return true;
 }
 
-static bool rknpu_sched_budget_over(struct rknpu_core *core)
+bool rknpu_sched_budget_over(struct rknpu_core *core)
 {
 	const struct rknpu_job *job = core->job;
 	u64 budget = job->budget_ns ?: (u64)READ_ONCE(max_job_ms) * NSEC_PER_MSEC;
