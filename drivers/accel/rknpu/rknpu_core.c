@@ -150,7 +150,7 @@ static bool rknpu_core_set_powered(struct rknpu_core *core, bool powered)
 
 	spin_lock_irqsave(&core->rdev->lock, flags);
 	was = core->powered;
-	core->powered = powered;
+	WRITE_ONCE(core->powered, powered);
 	spin_unlock_irqrestore(&core->rdev->lock, flags);
 	return was;
 }
@@ -197,7 +197,7 @@ static int rknpu_core_pulse_reset(struct rknpu_core *core)
 		udelay(RKNPU_CORE_RESET_US);
 		ret = rknpu_core_deassert(core);
 	}
-	core->parked = false;
+	WRITE_ONCE(core->parked, false);
 	if (!ret)
 		ret = rknpu_bank_restore(core, &state);
 	rknpu_core_set_powered(core, was_powered);
@@ -313,7 +313,7 @@ void rknpu_core_unprepare(struct rknpu_core *core)
 	rknpu_vm_core_fini(core);
 	/* It may be retired, but another driver may have better luck. */
 	rknpu_core_deassert(core);
-	core->parked = false;
+	WRITE_ONCE(core->parked, false);
 	rknpu_sched_core_fini(core);
 }
 
@@ -402,7 +402,7 @@ void rknpu_core_halt(struct rknpu_core *core)
 	int ret;
 
 	lockdep_assert_held(&core->iommu->attach_lock);
-	if (!core->clocked || core->parked)
+	if (!core->clocked || READ_ONCE(core->parked))
 		return;
 	ret = rknpu_core_pulse_reset(core);
 	if (ret)
@@ -419,7 +419,7 @@ void rknpu_core_park(struct rknpu_core *core)
 	rknpu_core_lines_off(core);
 	mutex_lock(&core->reset_lock);
 	ret = rknpu_core_assert(core);
-	core->parked = true;
+	WRITE_ONCE(core->parked, true);
 	mutex_unlock(&core->reset_lock);
 	rknpu_core_lines_on(core);
 	mutex_unlock(&core->iommu->attach_lock);
@@ -431,7 +431,7 @@ static void rknpu_core_unpark(struct rknpu_core *core)
 {
 	mutex_lock(&core->reset_lock);
 	rknpu_core_deassert(core);
-	core->parked = false;
+	WRITE_ONCE(core->parked, false);
 	mutex_unlock(&core->reset_lock);
 }
 
