@@ -691,7 +691,9 @@ uint64_t rk_count_all(enum npu_ctl_counter c)
 
 void rk_latency_us(uint32_t us)
 {
-	rk_ctl_write(NPU_CTL_LATENCY_NS, us * 1000);
+	uint64_t ns = us * 1000ull;
+
+	rk_ctl_write(NPU_CTL_LATENCY_NS, ns < UINT32_MAX ? ns : UINT32_MAX);
 }
 
 void rk_fault_arm_param(uint32_t core, uint32_t kind, uint32_t skip, uint32_t count,
