@@ -16,19 +16,6 @@
 #define TIMEOUT_MS	1500
 #define TASKS		3
 
-static void module_param(const char *name, unsigned int value)
-{
-	char path[128];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/module/rknpu_accel/parameters/%s", name);
-	f = fopen(path, "we");
-	if (!f)
-		return;
-	fprintf(f, "%u\n", value);
-	fclose(f);
-}
-
 /* A job of three tasks on one core, how long each may take, and how it ended. */
 struct trial {
 	struct rk_client c;
@@ -65,18 +52,6 @@ static bool core_asleep(unsigned int core)
 		return rk_wait_asleep(5000);
 	return rk_wait_count(core, NPU_CNT_POWERED, 0, 5000);
 }
-
-#define SETUP_OR_SKIP()								\
-	do {									\
-		int fd_;							\
-										\
-		RK_OPEN_OR_SKIP(fd_);						\
-		if (!(rk_param(fd_, DRM_ROCKET_PARAM_FEATURES) &		\
-		      DRM_ROCKET_FEATURE_SCHED))				\
-			SKIP(return, "not this driver");			\
-		close(fd_);							\
-		RK_REQUIRE_MODEL();						\
-	} while (0)
 
 /* ---- every failure ---- */
 
@@ -165,7 +140,8 @@ FAILURE(dead_zeroes, .kind = NPU_FAULT_CORE_DEAD, .asleep = true, GONE);
 
 FIXTURE_SETUP(failure)
 {
-	SETUP_OR_SKIP();
+	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_SCHED);
+	RK_REQUIRE_MODEL();
 	if (variant->stuck)
 		RK_REQUIRE_POWER_DOMAINS();
 	ASSERT_EQ(0, trial_init(&self->t, 0));
@@ -275,14 +251,15 @@ FIXTURE(retry) {
 
 FIXTURE_SETUP(retry)
 {
-	SETUP_OR_SKIP();
+	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_SCHED);
+	RK_REQUIRE_MODEL();
 	ASSERT_EQ(0, trial_init(&self->t, 1));
 }
 
 FIXTURE_TEARDOWN(retry)
 {
 	rk_model_calm();
-	module_param("start_check_ms", 100);
+	rk_module_param("start_check_ms", 100);
 	if (self->t.c.fd)
 		rk_client_fini(&self->t.c);
 }
@@ -347,7 +324,7 @@ TEST_F(retry, not_looked_for)
 {
 	struct trial *t = &self->t;
 
-	module_param("start_check_ms", 0);
+	rk_module_param("start_check_ms", 0);
 	t->job.timeout_ns = 700 * RK_MS;
 	rk_fault_arm(1, NPU_FAULT_NEVER_START, 0, 1);
 	ASSERT_EQ(0, trial_run(t));
@@ -362,7 +339,7 @@ TEST_F(retry, slow_is_not_suspicious_twice)
 	struct counts before = counts(), after;
 	uint64_t reads;
 
-	module_param("start_check_ms", 20);
+	rk_module_param("start_check_ms", 20);
 	t->job.timeout_ns = 30000 * RK_MS;
 	t->job.task_count = 1;
 	rk_latency_us(500000);
@@ -387,7 +364,8 @@ FIXTURE(gone) {
 FIXTURE_SETUP(gone)
 {
 	self->sync = -1;
-	SETUP_OR_SKIP();
+	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_SCHED);
+	RK_REQUIRE_MODEL();
 	ASSERT_EQ(0, trial_init(&self->t, 0));
 	rk_task_timeout_ms(20000);
 	self->t.job.timeout_ns = 20000 * RK_MS;

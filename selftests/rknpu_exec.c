@@ -496,16 +496,6 @@ TEST_F_TIMEOUT(exec, one_job_does_not_wait_for_a_crowd, 60)
 
 #define LONG_TASKS	64
 
-static void max_job_ms(unsigned int ms)
-{
-	FILE *f = fopen("/sys/module/rknpu_accel/parameters/max_job_ms", "we");
-
-	if (f) {
-		fprintf(f, "%u\n", ms);
-		fclose(f);
-	}
-}
-
 /* No task of it takes long, and each makes progress. */
 TEST_F(exec, a_job_has_a_budget)
 {
@@ -522,10 +512,10 @@ TEST_F(exec, a_job_has_a_budget)
 	clear_counters();
 	rk_job(&job, t, LONG_TASKS, &c->in.handle, 1, &c->out.handle, 1);
 	rk_latency_us(50000);
-	max_job_ms(600);
+	rk_module_param("max_job_ms", 600);
 	EXPECT_EQ(0, rk_submit(c->fd, &job, 1));
 	EXPECT_EQ(-ETIME, rk_prep(&c->out, 20000));
-	max_job_ms(10000);
+	rk_module_param("max_job_ms", 10000);
 	EXPECT_GT(LONG_TASKS, rk_count_all(NPU_CNT_TASK_DONE));
 	rk_model_calm();
 	EXPECT_EQ(0, rk_client_run(c, 5));
