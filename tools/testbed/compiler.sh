@@ -14,11 +14,10 @@ RK_CLANG_CONFIG=(CONFIG_CC_IS_GCC= CONFIG_GCC_VERSION=0 CONFIG_CC_IS_CLANG=y CON
 
 # rk_compiler SERIES NAME: its variables for make are in RK_CC_VARS and its root, made if need be, in RK_CC_ROOT.
 rk_compiler() {
-	local series=$1 name=$2 words suite packages cc
-	read -r -a words < <(rk_compilers | awk -v k="$series" -v c="$name" '$1 == k && $2 == c')
-	suite=${words[2]:-} cc=${words[4]:-}
-	[ -n "$cc" ] || rk_die "no compiler $name for $series (see tools/testbed/compilers)"
-	RK_CC_VARS=("CC=$cc" "${words[@]:5}")
+	local series=$1 name=$2 suite packages cc
+	read -r suite cc < <(rk_compilers | awk -v k="$series" -v c="$name" '$1 == k && $2 == c { print $3, $5 }')
+	[ -n "${cc:-}" ] || rk_die "no compiler $name for $series (see tools/testbed/compilers)"
+	RK_CC_VARS=("CC=$cc")
 	case $cc in clang*) RK_CC_VARS+=("${RK_CLANG_CONFIG[@]}" "CONFIG_CLANG_VERSION=${cc#clang-}0000") ;; esac
 	# One root for all of a suite's.
 	packages="$RK_COMPILER_PACKAGES $(rk_compilers | awk -v s="$suite" '$3 == s && !n[$4]++ { print $4 }' | tr ',\n' ' ')"
