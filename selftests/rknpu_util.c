@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -102,6 +103,16 @@ bool rk_power_domains(void)
 	found = !glob("/sys/bus/platform/devices/*.npu/of_node/power-domains", 0, NULL, &g);
 	globfree(&g);
 	return found;
+}
+
+bool rk_kernel_before(unsigned int major, unsigned int minor)
+{
+	struct utsname u;
+	unsigned int a = 0, b = 0;
+
+	if (uname(&u) || sscanf(u.release, "%u.%u", &a, &b) != 2)
+		return false;
+	return a < major || (a == major && b < minor);
 }
 
 void rk_module_param(const char *name, unsigned int value)

@@ -35,6 +35,8 @@ bool rk_ours(void);
 bool rk_one_iommu(void);
 /* Can a core lose its power? Kernels without a driver for power domains are given none. */
 bool rk_power_domains(void);
+/* For what a kernel does without telling in another way. */
+bool rk_kernel_before(unsigned int major, unsigned int minor);
 /* Sets a parameter of our module; other drivers keep theirs. */
 void rk_module_param(const char *name, unsigned int value);
 /* Its deadline per task. */
