@@ -38,15 +38,6 @@ static int set_percent(const char *name, int percent)
 	return fclose(f) ? -errno : old;
 }
 
-static int param(int fd, uint32_t which, uint64_t *value)
-{
-	struct drm_rocket_get_param p = { .param = which };
-	int ret = rk_ioctl(fd, DRM_IOCTL_ROCKET_GET_PARAM, &p);
-
-	*value = p.value;
-	return ret;
-}
-
 static int create(int fd, uint32_t size, uint32_t *handle)
 {
 	struct drm_rocket_create_bo c = { .size = size };
@@ -70,21 +61,6 @@ static int fill(int fd, int *err)
 	return n;
 }
 
-static int export(int fd, uint32_t handle)
-{
-	struct drm_prime_handle p = { .handle = handle, .flags = DRM_CLOEXEC };
-	int ret = rk_ioctl(fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &p);
-
-	return ret ? ret : p.fd;
-}
-
-static bool bytes_become(long long bytes)
-{
-	for (int i = 0; i < 200 && rk_stat("bo_bytes") != bytes; i++)
-		rk_sleep_ms(20);
-	return rk_stat("bo_bytes") == bytes;
-}
-
 FIXTURE(limits) {
 	int fd;
 	int other;
@@ -98,7 +74,7 @@ FIXTURE_SETUP(limits)
 	uint64_t v;
 
 	RK_OPEN_OR_SKIP(self->fd);
-	if (!rk_ours() || param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, &v))
+	if (!rk_ours() || rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, 0, &v))
 		SKIP(return, "no limits here");
 	self->file_percent = set_percent(FILE_PERCENT, 65);
 	self->all_percent = set_percent(ALL_PERCENT, 75);
@@ -116,19 +92,19 @@ FIXTURE_TEARDOWN(limits)
 	close(self->other);
 	set_percent(FILE_PERCENT, self->file_percent);
 	set_percent(ALL_PERCENT, self->all_percent);
-	EXPECT_TRUE(bytes_become(self->bytes));
+	EXPECT_TRUE(rk_stat_settles("bo_bytes", self->bytes));
 }
 
 TEST_F(limits, scale_with_memory)
 {
 	uint64_t file, all, total = sysconf(_SC_PHYS_PAGES) * (uint64_t)RK_PAGE;
 
-	ASSERT_EQ(0, param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, &file));
-	ASSERT_EQ(0, param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY, &all));
+	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, 0, &file));
+	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY, 0, &all));
 	EXPECT_EQ(total / RK_PAGE * 65 / 100 * RK_PAGE, file);
 	EXPECT_EQ(total / RK_PAGE * 75 / 100 * RK_PAGE, all);
 	ASSERT_EQ(65, set_percent(FILE_PERCENT, 1000));
-	ASSERT_EQ(0, param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, &file));
+	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, 0, &file));
 	EXPECT_EQ(total, file);
 }
 
@@ -139,7 +115,7 @@ TEST_F(limits, of_a_file)
 	int n, err;
 
 	ASSERT_EQ(65, set_percent(FILE_PERCENT, 3));
-	ASSERT_EQ(0, param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, &limit));
+	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, 0, &limit));
 	n = fill(self->fd, &err);
 	EXPECT_EQ(-ENOMEM, err);
 	EXPECT_EQ(limit / MIB, n);
@@ -161,7 +137,7 @@ TEST_F(limits, of_a_vendor_file)
 	if (fd < 0)
 		SKIP(return, "no vendor node");
 	ASSERT_EQ(65, set_percent(FILE_PERCENT, 3));
-	ASSERT_EQ(0, param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, &limit));
+	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, 0, &limit));
 	for (n = 0; n < MAX_BOS && !ret; n++) {
 		c.handle = 0;
 		ret = rk_ioctl(fd, DRM_IOCTL_RKNPU_MEM_CREATE, &c);
@@ -179,7 +155,7 @@ TEST_F(limits, of_all_files)
 	uint32_t handle;
 
 	ASSERT_EQ(75, set_percent(ALL_PERCENT, 3));
-	ASSERT_EQ(0, param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY, &limit));
+	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY, 0, &limit));
 	n = fill(self->fd, &err);
 	EXPECT_EQ(-ENOMEM, err);
 	EXPECT_EQ((limit - self->bytes) / MIB, n);
@@ -190,7 +166,7 @@ TEST_F(limits, of_all_files)
 	}
 	EXPECT_EQ(0, close(self->fd));
 	self->fd = rk_open();
-	EXPECT_TRUE(bytes_become(self->bytes));
+	EXPECT_TRUE(rk_stat_settles("bo_bytes", self->bytes));
 	EXPECT_EQ(0, create(self->other, MIB, &handle));
 }
 
@@ -202,7 +178,7 @@ TEST_F(limits, follow_the_bo)
 	int buf;
 
 	ASSERT_EQ(0, create(self->fd, MIB, &handle));
-	buf = export(self->fd, handle);
+	buf = rk_export(self->fd, handle);
 	ASSERT_LE(0, buf);
 	p.fd = buf;
 	EXPECT_EQ(0, rk_ioctl(self->other, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p));
@@ -212,7 +188,7 @@ TEST_F(limits, follow_the_bo)
 	self->fd = rk_open();
 	EXPECT_EQ(self->bytes + MIB, rk_stat("bo_bytes"));
 	EXPECT_EQ(0, close(buf));
-	EXPECT_TRUE(bytes_become(self->bytes));
+	EXPECT_TRUE(rk_stat_settles("bo_bytes", self->bytes));
 }
 
 /* If it were memory that ran out, processes would be killed for it. */
@@ -225,7 +201,7 @@ TEST_F_TIMEOUT(limits, more_than_is_free_kills_nobody, 120)
 
 	set_percent(FILE_PERCENT, 100);
 	set_percent(ALL_PERCENT, 100);
-	ASSERT_EQ(0, param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY, &limit));
+	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY, 0, &limit));
 	if (limit > INT32_MAX)
 		SKIP(return, "a BO cannot be larger than this machine's memory");
 	pid = fork();
@@ -238,7 +214,7 @@ TEST_F_TIMEOUT(limits, more_than_is_free_kills_nobody, 120)
 	EXPECT_EQ(0, waitpid(pid, &status, WNOHANG));
 	kill(pid, SIGKILL);
 	EXPECT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_TRUE(bytes_become(self->bytes));
+	EXPECT_TRUE(rk_stat_settles("bo_bytes", self->bytes));
 	EXPECT_EQ(0, rk_run_on_every_core(self->fd, 1));
 }
 
@@ -263,7 +239,7 @@ TEST_F_TIMEOUT(limits, who_is_killed_meanwhile_leaves_nothing, 120)
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
 		/* The one that was being made when it died may be there. */
 		rk_gem_close(self->fd, 1);
-		EXPECT_TRUE(bytes_become(self->bytes));
+		EXPECT_TRUE(rk_stat_settles("bo_bytes", self->bytes));
 	}
 }
 

@@ -14,19 +14,6 @@
 
 #define CORE0		1u
 
-static void module_param(const char *name, unsigned int value)
-{
-	char path[128];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/module/rknpu_accel/parameters/%s", name);
-	f = fopen(path, "we");
-	if (!f)
-		return;
-	fprintf(f, "%u\n", value);
-	fclose(f);
-}
-
 /* Two files. The program of the second is at an address where the first has none. */
 struct pair {
 	struct rk_team a;
@@ -139,12 +126,7 @@ FIXTURE(sched) {
 
 FIXTURE_SETUP(sched)
 {
-	int fd;
-
-	RK_OPEN_OR_SKIP(fd);
-	if (!(rk_param(fd, DRM_ROCKET_PARAM_FEATURES) & DRM_ROCKET_FEATURE_SCHED))
-		SKIP(return, "not this driver");
-	close(fd);
+	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_SCHED);
 	RK_REQUIRE_MODEL();
 	ASSERT_EQ(0, pair_init(&self->p));
 	rk_task_timeout_ms(TASK_TIMEOUT_MS);
@@ -153,8 +135,8 @@ FIXTURE_SETUP(sched)
 FIXTURE_TEARDOWN(sched)
 {
 	rk_model_calm();
-	module_param("slice_us", 4000);
-	module_param("max_job_ms", 10000);
+	rk_module_param("slice_us", 4000);
+	rk_module_param("max_job_ms", 10000);
 	if (self->p.b.fd)
 		pair_fini(&self->p);
 }
@@ -242,7 +224,7 @@ TEST_F_TIMEOUT(sched, two_crowds_take_turns, 60)
 	int n, of_b = 0, run = 0;
 
 	/* Less than a job takes: every job is a turn. */
-	module_param("slice_us", 1000);
+	rk_module_param("slice_us", 1000);
 	ASSERT_EQ(0, plug(p, 3000));
 	ASSERT_EQ(0, put_b(p, CROWD, CORE0, 0));
 	for (int i = 0; i < CROWD; i++) {
@@ -272,7 +254,7 @@ TEST_F_TIMEOUT(sched, a_turn_lasts_its_slice, 60)
 	long long attaches = rk_core_stat(0, "attaches");
 	int n, changes = 0;
 
-	module_param("slice_us", 200000);
+	rk_module_param("slice_us", 200000);
 	ASSERT_EQ(0, plug(p, 1000));
 	ASSERT_EQ(0, put_b(p, 150, CORE0, 0));
 	for (int i = 0; i < 150; i++) {
@@ -369,12 +351,7 @@ FIXTURE_VARIANT_ADD(divide, not_divisible_to_a_higher_priority) {
 
 FIXTURE_SETUP(divide)
 {
-	int fd;
-
-	RK_OPEN_OR_SKIP(fd);
-	if (!(rk_param(fd, DRM_ROCKET_PARAM_FEATURES) & DRM_ROCKET_FEATURE_DIVISIBLE))
-		SKIP(return, "not this driver");
-	close(fd);
+	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_DIVISIBLE);
 	RK_REQUIRE_MODEL();
 	ASSERT_EQ(0, pair_init(&self->p));
 	rk_task_timeout_ms(TASK_TIMEOUT_MS);
@@ -383,7 +360,7 @@ FIXTURE_SETUP(divide)
 FIXTURE_TEARDOWN(divide)
 {
 	rk_model_calm();
-	module_param("max_job_ms", 10000);
+	rk_module_param("max_job_ms", 10000);
 	if (self->p.b.fd)
 		pair_fini(&self->p);
 }
@@ -454,7 +431,7 @@ TEST_F(divide, budget_of_core_time)
 	struct pair *p = &self->p;
 	struct drm_rocket_wait_job w;
 
-	module_param("max_job_ms", 500);
+	rk_module_param("max_job_ms", 500);
 	rk_latency_us(100000);
 	rk_task_timeout_ms(300);
 	ASSERT_EQ(0, put_long(p, variant->flags));
@@ -492,12 +469,7 @@ FIXTURE_VARIANT_ADD(chain, of_9000) { .tasks = 9000, .kicks = 3 };
 
 FIXTURE_SETUP(chain)
 {
-	int fd;
-
-	RK_OPEN_OR_SKIP(fd);
-	if (!(rk_param(fd, DRM_ROCKET_PARAM_FEATURES) & DRM_ROCKET_FEATURE_BATCHED))
-		SKIP(return, "not this driver");
-	close(fd);
+	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_BATCHED);
 	RK_REQUIRE_MODEL();
 	ASSERT_EQ(0, rk_client_init(&self->c));
 	ASSERT_EQ(0, rk_op_init(&self->id, self->c.fd, RK_M, 1, 0));

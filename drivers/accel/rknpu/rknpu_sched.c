@@ -798,9 +798,14 @@ void rknpu_sched_core_thaw(struct rknpu_core *core)
 	spin_unlock_irq(&core->rdev->lock);
 }
 
+/*
+ * Not left in reset if that is not needed: the next kernel's IOMMU driver, if it
+ * is started by kexec, programs what is behind the same resets before any driver
+ * of the NPU is there to release them.
+ */
 void rknpu_sched_core_shutdown(struct rknpu_core *core)
 {
 	rknpu_recover_silence(core);
-	if (pm_runtime_get_if_active(core->dev) > 0)
+	if (pm_runtime_get_if_active(core->dev) > 0 && rknpu_recover_reset(core))
 		rknpu_core_park(core);
 }

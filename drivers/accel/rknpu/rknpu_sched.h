@@ -125,7 +125,7 @@ void rknpu_sched_stop(struct rknpu_device *rdev);
 int rknpu_sched_core_freeze(struct rknpu_core *core);
 void rknpu_sched_core_thaw(struct rknpu_core *core);
 
-/* Reboot or kexec, after rknpu_sched_stop(): holds the core in reset, for good. */
+/* Reboot or kexec, after rknpu_sched_stop(): resets the core, or holds it in reset. */
 void rknpu_sched_core_shutdown(struct rknpu_core *core);
 
 irqreturn_t rknpu_sched_irq(int irq, void *data);

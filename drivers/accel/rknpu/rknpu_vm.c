@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns address spaces: IOMMU domain, IOVA allocator, and what each core has attached. */
+#include <linux/bits.h>
 #include <linux/delay.h>
 #include <linux/interrupt.h>
 #include <linux/iommu.h>
@@ -53,6 +54,18 @@ static bool rknpu_vm_is_behind(struct rknpu_core *core, struct device *iommu)
 }
 
 /*
+ * Rockchip's own kernels hand over the IOMMU's status register in place of
+ * IOMMU_FAULT_READ or _WRITE (5.10.110, 6.1.75 and 6.1.99). It is above both,
+ * for bit 1 says that there is a fault.
+ */
+#define RKNPU_VM_STATUS_IS_WRITE	BIT(5)
+
+static bool rknpu_vm_fault_is_write(int flags)
+{
+	return flags & (flags > IOMMU_FAULT_WRITE ? RKNPU_VM_STATUS_IS_WRITE : IOMMU_FAULT_WRITE);
+}
+
+/*
  * Hard interrupt context. @dev is the IOMMU, not the core behind it. If several
  * are, its registers tell which one it is, or which ones.
  */
@@ -68,7 +81,7 @@ static int rknpu_vm_fault(struct iommu_domain *domain, struct device *dev,
 
 		if (rknpu_vm_is_behind(core, dev) &&
 		    (!core->iommu->shared || rknpu_bank_faults(core, iova)))
-			rknpu_sched_iommu_fault(core, iova, flags & IOMMU_FAULT_WRITE);
+			rknpu_sched_iommu_fault(core, iova, rknpu_vm_fault_is_write(flags));
 	}
 	return 0;
 }
@@ -473,32 +486,6 @@ static void rknpu_vm_halt_all(struct rknpu_device *rdev, struct rknpu_iommu *iom
 	}
 }
 
-/*
- * While the IOMMU is programmed its table register is 0 for a moment. Its
- * handler, when it reports a fault, follows that register; on another CPU it
- * would oops (seen after half an hour of faults on the model). These also wait
- * for it.
- */
-static void rknpu_vm_lines_off(struct rknpu_device *rdev, struct rknpu_iommu *iommu)
-{
-	unsigned int i;
-
-	for (i = 0; i < RKNPU_MAX_CORES; i++) {
-		if (rdev->cores[i].iommu == iommu)
-			disable_irq(rdev->cores[i].irq);
-	}
-}
-
-static void rknpu_vm_lines_on(struct rknpu_device *rdev, struct rknpu_iommu *iommu)
-{
-	unsigned int i;
-
-	for (i = 0; i < RKNPU_MAX_CORES; i++) {
-		if (rdev->cores[i].iommu == iommu)
-			enable_irq(rdev->cores[i].irq);
-	}
-}
-
 void rknpu_vm_detach_core(struct rknpu_core *core)
 {
 	struct rknpu_iommu *iommu = core->iommu;
@@ -507,11 +494,11 @@ void rknpu_vm_detach_core(struct rknpu_core *core)
 
 	if (!iommu->vm)
 		return;
-	rknpu_vm_lines_off(core->rdev, iommu);
+	rknpu_core_lines_off(core);
 	rknpu_vm_halt_all(core->rdev, iommu);
 	iommu_detach_group(iommu->vm->domain, iommu->group);
 	WRITE_ONCE(iommu->vm, NULL);
-	rknpu_vm_lines_on(core->rdev, iommu);
+	rknpu_core_lines_on(core);
 }
 
 int rknpu_vm_attach_core(struct rknpu_vm *vm, struct rknpu_core *core)
@@ -526,9 +513,9 @@ int rknpu_vm_attach_core(struct rknpu_vm *vm, struct rknpu_core *core)
 
 	/* The IOMMU core goes from one private domain to another only through the default one. */
 	rknpu_vm_detach_core(core);
-	rknpu_vm_lines_off(core->rdev, iommu);
+	rknpu_core_lines_off(core);
 	ret = iommu_attach_group(vm->domain, iommu->group);
-	rknpu_vm_lines_on(core->rdev, iommu);
+	rknpu_core_lines_on(core);
 	if (ret)
 		return ret;
 
