@@ -124,6 +124,25 @@ TEST_F(files, write_after_write)
 	EXPECT_EQ(1, rk_ctl_read(NPU_CTL_MAX_BUSY));
 }
 
+/* The same for jobs of one call: each waits for the one before, and for another reason. */
+TEST_F(files, of_one_call)
+{
+	static const int from[] = { 1, 0, 1, 0 }, to[] = { 3, 1, 2, 2 };
+	struct side *s = &self->s[0];
+	struct drm_rocket_job_ext job[4];
+
+	rk_latency_us(100000);
+	for (int i = 0; i < 4; i++) {
+		rk_job_ext(&job[i], &s->inc[from[i]][to[i]], 1, &s->bo[from[i]], &s->bo[to[i]]);
+		job[i].core_mask = 1u << (i % RK_CORES);
+	}
+	ASSERT_EQ(0, rk_submit_ext(s->c.fd, job, 4, NULL));
+	EXPECT_EQ(0, rk_bo_differs(&s->bo[3], 11, RK_BYTES));
+	EXPECT_EQ(0, rk_bo_differs(&s->bo[1], 1, RK_BYTES));
+	EXPECT_EQ(0, rk_bo_differs(&s->bo[2], 1, RK_BYTES));
+	EXPECT_EQ(1, rk_ctl_read(NPU_CTL_MAX_BUSY));
+}
+
 TEST_F(files, readers_run_together)
 {
 	/* Awake, so that the second can follow while the first runs. */

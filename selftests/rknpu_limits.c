@@ -170,6 +170,26 @@ TEST_F(limits, of_all_files)
 	EXPECT_EQ(0, create(self->other, MIB, &handle));
 }
 
+/* What is refused because of all files is not held against the one that asked. */
+TEST_F(limits, refused_for_all_is_not_the_files)
+{
+	uint64_t limit;
+	uint32_t handle;
+	int n, err;
+
+	ASSERT_EQ(75, set_percent(ALL_PERCENT, 3));
+	fill(self->fd, &err);
+	ASSERT_EQ(-ENOMEM, err);
+	for (int i = 0; i < 100; i++)
+		ASSERT_EQ(-ENOMEM, create(self->other, MIB, &handle));
+	set_percent(ALL_PERCENT, 75);
+	ASSERT_EQ(65, set_percent(FILE_PERCENT, 3));
+	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, 0, &limit));
+	n = fill(self->other, &err);
+	EXPECT_EQ(-ENOMEM, err);
+	EXPECT_EQ(limit / MIB, n);
+}
+
 /* What lives on outside the file still takes memory, once. */
 TEST_F(limits, follow_the_bo)
 {

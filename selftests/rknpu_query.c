@@ -2,8 +2,6 @@
 /* The ioctls beyond mainline's that do not run jobs: what there is, where BOs are, and their caches. */
 #define _GNU_SOURCE
 #include <sys/mman.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <linux/dma-buf.h>
 
@@ -241,102 +239,6 @@ TEST_F(bo, dmabuf_sync)
 	EXPECT_EQ(bytes, rk_stat("cache_bytes"));
 	munmap(p, BO_BYTES);
 	close(buf);
-}
-
-/* ---- memory of BOs is the memory of who asked for it ---- */
-
-#define CG		"/tmp/rknpu-cgroup"
-#define CG_MAX		(16ll << 20)
-
-static int write_file(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "we");
-	int ret = 0;
-
-	if (!f)
-		return -errno;
-	if (fputs(text, f) < 0)
-		ret = -errno;
-	return fclose(f) ? -errno : ret;
-}
-
-static long long read_number(const char *path)
-{
-	long long v = -1;
-	FILE *f = fopen(path, "re");
-
-	if (!f)
-		return -1;
-	if (fscanf(f, "%lld", &v) != 1)
-		v = -1;
-	fclose(f);
-	return v;
-}
-
-static int cgroup_make(void)
-{
-	char max[32];
-	int ret;
-
-	mkdir(CG, 0700);
-	if (mount("none", CG, "cgroup2", 0, NULL))
-		return -errno;
-	snprintf(max, sizeof(max), "%lld", CG_MAX);
-	ret = write_file(CG "/cgroup.subtree_control", "+memory");
-	if (!ret && mkdir(CG "/npu", 0700))
-		ret = -errno;
-	return ret ? ret : write_file(CG "/npu/memory.max", max);
-}
-
-static void cgroup_remove(void)
-{
-	rmdir(CG "/npu");
-	umount(CG);
-	rmdir(CG);
-}
-
-/* Number of BOs of 1 MiB that fitted, or 200 and more for what went wrong. */
-static int fill_cgroup(void)
-{
-	struct drm_rocket_create_bo c;
-	char pid[32];
-	int fd, n, ret = 0;
-
-	snprintf(pid, sizeof(pid), "%d", getpid());
-	if (write_file(CG "/npu/cgroup.procs", pid))
-		return 200;
-	fd = rk_open();
-	if (fd < 0)
-		return 201;
-	for (n = 0; n < 100 && !ret; n++) {
-		c = (struct drm_rocket_create_bo) { .size = 1u << 20 };
-		ret = rk_ioctl(fd, DRM_IOCTL_ROCKET_CREATE_BO, &c);
-	}
-	if (ret != -ENOMEM)
-		return 202;
-	return read_number(CG "/npu/memory.current") > CG_MAX / 2 ? n - 1 : 203;
-}
-
-TEST_F(bo, pages_are_charged_to_the_cgroup)
-{
-	int status;
-	pid_t pid;
-
-	if (cgroup_make()) {
-		cgroup_remove();
-		SKIP(return, "no memory cgroups");
-	}
-	pid = fork();
-	ASSERT_LE(0, pid);
-	if (!pid)
-		_exit(fill_cgroup());
-	ASSERT_EQ(pid, waitpid(pid, &status, 0));
-	cgroup_remove();
-	/* Refused in time, and not killed for it. */
-	ASSERT_TRUE(WIFEXITED(status));
-	EXPECT_LE(8, WEXITSTATUS(status));
-	EXPECT_GT(16, WEXITSTATUS(status));
-	EXPECT_EQ(0, rk_client_run(&self->c, 1));
 }
 
 struct ranges_case {

@@ -842,7 +842,7 @@ long long rk_cores_stat(const char *name)
 
 bool rk_stat_settles(const char *name, long long value)
 {
-	for (int i = 0; i < 200 && rk_stat(name) != value; i++)
+	for (int i = 0; i < 600 && rk_stat(name) != value; i++)
 		rk_sleep_ms(50);
 	if (rk_stat(name) == value)
 		return true;

@@ -201,7 +201,7 @@ long long rk_stat(const char *name);
 long long rk_core_stat(unsigned int core, const char *name);
 /* The sum over all cores. */
 long long rk_cores_stat(const char *name);
-/* Waits for "name" to be @value again, and prints both if it is not; false after 10 s. */
+/* Waits for "name" to be @value again, and prints both if it is not; false after 30 s. */
 bool rk_stat_settles(const char *name, long long value);
 /* Unbinds a core from our driver and binds it again; waits for the device node. */
 int rk_rebind(unsigned int core);
