@@ -345,11 +345,13 @@ TEST_F(bo, ranges_wait_as_prep_does)
 	};
 
 	RK_REQUIRE_MODEL();
-	rk_latency_us(200000);
+	rk_task_timeout_ms(RK_TASK_TIMEOUT_MS * rk_slow());
+	rk_latency_us(200000 * rk_slow());
 	ASSERT_EQ(0, rk_bo_fill(&c->in, 30, RK_BYTES));
 	ASSERT_EQ(0, rk_submit_op(&c->inc, &c->in, &c->out));
 	EXPECT_EQ(-EBUSY, rk_ioctl(c->fd, DRM_IOCTL_ROCKET_PREP_BO_RANGES, &p));
-	p.timeout_ns = rk_now() + 10 * RK_MS;
+	/* Long enough not to have passed before the call. */
+	p.timeout_ns = rk_now() + 10 * rk_slow() * RK_MS;
 	EXPECT_EQ(-ETIMEDOUT, rk_ioctl(c->fd, DRM_IOCTL_ROCKET_PREP_BO_RANGES, &p));
 	p.timeout_ns = RK_FOREVER;
 	EXPECT_EQ(0, rk_ioctl(c->fd, DRM_IOCTL_ROCKET_PREP_BO_RANGES, &p));
