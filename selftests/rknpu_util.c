@@ -211,7 +211,7 @@ int rk_prep_until(int fd, uint32_t handle, int64_t deadline)
 
 int rk_prep(const struct rk_bo *bo, int64_t timeout_ms)
 {
-	return rk_prep_until(bo->fd, bo->handle, rk_now() + timeout_ms * RK_MS);
+	return rk_prep_until(bo->fd, bo->handle, rk_now() + timeout_ms * rk_slow() * RK_MS);
 }
 
 int rk_fini(const struct rk_bo *bo)

@@ -65,6 +65,7 @@ int rk_gem_close(int fd, uint32_t handle);
 int rk_export(int fd, uint32_t handle);
 /* PREP_BO with an absolute deadline, and relative to now. */
 int rk_prep_until(int fd, uint32_t handle, int64_t deadline);
+/* With patience: @timeout_ms times rk_slow(). */
 int rk_prep(const struct rk_bo *bo, int64_t timeout_ms);
 int rk_fini(const struct rk_bo *bo);
 /* Fills the first @n bytes and hands the BO to the NPU. */

@@ -155,12 +155,40 @@ static bool rknpu_core_set_powered(struct rknpu_core *core, bool powered)
 	return was;
 }
 
+/*
+ * When the IOMMU's handler reports a fault, on any core's line, it follows the
+ * table register of the bank that has it. A reset, and programming the IOMMU,
+ * leave 0 there for a moment: on another CPU the handler would oops (seen after
+ * half an hour of faults on the model; rknpu_race shows it at once). Turning the
+ * lines off waits for it.
+ */
+void rknpu_core_lines_off(struct rknpu_core *core)
+{
+	unsigned int i;
+
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		if (core->rdev->cores[i].iommu == core->iommu)
+			disable_irq(core->rdev->cores[i].irq);
+	}
+}
+
+void rknpu_core_lines_on(struct rknpu_core *core)
+{
+	unsigned int i;
+
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		if (core->rdev->cores[i].iommu == core->iommu)
+			enable_irq(core->rdev->cores[i].irq);
+	}
+}
+
 static int rknpu_core_pulse_reset(struct rknpu_core *core)
 {
 	struct rknpu_bank_state state;
 	bool was_powered;
 	int ret;
 
+	rknpu_core_lines_off(core);
 	mutex_lock(&core->reset_lock);
 	was_powered = rknpu_core_set_powered(core, false);
 	rknpu_bank_save(core, &state);
@@ -174,6 +202,7 @@ static int rknpu_core_pulse_reset(struct rknpu_core *core)
 		ret = rknpu_bank_restore(core, &state);
 	rknpu_core_set_powered(core, was_powered);
 	mutex_unlock(&core->reset_lock);
+	rknpu_core_lines_on(core);
 	return ret;
 }
 
@@ -375,10 +404,12 @@ void rknpu_core_park(struct rknpu_core *core)
 
 	/* Not while the IOMMU is being programmed. */
 	mutex_lock(&core->iommu->attach_lock);
+	rknpu_core_lines_off(core);
 	mutex_lock(&core->reset_lock);
 	ret = rknpu_core_assert(core);
 	core->parked = true;
 	mutex_unlock(&core->reset_lock);
+	rknpu_core_lines_on(core);
 	mutex_unlock(&core->iommu->attach_lock);
 	if (ret)
 		dev_err(core->dev, "cannot be held in reset: %d\n", ret);
