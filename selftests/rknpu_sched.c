@@ -96,7 +96,7 @@ static int plug(struct pair *p, unsigned int us)
 
 	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
 	rk_trace_start();
-	rk_latency_us(PLUG_US);
+	rk_latency_us(PLUG_US * rk_slow());
 	ret = put_a(p, 0, CORE0, 0);
 	if (!ret && !rk_wait_count(0, NPU_CNT_TASK_STARTED, 1, 5000))
 		ret = -ETIMEDOUT;

@@ -753,7 +753,7 @@ void rk_model_calm(void)
 
 bool rk_wait_count(unsigned int core, enum npu_ctl_counter c, uint64_t value, unsigned int ms)
 {
-	int64_t end = rk_now() + ms * RK_MS;
+	int64_t end = rk_now() + (int64_t)ms * rk_slow() * RK_MS;
 
 	while (rk_count(core, c) != value) {
 		if (rk_now() > end)
@@ -796,7 +796,7 @@ static bool all_off(void)
 
 bool rk_wait_asleep(unsigned int ms)
 {
-	int64_t end = rk_now() + ms * RK_MS;
+	int64_t end = rk_now() + (int64_t)ms * rk_slow() * RK_MS;
 
 	while (!(rk_power_domains() ? all_off() : all_suspended())) {
 		if (rk_now() > end)
