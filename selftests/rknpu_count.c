@@ -254,24 +254,31 @@ static int one_by_one(struct bench *b, uint32_t unused)
 
 #define REPEATS		5
 
-/*
- * Keeps the buffer busy that dependent jobs write, until they are all queued:
- * else the first gap would be the time it takes to submit them.
- */
-static int plug(struct bench *b)
-{
-	int ret;
+enum plug { NOTHING, ONE_BUFFER, ALL_CORES };
 
+/*
+ * Keeps busy what the jobs of a batch need, until they are all queued: the buffer
+ * that dependent ones write, or the cores. Else the first gap would be the time
+ * it takes to submit them, which for many jobs in one call is most of all gaps.
+ */
+static int plug(struct bench *b, enum plug what)
+{
+	int ret = 0;
+
+	if (what == NOTHING)
+		return 0;
 	rk_latency_us(20000);
-	ret = rk_submit_task(b->c.fd, b->chain, &b->c.in, &b->c.out);
+	if (what == ONE_BUFFER)
+		ret = rk_submit_task(b->c.fd, b->chain, &b->c.in, &b->c.out);
+	for (int i = 0; what == ALL_CORES && i < RK_CORES && !ret; i++)
+		ret = rk_submit_task(b->c.fd, &b->spread[i], &b->c.in, &b->out[i]);
 	rk_sleep_ms(5);
 	rk_latency_us(0);
 	return ret;
 }
 
-/* @arg: tasks of each of the jobs, which run one after the other; 0 for those that do not. */
 static int measure(struct bench *b, const char *name, int (*run)(struct bench *, uint32_t),
-		   uint32_t arg)
+		   uint32_t tasks, enum plug what)
 {
 	struct total total = { 0 };
 	struct sample before, after;
@@ -280,19 +287,19 @@ static int measure(struct bench *b, const char *name, int (*run)(struct bench *,
 	for (int i = 0; i < REPEATS && !ret; i++) {
 		/* Powers the core and attaches the address space. */
 		ret = rk_client_run(&b->c, 3);
-		if (!ret && arg)
-			ret = plug(b);
+		if (!ret)
+			ret = plug(b, what);
 		if (ret)
 			break;
 		take(&before);
-		ret = run(b, arg);
+		ret = run(b, tasks);
 		take(&after);
 		if (!ret && rk_bo_differs(&b->c.out, 4, RK_BYTES))
 			ret = -EILSEQ;
 		add(&total, &before, &after, jobs_per_batch);
 	}
 	if (!ret)
-		print_total(name, &total, REPEATS * jobs_per_batch, arg ? arg : 1);
+		print_total(name, &total, REPEATS * jobs_per_batch, tasks);
 	return ret;
 }
 
@@ -410,15 +417,15 @@ int main(int argc, char **argv)
 	rk_sleep_ms(3000);
 	ret = bench_init(&b);
 	if (!ret)
-		ret = measure(&b, "1-task jobs, each after the last", dependent, 1);
+		ret = measure(&b, "1-task jobs, each after the last", dependent, 1, ONE_BUFFER);
 	if (!ret)
-		ret = measure(&b, "4-task jobs, each after the last", dependent, 4);
+		ret = measure(&b, "4-task jobs, each after the last", dependent, 4, ONE_BUFFER);
 	if (!ret)
-		ret = measure(&b, "4-task jobs, chained if possible", linked, 4);
+		ret = measure(&b, "4-task jobs, chained if possible", linked, 4, ONE_BUFFER);
 	if (!ret)
-		ret = measure(&b, "1-task jobs, independent", independent, 0);
+		ret = measure(&b, "1-task jobs, independent", independent, 1, ALL_CORES);
 	if (!ret)
-		ret = measure(&b, "1-task jobs, one by one", one_by_one, 0);
+		ret = measure(&b, "1-task jobs, one by one", one_by_one, 1, NOTHING);
 	if (!ret)
 		ret = rates(&b);
 	if (ret)

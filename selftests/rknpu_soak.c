@@ -394,8 +394,24 @@ static void disarm(void)
  */
 static bool survivable(uint32_t kind)
 {
+	/* Older drivers of the domains do not tell that one stayed off. */
+	if (kind == NPU_FAULT_POWER_STUCK && rk_kernel_before(6, 13))
+		return false;
 	return kind != NPU_FAULT_CLK_STUCK && kind != NPU_FAULT_MMU_RESET &&
 	       kind != NPU_FAULT_MMU_PAGING;
+}
+
+/* Of the other kinds, 0 is the most general one. */
+static uint32_t fault_param(uint32_t kind)
+{
+	switch (kind) {
+	case NPU_FAULT_MMU_STRAY:
+		return below(1000000);
+	case NPU_FAULT_CPU_HELD:
+		return below(20000000);
+	default:
+		return 0;
+	}
 }
 
 static void arm_something(void)
@@ -413,7 +429,8 @@ static void arm_something(void)
 	 */
 	if (kind == NPU_FAULT_POWER_STUCK && below(20))
 		return;
-	rk_fault_arm(below(2) ? NPU_CTL_ANY_CORE : below(RK_CORES), kind, below(6), 1);
+	rk_fault_arm_param(below(2) ? NPU_CTL_ANY_CORE : below(RK_CORES), kind, below(6), 1,
+			   fault_param(kind));
 	did.armed[kind]++;
 	if (!below(10))
 		disarm();

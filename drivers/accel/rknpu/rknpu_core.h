@@ -228,6 +228,12 @@ void rknpu_core_set_owner(struct device *dev, void *owner);
 /* Takes a runtime PM reference. Tries harder than runtime PM alone. */
 int rknpu_core_power_on(struct rknpu_core *core);
 /*
+ * Keep the handler of the core's IOMMU from running, on any core's line, while
+ * the IOMMU is programmed or reset. Process context; they nest.
+ */
+void rknpu_core_lines_off(struct rknpu_core *core);
+void rknpu_core_lines_on(struct rknpu_core *core);
+/*
  * Ends whatever a program left running, if the core has power. The attach_lock
  * is held, and no job is on the core. An IOMMU of its own must be programmed anew.
  */

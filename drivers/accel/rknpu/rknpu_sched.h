@@ -125,7 +125,7 @@ void rknpu_sched_stop(struct rknpu_device *rdev);
 int rknpu_sched_core_freeze(struct rknpu_core *core);
 void rknpu_sched_core_thaw(struct rknpu_core *core);
 
-/* Reboot or kexec, after rknpu_sched_stop(): holds the core in reset, for good. */
+/* Reboot or kexec, after rknpu_sched_stop(): resets the core, or holds it in reset. */
 void rknpu_sched_core_shutdown(struct rknpu_core *core);
 
 irqreturn_t rknpu_sched_irq(int irq, void *data);
@@ -160,5 +160,9 @@ void rknpu_sched_finish(struct rknpu_core *core, struct rknpu_job *job);
 void rknpu_sched_rest(struct rknpu_core *core);
 /* For the core's works: power until rknpu_sched_rest(). */
 int rknpu_sched_power_up(struct rknpu_core *core);
+/* Has the job on the core had all the time that its tasks have together? */
+bool rknpu_sched_budget_over(struct rknpu_core *core);
+/* Sets rknpu_core::pm_held, which others look at. */
+void rknpu_sched_set_held(struct rknpu_core *core, bool held);
 
 #endif

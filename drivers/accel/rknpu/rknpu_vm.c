@@ -486,32 +486,6 @@ static void rknpu_vm_halt_all(struct rknpu_device *rdev, struct rknpu_iommu *iom
 	}
 }
 
-/*
- * While the IOMMU is programmed its table register is 0 for a moment. Its
- * handler, when it reports a fault, follows that register; on another CPU it
- * would oops (seen after half an hour of faults on the model). These also wait
- * for it.
- */
-static void rknpu_vm_lines_off(struct rknpu_device *rdev, struct rknpu_iommu *iommu)
-{
-	unsigned int i;
-
-	for (i = 0; i < RKNPU_MAX_CORES; i++) {
-		if (rdev->cores[i].iommu == iommu)
-			disable_irq(rdev->cores[i].irq);
-	}
-}
-
-static void rknpu_vm_lines_on(struct rknpu_device *rdev, struct rknpu_iommu *iommu)
-{
-	unsigned int i;
-
-	for (i = 0; i < RKNPU_MAX_CORES; i++) {
-		if (rdev->cores[i].iommu == iommu)
-			enable_irq(rdev->cores[i].irq);
-	}
-}
-
 void rknpu_vm_detach_core(struct rknpu_core *core)
 {
 	struct rknpu_iommu *iommu = core->iommu;
@@ -520,11 +494,11 @@ void rknpu_vm_detach_core(struct rknpu_core *core)
 
 	if (!iommu->vm)
 		return;
-	rknpu_vm_lines_off(core->rdev, iommu);
+	rknpu_core_lines_off(core);
 	rknpu_vm_halt_all(core->rdev, iommu);
 	iommu_detach_group(iommu->vm->domain, iommu->group);
 	WRITE_ONCE(iommu->vm, NULL);
-	rknpu_vm_lines_on(core->rdev, iommu);
+	rknpu_core_lines_on(core);
 }
 
 int rknpu_vm_attach_core(struct rknpu_vm *vm, struct rknpu_core *core)
@@ -539,9 +513,9 @@ int rknpu_vm_attach_core(struct rknpu_vm *vm, struct rknpu_core *core)
 
 	/* The IOMMU core goes from one private domain to another only through the default one. */
 	rknpu_vm_detach_core(core);
-	rknpu_vm_lines_off(core->rdev, iommu);
+	rknpu_core_lines_off(core);
 	ret = iommu_attach_group(vm->domain, iommu->group);
-	rknpu_vm_lines_on(core->rdev, iommu);
+	rknpu_core_lines_on(core);
 	if (ret)
 		return ret;
 

@@ -109,6 +109,8 @@ static const char *const fault_names[NPU_FAULT_MAX + 1] = {
     [NPU_FAULT_CLK_STUCK] = "clk-stuck",
     [NPU_FAULT_CORE_DEAD] = "core-dead",
     [NPU_FAULT_OFF_STUCK] = "off-stuck",
+    [NPU_FAULT_MMU_STRAY] = "mmu-stray",
+    [NPU_FAULT_CPU_HELD] = "cpu-held",
 };
 
 static bool counter_is_state(unsigned c)
@@ -767,8 +769,8 @@ static int npu_ctl_post_load(void *opaque, int version_id)
 
 static const VMStateDescription vmstate_npu_ctl = {
     .name = TYPE_RK3588_NPU_CTL,
-    .version_id = 2,
-    .minimum_version_id = 2,
+    .version_id = 3,
+    .minimum_version_id = 3,
     .post_load = npu_ctl_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_STRUCT_ARRAY(stats, Rk3588NpuCtlState, NPU_MAX_CORES, 2,

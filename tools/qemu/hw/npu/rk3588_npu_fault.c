@@ -96,6 +96,10 @@ void npu_fault_cleared(Rk3588NpuState *s, uint32_t bits)
         trace_rk3588_npu_fault_irq(s->core_index, "again", param);
         npu_fault_after(&s->dup_timer, param);
     }
+    if ((s->int_open & bits) && npu_fault(s, NPU_FAULT_MMU_STRAY, &param)) {
+        trace_rk3588_npu_fault_irq(s->core_index, "stray", param);
+        rk_iommu_stray_after(s->iommu, param);
+    }
 }
 
 uint32_t npu_fault_regcmd(Rk3588NpuState *s, uint32_t addr)

@@ -15,6 +15,7 @@
 #include "qemu/timer.h"
 #include "qapi/error.h"
 #include "exec/address-spaces.h"
+#include "hw/core/cpu.h"
 #include "hw/irq.h"
 #include "hw/qdev-properties.h"
 #include "hw/registerfields.h"
@@ -138,6 +139,9 @@ struct RkIommuState {
 
     QEMUTimer replay_timer;
     QEMUTimer spurious_timer;
+    QEMUTimer stray_timer;
+    QEMUTimer held_timer;
+    CPUState *held;             /* stands still until then */
     void (*retry_fn)(void *opaque);
     void *retry_opaque;
 };
@@ -241,6 +245,7 @@ static void rk_iommu_reset_all(RkIommuState *s)
     }
     timer_del(&s->replay_timer);
     timer_del(&s->spurious_timer);
+    timer_del(&s->stray_timer);
     s->spurious = false;
 }
 
@@ -286,6 +291,49 @@ static void rk_iommu_page_fault(RkIommuBank *b, uint32_t iova, bool write)
     b->int_raw |= R_INT_PAGE_FAULT_MASK;
     npu_ctl_count(s->ctl, s->core_index, NPU_CNT_MMU_FAULT, 1);
     rk_iommu_update_irq(s);
+}
+
+static void rk_iommu_stray(void *opaque)
+{
+    RkIommuState *s = opaque;
+
+    if (rk_iommu_accessible(s) && !rk_iommu_held_in_reset(s) &&
+        s->bank[0].paging) {
+        rk_iommu_page_fault(&s->bank[0], 0, true);
+    }
+}
+
+void rk_iommu_stray_after(RkIommuState *s, uint32_t ns)
+{
+    timer_mod(&s->stray_timer, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + ns);
+}
+
+static void rk_iommu_release_cpu(void *opaque)
+{
+    RkIommuState *s = opaque;
+
+    cpu_resume(s->held);
+    s->held = NULL;
+}
+
+/*
+ * The CPU that handles a page fault is away for a while: other work in
+ * firmware, or a hypervisor that runs another guest.  It has just read the
+ * address and goes no further than to the end of the block of instructions.
+ */
+static void rk_iommu_hold_cpu(RkIommuState *s)
+{
+    uint32_t ns;
+
+    if (!current_cpu || s->held ||
+        !npu_ctl_fault(s->ctl, s->core_index, NPU_FAULT_CPU_HELD, &ns)) {
+        return;
+    }
+    trace_rk_iommu_hold_cpu(s->core_index, current_cpu->cpu_index, ns);
+    s->held = current_cpu;
+    s->held->stop = true;
+    qemu_cpu_kick(s->held);
+    timer_mod(&s->held_timer, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + ns);
 }
 
 static RkDmaResult rk_iommu_bus_error(RkIommuBank *b, uint32_t iova)
@@ -580,6 +628,9 @@ static uint32_t rk_iommu_read_reg(RkIommuBank *b, hwaddr addr)
     case A_STATUS:
         return rk_iommu_status(b);
     case A_PAGE_FAULT_ADDR:
+        if (b->int_raw & R_INT_PAGE_FAULT_MASK) {
+            rk_iommu_hold_cpu(b->iommu);
+        }
         return b->fault_addr;
     case A_INT_RAWSTAT:
         return b->int_raw;
@@ -780,6 +831,9 @@ static void rk_iommu_init(Object *obj)
     timer_init_ns(&s->replay_timer, QEMU_CLOCK_VIRTUAL, rk_iommu_replay, s);
     timer_init_ns(&s->spurious_timer, QEMU_CLOCK_VIRTUAL,
                   rk_iommu_end_spurious, s);
+    timer_init_ns(&s->stray_timer, QEMU_CLOCK_VIRTUAL, rk_iommu_stray, s);
+    timer_init_ns(&s->held_timer, QEMU_CLOCK_VIRTUAL, rk_iommu_release_cpu,
+                  s);
 }
 
 static void rk_iommu_realize(DeviceState *dev, Error **errp)
@@ -817,6 +871,11 @@ static void rk_iommu_unrealize(DeviceState *dev)
 
     timer_del(&s->replay_timer);
     timer_del(&s->spurious_timer);
+    timer_del(&s->stray_timer);
+    if (s->held) {
+        timer_del(&s->held_timer);
+        rk_iommu_release_cpu(s);
+    }
     address_space_destroy(&s->dma_as);
 }
 
@@ -855,8 +914,8 @@ static int rk_iommu_post_load(void *opaque, int version_id)
 
 static const VMStateDescription vmstate_rk_iommu = {
     .name = TYPE_RK_IOMMU,
-    .version_id = 2,
-    .minimum_version_id = 2,
+    .version_id = 3,
+    .minimum_version_id = 3,
     .post_load = rk_iommu_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_STRUCT_ARRAY(bank, RkIommuState, RK_IOMMU_MAX_BANKS, 1,
@@ -868,6 +927,7 @@ static const VMStateDescription vmstate_rk_iommu = {
         VMSTATE_BOOL(spurious, RkIommuState),
         VMSTATE_TIMER(replay_timer, RkIommuState),
         VMSTATE_TIMER(spurious_timer, RkIommuState),
+        VMSTATE_TIMER(stray_timer, RkIommuState),
         VMSTATE_END_OF_LIST()
     }
 };

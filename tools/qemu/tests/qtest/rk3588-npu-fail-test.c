@@ -5,7 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "qobject/qdict.h"
-#include "rk3588-npu-qtest.h"
+#include "rk3588-npu-qtest-matmul.h"
 
 #define CTL             "'/machine/npu-ctl'"
 #define PMU_REPAIR      (0xfd8d8000u + 0x290)
@@ -125,9 +125,14 @@ static void test_irq_dup(void)
 static void test_irq_partial(void)
 {
     QTestState *q = start();
+    unsigned i;
 
     arm(q, NPU_FAULT_IRQ_PARTIAL, 0, 0x3f);
     kick_job(q);
+    for (i = 0; i < 2000 && !count(q, NPU_CNT_TASK_DONE); i++) {
+        qtest_clock_step(q, 20000);
+        g_usleep(500);
+    }
     g_assert_true(never_irq(q));
     g_assert_true(result_right(q, C_ADDR));
     g_assert_cmphex(rd(q, INT_RAW), ==, 0x15);
@@ -168,6 +173,54 @@ static void test_irq_mmu(void)
     g_assert_cmphex(mmu(q, MMU_STATUS) & ST_FAULT, ==, 0);
     qtest_writel(q, MMU0 + MMU_INT_CLEAR, 2);
     g_assert_false(qtest_get_irq(q, 0));
+    qtest_quit(q);
+}
+
+static void test_mmu_stray(void)
+{
+    QTestState *q = start();
+
+    qtest_irq_intercept_out_named(q, "/machine/npu-iommu0", "sysbus-irq");
+    set_mmu(q, true);
+    qtest_writel(q, MMU0 + MMU_INT_MASK, 3);
+
+    /* Not before the job is over, and then after the time that was asked. */
+    arm(q, NPU_FAULT_MMU_STRAY, 0, 50000);
+    arm(q, NPU_FAULT_CPU_HELD, 0, 1000);
+    assert_job_works(q);
+    qtest_clock_step(q, 100000);
+    g_assert_cmpuint(fired(q), ==, 0);
+    clear_irq(q);
+    g_assert_cmpuint(fired(q), ==, 1);
+    qtest_clock_step(q, 49000);
+    g_assert_cmpuint(count(q, NPU_CNT_MMU_FAULT), ==, 0);
+    qtest_clock_step(q, 1000);
+    g_assert_cmpuint(count(q, NPU_CNT_MMU_FAULT), ==, 1);
+    g_assert_true(qtest_get_irq(q, 0));
+    g_assert_cmphex(mmu(q, MMU_STATUS) & (ST_FAULT | ST_WRITE), ==,
+                    ST_FAULT | ST_WRITE);
+    /* No CPU to be held. */
+    g_assert_cmphex(mmu(q, MMU_FAULT_ADDR), ==, 0);
+    g_assert_cmpuint(fired(q), ==, 1);
+    disarm(q);
+    reset_core(q);
+    g_assert_false(qtest_get_irq(q, 0));
+
+    /* A reset ends it, and without paging nothing can fault. */
+    set_mmu(q, true);
+    arm(q, NPU_FAULT_MMU_STRAY, 0, 50000);
+    assert_job_works(q);
+    clear_irq(q);
+    reset_core(q);
+    set_mmu(q, true);
+    qtest_clock_step(q, 100000);
+    g_assert_cmpuint(count(q, NPU_CNT_MMU_FAULT), ==, 1);
+    arm(q, NPU_FAULT_MMU_STRAY, 0, 50000);
+    assert_job_works(q);
+    clear_irq(q);
+    qtest_writel(q, MMU0 + MMU_COMMAND, PAGING_OFF);
+    qtest_clock_step(q, 100000);
+    g_assert_cmpuint(count(q, NPU_CNT_MMU_FAULT), ==, 1);
     qtest_quit(q);
 }
 
@@ -526,7 +579,7 @@ static void test_names(void)
         "reset-stuck", "irq-late", "irq-dup", "irq-mmu", "irq-partial",
         "regcmd-addr", "mmu-read", "mmu-write", "mmu-stall", "mmu-reset",
         "mmu-paging", "mmu-zap", "power-stuck", "clk-stuck", "core-dead",
-        "off-stuck",
+        "off-stuck", "mmu-stray", "cpu-held",
     };
     QTestState *q = qtest_init(MACHINE);
     unsigned i;
@@ -553,6 +606,7 @@ int main(int argc, char **argv)
     qtest_add_func("rk3588-npu-fail/irq-dup", test_irq_dup);
     qtest_add_func("rk3588-npu-fail/irq-partial", test_irq_partial);
     qtest_add_func("rk3588-npu-fail/irq-mmu", test_irq_mmu);
+    qtest_add_func("rk3588-npu-fail/mmu-stray", test_mmu_stray);
     qtest_add_func("rk3588-npu-fail/regcmd-addr", test_regcmd_addr);
     qtest_add_func("rk3588-npu-fail/mmu-faults", test_mmu_faults);
     qtest_add_func("rk3588-npu-fail/mmu-handshakes", test_mmu_handshakes);

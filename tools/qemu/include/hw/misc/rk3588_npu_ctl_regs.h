@@ -102,7 +102,9 @@
 #define NPU_FAULT_CLK_STUCK     20   /* a gate of the core does not open */
 #define NPU_FAULT_CORE_DEAD     21   /* reads return PARAM, writes are lost */
 #define NPU_FAULT_OFF_STUCK     22   /* loss of power does not clear a hang */
-#define NPU_FAULT_MAX           22
+#define NPU_FAULT_MMU_STRAY     23   /* page fault PARAM ns after the end */
+#define NPU_FAULT_CPU_HELD      24   /* PARAM ns; the one that looks for it */
+#define NPU_FAULT_MAX           24
 
 /* Per-core counters: 64-bit, at CORE(n) + 8 * index; read LO first. */
 #define NPU_CTL_CORE(n)         (0x1000u + 0x200u * (n))

@@ -45,6 +45,13 @@ RkDmaResult rk_iommu_dma(RkIommuState *s, unsigned bank, uint64_t iova,
 void rk_iommu_raise(RkIommuState *s, uint32_t bits);
 
 /*
+ * For tests: an access that the core is not done with, @ns later.  It is a
+ * write to address 0 that faults, unless paging is off by then; a reset of the
+ * core ends it.
+ */
+void rk_iommu_stray_after(RkIommuState *s, uint32_t ns);
+
+/*
  * Would a read of @len bytes, which do not cross a page, be done at once?
  * Nothing changes by asking: no fault is reported, no translation kept.
  */
