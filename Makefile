@@ -25,10 +25,11 @@ KVARS := $(foreach v,W C CF KCFLAGS,$(if $($(v)),$(v)=$($(v))))
 help:
 	@echo 'On any machine with Debian 12 or 13 (downloads what it needs, keeps it in ~/.cache/rknpu-accel):'
 	@echo '  make demo         boot the model and run two matmuls through the driver'
-	@echo '  make check        every test but those below; ends in "N passed, N failed, N skipped"'
+	@echo '  make check        every test but those below, as CI does; ends in "N passed, N failed, N skipped"'
 	@echo '  make check-teflon Mesa'"'"'s TensorFlow Lite delegate on our driver'
 	@echo '  make check-matrix the guest tests on all kernels, as a table: KERNELS="5.10 7.2" and GROUPS="memory exec" choose'
-	@echo '  make check-debug  the tests on a kernel with KASAN, lockdep, kmemleak ..., with failing allocations'
+	@echo '  make check-compilers  the module by other compilers, gcc 10 to clang 19, each in a guest'
+	@echo '  make check-debug  more of them on a kernel with KASAN, lockdep, kmemleak ..., with failing allocations'
 	@echo '  make check-kcsan  some of them on a kernel with the race detector'
 	@echo '  make soak MINUTES=n  clients, faults, unbinds and sleeps at random, every result checked'
 	@echo '  make compare      our driver beside the in-tree rocket, on the same model'
@@ -80,6 +81,9 @@ check: lib selftests
 
 check-matrix: lib selftests
 	@$(TESTBED)/matrix $(addprefix --kernel ,$(KERNELS)) $(GROUPS)
+
+check-compilers: lib selftests
+	@$(TESTBED)/check-compilers
 
 check-debug: lib selftests
 	@$(TESTBED)/check --debug
@@ -137,7 +141,7 @@ fuzz-model:
 clean:
 	rm -rf $(O)
 
-.PHONY: help modules install probes lib selftests qemu demo check check-matrix check-debug check-kcsan soak check-teflon compare
+.PHONY: help modules install probes lib selftests qemu demo check check-matrix check-compilers check-debug check-kcsan soak check-teflon compare
 .PHONY: bench-model lint qtest fuzz-model clean
 .DEFAULT_GOAL := help
 

@@ -16,19 +16,6 @@
 #define TIMEOUT_MS	1500
 #define TASKS		3
 
-static void module_param(const char *name, unsigned int value)
-{
-	char path[128];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/module/rknpu_accel/parameters/%s", name);
-	f = fopen(path, "we");
-	if (!f)
-		return;
-	fprintf(f, "%u\n", value);
-	fclose(f);
-}
-
 /* A job of three tasks on one core, how long each may take, and how it ended. */
 struct trial {
 	struct rk_client c;
@@ -66,18 +53,6 @@ static bool core_asleep(unsigned int core)
 	return rk_wait_count(core, NPU_CNT_POWERED, 0, 5000);
 }
 
-#define SETUP_OR_SKIP()								\
-	do {									\
-		int fd_;							\
-										\
-		RK_OPEN_OR_SKIP(fd_);						\
-		if (!(rk_param(fd_, DRM_ROCKET_PARAM_FEATURES) &		\
-		      DRM_ROCKET_FEATURE_SCHED))				\
-			SKIP(return, "not this driver");			\
-		close(fd_);							\
-		RK_REQUIRE_MODEL();						\
-	} while (0)
-
 /* ---- every failure ---- */
 
 FIXTURE(failure) {
@@ -97,6 +72,8 @@ FIXTURE_VARIANT(failure) {
 	bool stuck;
 	/* The core goes out of service. */
 	bool retires;
+	/* It does where only its power could be taken away, and cannot. */
+	bool needs_power_off;
 
 	uint32_t cause;
 	int err;
@@ -154,7 +131,8 @@ FAILURE(mmu_reset_always, .kind = NPU_FAULT_MMU_RESET, .asleep = true, GONE);
 FAILURE(mmu_paging, .kind = NPU_FAULT_MMU_PAGING, .times = 1, .asleep = true, .early = true, DONE);
 FAILURE(mmu_paging_always, .kind = NPU_FAULT_MMU_PAGING, .asleep = true, GONE);
 FAILURE(reset_stuck, .kind = NPU_FAULT_RESET_STUCK, .times = 1, .hang = true, TIMEOUT(0));
-FAILURE(reset_stuck_always, .kind = NPU_FAULT_RESET_STUCK, .hang = true, TIMEOUT(0));
+FAILURE(reset_stuck_always, .kind = NPU_FAULT_RESET_STUCK, .hang = true, .needs_power_off = true,
+	TIMEOUT(0));
 FAILURE(off_stuck, .kind = NPU_FAULT_OFF_STUCK, .times = 1, .hang = true, .stuck = true,
 	.retires = true, TIMEOUT(0));
 FAILURE(dead_ones, .kind = NPU_FAULT_CORE_DEAD, .param = 0xffffffff, .asleep = true, GONE);
@@ -162,7 +140,10 @@ FAILURE(dead_zeroes, .kind = NPU_FAULT_CORE_DEAD, .asleep = true, GONE);
 
 FIXTURE_SETUP(failure)
 {
-	SETUP_OR_SKIP();
+	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_SCHED);
+	RK_REQUIRE_MODEL();
+	if (variant->stuck)
+		RK_REQUIRE_POWER_DOMAINS();
 	ASSERT_EQ(0, trial_init(&self->t, 0));
 }
 
@@ -201,6 +182,7 @@ static bool in_own_bo(const struct trial *t, uint64_t address, bool write)
 TEST_F_TIMEOUT(failure, tells_its_cause, 120)
 {
 	struct trial *t = &self->t;
+	bool retires = variant->retires || (variant->needs_power_off && !rk_power_domains());
 
 	for (int core = 0; core < RK_CORES; core++) {
 		rk_client_fini(&t->c);
@@ -245,7 +227,7 @@ TEST_F_TIMEOUT(failure, tells_its_cause, 120)
 			EXPECT_EQ(6, t->c.out.map[0]);
 		}
 		EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
-		if (variant->retires) {
+		if (retires) {
 			/* Nobody else's, and there is no such core any more. */
 			EXPECT_EQ(-ENODEV, rk_submit_ext(t->c.fd, &t->job, 1, NULL));
 			EXPECT_EQ(7u & ~(1u << core), rk_param(t->c.fd, DRM_ROCKET_PARAM_CORE_MASK));
@@ -269,14 +251,15 @@ FIXTURE(retry) {
 
 FIXTURE_SETUP(retry)
 {
-	SETUP_OR_SKIP();
+	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_SCHED);
+	RK_REQUIRE_MODEL();
 	ASSERT_EQ(0, trial_init(&self->t, 1));
 }
 
 FIXTURE_TEARDOWN(retry)
 {
 	rk_model_calm();
-	module_param("start_check_ms", 100);
+	rk_module_param("start_check_ms", 100);
 	if (self->t.c.fd)
 		rk_client_fini(&self->t.c);
 }
@@ -341,7 +324,7 @@ TEST_F(retry, not_looked_for)
 {
 	struct trial *t = &self->t;
 
-	module_param("start_check_ms", 0);
+	rk_module_param("start_check_ms", 0);
 	t->job.timeout_ns = 700 * RK_MS;
 	rk_fault_arm(1, NPU_FAULT_NEVER_START, 0, 1);
 	ASSERT_EQ(0, trial_run(t));
@@ -356,7 +339,7 @@ TEST_F(retry, slow_is_not_suspicious_twice)
 	struct counts before = counts(), after;
 	uint64_t reads;
 
-	module_param("start_check_ms", 20);
+	rk_module_param("start_check_ms", 20);
 	t->job.timeout_ns = 30000 * RK_MS;
 	t->job.task_count = 1;
 	rk_latency_us(500000);
@@ -381,7 +364,8 @@ FIXTURE(gone) {
 FIXTURE_SETUP(gone)
 {
 	self->sync = -1;
-	SETUP_OR_SKIP();
+	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_SCHED);
+	RK_REQUIRE_MODEL();
 	ASSERT_EQ(0, trial_init(&self->t, 0));
 	rk_task_timeout_ms(20000);
 	self->t.job.timeout_ns = 20000 * RK_MS;

@@ -496,16 +496,6 @@ TEST_F_TIMEOUT(exec, one_job_does_not_wait_for_a_crowd, 60)
 
 #define LONG_TASKS	64
 
-static void max_job_ms(unsigned int ms)
-{
-	FILE *f = fopen("/sys/module/rknpu_accel/parameters/max_job_ms", "we");
-
-	if (f) {
-		fprintf(f, "%u\n", ms);
-		fclose(f);
-	}
-}
-
 /* No task of it takes long, and each makes progress. */
 TEST_F(exec, a_job_has_a_budget)
 {
@@ -522,10 +512,10 @@ TEST_F(exec, a_job_has_a_budget)
 	clear_counters();
 	rk_job(&job, t, LONG_TASKS, &c->in.handle, 1, &c->out.handle, 1);
 	rk_latency_us(50000);
-	max_job_ms(600);
+	rk_module_param("max_job_ms", 600);
 	EXPECT_EQ(0, rk_submit(c->fd, &job, 1));
 	EXPECT_EQ(-ETIME, rk_prep(&c->out, 20000));
-	max_job_ms(10000);
+	rk_module_param("max_job_ms", 10000);
 	EXPECT_GT(LONG_TASKS, rk_count_all(NPU_CNT_TASK_DONE));
 	rk_model_calm();
 	EXPECT_EQ(0, rk_client_run(c, 5));
@@ -600,8 +590,6 @@ TEST_F_TIMEOUT(cost, r38_thousand_jobs, 60)
 	EXPECT_EQ(COST_JOBS * n, rk_count_all(NPU_CNT_IRQ));
 	EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
 	for (int i = 0; i < RK_CORES; i++) {
-		/* At most when the core, busy before, goes to sleep meanwhile. */
-		EXPECT_GE(1, rk_count(i, NPU_CNT_RESET)) TH_LOG("resets of core %d", i);
 		if (rk_ours())
 			EXPECT_GE(1, rk_core_stat(i, "attaches") - attaches[i]);
 		/*
@@ -611,6 +599,12 @@ TEST_F_TIMEOUT(cost, r38_thousand_jobs, 60)
 		 */
 		power_ups[i] = rk_power_domains() ? rk_count(i, NPU_CNT_POWER_ON) :
 						    rk_core_stat(i, "power_ups") - power_ups[i];
+		/*
+		 * Going to sleep resets it: once if it was busy before, and on a slow host
+		 * again after the jobs, before this is read.
+		 */
+		EXPECT_GE(1 + power_ups[i], rk_count(i, NPU_CNT_RESET))
+			TH_LOG("resets of core %d", i);
 		EXPECT_GE(1 + 3 * power_ups[i] + rk_count(i, NPU_CNT_RESET),
 			  rk_count(i, NPU_CNT_MMU_ATTACH)) {
 			TH_LOG("attaches of core %d; power-ups %lld, resets %llu, tasks %llu", i,

@@ -320,7 +320,8 @@ TEST_F_TIMEOUT(special, dies_while_it_works, 120)
 		if (rk_one_iommu() && reads[i % 2])
 			continue;
 		ASSERT_EQ(0, good_jobs(t, 1));
-		rk_latency_us(100000);
+		/* Enough for a busy host to get to arming it before the jobs are over. */
+		rk_latency_us(300000);
 		ASSERT_EQ(0, rk_team_submit(t, 2 * RK_CORES, 3));
 		rk_sleep_ms(20);
 		rk_fault_arm_param(core, NPU_FAULT_CORE_DEAD, 0, 0, reads[i % 2]);

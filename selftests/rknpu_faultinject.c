@@ -12,7 +12,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/dma-heap.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -253,15 +252,8 @@ static int export_check(struct rk_inject_state *s)
 
 static int heap_prepare(struct rk_inject_state *s)
 {
-	struct dma_heap_allocation_data d = { .len = 64 << 10, .fd_flags = O_CLOEXEC | O_RDWR };
-	int heap = open("/dev/dma_heap/system", O_RDWR | O_CLOEXEC), ret;
-
-	if (heap < 0)
-		return -errno;
-	ret = rk_ioctl(heap, DMA_HEAP_IOCTL_ALLOC, &d);
-	s->fd = ret ? -1 : d.fd;
-	close(heap);
-	return ret;
+	s->fd = rk_inject_heap();
+	return s->fd < 0 ? s->fd : 0;
 }
 
 static int import_call(struct rk_inject_state *s)
@@ -350,22 +342,13 @@ static int fini_ranges_call(struct rk_inject_state *s)
 	return ranges_call(s, DRM_IOCTL_ROCKET_FINI_BO_RANGES);
 }
 
-static int param(struct rk_inject_state *s, uint32_t which, uint64_t *value)
-{
-	struct drm_rocket_get_param p = { .param = which };
-	int ret = rk_ioctl(s->c.fd, DRM_IOCTL_ROCKET_GET_PARAM, &p);
-
-	*value = p.value;
-	return ret;
-}
-
 static int params_call(struct rk_inject_state *s)
 {
 	uint64_t value;
 	int ret = 0;
 
 	for (uint32_t i = 0; i <= DRM_ROCKET_PARAM_MAX_PRIORITY && !ret; i++)
-		ret = param(s, i, &value);
+		ret = rk_get_param(s->c.fd, i, 0, &value);
 	return ret;
 }
 
@@ -395,7 +378,7 @@ static int submit_ext_prepare(struct rk_inject_state *s)
 	if (!ret)
 		ret = sync_create(s, 0, &s->sync[1]);
 	if (!ret)
-		ret = param(s, DRM_ROCKET_PARAM_LAST_JOB, &s->job);
+		ret = rk_get_param(s->c.fd, DRM_ROCKET_PARAM_LAST_JOB, 0, &s->job);
 	return ret ? ret : tasks_prepare(s);
 }
 
@@ -439,7 +422,7 @@ static int submit_ext_check(struct rk_inject_state *s)
 static int submit_ext_failed(struct rk_inject_state *s, int error)
 {
 	uint64_t last;
-	int ret = param(s, DRM_ROCKET_PARAM_LAST_JOB, &last);
+	int ret = rk_get_param(s->c.fd, DRM_ROCKET_PARAM_LAST_JOB, 0, &last);
 
 	if (ret)
 		return ret;
@@ -457,7 +440,7 @@ static int wait_job_prepare(struct rk_inject_state *s)
 	rk_latency_us(3000);
 	if (!ret)
 		ret = submit_one_call(s);
-	return ret ? ret : param(s, DRM_ROCKET_PARAM_LAST_JOB, &s->job);
+	return ret ? ret : rk_get_param(s->c.fd, DRM_ROCKET_PARAM_LAST_JOB, 0, &s->job);
 }
 
 static int wait_job_call(struct rk_inject_state *s)
@@ -546,14 +529,6 @@ static void state_fini(struct rk_inject_state *s)
 	rk_client_fini(&s->c);
 }
 
-static bool settles(const char *stat, long long value)
-{
-	for (int i = 0; i < 100 && rk_stat(stat) != value; i++)
-		rk_sleep_ms(50);
-	ksft_print_msg("%s: %lld before, %lld now\n", stat, value, rk_stat(stat));
-	return rk_stat(stat) == value;
-}
-
 int main(void)
 {
 	long long bos = rk_stat("bos"), vms = rk_stat("vms");
@@ -573,7 +548,7 @@ int main(void)
 		ksft_test_result(rk_inject_each(&calls[i], &s, finish), "%s\n", calls[i].name);
 	ksft_test_result(!rk_run_on_every_core(s.c.fd, 10), "every_core_works\n");
 	state_fini(&s);
-	ksft_test_result(settles("bos", bos), "no_bo_is_left\n");
-	ksft_test_result(settles("vms", vms), "no_address_space_is_left\n");
+	ksft_test_result(rk_stat_settles("bos", bos), "no_bo_is_left\n");
+	ksft_test_result(rk_stat_settles("vms", vms), "no_address_space_is_left\n");
 	ksft_finished();
 }

@@ -7,7 +7,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/dma-heap.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -315,15 +314,8 @@ static int export_call(struct rk_inject_state *s)
 
 static int heap_prepare(struct rk_inject_state *s)
 {
-	struct dma_heap_allocation_data d = { .len = 64 << 10, .fd_flags = O_CLOEXEC | O_RDWR };
-	int heap = open("/dev/dma_heap/system", O_RDWR | O_CLOEXEC), ret;
-
-	if (heap < 0)
-		return -errno;
-	ret = rk_ioctl(heap, DMA_HEAP_IOCTL_ALLOC, &d);
-	s->fd = ret ? -1 : d.fd;
-	close(heap);
-	return ret;
+	s->fd = rk_inject_heap();
+	return s->fd < 0 ? s->fd : 0;
 }
 
 static int import_call(struct rk_inject_state *s)
@@ -464,14 +456,6 @@ static void state_fini(struct rk_inject_state *s)
 	close(s->dev);
 }
 
-static bool settles(const char *stat, long long value)
-{
-	for (int i = 0; i < 100 && rk_stat(stat) != value; i++)
-		rk_sleep_ms(50);
-	ksft_print_msg("%s: %lld before, %lld now\n", stat, value, rk_stat(stat));
-	return rk_stat(stat) == value;
-}
-
 /* Of a process that has no other file open, so that its address spaces are made and freed, too. */
 static int fresh_call(struct rk_inject_state *s)
 {
@@ -597,7 +581,7 @@ int main(void)
 	test_node(rv_open, "drm");
 	if (has_misc)
 		test_node(rv_open_misc, "misc");
-	ksft_test_result(settles("bos", bos), "no_bo_is_left\n");
-	ksft_test_result(settles("vms", vms), "no_address_space_is_left\n");
+	ksft_test_result(rk_stat_settles("bos", bos), "no_bo_is_left\n");
+	ksft_test_result(rk_stat_settles("vms", vms), "no_address_space_is_left\n");
 	ksft_finished();
 }

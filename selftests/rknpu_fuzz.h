@@ -72,11 +72,27 @@ static inline struct client *cl(void)
 	return self->client;
 }
 
-/* A GEM handle of a file of the accel node, or what is none. */
+/* A BO of a file of the accel node that exists, mostly. */
+struct bo *some_bo(unsigned int f);
+/* A GEM handle of it, or what is none. */
 uint32_t some_handle(unsigned int f);
 
 /* Memory that another thread may take away: is the access over, or has it faulted? */
 bool touch(volatile uint8_t *p, size_t size, bool write);
+
+/* ---- mainline's uAPI and what goes beyond; each returns 0 or a negative errno ---- */
+
+int fuzz_create(unsigned int f);
+int fuzz_submit(unsigned int f);
+int fuzz_submit_ext(unsigned int f);
+int fuzz_wait_job(unsigned int f);
+int fuzz_param(unsigned int f);
+int fuzz_bo_info(unsigned int f);
+int fuzz_ranges(unsigned int f);
+int fuzz_syncobj(unsigned int f);
+int fuzz_prep(unsigned int f);
+int fuzz_fini(unsigned int f);
+int fuzz_close(unsigned int f);
 
 /* ---- the vendor's uAPI; each returns 0 or a negative errno ---- */
 

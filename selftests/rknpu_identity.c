@@ -198,19 +198,6 @@ TEST_F(identity, three_cores_compute)
 	}
 }
 
-static long long driver_sum(const char *what)
-{
-	long long sum = 0;
-
-	for (int i = 0; i < RK_CORES; i++) {
-		char name[64];
-
-		snprintf(name, sizeof(name), "core%d.%s", i, what);
-		sum += rk_stat(name);
-	}
-	return sum;
-}
-
 /* The driver counts what the model counts. */
 TEST_F(identity, driver_counters)
 {
@@ -231,17 +218,17 @@ TEST_F(identity, driver_counters)
 		SKIP(return, "no debugfs");
 	RK_REQUIRE_MODEL();
 	for (size_t i = 0; i < ARRAY_SIZE(pair); i++) {
-		driver[i] = driver_sum(pair[i].name);
+		driver[i] = rk_cores_stat(pair[i].name);
 		model[i] = rk_count_all(pair[i].counter);
 	}
-	jobs = driver_sum("jobs");
+	jobs = rk_cores_stat("jobs");
 	ASSERT_EQ(0, rk_run_on_every_core(self->fd, 10));
 	/* One task each, and rounds are repeated where the host is slow. */
-	EXPECT_LE(30, driver_sum("jobs") - jobs);
-	EXPECT_EQ((long long)rk_count_all(NPU_CNT_TASK_DONE) - model[0], driver_sum("jobs") - jobs);
+	EXPECT_LE(30, rk_cores_stat("jobs") - jobs);
+	EXPECT_EQ((long long)rk_count_all(NPU_CNT_TASK_DONE) - model[0], rk_cores_stat("jobs") - jobs);
 	for (size_t i = 0; i < ARRAY_SIZE(pair); i++) {
 		EXPECT_EQ((long long)rk_count_all(pair[i].counter) - model[i],
-			  driver_sum(pair[i].name) - driver[i])
+			  rk_cores_stat(pair[i].name) - driver[i])
 			TH_LOG("%s", pair[i].name);
 	}
 }

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/dma-heap.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 #include "kselftest.h"
 #include "rknpu_inject.h"
+#include "rknpu_util.h"
 
 static const char *const attrs[] = { "failslab", "fail_page_alloc", "fail_usercopy" };
 #define NATTRS	(sizeof(attrs) / sizeof(attrs[0]))
@@ -226,4 +228,16 @@ int rk_next_fd(void)
 bool rk_fd_used(int fd)
 {
 	return fcntl(fd, F_GETFD) >= 0;
+}
+
+int rk_inject_heap(void)
+{
+	struct dma_heap_allocation_data d = { .len = 64 << 10, .fd_flags = O_CLOEXEC | O_RDWR };
+	int heap = open("/dev/dma_heap/system", O_RDWR | O_CLOEXEC), ret;
+
+	if (heap < 0)
+		return -errno;
+	ret = rk_ioctl(heap, DMA_HEAP_IOCTL_ALLOC, &d);
+	close(heap);
+	return ret ? ret : (int)d.fd;
 }

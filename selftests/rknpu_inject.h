@@ -53,4 +53,7 @@ int rk_inject_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int rk_next_fd(void);
 bool rk_fd_used(int fd);
 
+/* A dma-buf of 64 KiB from the system's heap, or a negative errno. */
+int rk_inject_heap(void);
+
 #endif /* RKNPU_INJECT_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How much memory BOs may take: of a file, of all files, and of a machine that has no more. */
+/* How much BOs and jobs may take: of a file, of all files, and of a machine that has no more. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -38,15 +38,6 @@ static int set_percent(const char *name, int percent)
 	return fclose(f) ? -errno : old;
 }
 
-static int param(int fd, uint32_t which, uint64_t *value)
-{
-	struct drm_rocket_get_param p = { .param = which };
-	int ret = rk_ioctl(fd, DRM_IOCTL_ROCKET_GET_PARAM, &p);
-
-	*value = p.value;
-	return ret;
-}
-
 static int create(int fd, uint32_t size, uint32_t *handle)
 {
 	struct drm_rocket_create_bo c = { .size = size };
@@ -70,21 +61,6 @@ static int fill(int fd, int *err)
 	return n;
 }
 
-static int export(int fd, uint32_t handle)
-{
-	struct drm_prime_handle p = { .handle = handle, .flags = DRM_CLOEXEC };
-	int ret = rk_ioctl(fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &p);
-
-	return ret ? ret : p.fd;
-}
-
-static bool bytes_become(long long bytes)
-{
-	for (int i = 0; i < 200 && rk_stat("bo_bytes") != bytes; i++)
-		rk_sleep_ms(20);
-	return rk_stat("bo_bytes") == bytes;
-}
-
 FIXTURE(limits) {
 	int fd;
 	int other;
@@ -98,7 +74,7 @@ FIXTURE_SETUP(limits)
 	uint64_t v;
 
 	RK_OPEN_OR_SKIP(self->fd);
-	if (!rk_ours() || param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, &v))
+	if (!rk_ours() || rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, 0, &v))
 		SKIP(return, "no limits here");
 	self->file_percent = set_percent(FILE_PERCENT, 65);
 	self->all_percent = set_percent(ALL_PERCENT, 75);
@@ -112,23 +88,24 @@ FIXTURE_SETUP(limits)
 
 FIXTURE_TEARDOWN(limits)
 {
+	rk_model_calm();
 	close(self->fd);
 	close(self->other);
 	set_percent(FILE_PERCENT, self->file_percent);
 	set_percent(ALL_PERCENT, self->all_percent);
-	EXPECT_TRUE(bytes_become(self->bytes));
+	EXPECT_TRUE(rk_stat_settles("bo_bytes", self->bytes));
 }
 
 TEST_F(limits, scale_with_memory)
 {
 	uint64_t file, all, total = sysconf(_SC_PHYS_PAGES) * (uint64_t)RK_PAGE;
 
-	ASSERT_EQ(0, param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, &file));
-	ASSERT_EQ(0, param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY, &all));
+	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, 0, &file));
+	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY, 0, &all));
 	EXPECT_EQ(total / RK_PAGE * 65 / 100 * RK_PAGE, file);
 	EXPECT_EQ(total / RK_PAGE * 75 / 100 * RK_PAGE, all);
 	ASSERT_EQ(65, set_percent(FILE_PERCENT, 1000));
-	ASSERT_EQ(0, param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, &file));
+	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, 0, &file));
 	EXPECT_EQ(total, file);
 }
 
@@ -139,7 +116,7 @@ TEST_F(limits, of_a_file)
 	int n, err;
 
 	ASSERT_EQ(65, set_percent(FILE_PERCENT, 3));
-	ASSERT_EQ(0, param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, &limit));
+	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, 0, &limit));
 	n = fill(self->fd, &err);
 	EXPECT_EQ(-ENOMEM, err);
 	EXPECT_EQ(limit / MIB, n);
@@ -161,7 +138,7 @@ TEST_F(limits, of_a_vendor_file)
 	if (fd < 0)
 		SKIP(return, "no vendor node");
 	ASSERT_EQ(65, set_percent(FILE_PERCENT, 3));
-	ASSERT_EQ(0, param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, &limit));
+	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, 0, &limit));
 	for (n = 0; n < MAX_BOS && !ret; n++) {
 		c.handle = 0;
 		ret = rk_ioctl(fd, DRM_IOCTL_RKNPU_MEM_CREATE, &c);
@@ -179,7 +156,7 @@ TEST_F(limits, of_all_files)
 	uint32_t handle;
 
 	ASSERT_EQ(75, set_percent(ALL_PERCENT, 3));
-	ASSERT_EQ(0, param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY, &limit));
+	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY, 0, &limit));
 	n = fill(self->fd, &err);
 	EXPECT_EQ(-ENOMEM, err);
 	EXPECT_EQ((limit - self->bytes) / MIB, n);
@@ -190,8 +167,28 @@ TEST_F(limits, of_all_files)
 	}
 	EXPECT_EQ(0, close(self->fd));
 	self->fd = rk_open();
-	EXPECT_TRUE(bytes_become(self->bytes));
+	EXPECT_TRUE(rk_stat_settles("bo_bytes", self->bytes));
 	EXPECT_EQ(0, create(self->other, MIB, &handle));
+}
+
+/* What is refused because of all files is not held against the one that asked. */
+TEST_F(limits, refused_for_all_is_not_the_files)
+{
+	uint64_t limit;
+	uint32_t handle;
+	int n, err;
+
+	ASSERT_EQ(75, set_percent(ALL_PERCENT, 3));
+	fill(self->fd, &err);
+	ASSERT_EQ(-ENOMEM, err);
+	for (int i = 0; i < 100; i++)
+		ASSERT_EQ(-ENOMEM, create(self->other, MIB, &handle));
+	set_percent(ALL_PERCENT, 75);
+	ASSERT_EQ(65, set_percent(FILE_PERCENT, 3));
+	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, 0, &limit));
+	n = fill(self->other, &err);
+	EXPECT_EQ(-ENOMEM, err);
+	EXPECT_EQ(limit / MIB, n);
 }
 
 /* What lives on outside the file still takes memory, once. */
@@ -202,7 +199,7 @@ TEST_F(limits, follow_the_bo)
 	int buf;
 
 	ASSERT_EQ(0, create(self->fd, MIB, &handle));
-	buf = export(self->fd, handle);
+	buf = rk_export(self->fd, handle);
 	ASSERT_LE(0, buf);
 	p.fd = buf;
 	EXPECT_EQ(0, rk_ioctl(self->other, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p));
@@ -212,7 +209,7 @@ TEST_F(limits, follow_the_bo)
 	self->fd = rk_open();
 	EXPECT_EQ(self->bytes + MIB, rk_stat("bo_bytes"));
 	EXPECT_EQ(0, close(buf));
-	EXPECT_TRUE(bytes_become(self->bytes));
+	EXPECT_TRUE(rk_stat_settles("bo_bytes", self->bytes));
 }
 
 /* If it were memory that ran out, processes would be killed for it. */
@@ -225,7 +222,7 @@ TEST_F_TIMEOUT(limits, more_than_is_free_kills_nobody, 120)
 
 	set_percent(FILE_PERCENT, 100);
 	set_percent(ALL_PERCENT, 100);
-	ASSERT_EQ(0, param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY, &limit));
+	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY, 0, &limit));
 	if (limit > INT32_MAX)
 		SKIP(return, "a BO cannot be larger than this machine's memory");
 	pid = fork();
@@ -238,7 +235,7 @@ TEST_F_TIMEOUT(limits, more_than_is_free_kills_nobody, 120)
 	EXPECT_EQ(0, waitpid(pid, &status, WNOHANG));
 	kill(pid, SIGKILL);
 	EXPECT_EQ(pid, waitpid(pid, &status, 0));
-	EXPECT_TRUE(bytes_become(self->bytes));
+	EXPECT_TRUE(rk_stat_settles("bo_bytes", self->bytes));
 	EXPECT_EQ(0, rk_run_on_every_core(self->fd, 1));
 }
 
@@ -263,8 +260,109 @@ TEST_F_TIMEOUT(limits, who_is_killed_meanwhile_leaves_nothing, 120)
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
 		/* The one that was being made when it died may be there. */
 		rk_gem_close(self->fd, 1);
-		EXPECT_TRUE(bytes_become(self->bytes));
+		EXPECT_TRUE(rk_stat_settles("bo_bytes", self->bytes));
 	}
+}
+
+/* ---- jobs that are not over ---- */
+
+#define FILE_TASKS	1048576u
+#define JOB_TASKS	65536u
+#define DEADLINE_MS	15000
+
+/* A job of one task on core 0, and the most tasks that it may have. */
+static int queue_init(struct rk_client *c, struct drm_rocket_task *t,
+		      struct drm_rocket_job_ext *job)
+{
+	int ret = rk_client_init(c);
+
+	if (!ret)
+		ret = rk_op_task(&c->inc, c->in.iova, c->out.iova, &t[0]);
+	for (uint32_t i = 1; i < JOB_TASKS; i++)
+		t[i] = t[0];
+	rk_job_ext(job, t, 1, NULL, NULL);
+	job->core_mask = 1;
+	job->timeout_ns = DEADLINE_MS * RK_MS;
+	return ret;
+}
+
+TEST_F_TIMEOUT(limits, tasks_of_a_file, 180)
+{
+	static struct drm_rocket_task t[JOB_TASKS];
+	struct drm_rocket_job_ext job;
+	struct rk_client c, other;
+	unsigned int n = 0;
+	int ret;
+
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, queue_init(&c, t, &job));
+	rk_fault_arm(0, NPU_FAULT_HANG, 0, 1);
+	ASSERT_EQ(0, rk_submit_ext(c.fd, &job, 1, NULL));
+	job.task_count = JOB_TASKS;
+	while (!(ret = rk_submit_ext(c.fd, &job, 1, NULL)))
+		n++;
+	EXPECT_EQ(-EBUSY, ret);
+	EXPECT_EQ(FILE_TASKS / JOB_TASKS - 1, n);
+	job.task_count = JOB_TASKS - 1;
+	EXPECT_EQ(0, rk_submit_ext(c.fd, &job, 1, NULL));
+	job.task_count = 1;
+	EXPECT_EQ(-EBUSY, rk_submit_ext(c.fd, &job, 1, NULL));
+	/* It is nobody else's. */
+	EXPECT_EQ(0, rk_client_init(&other));
+	EXPECT_EQ(0, rk_client_run(&other, 1));
+	rk_client_fini(&other);
+	rk_client_fini(&c);
+}
+
+/* Tasks count until their job is over, whether they ran or not. */
+TEST_F_TIMEOUT(limits, tasks_are_given_back, 180)
+{
+	static struct drm_rocket_task t[JOB_TASKS];
+	struct drm_rocket_job_ext job;
+	struct drm_rocket_wait_job w;
+	struct rk_client c;
+	uint64_t id;
+
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, queue_init(&c, t, &job));
+	job.task_count = JOB_TASKS;
+	rk_fault_arm(0, NPU_FAULT_DMA_READ, 0, 0);
+	for (uint32_t i = 0; i < FILE_TASKS / JOB_TASKS + 2; i++) {
+		ASSERT_EQ(0, rk_submit_ext(c.fd, &job, 1, &id)) TH_LOG("job %u", i);
+		ASSERT_EQ(0, rk_wait_job(c.fd, id, RK_FOREVER, &w));
+		EXPECT_EQ(-EIO, w.error);
+	}
+	rk_model_calm();
+	EXPECT_EQ(0, rk_client_run(&c, 1));
+	rk_client_fini(&c);
+}
+
+TEST_F_TIMEOUT(limits, number_of_jobs_of_a_file, 180)
+{
+	static struct drm_rocket_task t[JOB_TASKS];
+	static struct drm_rocket_job_ext jobs[1024];
+	uint64_t max = rk_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_JOBS);
+	struct rk_client c;
+
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, queue_init(&c, t, &jobs[0]));
+	ASSERT_EQ(0, max % ARRAY_SIZE(jobs));
+	for (size_t i = 1; i < ARRAY_SIZE(jobs); i++)
+		jobs[i] = jobs[0];
+	/* More run than may wait. */
+	for (uint64_t n = 0; n < max + ARRAY_SIZE(jobs); n += ARRAY_SIZE(jobs)) {
+		struct drm_rocket_wait_job w;
+		uint64_t first;
+
+		ASSERT_EQ(0, rk_submit_ext(c.fd, jobs, ARRAY_SIZE(jobs), &first));
+		ASSERT_EQ(0, rk_wait_job(c.fd, first + ARRAY_SIZE(jobs) - 1, RK_FOREVER, &w));
+	}
+	/* None does. */
+	rk_fault_arm(0, NPU_FAULT_HANG, 0, 1);
+	for (uint64_t n = 0; n < max; n += ARRAY_SIZE(jobs))
+		ASSERT_EQ(0, rk_submit_ext(c.fd, jobs, ARRAY_SIZE(jobs), NULL));
+	EXPECT_EQ(-EBUSY, rk_submit_ext(c.fd, jobs, 1, NULL));
+	rk_client_fini(&c);
 }
 
 TEST_HARNESS_MAIN

@@ -32,21 +32,11 @@ FIXTURE_TEARDOWN(misc)
 	close(self->fd);
 }
 
-static int create(int fd, struct drm_rknpu_mem_create *c)
-{
-	return rk_ioctl(fd, RV_MISC(DRM_RKNPU_MEM_CREATE, sizeof(*c)), c);
-}
-
 static int destroy(int fd, uint64_t obj)
 {
 	struct drm_rknpu_mem_destroy d = { .obj_addr = obj };
 
 	return rk_ioctl(fd, RV_MISC(DRM_RKNPU_MEM_DESTROY, sizeof(d)), &d);
-}
-
-static int submit(int fd, struct drm_rknpu_submit *s)
-{
-	return rk_ioctl(fd, RV_MISC(DRM_RKNPU_SUBMIT, sizeof(*s)), s);
 }
 
 static int count_fds(void)
@@ -128,20 +118,20 @@ TEST_F(misc, mem_create_refuses)
 	struct drm_rknpu_mem_create c = { .flags = RV_FLAGS };
 	int before = count_fds();
 
-	EXPECT_EQ(-EINVAL, create(self->fd, &c));
+	EXPECT_EQ(-EINVAL, rv_create(self->fd, &c));
 	c.size = 4096;
 	c.iommu_domain_id = 16;
-	EXPECT_EQ(-EINVAL, create(self->fd, &c));
+	EXPECT_EQ(-EINVAL, rv_create(self->fd, &c));
 	c.iommu_domain_id = 0;
 	c.size = ~0ull;
-	EXPECT_EQ(-ENOMEM, create(self->fd, &c));
+	EXPECT_EQ(-ENOMEM, rv_create(self->fd, &c));
 	c.size = 4096;
 	c.handle = 4711;
-	EXPECT_EQ(-EBADF, create(self->fd, &c));
+	EXPECT_EQ(-EBADF, rv_create(self->fd, &c));
 	c.handle = ~0u;
-	EXPECT_EQ(-EBADF, create(self->fd, &c));
+	EXPECT_EQ(-EBADF, rv_create(self->fd, &c));
 	c.handle = self->fd;
-	EXPECT_EQ(-EINVAL, create(self->fd, &c));
+	EXPECT_EQ(-EINVAL, rv_create(self->fd, &c));
 	EXPECT_EQ(before, count_fds());
 }
 
@@ -185,7 +175,7 @@ TEST_F(misc, jobs_run)
 	rv_chain_submit(&c, &s);
 	s.iommu_domain_id = 3;
 	s.task_counter = 99;
-	ASSERT_EQ(0, submit(self->fd, &s));
+	ASSERT_EQ(0, rv_submit(self->fd, &s));
 	EXPECT_EQ(15, s.task_counter);
 	EXPECT_LT(0, s.hw_elapse_time);
 	EXPECT_EQ(0, rv_chain_wrong(&c, 25));
@@ -201,15 +191,15 @@ TEST_F(misc, failing_jobs_tell)
 	rv_chain_submit(&c, &s);
 	s.task_obj_addr++;
 	s.task_counter = 99;
-	EXPECT_EQ(-EINVAL, submit(self->fd, &s));
+	EXPECT_EQ(-EINVAL, rv_submit(self->fd, &s));
 	EXPECT_EQ(0, s.task_counter);
 	rv_chain_submit(&c, &s);
 	s.core_mask = 5;
-	EXPECT_EQ(-EINVAL, submit(self->fd, &s));
+	EXPECT_EQ(-EINVAL, rv_submit(self->fd, &s));
 	/* Its buffers are in another domain. */
 	rv_chain_submit(&c, &s);
 	s.iommu_domain_id = 4;
-	EXPECT_EQ(-EFAULT, submit(self->fd, &s));
+	EXPECT_EQ(-EFAULT, rv_submit(self->fd, &s));
 	EXPECT_EQ(0, rv_chain_run(&c, 9));
 	rv_chain_fini(&c);
 }
@@ -228,7 +218,7 @@ TEST_F(misc, objects_live_as_long_as_they_are_used)
 	for (int i = 0; i < 20; i++) {
 		rv_chain_submit(&c, &s);
 		s.flags |= DRM_RKNPU_JOB_NONBLOCK;
-		ASSERT_EQ(0, submit(self->fd, &s));
+		ASSERT_EQ(0, rv_submit(self->fd, &s));
 	}
 	EXPECT_EQ(0, destroy(self->fd, c.tasks.obj));
 	EXPECT_EQ(0, destroy(self->fd, c.bo.obj));
@@ -248,7 +238,7 @@ TEST_F_TIMEOUT(misc, closing_frees, 120)
 		for (int i = 0; i < 8; i++) {
 			struct drm_rknpu_mem_create c = { .flags = RV_FLAGS, .size = 1 << 20 };
 
-			ASSERT_EQ(0, create(fd, &c));
+			ASSERT_EQ(0, rv_create(fd, &c));
 			close(c.handle);
 			/* All are mapped from the start of what is free. */
 			if (!round && !i)
@@ -273,7 +263,7 @@ TEST_F(misc, cookies_mean_nothing_to_other_files)
 	ASSERT_LE(0, other);
 	ASSERT_EQ(0, rv_chain_init(&c, self->fd, 1, 0, 0));
 	rv_chain_submit(&c, &s);
-	EXPECT_EQ(-EINVAL, submit(other, &s));
+	EXPECT_EQ(-EINVAL, rv_submit(other, &s));
 	EXPECT_EQ(-EINVAL, destroy(other, c.tasks.obj));
 	bo = c.bo;
 	bo.fd = other;
@@ -293,7 +283,7 @@ TEST_F(misc, import_of_own_objects)
 	ASSERT_LE(0, other);
 	ASSERT_EQ(0, rv_bo_init(&bo, self->fd, 8192, RV_FLAGS, 5));
 	c.handle = bo.handle;
-	ASSERT_EQ(0, create(self->fd, &c));
+	ASSERT_EQ(0, rv_create(self->fd, &c));
 	EXPECT_EQ(bo.handle, c.handle);
 	EXPECT_EQ(8192, c.size);
 	EXPECT_EQ(bo.obj, c.obj_addr);
@@ -301,7 +291,7 @@ TEST_F(misc, import_of_own_objects)
 	EXPECT_EQ(0, destroy(self->fd, bo.obj));
 	EXPECT_EQ(0, rv_sync(&bo, 3, 0, 8192));
 
-	ASSERT_EQ(0, create(other, &c));
+	ASSERT_EQ(0, rv_create(other, &c));
 	EXPECT_NE(bo.obj, c.obj_addr);
 	EXPECT_EQ(bo.iova, c.dma_addr);
 	EXPECT_EQ(0, destroy(other, c.obj_addr));
@@ -314,10 +304,7 @@ TEST_F(misc, import_of_foreign_memory)
 {
 	struct drm_prime_handle p = { .flags = DRM_CLOEXEC | DRM_RDWR };
 	struct drm_rknpu_mem_create c = { 0 };
-	struct drm_rknpu_submit s;
 	int rocket = rk_open();
-	struct rv_bo import;
-	struct rv_chain chain;
 	struct rk_bo bo;
 
 	ASSERT_LE(0, rocket);
@@ -325,20 +312,14 @@ TEST_F(misc, import_of_foreign_memory)
 	p.handle = bo.handle;
 	ASSERT_EQ(0, rk_ioctl(rocket, DRM_IOCTL_PRIME_HANDLE_TO_FD, &p));
 	c.handle = p.fd;
-	ASSERT_EQ(0, create(self->fd, &c));
+	ASSERT_EQ(0, rv_create(self->fd, &c));
 	EXPECT_EQ(p.fd, c.handle);
 	EXPECT_EQ(8192, c.size);
 	EXPECT_NE(0, c.dma_addr);
-	import = (struct rv_bo) { .fd = self->fd, .obj = c.obj_addr };
-	for (uint32_t flags = 0; flags < 4; flags++)
-		EXPECT_EQ(0, rv_sync(&import, flags, 0, 8192));
+	EXPECT_EQ(0, rv_sync_every_way(self->fd, c.obj_addr, 8192));
 
 	/* Its exporter does not let the kernel map it, so it cannot hold tasks. */
-	ASSERT_EQ(0, rv_chain_init(&chain, self->fd, 1, 0, 0));
-	rv_chain_submit(&chain, &s);
-	s.task_obj_addr = c.obj_addr;
-	EXPECT_EQ(-EINVAL, submit(self->fd, &s));
-	rv_chain_fini(&chain);
+	EXPECT_EQ(-EINVAL, rv_submit_tasks_in(self->fd, c.obj_addr));
 	EXPECT_EQ(0, destroy(self->fd, c.obj_addr));
 	close(p.fd);
 	close(rocket);
@@ -356,7 +337,7 @@ TEST_F(misc, imported_task_buffer)
 		SKIP(return, "no /dev/udmabuf");
 	ASSERT_LE(0, fd);
 	c.handle = fd;
-	ASSERT_EQ(0, create(self->fd, &c));
+	ASSERT_EQ(0, rv_create(self->fd, &c));
 	close(fd);
 	ASSERT_EQ(0, rv_chain_init(&chain, self->fd, 2, 3, 0));
 	for (int i = 0; i < 3; i++) {
@@ -390,7 +371,7 @@ TEST_F(misc, objects_travel_to_the_drm_node_and_back)
 		EXPECT_NE(bo.obj, c.obj_addr);
 		ASSERT_EQ(0, rk_ioctl(drm, DRM_IOCTL_PRIME_HANDLE_TO_FD, &p));
 		c = (struct drm_rknpu_mem_create) { .handle = p.fd };
-		ASSERT_EQ(0, create(self->fd, &c));
+		ASSERT_EQ(0, rv_create(self->fd, &c));
 		EXPECT_EQ(bo.obj, c.obj_addr);
 		EXPECT_EQ(0, destroy(self->fd, bo.obj));
 		close(p.fd);
@@ -402,7 +383,7 @@ TEST_F(misc, objects_travel_to_the_drm_node_and_back)
 	p.handle = bo.handle;
 	ASSERT_EQ(0, rk_ioctl(drm, DRM_IOCTL_PRIME_HANDLE_TO_FD, &p));
 	c = (struct drm_rknpu_mem_create) { .handle = p.fd };
-	ASSERT_EQ(0, create(self->fd, &c));
+	ASSERT_EQ(0, rv_create(self->fd, &c));
 	EXPECT_EQ(bo.iova, c.dma_addr);
 	rv_bo_fini(&bo);
 	ASSERT_EQ(0, rk_ioctl(drm, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p));
@@ -433,7 +414,7 @@ TEST_F(misc, destroying_at_once)
 		struct racer r[2];
 		pthread_t t[2];
 
-		ASSERT_EQ(0, create(self->fd, &c));
+		ASSERT_EQ(0, rv_create(self->fd, &c));
 		for (int j = 0; j < 2; j++) {
 			r[j] = (struct racer) { self->fd, c.obj_addr, 1 };
 			ASSERT_EQ(0, pthread_create(&t[j], NULL, race, &r[j]));
@@ -457,17 +438,9 @@ TEST_F(misc, processes_do_not_share_addresses)
 	ASSERT_EQ(0, rv_chain_fill(&c, 50));
 	pid = fork();
 	if (!pid) {
-		struct drm_rknpu_submit s;
 		int fd = rv_open_misc();
-		struct rv_bo tasks;
 
-		if (fd < 0 || rv_bo_init(&tasks, fd, 4096, RV_FLAGS_TASK, 0))
-			_exit(1);
-		memcpy(tasks.map, c.tasks.map, sizeof(struct drm_rknpu_task));
-		rv_sync(&tasks, 1, 0, 4096);
-		rv_chain_submit(&c, &s);
-		s.task_obj_addr = tasks.obj;
-		_exit(submit(fd, &s) == -EFAULT ? 0 : 2);
+		_exit(fd >= 0 && rv_chain_submit_by(&c, fd) == -EFAULT ? 0 : 1);
 	}
 	waitpid(pid, &status, 0);
 	EXPECT_EQ(0, status);
@@ -488,15 +461,15 @@ TEST_F(misc, device_goes_and_comes_back)
 	rv_chain_submit(&c, &s);
 	s.flags |= DRM_RKNPU_JOB_NONBLOCK;
 	for (int i = 0; i < 10; i++)
-		ASSERT_EQ(0, submit(self->fd, &s));
+		ASSERT_EQ(0, rv_submit(self->fd, &s));
 	ret = rk_rebind(0);
 	if (ret == -ENODEV || ret == -EACCES)
 		SKIP(return, "cannot unbind a core: %s", strerror(-ret));
 	ASSERT_EQ(0, ret);
 
 	EXPECT_EQ(-ENODEV, rk_ioctl(self->fd, RV_MISC(DRM_RKNPU_ACTION, 8), &a));
-	EXPECT_EQ(-ENODEV, create(self->fd, &create_arg));
-	EXPECT_EQ(-ENODEV, submit(self->fd, &s));
+	EXPECT_EQ(-ENODEV, rv_create(self->fd, &create_arg));
+	EXPECT_EQ(-ENODEV, rv_submit(self->fd, &s));
 	EXPECT_EQ(-ENODEV, destroy(self->fd, c.bo.obj));
 	munmap(c.bo.map, c.bo.size);
 	munmap(c.tasks.map, c.tasks.size);
@@ -509,7 +482,7 @@ TEST_F(misc, device_goes_and_comes_back)
 	ASSERT_LE(0, fd);
 	/* Memory of the device that is gone is foreign now, and good. */
 	create_arg = (struct drm_rknpu_mem_create) { .handle = c.bo.handle };
-	EXPECT_EQ(0, create(fd, &create_arg));
+	EXPECT_EQ(0, rv_create(fd, &create_arg));
 	close(c.bo.handle);
 	ASSERT_EQ(0, rv_chain_init(&c, fd, 2, 0, 0));
 	EXPECT_EQ(0, rv_chain_run(&c, 5));

@@ -58,23 +58,10 @@ static int submit_unmapped(struct rk_client *c)
 	return ret ? ret : rk_submit_task(c->fd, &task, &c->in, &c->out);
 }
 
-static long long sum_of(const char *what)
-{
-	long long sum = 0;
-
-	for (int i = 0; i < RK_CORES; i++) {
-		char name[64];
-
-		snprintf(name, sizeof(name), "core%d.%s", i, what);
-		sum += rk_stat(name);
-	}
-	return sum;
-}
-
 /* A reset takes a core's part of the IOMMU along; the others run on, and once. */
 TEST_F(node, reset_spares_the_others)
 {
-	long long attaches = sum_of("attaches"), resets = sum_of("resets");
+	long long attaches = rk_cores_stat("attaches"), resets = rk_cores_stat("resets");
 	long long power_ups = rk_stat("core0.power_ups");
 	int failed = 0;
 
@@ -96,17 +83,17 @@ TEST_F(node, reset_spares_the_others)
 	EXPECT_EQ(1, failed);
 	EXPECT_EQ(RK_CORES, rk_count_all(NPU_CNT_TASK_STARTED));
 	EXPECT_LE(RK_CORES - 1, rk_ctl_read(NPU_CTL_MAX_BUSY));
-	EXPECT_EQ(resets + 1, sum_of("resets"));
+	EXPECT_EQ(resets + 1, rk_cores_stat("resets"));
 	/* Nor is the IOMMU set up anew for what comes after, if it stays powered. */
 	rk_latency_us(0);
 	EXPECT_EQ(0, rk_run_on_every_core(self->c[0].fd, 2));
-	EXPECT_GE(attaches + rk_stat("core0.power_ups") - power_ups, sum_of("attaches"));
+	EXPECT_GE(attaches + rk_stat("core0.power_ups") - power_ups, rk_cores_stat("attaches"));
 }
 
 /* The IOMMU's driver reports where the fault was, not whose it was. */
 TEST_F(node, fault_is_the_right_cores)
 {
-	long long resets = sum_of("resets");
+	long long resets = rk_cores_stat("resets");
 
 	for (int guilty = 0; guilty < RK_CORES; guilty++) {
 		rk_latency_us(LONG_US);
@@ -125,7 +112,7 @@ TEST_F(node, fault_is_the_right_cores)
 		}
 	}
 	EXPECT_EQ(RK_CORES * RK_CORES, rk_count_all(NPU_CNT_TASK_STARTED));
-	EXPECT_EQ(resets + RK_CORES, sum_of("resets"));
+	EXPECT_EQ(resets + RK_CORES, rk_cores_stat("resets"));
 }
 
 /* What was put back after a reset keeps a core from memory that is not its own. */

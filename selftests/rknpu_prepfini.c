@@ -100,7 +100,8 @@ TEST_F(prep, deadline_expires)
 	RK_REQUIRE_MODEL();
 	ASSERT_EQ(0, start_long_job(&self->c, 1));
 	t = rk_now();
-	EXPECT_EQ(-ETIMEDOUT, rk_prep(&self->c.out, 20));
+	EXPECT_EQ(-ETIMEDOUT, rk_prep_until(self->c.fd, self->c.out.handle,
+					    rk_now() + 20 * RK_MS));
 	EXPECT_LE(20 * RK_MS, rk_now() - t);
 	/* It gave up on the wait, not on the job. */
 	EXPECT_EQ(0, rk_bo_differs(&self->c.out, 2, RK_BYTES));

@@ -17,6 +17,7 @@
 #define STRAY_NS	200000000u
 #define HELD_NS		500000000u
 #define ROUNDS		3
+#define HOLD_TRIES	10
 
 #define UNBOUND		"/sys/devices/virtual/workqueue/cpumask"
 
@@ -146,7 +147,7 @@ static bool wait_fired(unsigned int n, unsigned int ms)
 }
 
 /* Client a had the core last, and CPU 0 is about to say that it faulted. */
-static int hold_handler(FIXTURE_DATA(race) *self, unsigned int core)
+static int try_hold(FIXTURE_DATA(race) *self, unsigned int core)
 {
 	int ret = rk_client_init(&self->a);
 
@@ -159,7 +160,22 @@ static int hold_handler(FIXTURE_DATA(race) *self, unsigned int core)
 	ret = run_job(&self->a, core, 20);
 	if (ret)
 		return ret;
-	return wait_fired(2, 10000) && rk_core_stat(core, "faults") == self->faults ? 0 : -ETIME;
+	if (!wait_fired(2, 10000))
+		return -ETIME;
+	return rk_core_stat(core, "faults") == self->faults ? 0 : -EAGAIN;
+}
+
+/* On a busy host the time may be over before anybody has seen it begin. */
+static int hold_handler(FIXTURE_DATA(race) *self, unsigned int core)
+{
+	int ret = -EAGAIN;
+
+	for (int i = 0; i < HOLD_TRIES && ret == -EAGAIN; i++) {
+		if (i)
+			rk_client_fini(&self->a);
+		ret = try_hold(self, core);
+	}
+	return ret;
 }
 
 /* It was reported, once, and is not held against anybody. */

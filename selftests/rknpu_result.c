@@ -17,28 +17,12 @@ static int wait_job(int fd, uint64_t job, int64_t deadline, struct drm_rocket_wa
 	return rk_ioctl(fd, DRM_IOCTL_ROCKET_WAIT_JOB, w);
 }
 
-static uint64_t last_job(int fd)
-{
-	struct drm_rocket_get_param p = { .param = DRM_ROCKET_PARAM_LAST_JOB };
-
-	return rk_ioctl(fd, DRM_IOCTL_ROCKET_GET_PARAM, &p) ? 0 : p.value;
-}
-
-#define REQUIRE_SCHED(fd)						\
-	do {								\
-		struct drm_rocket_get_param p_ = { 0 };			\
-									\
-		if (rk_ioctl(fd, DRM_IOCTL_ROCKET_GET_PARAM, &p_) ||	\
-		    !(p_.value & DRM_ROCKET_FEATURE_SCHED))		\
-			SKIP(return, "the driver only checks what the scheduler is told"); \
-	} while (0)
-
 /* One job of one task on any core; its number, or 0. */
 static uint64_t submit_one(struct rk_client *c)
 {
 	if (rk_submit_op(&c->inc, &c->in, &c->out))
 		return 0;
-	return last_job(c->fd);
+	return rk_param(c->fd, DRM_ROCKET_PARAM_LAST_JOB);
 }
 
 FIXTURE(result) {
@@ -47,13 +31,7 @@ FIXTURE(result) {
 
 FIXTURE_SETUP(result)
 {
-	struct drm_rocket_get_param p = { 0 };
-	int fd;
-
-	RK_OPEN_OR_SKIP(fd);
-	if (rk_ioctl(fd, DRM_IOCTL_ROCKET_GET_PARAM, &p))
-		SKIP(return, "not this driver");
-	close(fd);
+	RK_REQUIRE_FEATURE(RK_ANY_FEATURE);
 	ASSERT_EQ(0, rk_client_init(&self->c));
 	ASSERT_EQ(0, rk_bo_fill(&self->c.in, 5, RK_BYTES));
 }
@@ -111,7 +89,7 @@ TEST_F(result, refused)
 	/* Numbers are the file's own. */
 	ASSERT_LE(0, other);
 	EXPECT_EQ(-ENOENT, wait_job(other, 1, RK_FOREVER, &w));
-	EXPECT_EQ(0, last_job(other));
+	EXPECT_EQ(0, rk_param(other, DRM_ROCKET_PARAM_LAST_JOB));
 	close(other);
 	w = (struct drm_rocket_wait_job) { .job = 1, .flags = 1 };
 	EXPECT_EQ(-EINVAL, rk_ioctl(c->fd, DRM_IOCTL_ROCKET_WAIT_JOB, &w));
@@ -239,7 +217,7 @@ TEST_F(result, the_oldest_are_forgotten)
 	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++)
 		rk_job(&jobs[i], &task, 1, &c->in.handle, 1, &c->out.handle, 1);
 	ASSERT_EQ(0, rk_submit(c->fd, jobs, ARRAY_SIZE(jobs) - 1));
-	EXPECT_EQ(1024, last_job(c->fd));
+	EXPECT_EQ(1024, rk_param(c->fd, DRM_ROCKET_PARAM_LAST_JOB));
 	EXPECT_EQ(0, wait_job(c->fd, 1, RK_FOREVER, &w));
 	EXPECT_EQ(0, wait_job(c->fd, 1024, RK_FOREVER, &w));
 	for (uint64_t i = 1; i <= 1024; i++) {
@@ -288,13 +266,7 @@ FIXTURE_VARIANT_ADD(fault, irq_lost) {
 
 FIXTURE_SETUP(fault)
 {
-	struct drm_rocket_get_param p = { 0 };
-	int fd;
-
-	RK_OPEN_OR_SKIP(fd);
-	if (rk_ioctl(fd, DRM_IOCTL_ROCKET_GET_PARAM, &p))
-		SKIP(return, "not this driver");
-	close(fd);
+	RK_REQUIRE_FEATURE(RK_ANY_FEATURE);
 	RK_REQUIRE_MODEL();
 	ASSERT_EQ(0, rk_client_init(&self->c));
 	ASSERT_EQ(0, rk_bo_fill(&self->c.in, 5, RK_BYTES));
@@ -314,7 +286,7 @@ TEST_F_TIMEOUT(fault, in_the_third_of_five_tasks, 60)
 	struct drm_rocket_job_ext job;
 	struct drm_rocket_wait_job w;
 
-	REQUIRE_SCHED(c->fd);
+	RK_REQUIRE_SCHED(c->fd);
 	for (size_t i = 0; i < ARRAY_SIZE(t); i++) {
 		ASSERT_EQ(0, rk_op_task(&c->inc, c->in.iova, c->out.iova, &t[i]));
 	}
@@ -360,7 +332,7 @@ TEST_F(result, iommu_fault)
 		ASSERT_EQ(0, rk_op_task(&c->inc, write ? c->in.iova : nowhere,
 					write ? nowhere : c->out.iova, &task));
 		ASSERT_EQ(0, rk_submit_task(c->fd, &task, &c->in, &c->out));
-		job = last_job(c->fd);
+		job = rk_param(c->fd, DRM_ROCKET_PARAM_LAST_JOB);
 		ASSERT_EQ(0, wait_job(c->fd, job, RK_FOREVER, &w));
 		EXPECT_EQ(DRM_ROCKET_CAUSE_IOMMU_FAULT, w.cause);
 		EXPECT_EQ(-EFAULT, w.error);
@@ -388,7 +360,7 @@ TEST_F(result, timeout_of_the_job)
 	struct drm_rocket_wait_job w;
 
 	RK_REQUIRE_MODEL();
-	REQUIRE_SCHED(c->fd);
+	RK_REQUIRE_SCHED(c->fd);
 	ASSERT_EQ(0, rk_op_task(&c->inc, c->in.iova, c->out.iova, &task));
 	/* Shorter than the default. */
 	rk_task_timeout_ms(20000);

@@ -136,6 +136,7 @@ TEST_F_TIMEOUT(shape, failures_are_the_right_cores, 120)
 	RK_REQUIRE_MODEL();
 	for (int i = 0; i < self->cores; i++) {
 		uint64_t regcmd = rv_chain_task(&self->c, 0)->regcmd_addr;
+		long long faults[RK_CORES];
 
 		rk_fault_arm(i, NPU_FAULT_HANG, 0, 1);
 		EXPECT_EQ(-ETIMEDOUT, run_on(&self->c, 1 << i, 1));
@@ -145,7 +146,13 @@ TEST_F_TIMEOUT(shape, failures_are_the_right_cores, 120)
 		EXPECT_EQ(0, run_on(&self->c, 1 << i, 4));
 		rv_chain_task(&self->c, 0)->regcmd_addr = UNMAPPED;
 		EXPECT_EQ(0, rv_sync(&self->c.tasks, 1, 0, self->c.tasks.size));
+		for (int j = 0; j < self->cores; j++)
+			faults[j] = rk_core_stat(j, "faults");
 		EXPECT_EQ(-EFAULT, run_on(&self->c, 1 << i, 5));
+		for (int j = 0; j < self->cores; j++) {
+			EXPECT_EQ(j == i, rk_core_stat(j, "faults") > faults[j])
+				TH_LOG("core %d, fault of %d", j, i);
+		}
 		rv_chain_task(&self->c, 0)->regcmd_addr = regcmd;
 		EXPECT_EQ(0, rv_sync(&self->c.tasks, 1, 0, self->c.tasks.size));
 		EXPECT_EQ(0, run_on(&self->c, 1 << i, 6));

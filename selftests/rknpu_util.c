@@ -5,12 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -102,14 +105,32 @@ bool rk_power_domains(void)
 	return found;
 }
 
-void rk_task_timeout_ms(unsigned int ms)
+bool rk_kernel_before(unsigned int major, unsigned int minor)
 {
-	FILE *f = fopen("/sys/module/rknpu_accel/parameters/default_timeout_ms", "we");
+	struct utsname u;
+	unsigned int a = 0, b = 0;
 
+	if (uname(&u) || sscanf(u.release, "%u.%u", &a, &b) != 2)
+		return false;
+	return a < major || (a == major && b < minor);
+}
+
+void rk_module_param(const char *name, unsigned int value)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/module/rknpu_accel/parameters/%s", name);
+	f = fopen(path, "we");
 	if (!f)
 		return;
-	fprintf(f, "%u\n", ms);
+	fprintf(f, "%u\n", value);
 	fclose(f);
+}
+
+void rk_task_timeout_ms(unsigned int ms)
+{
+	rk_module_param("default_timeout_ms", ms);
 }
 
 unsigned int rk_slow(void)
@@ -118,6 +139,17 @@ unsigned int rk_slow(void)
 	int slow = env ? atoi(env) : 1;
 
 	return slow < 1 ? 1 : slow;
+}
+
+int rk_drop_sys_nice(void)
+{
+	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct d[2] = { 0 };
+
+	if (syscall(SYS_capget, &h, d))
+		return -errno;
+	d[CAP_SYS_NICE / 32].effective &= ~(1u << (CAP_SYS_NICE % 32));
+	return syscall(SYS_capset, &h, d) ? -errno : 0;
 }
 
 int64_t rk_now(void)
@@ -173,6 +205,14 @@ int rk_gem_close(int fd, uint32_t handle)
 	return rk_ioctl(fd, DRM_IOCTL_GEM_CLOSE, &c);
 }
 
+int rk_export(int fd, uint32_t handle)
+{
+	struct drm_prime_handle p = { .handle = handle, .flags = DRM_CLOEXEC | DRM_RDWR };
+	int ret = rk_ioctl(fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &p);
+
+	return ret ? ret : p.fd;
+}
+
 int rk_prep_until(int fd, uint32_t handle, int64_t deadline)
 {
 	struct drm_rocket_prep_bo p = { .handle = handle, .timeout_ns = deadline };
@@ -182,7 +222,7 @@ int rk_prep_until(int fd, uint32_t handle, int64_t deadline)
 
 int rk_prep(const struct rk_bo *bo, int64_t timeout_ms)
 {
-	return rk_prep_until(bo->fd, bo->handle, rk_now() + timeout_ms * RK_MS);
+	return rk_prep_until(bo->fd, bo->handle, rk_now() + timeout_ms * rk_slow() * RK_MS);
 }
 
 int rk_fini(const struct rk_bo *bo)
@@ -366,11 +406,20 @@ int rk_wait_job(int fd, uint64_t job, int64_t deadline, struct drm_rocket_wait_j
 	return rk_ioctl(fd, DRM_IOCTL_ROCKET_WAIT_JOB, w);
 }
 
+int rk_get_param(int fd, uint32_t which, uint32_t index, uint64_t *value)
+{
+	struct drm_rocket_get_param p = { .param = which, .index = index };
+	int ret = rk_ioctl(fd, DRM_IOCTL_ROCKET_GET_PARAM, &p);
+
+	*value = p.value;
+	return ret;
+}
+
 uint64_t rk_param(int fd, uint32_t which)
 {
-	struct drm_rocket_get_param p = { .param = which };
+	uint64_t value;
 
-	return rk_ioctl(fd, DRM_IOCTL_ROCKET_GET_PARAM, &p) ? 0 : p.value;
+	return rk_get_param(fd, which, 0, &value) ? 0 : value;
 }
 
 /* ---- clients ---- */
@@ -717,7 +766,7 @@ void rk_model_calm(void)
 
 bool rk_wait_count(unsigned int core, enum npu_ctl_counter c, uint64_t value, unsigned int ms)
 {
-	int64_t end = rk_now() + ms * RK_MS;
+	int64_t end = rk_now() + (int64_t)ms * rk_slow() * RK_MS;
 
 	while (rk_count(core, c) != value) {
 		if (rk_now() > end)
@@ -760,7 +809,7 @@ static bool all_off(void)
 
 bool rk_wait_asleep(unsigned int ms)
 {
-	int64_t end = rk_now() + ms * RK_MS;
+	int64_t end = rk_now() + (int64_t)ms * rk_slow() * RK_MS;
 
 	while (!(rk_power_domains() ? all_off() : all_suspended())) {
 		if (rk_now() > end)
@@ -793,6 +842,25 @@ long long rk_core_stat(unsigned int core, const char *name)
 
 	snprintf(key, sizeof(key), "core%u.%s", core, name);
 	return rk_stat(key);
+}
+
+long long rk_cores_stat(const char *name)
+{
+	long long sum = 0;
+
+	for (int i = 0; i < RK_CORES; i++)
+		sum += rk_core_stat(i, name);
+	return sum;
+}
+
+bool rk_stat_settles(const char *name, long long value)
+{
+	for (int i = 0; i < 600 && rk_stat(name) != value; i++)
+		rk_sleep_ms(50);
+	if (rk_stat(name) == value)
+		return true;
+	printf("# %s: %lld before, %lld now\n", name, value, rk_stat(name));
+	return false;
 }
 
 /* ---- binding ---- */

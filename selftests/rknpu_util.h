@@ -35,10 +35,16 @@ bool rk_ours(void);
 bool rk_one_iommu(void);
 /* Can a core lose its power? Kernels without a driver for power domains are given none. */
 bool rk_power_domains(void);
-/* Our module's deadline per task; others keep theirs. */
+/* For what a kernel does without telling in another way. */
+bool rk_kernel_before(unsigned int major, unsigned int minor);
+/* Sets a parameter of our module; other drivers keep theirs. */
+void rk_module_param(const char *name, unsigned int value);
+/* Its deadline per task. */
 void rk_task_timeout_ms(unsigned int ms);
 /* RKNPU_TEST_SLOW: how many times longer than usual things may take, at least 1. */
 unsigned int rk_slow(void);
+/* Gives up what lets a process have the highest priority. */
+int rk_drop_sys_nice(void);
 int64_t rk_now(void);
 void rk_sleep_ms(unsigned int ms);
 
@@ -57,8 +63,11 @@ struct rk_bo {
 int rk_bo_init(struct rk_bo *bo, int fd, uint32_t size);
 void rk_bo_fini(struct rk_bo *bo);
 int rk_gem_close(int fd, uint32_t handle);
+/* A dma-buf of it, or a negative errno. */
+int rk_export(int fd, uint32_t handle);
 /* PREP_BO with an absolute deadline, and relative to now. */
 int rk_prep_until(int fd, uint32_t handle, int64_t deadline);
+/* With patience: @timeout_ms times rk_slow(). */
 int rk_prep(const struct rk_bo *bo, int64_t timeout_ms);
 int rk_fini(const struct rk_bo *bo);
 /* Fills the first @n bytes and hands the BO to the NPU. */
@@ -107,6 +116,7 @@ void rk_job_ext(struct drm_rocket_job_ext *job, const struct drm_rocket_task *ta
 /* The number of the first job goes to @first, unless that is NULL. */
 int rk_submit_ext(int fd, const struct drm_rocket_job_ext *jobs, uint32_t njobs, uint64_t *first);
 int rk_wait_job(int fd, uint64_t job, int64_t deadline, struct drm_rocket_wait_job *w);
+int rk_get_param(int fd, uint32_t which, uint32_t index, uint64_t *value);
 /* 0 for one that is refused. */
 uint64_t rk_param(int fd, uint32_t which);
 
@@ -191,8 +201,32 @@ bool rk_wait_asleep(unsigned int ms);
 /* Value of "name" in a line "name value" of the driver's stats, or -1. */
 long long rk_stat(const char *name);
 long long rk_core_stat(unsigned int core, const char *name);
+/* The sum over all cores. */
+long long rk_cores_stat(const char *name);
+/* Waits for "name" to be @value again, and prints both if it is not; false after 30 s. */
+bool rk_stat_settles(const char *name, long long value);
 /* Unbinds a core from our driver and binds it again; waits for the device node. */
 int rk_rebind(unsigned int core);
+
+/* A driver that has all or some of the calls beyond mainline's. */
+#define RK_ANY_FEATURE	UINT64_MAX
+
+#define RK_REQUIRE_FEATURE(feature)					\
+	do {								\
+		int fd_;						\
+									\
+		RK_OPEN_OR_SKIP(fd_);					\
+		if (!(rk_param(fd_, DRM_ROCKET_PARAM_FEATURES) & (feature)))	\
+			SKIP(return, "not this driver");		\
+		close(fd_);						\
+	} while (0)
+
+#define RK_REQUIRE_SCHED(fd)						\
+	do {								\
+		if (!(rk_param(fd, DRM_ROCKET_PARAM_FEATURES) &		\
+		      DRM_ROCKET_FEATURE_SCHED))			\
+			SKIP(return, "the driver only checks what the scheduler is told"); \
+	} while (0)
 
 #define RK_REQUIRE_MODEL()						\
 	do {								\

@@ -66,6 +66,25 @@ int rv_ioctl(int fd, unsigned long cmd, void *arg)
 	return rk_ioctl(fd, cmd, arg);
 }
 
+int rv_create(int fd, struct drm_rknpu_mem_create *c)
+{
+	return rv_ioctl(fd, DRM_IOCTL_RKNPU_MEM_CREATE, c);
+}
+
+int rv_submit(int fd, struct drm_rknpu_submit *s)
+{
+	return rv_ioctl(fd, DRM_IOCTL_RKNPU_SUBMIT, s);
+}
+
+int rv_action(int fd, uint32_t flags, uint32_t *value)
+{
+	struct drm_rknpu_action a = { .flags = flags, .value = *value };
+	int ret = rv_ioctl(fd, DRM_IOCTL_RKNPU_ACTION, &a);
+
+	*value = a.value;
+	return ret;
+}
+
 /* What to call mmap() with. */
 static int map_target(struct rv_bo *bo, uint64_t *offset)
 {
@@ -126,6 +145,16 @@ int rv_sync(const struct rv_bo *bo, uint32_t flags, uint64_t offset, uint64_t si
 	};
 
 	return rv_ioctl(bo->fd, DRM_IOCTL_RKNPU_MEM_SYNC, &s);
+}
+
+int rv_sync_every_way(int fd, uint64_t obj, uint64_t size)
+{
+	struct rv_bo bo = { .fd = fd, .obj = obj };
+	int ret = 0;
+
+	for (uint32_t flags = 0; flags < 4 && !ret; flags++)
+		ret = rv_sync(&bo, flags, 0, size);
+	return ret;
 }
 
 /* ---- chains ---- */
@@ -339,4 +368,36 @@ int rv_chain_run_from(struct rv_chain *c, int value, struct drm_rknpu_task *task
 	rv_chain_submit(c, &s);
 	s.task_obj_addr = obj;
 	return submit_and_compare(c, value, &s);
+}
+
+int rv_chain_submit_by(const struct rv_chain *c, int fd)
+{
+	struct drm_rknpu_submit s;
+	struct rv_bo tasks;
+	int ret = rv_bo_init(&tasks, fd, RK_PAGE, RV_FLAGS_TASK, 0);
+
+	if (ret)
+		return ret;
+	memcpy(tasks.map, c->tasks.map, sizeof(struct drm_rknpu_task));
+	ret = rv_sync(&tasks, DRM_RKNPU_MEM_SYNC_TO_DEVICE, 0, RK_PAGE);
+	rv_chain_submit(c, &s);
+	s.task_obj_addr = tasks.obj;
+	if (!ret)
+		ret = rv_submit(fd, &s);
+	rv_bo_fini(&tasks);
+	return ret;
+}
+
+int rv_submit_tasks_in(int fd, uint64_t obj)
+{
+	struct drm_rknpu_submit s;
+	struct rv_chain c;
+	int ret = rv_chain_init(&c, fd, 1, 0, 0);
+
+	rv_chain_submit(&c, &s);
+	s.task_obj_addr = obj;
+	if (!ret)
+		ret = rv_submit(fd, &s);
+	rv_chain_fini(&c);
+	return ret;
 }

@@ -23,6 +23,10 @@ int rv_open_misc(void);
 /* DRM_IOCTL_RKNPU_*, or the same of /dev/rknpu if that is what @fd is. */
 int rv_ioctl(int fd, unsigned long cmd, void *arg);
 
+int rv_create(int fd, struct drm_rknpu_mem_create *c);
+int rv_submit(int fd, struct drm_rknpu_submit *s);
+int rv_action(int fd, uint32_t flags, uint32_t *value);
+
 struct rv_bo {
 	int fd;
 	uint32_t handle;
@@ -36,6 +40,8 @@ struct rv_bo {
 int rv_bo_init(struct rv_bo *bo, int fd, uint64_t size, uint32_t flags, int domain);
 void rv_bo_fini(struct rv_bo *bo);
 int rv_sync(const struct rv_bo *bo, uint32_t flags, uint64_t offset, uint64_t size);
+/* All of an object, with each combination of the flags. */
+int rv_sync_every_way(int fd, uint64_t obj, uint64_t size);
 
 /*
  * A dma-buf of another driver, mapped at *map, or a negative errno: -ENOENT if
@@ -72,6 +78,14 @@ int rv_chain_run(struct rv_chain *c, int value);
 
 /* The same tasks in a buffer at @tasks, which the file knows as @obj: 0, or as rv_chain_run(). */
 int rv_chain_run_from(struct rv_chain *c, int value, struct drm_rknpu_task *tasks, uint64_t obj);
+
+/*
+ * SUBMIT by @fd, whose tasks are copies of the first of @c. Only in the same
+ * address space do they find their programs and data.
+ */
+int rv_chain_submit_by(const struct rv_chain *c, int fd);
+/* SUBMIT of one task that would be in that object. */
+int rv_submit_tasks_in(int fd, uint64_t obj);
 
 #define RV_OPEN_OR_SKIP(fd)						\
 	do {								\

@@ -277,14 +277,15 @@ rk_need_userns() {
 	rk_userns true || rk_die "this host does not allow user namespaces: run as root"
 }
 
+# rk_build_root DIR [SUITE PACKAGES]: the build root, or one of another suite.
 rk_build_root() {
-	local include archs src
-	include=$(rk_root_packages | sed -e 's/^ //' -e 's/ $//' | tr ' ' ',')
+	local dir=$1 suite=${2:-$RK_SUITE} packages=${3:-$(rk_root_packages)} archs src
+	packages=$(xargs <<<"$packages" | tr ' ' ,)
 	archs=$(printf '%s\narm64\n' "$(rk_host_arch)" | awk '!s[$0]++' | paste -sd,)
-	src=$(rk_sources $RK_SUITE | grep '^deb ') || exit
-	rk_step "make the build root (Debian $RK_SUITE)" \
-		bash "$RK_TESTBED/mkroot" "$1" "$RK_SUITE" "$archs" "$include" "$src"
-	rk_userns sh -c 'cd "$1" && mkdir -p rk/qemu rk/src && rm -rf var/cache/apt/archives/*.deb' sh "$1"
+	src=$(rk_sources "$suite" | grep '^deb ') || exit
+	rk_step "make the build root (Debian $suite)" \
+		bash "$RK_TESTBED/mkroot" "$dir" "$suite" "$archs" "$packages" "$src"
+	rk_userns sh -c 'cd "$1" && mkdir -p rk/qemu rk/src && rm -rf var/cache/apt/archives/*.deb' sh "$dir"
 }
 
 # rk_root: make sure that the build root exists; its path is in RK_ROOT.

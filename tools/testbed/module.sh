@@ -2,6 +2,9 @@
 # shellcheck shell=bash
 # Builds our module for a kernel of the testbed from a copy of its sources, so that the clone stays clean.
 
+# shellcheck source-path=SCRIPTDIR source=compiler.sh
+. "$RK_TESTBED/compiler.sh"
+
 RK_MODULE_SOURCES=(Kbuild drivers include)
 
 rk_module_files() {
@@ -62,6 +65,7 @@ rk_sparse() {
 
 # rk_module SERIES [VAR=VALUE...]: our module for a kernel; its path is in RK_MODULE.
 # With variables (W=1 C=1 ...) everything is compiled anew, in a tree of its own; RK_MODULE_LOG keeps what was said.
+# RKNPU_COMPILER names another compiler, of tools/testbed/compilers.
 # Old kernels cannot build where a path has a "=" in it.
 rk_module() {
 	local series=$1 dst log stamp rel
@@ -70,6 +74,11 @@ rk_module() {
 	rk_kernel "$series"
 	rel=$(cat "$RK_KERNEL/release")
 	dst=$RK_TOP/build/module/$rel
+	RK_CC_ROOT=$RK_ROOT RK_CC_VARS=()
+	if [ -n "${RKNPU_COMPILER:-}" ]; then
+		rk_compiler "$series" "$RKNPU_COMPILER"
+		dst+=-$RKNPU_COMPILER
+	fi
 	[ -e "$RK_TOP/drivers/accel/rknpu/Kbuild" ] || rk_die "this clone has no drivers/accel/rknpu yet: use --module none"
 	if [ $# -gt 0 ]; then
 		dst+=-$(printf '%s\n' "$@" | tr -c 'A-Za-z0-9' - | sed 's/-*$//')
@@ -85,12 +94,13 @@ rk_module() {
 		set -- "$@" "CHECK=$RK_SPARSE"
 		;;
 	esac
+	set -- "${RK_CC_VARS[@]+"${RK_CC_VARS[@]}"}" "$@"
 	rk_module_sync "$dst" || rk_die "cannot copy the module's sources to $dst"
-	stamp=$( (cd "$dst" && xargs sha256sum <.sources; basename "$RK_KERNEL"; printf '%s\n' "$@") | rk_hash)
+	stamp=$( (cd "$dst" && xargs sha256sum <.sources; basename -a "$RK_KERNEL" "$RK_CC_ROOT"; printf '%s\n' "$@") | rk_hash)
 	if [ ! -e "$RK_MODULE" ] || [ "$stamp" != "$(cat "$dst/.stamp" 2>/dev/null)" ]; then
 		rm -f "$RK_MODULE"
-		rk_say "build rknpu_accel.ko for $rel"
-		if ! rk_make_module "$dst" "$(rk_kdir "$RK_KERNEL")" "$@" >"$log" 2>&1; then
+		rk_say "build rknpu_accel.ko for $rel${RKNPU_COMPILER:+ with $RKNPU_COMPILER}"
+		if ! (RK_ROOT=$RK_CC_ROOT; rk_make_module "$dst" "$(rk_kdir "$RK_KERNEL")" "$@") >"$log" 2>&1; then
 			grep -nE 'error|warning|undefined' -A3 "$log" | sed "s,$dst/,,g" | head -n 60 >&2
 			rk_die "the module does not build for $rel; full log: $log"
 		fi

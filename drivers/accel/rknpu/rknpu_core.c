@@ -150,7 +150,7 @@ static bool rknpu_core_set_powered(struct rknpu_core *core, bool powered)
 
 	spin_lock_irqsave(&core->rdev->lock, flags);
 	was = core->powered;
-	core->powered = powered;
+	WRITE_ONCE(core->powered, powered);
 	spin_unlock_irqrestore(&core->rdev->lock, flags);
 	return was;
 }
@@ -197,7 +197,7 @@ static int rknpu_core_pulse_reset(struct rknpu_core *core)
 		udelay(RKNPU_CORE_RESET_US);
 		ret = rknpu_core_deassert(core);
 	}
-	core->parked = false;
+	WRITE_ONCE(core->parked, false);
 	if (!ret)
 		ret = rknpu_bank_restore(core, &state);
 	rknpu_core_set_powered(core, was_powered);
@@ -221,6 +221,16 @@ static void rknpu_core_pulse_asleep(struct rknpu_core *core)
 }
 
 /*
+ * Kernels up to 6.12 at least do not resume a device that has failed to, before
+ * they are told what state it is in. Later ones remember failures to suspend.
+ */
+static void rknpu_core_forget_failure(struct device *dev)
+{
+	if (dev && dev->power.runtime_error && pm_runtime_suspended(dev))
+		pm_runtime_set_suspended(dev);
+}
+
+/*
  * What does not come up, the power domain or the IOMMU, may do so the next
  * time. A reset in between, as other cores may have kept the domain on.
  */
@@ -230,6 +240,8 @@ int rknpu_core_power_on(struct rknpu_core *core)
 	int ret;
 
 	for (tries = 1;; tries++) {
+		rknpu_core_forget_failure(core->iommu->dev);
+		rknpu_core_forget_failure(core->dev);
 		ret = pm_runtime_resume_and_get(core->dev);
 		if (!ret || tries == RKNPU_CORE_POWER_TRIES)
 			return ret;
@@ -301,7 +313,7 @@ void rknpu_core_unprepare(struct rknpu_core *core)
 	rknpu_vm_core_fini(core);
 	/* It may be retired, but another driver may have better luck. */
 	rknpu_core_deassert(core);
-	core->parked = false;
+	WRITE_ONCE(core->parked, false);
 	rknpu_sched_core_fini(core);
 }
 
@@ -390,7 +402,7 @@ void rknpu_core_halt(struct rknpu_core *core)
 	int ret;
 
 	lockdep_assert_held(&core->iommu->attach_lock);
-	if (!core->clocked || core->parked)
+	if (!core->clocked || READ_ONCE(core->parked))
 		return;
 	ret = rknpu_core_pulse_reset(core);
 	if (ret)
@@ -407,7 +419,7 @@ void rknpu_core_park(struct rknpu_core *core)
 	rknpu_core_lines_off(core);
 	mutex_lock(&core->reset_lock);
 	ret = rknpu_core_assert(core);
-	core->parked = true;
+	WRITE_ONCE(core->parked, true);
 	mutex_unlock(&core->reset_lock);
 	rknpu_core_lines_on(core);
 	mutex_unlock(&core->iommu->attach_lock);
@@ -419,7 +431,7 @@ static void rknpu_core_unpark(struct rknpu_core *core)
 {
 	mutex_lock(&core->reset_lock);
 	rknpu_core_deassert(core);
-	core->parked = false;
+	WRITE_ONCE(core->parked, false);
 	mutex_unlock(&core->reset_lock);
 }
 

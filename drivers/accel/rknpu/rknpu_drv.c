@@ -273,16 +273,73 @@ static int rknpu_facade_create(void)
 	return PTR_ERR_OR_ZERO(rknpu_facade);
 }
 
+/* The name outlives the lock only as a copy: its driver may be unloaded next. */
+static bool rknpu_foreign_driver(struct device *dev, char *name, size_t size)
+{
+	const struct device_driver *driver;
+	bool foreign;
+
+	device_lock(dev);
+	driver = dev->driver;
+	foreign = driver && driver->owner != THIS_MODULE;
+	if (foreign)
+		strscpy(name, driver->name, size);
+	device_unlock(dev);
+	return foreign;
+}
+
+/* The first device of the NPU that another driver has, with a reference, and the driver's name. */
+static struct platform_device *rknpu_find_foreign(char *name, size_t size)
+{
+	const struct rknpu_soc *soc;
+	const struct of_device_id *shape = rknpu_soc_find_shape(&soc);
+	struct platform_device *pdev;
+	struct device_node *np;
+
+	if (!shape)
+		return NULL;
+	for_each_matching_node(np, shape) {
+		pdev = of_find_device_by_node(np);
+		if (pdev && rknpu_foreign_driver(&pdev->dev, name, size)) {
+			of_node_put(np);
+			return pdev;
+		}
+		platform_device_put(pdev);
+	}
+	return NULL;
+}
+
+/* Whoever bound first keeps the NPU; then a module that loads in silence looks broken. */
+static void rknpu_tell_who_owns(void)
+{
+	char name[32];
+	struct platform_device *pdev = rknpu_find_foreign(name, sizeof(name));
+
+	if (pdev)
+		pr_info("rknpu-accel: %s belongs to driver %s; to take over see README.md, \"Beside another driver\"\n",
+			dev_name(&pdev->dev), name);
+	platform_device_put(pdev);
+}
+
+static bool rknpu_is_taken(void)
+{
+	char name[32];
+	struct platform_device *pdev = rknpu_find_foreign(name, sizeof(name));
+
+	platform_device_put(pdev);
+	return pdev;
+}
+
 /*
- * Its driver is not even there where the NPU has another shape: powering up for
- * a probe what nobody has given power domains is fatal.
+ * Its driver is not even there where the NPU has another shape, or another
+ * driver: powering up for a probe what nobody has given power domains is fatal.
  */
 static int rknpu_node_driver_register(void)
 {
 	const struct rknpu_soc *soc;
 	int ret;
 
-	if (rknpu_soc_find_shape(&soc) != rknpu_soc_node_match)
+	if (rknpu_soc_find_shape(&soc) != rknpu_soc_node_match || rknpu_is_taken())
 		return 0;
 	ret = rknpu_node_power_init();
 	if (ret)
@@ -300,49 +357,6 @@ static void rknpu_node_driver_unregister(void)
 		return;
 	platform_driver_unregister(&rknpu_node_driver);
 	rknpu_node_power_exit();
-}
-
-/* The name outlives the lock only as a copy: its driver may be unloaded next. */
-static bool rknpu_foreign_driver(struct device *dev, char *name, size_t size)
-{
-	const struct device_driver *driver;
-	bool foreign;
-
-	device_lock(dev);
-	driver = dev->driver;
-	foreign = driver && driver->owner != THIS_MODULE;
-	if (foreign)
-		strscpy(name, driver->name, size);
-	device_unlock(dev);
-	return foreign;
-}
-
-/* Whoever bound first keeps the NPU; then a module that loads in silence looks broken. */
-static void rknpu_tell_who_owns(void)
-{
-	const struct rknpu_soc *soc;
-	const struct of_device_id *shape = rknpu_soc_find_shape(&soc);
-	struct platform_device *pdev;
-	struct device_node *np;
-	bool foreign;
-	char name[32];
-
-	if (!shape)
-		return;
-	for_each_matching_node(np, shape) {
-		pdev = of_find_device_by_node(np);
-		if (!pdev)
-			continue;
-		foreign = rknpu_foreign_driver(&pdev->dev, name, sizeof(name));
-		if (foreign)
-			pr_info("rknpu-accel: %s belongs to driver %s; to take over see README.md, \"Beside another driver\"\n",
-				dev_name(&pdev->dev), name);
-		put_device(&pdev->dev);
-		if (foreign) {
-			of_node_put(np);
-			break;
-		}
-	}
 }
 
 static int rknpu_drivers_register(void)

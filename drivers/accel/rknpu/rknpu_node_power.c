@@ -158,13 +158,8 @@ static struct platform_device *rknpu_node_power_find_iommu(struct platform_devic
 
 static int rknpu_node_power_add_all(void)
 {
-	struct device *dev = &rknpu_node_pdev->dev;
 	int ret;
 
-	if (READ_ONCE(dev->driver)) {
-		dev_err(dev, "another driver has it: %s\n", dev_driver_string(dev));
-		return -EBUSY;
-	}
 	rknpu_node_iommu = rknpu_node_power_find_iommu(rknpu_node_pdev);
 	if (!rknpu_node_iommu)
 		return -ENODEV;

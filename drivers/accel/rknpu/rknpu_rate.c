@@ -121,6 +121,20 @@ static int rknpu_rate_config_opps(struct device *dev)
 	return dev_pm_opp_set_config(dev, &config);
 }
 
+/*
+ * Tables of Rockchip's own trees say which read margin the NPU's memories need
+ * at which voltage. To change one without the other is to lose data, and the
+ * margin is set through registers that only Rockchip's drivers know.
+ */
+static bool rknpu_rate_needs_margin(struct device *dev)
+{
+	struct device_node *np = of_parse_phandle(dev->of_node, "operating-points-v2", 0);
+	bool needs = of_find_property(np, "volt-mem-read-margin", NULL);
+
+	of_node_put(np);
+	return needs;
+}
+
 /* Without operating points nobody knows the voltages, so the rate stays what it is. */
 static int rknpu_rate_add_opps(struct rknpu_rate *rate)
 {
@@ -128,6 +142,11 @@ static int rknpu_rate_add_opps(struct rknpu_rate *rate)
 
 	if (!of_find_property(rate->dev->of_node, "operating-points-v2", NULL))
 		return -ENODEV;
+	if (rknpu_rate_needs_margin(rate->dev)) {
+		dev_info(rate->dev, "compute clock stays at %lu Hz: operating points with read margins\n",
+			 rate->hz);
+		return -ENODEV;
+	}
 
 	rknpu_rate_supplies_on = false;
 	token = rknpu_rate_config_opps(rate->dev);

@@ -14,7 +14,7 @@ void rknpu_recover_silence(struct rknpu_core *core)
 {
 	spin_lock_irq(&core->rdev->lock);
 	if (!core->irq_off) {
-		core->irq_off = true;
+		WRITE_ONCE(core->irq_off, true);
 		disable_irq_nosync(core->irq);
 	}
 	spin_unlock_irq(&core->rdev->lock);
@@ -25,7 +25,7 @@ void rknpu_recover_listen(struct rknpu_core *core)
 {
 	spin_lock_irq(&core->rdev->lock);
 	if (core->irq_off) {
-		core->irq_off = false;
+		WRITE_ONCE(core->irq_off, false);
 		enable_irq(core->irq);
 	}
 	spin_unlock_irq(&core->rdev->lock);
@@ -163,14 +163,21 @@ static bool rknpu_recover_was_late(struct rknpu_core *core)
 	return late;
 }
 
+/* One that is out of time after some of its tasks may be found before the next one begins. */
+static bool rknpu_recover_started(struct rknpu_core *core)
+{
+	return rknpu_pc_progressed(core) ||
+	       (core->job && core->job->result.task && rknpu_sched_budget_over(core));
+}
+
 static enum rknpu_cause rknpu_recover_classify(struct rknpu_core *core)
 {
 	if (core->cause != RKNPU_CAUSE_NONE)
 		return core->cause;
 
 	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_TIMEOUTS, 1);
-	return rknpu_pc_progressed(core) ? RKNPU_CAUSE_TIMEOUT_RUNNING :
-					   RKNPU_CAUSE_TIMEOUT_NEVER_STARTED;
+	return rknpu_recover_started(core) ? RKNPU_CAUSE_TIMEOUT_RUNNING :
+					     RKNPU_CAUSE_TIMEOUT_NEVER_STARTED;
 }
 
 static struct rknpu_job *rknpu_recover_take_job(struct rknpu_core *core, enum rknpu_cause cause)
@@ -207,21 +214,41 @@ static void rknpu_recover_back_to_work(struct rknpu_core *core)
 /*
  * The job did nothing wrong, and is to run again. What a task left in the core
  * is lost, so unless no other task needs that, from the beginning; the time it
- * has had does not count either.
+ * has had does not count either. False: its client has cancelled it.
  */
-static void rknpu_recover_rewind(struct rknpu_core *core)
+static bool rknpu_recover_rewind(struct rknpu_core *core)
 {
 	struct rknpu_job *job = core->job;
+	bool rerun;
 
 	spin_lock_irq(&core->rdev->lock);
-	rknpu_job_pause(job);
-	if (!job->divisible) {
-		job->result.task = 0;
-		job->before_ns = 0;
+	rerun = !job->cancelled;
+	if (rerun) {
+		rknpu_job_pause(job);
+		if (!job->divisible) {
+			job->result.task = 0;
+			job->before_ns = 0;
+		}
+		job->result.rerun = true;
 	}
-	job->result.rerun = true;
 	spin_unlock_irq(&core->rdev->lock);
-	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_RERUNS, 1);
+	if (rerun)
+		rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_RERUNS, 1);
+	return rerun;
+}
+
+static bool rknpu_recover_retry(struct rknpu_core *core)
+{
+	bool retry;
+
+	spin_lock_irq(&core->rdev->lock);
+	retry = core->job && rknpu_sched_may_retry(core->job);
+	if (retry)
+		core->job->retried = true;
+	spin_unlock_irq(&core->rdev->lock);
+	if (retry)
+		rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_RETRIES, 1);
+	return retry;
 }
 
 /* Returns a job that is over. One that is tried again stays on the core. */
@@ -230,19 +257,14 @@ static struct rknpu_job *rknpu_recover_judge(struct rknpu_core *core)
 	enum rknpu_cause cause = rknpu_recover_classify(core);
 
 	if (cause == RKNPU_CAUSE_RESET_OTHER && core->job) {
-		if (!core->job->cancelled) {
-			rknpu_recover_rewind(core);
+		if (rknpu_recover_rewind(core))
 			return NULL;
-		}
 		cause = RKNPU_CAUSE_CANCELLED;
 	}
 	core->cause = cause;
-	if (cause != RKNPU_CAUSE_TIMEOUT_NEVER_STARTED || !core->job ||
-	    !rknpu_sched_may_retry(core->job))
-		return rknpu_recover_take_job(core, cause);
-	core->job->retried = true;
-	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_RETRIES, 1);
-	return NULL;
+	if (cause == RKNPU_CAUSE_TIMEOUT_NEVER_STARTED && rknpu_recover_retry(core))
+		return NULL;
+	return rknpu_recover_take_job(core, cause);
 }
 
 static void rknpu_recover_from(struct rknpu_core *core)
@@ -283,7 +305,7 @@ void rknpu_recover(struct rknpu_core *core)
 static void rknpu_recover_retire(struct rknpu_core *core)
 {
 	if (core->pm_held) {
-		core->pm_held = false;
+		rknpu_sched_set_held(core, false);
 		pm_runtime_put_noidle(core->dev);
 	}
 	rknpu_core_retire(core);

@@ -136,7 +136,7 @@ static void rknpu_sched_take(struct rknpu_core *core, struct rknpu_job *job)
 	rknpu_queue_take(core, job);
 	job->state = RKNPU_JOB_ON_CORE;
 	job->result.core = core->index;
-	core->job = job;
+	WRITE_ONCE(core->job, job);
 	rknpu_share_took(core, job);
 }
 
@@ -147,7 +147,7 @@ struct rknpu_job *rknpu_sched_drop_job(struct rknpu_core *core)
 	lockdep_assert_held(&core->rdev->lock);
 	if (!job)
 		return NULL;
-	core->job = NULL;
+	WRITE_ONCE(core->job, NULL);
 	job->state = RKNPU_JOB_ENDING;
 	list_del_init(&job->client_link);
 	if (core->frozen)
@@ -239,7 +239,7 @@ void rknpu_sched_put_back(struct rknpu_core *core)
 
 	lockdep_assert_held(&core->rdev->lock);
 	rknpu_job_pause(job);
-	core->job = NULL;
+	WRITE_ONCE(core->job, NULL);
 	rknpu_queue_put_back(core, job);
 	if (core->frozen)
 		wake_up_all(&core->idle_wait);
@@ -380,7 +380,7 @@ void rknpu_sched_iommu_fault(struct rknpu_core *core, unsigned long iova, bool w
 	 * first.
 	 */
 	if (!core->irq_off) {
-		core->irq_off = true;
+		WRITE_ONCE(core->irq_off, true);
 		disable_irq_nosync(core->irq);
 	}
 	spin_unlock_irqrestore(&core->rdev->lock, flags);
@@ -433,16 +433,23 @@ void rknpu_sched_ready(struct rknpu_job *job)
 		rknpu_job_end_later(job, cause);
 }
 
+void rknpu_sched_set_held(struct rknpu_core *core, bool held)
+{
+	spin_lock_irq(&core->rdev->lock);
+	core->pm_held = held;
+	spin_unlock_irq(&core->rdev->lock);
+}
+
 int rknpu_sched_power_up(struct rknpu_core *core)
 {
-	int ret = 0;
+	int ret;
 
-	/* Only this work changes it while STARTING or RECOVERING. */
-	if (!core->pm_held) {
-		ret = rknpu_core_power_on(core);
-		if (!ret)
-			core->pm_held = true;
-	}
+	/* Only this work changes it while STARTING or RECOVERING; others look at it. */
+	if (core->pm_held)
+		return 0;
+	ret = rknpu_core_power_on(core);
+	if (!ret)
+		rknpu_sched_set_held(core, true);
 	return ret;
 }
 
@@ -535,8 +542,13 @@ static void rknpu_sched_bring_up(struct rknpu_core *core)
 static void rknpu_sched_work(struct work_struct *work)
 {
 	struct rknpu_core *core = container_of(work, struct rknpu_core, work);
+	enum rknpu_core_state state;
 
-	switch (READ_ONCE(core->state)) {
+	spin_lock_irq(&core->rdev->lock);
+	state = core->state;
+	spin_unlock_irq(&core->rdev->lock);
+
+	switch (state) {
 	case RKNPU_CORE_STARTING:
 		rknpu_sched_bring_up(core);
 		break;
@@ -564,7 +576,7 @@ static bool rknpu_sched_chain_moves(struct rknpu_core *core)
 	return true;
 }
 
-static bool rknpu_sched_budget_over(struct rknpu_core *core)
+bool rknpu_sched_budget_over(struct rknpu_core *core)
 {
 	const struct rknpu_job *job = core->job;
 	u64 budget = job->budget_ns ?: (u64)READ_ONCE(max_job_ms) * NSEC_PER_MSEC;
@@ -683,7 +695,7 @@ static void rknpu_sched_core_stop(struct rknpu_core *core)
 		rknpu_job_end(job, RKNPU_CAUSE_DEVICE_GONE);
 	}
 	if (core->pm_held) {
-		core->pm_held = false;
+		rknpu_sched_set_held(core, false);
 		pm_runtime_put(core->dev);
 	}
 	rknpu_recover_listen(core);

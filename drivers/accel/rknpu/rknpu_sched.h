@@ -160,5 +160,9 @@ void rknpu_sched_finish(struct rknpu_core *core, struct rknpu_job *job);
 void rknpu_sched_rest(struct rknpu_core *core);
 /* For the core's works: power until rknpu_sched_rest(). */
 int rknpu_sched_power_up(struct rknpu_core *core);
+/* Has the job on the core had all the time that its tasks have together? */
+bool rknpu_sched_budget_over(struct rknpu_core *core);
+/* Sets rknpu_core::pm_held, which others look at. */
+void rknpu_sched_set_held(struct rknpu_core *core, bool held);
 
 #endif

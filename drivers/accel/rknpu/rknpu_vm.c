@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns address spaces: IOMMU domain, IOVA allocator, and what each core has attached. */
+#include <linux/bits.h>
 #include <linux/delay.h>
 #include <linux/interrupt.h>
 #include <linux/iommu.h>
@@ -53,6 +54,18 @@ static bool rknpu_vm_is_behind(struct rknpu_core *core, struct device *iommu)
 }
 
 /*
+ * Rockchip's own kernels hand over the IOMMU's status register in place of
+ * IOMMU_FAULT_READ or _WRITE (5.10.110, 6.1.75 and 6.1.99). It is above both,
+ * for bit 1 says that there is a fault.
+ */
+#define RKNPU_VM_STATUS_IS_WRITE	BIT(5)
+
+static bool rknpu_vm_fault_is_write(int flags)
+{
+	return flags & (flags > IOMMU_FAULT_WRITE ? RKNPU_VM_STATUS_IS_WRITE : IOMMU_FAULT_WRITE);
+}
+
+/*
  * Hard interrupt context. @dev is the IOMMU, not the core behind it. If several
  * are, its registers tell which one it is, or which ones.
  */
@@ -68,7 +81,7 @@ static int rknpu_vm_fault(struct iommu_domain *domain, struct device *dev,
 
 		if (rknpu_vm_is_behind(core, dev) &&
 		    (!core->iommu->shared || rknpu_bank_faults(core, iova)))
-			rknpu_sched_iommu_fault(core, iova, flags & IOMMU_FAULT_WRITE);
+			rknpu_sched_iommu_fault(core, iova, rknpu_vm_fault_is_write(flags));
 	}
 	return 0;
 }

@@ -37,6 +37,7 @@ probe IOMMU_PAGING_DOMAIN_ALLOC 'linux/iommu.h' 'struct device *d = 0; struct io
 probe IOMMU_MAP_GFP 'linux/iommu.h' 'struct iommu_domain *d = 0; iommu_map(d, 0, 0, 0, IOMMU_READ, GFP_KERNEL);'
 
 # mm.h
+probe MEMCPY_PAGE 'linux/highmem.h' 'struct page *p = 0; memcpy_from_page(0, p, 0, 0); memcpy_to_page(p, 0, 0, 0);'
 probe VM_FLAGS_SET 'linux/mm.h' 'struct vm_area_struct *v = 0; vm_flags_set(v, 0);'
 
 # module.h: old ones make a string of the name, which then is one twice.

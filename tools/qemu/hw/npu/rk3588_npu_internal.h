@@ -194,6 +194,39 @@ void npu_pc_resume(Rk3588NpuState *s);
 void npu_pc_enable_block(Rk3588NpuState *s, unsigned block);
 /* Reads ahead while a task executes. */
 void npu_pc_prefetch(void *opaque);
+/* Hangs, with the reason told. */
+void npu_pc_unimplemented(Rk3588NpuState *s, const char *why);
+void npu_pc_out_of_memory(Rk3588NpuState *s);
+
+/* --- Memory of a task --- */
+
+/*
+ * Core 0 has two AXI masters and so two translation banks; that the second
+ * one is for commands and weights is inferred.  Other cores have one.
+ */
+enum {
+    NPU_BANK_DATA = 0,
+    NPU_BANK_PROGRAM = 1,
+};
+
+typedef struct NpuSpanDma {
+    Rk3588NpuState *s;
+    uint8_t *buf;
+    bool write;
+} NpuSpanDma;
+
+/* True if the access is complete; otherwise the phase waits or has ended. */
+bool npu_pc_dma(Rk3588NpuState *s, unsigned bank, uint32_t iova,
+                void *buf, size_t len, bool write);
+/* For the walks over an operand; @opaque is an NpuSpanDma. */
+bool npu_pc_dma_span(void *opaque, uint64_t iova, size_t offset,
+                     size_t len);
+
+/* False as npu_pc_dma(), or if the task is one that has to hang. */
+bool npu_operands_to_cbuf(Rk3588NpuState *s);
+bool npu_operands_to_job(Rk3588NpuState *s, NpuJob *job);
+/* Warns of what silicon computes garbage from. */
+void npu_operands_check_cbuf(Rk3588NpuState *s);
 
 /* Start counting down; @fixed_ns replaces the cycles unless it is 0. */
 void npu_progress_start(Rk3588NpuState *s, const NpuCost *cost,

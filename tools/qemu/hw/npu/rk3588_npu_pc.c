@@ -19,15 +19,6 @@
 /* From op-enable to the first command, and between chained tasks; inferred. */
 #define NPU_FETCH_NS            500
 
-/*
- * Core 0 has two AXI masters and so two translation banks; that the second
- * one is for commands and weights is inferred.  Other cores have one.
- */
-enum {
-    NPU_BANK_DATA = 0,
-    NPU_BANK_PROGRAM = 1,
-};
-
 static void npu_pc_arm(Rk3588NpuState *s, uint64_t delay_ns)
 {
     timer_mod(&s->timer,
@@ -53,12 +44,18 @@ static void npu_pc_guest_error(Rk3588NpuState *s, const char *why)
     npu_pc_hang(s);
 }
 
-static void npu_pc_unimplemented(Rk3588NpuState *s, const char *why)
+void npu_pc_unimplemented(Rk3588NpuState *s, const char *why)
 {
     qemu_log_mask(LOG_UNIMP,
                   "rk3588-npu%u: not implemented: %s: hangs until reset\n",
                   s->core_index, why);
     npu_ctl_count(s->ctl, s->core_index, NPU_CNT_UNIMPLEMENTED, 1);
+    npu_pc_hang(s);
+}
+
+void npu_pc_out_of_memory(Rk3588NpuState *s)
+{
+    error_report("rk3588-npu%u: out of host memory", s->core_index);
     npu_pc_hang(s);
 }
 
@@ -88,21 +85,15 @@ static bool npu_pc_dma_result(Rk3588NpuState *s, RkDmaResult r, bool write)
     }
 }
 
-static bool npu_pc_dma(Rk3588NpuState *s, unsigned bank, uint32_t iova,
-                       void *buf, size_t len, bool write)
+bool npu_pc_dma(Rk3588NpuState *s, unsigned bank, uint32_t iova,
+                void *buf, size_t len, bool write)
 {
     return npu_pc_dma_result(s, rk_iommu_dma(s->iommu, bank, iova, buf, len,
                                              write), write);
 }
 
-typedef struct NpuSpanDma {
-    Rk3588NpuState *s;
-    uint8_t *buf;
-    bool write;
-} NpuSpanDma;
-
-static bool npu_pc_dma_span(void *opaque, uint64_t iova, size_t offset,
-                            size_t len)
+bool npu_pc_dma_span(void *opaque, uint64_t iova, size_t offset,
+                     size_t len)
 {
     NpuSpanDma *d = opaque;
 
@@ -383,140 +374,10 @@ static void npu_pc_start(Rk3588NpuState *s)
     }
 }
 
-static bool npu_same_cube(const NpuCube *a, const NpuCube *b)
-{
-    return a->surfaces == b->surfaces && a->height == b->height &&
-           a->row_bytes == b->row_bytes && a->surf_inner == b->surf_inner &&
-           a->converted == b->converted;
-}
-
-static void npu_pc_out_of_memory(Rk3588NpuState *s)
-{
-    error_report("rk3588-npu%u: out of host memory", s->core_index);
-    npu_pc_hang(s);
-}
-
-/* Puts the feature data of the task into CBUF unless it is there already. */
-static bool npu_pc_load_feature(Rk3588NpuState *s)
-{
-    const NpuCube *cube = &s->task.conv.feature.cube;
-    NpuSpanDma dma = { .s = s };
-    NpuBuf *b = s->cbuf_feature;
-
-    if (s->task.conv.data_reuse) {
-        if (!b || !npu_same_cube(&b->cube, cube)) {
-            npu_pc_unimplemented(s, "DATA_REUSE of what is not in CBUF");
-            return false;
-        }
-        return true;
-    }
-    b = npu_buf_new(cube->bytes);
-    if (!b) {
-        npu_pc_out_of_memory(s);
-        return false;
-    }
-    b->cube = *cube;
-    dma.buf = b->data;
-    if (!npu_task_feature_spans(&s->task, npu_pc_dma_span, &dma)) {
-        npu_buf_unref(b);
-        return false;
-    }
-    npu_buf_unref(s->cbuf_feature);
-    s->cbuf_feature = b;
-    return true;
-}
-
-static bool npu_pc_load_weights(Rk3588NpuState *s)
-{
-    const NpuConv *c = &s->task.conv;
-    NpuBuf *b = s->cbuf_weights;
-
-    if (c->weight_reuse) {
-        if (!b || b->size != c->weight_bytes) {
-            npu_pc_unimplemented(s, "WEIGHT_REUSE of what is not in CBUF");
-            return false;
-        }
-        return true;
-    }
-    b = npu_buf_new(c->weight_bytes);
-    if (!b) {
-        npu_pc_out_of_memory(s);
-        return false;
-    }
-    if (!npu_pc_dma(s, NPU_BANK_PROGRAM, c->weights, b->data, b->size,
-                    false)) {
-        npu_buf_unref(b);
-        return false;
-    }
-    npu_buf_unref(s->cbuf_weights);
-    s->cbuf_weights = b;
-    return true;
-}
-
-static bool npu_pc_load_stages(Rk3588NpuState *s, NpuJob *job)
-{
-    unsigned i;
-
-    for (i = 0; i < NPU_STAGE_NUM; i++) {
-        size_t len = npu_task_stage_bytes(&s->task, i);
-
-        if (!len) {
-            continue;
-        }
-        job->stage[i] = g_malloc(len);
-        if (!npu_pc_dma(s, NPU_BANK_DATA, s->task.dpu.stage[i].addr,
-                        job->stage[i], len, false)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool npu_pc_load_feeds(Rk3588NpuState *s, NpuJob *job)
-{
-    unsigned i;
-
-    for (i = 0; i < NPU_FEED_NUM; i++) {
-        NpuSpanDma dma = { .s = s };
-
-        if (!s->task.feed[i].cube.bytes) {
-            continue;
-        }
-        job->feed[i] = g_try_malloc(s->task.feed[i].cube.bytes);
-        if (!job->feed[i]) {
-            npu_pc_out_of_memory(s);
-            return false;
-        }
-        dma.buf = job->feed[i];
-        if (!npu_task_feed_spans(&s->task, i, npu_pc_dma_span, &dma)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Silicon does not check; the result is garbage there, but not here. */
-static void npu_pc_check_cbuf(Rk3588NpuState *s)
-{
-    const char *why = npu_task_cbuf_short(&s->task);
-    uint32_t entries = npu_task_cbuf_entries(&s->task);
-
-    if (why) {
-        npu_ctl_count(s->ctl, s->core_index, NPU_CNT_CBUF_SHORT, 1);
-        qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: %s: silicon would "
-                      "compute garbage\n", s->core_index, why);
-    }
-    if (!s->task.conv.packed && s->task.conv.data_entries != entries) {
-        qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: %u CBUF entries per line "
-                      "where %u are usual\n", s->core_index,
-                      s->task.conv.data_entries, entries);
-    }
-}
-
 static void npu_pc_submit(Rk3588NpuState *s, NpuJob *job)
 {
     if (s->task.kind == NPU_KIND_CONV) {
-        npu_pc_check_cbuf(s);
+        npu_operands_check_cbuf(s);
         job->feature = npu_buf_ref(s->cbuf_feature);
         job->weights = npu_buf_ref(s->cbuf_weights);
     }
@@ -540,8 +401,7 @@ static void npu_pc_load(Rk3588NpuState *s)
 {
     NpuJob *job;
 
-    if (s->task.kind == NPU_KIND_CONV &&
-        (!npu_pc_load_feature(s) || !npu_pc_load_weights(s))) {
+    if (s->task.kind == NPU_KIND_CONV && !npu_operands_to_cbuf(s)) {
         return;
     }
     job = npu_job_new(&s->task);
@@ -549,7 +409,7 @@ static void npu_pc_load(Rk3588NpuState *s)
     if (!job->out) {
         npu_job_free(job);
         npu_pc_out_of_memory(s);
-    } else if (!npu_pc_load_stages(s, job) || !npu_pc_load_feeds(s, job)) {
+    } else if (!npu_operands_to_job(s, job)) {
         npu_job_free(job);
     } else {
         npu_pc_submit(s, job);

@@ -4,7 +4,7 @@
  * faults and migration, driven by raw register accesses.
  */
 #include "qemu/osdep.h"
-#include "rk3588-npu-qtest.h"
+#include "rk3588-npu-qtest-matmul.h"
 
 static void test_registers(void)
 {
@@ -535,23 +535,6 @@ static void test_reset_in_flight(void)
     g_assert_true(wait_irq(q));
     g_assert_true(result_right(q, C_ADDR));
     qtest_quit(q);
-}
-
-static void wait_migration(QTestState *q)
-{
-    for (;;) {
-        QDict *rsp = qtest_qmp_assert_success_ref(q,
-                                            "{ 'execute': 'query-migrate' }");
-        const char *status = qdict_get_try_str(rsp, "status");
-        bool done = status && g_str_equal(status, "completed");
-
-        g_assert_true(!status || !g_str_equal(status, "failed"));
-        qobject_unref(rsp);
-        if (done) {
-            return;
-        }
-        g_usleep(1000);
-    }
 }
 
 /* A task in flight, and CBUF contents, reach the destination. */

@@ -4,29 +4,12 @@
  * per channel: small programs from registers to interrupt.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
-#include "libqtest.h"
-#include "hw/misc/rk3588_npu_ctl_regs.h"
-
-#define CORE0           0xfdab0000u
-#define CRU_SOFTRST30   (0xfd7c0000u + 0xa00 + 4 * 30)
-#define PMU_PWR         (0xfd8d8000u + 0x14c)
-#define SRST_BITS       0x140           /* A_RKNN0 and H_RKNN0 */
-
-#define OP_EN           0x08
-#define BASE            0x10
-#define AMOUNTS         0x14
-#define INT_MASK        0x20
-#define INT_CLEAR       0x24
-#define INT_STATUS      0x28
-#define INT_RAW         0x2c
-#define TASK_CON        0x30
+#include "rk3588-npu-qtest.h"
 
 #define INT_DPU         0x100
 #define INT_PPU         0x400
 
 /* IOVAs are physical addresses while the IOMMU does not page. */
-#define RAM             0x40000000u
 #define A_ADDR          (RAM + 0x100000)
 #define B_ADDR          (RAM + 0x200000)
 #define C_ADDR          (RAM + 0x300000)
@@ -39,36 +22,7 @@
 #define N               32
 #define SHIFT           3               /* of the DPU's output */
 
-#define MACHINE         "-machine rk3588-npu -m 512 -display none "
-
-typedef struct Prog {
-    uint64_t cmd[128];
-    unsigned n;
-} Prog;
-
 static int8_t a[M][K], b[N][K];
-
-static uint32_t rd(QTestState *q, uint32_t reg)
-{
-    return qtest_readl(q, CORE0 + reg);
-}
-
-static void wr(QTestState *q, uint32_t reg, uint32_t value)
-{
-    qtest_writel(q, CORE0 + reg, value);
-}
-
-static uint32_t count(QTestState *q, unsigned c)
-{
-    return qtest_readl(q, NPU_CTL_BASE + NPU_CTL_CORE(0) + 8 * c);
-}
-
-static void put(Prog *p, uint32_t reg, uint32_t value)
-{
-    uint64_t target = 1u << (8 + (reg >> 12)) | 1;
-
-    p->cmd[p->n++] = target << 48 | (uint64_t)value << 16 | reg;
-}
 
 static void write_operands(QTestState *q)
 {
@@ -96,29 +50,16 @@ static QTestState *start(const char *args)
 {
     QTestState *q = qtest_initf("%s%s", MACHINE, args);
 
-    /* NPU, NPUTOP */
-    qtest_writel(q, PMU_PWR, 0x000a0000);
-    qtest_clock_step(q, 1000000);
+    power(q, true);
     write_operands(q);
     return q;
 }
 
-static void reset_core(QTestState *q)
-{
-    qtest_writel(q, CRU_SOFTRST30, SRST_BITS << 16 | SRST_BITS);
-    qtest_clock_step(q, 10000);
-    qtest_writel(q, CRU_SOFTRST30, SRST_BITS << 16);
-}
-
 static void run(QTestState *q, Prog *p, uint32_t enable, uint32_t mask)
 {
-    unsigned i;
-
-    p->cmd[p->n++] = 0x0041ull << 48;
-    p->cmd[p->n++] = 0x0081ull << 48 | (uint64_t)enable << 16 | 8;
-    for (i = 0; i < p->n; i++) {
-        qtest_writeq(q, CMD_ADDR + 8 * i, p->cmd[i]);
-    }
+    put_raw(p, 0x0041, 0, 0);
+    put_raw(p, 0x0081, 8, enable);
+    write_prog(q, CMD_ADDR, p);
     wr(q, BASE, 1);
     wr(q, BASE, CMD_ADDR);
     wr(q, AMOUNTS, (p->n + 1) / 2 - 1);
@@ -129,57 +70,11 @@ static void run(QTestState *q, Prog *p, uint32_t enable, uint32_t mask)
     wr(q, OP_EN, 0);
 }
 
-static bool wait_irq(QTestState *q)
-{
-    unsigned i;
-
-    for (i = 0; i < 200; i++) {
-        qtest_clock_step(q, 20000);
-        if (rd(q, INT_STATUS)) {
-            return true;
-        }
-        g_usleep(500);
-    }
-    return false;
-}
-
-static bool never_irq(QTestState *q)
-{
-    unsigned i;
-
-    for (i = 0; i < 20; i++) {
-        qtest_clock_step(q, 100000);
-        if (rd(q, INT_STATUS)) {
-            return false;
-        }
-        g_usleep(500);
-    }
-    return true;
-}
-
 /* The product as bytes, after OUT_CVT, to memory. */
 static void product(Prog *p)
 {
     p->n = 0;
-    put(p, 0x1014, 9);
-    put(p, 0x1020, 1 << 16 | M);
-    put(p, 0x1024, (K - 1) << 16 | K);
-    put(p, 0x1028, 1);
-    put(p, 0x102c, M);
-    put(p, 0x1030, K * N);
-    put(p, 0x1034, K);
-    put(p, 0x1038, 0x01010000 | N);
-    put(p, 0x1040, 11 << 4 | 1);
-    put(p, 0x104c, 0xb);
-    put(p, 0x1070, A_ADDR);
-    put(p, 0x107c, 4);
-    put(p, 0x1080, 0);
-    put(p, 0x1084, 1 << 16 | M);
-    put(p, 0x1088, K);
-    put(p, 0x1110, B_ADDR);
-    put(p, 0x3010, 1);
-    put(p, 0x3014, (M - 1) << 16);
-    put(p, 0x3018, N - 1);
+    put_product(p, M, K, N, A_ADDR, B_ADDR, true);
     put(p, 0x400c, 0x1e4);
     put(p, 0x4010, 0);
     put(p, 0x4020, C_ADDR);

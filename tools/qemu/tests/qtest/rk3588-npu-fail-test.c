@@ -5,7 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "qobject/qdict.h"
-#include "rk3588-npu-qtest.h"
+#include "rk3588-npu-qtest-matmul.h"
 
 #define CTL             "'/machine/npu-ctl'"
 #define PMU_REPAIR      (0xfd8d8000u + 0x290)

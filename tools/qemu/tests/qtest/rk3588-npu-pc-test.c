@@ -4,24 +4,7 @@
  * completion, slave mode, time, shared memory, and migration of all that.
  */
 #include "qemu/osdep.h"
-#include "libqtest.h"
-#include "hw/misc/rk3588_npu_ctl_regs.h"
-
-#define CORE(n)         (0xfdab0000u + 0x10000u * (n))
-#define PMU_PWR         (0xfd8d8000u + 0x14c)
-#define CRU_SOFTRST(n)  (0xfd7c0000u + 0xa00 + 4 * (n))
-#define CRU_GATE30      (0xfd7c0000u + 0x800 + 4 * 30)
-
-#define OP_EN           0x08
-#define BASE            0x10
-#define AMOUNTS         0x14
-#define INT_MASK        0x20
-#define INT_CLEAR       0x24
-#define INT_STATUS      0x28
-#define INT_RAW         0x2c
-#define TASK_CON        0x30
-#define TASK_STATUS     0x3c
-#define GLOBAL_EN       0xf008
+#include "rk3588-npu-qtest.h"
 
 #define FEATURE         0x01
 #define WEIGHT          0x04
@@ -34,7 +17,6 @@
 #define PINGPONG        0x7000
 
 /* IOVAs are physical addresses while the IOMMU does not page. */
-#define RAM             0x40000000u
 #define A_ADDR          (RAM + 0x100000)
 #define B_ADDR          (RAM + 0x200000)
 #define B2_ADDR         (RAM + 0x400000)
@@ -44,23 +26,6 @@
 /* One row by 1024 x 1024 weights: bound by memory. */
 #define K               1024
 #define N               1024
-
-#define MACHINE         "-machine rk3588-npu -m 512 -display none "
-
-typedef struct Prog {
-    uint64_t cmd[300];
-    unsigned n;
-} Prog;
-
-static uint32_t rd(QTestState *q, uint32_t reg)
-{
-    return qtest_readl(q, CORE(0) + reg);
-}
-
-static void wr(QTestState *q, uint32_t reg, uint32_t value)
-{
-    qtest_writel(q, CORE(0) + reg, value);
-}
 
 static uint64_t counter(QTestState *q, unsigned core, unsigned c)
 {
@@ -82,72 +47,18 @@ static int64_t now(QTestState *q)
     return lo | (uint64_t)qtest_readl(q, NPU_CTL_BASE + NPU_CTL_TIME_HI) << 32;
 }
 
-static void put(Prog *p, uint32_t reg, uint32_t value)
-{
-    uint64_t target = 1u << (8 + (reg >> 12)) | 1;
-
-    p->cmd[p->n++] = target << 48 | (uint64_t)value << 16 | reg;
-}
-
-static void put_raw(Prog *p, uint16_t target, uint16_t reg, uint32_t value)
-{
-    p->cmd[p->n++] = (uint64_t)target << 48 | (uint64_t)value << 16 | reg;
-}
-
 /* C[m, N] = A[m, K] * B[N, K]^T, int8 to int32 */
 static void product(Prog *p, uint32_t m, uint32_t weights, uint32_t dst)
 {
     put(p, 0x4004, 0xe);
     put(p, 0x1010, (m + 1) << 4);
-    put(p, 0x1014, 9);
-    put(p, 0x1020, 1 << 16 | m);
-    put(p, 0x1024, (K - 1) << 16 | K);
-    put(p, 0x1028, 1);
-    put(p, 0x102c, m);
-    put(p, 0x1030, K * N);
-    put(p, 0x1034, K);
-    put(p, 0x1038, 0x01010000 | N);
-    put(p, 0x1040, 11 << 4 | 1);
-    put(p, 0x104c, 0xb);
-    put(p, 0x1070, A_ADDR);
-    put(p, 0x107c, 4);
-    put(p, 0x1080, 4 * (m / 4) - 4 + (m < 4));
-    put(p, 0x1084, 1 << 16 | m);
-    put(p, 0x1088, K);
-    put(p, 0x1110, weights);
-    put(p, 0x3010, 0);
-    put(p, 0x3014, (m - 1) << 16);
-    put(p, 0x3018, N - 1);
-    put(p, 0x400c, 0x1e4);
-    put(p, 0x4010, 0x80000000);
-    put(p, 0x4020, dst);
-    put(p, 0x4024, m << 4);
-    put(p, 0x4030, 0);
-    put(p, 0x4034, m - 1);
-    put(p, 0x4038, 0);
-    put(p, 0x403c, (N - 1) << 16 | (N - 1));
-    put(p, 0x4040, 0x53);
-    put(p, 0x4050, 0x7fe);
-    put(p, 0x4058, N - 1);
-    put(p, 0x405c, (m - 1) << 16);
-    put(p, 0x4060, 0x53);
-    put(p, 0x4070, 0x383);
-    put(p, 0x4084, 1);
-    put(p, 0x40c0, (m * 8) << 4);
+    put_product(p, m, K, N, A_ADDR, weights, false);
+    put_sums(p, m, N, dst);
 }
 
 static unsigned amount(const Prog *p)
 {
     return (p->n + 4 + 1) / 2 - 1;
-}
-
-static void write_raw(QTestState *q, unsigned slot, const Prog *p)
-{
-    unsigned i;
-
-    for (i = 0; i < p->n; i++) {
-        qtest_writeq(q, CMD_ADDR(slot) + 8 * i, p->cmd[i]);
-    }
 }
 
 /* The tail, and a place in memory; @next as the next segment's amount. */
@@ -157,7 +68,7 @@ static void place(QTestState *q, unsigned slot, Prog *p, uint32_t next)
     put(p, AMOUNTS, next);
     put_raw(p, 0x0041, 0, 0);
     put_raw(p, 0x0081, 8, 0x0d);
-    write_raw(q, slot, p);
+    write_prog(q, CMD_ADDR(slot), p);
 }
 
 /* Rows of A hold 1, B 2 and B2 3 everywhere. */
@@ -220,11 +131,6 @@ static void reset_any(QTestState *q, unsigned core)
     qtest_writel(q, reg, bits << 16 | bits);
     qtest_clock_step(q, 10000);
     qtest_writel(q, reg, bits << 16);
-}
-
-static void reset_core(QTestState *q)
-{
-    reset_any(q, 0);
 }
 
 /* Of CNA and CORE, as drivers do: programs do not know their core. */
@@ -455,7 +361,7 @@ static void test_prefetch_stops(void)
     put(&p, AMOUNTS, length);
     put_raw(&p, 0x0041, 0, 0);
     put_raw(&p, 0x0081, 8, 0x0d);
-    write_raw(q, 0, &p);
+    write_prog(q, CMD_ADDR(0), &p);
     ctl(q, NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
     qtest_memset(q, C_ADDR(0), 0, 4 * N);
     kick(q, length, PINGPONG | 2);
@@ -883,23 +789,6 @@ static void test_shared_memory(void)
 
 /* --- Migration --- */
 
-static void wait_migration(QTestState *q)
-{
-    for (;;) {
-        QDict *rsp = qtest_qmp_assert_success_ref(q,
-                                            "{ 'execute': 'query-migrate' }");
-        const char *status = qdict_get_try_str(rsp, "status");
-        bool done = status && g_str_equal(status, "completed");
-
-        g_assert_true(!status || !g_str_equal(status, "failed"));
-        qobject_unref(rsp);
-        if (done) {
-            return;
-        }
-        g_usleep(1000);
-    }
-}
-
 /* The clock of a qtest machine does not migrate: it is set beforehand. */
 static QTestState *migrate(QTestState *q)
 {
@@ -1009,7 +898,7 @@ static void write_lut(QTestState *q)
     }
     put_raw(&p, 0x0041, 0, 0);
     put_raw(&p, 0x0081, 8, 0x18);
-    write_raw(q, 0, &p);
+    write_prog(q, CMD_ADDR(0), &p);
 }
 
 static void test_migrate_lut(void)

@@ -1214,25 +1214,34 @@ static void test_flying(void)
                      .bs_mul = minus_1_5 }, fly_relu, "fp16 scaled, ReLU");
 }
 
+/* The program with one more register written must not run. */
+static void expect_refused(Prog *p, const char *what, const char *name,
+                           uint16_t reg, uint32_t value, uint32_t enable,
+                           NpuVerdict want)
+{
+    const char *why = NULL;
+    NpuVerdict got;
+
+    p->n -= 4;
+    put(p, reg, value);
+    tail(p, enable);
+    got = run(p, &why);
+    report(got == want && why && untouched(ADDR_C, 4096), "%s of %s", what,
+           name);
+    printf("# %s\n", why ? why : "accepted");
+}
+
 static void expect_fly_refusal(const char *name, uint16_t reg, uint32_t value,
                                uint32_t enable, NpuVerdict want)
 {
     static const Fly f = {
         .w = 4, .h = 4, .c = 16, .prec = 4, .out = 4, .ew = 0x203c0,
     };
-    const char *why = NULL;
-    NpuVerdict got;
     Prog p;
 
     memset(mem, POISON, MEM_SIZE);
     fly_prog(&p, &f);
-    p.n -= 4;
-    put(&p, reg, value);
-    tail(&p, enable);
-    got = run(&p, &why);
-    report(got == want && why && untouched(ADDR_C, 4096),
-           "flying refusal of %s", name);
-    printf("# %s\n", why ? why : "accepted");
+    expect_refused(&p, "flying refusal", name, reg, value, enable, want);
 }
 
 static void test_fly_refusals(void)
@@ -1420,19 +1429,11 @@ static void test_luts(void)
 static void expect_lut_refusal(const char *name, uint16_t reg, uint32_t value)
 {
     const Act a = { .shift = 5, .scale = 2596, .offset = 1, .minus_exp = 15 };
-    const char *why = NULL;
-    NpuVerdict got;
     Prog p;
 
     memset(mem, POISON, MEM_SIZE);
     act_prog(&p, &a, 64, false);
-    p.n -= 4;
-    put(&p, reg, value);
-    tail(&p, 0x18);
-    got = run(&p, &why);
-    report(got == NPU_TASK_UNIMP && why && untouched(ADDR_C, 4096),
-           "LUT refusal of %s", name);
-    printf("# %s\n", why ? why : "accepted");
+    expect_refused(&p, "LUT refusal", name, reg, value, 0x18, NPU_TASK_UNIMP);
 }
 
 static void test_lut_refusals(void)
@@ -1656,19 +1657,11 @@ static void expect_pool_refusal(const char *name, uint16_t reg, uint32_t value,
         .method = AVERAGE, .h = 8, .w = 8, .c = 8, .kh = 3, .kw = 3, .sy = 2,
         .sx = 2, .top = 1, .left = 1, .out_h = 4, .out_w = 4,
     };
-    const char *why = NULL;
-    NpuVerdict got;
     Prog p;
 
     memset(mem, POISON, MEM_SIZE);
     pool_prog(&p, &o);
-    p.n -= 4;
-    put(&p, reg, value);
-    tail(&p, enable);
-    got = run(&p, &why);
-    report(got == want && why && untouched(ADDR_C, 4096),
-           "pooling refusal of %s", name);
-    printf("# %s\n", why ? why : "accepted");
+    expect_refused(&p, "pooling refusal", name, reg, value, enable, want);
 }
 
 static void test_pool_refusals(void)
@@ -1853,7 +1846,6 @@ static void expect_refusal(const char *name, uint16_t reg, uint32_t value,
         .sx = 1, .dy = 1, .dx = 1, .out_h = 4, .out_w = 4, .scale = 1,
     };
     const char *why = NULL;
-    NpuVerdict got;
     Prog p;
 
     memset(mem, POISON, MEM_SIZE);
@@ -1863,13 +1855,7 @@ static void expect_refusal(const char *name, uint16_t reg, uint32_t value,
         return;
     }
     memset(at(ADDR_C), POISON, 4096);
-    p.n -= 4;
-    put(&p, reg, value);
-    tail(&p, 0x1d);
-    got = run(&p, &why);
-    report(got == want && why && untouched(ADDR_C, 4096), "refusal of %s",
-           name);
-    printf("# %s\n", why ? why : "accepted");
+    expect_refused(&p, "refusal", name, reg, value, 0x1d, want);
 }
 
 static void test_refusals(void)
