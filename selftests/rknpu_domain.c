@@ -22,6 +22,9 @@ FIXTURE_SETUP(domain)
 	close(fd);
 	RK_REQUIRE_MODEL();
 	RK_REQUIRE_POWER_DOMAINS();
+	/* 6.12's driver of the domains goes on as if one had come up, and touches what is off. */
+	if (rk_kernel_before(6, 13))
+		SKIP(return, "this kernel crashes of a domain that does not come up");
 	if (!rk_ours())
 		SKIP(return, "our module's error codes");
 	ASSERT_EQ(0, rk_team_init(&self->t));
@@ -30,7 +33,7 @@ FIXTURE_SETUP(domain)
 
 FIXTURE_TEARDOWN(domain)
 {
-	if (!rk_model() || !rk_ours() || !rk_power_domains())
+	if (!rk_model() || !rk_ours() || !rk_power_domains() || rk_kernel_before(6, 13))
 		return;
 	rk_model_calm();
 	rk_team_fini(&self->t);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How much memory BOs may take: of a file, of all files, and of a machine that has no more. */
+/* How much BOs and jobs may take: of a file, of all files, and of a machine that has no more. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -88,6 +88,7 @@ FIXTURE_SETUP(limits)
 
 FIXTURE_TEARDOWN(limits)
 {
+	rk_model_calm();
 	close(self->fd);
 	close(self->other);
 	set_percent(FILE_PERCENT, self->file_percent);
@@ -261,6 +262,107 @@ TEST_F_TIMEOUT(limits, who_is_killed_meanwhile_leaves_nothing, 120)
 		rk_gem_close(self->fd, 1);
 		EXPECT_TRUE(rk_stat_settles("bo_bytes", self->bytes));
 	}
+}
+
+/* ---- jobs that are not over ---- */
+
+#define FILE_TASKS	1048576u
+#define JOB_TASKS	65536u
+#define DEADLINE_MS	15000
+
+/* A job of one task on core 0, and the most tasks that it may have. */
+static int queue_init(struct rk_client *c, struct drm_rocket_task *t,
+		      struct drm_rocket_job_ext *job)
+{
+	int ret = rk_client_init(c);
+
+	if (!ret)
+		ret = rk_op_task(&c->inc, c->in.iova, c->out.iova, &t[0]);
+	for (uint32_t i = 1; i < JOB_TASKS; i++)
+		t[i] = t[0];
+	rk_job_ext(job, t, 1, NULL, NULL);
+	job->core_mask = 1;
+	job->timeout_ns = DEADLINE_MS * RK_MS;
+	return ret;
+}
+
+TEST_F_TIMEOUT(limits, tasks_of_a_file, 180)
+{
+	static struct drm_rocket_task t[JOB_TASKS];
+	struct drm_rocket_job_ext job;
+	struct rk_client c, other;
+	unsigned int n = 0;
+	int ret;
+
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, queue_init(&c, t, &job));
+	rk_fault_arm(0, NPU_FAULT_HANG, 0, 1);
+	ASSERT_EQ(0, rk_submit_ext(c.fd, &job, 1, NULL));
+	job.task_count = JOB_TASKS;
+	while (!(ret = rk_submit_ext(c.fd, &job, 1, NULL)))
+		n++;
+	EXPECT_EQ(-EBUSY, ret);
+	EXPECT_EQ(FILE_TASKS / JOB_TASKS - 1, n);
+	job.task_count = JOB_TASKS - 1;
+	EXPECT_EQ(0, rk_submit_ext(c.fd, &job, 1, NULL));
+	job.task_count = 1;
+	EXPECT_EQ(-EBUSY, rk_submit_ext(c.fd, &job, 1, NULL));
+	/* It is nobody else's. */
+	EXPECT_EQ(0, rk_client_init(&other));
+	EXPECT_EQ(0, rk_client_run(&other, 1));
+	rk_client_fini(&other);
+	rk_client_fini(&c);
+}
+
+/* Tasks count until their job is over, whether they ran or not. */
+TEST_F_TIMEOUT(limits, tasks_are_given_back, 180)
+{
+	static struct drm_rocket_task t[JOB_TASKS];
+	struct drm_rocket_job_ext job;
+	struct drm_rocket_wait_job w;
+	struct rk_client c;
+	uint64_t id;
+
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, queue_init(&c, t, &job));
+	job.task_count = JOB_TASKS;
+	rk_fault_arm(0, NPU_FAULT_DMA_READ, 0, 0);
+	for (uint32_t i = 0; i < FILE_TASKS / JOB_TASKS + 2; i++) {
+		ASSERT_EQ(0, rk_submit_ext(c.fd, &job, 1, &id)) TH_LOG("job %u", i);
+		ASSERT_EQ(0, rk_wait_job(c.fd, id, RK_FOREVER, &w));
+		EXPECT_EQ(-EIO, w.error);
+	}
+	rk_model_calm();
+	EXPECT_EQ(0, rk_client_run(&c, 1));
+	rk_client_fini(&c);
+}
+
+TEST_F_TIMEOUT(limits, number_of_jobs_of_a_file, 180)
+{
+	static struct drm_rocket_task t[JOB_TASKS];
+	static struct drm_rocket_job_ext jobs[1024];
+	uint64_t max = rk_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_JOBS);
+	struct rk_client c;
+
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, queue_init(&c, t, &jobs[0]));
+	ASSERT_EQ(0, max % ARRAY_SIZE(jobs));
+	for (size_t i = 1; i < ARRAY_SIZE(jobs); i++)
+		jobs[i] = jobs[0];
+	/* More run than may wait. */
+	for (uint64_t n = 0; n < max + ARRAY_SIZE(jobs); n += ARRAY_SIZE(jobs)) {
+		struct drm_rocket_wait_job w;
+		uint64_t first;
+
+		ASSERT_EQ(0, rk_submit_ext(c.fd, jobs, ARRAY_SIZE(jobs), &first));
+		ASSERT_EQ(0, rk_wait_job(c.fd, first + ARRAY_SIZE(jobs) - 1, RK_FOREVER, &w));
+	}
+	/* None does. */
+	rk_fault_arm(0, NPU_FAULT_HANG, 0, 1);
+	for (uint64_t n = 0; n < max; n += ARRAY_SIZE(jobs))
+		ASSERT_EQ(0, rk_submit_ext(c.fd, jobs, ARRAY_SIZE(jobs), NULL));
+	EXPECT_EQ(-EBUSY, rk_submit_ext(c.fd, jobs, 1, NULL));
+	rk_client_fini(&c);
 }
 
 TEST_HARNESS_MAIN

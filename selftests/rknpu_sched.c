@@ -445,7 +445,8 @@ TEST_F(divide, budget_of_core_time)
 	struct drm_rocket_wait_job w;
 
 	rk_module_param("max_job_ms", 1000);
-	rk_latency_us(200000);
+	/* Such that the budget ends within a task. */
+	rk_latency_us(300000);
 	rk_task_timeout_ms(1000);
 	ASSERT_EQ(0, put_long(p, variant->flags));
 	ASSERT_EQ(0, rk_wait_job(p->a.fd, 1, RK_FOREVER, &w));

@@ -394,6 +394,9 @@ static void disarm(void)
  */
 static bool survivable(uint32_t kind)
 {
+	/* Older drivers of the domains do not tell that one stayed off. */
+	if (kind == NPU_FAULT_POWER_STUCK && rk_kernel_before(6, 13))
+		return false;
 	return kind != NPU_FAULT_CLK_STUCK && kind != NPU_FAULT_MMU_RESET &&
 	       kind != NPU_FAULT_MMU_PAGING;
 }

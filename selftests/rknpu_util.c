@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -102,6 +103,16 @@ bool rk_power_domains(void)
 	found = !glob("/sys/bus/platform/devices/*.npu/of_node/power-domains", 0, NULL, &g);
 	globfree(&g);
 	return found;
+}
+
+bool rk_kernel_before(unsigned int major, unsigned int minor)
+{
+	struct utsname u;
+	unsigned int a = 0, b = 0;
+
+	if (uname(&u) || sscanf(u.release, "%u.%u", &a, &b) != 2)
+		return false;
+	return a < major || (a == major && b < minor);
 }
 
 void rk_module_param(const char *name, unsigned int value)
@@ -691,7 +702,9 @@ uint64_t rk_count_all(enum npu_ctl_counter c)
 
 void rk_latency_us(uint32_t us)
 {
-	rk_ctl_write(NPU_CTL_LATENCY_NS, us * 1000);
+	uint64_t ns = us * 1000ull;
+
+	rk_ctl_write(NPU_CTL_LATENCY_NS, ns < UINT32_MAX ? ns : UINT32_MAX);
 }
 
 void rk_fault_arm_param(uint32_t core, uint32_t kind, uint32_t skip, uint32_t count,

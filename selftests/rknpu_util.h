@@ -35,6 +35,8 @@ bool rk_ours(void);
 bool rk_one_iommu(void);
 /* Can a core lose its power? Kernels without a driver for power domains are given none. */
 bool rk_power_domains(void);
+/* For what a kernel does without telling in another way. */
+bool rk_kernel_before(unsigned int major, unsigned int minor);
 /* Sets a parameter of our module; other drivers keep theirs. */
 void rk_module_param(const char *name, unsigned int value);
 /* Its deadline per task. */
@@ -172,7 +174,7 @@ void rk_ctl_write(uint32_t off, uint32_t value);
 uint64_t rk_ctl_read64(uint32_t off);
 uint64_t rk_count(unsigned int core, enum npu_ctl_counter c);
 uint64_t rk_count_all(enum npu_ctl_counter c);
-/* Fixed task time, 0 = the model's own. */
+/* Fixed task time, 4.29 s at most; 0 = the model's own. */
 void rk_latency_us(uint32_t us);
 void rk_fault_arm(uint32_t core, uint32_t kind, uint32_t skip, uint32_t count);
 /* The same for kinds that take a parameter. */

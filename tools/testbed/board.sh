@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # A small arm64 Debian of unpacked packages, so that a guest has the udev, modprobe and accounts that a board has.
 
-rk_board_packages="udev kmod util-linux passwd coreutils dash sed grep libc-bin base-passwd"
+# kmod opens the libraries of compressions itself, and depends on none; a real system has them for dpkg.
+rk_board_packages="udev kmod liblzma5 libzstd1 util-linux passwd coreutils dash sed grep libc-bin base-passwd"
 
 rk_build_board() {
 	local tmp=$1 d root=$1/root

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Every row of a table of behaviours names tests that exist: check-tables.py PAGE.rst SELFTESTS-DIRECTORY
 
-A table counts if its last column is headed "Test". Its cells hold names of cases, separated by commas, of the program
-that the text before last named by '"Test" names cases of ``selftests/NAME.c``'; or, in parentheses, of another one.
+A table counts if its last column is headed "Test". Its cells hold names of cases, separated by commas, of the programs
+that the text before last named by '"Test" names cases of ``selftests/NAME.c``', with 'and ``NAME.c``' for a second one;
+or, in parentheses, of another one.
 """
 import os
 import re
 import sys
 
-PROGRAM = re.compile(r'"Test" names cases of ``selftests/([a-z_]+\.c)``')
+PROGRAM = re.compile(r'"Test" names cases of ``selftests/([a-z_]+\.c)``(?: and ``([a-z_]+\.c)``)?')
 ITEM = re.compile(r'([a-z0-9_]+)(?: \(``([a-z_]+\.c)``\))?')
 
 
@@ -36,12 +37,12 @@ def main(page, selftests):
     with open(page, encoding='utf-8') as f:
         text = f.read().split('\n')
     known = {}
-    program = None
+    programs = ()
     count = bad = 0
     for i, line in enumerate(text):
         # The sentence may be broken anywhere.
         found = PROGRAM.findall(' '.join(text[max(0, i - 1):i + 1]))
-        program = found[-1] if found else program
+        programs = [name for name in found[-1] if name] if found else programs
         if not line.startswith('.. list-table::'):
             continue
         table = rows(text[i + 1:])
@@ -54,11 +55,12 @@ def main(page, selftests):
                 bad += 1
                 continue
             for item in items:
-                source = item[2] or program
-                if source not in known:
-                    known[source] = cases(os.path.join(selftests, source))
-                if item[1] not in known[source]:
-                    print(f'{page}: {row[0]}: {source} has no case {item[1]}')
+                sources = [item[2]] if item[2] else programs
+                for source in sources:
+                    if source not in known:
+                        known[source] = cases(os.path.join(selftests, source))
+                if not any(item[1] in known[source] for source in sources):
+                    print(f'{page}: {row[0]}: {" and ".join(sources)}: no case {item[1]}')
                     bad += 1
                 count += 1
     print(f'{count} names of tests')

@@ -14,7 +14,7 @@ RK_CLANG_CONFIG=(CONFIG_CC_IS_GCC= CONFIG_GCC_VERSION=0 CONFIG_CC_IS_CLANG=y CON
 
 # rk_compiler SERIES NAME: its variables for make are in RK_CC_VARS and its root, made if need be, in RK_CC_ROOT.
 rk_compiler() {
-	local series=$1 name=$2 suite cc packages
+	local series=$1 name=$2 suite packages cc
 	read -r suite cc < <(rk_compilers | awk -v k="$series" -v c="$name" '$1 == k && $2 == c { print $3, $5 }')
 	[ -n "${cc:-}" ] || rk_die "no compiler $name for $series (see tools/testbed/compilers)"
 	RK_CC_VARS=("CC=$cc")

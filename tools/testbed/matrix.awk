@@ -6,7 +6,7 @@ function interface(prog, group) {
 	if (prog ~ /^rknpu_misc/)
 		return "/dev/rknpu"
 	if (prog ~ /^rknpu_(vendor|matmul_vendor)/)
-		return group == "misc" ? "/dev/rknpu" : "rknpu"
+		return group ~ /misc$/ ? "/dev/rknpu" : "rknpu"
 	return "rocket"
 }
 

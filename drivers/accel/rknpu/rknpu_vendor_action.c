@@ -12,12 +12,18 @@
 #include "rknpu_vendor.h"
 #include "rknpu_vendor_info.h"
 
+/* Less nice as by setpriority(). That one's can_nice() is exported by Debian's kernels alone. */
+static bool rknpu_vendor_may_be_nice(s32 nice)
+{
+	return nice >= task_nice(current) || nice_to_rlimit(nice) <= rlimit(RLIMIT_NICE) ||
+	       capable(CAP_SYS_NICE);
+}
+
 /* The vendor's driver lets anybody take any priority. */
 static void rknpu_vendor_set_nice(s32 nice)
 {
 	nice = clamp(nice, MIN_NICE, MAX_NICE);
-	/* can_nice() is about being less nice; more anybody may be. */
-	if (nice >= task_nice(current) || can_nice(current, nice))
+	if (rknpu_vendor_may_be_nice(nice))
 		set_user_nice(current, nice);
 }
 
