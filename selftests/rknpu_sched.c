@@ -57,18 +57,24 @@ static int put_a(struct pair *p, int i, uint32_t mask, uint32_t priority)
 	return rk_submit_ext(p->a.fd, &job, 1, NULL);
 }
 
-/* @n jobs of the second file in one call. */
-static int put_b(struct pair *p, unsigned int n, uint32_t mask, uint32_t priority)
+/* @n jobs of one task in one call. */
+static int put_many(int fd, struct drm_rocket_task *task, unsigned int n, uint32_t mask,
+		    uint32_t priority)
 {
 	static struct drm_rocket_job_ext job[1000];
 
 	for (unsigned int i = 0; i < n; i++) {
-		rk_job_ext(&job[i], &p->b_task, 1, NULL, NULL);
+		rk_job_ext(&job[i], task, 1, NULL, NULL);
 		job[i].core_mask = mask;
 		job[i].priority = priority;
 	}
+	return rk_submit_ext(fd, job, n, NULL);
+}
+
+static int put_b(struct pair *p, unsigned int n, uint32_t mask, uint32_t priority)
+{
 	p->b_jobs += n;
-	return rk_submit_ext(p->b.fd, job, n, NULL);
+	return put_many(p->b.fd, &p->b_task, n, mask, priority);
 }
 
 /* How many of @n jobs ended well, on cores of @mask. */
@@ -101,7 +107,7 @@ static int plug(struct pair *p, unsigned int us)
 	if (!ret && !rk_wait_count(0, NPU_CNT_TASK_STARTED, 1, 5000))
 		ret = -ETIMEDOUT;
 	/* The model looks at it when the program has been read. */
-	rk_sleep_ms(50);
+	rk_sleep_ms(50 * rk_slow());
 	rk_latency_us(us);
 	return ret;
 }
@@ -260,9 +266,8 @@ TEST_F_TIMEOUT(sched, a_turn_lasts_its_slice, 60)
 	rk_module_param("slice_us", 200000);
 	ASSERT_EQ(0, plug(p, 1000));
 	ASSERT_EQ(0, put_b(p, 150, CORE0, 0));
-	for (int i = 0; i < 150; i++) {
-		ASSERT_EQ(0, put_a(p, 1, CORE0, 0));
-	}
+	p->a_jobs += 150;
+	ASSERT_EQ(0, put_many(p->a.fd, &p->a.task[1], 150, CORE0, 0));
 	ASSERT_TRUE(still_plugged());
 	EXPECT_TRUE(pair_ended_well(p));
 	n = rk_trace_starts(s, ARRAY_SIZE(s));
