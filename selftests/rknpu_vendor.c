@@ -219,7 +219,7 @@ TEST_F(vendor, nice_needs_permission)
 		bad |= rv_action(self->fd, DRM_RKNPU_SET_PROC_NICE, &value);
 		bad |= getpriority(PRIO_PROCESS, 0) != 9;
 		value = 0;
-		bad |= action(self->fd, DRM_RKNPU_SET_PROC_NICE, &value);
+		bad |= rv_action(self->fd, DRM_RKNPU_SET_PROC_NICE, &value);
 		bad |= getpriority(PRIO_PROCESS, 0) != 0;
 		_exit(!!bad);
 	}
