@@ -216,10 +216,10 @@ TEST_F(vendor, nice_needs_permission)
 		limit.rlim_cur = 20;
 		bad |= setrlimit(RLIMIT_NICE, &limit);
 		value = -1;
-		bad |= action(self->fd, DRM_RKNPU_SET_PROC_NICE, &value);
+		bad |= rv_action(self->fd, DRM_RKNPU_SET_PROC_NICE, &value);
 		bad |= getpriority(PRIO_PROCESS, 0) != 9;
 		value = 0;
-		bad |= action(self->fd, DRM_RKNPU_SET_PROC_NICE, &value);
+		bad |= rv_action(self->fd, DRM_RKNPU_SET_PROC_NICE, &value);
 		bad |= getpriority(PRIO_PROCESS, 0) != 0;
 		_exit(!!bad);
 	}
