@@ -192,7 +192,7 @@ TEST_F(vendor, nice_needs_permission)
 	int status;
 
 	if (!pid) {
-		struct rlimit none = { 0, 0 };
+		struct rlimit limit = { 0, 40 };
 		uint32_t value = -19;
 		int bad = 0;
 
@@ -202,7 +202,7 @@ TEST_F(vendor, nice_needs_permission)
 		value = 5;
 		bad |= rv_action(self->fd, DRM_RKNPU_SET_PROC_NICE, &value);
 		bad |= getpriority(PRIO_PROCESS, 0) != 5;
-		setrlimit(RLIMIT_NICE, &none);
+		setrlimit(RLIMIT_NICE, &limit);
 		bad |= setuid(1000);
 		value = -19;
 		/* Goes on as if nothing were wrong, and changes nothing. */
@@ -212,6 +212,15 @@ TEST_F(vendor, nice_needs_permission)
 		value = 9;
 		bad |= rv_action(self->fd, DRM_RKNPU_SET_PROC_NICE, &value);
 		bad |= getpriority(PRIO_PROCESS, 0) != 9;
+		/* And less nice as far as the limit goes, which counts from 20 downwards. */
+		limit.rlim_cur = 20;
+		bad |= setrlimit(RLIMIT_NICE, &limit);
+		value = -1;
+		bad |= rv_action(self->fd, DRM_RKNPU_SET_PROC_NICE, &value);
+		bad |= getpriority(PRIO_PROCESS, 0) != 9;
+		value = 0;
+		bad |= rv_action(self->fd, DRM_RKNPU_SET_PROC_NICE, &value);
+		bad |= getpriority(PRIO_PROCESS, 0) != 0;
 		_exit(!!bad);
 	}
 	waitpid(pid, &status, 0);

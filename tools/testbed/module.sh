@@ -27,6 +27,7 @@ rk_module_sync() {
 }
 
 # rk_make_module DIR KDIR [VAR=VALUE...]: the module, or RK_MODULE_GOAL, in a copy of the sources.
+# RK_MODULE_BINDS holds options of rk_enter, for a KDIR elsewhere.
 # Debian's headers name the compiler of their release, which the build root lacks for all but the newest.
 rk_make_module() {
 	local dst=$1 kdir=$2
@@ -35,7 +36,7 @@ rk_make_module() {
 	*" CC="* | *" LLVM="*) ;;
 	*) set -- CC=aarch64-linux-gnu-gcc "$@" ;;
 	esac
-	rk_enter make -C "$kdir" M="$dst" ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- -j2 "$@" "${RK_MODULE_GOAL:-modules}"
+	rk_enter "${RK_MODULE_BINDS[@]+"${RK_MODULE_BINDS[@]}"}" make -C "$kdir" M="$dst" ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- -j2 "$@" "${RK_MODULE_GOAL:-modules}"
 }
 
 # Kernels from 7.1 on need a sparse that knows __typeof_unqual__, which trixie's does not. The package as a whole
@@ -110,12 +111,23 @@ rk_module() {
 	rk_unlock
 }
 
-# rk_module_native KDIR [VAR=VALUE...]: for a kernel build directory of this host, without the build root.
-rk_module_native() {
-	local kdir=$1 dst=$RK_TOP/build/module/kdir
+# rk_module_kdir KDIR [VAR=VALUE...]: for a kernel build directory anywhere on this host. On an arm64 machine, or with
+# ARCH= given, with the host's compiler and no build root; else in the build root with its cross compiler.
+rk_module_kdir() {
+	local kdir dst=$RK_TOP/build/module/kdir src
+	kdir=$(realpath -- "$1")
 	shift
 	[ -e "$kdir/Makefile" ] || rk_die "KDIR=$kdir is not a kernel build directory"
 	rk_module_sync "$dst" || rk_die "cannot copy the module's sources to $dst"
-	make -C "$kdir" M="$dst" "$@" modules >&2 || exit
 	RK_MODULE=$dst/drivers/accel/rknpu/rknpu_accel.ko
+	case "$(uname -m) $* " in
+	aarch64* | *" ARCH="*) make -C "$kdir" M="$dst" "$@" modules >&2 || exit ;;
+	*)
+		rk_root
+		# Where a directory of its own was built in, that one points to the sources.
+		src=$(realpath -- "$kdir/source" 2>/dev/null) || src=$kdir
+		RK_MODULE_BINDS=(-b "$kdir:$kdir" -b "$src:$src")
+		rk_make_module "$dst" "$kdir" "$@" >&2 || exit
+		;;
+	esac
 }

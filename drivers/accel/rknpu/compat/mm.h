@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Flags of an area, as before 6.3 everybody writes them; copying from and to a page. */
+/* Flags of an area, which everybody writes before 6.3; copying from and to pages, as since 5.12. */
 #ifndef __RKNPU_COMPAT_MM_H__
 #define __RKNPU_COMPAT_MM_H__
 
@@ -19,7 +19,7 @@ static inline void vm_flags_set(struct vm_area_struct *vma, unsigned long flags)
 #include <linux/mm.h>
 #include <linux/string.h>
 
-/* No arm64 kernel has pages that are not mapped. */
+/* The SoCs are 64-bit ones, which have no memory that must be mapped first. */
 static inline void memcpy_from_page(char *to, struct page *page, size_t offset, size_t len)
 {
 	memcpy(to, page_address(page) + offset, len);
