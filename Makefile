@@ -89,7 +89,7 @@ check-debug: lib selftests
 	@$(TESTBED)/check --debug
 
 check-kcsan: lib selftests
-	@$(TESTBED)/check --debug kcsan-exec
+	@$(TESTBED)/check --debug kcsan-exec kcsan-sched
 
 soak: lib selftests
 	@$(TESTBED)/soak --kernel $(KERNEL) $(MINUTES)
