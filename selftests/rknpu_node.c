@@ -10,6 +10,8 @@
 #include "rknpu_util.h"
 
 #define LONG_US		300000
+/* Not LONG_US and a bit: a busy host takes the guest's CPU for that long. */
+#define TIMEOUT_MS	3000
 #define UNMAPPED	0xfffff000u
 #define FLOOD		30
 
@@ -36,6 +38,7 @@ FIXTURE_SETUP(node)
 	/* The IOMMU is set up, and no core does it when it wakes up. */
 	ASSERT_EQ(0, rk_run_on_every_core(fd, 1));
 	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+	rk_task_timeout_ms(TIMEOUT_MS);
 }
 
 FIXTURE_TEARDOWN(node)
