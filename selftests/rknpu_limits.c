@@ -295,6 +295,8 @@ TEST_F_TIMEOUT(limits, tasks_of_a_file, 180)
 	int ret;
 
 	RK_REQUIRE_MODEL();
+	if (rk_slow() > 1)
+		SKIP(return, "the job that hangs would be given up before a million tasks were read");
 	ASSERT_EQ(0, queue_init(&c, t, &job));
 	rk_fault_arm(0, NPU_FAULT_HANG, 0, 1);
 	ASSERT_EQ(0, rk_submit_ext(c.fd, &job, 1, NULL));
