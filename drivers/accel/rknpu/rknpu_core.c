@@ -159,8 +159,8 @@ static bool rknpu_core_set_powered(struct rknpu_core *core, bool powered)
  * When the IOMMU's handler reports a fault, on any core's line, it follows the
  * table register of the bank that has it. A reset, and programming the IOMMU,
  * leave 0 there for a moment: on another CPU the handler would oops (seen after
- * half an hour of faults on the model; rknpu_race shows it at once). Turning the
- * lines off waits for it.
+ * half an hour of faults on the model), or report the fault when the next VM is
+ * attached, whose job would end for it (rknpu_race). Turning the lines off waits.
  */
 void rknpu_core_lines_off(struct rknpu_core *core)
 {
