@@ -15,6 +15,7 @@
 #include "rknpu_history.h"
 #include "rknpu_prime.h"
 #include "rknpu_rocket.h"
+#include "rknpu_rocket_core.h"
 #include "rknpu_sched.h"
 #include "rknpu_uapi.h"
 #include "rknpu_vm.h"
@@ -97,29 +98,6 @@ static const struct drm_ioctl_desc rknpu_rocket_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(ROCKET_WAIT_JOB, rknpu_rocket_wait_job, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(ROCKET_GET_BO_INFO, rknpu_rocket_get_bo_info, DRM_RENDER_ALLOW),
 };
-
-/*
- * DRM lets an accel file call what is meant for primary nodes, but gives it no
- * master: drm_getunique() dereferences that (oops seen on 7.3.4).
- */
-static bool rknpu_rocket_ioctl_permitted(unsigned int cmd)
-{
-	unsigned int flags;
-
-	return !drm_ioctl_flags(DRM_IOCTL_NR(cmd), &flags) || (flags & DRM_RENDER_ALLOW);
-}
-
-static long rknpu_rocket_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
-{
-	return rknpu_rocket_ioctl_permitted(cmd) ? drm_ioctl(filp, cmd, arg) : -EACCES;
-}
-
-#ifdef CONFIG_COMPAT
-static long rknpu_rocket_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
-{
-	return rknpu_rocket_ioctl_permitted(cmd) ? drm_compat_ioctl(filp, cmd, arg) : -EACCES;
-}
-#endif
 
 /* DRM_ACCEL_FOPS, but for the ioctls. */
 static const struct file_operations rknpu_rocket_fops = {

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns which of DRM's own ioctls the accel node passes on. */
+#ifndef __RKNPU_ROCKET_CORE_H__
+#define __RKNPU_ROCKET_CORE_H__
+
+#include <linux/types.h>
+
+struct file;
+
+long rknpu_rocket_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
+long rknpu_rocket_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
+
+#endif
