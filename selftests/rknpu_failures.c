@@ -63,6 +63,8 @@ FIXTURE_VARIANT(failure) {
 	bool retires;
 	/* With one IOMMU for all cores, all of them are: it can neither be programmed nor switched off. */
 	bool takes_all;
+	/* Unless the others were asleep already, so that it could be switched off. */
+	bool power_helps;
 };
 
 FIXTURE_VARIANT_ADD(failure, never_start) {
@@ -117,7 +119,7 @@ FIXTURE_VARIANT_ADD(failure, reset_stuck) {
 };
 FIXTURE_VARIANT_ADD(failure, reset_stuck_forever) {
 	.kind = NPU_FAULT_RESET_STUCK, .hang = true, .forever = true, .err = -ETIME,
-	.takes_all = true,
+	.takes_all = true, .power_helps = true,
 };
 /* Nor does taking its power away. */
 FIXTURE_VARIANT_ADD(failure, off_stuck) {
@@ -216,6 +218,15 @@ static void rebind_team(struct __test_metadata *_metadata, struct rk_team *t, un
 	EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
 }
 
+static bool none_retired(void)
+{
+	long long sum = 0;
+
+	for (int i = 0; i < RK_CORES; i++)
+		sum += rk_core_stat(i, "retired");
+	return !sum;
+}
+
 /* None of the first @n jobs ended in another way than done, @err, or for want of a core. */
 static void check_lost(struct __test_metadata *_metadata, struct rk_team *t, int n, int err)
 {
@@ -235,6 +246,11 @@ TEST_F_TIMEOUT(failure, is_survived, 120)
 {
 	for (unsigned int core = 0; variant->takes_all && rk_one_iommu() && core < RK_CORES; core++) {
 		ASSERT_EQ(0, meet(variant, &self->t, core)) TH_LOG("core %u", core);
+		if (variant->power_helps && none_retired()) {
+			rk_model_calm();
+			EXPECT_EQ(0, good_jobs(&self->t, GOOD_JOBS)) TH_LOG("core %u", core);
+			continue;
+		}
 		check_lost(_metadata, &self->t, RK_CORES, variant->err);
 		rebind_team(_metadata, &self->t, core);
 	}
@@ -341,6 +357,67 @@ TEST_F_TIMEOUT(special, dies_while_it_works, 120)
 		rk_team_collect(t, RK_TEAM_JOBS, 4, PATIENCE_MS);
 		EXPECT_EQ(RK_TEAM_JOBS, rk_team_count(t, RK_TEAM_JOBS, 0));
 		EXPECT_NE(0, rk_core_stat(core, "retired"));
+		rebind_team(_metadata, t, core);
+	}
+}
+
+/*
+ * One that dies with a VM attached takes nothing along, and the kernels that
+ * program the IOMMU to detach it (up to 6.1 at least) have nothing to warn of.
+ */
+TEST_F_TIMEOUT(special, dies_while_it_idles, 120)
+{
+	static const uint32_t reads[] = { 0xffffffff, 0 };
+
+	for (int i = 0; i < 2 * RK_CORES; i++) {
+		struct rk_team *t = &self->t;
+
+		ASSERT_EQ(0, good_jobs(t, 1));
+		rk_fault_arm_param(i / 2, NPU_FAULT_CORE_DEAD, 0, 0, reads[i % 2]);
+		EXPECT_TRUE(rk_wait_asleep(5000));
+		EXPECT_LE(1, rk_fault_fired()) TH_LOG("core %d, %#x", i / 2, reads[i % 2]);
+		rk_model_calm();
+		EXPECT_EQ(0, good_jobs(t, GOOD_JOBS)) TH_LOG("core %d, %#x", i / 2, reads[i % 2]);
+	}
+	for (int i = 0; i < RK_CORES; i++)
+		EXPECT_EQ(0, rk_core_stat(i, "retired"));
+}
+
+/* The same, when the file is closed: its VM goes once the IOMMU can let go of it. */
+TEST_F_TIMEOUT(special, dies_before_the_file_closes, 120)
+{
+	long long vms = rk_stat("vms");
+
+	for (unsigned int core = 0; core < RK_CORES; core++) {
+		struct rk_team *t = &self->t;
+
+		ASSERT_EQ(0, good_jobs(t, 1));
+		rk_fault_arm_param(core, NPU_FAULT_CORE_DEAD, 0, 0, core % 2 ? 0 : ~0u);
+		rk_team_fini(t);
+		EXPECT_TRUE(rk_wait_asleep(5000));
+		rk_model_calm();
+		ASSERT_EQ(0, rk_team_init(t));
+		EXPECT_EQ(0, good_jobs(t, GOOD_JOBS)) TH_LOG("core %u", core);
+		EXPECT_EQ(0, rk_core_stat(core, "retired"));
+	}
+	EXPECT_TRUE(rk_stat_settles("vms", vms));
+}
+
+/* The same, when another client's VM is to be attached. */
+TEST_F_TIMEOUT(special, dies_before_a_switch, 120)
+{
+	for (unsigned int core = 0; core < RK_CORES; core++) {
+		struct rk_team *t = &self->t, other;
+
+		ASSERT_EQ(0, rk_team_init(&other));
+		ASSERT_EQ(0, good_jobs(t, 1));
+		/* As above: ones are followed by the IOMMU's driver. */
+		rk_fault_arm_param(core, NPU_FAULT_CORE_DEAD, 0, 0, rk_one_iommu() ? 0 : ~0u);
+		ASSERT_EQ(0, rk_team_submit(&other, RK_TEAM_JOBS, 6));
+		rk_team_collect(&other, RK_TEAM_JOBS, 6, PATIENCE_MS);
+		EXPECT_EQ(RK_TEAM_JOBS, rk_team_count(&other, RK_TEAM_JOBS, 0) +
+			  rk_team_count(&other, RK_TEAM_JOBS, -ENODEV));
+		rk_team_fini(&other);
 		rebind_team(_metadata, t, core);
 	}
 }

@@ -23,7 +23,10 @@
 
 static bool rknpu_bank_is_on(void __iomem *bank)
 {
-	return readl(bank + RKNPU_BANK_STATUS) & RKNPU_BANK_STATUS_PAGING;
+	u32 status = readl(bank + RKNPU_BANK_STATUS);
+
+	/* Ones come from a core that does not answer, and what else it says is not to be kept. */
+	return status != ~0u && (status & RKNPU_BANK_STATUS_PAGING);
 }
 
 static bool rknpu_bank_save_one(struct rknpu_core *core, struct rknpu_bank_state *state)

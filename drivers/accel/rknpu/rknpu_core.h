@@ -55,6 +55,8 @@ enum rknpu_core_state {
  * @dev: its device, which follows the cores to sleep
  * @users: cores bound
  * @vm: attached VM, see rknpu_vm.h
+ * @stuck: VM that could not be detached; the IOMMU core still has its domain
+ * @stuck_over: @stuck is to be released once it is detached
  * @shared: of all cores, see rknpu_share.h; does not change while cores are bound
  *
  * The rest is for a shared one, under rknpu_device::lock.
@@ -72,6 +74,8 @@ struct rknpu_iommu {
 	struct device *dev;
 	unsigned int users;
 	struct rknpu_vm *vm;
+	struct rknpu_vm *stuck;
+	bool stuck_over;
 	bool shared;
 	bool lost;
 	bool closing;

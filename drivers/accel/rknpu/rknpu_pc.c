@@ -217,6 +217,11 @@ u32 rknpu_pc_version(struct rknpu_core *core)
 	return version + (rknpu_pc_read(core, core->pc + RKNPU_PC_VERSION_NUM) & 0xffff);
 }
 
+bool rknpu_pc_answers(struct rknpu_core *core)
+{
+	return rknpu_pc_version(core) == core->version;
+}
+
 bool rknpu_pc_looks_reset(struct rknpu_core *core)
 {
 	/* Never 0 once a task ran: slave mode sets bit 0 and no program is at address 0. */

@@ -32,6 +32,8 @@ bool rknpu_pc_progressed(struct rknpu_core *core);
 
 /* As the vendor's driver and rocket report it. */
 u32 rknpu_pc_version(struct rknpu_core *core);
+/* Is that still what it reads? Zeroes or ones come from a core without clock or power. */
+bool rknpu_pc_answers(struct rknpu_core *core);
 /* Has everything that a task leaves behind gone? */
 bool rknpu_pc_looks_reset(struct rknpu_core *core);
 

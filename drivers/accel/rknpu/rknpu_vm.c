@@ -19,6 +19,7 @@
 #include "rknpu_core.h"
 #include "rknpu_device.h"
 #include "rknpu_map.h"
+#include "rknpu_pc.h"
 #include "rknpu_reap.h"
 #include "rknpu_release.h"
 #include "rknpu_sched.h"
@@ -164,23 +165,40 @@ void rknpu_vm_wait_parked(struct rknpu_core *core)
 	}
 }
 
-static void rknpu_vm_detach_all(struct rknpu_vm *vm)
+static bool rknpu_vm_on_iommu(struct rknpu_vm *vm, struct rknpu_iommu *iommu)
+{
+	return iommu->vm == vm || iommu->stuck == vm;
+}
+
+static bool rknpu_vm_detach_last(struct rknpu_vm *vm, struct rknpu_core *core)
+{
+	struct rknpu_iommu *iommu = core->iommu;
+	bool off;
+
+	mutex_lock(&iommu->attach_lock);
+	if (rknpu_vm_on_iommu(vm, iommu))
+		rknpu_vm_wait_parked(core);
+	if (rknpu_vm_on_iommu(vm, iommu))
+		rknpu_vm_detach_core(core);
+	/* The IOMMU's handler may have been about to call rknpu_vm_fault(). */
+	if (iommu->group)
+		synchronize_irq(core->irq);
+	off = !rknpu_vm_on_iommu(vm, iommu);
+	iommu->stuck_over |= !off;
+	mutex_unlock(&iommu->attach_lock);
+	return off;
+}
+
+/* If this fails, the release is queued again when the IOMMU lets go. */
+static bool rknpu_vm_detach_all(struct rknpu_vm *vm)
 {
 	int i;
 
 	for (i = 0; i < RKNPU_MAX_CORES; i++) {
-		struct rknpu_core *core = &vm->rdev->cores[i];
-
-		mutex_lock(&core->iommu->attach_lock);
-		if (core->iommu->vm == vm)
-			rknpu_vm_wait_parked(core);
-		if (core->iommu->vm == vm)
-			rknpu_vm_detach_core(core);
-		/* The IOMMU's handler may have been about to call rknpu_vm_fault(). */
-		if (core->iommu->group)
-			synchronize_irq(core->irq);
-		mutex_unlock(&core->iommu->attach_lock);
+		if (!rknpu_vm_detach_last(vm, &vm->rdev->cores[i]))
+			return false;
 	}
+	return true;
 }
 
 /*
@@ -203,13 +221,17 @@ static void rknpu_vm_iommu_exit(struct rknpu_vm *vm)
 }
 
 /* What the machine goes down with needs not be freed, and IOMMUs still refer to it. */
-static void rknpu_vm_free_domain(struct rknpu_vm *vm)
+static bool rknpu_vm_free_domain(struct rknpu_vm *vm)
 {
+	bool off;
+
 	if (!rknpu_vm_iommu_enter(vm))
-		return;
-	rknpu_vm_detach_all(vm);
-	iommu_domain_free(vm->domain);
+		return true;
+	off = rknpu_vm_detach_all(vm);
+	if (off)
+		iommu_domain_free(vm->domain);
 	rknpu_vm_iommu_exit(vm);
+	return off;
 }
 
 static void rknpu_vm_release(struct work_struct *work)
@@ -217,7 +239,8 @@ static void rknpu_vm_release(struct work_struct *work)
 	struct rknpu_vm *vm = container_of(work, struct rknpu_vm, release_work);
 	struct rknpu_device *rdev = vm->rdev;
 
-	rknpu_vm_free_domain(vm);
+	if (!rknpu_vm_free_domain(vm))
+		return;
 	drm_mm_takedown(&vm->mm);
 	mutex_destroy(&vm->reap_lock);
 	mutex_destroy(&vm->lock);
@@ -486,19 +509,84 @@ static void rknpu_vm_halt_all(struct rknpu_device *rdev, struct rknpu_iommu *iom
 	}
 }
 
-void rknpu_vm_detach_core(struct rknpu_core *core)
+/* Of cores behind one IOMMU none loses its clock alone, but they are told one by one. */
+static bool rknpu_vm_clocked(struct rknpu_device *rdev, struct rknpu_iommu *iommu)
+{
+	unsigned int i;
+
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		if (rdev->cores[i].iommu == iommu && rdev->cores[i].clocked)
+			return true;
+	}
+	return false;
+}
+
+static bool rknpu_vm_answers(struct rknpu_device *rdev, struct rknpu_iommu *iommu)
+{
+	unsigned int i;
+
+	if (!rknpu_vm_clocked(rdev, iommu))
+		return true;
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		struct rknpu_core *core = &rdev->cores[i];
+
+		if (core->iommu == iommu && core->dev &&
+		    (READ_ONCE(core->parked) || !rknpu_pc_answers(core)))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The default domain may be one that has to be programmed, too (with Debian's
+ * configuration it is, 7.3 included). If that fails, the IOMMU core WARNs and may
+ * stay with the domain that was to be left. So an IOMMU that will not answer is
+ * not asked: its core has no clock or power, or is held in reset.
+ */
+static int rknpu_vm_leave_domain(struct rknpu_vm *vm, struct rknpu_core *core)
+{
+	if (!rknpu_vm_answers(core->rdev, core->iommu))
+		return -EIO;
+	iommu_detach_group(vm->domain, core->iommu->group);
+	return iommu_get_domain_for_dev(core->dev) == vm->domain ? -EIO : 0;
+}
+
+/* Its release came while it could not be detached. */
+static void rknpu_vm_unstick(struct rknpu_iommu *iommu)
+{
+	struct rknpu_vm *vm = iommu->stuck;
+
+	iommu->stuck = NULL;
+	if (!iommu->stuck_over)
+		return;
+	iommu->stuck_over = false;
+	rknpu_release_queue(&vm->release_work);
+}
+
+int rknpu_vm_detach_core(struct rknpu_core *core)
 {
 	struct rknpu_iommu *iommu = core->iommu;
+	struct rknpu_vm *vm = iommu->stuck ?: iommu->vm;
+	int ret;
 
 	lockdep_assert_held(&iommu->attach_lock);
 
-	if (!iommu->vm)
-		return;
+	if (!vm)
+		return 0;
 	rknpu_core_lines_off(core);
 	rknpu_vm_halt_all(core->rdev, iommu);
-	iommu_detach_group(iommu->vm->domain, iommu->group);
+	ret = rknpu_vm_leave_domain(vm, core);
 	WRITE_ONCE(iommu->vm, NULL);
 	rknpu_core_lines_on(core);
+
+	if (ret) {
+		iommu->stuck = vm;
+		drm_dbg_ratelimited(&core->rdev->accel, "core %u: the IOMMU does not let go: %d\n",
+				    core->index, ret);
+	} else if (iommu->stuck) {
+		rknpu_vm_unstick(iommu);
+	}
+	return ret;
 }
 
 int rknpu_vm_attach_core(struct rknpu_vm *vm, struct rknpu_core *core)
@@ -512,7 +600,9 @@ int rknpu_vm_attach_core(struct rknpu_vm *vm, struct rknpu_core *core)
 		return 0;
 
 	/* The IOMMU core goes from one private domain to another only through the default one. */
-	rknpu_vm_detach_core(core);
+	ret = rknpu_vm_detach_core(core);
+	if (ret)
+		return ret;
 	rknpu_core_lines_off(core);
 	ret = iommu_attach_group(vm->domain, iommu->group);
 	rknpu_core_lines_on(core);

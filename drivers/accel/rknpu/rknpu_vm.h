@@ -105,7 +105,11 @@ void rknpu_vm_core_fini(struct rknpu_core *core);
  * is one that waits for its VM to be attached.
  */
 int rknpu_vm_attach_core(struct rknpu_vm *vm, struct rknpu_core *core);
-void rknpu_vm_detach_core(struct rknpu_core *core);
+/*
+ * No job finds the VM attached from then on. On failure the IOMMU core still has
+ * its domain, so the VM stays, and nothing can be attached, until this succeeds.
+ */
+int rknpu_vm_detach_core(struct rknpu_core *core);
 /* Is a part of the IOMMU in reset? The second waits, for a while, dropping the lock. */
 bool rknpu_vm_core_parked(struct rknpu_core *core);
 void rknpu_vm_wait_parked(struct rknpu_core *core);
