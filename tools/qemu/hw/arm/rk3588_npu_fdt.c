@@ -2,10 +2,10 @@
 /*
  * Device-tree nodes of the RK3588 NPU subsystem, with the names and properties
  * of Linux's rk3588-base.dtsi and of a board that enables the NPU, or of the
- * vendor's tree, which has one node for all cores.  Binding numbers are Linux's
- * in both, as it is Linux's clock and reset driver that reads them.  Kernels
- * that have no such drivers yet get fixed clocks, a reset register that a
- * generic driver knows, and no power domains.
+ * vendor's tree, which has one node for all cores.  Binding numbers are those of
+ * the kernel whose clock and reset driver reads them, Linux's or the vendor's, in
+ * both.  Kernels that have no such drivers yet get fixed clocks, a reset register
+ * that a generic driver knows, and no power domains.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -29,44 +29,88 @@ const hwaddr rk3588_npu_qos[RK3588_QOS_NUM] = {
     [RK3588_QOS_NPU2] = 0xfdf71000,
 };
 
-/* dt-bindings/clock/rockchip,rk3588-cru.h */
-enum {
-    PLL_AUPLL = 4,
-    PLL_GPLL = 6,
-    PLL_NPLL = 7,
-    PLL_PPLL = 8,
-    ACLK_BUS_ROOT = 113,
-    ACLK_CENTER_ROOT = 204,
-    ACLK_CENTER_LOW_ROOT = 205,
-    HCLK_CENTER_ROOT = 206,
-    CLK_150M_SRC = 224,
-    ACLK_TOP_ROOT = 256,
-    PCLK_TOP_ROOT = 257,
-    ACLK_LOW_TOP_ROOT = 258,
-    CLK_GPU = 262,
-    ACLK_NPU1 = 276,
-    HCLK_NPU1 = 277,
-    ACLK_NPU2 = 278,
-    HCLK_NPU2 = 279,
-    HCLK_NPU_CM0_ROOT = 280,
-    ACLK_NPU0 = 287,
-    HCLK_NPU0 = 288,
-    HCLK_NPU_ROOT = 289,
-    CLK_NPU_DSU0 = 290,
-    PCLK_NPU_ROOT = 291,
-    ACLK_VOP = 605,
-    PCLK_PMU0_ROOT = 646,
-    HCLK_PMU_CM0_ROOT = 647,
+/* Numbers in device trees, which Rockchip's kernels do not share. */
+typedef struct CruNumber {
+    uint16_t mainline;
+    uint16_t rockchip;
+} CruNumber;
+
+/* dt-bindings/clock/rockchip,rk3588-cru.h, and rk3588-cru.h of Rockchip's */
+enum NpuClock {
+    PLL_AUPLL,
+    PLL_GPLL,
+    PLL_NPLL,
+    PLL_PPLL,
+    ACLK_BUS_ROOT,
+    ACLK_CENTER_ROOT,
+    ACLK_CENTER_LOW_ROOT,
+    HCLK_CENTER_ROOT,
+    CLK_150M_SRC,
+    ACLK_TOP_ROOT,
+    PCLK_TOP_ROOT,
+    ACLK_LOW_TOP_ROOT,
+    CLK_GPU,
+    ACLK_NPU1,
+    HCLK_NPU1,
+    ACLK_NPU2,
+    HCLK_NPU2,
+    HCLK_NPU_CM0_ROOT,
+    ACLK_NPU0,
+    HCLK_NPU0,
+    HCLK_NPU_ROOT,
+    CLK_NPU_DSU0,
+    PCLK_NPU_ROOT,
+    ACLK_VOP,
+    PCLK_PMU0_ROOT,
+    HCLK_PMU_CM0_ROOT,
 };
 
-/* dt-bindings/reset/rockchip,rk3588-cru.h */
-enum {
-    SRST_A_RKNN1 = 250,
-    SRST_H_RKNN1 = 252,
-    SRST_A_RKNN2 = 254,
-    SRST_H_RKNN2 = 256,
-    SRST_A_RKNN0 = 272,
-    SRST_H_RKNN0 = 274,
+static const CruNumber clock_numbers[] = {
+    [PLL_AUPLL] = { 4, 5 },
+    [PLL_GPLL] = { 6, 7 },
+    [PLL_NPLL] = { 7, 8 },
+    [PLL_PPLL] = { 8, 9 },
+    [ACLK_BUS_ROOT] = { 113, 123 },
+    [ACLK_CENTER_ROOT] = { 204, 216 },
+    [ACLK_CENTER_LOW_ROOT] = { 205, 217 },
+    [HCLK_CENTER_ROOT] = { 206, 218 },
+    [CLK_150M_SRC] = { 224, 236 },
+    [ACLK_TOP_ROOT] = { 256, 270 },
+    [PCLK_TOP_ROOT] = { 257, 271 },
+    [ACLK_LOW_TOP_ROOT] = { 258, 272 },
+    [CLK_GPU] = { 262, 276 },
+    [ACLK_NPU1] = { 276, 290 },
+    [HCLK_NPU1] = { 277, 291 },
+    [ACLK_NPU2] = { 278, 292 },
+    [HCLK_NPU2] = { 279, 293 },
+    [HCLK_NPU_CM0_ROOT] = { 280, 294 },
+    [ACLK_NPU0] = { 287, 301 },
+    [HCLK_NPU0] = { 288, 302 },
+    [HCLK_NPU_ROOT] = { 289, 303 },
+    [CLK_NPU_DSU0] = { 290, 304 },
+    [PCLK_NPU_ROOT] = { 291, 305 },
+    [ACLK_VOP] = { 605, 624 },
+    [PCLK_PMU0_ROOT] = { 646, 665 },
+    [HCLK_PMU_CM0_ROOT] = { 647, 666 },
+};
+
+/* dt-bindings/reset/rockchip,rk3588-cru.h, and again the former */
+enum NpuReset {
+    SRST_A_RKNN1,
+    SRST_H_RKNN1,
+    SRST_A_RKNN2,
+    SRST_H_RKNN2,
+    SRST_A_RKNN0,
+    SRST_H_RKNN0,
+};
+
+static const CruNumber reset_numbers[] = {
+    [SRST_A_RKNN1] = { 250, 432 },
+    [SRST_H_RKNN1] = { 252, 434 },
+    [SRST_A_RKNN2] = { 254, 448 },
+    [SRST_H_RKNN2] = { 256, 450 },
+    [SRST_A_RKNN0] = { 272, 486 },
+    [SRST_H_RKNN0] = { 274, 488 },
 };
 
 /* dt-bindings/power/rk3588-power.h */
@@ -77,9 +121,10 @@ enum {
     RK3588_PD_NPU2 = 11,
 };
 
-
 static const struct {
-    uint32_t aclk, hclk, srst_a, srst_h, domain;
+    enum NpuClock aclk, hclk;
+    enum NpuReset srst_a, srst_h;
+    uint32_t domain;
 } core_ids[NPU_MAX_CORES] = {
     { ACLK_NPU0, HCLK_NPU0, SRST_A_RKNN0, SRST_H_RKNN0, RK3588_PD_NPUTOP },
     { ACLK_NPU1, HCLK_NPU1, SRST_A_RKNN1, SRST_H_RKNN1, RK3588_PD_NPU1 },
@@ -87,7 +132,8 @@ static const struct {
 };
 
 static const struct {
-    uint32_t clock, rate;
+    enum NpuClock clock;
+    uint32_t rate;
 } cru_rates[] = {
     { PLL_PPLL, 1100000000 },
     { PLL_AUPLL, 786432000 },
@@ -184,12 +230,22 @@ static void set_array(NpuFdt *f, const char *node, const char *property,
     qemu_fdt_setprop(f->fdt, node, property, array->data, array->len);
 }
 
-static void append_clock(NpuFdt *f, GByteArray *array, uint32_t id)
+static uint32_t cru_number(const NpuFdt *f, const CruNumber *number)
+{
+    return f->config->rockchip ? number->rockchip : number->mainline;
+}
+
+static void append_cru_clock(NpuFdt *f, GByteArray *array, enum NpuClock clock)
+{
+    append_cells(array, f->cru, cru_number(f, &clock_numbers[clock]));
+}
+
+static void append_clock(NpuFdt *f, GByteArray *array, enum NpuClock clock)
 {
     if (f->config->simple) {
         append_cell(array, f->bus_clk);
     } else {
-        append_cells(array, f->cru, id);
+        append_cru_clock(f, array, clock);
     }
 }
 
@@ -201,12 +257,17 @@ static void append_npu_clock(NpuFdt *f, GByteArray *array)
     }
 }
 
+static void append_cru_reset(NpuFdt *f, GByteArray *array, enum NpuReset reset)
+{
+    append_cells(array, f->cru, cru_number(f, &reset_numbers[reset]));
+}
+
 static void append_reset_a(NpuFdt *f, GByteArray *array, unsigned core)
 {
     if (f->config->simple) {
         append_cells(array, f->resets, 2 * core);
     } else {
-        append_cells(array, f->cru, core_ids[core].srst_a);
+        append_cru_reset(f, array, core_ids[core].srst_a);
     }
 }
 
@@ -215,7 +276,7 @@ static void append_reset_h(NpuFdt *f, GByteArray *array, unsigned core)
     if (f->config->simple) {
         append_cells(array, f->resets, 2 * core + 1);
     } else {
-        append_cells(array, f->cru, core_ids[core].srst_h);
+        append_cru_reset(f, array, core_ids[core].srst_h);
     }
 }
 
@@ -231,9 +292,12 @@ static void set_iommu_compatible(NpuFdt *f, const char *node)
 {
     static const char v1[] = "rockchip,iommu";
     static const char v2[] = "rockchip,rk3588-iommu\0rockchip,rk3568-iommu";
+    static const char rockchip_v2[] = "rockchip,iommu-v2";
 
     if (f->config->iommu_version == 1) {
         set_compatible(f->fdt, node, v1, sizeof(v1));
+    } else if (f->config->rockchip) {
+        set_compatible(f->fdt, node, rockchip_v2, sizeof(rockchip_v2));
     } else {
         set_compatible(f->fdt, node, v2, sizeof(v2));
     }
@@ -367,22 +431,20 @@ static void add_qos(NpuFdt *f)
 static void add_cru(NpuFdt *f)
 {
     const char *node = "/clock-controller@fd7c0000";
-    uint32_t clocks[ARRAY_SIZE(cru_rates) * 2];
-    uint32_t rates[ARRAY_SIZE(cru_rates)];
+    g_autoptr(GByteArray) clocks = g_byte_array_new();
+    g_autoptr(GByteArray) rates = g_byte_array_new();
     unsigned i;
 
     qemu_fdt_add_subnode(f->fdt, node);
     set_phandle(f->fdt, node, f->cru);
     for (i = 0; i < ARRAY_SIZE(cru_rates); i++) {
-        clocks[2 * i] = cpu_to_be32(f->cru);
-        clocks[2 * i + 1] = cpu_to_be32(cru_rates[i].clock);
-        rates[i] = cpu_to_be32(cru_rates[i].rate);
+        append_cru_clock(f, clocks, cru_rates[i].clock);
+        append_cell(rates, cru_rates[i].rate);
     }
     qemu_fdt_setprop_string(f->fdt, node, "compatible", "rockchip,rk3588-cru");
     set_reg(f->fdt, node, RK3588_CRU_BASE, RK3588_CRU_SIZE);
-    qemu_fdt_setprop(f->fdt, node, "assigned-clocks", clocks, sizeof(clocks));
-    qemu_fdt_setprop(f->fdt, node, "assigned-clock-rates", rates,
-                     sizeof(rates));
+    set_array(f, node, "assigned-clocks", clocks);
+    set_array(f, node, "assigned-clock-rates", rates);
     qemu_fdt_setprop_cell(f->fdt, node, "rockchip,grf", f->php_grf);
     qemu_fdt_setprop_cell(f->fdt, node, "#clock-cells", 1);
     qemu_fdt_setprop_cell(f->fdt, node, "#reset-cells", 1);
@@ -399,12 +461,21 @@ static void add_domain(NpuFdt *f, const char *node, uint32_t id, bool parent)
     }
 }
 
+static void append_domain_clocks(NpuFdt *f, GByteArray *array)
+{
+    append_cru_clock(f, array, HCLK_NPU_ROOT);
+    append_cru_clock(f, array, PCLK_NPU_ROOT);
+    append_cru_clock(f, array, CLK_NPU_DSU0);
+}
+
 static void add_leaf_domain(NpuFdt *f, const char *node, uint32_t id,
                             uint32_t qos)
 {
+    g_autoptr(GByteArray) clocks = g_byte_array_new();
+
     add_domain(f, node, id, false);
-    qemu_fdt_setprop_cells(f->fdt, node, "clocks", f->cru, HCLK_NPU_ROOT,
-                           f->cru, PCLK_NPU_ROOT, f->cru, CLK_NPU_DSU0);
+    append_domain_clocks(f, clocks);
+    set_array(f, node, "clocks", clocks);
     qemu_fdt_setprop_cell(f->fdt, node, "pm_qos", qos);
 }
 
@@ -415,12 +486,14 @@ static void add_leaf_domain(NpuFdt *f, const char *node, uint32_t id,
 
 static void add_domains(NpuFdt *f)
 {
+    g_autoptr(GByteArray) clocks = g_byte_array_new();
+
     add_domain(f, PD_NPU_NODE, RK3588_PD_NPU, true);
     qemu_fdt_setprop_cell(f->fdt, PD_NPU_NODE, "domain-supply", f->regulator);
     add_domain(f, PD_NPUTOP_NODE, RK3588_PD_NPUTOP, true);
-    qemu_fdt_setprop_cells(f->fdt, PD_NPUTOP_NODE, "clocks",
-                           f->cru, HCLK_NPU_ROOT, f->cru, PCLK_NPU_ROOT,
-                           f->cru, CLK_NPU_DSU0, f->cru, HCLK_NPU_CM0_ROOT);
+    append_domain_clocks(f, clocks);
+    append_cru_clock(f, clocks, HCLK_NPU_CM0_ROOT);
+    set_array(f, PD_NPUTOP_NODE, "clocks", clocks);
     qemu_fdt_setprop_cells(f->fdt, PD_NPUTOP_NODE, "pm_qos",
                            f->qos[RK3588_QOS_NPU0_MWR],
                            f->qos[RK3588_QOS_NPU0_MRO],

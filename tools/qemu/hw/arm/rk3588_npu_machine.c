@@ -54,6 +54,7 @@ struct Rk3588NpuMachineState {
     const NpuDtShape *dt_shape;
     bool use_scmi;
     uint32_t iommu_version;
+    bool rockchip;
     bool one_irq;
     uint32_t assigned_hz;
     uint32_t num_cores;
@@ -355,6 +356,7 @@ static void npu_add_fdt(Rk3588NpuMachineState *s, void *fdt)
         .num_cores = s->num_cores,
         .iommu_version = s->iommu_version,
         .simple = s->dt_shape->simple,
+        .rockchip = s->rockchip,
         .one_irq = s->one_irq,
         .scmi = s->use_scmi && !s->dt_shape->simple,
         .assigned_hz = s->assigned_hz,
@@ -398,6 +400,16 @@ static bool npu_get_scmi(Object *obj, Error **errp)
 static void npu_set_scmi(Object *obj, bool value, Error **errp)
 {
     RK3588_NPU_MACHINE(obj)->use_scmi = value;
+}
+
+static bool npu_get_rockchip(Object *obj, Error **errp)
+{
+    return RK3588_NPU_MACHINE(obj)->rockchip;
+}
+
+static void npu_set_rockchip(Object *obj, bool value, Error **errp)
+{
+    RK3588_NPU_MACHINE(obj)->rockchip = value;
 }
 
 static bool npu_get_one_irq(Object *obj, Error **errp)
@@ -450,6 +462,10 @@ static void npu_machine_class_init(ObjectClass *oc, void *data)
     object_class_property_add_bool(oc, "npu-scmi", npu_get_scmi, npu_set_scmi);
     object_class_property_set_description(oc, "npu-scmi",
         "The device tree has the NPU's clock from SCMI, else a fixed one");
+    object_class_property_add_bool(oc, "npu-rockchip", npu_get_rockchip,
+                                   npu_set_rockchip);
+    object_class_property_set_description(oc, "npu-rockchip",
+        "The device tree has the numbers of Rockchip's kernels");
     object_class_property_add_bool(oc, "npu-one-irq", npu_get_one_irq,
                                    npu_set_one_irq);
     object_class_property_set_description(oc, "npu-one-irq",
