@@ -13,15 +13,18 @@ rk_kernel_make() {
 	rk_enter make -C "$RK_LINUX" O="$obj" ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- -j2 "$@"
 }
 
-# A word of ours that another option overruled would be a detector that silently does not detect.
+# rk_kernel_config_holds OBJ KIND [FILE...]: a word of ours that another option overruled would be a detector that
+# silently does not detect.
 rk_kernel_config_holds() {
 	local obj=$1 kind=$2 line missing=
+	shift 2
+	[ $# -gt 0 ] || set -- "$RK_KERNEL_CONFIGS/base" "$RK_KERNEL_CONFIGS/$kind"
 	while read -r line; do
 		case $line in
 		CONFIG_*=n) ! grep -q "^${line%=n}=" "$obj/.config" || missing+=" $line" ;;
 		CONFIG_*) grep -qxF -- "$line" "$obj/.config" || missing+=" $line" ;;
 		esac
-	done < <(cat "$RK_KERNEL_CONFIGS/base" "$RK_KERNEL_CONFIGS/$kind")
+	done < <(cat "$@")
 	[ -z "$missing" ] || rk_die "the $kind kernel does not take these options:$missing"
 }
 

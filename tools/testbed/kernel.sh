@@ -94,6 +94,14 @@ rk_build_kernel() {
 		ln -s usr/lib "$1/lib" && depmod -b "$1" "$2" && rm "$1/lib"' sh "$tmp" "$rel-arm64"
 }
 
+# rk_kernel_of_tree NAME: what tools/testbed/tree-kernel made last.
+rk_kernel_of_tree() {
+	RK_KERNEL=$(find "$RK_CACHE" -maxdepth 1 -name "kernel-$1-*" -printf '%T@ %p\n' | sort -n | tail -n1 | cut -d' ' -f2-)
+	[ -n "$RK_KERNEL" ] || rk_die "no kernel $1: make it with tools/testbed/tree-kernel $1 DIR CONFIG"
+	# shellcheck disable=SC2034 # for rk_make_module
+	RK_MODULE_BINDS=(-b "$(readlink "$RK_KERNEL/source"):$(readlink "$RK_KERNEL/source")")
+}
+
 # rk_kernel SERIES: a cached kernel of the series, downloaded if there is none; its directory is in RK_KERNEL.
 # rk_kernel SERIES update: the newest on the mirror.
 # rk_kernel KIND: one of debug-kernel.sh's.
@@ -105,6 +113,10 @@ rk_kernel() {
 		return
 	fi
 	suite=$(rk_kernel_suite "$series") || exit
+	if [ "$suite" = tree ]; then
+		rk_kernel_of_tree "$series"
+		return
+	fi
 	RK_KERNEL=$(find "$RK_CACHE" -maxdepth 1 -name "kernel-$series-*" | sort -V | tail -n1)
 	[ -z "$RK_KERNEL" ] || [ -n "$update" ] || return 0
 	rk_apt_dir "$suite"
