@@ -334,7 +334,7 @@ TEST_F(misc, imported_task_buffer)
 	int fd = rv_foreign_memory(4096, &map);
 
 	if (fd == -ENOENT)
-		SKIP(return, "no /dev/udmabuf");
+		SKIP(return, "neither /dev/udmabuf nor a DMA heap");
 	ASSERT_LE(0, fd);
 	c.handle = fd;
 	ASSERT_EQ(0, rv_create(self->fd, &c));

@@ -472,7 +472,7 @@ TEST_F(vendor, imported_task_buffer)
 
 	p.fd = rv_foreign_memory(8192, &map);
 	if (p.fd == -ENOENT)
-		SKIP(return, "no /dev/udmabuf");
+		SKIP(return, "neither /dev/udmabuf nor a DMA heap");
 	ASSERT_LE(0, p.fd);
 	ASSERT_EQ(0, rk_ioctl(self->fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p));
 	c.handle = p.handle;

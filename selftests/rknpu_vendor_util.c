@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/dma-heap.h>
 #include <linux/udmabuf.h>
 #include <stdio.h>
 #include <string.h>
@@ -269,7 +270,20 @@ static int make_udmabuf(int memfd, size_t size)
 	return fd;
 }
 
-int rv_foreign_memory(size_t size, uint8_t **map)
+static int make_heap_memory(size_t size)
+{
+	struct dma_heap_allocation_data a = { .len = size, .fd_flags = O_RDWR | O_CLOEXEC };
+	int heap = open("/dev/dma_heap/system", O_RDWR | O_CLOEXEC);
+	int ret;
+
+	if (heap < 0)
+		return -errno;
+	ret = ioctl(heap, DMA_HEAP_IOCTL_ALLOC, &a) ? -errno : (int)a.fd;
+	close(heap);
+	return ret;
+}
+
+static int make_shared_memory(size_t size)
 {
 	int memfd = memfd_create("rknpu", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	int fd;
@@ -280,14 +294,24 @@ int rv_foreign_memory(size_t size, uint8_t **map)
 		fd = -errno;
 	else
 		fd = make_udmabuf(memfd, size);
+	close(memfd);
+	return fd;
+}
+
+int rv_foreign_memory(size_t size, uint8_t **map)
+{
+	int fd = make_shared_memory(size);
+
+	/* All that Rockchip's kernels have. */
+	if (fd == -ENOENT)
+		fd = make_heap_memory(size);
 	if (fd >= 0) {
-		*map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, memfd, 0);
+		*map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		if (*map == MAP_FAILED) {
 			close(fd);
 			fd = -ENOMEM;
 		}
 	}
-	close(memfd);
 	return fd;
 }
 
