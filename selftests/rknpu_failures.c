@@ -316,6 +316,7 @@ FIXTURE_TEARDOWN(special)
 {
 	if (!rk_model() || !rk_ours())
 		return;
+	rk_stay_awake(false);
 	rk_model_calm();
 	rk_team_fini(&self->t);
 }
@@ -372,8 +373,10 @@ TEST_F_TIMEOUT(special, dies_while_it_idles, 120)
 	for (int i = 0; i < 2 * RK_CORES; i++) {
 		struct rk_team *t = &self->t;
 
+		rk_stay_awake(true);
 		ASSERT_EQ(0, good_jobs(t, 1));
 		rk_fault_arm_param(i / 2, NPU_FAULT_CORE_DEAD, 0, 0, reads[i % 2]);
+		rk_stay_awake(false);
 		EXPECT_TRUE(rk_wait_asleep(5000));
 		EXPECT_LE(1, rk_fault_fired()) TH_LOG("core %d, %#x", i / 2, reads[i % 2]);
 		rk_model_calm();
@@ -391,9 +394,11 @@ TEST_F_TIMEOUT(special, dies_before_the_file_closes, 120)
 	for (unsigned int core = 0; core < RK_CORES; core++) {
 		struct rk_team *t = &self->t;
 
+		rk_stay_awake(true);
 		ASSERT_EQ(0, good_jobs(t, 1));
 		rk_fault_arm_param(core, NPU_FAULT_CORE_DEAD, 0, 0, core % 2 ? 0 : ~0u);
 		rk_team_fini(t);
+		rk_stay_awake(false);
 		EXPECT_TRUE(rk_wait_asleep(5000));
 		rk_model_calm();
 		ASSERT_EQ(0, rk_team_init(t));
@@ -410,6 +415,7 @@ TEST_F_TIMEOUT(special, dies_before_a_switch, 120)
 		struct rk_team *t = &self->t, other;
 
 		ASSERT_EQ(0, rk_team_init(&other));
+		rk_stay_awake(true);
 		ASSERT_EQ(0, good_jobs(t, 1));
 		/* As above: ones are followed by the IOMMU's driver. */
 		rk_fault_arm_param(core, NPU_FAULT_CORE_DEAD, 0, 0, rk_one_iommu() ? 0 : ~0u);
@@ -418,6 +424,7 @@ TEST_F_TIMEOUT(special, dies_before_a_switch, 120)
 		EXPECT_EQ(RK_TEAM_JOBS, rk_team_count(&other, RK_TEAM_JOBS, 0) +
 			  rk_team_count(&other, RK_TEAM_JOBS, -ENODEV));
 		rk_team_fini(&other);
+		rk_stay_awake(false);
 		rebind_team(_metadata, t, core);
 	}
 }

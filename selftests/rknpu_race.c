@@ -6,7 +6,6 @@
  * wait for it crashes, or blames whoever comes next.
  */
 #define _GNU_SOURCE
-#include <glob.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -60,17 +59,6 @@ static int run_on(int cpu)
 	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
 }
 
-/* "on": awake, with the address space of its last job. */
-static void force_power(const char *what)
-{
-	glob_t g = { 0 };
-
-	glob("/sys/bus/platform/drivers/rknpu*/*.npu/power/control", 0, NULL, &g);
-	for (size_t i = 0; i < g.gl_pathc; i++)
-		put(g.gl_pathv[i], what);
-	globfree(&g);
-}
-
 FIXTURE(race) {
 	struct rk_client a;
 	struct rk_client b;
@@ -99,7 +87,7 @@ FIXTURE_SETUP(race)
 		SKIP(return, "workers cannot be kept off a CPU");
 	ASSERT_EQ(0, steer_irqs());
 	ASSERT_EQ(0, run_on(1));
-	force_power("on");
+	rk_stay_awake(true);
 	ASSERT_EQ(0, rk_client_init(&self->b));
 }
 
@@ -108,7 +96,7 @@ FIXTURE_TEARDOWN(race)
 	if (!rk_model() || !rk_ours())
 		return;
 	rk_model_calm();
-	force_power("auto");
+	rk_stay_awake(false);
 	rk_client_fini(&self->b);
 	put(UNBOUND, "3");
 }
@@ -219,9 +207,9 @@ TEST_F_TIMEOUT(race, sleep, 120)
 {
 	for (int i = 0; i < ROUNDS; i++) {
 		ASSERT_EQ(0, hold_handler(self, variant->core));
-		force_power("auto");
+		rk_stay_awake(false);
 		CHECK_AFTERWARDS();
-		force_power("on");
+		rk_stay_awake(true);
 		EXPECT_EQ(0, run_job(&self->a, variant->core, 50));
 		rk_client_fini(&self->a);
 	}

@@ -819,6 +819,30 @@ bool rk_wait_asleep(unsigned int ms)
 	return true;
 }
 
+static int write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	ssize_t n;
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	n = write(fd, text, strlen(text));
+	ret = n < 0 ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+void rk_stay_awake(bool on)
+{
+	glob_t g = { 0 };
+
+	glob("/sys/bus/platform/drivers/rknpu*/*.npu/power/control", 0, NULL, &g);
+	for (size_t n = 0; n < g.gl_pathc; n++)
+		write_file(g.gl_pathv[n], on ? "on" : "auto");
+	globfree(&g);
+}
+
 /* ---- the driver's own counters ---- */
 
 long long rk_stat(const char *name)
@@ -864,20 +888,6 @@ bool rk_stat_settles(const char *name, long long value)
 }
 
 /* ---- binding ---- */
-
-static int write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	ssize_t n;
-	int ret;
-
-	if (fd < 0)
-		return -errno;
-	n = write(fd, text, strlen(text));
-	ret = n < 0 ? -errno : 0;
-	close(fd);
-	return ret;
-}
 
 /* Cores are in the order of their addresses. */
 static int rebind(const char *core)

@@ -197,6 +197,8 @@ bool rk_wait_count(unsigned int core, enum npu_ctl_counter c, uint64_t value, un
 
 /* Waits until no core is in use: off or, where there are no power domains, suspended. */
 bool rk_wait_asleep(unsigned int ms);
+/* No core goes to sleep: the VM of its last job stays attached. */
+void rk_stay_awake(bool on);
 
 /* Value of "name" in a line "name value" of the driver's stats, or -1. */
 long long rk_stat(const char *name);
