@@ -35,6 +35,7 @@ void rknpu_core_init_static(struct rknpu_device *rdev, unsigned int index)
 	core->index = index;
 	core->state = RKNPU_CORE_ABSENT;
 	mutex_init(&core->reset_lock);
+	mutex_init(&rdev->iommus[index].wake_lock);
 	mutex_init(&rdev->iommus[index].attach_lock);
 	core->iommu = &rdev->iommus[index];
 	rknpu_queue_init_core(core);
@@ -232,22 +233,26 @@ static void rknpu_core_forget_failure(struct device *dev)
 
 /*
  * What does not come up, the power domain or the IOMMU, may do so the next
- * time. A reset in between, as other cores may have kept the domain on.
+ * time. A reset in between, as other cores may have kept the domain on. Never
+ * while another core's attempt has the IOMMU's driver look at its registers.
  */
 int rknpu_core_power_on(struct rknpu_core *core)
 {
 	unsigned int tries;
 	int ret;
 
+	mutex_lock(&core->iommu->wake_lock);
 	for (tries = 1;; tries++) {
 		rknpu_core_forget_failure(core->iommu->dev);
 		rknpu_core_forget_failure(core->dev);
 		ret = pm_runtime_resume_and_get(core->dev);
 		if (!ret || tries == RKNPU_CORE_POWER_TRIES)
-			return ret;
+			break;
 		dev_warn(core->dev, "does not power up (%d), trying again\n", ret);
 		rknpu_core_pulse_asleep(core);
 	}
+	mutex_unlock(&core->iommu->wake_lock);
+	return ret;
 }
 
 /* What ran before (a boot loader, another driver) may have left anything behind. */

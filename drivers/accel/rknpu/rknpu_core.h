@@ -68,6 +68,7 @@ enum rknpu_core_state {
  * @turn_start: ns
  */
 struct rknpu_iommu {
+	struct mutex wake_lock; /* one core at a time powers up, behind a shared one */
 	struct mutex attach_lock; /* changes of vm and of what the group is attached to */
 	struct iommu_group *group;
 	struct device_node *np;
