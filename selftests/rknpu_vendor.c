@@ -81,6 +81,25 @@ TEST_F(vendor, render_node_does_the_same)
 	close(fd);
 }
 
+/* GET_UNIQUE, GET_MAGIC, SET_VERSION, AUTH_MAGIC: Rockchip's kernels would crash of them. */
+TEST_F(vendor, render_node_has_nothing_of_primary_nodes)
+{
+	static const unsigned int nr[] = { 0x01, 0x02, 0x07, 0x11 };
+	uint64_t arg[2] = { 1 };
+	int fd;
+
+	if (!rk_ours())
+		SKIP(return, "may oops in DRM's own code");
+	fd = rv_open_render();
+	ASSERT_LE(0, fd);
+	for (size_t i = 0; i < ARRAY_SIZE(nr); i++) {
+		EXPECT_EQ(-EACCES, rk_ioctl(fd, DRM_IOWR(nr[i], arg), arg)) {
+			TH_LOG("nr %#x", nr[i]);
+		}
+	}
+	close(fd);
+}
+
 /* Runtimes prefer it, and fail if it does not speak its ABI. */
 TEST_F(vendor, misc_node_is_there_when_asked_for_only)
 {

@@ -16,7 +16,7 @@
  * DRM lets an accel file call what is meant for primary nodes, but gives it no
  * master: drm_getunique() dereferences that (oops seen on 7.3.4).
  */
-static bool rknpu_rocket_core_permitted(unsigned int cmd)
+bool rknpu_rocket_core_permitted(unsigned int cmd)
 {
 	unsigned int flags;
 

@@ -7,6 +7,9 @@
 
 struct file;
 
+/* May a client without a master call it? Of the driver's own, DRM asks elsewhere. */
+bool rknpu_rocket_core_permitted(unsigned int cmd);
+
 long rknpu_rocket_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
 long rknpu_rocket_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
 

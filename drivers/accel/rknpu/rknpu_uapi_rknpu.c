@@ -14,6 +14,7 @@
 
 #include "rknpu_device.h"
 #include "rknpu_prime.h"
+#include "rknpu_rocket_core.h"
 #include "rknpu_sched.h"
 #include "rknpu_vendor.h"
 #include "rknpu_vm.h"
@@ -144,9 +145,42 @@ static const struct drm_ioctl_desc rknpu_vendor_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(RKNPU_MEM_SYNC, rknpu_vendor_mem_sync, DRM_RENDER_ALLOW),
 };
 
+/*
+ * Rockchip's kernels are configured (DRM_IGNORE_IOTCL_PERMIT) to let clients of
+ * a render node call what is meant for primary nodes, where they have no master:
+ * drm_authmagic() dereferences that (oops seen on their 6.1.99).
+ */
+static bool rknpu_vendor_permitted(struct file *filp, unsigned int cmd)
+{
+	return !drm_is_render_client(filp->private_data) || rknpu_rocket_core_permitted(cmd);
+}
+
+static long rknpu_vendor_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	return rknpu_vendor_permitted(filp, cmd) ? drm_ioctl(filp, cmd, arg) : -EACCES;
+}
+
+#ifdef CONFIG_COMPAT
+static long rknpu_vendor_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	return rknpu_vendor_permitted(filp, cmd) ? drm_compat_ioctl(filp, cmd, arg) : -EACCES;
+}
+#endif
+
+/* DRM_GEM_FOPS, but for the ioctls. */
 static const struct file_operations rknpu_vendor_fops = {
 	.owner = THIS_MODULE,
-	DRM_GEM_FOPS,
+	.open = drm_open,
+	.release = drm_release,
+	.unlocked_ioctl = rknpu_vendor_ioctl,
+#ifdef CONFIG_COMPAT
+	.compat_ioctl = rknpu_vendor_compat_ioctl,
+#endif
+	.poll = drm_poll,
+	.read = drm_read,
+	.llseek = noop_llseek,
+	.mmap = drm_gem_mmap,
+	.fop_flags = FOP_UNSIGNED_OFFSET,
 	.show_fdinfo = drm_show_fdinfo,
 };
 
