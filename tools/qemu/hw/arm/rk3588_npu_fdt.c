@@ -2,10 +2,10 @@
 /*
  * Device-tree nodes of the RK3588 NPU subsystem, with the names and properties
  * of Linux's rk3588-base.dtsi and of a board that enables the NPU, or of the
- * vendor's tree, which has one node for all cores.  Binding numbers are those of
- * the kernel whose clock and reset driver reads them, Linux's or the vendor's, in
- * both.  Kernels that have no such drivers yet get fixed clocks, a reset register
- * that a generic driver knows, and no power domains.
+ * vendor's tree, which has one node for all cores.  Binding numbers are those
+ * of the kernel whose clock and reset driver reads them, Linux's or the
+ * vendor's, in both.  Kernels that have no such drivers yet get fixed clocks, a
+ * reset register that a generic driver knows, and no power domains.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
