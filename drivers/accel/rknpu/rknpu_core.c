@@ -36,6 +36,7 @@ void rknpu_core_init_static(struct rknpu_device *rdev, unsigned int index)
 	core->state = RKNPU_CORE_ABSENT;
 	mutex_init(&core->reset_lock);
 	mutex_init(&rdev->iommus[index].attach_lock);
+	mutex_init(&rdev->iommus[index].power_lock);
 	core->iommu = &rdev->iommus[index];
 	rknpu_queue_init_core(core);
 	init_waitqueue_head(&core->idle_wait);
@@ -230,11 +231,7 @@ static void rknpu_core_forget_failure(struct device *dev)
 		pm_runtime_set_suspended(dev);
 }
 
-/*
- * What does not come up, the power domain or the IOMMU, may do so the next
- * time. A reset in between, as other cores may have kept the domain on.
- */
-int rknpu_core_power_on(struct rknpu_core *core)
+static int rknpu_core_try_power_on(struct rknpu_core *core)
 {
 	unsigned int tries;
 	int ret;
@@ -248,6 +245,22 @@ int rknpu_core_power_on(struct rknpu_core *core)
 		dev_warn(core->dev, "does not power up (%d), trying again\n", ret);
 		rknpu_core_pulse_asleep(core);
 	}
+}
+
+/*
+ * What does not come up, the power domain or the IOMMU, may do so the next
+ * time. A reset in between, as other cores may have kept the domain on. Cores
+ * that share a device wait for each other's tries: a failure counts for all of
+ * them (up to 6.12), and a reset hits the IOMMU that another core's try programs.
+ */
+int rknpu_core_power_on(struct rknpu_core *core)
+{
+	int ret;
+
+	mutex_lock(&core->iommu->power_lock);
+	ret = rknpu_core_try_power_on(core);
+	mutex_unlock(&core->iommu->power_lock);
+	return ret;
 }
 
 /* What ran before (a boot loader, another driver) may have left anything behind. */
