@@ -35,8 +35,8 @@ void rknpu_core_init_static(struct rknpu_device *rdev, unsigned int index)
 	core->index = index;
 	core->state = RKNPU_CORE_ABSENT;
 	mutex_init(&core->reset_lock);
-	mutex_init(&rdev->iommus[index].wake_lock);
 	mutex_init(&rdev->iommus[index].attach_lock);
+	mutex_init(&rdev->iommus[index].power_lock);
 	core->iommu = &rdev->iommus[index];
 	rknpu_queue_init_core(core);
 	init_waitqueue_head(&core->idle_wait);
@@ -231,27 +231,35 @@ static void rknpu_core_forget_failure(struct device *dev)
 		pm_runtime_set_suspended(dev);
 }
 
-/*
- * What does not come up, the power domain or the IOMMU, may do so the next
- * time. A reset in between, as other cores may have kept the domain on. Never
- * while another core's attempt has the IOMMU's driver look at its registers.
- */
-int rknpu_core_power_on(struct rknpu_core *core)
+static int rknpu_core_try_power_on(struct rknpu_core *core)
 {
 	unsigned int tries;
 	int ret;
 
-	mutex_lock(&core->iommu->wake_lock);
 	for (tries = 1;; tries++) {
 		rknpu_core_forget_failure(core->iommu->dev);
 		rknpu_core_forget_failure(core->dev);
 		ret = pm_runtime_resume_and_get(core->dev);
 		if (!ret || tries == RKNPU_CORE_POWER_TRIES)
-			break;
+			return ret;
 		dev_warn(core->dev, "does not power up (%d), trying again\n", ret);
 		rknpu_core_pulse_asleep(core);
 	}
-	mutex_unlock(&core->iommu->wake_lock);
+}
+
+/*
+ * What does not come up, the power domain or the IOMMU, may do so the next
+ * time. A reset in between, as other cores may have kept the domain on. Cores
+ * that share a device wait for each other's tries: a failure counts for all of
+ * them (up to 6.12), and a reset hits the IOMMU that another core's try programs.
+ */
+int rknpu_core_power_on(struct rknpu_core *core)
+{
+	int ret;
+
+	mutex_lock(&core->iommu->power_lock);
+	ret = rknpu_core_try_power_on(core);
+	mutex_unlock(&core->iommu->power_lock);
 	return ret;
 }
 

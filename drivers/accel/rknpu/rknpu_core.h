@@ -50,6 +50,7 @@ enum rknpu_core_state {
 /**
  * struct rknpu_iommu - what VMs attach to: a core's IOMMU, or one that all cores share
  * @attach_lock: serialises changes of the attached VM
+ * @power_lock: one core at a time wakes the device that may be that of all; outside @attach_lock
  * @group: NULL while no core is bound
  * @np: its node, to tell whose fault it was
  * @dev: its device, which follows the cores to sleep
@@ -68,8 +69,8 @@ enum rknpu_core_state {
  * @turn_start: ns
  */
 struct rknpu_iommu {
-	struct mutex wake_lock; /* one core at a time powers up, behind a shared one */
 	struct mutex attach_lock; /* changes of vm and of what the group is attached to */
+	struct mutex power_lock; /* waking up, and trying again */
 	struct iommu_group *group;
 	struct device_node *np;
 	struct device *dev;
