@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns the DRM node "rknpu": files, and the table of the vendor's ioctls. */
 #include <linux/build_bug.h>
+#include <linux/compat.h>
 #include <linux/hashtable.h>
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -13,8 +14,8 @@
 #include <drm/drm_print.h>
 
 #include "rknpu_device.h"
+#include "rknpu_drm_ioctl.h"
 #include "rknpu_prime.h"
-#include "rknpu_rocket_core.h"
 #include "rknpu_sched.h"
 #include "rknpu_vendor.h"
 #include "rknpu_vm.h"
@@ -145,25 +146,27 @@ static const struct drm_ioctl_desc rknpu_vendor_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(RKNPU_MEM_SYNC, rknpu_vendor_mem_sync, DRM_RENDER_ALLOW),
 };
 
-/*
- * Rockchip's kernels are configured (DRM_IGNORE_IOTCL_PERMIT) to let clients of
- * a render node call what is meant for primary nodes, where they have no master:
- * drm_authmagic() dereferences that (oops seen on their 6.1.99).
- */
-static bool rknpu_vendor_permitted(struct file *filp, unsigned int cmd)
+/* The primary node's clients have a master, or DRM asks whether they are it. */
+static int rknpu_vendor_check(struct file *filp, unsigned int cmd, void __user *arg)
 {
-	return !drm_is_render_client(filp->private_data) || rknpu_rocket_core_permitted(cmd);
+	if (!drm_is_render_client(filp->private_data))
+		return 0;
+	return rknpu_drm_ioctl_check(filp, cmd, arg);
 }
 
 static long rknpu_vendor_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	return rknpu_vendor_permitted(filp, cmd) ? drm_ioctl(filp, cmd, arg) : -EACCES;
+	int ret = rknpu_vendor_check(filp, cmd, (void __user *)arg);
+
+	return ret ? ret : drm_ioctl(filp, cmd, arg);
 }
 
 #ifdef CONFIG_COMPAT
 static long rknpu_vendor_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	return rknpu_vendor_permitted(filp, cmd) ? drm_compat_ioctl(filp, cmd, arg) : -EACCES;
+	int ret = rknpu_vendor_check(filp, cmd, compat_ptr(arg));
+
+	return ret ? ret : drm_compat_ioctl(filp, cmd, arg);
 }
 #endif
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns the accel node "rocket": its files, and what they can be asked. */
+#include <linux/compat.h>
 #include <linux/slab.h>
 
 #include <drm/drm_accel.h>
@@ -11,11 +12,11 @@
 
 #include "rknpu_bo.h"
 #include "rknpu_device.h"
+#include "rknpu_drm_ioctl.h"
 #include "rknpu_file.h"
 #include "rknpu_history.h"
 #include "rknpu_prime.h"
 #include "rknpu_rocket.h"
-#include "rknpu_rocket_core.h"
 #include "rknpu_sched.h"
 #include "rknpu_uapi.h"
 #include "rknpu_vm.h"
@@ -98,6 +99,22 @@ static const struct drm_ioctl_desc rknpu_rocket_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(ROCKET_WAIT_JOB, rknpu_rocket_wait_job, DRM_RENDER_ALLOW),
 	DRM_IOCTL_DEF_DRV(ROCKET_GET_BO_INFO, rknpu_rocket_get_bo_info, DRM_RENDER_ALLOW),
 };
+
+static long rknpu_rocket_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	int ret = rknpu_drm_ioctl_check(filp, cmd, (void __user *)arg);
+
+	return ret ? ret : drm_ioctl(filp, cmd, arg);
+}
+
+#ifdef CONFIG_COMPAT
+static long rknpu_rocket_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	int ret = rknpu_drm_ioctl_check(filp, cmd, compat_ptr(arg));
+
+	return ret ? ret : drm_compat_ioctl(filp, cmd, arg);
+}
+#endif
 
 /* DRM_ACCEL_FOPS, but for the ioctls. */
 static const struct file_operations rknpu_rocket_fops = {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Owns which of DRM's own ioctls the accel node passes on. */
-#include <linux/compat.h>
+/* Owns which of DRM's own ioctls our nodes pass on. */
 #include <linux/stddef.h>
 #include <linux/uaccess.h>
 
@@ -9,14 +8,16 @@
 #include <drm/drm_ioctl.h>
 #include <drm/drm_print.h>
 
-#include "rknpu_rocket_core.h"
+#include "rknpu_drm_ioctl.h"
 #include "rknpu_sched.h"
 
 /*
  * DRM lets an accel file call what is meant for primary nodes, but gives it no
- * master: drm_getunique() dereferences that (oops seen on 7.3.4).
+ * master: drm_getunique() dereferences that (oops seen on 7.3.4). Rockchip's
+ * kernels are configured (DRM_IGNORE_IOTCL_PERMIT) to let clients of a render node
+ * do so, too: drm_authmagic() dereferences it (oops seen on their 6.1.99).
  */
-bool rknpu_rocket_core_permitted(unsigned int cmd)
+static bool rknpu_drm_ioctl_permitted(unsigned int cmd)
 {
 	unsigned int flags;
 
@@ -24,7 +25,7 @@ bool rknpu_rocket_core_permitted(unsigned int cmd)
 }
 
 /* Where an ioctl on an array of syncobjs says how many; negative: it is none. */
-static int rknpu_rocket_core_count_at(unsigned int cmd)
+static int rknpu_drm_ioctl_count_at(unsigned int cmd)
 {
 	switch (DRM_IOCTL_NR(cmd)) {
 	case DRM_IOCTL_NR(DRM_IOCTL_SYNCOBJ_WAIT):
@@ -47,9 +48,9 @@ static int rknpu_rocket_core_count_at(unsigned int cmd)
  * of more than it can ever give (seen on 7.3.4). DRM reads the number again: who
  * changes it in between still gets there, as on any device with syncobjs.
  */
-static bool rknpu_rocket_core_count_ok(unsigned int cmd, void __user *arg)
+static bool rknpu_drm_ioctl_count_ok(unsigned int cmd, void __user *arg)
 {
-	int at = rknpu_rocket_core_count_at(cmd);
+	int at = rknpu_drm_ioctl_count_at(cmd);
 	u32 count;
 
 	/* DRM takes what lies beyond the size for 0, and says EFAULT itself. */
@@ -59,32 +60,16 @@ static bool rknpu_rocket_core_count_ok(unsigned int cmd, void __user *arg)
 	return count <= RKNPU_CLIENT_MAX_JOBS;
 }
 
-static int rknpu_rocket_core_check(struct file *filp, unsigned int cmd, void __user *arg)
+int rknpu_drm_ioctl_check(struct file *filp, unsigned int cmd, void __user *arg)
 {
 	struct drm_file *file = filp->private_data;
 
-	if (!rknpu_rocket_core_permitted(cmd))
+	if (!rknpu_drm_ioctl_permitted(cmd))
 		return -EACCES;
-	if (!rknpu_rocket_core_count_ok(cmd, arg)) {
+	if (!rknpu_drm_ioctl_count_ok(cmd, arg)) {
 		drm_dbg_ratelimited(file->minor->dev, "more than %u syncobjs\n",
 				    RKNPU_CLIENT_MAX_JOBS);
 		return -EINVAL;
 	}
 	return 0;
 }
-
-long rknpu_rocket_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
-{
-	int ret = rknpu_rocket_core_check(filp, cmd, (void __user *)arg);
-
-	return ret ? ret : drm_ioctl(filp, cmd, arg);
-}
-
-#ifdef CONFIG_COMPAT
-long rknpu_rocket_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
-{
-	int ret = rknpu_rocket_core_check(filp, cmd, compat_ptr(arg));
-
-	return ret ? ret : drm_compat_ioctl(filp, cmd, arg);
-}
-#endif
