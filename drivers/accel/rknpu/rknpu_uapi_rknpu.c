@@ -170,7 +170,10 @@ static long rknpu_vendor_compat_ioctl(struct file *filp, unsigned int cmd, unsig
 }
 #endif
 
-/* DRM_GEM_FOPS, but for the ioctls. */
+/*
+ * DRM_GEM_FOPS, but for the ioctls, and without its choice of addresses for huge
+ * pages, which BOs are not mapped with; DRM_ACCEL_FOPS has none either.
+ */
 static const struct file_operations rknpu_vendor_fops = {
 	.owner = THIS_MODULE,
 	.open = drm_open,
