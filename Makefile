@@ -4,7 +4,8 @@
 # kbuild includes this file when it is given the tree as M=; then only Kbuild counts.
 ifeq ($(KERNELRELEASE),)
 
-TESTBED := tools/testbed
+BIN := tools/testbed/bin
+CHECKS := tools/testbed/checks
 O := $(CURDIR)/build
 VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 # The testbed kernel to build for and to boot; KDIR builds for an installed kernel instead.
@@ -19,130 +20,165 @@ SECONDS ?= 60
 SEED ?= 1
 
 export RKNPU_KERNEL := $(KERNEL)
+export CMD
 CROSS := CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar
 KVARS := $(foreach v,W C CF KCFLAGS,$(if $($(v)),$(v)=$($(v))))
 
+# `make help` prints the comments behind the targets, below the headings that "##" starts.
 help:
-	@echo 'On any machine with Debian 12 or 13 (downloads what it needs, keeps it in ~/.cache/rknpu-accel):'
-	@echo '  make demo         boot the model and run two matmuls through the driver'
-	@echo '  make check        every test but those below, as CI does; ends in "N passed, N failed, N skipped"'
-	@echo '  make check-teflon Mesa'"'"'s TensorFlow Lite delegate on our driver'
-	@echo '  make check-matrix the guest tests on all kernels, as a table: KERNELS="5.10 7.2" and GROUPS="memory exec" choose'
-	@echo '  make check-compilers  the module by other compilers, gcc 10 to clang 19, each in a guest'
-	@echo '  make check-debug  more of them on a kernel with KASAN, lockdep, kmemleak ..., with failing allocations'
-	@echo '  make check-kcsan  some of them on a kernel with the race detector'
-	@echo '  make soak MINUTES=n  clients, faults, unbinds and sleeps at random, every result checked'
-	@echo '  make compare      our driver beside the in-tree rocket, on the same model'
-	@echo '  make qtest        the model'"'"'s own tests'
-	@echo '  make fuzz-model   attack the model under sanitizers for SECONDS=$(SECONDS), with SEED=$(SEED)'
-	@echo '  make bench-model  speed of the model'"'"'s arithmetic beside a CPU library'
-	@echo '  make check-dts    the overlays of dts/ on the trees of Debian kernels, and the bindings'
-	@echo '  make deb          Debian packages, checked by lintian, in build/deb'
-	@echo '  make check-dkms   build, install and remove the DKMS package for a kernel'
-	@echo '  make check-install  the README'"'"'s installation and its undoing, in a chroot and in guests'
-	@echo '  make check-takeover  from in-tree rocket to our driver and back, in a guest'
-	@echo '  make dist         the sources as one file'
-	@echo '  make lint         checkpatch, shellcheck, sparse, W=1'
-	@echo '  make qemu lib selftests'
-	@echo '  make probes       what the build of the module finds out about testbed kernel KERNEL=$(KERNEL)'
-	@echo '  tools/testbed/run boots a guest and runs a command in it'
-	@echo 'On a board, or for one:'
-	@echo '  make modules      rknpu_accel.ko for KDIR (default: the running kernel if this is arm64,'
-	@echo '                    else testbed kernel KERNEL=$(KERNEL)); W=1 C=1 as in a kernel tree'
-	@echo '  make install      install it (INSTALL_MOD_PATH= as in a kernel tree)'
-	@echo '  make clean        remove build/; the cache stays'
+	@awk -F':.*## ' '/^## / { printf "\n%s\n", substr($$0, 4) } /^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' \
+		$(firstword $(MAKEFILE_LIST))
+	@echo
+	@echo 'Variables: KERNEL=$(KERNEL) (series of tools/testbed/data/kernels), ARGS=options of the command behind a target;'
+	@echo 'the commands, with what each shows and how long it takes: tools/testbed/README.rst'
 
-modules:
-	@$(TESTBED)/module $(if $(KDIR),--kdir $(KDIR),--kernel $(KERNEL)) $(KVARS)
+## On a machine with Debian 12 or 13 (downloads what it needs, keeps it in ~/.cache/rknpu-accel):
 
-install:
-	@test -n "$(KDIR)" || { echo 'make install needs KDIR=<kernel build directory>' >&2; exit 2; }
-	@$(TESTBED)/module --kdir $(KDIR) $(KVARS)
-	$(MAKE) -C $(KDIR) M=$(O)/module/kdir modules_install
+demo: lib ## boot the model and run two matmuls through the driver
+	@$(BIN)/run --timeout 300 $(ARGS) --copy $(O)/lib/npu-demo -- ./npu-demo
 
-probes:
-	@$(TESTBED)/probes --kernel $(KERNEL)
+run: ## run CMD='shell command' in a guest with the module; ARGS='--dt vendor --copy FILE ...'
+	@test -n "$$CMD" || { echo "usage: make run CMD='shell command' [ARGS='options of $(BIN)/run']" >&2; exit 2; }
+	@$(BIN)/run $(ARGS) -- sh -c "$$CMD"
 
-lib:
-	@$(TESTBED)/root make -sC $(CURDIR)/tools/lib $(CROSS) O=$(O)/lib
+check: lib selftests ## every test but those below, as CI does; GROUPS="memory lint" chooses
+	@$(BIN)/check $(GROUPS)
 
-selftests: lib
-	@$(TESTBED)/root make -sC $(CURDIR)/selftests $(CROSS) O=$(O)/selftests \
+## Parts of `make check`:
+
+lint: ## checkpatch, shellcheck, sparse, W=1, names in the documentation
+	@$(CHECKS)/lint
+
+qtest: ## the model's own tests
+	@set -e; for t in $$($(BIN)/qemu --list-qtests); do $(BIN)/qemu --qtest $$t; done
+
+check-dts: ## the overlays of dts/ on the device trees of Debian's kernels
+	@$(CHECKS)/check-dts
+
+check-takeover: lib ## from in-tree rocket to our driver and back, in a guest
+	@$(CHECKS)/check-takeover
+
+check-reboot: lib selftests ## reboot a guest while jobs run
+	@$(CHECKS)/check-reboot
+
+check-kexec: lib selftests ## start a second kernel while jobs run, by kexec and out of a panic
+	@$(CHECKS)/check-kexec $(KERNEL)
+
+check-margin: ## the vendor's operating points with and without read margins
+	@$(CHECKS)/check-margin
+
+check-testbed: ## what tools/testbed/bin/run promises its callers
+	@$(CHECKS)/check-testbed
+
+## More tests:
+
+check-matrix: lib selftests ## the guest tests on all kernels, as a table; KERNELS="5.10 7.2" and GROUPS="memory exec" choose
+	@$(CHECKS)/check-matrix $(addprefix --kernel ,$(KERNELS)) $(GROUPS)
+
+check-debug: lib selftests ## more of them on a kernel with KASAN, lockdep, kmemleak ..., with failing allocations; GROUPS
+	@$(BIN)/check --debug $(GROUPS)
+
+check-kcsan: lib selftests ## some of them on a kernel with the race detector
+	@$(BIN)/check --debug kcsan-exec kcsan-sched
+
+soak: lib selftests ## clients, faults, unbinds and sleeps at random for MINUTES=30, every result checked
+	@$(BIN)/soak --kernel $(KERNEL) $(MINUTES)
+
+check-compilers: lib selftests ## the module by other compilers, gcc 10 to clang 19, each in a guest
+	@$(CHECKS)/check-compilers $(ARGS)
+
+check-udev: lib selftests ## our udev rules, read by Debian's udev in a guest
+	@$(CHECKS)/check-udev $(KERNEL)
+
+check-teflon: lib ## Mesa's TensorFlow Lite delegate on our driver
+	@$(CHECKS)/check-teflon $(ARGS)
+
+check-bindings: check-dts ## the bindings and trees that they must and must not accept, by dt-schema
+	@$(CHECKS)/check-bindings
+
+check-dkms: deb ## build, install and remove the DKMS package for a kernel
+	@$(CHECKS)/check-dkms $(ARGS)
+
+check-install: deb ## the README's installation and its undoing, in a chroot and in guests
+	@$(BIN)/deb --next
+	@$(CHECKS)/check-install $(ARGS)
+	@$(CHECKS)/check-board
+
+check-board: ## the guests of check-install alone: with Debian's own udev and modprobe
+	@$(CHECKS)/check-board $(ARGS)
+
+check-tree: ## the module for the kernel tree DIR with CONFIG (a defconfig or a file), every symbol looked for
+	@$(CHECKS)/check-tree "$(DIR)" "$(CONFIG)"
+
+## Measurements:
+
+compare: lib selftests ## our driver beside the in-tree rocket, on the same model; ARGS=--counts-only
+	@$(BIN)/compare $(ARGS)
+
+bench-model: ## speed of the model's arithmetic beside a CPU library
+	@$(BIN)/bench-model
+
+fuzz-model: ## attack the model under sanitizers for SECONDS=60, with SEED=1
+	@$(BIN)/fuzz-model $(SECONDS) $(SEED)
+
+## Builds:
+
+qemu: ## QEMU with the model; prints where it is
+	@$(BIN)/qemu
+
+lib: ## libnpu, npu-demo
+	@$(BIN)/root make -sC $(CURDIR)/tools/lib $(CROSS) O=$(O)/lib
+
+selftests: lib ## the test programs
+	@$(BIN)/root make -sC $(CURDIR)/selftests $(CROSS) O=$(O)/selftests \
 		LIBNPU=$(O)/lib/libnpu.a
 
-qemu:
-	@$(TESTBED)/qemu
+deb: ## Debian packages, checked by lintian, in build/deb
+	@$(BIN)/deb
 
-demo: lib
-	@$(TESTBED)/run --timeout 300 --copy $(O)/lib/npu-demo -- ./npu-demo
-
-check: lib selftests
-	@$(TESTBED)/check
-
-check-matrix: lib selftests
-	@$(TESTBED)/matrix $(addprefix --kernel ,$(KERNELS)) $(GROUPS)
-
-check-compilers: lib selftests
-	@$(TESTBED)/check-compilers
-
-check-debug: lib selftests
-	@$(TESTBED)/check --debug
-
-check-kcsan: lib selftests
-	@$(TESTBED)/check --debug kcsan-exec kcsan-sched
-
-soak: lib selftests
-	@$(TESTBED)/soak --kernel $(KERNEL) $(MINUTES)
-
-check-teflon: lib
-	@$(TESTBED)/teflon
-
-bench-model:
-	@$(TESTBED)/bench-model
-
-compare: lib selftests
-	@$(TESTBED)/compare
-
-check-dts:
-	@$(TESTBED)/check-dts
-	@$(TESTBED)/check-bindings
-
-deb:
-	@$(TESTBED)/deb
-
-check-dkms: deb
-	@$(TESTBED)/check-dkms
-
-check-install: deb
-	@$(TESTBED)/deb --next
-	@$(TESTBED)/check-install
-	@$(TESTBED)/check-board
-
-check-takeover: lib
-	@$(TESTBED)/check-takeover
-
-.PHONY: check-dts deb check-dkms check-install check-takeover dist
-
-# What git has committed, in one file whose content depends on nothing else.
-dist:
+dist: ## the sources that git has committed, as one file
 	@mkdir -p $(O)
 	@git archive --prefix=rknpu-accel-$(VERSION)/ HEAD | xz -c >$(O)/rknpu-accel-$(VERSION).tar.xz
 	@ls $(O)/rknpu-accel-$(VERSION).tar.xz
 
-lint:
-	@$(TESTBED)/lint
+root: ## the build root; CMD='shell command' runs in it
+	@$(BIN)/root $(if $(CMD),sh -c "$$CMD")
 
-qtest:
-	@set -e; for t in $$($(TESTBED)/qemu --list-qtests); do $(TESTBED)/qemu --qtest $$t; done
+pkgroot: ## the root in which packages are built and checked; CMD
+	@$(BIN)/pkgroot $(if $(CMD),sh -c "$$CMD")
 
-fuzz-model:
-	@$(TESTBED)/fuzz-model $(SECONDS) $(SEED)
+kernel: ## fetch or build the testbed kernel KERNEL; ARGS=--update fetches the newest
+	@$(BIN)/kernel $(ARGS) $(KERNEL)
 
-clean:
+tree-kernel: ## a kernel to boot of others' source: NAME=rk6.1 DIR=tree CONFIG=defconfig
+	@$(BIN)/tree-kernel "$(NAME)" "$(DIR)" "$(CONFIG)"
+
+linux-source: ## fetch Debian's kernel source of the series KERNEL
+	@$(BIN)/linux-source $(KERNEL)
+
+dtbs: ## fetch the RK3588 device trees that Debian has for KERNEL
+	@$(BIN)/dtbs $(KERNEL)
+
+probes: ## what the build of the module finds out about KERNEL
+	@$(BIN)/probes --kernel $(KERNEL) $(ARGS)
+
+clean: ## remove build/; the cache stays
 	rm -rf $(O)
 
-.PHONY: help modules install probes lib selftests qemu demo check check-matrix check-compilers check-debug check-kcsan soak check-teflon compare
-.PHONY: bench-model lint qtest fuzz-model clean
+purge: ## remove the cache
+	@$(BIN)/purge
+
+## On a board, or for one:
+
+modules: ## rknpu_accel.ko for KDIR (on arm64 the running kernel, else KERNEL); W=1 C=1 as in a kernel tree
+	@$(BIN)/module $(if $(KDIR),--kdir $(KDIR),--kernel $(KERNEL)) $(KVARS)
+
+install: ## install it (INSTALL_MOD_PATH= as in a kernel tree)
+	@test -n "$(KDIR)" || { echo 'make install needs KDIR=<kernel build directory>' >&2; exit 2; }
+	@$(BIN)/module --kdir $(KDIR) $(KVARS)
+	$(MAKE) -C $(KDIR) M=$(O)/module/kdir modules_install
+
+.PHONY: help $(shell sed -nE 's/^([a-z-]+):.*\#\# .*/\1/p' $(firstword $(MAKEFILE_LIST)))
 .DEFAULT_GOAL := help
 
 endif
