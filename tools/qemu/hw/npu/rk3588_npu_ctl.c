@@ -14,7 +14,7 @@
 #include "hw/sysbus.h"
 #include "migration/vmstate.h"
 #include "hw/npu/rk3588_npu_stats.h"
-#include "rk3588_npu_timing.h"
+#include "compute/timing.h"
 #include "trace.h"
 
 #define NPU_CTL_IF_VERSION      1

@@ -12,9 +12,9 @@
 #include "hw/npu/rk3588_npu.h"
 #include "hw/npu/rk3588_npu_stats.h"
 #include "hw/npu/rk_iommu.h"
-#include "rk3588_npu_regs.h"
-#include "rk3588_npu_task.h"
-#include "rk3588_npu_timing.h"
+#include "compute/regs.h"
+#include "compute/task.h"
+#include "compute/timing.h"
 #include "rk3588_npu_worker.h"
 
 typedef enum NpuPhase {

@@ -8,7 +8,7 @@
 
 #include "qemu/queue.h"
 #include "qemu/thread.h"
-#include "rk3588_npu_task.h"
+#include "compute/task.h"
 
 /* Operand data as CBUF holds it, shared by jobs; references need the BQL. */
 typedef struct NpuBuf {

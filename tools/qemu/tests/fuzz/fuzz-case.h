@@ -7,7 +7,7 @@
 #define FUZZ_CASE_H
 
 #include <stdio.h>
-#include "rk3588_npu_task.h"
+#include "compute/task.h"
 
 #define FUZZ_MAX_CMDS   512
 

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <sanitizer/common_interface_defs.h>
-#include "rk3588_npu_timing.h"
+#include "compute/timing.h"
 #include "fuzz-case.h"
 
 /* Above these a task is decoded and its spans are walked, no more. */

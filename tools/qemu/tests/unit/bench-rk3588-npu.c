@@ -9,10 +9,9 @@
 #include <stdio.h>
 #include <time.h>
 #include <oneapi/dnnl/dnnl.h>
-#include "rk3588_npu_task.h"
-#include "rk3588_npu_conv.h"
-#include "rk3588_npu_dpu.h"
-#include "rk3588_npu_gemm.h"
+#include "compute/task.h"
+#include "compute/numeric.h"
+#include "compute/gemm.h"
 
 #define ROUNDS  15
 

@@ -10,7 +10,7 @@
 #include "qemu/osdep.h"
 #include <stdarg.h>
 #include <stdio.h>
-#include "rk3588_npu_timing.h"
+#include "compute/timing.h"
 
 #define CORES       3
 #define CBUF        (12 * NPU_CBUF_BANK)

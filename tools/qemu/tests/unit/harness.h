@@ -9,7 +9,7 @@
 #include "qemu/osdep.h"
 #include <stdarg.h>
 #include <stdio.h>
-#include "rk3588_npu_task.h"
+#include "compute/task.h"
 
 #define MEM_BASE        0x10000000u
 #ifndef MEM_SIZE

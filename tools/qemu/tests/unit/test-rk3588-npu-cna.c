@@ -5,7 +5,7 @@
  */
 #include "harness.h"
 #include <math.h>
-#include "rk3588_npu_dpu.h"
+#include "compute/numeric.h"
 
 #define ADDR_A          (MEM_BASE + 0x100000)
 #define ADDR_B          (MEM_BASE + 0x300000)

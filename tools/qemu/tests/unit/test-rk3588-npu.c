@@ -7,8 +7,8 @@
 #include "harness.h"
 #include <math.h>
 #include <time.h>
-#include "rk3588_npu_timing.h"
-#include "rk3588_npu_dpu.h"
+#include "compute/timing.h"
+#include "compute/numeric.h"
 
 #define ADDR_A          (MEM_BASE + 0x000000)
 #define ADDR_B          (MEM_BASE + 0x800000)

@@ -9,8 +9,11 @@
 #include "qemu/osdep.h"
 #include "qemu/bitops.h"
 #include "qemu/bswap.h"
-#include "rk3588_npu_decode.h"
-#include "rk3588_npu_dpu.h"
+#include "ew.h"
+#include "alu.h"
+#include "cube.h"
+#include "decode.h"
+#include "numeric.h"
 
 /* COMB_USE with which MRDMA and ERDMA take turns in fetching operands. */
 #define COMB_USE_PAIR           5
@@ -249,7 +252,7 @@ const char *npu_ew_decode(NpuTask *t, const uint32_t *regs, const NpuLut *lut)
         REFUSE_IF(why, why);
     }
     e->lut = !GET(regs, DPU_EW_CFG, LUT_BYPASS);
-    return e->lut ? npu_lut_decode(t, regs, lut) : NULL;
+    return e->lut ? npu_lut_decode(&t->dpu.lut, regs, lut) : NULL;
 }
 
 static const uint8_t *operand(const NpuTask *t, const NpuOperands *in,

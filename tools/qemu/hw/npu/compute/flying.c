@@ -5,9 +5,11 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "rk3588_npu_decode.h"
-#include "rk3588_npu_conv.h"
-#include "rk3588_npu_dpu.h"
+#include "flying.h"
+#include "cube.h"
+#include "decode.h"
+#include "dpu.h"
+#include "numeric.h"
 
 #define BLOCK_ROWS      64              /* positions at a time */
 #define MAX_LANES       NPU_ATOM        /* elements in an atom */
@@ -182,7 +184,7 @@ bool npu_flying_run(const NpuTask *t, const NpuOperands *in, uint8_t *out)
     for (surface = 0; surface < t->feed[NPU_FEED_MAIN].cube.surfaces;
          surface++) {
         for (pos = 0; pos < positions; pos += BLOCK_ROWS) {
-            if (npu_conv_cancelled(in)) {
+            if (npu_cancelled(in)) {
                 return false;
             }
             run_block(&run, surface, pos, MIN(positions - pos, BLOCK_ROWS));

@@ -8,8 +8,11 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "rk3588_npu_conv.h"
-#include "rk3588_npu_dpu.h"
+#include "dwconv.h"
+#include "core.h"
+#include "dpu.h"
+#include "numeric.h"
+#include "stage.h"
 
 #define BLOCK_ROWS      16              /* output positions at a time */
 #define MAX_LANES       NPU_ATOM        /* channels in an atom */
@@ -152,7 +155,7 @@ bool npu_dwconv_run(const NpuTask *t, const NpuOperands *in, uint8_t *out)
     for (run.surface = 0; run.surface * run.lanes < t->dpu.orig_channels;
          run.surface++) {
         for (pos = 0; pos < positions; pos += BLOCK_ROWS) {
-            if (npu_conv_cancelled(in)) {
+            if (npu_cancelled(in)) {
                 return false;
             }
             run_block(&run, pos, MIN(positions - pos, BLOCK_ROWS));

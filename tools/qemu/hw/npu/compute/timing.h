@@ -3,10 +3,10 @@
  * What a task of the NPU costs in clock cycles and memory traffic, and how
  * cores share the memory.  Plain C without a machine, as the task itself.
  */
-#ifndef HW_NPU_RK3588_NPU_TIMING_H
-#define HW_NPU_RK3588_NPU_TIMING_H
+#ifndef HW_NPU_COMPUTE_TIMING_H
+#define HW_NPU_COMPUTE_TIMING_H
 
-#include "rk3588_npu_task.h"
+#include "types.h"
 
 /* Ends of blocks before the end of their task, which is DPU's or PPU's. */
 typedef enum NpuEvent {

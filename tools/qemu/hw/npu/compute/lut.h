@@ -3,8 +3,8 @@
  * Look-up tables of the RK3588 NPU's DPU.  There is one RAM for both register
  * groups, and it keeps its contents from task to task.
  */
-#ifndef HW_NPU_RK3588_NPU_LUT_H
-#define HW_NPU_RK3588_NPU_LUT_H
+#ifndef HW_NPU_COMPUTE_LUT_H
+#define HW_NPU_COMPUTE_LUT_H
 
 #define NPU_LUT_ENTRIES         513
 
@@ -40,6 +40,12 @@ typedef struct NpuLutUse {
 /* Registers LUT_ACCESS_CFG and LUT_ACCESS_DATA are written. */
 void npu_lut_access(NpuLut *lut, uint32_t cfg);
 void npu_lut_data(NpuLut *lut, uint32_t data);
+
+/*
+ * How @regs use the tables; NULL, or why that cannot be computed.
+ */
+const char *npu_lut_decode(NpuLutUse *u, const uint32_t *regs,
+                           const NpuLut *lut);
 
 /* The value at @x. */
 int32_t npu_lut_value(const NpuLutUse *u, int32_t x);

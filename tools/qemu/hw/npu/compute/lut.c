@@ -10,8 +10,9 @@
 #include "qemu/osdep.h"
 #include <math.h>
 #include "qemu/bitops.h"
-#include "rk3588_npu_decode.h"
-#include "rk3588_npu_dpu.h"
+#include "lut.h"
+#include "decode.h"
+#include "numeric.h"
 
 #define STEPS           (NPU_LUT_ENTRIES - 1)
 #define KNOWN_MUX       2
@@ -75,9 +76,9 @@ static const char *decode_ranges(NpuLutUse *u, const uint32_t *regs)
     return why ? why : check_range(lo);
 }
 
-const char *npu_lut_decode(NpuTask *t, const uint32_t *regs, const NpuLut *lut)
+const char *npu_lut_decode(NpuLutUse *u, const uint32_t *regs,
+                           const NpuLut *lut)
 {
-    NpuLutUse *u = &t->dpu.lut;
     unsigned i;
 
     REFUSE_IF(GET(regs, DPU_LUT_CFG, LO_LE_MUX) != KNOWN_MUX ||

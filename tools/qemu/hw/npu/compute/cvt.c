@@ -10,9 +10,9 @@
 #include "qemu/osdep.h"
 #include "qemu/bitops.h"
 #include "qemu/bswap.h"
-#include "rk3588_npu_decode.h"
-#include "rk3588_npu_conv.h"
-#include "rk3588_npu_dpu.h"
+#include "cvt.h"
+#include "decode.h"
+#include "numeric.h"
 
 /* ARGB_IN: this many packed channels more than one. */
 #define ARGB_IN_ONE     8

@@ -6,8 +6,10 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "rk3588_npu_decode.h"
-#include "rk3588_npu_dpu.h"
+#include "stage.h"
+#include "alu.h"
+#include "decode.h"
+#include "numeric.h"
 
 /*
  * The packed operands of eight channels: words of the ALU, halfwords of CPEND
@@ -226,11 +228,6 @@ int32_t npu_cpend_operand(const NpuTask *t, const NpuOperands *in,
     }
     return (int16_t)lduw_le_p(packed(in->stage[NPU_STAGE_BS], channel) +
                               PACKED_CPEND + 2 * (channel % PACKED_CHANNELS));
-}
-
-int64_t npu_sign_shift(int64_t v, unsigned shift, unsigned shift_neg)
-{
-    return npu_round_shift(v, v < 0 ? shift_neg : shift, false);
 }
 
 /*

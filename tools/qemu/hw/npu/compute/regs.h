@@ -5,8 +5,8 @@
  * Names, offsets and field positions are those of the TRM (part 1, chapter 36)
  * where it has them; the rest is marked.
  */
-#ifndef HW_NPU_RK3588_NPU_REGS_H
-#define HW_NPU_RK3588_NPU_REGS_H
+#ifndef HW_NPU_COMPUTE_REGS_H
+#define HW_NPU_COMPUTE_REGS_H
 
 #include "hw/registerfields.h"
 

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A validated task of the NPU: what one register snapshot asks for.
- *
- * Everything here is plain C on private data, so it can run in a worker thread
- * and in a unit test without a machine.
  */
-#ifndef HW_NPU_RK3588_NPU_TASK_H
-#define HW_NPU_RK3588_NPU_TASK_H
+#ifndef HW_NPU_COMPUTE_TYPES_H
+#define HW_NPU_COMPUTE_TYPES_H
 
-#include "rk3588_npu_regs.h"
-#include "rk3588_npu_lut.h"
+#include "regs.h"
+#include "lut.h"
 
 /* Sizes come from the guest; this bounds each host buffer of a task. */
 #define NPU_TASK_MAX_BUFFER     (64u << 20)
@@ -249,54 +246,9 @@ typedef struct NpuOperands {
     const uint8_t *feed[NPU_FEED_NUM];
 } NpuOperands;
 
-typedef enum NpuCmdKind {
-    NPU_CMD_NOP,        /* padding or marker */
-    NPU_CMD_WRITE,
-    NPU_CMD_ENABLE,     /* starts the task; value = bitmap of blocks */
-    NPU_CMD_BAD,
-} NpuCmdKind;
-
-typedef struct NpuCmd {
-    NpuCmdKind kind;
-    bool mismatch;      /* the target is not the block of the register */
-    uint16_t target;
-    uint16_t reg;
-    uint32_t value;
-} NpuCmd;
-
-/* Take one entry of a command stream apart. */
-NpuCmd npu_cmd_decode(uint64_t entry);
-
-/*
- * Decode @regs as the task that enabling the blocks in @enable starts.
- * If it cannot run, @why says what is in the way.
- */
-NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
-                           const NpuTaskOptions *opt, const char **why);
-
-/* Called per contiguous piece; false stops. */
-typedef bool (*NpuSpanFn)(void *opaque, uint64_t iova, size_t offset,
-                          size_t len);
-bool npu_task_feature_spans(const NpuTask *t, NpuSpanFn fn, void *opaque);
-bool npu_task_feed_spans(const NpuTask *t, unsigned feed, NpuSpanFn fn,
-                         void *opaque);
-bool npu_task_output_spans(const NpuTask *t, NpuSpanFn fn, void *opaque);
-
-/*
- * Why the task's CBUF banks are too few for it, or NULL.  Silicon computes
- * garbage then; the model does not.
- */
-const char *npu_task_cbuf_short(const NpuTask *t);
-/* What DATA_ENTRIES should be. */
-uint32_t npu_task_cbuf_entries(const NpuTask *t);
-
-/* Bytes of the per-channel operands of a stage, 0 if it reads none. */
-size_t npu_task_stage_bytes(const NpuTask *t, unsigned stage);
-
-/*
- * Compute @t into @out (cube.bytes long).  False if it was cancelled or the
- * host has no memory.
- */
-bool npu_task_compute(const NpuTask *t, const NpuOperands *in, uint8_t *out);
+static inline bool npu_cancelled(const NpuOperands *in)
+{
+    return in->cancel && __atomic_load_n(in->cancel, __ATOMIC_RELAXED);
+}
 
 #endif

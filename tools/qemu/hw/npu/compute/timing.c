@@ -8,7 +8,8 @@
  * outcome with public measurements; nothing here was measured for it.
  */
 #include "qemu/osdep.h"
-#include "rk3588_npu_timing.h"
+#include "timing.h"
+#include "stage.h"
 
 /*
  * Per task: the 10 us at 200 MHz by which jobs of one task exceed their

@@ -4,8 +4,14 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bitops.h"
-#include "rk3588_npu_decode.h"
-#include "rk3588_npu_conv.h"
+#include "cna.h"
+#include "conv.h"
+#include "core.h"
+#include "cube.h"
+#include "cvt.h"
+#include "decode.h"
+#include "dwconv.h"
+#include "ew.h"
 
 /* Longest sum of tf32 products that silicon has been seen to finish. */
 #define TF32_MAX_CHANNELS       4096
@@ -94,12 +100,6 @@ static const char *decode_precision(NpuConv *c, const uint32_t *regs)
     c->channel_group = f->channel_group;
     c->kernel_group = c->depthwise ? f->depthwise_group : f->kernel_group;
     return NULL;
-}
-
-bool npu_cna_is_float(const NpuConv *c)
-{
-    return c->precision == NPU_PREC_FP16 || c->precision == NPU_PREC_BF16 ||
-           c->precision == NPU_PREC_TF32;
 }
 
 /* The DPU has no code for tf32, and takes what CORE makes of it. */
@@ -284,7 +284,7 @@ static const char *decode_core(NpuConv *c, const uint32_t *regs)
 {
     c->truncate = GET(regs, CORE_CLIP_TRUNCATE, TRUNCATE);
     c->truncate_up = GET(regs, CORE_CLIP_TRUNCATE, ROUND_TYPE);
-    REFUSE_IF(c->truncate && npu_cna_is_float(c),
+    REFUSE_IF(c->truncate && npu_conv_is_float(c),
               "CLIP_TRUNCATE with floats");
 
     if (!GET(regs, DPU_BS_OW_CFG, OD_BYPASS)) {
@@ -298,7 +298,7 @@ static const char *decode_core(NpuConv *c, const uint32_t *regs)
                   "CPEND with int32 output");
         REFUSE_IF(c->cpend && !GET(regs, CORE_MISC_CFG, QD_EN),
                   "CPEND without QD_EN");
-        REFUSE_IF(c->cpend && npu_cna_is_float(c),
+        REFUSE_IF(c->cpend && npu_conv_is_float(c),
                   "CPEND with floats");
     }
     return NULL;

@@ -3,8 +3,8 @@
  * Products of packed blocks of rows and columns, by the best instructions that
  * the host has.  All kernels of a kind give the same bits.
  */
-#ifndef HW_NPU_RK3588_NPU_GEMM_H
-#define HW_NPU_RK3588_NPU_GEMM_H
+#ifndef HW_NPU_COMPUTE_GEMM_H
+#define HW_NPU_COMPUTE_GEMM_H
 
 #define NPU_GEMM_BLOCK  1024    /* bytes of a lane, which stay in cache */
 #define NPU_GEMM_ROWS   96      /* a multiple of every kernel's tile */

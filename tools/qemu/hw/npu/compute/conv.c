@@ -16,10 +16,12 @@
 #include "qemu/bitops.h"
 #include "qemu/bswap.h"
 #include <math.h>
-#include "rk3588_npu_conv.h"
-#include "rk3588_npu_decode.h"
-#include "rk3588_npu_dpu.h"
-#include "rk3588_npu_gemm.h"
+#include "conv.h"
+#include "core.h"
+#include "dpu.h"
+#include "gemm.h"
+#include "numeric.h"
+#include "stage.h"
 
 #define ACC_BYTES       (4u << 20)      /* aim for results */
 #define MAX_COLS        512
@@ -88,35 +90,6 @@ typedef struct Window {
 } Window;
 
 #define TAP_PAD     (-1)
-
-bool npu_conv_cancelled(const NpuOperands *in)
-{
-    return in->cancel && __atomic_load_n(in->cancel, __ATOMIC_RELAXED);
-}
-
-const uint8_t *npu_conv_atom(const NpuConv *c, const uint8_t *feature,
-                             uint32_t s, int32_t y, int32_t x)
-{
-    const NpuCube *cube = &c->atoms;
-
-    if (y < 0 || x < 0 || y >= (int32_t)c->in_h || x >= (int32_t)c->in_w) {
-        return NULL;
-    }
-    return feature + s * cube->host_surf + y * cube->host_line +
-           (size_t)x * NPU_ATOM;
-}
-
-void npu_conv_window(const NpuConv *c, uint32_t pos, int32_t *y, int32_t *x)
-{
-    *y = (int32_t)(pos / c->out_w * c->stride_y) - (int32_t)c->pad_top;
-    *x = (int32_t)(pos % c->out_w * c->stride_x) - (int32_t)c->pad_left;
-}
-
-int32_t npu_core_result(const NpuConv *c, int64_t acc, int64_t pend)
-{
-    acc = npu_round_shift(acc + pend, c->truncate, c->truncate_up);
-    return acc < INT32_MIN ? INT32_MIN : acc > INT32_MAX ? INT32_MAX : acc;
-}
 
 /* --- Elements of every precision --- */
 
@@ -602,7 +575,7 @@ static bool multiply_slab(ConvRun *run, uint32_t pos, uint32_t lanes,
         pack_rows(run, pos + first, rows,
                   run->extra_rows && first + rows == lanes);
         for (col = 0; col < cols; col += run->gemm->cols) {
-            if (npu_conv_cancelled(run->in)) {
+            if (npu_cancelled(run->in)) {
                 return false;
             }
             for (row = 0; row < rows; row += run->gemm->rows) {
@@ -745,7 +718,7 @@ static void choose(ConvRun *run)
     bool half = c->precision == NPU_PREC_FP16;
     uint32_t all, fit;
 
-    run->sums = npu_cna_is_float(c);
+    run->sums = npu_conv_is_float(c);
     run->wide = run->sums || c->bits > 8 ||
                 c->kernel_elems > NPU_GEMM_MAX_INT;
     run->source = half ? NPU_GEMM_HALF :

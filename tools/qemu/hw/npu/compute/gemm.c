@@ -8,8 +8,8 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
-#include "rk3588_npu_gemm.h"
-#include "rk3588_npu_dpu.h"
+#include "gemm.h"
+#include "numeric.h"
 
 #if defined(__x86_64__) && !defined(NPU_GEMM_PORTABLE)
 #define NPU_GEMM_X86 1

@@ -10,9 +10,11 @@
 #include <math.h>
 #include "qemu/bitops.h"
 #include "qemu/bswap.h"
-#include "rk3588_npu_decode.h"
-#include "rk3588_npu_conv.h"
-#include "rk3588_npu_dpu.h"
+#include "ppu.h"
+#include "alu.h"
+#include "cube.h"
+#include "decode.h"
+#include "numeric.h"
 
 #define MAX_LANES       NPU_ATOM
 
@@ -396,7 +398,7 @@ bool npu_ppu_run(const NpuTask *t, const NpuOperands *in, uint8_t *out)
         for (y = 0; y < p->out_h; y++) {
             uint8_t *dst = out + s * to->host_surf + y * to->host_line;
 
-            if (npu_conv_cancelled(in)) {
+            if (npu_cancelled(in)) {
                 return false;
             }
             for (x = 0; x < p->out_w; x++) {

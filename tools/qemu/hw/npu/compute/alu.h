@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One operation of an ALU, multiplier or ReLU of the RK3588 NPU's DPU.
+ */
+#ifndef HW_NPU_COMPUTE_ALU_H
+#define HW_NPU_COMPUTE_ALU_H
+
+#include "regs.h"
+
+/* ALU_ALGO codes of BS, BN and EW. */
+enum {
+    NPU_ALU_MAX = 0,
+    NPU_ALU_MIN = 1,
+    NPU_ALU_ADD = 2,
+    NPU_ALU_DIV = 3,
+    NPU_ALU_MINUS = 4,
+    NPU_ALU_ABS = 5,
+    NPU_ALU_NEG = 6,
+    NPU_ALU_FLOOR = 7,
+    NPU_ALU_CEIL = 8,
+};
+
+/* Is it known what multiplies floats of this precision? */
+static inline bool npu_mul_known(uint8_t precision)
+{
+    return precision == NPU_PREC_FP16 || precision == NPU_PREC_FP32;
+}
+
+/* Does the model know what this ALU_ALGO of EW does? */
+bool npu_alu_known(uint32_t algo, bool is_float);
+int32_t npu_alu_int(uint8_t algo, int32_t v, int32_t operand);
+float npu_alu_float(uint8_t algo, float v, float operand);
+/* max(v, 0), and min(v, cmp) with @relux. */
+int32_t npu_relu_int(int32_t v, bool relux, uint32_t cmp);
+float npu_relu_float(float v, bool relux, uint32_t cmp);
+
+#endif

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * DPU stages of the RK3588 NPU from CORE results to bytes of the output cube:
+ * OUT_CVT and the layout.
+ */
+#include "qemu/osdep.h"
+#include <math.h>
+#include "qemu/bswap.h"
+#include "dpu.h"
+#include "alu.h"
+#include "cube.h"
+#include "decode.h"
+#include "ew.h"
+#include "numeric.h"
+#include "stage.h"
+
+/* --- Registers --- */
+
+/* MINUS_EXP scales floats, and was seen to do nothing to integers. */
+static const char *check_float_cvt(const NpuDpu *d)
+{
+    if (d->cvt_codes) {
+        REFUSE_IF(!d->cvt_offset_first || d->cvt_shift,
+                  "OUT_CVT of LUT codes but by offset first and MINUS_EXP");
+        return NULL;
+    }
+    REFUSE_IF(d->cvt_offset || d->cvt_scale != 1 || d->cvt_shift,
+              "OUT_CVT arithmetic with floats");
+    REFUSE_IF(d->cvt_minus_exp && !d->cvt_offset_first,
+              "MINUS_EXP of a converter that multiplies first");
+    return NULL;
+}
+
+static const char *decode_out_cvt(NpuDpu *d, const uint32_t *regs)
+{
+    bool to_half = GET(regs, DPU_OUT_CVT_SCALE, FP32TOFP16_EN);
+
+    d->cvt_offset = regs[R_DPU_OUT_CVT_OFFSET];
+    /* Signed: measured on RK3588 with 0x8000. */
+    d->cvt_scale = (int16_t)GET(regs, DPU_OUT_CVT_SCALE, SCALE);
+    d->cvt_shift = GET(regs, DPU_OUT_CVT_SHIFT, SHIFT);
+    d->cvt_away = GET(regs, DPU_OUT_CVT_SHIFT, CVT_ROUND);
+    d->cvt_offset_first = GET(regs, DPU_OUT_CVT_SHIFT, CVT_TYPE);
+    d->cvt_minus_exp = GET(regs, DPU_OUT_CVT_SHIFT, MINUS_EXP);
+    d->cvt_codes = d->ew.lut && d->is_float;
+    if (d->is_float) {
+        REFUSE_IF(to_half != (d->out_bytes == 2),
+                  "FP32TOFP16_EN against the output precision");
+        return check_float_cvt(d);
+    }
+    REFUSE_IF(to_half, "FP32TOFP16_EN with integers");
+    REFUSE_IF(d->cvt_shift > 63, "OUT_CVT shift above 63");
+    return NULL;
+}
+
+static const char *decode_out_precision(NpuDpu *d, const uint32_t *regs)
+{
+    d->out_precision = GET(regs, DPU_DATA_FORMAT, OUT_PRECISION);
+    switch (d->out_precision) {
+    case NPU_PREC_INT8:
+        d->out_bytes = 1;
+        REFUSE_IF(d->is_float, "integer output of floats");
+        return NULL;
+    case NPU_PREC_INT16:
+        d->out_bytes = 2;
+        REFUSE_IF(d->is_float, "integer output of floats");
+        REFUSE_IF(d->precision == NPU_PREC_INT8, "int16 output of bytes");
+        return NULL;
+    case NPU_PREC_FP16:
+        d->out_bytes = 2;
+        REFUSE_IF(!d->is_float, "half float output of integers");
+        return NULL;
+    case NPU_PREC_BF16:
+        d->out_bytes = 2;
+        REFUSE_IF(d->precision != NPU_PREC_BF16, "bf16 output but of bf16");
+        return NULL;
+    case NPU_PREC_INT32:
+        d->out_bytes = 4;
+        REFUSE_IF(d->is_float, "integer output of floats");
+        return NULL;
+    case NPU_PREC_FP32:
+        d->out_bytes = 4;
+        return NULL;
+    default:
+        return "output precision";
+    }
+}
+
+static const char *decode_output(NpuTask *t, const uint32_t *regs,
+                                 const NpuTaskOptions *opt)
+{
+    NpuDpu *d = &t->dpu;
+    NpuOutput *o = &d->out;
+    uint32_t size_e = GET(regs, DPU_BS_OW_CFG, SIZE_E_0);
+    uint32_t per_surf = NPU_ATOM / d->out_bytes;
+    uint32_t channels = opt->write_padding ? d->channels : d->orig_channels;
+    bool inner;
+
+    REFUSE_IF(GET(regs, DPU_BS_OW_CFG, SIZE_E_1) != size_e ||
+              GET(regs, DPU_BS_OW_CFG, SIZE_E_2) != size_e,
+              "SIZE_E differs between lines");
+    REFUSE_IF(GET(regs, DPU_BS_OW_CFG, TP_ORG_EN) ||
+              GET(regs, DPU_BS_OW_CFG, RGP_CNTER) ||
+              GET(regs, DPU_WDMA_SIZE_0, TP_PRECISION) ||
+              GET(regs, DPU_WDMA_SIZE_0, SIZE_C), "transposed output");
+    if (t->pool.from_dpu) {
+        /* Strides are for memory; on the way to the PPU there is none. */
+        REFUSE_IF(!npu_cube_init(&o->cube, DIV_ROUND_UP(d->channels, per_surf),
+                                 d->height, (uint64_t)d->width * NPU_ATOM,
+                                 false), "too much output");
+        return NULL;
+    }
+    o->base = npu_dma_addr(regs, regs[R_DPU_DST_BASE_ADDR]);
+    o->surf_stride = regs[R_DPU_DST_SURF_STRIDE] & DPU_STRIDE_MASK;
+    o->surf_add = regs[R_DPU_SURFACE_ADD] & DPU_STRIDE_MASK;
+    o->surf_group = size_e + 1;
+    o->line_bytes = (d->width + GET(regs, DPU_DATA_CUBE_NOTCH, NOTCH_0)) *
+                    NPU_ATOM;
+    inner = d->height > 1 &&
+            npu_output_surf_offset(o, 1) == d->width * NPU_ATOM;
+    REFUSE_IF(!npu_cube_init(&o->cube, DIV_ROUND_UP(channels, per_surf),
+                             d->height, (uint64_t)d->width * NPU_ATOM, inner),
+              "too much output");
+    return NULL;
+}
+
+const char *npu_dpu_check_modes(const NpuTask *t, const uint32_t *regs)
+{
+    REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, FLYING_MODE) !=
+              (t->kind == NPU_KIND_FLYING),
+              "FLYING_MODE against the enabled blocks");
+    REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, OUTPUT_MODE) !=
+              (t->pool.from_dpu ? NPU_OUTPUT_TO_PPU : NPU_OUTPUT_TO_MEMORY),
+              "DPU output against the enabled blocks, or to both sides");
+    REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, NONALIGN) ||
+              GET(regs, DPU_FEATURE_MODE_CFG, RGP_TYPE) ||
+              GET(regs, DPU_FEATURE_MODE_CFG, TP_EN) ||
+              GET(regs, DPU_FEATURE_MODE_CFG, COMB_USE) ||
+              GET(regs, DPU_DATA_FORMAT, MC_SURF_OUT) ||
+              GET(regs, DPU_DATA_CUBE_HEIGHT, MINMAX_CTL),
+              "DPU feature mode");
+    return NULL;
+}
+
+/* What a convolution must agree with its DPU about. */
+static const char *check_core_dpu(const NpuTask *t, const uint32_t *regs)
+{
+    const NpuDpu *d = &t->dpu;
+
+    REFUSE_IF(d->width != t->conv.out_w || d->height != t->conv.out_h ||
+              d->channels != GET(regs, CORE_DATAOUT_SIZE_1, CHANNEL) + 1,
+              "CORE and DPU disagree about the output size");
+    REFUSE_IF(d->orig_channels > (t->conv.depthwise ? t->conv.in_c
+                                                    : t->conv.kernels),
+              "more output channels than kernels");
+    return NULL;
+}
+
+const char *npu_dpu_decode(NpuTask *t, const uint32_t *regs,
+                           const NpuTaskOptions *opt)
+{
+    NpuDpu *d = &t->dpu;
+    const char *why;
+
+    why = decode_out_precision(d, regs);
+    REFUSE_IF(why, why);
+
+    d->width = GET(regs, DPU_DATA_CUBE_WIDTH, WIDTH) + 1;
+    d->height = GET(regs, DPU_DATA_CUBE_HEIGHT, HEIGHT) + 1;
+    d->channels = GET(regs, DPU_DATA_CUBE_CHANNEL, CHANNEL) + 1;
+    d->orig_channels = GET(regs, DPU_DATA_CUBE_CHANNEL, ORIG_CHANNEL) + 1;
+    d->pend = GET(regs, DPU_OFFSET_PEND, VALUE);
+    why = t->kind == NPU_KIND_CONV ? check_core_dpu(t, regs) : NULL;
+    REFUSE_IF(why, why);
+    REFUSE_IF(!t->pool.from_dpu &&
+              (GET(regs, DPU_WDMA_SIZE_0, CHANNEL) + 1 != d->channels ||
+               GET(regs, DPU_WDMA_SIZE_1, WIDTH) + 1 != d->width ||
+               GET(regs, DPU_WDMA_SIZE_1, HEIGHT) + 1 != d->height),
+              "DPU cube and its write DMA disagree");
+    REFUSE_IF(d->orig_channels > d->channels,
+              "more real than written channels");
+    REFUSE_IF(d->pend && d->out_precision == NPU_PREC_FP32,
+              "OFFSET_PEND with fp32 output");
+
+    why = npu_stage_decode(t, regs, NPU_STAGE_BS);
+    REFUSE_IF(why, why);
+    why = npu_stage_decode(t, regs, NPU_STAGE_BN);
+    REFUSE_IF(why, why);
+    why = npu_ew_decode(t, regs, opt->lut);
+    REFUSE_IF(why, why);
+    why = decode_out_cvt(d, regs);
+    REFUSE_IF(why, why);
+    return decode_output(t, regs, opt);
+}
+
+/* --- Arithmetic --- */
+
+static int32_t out_cvt(const NpuDpu *d, int32_t v)
+{
+    int64_t x = v;
+
+    if (d->cvt_offset_first) {
+        x = npu_cvt_shift((x + d->cvt_offset) * d->cvt_scale, d->cvt_shift,
+                          d->cvt_away);
+    } else {
+        x = npu_cvt_shift(x * d->cvt_scale, d->cvt_shift, d->cvt_away);
+        x += d->cvt_offset;
+    }
+    return npu_sat32(x);
+}
+
+/* Fixed-point codes, those of the LUT above all, to what they stand for. */
+static float out_cvt_codes(const NpuDpu *d, float v)
+{
+    return ldexp(((double)v + d->cvt_offset) * d->cvt_scale,
+                 -(int)d->cvt_minus_exp);
+}
+
+static void store_int(const NpuDpu *d, uint8_t *p, int32_t v)
+{
+    switch (d->out_precision) {
+    case NPU_PREC_INT8:
+        *p = npu_clamp64(v, INT8_MIN, INT8_MAX);
+        break;
+    case NPU_PREC_INT16:
+        stw_le_p(p, npu_clamp64(v, INT16_MIN, INT16_MAX));
+        break;
+    case NPU_PREC_INT32:
+        stl_le_p(p, v);
+        break;
+    case NPU_PREC_FP32:
+        stl_le_p(p, npu_float_bits(v));
+        break;
+    }
+}
+
+static void store_float(const NpuDpu *d, uint8_t *p, float v)
+{
+    if (d->out_precision == NPU_PREC_FP16) {
+        stw_le_p(p, npu_fp32_to_fp16(v));
+    } else if (d->out_precision == NPU_PREC_BF16) {
+        stw_le_p(p, npu_fp32_to_bf16(v));
+    } else {
+        stl_le_p(p, npu_float_bits(v));
+    }
+}
+
+/* Host offset of channel @c at position 0 and of position @row in a surface. */
+static size_t channel_offset(const NpuDpu *d, uint32_t c)
+{
+    uint32_t per_surf = NPU_ATOM / d->out_bytes;
+
+    return c / per_surf * d->out.cube.host_surf + c % per_surf * d->out_bytes;
+}
+
+static size_t row_offset(const NpuDpu *d, uint32_t row)
+{
+    return row / d->width * d->out.cube.host_line + row % d->width * NPU_ATOM;
+}
+
+/* Goes from position to position without the divisions. */
+typedef struct RowWalk {
+    size_t at;
+    uint32_t x;
+} RowWalk;
+
+static RowWalk row_start(const NpuDpu *d, uint32_t row)
+{
+    return (RowWalk) { .at = row_offset(d, row), .x = row % d->width };
+}
+
+static void row_next(const NpuDpu *d, RowWalk *w)
+{
+    w->at += NPU_ATOM;
+    if (++w->x == d->width) {
+        w->x = 0;
+        w->at += d->out.cube.host_line - (size_t)d->width * NPU_ATOM;
+    }
+}
+
+/* Does the DPU hand on 32-bit results as they are? */
+static bool is_plain(const NpuDpu *d)
+{
+    if (d->stage[NPU_STAGE_BS].on || d->stage[NPU_STAGE_BN].on || d->ew.on ||
+        d->cvt_codes || d->cvt_minus_exp) {
+        return false;
+    }
+    return d->is_float ? d->out_precision == NPU_PREC_FP32 :
+           d->out_precision == NPU_PREC_INT32 && d->cvt_scale == 1 &&
+           !d->cvt_shift && !d->cvt_offset;
+}
+
+/* Up to four channels of one surface. */
+static void store_words(const NpuBlock *b, bool is_float, size_t from,
+                        uint32_t n, uint8_t *p)
+{
+    uint32_t i;
+
+    for (i = 0; i < n; i++) {
+        stl_le_p(p + 4 * i, is_float ? npu_float_bits(b->f[from + i])
+                                     : (uint32_t)b->i[from + i]);
+    }
+}
+
+static void store_plain(const NpuTask *t, const NpuBlock *b, uint8_t *out)
+{
+    const NpuDpu *d = &t->dpu;
+    uint32_t end = MIN(b->col + b->cols, d->orig_channels);
+    RowWalk w = row_start(d, b->row);
+    uint32_t r, c, n;
+
+    for (r = 0; r < b->rows; r++) {
+        for (c = b->col; c < end; c += n) {
+            n = MIN(end - c, 4 - c % 4);
+            store_words(b, d->is_float, (size_t)r * b->pitch + c - b->col, n,
+                        out + c / 4 * d->out.cube.host_surf + c % 4 * 4 + w.at);
+        }
+        row_next(d, &w);
+    }
+}
+
+static void store_column_int(const NpuTask *t, const NpuOperands *in,
+                             const NpuBlock *b, uint32_t col, uint8_t *out)
+{
+    const NpuDpu *d = &t->dpu;
+    uint32_t c = b->col + col;
+    NpuStageOperand bs = npu_stage_operand(t, in, NPU_STAGE_BS, c);
+    NpuStageOperand bn = npu_stage_operand(t, in, NPU_STAGE_BN, c);
+    uint8_t *base = out + channel_offset(d, c);
+    RowWalk w = row_start(d, b->row);
+    uint32_t r;
+
+    for (r = 0; r < b->rows; r++, row_next(d, &w)) {
+        int32_t v = b->i[(size_t)r * b->pitch + col];
+
+        v = npu_stage_int(&d->stage[NPU_STAGE_BS], v, &bs);
+        v = npu_stage_int(&d->stage[NPU_STAGE_BN], v, &bn);
+        if (d->ew.on) {
+            v = npu_ew_int(t, in, v, c, b->row + r);
+        }
+        store_int(d, base + w.at, out_cvt(d, v));
+    }
+}
+
+static void store_column_float(const NpuTask *t, const NpuOperands *in,
+                               const NpuBlock *b, uint32_t col, uint8_t *out)
+{
+    const NpuDpu *d = &t->dpu;
+    uint32_t c = b->col + col;
+    NpuStageOperand bs = npu_stage_operand(t, in, NPU_STAGE_BS, c);
+    NpuStageOperand bn = npu_stage_operand(t, in, NPU_STAGE_BN, c);
+    uint8_t *base = out + channel_offset(d, c);
+    RowWalk w = row_start(d, b->row);
+    uint32_t r;
+
+    for (r = 0; r < b->rows; r++, row_next(d, &w)) {
+        float v = b->f[(size_t)r * b->pitch + col];
+
+        v = npu_stage_float(&d->stage[NPU_STAGE_BS], v, &bs);
+        v = npu_stage_float(&d->stage[NPU_STAGE_BN], v, &bn);
+        if (d->ew.on) {
+            v = npu_ew_float(t, in, v, c, b->row + r);
+        }
+        if (d->cvt_codes || d->cvt_minus_exp) {
+            v = out_cvt_codes(d, v);
+        }
+        store_float(d, base + w.at, v);
+    }
+}
+
+void npu_dpu_store(const NpuTask *t, const NpuOperands *in, const NpuBlock *b,
+                   uint8_t *out)
+{
+    uint32_t col;
+
+    if (is_plain(&t->dpu)) {
+        store_plain(t, b, out);
+        return;
+    }
+    for (col = 0; col < b->cols; col++) {
+        if (b->col + col >= t->dpu.orig_channels) {
+            break;
+        }
+        if (t->dpu.is_float) {
+            store_column_float(t, in, b, col, out);
+        } else {
+            store_column_int(t, in, b, col, out);
+        }
+    }
+}
+
+void npu_dpu_fill_padding(const NpuTask *t, uint8_t *out)
+{
+    const NpuDpu *d = &t->dpu;
+    uint32_t per_surf = NPU_ATOM / d->out_bytes;
+    uint32_t end = d->out.cube.surfaces * per_surf;
+    uint32_t rows = d->width * d->height;
+    uint32_t c, r;
+
+    for (c = d->orig_channels; c < end; c++) {
+        uint8_t *base = out + channel_offset(d, c);
+
+        for (r = 0; r < rows; r++) {
+            uint8_t *p = base + row_offset(d, r);
+
+            if (d->out_bytes == 2) {
+                stw_le_p(p, d->pend);
+            } else if (d->out_bytes == 1) {
+                *p = d->pend;
+            } else {
+                stl_le_p(p, (int16_t)d->pend);
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * EW, the third stage of the RK3588 NPU's DPU.
+ */
+#ifndef HW_NPU_COMPUTE_EW_H
+#define HW_NPU_COMPUTE_EW_H
+
+#include "types.h"
+
+/* Does EW want operands from memory? */
+bool npu_ew_reads(const uint32_t *regs);
+/* EW and, where it reads memory, its operand; after the rest of the DPU. */
+const char *npu_ew_decode(NpuTask *t, const uint32_t *regs,
+                          const NpuLut *lut);
+
+/* EW on one element of channel @channel at output position @pos. */
+int32_t npu_ew_int(const NpuTask *t, const NpuOperands *in, int32_t v,
+                   uint32_t channel, uint32_t pos);
+float npu_ew_float(const NpuTask *t, const NpuOperands *in, float v,
+                   uint32_t channel, uint32_t pos);
+
+#endif

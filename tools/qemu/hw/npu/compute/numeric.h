@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Numbers of the RK3588 NPU: shifts that round, saturation and small floats.
+ */
+#ifndef HW_NPU_COMPUTE_NUMERIC_H
+#define HW_NPU_COMPUTE_NUMERIC_H
+
+static inline int64_t npu_clamp64(int64_t v, int64_t lo, int64_t hi)
+{
+    return v < lo ? lo : v > hi ? hi : v;
+}
+
+static inline int32_t npu_sat32(int64_t v)
+{
+    return npu_clamp64(v, INT32_MIN, INT32_MAX);
+}
+
+/* value / 2^shift, rounded to nearest; ties go to even, or upwards. */
+static inline int64_t npu_round_shift(int64_t value, unsigned shift,
+                                      bool ties_up)
+{
+    int64_t q, rem, half;
+
+    if (!shift) {
+        return value;
+    }
+    if (shift > 62) {
+        /* Values come from 32 x 16 bit products: far below one half. */
+        return 0;
+    }
+    q = value >> shift;
+    rem = value - (int64_t)((uint64_t)q << shift);
+    half = (int64_t)1 << (shift - 1);
+    if (rem > half || (rem == half && (ties_up || (q & 1)))) {
+        q++;
+    }
+    return q;
+}
+
+/*
+ * The same in the converters of the DPU, where the other ties go away from
+ * zero: measured with OUT_CVT on RK3588, whatever the TRM says.
+ */
+static inline int64_t npu_cvt_shift(int64_t value, unsigned shift,
+                                    bool ties_away)
+{
+    return value < 0 ? -npu_round_shift(-value, shift, ties_away)
+                     : npu_round_shift(value, shift, ties_away);
+}
+
+/* The same with a shift for either sign, ties to even. */
+static inline int64_t npu_sign_shift(int64_t v, unsigned shift,
+                                     unsigned shift_neg)
+{
+    return npu_round_shift(v, v < 0 ? shift_neg : shift, false);
+}
+
+static inline float npu_bits_to_float(uint32_t bits)
+{
+    union { uint32_t u; float f; } v = { .u = bits };
+
+    return v.f;
+}
+
+static inline uint32_t npu_float_bits(float f)
+{
+    union { float f; uint32_t u; } v = { .f = f };
+
+    /* One NaN, whatever the host makes of it. */
+    return f != f ? 0x7fc00000u : v.u;
+}
+
+uint16_t npu_fp32_to_fp16(float f);
+float npu_fp16_to_fp32(uint16_t h);
+uint16_t npu_fp32_to_bf16(float f);
+float npu_bf16_to_fp32(uint16_t h);
+
+#endif

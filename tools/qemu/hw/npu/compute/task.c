@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Decoding a register snapshot of the RK3588 NPU into a validated task.
+ *
+ * Whatever is not understood completely is refused: a task that the model
+ * computed wrongly would be worse than one that never ends.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bitops.h"
+#include "task.h"
+#include "core.h"
+#include "decode.h"
+#include "dpu.h"
+#include "ew.h"
+#include "flying.h"
+#include "ppu.h"
+
+NpuCmd npu_cmd_decode(uint64_t entry)
+{
+    NpuCmd cmd = {
+        .kind = NPU_CMD_BAD,
+        .target = entry >> 48,
+        .reg = entry,
+        .value = entry >> 16,
+    };
+
+    switch (cmd.target) {
+    case NPU_TARGET_NOP0:
+    case NPU_TARGET_NOP1:
+    case NPU_TARGET_MARKER:
+        cmd.kind = NPU_CMD_NOP;
+        return cmd;
+    case NPU_TARGET_ENABLE:
+        cmd.kind = NPU_CMD_ENABLE;
+        return cmd;
+    }
+    if ((cmd.target & 0xff) != NPU_TARGET_WRITE ||
+        cmd.reg >= NPU_REGFILE_SIZE || cmd.reg % 4) {
+        return cmd;
+    }
+    /* The high byte has one bit per block; the register decides. */
+    cmd.kind = NPU_CMD_WRITE;
+    cmd.mismatch = cmd.target >> 8 != 1 << (cmd.reg >> 12);
+    return cmd;
+}
+
+static const char *decode_dpu_precision(NpuTask *t, const uint32_t *regs)
+{
+    if (t->kind == NPU_KIND_FLYING) {
+        return npu_flying_precision(&t->dpu, regs);
+    }
+    t->dpu.precision = npu_cna_dpu_precision(&t->conv);
+    t->dpu.is_float = npu_conv_is_float(&t->conv);
+    return npu_cna_check_output(t, regs);
+}
+
+static const char *decode_dpu(NpuTask *t, const uint32_t *regs,
+                              const NpuTaskOptions *opt)
+{
+    const char *why = npu_dpu_check_modes(t, regs);
+
+    REFUSE_IF(why, why);
+    why = decode_dpu_precision(t, regs);
+    return why ? why : npu_dpu_decode(t, regs, opt);
+}
+
+static bool stage_reads(const NpuTask *t)
+{
+    return t->dpu.stage[NPU_STAGE_BS].use || t->dpu.stage[NPU_STAGE_BN].use ||
+           t->dpu.ew.dma;
+}
+
+/* RDMA must feed nothing that no stage takes. */
+static const char *decode_rdma_feeds(NpuTask *t, const uint32_t *regs)
+{
+    uint32_t precision = t->dpu.precision;
+
+    REFUSE_IF(!t->dpu.ew.dma && !GET(regs, RDMA_ERDMA_CFG, DISABLE),
+              "ERDMA operand that EW does not take");
+    if (t->kind == NPU_KIND_FLYING) {
+        return npu_flying_decode(t, regs);
+    }
+    if (t->dpu.ew.dma) {
+        REFUSE_IF(GET(regs, RDMA_FEATURE_MODE_CFG, IN_PRECISION) != precision ||
+                  GET(regs, RDMA_FEATURE_MODE_CFG, PROC_PRECISION) !=
+                  precision, "RDMA and DPU disagree about the precision");
+        return NULL;
+    }
+    REFUSE_IF(!GET(regs, RDMA_FEATURE_MODE_CFG, MRDMA_DISABLE) ||
+              GET(regs, RDMA_FEATURE_MODE_CFG, FLYING_MODE) ||
+              GET(regs, RDMA_FEATURE_MODE_CFG, COMB_USE),
+              "RDMA feeding a convolution");
+    return NULL;
+}
+
+static const char *decode_rdma(NpuTask *t, const uint32_t *regs)
+{
+    const char *why;
+
+    if (!(t->enable & NPU_ENABLE_DPU_RDMA)) {
+        return NULL;
+    }
+    why = decode_rdma_feeds(t, regs);
+    REFUSE_IF(why, why);
+    if (!stage_reads(t) && t->kind == NPU_KIND_CONV) {
+        return NULL;
+    }
+    REFUSE_IF(GET(regs, RDMA_DATA_CUBE_WIDTH, WIDTH) + 1 != t->dpu.width ||
+              GET(regs, RDMA_DATA_CUBE_HEIGHT, HEIGHT) + 1 != t->dpu.height ||
+              GET(regs, RDMA_DATA_CUBE_CHANNEL, CHANNEL) + 1 !=
+              t->dpu.channels, "DPU and RDMA cubes disagree");
+    return NULL;
+}
+
+static const char *decode_conv(NpuTask *t, const uint32_t *regs,
+                               const NpuTaskOptions *opt)
+{
+    const char *why;
+
+    why = npu_cna_decode(t, regs);
+    REFUSE_IF(why, why);
+    why = decode_dpu(t, regs, opt);
+    REFUSE_IF(why, why);
+    t->macs = (uint64_t)t->conv.out_w * t->conv.out_h * t->conv.kernels *
+              t->conv.kernel_elems;
+    REFUSE_IF(t->macs > NPU_TASK_MAX_MACS, "too much arithmetic");
+    return decode_rdma(t, regs);
+}
+
+static const char *decode_flying(NpuTask *t, const uint32_t *regs,
+                                 const NpuTaskOptions *opt)
+{
+    const char *why = decode_dpu(t, regs, opt);
+
+    REFUSE_IF(why, why);
+    return decode_rdma(t, regs);
+}
+
+/* What leaves the DPU waiting for data on silicon as well. */
+static const char *find_stall(const uint32_t *regs, uint32_t enable,
+                              const NpuTaskOptions *opt)
+{
+    bool rdma = enable & NPU_ENABLE_DPU_RDMA;
+    const char *why;
+
+    why = enable & NPU_ENABLE_PPU_RDMA ? npu_ppu_find_stall(regs) : NULL;
+    REFUSE_IF(why, why);
+    if (!(enable & NPU_ENABLE_DPU)) {
+        return NULL;
+    }
+    why = enable & NPU_ENABLE_CNA ? npu_cna_find_stall(regs) : NULL;
+    REFUSE_IF(why, why);
+    REFUSE_IF(rdma && !GET(regs, RDMA_FEATURE_MODE_CFG, FLYING_MODE) &&
+              !GET(regs, RDMA_FEATURE_MODE_CFG, MRDMA_DISABLE) &&
+              !GET(regs, RDMA_FEATURE_MODE_CFG, COMB_USE),
+              "MRDMA enabled with nothing to feed");
+    why = npu_stage_stall(regs, rdma);
+    REFUSE_IF(why, why);
+    REFUSE_IF((enable & NPU_ENABLE_PPU_RDMA) && !opt->idle_ppu_rdma,
+              "PPU_RDMA enabled with nothing to feed");
+    REFUSE_IF(npu_ew_reads(regs) &&
+              !(rdma && !GET(regs, RDMA_ERDMA_CFG, DISABLE)),
+              "EW waits for an operand that nothing fetches");
+    /* A public report, of columns alone; of wider cubes there is none. */
+    REFUSE_IF(npu_ew_reads(regs) &&
+              !GET(regs, DPU_FEATURE_MODE_CFG, FLYING_MODE) &&
+              GET(regs, RDMA_FEATURE_MODE_CFG, MRDMA_DISABLE) &&
+              !GET(regs, DPU_DATA_CUBE_WIDTH, WIDTH),
+              "ERDMA alone beside a CORE for a column");
+    return NULL;
+}
+
+/* The blocks that make up a task, but for the PPU behind a DPU. */
+static const char *decode_blocks(NpuTask *t, const uint32_t *regs,
+                                 uint32_t enable, const NpuTaskOptions *opt)
+{
+    const uint32_t conv = NPU_ENABLE_CNA | NPU_ENABLE_CORE | NPU_ENABLE_DPU;
+
+    if ((enable & ~NPU_ENABLE_DPU_RDMA) == conv) {
+        t->kind = NPU_KIND_CONV;
+        return decode_conv(t, regs, opt);
+    }
+    if (enable == (NPU_ENABLE_DPU | NPU_ENABLE_DPU_RDMA)) {
+        t->kind = NPU_KIND_FLYING;
+        return decode_flying(t, regs, opt);
+    }
+    if (enable == (NPU_ENABLE_PPU | NPU_ENABLE_PPU_RDMA)) {
+        t->kind = NPU_KIND_POOL;
+        return npu_ppu_decode(t, regs);
+    }
+    return "combination of enabled blocks";
+}
+
+NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
+                           const NpuTaskOptions *opt, const char **why)
+{
+    const uint32_t pool = NPU_ENABLE_PPU | NPU_ENABLE_PPU_RDMA;
+
+    memset(t, 0, sizeof(*t));
+    t->enable = enable;
+    *why = find_stall(regs, enable, opt);
+    if (*why) {
+        return NPU_TASK_STALL;
+    }
+    t->pool.from_dpu = (enable & NPU_ENABLE_DPU) && (enable & NPU_ENABLE_PPU);
+    *why = decode_blocks(t, regs, t->pool.from_dpu ? enable & ~pool : enable,
+                         opt);
+    if (!*why && t->pool.from_dpu) {
+        *why = npu_ppu_decode(t, regs);
+    }
+    return *why ? NPU_TASK_UNIMP : NPU_TASK_RUN;
+}
+
+static bool compute_dpu(const NpuTask *t, const NpuOperands *in, uint8_t *out)
+{
+    return t->kind == NPU_KIND_FLYING ? npu_flying_run(t, in, out)
+                                      : npu_cna_run(t, in, out);
+}
+
+/* What goes from the DPU to the PPU never sees memory. */
+static bool compute_both(const NpuTask *t, const NpuOperands *in, uint8_t *out)
+{
+    NpuOperands pooled = { .cancel = in->cancel };
+    NpuTask *dpu = g_try_malloc(sizeof(*dpu));
+    uint8_t *mid = g_try_malloc(t->pool.from.bytes);
+    bool ok = dpu && mid;
+
+    if (ok) {
+        *dpu = *t;
+        dpu->dpu.out.cube = t->pool.from;
+        pooled.feed[NPU_FEED_MAIN] = mid;
+        ok = compute_dpu(dpu, in, mid) && npu_ppu_run(t, &pooled, out);
+    }
+    g_free(mid);
+    g_free(dpu);
+    return ok;
+}
+
+bool npu_task_compute(const NpuTask *t, const NpuOperands *in, uint8_t *out)
+{
+    if (t->kind == NPU_KIND_POOL) {
+        return npu_ppu_run(t, in, out);
+    }
+    return t->pool.from_dpu ? compute_both(t, in, out)
+                            : compute_dpu(t, in, out);
+}
