@@ -4,11 +4,21 @@
  * writes and which execute in turns.
  */
 #include "qemu/osdep.h"
-#include "rk3588_npu_internal.h"
+#include "migration/vmstate.h"
+#include "compute/regs.h"
+#include "rk3588_npu_groups.h"
 
-static uint32_t *npu_s_pointer(Rk3588NpuState *s, unsigned block)
+/*
+ * Linux reports the sum of both; vendor and mainline drivers log 1179210309
+ * ("FIRE").  How it is split between the two registers is not published.
+ */
+#define NPU_VERSION             0x46495245
+#define NPU_VERSION_NUM         0
+#define NPU_MAC_GATING_RESET    0x07800800      /* TRM */
+
+static uint32_t *npu_s_pointer(NpuGroups *g, unsigned block)
 {
-    return &s->regs[(block << 12 | NPU_BLOCK_S_POINTER) / 4];
+    return &g->regs[(block << 12 | NPU_BLOCK_S_POINTER) / 4];
 }
 
 /* Blocks follow each other in the bitmap as in the address map. */
@@ -17,31 +27,31 @@ static bool npu_block_in(uint32_t enable, unsigned block)
     return block != NPU_BLOCK_PC && (enable & (1u << (block - 1)));
 }
 
-bool npu_block_enabled(const Rk3588NpuState *s, unsigned block)
+bool npu_block_enabled(const NpuGroups *g, unsigned block)
 {
-    return npu_block_in(s->enable, block);
+    return npu_block_in(g->enable, block);
 }
 
 /* The group that register accesses reach. */
-static unsigned npu_pointer(Rk3588NpuState *s, unsigned block)
+static unsigned npu_pointer(NpuGroups *g, unsigned block)
 {
-    return block == NPU_BLOCK_PC ? 0 : *npu_s_pointer(s, block) &
+    return block == NPU_BLOCK_PC ? 0 : *npu_s_pointer(g, block) &
                                        NPU_S_POINTER_POINTER;
 }
 
-uint32_t *npu_group_regs(Rk3588NpuState *s, unsigned block)
+uint32_t *npu_group_regs(NpuGroups *g, unsigned block)
 {
-    return s->pp_banks && npu_pointer(s, block) ? s->regs1 : s->regs;
+    return g->pp_banks && npu_pointer(g, block) ? g->regs1 : g->regs;
 }
 
-static uint32_t *npu_block_reg(Rk3588NpuState *s, uint32_t offset)
+static uint32_t *npu_block_reg(NpuGroups *g, uint32_t offset)
 {
     bool shadowed = (offset & 0xfff) >= NPU_BLOCK_SHADOWED;
 
-    return (shadowed ? npu_group_regs(s, offset >> 12) : s->regs) + offset / 4;
+    return (shadowed ? npu_group_regs(g, offset >> 12) : g->regs) + offset / 4;
 }
 
-void npu_groups_snapshot(Rk3588NpuState *s, uint32_t *to)
+void npu_groups_snapshot(NpuGroups *g, uint32_t *to)
 {
     const size_t words = 0x1000 / 4, shared = NPU_BLOCK_SHADOWED / 4;
     unsigned block;
@@ -49,19 +59,19 @@ void npu_groups_snapshot(Rk3588NpuState *s, uint32_t *to)
     for (block = 0; block < NPU_BLOCK_NUM; block++) {
         size_t at = block * words;
 
-        memcpy(to + at, s->regs + at, NPU_BLOCK_SHADOWED);
-        memcpy(to + at + shared, npu_group_regs(s, block) + at + shared,
+        memcpy(to + at, g->regs + at, NPU_BLOCK_SHADOWED);
+        memcpy(to + at + shared, npu_group_regs(g, block) + at + shared,
                0x1000 - NPU_BLOCK_SHADOWED);
     }
 }
 
-void npu_groups_toggle_pointers(Rk3588NpuState *s, uint32_t enable,
+void npu_groups_toggle_pointers(NpuGroups *g, uint32_t enable,
                                 bool by_pointer)
 {
     unsigned block;
 
     for (block = 0; block < NPU_BLOCK_NUM; block++) {
-        uint32_t *p = npu_s_pointer(s, block);
+        uint32_t *p = npu_s_pointer(g, block);
 
         if (npu_block_in(enable, block) &&
             (*p & NPU_S_POINTER_POINTER_PP_EN) &&
@@ -71,18 +81,18 @@ void npu_groups_toggle_pointers(Rk3588NpuState *s, uint32_t enable,
     }
 }
 
-static bool npu_executer_toggles(Rk3588NpuState *s, unsigned block)
+static bool npu_executer_toggles(NpuGroups *g, unsigned block)
 {
-    return npu_block_enabled(s, block) &&
-           (*npu_s_pointer(s, block) & NPU_S_POINTER_EXECUTER_PP_EN);
+    return npu_block_enabled(g, block) &&
+           (*npu_s_pointer(g, block) & NPU_S_POINTER_EXECUTER_PP_EN);
 }
 
-void npu_groups_toggle_executers(Rk3588NpuState *s)
+void npu_groups_toggle_executers(NpuGroups *g)
 {
     unsigned block;
 
     for (block = 0; block < NPU_BLOCK_NUM; block++) {
-        s->executer[block] ^= npu_executer_toggles(s, block);
+        g->executer[block] ^= npu_executer_toggles(g, block);
     }
 }
 
@@ -90,10 +100,10 @@ void npu_groups_toggle_executers(Rk3588NpuState *s)
  * While pointers toggle by themselves a written POINTER is ignored (inferred:
  * every program of a chain writes 0 there and yet the groups alternate).
  */
-static void npu_write_s_pointer(Rk3588NpuState *s, unsigned block,
+static void npu_write_s_pointer(NpuGroups *g, unsigned block,
                                 uint32_t value)
 {
-    uint32_t *p = npu_s_pointer(s, block);
+    uint32_t *p = npu_s_pointer(g, block);
     uint32_t pointer = *p & NPU_S_POINTER_POINTER;
 
     if (!(value & NPU_S_POINTER_POINTER_PP_EN)) {
@@ -103,150 +113,166 @@ static void npu_write_s_pointer(Rk3588NpuState *s, unsigned block,
         pointer = 0;
     }
     if (value & NPU_S_POINTER_EXECUTER_CLEAR) {
-        s->executer[block] = 0;
+        g->executer[block] = 0;
     }
     *p = (value & ~(NPU_S_POINTER_POINTER | NPU_S_POINTER_POINTER_CLEAR |
                     NPU_S_POINTER_EXECUTER_CLEAR |
                     NPU_S_POINTER_EXECUTER)) | pointer;
 }
 
-static bool npu_block_runs(const Rk3588NpuState *s, unsigned block)
-{
-    static const unsigned last[NPU_BLOCK_NUM] = {
-        [NPU_BLOCK_CNA] = 1u << NPU_EVENT_CSC,
-        [NPU_BLOCK_CORE] = 1u << NPU_EVENT_CORE,
-    };
-
-    if (!npu_block_enabled(s, block)) {
-        return false;
-    }
-    if (s->phase == NPU_PHASE_RUN || s->phase == NPU_PHASE_STORE) {
-        return !(s->run_events & last[block]);
-    }
-    return s->phase == NPU_PHASE_LOAD || s->phase == NPU_PHASE_HUNG;
-}
-
 /* What a block does in either group: nothing, run or wait. */
-static uint32_t npu_block_status(Rk3588NpuState *s, unsigned block)
+static uint32_t npu_block_status(NpuGroups *g, unsigned block, uint32_t runs,
+                                 uint32_t waits)
 {
-    unsigned run = !!(s->group & (1u << block));
-    unsigned next = s->executer[block] ^ npu_executer_toggles(s, block);
+    unsigned run = !!(g->group & (1u << block));
+    unsigned next = g->executer[block] ^ npu_executer_toggles(g, block);
     uint32_t value = 0;
 
-    if (npu_block_runs(s, block)) {
+    if (npu_block_in(runs, block)) {
         value |= NPU_S_STATUS_RUNS << (16 * run);
     }
-    /* A block that was enabled on its own has nobody to work with yet. */
-    if ((s->pending && npu_block_in(s->pend_enable, block)) ||
-        npu_block_in(s->armed, block)) {
+    if (npu_block_in(waits, block)) {
         value |= NPU_S_STATUS_WAITS << (16 * next);
     }
     return value;
 }
 
-uint32_t npu_block_read(Rk3588NpuState *s, uint32_t offset)
+uint32_t npu_groups_read(NpuGroups *g, uint32_t offset, uint32_t runs,
+                         uint32_t waits)
 {
     unsigned block = offset >> 12;
 
     switch (offset & 0xfff) {
     case NPU_BLOCK_S_STATUS:
-        return npu_block_status(s, block);
+        return npu_block_status(g, block, runs, waits);
     case NPU_BLOCK_S_POINTER:
-        return s->regs[offset / 4] |
-               (s->executer[block] ? NPU_S_POINTER_EXECUTER : 0);
+        return g->regs[offset / 4] |
+               (g->executer[block] ? NPU_S_POINTER_EXECUTER : 0);
     default:
-        return *npu_block_reg(s, offset);
+        return *npu_block_reg(g, offset);
     }
 }
 
-void npu_block_write(Rk3588NpuState *s, uint32_t offset, uint32_t value)
+bool npu_groups_write(NpuGroups *g, uint32_t offset, uint32_t value)
 {
     switch (offset & 0xfff) {
     case NPU_BLOCK_S_STATUS:
         break;
     case NPU_BLOCK_S_POINTER:
-        npu_write_s_pointer(s, offset >> 12, value);
+        npu_write_s_pointer(g, offset >> 12, value);
         break;
     case NPU_BLOCK_OP_ENABLE:
-        if (value & 1) {
-            npu_pc_enable_block(s, offset >> 12);
-        }
-        break;
+        return value & 1;
     default:
-        *npu_block_reg(s, offset) = value;
+        *npu_block_reg(g, offset) = value;
         if (offset == A_DPU_LUT_ACCESS_CFG) {
-            npu_lut_access(&s->lut, value);
+            npu_lut_access(&g->lut, value);
         } else if (offset == A_DPU_LUT_ACCESS_DATA) {
-            npu_lut_data(&s->lut, value);
+            npu_lut_data(&g->lut, value);
         }
     }
+    return false;
 }
 
 /* With two register files such a task would wait for ever. */
-bool npu_groups_wrong(Rk3588NpuState *s, uint32_t enable)
+bool npu_groups_wrong(NpuGroups *g, uint32_t enable)
 {
     unsigned block;
 
-    for (block = 0; s->pp_banks && block < NPU_BLOCK_NUM; block++) {
-        unsigned next = s->executer[block] ^ npu_executer_toggles(s, block);
+    for (block = 0; g->pp_banks && block < NPU_BLOCK_NUM; block++) {
+        unsigned next = g->executer[block] ^ npu_executer_toggles(g, block);
 
-        if (npu_block_in(enable, block) && npu_pointer(s, block) != next) {
+        if (npu_block_in(enable, block) && npu_pointer(g, block) != next) {
             return true;
         }
     }
     return false;
 }
 
-/* The task in flight: CNA and CORE want to be told which core they are in. */
-bool npu_groups_wrong_core(const Rk3588NpuState *s)
+/* CNA and CORE want to be told which core they are in. */
+bool npu_groups_wrong_core(const NpuGroups *g, uint32_t core)
 {
     static const unsigned blocks[] = { NPU_BLOCK_CNA, NPU_BLOCK_CORE };
     unsigned i;
 
     for (i = 0; i < ARRAY_SIZE(blocks); i++) {
-        uint32_t pointer = s->latched[(blocks[i] << 12 |
+        uint32_t pointer = g->latched[(blocks[i] << 12 |
                                        NPU_BLOCK_S_POINTER) / 4];
 
-        if (npu_block_enabled(s, blocks[i]) &&
+        if (npu_block_enabled(g, blocks[i]) &&
             (pointer >> NPU_S_POINTER_CORE_SHIFT & NPU_S_POINTER_CORE_MASK) !=
-            s->core_index) {
+            core) {
             return true;
         }
     }
     return false;
 }
 
-bool npu_groups_taken(Rk3588NpuState *s, uint32_t enable)
+bool npu_groups_taken(NpuGroups *g, uint32_t enable)
 {
     unsigned block;
 
     for (block = 0; block < NPU_BLOCK_NUM; block++) {
-        if (npu_block_in(enable, block) && npu_block_enabled(s, block) &&
-            npu_pointer(s, block) == !!(s->group & (1u << block))) {
+        if (npu_block_in(enable, block) && npu_block_enabled(g, block) &&
+            npu_pointer(g, block) == !!(g->group & (1u << block))) {
             return true;
         }
     }
     return false;
 }
 
-bool npu_groups_change(Rk3588NpuState *s, unsigned block, uint32_t value)
+bool npu_groups_change(NpuGroups *g, unsigned block, uint32_t value)
 {
     const uint32_t modes = NPU_S_POINTER_POINTER_PP_EN |
                            NPU_S_POINTER_EXECUTER_PP_EN |
                            NPU_S_POINTER_PP_MODE;
 
-    return npu_block_enabled(s, block) &&
+    return npu_block_enabled(g, block) &&
            ((value & (NPU_S_POINTER_POINTER_CLEAR |
                       NPU_S_POINTER_EXECUTER_CLEAR)) ||
-            ((value ^ *npu_s_pointer(s, block)) & modes));
+            ((value ^ *npu_s_pointer(g, block)) & modes));
 }
 
-void npu_groups_execute(Rk3588NpuState *s)
+void npu_groups_execute(NpuGroups *g)
 {
     unsigned block;
 
-    s->group = 0;
+    g->group = 0;
     for (block = 0; block < NPU_BLOCK_NUM; block++) {
-        s->group |= s->executer[block] << block;
+        g->group |= g->executer[block] << block;
     }
 }
+
+void npu_groups_reset(NpuGroups *g)
+{
+    memset(g->regs, 0, sizeof(g->regs));
+    memset(g->regs1, 0, sizeof(g->regs1));
+    memset(g->executer, 0, sizeof(g->executer));
+    memset(&g->lut, 0, sizeof(g->lut));
+    g->regs[R_PC_VERSION] = NPU_VERSION;
+    g->regs[R_PC_VERSION_NUM] = NPU_VERSION_NUM;
+    g->regs[R_CORE_MAC_GATING] = NPU_MAC_GATING_RESET;
+    g->regs1[R_CORE_MAC_GATING] = NPU_MAC_GATING_RESET;
+}
+
+const VMStateDescription vmstate_npu_groups = {
+    .name = "rk3588-npu-core/groups",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32_ARRAY(regs, NpuGroups, NPU_REGFILE_WORDS),
+        VMSTATE_UINT32_ARRAY(regs1, NpuGroups, NPU_REGFILE_WORDS),
+        VMSTATE_BOOL_ARRAY(executer, NpuGroups, NPU_BLOCK_NUM),
+        VMSTATE_INT16_ARRAY(lut.entry, NpuGroups,
+                            NPU_LUT_NUM * NPU_LUT_ENTRIES),
+        VMSTATE_BOOL_ARRAY(lut.written, NpuGroups,
+                           NPU_LUT_NUM * NPU_LUT_ENTRIES),
+        VMSTATE_BOOL(lut.writing, NpuGroups),
+        VMSTATE_UINT32(lut.table, NpuGroups),
+        VMSTATE_UINT32(lut.addr, NpuGroups),
+        VMSTATE_UINT32(enable, NpuGroups),
+        VMSTATE_UINT32(group, NpuGroups),
+        VMSTATE_UINT32_ARRAY(latched, NpuGroups, NPU_REGFILE_WORDS),
+        VMSTATE_END_OF_LIST()
+    }
+};

@@ -5,7 +5,8 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/log.h"
-#include "rk3588_npu_internal.h"
+#include "migration/vmstate.h"
+#include "rk3588_npu_operands.h"
 
 static bool same_cube(const NpuCube *a, const NpuCube *b)
 {
@@ -14,129 +15,255 @@ static bool same_cube(const NpuCube *a, const NpuCube *b)
            a->converted == b->converted;
 }
 
-/* Puts the feature data of the task into CBUF unless it is there already. */
-static bool load_feature(Rk3588NpuState *s)
+static NpuMemResult load_feature(NpuCbuf *cbuf, const NpuEnv *env,
+                                 const NpuTask *t, const char **why)
 {
-    const NpuCube *cube = &s->task.conv.feature.cube;
-    NpuSpanDma dma = { .s = s };
-    NpuBuf *b = s->cbuf_feature;
+    const NpuCube *cube = &t->conv.feature.cube;
+    NpuSpanDma dma = { .env = env };
+    NpuBuf *b = cbuf->feature;
 
-    if (s->task.conv.data_reuse) {
+    if (t->conv.data_reuse) {
         if (!b || !same_cube(&b->cube, cube)) {
-            npu_pc_unimplemented(s, "DATA_REUSE of what is not in CBUF");
-            return false;
+            *why = "DATA_REUSE of what is not in CBUF";
+            return NPU_MEM_UNIMPLEMENTED;
         }
-        return true;
+        return NPU_MEM_OK;
     }
     b = npu_buf_new(cube->bytes);
     if (!b) {
-        npu_pc_out_of_memory(s);
-        return false;
+        return NPU_MEM_NO_HOST_MEMORY;
     }
     b->cube = *cube;
     dma.buf = b->data;
-    if (!npu_task_feature_spans(&s->task, npu_pc_dma_span, &dma)) {
+    if (!npu_task_feature_spans(t, npu_dma_span, &dma)) {
         npu_buf_unref(b);
-        return false;
+        return dma.result;
     }
-    npu_buf_unref(s->cbuf_feature);
-    s->cbuf_feature = b;
-    return true;
+    npu_buf_unref(cbuf->feature);
+    cbuf->feature = b;
+    return NPU_MEM_OK;
 }
 
-static bool load_weights(Rk3588NpuState *s)
+static NpuMemResult load_weights(NpuCbuf *cbuf, const NpuEnv *env,
+                                 const NpuTask *t, const char **why)
 {
-    const NpuConv *c = &s->task.conv;
-    NpuBuf *b = s->cbuf_weights;
+    const NpuConv *c = &t->conv;
+    NpuBuf *b = cbuf->weights;
+    NpuMemResult r;
 
     if (c->weight_reuse) {
         if (!b || b->size != c->weight_bytes) {
-            npu_pc_unimplemented(s, "WEIGHT_REUSE of what is not in CBUF");
-            return false;
+            *why = "WEIGHT_REUSE of what is not in CBUF";
+            return NPU_MEM_UNIMPLEMENTED;
         }
-        return true;
+        return NPU_MEM_OK;
     }
     b = npu_buf_new(c->weight_bytes);
     if (!b) {
-        npu_pc_out_of_memory(s);
-        return false;
+        return NPU_MEM_NO_HOST_MEMORY;
     }
-    if (!npu_pc_dma(s, NPU_BANK_PROGRAM, c->weights, b->data, b->size,
-                    false)) {
+    r = npu_dma(env, NPU_BANK_PROGRAM, c->weights, b->data, b->size, false);
+    if (r != NPU_MEM_OK) {
         npu_buf_unref(b);
-        return false;
+        return r;
     }
-    npu_buf_unref(s->cbuf_weights);
-    s->cbuf_weights = b;
-    return true;
+    npu_buf_unref(cbuf->weights);
+    cbuf->weights = b;
+    return NPU_MEM_OK;
 }
 
-static bool load_stages(Rk3588NpuState *s, NpuJob *job)
+NpuMemResult npu_cbuf_load(NpuCbuf *cbuf, const NpuEnv *env, const NpuTask *t,
+                           const char **why)
+{
+    NpuMemResult r = load_feature(cbuf, env, t, why);
+
+    return r == NPU_MEM_OK ? load_weights(cbuf, env, t, why) : r;
+}
+
+/* Silicon does not check; the result is garbage there, but not here. */
+void npu_cbuf_check(const NpuEnv *env, const NpuTask *t)
+{
+    const char *why = npu_task_cbuf_short(t);
+    uint32_t entries = npu_task_cbuf_entries(t);
+
+    if (why) {
+        npu_count(env, NPU_CNT_CBUF_SHORT, 1);
+        qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: %s: silicon would "
+                      "compute garbage\n", env->core_index, why);
+    }
+    if (!t->conv.packed && t->conv.data_entries != entries) {
+        qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: %u CBUF entries per line "
+                      "where %u are usual\n", env->core_index,
+                      t->conv.data_entries, entries);
+    }
+}
+
+static NpuMemResult load_stages(const NpuEnv *env, const NpuTask *t,
+                                NpuJob *job)
 {
     unsigned i;
 
     for (i = 0; i < NPU_STAGE_NUM; i++) {
-        size_t len = npu_task_stage_bytes(&s->task, i);
+        size_t len = npu_task_stage_bytes(t, i);
+        NpuMemResult r;
 
         if (!len) {
             continue;
         }
         job->stage[i] = g_malloc(len);
-        if (!npu_pc_dma(s, NPU_BANK_DATA, s->task.dpu.stage[i].addr,
-                        job->stage[i], len, false)) {
-            return false;
+        r = npu_dma(env, NPU_BANK_DATA, t->dpu.stage[i].addr, job->stage[i],
+                    len, false);
+        if (r != NPU_MEM_OK) {
+            return r;
         }
     }
-    return true;
+    return NPU_MEM_OK;
 }
 
-static bool load_feeds(Rk3588NpuState *s, NpuJob *job)
+static NpuMemResult load_feeds(const NpuEnv *env, const NpuTask *t,
+                               NpuJob *job)
 {
     unsigned i;
 
     for (i = 0; i < NPU_FEED_NUM; i++) {
-        NpuSpanDma dma = { .s = s };
+        NpuSpanDma dma = { .env = env };
 
-        if (!s->task.feed[i].cube.bytes) {
+        if (!t->feed[i].cube.bytes) {
             continue;
         }
-        job->feed[i] = g_try_malloc(s->task.feed[i].cube.bytes);
+        job->feed[i] = g_try_malloc(t->feed[i].cube.bytes);
         if (!job->feed[i]) {
-            npu_pc_out_of_memory(s);
-            return false;
+            return NPU_MEM_NO_HOST_MEMORY;
         }
         dma.buf = job->feed[i];
-        if (!npu_task_feed_spans(&s->task, i, npu_pc_dma_span, &dma)) {
-            return false;
+        if (!npu_task_feed_spans(t, i, npu_dma_span, &dma)) {
+            return dma.result;
         }
     }
-    return true;
+    return NPU_MEM_OK;
 }
 
-bool npu_operands_to_cbuf(Rk3588NpuState *s)
+NpuMemResult npu_operands_load(const NpuEnv *env, const NpuTask *t,
+                               NpuJob *job)
 {
-    return load_feature(s) && load_weights(s);
+    NpuMemResult r = load_stages(env, t, job);
+
+    return r == NPU_MEM_OK ? load_feeds(env, t, job) : r;
 }
 
-bool npu_operands_to_job(Rk3588NpuState *s, NpuJob *job)
+NpuMemResult npu_results_store(const NpuEnv *env, const NpuTask *t,
+                               uint8_t *out)
 {
-    return load_stages(s, job) && load_feeds(s, job);
+    NpuSpanDma dma = { .env = env, .buf = out, .write = true };
+
+    npu_task_output_spans(t, npu_dma_span, &dma);
+    return dma.result;
 }
 
-/* Silicon does not check; the result is garbage there, but not here. */
-void npu_operands_check_cbuf(Rk3588NpuState *s)
+void npu_cbuf_drop(NpuCbuf *cbuf)
 {
-    const char *why = npu_task_cbuf_short(&s->task);
-    uint32_t entries = npu_task_cbuf_entries(&s->task);
+    npu_buf_unref(cbuf->feature);
+    npu_buf_unref(cbuf->weights);
+    cbuf->feature = NULL;
+    cbuf->weights = NULL;
+}
 
-    if (why) {
-        npu_ctl_count(s->ctl, s->core_index, NPU_CNT_CBUF_SHORT, 1);
-        qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: %s: silicon would "
-                      "compute garbage\n", s->core_index, why);
+/* --- Migration --- */
+
+static void save_buf(NpuBuf *b, uint8_t **data, uint32_t *size)
+{
+    *data = b ? b->data : NULL;
+    *size = b ? b->size : 0;
+}
+
+static int npu_cbuf_pre_save(void *opaque)
+{
+    NpuCbuf *cbuf = opaque;
+
+    save_buf(cbuf->feature, &cbuf->mig.feature, &cbuf->mig.feature_size);
+    save_buf(cbuf->weights, &cbuf->mig.weights, &cbuf->mig.weights_size);
+    cbuf->mig.cube = (NpuCube) { 0 };
+    if (cbuf->feature) {
+        cbuf->mig.cube = cbuf->feature->cube;
     }
-    if (!s->task.conv.packed && s->task.conv.data_entries != entries) {
-        qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: %u CBUF entries per line "
-                      "where %u are usual\n", s->core_index,
-                      s->task.conv.data_entries, entries);
-    }
+    return 0;
 }
+
+static int npu_cbuf_post_save(void *opaque)
+{
+    NpuCbuf *cbuf = opaque;
+
+    cbuf->mig.feature = NULL;
+    cbuf->mig.weights = NULL;
+    return 0;
+}
+
+static NpuBuf *load_buf(uint8_t **data, uint32_t size)
+{
+    NpuBuf *b = NULL;
+
+    if (size) {
+        b = g_new0(NpuBuf, 1);
+        b->refs = 1;
+        b->size = size;
+        b->data = g_steal_pointer(data);
+    }
+    return b;
+}
+
+static bool loaded_cube_fits(const NpuCbuf *cbuf)
+{
+    const NpuCube *c = &cbuf->mig.cube;
+
+    return (uint64_t)c->surfaces * c->height <= UINT32_MAX &&
+           (uint64_t)c->surfaces * c->height * c->row_bytes ==
+           cbuf->mig.feature_size;
+}
+
+static int npu_cbuf_post_load(void *opaque, int version_id)
+{
+    NpuCbuf *cbuf = opaque;
+
+    if (!loaded_cube_fits(cbuf)) {
+        return -EINVAL;
+    }
+    cbuf->weights = load_buf(&cbuf->mig.weights, cbuf->mig.weights_size);
+    cbuf->feature = load_buf(&cbuf->mig.feature, cbuf->mig.feature_size);
+    if (cbuf->feature) {
+        cbuf->feature->cube = cbuf->mig.cube;
+    }
+    return 0;
+}
+
+static const VMStateDescription vmstate_npu_cube = {
+    .name = "rk3588-npu-core/cube",
+    .version_id = 2,
+    .minimum_version_id = 2,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(surfaces, NpuCube),
+        VMSTATE_UINT32(height, NpuCube),
+        VMSTATE_UINT32(row_bytes, NpuCube),
+        VMSTATE_BOOL(surf_inner, NpuCube),
+        VMSTATE_BOOL(converted, NpuCube),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+const VMStateDescription vmstate_npu_cbuf = {
+    .name = "rk3588-npu-core/cbuf",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .pre_save = npu_cbuf_pre_save,
+    .post_save = npu_cbuf_post_save,
+    .post_load = npu_cbuf_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_STRUCT(mig.cube, NpuCbuf, 1, vmstate_npu_cube, NpuCube),
+        VMSTATE_UINT32(mig.feature_size, NpuCbuf),
+        VMSTATE_UINT32(mig.weights_size, NpuCbuf),
+        VMSTATE_VBUFFER_ALLOC_UINT32(mig.feature, NpuCbuf, 0, NULL,
+                                     mig.feature_size),
+        VMSTATE_VBUFFER_ALLOC_UINT32(mig.weights, NpuCbuf, 0, NULL,
+                                     mig.weights_size),
+        VMSTATE_END_OF_LIST()
+    }
+};

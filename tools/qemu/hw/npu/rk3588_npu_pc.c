@@ -1,438 +1,329 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Program controller of an RK3588 NPU core: fetches command streams, runs the
- * tasks they describe one after the other, and reports their end.
+ * Program controller of an RK3588 NPU core: runs the tasks that command streams
+ * describe one after the other, and reports their end.
  *
  * Every step runs from the main loop with the BQL held, never inside a
  * register access; between loading operands and storing results the worker
  * thread computes while virtual time passes.
  */
 #include "qemu/osdep.h"
-#include "qemu/bswap.h"
 #include "qemu/error-report.h"
 #include "qemu/host-utils.h"
 #include "qemu/log.h"
 #include "system/cpu-timers.h"
-#include "rk3588_npu_internal.h"
+#include "migration/vmstate.h"
+#include "rk3588_npu_pc.h"
 #include "trace.h"
 
 /* From op-enable to the first command, and between chained tasks; inferred. */
 #define NPU_FETCH_NS            500
 
-static void npu_pc_arm(Rk3588NpuState *s, uint64_t delay_ns)
+static void npu_pc_arm(NpuPc *pc, uint64_t delay_ns)
 {
-    timer_mod(&s->timer,
+    timer_mod(&pc->timer,
               qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + delay_ns);
 }
 
-static void npu_pc_set_phase(Rk3588NpuState *s, NpuPhase phase)
+static void npu_pc_set_phase(NpuPc *pc, NpuPhase phase)
 {
-    trace_rk3588_npu_phase(s->core_index, s->phase, phase);
-    s->phase = phase;
+    trace_rk3588_npu_phase(pc->env->core_index, pc->phase, phase);
+    pc->phase = phase;
+    if (phase != NPU_PHASE_RUN) {
+        npu_progress_freeze(&pc->progress);
+    }
 }
 
-static void npu_pc_hang(Rk3588NpuState *s)
+static void npu_pc_hang(NpuPc *pc)
 {
-    npu_ctl_count(s->ctl, s->core_index, NPU_CNT_HANG, 1);
-    npu_pc_set_phase(s, NPU_PHASE_HUNG);
+    npu_count(pc->env, NPU_CNT_HANG, 1);
+    npu_pc_set_phase(pc, NPU_PHASE_HUNG);
 }
 
-static void npu_pc_guest_error(Rk3588NpuState *s, const char *why)
+static void npu_pc_guest_error(NpuPc *pc, const char *why)
 {
     qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: %s: hangs until reset\n",
-                  s->core_index, why);
-    npu_pc_hang(s);
+                  pc->env->core_index, why);
+    npu_pc_hang(pc);
 }
 
-void npu_pc_unimplemented(Rk3588NpuState *s, const char *why)
+static void npu_pc_unimplemented(NpuPc *pc, const char *why)
 {
     qemu_log_mask(LOG_UNIMP,
                   "rk3588-npu%u: not implemented: %s: hangs until reset\n",
-                  s->core_index, why);
-    npu_ctl_count(s->ctl, s->core_index, NPU_CNT_UNIMPLEMENTED, 1);
-    npu_pc_hang(s);
+                  pc->env->core_index, why);
+    npu_count(pc->env, NPU_CNT_UNIMPLEMENTED, 1);
+    npu_pc_hang(pc);
 }
 
-void npu_pc_out_of_memory(Rk3588NpuState *s)
+static void npu_pc_out_of_memory(NpuPc *pc)
 {
-    error_report("rk3588-npu%u: out of host memory", s->core_index);
-    npu_pc_hang(s);
+    error_report("rk3588-npu%u: out of host memory", pc->env->core_index);
+    npu_pc_hang(pc);
 }
 
 /* A DMA error is reported at once, whatever the place of its task. */
-static void npu_pc_dma_error(Rk3588NpuState *s, bool write)
+static void npu_pc_dma_error(NpuPc *pc, bool write)
 {
-    uint32_t bit = write ? NPU_INT_DMA_WRITE_ERR : NPU_INT_DMA_READ_ERR;
-
-    s->int_raw |= bit;
-    s->int_open |= bit;
-    npu_pc_guest_error(s, write ? "DMA write error" : "DMA read error");
-    npu_update_irq(s);
+    npu_pc_guest_error(pc, write ? "DMA write error" : "DMA read error");
+    npu_irq_error(pc->irq, write ? NPU_INT_DMA_WRITE_ERR
+                                 : NPU_INT_DMA_READ_ERR);
 }
 
-/* True if the access is complete; otherwise the phase waits or has ended. */
-static bool npu_pc_dma_result(Rk3588NpuState *s, RkDmaResult r, bool write)
+/* True if memory was accessed; otherwise the phase waits or has ended. */
+static bool npu_pc_accessed(NpuPc *pc, NpuMemResult r, const char *why)
 {
     switch (r) {
-    case RK_DMA_OK:
+    case NPU_MEM_OK:
         return true;
-    case RK_DMA_FAULT:
-        s->blocked = true;
-        return false;
-    default:
-        npu_pc_dma_error(s, write);
-        return false;
-    }
-}
-
-bool npu_pc_dma(Rk3588NpuState *s, unsigned bank, uint32_t iova,
-                void *buf, size_t len, bool write)
-{
-    return npu_pc_dma_result(s, rk_iommu_dma(s->iommu, bank, iova, buf, len,
-                                             write), write);
-}
-
-bool npu_pc_dma_span(void *opaque, uint64_t iova, size_t offset,
-                     size_t len)
-{
-    NpuSpanDma *d = opaque;
-
-    return npu_pc_dma(d->s, NPU_BANK_DATA, iova, d->buf + offset, len,
-                      d->write);
-}
-
-/* Operands, arithmetic or results of a task are under way. */
-static bool npu_pc_in_task(const Rk3588NpuState *s)
-{
-    return s->phase == NPU_PHASE_LOAD || s->phase == NPU_PHASE_RUN ||
-           s->phase == NPU_PHASE_STORE;
-}
-
-/* --- Commands --- */
-
-static void npu_pc_stream_write(Rk3588NpuState *s, const NpuCmd *cmd)
-{
-    if (cmd->mismatch) {
-        qemu_log_mask(LOG_GUEST_ERROR,
-                      "rk3588-npu%u: target 0x%04x for register 0x%04x\n",
-                      s->core_index, cmd->target, cmd->reg);
-    }
-    if ((cmd->reg & 0xfff) == NPU_BLOCK_OP_ENABLE) {
-        if (cmd->value & 1) {
-            npu_pc_unimplemented(s, "op-enable of one block in a stream");
-        }
-        return;
-    }
-    switch (cmd->reg) {
-    case A_PC_BASE_ADDRESS:
-        s->next_addr = cmd->value & PC_BASE_ADDRESS_MASK;
+    case NPU_MEM_BLOCKED:
+        pc->blocked = true;
         break;
-    case A_PC_REGISTER_AMOUNTS:
-        s->next_amount = FIELD_EX32(cmd->value, PC_REGISTER_AMOUNTS, AMOUNT);
+    case NPU_MEM_READ_ERROR:
+    case NPU_MEM_WRITE_ERROR:
+        npu_pc_dma_error(pc, r == NPU_MEM_WRITE_ERROR);
         break;
-    default:
-        if (cmd->reg >> 12 == NPU_BLOCK_PC) {
-            qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: command writes PC "
-                          "register 0x%04x\n", s->core_index, cmd->reg);
-            break;
-        }
-        npu_block_write(s, cmd->reg, cmd->value);
-    }
-}
-
-/* An op-enable: the registers are a task now, which starts when it can. */
-static void npu_pc_latch(Rk3588NpuState *s, uint32_t enable, bool ahead)
-{
-    if (npu_groups_wrong(s, enable)) {
-        qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: op-enable for a group "
-                      "that does not execute\n", s->core_index);
-        enable = 0;     /* no task at all: refused when its turn comes */
-    }
-    npu_groups_snapshot(s, s->pend_regs);
-    s->pend_enable = enable;
-    s->pending = true;
-    npu_groups_toggle_pointers(s, enable, true);
-    trace_rk3588_npu_latch(s->core_index, enable, ahead);
-}
-
-/* The waiting task becomes the one in flight. */
-static void npu_pc_take_pending(Rk3588NpuState *s)
-{
-    s->pending = false;
-    s->prefetching = false;
-    s->enable = s->pend_enable;
-    memcpy(s->latched, s->pend_regs, sizeof(s->latched));
-    npu_pc_set_phase(s, NPU_PHASE_START);
-}
-
-/* True when the entry was the op-enable that ends a segment. */
-static bool npu_pc_command(Rk3588NpuState *s, uint64_t entry, bool ahead)
-{
-    NpuCmd cmd = npu_cmd_decode(entry);
-
-    npu_ctl_count(s->ctl, s->core_index, NPU_CNT_REGCMD, 1);
-    switch (cmd.kind) {
-    case NPU_CMD_WRITE:
-        npu_pc_stream_write(s, &cmd);
-        return false;
-    case NPU_CMD_ENABLE:
-        npu_pc_latch(s, cmd.value, ahead);
-        return true;
-    case NPU_CMD_BAD:
-        qemu_log_mask(LOG_GUEST_ERROR,
-                      "rk3588-npu%u: bad command 0x%016" PRIx64 "\n",
-                      s->core_index, entry);
-        return false;
-    default:
-        return false;
-    }
-}
-
-/*
- * Reading ahead must show in time alone: whatever would reach the task in
- * flight waits for its end.  The tables of the LUT exist once.
- */
-static bool npu_pc_must_wait(Rk3588NpuState *s, uint64_t entry)
-{
-    NpuCmd cmd = npu_cmd_decode(entry);
-    unsigned block = cmd.reg >> 12;
-
-    if (cmd.kind == NPU_CMD_ENABLE) {
-        return npu_groups_taken(s, cmd.value);
-    }
-    if (cmd.kind != NPU_CMD_WRITE || block == NPU_BLOCK_PC) {
-        return false;
-    }
-    switch (cmd.reg & 0xfff) {
-    case NPU_BLOCK_S_POINTER:
-        return npu_groups_change(s, block, cmd.value);
-    case NPU_BLOCK_OP_ENABLE:
-        return true;
-    }
-    return cmd.reg == A_DPU_LUT_ACCESS_CFG ||
-           cmd.reg == A_DPU_LUT_ACCESS_DATA ||
-           npu_groups_taken(s, 1u << (block - 1));
-}
-
-static void npu_pc_point_at_segment(Rk3588NpuState *s, uint32_t addr,
-                                    uint32_t amount)
-{
-    s->fetch_addr = addr;
-    s->fetch_left = (amount + 1) * 16;
-    s->next_addr = 0;
-    s->next_amount = 0;
-}
-
-static void npu_pc_begin_segment(Rk3588NpuState *s, uint32_t addr,
-                                 uint32_t amount)
-{
-    npu_pc_point_at_segment(s, addr, amount);
-    npu_pc_set_phase(s, NPU_PHASE_FETCH);
-    npu_pc_arm(s, NPU_FETCH_NS);
-}
-
-/*
- * Reads page by page, so that nothing behind the op-enable entry faults that
- * the stream itself does not reach.  True if it was reached.
- */
-static bool npu_pc_read_segment(Rk3588NpuState *s, bool ahead)
-{
-    uint64_t chunk[512];
-
-    while (s->fetch_left && s->phase != NPU_PHASE_HUNG) {
-        uint32_t len = MIN(s->fetch_left,
-                           sizeof(chunk) - s->fetch_addr % sizeof(chunk));
-        uint32_t i;
-
-        /* A fault is for the time when the segment is due. */
-        if (ahead && !rk_iommu_probe_read(s->iommu, NPU_BANK_PROGRAM,
-                                          s->fetch_addr, len)) {
-            return false;
-        }
-        if (!npu_pc_dma(s, NPU_BANK_PROGRAM, s->fetch_addr, chunk, len,
-                        false)) {
-            return false;
-        }
-        for (i = 0; i < len / 8 && s->phase != NPU_PHASE_HUNG; i++) {
-            uint64_t entry = le64_to_cpu(chunk[i]);
-
-            if (ahead && npu_pc_must_wait(s, entry)) {
-                return false;
-            }
-            s->fetch_addr += 8;
-            s->fetch_left -= 8;
-            if (npu_pc_command(s, entry, ahead)) {
-                return true;
-            }
-        }
+    case NPU_MEM_NO_HOST_MEMORY:
+        npu_pc_out_of_memory(pc);
+        break;
+    case NPU_MEM_UNIMPLEMENTED:
+        npu_pc_unimplemented(pc, why);
+        break;
     }
     return false;
 }
 
-static void npu_pc_fetch(Rk3588NpuState *s)
+/* Operands, arithmetic or results of a task are under way. */
+static bool npu_pc_in_task(const NpuPc *pc)
 {
-    if (npu_pc_read_segment(s, false)) {
-        npu_pc_take_pending(s);
-    } else if (!s->blocked && s->phase != NPU_PHASE_HUNG) {
-        npu_pc_guest_error(s, "command stream without op-enable");
+    return pc->phase == NPU_PHASE_LOAD || pc->phase == NPU_PHASE_RUN ||
+           pc->phase == NPU_PHASE_STORE;
+}
+
+/* --- Commands --- */
+
+/* An op-enable: the registers are a task now, which starts when it can. */
+static void npu_pc_latch(NpuPc *pc, uint32_t enable, bool ahead)
+{
+    if (npu_groups_wrong(pc->groups, enable)) {
+        qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: op-enable for a group "
+                      "that does not execute\n", pc->env->core_index);
+        enable = 0;     /* no task at all: refused when its turn comes */
+    }
+    npu_groups_snapshot(pc->groups, pc->next.regs);
+    pc->next.enable = enable;
+    pc->next.pending = true;
+    npu_groups_toggle_pointers(pc->groups, enable, true);
+    trace_rk3588_npu_latch(pc->env->core_index, enable, ahead);
+}
+
+/* The waiting task becomes the one in flight. */
+static void npu_pc_take_pending(NpuPc *pc)
+{
+    pc->next.pending = false;
+    pc->prefetching = false;
+    pc->groups->enable = pc->next.enable;
+    memcpy(pc->groups->latched, pc->next.regs, sizeof(pc->groups->latched));
+    npu_pc_set_phase(pc, NPU_PHASE_START);
+}
+
+static void npu_pc_begin_segment(NpuPc *pc, uint32_t addr, uint32_t amount)
+{
+    npu_fetch_point_at(&pc->fetch, addr, amount);
+    npu_pc_set_phase(pc, NPU_PHASE_FETCH);
+    npu_pc_arm(pc, NPU_FETCH_NS);
+}
+
+static NpuFetchResult npu_pc_read_segment(NpuPc *pc, bool ahead)
+{
+    uint32_t enable;
+    NpuFetchResult r = npu_fetch_read(&pc->fetch, ahead, &enable);
+
+    switch (r) {
+    case NPU_FETCH_ENABLE:
+        npu_pc_latch(pc, enable, ahead);
+        break;
+    case NPU_FETCH_BLOCKED:
+        pc->blocked = true;
+        break;
+    case NPU_FETCH_READ_ERROR:
+        npu_pc_dma_error(pc, false);
+        break;
+    case NPU_FETCH_BLOCK_ENABLE:
+        npu_pc_unimplemented(pc, "op-enable of one block in a stream");
+        break;
+    case NPU_FETCH_END:
+    case NPU_FETCH_LATER:
+        break;
+    }
+    return r;
+}
+
+static void npu_pc_fetch(NpuPc *pc)
+{
+    NpuFetchResult r = npu_pc_read_segment(pc, false);
+
+    if (r == NPU_FETCH_ENABLE) {
+        npu_pc_take_pending(pc);
+    } else if (r == NPU_FETCH_END) {
+        npu_pc_guest_error(pc, "command stream without op-enable");
     }
 }
 
-static bool npu_pc_chain_goes_on(const Rk3588NpuState *s)
+static bool npu_pc_chain_goes_on(const NpuPc *pc)
 {
-    return !s->slave && s->tasks_done + 1 < s->tasks_wanted && s->next_amount;
+    return !pc->slave && pc->tasks_done + 1 < pc->tasks_wanted &&
+           pc->fetch.next_amount;
 }
 
-static void npu_pc_begin_prefetch(Rk3588NpuState *s)
+static void npu_pc_begin_prefetch(NpuPc *pc)
 {
-    if (s->pc_prefetch && !s->pending && !s->prefetching &&
-        npu_pc_chain_goes_on(s) &&
-        FIELD_EX32(s->regs[R_PC_TASK_CON], PC_TASK_CON, TASK_PP_EN)) {
-        npu_pc_point_at_segment(s, s->next_addr, s->next_amount);
-        s->prefetching = true;
-        timer_mod(&s->fetch_timer,
+    if (pc->prefetch && !pc->next.pending && !pc->prefetching &&
+        npu_pc_chain_goes_on(pc) &&
+        FIELD_EX32(pc->groups->regs[R_PC_TASK_CON], PC_TASK_CON, TASK_PP_EN)) {
+        npu_fetch_point_at(&pc->fetch, pc->fetch.next_addr,
+                           pc->fetch.next_amount);
+        pc->prefetching = true;
+        timer_mod(&pc->fetch_timer,
                   qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + NPU_FETCH_NS);
     }
 }
 
-void npu_pc_prefetch(void *opaque)
+static void npu_pc_prefetch(void *opaque)
 {
-    Rk3588NpuState *s = opaque;
+    NpuPc *pc = opaque;
 
     /* While clocks are off it is left to the end of the task in flight. */
-    if (s->prefetching && !s->pending && npu_clocked(s) && !s->blocked &&
-        npu_pc_in_task(s)) {
-        npu_pc_read_segment(s, true);
+    if (pc->prefetching && !pc->next.pending && npu_clocked(pc->env) &&
+        !pc->blocked && npu_pc_in_task(pc)) {
+        npu_pc_read_segment(pc, true);
     }
 }
 
 /* The rest of a segment that was read ahead in part. */
-static void npu_pc_finish_prefetch(Rk3588NpuState *s)
+static void npu_pc_finish_prefetch(NpuPc *pc)
 {
     int64_t now = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
-    uint64_t due = timer_pending(&s->fetch_timer)
-                   ? timer_expire_time_ns(&s->fetch_timer) : now;
+    uint64_t due = timer_pending(&pc->fetch_timer)
+                   ? timer_expire_time_ns(&pc->fetch_timer) : now;
 
-    timer_del(&s->fetch_timer);
-    s->prefetching = false;
-    npu_pc_set_phase(s, NPU_PHASE_FETCH);
-    npu_pc_arm(s, due > now ? due - now : 0);
+    timer_del(&pc->fetch_timer);
+    pc->prefetching = false;
+    npu_pc_set_phase(pc, NPU_PHASE_FETCH);
+    npu_pc_arm(pc, due > now ? due - now : 0);
 }
 
 /* --- Tasks --- */
 
 /* When the flags of the TASK_STATUS register come and go is inferred. */
-static void npu_pc_show_progress(Rk3588NpuState *s)
+static void npu_pc_show_progress(NpuPc *pc)
 {
-    uint32_t *status = &s->regs[R_PC_TASK_STATUS];
+    uint32_t *status = &pc->groups->regs[R_PC_TASK_STATUS];
 
-    if (s->tasks_done == 0) {
+    if (pc->tasks_done == 0) {
         *status |= R_PC_TASK_STATUS_FIRST_MASK;
     }
-    if (s->tasks_done + 1 == s->tasks_wanted) {
+    if (pc->tasks_done + 1 == pc->tasks_wanted) {
         *status |= R_PC_TASK_STATUS_LAST_MASK;
     }
 }
 
-static NpuTaskOptions npu_pc_options(const Rk3588NpuState *s)
+static NpuTaskOptions npu_pc_options(const NpuPc *pc)
 {
     return (NpuTaskOptions) {
-        .write_padding = s->write_padding,
-        .idle_ppu_rdma = s->idle_ppu_rdma,
-        .lut = &s->lut,
+        .write_padding = pc->write_padding,
+        .idle_ppu_rdma = pc->idle_ppu_rdma,
+        .lut = &pc->groups->lut,
     };
 }
 
-static void npu_pc_start(Rk3588NpuState *s)
+static void npu_pc_start(NpuPc *pc)
 {
-    NpuTaskOptions opt = npu_pc_options(s);
+    NpuTaskOptions opt = npu_pc_options(pc);
+    NpuGroups *g = pc->groups;
     const char *why;
     NpuVerdict verdict;
 
-    npu_groups_execute(s);
-    npu_pc_show_progress(s);
-    npu_ctl_count(s->ctl, s->core_index, NPU_CNT_TASK_STARTED, 1);
-    verdict = npu_task_decode(&s->task, s->latched, s->enable, &opt, &why);
-    trace_rk3588_npu_task(s->core_index, s->enable, s->task.macs,
+    npu_groups_execute(g);
+    npu_pc_show_progress(pc);
+    npu_count(pc->env, NPU_CNT_TASK_STARTED, 1);
+    verdict = npu_task_decode(&pc->task, g->latched, g->enable, &opt, &why);
+    trace_rk3588_npu_task(pc->env->core_index, g->enable, pc->task.macs,
                           why ? why : "runs");
-    if (npu_ctl_fault(s->ctl, s->core_index, NPU_FAULT_HANG, NULL)) {
-        npu_pc_hang(s);
-    } else if (!s->enable) {
-        npu_pc_guest_error(s, "op-enable of no block that executes");
-    } else if (npu_groups_wrong_core(s)) {
-        npu_pc_guest_error(s, "S_POINTER of CNA or CORE has another core's "
+    if (npu_fault(pc->env, NPU_FAULT_HANG, NULL)) {
+        npu_pc_hang(pc);
+    } else if (!g->enable) {
+        npu_pc_guest_error(pc, "op-enable of no block that executes");
+    } else if (npu_groups_wrong_core(g, pc->env->core_index)) {
+        npu_pc_guest_error(pc, "S_POINTER of CNA or CORE has another core's "
                            "number");
     } else if (verdict == NPU_TASK_STALL) {
-        npu_pc_guest_error(s, why);
+        npu_pc_guest_error(pc, why);
     } else if (verdict == NPU_TASK_UNIMP) {
-        npu_pc_unimplemented(s, why);
-    } else if (npu_ctl_fault(s->ctl, s->core_index, NPU_FAULT_DMA_READ,
-                             NULL)) {
-        npu_pc_dma_error(s, false);
+        npu_pc_unimplemented(pc, why);
+    } else if (npu_fault(pc->env, NPU_FAULT_DMA_READ, NULL)) {
+        npu_pc_dma_error(pc, false);
     } else {
-        npu_pc_set_phase(s, NPU_PHASE_LOAD);
+        npu_pc_set_phase(pc, NPU_PHASE_LOAD);
     }
 }
 
-static void npu_pc_submit(Rk3588NpuState *s, NpuJob *job)
+static void npu_pc_submit(NpuPc *pc, NpuJob *job)
 {
-    if (s->task.kind == NPU_KIND_CONV) {
-        npu_operands_check_cbuf(s);
-        job->feature = npu_buf_ref(s->cbuf_feature);
-        job->weights = npu_buf_ref(s->cbuf_weights);
+    if (pc->task.kind == NPU_KIND_CONV) {
+        npu_cbuf_check(pc->env, &pc->task);
+        job->feature = npu_buf_ref(pc->cbuf.feature);
+        job->weights = npu_buf_ref(pc->cbuf.weights);
     }
-    s->job = job;
-    s->late = false;
-    npu_worker_submit(&s->worker, job);
-    npu_pc_set_phase(s, NPU_PHASE_RUN);
-    if (s->resumed) {
-        s->resumed = false;
-        npu_progress_resume(s);
+    pc->job = job;
+    pc->late = false;
+    npu_worker_submit(&pc->worker, job);
+    npu_pc_set_phase(pc, NPU_PHASE_RUN);
+    if (pc->resumed) {
+        pc->resumed = false;
+        npu_progress_resume(&pc->progress);
     } else {
         NpuCost cost;
 
-        npu_task_cost(&s->task, &cost);
-        npu_progress_start(s, &cost, npu_ctl_latency_ns(s->ctl));
+        npu_task_cost(&pc->task, &cost);
+        npu_progress_start(&pc->progress, &cost,
+                           npu_ctl_latency_ns(pc->env->ctl));
     }
-    npu_pc_begin_prefetch(s);
+    npu_pc_begin_prefetch(pc);
 }
 
-static void npu_pc_load(Rk3588NpuState *s)
+static void npu_pc_load(NpuPc *pc)
 {
+    const char *why = NULL;
+    NpuMemResult r;
     NpuJob *job;
 
-    if (s->task.kind == NPU_KIND_CONV && !npu_operands_to_cbuf(s)) {
-        return;
+    if (pc->task.kind == NPU_KIND_CONV) {
+        r = npu_cbuf_load(&pc->cbuf, pc->env, &pc->task, &why);
+        if (!npu_pc_accessed(pc, r, why)) {
+            return;
+        }
     }
-    job = npu_job_new(&s->task);
-    job->out = g_try_malloc(s->task.dpu.out.cube.bytes);
-    if (!job->out) {
-        npu_job_free(job);
-        npu_pc_out_of_memory(s);
-    } else if (!npu_operands_to_job(s, job)) {
-        npu_job_free(job);
+    job = npu_job_new(&pc->task);
+    job->out = g_try_malloc(pc->task.dpu.out.cube.bytes);
+    r = job->out ? npu_operands_load(pc->env, &pc->task, job)
+                 : NPU_MEM_NO_HOST_MEMORY;
+    if (npu_pc_accessed(pc, r, NULL)) {
+        npu_pc_submit(pc, job);
     } else {
-        npu_pc_submit(s, job);
+        npu_job_free(job);
     }
 }
 
 /* --- Interrupts --- */
 
-/* Let software see bits that have latched, if its mask does. */
-static void npu_pc_open(Rk3588NpuState *s, uint32_t bits)
+static bool npu_pc_last_task(const NpuPc *pc)
 {
-    s->int_open |= bits;
-    npu_fault_completion(s);
-    npu_update_irq(s);
-}
-
-static bool npu_pc_last_task(const Rk3588NpuState *s)
-{
-    return s->slave || s->tasks_done + 1 >= s->tasks_wanted;
+    return pc->slave || pc->tasks_done + 1 >= pc->tasks_wanted;
 }
 
 /* The mask gates the last task of a chain alone; others only latch. */
-static void npu_pc_events(Rk3588NpuState *s, uint32_t events)
+static void npu_pc_events(NpuPc *pc, uint32_t events)
 {
     static const struct {
         unsigned block;
@@ -448,284 +339,321 @@ static void npu_pc_events(Rk3588NpuState *s, uint32_t events)
 
     for (i = 0; i < NPU_EVENT_NUM; i++) {
         if (events & (1u << i)) {
-            bits |= of[i].bit << !!(s->group & (1u << of[i].block));
+            bits |= of[i].bit << !!(pc->groups->group & (1u << of[i].block));
         }
     }
-    s->int_raw |= bits;
-    if (bits && npu_pc_last_task(s)) {
-        npu_pc_open(s, bits);
+    npu_irq_latch(pc->irq, bits);
+    if (bits && npu_pc_last_task(pc)) {
+        npu_irq_open(pc->irq, bits);
     }
 }
 
 /* The deadline has passed, or the arithmetic was late and is now ready. */
-static void npu_pc_collect(Rk3588NpuState *s)
+static void npu_pc_collect(NpuPc *pc)
 {
-    if (!npu_worker_is_done(&s->worker, s->job)) {
+    if (!npu_worker_is_done(&pc->worker, pc->job)) {
         if (!icount_enabled()) {
-            s->late = true;
-            trace_rk3588_npu_late(s->core_index);
+            pc->late = true;
+            trace_rk3588_npu_late(pc->env->core_index);
             return;
         }
         /* Completion must not depend on the speed of the host. */
-        npu_worker_wait(&s->worker, s->job);
+        npu_worker_wait(&pc->worker, pc->job);
     }
-    if (!s->job->ok) {
-        npu_job_release(s->job);
-        s->job = NULL;
-        npu_pc_out_of_memory(s);
+    if (!pc->job->ok) {
+        npu_job_release(pc->job);
+        pc->job = NULL;
+        npu_pc_out_of_memory(pc);
         return;
     }
-    if (npu_ctl_fault(s->ctl, s->core_index, NPU_FAULT_DMA_WRITE, NULL)) {
-        npu_job_release(s->job);
-        s->job = NULL;
-        npu_pc_dma_error(s, true);
+    if (npu_fault(pc->env, NPU_FAULT_DMA_WRITE, NULL)) {
+        npu_job_release(pc->job);
+        pc->job = NULL;
+        npu_pc_dma_error(pc, true);
         return;
     }
-    npu_pc_set_phase(s, NPU_PHASE_STORE);
+    npu_pc_set_phase(pc, NPU_PHASE_STORE);
 }
 
 /* Other blocks have reported theirs before. */
-static uint32_t npu_pc_done_bits(const Rk3588NpuState *s)
+static uint32_t npu_pc_done_bits(const NpuPc *pc)
 {
     uint32_t bits = 0;
 
-    if (npu_block_enabled(s, NPU_BLOCK_DPU)) {
-        bits |= NPU_INT_DPU << !!(s->group & (1u << NPU_BLOCK_DPU));
+    if (npu_block_enabled(pc->groups, NPU_BLOCK_DPU)) {
+        bits |= NPU_INT_DPU << !!(pc->groups->group & (1u << NPU_BLOCK_DPU));
     }
-    if (npu_block_enabled(s, NPU_BLOCK_PPU)) {
-        unsigned group = !!(s->group & (1u << NPU_BLOCK_PPU));
+    if (npu_block_enabled(pc->groups, NPU_BLOCK_PPU)) {
+        unsigned group = !!(pc->groups->group & (1u << NPU_BLOCK_PPU));
 
         bits |= NPU_INT_PPU << group;
         /* Drivers that know of the DPU alone have been seen to complete. */
-        bits |= s->ppu_sets_dpu_done ? NPU_INT_DPU << group : 0;
+        bits |= pc->ppu_sets_dpu_done ? NPU_INT_DPU << group : 0;
     }
     return bits;
 }
 
-static void npu_pc_end_chain(Rk3588NpuState *s)
+static void npu_pc_end_chain(NpuPc *pc)
 {
-    npu_pc_set_phase(s, NPU_PHASE_IDLE);
-    npu_ctl_busy(s->ctl, s->core_index, false);
-    npu_pc_open(s, s->int_raw);
+    npu_pc_set_phase(pc, NPU_PHASE_IDLE);
+    npu_ctl_busy(pc->env->ctl, pc->env->core_index, false);
+    npu_irq_open(pc->irq, pc->irq->raw);
 }
 
-static void npu_pc_next_task(Rk3588NpuState *s)
+static void npu_pc_next_task(NpuPc *pc)
 {
-    if (s->pending) {
-        npu_pc_take_pending(s);
-    } else if (s->prefetching) {
-        npu_pc_finish_prefetch(s);
-    } else if (s->next_amount) {
-        npu_pc_begin_segment(s, s->next_addr, s->next_amount);
+    if (pc->next.pending) {
+        npu_pc_take_pending(pc);
+    } else if (pc->prefetching) {
+        npu_pc_finish_prefetch(pc);
+    } else if (pc->fetch.next_amount) {
+        npu_pc_begin_segment(pc, pc->fetch.next_addr, pc->fetch.next_amount);
     } else {
-        npu_pc_guest_error(s, "chain ends before the last task");
+        npu_pc_guest_error(pc, "chain ends before the last task");
     }
 }
 
 /* Each task of slave mode is a chain of its own, and one more may wait. */
-static void npu_pc_end_slave_task(Rk3588NpuState *s)
+static void npu_pc_end_slave_task(NpuPc *pc)
 {
-    if (s->pending) {
-        s->tasks_done = 0;
-        npu_pc_take_pending(s);
-        npu_pc_open(s, s->int_raw);
+    if (pc->next.pending) {
+        pc->tasks_done = 0;
+        npu_pc_take_pending(pc);
+        npu_irq_open(pc->irq, pc->irq->raw);
     } else {
-        npu_pc_end_chain(s);
+        npu_pc_end_chain(pc);
     }
 }
 
-static void npu_pc_end_task(Rk3588NpuState *s)
+static void npu_pc_end_task(NpuPc *pc)
 {
-    uint32_t *status = &s->regs[R_PC_TASK_STATUS];
+    uint32_t *status = &pc->groups->regs[R_PC_TASK_STATUS];
     uint32_t done = FIELD_EX32(*status, PC_TASK_STATUS, COUNT);
 
-    npu_ctl_count(s->ctl, s->core_index, NPU_CNT_TASK_DONE, 1);
-    npu_ctl_count(s->ctl, s->core_index, NPU_CNT_MACS, s->task.macs);
-    s->int_raw |= npu_fault_done_bits(s, npu_pc_done_bits(s));
-    npu_groups_toggle_executers(s);
-    npu_groups_toggle_pointers(s, s->enable, false);
+    npu_count(pc->env, NPU_CNT_TASK_DONE, 1);
+    npu_count(pc->env, NPU_CNT_MACS, pc->task.macs);
+    npu_irq_latch_done(pc->irq, npu_pc_done_bits(pc));
+    npu_groups_toggle_executers(pc->groups);
+    npu_groups_toggle_pointers(pc->groups, pc->groups->enable, false);
     *status = FIELD_DP32(*status, PC_TASK_STATUS, COUNT, done + 1);
-    s->enable = 0;
-    s->tasks_done++;
-    if (s->slave) {
-        npu_pc_end_slave_task(s);
-    } else if (s->tasks_done >= s->tasks_wanted) {
-        npu_pc_end_chain(s);
+    pc->groups->enable = 0;
+    pc->tasks_done++;
+    if (pc->slave) {
+        npu_pc_end_slave_task(pc);
+    } else if (pc->tasks_done >= pc->tasks_wanted) {
+        npu_pc_end_chain(pc);
     } else {
-        npu_pc_next_task(s);
+        npu_pc_next_task(pc);
     }
 }
 
-static void npu_pc_store(Rk3588NpuState *s)
+static void npu_pc_store(NpuPc *pc)
 {
-    NpuSpanDma dma = { .s = s, .buf = s->job->out, .write = true };
-    bool ok = npu_task_output_spans(&s->task, npu_pc_dma_span, &dma);
+    NpuMemResult r = npu_results_store(pc->env, &pc->task, pc->job->out);
+    bool ok = npu_pc_accessed(pc, r, NULL);
 
-    if (s->blocked) {
+    if (pc->blocked) {
         return;
     }
-    npu_job_release(s->job);
-    s->job = NULL;
+    npu_job_release(pc->job);
+    pc->job = NULL;
     if (ok) {
-        npu_pc_end_task(s);
+        npu_pc_end_task(pc);
     }
 }
 
-static void npu_pc_run(Rk3588NpuState *s)
+static void npu_pc_run(NpuPc *pc)
 {
-    npu_pc_events(s, npu_progress_update(s));
-    if (!s->run_left) {
-        npu_pc_collect(s);
+    npu_pc_events(pc, npu_progress_update(&pc->progress));
+    if (!pc->progress.left) {
+        npu_pc_collect(pc);
     }
 }
 
-static void npu_pc_run_phase(Rk3588NpuState *s)
+static void npu_pc_run_phase(NpuPc *pc)
 {
-    switch (s->phase) {
+    switch (pc->phase) {
     case NPU_PHASE_FETCH:
-        npu_pc_fetch(s);
+        npu_pc_fetch(pc);
         break;
     case NPU_PHASE_START:
-        npu_pc_start(s);
+        npu_pc_start(pc);
         break;
     case NPU_PHASE_LOAD:
-        npu_pc_load(s);
+        npu_pc_load(pc);
         break;
     case NPU_PHASE_RUN:
-        npu_pc_run(s);
+        npu_pc_run(pc);
         break;
     case NPU_PHASE_STORE:
-        npu_pc_store(s);
+        npu_pc_store(pc);
         break;
     }
 }
 
 /* Runs phases until one waits for time, the worker, the IOMMU or software. */
-void npu_pc_step(void *opaque)
+static void npu_pc_step(void *opaque)
 {
-    Rk3588NpuState *s = opaque;
+    NpuPc *pc = opaque;
     uint32_t phase;
 
-    if (!npu_clocked(s)) {
-        s->held = true;
+    if (!npu_clocked(pc->env)) {
+        pc->held = true;
         return;
     }
     do {
-        phase = s->phase;
-        npu_pc_run_phase(s);
-    } while (s->phase != phase && !s->blocked && !timer_pending(&s->timer));
+        phase = pc->phase;
+        npu_pc_run_phase(pc);
+    } while (pc->phase != phase && !pc->blocked && !timer_pending(&pc->timer));
 }
 
-void npu_pc_retry(void *opaque)
+static void npu_pc_retry(void *opaque)
 {
-    Rk3588NpuState *s = opaque;
+    NpuPc *pc = opaque;
 
-    if (s->blocked) {
-        s->blocked = false;
-        npu_pc_step(s);
+    if (pc->blocked) {
+        pc->blocked = false;
+        npu_pc_step(pc);
     }
 }
 
-void npu_pc_job_done(void *opaque, NpuJob *job)
+static void npu_pc_job_done(void *opaque, NpuJob *job)
 {
-    Rk3588NpuState *s = opaque;
+    NpuPc *pc = opaque;
 
-    if (job == s->job && s->late) {
-        s->late = false;
-        npu_pc_step(s);
+    if (job == pc->job && pc->late) {
+        pc->late = false;
+        npu_pc_step(pc);
     }
+}
+
+uint32_t npu_pc_running(const NpuPc *pc)
+{
+    uint32_t events = pc->progress.events;
+    uint32_t blocks = pc->groups->enable;
+
+    switch (pc->phase) {
+    case NPU_PHASE_LOAD:
+    case NPU_PHASE_HUNG:
+        return blocks;
+    case NPU_PHASE_RUN:
+    case NPU_PHASE_STORE:
+        blocks &= ~(events & (1u << NPU_EVENT_CSC) ? NPU_ENABLE_CNA : 0);
+        blocks &= ~(events & (1u << NPU_EVENT_CORE) ? NPU_ENABLE_CORE : 0);
+        return blocks;
+    default:
+        return 0;
+    }
+}
+
+/* A block that was enabled on its own has nobody to work with yet. */
+uint32_t npu_pc_waiting(const NpuPc *pc)
+{
+    return (pc->next.pending ? pc->next.enable : 0) | pc->armed;
 }
 
 /* --- Starting and stopping --- */
 
-static bool npu_pc_accept(Rk3588NpuState *s, bool slave)
+static bool npu_pc_accept(NpuPc *pc, bool slave)
 {
-    if (s->phase != NPU_PHASE_IDLE) {
+    if (pc->phase != NPU_PHASE_IDLE) {
         qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: op-enable while busy\n",
-                      s->core_index);
+                      pc->env->core_index);
         return false;
     }
-    npu_ctl_count(s->ctl, s->core_index, NPU_CNT_KICK, 1);
-    npu_ctl_busy(s->ctl, s->core_index, true);
-    s->slave = slave;
-    s->tasks_done = 0;
-    s->enable = 0;
-    s->irq_lost = false;
-    s->regs[R_PC_TASK_STATUS] &= R_PC_TASK_STATUS_COUNT_MASK;
-    if (npu_ctl_fault(s->ctl, s->core_index, NPU_FAULT_NEVER_START, NULL)) {
-        npu_pc_hang(s);
+    npu_count(pc->env, NPU_CNT_KICK, 1);
+    npu_ctl_busy(pc->env->ctl, pc->env->core_index, true);
+    pc->slave = slave;
+    pc->tasks_done = 0;
+    pc->groups->enable = 0;
+    npu_irq_start(pc->irq);
+    pc->groups->regs[R_PC_TASK_STATUS] &= R_PC_TASK_STATUS_COUNT_MASK;
+    if (npu_fault(pc->env, NPU_FAULT_NEVER_START, NULL)) {
+        npu_pc_hang(pc);
         return false;
     }
     return true;
 }
 
-void npu_pc_kick(Rk3588NpuState *s)
+/* Where a program is fetched from. */
+static uint32_t npu_pc_program(NpuPc *pc, uint32_t addr)
 {
-    uint32_t base = s->regs[R_PC_BASE_ADDRESS];
+    uint32_t param;
+
+    return npu_fault(pc->env, NPU_FAULT_REGCMD_ADDR, &param) ? addr ^ param
+                                                             : addr;
+}
+
+void npu_pc_kick(NpuPc *pc)
+{
+    uint32_t base = pc->groups->regs[R_PC_BASE_ADDRESS];
 
     if (FIELD_EX32(base, PC_BASE_ADDRESS, PC_SEL)) {
         qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: op-enable in slave mode "
-                      "fetches nothing\n", s->core_index);
+                      "fetches nothing\n", pc->env->core_index);
         return;
     }
-    if (!npu_pc_accept(s, false)) {
+    if (!npu_pc_accept(pc, false)) {
         return;
     }
-    s->tasks_wanted = FIELD_EX32(s->regs[R_PC_TASK_CON], PC_TASK_CON,
+    pc->tasks_wanted = FIELD_EX32(pc->groups->regs[R_PC_TASK_CON], PC_TASK_CON,
                                  TASK_NUMBER);
-    if (!s->tasks_wanted) {
-        npu_pc_guest_error(s, "op-enable for no task");
+    if (!pc->tasks_wanted) {
+        npu_pc_guest_error(pc, "op-enable for no task");
         return;
     }
-    npu_pc_begin_segment(s, npu_fault_regcmd(s, base & PC_BASE_ADDRESS_MASK),
-                         FIELD_EX32(s->regs[R_PC_REGISTER_AMOUNTS],
+    npu_pc_begin_segment(pc, npu_pc_program(pc, base & PC_BASE_ADDRESS_MASK),
+                         FIELD_EX32(pc->groups->regs[R_PC_REGISTER_AMOUNTS],
                                     PC_REGISTER_AMOUNTS, AMOUNT));
 }
 
 /* While a task executes, one more can wait in the other groups. */
-static void npu_pc_enable_next(Rk3588NpuState *s, uint32_t enable)
+static void npu_pc_enable_next(NpuPc *pc, uint32_t enable)
 {
-    if (!s->slave || s->pending || !npu_pc_in_task(s) ||
-        npu_groups_taken(s, enable)) {
+    if (!pc->slave || pc->next.pending || !npu_pc_in_task(pc) ||
+        npu_groups_taken(pc->groups, enable)) {
         qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: op-enable while both "
-                      "groups are in use\n", s->core_index);
+                      "groups are in use\n", pc->env->core_index);
         return;
     }
-    npu_ctl_count(s->ctl, s->core_index, NPU_CNT_KICK, 1);
-    npu_pc_latch(s, enable, true);
+    npu_count(pc->env, NPU_CNT_KICK, 1);
+    npu_pc_latch(pc, enable, true);
 }
 
-static bool npu_pc_in_slave_mode(Rk3588NpuState *s, const char *what)
+static bool npu_pc_in_slave_mode(NpuPc *pc, const char *what)
 {
-    if (FIELD_EX32(s->regs[R_PC_BASE_ADDRESS], PC_BASE_ADDRESS, PC_SEL)) {
+    uint32_t base = pc->groups->regs[R_PC_BASE_ADDRESS];
+
+    if (FIELD_EX32(base, PC_BASE_ADDRESS, PC_SEL)) {
         return true;
     }
     qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: %s outside slave mode\n",
-                  s->core_index, what);
+                  pc->env->core_index, what);
     return false;
 }
 
-void npu_pc_enable(Rk3588NpuState *s, uint32_t enable)
+void npu_pc_enable(NpuPc *pc, uint32_t enable)
 {
-    if (!enable || !npu_pc_in_slave_mode(s, "global op-enable")) {
+    if (!enable || !npu_pc_in_slave_mode(pc, "global op-enable")) {
         return;
     }
-    if (s->phase != NPU_PHASE_IDLE) {
-        npu_pc_enable_next(s, enable);
-    } else if (npu_pc_accept(s, true)) {
-        s->tasks_wanted = 1;
-        npu_pc_latch(s, enable, false);
-        npu_pc_take_pending(s);
-        npu_pc_arm(s, NPU_FETCH_NS);
+    if (pc->phase != NPU_PHASE_IDLE) {
+        npu_pc_enable_next(pc, enable);
+    } else if (npu_pc_accept(pc, true)) {
+        pc->tasks_wanted = 1;
+        npu_pc_latch(pc, enable, false);
+        npu_pc_take_pending(pc);
+        npu_pc_arm(pc, NPU_FETCH_NS);
     }
 }
 
 /* What the modes of the blocks of @enable say that they work with. */
-static uint32_t npu_pc_neighbours(Rk3588NpuState *s, uint32_t enable)
+static uint32_t npu_pc_neighbours(NpuPc *pc, uint32_t enable)
 {
     const uint32_t pool = NPU_ENABLE_PPU | NPU_ENABLE_PPU_RDMA;
-    uint32_t dpu = npu_group_regs(s, NPU_BLOCK_DPU)[R_DPU_FEATURE_MODE_CFG];
-    uint32_t ppu = npu_group_regs(s, NPU_BLOCK_PPU)
+    uint32_t dpu = npu_group_regs(pc->groups, NPU_BLOCK_DPU)
+                   [R_DPU_FEATURE_MODE_CFG];
+    uint32_t ppu = npu_group_regs(pc->groups, NPU_BLOCK_PPU)
                    [R_PPU_OPERATION_MODE_CFG];
     uint32_t need = NPU_ENABLE_CNA | NPU_ENABLE_CORE | NPU_ENABLE_DPU;
 
@@ -744,10 +672,10 @@ static uint32_t npu_pc_neighbours(Rk3588NpuState *s, uint32_t enable)
 }
 
 /* Do the blocks of @enable have all the neighbours that they work with? */
-static bool npu_pc_complete_set(Rk3588NpuState *s, uint32_t enable)
+static bool npu_pc_complete_set(NpuPc *pc, uint32_t enable)
 {
-    NpuTaskOptions opt = npu_pc_options(s);
-    uint32_t need = npu_pc_neighbours(s, enable);
+    NpuTaskOptions opt = npu_pc_options(pc);
+    uint32_t need = npu_pc_neighbours(pc, enable);
     const char *why;
     NpuTask *t;
     bool starves;
@@ -757,8 +685,8 @@ static bool npu_pc_complete_set(Rk3588NpuState *s, uint32_t enable)
     }
     /* A DPU whose operands nobody fetches waits for DPU_RDMA. */
     t = g_new(NpuTask, 1);
-    npu_groups_snapshot(s, s->pend_regs);
-    starves = npu_task_decode(t, s->pend_regs, enable, &opt, &why) ==
+    npu_groups_snapshot(pc->groups, pc->next.regs);
+    starves = npu_task_decode(t, pc->next.regs, enable, &opt, &why) ==
               NPU_TASK_STALL;
     g_free(t);
     return !starves || (enable & NPU_ENABLE_DPU_RDMA);
@@ -768,61 +696,69 @@ static bool npu_pc_complete_set(Rk3588NpuState *s, uint32_t enable)
  * Inferred: each block waits for its neighbours, so the order of the op-enables
  * does not matter and the task runs from the one that completes it on.
  */
-void npu_pc_enable_block(Rk3588NpuState *s, unsigned block)
+void npu_pc_enable_block(NpuPc *pc, unsigned block)
 {
     uint32_t enable;
 
-    if (!npu_pc_in_slave_mode(s, "op-enable of a block")) {
+    if (!npu_pc_in_slave_mode(pc, "op-enable of a block")) {
         return;
     }
-    if (s->pending) {
+    if (pc->next.pending) {
         qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: op-enable while both "
-                      "groups are in use\n", s->core_index);
+                      "groups are in use\n", pc->env->core_index);
         return;
     }
-    enable = s->armed | 1u << (block - 1);
-    if (npu_pc_complete_set(s, enable)) {
-        s->armed = 0;
-        npu_pc_enable(s, enable);
+    enable = pc->armed | 1u << (block - 1);
+    if (npu_pc_complete_set(pc, enable)) {
+        pc->armed = 0;
+        npu_pc_enable(pc, enable);
     } else {
-        s->armed = enable;
+        pc->armed = enable;
     }
 }
 
-void npu_pc_forget(Rk3588NpuState *s)
+/* A step that came due while the clocks were off is due now. */
+void npu_pc_clocks_changed(NpuPc *pc)
 {
-    timer_del(&s->timer);
-    timer_del(&s->fetch_timer);
-    if (s->job) {
-        npu_job_release(s->job);
-        s->job = NULL;
+    npu_progress_clock(&pc->progress);
+    if (npu_clocked(pc->env) && pc->held) {
+        pc->held = false;
+        npu_pc_arm(pc, 0);
     }
-    npu_buf_unref(s->cbuf_feature);
-    npu_buf_unref(s->cbuf_weights);
-    s->cbuf_feature = NULL;
-    s->cbuf_weights = NULL;
-    s->blocked = false;
-    s->held = false;
-    s->late = false;
-    s->resumed = false;
-    s->pending = false;
-    s->prefetching = false;
-    s->armed = 0;
-    s->next_addr = 0;
-    s->next_amount = 0;
 }
 
-void npu_pc_abort(Rk3588NpuState *s, bool stuck)
+void npu_pc_forget(NpuPc *pc)
 {
-    if (s->blocked) {
-        npu_ctl_count(s->ctl, s->core_index, NPU_CNT_HANG, 1);
+    timer_del(&pc->timer);
+    timer_del(&pc->fetch_timer);
+    if (pc->job) {
+        npu_job_release(pc->job);
+        pc->job = NULL;
     }
-    npu_pc_forget(s);
-    npu_progress_stop(s);
+    npu_cbuf_drop(&pc->cbuf);
+    npu_progress_freeze(&pc->progress);
+    pc->blocked = false;
+    pc->held = false;
+    pc->late = false;
+    pc->resumed = false;
+    pc->next.pending = false;
+    pc->prefetching = false;
+    pc->armed = 0;
+    pc->fetch.next_addr = 0;
+    pc->fetch.next_amount = 0;
+}
+
+void npu_pc_abort(NpuPc *pc, bool stuck)
+{
+    if (pc->blocked) {
+        npu_count(pc->env, NPU_CNT_HANG, 1);
+    }
+    npu_pc_forget(pc);
+    npu_progress_stop(&pc->progress);
     if (!stuck) {
-        s->enable = 0;
-        npu_pc_set_phase(s, NPU_PHASE_IDLE);
-        npu_ctl_busy(s->ctl, s->core_index, false);
+        pc->groups->enable = 0;
+        npu_pc_set_phase(pc, NPU_PHASE_IDLE);
+        npu_ctl_busy(pc->env->ctl, pc->env->core_index, false);
     }
 }
 
@@ -830,24 +766,24 @@ void npu_pc_abort(Rk3588NpuState *s, bool stuck)
  * Arithmetic does not migrate: a task that had not stored its result loads
  * its operands again, which its program must not have changed meanwhile.
  */
-void npu_pc_resume(Rk3588NpuState *s)
+void npu_pc_resume(NpuPc *pc)
 {
-    NpuTaskOptions opt = npu_pc_options(s);
+    NpuTaskOptions opt = npu_pc_options(pc);
     const char *why;
 
-    switch (s->phase) {
+    switch (pc->phase) {
     case NPU_PHASE_RUN:
     case NPU_PHASE_STORE:
-        s->phase = NPU_PHASE_LOAD;
-        s->resumed = true;
-        s->blocked = false;
-        s->late = false;
-        npu_pc_arm(s, 0);
+        pc->phase = NPU_PHASE_LOAD;
+        pc->resumed = true;
+        pc->blocked = false;
+        pc->late = false;
+        npu_pc_arm(pc, 0);
         /* fall through */
     case NPU_PHASE_LOAD:
-        if (npu_task_decode(&s->task, s->latched, s->enable, &opt, &why) !=
-            NPU_TASK_RUN) {
-            s->phase = NPU_PHASE_HUNG;
+        if (npu_task_decode(&pc->task, pc->groups->latched, pc->groups->enable,
+                            &opt, &why) != NPU_TASK_RUN) {
+            pc->phase = NPU_PHASE_HUNG;
             return;
         }
         break;
@@ -855,7 +791,66 @@ void npu_pc_resume(Rk3588NpuState *s)
     case NPU_PHASE_HUNG:
         return;
     }
-    if (!s->blocked && !s->held && !timer_pending(&s->timer)) {
-        npu_pc_arm(s, 0);
+    if (!pc->blocked && !pc->held && !timer_pending(&pc->timer)) {
+        npu_pc_arm(pc, 0);
     }
 }
+
+void npu_pc_init(NpuPc *pc, const NpuEnv *env, NpuGroups *groups, NpuIrq *irq)
+{
+    pc->env = env;
+    pc->groups = groups;
+    pc->irq = irq;
+    npu_fetch_init(&pc->fetch, env, groups);
+    npu_progress_init(&pc->progress, env, &pc->timer);
+}
+
+void npu_pc_realize(NpuPc *pc, DeviceState *dev)
+{
+    timer_init_ns(&pc->timer, QEMU_CLOCK_VIRTUAL, npu_pc_step, pc);
+    timer_init_ns(&pc->fetch_timer, QEMU_CLOCK_VIRTUAL, npu_pc_prefetch, pc);
+    npu_worker_init(&pc->worker, dev, npu_pc_job_done, pc);
+    rk_iommu_set_retry(pc->env->iommu, npu_pc_retry, pc);
+    npu_progress_realize(&pc->progress);
+}
+
+void npu_pc_unrealize(NpuPc *pc)
+{
+    rk_iommu_set_retry(pc->env->iommu, NULL, NULL);
+    npu_progress_unrealize(&pc->progress);
+    npu_pc_abort(pc, false);
+    npu_worker_fini(&pc->worker);
+}
+
+static int npu_pc_post_load(void *opaque, int version_id)
+{
+    NpuPc *pc = opaque;
+
+    return pc->phase >= NPU_PHASE_NUM ? -EINVAL : 0;
+}
+
+const VMStateDescription vmstate_npu_pc = {
+    .name = "rk3588-npu-core/pc",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .post_load = npu_pc_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_UINT32(phase, NpuPc),
+        VMSTATE_BOOL(blocked, NpuPc),
+        VMSTATE_BOOL(held, NpuPc),
+        VMSTATE_BOOL(slave, NpuPc),
+        VMSTATE_UINT32(tasks_wanted, NpuPc),
+        VMSTATE_UINT32(tasks_done, NpuPc),
+        VMSTATE_UINT32(armed, NpuPc),
+        VMSTATE_TIMER(timer, NpuPc),
+        VMSTATE_STRUCT(fetch, NpuPc, 1, vmstate_npu_fetch, NpuFetch),
+        VMSTATE_BOOL(prefetching, NpuPc),
+        VMSTATE_TIMER(fetch_timer, NpuPc),
+        VMSTATE_BOOL(next.pending, NpuPc),
+        VMSTATE_UINT32(next.enable, NpuPc),
+        VMSTATE_UINT32_ARRAY(next.regs, NpuPc, NPU_REGFILE_WORDS),
+        VMSTATE_STRUCT(progress, NpuPc, 1, vmstate_npu_progress, NpuProgress),
+        VMSTATE_STRUCT(cbuf, NpuPc, 1, vmstate_npu_cbuf, NpuCbuf),
+        VMSTATE_END_OF_LIST()
+    }
+};

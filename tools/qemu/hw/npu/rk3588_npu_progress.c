@@ -7,173 +7,217 @@
  * task that gets less memory than it could use slows down as a whole.
  */
 #include "qemu/osdep.h"
-#include "rk3588_npu_internal.h"
+#include "qemu/units.h"
+#include "migration/vmstate.h"
+#include "rk3588_npu_progress.h"
 
 /* 46 seconds at 200 MHz; no software waits that long. */
 #define NPU_MAX_CYCLES      (INT64_MAX / NANOSECONDS_PER_SECOND)
 
-static uint64_t npu_nominal_rate(const Rk3588NpuState *s)
+static uint64_t npu_nominal_rate(const NpuProgress *p)
 {
-    if (!npu_clocked(s)) {
+    if (!npu_clocked(p->env)) {
         return 0;
     }
-    return s->run_fixed ? NANOSECONDS_PER_SECOND : s->clock_hz;
+    return p->fixed ? NANOSECONDS_PER_SECOND : p->env->clock_hz;
 }
 
 /* Bytes per second with which memory does not slow the task down. */
-static uint64_t npu_demand(const Rk3588NpuState *s, uint64_t rate)
+static uint64_t npu_demand(const NpuProgress *p, uint64_t rate)
 {
-    if (!rate || !s->run_bytes || !s->run_left) {
+    if (!rate || !p->bytes || !p->left) {
         return 0;
     }
-    return MAX(s->run_bytes * rate / s->run_cycles, 1);
+    return MAX(p->bytes * rate / p->cycles, 1);
 }
 
-static void npu_set_rate(Rk3588NpuState *s)
+static void npu_set_rate(NpuProgress *p)
 {
-    uint64_t rate = npu_nominal_rate(s);
-    uint64_t demand = npu_demand(s, rate);
-    uint64_t grant = npu_ctl_granted(s->ctl, s->core_index);
+    uint64_t rate = npu_nominal_rate(p);
+    uint64_t demand = npu_demand(p, rate);
+    uint64_t grant = npu_ctl_granted(p->env->ctl, p->env->core_index);
 
     /* In KiB per second, or the product overflows. */
     if (rate && grant < demand) {
         rate = MAX(rate * (grant / KiB) / MAX(demand / KiB, 1), 1);
     }
-    s->run_rate = rate;
+    p->rate = rate;
 }
 
-static void npu_account(Rk3588NpuState *s)
+static void npu_account(NpuProgress *p)
 {
     int64_t now = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
-    uint64_t delta = MAX(now - s->run_since, 0);
+    uint64_t delta = MAX(now - p->since, 0);
 
-    s->run_since = now;
-    if (!s->run_rate || !delta) {
+    p->since = now;
+    if (!p->rate || !delta) {
         return;
     }
-    if (delta >= DIV_ROUND_UP(s->run_left, s->run_rate)) {
-        s->run_left = 0;
+    if (delta >= DIV_ROUND_UP(p->left, p->rate)) {
+        p->left = 0;
     } else {
-        s->run_left -= delta * s->run_rate;
+        p->left -= delta * p->rate;
     }
 }
 
 /* The next event that is still to come, or the end. */
-static uint64_t npu_next_stop(const Rk3588NpuState *s)
+static uint64_t npu_next_stop(const NpuProgress *p)
 {
     uint64_t stop = 0;
     unsigned i;
 
     for (i = 0; i < NPU_EVENT_NUM; i++) {
-        if (!(s->run_events & (1u << i))) {
-            stop = MAX(stop, s->run_event_left[i]);
+        if (!(p->events & (1u << i))) {
+            stop = MAX(stop, p->event_left[i]);
         }
     }
     return stop;
 }
 
-static void npu_arm(Rk3588NpuState *s)
+static void npu_arm(NpuProgress *p)
 {
-    uint64_t togo = s->run_left - MIN(npu_next_stop(s), s->run_left);
+    uint64_t togo = p->left - MIN(npu_next_stop(p), p->left);
     uint64_t ns;
 
-    if (!s->run_rate) {
-        timer_del(&s->timer);
+    if (!p->rate) {
+        timer_del(p->timer);
         return;
     }
-    ns = DIV_ROUND_UP(togo, s->run_rate);
-    timer_mod(&s->timer, s->run_since + MIN(ns, INT64_MAX / 2));
+    ns = DIV_ROUND_UP(togo, p->rate);
+    timer_mod(p->timer, p->since + MIN(ns, INT64_MAX / 2));
 }
 
-static void npu_announce(Rk3588NpuState *s)
+static void npu_announce(NpuProgress *p)
 {
-    npu_ctl_set_demand(s->ctl, s->core_index,
-                       npu_demand(s, npu_nominal_rate(s)));
-    npu_set_rate(s);
+    npu_ctl_set_demand(p->env->ctl, p->env->core_index,
+                       npu_demand(p, npu_nominal_rate(p)));
+    npu_set_rate(p);
 }
 
-void npu_progress_start(Rk3588NpuState *s, const NpuCost *cost,
+void npu_progress_start(NpuProgress *p, const NpuCost *cost,
                         uint64_t fixed_ns)
 {
     unsigned i;
 
-    s->run_fixed = fixed_ns;
-    s->run_cycles = MIN(fixed_ns ? fixed_ns : cost->cycles, NPU_MAX_CYCLES);
-    s->run_bytes = fixed_ns ? 0 : cost->bytes;
-    s->run_left = s->run_cycles * NANOSECONDS_PER_SECOND;
-    s->run_since = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
-    s->run_events = 0;
+    p->counting = true;
+    p->fixed = fixed_ns;
+    p->cycles = MIN(fixed_ns ? fixed_ns : cost->cycles, NPU_MAX_CYCLES);
+    p->bytes = fixed_ns ? 0 : cost->bytes;
+    p->left = p->cycles * NANOSECONDS_PER_SECOND;
+    p->since = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+    p->events = 0;
     for (i = 0; i < NPU_EVENT_NUM; i++) {
         /* A fixed time is divided in proportion. */
         double part = (double)cost->at[i] / cost->cycles;
         uint64_t at = fixed_ns ? part * fixed_ns : cost->at[i];
 
-        s->run_event_left[i] =
-            (s->run_cycles - MIN(at, s->run_cycles)) * NANOSECONDS_PER_SECOND;
-        s->run_events |= cost->at[i] ? 0 : 1u << i;
+        p->event_left[i] =
+            (p->cycles - MIN(at, p->cycles)) * NANOSECONDS_PER_SECOND;
+        p->events |= cost->at[i] ? 0 : 1u << i;
     }
-    npu_announce(s);
-    npu_arm(s);
+    npu_announce(p);
+    npu_arm(p);
 }
 
-void npu_progress_resume(Rk3588NpuState *s)
+void npu_progress_resume(NpuProgress *p)
 {
-    npu_account(s);
-    npu_announce(s);
-    npu_arm(s);
+    p->counting = true;
+    npu_account(p);
+    npu_announce(p);
+    npu_arm(p);
 }
 
-uint32_t npu_progress_update(Rk3588NpuState *s)
+uint32_t npu_progress_update(NpuProgress *p)
 {
     uint32_t passed = 0;
     unsigned i;
 
-    npu_account(s);
+    npu_account(p);
     for (i = 0; i < NPU_EVENT_NUM; i++) {
-        if (s->run_left <= s->run_event_left[i]) {
+        if (p->left <= p->event_left[i]) {
             passed |= 1u << i;
         }
     }
-    passed &= ~s->run_events;
-    s->run_events |= passed;
-    if (s->run_left) {
-        npu_arm(s);
+    passed &= ~p->events;
+    p->events |= passed;
+    if (p->left) {
+        npu_arm(p);
     } else {
-        npu_progress_stop(s);
+        npu_progress_stop(p);
     }
     return passed;
 }
 
-void npu_progress_changed(void *opaque)
+/* The share of the memory has changed. */
+static void npu_progress_changed(void *opaque)
 {
-    Rk3588NpuState *s = opaque;
+    NpuProgress *p = opaque;
 
-    if (s->phase == NPU_PHASE_RUN && s->run_left) {
-        npu_account(s);
-        npu_set_rate(s);
-        npu_arm(s);
+    if (p->counting && p->left) {
+        npu_account(p);
+        npu_set_rate(p);
+        npu_arm(p);
     }
 }
 
-void npu_progress_clock(Rk3588NpuState *s)
+void npu_progress_clock(NpuProgress *p)
 {
-    npu_ctl_set_clock(s->ctl, s->core_index,
-                      npu_clocked(s) ? s->clock_hz : 0);
-    if (s->phase == NPU_PHASE_RUN && s->run_left) {
-        npu_progress_resume(s);
+    npu_ctl_set_clock(p->env->ctl, p->env->core_index,
+                      npu_clocked(p->env) ? p->env->clock_hz : 0);
+    if (p->counting && p->left) {
+        npu_progress_resume(p);
     }
 }
 
-void npu_progress_stop(Rk3588NpuState *s)
+void npu_progress_freeze(NpuProgress *p)
 {
-    s->run_left = 0;
-    npu_ctl_set_demand(s->ctl, s->core_index, 0);
+    p->counting = false;
 }
 
-void npu_set_clock_hz(Rk3588NpuState *s, uint32_t hz)
+void npu_progress_stop(NpuProgress *p)
 {
-    if (hz != s->clock_hz) {
-        s->clock_hz = hz;
-        npu_progress_clock(s);
-    }
+    p->left = 0;
+    npu_ctl_set_demand(p->env->ctl, p->env->core_index, 0);
 }
+
+void npu_progress_init(NpuProgress *p, const NpuEnv *env, QEMUTimer *timer)
+{
+    p->env = env;
+    p->timer = timer;
+}
+
+void npu_progress_realize(NpuProgress *p)
+{
+    npu_ctl_set_share_cb(p->env->ctl, p->env->core_index,
+                         npu_progress_changed, p);
+}
+
+void npu_progress_unrealize(NpuProgress *p)
+{
+    npu_ctl_set_share_cb(p->env->ctl, p->env->core_index, NULL, NULL);
+}
+
+static int npu_progress_post_load(void *opaque, int version_id)
+{
+    NpuProgress *p = opaque;
+
+    return p->bytes && !p->cycles ? -EINVAL : 0;
+}
+
+const VMStateDescription vmstate_npu_progress = {
+    .name = "rk3588-npu-core/progress",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .post_load = npu_progress_post_load,
+    .fields = (const VMStateField[]) {
+        VMSTATE_BOOL(fixed, NpuProgress),
+        VMSTATE_UINT64(cycles, NpuProgress),
+        VMSTATE_UINT64(bytes, NpuProgress),
+        VMSTATE_UINT64(left, NpuProgress),
+        VMSTATE_UINT64(rate, NpuProgress),
+        VMSTATE_INT64(since, NpuProgress),
+        VMSTATE_UINT32(events, NpuProgress),
+        VMSTATE_UINT64_ARRAY(event_left, NpuProgress, NPU_EVENT_NUM),
+        VMSTATE_END_OF_LIST()
+    }
+};

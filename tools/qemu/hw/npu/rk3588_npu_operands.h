@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Operands and results of a task of an RK3588 NPU core: between memory, CBUF
+ * and the job that computes.
+ */
+#ifndef HW_NPU_RK3588_NPU_OPERANDS_H
+#define HW_NPU_RK3588_NPU_OPERANDS_H
+
+#include "rk3588_npu_dma.h"
+#include "rk3588_npu_worker.h"
+
+/* What the last task left in CBUF, for DATA_REUSE and WEIGHT_REUSE. */
+typedef struct NpuCbuf {
+    NpuBuf *feature;
+    NpuBuf *weights;
+
+    /* as it migrates */
+    struct {
+        NpuCube cube;
+        uint32_t feature_size;
+        uint32_t weights_size;
+        uint8_t *feature;
+        uint8_t *weights;
+    } mig;
+} NpuCbuf;
+
+extern const VMStateDescription vmstate_npu_cbuf;
+
+void npu_cbuf_drop(NpuCbuf *cbuf);
+/*
+ * Make CBUF hold what a convolution reads.  @why is set if the model cannot.
+ */
+NpuMemResult npu_cbuf_load(NpuCbuf *cbuf, const NpuEnv *env, const NpuTask *t,
+                           const char **why);
+/* Warns of what silicon computes garbage from. */
+void npu_cbuf_check(const NpuEnv *env, const NpuTask *t);
+
+/* What DPU and PPU fetch themselves. */
+NpuMemResult npu_operands_load(const NpuEnv *env, const NpuTask *t,
+                               NpuJob *job);
+NpuMemResult npu_results_store(const NpuEnv *env, const NpuTask *t,
+                               uint8_t *out);
+
+#endif
