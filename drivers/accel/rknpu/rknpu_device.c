@@ -1,36 +1,68 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Owns the aggregate device: all cores of the NPU behind one drm_device. */
+/* Owns the aggregate device: putting it together, letting user space in and out. */
 #include <linux/bitops.h>
+#include <linux/device.h>
+#include <linux/sysfs.h>
 
 #include <drm/drm_drv.h>
+#include <drm/drm_file.h>
 #include <drm/drm_print.h>
 
-#include "rknpu_debugfs.h"
-#include "rknpu_devfreq.h"
+#include "debug/rknpu_stats.h"
+#include "hw/rknpu_core.h"
+#include "hw/rknpu_devfreq.h"
+#include "hw/rknpu_rate.h"
+#include "mem/rknpu_vm.h"
 #include "rknpu_device.h"
-#include "rknpu_release.h"
-#include "rknpu_sched.h"
-#include "rknpu_sysfs.h"
-#include "rknpu_uapi.h"
-#include "rknpu_vendor.h"
+#include "rocket/rknpu_rocket_drv.h"
+#include "sched/rknpu_lifecycle.h"
+#include "vendor/rknpu_vendor_iface.h"
+
+/* Of two render nodes with one parent; DRM's own attributes do not name the driver. */
+static ssize_t rocket_render_node_show(struct device *dev, struct device_attribute *attr,
+				       char *buf)
+{
+	struct rknpu_device *rdev = dev_get_drvdata(dev);
+
+	return sysfs_emit(buf, "%s\n", dev_name(rdev->accel.render->kdev));
+}
+static DEVICE_ATTR_RO(rocket_render_node);
+
+static struct attribute *rknpu_sysfs_attrs[] = {
+	&dev_attr_rocket_render_node.attr,
+	NULL
+};
+
+static const struct attribute_group rknpu_sysfs_group = {
+	.attrs = rknpu_sysfs_attrs,
+};
+
+/*
+ * Before the node is registered, because udev's rules read it then. Devres of
+ * @dev removes it, waiting for readers, before it drops the reference on @rdev
+ * that was taken earlier.
+ */
+static int rknpu_sysfs_add(struct device *dev, struct rknpu_device *rdev)
+{
+	if (!rdev->accel.render)
+		return 0;
+	dev_set_drvdata(dev, rdev);
+	return devm_device_add_group(dev, &rknpu_sysfs_group);
+}
 
 struct rknpu_device *rknpu_device_create(struct device *dev, const struct rknpu_soc *soc)
 {
 	struct rknpu_device *rdev;
-	unsigned int i;
 	int ret;
 
 	rdev = devm_drm_dev_alloc(dev, &rknpu_rocket_driver, struct rknpu_device, accel);
 	if (IS_ERR(rdev))
 		return rdev;
 
-	rdev->soc = soc;
-	spin_lock_init(&rdev->lock);
-	init_rwsem(&rdev->iommus_lock);
-	INIT_LIST_HEAD(&rdev->clients);
-	rknpu_rate_init_static(rdev);
-	for (i = 0; i < RKNPU_MAX_CORES; i++)
-		rknpu_core_init_static(rdev, i);
+	rdev->hw.soc = soc;
+	rdev->mem.hw = &rdev->hw;
+	rknpu_hw_init(&rdev->hw, &rdev->accel, &rknpu_sched_hw_ops);
+	rknpu_sched_init(&rdev->sched, &rdev->hw, &rdev->mem);
 
 	ret = rknpu_sysfs_add(dev, rdev);
 	if (!ret)
@@ -38,47 +70,31 @@ struct rknpu_device *rknpu_device_create(struct device *dev, const struct rknpu_
 	return ret ? ERR_PTR(ret) : rdev;
 }
 
-static int rknpu_device_register_vendor(struct rknpu_vendor *vendor)
-{
-	int ret;
-
-	ret = drm_dev_register(&vendor->drm, 0);
-	if (ret)
-		return ret;
-	ret = rknpu_misc_register(vendor);
-	if (ret)
-		drm_dev_unplug(&vendor->drm);
-	return ret;
-}
-
 static int rknpu_device_register(struct rknpu_device *rdev)
 {
 	int ret;
 
 	ret = drm_dev_register(&rdev->accel, 0);
-	if (ret || !rdev->vendor)
+	if (ret)
 		return ret;
 
-	ret = rknpu_device_register_vendor(rdev->vendor);
+	ret = rknpu_vendor_register(rdev->vendor);
 	if (ret)
 		drm_dev_unplug(&rdev->accel);
 	return ret;
 }
 
-u32 rknpu_device_cores_alive(struct rknpu_device *rdev)
+static void rknpu_device_show_stats(void *data, struct drm_printer *p)
 {
-	u32 mask = 0;
-	unsigned int i;
+	struct rknpu_device *rdev = data;
+	struct rknpu_core *core;
 
-	spin_lock_irq(&rdev->lock);
-	for (i = 0; i < rdev->soc->num_cores; i++) {
-		enum rknpu_core_state state = rdev->cores[i].state;
-
-		if (state != RKNPU_CORE_ABSENT && state != RKNPU_CORE_DEAD)
-			mask |= BIT(i);
+	rknpu_device_stats_print(&rdev->hw.stats,
+				 (u64)atomic_long_read(&rdev->mem.bo_pages) << PAGE_SHIFT, p);
+	rknpu_for_each_core(core, &rdev->hw) {
+		if (core->dev)
+			rknpu_core_stats_print(&core->stats, core->index, p);
 	}
-	spin_unlock_irq(&rdev->lock);
-	return mask;
 }
 
 static u32 rknpu_device_cores_bound(struct rknpu_device *rdev)
@@ -87,7 +103,7 @@ static u32 rknpu_device_cores_bound(struct rknpu_device *rdev)
 	unsigned int i;
 
 	for (i = 0; i < RKNPU_MAX_CORES; i++) {
-		if (rdev->cores[i].dev)
+		if (rdev->hw.cores[i].dev)
 			mask |= BIT(i);
 	}
 	return mask;
@@ -98,50 +114,49 @@ int rknpu_device_publish(struct rknpu_device *rdev)
 	unsigned int i;
 	int ret;
 
-	rdev->core_mask = rknpu_device_cores_bound(rdev);
-	rknpu_rate_start(rdev);
+	rdev->hw.core_mask = rknpu_device_cores_bound(rdev);
+	rknpu_rate_start(&rdev->hw);
 	ret = rknpu_device_register(rdev);
 	if (ret) {
-		rknpu_rate_stop(rdev);
+		rknpu_rate_stop(&rdev->hw);
 		return ret;
 	}
-	rknpu_devfreq_start(rdev);
-	rknpu_debugfs_set_device(rdev);
+	rknpu_devfreq_start(&rdev->hw);
+	rknpu_debugfs_set_source(rknpu_device_show_stats, rdev);
+	rknpu_vendor_files_set_device(rdev);
 
 	for (i = 0; i < RKNPU_MAX_CORES; i++) {
-		struct rknpu_core *core = &rdev->cores[i];
+		struct rknpu_core *core = &rdev->hw.cores[i];
 
 		if (!core->dev)
 			continue;
 		drm_info(&rdev->accel, "core %u: %s, version %u\n", i, dev_name(core->dev),
 			 core->version);
 	}
-	drm_info(&rdev->accel, "NPU with %u cores\n", hweight32(rdev->core_mask));
+	drm_info(&rdev->accel, "NPU with %u cores\n", hweight32(rdev->hw.core_mask));
 	return 0;
 }
 
 void rknpu_device_unpublish(struct rknpu_device *rdev)
 {
-	rknpu_debugfs_set_device(NULL);
-	rknpu_devfreq_stop(rdev);
+	rknpu_debugfs_set_source(NULL, NULL);
+	rknpu_vendor_files_set_device(NULL);
+	rknpu_devfreq_stop(&rdev->hw);
 	/* First, so that nobody inside an ioctl waits for a job that takes long. */
-	rknpu_sched_stop(rdev);
-	if (rdev->vendor) {
-		rknpu_misc_unregister(rdev->vendor);
-		drm_dev_unplug(&rdev->vendor->drm);
-	}
+	rknpu_sched_stop(&rdev->sched);
+	rknpu_vendor_unregister(rdev->vendor);
 	drm_dev_unplug(&rdev->accel);
 	/* Nobody asks for the rate any more. */
-	rknpu_rate_stop(rdev);
-	rknpu_release_flush();
+	rknpu_rate_stop(&rdev->hw);
+	rknpu_vm_flush();
 }
 
 void rknpu_device_shutdown(struct rknpu_device *rdev)
 {
-	if (rdev->down)
+	if (rdev->hw.down)
 		return;
 	rknpu_device_unpublish(rdev);
-	down_write(&rdev->iommus_lock);
-	rdev->down = true;
-	up_write(&rdev->iommus_lock);
+	down_write(&rdev->hw.iommus_lock);
+	rdev->hw.down = true;
+	up_write(&rdev->hw.iommus_lock);
 }

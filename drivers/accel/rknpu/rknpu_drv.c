@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Owns the module: drivers for core nodes and for the facade that joins all cores to one device. */
+/* Owns the module: the facade that joins all cores to one device, and mainline's DT shape. */
 #include <linux/component.h>
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
@@ -11,23 +11,22 @@
 #include <linux/rcupdate.h>
 #include <linux/string.h>
 
-#include "rknpu_core.h"
-#include "rknpu_debugfs.h"
+#include "debug/rknpu_stats.h"
+#include "hw/rknpu_core.h"
+#include "hw/rknpu_soc.h"
+#include "mem/rknpu_release.h"
+#include "mem/rknpu_vm.h"
 #include "rknpu_device.h"
 #include "rknpu_drv.h"
-#include "rknpu_node_power.h"
-#include "rknpu_release.h"
-#include "rknpu_sched.h"
-#include "rknpu_soc.h"
+#include "rknpu_dt_vendor_power.h"
+#include "rknpu_params.h"
+#include "sched/rknpu_lifecycle.h"
+#include "vendor/rknpu_vendor_iface.h"
 
-static uint autosuspend_ms = 50;
-module_param(autosuspend_ms, uint, 0444);
-MODULE_PARM_DESC(autosuspend_ms, "How long an idle core stays powered, in ms (default 50)");
-
-/* Has no node and thus no IOMMU: it stands for the NPU as a whole towards DMA mapping and DRM. */
+/* Has no DT node and no IOMMU: it stands for the NPU as a whole towards DMA mapping and DRM. */
 static struct platform_device *rknpu_facade;
 
-static bool rknpu_node_registered;
+static bool rknpu_vendor_dt_registered;
 
 static int rknpu_core_component_bind(struct device *dev, struct device *facade, void *data)
 {
@@ -39,11 +38,11 @@ static int rknpu_core_component_bind(struct device *dev, struct device *facade, 
 	if (ret)
 		return ret;
 	/* The number goes into registers, so it must be the hardware's, not one of probe order. */
-	index = rknpu_soc_core_index(rdev->soc, res.start);
-	if (index < 0 || rdev->cores[index].dev)
+	index = rknpu_soc_core_index(rdev->hw.soc, res.start);
+	if (index < 0 || rdev->hw.cores[index].dev)
 		return dev_err_probe(dev, -EINVAL, "no core is known at %pa\n", &res.start);
 
-	return rknpu_core_bind(&rdev->cores[index], dev);
+	return rknpu_core_bind(&rdev->hw.cores[index], dev);
 }
 
 static void rknpu_core_component_unbind(struct device *dev, struct device *facade, void *data)
@@ -58,7 +57,7 @@ static const struct component_ops rknpu_core_component_ops = {
 
 void rknpu_drv_pm_start(struct device *dev)
 {
-	pm_runtime_set_autosuspend_delay(dev, autosuspend_ms);
+	pm_runtime_set_autosuspend_delay(dev, rknpu_params.autosuspend_ms);
 	pm_runtime_use_autosuspend(dev);
 	pm_runtime_enable(dev);
 }
@@ -139,7 +138,7 @@ static void rknpu_core_shutdown(struct platform_device *pdev)
 
 	if (!core)
 		return;
-	rknpu_device_shutdown(core->rdev);
+	rknpu_device_shutdown(hw_to_rknpu_device(core->hw));
 	rknpu_sched_core_shutdown(core);
 }
 
@@ -154,7 +153,7 @@ static struct platform_driver rknpu_core_driver = {
 	.shutdown = rknpu_core_shutdown,
 	.driver = {
 		.name = "rknpu-accel",
-		.of_match_table = rknpu_soc_core_match,
+		.of_match_table = rknpu_soc_mainline_match,
 		.pm = pm_ptr(&rknpu_core_pm_ops),
 	},
 };
@@ -174,7 +173,7 @@ static int rknpu_facade_bind(struct device *dev)
 
 	ret = rknpu_device_publish(rdev);
 	if (ret) {
-		rknpu_sched_stop(rdev);
+		rknpu_sched_stop(&rdev->sched);
 		component_unbind_all(dev, rdev);
 		return ret;
 	}
@@ -186,7 +185,7 @@ static void rknpu_facade_unbind(struct device *dev)
 {
 	struct rknpu_device *rdev = dev_get_drvdata(dev);
 
-	if (!rdev->down)
+	if (!rdev->hw.down)
 		rknpu_device_unpublish(rdev);
 	component_unbind_all(dev, rdev);
 	dev_set_drvdata(dev, NULL);
@@ -334,29 +333,29 @@ static bool rknpu_is_taken(void)
  * Its driver is not even there where the NPU has another shape, or another
  * driver: powering up for a probe what nobody has given power domains is fatal.
  */
-static int rknpu_node_driver_register(void)
+static int rknpu_vendor_dt_register(void)
 {
 	const struct rknpu_soc *soc;
 	int ret;
 
-	if (rknpu_soc_find_shape(&soc) != rknpu_soc_node_match || rknpu_is_taken())
+	if (rknpu_soc_find_shape(&soc) != rknpu_soc_vendor_match || rknpu_is_taken())
 		return 0;
-	ret = rknpu_node_power_init();
+	ret = rknpu_vdt_power_init();
 	if (ret)
 		return ret;
-	ret = platform_driver_register(&rknpu_node_driver);
+	ret = platform_driver_register(&rknpu_vdt_driver);
 	if (ret)
-		rknpu_node_power_exit();
-	rknpu_node_registered = !ret;
+		rknpu_vdt_power_exit();
+	rknpu_vendor_dt_registered = !ret;
 	return ret;
 }
 
-static void rknpu_node_driver_unregister(void)
+static void rknpu_vendor_dt_unregister(void)
 {
-	if (!rknpu_node_registered)
+	if (!rknpu_vendor_dt_registered)
 		return;
-	platform_driver_unregister(&rknpu_node_driver);
-	rknpu_node_power_exit();
+	platform_driver_unregister(&rknpu_vdt_driver);
+	rknpu_vdt_power_exit();
 }
 
 static int rknpu_drivers_register(void)
@@ -375,7 +374,7 @@ static int rknpu_drivers_register(void)
 	if (ret)
 		goto err_facade;
 
-	ret = rknpu_node_driver_register();
+	ret = rknpu_vendor_dt_register();
 	if (ret)
 		goto err_core_driver;
 	return 0;
@@ -396,11 +395,13 @@ static int __init rknpu_module_init(void)
 	ret = rknpu_release_init();
 	if (ret)
 		return ret;
-	rknpu_debugfs_init();
+	rknpu_vendor_files_init(rknpu_debugfs_init());
 
 	ret = rknpu_drivers_register();
 	if (ret) {
 		rknpu_debugfs_exit();
+		rknpu_vendor_files_exit();
+		rknpu_vm_reap_all();
 		rknpu_release_exit();
 		return ret;
 	}
@@ -411,11 +412,13 @@ module_init(rknpu_module_init);
 
 static void __exit rknpu_module_exit(void)
 {
-	rknpu_node_driver_unregister();
+	rknpu_vendor_dt_unregister();
 	platform_driver_unregister(&rknpu_core_driver);
 	platform_device_unregister(rknpu_facade);
 	platform_driver_unregister(&rknpu_facade_driver);
 	rknpu_debugfs_exit();
+	rknpu_vendor_files_exit();
+	rknpu_vm_reap_all();
 	rknpu_release_exit();
 	/* Somebody may be reading the names of a fence that has just signalled. */
 	synchronize_rcu();

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Owns what the drivers of both device-tree shapes share. */
+/* Owns what both DT shapes have in common. */
 #ifndef __RKNPU_DRV_H__
 #define __RKNPU_DRV_H__
 
 struct device;
 struct platform_driver;
 
-extern struct platform_driver rknpu_node_driver;
+extern struct platform_driver rknpu_vdt_driver;
 
 void rknpu_drv_pm_start(struct device *dev);
 void rknpu_drv_pm_stop(struct device *dev);

@@ -1,0 +1,550 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns one core: registers, clocks, resets, interrupt line, runtime PM. */
+#include <linux/cleanup.h>
+#include <linux/clk.h>
+#include <linux/delay.h>
+#include <linux/interrupt.h>
+#include <linux/platform_device.h>
+#include <linux/pm_runtime.h>
+#include <linux/regulator/consumer.h>
+#include <linux/reset.h>
+#include <linux/slab.h>
+
+#include "rknpu_core.h"
+#include "rknpu_hw.h"
+#include "rknpu_iommu.h"
+#include "rknpu_pc.h"
+#include "rknpu_rate.h"
+
+/* The TRM asks for 32 cycles of the slowest clock; the vendor's driver waits this long. */
+#define RKNPU_CORE_RESET_US	10
+
+#define RKNPU_CORE_POWER_TRIES	2
+
+static const char * const rknpu_core_clk_names[] = { "npu", "aclk", "hclk", "pclk" };
+
+static int rknpu_core_map(struct rknpu_core *core, struct platform_device *pdev)
+{
+	core->pc = devm_platform_ioremap_resource_byname(pdev, "pc");
+	if (IS_ERR(core->pc))
+		return PTR_ERR(core->pc);
+
+	core->cna = devm_platform_ioremap_resource_byname(pdev, "cna");
+	if (IS_ERR(core->cna))
+		return PTR_ERR(core->cna);
+
+	core->mac = devm_platform_ioremap_resource_byname(pdev, "core");
+	return PTR_ERR_OR_ZERO(core->mac);
+}
+
+static int rknpu_core_get_clks(struct rknpu_core *core)
+{
+	unsigned int i;
+	int ret;
+
+	core->num_clks = ARRAY_SIZE(rknpu_core_clk_names);
+	core->clks = devm_kcalloc(core->dev, core->num_clks, sizeof(*core->clks), GFP_KERNEL);
+	if (!core->clks)
+		return -ENOMEM;
+
+	for (i = 0; i < core->num_clks; i++)
+		core->clks[i].id = rknpu_core_clk_names[i];
+	ret = devm_clk_bulk_get(core->dev, core->num_clks, core->clks);
+	if (!ret)
+		core->npu_clk = core->clks[0].clk;
+	return ret;
+}
+
+int rknpu_core_get_resets(struct rknpu_core *core, const char *axi, const char *ahb)
+{
+	const char * const names[RKNPU_CORE_RESETS] = { axi, ahb };
+	unsigned int i;
+
+	for (i = 0; i < RKNPU_CORE_RESETS; i++) {
+		core->resets[i] = devm_reset_control_get_exclusive(core->dev, names[i]);
+		if (IS_ERR(core->resets[i]))
+			return dev_err_probe(core->dev, PTR_ERR(core->resets[i]),
+					     "no reset %s\n", names[i]);
+	}
+	return 0;
+}
+
+int rknpu_core_deassert(struct rknpu_core *core)
+{
+	unsigned int i;
+	int ret, err = 0;
+
+	for (i = 0; i < RKNPU_CORE_RESETS; i++) {
+		ret = reset_control_deassert(core->resets[i]);
+		err = err ?: ret;
+	}
+	return err;
+}
+
+static int rknpu_core_assert(struct rknpu_core *core)
+{
+	unsigned int i;
+	int ret, err = 0;
+
+	for (i = 0; i < RKNPU_CORE_RESETS; i++) {
+		ret = reset_control_assert(core->resets[i]);
+		err = err ?: ret;
+	}
+	return err;
+}
+
+/* The power domain switches it; here it is only read. */
+static void rknpu_core_get_supply(struct rknpu_core *core)
+{
+	core->supply = devm_regulator_get_optional(core->dev, "npu");
+	if (IS_ERR(core->supply))
+		core->supply = NULL;
+}
+
+static int rknpu_core_get_resources(struct rknpu_core *core)
+{
+	struct platform_device *pdev = to_platform_device(core->dev);
+	int ret;
+
+	ret = rknpu_core_map(core, pdev);
+	if (ret)
+		return dev_err_probe(core->dev, ret, "no registers\n");
+
+	ret = rknpu_core_get_clks(core);
+	if (ret)
+		return dev_err_probe(core->dev, ret, "no clocks\n");
+
+	ret = rknpu_core_get_resets(core, "srst_a", "srst_h");
+	if (ret)
+		return ret;
+
+	rknpu_core_get_supply(core);
+	core->irq = platform_get_irq(pdev, 0);
+	return core->irq < 0 ? core->irq : 0;
+}
+
+/* May registers be touched? The interrupt handler asks under the lock. Returns what it was. */
+static bool rknpu_core_set_powered(struct rknpu_core *core, bool powered)
+{
+	unsigned long flags;
+	bool was;
+
+	spin_lock_irqsave(&core->hw->lock, flags);
+	was = core->powered;
+	WRITE_ONCE(core->powered, powered);
+	spin_unlock_irqrestore(&core->hw->lock, flags);
+	return was;
+}
+
+void rknpu_core_mask_irq(struct rknpu_core *core)
+{
+	lockdep_assert_held(&core->hw->lock);
+	if (core->irq_off)
+		return;
+	WRITE_ONCE(core->irq_off, true);
+	disable_irq_nosync(core->irq);
+}
+
+void rknpu_core_disable_irq(struct rknpu_core *core)
+{
+	scoped_guard(spinlock_irq, &core->hw->lock)
+		rknpu_core_mask_irq(core);
+	synchronize_irq(core->irq);
+}
+
+void rknpu_core_enable_irq(struct rknpu_core *core)
+{
+	guard(spinlock_irq)(&core->hw->lock);
+	if (!core->irq_off)
+		return;
+	WRITE_ONCE(core->irq_off, false);
+	enable_irq(core->irq);
+}
+
+static int rknpu_core_pulse_reset(struct rknpu_core *core)
+{
+	struct rknpu_mmu_state state;
+	bool was_powered;
+	int ret;
+
+	rknpu_iommu_lines_off(core->iommu);
+	mutex_lock(&core->reset_lock);
+	was_powered = rknpu_core_set_powered(core, false);
+	rknpu_iommu_save(core, &state);
+	ret = rknpu_core_assert(core);
+	if (!ret) {
+		udelay(RKNPU_CORE_RESET_US);
+		ret = rknpu_core_deassert(core);
+	}
+	WRITE_ONCE(core->parked, false);
+	if (!ret)
+		ret = rknpu_iommu_restore(core, &state);
+	rknpu_core_set_powered(core, was_powered);
+	mutex_unlock(&core->reset_lock);
+	rknpu_iommu_lines_on(core->iommu);
+	return ret;
+}
+
+/* Any core behind an IOMMU may be what keeps that from coming up. */
+static void rknpu_core_pulse_asleep(struct rknpu_iommu *iommu)
+{
+	struct rknpu_core *core;
+
+	guard(mutex)(&iommu->attach_lock);
+	rknpu_for_each_core_behind(core, iommu) {
+		if (!core->clocked)
+			rknpu_core_pulse_reset(core);
+	}
+}
+
+/*
+ * Kernels up to 6.12 at least do not resume a device that has failed to, before
+ * they are told what state it is in. Later ones remember failures to suspend.
+ */
+static void rknpu_core_forget_failure(struct device *dev)
+{
+	if (dev && dev->power.runtime_error && pm_runtime_suspended(dev))
+		pm_runtime_set_suspended(dev);
+}
+
+static int rknpu_core_try_power_on(struct rknpu_core *core)
+{
+	unsigned int tries;
+	int ret;
+
+	for (tries = 1;; tries++) {
+		rknpu_core_forget_failure(core->iommu->dev);
+		rknpu_core_forget_failure(core->dev);
+		ret = pm_runtime_resume_and_get(core->dev);
+		if (!ret || tries == RKNPU_CORE_POWER_TRIES)
+			return ret;
+		dev_warn(core->dev, "does not power up (%d), trying again\n", ret);
+		rknpu_core_pulse_asleep(core->iommu);
+	}
+}
+
+/*
+ * What does not come up, the power domain or the IOMMU, may do so the next
+ * time. A reset in between, as other cores may have kept the domain on. Cores
+ * of one device wait for each other's tries: a failure counts for all of
+ * them (up to 6.12), and a reset hits the IOMMU that another core's try programs.
+ */
+int rknpu_core_power_on(struct rknpu_core *core)
+{
+	guard(mutex)(&core->iommu->power_lock);
+	return rknpu_core_try_power_on(core);
+}
+
+/* What ran before (a boot loader, another driver) may have left anything behind. */
+static int rknpu_core_check(struct rknpu_core *core)
+{
+	int ret;
+
+	/* Powering up programs the IOMMU, which is behind the same resets. */
+	ret = rknpu_core_deassert(core);
+	if (!ret)
+		ret = rknpu_core_power_on(core);
+	if (ret)
+		return dev_err_probe(core->dev, ret, "does not power up\n");
+
+	core->reset_shows = true;
+	ret = rknpu_core_reset(core);
+	if (ret == -EIO) {
+		/* Then the registers do not tell on this hardware, and must not be asked later. */
+		dev_dbg(core->dev, "a reset does not show in the registers\n");
+		core->reset_shows = false;
+		ret = 0;
+	}
+	core->version = rknpu_pc_version(core);
+	rknpu_pc_quiesce(core);
+
+	pm_runtime_mark_last_busy(core->dev);
+	pm_runtime_put_autosuspend(core->dev);
+	return ret;
+}
+
+/* Unlike a put, also if user space keeps the device on through sysfs. */
+static void rknpu_core_force_off(struct device *dev)
+{
+	/* If that fails it has enabled runtime PM again. */
+	if (!pm_runtime_force_suspend(dev))
+		pm_runtime_enable(dev);
+}
+
+/* The runtime PM callbacks must see the same owner going down as going up. */
+void rknpu_core_set_owner(struct device *dev, void *owner)
+{
+	rknpu_core_force_off(dev);
+	dev_set_drvdata(dev, owner);
+}
+
+int rknpu_core_prepare(struct rknpu_core *core)
+{
+	const struct rknpu_hw_ops *ops = core->hw->ops;
+	int ret;
+
+	ret = ops->init_core(core);
+	if (ret)
+		return ret;
+
+	ret = rknpu_iommu_get(core);
+	if (ret)
+		ops->fini_core(core);
+	return ret;
+}
+
+void rknpu_core_unprepare(struct rknpu_core *core)
+{
+	/* Unpowered, so this needs nothing from an IOMMU that may be stuck. */
+	rknpu_iommu_put(core);
+	/* It may be retired, but another driver may have better luck. */
+	rknpu_core_deassert(core);
+	WRITE_ONCE(core->parked, false);
+	core->hw->ops->fini_core(core);
+}
+
+int rknpu_core_bring_up(struct rknpu_core *core)
+{
+	int ret;
+
+	ret = rknpu_core_check(core);
+	if (ret)
+		return ret;
+
+	ret = devm_request_irq(core->dev, core->irq, core->hw->ops->irq, IRQF_SHARED,
+			       dev_name(core->dev), core);
+	if (ret)
+		return dev_err_probe(core->dev, ret, "no interrupt\n");
+
+	core->hw->ops->start_core(core);
+	return 0;
+}
+
+void rknpu_core_free_irq(struct rknpu_core *core)
+{
+	/* The IOMMU's driver keeps its part of the line. */
+	rknpu_core_enable_irq(core);
+	devm_free_irq(core->dev, core->irq, core);
+}
+
+int rknpu_core_bind(struct rknpu_core *core, struct device *dev)
+{
+	int ret;
+
+	core->dev = dev;
+	ret = rknpu_core_get_resources(core);
+	if (ret)
+		goto err_dev;
+
+	ret = rknpu_core_prepare(core);
+	if (ret)
+		goto err_dev;
+
+	rknpu_core_set_owner(dev, core);
+	ret = rknpu_core_bring_up(core);
+	if (ret)
+		goto err_off;
+	return 0;
+
+err_off:
+	rknpu_core_set_owner(core->dev, NULL);
+	rknpu_core_unprepare(core);
+err_dev:
+	core->dev = NULL;
+	return ret;
+}
+
+void rknpu_core_unbind(struct rknpu_core *core)
+{
+	/* Off before the line is heard again: it may be kept up by a fault. */
+	rknpu_core_set_owner(core->dev, NULL);
+	rknpu_core_free_irq(core);
+	rknpu_core_unprepare(core);
+	core->dev = NULL;
+}
+
+/*
+ * A job is over when the unit it waits for reports. Another unit that its
+ * program started may still access memory, while the IOMMU, which passes
+ * everything through as long as it is being switched, goes from one address
+ * space to the next.
+ */
+static void rknpu_core_halt(struct rknpu_core *core)
+{
+	int ret;
+
+	lockdep_assert_held(&core->iommu->attach_lock);
+	if (!core->clocked || READ_ONCE(core->parked))
+		return;
+	ret = rknpu_core_pulse_reset(core);
+	if (ret)
+		dev_err(core->dev, "cannot be halted: %d\n", ret);
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_HALTS, 1);
+}
+
+static void rknpu_core_init_static(struct rknpu_hw *hw, unsigned int index)
+{
+	struct rknpu_core *core = &hw->cores[index];
+	struct rknpu_iommu *iommu = &hw->iommus[index];
+
+	mutex_init(&iommu->attach_lock);
+	mutex_init(&iommu->power_lock);
+	iommu->hw = hw;
+	iommu->halt = rknpu_core_halt;
+
+	core->hw = hw;
+	core->index = index;
+	core->iommu = iommu;
+	mutex_init(&core->reset_lock);
+}
+
+void rknpu_hw_init(struct rknpu_hw *hw, struct drm_device *drm, const struct rknpu_hw_ops *ops)
+{
+	unsigned int i;
+
+	hw->drm = drm;
+	hw->ops = ops;
+	spin_lock_init(&hw->lock);
+	init_rwsem(&hw->iommus_lock);
+	rknpu_rate_init_static(hw);
+	for (i = 0; i < RKNPU_MAX_CORES; i++)
+		rknpu_core_init_static(hw, i);
+}
+
+int rknpu_core_reset(struct rknpu_core *core)
+{
+	int ret;
+
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_RESETS, 1);
+	ret = rknpu_core_pulse_reset(core);
+	if (ret)
+		return ret;
+
+	if (core->reset_shows && !rknpu_pc_looks_reset(core))
+		return -EIO;
+	return 0;
+}
+
+int rknpu_core_reset_locked(struct rknpu_core *core)
+{
+	guard(mutex)(&core->iommu->attach_lock);
+	return rknpu_core_reset(core);
+}
+
+void rknpu_core_park(struct rknpu_core *core)
+{
+	int ret;
+
+	/* Not while the IOMMU is being programmed. */
+	mutex_lock(&core->iommu->attach_lock);
+	rknpu_iommu_lines_off(core->iommu);
+	mutex_lock(&core->reset_lock);
+	ret = rknpu_core_assert(core);
+	WRITE_ONCE(core->parked, true);
+	mutex_unlock(&core->reset_lock);
+	rknpu_iommu_lines_on(core->iommu);
+	mutex_unlock(&core->iommu->attach_lock);
+	if (ret)
+		dev_err(core->dev, "cannot be held in reset: %d\n", ret);
+}
+
+static void rknpu_core_unpark(struct rknpu_core *core)
+{
+	mutex_lock(&core->reset_lock);
+	rknpu_core_deassert(core);
+	WRITE_ONCE(core->parked, false);
+	mutex_unlock(&core->reset_lock);
+}
+
+void rknpu_core_retire(struct rknpu_core *core)
+{
+	struct rknpu_iommu *iommu = core->iommu;
+	struct rknpu_core *other;
+
+	rknpu_core_force_off(core->dev);
+	/* A core of its own stays in reset too, as others may keep the power domain on. */
+	if (!iommu->shared)
+		return;
+	WRITE_ONCE(iommu->off, true);
+	/* The power is off, so they need not stay in reset, where the IOMMU cannot be resumed. */
+	rknpu_for_each_core_behind(other, iommu) {
+		if (other->dev)
+			rknpu_core_unpark(other);
+	}
+}
+
+/* While the core sleeps, that is bookkeeping. */
+static void rknpu_core_detach_asleep(struct rknpu_core *core)
+{
+	guard(mutex)(&core->iommu->attach_lock);
+	if (!core->clocked)
+		rknpu_iommu_detach(core);
+}
+
+int rknpu_core_power_cycle(struct rknpu_core *core)
+{
+	int ret;
+
+	/*
+	 * If other cores keep the domain on, what hangs stays alive, and a
+	 * suspended IOMMU passes everything: hold it in reset meanwhile.
+	 */
+	rknpu_core_park(core);
+	/* Does nothing if user space keeps the device on. */
+	pm_runtime_put_sync_suspend(core->dev);
+	/* It would follow in its own time, and the domain waits for it. */
+	if (core->iommu->dev)
+		pm_runtime_suspend(core->iommu->dev);
+	rknpu_core_detach_asleep(core);
+	rknpu_core_unpark(core);
+
+	ret = rknpu_core_power_on(core);
+	if (ret) {
+		/* The caller still counts on its reference. */
+		pm_runtime_get_noresume(core->dev);
+		return ret;
+	}
+
+	/* If it stayed on, a domain that goes away may be detached just now. */
+	return rknpu_core_reset_locked(core);
+}
+
+/*
+ * The IOMMU goes after the core, and lets everything through from then on. Or
+ * it does not go, if the core is wanted again at once: then its driver does not
+ * program it anew either, although halting the core wiped its registers. So the
+ * address space is detached, unless there is an IOMMU in reset to be spared.
+ */
+static void rknpu_core_leave_domain(struct rknpu_core *core)
+{
+	guard(mutex)(&core->iommu->attach_lock);
+	/* Under the lock: rknpu_core_halt() puts back what it found. */
+	rknpu_core_set_powered(core, false);
+	if (!rknpu_iommu_parked(core->iommu))
+		rknpu_iommu_detach(core);
+	core->clocked = false;
+}
+
+int rknpu_core_runtime_suspend(struct rknpu_core *core)
+{
+	rknpu_core_leave_domain(core);
+	rknpu_rate_power_down(core->hw);
+	clk_bulk_disable_unprepare(core->num_clks, core->clks);
+	return 0;
+}
+
+int rknpu_core_runtime_resume(struct rknpu_core *core)
+{
+	int ret;
+
+	ret = clk_bulk_prepare_enable(core->num_clks, core->clks);
+	if (ret)
+		return ret;
+
+	rknpu_rate_power_up(core->hw);
+	scoped_guard(mutex, &core->iommu->attach_lock)
+		core->clocked = true;
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_POWER_UPS, 1);
+	rknpu_core_set_powered(core, true);
+	return 0;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns one core: registers, clocks, resets, interrupt line, runtime PM. */
+#ifndef __RKNPU_CORE_H__
+#define __RKNPU_CORE_H__
+
+struct device;
+struct drm_device;
+struct rknpu_core;
+struct rknpu_hw;
+struct rknpu_hw_ops;
+
+/* Of a new device: everything but the SoC and what binding a core brings. */
+void rknpu_hw_init(struct rknpu_hw *hw, struct drm_device *drm, const struct rknpu_hw_ops *ops);
+
+/* Component bind and unbind. The core is out of the scheduler's hands in unbind. */
+int rknpu_core_bind(struct rknpu_core *core, struct device *dev);
+void rknpu_core_unbind(struct rknpu_core *core);
+
+/* What these consist of, for a device that is all cores. */
+int rknpu_core_get_resets(struct rknpu_core *core, const char *axi, const char *ahb);
+int rknpu_core_deassert(struct rknpu_core *core);
+int rknpu_core_prepare(struct rknpu_core *core);
+void rknpu_core_unprepare(struct rknpu_core *core);
+/* Powers up for a moment, and lets the scheduler use the core. */
+int rknpu_core_bring_up(struct rknpu_core *core);
+/* Nothing can fault any more. */
+void rknpu_core_free_irq(struct rknpu_core *core);
+/* Powers @dev off and sets what its runtime PM callbacks work on. */
+void rknpu_core_set_owner(struct device *dev, void *owner);
+
+/* Takes a runtime PM reference. Tries harder than runtime PM alone. */
+int rknpu_core_power_on(struct rknpu_core *core);
+
+/* rknpu_hw::lock held: the line, which is the IOMMU's too, off. The handler may still run. */
+void rknpu_core_mask_irq(struct rknpu_core *core);
+/* Process context: the same, and nobody is handling it any more; and on again. */
+void rknpu_core_disable_irq(struct rknpu_core *core);
+void rknpu_core_enable_irq(struct rknpu_core *core);
+
+/*
+ * Powered, and with the attach_lock held if a domain may be attached. Returns 0
+ * only if the registers show that the reset took.
+ */
+int rknpu_core_reset(struct rknpu_core *core);
+/* The same, taking the lock; not while its IOMMU is being programmed. */
+int rknpu_core_reset_locked(struct rknpu_core *core);
+/* Powered. Holds the core in reset, where it can access nothing. */
+void rknpu_core_park(struct rknpu_core *core);
+/*
+ * The power of a parked core goes off for good, with that of all behind a shared
+ * IOMMU, which must be parked too. Nobody needs to stay in reset then.
+ */
+void rknpu_core_retire(struct rknpu_core *core);
+/*
+ * With a power reference of the caller's, who keeps it: off and on again, as far
+ * as other cores allow. Detached meanwhile, without asking anything of an IOMMU
+ * that may not answer.
+ */
+int rknpu_core_power_cycle(struct rknpu_core *core);
+
+/* For the driver's dev_pm_ops. */
+int rknpu_core_runtime_suspend(struct rknpu_core *core);
+int rknpu_core_runtime_resume(struct rknpu_core *core);
+
+#endif

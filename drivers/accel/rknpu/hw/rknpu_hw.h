@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns the hardware as a whole: all cores and IOMMUs of the NPU, and what it calls above itself. */
+#ifndef __RKNPU_HW_H__
+#define __RKNPU_HW_H__
+
+#include <linux/atomic.h>
+#include <linux/compiler.h>
+#include <linux/interrupt.h>
+#include <linux/io.h>
+#include <linux/mutex.h>
+#include <linux/rwsem.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+#include <drm/drm_util.h>
+
+#include "debug/rknpu_stats.h"
+#include "rknpu_soc.h"
+
+struct clk;
+struct clk_bulk_data;
+struct device;
+struct device_node;
+struct drm_device;
+struct iommu_domain;
+struct iommu_group;
+struct regulator;
+struct reset_control;
+struct rknpu_core;
+struct rknpu_hw;
+struct rknpu_runqueue;
+
+/**
+ * struct rknpu_domain - page tables that can be attached
+ */
+struct rknpu_domain {
+	/** @hw: whose IOMMUs they are for */
+	struct rknpu_hw *hw;
+	/** @iommu: of the IOMMU core */
+	struct iommu_domain *iommu;
+	/** @faults: page faults taken */
+	atomic_t faults;
+	/** @let_go: see rknpu_domain_fini() */
+	void (*let_go)(struct rknpu_domain *domain);
+};
+
+/**
+ * struct rknpu_iommu - what domains attach to: a core's IOMMU, or that of all cores
+ */
+struct rknpu_iommu {
+	/** @hw: device */
+	struct rknpu_hw *hw;
+	/** @attach_lock: serialises changes of @domain and of what @group is attached to */
+	struct mutex attach_lock; /* see above */
+	/**
+	 * @power_lock: one core at a time wakes the device that may be that of all;
+	 * outside @attach_lock
+	 */
+	struct mutex power_lock; /* see above */
+	/** @group: NULL while no core is bound */
+	struct iommu_group *group;
+	/** @np: its DT node, to tell whose fault it was */
+	struct device_node *np;
+	/** @dev: its device, which follows the cores to sleep */
+	struct device *dev;
+	/** @users: cores bound */
+	unsigned int users;
+	/** @halt: ends whatever a program left running on a core; @attach_lock is held */
+	void (*halt)(struct rknpu_core *core);
+	/** @domain: attached; compared, not followed; see rknpu_iommu_attach() */
+	struct rknpu_domain *domain;
+	/** @stuck: a domain that could not be detached: the IOMMU core still has it */
+	struct rknpu_domain *stuck;
+	/** @stuck_over: @stuck is to be told once it is detached */
+	bool stuck_over;
+	/** @shared: of all cores; does not change while cores are bound */
+	bool shared;
+	/** @off: shared, and without power for good */
+	bool off;
+};
+
+/* Only core 0 has two. */
+#define RKNPU_CORE_MAX_MMUS	2
+
+/* One for the AXI side and one for the AHB side. */
+#define RKNPU_CORE_RESETS	2
+
+/**
+ * struct rknpu_kick - what the program controller is started for
+ */
+struct rknpu_kick {
+	/** @regcmd: IOVA of the first program */
+	u32 regcmd;
+	/** @regcmd_count: its 64-bit commands */
+	u32 regcmd_count;
+	/** @tasks: programs that are chained from there */
+	u32 tasks;
+	/** @int_mask: interrupts that mean "done", as the last program's task names them; or 0 */
+	u32 int_mask;
+	/** @dma_base: what hardware adds to the programs' addresses */
+	u32 dma_base;
+};
+
+/**
+ * struct rknpu_core - one core; lives as long as its rknpu_hw
+ */
+struct rknpu_core {
+	/** @hw: device */
+	struct rknpu_hw *hw;
+	/** @rq: what the scheduler knows of it */
+	struct rknpu_runqueue *rq;
+	/** @dev: platform device, perhaps of all cores; NULL while not bound */
+	struct device *dev;
+	/** @index: the hardware's number */
+	unsigned int index;
+	/** @pc: program controller registers */
+	void __iomem *pc;
+	/** @cna: convolution front end registers */
+	void __iomem *cna;
+	/** @mac: MAC array registers (the block named "core") */
+	void __iomem *mac;
+	/** @mmus: the core's part of a shared IOMMU's registers */
+	void __iomem *mmus[RKNPU_CORE_MAX_MMUS];
+	/** @num_mmus: number of @mmus; 0 for an IOMMU of its own */
+	unsigned int num_mmus;
+	/** @clks: clocks, unless they are all cores' */
+	struct clk_bulk_data *clks;
+	/** @num_clks: number of @clks */
+	int num_clks;
+	/** @npu_clk: compute clock, to tell its rate */
+	struct clk *npu_clk;
+	/** @supply: regulator, or NULL: only to tell its voltage */
+	struct regulator *supply;
+	/** @resets: all reset lines */
+	struct reset_control *resets[RKNPU_CORE_RESETS];
+	/** @irq: interrupt, shared with the IOMMU */
+	int irq;
+	/** @version: version registers as read at bind time */
+	u32 version;
+	/** @reset_shows: registers tell whether a reset took */
+	bool reset_shows;
+	/** @reset_lock: one reset at a time */
+	struct mutex reset_lock; /* see above */
+	/** @parked: held in reset, under @reset_lock */
+	bool parked;
+	/** @iommu: its own or a shared one */
+	struct rknpu_iommu *iommu;
+	/** @clocked: a reset would take, under rknpu_iommu::attach_lock */
+	bool clocked;
+
+	/** @powered: registers may be touched; this and the rest under rknpu_hw::lock */
+	bool powered;
+	/** @irq_off: the interrupt line is disabled */
+	bool irq_off;
+	/** @kick: the running one */
+	struct rknpu_kick kick;
+	/** @stats: counters */
+	struct rknpu_core_stats stats;
+};
+
+/**
+ * struct rknpu_rate - the compute clock
+ *
+ * Rates above 200 MHz come from an oscillator inside the power domain. Firmware
+ * that is asked for one while the domain is off hangs, and so it may, on some
+ * boards, when it is only asked what the rate is. So the clock is not touched
+ * unless a core is powered: then the domain, which is the first core's and the
+ * parent of the others', is on.
+ */
+struct rknpu_rate {
+	/** @lock: protects the rest */
+	struct mutex lock; /* see above */
+	/**
+	 * @dev: whose operating points count: the first core's, or that of all cores;
+	 * NULL while the rate is nobody's business
+	 */
+	struct device *dev;
+	/** @clk: the clock */
+	struct clk *clk;
+	/** @powered: cores that are */
+	unsigned int powered;
+	/** @scales: the device tree has operating points, so the rate may be changed */
+	bool scales;
+	/** @opp_config: of the OPP core, to undo */
+	int opp_config;
+	/** @hz: rate as last read */
+	unsigned long hz;
+	/** @wanted: the operating point to run at, if @scales */
+	unsigned long wanted;
+	/** @parked: rate to leave the clock at when the power goes off */
+	unsigned long parked;
+};
+
+/**
+ * struct rknpu_hw_ops - what the hardware asks of the scheduler
+ */
+struct rknpu_hw_ops {
+	/** @init_core: before @irq can be called for the core */
+	int (*init_core)(struct rknpu_core *core);
+	/** @fini_core: undoes it; no interrupt comes any more */
+	void (*fini_core)(struct rknpu_core *core);
+	/** @start_core: the core is powered down, clean, and ready for jobs */
+	void (*start_core)(struct rknpu_core *core);
+	/** @irq: handler of a core's interrupt line; its data is the core */
+	irq_handler_t irq;
+	/** @iommu_fault: hard interrupt context; the line of the core storms until it is off */
+	void (*iommu_fault)(struct rknpu_core *core, unsigned long iova, bool write);
+	/** @busy_percent: how busy the core was in the last full second */
+	unsigned int (*busy_percent)(struct rknpu_core *core);
+};
+
+/**
+ * struct rknpu_hw - the NPU
+ */
+struct rknpu_hw {
+	/** @drm: the accel drm_device, whose references keep all of this alive */
+	struct drm_device *drm;
+	/** @soc: SoC tables */
+	const struct rknpu_soc *soc;
+	/** @ops: the scheduler's */
+	const struct rknpu_hw_ops *ops;
+	/**
+	 * @core_mask: cores that are bound, alive or not; does not change while user
+	 * space is let in
+	 */
+	u32 core_mask;
+	/** @iommus: each core's own; the first one is the shared one, if there is such */
+	struct rknpu_iommu iommus[RKNPU_MAX_CORES];
+	/** @cores: by the hardware's core number */
+	struct rknpu_core cores[RKNPU_MAX_CORES];
+	/**
+	 * @lock: whether registers may be touched, and all state of the scheduler. One
+	 * for all cores, because jobs move between them and a task starts in about ten
+	 * register writes. Taken inside fence locks: never signal a fence under it.
+	 */
+	spinlock_t lock;
+	/**
+	 * @iommus_lock: held for reading by who asks something of an IOMMU and is not the
+	 * scheduler; protects @down
+	 */
+	struct rw_semaphore iommus_lock;
+	/** @down: the machine is being shut down, and IOMMUs with it */
+	bool down;
+	/** @rate: the compute clock */
+	struct rknpu_rate rate;
+	/** @stats: counters */
+	struct rknpu_device_stats stats;
+};
+
+/* The attached domain: compared, not followed. */
+static inline struct rknpu_domain *rknpu_iommu_domain(const struct rknpu_iommu *iommu)
+{
+	return READ_ONCE(iommu->domain);
+}
+
+/* Every core, bound or not, and those behind one IOMMU. */
+#define rknpu_for_each_core(core, hw)							\
+	for ((core) = (hw)->cores; (core) < (hw)->cores + RKNPU_MAX_CORES; (core)++)
+
+#define rknpu_for_each_core_behind(core, iommu_)					\
+	for ((core) = (iommu_)->hw->cores;						\
+	     (core) < (iommu_)->hw->cores + RKNPU_MAX_CORES; (core)++)			\
+		for_each_if((core)->iommu == (iommu_))
+
+#endif

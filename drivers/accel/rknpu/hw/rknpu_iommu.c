@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns the IOMMUs: attaching and detaching domains, page faults, registers that a reset wipes. */
+#include <linux/bits.h>
+#include <linux/cleanup.h>
+#include <linux/delay.h>
+#include <linux/interrupt.h>
+#include <linux/iommu.h>
+#include <linux/iopoll.h>
+#include <linux/of.h>
+#include <linux/of_platform.h>
+#include <linux/platform_device.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_print.h>
+
+#include "rknpu_hw.h"
+#include "rknpu_iommu.h"
+#include "rknpu_pc.h"
+
+/* Registers of Rockchip's MMUs, as drivers/iommu/rockchip-iommu.c uses them. */
+#define RKNPU_MMU_DTE_ADDR		0x00
+#define RKNPU_MMU_STATUS		0x04
+#define RKNPU_MMU_STATUS_PAGING			BIT(0)
+#define RKNPU_MMU_STATUS_FAULT			BIT(1)
+#define RKNPU_MMU_COMMAND		0x08
+#define RKNPU_MMU_COMMAND_ENABLE_PAGING		0
+#define RKNPU_MMU_COMMAND_ZAP_CACHE		4
+#define RKNPU_MMU_FAULT_ADDR		0x0c
+#define RKNPU_MMU_INT_MASK		0x1c
+#define RKNPU_MMU_AUTO_GATING		0x24
+
+#define RKNPU_MMU_POLL_US	10
+#define RKNPU_MMU_TIMEOUT_US	1000
+
+/* How long rknpu_iommu_wait_unparked() waits. */
+#define RKNPU_IOMMU_UNPARK_TRIES	50
+#define RKNPU_IOMMU_UNPARK_MS		20
+
+static bool rknpu_mmu_is_on(void __iomem *mmu)
+{
+	u32 status = readl(mmu + RKNPU_MMU_STATUS);
+
+	/* Ones come from a core that does not answer, and what else it says is not to be kept. */
+	return status != ~0u && (status & RKNPU_MMU_STATUS_PAGING);
+}
+
+static bool rknpu_iommu_save_core(struct rknpu_core *core, struct rknpu_mmu_state *state)
+{
+	void __iomem *mmu = core->mmus[0];
+
+	if (!core->num_mmus || !core->clocked || core->parked || !rknpu_mmu_is_on(mmu))
+		return false;
+	state->on = true;
+	state->dte = readl(mmu + RKNPU_MMU_DTE_ADDR);
+	state->mask = readl(mmu + RKNPU_MMU_INT_MASK);
+	state->gating = readl(mmu + RKNPU_MMU_AUTO_GATING);
+	return true;
+}
+
+void rknpu_iommu_save(struct rknpu_core *core, struct rknpu_mmu_state *state)
+{
+	struct rknpu_core *other;
+
+	state->on = false;
+	if (!core->num_mmus || rknpu_iommu_save_core(core, state))
+		return;
+	rknpu_for_each_core(other, core->hw) {
+		if (rknpu_iommu_save_core(other, state))
+			return;
+	}
+}
+
+static int rknpu_mmu_restore(void __iomem *mmu, const struct rknpu_mmu_state *state)
+{
+	u32 status;
+
+	writel(state->dte, mmu + RKNPU_MMU_DTE_ADDR);
+	writel(RKNPU_MMU_COMMAND_ZAP_CACHE, mmu + RKNPU_MMU_COMMAND);
+	writel(state->mask, mmu + RKNPU_MMU_INT_MASK);
+	writel(state->gating, mmu + RKNPU_MMU_AUTO_GATING);
+	writel(RKNPU_MMU_COMMAND_ENABLE_PAGING, mmu + RKNPU_MMU_COMMAND);
+	return readl_poll_timeout_atomic(mmu + RKNPU_MMU_STATUS, status,
+					 status & RKNPU_MMU_STATUS_PAGING,
+					 RKNPU_MMU_POLL_US, RKNPU_MMU_TIMEOUT_US);
+}
+
+int rknpu_iommu_restore(struct rknpu_core *core, const struct rknpu_mmu_state *state)
+{
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < core->num_mmus && state->on && !ret; i++)
+		ret = rknpu_mmu_restore(core->mmus[i], state);
+	return ret;
+}
+
+/* In the IOMMU's fault handler: is it this core that faults at @iova? */
+static bool rknpu_iommu_core_faults(struct rknpu_core *core, unsigned long iova)
+{
+	unsigned int i;
+
+	for (i = 0; i < core->num_mmus; i++) {
+		void __iomem *mmu = core->mmus[i];
+
+		if ((readl(mmu + RKNPU_MMU_STATUS) & RKNPU_MMU_STATUS_FAULT) &&
+		    readl(mmu + RKNPU_MMU_FAULT_ADDR) == iova)
+			return true;
+	}
+	return false;
+}
+
+static bool rknpu_iommu_is_behind(struct rknpu_core *core, struct device *iommu)
+{
+	return core->dev && core->iommu->np && core->iommu->np == iommu->of_node;
+}
+
+/*
+ * Rockchip's own kernels hand over the IOMMU's status register in place of
+ * IOMMU_FAULT_READ or _WRITE (5.10.110, 6.1.75 and 6.1.99). It is above both,
+ * for bit 1 says that there is a fault.
+ */
+#define RKNPU_IOMMU_STATUS_IS_WRITE	BIT(5)
+
+static bool rknpu_iommu_fault_is_write(int flags)
+{
+	return flags & (flags > IOMMU_FAULT_WRITE ? RKNPU_IOMMU_STATUS_IS_WRITE :
+						    IOMMU_FAULT_WRITE);
+}
+
+/*
+ * Hard interrupt context. @dev is the IOMMU, not the core behind it. If several
+ * are, its registers tell which one it is, or which ones.
+ */
+static int rknpu_iommu_fault(struct iommu_domain *iommu, struct device *dev,
+			     unsigned long iova, int flags, void *token)
+{
+	struct rknpu_domain *domain = token;
+	struct rknpu_hw *hw = domain->hw;
+	struct rknpu_core *core;
+
+	atomic_inc(&domain->faults);
+	rknpu_for_each_core(core, hw) {
+		if (rknpu_iommu_is_behind(core, dev) &&
+		    (!core->iommu->shared || rknpu_iommu_core_faults(core, iova)))
+			hw->ops->iommu_fault(core, iova, rknpu_iommu_fault_is_write(flags));
+	}
+	return 0;
+}
+
+/*
+ * When the IOMMU's handler reports a fault, on any core's line, it follows the
+ * table register of the MMU that has it. A reset, and programming the IOMMU,
+ * leave 0 there for a moment: on another CPU the handler would oops (seen after
+ * half an hour of faults on the model), or report the fault when the next domain
+ * is attached, whose job would end for it (tested by the selftests). Turning the
+ * lines off waits.
+ */
+void rknpu_iommu_lines_off(struct rknpu_iommu *iommu)
+{
+	struct rknpu_core *core;
+
+	rknpu_for_each_core_behind(core, iommu)
+		disable_irq(core->irq);
+}
+
+void rknpu_iommu_lines_on(struct rknpu_iommu *iommu)
+{
+	struct rknpu_core *core;
+
+	rknpu_for_each_core_behind(core, iommu)
+		enable_irq(core->irq);
+}
+
+bool rknpu_iommu_parked(const struct rknpu_iommu *iommu)
+{
+	struct rknpu_core *core;
+
+	rknpu_for_each_core_behind(core, iommu) {
+		if (READ_ONCE(core->parked))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A core that is power cycled or retired is held in reset for a moment, and
+ * detaching from an IOMMU in reset ends in a warning. Bounded, because a core
+ * can be left in reset for good.
+ */
+void rknpu_iommu_wait_unparked(struct rknpu_iommu *iommu)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < RKNPU_IOMMU_UNPARK_TRIES && rknpu_iommu_parked(iommu); tries++) {
+		mutex_unlock(&iommu->attach_lock);
+		msleep(RKNPU_IOMMU_UNPARK_MS);
+		mutex_lock(&iommu->attach_lock);
+	}
+}
+
+/* Of cores behind one IOMMU none loses its clock alone, but they are told one by one. */
+static bool rknpu_iommu_clocked(const struct rknpu_iommu *iommu)
+{
+	struct rknpu_core *core;
+
+	rknpu_for_each_core_behind(core, iommu) {
+		if (core->clocked)
+			return true;
+	}
+	return false;
+}
+
+static bool rknpu_iommu_answers(const struct rknpu_iommu *iommu)
+{
+	struct rknpu_core *core;
+
+	if (!rknpu_iommu_clocked(iommu))
+		return true;
+	rknpu_for_each_core_behind(core, iommu) {
+		if (core->dev && (READ_ONCE(core->parked) || !rknpu_pc_answers(core)))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The default domain may be one that has to be programmed, too (with Debian's
+ * configuration it is, 7.3 included). If that fails, the IOMMU core WARNs and may
+ * stay with the domain that was to be left. So an IOMMU that will not answer is
+ * not asked: its core has no clock or power, or is held in reset.
+ */
+static int rknpu_iommu_leave(struct rknpu_core *core, struct rknpu_domain *domain)
+{
+	if (!rknpu_iommu_answers(core->iommu))
+		return -EIO;
+	iommu_detach_group(domain->iommu, core->iommu->group);
+	return iommu_get_domain_for_dev(core->dev) == domain->iommu ? -EIO : 0;
+}
+
+/* Its end came while it could not be detached. */
+static void rknpu_iommu_unstick(struct rknpu_iommu *iommu)
+{
+	struct rknpu_domain *domain = iommu->stuck;
+
+	iommu->stuck = NULL;
+	if (!iommu->stuck_over)
+		return;
+	iommu->stuck_over = false;
+	domain->let_go(domain);
+}
+
+int rknpu_iommu_detach(struct rknpu_core *core)
+{
+	struct rknpu_iommu *iommu = core->iommu;
+	struct rknpu_domain *domain = iommu->stuck ?: iommu->domain;
+	struct rknpu_core *other;
+	int ret;
+
+	lockdep_assert_held(&iommu->attach_lock);
+
+	if (!domain)
+		return 0;
+	rknpu_iommu_lines_off(iommu);
+	rknpu_for_each_core_behind(other, iommu)
+		iommu->halt(other);
+	ret = rknpu_iommu_leave(core, domain);
+	WRITE_ONCE(iommu->domain, NULL);
+	rknpu_iommu_lines_on(iommu);
+
+	if (ret) {
+		iommu->stuck = domain;
+		drm_dbg_ratelimited(iommu->hw->drm, "core %u: the IOMMU does not let go: %d\n",
+				    core->index, ret);
+	} else if (iommu->stuck) {
+		rknpu_iommu_unstick(iommu);
+	}
+	return ret;
+}
+
+int rknpu_iommu_attach(struct rknpu_core *core, struct rknpu_domain *domain)
+{
+	struct rknpu_iommu *iommu = core->iommu;
+	int ret;
+
+	lockdep_assert_held(&iommu->attach_lock);
+
+	if (iommu->domain == domain)
+		return 0;
+
+	/* The IOMMU core goes from one private domain to another only through the default one. */
+	ret = rknpu_iommu_detach(core);
+	if (ret)
+		return ret;
+	rknpu_iommu_lines_off(iommu);
+	ret = iommu_attach_group(domain->iommu, iommu->group);
+	rknpu_iommu_lines_on(iommu);
+	if (ret)
+		return ret;
+
+	WRITE_ONCE(iommu->domain, domain);
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_ATTACHES, 1);
+	return 0;
+}
+
+/* All IOMMUs of the NPU are of one kind, so any core's can make the tables. */
+static struct iommu_domain *rknpu_domain_alloc(struct rknpu_hw *hw)
+{
+	struct iommu_domain *iommu = ERR_PTR(-ENODEV);
+	int i, idx;
+
+	/* Cores stay bound meanwhile: the vendor's uAPI gets here from any ioctl. */
+	if (!drm_dev_enter(hw->drm, &idx))
+		return iommu;
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		if (hw->iommus[i].group) {
+			iommu = iommu_paging_domain_alloc(hw->cores[i].dev);
+			break;
+		}
+	}
+	drm_dev_exit(idx);
+	return iommu;
+}
+
+int rknpu_domain_init(struct rknpu_domain *domain, struct rknpu_hw *hw,
+		      void (*let_go)(struct rknpu_domain *domain))
+{
+	struct iommu_domain *iommu = rknpu_domain_alloc(hw);
+
+	if (IS_ERR(iommu))
+		return PTR_ERR(iommu);
+	domain->hw = hw;
+	domain->iommu = iommu;
+	domain->let_go = let_go;
+	iommu_set_fault_handler(iommu, rknpu_iommu_fault, domain);
+	return 0;
+}
+
+static bool rknpu_domain_is_on(const struct rknpu_domain *domain, const struct rknpu_iommu *iommu)
+{
+	return iommu->domain == domain || iommu->stuck == domain;
+}
+
+static bool rknpu_domain_detach(struct rknpu_domain *domain, struct rknpu_core *core)
+{
+	struct rknpu_iommu *iommu = core->iommu;
+	bool off;
+
+	guard(mutex)(&iommu->attach_lock);
+	if (rknpu_domain_is_on(domain, iommu))
+		rknpu_iommu_wait_unparked(iommu);
+	if (rknpu_domain_is_on(domain, iommu))
+		rknpu_iommu_detach(core);
+	/* The IOMMU's handler may have been about to call rknpu_iommu_fault(). */
+	if (iommu->group)
+		synchronize_irq(core->irq);
+	off = !rknpu_domain_is_on(domain, iommu);
+	iommu->stuck_over |= !off;
+	return off;
+}
+
+/* If this fails, the domain is told when the IOMMU lets go. */
+static bool rknpu_domain_detach_all(struct rknpu_domain *domain)
+{
+	struct rknpu_core *core;
+
+	rknpu_for_each_core(core, domain->hw) {
+		if (!rknpu_domain_detach(domain, core))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * IOMMUs are shut down after the device, while processes may still close what
+ * they have; their driver warns when it is asked for anything after that. So
+ * whoever is not the scheduler asks with iommus_lock held, and not once the
+ * machine goes down.
+ */
+bool rknpu_domain_fini(struct rknpu_domain *domain)
+{
+	guard(rwsem_read)(&domain->hw->iommus_lock);
+	/* What the machine goes down with needs not be freed, and IOMMUs still refer to it. */
+	if (domain->hw->down)
+		return true;
+	if (!rknpu_domain_detach_all(domain))
+		return false;
+	iommu_domain_free(domain->iommu);
+	return true;
+}
+
+int rknpu_domain_map(struct rknpu_domain *domain, u64 iova, dma_addr_t addr, size_t size)
+{
+	guard(rwsem_read)(&domain->hw->iommus_lock);
+	if (domain->hw->down)
+		return -ENODEV;
+	return iommu_map(domain->iommu, iova, addr, size, IOMMU_READ | IOMMU_WRITE,
+			 GFP_KERNEL_ACCOUNT);
+}
+
+void rknpu_domain_unmap(struct rknpu_domain *domain, u64 iova, u64 size)
+{
+	size_t unmapped;
+
+	if (!size)
+		return;
+	guard(rwsem_read)(&domain->hw->iommus_lock);
+	if (domain->hw->down)
+		return;
+	unmapped = iommu_unmap(domain->iommu, iova, size);
+	if (unmapped != size)
+		drm_err(domain->hw->drm, "unmapped %zu of %llu bytes at %#llx\n", unmapped, size,
+			iova);
+}
+
+static struct device *rknpu_iommu_find(struct device_node *np)
+{
+	struct platform_device *pdev = of_find_device_by_node(np);
+
+	return pdev ? &pdev->dev : NULL;
+}
+
+int rknpu_iommu_get(struct rknpu_core *core)
+{
+	struct rknpu_iommu *iommu = core->iommu;
+	struct iommu_group *group;
+
+	if (iommu->users++)
+		return 0;
+
+	group = iommu_group_get(core->dev);
+	if (!group) {
+		iommu->users--;
+		return dev_err_probe(core->dev, -EPROBE_DEFER, "no IOMMU yet\n");
+	}
+
+	iommu->np = of_parse_phandle(core->dev->of_node, "iommus", 0);
+	if (!iommu->np) {
+		iommu_group_put(group);
+		iommu->users--;
+		return dev_err_probe(core->dev, -EINVAL, "no iommus property\n");
+	}
+	iommu->domain = NULL;
+	iommu->off = false;
+	iommu->dev = rknpu_iommu_find(iommu->np);
+	iommu->group = group;
+	return 0;
+}
+
+void rknpu_iommu_put(struct rknpu_core *core)
+{
+	struct rknpu_iommu *iommu = core->iommu;
+
+	if (--iommu->users)
+		return;
+	mutex_lock(&iommu->attach_lock);
+	rknpu_iommu_detach(core);
+	mutex_unlock(&iommu->attach_lock);
+
+	iommu_group_put(iommu->group);
+	iommu->group = NULL;
+	put_device(iommu->dev);
+	iommu->dev = NULL;
+	of_node_put(iommu->np);
+	iommu->np = NULL;
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns the program controller: starting a task, its interrupts, its progress. */
+#include <linux/io.h>
+
+#include "rknpu_hw.h"
+#include "rknpu_pc.h"
+#include "rknpu_regs.h"
+
+/*
+ * Which unit writes a program's result is known only to the program: the DPU,
+ * or the PPU for pooling. The vendor's driver waits for the one its user space
+ * names per task (0x300 or 0xc00), rocket always for the DPU. A task that says
+ * nothing is done when either is. A program that chains both would need to name
+ * the PPU, because the DPU's interrupt comes first.
+ */
+#define RKNPU_PC_INT_DEFAULT	(RKNPU_INT_DPU_DONE | RKNPU_INT_PPU_DONE)
+
+static u32 rknpu_pc_read(struct rknpu_core *core, void __iomem *reg)
+{
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_MMIO_READS, 1);
+	return readl_relaxed(reg);
+}
+
+/* The caller counts: a start is many writes. */
+static void rknpu_pc_put(void __iomem *reg, u32 val)
+{
+	writel_relaxed(val, reg);
+}
+
+static void rknpu_pc_count_writes(struct rknpu_core *core, unsigned int n)
+{
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_MMIO_WRITES, n);
+}
+
+static void rknpu_pc_write(struct rknpu_core *core, void __iomem *reg, u32 val)
+{
+	rknpu_pc_count_writes(core, 1);
+	rknpu_pc_put(reg, val);
+}
+
+static u32 rknpu_pc_named_mask(const struct rknpu_core *core)
+{
+	return core->kick.int_mask & RKNPU_INT_PAIRS;
+}
+
+static u32 rknpu_pc_done_mask(const struct rknpu_core *core)
+{
+	return rknpu_pc_named_mask(core) ?: RKNPU_PC_INT_DEFAULT;
+}
+
+/*
+ * Interrupts come from register group 0 or 1, and the two alternate from task
+ * to task in a way that depends on the history since the last reset, so which
+ * of them a task uses is not known.
+ */
+static u32 rknpu_pc_fuzz(u32 status)
+{
+	u32 pairs = status & RKNPU_INT_PAIRS;
+
+	return status | ((pairs & 0x555) << 1) | ((pairs & 0xaaa) >> 1);
+}
+
+/* The CPU drives the registers only in slave mode, and the program must find this done. */
+static void rknpu_pc_select_groups(struct rknpu_core *core)
+{
+	u32 pointer = RKNPU_BLOCK_S_POINTER_CORE(core->index) |
+		      RKNPU_BLOCK_S_POINTER_POINTER_PP_EN |
+		      RKNPU_BLOCK_S_POINTER_EXECUTER_PP_EN |
+		      RKNPU_BLOCK_S_POINTER_POINTER_PP_MODE;
+
+	rknpu_pc_put(core->pc + RKNPU_PC_BASE_ADDRESS, RKNPU_PC_BASE_ADDRESS_PC_SEL);
+	rknpu_pc_put(core->cna + RKNPU_BLOCK_S_POINTER, pointer);
+	rknpu_pc_put(core->mac + RKNPU_BLOCK_S_POINTER, pointer);
+}
+
+/* In rknpu_pc_start(), of both kinds. */
+#define RKNPU_PC_START_WRITES	10
+
+void rknpu_pc_start(struct rknpu_core *core)
+{
+	const struct rknpu_kick *kick = &core->kick;
+	/* Two commands per fetch; an odd count fetches one more, which programs allow for. */
+	u32 amounts = DIV_ROUND_UP(kick->regcmd_count, 2) - 1;
+
+	rknpu_pc_select_groups(core);
+	rknpu_pc_put(core->pc + RKNPU_PC_BASE_ADDRESS, kick->regcmd);
+	rknpu_pc_put(core->pc + RKNPU_PC_REGISTER_AMOUNTS, amounts);
+	rknpu_pc_put(core->pc + RKNPU_PC_INTERRUPT_MASK,
+		     rknpu_pc_done_mask(core) | RKNPU_INT_DMA_ERROR);
+	rknpu_pc_put(core->pc + RKNPU_PC_INTERRUPT_CLEAR, RKNPU_INT_ALL);
+	rknpu_pc_put(core->pc + RKNPU_PC_TASK_CON,
+		     RKNPU_PC_TASK_CON_BIT14 | RKNPU_PC_TASK_CON_TASK_COUNT_CLEAR |
+		     RKNPU_PC_TASK_CON_TASK_PP_EN |
+		     RKNPU_PC_TASK_CON_TASK_NUMBER(kick->tasks));
+	rknpu_pc_put(core->pc + RKNPU_PC_TASK_DMA_BASE_ADDR, kick->dma_base);
+	/* The program and its data must be in memory before the NPU is told to look. */
+	wmb();
+	rknpu_pc_put(core->pc + RKNPU_PC_OPERATION_ENABLE, RKNPU_PC_OPERATION_ENABLE_OP_EN);
+	rknpu_pc_count_writes(core, RKNPU_PC_START_WRITES);
+}
+
+/* A task starts when the bit rises (TRM), so somebody has to take it down again. */
+void rknpu_pc_finish(struct rknpu_core *core)
+{
+	rknpu_pc_write(core, core->pc + RKNPU_PC_OPERATION_ENABLE, 0);
+}
+
+void rknpu_pc_quiesce(struct rknpu_core *core)
+{
+	rknpu_pc_mask(core);
+	rknpu_pc_write(core, core->pc + RKNPU_PC_INTERRUPT_CLEAR, RKNPU_INT_ALL);
+}
+
+void rknpu_pc_mask(struct rknpu_core *core)
+{
+	rknpu_pc_write(core, core->pc + RKNPU_PC_INTERRUPT_MASK, 0);
+}
+
+u32 rknpu_pc_status(struct rknpu_core *core)
+{
+	return rknpu_pc_read(core, core->pc + RKNPU_PC_INTERRUPT_STATUS);
+}
+
+u32 rknpu_pc_tasks_done(struct rknpu_core *core)
+{
+	u32 status = rknpu_pc_read(core, core->pc + RKNPU_PC_TASK_STATUS);
+
+	return status & RKNPU_PC_TASK_STATUS_COUNTER;
+}
+
+/*
+ * Earlier tasks of a chain leave their bits behind, so the counter has to agree.
+ * Unless it shows none: some task is done, so then it does not count (it does in
+ * the TRM and in the vendor's driver, which reads it after a timeout).
+ */
+static bool rknpu_pc_count_agrees(struct rknpu_core *core)
+{
+	u32 done = core->kick.tasks > 1 ? rknpu_pc_tasks_done(core) : 0;
+
+	return !done || done >= core->kick.tasks;
+}
+
+/* Of several units that a task names all have to be done, of the usual ones any. */
+static bool rknpu_pc_units_done(struct rknpu_core *core, u32 status)
+{
+	u32 mask = rknpu_pc_done_mask(core);
+	u32 done = rknpu_pc_fuzz(status) & mask;
+
+	if (!rknpu_pc_named_mask(core))
+		return done;
+	return done && (rknpu_pc_fuzz(done) & mask) == mask;
+}
+
+/*
+ * One of several units has reported, and holds the line up until it is masked;
+ * its raw bit stays.
+ */
+static bool rknpu_pc_rest_done(struct rknpu_core *core)
+{
+	u32 raw = rknpu_pc_read(core, core->pc + RKNPU_PC_INTERRUPT_RAW_STATUS);
+	u32 rest = rknpu_pc_done_mask(core) & ~rknpu_pc_fuzz(raw);
+
+	if (rest)
+		rknpu_pc_write(core, core->pc + RKNPU_PC_INTERRUPT_MASK,
+			       rest | RKNPU_INT_DMA_ERROR);
+	return rknpu_pc_units_done(core, raw);
+}
+
+bool rknpu_pc_over(struct rknpu_core *core, u32 status)
+{
+	if (!rknpu_pc_units_done(core, status) && !rknpu_pc_rest_done(core))
+		return false;
+	if (rknpu_pc_count_agrees(core))
+		return true;
+
+	/* The line may be up for it. What ends meanwhile shows in the counter. */
+	rknpu_pc_write(core, core->pc + RKNPU_PC_INTERRUPT_CLEAR, RKNPU_INT_PAIRS);
+	return rknpu_pc_count_agrees(core);
+}
+
+bool rknpu_pc_over_raw(struct rknpu_core *core)
+{
+	u32 raw = rknpu_pc_read(core, core->pc + RKNPU_PC_INTERRUPT_RAW_STATUS);
+
+	return !(raw & RKNPU_INT_DMA_ERROR) &&
+	       rknpu_pc_units_done(core, raw) && rknpu_pc_count_agrees(core);
+}
+
+static bool rknpu_pc_busy(struct rknpu_core *core)
+{
+	u32 cna = rknpu_pc_read(core, core->cna + RKNPU_BLOCK_S_STATUS);
+	u32 mac = rknpu_pc_read(core, core->mac + RKNPU_BLOCK_S_STATUS);
+
+	return (cna | mac) & RKNPU_BLOCK_S_STATUS_GROUPS;
+}
+
+bool rknpu_pc_progressed(struct rknpu_core *core)
+{
+	u32 raw = rknpu_pc_read(core, core->pc + RKNPU_PC_INTERRUPT_RAW_STATUS);
+
+	/* Raw bits were cleared at the start, so any of them is the task's work. */
+	return rknpu_pc_tasks_done(core) || (raw & RKNPU_INT_ALL) || rknpu_pc_busy(core);
+}
+
+u32 rknpu_pc_version(struct rknpu_core *core)
+{
+	u32 version = rknpu_pc_read(core, core->pc + RKNPU_PC_VERSION);
+
+	return version + (rknpu_pc_read(core, core->pc + RKNPU_PC_VERSION_NUM) & 0xffff);
+}
+
+bool rknpu_pc_answers(struct rknpu_core *core)
+{
+	return rknpu_pc_version(core) == core->version;
+}
+
+bool rknpu_pc_looks_reset(struct rknpu_core *core)
+{
+	/* Never 0 once a task ran: slave mode sets bit 0 and no program is at address 0. */
+	return !rknpu_pc_read(core, core->pc + RKNPU_PC_BASE_ADDRESS) && !rknpu_pc_busy(core);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns the program controller: starting a task, its interrupts, its progress. */
+#ifndef __RKNPU_PC_H__
+#define __RKNPU_PC_H__
+
+#include <linux/types.h>
+
+struct rknpu_core;
+
+/* All of these touch registers: only while the core is powered. */
+
+/* Clears old interrupts and starts what rknpu_core::kick says. */
+void rknpu_pc_start(struct rknpu_core *core);
+/* The kick is over: makes the next rknpu_pc_start() possible. */
+void rknpu_pc_finish(struct rknpu_core *core);
+/* No interrupts until the next rknpu_pc_start(); forgets pending ones. */
+void rknpu_pc_quiesce(struct rknpu_core *core);
+/* No interrupts, but what is pending stays visible to rknpu_pc_over_raw(). */
+void rknpu_pc_mask(struct rknpu_core *core);
+
+/* What interrupts now. */
+u32 rknpu_pc_status(struct rknpu_core *core);
+/* Is the kick over, if this is what interrupts? */
+bool rknpu_pc_over(struct rknpu_core *core, u32 status);
+/* The same, interrupt or not. */
+bool rknpu_pc_over_raw(struct rknpu_core *core);
+/* Tasks of the kick that are complete. */
+u32 rknpu_pc_tasks_done(struct rknpu_core *core);
+/* Has the kick got anywhere? */
+bool rknpu_pc_progressed(struct rknpu_core *core);
+
+/* As the vendor's driver and rocket report it. */
+u32 rknpu_pc_version(struct rknpu_core *core);
+/* Is that still what it reads? Zeroes or ones come from a core without clock or power. */
+bool rknpu_pc_answers(struct rknpu_core *core);
+/* Has everything that a task leaves behind gone? */
+bool rknpu_pc_looks_reset(struct rknpu_core *core);
+
+#endif

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns the rate of the compute clock, which is that of all cores. */
+#include <linux/cleanup.h>
+#include <linux/clk.h>
+#include <linux/err.h>
+#include <linux/minmax.h>
+#include <linux/of.h>
+#include <linux/pm_opp.h>
+#include <linux/pm_runtime.h>
+#include <linux/regulator/consumer.h>
+
+#include "rknpu_hw.h"
+#include "rknpu_rate.h"
+
+/* Firmware's at boot. The vendor's driver leaves the clock there when the power goes off. */
+#define RKNPU_RATE_PARKED_HZ	200000000ul
+
+#define RKNPU_RATE_SUPPLIES	2
+
+/* In mainline's DT nodes of cores, in the vendor's of several cores, in the vendor's of one. */
+static const char * const rknpu_rate_clk_names[] = { "npu", "clk_npu", "scmi_clk" };
+
+/* The second one feeds the memory, and must not be the lower one of the two. */
+static const char * const rknpu_rate_supply_names[][RKNPU_RATE_SUPPLIES] = {
+	{ "npu", "sram" },
+	{ "rknpu", "mem" },
+};
+
+/* The OPP core disables at last what it thinks was enabled at first. There is one NPU. */
+static bool rknpu_rate_supplies_on;
+
+static int rknpu_rate_enable_supplies(struct regulator **supplies, unsigned int count)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < count && !rknpu_rate_supplies_on; i++) {
+		ret = regulator_enable(supplies[i]);
+		if (ret) {
+			while (i--)
+				regulator_disable(supplies[i]);
+			return ret;
+		}
+	}
+	rknpu_rate_supplies_on = true;
+	return 0;
+}
+
+/* dev_pm_opp_config.config_regulators */
+static int rknpu_rate_set_supplies(struct device *dev, struct dev_pm_opp *old_opp,
+				   struct dev_pm_opp *new_opp, struct regulator **supplies,
+				   unsigned int count)
+{
+	struct dev_pm_opp_supply now[RKNPU_RATE_SUPPLIES], next[RKNPU_RATE_SUPPLIES];
+	unsigned int i;
+	bool up;
+	int ret;
+
+	ret = dev_pm_opp_get_supplies(old_opp, now) ?: dev_pm_opp_get_supplies(new_opp, next);
+	if (ret)
+		return ret;
+
+	up = next[0].u_volt >= now[0].u_volt;
+	for (i = 0; i < count; i++) {
+		unsigned int n = up ? count - 1 - i : i;
+
+		ret = regulator_set_voltage_triplet(supplies[n], next[n].u_volt_min,
+						    next[n].u_volt, next[n].u_volt_max);
+		if (ret)
+			return ret;
+	}
+	return rknpu_rate_enable_supplies(supplies, count);
+}
+
+static bool rknpu_rate_has_supply(struct device *dev, const char *name)
+{
+	char property[32];
+
+	snprintf(property, sizeof(property), "%s-supply", name);
+	return of_find_property(dev->of_node, property, NULL);
+}
+
+/* Fills @names, which ends with NULL. */
+static unsigned int rknpu_rate_find_supplies(struct device *dev, const char **names)
+{
+	unsigned int shape, i, n = 0;
+
+	for (shape = 0; shape < ARRAY_SIZE(rknpu_rate_supply_names) && !n; shape++) {
+		for (i = 0; i < RKNPU_RATE_SUPPLIES; i++) {
+			if (rknpu_rate_has_supply(dev, rknpu_rate_supply_names[shape][i]))
+				names[n++] = rknpu_rate_supply_names[shape][i];
+		}
+	}
+	return n;
+}
+
+static const char *rknpu_rate_find_clk(struct device *dev)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(rknpu_rate_clk_names); i++) {
+		if (of_property_match_string(dev->of_node, "clock-names",
+					     rknpu_rate_clk_names[i]) >= 0)
+			return rknpu_rate_clk_names[i];
+	}
+	return NULL;
+}
+
+static int rknpu_rate_config_opps(struct device *dev)
+{
+	const char *supplies[RKNPU_RATE_SUPPLIES + 1] = { };
+	const char *clks[2] = { };
+	struct dev_pm_opp_config config = { .clk_names = clks };
+
+	clks[0] = rknpu_rate_find_clk(dev);
+	if (!clks[0])
+		return -ENOENT;
+	if (rknpu_rate_find_supplies(dev, supplies)) {
+		config.regulator_names = supplies;
+		config.config_regulators = rknpu_rate_set_supplies;
+	}
+	return dev_pm_opp_set_config(dev, &config);
+}
+
+/*
+ * Tables of Rockchip's own trees say which read margin the NPU's memories need
+ * at which voltage. To change one without the other is to lose data, and the
+ * margin is set through registers that only Rockchip's drivers know.
+ */
+static bool rknpu_rate_needs_margin(struct device *dev)
+{
+	struct device_node *np = of_parse_phandle(dev->of_node, "operating-points-v2", 0);
+	bool needs = of_find_property(np, "volt-mem-read-margin", NULL);
+
+	of_node_put(np);
+	return needs;
+}
+
+/* Without operating points nobody knows the voltages, so the rate stays what it is. */
+static int rknpu_rate_add_opps(struct rknpu_rate *rate)
+{
+	int token, ret;
+
+	if (!of_find_property(rate->dev->of_node, "operating-points-v2", NULL))
+		return -ENODEV;
+	if (rknpu_rate_needs_margin(rate->dev)) {
+		dev_info(rate->dev, "compute clock stays at %lu Hz: operating points with read margins\n",
+			 rate->hz);
+		return -ENODEV;
+	}
+
+	rknpu_rate_supplies_on = false;
+	token = rknpu_rate_config_opps(rate->dev);
+	if (token < 0)
+		return token;
+	ret = dev_pm_opp_of_add_table(rate->dev);
+	if (ret) {
+		dev_pm_opp_clear_config(token);
+		return ret;
+	}
+	rate->opp_config = token;
+	return 0;
+}
+
+static void rknpu_rate_remove_opps(struct rknpu_rate *rate)
+{
+	dev_pm_opp_of_remove_table(rate->dev);
+	dev_pm_opp_clear_config(rate->opp_config);
+	rate->scales = false;
+}
+
+/* The operating point that is just enough for what it runs at. */
+static unsigned long rknpu_rate_first_wanted(struct rknpu_rate *rate)
+{
+	unsigned long hz = rate->hz;
+	struct dev_pm_opp *opp;
+
+	opp = dev_pm_opp_find_freq_ceil(rate->dev, &hz);
+	if (IS_ERR(opp))
+		opp = dev_pm_opp_find_freq_floor(rate->dev, &hz);
+	if (IS_ERR(opp))
+		return 0;
+	dev_pm_opp_put(opp);
+	return hz;
+}
+
+/* A core is powered. */
+static int rknpu_rate_apply(struct rknpu_rate *rate, unsigned long hz)
+{
+	int ret = dev_pm_opp_set_rate(rate->dev, hz);
+
+	if (ret)
+		dev_warn_ratelimited(rate->dev, "compute clock stays at %lu Hz, not %lu: %d\n",
+				     rate->hz, hz, ret);
+	rate->hz = clk_get_rate(rate->clk);
+	return ret;
+}
+
+void rknpu_rate_init_static(struct rknpu_hw *hw)
+{
+	mutex_init(&hw->rate.lock);
+}
+
+static void rknpu_rate_start_scaling(struct rknpu_rate *rate)
+{
+	int ret = rknpu_rate_add_opps(rate);
+
+	if (ret) {
+		if (ret != -ENODEV)
+			dev_warn(rate->dev, "no operating points: %d\n", ret);
+		return;
+	}
+	rate->parked = min(rate->hz, RKNPU_RATE_PARKED_HZ);
+	rate->wanted = rknpu_rate_first_wanted(rate);
+	rate->scales = rate->wanted;
+	if (rate->scales)
+		rknpu_rate_apply(rate, rate->wanted);
+	else
+		rknpu_rate_remove_opps(rate);
+}
+
+static struct rknpu_core *rknpu_rate_core(struct rknpu_hw *hw)
+{
+	unsigned int i;
+
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		if (hw->cores[i].dev && hw->cores[i].npu_clk)
+			return &hw->cores[i];
+	}
+	return NULL;
+}
+
+void rknpu_rate_start(struct rknpu_hw *hw)
+{
+	struct rknpu_core *core = rknpu_rate_core(hw);
+	struct rknpu_rate *rate = &hw->rate;
+
+	/* That a core cannot be powered is the scheduler's to find out. */
+	if (!core || pm_runtime_resume_and_get(core->dev))
+		return;
+
+	mutex_lock(&rate->lock);
+	rate->dev = core->dev;
+	rate->clk = core->npu_clk;
+	rate->hz = clk_get_rate(rate->clk);
+	rknpu_rate_start_scaling(rate);
+	mutex_unlock(&rate->lock);
+	pm_runtime_put_autosuspend(core->dev);
+}
+
+void rknpu_rate_stop(struct rknpu_hw *hw)
+{
+	struct rknpu_rate *rate = &hw->rate;
+
+	mutex_lock(&rate->lock);
+	if (rate->scales) {
+		if (rate->powered)
+			rknpu_rate_apply(rate, rate->parked);
+		rknpu_rate_remove_opps(rate);
+	}
+	rate->dev = NULL;
+	mutex_unlock(&rate->lock);
+}
+
+void rknpu_rate_power_up(struct rknpu_hw *hw)
+{
+	struct rknpu_rate *rate = &hw->rate;
+
+	guard(mutex)(&rate->lock);
+	if (!rate->powered++ && rate->scales)
+		rknpu_rate_apply(rate, rate->wanted);
+}
+
+void rknpu_rate_power_down(struct rknpu_hw *hw)
+{
+	struct rknpu_rate *rate = &hw->rate;
+
+	guard(mutex)(&rate->lock);
+	if (rate->powered == 1 && rate->scales)
+		rknpu_rate_apply(rate, rate->parked);
+	rate->powered--;
+}
+
+bool rknpu_rate_scales(struct rknpu_hw *hw)
+{
+	return READ_ONCE(hw->rate.scales);
+}
+
+unsigned long rknpu_rate_get(struct rknpu_hw *hw)
+{
+	struct rknpu_rate *rate = &hw->rate;
+	unsigned long hz = 0;
+
+	mutex_lock(&rate->lock);
+	if (rate->dev && rate->powered)
+		rate->hz = clk_get_rate(rate->clk);
+	if (rate->dev)
+		hz = rate->scales && !rate->powered ? rate->wanted : rate->hz;
+	mutex_unlock(&rate->lock);
+	return hz;
+}
+
+int rknpu_rate_set(struct rknpu_hw *hw, unsigned long hz)
+{
+	struct rknpu_rate *rate = &hw->rate;
+	int ret = 0;
+
+	mutex_lock(&rate->lock);
+	if (rate->scales && rate->powered)
+		ret = rknpu_rate_apply(rate, hz);
+	if (rate->scales && !ret)
+		rate->wanted = hz;
+	mutex_unlock(&rate->lock);
+	return ret;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns the rate of the compute clock, which is that of all cores. */
+#ifndef __RKNPU_RATE_H__
+#define __RKNPU_RATE_H__
+
+#include <linux/types.h>
+
+struct rknpu_hw;
+
+void rknpu_rate_init_static(struct rknpu_hw *hw);
+
+/* All cores are bound, and before the first one is unbound. */
+void rknpu_rate_start(struct rknpu_hw *hw);
+void rknpu_rate_stop(struct rknpu_hw *hw);
+
+/* A core has come up, and is about to go down; its clocks are on. */
+void rknpu_rate_power_up(struct rknpu_hw *hw);
+void rknpu_rate_power_down(struct rknpu_hw *hw);
+
+bool rknpu_rate_scales(struct rknpu_hw *hw);
+/* Hz: what it is, or will be when a core is powered. 0 before start. */
+unsigned long rknpu_rate_get(struct rknpu_hw *hw);
+/*
+ * An operating point. At once, or when a core is powered; then errors are only
+ * logged. Does nothing if there is nothing to choose: governors ask regularly.
+ */
+int rknpu_rate_set(struct rknpu_hw *hw, unsigned long hz);
+
+#endif

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns BOs: pages and who is charged for them, CPU mappings, caches, dma-bufs, writers' errors. */
+#include <linux/dma-buf.h>
+#include <linux/dma-mapping.h>
+#include <linux/dma-resv.h>
+#include <linux/math64.h>
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+#include <linux/scatterlist.h>
+#include <linux/sched/signal.h>
+#include <linux/shmem_fs.h>
+#include <linux/slab.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_prime.h>
+#include <drm/drm_print.h>
+
+#include "hw/rknpu_hw.h"
+#include "rknpu_bo.h"
+#include "rknpu_params.h"
+
+/* In rknpu_bo.write_error, beside the positive errno. */
+#define RKNPU_BO_ERROR_REPORTED	BIT(16)
+#define RKNPU_BO_ERROR_MASK	GENMASK(15, 0)
+
+/* Pages made present by one CPU fault: a tensor is usually walked in order. */
+#define RKNPU_BO_FAULT_AROUND	16
+
+static struct device *rknpu_bo_dma_dev(struct rknpu_bo *bo)
+{
+	return bo->base.dev->dev;
+}
+
+static unsigned long rknpu_mem_limit(unsigned int percent)
+{
+	return mul_u64_u32_div(totalram_pages(), min(percent, 100U), 100);
+}
+
+u64 rknpu_mem_file_limit(void)
+{
+	return (u64)rknpu_mem_limit(READ_ONCE(rknpu_params.max_file_memory_percent)) << PAGE_SHIFT;
+}
+
+u64 rknpu_mem_device_limit(void)
+{
+	return (u64)rknpu_mem_limit(READ_ONCE(rknpu_params.max_memory_percent)) << PAGE_SHIFT;
+}
+
+void rknpu_account_init(struct rknpu_account *account, struct rknpu_mem *mem,
+			void (*release)(struct kref *ref))
+{
+	kref_init(&account->ref);
+	account->mem = mem;
+	account->release = release;
+}
+
+static bool rknpu_mem_add_pages(atomic_long_t *count, unsigned long pages, unsigned int percent)
+{
+	if (atomic_long_add_return(pages, count) <= rknpu_mem_limit(percent))
+		return true;
+	atomic_long_sub(pages, count);
+	return false;
+}
+
+/* -ENOMEM: the account, or all together, would have too much. */
+static int rknpu_account_charge(struct rknpu_account *account, unsigned long pages)
+{
+	struct rknpu_mem *mem = account->mem;
+
+	if (!rknpu_mem_add_pages(&account->bo_pages, pages,
+				 READ_ONCE(rknpu_params.max_file_memory_percent))) {
+		drm_dbg_ratelimited(mem->hw->drm, "%lu more pages: the file's BOs take too much\n",
+				    pages);
+		return -ENOMEM;
+	}
+	if (!rknpu_mem_add_pages(&mem->bo_pages, pages,
+				 READ_ONCE(rknpu_params.max_memory_percent))) {
+		atomic_long_sub(pages, &account->bo_pages);
+		drm_dbg_ratelimited(mem->hw->drm, "%lu more pages: all BOs take too much\n",
+				    pages);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void rknpu_account_uncharge(struct rknpu_account *account, unsigned long pages)
+{
+	atomic_long_sub(pages, &account->mem->bo_pages);
+	atomic_long_sub(pages, &account->bo_pages);
+}
+
+void rknpu_bo_record_error(struct rknpu_bo *bo, int error)
+{
+	int old = atomic_read(&bo->write_error);
+
+	do {
+		if (old && !(old & RKNPU_BO_ERROR_REPORTED))
+			return;
+	} while (!atomic_try_cmpxchg(&bo->write_error, &old, -error));
+}
+
+int rknpu_bo_report_error(struct rknpu_bo *bo)
+{
+	int old = atomic_read(&bo->write_error);
+
+	/* Lost races are fine: the error that came meanwhile stays unreported. */
+	if (old)
+		atomic_cmpxchg(&bo->write_error, old, old | RKNPU_BO_ERROR_REPORTED);
+	return -(int)(old & RKNPU_BO_ERROR_MASK);
+}
+
+void rknpu_bo_forget_reported_error(struct rknpu_bo *bo)
+{
+	int old = atomic_read(&bo->write_error);
+
+	if (old & RKNPU_BO_ERROR_REPORTED)
+		atomic_cmpxchg(&bo->write_error, old, 0);
+}
+
+void rknpu_bo_sync_for_cpu(struct rknpu_bo *bo)
+{
+	if (drm_gem_is_imported(&bo->base))
+		return;
+	dma_sync_sgtable_for_cpu(rknpu_bo_dma_dev(bo), bo->sgt, DMA_BIDIRECTIONAL);
+	rknpu_device_stat_add(&bo->mem->hw->stats, RKNPU_DEVICE_STAT_CACHE_BYTES,
+			      bo->base.size);
+}
+
+void rknpu_bo_sync_for_device(struct rknpu_bo *bo)
+{
+	if (drm_gem_is_imported(&bo->base))
+		return;
+	dma_sync_sgtable_for_device(rknpu_bo_dma_dev(bo), bo->sgt, DMA_BIDIRECTIONAL);
+	rknpu_device_stat_add(&bo->mem->hw->stats, RKNPU_DEVICE_STAT_CACHE_BYTES,
+			      bo->base.size);
+}
+
+static void rknpu_bo_sync_segment(struct rknpu_bo *bo, dma_addr_t addr, size_t size, bool for_cpu)
+{
+	if (for_cpu)
+		dma_sync_single_for_cpu(rknpu_bo_dma_dev(bo), addr, size, DMA_BIDIRECTIONAL);
+	else
+		dma_sync_single_for_device(rknpu_bo_dma_dev(bo), addr, size, DMA_BIDIRECTIONAL);
+}
+
+/*
+ * One walk over the segments serves all ranges, because they ascend. A segment
+ * is contiguous in physical memory too: the DMA device has no IOMMU.
+ */
+static void rknpu_bo_sync_ranges(struct rknpu_bo *bo, const struct rknpu_bo_range *ranges,
+				 u32 count, bool for_cpu)
+{
+	struct scatterlist *sg = bo->sgt->sgl;
+	u64 pos, end, chunk, start = 0, total = 0;
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		pos = ranges[i].offset;
+		end = pos + ranges[i].size;
+		total += ranges[i].size;
+		while (pos < end) {
+			while (pos >= start + sg_dma_len(sg)) {
+				start += sg_dma_len(sg);
+				sg = sg_next(sg);
+			}
+			chunk = min(end, start + sg_dma_len(sg)) - pos;
+			rknpu_bo_sync_segment(bo, sg_dma_address(sg) + (pos - start), chunk,
+					      for_cpu);
+			pos += chunk;
+		}
+		cond_resched();
+	}
+	rknpu_device_stat_add(&bo->mem->hw->stats, RKNPU_DEVICE_STAT_CACHE_BYTES, total);
+}
+
+void rknpu_bo_sync_ranges_for_cpu(struct rknpu_bo *bo, const struct rknpu_bo_range *ranges,
+				  u32 count)
+{
+	if (!drm_gem_is_imported(&bo->base))
+		rknpu_bo_sync_ranges(bo, ranges, count, true);
+}
+
+void rknpu_bo_sync_ranges_for_device(struct rknpu_bo *bo, const struct rknpu_bo_range *ranges,
+				     u32 count)
+{
+	if (!drm_gem_is_imported(&bo->base))
+		rknpu_bo_sync_ranges(bo, ranges, count, false);
+}
+
+void rknpu_bo_sync_range_for_cpu(struct rknpu_bo *bo, u64 offset, u64 size)
+{
+	struct rknpu_bo_range range = { .offset = offset, .size = size };
+
+	rknpu_bo_sync_ranges(bo, &range, 1, true);
+}
+
+void rknpu_bo_sync_range_for_device(struct rknpu_bo *bo, u64 offset, u64 size)
+{
+	struct rknpu_bo_range range = { .offset = offset, .size = size };
+
+	rknpu_bo_sync_ranges(bo, &range, 1, false);
+}
+
+static void rknpu_bo_drop_pages(struct rknpu_bo *bo)
+{
+	if (bo->sgt) {
+		dma_unmap_sgtable(rknpu_bo_dma_dev(bo), bo->sgt, DMA_BIDIRECTIONAL, 0);
+		sg_free_table(bo->sgt);
+		kfree(bo->sgt);
+	}
+	if (bo->pages)
+		drm_gem_put_pages(&bo->base, bo->pages, true, true);
+}
+
+void rknpu_bo_gem_free(struct drm_gem_object *obj)
+{
+	struct rknpu_bo *bo = to_rknpu_bo(obj);
+	struct rknpu_account *account = bo->account;
+
+	rknpu_device_stat_add(&bo->mem->hw->stats, RKNPU_DEVICE_STAT_BOS_FREED, 1);
+	if (drm_gem_is_imported(obj))
+		drm_prime_gem_destroy(obj, bo->sgt);
+	else
+		rknpu_bo_drop_pages(bo);
+	if (account)
+		rknpu_account_uncharge(account, obj->size >> PAGE_SHIFT);
+	drm_gem_object_release(obj);
+	mutex_destroy(&bo->map_lock);
+	kfree(bo);
+	/* Last: it may be what the device still hangs on. */
+	if (account)
+		rknpu_account_put(account);
+}
+
+struct sg_table *rknpu_bo_gem_sgt(struct drm_gem_object *obj)
+{
+	return drm_prime_pages_to_sg(obj->dev, to_rknpu_bo(obj)->pages, obj->size >> PAGE_SHIFT);
+}
+
+enum drm_gem_object_status rknpu_bo_gem_status(struct drm_gem_object *obj)
+{
+	return DRM_GEM_OBJECT_RESIDENT;
+}
+
+int rknpu_bo_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
+{
+	if (drm_gem_is_imported(obj))
+		return -EINVAL;
+
+	/* A private mapping would copy a page on write, and the NPU would never see it. */
+	if ((vma->vm_flags & (VM_SHARED | VM_MAYWRITE)) == VM_MAYWRITE)
+		return -EINVAL;
+
+	vm_flags_set(vma, VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP);
+	vma->vm_page_prot = vm_get_page_prot(vma->vm_flags);
+	return 0;
+}
+
+static vm_fault_t rknpu_bo_vm_fault(struct vm_fault *vmf)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	struct drm_gem_object *obj = vma->vm_private_data;
+	struct rknpu_bo *bo = to_rknpu_bo(obj);
+	/* Not from vm_start: a partly unmapped or moved area starts elsewhere. */
+	pgoff_t page = vmf->pgoff - drm_vma_node_start(&obj->vma_node);
+	unsigned long address = vmf->address & PAGE_MASK;
+	unsigned long end = min(vma->vm_end, address + RKNPU_BO_FAULT_AROUND * PAGE_SIZE);
+	pgoff_t count = obj->size >> PAGE_SHIFT;
+	vm_fault_t first = VM_FAULT_SIGBUS;
+	vm_fault_t ret;
+	pgoff_t i;
+
+	for (i = page; address < end && i < count; i++, address += PAGE_SIZE) {
+		ret = vmf_insert_pfn(vma, address, page_to_pfn(bo->pages[i]));
+		if (i == page)
+			first = ret;
+		if (ret != VM_FAULT_NOPAGE)
+			break;
+	}
+	return first;
+}
+
+const struct vm_operations_struct rknpu_bo_vm_ops = {
+	.open = drm_gem_vm_open,
+	.close = drm_gem_vm_close,
+	.fault = rknpu_bo_vm_fault,
+};
+
+static void rknpu_bo_setup(struct rknpu_bo *bo, struct rknpu_mem *mem,
+			   const struct drm_gem_object_funcs *funcs)
+{
+	bo->mem = mem;
+	bo->base.funcs = funcs;
+	mutex_init(&bo->map_lock);
+	INIT_LIST_HEAD(&bo->mappings);
+	rknpu_device_stat_add(&mem->hw->stats, RKNPU_DEVICE_STAT_BOS_CREATED, 1);
+}
+
+static int rknpu_bo_get_sgt(struct rknpu_bo *bo)
+{
+	struct sg_table *sgt = rknpu_bo_gem_sgt(&bo->base);
+	int ret;
+
+	if (IS_ERR(sgt))
+		return PTR_ERR(sgt);
+
+	ret = dma_map_sgtable(rknpu_bo_dma_dev(bo), sgt, DMA_BIDIRECTIONAL, 0);
+	if (ret) {
+		sg_free_table(sgt);
+		kfree(sgt);
+		return ret;
+	}
+	bo->sgt = sgt;
+	return 0;
+}
+
+/* Gigabytes take seconds, and drm_gem_get_pages() does not look for signals. */
+static int rknpu_bo_fault_in(struct rknpu_bo *bo)
+{
+	struct address_space *mapping = bo->base.filp->f_mapping;
+	pgoff_t i, count = bo->base.size >> PAGE_SHIFT;
+	struct page *page;
+
+	/* Until they are pinned. */
+	mapping_set_unevictable(mapping);
+	for (i = 0; i < count; i++) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		page = shmem_read_mapping_page_gfp(mapping, i, mapping_gfp_mask(mapping));
+		if (IS_ERR(page))
+			return PTR_ERR(page);
+		put_page(page);
+		cond_resched();
+	}
+	return 0;
+}
+
+static int rknpu_bo_populate(struct rknpu_bo *bo)
+{
+	struct page **pages;
+	int ret;
+
+	/* Trying that would push everybody else's memory out first. */
+	if (bo->base.size >> PAGE_SHIFT > totalram_pages())
+		return -ENOMEM;
+	/* A BO larger than what is free is the caller's error, no reason to kill processes. */
+	mapping_set_gfp_mask(bo->base.filp->f_mapping,
+			     GFP_HIGHUSER | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
+
+	ret = rknpu_bo_fault_in(bo);
+	if (ret)
+		return ret;
+	pages = drm_gem_get_pages(&bo->base);
+	if (IS_ERR(pages))
+		return PTR_ERR(pages);
+	bo->pages = pages;
+
+	return rknpu_bo_get_sgt(bo);
+}
+
+static int rknpu_bo_charge(struct rknpu_bo *bo, struct rknpu_account *account)
+{
+	int ret = rknpu_account_charge(account, bo->base.size >> PAGE_SHIFT);
+
+	if (ret)
+		return ret;
+	kref_get(&account->ref);
+	bo->account = account;
+	return 0;
+}
+
+int rknpu_bo_init(struct rknpu_bo *bo, struct rknpu_account *account, struct drm_device *drm,
+		  const struct drm_gem_object_funcs *funcs, size_t size)
+{
+	int ret;
+
+	rknpu_bo_setup(bo, account->mem, funcs);
+	ret = drm_gem_object_init(drm, &bo->base, PAGE_ALIGN(size));
+	if (ret)
+		/* ENOSPC: no memory for an inode. To our callers it would mean addresses. */
+		return ret == -ENOSPC ? -ENOMEM : ret;
+
+	ret = rknpu_bo_charge(bo, account);
+	if (ret)
+		return ret;
+
+	ret = drm_gem_create_mmap_offset(&bo->base);
+	if (ret)
+		return ret;
+
+	return rknpu_bo_populate(bo);
+}
+
+/* Segments that are not whole pages cannot be mapped without exposing what is beside them. */
+static bool rknpu_bo_sgt_is_paged(struct sg_table *sgt)
+{
+	struct scatterlist *sg;
+	int i;
+
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		if (!PAGE_ALIGNED(sg_dma_address(sg) | sg_dma_len(sg)))
+			return false;
+	}
+	return true;
+}
+
+int rknpu_bo_check_import(struct dma_buf_attachment *attach, struct sg_table *sgt)
+{
+	size_t size = attach->dmabuf->size;
+
+	if (size > RKNPU_BO_MAX_SIZE || !PAGE_ALIGNED(size) || !rknpu_bo_sgt_is_paged(sgt))
+		return -EINVAL;
+	return 0;
+}
+
+void rknpu_bo_init_imported(struct rknpu_bo *bo, struct rknpu_mem *mem,
+			    struct drm_device *drm, const struct drm_gem_object_funcs *funcs,
+			    size_t size, struct sg_table *sgt)
+{
+	rknpu_bo_setup(bo, mem, funcs);
+	drm_gem_private_object_init(drm, &bo->base, size);
+	bo->sgt = sgt;
+}
+
+/*
+ * The dma-buf core waits too, but only after this, and caches must not be
+ * invalidated before the NPU's last write.
+ */
+static int rknpu_bo_begin_cpu_access(struct dma_buf *dmabuf, enum dma_data_direction dir)
+{
+	struct drm_gem_object *obj = dmabuf->priv;
+	bool write = dir != DMA_FROM_DEVICE;
+	long ret;
+
+	ret = dma_resv_wait_timeout(obj->resv, dma_resv_usage_rw(write), true,
+				    MAX_SCHEDULE_TIMEOUT);
+	if (ret < 0)
+		return ret;
+
+	/* Also for a CPU that only writes: it may write parts of cache lines. */
+	rknpu_bo_sync_for_cpu(to_rknpu_bo(obj));
+	return 0;
+}
+
+static int rknpu_bo_end_cpu_access(struct dma_buf *dmabuf, enum dma_data_direction dir)
+{
+	if (dir != DMA_FROM_DEVICE)
+		rknpu_bo_sync_for_device(to_rknpu_bo(dmabuf->priv));
+	return 0;
+}
+
+/* What drm uses for every driver, with CPU access, which drm leaves out. */
+static const struct dma_buf_ops rknpu_bo_dma_buf_ops = {
+	.attach = drm_gem_map_attach,
+	.detach = drm_gem_map_detach,
+	.map_dma_buf = drm_gem_map_dma_buf,
+	.unmap_dma_buf = drm_gem_unmap_dma_buf,
+	.release = drm_gem_dmabuf_release,
+	.mmap = drm_gem_dmabuf_mmap,
+	.begin_cpu_access = rknpu_bo_begin_cpu_access,
+	.end_cpu_access = rknpu_bo_end_cpu_access,
+};
+
+struct dma_buf *rknpu_bo_export(struct drm_gem_object *obj, int flags)
+{
+	struct dma_buf_export_info info = {
+		.exp_name = KBUILD_MODNAME,
+		.owner = obj->dev->driver->fops->owner,
+		.ops = &rknpu_bo_dma_buf_ops,
+		.size = obj->size,
+		.flags = flags,
+		.priv = obj,
+		.resv = obj->resv,
+	};
+
+	return drm_gem_dmabuf_export(obj->dev, &info);
+}
+
+/* drm knows a device's own dma-buf again only by drm's operations. */
+struct drm_gem_object *rknpu_bo_import(struct drm_device *dev, struct dma_buf *dmabuf)
+{
+	struct drm_gem_object *obj = dmabuf->priv;
+
+	if (dmabuf->ops != &rknpu_bo_dma_buf_ops || obj->dev != dev)
+		return drm_gem_prime_import(dev, dmabuf);
+
+	drm_gem_object_get(obj);
+	return obj;
+}

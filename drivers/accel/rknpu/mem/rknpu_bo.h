@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns BOs: pages and who is charged for them, CPU mappings, caches, dma-bufs, writers' errors. */
+#ifndef __RKNPU_BO_H__
+#define __RKNPU_BO_H__
+
+#include <linux/atomic.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/sizes.h>
+#include <linux/types.h>
+
+#include <drm/drm_gem.h>
+
+struct dma_buf;
+struct dma_buf_attachment;
+struct drm_device;
+struct page;
+struct rknpu_hw;
+struct sg_table;
+struct vm_area_struct;
+struct vm_operations_struct;
+
+/* A BO fits what the 32-bit size of CREATE_BO and half of the IOVA space hold. */
+#define RKNPU_BO_MAX_SIZE	(SZ_2G - SZ_4K)
+
+/**
+ * struct rknpu_mem - memory of one device
+ */
+struct rknpu_mem {
+	/** @hw: hardware */
+	struct rknpu_hw *hw;
+	/** @bo_pages: pages of all BOs */
+	atomic_long_t bo_pages;
+};
+
+/**
+ * struct rknpu_account - whom memory is charged to
+ */
+struct rknpu_account {
+	/** @ref: the owner has one, and every BO that was charged */
+	struct kref ref;
+	/** @mem: device */
+	struct rknpu_mem *mem;
+	/** @bo_pages: pages of its BOs */
+	atomic_long_t bo_pages;
+	/** @release: frees what the account is part of; process context */
+	void (*release)(struct kref *ref);
+};
+
+/**
+ * struct rknpu_bo - memory the NPU can be given
+ */
+struct rknpu_bo {
+	/** @base: GEM object; first, so that a container of the BO can embed it first, too */
+	struct drm_gem_object base;
+	/** @mem: kept alive by the drm_device of @base */
+	struct rknpu_mem *mem;
+	/** @account: what the pages are charged to, with a reference; or NULL */
+	struct rknpu_account *account;
+	/** @pages: pinned for life; NULL for an imported BO */
+	struct page **pages;
+	/** @sgt: segments, mapped for the DMA device (which has no IOMMU) */
+	struct sg_table *sgt;
+	/** @map_lock: protects @mappings */
+	struct mutex map_lock; /* see above */
+	/** @mappings: one struct rknpu_mapping per VM */
+	struct list_head mappings;
+	/** @write_error: see rknpu_bo_record_error() */
+	atomic_t write_error;
+};
+
+/**
+ * struct rknpu_bo_range - part of a BO
+ */
+struct rknpu_bo_range {
+	/** @offset: first byte */
+	u64 offset;
+	/** @size: bytes */
+	u64 size;
+};
+
+static inline struct rknpu_bo *to_rknpu_bo(struct drm_gem_object *obj)
+{
+	return container_of(obj, struct rknpu_bo, base);
+}
+
+void rknpu_account_init(struct rknpu_account *account, struct rknpu_mem *mem,
+			void (*release)(struct kref *ref));
+
+static inline void rknpu_account_put(struct rknpu_account *account)
+{
+	kref_put(&account->ref, account->release);
+}
+
+/* Limits of BO memory, in bytes. They follow the memory that there is, and module parameters. */
+u64 rknpu_mem_file_limit(void);
+u64 rknpu_mem_device_limit(void);
+
+/*
+ * BOs are embedded first in what a uAPI makes of them, and each uAPI has
+ * callbacks of its own: after rknpu_bo_init(), even if it failed, and after
+ * rknpu_bo_init_imported() the BO must be put, which frees the container by
+ * kfree(). The pages are charged to @account until then. -EINTR: the caller was
+ * killed.
+ */
+int rknpu_bo_init(struct rknpu_bo *bo, struct rknpu_account *account, struct drm_device *drm,
+		  const struct drm_gem_object_funcs *funcs, size_t size);
+/* -EINVAL if the dma-buf cannot be mapped as a BO; then nothing was done. */
+int rknpu_bo_check_import(struct dma_buf_attachment *attach, struct sg_table *sgt);
+void rknpu_bo_init_imported(struct rknpu_bo *bo, struct rknpu_mem *mem,
+			    struct drm_device *drm, const struct drm_gem_object_funcs *funcs,
+			    size_t size, struct sg_table *sgt);
+
+/* The callbacks that those funcs have in common. */
+extern const struct vm_operations_struct rknpu_bo_vm_ops;
+void rknpu_bo_gem_free(struct drm_gem_object *obj);
+struct sg_table *rknpu_bo_gem_sgt(struct drm_gem_object *obj);
+enum drm_gem_object_status rknpu_bo_gem_status(struct drm_gem_object *obj);
+int rknpu_bo_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma);
+
+/* drm_gem_object_funcs.export */
+struct dma_buf *rknpu_bo_export(struct drm_gem_object *obj, int flags);
+/* drm_driver.gem_prime_import: knows BOs of the same node again. */
+struct drm_gem_object *rknpu_bo_import(struct drm_device *dev, struct dma_buf *dmabuf);
+
+/* Process context: may free the BO. */
+static inline void rknpu_bo_put(struct rknpu_bo *bo)
+{
+	drm_gem_object_put(&bo->base);
+}
+
+void rknpu_bo_sync_for_cpu(struct rknpu_bo *bo);
+void rknpu_bo_sync_for_device(struct rknpu_bo *bo);
+/* @ranges ascend, do not overlap and lie in @bo. */
+void rknpu_bo_sync_ranges_for_cpu(struct rknpu_bo *bo, const struct rknpu_bo_range *ranges,
+				  u32 count);
+void rknpu_bo_sync_ranges_for_device(struct rknpu_bo *bo, const struct rknpu_bo_range *ranges,
+				     u32 count);
+/* A part of a BO that is not imported; [offset, offset + size) is inside it. */
+void rknpu_bo_sync_range_for_cpu(struct rknpu_bo *bo, u64 offset, u64 size);
+void rknpu_bo_sync_range_for_device(struct rknpu_bo *bo, u64 offset, u64 size);
+
+/*
+ * A job that wrote @bo failed with @error (negative). Any context. To be
+ * called before the job's fence signals, so that whoever waits sees it. The
+ * first error since the last report stays.
+ */
+void rknpu_bo_record_error(struct rknpu_bo *bo, int error);
+/* The recorded error or 0; from now on it counts as reported. */
+int rknpu_bo_report_error(struct rknpu_bo *bo);
+/* A new job is going to write @bo: a reported error is history. */
+void rknpu_bo_forget_reported_error(struct rknpu_bo *bo);
+
+#endif

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns address spaces: IOVA allocator, mappings of BOs, and how long those must stay. */
+#include <linux/cleanup.h>
+#include <linux/jiffies.h>
+#include <linux/scatterlist.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+
+#include <drm/drm_drv.h>
+
+#include "hw/rknpu_iommu.h"
+#include "rknpu_bo.h"
+#include "rknpu_params.h"
+#include "rknpu_release.h"
+#include "rknpu_vm.h"
+
+/*
+ * Register programs hold 32-bit addresses and some treat 0 as "not set", so
+ * page 0 stays empty. The last page does too: the end of every BO then fits 32
+ * bits.
+ */
+#define RKNPU_VM_START	((u64)PAGE_SIZE)
+#define RKNPU_VM_END	((u64)SZ_4G - PAGE_SIZE)
+
+/* Long enough for hundreds of short jobs, short enough that nobody misses the memory. */
+#define RKNPU_VM_REAP_DELAY_MS	10
+
+/* The longest chain of releases: a job ends, is freed, drops its VM, the VM drops the device. */
+#define RKNPU_VM_RELEASE_DEPTH	4
+
+static void rknpu_vm_reap_work_fn(struct work_struct *work);
+
+/* VMs by rknpu_vm::reap_link. */
+static LIST_HEAD(rknpu_vm_reap_list);
+static DEFINE_SPINLOCK(rknpu_vm_reap_lock);
+static DECLARE_DELAYED_WORK(rknpu_vm_reap_work, rknpu_vm_reap_work_fn);
+
+static void rknpu_vm_guard(const struct drm_mm_node *node, unsigned long color,
+			   u64 *start, u64 *end)
+{
+	if (drm_mm_node_allocated(node))
+		*start += (u64)rknpu_params.iova_guard_pages << PAGE_SHIFT;
+}
+
+static void rknpu_vm_release(struct work_struct *work)
+{
+	struct rknpu_vm *vm = container_of(work, struct rknpu_vm, release_work);
+	struct rknpu_hw *hw = vm->domain.hw;
+
+	/* If it stays attached, this is queued again when the IOMMU lets go. */
+	if (!rknpu_domain_fini(&vm->domain))
+		return;
+	drm_mm_takedown(&vm->mm);
+	mutex_destroy(&vm->reap_lock);
+	mutex_destroy(&vm->lock);
+	kfree(vm);
+	rknpu_device_stat_add(&hw->stats, RKNPU_DEVICE_STAT_VMS_FREED, 1);
+	drm_dev_put(hw->drm);
+}
+
+static void rknpu_vm_let_go(struct rknpu_domain *domain)
+{
+	rknpu_release_queue(&container_of(domain, struct rknpu_vm, domain)->release_work);
+}
+
+struct rknpu_vm *rknpu_vm_create(struct rknpu_hw *hw)
+{
+	struct rknpu_vm *vm;
+	int ret;
+
+	vm = kzalloc_obj(*vm, GFP_KERNEL_ACCOUNT);
+	if (!vm)
+		return ERR_PTR(-ENOMEM);
+
+	ret = rknpu_domain_init(&vm->domain, hw, rknpu_vm_let_go);
+	if (ret) {
+		kfree(vm);
+		return ERR_PTR(ret);
+	}
+
+	kref_init(&vm->ref);
+	mutex_init(&vm->lock);
+	INIT_LIST_HEAD(&vm->uses);
+	INIT_LIST_HEAD(&vm->orphans);
+	INIT_LIST_HEAD(&vm->over);
+	INIT_LIST_HEAD(&vm->reap_link);
+	mutex_init(&vm->reap_lock);
+	INIT_WORK(&vm->release_work, rknpu_vm_release);
+	drm_mm_init(&vm->mm, RKNPU_VM_START, RKNPU_VM_END - RKNPU_VM_START);
+	if (rknpu_params.iova_guard_pages)
+		vm->mm.color_adjust = rknpu_vm_guard;
+
+	drm_dev_get(hw->drm);
+	rknpu_device_stat_add(&hw->stats, RKNPU_DEVICE_STAT_VMS_CREATED, 1);
+	return vm;
+}
+
+struct rknpu_vm *rknpu_vm_get(struct rknpu_vm *vm)
+{
+	kref_get(&vm->ref);
+	return vm;
+}
+
+static void rknpu_vm_last_put(struct kref *ref)
+{
+	rknpu_release_queue(&container_of(ref, struct rknpu_vm, ref)->release_work);
+}
+
+void rknpu_vm_put(struct rknpu_vm *vm)
+{
+	kref_put(&vm->ref, rknpu_vm_last_put);
+}
+
+static int rknpu_vm_map_segments(struct rknpu_vm *vm, struct sg_table *sgt, u64 start, u64 size)
+{
+	struct scatterlist *sg;
+	u64 done = 0;
+	int i, ret;
+
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		size_t len = min_t(u64, sg_dma_len(sg), size - done);
+
+		if (!len)
+			break;
+		ret = rknpu_domain_map(&vm->domain, start + done, sg_dma_address(sg), len);
+		if (ret) {
+			rknpu_domain_unmap(&vm->domain, start, done);
+			return ret;
+		}
+		done += len;
+	}
+
+	if (done == size)
+		return 0;
+	rknpu_domain_unmap(&vm->domain, start, done);
+	return -EINVAL;
+}
+
+/* Maps the DMA segments of @sgt at an address chosen by the allocator. */
+static int rknpu_vm_map(struct rknpu_vm *vm, struct sg_table *sgt, u64 size,
+			struct drm_mm_node *node)
+{
+	int ret;
+
+	guard(mutex)(&vm->lock);
+	ret = drm_mm_insert_node_generic(&vm->mm, node, size, PAGE_SIZE, 0, DRM_MM_INSERT_LOW);
+	if (ret)
+		return ret;
+
+	ret = rknpu_vm_map_segments(vm, sgt, node->start, size);
+	if (ret)
+		drm_mm_remove_node(node);
+	return ret;
+}
+
+static void rknpu_vm_unmap(struct rknpu_vm *vm, struct drm_mm_node *node)
+{
+	guard(mutex)(&vm->lock);
+	rknpu_domain_unmap(&vm->domain, node->start, node->size);
+	drm_mm_remove_node(node);
+}
+
+bool rknpu_vm_range_mapped(struct rknpu_vm *vm, u64 iova, u64 size)
+{
+	struct drm_mm_node *node;
+
+	if (iova < RKNPU_VM_START || iova >= RKNPU_VM_END || !size ||
+	    size > RKNPU_VM_END - iova)
+		return false;
+
+	guard(mutex)(&vm->lock);
+	drm_mm_for_each_node_in_range(node, &vm->mm, iova, iova + size)
+		return node->start <= iova && node->start + node->size >= iova + size;
+	return false;
+}
+
+static struct rknpu_mapping *rknpu_mapping_create(struct rknpu_vm *vm, struct rknpu_bo *bo)
+{
+	struct rknpu_mapping *map;
+	int ret;
+
+	map = kzalloc_obj(*map, GFP_KERNEL_ACCOUNT);
+	if (!map)
+		return ERR_PTR(-ENOMEM);
+
+	ret = rknpu_vm_map(vm, bo->sgt, bo->base.size, &map->node);
+	if (ret) {
+		kfree(map);
+		return ERR_PTR(ret);
+	}
+
+	drm_gem_object_get(&bo->base);
+	map->bo = bo;
+	map->vm = rknpu_vm_get(vm);
+	return map;
+}
+
+static void rknpu_mapping_destroy(struct rknpu_mapping *map)
+{
+	rknpu_vm_unmap(map->vm, &map->node);
+	rknpu_bo_put(map->bo);
+	rknpu_vm_put(map->vm);
+	kfree(map);
+}
+
+static void rknpu_mapping_destroy_all(struct list_head *maps)
+{
+	struct rknpu_mapping *map, *next;
+
+	list_for_each_entry_safe(map, next, maps, orphan_link) {
+		list_del(&map->orphan_link);
+		rknpu_mapping_destroy(map);
+	}
+}
+
+/* Moves to @unused the orphans that no remaining use is older than. */
+static void rknpu_vm_collect_orphans(struct rknpu_vm *vm, struct list_head *unused)
+{
+	struct rknpu_vm_use *oldest = list_first_entry_or_null(&vm->uses, struct rknpu_vm_use,
+							       link);
+	struct rknpu_mapping *map, *next;
+
+	lockdep_assert_held(&vm->lock);
+	list_for_each_entry_safe(map, next, &vm->orphans, orphan_link) {
+		if (oldest && oldest->seq < map->orphan_seq)
+			break;
+		list_move_tail(&map->orphan_link, unused);
+	}
+}
+
+void rknpu_vm_use_begin(struct rknpu_vm *vm, struct rknpu_vm_use *use)
+{
+	guard(mutex)(&vm->lock);
+	use->seq = vm->next_use++;
+	list_add_tail(&use->link, &vm->uses);
+}
+
+void rknpu_vm_use_end(struct rknpu_vm *vm, struct rknpu_vm_use *use)
+{
+	LIST_HEAD(unused);
+
+	if (!use->link.next)
+		return;
+
+	scoped_guard(mutex, &vm->lock) {
+		list_del(&use->link);
+		rknpu_vm_collect_orphans(vm, &unused);
+	}
+	use->link.next = NULL;
+
+	rknpu_mapping_destroy_all(&unused);
+}
+
+/* @map lost its last holder: destroyed as soon as no older use is left. */
+static void rknpu_vm_orphan(struct rknpu_vm *vm, struct rknpu_mapping *map)
+{
+	LIST_HEAD(unused);
+
+	scoped_guard(mutex, &vm->lock) {
+		map->orphan_seq = vm->next_use;
+		list_add_tail(&map->orphan_link, &vm->orphans);
+		rknpu_vm_collect_orphans(vm, &unused);
+	}
+
+	rknpu_mapping_destroy_all(&unused);
+}
+
+static struct rknpu_mapping *rknpu_mapping_find(struct rknpu_vm *vm, struct rknpu_bo *bo)
+{
+	struct rknpu_mapping *map;
+
+	lockdep_assert_held(&bo->map_lock);
+	list_for_each_entry(map, &bo->mappings, bo_link) {
+		if (map->vm == vm)
+			return map;
+	}
+	return NULL;
+}
+
+struct rknpu_mapping *rknpu_mapping_get(struct rknpu_vm *vm, struct rknpu_bo *bo)
+{
+	struct rknpu_mapping *map;
+
+	guard(mutex)(&bo->map_lock);
+	map = rknpu_mapping_find(vm, bo);
+	if (!map) {
+		map = rknpu_mapping_create(vm, bo);
+		if (IS_ERR(map))
+			return map;
+		list_add(&map->bo_link, &bo->mappings);
+	}
+	map->handles++;
+	return map;
+}
+
+static bool rknpu_mapping_drop(struct rknpu_mapping *map)
+{
+	lockdep_assert_held(&map->bo->map_lock);
+	if (--map->handles)
+		return false;
+	list_del(&map->bo_link);
+	return true;
+}
+
+void rknpu_mapping_put(struct rknpu_mapping *map)
+{
+	bool last = false;
+
+	scoped_guard(mutex, &map->bo->map_lock)
+		last = rknpu_mapping_drop(map);
+	if (last)
+		rknpu_vm_orphan(map->vm, map);
+}
+
+void rknpu_mapping_put_handle(struct rknpu_vm *vm, struct rknpu_bo *bo)
+{
+	struct rknpu_mapping *map;
+	bool last = false;
+
+	scoped_guard(mutex, &bo->map_lock) {
+		map = rknpu_mapping_find(vm, bo);
+		last = map && rknpu_mapping_drop(map);
+	}
+	if (last)
+		rknpu_vm_orphan(vm, map);
+}
+
+void rknpu_vm_use_over(struct rknpu_vm *vm, struct rknpu_vm_use *use)
+{
+	unsigned long flags;
+	bool first;
+
+	spin_lock_irqsave(&rknpu_vm_reap_lock, flags);
+	first = list_empty(&vm->over);
+	list_add_tail(&use->over_link, &vm->over);
+	if (first)
+		list_add_tail(&vm->reap_link, &rknpu_vm_reap_list);
+	spin_unlock_irqrestore(&rknpu_vm_reap_lock, flags);
+
+	if (first)
+		rknpu_release_delay(&rknpu_vm_reap_work,
+				    msecs_to_jiffies(RKNPU_VM_REAP_DELAY_MS));
+}
+
+void rknpu_vm_reap(struct rknpu_vm *vm)
+{
+	struct rknpu_vm_use *use, *next;
+	LIST_HEAD(over);
+
+	/* Who comes while another is at it has to wait for what that one has taken. */
+	guard(mutex)(&vm->reap_lock);
+	scoped_guard(spinlock_irq, &rknpu_vm_reap_lock) {
+		list_splice_init(&vm->over, &over);
+		list_del_init(&vm->reap_link);
+	}
+	list_for_each_entry_safe(use, next, &over, over_link)
+		use->free(use);
+}
+
+/* A VM with jobs is kept alive by them, but not for longer than they are. */
+static struct rknpu_vm *rknpu_vm_first_to_reap(void)
+{
+	struct rknpu_vm *vm;
+
+	guard(spinlock_irq)(&rknpu_vm_reap_lock);
+	vm = list_first_entry_or_null(&rknpu_vm_reap_list, struct rknpu_vm, reap_link);
+	return vm ? rknpu_vm_get(vm) : NULL;
+}
+
+static void rknpu_vm_reap_work_fn(struct work_struct *work)
+{
+	struct rknpu_vm *vm;
+
+	while ((vm = rknpu_vm_first_to_reap())) {
+		rknpu_vm_reap(vm);
+		rknpu_vm_put(vm);
+		cond_resched();
+	}
+}
+
+void rknpu_vm_reap_soon(void)
+{
+	rknpu_release_delay_less(&rknpu_vm_reap_work, 0);
+}
+
+void rknpu_vm_reap_all(void)
+{
+	flush_delayed_work(&rknpu_vm_reap_work);
+}
+
+void rknpu_vm_flush(void)
+{
+	int i;
+
+	/* Not drain_workqueue(): that refuses work queued from elsewhere meanwhile. */
+	for (i = 0; i < RKNPU_VM_RELEASE_DEPTH; i++) {
+		rknpu_vm_reap_all();
+		rknpu_release_flush();
+	}
+}
+
+/*
+ * Jobs are freed a moment after they end. A client that saw them end and closed
+ * BOs expects their addresses to be free.
+ */
+void rknpu_vm_reclaim(struct rknpu_vm *vm)
+{
+	bool pending = false;
+
+	scoped_guard(mutex, &vm->lock)
+		pending = !list_empty(&vm->orphans);
+	if (pending)
+		rknpu_vm_reap(vm);
+}

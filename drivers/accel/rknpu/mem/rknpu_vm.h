@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns address spaces: IOVA allocator, mappings of BOs, and how long those must stay. */
+#ifndef __RKNPU_VM_H__
+#define __RKNPU_VM_H__
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+#include <drm/drm_mm.h>
+
+#include "hw/rknpu_hw.h"
+
+struct rknpu_bo;
+
+/**
+ * struct rknpu_vm - one address space
+ */
+struct rknpu_vm {
+	/** @ref: files, mappings and jobs hold one each */
+	struct kref ref;
+	/** @domain: page tables; rknpu_domain::hw with a reference on its drm_device */
+	struct rknpu_domain domain;
+	/** @lock: serialises @mm, changes of @domain, @uses and @orphans */
+	struct mutex lock; /* see above */
+	/** @mm: IOVA allocator */
+	struct drm_mm mm;
+	/** @uses: jobs that may still access memory, oldest first */
+	struct list_head uses;
+	/** @next_use: sequence number of the next job */
+	u64 next_use;
+	/** @orphans: mappings without a handle that a job in @uses may still access */
+	struct list_head orphans;
+	/** @over: uses that are to be freed, see rknpu_vm_use_over() */
+	struct list_head over;
+	/** @reap_link: among the VMs whose @over is not empty */
+	struct list_head reap_link;
+	/** @reap_lock: one frees at a time */
+	struct mutex reap_lock; /* see above */
+	/** @release_work: end of life */
+	struct work_struct release_work;
+};
+
+/**
+ * struct rknpu_vm_use - a job's claim on everything mapped in its VM
+ *
+ * Clients do not list all the memory their programs touch (Mesa lists neither
+ * weights nor programs), so what is mapped while a job lives stays mapped
+ * until that job is gone, whatever handles are closed meanwhile. Embedded in
+ * struct rknpu_job as "use"; must be zeroed before rknpu_vm_use_begin().
+ */
+struct rknpu_vm_use {
+	/** @link: in rknpu_vm::uses; NULL while the use has not begun */
+	struct list_head link;
+	/** @seq: age */
+	u64 seq;
+	/** @over_link: in rknpu_vm::over */
+	struct list_head over_link;
+	/** @free: frees what the use is part of, with rknpu_vm_use_end(). May sleep. */
+	void (*free)(struct rknpu_vm_use *use);
+};
+
+/**
+ * struct rknpu_mapping - the presence of one BO in one VM, held by the handles of the VM's file
+ */
+struct rknpu_mapping {
+	/** @vm: holds a reference */
+	struct rknpu_vm *vm;
+	/** @bo: holds a reference */
+	struct rknpu_bo *bo;
+	/** @node: IOVA range */
+	struct drm_mm_node node;
+	/** @handles: holders, under @bo->map_lock; unmapped when none is left */
+	unsigned int handles;
+	/** @bo_link: in @bo->mappings while there are holders */
+	struct list_head bo_link;
+	/** @orphan_link: in @vm->orphans */
+	struct list_head orphan_link;
+	/** @orphan_seq: uses of @vm before this one may still access it */
+	u64 orphan_seq;
+};
+
+struct rknpu_vm *rknpu_vm_create(struct rknpu_hw *hw);
+struct rknpu_vm *rknpu_vm_get(struct rknpu_vm *vm);
+/* Any context, hard interrupts included: the release runs from rknpu_release. */
+void rknpu_vm_put(struct rknpu_vm *vm);
+
+/* Process context. End is a no-op for a use that never began. */
+void rknpu_vm_use_begin(struct rknpu_vm *vm, struct rknpu_vm_use *use);
+void rknpu_vm_use_end(struct rknpu_vm *vm, struct rknpu_vm_use *use);
+
+/*
+ * Any context: nobody refers to the use's job any more. It is freed by the next
+ * rknpu_vm_reap(), or a little later if there is none: waking a thread for each
+ * job would cost more than everything else that ends one. Its reference on @vm
+ * goes with it.
+ */
+void rknpu_vm_use_over(struct rknpu_vm *vm, struct rknpu_vm_use *use);
+/* On return everything over so far in @vm is freed. May sleep. */
+void rknpu_vm_reap(struct rknpu_vm *vm);
+/* Nobody comes back for it: frees everything soon. Any context. */
+void rknpu_vm_reap_soon(void);
+/* Everything over so far is freed on return. */
+void rknpu_vm_reap_all(void);
+/* The same, and what its release queues. */
+void rknpu_vm_flush(void);
+
+/* Before an allocation: waits for what only needs the release of finished jobs. */
+void rknpu_vm_reclaim(struct rknpu_vm *vm);
+
+/*
+ * Is [iova, iova + size) inside one BO? Stays true while the caller holds a use
+ * of @vm, if the BO had a handle when that began; else it may end with older
+ * uses, and the worst is a fault in the caller's own address space.
+ */
+bool rknpu_vm_range_mapped(struct rknpu_vm *vm, u64 iova, u64 size);
+
+/* Finds or makes the mapping; every get needs one put. Process context. */
+struct rknpu_mapping *rknpu_mapping_get(struct rknpu_vm *vm, struct rknpu_bo *bo);
+void rknpu_mapping_put(struct rknpu_mapping *map);
+/* The same for a holder that kept no pointer, as handles do. */
+void rknpu_mapping_put_handle(struct rknpu_vm *vm, struct rknpu_bo *bo);
+
+#endif

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns power in the vendor's DT shape: supplies, three power domains, and who needs them. */
+#include <linux/device.h>
+#include <linux/err.h>
+#include <linux/of.h>
+#include <linux/of_platform.h>
+#include <linux/platform_device.h>
+#include <linux/pm_domain.h>
+#include <linux/pm_runtime.h>
+#include <linux/regulator/consumer.h>
+
+#include "rknpu_dt_vendor_power.h"
+#include "hw/rknpu_soc.h"
+
+#define RKNPU_VDT_POWER_SUPPLIES	2
+
+static const char * const rknpu_vdt_power_supply_names[RKNPU_VDT_POWER_SUPPLIES] = {
+	"rknpu", "mem",
+};
+
+/**
+ * struct rknpu_vdt_domain - one of the power domains
+ */
+struct rknpu_vdt_domain {
+	/** @dev: virtual device that stands for it */
+	struct device *dev;
+	/** @npu: makes the NPU's device resume it */
+	struct device_link *npu;
+	/** @iommu: makes the IOMMU resume it */
+	struct device_link *iommu;
+};
+
+static struct platform_device *rknpu_vdt_pdev;
+static struct platform_device *rknpu_vdt_iommu;
+static struct rknpu_vdt_domain rknpu_vdt_domains[RKNPU_MAX_CORES];
+static struct regulator *rknpu_vdt_supplies[RKNPU_VDT_POWER_SUPPLIES];
+
+static struct device_link *rknpu_vdt_power_link(struct device *consumer, struct device *domain)
+{
+	return device_link_add(consumer, domain, DL_FLAG_STATELESS | DL_FLAG_PM_RUNTIME);
+}
+
+static int rknpu_vdt_power_add_domain(struct rknpu_vdt_domain *domain, unsigned int index)
+{
+	struct device *dev = &rknpu_vdt_pdev->dev;
+
+	domain->dev = dev_pm_domain_attach_by_id(dev, index);
+	if (IS_ERR_OR_NULL(domain->dev)) {
+		int ret = domain->dev ? PTR_ERR(domain->dev) : -ENOENT;
+
+		domain->dev = NULL;
+		return dev_err_probe(dev, ret, "no power domain %u\n", index);
+	}
+
+	domain->npu = rknpu_vdt_power_link(dev, domain->dev);
+	domain->iommu = rknpu_vdt_power_link(&rknpu_vdt_iommu->dev, domain->dev);
+	return domain->npu && domain->iommu ? 0 : -ENODEV;
+}
+
+/*
+ * By number, as all are treated alike and a single one has no name. Even that
+ * one is the driver core's business for the NPU only, not for the IOMMU.
+ */
+static int rknpu_vdt_power_add_domains(void)
+{
+	int count = of_count_phandle_with_args(rknpu_vdt_pdev->dev.of_node, "power-domains",
+					       "#power-domain-cells");
+	int i, ret = 0;
+
+	for (i = 0; i < min(count, RKNPU_MAX_CORES) && !ret; i++)
+		ret = rknpu_vdt_power_add_domain(&rknpu_vdt_domains[i], i);
+	return ret;
+}
+
+static void rknpu_vdt_power_remove_domains(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		struct rknpu_vdt_domain *domain = &rknpu_vdt_domains[i];
+
+		if (domain->iommu)
+			device_link_del(domain->iommu);
+		if (domain->npu)
+			device_link_del(domain->npu);
+		if (domain->dev)
+			dev_pm_domain_detach(domain->dev, true);
+		memset(domain, 0, sizeof(*domain));
+	}
+}
+
+/* The vendor's tree has them here and not at the power domain, which needs them to switch. */
+static int rknpu_vdt_power_add_supplies(void)
+{
+	struct device *dev = &rknpu_vdt_pdev->dev;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < RKNPU_VDT_POWER_SUPPLIES; i++) {
+		struct regulator *supply;
+
+		supply = regulator_get_optional(dev, rknpu_vdt_power_supply_names[i]);
+		if (PTR_ERR_OR_ZERO(supply) == -ENODEV)
+			continue;
+		if (IS_ERR(supply))
+			return PTR_ERR(supply);
+		ret = regulator_enable(supply);
+		if (ret) {
+			regulator_put(supply);
+			return ret;
+		}
+		rknpu_vdt_supplies[i] = supply;
+	}
+	return 0;
+}
+
+static void rknpu_vdt_power_remove_supplies(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < RKNPU_VDT_POWER_SUPPLIES; i++) {
+		if (!rknpu_vdt_supplies[i])
+			continue;
+		regulator_disable(rknpu_vdt_supplies[i]);
+		regulator_put(rknpu_vdt_supplies[i]);
+		rknpu_vdt_supplies[i] = NULL;
+	}
+}
+
+struct regulator *rknpu_vdt_power_supply(void)
+{
+	return rknpu_vdt_supplies[0];
+}
+
+static struct platform_device *rknpu_vdt_power_find(void)
+{
+	struct platform_device *pdev;
+	struct device_node *np;
+
+	for_each_matching_node(np, rknpu_soc_vendor_match) {
+		pdev = of_device_is_available(np) ? of_find_device_by_node(np) : NULL;
+		if (pdev) {
+			of_node_put(np);
+			return pdev;
+		}
+	}
+	return NULL;
+}
+
+static struct platform_device *rknpu_vdt_power_find_iommu(struct platform_device *pdev)
+{
+	struct device_node *np = of_parse_phandle(pdev->dev.of_node, "iommus", 0);
+	struct platform_device *iommu = np ? of_find_device_by_node(np) : NULL;
+
+	of_node_put(np);
+	return iommu;
+}
+
+static int rknpu_vdt_power_add_all(void)
+{
+	int ret;
+
+	rknpu_vdt_iommu = rknpu_vdt_power_find_iommu(rknpu_vdt_pdev);
+	if (!rknpu_vdt_iommu)
+		return -ENODEV;
+	ret = rknpu_vdt_power_add_supplies();
+	return ret ?: rknpu_vdt_power_add_domains();
+}
+
+/*
+ * The IOMMU's DT node names no power domain, and its driver touches the registers
+ * of all MMUs whenever it is resumed, which the driver core does even before
+ * the NPU's driver is probed. In a domain that is off that is fatal. So the
+ * domains are made suppliers of the IOMMU before there is a driver to probe.
+ */
+int rknpu_vdt_power_init(void)
+{
+	int ret;
+
+	rknpu_vdt_pdev = rknpu_vdt_power_find();
+	if (!rknpu_vdt_pdev)
+		return -ENODEV;
+
+	ret = rknpu_vdt_power_add_all();
+	if (ret) {
+		dev_err(&rknpu_vdt_pdev->dev, "cannot be powered: %d\n", ret);
+		rknpu_vdt_power_exit();
+	}
+	/* Only for probing does that mean anything. */
+	return ret == -EPROBE_DEFER ? -ENODEV : ret;
+}
+
+/*
+ * The IOMMU goes down some time after the last user. Without the links it would
+ * find itself without power then.
+ */
+static bool rknpu_vdt_power_iommu_is_off(void)
+{
+	return !rknpu_vdt_iommu || pm_runtime_suspend(&rknpu_vdt_iommu->dev) >= 0;
+}
+
+void rknpu_vdt_power_exit(void)
+{
+	if (!rknpu_vdt_pdev)
+		return;
+	if (!rknpu_vdt_power_iommu_is_off()) {
+		dev_err(&rknpu_vdt_pdev->dev, "the IOMMU is in use, power is left as it is\n");
+		return;
+	}
+	rknpu_vdt_power_remove_domains();
+	rknpu_vdt_power_remove_supplies();
+	platform_device_put(rknpu_vdt_iommu);
+	platform_device_put(rknpu_vdt_pdev);
+	rknpu_vdt_iommu = NULL;
+	rknpu_vdt_pdev = NULL;
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns the module parameters: their names, their defaults, and what they mean. */
+#include <linux/module.h>
+
+#include "rknpu_params.h"
+
+struct rknpu_params rknpu_params = {
+	.autosuspend_ms = 50,
+	.default_timeout_ms = 500,
+	.max_file_memory_percent = 65,
+	.max_job_ms = 10000,
+	.max_memory_percent = 75,
+	.max_timeout_ms = 60000,
+	.sleep_wait_ms = 5000,
+	.slice_us = 4000,
+	.start_check_ms = 100,
+#ifdef RKNPU_VENDOR
+	.vendor_procfs = true,
+	.vendor_uapi = true,
+	.vendor_version = "0.9.8",
+#endif
+};
+
+#define rknpu_param(name, type, mode, desc)						\
+	module_param_named(name, rknpu_params.name, type, mode);			\
+	MODULE_PARM_DESC(name, desc)
+
+rknpu_param(autosuspend_ms, uint, 0444,
+	    "How long an idle core stays powered, in ms (default 50)");
+
+rknpu_param(default_timeout_ms, uint, 0644,
+	    "How long one task may take, in ms (default 500)");
+
+/* Off by default: programs made by Mesa write past some BOs and need the next one there. */
+rknpu_param(iova_guard_pages, uint, 0444,
+	    "Unmapped pages between BOs, to catch overruns (default 0)");
+
+/*
+ * BOs are pinned: nothing but their owner's end gives the memory back, so when
+ * they have taken it all, others' processes are killed. Language models of half
+ * the memory must fit, with room for what they compute with.
+ */
+rknpu_param(max_file_memory_percent, uint, 0644,
+	    "How much of the memory the BOs of one open file may take, in percent (default 65)");
+rknpu_param(max_memory_percent, uint, 0644,
+	    "How much of the memory all BOs may take, in percent (default 75)");
+
+/*
+ * What keeps its core from task to task, because it may leave data in it, must
+ * not keep it from others, and from system sleep, for ever.
+ */
+rknpu_param(max_job_ms, uint, 0644,
+	    "How long a job that cannot be interrupted between its tasks may keep a core, in ms (default 10000)");
+
+/*
+ * A task that hangs keeps its core until its timeout, and others wait: on an NPU
+ * shared with untrusted users, set a lower limit.
+ */
+rknpu_param(max_timeout_ms, uint, 0644,
+	    "Longest timeout of a task that a program may ask for, in ms (1 to 60000, default 60000)");
+
+rknpu_param(sleep_wait_ms, uint, 0644,
+	    "How long system sleep waits for a running job before it stops it, to run it again later, in ms (default 5000)");
+
+/*
+ * Two clients on one core pay for every change between them with an IOMMU
+ * attach, which is a hundred microseconds or so of polling (inferred from
+ * rk_iommu).
+ */
+rknpu_param(slice_us, uint, 0644,
+	    "How long a client may keep a core that others wait for, in us (default 4000)");
+
+/*
+ * Only the blocks named CNA and CORE can be asked whether they are busy, so a
+ * task of other blocks alone must not take that long.
+ */
+rknpu_param(start_check_ms, uint, 0644,
+	    "After how long to look whether a task has started at all, in ms; 0: never (default 100)");
+
+#ifdef RKNPU_VENDOR
+rknpu_param(vendor_misc, bool, 0444,
+	    "Offer /dev/rknpu beside DRM node rknpu; the vendor's runtimes then use it instead (default n)");
+rknpu_param(vendor_procfs, bool, 0444,
+	    "Offer /proc/rknpu as well as /sys/kernel/debug/rknpu (default y)");
+rknpu_param(vendor_shared_space, bool, 0444,
+	    "One set of address spaces for all users of node rknpu, as the vendor's driver has it: no isolation between them (default n)");
+rknpu_param(vendor_uapi, bool, 0444,
+	    "Offer the vendor's uAPI as DRM node rknpu (default y)");
+rknpu_param(vendor_version, charp, 0444,
+	    "Version that node rknpu reports (default 0.9.8)");
+#endif

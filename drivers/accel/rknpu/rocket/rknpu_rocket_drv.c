@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns the accel node "rocket": its files, its table of ioctls, and GET_PARAM. */
+#include <linux/cleanup.h>
+#include <linux/compat.h>
+#include <linux/nospec.h>
+#include <linux/slab.h>
+
+#include <drm/drm_accel.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_ioctl.h>
+#include <drm/drm_print.h>
+
+#include "mem/rknpu_bo.h"
+#include "mem/rknpu_vm.h"
+#include "sched/rknpu_sched.h"
+#include "rknpu_device.h"
+#include "rknpu_ioctl.h"
+#include "rknpu_rocket.h"
+#include "rknpu_rocket_drv.h"
+
+static int rknpu_rocket_open_files(struct rknpu_rocket_file *rfile)
+{
+	rfile->vm = rknpu_vm_create(&rfile->rdev->hw);
+	if (IS_ERR(rfile->vm))
+		return PTR_ERR(rfile->vm);
+
+	rfile->client = rknpu_client_create(&rfile->rdev->sched);
+	if (IS_ERR(rfile->client)) {
+		rknpu_vm_put(rfile->vm);
+		return PTR_ERR(rfile->client);
+	}
+
+	rfile->history = rknpu_history_create();
+	if (!rfile->history) {
+		rknpu_sched_close_client(rfile->client);
+		rknpu_vm_put(rfile->vm);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int rknpu_rocket_open(struct drm_device *dev, struct drm_file *file)
+{
+	struct rknpu_rocket_file *rfile;
+	int idx, ret;
+
+	rfile = kzalloc_obj(*rfile, GFP_KERNEL_ACCOUNT);
+	if (!rfile)
+		return -ENOMEM;
+	rfile->rdev = to_rknpu_device(dev);
+
+	if (drm_dev_enter(dev, &idx)) {
+		ret = rknpu_rocket_open_files(rfile);
+		drm_dev_exit(idx);
+	} else {
+		ret = -ENODEV;
+	}
+
+	if (ret) {
+		kfree(rfile);
+		return ret;
+	}
+	file->driver_priv = rfile;
+	return 0;
+}
+
+/* The handles are gone already; what running jobs may access is still mapped. */
+static void rknpu_rocket_postclose(struct drm_device *dev, struct drm_file *file)
+{
+	struct rknpu_rocket_file *rfile = file->driver_priv;
+
+	rknpu_sched_close_client(rfile->client);
+	rknpu_history_destroy(rfile->history);
+	rknpu_vm_put(rfile->vm);
+	kfree(rfile);
+}
+
+static void rknpu_rocket_show_fdinfo(struct drm_printer *p, struct drm_file *file)
+{
+	struct rknpu_rocket_file *rfile = file->driver_priv;
+
+	rknpu_client_show_busy(rfile->client, p);
+	drm_printf(p, "rknpu-iommu-faults:\t%d\n", atomic_read(&rfile->vm->domain.faults));
+	drm_show_memory_stats(p, file);
+}
+
+#define RKNPU_ROCKET_FEATURES							\
+	(DRM_ROCKET_FEATURE_SUBMIT_EXT | DRM_ROCKET_FEATURE_BO_INFO |		\
+	 DRM_ROCKET_FEATURE_SYNCOBJ | DRM_ROCKET_FEATURE_BATCHED |		\
+	 DRM_ROCKET_FEATURE_SCHED | DRM_ROCKET_FEATURE_DIVISIBLE)
+
+/* Those that are the same on every device, by enum drm_rocket_param; 0: not one of them. */
+static const u64 rknpu_rocket_constants[] = {
+	[DRM_ROCKET_PARAM_FEATURES] = RKNPU_ROCKET_FEATURES,
+	[DRM_ROCKET_PARAM_MIN_TIMEOUT_NS] = RKNPU_ROCKET_MIN_TIMEOUT_NS,
+	[DRM_ROCKET_PARAM_MAX_BO_SIZE] = RKNPU_BO_MAX_SIZE,
+	[DRM_ROCKET_PARAM_MAX_JOBS] = RKNPU_ROCKET_MAX_JOBS,
+	[DRM_ROCKET_PARAM_MAX_TASKS] = RKNPU_ROCKET_MAX_TASKS,
+	[DRM_ROCKET_PARAM_MAX_REGCMDS] = RKNPU_ROCKET_MAX_REGCMDS,
+	[DRM_ROCKET_PARAM_MAX_JOB_HANDLES] = RKNPU_ROCKET_MAX_HANDLES,
+	[DRM_ROCKET_PARAM_MAX_SUBMIT_HANDLES] = RKNPU_ROCKET_MAX_ALL_HANDLES,
+	[DRM_ROCKET_PARAM_MAX_JOB_SYNCS] = RKNPU_ROCKET_MAX_SYNCS,
+	[DRM_ROCKET_PARAM_MAX_FILE_JOBS] = RKNPU_CLIENT_MAX_JOBS,
+	[DRM_ROCKET_PARAM_MAX_DEVICE_JOBS] = RKNPU_DEVICE_MAX_JOBS,
+	[DRM_ROCKET_PARAM_RESULT_COUNT] = RKNPU_ROCKET_HISTORY_SIZE,
+};
+
+static int rknpu_rocket_hw_version(struct rknpu_device *rdev, u32 index, u64 *value)
+{
+	struct rknpu_core *core = &rdev->hw.cores[array_index_nospec(index, RKNPU_MAX_CORES)];
+
+	guard(spinlock_irq)(&rdev->hw.lock);
+	if (core->rq->state == RKNPU_CORE_ABSENT)
+		return -ENODEV;
+	*value = core->version;
+	return 0;
+}
+
+static int rknpu_rocket_param(struct drm_file *file, u32 param, u32 index, u64 *value)
+{
+	struct rknpu_rocket_file *rfile = file->driver_priv;
+	struct rknpu_device *rdev = rfile->rdev;
+
+	switch (param) {
+	case DRM_ROCKET_PARAM_SOC:
+		*value = rdev->hw.soc->number;
+		return 0;
+	case DRM_ROCKET_PARAM_CORE_COUNT:
+		*value = rdev->hw.soc->num_cores;
+		return 0;
+	case DRM_ROCKET_PARAM_CORE_MASK:
+		*value = rknpu_sched_cores_alive(&rdev->sched);
+		return 0;
+	case DRM_ROCKET_PARAM_HW_VERSION:
+		return rknpu_rocket_hw_version(rdev, index, value);
+	case DRM_ROCKET_PARAM_DEFAULT_TIMEOUT_NS:
+		*value = rknpu_sched_default_timeout_ns();
+		return 0;
+	case DRM_ROCKET_PARAM_MAX_TIMEOUT_NS:
+		*value = rknpu_rocket_max_timeout_ns();
+		return 0;
+	case DRM_ROCKET_PARAM_MAX_FILE_MEMORY:
+		*value = rknpu_mem_file_limit();
+		return 0;
+	case DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY:
+		*value = rknpu_mem_device_limit();
+		return 0;
+	case DRM_ROCKET_PARAM_LAST_JOB:
+		*value = rknpu_rocket_last_job(rfile);
+		return 0;
+	case DRM_ROCKET_PARAM_MAX_PRIORITY:
+		*value = rknpu_rocket_may_go_first() ? DRM_ROCKET_PRIORITY_HIGH :
+							   DRM_ROCKET_PRIORITY_NORMAL;
+		return 0;
+	default:
+		if (param >= ARRAY_SIZE(rknpu_rocket_constants))
+			return -EINVAL;
+		*value = rknpu_rocket_constants[array_index_nospec(param,
+							ARRAY_SIZE(rknpu_rocket_constants))];
+		return *value ? 0 : -EINVAL;
+	}
+}
+
+static int rknpu_rocket_get_param(struct drm_device *dev, void *data, struct drm_file *file)
+{
+	struct drm_rocket_get_param *args = data;
+	u32 limit = 1;
+	int ret;
+
+	if (args->param == DRM_ROCKET_PARAM_HW_VERSION)
+		limit = to_rknpu_device(dev)->hw.soc->num_cores;
+
+	ret = args->index < limit ?
+	      rknpu_rocket_param(file, args->param, args->index, &args->value) : -EINVAL;
+	if (ret)
+		drm_dbg_ratelimited(dev, "get_param: param %u, index %u: error %d\n",
+				    args->param, args->index, ret);
+	return ret;
+}
+
+static const struct drm_ioctl_desc rknpu_rocket_ioctls[] = {
+	DRM_IOCTL_DEF_DRV(ROCKET_CREATE_BO, rknpu_rocket_create_bo, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(ROCKET_SUBMIT, rknpu_rocket_submit, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(ROCKET_PREP_BO, rknpu_rocket_prep_bo, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(ROCKET_FINI_BO, rknpu_rocket_fini_bo, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(ROCKET_PREP_BO_RANGES, rknpu_rocket_prep_bo_ranges, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(ROCKET_FINI_BO_RANGES, rknpu_rocket_fini_bo_ranges, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(ROCKET_GET_PARAM, rknpu_rocket_get_param, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(ROCKET_SUBMIT_EXT, rknpu_rocket_submit_ext, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(ROCKET_WAIT_JOB, rknpu_rocket_wait_job, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(ROCKET_GET_BO_INFO, rknpu_rocket_get_bo_info, DRM_RENDER_ALLOW),
+};
+
+static long rknpu_rocket_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	int ret = rknpu_ioctl_check(filp, cmd, (void __user *)arg);
+
+	return ret ? ret : drm_ioctl(filp, cmd, arg);
+}
+
+#ifdef CONFIG_COMPAT
+static long rknpu_rocket_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	int ret = rknpu_ioctl_check(filp, cmd, compat_ptr(arg));
+
+	return ret ? ret : drm_compat_ioctl(filp, cmd, arg);
+}
+#endif
+
+/* DRM_ACCEL_FOPS, but for the ioctls. */
+static const struct file_operations rknpu_rocket_fops = {
+	.owner = THIS_MODULE,
+	.open = accel_open,
+	.release = drm_release,
+	.unlocked_ioctl = rknpu_rocket_ioctl,
+#ifdef CONFIG_COMPAT
+	.compat_ioctl = rknpu_rocket_compat_ioctl,
+#endif
+	.poll = drm_poll,
+	.read = drm_read,
+	.llseek = noop_llseek,
+	.mmap = drm_gem_mmap,
+	.fop_flags = FOP_UNSIGNED_OFFSET,
+	.show_fdinfo = drm_show_fdinfo,
+};
+
+const struct drm_driver rknpu_rocket_driver = {
+	.driver_features = DRIVER_COMPUTE_ACCEL | DRIVER_GEM | DRIVER_SYNCOBJ |
+			   DRIVER_SYNCOBJ_TIMELINE,
+	.open = rknpu_rocket_open,
+	.postclose = rknpu_rocket_postclose,
+	.show_fdinfo = rknpu_rocket_show_fdinfo,
+	.gem_prime_import = rknpu_bo_import,
+	.gem_prime_import_sg_table = rknpu_rocket_import_sgt,
+	.ioctls = rknpu_rocket_ioctls,
+	.num_ioctls = ARRAY_SIZE(rknpu_rocket_ioctls),
+	.fops = &rknpu_rocket_fops,
+	/* User space finds mainline's ABI by this name. */
+	.name = "rocket",
+	.desc = "Rockchip NPU",
+	.major = 1,
+	/* See the header for what each version promises. */
+	.minor = 6,
+};

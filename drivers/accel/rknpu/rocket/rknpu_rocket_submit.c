@@ -1,0 +1,591 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns the SUBMIT ioctls of the rocket uAPI: what user space sends becomes checked jobs. */
+#include <linux/align.h>
+#include <linux/build_bug.h>
+#include <linux/capability.h>
+#include <linux/dma-fence.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+#include <linux/uaccess.h>
+
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_print.h>
+
+#include "hw/rknpu_regs.h"
+#include "mem/rknpu_bo.h"
+#include "mem/rknpu_vm.h"
+#include "sched/rknpu_job.h"
+#include "sched/rknpu_order.h"
+#include "sched/rknpu_sched.h"
+#include "rknpu_device.h"
+#include "rknpu_params.h"
+#include "rknpu_rocket.h"
+#include "rknpu_rocket_sync.h"
+
+#define RKNPU_ROCKET_LONGEST_TIMEOUT_MS	60000U
+
+#define RKNPU_REGCMD_SIZE		8
+#define RKNPU_REGCMD_FETCH		16
+
+/* Elements are read one by one: look for a signal every so often. */
+#define RKNPU_ROCKET_SIGNAL_MASK	0xfff
+
+/* A submit's jobs must all fit what is remembered of them. */
+static_assert(RKNPU_ROCKET_MAX_JOBS <= RKNPU_ROCKET_HISTORY_SIZE);
+
+#define RKNPU_ROCKET_JOB_FLAGS							\
+	(DRM_ROCKET_JOB_BATCHED | DRM_ROCKET_JOB_NO_DPU_DONE |			\
+	 DRM_ROCKET_JOB_PPU_DONE | DRM_ROCKET_JOB_DIVISIBLE)
+
+/* Between the tasks of a chain nothing can be started. */
+#define RKNPU_ROCKET_JOB_CONTRADICTION						\
+	(DRM_ROCKET_JOB_BATCHED | DRM_ROCKET_JOB_DIVISIBLE)
+
+/* What a job that says nothing has, including every one of mainline's clients. */
+#define RKNPU_ROCKET_MIN_JOB_SIZE	offsetofend(struct drm_rocket_job, out_bo_handle_count)
+
+/**
+ * struct rknpu_rocket_ctx - one SUBMIT being read
+ */
+struct rknpu_rocket_ctx {
+	/** @dev: device */
+	struct drm_device *dev;
+	/** @file: caller */
+	struct drm_file *file;
+	/** @rfile: the same */
+	struct rknpu_rocket_file *rfile;
+	/** @jobs: array in user space */
+	u64 jobs;
+	/** @job_count: its elements */
+	u32 job_count;
+	/** @usize: bytes of each */
+	u32 usize;
+	/** @ksize: bytes of them that are known: struct drm_rocket_job or the longer one */
+	u32 ksize;
+	/** @tasks: tasks seen so far */
+	u32 tasks;
+	/** @handles: handles seen so far */
+	u32 handles;
+	/** @outs: syncobjs that get a fence */
+	struct list_head outs;
+};
+
+/* A BO that a job lists, with a reference. */
+struct rknpu_rocket_ref {
+	struct rknpu_bo *bo;
+	bool write;
+};
+
+u64 rknpu_rocket_max_timeout_ns(void)
+{
+	unsigned int ms = READ_ONCE(rknpu_params.max_timeout_ms);
+
+	return mul_u32_u32(clamp(ms, 1U, RKNPU_ROCKET_LONGEST_TIMEOUT_MS), NSEC_PER_MSEC);
+}
+
+/*
+ * Not the DRM master, as with GPUs: where this uAPI has a primary node, anybody
+ * who may open it and is the first becomes that, and nothing is displayed.
+ */
+bool rknpu_rocket_may_go_first(void)
+{
+	return capable(CAP_SYS_NICE);
+}
+
+int rknpu_rocket_read(void *to, size_t ksize, u64 array, u32 i, u32 usize)
+{
+	u64 from;
+
+	if (!(i & RKNPU_ROCKET_SIGNAL_MASK) && fatal_signal_pending(current))
+		return -EINTR;
+	if (check_add_overflow(array, (u64)i * usize, &from))
+		return -EFAULT;
+	return copy_struct_from_user(to, ksize, u64_to_user_ptr(from), usize);
+}
+
+static int rknpu_rocket_check_size(struct drm_device *dev, const char *name, u32 size, u32 min)
+{
+	if (size < min) {
+		drm_dbg_ratelimited(dev, "submit: %s is %u, less than %u\n", name, size, min);
+		return -EINVAL;
+	}
+	/* Nobody's struct; and every byte of it would have to be checked. */
+	if (size > PAGE_SIZE) {
+		drm_dbg_ratelimited(dev, "submit: %s is %u, more than a page\n", name, size);
+		return -E2BIG;
+	}
+	return 0;
+}
+
+static int rknpu_rocket_check_count(struct drm_device *dev, const char *name, u64 count, u32 min,
+				    u32 max)
+{
+	if (count >= min && count <= max)
+		return 0;
+	drm_dbg_ratelimited(dev, "submit: %s is %llu, not %u..%u\n", name, count, min, max);
+	return -EINVAL;
+}
+
+/* Programs are fetched in pairs of commands, so the last pair has to be mapped as a whole. */
+static int rknpu_rocket_check_task(struct rknpu_rocket_ctx *ctx, const struct drm_rocket_task *t)
+{
+	int ret;
+
+	ret = rknpu_rocket_check_count(ctx->dev, "regcmd_count", t->regcmd_count, 1,
+				       RKNPU_ROCKET_MAX_REGCMDS);
+	if (ret)
+		return ret;
+
+	if (!IS_ALIGNED(t->regcmd, RKNPU_REGCMD_FETCH)) {
+		drm_dbg_ratelimited(ctx->dev, "submit: regcmd %#x is not 16-byte aligned\n",
+				    t->regcmd);
+		return -EINVAL;
+	}
+
+	if (!rknpu_vm_range_mapped(ctx->rfile->vm, t->regcmd,
+				   ALIGN((u64)t->regcmd_count * RKNPU_REGCMD_SIZE,
+					 RKNPU_REGCMD_FETCH))) {
+		drm_dbg_ratelimited(ctx->dev, "submit: regcmd %#x, regcmd_count %u: not in a BO\n",
+				    t->regcmd, t->regcmd_count);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int rknpu_rocket_read_tasks(struct rknpu_rocket_ctx *ctx,
+				   const struct drm_rocket_job_ext *args, struct rknpu_job *job)
+{
+	struct drm_rocket_task task;
+	u32 i;
+	int ret;
+
+	for (i = 0; i < args->task_count; i++) {
+		ret = rknpu_rocket_read(&task, sizeof(task), args->tasks, i,
+					args->task_struct_size);
+		if (!ret)
+			ret = rknpu_rocket_check_task(ctx, &task);
+		if (ret) {
+			drm_dbg_ratelimited(ctx->dev, "submit: task %u: error %d\n", i, ret);
+			return ret;
+		}
+		job->tasks[i].regcmd = task.regcmd;
+		job->tasks[i].regcmd_count = task.regcmd_count;
+	}
+	return 0;
+}
+
+static int rknpu_rocket_lookup_handles(struct rknpu_rocket_ctx *ctx, u64 array, u32 count,
+				       bool write, struct rknpu_rocket_ref *refs, u32 *n)
+{
+	struct drm_gem_object *obj;
+	u32 i, handle;
+	int ret;
+
+	for (i = 0; i < count; i++) {
+		ret = rknpu_rocket_read(&handle, sizeof(handle), array, i, sizeof(handle));
+		if (ret) {
+			drm_dbg_ratelimited(ctx->dev, "submit: %s_bo_handles[%u]: error %d\n",
+					    write ? "out" : "in", i, ret);
+			return ret;
+		}
+		obj = drm_gem_object_lookup(ctx->file, handle);
+		if (!obj) {
+			drm_dbg_ratelimited(ctx->dev, "submit: %s_bo_handles[%u]: no BO has handle %u\n",
+					    write ? "out" : "in", i, handle);
+			return -ENOENT;
+		}
+		refs[*n].bo = to_rknpu_bo(obj);
+		refs[*n].write = write;
+		(*n)++;
+	}
+	return 0;
+}
+
+static int rknpu_rocket_cmp_bo(const void *pa, const void *pb)
+{
+	const struct rknpu_rocket_ref *a = pa;
+	const struct rknpu_rocket_ref *b = pb;
+
+	return a->bo < b->bo ? -1 : a->bo > b->bo;
+}
+
+/* Each BO once; one that is in both lists is written. Returns how many are left. */
+static u32 rknpu_rocket_merge_refs(struct rknpu_rocket_ref *refs, u32 count)
+{
+	u32 i, n = 0;
+
+	sort(refs, count, sizeof(*refs), rknpu_rocket_cmp_bo, NULL);
+	for (i = 0; i < count; i++) {
+		if (n && refs[n - 1].bo == refs[i].bo) {
+			refs[n - 1].write |= refs[i].write;
+			rknpu_bo_put(refs[i].bo);
+		} else {
+			refs[n++] = refs[i];
+		}
+	}
+	return n;
+}
+
+static void rknpu_rocket_add_bos(struct rknpu_job *job, const struct rknpu_rocket_ref *refs,
+				 u32 count, bool write)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		if (refs[i].write == write)
+			job->bos[job->bo_count++] = refs[i].bo;
+	}
+	if (write)
+		job->write_count = job->bo_count;
+}
+
+/* Consumes the references. */
+static struct rknpu_job *rknpu_rocket_alloc_job(struct rknpu_rocket_ctx *ctx, u32 task_count,
+						const struct rknpu_rocket_ref *refs, u32 count)
+{
+	struct rknpu_job *job;
+	u32 i;
+
+	job = rknpu_job_alloc(ctx->rfile->client, ctx->rfile->vm, task_count, count);
+	if (IS_ERR(job)) {
+		for (i = 0; i < count; i++)
+			rknpu_bo_put(refs[i].bo);
+		return job;
+	}
+
+	rknpu_rocket_add_bos(job, refs, count, true);
+	rknpu_rocket_add_bos(job, refs, count, false);
+	return job;
+}
+
+static struct rknpu_job *rknpu_rocket_job_with_bos(struct rknpu_rocket_ctx *ctx,
+						   const struct drm_rocket_job_ext *args)
+{
+	u32 total = args->in_bo_handle_count + args->out_bo_handle_count;
+	struct rknpu_rocket_ref *refs;
+	struct rknpu_job *job;
+	u32 n = 0;
+	int ret;
+
+	refs = kvmalloc_array(max(total, 1u), sizeof(*refs), GFP_KERNEL_ACCOUNT);
+	if (!refs)
+		return ERR_PTR(-ENOMEM);
+
+	ret = rknpu_rocket_lookup_handles(ctx, args->in_bo_handles, args->in_bo_handle_count,
+					  false, refs, &n);
+	if (!ret)
+		ret = rknpu_rocket_lookup_handles(ctx, args->out_bo_handles,
+						  args->out_bo_handle_count, true, refs, &n);
+	if (ret) {
+		while (n)
+			rknpu_bo_put(refs[--n].bo);
+		job = ERR_PTR(ret);
+	} else {
+		n = rknpu_rocket_merge_refs(refs, n);
+		job = rknpu_rocket_alloc_job(ctx, args->task_count, refs, n);
+	}
+
+	kvfree(refs);
+	return job;
+}
+
+static int rknpu_rocket_check_counts(struct rknpu_rocket_ctx *ctx,
+				     const struct drm_rocket_job_ext *args)
+{
+	u64 handles = (u64)args->in_bo_handle_count + args->out_bo_handle_count;
+	u64 syncs = (u64)args->in_sync_count + args->out_sync_count;
+	int ret;
+
+	ret = rknpu_rocket_check_count(ctx->dev, "task_count", args->task_count, 1,
+				       RKNPU_ROCKET_MAX_TASKS - ctx->tasks);
+	if (!ret)
+		ret = rknpu_rocket_check_count(ctx->dev, "number of handles of a job", handles, 0,
+					       RKNPU_ROCKET_MAX_HANDLES);
+	if (!ret)
+		ret = rknpu_rocket_check_count(ctx->dev, "number of handles of a submit",
+					       ctx->handles + handles, 0,
+					       RKNPU_ROCKET_MAX_ALL_HANDLES);
+	if (!ret)
+		ret = rknpu_rocket_check_count(ctx->dev, "number of syncobjs of a job", syncs, 0,
+					       RKNPU_ROCKET_MAX_SYNCS);
+	if (ret)
+		return ret;
+
+	ctx->tasks += args->task_count;
+	ctx->handles += handles;
+	return 0;
+}
+
+static int rknpu_rocket_check_flags(struct rknpu_rocket_ctx *ctx,
+				    const struct drm_rocket_job_ext *args)
+{
+	if (args->flags & ~RKNPU_ROCKET_JOB_FLAGS) {
+		drm_dbg_ratelimited(ctx->dev, "submit: flags %#x are not known\n",
+				    args->flags & ~RKNPU_ROCKET_JOB_FLAGS);
+		return -EINVAL;
+	}
+	if ((args->flags & RKNPU_ROCKET_JOB_CONTRADICTION) == RKNPU_ROCKET_JOB_CONTRADICTION) {
+		drm_dbg_ratelimited(ctx->dev, "submit: a batched job is not divisible\n");
+		return -EINVAL;
+	}
+	if (args->reserved) {
+		drm_dbg_ratelimited(ctx->dev, "submit: reserved of a job is %#x, not 0\n",
+				    args->reserved);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int rknpu_rocket_check_priority(struct rknpu_rocket_ctx *ctx, u32 priority)
+{
+	if (priority > DRM_ROCKET_PRIORITY_HIGH) {
+		drm_dbg_ratelimited(ctx->dev, "submit: priority %u is not known\n", priority);
+		return -EINVAL;
+	}
+	if (priority == DRM_ROCKET_PRIORITY_HIGH && !rknpu_rocket_may_go_first()) {
+		drm_dbg_ratelimited(ctx->dev, "submit: priority %u needs CAP_SYS_NICE\n",
+				    priority);
+		return -EACCES;
+	}
+	return 0;
+}
+
+static int rknpu_rocket_check_cores(struct rknpu_rocket_ctx *ctx, u32 mask)
+{
+	struct rknpu_device *rdev = ctx->rfile->rdev;
+
+	if (!mask)
+		return 0;
+	if (mask >> rdev->hw.soc->num_cores) {
+		drm_dbg_ratelimited(ctx->dev, "submit: core_mask %#x, but there are %u cores\n",
+				    mask, rdev->hw.soc->num_cores);
+		return -EINVAL;
+	}
+	if (!(mask & rknpu_sched_cores_alive(&rdev->sched))) {
+		drm_dbg_ratelimited(ctx->dev, "submit: core_mask %#x: none of them is there\n",
+				    mask);
+		return -ENODEV;
+	}
+	return 0;
+}
+
+static int rknpu_rocket_check_timeout(struct rknpu_rocket_ctx *ctx, u64 timeout_ns)
+{
+	u64 max = rknpu_rocket_max_timeout_ns();
+
+	if (!timeout_ns || (timeout_ns >= RKNPU_ROCKET_MIN_TIMEOUT_NS && timeout_ns <= max))
+		return 0;
+	drm_dbg_ratelimited(ctx->dev, "submit: timeout_ns is %llu, not %lu..%llu\n", timeout_ns,
+			    RKNPU_ROCKET_MIN_TIMEOUT_NS, max);
+	return -EINVAL;
+}
+
+static int rknpu_rocket_check_job(struct rknpu_rocket_ctx *ctx,
+				  const struct drm_rocket_job_ext *args)
+{
+	int ret;
+
+	ret = rknpu_rocket_check_size(ctx->dev, "task_struct_size", args->task_struct_size,
+				      sizeof(struct drm_rocket_task));
+	if (!ret)
+		ret = rknpu_rocket_check_flags(ctx, args);
+	if (!ret)
+		ret = rknpu_rocket_check_priority(ctx, args->priority);
+	if (!ret)
+		ret = rknpu_rocket_check_cores(ctx, args->core_mask);
+	if (!ret)
+		ret = rknpu_rocket_check_timeout(ctx, args->timeout_ns);
+	if (!ret)
+		ret = rknpu_rocket_check_counts(ctx, args);
+	return ret;
+}
+
+static enum rknpu_priority rknpu_rocket_priority(u32 priority)
+{
+	switch (priority) {
+	case DRM_ROCKET_PRIORITY_LOW:
+		return RKNPU_PRIORITY_LOW;
+	case DRM_ROCKET_PRIORITY_HIGH:
+		return RKNPU_PRIORITY_HIGH;
+	default:
+		return RKNPU_PRIORITY_NORMAL;
+	}
+}
+
+static void rknpu_rocket_set_up_job(struct rknpu_job *job, const struct drm_rocket_job_ext *args)
+{
+	job->core_mask = args->core_mask;
+	job->priority = rknpu_rocket_priority(args->priority);
+	job->timeout_ns = args->timeout_ns;
+	job->batched = args->flags & DRM_ROCKET_JOB_BATCHED;
+	job->divisible = args->flags & DRM_ROCKET_JOB_DIVISIBLE;
+	if (args->flags & DRM_ROCKET_JOB_PPU_DONE)
+		job->tasks[job->task_count - 1].int_mask = RKNPU_INT_PPU_DONE;
+}
+
+static struct rknpu_job *rknpu_rocket_make_job(struct rknpu_rocket_ctx *ctx,
+					       const struct drm_rocket_job_ext *args)
+{
+	struct rknpu_job *job;
+	int ret;
+
+	ret = rknpu_rocket_check_job(ctx, args);
+	if (ret)
+		return ERR_PTR(ret);
+
+	job = rknpu_rocket_job_with_bos(ctx, args);
+	if (IS_ERR(job))
+		return job;
+
+	/* Before the programs are checked: from here on nothing they refer to is unmapped. */
+	rknpu_vm_use_begin(ctx->rfile->vm, &job->use);
+	rknpu_rocket_set_up_job(job, args);
+	ret = rknpu_rocket_read_tasks(ctx, args, job);
+	if (!ret)
+		ret = rknpu_rocket_wait_for_syncs(ctx->file, job, args->in_syncs,
+						  args->in_sync_count);
+	if (!ret)
+		ret = rknpu_rocket_find_outs(ctx->file, job, args->out_syncs,
+					     args->out_sync_count, &ctx->outs);
+	if (ret) {
+		rknpu_job_put(job);
+		return ERR_PTR(ret);
+	}
+	return job;
+}
+
+/* On failure no job is left. */
+static int rknpu_rocket_make_jobs(struct rknpu_rocket_ctx *ctx, struct rknpu_job **jobs)
+{
+	struct drm_rocket_job_ext args = { };
+	u32 i;
+	int ret;
+
+	for (i = 0; i < ctx->job_count; i++) {
+		ret = rknpu_rocket_read(&args, ctx->ksize, ctx->jobs, i, ctx->usize);
+		if (ret)
+			goto err;
+		jobs[i] = rknpu_rocket_make_job(ctx, &args);
+		if (IS_ERR(jobs[i])) {
+			ret = PTR_ERR(jobs[i]);
+			goto err;
+		}
+	}
+	return 0;
+
+err:
+	drm_dbg_ratelimited(ctx->dev, "submit: job %u: error %d\n", i, ret);
+	while (i)
+		rknpu_job_put(jobs[--i]);
+	return ret;
+}
+
+static int rknpu_rocket_check_submit(struct rknpu_rocket_ctx *ctx, u64 reserved)
+{
+	int ret;
+
+	if (reserved) {
+		drm_dbg_ratelimited(ctx->dev, "submit: reserved or flags are %#llx, not 0\n",
+				    reserved);
+		return -EINVAL;
+	}
+	ret = rknpu_rocket_check_size(ctx->dev, "job_struct_size", ctx->usize,
+				      RKNPU_ROCKET_MIN_JOB_SIZE);
+	if (ret)
+		return ret;
+	return rknpu_rocket_check_count(ctx->dev, "job_count", ctx->job_count, 1,
+					RKNPU_ROCKET_MAX_JOBS);
+}
+
+/* Consumes the jobs. Their fences are what is left of them for the file. */
+static int rknpu_rocket_queue_jobs(struct rknpu_rocket_ctx *ctx, struct rknpu_job **jobs,
+				   struct dma_fence **fences, u64 *first)
+{
+	u32 i;
+	int ret;
+
+	for (i = 0; i < ctx->job_count; i++)
+		fences[i] = dma_fence_get(rknpu_job_fence(jobs[i]));
+
+	ret = rknpu_order_jobs(jobs, ctx->job_count);
+	if (ret) {
+		for (i = 0; i < ctx->job_count; i++)
+			dma_fence_put(fences[i]);
+		return ret;
+	}
+
+	*first = rknpu_history_add(ctx->rfile->history, fences, ctx->job_count);
+	rknpu_rocket_publish_outs(&ctx->outs);
+	rknpu_device_stat_add(&ctx->rfile->rdev->hw.stats, RKNPU_DEVICE_STAT_SUBMITS, 1);
+	return 0;
+}
+
+/*
+ * No drm_dev_enter() here: reading user memory can take forever, and unplug
+ * would wait. The scheduler fails what comes too late.
+ */
+static int rknpu_rocket_submit_checked(struct rknpu_rocket_ctx *ctx, u64 *first)
+{
+	struct dma_fence **fences;
+	struct rknpu_job **jobs;
+	int ret = -ENOMEM;
+
+	jobs = kvmalloc_array(ctx->job_count, sizeof(*jobs), GFP_KERNEL_ACCOUNT);
+	fences = kvmalloc_array(ctx->job_count, sizeof(*fences), GFP_KERNEL_ACCOUNT);
+	if (!jobs || !fences)
+		goto out;
+
+	INIT_LIST_HEAD(&ctx->outs);
+	ret = rknpu_rocket_make_jobs(ctx, jobs);
+	if (!ret)
+		ret = rknpu_rocket_queue_jobs(ctx, jobs, fences, first);
+	if (ret)
+		rknpu_rocket_drop_outs(&ctx->outs);
+out:
+	kvfree(fences);
+	kvfree(jobs);
+	return ret;
+}
+
+int rknpu_rocket_submit(struct drm_device *dev, void *data, struct drm_file *file)
+{
+	struct drm_rocket_submit *args = data;
+	struct rknpu_rocket_ctx ctx = {
+		.dev = dev,
+		.file = file,
+		.rfile = file->driver_priv,
+		.jobs = args->jobs,
+		.job_count = args->job_count,
+		.usize = args->job_struct_size,
+		.ksize = sizeof(struct drm_rocket_job),
+	};
+	u64 first;
+	int ret;
+
+	ret = rknpu_rocket_check_submit(&ctx, args->reserved);
+	return ret ?: rknpu_rocket_submit_checked(&ctx, &first);
+}
+
+int rknpu_rocket_submit_ext(struct drm_device *dev, void *data, struct drm_file *file)
+{
+	struct drm_rocket_submit_ext *args = data;
+	struct rknpu_rocket_ctx ctx = {
+		.dev = dev,
+		.file = file,
+		.rfile = file->driver_priv,
+		.jobs = args->jobs,
+		.job_count = args->job_count,
+		.usize = args->job_struct_size,
+		.ksize = sizeof(struct drm_rocket_job_ext),
+	};
+	int ret;
+
+	ret = rknpu_rocket_check_submit(&ctx, (u64)args->flags | args->reserved);
+	return ret ?: rknpu_rocket_submit_checked(&ctx, &args->first_job);
+}

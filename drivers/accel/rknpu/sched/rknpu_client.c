@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns clients: their lifetime, how many jobs they may have, and the core time they used. */
+#include <linux/cleanup.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/slab.h>
+#include <linux/time64.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_print.h>
+
+#include "rknpu_client.h"
+
+static bool rknpu_client_charge(atomic_t *count, u32 n, int max)
+{
+	if (atomic_add_return(n, count) <= max)
+		return true;
+	atomic_sub(n, count);
+	return false;
+}
+
+/* At most RKNPU_CLIENT_MAX_JOBS, so the sum of their tasks fits an int. */
+int rknpu_client_charge_job(struct rknpu_client *client, u32 task_count)
+{
+	if (!rknpu_client_charge(&client->job_count, 1, RKNPU_CLIENT_MAX_JOBS))
+		return -EBUSY;
+	if (!rknpu_client_charge(&client->task_count, task_count, RKNPU_CLIENT_MAX_TASKS))
+		goto err_job;
+	if (!rknpu_client_charge(&client->sched->job_count, 1, RKNPU_DEVICE_MAX_JOBS))
+		goto err_tasks;
+	return 0;
+
+err_tasks:
+	atomic_sub(task_count, &client->task_count);
+err_job:
+	atomic_dec(&client->job_count);
+	return -EBUSY;
+}
+
+void rknpu_client_uncharge_job(struct rknpu_client *client, u32 task_count)
+{
+	atomic_dec(&client->sched->job_count);
+	atomic_sub(task_count, &client->task_count);
+	atomic_dec(&client->job_count);
+}
+
+static void rknpu_client_init_entities(struct rknpu_client *client)
+{
+	unsigned int i, p;
+
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		for (p = 0; p < RKNPU_PRIORITY_COUNT; p++) {
+			INIT_LIST_HEAD(&client->entities[i][p].jobs);
+			INIT_LIST_HEAD(&client->entities[i][p].link);
+		}
+	}
+}
+
+static void rknpu_client_release(struct kref *ref)
+{
+	struct rknpu_client *client = container_of(ref, struct rknpu_client, account.ref);
+	struct rknpu_hw *hw = client->sched->hw;
+
+	scoped_guard(spinlock_irq, &hw->lock)
+		list_del(&client->link);
+	kfree(client);
+	drm_dev_put(hw->drm);
+}
+
+struct rknpu_client *rknpu_client_create(struct rknpu_sched *sched)
+{
+	struct rknpu_client *client = kzalloc_obj(*client, GFP_KERNEL_ACCOUNT);
+
+	if (!client)
+		return ERR_PTR(-ENOMEM);
+
+	rknpu_account_init(&client->account, sched->mem, rknpu_client_release);
+	INIT_LIST_HEAD(&client->jobs);
+	rknpu_client_init_entities(client);
+	drm_dev_get(sched->hw->drm);
+	client->sched = sched;
+
+	guard(spinlock_irq)(&sched->hw->lock);
+	list_add_tail(&client->link, &sched->clients);
+	return client;
+}
+
+struct rknpu_client *rknpu_client_get(struct rknpu_client *client)
+{
+	kref_get(&client->account.ref);
+	return client;
+}
+
+void rknpu_client_put(struct rknpu_client *client)
+{
+	rknpu_account_put(&client->account);
+}
+
+void rknpu_load_init(struct rknpu_load *load)
+{
+	spin_lock_init(&load->lock);
+}
+
+u64 rknpu_load_overlap(u64 start, u64 end, u64 second)
+{
+	u64 from = max(start, second * NSEC_PER_SEC);
+	u64 to = min(end, (second + 1) * NSEC_PER_SEC);
+
+	return from < to ? to - from : 0;
+}
+
+static void rknpu_load_add(struct rknpu_load *load, u64 start_ns, u64 end_ns)
+{
+	u64 second = div_u64(end_ns, NSEC_PER_SEC);
+
+	guard(spinlock_irqsave)(&load->lock);
+	if (second > load->second) {
+		load->before = second == load->second + 1 ? load->busy : 0;
+		load->busy = 0;
+		load->second = second;
+	}
+	/* Ends can be reported a little out of order. */
+	load->busy += rknpu_load_overlap(start_ns, end_ns, load->second);
+	if (load->second)
+		load->before += rknpu_load_overlap(start_ns, end_ns, load->second - 1);
+}
+
+u64 rknpu_load_finished(struct rknpu_load *load, u64 second)
+{
+	guard(spinlock_irqsave)(&load->lock);
+	if (load->second == second)
+		return load->busy;
+	if (load->second == second + 1)
+		return load->before;
+	return 0;
+}
+
+void rknpu_client_add_busy(struct rknpu_client *client, unsigned int index, u64 start_ns,
+			   u64 end_ns)
+{
+	atomic64_add(end_ns - start_ns, &client->busy_ns);
+	atomic64_add(end_ns - start_ns, &client->core_ns[index]);
+	rknpu_load_add(&client->sched->rqs[index].load, start_ns, end_ns);
+}
+
+void rknpu_client_show_busy(struct rknpu_client *client, struct drm_printer *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < client->sched->hw->soc->num_cores; i++)
+		drm_printf(p, "drm-engine-npu%u:\t%llu ns\n", i,
+			   (u64)atomic64_read(&client->core_ns[i]));
+}

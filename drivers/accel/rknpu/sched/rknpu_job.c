@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns the job model: making and freeing jobs, their dependencies, fences and results. */
+#include <linux/bitops.h>
+#include <linux/build_bug.h>
+#include <linux/dma-fence.h>
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include <drm/drm_device.h>
+#include <drm/drm_print.h>
+
+#include "rknpu_client.h"
+#include "rknpu_job.h"
+
+static const struct {
+	int error;
+	const char *name;
+} rknpu_causes[RKNPU_CAUSE_COUNT] = {
+	[RKNPU_CAUSE_NONE] = { -EIO, "unknown" },
+	[RKNPU_CAUSE_DONE] = { 0, "done" },
+	[RKNPU_CAUSE_TIMEOUT_NEVER_STARTED] = { -ETIME, "timeout, never started" },
+	[RKNPU_CAUSE_TIMEOUT_RUNNING] = { -ETIME, "timeout, running" },
+	[RKNPU_CAUSE_DMA_READ] = { -EIO, "DMA read error" },
+	[RKNPU_CAUSE_DMA_WRITE] = { -EIO, "DMA write error" },
+	[RKNPU_CAUSE_IOMMU_FAULT] = { -EFAULT, "IOMMU fault" },
+	[RKNPU_CAUSE_CANCELLED] = { -ECANCELED, "cancelled" },
+	[RKNPU_CAUSE_DEVICE_GONE] = { -ENODEV, "device gone" },
+};
+
+int rknpu_cause_error(enum rknpu_cause cause)
+{
+	return rknpu_causes[cause].error;
+}
+
+/* By state: those that may follow; see "states of a job" in rknpu_types.h. */
+static const u8 rknpu_job_next_states[RKNPU_JOB_STATE_COUNT] = {
+	[RKNPU_JOB_NEW] = BIT(RKNPU_JOB_WAITING),
+	[RKNPU_JOB_WAITING] = BIT(RKNPU_JOB_QUEUED) | BIT(RKNPU_JOB_ENDING),
+	[RKNPU_JOB_QUEUED] = BIT(RKNPU_JOB_ON_CORE) | BIT(RKNPU_JOB_QUEUED) |
+			     BIT(RKNPU_JOB_ENDING),
+	[RKNPU_JOB_ON_CORE] = BIT(RKNPU_JOB_QUEUED) | BIT(RKNPU_JOB_ENDING),
+};
+
+void rknpu_job_set_state(struct rknpu_job *job, enum rknpu_job_state state)
+{
+	if (IS_ENABLED(CONFIG_PROVE_LOCKING))
+		WARN_ONCE(!(rknpu_job_next_states[job->state] & BIT(state)),
+			  "job goes from state %d to %d\n", job->state, state);
+	job->state = state;
+}
+
+/* In dma_fence::flags: another fence has taken over the context; it is another's. */
+#define RKNPU_FENCE_HAS_SUCCESSOR	DMA_FENCE_FLAG_USER_BITS
+#define RKNPU_FENCE_IS_SUCCESSOR	(DMA_FENCE_FLAG_USER_BITS + 1)
+
+/**
+ * struct rknpu_fence - a job's fence; outlives the job if somebody holds it
+ */
+struct rknpu_fence {
+	/** @base: first, because the fence core frees what it knows */
+	struct dma_fence base;
+	/** @job: whose fence it is, to be followed only while it has not signalled */
+	struct rknpu_job *job;
+	/** @result: written before the fence signals, not changed after */
+	struct rknpu_result result;
+	/** @compat: what older kernels need */
+	struct rknpu_compat_fence compat;
+};
+
+static_assert(!offsetof(struct rknpu_fence, base));
+
+static const char *rknpu_fence_name(struct dma_fence *fence)
+{
+	return "rknpu";
+}
+
+/*
+ * Others keep fences after the job, its file and the device are gone, and after
+ * this module is. So a fence is memory of its own with its lock inside, and has
+ * neither .wait nor .release: then the fence core forgets these operations when
+ * the fence signals. Every fence signals before its device goes; module exit
+ * waits for those who are looking at the names meanwhile. Fences of older
+ * kernels keep this module instead, see compat/fence.h.
+ */
+static const struct dma_fence_ops rknpu_fence_ops = {
+	.get_driver_name = rknpu_fence_name,
+	.get_timeline_name = rknpu_fence_name,
+	RKNPU_COMPAT_FENCE_OPS
+};
+
+/* In a context of its own: jobs of one client end in any order. NULL: no memory. */
+static struct dma_fence *rknpu_fence_create(struct rknpu_job *job)
+{
+	struct rknpu_fence *fence = kzalloc_obj(*fence, GFP_KERNEL_ACCOUNT);
+
+	if (!fence)
+		return NULL;
+	rknpu_compat_fence_init(&fence->base, &fence->compat, &rknpu_fence_ops,
+				dma_fence_context_alloc(1), 1);
+	fence->job = job;
+	return &fence->base;
+}
+
+bool rknpu_fence_is_job(const struct dma_fence *fence)
+{
+	return rcu_access_pointer(fence->ops) == &rknpu_fence_ops;
+}
+
+void rknpu_fence_get_result(struct dma_fence *fence, struct rknpu_result *result)
+{
+	/* The result was written before the fence was seen to have signalled. */
+	smp_rmb();
+	*result = container_of(fence, struct rknpu_fence, base)->result;
+}
+
+void rknpu_fence_set_successor(struct dma_fence *fence, struct rknpu_job *successor)
+{
+	struct rknpu_job *job = container_of(fence, struct rknpu_fence, base)->job;
+	unsigned long flags;
+
+	dma_fence_lock_irqsave(fence, flags);
+	/* Only then is its job certain to be there: it ends after it has signalled. */
+	if (!test_bit(DMA_FENCE_FLAG_SIGNALED_BIT, &fence->flags) &&
+	    !cmpxchg_release(&job->successor, NULL, successor))
+		rknpu_job_get(successor);
+	dma_fence_unlock_irqrestore(fence, flags);
+}
+
+/*
+ * @fence, of a job that nobody else knows yet, will signal after the job fence
+ * @before. If nobody else has done so it goes on in that one's context, as its
+ * successor: lists of fences then keep one of the two, and a chain of a
+ * thousand jobs is as cheap to add to, and to wait for, as one job. What is in
+ * one context is always such a chain.
+ */
+static void rknpu_fence_follow(struct dma_fence *fence, struct dma_fence *before)
+{
+	if (test_bit(RKNPU_FENCE_IS_SUCCESSOR, &fence->flags) ||
+	    test_and_set_bit(RKNPU_FENCE_HAS_SUCCESSOR, &before->flags))
+		return;
+	__set_bit(RKNPU_FENCE_IS_SUCCESSOR, &fence->flags);
+	fence->context = before->context;
+}
+
+int rknpu_job_form_gang(struct rknpu_job **jobs, unsigned int count)
+{
+	struct rknpu_gang *gang;
+	unsigned int i;
+
+	gang = kzalloc_obj(*gang, GFP_KERNEL_ACCOUNT);
+	if (!gang)
+		return -ENOMEM;
+	kref_init(&gang->ref);
+	gang->open = true;
+	for (i = 0; i < count; i++) {
+		gang->jobs[ffs(jobs[i]->core_mask) - 1] = jobs[i];
+		jobs[i]->gang = gang;
+		if (i)
+			kref_get(&gang->ref);
+	}
+	return 0;
+}
+
+static void rknpu_gang_release(struct kref *ref)
+{
+	kfree(container_of(ref, struct rknpu_gang, ref));
+}
+
+static void rknpu_gang_put(struct rknpu_gang *gang)
+{
+	kref_put(&gang->ref, rknpu_gang_release);
+}
+
+static void rknpu_job_free_memory(struct rknpu_job *job)
+{
+	kvfree(job->bos);
+	kvfree(job->tasks);
+	kfree(job);
+}
+
+static void rknpu_job_drop_deps(struct rknpu_job *job)
+{
+	struct rknpu_dep *dep, *next;
+
+	list_for_each_entry_safe(dep, next, &job->deps, link) {
+		/* Takes the fence's lock, so a callback that is running has returned. */
+		dma_fence_remove_callback(dep->fence, &dep->cb);
+		dma_fence_put(dep->fence);
+		kfree(dep);
+	}
+}
+
+/* May sleep. */
+static void rknpu_job_free(struct rknpu_vm_use *use)
+{
+	struct rknpu_job *job = container_of(use, struct rknpu_job, use);
+	u32 i;
+
+	rknpu_job_drop_deps(job);
+	for (i = 0; i < job->bo_count; i++)
+		rknpu_bo_put(job->bos[i]);
+	rknpu_vm_use_end(job->vm, &job->use);
+	rknpu_vm_put(job->vm);
+	rknpu_client_uncharge_job(job->client, job->task_count);
+	rknpu_client_put(job->client);
+	dma_fence_put(job->fence);
+	if (job->gang)
+		rknpu_gang_put(job->gang);
+	rknpu_job_free_memory(job);
+}
+
+static void rknpu_job_last_put(struct kref *ref)
+{
+	struct rknpu_job *job = container_of(ref, struct rknpu_job, ref);
+
+	rknpu_vm_use_over(job->vm, &job->use);
+}
+
+void rknpu_job_get(struct rknpu_job *job)
+{
+	kref_get(&job->ref);
+}
+
+void rknpu_job_put(struct rknpu_job *job)
+{
+	kref_put(&job->ref, rknpu_job_last_put);
+}
+
+static int rknpu_job_alloc_memory(struct rknpu_job *job, u32 task_count, u32 bo_count)
+{
+	job->tasks = kvcalloc(task_count, sizeof(*job->tasks), GFP_KERNEL_ACCOUNT);
+	job->bos = kvcalloc(bo_count, sizeof(*job->bos), GFP_KERNEL_ACCOUNT);
+	job->fence = rknpu_fence_create(job);
+	return job->tasks && job->bos && job->fence ? 0 : -ENOMEM;
+}
+
+struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *vm,
+				  u32 task_count, u32 bo_count)
+{
+	struct rknpu_job *job;
+	int ret;
+
+	rknpu_vm_reap(vm);
+	ret = rknpu_client_charge_job(client, task_count);
+	if (ret) {
+		/* What is over in other VMs still counts. */
+		rknpu_vm_reap_all();
+		ret = rknpu_client_charge_job(client, task_count);
+	}
+	if (ret)
+		return ERR_PTR(ret);
+
+	job = kzalloc_obj(*job, GFP_KERNEL_ACCOUNT);
+	if (!job)
+		goto err_uncharge;
+	if (rknpu_job_alloc_memory(job, task_count, bo_count))
+		goto err_free;
+
+	kref_init(&job->ref);
+	atomic_set(&job->deps_pending, 1);
+	INIT_LIST_HEAD(&job->deps);
+	INIT_LIST_HEAD(&job->link);
+	INIT_LIST_HEAD(&job->client_link);
+	job->use.free = rknpu_job_free;
+	job->state = RKNPU_JOB_NEW;
+	job->task_count = task_count;
+	job->priority = RKNPU_PRIORITY_NORMAL;
+	job->result.core = -1;
+	job->client = rknpu_client_get(client);
+	job->vm = rknpu_vm_get(vm);
+	return job;
+
+err_free:
+	dma_fence_put(job->fence);
+	rknpu_job_free_memory(job);
+err_uncharge:
+	rknpu_client_uncharge_job(client, task_count);
+	return ERR_PTR(-ENOMEM);
+}
+
+/* The usual duplicate comes from BOs one after the other that one job wrote. */
+static bool rknpu_job_has_last_dep(struct rknpu_job *job, struct dma_fence *fence)
+{
+	return !list_empty(&job->deps) &&
+	       list_last_entry(&job->deps, struct rknpu_dep, link)->fence == fence;
+}
+
+int rknpu_job_add_dep(struct rknpu_job *job, struct dma_fence *fence)
+{
+	struct rknpu_dep *dep;
+
+	if (dma_fence_is_signaled(fence) || rknpu_job_has_last_dep(job, fence))
+		return 0;
+
+	dep = kzalloc_obj(*dep, GFP_KERNEL_ACCOUNT);
+	if (!dep)
+		return -ENOMEM;
+	INIT_LIST_HEAD(&dep->cb.node);
+	dep->fence = dma_fence_get(fence);
+	dep->job = job;
+	if (rknpu_fence_is_job(fence))
+		rknpu_fence_follow(job->fence, fence);
+	list_add_tail(&dep->link, &job->deps);
+	return 0;
+}
+
+void rknpu_job_arm(struct rknpu_job *job)
+{
+	static atomic64_t last;
+
+	/* In a context of one fence the number means nothing to others. */
+	job->fence->seqno = atomic64_inc_return(&last);
+}
+
+static void rknpu_job_report(struct rknpu_job *job)
+{
+	const struct rknpu_result *r = &job->result;
+	struct device *dev = job->client->sched->hw->drm->dev;
+
+	switch (r->cause) {
+	case RKNPU_CAUSE_DONE:
+	case RKNPU_CAUSE_CANCELLED:
+	case RKNPU_CAUSE_DEVICE_GONE:
+		return;
+	case RKNPU_CAUSE_IOMMU_FAULT:
+		dev_notice_ratelimited(dev, "core %d: task %u of %u failed: IOMMU fault, %s at %#llx\n",
+				       r->core, r->task, job->task_count,
+				       r->fault_write ? "write" : "read", r->fault_iova);
+		return;
+	default:
+		dev_notice_ratelimited(dev, "core %d: task %u of %u failed: %s\n",
+				       r->core, r->task, job->task_count,
+				       rknpu_causes[r->cause].name);
+	}
+}
+
+void rknpu_job_pause(struct rknpu_job *job)
+{
+	u64 now;
+
+	if (!job->start_ns)
+		return;
+	now = ktime_get_ns();
+	rknpu_client_add_busy(job->client, job->result.core, job->start_ns, now);
+	job->before_ns += now - job->start_ns;
+	job->start_ns = 0;
+}
+
+static void rknpu_job_record(struct rknpu_job *job, enum rknpu_cause cause)
+{
+	struct rknpu_result *r = &job->result;
+
+	rknpu_job_pause(job);
+	r->cause = cause;
+	r->elapsed_ns = job->before_ns;
+	if (r->core >= 0)
+		rknpu_core_stat_add(&job->client->sched->hw->cores[r->core].stats,
+				    RKNPU_CORE_STAT_JOBS, 1);
+}
+
+static void rknpu_job_set_error(struct rknpu_job *job, int error)
+{
+	u32 i;
+
+	for (i = 0; i < job->write_count; i++)
+		rknpu_bo_record_error(job->bos[i], error);
+	dma_fence_set_error(job->fence, error);
+}
+
+void rknpu_job_end(struct rknpu_job *job, enum rknpu_cause cause)
+{
+	bool cookie = dma_fence_begin_signalling();
+	int error = rknpu_cause_error(cause);
+
+	rknpu_job_record(job, cause);
+	rknpu_job_report(job);
+	if (error)
+		rknpu_job_set_error(job, error);
+	/* Before it signals. */
+	container_of(job->fence, struct rknpu_fence, base)->result = job->result;
+	dma_fence_signal(job->fence);
+	dma_fence_end_signalling(cookie);
+	/* Nobody becomes its successor any more. */
+	if (job->successor)
+		rknpu_job_put(job->successor);
+	rknpu_job_put(job);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns the job model: making and freeing jobs, their dependencies, fences and results. */
+#ifndef __RKNPU_JOB_H__
+#define __RKNPU_JOB_H__
+
+#include "rknpu_types.h"
+
+/* What a job's fence reports for it: 0 or a negative errno. */
+int rknpu_cause_error(enum rknpu_cause cause);
+
+/*
+ * Allocates everything that can fail, the fence included; it may already be a
+ * dependency of another job. An ERR_PTR on failure. A job that was never pushed
+ * is dropped by rknpu_job_put().
+ */
+struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *vm,
+				  u32 task_count, u32 bo_count);
+
+/* Takes its own reference on @fence. Before rknpu_sched_push(). May sleep. */
+int rknpu_job_add_dep(struct rknpu_job *job, struct dma_fence *fence);
+
+/* Borrowed from the job. */
+static inline struct dma_fence *rknpu_job_fence(struct rknpu_job *job)
+{
+	return job->fence;
+}
+
+/*
+ * From here on the fence may be published, and the job must be pushed. Gives it
+ * a seqno greater than any before: among fences armed under one reservation, the
+ * order of publication.
+ */
+void rknpu_job_arm(struct rknpu_job *job);
+
+void rknpu_job_get(struct rknpu_job *job);
+/* Any context: what the job holds is released later, see rknpu_vm_use_over(). */
+void rknpu_job_put(struct rknpu_job *job);
+
+/* For jobs that were not pushed yet and whose core_mask is one core, each
+ * another: they start together, or, if one of them ends before, on their own.
+ */
+int rknpu_job_form_gang(struct rknpu_job **jobs, unsigned int count);
+
+/* For the scheduler, under rknpu_hw::lock but for RKNPU_JOB_NEW. */
+void rknpu_job_set_state(struct rknpu_job *job, enum rknpu_job_state state);
+
+/* For the scheduler: the core goes to others for now. The time so far is counted. */
+void rknpu_job_pause(struct rknpu_job *job);
+
+/*
+ * For the scheduler, without rknpu_hw::lock: the hardware is done with the job.
+ * Records the result, signals, drops the scheduler's reference.
+ */
+void rknpu_job_end(struct rknpu_job *job, enum rknpu_cause cause);
+
+/* Is it one of these? Possibly false for one that has signalled. */
+bool rknpu_fence_is_job(const struct dma_fence *fence);
+/* After it signalled. Only for a fence that is known to be one of these. */
+void rknpu_fence_get_result(struct dma_fence *fence, struct rknpu_result *result);
+/*
+ * Makes @successor, which waits for @fence, the successor of that fence's job.
+ * Nothing happens if that job is over or has one already.
+ */
+void rknpu_fence_set_successor(struct dma_fence *fence, struct rknpu_job *successor);
+
+#endif

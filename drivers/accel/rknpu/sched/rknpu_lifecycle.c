@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns cores coming and going: binding, unbinding, system sleep, shutdown. */
+#include <linux/cleanup.h>
+#include <linux/interrupt.h>
+#include <linux/pm_runtime.h>
+
+#include "hw/rknpu_core.h"
+#include "rknpu_lifecycle.h"
+#include "rknpu_params.h"
+#include "rknpu_recover.h"
+#include "rknpu_runqueue.h"
+#include "rknpu_sched.h"
+
+/* When a job is stopped for system sleep: for the reset, and how often that is looked at. */
+#define RKNPU_SCHED_STOP_MS		10000
+#define RKNPU_SCHED_STOP_LOOK_MS	100
+
+static int rknpu_sched_init_core(struct rknpu_core *core)
+{
+	struct rknpu_runqueue *rq = core->rq;
+
+	INIT_WORK(&rq->work, rknpu_recover_work);
+	INIT_DELAYED_WORK(&rq->watchdog, rknpu_sched_watchdog);
+	rq->wq = alloc_ordered_workqueue("rknpu/%u", WQ_HIGHPRI | WQ_MEM_RECLAIM, core->index);
+	return rq->wq ? 0 : -ENOMEM;
+}
+
+static void rknpu_sched_fini_core(struct rknpu_core *core)
+{
+	destroy_workqueue(core->rq->wq);
+	core->rq->wq = NULL;
+}
+
+static void rknpu_sched_start_core(struct rknpu_core *core)
+{
+	guard(spinlock_irq)(&core->hw->lock);
+	rknpu_runqueue_set_state(core->rq, RKNPU_CORE_IDLE);
+}
+
+const struct rknpu_hw_ops rknpu_sched_hw_ops = {
+	.init_core = rknpu_sched_init_core,
+	.fini_core = rknpu_sched_fini_core,
+	.start_core = rknpu_sched_start_core,
+	.irq = rknpu_sched_irq,
+	.iommu_fault = rknpu_sched_iommu_fault,
+	.busy_percent = rknpu_sched_busy_percent,
+};
+
+void rknpu_sched_init(struct rknpu_sched *sched, struct rknpu_hw *hw, struct rknpu_mem *mem)
+{
+	unsigned int i;
+
+	sched->hw = hw;
+	sched->mem = mem;
+	INIT_LIST_HEAD(&sched->clients);
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		struct rknpu_runqueue *rq = &sched->rqs[i];
+
+		hw->cores[i].rq = rq;
+		rknpu_runqueue_init(rq, sched, &hw->cores[i]);
+		rknpu_load_init(&rq->load);
+	}
+}
+
+static void rknpu_sched_set_absent(struct rknpu_runqueue *rq)
+{
+	guard(spinlock_irq)(&rq->sched->hw->lock);
+	rknpu_runqueue_set_state(rq, RKNPU_CORE_ABSENT);
+}
+
+static void rknpu_sched_end_dropped(struct rknpu_runqueue *rq)
+{
+	struct rknpu_job *job = NULL;
+
+	scoped_guard(spinlock_irq, &rq->sched->hw->lock)
+		job = rknpu_sched_drop_job(rq);
+	if (!job)
+		return;
+	/* Without power it was retired with the job on it, and is in reset. */
+	if (rq->pm_held && rknpu_core_reset_locked(rq->core))
+		rknpu_core_park(rq->core);
+	rknpu_sched_end_job(job, RKNPU_CAUSE_DEVICE_GONE);
+}
+
+static void rknpu_sched_stop_core(struct rknpu_runqueue *rq)
+{
+	struct rknpu_core *core = rq->core;
+
+	if (!core->dev)
+		return;
+	rknpu_core_disable_irq(core);
+	rknpu_sched_set_absent(rq);
+	cancel_work_sync(&rq->work);
+	cancel_delayed_work_sync(&rq->watchdog);
+	/* A recovery that was under way has ended with the line on. */
+	rknpu_core_disable_irq(core);
+
+	rknpu_sched_end_dropped(rq);
+	if (rq->pm_held) {
+		rknpu_recover_set_held(rq, false);
+		pm_runtime_put(core->dev);
+	}
+	rknpu_core_enable_irq(core);
+}
+
+void rknpu_sched_stop(struct rknpu_sched *sched)
+{
+	struct rknpu_runqueue *rq;
+	LIST_HEAD(taken);
+
+	scoped_guard(spinlock_irq, &sched->hw->lock)
+		rknpu_sched_take_all(sched, &taken);
+	rknpu_for_each_rq(rq, sched)
+		rknpu_sched_stop_core(rq);
+	/* A core given up meanwhile may have passed its jobs to one that had been stopped. */
+	scoped_guard(spinlock_irq, &sched->hw->lock)
+		rknpu_sched_take_all(sched, &taken);
+	/* Some of these waited for what the cores were doing. */
+	rknpu_sched_end_jobs(&taken, RKNPU_CAUSE_DEVICE_GONE);
+}
+
+static bool rknpu_sched_wait_empty(struct rknpu_runqueue *rq, unsigned int ms)
+{
+	return wait_event_timeout(rq->idle_wait, !READ_ONCE(rq->job), msecs_to_jiffies(ms));
+}
+
+static void rknpu_sched_interrupt_job(struct rknpu_runqueue *rq)
+{
+	guard(spinlock_irq)(&rq->sched->hw->lock);
+	if (rq->state == RKNPU_CORE_RUNNING)
+		rknpu_sched_suspect(rq, RKNPU_CAUSE_STOPPED);
+}
+
+/* It may be starting, or its next task was started when it should have stopped. */
+static bool rknpu_sched_stop_job(struct rknpu_runqueue *rq)
+{
+	unsigned int ms;
+
+	for (ms = 0; ms < RKNPU_SCHED_STOP_MS; ms += RKNPU_SCHED_STOP_LOOK_MS) {
+		rknpu_sched_interrupt_job(rq);
+		if (rknpu_sched_wait_empty(rq, RKNPU_SCHED_STOP_LOOK_MS))
+			return true;
+	}
+	return false;
+}
+
+/* Both with the lock held. */
+static void rknpu_sched_freeze_all(struct rknpu_sched *sched)
+{
+	struct rknpu_runqueue *rq;
+
+	rknpu_for_each_rq(rq, sched) {
+		rq->frozen = true;
+		/* No more of its gang will start. */
+		if (rq->job)
+			rknpu_sched_dissolve_gang(rq->job);
+	}
+}
+
+static void rknpu_sched_thaw_all(struct rknpu_sched *sched)
+{
+	struct rknpu_runqueue *rq;
+
+	rknpu_for_each_rq(rq, sched) {
+		rq->frozen = false;
+		/* A fault that came meanwhile has not been answered. */
+		if (rq->core->irq_off && rq->state == RKNPU_CORE_IDLE)
+			rknpu_sched_suspect(rq, RKNPU_CAUSE_IOMMU_FAULT);
+	}
+	rknpu_sched_dispatch_all(sched);
+}
+
+int rknpu_sched_core_freeze(struct rknpu_core *core)
+{
+	struct rknpu_runqueue *rq = core->rq;
+	struct rknpu_sched *sched = rq->sched;
+
+	scoped_guard(spinlock_irq, &core->hw->lock) {
+		/* All of them, or what one core gives up the next one takes. */
+		if (!sched->sleeping++)
+			rknpu_sched_freeze_all(sched);
+	}
+
+	if (!rknpu_sched_wait_empty(rq, READ_ONCE(rknpu_params.sleep_wait_ms)) &&
+	    !rknpu_sched_stop_job(rq)) {
+		rknpu_sched_core_thaw(core);
+		return -EBUSY;
+	}
+	/* Recovery may still be busy with what the job left behind; the watchdog queues it. */
+	flush_delayed_work(&rq->watchdog);
+	flush_work(&rq->work);
+	/* Nor may the handler still be quieting the core after the job. */
+	synchronize_irq(core->irq);
+	return 0;
+}
+
+void rknpu_sched_core_thaw(struct rknpu_core *core)
+{
+	struct rknpu_sched *sched = core->rq->sched;
+
+	guard(spinlock_irq)(&core->hw->lock);
+	if (!--sched->sleeping)
+		rknpu_sched_thaw_all(sched);
+}
+
+/*
+ * Not left in reset if that is not needed: the next kernel's IOMMU driver, if it
+ * is started by kexec, programs what is behind the same resets before any driver
+ * of the NPU is there to release them.
+ */
+void rknpu_sched_core_shutdown(struct rknpu_core *core)
+{
+	rknpu_core_disable_irq(core);
+	if (pm_runtime_get_if_active(core->dev) > 0 && rknpu_core_reset_locked(core))
+		rknpu_core_park(core);
+}

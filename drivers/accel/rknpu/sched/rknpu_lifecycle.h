@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns cores coming and going: binding, unbinding, system sleep, shutdown. */
+#ifndef __RKNPU_LIFECYCLE_H__
+#define __RKNPU_LIFECYCLE_H__
+
+struct rknpu_core;
+struct rknpu_hw;
+struct rknpu_hw_ops;
+struct rknpu_mem;
+struct rknpu_sched;
+
+/* What the hardware calls; for rknpu_hw_init(). */
+extern const struct rknpu_hw_ops rknpu_sched_hw_ops;
+
+/* Of a new device. */
+void rknpu_sched_init(struct rknpu_sched *sched, struct rknpu_hw *hw, struct rknpu_mem *mem);
+
+/* Ends every job; no core is touched afterwards. */
+void rknpu_sched_stop(struct rknpu_sched *sched);
+
+/*
+ * System sleep: no core starts anything any more until all are thawed. Waits for
+ * the running job for a while, then stops it, and it is run again after the
+ * sleep. -EBUSY if that does not work either, and then the core is thawed.
+ */
+int rknpu_sched_core_freeze(struct rknpu_core *core);
+void rknpu_sched_core_thaw(struct rknpu_core *core);
+
+/* Reboot or kexec, after rknpu_sched_stop(): resets the core, or holds it in reset. */
+void rknpu_sched_core_shutdown(struct rknpu_core *core);
+
+#endif

@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns a core's work: bringing it up for a job, and bringing it back after a failure. */
+#include <linux/cleanup.h>
+#include <linux/interrupt.h>
+#include <linux/pm_runtime.h>
+
+#include "hw/rknpu_core.h"
+#include "hw/rknpu_iommu.h"
+#include "hw/rknpu_pc.h"
+#include "rknpu_recover.h"
+#include "rknpu_runqueue.h"
+#include "rknpu_sched.h"
+
+void rknpu_recover_set_held(struct rknpu_runqueue *rq, bool held)
+{
+	guard(spinlock_irq)(&rq->sched->hw->lock);
+	rq->pm_held = held;
+}
+
+/* Power until rknpu_sched_rest(). */
+static int rknpu_recover_power_up(struct rknpu_runqueue *rq)
+{
+	int ret;
+
+	/* Only this work changes it while STARTING or RECOVERING; others look at it. */
+	if (rq->pm_held)
+		return 0;
+	ret = rknpu_core_power_on(rq->core);
+	if (!ret)
+		rknpu_recover_set_held(rq, true);
+	return ret;
+}
+
+/* All cores of a shared IOMMU, which attaches to nothing if one of them hinders it. */
+static int rknpu_recover_reset_all(struct rknpu_iommu *iommu)
+{
+	struct rknpu_core *core;
+	int ret;
+
+	guard(mutex)(&iommu->attach_lock);
+	rknpu_for_each_core_behind(core, iommu) {
+		/* No job is on them, as what is to be attached is not. */
+		if (!core->clocked)
+			continue;
+		ret = rknpu_core_reset(core);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* Other cores may be using a shared IOMMU. */
+static void rknpu_recover_detach(struct rknpu_core *core)
+{
+	struct rknpu_iommu *iommu = core->iommu;
+
+	if (iommu->shared && !READ_ONCE(iommu->off))
+		return;
+	guard(mutex)(&iommu->attach_lock);
+	rknpu_iommu_detach(core);
+}
+
+/*
+ * The reset takes the IOMMU along, whose driver does not know: detached, it is
+ * programmed anew by the next job. Never before the reset: an IOMMU that holds
+ * a faulting access does not let go. And not while it is awake: going back to
+ * the default domain takes an IOMMU that works, or ends in a warning.
+ */
+static int rknpu_recover_hardware(struct rknpu_core *core)
+{
+	int ret;
+
+	/* A shared one is put back as it was, for other cores may be using it. */
+	if (core->iommu->shared) {
+		ret = rknpu_core_reset_locked(core);
+		if (!ret)
+			return 0;
+		dev_warn(core->dev, "core %u: reset did not help (%d), power cycling\n",
+			 core->index, ret);
+	}
+
+	ret = rknpu_core_power_cycle(core);
+	/* If it could not be put to sleep, it has not been detached yet. */
+	if (!ret)
+		rknpu_recover_detach(core);
+	return ret;
+}
+
+static int rknpu_recover_try_attach(struct rknpu_core *core, struct rknpu_domain *domain)
+{
+	struct rknpu_iommu *iommu = core->iommu;
+
+	guard(mutex)(&iommu->attach_lock);
+	if (iommu->shared)
+		rknpu_iommu_wait_unparked(iommu);
+	return rknpu_iommu_attach(core, domain);
+}
+
+/* Powered. Resets the core as far as attaching takes that. */
+static int rknpu_recover_attach(struct rknpu_core *core, struct rknpu_domain *domain)
+{
+	int ret;
+
+	ret = rknpu_recover_try_attach(core, domain);
+	if (!ret)
+		return 0;
+
+	dev_warn(core->dev, "core %u: IOMMU does not attach (%d), power cycling\n",
+		 core->index, ret);
+	rknpu_core_disable_irq(core);
+	if (core->iommu->shared)
+		ret = rknpu_recover_reset_all(core->iommu) ?:
+		      rknpu_recover_try_attach(core, domain);
+	if (ret)
+		ret = rknpu_recover_hardware(core) ?: rknpu_recover_try_attach(core, domain);
+	rknpu_core_enable_irq(core);
+	return ret;
+}
+
+/*
+ * Powered, no job runs: a program that is over still made the IOMMU fault, and
+ * the line was turned off for it. Back to a clean core and a line that is on.
+ */
+static int rknpu_recover_clean(struct rknpu_core *core)
+{
+	int ret = rknpu_recover_hardware(core);
+
+	rknpu_core_enable_irq(core);
+	return ret;
+}
+
+/* Two that are parked at once each find all others parked: says so once. */
+static bool rknpu_recover_is_last(struct rknpu_runqueue *rq)
+{
+	struct rknpu_sched *sched = rq->sched;
+	struct rknpu_runqueue *other;
+
+	guard(spinlock_irq)(&sched->hw->lock);
+	if (sched->shared.closing)
+		return false;
+	rknpu_for_each_rq(other, sched) {
+		if (other != rq && other->core->iommu == rq->core->iommu &&
+		    other->state != RKNPU_CORE_ABSENT && !READ_ONCE(other->core->parked))
+			return false;
+	}
+	sched->shared.closing = true;
+	return true;
+}
+
+/* For good, in any state: held in reset and suspended, where it can access nothing. */
+static void rknpu_recover_retire(struct rknpu_runqueue *rq)
+{
+	struct rknpu_core *core = rq->core;
+
+	if (rq->pm_held) {
+		rknpu_recover_set_held(rq, false);
+		pm_runtime_put_noidle(core->dev);
+	}
+	/* Held in reset too, as other cores may keep the power domain on. */
+	rknpu_core_park(core);
+	if (!core->iommu->shared || rknpu_recover_is_last(rq))
+		rknpu_core_retire(core);
+	/* Suspended, so that a stuck IOMMU is not asked to let go. */
+	rknpu_recover_detach(core);
+}
+
+/*
+ * Lock held. With a core in it that cannot be made to let go, a shared IOMMU
+ * cannot be switched any more, and the core could get at any domain that comes.
+ */
+static void rknpu_recover_lose_iommu(struct rknpu_runqueue *rq)
+{
+	struct rknpu_sched *sched = rq->sched;
+	struct rknpu_runqueue *other;
+
+	if (!rq->core->iommu->shared || sched->shared.lost)
+		return;
+	WRITE_ONCE(sched->shared.lost, true);
+	rknpu_for_each_rq(other, sched) {
+		if (other == rq || other->core->iommu != rq->core->iommu ||
+		    !rknpu_runqueue_in_service(other))
+			continue;
+		rknpu_runqueue_set_state(other, RKNPU_CORE_RECOVERING);
+		queue_work(other->wq, &other->work);
+	}
+}
+
+static bool rknpu_recover_iommu_lost(const struct rknpu_runqueue *rq)
+{
+	return rq->core->iommu->shared && READ_ONCE(rq->sched->shared.lost);
+}
+
+/* Nothing helps: the core's jobs go elsewhere, or fail if it was the last one. */
+static void rknpu_recover_give_up(struct rknpu_runqueue *rq, int error)
+{
+	struct rknpu_core *core = rq->core;
+	LIST_HEAD(stranded);
+
+	dev_err(core->dev, "core %u taken out of service: %d\n", core->index, error);
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_RETIRED, 1);
+	rknpu_core_disable_irq(core);
+	rknpu_recover_retire(rq);
+
+	spin_lock_irq(&core->hw->lock);
+	/* Not if the device is being unbound: then that takes care of the job. */
+	if (rq->state != RKNPU_CORE_ABSENT) {
+		rknpu_runqueue_set_state(rq, RKNPU_CORE_DEAD);
+		rknpu_recover_lose_iommu(rq);
+		/* Taken for this core, but not started. */
+		if (rq->job)
+			rknpu_sched_put_back(rq);
+		rknpu_runqueue_evacuate(rq, &stranded);
+		rknpu_sched_dispatch_all(rq->sched);
+	}
+	spin_unlock_irq(&core->hw->lock);
+
+	rknpu_sched_end_jobs(&stranded, RKNPU_CAUSE_DEVICE_GONE);
+}
+
+static void rknpu_recover_start_taken(struct rknpu_runqueue *rq)
+{
+	struct rknpu_job *cancelled = NULL;
+
+	spin_lock_irq(&rq->sched->hw->lock);
+	if (rq->state == RKNPU_CORE_STARTING) {
+		if (rq->job->cancelled) {
+			cancelled = rknpu_sched_drop_job(rq);
+			rknpu_runqueue_set_state(rq, RKNPU_CORE_IDLE);
+			rknpu_sched_dispatch(rq);
+		} else {
+			rknpu_sched_start(rq);
+		}
+	}
+	spin_unlock_irq(&rq->sched->hw->lock);
+
+	if (cancelled)
+		rknpu_sched_finish(rq, cancelled);
+}
+
+/* STARTING, powered and clean: attaches what the next job needs, and starts that. */
+static void rknpu_recover_start_next(struct rknpu_runqueue *rq)
+{
+	struct rknpu_core *core = rq->core;
+	struct rknpu_job *job;
+	int ret = 0;
+
+	scoped_guard(spinlock_irq, &core->hw->lock)
+		job = rknpu_sched_take_next(rq);
+	if (!job) {
+		rknpu_sched_rest(rq);
+		return;
+	}
+
+	do {
+		if (READ_ONCE(core->irq_off))
+			ret = rknpu_recover_clean(core);
+		if (!ret)
+			ret = rknpu_recover_attach(core, &job->vm->domain);
+	} while (!ret && READ_ONCE(core->irq_off));
+	if (ret)
+		rknpu_recover_give_up(rq, ret);
+	else
+		rknpu_recover_start_taken(rq);
+}
+
+/*
+ * Powering up and attaching take locks of runtime PM, of clocks and of the
+ * IOMMU group, under which others allocate memory. Fences that a shrinker
+ * waits for must not depend on that, and no shrinker waits for those of an
+ * NPU's BOs, which are pinned. It does keep this work from being annotated
+ * with dma_fence_begin_signalling() as a whole; ending a job is.
+ */
+static void rknpu_recover_bring_up(struct rknpu_runqueue *rq)
+{
+	int ret;
+
+	ret = rknpu_recover_power_up(rq);
+	if (!ret && READ_ONCE(rq->core->irq_off))
+		ret = rknpu_recover_clean(rq->core);
+	if (ret)
+		rknpu_recover_give_up(rq, ret);
+	else
+		rknpu_recover_start_next(rq);
+}
+
+/* Of a job that is to be stopped, only the end counts: it is not to go on. */
+static bool rknpu_recover_may_be_late(struct rknpu_runqueue *rq)
+{
+	if (rq->state != RKNPU_CORE_RECOVERING || !rq->job)
+		return false;
+	return rq->fault.cause == RKNPU_CAUSE_NONE ||
+	       (rq->fault.cause == RKNPU_CAUSE_STOPPED &&
+		rq->job->result.task + rq->core->kick.tasks == rq->job->task_count);
+}
+
+/* Did the task finish after its deadline, or its interrupt get lost? */
+static bool rknpu_recover_was_late(struct rknpu_runqueue *rq)
+{
+	struct rknpu_job *over = NULL;
+	bool late = false;
+
+	spin_lock_irq(&rq->sched->hw->lock);
+	if (rknpu_recover_may_be_late(rq) && rknpu_pc_over_raw(rq->core)) {
+		late = true;
+		rknpu_runqueue_set_state(rq, RKNPU_CORE_RUNNING);
+		over = rknpu_sched_task_done(rq);
+	}
+	spin_unlock_irq(&rq->sched->hw->lock);
+
+	if (over)
+		rknpu_sched_finish(rq, over);
+	return late;
+}
+
+/* One that is out of time after some of its tasks may be found before the next one begins. */
+static bool rknpu_recover_started(struct rknpu_runqueue *rq)
+{
+	return rknpu_pc_progressed(rq->core) ||
+	       (rq->job && rq->job->result.task && rknpu_sched_budget_over(rq));
+}
+
+static enum rknpu_cause rknpu_recover_classify(struct rknpu_runqueue *rq)
+{
+	if (rq->fault.cause != RKNPU_CAUSE_NONE)
+		return rq->fault.cause;
+
+	rknpu_core_stat_add(&rq->core->stats, RKNPU_CORE_STAT_TIMEOUTS, 1);
+	return rknpu_recover_started(rq) ? RKNPU_CAUSE_TIMEOUT_RUNNING :
+					   RKNPU_CAUSE_TIMEOUT_NEVER_STARTED;
+}
+
+static struct rknpu_job *rknpu_recover_take_job(struct rknpu_runqueue *rq, enum rknpu_cause cause)
+{
+	u32 tasks = rq->core->kick.tasks;
+	struct rknpu_job *job;
+
+	guard(spinlock_irq)(&rq->sched->hw->lock);
+	if (tasks > 1 && rq->job)
+		rq->job->result.task += min(rknpu_pc_tasks_done(rq->core), tasks - 1);
+	job = rknpu_sched_drop_job(rq);
+	if (job && cause == RKNPU_CAUSE_IOMMU_FAULT) {
+		job->result.fault_iova = rq->fault.iova;
+		job->result.fault_write = rq->fault.write;
+	}
+	return job;
+}
+
+static void rknpu_recover_back_to_work(struct rknpu_runqueue *rq)
+{
+	rknpu_core_enable_irq(rq->core);
+
+	guard(spinlock_irq)(&rq->sched->hw->lock);
+	/* If the IOMMU was lost meanwhile, the work that is queued gives the core up. */
+	if (rq->state != RKNPU_CORE_RECOVERING || rknpu_recover_iommu_lost(rq))
+		return;
+	if (rq->job)
+		rknpu_sched_put_back(rq);
+	rknpu_runqueue_set_state(rq, RKNPU_CORE_IDLE);
+	rknpu_sched_dispatch(rq);
+}
+
+/*
+ * The job did nothing wrong, and is to run again. What a task left in the core
+ * is lost, so unless no other task needs that, from the beginning; the time it
+ * has had does not count either. False: its client has cancelled it.
+ */
+static bool rknpu_recover_rewind(struct rknpu_runqueue *rq)
+{
+	struct rknpu_job *job = rq->job;
+
+	guard(spinlock_irq)(&rq->sched->hw->lock);
+	if (job->cancelled)
+		return false;
+	rknpu_job_pause(job);
+	if (!job->divisible) {
+		job->result.task = 0;
+		job->before_ns = 0;
+	}
+	job->result.rerun = true;
+	rknpu_core_stat_add(&rq->core->stats, RKNPU_CORE_STAT_RERUNS, 1);
+	return true;
+}
+
+static bool rknpu_recover_retry(struct rknpu_runqueue *rq)
+{
+	guard(spinlock_irq)(&rq->sched->hw->lock);
+	if (!rq->job || !rknpu_sched_may_retry(rq->job))
+		return false;
+	rq->job->retried = true;
+	rknpu_core_stat_add(&rq->core->stats, RKNPU_CORE_STAT_RETRIES, 1);
+	return true;
+}
+
+/* Returns a job that is over. One that is tried again stays on the core. */
+static struct rknpu_job *rknpu_recover_judge(struct rknpu_runqueue *rq)
+{
+	enum rknpu_cause cause = rknpu_recover_classify(rq);
+
+	if (cause == RKNPU_CAUSE_STOPPED && rq->job) {
+		if (rknpu_recover_rewind(rq))
+			return NULL;
+		cause = RKNPU_CAUSE_CANCELLED;
+	}
+	rq->fault.cause = cause;
+	if (cause == RKNPU_CAUSE_TIMEOUT_NEVER_STARTED && rknpu_recover_retry(rq))
+		return NULL;
+	return rknpu_recover_take_job(rq, cause);
+}
+
+static void rknpu_recover_from(struct rknpu_runqueue *rq)
+{
+	struct rknpu_job *job = rknpu_recover_judge(rq);
+	enum rknpu_cause cause = rq->fault.cause;
+	int ret = rknpu_recover_hardware(rq->core);
+
+	if (ret)
+		rknpu_recover_give_up(rq, ret);
+	else
+		rknpu_recover_back_to_work(rq);
+	/* Whichever it was, the hardware does not touch the job's memory any more. */
+	if (job)
+		rknpu_sched_end_job(job, cause);
+	rknpu_sched_rest(rq);
+}
+
+/* RECOVERING: finds out what is wrong, ends the job, resets. */
+static void rknpu_recover(struct rknpu_runqueue *rq)
+{
+	int ret;
+
+	if (rknpu_recover_iommu_lost(rq)) {
+		rknpu_recover_give_up(rq, -EIO);
+		return;
+	}
+	rknpu_core_disable_irq(rq->core);
+	/* A fault while idle comes without a power reference. */
+	ret = rknpu_recover_power_up(rq);
+	if (ret)
+		rknpu_recover_give_up(rq, ret);
+	else if (rknpu_recover_was_late(rq))
+		rknpu_core_enable_irq(rq->core);
+	else
+		rknpu_recover_from(rq);
+}
+
+void rknpu_recover_work(struct work_struct *work)
+{
+	struct rknpu_runqueue *rq = container_of(work, struct rknpu_runqueue, work);
+	enum rknpu_core_state state = RKNPU_CORE_ABSENT;
+
+	scoped_guard(spinlock_irq, &rq->sched->hw->lock)
+		state = rq->state;
+
+	switch (state) {
+	case RKNPU_CORE_STARTING:
+		rknpu_recover_bring_up(rq);
+		break;
+	case RKNPU_CORE_RECOVERING:
+		rknpu_recover(rq);
+		break;
+	default:
+		break;
+	}
+}

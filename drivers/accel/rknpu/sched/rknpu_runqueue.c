@@ -1,0 +1,541 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns which job runs next, and where: run queues, time slices, gangs. The scheduler acts. */
+#include <linux/ktime.h>
+
+#include "rknpu_job.h"
+#include "rknpu_params.h"
+#include "rknpu_runqueue.h"
+
+/* Jobs of higher priorities that one of a lower priority has to let pass. */
+#define RKNPU_RUNQUEUE_PATIENCE		16
+
+/* What is looked at in order to take over work from another core. */
+#define RKNPU_RUNQUEUE_STEAL_TRIES	8
+
+/* By state: those that may follow; see "states of a core" in rknpu_types.h. */
+static const u8 rknpu_core_next_states[RKNPU_CORE_STATE_COUNT] = {
+	[RKNPU_CORE_ABSENT] = BIT(RKNPU_CORE_ABSENT) | BIT(RKNPU_CORE_IDLE),
+	[RKNPU_CORE_IDLE] = BIT(RKNPU_CORE_ABSENT) | BIT(RKNPU_CORE_STARTING) |
+			    BIT(RKNPU_CORE_RUNNING) | BIT(RKNPU_CORE_RECOVERING),
+	[RKNPU_CORE_STARTING] = BIT(RKNPU_CORE_ABSENT) | BIT(RKNPU_CORE_IDLE) |
+				BIT(RKNPU_CORE_STARTING) | BIT(RKNPU_CORE_RUNNING) |
+				BIT(RKNPU_CORE_RECOVERING) | BIT(RKNPU_CORE_DEAD),
+	[RKNPU_CORE_RUNNING] = BIT(RKNPU_CORE_ABSENT) | BIT(RKNPU_CORE_IDLE) |
+			       BIT(RKNPU_CORE_RECOVERING),
+	[RKNPU_CORE_RECOVERING] = BIT(RKNPU_CORE_ABSENT) | BIT(RKNPU_CORE_IDLE) |
+				  BIT(RKNPU_CORE_RUNNING) | BIT(RKNPU_CORE_RECOVERING) |
+				  BIT(RKNPU_CORE_DEAD),
+	[RKNPU_CORE_DEAD] = BIT(RKNPU_CORE_ABSENT),
+};
+
+void rknpu_runqueue_set_state(struct rknpu_runqueue *rq, enum rknpu_core_state state)
+{
+	lockdep_assert_held(&rq->sched->hw->lock);
+	if (IS_ENABLED(CONFIG_PROVE_LOCKING))
+		WARN_ONCE(!(rknpu_core_next_states[rq->state] & BIT(state)),
+			  "core %u goes from state %d to %d\n", rq->core->index, rq->state, state);
+	rq->state = state;
+}
+
+static u64 rknpu_runqueue_slice_ns(void)
+{
+	return (u64)READ_ONCE(rknpu_params.slice_us) * NSEC_PER_USEC;
+}
+
+void rknpu_runqueue_init(struct rknpu_runqueue *rq, struct rknpu_sched *sched,
+			 struct rknpu_core *core)
+{
+	unsigned int p;
+
+	rq->core = core;
+	rq->sched = sched;
+	rq->state = RKNPU_CORE_ABSENT;
+	for (p = 0; p < RKNPU_PRIORITY_COUNT; p++) {
+		INIT_LIST_HEAD(&rq->entities[p]);
+		INIT_LIST_HEAD(&rq->boosted[p]);
+	}
+	init_waitqueue_head(&rq->idle_wait);
+}
+
+static struct rknpu_entity *rknpu_runqueue_entity(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	return &job->client->entities[rq->core->index][job->priority];
+}
+
+static bool rknpu_runqueue_allows(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	return !job->core_mask || (job->core_mask & BIT(rq->core->index));
+}
+
+/* Less is better: load first, then the cost of attaching the job's domain, then of power. */
+static unsigned int rknpu_runqueue_cost(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	unsigned int load = rq->queued + (rq->state != RKNPU_CORE_IDLE);
+	struct rknpu_domain *domain = rknpu_iommu_domain(rq->core->iommu);
+	unsigned int cost = 8 * load + !rq->pm_held;
+
+	if (domain == &job->vm->domain)
+		return cost;
+	return cost + (domain ? 4 : 2);
+}
+
+struct rknpu_runqueue *rknpu_runqueue_choose(struct rknpu_sched *sched, struct rknpu_job *job)
+{
+	struct rknpu_runqueue *rq, *best = NULL;
+	unsigned int cost, best_cost = UINT_MAX;
+
+	rknpu_for_each_rq(rq, sched) {
+		if (!rknpu_runqueue_in_service(rq) || !rknpu_runqueue_allows(rq, job))
+			continue;
+		cost = rknpu_runqueue_cost(rq, job);
+		if (cost < best_cost) {
+			best = rq;
+			best_cost = cost;
+		}
+	}
+	return best;
+}
+
+/*
+ * Half a core is a client's to use without waiting for time slices, and what it
+ * did not use counts for one slice at most.
+ */
+static bool rknpu_client_has_credit(struct rknpu_client *client)
+{
+	s64 slice = rknpu_runqueue_slice_ns();
+	u64 busy = rknpu_client_busy_ns(client);
+	u64 now = ktime_get_ns();
+	s64 credit = client->credit.ns;
+
+	credit += (now - client->credit.seen_ns) / 2;
+	credit -= busy - client->credit.seen_busy_ns;
+	client->credit.seen_ns = now;
+	client->credit.seen_busy_ns = busy;
+	client->credit.ns = clamp(credit, -10 * slice, slice);
+	return client->credit.ns > 0;
+}
+
+static bool rknpu_runqueue_slice_over(struct rknpu_runqueue *rq, u64 now)
+{
+	return now - rq->slice.start_ns > rknpu_runqueue_slice_ns();
+}
+
+static void rknpu_runqueue_join(struct rknpu_runqueue *rq, struct rknpu_entity *entity,
+				unsigned int priority, bool boosted)
+{
+	struct list_head *entities = &rq->entities[priority];
+
+	entity->boosted = boosted;
+	if (boosted)
+		list_add_tail(&entity->link, &rq->boosted[priority]);
+	else if (entity == rq->slice.entity && !list_empty(entities) &&
+		 !rknpu_runqueue_slice_over(rq, ktime_get_ns()))
+		/* It had nothing for a moment, as with jobs that depend on each other. */
+		list_add(&entity->link, entities);
+	else
+		list_add_tail(&entity->link, entities);
+}
+
+void rknpu_runqueue_add(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	struct rknpu_entity *entity = rknpu_runqueue_entity(rq, job);
+
+	/* If nobody else waits there is no slice to wait for. */
+	if (list_empty(&entity->jobs))
+		rknpu_runqueue_join(rq, entity, job->priority,
+				    rq->queued && rknpu_client_has_credit(job->client));
+	list_add_tail(&job->link, &entity->jobs);
+	rq->queued++;
+	rknpu_job_set_state(job, RKNPU_JOB_QUEUED);
+	job->rq = rq;
+}
+
+void rknpu_runqueue_put_back(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	struct rknpu_entity *entity = rknpu_runqueue_entity(rq, job);
+
+	if (list_empty(&entity->jobs))
+		rknpu_runqueue_join(rq, entity, job->priority, false);
+	list_add(&job->link, &entity->jobs);
+	rq->queued++;
+	rknpu_job_set_state(job, RKNPU_JOB_QUEUED);
+	job->rq = rq;
+}
+
+void rknpu_runqueue_remove(struct rknpu_job *job)
+{
+	struct rknpu_runqueue *rq = job->rq;
+	struct rknpu_entity *entity = rknpu_runqueue_entity(rq, job);
+
+	lockdep_assert_held(&rq->sched->hw->lock);
+	list_del_init(&job->link);
+	if (list_empty(&entity->jobs))
+		list_del_init(&entity->link);
+	rq->queued--;
+}
+
+static bool rknpu_runqueue_waits(struct rknpu_runqueue *rq, unsigned int priority)
+{
+	return !list_empty(&rq->entities[priority]) || !list_empty(&rq->boosted[priority]);
+}
+
+/* Whoever was passed over too often goes first. The core has jobs. */
+static unsigned int rknpu_runqueue_priority(struct rknpu_runqueue *rq)
+{
+	unsigned int p, best = 0;
+
+	for (p = 0; p < RKNPU_PRIORITY_COUNT; p++) {
+		if (!rknpu_runqueue_waits(rq, p))
+			continue;
+		if (rq->passed_over[p] >= RKNPU_RUNQUEUE_PATIENCE)
+			return p;
+		best = p;
+	}
+	return best;
+}
+
+/* The entity whose slice it is; a slice ends when others wait for too long. */
+static struct rknpu_entity *rknpu_runqueue_rotate(struct rknpu_runqueue *rq,
+						  struct list_head *entities)
+{
+	struct rknpu_entity *entity = list_first_entry(entities, struct rknpu_entity, link);
+
+	if (entity == rq->slice.entity && !list_is_singular(entities) &&
+	    rknpu_runqueue_slice_over(rq, ktime_get_ns()))
+		list_move_tail(&entity->link, entities);
+	return list_first_entry(entities, struct rknpu_entity, link);
+}
+
+/*
+ * Only when it gets the core: powering up and attaching can take longer than a
+ * slice, and would use up one after the other without a job of it.
+ */
+static void rknpu_runqueue_begin_slice(struct rknpu_runqueue *rq, struct rknpu_entity *entity,
+				       unsigned int priority)
+{
+	if (entity == rq->slice.entity || entity->boosted ||
+	    !list_is_first(&entity->link, &rq->entities[priority]))
+		return;
+	rq->slice.entity = entity;
+	rq->slice.start_ns = ktime_get_ns();
+}
+
+/* Boosted ones come in between, but not one after the other. */
+static struct rknpu_entity *rknpu_runqueue_pick(struct rknpu_runqueue *rq)
+{
+	unsigned int p = rknpu_runqueue_priority(rq);
+
+	if (!list_empty(&rq->boosted[p]) && (!rq->after_boosted || list_empty(&rq->entities[p])))
+		return list_first_entry(&rq->boosted[p], struct rknpu_entity, link);
+	return rknpu_runqueue_rotate(rq, &rq->entities[p]);
+}
+
+/* In the vendor's DT shape one IOMMU serves all cores; so they run jobs of one VM at a time. */
+static bool rknpu_shared_taken(struct rknpu_runqueue *rq, struct rknpu_vm *vm)
+{
+	struct rknpu_runqueue *other;
+
+	/* A core with a job needs the VM, from before it is attached until the job is off it. */
+	rknpu_for_each_rq(other, rq->sched) {
+		if (other != rq && other->core->iommu == rq->core->iommu && other->job &&
+		    other->job->vm != vm)
+			return true;
+	}
+	return false;
+}
+
+static bool rknpu_shared_waits(struct rknpu_runqueue *rq, struct rknpu_vm *vm)
+{
+	if (!rq->wants_iommu || rq->wanted_vm == vm || !rq->queued || rq->frozen)
+		return false;
+	return rq->state == RKNPU_CORE_IDLE || (rq->state == RKNPU_CORE_STARTING && !rq->job);
+}
+
+/*
+ * A VM that others wait for may go on for a slice; then its jobs that run end, no
+ * new one starts, and the next VM comes.
+ */
+static bool rknpu_shared_slice_over(struct rknpu_runqueue *rq, struct rknpu_vm *vm)
+{
+	struct rknpu_sched *sched = rq->sched;
+	struct rknpu_runqueue *other;
+
+	if (sched->shared.vm != vm ||
+	    ktime_get_ns() - sched->shared.start_ns <= rknpu_runqueue_slice_ns())
+		return false;
+	rknpu_for_each_rq(other, sched) {
+		if (other != rq && other->core->iommu == rq->core->iommu &&
+		    rknpu_shared_waits(other, vm))
+			return true;
+	}
+	return false;
+}
+
+/* Cores that wait for the rest of a gang keep the IOMMU until it is complete. */
+static bool rknpu_shared_completes_gang(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	struct rknpu_runqueue *other;
+
+	if (!job->gang)
+		return false;
+	rknpu_for_each_rq(other, rq->sched) {
+		if (other != rq && other->core->iommu == rq->core->iommu && other->job &&
+		    other->job->gang == job->gang)
+			return true;
+	}
+	return false;
+}
+
+static bool rknpu_shared_admits(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	if (!rq->core->iommu->shared)
+		return true;
+	/* Also if it is admitted: until it is taken, nobody else may come first. */
+	rq->wants_iommu = true;
+	rq->wanted_vm = job->vm;
+	if (rknpu_shared_taken(rq, job->vm))
+		return false;
+	return rknpu_shared_completes_gang(rq, job) || !rknpu_shared_slice_over(rq, job->vm);
+}
+
+static void rknpu_shared_took(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	struct rknpu_sched *sched = rq->sched;
+
+	rq->wants_iommu = false;
+	if (!rq->core->iommu->shared || sched->shared.vm == job->vm)
+		return;
+	sched->shared.vm = job->vm;
+	sched->shared.start_ns = ktime_get_ns();
+}
+
+void rknpu_runqueue_take(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	struct rknpu_entity *entity = rknpu_runqueue_entity(rq, job);
+	unsigned int p;
+
+	rknpu_shared_took(rq, job);
+	rknpu_runqueue_begin_slice(rq, entity, job->priority);
+	rknpu_runqueue_remove(job);
+	rq->passed_over[job->priority] = 0;
+	rq->after_boosted = entity->boosted;
+	if (!rq->queued)
+		return;
+
+	for (p = 0; p < job->priority; p++) {
+		if (rknpu_runqueue_waits(rq, p))
+			rq->passed_over[p]++;
+	}
+	/* One job was its due. */
+	if (entity->boosted && !list_empty(&entity->jobs)) {
+		list_del(&entity->link);
+		rknpu_runqueue_join(rq, entity, job->priority, false);
+	}
+}
+
+static bool rknpu_runqueue_others_wait(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	struct list_head *entities = &rq->entities[job->priority];
+	unsigned int p;
+
+	if (!rq->queued)
+		return false;
+	for (p = job->priority + 1; p < RKNPU_PRIORITY_COUNT; p++) {
+		if (rknpu_runqueue_waits(rq, p))
+			return true;
+	}
+	if (!list_empty(&rq->boosted[job->priority]))
+		return true;
+	/* Jobs of its own client can wait. */
+	if (list_empty(entities) || (list_is_singular(entities) &&
+				     !list_empty(&rknpu_runqueue_entity(rq, job)->jobs)))
+		return false;
+	return rknpu_runqueue_slice_over(rq, ktime_get_ns());
+}
+
+bool rknpu_runqueue_wants_core(struct rknpu_runqueue *rq)
+{
+	struct rknpu_job *job = rq->job;
+
+	return rknpu_runqueue_others_wait(rq, job) ||
+	       (rq->core->iommu->shared && rknpu_shared_slice_over(rq, job->vm));
+}
+
+/* A core that is about to start its only job would be left with nothing. */
+static unsigned int rknpu_runqueue_spare(struct rknpu_runqueue *rq)
+{
+	if (rq->state == RKNPU_CORE_STARTING && !rq->job)
+		return rq->queued ? rq->queued - 1 : 0;
+	return rq->queued;
+}
+
+/* Among the first few of those that wait longest. */
+static struct rknpu_job *rknpu_runqueue_find(struct list_head *entities,
+					     struct rknpu_runqueue *idle)
+{
+	unsigned int tries = RKNPU_RUNQUEUE_STEAL_TRIES;
+	struct rknpu_entity *entity;
+	struct rknpu_job *job;
+
+	list_for_each_entry_reverse(entity, entities, link) {
+		list_for_each_entry(job, &entity->jobs, link) {
+			if (rknpu_runqueue_allows(idle, job))
+				return job;
+			if (!--tries)
+				return NULL;
+		}
+	}
+	return NULL;
+}
+
+static struct rknpu_job *rknpu_runqueue_spare_job(struct rknpu_runqueue *from,
+						  struct rknpu_runqueue *idle)
+{
+	struct rknpu_job *job = NULL;
+	int p;
+
+	for (p = RKNPU_PRIORITY_COUNT - 1; p >= 0 && !job; p--)
+		job = rknpu_runqueue_find(&from->boosted[p], idle) ?:
+		      rknpu_runqueue_find(&from->entities[p], idle);
+	return job;
+}
+
+/* From the core that has most, as long as there is one that may run here. */
+static void rknpu_runqueue_steal(struct rknpu_runqueue *rq)
+{
+	struct rknpu_job *job, *best = NULL;
+	struct rknpu_runqueue *from;
+	unsigned int most = 0;
+
+	rknpu_for_each_rq(from, rq->sched) {
+		if (from == rq || rknpu_runqueue_spare(from) <= most)
+			continue;
+		job = rknpu_runqueue_spare_job(from, rq);
+		if (job) {
+			best = job;
+			most = rknpu_runqueue_spare(from);
+		}
+	}
+	if (!best)
+		return;
+	rknpu_runqueue_remove(best);
+	rknpu_runqueue_add(rq, best);
+}
+
+static struct rknpu_job *rknpu_runqueue_first(struct rknpu_runqueue *rq)
+{
+	return list_first_entry(&rknpu_runqueue_pick(rq)->jobs, struct rknpu_job, link);
+}
+
+/* What the core has to run next because a gang gathers, or NULL. */
+static struct rknpu_job *rknpu_gang_next(struct rknpu_runqueue *rq)
+{
+	struct rknpu_gang *gang = rq->sched->gang;
+	struct rknpu_job *job = gang ? gang->jobs[rq->core->index] : NULL;
+
+	/* Before that it waits for its dependencies, as the others do. */
+	return job && job->state == RKNPU_JOB_QUEUED && job->rq == rq ? job : NULL;
+}
+
+/* May @job, which would be next, run now? A gang begins to gather by that. */
+static bool rknpu_gang_admits(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	struct rknpu_sched *sched = rq->sched;
+
+	if (!job->gang || !job->gang->open)
+		return true;
+	if (!sched->gang)
+		sched->gang = job->gang;
+	return sched->gang == job->gang;
+}
+
+struct rknpu_job *rknpu_runqueue_next(struct rknpu_runqueue *rq)
+{
+	struct rknpu_job *job;
+
+	lockdep_assert_held(&rq->sched->hw->lock);
+
+	job = rknpu_gang_next(rq);
+	if (!job) {
+		if (!rq->queued)
+			rknpu_runqueue_steal(rq);
+		if (!rq->queued)
+			return NULL;
+		job = rknpu_runqueue_first(rq);
+		if (!rknpu_gang_admits(rq, job))
+			return NULL;
+	}
+	return rknpu_shared_admits(rq, job) ? job : NULL;
+}
+
+void rknpu_runqueue_evacuate(struct rknpu_runqueue *rq, struct list_head *stranded)
+{
+	while (rq->queued) {
+		struct rknpu_job *job = rknpu_runqueue_first(rq);
+		struct rknpu_runqueue *other = rknpu_runqueue_choose(rq->sched, job);
+
+		rknpu_runqueue_remove(job);
+		if (other) {
+			rknpu_runqueue_add(other, job);
+			continue;
+		}
+		rknpu_job_set_state(job, RKNPU_JOB_ENDING);
+		list_del_init(&job->client_link);
+		list_add_tail(&job->link, stranded);
+	}
+}
+
+/* Its job may have ended meanwhile, and a core that is being stopped may still have it. */
+static bool rknpu_gang_has(const struct rknpu_gang *gang, const struct rknpu_runqueue *rq)
+{
+	return (gang->waiting & BIT(rq->core->index)) && rq->state == RKNPU_CORE_STARTING &&
+	       rq->job == gang->jobs[rq->core->index];
+}
+
+static u32 rknpu_gang_close(struct rknpu_sched *sched, struct rknpu_gang *gang)
+{
+	struct rknpu_runqueue *rq;
+	u32 ready = 0;
+
+	gang->open = false;
+	if (sched->gang == gang)
+		sched->gang = NULL;
+	rknpu_for_each_rq(rq, sched) {
+		if (rknpu_gang_has(gang, rq))
+			ready |= BIT(rq->core->index);
+	}
+	gang->waiting = 0;
+	return ready;
+}
+
+static bool rknpu_gang_complete(const struct rknpu_gang *gang)
+{
+	unsigned int i;
+
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		if (gang->jobs[i] && !(gang->waiting & BIT(i)))
+			return false;
+	}
+	return true;
+}
+
+bool rknpu_gang_ready(struct rknpu_runqueue *rq, u32 *ready)
+{
+	struct rknpu_gang *gang = rq->job->gang;
+
+	gang->waiting |= BIT(rq->core->index);
+	if (!rknpu_gang_complete(gang))
+		return false;
+	*ready = rknpu_gang_close(rq->sched, gang);
+	return true;
+}
+
+bool rknpu_gang_dissolve(struct rknpu_job *job, u32 *ready)
+{
+	struct rknpu_gang *gang = job->gang;
+
+	if (!gang || !gang->open)
+		return false;
+	*ready = rknpu_gang_close(job->client->sched, gang);
+	return true;
+}

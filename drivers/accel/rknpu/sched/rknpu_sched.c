@@ -1,0 +1,765 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns the scheduler: starting jobs and tasks, their completion, cancelling them. */
+#include <linux/cleanup.h>
+#include <linux/interrupt.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/pm_runtime.h>
+
+#include "hw/rknpu_core.h"
+#include "hw/rknpu_pc.h"
+#include "hw/rknpu_regs.h"
+#include "mem/rknpu_release.h"
+#include "rknpu_params.h"
+#include "rknpu_runqueue.h"
+#include "rknpu_sched.h"
+
+/**
+ * DOC: overview
+ *
+ * Both uAPIs make jobs (struct rknpu_job) of lists of tasks; a task is one
+ * register program. A job runs on one core from its first task to its last,
+ * unless it is divisible. Nothing here knows which uAPI a job came from.
+ *
+ * The way in. rknpu_order_jobs() orders jobs by the BOs they list, publishes
+ * their fences there, and calls rknpu_sched_push(). A job waits for its
+ * dependencies, one callback per fence. When the last one signals, it joins the
+ * run queue of the core that has least to do: rknpu_runqueue_choose() and
+ * rknpu_runqueue_add(). Each core has a run queue. In it, jobs of one client and
+ * priority form an entity, and entities take time slices; those of clients that
+ * use little are boosted.
+ *
+ * The start. rknpu_sched_dispatch() asks rknpu_runqueue_next() for the next job
+ * of an idle core. If the core is powered and has the job's domain attached,
+ * rknpu_sched_start() fills struct rknpu_kick and rknpu_pc_start() writes the
+ * registers, in whatever context this is. Otherwise the core is STARTING, and
+ * its work (rknpu_recover.c) powers it up and attaches the domain first. Jobs of
+ * a gang wait on their cores, STARTING, until the last one is ready.
+ *
+ * The way out. rknpu_sched_irq() reads what interrupts. If the task is over,
+ * the next task of the job starts, or the job leaves the core and the next one
+ * starts, both from the hard interrupt handler; so the gap between two jobs is
+ * a few register accesses. The job's successor, the first job that waits for its
+ * fence, is queued before that fence signals, for the same reason. Then
+ * rknpu_job_end() records the result and signals the fence.
+ *
+ * Deadlines. A watchdog per core looks at a kick once soon, whether it has
+ * started at all, and when the running task is late. Errors, page faults and
+ * late tasks make the core RECOVERING: its work finds out what happened, ends the
+ * job, resets the core, and runs the innocent again. See "states of a core" and
+ * "states of a job".
+ *
+ * Locks. All of this is under rknpu_hw::lock, which is taken inside fence locks:
+ * fences are signalled without it. Nothing is allocated between a job's push and
+ * its end.
+ */
+
+/* For an interrupt that is due, once a task is late. */
+#define RKNPU_SCHED_GRACE_MS	30
+
+/* Of rknpu_job::timeout_ns. */
+#define RKNPU_SCHED_TIMEOUT_MIN_NS	(1ULL * NSEC_PER_MSEC)
+#define RKNPU_SCHED_TIMEOUT_MAX_NS	(60ULL * NSEC_PER_SEC)
+
+static unsigned int rknpu_sched_default_timeout_ms(void)
+{
+	return max(1U, READ_ONCE(rknpu_params.default_timeout_ms));
+}
+
+u64 rknpu_sched_default_timeout_ns(void)
+{
+	return mul_u32_u32(rknpu_sched_default_timeout_ms(), NSEC_PER_MSEC);
+}
+
+u32 rknpu_sched_cores_alive(struct rknpu_sched *sched)
+{
+	struct rknpu_runqueue *rq;
+	u32 mask = 0;
+
+	guard(spinlock_irq)(&sched->hw->lock);
+	rknpu_for_each_rq(rq, sched) {
+		if (rknpu_runqueue_in_service(rq))
+			mask |= BIT(rq->core->index);
+	}
+	return mask;
+}
+
+static u64 rknpu_sched_running_ns(struct rknpu_runqueue *rq, u64 second)
+{
+	guard(spinlock_irqsave)(&rq->sched->hw->lock);
+	if (!rq->job || !rq->job->start_ns)
+		return 0;
+	return rknpu_load_overlap(rq->job->start_ns, U64_MAX, second);
+}
+
+unsigned int rknpu_sched_busy_percent(struct rknpu_core *core)
+{
+	struct rknpu_runqueue *rq = core->rq;
+	u64 now = div_u64(ktime_get_ns(), NSEC_PER_SEC);
+	u64 busy;
+
+	if (!now)
+		return 0;
+	busy = rknpu_load_finished(&rq->load, now - 1) + rknpu_sched_running_ns(rq, now - 1);
+	return min_t(u64, div_u64(busy, NSEC_PER_SEC / 100), 100);
+}
+
+/* Lock held. Idle cores that are still powered need nobody to wake up to start a job. */
+static bool rknpu_sched_hold_active(struct rknpu_runqueue *rq)
+{
+	if (!rq->pm_held)
+		rq->pm_held = pm_runtime_get_if_active(rq->core->dev) > 0;
+	return rq->pm_held;
+}
+
+bool rknpu_sched_may_retry(const struct rknpu_job *job)
+{
+	return !job->retried && !job->cancelled && (!job->result.task || job->divisible);
+}
+
+static void rknpu_sched_watch(struct rknpu_runqueue *rq, unsigned long delay)
+{
+	queue_delayed_work(rq->wq, &rq->watchdog, delay);
+}
+
+static void rknpu_sched_fill_kick(struct rknpu_kick *kick, const struct rknpu_job *job)
+{
+	const struct rknpu_task *task = &job->tasks[job->result.task];
+
+	kick->regcmd = task->regcmd;
+	kick->regcmd_count = task->regcmd_count;
+	/* A chain longer than the counter is wide takes several kicks. */
+	kick->tasks = !job->batched ? 1 : min_t(u32, job->task_count - job->result.task,
+						RKNPU_PC_TASK_CON_TASK_NUMBER_MAX);
+	/* Only its last task interrupts (TRM). */
+	kick->int_mask = task[kick->tasks - 1].int_mask;
+	kick->dma_base = job->dma_base;
+}
+
+/* Starts the next task of the job, or the next ones if they are chained. */
+static void rknpu_sched_kick(struct rknpu_runqueue *rq)
+{
+	struct rknpu_job *job = rq->job;
+
+	rknpu_sched_fill_kick(&rq->core->kick, job);
+	rknpu_pc_start(rq->core);
+	rq->irq_pending = true;
+	rq->watch.tasks_seen = 0;
+	rq->watch.deadline = jiffies + rq->watch.timeout;
+	rq->watch.look_at = jiffies + rq->watch.look_delay;
+	/* What cannot be tried again is given all its time. */
+	rq->watch.looked = rq->watch.look_delay >= rq->watch.timeout ||
+			   !rknpu_sched_may_retry(job);
+	rq->watch.late = false;
+	/* Left pending over many tasks: it looks at the times above when it fires. */
+	rknpu_sched_watch(rq, rq->watch.look_delay);
+}
+
+static unsigned long rknpu_sched_timeout(const struct rknpu_job *job)
+{
+	u64 ns = job->timeout_ns;
+
+	if (!ns)
+		return msecs_to_jiffies(rknpu_sched_default_timeout_ms()) + 1;
+	return nsecs_to_jiffies(clamp(ns, RKNPU_SCHED_TIMEOUT_MIN_NS,
+				      RKNPU_SCHED_TIMEOUT_MAX_NS)) + 1;
+}
+
+static void rknpu_sched_set_timeout(struct rknpu_runqueue *rq, unsigned long timeout)
+{
+	unsigned int check_ms = READ_ONCE(rknpu_params.start_check_ms);
+	unsigned long delay = check_ms ? min(msecs_to_jiffies(check_ms) + 1, timeout) : timeout;
+
+	/* A watchdog that is pending for a longer one would come too late. */
+	if (delay < rq->watch.look_delay)
+		mod_delayed_work(rq->wq, &rq->watchdog, delay);
+	rq->watch.look_delay = delay;
+	rq->watch.timeout = timeout;
+}
+
+static void rknpu_sched_run(struct rknpu_runqueue *rq)
+{
+	rknpu_runqueue_set_state(rq, RKNPU_CORE_RUNNING);
+	rq->fault.cause = RKNPU_CAUSE_NONE;
+	rknpu_sched_set_timeout(rq, rknpu_sched_timeout(rq->job));
+	rq->job->start_ns = ktime_get_ns();
+	rknpu_sched_kick(rq);
+}
+
+static void rknpu_sched_take(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	rknpu_runqueue_take(rq, job);
+	rknpu_job_set_state(job, RKNPU_JOB_ON_CORE);
+	job->result.core = rq->core->index;
+	WRITE_ONCE(rq->job, job);
+}
+
+static void rknpu_sched_leave_core(struct rknpu_runqueue *rq)
+{
+	WRITE_ONCE(rq->job, NULL);
+	if (rq->frozen)
+		wake_up_all(&rq->idle_wait);
+}
+
+static void rknpu_sched_unlist(struct rknpu_job *job)
+{
+	rknpu_job_set_state(job, RKNPU_JOB_ENDING);
+	list_del_init(&job->client_link);
+}
+
+struct rknpu_job *rknpu_sched_drop_job(struct rknpu_runqueue *rq)
+{
+	struct rknpu_job *job = rq->job;
+
+	lockdep_assert_held(&rq->sched->hw->lock);
+	if (!job)
+		return NULL;
+	rknpu_sched_unlist(job);
+	rknpu_sched_leave_core(rq);
+	return job;
+}
+
+void rknpu_sched_put_back(struct rknpu_runqueue *rq)
+{
+	struct rknpu_job *job = rq->job;
+
+	lockdep_assert_held(&rq->sched->hw->lock);
+	rknpu_job_pause(job);
+	rknpu_runqueue_put_back(rq, job);
+	rknpu_sched_leave_core(rq);
+}
+
+/*
+ * A fault of what ran before has to be cleaned up first, and a job that was
+ * cancelled meanwhile has to be ended, by the core's work.
+ */
+static void rknpu_sched_start_over(struct rknpu_runqueue *rq)
+{
+	rknpu_sched_put_back(rq);
+	rknpu_runqueue_set_state(rq, RKNPU_CORE_STARTING);
+	queue_work(rq->wq, &rq->work);
+}
+
+static void rknpu_sched_start_gang(struct rknpu_sched *sched, u32 ready)
+{
+	struct rknpu_runqueue *rq;
+
+	rknpu_for_each_rq(rq, sched) {
+		if (!(ready & BIT(rq->core->index)))
+			continue;
+		if (rq->core->irq_off || rq->job->cancelled)
+			rknpu_sched_start_over(rq);
+		else
+			rknpu_sched_run(rq);
+	}
+	/* Another gang may have been kept waiting. */
+	rknpu_sched_dispatch_all(sched);
+}
+
+void rknpu_sched_start(struct rknpu_runqueue *rq)
+{
+	struct rknpu_gang *gang = rq->job->gang;
+	u32 ready;
+
+	if (!gang || !gang->open) {
+		rknpu_sched_run(rq);
+		return;
+	}
+	rknpu_runqueue_set_state(rq, RKNPU_CORE_STARTING);
+	if (rknpu_gang_ready(rq, &ready))
+		rknpu_sched_start_gang(rq->sched, ready);
+}
+
+void rknpu_sched_dissolve_gang(struct rknpu_job *job)
+{
+	u32 ready;
+
+	lockdep_assert_held(&job->client->sched->hw->lock);
+	if (rknpu_gang_dissolve(job, &ready))
+		rknpu_sched_start_gang(job->client->sched, ready);
+}
+
+static void rknpu_sched_dispatch_one(struct rknpu_runqueue *rq)
+{
+	struct rknpu_job *job;
+
+	if (rq->state != RKNPU_CORE_IDLE || rq->frozen)
+		return;
+	job = rknpu_runqueue_next(rq);
+	if (!job)
+		return;
+
+	/*
+	 * In this order: a core that goes to sleep takes its domain off. The work also
+	 * cleans up after a fault, and ends what was on a core when it was cancelled.
+	 */
+	if (!rknpu_sched_hold_active(rq) ||
+	    rknpu_iommu_domain(rq->core->iommu) != &job->vm->domain ||
+	    rq->core->irq_off || job->cancelled) {
+		rknpu_runqueue_set_state(rq, RKNPU_CORE_STARTING);
+		queue_work(rq->wq, &rq->work);
+		return;
+	}
+	rknpu_sched_take(rq, job);
+	rknpu_sched_start(rq);
+}
+
+void rknpu_sched_dispatch_all(struct rknpu_sched *sched)
+{
+	struct rknpu_runqueue *rq;
+
+	rknpu_for_each_rq(rq, sched)
+		rknpu_sched_dispatch(rq);
+}
+
+void rknpu_sched_dispatch(struct rknpu_runqueue *rq)
+{
+	struct rknpu_runqueue *other;
+
+	lockdep_assert_held(&rq->sched->hw->lock);
+	rknpu_sched_dispatch_one(rq);
+	if (!rq->core->iommu->shared)
+		return;
+	/* What this one does decides about cores behind the same IOMMU. */
+	rknpu_for_each_rq(other, rq->sched)
+		rknpu_sched_dispatch_one(other);
+}
+
+/* Lock held. Not idle with a line that is off: it may be other cores' too. */
+static void rknpu_sched_start_nothing(struct rknpu_runqueue *rq)
+{
+	if (rq->core->irq_off && !rq->frozen)
+		queue_work(rq->wq, &rq->work);
+	else
+		rknpu_runqueue_set_state(rq, RKNPU_CORE_IDLE);
+}
+
+struct rknpu_job *rknpu_sched_take_next(struct rknpu_runqueue *rq)
+{
+	struct rknpu_job *job = NULL;
+
+	lockdep_assert_held(&rq->sched->hw->lock);
+	if (rq->state == RKNPU_CORE_STARTING && !rq->frozen)
+		job = rknpu_runqueue_next(rq);
+	if (job) {
+		rknpu_sched_take(rq, job);
+		return job;
+	}
+
+	if (rq->state == RKNPU_CORE_STARTING)
+		rknpu_sched_start_nothing(rq);
+	/* Others may have waited for it to start. */
+	if (rq->core->iommu->shared)
+		rknpu_sched_dispatch(rq);
+	return NULL;
+}
+
+static bool rknpu_sched_between_jobs(struct rknpu_runqueue *rq)
+{
+	return rq->state == RKNPU_CORE_IDLE || rq->state == RKNPU_CORE_STARTING;
+}
+
+void rknpu_sched_rest(struct rknpu_runqueue *rq)
+{
+	struct rknpu_core *core = rq->core;
+
+	guard(spinlock_irqsave)(&core->hw->lock);
+	if (rq->irq_pending && core->powered && rq->pm_held && rknpu_sched_between_jobs(rq)) {
+		rknpu_pc_quiesce(core);
+		rq->irq_pending = false;
+	}
+	if (rq->state == RKNPU_CORE_IDLE && rq->pm_held) {
+		rq->pm_held = false;
+		pm_runtime_mark_last_busy(core->dev);
+		pm_runtime_put_autosuspend(core->dev);
+	}
+}
+
+/*
+ * Lock held. The core is done with @job, whose fence is about to be signalled.
+ * Signalling takes time, in which the core would be idle.
+ */
+static void rknpu_sched_queue_successor(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	struct rknpu_job *next = READ_ONCE(job->successor);
+	struct rknpu_runqueue *other;
+
+	/* With one dependency left, that is @job. */
+	if (!next || next->state != RKNPU_JOB_WAITING || next->cancelled ||
+	    atomic_read(&next->deps_pending) != 1)
+		return;
+	other = rknpu_runqueue_choose(rq->sched, next);
+	if (!other)
+		return;
+	rknpu_runqueue_add(other, next);
+	if (other != rq)
+		rknpu_sched_dispatch(other);
+}
+
+/* Between two tasks of a job: on with it, unless others are more urgent. */
+static void rknpu_sched_continue(struct rknpu_runqueue *rq)
+{
+	if (rq->job->divisible && (rq->frozen || rknpu_runqueue_wants_core(rq))) {
+		rknpu_core_stat_add(&rq->core->stats, RKNPU_CORE_STAT_YIELDS, 1);
+		rknpu_sched_put_back(rq);
+		rknpu_runqueue_set_state(rq, RKNPU_CORE_IDLE);
+		rknpu_sched_dispatch(rq);
+	} else {
+		rknpu_sched_kick(rq);
+	}
+}
+
+struct rknpu_job *rknpu_sched_task_done(struct rknpu_runqueue *rq)
+{
+	struct rknpu_core *core = rq->core;
+	struct rknpu_job *job = rq->job;
+
+	lockdep_assert_held(&core->hw->lock);
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_TASKS, core->kick.tasks);
+	rknpu_pc_finish(core);
+	job->result.task += core->kick.tasks;
+	if (job->result.task < job->task_count && !job->cancelled) {
+		rknpu_sched_continue(rq);
+		return NULL;
+	}
+
+	rknpu_sched_drop_job(rq);
+	rknpu_runqueue_set_state(rq, RKNPU_CORE_IDLE);
+	rknpu_sched_queue_successor(rq, job);
+	rknpu_sched_dispatch(rq);
+	return job;
+}
+
+void rknpu_sched_end_job(struct rknpu_job *job, enum rknpu_cause cause)
+{
+	if (job->gang) {
+		/* Those that wait for it to start with them need not any longer. */
+		guard(spinlock_irqsave)(&job->client->sched->hw->lock);
+		rknpu_sched_dissolve_gang(job);
+	}
+	rknpu_job_end(job, cause);
+}
+
+void rknpu_sched_end_jobs(struct list_head *jobs, enum rknpu_cause cause)
+{
+	struct rknpu_job *job, *next;
+
+	list_for_each_entry_safe(job, next, jobs, link) {
+		list_del_init(&job->link);
+		rknpu_sched_end_job(job, cause);
+	}
+}
+
+static void rknpu_sched_end_work(struct work_struct *work)
+{
+	struct rknpu_job *job = container_of(work, struct rknpu_job, work);
+
+	rknpu_sched_end_job(job, job->result.cause);
+}
+
+/* From where fence locks may be held. */
+static void rknpu_sched_end_later(struct rknpu_job *job, enum rknpu_cause cause)
+{
+	job->result.cause = cause;
+	INIT_WORK(&job->work, rknpu_sched_end_work);
+	rknpu_release_queue(&job->work);
+}
+
+void rknpu_sched_finish(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	bool all = job->result.task == job->task_count;
+
+	rknpu_sched_end_job(job, all ? RKNPU_CAUSE_DONE : RKNPU_CAUSE_CANCELLED);
+	/*
+	 * Only now, because a job that waited for this one may have started: that
+	 * saves taking the interrupt down and power references up again.
+	 */
+	rknpu_sched_rest(rq);
+}
+
+void rknpu_sched_suspect(struct rknpu_runqueue *rq, enum rknpu_cause cause)
+{
+	rknpu_runqueue_set_state(rq, RKNPU_CORE_RECOVERING);
+	rq->fault.cause = cause;
+	queue_work(rq->wq, &rq->work);
+}
+
+/* Lock held. Returns a job that is over. */
+static struct rknpu_job *rknpu_sched_handle_status(struct rknpu_runqueue *rq, u32 status)
+{
+	struct rknpu_core *core = rq->core;
+
+	switch (rq->state) {
+	case RKNPU_CORE_RUNNING:
+		rq->job->result.int_status = status;
+		if (!(status & RKNPU_INT_DMA_ERROR))
+			return rknpu_pc_over(core, status) ? rknpu_sched_task_done(rq) : NULL;
+		rknpu_pc_mask(core);
+		rknpu_sched_suspect(rq, status & RKNPU_INT_DMA_WRITE_ERROR ?
+				    RKNPU_CAUSE_DMA_WRITE : RKNPU_CAUSE_DMA_READ);
+		return NULL;
+	case RKNPU_CORE_RECOVERING:
+		/* Recovery wants to see what was pending. */
+		rknpu_pc_mask(core);
+		return NULL;
+	default:
+		rknpu_pc_quiesce(core);
+		return NULL;
+	}
+}
+
+/*
+ * The line is shared with the core's IOMMU, and CONFIG_DEBUG_SHIRQ calls this
+ * at any time until it is freed: registers only while powered.
+ */
+irqreturn_t rknpu_sched_irq(int irq, void *data)
+{
+	struct rknpu_core *core = data;
+	struct rknpu_job *over = NULL;
+	unsigned long flags;
+	u32 status = 0;
+
+	spin_lock_irqsave(&core->hw->lock, flags);
+	if (core->powered)
+		status = rknpu_pc_status(core);
+	if (status) {
+		rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_IRQS, 1);
+		over = rknpu_sched_handle_status(core->rq, status);
+	}
+	spin_unlock_irqrestore(&core->hw->lock, flags);
+
+	if (over)
+		rknpu_sched_finish(core->rq, over);
+	return status ? IRQ_HANDLED : IRQ_NONE;
+}
+
+/* Lock held. A core that goes to sleep may not be powered up any more: that has to wait. */
+static bool rknpu_sched_recovers_from_fault(struct rknpu_runqueue *rq)
+{
+	return rq->state == RKNPU_CORE_RUNNING || (rq->state == RKNPU_CORE_IDLE && !rq->frozen);
+}
+
+void rknpu_sched_iommu_fault(struct rknpu_core *core, unsigned long iova, bool write)
+{
+	struct rknpu_runqueue *rq = core->rq;
+
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_FAULTS, 1);
+	guard(spinlock_irqsave)(&core->hw->lock);
+	if (rknpu_sched_recovers_from_fault(rq)) {
+		rq->fault.iova = iova;
+		rq->fault.write = write;
+		rknpu_sched_suspect(rq, RKNPU_CAUSE_IOMMU_FAULT);
+	}
+	/*
+	 * The IOMMU lets the access be retried, and nothing ends that but a
+	 * reset of the core. Until then the line must not storm, whatever the
+	 * core is doing. One that starts a job finds the line off, and resets
+	 * first.
+	 */
+	rknpu_core_mask_irq(core);
+}
+
+/* Makes a pushed job known, so that it can be ended; false: device gone. */
+static bool rknpu_sched_admit(struct rknpu_job *job)
+{
+	struct rknpu_sched *sched = job->client->sched;
+
+	guard(spinlock_irqsave)(&sched->hw->lock);
+	if (sched->gone)
+		return false;
+	rknpu_job_set_state(job, RKNPU_JOB_WAITING);
+	list_add_tail(&job->client_link, &job->client->jobs);
+	return true;
+}
+
+/* Lock held. NONE, or why the job ends without having run. */
+static enum rknpu_cause rknpu_sched_enqueue(struct rknpu_job *job)
+{
+	struct rknpu_runqueue *rq = rknpu_runqueue_choose(job->client->sched, job);
+
+	if (rq && !job->cancelled) {
+		rknpu_runqueue_add(rq, job);
+		rknpu_sched_dispatch(rq);
+		return RKNPU_CAUSE_NONE;
+	}
+	rknpu_sched_unlist(job);
+	return rq ? RKNPU_CAUSE_CANCELLED : RKNPU_CAUSE_DEVICE_GONE;
+}
+
+/* All dependencies are met. Any context. */
+static void rknpu_sched_ready(struct rknpu_job *job)
+{
+	struct rknpu_hw *hw = job->client->sched->hw;
+	enum rknpu_cause cause = RKNPU_CAUSE_NONE;
+	unsigned long flags;
+
+	spin_lock_irqsave(&hw->lock, flags);
+	/* Otherwise the device went away meanwhile. */
+	if (job->state == RKNPU_JOB_WAITING)
+		cause = rknpu_sched_enqueue(job);
+	spin_unlock_irqrestore(&hw->lock, flags);
+
+	if (cause != RKNPU_CAUSE_NONE)
+		rknpu_sched_end_later(job, cause);
+}
+
+static void rknpu_sched_dep_met(struct rknpu_job *job)
+{
+	if (atomic_dec_and_test(&job->deps_pending))
+		rknpu_sched_ready(job);
+}
+
+/* Any context, with the lock of @fence held. */
+static void rknpu_sched_dep_signaled(struct dma_fence *fence, struct dma_fence_cb *cb)
+{
+	rknpu_sched_dep_met(container_of(cb, struct rknpu_dep, cb)->job);
+}
+
+static void rknpu_sched_wait_for_dep(struct rknpu_job *job, struct rknpu_dep *dep)
+{
+	atomic_inc(&job->deps_pending);
+	if (dma_fence_add_callback(dep->fence, &dep->cb, rknpu_sched_dep_signaled))
+		rknpu_sched_dep_met(job);
+	else if (rknpu_fence_is_job(dep->fence))
+		rknpu_fence_set_successor(dep->fence, job);
+}
+
+void rknpu_sched_push(struct rknpu_job *job)
+{
+	struct rknpu_dep *dep;
+
+	/* Once admitted it can be cancelled, and gone, at any time. */
+	rknpu_job_get(job);
+	if (rknpu_sched_admit(job)) {
+		list_for_each_entry(dep, &job->deps, link)
+			rknpu_sched_wait_for_dep(job, dep);
+		rknpu_sched_dep_met(job);
+	} else {
+		rknpu_sched_end_job(job, RKNPU_CAUSE_DEVICE_GONE);
+	}
+	rknpu_job_put(job);
+}
+
+/* Lock held. The job is in no core's hands. */
+static void rknpu_sched_take_job(struct rknpu_job *job, struct list_head *taken)
+{
+	if (job->state == RKNPU_JOB_QUEUED)
+		rknpu_runqueue_remove(job);
+	rknpu_sched_unlist(job);
+	list_add_tail(&job->link, taken);
+}
+
+static void rknpu_sched_take_client(struct rknpu_client *client, struct list_head *taken)
+{
+	struct rknpu_job *job, *next;
+
+	list_for_each_entry_safe(job, next, &client->jobs, client_link) {
+		if (job->state != RKNPU_JOB_ON_CORE)
+			rknpu_sched_take_job(job, taken);
+	}
+}
+
+void rknpu_sched_take_all(struct rknpu_sched *sched, struct list_head *taken)
+{
+	struct rknpu_client *client;
+
+	lockdep_assert_held(&sched->hw->lock);
+	sched->gone = true;
+	list_for_each_entry(client, &sched->clients, link)
+		rknpu_sched_take_client(client, taken);
+}
+
+void rknpu_sched_cancel_jobs(struct rknpu_client *client)
+{
+	struct rknpu_job *job, *next;
+	LIST_HEAD(cancelled);
+
+	scoped_guard(spinlock_irq, &client->sched->hw->lock) {
+		list_for_each_entry_safe(job, next, &client->jobs, client_link) {
+			job->cancelled = true;
+			if (job->state == RKNPU_JOB_QUEUED)
+				rknpu_sched_take_job(job, &cancelled);
+		}
+	}
+
+	rknpu_sched_end_jobs(&cancelled, RKNPU_CAUSE_CANCELLED);
+}
+
+void rknpu_sched_close_client(struct rknpu_client *client)
+{
+	rknpu_sched_cancel_jobs(client);
+	rknpu_client_put(client);
+	rknpu_vm_reap_soon();
+}
+
+/* The deadline is each task's: did one of the chain end since it was set? */
+static bool rknpu_sched_chain_moves(struct rknpu_runqueue *rq)
+{
+	u32 done;
+
+	if (rq->core->kick.tasks == 1)
+		return false;
+	done = rknpu_pc_tasks_done(rq->core);
+	if (done == rq->watch.tasks_seen)
+		return false;
+	rq->watch.tasks_seen = done;
+	rq->watch.deadline = jiffies + rq->watch.timeout;
+	rq->watch.late = false;
+	return true;
+}
+
+bool rknpu_sched_budget_over(struct rknpu_runqueue *rq)
+{
+	const struct rknpu_job *job = rq->job;
+	u64 budget = job->budget_ns ?: (u64)READ_ONCE(rknpu_params.max_job_ms) * NSEC_PER_MSEC;
+	u64 task = jiffies_to_nsecs(rq->watch.timeout);
+
+	return !job->divisible &&
+	       job->before_ns + ktime_get_ns() - job->start_ns > max(budget, task);
+}
+
+/* Lock held, RUNNING. When to look again, in jiffies, or 0: something is wrong. */
+static unsigned long rknpu_sched_look(struct rknpu_runqueue *rq)
+{
+	unsigned long now = jiffies;
+
+	if (rknpu_sched_budget_over(rq))
+		return 0;
+	if (!rq->watch.looked) {
+		if (time_before(now, rq->watch.look_at))
+			return rq->watch.look_at - now;
+		rq->watch.looked = true;
+		if (!rknpu_pc_progressed(rq->core))
+			return 0;
+	}
+	if (time_after_eq(now, rq->watch.deadline)) {
+		/*
+		 * If it was the CPU that stood still (a virtual machine's does), the
+		 * interrupt is about to come.
+		 */
+		if (!rq->watch.late) {
+			rq->watch.late = true;
+			return msecs_to_jiffies(RKNPU_SCHED_GRACE_MS);
+		}
+		if (!rknpu_sched_chain_moves(rq))
+			return 0;
+	}
+	return max(rq->watch.deadline - now, 1UL);
+}
+
+void rknpu_sched_watchdog(struct work_struct *work)
+{
+	struct rknpu_runqueue *rq = container_of(to_delayed_work(work), struct rknpu_runqueue,
+						 watchdog);
+	unsigned long again;
+
+	guard(spinlock_irq)(&rq->sched->hw->lock);
+	if (rq->state != RKNPU_CORE_RUNNING)
+		return;
+	again = rknpu_sched_look(rq);
+	if (again)
+		/* Not longer: another kick may have begun by then. */
+		rknpu_sched_watch(rq, min(again, rq->watch.look_delay));
+	else
+		rknpu_sched_suspect(rq, RKNPU_CAUSE_NONE);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns the scheduler: starting jobs and tasks, their completion, cancelling them. */
+#ifndef __RKNPU_SCHED_H__
+#define __RKNPU_SCHED_H__
+
+#include "rknpu_client.h"
+#include "rknpu_job.h"
+#include "rknpu_types.h"
+
+/* Bit per core that can be given jobs. */
+u32 rknpu_sched_cores_alive(struct rknpu_sched *sched);
+
+/* What a task may take if its job does not say. */
+u64 rknpu_sched_default_timeout_ns(void);
+
+/* How busy the core was in the last full second, the running job included: 0 to 100. */
+unsigned int rknpu_sched_busy_percent(struct rknpu_core *core);
+
+/*
+ * Hands the caller's reference to the scheduler. Cannot fail: on a device that
+ * is gone the fence signals -ENODEV.
+ */
+void rknpu_sched_push(struct rknpu_job *job);
+
+/*
+ * Ends the client's queued jobs with -ECANCELED, running ones at the next task
+ * boundary, waiting ones when they need not wait any longer: others take its
+ * fence to mean that what it depends on is over too. New ones may follow. Does
+ * not wait itself.
+ */
+void rknpu_sched_cancel_jobs(struct rknpu_client *client);
+/* The file is closed: the same, and drops the file's reference. */
+void rknpu_sched_close_client(struct rknpu_client *client);
+
+/* struct rknpu_hw_ops, and rknpu_runqueue::watchdog */
+irqreturn_t rknpu_sched_irq(int irq, void *data);
+void rknpu_sched_iommu_fault(struct rknpu_core *core, unsigned long iova, bool write);
+void rknpu_sched_watchdog(struct work_struct *work);
+
+/* For the scheduler's own files. Without rknpu_hw::lock: */
+
+/* The job is off its core and in no queue. */
+void rknpu_sched_end_job(struct rknpu_job *job, enum rknpu_cause cause);
+/* The same for jobs linked by rknpu_job::link. */
+void rknpu_sched_end_jobs(struct list_head *jobs, enum rknpu_cause cause);
+/* Ends a job that rknpu_sched_task_done() returned. */
+void rknpu_sched_finish(struct rknpu_runqueue *rq, struct rknpu_job *job);
+/* An idle core takes its interrupt down and may power down. */
+void rknpu_sched_rest(struct rknpu_runqueue *rq);
+
+/* With it: */
+
+/* Gives an idle core, and those behind the same IOMMU, something to do, if there is anything. */
+void rknpu_sched_dispatch(struct rknpu_runqueue *rq);
+void rknpu_sched_dispatch_all(struct rknpu_sched *sched);
+/* The next job of a core that is STARTING and ready for it, or NULL. */
+struct rknpu_job *rknpu_sched_take_next(struct rknpu_runqueue *rq);
+/* rq->job has been taken, and its domain is attached: it starts, or waits for its gang. */
+void rknpu_sched_start(struct rknpu_runqueue *rq);
+/* The gang of @job, if there is one, has to start without the rest. */
+void rknpu_sched_dissolve_gang(struct rknpu_job *job);
+/*
+ * The running task is over. Returns the job if that was the last one: then
+ * rknpu_sched_finish() must follow before the interrupt line is heard again.
+ */
+struct rknpu_job *rknpu_sched_task_done(struct rknpu_runqueue *rq);
+/*
+ * May a job whose next task did not start be started again after a reset? Once,
+ * and only if none of its tasks has run: a later one may need what an earlier
+ * one left in the core.
+ */
+bool rknpu_sched_may_retry(const struct rknpu_job *job);
+/* Has the job on the core had all the time that its tasks have together? */
+bool rknpu_sched_budget_over(struct rknpu_runqueue *rq);
+/* Takes the job off the core, to go on with its next task when it comes to a core again. */
+void rknpu_sched_put_back(struct rknpu_runqueue *rq);
+/* Takes the job, if any, off the core in order to end it. */
+struct rknpu_job *rknpu_sched_drop_job(struct rknpu_runqueue *rq);
+/* The core's work is to find out what is wrong. */
+void rknpu_sched_suspect(struct rknpu_runqueue *rq, enum rknpu_cause cause);
+/* Takes all jobs that are not on a core; none is queued or started any more. */
+void rknpu_sched_take_all(struct rknpu_sched *sched, struct list_head *taken);
+
+#endif

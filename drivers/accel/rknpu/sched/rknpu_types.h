@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns what the scheduler knows: jobs, clients and their entities, run queues, and their states. */
+#ifndef __RKNPU_TYPES_H__
+#define __RKNPU_TYPES_H__
+
+#include <linux/atomic.h>
+#include <linux/dma-fence.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "hw/rknpu_hw.h"
+#include "mem/rknpu_bo.h"
+#include "mem/rknpu_vm.h"
+
+struct rknpu_client;
+struct rknpu_sched;
+struct workqueue_struct;
+
+/*
+ * Every job costs kernel memory, and a fence in the list of each BO it names,
+ * which others walk with a lock held. Documented in the uAPI header.
+ */
+#define RKNPU_CLIENT_MAX_JOBS	8192
+#define RKNPU_CLIENT_MAX_TASKS	1048576
+#define RKNPU_DEVICE_MAX_JOBS	65536
+
+/**
+ * DOC: states of a core
+ *
+ * A core's state says who may touch the core and its run queue entry. It changes
+ * under rknpu_hw::lock, by rknpu_runqueue_set_state() alone:
+ *
+ * ============ ========================================= ================================
+ * State        Who may touch the core                    Next
+ * ============ ========================================= ================================
+ * ABSENT       nobody: not bound, or its device is going IDLE (bound)
+ *              away
+ * IDLE         whoever holds the lock may give it a job  RUNNING (a job starts at once),
+ *                                                        STARTING (it takes power, an
+ *                                                        attach or the rest of a gang),
+ *                                                        RECOVERING (a fault), ABSENT
+ * STARTING     its work powers it up, attaches a domain, RUNNING, IDLE (nothing to do),
+ *              starts a job                              STARTING (again), RECOVERING (its
+ *                                                        shared IOMMU is lost), DEAD,
+ *                                                        ABSENT
+ * RUNNING      the interrupt handler                     IDLE (job over or put back),
+ *                                                        RUNNING (next job), RECOVERING
+ *                                                        (error, fault, deadline), ABSENT
+ * RECOVERING   its work, to find out what happened and   RUNNING (the end came late), IDLE
+ *              to reset                                  (reset), RECOVERING (its shared
+ *                                                        IOMMU is lost), DEAD, ABSENT
+ * DEAD         nobody: it could not be brought back      ABSENT (unbound)
+ * ============ ========================================= ================================
+ */
+enum rknpu_core_state {
+	RKNPU_CORE_ABSENT,
+	RKNPU_CORE_IDLE,
+	RKNPU_CORE_STARTING,
+	RKNPU_CORE_RUNNING,
+	RKNPU_CORE_RECOVERING,
+	RKNPU_CORE_DEAD,
+	RKNPU_CORE_STATE_COUNT
+};
+
+/**
+ * DOC: states of a job
+ *
+ * Under rknpu_hw::lock, changed by rknpu_job_set_state() alone:
+ *
+ * ======== =============================== =============================================
+ * State    Where the job is                Next
+ * ======== =============================== =============================================
+ * NEW      with its creator                WAITING (pushed)
+ * WAITING  waits for dependencies          QUEUED (all are met), ENDING (cancelled, or no
+ *                                          core is in service)
+ * QUEUED   in an entity of a core          ON_CORE (taken), QUEUED (another core's),
+ *                                          ENDING (cancelled, or no core is in service)
+ * ON_CORE  rknpu_runqueue::job             QUEUED (yields, or runs again after a reset),
+ *                                          ENDING (over)
+ * ENDING   its fence is being signalled,   none
+ *          or was
+ * ======== =============================== =============================================
+ */
+enum rknpu_job_state {
+	RKNPU_JOB_NEW,
+	RKNPU_JOB_WAITING,
+	RKNPU_JOB_QUEUED,
+	RKNPU_JOB_ON_CORE,
+	RKNPU_JOB_ENDING,
+	RKNPU_JOB_STATE_COUNT
+};
+
+/**
+ * struct rknpu_task - one register program
+ */
+struct rknpu_task {
+	/** @regcmd: IOVA, 16-byte aligned */
+	u32 regcmd;
+	/** @regcmd_count: 64-bit commands */
+	u32 regcmd_count;
+	/** @int_mask: interrupts that mean "done"; 0 for the default */
+	u32 int_mask;
+};
+
+enum rknpu_priority {
+	RKNPU_PRIORITY_LOW,
+	RKNPU_PRIORITY_NORMAL,
+	RKNPU_PRIORITY_HIGH,
+	RKNPU_PRIORITY_COUNT
+};
+
+/* How a job ended. */
+enum rknpu_cause {
+	RKNPU_CAUSE_NONE,
+	RKNPU_CAUSE_DONE,
+	RKNPU_CAUSE_TIMEOUT_NEVER_STARTED,
+	RKNPU_CAUSE_TIMEOUT_RUNNING,
+	RKNPU_CAUSE_DMA_READ,
+	RKNPU_CAUSE_DMA_WRITE,
+	RKNPU_CAUSE_IOMMU_FAULT,
+	RKNPU_CAUSE_CANCELLED,
+	RKNPU_CAUSE_DEVICE_GONE,
+	/* Of a recovery, never of a job's end: the job runs again. */
+	RKNPU_CAUSE_STOPPED,
+	RKNPU_CAUSE_COUNT
+};
+
+/**
+ * struct rknpu_result - the record every job ends with
+ */
+struct rknpu_result {
+	/** @cause: how it ended */
+	enum rknpu_cause cause;
+	/** @core: where it ran last, or -1 */
+	int core;
+	/** @task: tasks completed, so also the index of the one that failed */
+	u32 task;
+	/** @elapsed_ns: from the start of the first task */
+	u64 elapsed_ns;
+	/** @int_status: what the interrupt that ended it said */
+	u32 int_status;
+	/** @fault_iova: for RKNPU_CAUSE_IOMMU_FAULT */
+	u64 fault_iova;
+	/** @fault_write: the same: the access was a write */
+	bool fault_write;
+	/** @rerun: it was stopped for system sleep and started again */
+	bool rerun;
+};
+
+/**
+ * struct rknpu_dep - a fence that a job waits for
+ */
+struct rknpu_dep {
+	/** @link: in rknpu_job::deps */
+	struct list_head link;
+	/** @cb: installed by rknpu_sched_push() */
+	struct dma_fence_cb cb;
+	/** @fence: holds a reference */
+	struct dma_fence *fence;
+	/** @job: whose dependency it is */
+	struct rknpu_job *job;
+};
+
+/**
+ * struct rknpu_job - tasks that run in order on one core
+ */
+struct rknpu_job {
+	/** @ref: the creator has one until rknpu_sched_push(), the scheduler from then on */
+	struct kref ref;
+	/** @client: holds a reference */
+	struct rknpu_client *client;
+	/** @vm: holds a reference */
+	struct rknpu_vm *vm;
+	/** @use: claim on what is mapped in @vm; begun by the creator, ended by the last put */
+	struct rknpu_vm_use use;
+	/** @fence: own context, holds a reference; signalled when the hardware is done */
+	struct dma_fence *fence;
+
+	/** @tasks: this and the rest of the group are filled by the creator */
+	struct rknpu_task *tasks;
+	/** @task_count: size of @tasks */
+	u32 task_count;
+	/** @core_mask: cores it may run on, 0 for any */
+	u32 core_mask;
+	/** @priority: enum rknpu_priority */
+	u8 priority;
+	/** @timeout_ns: what one task may take, 0 for the default */
+	u64 timeout_ns;
+	/** @budget_ns: what all tasks together may take, 0 for the default; not if divisible */
+	u64 budget_ns;
+	/** @batched: the tasks are chained in memory, one kick runs them all */
+	bool batched;
+	/**
+	 * @divisible: no task needs what the one before left in the core, so other jobs
+	 * may run in between
+	 */
+	bool divisible;
+	/** @dma_base: what hardware adds to the programs' addresses */
+	u32 dma_base;
+	/** @gang: others that it starts together with, or NULL */
+	struct rknpu_gang *gang;
+	/** @bos: each with a BO reference that the job then owns */
+	struct rknpu_bo **bos;
+	/** @bo_count: filled part of @bos, at most the bo_count of rknpu_job_alloc() */
+	u32 bo_count;
+	/** @write_count: the first ones of @bos, which the job writes */
+	u32 write_count;
+
+	/** @deps: dependencies */
+	struct list_head deps;
+	/** @deps_pending: dependencies not yet signalled, plus 1 while pushing */
+	atomic_t deps_pending;
+	/**
+	 * @successor: a job that waits for this one, with a reference: the interrupt
+	 * handler can start it before this job's fence is signalled, if it waits for
+	 * nothing else
+	 */
+	struct rknpu_job *successor;
+
+	/** @state: see enum rknpu_job_state */
+	enum rknpu_job_state state;
+	/** @cancelled: its client is closed: start nothing more of it */
+	bool cancelled;
+	/** @rq: in whose queues it is RKNPU_JOB_QUEUED */
+	struct rknpu_runqueue *rq;
+	/** @link: in rknpu_entity::jobs, or in a list of jobs being ended */
+	struct list_head link;
+	/** @client_link: in rknpu_client::jobs from push until ENDING */
+	struct list_head client_link;
+	/** @start_ns: first task started, since it came to the core last */
+	u64 start_ns;
+	/** @before_ns: time on a core before that */
+	u64 before_ns;
+	/** @retried: it was taken off a core where it did not start */
+	bool retried;
+	/** @result: valid once the fence has signalled */
+	struct rknpu_result result;
+	/** @work: ends it, where fence locks may be held */
+	struct work_struct work;
+};
+
+/**
+ * struct rknpu_entity - one client's jobs of one priority on one core, in order of readiness
+ */
+struct rknpu_entity {
+	/** @jobs: jobs */
+	struct list_head jobs;
+	/** @link: in rknpu_runqueue::entities or rknpu_runqueue::boosted while there are jobs */
+	struct list_head link;
+	/** @boosted: in the latter */
+	bool boosted;
+};
+
+/**
+ * struct rknpu_client - what core time is shared between: an open file
+ */
+struct rknpu_client {
+	/** @account: the file, every job and every BO that it made hold a reference */
+	struct rknpu_account account;
+	/** @sched: device, with a reference on its drm_device */
+	struct rknpu_sched *sched;
+	/** @link: in rknpu_sched::clients */
+	struct list_head link;
+	/** @jobs: pushed and not ended */
+	struct list_head jobs;
+	/** @entities: by core and priority */
+	struct rknpu_entity entities[RKNPU_MAX_CORES][RKNPU_PRIORITY_COUNT];
+	/** @busy_ns: core time used */
+	atomic64_t busy_ns;
+	/** @core_ns: the same by core */
+	atomic64_t core_ns[RKNPU_MAX_CORES];
+	/** @credit: how little it has used lately, see rknpu_entity::boosted */
+	struct {
+		/** @credit.seen_ns: when @credit.ns was computed */
+		u64 seen_ns;
+		/** @credit.seen_busy_ns: @busy_ns then */
+		u64 seen_busy_ns;
+		/** @credit.ns: how much less than half a core it has used */
+		s64 ns;
+	} credit;
+	/** @job_count: jobs that exist */
+	atomic_t job_count;
+	/** @task_count: tasks of those */
+	atomic_t task_count;
+};
+
+/**
+ * struct rknpu_gang - jobs for several cores that start together
+ *
+ * One gang at a time gathers (rknpu_sched::gang): its cores take its jobs next,
+ * so that two gangs cannot each hold a core that the other one wants. Cores that
+ * have theirs are STARTING until the last one does.
+ */
+struct rknpu_gang {
+	/** @ref: each job holds one */
+	struct kref ref;
+	/** @open: not started yet; under rknpu_hw::lock, as all that follows */
+	bool open;
+	/** @jobs: by core; not references: a job that ends leaves */
+	struct rknpu_job *jobs[RKNPU_MAX_CORES];
+	/** @waiting: cores that have their job ready to start */
+	u32 waiting;
+};
+
+/**
+ * struct rknpu_load - busy time of one core; seconds are those of ktime_get_ns()
+ */
+struct rknpu_load {
+	/** @lock: protects the rest */
+	spinlock_t lock; /* see above */
+	/** @second: the latest one with a job in it */
+	u64 second;
+	/** @busy: ns in @second */
+	u64 busy;
+	/** @before: ns in the second before that */
+	u64 before;
+};
+
+/**
+ * struct rknpu_runqueue - what a core runs, and what waits for it; under rknpu_hw::lock
+ */
+struct rknpu_runqueue {
+	/** @core: core */
+	struct rknpu_core *core;
+	/** @sched: scheduler */
+	struct rknpu_sched *sched;
+	/** @state: see enum rknpu_core_state */
+	enum rknpu_core_state state;
+	/** @frozen: system sleep: starts nothing new, see rknpu_sched::sleeping */
+	bool frozen;
+	/** @pm_held: a runtime PM reference is held for the busy period */
+	bool pm_held;
+	/** @irq_pending: the last task's interrupt may still be */
+	bool irq_pending;
+	/** @job: running or starting; holds the scheduler's reference */
+	struct rknpu_job *job;
+	/** @watch: how long the running kick may take */
+	struct {
+		/** @watch.tasks_seen: of the kick, complete when last looked at */
+		u32 tasks_seen;
+		/** @watch.look_delay: jiffies after which to look whether a kick has started */
+		unsigned long look_delay;
+		/** @watch.look_at: jiffies when that is */
+		unsigned long look_at;
+		/** @watch.looked: it was done */
+		bool looked;
+		/** @watch.timeout: jiffies a task may take */
+		unsigned long timeout;
+		/** @watch.deadline: jiffies when the running task is late */
+		unsigned long deadline;
+		/** @watch.late: it was found to be late, and has been given a moment since */
+		bool late;
+	} watch;
+	/** @entities: by priority, those with jobs; the first has its time slice */
+	struct list_head entities[RKNPU_PRIORITY_COUNT];
+	/** @boosted: by priority, those of clients that use little, which need not wait as long */
+	struct list_head boosted[RKNPU_PRIORITY_COUNT];
+	/** @after_boosted: the job that came to the core last was from @boosted */
+	bool after_boosted;
+	/** @passed_over: by priority, jobs of higher ones that were preferred since */
+	unsigned int passed_over[RKNPU_PRIORITY_COUNT];
+	/** @slice: the current time slice */
+	struct {
+		/** @slice.entity: whose it is; compared, not followed */
+		struct rknpu_entity *entity;
+		/** @slice.start_ns: since when */
+		u64 start_ns;
+	} slice;
+	/** @queued: jobs in all of @entities and @boosted */
+	unsigned int queued;
+	/** @wants_iommu: its next job has not been taken since it was found */
+	bool wants_iommu;
+	/** @wanted_vm: what VM that job needs; compared, not followed */
+	struct rknpu_vm *wanted_vm;
+	/** @fault: why RECOVERING */
+	struct {
+		/** @fault.cause: cause */
+		enum rknpu_cause cause;
+		/** @fault.iova: page fault address */
+		unsigned long iova;
+		/** @fault.write: the access was a write */
+		bool write;
+	} fault;
+
+	/** @wq: ordered, for both works, so that they exclude each other */
+	struct workqueue_struct *wq;
+	/** @work: STARTING and RECOVERING */
+	struct work_struct work;
+	/** @watchdog: runs at @watch.deadline while there are jobs */
+	struct delayed_work watchdog;
+	/** @idle_wait: woken when @job becomes NULL */
+	wait_queue_head_t idle_wait;
+	/** @load: busy time */
+	struct rknpu_load load;
+};
+
+/**
+ * struct rknpu_sched - the scheduler of one device; under rknpu_hw::lock
+ */
+struct rknpu_sched {
+	/** @hw: hardware */
+	struct rknpu_hw *hw;
+	/** @mem: memory, for accounts of clients */
+	struct rknpu_mem *mem;
+	/** @rqs: by core */
+	struct rknpu_runqueue rqs[RKNPU_MAX_CORES];
+	/** @clients: all open ones and those with unfinished jobs */
+	struct list_head clients;
+	/**
+	 * @gang: jobs that are about to start together, or NULL; compared with those of
+	 * jobs, and valid while one of them is queued
+	 */
+	struct rknpu_gang *gang;
+	/** @shared: of an IOMMU that serves all cores */
+	struct {
+		/** @shared.vm: whose time slice it is; compared, not followed */
+		struct rknpu_vm *vm;
+		/** @shared.start_ns: since when */
+		u64 start_ns;
+		/** @shared.lost: out of service: a core that cannot be reset is behind it */
+		bool lost;
+		/** @shared.closing: all cores are parked, and one of them powers the NPU off */
+		bool closing;
+	} shared;
+	/** @sleeping: cores that system sleep has frozen; all are, as long as one is */
+	unsigned int sleeping;
+	/** @gone: no job may start or be queued any more */
+	bool gone;
+	/** @job_count: jobs that exist, of all clients */
+	atomic_t job_count;
+};
+
+#define rknpu_for_each_rq(rq, sched)							\
+	for ((rq) = (sched)->rqs; (rq) < (sched)->rqs + RKNPU_MAX_CORES; (rq)++)
+
+static inline u64 rknpu_client_busy_ns(struct rknpu_client *client)
+{
+	return atomic64_read(&client->busy_ns);
+}
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns what the files of the vendor's uAPI have in common. */
+#ifndef __RKNPU_VENDOR_H__
+#define __RKNPU_VENDOR_H__
+
+#include <linux/hashtable.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/miscdevice.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+
+#include <drm/drm.h>
+#include <drm/drm_device.h>
+
+#include "mem/rknpu_bo.h"
+
+#include "../../../../include/uapi/drm/rknpu_drm.h"
+
+struct dma_buf_attachment;
+struct drm_file;
+struct mm_struct;
+struct rknpu_client;
+struct rknpu_device;
+struct rknpu_vm;
+struct sg_table;
+
+/**
+ * struct rknpu_vendor - the DRM node "rknpu"
+ */
+struct rknpu_vendor {
+	/** @drm: its drm_device */
+	struct drm_device drm;
+	/** @misc: /dev/rknpu, if it was asked for; see rknpu_chardev_register() */
+	struct miscdevice misc;
+	/** @rdev: the device behind it; holds a reference on its other drm_device */
+	struct rknpu_device *rdev;
+	/** @lock: protects @spaces */
+	struct mutex lock; /* see above */
+	/** @spaces: all struct rknpu_space */
+	struct list_head spaces;
+};
+
+static inline struct rknpu_vendor *to_rknpu_vendor(struct drm_device *drm)
+{
+	return container_of(drm, struct rknpu_vendor, drm);
+}
+
+/**
+ * struct rknpu_space - the address spaces of a process
+ *
+ * Addresses stay valid across the files of a process, because the vendor's
+ * runtimes use the same weights in several contexts that way.
+ */
+struct rknpu_space {
+	/** @link: in rknpu_vendor::spaces */
+	struct list_head link;
+	/** @ref: files hold one each */
+	struct kref ref;
+	/** @vendor: node */
+	struct rknpu_vendor *vendor;
+	/**
+	 * @mm: whose they are; compared, never used as memory; holds a reference so that no
+	 * other process gets the same address. NULL: everybody's
+	 */
+	struct mm_struct *mm;
+	/** @lock: protects @vms and @domain */
+	struct mutex lock; /* see above */
+	/** @vms: by domain id, made when first used */
+	struct rknpu_vm *vms[DRM_RKNPU_DOMAINS];
+	/** @domain: where imported BOs go */
+	u32 domain;
+};
+
+struct rknpu_space *rknpu_space_get(struct rknpu_vendor *vendor);
+void rknpu_space_put(struct rknpu_space *space);
+/* The address space of a domain below DRM_RKNPU_DOMAINS, borrowed from @space. */
+struct rknpu_vm *rknpu_space_vm(struct rknpu_space *space, u32 domain);
+
+/**
+ * struct rknpu_vfile - an open file of the node, or of /dev/rknpu
+ */
+struct rknpu_vfile {
+	/** @vendor: node */
+	struct rknpu_vendor *vendor;
+	/** @space: address spaces */
+	struct rknpu_space *space;
+	/** @client: what the scheduler knows of it */
+	struct rknpu_client *client;
+	/** @lock: protects @objects */
+	struct mutex lock; /* see above */
+	/** @objects: struct rknpu_vobject by cookie */
+	DECLARE_HASHTABLE(objects, 7);
+};
+
+struct rknpu_vfile *rknpu_vfile_create(struct rknpu_vendor *vendor);
+/* All objects are closed. */
+void rknpu_vfile_destroy(struct rknpu_vfile *vfile);
+
+/**
+ * struct rknpu_vbo - a BO of the node
+ */
+struct rknpu_vbo {
+	/** @base: BO; first, see rknpu_bo_init() */
+	struct rknpu_bo base;
+	/** @flags: DRM_RKNPU_MEM_* that it was made with */
+	u32 flags;
+	/** @domain: id of the domain that it is mapped in, in every process */
+	u32 domain;
+	/** @list_lock: protects @objects and @openers */
+	spinlock_t list_lock; /* see above */
+	/** @objects: struct rknpu_vobject, one per file that has handles for it */
+	struct list_head objects;
+	/** @openers: files that have handles or are about to: @domain is settled */
+	unsigned int openers;
+};
+
+static inline struct rknpu_vbo *to_rknpu_vbo(struct rknpu_bo *bo)
+{
+	return container_of(bo, struct rknpu_vbo, base);
+}
+
+/* drm_driver.gem_prime_import_sg_table */
+struct drm_gem_object *rknpu_vbo_import_sgt(struct drm_device *dev,
+					    struct dma_buf_attachment *attach,
+					    struct sg_table *sgt);
+
+/**
+ * struct rknpu_vobject - what a file calls a BO beside its handles
+ */
+struct rknpu_vobject {
+	/** @node: in rknpu_vfile::objects */
+	struct hlist_node node;
+	/** @link: in rknpu_vbo::objects */
+	struct list_head link;
+	/** @vfile: whose it is; all else is under its lock */
+	struct rknpu_vfile *vfile;
+	/** @cookie: number that user space knows it by, hard to guess and never 0 */
+	u64 cookie;
+	/** @vbo: BO, whose handles hold a reference each */
+	struct rknpu_vbo *vbo;
+	/** @handles: handles of the file for the BO */
+	unsigned int handles;
+	/** @vm: where it is mapped, borrowed from the file's space */
+	struct rknpu_vm *vm;
+	/** @iova: at what address */
+	u64 iova;
+};
+
+/* For each handle. Zero, or an errno and nothing is changed. */
+int rknpu_vobject_open(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo);
+/* False if there was no handle. */
+bool rknpu_vobject_close(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo);
+/* Any BO that the file has a handle for, or NULL; borrowed from that handle. */
+struct rknpu_vbo *rknpu_vobject_first(struct rknpu_vfile *vfile);
+/* Fills @cookie and @iova; -ENOENT if the file has no handle for it any more. */
+int rknpu_vobject_describe(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo, u64 *cookie,
+			   u64 *iova);
+/* A reference on the BO, or NULL. */
+struct rknpu_vbo *rknpu_vobject_lookup(struct rknpu_vfile *vfile, u64 cookie);
+
+/* The version that the node reports, as one number. */
+u32 rknpu_vendor_version_code(void);
+
+/* What both nodes do for a file. */
+int rknpu_vendor_do_action(struct rknpu_vfile *vfile, struct drm_rknpu_action *args);
+int rknpu_vendor_do_submit(struct rknpu_vfile *vfile, struct drm_rknpu_submit *args);
+int rknpu_vendor_do_sync(struct rknpu_vfile *vfile, const struct drm_rknpu_mem_sync *args);
+/* Of the size and kind asked for; @vfile has no handle for it yet. The device is entered. */
+struct rknpu_vbo *rknpu_vendor_new_bo(struct rknpu_vfile *vfile,
+				      const struct drm_rknpu_mem_create *args);
+/* Fills what MEM_CREATE returns, but for the handle; -ENOENT if the file has none. */
+int rknpu_vendor_describe(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo,
+			  struct drm_rknpu_mem_create *args);
+
+/* Ioctls of the DRM node */
+int rknpu_vendor_submit(struct drm_device *dev, void *data, struct drm_file *file);
+int rknpu_vendor_mem_create(struct drm_device *dev, void *data, struct drm_file *file);
+int rknpu_vendor_mem_map(struct drm_device *dev, void *data, struct drm_file *file);
+int rknpu_vendor_mem_destroy(struct drm_device *dev, void *data, struct drm_file *file);
+int rknpu_vendor_mem_sync(struct drm_device *dev, void *data, struct drm_file *file);
+
+/* After drm_dev_register(), and before drm_dev_unplug(). */
+int rknpu_chardev_register(struct rknpu_vendor *vendor);
+void rknpu_chardev_unregister(struct rknpu_vendor *vendor);
+
+#endif

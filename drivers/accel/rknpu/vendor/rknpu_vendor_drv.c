@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns the DRM node "rknpu": its files, its table of ioctls, and ACTION. */
+#include <linux/capability.h>
+#include <linux/compat.h>
+#include <linux/hashtable.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_ioctl.h>
+#include <drm/drm_managed.h>
+#include <drm/drm_print.h>
+
+#include "mem/rknpu_vm.h"
+#include "sched/rknpu_sched.h"
+#include "rknpu_device.h"
+#include "rknpu_ioctl.h"
+#include "rknpu_params.h"
+#include "rknpu_vendor.h"
+#include "rknpu_vendor_iface.h"
+#include "rknpu_vendor_files.h"
+
+static int rknpu_vendor_fill_file(struct rknpu_vfile *vfile)
+{
+	vfile->space = rknpu_space_get(vfile->vendor);
+	if (IS_ERR(vfile->space))
+		return PTR_ERR(vfile->space);
+
+	vfile->client = rknpu_client_create(&vfile->vendor->rdev->sched);
+	if (IS_ERR(vfile->client)) {
+		rknpu_space_put(vfile->space);
+		return PTR_ERR(vfile->client);
+	}
+	return 0;
+}
+
+struct rknpu_vfile *rknpu_vfile_create(struct rknpu_vendor *vendor)
+{
+	struct rknpu_vfile *vfile;
+	int idx, ret;
+
+	vfile = kzalloc_obj(*vfile, GFP_KERNEL_ACCOUNT);
+	if (!vfile)
+		return ERR_PTR(-ENOMEM);
+	vfile->vendor = vendor;
+	mutex_init(&vfile->lock);
+	hash_init(vfile->objects);
+
+	if (drm_dev_enter(&vendor->drm, &idx)) {
+		ret = rknpu_vendor_fill_file(vfile);
+		drm_dev_exit(idx);
+	} else {
+		ret = -ENODEV;
+	}
+
+	if (ret) {
+		kfree(vfile);
+		return ERR_PTR(ret);
+	}
+	return vfile;
+}
+
+void rknpu_vfile_destroy(struct rknpu_vfile *vfile)
+{
+	rknpu_sched_close_client(vfile->client);
+	rknpu_space_put(vfile->space);
+	mutex_destroy(&vfile->lock);
+	kfree(vfile);
+}
+
+static int rknpu_vendor_open(struct drm_device *dev, struct drm_file *file)
+{
+	struct rknpu_vfile *vfile = rknpu_vfile_create(to_rknpu_vendor(dev));
+
+	if (IS_ERR(vfile))
+		return PTR_ERR(vfile);
+	file->driver_priv = vfile;
+	return 0;
+}
+
+static void rknpu_vendor_postclose(struct drm_device *dev, struct drm_file *file)
+{
+	rknpu_vfile_destroy(file->driver_priv);
+}
+
+static void rknpu_vendor_show_fdinfo(struct drm_printer *p, struct drm_file *file)
+{
+	struct rknpu_vfile *vfile = file->driver_priv;
+
+	rknpu_client_show_busy(vfile->client, p);
+	drm_show_memory_stats(p, file);
+}
+
+/* Less nice as by setpriority(). That one's can_nice() is exported by Debian's kernels alone. */
+static bool rknpu_vendor_may_be_nice(s32 nice)
+{
+	return nice >= task_nice(current) || nice_to_rlimit(nice) <= rlimit(RLIMIT_NICE) ||
+	       capable(CAP_SYS_NICE);
+}
+
+/* The vendor's driver lets anybody take any priority. */
+static void rknpu_vendor_set_nice(s32 nice)
+{
+	nice = clamp(nice, MIN_NICE, MAX_NICE);
+	if (rknpu_vendor_may_be_nice(nice))
+		set_user_nice(current, nice);
+}
+
+static int rknpu_vendor_set_domain(struct rknpu_space *space, u32 domain)
+{
+	if (domain >= DRM_RKNPU_DOMAINS)
+		return -EINVAL;
+	WRITE_ONCE(space->domain, domain);
+	return 0;
+}
+
+static int rknpu_vendor_get_volt(struct rknpu_device *rdev, u32 *value)
+{
+	int uv = rknpu_vendor_info_uv(rdev);
+
+	if (uv < 0)
+		return -EINVAL;
+	*value = uv;
+	return 0;
+}
+
+int rknpu_vendor_do_action(struct rknpu_vfile *vfile, struct drm_rknpu_action *args)
+{
+	struct rknpu_device *rdev = vfile->vendor->rdev;
+
+	switch (args->flags) {
+	case DRM_RKNPU_GET_HW_VERSION:
+		args->value = rknpu_vendor_info_hw_version(rdev);
+		return 0;
+	case DRM_RKNPU_GET_DRV_VERSION:
+		args->value = rknpu_vendor_version_code();
+		return 0;
+	case DRM_RKNPU_GET_FREQ:
+		args->value = rknpu_vendor_info_hz(rdev);
+		return 0;
+	case DRM_RKNPU_GET_VOLT:
+		return rknpu_vendor_get_volt(rdev, &args->value);
+	case DRM_RKNPU_RESET:
+		/* Nobody else's jobs are the caller's business, and ours need no help. */
+		rknpu_sched_cancel_jobs(vfile->client);
+		return 0;
+	case DRM_RKNPU_CLEAR_TOTAL_RW_AMOUNT:
+	case DRM_RKNPU_GET_DT_WR_AMOUNT:
+	case DRM_RKNPU_GET_DT_RD_AMOUNT:
+	case DRM_RKNPU_GET_WT_RD_AMOUNT:
+	case DRM_RKNPU_GET_TOTAL_RW_AMOUNT:
+		/* RK3588 has no such counters; the vendor's driver leaves the value alone. */
+		return 0;
+	case DRM_RKNPU_GET_IOMMU_EN:
+		args->value = 1;
+		return 0;
+	case DRM_RKNPU_SET_PROC_NICE:
+		rknpu_vendor_set_nice(args->value);
+		return 0;
+	case DRM_RKNPU_GET_TOTAL_SRAM_SIZE:
+	case DRM_RKNPU_GET_FREE_SRAM_SIZE:
+		args->value = 0;
+		return 0;
+	case DRM_RKNPU_GET_IOMMU_DOMAIN_ID:
+		args->value = READ_ONCE(vfile->space->domain);
+		return 0;
+	case DRM_RKNPU_SET_IOMMU_DOMAIN_ID:
+		return rknpu_vendor_set_domain(vfile->space, args->value);
+	default:
+		/* The rest of the vendor's table does the same on RK3588. */
+		drm_dbg_ratelimited(&vfile->vendor->drm, "action: %u is not possible\n",
+				    args->flags);
+		return -EINVAL;
+	}
+}
+
+static int rknpu_vendor_action(struct drm_device *dev, void *data, struct drm_file *file)
+{
+	return rknpu_vendor_do_action(file->driver_priv, data);
+}
+
+/* As the vendor's: nothing needs authentication, and render nodes may do it all. */
+static const struct drm_ioctl_desc rknpu_vendor_ioctls[] = {
+	DRM_IOCTL_DEF_DRV(RKNPU_ACTION, rknpu_vendor_action, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(RKNPU_SUBMIT, rknpu_vendor_submit, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(RKNPU_MEM_CREATE, rknpu_vendor_mem_create, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(RKNPU_MEM_MAP, rknpu_vendor_mem_map, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(RKNPU_MEM_DESTROY, rknpu_vendor_mem_destroy, DRM_RENDER_ALLOW),
+	DRM_IOCTL_DEF_DRV(RKNPU_MEM_SYNC, rknpu_vendor_mem_sync, DRM_RENDER_ALLOW),
+};
+
+/* The primary node's clients have a master, or DRM asks whether they are it. */
+static int rknpu_vendor_check(struct file *filp, unsigned int cmd, void __user *arg)
+{
+	if (!drm_is_render_client(filp->private_data))
+		return 0;
+	return rknpu_ioctl_check(filp, cmd, arg);
+}
+
+static long rknpu_vendor_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	int ret = rknpu_vendor_check(filp, cmd, (void __user *)arg);
+
+	return ret ? ret : drm_ioctl(filp, cmd, arg);
+}
+
+#ifdef CONFIG_COMPAT
+static long rknpu_vendor_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	int ret = rknpu_vendor_check(filp, cmd, compat_ptr(arg));
+
+	return ret ? ret : drm_compat_ioctl(filp, cmd, arg);
+}
+#endif
+
+/*
+ * DRM_GEM_FOPS, but for the ioctls, and without its choice of addresses for huge
+ * pages, which BOs are not mapped with; DRM_ACCEL_FOPS has none either.
+ */
+static const struct file_operations rknpu_vendor_fops = {
+	.owner = THIS_MODULE,
+	.open = drm_open,
+	.release = drm_release,
+	.unlocked_ioctl = rknpu_vendor_ioctl,
+#ifdef CONFIG_COMPAT
+	.compat_ioctl = rknpu_vendor_compat_ioctl,
+#endif
+	.poll = drm_poll,
+	.read = drm_read,
+	.llseek = noop_llseek,
+	.mmap = drm_gem_mmap,
+	.fop_flags = FOP_UNSIGNED_OFFSET,
+	.show_fdinfo = drm_show_fdinfo,
+};
+
+/* Not const: the version is a parameter. */
+static struct drm_driver rknpu_vendor_driver = {
+	.driver_features = DRIVER_GEM | DRIVER_RENDER,
+	.open = rknpu_vendor_open,
+	.postclose = rknpu_vendor_postclose,
+	.show_fdinfo = rknpu_vendor_show_fdinfo,
+	.gem_prime_import = rknpu_bo_import,
+	.gem_prime_import_sg_table = rknpu_vbo_import_sgt,
+	.ioctls = rknpu_vendor_ioctls,
+	.num_ioctls = ARRAY_SIZE(rknpu_vendor_ioctls),
+	.fops = &rknpu_vendor_fops,
+	/* User space finds the vendor's ABI by this name. */
+	.name = "rknpu",
+	.desc = "RKNPU driver",
+};
+
+static int rknpu_vendor_parse_version(void)
+{
+	int major, minor, patch;
+	char rest;
+
+	if (sscanf(rknpu_params.vendor_version, "%d.%d.%d%c", &major, &minor, &patch, &rest) != 3 ||
+	    major < 0 || minor < 0 || minor > 99 || patch < 0 || patch > 99)
+		return -EINVAL;
+
+	rknpu_vendor_driver.major = major;
+	rknpu_vendor_driver.minor = minor;
+	rknpu_vendor_driver.patchlevel = patch;
+	return 0;
+}
+
+u32 rknpu_vendor_version_code(void)
+{
+	return rknpu_vendor_driver.major * 10000 + rknpu_vendor_driver.minor * 100 +
+	       rknpu_vendor_driver.patchlevel;
+}
+
+/* The other drm_device is what @rdev is part of. */
+static void rknpu_vendor_put_rdev(struct drm_device *drm, void *rdev)
+{
+	drm_dev_put(&((struct rknpu_device *)rdev)->accel);
+}
+
+int rknpu_vendor_create(struct rknpu_device *rdev, struct rknpu_vendor **vendor)
+{
+	struct rknpu_vendor *v;
+	int ret;
+
+	*vendor = NULL;
+	if (!rknpu_params.vendor_uapi)
+		return 0;
+
+	ret = rknpu_vendor_parse_version();
+	if (ret) {
+		drm_err(&rdev->accel, "vendor_version=%s is not X.Y.Z\n",
+			rknpu_params.vendor_version);
+		return ret;
+	}
+
+	v = devm_drm_dev_alloc(rdev->accel.dev, &rknpu_vendor_driver, struct rknpu_vendor, drm);
+	if (IS_ERR(v))
+		return PTR_ERR(v);
+	mutex_init(&v->lock);
+	INIT_LIST_HEAD(&v->spaces);
+	v->rdev = rdev;
+	drm_dev_get(&rdev->accel);
+	ret = drmm_add_action_or_reset(&v->drm, rknpu_vendor_put_rdev, rdev);
+	if (ret)
+		return ret;
+	*vendor = v;
+	return 0;
+}
+
+int rknpu_vendor_register(struct rknpu_vendor *vendor)
+{
+	int ret;
+
+	if (!vendor)
+		return 0;
+	ret = drm_dev_register(&vendor->drm, 0);
+	if (ret)
+		return ret;
+	ret = rknpu_chardev_register(vendor);
+	if (ret)
+		drm_dev_unplug(&vendor->drm);
+	return ret;
+}
+
+void rknpu_vendor_unregister(struct rknpu_vendor *vendor)
+{
+	if (!vendor)
+		return;
+	rknpu_chardev_unregister(vendor);
+	drm_dev_unplug(&vendor->drm);
+}

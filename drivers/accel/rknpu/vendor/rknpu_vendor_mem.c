@@ -1,0 +1,566 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns memory of the vendor's uAPI: address spaces of processes, cookies for BOs, ioctls. */
+#include <linux/dma-buf.h>
+#include <linux/err.h>
+#include <linux/hashtable.h>
+#include <linux/mm.h>
+#include <linux/mm_types.h>
+#include <linux/module.h>
+#include <linux/overflow.h>
+#include <linux/random.h>
+#include <linux/sched.h>
+#include <linux/sched/mm.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_print.h>
+
+#include "mem/rknpu_bo.h"
+#include "mem/rknpu_vm.h"
+#include "rknpu_device.h"
+#include "rknpu_params.h"
+#include "rknpu_vendor.h"
+
+/* What fits one address space: runtimes ask for nearly 3 GB at once (public logs). */
+#define RKNPU_VBO_MAX_SIZE	((u64)SZ_4G - 2 * PAGE_SIZE)
+
+static struct rknpu_space *rknpu_space_create(struct rknpu_vendor *vendor, struct mm_struct *mm)
+{
+	struct rknpu_space *space = kzalloc_obj(*space, GFP_KERNEL_ACCOUNT);
+
+	if (!space)
+		return ERR_PTR(-ENOMEM);
+
+	kref_init(&space->ref);
+	mutex_init(&space->lock);
+	space->vendor = vendor;
+	space->mm = mm;
+	if (mm)
+		mmgrab(mm);
+	list_add(&space->link, &vendor->spaces);
+	return space;
+}
+
+struct rknpu_space *rknpu_space_get(struct rknpu_vendor *vendor)
+{
+	struct mm_struct *mm = rknpu_params.vendor_shared_space ? NULL : current->mm;
+	struct rknpu_space *space;
+
+	mutex_lock(&vendor->lock);
+	list_for_each_entry(space, &vendor->spaces, link) {
+		if (space->mm == mm) {
+			kref_get(&space->ref);
+			goto out;
+		}
+	}
+	space = rknpu_space_create(vendor, mm);
+out:
+	mutex_unlock(&vendor->lock);
+	return space;
+}
+
+/* Under rknpu_vendor::lock, so that nobody finds it any more. */
+static void rknpu_space_release(struct kref *ref)
+{
+	struct rknpu_space *space = container_of(ref, struct rknpu_space, ref);
+	unsigned int i;
+
+	list_del(&space->link);
+	mutex_unlock(&space->vendor->lock);
+
+	for (i = 0; i < DRM_RKNPU_DOMAINS; i++) {
+		if (space->vms[i])
+			rknpu_vm_put(space->vms[i]);
+	}
+	if (space->mm)
+		mmdrop(space->mm);
+	mutex_destroy(&space->lock);
+	kfree(space);
+}
+
+void rknpu_space_put(struct rknpu_space *space)
+{
+	kref_put_mutex(&space->ref, rknpu_space_release, &space->vendor->lock);
+}
+
+struct rknpu_vm *rknpu_space_vm(struct rknpu_space *space, u32 domain)
+{
+	struct rknpu_vm *vm;
+
+	mutex_lock(&space->lock);
+	vm = space->vms[domain];
+	if (!vm) {
+		vm = rknpu_vm_create(&space->vendor->rdev->hw);
+		if (!IS_ERR(vm))
+			space->vms[domain] = vm;
+	}
+	mutex_unlock(&space->lock);
+	return vm;
+}
+
+static struct rknpu_vobject *rknpu_vobject_find_cookie(struct rknpu_vfile *vfile, u64 cookie)
+{
+	struct rknpu_vobject *vobj;
+
+	lockdep_assert_held(&vfile->lock);
+	hash_for_each_possible(vfile->objects, vobj, node, cookie) {
+		if (vobj->cookie == cookie)
+			return vobj;
+	}
+	return NULL;
+}
+
+static struct rknpu_vobject *rknpu_vobject_find_bo(struct rknpu_vfile *vfile,
+						   struct rknpu_vbo *vbo)
+{
+	struct rknpu_vobject *vobj, *found = NULL;
+
+	lockdep_assert_held(&vfile->lock);
+	spin_lock(&vbo->list_lock);
+	list_for_each_entry(vobj, &vbo->objects, link) {
+		if (vobj->vfile == vfile) {
+			found = vobj;
+			break;
+		}
+	}
+	spin_unlock(&vbo->list_lock);
+	return found;
+}
+
+static u64 rknpu_vobject_new_cookie(struct rknpu_vfile *vfile)
+{
+	u64 cookie;
+
+	do {
+		cookie = get_random_u64();
+	} while (!cookie || rknpu_vobject_find_cookie(vfile, cookie));
+	return cookie;
+}
+
+/*
+ * What was imported goes where its first importer is at that time, and stays
+ * there as long as anybody has a handle.
+ */
+static u32 rknpu_vobject_domain(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo)
+{
+	u32 current_domain = READ_ONCE(vfile->space->domain);
+
+	spin_lock(&vbo->list_lock);
+	if (drm_gem_is_imported(&vbo->base.base) && !vbo->openers)
+		vbo->domain = current_domain;
+	vbo->openers++;
+	spin_unlock(&vbo->list_lock);
+	return vbo->domain;
+}
+
+static void rknpu_vobject_leave_domain(struct rknpu_vbo *vbo)
+{
+	spin_lock(&vbo->list_lock);
+	vbo->openers--;
+	spin_unlock(&vbo->list_lock);
+}
+
+static struct rknpu_vobject *rknpu_vobject_map(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo,
+					       u32 domain)
+{
+	struct rknpu_vm *vm = rknpu_space_vm(vfile->space, domain);
+	struct rknpu_mapping *map;
+	struct rknpu_vobject *vobj;
+
+	if (IS_ERR(vm))
+		return ERR_CAST(vm);
+
+	vobj = kzalloc_obj(*vobj, GFP_KERNEL_ACCOUNT);
+	if (!vobj)
+		return ERR_PTR(-ENOMEM);
+
+	map = rknpu_mapping_get(vm, &vbo->base);
+	if (IS_ERR(map)) {
+		kfree(vobj);
+		return ERR_CAST(map);
+	}
+	vobj->vfile = vfile;
+	vobj->vbo = vbo;
+	vobj->vm = vm;
+	vobj->iova = map->node.start;
+	return vobj;
+}
+
+static struct rknpu_vobject *rknpu_vobject_create(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo)
+{
+	u32 domain = rknpu_vobject_domain(vfile, vbo);
+	struct rknpu_vobject *vobj;
+
+	vobj = rknpu_vobject_map(vfile, vbo, domain);
+	if (IS_ERR(vobj)) {
+		rknpu_vobject_leave_domain(vbo);
+		return vobj;
+	}
+	vobj->cookie = rknpu_vobject_new_cookie(vfile);
+	hash_add(vfile->objects, &vobj->node, vobj->cookie);
+	spin_lock(&vbo->list_lock);
+	list_add(&vobj->link, &vbo->objects);
+	spin_unlock(&vbo->list_lock);
+	return vobj;
+}
+
+int rknpu_vobject_open(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo)
+{
+	struct rknpu_vobject *vobj;
+	int ret = 0;
+
+	mutex_lock(&vfile->lock);
+	vobj = rknpu_vobject_find_bo(vfile, vbo);
+	if (!vobj)
+		vobj = rknpu_vobject_create(vfile, vbo);
+	if (IS_ERR(vobj))
+		ret = PTR_ERR(vobj);
+	else
+		vobj->handles++;
+	mutex_unlock(&vfile->lock);
+	return ret;
+}
+
+static void rknpu_vobject_destroy(struct rknpu_vobject *vobj)
+{
+	struct rknpu_vbo *vbo = vobj->vbo;
+
+	hash_del(&vobj->node);
+	spin_lock(&vbo->list_lock);
+	list_del(&vobj->link);
+	spin_unlock(&vbo->list_lock);
+	rknpu_mapping_put_handle(vobj->vm, &vbo->base);
+	rknpu_vobject_leave_domain(vbo);
+	kfree(vobj);
+}
+
+bool rknpu_vobject_close(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo)
+{
+	struct rknpu_vobject *vobj;
+
+	mutex_lock(&vfile->lock);
+	vobj = rknpu_vobject_find_bo(vfile, vbo);
+	if (vobj && !--vobj->handles)
+		rknpu_vobject_destroy(vobj);
+	mutex_unlock(&vfile->lock);
+	return vobj;
+}
+
+struct rknpu_vbo *rknpu_vobject_first(struct rknpu_vfile *vfile)
+{
+	struct rknpu_vobject *vobj;
+	struct rknpu_vbo *vbo = NULL;
+	int bucket;
+
+	mutex_lock(&vfile->lock);
+	hash_for_each(vfile->objects, bucket, vobj, node) {
+		vbo = vobj->vbo;
+		break;
+	}
+	mutex_unlock(&vfile->lock);
+	return vbo;
+}
+
+int rknpu_vobject_describe(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo, u64 *cookie,
+			   u64 *iova)
+{
+	struct rknpu_vobject *vobj;
+
+	mutex_lock(&vfile->lock);
+	vobj = rknpu_vobject_find_bo(vfile, vbo);
+	if (vobj) {
+		*cookie = vobj->cookie;
+		*iova = vobj->iova;
+	}
+	mutex_unlock(&vfile->lock);
+	return vobj ? 0 : -ENOENT;
+}
+
+struct rknpu_vbo *rknpu_vobject_lookup(struct rknpu_vfile *vfile, u64 cookie)
+{
+	struct rknpu_vobject *vobj;
+	struct rknpu_vbo *vbo = NULL;
+
+	mutex_lock(&vfile->lock);
+	vobj = rknpu_vobject_find_cookie(vfile, cookie);
+	if (vobj) {
+		vbo = vobj->vbo;
+		drm_gem_object_get(&vbo->base.base);
+	}
+	mutex_unlock(&vfile->lock);
+	return vbo;
+}
+
+static int rknpu_vbo_gem_open(struct drm_gem_object *obj, struct drm_file *file)
+{
+	return rknpu_vobject_open(file->driver_priv, to_rknpu_vbo(to_rknpu_bo(obj)));
+}
+
+static void rknpu_vbo_gem_close(struct drm_gem_object *obj, struct drm_file *file)
+{
+	rknpu_vobject_close(file->driver_priv, to_rknpu_vbo(to_rknpu_bo(obj)));
+}
+
+/*
+ * The vendor's driver maps as device memory what is neither cached nor
+ * write-combined; that faults on unaligned accesses and is no use to anybody.
+ */
+static int rknpu_vbo_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
+{
+	int ret;
+
+	ret = rknpu_bo_gem_mmap(obj, vma);
+	if (!ret && !(to_rknpu_vbo(to_rknpu_bo(obj))->flags & DRM_RKNPU_MEM_CACHEABLE))
+		vma->vm_page_prot = pgprot_writecombine(vma->vm_page_prot);
+	return ret;
+}
+
+static const struct drm_gem_object_funcs rknpu_vbo_funcs = {
+	.free = rknpu_bo_gem_free,
+	.open = rknpu_vbo_gem_open,
+	.close = rknpu_vbo_gem_close,
+	.export = rknpu_bo_export,
+	.get_sg_table = rknpu_bo_gem_sgt,
+	.mmap = rknpu_vbo_gem_mmap,
+	.vm_ops = &rknpu_bo_vm_ops,
+	RKNPU_COMPAT_GEM_STATUS(rknpu_bo_gem_status)
+};
+
+static struct rknpu_vbo *rknpu_vbo_alloc(u32 flags, u32 domain)
+{
+	struct rknpu_vbo *vbo = kzalloc_obj(*vbo, GFP_KERNEL_ACCOUNT);
+
+	BUILD_BUG_ON(offsetof(struct rknpu_vbo, base.base));
+	if (vbo) {
+		vbo->flags = flags;
+		vbo->domain = domain;
+		spin_lock_init(&vbo->list_lock);
+		INIT_LIST_HEAD(&vbo->objects);
+	}
+	return vbo;
+}
+
+struct drm_gem_object *rknpu_vbo_import_sgt(struct drm_device *dev,
+					    struct dma_buf_attachment *attach,
+					    struct sg_table *sgt)
+{
+	struct rknpu_vbo *vbo;
+	int ret;
+
+	ret = rknpu_bo_check_import(attach, sgt);
+	if (ret)
+		return ERR_PTR(ret);
+
+	/* Other files can get the same object, so its domain cannot be the importer's. */
+	vbo = rknpu_vbo_alloc(0, 0);
+	if (!vbo)
+		return ERR_PTR(-ENOMEM);
+	rknpu_bo_init_imported(&vbo->base, &to_rknpu_vendor(dev)->rdev->mem, dev, &rknpu_vbo_funcs,
+			       attach->dmabuf->size, sgt);
+	return &vbo->base.base;
+}
+
+static struct rknpu_vbo *rknpu_vbo_create(struct rknpu_vfile *vfile,
+					  const struct drm_rknpu_mem_create *args)
+{
+	struct rknpu_vbo *vbo = rknpu_vbo_alloc(args->flags, args->iommu_domain_id);
+	int ret;
+
+	if (!vbo)
+		return ERR_PTR(-ENOMEM);
+
+	ret = rknpu_bo_init(&vbo->base, &vfile->client->account, &vfile->vendor->drm,
+			    &rknpu_vbo_funcs, args->size);
+	if (ret) {
+		rknpu_bo_put(&vbo->base);
+		return ERR_PTR(ret);
+	}
+	return vbo;
+}
+
+int rknpu_vendor_describe(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo,
+			  struct drm_rknpu_mem_create *args)
+{
+	args->size = vbo->base.base.size;
+	args->sram_size = 0;
+	return rknpu_vobject_describe(vfile, vbo, &args->obj_addr, &args->dma_addr);
+}
+
+static int rknpu_vendor_check_create(struct drm_device *dev,
+				     const struct drm_rknpu_mem_create *args)
+{
+	if (!args->size) {
+		drm_dbg_ratelimited(dev, "mem_create: size is 0\n");
+		return -EINVAL;
+	}
+	if ((u32)args->iommu_domain_id >= DRM_RKNPU_DOMAINS) {
+		drm_dbg_ratelimited(dev, "mem_create: iommu_domain_id %d is not 0..%d\n",
+				    args->iommu_domain_id, DRM_RKNPU_DOMAINS - 1);
+		return -EINVAL;
+	}
+	if (args->size > RKNPU_VBO_MAX_SIZE) {
+		drm_dbg_ratelimited(dev, "mem_create: size %#llx is over %#llx\n", args->size,
+				    RKNPU_VBO_MAX_SIZE);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+struct rknpu_vbo *rknpu_vendor_new_bo(struct rknpu_vfile *vfile,
+				      const struct drm_rknpu_mem_create *args)
+{
+	struct rknpu_vm *vm;
+	int ret;
+
+	ret = rknpu_vendor_check_create(&vfile->vendor->drm, args);
+	if (ret)
+		return ERR_PTR(ret);
+
+	/* So that addresses of closed buffers are free by now. */
+	vm = rknpu_space_vm(vfile->space, args->iommu_domain_id);
+	if (IS_ERR(vm))
+		return ERR_CAST(vm);
+	rknpu_vm_reclaim(vm);
+
+	return rknpu_vbo_create(vfile, args);
+}
+
+static int rknpu_vendor_allocate(struct drm_file *file, struct drm_rknpu_mem_create *args)
+{
+	struct rknpu_vfile *vfile = file->driver_priv;
+	struct rknpu_vbo *vbo;
+	int ret;
+
+	vbo = rknpu_vendor_new_bo(vfile, args);
+	if (IS_ERR(vbo))
+		return PTR_ERR(vbo);
+
+	/*
+	 * The handle can be guessed and closed, so the answer is about an object
+	 * that another handle may stand for by now; that is its owner's doing.
+	 */
+	ret = rknpu_vobject_open(vfile, vbo);
+	if (!ret) {
+		ret = rknpu_vendor_describe(vfile, vbo, args);
+		if (!ret)
+			ret = drm_gem_handle_create(file, &vbo->base.base, &args->handle);
+		rknpu_vobject_close(vfile, vbo);
+	}
+	rknpu_bo_put(&vbo->base);
+	/* What the vendor's driver says when addresses run out. */
+	return ret == -ENOSPC ? -EFAULT : ret;
+}
+
+int rknpu_vendor_mem_create(struct drm_device *dev, void *data, struct drm_file *file)
+{
+	struct drm_rknpu_mem_create *args = data;
+	struct drm_gem_object *obj;
+	struct rknpu_vbo *vbo;
+	int idx, ret;
+
+	/* Above all, this is how user space learns about what it imported. */
+	obj = args->handle ? drm_gem_object_lookup(file, args->handle) : NULL;
+	if (obj) {
+		vbo = to_rknpu_vbo(to_rknpu_bo(obj));
+		ret = rknpu_vendor_describe(file->driver_priv, vbo, args);
+		drm_gem_object_put(obj);
+		return ret;
+	}
+
+	if (!drm_dev_enter(dev, &idx))
+		return -ENODEV;
+	ret = rknpu_vendor_allocate(file, args);
+	drm_dev_exit(idx);
+	return ret;
+}
+
+int rknpu_vendor_mem_map(struct drm_device *dev, void *data, struct drm_file *file)
+{
+	struct drm_rknpu_mem_map *args = data;
+	struct drm_gem_object *obj = drm_gem_object_lookup(file, args->handle);
+	int ret = 0;
+
+	if (!obj) {
+		drm_dbg_ratelimited(dev, "mem_map: no BO has handle %u\n", args->handle);
+		return -ENOENT;
+	}
+	if (drm_gem_is_imported(obj)) {
+		drm_dbg_ratelimited(dev, "mem_map: handle %u is imported\n", args->handle);
+		ret = -EINVAL;
+	} else {
+		args->offset = drm_vma_node_offset_addr(&obj->vma_node);
+	}
+	drm_gem_object_put(obj);
+	return ret;
+}
+
+int rknpu_vendor_mem_destroy(struct drm_device *dev, void *data, struct drm_file *file)
+{
+	struct drm_rknpu_mem_destroy *args = data;
+
+	return drm_gem_handle_delete(file, args->handle);
+}
+
+/* The exporter knows no ranges. */
+static int rknpu_vendor_sync_imported(struct rknpu_vbo *vbo, u32 flags)
+{
+	struct dma_buf *dmabuf = vbo->base.base.import_attach->dmabuf;
+	int ret = 0;
+
+	if (flags & DRM_RKNPU_MEM_SYNC_TO_DEVICE)
+		ret = dma_buf_end_cpu_access(dmabuf, DMA_BIDIRECTIONAL);
+	if (!ret && (flags & DRM_RKNPU_MEM_SYNC_FROM_DEVICE))
+		ret = dma_buf_begin_cpu_access(dmabuf, DMA_BIDIRECTIONAL);
+	return ret;
+}
+
+static int rknpu_vendor_sync(struct drm_device *dev, struct rknpu_vbo *vbo,
+			     const struct drm_rknpu_mem_sync *args)
+{
+	u64 end;
+
+	if (check_add_overflow(args->offset, args->size, &end) || end > vbo->base.base.size) {
+		drm_dbg_ratelimited(dev, "mem_sync: %#llx bytes at %#llx are not in the object\n",
+				    args->size, args->offset);
+		return -EINVAL;
+	}
+	if (drm_gem_is_imported(&vbo->base.base))
+		return rknpu_vendor_sync_imported(vbo, args->flags);
+	if (!(vbo->flags & DRM_RKNPU_MEM_CACHEABLE)) {
+		drm_dbg_ratelimited(dev, "mem_sync: the object is not cacheable\n");
+		return -EINVAL;
+	}
+
+	/* In this order, or what the CPU wrote would be lost. */
+	if (args->flags & DRM_RKNPU_MEM_SYNC_TO_DEVICE)
+		rknpu_bo_sync_range_for_device(&vbo->base, args->offset, args->size);
+	if (args->flags & DRM_RKNPU_MEM_SYNC_FROM_DEVICE)
+		rknpu_bo_sync_range_for_cpu(&vbo->base, args->offset, args->size);
+	return 0;
+}
+
+int rknpu_vendor_do_sync(struct rknpu_vfile *vfile, const struct drm_rknpu_mem_sync *args)
+{
+	struct rknpu_vbo *vbo = rknpu_vobject_lookup(vfile, args->obj_addr);
+	struct drm_device *dev = &vfile->vendor->drm;
+	int ret;
+
+	if (!vbo) {
+		drm_dbg_ratelimited(dev, "mem_sync: obj_addr %#llx is not of this file\n",
+				    args->obj_addr);
+		return -EINVAL;
+	}
+	ret = rknpu_vendor_sync(dev, vbo, args);
+	rknpu_bo_put(&vbo->base);
+	return ret;
+}
+
+int rknpu_vendor_mem_sync(struct drm_device *dev, void *data, struct drm_file *file)
+{
+	return rknpu_vendor_do_sync(file->driver_priv, data);
+}
+
+MODULE_IMPORT_NS("DMA_BUF");
