@@ -22,7 +22,7 @@ SEED ?= 1
 export RKNPU_KERNEL := $(KERNEL)
 export CMD
 CROSS := CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar
-KVARS := $(foreach v,W C CF KCFLAGS,$(if $($(v)),$(v)=$($(v))))
+KVARS := $(foreach v,W C CF KCFLAGS RKNPU_VENDOR,$(if $($(v)),$(v)=$($(v))))
 
 # `make help` prints the comments behind the targets, below the headings that "##" starts.
 help:

@@ -26,7 +26,7 @@
 /* Has no DT node and no IOMMU: it stands for the NPU as a whole towards DMA mapping and DRM. */
 static struct platform_device *rknpu_facade;
 
-static bool rknpu_vendor_dt_registered;
+static bool rknpu_vdt_registered;
 
 static int rknpu_core_component_bind(struct device *dev, struct device *facade, void *data)
 {
@@ -333,7 +333,7 @@ static bool rknpu_is_taken(void)
  * Its driver is not even there where the NPU has another shape, or another
  * driver: powering up for a probe what nobody has given power domains is fatal.
  */
-static int rknpu_vendor_dt_register(void)
+static int rknpu_vdt_register(void)
 {
 	const struct rknpu_soc *soc;
 	int ret;
@@ -346,13 +346,13 @@ static int rknpu_vendor_dt_register(void)
 	ret = platform_driver_register(&rknpu_vdt_driver);
 	if (ret)
 		rknpu_vdt_power_exit();
-	rknpu_vendor_dt_registered = !ret;
+	rknpu_vdt_registered = !ret;
 	return ret;
 }
 
-static void rknpu_vendor_dt_unregister(void)
+static void rknpu_vdt_unregister(void)
 {
-	if (!rknpu_vendor_dt_registered)
+	if (!rknpu_vdt_registered)
 		return;
 	platform_driver_unregister(&rknpu_vdt_driver);
 	rknpu_vdt_power_exit();
@@ -374,7 +374,7 @@ static int rknpu_drivers_register(void)
 	if (ret)
 		goto err_facade;
 
-	ret = rknpu_vendor_dt_register();
+	ret = rknpu_vdt_register();
 	if (ret)
 		goto err_core_driver;
 	return 0;
@@ -412,7 +412,7 @@ module_init(rknpu_module_init);
 
 static void __exit rknpu_module_exit(void)
 {
-	rknpu_vendor_dt_unregister();
+	rknpu_vdt_unregister();
 	platform_driver_unregister(&rknpu_core_driver);
 	platform_device_unregister(rknpu_facade);
 	platform_driver_unregister(&rknpu_facade_driver);
