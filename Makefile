@@ -168,6 +168,9 @@ clean: ## remove build/; the cache stays
 purge: ## remove the cache
 	@$(BIN)/purge
 
+parameters: ## the table of module parameters in the documentation, from the sources
+	@$(BIN)/root python3 $(CURDIR)/$(CHECKS)/param-table.py
+
 ## On a board, or for one:
 
 modules: ## rknpu_accel.ko for KDIR (on arm64 the running kernel, else KERNEL); W=1 C=1 as in a kernel tree
