@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * Owns the user ABI of the DRM node "rknpu": what Rockchip's own NPU driver
- * offers, version 0.9.8, so that programs written for it run unchanged.
+ * Owns the user ABI of the DRM node "rknpu": what Rockchip's own NPU driver 0.9.8
+ * offers, so that programs written for it run unchanged.
  *
  * Layouts, numbers and meanings are those of the vendor's driver 0.4.2 to 0.9.8
- * and of public traces of its user space; names and words are ours. Where our
- * driver behaves differently, the field says so. See
- * Documentation/accel/rknpu/vendor-uapi.rst for the full comparison.
+ * and of public traces of its user space; names and words are ours. Where this
+ * driver behaves differently, the field says so.
+ * Documentation/accel/rknpu/vendor-uapi.rst has the full comparison.
  */
 #ifndef _UAPI_RKNPU_DRM_H_
 #define _UAPI_RKNPU_DRM_H_
@@ -24,41 +24,45 @@ extern "C" {
 #define DRM_RKNPU_MEM_DESTROY	0x04
 #define DRM_RKNPU_MEM_SYNC	0x05
 
-/* Highest IOMMU domain id plus one. */
+/**
+ * define DRM_RKNPU_DOMAINS - highest IOMMU domain id plus one
+ */
 #define DRM_RKNPU_DOMAINS	16
-/* Slices in struct drm_rknpu_submit. */
+/**
+ * define DRM_RKNPU_SUBCORES - elements of &drm_rknpu_submit.subcore_task
+ */
 #define DRM_RKNPU_SUBCORES	5
 
 /**
- * enum drm_rknpu_action_id - what DRM_IOCTL_RKNPU_ACTION does
+ * enum drm_rknpu_action_id - what %DRM_IOCTL_RKNPU_ACTION does
  * @DRM_RKNPU_GET_HW_VERSION: version registers of core 0; "FIRE" on RK3588
  * @DRM_RKNPU_GET_DRV_VERSION: major * 10000 + minor * 100 + patch
  * @DRM_RKNPU_GET_FREQ: NPU clock in Hz
- * @DRM_RKNPU_SET_FREQ: -EINVAL, as the vendor's
- * @DRM_RKNPU_GET_VOLT: NPU supply in uV; -EINVAL if the supply is not known
- * @DRM_RKNPU_SET_VOLT: -EINVAL, as the vendor's
+ * @DRM_RKNPU_SET_FREQ: %EINVAL, as the vendor's
+ * @DRM_RKNPU_GET_VOLT: NPU supply in uV; %EINVAL if the supply is not known
+ * @DRM_RKNPU_SET_VOLT: %EINVAL, as the vendor's
  * @DRM_RKNPU_RESET: ends the caller's own unfinished jobs; others are not touched
- * @DRM_RKNPU_GET_BW_PRIORITY: -EINVAL: RK3588 has no such registers
- * @DRM_RKNPU_SET_BW_PRIORITY: -EINVAL
- * @DRM_RKNPU_GET_BW_EXPECT: -EINVAL
- * @DRM_RKNPU_SET_BW_EXPECT: -EINVAL
- * @DRM_RKNPU_GET_BW_TW: -EINVAL
- * @DRM_RKNPU_SET_BW_TW: -EINVAL
- * @DRM_RKNPU_CLEAR_TOTAL_RW_AMOUNT: nothing, on RK3588
- * @DRM_RKNPU_GET_DT_WR_AMOUNT: leaves the value alone, on RK3588
+ * @DRM_RKNPU_GET_BW_PRIORITY: %EINVAL: RK3588 has no such registers
+ * @DRM_RKNPU_SET_BW_PRIORITY: %EINVAL
+ * @DRM_RKNPU_GET_BW_EXPECT: %EINVAL
+ * @DRM_RKNPU_SET_BW_EXPECT: %EINVAL
+ * @DRM_RKNPU_GET_BW_TW: %EINVAL
+ * @DRM_RKNPU_SET_BW_TW: %EINVAL
+ * @DRM_RKNPU_CLEAR_TOTAL_RW_AMOUNT: does nothing on RK3588
+ * @DRM_RKNPU_GET_DT_WR_AMOUNT: leaves the value alone on RK3588
  * @DRM_RKNPU_GET_DT_RD_AMOUNT: the same
  * @DRM_RKNPU_GET_WT_RD_AMOUNT: the same
  * @DRM_RKNPU_GET_TOTAL_RW_AMOUNT: the same
  * @DRM_RKNPU_GET_IOMMU_EN: 1
- * @DRM_RKNPU_SET_PROC_NICE: nice value for the calling thread; 0 also if the
- *	caller may not have it, and then nothing changes
- * @DRM_RKNPU_POWER_ON: -EINVAL, as the vendor's 0.8.3 and later
+ * @DRM_RKNPU_SET_PROC_NICE: sets the nice value of the calling thread. If the caller
+ *	lacks the permission the call succeeds and changes nothing
+ * @DRM_RKNPU_POWER_ON: %EINVAL, as the vendor's 0.8.3 and later
  * @DRM_RKNPU_POWER_OFF: the same
- * @DRM_RKNPU_GET_TOTAL_SRAM_SIZE: 0: no on-chip SRAM is used
+ * @DRM_RKNPU_GET_TOTAL_SRAM_SIZE: 0: the driver uses no on-chip SRAM
  * @DRM_RKNPU_GET_FREE_SRAM_SIZE: 0
  * @DRM_RKNPU_GET_IOMMU_DOMAIN_ID: the domain that imported buffers go to
- * @DRM_RKNPU_SET_IOMMU_DOMAIN_ID: changes that, for the calling process' address
- *	spaces alone
+ * @DRM_RKNPU_SET_IOMMU_DOMAIN_ID: changes that, only for the address spaces of the
+ *	calling process
  */
 enum drm_rknpu_action_id {
 	DRM_RKNPU_GET_HW_VERSION = 0,
@@ -90,48 +94,93 @@ enum drm_rknpu_action_id {
 };
 
 /**
- * struct drm_rknpu_action - DRM_IOCTL_RKNPU_ACTION
- * @flags: one of enum drm_rknpu_action_id; -EINVAL for any other
+ * struct drm_rknpu_action - query or setting
+ * @flags: in: &enum drm_rknpu_action_id; %EINVAL for any other value
  * @value: in or out, as the action says
+ *
+ * Argument of %DRM_IOCTL_RKNPU_ACTION.
  */
 struct drm_rknpu_action {
 	__u32 flags;
 	__u32 value;
 };
 
-/* Memory is never physically contiguous: the IOMMU makes it look so. */
+/**
+ * define DRM_RKNPU_MEM_NON_CONTIGUOUS - memory need not be physically contiguous
+ *
+ * In &drm_rknpu_mem_create.flags, as those that follow. Without effect: memory is never
+ * physically contiguous, the IOMMU makes it look so.
+ */
 #define DRM_RKNPU_MEM_NON_CONTIGUOUS	(1u << 0)
-/* The CPU maps it cached, and MEM_SYNC may be used on it. */
+/**
+ * define DRM_RKNPU_MEM_CACHEABLE - the CPU maps it cached
+ *
+ * %DRM_IOCTL_RKNPU_MEM_SYNC may be used on it.
+ */
 #define DRM_RKNPU_MEM_CACHEABLE		(1u << 1)
-/* The CPU maps it write-combined; without either bit, too (vendor: as a device). */
+/**
+ * define DRM_RKNPU_MEM_WRITE_COMBINE - the CPU maps it write-combined
+ *
+ * So does it with neither this bit nor %DRM_RKNPU_MEM_CACHEABLE (vendor: as device
+ * memory).
+ */
 #define DRM_RKNPU_MEM_WRITE_COMBINE	(1u << 2)
-/* Required of task buffers. */
+/**
+ * define DRM_RKNPU_MEM_KERNEL_MAPPING - the kernel maps it
+ *
+ * Required of task buffers that are not imported.
+ */
 #define DRM_RKNPU_MEM_KERNEL_MAPPING	(1u << 3)
-/* Accepted and without effect: */
+/**
+ * define DRM_RKNPU_MEM_IOMMU - without effect
+ */
 #define DRM_RKNPU_MEM_IOMMU		(1u << 4)
-#define DRM_RKNPU_MEM_ZEROING		(1u << 5)	/* memory is always zeroed */
+/**
+ * define DRM_RKNPU_MEM_ZEROING - without effect: memory is always zeroed
+ */
+#define DRM_RKNPU_MEM_ZEROING		(1u << 5)
+/**
+ * define DRM_RKNPU_MEM_SECURE - without effect
+ */
 #define DRM_RKNPU_MEM_SECURE		(1u << 6)
+/**
+ * define DRM_RKNPU_MEM_DMA32 - without effect: addresses are always below 4 GiB
+ */
 #define DRM_RKNPU_MEM_DMA32		(1u << 7)
-#define DRM_RKNPU_MEM_TRY_ALLOC_SRAM	(1u << 8)	/* sram_size is then 0 */
+/**
+ * define DRM_RKNPU_MEM_TRY_ALLOC_SRAM - without effect: &drm_rknpu_mem_create.sram_size is 0
+ */
+#define DRM_RKNPU_MEM_TRY_ALLOC_SRAM	(1u << 8)
+/**
+ * define DRM_RKNPU_MEM_TRY_ALLOC_NBUF - without effect
+ */
 #define DRM_RKNPU_MEM_TRY_ALLOC_NBUF	(1u << 9)
+/**
+ * define DRM_RKNPU_MEM_LIMIT_IOVA_ALIGNMENT - without effect: addresses are page aligned
+ */
 #define DRM_RKNPU_MEM_LIMIT_IOVA_ALIGNMENT	(1u << 10)
 
 /**
- * struct drm_rknpu_mem_create - DRM_IOCTL_RKNPU_MEM_CREATE
+ * struct drm_rknpu_mem_create - allocate memory, or ask about an object
  * @handle: in: 0 to allocate, or a handle of this file to ask about; out: handle
- * @flags: DRM_RKNPU_MEM_*; unknown bits are ignored
- * @size: bytes; out: rounded up to pages. -EINVAL for 0
+ * @flags: in: OR of ``DRM_RKNPU_MEM_*``; unknown bits are ignored
+ * @size: in: bytes, not 0; out: rounded up to pages
  * @obj_addr: out: what SUBMIT and MEM_SYNC call this object. A number that
- *	means something in this file only (vendor: a kernel address)
+ *	means something only in this file (vendor: a kernel address)
  * @dma_addr: out: IOVA, below 4 GiB
  * @sram_size: since 0.8.0; out: 0
- * @iommu_domain_id: since 0.9.6: 0 to 15, which address space of the process
+ * @iommu_domain_id: since 0.9.6; in: 0 to 15, which address space of the process
  * @core_mask: since 0.9.7; ignored
  *
- * A nonzero handle that this file does not have allocates, too. Callers of
- * older versions send 32 or 40 bytes; what is missing counts as 0.
+ * Argument of %DRM_IOCTL_RKNPU_MEM_CREATE. A nonzero handle that this file does not
+ * have allocates, too. Callers of older versions send 32 or 40 bytes; what is missing
+ * counts as 0.
  *
- * -ENOMEM: no memory. -EFAULT: no room in the 4 GiB of the address space.
+ * Errors:
+ *
+ * - %EINVAL: @size is 0, or @iommu_domain_id is not 0 to 15.
+ * - %ENOMEM: no memory, or more than BOs may take.
+ * - %EFAULT: no room in the 4 GiB of the address space.
  */
 struct drm_rknpu_mem_create {
 	__u32 handle;
@@ -145,10 +194,17 @@ struct drm_rknpu_mem_create {
 };
 
 /**
- * struct drm_rknpu_mem_map - DRM_IOCTL_RKNPU_MEM_MAP
- * @handle: -ENOENT if unknown; -EINVAL if imported: map the dma-buf instead
+ * struct drm_rknpu_mem_map - where to mmap() an object
+ * @handle: in: handle
  * @reserved: ignored
  * @offset: out: for mmap()
+ *
+ * Argument of %DRM_IOCTL_RKNPU_MEM_MAP.
+ *
+ * Errors:
+ *
+ * - %ENOENT: no such handle.
+ * - %EINVAL: the object was imported; map its dma-buf instead.
  */
 struct drm_rknpu_mem_map {
 	__u32 handle;
@@ -157,12 +213,17 @@ struct drm_rknpu_mem_map {
 };
 
 /**
- * struct drm_rknpu_mem_destroy - DRM_IOCTL_RKNPU_MEM_DESTROY
- * @handle: -EINVAL if unknown
+ * struct drm_rknpu_mem_destroy - drop a handle
+ * @handle: in: handle
  * @reserved: ignored
  * @obj_addr: ignored
  *
- * The memory stays while it is mapped, exported, or used by a job.
+ * Argument of %DRM_IOCTL_RKNPU_MEM_DESTROY. The memory stays while it is mapped,
+ * exported, or used by a job.
+ *
+ * Errors:
+ *
+ * - %EINVAL: no such handle.
  */
 struct drm_rknpu_mem_destroy {
 	__u32 handle;
@@ -170,19 +231,34 @@ struct drm_rknpu_mem_destroy {
 	__u64 obj_addr;
 };
 
+/**
+ * define DRM_RKNPU_MEM_SYNC_TO_DEVICE - clean caches: the CPU wrote, the NPU will read
+ *
+ * In &drm_rknpu_mem_sync.flags.
+ */
 #define DRM_RKNPU_MEM_SYNC_TO_DEVICE	(1u << 0)
+/**
+ * define DRM_RKNPU_MEM_SYNC_FROM_DEVICE - invalidate caches: the NPU wrote, the CPU will read
+ *
+ * In &drm_rknpu_mem_sync.flags.
+ */
 #define DRM_RKNPU_MEM_SYNC_FROM_DEVICE	(1u << 1)
 
 /**
- * struct drm_rknpu_mem_sync - DRM_IOCTL_RKNPU_MEM_SYNC
- * @flags: DRM_RKNPU_MEM_SYNC_*; 0 does nothing
+ * struct drm_rknpu_mem_sync - maintain caches for a part of an object
+ * @flags: in: OR of ``DRM_RKNPU_MEM_SYNC_*``; 0 does nothing
  * @reserved: ignored
- * @obj_addr: from MEM_CREATE in this file; -EINVAL otherwise
- * @offset: bytes
- * @size: bytes; -EINVAL if the range is not inside the object
+ * @obj_addr: in: from MEM_CREATE in this file
+ * @offset: in: first byte
+ * @size: in: bytes
  *
- * -EINVAL for an object that the CPU maps uncached. An imported one is synced
- * as a whole by its exporter (vendor: -EINVAL).
+ * Argument of %DRM_IOCTL_RKNPU_MEM_SYNC. The exporter syncs an imported object as a
+ * whole (vendor: %EINVAL).
+ *
+ * Errors:
+ *
+ * - %EINVAL: no such object in this file, the range is not inside it, or the CPU maps
+ *   it uncached.
  */
 struct drm_rknpu_mem_sync {
 	__u32 flags;
@@ -192,16 +268,37 @@ struct drm_rknpu_mem_sync {
 	__u64 size;
 };
 
-#define DRM_RKNPU_JOB_PC		(1u << 0)	/* required */
+/**
+ * define DRM_RKNPU_JOB_PC - the program controller runs the tasks
+ *
+ * In &drm_rknpu_submit.flags, as those that follow. Required.
+ */
+#define DRM_RKNPU_JOB_PC		(1u << 0)
+/**
+ * define DRM_RKNPU_JOB_NONBLOCK - do not wait for the job
+ *
+ * Only a fence tells how the job ends, see %DRM_RKNPU_JOB_FENCE_OUT.
+ */
 #define DRM_RKNPU_JOB_NONBLOCK		(1u << 1)
+/**
+ * define DRM_RKNPU_JOB_PINGPONG - without effect: register groups always alternate
+ */
 #define DRM_RKNPU_JOB_PINGPONG		(1u << 2)
+/**
+ * define DRM_RKNPU_JOB_FENCE_IN - start after &drm_rknpu_submit.fence_fd has signalled
+ */
 #define DRM_RKNPU_JOB_FENCE_IN		(1u << 3)
+/**
+ * define DRM_RKNPU_JOB_FENCE_OUT - return a sync_file in &drm_rknpu_submit.fence_fd
+ */
 #define DRM_RKNPU_JOB_FENCE_OUT		(1u << 4)
 
 /**
  * struct drm_rknpu_subcore_task - which tasks of the buffer a core runs
- * @task_start: index of the first
- * @task_number: how many; they are chained in memory
+ * @task_start: index of the first task
+ * @task_number: number of tasks; they are chained in memory
+ *
+ * One slice: an element of &drm_rknpu_submit.subcore_task.
  */
 struct drm_rknpu_subcore_task {
 	__u32 task_start;
@@ -209,29 +306,37 @@ struct drm_rknpu_subcore_task {
 };
 
 /**
- * struct drm_rknpu_submit - DRM_IOCTL_RKNPU_SUBMIT
- * @flags: DRM_RKNPU_JOB_*; unknown bits are ignored
- * @timeout: ms for all tasks, from when the hardware starts; 0 counts as 1, one task
- *	may not take more than 60000
+ * struct drm_rknpu_submit - run the tasks of a task buffer
+ * @flags: in: OR of ``DRM_RKNPU_JOB_*``; unknown bits are ignored
+ * @timeout: in: ms for all tasks, from when the hardware starts; 0 counts as 1. One
+ *	task may not take more than 60000
  * @task_start: ignored on an NPU of several cores
- * @task_number: -EINVAL for 0; else only echoed in @task_counter
- * @task_counter: out: @task_number, or how many tasks were completed when it failed
- * @priority: ignored, as by the vendor's
- * @task_obj_addr: obj_addr of a buffer of struct drm_rknpu_task
- * @iommu_domain_id: 0 to 15: the address space the job runs in
+ * @task_number: in: not 0; only echoed in @task_counter
+ * @task_counter: out: @task_number, or how many tasks were completed if the job failed
+ * @priority: ignored, as by the vendor's driver
+ * @task_obj_addr: in: obj_addr of a buffer of struct drm_rknpu_task
+ * @iommu_domain_id: in: 0 to 15: the address space that the job runs in
  * @reserved: ignored
- * @task_base_addr: low 32 bits: added by hardware to addresses of the programs
+ * @task_base_addr: in: the hardware adds the low 32 bits to addresses of the programs
  * @hw_elapse_time: out: ns from start to end
- * @core_mask: 0 for any core that has a slice, 1, 2, 4, 3 or 7; -EINVAL for
+ * @core_mask: in: 0 for any core that has a slice, or 1, 2, 4, 3 or 7; %EINVAL for
  *	others; out: the core that was chosen
- * @fence_fd: sync_file; in with FENCE_IN, out with FENCE_OUT
- * @subcore_task: slices. A job of one or two cores uses the entry of each core's
- *	number, one of three cores the entries 2, 3 and 4
+ * @fence_fd: sync_file; in with %DRM_RKNPU_JOB_FENCE_IN, out with
+ *	%DRM_RKNPU_JOB_FENCE_OUT
+ * @subcore_task: in: slices. A job of one or two cores uses the element of each core's
+ *	number, one of three cores the elements 2, 3 and 4
  *
- * Without NONBLOCK: 0 when the job is done; -ETIMEDOUT if it ran out of time;
- * -EFAULT if it accessed what is not mapped; -EIO for a bus error; -ENODEV if
- * the device went away; -EINTR if the caller was killed. The struct is copied
- * back in all cases.
+ * Argument of %DRM_IOCTL_RKNPU_SUBMIT. Without %DRM_RKNPU_JOB_NONBLOCK it returns when
+ * the job is over. The struct is copied back in all cases.
+ *
+ * Errors:
+ *
+ * - %EINVAL: a field is out of its limits, or a slice reaches beyond the buffer.
+ * - %ETIMEDOUT: the job ran out of time.
+ * - %EFAULT: the job accessed what is not mapped.
+ * - %EIO: bus error.
+ * - %ENODEV: the device went away.
+ * - %EINTR: the caller was killed.
  */
 struct drm_rknpu_submit {
 	__u32 flags;
@@ -256,13 +361,16 @@ struct drm_rknpu_submit {
  * @op_idx: ignored
  * @enable_mask: ignored: the program says which units run
  * @int_mask: of the last task of a slice: the interrupts that all must come,
- *	either of each pair
+ *	either one of each pair
  * @int_clear: ignored
- * @int_status: written for the last task of a slice of a blocking job
- * @regcfg_amount: of the first task of a slice: 64-bit commands before the four
- *	that end a program
+ * @int_status: out: written for the last task of a slice of a blocking job
+ * @regcfg_amount: of the first task of a slice: number of 64-bit commands before the
+ *	four that end a program
  * @regcfg_offset: ignored
  * @regcmd_addr: of the first task of a slice: IOVA of the program, 16-byte aligned
+ *
+ * Element of the buffer that &drm_rknpu_submit.task_obj_addr names. The driver copies
+ * it when the job is submitted.
  */
 struct drm_rknpu_task {
 	__u32 flags;

@@ -1,24 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * User ABI of the accel node named "rocket": the four ioctls of mainline Linux,
- * byte for byte, the extensions to them that open user space looks for through
- * DRM_IOCTL_VERSION, and, from number 0x20 on, this driver's own.
- *
- * What a version promises; each includes those before it:
- *
- * 1.0: elements of arrays have the size that user space says they have. What a
- * shorter one lacks is 0; what a longer one has beyond the struct here must be
- * 0, else E2BIG.
- * 1.1: @drm_rocket_job.flags and DRM_ROCKET_JOB_BATCHED.
- * 1.2: DRM_ROCKET_JOB_NO_DPU_DONE.
- * 1.3: DRM_ROCKET_JOB_PPU_DONE.
- * 1.4: how many tasks a batched job has is limited by its deadline only.
- * 1.5: DRM_IOCTL_ROCKET_PREP_BO_RANGES and DRM_IOCTL_ROCKET_FINI_BO_RANGES.
- * 1.6: how long a single task takes is limited by its deadline only.
- *
- * The driver's own ioctls do not depend on the version: a driver without
- * DRM_IOCTL_ROCKET_GET_PARAM fails it with EINVAL, and DRM_ROCKET_PARAM_FEATURES
- * tells the rest.
+ * Owns the user ABI of the accel node named "rocket": the four ioctls of mainline
+ * Linux, byte for byte, the extensions to them that open user space looks for, and,
+ * from number 0x20 on, this driver's own.
  */
 #ifndef _UAPI_ROCKET_ACCEL_H_
 #define _UAPI_ROCKET_ACCEL_H_
@@ -28,6 +12,27 @@
 #if defined(__cplusplus)
 extern "C" {
 #endif
+
+/**
+ * DOC: Versions
+ *
+ * Open user space asks %DRM_IOCTL_VERSION what it may use. Each version includes
+ * those before it.
+ *
+ * - 1.0: Elements of arrays have the size that user space says they have. What a
+ *   shorter one lacks counts as 0. What a longer one has beyond the struct here
+ *   must be 0, else %E2BIG.
+ * - 1.1: &drm_rocket_job.flags and %DRM_ROCKET_JOB_BATCHED.
+ * - 1.2: %DRM_ROCKET_JOB_NO_DPU_DONE.
+ * - 1.3: %DRM_ROCKET_JOB_PPU_DONE.
+ * - 1.4: Only its deadline limits how many tasks a batched job has.
+ * - 1.5: %DRM_IOCTL_ROCKET_PREP_BO_RANGES and %DRM_IOCTL_ROCKET_FINI_BO_RANGES.
+ * - 1.6: Only its deadline limits how long a single task takes.
+ *
+ * The driver's own ioctls, from number 0x20 on, do not depend on the version. A
+ * driver without them fails %DRM_IOCTL_ROCKET_GET_PARAM with %EINVAL; with them,
+ * %DRM_ROCKET_PARAM_FEATURES tells the rest.
+ */
 
 #define DRM_ROCKET_CREATE_BO			0x00
 #define DRM_ROCKET_SUBMIT			0x01
@@ -64,11 +69,16 @@ extern "C" {
 /**
  * struct drm_rocket_create_bo - allocate a BO and map it for the NPU
  *
- * The BO is zeroed. EINVAL: @size is out of its limits. ENOMEM: no memory, or the
- * BOs that the file made, or those of all files, would take more than they may
- * (DRM_ROCKET_PARAM_MAX_FILE_MEMORY, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY). A BO
- * counts until it is freed, wherever else it was imported. ENOSPC: no room in
- * the address space.
+ * Argument of %DRM_IOCTL_ROCKET_CREATE_BO. The BO is zeroed. It counts against the
+ * limits below until it is freed, wherever else it was imported.
+ *
+ * Errors:
+ *
+ * - %EINVAL: @size is out of its limits.
+ * - %ENOMEM: no memory, or the BOs that the file made, or those of all files, would
+ *   exceed %DRM_ROCKET_PARAM_MAX_FILE_MEMORY or %DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY.
+ * - %ENOSPC: no room in the address space.
+ * - %EINTR: the caller was killed.
  */
 struct drm_rocket_create_bo {
 	/**
@@ -82,16 +92,16 @@ struct drm_rocket_create_bo {
 
 	/**
 	 * @dma_address: Out: IOVA of the first byte in the address space of
-	 * the calling file. Never 0, page aligned, the BO ends below 4 GiB;
-	 * the lowest place that is free, so that BOs made one after the other
-	 * lie side by side. It stays mapped until the handle is closed and
-	 * every job of the file that was submitted before that is done.
+	 * the calling file. Never 0, page aligned, and the BO ends below 4 GiB.
+	 * The driver takes the lowest free place, so BOs that are made one after
+	 * the other lie side by side. The BO stays mapped until the handle is
+	 * closed and every job of the file that was submitted before is done.
 	 */
 	__u64 dma_address;
 
 	/**
 	 * @offset: Out: fake offset to pass to mmap() on the same file.
-	 * Mappings are cached, and must be shared if they can be written.
+	 * Mappings are cached. A writable mapping must be shared.
 	 */
 	__u64 offset;
 };
@@ -99,20 +109,29 @@ struct drm_rocket_create_bo {
 /**
  * struct drm_rocket_prep_bo - wait until the CPU may use a BO
  *
- * Waits for all jobs that list the BO, as read or as written, then makes what
- * the NPU wrote visible to the CPU. Caches of a BO that was imported from
- * another driver are that driver's business (DMA_BUF_IOCTL_SYNC).
+ * Argument of %DRM_IOCTL_ROCKET_PREP_BO. Waits for all jobs that list the BO, as
+ * read or as written, then makes what the NPU wrote visible to the CPU. The caches
+ * of a BO that was imported from another driver are that driver's business
+ * (%DMA_BUF_IOCTL_SYNC).
  *
- * ETIMEDOUT: the time came. EBUSY: see @timeout_ns. EINTR: interrupted; the BO
- * is still in use, call again. ENOENT: no such handle. EINVAL: @reserved.
+ * Errors of the wait:
+ *
+ * - %ETIMEDOUT: @timeout_ns has passed.
+ * - %EBUSY: the BO is in use and @timeout_ns was in the past.
+ * - %EINTR: interrupted; the BO is still in use, call again.
+ * - %ENOENT: no such handle.
+ * - %EINVAL: @reserved is not 0.
  *
  * After a successful wait the call still fails if a job that lists the BO as
- * written failed: with the first error since one was last reported, and again
- * with the same one until another job that writes the BO is submitted. ETIME: a
- * task took too long or never started. EFAULT: it accessed an IOVA where
- * nothing is mapped. EIO: its memory access failed. ECANCELED: its file was
- * closed before it ran. ENODEV: the device went away. What the BO then holds is
+ * written failed. It reports the first error since the last report, and repeats it
+ * until another job that writes the BO is submitted. The content of the BO is then
  * undefined, but visible.
+ *
+ * - %ETIME: a task took too long or never started.
+ * - %EFAULT: the job accessed an IOVA where nothing is mapped.
+ * - %EIO: a memory access of the job failed.
+ * - %ECANCELED: the job's file was closed before the job ran.
+ * - %ENODEV: the device went away.
  */
 struct drm_rocket_prep_bo {
 	/** @handle: In: GEM handle. */
@@ -122,14 +141,21 @@ struct drm_rocket_prep_bo {
 	__u32 reserved;
 
 	/**
-	 * @timeout_ns: In: absolute CLOCK_MONOTONIC time in ns to give up at.
-	 * In the past: do not wait, fail with EBUSY while the BO is in use.
+	 * @timeout_ns: In: absolute %CLOCK_MONOTONIC time in ns to give up at.
+	 * In the past: do not wait, fail with %EBUSY while the BO is in use.
 	 */
 	__s64 timeout_ns;
 };
 
 /**
  * struct drm_rocket_fini_bo - hand a BO back to the NPU after CPU access
+ *
+ * Argument of %DRM_IOCTL_ROCKET_FINI_BO.
+ *
+ * Errors:
+ *
+ * - %ENOENT: no such handle.
+ * - %EINVAL: @reserved is not 0.
  */
 struct drm_rocket_fini_bo {
 	/** @handle: In: GEM handle. */
@@ -141,86 +167,93 @@ struct drm_rocket_fini_bo {
 
 /**
  * struct drm_rocket_task - the smallest unit of work: one register program
+ *
+ * Element of &drm_rocket_job.tasks.
  */
 struct drm_rocket_task {
 	/**
-	 * @regcmd: In: IOVA of the register commands, 16-byte aligned. They
-	 * lie in one BO of the calling file, up to the next multiple of 16
-	 * bytes (the hardware fetches them in pairs).
+	 * @regcmd: In: IOVA of the register commands, 16-byte aligned. They must
+	 * lie in one BO of the calling file, up to the next multiple of 16 bytes,
+	 * because the hardware fetches them in pairs.
 	 */
 	__u32 regcmd;
 
 	/**
-	 * @regcmd_count: In: number of 64-bit register commands, 1 to 131072
-	 * (the hardware counts 128-bit fetches in 16 bits).
+	 * @regcmd_count: In: number of 64-bit register commands, 1 to 131072:
+	 * the hardware counts 128-bit fetches in 16 bits.
 	 */
 	__u32 regcmd_count;
 };
 
-/*
- * The tasks are chained in memory: each program ends by naming the address and
- * the length of the next. The hardware is started once and interrupts once. The
- * first task must be described, and @drm_rocket_job.task_count be right; what
- * else @drm_rocket_job.tasks says is checked, but the hardware follows the
- * programs. A chain that is shorter than the count ends with ETIME.
+/**
+ * define DRM_ROCKET_JOB_BATCHED - the tasks are chained in memory
+ *
+ * In &drm_rocket_job.flags. Each program ends with the address and the length of
+ * the next one. The hardware starts once and interrupts once. The first task must be
+ * described, and &drm_rocket_job.task_count must be right. The driver checks the
+ * other elements of &drm_rocket_job.tasks, but the hardware follows the programs. A
+ * chain that is shorter than the count ends with %ETIME.
  */
 #define DRM_ROCKET_JOB_BATCHED		(1u << 0)
-/*
- * No task raises the DPU's completion interrupt. Meant for hardware whose driver
- * polls for it; the RK3588 raises it for everything the DPU writes, so here it
- * changes nothing.
+/**
+ * define DRM_ROCKET_JOB_NO_DPU_DONE - no task raises the DPU's interrupt
+ *
+ * In &drm_rocket_job.flags. Accepted and without effect: the RK3588 raises that
+ * interrupt for everything that the DPU writes. It exists for hardware that does not.
  */
 #define DRM_ROCKET_JOB_NO_DPU_DONE	(1u << 1)
-/*
- * The last task's result is written by the PPU (pooling): it is over when the
- * PPU says so. Without the flag, a task is over when either the DPU or the PPU
- * says so, which is right for all tasks that use only one of them. On a task
- * that does not use the PPU: ETIME.
+/**
+ * define DRM_ROCKET_JOB_PPU_DONE - the PPU ends the last task
+ *
+ * In &drm_rocket_job.flags. The PPU (pooling) writes the last task's result, so the
+ * task is over when the PPU reports. Without the flag a task is over when either the
+ * DPU or the PPU reports, which is right for all tasks that use only one of them. A
+ * task that does not use the PPU ends with %ETIME.
  */
 #define DRM_ROCKET_JOB_PPU_DONE		(1u << 2)
-/*
- * No task needs what the one before it left in the core: other jobs may run in
- * between. Such a job has no limit of core time in all. With
- * DRM_ROCKET_JOB_BATCHED: EINVAL. This driver's own, see
- * DRM_ROCKET_FEATURE_DIVISIBLE.
+/**
+ * define DRM_ROCKET_JOB_DIVISIBLE - other jobs may run between the tasks
+ *
+ * In &drm_rocket_job.flags. No task needs what the one before it left in the core.
+ * Such a job has no limit on the core time of all its tasks. %EINVAL together with
+ * %DRM_ROCKET_JOB_BATCHED. This driver's own, see %DRM_ROCKET_FEATURE_DIVISIBLE.
  */
 #define DRM_ROCKET_JOB_DIVISIBLE	(1u << 16)
 
 /**
  * struct drm_rocket_job - tasks that run in order on one core
  *
- * Jobs run on any core and side by side, ordered only by the BOs they list: a
- * job starts when the jobs submitted earlier that write a BO it lists are done,
- * and those that read a BO it writes. A BO may be listed more than once; in
- * both lists it is written. That a job before it failed does not keep it from
- * running.
+ * Element of &drm_rocket_submit.jobs. Jobs run on any core and side by side, ordered
+ * only by the BOs that they list. A job starts when all earlier jobs are done that
+ * write a BO it lists or read a BO it writes. A BO may be listed more than once; one
+ * in both lists counts as written. A job runs even if a job before it failed.
  */
 struct drm_rocket_job {
 	/** @tasks: In: pointer to an array of struct drm_rocket_task. */
 	__u64 tasks;
 
-	/** @in_bo_handles: In: pointer to u32 handles of BOs the job reads. */
+	/** @in_bo_handles: In: pointer to u32 handles of BOs that the job reads. */
 	__u64 in_bo_handles;
 
-	/** @out_bo_handles: In: pointer to u32 handles of BOs the job writes. */
+	/** @out_bo_handles: In: pointer to u32 handles of BOs that the job writes. */
 	__u64 out_bo_handles;
 
 	/**
-	 * @task_count: In: number of tasks, at least 1, and at most 65536 in
-	 * all jobs of a submit.
+	 * @task_count: In: number of tasks, at least 1. All jobs of a submit
+	 * together have at most 65536.
 	 */
 	__u32 task_count;
 
 	/**
 	 * @task_struct_size: In: bytes per element of @tasks, 8 to the page
-	 * size; what is beyond the fields here must be 0.
+	 * size. Bytes beyond the fields here must be 0.
 	 */
 	__u32 task_struct_size;
 
 	/**
-	 * @in_bo_handle_count: In: number of handles in @in_bo_handles; both
-	 * lists together hold at most 4096, and those of all jobs of a submit
-	 * at most 65536.
+	 * @in_bo_handle_count: In: number of handles in @in_bo_handles. Both
+	 * lists together hold at most 4096, those of all jobs of a submit at
+	 * most 65536.
 	 */
 	__u32 in_bo_handle_count;
 
@@ -228,7 +261,7 @@ struct drm_rocket_job {
 	__u32 out_bo_handle_count;
 
 	/**
-	 * @flags: In: OR of DRM_ROCKET_JOB_*; an unknown one is EINVAL. Not
+	 * @flags: In: OR of ``DRM_ROCKET_JOB_*``; an unknown one is %EINVAL. Not
 	 * part of mainline's struct, which ends before it.
 	 */
 	__u32 flags;
@@ -240,12 +273,19 @@ struct drm_rocket_job {
 /**
  * struct drm_rocket_submit - queue jobs for execution
  *
- * All or nothing: on any error no job was queued. EINVAL: a field is out of its
- * limits, or @drm_rocket_task.regcmd is not in a BO. E2BIG: an element size is
- * above its limit, or holds something this kernel does not know. ENOENT: no
- * such handle. EFAULT: memory that cannot be read. EBUSY: the file has 8192 jobs
- * or 1048576 tasks that are not over, or all files together 65536 jobs; wait for
- * some.
+ * Argument of %DRM_IOCTL_ROCKET_SUBMIT. All or nothing: after an error no job was
+ * queued.
+ *
+ * Errors:
+ *
+ * - %EINVAL: a field is out of its limits, or &drm_rocket_task.regcmd is not in a BO.
+ * - %E2BIG: an element size is above its limit, or an element holds something that
+ *   this kernel does not know.
+ * - %ENOENT: no such handle.
+ * - %EFAULT: memory that cannot be read.
+ * - %EBUSY: the file has 8192 jobs or 1048576 tasks that are not over, or all files
+ *   together have 65536 jobs; wait for some.
+ * - %EINTR: the caller was killed.
  */
 struct drm_rocket_submit {
 	/** @jobs: In: pointer to an array of struct drm_rocket_job. */
@@ -256,7 +296,7 @@ struct drm_rocket_submit {
 
 	/**
 	 * @job_struct_size: In: bytes per element of @jobs, 40 to the page
-	 * size; what is beyond the fields here must be 0.
+	 * size. Bytes beyond the fields here must be 0.
 	 */
 	__u32 job_struct_size;
 
@@ -264,7 +304,11 @@ struct drm_rocket_submit {
 	__u64 reserved;
 };
 
-/** struct drm_rocket_bo_range - part of a BO */
+/**
+ * struct drm_rocket_bo_range - part of a BO
+ *
+ * Element of &drm_rocket_prep_bo_ranges.ranges.
+ */
 struct drm_rocket_bo_range {
 	/** @offset: In: first byte, from the start of the BO. */
 	__u64 offset;
@@ -276,17 +320,20 @@ struct drm_rocket_bo_range {
 /**
  * struct drm_rocket_prep_bo_ranges - wait until the CPU may use parts of a BO
  *
- * As DRM_IOCTL_ROCKET_PREP_BO, with caches maintained for what is named only.
+ * Argument of %DRM_IOCTL_ROCKET_PREP_BO_RANGES. Does what %DRM_IOCTL_ROCKET_PREP_BO
+ * does, but maintains caches only for the ranges.
  *
- * EINVAL: a range is empty or reaches beyond the BO, ranges are not in ascending
- * order or overlap, or there are too many. EFAULT: memory that cannot be read.
- * Otherwise as DRM_IOCTL_ROCKET_PREP_BO.
+ * Errors: those of %DRM_IOCTL_ROCKET_PREP_BO, and
+ *
+ * - %EINVAL: a range is empty or reaches beyond the BO, ranges are not in ascending
+ *   order or overlap, or there are too many.
+ * - %EFAULT: memory that cannot be read.
  */
 struct drm_rocket_prep_bo_ranges {
 	/** @handle: In: GEM handle. */
 	__u32 handle;
 
-	/** @range_count: In: elements of @ranges, at most 1024; 0: the whole BO. */
+	/** @range_count: In: elements of @ranges, at most 1024; 0 for the whole BO. */
 	__u32 range_count;
 
 	/**
@@ -295,7 +342,7 @@ struct drm_rocket_prep_bo_ranges {
 	 */
 	__u64 ranges;
 
-	/** @timeout_ns: In: see @drm_rocket_prep_bo.timeout_ns. */
+	/** @timeout_ns: In: see &drm_rocket_prep_bo.timeout_ns. */
 	__s64 timeout_ns;
 
 	/** @reserved: In: must be 0. */
@@ -305,53 +352,75 @@ struct drm_rocket_prep_bo_ranges {
 /**
  * struct drm_rocket_fini_bo_ranges - hand parts of a BO back to the NPU
  *
- * As DRM_IOCTL_ROCKET_FINI_BO for what is named; the rest of what the CPU wrote
- * may not have reached memory. Errors as DRM_IOCTL_ROCKET_PREP_BO_RANGES.
+ * Argument of %DRM_IOCTL_ROCKET_FINI_BO_RANGES. Does what %DRM_IOCTL_ROCKET_FINI_BO
+ * does, for the ranges. What the CPU wrote elsewhere in the BO may not have reached
+ * memory.
+ *
+ * Errors:
+ *
+ * - %ENOENT: no such handle.
+ * - %EINVAL: as in &struct drm_rocket_prep_bo_ranges.
+ * - %EFAULT: memory that cannot be read.
  */
 struct drm_rocket_fini_bo_ranges {
 	/** @handle: In: GEM handle. */
 	__u32 handle;
 
-	/** @range_count: In: see @drm_rocket_prep_bo_ranges.range_count. */
+	/** @range_count: In: see &drm_rocket_prep_bo_ranges.range_count. */
 	__u32 range_count;
 
-	/** @ranges: In: see @drm_rocket_prep_bo_ranges.ranges. */
+	/** @ranges: In: see &drm_rocket_prep_bo_ranges.ranges. */
 	__u64 ranges;
 
 	/** @reserved: In: must be 0. */
 	__u64 reserved;
 };
 
-/* In DRM_ROCKET_PARAM_FEATURES. */
-/* DRM_IOCTL_ROCKET_SUBMIT_EXT and DRM_IOCTL_ROCKET_WAIT_JOB. */
+/**
+ * define DRM_ROCKET_FEATURE_SUBMIT_EXT - SUBMIT_EXT and WAIT_JOB exist
+ *
+ * In the value of %DRM_ROCKET_PARAM_FEATURES, as those that follow.
+ */
 #define DRM_ROCKET_FEATURE_SUBMIT_EXT		(1ull << 0)
-/* DRM_IOCTL_ROCKET_GET_BO_INFO. */
+/**
+ * define DRM_ROCKET_FEATURE_BO_INFO - GET_BO_INFO exists
+ */
 #define DRM_ROCKET_FEATURE_BO_INFO		(1ull << 1)
-/* Syncobjs, and points of their timelines, in DRM_IOCTL_ROCKET_SUBMIT_EXT. */
+/**
+ * define DRM_ROCKET_FEATURE_SYNCOBJ - SUBMIT_EXT takes syncobjs and timeline points
+ */
 #define DRM_ROCKET_FEATURE_SYNCOBJ		(1ull << 2)
-/* DRM_ROCKET_JOB_BATCHED runs tasks in one go. */
+/**
+ * define DRM_ROCKET_FEATURE_BATCHED - the hardware runs the tasks of a batched job in one go
+ *
+ * See %DRM_ROCKET_JOB_BATCHED.
+ */
 #define DRM_ROCKET_FEATURE_BATCHED		(1ull << 3)
-/*
- * @drm_rocket_job_ext.core_mask, @drm_rocket_job_ext.priority and
- * @drm_rocket_job_ext.timeout_ns are followed, not only checked.
+/**
+ * define DRM_ROCKET_FEATURE_SCHED - core mask, priority and timeout have an effect
+ *
+ * &drm_rocket_job_ext.core_mask, &drm_rocket_job_ext.priority and
+ * &drm_rocket_job_ext.timeout_ns are followed, not only checked.
  */
 #define DRM_ROCKET_FEATURE_SCHED		(1ull << 4)
-/* DRM_ROCKET_JOB_DIVISIBLE is known. */
+/**
+ * define DRM_ROCKET_FEATURE_DIVISIBLE - DRM_ROCKET_JOB_DIVISIBLE is known
+ */
 #define DRM_ROCKET_FEATURE_DIVISIBLE		(1ull << 5)
 
 /**
- * enum drm_rocket_param - what DRM_IOCTL_ROCKET_GET_PARAM can tell
- * @DRM_ROCKET_PARAM_FEATURES: OR of DRM_ROCKET_FEATURE_*
+ * enum drm_rocket_param - what %DRM_IOCTL_ROCKET_GET_PARAM can tell
+ * @DRM_ROCKET_PARAM_FEATURES: OR of ``DRM_ROCKET_FEATURE_*``
  * @DRM_ROCKET_PARAM_SOC: number in the SoC's name, 3588 for the RK3588
- * @DRM_ROCKET_PARAM_CORE_COUNT: cores that the SoC has
- * @DRM_ROCKET_PARAM_CORE_MASK: bit per core that can be given jobs now; a core
- *	that is not bound, or could not be brought back after a hang, is missing
- * @DRM_ROCKET_PARAM_HW_VERSION: version registers of core @index as they were
- *	read when it was bound; ENODEV: it is not bound
- * @DRM_ROCKET_PARAM_DEFAULT_TIMEOUT_NS: what a task may take if a job does not
- *	say; the administrator can change it at any time
- * @DRM_ROCKET_PARAM_MIN_TIMEOUT_NS: least @drm_rocket_job_ext.timeout_ns
- * @DRM_ROCKET_PARAM_MAX_TIMEOUT_NS: greatest @drm_rocket_job_ext.timeout_ns; the
+ * @DRM_ROCKET_PARAM_CORE_COUNT: number of cores of the SoC
+ * @DRM_ROCKET_PARAM_CORE_MASK: bit per core that can be given jobs now. A core
+ *	is missing if it is not bound, or did not come back after a hang
+ * @DRM_ROCKET_PARAM_HW_VERSION: sum of the version registers of core
+ *	&drm_rocket_get_param.index, read when it was bound; %ENODEV if it is not bound
+ * @DRM_ROCKET_PARAM_DEFAULT_TIMEOUT_NS: timeout of a task if the job does not set
+ *	one, in ns; the administrator can change it at any time
+ * @DRM_ROCKET_PARAM_MIN_TIMEOUT_NS: least &drm_rocket_job_ext.timeout_ns
+ * @DRM_ROCKET_PARAM_MAX_TIMEOUT_NS: greatest &drm_rocket_job_ext.timeout_ns; the
  *	administrator can change it at any time
  * @DRM_ROCKET_PARAM_MAX_BO_SIZE: greatest size of a BO, in bytes
  * @DRM_ROCKET_PARAM_MAX_JOBS: jobs in one submit
@@ -362,14 +431,14 @@ struct drm_rocket_fini_bo_ranges {
  * @DRM_ROCKET_PARAM_MAX_JOB_SYNCS: syncobjs in one job
  * @DRM_ROCKET_PARAM_MAX_FILE_JOBS: jobs of one file that are not over
  * @DRM_ROCKET_PARAM_MAX_DEVICE_JOBS: jobs of all files that are not over
- * @DRM_ROCKET_PARAM_RESULT_COUNT: newest jobs of a file that
- *	DRM_IOCTL_ROCKET_WAIT_JOB knows
+ * @DRM_ROCKET_PARAM_RESULT_COUNT: how many of a file's newest jobs
+ *	%DRM_IOCTL_ROCKET_WAIT_JOB knows
  * @DRM_ROCKET_PARAM_LAST_JOB: id of the newest job of the calling file, 0 if it
  *	has submitted none
- * @DRM_ROCKET_PARAM_MAX_PRIORITY: greatest priority the caller may use now
- * @DRM_ROCKET_PARAM_MAX_FILE_MEMORY: bytes that all BOs made by one file may
- *	have; the administrator can change it at any time
- * @DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY: bytes that all BOs of the device may have;
+ * @DRM_ROCKET_PARAM_MAX_PRIORITY: greatest priority that the caller may use now
+ * @DRM_ROCKET_PARAM_MAX_FILE_MEMORY: bytes that all BOs made by one file may take;
+ *	the administrator can change it at any time
+ * @DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY: bytes that all BOs of the device may take;
  *	the administrator can change it at any time
  */
 enum drm_rocket_param {
@@ -400,16 +469,20 @@ enum drm_rocket_param {
 /**
  * struct drm_rocket_get_param - ask what the driver and the hardware can do
  *
- * EINVAL: @param is not known, or @index is out of its limits. ENODEV: see
- * DRM_ROCKET_PARAM_HW_VERSION.
+ * Argument of %DRM_IOCTL_ROCKET_GET_PARAM.
+ *
+ * Errors:
+ *
+ * - %EINVAL: @param is not known, or @index is out of its limits.
+ * - %ENODEV: see %DRM_ROCKET_PARAM_HW_VERSION.
  */
 struct drm_rocket_get_param {
-	/** @param: In: enum drm_rocket_param. */
+	/** @param: In: &enum drm_rocket_param. */
 	__u32 param;
 
 	/**
-	 * @index: In: core number, below DRM_ROCKET_PARAM_CORE_COUNT, for
-	 * DRM_ROCKET_PARAM_HW_VERSION; must be 0 otherwise.
+	 * @index: In: core number, below %DRM_ROCKET_PARAM_CORE_COUNT, for
+	 * %DRM_ROCKET_PARAM_HW_VERSION; must be 0 otherwise.
 	 */
 	__u32 index;
 
@@ -417,7 +490,11 @@ struct drm_rocket_get_param {
 	__u64 value;
 };
 
-/** struct drm_rocket_sync - a syncobj, or a point of its timeline */
+/**
+ * struct drm_rocket_sync - a syncobj, or a point of its timeline
+ *
+ * Element of &drm_rocket_job_ext.in_syncs and &drm_rocket_job_ext.out_syncs.
+ */
 struct drm_rocket_sync {
 	/** @handle: In: syncobj handle. */
 	__u32 handle;
@@ -425,16 +502,16 @@ struct drm_rocket_sync {
 	/** @flags: In: must be 0. */
 	__u32 flags;
 
-	/** @point: In: point of the timeline; 0: a binary syncobj. */
+	/** @point: In: point of the timeline; 0 for a binary syncobj. */
 	__u64 point;
 };
 
 /**
- * enum drm_rocket_priority - who goes first when a core is free
- * @DRM_ROCKET_PRIORITY_DEFAULT: the same as @DRM_ROCKET_PRIORITY_NORMAL
+ * enum drm_rocket_priority - which job goes first when a core is free
+ * @DRM_ROCKET_PRIORITY_DEFAULT: the same as %DRM_ROCKET_PRIORITY_NORMAL
  * @DRM_ROCKET_PRIORITY_LOW: after all others
- * @DRM_ROCKET_PRIORITY_NORMAL: what DRM_IOCTL_ROCKET_SUBMIT uses
- * @DRM_ROCKET_PRIORITY_HIGH: before all others; needs CAP_SYS_NICE, else EACCES
+ * @DRM_ROCKET_PRIORITY_NORMAL: what %DRM_IOCTL_ROCKET_SUBMIT uses
+ * @DRM_ROCKET_PRIORITY_HIGH: before all others; needs %CAP_SYS_NICE, else %EACCES
  *
  * A running task is never interrupted.
  */
@@ -446,83 +523,92 @@ enum drm_rocket_priority {
 };
 
 /**
- * struct drm_rocket_job_ext - a job with everything that can be said about it
+ * struct drm_rocket_job_ext - a job with all its options
  *
- * Begins as struct drm_rocket_job, and what is said there holds here.
+ * Element of &drm_rocket_submit_ext.jobs. Begins as &struct drm_rocket_job, whose
+ * rules apply.
  */
 struct drm_rocket_job_ext {
-	/** @tasks: In: see @drm_rocket_job.tasks. */
+	/** @tasks: In: see &drm_rocket_job.tasks. */
 	__u64 tasks;
 
-	/** @in_bo_handles: In: see @drm_rocket_job.in_bo_handles. */
+	/** @in_bo_handles: In: see &drm_rocket_job.in_bo_handles. */
 	__u64 in_bo_handles;
 
-	/** @out_bo_handles: In: see @drm_rocket_job.out_bo_handles. */
+	/** @out_bo_handles: In: see &drm_rocket_job.out_bo_handles. */
 	__u64 out_bo_handles;
 
-	/** @task_count: In: see @drm_rocket_job.task_count. */
+	/** @task_count: In: see &drm_rocket_job.task_count. */
 	__u32 task_count;
 
-	/** @task_struct_size: In: see @drm_rocket_job.task_struct_size. */
+	/** @task_struct_size: In: see &drm_rocket_job.task_struct_size. */
 	__u32 task_struct_size;
 
-	/** @in_bo_handle_count: In: see @drm_rocket_job.in_bo_handle_count. */
+	/** @in_bo_handle_count: In: see &drm_rocket_job.in_bo_handle_count. */
 	__u32 in_bo_handle_count;
 
-	/** @out_bo_handle_count: In: see @drm_rocket_job.out_bo_handle_count. */
+	/** @out_bo_handle_count: In: see &drm_rocket_job.out_bo_handle_count. */
 	__u32 out_bo_handle_count;
 
-	/** @flags: In: see @drm_rocket_job.flags. */
+	/** @flags: In: see &drm_rocket_job.flags. */
 	__u32 flags;
 
 	/** @reserved: In: must be 0. */
 	__u32 reserved;
 
 	/**
-	 * @in_syncs: In: pointer to struct drm_rocket_sync: what the job waits
-	 * for. Each must have a fence (at that point) already; those that jobs
-	 * of the same submit signal do not count. A fence's error does not keep
-	 * the job from running.
+	 * @in_syncs: In: pointer to an array of struct drm_rocket_sync that the
+	 * job waits for. Each must have a fence, at its point, before the call;
+	 * fences of jobs of the same submit do not count. The job runs even if a
+	 * fence signals an error.
 	 */
 	__u64 in_syncs;
 
 	/**
-	 * @out_syncs: In: pointer to struct drm_rocket_sync: get a fence (at
-	 * that point) that signals when the job is over, and carries its error.
+	 * @out_syncs: In: pointer to an array of struct drm_rocket_sync. Each
+	 * gets a fence, at its point, that signals when the job is over and
+	 * carries the job's error.
 	 */
 	__u64 out_syncs;
 
-	/** @in_sync_count: In: elements of @in_syncs; with @out_syncs at most 64. */
+	/** @in_sync_count: In: elements of @in_syncs; with those of @out_syncs at most 64. */
 	__u32 in_sync_count;
 
 	/** @out_sync_count: In: elements of @out_syncs. */
 	__u32 out_sync_count;
 
 	/**
-	 * @core_mask: In: bit per core that may run the job; 0: any. A core that
-	 * the SoC does not have: EINVAL. None of them in
-	 * DRM_ROCKET_PARAM_CORE_MASK: ENODEV.
+	 * @core_mask: In: bit per core that may run the job; 0 for any. %EINVAL if
+	 * the SoC does not have such a core, %ENODEV if none of them is in
+	 * %DRM_ROCKET_PARAM_CORE_MASK.
 	 */
 	__u32 core_mask;
 
-	/** @priority: In: enum drm_rocket_priority; another value is EINVAL. */
+	/** @priority: In: &enum drm_rocket_priority; another value is %EINVAL. */
 	__u32 priority;
 
 	/**
-	 * @timeout_ns: In: what one task may take, counted from its start, in
-	 * ns; 0: the default. Out of the limits that DRM_IOCTL_ROCKET_GET_PARAM
-	 * tells: EINVAL. A task of a batched job adds as much to what the whole
-	 * job may take. Rounded up to the resolution of the kernel's timer.
+	 * @timeout_ns: In: how long one task may take from its start, in ns; 0 for
+	 * the default. %EINVAL if it is out of the limits that
+	 * %DRM_IOCTL_ROCKET_GET_PARAM tells. A task of a batched job adds as much
+	 * to what the whole job may take. Rounded up to the resolution of the
+	 * kernel's timer.
 	 */
 	__u64 timeout_ns;
 };
 
 /**
- * struct drm_rocket_submit_ext - queue jobs for execution, with more to say
+ * struct drm_rocket_submit_ext - queue jobs with all their options
  *
- * All or nothing, with the errors of DRM_IOCTL_ROCKET_SUBMIT, and: EINVAL: a
- * syncobj of @drm_rocket_job_ext.in_syncs has no fence yet. EACCES: see enum
- * drm_rocket_priority. ENODEV: see @drm_rocket_job_ext.core_mask.
+ * Argument of %DRM_IOCTL_ROCKET_SUBMIT_EXT. All or nothing, as
+ * %DRM_IOCTL_ROCKET_SUBMIT.
+ *
+ * Errors: those of %DRM_IOCTL_ROCKET_SUBMIT, and
+ *
+ * - %EINVAL: a syncobj of &drm_rocket_job_ext.in_syncs has no fence yet.
+ * - %ENOENT: no such syncobj.
+ * - %EACCES: see &enum drm_rocket_priority.
+ * - %ENODEV: see &drm_rocket_job_ext.core_mask.
  */
 struct drm_rocket_submit_ext {
 	/** @jobs: In: pointer to an array of struct drm_rocket_job_ext. */
@@ -533,7 +619,7 @@ struct drm_rocket_submit_ext {
 
 	/**
 	 * @job_struct_size: In: bytes per element of @jobs, 40 to the page
-	 * size; what is beyond the fields here must be 0.
+	 * size. Bytes beyond the fields here must be 0.
 	 */
 	__u32 job_struct_size;
 
@@ -544,24 +630,24 @@ struct drm_rocket_submit_ext {
 	__u32 reserved;
 
 	/**
-	 * @first_job: Out: id of the first job; the others' follow. Ids count
-	 * all jobs of a file from 1 on, those of DRM_IOCTL_ROCKET_SUBMIT too.
+	 * @first_job: Out: id of the first job; the others' follow. Ids count all
+	 * jobs of a file from 1, including those of %DRM_IOCTL_ROCKET_SUBMIT.
 	 */
 	__u64 first_job;
 };
 
 /**
  * enum drm_rocket_cause - how a job ended
- * @DRM_ROCKET_CAUSE_UNKNOWN: for a reason this list does not have
+ * @DRM_ROCKET_CAUSE_UNKNOWN: for a reason that this list does not have
  * @DRM_ROCKET_CAUSE_DONE: all tasks done; the only one without an error
- * @DRM_ROCKET_CAUSE_NEVER_STARTED: ETIME; the hardware did not begin the task
- * @DRM_ROCKET_CAUSE_TIMEOUT: ETIME; the task took longer than it may
- * @DRM_ROCKET_CAUSE_DMA_READ: EIO; the NPU reported an error when reading
- * @DRM_ROCKET_CAUSE_DMA_WRITE: EIO; the NPU reported an error when writing
- * @DRM_ROCKET_CAUSE_IOMMU_FAULT: EFAULT; nothing is mapped at the address
- * @DRM_ROCKET_CAUSE_RESET: EIO; lost in a reset that another job made necessary
- * @DRM_ROCKET_CAUSE_CANCELLED: ECANCELED; its file was closed
- * @DRM_ROCKET_CAUSE_DEVICE_GONE: ENODEV; the device, or every core that the job
+ * @DRM_ROCKET_CAUSE_NEVER_STARTED: %ETIME; the hardware did not begin the task
+ * @DRM_ROCKET_CAUSE_TIMEOUT: %ETIME; the task took longer than it may
+ * @DRM_ROCKET_CAUSE_DMA_READ: %EIO; the NPU reported an error when it read
+ * @DRM_ROCKET_CAUSE_DMA_WRITE: %EIO; the NPU reported an error when it wrote
+ * @DRM_ROCKET_CAUSE_IOMMU_FAULT: %EFAULT; nothing is mapped at the address
+ * @DRM_ROCKET_CAUSE_RESET: %EIO; lost in a reset that another job made necessary
+ * @DRM_ROCKET_CAUSE_CANCELLED: %ECANCELED; its file was closed
+ * @DRM_ROCKET_CAUSE_DEVICE_GONE: %ENODEV; the device, or every core that the job
  *	may use, is gone
  */
 enum drm_rocket_cause {
@@ -577,51 +663,61 @@ enum drm_rocket_cause {
 	DRM_ROCKET_CAUSE_DEVICE_GONE = 9,
 };
 
-/* In @drm_rocket_wait_job.result: the access that faulted was a write. */
+/**
+ * define DRM_ROCKET_RESULT_FAULT_WRITE - the access that faulted was a write
+ *
+ * In &drm_rocket_wait_job.result.
+ */
 #define DRM_ROCKET_RESULT_FAULT_WRITE	(1u << 0)
-/*
- * The same: system sleep stopped the job, and it was run again from the beginning.
- * If its programs write over what they read, what they wrote is wrong.
+/**
+ * define DRM_ROCKET_RESULT_RERUN - system sleep stopped the job, which then ran again
+ *
+ * In &drm_rocket_wait_job.result. The job ran again from its first task. If its
+ * programs write over what they read, the result is wrong.
  */
 #define DRM_ROCKET_RESULT_RERUN		(1u << 1)
 
 /**
  * struct drm_rocket_wait_job - wait for a job and learn how it ended
  *
- * The newest 1024 jobs of a file are known, over or not. Asking does not use up
- * the answer, and that the job failed is no failure of the call.
+ * Argument of %DRM_IOCTL_ROCKET_WAIT_JOB. It knows the newest 1024 jobs of a file,
+ * over or not, and can be asked about each any number of times. If the job failed the
+ * call still succeeds. If the call fails it writes nothing.
  *
- * ENOENT: @job is not the id of a job that is known. ETIMEDOUT, EBUSY, EINTR: as
- * DRM_IOCTL_ROCKET_PREP_BO. EINVAL: @flags. On failure nothing is written.
+ * Errors:
+ *
+ * - %ENOENT: @job is not the id of a known job.
+ * - %ETIMEDOUT, %EBUSY, %EINTR: as %DRM_IOCTL_ROCKET_PREP_BO.
+ * - %EINVAL: @flags is not 0.
  */
 struct drm_rocket_wait_job {
-	/** @job: In: id, see @drm_rocket_submit_ext.first_job. */
+	/** @job: In: id, see &drm_rocket_submit_ext.first_job. */
 	__u64 job;
 
-	/** @timeout_ns: In: see @drm_rocket_prep_bo.timeout_ns. */
+	/** @timeout_ns: In: see &drm_rocket_prep_bo.timeout_ns. */
 	__s64 timeout_ns;
 
 	/** @flags: In: must be 0. */
 	__u32 flags;
 
-	/** @cause: Out: enum drm_rocket_cause. */
+	/** @cause: Out: &enum drm_rocket_cause. */
 	__u32 cause;
 
 	/** @error: Out: 0 or the negative errno that belongs to @cause. */
 	__s32 error;
 
-	/** @core: Out: core it ran on last, -1 if it did not run. */
+	/** @core: Out: core that it ran on last, -1 if it did not run. */
 	__s32 core;
 
-	/** @task: Out: tasks that were done: index of the one that failed. */
+	/** @task: Out: number of tasks done, thus the index of the one that failed. */
 	__u32 task;
 
-	/** @result: Out: OR of DRM_ROCKET_RESULT_*. */
+	/** @result: Out: OR of ``DRM_ROCKET_RESULT_*``. */
 	__u32 result;
 
 	/**
 	 * @fault_address: Out: IOVA that was accessed, for
-	 * DRM_ROCKET_CAUSE_IOMMU_FAULT; otherwise 0.
+	 * %DRM_ROCKET_CAUSE_IOMMU_FAULT; otherwise 0.
 	 */
 	__u64 fault_address;
 
@@ -629,29 +725,39 @@ struct drm_rocket_wait_job {
 	__u64 elapsed_ns;
 };
 
-/* The memory belongs to another driver. */
+/**
+ * define DRM_ROCKET_BO_IMPORTED - the memory belongs to another driver
+ *
+ * In &drm_rocket_bo_info.flags.
+ */
 #define DRM_ROCKET_BO_IMPORTED		(1u << 0)
 
 /**
  * struct drm_rocket_bo_info - ask about a BO, such as an imported one
  *
- * ENOENT: no such handle. EINVAL: @reserved.
+ * Argument of %DRM_IOCTL_ROCKET_GET_BO_INFO.
+ *
+ * Errors:
+ *
+ * - %ENOENT: no such handle.
+ * - %EINVAL: @reserved is not 0.
+ * - %ENOSPC: no room in the address space.
  */
 struct drm_rocket_bo_info {
 	/** @handle: In: GEM handle. */
 	__u32 handle;
 
-	/** @flags: Out: OR of DRM_ROCKET_BO_*. */
+	/** @flags: Out: OR of ``DRM_ROCKET_BO_*``. */
 	__u32 flags;
 
 	/** @size: Out: bytes, a multiple of the page size. */
 	__u64 size;
 
-	/** @dma_address: Out: see @drm_rocket_create_bo.dma_address. */
+	/** @dma_address: Out: see &drm_rocket_create_bo.dma_address. */
 	__u64 dma_address;
 
 	/**
-	 * @offset: Out: see @drm_rocket_create_bo.offset; 0 for an imported BO,
+	 * @offset: Out: see &drm_rocket_create_bo.offset; 0 for an imported BO,
 	 * which is mapped through its dma-buf.
 	 */
 	__u64 offset;

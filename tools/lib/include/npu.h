@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Public interface of libnpu: devices, buffers, checked register programs,
- * matrix products and convolutions on the RK3588 NPU through the rocket uAPI.
- *
- * Conventions: functions that can fail return 0 or a negative errno; pointers
- * to results are written only on success.  Matrices are dense and row-major
- * unless a leading dimension says otherwise.  fp16 values are IEEE binary16
- * bit patterns in uint16_t.  A device and everything made from it belong to
- * one thread at a time; different devices may be used by different threads.
+ * Owns the public interface of libnpu: devices, buffers, checked register programs,
+ * matrix products and convolutions on the RK3588 NPU.
  */
 #ifndef NPU_H
 #define NPU_H
@@ -22,20 +16,57 @@
 extern "C" {
 #endif
 
+/**
+ * DOC: Conventions
+ *
+ * Functions that can fail return 0 or a negative errno. They write results through
+ * pointers only on success.
+ *
+ * Matrices are dense and row-major unless a leading dimension says otherwise. fp16
+ * values are IEEE binary16 bit patterns in uint16_t.
+ *
+ * A device and everything made from it belong to one thread at a time. Different
+ * threads may use different devices.
+ *
+ * Opaque types: ``struct npu_dev`` is one open file of the node, with its own address
+ * space; ``struct npu_prog`` is a register program under construction; ``struct
+ * npu_job`` is one product or convolution.
+ */
+
+/**
+ * DOC: Register programs
+ *
+ * A program is a list of 64-bit entries {block, value, register}. npu_prog_field()
+ * stages field values in a register image that starts at 0, and npu_prog_emit()
+ * appends one register of the image. A value that does not fit its field makes the
+ * program bad: every later call returns the same error, and npu_prog_message() names
+ * the field, the value and the limit. No value is ever masked to fit.
+ */
+
+/**
+ * DOC: Beyond mainline's interface
+ *
+ * npu_param(), npu_submit_ext(), npu_wait_job(), syncobjs, ranges and dma-bufs need
+ * more than mainline's driver offers; rknpu_accel has it on its node "rocket". On
+ * another driver these functions either do the same in a plainer way, where their
+ * description says so, or return -EOPNOTSUPP.
+ */
+
 /* ---- device ------------------------------------------------------------ */
 
-/* struct npu_dev - one open file of the accel node, with its own addresses */
 struct npu_dev;
 
-/** struct npu_version - what DRM_IOCTL_VERSION says about the driver */
+/**
+ * struct npu_version - what DRM_IOCTL_VERSION says about the driver
+ */
 struct npu_version {
-	/** @major: interface version; mainline says 1 */
+	/** @major: interface version; mainline's is 1 */
 	/** @minor: grows when ioctls or flags are added */
 	/** @patch: grows with fixes */
 	int major, minor, patch;
 	/** @name: "rocket", or "rknpu" for the vendor's interface */
 	char name[32];
-	/** @desc: free text of the driver */
+	/** @desc: description of the driver */
 	char desc[64];
 };
 
@@ -44,13 +75,15 @@ struct npu_version {
  * @path: device node, or NULL to search
  * @out: the device on success
  *
- * With @path NULL the environment variable NPU_DEVICE names the node; without
- * it the first of /dev/accel/accel* and then /dev/dri/renderD* whose DRM
- * driver is named "rocket" is taken (kernels without DRM_ACCEL offer the same
- * interface on a render node), and then the first one named "rknpu": the
- * interface of Rockchip's own driver, which does the same here.  The
- * environment variable NPU_UAPI, "rocket" or "rknpu", leaves one of the two.  Each call opens a new file, and with it a new
- * address space: buffers of one npu_dev do not exist in another.
+ * If @path is NULL the environment variable ``NPU_DEVICE`` names the node. If that is not
+ * set either, the function takes the first node of ``/dev/accel/`` and then of
+ * ``/dev/dri/`` (kernels without DRM_ACCEL) whose DRM driver is named "rocket", and then
+ * the first one named "rknpu", which has the interface of Rockchip's own driver. The
+ * environment variable ``NPU_UAPI``, "rocket" or "rknpu", restricts the search to one of
+ * the two.
+ *
+ * Each call opens a new file, and with it a new address space: buffers of one device do
+ * not exist in another.
  *
  * Return: 0, -ENODEV when no node belongs to the driver, or the errno of the
  * open() or ioctl() that failed.
@@ -61,8 +94,7 @@ int npu_open(const char *path, struct npu_dev **out);
  * npu_close - close a device
  * @dev: device, or NULL
  *
- * Free its buffers and jobs first.  Jobs still queued are cancelled by the
- * driver.
+ * Free its buffers and jobs first. The driver cancels jobs that are still queued.
  */
 void npu_close(struct npu_dev *dev);
 
@@ -75,7 +107,7 @@ void npu_close(struct npu_dev *dev);
 int npu_fd(const struct npu_dev *dev);
 
 /**
- * npu_path - node a device was opened from
+ * npu_path - the node that a device was opened from
  * @dev: device
  *
  * Return: the path; valid while the device is.
@@ -83,7 +115,7 @@ int npu_fd(const struct npu_dev *dev);
 const char *npu_path(const struct npu_dev *dev);
 
 /**
- * npu_version - ask the driver who it is
+ * npu_version - ask the driver for its name and version
  * @dev: device
  * @v: filled on success; strings are cut to fit and always terminated
  *
@@ -126,7 +158,7 @@ int npu_bo_alloc(struct npu_dev *dev, size_t size, struct npu_bo **out);
  * npu_bo_free - unmap a buffer and drop its handle
  * @bo: buffer, or NULL
  *
- * A job that uses the buffer keeps the memory itself until it is over.
+ * A job that uses the buffer keeps the memory until the job is over.
  */
 void npu_bo_free(struct npu_bo *bo);
 
@@ -134,10 +166,9 @@ void npu_bo_free(struct npu_bo *bo);
  * npu_bo_map - CPU address of a buffer
  * @bo: buffer
  *
- * The mapping is cached, shared and lives until npu_bo_free(); further calls
- * return the same address.  CPU access belongs between npu_bo_prep() and
- * npu_bo_fini(); nothing is needed before the first job uses the buffer
- * except npu_bo_fini() after writing.
+ * The mapping is cached and shared, and lives until npu_bo_free(). Further calls return
+ * the same address. Access the memory between npu_bo_prep() and npu_bo_fini(). Before the
+ * first job uses the buffer only npu_bo_fini() is needed, after writing.
  *
  * Return: the address, or NULL with errno set.
  */
@@ -148,9 +179,9 @@ void *npu_bo_map(struct npu_bo *bo);
  * @bo: buffer
  * @timeout_ns: relative, in ns; 0 = only look, negative = no limit
  *
- * Return: 0; -EBUSY (@timeout_ns 0) or -ETIMEDOUT while in use; the error of
- * the job that last wrote the buffer (see npu_cause_of_errno()) when the
- * driver reports it: mainline's never does.
+ * Return: 0; -EBUSY (@timeout_ns 0) or -ETIMEDOUT while the buffer is in use; or the
+ * error of the job that last wrote it, see npu_cause_of_errno(). mainline's driver never
+ * reports the latter.
  */
 int npu_bo_prep(struct npu_bo *bo, int64_t timeout_ns);
 
@@ -159,7 +190,7 @@ int npu_bo_prep(struct npu_bo *bo, int64_t timeout_ns);
  * @bo: buffer
  * @deadline_ns: CLOCK_MONOTONIC in ns, INT64_MAX = no limit
  *
- * Interrupted waits are continued.
+ * The function continues interrupted waits.
  *
  * Return: as npu_bo_prep().
  */
@@ -175,16 +206,6 @@ int npu_bo_fini(struct npu_bo *bo);
 
 /* ---- register programs -------------------------------------------------- */
 
-/*
- * struct npu_prog - a register program under construction
- *
- * A program is a list of 64-bit entries {block, value, register}.  Field
- * values are staged with npu_prog_field() into a register image that starts
- * at 0, and npu_prog_emit() appends one register of the image.  A value that
- * does not fit its field makes the program bad: every later call returns the
- * same error, npu_prog_message() names the field, the value and the limit,
- * and nothing is ever masked to fit.
- */
 struct npu_prog;
 
 /**
@@ -209,7 +230,7 @@ void npu_prog_reset(struct npu_prog *p);
 /**
  * npu_prog_field - stage one field
  * @p: program
- * @f: NPU_F_* from npu_regs.h
+ * @f: ``NPU_F_*`` from npu_regs.h
  * @value: in the field's own units, see npu_regs.h: a count for fields the
  *         hardware stores minus one, bytes for fields stored in units of 16
  *
@@ -221,7 +242,7 @@ int npu_prog_field(struct npu_prog *p, enum npu_field_id f, int64_t value);
 /**
  * npu_prog_emit - append one register with its staged value
  * @p: program
- * @r: NPU_R_*
+ * @r: ``NPU_R_*``
  *
  * Return: 0, -EINVAL, -ENOMEM, or the first error of this program.
  */
@@ -239,12 +260,12 @@ int npu_prog_emit(struct npu_prog *p, enum npu_reg_id r);
 int npu_prog_raw(struct npu_prog *p, uint16_t target, uint16_t reg, uint32_t value);
 
 /**
- * npu_prog_finish - close the task that was begun last
+ * npu_prog_finish - close the last task
  * @p: program
- * @enable: blocks to start, OR of NPU_EN_*
+ * @enable: blocks to start, OR of ``NPU_EN_*``
  *
- * Pads to an even number of entries (the hardware fetches pairs), then
- * appends the tail: next address 0, next amount 0, marker, operation enable.
+ * Pads to an even number of entries, because the hardware fetches pairs, then appends the
+ * tail: next address 0, next amount 0, marker, operation enable.
  *
  * Return: 0, -EINVAL when there are no entries, -ENOMEM, or the first error.
  */
@@ -314,13 +335,13 @@ enum npu_prec {
 };
 
 /**
- * struct npu_requant - int32 to int8: y = sat8(round(acc * scale / 2^shift) + zp)
+ * struct npu_requant - how int32 becomes int8
  *
- * Ties round to even (measured on RK3576 silicon; RK3588 by the register's
- * definition).
+ * y = sat8(round(acc * scale / 2^shift) + zp). Ties round to even: measured on RK3576
+ * silicon; on RK3588 by the register's definition.
  */
 struct npu_requant {
-	/** @scale: 1 to 32767 (above, the sign of the operand is unknown) */
+	/** @scale: 1 to 32767; above that the sign of the operand is unknown */
 	uint16_t scale;
 	/** @shift: 0 to 47 */
 	uint8_t shift;
@@ -330,7 +351,7 @@ struct npu_requant {
 
 /**
  * npu_requant_from_double - nearest scale and shift for a real factor
- * @factor: input scale * weight scale / output scale, 2^-32 to 16383
+ * @factor: input scale times weight scale by output scale, 2^-32 to 16383
  * @zp: zero point of the result
  * @rq: filled; scale has 15 significant bits
  *
@@ -350,9 +371,9 @@ int8_t npu_requant_apply(const struct npu_requant *rq, int64_t acc);
 /**
  * struct npu_conv_task - one task of a direct convolution as the NPU sees it
  *
- * Everything is in units of elements and positions; channel counts are those
- * stored in memory.  A matrix product C[M,N] = A[M,K] * B[N,K]^T is the case
- * in_w = 1, in_h = M, in_c = K, out_c = N with a 1x1 kernel.
+ * Sizes are in elements and positions; channel counts are those stored in memory. A
+ * matrix product C[M,N] = A[M,K] * B[N,K]^T is the case in_w = 1, in_h = M, in_c = K,
+ * out_c = N with a 1x1 kernel.
  */
 struct npu_conv_task {
 	/** @in: NPU_PREC_INT8 or NPU_PREC_FP16 */
@@ -394,8 +415,8 @@ struct npu_conv_task {
 	/** @out_iova: result, 16-byte aligned, below 4 GiB */
 	uint64_t in_iova, weight_iova, out_iova;
 	/**
-	 * @has_bias: add one int32 per output channel, int8 result only; a flag
-	 * of its own because in-tree rocket hands out IOVA 0
+	 * @has_bias: add one int32 per output channel, int8 result only. A flag of
+	 * its own, because in-tree rocket hands out IOVA 0
 	 */
 	bool has_bias;
 	/** @bias_iova: the bias, used when @has_bias */
@@ -403,8 +424,8 @@ struct npu_conv_task {
 	/** @rq: requantisation, int8 result only */
 	struct npu_requant rq;
 	/**
-	 * @no_rdma: leave the DPU_RDMA block out (enable mask 0x0d and 108
-	 * entries, the vendor form); only without bias.  Default is the form
+	 * @no_rdma: leave the DPU_RDMA block out (enable mask 0x0d and 108 entries,
+	 * the vendor's form); only without bias. The default is the form that is
 	 * known to work under the rocket driver, with every feed disabled.
 	 */
 	bool no_rdma;
@@ -415,12 +436,12 @@ struct npu_conv_task {
  * @p: program; entries already there are kept
  * @t: task
  *
- * Sources: TRM chapter 36, the matmul program published by mtx512 and Mesa's
- * rocket driver, as facts.
+ * Sources of the facts: TRM chapter 36, the matmul program published by mtx512, and
+ * Mesa's rocket driver.
  *
- * Return: 0, -EINVAL for a combination the hardware has no mode for, -E2BIG
- * when the task does not fit the convolution buffer, -ERANGE when a field
- * overflows; npu_prog_message() says which.
+ * Return: 0, -EINVAL for a combination that the hardware has no mode for, -E2BIG
+ * if the task does not fit the convolution buffer, -ERANGE if a field overflows;
+ * npu_prog_message() says which.
  */
 int npu_prog_conv(struct npu_prog *p, const struct npu_conv_task *t);
 
@@ -441,7 +462,9 @@ void npu_matmul_task(struct npu_conv_task *t, enum npu_prec in, enum npu_prec ou
 
 /* ---- submission ---------------------------------------------------------- */
 
-/** struct npu_task - where one register program lies */
+/**
+ * struct npu_task - where one register program lies
+ */
 struct npu_task {
 	/** @regcmd: IOVA of the first entry, 16-byte aligned */
 	uint32_t regcmd;
@@ -449,7 +472,9 @@ struct npu_task {
 	uint32_t count;
 };
 
-/** struct npu_hwjob - tasks that run in order on one core */
+/**
+ * struct npu_hwjob - tasks that run in order on one core
+ */
 struct npu_hwjob {
 	/** @tasks: what to run, in order */
 	/** @ntasks: elements of @tasks, at least 1 */
@@ -477,16 +502,10 @@ int npu_submit(struct npu_dev *dev, const struct npu_hwjob *jobs, uint32_t njobs
 
 /* ---- beyond mainline's interface ---------------------------------------- */
 
-/*
- * What this needs is offered by rknpu_accel on its node "rocket".  On another
- * driver everything below either does the same in a plainer way, where it says
- * so, or returns -EOPNOTSUPP.
- */
-
 /**
  * npu_param - ask what driver and hardware can do
  * @dev: device
- * @param: DRM_ROCKET_PARAM_* from drm/rocket_accel.h
+ * @param: ``DRM_ROCKET_PARAM_*`` from drm/rocket_accel.h
  * @index: core number for DRM_ROCKET_PARAM_HW_VERSION, else 0
  * @value: the answer
  *
@@ -499,70 +518,76 @@ int npu_param(struct npu_dev *dev, uint32_t param, uint32_t index, uint64_t *val
  * npu_features - DRM_ROCKET_PARAM_FEATURES, asked once
  * @dev: device
  *
- * Return: OR of DRM_ROCKET_FEATURE_*, 0 on another driver.
+ * Return: OR of ``DRM_ROCKET_FEATURE_*``, 0 on another driver.
  */
 uint64_t npu_features(struct npu_dev *dev);
 
-/** struct npu_sync - a syncobj, or a point of its timeline */
+/**
+ * struct npu_sync - a syncobj, or a point of its timeline
+ */
 struct npu_sync {
-	/** @handle: as npu_sync_create() gave it */
+	/** @handle: from npu_sync_create() */
 	uint32_t handle;
 	/** @zero: must be 0 */
 	uint32_t zero;
-	/** @point: of the timeline, 0 = binary */
+	/** @point: point of the timeline, 0 = binary */
 	uint64_t point;
 };
 
-/** struct npu_job_opts - what else can be said about a job; all zero = nothing */
+/**
+ * struct npu_job_opts - options of a job; all zero = defaults
+ */
 struct npu_job_opts {
-	/** @flags: DRM_ROCKET_JOB_* */
+	/** @flags: ``DRM_ROCKET_JOB_*`` */
 	uint32_t flags;
 	/** @core_mask: cores that may run it, 0 = any */
 	uint32_t core_mask;
-	/** @priority: DRM_ROCKET_PRIORITY_* */
+	/** @priority: ``DRM_ROCKET_PRIORITY_*`` */
 	uint32_t priority;
-	/** @timeout_ns: what one task may take, 0 = the driver's default */
+	/** @timeout_ns: how long one task may take, 0 = the driver's default */
 	uint64_t timeout_ns;
-	/** @wait: what the job waits for */
+	/** @wait: syncobjs that the job waits for */
 	/** @nwait: elements of @wait */
 	const struct npu_sync *wait;
 	uint32_t nwait;
-	/** @signal: what gets a fence that signals when the job is over */
+	/** @signal: syncobjs that get a fence, which signals when the job is over */
 	/** @nsignal: elements of @signal */
 	const struct npu_sync *signal;
 	uint32_t nsignal;
 };
 
 /**
- * npu_submit_ext - queue jobs with more to say about them
+ * npu_submit_ext - queue jobs with options
  * @dev: device all buffers belong to
  * @jobs: jobs
  * @opts: one per job, or NULL
  * @njobs: elements of @jobs and @opts
  * @first: number of the first job for npu_wait_job(), the others' follow; 0
- *         when the driver does not number jobs
+ *         if the driver does not number jobs
  *
- * Does what npu_submit() does on a driver that knows no more, if @opts asks for
- * no more.
+ * On a driver that knows no options it does what npu_submit() does, if @opts asks for
+ * none.
  *
  * Return: 0, a negative errno of the driver, -EOPNOTSUPP.
  */
 int npu_submit_ext(struct npu_dev *dev, const struct npu_hwjob *jobs,
 		   const struct npu_job_opts *opts, uint32_t njobs, uint64_t *first);
 
-/** struct npu_result - how a job ended */
+/**
+ * struct npu_result - how a job ended
+ */
 struct npu_result {
-	/** @cause: DRM_ROCKET_CAUSE_* */
+	/** @cause: ``DRM_ROCKET_CAUSE_*`` */
 	uint32_t cause;
 	/** @err: 0 or the negative errno that npu_bo_prep() reports for it */
 	int err;
-	/** @core: where it ran last, -1 = nowhere */
+	/** @core: core that it ran on last, -1 = none */
 	int core;
-	/** @task: tasks done: the index of the one that failed */
+	/** @task: number of tasks done, thus the index of the one that failed */
 	uint32_t task;
-	/** @fault_iova: what was accessed, for DRM_ROCKET_CAUSE_IOMMU_FAULT */
+	/** @fault_iova: address that was accessed, for DRM_ROCKET_CAUSE_IOMMU_FAULT */
 	uint64_t fault_iova;
-	/** @fault_write: that was a write */
+	/** @fault_write: the access was a write */
 	bool fault_write;
 	/** @elapsed_ns: how long it occupied a core */
 	uint64_t elapsed_ns;
@@ -575,8 +600,8 @@ struct npu_result {
  * @timeout_ns: relative, in ns; 0 = only look, negative = no limit
  * @result: filled on success, also for a job that failed
  *
- * Return: 0; -EBUSY (@timeout_ns 0) or -ETIMEDOUT while it runs; -ENOENT for a
- * number that is not among the newest 1024; -EOPNOTSUPP.
+ * Return: 0; -EBUSY (@timeout_ns 0) or -ETIMEDOUT while it runs; -ENOENT if the
+ * number is not among the newest 1024; -EOPNOTSUPP.
  */
 int npu_wait_job(struct npu_dev *dev, uint64_t number, int64_t timeout_ns,
 		 struct npu_result *result);
@@ -584,7 +609,7 @@ int npu_wait_job(struct npu_dev *dev, uint64_t number, int64_t timeout_ns,
 /**
  * npu_sync_create - make a syncobj
  * @dev: device
- * @signalled: with a fence that has signalled, else with none
+ * @signalled: whether it has a fence that has signalled, or none
  * @handle: its handle
  *
  * Return: 0, -EOPNOTSUPP, or another negative errno.
@@ -604,11 +629,13 @@ int npu_sync_destroy(struct npu_dev *dev, uint32_t handle);
  * @sync: what to wait for
  * @timeout_ns: relative, in ns; 0 = only look, negative = no limit
  *
- * Return: 0, -ETIME when the time came, -EINVAL while there is no fence.
+ * Return: 0, -ETIME after the timeout, -EINVAL while there is no fence.
  */
 int npu_sync_wait(struct npu_dev *dev, const struct npu_sync *sync, int64_t timeout_ns);
 
-/** struct npu_range - part of a buffer */
+/**
+ * struct npu_range - part of a buffer
+ */
 struct npu_range {
 	/** @offset: first byte */
 	uint64_t offset;
@@ -623,8 +650,8 @@ struct npu_range {
  * @n: elements of @ranges, at most 1024; 0 = all of it
  * @timeout_ns: as npu_bo_prep()
  *
- * Only what is named can be read safely afterwards.  All of it on a driver that
- * knows no ranges.
+ * Afterwards only the ranges can be read safely. On a driver that knows no ranges the
+ * function prepares the whole buffer.
  *
  * Return: as npu_bo_prep(), and -EINVAL for bad ranges.
  */
@@ -633,7 +660,7 @@ int npu_bo_prep_ranges(struct npu_bo *bo, const struct npu_range *ranges, uint32
 /**
  * npu_bo_fini_ranges - npu_bo_fini() for parts of a buffer
  * @bo: buffer
- * @ranges: everything that was written, as for npu_bo_prep_ranges()
+ * @ranges: everything that the CPU wrote, as for npu_bo_prep_ranges()
  * @n: elements of @ranges
  *
  * Return: 0, -EINVAL for bad ranges, or another negative errno.
@@ -641,9 +668,9 @@ int npu_bo_prep_ranges(struct npu_bo *bo, const struct npu_range *ranges, uint32
 int npu_bo_fini_ranges(struct npu_bo *bo, const struct npu_range *ranges, uint32_t n);
 
 /**
- * npu_bo_export - a dma-buf of a buffer
+ * npu_bo_export - export a buffer as a dma-buf
  * @bo: buffer
- * @fd: file descriptor, the caller's
+ * @fd: file descriptor; the caller owns it
  *
  * Return: 0 or a negative errno.
  */
@@ -654,10 +681,10 @@ int npu_bo_export(struct npu_bo *bo, int *fd);
  * @fd: dma-buf; it can be closed afterwards
  * @out: the buffer; npu_bo_map() works if the memory is the NPU driver's own
  *
- * Importing what the device already has gives the same handle: free only one of
- * the two.
+ * If the device already has the memory the new buffer gets the same handle: free only one
+ * of the two.
  *
- * Return: 0, -EINVAL for memory the NPU cannot be given, -EOPNOTSUPP, or
+ * Return: 0, -EINVAL for memory that the NPU cannot use, -EOPNOTSUPP, or
  * another negative errno.
  */
 int npu_bo_import(struct npu_dev *dev, int fd, struct npu_bo **out);
@@ -685,7 +712,7 @@ enum npu_cause {
 };
 
 /**
- * npu_cause_of_errno - cause for what npu_bo_prep() returned
+ * npu_cause_of_errno - cause that belongs to an error of npu_bo_prep()
  * @err: 0 or negative errno
  *
  * Return: the cause; NPU_CAUSE_NONE for an expired wait.
@@ -716,7 +743,9 @@ enum npu_dtype {
 	NPU_FP16_FP16,
 };
 
-/** struct npu_matmul_desc - C[m,n] = A[m,k] * B, m, n, k >= 1 */
+/**
+ * struct npu_matmul_desc - the product C[m,n] = A[m,k] * B
+ */
 struct npu_matmul_desc {
 	/** @dtype: types of A, B and C */
 	enum npu_dtype dtype;
@@ -734,7 +763,9 @@ struct npu_matmul_desc {
 	struct npu_requant rq;
 };
 
-/** struct npu_opts - how to run; NULL or all zero = defaults */
+/**
+ * struct npu_opts - how to split a product or convolution; NULL or all zero = defaults
+ */
 struct npu_opts {
 	/**
 	 * @jobs: split into at least this many jobs if the shape allows it;
@@ -751,10 +782,11 @@ struct npu_opts {
 	bool no_rdma;
 };
 
-/* struct npu_job - one product or convolution in flight */
 struct npu_job;
 
-/** struct npu_job_info - what a call was split into */
+/**
+ * struct npu_job_info - what a call was split into
+ */
 struct npu_job_info {
 	/** @jobs: driver jobs */
 	/** @tasks: hardware tasks in all jobs */
@@ -778,11 +810,10 @@ struct npu_job_info {
  * @opts: options or NULL
  * @out: the job, not started
  *
- * Shapes beyond one task are tiled.  When K does not fit one task, partial
- * results are summed on the CPU in ascending k: in int32 modulo 2^32, or in
- * fp32 rounded to nearest even after each addition; NPU_FP16_FP16 then rounds
- * the fp32 sum once to fp16, NPU_INT8_INT8 applies bias and requantisation to
- * the int32 sum with npu_requant_apply().
+ * Shapes beyond one task are tiled. If K does not fit one task, the CPU sums partial
+ * results in ascending k: in int32 modulo 2^32, or in fp32 rounded to nearest even after
+ * each addition. NPU_FP16_FP16 then rounds the fp32 sum once to fp16; NPU_INT8_INT8
+ * applies bias and requantisation to the int32 sum with npu_requant_apply().
  *
  * Return: 0, -EINVAL for a bad description, -ERANGE for a requantisation out
  * of range, -ENOMEM, or an errno of the driver.
@@ -817,7 +848,7 @@ struct npu_job *npu_matmul_submit(struct npu_dev *dev, const struct npu_matmul_d
  * @c: result, m rows of n
  * @opts: options or NULL
  *
- * There is no time limit here; the driver has one per task.
+ * The function has no time limit; the driver has one per task.
  *
  * Return: 0 or a negative errno as from npu_matmul_prepare() and npu_sync().
  */
@@ -831,7 +862,7 @@ int npu_matmul_run(struct npu_dev *dev, const struct npu_matmul_desc *desc,
  * struct npu_conv_desc - direct int8 convolution with bias and requantisation
  *
  * Input [in_h][in_w][in_c], weights [out_c][kh][kw][in_c], result
- * [out_h][out_w][out_c], all int8 and dense.  acc = bias + sum of
+ * [out_h][out_w][out_c], all int8 and dense. acc = bias + sum of
  * (x - in_zp) * (w - weight_zp); positions outside the input count as in_zp.
  */
 struct npu_conv_desc {
@@ -931,9 +962,9 @@ int npu_job_start(struct npu_job *job);
  * @job: started job
  * @timeout_ns: relative, in ns; 0 = only look, negative = no limit
  *
- * Return: 0 with the result written; -ETIMEDOUT (or -EBUSY with @timeout_ns
- * 0) while it runs, call again; any other error is final, npu_job_cause()
- * names it, and the result is not written.  -EINVAL when never started.
+ * Return: 0 with the result written; -ETIMEDOUT (-EBUSY with @timeout_ns 0) while it
+ * runs, call again; -EINVAL if it was never started. Any other error is final:
+ * npu_job_cause() names it, and the result is not written.
  */
 int npu_sync(struct npu_job *job, int64_t timeout_ns);
 
@@ -947,10 +978,10 @@ enum npu_cause npu_job_cause(const struct npu_job *job);
 
 /**
  * npu_job_result - the driver's record of a job that failed
- * @job: job that npu_sync() has failed
+ * @job: job for which npu_sync() returned an error
  * @result: filled on success: the first of its driver jobs that failed
  *
- * Return: 0, -ENOENT when there is none or it is forgotten, -EOPNOTSUPP.
+ * Return: 0, -ENOENT if none failed or the driver has forgotten it, -EOPNOTSUPP.
  */
 int npu_job_result(const struct npu_job *job, struct npu_result *result);
 
@@ -965,7 +996,7 @@ void npu_job_info(const struct npu_job *job, struct npu_job_info *info);
  * npu_job_free - free a job and its buffers
  * @job: job, or NULL
  *
- * Does not wait: a job still running goes on in the driver and its result is
+ * Does not wait: a job that is still running goes on in the driver, and its result is
  * dropped.
  */
 void npu_job_free(struct npu_job *job);
@@ -1049,7 +1080,7 @@ size_t npu_weight_offset(size_t bpe, size_t taps, size_t c_pad,
 /* ---- fp16 ------------------------------------------------------------------ */
 
 /**
- * npu_f32_to_f16 - round to nearest even
+ * npu_f32_to_f16 - convert to fp16, rounded to nearest even
  * @f: number; beyond the range becomes infinity, NaN stays NaN
  *
  * Return: fp16 bits.
@@ -1063,7 +1094,7 @@ uint16_t npu_f32_to_f16(float f);
  */
 uint16_t npu_f64_to_f16(double d);
 /**
- * npu_f16_to_f32 - widen, exactly
+ * npu_f16_to_f32 - convert fp16 to fp32, exactly
  * @h: fp16 bits
  *
  * Return: the same number.
