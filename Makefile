@@ -168,6 +168,9 @@ clean: ## remove build/; the cache stays
 purge: ## remove the cache
 	@$(BIN)/purge
 
+htmldocs: ## the documentation, in build/htmldocs
+	@$(BIN)/htmldocs
+
 parameters: ## the table of module parameters in the documentation, from the sources
 	@$(BIN)/root python3 $(CURDIR)/$(CHECKS)/param-table.py
 
