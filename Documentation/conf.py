@@ -33,6 +33,7 @@ exclude_patterns = ["build", ".git"]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 nitpicky = False
 
+highlight_language = "none"
 graphviz_output_format = "svg"
 html_theme = "sphinx_rtd_theme"
 html_theme_options = {"navigation_depth": 3}
