@@ -10,14 +10,22 @@ from docutils.statemachine import StringList
 from sphinx.util.nodes import nested_parse_with_titles
 
 DRIVER = "drivers/accel/rknpu"
-ROOMS = ["", "rocket", "vendor", "sched", "mem", "hw", "debug", "compat"]
+
+
+def rooms(driver):
+    """Its folders, highest first, as the file ROOMS orders them."""
+    folders = sorted(name for name in os.listdir(driver) if os.path.isdir(os.path.join(driver, name)))
+    order = []
+    if os.path.exists(os.path.join(driver, "ROOMS")):
+        with open(os.path.join(driver, "ROOMS"), encoding="utf-8") as f:
+            order = re.sub(r"^#.*", "", f.read(), flags=re.M).split()
+    return [""] + sorted(folders, key=lambda name: -order.index(name) if name in order else 1)
 
 
 def overviews(top):
     """(file, title) of each DOC: comment."""
-    for room in ROOMS:
-        folder = os.path.join(top, DRIVER, room)
-        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+    for room in rooms(os.path.join(top, DRIVER)):
+        for name in sorted(os.listdir(os.path.join(top, DRIVER, room))):
             if not name.endswith((".c", ".h")) or name.endswith(".mod.c"):
                 continue
             path = os.path.join(DRIVER, room, name)
@@ -34,7 +42,7 @@ class DriverOverviews(Directive):
         lines = []
         for path, title in overviews(env.config.kerneldoc_srctree):
             env.note_dependency(os.path.join(env.config.kerneldoc_srctree, path))
-            lines += [title, "=" * len(title), "", f"From ``{path}``.", "",
+            lines += [title[0].upper() + title[1:], "=" * len(title), "", f"From ``{path}``.", "",
                       f".. kernel-doc:: {path}", f"   :doc: {title}", ""]
         node = nodes.section()
         node.document = self.state.document

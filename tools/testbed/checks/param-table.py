@@ -3,8 +3,7 @@
 """Makes the table of module parameters in the documentation from the driver's sources; --check only compares.
 
 Parameters are declared in drivers/accel/rknpu/rknpu_params.c. A description is one sentence that ends in
-"(default VALUE)" or "(RANGE, default VALUE)"; a default that is a plain number must be the one that the variable is
-initialised with.
+"(default VALUE)" or "(RANGE, default VALUE)"; the default must be what the variable is initialised with.
 """
 
 import os
@@ -18,9 +17,12 @@ BEGIN = ".. begin: made by make parameters"
 END = ".. end: made by make parameters"
 
 STRING = r'"((?:[^"\\]|\\.)*)"'
-DESC = re.compile(r"MODULE_PARM_DESC\((\w+),((?:\s*" + STRING + r")+)\)")
+STRINGS = r"((?:\s*" + STRING + r")+)"
+DESC = re.compile(r"^MODULE_PARM_DESC\((\w+)," + STRINGS + r"\)", re.M)
+# The second is a macro of the driver for both.
 PARAM = re.compile(r"^module_param\((\w+), (\w+), (\d+)\);", re.M)
-NAMED = re.compile(r"^module_param_named\((\w+), (\w+), (\w+), (\d+)\);", re.M)
+BOTH = re.compile(r"^rknpu_param\((\w+), (\w+), (\d+)," + STRINGS + r"\);", re.M)
+MACRO = re.compile(r"^#define (?:.*\\\n)*.*$", re.M)
 DEFAULT = re.compile(r"^(.*?) \((?:(.*), )?default (\S+)\)$")
 
 
@@ -32,27 +34,38 @@ def sources():
                   if f.endswith(".c") and not f.endswith(".mod.c"))
 
 
-def initial(text, variable):
-    """What the variable is initialised with, if that is a number."""
-    found = re.search(r"\b" + variable + r"\b[^;={]*= *(\d+)[uUlL]*;", text)
-    return found[1] if found else None
+def initial(text, name):
+    """What the variable or member is initialised with, as a description puts it; None if that is no constant."""
+    found = re.search(r"\b" + name + r" = ([^,;]+)[,;]", text)
+    value = found[1] if found else "0"
+    value = {"true": "y", "false": "n"}.get(value, value.strip('"'))
+    return value if re.match(r"^[\w.]+$", value) else None
+
+
+def declared(text):
+    """(name, type, mode, description) of each parameter."""
+    descriptions = {m[1]: m[2] for m in DESC.finditer(text)}
+    for m in PARAM.finditer(text):
+        yield m[1], m[2], m[3], descriptions.get(m[1], "")
+    for m in BOTH.finditer(text):
+        yield m[1], m[2], m[3], m[4]
 
 
 def parameters(path):
     with open(path, encoding="utf-8") as f:
-        text = f.read()
-    descriptions = {m[1]: "".join(re.findall(STRING, m[2])) for m in DESC.finditer(text)}
-    declared = [(m[1], m[1], m[2], m[3]) for m in PARAM.finditer(text)]
-    declared += [(m[1], m[2], m[3], m[4]) for m in NAMED.finditer(text)]
-    if text.count("module_param") != len(declared):
-        sys.exit(f"{path}: module_param() in a form that this script does not know")
-    for name, variable, kind, mode in declared:
-        split = DEFAULT.match(descriptions.get(name, ""))
+        text = MACRO.sub("", f.read())
+    found = list(declared(text))
+    if len(re.findall(r"\b(?:module|rknpu)_param\w*\(", text)) != len(found):
+        sys.exit(f"{path}: a parameter is declared in a form that this script does not know")
+    for name, kind, mode, strings in found:
+        split = DEFAULT.match("".join(re.findall(STRING, strings)))
         if not split:
             sys.exit(f'{path}: {name}: no description that ends in "(default VALUE)"')
         meaning, limits, default = split.groups()
-        value = initial(text, variable)
-        if default.isdigit() and value and value != default:
+        value = initial(text, name)
+        if kind == "bool" and value == "0":
+            value = "n"
+        if value is not None and value != default:
             sys.exit(f"{path}: {name}: described as {default} by default, but it is {value}")
         yield name, kind, default, mode, meaning + (f" ({limits})" if limits else "")
 
