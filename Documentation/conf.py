@@ -35,6 +35,7 @@ nitpicky = False
 
 highlight_language = "none"
 graphviz_output_format = "svg"
+graphviz_dot_args = ["-Gbgcolor=transparent"]
 html_theme = "sphinx_rtd_theme"
 html_theme_options = {"navigation_depth": 3}
 html_static_path = ["sphinx/static"]
