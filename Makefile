@@ -130,8 +130,8 @@ lib: ## libnpu, npu-demo
 	@$(BIN)/root make -sC $(CURDIR)/tools/lib $(CROSS) O=$(O)/lib
 
 selftests: lib ## the test programs
-	@$(BIN)/root make -sC $(CURDIR)/selftests $(CROSS) O=$(O)/selftests \
-		LIBNPU=$(O)/lib/libnpu.a
+	@linux=$$($(BIN)/linux-source) && $(BIN)/root make -sC $(CURDIR)/selftests $(CROSS) \
+		OUTPUT=$(O)/selftests KSELFTEST=$$linux/tools/testing/selftests LIBNPU=$(O)/lib/libnpu.a
 
 deb: ## Debian packages, checked by lintian, in build/deb
 	@$(BIN)/deb

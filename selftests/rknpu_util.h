@@ -12,7 +12,7 @@
 
 #include <drm/rocket_accel.h>
 
-#include "../tools/qemu/include/hw/misc/rk3588_npu_ctl_regs.h"
+#include <hw/misc/rk3588_npu_ctl_regs.h>
 
 #define RK_CORES	3
 #define RK_PAGE		4096u
