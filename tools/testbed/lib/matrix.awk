@@ -3,7 +3,7 @@
 # kernel (series, release, "simple" if it has no driver for the SoC), then the results.
 
 function interface(prog, group) {
-	if (prog ~ /^rknpu_misc/)
+	if (prog ~ /^rknpu_vendor_misc/)
 		return "/dev/rknpu"
 	if (prog ~ /^rknpu_(vendor|matmul_vendor)/)
 		return group ~ /misc$/ ? "/dev/rknpu" : "rknpu"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * As rknpu_faultinject, for the life of the device: binding and unbinding a core
+ * As rknpu_allocfail_rocket, for the life of the device: binding and unbinding a core
  * and loading the module meet one failing allocation or user copy each, further
  * on every time. Whatever comes of it, the next attempt without one must work.
  * RKNPU_FAULT_STRIDE=n takes every n-th only.
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "kselftest.h"
-#include "rknpu_inject.h"
+#include "rknpu_allocfail.h"
 #include "rknpu_util.h"
 
 #define DRIVER	"/sys/bus/platform/drivers/rknpu-accel"
@@ -185,9 +185,9 @@ static int one(const struct action *a, unsigned int nth, unsigned int *errors)
 	fd = open(a->path, O_CLOEXEC | (is_load(a) ? O_RDONLY : O_WRONLY));
 	if (fd < 0)
 		return -errno;
-	rk_inject(nth);
+	rk_allocfail_at(nth);
 	result = a->act(fd);
-	met = rk_injected();
+	met = rk_allocfail_met();
 	close(fd);
 	*errors += result < 0;
 
@@ -209,7 +209,7 @@ static void test_action(const struct action *a)
 	unsigned int nth = 1, errors = 0;
 	int ret;
 
-	if (!rk_inject_below(a->below) || !rk_inject_except(a->except)) {
+	if (!rk_allocfail_below(a->below) || !rk_allocfail_except(a->except)) {
 		ksft_test_result_fail("%s: no stack filter\n", a->name);
 		return;
 	}
@@ -218,9 +218,9 @@ static void test_action(const struct action *a)
 			ksft_print_msg("%s: %u\n", a->name, nth);
 		ret = one(a, nth, &errors);
 		nth += stride;
-	} while (!ret && nth < RK_INJECT_MAX);
-	rk_inject_below(NULL);
-	rk_inject_except(NULL);
+	} while (!ret && nth < RK_ALLOCFAIL_MAX);
+	rk_allocfail_below(NULL);
+	rk_allocfail_except(NULL);
 	ksft_print_msg("%s: %u failures, every %u. of %u: %u errnos\n", a->name,
 		       nth / stride - 1, stride, nth - stride - 1, errors);
 	ksft_test_result(ret == 1 && (errors > 0 || stride > 1), "%s\n", a->name);
@@ -244,7 +244,7 @@ int main(void)
 	size_t n = ARRAY_SIZE(actions);
 
 	ksft_print_header();
-	if (!rk_inject_init())
+	if (!rk_allocfail_init())
 		ksft_exit_skip("this kernel cannot make allocations fail\n");
 	if (!find_core())
 		ksft_exit_skip("no NPU\n");

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Failing allocations and user copies of the calling thread, one at a time. */
-#ifndef RKNPU_INJECT_H
-#define RKNPU_INJECT_H
+#ifndef RKNPU_ALLOCFAIL_H
+#define RKNPU_ALLOCFAIL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 /* More than any call makes. */
-#define RK_INJECT_MAX	20000
+#define RK_ALLOCFAIL_MAX	20000
 
 /* False when the kernel cannot do it. */
-bool rk_inject_init(void);
+bool rk_allocfail_init(void);
 /* The @nth allocation or user copy from here on fails, 0: none. */
-void rk_inject(unsigned int nth);
+void rk_allocfail_at(unsigned int nth);
 /* True when the failure asked for has happened.  Switches it off. */
-bool rk_injected(void);
+bool rk_allocfail_met(void);
 /* Only what is called, directly or not, by this function of the kernel; NULL: all. */
-bool rk_inject_below(const char *function);
+bool rk_allocfail_below(const char *function);
 /* Nothing that is called by this one; NULL: no exception. */
-bool rk_inject_except(const char *function);
+bool rk_allocfail_except(const char *function);
 
 /* ---- calls, each with its first, second, third ... failure ---- */
 
 /* What the calls of a program share; the program says what that is. */
-struct rk_inject_state;
+struct rk_allocfail_state;
 
 /*
  * @prepare runs without failures, @call with one. When @call returned 0, @check
@@ -31,12 +31,12 @@ struct rk_inject_state;
  * allowed, @failed says whether it had none. All return 0 or a negative errno.
  * @free: it allocates nothing and copies nothing.
  */
-struct rk_inject_call {
+struct rk_allocfail_call {
 	const char *name;
-	int (*prepare)(struct rk_inject_state *s);
-	int (*call)(struct rk_inject_state *s);
-	int (*check)(struct rk_inject_state *s);
-	int (*failed)(struct rk_inject_state *s, int error);
+	int (*prepare)(struct rk_allocfail_state *s);
+	int (*call)(struct rk_allocfail_state *s);
+	int (*check)(struct rk_allocfail_state *s);
+	int (*failed)(struct rk_allocfail_state *s, int error);
 	bool free;
 };
 
@@ -44,16 +44,16 @@ struct rk_inject_call {
  * Calls @c until it meets no failure. @finish waits for what it started, frees
  * what it made, and says whether the client still works.
  */
-bool rk_inject_each(const struct rk_inject_call *c, struct rk_inject_state *s,
-		    int (*finish)(struct rk_inject_state *s));
+bool rk_allocfail_each(const struct rk_allocfail_call *c, struct rk_allocfail_state *s,
+		    int (*finish)(struct rk_allocfail_state *s));
 /* For any of the functions above: -EILSEQ, and why. */
-int rk_inject_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+int rk_allocfail_wrong(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* The lowest descriptor that is free, and then whether it is in use: made by a call that failed. */
 int rk_next_fd(void);
 bool rk_fd_used(int fd);
 
 /* A dma-buf of 64 KiB from the system's heap, or a negative errno. */
-int rk_inject_heap(void);
+int rk_allocfail_heap(void);
 
-#endif /* RKNPU_INJECT_H */
+#endif /* RKNPU_ALLOCFAIL_H */

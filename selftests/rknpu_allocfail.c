@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "kselftest.h"
-#include "rknpu_inject.h"
+#include "rknpu_allocfail.h"
 #include "rknpu_util.h"
 
 static const char *const attrs[] = { "failslab", "fail_page_alloc", "fail_usercopy" };
@@ -42,7 +42,7 @@ static bool set_all(const char *file, const char *value)
 	return true;
 }
 
-bool rk_inject_init(void)
+bool rk_allocfail_init(void)
 {
 	char path[64];
 
@@ -61,7 +61,7 @@ bool rk_inject_init(void)
 	return nth_fd >= 0;
 }
 
-void rk_inject(unsigned int nth)
+void rk_allocfail_at(unsigned int nth)
 {
 	char buf[16];
 	int n = snprintf(buf, sizeof(buf), "%u", nth);
@@ -74,13 +74,13 @@ void rk_inject(unsigned int nth)
 	exit(1);
 }
 
-bool rk_injected(void)
+bool rk_allocfail_met(void)
 {
 	char buf[16] = "";
 	ssize_t n = pread(nth_fd, buf, sizeof(buf) - 1, 0);
 
 	/* That read is a user copy itself, the next in line if it fails. */
-	rk_inject(0);
+	rk_allocfail_at(0);
 	return n > 0 && atoi(buf) == 0;
 }
 
@@ -125,12 +125,12 @@ static bool set_range(const char *function, const char *which, unsigned long sta
 	return set_all(file, value);
 }
 
-bool rk_inject_below(const char *function)
+bool rk_allocfail_below(const char *function)
 {
 	return set_range(function, "require", 0, -1ul);
 }
 
-bool rk_inject_except(const char *function)
+bool rk_allocfail_except(const char *function)
 {
 	return set_range(function, "reject", 0, 0);
 }
@@ -139,7 +139,7 @@ bool rk_inject_except(const char *function)
 
 static char message[256];
 
-int rk_inject_wrong(const char *fmt, ...)
+int rk_allocfail_wrong(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -161,20 +161,20 @@ struct tally {
 	unsigned int ignored;
 };
 
-static int judge(const struct rk_inject_call *c, struct rk_inject_state *s, int result, bool met)
+static int judge(const struct rk_allocfail_call *c, struct rk_allocfail_state *s, int result, bool met)
 {
 	if (!result)
 		return c->check ? c->check(s) : 0;
 	if (result == -EILSEQ)
 		return result;
 	if (!met || !errno_allowed(result))
-		return rk_inject_wrong("returned %d", result);
+		return rk_allocfail_wrong("returned %d", result);
 	return c->failed ? c->failed(s, result) : 0;
 }
 
 /* One call: 1 when it met no failure, 0, or what was wrong. */
-static int one(const struct rk_inject_call *c, struct rk_inject_state *s,
-	       int (*finish)(struct rk_inject_state *s), struct tally *t)
+static int one(const struct rk_allocfail_call *c, struct rk_allocfail_state *s,
+	       int (*finish)(struct rk_allocfail_state *s), struct tally *t)
 {
 	int result, ret, left;
 	bool met;
@@ -182,23 +182,23 @@ static int one(const struct rk_inject_call *c, struct rk_inject_state *s,
 	ret = c->prepare ? c->prepare(s) : 0;
 	if (ret) {
 		finish(s);
-		return rk_inject_wrong("prepare: %s", strerror(-ret));
+		return rk_allocfail_wrong("prepare: %s", strerror(-ret));
 	}
-	rk_inject(t->nth);
+	rk_allocfail_at(t->nth);
 	result = c->call(s);
-	met = rk_injected();
+	met = rk_allocfail_met();
 
 	ret = judge(c, s, result, met);
 	t->errors += result < 0;
 	t->ignored += met && !result;
 	left = finish(s);
 	if (!ret && left)
-		ret = rk_inject_wrong("afterwards: %s", strerror(-left));
+		ret = rk_allocfail_wrong("afterwards: %s", strerror(-left));
 	return ret ? ret : !met;
 }
 
-bool rk_inject_each(const struct rk_inject_call *c, struct rk_inject_state *s,
-		    int (*finish)(struct rk_inject_state *s))
+bool rk_allocfail_each(const struct rk_allocfail_call *c, struct rk_allocfail_state *s,
+		    int (*finish)(struct rk_allocfail_state *s))
 {
 	struct tally t = { 0 };
 	int ret;
@@ -207,7 +207,7 @@ bool rk_inject_each(const struct rk_inject_call *c, struct rk_inject_state *s,
 	do {
 		t.nth++;
 		ret = one(c, s, finish, &t);
-	} while (!ret && t.nth < RK_INJECT_MAX);
+	} while (!ret && t.nth < RK_ALLOCFAIL_MAX);
 
 	ksft_print_msg("%s: %u failures: %u errnos, %u got over\n", c->name, t.nth - 1, t.errors,
 		       t.ignored);
@@ -230,7 +230,7 @@ bool rk_fd_used(int fd)
 	return fcntl(fd, F_GETFD) >= 0;
 }
 
-int rk_inject_heap(void)
+int rk_allocfail_heap(void)
 {
 	struct dma_heap_allocation_data d = { .len = 64 << 10, .fd_flags = O_CLOEXEC | O_RDWR };
 	int heap = open("/dev/dma_heap/system", O_RDWR | O_CLOEXEC), ret;

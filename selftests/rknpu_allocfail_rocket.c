@@ -22,7 +22,7 @@
 #include <drm/drm.h>
 
 #include "kselftest.h"
-#include "rknpu_inject.h"
+#include "rknpu_allocfail.h"
 #include "rknpu_util.h"
 
 /* ---- what is called ---- */
@@ -32,7 +32,7 @@
 #define UNTOUCHED	0x55
 
 /* What a call made is undone afterwards: @fd, @handle and @map. @sync are syncobjs. */
-struct rk_inject_state {
+struct rk_allocfail_state {
 	struct rk_client c;
 	struct rk_bo extra[MANY_JOBS];
 	struct drm_rocket_task tasks[MANY_JOBS][MANY_TASKS];
@@ -43,13 +43,13 @@ struct rk_inject_state {
 	void *map;
 };
 
-static int open_call(struct rk_inject_state *s)
+static int open_call(struct rk_allocfail_state *s)
 {
 	s->fd = open(rk_path(), O_RDWR | O_CLOEXEC);
 	return s->fd < 0 ? -errno : 0;
 }
 
-static int open_check(struct rk_inject_state *s)
+static int open_check(struct rk_allocfail_state *s)
 {
 	struct rk_bo bo;
 	int ret = rk_bo_init(&bo, s->fd, 4096);
@@ -59,7 +59,7 @@ static int open_check(struct rk_inject_state *s)
 	return ret;
 }
 
-static int close_prepare(struct rk_inject_state *s)
+static int close_prepare(struct rk_allocfail_state *s)
 {
 	struct rk_bo bo;
 	int ret = open_call(s);
@@ -71,7 +71,7 @@ static int close_prepare(struct rk_inject_state *s)
 	return ret;
 }
 
-static int close_call(struct rk_inject_state *s)
+static int close_call(struct rk_allocfail_state *s)
 {
 	int fd = s->fd;
 
@@ -79,7 +79,7 @@ static int close_call(struct rk_inject_state *s)
 	return close(fd) ? -errno : 0;
 }
 
-static int create(struct rk_inject_state *s, uint32_t size)
+static int create(struct rk_allocfail_state *s, uint32_t size)
 {
 	struct drm_rocket_create_bo c = { .size = size };
 	int ret = rk_ioctl(s->c.fd, DRM_IOCTL_ROCKET_CREATE_BO, &c);
@@ -88,22 +88,22 @@ static int create(struct rk_inject_state *s, uint32_t size)
 	return ret;
 }
 
-static int create_page_call(struct rk_inject_state *s)
+static int create_page_call(struct rk_allocfail_state *s)
 {
 	return create(s, 4096);
 }
 
-static int create_large_call(struct rk_inject_state *s)
+static int create_large_call(struct rk_allocfail_state *s)
 {
 	return create(s, 300 * 1024);
 }
 
-static int handle_check(struct rk_inject_state *s)
+static int handle_check(struct rk_allocfail_state *s)
 {
 	return rk_prep_until(s->c.fd, s->handle, 0);
 }
 
-static int map_call(struct rk_inject_state *s)
+static int map_call(struct rk_allocfail_state *s)
 {
 	s->map = mmap(NULL, RK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, s->c.fd, s->c.out.offset);
 	if (s->map == MAP_FAILED) {
@@ -115,13 +115,13 @@ static int map_call(struct rk_inject_state *s)
 	return 0;
 }
 
-static int map_check(struct rk_inject_state *s)
+static int map_check(struct rk_allocfail_state *s)
 {
-	return s->c.out.map[0] == 1 ? 0 : rk_inject_wrong("the mapping shows other memory");
+	return s->c.out.map[0] == 1 ? 0 : rk_allocfail_wrong("the mapping shows other memory");
 }
 
 /* Tasks that write a BO each, none of them submitted. */
-static int tasks_prepare(struct rk_inject_state *s)
+static int tasks_prepare(struct rk_allocfail_state *s)
 {
 	int ret = rk_bo_fill(&s->c.in, 6, RK_BYTES);
 
@@ -135,52 +135,52 @@ static int tasks_prepare(struct rk_inject_state *s)
 	return ret;
 }
 
-static int all_hold(struct rk_inject_state *s, int jobs, int value)
+static int all_hold(struct rk_allocfail_state *s, int jobs, int value)
 {
 	for (int i = 0; i < jobs; i++) {
 		long differs = rk_bo_differs(&s->extra[i], value, RK_BYTES);
 
 		if (differs)
-			return rk_inject_wrong("job %d: %ld", i, differs);
+			return rk_allocfail_wrong("job %d: %ld", i, differs);
 	}
 	return 0;
 }
 
-static int one_ran(struct rk_inject_state *s)
+static int one_ran(struct rk_allocfail_state *s)
 {
 	return all_hold(s, 1, 7);
 }
 
-static int many_ran(struct rk_inject_state *s)
+static int many_ran(struct rk_allocfail_state *s)
 {
 	return all_hold(s, MANY_JOBS, 7);
 }
 
 /* Of a call that failed beside jobs that were there before. */
-static int others_ran(struct rk_inject_state *s, int error)
+static int others_ran(struct rk_allocfail_state *s, int error)
 {
 	return many_ran(s);
 }
 
-static int handle_is_left(struct rk_inject_state *s, int error)
+static int handle_is_left(struct rk_allocfail_state *s, int error)
 {
 	return handle_check(s);
 }
 
-static int none_ran(struct rk_inject_state *s, int error)
+static int none_ran(struct rk_allocfail_state *s, int error)
 {
 	for (int i = 0; i < MANY_JOBS; i++)
 		if (rk_prep_until(s->c.fd, s->extra[i].handle, 0))
-			return rk_inject_wrong("BO %d of a refused job is not idle", i);
+			return rk_allocfail_wrong("BO %d of a refused job is not idle", i);
 	return all_hold(s, MANY_JOBS, UNTOUCHED);
 }
 
-static int submit_one_call(struct rk_inject_state *s)
+static int submit_one_call(struct rk_allocfail_state *s)
 {
 	return rk_submit_task(s->c.fd, &s->tasks[0][0], &s->c.in, &s->extra[0]);
 }
 
-static int submit_many_call(struct rk_inject_state *s)
+static int submit_many_call(struct rk_allocfail_state *s)
 {
 	struct drm_rocket_job jobs[MANY_JOBS];
 	uint32_t in[MANY_JOBS][2];
@@ -194,7 +194,7 @@ static int submit_many_call(struct rk_inject_state *s)
 }
 
 /* Every BO is being written and read, so that there is much to wait for. */
-static int busy_prepare(struct rk_inject_state *s)
+static int busy_prepare(struct rk_allocfail_state *s)
 {
 	int ret = tasks_prepare(s);
 
@@ -202,37 +202,37 @@ static int busy_prepare(struct rk_inject_state *s)
 	return ret ? ret : submit_many_call(s);
 }
 
-static int prep_wait_call(struct rk_inject_state *s)
+static int prep_wait_call(struct rk_allocfail_state *s)
 {
 	return rk_prep(&s->extra[0], 10000);
 }
 
-static int prep_call(struct rk_inject_state *s)
+static int prep_call(struct rk_allocfail_state *s)
 {
 	return rk_prep_until(s->c.fd, s->c.out.handle, 0);
 }
 
-static int fini_call(struct rk_inject_state *s)
+static int fini_call(struct rk_allocfail_state *s)
 {
 	return rk_fini(&s->c.out);
 }
 
-static int gem_close_prepare(struct rk_inject_state *s)
+static int gem_close_prepare(struct rk_allocfail_state *s)
 {
 	return create(s, 8192);
 }
 
-static int gem_close_call(struct rk_inject_state *s)
+static int gem_close_call(struct rk_allocfail_state *s)
 {
 	return rk_gem_close(s->c.fd, s->handle);
 }
 
-static int gem_close_check(struct rk_inject_state *s)
+static int gem_close_check(struct rk_allocfail_state *s)
 {
-	return rk_gem_close(s->c.fd, s->handle) ? 0 : rk_inject_wrong("the handle is still there");
+	return rk_gem_close(s->c.fd, s->handle) ? 0 : rk_allocfail_wrong("the handle is still there");
 }
 
-static int export_call(struct rk_inject_state *s)
+static int export_call(struct rk_allocfail_state *s)
 {
 	struct drm_prime_handle p = { .handle = s->c.out.handle, .flags = DRM_CLOEXEC | DRM_RDWR };
 	int next = rk_next_fd(), ret;
@@ -245,18 +245,18 @@ static int export_call(struct rk_inject_state *s)
 	return ret;
 }
 
-static int export_check(struct rk_inject_state *s)
+static int export_check(struct rk_allocfail_state *s)
 {
 	return rk_fd_used(s->fd) ? 0 : -EBADF;
 }
 
-static int heap_prepare(struct rk_inject_state *s)
+static int heap_prepare(struct rk_allocfail_state *s)
 {
-	s->fd = rk_inject_heap();
+	s->fd = rk_allocfail_heap();
 	return s->fd < 0 ? s->fd : 0;
 }
 
-static int import_call(struct rk_inject_state *s)
+static int import_call(struct rk_allocfail_state *s)
 {
 	struct drm_prime_handle p = { .fd = s->fd };
 	int ret = rk_ioctl(s->c.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p);
@@ -265,7 +265,7 @@ static int import_call(struct rk_inject_state *s)
 	return ret;
 }
 
-static int import_job_prepare(struct rk_inject_state *s)
+static int import_job_prepare(struct rk_allocfail_state *s)
 {
 	int ret = heap_prepare(s);
 
@@ -274,7 +274,7 @@ static int import_job_prepare(struct rk_inject_state *s)
 	return ret ? ret : tasks_prepare(s);
 }
 
-static int import_job_call(struct rk_inject_state *s)
+static int import_job_call(struct rk_allocfail_state *s)
 {
 	struct drm_rocket_job job;
 	uint32_t in[2] = { s->c.in.handle, s->handle };
@@ -299,12 +299,12 @@ static int read_all(const char *path)
 	return n;
 }
 
-static int stats_call(struct rk_inject_state *s)
+static int stats_call(struct rk_allocfail_state *s)
 {
 	return read_all("/sys/kernel/debug/rknpu/stats");
 }
 
-static int fdinfo_call(struct rk_inject_state *s)
+static int fdinfo_call(struct rk_allocfail_state *s)
 {
 	char path[64];
 
@@ -316,7 +316,7 @@ static int fdinfo_call(struct rk_inject_state *s)
 
 #define RANGES		40
 
-static int ranges_call(struct rk_inject_state *s, unsigned long request)
+static int ranges_call(struct rk_allocfail_state *s, unsigned long request)
 {
 	struct drm_rocket_bo_range range[RANGES];
 	struct drm_rocket_prep_bo_ranges p = {
@@ -332,17 +332,17 @@ static int ranges_call(struct rk_inject_state *s, unsigned long request)
 			(void *)&p : (void *)&f);
 }
 
-static int prep_ranges_call(struct rk_inject_state *s)
+static int prep_ranges_call(struct rk_allocfail_state *s)
 {
 	return ranges_call(s, DRM_IOCTL_ROCKET_PREP_BO_RANGES);
 }
 
-static int fini_ranges_call(struct rk_inject_state *s)
+static int fini_ranges_call(struct rk_allocfail_state *s)
 {
 	return ranges_call(s, DRM_IOCTL_ROCKET_FINI_BO_RANGES);
 }
 
-static int params_call(struct rk_inject_state *s)
+static int params_call(struct rk_allocfail_state *s)
 {
 	uint64_t value;
 	int ret = 0;
@@ -352,17 +352,17 @@ static int params_call(struct rk_inject_state *s)
 	return ret;
 }
 
-static int bo_info_call(struct rk_inject_state *s)
+static int bo_info_call(struct rk_allocfail_state *s)
 {
 	struct drm_rocket_bo_info info = { .handle = s->c.out.handle };
 	int ret = rk_ioctl(s->c.fd, DRM_IOCTL_ROCKET_GET_BO_INFO, &info);
 
 	if (!ret && info.dma_address != s->c.out.iova)
-		return rk_inject_wrong("address %#llx", (unsigned long long)info.dma_address);
+		return rk_allocfail_wrong("address %#llx", (unsigned long long)info.dma_address);
 	return ret;
 }
 
-static int sync_create(struct rk_inject_state *s, uint32_t flags, uint32_t *handle)
+static int sync_create(struct rk_allocfail_state *s, uint32_t flags, uint32_t *handle)
 {
 	struct drm_syncobj_create c = { .flags = flags };
 	int ret = rk_ioctl(s->c.fd, DRM_IOCTL_SYNCOBJ_CREATE, &c);
@@ -371,7 +371,7 @@ static int sync_create(struct rk_inject_state *s, uint32_t flags, uint32_t *hand
 	return ret;
 }
 
-static int submit_ext_prepare(struct rk_inject_state *s)
+static int submit_ext_prepare(struct rk_allocfail_state *s)
 {
 	int ret = sync_create(s, DRM_SYNCOBJ_CREATE_SIGNALED, &s->sync[0]);
 
@@ -383,7 +383,7 @@ static int submit_ext_prepare(struct rk_inject_state *s)
 }
 
 /* One job waits for a syncobj, and another signals two, of which one at a point. */
-static int submit_ext_call(struct rk_inject_state *s)
+static int submit_ext_call(struct rk_allocfail_state *s)
 {
 	struct drm_rocket_sync sync[2] = {
 		{ .handle = s->sync[0] },
@@ -406,7 +406,7 @@ static int submit_ext_call(struct rk_inject_state *s)
 	return rk_ioctl(s->c.fd, DRM_IOCTL_ROCKET_SUBMIT_EXT, &e);
 }
 
-static int submit_ext_check(struct rk_inject_state *s)
+static int submit_ext_check(struct rk_allocfail_state *s)
 {
 	uint64_t point = 1;
 	struct drm_syncobj_timeline_wait w = {
@@ -415,11 +415,11 @@ static int submit_ext_check(struct rk_inject_state *s)
 	};
 	int ret = rk_ioctl(s->c.fd, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, &w);
 
-	return ret ? rk_inject_wrong("the syncobj has no fence: %d", ret) : many_ran(s);
+	return ret ? rk_allocfail_wrong("the syncobj has no fence: %d", ret) : many_ran(s);
 }
 
 /* What could not be copied may have been the answer. */
-static int submit_ext_failed(struct rk_inject_state *s, int error)
+static int submit_ext_failed(struct rk_allocfail_state *s, int error)
 {
 	uint64_t last;
 	int ret = rk_get_param(s->c.fd, DRM_ROCKET_PARAM_LAST_JOB, 0, &last);
@@ -429,11 +429,11 @@ static int submit_ext_failed(struct rk_inject_state *s, int error)
 	if (error == -EFAULT && last == s->job + MANY_JOBS)
 		return submit_ext_check(s);
 	if (last != s->job)
-		return rk_inject_wrong("%d jobs of a refused call", (int)(last - s->job));
+		return rk_allocfail_wrong("%d jobs of a refused call", (int)(last - s->job));
 	return none_ran(s, error);
 }
 
-static int wait_job_prepare(struct rk_inject_state *s)
+static int wait_job_prepare(struct rk_allocfail_state *s)
 {
 	int ret = tasks_prepare(s);
 
@@ -443,17 +443,17 @@ static int wait_job_prepare(struct rk_inject_state *s)
 	return ret ? ret : rk_get_param(s->c.fd, DRM_ROCKET_PARAM_LAST_JOB, 0, &s->job);
 }
 
-static int wait_job_call(struct rk_inject_state *s)
+static int wait_job_call(struct rk_allocfail_state *s)
 {
 	struct drm_rocket_wait_job w = { .job = s->job, .timeout_ns = RK_FOREVER };
 	int ret = rk_ioctl(s->c.fd, DRM_IOCTL_ROCKET_WAIT_JOB, &w);
 
 	if (!ret && w.cause != DRM_ROCKET_CAUSE_DONE)
-		return rk_inject_wrong("cause %u", w.cause);
+		return rk_allocfail_wrong("cause %u", w.cause);
 	return ret;
 }
 
-static const struct rk_inject_call calls[] = {
+static const struct rk_allocfail_call calls[] = {
 	{ "open", NULL, open_call, open_check },
 	{ "close", close_prepare, close_call, .free = true },
 	{ "create_bo_of_a_page", NULL, create_page_call, handle_check },
@@ -479,7 +479,7 @@ static const struct rk_inject_call calls[] = {
 	{ "fdinfo", NULL, fdinfo_call },
 };
 
-static void free_syncs(struct rk_inject_state *s)
+static void free_syncs(struct rk_allocfail_state *s)
 {
 	for (int i = 0; i < 2; i++) {
 		struct drm_syncobj_destroy d = { .handle = s->sync[i] };
@@ -490,7 +490,7 @@ static void free_syncs(struct rk_inject_state *s)
 	}
 }
 
-static int finish(struct rk_inject_state *s)
+static int finish(struct rk_allocfail_state *s)
 {
 	int ret = 0;
 
@@ -510,7 +510,7 @@ static int finish(struct rk_inject_state *s)
 	return ret ? ret : rk_client_run(&s->c, 17);
 }
 
-static int state_init(struct rk_inject_state *s)
+static int state_init(struct rk_allocfail_state *s)
 {
 	int ret;
 
@@ -522,7 +522,7 @@ static int state_init(struct rk_inject_state *s)
 	return ret;
 }
 
-static void state_fini(struct rk_inject_state *s)
+static void state_fini(struct rk_allocfail_state *s)
 {
 	for (int i = 0; i < MANY_JOBS; i++)
 		rk_bo_fini(&s->extra[i]);
@@ -532,11 +532,11 @@ static void state_fini(struct rk_inject_state *s)
 int main(void)
 {
 	long long bos = rk_stat("bos"), vms = rk_stat("vms");
-	struct rk_inject_state s;
+	struct rk_allocfail_state s;
 	int ret;
 
 	ksft_print_header();
-	if (!rk_inject_init())
+	if (!rk_allocfail_init())
 		ksft_exit_skip("this kernel cannot make allocations fail\n");
 	ret = state_init(&s);
 	if (ret)
@@ -545,7 +545,7 @@ int main(void)
 	ksft_set_plan(ARRAY_SIZE(calls) + 3);
 
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
-		ksft_test_result(rk_inject_each(&calls[i], &s, finish), "%s\n", calls[i].name);
+		ksft_test_result(rk_allocfail_each(&calls[i], &s, finish), "%s\n", calls[i].name);
 	ksft_test_result(!rk_run_on_every_core(s.c.fd, 10), "every_core_works\n");
 	state_fini(&s);
 	ksft_test_result(rk_stat_settles("bos", bos), "no_bo_is_left\n");

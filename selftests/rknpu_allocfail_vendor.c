@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * As rknpu_faultinject, for the vendor's uAPI: every ioctl and every action, on
+ * As rknpu_allocfail_rocket, for the vendor's uAPI: every ioctl and every action, on
  * the DRM node and, where it is offered, on /dev/rknpu, and the files that tools
  * for the vendor's driver read and write.
  */
@@ -18,7 +18,7 @@
 #include <drm/drm.h>
 
 #include "kselftest.h"
-#include "rknpu_inject.h"
+#include "rknpu_allocfail.h"
 #include "rknpu_vendor_util.h"
 
 /* ---- what is called ---- */
@@ -28,7 +28,7 @@
 #define VALUE	20
 
 /* What a call made is undone afterwards: @fd, @wait_for, @handle and @obj. */
-struct rk_inject_state {
+struct rk_allocfail_state {
 	int (*open)(void);
 	int dev;
 	struct rv_chain one;
@@ -41,20 +41,20 @@ struct rk_inject_state {
 	uint32_t action;
 };
 
-static bool misc(const struct rk_inject_state *s)
+static bool misc(const struct rk_allocfail_state *s)
 {
 	return s->open == rv_open_misc;
 }
 
 /* Without asking the file what it is, which could meet the failure. */
-static int ioctl_of(const struct rk_inject_state *s, int fd, unsigned long cmd, void *arg)
+static int ioctl_of(const struct rk_allocfail_state *s, int fd, unsigned long cmd, void *arg)
 {
 	if (misc(s))
 		cmd = RV_MISC(_IOC_NR(cmd) - 0x40, _IOC_SIZE(cmd));
 	return rk_ioctl(fd, cmd, arg);
 }
 
-static int create(struct rk_inject_state *s, uint64_t size, uint32_t flags, int handle)
+static int create(struct rk_allocfail_state *s, uint64_t size, uint32_t flags, int handle)
 {
 	struct drm_rknpu_mem_create c = {
 		.flags = flags, .size = size, .handle = handle, .iommu_domain_id = s->domain,
@@ -72,59 +72,59 @@ static int create(struct rk_inject_state *s, uint64_t size, uint32_t flags, int 
 	return ret;
 }
 
-static int create_page_call(struct rk_inject_state *s)
+static int create_page_call(struct rk_allocfail_state *s)
 {
 	return create(s, 4096, RV_FLAGS, 0);
 }
 
-static int create_large_call(struct rk_inject_state *s)
+static int create_large_call(struct rk_allocfail_state *s)
 {
 	return create(s, 300 * 1024, RV_FLAGS_TASK, 0);
 }
 
 /* The first object of a domain makes an address space, which stays until all files are closed. */
-static int create_domain_call(struct rk_inject_state *s)
+static int create_domain_call(struct rk_allocfail_state *s)
 {
 	s->domain = 1 + s->domain % (DRM_RKNPU_DOMAINS - 1);
 	return create(s, 4096, RV_FLAGS, 0);
 }
 
-static int sync_object(struct rk_inject_state *s, uint64_t obj, uint32_t flags)
+static int sync_object(struct rk_allocfail_state *s, uint64_t obj, uint32_t flags)
 {
 	struct drm_rknpu_mem_sync m = { .flags = flags, .obj_addr = obj, .size = 4096 };
 
 	return ioctl_of(s, s->dev, DRM_IOCTL_RKNPU_MEM_SYNC, &m);
 }
 
-static int object_check(struct rk_inject_state *s)
+static int object_check(struct rk_allocfail_state *s)
 {
 	int ret = sync_object(s, s->obj, DRM_RKNPU_MEM_SYNC_TO_DEVICE);
 
-	return ret ? rk_inject_wrong("the object cannot be synced: %d", ret) : 0;
+	return ret ? rk_allocfail_wrong("the object cannot be synced: %d", ret) : 0;
 }
 
-static int query_prepare(struct rk_inject_state *s)
+static int query_prepare(struct rk_allocfail_state *s)
 {
 	return create_page_call(s);
 }
 
 /* /dev/rknpu imports it once more. */
-static int query_call(struct rk_inject_state *s)
+static int query_call(struct rk_allocfail_state *s)
 {
 	struct drm_rknpu_mem_create c = { .handle = s->handle, .size = 4096, .flags = RV_FLAGS };
 	int ret = ioctl_of(s, s->dev, DRM_IOCTL_RKNPU_MEM_CREATE, &c);
 
 	if (!ret && c.obj_addr != s->obj)
-		return rk_inject_wrong("another object");
+		return rk_allocfail_wrong("another object");
 	return ret;
 }
 
-static int query_failed(struct rk_inject_state *s, int error)
+static int query_failed(struct rk_allocfail_state *s, int error)
 {
 	return object_check(s);
 }
 
-static int map_call(struct rk_inject_state *s)
+static int map_call(struct rk_allocfail_state *s)
 {
 	struct drm_rknpu_mem_map m = { .handle = s->one.bo.handle };
 
@@ -132,7 +132,7 @@ static int map_call(struct rk_inject_state *s)
 }
 
 /* From ioctl to the first access. A fault that finds no memory is tried again. */
-static int mmap_call(struct rk_inject_state *s)
+static int mmap_call(struct rk_allocfail_state *s)
 {
 	struct drm_rknpu_mem_map m = { .handle = s->one.bo.handle };
 	uint8_t *p;
@@ -146,12 +146,12 @@ static int mmap_call(struct rk_inject_state *s)
 		 misc(s) ? (int)s->one.bo.handle : s->dev, m.offset);
 	if (p == MAP_FAILED)
 		return -errno;
-	ret = memcmp(p, s->one.bo.map, 64) ? rk_inject_wrong("other memory") : 0;
+	ret = memcmp(p, s->one.bo.map, 64) ? rk_allocfail_wrong("other memory") : 0;
 	munmap(p, 4096);
 	return ret;
 }
 
-static int destroy(struct rk_inject_state *s)
+static int destroy(struct rk_allocfail_state *s)
 {
 	struct drm_rknpu_mem_destroy d = { .handle = s->handle, .obj_addr = s->obj };
 
@@ -159,26 +159,26 @@ static int destroy(struct rk_inject_state *s)
 }
 
 /* The answer is the struct as it was, so its copy can fail after all was done. */
-static int destroy_call(struct rk_inject_state *s)
+static int destroy_call(struct rk_allocfail_state *s)
 {
 	int ret = destroy(s);
 
 	return ret == -EFAULT && sync_object(s, s->obj, 0) == -EINVAL ? 0 : ret;
 }
 
-static int destroy_check(struct rk_inject_state *s)
+static int destroy_check(struct rk_allocfail_state *s)
 {
 	int ret = sync_object(s, s->obj, 0);
 
-	return ret == -EINVAL ? 0 : rk_inject_wrong("the object is still there: %d", ret);
+	return ret == -EINVAL ? 0 : rk_allocfail_wrong("the object is still there: %d", ret);
 }
 
-static int destroy_failed(struct rk_inject_state *s, int error)
+static int destroy_failed(struct rk_allocfail_state *s, int error)
 {
 	return object_check(s);
 }
 
-static int sync_call(struct rk_inject_state *s)
+static int sync_call(struct rk_allocfail_state *s)
 {
 	return sync_object(s, s->one.bo.obj,
 			   DRM_RKNPU_MEM_SYNC_TO_DEVICE | DRM_RKNPU_MEM_SYNC_FROM_DEVICE);
@@ -186,12 +186,12 @@ static int sync_call(struct rk_inject_state *s)
 
 /* ---- jobs ---- */
 
-static int submit_prepare(struct rk_inject_state *s)
+static int submit_prepare(struct rk_allocfail_state *s)
 {
 	return rv_chain_fill(&s->one, VALUE);
 }
 
-static int submit(struct rk_inject_state *s, uint32_t flags, uint32_t cores)
+static int submit(struct rk_allocfail_state *s, uint32_t flags, uint32_t cores)
 {
 	struct drm_rknpu_submit v;
 	int next = rk_next_fd(), ret;
@@ -213,48 +213,48 @@ static int submit(struct rk_inject_state *s, uint32_t flags, uint32_t cores)
 	return ret;
 }
 
-static int submit_call(struct rk_inject_state *s)
+static int submit_call(struct rk_allocfail_state *s)
 {
 	return submit(s, 0, 0);
 }
 
-static int submit_gang_call(struct rk_inject_state *s)
+static int submit_gang_call(struct rk_allocfail_state *s)
 {
 	return submit(s, 0, 7);
 }
 
-static int submit_fence_call(struct rk_inject_state *s)
+static int submit_fence_call(struct rk_allocfail_state *s)
 {
 	return submit(s, DRM_RKNPU_JOB_NONBLOCK | DRM_RKNPU_JOB_FENCE_OUT, 0);
 }
 
-static int submit_gang_fence_call(struct rk_inject_state *s)
+static int submit_gang_fence_call(struct rk_allocfail_state *s)
 {
 	return submit(s, DRM_RKNPU_JOB_NONBLOCK | DRM_RKNPU_JOB_FENCE_OUT, 7);
 }
 
-static int ran(struct rk_inject_state *s)
+static int ran(struct rk_allocfail_state *s)
 {
 	struct pollfd p = { .fd = s->fd, .events = POLLIN };
 	long wrong;
 
 	if (s->fd >= 0 && poll(&p, 1, 20000) != 1)
-		return rk_inject_wrong("the fence does not signal");
+		return rk_allocfail_wrong("the fence does not signal");
 	wrong = rv_chain_wrong(&s->one, VALUE + TASKS);
-	return wrong ? rk_inject_wrong("%ld bytes are wrong", wrong) : 0;
+	return wrong ? rk_allocfail_wrong("%ld bytes are wrong", wrong) : 0;
 }
 
 /* What could not be copied may have been the answer. */
-static int ran_or_not(struct rk_inject_state *s, int error)
+static int ran_or_not(struct rk_allocfail_state *s, int error)
 {
 	if (s->fd >= 0)
 		return ran(s);
 	if (!rv_chain_wrong(&s->one, (uint8_t)~VALUE))
 		return 0;
-	return error == -EFAULT ? ran(s) : rk_inject_wrong("a refused job ran");
+	return error == -EFAULT ? ran(s) : rk_allocfail_wrong("a refused job ran");
 }
 
-static int fence_in_prepare(struct rk_inject_state *s)
+static int fence_in_prepare(struct rk_allocfail_state *s)
 {
 	int ret;
 
@@ -265,14 +265,14 @@ static int fence_in_prepare(struct rk_inject_state *s)
 	return ret;
 }
 
-static int fence_in_call(struct rk_inject_state *s)
+static int fence_in_call(struct rk_allocfail_state *s)
 {
 	return submit(s, DRM_RKNPU_JOB_FENCE_IN, 2);
 }
 
 /* ---- the rest ---- */
 
-static int action_call(struct rk_inject_state *s)
+static int action_call(struct rk_allocfail_state *s)
 {
 	struct drm_rknpu_action a = { .flags = s->action };
 	int ret;
@@ -285,13 +285,13 @@ static int action_call(struct rk_inject_state *s)
 
 static char drm_path[64];
 
-static int open_call(struct rk_inject_state *s)
+static int open_call(struct rk_allocfail_state *s)
 {
 	s->fd = open(misc(s) ? "/dev/rknpu" : drm_path, O_RDWR | O_CLOEXEC);
 	return s->fd < 0 ? -errno : 0;
 }
 
-static int open_check(struct rk_inject_state *s)
+static int open_check(struct rk_allocfail_state *s)
 {
 	struct rv_bo bo;
 	int ret = rv_bo_init(&bo, s->fd, 4096, RV_FLAGS, 0);
@@ -300,7 +300,7 @@ static int open_check(struct rk_inject_state *s)
 	return ret;
 }
 
-static int export_call(struct rk_inject_state *s)
+static int export_call(struct rk_allocfail_state *s)
 {
 	struct drm_prime_handle p = { .handle = s->one.bo.handle, .flags = DRM_CLOEXEC | DRM_RDWR };
 	int next = rk_next_fd(), ret;
@@ -312,13 +312,13 @@ static int export_call(struct rk_inject_state *s)
 	return ret;
 }
 
-static int heap_prepare(struct rk_inject_state *s)
+static int heap_prepare(struct rk_allocfail_state *s)
 {
-	s->fd = rk_inject_heap();
+	s->fd = rk_allocfail_heap();
 	return s->fd < 0 ? s->fd : 0;
 }
 
-static int import_call(struct rk_inject_state *s)
+static int import_call(struct rk_allocfail_state *s)
 {
 	struct drm_prime_handle p = { .fd = s->fd };
 	struct drm_rknpu_mem_create c = { .handle = s->fd };
@@ -337,7 +337,7 @@ static int import_call(struct rk_inject_state *s)
 	return ret;
 }
 
-static int file_call(struct rk_inject_state *s)
+static int file_call(struct rk_allocfail_state *s)
 {
 	char buf[512];
 	int fd = open(s->path, O_RDONLY | O_CLOEXEC), ret = 0;
@@ -365,19 +365,19 @@ static int power_write(const char *what)
 	return ret;
 }
 
-static int power_call(struct rk_inject_state *s)
+static int power_call(struct rk_allocfail_state *s)
 {
 	int ret = power_write("on");
 
 	return ret ? ret : power_write("off");
 }
 
-static int power_failed(struct rk_inject_state *s, int error)
+static int power_failed(struct rk_allocfail_state *s, int error)
 {
 	return power_write("off");
 }
 
-static int fdinfo_prepare(struct rk_inject_state *s)
+static int fdinfo_prepare(struct rk_allocfail_state *s)
 {
 	static char path[64];
 
@@ -387,7 +387,7 @@ static int fdinfo_prepare(struct rk_inject_state *s)
 }
 
 /* What both nodes have. */
-static const struct rk_inject_call calls[] = {
+static const struct rk_allocfail_call calls[] = {
 	{ "open", NULL, open_call, open_check },
 	{ "mem_create_of_a_page", NULL, create_page_call, object_check },
 	{ "mem_create_of_many", NULL, create_large_call, object_check },
@@ -405,13 +405,13 @@ static const struct rk_inject_call calls[] = {
 	{ "import", heap_prepare, import_call },
 };
 
-static const struct rk_inject_call drm_calls[] = {
+static const struct rk_allocfail_call drm_calls[] = {
 	{ "mem_map", NULL, map_call },
 	{ "prime_export", NULL, export_call },
 	{ "fdinfo", fdinfo_prepare, file_call },
 };
 
-static const struct rk_inject_call power = { "power", NULL, power_call, NULL, power_failed };
+static const struct rk_allocfail_call power = { "power", NULL, power_call, NULL, power_failed };
 
 static const char *const files[] = {
 	"version", "load", "power", "freq", "volt", "delayms", "reset",
@@ -420,7 +420,7 @@ static const char *const files[] = {
 /* ---- the loop ---- */
 
 /* Whatever a call started is over before a chain runs on the same core. */
-static int finish(struct rk_inject_state *s)
+static int finish(struct rk_allocfail_state *s)
 {
 	rk_latency_us(0);
 	if (s->obj)
@@ -440,7 +440,7 @@ static int finish(struct rk_inject_state *s)
 	return rv_chain_run(&s->one, 33);
 }
 
-static int state_init(struct rk_inject_state *s, int (*open)(void))
+static int state_init(struct rk_allocfail_state *s, int (*open)(void))
 {
 	memset(s, 0, sizeof(*s));
 	s->open = open;
@@ -450,14 +450,14 @@ static int state_init(struct rk_inject_state *s, int (*open)(void))
 	return s->dev < 0 ? s->dev : rv_chain_init(&s->one, s->dev, TASKS, 0, 0);
 }
 
-static void state_fini(struct rk_inject_state *s)
+static void state_fini(struct rk_allocfail_state *s)
 {
 	rv_chain_fini(&s->one);
 	close(s->dev);
 }
 
 /* Of a process that has no other file open, so that its address spaces are made and freed, too. */
-static int fresh_call(struct rk_inject_state *s)
+static int fresh_call(struct rk_allocfail_state *s)
 {
 	struct drm_rknpu_mem_create c = {
 		.flags = RV_FLAGS, .size = 4096, .iommu_domain_id = 3,
@@ -476,9 +476,9 @@ static int fresh_call(struct rk_inject_state *s)
 	return ret;
 }
 
-static int fresh_finish(struct rk_inject_state *s)
+static int fresh_finish(struct rk_allocfail_state *s)
 {
-	struct rk_inject_state other;
+	struct rk_allocfail_state other;
 	int ret = state_init(&other, s->open);
 
 	if (!ret)
@@ -489,32 +489,32 @@ static int fresh_finish(struct rk_inject_state *s)
 
 static void test_fresh(int (*open)(void), const char *node)
 {
-	static const struct rk_inject_call c = { "first_file", NULL, fresh_call };
-	struct rk_inject_state s = { .open = open, .fd = -1 };
+	static const struct rk_allocfail_call c = { "first_file", NULL, fresh_call };
+	struct rk_allocfail_state s = { .open = open, .fd = -1 };
 
-	ksft_test_result(rk_inject_each(&c, &s, fresh_finish), "%s_first_file\n", node);
+	ksft_test_result(rk_allocfail_each(&c, &s, fresh_finish), "%s_first_file\n", node);
 }
 
-static void test_calls(struct rk_inject_state *s, const struct rk_inject_call *c, size_t n,
+static void test_calls(struct rk_allocfail_state *s, const struct rk_allocfail_call *c, size_t n,
 		       const char *node)
 {
 	for (size_t i = 0; i < n; i++)
-		ksft_test_result(rk_inject_each(&c[i], s, finish), "%s_%s\n", node, c[i].name);
+		ksft_test_result(rk_allocfail_each(&c[i], s, finish), "%s_%s\n", node, c[i].name);
 }
 
-static void test_actions(struct rk_inject_state *s, const char *node)
+static void test_actions(struct rk_allocfail_state *s, const char *node)
 {
-	static const struct rk_inject_call c = { "action", NULL, action_call };
+	static const struct rk_allocfail_call c = { "action", NULL, action_call };
 	bool good = true;
 
 	for (s->action = 0; s->action <= DRM_RKNPU_SET_IOMMU_DOMAIN_ID; s->action++)
-		good &= rk_inject_each(&c, s, finish);
+		good &= rk_allocfail_each(&c, s, finish);
 	ksft_test_result(good, "%s_actions\n", node);
 }
 
-static void test_files(struct rk_inject_state *s)
+static void test_files(struct rk_allocfail_state *s)
 {
-	static const struct rk_inject_call c = { "file", NULL, file_call };
+	static const struct rk_allocfail_call c = { "file", NULL, file_call };
 	char path[64];
 	bool good = true;
 
@@ -522,10 +522,10 @@ static void test_files(struct rk_inject_state *s)
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(files); i++) {
 		snprintf(path, sizeof(path), "%s/rknpu/%s", i % 2 ? "/proc" : "/sys/kernel/debug",
 			 files[i / 2]);
-		good &= rk_inject_each(&c, s, finish);
+		good &= rk_allocfail_each(&c, s, finish);
 	}
 	ksft_test_result(good, "files\n");
-	ksft_test_result(rk_inject_each(&power, s, finish), "power_file\n");
+	ksft_test_result(rk_allocfail_each(&power, s, finish), "power_file\n");
 }
 
 #define NODE_TESTS	(ARRAY_SIZE(calls) + 2)
@@ -533,7 +533,7 @@ static void test_files(struct rk_inject_state *s)
 
 static void test_node(int (*open)(void), const char *node)
 {
-	struct rk_inject_state s;
+	struct rk_allocfail_state s;
 
 	test_fresh(open, node);
 	if (state_init(&s, open))
@@ -565,7 +565,7 @@ int main(void)
 	int fd;
 
 	ksft_print_header();
-	if (!rk_inject_init())
+	if (!rk_allocfail_init())
 		ksft_exit_skip("this kernel cannot make allocations fail\n");
 	fd = rv_open();
 	if (fd < 0)

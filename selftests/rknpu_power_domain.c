@@ -16,17 +16,12 @@ FIXTURE(domain) {
 
 FIXTURE_SETUP(domain)
 {
-	int fd;
-
-	RK_OPEN_OR_SKIP(fd);
-	close(fd);
+	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_SCHED);
 	RK_REQUIRE_MODEL();
 	RK_REQUIRE_POWER_DOMAINS();
 	/* 6.12's driver of the domains goes on as if one had come up, and touches what is off. */
 	if (rk_kernel_before(6, 13))
 		SKIP(return, "this kernel crashes of a domain that does not come up");
-	if (!rk_ours())
-		SKIP(return, "our module's error codes");
 	ASSERT_EQ(0, rk_team_init(&self->t));
 	self->last = rk_ctl_read(NPU_CTL_NUM_CORES) - 1;
 }
