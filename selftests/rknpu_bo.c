@@ -165,7 +165,7 @@ TEST_F(bo, bad_pointer)
 
 /*
  * The answer cannot be delivered.  DRM copies it after the driver is done, so
- * the handle stays behind, but no longer than the file: 512 MiB would show.
+ * the handle stays behind, but no longer than the file: 256 MiB would show.
  */
 TEST_F_TIMEOUT(bo, readonly_result, 120)
 {
@@ -176,7 +176,7 @@ TEST_F_TIMEOUT(bo, readonly_result, 120)
 	ASSERT_NE(MAP_FAILED, c);
 	c->size = 8 << 20;
 	ASSERT_EQ(0, mprotect(c, RK_PAGE, PROT_READ));
-	for (int round = 0; round < 8; round++) {
+	for (int round = 0; round < 4; round++) {
 		for (int i = 0; i < 8; i++) {
 			ASSERT_EQ(-EFAULT, rk_ioctl(self->fd, DRM_IOCTL_ROCKET_CREATE_BO, c));
 		}
@@ -184,9 +184,9 @@ TEST_F_TIMEOUT(bo, readonly_result, 120)
 		self->fd = rk_open();
 		ASSERT_LE(0, self->fd);
 	}
-	for (int i = 0; i < 50 && before - free_kib() > 128l << 10; i++)
+	for (int i = 0; i < 50 && before - free_kib() > 64l << 10; i++)
 		rk_sleep_ms(100);
-	EXPECT_GT(128l << 10, before - free_kib());
+	EXPECT_GT(64l << 10, before - free_kib());
 	EXPECT_EQ(0, create(self->fd, &probe, RK_PAGE));
 }
 
@@ -432,12 +432,12 @@ TEST_F(bo, iova_per_file)
 	close(other);
 }
 
-TEST_F(bo, reuse_1000_times)
+TEST_F(bo, reuse_many_times)
 {
 	struct rk_bo bo;
 	uint64_t iova = 0;
 
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < (rk_long() ? 1000 : 200); i++) {
 		ASSERT_EQ(0, rk_bo_init(&bo, self->fd, 64 * RK_PAGE));
 		if (!i)
 			iova = bo.iova;

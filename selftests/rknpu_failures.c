@@ -1,14 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Every failure that the model has on demand: the right error, nothing else lost, and 100 good jobs per core. */
+/*
+ * Failures of the hardware: each that the model has on demand is met on each
+ * core, the job that met it says so, no other job is lost, and the core works
+ * again or is out of service. RKNPU_LONG=1 does more of it.
+ */
 #define _GNU_SOURCE
 #include <sys/mman.h>
 
 #include "kselftest_harness.h"
-#include "rknpu_util.h"
+#include "rknpu_faults.h"
 
-#define GOOD_JOBS	100
 /* For a job that meets a failure; guest time is the host's, and the host may be busy. */
 #define PATIENCE_MS	30000
+
+/* Deadline of each task: the shorter, the sooner a hang is found. Healthy ones here take 10 ms. */
+static unsigned int task_timeout_ms(void)
+{
+	return rk_slow() > 1 ? 1500 : 300;
+}
+
+/* What each core has to do afterwards. */
+static unsigned int good_enough(void)
+{
+	return rk_long() ? 100 : 10;
+}
 
 /* Jobs until each core has done @wanted: 0, or what went wrong. */
 static int good_jobs(struct rk_team *t, unsigned int wanted)
@@ -19,7 +34,7 @@ static int good_jobs(struct rk_team *t, unsigned int wanted)
 
 	for (int i = 0; i < RK_CORES; i++)
 		before[i] = rk_count(i, NPU_CNT_TASK_DONE);
-	/* Long enough that no core takes another's share. */
+	/* Long enough that no core does the work of others. */
 	rk_latency_us(1000);
 	for (int round = 0; round < 200 && done < RK_CORES && !ret; round++) {
 		ret = rk_team_submit(t, RK_TEAM_JOBS, round % 100);
@@ -36,169 +51,77 @@ static int good_jobs(struct rk_team *t, unsigned int wanted)
 	return ret ? ret : done == RK_CORES ? 0 : -ENODATA;
 }
 
-enum when {
-	BEFORE,		/* armed while cores are awake, then jobs */
-	ASLEEP,		/* armed while cores are off */
-	DURING,		/* armed with jobs on all cores */
-};
+/* ---- every failure ---- */
 
 FIXTURE(failure) {
-	struct rk_team t;
+	struct rk_team team;
+	struct rk_trial trial;
 };
 
 FIXTURE_VARIANT(failure) {
-	uint32_t kind;
-	uint32_t param;
-	uint32_t skip;
-	bool forever;
-	/* Armed with it: a hang, which it makes worse, and which resets do not clear. */
-	bool hang;
-	bool stuck;
-	enum when when;
-	/* How the one job ends that meets it. */
-	int err;
-	/* The core does nothing at all, so that a driver may try the job again. */
-	bool never_starts;
-	/* The core is taken out of service, until it is bound again. */
-	bool retires;
-	/* With one IOMMU for all cores, all of them are: it can neither be programmed nor switched off. */
-	bool takes_all;
-	/* Unless the others were asleep already, so that it could be switched off. */
-	bool power_helps;
+	struct rk_fault f;
 };
 
-FIXTURE_VARIANT_ADD(failure, never_start) {
-	.kind = NPU_FAULT_NEVER_START, .err = -ETIME, .never_starts = true,
-};
-FIXTURE_VARIANT_ADD(failure, hang) { .kind = NPU_FAULT_HANG, .err = -ETIME };
-FIXTURE_VARIANT_ADD(failure, irq_lost) { .kind = NPU_FAULT_IRQ_LOST };
-FIXTURE_VARIANT_ADD(failure, irq_late) { .kind = NPU_FAULT_IRQ_LATE, .param = 3000000 };
-/* After the deadline has passed. */
-FIXTURE_VARIANT_ADD(failure, irq_too_late) { .kind = NPU_FAULT_IRQ_LATE, .param = 700000000 };
-FIXTURE_VARIANT_ADD(failure, irq_dup) { .kind = NPU_FAULT_IRQ_DUP };
-/* While the next job runs. */
-FIXTURE_VARIANT_ADD(failure, irq_dup_later) { .kind = NPU_FAULT_IRQ_DUP, .param = 500000 };
-FIXTURE_VARIANT_ADD(failure, irq_spurious) { .kind = NPU_FAULT_IRQ_SPURIOUS, .when = DURING };
-FIXTURE_VARIANT_ADD(failure, irq_mmu) { .kind = NPU_FAULT_IRQ_MMU };
-/* A bus error that no access had. */
-FIXTURE_VARIANT_ADD(failure, irq_mmu_bus) { .kind = NPU_FAULT_IRQ_MMU, .param = 2 };
-/* Without the bit that is waited for, and with nothing but that. */
-FIXTURE_VARIANT_ADD(failure, irq_partial) {
-	.kind = NPU_FAULT_IRQ_PARTIAL, .param = 0x3f, .err = -ETIME,
-};
-FIXTURE_VARIANT_ADD(failure, irq_partial_dpu) { .kind = NPU_FAULT_IRQ_PARTIAL, .param = 0x300 };
-FIXTURE_VARIANT_ADD(failure, dma_read) { .kind = NPU_FAULT_DMA_READ, .err = -EIO };
-FIXTURE_VARIANT_ADD(failure, dma_write) { .kind = NPU_FAULT_DMA_WRITE, .err = -EIO };
-FIXTURE_VARIANT_ADD(failure, regcmd_unmapped) {
-	.kind = NPU_FAULT_REGCMD_ADDR, .param = 0x40000000, .err = -EFAULT,
-};
-/* Another page of the same buffer. */
-FIXTURE_VARIANT_ADD(failure, regcmd_garbage) {
-	.kind = NPU_FAULT_REGCMD_ADDR, .param = 0x1000, .err = -ETIME, .never_starts = true,
-};
-FIXTURE_VARIANT_ADD(failure, mmu_read) { .kind = NPU_FAULT_MMU_READ, .err = -EFAULT };
-FIXTURE_VARIANT_ADD(failure, mmu_read_elsewhere) {
-	.kind = NPU_FAULT_MMU_READ, .param = 0xdeadb000, .err = -EFAULT,
-};
-FIXTURE_VARIANT_ADD(failure, mmu_write) { .kind = NPU_FAULT_MMU_WRITE, .err = -EFAULT };
-FIXTURE_VARIANT_ADD(failure, mmu_stall) {
-	.kind = NPU_FAULT_MMU_STALL, .forever = true, .when = ASLEEP,
-};
-FIXTURE_VARIANT_ADD(failure, mmu_reset) { .kind = NPU_FAULT_MMU_RESET, .when = ASLEEP };
-FIXTURE_VARIANT_ADD(failure, mmu_reset_forever) {
-	.kind = NPU_FAULT_MMU_RESET, .forever = true, .when = ASLEEP, .retires = true,
-	.takes_all = true,
-};
-FIXTURE_VARIANT_ADD(failure, mmu_paging) { .kind = NPU_FAULT_MMU_PAGING, .when = ASLEEP };
-FIXTURE_VARIANT_ADD(failure, mmu_paging_forever) {
-	.kind = NPU_FAULT_MMU_PAGING, .forever = true, .when = ASLEEP, .retires = true,
-	.takes_all = true,
-};
-FIXTURE_VARIANT_ADD(failure, reset_stuck) {
-	.kind = NPU_FAULT_RESET_STUCK, .hang = true, .err = -ETIME,
-};
-FIXTURE_VARIANT_ADD(failure, reset_stuck_forever) {
-	.kind = NPU_FAULT_RESET_STUCK, .hang = true, .forever = true, .err = -ETIME,
-	.takes_all = true, .power_helps = true,
-};
-/* Nor does taking its power away. */
-FIXTURE_VARIANT_ADD(failure, off_stuck) {
-	.kind = NPU_FAULT_OFF_STUCK, .hang = true, .stuck = true, .err = -ETIME,
-	.retires = true, .takes_all = true,
-};
-FIXTURE_VARIANT_ADD(failure, dead_ones) {
-	.kind = NPU_FAULT_CORE_DEAD, .param = 0xffffffff, .forever = true, .when = ASLEEP,
-	.retires = true, .takes_all = true,
-};
-FIXTURE_VARIANT_ADD(failure, dead_zeroes) {
-	.kind = NPU_FAULT_CORE_DEAD, .forever = true, .when = ASLEEP, .retires = true,
-	.takes_all = true,
-};
+#define ROW(name, ...)	FIXTURE_VARIANT_ADD(failure, name) { .f = { __VA_ARGS__ } };
+RK_FAULTS(ROW)
 
 FIXTURE_SETUP(failure)
 {
-	int fd;
-
-	RK_OPEN_OR_SKIP(fd);
-	close(fd);
+	memset(self, 0, sizeof(*self));
+	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_SCHED);
 	RK_REQUIRE_MODEL();
-	if (!rk_ours())
-		SKIP(return, "our module's error codes");
-	ASSERT_EQ(0, rk_team_init(&self->t));
-	ASSERT_EQ(0, good_jobs(&self->t, 1));
-	/* Then nothing but power helps, or not even that. */
-	if (variant->stuck || (variant->kind == NPU_FAULT_RESET_STUCK && variant->forever))
+	/* Then nothing but power would help, and does not. */
+	if (variant->f.stuck)
 		RK_REQUIRE_POWER_DOMAINS();
+	rk_task_timeout_ms(task_timeout_ms());
 }
 
 FIXTURE_TEARDOWN(failure)
 {
-	if (!rk_model() || !rk_ours())
-		return;
 	rk_model_calm();
-	rk_team_fini(&self->t);
+	if (self->team.fd > 0)
+		rk_team_fini(&self->team);
+	rk_trial_fini(&self->trial);
 }
 
-static void arm(const FIXTURE_VARIANT(failure) *v, unsigned int core)
+/* With one IOMMU for all cores some failures are all cores'. */
+static bool hits_all(const struct rk_fault *f)
 {
-	if (v->hang)
-		rk_fault_arm(core, NPU_FAULT_HANG, 0, 1);
-	if (v->stuck)
-		rk_fault_arm(core, NPU_FAULT_RESET_STUCK, 0, 0);
-	rk_fault_arm_param(core, v->kind, v->skip, v->forever ? 0 : 1, v->param);
+	return f->takes_all && rk_one_iommu();
 }
 
-/* The driver tries a job once more that never started. */
-static bool retries(void)
+static unsigned int first_core(const struct rk_fault *f)
 {
-	return rk_core_stat(0, "retries") >= 0;
+	return f->slow && !rk_long() ? RK_CORES - 1 : 0;
 }
 
-static int expected(const FIXTURE_VARIANT(failure) *v)
+/* For what happens as soon as it is armed; a busy host may have missed it. */
+static void wait_busy(unsigned int core)
 {
-	return v->never_starts && retries() ? 0 : v->err;
+	for (int i = 0; i < 20 && !rk_count(core, NPU_CNT_BUSY); i++)
+		rk_sleep_ms(1);
 }
 
 /*
  * Three jobs at once, one of which meets the failure on its core: unless the
  * host was so busy that another core took them all, then again.
  */
-static int meet(const FIXTURE_VARIANT(failure) *v, struct rk_team *t, unsigned int core)
+static int meet(const struct rk_fault *f, struct rk_team *t, unsigned int core)
 {
 	int ret;
 
 	for (unsigned int us = 10000; us <= 160000; us *= 2) {
-		if (v->when == ASLEEP && !rk_wait_asleep(5000))
+		if (f->when == RK_WHEN_ASLEEP && !rk_wait_asleep(5000))
 			return -EBUSY;
-		if (v->when != DURING)
-			arm(v, core);
+		if (f->when != RK_WHEN_BUSY)
+			rk_fault_arm_row(f, core, 0);
 		rk_latency_us(us);
 		ret = rk_team_submit(t, RK_CORES, 7);
 		if (ret)
 			return ret;
-		if (v->when == DURING) {
-			rk_sleep_ms(3);
-			arm(v, core);
+		if (f->when == RK_WHEN_BUSY) {
+			wait_busy(core);
+			rk_fault_arm_row(f, core, 0);
 		}
 		rk_team_collect(t, RK_CORES, 7, PATIENCE_MS);
 		rk_latency_us(0);
@@ -208,13 +131,14 @@ static int meet(const FIXTURE_VARIANT(failure) *v, struct rk_team *t, unsigned i
 	return -ENODATA;
 }
 
+/* A new device, new files, and what each core has to do then. */
 static void rebind_team(struct __test_metadata *_metadata, struct rk_team *t, unsigned int core)
 {
 	rk_model_calm();
 	rk_team_fini(t);
 	ASSERT_EQ(0, rk_rebind(core));
 	ASSERT_EQ(0, rk_team_init(t));
-	EXPECT_EQ(0, good_jobs(t, GOOD_JOBS)) TH_LOG("core %u", core);
+	EXPECT_EQ(0, good_jobs(t, good_enough())) TH_LOG("core %u", core);
 	EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
 }
 
@@ -242,55 +166,195 @@ static void check_lost(struct __test_metadata *_metadata, struct rk_team *t, int
 	EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
 }
 
-TEST_F_TIMEOUT(failure, is_survived, 120)
+/* Where all cores have the same fate. */
+static void survive_all(struct __test_metadata *_metadata, const struct rk_fault *f,
+			struct rk_team *t, unsigned int core)
 {
-	for (unsigned int core = 0; variant->takes_all && rk_one_iommu() && core < RK_CORES; core++) {
-		ASSERT_EQ(0, meet(variant, &self->t, core)) TH_LOG("core %u", core);
-		if (variant->power_helps && none_retired()) {
-			rk_model_calm();
-			EXPECT_EQ(0, good_jobs(&self->t, GOOD_JOBS)) TH_LOG("core %u", core);
-			continue;
-		}
-		check_lost(_metadata, &self->t, RK_CORES, variant->err);
-		rebind_team(_metadata, &self->t, core);
-	}
-	if (variant->takes_all && rk_one_iommu())
+	ASSERT_EQ(0, meet(f, t, core)) TH_LOG("core %u", core);
+	if (f->power_helps && none_retired()) {
+		rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_FAULT_CLEAR);
+		EXPECT_EQ(0, good_jobs(t, good_enough())) TH_LOG("core %u", core);
 		return;
+	}
+	check_lost(_metadata, t, RK_CORES, f->err);
+	rebind_team(_metadata, t, core);
+}
 
-	for (unsigned int core = 0; core < RK_CORES; core++) {
-		struct rk_team *t = &self->t;
-		long long resets[RK_CORES], retired = rk_core_stat(core, "retired");
-		long long timeouts = rk_core_stat(core, "timeouts");
-		long long faults = rk_core_stat(core, "faults");
-		int err = expected(variant);
+static void survive_one(struct __test_metadata *_metadata, const struct rk_fault *f,
+			struct rk_team *t, unsigned int core)
+{
+	long long resets[RK_CORES], retired = rk_core_stat(core, "retired");
+	long long timeouts = rk_core_stat(core, "timeouts");
+	long long faults = rk_core_stat(core, "faults");
 
-		for (int i = 0; i < RK_CORES; i++)
-			resets[i] = rk_core_stat(i, "resets");
-		rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
-		ASSERT_EQ(0, meet(variant, t, core)) TH_LOG("core %u", core);
-		EXPECT_EQ(err ? 1 : RK_CORES, rk_team_count(t, RK_CORES, err));
-		EXPECT_EQ(err ? RK_CORES - 1 : RK_CORES, rk_team_count(t, RK_CORES, 0))
-			TH_LOG("core %u: %d %d %d", core, t->ret[0], t->ret[1], t->ret[2]);
-		EXPECT_EQ(timeouts + (variant->err == -ETIME), rk_core_stat(core, "timeouts"));
-		EXPECT_EQ(faults + (variant->err == -EFAULT), rk_core_stat(core, "faults"));
-		/* The others have not noticed. */
-		for (int i = 0; i < RK_CORES; i++)
-			if (i != core) {
-				EXPECT_EQ(resets[i], rk_core_stat(i, "resets"));
-			}
-		EXPECT_EQ(retired + variant->retires, rk_core_stat(core, "retired"));
-		EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
-
-		if (variant->retires) {
-			/* What is left does the work. */
-			ASSERT_EQ(0, rk_team_submit(t, RK_TEAM_JOBS, 20));
-			rk_team_collect(t, RK_TEAM_JOBS, 20, PATIENCE_MS);
-			EXPECT_EQ(RK_TEAM_JOBS, rk_team_count(t, RK_TEAM_JOBS, 0));
-			rebind_team(_metadata, t, core);
+	for (int i = 0; i < RK_CORES; i++)
+		resets[i] = rk_core_stat(i, "resets");
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+	ASSERT_EQ(0, meet(f, t, core)) TH_LOG("core %u", core);
+	EXPECT_EQ(f->err ? 1 : RK_CORES, rk_team_count(t, RK_CORES, f->err));
+	EXPECT_EQ(f->err ? RK_CORES - 1 : RK_CORES, rk_team_count(t, RK_CORES, 0))
+		TH_LOG("core %u: %d %d %d", core, t->ret[0], t->ret[1], t->ret[2]);
+	EXPECT_EQ(timeouts + rk_fault_timeouts(f), rk_core_stat(core, "timeouts"));
+	EXPECT_EQ(faults + (f->err == -EFAULT), rk_core_stat(core, "faults"));
+	/* The others have not noticed. */
+	for (int i = 0; i < RK_CORES; i++)
+		if (i != core) {
+			EXPECT_EQ(resets[i], rk_core_stat(i, "resets"));
 		}
-		rk_model_calm();
-		EXPECT_EQ(0, good_jobs(t, GOOD_JOBS)) TH_LOG("core %u", core);
+	EXPECT_EQ(retired + f->retires, rk_core_stat(core, "retired"));
+	EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
+
+	if (f->retires) {
+		/* What is left does the work. */
+		ASSERT_EQ(0, rk_team_submit(t, RK_TEAM_JOBS, 20));
+		rk_team_collect(t, RK_TEAM_JOBS, 20, PATIENCE_MS);
+		EXPECT_EQ(RK_TEAM_JOBS, rk_team_count(t, RK_TEAM_JOBS, 0));
+		rebind_team(_metadata, t, core);
+	} else {
+		rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_FAULT_CLEAR);
+		EXPECT_EQ(0, good_jobs(t, good_enough())) TH_LOG("core %u", core);
 		EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
+	}
+}
+
+TEST_F_TIMEOUT(failure, is_survived, 240)
+{
+	const struct rk_fault *f = &variant->f;
+	struct rk_team *t = &self->team;
+
+	if (f->power_helps)
+		RK_REQUIRE_POWER_DOMAINS();
+	ASSERT_EQ(0, rk_team_init(t));
+	ASSERT_EQ(0, good_jobs(t, 1));
+	for (unsigned int core = first_core(f); core < RK_CORES; core++) {
+		/* Calming the model has set it back. */
+		rk_task_timeout_ms(task_timeout_ms());
+		if (hits_all(f))
+			survive_all(_metadata, f, t, core);
+		else
+			survive_one(_metadata, f, t, core);
+	}
+}
+
+static bool core_asleep(unsigned int core)
+{
+	if (!rk_power_domains() || rk_one_iommu())
+		return rk_wait_asleep(5000);
+	return rk_wait_count(core, NPU_CNT_POWERED, 0, 5000);
+}
+
+static bool in_page(uint64_t address, uint64_t page)
+{
+	return address >= page && address < page + RK_PAGE;
+}
+
+/* Of the program, what it reads, or what it writes. */
+static bool in_own_bo(const struct rk_trial *t, uint64_t address, bool write)
+{
+	const struct rk_client *c = &t->c;
+
+	if (write)
+		return in_page(address, c->out.iova);
+	return in_page(address, c->in.iova) ||
+	       (address >= c->inc.bo.iova && address < c->inc.bo.iova + c->inc.bo.size);
+}
+
+static int trial_meet(struct rk_trial *t, const struct rk_fault *f, unsigned int core)
+{
+	int ret;
+
+	if (f->when == RK_WHEN_ASLEEP && !core_asleep(core))
+		return -EBUSY;
+	if (f->when != RK_WHEN_BUSY) {
+		rk_fault_arm_row(f, core, f->skip);
+		return rk_trial_run(t);
+	}
+	rk_latency_us(20000);
+	ret = rk_trial_submit(t);
+	if (ret)
+		return ret;
+	wait_busy(core);
+	rk_fault_arm_row(f, core, 0);
+	ret = rk_wait_job(t->c.fd, t->id, RK_FOREVER, &t->w);
+	rk_latency_us(0);
+	return ret;
+}
+
+static void check_record(struct __test_metadata *_metadata, const struct rk_fault *f,
+			 struct rk_trial *t, unsigned int core)
+{
+	int err = f->gone ? -ENODEV : f->err;
+	int64_t deadline = t->job.timeout_ns;
+
+	EXPECT_EQ(f->cause, t->w.cause);
+	EXPECT_EQ(err, t->w.error);
+	EXPECT_EQ(f->gone ? 0 : err ? f->skip : RK_TRIAL_TASKS, t->w.task);
+	EXPECT_EQ(f->result, t->w.result);
+	if (!f->gone) {
+		EXPECT_EQ(core, t->w.core);
+		EXPECT_LT(0, t->w.elapsed_ns);
+	}
+	if (f->late) {
+		EXPECT_LE(deadline, t->w.elapsed_ns);
+	}
+	if (f->early) {
+		EXPECT_GT(deadline, t->w.elapsed_ns);
+	}
+	if (err != -EFAULT) {
+		EXPECT_EQ(0, t->w.fault_address);
+	} else if (f->page) {
+		EXPECT_TRUE(in_page(t->w.fault_address, f->page))
+			TH_LOG("%#llx", (unsigned long long)t->w.fault_address);
+	} else {
+		EXPECT_TRUE(in_own_bo(t, t->w.fault_address ^ f->elsewhere, f->result))
+			TH_LOG("%#llx", (unsigned long long)t->w.fault_address);
+	}
+	/* The BO tells the same. */
+	EXPECT_EQ(err, rk_prep(&t->c.out, 5000));
+	if (!err) {
+		EXPECT_EQ(6, t->c.out.map[0]);
+	}
+	EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
+}
+
+/* Nobody else's job is lost, and there is no such core any more. */
+static void check_retired(struct __test_metadata *_metadata, struct rk_trial *t, unsigned int core)
+{
+	EXPECT_EQ(-ENODEV, rk_submit_ext(t->c.fd, &t->job, 1, NULL));
+	EXPECT_EQ(7u & ~(1u << core), rk_param(t->c.fd, DRM_ROCKET_PARAM_CORE_MASK));
+	EXPECT_EQ(0, rk_client_run(&t->c, 6));
+	rk_model_calm();
+	ASSERT_EQ(0, rk_rebind(core));
+	rk_trial_fini(t);
+	ASSERT_EQ(0, rk_trial_init(t, core, task_timeout_ms()));
+}
+
+TEST_F_TIMEOUT(failure, tells_its_cause, 240)
+{
+	const struct rk_fault *f = &variant->f;
+	struct rk_trial *t = &self->trial;
+	bool retires = f->retires || (f->power_helps && !rk_power_domains());
+
+	if (hits_all(f))
+		SKIP(return, "one core cannot fail alone here");
+	for (unsigned int core = first_core(f); core < RK_CORES; core++) {
+		rk_trial_fini(t);
+		ASSERT_EQ(0, rk_trial_init(t, core, task_timeout_ms()));
+		/* What is found out early is not so early on a busy host. */
+		if (f->early || f->gone)
+			t->job.timeout_ns = 5000 * RK_MS;
+		/* Some failures are those of a core that is awake. */
+		ASSERT_EQ(0, rk_trial_run(t));
+		ASSERT_EQ(DRM_ROCKET_CAUSE_DONE, t->w.cause);
+		rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+		ASSERT_EQ(0, trial_meet(t, f, core)) TH_LOG("core %u", core);
+		EXPECT_NE(0, rk_fault_fired());
+		check_record(_metadata, f, t, core);
+		if (retires)
+			check_retired(_metadata, t, core);
+		rk_model_calm();
+		ASSERT_EQ(0, rk_trial_run(t));
+		EXPECT_EQ(DRM_ROCKET_CAUSE_DONE, t->w.cause);
 	}
 }
 
@@ -302,20 +366,13 @@ FIXTURE(special) {
 
 FIXTURE_SETUP(special)
 {
-	int fd;
-
-	RK_OPEN_OR_SKIP(fd);
-	close(fd);
+	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_SCHED);
 	RK_REQUIRE_MODEL();
-	if (!rk_ours())
-		SKIP(return, "our module's error codes");
 	ASSERT_EQ(0, rk_team_init(&self->t));
 }
 
 FIXTURE_TEARDOWN(special)
 {
-	if (!rk_model() || !rk_ours())
-		return;
 	rk_stay_awake(false);
 	rk_model_calm();
 	rk_team_fini(&self->t);
@@ -331,16 +388,16 @@ TEST_F_TIMEOUT(special, dies_while_it_works, 120)
 		struct rk_team *t = &self->t;
 
 		/*
-		 * Any core's interrupt makes the IOMMU's driver look at all banks, and it
-		 * follows the page table address that it finds in one that reads as ones.
+		 * Any core's interrupt makes the IOMMU's driver look at the registers of all
+		 * MMUs, and it follows the page table address of one that reads as ones.
 		 */
 		if (rk_one_iommu() && reads[i % 2])
 			continue;
 		ASSERT_EQ(0, good_jobs(t, 1));
 		/* Enough for a busy host to get to arming it before the jobs are over. */
-		rk_latency_us(300000);
+		rk_latency_us(150000);
 		ASSERT_EQ(0, rk_team_submit(t, 2 * RK_CORES, 3));
-		rk_sleep_ms(20);
+		ASSERT_TRUE(rk_wait_count(core, NPU_CNT_BUSY, 1, 5000));
 		rk_fault_arm_param(core, NPU_FAULT_CORE_DEAD, 0, 0, reads[i % 2]);
 		rk_team_collect(t, 2 * RK_CORES, 3, PATIENCE_MS);
 		rk_latency_us(0);
@@ -349,9 +406,8 @@ TEST_F_TIMEOUT(special, dies_while_it_works, 120)
 			rebind_team(_metadata, t, core);
 			continue;
 		}
-		/* To the driver, zeroes are a job that never started. */
-		EXPECT_EQ(2 * RK_CORES - !(retries() && !reads[i % 2]),
-			  rk_team_count(t, 2 * RK_CORES, 0))
+		/* Zeroes are a job that never started to the driver, which tries it once more. */
+		EXPECT_EQ(2 * RK_CORES - !!reads[i % 2], rk_team_count(t, 2 * RK_CORES, 0))
 			TH_LOG("core %u reads %#x: %d %d %d %d %d %d", core, reads[i % 2], t->ret[0],
 			       t->ret[1], t->ret[2], t->ret[3], t->ret[4], t->ret[5]);
 		ASSERT_EQ(0, rk_team_submit(t, RK_TEAM_JOBS, 4));
@@ -380,7 +436,7 @@ TEST_F_TIMEOUT(special, dies_while_it_idles, 120)
 		EXPECT_TRUE(rk_wait_asleep(5000));
 		EXPECT_LE(1, rk_fault_fired()) TH_LOG("core %d, %#x", i / 2, reads[i % 2]);
 		rk_model_calm();
-		EXPECT_EQ(0, good_jobs(t, GOOD_JOBS)) TH_LOG("core %d, %#x", i / 2, reads[i % 2]);
+		EXPECT_EQ(0, good_jobs(t, good_enough())) TH_LOG("core %d, %#x", i / 2, reads[i % 2]);
 	}
 	for (int i = 0; i < RK_CORES; i++)
 		EXPECT_EQ(0, rk_core_stat(i, "retired"));
@@ -402,7 +458,7 @@ TEST_F_TIMEOUT(special, dies_before_the_file_closes, 120)
 		EXPECT_TRUE(rk_wait_asleep(5000));
 		rk_model_calm();
 		ASSERT_EQ(0, rk_team_init(t));
-		EXPECT_EQ(0, good_jobs(t, GOOD_JOBS)) TH_LOG("core %u", core);
+		EXPECT_EQ(0, good_jobs(t, good_enough())) TH_LOG("core %u", core);
 		EXPECT_EQ(0, rk_core_stat(core, "retired"));
 	}
 	EXPECT_TRUE(rk_stat_settles("vms", vms));
@@ -452,32 +508,158 @@ TEST_F(special, stale_tlb)
 	}
 	rk_client_fini(&c);
 	rk_model_calm();
-	EXPECT_EQ(0, good_jobs(t, GOOD_JOBS));
+	EXPECT_EQ(0, good_jobs(t, good_enough()));
 }
 
-#define HANGS		1000
 #define HANG_BATCH	25
 
 /* Whatever they leave behind would add up. */
-TEST_F_TIMEOUT(special, a_thousand_hangs, 400)
+TEST_F_TIMEOUT(special, hangs_in_a_row, 400)
 {
 	struct rk_team *t = &self->t;
-	int lost = 0;
+	int hangs = rk_long() ? 1000 : 100, lost = 0;
 
 	rk_fault_arm(NPU_CTL_ANY_CORE, NPU_FAULT_HANG, 0, 0);
 	rk_task_timeout_ms(10);
-	for (int i = 0; i < HANGS / HANG_BATCH; i++) {
+	for (int i = 0; i < hangs / HANG_BATCH; i++) {
 		ASSERT_EQ(0, rk_team_submit(t, HANG_BATCH, 1)) TH_LOG("batch %d", i);
 		rk_team_collect(t, HANG_BATCH, 1, PATIENCE_MS);
 		lost += rk_team_count(t, HANG_BATCH, -ETIME);
 	}
-	EXPECT_EQ(HANGS, lost);
-	EXPECT_LE(HANGS, rk_fault_fired());
+	EXPECT_EQ(hangs, lost);
+	EXPECT_LE(hangs, rk_fault_fired());
 	rk_model_calm();
-	EXPECT_EQ(0, good_jobs(t, GOOD_JOBS));
+	EXPECT_EQ(0, good_jobs(t, good_enough()));
 	for (int i = 0; i < RK_CORES; i++)
 		EXPECT_EQ(0, rk_core_stat(i, "retired"));
 	EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
+}
+
+/* ---- a job that never started ---- */
+
+FIXTURE(retry) {
+	struct rk_trial t;
+};
+
+FIXTURE_SETUP(retry)
+{
+	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_SCHED);
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, rk_trial_init(&self->t, 1, task_timeout_ms()));
+}
+
+FIXTURE_TEARDOWN(retry)
+{
+	rk_model_calm();
+	rk_module_param("start_check_ms", 100);
+	rk_trial_fini(&self->t);
+}
+
+/* Counters of core 1. */
+struct counts {
+	long long timeouts, retries, resets;
+};
+
+static struct counts counts(void)
+{
+	return (struct counts) {
+		rk_core_stat(1, "timeouts"), rk_core_stat(1, "retries"), rk_core_stat(1, "resets"),
+	};
+}
+
+/* Seen long before its deadline, tried once more, and counted. */
+TEST_F(retry, once)
+{
+	struct rk_trial *t = &self->t;
+	struct counts before, after;
+
+	t->job.timeout_ns = 1500 * RK_MS;
+	for (int times = 0; times < 3; times++) {
+		uint64_t kicks;
+
+		ASSERT_EQ(0, rk_trial_run(t));
+		before = counts();
+		kicks = rk_count(1, NPU_CNT_KICK);
+		rk_fault_arm(1, NPU_FAULT_NEVER_START, 0, times);
+		if (!times)
+			rk_model_calm();
+		ASSERT_EQ(0, rk_trial_run(t));
+		after = counts();
+		EXPECT_EQ(times == 2 ? -ETIME : 0, t->w.error);
+		EXPECT_EQ(times == 2 ? 0 : RK_TRIAL_TASKS, t->w.task);
+		EXPECT_EQ(times, after.timeouts - before.timeouts);
+		EXPECT_EQ(times, after.resets - before.resets);
+		EXPECT_EQ(!!times, after.retries - before.retries);
+		/* A second try is given all its time. */
+		EXPECT_EQ(times == 2, t->w.elapsed_ns >= 1500 * RK_MS);
+		EXPECT_EQ(times == 2 ? 2 : RK_TRIAL_TASKS + times, rk_count(1, NPU_CNT_KICK) - kicks);
+	}
+}
+
+/* A divisible job says that its tasks need nothing of each other. */
+TEST_F(retry, a_later_task_of_a_divisible_job)
+{
+	struct rk_trial *t = &self->t;
+	struct counts before = counts();
+
+	t->job.flags = DRM_ROCKET_JOB_DIVISIBLE;
+	rk_fault_arm(1, NPU_FAULT_NEVER_START, 2, 1);
+	ASSERT_EQ(0, rk_trial_run(t));
+	EXPECT_EQ(0, t->w.error);
+	EXPECT_EQ(RK_TRIAL_TASKS, t->w.task);
+	EXPECT_EQ(1, counts().retries - before.retries);
+	EXPECT_EQ(0, rk_bo_differs(&t->c.out, 6, RK_BYTES));
+}
+
+/* A later task may need what the first has left in the core. */
+TEST_F(retry, a_later_task_is_not_tried_again)
+{
+	struct rk_trial *t = &self->t;
+	struct counts before = counts();
+
+	rk_fault_arm(1, NPU_FAULT_NEVER_START, 1, 1);
+	ASSERT_EQ(0, rk_trial_run(t));
+	EXPECT_EQ(DRM_ROCKET_CAUSE_NEVER_STARTED, t->w.cause);
+	EXPECT_EQ(-ETIME, t->w.error);
+	EXPECT_EQ(1, t->w.task);
+	EXPECT_EQ(0, counts().retries - before.retries);
+	EXPECT_EQ(-ETIME, rk_prep(&t->c.out, 5000));
+	ASSERT_EQ(0, rk_trial_run(t));
+	EXPECT_EQ(DRM_ROCKET_CAUSE_DONE, t->w.cause);
+}
+
+TEST_F(retry, not_looked_for)
+{
+	struct rk_trial *t = &self->t;
+
+	rk_module_param("start_check_ms", 0);
+	t->job.timeout_ns = 300 * RK_MS;
+	rk_fault_arm(1, NPU_FAULT_NEVER_START, 0, 1);
+	ASSERT_EQ(0, rk_trial_run(t));
+	EXPECT_EQ(0, t->w.error);
+	EXPECT_LE(300 * RK_MS, t->w.elapsed_ns);
+}
+
+/* Looking costs a healthy job nothing but being looked at once. */
+TEST_F(retry, slow_is_not_suspicious_twice)
+{
+	struct rk_trial *t = &self->t;
+	struct counts before = counts(), after;
+	uint64_t reads;
+
+	rk_module_param("start_check_ms", 20);
+	t->job.timeout_ns = 30000 * RK_MS;
+	t->job.task_count = 1;
+	rk_latency_us(500000);
+	ASSERT_EQ(0, rk_trial_run(t));
+	rk_sleep_ms(20);
+	reads = rk_count(1, NPU_CNT_MMIO_READ);
+	ASSERT_EQ(0, rk_trial_run(t));
+	after = counts();
+	EXPECT_EQ(0, t->w.error);
+	EXPECT_EQ(0, memcmp(&before, &after, sizeof(after)));
+	/* The interrupt's, and few to see that it has begun. */
+	EXPECT_GE(10, rk_count(1, NPU_CNT_MMIO_READ) - reads);
 }
 
 TEST_HARNESS_MAIN

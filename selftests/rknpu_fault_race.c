@@ -15,7 +15,7 @@
 /* After the job, when it has been put away; and how long the CPU is held. */
 #define STRAY_NS	200000000u
 #define HELD_NS		500000000u
-#define ROUNDS		3
+#define ROUNDS		(rk_long() ? 5 : 1)
 #define HOLD_TRIES	10
 
 #define UNBOUND		"/sys/devices/virtual/workqueue/cpumask"

@@ -268,7 +268,8 @@ TEST_F_TIMEOUT(limits, who_is_killed_meanwhile_leaves_nothing, 120)
 
 #define FILE_TASKS	1048576u
 #define JOB_TASKS	65536u
-#define DEADLINE_MS	15000
+/* That of the job which hangs in front of the others, while they are queued. */
+#define DEADLINE_MS	6000
 
 /* A job of one task on core 0, and the most tasks that it may have. */
 static int queue_init(struct rk_client *c, struct drm_rocket_task *t,

@@ -31,6 +31,7 @@
 
 #include "kselftest.h"
 #include "npu.h"
+#include "rknpu_util.h"
 
 #define WAIT_NS		(INT64_C(60) * 1000000000)
 /* Real data costs a second, slow reference: only up to this many products. */
@@ -448,8 +449,11 @@ int main(int argc, char **argv)
 	if (ret)
 		ksft_exit_skip("no NPU: %s\n", strerror(-ret));
 	ksft_set_plan(4 * ARRAY_SIZE(shapes));
+	/* The model's time is the host's, and these tasks are long. */
+	rk_task_timeout_ms(10000);
 	for (unsigned int i = 0; i < ARRAY_SIZE(shapes); i++)
 		test_shape(dev, i);
+	rk_task_timeout_ms(RK_TASK_TIMEOUT_MS);
 	npu_close(dev);
 	ksft_finished();
 }

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* WAIT_JOB: how jobs ended, for each way the model can be made to end them, and how long that is known. */
+/*
+ * WAIT_JOB: how jobs ended, how long that is known, and what it says when the
+ * file or the device goes away. The causes of all failures: rknpu_failures.c.
+ */
 #define _GNU_SOURCE
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <linux/sync_file.h>
 
 #include "kselftest_harness.h"
 #include "rknpu_util.h"
@@ -236,89 +241,6 @@ TEST_F(result, the_oldest_are_forgotten)
 
 /* ---- what went wrong ---- */
 
-FIXTURE(fault) {
-	struct rk_client c;
-};
-
-FIXTURE_VARIANT(fault) {
-	uint32_t kind;
-	uint32_t cause;
-	int err;
-	/* Least time it takes, in ms. */
-	int64_t ms;
-};
-
-FIXTURE_VARIANT_ADD(fault, never_start) {
-	.kind = NPU_FAULT_NEVER_START, .cause = DRM_ROCKET_CAUSE_NEVER_STARTED, .err = -ETIME,
-};
-FIXTURE_VARIANT_ADD(fault, hang) {
-	.kind = NPU_FAULT_HANG, .cause = DRM_ROCKET_CAUSE_TIMEOUT, .err = -ETIME, .ms = 100,
-};
-FIXTURE_VARIANT_ADD(fault, dma_read) {
-	.kind = NPU_FAULT_DMA_READ, .cause = DRM_ROCKET_CAUSE_DMA_READ, .err = -EIO,
-};
-FIXTURE_VARIANT_ADD(fault, dma_write) {
-	.kind = NPU_FAULT_DMA_WRITE, .cause = DRM_ROCKET_CAUSE_DMA_WRITE, .err = -EIO,
-};
-/* Found done at the deadline. */
-FIXTURE_VARIANT_ADD(fault, irq_lost) {
-	.kind = NPU_FAULT_IRQ_LOST, .cause = DRM_ROCKET_CAUSE_DONE, .err = 0,
-};
-
-FIXTURE_SETUP(fault)
-{
-	RK_REQUIRE_FEATURE(RK_ANY_FEATURE);
-	RK_REQUIRE_MODEL();
-	ASSERT_EQ(0, rk_client_init(&self->c));
-	ASSERT_EQ(0, rk_bo_fill(&self->c.in, 5, RK_BYTES));
-}
-
-FIXTURE_TEARDOWN(fault)
-{
-	rk_model_calm();
-	rk_client_fini(&self->c);
-}
-
-/* In the third task of five, on each core in turn; the record says all of it. */
-TEST_F_TIMEOUT(fault, in_the_third_of_five_tasks, 60)
-{
-	struct rk_client *c = &self->c;
-	struct drm_rocket_task t[5];
-	struct drm_rocket_job_ext job;
-	struct drm_rocket_wait_job w;
-
-	RK_REQUIRE_SCHED(c->fd);
-	for (size_t i = 0; i < ARRAY_SIZE(t); i++) {
-		ASSERT_EQ(0, rk_op_task(&c->inc, c->in.iova, c->out.iova, &t[i]));
-	}
-	for (int core = 0; core < RK_CORES; core++) {
-		struct drm_rocket_submit_ext s = {
-			.jobs = (uintptr_t)&job, .job_count = 1, .job_struct_size = sizeof(job),
-		};
-
-		job = (struct drm_rocket_job_ext) {
-			.tasks = (uintptr_t)t, .task_count = ARRAY_SIZE(t),
-			.task_struct_size = sizeof(t[0]), .core_mask = 1u << core,
-			.out_bo_handles = (uintptr_t)&c->out.handle, .out_bo_handle_count = 1,
-			.timeout_ns = variant->ms ? variant->ms * RK_MS : 200 * RK_MS,
-		};
-		rk_fault_arm(core, variant->kind, 2, 1);
-		ASSERT_EQ(0, rk_ioctl(c->fd, DRM_IOCTL_ROCKET_SUBMIT_EXT, &s));
-		ASSERT_EQ(0, wait_job(c->fd, s.first_job, RK_FOREVER, &w));
-		EXPECT_EQ(variant->cause, w.cause);
-		EXPECT_EQ(variant->err, w.error);
-		EXPECT_EQ(core, w.core);
-		EXPECT_EQ(variant->err ? 2 : 5, w.task);
-		EXPECT_EQ(0, w.fault_address);
-		EXPECT_EQ(0, w.result);
-		EXPECT_LE(variant->ms * RK_MS, w.elapsed_ns);
-		/* PREP_BO and the record agree. */
-		EXPECT_EQ(variant->err, rk_prep(&c->out, 5000));
-		rk_model_calm();
-	}
-	EXPECT_EQ(0, rk_run_on_every_core(c->fd, 2));
-}
-
 /* The address and the direction of an access to nothing. */
 TEST_F(result, iommu_fault)
 {
@@ -379,6 +301,185 @@ TEST_F(result, timeout_of_the_job)
 	ASSERT_EQ(0, rk_ioctl(c->fd, DRM_IOCTL_ROCKET_SUBMIT_EXT, &s));
 	ASSERT_EQ(0, wait_job(c->fd, s.first_job, RK_FOREVER, &w));
 	EXPECT_EQ(DRM_ROCKET_CAUSE_DONE, w.cause);
+}
+
+/* ---- what goes away ---- */
+
+/* Nothing here is ended by a deadline. */
+#define GONE_TIMEOUT_MS	20000
+
+FIXTURE(gone) {
+	struct rk_trial t;
+	int sync;
+};
+
+FIXTURE_SETUP(gone)
+{
+	self->sync = -1;
+	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_SCHED);
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, rk_trial_init(&self->t, 0, GONE_TIMEOUT_MS));
+	rk_task_timeout_ms(GONE_TIMEOUT_MS);
+}
+
+FIXTURE_TEARDOWN(gone)
+{
+	rk_model_calm();
+	if (self->sync >= 0)
+		close(self->sync);
+	rk_trial_fini(&self->t);
+}
+
+/* Submits the job; a file that lasts longer than everything else tells how it ended. */
+static int submit_with_file(struct rk_trial *t)
+{
+	struct drm_syncobj_create create = { 0 };
+	struct drm_syncobj_handle h = { .flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE };
+	struct drm_rocket_sync sync;
+	int ret = rk_ioctl(t->c.fd, DRM_IOCTL_SYNCOBJ_CREATE, &create);
+
+	sync = (struct drm_rocket_sync) { .handle = create.handle };
+	t->job.out_syncs = (uintptr_t)&sync;
+	t->job.out_sync_count = 1;
+	if (!ret)
+		ret = rk_submit_ext(t->c.fd, &t->job, 1, &t->id);
+	h.handle = create.handle;
+	if (!ret)
+		ret = rk_ioctl(t->c.fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &h);
+	t->job.out_sync_count = 0;
+	return ret ? ret : h.fd;
+}
+
+/* 1: fine. 0: not over. Else how it ended. */
+static int file_status(int file, int timeout_ms)
+{
+	struct pollfd p = { .fd = file, .events = POLLIN };
+	struct sync_file_info info = { 0 };
+
+	poll(&p, 1, timeout_ms);
+	return rk_ioctl(file, SYNC_IOC_FILE_INFO, &info) ? -EBADF : info.status;
+}
+
+/* One that runs is ended between its tasks; one that waits for the core at once. */
+TEST_F(gone, file_closed)
+{
+	struct rk_trial *t = &self->t;
+	int queued;
+
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+	rk_latency_us(300000);
+	t->job.out_bo_handle_count = 0;
+	self->sync = submit_with_file(t);
+	ASSERT_LE(0, self->sync);
+	queued = submit_with_file(t);
+	ASSERT_LE(0, queued);
+	ASSERT_TRUE(rk_wait_count(0, NPU_CNT_TASK_STARTED, 1, 5000));
+	EXPECT_EQ(0, file_status(self->sync, 0));
+	EXPECT_EQ(0, file_status(queued, 0));
+	rk_trial_fini(t);
+	EXPECT_EQ(-ECANCELED, file_status(queued, 0));
+	EXPECT_EQ(-ECANCELED, file_status(self->sync, 10000));
+	EXPECT_GT(RK_TRIAL_TASKS, rk_count(0, NPU_CNT_TASK_DONE));
+	EXPECT_LE(1, rk_count(0, NPU_CNT_TASK_DONE));
+	EXPECT_EQ(0, rk_count_all(NPU_CNT_HANG));
+	close(queued);
+}
+
+/* A file that has the same BO is told. */
+TEST_F(gone, file_closed_with_a_shared_bo)
+{
+	struct drm_prime_handle h = { .flags = DRM_CLOEXEC | DRM_RDWR };
+	struct rk_trial *t = &self->t;
+	struct rk_client other;
+
+	ASSERT_EQ(0, rk_client_init(&other));
+	h.handle = t->c.out.handle;
+	ASSERT_EQ(0, rk_ioctl(t->c.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &h));
+	ASSERT_EQ(0, rk_ioctl(other.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &h));
+	close(h.fd);
+	rk_latency_us(200000);
+	ASSERT_EQ(0, rk_submit_ext(t->c.fd, &t->job, 1, NULL));
+	ASSERT_TRUE(rk_wait_count(0, NPU_CNT_BUSY, 1, 5000));
+	rk_trial_fini(t);
+	EXPECT_EQ(-ECANCELED, rk_prep_until(other.fd, h.handle, RK_FOREVER));
+	rk_latency_us(0);
+	EXPECT_EQ(0, rk_client_run(&other, 3));
+	rk_client_fini(&other);
+}
+
+/* Another file that refers to the same one keeps it and its jobs. */
+TEST_F(gone, one_of_two_descriptors_closed)
+{
+	struct rk_trial *t = &self->t;
+	int second = dup(t->c.fd);
+
+	ASSERT_LE(0, second);
+	rk_latency_us(100000);
+	ASSERT_EQ(0, rk_submit_ext(t->c.fd, &t->job, 1, &t->id));
+	close(t->c.fd);
+	t->c.fd = second;
+	t->c.in.fd = t->c.out.fd = second;
+	ASSERT_EQ(0, rk_wait_job(second, t->id, RK_FOREVER, &t->w));
+	EXPECT_EQ(DRM_ROCKET_CAUSE_DONE, t->w.cause);
+	EXPECT_EQ(0, rk_bo_differs(&t->c.out, 6, RK_BYTES));
+}
+
+struct gone_waiter {
+	pthread_t thread;
+	struct rk_trial *t;
+	uint64_t id;
+	struct drm_rocket_wait_job w;
+	int ret;
+};
+
+static void *gone_waiter_main(void *arg)
+{
+	struct gone_waiter *w = arg;
+
+	w->ret = rk_wait_job(w->t->c.fd, w->id, RK_FOREVER, &w->w);
+	return NULL;
+}
+
+/* Who is waiting when the device goes is told, of jobs that run as of those that wait. */
+TEST_F_TIMEOUT(gone, device, 60)
+{
+	struct rk_trial *t = &self->t;
+
+	for (unsigned int core = 0; core < RK_CORES; core++) {
+		struct gone_waiter w[2];
+
+		if (core) {
+			ASSERT_EQ(0, rk_trial_init(t, 0, GONE_TIMEOUT_MS));
+		}
+		rk_latency_us(5000000);
+		for (int i = 0; i < 2; i++) {
+			ASSERT_EQ(0, rk_submit_ext(t->c.fd, &t->job, 1, &t->id));
+			w[i] = (struct gone_waiter) { .t = t, .id = t->id };
+			ASSERT_EQ(0, pthread_create(&w[i].thread, NULL, gone_waiter_main, &w[i]));
+		}
+		self->sync = submit_with_file(t);
+		ASSERT_LE(0, self->sync);
+		rk_sleep_ms(100);
+		ASSERT_EQ(0, rk_rebind(core));
+		for (int i = 0; i < 2; i++) {
+			pthread_join(w[i].thread, NULL);
+			EXPECT_EQ(0, w[i].ret);
+			EXPECT_EQ(DRM_ROCKET_CAUSE_DEVICE_GONE, w[i].w.cause);
+			EXPECT_EQ(-ENODEV, w[i].w.error);
+			EXPECT_EQ(0, w[i].w.task);
+			/* The second has not been on a core. */
+			EXPECT_EQ(i ? -1 : 0, w[i].w.core);
+		}
+		EXPECT_EQ(-ENODEV, file_status(self->sync, 5000));
+		close(self->sync);
+		self->sync = -1;
+		EXPECT_EQ(-ENODEV, rk_wait_job(t->c.fd, 1, 0, &t->w));
+		rk_model_calm();
+		rk_trial_fini(t);
+	}
+	ASSERT_EQ(0, rk_trial_init(t, 0, GONE_TIMEOUT_MS));
+	ASSERT_EQ(0, rk_trial_run(t));
+	EXPECT_EQ(0, t->w.error);
 }
 
 TEST_HARNESS_MAIN

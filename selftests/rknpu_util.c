@@ -141,6 +141,13 @@ unsigned int rk_slow(void)
 	return slow < 1 ? 1 : slow;
 }
 
+bool rk_long(void)
+{
+	const char *env = getenv("RKNPU_LONG");
+
+	return env && atoi(env);
+}
+
 int rk_drop_sys_nice(void)
 {
 	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -545,6 +552,41 @@ int rk_run_on_every_core(int fd, unsigned int rounds)
 	return ret;
 }
 
+/* ---- trials ---- */
+
+int rk_trial_init(struct rk_trial *t, unsigned int core, unsigned int task_timeout_ms)
+{
+	int ret;
+
+	memset(t, 0, sizeof(*t));
+	ret = rk_client_init(&t->c);
+	for (int i = 0; i < RK_TRIAL_TASKS && !ret; i++)
+		ret = rk_op_task(&t->c.inc, t->c.in.iova, t->c.out.iova, &t->t[i]);
+	rk_job_ext(&t->job, t->t, RK_TRIAL_TASKS, &t->c.in, &t->c.out);
+	t->job.core_mask = 1u << core;
+	t->job.timeout_ns = task_timeout_ms * RK_MS;
+	return ret ? ret : rk_bo_fill(&t->c.in, 5, RK_BYTES);
+}
+
+void rk_trial_fini(struct rk_trial *t)
+{
+	if (t->c.fd > 0)
+		rk_client_fini(&t->c);
+	t->c.fd = 0;
+}
+
+int rk_trial_submit(struct rk_trial *t)
+{
+	return rk_submit_ext(t->c.fd, &t->job, 1, &t->id);
+}
+
+int rk_trial_run(struct rk_trial *t)
+{
+	int ret = rk_trial_submit(t);
+
+	return ret ? ret : rk_wait_job(t->c.fd, t->id, RK_FOREVER, &t->w);
+}
+
 /* ---- teams ---- */
 
 int rk_team_init(struct rk_team *t)
@@ -771,7 +813,7 @@ bool rk_wait_count(unsigned int core, enum npu_ctl_counter c, uint64_t value, un
 	while (rk_count(core, c) != value) {
 		if (rk_now() > end)
 			return false;
-		rk_sleep_ms(5);
+		rk_sleep_ms(1);
 	}
 	return true;
 }

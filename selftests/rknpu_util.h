@@ -43,6 +43,8 @@ void rk_module_param(const char *name, unsigned int value);
 void rk_task_timeout_ms(unsigned int ms);
 /* RKNPU_TEST_SLOW: how many times longer than usual things may take, at least 1. */
 unsigned int rk_slow(void);
+/* RKNPU_LONG: take the time that thorough tests need. */
+bool rk_long(void);
 /* Gives up what lets a process have the highest priority. */
 int rk_drop_sys_nice(void);
 int64_t rk_now(void);
@@ -143,6 +145,25 @@ int rk_client_run(struct rk_client *c, int value);
  * the model's counters can confirm.  0 or a negative errno as rk_client_run().
  */
 int rk_run_on_every_core(int fd, unsigned int rounds);
+
+/* ---- a job of three tasks on one core, and how it ended ---- */
+
+#define RK_TRIAL_TASKS	3
+
+struct rk_trial {
+	struct rk_client c;
+	struct drm_rocket_task t[RK_TRIAL_TASKS];
+	struct drm_rocket_job_ext job;
+	struct drm_rocket_wait_job w;
+	uint64_t id;
+};
+
+int rk_trial_init(struct rk_trial *t, unsigned int core, unsigned int task_timeout_ms);
+/* Does nothing the second time. */
+void rk_trial_fini(struct rk_trial *t);
+int rk_trial_submit(struct rk_trial *t);
+/* Waits, too. Each byte of the output is 6 then. */
+int rk_trial_run(struct rk_trial *t);
 
 /* ---- one file, and as many independent jobs as fit one program buffer ---- */
 
