@@ -135,6 +135,49 @@ bool rk_allocfail_except(const char *function)
 	return set_range(function, "reject", 0, 0);
 }
 
+/* ---- choice ---- */
+
+static const char *only;
+
+void rk_allocfail_options(int argc, char **argv, void (*list)(void))
+{
+	if (argc == 2 && !strcmp(argv[1], "-l")) {
+		list();
+		exit(0);
+	}
+	if (argc == 3 && !strcmp(argv[1], "-t"))
+		only = argv[2];
+	else if (argc > 1)
+		ksft_exit_fail_msg("usage: %s [-l | -t NAME]\n", argv[0]);
+}
+
+void rk_allocfail_list(const struct rk_allocfail_call *c, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		printf("%s: %s fails or has its full effect, whatever allocation or copy fails\n",
+		       c[i].name, c[i].what);
+}
+
+bool rk_allocfail_wanted(const char *name)
+{
+	return !only || !strcmp(only, name);
+}
+
+void rk_allocfail_plan(unsigned int n)
+{
+	if (!only)
+		ksft_set_plan(n);
+}
+
+void rk_allocfail_end(void)
+{
+	if (only && !ksft_test_num())
+		ksft_exit_fail_msg("no call %s\n", only);
+	if (only)
+		ksft_set_plan(ksft_test_num());
+	ksft_finished();
+}
+
 /* ---- calls ---- */
 
 static char message[256];

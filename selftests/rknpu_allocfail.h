@@ -33,12 +33,25 @@ struct rk_allocfail_state;
  */
 struct rk_allocfail_call {
 	const char *name;
+	/* With each allocation and each copy failing once: what "-l" prints. */
+	const char *what;
 	int (*prepare)(struct rk_allocfail_state *s);
 	int (*call)(struct rk_allocfail_state *s);
 	int (*check)(struct rk_allocfail_state *s);
 	int (*failed)(struct rk_allocfail_state *s, int error);
 	bool free;
 };
+
+/*
+ * "-l" lists the calls, which @list prints by rk_allocfail_list(), and ends the
+ * program; "-t NAME" is the only one that is wanted.
+ */
+void rk_allocfail_options(int argc, char **argv, void (*list)(void));
+void rk_allocfail_list(const struct rk_allocfail_call *c, size_t n);
+bool rk_allocfail_wanted(const char *name);
+/* The plan of a whole run, which a chosen call has not. */
+void rk_allocfail_plan(unsigned int n);
+void rk_allocfail_end(void);
 
 /*
  * Calls @c until it meets no failure. @finish waits for what it started, frees

@@ -30,6 +30,7 @@ static unsigned int stride = 1;
 /* Descriptors are opened beforehand: only the action itself is to meet failures. */
 struct action {
 	const char *name;
+	const char *what;
 	int (*prepare)(void);
 	int (*act)(int fd);
 	int (*undo)(void);
@@ -114,16 +115,16 @@ static int reload(void)
  * has not initialised yet. Both crash the kernel (7.3.4).
  */
 static const struct action actions[] = {
-	{ "bind_create", unbind_core, write_core, bind_core, .path = DRIVER "/bind",
+	{ "bind_create", "making the device", unbind_core, write_core, bind_core, .path = DRIVER "/bind",
 	  .below = "rknpu_device_create", .except = "drm_sysfs_minor_alloc" },
-	{ "bind_cores", unbind_core, write_core, bind_core, .path = DRIVER "/bind",
+	{ "bind_cores", "binding the cores", unbind_core, write_core, bind_core, .path = DRIVER "/bind",
 	  .below = "component_bind_all" },
-	{ "bind_publish", unbind_core, write_core, bind_core, .path = DRIVER "/bind",
+	{ "bind_publish", "publishing the device", unbind_core, write_core, bind_core, .path = DRIVER "/bind",
 	  .below = "rknpu_device_publish", .except = "devfreq_add_device" },
-	{ "bind_around", unbind_core, write_core, bind_core, .path = DRIVER "/bind",
+	{ "bind_around", "the rest of binding", unbind_core, write_core, bind_core, .path = DRIVER "/bind",
 	  .except = "rknpu_facade_bind" },
-	{ "unbind", bind_core, write_core, bind_core, .path = DRIVER "/unbind" },
-	{ "load", unload, load, reload, .path = MODULE,
+	{ "unbind", "unbinding a core", bind_core, write_core, bind_core, .path = DRIVER "/unbind" },
+	{ "load", "loading the module", unload, load, reload, .path = MODULE,
 	  .below = "do_one_initcall", .except = "try_to_bring_up_aggregate_device" },
 };
 
@@ -237,12 +238,21 @@ static bool find_core(void)
 	return found;
 }
 
-int main(void)
+static void list(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
+		printf("%s: %s may fail at any allocation or copy, and the next attempt works\n",
+		       actions[i].name, actions[i].what);
+	printf("nothing_is_left: no BO and no address space is left\n");
+}
+
+int main(int argc, char **argv)
 {
 	long long bos = rk_stat("bos"), vms = rk_stat("vms");
 	const char *env = getenv("RKNPU_FAULT_STRIDE");
 	size_t n = ARRAY_SIZE(actions);
 
+	rk_allocfail_options(argc, argv, list);
 	ksft_print_header();
 	if (!rk_allocfail_init())
 		ksft_exit_skip("this kernel cannot make allocations fail\n");
@@ -251,13 +261,15 @@ int main(void)
 	if (env && atoi(env) > 0)
 		stride = atoi(env);
 	rk_model_calm();
-	ksft_set_plan(n + 1);
+	rk_allocfail_plan(n + 1);
 	for (size_t i = 0; i < n; i++) {
+		if (!rk_allocfail_wanted(actions[i].name))
+			continue;
 		if (is_load(&actions[i]) && access(MODULE, R_OK))
 			ksft_test_result_skip("load: the module's file is not here\n");
 		else
 			test_action(&actions[i]);
 	}
 	ksft_test_result(rk_stat("bos") == bos && rk_stat("vms") == vms, "nothing_is_left\n");
-	ksft_finished();
+	rk_allocfail_end();
 }

@@ -454,29 +454,29 @@ static int wait_job_call(struct rk_allocfail_state *s)
 }
 
 static const struct rk_allocfail_call calls[] = {
-	{ "open", NULL, open_call, open_check },
-	{ "close", close_prepare, close_call, .free = true },
-	{ "create_bo_of_a_page", NULL, create_page_call, handle_check },
-	{ "create_bo_of_many", NULL, create_large_call, handle_check },
-	{ "mmap", NULL, map_call, map_check },
-	{ "submit_one", tasks_prepare, submit_one_call, one_ran, none_ran },
-	{ "submit_many", tasks_prepare, submit_many_call, many_ran, none_ran },
-	{ "submit_behind_others", busy_prepare, submit_many_call, many_ran, others_ran },
-	{ "prep_bo", NULL, prep_call },
-	{ "prep_bo_that_waits", busy_prepare, prep_wait_call, NULL, others_ran },
-	{ "fini_bo", NULL, fini_call },
-	{ "prep_bo_ranges", NULL, prep_ranges_call },
-	{ "fini_bo_ranges", NULL, fini_ranges_call },
-	{ "get_param", NULL, params_call },
-	{ "submit_ext", submit_ext_prepare, submit_ext_call, submit_ext_check, submit_ext_failed },
-	{ "wait_job", wait_job_prepare, wait_job_call },
-	{ "get_bo_info", NULL, bo_info_call },
-	{ "gem_close", gem_close_prepare, gem_close_call, gem_close_check, handle_is_left },
-	{ "prime_export", NULL, export_call, export_check },
-	{ "prime_import", heap_prepare, import_call, handle_check },
-	{ "job_with_imported_bo", import_job_prepare, import_job_call, one_ran, none_ran },
-	{ "stats", NULL, stats_call },
-	{ "fdinfo", NULL, fdinfo_call },
+	{ "open", "open()", NULL, open_call, open_check },
+	{ "close", "close()", close_prepare, close_call, .free = true },
+	{ "create_bo_of_a_page", "CREATE_BO of a page", NULL, create_page_call, handle_check },
+	{ "create_bo_of_many", "CREATE_BO of many pages", NULL, create_large_call, handle_check },
+	{ "mmap", "mmap()", NULL, map_call, map_check },
+	{ "submit_one", "SUBMIT of one job", tasks_prepare, submit_one_call, one_ran, none_ran },
+	{ "submit_many", "SUBMIT of many jobs", tasks_prepare, submit_many_call, many_ran, none_ran },
+	{ "submit_behind_others", "SUBMIT behind queued jobs", busy_prepare, submit_many_call, many_ran, others_ran },
+	{ "prep_bo", "PREP_BO", NULL, prep_call },
+	{ "prep_bo_that_waits", "PREP_BO that waits", busy_prepare, prep_wait_call, NULL, others_ran },
+	{ "fini_bo", "FINI_BO", NULL, fini_call },
+	{ "prep_bo_ranges", "PREP_BO_RANGES", NULL, prep_ranges_call },
+	{ "fini_bo_ranges", "FINI_BO_RANGES", NULL, fini_ranges_call },
+	{ "get_param", "GET_PARAM", NULL, params_call },
+	{ "submit_ext", "SUBMIT_EXT with syncobjs", submit_ext_prepare, submit_ext_call, submit_ext_check, submit_ext_failed },
+	{ "wait_job", "WAIT_JOB", wait_job_prepare, wait_job_call },
+	{ "get_bo_info", "GET_BO_INFO", NULL, bo_info_call },
+	{ "gem_close", "GEM_CLOSE", gem_close_prepare, gem_close_call, gem_close_check, handle_is_left },
+	{ "prime_export", "export as a dma-buf", NULL, export_call, export_check },
+	{ "prime_import", "import of a dma-buf", heap_prepare, import_call, handle_check },
+	{ "job_with_imported_bo", "SUBMIT with an imported BO", import_job_prepare, import_job_call, one_ran, none_ran },
+	{ "stats", "reading the statistics", NULL, stats_call },
+	{ "fdinfo", "reading fdinfo", NULL, fdinfo_call },
 };
 
 static void free_syncs(struct rk_allocfail_state *s)
@@ -529,12 +529,21 @@ static void state_fini(struct rk_allocfail_state *s)
 	rk_client_fini(&s->c);
 }
 
-int main(void)
+static void list(void)
+{
+	rk_allocfail_list(calls, ARRAY_SIZE(calls));
+	printf("every_core_works: each core works afterwards\n");
+	printf("no_bo_is_left: no call that failed has left a BO\n");
+	printf("no_address_space_is_left: no call that failed has left an address space\n");
+}
+
+int main(int argc, char **argv)
 {
 	long long bos = rk_stat("bos"), vms = rk_stat("vms");
 	struct rk_allocfail_state s;
 	int ret;
 
+	rk_allocfail_options(argc, argv, list);
 	ksft_print_header();
 	if (!rk_allocfail_init())
 		ksft_exit_skip("this kernel cannot make allocations fail\n");
@@ -542,13 +551,15 @@ int main(void)
 	if (ret)
 		ksft_exit_skip("no NPU: %s\n", strerror(-ret));
 	rk_model_calm();
-	ksft_set_plan(ARRAY_SIZE(calls) + 3);
+	rk_allocfail_plan(ARRAY_SIZE(calls) + 3);
 
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
-		ksft_test_result(rk_allocfail_each(&calls[i], &s, finish), "%s\n", calls[i].name);
+		if (rk_allocfail_wanted(calls[i].name))
+			ksft_test_result(rk_allocfail_each(&calls[i], &s, finish), "%s\n",
+					 calls[i].name);
 	ksft_test_result(!rk_run_on_every_core(s.c.fd, 10), "every_core_works\n");
 	state_fini(&s);
 	ksft_test_result(rk_stat_settles("bos", bos), "no_bo_is_left\n");
 	ksft_test_result(rk_stat_settles("vms", vms), "no_address_space_is_left\n");
-	ksft_finished();
+	rk_allocfail_end();
 }

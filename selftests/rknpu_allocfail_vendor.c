@@ -388,30 +388,30 @@ static int fdinfo_prepare(struct rk_allocfail_state *s)
 
 /* What both nodes have. */
 static const struct rk_allocfail_call calls[] = {
-	{ "open", NULL, open_call, open_check },
-	{ "mem_create_of_a_page", NULL, create_page_call, object_check },
-	{ "mem_create_of_many", NULL, create_large_call, object_check },
-	{ "mem_create_in_a_new_domain", NULL, create_domain_call, object_check },
-	{ "mem_create_as_a_question", query_prepare, query_call, object_check, query_failed },
-	{ "mmap", NULL, mmap_call },
-	{ "mem_destroy", create_page_call, destroy_call, destroy_check, destroy_failed },
-	{ "mem_sync", NULL, sync_call },
-	{ "submit", submit_prepare, submit_call, ran, ran_or_not },
-	{ "submit_on_all_cores", submit_prepare, submit_gang_call, ran, ran_or_not },
-	{ "submit_with_fence", submit_prepare, submit_fence_call, ran, ran_or_not },
-	{ "submit_on_all_cores_with_fence", submit_prepare, submit_gang_fence_call, ran,
+	{ "open", "open()", NULL, open_call, open_check },
+	{ "mem_create_of_a_page", "MEM_CREATE of a page", NULL, create_page_call, object_check },
+	{ "mem_create_of_many", "MEM_CREATE of many pages", NULL, create_large_call, object_check },
+	{ "mem_create_in_a_new_domain", "MEM_CREATE in a new domain", NULL, create_domain_call, object_check },
+	{ "mem_create_as_a_question", "MEM_CREATE of a handle that exists", query_prepare, query_call, object_check, query_failed },
+	{ "mmap", "mmap()", NULL, mmap_call },
+	{ "mem_destroy", "MEM_DESTROY", create_page_call, destroy_call, destroy_check, destroy_failed },
+	{ "mem_sync", "MEM_SYNC", NULL, sync_call },
+	{ "submit", "SUBMIT", submit_prepare, submit_call, ran, ran_or_not },
+	{ "submit_on_all_cores", "SUBMIT for all cores", submit_prepare, submit_gang_call, ran, ran_or_not },
+	{ "submit_with_fence", "SUBMIT with a fence", submit_prepare, submit_fence_call, ran, ran_or_not },
+	{ "submit_on_all_cores_with_fence", "SUBMIT for all cores with a fence", submit_prepare, submit_gang_fence_call, ran,
 	  ran_or_not },
-	{ "submit_behind_a_fence", fence_in_prepare, fence_in_call },
-	{ "import", heap_prepare, import_call },
+	{ "submit_behind_a_fence", "SUBMIT that waits for a fence", fence_in_prepare, fence_in_call },
+	{ "import", "import of a dma-buf", heap_prepare, import_call },
 };
 
 static const struct rk_allocfail_call drm_calls[] = {
-	{ "mem_map", NULL, map_call },
-	{ "prime_export", NULL, export_call },
-	{ "fdinfo", fdinfo_prepare, file_call },
+	{ "mem_map", "MEM_MAP", NULL, map_call },
+	{ "prime_export", "export as a dma-buf", NULL, export_call },
+	{ "fdinfo", "reading fdinfo", fdinfo_prepare, file_call },
 };
 
-static const struct rk_allocfail_call power = { "power", NULL, power_call, NULL, power_failed };
+static const struct rk_allocfail_call power = { "power", "writing the file power", NULL, power_call, NULL, power_failed };
 
 static const char *const files[] = {
 	"version", "load", "power", "freq", "volt", "delayms", "reset",
@@ -489,24 +489,28 @@ static int fresh_finish(struct rk_allocfail_state *s)
 
 static void test_fresh(int (*open)(void), const char *node)
 {
-	static const struct rk_allocfail_call c = { "first_file", NULL, fresh_call };
+	static const struct rk_allocfail_call c = { "first_file", "the first file of a process", NULL, fresh_call };
 	struct rk_allocfail_state s = { .open = open, .fd = -1 };
 
-	ksft_test_result(rk_allocfail_each(&c, &s, fresh_finish), "%s_first_file\n", node);
+	if (rk_allocfail_wanted(c.name))
+		ksft_test_result(rk_allocfail_each(&c, &s, fresh_finish), "%s_first_file\n", node);
 }
 
 static void test_calls(struct rk_allocfail_state *s, const struct rk_allocfail_call *c, size_t n,
 		       const char *node)
 {
 	for (size_t i = 0; i < n; i++)
-		ksft_test_result(rk_allocfail_each(&c[i], s, finish), "%s_%s\n", node, c[i].name);
+		if (rk_allocfail_wanted(c[i].name))
+			ksft_test_result(rk_allocfail_each(&c[i], s, finish), "%s_%s\n", node, c[i].name);
 }
 
 static void test_actions(struct rk_allocfail_state *s, const char *node)
 {
-	static const struct rk_allocfail_call c = { "action", NULL, action_call };
+	static const struct rk_allocfail_call c = { "action", "every ACTION", NULL, action_call };
 	bool good = true;
 
+	if (!rk_allocfail_wanted(c.name))
+		return;
 	for (s->action = 0; s->action <= DRM_RKNPU_SET_IOMMU_DOMAIN_ID; s->action++)
 		good &= rk_allocfail_each(&c, s, finish);
 	ksft_test_result(good, "%s_actions\n", node);
@@ -514,10 +518,14 @@ static void test_actions(struct rk_allocfail_state *s, const char *node)
 
 static void test_files(struct rk_allocfail_state *s)
 {
-	static const struct rk_allocfail_call c = { "file", NULL, file_call };
+	static const struct rk_allocfail_call c = { "file", "reading the files of tools", NULL, file_call };
 	char path[64];
 	bool good = true;
 
+	if (rk_allocfail_wanted(power.name))
+		ksft_test_result(rk_allocfail_each(&power, s, finish), "power_file\n");
+	if (!rk_allocfail_wanted(c.name))
+		return;
 	s->path = path;
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(files); i++) {
 		snprintf(path, sizeof(path), "%s/rknpu/%s", i % 2 ? "/proc" : "/sys/kernel/debug",
@@ -525,7 +533,6 @@ static void test_files(struct rk_allocfail_state *s)
 		good &= rk_allocfail_each(&c, s, finish);
 	}
 	ksft_test_result(good, "files\n");
-	ksft_test_result(rk_allocfail_each(&power, s, finish), "power_file\n");
 }
 
 #define NODE_TESTS	(ARRAY_SIZE(calls) + 2)
@@ -558,12 +565,25 @@ static bool path_of(int fd, char *path, size_t size)
 	return n > 0;
 }
 
-int main(void)
+static void list(void)
+{
+	rk_allocfail_list(calls, ARRAY_SIZE(calls));
+	rk_allocfail_list(drm_calls, ARRAY_SIZE(drm_calls));
+	rk_allocfail_list(&power, 1);
+	printf("first_file: so does the first file of a process, which makes its address spaces\n");
+	printf("action: so does every ACTION\n");
+	printf("file: so does reading every file of tools\n");
+	printf("no_bo_is_left: no call that failed has left a BO\n");
+	printf("no_address_space_is_left: no call that failed has left an address space\n");
+}
+
+int main(int argc, char **argv)
 {
 	bool has_misc = !access("/dev/rknpu", F_OK);
 	long long bos, vms;
 	int fd;
 
+	rk_allocfail_options(argc, argv, list);
 	ksft_print_header();
 	if (!rk_allocfail_init())
 		ksft_exit_skip("this kernel cannot make allocations fail\n");
@@ -576,12 +596,12 @@ int main(void)
 	rk_model_calm();
 	bos = rk_stat("bos");
 	vms = rk_stat("vms");
-	ksft_set_plan(NODE_TESTS * (1 + has_misc) + DRM_TESTS + 2);
+	rk_allocfail_plan(NODE_TESTS * (1 + has_misc) + DRM_TESTS + 2);
 
 	test_node(rv_open, "drm");
 	if (has_misc)
 		test_node(rv_open_misc, "misc");
 	ksft_test_result(rk_stat_settles("bos", bos), "no_bo_is_left\n");
 	ksft_test_result(rk_stat_settles("vms", vms), "no_address_space_is_left\n");
-	ksft_finished();
+	rk_allocfail_end();
 }

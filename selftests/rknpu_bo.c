@@ -7,8 +7,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "kselftest_harness.h"
-#include "rknpu_util.h"
+#include "rknpu_harness.h"
 
 FIXTURE(bo) {
 	int fd;
@@ -86,7 +85,7 @@ static long nonzero(const uint8_t *p, size_t n)
 	return -1;
 }
 
-TEST_F(size, works)
+RK_TEST_F(size, works, "a BO of this size is zeroed, mapped, aligned, and keeps what is written")
 {
 	struct rk_bo bo;
 
@@ -130,7 +129,7 @@ FIXTURE_TEARDOWN(bad_size)
 	close(self->fd);
 }
 
-TEST_F(bad_size, refused)
+RK_TEST_F(bad_size, refused, "a BO of this size is refused")
 {
 	struct drm_rocket_create_bo c;
 
@@ -142,7 +141,8 @@ TEST_F(bad_size, refused)
  * The largest legal size does not fit the guest's memory: it has to fail
  * without killing anybody and give back what it took.
  */
-TEST_F_TIMEOUT(bo, largest_size, 120)
+RK_TEST_F_TIMEOUT(bo, largest_size, 120,
+		  "the largest size fails without harm if it does not fit memory, and gives all back")
 {
 	struct drm_rocket_create_bo c;
 	long before = free_kib();
@@ -157,7 +157,7 @@ TEST_F_TIMEOUT(bo, largest_size, 120)
 	EXPECT_EQ(0, rk_run_on_every_core(self->fd, 1));
 }
 
-TEST_F(bo, bad_pointer)
+RK_TEST_F(bo, bad_pointer, "CREATE_BO refuses bad pointers")
 {
 	EXPECT_EQ(-EFAULT, rk_ioctl(self->fd, DRM_IOCTL_ROCKET_CREATE_BO, NULL));
 	EXPECT_EQ(-EFAULT, rk_ioctl(self->fd, DRM_IOCTL_ROCKET_CREATE_BO, (void *)-4096l));
@@ -167,7 +167,8 @@ TEST_F(bo, bad_pointer)
  * The answer cannot be delivered.  DRM copies it after the driver is done, so
  * the handle stays behind, but no longer than the file: 256 MiB would show.
  */
-TEST_F_TIMEOUT(bo, readonly_result, 120)
+RK_TEST_F_TIMEOUT(bo, readonly_result, 120,
+		  "a BO whose handle could not be told is freed with the file")
 {
 	struct drm_rocket_create_bo *c, probe;
 	long before = free_kib();
@@ -192,8 +193,8 @@ TEST_F_TIMEOUT(bo, readonly_result, 120)
 
 /* ---- content ---- */
 
-/* Recycled pages must not show what another client left in them. */
-TEST_F(bo, never_shows_old_data)
+RK_TEST_F(bo, never_shows_old_data,
+	  "a new BO shows nothing of what another client left in its pages")
 {
 	struct rk_bo bo;
 
@@ -205,7 +206,7 @@ TEST_F(bo, never_shows_old_data)
 	}
 }
 
-TEST_F(bo, data_persists)
+RK_TEST_F(bo, data_persists, "data survives unmapping and mapping again")
 {
 	struct rk_bo bo;
 	uint8_t *again;
@@ -227,7 +228,7 @@ TEST_F(bo, data_persists)
 
 /* ---- mmap ---- */
 
-TEST_F(bo, mmap_twice_is_the_same_memory)
+RK_TEST_F(bo, mmap_twice_is_the_same_memory, "two mappings of a BO show the same memory")
 {
 	struct rk_bo bo;
 	uint8_t *second;
@@ -241,7 +242,7 @@ TEST_F(bo, mmap_twice_is_the_same_memory)
 	rk_bo_fini(&bo);
 }
 
-TEST_F(bo, mmap_part)
+RK_TEST_F(bo, mmap_part, "the first page of a BO can be mapped alone")
 {
 	struct rk_bo bo;
 	uint8_t *part;
@@ -255,7 +256,7 @@ TEST_F(bo, mmap_part)
 	rk_bo_fini(&bo);
 }
 
-TEST_F(bo, mmap_beyond_end)
+RK_TEST_F(bo, mmap_beyond_end, "a mapping longer than the BO is refused")
 {
 	struct rk_bo bo;
 	void *p;
@@ -269,7 +270,7 @@ TEST_F(bo, mmap_beyond_end)
 	rk_bo_fini(&bo);
 }
 
-TEST_F(bo, mmap_bad_offset)
+RK_TEST_F(bo, mmap_bad_offset, "an offset that no BO has is refused")
 {
 	struct rk_bo bo;
 
@@ -280,8 +281,8 @@ TEST_F(bo, mmap_bad_offset)
 	rk_bo_fini(&bo);
 }
 
-/* A private copy would swallow what the CPU writes for the NPU. */
-TEST_F(bo, mmap_private)
+RK_TEST_F(bo, mmap_private,
+	  "a private mapping is refused, as it would swallow what the CPU writes for the NPU")
 {
 	struct rk_bo bo;
 	void *p;
@@ -293,7 +294,7 @@ TEST_F(bo, mmap_private)
 	rk_bo_fini(&bo);
 }
 
-TEST_F(bo, mmap_offset_of_another_file)
+RK_TEST_F(bo, mmap_offset_of_another_file, "another file's offset is refused")
 {
 	struct rk_bo bo;
 	int other = rk_open();
@@ -308,7 +309,8 @@ TEST_F(bo, mmap_offset_of_another_file)
 	close(other);
 }
 
-TEST_F(bo, mapping_outlives_handle_and_file)
+RK_TEST_F(bo, mapping_outlives_handle_and_file,
+	  "a mapping keeps the memory after handle and file are closed")
 {
 	struct rk_bo bo;
 	int fd = rk_open();
@@ -325,7 +327,7 @@ TEST_F(bo, mapping_outlives_handle_and_file)
 	EXPECT_EQ(0, munmap(bo.map, bo.size));
 }
 
-TEST_F(bo, mremap_moves)
+RK_TEST_F(bo, mremap_moves, "a mapping can be moved but not grown")
 {
 	struct rk_bo bo;
 	uint8_t *p;
@@ -343,7 +345,7 @@ TEST_F(bo, mremap_moves)
 	rk_bo_fini(&bo);
 }
 
-TEST_F(bo, fork_shares_the_memory)
+RK_TEST_F(bo, fork_shares_the_memory, "a child writes to the parent's BO, and both files' jobs run")
 {
 	struct rk_bo bo;
 	int status;
@@ -364,8 +366,8 @@ TEST_F(bo, fork_shares_the_memory)
 
 /* ---- addresses ---- */
 
-/* 0 means "unset" in register programs. */
-TEST_F(bo, r37_iova_never_zero)
+RK_TEST_F(bo, r37_iova_never_zero,
+	  "no BO is at address 0, which means \"unset\" in register programs")
 {
 	struct rk_bo bo;
 
@@ -376,7 +378,7 @@ TEST_F(bo, r37_iova_never_zero)
 	}
 }
 
-TEST_F(bo, iova_packed_lowest_first)
+RK_TEST_F(bo, iova_packed_lowest_first, "addresses are given lowest first without gaps")
 {
 	struct rk_bo a, b, c, d;
 
@@ -395,7 +397,7 @@ TEST_F(bo, iova_packed_lowest_first)
 	rk_bo_fini(&d);
 }
 
-TEST_F(bo, iova_never_overlaps)
+RK_TEST_F(bo, iova_never_overlaps, "addresses of BOs never overlap while BOs come and go")
 {
 	struct rk_bo bo[128];
 
@@ -418,7 +420,7 @@ TEST_F(bo, iova_never_overlaps)
 		rk_bo_fini(&bo[i]);
 }
 
-TEST_F(bo, iova_per_file)
+RK_TEST_F(bo, iova_per_file, "each file has the whole address space")
 {
 	struct rk_bo a, b;
 	int other = rk_open();
@@ -432,7 +434,7 @@ TEST_F(bo, iova_per_file)
 	close(other);
 }
 
-TEST_F(bo, reuse_many_times)
+RK_TEST_F(bo, reuse_many_times, "a freed address is given again, many times over")
 {
 	struct rk_bo bo;
 	uint64_t iova = 0;
@@ -449,7 +451,7 @@ TEST_F(bo, reuse_many_times)
 
 /* ---- handles ---- */
 
-TEST_F(bo, handle_of_another_file)
+RK_TEST_F(bo, handle_of_another_file, "another file's handle is unknown")
 {
 	struct rk_bo bo;
 	int other = rk_open();
@@ -462,7 +464,7 @@ TEST_F(bo, handle_of_another_file)
 	close(other);
 }
 
-TEST_F(bo, close_twice)
+RK_TEST_F(bo, close_twice, "a handle can be closed once")
 {
 	struct drm_rocket_create_bo c;
 
@@ -472,7 +474,7 @@ TEST_F(bo, close_twice)
 	EXPECT_EQ(-ENOENT, rk_prep_until(self->fd, c.handle, 0));
 }
 
-TEST_F(bo, close_file_with_everything_open)
+RK_TEST_F(bo, close_file_with_everything_open, "closing a file frees all its BOs")
 {
 	for (int round = 0; round < 20; round++) {
 		struct drm_rocket_create_bo c;
@@ -489,7 +491,8 @@ TEST_F(bo, close_file_with_everything_open)
 
 /* ---- lifetime against jobs ---- */
 
-TEST_F(bo, r2_freed_while_the_job_is_queued)
+RK_TEST_F(bo, r2_freed_while_the_job_is_queued,
+	  "BOs may be closed while jobs that use them are queued")
 {
 	struct rk_client c, spare;
 
@@ -516,7 +519,8 @@ TEST_F(bo, r2_freed_while_the_job_is_queued)
  * The address of a BO that a queued job still uses must not be given to a new
  * one, or the job would write over it.
  */
-TEST_F(bo, address_not_reused_while_in_use)
+RK_TEST_F(bo, address_not_reused_while_in_use,
+	  "the address of a BO that a queued job writes is not given to a new BO")
 {
 	struct rk_client c;
 	struct rk_bo out, fresh;
@@ -545,7 +549,8 @@ TEST_F(bo, address_not_reused_while_in_use)
  * Mesa lists neither program nor weights: whatever a queued job may use has to
  * stay mapped until it is over.
  */
-TEST_F(bo, program_freed_while_the_job_is_queued)
+RK_TEST_F(bo, program_freed_while_the_job_is_queued,
+	  "a program may be closed while jobs that run it are queued")
 {
 	struct rk_client c;
 	struct rk_op op;
@@ -589,7 +594,8 @@ static int vanish(bool kill_me)
 	return kill_me ? !(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) : status;
 }
 
-TEST_F(bo, r2_exit_with_jobs_in_flight)
+RK_TEST_F(bo, r2_exit_with_jobs_in_flight,
+	  "a client may exit with jobs queued, and others' jobs run")
 {
 	for (int i = 0; i < 5; i++) {
 		ASSERT_EQ(0, vanish(false));
@@ -598,7 +604,8 @@ TEST_F(bo, r2_exit_with_jobs_in_flight)
 	}
 }
 
-TEST_F(bo, r2_killed_with_jobs_in_flight)
+RK_TEST_F(bo, r2_killed_with_jobs_in_flight,
+	  "a client may be killed with jobs queued, and others' jobs run")
 {
 	for (int i = 0; i < 5; i++) {
 		ASSERT_EQ(0, vanish(true));
@@ -607,7 +614,8 @@ TEST_F(bo, r2_killed_with_jobs_in_flight)
 	}
 }
 
-TEST_F(bo, file_closed_by_the_last_of_two_processes)
+RK_TEST_F(bo, file_closed_by_the_last_of_two_processes,
+	  "a file lives until the last process closes it, without the handles closed before")
 {
 	struct rk_client c;
 	int status;
@@ -641,7 +649,8 @@ static int export_bo(int fd, uint32_t handle)
 	return ret ? ret : p.fd;
 }
 
-TEST_F(bo, r2_dmabuf_keeps_memory_after_close)
+RK_TEST_F(bo, r2_dmabuf_keeps_memory_after_close,
+	  "a dma-buf keeps the memory after BO and file are closed")
 {
 	struct rk_bo bo;
 	int fd = rk_open(), buf;
@@ -667,7 +676,8 @@ TEST_F(bo, r2_dmabuf_keeps_memory_after_close)
 	EXPECT_EQ(0, rk_run_on_every_core(self->fd, 1));
 }
 
-TEST_F(bo, dmabuf_reimport_is_the_same_handle)
+RK_TEST_F(bo, dmabuf_reimport_is_the_same_handle,
+	  "a BO exported and imported in one file keeps its handle")
 {
 	struct drm_prime_handle p = { 0 };
 	struct rk_bo bo;
@@ -687,7 +697,8 @@ TEST_F(bo, dmabuf_reimport_is_the_same_handle)
  * Whether another file may import is the driver's choice; what it must not do
  * is run a job on a buffer that has no address there.
  */
-TEST_F(bo, r35_dmabuf_in_another_file)
+RK_TEST_F(bo, r35_dmabuf_in_another_file,
+	  "a job never runs on a BO that has no address in its file")
 {
 	struct rk_client c;
 	struct drm_prime_handle p = { 0 };
@@ -718,4 +729,4 @@ TEST_F(bo, r35_dmabuf_in_another_file)
 	rk_client_fini(&c);
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

@@ -5,8 +5,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "kselftest_harness.h"
-#include "rknpu_util.h"
+#include "rknpu_harness.h"
 
 /* Long enough to look while a job runs, well within the driver's deadline. */
 #define BUSY_US		300000
@@ -39,7 +38,7 @@ static int start_long_job(struct rk_client *c, int value)
 	return ret ? ret : rk_submit_op(&c->inc, &c->in, &c->out);
 }
 
-TEST_F(prep, idle_returns_at_once)
+RK_TEST_F(prep, idle_returns_at_once, "PREP_BO of an idle BO returns at once")
 {
 	int64_t t = rk_now();
 
@@ -47,7 +46,8 @@ TEST_F(prep, idle_returns_at_once)
 	EXPECT_GT(1000 * RK_MS, rk_now() - t);
 }
 
-TEST_F(prep, idle_with_timeout_in_the_past)
+RK_TEST_F(prep, idle_with_timeout_in_the_past,
+	  "PREP_BO of an idle BO succeeds whatever the deadline")
 {
 	EXPECT_EQ(0, rk_prep_until(self->c.fd, self->c.out.handle, 0));
 	EXPECT_EQ(0, rk_prep_until(self->c.fd, self->c.out.handle, 1));
@@ -55,12 +55,12 @@ TEST_F(prep, idle_with_timeout_in_the_past)
 	EXPECT_EQ(0, rk_prep_until(self->c.fd, self->c.out.handle, INT64_MIN));
 }
 
-TEST_F(prep, idle_forever)
+RK_TEST_F(prep, idle_forever, "PREP_BO of an idle BO with an endless deadline returns")
 {
 	EXPECT_EQ(0, rk_prep_until(self->c.fd, self->c.out.handle, RK_FOREVER));
 }
 
-TEST_F(prep, repeated)
+RK_TEST_F(prep, repeated, "PREP_BO and FINI_BO can be repeated")
 {
 	for (int i = 0; i < 100; i++) {
 		ASSERT_EQ(0, rk_prep(&self->c.out, 1000));
@@ -68,14 +68,14 @@ TEST_F(prep, repeated)
 	}
 }
 
-TEST_F(prep, fini_without_prep)
+RK_TEST_F(prep, fini_without_prep, "FINI_BO without PREP_BO does no harm")
 {
 	EXPECT_EQ(0, rk_fini(&self->c.in));
 	EXPECT_EQ(0, rk_fini(&self->c.in));
 	EXPECT_EQ(0, rk_client_run(&self->c, 3));
 }
 
-TEST_F(prep, busy_with_timeout_zero)
+RK_TEST_F(prep, busy_with_timeout_zero, "PREP_BO with deadline 0 asks, and says busy")
 {
 	RK_REQUIRE_MODEL();
 	ASSERT_EQ(0, start_long_job(&self->c, 1));
@@ -83,7 +83,7 @@ TEST_F(prep, busy_with_timeout_zero)
 	EXPECT_EQ(0, rk_bo_differs(&self->c.out, 2, RK_BYTES));
 }
 
-TEST_F(prep, busy_with_timeout_in_the_past)
+RK_TEST_F(prep, busy_with_timeout_in_the_past, "PREP_BO with a deadline in the past says busy")
 {
 	RK_REQUIRE_MODEL();
 	ASSERT_EQ(0, start_long_job(&self->c, 1));
@@ -93,7 +93,7 @@ TEST_F(prep, busy_with_timeout_in_the_past)
 	EXPECT_EQ(0, rk_bo_differs(&self->c.out, 2, RK_BYTES));
 }
 
-TEST_F(prep, deadline_expires)
+RK_TEST_F(prep, deadline_expires, "PREP_BO gives up at its deadline, and the job goes on")
 {
 	int ret = -EBUSY;
 	int64_t t = 0;
@@ -111,7 +111,8 @@ TEST_F(prep, deadline_expires)
 	EXPECT_EQ(0, rk_bo_differs(&self->c.out, 2, RK_BYTES));
 }
 
-TEST_F(prep, deadline_is_absolute)
+RK_TEST_F(prep, deadline_is_absolute,
+	  "the deadline is absolute, so a restarted call does not wait longer")
 {
 	int64_t deadline;
 	int ret;
@@ -128,7 +129,7 @@ TEST_F(prep, deadline_is_absolute)
 	EXPECT_EQ(0, rk_prep(&self->c.out, 5000));
 }
 
-TEST_F(prep, waits_for_writer)
+RK_TEST_F(prep, waits_for_writer, "PREP_BO waits for the job that writes the BO")
 {
 	int64_t t = rk_now();
 
@@ -139,8 +140,8 @@ TEST_F(prep, waits_for_writer)
 	EXPECT_EQ(41, self->c.out.map[0]);
 }
 
-/* Whoever may write after PREP must not change what the NPU still reads. */
-TEST_F(prep, r12_waits_for_reader)
+RK_TEST_F(prep, r12_waits_for_reader,
+	  "PREP_BO waits for the job that reads the BO, which the caller might change")
 {
 	RK_REQUIRE_MODEL();
 	ASSERT_EQ(0, start_long_job(&self->c, 1));
@@ -150,7 +151,7 @@ TEST_F(prep, r12_waits_for_reader)
 	EXPECT_EQ(0, rk_prep_until(self->c.fd, self->c.out.handle, 0));
 }
 
-TEST_F(prep, waits_for_all_queued_jobs)
+RK_TEST_F(prep, waits_for_all_queued_jobs, "PREP_BO waits for all jobs that are queued")
 {
 	RK_REQUIRE_MODEL();
 	ASSERT_EQ(0, start_long_job(&self->c, 1));
@@ -162,7 +163,8 @@ TEST_F(prep, waits_for_all_queued_jobs)
 	EXPECT_EQ(0, rk_prep_until(self->c.fd, self->c.in.handle, 0));
 }
 
-TEST_F(prep, unrelated_bo_is_not_held_up)
+RK_TEST_F(prep, unrelated_bo_is_not_held_up,
+	  "PREP_BO does not wait for jobs that do not use the BO")
 {
 	struct rk_bo other;
 	int64_t t;
@@ -193,7 +195,7 @@ static void arm_alarm(unsigned int ms, int flags)
 	timer_settime(timer, 0, &it, NULL);
 }
 
-TEST_F(prep, signal_interrupts)
+RK_TEST_F(prep, signal_interrupts, "a signal interrupts PREP_BO")
 {
 	RK_REQUIRE_MODEL();
 	ASSERT_EQ(0, start_long_job(&self->c, 1));
@@ -202,7 +204,7 @@ TEST_F(prep, signal_interrupts)
 	EXPECT_EQ(0, rk_bo_differs(&self->c.out, 2, RK_BYTES));
 }
 
-TEST_F(prep, signal_restarts)
+RK_TEST_F(prep, signal_restarts, "PREP_BO goes on after a signal with SA_RESTART")
 {
 	RK_REQUIRE_MODEL();
 	ASSERT_EQ(0, start_long_job(&self->c, 1));
@@ -211,7 +213,7 @@ TEST_F(prep, signal_restarts)
 	EXPECT_EQ(2, self->c.out.map[0]);
 }
 
-TEST_F(prep, kill_while_waiting)
+RK_TEST_F(prep, kill_while_waiting, "a process that waits can be killed, and its job goes on")
 {
 	int status;
 	pid_t pid;
@@ -238,7 +240,7 @@ static void *wait_out(void *arg)
 	return (void *)(intptr_t)rk_prep(&c->out, 5000);
 }
 
-TEST_F(prep, many_waiters)
+RK_TEST_F(prep, many_waiters, "eight threads wait for one job")
 {
 	pthread_t t[8];
 
@@ -263,7 +265,7 @@ FIXTURE(bad) {
 
 FIXTURE_VARIANT(bad) {
 	int err;
-	void (*spoil)(struct drm_rocket_prep_bo *p, struct drm_rocket_fini_bo *f);
+	void (*change)(struct drm_rocket_prep_bo *p, struct drm_rocket_fini_bo *f);
 };
 
 FIXTURE_SETUP(bad)
@@ -281,12 +283,12 @@ FIXTURE_TEARDOWN(bad)
 }
 
 #define BAD(_name, _err, ...)							\
-	static void spoil_##_name(struct drm_rocket_prep_bo *p,			\
+	static void change_##_name(struct drm_rocket_prep_bo *p,			\
 				  struct drm_rocket_fini_bo *f)			\
 	{									\
 		__VA_ARGS__;							\
 	}									\
-	FIXTURE_VARIANT_ADD(bad, _name) { .err = -(_err), .spoil = spoil_##_name }
+	FIXTURE_VARIANT_ADD(bad, _name) { .err = -(_err), .change = change_##_name }
 
 BAD(handle_zero, ENOENT, p->handle = f->handle = 0);
 BAD(handle_unused, ENOENT, p->handle = f->handle = 0x7ffff);
@@ -294,27 +296,27 @@ BAD(handle_max, ENOENT, p->handle = f->handle = UINT32_MAX);
 BAD(reserved_one, EINVAL, p->reserved = f->reserved = 1);
 BAD(reserved_top_bit, EINVAL, p->reserved = f->reserved = 1u << 31);
 
-TEST_F(bad, prep)
+RK_TEST_F(bad, prep, "PREP_BO refuses this field")
 {
 	struct drm_rocket_prep_bo p = { .handle = self->c.out.handle };
 	struct drm_rocket_fini_bo f = { 0 };
 
-	variant->spoil(&p, &f);
+	variant->change(&p, &f);
 	EXPECT_EQ(variant->err, rk_ioctl(self->c.fd, DRM_IOCTL_ROCKET_PREP_BO, &p));
 	EXPECT_EQ(0, rk_client_run(&self->c, 5));
 }
 
-TEST_F(bad, fini)
+RK_TEST_F(bad, fini, "FINI_BO refuses this field")
 {
 	struct drm_rocket_fini_bo f = { .handle = self->c.out.handle };
 	struct drm_rocket_prep_bo p = { 0 };
 
-	variant->spoil(&p, &f);
+	variant->change(&p, &f);
 	EXPECT_EQ(variant->err, rk_ioctl(self->c.fd, DRM_IOCTL_ROCKET_FINI_BO, &f));
 	EXPECT_EQ(0, rk_client_run(&self->c, 5));
 }
 
-TEST_F(prep, bad_pointer)
+RK_TEST_F(prep, bad_pointer, "PREP_BO and FINI_BO refuse bad pointers")
 {
 	EXPECT_EQ(-EFAULT, rk_ioctl(self->c.fd, DRM_IOCTL_ROCKET_PREP_BO, NULL));
 	EXPECT_EQ(-EFAULT, rk_ioctl(self->c.fd, DRM_IOCTL_ROCKET_PREP_BO, (void *)16));
@@ -322,7 +324,7 @@ TEST_F(prep, bad_pointer)
 	EXPECT_EQ(-EFAULT, rk_ioctl(self->c.fd, DRM_IOCTL_ROCKET_FINI_BO, (void *)-4096l));
 }
 
-TEST_F(prep, handle_of_another_file)
+RK_TEST_F(prep, handle_of_another_file, "another file's handle is unknown")
 {
 	struct rk_client other;
 	uint32_t handle;
@@ -338,4 +340,4 @@ TEST_F(prep, handle_of_another_file)
 	rk_client_fini(&other);
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

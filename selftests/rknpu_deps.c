@@ -12,8 +12,7 @@
 #include <sys/wait.h>
 #include <linux/dma-buf.h>
 
-#include "kselftest_harness.h"
-#include "rknpu_util.h"
+#include "rknpu_harness.h"
 
 #define TASK_TIMEOUT_MS	20000
 
@@ -94,8 +93,7 @@ FIXTURE_TEARDOWN(files)
 			rk_client_fini(&self->s[i].c);
 }
 
-/* On other cores than the jobs they wait for, so nothing else keeps them apart. */
-TEST_F(files, read_after_write)
+RK_TEST_F(files, read_after_write, "a job waits for another file's job that writes what it reads")
 {
 	rk_latency_us(100000);
 	ASSERT_EQ(0, add_one(&self->s[0], 0, 1, 1));
@@ -105,7 +103,7 @@ TEST_F(files, read_after_write)
 	EXPECT_EQ(1, rk_ctl_read(NPU_CTL_MAX_BUSY));
 }
 
-TEST_F(files, write_after_read)
+RK_TEST_F(files, write_after_read, "a job waits for another file's job that reads what it writes")
 {
 	rk_latency_us(100000);
 	ASSERT_EQ(0, add_one(&self->s[0], 2, 1, 1));
@@ -115,7 +113,7 @@ TEST_F(files, write_after_read)
 	EXPECT_EQ(1, rk_ctl_read(NPU_CTL_MAX_BUSY));
 }
 
-TEST_F(files, write_after_write)
+RK_TEST_F(files, write_after_write, "a job waits for another file's job that writes the same")
 {
 	rk_latency_us(100000);
 	ASSERT_EQ(0, add_one(&self->s[0], 3, 1, 1));
@@ -124,8 +122,7 @@ TEST_F(files, write_after_write)
 	EXPECT_EQ(1, rk_ctl_read(NPU_CTL_MAX_BUSY));
 }
 
-/* The same for jobs of one call: each waits for the one before, and for another reason. */
-TEST_F(files, of_one_call)
+RK_TEST_F(files, of_one_call, "jobs of one call wait for each other")
 {
 	static const int from[] = { 1, 0, 1, 0 }, to[] = { 3, 1, 2, 2 };
 	struct side *s = &self->s[0];
@@ -143,7 +140,8 @@ TEST_F(files, of_one_call)
 	EXPECT_EQ(1, rk_ctl_read(NPU_CTL_MAX_BUSY));
 }
 
-TEST_F(files, readers_run_together)
+RK_TEST_F(files, readers_run_together,
+	  "jobs of two files that read the same BO run at the same time")
 {
 	/* Awake, so that the second can follow while the first runs. */
 	rk_latency_us(400000);
@@ -154,8 +152,8 @@ TEST_F(files, readers_run_together)
 	EXPECT_EQ(2, rk_ctl_read(NPU_CTL_MAX_BUSY));
 }
 
-/* Either file, any BOs, any cores: the end is that of running them one by one. */
-TEST_F_TIMEOUT(files, random, 60)
+RK_TEST_F_TIMEOUT(files, random, 60,
+		  "random jobs of two files over the same BOs end as if run one by one")
 {
 	unsigned int seed = 99;
 	int want[SHARED];
@@ -179,8 +177,7 @@ TEST_F_TIMEOUT(files, random, 60)
 	}
 }
 
-/* The other file's handle of a BO is the same BO: once more in a list is no matter. */
-TEST_F(files, listed_many_times)
+RK_TEST_F(files, listed_many_times, "a BO may be listed many times")
 {
 	struct side *s = &self->s[0];
 	uint32_t in[5], out[5];
@@ -221,8 +218,7 @@ static int sync_file_of_job(int fd, struct drm_rocket_job_ext *job)
 	return ret ? ret : h.fd;
 }
 
-/* Jobs that list nothing: the fence of the first, in a file, holds the second up. */
-TEST_F(files, sync_file_to_syncobj)
+RK_TEST_F(files, sync_file_to_syncobj, "a job waits for a fence in a file, as a syncobj")
 {
 	struct side *a = &self->s[0], *b = &self->s[1];
 	struct drm_syncobj_create create = { 0 };
@@ -249,8 +245,7 @@ TEST_F(files, sync_file_to_syncobj)
 	EXPECT_EQ(1, rk_ctl_read(NPU_CTL_MAX_BUSY));
 }
 
-/* The same by putting it on a BO, as programs for other devices do; and taking it off one. */
-TEST_F(files, sync_file_to_bo)
+RK_TEST_F(files, sync_file_to_bo, "a job waits for a fence in a file that was put on its BO")
 {
 	struct side *a = &self->s[0], *b = &self->s[1];
 	struct dma_buf_import_sync_file put = { .flags = DMA_BUF_SYNC_WRITE };
@@ -283,8 +278,8 @@ TEST_F(files, sync_file_to_bo)
 
 /* ---- lifetime ---- */
 
-/* The memory belongs to whoever has it: the file that made it may go. */
-TEST_F(files, exporter_closes_while_the_job_runs)
+RK_TEST_F(files, exporter_closes_while_the_job_runs,
+	  "the file that made a BO may close while another's job uses it")
 {
 	struct side *a = &self->s[0], *b = &self->s[1];
 	struct rk_bo mine;
@@ -314,8 +309,7 @@ TEST_F(files, exporter_closes_while_the_job_runs)
 	memset(&b->c, 0, sizeof(b->c));
 }
 
-/* The CPU's mappings have nothing to do with the NPU's. */
-TEST_F(files, unmapped_while_the_job_runs)
+RK_TEST_F(files, unmapped_while_the_job_runs, "the CPU's mappings may go while a job runs")
 {
 	struct rk_client *c = &self->s[0].c;
 	void *in = c->in.map, *out = c->out.map, *prog = c->inc.bo.map;
@@ -333,8 +327,7 @@ TEST_F(files, unmapped_while_the_job_runs)
 	EXPECT_EQ(0, rk_bo_differs(&c->out, 41, RK_BYTES));
 }
 
-/* A file lives as long as one process has it, and its jobs with it. */
-TEST_F(files, submitted_by_a_child_that_exits)
+RK_TEST_F(files, submitted_by_a_child_that_exits, "a job lives as long as one process has its file")
 {
 	struct rk_client *c = &self->s[0].c;
 	struct drm_rocket_wait_job w;
@@ -464,7 +457,8 @@ static int submit_with(struct rk_client *c, const struct drm_rocket_task *task,
 	return rk_submit(c->fd, &job, 1);
 }
 
-TEST_F(foreign, writer_holds_up_a_reader)
+RK_TEST_F(foreign, writer_holds_up_a_reader,
+	  "another driver's write holds up jobs that read the BO, and no others")
 {
 	struct rk_client *c = &self->c;
 	uint32_t fence = vgem_begin(self->vgem, self->vgem_handle, VGEM_WRITE);
@@ -485,7 +479,8 @@ TEST_F(foreign, writer_holds_up_a_reader)
 	EXPECT_EQ(0, rk_bo_differs(&c->out, 61, RK_BYTES));
 }
 
-TEST_F(foreign, reader_holds_up_a_writer_only)
+RK_TEST_F(foreign, reader_holds_up_a_writer_only,
+	  "another driver's read holds up jobs that write the BO only")
 {
 	struct rk_client *c = &self->c;
 	uint32_t fence = vgem_begin(self->vgem, self->vgem_handle, 0);
@@ -501,8 +496,7 @@ TEST_F(foreign, reader_holds_up_a_writer_only)
 	EXPECT_EQ(DRM_ROCKET_CAUSE_DONE, w.cause);
 }
 
-/* The other way round: vgem finds the BO busy as long as our job is. */
-TEST_F(foreign, our_fences_are_theirs)
+RK_TEST_F(foreign, our_fences_are_theirs, "another driver finds the BO busy as long as our job is")
 {
 	struct rk_client *c = &self->c;
 	uint32_t fence;
@@ -564,8 +558,8 @@ static void wait_to_be_killed(int vgem, uint32_t vgem_handle, int ready)
 	_exit(4);
 }
 
-/* Killed: its jobs end when what they wait for has ended, and everything is given back. */
-TEST_F(foreign, killed_while_jobs_wait)
+RK_TEST_F(foreign, killed_while_jobs_wait,
+	  "a client killed while its jobs wait for another driver leaves nothing when that is done")
 {
 	uint32_t fence = vgem_begin(self->vgem, self->vgem_handle, VGEM_WRITE);
 	long long bos = alive("bos"), vms = alive("vms");
@@ -594,8 +588,8 @@ TEST_F(foreign, killed_while_jobs_wait)
 	EXPECT_EQ(0, rk_client_run(&self->c, 1));
 }
 
-/* Unbound: a job need not wait any longer, and its fence comes too late to matter. */
-TEST_F(foreign, device_gone_while_a_job_waits)
+RK_TEST_F(foreign, device_gone_while_a_job_waits,
+	  "a job that waits for another driver ends when the device goes")
 {
 	uint32_t fence = vgem_begin(self->vgem, self->vgem_handle, VGEM_WRITE);
 	struct rk_client *c = &self->c;
@@ -611,4 +605,4 @@ TEST_F(foreign, device_gone_while_a_job_waits)
 	EXPECT_EQ(0, rk_client_run(c, 2));
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "kselftest_harness.h"
+#include "rknpu_harness.h"
 #include "rknpu_vendor_util.h"
 
 #define TIMEOUT_MS	1000
@@ -90,7 +90,7 @@ static int lines_with(const char *path, const char *word)
 	return n;
 }
 
-TEST_F(shape, is_that_of_the_tree)
+RK_TEST_F(shape, is_that_of_the_tree, "the driver has the cores and interrupts of the device tree")
 {
 	char name[32];
 
@@ -101,7 +101,8 @@ TEST_F(shape, is_that_of_the_tree)
 	}
 }
 
-TEST_F_TIMEOUT(shape, every_core_runs_jobs, 120)
+RK_TEST_F_TIMEOUT(shape, every_core_runs_jobs, 120,
+		  "each core that is there runs jobs, alone and together")
 {
 	for (int i = 0; i < self->cores; i++) {
 		uint64_t done = rk_model() ? rk_count(i, NPU_CNT_TASK_DONE) : 0;
@@ -120,8 +121,8 @@ TEST_F_TIMEOUT(shape, every_core_runs_jobs, 120)
 	}
 }
 
-/* As on the vendor's driver, which knows the SoC's cores. */
-TEST_F_TIMEOUT(shape, cores_that_are_not_there_are_refused, 120)
+RK_TEST_F_TIMEOUT(shape, cores_that_are_not_there_are_refused, 120,
+		  "core masks are accepted as on the vendor's driver")
 {
 	for (uint32_t mask = 1; mask <= 8; mask++) {
 		bool there = mask < 1u << self->cores && mask != 5 && mask != 6;
@@ -130,8 +131,8 @@ TEST_F_TIMEOUT(shape, cores_that_are_not_there_are_refused, 120)
 	}
 }
 
-/* With one interrupt for all, one core's trouble is on everybody's line. */
-TEST_F_TIMEOUT(shape, failures_are_the_right_cores, 120)
+RK_TEST_F_TIMEOUT(shape, failures_are_the_right_cores, 120,
+		  "a failure is blamed on the core that had it, though all have one interrupt")
 {
 	RK_REQUIRE_MODEL();
 	for (int i = 0; i < self->cores; i++) {
@@ -164,7 +165,7 @@ TEST_F_TIMEOUT(shape, failures_are_the_right_cores, 120)
 	}
 }
 
-TEST_F_TIMEOUT(shape, sleeps_and_wakes, 120)
+RK_TEST_F_TIMEOUT(shape, sleeps_and_wakes, 120, "the cores fall asleep and wake up")
 {
 	RK_REQUIRE_MODEL();
 	for (int round = 0; round < 3; round++) {
@@ -176,4 +177,4 @@ TEST_F_TIMEOUT(shape, sleeps_and_wakes, 120)
 	}
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The vendor's device tree: three cores behind one IOMMU, so one address space on all of them. */
+/* The vendor's device tree: three cores behind one IOMMU, so there is one address space on all of them. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <string.h>
 
-#include "kselftest_harness.h"
-#include "rknpu_util.h"
+#include "rknpu_harness.h"
 
 #define LONG_US		300000
 /* Not LONG_US and a bit: a busy host takes the guest's CPU for that long. */
@@ -15,12 +14,12 @@
 #define UNMAPPED	0xfffff000u
 #define FLOOD		30
 
-FIXTURE(node) {
+FIXTURE(one_iommu) {
 	/* Of one file, that is, of one address space. */
 	struct rk_client c[RK_CORES];
 };
 
-FIXTURE_SETUP(node)
+FIXTURE_SETUP(one_iommu)
 {
 	int fd;
 
@@ -41,7 +40,7 @@ FIXTURE_SETUP(node)
 	rk_task_timeout_ms(TIMEOUT_MS);
 }
 
-FIXTURE_TEARDOWN(node)
+FIXTURE_TEARDOWN(one_iommu)
 {
 	rk_model_calm();
 	for (int i = 0; i < RK_CORES; i++)
@@ -61,8 +60,7 @@ static int submit_unmapped(struct rk_client *c)
 	return ret ? ret : rk_submit_task(c->fd, &task, &c->in, &c->out);
 }
 
-/* A reset takes a core's part of the IOMMU along; the others run on, and once. */
-TEST_F(node, reset_spares_the_others)
+RK_TEST_F(one_iommu, reset_spares_the_others, "a reset of one core spares the jobs of the others")
 {
 	long long attaches = rk_cores_stat("attaches"), resets = rk_cores_stat("resets");
 	long long power_ups = rk_stat("core0.power_ups");
@@ -93,8 +91,7 @@ TEST_F(node, reset_spares_the_others)
 	EXPECT_GE(attaches + rk_stat("core0.power_ups") - power_ups, rk_cores_stat("attaches"));
 }
 
-/* The IOMMU's driver reports where the fault was, not whose it was. */
-TEST_F(node, fault_is_the_right_cores)
+RK_TEST_F(one_iommu, fault_is_the_right_cores, "a page fault is blamed on the core that had it")
 {
 	long long resets = rk_cores_stat("resets");
 
@@ -118,8 +115,8 @@ TEST_F(node, fault_is_the_right_cores)
 	EXPECT_EQ(resets + RK_CORES, rk_cores_stat("resets"));
 }
 
-/* What was put back after a reset keeps a core from memory that is not its own. */
-TEST_F(node, protected_after_a_reset)
+RK_TEST_F(one_iommu, protected_after_a_reset,
+	  "a core that was reset still cannot reach what is not its own")
 {
 	/* Long enough that each is on a core of its own. */
 	rk_latency_us(LONG_US);
@@ -137,8 +134,8 @@ TEST_F(node, protected_after_a_reset)
 	EXPECT_EQ(0, rk_run_on_every_core(self->c[0].fd, 2));
 }
 
-/* All three cores' worth of jobs do not keep another client out. */
-TEST_F(node, one_client_does_not_keep_another_out)
+RK_TEST_F(one_iommu, one_client_does_not_keep_another_out,
+	  "jobs for all cores do not keep another client out")
 {
 	struct rk_client other;
 	uint64_t before;
@@ -164,7 +161,8 @@ TEST_F(node, one_client_does_not_keep_another_out)
 	rk_client_fini(&other);
 }
 
-TEST_F(node, clients_take_turns)
+RK_TEST_F(one_iommu, two_files_alternate,
+	  "two files that both want all cores get half of the time each")
 {
 	struct rk_client other;
 
@@ -176,7 +174,7 @@ TEST_F(node, clients_take_turns)
 		ASSERT_EQ(0, submit(&other));
 	}
 	EXPECT_EQ(0, rk_bo_differs(&self->c[0].out, 1, RK_BYTES));
-	/* The other has had its share by then. */
+	/* The other has had as much by then. */
 	EXPECT_LT(FLOOD + FLOOD / 2, rk_count_all(NPU_CNT_TASK_DONE));
 	EXPECT_EQ(0, rk_bo_differs(&other.out, 51, RK_BYTES));
 	EXPECT_EQ(2 * FLOOD, rk_count_all(NPU_CNT_TASK_DONE));
@@ -185,8 +183,8 @@ TEST_F(node, clients_take_turns)
 	rk_client_fini(&other);
 }
 
-/* A reset that does not take at first, with others at work. */
-TEST_F_TIMEOUT(node, stuck_reset_spares_the_others, 60)
+RK_TEST_F_TIMEOUT(one_iommu, stuck_reset_spares_the_others, 60,
+		  "a reset that does not take at first spares the jobs of the others")
 {
 	rk_task_timeout_ms(200);
 	rk_latency_us(100000);
@@ -229,7 +227,8 @@ static int rebind(const char *what)
  * A core that nothing stops could get at every address space that comes to the
  * IOMMU, so none comes any more: every job ends, with an error.
  */
-TEST_F_TIMEOUT(node, core_that_nothing_stops, 60)
+RK_TEST_F_TIMEOUT(one_iommu, core_that_nothing_stops, 60,
+		  "no address space is attached any more when nothing stops a core, and binding again helps")
 {
 	struct rk_client other;
 
@@ -260,4 +259,4 @@ TEST_F_TIMEOUT(node, core_that_nothing_stops, 60)
 	rk_client_fini(&other);
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

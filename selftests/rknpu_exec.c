@@ -3,8 +3,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 
-#include "kselftest_harness.h"
-#include "rknpu_util.h"
+#include "rknpu_harness.h"
 
 FIXTURE(exec) {
 	struct rk_client c;
@@ -39,19 +38,19 @@ static void clear_counters(void)
 	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
 }
 
-TEST_F(exec, one_job)
+RK_TEST_F(exec, one_job, "a job computes the right bytes")
 {
 	EXPECT_EQ(0, rk_client_run(&self->c, 41));
 }
 
-TEST_F(exec, every_int8)
+RK_TEST_F(exec, every_int8, "a job computes the right bytes for every input")
 {
 	for (int v = -128; v < 127; v++) {
 		ASSERT_EQ(0, rk_client_run(&self->c, v)) TH_LOG("value %d", v);
 	}
 }
 
-TEST_F(exec, many_pages)
+RK_TEST_F(exec, many_pages, "a job works over many pages, and writes nothing beyond them")
 {
 	struct rk_client *c = &self->c;
 	size_t bytes = RK_OP_BYTES(512);
@@ -77,8 +76,7 @@ TEST_F(exec, many_pages)
 
 /* ---- order ---- */
 
-/* Every job reads what the one before wrote. */
-TEST_F(exec, read_after_write)
+RK_TEST_F(exec, read_after_write, "each of 100 jobs reads what the one before wrote")
 {
 	struct rk_client *c = &self->c;
 	struct drm_rocket_task there, back;
@@ -93,7 +91,7 @@ TEST_F(exec, read_after_write)
 	EXPECT_EQ(0, rk_bo_differs(&c->in, 40, RK_BYTES));
 }
 
-TEST_F(exec, read_after_write_in_one_submit)
+RK_TEST_F(exec, read_after_write_in_one_submit, "the same for 100 jobs of one call")
 {
 	struct rk_client *c = &self->c;
 	struct drm_rocket_task t[2];
@@ -112,8 +110,8 @@ TEST_F(exec, read_after_write_in_one_submit)
 	EXPECT_EQ(0, rk_bo_differs(&c->in, 40, RK_BYTES));
 }
 
-/* 2x and x + 1 do not commute, so a swap of any two shows. */
-TEST_F(exec, order_of_operations)
+RK_TEST_F(exec, order_of_operations,
+	  "operations that do not commute run in the order of submission")
 {
 	struct rk_client *c = &self->c;
 	struct drm_rocket_task t[2][2];
@@ -141,8 +139,7 @@ TEST_F(exec, order_of_operations)
 	}
 }
 
-/* The second writer must not overtake the first, however long that takes. */
-TEST_F(exec, write_after_write)
+RK_TEST_F(exec, write_after_write, "a second writer does not overtake the first")
 {
 	struct rk_client *c = &self->c;
 
@@ -156,8 +153,7 @@ TEST_F(exec, write_after_write)
 	EXPECT_EQ(0, rk_bo_differs(&c->out, 11, RK_BYTES));
 }
 
-/* A writer waits for a reader. */
-TEST_F(exec, r12_write_after_read)
+RK_TEST_F(exec, r12_write_after_read, "a writer waits for a reader")
 {
 	struct rk_client *c = &self->c;
 	struct rk_bo third;
@@ -174,7 +170,7 @@ TEST_F(exec, r12_write_after_read)
 	EXPECT_EQ(1, rk_ctl_read(NPU_CTL_MAX_BUSY));
 }
 
-TEST_F(exec, readers_run_together)
+RK_TEST_F(exec, readers_run_together, "jobs that read the same BO run at the same time")
 {
 	struct rk_client *c = &self->c;
 	struct rk_bo out[RK_CORES];
@@ -198,8 +194,8 @@ TEST_F(exec, readers_run_together)
 
 #define BUFS	6
 
-/* Random reads and writes over six buffers end as if run one by one. */
-TEST_F_TIMEOUT(exec, random_dependencies, 60)
+RK_TEST_F_TIMEOUT(exec, random_dependencies, 60,
+		  "random reads and writes over six BOs end as if run one by one")
 {
 	struct rk_client *c = &self->c;
 	struct drm_rocket_task t[BUFS][BUFS];
@@ -237,7 +233,7 @@ TEST_F_TIMEOUT(exec, random_dependencies, 60)
 
 /* ---- several tasks ---- */
 
-TEST_F(exec, forty_tasks_in_order)
+RK_TEST_F(exec, forty_tasks_in_order, "40 tasks of a job run in order")
 {
 	struct rk_client *c = &self->c;
 	struct drm_rocket_task t[40];
@@ -255,8 +251,7 @@ TEST_F(exec, forty_tasks_in_order)
 	EXPECT_EQ(0, rk_bo_differs(&c->in, 26, RK_BYTES));
 }
 
-/* A job is over when its last task is, not its first. */
-TEST_F(exec, ends_with_the_last_task)
+RK_TEST_F(exec, ends_with_the_last_task, "a job is over when its last task is")
 {
 	struct rk_client *c = &self->c;
 	struct drm_rocket_task t[4];
@@ -273,8 +268,8 @@ TEST_F(exec, ends_with_the_last_task)
 	EXPECT_EQ(0, rk_bo_differs(&c->out, 6, RK_BYTES));
 }
 
-/* The deadline is each task's: slow but healthy jobs are left alone. */
-TEST_F(exec, r23_long_healthy_job)
+RK_TEST_F(exec, r23_long_healthy_job,
+	  "the deadline is each task's, so a long healthy job is left alone")
 {
 	struct rk_client *c = &self->c;
 	struct drm_rocket_task t[5];
@@ -293,7 +288,7 @@ TEST_F(exec, r23_long_healthy_job)
 
 /* ---- many jobs ---- */
 
-TEST_F_TIMEOUT(exec, thousand_small_jobs, 60)
+RK_TEST_F_TIMEOUT(exec, thousand_small_jobs, 60, "1,000 small jobs compute the right bytes")
 {
 	struct rk_client *c = &self->c;
 	struct drm_rocket_task t[8];
@@ -333,7 +328,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-TEST_F_TIMEOUT(exec, threads_on_one_file, 60)
+RK_TEST_F_TIMEOUT(exec, threads_on_one_file, 60, "six threads share one file")
 {
 	struct worker w[6] = { 0 };
 
@@ -347,7 +342,7 @@ TEST_F_TIMEOUT(exec, threads_on_one_file, 60)
 	}
 }
 
-TEST_F_TIMEOUT(exec, threads_on_their_own_files, 60)
+RK_TEST_F_TIMEOUT(exec, threads_on_their_own_files, 60, "six threads have a file each")
 {
 	struct worker w[6] = { 0 };
 
@@ -365,7 +360,7 @@ TEST_F_TIMEOUT(exec, threads_on_their_own_files, 60)
 
 /* ---- three cores, proven by the model's counters and not by time ---- */
 
-TEST_F(exec, r39_three_cores_from_one_file)
+RK_TEST_F(exec, r39_three_cores_from_one_file, "jobs of one file run on three cores at once")
 {
 	RK_REQUIRE_MODEL();
 	clear_counters();
@@ -381,7 +376,8 @@ TEST_F(exec, r39_three_cores_from_one_file)
 	}
 }
 
-TEST_F(exec, three_cores_from_three_files)
+RK_TEST_F(exec, three_cores_from_three_files,
+	  "jobs of three files run on three cores at once, where each core has an IOMMU")
 {
 	struct rk_client c[RK_CORES];
 
@@ -414,8 +410,8 @@ TEST_F(exec, three_cores_from_three_files)
 		rk_client_fini(&c[i]);
 }
 
-/* Two jobs on one buffer never overlap, whatever cores are free. */
-TEST_F(exec, dependent_jobs_never_overlap)
+RK_TEST_F(exec, dependent_jobs_never_overlap,
+	  "two jobs that write one BO never overlap, whatever cores are free")
 {
 	struct rk_client *c = &self->c;
 
@@ -431,7 +427,7 @@ TEST_F(exec, dependent_jobs_never_overlap)
 	EXPECT_EQ(0, rk_ctl_read64(NPU_CTL_OVERLAP2_LO));
 }
 
-/* ---- turns between clients, told by the order in which the model saw them start ---- */
+/* ---- who runs next, told by the order in which the model saw them start ---- */
 
 /* On the core that starts @regcmd, what was started before it? */
 static int started_before(uint32_t regcmd)
@@ -448,56 +444,56 @@ static int started_before(uint32_t regcmd)
 	return -1;
 }
 
-/* A thousand queued jobs of one client delay the only one of another by one per core. */
-TEST_F_TIMEOUT(exec, one_job_does_not_wait_for_a_crowd, 60)
+RK_TEST_F_TIMEOUT(exec, one_job_does_not_wait_for_a_queue, 60,
+		  "one job waits for at most one of another client's 1,000 queued jobs per core")
 {
 	static struct drm_rocket_job jobs[1000];
 	struct drm_rocket_task t[8], last;
-	struct rk_client light, crowd;
+	struct rk_client single, many;
 	struct rk_bo out[8];
 
 	RK_REQUIRE_MODEL();
 	if (!rk_ours())
-		SKIP(return, "our module's turns");
-	ASSERT_EQ(0, rk_client_init(&crowd));
-	ASSERT_EQ(0, rk_client_init(&light));
+		SKIP(return, "our module's scheduler");
+	ASSERT_EQ(0, rk_client_init(&many));
+	ASSERT_EQ(0, rk_client_init(&single));
 	for (size_t i = 0; i < ARRAY_SIZE(t); i++) {
-		ASSERT_EQ(0, rk_bo_init(&out[i], crowd.fd, RK_BYTES));
-		ASSERT_EQ(0, rk_op_task(&crowd.inc, crowd.in.iova, out[i].iova, &t[i]));
+		ASSERT_EQ(0, rk_bo_init(&out[i], many.fd, RK_BYTES));
+		ASSERT_EQ(0, rk_op_task(&many.inc, many.in.iova, out[i].iova, &t[i]));
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++)
-		rk_job(&jobs[i], &t[i % 8], 1, &crowd.in.handle, 1, &out[i % 8].handle, 1);
-	/* A program of its own place, to be told from the crowd's. */
+		rk_job(&jobs[i], &t[i % 8], 1, &many.in.handle, 1, &out[i % 8].handle, 1);
+	/* A program of its own place, to be told from the others'. */
 	for (int i = 0; i < 12; i++) {
-		ASSERT_EQ(0, rk_op_task(&light.inc, light.in.iova, light.out.iova, &last));
+		ASSERT_EQ(0, rk_op_task(&single.inc, single.in.iova, single.out.iova, &last));
 	}
 	/* Long enough for a busy host to submit within one. */
 	rk_latency_us(50000);
-	ASSERT_EQ(0, rk_submit(crowd.fd, jobs, ARRAY_SIZE(jobs)));
+	ASSERT_EQ(0, rk_submit(many.fd, jobs, ARRAY_SIZE(jobs)));
 	for (int round = 0; round < 5; round++) {
 		int before;
 
 		rk_sleep_ms(120);
 		rk_trace_start();
-		ASSERT_EQ(0, rk_submit_task(light.fd, &last, &light.in, &light.out));
-		ASSERT_EQ(0, rk_prep(&light.out, 5000));
+		ASSERT_EQ(0, rk_submit_task(single.fd, &last, &single.in, &single.out));
+		ASSERT_EQ(0, rk_prep(&single.out, 5000));
 		before = started_before(last.regcmd);
 		EXPECT_LE(0, before);
 		EXPECT_GE(1, before) TH_LOG("round %d", round);
 	}
 	/* They were still there all the time. */
-	EXPECT_EQ(-EBUSY, rk_prep_until(crowd.fd, out[7].handle, 0));
+	EXPECT_EQ(-EBUSY, rk_prep_until(many.fd, out[7].handle, 0));
 	rk_latency_us(0);
-	rk_client_fini(&crowd);
-	rk_client_fini(&light);
+	rk_client_fini(&many);
+	rk_client_fini(&single);
 }
 
 /* ---- one job cannot keep a core for ever ---- */
 
 #define LONG_TASKS	64
 
-/* No task of it takes long, and each makes progress. */
-TEST_F(exec, a_job_has_a_budget)
+RK_TEST_F(exec, a_job_has_a_budget,
+	  "a job is ended when its core time is used up, though each task makes progress")
 {
 	struct rk_client *c = &self->c;
 	struct drm_rocket_task t[LONG_TASKS];
@@ -550,8 +546,8 @@ FIXTURE_TEARDOWN(cost)
 
 #define COST_JOBS	1000
 
-/* All jobs write one buffer, so they run one after the other. */
-TEST_F_TIMEOUT(cost, r38_thousand_jobs, 60)
+RK_TEST_F_TIMEOUT(cost, r38_thousand_jobs, 60,
+		  "1,000 back-to-back jobs cost one attach, one power-up and the register accesses of the design")
 {
 	static struct drm_rocket_job jobs[COST_JOBS];
 	struct rk_client *c = &self->c;
@@ -617,4 +613,4 @@ TEST_F_TIMEOUT(cost, r38_thousand_jobs, 60)
 	}
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

@@ -7,7 +7,7 @@
 #define _GNU_SOURCE
 #include <sys/mman.h>
 
-#include "kselftest_harness.h"
+#include "rknpu_harness.h"
 #include "rknpu_faults.h"
 
 /* For a job that meets a failure; guest time is the host's, and the host may be busy. */
@@ -217,7 +217,8 @@ static void survive_one(struct __test_metadata *_metadata, const struct rk_fault
 	}
 }
 
-TEST_F_TIMEOUT(failure, is_survived, 240)
+RK_TEST_F_TIMEOUT(failure, is_survived, 240,
+		  "this failure, met on each core, fails one job at most, and the core works again or is retired")
 {
 	const struct rk_fault *f = &variant->f;
 	struct rk_team *t = &self->team;
@@ -329,7 +330,8 @@ static void check_retired(struct __test_metadata *_metadata, struct rk_trial *t,
 	ASSERT_EQ(0, rk_trial_init(t, core, task_timeout_ms()));
 }
 
-TEST_F_TIMEOUT(failure, tells_its_cause, 240)
+RK_TEST_F_TIMEOUT(failure, tells_its_cause, 240,
+		  "WAIT_JOB tells cause, core, task, address and time of this failure, met on each core")
 {
 	const struct rk_fault *f = &variant->f;
 	struct rk_trial *t = &self->trial;
@@ -378,8 +380,8 @@ FIXTURE_TEARDOWN(special)
 	rk_team_fini(&self->t);
 }
 
-/* A core that dies in the middle of a job takes that job with it, and no other. */
-TEST_F_TIMEOUT(special, dies_while_it_works, 120)
+RK_TEST_F_TIMEOUT(special, dies_while_it_works, 120,
+		  "a core that dies in the middle of a job takes that job with it, and no other")
 {
 	static const uint32_t reads[] = { 0xffffffff, 0 };
 
@@ -422,7 +424,8 @@ TEST_F_TIMEOUT(special, dies_while_it_works, 120)
  * One that dies with a VM attached takes nothing along, and the kernels that
  * program the IOMMU to detach it (up to 6.1 at least) have nothing to warn of.
  */
-TEST_F_TIMEOUT(special, dies_while_it_idles, 120)
+RK_TEST_F_TIMEOUT(special, dies_while_it_idles, 120,
+		  "a core that dies while it idles costs nothing, and the kernel does not warn")
 {
 	static const uint32_t reads[] = { 0xffffffff, 0 };
 
@@ -442,8 +445,8 @@ TEST_F_TIMEOUT(special, dies_while_it_idles, 120)
 		EXPECT_EQ(0, rk_core_stat(i, "retired"));
 }
 
-/* The same, when the file is closed: its VM goes once the IOMMU can let go of it. */
-TEST_F_TIMEOUT(special, dies_before_the_file_closes, 120)
+RK_TEST_F_TIMEOUT(special, dies_before_the_file_closes, 120,
+		  "a core that dies does not keep the address space of a closed file")
 {
 	long long vms = rk_stat("vms");
 
@@ -464,8 +467,8 @@ TEST_F_TIMEOUT(special, dies_before_the_file_closes, 120)
 	EXPECT_TRUE(rk_stat_settles("vms", vms));
 }
 
-/* The same, when another client's VM is to be attached. */
-TEST_F_TIMEOUT(special, dies_before_a_switch, 120)
+RK_TEST_F_TIMEOUT(special, dies_before_a_switch, 120,
+		  "a core that dies before another file's address space is attached takes nobody along")
 {
 	for (unsigned int core = 0; core < RK_CORES; core++) {
 		struct rk_team *t = &self->t, other;
@@ -485,8 +488,8 @@ TEST_F_TIMEOUT(special, dies_before_a_switch, 120)
 	}
 }
 
-/* The model's TLB does not forget by itself: a lost zap shows, so a missing one would. */
-TEST_F(special, stale_tlb)
+RK_TEST_F(special, stale_tlb,
+	  "a BO at a reused address is seen at its new pages; the model shows if a TLB flush is lost")
 {
 	struct rk_team *t = &self->t;
 	struct rk_client c;
@@ -513,8 +516,7 @@ TEST_F(special, stale_tlb)
 
 #define HANG_BATCH	25
 
-/* Whatever they leave behind would add up. */
-TEST_F_TIMEOUT(special, hangs_in_a_row, 400)
+RK_TEST_F_TIMEOUT(special, hangs_in_a_row, 400, "many hangs in a row leave nothing behind")
 {
 	struct rk_team *t = &self->t;
 	int hangs = rk_long() ? 1000 : 100, lost = 0;
@@ -567,8 +569,7 @@ static struct counts counts(void)
 	};
 }
 
-/* Seen long before its deadline, tried once more, and counted. */
-TEST_F(retry, once)
+RK_TEST_F(retry, once, "a job that never started is seen early, tried once more, and counted")
 {
 	struct rk_trial *t = &self->t;
 	struct counts before, after;
@@ -596,8 +597,8 @@ TEST_F(retry, once)
 	}
 }
 
-/* A divisible job says that its tasks need nothing of each other. */
-TEST_F(retry, a_later_task_of_a_divisible_job)
+RK_TEST_F(retry, a_later_task_of_a_divisible_job,
+	  "a later task is tried again if the job says that its tasks need nothing of each other")
 {
 	struct rk_trial *t = &self->t;
 	struct counts before = counts();
@@ -611,8 +612,8 @@ TEST_F(retry, a_later_task_of_a_divisible_job)
 	EXPECT_EQ(0, rk_bo_differs(&t->c.out, 6, RK_BYTES));
 }
 
-/* A later task may need what the first has left in the core. */
-TEST_F(retry, a_later_task_is_not_tried_again)
+RK_TEST_F(retry, a_later_task_is_not_tried_again,
+	  "a later task that never started is not tried again")
 {
 	struct rk_trial *t = &self->t;
 	struct counts before = counts();
@@ -628,7 +629,7 @@ TEST_F(retry, a_later_task_is_not_tried_again)
 	EXPECT_EQ(DRM_ROCKET_CAUSE_DONE, t->w.cause);
 }
 
-TEST_F(retry, not_looked_for)
+RK_TEST_F(retry, not_looked_for, "the look for jobs that never started can be switched off")
 {
 	struct rk_trial *t = &self->t;
 
@@ -640,8 +641,7 @@ TEST_F(retry, not_looked_for)
 	EXPECT_LE(300 * RK_MS, t->w.elapsed_ns);
 }
 
-/* Looking costs a healthy job nothing but being looked at once. */
-TEST_F(retry, slow_is_not_suspicious_twice)
+RK_TEST_F(retry, slow_is_not_suspicious_twice, "a slow healthy job is looked at once")
 {
 	struct rk_trial *t = &self->t;
 	struct counts before = counts(), after;
@@ -662,4 +662,4 @@ TEST_F(retry, slow_is_not_suspicious_twice)
 	EXPECT_GE(10, rk_count(1, NPU_CNT_MMIO_READ) - reads);
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

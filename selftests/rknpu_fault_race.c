@@ -9,8 +9,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "kselftest_harness.h"
-#include "rknpu_util.h"
+#include "rknpu_harness.h"
 
 /* After the job, when it has been put away; and how long the CPU is held. */
 #define STRAY_NS	200000000u
@@ -181,8 +180,8 @@ static bool fault_counted(FIXTURE_DATA(race) *self, unsigned int core)
 		EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));			\
 	} while (0)
 
-/* The address space goes with its file. */
-TEST_F_TIMEOUT(race, detach, 120)
+RK_TEST_F_TIMEOUT(race, detach, 120,
+		  "a page fault that is being reported while its address space goes is counted once")
 {
 	for (int i = 0; i < ROUNDS; i++) {
 		ASSERT_EQ(0, hold_handler(self, variant->core));
@@ -191,8 +190,8 @@ TEST_F_TIMEOUT(race, detach, 120)
 	}
 }
 
-/* The next client's job must not be taken for the one that faulted. */
-TEST_F_TIMEOUT(race, attach, 120)
+RK_TEST_F_TIMEOUT(race, attach, 120,
+		  "a page fault that is being reported is not blamed on the next client's job")
 {
 	for (int i = 0; i < ROUNDS; i++) {
 		ASSERT_EQ(0, hold_handler(self, variant->core));
@@ -203,7 +202,8 @@ TEST_F_TIMEOUT(race, attach, 120)
 	}
 }
 
-TEST_F_TIMEOUT(race, sleep, 120)
+RK_TEST_F_TIMEOUT(race, sleep, 120,
+		  "a page fault that is being reported while the core falls asleep is counted once")
 {
 	for (int i = 0; i < ROUNDS; i++) {
 		ASSERT_EQ(0, hold_handler(self, variant->core));
@@ -215,4 +215,4 @@ TEST_F_TIMEOUT(race, sleep, 120)
 	}
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

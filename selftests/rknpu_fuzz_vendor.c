@@ -202,7 +202,7 @@ int fuzz_v_sync(unsigned int f)
 	return call(f, DRM_IOCTL_RKNPU_MEM_SYNC, &s);
 }
 
-static void spoil_submit(unsigned int f, struct drm_rknpu_submit *s)
+static void corrupt_submit(unsigned int f, struct drm_rknpu_submit *s)
 {
 	switch (below(9)) {
 	case 0:
@@ -239,7 +239,7 @@ static void spoil_submit(unsigned int f, struct drm_rknpu_submit *s)
 }
 
 /* A word of a task, while it may be read; it is put back later. */
-static uint32_t *spoil_task(unsigned int f, uint32_t *old)
+static uint32_t *corrupt_task(unsigned int f, uint32_t *old)
 {
 	struct rv_chain *c = &vf(f)->chain;
 	uint32_t *word = (uint32_t *)c->tasks.map + 10 * c->first + below(10 * c->n);
@@ -266,9 +266,9 @@ int fuzz_v_submit(unsigned int f)
 	if (one_in(4))
 		s.flags |= DRM_RKNPU_JOB_FENCE_OUT;
 	if (one_in(3))
-		spoil_submit(f, &s);
+		corrupt_submit(f, &s);
 	if (one_in(4))
-		word = spoil_task(f, &old);
+		word = corrupt_task(f, &old);
 	ret = call(f, DRM_IOCTL_RKNPU_SUBMIT, &s);
 	if (word && touch((uint8_t *)word, 1, false))
 		*word = old;

@@ -7,8 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "kselftest_harness.h"
-#include "rknpu_util.h"
+#include "rknpu_harness.h"
 
 #define JOBS		1000
 #define TRACING		"/sys/kernel/tracing/"
@@ -166,7 +165,8 @@ static int run_all(FIXTURE_DATA(hotpath) *h, uint32_t tasks, uint32_t flags)
 	return ret ? ret : rk_prep(&c->out, 60000);
 }
 
-TEST_F_TIMEOUT(hotpath, no_allocation_and_no_work_per_job, 120)
+RK_TEST_F_TIMEOUT(hotpath, no_allocation_and_no_work_per_job, 120,
+		  "the next job is started in the interrupt, without an allocation or a worker")
 {
 	struct seen s;
 	int ret;
@@ -193,8 +193,8 @@ TEST_F_TIMEOUT(hotpath, no_allocation_and_no_work_per_job, 120)
 	EXPECT_GE(10, s.works);
 }
 
-/* Four tasks that name each other: a kick, an interrupt, a look at the counter. */
-TEST_F_TIMEOUT(hotpath, chained_jobs, 120)
+RK_TEST_F_TIMEOUT(hotpath, chained_jobs, 120,
+		  "a chain of four tasks costs one kick and one interrupt")
 {
 	RK_REQUIRE_MODEL();
 	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
@@ -211,4 +211,4 @@ TEST_F_TIMEOUT(hotpath, chained_jobs, 120)
 	EXPECT_EQ(0, rk_bo_differs(&self->c.out, 2, RK_BYTES));
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

@@ -7,8 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "kselftest_harness.h"
-#include "rknpu_util.h"
+#include "rknpu_harness.h"
 
 FIXTURE(identity) {
 	int fd;
@@ -24,7 +23,7 @@ FIXTURE_TEARDOWN(identity)
 	close(self->fd);
 }
 
-TEST_F(identity, version_name)
+RK_TEST_F(identity, version_name, "DRM_VERSION says \"rocket\", with a version and a description")
 {
 	char name[32] = "", desc[64] = "";
 	struct drm_version v = {
@@ -39,8 +38,8 @@ TEST_F(identity, version_name)
 	EXPECT_LT(0, strlen(desc));
 }
 
-/* Mesa asks for the lengths first. */
-TEST_F(identity, version_lengths)
+RK_TEST_F(identity, version_lengths,
+	  "DRM_VERSION tells the lengths of its strings to who asks for them first, as Mesa does")
 {
 	struct drm_version v = { 0 };
 
@@ -48,7 +47,7 @@ TEST_F(identity, version_lengths)
 	EXPECT_EQ(6, v.name_len);
 }
 
-TEST_F(identity, node_is_char_device)
+RK_TEST_F(identity, node_is_char_device, "the node is a character device")
 {
 	struct stat st;
 
@@ -56,7 +55,7 @@ TEST_F(identity, node_is_char_device)
 	EXPECT_TRUE(S_ISCHR(st.st_mode));
 }
 
-TEST_F(identity, unknown_ioctl)
+RK_TEST_F(identity, unknown_ioctl, "ioctl numbers that nobody has are refused")
 {
 	static const unsigned int nr[] = { 0x1f, 0x3f, 0x5f };
 	uint64_t buf[16] = { 0 };
@@ -68,15 +67,14 @@ TEST_F(identity, unknown_ioctl)
 	}
 }
 
-TEST_F(identity, wrong_ioctl_type)
+RK_TEST_F(identity, wrong_ioctl_type, "an ioctl of another type than DRM's is refused")
 {
 	struct drm_rocket_fini_bo f = { .handle = 1 };
 
 	EXPECT_EQ(-ENOTTY, rk_ioctl(self->fd, _IOW('D', DRM_COMMAND_BASE, f), &f));
 }
 
-/* Nobody has to be master or authenticated to compute. */
-TEST_F(identity, no_authentication)
+RK_TEST_F(identity, no_authentication, "a client computes without being master or authenticated")
 {
 	struct rk_client c;
 
@@ -86,7 +84,8 @@ TEST_F(identity, no_authentication)
 }
 
 /* DRM would let them through to code that expects a master, which an accel file has not. */
-TEST_F(identity, nothing_of_primary_nodes)
+RK_TEST_F(identity, nothing_of_primary_nodes,
+	  "calls that only a primary node offers are refused before DRM's code runs")
 {
 	/* GET_UNIQUE, GEM_FLINK (a name by which anybody opens the BO), AUTH_MAGIC, SET_MASTER */
 	static const unsigned int nr[] = { 0x01, 0x0a, 0x11, 0x1e };
@@ -102,7 +101,8 @@ TEST_F(identity, nothing_of_primary_nodes)
 }
 
 /* DRM has no limit of its own, and the kernel warns of an allocation that large. */
-TEST_F(identity, arrays_of_too_many_syncobjs)
+RK_TEST_F(identity, arrays_of_too_many_syncobjs,
+	  "syncobj calls refuse arrays of more than 8192 handles")
 {
 	/* WAIT, TIMELINE_WAIT, RESET, SIGNAL, QUERY, TIMELINE_SIGNAL; where each has the number. */
 	static const struct { unsigned int nr, word; } calls[] = {
@@ -128,7 +128,8 @@ TEST_F(identity, arrays_of_too_many_syncobjs)
 	}
 }
 
-TEST_F(identity, unprivileged_user)
+RK_TEST_F(identity, unprivileged_user,
+	  "an unprivileged process may use a file that was opened for it")
 {
 	struct rk_bo bo;
 	struct stat st;
@@ -141,7 +142,7 @@ TEST_F(identity, unprivileged_user)
 	rk_bo_fini(&bo);
 }
 
-TEST_F(identity, read_gives_nothing)
+RK_TEST_F(identity, read_gives_nothing, "read() returns an error, and does not block")
 {
 	char b;
 
@@ -149,7 +150,7 @@ TEST_F(identity, read_gives_nothing)
 	EXPECT_GT(0, read(self->fd, &b, 1));
 }
 
-TEST_F(identity, open_64_times)
+RK_TEST_F(identity, open_64_times, "each of 64 open files has an address space of its own")
 {
 	int fd[64];
 
@@ -181,7 +182,8 @@ static long slab_kib(void)
 	return kib;
 }
 
-TEST_F(identity, r8_open_close_1000_times)
+RK_TEST_F(identity, r8_open_close_1000_times,
+	  "opening and closing 1,000 times leaks no kernel memory")
 {
 	long before = slab_kib();
 
@@ -200,7 +202,8 @@ TEST_F(identity, r8_open_close_1000_times)
 	EXPECT_GT(1000, slab_kib() - before);
 }
 
-TEST_F(identity, three_cores_bound)
+RK_TEST_F(identity, three_cores_bound,
+	  "the driver is bound to three cores, or to the one node that stands for them")
 {
 	glob_t g = { 0 };
 
@@ -212,7 +215,7 @@ TEST_F(identity, three_cores_bound)
 	}
 }
 
-TEST_F(identity, three_cores_compute)
+RK_TEST_F(identity, three_cores_compute, "jobs of one file are run by all three cores")
 {
 	uint64_t done[RK_CORES];
 
@@ -225,8 +228,7 @@ TEST_F(identity, three_cores_compute)
 	}
 }
 
-/* The driver counts what the model counts. */
-TEST_F(identity, driver_counters)
+RK_TEST_F(identity, driver_counters, "the driver's statistics count what the model counts")
 {
 	static const struct {
 		const char *name;
@@ -260,8 +262,8 @@ TEST_F(identity, driver_counters)
 	}
 }
 
-/* A create that fails does not hold on to the address space. */
-TEST_F(identity, r10_failing_creates_leak_nothing)
+RK_TEST_F(identity, r10_failing_creates_leak_nothing,
+	  "a CREATE_BO that fails does not keep the address space alive")
 {
 	long long vms;
 	int fd;
@@ -286,8 +288,8 @@ TEST_F(identity, r10_failing_creates_leak_nothing)
 	EXPECT_EQ(vms, rk_stat("vms"));
 }
 
-/* Nothing of a client is left when it is gone. */
-TEST_F(identity, driver_frees_everything)
+RK_TEST_F(identity, driver_frees_everything,
+	  "no BO of a client is left when it has closed its file")
 {
 	long long bos, vms;
 
@@ -311,4 +313,4 @@ TEST_F(identity, driver_frees_everything)
 	EXPECT_GE(vms + RK_CORES, rk_stat("vms"));
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

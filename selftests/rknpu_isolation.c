@@ -4,8 +4,7 @@
 #include <errno.h>
 #include <sys/wait.h>
 
-#include "kselftest_harness.h"
-#include "rknpu_util.h"
+#include "rknpu_harness.h"
 
 FIXTURE(two) {
 	struct rk_client a;
@@ -51,7 +50,7 @@ static int run_raw(struct rk_client *c, uint64_t in, uint64_t out)
 	return ret ? ret : rk_prep(&c->out, 10000);
 }
 
-TEST_F(two, same_address_different_memory)
+RK_TEST_F(two, same_address_different_memory, "the same address is different memory in two files")
 {
 	ASSERT_EQ(self->a.out.iova, self->b.out.iova);
 	ASSERT_EQ(0, rk_bo_fill(&self->a.out, 0x11, RK_BYTES));
@@ -60,7 +59,7 @@ TEST_F(two, same_address_different_memory)
 	EXPECT_EQ(0, rk_bo_differs(&self->b.out, 51, RK_BYTES));
 }
 
-TEST_F(two, cannot_write_the_others_memory)
+RK_TEST_F(two, cannot_write_the_others_memory, "a job cannot write another file's memory")
 {
 	struct rk_bo secret;
 
@@ -72,7 +71,7 @@ TEST_F(two, cannot_write_the_others_memory)
 	rk_bo_fini(&secret);
 }
 
-TEST_F(two, cannot_read_the_others_memory)
+RK_TEST_F(two, cannot_read_the_others_memory, "a job cannot read another file's memory")
 {
 	struct rk_bo secret;
 
@@ -86,8 +85,8 @@ TEST_F(two, cannot_read_the_others_memory)
 	rk_bo_fini(&secret);
 }
 
-/* The other client's translations must be gone when ours are loaded. */
-TEST_F(two, no_stale_translations)
+RK_TEST_F(two, no_stale_translations,
+	  "another file's translations are gone from the TLB when ours are loaded")
 {
 	struct rk_bo secret;
 
@@ -102,8 +101,7 @@ TEST_F(two, no_stale_translations)
 	rk_bo_fini(&secret);
 }
 
-/* Memory that was given back must be out of reach at once. */
-TEST_F(two, freed_memory_is_unreachable)
+RK_TEST_F(two, freed_memory_is_unreachable, "memory that was given back is out of reach")
 {
 	struct rk_bo gone;
 	uint64_t iova;
@@ -123,20 +121,19 @@ TEST_F(two, freed_memory_is_unreachable)
 	EXPECT_EQ(0, rk_client_run(&self->a, 1));
 }
 
-TEST_F(two, address_zero_faults)
+RK_TEST_F(two, address_zero_faults, "a job that reads address 0 faults")
 {
 	EXPECT_EQ(-EFAULT, run_raw(&self->b, 0, self->b.out.iova));
 	EXPECT_EQ(0, rk_client_run(&self->a, 1));
 }
 
-TEST_F(two, unmapped_output_faults)
+RK_TEST_F(two, unmapped_output_faults, "a job that writes an unmapped address faults")
 {
 	EXPECT_EQ(-EFAULT, run_raw(&self->b, self->b.in.iova, 0xfffff000));
 	EXPECT_EQ(0, rk_client_run(&self->b, 1));
 }
 
-/* One fault per core in turn, and each core works afterwards. */
-TEST_F(two, fault_on_every_core)
+RK_TEST_F(two, fault_on_every_core, "each core works after a fault")
 {
 	for (int i = 0; i < 6; i++) {
 		EXPECT_EQ(-EFAULT, run_raw(&self->b, 0xfff00000, self->b.out.iova));
@@ -144,8 +141,7 @@ TEST_F(two, fault_on_every_core)
 	}
 }
 
-/* A fault is one job's: those before and behind it in the queue are not. */
-TEST_F(two, fault_hits_only_its_job)
+RK_TEST_F(two, fault_hits_only_its_job, "a fault fails one job, not those before and behind it")
 {
 	struct drm_rocket_task bad, good[2];
 	struct rk_bo out[2];
@@ -166,8 +162,8 @@ TEST_F(two, fault_hits_only_its_job)
 		rk_bo_fini(&out[i]);
 }
 
-/* The error stays with the buffer until another job writes it. */
-TEST_F(two, r34_fault_is_reported_until_rewritten)
+RK_TEST_F(two, r34_fault_is_reported_until_rewritten,
+	  "the error stays with the BO until another job writes it")
 {
 	EXPECT_EQ(-EFAULT, run_raw(&self->b, 0xfff00000, self->b.out.iova));
 	EXPECT_EQ(-EFAULT, rk_prep(&self->b.out, 1000));
@@ -189,8 +185,8 @@ static int storm(int rounds)
 	return ret;
 }
 
-/* A client that does nothing but fault never fails anybody else's job. */
-TEST_F_TIMEOUT(two, faulting_neighbour, 60)
+RK_TEST_F_TIMEOUT(two, faulting_neighbour, 60,
+		  "a client that does nothing but fault never fails another's job")
 {
 	int status;
 	pid_t pid = fork();
@@ -205,8 +201,8 @@ TEST_F_TIMEOUT(two, faulting_neighbour, 60)
 	EXPECT_EQ(0, status);
 }
 
-/* Many switches between two address spaces on the same cores. */
-TEST_F_TIMEOUT(two, alternate_200_times, 60)
+RK_TEST_F_TIMEOUT(two, alternate_200_times, 60,
+		  "two files' jobs alternate 200 times on the same cores")
 {
 	for (int i = 0; i < 200; i++) {
 		ASSERT_EQ(0, rk_client_run(&self->a, i % 100));
@@ -219,7 +215,8 @@ TEST_F_TIMEOUT(two, alternate_200_times, 60)
  * may still be at work. Before the core gets another address space, or loses
  * its own with the power, it is reset.
  */
-TEST_F_TIMEOUT(two, core_is_halted_between_address_spaces, 60)
+RK_TEST_F_TIMEOUT(two, core_is_halted_between_address_spaces, 60,
+		  "a core is reset before it gets another address space")
 {
 	struct rk_client more[2 * RK_CORES];
 	long long attaches[RK_CORES], total = 0;
@@ -256,4 +253,4 @@ TEST_F_TIMEOUT(two, core_is_halted_between_address_spaces, 60)
 		rk_client_fini(&more[i]);
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

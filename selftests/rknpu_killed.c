@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <linux/dma-buf.h>
 
-#include "kselftest_harness.h"
+#include "rknpu_harness.h"
 #include "rknpu_vendor_util.h"
 
 /* So long do the jobs of the dead keep their cores: until all have been started and killed. */
@@ -174,8 +174,8 @@ FIXTURE_TEARDOWN(killed)
 	rk_model_calm();
 }
 
-/* Three of them hang, each on a core of its own, and the others wait for a core. */
-TEST_F_TIMEOUT(killed, in_every_call_that_waits, 180)
+RK_TEST_F_TIMEOUT(killed, in_every_call_that_waits, 180,
+		  "a client can be killed in every call that waits for a job that hangs, and leaves nothing")
 {
 	pid_t pid[CHILDREN];
 	int status, fd;
@@ -211,4 +211,4 @@ TEST_F_TIMEOUT(killed, in_every_call_that_waits, 180)
 	close(fd);
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kselftest_harness.h"
 #include "npu.h"
-#include "rknpu_util.h"
+#include "rknpu_harness.h"
 
 #define WAIT_NS		(30000 * RK_MS)
 
@@ -154,7 +153,7 @@ static unsigned long conv_wrong(const struct npu_conv_desc *d, const int8_t *in,
 	return wrong;
 }
 
-TEST_F(conv, every_element_is_right)
+RK_TEST_F(conv, every_element_is_right, "every element of this convolution is right")
 {
 	struct npu_conv_desc d = variant->d;
 	size_t per = (size_t)d.kw * d.kh * d.in_c;
@@ -254,7 +253,8 @@ FIXTURE_TEARDOWN(job)
 	npu_close(self->dev);
 }
 
-TEST_F(job, many_in_flight_collected_backwards)
+RK_TEST_F(job, many_in_flight_collected_backwards,
+	  "eight jobs can be in flight, and waited for in any order")
 {
 	for (int i = 0; i < 8; i++)
 		ASSERT_EQ(0, product_start(&self->p[i], self->dev));
@@ -265,7 +265,7 @@ TEST_F(job, many_in_flight_collected_backwards)
 	}
 }
 
-TEST_F(job, several_files_of_one_process)
+RK_TEST_F(job, several_files_of_one_process, "one process can have several devices open")
 {
 	struct npu_dev *dev[3];
 
@@ -281,7 +281,7 @@ TEST_F(job, several_files_of_one_process)
 	}
 }
 
-TEST_F(job, runs_again)
+RK_TEST_F(job, runs_again, "a job can be started again")
 {
 	struct product *p = &self->p[0];
 
@@ -294,7 +294,7 @@ TEST_F(job, runs_again)
 	}
 }
 
-TEST_F(job, freed_while_running)
+RK_TEST_F(job, freed_while_running, "a job may be freed while it runs")
 {
 	RK_REQUIRE_MODEL();
 	rk_latency_us(50000);
@@ -307,7 +307,7 @@ TEST_F(job, freed_while_running)
 	EXPECT_TRUE(product_right(&self->p[1]));
 }
 
-TEST_F(job, wait_that_expires_can_be_repeated)
+RK_TEST_F(job, wait_that_expires_can_be_repeated, "a wait that expires can be repeated")
 {
 	struct product *p = &self->p[0];
 	int64_t start;
@@ -350,20 +350,20 @@ static void fail_once(struct __test_metadata *_metadata, FIXTURE_DATA(job) *self
 	EXPECT_TRUE(product_right(p));
 }
 
-TEST_F(job, hang_is_a_timeout)
+RK_TEST_F(job, hang_is_a_timeout, "a hang is a timeout, and the job can be started again")
 {
 	REQUIRE_CAUSES();
 	fail_once(_metadata, self, NPU_FAULT_HANG, -ETIME, NPU_CAUSE_TIMEOUT);
 }
 
-TEST_F(job, bus_error_is_a_dma_error)
+RK_TEST_F(job, bus_error_is_a_dma_error, "a bus error is a DMA error")
 {
 	REQUIRE_CAUSES();
 	fail_once(_metadata, self, NPU_FAULT_DMA_READ, -EIO, NPU_CAUSE_DMA_ERROR);
 }
 
-/* A program whose features lie where nothing is mapped. */
-TEST_F(job, unmapped_address_is_an_iommu_fault)
+RK_TEST_F(job, unmapped_address_is_an_iommu_fault,
+	  "a program that reads where nothing is mapped is an IOMMU fault")
 {
 	struct npu_bo *out, *code;
 	struct npu_prog *prog = npu_prog_new();
@@ -397,7 +397,7 @@ TEST_F(job, unmapped_address_is_an_iommu_fault)
 	EXPECT_TRUE(product_right(&self->p[0]));
 }
 
-TEST_F(job, buffer_sizes_out_of_range)
+RK_TEST_F(job, buffer_sizes_out_of_range, "buffer sizes out of range are refused")
 {
 	struct npu_bo *bo;
 
@@ -406,8 +406,7 @@ TEST_F(job, buffer_sizes_out_of_range)
 	EXPECT_EQ(-EINVAL, npu_bo_alloc(self->dev, ((size_t)1 << 32) + 1, &bo));
 }
 
-/* The short program of the vendor, without the DPU_RDMA block. */
-TEST_F(job, program_without_rdma)
+RK_TEST_F(job, program_without_rdma, "the vendor's short program computes the same")
 {
 	struct npu_matmul_desc d = { .dtype = NPU_INT8_INT32, .m = M, .n = N, .k = K };
 	struct npu_opts o = { .no_rdma = true };
@@ -418,4 +417,4 @@ TEST_F(job, program_without_rdma)
 	EXPECT_TRUE(product_right(&self->p[0]));
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

@@ -1,24 +1,45 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Loading, unloading, binding, unbinding and idling of the module; prints TAP.
+# Loading, unloading, binding, unbinding and idling of the module; prints TAP. -l lists the cases, -t NAME runs one, which
+# may need what those before it have left. RKNPU_ROUNDS is how often the module is loaded and unloaded.
 
 cd "$(dirname "$0")" || exit 1
-rounds=${RKNPU_ROUNDS:-50}
+rounds=${RKNPU_ROUNDS:-20}
 n=0
 failed=0
+list='' only=''
+case ${1:-} in
+-l) list=1 ;;
+-t) only=${2:?} ;;
+esac
 
 ok() { n=$((n + 1)); echo "ok $n lifecycle.$1"; }
 not_ok() { n=$((n + 1)); failed=$((failed + 1)); echo "not ok $n lifecycle.$1"; shift; echo "# $*"; }
 skip() { n=$((n + 1)); echo "ok $n lifecycle.$1 # SKIP $2"; }
-# check NAME CMD...: one case, passed when CMD succeeds
+
+# check NAME WHAT-IT-SHOWS CMD...: one case, passed when CMD succeeds
 check() {
-	name=$1
-	shift
-	if "$@" >/tmp/lifecycle.log 2>&1; then
+	name=$1 shows=$2
+	shift 2
+	if [ -n "$list" ]; then
+		echo "lifecycle.$name: $shows"
+	elif [ -n "$only" ] && [ "$only" != "$name" ]; then
+		:
+	elif "$@" >/tmp/lifecycle.log 2>&1; then
 		ok "$name"
 	else
 		not_ok "$name" "failed: $*"
 		sed 's/^/# /' /tmp/lifecycle.log
+	fi
+}
+
+# check_if CONDITION WHY-NOT NAME WHAT-IT-SHOWS CMD...: the same where the condition holds
+check_if() {
+	if [ -n "$list" ] || [ -n "$only" ] || "$1"; then
+		shift 2
+		check "$@"
+	else
+		skip "$3" "$2"
 	fi
 }
 
@@ -253,6 +274,65 @@ dmesg_clean() {
 	! dmesg | grep -E 'WARNING:|BUG:|Oops|Call trace|Unable to handle|cut here|possible circular|scheduling while atomic|Enable stall request timed out|Disable paging request timed out|Error during raw reset'
 }
 
+depends_on_drm() {
+	case $(tr '\0' '\n' <"$ko" | sed -n 's/^depends=/=/p') in
+	= | =drm) ;;
+	*) return 1 ;;
+	esac
+}
+
+uncompressed() { [ "${ko%.ko}" != "$ko" ]; }
+can_rehearse_sleep() { model && grep -qw platform /sys/power/pm_test 2>/dev/null && grep -qw freeze /sys/power/state; }
+forgets_at_once() { [ ! -e /sys/kernel/debug/kmemleak ]; }
+
+cases() {
+	check three_cores_bound "the driver is bound to three cores, or to the one node that stands for them" [ "$(cores | wc -l)" = "$devices" ]
+	check_if uncompressed "the module is compressed" depends_on_drm_at_most \
+		"the module needs no module but drm" depends_on_drm
+	check_if power_domains "$no_domains" idle_cores_lose_power "idle cores lose their power" idles
+	check_if power_domains "$no_domains" a_job_wakes_a_sleeping_core "a job wakes a core that sleeps" wakes
+	check rmmod_is_refused_while_a_file_is_open \
+		"the module cannot be unloaded while a file is open" rmmod_refused_while_open
+	check r4_unbind_and_bind_each_core "each core can be unbound and bound again" unbind_bind
+	check_if model "$no_model" r3_unbind_with_jobs_in_flight \
+		"a core can be unbound while jobs are queued and run" unbind_busy
+	check_if model "$no_model" r3_unbind_all_with_three_clients \
+		"all cores can be unbound at once while three clients have jobs" unbind_all_busy
+	check_if model "$no_model" rmmod_after_a_hung_job \
+		"the module can be unloaded soon after a client died with a hung job" rmmod_after_hang
+	check_if can_rehearse_sleep "$no_sleep" r36_system_sleep_with_jobs_in_flight \
+		"system sleep under load loses no task and runs none twice" sleep_under_load
+	check_if can_rehearse_sleep "$no_sleep" system_sleep_in_a_long_job \
+		"a job too long to be waited for is stopped for system sleep and runs again" sleep_in_a_long_job
+	check proc_directory_of_another_driver_is_left_alone \
+		"a /proc/rknpu of another driver is left alone" proc_taken
+	check unload "the module can be unloaded" unload
+	check nothing_left_after_unload "nothing is left in /proc and /sys after unloading" nothing_left
+	check warm_up "the module can be loaded and unloaded five times" load_unload 5
+	mem=$(sunreclaim)
+	vm=$(vmallocs)
+	check insmod_rmmod_many_times "loading and unloading many times works" load_unload "$rounds"
+	[ -n "$list" ] || sleep 1
+	check_if forgets_at_once "this kernel keeps freed memory for a while" no_slab_growth \
+		"which loses no kernel memory" no_growth "$mem" "$(sunreclaim)" 1024
+	check no_vmalloc_growth "nor mappings of the kernel" no_growth "$vm" "$(vmallocs)" 16
+	check nothing_left_at_the_end "nothing is left in /proc and /sys after that" nothing_left
+	check_if power_domains "$no_domains" genpd_domains_are_off "the power domains are off, by the kernel" domains_off
+	check_if power_domains "$no_domains" model_domains_are_off "the power domains are off, by the model" powered "0 0 0"
+	check loads_again "the module can be loaded again" load
+	check works_again "all cores work again" wait_for 20 ./rknpu_model three
+	check dmesg_has_no_warning "the kernel has not warned of anything" dmesg_clean
+}
+
+no_model="needs the NPU model"
+no_domains="needs the NPU model and power domains"
+no_sleep="needs the NPU model and a kernel that can rehearse system sleep"
+devices='' ko=''
+if [ -n "$list" ]; then
+	cases 2>/dev/null
+	exit
+fi
+
 echo "TAP version 13"
 ko=$(ko)
 if [ -z "$ko" ] || ! loaded; then
@@ -263,73 +343,6 @@ driver=$(find /sys/bus/platform/drivers/rknpu* -name '*.npu' | head -n1)
 driver=${driver%/*}
 # With the vendor's device tree one device is all cores.
 case $driver in */rknpu-accel-node) devices=1 ;; *) devices=3 ;; esac
-dmesg >/tmp/dmesg.before
-depends=$(tr '\0' '\n' <"$ko" | sed -n 's/^depends=/=/p')
-
-check three_cores_bound [ "$(cores | wc -l)" = $devices ]
-case $ko:$depends in
-*.ko:= | *.ko:=drm) ok depends_on_drm_at_most ;;
-*.ko:*) not_ok depends_on_drm_at_most "depends$depends" ;;
-*) skip depends_on_drm_at_most "the module is compressed" ;;
-esac
-if power_domains; then
-	check idle_cores_lose_power idles
-	check a_job_wakes_a_sleeping_core wakes
-else
-	skip idle_cores_lose_power "needs the NPU model and power domains"
-	skip a_job_wakes_a_sleeping_core "needs the NPU model and power domains"
-fi
-check rmmod_is_refused_while_a_file_is_open rmmod_refused_while_open
-check r4_unbind_and_bind_each_core unbind_bind
-if model; then
-	check r3_unbind_with_jobs_in_flight unbind_busy
-	check r3_unbind_all_with_three_clients unbind_all_busy
-	check rmmod_after_a_hung_job rmmod_after_hang
-else
-	skip r3_unbind_with_jobs_in_flight "needs the NPU model"
-	skip r3_unbind_all_with_three_clients "needs the NPU model"
-	skip rmmod_after_a_hung_job "needs the NPU model"
-fi
-
-if ! model; then
-	skip r36_system_sleep_with_jobs_in_flight "needs the NPU model"
-	skip system_sleep_in_a_long_job "needs the NPU model"
-elif grep -qw platform /sys/power/pm_test 2>/dev/null && grep -qw freeze /sys/power/state; then
-	check r36_system_sleep_with_jobs_in_flight sleep_under_load
-	check system_sleep_in_a_long_job sleep_in_a_long_job
-else
-	skip r36_system_sleep_with_jobs_in_flight "this kernel cannot rehearse it"
-	skip system_sleep_in_a_long_job "this kernel cannot rehearse it"
-fi
-
-check proc_directory_of_another_driver_is_left_alone proc_taken
-check unload unload
-check nothing_left_after_unload nothing_left
-check warm_up load_unload 5
-mem=$(sunreclaim)
-vm=$(vmallocs)
-check "insmod_rmmod_${rounds}_times" load_unload "$rounds"
-sleep 1
-if [ -e /sys/kernel/debug/kmemleak ]; then
-	skip no_slab_growth "this kernel keeps freed memory for a while"
-else
-	check no_slab_growth no_growth "$mem" "$(sunreclaim)" 1024
-fi
-check no_vmalloc_growth no_growth "$vm" "$(vmallocs)" 16
-check nothing_left_at_the_end nothing_left
-if power_domains; then
-	check genpd_domains_are_off domains_off
-else
-	skip genpd_domains_are_off "needs the NPU model and power domains"
-fi
-if power_domains; then
-	check model_domains_are_off powered "0 0 0"
-else
-	skip model_domains_are_off "needs the NPU model and power domains"
-fi
-check loads_again load
-check works_again wait_for 20 ./rknpu_model three
-check dmesg_has_no_warning dmesg_clean
-
+cases
 echo "1..$n"
 [ $failed -eq 0 ]

@@ -11,7 +11,7 @@
 
 #include <drm/drm.h>
 
-#include "kselftest_harness.h"
+#include "rknpu_harness.h"
 #include "rknpu_vendor_util.h"
 
 #define MIB		(1u << 20)
@@ -96,7 +96,8 @@ FIXTURE_TEARDOWN(limits)
 	EXPECT_TRUE(rk_stat_settles("bo_bytes", self->bytes));
 }
 
-TEST_F(limits, scale_with_memory)
+RK_TEST_F(limits, scale_with_memory,
+	  "the limits are shares of the machine's memory that parameters set")
 {
 	uint64_t file, all, total = sysconf(_SC_PHYS_PAGES) * (uint64_t)RK_PAGE;
 
@@ -109,7 +110,7 @@ TEST_F(limits, scale_with_memory)
 	EXPECT_EQ(total, file);
 }
 
-TEST_F(limits, of_a_file)
+RK_TEST_F(limits, of_a_file, "one file gets BOs up to its limit, and others get theirs")
 {
 	uint64_t limit;
 	uint32_t handle;
@@ -129,7 +130,7 @@ TEST_F(limits, of_a_file)
 	EXPECT_EQ(0, rk_run_on_every_core(self->other, 1));
 }
 
-TEST_F(limits, of_a_vendor_file)
+RK_TEST_F(limits, of_a_vendor_file, "the same limit holds for files of the vendor's node")
 {
 	struct drm_rknpu_mem_create c = { .size = MIB, .flags = RV_FLAGS };
 	uint64_t limit;
@@ -148,7 +149,7 @@ TEST_F(limits, of_a_vendor_file)
 	close(fd);
 }
 
-TEST_F(limits, of_all_files)
+RK_TEST_F(limits, of_all_files, "all files together get BOs up to the device's limit")
 {
 	struct drm_rknpu_mem_create c = { .size = MIB, .flags = RV_FLAGS };
 	int vendor = rv_open(), n, err;
@@ -171,8 +172,8 @@ TEST_F(limits, of_all_files)
 	EXPECT_EQ(0, create(self->other, MIB, &handle));
 }
 
-/* What is refused because of all files is not held against the one that asked. */
-TEST_F(limits, refused_for_all_is_not_the_files)
+RK_TEST_F(limits, refused_for_all_is_not_the_files,
+	  "what is refused because of all files is not charged to the one that asked")
 {
 	uint64_t limit;
 	uint32_t handle;
@@ -191,8 +192,7 @@ TEST_F(limits, refused_for_all_is_not_the_files)
 	EXPECT_EQ(limit / MIB, n);
 }
 
-/* What lives on outside the file still takes memory, once. */
-TEST_F(limits, follow_the_bo)
+RK_TEST_F(limits, follow_the_bo, "a BO that lives on outside its file is still counted, once")
 {
 	struct drm_prime_handle p = { .flags = DRM_CLOEXEC };
 	uint32_t handle;
@@ -212,8 +212,8 @@ TEST_F(limits, follow_the_bo)
 	EXPECT_TRUE(rk_stat_settles("bo_bytes", self->bytes));
 }
 
-/* If it were memory that ran out, processes would be killed for it. */
-TEST_F_TIMEOUT(limits, more_than_is_free_kills_nobody, 120)
+RK_TEST_F_TIMEOUT(limits, more_than_is_free_kills_nobody, 120,
+		  "a BO larger than free memory is refused, and no process is killed for it")
 {
 	uint64_t limit;
 	uint32_t handle;
@@ -239,7 +239,8 @@ TEST_F_TIMEOUT(limits, more_than_is_free_kills_nobody, 120)
 	EXPECT_EQ(0, rk_run_on_every_core(self->fd, 1));
 }
 
-TEST_F_TIMEOUT(limits, who_is_killed_meanwhile_leaves_nothing, 120)
+RK_TEST_F_TIMEOUT(limits, who_is_killed_meanwhile_leaves_nothing, 120,
+		  "a client killed while it allocates leaves nothing")
 {
 	uint32_t handle;
 	int status;
@@ -287,7 +288,8 @@ static int queue_init(struct rk_client *c, struct drm_rocket_task *t,
 	return ret;
 }
 
-TEST_F_TIMEOUT(limits, tasks_of_a_file, 180)
+RK_TEST_F_TIMEOUT(limits, tasks_of_a_file, 180,
+		  "a file can queue tasks up to its limit, and others can theirs")
 {
 	static struct drm_rocket_task t[JOB_TASKS];
 	struct drm_rocket_job_ext job;
@@ -317,8 +319,8 @@ TEST_F_TIMEOUT(limits, tasks_of_a_file, 180)
 	rk_client_fini(&c);
 }
 
-/* Tasks count until their job is over, whether they ran or not. */
-TEST_F_TIMEOUT(limits, tasks_are_given_back, 180)
+RK_TEST_F_TIMEOUT(limits, tasks_are_given_back, 180,
+		  "tasks count until their job is over, whether they ran or not")
 {
 	static struct drm_rocket_task t[JOB_TASKS];
 	struct drm_rocket_job_ext job;
@@ -340,7 +342,7 @@ TEST_F_TIMEOUT(limits, tasks_are_given_back, 180)
 	rk_client_fini(&c);
 }
 
-TEST_F_TIMEOUT(limits, number_of_jobs_of_a_file, 180)
+RK_TEST_F_TIMEOUT(limits, number_of_jobs_of_a_file, 180, "a file can queue jobs up to its limit")
 {
 	static struct drm_rocket_task t[JOB_TASKS];
 	static struct drm_rocket_job_ext jobs[1024];
@@ -368,4 +370,4 @@ TEST_F_TIMEOUT(limits, number_of_jobs_of_a_file, 180)
 	rk_client_fini(&c);
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

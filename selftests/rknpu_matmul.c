@@ -434,11 +434,20 @@ static void test_shape(struct npu_dev *dev, unsigned int index)
 	problem_free(&p);
 }
 
+static const struct rk_named cases[] = {
+	{ "int8_int32 M N K", "each element of a product of int8 matrices is exact" },
+	{ "int8_int8 M N K", "each element is exact after bias and requantisation" },
+	{ "fp16_fp32 M N K", "each element of a product of fp16 matrices is exact, or within the bound" },
+	{ "fp16_fp16 M N K", "the same, rounded to fp16" },
+};
+
 int main(int argc, char **argv)
 {
 	struct npu_dev *dev;
 	int ret;
 
+	if (rk_listed(argc, argv, cases, ARRAY_SIZE(cases)))
+		return 0;
 	ksft_print_header();
 	/* --uapi rocket|rknpu */
 	if (argc == 3 && !strcmp(argv[1], "--uapi"))

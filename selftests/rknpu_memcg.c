@@ -9,8 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kselftest_harness.h"
-#include "rknpu_util.h"
+#include "rknpu_harness.h"
 
 #define CG		"/tmp/rknpu-cgroup"
 #define MIB		(1ll << 20)
@@ -152,7 +151,8 @@ static int fill_with_bos(void)
 	return used() > 8 * MIB ? n - 1 : 203;
 }
 
-TEST_F(memcg, pages_are_charged_to_the_cgroup)
+RK_TEST_F(memcg, pages_are_charged_to_the_cgroup,
+	  "pages of BOs are charged to the cgroup, which refuses what is too much")
 {
 	int status;
 	pid_t pid = start_member(fill_with_bos);
@@ -215,8 +215,8 @@ static bool used_becomes_less_than(long long bytes)
 	return used() < bytes;
 }
 
-/* Given back when they are cancelled because their file is closed. */
-TEST_F_TIMEOUT(memcg, jobs_are_charged_to_the_cgroup, 180)
+RK_TEST_F_TIMEOUT(memcg, jobs_are_charged_to_the_cgroup, 180,
+		  "memory of queued jobs is charged to the cgroup, and given back when they are cancelled")
 {
 	int status;
 	pid_t pid;
@@ -244,8 +244,8 @@ static int queue_until_it_fails(void)
 	return -ret;
 }
 
-/* The kernel may also kill who has too much; nobody else notices. */
-TEST_F_TIMEOUT(memcg, too_many_jobs_are_the_callers_trouble, 180)
+RK_TEST_F_TIMEOUT(memcg, too_many_jobs_are_the_callers_trouble, 180,
+		  "who queues more jobs than its cgroup allows fails or is killed, and nobody else notices")
 {
 	int status, jobs = 0;
 	pid_t pid;
@@ -271,4 +271,4 @@ TEST_F_TIMEOUT(memcg, too_many_jobs_are_the_callers_trouble, 180)
 	EXPECT_TRUE(used_becomes_less_than(MIB)) TH_LOG("%lld bytes", used());
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

@@ -4,8 +4,7 @@
  * driver asks a domain ten million times before it believes that.
  */
 #define _GNU_SOURCE
-#include "kselftest_harness.h"
-#include "rknpu_util.h"
+#include "rknpu_harness.h"
 
 #define PATIENCE_MS	300000
 
@@ -45,7 +44,8 @@ static int run_all(struct rk_team *t, int ret)
 	return rk_team_count(t, RK_TEAM_JOBS, ret);
 }
 
-TEST_F_TIMEOUT(domain, does_not_come_up_once, 300)
+RK_TEST_F_TIMEOUT(domain, does_not_come_up_once, 300,
+		  "a power domain that does not come up once costs nothing")
 {
 	ASSERT_EQ(RK_TEAM_JOBS, run_all(&self->t, 0));
 	ASSERT_TRUE(rk_wait_asleep(5000));
@@ -58,8 +58,8 @@ TEST_F_TIMEOUT(domain, does_not_come_up_once, 300)
 	EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
 }
 
-/* Others do the work, if there are others; and when it comes up again, so does the core. */
-TEST_F_TIMEOUT(domain, never_comes_up, 600)
+RK_TEST_F_TIMEOUT(domain, never_comes_up, 600,
+		  "a core whose power domain never comes up is retired, and works again when it does")
 {
 	uint64_t done;
 
@@ -85,4 +85,4 @@ TEST_F_TIMEOUT(domain, never_comes_up, 600)
 	EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

@@ -5,8 +5,7 @@
 #include <sys/wait.h>
 #include <linux/dma-buf.h>
 
-#include "kselftest_harness.h"
-#include "rknpu_util.h"
+#include "rknpu_harness.h"
 
 #define KERNEL_ADDR	0xffff800010000000ull
 
@@ -28,7 +27,8 @@ FIXTURE_TEARDOWN(param)
 	close(self->fd);
 }
 
-TEST_F(param, limits_are_what_the_header_says)
+RK_TEST_F(param, limits_are_what_the_header_says,
+	  "GET_PARAM tells the limits that rocket_accel.h documents")
 {
 	EXPECT_EQ(1024, rk_param(self->fd, DRM_ROCKET_PARAM_MAX_JOBS));
 	EXPECT_EQ(65536, rk_param(self->fd, DRM_ROCKET_PARAM_MAX_TASKS));
@@ -45,7 +45,8 @@ TEST_F(param, limits_are_what_the_header_says)
 	EXPECT_GE(60000 * RK_MS, rk_param(self->fd, DRM_ROCKET_PARAM_MAX_TIMEOUT_NS));
 }
 
-TEST_F(param, default_timeout_follows_the_module)
+RK_TEST_F(param, default_timeout_follows_the_module,
+	  "GET_PARAM tells the deadline that the module parameter sets")
 {
 	rk_task_timeout_ms(1234);
 	EXPECT_EQ(1234 * RK_MS, rk_param(self->fd, DRM_ROCKET_PARAM_DEFAULT_TIMEOUT_NS));
@@ -54,7 +55,7 @@ TEST_F(param, default_timeout_follows_the_module)
 		  rk_param(self->fd, DRM_ROCKET_PARAM_DEFAULT_TIMEOUT_NS));
 }
 
-TEST_F(param, hardware)
+RK_TEST_F(param, hardware, "GET_PARAM tells SoC, cores and the hardware version of each core")
 {
 	uint64_t cores = rk_param(self->fd, DRM_ROCKET_PARAM_CORE_COUNT);
 	uint64_t mask = rk_param(self->fd, DRM_ROCKET_PARAM_CORE_MASK), first, v;
@@ -73,7 +74,7 @@ TEST_F(param, hardware)
 	}
 }
 
-TEST_F(param, refused)
+RK_TEST_F(param, refused, "GET_PARAM refuses unknown parameters, indices and bad pointers")
 {
 	uint64_t v;
 
@@ -88,8 +89,7 @@ TEST_F(param, refused)
 	EXPECT_EQ(-EFAULT, rk_ioctl(self->fd, DRM_IOCTL_ROCKET_GET_PARAM, (void *)KERNEL_ADDR));
 }
 
-/* The holes in the table of ioctls. */
-TEST_F(param, other_numbers_are_no_ioctls)
+RK_TEST_F(param, other_numbers_are_no_ioctls, "the holes in the table of ioctls are no ioctls")
 {
 	uint8_t arg[256] = { 0 };
 
@@ -103,7 +103,8 @@ TEST_F(param, other_numbers_are_no_ioctls)
 	}
 }
 
-TEST_F(param, priority_follows_capabilities)
+RK_TEST_F(param, priority_follows_capabilities,
+	  "the highest priority is offered to who has CAP_SYS_NICE only")
 {
 	pid_t pid;
 	int status;
@@ -148,7 +149,7 @@ static int get_info(int fd, uint32_t handle, struct drm_rocket_bo_info *i)
 	return rk_ioctl(fd, DRM_IOCTL_ROCKET_GET_BO_INFO, i);
 }
 
-TEST_F(bo, info)
+RK_TEST_F(bo, info, "GET_BO_INFO tells size, address and mmap offset, and refuses bad arguments")
 {
 	struct drm_rocket_bo_info i;
 
@@ -164,8 +165,8 @@ TEST_F(bo, info)
 	EXPECT_EQ(-EFAULT, rk_ioctl(self->c.fd, DRM_IOCTL_ROCKET_GET_BO_INFO, NULL));
 }
 
-/* Another file learns where the BO is in its own address space, and computes there. */
-TEST_F(bo, info_in_another_file)
+RK_TEST_F(bo, info_in_another_file,
+	  "a file that imports a BO learns its address there, and jobs use it")
 {
 	struct drm_prime_handle p = { 0 };
 	struct drm_rocket_bo_info i;
@@ -204,8 +205,7 @@ static int dmabuf_sync(int buf, uint64_t flags)
 	return rk_ioctl(buf, DMA_BUF_IOCTL_SYNC, &s);
 }
 
-/* The caches of an exported BO: begin waits for the job and fetches, end writes back. */
-TEST_F(bo, dmabuf_sync)
+RK_TEST_F(bo, dmabuf_sync, "the CPU's access to an exported BO waits for jobs and maintains caches")
 {
 	struct rk_client *c = &self->c;
 	struct drm_rocket_task task;
@@ -289,8 +289,7 @@ static int fini_ranges(int fd, uint32_t handle, const void *r, uint32_t n, uint6
 	return rk_ioctl(fd, DRM_IOCTL_ROCKET_FINI_BO_RANGES, &f);
 }
 
-/* Exactly the bytes named are maintained, and none for what is refused. */
-TEST_F(bo, ranges)
+RK_TEST_F(bo, ranges, "PREP and FINI of ranges maintain exactly the bytes that are named")
 {
 	int fd = self->c.fd;
 	uint32_t h = self->bo.handle;
@@ -310,7 +309,7 @@ TEST_F(bo, ranges)
 	}
 }
 
-TEST_F(bo, ranges_refused)
+RK_TEST_F(bo, ranges_refused, "PREP and FINI of ranges refuse bad ranges, counts and pointers")
 {
 	static struct drm_rocket_bo_range r[1025];
 	int fd = self->c.fd;
@@ -336,7 +335,8 @@ TEST_F(bo, ranges_refused)
 	EXPECT_EQ(-EFAULT, rk_ioctl(fd, DRM_IOCTL_ROCKET_FINI_BO_RANGES, NULL));
 }
 
-TEST_F(bo, ranges_wait_as_prep_does)
+RK_TEST_F(bo, ranges_wait_as_prep_does,
+	  "PREP of ranges waits for jobs with a deadline, as PREP_BO does")
 {
 	struct drm_rocket_bo_range r = { 0, RK_BYTES };
 	struct rk_client *c = &self->c;
@@ -359,4 +359,4 @@ TEST_F(bo, ranges_wait_as_prep_does)
 	EXPECT_EQ(31, c->out.map[RK_BYTES - 1]);
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

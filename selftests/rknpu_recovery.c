@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "kselftest_harness.h"
+#include "rknpu_harness.h"
 #include "rknpu_faults.h"
 
 /* The driver's default deadline per task is 500 ms. */
@@ -71,7 +71,8 @@ static int run_faulty(struct rk_client *c, uint32_t kind)
 	return ret ? ret : rk_prep(&c->out, SOON_MS);
 }
 
-TEST_F(fault, r34_is_reported)
+RK_TEST_F(fault, r34_is_reported,
+	  "the job that meets this fault ends with its error, and PREP_BO says so")
 {
 	uint32_t fired = rk_fault_fired();
 
@@ -84,15 +85,16 @@ TEST_F(fault, r34_is_reported)
 	EXPECT_EQ(variant->f.err, rk_prep(&self->c.out, SOON_MS));
 }
 
-TEST_F(fault, next_20_jobs_on_every_core_succeed)
+RK_TEST_F(fault, next_20_jobs_on_every_core_succeed,
+	  "20 jobs on each core succeed after this fault")
 {
 	EXPECT_EQ(variant->f.err, run_faulty(&self->c, variant->f.kind));
 	EXPECT_EQ(0, rk_run_on_every_core(self->c.fd, 20));
 	EXPECT_EQ(0, rk_client_run(&self->c, 9));
 }
 
-/* Jobs of the same client queued behind, and those of another. */
-TEST_F(fault, innocents_run)
+RK_TEST_F(fault, innocents_run,
+	  "jobs queued behind, and another client's, run although this fault happens")
 {
 	struct rk_client *c = &self->c;
 	struct rk_bo out[9];
@@ -115,8 +117,8 @@ TEST_F(fault, innocents_run)
 	}
 }
 
-/* Tasks before the faulty one were done, those behind it never run. */
-TEST_F(fault, in_the_third_of_five_tasks)
+RK_TEST_F(fault, in_the_third_of_five_tasks,
+	  "tasks before the one that meets this fault were done, those behind it never run")
 {
 	struct rk_client *c = &self->c;
 	struct drm_rocket_task t[5];
@@ -141,7 +143,7 @@ TEST_F(fault, in_the_third_of_five_tasks)
 	EXPECT_EQ(0, rk_run_on_every_core(c->fd, 1));
 }
 
-TEST_F_TIMEOUT(fault, five_times_in_a_row, 60)
+RK_TEST_F_TIMEOUT(fault, five_times_in_a_row, 60, "this fault is survived five times in a row")
 {
 	/* Not the in-tree driver's, which is fixed. */
 	rk_task_timeout_ms(200 * rk_slow());
@@ -152,7 +154,8 @@ TEST_F_TIMEOUT(fault, five_times_in_a_row, 60)
 	EXPECT_EQ(0, rk_run_on_every_core(self->c.fd, 2));
 }
 
-TEST_F_TIMEOUT(fault, all_three_cores_at_once, 60)
+RK_TEST_F_TIMEOUT(fault, all_three_cores_at_once, 60,
+		  "this fault is survived on three cores at once")
 {
 	struct rk_client *c = &self->c;
 	struct rk_bo out[RK_CORES];
@@ -171,7 +174,8 @@ TEST_F_TIMEOUT(fault, all_three_cores_at_once, 60)
 	EXPECT_EQ(0, rk_run_on_every_core(c->fd, 5));
 }
 
-TEST_F(fault, killed_while_it_lasts)
+RK_TEST_F(fault, killed_while_it_lasts,
+	  "a client that is killed while its job meets this fault harms nobody")
 {
 	int status;
 	pid_t pid = fork();
@@ -216,7 +220,8 @@ FIXTURE_TEARDOWN(recovery)
 	rk_client_fini(&self->c);
 }
 
-TEST_F(recovery, r19_spurious_interrupts)
+RK_TEST_F(recovery, r19_spurious_interrupts,
+	  "interrupts that are not the task's do not complete it")
 {
 	rk_latency_us(20000);
 	for (int i = 0; i < 5; i++) {
@@ -242,8 +247,7 @@ static int recovered_cores(const long long *before)
 	return cores;
 }
 
-/* A hang costs one reset of one core, and only that. */
-TEST_F(recovery, only_the_guilty_core_is_reset)
+RK_TEST_F(recovery, only_the_guilty_core_is_reset, "a hang costs one reset of one core")
 {
 	long long before[RK_CORES];
 	char name[32];
@@ -261,8 +265,8 @@ TEST_F(recovery, only_the_guilty_core_is_reset)
 	EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
 }
 
-/* Nobody submits anything after the hang, and the domain goes off all the same. */
-TEST_F(recovery, r24_power_goes_off_after_a_hang)
+RK_TEST_F(recovery, r24_power_goes_off_after_a_hang,
+	  "the power domain goes off after a hang, though nobody submits anything")
 {
 	EXPECT_EQ(-ETIME, run_faulty(&self->c, NPU_FAULT_HANG));
 	EXPECT_TRUE(rk_wait_asleep(3000));
@@ -274,7 +278,8 @@ TEST_F(recovery, r24_power_goes_off_after_a_hang)
  * The other cores go on while one waits for its deadline: with any jobs, or, if
  * there is one IOMMU for all, with those of the same address space.
  */
-TEST_F(recovery, other_cores_go_on)
+RK_TEST_F(recovery, other_cores_go_on,
+	  "other cores go on while one waits for the deadline of a hang")
 {
 	int64_t limit = rk_ours() ? 1000 : 400, t;
 	struct rk_client fast;
@@ -300,8 +305,8 @@ TEST_F(recovery, other_cores_go_on)
 	rk_client_fini(&fast);
 }
 
-/* The deadline is what the module parameter says. */
-TEST_F(recovery, deadline_is_a_parameter)
+RK_TEST_F(recovery, deadline_is_a_parameter,
+	  "the deadline of a task is what the module parameter says")
 {
 	int64_t t;
 
@@ -317,8 +322,7 @@ TEST_F(recovery, deadline_is_a_parameter)
 	EXPECT_GT(1000 * RK_MS, rk_now() - t);
 }
 
-/* A job that waits for a failed one still runs: it did not ask how that ended. */
-TEST_F(recovery, dependent_job_runs)
+RK_TEST_F(recovery, dependent_job_runs, "a job that waits for a failed one still runs")
 {
 	struct rk_client *c = &self->c;
 	struct rk_bo last;
@@ -332,8 +336,8 @@ TEST_F(recovery, dependent_job_runs)
 	EXPECT_EQ(0, rk_bo_differs(&last, 8, RK_BYTES));
 }
 
-/* The core reset does not help: the driver has to find another way. */
-TEST_F_TIMEOUT(recovery, r25_reset_does_not_take, 60)
+RK_TEST_F_TIMEOUT(recovery, r25_reset_does_not_take, 60,
+		  "a reset that does not help is noticed, and another way found")
 {
 	rk_fault_arm(NPU_CTL_ANY_CORE, NPU_FAULT_RESET_STUCK, 0, 1);
 	EXPECT_EQ(-ETIME, run_faulty(&self->c, NPU_FAULT_HANG));
@@ -344,7 +348,8 @@ TEST_F_TIMEOUT(recovery, r25_reset_does_not_take, 60)
 }
 
 /* A program of nothing: the core waits for ever, the driver does not. */
-TEST_F(recovery, garbage_program)
+RK_TEST_F(recovery, garbage_program,
+	  "a program of random bytes fails, and the core works afterwards")
 {
 	struct rk_client *c = &self->c;
 	struct drm_rocket_task t = { .regcmd_count = 64 };
@@ -360,7 +365,7 @@ TEST_F(recovery, garbage_program)
 	EXPECT_EQ(0, rk_run_on_every_core(c->fd, 2));
 }
 
-TEST_F(recovery, empty_program)
+RK_TEST_F(recovery, empty_program, "a program of zeroes times out, and the core works afterwards")
 {
 	struct rk_client *c = &self->c;
 	struct drm_rocket_task t = { .regcmd_count = 64 };
@@ -373,4 +378,4 @@ TEST_F(recovery, empty_program)
 	EXPECT_EQ(0, rk_run_on_every_core(c->fd, 2));
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

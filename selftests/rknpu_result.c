@@ -11,8 +11,7 @@
 #include <sys/wait.h>
 #include <linux/sync_file.h>
 
-#include "kselftest_harness.h"
-#include "rknpu_util.h"
+#include "rknpu_harness.h"
 
 static int wait_job(int fd, uint64_t job, int64_t deadline, struct drm_rocket_wait_job *w)
 {
@@ -48,7 +47,8 @@ FIXTURE_TEARDOWN(result)
 	rk_client_fini(&self->c);
 }
 
-TEST_F(result, done)
+RK_TEST_F(result, done,
+	  "WAIT_JOB tells cause, core, tasks and time of a job that is done, and the same again")
 {
 	struct drm_rocket_wait_job w;
 	struct rk_client *c = &self->c;
@@ -79,7 +79,8 @@ TEST_F(result, done)
 	EXPECT_EQ(0, rk_bo_differs(&c->out, 6, RK_BYTES));
 }
 
-TEST_F(result, refused)
+RK_TEST_F(result, refused,
+	  "WAIT_JOB refuses numbers that the file does not have, flags and bad pointers")
 {
 	struct drm_rocket_wait_job w;
 	struct rk_client *c = &self->c;
@@ -105,7 +106,7 @@ TEST_F(result, refused)
 	EXPECT_EQ(0, wait_job(c->fd, 1, RK_FOREVER, &w));
 }
 
-TEST_F(result, timeouts)
+RK_TEST_F(result, timeouts, "WAIT_JOB waits until an absolute deadline")
 {
 	struct drm_rocket_wait_job w;
 	struct rk_client *c = &self->c;
@@ -132,7 +133,7 @@ static void on_alarm(int sig)
 {
 }
 
-TEST_F(result, wait_is_interruptible)
+RK_TEST_F(result, wait_is_interruptible, "a signal interrupts WAIT_JOB")
 {
 	struct sigaction sa = { .sa_handler = on_alarm };
 	struct itimerval it = { .it_value.tv_usec = 20000 };
@@ -148,7 +149,7 @@ TEST_F(result, wait_is_interruptible)
 	EXPECT_EQ(0, wait_job(self->c.fd, job, RK_FOREVER, &w));
 }
 
-TEST_F(result, wait_is_killable)
+RK_TEST_F(result, wait_is_killable, "a process in WAIT_JOB can be killed at once")
 {
 	struct drm_rocket_wait_job w;
 	uint64_t job;
@@ -190,7 +191,7 @@ static void *waiter_main(void *arg)
 	return NULL;
 }
 
-TEST_F(result, many_waiters)
+RK_TEST_F(result, many_waiters, "eight threads wait for one job")
 {
 	struct waiter w[WAITERS];
 	uint64_t job;
@@ -208,8 +209,7 @@ TEST_F(result, many_waiters)
 	}
 }
 
-/* The newest 1024 jobs of the file are known, not one more. */
-TEST_F(result, the_oldest_are_forgotten)
+RK_TEST_F(result, the_oldest_are_forgotten, "how the newest 1024 jobs ended is known, and no more")
 {
 	static struct drm_rocket_job jobs[1024];
 	struct rk_client *c = &self->c;
@@ -241,8 +241,7 @@ TEST_F(result, the_oldest_are_forgotten)
 
 /* ---- what went wrong ---- */
 
-/* The address and the direction of an access to nothing. */
-TEST_F(result, iommu_fault)
+RK_TEST_F(result, iommu_fault, "a page fault tells its address and direction")
 {
 	struct rk_client *c = &self->c;
 	static const uint64_t nowhere = 0xa0000000;
@@ -268,8 +267,7 @@ TEST_F(result, iommu_fault)
 	EXPECT_EQ(0, rk_client_run(c, 8));
 }
 
-/* A job's own deadline, whatever the module's default is. */
-TEST_F(result, timeout_of_the_job)
+RK_TEST_F(result, timeout_of_the_job, "a job's own deadline counts, whatever the default is")
 {
 	struct rk_client *c = &self->c;
 	struct drm_rocket_task task;
@@ -360,8 +358,8 @@ static int file_status(int file, int timeout_ms)
 	return rk_ioctl(file, SYNC_IOC_FILE_INFO, &info) ? -EBADF : info.status;
 }
 
-/* One that runs is ended between its tasks; one that waits for the core at once. */
-TEST_F(gone, file_closed)
+RK_TEST_F(gone, file_closed,
+	  "closing a file ends its running job between two tasks, and its queued ones at once")
 {
 	struct rk_trial *t = &self->t;
 	int queued;
@@ -385,8 +383,8 @@ TEST_F(gone, file_closed)
 	close(queued);
 }
 
-/* A file that has the same BO is told. */
-TEST_F(gone, file_closed_with_a_shared_bo)
+RK_TEST_F(gone, file_closed_with_a_shared_bo,
+	  "a file that has the same BO is told that the job was cancelled")
 {
 	struct drm_prime_handle h = { .flags = DRM_CLOEXEC | DRM_RDWR };
 	struct rk_trial *t = &self->t;
@@ -407,8 +405,7 @@ TEST_F(gone, file_closed_with_a_shared_bo)
 	rk_client_fini(&other);
 }
 
-/* Another file that refers to the same one keeps it and its jobs. */
-TEST_F(gone, one_of_two_descriptors_closed)
+RK_TEST_F(gone, one_of_two_descriptors_closed, "another descriptor of the file keeps its jobs")
 {
 	struct rk_trial *t = &self->t;
 	int second = dup(t->c.fd);
@@ -440,8 +437,8 @@ static void *gone_waiter_main(void *arg)
 	return NULL;
 }
 
-/* Who is waiting when the device goes is told, of jobs that run as of those that wait. */
-TEST_F_TIMEOUT(gone, device, 60)
+RK_TEST_F_TIMEOUT(gone, device, 60,
+		  "who waits when the device goes away is told, of jobs that run and of those that wait")
 {
 	struct rk_trial *t = &self->t;
 
@@ -482,4 +479,4 @@ TEST_F_TIMEOUT(gone, device, 60)
 	EXPECT_EQ(0, t->w.error);
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who runs when and where: priorities, turns, core masks, divisible jobs, long
+ * Who runs when and where: priorities, time slices, core masks, divisible jobs, long
  * chains. Order is told by what the model saw start, never by time.
  */
 #define _GNU_SOURCE
-#include "kselftest_harness.h"
-#include "rknpu_util.h"
+#include "rknpu_harness.h"
 
 /* How long the job in front keeps the others waiting, so that all of them are queued. */
 #define PLUG_US		600000
@@ -149,8 +148,7 @@ FIXTURE_TEARDOWN(sched)
 
 /* ---- priorities ---- */
 
-/* The order of arrival is the wrong one; within a priority it is kept. */
-TEST_F(sched, higher_priorities_go_first)
+RK_TEST_F(sched, higher_priorities_go_first, "jobs run by priority, and in order within one")
 {
 	static const int order[] = { 0, 7, 8, 9, 4, 5, 6, 1, 2, 3 };
 	static const uint32_t priority[] = {
@@ -172,8 +170,8 @@ TEST_F(sched, higher_priorities_go_first)
 	}
 }
 
-/* Priority counts between files as well, and DEFAULT is NORMAL. */
-TEST_F(sched, higher_priorities_go_first_between_files)
+RK_TEST_F(sched, higher_priorities_go_first_between_files,
+	  "priority counts between files, and DEFAULT is NORMAL")
 {
 	struct pair *p = &self->p;
 	struct rk_start s[32];
@@ -199,8 +197,8 @@ TEST_F(sched, higher_priorities_go_first_between_files)
 /* As Documentation says. */
 #define PATIENCE	16
 
-/* A job is let wait by 16 of higher priorities, however many there are. */
-TEST_F(sched, low_priorities_do_not_starve)
+RK_TEST_F(sched, low_priorities_do_not_starve,
+	  "a job lets 16 jobs of higher priorities pass, and then runs")
 {
 	struct pair *p = &self->p;
 	static struct rk_start s[300];
@@ -220,43 +218,43 @@ TEST_F(sched, low_priorities_do_not_starve)
 	EXPECT_EQ(low + 1 + PATIENCE, place(s, n, p->a.task[2].regcmd));
 }
 
-/* ---- turns ---- */
+/* ---- time slices ---- */
 
-/* What the model records of changes of turn fits its memory. */
-#define CROWD	24
+/* What the model records of so many changes of the address space fits its memory. */
+#define QUEUED	24
 
-/* Both want more than their share of one core: none gets more than one job ahead. */
-TEST_F_TIMEOUT(sched, two_crowds_take_turns, 60)
+RK_TEST_F_TIMEOUT(sched, two_files_alternate, 60,
+		  "two files that both want all of a core get half of it each")
 {
 	struct pair *p = &self->p;
 	static struct rk_start s[64];
 	int n, of_b = 0, run = 0;
 
-	/* Less than a job takes: every job is a turn. */
+	/* Less than a job takes: every job is a time slice. */
 	rk_module_param("slice_us", 1000);
 	ASSERT_EQ(0, plug(p, 3000));
-	ASSERT_EQ(0, put_b(p, CROWD, CORE0, 0));
-	for (int i = 0; i < CROWD; i++) {
+	ASSERT_EQ(0, put_b(p, QUEUED, CORE0, 0));
+	for (int i = 0; i < QUEUED; i++) {
 		ASSERT_EQ(0, put_a(p, 1, CORE0, 0));
 	}
 	ASSERT_TRUE(still_plugged());
 	EXPECT_TRUE(pair_ended_well(p));
 	n = rk_trace_starts(s, ARRAY_SIZE(s));
-	ASSERT_EQ(1 + 2 * CROWD, n);
-	for (int i = 1; i <= 2 * CROWD - 4; i++) {
+	ASSERT_EQ(1 + 2 * QUEUED, n);
+	for (int i = 1; i <= 2 * QUEUED - 4; i++) {
 		bool b = s[i].regcmd == p->b_task.regcmd;
 
 		run = i > 1 && b == (s[i - 1].regcmd == p->b_task.regcmd) ? run + 1 : 1;
-		/* One that has used little comes in between two turns. */
+		/* One that has used little comes in between two time slices. */
 		EXPECT_GE(2, run) TH_LOG("start %d", i);
 		of_b += b;
 	}
-	EXPECT_LE(CROWD - 4, of_b);
-	EXPECT_GE(CROWD, of_b);
+	EXPECT_LE(QUEUED - 4, of_b);
+	EXPECT_GE(QUEUED, of_b);
 }
 
-/* A turn is worth an attach: with long slices the core changes hands seldom. */
-TEST_F_TIMEOUT(sched, a_turn_lasts_its_slice, 60)
+RK_TEST_F_TIMEOUT(sched, a_time_slice_is_used_up, 60,
+		  "with long time slices a core seldom changes address spaces")
 {
 	struct pair *p = &self->p;
 	static struct rk_start s[400];
@@ -285,8 +283,7 @@ TEST_F_TIMEOUT(sched, a_turn_lasts_its_slice, 60)
 
 /* ---- cores ---- */
 
-/* Jobs of one file use all the cores that they may, and no others. */
-TEST_F_TIMEOUT(sched, core_masks, 60)
+RK_TEST_F_TIMEOUT(sched, core_masks, 60, "jobs use all the cores that they may use, and no others")
 {
 	struct pair *p = &self->p;
 
@@ -307,8 +304,8 @@ TEST_F_TIMEOUT(sched, core_masks, 60)
 	}
 }
 
-/* An idle core takes over work that may run there, and leaves alone what may not. */
-TEST_F(sched, idle_cores_take_over_what_they_may)
+RK_TEST_F(sched, idle_cores_take_over_what_they_may,
+	  "an idle core takes over jobs that may run there, and leaves the others")
 {
 	struct pair *p = &self->p;
 	struct drm_rocket_wait_job w;
@@ -339,8 +336,8 @@ FIXTURE(divide) {
 FIXTURE_VARIANT(divide) {
 	uint32_t flags;
 	uint32_t priority;
-	/* The running client has turns so long that only priority ends them. */
-	bool long_turns;
+	/* The running client has time slices so long that only priority ends them. */
+	bool long_slices;
 	bool gives_way;
 };
 
@@ -349,7 +346,7 @@ FIXTURE_VARIANT_ADD(divide, divisible) {
 };
 FIXTURE_VARIANT_ADD(divide, divisible_to_a_higher_priority) {
 	.flags = DRM_ROCKET_JOB_DIVISIBLE, .priority = DRM_ROCKET_PRIORITY_HIGH,
-	.long_turns = true, .gives_way = true,
+	.long_slices = true, .gives_way = true,
 };
 FIXTURE_VARIANT_ADD(divide, divisible_to_a_lower_priority) {
 	.flags = DRM_ROCKET_JOB_DIVISIBLE, .priority = DRM_ROCKET_PRIORITY_LOW,
@@ -367,7 +364,7 @@ FIXTURE_SETUP(divide)
 	rk_task_timeout_ms(TASK_TIMEOUT_MS);
 	/* A task that only a slow host has not begun yet is started again. */
 	rk_module_param("start_check_ms", 100 * rk_slow());
-	if (variant->long_turns)
+	if (variant->long_slices)
 		rk_module_param("slice_us", 100000000);
 }
 
@@ -394,8 +391,8 @@ static int put_long(struct pair *p, uint32_t flags)
 	return rk_submit_ext(p->a.fd, &job, 1, NULL);
 }
 
-/* Another client's job of one task comes while the long one runs. */
-TEST_F(divide, between_two_tasks)
+RK_TEST_F(divide, between_two_tasks,
+	  "another client's job comes between two tasks of a divisible job, where it may")
 {
 	struct pair *p = &self->p;
 	struct drm_rocket_wait_job w;
@@ -441,8 +438,8 @@ TEST_F(divide, between_two_tasks)
 	}
 }
 
-/* Only what keeps others from the core is limited in all. */
-TEST_F(divide, budget_of_core_time)
+RK_TEST_F(divide, budget_of_core_time,
+	  "only a job that cannot be interrupted has a limited time in all")
 {
 	struct pair *p = &self->p;
 	struct drm_rocket_wait_job w;
@@ -500,8 +497,8 @@ FIXTURE_TEARDOWN(chain)
 		rk_client_fini(&self->c);
 }
 
-/* There and back: two programs that name each other are a chain of any length. */
-TEST_F_TIMEOUT(chain, one_interrupt_per_kick, 120)
+RK_TEST_F_TIMEOUT(chain, one_interrupt_per_kick, 120,
+		  "a chain of this many tasks costs one interrupt for each 4095 of them")
 {
 	static struct drm_rocket_task t[9000];
 	struct rk_client *c = &self->c;
@@ -534,8 +531,8 @@ TEST_F_TIMEOUT(chain, one_interrupt_per_kick, 120)
 	EXPECT_EQ(0, rk_bo_differs(&c->out, want > 127 ? 127 : want, RK_BYTES));
 }
 
-/* Each task of a chain may take as long as one alone, all of them longer. */
-TEST_F(sched, chained_tasks_have_a_deadline_each)
+RK_TEST_F(sched, chained_tasks_have_a_deadline_each,
+	  "each task of a chain may take as long as one alone, and one that hangs is found")
 {
 	struct rk_team *t = &self->p.a;
 	struct drm_rocket_job_ext job;
@@ -564,4 +561,4 @@ TEST_F(sched, chained_tasks_have_a_deadline_each)
 	EXPECT_EQ(n - 2, w.task);
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

@@ -3,8 +3,7 @@
 #define _GNU_SOURCE
 #include <sys/mman.h>
 
-#include "kselftest_harness.h"
-#include "rknpu_util.h"
+#include "rknpu_harness.h"
 
 #define JOBS	2
 #define TASKS	2
@@ -14,7 +13,7 @@
 
 /*
  * A submission of two jobs of two tasks, with two BOs in every list, and one
- * output BO per task.  Cases spoil one thing in it.
+ * output BO per task.  Each case changes one thing in it.
  */
 struct ctx {
 	int fd;
@@ -126,7 +125,7 @@ FIXTURE(bad) {
 
 FIXTURE_VARIANT(bad) {
 	int err;
-	void (*spoil)(struct ctx *c);
+	void (*change)(struct ctx *c);
 };
 
 FIXTURE_SETUP(bad)
@@ -142,11 +141,11 @@ FIXTURE_TEARDOWN(bad)
 }
 
 #define BAD(_name, _err, ...)						\
-	static void spoil_##_name(struct ctx *c)			\
+	static void change_##_name(struct ctx *c)			\
 	{								\
 		__VA_ARGS__;						\
 	}								\
-	FIXTURE_VARIANT_ADD(bad, _name) { .err = -(_err), .spoil = spoil_##_name }
+	FIXTURE_VARIANT_ADD(bad, _name) { .err = -(_err), .change = change_##_name }
 
 #define J0	c->jobs[0]
 #define J1	c->jobs[1]
@@ -222,11 +221,11 @@ BAD(r17_regcmd_count_beyond_field, EINVAL, c->tasks[0][0].regcmd_count = MAX_REG
 BAD(r17_regcmd_count_huge, EINVAL, c->tasks[0][0].regcmd_count = UINT32_MAX);
 BAD(r17_regcmd_count_bytes_wrap, EINVAL, c->tasks[0][0].regcmd_count = 1u << 29);
 
-TEST_F(bad, r11_refused)
+RK_TEST_F(bad, r11_refused, "SUBMIT refuses this field, queues nothing, and the next call works")
 {
 	struct ctx *c = &self->c, good = *c;
 
-	variant->spoil(c);
+	variant->change(c);
 	EXPECT_EQ(variant->err, ctx_submit(c));
 	/* All or nothing: not even the good first job was queued. */
 	EXPECT_EQ(0, ctx_busy(c));
@@ -283,7 +282,7 @@ GOOD(no_inputs, J0.in_bo_handle_count = J1.in_bo_handle_count = 0);
 GOOD(no_inputs_pointer_null, J0.in_bo_handle_count = 0; J0.in_bo_handles = 0);
 GOOD(program_listed_as_input, c->in_handles[0][0] = c->op.bo.handle);
 
-TEST_F(good, submit)
+RK_TEST_F(good, submit, "SUBMIT accepts this")
 {
 	variant->change(&self->c);
 	ASSERT_EQ(0, ctx_submit(&self->c));
@@ -309,13 +308,13 @@ FIXTURE_TEARDOWN(submit)
 	close(self->c.fd);
 }
 
-TEST_F(submit, bad_pointer)
+RK_TEST_F(submit, bad_pointer, "SUBMIT refuses bad pointers")
 {
 	EXPECT_EQ(-EFAULT, rk_ioctl(self->c.fd, DRM_IOCTL_ROCKET_SUBMIT, NULL));
 	EXPECT_EQ(-EFAULT, rk_ioctl(self->c.fd, DRM_IOCTL_ROCKET_SUBMIT, (void *)KERNEL_ADDR));
 }
 
-TEST_F(submit, r14_output_listed_twice)
+RK_TEST_F(submit, r14_output_listed_twice, "a BO may be listed twice as an output")
 {
 	struct ctx *c = &self->c;
 	uint32_t out[4] = { c->out_handles[0][0], c->out_handles[0][1],
@@ -327,7 +326,7 @@ TEST_F(submit, r14_output_listed_twice)
 	EXPECT_EQ(0, ctx_wrong(c, true));
 }
 
-TEST_F(submit, no_outputs)
+RK_TEST_F(submit, no_outputs, "a job may have no outputs, and its inputs tell when it is over")
 {
 	struct ctx *c = &self->c;
 
@@ -339,8 +338,7 @@ TEST_F(submit, no_outputs)
 	EXPECT_EQ(0, rk_prep(&c->in[0], 5000));
 }
 
-/* Handles of one file mean nothing in another. */
-TEST_F(submit, handles_of_another_file)
+RK_TEST_F(submit, handles_of_another_file, "another file's handles and addresses are unknown")
 {
 	struct ctx *c = &self->c;
 	int fd = rk_open();
@@ -356,7 +354,8 @@ TEST_F(submit, handles_of_another_file)
 	close(fd);
 }
 
-TEST_F(submit, program_in_a_freed_bo)
+RK_TEST_F(submit, program_in_a_freed_bo,
+	  "a program at an address where no BO is any more is refused")
 {
 	struct ctx *c = &self->c;
 
@@ -365,8 +364,7 @@ TEST_F(submit, program_in_a_freed_bo)
 	EXPECT_EQ(0, ctx_busy(c));
 }
 
-/* What SUBMIT was given is copied; only the programs have to stay. */
-TEST_F(submit, arrays_may_be_reused_at_once)
+RK_TEST_F(submit, arrays_may_be_reused_at_once, "the arrays that SUBMIT is given are copied")
 {
 	struct ctx *c = &self->c, good = *c;
 
@@ -379,7 +377,7 @@ TEST_F(submit, arrays_may_be_reused_at_once)
 	EXPECT_EQ(0, ctx_wrong(&good, true));
 }
 
-TEST_F(submit, largest_job_count)
+RK_TEST_F(submit, largest_job_count, "one call takes 1024 jobs")
 {
 	static struct drm_rocket_job jobs[1024];
 	struct ctx *c = &self->c;
@@ -391,8 +389,7 @@ TEST_F(submit, largest_job_count)
 	EXPECT_EQ(0, ctx_wrong(c, true));
 }
 
-/* Bounded, or one client could tie up kernel memory and the lists that others walk. */
-TEST_F(submit, r15_too_many_unfinished_jobs)
+RK_TEST_F(submit, r15_too_many_unfinished_jobs, "the number of a file's unfinished jobs is bounded")
 {
 	static struct drm_rocket_job jobs[1024];
 	struct ctx *c = &self->c;
@@ -414,7 +411,7 @@ TEST_F(submit, r15_too_many_unfinished_jobs)
 	EXPECT_EQ(0, rk_prep(&c->out[0][0], 20000));
 }
 
-TEST_F(submit, many_tasks)
+RK_TEST_F(submit, many_tasks, "a job may have 500 tasks")
 {
 	static struct drm_rocket_task tasks[500];
 	struct ctx *c = &self->c;
@@ -428,7 +425,7 @@ TEST_F(submit, many_tasks)
 	EXPECT_EQ(0, ctx_wrong(c, true));
 }
 
-TEST_F(submit, many_handles)
+RK_TEST_F(submit, many_handles, "a job may list 4000 handles")
 {
 	static uint32_t handles[4000];
 	struct ctx *c = &self->c;
@@ -441,8 +438,7 @@ TEST_F(submit, many_handles)
 	EXPECT_EQ(0, ctx_wrong(c, true));
 }
 
-/* DRM copies what fits: a shorter struct is one whose rest is zero. */
-TEST_F(submit, shorter_ioctl_struct)
+RK_TEST_F(submit, shorter_ioctl_struct, "a shorter ioctl struct is one whose rest is zero")
 {
 	struct ctx *c = &self->c;
 	unsigned long req = _IOC(_IOC_WRITE, DRM_IOCTL_BASE,
@@ -453,7 +449,8 @@ TEST_F(submit, shorter_ioctl_struct)
 	EXPECT_EQ(0, ctx_wrong(c, true));
 }
 
-TEST_F(submit, failing_1000_times_costs_nothing)
+RK_TEST_F(submit, failing_1000_times_costs_nothing,
+	  "a call that is refused 1,000 times costs nothing")
 {
 	struct ctx *c = &self->c;
 	struct ctx good = *c;
@@ -469,8 +466,7 @@ TEST_F(submit, failing_1000_times_costs_nothing)
 
 #define MANY_TASKS	65536u
 
-/* Each costs kernel memory until its job is over. */
-TEST(too_many_unfinished_tasks)
+RK_TEST(too_many_unfinished_tasks, "the number of a file's unfinished tasks is bounded")
 {
 	static struct drm_rocket_task tasks[MANY_TASKS];
 	struct drm_rocket_job job;
@@ -501,4 +497,4 @@ TEST(too_many_unfinished_tasks)
 	rk_client_fini(&c);
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

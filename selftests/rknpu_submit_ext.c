@@ -3,14 +3,13 @@
 #define _GNU_SOURCE
 #include <sys/wait.h>
 
-#include "kselftest_harness.h"
-#include "rknpu_util.h"
+#include "rknpu_harness.h"
 
 #define KERNEL_ADDR	0xffff800010000000ull
 
 /* ---- SUBMIT_EXT ---- */
 
-/* Two jobs of one task each; cases spoil one thing. */
+/* Two jobs of one task each; each case changes one thing. */
 struct ext {
 	struct rk_client c;
 	struct rk_bo out2;
@@ -93,12 +92,12 @@ FIXTURE(bad) {
 
 FIXTURE_VARIANT(bad) {
 	int err;
-	void (*spoil)(struct ext *e);
+	void (*change)(struct ext *e);
 };
 
 #define BAD(name, error, ...)						\
 	static void bad_##name(struct ext *e) { __VA_ARGS__; }		\
-	FIXTURE_VARIANT_ADD(bad, name) { .err = -(error), .spoil = bad_##name }
+	FIXTURE_VARIANT_ADD(bad, name) { .err = -(error), .change = bad_##name }
 
 BAD(flags, EINVAL, e->s.flags = 1);
 BAD(flags_high, EINVAL, e->s.flags = 1u << 31);
@@ -164,12 +163,11 @@ FIXTURE_TEARDOWN(bad)
 	rk_client_fini(&self->e.c);
 }
 
-/* Refused as a whole: nothing ran, no number was used up, and the next one works. */
-TEST_F(bad, submit_ext)
+RK_TEST_F(bad, submit_ext, "SUBMIT_EXT refuses this field as a whole, and the next call works")
 {
 	struct ext *e = &self->e, good = *e;
 
-	variant->spoil(e);
+	variant->change(e);
 	EXPECT_EQ(variant->err, ext_submit(e));
 	EXPECT_EQ(0, ext_wrong(e, 0));
 	EXPECT_EQ(0, rk_param(e->c.fd, DRM_ROCKET_PARAM_LAST_JOB));
@@ -221,7 +219,7 @@ FIXTURE_TEARDOWN(good)
 	rk_client_fini(&self->e.c);
 }
 
-TEST_F(good, submit_ext)
+RK_TEST_F(good, submit_ext, "SUBMIT_EXT accepts this")
 {
 	variant->change(&self->e);
 	ASSERT_EQ(0, ext_submit(&self->e));
@@ -246,8 +244,8 @@ FIXTURE_TEARDOWN(ext)
 	rk_client_fini(&self->e.c);
 }
 
-/* The sizes of older and newer programs, for both calls. */
-TEST_F(ext, job_struct_sizes)
+RK_TEST_F(ext, job_struct_sizes,
+	  "job structs of older and newer programs are accepted by both calls")
 {
 	static const uint32_t sizes[] = { 40, 44, 48, 56, 84, 88, 96, 4096 };
 	struct ext *e = &self->e;
@@ -284,8 +282,7 @@ TEST_F(ext, job_struct_sizes)
 	free(mem);
 }
 
-/* The flags of interface 1.1 and later in mainline's call. */
-TEST_F(ext, flags_in_plain_submit)
+RK_TEST_F(ext, flags_in_plain_submit, "SUBMIT takes the flags that exist, and refuses others")
 {
 	struct ext *e = &self->e;
 	struct drm_rocket_job j;
@@ -306,8 +303,8 @@ TEST_F(ext, flags_in_plain_submit)
 
 #define CHAIN	5
 
-/* One kick and one interrupt for tasks that name each other, as both calls can ask for. */
-TEST_F(ext, batched)
+RK_TEST_F(ext, batched,
+	  "tasks that name each other cost one kick and one interrupt, and a wrong count is found out")
 {
 	struct ext *e = &self->e;
 	struct drm_rocket_task t[CHAIN];
@@ -372,8 +369,8 @@ TEST_F(ext, batched)
 	EXPECT_EQ(0, rk_client_run(&e->c, 9));
 }
 
-/* A task that the DPU ends, and that is said to be the PPU's, is not over in time. */
-TEST_F(ext, ppu_done_waits_for_the_ppu)
+RK_TEST_F(ext, ppu_done_waits_for_the_ppu,
+	  "a job that is said to end with the PPU waits for the PPU")
 {
 	struct ext *e = &self->e;
 	struct drm_rocket_wait_job w;
@@ -391,7 +388,7 @@ TEST_F(ext, ppu_done_waits_for_the_ppu)
 	EXPECT_EQ(0, rk_client_run(&e->c, 3));
 }
 
-TEST_F(ext, priority_high_needs_the_capability)
+RK_TEST_F(ext, priority_high_needs_the_capability, "the highest priority needs CAP_SYS_NICE")
 {
 	struct ext *e = &self->e;
 	int status;
@@ -413,7 +410,8 @@ TEST_F(ext, priority_high_needs_the_capability)
 
 /* ---- syncobjs ---- */
 
-TEST_F(ext, out_sync_signals_when_the_job_is_over)
+RK_TEST_F(ext, out_sync_signals_when_the_job_is_over,
+	  "syncobjs that a job signals are signalled when it is over")
 {
 	struct ext *e = &self->e;
 	struct drm_syncobj_handle h = { 0 };
@@ -437,8 +435,8 @@ TEST_F(ext, out_sync_signals_when_the_job_is_over)
 	close(h.fd);
 }
 
-/* Jobs that share no BO run in the order that syncobjs say: a chain over files. */
-TEST_F(ext, in_sync_orders_jobs)
+RK_TEST_F(ext, in_sync_orders_jobs,
+	  "jobs that have no BO in common run in the order that syncobjs say")
 {
 	struct ext *e = &self->e;
 	struct drm_rocket_task task[2];
@@ -470,8 +468,8 @@ TEST_F(ext, in_sync_orders_jobs)
 	EXPECT_EQ(0, rk_bo_differs(&e->out2, 52, RK_BYTES));
 }
 
-/* The file that a job waits for may go: its job ends all the same, and ours runs. */
-TEST_F(ext, in_sync_of_a_file_that_closes)
+RK_TEST_F(ext, in_sync_of_a_file_that_closes,
+	  "a job that waits for another file's job runs when that file is closed")
 {
 	struct ext *e = &self->e, other;
 	uint32_t h;
@@ -527,7 +525,8 @@ static long long busy_ns(int fd, int core)
 	return fdinfo(fd, key);
 }
 
-TEST_F(ext, fdinfo_busy_time_per_core)
+RK_TEST_F(ext, fdinfo_busy_time_per_core,
+	  "fdinfo tells the time that each core worked for the file")
 {
 	struct ext *e = &self->e;
 
@@ -557,7 +556,7 @@ TEST_F(ext, fdinfo_busy_time_per_core)
 	EXPECT_EQ(-1, busy_ns(e->c.fd, RK_CORES));
 }
 
-TEST_F(ext, fdinfo_memory)
+RK_TEST_F(ext, fdinfo_memory, "fdinfo tells the memory of the file's BOs")
 {
 	struct ext *e = &self->e;
 	long long before = fdinfo(e->c.fd, "drm-total-memory");
@@ -572,4 +571,4 @@ TEST_F(ext, fdinfo_memory)
 	EXPECT_EQ(before, fdinfo(e->c.fd, "drm-total-memory"));
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

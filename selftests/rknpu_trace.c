@@ -8,8 +8,7 @@
 #define _GNU_SOURCE
 #include <sys/ioctl.h>
 
-#include "kselftest_harness.h"
-#include "rknpu_util.h"
+#include "rknpu_harness.h"
 
 #define CORE_BASE(n)	(0xfdab0000u + 0x10000u * (n))
 
@@ -245,7 +244,7 @@ static size_t core_writes(const struct record *r, struct access *out, size_t max
 	return n;
 }
 
-TEST_F(trace, commit_sequence)
+RK_TEST_F(trace, commit_sequence, "a task is started by the documented register writes, in order")
 {
 	struct access w[64];
 	size_t n = core_writes(&self->r, w, ARRAY_SIZE(w));
@@ -262,8 +261,8 @@ TEST_F(trace, commit_sequence)
 	}
 }
 
-/* The core's number goes into the two pointers whatever the order of probing was. */
-TEST_F(trace, r28_each_core_gets_its_number)
+RK_TEST_F(trace, r28_each_core_gets_its_number,
+	  "each core is given its own number, whatever the order of probing")
 {
 	unsigned int seen = 0;
 
@@ -283,8 +282,7 @@ TEST_F(trace, r28_each_core_gets_its_number)
 	EXPECT_EQ(7, seen);
 }
 
-/* Every register access of a job by name: none may creep in unnoticed. */
-TEST_F(trace, nothing_else_is_written)
+RK_TEST_F(trace, nothing_else_is_written, "no other register is written for a job")
 {
 	struct access w[64];
 	size_t n = core_writes(&self->r, w, ARRAY_SIZE(w));
@@ -302,8 +300,7 @@ TEST_F(trace, nothing_else_is_written)
 	}
 }
 
-/* A read of a device register stalls the CPU: one per interrupt, no more. */
-TEST_F(trace, one_read)
+RK_TEST_F(trace, one_read, "an interrupt costs one register read")
 {
 	unsigned int reads = 0;
 
@@ -312,8 +309,8 @@ TEST_F(trace, one_read)
 	EXPECT_EQ(1, reads);
 }
 
-/* The address space is attached already, so its unit is left alone. */
-TEST_F(trace, r38_iommu_is_not_touched)
+RK_TEST_F(trace, r38_iommu_is_not_touched,
+	  "the IOMMU is left alone while the address space stays attached")
 {
 	unsigned int mmu = 0;
 
@@ -326,5 +323,5 @@ int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "print"))
 		return print_job();
-	return test_harness_run(argc, argv);
+	return rk_main(argc, argv);
 }

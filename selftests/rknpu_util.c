@@ -172,6 +172,15 @@ void rk_sleep_ms(unsigned int ms)
 	poll(NULL, 0, ms);
 }
 
+bool rk_listed(int argc, char **argv, const struct rk_named *cases, size_t n)
+{
+	if (argc != 2 || strcmp(argv[1], "-l"))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		printf("%s: %s\n", cases[i].name, cases[i].shows);
+	return true;
+}
+
 /* ---- buffers ---- */
 
 int rk_bo_init(struct rk_bo *bo, int fd, uint32_t size)

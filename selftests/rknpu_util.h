@@ -50,6 +50,16 @@ int rk_drop_sys_nice(void);
 int64_t rk_now(void);
 void rk_sleep_ms(unsigned int ms);
 
+/* ---- cases of programs that do without the harness ---- */
+
+struct rk_named {
+	const char *name;
+	const char *shows;
+};
+
+/* Prints what each shows and returns true if "-l" asks for it. */
+bool rk_listed(int argc, char **argv, const struct rk_named *cases, size_t n);
+
 /* ---- buffers ---- */
 
 struct rk_bo {
@@ -270,21 +280,5 @@ int rk_rebind(unsigned int core);
 			SKIP(return, "no NPU: %s", strerror(-(fd)));	\
 		rk_model_calm();					\
 	} while (0)
-
-/* As TEST_HARNESS_MAIN, but on a slow kernel the tests have more time. */
-#ifdef TEST_HARNESS_MAIN
-#undef TEST_HARNESS_MAIN
-#define TEST_HARNESS_MAIN						\
-	int main(int argc, char **argv)					\
-	{								\
-		struct __fixture_metadata *f;				\
-		struct __test_metadata *t;				\
-									\
-		for (f = __fixture_list; f; f = f->next)		\
-			for (t = f->tests; t; t = t->next)		\
-				t->timeout *= rk_slow();		\
-		return test_harness_run(argc, argv);			\
-	}
-#endif
 
 #endif /* RKNPU_UTIL_H */

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kselftest_harness.h"
+#include "rknpu_harness.h"
 #include "rknpu_vendor_util.h"
 
 /* The first @size bytes of a struct, as older callers have it. */
@@ -49,7 +49,7 @@ FIXTURE_TEARDOWN(vendor)
 
 /* ---- discovery ---- */
 
-TEST_F(vendor, version_and_empty_unique)
+RK_TEST_F(vendor, version_and_empty_unique, "the node says that it is rknpu 0.9.8")
 {
 	char name[16] = "", desc[32] = "", date[16] = "", unique[16];
 	struct drm_version v = {
@@ -69,7 +69,7 @@ TEST_F(vendor, version_and_empty_unique)
 	EXPECT_EQ(0, u.unique_len);
 }
 
-TEST_F(vendor, render_node_does_the_same)
+RK_TEST_F(vendor, render_node_does_the_same, "the render node runs jobs, too")
 {
 	int fd = rv_open_render();
 	struct rv_chain c;
@@ -81,8 +81,8 @@ TEST_F(vendor, render_node_does_the_same)
 	close(fd);
 }
 
-/* GET_UNIQUE, GET_MAGIC, SET_VERSION, AUTH_MAGIC: Rockchip's kernels would crash of them. */
-TEST_F(vendor, render_node_has_nothing_of_primary_nodes)
+RK_TEST_F(vendor, render_node_has_nothing_of_primary_nodes,
+	  "the render node refuses calls of primary nodes, of which some kernels crash")
 {
 	static const unsigned int nr[] = { 0x01, 0x02, 0x07, 0x11 };
 	uint64_t arg[2] = { 1 };
@@ -100,8 +100,8 @@ TEST_F(vendor, render_node_has_nothing_of_primary_nodes)
 	close(fd);
 }
 
-/* Runtimes prefer it, and fail if it does not speak its ABI. */
-TEST_F(vendor, misc_node_is_there_when_asked_for_only)
+RK_TEST_F(vendor, misc_node_is_there_when_asked_for_only,
+	  "/dev/rknpu is there if the module parameter asks for it")
 {
 	char value = 'N';
 	FILE *f = fopen("/sys/module/rknpu_accel/parameters/vendor_misc", "r");
@@ -147,7 +147,7 @@ static const struct {
 	{ 0xffffffff, -EINVAL, true },
 };
 
-TEST_F(vendor, actions)
+RK_TEST_F(vendor, actions, "each action answers as the vendor's driver does")
 {
 	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
 		uint32_t value = 0xabcd1234;
@@ -159,7 +159,8 @@ TEST_F(vendor, actions)
 	}
 }
 
-TEST_F(vendor, freq_and_volt_are_those_of_the_files)
+RK_TEST_F(vendor, freq_and_volt_are_those_of_the_files,
+	  "frequency and voltage are those of the files in /proc/rknpu")
 {
 	uint32_t hz = 0, uv = 0;
 	unsigned long file_hz = 0, file_uv = 0;
@@ -182,7 +183,7 @@ TEST_F(vendor, freq_and_volt_are_those_of_the_files)
 	EXPECT_EQ(file_uv, uv);
 }
 
-TEST_F(vendor, domain_is_the_process_own)
+RK_TEST_F(vendor, domain_is_the_process_own, "the IOMMU domain that a process chooses is its own")
 {
 	uint32_t value = 5;
 	pid_t pid;
@@ -205,7 +206,8 @@ TEST_F(vendor, domain_is_the_process_own)
 	EXPECT_EQ(0, status);
 }
 
-TEST_F(vendor, nice_needs_permission)
+RK_TEST_F(vendor, nice_needs_permission,
+	  "a process may change its priority by the node as far as it may without it")
 {
 	pid_t pid = fork();
 	int status;
@@ -246,7 +248,7 @@ TEST_F(vendor, nice_needs_permission)
 	EXPECT_EQ(0, status);
 }
 
-TEST_F(vendor, reset_ends_own_jobs_only)
+RK_TEST_F(vendor, reset_ends_own_jobs_only, "a reset does not touch other files' jobs")
 {
 	struct drm_rknpu_submit s;
 	struct rv_chain a, b;
@@ -279,7 +281,8 @@ TEST_F(vendor, reset_ends_own_jobs_only)
 
 /* ---- memory ---- */
 
-TEST_F(vendor, mem_create_of_every_size_that_shipped)
+RK_TEST_F(vendor, mem_create_of_every_size_that_shipped,
+	  "MEM_CREATE takes the struct of every version of the driver")
 {
 	static const size_t sizes[] = { 32, 40, 48 };
 
@@ -305,7 +308,7 @@ TEST_F(vendor, mem_create_of_every_size_that_shipped)
 	}
 }
 
-TEST_F(vendor, mem_create_refuses)
+RK_TEST_F(vendor, mem_create_refuses, "MEM_CREATE refuses sizes and domains out of range")
 {
 	struct drm_rknpu_mem_create c = { .flags = RV_FLAGS };
 
@@ -322,7 +325,7 @@ TEST_F(vendor, mem_create_refuses)
 	EXPECT_EQ(-ENOMEM, rv_create(self->fd, &c));
 }
 
-TEST_F(vendor, mem_create_flags)
+RK_TEST_F(vendor, mem_create_flags, "MEM_CREATE takes every flag, alone and all together")
 {
 	/* Each bit alone and all that exist, and some that do not. */
 	for (int bit = -1; bit < 32; bit++) {
@@ -339,7 +342,8 @@ TEST_F(vendor, mem_create_flags)
 	}
 }
 
-TEST_F(vendor, mem_create_as_a_question)
+RK_TEST_F(vendor, mem_create_as_a_question,
+	  "MEM_CREATE of a handle that exists tells its address and cookie")
 {
 	struct drm_rknpu_mem_create c;
 	struct rv_bo bo;
@@ -360,7 +364,7 @@ TEST_F(vendor, mem_create_as_a_question)
 	rv_bo_fini(&bo);
 }
 
-TEST_F(vendor, mem_map)
+RK_TEST_F(vendor, mem_map, "MEM_MAP refuses unknown handles, and mmap() what is beyond the object")
 {
 	struct drm_rknpu_mem_map m = { .handle = 4711, .reserved = 5 };
 	struct rv_bo bo;
@@ -376,7 +380,7 @@ TEST_F(vendor, mem_map)
 	rv_bo_fini(&bo);
 }
 
-TEST_F(vendor, mem_destroy)
+RK_TEST_F(vendor, mem_destroy, "MEM_DESTROY frees an object once, and a mapping keeps the memory")
 {
 	struct drm_rknpu_mem_destroy d = { .handle = 4711 };
 	struct rv_bo bo;
@@ -399,7 +403,7 @@ TEST_F(vendor, mem_destroy)
 	munmap(bo.map, bo.size);
 }
 
-TEST_F(vendor, mem_sync)
+RK_TEST_F(vendor, mem_sync, "MEM_SYNC takes ranges inside the object only")
 {
 	struct rv_bo bo;
 
@@ -415,7 +419,8 @@ TEST_F(vendor, mem_sync)
 	rv_bo_fini(&bo);
 }
 
-TEST_F(vendor, flink_and_prime)
+RK_TEST_F(vendor, flink_and_prime,
+	  "names and dma-bufs of an object are the same object in one file")
 {
 	struct drm_prime_handle p = { .flags = DRM_CLOEXEC | DRM_RDWR };
 	struct drm_gem_flink_arg flink = { 0 };
@@ -449,8 +454,7 @@ TEST_F(vendor, flink_and_prime)
 	EXPECT_EQ(-EINVAL, rv_sync(&bo, 1, 0, 4096));
 }
 
-/* A BO of the other node is foreign memory here. */
-TEST_F(vendor, import)
+RK_TEST_F(vendor, import, "a BO of node rocket can be imported and synced")
 {
 	struct drm_prime_handle p = { .flags = DRM_CLOEXEC | DRM_RDWR };
 	struct drm_rknpu_mem_create c = { 0 };
@@ -479,8 +483,8 @@ TEST_F(vendor, import)
 	close(rocket);
 }
 
-/* Tasks are read from any memory that its exporter lets the kernel map, and told how they ended. */
-TEST_F(vendor, imported_task_buffer)
+RK_TEST_F(vendor, imported_task_buffer,
+	  "tasks are read from imported memory, and their end is written there")
 {
 	struct drm_prime_handle p = { .flags = DRM_CLOEXEC | DRM_RDWR };
 	struct drm_rknpu_mem_create c = { 0 };
@@ -515,7 +519,7 @@ TEST_F(vendor, imported_task_buffer)
 }
 
 /* Nobody is known to use them. */
-TEST_F(vendor, no_dumb_buffers)
+RK_TEST_F(vendor, no_dumb_buffers, "the node offers no dumb buffers")
 {
 	/* struct drm_mode_create_dumb: height, width, bits. */
 	uint32_t d[8] = { 16, 16, 32 };
@@ -523,4 +527,4 @@ TEST_F(vendor, no_dumb_buffers)
 	EXPECT_EQ(-ENOSYS, rk_ioctl(self->fd, _IOC(3, 'd', 0xb2, sizeof(d)), d));
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kselftest_harness.h"
+#include "rknpu_harness.h"
 #include "rknpu_vendor_util.h"
 
 #define PROC		"/proc/rknpu/"
@@ -110,7 +110,7 @@ FIXTURE_TEARDOWN(files)
 	close(self->fd);
 }
 
-TEST_F(files, are_the_same_in_both_places)
+RK_TEST_F(files, are_the_same_in_both_places, "debugfs and procfs have the same files")
 {
 	static const char * const names[] = {
 		"version", "load", "power", "freq", "volt", "delayms", "reset",
@@ -128,7 +128,7 @@ TEST_F(files, are_the_same_in_both_places)
 	EXPECT_NE(0, access(PROC "mm", F_OK));
 }
 
-TEST_F(files, version)
+RK_TEST_F(files, version, "the version file says what tools look for, and cannot be written")
 {
 	EXPECT_TRUE(says(PROC "version", "RKNPU driver: v0.9.8\n"));
 	EXPECT_EQ(-EACCES, write_file(PROC "version", "1\n"));
@@ -156,7 +156,8 @@ static int parse_load(const char *text, unsigned int *percent)
 	return strcmp(text, "\n") ? -1 : cores;
 }
 
-TEST_F_TIMEOUT(files, load, 120)
+RK_TEST_F_TIMEOUT(files, load, 120,
+		  "the load file has the format that monitors parse, and shows a busy core")
 {
 	unsigned int percent[RK_CORES], most = 0;
 	struct drm_rknpu_submit s;
@@ -183,7 +184,8 @@ TEST_F_TIMEOUT(files, load, 120)
 	rk_latency_us(0);
 }
 
-TEST_F_TIMEOUT(files, power_and_delayms, 120)
+RK_TEST_F_TIMEOUT(files, power_and_delayms, 120,
+		  "power and delayms can be read and written, and refuse nonsense")
 {
 	EXPECT_EQ(0, write_file(PROC "delayms", "20\n"));
 	EXPECT_TRUE(says(PROC "delayms", "20\n"));
@@ -205,7 +207,7 @@ TEST_F_TIMEOUT(files, power_and_delayms, 120)
 	EXPECT_EQ(0, rv_chain_run(&self->c, 6));
 }
 
-TEST_F(files, reset_harms_nobody)
+RK_TEST_F(files, reset_harms_nobody, "writing the reset file harms nobody")
 {
 	EXPECT_TRUE(says(PROC "reset", "on\n"));
 	EXPECT_EQ(0, write_file(PROC "reset", "1\n"));
@@ -273,8 +275,8 @@ FIXTURE_TEARDOWN(freq)
 			SKIP(return, "the device tree has no operating points");	\
 	} while (0)
 
-/* By a file, by the runtime's ioctl, and where the runtime looks. */
-TEST_F(freq, is_the_same_everywhere)
+RK_TEST_F(freq, is_the_same_everywhere,
+	  "the rate is the same in the file, by the ioctl and in devfreq")
 {
 	struct drm_rknpu_action a = { .flags = DRM_RKNPU_GET_FREQ };
 
@@ -285,7 +287,8 @@ TEST_F(freq, is_the_same_everywhere)
 	EXPECT_TRUE(says(DEVFREQ "governor", "rknpu_ondemand\n"));
 }
 
-TEST_F(freq, stays_without_operating_points)
+RK_TEST_F(freq, stays_without_operating_points,
+	  "without operating points the rate cannot be changed")
 {
 	if (self->count > 1)
 		SKIP(return, "there are some");
@@ -296,7 +299,8 @@ TEST_F(freq, stays_without_operating_points)
 	EXPECT_EQ(0, rv_chain_run(&self->c, 5));
 }
 
-TEST_F_TIMEOUT(freq, can_be_chosen, 120)
+RK_TEST_F_TIMEOUT(freq, can_be_chosen, 120,
+		  "each operating point can be chosen, and the clock follows")
 {
 	NEEDS_OPERATING_POINTS();
 	ASSERT_EQ(0, write_file(PROC "power", "on\n"));
@@ -309,7 +313,7 @@ TEST_F_TIMEOUT(freq, can_be_chosen, 120)
 	}
 }
 
-TEST_F(freq, is_between_the_limits)
+RK_TEST_F(freq, is_between_the_limits, "a rate out of range is limited, and devfreq's limits count")
 {
 	unsigned long low, high;
 
@@ -337,8 +341,8 @@ TEST_F(freq, is_between_the_limits)
 	EXPECT_EQ(0, rv_chain_run(&self->c, 5));
 }
 
-/* Firmware that is asked for more while the power is off hangs, and so does the model's. */
-TEST_F_TIMEOUT(freq, is_raised_with_power_only, 120)
+RK_TEST_F_TIMEOUT(freq, is_raised_with_power_only, 120,
+		  "the rate is raised while there is power only")
 {
 	unsigned long high;
 
@@ -363,7 +367,7 @@ TEST_F_TIMEOUT(freq, is_raised_with_power_only, 120)
 	}
 }
 
-TEST_F_TIMEOUT(freq, governors, 120)
+RK_TEST_F_TIMEOUT(freq, governors, 120, "devfreq's governors can be chosen")
 {
 	unsigned long high;
 
@@ -407,8 +411,7 @@ static void *change_rates(void *arg)
 	return NULL;
 }
 
-/* With cores that fall asleep after each job. */
-TEST_F_TIMEOUT(freq, changes_under_running_jobs, 120)
+RK_TEST_F_TIMEOUT(freq, changes_under_running_jobs, 120, "the rate may change under running jobs")
 {
 	struct changer ch = { .rates = self->rates, .count = self->count };
 	pthread_t thread;
@@ -426,8 +429,8 @@ TEST_F_TIMEOUT(freq, changes_under_running_jobs, 120)
 	EXPECT_EQ(self->rates[(ch.changes - 1) * 7 % self->count], number(PROC "freq"));
 }
 
-/* The node's files are there again, and jobs have run at what is wanted since. */
-TEST_F(freq, comes_back_with_the_device)
+RK_TEST_F(freq, comes_back_with_the_device,
+	  "the files are there again after the device was bound again")
 {
 	NEEDS_OPERATING_POINTS();
 	EXPECT_EQ(0, write_number(PROC "freq", self->rates[self->count - 1]));
@@ -443,4 +446,4 @@ TEST_F(freq, comes_back_with_the_device)
 	EXPECT_EQ(0, rv_chain_run(&self->c, 60));
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kselftest_harness.h"
+#include "rknpu_harness.h"
 #include "rknpu_vendor_util.h"
 
 FIXTURE(misc)
@@ -48,7 +48,7 @@ static int count_fds(void)
 	return n;
 }
 
-TEST_F(misc, actions_work)
+RK_TEST_F(misc, actions_work, "actions answer on /dev/rknpu as on the DRM node")
 {
 	static const struct {
 		uint32_t id;
@@ -69,8 +69,8 @@ TEST_F(misc, actions_work)
 	}
 }
 
-/* Programs tell the two nodes apart by this. */
-TEST_F(misc, is_no_drm_node)
+RK_TEST_F(misc, is_no_drm_node,
+	  "/dev/rknpu answers no DRM ioctl, by which programs tell the nodes apart")
 {
 	struct drm_rknpu_action a = { .flags = DRM_RKNPU_GET_DRV_VERSION };
 	struct drm_version v = { 0 };
@@ -82,7 +82,8 @@ TEST_F(misc, is_no_drm_node)
 	EXPECT_EQ(MAP_FAILED, mmap(NULL, 4096, PROT_READ, MAP_SHARED, self->fd, 0));
 }
 
-TEST_F(misc, structs_of_every_size)
+RK_TEST_F(misc, structs_of_every_size,
+	  "structs of every size are taken, and nothing behind them is touched")
 {
 	static const size_t sizes[] = { 32, 40, 48, 64, 4096, 16383 };
 	struct drm_rknpu_mem_create *c;
@@ -113,7 +114,7 @@ TEST_F(misc, structs_of_every_size)
 	EXPECT_EQ(-EFAULT, rk_ioctl(self->fd, RV_MISC(DRM_RKNPU_MEM_CREATE, 48), (void *)8));
 }
 
-TEST_F(misc, mem_create_refuses)
+RK_TEST_F(misc, mem_create_refuses, "MEM_CREATE refuses bad sizes, domains and descriptors")
 {
 	struct drm_rknpu_mem_create c = { .flags = RV_FLAGS };
 	int before = count_fds();
@@ -135,7 +136,7 @@ TEST_F(misc, mem_create_refuses)
 	EXPECT_EQ(before, count_fds());
 }
 
-TEST_F(misc, handles_are_dma_bufs)
+RK_TEST_F(misc, handles_are_dma_bufs, "a handle is a dma-buf that keeps the memory")
 {
 	struct dma_buf_sync s = { .flags = DMA_BUF_SYNC_START | DMA_BUF_SYNC_RW };
 	struct drm_rknpu_mem_map m = { 0 };
@@ -165,7 +166,7 @@ TEST_F(misc, handles_are_dma_bufs)
 	close(bo.handle);
 }
 
-TEST_F(misc, jobs_run)
+RK_TEST_F(misc, jobs_run, "a job runs and tells what it took")
 {
 	struct drm_rknpu_submit s;
 	struct rv_chain c;
@@ -182,7 +183,7 @@ TEST_F(misc, jobs_run)
 	rv_chain_fini(&c);
 }
 
-TEST_F(misc, failing_jobs_tell)
+RK_TEST_F(misc, failing_jobs_tell, "a job that is refused or faults says why")
 {
 	struct drm_rknpu_submit s;
 	struct rv_chain c;
@@ -204,8 +205,7 @@ TEST_F(misc, failing_jobs_tell)
 	rv_chain_fini(&c);
 }
 
-/* Its fds are closed before the job, and the objects with the file during it. */
-TEST_F(misc, objects_live_as_long_as_they_are_used)
+RK_TEST_F(misc, objects_live_as_long_as_they_are_used, "objects live as long as jobs use them")
 {
 	struct drm_rknpu_submit s;
 	struct rv_chain c;
@@ -226,7 +226,7 @@ TEST_F(misc, objects_live_as_long_as_they_are_used)
 	munmap(c.tasks.map, c.tasks.size);
 }
 
-TEST_F_TIMEOUT(misc, closing_frees, 120)
+RK_TEST_F_TIMEOUT(misc, closing_frees, 120, "closing a file frees its objects and addresses")
 {
 	uint64_t obj = 0, iova = 0;
 	int before = count_fds();
@@ -253,7 +253,7 @@ TEST_F_TIMEOUT(misc, closing_frees, 120)
 	EXPECT_EQ(before, count_fds());
 }
 
-TEST_F(misc, cookies_mean_nothing_to_other_files)
+RK_TEST_F(misc, cookies_mean_nothing_to_other_files, "cookies of one file are unknown to another")
 {
 	int other = rv_open_misc();
 	struct drm_rknpu_submit s;
@@ -273,8 +273,8 @@ TEST_F(misc, cookies_mean_nothing_to_other_files)
 	close(other);
 }
 
-/* Importing what is there already adds a handle, as does importing it in another file. */
-TEST_F(misc, import_of_own_objects)
+RK_TEST_F(misc, import_of_own_objects,
+	  "importing an object again adds a handle, in its file and in another one")
 {
 	struct drm_rknpu_mem_create c = { 0 };
 	int other = rv_open_misc();
@@ -299,8 +299,7 @@ TEST_F(misc, import_of_own_objects)
 	rv_bo_fini(&bo);
 }
 
-/* A BO of node "rocket" is foreign memory here. */
-TEST_F(misc, import_of_foreign_memory)
+RK_TEST_F(misc, import_of_foreign_memory, "a BO of node rocket can be imported and synced")
 {
 	struct drm_prime_handle p = { .flags = DRM_CLOEXEC | DRM_RDWR };
 	struct drm_rknpu_mem_create c = { 0 };
@@ -325,8 +324,7 @@ TEST_F(misc, import_of_foreign_memory)
 	close(rocket);
 }
 
-/* Runtimes that find this node allocate from a DMA heap, tasks too. */
-TEST_F(misc, imported_task_buffer)
+RK_TEST_F(misc, imported_task_buffer, "tasks are read from a DMA heap's memory")
 {
 	struct drm_rknpu_mem_create c = { 0 };
 	struct rv_chain chain;
@@ -352,8 +350,8 @@ TEST_F(misc, imported_task_buffer)
 	munmap(map, 4096);
 }
 
-/* One dma-buf for both nodes, whoever made it and whoever lets go first. */
-TEST_F(misc, objects_travel_to_the_drm_node_and_back)
+RK_TEST_F(misc, objects_travel_to_the_drm_node_and_back,
+	  "a dma-buf is one object for both nodes, whoever lets go first")
 {
 	struct drm_prime_handle p = { .flags = DRM_CLOEXEC | DRM_RDWR };
 	struct drm_rknpu_mem_create c = { 0 };
@@ -406,8 +404,7 @@ static void *race(void *data)
 	return NULL;
 }
 
-/* Each handle can be given back once, whoever tries. */
-TEST_F(misc, destroying_at_once)
+RK_TEST_F(misc, destroying_at_once, "of two threads that destroy an object one succeeds")
 {
 	for (int i = 0; i < 100; i++) {
 		struct drm_rknpu_mem_create c = { .flags = RV_FLAGS, .size = 4096 };
@@ -428,7 +425,7 @@ TEST_F(misc, destroying_at_once)
 	}
 }
 
-TEST_F(misc, processes_do_not_share_addresses)
+RK_TEST_F(misc, processes_do_not_share_addresses, "another process has another address space")
 {
 	struct rv_chain c;
 	int status;
@@ -448,8 +445,8 @@ TEST_F(misc, processes_do_not_share_addresses)
 	rv_chain_fini(&c);
 }
 
-/* Files, objects and fds of the device that was there before can still be let go. */
-TEST_F(misc, device_goes_and_comes_back)
+RK_TEST_F(misc, device_goes_and_comes_back,
+	  "what belongs to a device that is gone can still be let go")
 {
 	struct drm_rknpu_mem_create create_arg = { .flags = RV_FLAGS, .size = 4096 };
 	struct drm_rknpu_action a = { .flags = DRM_RKNPU_GET_DRV_VERSION };
@@ -490,4 +487,4 @@ TEST_F(misc, device_goes_and_comes_back)
 	close(fd);
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "kselftest_harness.h"
+#include "rknpu_harness.h"
 #include "rknpu_vendor_util.h"
 
 #define INPUTS		4
@@ -140,7 +140,7 @@ static void infer(struct __test_metadata *_metadata, struct rv_chain *c, struct 
 	EXPECT_NE(0, rv_chain_task(c, TASKS - 1)->int_status & RV_INT_DPU);
 }
 
-TEST_F(replay, one_model)
+RK_TEST_F(replay, one_model, "the calls of librknnrt for one model give the answers that it checks")
 {
 	uint32_t v = 0;
 
@@ -160,8 +160,7 @@ TEST_F(replay, one_model)
 	EXPECT_EQ(-EINVAL, act(self->fd, DRM_RKNPU_POWER_OFF, &v));
 }
 
-/* The matmul of another public trace: one core by name. */
-TEST_F(replay, one_core_by_name)
+RK_TEST_F(replay, one_core_by_name, "the calls of another trace run on the core that they name")
 {
 	struct drm_rknpu_submit s;
 
@@ -179,4 +178,4 @@ TEST_F(replay, one_core_by_name)
 	rv_chain_fini(&self->c);
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

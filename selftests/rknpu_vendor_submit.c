@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kselftest_harness.h"
+#include "rknpu_harness.h"
 #include "rknpu_vendor_util.h"
 
 FIXTURE(vendor)
@@ -28,7 +28,8 @@ FIXTURE_TEARDOWN(vendor)
 
 /* ---- SUBMIT ---- */
 
-TEST_F(vendor, submit_chain)
+RK_TEST_F(vendor, submit_chain,
+	  "a chain of tasks runs, and SUBMIT tells what the vendor's driver tells")
 {
 	struct drm_rknpu_submit s;
 	struct rv_chain c;
@@ -52,7 +53,7 @@ TEST_F(vendor, submit_chain)
 }
 
 /* One kick and one interrupt, whatever the number of tasks. */
-TEST_F(vendor, submit_chain_is_one_kick)
+RK_TEST_F(vendor, submit_chain_is_one_kick, "a chain of tasks costs one kick and one interrupt")
 {
 	struct rv_chain c;
 	uint64_t kicks, irqs, tasks;
@@ -69,7 +70,7 @@ TEST_F(vendor, submit_chain_is_one_kick)
 	rv_chain_fini(&c);
 }
 
-TEST_F(vendor, submit_on_each_core)
+RK_TEST_F(vendor, submit_on_each_core, "a job runs on the core that it names")
 {
 	for (int core = 0; core < 3; core++) {
 		struct drm_rknpu_submit s;
@@ -123,7 +124,7 @@ static int submit_on_several(int fd, struct rv_chain *c, unsigned int cores)
 	return ret;
 }
 
-TEST_F(vendor, submit_on_several_cores)
+RK_TEST_F(vendor, submit_on_several_cores, "a job for two or three cores runs its slices there")
 {
 	for (unsigned int cores = 2; cores <= 3; cores++) {
 		struct rv_chain c[3];
@@ -166,8 +167,8 @@ static int wait_fence(int fd)
 	return ret == 1 ? 0 : -ETIMEDOUT;
 }
 
-/* A job of two cores waits until both are free, and others pass it by on none. */
-TEST_F(vendor, several_cores_start_together)
+RK_TEST_F(vendor, several_cores_start_together,
+	  "a job of two cores starts when both are free, and on both")
 {
 	struct rv_chain busy, gang, after;
 	int fence[3];
@@ -201,8 +202,8 @@ TEST_F(vendor, several_cores_start_together)
 	rv_chain_fini(&after);
 }
 
-/* Cancelled while one of its cores waits for the other: nothing of it runs. */
-TEST_F(vendor, a_cancelled_gang_never_starts)
+RK_TEST_F(vendor, a_cancelled_gang_never_starts,
+	  "a job of two cores that is cancelled while it waits for one never starts")
 {
 	struct rv_chain busy, gang;
 	int fence[2], other = rv_open();
@@ -232,7 +233,7 @@ TEST_F(vendor, a_cancelled_gang_never_starts)
 }
 
 /* Jobs for two and for three cores at the same time, from several threads. */
-static void *crowd(void *arg)
+static void *submit_many(void *arg)
 {
 	struct rv_chain c[3];
 	long bad = 0;
@@ -246,13 +247,14 @@ static void *crowd(void *arg)
 	return (void *)bad;
 }
 
-TEST_F(vendor, jobs_of_several_cores_do_not_block_each_other)
+RK_TEST_F(vendor, jobs_of_several_cores_do_not_block_each_other,
+	  "jobs for two and three cores of several threads all end")
 {
 	pthread_t t[4];
 	void *bad;
 
 	for (uintptr_t i = 0; i < 4; i++)
-		ASSERT_EQ(0, pthread_create(&t[i], NULL, crowd, (void *)i));
+		ASSERT_EQ(0, pthread_create(&t[i], NULL, submit_many, (void *)i));
 	for (int i = 0; i < 4; i++) {
 		pthread_join(t[i], &bad);
 		EXPECT_EQ(NULL, bad);
@@ -261,7 +263,7 @@ TEST_F(vendor, jobs_of_several_cores_do_not_block_each_other)
 
 struct bad_submit {
 	const char *what;
-	void (*spoil)(struct drm_rknpu_submit *s);
+	void (*change)(struct drm_rknpu_submit *s);
 };
 
 static void no_pc(struct drm_rknpu_submit *s) { s->flags &= ~DRM_RKNPU_JOB_PC; }
@@ -316,7 +318,7 @@ static const struct bad_submit bad_submits[] = {
 	{ "fence_fd that is no fence", bad_fence },
 };
 
-TEST_F(vendor, submit_refuses)
+RK_TEST_F(vendor, submit_refuses, "SUBMIT refuses bad fields, and still answers")
 {
 	struct rv_chain c;
 
@@ -326,7 +328,7 @@ TEST_F(vendor, submit_refuses)
 
 		rv_chain_submit(&c, &s);
 		s.task_counter = 5;
-		bad_submits[i].spoil(&s);
+		bad_submits[i].change(&s);
 		EXPECT_EQ(-EINVAL, rv_submit(self->fd, &s)) TH_LOG("%s", bad_submits[i].what);
 		/* Copied back on errors, too. */
 		EXPECT_EQ(0, s.task_counter);
@@ -350,8 +352,8 @@ TEST_F(vendor, submit_refuses)
 	rv_chain_fini(&c);
 }
 
-/* The register that it goes to adds it to the addresses of operands. */
-TEST_F(vendor, task_base_addr_is_used)
+RK_TEST_F(vendor, task_base_addr_is_used,
+	  "task_base_addr is added to addresses, as the register does")
 {
 	struct drm_rknpu_submit s;
 	struct rv_chain c;
@@ -369,7 +371,7 @@ TEST_F(vendor, task_base_addr_is_used)
 	rv_chain_fini(&c);
 }
 
-TEST_F(vendor, submit_ignores)
+RK_TEST_F(vendor, submit_ignores, "SUBMIT ignores the fields that the vendor's driver ignores")
 {
 	struct drm_rknpu_submit s;
 	struct rv_chain c;
@@ -394,7 +396,8 @@ TEST_F(vendor, submit_ignores)
 	rv_chain_fini(&c);
 }
 
-TEST_F(vendor, nonblock_and_fences)
+RK_TEST_F(vendor, nonblock_and_fences,
+	  "jobs wait for each other's fences without blocking the caller")
 {
 	struct drm_rknpu_submit s[3];
 	struct sync_file_info info = { 0 };
@@ -436,7 +439,8 @@ TEST_F(vendor, nonblock_and_fences)
 	EXPECT_EQ(1, rk_ctl_read(NPU_CTL_MAX_BUSY));
 }
 
-TEST_F(vendor, fence_of_several_cores)
+RK_TEST_F(vendor, fence_of_several_cores,
+	  "the fence of a job of several cores signals when all are done")
 {
 	struct drm_rknpu_submit s;
 	struct rv_chain c;
@@ -459,7 +463,8 @@ TEST_F(vendor, fence_of_several_cores)
 	rv_chain_fini(&c);
 }
 
-TEST_F(vendor, timeout_is_in_ms_and_tells_how_far)
+RK_TEST_F(vendor, timeout_is_in_ms_and_tells_how_far,
+	  "a timeout is told, and how many tasks were done")
 {
 	struct drm_rknpu_submit s;
 	struct rv_chain c;
@@ -478,7 +483,7 @@ TEST_F(vendor, timeout_is_in_ms_and_tells_how_far)
 	rv_chain_fini(&c);
 }
 
-TEST_F(vendor, fault_is_told_apart)
+RK_TEST_F(vendor, fault_is_told_apart, "a page fault has another errno than a timeout")
 {
 	struct drm_rknpu_submit s;
 	struct rv_chain c;
@@ -493,7 +498,7 @@ TEST_F(vendor, fault_is_told_apart)
 
 /* ---- domains and address spaces ---- */
 
-TEST_F(vendor, every_domain_works)
+RK_TEST_F(vendor, every_domain_works, "jobs run in each of the 16 domains")
 {
 	for (int d = 0; d < DRM_RKNPU_DOMAINS; d++) {
 		struct drm_rknpu_submit s;
@@ -509,7 +514,7 @@ TEST_F(vendor, every_domain_works)
 	}
 }
 
-TEST_F(vendor, objects_are_in_their_domain_only)
+RK_TEST_F(vendor, objects_are_in_their_domain_only, "an object has no address in another domain")
 {
 	struct drm_rknpu_submit s;
 	struct rv_chain c;
@@ -521,8 +526,8 @@ TEST_F(vendor, objects_are_in_their_domain_only)
 	rv_chain_fini(&c);
 }
 
-/* Runtimes share weights between the contexts of a process. */
-TEST_F(vendor, files_of_a_process_share_addresses)
+RK_TEST_F(vendor, files_of_a_process_share_addresses,
+	  "two files of a process have one address space, as runtimes expect")
 {
 	struct rv_chain c;
 	int other = rv_open();
@@ -536,7 +541,7 @@ TEST_F(vendor, files_of_a_process_share_addresses)
 	close(other);
 }
 
-TEST_F(vendor, cookies_mean_nothing_to_other_files)
+RK_TEST_F(vendor, cookies_mean_nothing_to_other_files, "cookies of one file are unknown to another")
 {
 	struct drm_rknpu_submit s;
 	struct rv_chain c;
@@ -554,7 +559,7 @@ TEST_F(vendor, cookies_mean_nothing_to_other_files)
 	close(other);
 }
 
-TEST_F(vendor, processes_do_not_share_addresses)
+RK_TEST_F(vendor, processes_do_not_share_addresses, "another process has another address space")
 {
 	struct rv_chain c;
 	int status;
@@ -576,4 +581,4 @@ TEST_F(vendor, processes_do_not_share_addresses)
 	rv_chain_fini(&c);
 }
 
-TEST_HARNESS_MAIN
+RK_HARNESS_MAIN

@@ -67,7 +67,7 @@ struct rv_chain {
 int rv_chain_init(struct rv_chain *c, int fd, uint32_t n, uint32_t first, int domain);
 void rv_chain_fini(struct rv_chain *c);
 struct drm_rknpu_task *rv_chain_task(struct rv_chain *c, uint32_t i);
-/* Fills the input with @value, spoils all that follows, and hands it to the NPU. */
+/* Fills the input with @value, overwrites all that follows, and hands it to the NPU. */
 int rv_chain_fill(struct rv_chain *c, int value);
 /* Bytes of the output that are not @value. */
 long rv_chain_wrong(struct rv_chain *c, int value);
