@@ -10,7 +10,7 @@ rk_is_debug_kernel() { [ "$1" != base ] && [ -e "$RK_KERNEL_CONFIGS/$1" ]; }
 rk_kernel_make() {
 	local obj=$1
 	shift
-	rk_enter make -C "$RK_LINUX" O="$obj" ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- -j2 "$@"
+	rk_enter env CCACHE_DISABLE=1 make -C "$RK_LINUX" O="$obj" ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- -j2 "$@"
 }
 
 # rk_kernel_config_holds OBJ KIND [FILE...]: a word of ours that another option overruled would be a detector that

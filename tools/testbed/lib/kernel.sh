@@ -90,6 +90,7 @@ rk_build_kernel() {
 	rm -rf "$tmp"/usr/lib/modules/*/dtb "${tmp:?}/boot" "$tmp"/usr/lib/linux-image-*
 	echo "$rel-arm64" >"$tmp/release"
 	rk_relocate_headers "$tmp/usr/src/linux-headers-$rel-arm64"
+	rk_root
 	rk_step "list the modules of $rel" rk_enter sh -c '
 		ln -s usr/lib "$1/lib" && depmod -b "$1" "$2" && rm "$1/lib"' sh "$tmp" "$rel-arm64"
 }
@@ -127,7 +128,6 @@ rk_kernel() {
 		return 0
 	fi
 	read -r rel image <<<"$found"
-	rk_root
 	rk_cached "kernel-$series" "$(rk_apt_version "$image:arm64" | tr -c 'A-Za-z0-9.+\n' _)" \
 		rk_build_kernel "$series" "$rel" "$image"
 	RK_KERNEL=$RK_OUT

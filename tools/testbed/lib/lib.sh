@@ -17,6 +17,7 @@ rk_die() { printf 'testbed: error: %s\n' "$*" >&2; exit 2; }
 mkdir -p "$RK_CACHE/locks" "$RK_LOGS" || rk_die "cannot create the cache at $RK_CACHE"
 RK_CACHE=$(cd -- "$RK_CACHE" && pwd)
 RK_LOGS=$RK_CACHE/logs
+export RK_CCACHE=$RK_CACHE/ccache
 
 rk_on_root() { [ "$(id -u)" = 0 ]; }
 rk_hash() { sha256sum | cut -c1-16; }
@@ -26,13 +27,50 @@ rk_host_arch() { dpkg --print-architecture; }
 # Everything registered here is removed when the script ends, however it ends.
 RK_TRASH=()
 RK_BEAT=
+# Process groups of what runs in the background.
+declare -A RK_CHILDREN=()
 rk_cleanup() {
+	rk_kill_children
 	[ -z "$RK_BEAT" ] || kill "$RK_BEAT" 2>/dev/null
 	local t
 	for t in "${RK_TRASH[@]+"${RK_TRASH[@]}"}"; do
 		rk_remove "$t"
 	done
 }
+
+rk_kill_children() {
+	local pid
+	for pid in "${!RK_CHILDREN[@]}"; do
+		kill -- "-$pid" 2>/dev/null
+	done
+	RK_CHILDREN=()
+}
+
+# rk_start CODE: runs shell code in the background, in a process group of its own, which ends with this script.
+rk_start() {
+	set -m
+	(
+		# shellcheck disable=SC2030 # is meant to
+		RK_TRASH=() RK_BEAT='' RK_CHILDREN=()
+		trap rk_cleanup EXIT
+		eval "$1"
+	) </dev/null &
+	RK_STARTED=$!
+	set +m
+	RK_CHILDREN[$RK_STARTED]=1
+}
+
+# rk_wait_any: waits for one of them; RK_ENDED is its id, the status its status.
+rk_wait_any() {
+	local rc
+	RK_ENDED=
+	wait -n -p RK_ENDED "${!RK_CHILDREN[@]}"
+	rc=$?
+	[ -n "$RK_ENDED" ] || rk_die "lost a child"
+	unset "RK_CHILDREN[$RK_ENDED]"
+	return $rc
+}
+
 trap rk_cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
@@ -85,6 +123,17 @@ rk_step() {
 	rm -f -- "$log"
 }
 
+# rk_together CODE...: runs pieces of shell code at the same time, each of which fills the cache.
+rk_together() {
+	local c
+	for c; do
+		rk_start "$c" >/dev/null
+	done
+	for c; do
+		rk_wait_any || exit
+	done
+}
+
 rk_lock() {
 	local fd
 	exec {fd}>"$RK_CACHE/locks/$1" || rk_die "cannot open lock $1"
@@ -110,6 +159,7 @@ rk_cached() {
 	if [ ! -d "$out" ]; then
 		rk_sweep "$name-$hash"
 		tmp=$RK_CACHE/tmp.$name-$hash.$$
+		# shellcheck disable=SC2031 # not in the one above
 		RK_TRASH+=("$tmp")
 		mkdir "$tmp" || rk_die "cannot create $tmp"
 		"$builder" "$tmp" "$@" || rk_die "building $name failed"
@@ -138,6 +188,11 @@ rk_dmesg_complaints() {
 	[ -n "${2:-}" ] || bad+='|Call trace:'
 	[ -s "$1" ] || { echo "no console log $1"; return; }
 	grep -E -m5 "$bad" "$1" | tr -d '\r'
+}
+
+# rk_made TARGET...: what this command needs of make's targets; bin/check has made all beforehand.
+rk_made() {
+	[ -n "${RKNPU_MADE:-}" ] || env -u MAKEFLAGS -u MFLAGS make -sC "$RK_TOP" "$@" >&2 </dev/null || rk_die "make $* fails"
 }
 
 # --- host packages and apt -------------------------------------------------
@@ -230,6 +285,11 @@ rk_apt_conf() {
 	END
 }
 
+# rk_update NEW FILE: FILE becomes NEW, at once, and is not touched if it is the same.
+rk_update() {
+	if cmp -s "$1" "$2"; then rm "$1"; else mv "$1" "$2"; fi
+}
+
 # rk_apt_dir SUITE...: a private apt state with just these suites, refreshed at most once an hour; in RK_APT.
 rk_apt_dir() {
 	local name dir
@@ -240,8 +300,11 @@ rk_apt_dir() {
 	rk_lock "apt-$name"
 	mkdir -p "$dir"/{lists/partial,cache/archives/partial,empty} || rk_die "cannot create $dir"
 	: >>"$dir/status"
-	rk_sources "$@" >"$dir/sources.list" || exit
-	rk_apt_conf "$dir" >"$RK_APT"
+	rk_sources "$@" >"$dir/sources.new" || exit
+	rk_apt_conf "$dir" >"$dir/conf.new"
+	# Others may be using it.
+	rk_update "$dir/sources.new" "$dir/sources.list"
+	rk_update "$dir/conf.new" "$RK_APT"
 	if [ -z "$(find "$dir/stamp" -mmin -60 2>/dev/null)" ]; then
 		rk_step "fetch the package lists of $name" apt-get -c "$RK_APT" -q update
 		touch "$dir/stamp"
@@ -268,7 +331,7 @@ rk_userns() {
 	fi
 }
 
-rk_root_packages() { sed -e 's/#.*//' -e "s/@HOST@/$(rk_host_arch)/" "${RK_ROOT_LIST:-$RK_TESTBED/data/root-packages}" | tr -s ' \t\n' ' '; }
+rk_root_packages() { sed -e 's/#.*//' "${RK_ROOT_LIST:-$RK_TESTBED/data/root-packages}" | tr -s ' \t\n' ' '; }
 
 rk_need_userns() {
 	rk_on_root && return 0
@@ -281,7 +344,8 @@ rk_need_userns() {
 rk_build_root() {
 	local dir=$1 suite=${2:-$RK_SUITE} packages=${3:-$(rk_root_packages)} archs src
 	packages=$(xargs <<<"$packages" | tr ' ' ,)
-	archs=$(printf '%s\narm64\n' "$(rk_host_arch)" | awk '!s[$0]++' | paste -sd,)
+	# The build root has cross compilers; only others install packages for arm64.
+	archs=$(printf '%s\n%s\n' "$(rk_host_arch)" "${RK_ROOT_LIST:+arm64}" | awk 'NF && !s[$0]++' | paste -sd,)
 	src=$(rk_sources "$suite" | grep '^deb ') || exit
 	rk_step "make the build root (Debian $suite)" \
 		bash "$RK_TESTBED/lib/mkroot" "$dir" "$suite" "$archs" "$packages" "$src"

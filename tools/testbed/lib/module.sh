@@ -43,19 +43,20 @@ rk_make_module() {
 # would want a newer compiler; the program alone runs in the build root.
 RK_SPARSE_SUITE=forky
 
-rk_build_sparse() {
-	local tmp=$1
-	rk_apt_dir "$RK_SPARSE_SUITE"
-	rk_apt_get "$tmp" sparse
-	sh -e -c 'cd "$1"; dpkg-deb -x ./*.deb x; mv x/usr/bin/sparse .; rm -rf x ./*.deb' sh "$tmp" ||
-		rk_die "cannot unpack sparse"
+# rk_build_program TMP SUITE PACKAGE: the program of the package's name.
+rk_build_program() {
+	local tmp=$1 suite=$2 name=$3
+	rk_apt_dir "$suite"
+	rk_apt_get "$tmp" "$name"
+	sh -e -c 'cd "$1"; dpkg-deb -x ./*.deb x; mv "x/usr/bin/$2" .; rm -rf x ./*.deb' sh "$tmp" "$name" ||
+		rk_die "cannot unpack $name"
 }
 
 # rk_sparse KDIR: RK_SPARSE is a sparse for it, and the script by which the kernel's Makefile judges it, which
 # Debian's header packages lack, is in place. A make that cannot judge builds without checking.
 rk_sparse() {
 	local kdir=$1 checker
-	rk_cached sparse "$RK_SPARSE_SUITE" rk_build_sparse
+	rk_cached sparse "$RK_SPARSE_SUITE" rk_build_program "$RK_SPARSE_SUITE" sparse
 	RK_SPARSE=$RK_OUT/sparse
 	checker=$(dirname -- "$kdir")/linux-headers-$(basename -- "$kdir" | sed 's/^linux-headers-//; s/-arm64$//')-common
 	[ -d "$checker" ] || rk_die "no common headers beside $kdir"
@@ -71,8 +72,9 @@ rk_sparse() {
 rk_module() {
 	local series=$1 dst log stamp rel
 	shift
-	rk_root
+	RK_MODULE_BINDS=()
 	rk_kernel "$series"
+	rk_root
 	rel=$(cat "$RK_KERNEL/release")
 	dst=$RK_TOP/build/module/$rel
 	RK_CC_ROOT=$RK_ROOT RK_CC_VARS=()
@@ -80,7 +82,6 @@ rk_module() {
 		rk_compiler "$series" "$RKNPU_COMPILER"
 		dst+=-$RKNPU_COMPILER
 	fi
-	[ -e "$RK_TOP/drivers/accel/rknpu/Kbuild" ] || rk_die "this clone has no drivers/accel/rknpu yet: use --module none"
 	if [ $# -gt 0 ]; then
 		dst+=-$(printf '%s\n' "$@" | tr -c 'A-Za-z0-9' - | sed 's/-*$//')
 		rk_remove "$dst"
@@ -101,11 +102,13 @@ rk_module() {
 	if [ ! -e "$RK_MODULE" ] || [ "$stamp" != "$(cat "$dst/.stamp" 2>/dev/null)" ]; then
 		rm -f "$RK_MODULE"
 		rk_say "build rknpu_accel.ko for $rel${RKNPU_COMPILER:+ with $RKNPU_COMPILER}"
-		if ! (RK_ROOT=$RK_CC_ROOT; rk_make_module "$dst" "$(rk_kdir "$RK_KERNEL")" "$@") >"$log" 2>&1; then
-			grep -nE 'error|warning|undefined' -A3 "$log" | sed "s,$dst/,,g" | head -n 60 >&2
+		# Always at the same place, so that ccache knows it in another clone.
+		RK_MODULE_BINDS+=(-b "$dst:/rk/src")
+		if ! (RK_ROOT=$RK_CC_ROOT; rk_make_module /rk/src "$(rk_kdir "$RK_KERNEL")" "$@") >"$log" 2>&1; then
+			grep -nE 'error|warning|undefined' -A3 "$log" | sed "s,/rk/src/,,g" | head -n 60 >&2
 			rk_die "the module does not build for $rel; full log: $log"
 		fi
-		grep -E -A3 'warning:' "$log" | sed "s,$dst/,,g" >&2
+		grep -E -A3 'warning:' "$log" | sed "s,/rk/src/,,g" >&2
 		echo "$stamp" >"$dst/.stamp"
 	fi
 	rk_unlock

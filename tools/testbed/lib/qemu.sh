@@ -3,13 +3,14 @@
 # QEMU for the testbed: Debian's source built once, then our overlay built on a copy of that tree.
 
 RK_QEMU_CONFIGURE=(
+	--cc=/rk/qemu/cc --disable-debug-info
 	--target-list=aarch64-softmmu --without-default-features --without-default-devices
 	--with-devices-aarch64=rknpu --enable-tcg --enable-fdt=system --enable-pixman
 	--enable-trace-backends=log --disable-docs --disable-download --disable-install-blobs
 )
 
-# Built with the stock tree so that a change of ours never waits for them; the qtest brings the qtest library.
-RK_QEMU_STOCK_TARGETS=(qemu-system-aarch64 tests/qtest/arm-cpu-features)
+# Built with the stock tree so that a change of ours never waits for them.
+RK_QEMU_STOCK_TARGETS=(qemu-system-aarch64)
 
 # Devices beyond what the virt machine selects by itself.
 rk_qemu_devices() {
@@ -32,6 +33,7 @@ rk_fetch_qemu() {
 	local tmp=$1
 	rk_step "download QEMU's source" sh -c 'cd "$1" && apt-get -c "$2" -q source --download-only qemu' \
 		sh "$tmp" "$RK_APT"
+	rk_root
 	rk_step "unpack QEMU's source" rk_enter -b "$tmp:/rk/src" sh -e -c '
 		cd /rk/src
 		basename ./*.dsc .dsc >version
@@ -43,19 +45,28 @@ rk_build_qemu_stock() {
 	local tmp=$1
 	rk_fetch_qemu "$tmp"
 	mv "$tmp/qemu" "$tmp/src"
+	cp "$RK_TESTBED/lib/qemu-cc" "$tmp/cc"
 	rk_qemu_devices >"$tmp/src/configs/devices/aarch64-softmmu/rknpu.mak"
 	rk_step "configure QEMU" rk_in_qemu "$tmp" sh -e -c '
 		mkdir -p /rk/qemu/build
 		cd /rk/qemu/build
 		../src/configure "$@"' sh "${RK_QEMU_CONFIGURE[@]}"
-	rk_step "build QEMU" rk_in_qemu "$tmp" ninja -C /rk/qemu/build "${RK_QEMU_STOCK_TARGETS[@]}"
+	# Once and for all, so there is nothing to keep of it.
+	rk_step "build QEMU" rk_in_qemu "$tmp" env CCACHE_DISABLE=1 ninja -C /rk/qemu/build "${RK_QEMU_STOCK_TARGETS[@]}"
+}
+
+rk_qemu_stock_hash() {
+	{
+		printf '%s\n' "${RK_QEMU_CONFIGURE[@]}" "${RK_QEMU_STOCK_TARGETS[@]}"
+		rk_qemu_devices
+		cat "$RK_TESTBED/lib/qemu-cc"
+	} | rk_hash
 }
 
 # rk_qemu_stock: the stock tree; RK_QEMU_STOCK holds its directory.
 rk_qemu_stock() {
 	local hash
-	hash=$({ printf '%s\n' "${RK_QEMU_CONFIGURE[@]}" "${RK_QEMU_STOCK_TARGETS[@]}"; rk_qemu_devices; } | rk_hash)
-	rk_root
+	hash=$(rk_qemu_stock_hash)
 	[ -d "$RK_CACHE/qemu-stock-$hash" ] || rk_apt_dir "$RK_SUITE"
 	rk_cached qemu-stock "$hash" rk_build_qemu_stock
 	RK_QEMU_STOCK=$RK_OUT
@@ -67,13 +78,12 @@ RK_QEMU_OVERLAY=$RK_TOP/tools/qemu
 
 # What of tools/qemu goes into QEMU's tree: all but the patches, and the register header it shares with tests.
 rk_qemu_overlay_files() {
-	[ ! -d "$RK_QEMU_OVERLAY" ] || (cd "$RK_QEMU_OVERLAY" && find . -type f -not -path './patches/*' \
+	(cd "$RK_QEMU_OVERLAY" && find . -type f -not -path './patches/*' \
 		-not -name '*~' -not -name '.*.sw?' -printf '%P\n' | LC_ALL=C sort)
 }
 
 rk_qemu_patches() {
-	[ ! -d "$RK_QEMU_OVERLAY/patches" ] ||
-		find "$RK_QEMU_OVERLAY/patches" -name '*.patch' | LC_ALL=C sort
+	find "$RK_QEMU_OVERLAY/patches" -name '*.patch' | LC_ALL=C sort
 }
 
 # Kconfig symbols that the overlay adds are all wanted; without default devices nobody else selects them.
@@ -150,22 +160,42 @@ rk_build_qemu_ours() {
 	rk_qemu_copy_stock "$tmp/tree"
 	rk_qemu_sync "$tmp/tree"
 	rk_qemu_ninja "$tmp/tree" qemu-system-aarch64
-	rk_qemu_build_qtests "$tmp/tree" "$tmp"
 	rk_qemu_publish "$tmp/tree" "$tmp"
 	rm -rf "$tmp/tree"
 }
 
 # A qtest that does not compile fails when it is to be run, not everything else.
 rk_qemu_build_qtests() {
-	local tree=$1 out=$2 t
-	mkdir -p "$out/qtest"
+	local tree=$1 out=$2 t targets=()
+	mkdir -p "$out"
 	for t in $(rk_qemu_qtests); do
-		rk_say "build the qtest $t"
-		rm -f "$out/qtest/$t"
-		if rk_in_qemu "$tree" ninja -C /rk/qemu/build "tests/qtest/$t" >"$out/qtest/$t.log" 2>&1; then
-			cp "$tree/build/tests/qtest/$t" "$out/qtest/"
-		fi
+		targets+=("tests/qtest/$t")
+		rm -f "$out/$t"
 	done
+	rk_say "build the qtests ..."
+	rk_in_qemu "$tree" ninja -C /rk/qemu/build -k 0 "${targets[@]}" >"$out/log" 2>&1
+	for t in "${targets[@]}"; do
+		[ ! -x "$tree/build/$t" ] || cp "$tree/build/$t" "$out/"
+	done
+}
+
+rk_build_qemu_qtests() {
+	local tmp=$1
+	rk_qemu_copy_stock "$tmp/tree"
+	rk_qemu_sync "$tmp/tree"
+	rk_qemu_build_qtests "$tmp/tree" "$tmp"
+	rm -rf "$tmp/tree"
+}
+
+# rk_qemu_qtest_programs: our qtests; RK_QTEST_DIR holds them.
+rk_qemu_qtest_programs() {
+	rk_qemu
+	if [ -n "${RKNPU_QEMU_DEV:-}" ]; then
+		RK_QTEST_DIR=$RK_QEMU_DIR/qtest
+	else
+		rk_cached qemu-qtest "$(rk_qemu_hash)" rk_build_qemu_qtests
+		RK_QTEST_DIR=$RK_OUT
+	fi
 }
 
 # Names of our qtests.
@@ -175,9 +205,9 @@ rk_qemu_qtests() {
 
 rk_qemu_hash() {
 	{
-		basename "$RK_QEMU_STOCK"
+		rk_qemu_stock_hash
 		declare -f rk_build_qemu_ours rk_qemu_own_devices
-		(cd "$RK_QEMU_OVERLAY" 2>/dev/null && { rk_qemu_overlay_files; find patches -name '*.patch' 2>/dev/null | LC_ALL=C sort; } |
+		(cd "$RK_QEMU_OVERLAY" && { rk_qemu_overlay_files; find patches -name '*.patch' | LC_ALL=C sort; } |
 			xargs -r sha256sum)
 	} | rk_hash
 }
@@ -191,11 +221,13 @@ rk_qemu_dev() {
 	rk_qemu_sync "$dev"
 	mkdir -p "$dev/out"
 	rk_qemu_ninja "$dev" qemu-system-aarch64
-	rk_qemu_build_qtests "$dev" "$dev/out"
+	rk_qemu_build_qtests "$dev" "$dev/out/qtest"
 	rk_qemu_publish "$dev" "$dev/out"
 	RK_QEMU_DIR=$dev/out
 	rk_unlock
 }
+
+rk_qemu_is_cached() { [ -n "${RKNPU_QEMU_DEV:-}" ] || [ -d "$RK_CACHE/qemu-$(rk_qemu_hash)" ]; }
 
 # rk_qemu: QEMU with our model; RK_QEMU_DIR holds the binary and the list of its machines.
 rk_qemu() {
@@ -210,13 +242,13 @@ rk_qemu() {
 
 # rk_qtest NAME: run one of our qtests (TAP).
 rk_qtest() {
-	rk_qemu
-	if [ ! -x "$RK_QEMU_DIR/qtest/$1" ]; then
-		[ ! -e "$RK_QEMU_DIR/qtest/$1.log" ] || tail -n 20 "$RK_QEMU_DIR/qtest/$1.log" >&2
+	rk_qemu_qtest_programs
+	if [ ! -x "$RK_QTEST_DIR/$1" ]; then
+		tail -n 40 "$RK_QTEST_DIR/log" >&2
 		rk_die "qtest $1 does not exist or does not compile"
 	fi
-	rk_enter -b "$RK_QEMU_DIR:/rk/qemu" timeout 300 env QTEST_QEMU_BINARY=/rk/qemu/qemu-system-aarch64 \
-		"/rk/qemu/qtest/$1" --tap -k
+	rk_enter -b "$RK_QEMU_DIR:/rk/qemu" -b "$RK_QTEST_DIR:/rk/src" timeout 300 \
+		env QTEST_QEMU_BINARY=/rk/qemu/qemu-system-aarch64 "/rk/src/$1" --tap -k
 }
 
 # --- the guest's only user space -------------------------------------------
