@@ -34,34 +34,41 @@ help:
 
 ## On a machine with Debian 12 or 13 (downloads what it needs, keeps it in ~/.cache/rknpu-accel):
 
-demo: lib ## boot the model and run two matmuls through the driver
+demo: ## boot the model and run two matmuls through the driver
+	@$(MAKE) --no-print-directory -j2 lib ready
 	@$(BIN)/run --timeout 300 $(ARGS) --copy $(O)/lib/npu-demo -- ./npu-demo
 
 run: ## run CMD='shell command' in a guest with the module; ARGS='--dt vendor --copy FILE ...'
 	@test -n "$$CMD" || { echo "usage: make run CMD='shell command' [ARGS='options of $(BIN)/run']" >&2; exit 2; }
 	@$(BIN)/run $(ARGS) -- sh -c "$$CMD"
 
-check: lib selftests ## every test but those below, as CI does; GROUPS="memory lint" chooses
-	@$(BIN)/check $(GROUPS)
+ready: ## make what a guest needs: build root, QEMU, kernel, module
+	@$(BIN)/run --prepare
 
-## Parts of `make check`:
+check: ## tests in guests and on the host; GROUPS="memory lint" chooses, ARGS="--jobs 1"
+	@$(BIN)/check $(ARGS) $(GROUPS)
+
+check-all: ## all that CI runs: also old kernels, detectors, long tests
+	@$(BIN)/check --all $(ARGS) $(GROUPS)
+
+## Parts of `make check` or `make check-all`:
 
 lint: ## checkpatch, shellcheck, sparse, W=1, names in the documentation
 	@$(CHECKS)/lint
 
 qtest: ## the model's own tests
-	@set -e; for t in $$($(BIN)/qemu --list-qtests); do $(BIN)/qemu --qtest $$t; done
+	@$(BIN)/qemu --qtests
 
 check-dts: ## the overlays of dts/ on the device trees of Debian's kernels
 	@$(CHECKS)/check-dts
 
-check-takeover: lib ## from in-tree rocket to our driver and back, in a guest
+check-takeover: ## from in-tree rocket to our driver and back, in a guest
 	@$(CHECKS)/check-takeover
 
-check-reboot: lib selftests ## reboot a guest while jobs run
+check-reboot: ## reboot a guest while jobs run
 	@$(CHECKS)/check-reboot
 
-check-kexec: lib selftests ## start a second kernel while jobs run, by kexec and out of a panic
+check-kexec: ## start a second kernel while jobs run, by kexec and out of a panic
 	@$(CHECKS)/check-kexec $(KERNEL)
 
 check-margin: ## the vendor's operating points with and without read margins
@@ -72,35 +79,34 @@ check-testbed: ## what tools/testbed/bin/run promises its callers
 
 ## More tests:
 
-check-matrix: lib selftests ## the guest tests on all kernels, as a table; KERNELS="5.10 7.2" and GROUPS="memory exec" choose
-	@$(CHECKS)/check-matrix $(addprefix --kernel ,$(KERNELS)) $(GROUPS)
+check-matrix: ## the guest tests on all kernels, as a table; KERNELS="5.10 7.2" and GROUPS="memory exec" choose
+	@$(CHECKS)/check-matrix $(addprefix --kernel ,$(KERNELS)) $(ARGS) $(GROUPS)
 
-check-debug: lib selftests ## more of them on a kernel with KASAN, lockdep, kmemleak ..., with failing allocations; GROUPS
-	@$(BIN)/check --debug $(GROUPS)
+check-debug: ## more of them on a kernel with KASAN, lockdep, kmemleak ..., with failing allocations; GROUPS
+	@$(BIN)/check --debug $(ARGS) $(GROUPS)
 
-check-kcsan: lib selftests ## some of them on a kernel with the race detector
+check-kcsan: ## some of them on a kernel with the race detector
 	@$(BIN)/check --debug kcsan-exec kcsan-sched
 
-soak: lib selftests ## clients, faults, unbinds and sleeps at random for MINUTES=30, every result checked
+soak: ## clients, faults, unbinds and sleeps at random for MINUTES=30, every result checked
 	@$(BIN)/soak --kernel $(KERNEL) $(MINUTES)
 
-check-compilers: lib selftests ## the module by other compilers, gcc 10 to clang 19, each in a guest
+check-compilers: ## the module by other compilers, gcc 10 to clang 19, each in a guest
 	@$(CHECKS)/check-compilers $(ARGS)
 
-check-udev: lib selftests ## our udev rules, read by Debian's udev in a guest
+check-udev: ## our udev rules, read by Debian's udev in a guest
 	@$(CHECKS)/check-udev $(KERNEL)
 
 check-teflon: lib ## Mesa's TensorFlow Lite delegate on our driver
 	@$(CHECKS)/check-teflon $(ARGS)
 
-check-bindings: check-dts ## the bindings and trees that they must and must not accept, by dt-schema
+check-bindings: ## the bindings and trees that they must and must not accept, by dt-schema
 	@$(CHECKS)/check-bindings
 
-check-dkms: deb ## build, install and remove the DKMS package for a kernel
+check-dkms: ## build, install and remove the DKMS package for a kernel
 	@$(CHECKS)/check-dkms $(ARGS)
 
-check-install: deb ## the README's installation and its undoing, in a chroot and in guests
-	@$(BIN)/deb --next
+check-install: ## the README's installation and its undoing, in a chroot and in guests
 	@$(CHECKS)/check-install $(ARGS)
 	@$(CHECKS)/check-board
 
@@ -112,7 +118,7 @@ check-tree: ## the module for the kernel tree DIR with CONFIG (a defconfig or a 
 
 ## Measurements:
 
-compare: lib selftests ## our driver beside the in-tree rocket, on the same model; ARGS=--counts-only
+compare: ## our driver beside the in-tree rocket, on the same model; ARGS=--counts-only
 	@$(BIN)/compare $(ARGS)
 
 bench-model: ## speed of the model's arithmetic beside a CPU library

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Reads TAP of one or more programs between "# testbed:" marks; prints pass, fail or skip and a name per test.
+# "status" is how the guest ended that they ran in.
 
 function result(what, name) { printf "%s\t%s: %s\n", what, group, name }
 
-function finish(rc) {
+# One line for each failure, whatever follows from it.
+function finish(rc, ran) {
 	if (prog == "")
 		return
-	if (plan < 0)
-		result("fail", prog ": no plan")
-	else if (plan != count)
-		result("fail", prog ": planned " plan ", ran " count)
+	ran = ", ran " count " of " (plan < 0 ? "unknown" : plan)
 	if (rc == "")
-		result("fail", prog ": did not end")
+		result("fail", prog ": did not end" ran)
 	else if (rc == 124 || rc == 137)
-		result("fail", prog ": stopped after its time limit")
+		result("fail", prog ": stopped after its time limit" ran)
+	else if (plan != count)
+		result("fail", prog ": exit status " rc ran)
 	else if (rc != 0 && rc != 4 && !(rc == 1 && failed))
 		result("fail", prog ": exit status " rc)
 	prog = ""
@@ -60,8 +61,15 @@ prog != "" && /^(not )?ok [0-9]/ {
 }
 
 END {
-	finish("")
 	for (i = 1; i <= nexpected; i++)
 		if (!(expected[i] in started))
-			result("fail", expected[i] ": did not start")
+			missing = missing " " expected[i]
+	if (status) {
+		result("fail", "guest ended with status " status (prog == "" ? "" : " during " prog) \
+			(missing == "" ? "" : "; not run:" missing))
+	} else {
+		finish("")
+		if (missing != "")
+			result("fail", "not run:" missing)
+	}
 }

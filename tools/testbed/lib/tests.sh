@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# Tests of bin/check: one boot of a guest or one program of the host, its TAP judged and counted.
+
+# shellcheck source-path=SCRIPTDIR source=kernel.sh
+. "$RK_TESTBED/lib/kernel.sh"
+# shellcheck source-path=SCRIPTDIR source=results.sh
+. "$RK_TESTBED/lib/results.sh"
+
+# A test's files are RK_TESTS/NAME.*: .tap and .err are what it printed, .console is the kernel's log, .tests has a line
+# "pass|fail|skip<tab>GROUP: TEST" for each result, .row its line of results.txt.
+RK_TESTS=$RK_TOP/build/check
+
+rk_record() { printf '%s\t%s: %s\n' "$2" "$1" "$3" >>"$RK_TESTS/$4.tests"; }
+
+rk_count() { cat -- "${@:2}" 2>/dev/null | grep -c "^$1	" || :; }
+
+# rk_tell NAME KERNEL SECONDS TEXT...: prints how a test went, and keeps it.
+rk_tell() {
+	local name=$1 kernel=$2 wall=$3 cpu f=$RK_TESTS/$1.tests pass fail skip
+	shift 3
+	cpu=$(cat "$RK_TESTS/$name.cpu")
+	rm -f "$RK_TESTS/$name.cpu"
+	pass=$(rk_count pass "$f") fail=$(rk_count fail "$f") skip=$(rk_count skip "$f")
+	RK_RESULTS=$RK_TESTS/$name.row rk_results_row "$name" "$kernel" "$pass" "$fail" "$skip" "$wall" "$cpu" "$@"
+	printf '%-26s %4d passed %4d failed %4d skipped %5d s %6.0f s CPU\n' "$name" "$pass" "$fail" "$skip" "$wall" "$cpu"
+	[ "$fail" = 0 ] || sed -n 's/^fail	/    FAILED /p' "$f"
+}
+
+# rk_host_test NAME GROUP PROGRAM CMD...: a command of the host that prints TAP.
+rk_host_test() {
+	local name=$1 group=$2 prog=$3 start=$SECONDS rc
+	shift 3
+	"$@" >"$RK_TESTS/$name.out" 2>"$RK_TESTS/$name.err" </dev/null
+	rc=$?
+	# make turns a failing test's status into its own.
+	[ $rc -ne 2 ] || rc=1
+	{
+		echo "# testbed: start $prog"
+		cat "$RK_TESTS/$name.out"
+		echo
+		echo "# testbed: end $prog $rc"
+	} >"$RK_TESTS/$name.tap"
+	rm -f "$RK_TESTS/$name.out"
+	awk -v group="$group" -f "$RK_TESTBED/lib/tap.awk" "$RK_TESTS/$name.tap" >"$RK_TESTS/$name.tests"
+	rk_children_cpu "$RK_TESTS/$name.times" >"$RK_TESTS/$name.cpu"
+	rk_tell "$name" - $((SECONDS - start)) "$prog"
+}
+
+# Reports of the race detector go to a file of their own unless the access was ours: by the function that made it, or
+# by what that was called from, as with lists. Further up are always we, or whoever was interrupted.
+rk_foreign_races() {
+	grep -q 'BUG: KCSAN' "$1" || return 0
+	awk -v ours="$1.new" -v theirs="$1.races" '
+		function flush() { printf "%s", block >(race && !near ? theirs : ours); block = ""; race = near = 0 }
+		/BUG: KCSAN/ { race = 1 }
+		race && / by (task|interrupt)/ { frame = 0 }
+		race && /\+0x[0-9a-f]+\// { near = near || (++frame <= 2 && /rknpu_/) }
+		/====================/ { if (race) { block = block $0 "\n"; flush() } else { flush(); block = $0 "\n" }; next }
+		{ block = block $0 "\n" }
+		END { flush() }' "$1" && mv "$1.new" "$1"
+}
+
+# 5.10's vgem warns that it cannot flush caches of this architecture, and works.
+rk_foreign_warnings() {
+	grep -q 'vgem_prime_pin' "$1" || return 0
+	awk -v ours="$1.new" -v theirs="$1.foreign" '
+		function flush() { printf "%s", block >(block ~ /vgem_prime_pin/ ? theirs : ours); block = "" }
+		/-\[ cut here \]-/ { flush() }
+		{ block = block $0 "\n" }
+		/-\[ end trace / { flush() }
+		END { flush() }' "$1" && mv "$1.new" "$1"
+}
+
+rk_clean_dmesg() {
+	local log=$RK_TESTS/$1.console bad
+	[ ! -s "$log" ] || { rk_foreign_races "$log"; rk_foreign_warnings "$log"; }
+	bad=$(rk_dmesg_complaints "$log" "$2")
+	if [ -n "$bad" ]; then
+		rk_record "$1" fail "dmesg-clean:$1: $(head -n1 <<<"$bad")" "$1"
+	else
+		rk_record "$1" pass "dmesg-clean:$1" "$1"
+	fi
+}
+
+# What a boot's line says: the words before "--" and the programs behind it.
+rk_parse_boot() {
+	limit=${TEST_LIMIT:-240} kind='' traces='' environ=() options=()
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do
+		case $1 in
+		TEST_LIMIT=*) limit=${1#*=} ;;
+		KERNEL=*) kind=${1#*=} ;;
+		TRACES) traces=yes ;;
+		ENV=*) environ+=("${1#*=}") ;;
+		OLD | LONG | CI) ;;
+		*) options+=("$1") ;;
+		esac
+		shift
+	done
+	shift
+	[ $# -gt 0 ] || rk_die "selftests/boots: boot $name names no program"
+	programs=("$@")
+}
+
+# What a kernel with detectors needs of a boot.
+rk_detector_options() {
+	options+=(--kernel "$1")
+	# What the stock kernel does in a moment takes such a one several; on a busy host, many.
+	environ+=(RKNPU_TEST_SLOW=20)
+	# A race in the core kernel is none of ours and must not end the boot. Memory is watched ten times as often as
+	# by default, as an emulated CPU accesses it so much less often.
+	case $1 in
+	kcsan) options+=(--cmdline 'kcsan.skip_watch=200') ;;
+	*) options+=(--cmdline 'panic_on_warn=1 watchdog_thresh=60') ;;
+	esac
+}
+
+# rk_boot_test NAME KERNEL WORD... -- PROGRAM...: one boot with all of build/selftests copied into it.
+rk_boot_test() {
+	local name=$1 kernel=$2 start=$SECONDS rc copy=() f limit kind traces environ options programs
+	local tap=$RK_TESTS/$name.tap
+	shift 2
+	rk_parse_boot "$@"
+	rk_kernel "$kernel"
+	case $kind in
+	'') options+=(--kernel "$kernel") ;;
+	*) rk_detector_options "$kind" ;;
+	esac
+	while IFS= read -r -d '' f; do copy+=(--copy "$f"); done < <(
+		find "$RK_TOP/build/selftests" -maxdepth 1 -type f -not -name '*.[oad]' -print0)
+	printf '# testbed: expect %s\n' npu "${programs[@]}" >"$tap"
+	[ "$kind" != debug ] || echo "# testbed: expect kmemleak" >>"$tap"
+	[ "$kind" != kcsan ] || echo "# testbed: expect kcsan" >>"$tap"
+	"$RK_TESTBED/bin/run" --timeout $((${#kind} > 0 ? limit + 2400 : limit * ${#programs[@]} + 600)) \
+		--log "$RK_TESTS/$name.console" "${copy[@]}" --copy "$RK_TESTBED/guest/guest-tests" \
+		"${options[@]+"${options[@]}"}" -- env "${environ[@]+"${environ[@]}"}" ./guest-tests "$limit" "${programs[@]}" \
+		>>"$tap" 2>"$RK_TESTS/$name.err" </dev/null
+	rc=$?
+	awk -v group="$name" -v status=$rc -f "$RK_TESTBED/lib/tap.awk" "$tap" >"$RK_TESTS/$name.tests"
+	rk_clean_dmesg "$name" "$traces"
+	rk_children_cpu "$RK_TESTS/$name.times" >"$RK_TESTS/$name.cpu"
+	rk_tell "$name" "$(cat "$RK_KERNEL/release")" $((SECONDS - start)) "${programs[@]}"
+}
