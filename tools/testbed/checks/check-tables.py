@@ -30,7 +30,7 @@ def rows(lines):
 
 def cases(path):
     with open(path, encoding='utf-8') as f:
-        return set(re.findall(r'^(?:RK_)?TEST(?:_F)?(?:_TIMEOUT|_SIGNAL)?\((?:[a-z0-9_]+, )?([a-z0-9_]+)', f.read(), re.M))
+        return set(re.findall(r'^RK_TEST(?:_F)?(?:_TIMEOUT)?\((?:[a-z0-9_]+, )?([a-z0-9_]+)', f.read(), re.M))
 
 
 def main(page, selftests):
