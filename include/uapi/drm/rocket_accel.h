@@ -645,7 +645,6 @@ struct drm_rocket_submit_ext {
  * @DRM_ROCKET_CAUSE_DMA_READ: %EIO; the NPU reported an error when it read
  * @DRM_ROCKET_CAUSE_DMA_WRITE: %EIO; the NPU reported an error when it wrote
  * @DRM_ROCKET_CAUSE_IOMMU_FAULT: %EFAULT; nothing is mapped at the address
- * @DRM_ROCKET_CAUSE_RESET: %EIO; lost in a reset that another job made necessary
  * @DRM_ROCKET_CAUSE_CANCELLED: %ECANCELED; its file was closed
  * @DRM_ROCKET_CAUSE_DEVICE_GONE: %ENODEV; the device, or every core that the job
  *	may use, is gone
@@ -658,7 +657,7 @@ enum drm_rocket_cause {
 	DRM_ROCKET_CAUSE_DMA_READ = 4,
 	DRM_ROCKET_CAUSE_DMA_WRITE = 5,
 	DRM_ROCKET_CAUSE_IOMMU_FAULT = 6,
-	DRM_ROCKET_CAUSE_RESET = 7,
+	/* 7 was never reported. */
 	DRM_ROCKET_CAUSE_CANCELLED = 8,
 	DRM_ROCKET_CAUSE_DEVICE_GONE = 9,
 };

@@ -13,7 +13,6 @@
 #define RKNPU_PC_BASE_ADDRESS		0x10
 #define RKNPU_PC_BASE_ADDRESS_PC_SEL		BIT(0)	/* 1: the CPU writes the blocks */
 #define RKNPU_PC_REGISTER_AMOUNTS	0x14	/* fetches of 128 bits, minus 1 */
-#define RKNPU_PC_REGISTER_AMOUNTS_MAX		0xffff
 #define RKNPU_PC_INTERRUPT_MASK		0x20	/* 1: enabled */
 #define RKNPU_PC_INTERRUPT_CLEAR	0x24
 #define RKNPU_PC_INTERRUPT_STATUS	0x28	/* raw status and mask */

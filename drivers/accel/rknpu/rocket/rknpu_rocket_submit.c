@@ -303,17 +303,13 @@ static int rknpu_rocket_check_counts(struct rknpu_rocket_ctx *ctx,
 	int ret;
 
 	ret = rknpu_rocket_check_count(ctx->dev, "task_count", args->task_count, 1,
-				       RKNPU_ROCKET_MAX_TASKS - ctx->tasks);
-	if (!ret)
-		ret = rknpu_rocket_check_count(ctx->dev, "number of handles of a job", handles, 0,
-					       RKNPU_ROCKET_MAX_HANDLES);
-	if (!ret)
-		ret = rknpu_rocket_check_count(ctx->dev, "number of handles of a submit",
-					       ctx->handles + handles, 0,
-					       RKNPU_ROCKET_MAX_ALL_HANDLES);
-	if (!ret)
-		ret = rknpu_rocket_check_count(ctx->dev, "number of syncobjs of a job", syncs, 0,
-					       RKNPU_ROCKET_MAX_SYNCS);
+				       RKNPU_ROCKET_MAX_TASKS - ctx->tasks) ?:
+	      rknpu_rocket_check_count(ctx->dev, "number of handles of a job", handles, 0,
+				       RKNPU_ROCKET_MAX_HANDLES) ?:
+	      rknpu_rocket_check_count(ctx->dev, "number of handles of a submit",
+				       ctx->handles + handles, 0, RKNPU_ROCKET_MAX_ALL_HANDLES) ?:
+	      rknpu_rocket_check_count(ctx->dev, "number of syncobjs of a job", syncs, 0,
+				       RKNPU_ROCKET_MAX_SYNCS);
 	if (ret)
 		return ret;
 
@@ -389,21 +385,13 @@ static int rknpu_rocket_check_timeout(struct rknpu_rocket_ctx *ctx, u64 timeout_
 static int rknpu_rocket_check_job(struct rknpu_rocket_ctx *ctx,
 				  const struct drm_rocket_job_ext *args)
 {
-	int ret;
-
-	ret = rknpu_rocket_check_size(ctx->dev, "task_struct_size", args->task_struct_size,
-				      sizeof(struct drm_rocket_task));
-	if (!ret)
-		ret = rknpu_rocket_check_flags(ctx, args);
-	if (!ret)
-		ret = rknpu_rocket_check_priority(ctx, args->priority);
-	if (!ret)
-		ret = rknpu_rocket_check_cores(ctx, args->core_mask);
-	if (!ret)
-		ret = rknpu_rocket_check_timeout(ctx, args->timeout_ns);
-	if (!ret)
-		ret = rknpu_rocket_check_counts(ctx, args);
-	return ret;
+	return rknpu_rocket_check_size(ctx->dev, "task_struct_size", args->task_struct_size,
+				       sizeof(struct drm_rocket_task)) ?:
+	       rknpu_rocket_check_flags(ctx, args) ?:
+	       rknpu_rocket_check_priority(ctx, args->priority) ?:
+	       rknpu_rocket_check_cores(ctx, args->core_mask) ?:
+	       rknpu_rocket_check_timeout(ctx, args->timeout_ns) ?:
+	       rknpu_rocket_check_counts(ctx, args);
 }
 
 static enum rknpu_priority rknpu_rocket_priority(u32 priority)
@@ -446,13 +434,10 @@ static struct rknpu_job *rknpu_rocket_make_job(struct rknpu_rocket_ctx *ctx,
 	/* Before the programs are checked: from here on nothing they refer to is unmapped. */
 	rknpu_vm_use_begin(ctx->rfile->vm, &job->use);
 	rknpu_rocket_set_up_job(job, args);
-	ret = rknpu_rocket_read_tasks(ctx, args, job);
-	if (!ret)
-		ret = rknpu_rocket_wait_for_syncs(ctx->file, job, args->in_syncs,
-						  args->in_sync_count);
-	if (!ret)
-		ret = rknpu_rocket_find_outs(ctx->file, job, args->out_syncs,
-					     args->out_sync_count, &ctx->outs);
+	ret = rknpu_rocket_read_tasks(ctx, args, job) ?:
+	      rknpu_rocket_wait_for_syncs(ctx->file, job, args->in_syncs, args->in_sync_count) ?:
+	      rknpu_rocket_find_outs(ctx->file, job, args->out_syncs, args->out_sync_count,
+				     &ctx->outs);
 	if (ret) {
 		rknpu_job_put(job);
 		return ERR_PTR(ret);
@@ -542,9 +527,8 @@ static int rknpu_rocket_submit_checked(struct rknpu_rocket_ctx *ctx, u64 *first)
 		goto out;
 
 	INIT_LIST_HEAD(&ctx->outs);
-	ret = rknpu_rocket_make_jobs(ctx, jobs);
-	if (!ret)
-		ret = rknpu_rocket_queue_jobs(ctx, jobs, fences, first);
+	ret = rknpu_rocket_make_jobs(ctx, jobs) ?:
+	      rknpu_rocket_queue_jobs(ctx, jobs, fences, first);
 	if (ret)
 		rknpu_rocket_drop_outs(&ctx->outs);
 out:

@@ -201,9 +201,8 @@ static int rknpu_order_by_resvs(struct rknpu_order *s)
 				break;
 		}
 
-		ret = dma_resv_reserve_fences(s->uses[first].obj->resv, end - first);
-		if (!ret)
-			ret = rknpu_order_by_uses(s, first, end);
+		ret = dma_resv_reserve_fences(s->uses[first].obj->resv, end - first) ?:
+		      rknpu_order_by_uses(s, first, end);
 		if (ret)
 			return ret;
 	}
@@ -248,9 +247,7 @@ int rknpu_order_jobs(struct rknpu_job **jobs, u32 count)
 	u32 i;
 	int ret;
 
-	ret = rknpu_order_collect(&s);
-	if (!ret)
-		ret = rknpu_order_commit(&s);
+	ret = rknpu_order_collect(&s) ?: rknpu_order_commit(&s);
 
 	/* A pushed job may be gone at once; the BOs in s.uses with it. */
 	for (i = 0; i < count; i++) {

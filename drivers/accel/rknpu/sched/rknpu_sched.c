@@ -15,7 +15,7 @@
 #include "rknpu_sched.h"
 
 /**
- * DOC: overview
+ * DOC: the scheduler
  *
  * Both uAPIs make jobs (struct rknpu_job) of lists of tasks; a task is one
  * register program. A job runs on one core from its first task to its last,

@@ -581,11 +581,10 @@ static int rknpu_vsubmit_prepare(struct rknpu_vsubmit *s)
 {
 	int ret;
 
-	ret = rknpu_vsubmit_check(s) ?: rknpu_vsubmit_pick_cores(s);
-	if (!ret)
-		ret = rknpu_vsubmit_get_tasks(s);
-	if (!ret)
-		ret = rknpu_vsubmit_get_fence(s);
+	ret = rknpu_vsubmit_check(s) ?:
+	      rknpu_vsubmit_pick_cores(s) ?:
+	      rknpu_vsubmit_get_tasks(s) ?:
+	      rknpu_vsubmit_get_fence(s);
 	if (ret)
 		return ret;
 
@@ -603,9 +602,7 @@ int rknpu_vendor_do_submit(struct rknpu_vfile *vfile, struct drm_rknpu_submit *a
 	int ret;
 
 	s.args->task_counter = 0;
-	ret = rknpu_vsubmit_prepare(&s);
-	if (!ret)
-		ret = rknpu_vsubmit_run(&s);
+	ret = rknpu_vsubmit_prepare(&s) ?: rknpu_vsubmit_run(&s);
 
 	dma_fence_put(s.fence_in);
 	if (s.tasks)
