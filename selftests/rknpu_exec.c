@@ -323,7 +323,7 @@ static void *work(void *arg)
 		w->ret = rk_bo_init(&c.in, w->fd, RK_BYTES);
 	if (!w->ret)
 		w->ret = rk_bo_init(&c.out, w->fd, RK_BYTES);
-	for (int i = 0; i < 100 && !w->ret; i++)
+	for (int i = 0; i < (rk_long() ? 100 : 40) && !w->ret; i++)
 		w->ret = rk_client_run(&c, i);
 	return NULL;
 }
