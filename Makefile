@@ -51,6 +51,10 @@ check: ## tests in guests and on the host; GROUPS="memory lint" chooses, ARGS="-
 check-all: ## all that CI runs: also old kernels, detectors, long tests
 	@$(BIN)/check --all $(ARGS) $(GROUPS)
 
+check-one: ## one program of the selftests: PROGRAM=rknpu_exec [CASE=one_job] [BOOT=dt] [ARGS='--param ...']
+	@test -n "$(PROGRAM)" || { echo 'usage: make check-one PROGRAM=rknpu_exec [CASE=one_job] [BOOT=dt]' >&2; exit 2; }
+	@$(BIN)/one $(PROGRAM) '$(CASE)' '$(BOOT)' $(ARGS)
+
 ## Parts of `make check` or `make check-all`:
 
 lint: ## checkpatch, shellcheck, sparse, W=1, names in the documentation
