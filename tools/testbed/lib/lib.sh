@@ -5,6 +5,7 @@
 set -uo pipefail
 
 RK_TESTBED=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+export RK_TOP
 RK_TOP=$(cd -- "$RK_TESTBED/../.." && pwd)
 RK_CACHE=${RKNPU_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/rknpu-accel}
 RK_LOGS=$RK_CACHE/logs
