@@ -83,7 +83,7 @@ check-testbed: ## what tools/testbed/bin/run promises its callers
 
 ## More tests:
 
-check-matrix: ## the guest tests on all kernels, as a table; KERNELS="5.10 7.2" and GROUPS="memory exec" choose
+check-matrix: ## the guest tests on all kernels, as a table; KERNELS="5.10 7.2" and GROUPS="memory jobs" choose
 	@$(CHECKS)/check-matrix $(addprefix --kernel ,$(KERNELS)) $(ARGS) $(GROUPS)
 
 check-debug: ## more of them on a kernel with KASAN, lockdep, kmemleak ..., with failing allocations; GROUPS

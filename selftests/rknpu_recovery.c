@@ -188,7 +188,9 @@ RK_TEST_F(fault, killed_while_it_lasts,
 		run_faulty(&c, variant->f.kind);
 		pause();
 	}
-	rk_sleep_ms(100);
+	for (int ms = 0; !rk_fault_fired() && ms < 10000; ms++)
+		rk_sleep_ms(1);
+	EXPECT_NE(0, rk_fault_fired());
 	kill(pid, SIGKILL);
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	rk_model_calm();
