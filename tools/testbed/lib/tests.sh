@@ -24,7 +24,10 @@ rk_tell() {
 	pass=$(rk_count pass "$f") fail=$(rk_count fail "$f") skip=$(rk_count skip "$f")
 	RK_RESULTS=$RK_TESTS/$name.row rk_results_row "$name" "$kernel" "$pass" "$fail" "$skip" "$wall" "$cpu" "$@"
 	printf '%-26s %4d passed %4d failed %4d skipped %5d s %6.0f s CPU\n' "$name" "$pass" "$fail" "$skip" "$wall" "$cpu"
-	[ "$fail" = 0 ] || sed -n 's/^fail	/    FAILED /p' "$f"
+	[ "$fail" = 0 ] || {
+		sed -n 's/^fail	/    FAILED /p' "$f"
+		sed -n 's/^testbed: \(error: .*\)/        \1/p' "$RK_TESTS/$name.err"
+	}
 }
 
 # rk_host_test NAME GROUP PROGRAM CMD...: a command of the host that prints TAP.
