@@ -16,7 +16,7 @@
 /* Deadline of each task: the shorter, the sooner a hang is found. Healthy ones here take 10 ms. */
 static unsigned int task_timeout_ms(void)
 {
-	return rk_slow() > 1 ? 1500 : 300;
+	return rk_slow() > 1 ? 1500 : 500;
 }
 
 /* What each core has to do afterwards. */
