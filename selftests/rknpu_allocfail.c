@@ -145,10 +145,12 @@ void rk_allocfail_options(int argc, char **argv, void (*list)(void))
 		list();
 		exit(0);
 	}
-	if (argc == 3 && !strcmp(argv[1], "-t"))
+	if (argc == 3 && !strcmp(argv[1], "-t")) {
 		only = argv[2];
-	else if (argc > 1)
-		ksft_exit_fail_msg("usage: %s [-l | -t NAME]\n", argv[0]);
+	} else if (argc > 1) {
+		fprintf(stderr, "usage: %s [-l | -t NAME]\n", argv[0]);
+		exit(1);
+	}
 }
 
 void rk_allocfail_list(const struct rk_allocfail_call *c, size_t n)
@@ -163,19 +165,9 @@ bool rk_allocfail_wanted(const char *name)
 	return !only || !strcmp(only, name);
 }
 
-void rk_allocfail_plan(unsigned int n)
+bool rk_allocfail_chosen(void)
 {
-	if (!only)
-		ksft_set_plan(n);
-}
-
-void rk_allocfail_end(void)
-{
-	if (only && !ksft_test_num())
-		ksft_exit_fail_msg("no call %s\n", only);
-	if (only)
-		ksft_set_plan(ksft_test_num());
-	ksft_finished();
+	return only;
 }
 
 /* ---- calls ---- */

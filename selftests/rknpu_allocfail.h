@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "kselftest.h"
+
 /* More than any call makes. */
 #define RK_ALLOCFAIL_MAX	20000
 
@@ -49,9 +51,25 @@ struct rk_allocfail_call {
 void rk_allocfail_options(int argc, char **argv, void (*list)(void));
 void rk_allocfail_list(const struct rk_allocfail_call *c, size_t n);
 bool rk_allocfail_wanted(const char *name);
-/* The plan of a whole run, which a chosen call has not. */
-void rk_allocfail_plan(unsigned int n);
-void rk_allocfail_end(void);
+bool rk_allocfail_chosen(void);
+
+/* The plan of a whole run, which a chosen call has not. The counts are those of the file that includes kselftest.h. */
+static inline void rk_allocfail_plan(unsigned int n)
+{
+	if (!rk_allocfail_chosen())
+		ksft_set_plan(n);
+}
+
+/* @checks: those that are always made, in the end. */
+static inline void rk_allocfail_end(unsigned int checks)
+{
+	if (rk_allocfail_chosen()) {
+		if (ksft_test_num() <= checks)
+			ksft_exit_fail_msg("no such call\n");
+		ksft_set_plan(ksft_test_num());
+	}
+	ksft_finished();
+}
 
 /*
  * Calls @c until it meets no failure. @finish waits for what it started, frees

@@ -271,5 +271,5 @@ int main(int argc, char **argv)
 			test_action(&actions[i]);
 	}
 	ksft_test_result(rk_stat("bos") == bos && rk_stat("vms") == vms, "nothing_is_left\n");
-	rk_allocfail_end();
+	rk_allocfail_end(1);
 }

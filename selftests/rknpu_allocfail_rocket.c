@@ -561,5 +561,5 @@ int main(int argc, char **argv)
 	state_fini(&s);
 	ksft_test_result(rk_stat_settles("bos", bos), "no_bo_is_left\n");
 	ksft_test_result(rk_stat_settles("vms", vms), "no_address_space_is_left\n");
-	rk_allocfail_end();
+	rk_allocfail_end(3);
 }
