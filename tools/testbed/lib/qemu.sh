@@ -38,6 +38,7 @@ rk_fetch_qemu() {
 		cd /rk/src
 		basename ./*.dsc .dsc >version
 		dpkg-source --no-check -x ./*.dsc qemu
+		rm -rf qemu/roms/*
 		rm -f ./*.dsc ./*.xz ./*.gz'
 }
 
@@ -76,9 +77,10 @@ rk_qemu_stock() {
 
 RK_QEMU_OVERLAY=$RK_TOP/tools/qemu
 
-# What of tools/qemu goes into QEMU's tree: all but the patches, and the register header it shares with tests.
+# What of tools/qemu goes into QEMU's tree: all but the patches, the documents and the tests that need no QEMU.
 rk_qemu_overlay_files() {
-	(cd "$RK_QEMU_OVERLAY" && find . -type f -not -path './patches/*' \
+	(cd "$RK_QEMU_OVERLAY" && find . -type f -not -path './patches/*' -not -path './docs/*' -not -path './tests/unit/*' \
+		-not -path './tests/fuzz/*' \
 		-not -name '*~' -not -name '.*.sw?' -printf '%P\n' | LC_ALL=C sort)
 }
 
@@ -193,7 +195,7 @@ rk_qemu_qtest_programs() {
 	if [ -n "${RKNPU_QEMU_DEV:-}" ]; then
 		RK_QTEST_DIR=$RK_QEMU_DIR/qtest
 	else
-		rk_cached qemu-qtest "$(rk_qemu_hash)" rk_build_qemu_qtests
+		rk_cached qemu-qtest "$(rk_qemu_hash with-tests)" rk_build_qemu_qtests
 		RK_QTEST_DIR=$RK_OUT
 	fi
 }
@@ -203,12 +205,15 @@ rk_qemu_qtests() {
 	rk_qemu_overlay_files | sed -nE 's,^tests/qtest/(.*-test)\.c$,\1,p'
 }
 
+# rk_qemu_hash [with-tests]: of what QEMU is made of, and its qtests.
 rk_qemu_hash() {
+	local skip='^tests/'
+	[ "${1:-}" != with-tests ] || skip='^$'
 	{
 		rk_qemu_stock_hash
 		declare -f rk_build_qemu_ours rk_qemu_own_devices
-		(cd "$RK_QEMU_OVERLAY" && { rk_qemu_overlay_files; find patches -name '*.patch' | LC_ALL=C sort; } |
-			xargs -r sha256sum)
+		(cd "$RK_QEMU_OVERLAY" && { rk_qemu_overlay_files | grep -v "$skip"
+			find patches -name '*.patch' | LC_ALL=C sort; } | xargs -r sha256sum)
 	} | rk_hash
 }
 
