@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "rknpu_harness.h"
+#include "rknpu_vendor_util.h"
 
 FIXTURE(identity) {
 	int fd;
@@ -72,6 +73,24 @@ RK_TEST_F(identity, wrong_ioctl_type, "an ioctl of another type than DRM's is re
 	struct drm_rocket_fini_bo f = { .handle = 1 };
 
 	EXPECT_EQ(-ENOTTY, rk_ioctl(self->fd, _IOW('D', DRM_COMMAND_BASE, f), &f));
+}
+
+RK_TEST_F(identity, vendor_node,
+	  "the vendor's node is there, or with RKNPU_VENDOR=n not, as in a module that was built so")
+{
+	const char *built = getenv("RKNPU_VENDOR");
+	int card = rv_open(), misc = rv_open_misc();
+
+	if (built && !strcmp(built, "n")) {
+		EXPECT_LT(card, 0);
+		EXPECT_LT(misc, 0);
+	} else {
+		EXPECT_GE(card, 0);
+	}
+	if (card >= 0)
+		close(card);
+	if (misc >= 0)
+		close(misc);
 }
 
 RK_TEST_F(identity, no_authentication, "a client computes without being master or authenticated")
