@@ -133,6 +133,18 @@ RK_TEST_F(two, unmapped_output_faults, "a job that writes an unmapped address fa
 	EXPECT_EQ(0, rk_client_run(&self->b, 1));
 }
 
+RK_TEST_F(two, output_beyond_the_bo_faults, "a job that writes over the end of its BO faults there")
+{
+	struct rk_bo last;
+
+	/* Nothing is mapped behind the page that was made last. */
+	ASSERT_EQ(0, rk_bo_init(&last, self->b.fd, 4096));
+	EXPECT_EQ(-EFAULT, run_raw(&self->b, self->b.in.iova,
+				   last.iova + last.size - RK_BYTES / 2));
+	EXPECT_EQ(0, rk_client_run(&self->b, 1));
+	rk_bo_fini(&last);
+}
+
 RK_TEST_F(two, fault_on_every_core, "each core works after a fault")
 {
 	for (int i = 0; i < 6; i++) {
