@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -349,49 +348,6 @@ RK_TEST_F(files, submitted_by_a_child_that_exits, "a job lives as long as one pr
 
 /* ---- another driver's fences ---- */
 
-struct vgem_attach {
-	uint32_t handle, flags, fence, pad;
-};
-
-struct vgem_signal {
-	uint32_t fence, flags;
-};
-
-struct dumb {
-	uint32_t height, width, bpp, flags, handle, pitch;
-	uint64_t size;
-};
-
-#define DUMB_CREATE	DRM_IOWR(0xb2, struct dumb)
-#define VGEM_WRITE	1u
-#define VGEM_ATTACH	DRM_IOWR(DRM_COMMAND_BASE + 1, struct vgem_attach)
-#define VGEM_SIGNAL	DRM_IOW(DRM_COMMAND_BASE + 2, struct vgem_signal)
-
-static bool is_vgem(int fd)
-{
-	char name[16] = "";
-	struct drm_version v = { .name = name, .name_len = sizeof(name) - 1 };
-
-	return !rk_ioctl(fd, DRM_IOCTL_VERSION, &v) && !strcmp(name, "vgem");
-}
-
-static int vgem_open(void)
-{
-	glob_t g = { 0 };
-	int fd = -1;
-
-	glob("/dev/dri/card*", 0, NULL, &g);
-	for (size_t i = 0; i < g.gl_pathc && fd < 0; i++) {
-		fd = open(g.gl_pathv[i], O_RDWR | O_CLOEXEC);
-		if (fd >= 0 && !is_vgem(fd)) {
-			close(fd);
-			fd = -1;
-		}
-	}
-	globfree(&g);
-	return fd;
-}
-
 FIXTURE(foreign) {
 	struct rk_client c;
 	int vgem;
@@ -403,16 +359,15 @@ FIXTURE(foreign) {
 
 FIXTURE_SETUP(foreign)
 {
-	struct dumb dumb = { .width = 1024, .height = 1, .bpp = 32 };
 	struct drm_prime_handle p = { .flags = DRM_CLOEXEC | DRM_RDWR };
 
 	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_SCHED);
 	RK_REQUIRE_MODEL();
-	self->vgem = vgem_open();
+	self->vgem = rk_vgem_open();
 	if (self->vgem < 0)
 		SKIP(return, "needs vgem");
-	ASSERT_EQ(0, rk_ioctl(self->vgem, DUMB_CREATE, &dumb));
-	self->vgem_handle = p.handle = dumb.handle;
+	ASSERT_EQ(0, rk_vgem_create(self->vgem, &self->vgem_handle));
+	p.handle = self->vgem_handle;
 	ASSERT_EQ(0, rk_ioctl(self->vgem, DRM_IOCTL_PRIME_HANDLE_TO_FD, &p));
 	ASSERT_EQ(0, rk_client_init(&self->c));
 	ASSERT_EQ(0, rk_ioctl(self->c.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p));
@@ -431,21 +386,6 @@ FIXTURE_TEARDOWN(foreign)
 		close(self->vgem);
 }
 
-/* From now on vgem reads or writes its BO. The fence, or 0. */
-static uint32_t vgem_begin(int vgem, uint32_t handle, uint32_t flags)
-{
-	struct vgem_attach a = { .handle = handle, .flags = flags };
-
-	return rk_ioctl(vgem, VGEM_ATTACH, &a) ? 0 : a.fence;
-}
-
-static int vgem_end(int vgem, uint32_t fence)
-{
-	struct vgem_signal s = { .fence = fence };
-
-	return rk_ioctl(vgem, VGEM_SIGNAL, &s);
-}
-
 /* The job lists vgem's BO, as read or as written, besides its own. */
 static int submit_with(struct rk_client *c, const struct drm_rocket_task *task,
 		       const struct rk_bo *bo, bool write)
@@ -461,7 +401,7 @@ RK_TEST_F(foreign, writer_holds_up_a_reader,
 	  "another driver's write holds up jobs that read the BO, and no others")
 {
 	struct rk_client *c = &self->c;
-	uint32_t fence = vgem_begin(self->vgem, self->vgem_handle, VGEM_WRITE);
+	uint32_t fence = rk_vgem_begin(self->vgem, self->vgem_handle, RK_VGEM_WRITE);
 	struct drm_rocket_wait_job w;
 
 	ASSERT_NE(0, fence);
@@ -473,7 +413,7 @@ RK_TEST_F(foreign, writer_holds_up_a_reader,
 	ASSERT_EQ(0, rk_submit_task(c->fd, &self->task, &c->in, &c->inc.bo));
 	ASSERT_EQ(0, rk_wait_job(c->fd, 2, RK_FOREVER, &w));
 	EXPECT_EQ(-EBUSY, rk_wait_job(c->fd, 1, 0, &w));
-	EXPECT_EQ(0, vgem_end(self->vgem, fence));
+	EXPECT_EQ(0, rk_vgem_end(self->vgem, fence));
 	ASSERT_EQ(0, rk_wait_job(c->fd, 1, RK_FOREVER, &w));
 	EXPECT_EQ(DRM_ROCKET_CAUSE_DONE, w.cause);
 	EXPECT_EQ(0, rk_bo_differs(&c->out, 61, RK_BYTES));
@@ -483,7 +423,7 @@ RK_TEST_F(foreign, reader_holds_up_a_writer_only,
 	  "another driver's read holds up jobs that write the BO only")
 {
 	struct rk_client *c = &self->c;
-	uint32_t fence = vgem_begin(self->vgem, self->vgem_handle, 0);
+	uint32_t fence = rk_vgem_begin(self->vgem, self->vgem_handle, 0);
 	struct drm_rocket_wait_job w;
 
 	ASSERT_NE(0, fence);
@@ -491,7 +431,7 @@ RK_TEST_F(foreign, reader_holds_up_a_writer_only,
 	ASSERT_EQ(0, rk_wait_job(c->fd, 1, RK_FOREVER, &w));
 	ASSERT_EQ(0, submit_with(c, &self->task, &self->bo, true));
 	EXPECT_EQ(-ETIMEDOUT, rk_wait_job(c->fd, 2, rk_now() + 200 * RK_MS, &w));
-	EXPECT_EQ(0, vgem_end(self->vgem, fence));
+	EXPECT_EQ(0, rk_vgem_end(self->vgem, fence));
 	ASSERT_EQ(0, rk_wait_job(c->fd, 2, RK_FOREVER, &w));
 	EXPECT_EQ(DRM_ROCKET_CAUSE_DONE, w.cause);
 }
@@ -503,14 +443,14 @@ RK_TEST_F(foreign, our_fences_are_theirs, "another driver finds the BO busy as l
 
 	rk_latency_us(300000);
 	ASSERT_EQ(0, submit_with(c, &self->task, &self->bo, false));
-	EXPECT_EQ(0, vgem_begin(self->vgem, self->vgem_handle, VGEM_WRITE));
-	fence = vgem_begin(self->vgem, self->vgem_handle, 0);
+	EXPECT_EQ(0, rk_vgem_begin(self->vgem, self->vgem_handle, RK_VGEM_WRITE));
+	fence = rk_vgem_begin(self->vgem, self->vgem_handle, 0);
 	EXPECT_NE(0, fence);
-	EXPECT_EQ(0, vgem_end(self->vgem, fence));
+	EXPECT_EQ(0, rk_vgem_end(self->vgem, fence));
 	ASSERT_EQ(0, rk_prep(&c->out, 5000));
-	fence = vgem_begin(self->vgem, self->vgem_handle, VGEM_WRITE);
+	fence = rk_vgem_begin(self->vgem, self->vgem_handle, RK_VGEM_WRITE);
 	EXPECT_NE(0, fence);
-	EXPECT_EQ(0, vgem_end(self->vgem, fence));
+	EXPECT_EQ(0, rk_vgem_end(self->vgem, fence));
 }
 
 static long long alive(const char *what)
@@ -561,7 +501,7 @@ static void wait_to_be_killed(int vgem, uint32_t vgem_handle, int ready)
 RK_TEST_F(foreign, killed_while_jobs_wait,
 	  "a client killed while its jobs wait for another driver leaves nothing when that is done")
 {
-	uint32_t fence = vgem_begin(self->vgem, self->vgem_handle, VGEM_WRITE);
+	uint32_t fence = rk_vgem_begin(self->vgem, self->vgem_handle, RK_VGEM_WRITE);
 	long long bos = alive("bos"), vms = alive("vms");
 	int status, ready[2];
 	char byte;
@@ -582,7 +522,7 @@ RK_TEST_F(foreign, killed_while_jobs_wait,
 	EXPECT_TRUE(WIFSIGNALED(status));
 	EXPECT_EQ(0, rk_run_on_every_core(self->c.fd, 1));
 	EXPECT_LT(vms, alive("vms"));
-	EXPECT_EQ(0, vgem_end(self->vgem, fence));
+	EXPECT_EQ(0, rk_vgem_end(self->vgem, fence));
 	EXPECT_TRUE(back_to(bos, vms)) TH_LOG("%lld more BOs, %lld more address spaces",
 					      alive("bos") - bos, alive("vms") - vms);
 	EXPECT_EQ(0, rk_client_run(&self->c, 1));
@@ -591,7 +531,7 @@ RK_TEST_F(foreign, killed_while_jobs_wait,
 RK_TEST_F(foreign, device_gone_while_a_job_waits,
 	  "a job that waits for another driver ends when the device goes")
 {
-	uint32_t fence = vgem_begin(self->vgem, self->vgem_handle, VGEM_WRITE);
+	uint32_t fence = rk_vgem_begin(self->vgem, self->vgem_handle, RK_VGEM_WRITE);
 	struct rk_client *c = &self->c;
 
 	ASSERT_NE(0, fence);
@@ -599,7 +539,7 @@ RK_TEST_F(foreign, device_gone_while_a_job_waits,
 	EXPECT_EQ(-EBUSY, rk_prep_until(c->fd, c->out.handle, 0));
 	ASSERT_EQ(0, rk_rebind(1));
 	EXPECT_EQ(-ENODEV, rk_prep_until(c->fd, c->out.handle, 0));
-	EXPECT_EQ(0, vgem_end(self->vgem, fence));
+	EXPECT_EQ(0, rk_vgem_end(self->vgem, fence));
 	rk_client_fini(c);
 	ASSERT_EQ(0, rk_client_init(c));
 	EXPECT_EQ(0, rk_client_run(c, 2));

@@ -938,6 +938,73 @@ bool rk_stat_settles(const char *name, long long value)
 	return false;
 }
 
+/* ---- vgem ---- */
+
+struct vgem_attach {
+	uint32_t handle, flags, fence, pad;
+};
+
+struct vgem_signal {
+	uint32_t fence, flags;
+};
+
+struct dumb {
+	uint32_t height, width, bpp, flags, handle, pitch;
+	uint64_t size;
+};
+
+#define DUMB_CREATE	DRM_IOWR(0xb2, struct dumb)
+#define VGEM_ATTACH	DRM_IOWR(DRM_COMMAND_BASE + 1, struct vgem_attach)
+#define VGEM_SIGNAL	DRM_IOW(DRM_COMMAND_BASE + 2, struct vgem_signal)
+
+static bool is_vgem(int fd)
+{
+	char name[16] = "";
+	struct drm_version v = { .name = name, .name_len = sizeof(name) - 1 };
+
+	return !rk_ioctl(fd, DRM_IOCTL_VERSION, &v) && !strcmp(name, "vgem");
+}
+
+int rk_vgem_open(void)
+{
+	glob_t g = { 0 };
+	int fd = -1;
+
+	glob("/dev/dri/card*", 0, NULL, &g);
+	for (size_t i = 0; i < g.gl_pathc && fd < 0; i++) {
+		fd = open(g.gl_pathv[i], O_RDWR | O_CLOEXEC);
+		if (fd >= 0 && !is_vgem(fd)) {
+			close(fd);
+			fd = -1;
+		}
+	}
+	globfree(&g);
+	return fd;
+}
+
+int rk_vgem_create(int vgem, uint32_t *handle)
+{
+	struct dumb dumb = { .width = 1024, .height = 1, .bpp = 32 };
+	int ret = rk_ioctl(vgem, DUMB_CREATE, &dumb);
+
+	*handle = dumb.handle;
+	return ret;
+}
+
+uint32_t rk_vgem_begin(int vgem, uint32_t handle, uint32_t flags)
+{
+	struct vgem_attach a = { .handle = handle, .flags = flags };
+
+	return rk_ioctl(vgem, VGEM_ATTACH, &a) ? 0 : a.fence;
+}
+
+int rk_vgem_end(int vgem, uint32_t fence)
+{
+	struct vgem_signal s = { .fence = fence };
+
+	return rk_ioctl(vgem, VGEM_SIGNAL, &s);
+}
+
 /* ---- binding ---- */
 
 /* Cores are in the order of their addresses. */

@@ -197,6 +197,18 @@ void rk_team_collect(struct rk_team *t, int n, int value, unsigned int patience_
 /* How many of the first @n ended that way. */
 int rk_team_count(const struct rk_team *t, int n, int ret);
 
+/* ---- vgem, another driver whose fences user space signals ---- */
+
+#define RK_VGEM_WRITE	1u
+
+/* A file of its node, or negative if there is none. */
+int rk_vgem_open(void);
+/* A BO of one page. */
+int rk_vgem_create(int vgem, uint32_t *handle);
+/* From now on vgem reads or writes its BO, for 10 s at most. The fence, or 0. */
+uint32_t rk_vgem_begin(int vgem, uint32_t handle, uint32_t flags);
+int rk_vgem_end(int vgem, uint32_t fence);
+
 /* ---- the model's control device; absent on a board ---- */
 
 bool rk_model(void);

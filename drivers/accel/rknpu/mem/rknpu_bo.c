@@ -217,6 +217,7 @@ void rknpu_bo_gem_free(struct drm_gem_object *obj)
 {
 	struct rknpu_bo *bo = to_rknpu_bo(obj);
 	struct rknpu_account *account = bo->account;
+	struct drm_device *drm = obj->dev;
 
 	rknpu_device_stat_add(&bo->mem->hw->stats, RKNPU_DEVICE_STAT_BOS_FREED, 1);
 	if (drm_gem_is_imported(obj))
@@ -228,9 +229,10 @@ void rknpu_bo_gem_free(struct drm_gem_object *obj)
 	drm_gem_object_release(obj);
 	mutex_destroy(&bo->map_lock);
 	kfree(bo);
-	/* Last: it may be what the device still hangs on. */
+	/* Last: these may be what the devices still hang on. */
 	if (account)
 		rknpu_account_put(account);
+	drm_dev_put(drm);
 }
 
 struct sg_table *rknpu_bo_gem_sgt(struct drm_gem_object *obj)
@@ -287,9 +289,11 @@ const struct vm_operations_struct rknpu_bo_vm_ops = {
 	.fault = rknpu_bo_vm_fault,
 };
 
-static void rknpu_bo_setup(struct rknpu_bo *bo, struct rknpu_mem *mem,
+static void rknpu_bo_setup(struct rknpu_bo *bo, struct rknpu_mem *mem, struct drm_device *drm,
 			   const struct drm_gem_object_funcs *funcs)
 {
+	/* Jobs keep BOs a while after handles, files and the device's own reference are gone. */
+	drm_dev_get(drm);
 	bo->mem = mem;
 	bo->base.funcs = funcs;
 	mutex_init(&bo->map_lock);
@@ -375,7 +379,7 @@ int rknpu_bo_init(struct rknpu_bo *bo, struct rknpu_account *account, struct drm
 {
 	int ret;
 
-	rknpu_bo_setup(bo, account->mem, funcs);
+	rknpu_bo_setup(bo, account->mem, drm, funcs);
 	ret = drm_gem_object_init(drm, &bo->base, PAGE_ALIGN(size));
 	if (ret)
 		/* ENOSPC: no memory for an inode. To our callers it would mean addresses. */
@@ -418,7 +422,7 @@ void rknpu_bo_init_imported(struct rknpu_bo *bo, struct rknpu_mem *mem,
 			    struct drm_device *drm, const struct drm_gem_object_funcs *funcs,
 			    size_t size, struct sg_table *sgt)
 {
-	rknpu_bo_setup(bo, mem, funcs);
+	rknpu_bo_setup(bo, mem, drm, funcs);
 	drm_gem_private_object_init(drm, &bo->base, size);
 	bo->sgt = sgt;
 }

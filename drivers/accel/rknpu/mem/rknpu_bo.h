@@ -52,7 +52,10 @@ struct rknpu_account {
  * struct rknpu_bo - memory the NPU can be given
  */
 struct rknpu_bo {
-	/** @base: GEM object; first, so that a container of the BO can embed it first, too */
+	/**
+	 * @base: GEM object, with a reference on its drm_device; first, so that a container of
+	 * the BO can embed it first, too
+	 */
 	struct drm_gem_object base;
 	/** @mem: kept alive by the drm_device of @base */
 	struct rknpu_mem *mem;
