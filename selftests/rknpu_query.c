@@ -103,6 +103,69 @@ RK_TEST_F(param, other_numbers_are_no_ioctls, "the holes in the table of ioctls 
 	}
 }
 
+/* One bit in the direction, or a few bytes: another call that has the same number. */
+static long differs_as(unsigned long cmd, unsigned int way)
+{
+	unsigned int dir = _IOC_DIR(cmd), size = _IOC_SIZE(cmd);
+
+	switch (way) {
+	case 0:
+		size -= 8;
+		break;
+	case 1:
+		size += 8;
+		break;
+	case 2:
+		size = 0;
+		break;
+	case 3:
+		dir ^= _IOC_READ;
+		break;
+	case 4:
+		dir ^= _IOC_WRITE;
+		break;
+	case 5:
+		dir = _IOC_NONE;
+		break;
+	default:
+		return 0;
+	}
+	return _IOC(dir, _IOC_TYPE(cmd), _IOC_NR(cmd), size);
+}
+
+RK_TEST_F(param, another_call_of_the_same_number_is_none,
+	  "a call with one of our numbers and another size or direction is no ioctl, and does nothing")
+{
+	static const unsigned long cmds[] = {
+		DRM_IOCTL_ROCKET_CREATE_BO, DRM_IOCTL_ROCKET_SUBMIT, DRM_IOCTL_ROCKET_PREP_BO,
+		DRM_IOCTL_ROCKET_FINI_BO, DRM_IOCTL_ROCKET_PREP_BO_RANGES,
+		DRM_IOCTL_ROCKET_FINI_BO_RANGES, DRM_IOCTL_ROCKET_GET_PARAM,
+		DRM_IOCTL_ROCKET_SUBMIT_EXT, DRM_IOCTL_ROCKET_WAIT_JOB,
+		DRM_IOCTL_ROCKET_GET_BO_INFO,
+	};
+	struct drm_rocket_create_bo c = { .size = RK_PAGE };
+	uint8_t arg[256], before[256];
+
+	if (!rk_ours())
+		SKIP(return, "mainline's driver goes by the number");
+	/* The first handle: there is a BO that these could be about. */
+	ASSERT_EQ(0, rk_ioctl(self->fd, DRM_IOCTL_ROCKET_CREATE_BO, &c));
+	memset(before, 0, sizeof(before));
+	before[0] = c.handle;
+	for (size_t i = 0; i < ARRAY_SIZE(cmds); i++) {
+		unsigned long cmd;
+
+		for (unsigned int way = 0; (cmd = differs_as(cmds[i], way)); way++) {
+			memcpy(arg, before, sizeof(arg));
+			EXPECT_EQ(-ENOTTY, rk_ioctl(self->fd, cmd, arg)) TH_LOG("%#lx", cmd);
+			EXPECT_EQ(0, memcmp(before, arg, sizeof(arg))) TH_LOG("%#lx", cmd);
+		}
+	}
+	/* No BO was made of it, and the one that there is was not touched. */
+	EXPECT_EQ(0, rk_gem_close(self->fd, c.handle));
+	EXPECT_EQ(-EINVAL, rk_gem_close(self->fd, c.handle + 1));
+}
+
 RK_TEST_F(param, priority_follows_capabilities,
 	  "the highest priority is offered to who has CAP_SYS_NICE only")
 {

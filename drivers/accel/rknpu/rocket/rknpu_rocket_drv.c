@@ -193,9 +193,36 @@ static const struct drm_ioctl_desc rknpu_rocket_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(ROCKET_GET_BO_INFO, rknpu_rocket_get_bo_info, DRM_RENDER_ALLOW),
 };
 
+/*
+ * DRM goes by the number alone, and makes the struct as long as ours is. Mainline
+ * may give any of our numbers to another call, or make a struct longer: what is
+ * not ours to the byte must not run as if it were.
+ */
+static bool rknpu_rocket_ioctl_is_another(unsigned int cmd)
+{
+	unsigned int i = DRM_IOCTL_NR(cmd) - DRM_COMMAND_BASE;
+	const struct drm_ioctl_desc *ioctl;
+
+	if (i >= ARRAY_SIZE(rknpu_rocket_ioctls))
+		return false;
+	ioctl = &rknpu_rocket_ioctls[array_index_nospec(i, ARRAY_SIZE(rknpu_rocket_ioctls))];
+	return ioctl->func && ioctl->cmd != cmd;
+}
+
+static int rknpu_rocket_check(struct file *filp, unsigned int cmd, void __user *arg)
+{
+	struct drm_file *file = filp->private_data;
+
+	if (rknpu_rocket_ioctl_is_another(cmd)) {
+		drm_dbg_ratelimited(file->minor->dev, "ioctl %#x has the number of another\n", cmd);
+		return -ENOTTY;
+	}
+	return rknpu_ioctl_check(filp, cmd, arg);
+}
+
 static long rknpu_rocket_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	int ret = rknpu_ioctl_check(filp, cmd, (void __user *)arg);
+	int ret = rknpu_rocket_check(filp, cmd, (void __user *)arg);
 
 	return ret ? ret : drm_ioctl(filp, cmd, arg);
 }
@@ -203,7 +230,7 @@ static long rknpu_rocket_ioctl(struct file *filp, unsigned int cmd, unsigned lon
 #ifdef CONFIG_COMPAT
 static long rknpu_rocket_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	int ret = rknpu_ioctl_check(filp, cmd, compat_ptr(arg));
+	int ret = rknpu_rocket_check(filp, cmd, compat_ptr(arg));
 
 	return ret ? ret : drm_compat_ioctl(filp, cmd, arg);
 }
