@@ -119,34 +119,6 @@ RK_TEST_F(identity, nothing_of_primary_nodes,
 	}
 }
 
-/* DRM has no limit of its own, and the kernel warns of an allocation that large. */
-RK_TEST_F(identity, arrays_of_too_many_syncobjs,
-	  "syncobj calls refuse arrays of more than 8192 handles")
-{
-	/* WAIT, TIMELINE_WAIT, RESET, SIGNAL, QUERY, TIMELINE_SIGNAL; where each has the number. */
-	static const struct { unsigned int nr, word; } calls[] = {
-		{ 0xc3, 4 }, { 0xca, 6 }, { 0xc4, 2 }, { 0xc5, 2 }, { 0xcb, 4 }, { 0xcd, 4 },
-	};
-	static const uint32_t counts[] = { 8192, 8193, 1u << 21, UINT32_MAX };
-	static const uint32_t handles[8192];
-
-	if (!rk_ours())
-		SKIP(return, "the kernel warns");
-	for (size_t i = 0; i < ARRAY_SIZE(calls) * ARRAY_SIZE(counts); i++) {
-		uint32_t n = counts[i % ARRAY_SIZE(counts)];
-		unsigned int nr = calls[i / ARRAY_SIZE(counts)].nr;
-		union {
-			uint64_t handles;
-			uint32_t word[10];
-		} arg = { .handles = (uintptr_t)handles };
-
-		arg.word[calls[i / ARRAY_SIZE(counts)].word] = n;
-		EXPECT_EQ(n > 8192 ? -EINVAL : -ENOENT, rk_ioctl(self->fd, DRM_IOWR(nr, arg), &arg)) {
-			TH_LOG("ioctl %#x, %u", nr, n);
-		}
-	}
-}
-
 RK_TEST_F(identity, unprivileged_user,
 	  "an unprivileged process may use a file that was opened for it")
 {

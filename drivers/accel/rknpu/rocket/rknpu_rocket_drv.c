@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns the accel node "rocket": its files, its table of ioctls, and GET_PARAM. */
 #include <linux/cleanup.h>
-#include <linux/compat.h>
 #include <linux/nospec.h>
 #include <linux/slab.h>
 
@@ -209,7 +208,7 @@ static bool rknpu_rocket_ioctl_is_another(unsigned int cmd)
 	return ioctl->func && ioctl->cmd != cmd;
 }
 
-static int rknpu_rocket_check(struct file *filp, unsigned int cmd, void __user *arg)
+static int rknpu_rocket_check(struct file *filp, unsigned int cmd)
 {
 	struct drm_file *file = filp->private_data;
 
@@ -217,12 +216,12 @@ static int rknpu_rocket_check(struct file *filp, unsigned int cmd, void __user *
 		drm_dbg_ratelimited(file->minor->dev, "ioctl %#x has the number of another\n", cmd);
 		return -ENOTTY;
 	}
-	return rknpu_ioctl_check(filp, cmd, arg);
+	return rknpu_ioctl_check(cmd);
 }
 
 static long rknpu_rocket_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	int ret = rknpu_rocket_check(filp, cmd, (void __user *)arg);
+	int ret = rknpu_rocket_check(filp, cmd);
 
 	return ret ? ret : drm_ioctl(filp, cmd, arg);
 }
@@ -230,7 +229,7 @@ static long rknpu_rocket_ioctl(struct file *filp, unsigned int cmd, unsigned lon
 #ifdef CONFIG_COMPAT
 static long rknpu_rocket_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	int ret = rknpu_rocket_check(filp, cmd, compat_ptr(arg));
+	int ret = rknpu_rocket_check(filp, cmd);
 
 	return ret ? ret : drm_compat_ioctl(filp, cmd, arg);
 }

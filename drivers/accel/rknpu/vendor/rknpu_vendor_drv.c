@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns the DRM node "rknpu": its files, its table of ioctls, and ACTION. */
 #include <linux/capability.h>
-#include <linux/compat.h>
 #include <linux/hashtable.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -193,16 +192,16 @@ static const struct drm_ioctl_desc rknpu_vendor_ioctls[] = {
 };
 
 /* The primary node's clients have a master, or DRM asks whether they are it. */
-static int rknpu_vendor_check(struct file *filp, unsigned int cmd, void __user *arg)
+static int rknpu_vendor_check(struct file *filp, unsigned int cmd)
 {
 	if (!drm_is_render_client(filp->private_data))
 		return 0;
-	return rknpu_ioctl_check(filp, cmd, arg);
+	return rknpu_ioctl_check(cmd);
 }
 
 static long rknpu_vendor_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	int ret = rknpu_vendor_check(filp, cmd, (void __user *)arg);
+	int ret = rknpu_vendor_check(filp, cmd);
 
 	return ret ? ret : drm_ioctl(filp, cmd, arg);
 }
@@ -210,7 +209,7 @@ static long rknpu_vendor_ioctl(struct file *filp, unsigned int cmd, unsigned lon
 #ifdef CONFIG_COMPAT
 static long rknpu_vendor_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	int ret = rknpu_vendor_check(filp, cmd, compat_ptr(arg));
+	int ret = rknpu_vendor_check(filp, cmd);
 
 	return ret ? ret : drm_compat_ioctl(filp, cmd, arg);
 }
