@@ -434,7 +434,8 @@ struct drm_rocket_fini_bo_ranges {
  * @DRM_ROCKET_PARAM_RESULT_COUNT: how many of a file's newest jobs
  *	%DRM_IOCTL_ROCKET_WAIT_JOB knows
  * @DRM_ROCKET_PARAM_LAST_JOB: id of the newest job of the calling file, 0 if it
- *	has submitted none
+ *	has submitted none. If threads share the file it may be another one's;
+ *	%DRM_IOCTL_ROCKET_SUBMIT_EXT returns the caller's
  * @DRM_ROCKET_PARAM_MAX_PRIORITY: greatest priority that the caller may use now
  * @DRM_ROCKET_PARAM_MAX_FILE_MEMORY: bytes that all BOs made by one file may take;
  *	the administrator can change it at any time
@@ -685,7 +686,7 @@ enum drm_rocket_cause {
  *
  * Errors:
  *
- * - %ENOENT: @job is not the id of a known job.
+ * - %ENOENT: @job is not the id of a known job: there is none yet, or 1024 newer ones.
  * - %ETIMEDOUT, %EBUSY, %EINTR: as %DRM_IOCTL_ROCKET_PREP_BO.
  * - %EINVAL: @flags is not 0.
  */
