@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "rknpu_harness.h"
+#include "rknpu_vendor_util.h"
 
 #define CG		"/tmp/rknpu-cgroup"
 #define MIB		(1ll << 20)
@@ -51,6 +52,13 @@ static long long used(void)
 		v = -1;
 	fclose(f);
 	return v;
+}
+
+static bool used_becomes_less_than(long long bytes)
+{
+	for (int i = 0; i < 600 && used() >= bytes; i++)
+		rk_sleep_ms(100);
+	return used() < bytes;
 }
 
 /* How often it was at its limit. */
@@ -167,6 +175,54 @@ RK_TEST_F(memcg, pages_are_charged_to_the_cgroup,
 	EXPECT_EQ(0, rk_client_run(&self->c, 1));
 }
 
+#define SLOW_BO		(64 * MIB)
+
+static int slow_node;
+
+/* 0 if the device went away meanwhile, or 200 and more. */
+static int create_slowly(void)
+{
+	struct drm_rknpu_mem_create v = { .size = SLOW_BO, .flags = RV_FLAGS };
+	struct drm_rocket_create_bo c = { .size = SLOW_BO };
+	int fd = slow_node == 0 ? rk_open() : slow_node == 1 ? rv_open_render() : rv_open_misc();
+	int ret;
+
+	if (fd < 0)
+		return 201;
+	ret = slow_node == 0 ? rk_ioctl(fd, DRM_IOCTL_ROCKET_CREATE_BO, &c) : rv_create(fd, &v);
+	if (ret)
+		return ret == -ENODEV ? 0 : 202;
+	return 203;
+}
+
+/* The group is given memory so slowly that all of the BO would take minutes. */
+RK_TEST_F_TIMEOUT(memcg, unbinding_does_not_wait_for_memory, 180,
+		  "the device goes while a large BO is being made, which fails then")
+{
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, write_number(CG "/npu/memory.max", 2 * SLOW_BO));
+	ASSERT_EQ(0, write_number(CG "/npu/memory.high", 4 * MIB));
+	for (slow_node = 0; slow_node < 3; slow_node++) {
+		int fd = slow_node == 0 ? -1 : slow_node == 1 ? rv_open_render() : rv_open_misc();
+
+		if (slow_node && fd < 0)
+			continue;
+		close(fd);
+		pid = start_member(create_slowly);
+		ASSERT_LT(0, pid);
+		while (used() < 5 * MIB && !waitpid(pid, &status, WNOHANG))
+			rk_sleep_ms(10);
+		ASSERT_EQ(0, rk_rebind(0));
+		EXPECT_GT(SLOW_BO / 2, used());
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		ASSERT_TRUE(WIFEXITED(status));
+		EXPECT_EQ(0, WEXITSTATUS(status)) TH_LOG("node %d", slow_node);
+		EXPECT_TRUE(used_becomes_less_than(5 * MIB));
+	}
+}
+
 /* Jobs of many tasks on core 0, where the first of them hangs. */
 struct queuer {
 	struct rk_client c;
@@ -206,13 +262,6 @@ static int queue_some_jobs(void)
 		if (rk_submit_ext(q.c.fd, &q.job, 1, NULL))
 			return 202;
 	return before > 0 && used() - before >= want ? 0 : 203;
-}
-
-static bool used_becomes_less_than(long long bytes)
-{
-	for (int i = 0; i < 600 && used() >= bytes; i++)
-		rk_sleep_ms(100);
-	return used() < bytes;
 }
 
 RK_TEST_F_TIMEOUT(memcg, jobs_are_charged_to_the_cgroup, 180,

@@ -319,7 +319,10 @@ static int rknpu_bo_get_sgt(struct rknpu_bo *bo)
 	return 0;
 }
 
-/* Gigabytes take seconds, and drm_gem_get_pages() does not look for signals. */
+/*
+ * Gigabytes take seconds, and drm_gem_get_pages() looks neither for signals nor
+ * whether the device is still there.
+ */
 static int rknpu_bo_fault_in(struct rknpu_bo *bo)
 {
 	struct address_space *mapping = bo->base.filp->f_mapping;
@@ -331,6 +334,8 @@ static int rknpu_bo_fault_in(struct rknpu_bo *bo)
 	for (i = 0; i < count; i++) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
+		if (drm_dev_is_unplugged(bo->base.dev))
+			return -ENODEV;
 		page = shmem_read_mapping_page_gfp(mapping, i, mapping_gfp_mask(mapping));
 		if (IS_ERR(page))
 			return PTR_ERR(page);

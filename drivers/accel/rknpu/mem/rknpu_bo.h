@@ -105,7 +105,8 @@ u64 rknpu_mem_device_limit(void);
  * callbacks of its own: after rknpu_bo_init(), even if it failed, and after
  * rknpu_bo_init_imported() the BO must be put, which frees the container by
  * kfree(). The pages are charged to @account until then. -EINTR: the caller was
- * killed.
+ * killed. -ENODEV: the device went away. May take seconds, so not inside
+ * drm_dev_enter().
  */
 int rknpu_bo_init(struct rknpu_bo *bo, struct rknpu_account *account, struct drm_device *drm,
 		  const struct drm_gem_object_funcs *funcs, size_t size);

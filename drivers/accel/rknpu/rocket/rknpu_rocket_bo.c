@@ -122,19 +122,19 @@ int rknpu_rocket_create_bo(struct drm_device *dev, void *data, struct drm_file *
 		return -EINVAL;
 	}
 
-	if (!drm_dev_enter(dev, &idx))
-		return -ENODEV;
-
 	rknpu_vm_reclaim(rfile->vm);
+	/* Not inside drm_dev_enter(): unplugging any DRM device would wait for gigabytes. */
 	bo = rknpu_rocket_new_bo(dev, rfile->client, args->size);
-	if (IS_ERR(bo)) {
-		ret = PTR_ERR(bo);
-	} else {
-		ret = rknpu_rocket_publish_bo(file, bo, args);
-		rknpu_bo_put(bo);
-	}
+	if (IS_ERR(bo))
+		return PTR_ERR(bo);
 
-	drm_dev_exit(idx);
+	if (drm_dev_enter(dev, &idx)) {
+		ret = rknpu_rocket_publish_bo(file, bo, args);
+		drm_dev_exit(idx);
+	} else {
+		ret = -ENODEV;
+	}
+	rknpu_bo_put(bo);
 	return ret;
 }
 

@@ -166,7 +166,7 @@ u32 rknpu_vendor_version_code(void);
 int rknpu_vendor_do_action(struct rknpu_vfile *vfile, struct drm_rknpu_action *args);
 int rknpu_vendor_do_submit(struct rknpu_vfile *vfile, struct drm_rknpu_submit *args);
 int rknpu_vendor_do_sync(struct rknpu_vfile *vfile, const struct drm_rknpu_mem_sync *args);
-/* Of the size and kind asked for; @vfile has no handle for it yet. The device is entered. */
+/* Of the size and kind asked for; @vfile has no handle for it yet. See rknpu_bo_init(). */
 struct rknpu_vbo *rknpu_vendor_new_bo(struct rknpu_vfile *vfile,
 				      const struct drm_rknpu_mem_create *args);
 /* Fills what MEM_CREATE returns, but for the handle; -ENOENT if the file has none. */

@@ -51,7 +51,8 @@ static int rknpu_chardev_open_bo(struct rknpu_vfile *vfile, struct rknpu_vbo *vb
 	return rknpu_vendor_describe(vfile, vbo, args);
 }
 
-static int rknpu_chardev_import(struct rknpu_vfile *vfile, struct drm_rknpu_mem_create *args)
+static int rknpu_chardev_import_entered(struct rknpu_vfile *vfile,
+					struct drm_rknpu_mem_create *args)
 {
 	struct drm_device *dev = &vfile->vendor->drm;
 	struct drm_gem_object *obj;
@@ -70,6 +71,17 @@ static int rknpu_chardev_import(struct rknpu_vfile *vfile, struct drm_rknpu_mem_
 		return PTR_ERR(obj);
 	}
 	return rknpu_chardev_open_bo(vfile, to_rknpu_vbo(to_rknpu_bo(obj)), args);
+}
+
+static int rknpu_chardev_import(struct rknpu_vfile *vfile, struct drm_rknpu_mem_create *args)
+{
+	int idx, ret;
+
+	if (!drm_dev_enter(&vfile->vendor->drm, &idx))
+		return -ENODEV;
+	ret = rknpu_chardev_import_entered(vfile, args);
+	drm_dev_exit(idx);
+	return ret;
 }
 
 /* The fd comes last: once it is there, user space may do anything with it. */
@@ -101,6 +113,7 @@ static int rknpu_chardev_allocate(struct rknpu_vfile *vfile, struct drm_rknpu_me
 {
 	struct rknpu_vbo *vbo = rknpu_vendor_new_bo(vfile, args);
 	struct dma_buf *dmabuf;
+	int idx, ret;
 
 	if (IS_ERR(vbo))
 		return PTR_ERR(vbo);
@@ -109,21 +122,21 @@ static int rknpu_chardev_allocate(struct rknpu_vfile *vfile, struct drm_rknpu_me
 		rknpu_bo_put(&vbo->base);
 		return PTR_ERR(dmabuf);
 	}
-	return rknpu_chardev_install(vfile, vbo, dmabuf, args);
+	if (!drm_dev_enter(&vfile->vendor->drm, &idx)) {
+		rknpu_bo_put(&vbo->base);
+		dma_buf_put(dmabuf);
+		return -ENODEV;
+	}
+	ret = rknpu_chardev_install(vfile, vbo, dmabuf, args);
+	drm_dev_exit(idx);
+	return ret;
 }
 
 static int rknpu_chardev_create(struct rknpu_vfile *vfile, struct drm_rknpu_mem_create *args)
 {
-	int idx, ret;
-
-	if (!drm_dev_enter(&vfile->vendor->drm, &idx))
-		return -ENODEV;
 	if (args->handle)
-		ret = rknpu_chardev_import(vfile, args);
-	else
-		ret = rknpu_chardev_allocate(vfile, args);
-	drm_dev_exit(idx);
-	return ret;
+		return rknpu_chardev_import(vfile, args);
+	return rknpu_chardev_allocate(vfile, args);
 }
 
 /* The fd is the caller's to close. */

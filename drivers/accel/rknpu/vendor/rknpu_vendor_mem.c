@@ -428,15 +428,11 @@ struct rknpu_vbo *rknpu_vendor_new_bo(struct rknpu_vfile *vfile,
 	return rknpu_vbo_create(vfile, args);
 }
 
-static int rknpu_vendor_allocate(struct drm_file *file, struct drm_rknpu_mem_create *args)
+static int rknpu_vendor_publish(struct drm_file *file, struct rknpu_vbo *vbo,
+				struct drm_rknpu_mem_create *args)
 {
 	struct rknpu_vfile *vfile = file->driver_priv;
-	struct rknpu_vbo *vbo;
 	int ret;
-
-	vbo = rknpu_vendor_new_bo(vfile, args);
-	if (IS_ERR(vbo))
-		return PTR_ERR(vbo);
 
 	/*
 	 * The handle can be guessed and closed, so the answer is about an object
@@ -449,9 +445,26 @@ static int rknpu_vendor_allocate(struct drm_file *file, struct drm_rknpu_mem_cre
 			ret = drm_gem_handle_create(file, &vbo->base.base, &args->handle);
 		rknpu_vobject_close(vfile, vbo);
 	}
-	rknpu_bo_put(&vbo->base);
 	/* What the vendor's driver says when addresses run out. */
 	return ret == -ENOSPC ? -EFAULT : ret;
+}
+
+static int rknpu_vendor_allocate(struct drm_device *dev, struct drm_file *file,
+				 struct drm_rknpu_mem_create *args)
+{
+	struct rknpu_vbo *vbo = rknpu_vendor_new_bo(file->driver_priv, args);
+	int idx, ret;
+
+	if (IS_ERR(vbo))
+		return PTR_ERR(vbo);
+	if (drm_dev_enter(dev, &idx)) {
+		ret = rknpu_vendor_publish(file, vbo, args);
+		drm_dev_exit(idx);
+	} else {
+		ret = -ENODEV;
+	}
+	rknpu_bo_put(&vbo->base);
+	return ret;
 }
 
 int rknpu_vendor_mem_create(struct drm_device *dev, void *data, struct drm_file *file)
@@ -459,7 +472,7 @@ int rknpu_vendor_mem_create(struct drm_device *dev, void *data, struct drm_file 
 	struct drm_rknpu_mem_create *args = data;
 	struct drm_gem_object *obj;
 	struct rknpu_vbo *vbo;
-	int idx, ret;
+	int ret;
 
 	/* Above all, this is how user space learns about what it imported. */
 	obj = args->handle ? drm_gem_object_lookup(file, args->handle) : NULL;
@@ -470,11 +483,7 @@ int rknpu_vendor_mem_create(struct drm_device *dev, void *data, struct drm_file 
 		return ret;
 	}
 
-	if (!drm_dev_enter(dev, &idx))
-		return -ENODEV;
-	ret = rknpu_vendor_allocate(file, args);
-	drm_dev_exit(idx);
-	return ret;
+	return rknpu_vendor_allocate(dev, file, args);
 }
 
 int rknpu_vendor_mem_map(struct drm_device *dev, void *data, struct drm_file *file)
