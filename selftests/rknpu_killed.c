@@ -12,7 +12,9 @@
 #include "rknpu_harness.h"
 #include "rknpu_vendor_util.h"
 
-/* So long do the jobs of the dead keep their cores: until all have been started and killed. */
+/* Nothing is stopped because its client is dead, */
+#define GRACE_MS	3600000
+/* so the jobs of the dead keep their cores that long: until all have been started and killed. */
 #define DEADLINE_MS	(rk_slow() > 1 ? 20000 : 6000)
 
 /* A job that may take that long, to be waited for. */
@@ -167,10 +169,12 @@ FIXTURE_SETUP(killed)
 	if (self->bos < 0)
 		SKIP(return, "no debugfs");
 	self->timeouts = rk_cores_stat("timeouts");
+	rk_module_param("cancel_grace_ms", GRACE_MS);
 }
 
 FIXTURE_TEARDOWN(killed)
 {
+	rk_module_param("cancel_grace_ms", 500);
 	rk_model_calm();
 }
 
@@ -209,6 +213,144 @@ RK_TEST_F_TIMEOUT(killed, in_every_call_that_waits, 180,
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(0, rk_run_on_every_core(fd, 2));
 	close(fd);
+}
+
+/* ---- in the middle of a kick ---- */
+
+/* As many as one kick runs; together a minute and a half. */
+#define LONG_TASKS	4095
+#define LONG_TASK_US	20000
+/* What of them may run once their client is dead: two seconds. */
+#define LAST_TASKS	100
+
+static void run_rocket_chain(int ready)
+{
+	static struct drm_rocket_task t[LONG_TASKS];
+	struct drm_rocket_job_ext job;
+	struct rk_client c;
+
+	if (rk_client_init(&c))
+		return;
+	for (int i = 0; i < LONG_TASKS; i++) {
+		if (i > 1)
+			t[i] = t[i % 2];
+		else if (rk_op_task(&c.inc, c.in.iova, c.out.iova, &t[i]))
+			return;
+	}
+	rk_chain(&c.inc, &t[0], &t[1]);
+	rk_chain(&c.inc, &t[1], &t[0]);
+	if (rk_fini(&c.inc.bo))
+		return;
+	rk_job_ext(&job, t, LONG_TASKS, &c.in, &c.out);
+	job.flags = DRM_ROCKET_JOB_BATCHED;
+	job.core_mask = 1;
+	job.timeout_ns = rk_param(c.fd, DRM_ROCKET_PARAM_MAX_TIMEOUT_NS);
+	if (rk_submit_ext(c.fd, &job, 1, NULL))
+		return;
+	tell(ready);
+	rk_prep_until(c.fd, c.out.handle, RK_FOREVER);
+}
+
+static void run_vendor_chain(int ready)
+{
+	struct drm_rknpu_submit s;
+	struct rv_chain c;
+	int fd = rv_open();
+
+	if (fd < 0 || rv_chain_init(&c, fd, 2, LONG_TASKS, 0) || rv_chain_fill(&c, 1) ||
+	    rv_chain_loop(&c, LONG_TASKS))
+		return;
+	rv_chain_submit(&c, &s);
+	s.core_mask = 1;
+	s.subcore_task[0] = (struct drm_rknpu_subcore_task) { 0, LONG_TASKS };
+	s.timeout = UINT32_MAX;
+	tell(ready);
+	rv_submit(fd, &s);
+}
+
+FIXTURE(in_a_chain) {
+	struct rk_client c;
+	long long vms;
+	long long bos;
+};
+
+FIXTURE_VARIANT(in_a_chain) {
+	void (*run)(int ready);
+};
+
+FIXTURE_VARIANT_ADD(in_a_chain, rocket) { .run = run_rocket_chain };
+FIXTURE_VARIANT_ADD(in_a_chain, vendor) { .run = run_vendor_chain };
+
+FIXTURE_SETUP(in_a_chain)
+{
+	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_BATCHED);
+	RK_REQUIRE_MODEL();
+	if (variant->run == run_vendor_chain) {
+		int fd;
+
+		RV_OPEN_OR_SKIP(fd);
+		close(fd);
+	}
+	ASSERT_EQ(0, rk_client_init(&self->c));
+	self->vms = rk_stat("vms");
+	self->bos = rk_stat("bos");
+	rk_latency_us(LONG_TASK_US);
+	/* Nothing else ends it. */
+	rk_module_param("max_job_ms", 3600000);
+}
+
+FIXTURE_TEARDOWN(in_a_chain)
+{
+	rk_module_param("max_job_ms", 10000);
+	rk_model_calm();
+	if (self->c.fd)
+		rk_client_fini(&self->c);
+}
+
+/* A job of ours behind it, on core 0. */
+static int queue_behind(struct rk_client *c)
+{
+	struct drm_rocket_task task;
+	struct drm_rocket_job_ext job;
+	int ret = rk_bo_fill(&c->in, 7, RK_BYTES);
+
+	if (!ret)
+		ret = rk_op_task(&c->inc, c->in.iova, c->out.iova, &task);
+	rk_job_ext(&job, &task, 1, &c->in, &c->out);
+	job.core_mask = 1;
+	return ret ? ret : rk_submit_ext(c->fd, &job, 1, NULL);
+}
+
+RK_TEST_F_TIMEOUT(in_a_chain, the_core_is_free_soon, 75,
+		  "a client that is killed while 4095 tasks run in one go loses its core soon, and the next job is right")
+{
+	long long timeouts = rk_cores_stat("timeouts");
+	struct drm_rocket_wait_job w;
+	uint64_t done;
+	pid_t pid;
+
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+	pid = start_child(variant->run);
+	ASSERT_LT(0, pid);
+	for (int i = 0; i < 5000 && rk_count(0, NPU_CNT_TASK_DONE) < 2; i++)
+		rk_sleep_ms(1);
+	ASSERT_EQ(0, queue_behind(&self->c));
+	ASSERT_EQ(-EBUSY, rk_wait_job(self->c.fd, 1, 0, &w));
+	done = rk_count(0, NPU_CNT_TASK_DONE);
+	EXPECT_LE(2, done);
+	EXPECT_GT(LONG_TASKS / 2, done);
+	kill(pid, SIGKILL);
+	ASSERT_EQ(pid, waitpid(pid, NULL, 0));
+
+	ASSERT_EQ(0, rk_wait_job(self->c.fd, 1, RK_FOREVER, &w));
+	EXPECT_EQ(0, w.error);
+	EXPECT_EQ(0, w.core);
+	EXPECT_GT(LAST_TASKS, rk_count(0, NPU_CNT_TASK_DONE) - done);
+	EXPECT_EQ(0, rk_bo_differs(&self->c.out, 8, RK_BYTES));
+	/* It was stopped, not late. */
+	EXPECT_EQ(timeouts, rk_cores_stat("timeouts"));
+	EXPECT_TRUE(rk_stat_settles("vms", self->vms));
+	EXPECT_TRUE(rk_stat_settles("bos", self->bos));
 }
 
 RK_HARNESS_MAIN

@@ -22,6 +22,8 @@ FIXTURE_SETUP(vendor)
 
 FIXTURE_TEARDOWN(vendor)
 {
+	rk_module_param("max_job_ms", 10000);
+	rk_module_param("max_timeout_ms", 60000);
 	rk_model_calm();
 	close(self->fd);
 }
@@ -480,6 +482,43 @@ RK_TEST_F(vendor, timeout_is_in_ms_and_tells_how_far,
 	EXPECT_EQ(2, s.task_counter);
 	EXPECT_EQ(1, rk_fault_fired());
 	EXPECT_EQ(0, rv_chain_run(&c, 5));
+	rv_chain_fini(&c);
+}
+
+/* A chain of eight tasks of 150 ms whose runtime would wait for ever. */
+static int submit_for_ever(struct rv_chain *c, struct drm_rknpu_submit *s)
+{
+	int ret = rv_chain_fill(c, 0);
+
+	rk_latency_us(150000);
+	rv_chain_submit(c, s);
+	s->timeout = UINT32_MAX;
+	return ret ? ret : rv_submit(c->fd, s);
+}
+
+RK_TEST_F(vendor, timeout_is_limited,
+	  "the administrator's limits for a task and for a job hold, whatever timeout is asked for")
+{
+	struct drm_rknpu_submit s;
+	struct rv_chain c;
+
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, rv_chain_init(&c, self->fd, 8, 0, 0));
+	rk_module_param("max_job_ms", 400);
+	EXPECT_EQ(-ETIMEDOUT, submit_for_ever(&c, &s));
+	EXPECT_LE(1, s.task_counter);
+	EXPECT_GT(8, s.task_counter);
+
+	rk_module_param("max_job_ms", 10000);
+	EXPECT_EQ(0, submit_for_ever(&c, &s));
+	EXPECT_EQ(0, rv_chain_wrong(&c, 8));
+
+	/* The third task hangs. */
+	rk_module_param("max_timeout_ms", 400);
+	rk_fault_arm(NPU_CTL_ANY_CORE, NPU_FAULT_HANG, 2, 1);
+	EXPECT_EQ(-ETIMEDOUT, submit_for_ever(&c, &s));
+	EXPECT_EQ(2, s.task_counter);
+	rk_module_param("max_timeout_ms", 60000);
 	rv_chain_fini(&c);
 }
 

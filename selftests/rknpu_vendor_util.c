@@ -201,6 +201,13 @@ static int make_program(struct rv_chain *c, struct npu_prog *p, uint32_t i)
 	return npu_prog_conv(p, &t);
 }
 
+/* The program of @n commands at @at ends by naming the one of task @next, which is as long. */
+static void lead_to(const struct rv_chain *c, uint64_t *at, uint32_t n, uint32_t next)
+{
+	at[n - RV_TASK_TAIL] = PC_WRITE(0x10, c->bo.iova + PROG + next * PROG_SIZE);
+	at[n - RV_TASK_TAIL + 1] = PC_WRITE(0x14, (n + 1) / 2 - 1);
+}
+
 static int make_task(struct rv_chain *c, uint32_t i)
 {
 	struct drm_rknpu_task *task = rv_chain_task(c, i);
@@ -217,11 +224,8 @@ static int make_task(struct rv_chain *c, uint32_t i)
 		ret = -ENOSPC;
 	if (!ret) {
 		memcpy(at, npu_prog_entries(p), n * 8);
-		if (i + 1 < c->n) {
-			at[n - RV_TASK_TAIL] = PC_WRITE(0x10, c->bo.iova + PROG +
-							(i + 1) * PROG_SIZE);
-			at[n - RV_TASK_TAIL + 1] = PC_WRITE(0x14, (n + 1) / 2 - 1);
-		}
+		if (i + 1 < c->n)
+			lead_to(c, at, n, i + 1);
 		*task = (struct drm_rknpu_task) {
 			.op_idx = i, .enable_mask = 0xd, .int_mask = RV_INT_DPU,
 			.int_clear = 0x1ffff, .regcfg_amount = n - RV_TASK_TAIL,
@@ -332,6 +336,23 @@ int rv_chain_fill(struct rv_chain *c, int value)
 	for (uint32_t i = 1; i <= c->n; i++)
 		memset(step(c, i), ~value, RK_BYTES);
 	return rv_sync(&c->bo, DRM_RKNPU_MEM_SYNC_TO_DEVICE, DATA, (c->n + 1) * RK_PAGE);
+}
+
+int rv_chain_loop(struct rv_chain *c, uint32_t n)
+{
+	struct drm_rknpu_task *tasks = (struct drm_rknpu_task *)c->tasks.map;
+	uint32_t last = c->n - 1;
+	struct drm_rknpu_task t[RV_MAX_CHAIN];
+	int ret;
+
+	for (uint32_t i = 0; i < c->n; i++)
+		t[i] = *rv_chain_task(c, i);
+	lead_to(c, (uint64_t *)(c->bo.map + PROG + last * PROG_SIZE),
+		t[last].regcfg_amount + RV_TASK_TAIL, 0);
+	for (uint32_t i = 0; i < n; i++)
+		tasks[i] = t[i % c->n];
+	ret = rv_sync(&c->tasks, DRM_RKNPU_MEM_SYNC_TO_DEVICE, 0, c->tasks.size);
+	return ret ? ret : rv_sync(&c->bo, DRM_RKNPU_MEM_SYNC_TO_DEVICE, 0, c->bo.size);
 }
 
 long rv_chain_wrong(struct rv_chain *c, int value)

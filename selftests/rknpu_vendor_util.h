@@ -69,6 +69,11 @@ void rv_chain_fini(struct rv_chain *c);
 struct drm_rknpu_task *rv_chain_task(struct rv_chain *c, uint32_t i);
 /* Fills the input with @value, overwrites all that follows, and hands it to the NPU. */
 int rv_chain_fill(struct rv_chain *c, int value);
+/*
+ * The last program leads to the first one, and the tasks repeat from index 0 on, @n
+ * of them: a chain of any length. The buffer has to have room for them.
+ */
+int rv_chain_loop(struct rv_chain *c, uint32_t n);
 /* Bytes of the output that are not @value. */
 long rv_chain_wrong(struct rv_chain *c, int value);
 /* As librknnrt fills it: any core, one slice for all. */

@@ -6,6 +6,7 @@
 
 struct rknpu_params rknpu_params = {
 	.autosuspend_ms = 50,
+	.cancel_grace_ms = 500,
 	.default_timeout_ms = 500,
 	.max_file_memory_percent = 65,
 	.max_job_ms = 10000,
@@ -27,6 +28,10 @@ struct rknpu_params rknpu_params = {
 
 rknpu_param(autosuspend_ms, uint, 0444,
 	    "How long an idle core stays powered, in ms (default 50)");
+
+/* As long as one task may take by default: what ends by itself needs no reset. */
+rknpu_param(cancel_grace_ms, uint, 0644,
+	    "How long what runs of a closed file's jobs may go on before it is stopped, in ms (default 500)");
 
 rknpu_param(default_timeout_ms, uint, 0644,
 	    "How long one task may take, in ms (default 500)");

@@ -11,6 +11,8 @@
 struct rknpu_params {
 	/** @autosuspend_ms: read only */
 	unsigned int autosuspend_ms;
+	/** @cancel_grace_ms: writable */
+	unsigned int cancel_grace_ms;
 	/** @default_timeout_ms: writable */
 	unsigned int default_timeout_ms;
 	/** @iova_guard_pages: read only */

@@ -308,8 +308,8 @@ struct drm_rknpu_subcore_task {
 /**
  * struct drm_rknpu_submit - run the tasks of a task buffer
  * @flags: in: OR of ``DRM_RKNPU_JOB_*``; unknown bits are ignored
- * @timeout: in: ms for all tasks, from when the hardware starts; 0 counts as 1. One
- *	task may not take more than 60000
+ * @timeout: in: ms for all tasks, from when the hardware starts; 0 counts as 1. The
+ *	administrator limits what a task and a job may take; more counts as the limit
  * @task_start: ignored on an NPU of several cores
  * @task_number: in: not 0; only echoed in @task_counter
  * @task_counter: out: @task_number, or how many tasks were completed if the job failed

@@ -130,7 +130,7 @@ struct drm_rocket_create_bo {
  * - %ETIME: a task took too long or never started.
  * - %EFAULT: the job accessed an IOVA where nothing is mapped.
  * - %EIO: a memory access of the job failed.
- * - %ECANCELED: the job's file was closed before the job ran.
+ * - %ECANCELED: the job's file was closed before the job was over.
  * - %ENODEV: the device went away.
  */
 struct drm_rocket_prep_bo {

@@ -696,7 +696,7 @@ int npu_bo_import(struct npu_dev *dev, int fd, struct npu_bo **out);
  * @NPU_CAUSE_TIMEOUT: the core did not finish in time (ETIME)
  * @NPU_CAUSE_DMA_ERROR: bus error while reading or writing (EIO)
  * @NPU_CAUSE_IOMMU_FAULT: access to an unmapped address (EFAULT)
- * @NPU_CAUSE_CANCELLED: cancelled before it ran (ECANCELED)
+ * @NPU_CAUSE_CANCELLED: its file was closed before it was over (ECANCELED)
  * @NPU_CAUSE_DEVICE_GONE: the device was unbound (ENODEV)
  * @NPU_CAUSE_OTHER: any other error of the driver
  */

@@ -51,8 +51,6 @@ struct rknpu_rocket_file {
 /* Reads element @i of an array whose elements are @usize bytes in user space. */
 int rknpu_rocket_read(void *to, size_t ksize, u64 array, u32 i, u32 usize);
 
-/* Greatest timeout of a task that user space may ask for. */
-u64 rknpu_rocket_max_timeout_ns(void);
 /* Who asks may use DRM_ROCKET_PRIORITY_HIGH. */
 bool rknpu_rocket_may_go_first(void);
 

@@ -13,6 +13,7 @@
 
 #include "mem/rknpu_bo.h"
 #include "mem/rknpu_vm.h"
+#include "sched/rknpu_limits.h"
 #include "sched/rknpu_sched.h"
 #include "rknpu_device.h"
 #include "rknpu_ioctl.h"
@@ -135,10 +136,10 @@ static int rknpu_rocket_param(struct drm_file *file, u32 param, u32 index, u64 *
 	case DRM_ROCKET_PARAM_HW_VERSION:
 		return rknpu_rocket_hw_version(rdev, index, value);
 	case DRM_ROCKET_PARAM_DEFAULT_TIMEOUT_NS:
-		*value = rknpu_sched_default_timeout_ns();
+		*value = rknpu_limits_default_timeout_ns();
 		return 0;
 	case DRM_ROCKET_PARAM_MAX_TIMEOUT_NS:
-		*value = rknpu_rocket_max_timeout_ns();
+		*value = rknpu_limits_max_timeout_ns();
 		return 0;
 	case DRM_ROCKET_PARAM_MAX_FILE_MEMORY:
 		*value = rknpu_mem_file_limit();

@@ -4,7 +4,6 @@
 #include <linux/build_bug.h>
 #include <linux/capability.h>
 #include <linux/dma-fence.h>
-#include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -21,14 +20,12 @@
 #include "mem/rknpu_bo.h"
 #include "mem/rknpu_vm.h"
 #include "sched/rknpu_job.h"
+#include "sched/rknpu_limits.h"
 #include "sched/rknpu_order.h"
 #include "sched/rknpu_sched.h"
 #include "rknpu_device.h"
-#include "rknpu_params.h"
 #include "rknpu_rocket.h"
 #include "rknpu_rocket_sync.h"
-
-#define RKNPU_ROCKET_LONGEST_TIMEOUT_MS	60000U
 
 #define RKNPU_REGCMD_SIZE		8
 #define RKNPU_REGCMD_FETCH		16
@@ -81,13 +78,6 @@ struct rknpu_rocket_ref {
 	struct rknpu_bo *bo;
 	bool write;
 };
-
-u64 rknpu_rocket_max_timeout_ns(void)
-{
-	unsigned int ms = READ_ONCE(rknpu_params.max_timeout_ms);
-
-	return mul_u32_u32(clamp(ms, 1U, RKNPU_ROCKET_LONGEST_TIMEOUT_MS), NSEC_PER_MSEC);
-}
 
 /*
  * Not the DRM master, as with GPUs: where this uAPI has a primary node, anybody
@@ -373,7 +363,7 @@ static int rknpu_rocket_check_cores(struct rknpu_rocket_ctx *ctx, u32 mask)
 
 static int rknpu_rocket_check_timeout(struct rknpu_rocket_ctx *ctx, u64 timeout_ns)
 {
-	u64 max = rknpu_rocket_max_timeout_ns();
+	u64 max = rknpu_limits_max_timeout_ns();
 
 	if (!timeout_ns || (timeout_ns >= RKNPU_ROCKET_MIN_TIMEOUT_NS && timeout_ns <= max))
 		return 0;

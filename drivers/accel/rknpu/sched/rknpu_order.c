@@ -10,6 +10,7 @@
 
 #include <drm/drm_gem.h>
 
+#include "rknpu_limits.h"
 #include "rknpu_order.h"
 #include "rknpu_sched.h"
 
@@ -247,6 +248,8 @@ int rknpu_order_jobs(struct rknpu_job **jobs, u32 count)
 	u32 i;
 	int ret;
 
+	for (i = 0; i < count; i++)
+		rknpu_limits_apply(jobs[i]);
 	ret = rknpu_order_collect(&s) ?: rknpu_order_commit(&s);
 
 	/* A pushed job may be gone at once; the BOs in s.uses with it. */

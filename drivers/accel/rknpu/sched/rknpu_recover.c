@@ -7,6 +7,7 @@
 #include "hw/rknpu_core.h"
 #include "hw/rknpu_iommu.h"
 #include "hw/rknpu_pc.h"
+#include "rknpu_limits.h"
 #include "rknpu_recover.h"
 #include "rknpu_runqueue.h"
 #include "rknpu_sched.h"
@@ -316,7 +317,7 @@ static bool rknpu_recover_was_late(struct rknpu_runqueue *rq)
 static bool rknpu_recover_started(struct rknpu_runqueue *rq)
 {
 	return rknpu_pc_progressed(rq->core) ||
-	       (rq->job && rq->job->result.task && rknpu_sched_budget_over(rq));
+	       (rq->job && rq->job->result.task && rknpu_limits_job_over(rq));
 }
 
 static enum rknpu_cause rknpu_recover_classify(struct rknpu_runqueue *rq)

@@ -2,14 +2,17 @@
 /* Owns the scheduler: starting jobs and tasks, their completion, cancelling them. */
 #include <linux/cleanup.h>
 #include <linux/interrupt.h>
+#include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
+#include <linux/minmax.h>
 #include <linux/pm_runtime.h>
 
 #include "hw/rknpu_core.h"
 #include "hw/rknpu_pc.h"
 #include "hw/rknpu_regs.h"
 #include "mem/rknpu_release.h"
+#include "rknpu_limits.h"
 #include "rknpu_params.h"
 #include "rknpu_runqueue.h"
 #include "rknpu_sched.h"
@@ -56,20 +59,6 @@
 
 /* For an interrupt that is due, once a task is late. */
 #define RKNPU_SCHED_GRACE_MS	30
-
-/* Of rknpu_job::timeout_ns. */
-#define RKNPU_SCHED_TIMEOUT_MIN_NS	(1ULL * NSEC_PER_MSEC)
-#define RKNPU_SCHED_TIMEOUT_MAX_NS	(60ULL * NSEC_PER_SEC)
-
-static unsigned int rknpu_sched_default_timeout_ms(void)
-{
-	return max(1U, READ_ONCE(rknpu_params.default_timeout_ms));
-}
-
-u64 rknpu_sched_default_timeout_ns(void)
-{
-	return mul_u32_u32(rknpu_sched_default_timeout_ms(), NSEC_PER_MSEC);
-}
 
 u32 rknpu_sched_cores_alive(struct rknpu_sched *sched)
 {
@@ -155,16 +144,6 @@ static void rknpu_sched_kick(struct rknpu_runqueue *rq)
 	rknpu_sched_watch(rq, rq->watch.look_delay);
 }
 
-static unsigned long rknpu_sched_timeout(const struct rknpu_job *job)
-{
-	u64 ns = job->timeout_ns;
-
-	if (!ns)
-		return msecs_to_jiffies(rknpu_sched_default_timeout_ms()) + 1;
-	return nsecs_to_jiffies(clamp(ns, RKNPU_SCHED_TIMEOUT_MIN_NS,
-				      RKNPU_SCHED_TIMEOUT_MAX_NS)) + 1;
-}
-
 static void rknpu_sched_set_timeout(struct rknpu_runqueue *rq, unsigned long timeout)
 {
 	unsigned int check_ms = READ_ONCE(rknpu_params.start_check_ms);
@@ -181,7 +160,7 @@ static void rknpu_sched_run(struct rknpu_runqueue *rq)
 {
 	rknpu_runqueue_set_state(rq, RKNPU_CORE_RUNNING);
 	rq->fault.cause = RKNPU_CAUSE_NONE;
-	rknpu_sched_set_timeout(rq, rknpu_sched_timeout(rq->job));
+	rknpu_sched_set_timeout(rq, rknpu_limits_timeout(rq->job));
 	rq->job->start_ns = ktime_get_ns();
 	rknpu_sched_kick(rq);
 }
@@ -669,17 +648,40 @@ void rknpu_sched_take_all(struct rknpu_sched *sched, struct list_head *taken)
 		rknpu_sched_take_client(client, taken);
 }
 
+/*
+ * Lock held. What runs of a job may go on for a moment: a task that ends by itself
+ * costs less than a reset, but a chain may be of 4095 tasks.
+ */
+static void rknpu_sched_hurry(struct rknpu_runqueue *rq)
+{
+	unsigned long grace = rknpu_limits_grace();
+
+	rq->watch.cancel_at = jiffies + grace;
+	/* Otherwise it is not started any more, or does not go on. */
+	if (rq->state == RKNPU_CORE_RUNNING)
+		mod_delayed_work(rq->wq, &rq->watchdog, min(grace, rq->watch.look_delay));
+}
+
+/* Lock held. Once is enough: cancelled again it gets no more time. */
+static void rknpu_sched_cancel_job(struct rknpu_job *job, struct list_head *taken)
+{
+	if (job->cancelled)
+		return;
+	job->cancelled = true;
+	if (job->state == RKNPU_JOB_QUEUED)
+		rknpu_sched_take_job(job, taken);
+	else if (job->state == RKNPU_JOB_ON_CORE)
+		rknpu_sched_hurry(&job->client->sched->rqs[job->result.core]);
+}
+
 void rknpu_sched_cancel_jobs(struct rknpu_client *client)
 {
 	struct rknpu_job *job, *next;
 	LIST_HEAD(cancelled);
 
 	scoped_guard(spinlock_irq, &client->sched->hw->lock) {
-		list_for_each_entry_safe(job, next, &client->jobs, client_link) {
-			job->cancelled = true;
-			if (job->state == RKNPU_JOB_QUEUED)
-				rknpu_sched_take_job(job, &cancelled);
-		}
+		list_for_each_entry_safe(job, next, &client->jobs, client_link)
+			rknpu_sched_cancel_job(job, &cancelled);
 	}
 
 	rknpu_sched_end_jobs(&cancelled, RKNPU_CAUSE_CANCELLED);
@@ -708,22 +710,12 @@ static bool rknpu_sched_chain_moves(struct rknpu_runqueue *rq)
 	return true;
 }
 
-bool rknpu_sched_budget_over(struct rknpu_runqueue *rq)
-{
-	const struct rknpu_job *job = rq->job;
-	u64 budget = job->budget_ns ?: (u64)READ_ONCE(rknpu_params.max_job_ms) * NSEC_PER_MSEC;
-	u64 task = jiffies_to_nsecs(rq->watch.timeout);
-
-	return !job->divisible &&
-	       job->before_ns + ktime_get_ns() - job->start_ns > max(budget, task);
-}
-
 /* Lock held, RUNNING. When to look again, in jiffies, or 0: something is wrong. */
 static unsigned long rknpu_sched_look(struct rknpu_runqueue *rq)
 {
 	unsigned long now = jiffies;
 
-	if (rknpu_sched_budget_over(rq))
+	if (rknpu_limits_job_over(rq))
 		return 0;
 	if (!rq->watch.looked) {
 		if (time_before(now, rq->watch.look_at))
@@ -747,19 +739,32 @@ static unsigned long rknpu_sched_look(struct rknpu_runqueue *rq)
 	return max(rq->watch.deadline - now, 1UL);
 }
 
+/* Lock held, RUNNING. The same for a job that is cancelled; never is long enough for others. */
+static unsigned long rknpu_sched_look_cancelled(struct rknpu_runqueue *rq)
+{
+	unsigned long now = jiffies;
+
+	if (!rq->job->cancelled)
+		return MAX_JIFFY_OFFSET;
+	return time_before(now, rq->watch.cancel_at) ? rq->watch.cancel_at - now : 0;
+}
+
 void rknpu_sched_watchdog(struct work_struct *work)
 {
 	struct rknpu_runqueue *rq = container_of(to_delayed_work(work), struct rknpu_runqueue,
 						 watchdog);
-	unsigned long again;
+	unsigned long again, cancelled;
 
 	guard(spinlock_irq)(&rq->sched->hw->lock);
 	if (rq->state != RKNPU_CORE_RUNNING)
 		return;
 	again = rknpu_sched_look(rq);
-	if (again)
-		/* Not longer: another kick may have begun by then. */
-		rknpu_sched_watch(rq, min(again, rq->watch.look_delay));
-	else
+	cancelled = rknpu_sched_look_cancelled(rq);
+	if (!again)
 		rknpu_sched_suspect(rq, RKNPU_CAUSE_NONE);
+	else if (!cancelled)
+		rknpu_sched_suspect(rq, RKNPU_CAUSE_STOPPED);
+	else
+		/* Not longer: another kick may have begun by then. */
+		rknpu_sched_watch(rq, min3(again, cancelled, rq->watch.look_delay));
 }

@@ -10,9 +10,6 @@
 /* Bit per core that can be given jobs. */
 u32 rknpu_sched_cores_alive(struct rknpu_sched *sched);
 
-/* What a task may take if its job does not say. */
-u64 rknpu_sched_default_timeout_ns(void);
-
 /* How busy the core was in the last full second, the running job included: 0 to 100. */
 unsigned int rknpu_sched_busy_percent(struct rknpu_core *core);
 
@@ -23,8 +20,9 @@ unsigned int rknpu_sched_busy_percent(struct rknpu_core *core);
 void rknpu_sched_push(struct rknpu_job *job);
 
 /*
- * Ends the client's queued jobs with -ECANCELED, running ones at the next task
- * boundary, waiting ones when they need not wait any longer: others take its
+ * Ends the client's queued jobs with -ECANCELED, running ones at the end of their
+ * kick or, by a reset, after rknpu_params::cancel_grace_ms, waiting ones when they
+ * need not wait any longer: others take its
  * fence to mean that what it depends on is over too. New ones may follow. Does
  * not wait itself.
  */
@@ -70,8 +68,6 @@ struct rknpu_job *rknpu_sched_task_done(struct rknpu_runqueue *rq);
  * one left in the core.
  */
 bool rknpu_sched_may_retry(const struct rknpu_job *job);
-/* Has the job on the core had all the time that its tasks have together? */
-bool rknpu_sched_budget_over(struct rknpu_runqueue *rq);
 /* Takes the job off the core, to go on with its next task when it comes to a core again. */
 void rknpu_sched_put_back(struct rknpu_runqueue *rq);
 /* Takes the job, if any, off the core in order to end it. */

@@ -188,9 +188,12 @@ struct rknpu_job {
 	u32 core_mask;
 	/** @priority: enum rknpu_priority */
 	u8 priority;
-	/** @timeout_ns: what one task may take, 0 for the default */
+	/** @timeout_ns: what one task may take, 0 for the default; see rknpu_limits_apply() */
 	u64 timeout_ns;
-	/** @budget_ns: what all tasks together may take, 0 for the default; not if divisible */
+	/**
+	 * @budget_ns: what all tasks together may take, if that is less than any job may;
+	 * or 0; not if divisible
+	 */
 	u64 budget_ns;
 	/** @batched: the tasks are chained in memory, one kick runs them all */
 	bool batched;
@@ -354,6 +357,8 @@ struct rknpu_runqueue {
 		unsigned long deadline;
 		/** @watch.late: it was found to be late, and has been given a moment since */
 		bool late;
+		/** @watch.cancel_at: jiffies when it is stopped, if it is cancelled */
+		unsigned long cancel_at;
 	} watch;
 	/** @entities: by priority, those with jobs; the first has its time slice */
 	struct list_head entities[RKNPU_PRIORITY_COUNT];

@@ -348,7 +348,7 @@ static int rknpu_vsubmit_fill_job(struct rknpu_vsubmit *s, struct rknpu_job *job
 
 	job->batched = true;
 	job->core_mask = s->masks[i];
-	/* Not a deadline per task, as elsewhere. */
+	/* Not a deadline per task, as elsewhere. Runtimes ask for whatever they like. */
 	job->timeout_ns = (u64)max(s->args->timeout, 1U) * NSEC_PER_MSEC;
 	job->budget_ns = job->timeout_ns;
 	job->dma_base = lower_32_bits(s->args->task_base_addr);

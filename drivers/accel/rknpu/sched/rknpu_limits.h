@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns how long tasks and jobs may take: what they ask for, within the administrator's limits. */
+#ifndef __RKNPU_LIMITS_H__
+#define __RKNPU_LIMITS_H__
+
+#include "rknpu_types.h"
+
+/* What a task may take if its job does not say. */
+u64 rknpu_limits_default_timeout_ns(void);
+
+/* Of rknpu_job::timeout_ns: more is cut. */
+u64 rknpu_limits_max_timeout_ns(void);
+
+/* Every job of every uAPI comes by here before it is queued. */
+void rknpu_limits_apply(struct rknpu_job *job);
+
+/* What a task of the job may take, in jiffies. */
+unsigned long rknpu_limits_timeout(const struct rknpu_job *job);
+
+/* How long what runs of a job may go on when its file is closed, in jiffies. */
+unsigned long rknpu_limits_grace(void);
+
+/* Has the job on the core had all the time that its tasks have together? */
+bool rknpu_limits_job_over(const struct rknpu_runqueue *rq);
+
+#endif
