@@ -561,4 +561,54 @@ RK_TEST_F(sched, chained_tasks_have_a_deadline_each,
 	EXPECT_EQ(n - 2, w.task);
 }
 
+/* A chain of @n of the first file's tasks, each of which may take @timeout_ms. */
+static int run_chain(struct rk_team *t, int n, unsigned int timeout_ms,
+		     struct drm_rocket_wait_job *w)
+{
+	struct drm_rocket_job_ext job;
+	uint64_t id;
+	int ret;
+
+	for (int i = 1; i < n; i++)
+		rk_chain(&t->inc, &t->task[i - 1], &t->task[i]);
+	ret = rk_fini(&t->inc.bo);
+	rk_job_ext(&job, t->task, n, NULL, NULL);
+	job.flags = DRM_ROCKET_JOB_BATCHED;
+	job.timeout_ns = timeout_ms * RK_MS;
+	if (!ret)
+		ret = rk_submit_ext(t->fd, &job, 1, &id);
+	return ret ? ret : rk_wait_job(t->fd, id, RK_FOREVER, w);
+}
+
+RK_TEST_F(sched, a_chain_has_the_time_of_its_tasks,
+	  "a chain may take as long as all its tasks, up to the limit that GET_PARAM tells, or as one task")
+{
+	struct rk_team *t = &self->p.a;
+	struct drm_rocket_wait_job w;
+	int n = 6;
+
+	/* Longer than one task may take, not than all of them. */
+	rk_latency_us(250000);
+	ASSERT_EQ(0, run_chain(t, n, 1000, &w));
+	EXPECT_EQ(0, w.error);
+	EXPECT_EQ(n, w.task);
+	EXPECT_LT(1000 * RK_MS, w.elapsed_ns);
+	EXPECT_EQ(10000 * RK_MS, rk_param(t->fd, DRM_ROCKET_PARAM_MAX_JOB_TIME_NS));
+
+	rk_module_param("max_job_ms", 700);
+	EXPECT_EQ(700 * RK_MS, rk_param(t->fd, DRM_ROCKET_PARAM_MAX_JOB_TIME_NS));
+	ASSERT_EQ(0, run_chain(t, n, 400, &w));
+	EXPECT_EQ(-ETIME, w.error);
+	EXPECT_EQ(DRM_ROCKET_CAUSE_TIMEOUT, w.cause);
+	EXPECT_LE(1, w.task);
+	EXPECT_GT(n, w.task);
+	EXPECT_LE(700 * RK_MS, w.elapsed_ns);
+
+	/* One task's own limit is the job's, too. */
+	rk_latency_us(1000000);
+	ASSERT_EQ(0, run_chain(t, 1, 20000, &w));
+	EXPECT_EQ(0, w.error);
+	EXPECT_LT(700 * RK_MS, w.elapsed_ns);
+}
+
 RK_HARNESS_MAIN

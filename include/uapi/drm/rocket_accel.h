@@ -441,6 +441,9 @@ struct drm_rocket_fini_bo_ranges {
  *	the administrator can change it at any time
  * @DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY: bytes that all BOs of the device may take;
  *	the administrator can change it at any time
+ * @DRM_ROCKET_PARAM_MAX_JOB_TIME_NS: how long the tasks of a job together may keep a
+ *	core, in ns, see &drm_rocket_job_ext.timeout_ns; the administrator can change
+ *	it at any time
  */
 enum drm_rocket_param {
 	DRM_ROCKET_PARAM_FEATURES = 0,
@@ -465,6 +468,7 @@ enum drm_rocket_param {
 	DRM_ROCKET_PARAM_MAX_PRIORITY = 19,
 	DRM_ROCKET_PARAM_MAX_FILE_MEMORY = 20,
 	DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY = 21,
+	DRM_ROCKET_PARAM_MAX_JOB_TIME_NS = 22,
 };
 
 /**
@@ -592,8 +596,9 @@ struct drm_rocket_job_ext {
 	 * @timeout_ns: In: how long one task may take from its start, in ns; 0 for
 	 * the default. %EINVAL if it is out of the limits that
 	 * %DRM_IOCTL_ROCKET_GET_PARAM tells. A task of a batched job adds as much
-	 * to what the whole job may take. Rounded up to the resolution of the
-	 * kernel's timer.
+	 * to what the whole job may take. Unless it is divisible, no job may take
+	 * more than %DRM_ROCKET_PARAM_MAX_JOB_TIME_NS, or than one of its tasks if
+	 * that is more. Rounded up to the resolution of the kernel's timer.
 	 */
 	__u64 timeout_ns;
 };

@@ -141,6 +141,9 @@ static int rknpu_rocket_param(struct drm_file *file, u32 param, u32 index, u64 *
 	case DRM_ROCKET_PARAM_MAX_TIMEOUT_NS:
 		*value = rknpu_limits_max_timeout_ns();
 		return 0;
+	case DRM_ROCKET_PARAM_MAX_JOB_TIME_NS:
+		*value = rknpu_limits_max_job_ns();
+		return 0;
 	case DRM_ROCKET_PARAM_MAX_FILE_MEMORY:
 		*value = rknpu_mem_file_limit();
 		return 0;

@@ -31,7 +31,7 @@ u64 rknpu_limits_max_timeout_ns(void)
 	return mul_u32_u32(clamp(ms, 1U, RKNPU_LIMITS_LONGEST_MS), NSEC_PER_MSEC);
 }
 
-static u64 rknpu_limits_max_job_ns(void)
+u64 rknpu_limits_max_job_ns(void)
 {
 	return mul_u32_u32(max(1U, READ_ONCE(rknpu_params.max_job_ms)), NSEC_PER_MSEC);
 }
@@ -70,14 +70,23 @@ unsigned long rknpu_limits_grace(void)
 	return msecs_to_jiffies(READ_ONCE(rknpu_params.cancel_grace_ms));
 }
 
+/* What the job asked for: its own limit, or all of its tasks'. */
+static u64 rknpu_limits_asked_ns(const struct rknpu_job *job, u64 task)
+{
+	if (job->budget_ns)
+		return job->budget_ns;
+	/* Of others, each task has a deadline that begins when it starts. */
+	if (!job->batched)
+		return U64_MAX;
+	return job->task_count * task + RKNPU_LIMITS_LATE_MS * NSEC_PER_MSEC;
+}
+
 bool rknpu_limits_job_over(const struct rknpu_runqueue *rq)
 {
 	const struct rknpu_job *job = rq->job;
 	u64 task = jiffies_to_nsecs(rq->watch.timeout);
-	u64 limit = rknpu_limits_max_job_ns();
+	u64 limit = min(rknpu_limits_asked_ns(job, task), rknpu_limits_max_job_ns());
 
-	if (job->budget_ns)
-		limit = min(limit, job->budget_ns);
 	/* A job of one task may take as long as that. */
 	return !job->divisible &&
 	       job->before_ns + ktime_get_ns() - job->start_ns > max(limit, task);

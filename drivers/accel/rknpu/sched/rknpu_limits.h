@@ -5,11 +5,17 @@
 
 #include "rknpu_types.h"
 
+/* For an interrupt that is due, once a task is late. */
+#define RKNPU_LIMITS_LATE_MS	30
+
 /* What a task may take if its job does not say. */
 u64 rknpu_limits_default_timeout_ns(void);
 
 /* Of rknpu_job::timeout_ns: more is cut. */
 u64 rknpu_limits_max_timeout_ns(void);
+
+/* Of all tasks of a job that is not divisible, unless it has one task that may take longer. */
+u64 rknpu_limits_max_job_ns(void);
 
 /* Every job of every uAPI comes by here before it is queued. */
 void rknpu_limits_apply(struct rknpu_job *job);

@@ -57,9 +57,6 @@
  * its end.
  */
 
-/* For an interrupt that is due, once a task is late. */
-#define RKNPU_SCHED_GRACE_MS	30
-
 u32 rknpu_sched_cores_alive(struct rknpu_sched *sched)
 {
 	struct rknpu_runqueue *rq;
@@ -731,7 +728,7 @@ static unsigned long rknpu_sched_look(struct rknpu_runqueue *rq)
 		 */
 		if (!rq->watch.late) {
 			rq->watch.late = true;
-			return msecs_to_jiffies(RKNPU_SCHED_GRACE_MS);
+			return msecs_to_jiffies(RKNPU_LIMITS_LATE_MS);
 		}
 		if (!rknpu_sched_chain_moves(rq))
 			return 0;
