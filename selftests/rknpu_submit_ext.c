@@ -408,6 +408,45 @@ RK_TEST_F(ext, priority_high_needs_the_capability, "the highest priority needs C
 	EXPECT_EQ(0, ext_submit(e));
 }
 
+/* Of a process without the capability. 0, or a positive errno. */
+static int submit_unprivileged(struct ext *e, int64_t limit_ms)
+{
+	if (rk_drop_sys_nice())
+		return 99;
+	if (rk_param(e->c.fd, DRM_ROCKET_PARAM_MAX_TIMEOUT_NS) != (uint64_t)(limit_ms * RK_MS))
+		return 98;
+	e->job[1].timeout_ns = limit_ms * RK_MS;
+	if (ext_submit(e))
+		return 97;
+	e->job[1].timeout_ns++;
+	return -ext_submit(e);
+}
+
+RK_TEST_F(ext, long_timeouts_need_the_capability,
+	  "a timeout beyond the administrator's limit, which GET_PARAM tells, needs CAP_SYS_NICE")
+{
+	static const int64_t limit_ms[] = { 10000, 2000 };
+	struct ext *e = &self->e;
+
+	for (size_t i = 0; i < ARRAY_SIZE(limit_ms); i++) {
+		int status;
+		pid_t pid;
+
+		rk_module_param("max_timeout_ms", limit_ms[i]);
+		pid = fork();
+		ASSERT_LE(0, pid);
+		if (!pid)
+			_exit(submit_unprivileged(e, limit_ms[i]));
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_EQ(EINVAL, WEXITSTATUS(status));
+		EXPECT_EQ(60000 * RK_MS, rk_param(e->c.fd, DRM_ROCKET_PARAM_MAX_TIMEOUT_NS));
+		e->job[1].timeout_ns = 60000 * RK_MS;
+		EXPECT_EQ(0, ext_submit(e));
+	}
+	rk_module_param("max_timeout_ms", 10000);
+	EXPECT_EQ(0, ext_wrong(e, 51));
+}
+
 /* ---- syncobjs ---- */
 
 RK_TEST_F(ext, out_sync_signals_when_the_job_is_over,

@@ -23,7 +23,7 @@ FIXTURE_SETUP(vendor)
 FIXTURE_TEARDOWN(vendor)
 {
 	rk_module_param("max_job_ms", 10000);
-	rk_module_param("max_timeout_ms", 60000);
+	rk_module_param("max_timeout_ms", 10000);
 	rk_model_calm();
 	close(self->fd);
 }
@@ -518,7 +518,7 @@ RK_TEST_F(vendor, timeout_is_limited,
 	rk_fault_arm(NPU_CTL_ANY_CORE, NPU_FAULT_HANG, 2, 1);
 	EXPECT_EQ(-ETIMEDOUT, submit_for_ever(&c, &s));
 	EXPECT_EQ(2, s.task_counter);
-	rk_module_param("max_timeout_ms", 60000);
+	rk_module_param("max_timeout_ms", 10000);
 	rv_chain_fini(&c);
 }
 

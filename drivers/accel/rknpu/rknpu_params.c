@@ -11,7 +11,7 @@ struct rknpu_params rknpu_params = {
 	.max_file_memory_percent = 65,
 	.max_job_ms = 10000,
 	.max_memory_percent = 75,
-	.max_timeout_ms = 60000,
+	.max_timeout_ms = 10000,
 	.sleep_wait_ms = 5000,
 	.slice_us = 4000,
 	.start_check_ms = 100,
@@ -59,10 +59,11 @@ rknpu_param(max_job_ms, uint, 0644,
 
 /*
  * A task that hangs keeps its core until its timeout, and others wait: on an NPU
- * shared with untrusted users, set a lower limit.
+ * shared with untrusted users, set a lower limit. By default a task may take as
+ * long as a job of many.
  */
 rknpu_param(max_timeout_ms, uint, 0644,
-	    "Longest timeout of a task that a program may ask for, in ms (1 to 60000, default 60000)");
+	    "Longest timeout of a task that a program without CAP_SYS_NICE may ask for, in ms (1 to 60000, default 10000)");
 
 rknpu_param(sleep_wait_ms, uint, 0644,
 	    "How long system sleep waits for a running job before it stops it, to run it again later, in ms (default 5000)");

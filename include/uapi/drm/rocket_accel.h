@@ -420,8 +420,9 @@ struct drm_rocket_fini_bo_ranges {
  * @DRM_ROCKET_PARAM_DEFAULT_TIMEOUT_NS: timeout of a task if the job does not set
  *	one, in ns; the administrator can change it at any time
  * @DRM_ROCKET_PARAM_MIN_TIMEOUT_NS: least &drm_rocket_job_ext.timeout_ns
- * @DRM_ROCKET_PARAM_MAX_TIMEOUT_NS: greatest &drm_rocket_job_ext.timeout_ns; the
- *	administrator can change it at any time
+ * @DRM_ROCKET_PARAM_MAX_TIMEOUT_NS: greatest &drm_rocket_job_ext.timeout_ns that the
+ *	caller may use now; the administrator can change it at any time, but for
+ *	%CAP_SYS_NICE, with which it is a minute
  * @DRM_ROCKET_PARAM_MAX_BO_SIZE: greatest size of a BO, in bytes
  * @DRM_ROCKET_PARAM_MAX_JOBS: jobs in one submit
  * @DRM_ROCKET_PARAM_MAX_TASKS: tasks in all jobs of one submit

@@ -51,9 +51,6 @@ struct rknpu_rocket_file {
 /* Reads element @i of an array whose elements are @usize bytes in user space. */
 int rknpu_rocket_read(void *to, size_t ksize, u64 array, u32 i, u32 usize);
 
-/* Who asks may use DRM_ROCKET_PRIORITY_HIGH. */
-bool rknpu_rocket_may_go_first(void);
-
 int rknpu_rocket_submit(struct drm_device *dev, void *data, struct drm_file *file);
 int rknpu_rocket_submit_ext(struct drm_device *dev, void *data, struct drm_file *file);
 int rknpu_rocket_wait_job(struct drm_device *dev, void *data, struct drm_file *file);

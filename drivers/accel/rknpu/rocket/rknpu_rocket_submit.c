@@ -2,7 +2,6 @@
 /* Owns the SUBMIT ioctls of the rocket uAPI: what user space sends becomes checked jobs. */
 #include <linux/align.h>
 #include <linux/build_bug.h>
-#include <linux/capability.h>
 #include <linux/dma-fence.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -78,15 +77,6 @@ struct rknpu_rocket_ref {
 	struct rknpu_bo *bo;
 	bool write;
 };
-
-/*
- * Not the DRM master, as with GPUs: where this uAPI has a primary node, anybody
- * who may open it and is the first becomes that, and nothing is displayed.
- */
-bool rknpu_rocket_may_go_first(void)
-{
-	return capable(CAP_SYS_NICE);
-}
 
 int rknpu_rocket_read(void *to, size_t ksize, u64 array, u32 i, u32 usize)
 {
@@ -334,7 +324,7 @@ static int rknpu_rocket_check_priority(struct rknpu_rocket_ctx *ctx, u32 priorit
 		drm_dbg_ratelimited(ctx->dev, "submit: priority %u is not known\n", priority);
 		return -EINVAL;
 	}
-	if (priority == DRM_ROCKET_PRIORITY_HIGH && !rknpu_rocket_may_go_first()) {
+	if (priority == DRM_ROCKET_PRIORITY_HIGH && !rknpu_limits_privileged()) {
 		drm_dbg_ratelimited(ctx->dev, "submit: priority %u needs CAP_SYS_NICE\n",
 				    priority);
 		return -EACCES;
@@ -363,12 +353,11 @@ static int rknpu_rocket_check_cores(struct rknpu_rocket_ctx *ctx, u32 mask)
 
 static int rknpu_rocket_check_timeout(struct rknpu_rocket_ctx *ctx, u64 timeout_ns)
 {
-	u64 max = rknpu_limits_max_timeout_ns();
-
-	if (!timeout_ns || (timeout_ns >= RKNPU_ROCKET_MIN_TIMEOUT_NS && timeout_ns <= max))
+	if (!timeout_ns || (timeout_ns >= RKNPU_ROCKET_MIN_TIMEOUT_NS &&
+			    rknpu_limits_allow_timeout(timeout_ns)))
 		return 0;
 	drm_dbg_ratelimited(ctx->dev, "submit: timeout_ns is %llu, not %lu..%llu\n", timeout_ns,
-			    RKNPU_ROCKET_MIN_TIMEOUT_NS, max);
+			    RKNPU_ROCKET_MIN_TIMEOUT_NS, rknpu_limits_max_timeout_ns());
 	return -EINVAL;
 }
 

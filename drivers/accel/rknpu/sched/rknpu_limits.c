@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns how long tasks and jobs may take: what they ask for, within the administrator's limits. */
+#include <linux/capability.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
@@ -24,11 +25,33 @@ u64 rknpu_limits_default_timeout_ns(void)
 	return mul_u32_u32(rknpu_limits_default_timeout_ms(), NSEC_PER_MSEC);
 }
 
-u64 rknpu_limits_max_timeout_ns(void)
+static u64 rknpu_limits_timeout_of_all_ns(void)
 {
 	unsigned int ms = READ_ONCE(rknpu_params.max_timeout_ms);
 
 	return mul_u32_u32(clamp(ms, 1U, RKNPU_LIMITS_LONGEST_MS), NSEC_PER_MSEC);
+}
+
+/*
+ * Not the DRM master, as with GPUs: where there is a primary node, anybody who may
+ * open it and is the first becomes that, and nothing is displayed.
+ */
+bool rknpu_limits_privileged(void)
+{
+	return capable(CAP_SYS_NICE);
+}
+
+u64 rknpu_limits_max_timeout_ns(void)
+{
+	if (rknpu_limits_privileged())
+		return mul_u32_u32(RKNPU_LIMITS_LONGEST_MS, NSEC_PER_MSEC);
+	return rknpu_limits_timeout_of_all_ns();
+}
+
+bool rknpu_limits_allow_timeout(u64 timeout_ns)
+{
+	return timeout_ns <= rknpu_limits_timeout_of_all_ns() ||
+	       timeout_ns <= rknpu_limits_max_timeout_ns();
 }
 
 u64 rknpu_limits_max_job_ns(void)
@@ -47,13 +70,15 @@ static u64 rknpu_limits_cut(const struct rknpu_job *job, const char *what, u64 n
 
 void rknpu_limits_apply(struct rknpu_job *job)
 {
-	u64 max = rknpu_limits_max_timeout_ns();
+	u64 max = rknpu_limits_timeout_of_all_ns();
 
 	if (job->budget_ns) {
 		job->budget_ns = rknpu_limits_cut(job, "a job", job->budget_ns,
 						  rknpu_limits_max_job_ns());
 		/* Not more for one of its tasks, which rknpu_limits_job_over() would let it have. */
 		job->timeout_ns = min(job->timeout_ns, job->budget_ns);
+	} else if (rknpu_limits_allow_timeout(job->timeout_ns)) {
+		return;
 	}
 	job->timeout_ns = rknpu_limits_cut(job, "a task", job->timeout_ns, max);
 }

@@ -11,13 +11,17 @@
 /* What a task may take if its job does not say. */
 u64 rknpu_limits_default_timeout_ns(void);
 
-/* Of rknpu_job::timeout_ns: more is cut. */
+/* Of rknpu_job::timeout_ns, for who asks; those who may go first may take longer, too. */
 u64 rknpu_limits_max_timeout_ns(void);
+/* The same, but asks for the capability only if it is needed. */
+bool rknpu_limits_allow_timeout(u64 timeout_ns);
+/* Who asks may go before others, and keep them waiting. */
+bool rknpu_limits_privileged(void);
 
 /* Of all tasks of a job that is not divisible, unless it has one task that may take longer. */
 u64 rknpu_limits_max_job_ns(void);
 
-/* Every job of every uAPI comes by here before it is queued. */
+/* Every job of every uAPI comes by here before it is queued, in its creator's context. */
 void rknpu_limits_apply(struct rknpu_job *job);
 
 /* What a task of the job may take, in jiffies. */
