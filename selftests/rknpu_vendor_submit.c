@@ -155,6 +155,9 @@ static int start_pinned(int fd, struct rv_chain *c, uint32_t mask, int *fence)
 	rv_chain_submit(c, &s);
 	s.flags |= DRM_RKNPU_JOB_NONBLOCK | DRM_RKNPU_JOB_FENCE_OUT;
 	s.core_mask = mask;
+	/* On several cores each runs the same. */
+	for (int i = 3; i < 5; i++)
+		s.subcore_task[i] = s.subcore_task[0];
 	ret = rv_submit(fd, &s);
 	*fence = s.fence_fd;
 	return ret;
@@ -202,6 +205,100 @@ RK_TEST_F(vendor, several_cores_start_together,
 	rv_chain_fini(&busy);
 	rv_chain_fini(&gang);
 	rv_chain_fini(&after);
+}
+
+/* ---- what others may do while a job waits for several cores ---- */
+
+#define FILES		4
+#define OTHERS_JOBS	10
+
+FIXTURE(gangs) {
+	/* Whose job is long, two with jobs for several cores, and one that has nothing to do with it. */
+	int fd[FILES];
+	struct rv_chain c[FILES];
+	int fence[FILES];
+};
+
+FIXTURE_SETUP(gangs)
+{
+	RV_OPEN_OR_SKIP(self->fd[0]);
+	RK_REQUIRE_MODEL();
+	for (int i = 0; i < FILES; i++) {
+		if (i)
+			self->fd[i] = rv_open();
+		ASSERT_LE(0, self->fd[i]);
+		ASSERT_EQ(0, rv_chain_init(&self->c[i], self->fd[i], 1, 0, 0));
+	}
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+}
+
+FIXTURE_TEARDOWN(gangs)
+{
+	rk_model_calm();
+	for (int i = 0; i < FILES; i++) {
+		if (self->c[i].n)
+			rv_chain_fini(&self->c[i]);
+		close(self->fd[i]);
+	}
+}
+
+/* A job of that file that takes @ms on one core, which is idle, has begun. */
+static int start_long(FIXTURE_DATA(gangs) *self, int file, unsigned int core, unsigned int ms)
+{
+	int ret;
+
+	rk_latency_us(ms * 1000);
+	ret = start_pinned(self->fd[file], &self->c[file], 1 << core, &self->fence[file]);
+	if (!ret && !rk_wait_count(core, NPU_CNT_TASK_STARTED, 1, 20000))
+		ret = -ETIMEDOUT;
+	/* The model looks at it when the program has been read. */
+	rk_sleep_ms(50 * rk_slow());
+	rk_latency_us(1000);
+	return ret;
+}
+
+RK_TEST_F(gangs, let_others_run_until_their_cores_are_free,
+	  "while jobs for several cores wait for one that is busy, other clients use the rest")
+{
+	/* Core 2 has to be busy until all the others are through. */
+	ASSERT_EQ(0, start_long(self, 0, 2, rk_slow() > 1 ? 4000 : 2000));
+	ASSERT_EQ(0, start_pinned(self->fd[1], &self->c[1], 7, &self->fence[1]));
+	ASSERT_EQ(0, start_pinned(self->fd[2], &self->c[2], 3, &self->fence[2]));
+	for (int i = 0; i < OTHERS_JOBS; i++) {
+		ASSERT_EQ(0, start_pinned(self->fd[3], &self->c[3], 1 << i % 2, &self->fence[3]));
+		ASSERT_EQ(0, wait_fence(self->fence[3]));
+		EXPECT_EQ(0, rv_chain_wrong(&self->c[3], 2));
+	}
+	EXPECT_EQ(0, rk_count(2, NPU_CNT_TASK_DONE));
+	EXPECT_EQ(OTHERS_JOBS / 2, rk_count(0, NPU_CNT_TASK_STARTED));
+	EXPECT_EQ(OTHERS_JOBS / 2, rk_count(1, NPU_CNT_TASK_STARTED));
+	for (int i = 0; i < 3; i++) {
+		EXPECT_EQ(0, wait_fence(self->fence[i]));
+		EXPECT_EQ(0, rv_chain_wrong(&self->c[i], 2));
+	}
+	EXPECT_EQ(OTHERS_JOBS / 2 + 2, rk_count(0, NPU_CNT_TASK_DONE));
+	EXPECT_EQ(OTHERS_JOBS / 2 + 2, rk_count(1, NPU_CNT_TASK_DONE));
+	EXPECT_EQ(2, rk_count(2, NPU_CNT_TASK_DONE));
+}
+
+RK_TEST_F(gangs, keep_no_core_for_long,
+	  "a job for several cores goes on without a core that stays busy, and so do others behind it")
+{
+	ASSERT_EQ(0, start_long(self, 0, 2, 300));
+	/* It waits for core 2, and meanwhile core 0 is given something longer. */
+	ASSERT_EQ(0, start_pinned(self->fd[1], &self->c[1], 7, &self->fence[1]));
+	ASSERT_EQ(0, start_long(self, 3, 0, 4000));
+	/* Then cores 1 and 2 have nothing to wait for but core 0. */
+	EXPECT_EQ(0, wait_fence(self->fence[0]));
+	ASSERT_EQ(0, start_pinned(self->fd[2], &self->c[2], 2, &self->fence[2]));
+	EXPECT_EQ(0, wait_fence(self->fence[2]));
+	EXPECT_EQ(0, rk_count(0, NPU_CNT_TASK_DONE));
+	EXPECT_EQ(2, rk_count(1, NPU_CNT_TASK_DONE));
+	EXPECT_EQ(1, rk_count(0, NPU_CNT_TASK_STARTED));
+	EXPECT_EQ(0, wait_fence(self->fence[3]));
+	EXPECT_EQ(0, wait_fence(self->fence[1]));
+	for (int i = 0; i < FILES; i++)
+		EXPECT_EQ(0, rv_chain_wrong(&self->c[i], 2));
 }
 
 RK_TEST_F(vendor, a_cancelled_gang_never_starts,

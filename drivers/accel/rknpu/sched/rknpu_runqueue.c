@@ -12,6 +12,9 @@
 /* What is looked at in order to take over work from another core. */
 #define RKNPU_RUNQUEUE_STEAL_TRIES	8
 
+/* What is looked at for a job that does not have to wait for a gang. */
+#define RKNPU_RUNQUEUE_BACKFILL_TRIES	8
+
 /* By state: those that may follow; see "states of a core" in rknpu_types.h. */
 static const u8 rknpu_core_next_states[RKNPU_CORE_STATE_COUNT] = {
 	[RKNPU_CORE_ABSENT] = BIT(RKNPU_CORE_ABSENT) | BIT(RKNPU_CORE_IDLE),
@@ -312,11 +315,16 @@ static void rknpu_shared_took(struct rknpu_runqueue *rq, struct rknpu_job *job)
 void rknpu_runqueue_take(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
 	struct rknpu_entity *entity = rknpu_runqueue_entity(rq, job);
+	bool in_turn = entity->boosted ||
+		       list_is_first(&entity->link, &rq->entities[job->priority]);
 	unsigned int p;
 
 	rknpu_shared_took(rq, job);
 	rknpu_runqueue_begin_slice(rq, entity, job->priority);
 	rknpu_runqueue_remove(job);
+	/* So that all who run beside a gang that waits take turns. */
+	if (!in_turn && !list_empty(&entity->jobs))
+		list_move_tail(&entity->link, &rq->entities[job->priority]);
 	rq->passed_over[job->priority] = 0;
 	rq->after_boosted = entity->boosted;
 	if (!rq->queued)
@@ -427,14 +435,36 @@ static struct rknpu_job *rknpu_runqueue_first(struct rknpu_runqueue *rq)
 	return list_first_entry(&rknpu_runqueue_pick(rq)->jobs, struct rknpu_job, link);
 }
 
-/* What the core has to run next because a gang gathers, or NULL. */
+/* What the core, which has no job, has to run next because a gang gathers, or NULL. */
 static struct rknpu_job *rknpu_gang_next(struct rknpu_runqueue *rq)
 {
 	struct rknpu_gang *gang = rq->sched->gang;
-	struct rknpu_job *job = gang ? gang->jobs[rq->core->index] : NULL;
+	struct rknpu_job *job;
 
+	if (!gang)
+		return NULL;
+	gang->before &= ~BIT(rq->core->index);
+	if (gang->before)
+		return NULL;
+	job = gang->jobs[rq->core->index];
 	/* Before that it waits for its dependencies, as the others do. */
 	return job && job->state == RKNPU_JOB_QUEUED && job->rq == rq ? job : NULL;
+}
+
+static void rknpu_gang_gather(struct rknpu_sched *sched, struct rknpu_gang *gang)
+{
+	struct rknpu_runqueue *rq;
+
+	sched->gang = gang;
+	rknpu_for_each_rq(rq, sched) {
+		if (rq->job && gang->jobs[rq->core->index])
+			gang->before |= BIT(rq->core->index);
+	}
+}
+
+static bool rknpu_gang_waits(const struct rknpu_job *job)
+{
+	return job->gang && job->gang->open;
 }
 
 /* May @job, which would be next, run now? A gang begins to gather by that. */
@@ -442,11 +472,41 @@ static bool rknpu_gang_admits(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
 	struct rknpu_sched *sched = rq->sched;
 
-	if (!job->gang || !job->gang->open)
+	if (!rknpu_gang_waits(job))
 		return true;
 	if (!sched->gang)
-		sched->gang = job->gang;
-	return sched->gang == job->gang;
+		rknpu_gang_gather(sched, job->gang);
+	return sched->gang == job->gang && !job->gang->before;
+}
+
+/* Within one entity, jobs keep their order. */
+static struct rknpu_job *rknpu_runqueue_pass(struct list_head *entities, unsigned int *tries)
+{
+	struct rknpu_entity *entity;
+	struct rknpu_job *job;
+
+	list_for_each_entry(entity, entities, link) {
+		if (!*tries)
+			return NULL;
+		(*tries)--;
+		job = list_first_entry(&entity->jobs, struct rknpu_job, link);
+		if (!rknpu_gang_waits(job))
+			return job;
+	}
+	return NULL;
+}
+
+/* What runs while a gang that would be next has to wait. */
+static struct rknpu_job *rknpu_runqueue_backfill(struct rknpu_runqueue *rq)
+{
+	unsigned int tries = RKNPU_RUNQUEUE_BACKFILL_TRIES;
+	struct rknpu_job *job = NULL;
+	int p;
+
+	for (p = RKNPU_PRIORITY_COUNT - 1; p >= 0 && !job; p--)
+		job = rknpu_runqueue_pass(&rq->boosted[p], &tries) ?:
+		      rknpu_runqueue_pass(&rq->entities[p], &tries);
+	return job;
 }
 
 struct rknpu_job *rknpu_runqueue_next(struct rknpu_runqueue *rq)
@@ -463,9 +523,9 @@ struct rknpu_job *rknpu_runqueue_next(struct rknpu_runqueue *rq)
 			return NULL;
 		job = rknpu_runqueue_first(rq);
 		if (!rknpu_gang_admits(rq, job))
-			return NULL;
+			job = rknpu_runqueue_backfill(rq);
 	}
-	return rknpu_shared_admits(rq, job) ? job : NULL;
+	return job && rknpu_shared_admits(rq, job) ? job : NULL;
 }
 
 void rknpu_runqueue_evacuate(struct rknpu_runqueue *rq, struct list_head *stranded)
@@ -490,6 +550,11 @@ static bool rknpu_gang_has(const struct rknpu_gang *gang, const struct rknpu_run
 {
 	return (gang->waiting & BIT(rq->core->index)) && rq->state == RKNPU_CORE_STARTING &&
 	       rq->job == gang->jobs[rq->core->index];
+}
+
+bool rknpu_gang_keeps(const struct rknpu_runqueue *rq)
+{
+	return rq->job && rknpu_gang_waits(rq->job) && rknpu_gang_has(rq->job->gang, rq);
 }
 
 static u32 rknpu_gang_close(struct rknpu_sched *sched, struct rknpu_gang *gang)

@@ -29,8 +29,9 @@ void rknpu_runqueue_remove(struct rknpu_job *job);
 /*
  * The job that an idle core should run next: one of its own run queue, by time
  * slices, else one taken over from a busy core. It stays queued. NULL if there is
- * none, or none that may run now: those of a gang that gathers come first, and
- * cores behind one IOMMU run jobs of one VM at a time.
+ * none, or none that may run now: those of a gang that gathers come first or let
+ * others pass, see struct rknpu_gang, and cores behind one IOMMU run jobs of one VM
+ * at a time.
  */
 struct rknpu_job *rknpu_runqueue_next(struct rknpu_runqueue *rq);
 /* That job comes to the core: the same as removing it, and its client's slice is counted. */
@@ -42,6 +43,8 @@ bool rknpu_runqueue_wants_core(struct rknpu_runqueue *rq);
 /* Moves jobs of a core that went out of service to others, or to @stranded. */
 void rknpu_runqueue_evacuate(struct rknpu_runqueue *rq, struct list_head *stranded);
 
+/* Is rq->job a member of a gang that has not started, and ready? */
+bool rknpu_gang_keeps(const struct rknpu_runqueue *rq);
 /*
  * rq->job is a member of a gang that has not started, and is ready; or the gang
  * of @job, if it has not started, gathers no more. True if the gang is over by

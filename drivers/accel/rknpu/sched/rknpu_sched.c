@@ -37,7 +37,8 @@
  * rknpu_sched_start() fills struct rknpu_kick and rknpu_pc_start() writes the
  * registers, in whatever context this is. Otherwise the core is STARTING, and
  * its work (rknpu_recover.c) powers it up and attaches the domain first. Jobs of
- * a gang wait on their cores, STARTING, until the last one is ready.
+ * a gang wait on their cores, STARTING, until the last one is ready; see struct
+ * rknpu_gang.
  *
  * The way out. rknpu_sched_irq() reads what interrupts. If the task is over,
  * the next task of the job starts, or the job leaves the core and the next one
@@ -56,6 +57,12 @@
  * fences are signalled without it. Nothing is allocated between a job's push and
  * its end.
  */
+
+/*
+ * How long cores that are ready wait for the rest of a gang, which ends what it had
+ * begun before: as long as one task may take by default.
+ */
+#define RKNPU_SCHED_GANG_MS	500
 
 u32 rknpu_sched_cores_alive(struct rknpu_sched *sched)
 {
@@ -232,6 +239,17 @@ static void rknpu_sched_start_gang(struct rknpu_sched *sched, u32 ready)
 	rknpu_sched_dispatch_all(sched);
 }
 
+/* The core is idle until the rest of the gang is ready, but not for long. */
+static void rknpu_sched_keep(struct rknpu_runqueue *rq)
+{
+	unsigned long delay = msecs_to_jiffies(RKNPU_SCHED_GANG_MS);
+
+	rq->watch.gang_at = jiffies + delay;
+	/* For rknpu_sched_set_timeout(). */
+	rq->watch.look_delay = delay;
+	mod_delayed_work(rq->wq, &rq->watchdog, delay);
+}
+
 void rknpu_sched_start(struct rknpu_runqueue *rq)
 {
 	struct rknpu_gang *gang = rq->job->gang;
@@ -244,6 +262,8 @@ void rknpu_sched_start(struct rknpu_runqueue *rq)
 	rknpu_runqueue_set_state(rq, RKNPU_CORE_STARTING);
 	if (rknpu_gang_ready(rq, &ready))
 		rknpu_sched_start_gang(rq->sched, ready);
+	else
+		rknpu_sched_keep(rq);
 }
 
 void rknpu_sched_dissolve_gang(struct rknpu_job *job)
@@ -294,9 +314,9 @@ void rknpu_sched_dispatch(struct rknpu_runqueue *rq)
 
 	lockdep_assert_held(&rq->sched->hw->lock);
 	rknpu_sched_dispatch_one(rq);
-	if (!rq->core->iommu->shared)
+	if (!rq->core->iommu->shared && !rq->sched->gang)
 		return;
-	/* What this one does decides about cores behind the same IOMMU. */
+	/* What this one does decides about cores behind the same IOMMU, and of a gang. */
 	rknpu_for_each_rq(other, rq->sched)
 		rknpu_sched_dispatch_one(other);
 }
@@ -317,17 +337,14 @@ struct rknpu_job *rknpu_sched_take_next(struct rknpu_runqueue *rq)
 	lockdep_assert_held(&rq->sched->hw->lock);
 	if (rq->state == RKNPU_CORE_STARTING && !rq->frozen)
 		job = rknpu_runqueue_next(rq);
-	if (job) {
+	if (job)
 		rknpu_sched_take(rq, job);
-		return job;
-	}
-
-	if (rq->state == RKNPU_CORE_STARTING)
+	else if (rq->state == RKNPU_CORE_STARTING)
 		rknpu_sched_start_nothing(rq);
-	/* Others may have waited for it to start. */
-	if (rq->core->iommu->shared)
+	/* Others may have waited for it to start, or to take the job of a gang. */
+	if (rq->sched->gang || (!job && rq->core->iommu->shared))
 		rknpu_sched_dispatch(rq);
-	return NULL;
+	return job;
 }
 
 static bool rknpu_sched_between_jobs(struct rknpu_runqueue *rq)
@@ -746,6 +763,17 @@ static unsigned long rknpu_sched_look_cancelled(struct rknpu_runqueue *rq)
 	return time_before(now, rq->watch.cancel_at) ? rq->watch.cancel_at - now : 0;
 }
 
+/* Lock held. The core waits for the rest of a gang. */
+static void rknpu_sched_look_at_gang(struct rknpu_runqueue *rq)
+{
+	unsigned long now = jiffies;
+
+	if (time_before(now, rq->watch.gang_at))
+		rknpu_sched_watch(rq, rq->watch.gang_at - now);
+	else
+		rknpu_sched_dissolve_gang(rq->job);
+}
+
 void rknpu_sched_watchdog(struct work_struct *work)
 {
 	struct rknpu_runqueue *rq = container_of(to_delayed_work(work), struct rknpu_runqueue,
@@ -753,6 +781,8 @@ void rknpu_sched_watchdog(struct work_struct *work)
 	unsigned long again, cancelled;
 
 	guard(spinlock_irq)(&rq->sched->hw->lock);
+	if (rknpu_gang_keeps(rq))
+		rknpu_sched_look_at_gang(rq);
 	if (rq->state != RKNPU_CORE_RUNNING)
 		return;
 	again = rknpu_sched_look(rq);

@@ -294,9 +294,12 @@ struct rknpu_client {
 /**
  * struct rknpu_gang - jobs for several cores that start together
  *
- * One gang at a time gathers (rknpu_sched::gang): its cores take its jobs next,
- * so that two gangs cannot each hold a core that the other one wants. Cores that
- * have theirs are STARTING until the last one does.
+ * One gang at a time gathers (rknpu_sched::gang), so that two gangs cannot each hold
+ * a core that the other one wants. It begins when its turn comes on one of its
+ * cores. Until the jobs end that the others run at that time, all its cores go on
+ * with other clients' jobs; then each takes the gang's job next. Cores that have
+ * theirs are STARTING until the last one does, or for RKNPU_SCHED_GANG_MS: then the
+ * jobs start on their own, so that no core is idle for long.
  */
 struct rknpu_gang {
 	/** @ref: each job holds one */
@@ -305,6 +308,8 @@ struct rknpu_gang {
 	bool open;
 	/** @jobs: by core; not references: a job that ends leaves */
 	struct rknpu_job *jobs[RKNPU_MAX_CORES];
+	/** @before: cores whose jobs, which began before it gathered, have to end first */
+	u32 before;
 	/** @waiting: cores that have their job ready to start */
 	u32 waiting;
 };
@@ -359,6 +364,8 @@ struct rknpu_runqueue {
 		bool late;
 		/** @watch.cancel_at: jiffies when it is stopped, if it is cancelled */
 		unsigned long cancel_at;
+		/** @watch.gang_at: jiffies when it starts without the rest of its gang */
+		unsigned long gang_at;
 	} watch;
 	/** @entities: by priority, those with jobs; the first has its time slice */
 	struct list_head entities[RKNPU_PRIORITY_COUNT];
