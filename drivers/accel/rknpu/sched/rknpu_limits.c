@@ -75,7 +75,7 @@ void rknpu_limits_apply(struct rknpu_job *job)
 	if (job->budget_ns) {
 		job->budget_ns = rknpu_limits_cut(job, "a job", job->budget_ns,
 						  rknpu_limits_max_job_ns());
-		/* Not more for one of its tasks, which rknpu_limits_job_over() would let it have. */
+		/* One task may not take more: rknpu_limits_job_over() would allow that. */
 		job->timeout_ns = min(job->timeout_ns, job->budget_ns);
 	} else if (rknpu_limits_allow_timeout(job->timeout_ns)) {
 		return;
