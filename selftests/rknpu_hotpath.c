@@ -89,7 +89,8 @@ static void look_at(const char *line, struct seen *s)
 		snprintf(s->first, sizeof(s->first), "%.*s", (int)sizeof(s->first) - 1, line);
 	s->allocations += allocation;
 	s->irqs += strstr(line, ": irq_handler_entry: ") && strstr(line, ".npu");
-	s->works += strstr(line, ": workqueue_execute_start: ") && strstr(line, "rknpu_sched_work");
+	s->works += strstr(line, ": workqueue_execute_start: ") &&
+		    (strstr(line, "rknpu_sched_work") || strstr(line, "rknpu_recover_work"));
 }
 
 static int read_trace(struct seen *s)

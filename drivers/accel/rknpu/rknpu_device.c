@@ -3,6 +3,7 @@
 #include <linux/bitops.h>
 #include <linux/device.h>
 #include <linux/sysfs.h>
+#include <linux/workqueue.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
@@ -62,9 +63,9 @@ struct rknpu_device *rknpu_device_create(struct device *dev, const struct rknpu_
 	rdev->hw.soc = soc;
 	rdev->mem.hw = &rdev->hw;
 	rknpu_hw_init(&rdev->hw, &rdev->accel, &rknpu_sched_hw_ops);
-	rknpu_sched_init(&rdev->sched, &rdev->hw, &rdev->mem);
-
-	ret = rknpu_sysfs_add(dev, rdev);
+	ret = rknpu_sched_init(&rdev->sched, &rdev->hw, &rdev->mem);
+	if (!ret)
+		ret = rknpu_sysfs_add(dev, rdev);
 	if (!ret)
 		ret = rknpu_vendor_create(rdev, &rdev->vendor);
 	return ret ? ERR_PTR(ret) : rdev;
@@ -148,6 +149,8 @@ void rknpu_device_unpublish(struct rknpu_device *rdev)
 	drm_dev_unplug(&rdev->accel);
 	/* Nobody asks for the rate any more. */
 	rknpu_rate_stop(&rdev->hw);
+	/* An ioctl that was under way has pushed its jobs, which ended, and others with them. */
+	flush_work(&rdev->sched.work);
 	rknpu_vm_flush();
 }
 

@@ -26,8 +26,8 @@
 /* Long enough for hundreds of short jobs, short enough that nobody misses the memory. */
 #define RKNPU_VM_REAP_DELAY_MS	10
 
-/* The longest chain of releases: a job ends, is freed, drops its VM, the VM drops the device. */
-#define RKNPU_VM_RELEASE_DEPTH	4
+/* The longest chain of releases: a job is freed, drops its VM, the VM drops the device. */
+#define RKNPU_VM_RELEASE_DEPTH	3
 
 static void rknpu_vm_reap_work_fn(struct work_struct *work);
 

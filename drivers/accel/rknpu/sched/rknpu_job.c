@@ -2,6 +2,7 @@
 /* Owns the job model: making and freeing jobs, their dependencies, fences and results. */
 #include <linux/bitops.h>
 #include <linux/build_bug.h>
+#include <linux/cleanup.h>
 #include <linux/dma-fence.h>
 #include <linux/ktime.h>
 #include <linux/mm.h>
@@ -114,17 +115,30 @@ void rknpu_fence_get_result(struct dma_fence *fence, struct rknpu_result *result
 	*result = container_of(fence, struct rknpu_fence, base)->result;
 }
 
-void rknpu_fence_set_successor(struct dma_fence *fence, struct rknpu_job *successor)
+/* Lock of the fence held. Not if it is another device's, which has another lock. */
+static bool rknpu_job_add_dependent(struct rknpu_job *job, struct rknpu_dep *dep)
 {
+	if (job->client->sched != dep->job->client->sched)
+		return false;
+	guard(spinlock)(&job->client->sched->hw->lock);
+	list_add_tail(&dep->waiter, &job->dependents);
+	dep->job->jobs_pending++;
+	return true;
+}
+
+bool rknpu_fence_add_dependent(struct rknpu_dep *dep)
+{
+	struct dma_fence *fence = dep->fence;
 	struct rknpu_job *job = container_of(fence, struct rknpu_fence, base)->job;
 	unsigned long flags;
+	bool added;
 
 	dma_fence_lock_irqsave(fence, flags);
 	/* Only then is its job certain to be there: it ends after it has signalled. */
-	if (!test_bit(DMA_FENCE_FLAG_SIGNALED_BIT, &fence->flags) &&
-	    !cmpxchg_release(&job->successor, NULL, successor))
-		rknpu_job_get(successor);
+	added = !test_bit(DMA_FENCE_FLAG_SIGNALED_BIT, &fence->flags) &&
+		rknpu_job_add_dependent(job, dep);
 	dma_fence_unlock_irqrestore(fence, flags);
+	return added;
 }
 
 /*
@@ -185,7 +199,8 @@ static void rknpu_job_drop_deps(struct rknpu_job *job)
 
 	list_for_each_entry_safe(dep, next, &job->deps, link) {
 		/* Takes the fence's lock, so a callback that is running has returned. */
-		dma_fence_remove_callback(dep->fence, &dep->cb);
+		if (dep->cb.func)
+			dma_fence_remove_callback(dep->fence, &dep->cb);
 		dma_fence_put(dep->fence);
 		kfree(dep);
 	}
@@ -260,6 +275,7 @@ struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *
 	kref_init(&job->ref);
 	atomic_set(&job->deps_pending, 1);
 	INIT_LIST_HEAD(&job->deps);
+	INIT_LIST_HEAD(&job->dependents);
 	INIT_LIST_HEAD(&job->link);
 	INIT_LIST_HEAD(&job->client_link);
 	job->use.free = rknpu_job_free;
@@ -296,7 +312,7 @@ int rknpu_job_add_dep(struct rknpu_job *job, struct dma_fence *fence)
 	dep = kzalloc_obj(*dep, GFP_KERNEL_ACCOUNT);
 	if (!dep)
 		return -ENOMEM;
-	INIT_LIST_HEAD(&dep->cb.node);
+	INIT_LIST_HEAD(&dep->waiter);
 	dep->fence = dma_fence_get(fence);
 	dep->job = job;
 	if (rknpu_fence_is_job(fence))
@@ -381,8 +397,4 @@ void rknpu_job_end(struct rknpu_job *job, enum rknpu_cause cause)
 	container_of(job->fence, struct rknpu_fence, base)->result = job->result;
 	dma_fence_signal(job->fence);
 	dma_fence_end_signalling(cookie);
-	/* Nobody becomes its successor any more. */
-	if (job->successor)
-		rknpu_job_put(job->successor);
-	rknpu_job_put(job);
 }

@@ -49,7 +49,7 @@ void rknpu_job_pause(struct rknpu_job *job);
 
 /*
  * For the scheduler, without rknpu_hw::lock: the hardware is done with the job.
- * Records the result, signals, drops the scheduler's reference.
+ * Records the result and signals. rknpu_job::dependents are the caller's then.
  */
 void rknpu_job_end(struct rknpu_job *job, enum rknpu_cause cause);
 
@@ -58,9 +58,9 @@ bool rknpu_fence_is_job(const struct dma_fence *fence);
 /* After it signalled. Only for a fence that is known to be one of these. */
 void rknpu_fence_get_result(struct dma_fence *fence, struct rknpu_result *result);
 /*
- * Makes @successor, which waits for @fence, the successor of that fence's job.
- * Nothing happens if that job is over or has one already.
+ * Puts @dep, whose fence is one of these, among the dependents of that fence's
+ * job. False: it has signalled, or it is another device's.
  */
-void rknpu_fence_set_successor(struct dma_fence *fence, struct rknpu_job *successor);
+bool rknpu_fence_add_dependent(struct rknpu_dep *dep);
 
 #endif

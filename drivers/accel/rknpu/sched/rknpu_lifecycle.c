@@ -4,6 +4,8 @@
 #include <linux/interrupt.h>
 #include <linux/pm_runtime.h>
 
+#include <drm/drm_managed.h>
+
 #include "hw/rknpu_core.h"
 #include "rknpu_lifecycle.h"
 #include "rknpu_params.h"
@@ -46,7 +48,25 @@ const struct rknpu_hw_ops rknpu_sched_hw_ops = {
 	.busy_percent = rknpu_sched_busy_percent,
 };
 
-void rknpu_sched_init(struct rknpu_sched *sched, struct rknpu_hw *hw, struct rknpu_mem *mem)
+static void rknpu_sched_destroy_wq(struct drm_device *drm, void *wq)
+{
+	destroy_workqueue(wq);
+}
+
+/* As long as the device, whose last reference its work never drops. */
+static int rknpu_sched_create_wq(struct rknpu_sched *sched)
+{
+	INIT_LIST_HEAD(&sched->met);
+	INIT_LIST_HEAD(&sched->ready);
+	INIT_LIST_HEAD(&sched->ending);
+	INIT_WORK(&sched->work, rknpu_sched_work);
+	sched->wq = alloc_workqueue("rknpu", WQ_HIGHPRI | WQ_MEM_RECLAIM | WQ_UNBOUND, 1);
+	if (!sched->wq)
+		return -ENOMEM;
+	return drmm_add_action_or_reset(sched->hw->drm, rknpu_sched_destroy_wq, sched->wq);
+}
+
+int rknpu_sched_init(struct rknpu_sched *sched, struct rknpu_hw *hw, struct rknpu_mem *mem)
 {
 	unsigned int i;
 
@@ -60,6 +80,7 @@ void rknpu_sched_init(struct rknpu_sched *sched, struct rknpu_hw *hw, struct rkn
 		rknpu_runqueue_init(rq, sched, &hw->cores[i]);
 		rknpu_load_init(&rq->load);
 	}
+	return rknpu_sched_create_wq(sched);
 }
 
 static void rknpu_sched_set_absent(struct rknpu_runqueue *rq)
@@ -115,8 +136,9 @@ void rknpu_sched_stop(struct rknpu_sched *sched)
 	/* A core given up meanwhile may have passed its jobs to one that had been stopped. */
 	scoped_guard(spinlock_irq, &sched->hw->lock)
 		rknpu_sched_take_all(sched, &taken);
-	/* Some of these waited for what the cores were doing. */
 	rknpu_sched_end_jobs(&taken, RKNPU_CAUSE_DEVICE_GONE);
+	/* And those that waited for any of them. */
+	flush_work(&sched->work);
 }
 
 static bool rknpu_sched_wait_empty(struct rknpu_runqueue *rq, unsigned int ms)

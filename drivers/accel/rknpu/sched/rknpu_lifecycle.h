@@ -13,7 +13,7 @@ struct rknpu_sched;
 extern const struct rknpu_hw_ops rknpu_sched_hw_ops;
 
 /* Of a new device. */
-void rknpu_sched_init(struct rknpu_sched *sched, struct rknpu_hw *hw, struct rknpu_mem *mem);
+int rknpu_sched_init(struct rknpu_sched *sched, struct rknpu_hw *hw, struct rknpu_mem *mem);
 
 /* Ends every job; no core is touched afterwards. */
 void rknpu_sched_stop(struct rknpu_sched *sched);

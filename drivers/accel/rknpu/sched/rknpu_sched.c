@@ -11,7 +11,6 @@
 #include "hw/rknpu_core.h"
 #include "hw/rknpu_pc.h"
 #include "hw/rknpu_regs.h"
-#include "mem/rknpu_release.h"
 #include "rknpu_limits.h"
 #include "rknpu_params.h"
 #include "rknpu_runqueue.h"
@@ -45,7 +44,8 @@
  * starts, both from the hard interrupt handler; so the gap between two jobs is
  * a few register accesses. The job's successor, the first job that waits for its
  * fence, is queued before that fence signals, for the same reason. Then
- * rknpu_job_end() records the result and signals the fence.
+ * rknpu_job_end() records the result and signals the fence. The other jobs that
+ * wait for it, of which there may be thousands, are left to rknpu_sched::work.
  *
  * Deadlines. A watchdog per core looks at a kick once soon, whether it has
  * started at all, and when the running task is late. Errors, page faults and
@@ -54,8 +54,8 @@
  * "states of a job".
  *
  * Locks. All of this is under rknpu_hw::lock, which is taken inside fence locks:
- * fences are signalled without it. Nothing is allocated between a job's push and
- * its end.
+ * fences are signalled without it, and it is held for a few jobs at a time.
+ * Nothing is allocated between a job's push and its end.
  */
 
 /*
@@ -63,6 +63,9 @@
  * begun before: as long as one task may take by default.
  */
 #define RKNPU_SCHED_GANG_MS	500
+
+/* How many jobs are dealt with under the lock, with interrupts off, at a time. */
+#define RKNPU_SCHED_BATCH	16
 
 u32 rknpu_sched_cores_alive(struct rknpu_sched *sched)
 {
@@ -368,13 +371,29 @@ void rknpu_sched_rest(struct rknpu_runqueue *rq)
 	}
 }
 
+static struct rknpu_job *rknpu_sched_successor(struct rknpu_job *job)
+{
+	struct rknpu_dep *first = list_first_entry_or_null(&job->dependents, struct rknpu_dep,
+							   waiter);
+
+	return first ? first->job : NULL;
+}
+
+/* Lock held. @dep no longer stands for a job that is not over. */
+static struct rknpu_job *rknpu_sched_take_dep(struct rknpu_dep *dep)
+{
+	list_del_init(&dep->waiter);
+	dep->job->jobs_pending--;
+	return dep->job;
+}
+
 /*
  * Lock held. The core is done with @job, whose fence is about to be signalled.
  * Signalling takes time, in which the core would be idle.
  */
 static void rknpu_sched_queue_successor(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
-	struct rknpu_job *next = READ_ONCE(job->successor);
+	struct rknpu_job *next = rknpu_sched_successor(job);
 	struct rknpu_runqueue *other;
 
 	/* With one dependency left, that is @job. */
@@ -384,6 +403,8 @@ static void rknpu_sched_queue_successor(struct rknpu_runqueue *rq, struct rknpu_
 	other = rknpu_runqueue_choose(rq->sched, next);
 	if (!other)
 		return;
+	rknpu_sched_take_dep(list_first_entry(&job->dependents, struct rknpu_dep, waiter));
+	atomic_set(&next->deps_pending, 0);
 	rknpu_runqueue_add(other, next);
 	if (other != rq)
 		rknpu_sched_dispatch(other);
@@ -423,6 +444,64 @@ struct rknpu_job *rknpu_sched_task_done(struct rknpu_runqueue *rq)
 	return job;
 }
 
+/* Lock held. NONE, or why the job ends without having run. */
+static enum rknpu_cause rknpu_sched_enqueue(struct rknpu_job *job)
+{
+	struct rknpu_sched *sched = job->client->sched;
+	struct rknpu_runqueue *rq = sched->gone ? NULL : rknpu_runqueue_choose(sched, job);
+
+	if (rq && !job->cancelled) {
+		rknpu_runqueue_add(rq, job);
+		rknpu_sched_dispatch(rq);
+		return RKNPU_CAUSE_NONE;
+	}
+	rknpu_sched_unlist(job);
+	return rq ? RKNPU_CAUSE_CANCELLED : RKNPU_CAUSE_DEVICE_GONE;
+}
+
+/* Lock held. All dependencies are met. */
+static void rknpu_sched_ready(struct rknpu_job *job)
+{
+	struct rknpu_sched *sched = job->client->sched;
+	enum rknpu_cause cause;
+
+	/* Otherwise the device went away meanwhile. */
+	if (job->state != RKNPU_JOB_WAITING)
+		return;
+	cause = rknpu_sched_enqueue(job);
+	if (cause == RKNPU_CAUSE_NONE)
+		return;
+	job->result.cause = cause;
+	list_add_tail(&job->link, &sched->ending);
+	queue_work(sched->wq, &sched->work);
+}
+
+/* Lock held. What @dep waits for is over. */
+static void rknpu_sched_meet(struct rknpu_dep *dep)
+{
+	struct rknpu_job *job = rknpu_sched_take_dep(dep);
+
+	if (atomic_dec_and_test(&job->deps_pending))
+		rknpu_sched_ready(job);
+}
+
+/* @job's fence has signalled. */
+static void rknpu_sched_meet_dependents(struct rknpu_job *job)
+{
+	struct rknpu_sched *sched = job->client->sched;
+
+	/* None comes any more, and usually the successor was the only one. */
+	if (list_empty_careful(&job->dependents))
+		return;
+	guard(spinlock_irqsave)(&sched->hw->lock);
+	if (!list_empty(&job->dependents))
+		rknpu_sched_meet(list_first_entry(&job->dependents, struct rknpu_dep, waiter));
+	if (list_empty(&job->dependents))
+		return;
+	list_splice_tail_init(&job->dependents, &sched->met);
+	queue_work(sched->wq, &sched->work);
+}
+
 void rknpu_sched_end_job(struct rknpu_job *job, enum rknpu_cause cause)
 {
 	if (job->gang) {
@@ -431,6 +510,8 @@ void rknpu_sched_end_job(struct rknpu_job *job, enum rknpu_cause cause)
 		rknpu_sched_dissolve_gang(job);
 	}
 	rknpu_job_end(job, cause);
+	rknpu_sched_meet_dependents(job);
+	rknpu_job_put(job);
 }
 
 void rknpu_sched_end_jobs(struct list_head *jobs, enum rknpu_cause cause)
@@ -443,19 +524,48 @@ void rknpu_sched_end_jobs(struct list_head *jobs, enum rknpu_cause cause)
 	}
 }
 
-static void rknpu_sched_end_work(struct work_struct *work)
+/* Lock held. False: there is nothing to do. */
+static bool rknpu_sched_work_step(struct rknpu_sched *sched)
 {
-	struct rknpu_job *job = container_of(work, struct rknpu_job, work);
+	struct rknpu_job *job;
 
-	rknpu_sched_end_job(job, job->result.cause);
+	if (!list_empty(&sched->met)) {
+		rknpu_sched_meet(list_first_entry(&sched->met, struct rknpu_dep, waiter));
+		return true;
+	}
+	job = list_first_entry_or_null(&sched->ready, struct rknpu_job, link);
+	if (!job)
+		return false;
+	list_del_init(&job->link);
+	rknpu_sched_ready(job);
+	return true;
 }
 
-/* From where fence locks may be held. */
-static void rknpu_sched_end_later(struct rknpu_job *job, enum rknpu_cause cause)
+/* False: that was all. Jobs that are to be ended go to @ending. */
+static bool rknpu_sched_work_batch(struct rknpu_sched *sched, struct list_head *ending)
 {
-	job->result.cause = cause;
-	INIT_WORK(&job->work, rknpu_sched_end_work);
-	rknpu_release_queue(&job->work);
+	unsigned int i;
+
+	guard(spinlock_irq)(&sched->hw->lock);
+	for (i = 0; i < RKNPU_SCHED_BATCH && rknpu_sched_work_step(sched); i++)
+		;
+	list_splice_tail_init(&sched->ending, ending);
+	return i || !list_empty(ending);
+}
+
+void rknpu_sched_work(struct work_struct *work)
+{
+	struct rknpu_sched *sched = container_of(work, struct rknpu_sched, work);
+	struct rknpu_job *job, *next;
+	LIST_HEAD(ending);
+
+	while (rknpu_sched_work_batch(sched, &ending)) {
+		list_for_each_entry_safe(job, next, &ending, link) {
+			list_del_init(&job->link);
+			rknpu_sched_end_job(job, job->result.cause);
+		}
+		cond_resched();
+	}
 }
 
 void rknpu_sched_finish(struct rknpu_runqueue *rq, struct rknpu_job *job)
@@ -565,56 +675,38 @@ static bool rknpu_sched_admit(struct rknpu_job *job)
 	return true;
 }
 
-/* Lock held. NONE, or why the job ends without having run. */
-static enum rknpu_cause rknpu_sched_enqueue(struct rknpu_job *job)
-{
-	struct rknpu_runqueue *rq = rknpu_runqueue_choose(job->client->sched, job);
-
-	if (rq && !job->cancelled) {
-		rknpu_runqueue_add(rq, job);
-		rknpu_sched_dispatch(rq);
-		return RKNPU_CAUSE_NONE;
-	}
-	rknpu_sched_unlist(job);
-	return rq ? RKNPU_CAUSE_CANCELLED : RKNPU_CAUSE_DEVICE_GONE;
-}
-
-/* All dependencies are met. Any context. */
-static void rknpu_sched_ready(struct rknpu_job *job)
-{
-	struct rknpu_hw *hw = job->client->sched->hw;
-	enum rknpu_cause cause = RKNPU_CAUSE_NONE;
-	unsigned long flags;
-
-	spin_lock_irqsave(&hw->lock, flags);
-	/* Otherwise the device went away meanwhile. */
-	if (job->state == RKNPU_JOB_WAITING)
-		cause = rknpu_sched_enqueue(job);
-	spin_unlock_irqrestore(&hw->lock, flags);
-
-	if (cause != RKNPU_CAUSE_NONE)
-		rknpu_sched_end_later(job, cause);
-}
-
-static void rknpu_sched_dep_met(struct rknpu_job *job)
-{
-	if (atomic_dec_and_test(&job->deps_pending))
-		rknpu_sched_ready(job);
-}
-
-/* Any context, with the lock of @fence held. */
+/* Any context, with the lock of @fence held, and perhaps one of thousands of callbacks. */
 static void rknpu_sched_dep_signaled(struct dma_fence *fence, struct dma_fence_cb *cb)
 {
-	rknpu_sched_dep_met(container_of(cb, struct rknpu_dep, cb)->job);
+	struct rknpu_job *job = container_of(cb, struct rknpu_dep, cb)->job;
+	struct rknpu_sched *sched = job->client->sched;
+
+	if (!atomic_dec_and_test(&job->deps_pending))
+		return;
+	guard(spinlock_irqsave)(&sched->hw->lock);
+	/* Otherwise the device went away meanwhile. */
+	if (job->state != RKNPU_JOB_WAITING)
+		return;
+	list_add_tail(&job->link, &sched->ready);
+	queue_work(sched->wq, &sched->work);
 }
 
 static void rknpu_sched_wait_for_dep(struct rknpu_job *job, struct rknpu_dep *dep)
 {
 	atomic_inc(&job->deps_pending);
+	if (rknpu_fence_is_job(dep->fence) && rknpu_fence_add_dependent(dep))
+		return;
+	/* The last one is the push's own, so this is not. */
 	if (dma_fence_add_callback(dep->fence, &dep->cb, rknpu_sched_dep_signaled))
-		rknpu_sched_dep_met(job);
-	else if (rknpu_fence_is_job(dep->fence))
-		rknpu_fence_set_successor(dep->fence, job);
+		atomic_dec(&job->deps_pending);
+}
+
+/* Ready, unless it waits for something. */
+static void rknpu_sched_pushed(struct rknpu_job *job)
+{
+	guard(spinlock_irqsave)(&job->client->sched->hw->lock);
+	if (atomic_dec_and_test(&job->deps_pending))
+		rknpu_sched_ready(job);
 }
 
 void rknpu_sched_push(struct rknpu_job *job)
@@ -626,7 +718,7 @@ void rknpu_sched_push(struct rknpu_job *job)
 	if (rknpu_sched_admit(job)) {
 		list_for_each_entry(dep, &job->deps, link)
 			rknpu_sched_wait_for_dep(job, dep);
-		rknpu_sched_dep_met(job);
+		rknpu_sched_pushed(job);
 	} else {
 		rknpu_sched_end_job(job, RKNPU_CAUSE_DEVICE_GONE);
 	}
@@ -639,7 +731,8 @@ static void rknpu_sched_take_job(struct rknpu_job *job, struct list_head *taken)
 	if (job->state == RKNPU_JOB_QUEUED)
 		rknpu_runqueue_remove(job);
 	rknpu_sched_unlist(job);
-	list_add_tail(&job->link, taken);
+	/* It may have been in rknpu_sched::ready. */
+	list_move_tail(&job->link, taken);
 }
 
 static void rknpu_sched_take_client(struct rknpu_client *client, struct list_head *taken)
@@ -647,7 +740,8 @@ static void rknpu_sched_take_client(struct rknpu_client *client, struct list_hea
 	struct rknpu_job *job, *next;
 
 	list_for_each_entry_safe(job, next, &client->jobs, client_link) {
-		if (job->state != RKNPU_JOB_ON_CORE)
+		/* Fences of one context signal in order: what waits for jobs ends after those. */
+		if (job->state != RKNPU_JOB_ON_CORE && !job->jobs_pending)
 			rknpu_sched_take_job(job, taken);
 	}
 }

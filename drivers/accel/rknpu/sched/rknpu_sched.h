@@ -30,10 +30,11 @@ void rknpu_sched_cancel_jobs(struct rknpu_client *client);
 /* The file is closed: the same, and drops the file's reference. */
 void rknpu_sched_close_client(struct rknpu_client *client);
 
-/* struct rknpu_hw_ops, and rknpu_runqueue::watchdog */
+/* struct rknpu_hw_ops, rknpu_runqueue::watchdog, and rknpu_sched::work */
 irqreturn_t rknpu_sched_irq(int irq, void *data);
 void rknpu_sched_iommu_fault(struct rknpu_core *core, unsigned long iova, bool write);
 void rknpu_sched_watchdog(struct work_struct *work);
+void rknpu_sched_work(struct work_struct *work);
 
 /* For the scheduler's own files. Without rknpu_hw::lock: */
 
@@ -74,7 +75,10 @@ void rknpu_sched_put_back(struct rknpu_runqueue *rq);
 struct rknpu_job *rknpu_sched_drop_job(struct rknpu_runqueue *rq);
 /* The core's work is to find out what is wrong. */
 void rknpu_sched_suspect(struct rknpu_runqueue *rq, enum rknpu_cause cause);
-/* Takes all jobs that are not on a core; none is queued or started any more. */
+/*
+ * Takes all jobs that are neither on a core nor wait for one that is not over; none
+ * is queued any more, so the others end when that is.
+ */
 void rknpu_sched_take_all(struct rknpu_sched *sched, struct list_head *taken);
 
 #endif

@@ -157,7 +157,9 @@ struct rknpu_result {
 struct rknpu_dep {
 	/** @link: in rknpu_job::deps */
 	struct list_head link;
-	/** @cb: installed by rknpu_sched_push() */
+	/** @waiter: in rknpu_job::dependents or rknpu_sched::met, if @fence is a job's */
+	struct list_head waiter;
+	/** @cb: installed by rknpu_sched_push(), if it is not */
 	struct dma_fence_cb cb;
 	/** @fence: holds a reference */
 	struct dma_fence *fence;
@@ -217,12 +219,14 @@ struct rknpu_job {
 	struct list_head deps;
 	/** @deps_pending: dependencies not yet signalled, plus 1 while pushing */
 	atomic_t deps_pending;
+	/** @jobs_pending: those of them that are jobs' of this device; under rknpu_hw::lock */
+	unsigned int jobs_pending;
 	/**
-	 * @successor: a job that waits for this one, with a reference: the interrupt
-	 * handler can start it before this job's fence is signalled, if it waits for
-	 * nothing else
+	 * @dependents: those that wait for this job, by rknpu_dep::waiter, under
+	 * rknpu_hw::lock. None is added once the fence has signalled. The first one is
+	 * the job's successor, which the interrupt handler can start.
 	 */
-	struct rknpu_job *successor;
+	struct list_head dependents;
 
 	/** @state: see enum rknpu_job_state */
 	enum rknpu_job_state state;
@@ -230,7 +234,7 @@ struct rknpu_job {
 	bool cancelled;
 	/** @rq: in whose queues it is RKNPU_JOB_QUEUED */
 	struct rknpu_runqueue *rq;
-	/** @link: in rknpu_entity::jobs, or in a list of jobs being ended */
+	/** @link: in rknpu_entity::jobs, rknpu_sched::ready, or a list of jobs being ended */
 	struct list_head link;
 	/** @client_link: in rknpu_client::jobs from push until ENDING */
 	struct list_head client_link;
@@ -242,8 +246,6 @@ struct rknpu_job {
 	bool retried;
 	/** @result: valid once the fence has signalled */
 	struct rknpu_result result;
-	/** @work: ends it, where fence locks may be held */
-	struct work_struct work;
 };
 
 /**
@@ -438,6 +440,16 @@ struct rknpu_sched {
 		/** @shared.closing: all cores are parked, and one of them powers the NPU off */
 		bool closing;
 	} shared;
+	/** @met: dependencies on jobs that are over, by rknpu_dep::waiter; for @work */
+	struct list_head met;
+	/** @ready: jobs that wait for nothing any more, WAITING; for @work */
+	struct list_head ready;
+	/** @ending: jobs that end without having run, with their cause; for @work */
+	struct list_head ending;
+	/** @wq: for @work; ends jobs, so it does not wait for memory */
+	struct workqueue_struct *wq;
+	/** @work: what is too much for an interrupt, or where fence locks may be held */
+	struct work_struct work;
 	/** @sleeping: cores that system sleep has frozen; all are, as long as one is */
 	unsigned int sleeping;
 	/** @gone: no job may start or be queued any more */
