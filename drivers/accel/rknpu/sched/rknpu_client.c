@@ -76,6 +76,7 @@ struct rknpu_client *rknpu_client_create(struct rknpu_sched *sched)
 
 	rknpu_account_init(&client->account, sched->mem, rknpu_client_release);
 	INIT_LIST_HEAD(&client->jobs);
+	INIT_LIST_HEAD(&client->visit);
 	rknpu_client_init_entities(client);
 	drm_dev_get(sched->hw->drm);
 	client->sched = sched;

@@ -739,6 +739,7 @@ static void rknpu_sched_take_client(struct rknpu_client *client, struct list_hea
 {
 	struct rknpu_job *job, *next;
 
+	list_splice_tail_init(&client->visit, &client->jobs);
 	list_for_each_entry_safe(job, next, &client->jobs, client_link) {
 		/* Fences of one context signal in order: what waits for jobs ends after those. */
 		if (job->state != RKNPU_JOB_ON_CORE && !job->jobs_pending)
@@ -782,16 +783,34 @@ static void rknpu_sched_cancel_job(struct rknpu_job *job, struct list_head *take
 		rknpu_sched_hurry(&job->client->sched->rqs[job->result.core]);
 }
 
+/* False: that was the last of them. */
+static bool rknpu_sched_cancel_some(struct rknpu_client *client, struct list_head *taken)
+{
+	struct rknpu_job *job;
+	unsigned int i;
+
+	guard(spinlock_irq)(&client->sched->hw->lock);
+	for (i = 0; i < RKNPU_SCHED_BATCH; i++) {
+		job = list_first_entry_or_null(&client->visit, struct rknpu_job, client_link);
+		if (!job)
+			return false;
+		list_move_tail(&job->client_link, &client->jobs);
+		rknpu_sched_cancel_job(job, taken);
+	}
+	return true;
+}
+
 void rknpu_sched_cancel_jobs(struct rknpu_client *client)
 {
-	struct rknpu_job *job, *next;
 	LIST_HEAD(cancelled);
 
-	scoped_guard(spinlock_irq, &client->sched->hw->lock) {
-		list_for_each_entry_safe(job, next, &client->jobs, client_link)
-			rknpu_sched_cancel_job(job, &cancelled);
-	}
+	/* If another thread is at it, each does a part of the other's. */
+	scoped_guard(spinlock_irq, &client->sched->hw->lock)
+		list_splice_tail_init(&client->jobs, &client->visit);
+	while (rknpu_sched_cancel_some(client, &cancelled))
+		cond_resched();
 
+	/* Not before: the others must not take an end for one that they waited for. */
 	rknpu_sched_end_jobs(&cancelled, RKNPU_CAUSE_CANCELLED);
 }
 

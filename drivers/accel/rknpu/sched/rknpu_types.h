@@ -236,7 +236,7 @@ struct rknpu_job {
 	struct rknpu_runqueue *rq;
 	/** @link: in rknpu_entity::jobs, rknpu_sched::ready, or a list of jobs being ended */
 	struct list_head link;
-	/** @client_link: in rknpu_client::jobs from push until ENDING */
+	/** @client_link: in rknpu_client::jobs or rknpu_client::visit from push until ENDING */
 	struct list_head client_link;
 	/** @start_ns: first task started, since it came to the core last */
 	u64 start_ns;
@@ -272,6 +272,8 @@ struct rknpu_client {
 	struct list_head link;
 	/** @jobs: pushed and not ended */
 	struct list_head jobs;
+	/** @visit: those of them that rknpu_sched_cancel_jobs() has still to come to */
+	struct list_head visit;
 	/** @entities: by core and priority */
 	struct rknpu_entity entities[RKNPU_MAX_CORES][RKNPU_PRIORITY_COUNT];
 	/** @busy_ns: core time used */
