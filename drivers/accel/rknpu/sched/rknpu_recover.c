@@ -234,8 +234,11 @@ static void rknpu_recover_start_taken(struct rknpu_runqueue *rq)
 	}
 	spin_unlock_irq(&rq->sched->hw->lock);
 
-	if (cancelled)
-		rknpu_sched_finish(rq, cancelled);
+	if (!cancelled)
+		return;
+	/* It may have been queued early, and the handler be about to end what it waited for. */
+	synchronize_irq(rq->core->irq);
+	rknpu_sched_finish(rq, cancelled);
 }
 
 /* STARTING, powered and clean: attaches what the next job needs, and starts that. */

@@ -378,7 +378,8 @@ static unsigned int rknpu_runqueue_spare(struct rknpu_runqueue *rq)
 }
 
 /* Among the first few of those that wait longest. */
-static struct rknpu_job *rknpu_runqueue_find(struct list_head *entities,
+static struct rknpu_job *rknpu_runqueue_find(struct rknpu_runqueue *from,
+					     struct list_head *entities,
 					     struct rknpu_runqueue *idle)
 {
 	unsigned int tries = RKNPU_RUNQUEUE_STEAL_TRIES;
@@ -387,7 +388,7 @@ static struct rknpu_job *rknpu_runqueue_find(struct list_head *entities,
 
 	list_for_each_entry_reverse(entity, entities, link) {
 		list_for_each_entry(job, &entity->jobs, link) {
-			if (rknpu_runqueue_allows(idle, job))
+			if (job != from->early && rknpu_runqueue_allows(idle, job))
 				return job;
 			if (!--tries)
 				return NULL;
@@ -403,8 +404,8 @@ static struct rknpu_job *rknpu_runqueue_spare_job(struct rknpu_runqueue *from,
 	int p;
 
 	for (p = RKNPU_PRIORITY_COUNT - 1; p >= 0 && !job; p--)
-		job = rknpu_runqueue_find(&from->boosted[p], idle) ?:
-		      rknpu_runqueue_find(&from->entities[p], idle);
+		job = rknpu_runqueue_find(from, &from->boosted[p], idle) ?:
+		      rknpu_runqueue_find(from, &from->entities[p], idle);
 	return job;
 }
 

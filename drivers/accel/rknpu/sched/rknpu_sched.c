@@ -355,11 +355,10 @@ static bool rknpu_sched_between_jobs(struct rknpu_runqueue *rq)
 	return rq->state == RKNPU_CORE_IDLE || rq->state == RKNPU_CORE_STARTING;
 }
 
-void rknpu_sched_rest(struct rknpu_runqueue *rq)
+static void rknpu_sched_rest_locked(struct rknpu_runqueue *rq)
 {
 	struct rknpu_core *core = rq->core;
 
-	guard(spinlock_irqsave)(&core->hw->lock);
 	if (rq->irq_pending && core->powered && rq->pm_held && rknpu_sched_between_jobs(rq)) {
 		rknpu_pc_quiesce(core);
 		rq->irq_pending = false;
@@ -387,6 +386,12 @@ static struct rknpu_job *rknpu_sched_take_dep(struct rknpu_dep *dep)
 	return dep->job;
 }
 
+void rknpu_sched_rest(struct rknpu_runqueue *rq)
+{
+	guard(spinlock_irqsave)(&rq->sched->hw->lock);
+	rknpu_sched_rest_locked(rq);
+}
+
 /*
  * Lock held. The core is done with @job, whose fence is about to be signalled.
  * Signalling takes time, in which the core would be idle.
@@ -394,20 +399,21 @@ static struct rknpu_job *rknpu_sched_take_dep(struct rknpu_dep *dep)
 static void rknpu_sched_queue_successor(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
 	struct rknpu_job *next = rknpu_sched_successor(job);
-	struct rknpu_runqueue *other;
 
 	/* With one dependency left, that is @job. */
 	if (!next || next->state != RKNPU_JOB_WAITING || next->cancelled ||
 	    atomic_read(&next->deps_pending) != 1)
 		return;
-	other = rknpu_runqueue_choose(rq->sched, next);
-	if (!other)
+	/*
+	 * Another core's interrupt could report its end before this core's has
+	 * signalled @job's fence, which may be an earlier one of the same context.
+	 */
+	if (rknpu_runqueue_choose(rq->sched, next) != rq)
 		return;
 	rknpu_sched_take_dep(list_first_entry(&job->dependents, struct rknpu_dep, waiter));
 	atomic_set(&next->deps_pending, 0);
-	rknpu_runqueue_add(other, next);
-	if (other != rq)
-		rknpu_sched_dispatch(other);
+	rknpu_runqueue_add(rq, next);
+	rq->early = next;
 }
 
 /* Between two tasks of a job: on with it, unless others are more urgent. */
@@ -573,11 +579,14 @@ void rknpu_sched_finish(struct rknpu_runqueue *rq, struct rknpu_job *job)
 	bool all = job->result.task == job->task_count;
 
 	rknpu_sched_end_job(job, all ? RKNPU_CAUSE_DONE : RKNPU_CAUSE_CANCELLED);
+
+	guard(spinlock_irqsave)(&rq->sched->hw->lock);
+	rq->early = NULL;
 	/*
 	 * Only now, because a job that waited for this one may have started: that
 	 * saves taking the interrupt down and power references up again.
 	 */
-	rknpu_sched_rest(rq);
+	rknpu_sched_rest_locked(rq);
 }
 
 void rknpu_sched_suspect(struct rknpu_runqueue *rq, enum rknpu_cause cause)
@@ -777,7 +786,8 @@ static void rknpu_sched_cancel_job(struct rknpu_job *job, struct list_head *take
 	if (job->cancelled)
 		return;
 	job->cancelled = true;
-	if (job->state == RKNPU_JOB_QUEUED)
+	/* An early one ends when its core comes to it. */
+	if (job->state == RKNPU_JOB_QUEUED && job->rq->early != job)
 		rknpu_sched_take_job(job, taken);
 	else if (job->state == RKNPU_JOB_ON_CORE)
 		rknpu_sched_hurry(&job->client->sched->rqs[job->result.core]);

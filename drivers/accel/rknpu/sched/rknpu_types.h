@@ -346,6 +346,11 @@ struct rknpu_runqueue {
 	bool frozen;
 	/** @pm_held: a runtime PM reference is held for the busy period */
 	bool pm_held;
+	/**
+	 * @early: queued before the fence that it waited for signalled, and perhaps no
+	 * longer queued: until then it stays here; compared, not followed
+	 */
+	struct rknpu_job *early;
 	/** @irq_pending: the last task's interrupt may still be */
 	bool irq_pending;
 	/** @job: running or starting; holds the scheduler's reference */
