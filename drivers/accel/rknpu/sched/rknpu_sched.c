@@ -258,6 +258,11 @@ void rknpu_sched_start(struct rknpu_runqueue *rq)
 	struct rknpu_gang *gang = rq->job->gang;
 	u32 ready;
 
+	/* A fault since whoever took the job looked: nobody else would turn the line on. */
+	if (rq->core->irq_off) {
+		rknpu_sched_start_over(rq);
+		return;
+	}
 	if (!gang || !gang->open) {
 		rknpu_sched_run(rq);
 		return;

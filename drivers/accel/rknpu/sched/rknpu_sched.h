@@ -54,7 +54,10 @@ void rknpu_sched_dispatch(struct rknpu_runqueue *rq);
 void rknpu_sched_dispatch_all(struct rknpu_sched *sched);
 /* The next job of a core that is STARTING and ready for it, or NULL. */
 struct rknpu_job *rknpu_sched_take_next(struct rknpu_runqueue *rq);
-/* rq->job has been taken, and its domain is attached: it starts, or waits for its gang. */
+/*
+ * rq->job has been taken, and its domain is attached: it starts, or waits for its
+ * gang, or is put back because of a fault that has to be cleaned up first.
+ */
 void rknpu_sched_start(struct rknpu_runqueue *rq);
 /* The gang of @job, if there is one, has to start without the rest. */
 void rknpu_sched_dissolve_gang(struct rknpu_job *job);
