@@ -5,12 +5,16 @@
  * two cores is no matter of luck.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <linux/sync_file.h>
 
 #include "rknpu_harness.h"
 
+#define TRACING		"/sys/kernel/tracing/"
+#define EVENTS		TRACING "events/"
+#define CORE_0		"fdab0000.npu"
 #define ROUNDS		5
 #define DEADLINE_MS	(200 * rk_slow())
 
@@ -121,6 +125,68 @@ RK_TEST_F_TIMEOUT(order, successor_on_another_core, 120,
 		ASSERT_NE(0, first);
 		EXPECT_LT(first, second) TH_LOG("round %d", i);
 	}
+}
+
+#define SIGNALED	EVENTS "dma_fence/dma_fence_signaled/enable"
+#define SUSPEND		EVENTS "rpm/rpm_suspend/enable"
+
+static int put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+/* The first lines of the trace that tell of a fence, and of core 0's sleep. */
+static void read_trace(int *signaled, int *suspend)
+{
+	FILE *f = fopen(TRACING "trace", "re");
+	char line[512];
+	int n = 0;
+
+	*signaled = *suspend = 0;
+	while (f && fgets(line, sizeof(line), f)) {
+		n++;
+		/* It tells nothing more of whose it is. */
+		if (!*signaled && strstr(line, ": dma_fence_signaled:"))
+			*signaled = n;
+		if (!*suspend && strstr(line, ": rpm_suspend:") && strstr(line, CORE_0))
+			*suspend = n;
+	}
+	if (f)
+		fclose(f);
+}
+
+RK_TEST_F_TIMEOUT(order, failed_job_and_its_core, 120,
+		  "a failed job's fence signals before its core goes through what takes long")
+{
+	int signaled, suspend;
+
+	if (rk_one_iommu())
+		SKIP(return, "a shared IOMMU's cores are not put to sleep for that");
+	if (access(SIGNALED, W_OK) || access(SUSPEND, W_OK))
+		SKIP(return, "no tracefs, or not root");
+	/* Else it could not be put to sleep. */
+	rk_stay_awake(false);
+	rk_fault_arm(0, NPU_FAULT_HANG, 0, 1);
+	ASSERT_EQ(0, submit(self, 0, NULL, self->syncobj[0]));
+	ASSERT_TRUE(rk_wait_count(0, NPU_CNT_BUSY, 1, 10000));
+	ASSERT_EQ(0, put(TRACING "trace", ""));
+	ASSERT_EQ(0, put(SIGNALED, "1"));
+	ASSERT_EQ(0, put(SUSPEND, "1"));
+	EXPECT_EQ(0, wait_for(self, self->syncobj[0]));
+	/* On the same core, so that is back. */
+	EXPECT_EQ(0, submit(self, 0, NULL, self->syncobj[1]));
+	EXPECT_EQ(0, wait_for(self, self->syncobj[1]));
+	put(SUSPEND, "0");
+	put(SIGNALED, "0");
+	read_trace(&signaled, &suspend);
+	EXPECT_LT(0, signaled);
+	EXPECT_LT(signaled, suspend);
 }
 
 RK_HARNESS_MAIN

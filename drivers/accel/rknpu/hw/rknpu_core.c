@@ -425,6 +425,29 @@ int rknpu_core_reset(struct rknpu_core *core)
 	return 0;
 }
 
+/*
+ * Without rknpu_iommu::attach_lock, which others hold while they wait: the
+ * domain that the job ran in is attached, so nobody programs the IOMMU.
+ */
+int rknpu_core_stop(struct rknpu_core *core)
+{
+	int ret;
+
+	/* What cannot be seen to have stopped is switched off first. */
+	if (core->iommu->shared || !core->reset_shows)
+		return -EOPNOTSUPP;
+	ret = rknpu_core_pulse_reset(core);
+	if (ret)
+		return ret;
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_HALTS, 1);
+	if (!rknpu_pc_looks_reset(core))
+		return -EIO;
+	/* The domain may go once the job has ended, and its IOMMU has been wiped. */
+	guard(mutex)(&core->reset_lock);
+	WRITE_ONCE(core->parked, true);
+	return rknpu_core_assert(core);
+}
+
 int rknpu_core_reset_locked(struct rknpu_core *core)
 {
 	guard(mutex)(&core->iommu->attach_lock);

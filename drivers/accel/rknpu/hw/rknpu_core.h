@@ -44,6 +44,11 @@ void rknpu_core_enable_irq(struct rknpu_core *core);
 int rknpu_core_reset(struct rknpu_core *core);
 /* The same, taking the lock; not while its IOMMU is being programmed. */
 int rknpu_core_reset_locked(struct rknpu_core *core);
+/*
+ * The same without the lock, while a job is on the core and the line is off; then
+ * the core is held in reset. Fails for a core behind a shared IOMMU.
+ */
+int rknpu_core_stop(struct rknpu_core *core);
 /* Powered. Holds the core in reset, where it can access nothing. */
 void rknpu_core_park(struct rknpu_core *core);
 /*

@@ -415,8 +415,14 @@ static void rknpu_recover_from(struct rknpu_runqueue *rq)
 {
 	struct rknpu_job *job = rknpu_recover_judge(rq);
 	enum rknpu_cause cause = rq->fault.cause;
-	int ret = rknpu_recover_hardware(rq->core);
+	int ret;
 
+	/* The job does not wait for what takes long, unless it has to for its memory's sake. */
+	if (job && !rknpu_core_stop(rq->core)) {
+		rknpu_sched_end_job(job, cause);
+		job = NULL;
+	}
+	ret = rknpu_recover_hardware(rq->core);
 	if (ret)
 		rknpu_recover_give_up(rq, ret);
 	else
