@@ -320,4 +320,97 @@ RK_TEST_F_TIMEOUT(memcg, too_many_jobs_are_the_callers_trouble, 180,
 	EXPECT_TRUE(used_becomes_less_than(MIB)) TH_LOG("%lld bytes", used());
 }
 
+/* Until it is killed: memory is taken up to the limit and freed, and caches are dropped. */
+static int press(void)
+{
+	for (;;) {
+		struct drm_rocket_create_bo create = { .size = MIB };
+		int fd = rk_open();
+
+		if (fd < 0)
+			return 201;
+		while (!rk_ioctl(fd, DRM_IOCTL_ROCKET_CREATE_BO, &create))
+			;
+		close(fd);
+		write_number("/proc/sys/vm/drop_caches", 3);
+	}
+}
+
+/* A job per core. 0 if the one on core 1 ends with @want because of a fault, or what else. */
+static int run_with_fault(struct rk_team *t, uint32_t fault, int want)
+{
+	int ret;
+
+	rk_fault_arm(1, fault, 0, 1);
+	rk_latency_us(20000);
+	ret = rk_team_submit(t, RK_CORES, 30);
+	rk_latency_us(0);
+	if (ret)
+		return ret;
+	rk_team_collect(t, RK_CORES, 30, 60000);
+	if (!rk_fault_fired())
+		return -ENODATA;
+	return rk_team_count(t, RK_CORES, want) == 1 &&
+	       rk_team_count(t, RK_CORES, 0) == RK_CORES - 1 ? 0 : -EPROTO;
+}
+
+/* Jobs of a file that is closed while they are queued, behind one that hangs. */
+static int close_with_jobs(void)
+{
+	struct drm_rocket_job_ext job;
+	struct drm_rocket_task task;
+	struct rk_client c;
+	int ret = rk_client_init(&c);
+
+	if (!ret)
+		ret = rk_op_task(&c.inc, c.in.iova, c.out.iova, &task);
+	if (!ret)
+		ret = rk_fini(&c.inc.bo);
+	rk_job_ext(&job, &task, 1, &c.in, &c.out);
+	job.core_mask = 1;
+	rk_fault_arm(0, NPU_FAULT_HANG, 0, 1);
+	if (!ret)
+		ret = rk_submit_ext(c.fd, &job, 1, NULL);
+	if (!ret && !rk_wait_count(0, NPU_CNT_BUSY, 1, 10000))
+		ret = -ETIME;
+	for (int i = 0; i < 20 && !ret; i++)
+		ret = rk_submit_op(&c.inc, &c.in, &c.out);
+	rk_client_fini(&c);
+	return ret;
+}
+
+#define PRESS_ROUNDS	(rk_slow() > 1 ? 3 : 10)
+
+/*
+ * Lockdep is what judges, if the kernel has it: what ends jobs may not wait for
+ * what others do while they wait for memory.
+ */
+RK_TEST_F_TIMEOUT(memcg, jobs_end_while_memory_is_reclaimed, 600,
+		  "jobs end, and cores recover, while memory is reclaimed all the time")
+{
+	struct rk_team team;
+	int status;
+	pid_t pid;
+
+	RK_REQUIRE_MODEL();
+	rk_task_timeout_ms(100 * rk_slow());
+	pid = start_member(press);
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(0, rk_team_init(&team));
+	for (int i = 0; i < PRESS_ROUNDS; i++) {
+		/* Two address spaces in turn, and now and then a core that slept. */
+		EXPECT_EQ(0, rk_client_run(&self->c, i));
+		EXPECT_EQ(0, run_with_fault(&team, NPU_FAULT_HANG, -ETIME));
+		EXPECT_EQ(0, rk_client_run(&self->c, i));
+		EXPECT_EQ(0, run_with_fault(&team, NPU_FAULT_MMU_READ, -EFAULT));
+		EXPECT_EQ(0, close_with_jobs());
+		EXPECT_TRUE(rk_wait_asleep(10000));
+	}
+	EXPECT_LT(0, times_full());
+	EXPECT_EQ(0, waitpid(pid, &status, WNOHANG));
+	kill(pid, SIGKILL);
+	EXPECT_EQ(pid, waitpid(pid, &status, 0));
+	rk_team_fini(&team);
+}
+
 RK_HARNESS_MAIN

@@ -44,6 +44,8 @@ struct rknpu_order {
 	u32 lock_count;
 	/** @acquire: ww ticket */
 	struct ww_acquire_ctx acquire;
+	/** @cookie: of dma_fence_begin_signalling(), once fences are published */
+	bool cookie;
 };
 
 static int rknpu_order_use_cmp(const void *pa, const void *pb)
@@ -214,6 +216,8 @@ static void rknpu_order_publish(struct rknpu_order *s)
 {
 	u32 i, j;
 
+	/* From here on others wait for the jobs, until those are pushed. */
+	s->cookie = dma_fence_begin_signalling();
 	for (i = 0; i < s->job_count; i++) {
 		struct rknpu_job *job = s->jobs[i];
 
@@ -259,6 +263,8 @@ int rknpu_order_jobs(struct rknpu_job **jobs, u32 count)
 		else
 			rknpu_sched_push(jobs[i]);
 	}
+	if (!ret)
+		dma_fence_end_signalling(s.cookie);
 
 	kvfree(s.locked);
 	kvfree(s.uses);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns a core's work: bringing it up for a job, and bringing it back after a failure. */
 #include <linux/cleanup.h>
+#include <linux/dma-fence.h>
 #include <linux/interrupt.h>
 #include <linux/pm_runtime.h>
+#include <linux/sched/mm.h>
 
 #include "hw/rknpu_core.h"
 #include "hw/rknpu_iommu.h"
@@ -11,6 +13,27 @@
 #include "rknpu_recover.h"
 #include "rknpu_runqueue.h"
 #include "rknpu_sched.h"
+
+/*
+ * All of this work is on the way to a fence, which nobody who frees memory may
+ * wait for in vain; so lockdep is told (dma_fence_begin_signalling()). But
+ * powering up, attaching and cycling the power take locks of runtime PM, of
+ * clocks and of the IOMMU group, under which others allocate memory. No driver
+ * can avoid them, and lockdep would say so: they are left out, and this thread
+ * allocates from the reserves meanwhile. A job that failed ends before that.
+ */
+static unsigned int rknpu_recover_begin_foreign(void)
+{
+	dma_fence_end_signalling(false);
+	return memalloc_noreclaim_save();
+}
+
+static void rknpu_recover_end_foreign(unsigned int flags)
+{
+	memalloc_noreclaim_restore(flags);
+	/* rknpu_recover_work() ends it. */
+	dma_fence_begin_signalling();
+}
 
 void rknpu_recover_set_held(struct rknpu_runqueue *rq, bool held)
 {
@@ -21,12 +44,15 @@ void rknpu_recover_set_held(struct rknpu_runqueue *rq, bool held)
 /* Power until rknpu_sched_rest(). */
 static int rknpu_recover_power_up(struct rknpu_runqueue *rq)
 {
+	unsigned int flags;
 	int ret;
 
 	/* Only this work changes it while STARTING or RECOVERING; others look at it. */
 	if (rq->pm_held)
 		return 0;
+	flags = rknpu_recover_begin_foreign();
 	ret = rknpu_core_power_on(rq->core);
+	rknpu_recover_end_foreign(flags);
 	if (!ret)
 		rknpu_recover_set_held(rq, true);
 	return ret;
@@ -67,7 +93,7 @@ static void rknpu_recover_detach(struct rknpu_core *core)
  * a faulting access does not let go. And not while it is awake: going back to
  * the default domain takes an IOMMU that works, or ends in a warning.
  */
-static int rknpu_recover_hardware(struct rknpu_core *core)
+static int rknpu_recover_hardware_foreign(struct rknpu_core *core)
 {
 	int ret;
 
@@ -87,6 +113,15 @@ static int rknpu_recover_hardware(struct rknpu_core *core)
 	return ret;
 }
 
+static int rknpu_recover_hardware(struct rknpu_core *core)
+{
+	unsigned int flags = rknpu_recover_begin_foreign();
+	int ret = rknpu_recover_hardware_foreign(core);
+
+	rknpu_recover_end_foreign(flags);
+	return ret;
+}
+
 static int rknpu_recover_try_attach(struct rknpu_core *core, struct rknpu_domain *domain)
 {
 	struct rknpu_iommu *iommu = core->iommu;
@@ -98,7 +133,7 @@ static int rknpu_recover_try_attach(struct rknpu_core *core, struct rknpu_domain
 }
 
 /* Powered. Resets the core as far as attaching takes that. */
-static int rknpu_recover_attach(struct rknpu_core *core, struct rknpu_domain *domain)
+static int rknpu_recover_attach_foreign(struct rknpu_core *core, struct rknpu_domain *domain)
 {
 	int ret;
 
@@ -113,8 +148,18 @@ static int rknpu_recover_attach(struct rknpu_core *core, struct rknpu_domain *do
 		ret = rknpu_recover_reset_all(core->iommu) ?:
 		      rknpu_recover_try_attach(core, domain);
 	if (ret)
-		ret = rknpu_recover_hardware(core) ?: rknpu_recover_try_attach(core, domain);
+		ret = rknpu_recover_hardware_foreign(core) ?:
+		      rknpu_recover_try_attach(core, domain);
 	rknpu_core_enable_irq(core);
+	return ret;
+}
+
+static int rknpu_recover_attach(struct rknpu_core *core, struct rknpu_domain *domain)
+{
+	unsigned int flags = rknpu_recover_begin_foreign();
+	int ret = rknpu_recover_attach_foreign(core, domain);
+
+	rknpu_recover_end_foreign(flags);
 	return ret;
 }
 
@@ -195,12 +240,15 @@ static bool rknpu_recover_iommu_lost(const struct rknpu_runqueue *rq)
 static void rknpu_recover_give_up(struct rknpu_runqueue *rq, int error)
 {
 	struct rknpu_core *core = rq->core;
+	unsigned int flags;
 	LIST_HEAD(stranded);
 
 	dev_err(core->dev, "core %u taken out of service: %d\n", core->index, error);
 	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_RETIRED, 1);
 	rknpu_core_disable_irq(core);
+	flags = rknpu_recover_begin_foreign();
 	rknpu_recover_retire(rq);
+	rknpu_recover_end_foreign(flags);
 
 	spin_lock_irq(&core->hw->lock);
 	/* Not if the device is being unbound: then that takes care of the job. */
@@ -267,13 +315,6 @@ static void rknpu_recover_start_next(struct rknpu_runqueue *rq)
 		rknpu_recover_start_taken(rq);
 }
 
-/*
- * Powering up and attaching take locks of runtime PM, of clocks and of the
- * IOMMU group, under which others allocate memory. Fences that a shrinker
- * waits for must not depend on that, and no shrinker waits for those of an
- * NPU's BOs, which are pinned. It does keep this work from being annotated
- * with dma_fence_begin_signalling() as a whole; ending a job is.
- */
 static void rknpu_recover_bring_up(struct rknpu_runqueue *rq)
 {
 	int ret;
@@ -457,6 +498,7 @@ void rknpu_recover_work(struct work_struct *work)
 {
 	struct rknpu_runqueue *rq = container_of(work, struct rknpu_runqueue, work);
 	enum rknpu_core_state state = RKNPU_CORE_ABSENT;
+	bool cookie = dma_fence_begin_signalling();
 
 	scoped_guard(spinlock_irq, &rq->sched->hw->lock)
 		state = rq->state;
@@ -471,4 +513,5 @@ void rknpu_recover_work(struct work_struct *work)
 	default:
 		break;
 	}
+	dma_fence_end_signalling(cookie);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns the scheduler: starting jobs and tasks, their completion, cancelling them. */
 #include <linux/cleanup.h>
+#include <linux/dma-fence.h>
 #include <linux/interrupt.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
@@ -527,12 +528,14 @@ void rknpu_sched_end_job(struct rknpu_job *job, enum rknpu_cause cause)
 
 void rknpu_sched_end_jobs(struct list_head *jobs, enum rknpu_cause cause)
 {
+	bool cookie = dma_fence_begin_signalling();
 	struct rknpu_job *job, *next;
 
 	list_for_each_entry_safe(job, next, jobs, link) {
 		list_del_init(&job->link);
 		rknpu_sched_end_job(job, cause);
 	}
+	dma_fence_end_signalling(cookie);
 }
 
 /* Lock held. False: there is nothing to do. */
@@ -567,6 +570,7 @@ static bool rknpu_sched_work_batch(struct rknpu_sched *sched, struct list_head *
 void rknpu_sched_work(struct work_struct *work)
 {
 	struct rknpu_sched *sched = container_of(work, struct rknpu_sched, work);
+	bool cookie = dma_fence_begin_signalling();
 	struct rknpu_job *job, *next;
 	LIST_HEAD(ending);
 
@@ -577,6 +581,7 @@ void rknpu_sched_work(struct work_struct *work)
 		}
 		cond_resched();
 	}
+	dma_fence_end_signalling(cookie);
 }
 
 void rknpu_sched_finish(struct rknpu_runqueue *rq, struct rknpu_job *job)
@@ -817,6 +822,7 @@ static bool rknpu_sched_cancel_some(struct rknpu_client *client, struct list_hea
 
 void rknpu_sched_cancel_jobs(struct rknpu_client *client)
 {
+	bool cookie = dma_fence_begin_signalling();
 	LIST_HEAD(cancelled);
 
 	/* If another thread is at it, each does a part of the other's. */
@@ -827,6 +833,7 @@ void rknpu_sched_cancel_jobs(struct rknpu_client *client)
 
 	/* Not before: the others must not take an end for one that they waited for. */
 	rknpu_sched_end_jobs(&cancelled, RKNPU_CAUSE_CANCELLED);
+	dma_fence_end_signalling(cookie);
 }
 
 void rknpu_sched_close_client(struct rknpu_client *client)
@@ -902,13 +909,11 @@ static void rknpu_sched_look_at_gang(struct rknpu_runqueue *rq)
 		rknpu_sched_dissolve_gang(rq->job);
 }
 
-void rknpu_sched_watchdog(struct work_struct *work)
+/* Lock held. */
+static void rknpu_sched_watch_again(struct rknpu_runqueue *rq)
 {
-	struct rknpu_runqueue *rq = container_of(to_delayed_work(work), struct rknpu_runqueue,
-						 watchdog);
 	unsigned long again, cancelled;
 
-	guard(spinlock_irq)(&rq->sched->hw->lock);
 	if (rknpu_gang_keeps(rq))
 		rknpu_sched_look_at_gang(rq);
 	if (rq->state != RKNPU_CORE_RUNNING)
@@ -922,4 +927,15 @@ void rknpu_sched_watchdog(struct work_struct *work)
 	else
 		/* Not longer: another kick may have begun by then. */
 		rknpu_sched_watch(rq, min3(again, cancelled, rq->watch.look_delay));
+}
+
+void rknpu_sched_watchdog(struct work_struct *work)
+{
+	struct rknpu_runqueue *rq = container_of(to_delayed_work(work), struct rknpu_runqueue,
+						 watchdog);
+	bool cookie = dma_fence_begin_signalling();
+
+	scoped_guard(spinlock_irq, &rq->sched->hw->lock)
+		rknpu_sched_watch_again(rq);
+	dma_fence_end_signalling(cookie);
 }
