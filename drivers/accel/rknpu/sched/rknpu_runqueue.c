@@ -377,6 +377,13 @@ static unsigned int rknpu_runqueue_spare(struct rknpu_runqueue *rq)
 	return rq->queued;
 }
 
+/* Behind other jobs of its client, which may have to wait for a gang, it gains nothing. */
+static bool rknpu_runqueue_gains(struct rknpu_runqueue *idle, struct rknpu_job *job)
+{
+	return rknpu_runqueue_allows(idle, job) &&
+	       list_empty(&rknpu_runqueue_entity(idle, job)->jobs);
+}
+
 /* Among the first few of those that wait longest. */
 static struct rknpu_job *rknpu_runqueue_find(struct rknpu_runqueue *from,
 					     struct list_head *entities,
@@ -388,7 +395,7 @@ static struct rknpu_job *rknpu_runqueue_find(struct rknpu_runqueue *from,
 
 	list_for_each_entry_reverse(entity, entities, link) {
 		list_for_each_entry(job, &entity->jobs, link) {
-			if (job != from->early && rknpu_runqueue_allows(idle, job))
+			if (job != from->early && rknpu_runqueue_gains(idle, job))
 				return job;
 			if (!--tries)
 				return NULL;
@@ -409,8 +416,8 @@ static struct rknpu_job *rknpu_runqueue_spare_job(struct rknpu_runqueue *from,
 	return job;
 }
 
-/* From the core that has most, as long as there is one that may run here. */
-static void rknpu_runqueue_steal(struct rknpu_runqueue *rq)
+/* From the core that has most, as long as there is one that may run here; or NULL. */
+static struct rknpu_job *rknpu_runqueue_steal(struct rknpu_runqueue *rq)
 {
 	struct rknpu_job *job, *best = NULL;
 	struct rknpu_runqueue *from;
@@ -426,9 +433,10 @@ static void rknpu_runqueue_steal(struct rknpu_runqueue *rq)
 		}
 	}
 	if (!best)
-		return;
+		return NULL;
 	rknpu_runqueue_remove(best);
 	rknpu_runqueue_add(rq, best);
+	return best;
 }
 
 static struct rknpu_job *rknpu_runqueue_first(struct rknpu_runqueue *rq)
@@ -524,7 +532,7 @@ struct rknpu_job *rknpu_runqueue_next(struct rknpu_runqueue *rq)
 			return NULL;
 		job = rknpu_runqueue_first(rq);
 		if (!rknpu_gang_admits(rq, job))
-			job = rknpu_runqueue_backfill(rq);
+			job = rknpu_runqueue_backfill(rq) ?: rknpu_runqueue_steal(rq);
 	}
 	return job && rknpu_shared_admits(rq, job) ? job : NULL;
 }
