@@ -27,6 +27,7 @@ struct Rk3588NpuState {
     SysBusDevice parent_obj;
 
     MemoryRegion iomem;
+    bool reset_keeps_sram;  /* property: CBUF and tables of the LUT */
     bool in_reset[2];       /* inputs; they survive a reset of this device */
     NpuEnv env;
     NpuIrq irq;
@@ -61,15 +62,23 @@ static bool npu_dead(Rk3588NpuState *s, uint32_t *value)
     return npu_fault(&s->env, NPU_FAULT_CORE_DEAD, value);
 }
 
-/* CRU reset or loss of power: nothing of registers, CBUF or task survives. */
+/*
+ * CRU reset or loss of power: nothing of registers or task survives.  A reset
+ * line reaches flip-flops and not RAM (inferred, as nobody has measured it).
+ */
 static void npu_hard_reset(Rk3588NpuState *s, NpuResetCause cause)
 {
     bool stuck = npu_stays_hung(s, cause);
+    bool keeps = cause == NPU_RESET_LINE && s->reset_keeps_sram;
 
     trace_rk3588_npu_reset(s->env.core_index, s->pc.phase, stuck);
     npu_pc_abort(&s->pc, stuck);
     npu_groups_reset(&s->groups);
     npu_irq_reset(&s->irq);
+    if (!keeps) {
+        npu_cbuf_drop(&s->pc.cbuf);
+        npu_lut_drop(&s->groups.lut);
+    }
 }
 
 /* --- Registers --- */
@@ -360,6 +369,7 @@ static int npu_pre_load(void *opaque)
 
     /* The control device may have its state already: it is left alone. */
     npu_pc_forget(&s->pc);
+    npu_cbuf_drop(&s->pc.cbuf);
     return 0;
 }
 
@@ -376,8 +386,8 @@ static int npu_post_load(void *opaque, int version_id)
 
 static const VMStateDescription vmstate_npu = {
     .name = TYPE_RK3588_NPU,
-    .version_id = 5,
-    .minimum_version_id = 5,
+    .version_id = 6,
+    .minimum_version_id = 6,
     .pre_load = npu_pre_load,
     .post_load = npu_post_load,
     .fields = (const VMStateField[]) {
@@ -402,6 +412,8 @@ static const Property npu_properties[] = {
                      true),
     DEFINE_PROP_BOOL("pp-banks", Rk3588NpuState, groups.pp_banks, true),
     DEFINE_PROP_BOOL("pc-prefetch", Rk3588NpuState, pc.prefetch, true),
+    DEFINE_PROP_BOOL("reset-keeps-sram", Rk3588NpuState, reset_keeps_sram,
+                     true),
     DEFINE_PROP_LINK("iommu", Rk3588NpuState, env.iommu, TYPE_RK_IOMMU,
                      RkIommuState *),
     DEFINE_PROP_LINK("ctl", Rk3588NpuState, env.ctl, TYPE_RK3588_NPU_CTL,

@@ -248,7 +248,7 @@ void npu_groups_reset(NpuGroups *g)
     memset(g->regs, 0, sizeof(g->regs));
     memset(g->regs1, 0, sizeof(g->regs1));
     memset(g->executer, 0, sizeof(g->executer));
-    memset(&g->lut, 0, sizeof(g->lut));
+    npu_lut_access(&g->lut, 0);
     g->regs[R_PC_VERSION] = NPU_VERSION;
     g->regs[R_PC_VERSION_NUM] = NPU_VERSION_NUM;
     g->regs[R_CORE_MAC_GATING] = NPU_MAC_GATING_RESET;

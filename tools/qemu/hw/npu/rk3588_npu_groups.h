@@ -30,6 +30,7 @@ typedef struct NpuGroups {
 
 extern const VMStateDescription vmstate_npu_groups;
 
+/* Registers; the tables of the LUT are RAM and stay. */
 void npu_groups_reset(NpuGroups *g);
 
 /*

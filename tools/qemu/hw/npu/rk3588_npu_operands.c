@@ -15,19 +15,119 @@ static bool same_cube(const NpuCube *a, const NpuCube *b)
            a->converted == b->converted;
 }
 
+/* --- Banks --- */
+
+/* Bytes from bank @first on that @banks have, and where they begin. */
+static size_t bank_room(uint32_t first, uint32_t banks, size_t *start)
+{
+    first = MIN(first, NPU_CBUF_BANKS);
+    *start = first * NPU_CBUF_BANK;
+    return MIN(banks, NPU_CBUF_BANKS - first) * NPU_CBUF_BANK;
+}
+
+/* Banks of @bytes from @start on. */
+static uint32_t bank_mask(size_t start, size_t bytes)
+{
+    unsigned first = start / NPU_CBUF_BANK;
+
+    return MAKE_64BIT_MASK(first, DIV_ROUND_UP(bytes, NPU_CBUF_BANK));
+}
+
+/* What is longer than its banks goes through them in turns (inferred). */
+static void banks_fill(NpuCbuf *cbuf, uint32_t first, uint32_t banks,
+                       const NpuBuf *b)
+{
+    size_t start, room = bank_room(first, banks, &start), at = 0;
+
+    if (!room) {
+        return;
+    }
+    if (b->size > 2 * room) {
+        at = (b->size / room - 1) * room;
+    }
+    cbuf->used |= bank_mask(start, MIN(b->size, room));
+    while (at < b->size) {
+        size_t n = MIN(b->size - at, room);
+
+        memcpy(cbuf->ram + start, b->data + at, n);
+        at += n;
+    }
+}
+
+/*
+ * A task that reuses what the last one did not leave gets what the banks hold:
+ * inferred, from the RAM that they are.
+ */
+static NpuBuf *banks_left(const NpuCbuf *cbuf, const NpuEnv *env,
+                          uint32_t first, uint32_t banks, size_t bytes)
+{
+    size_t start, room = bank_room(first, banks, &start);
+    NpuBuf *b;
+
+    if (bytes > room || (bank_mask(start, bytes) & ~cbuf->used)) {
+        return NULL;
+    }
+    b = npu_buf_new(bytes);
+    if (b) {
+        memcpy(b->data, cbuf->ram + start, bytes);
+        qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: reuse of what an "
+                      "earlier task left in CBUF\n", env->core_index);
+    }
+    return b;
+}
+
+/* --- Loading --- */
+
+static NpuMemResult reuse_feature(NpuCbuf *cbuf, const NpuEnv *env,
+                                  const NpuTask *t, const char **why)
+{
+    const NpuCube *cube = &t->conv.feature.cube;
+    NpuBuf *b = cbuf->feature;
+
+    if (b && same_cube(&b->cube, cube)) {
+        return NPU_MEM_OK;
+    }
+    /* What the converter made of data is not kept. */
+    b = cube->converted || (b && b->cube.converted) ? NULL :
+        banks_left(cbuf, env, 0, t->conv.data_banks, cube->bytes);
+    if (!b) {
+        *why = "DATA_REUSE of what is not in CBUF";
+        return NPU_MEM_UNIMPLEMENTED;
+    }
+    b->cube = *cube;
+    npu_buf_unref(cbuf->feature);
+    cbuf->feature = b;
+    return NPU_MEM_OK;
+}
+
+static NpuMemResult reuse_weights(NpuCbuf *cbuf, const NpuEnv *env,
+                                  const NpuTask *t, const char **why)
+{
+    const NpuConv *c = &t->conv;
+    NpuBuf *b = cbuf->weights;
+
+    if (b && b->size == c->weight_bytes) {
+        return NPU_MEM_OK;
+    }
+    b = banks_left(cbuf, env, c->data_banks, c->weight_banks, c->weight_bytes);
+    if (!b) {
+        *why = "WEIGHT_REUSE of what is not in CBUF";
+        return NPU_MEM_UNIMPLEMENTED;
+    }
+    npu_buf_unref(cbuf->weights);
+    cbuf->weights = b;
+    return NPU_MEM_OK;
+}
+
 static NpuMemResult load_feature(NpuCbuf *cbuf, const NpuEnv *env,
                                  const NpuTask *t, const char **why)
 {
     const NpuCube *cube = &t->conv.feature.cube;
     NpuSpanDma dma = { .env = env };
-    NpuBuf *b = cbuf->feature;
+    NpuBuf *b;
 
     if (t->conv.data_reuse) {
-        if (!b || !same_cube(&b->cube, cube)) {
-            *why = "DATA_REUSE of what is not in CBUF";
-            return NPU_MEM_UNIMPLEMENTED;
-        }
-        return NPU_MEM_OK;
+        return reuse_feature(cbuf, env, t, why);
     }
     b = npu_buf_new(cube->bytes);
     if (!b) {
@@ -39,6 +139,7 @@ static NpuMemResult load_feature(NpuCbuf *cbuf, const NpuEnv *env,
         npu_buf_unref(b);
         return dma.result;
     }
+    banks_fill(cbuf, 0, t->conv.data_banks, b);
     npu_buf_unref(cbuf->feature);
     cbuf->feature = b;
     return NPU_MEM_OK;
@@ -48,15 +149,11 @@ static NpuMemResult load_weights(NpuCbuf *cbuf, const NpuEnv *env,
                                  const NpuTask *t, const char **why)
 {
     const NpuConv *c = &t->conv;
-    NpuBuf *b = cbuf->weights;
     NpuMemResult r;
+    NpuBuf *b;
 
     if (c->weight_reuse) {
-        if (!b || b->size != c->weight_bytes) {
-            *why = "WEIGHT_REUSE of what is not in CBUF";
-            return NPU_MEM_UNIMPLEMENTED;
-        }
-        return NPU_MEM_OK;
+        return reuse_weights(cbuf, env, t, why);
     }
     b = npu_buf_new(c->weight_bytes);
     if (!b) {
@@ -67,6 +164,7 @@ static NpuMemResult load_weights(NpuCbuf *cbuf, const NpuEnv *env,
         npu_buf_unref(b);
         return r;
     }
+    banks_fill(cbuf, c->data_banks, c->weight_banks, b);
     npu_buf_unref(cbuf->weights);
     cbuf->weights = b;
     return NPU_MEM_OK;
@@ -166,6 +264,8 @@ void npu_cbuf_drop(NpuCbuf *cbuf)
     npu_buf_unref(cbuf->weights);
     cbuf->feature = NULL;
     cbuf->weights = NULL;
+    memset(cbuf->ram, 0, sizeof(cbuf->ram));
+    cbuf->used = 0;
 }
 
 /* --- Migration --- */
@@ -251,8 +351,8 @@ static const VMStateDescription vmstate_npu_cube = {
 
 const VMStateDescription vmstate_npu_cbuf = {
     .name = "rk3588-npu-core/cbuf",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .pre_save = npu_cbuf_pre_save,
     .post_save = npu_cbuf_post_save,
     .post_load = npu_cbuf_post_load,
@@ -264,6 +364,8 @@ const VMStateDescription vmstate_npu_cbuf = {
                                      mig.feature_size),
         VMSTATE_VBUFFER_ALLOC_UINT32(mig.weights, NpuCbuf, 0, NULL,
                                      mig.weights_size),
+        VMSTATE_UINT32(used, NpuCbuf),
+        VMSTATE_BUFFER(ram, NpuCbuf),
         VMSTATE_END_OF_LIST()
     }
 };

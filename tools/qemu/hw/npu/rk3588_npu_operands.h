@@ -9,10 +9,17 @@
 #include "rk3588_npu_dma.h"
 #include "rk3588_npu_worker.h"
 
-/* What the last task left in CBUF, for DATA_REUSE and WEIGHT_REUSE. */
+#define NPU_CBUF_SIZE   (NPU_CBUF_BANKS * NPU_CBUF_BANK)
+
+/* What tasks left in CBUF, for DATA_REUSE and WEIGHT_REUSE. */
 typedef struct NpuCbuf {
+    /* what the last task had there, whether its banks sufficed or not */
     NpuBuf *feature;
     NpuBuf *weights;
+
+    /* what the banks hold, all tasks since power came together */
+    uint8_t ram[NPU_CBUF_SIZE];
+    uint32_t used;  /* bitmap of banks that something was ever loaded into */
 
     /* as it migrates */
     struct {
@@ -26,6 +33,7 @@ typedef struct NpuCbuf {
 
 extern const VMStateDescription vmstate_npu_cbuf;
 
+/* Loss of power. */
 void npu_cbuf_drop(NpuCbuf *cbuf);
 /*
  * Make CBUF hold what a convolution reads.  @why is set if the model cannot.

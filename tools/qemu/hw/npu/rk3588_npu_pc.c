@@ -735,7 +735,6 @@ void npu_pc_forget(NpuPc *pc)
         npu_job_release(pc->job);
         pc->job = NULL;
     }
-    npu_cbuf_drop(&pc->cbuf);
     npu_progress_freeze(&pc->progress);
     pc->blocked = false;
     pc->held = false;
@@ -819,6 +818,7 @@ void npu_pc_unrealize(NpuPc *pc)
     rk_iommu_set_retry(pc->env->iommu, NULL, NULL);
     npu_progress_unrealize(&pc->progress);
     npu_pc_abort(pc, false);
+    npu_cbuf_drop(&pc->cbuf);
     npu_worker_fini(&pc->worker);
 }
 

@@ -163,12 +163,109 @@ static void test_data_reuse(void)
     g_assert_true(wait_irq(q));
     g_assert_true(result_right(q, C2_ADDR));
     g_assert_cmpuint(count(q, NPU_CNT_UNIMPLEMENTED), ==, 0);
+    qtest_quit(q);
+}
 
-    /* A reset loses it. */
-    reset_core(q);
+/* Reuses the weights of the product before, or not. */
+static void write_thief(QTestState *q, unsigned *amount, bool reuse)
+{
+    Prog p;
+
+    matmul_body(&p, C2_ADDR);
+    put(&p, 0x1040, reuse << 13 | 11 << 4 | 1);
+    tail(&p, 0, 0);
+    write_prog(q, CMD2_ADDR, &p);
+    *amount = p.n / 2;
+}
+
+/* Is what a product left there after @lose, as the next one finds out? */
+static bool survives(const char *args, void (*lose)(QTestState *q))
+{
+    QTestState *q = qtest_initf("%s%s", MACHINE, args);
+    unsigned amount;
+    bool there;
+
+    power(q, true);
+    assert_job_works(q);
+    qtest_memset(q, B_ADDR, 0x77, N * K);
+    lose(q);
+    write_thief(q, &amount, true);
+    kick(q, CMD2_ADDR, amount, 1);
+    there = wait_irq(q);
+    if (there) {
+        g_assert_true(result_right(q, C2_ADDR));
+    }
+    g_assert_cmpuint(count(q, NPU_CNT_UNIMPLEMENTED), ==, !there);
+    qtest_quit(q);
+    return there;
+}
+
+static void lose_power(QTestState *q)
+{
+    power(q, false);
+    power(q, true);
+}
+
+static void restart(QTestState *q)
+{
+    qtest_system_reset(q);
+    power(q, true);
+    qtest_memset(q, C2_ADDR, 0xa5, M * N * 4);
+}
+
+static void test_sram(void)
+{
+    g_assert_true(survives("", reset_core));
+    g_assert_false(survives("-global rk3588-npu-core.reset-keeps-sram=off",
+                            reset_core));
+    g_assert_false(survives("", lose_power));
+    g_assert_false(survives("", restart));
+}
+
+/* Half of the weights of an old product, and zeros of a smaller one. */
+static bool half_right(QTestState *q)
+{
+    unsigned m, n, k;
+
+    for (m = 0; m < M; m++) {
+        for (n = 0; n < N; n++) {
+            int32_t want = 0;
+
+            for (k = 32; k < K; k++) {
+                want += a[m][k] * b[n][k];
+            }
+            if ((int32_t)qtest_readl(q, C2_ADDR + ((n / 4 * M + m) * 4 +
+                                                   n % 4) * 4) != want) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* A smaller task leaves the rest of the banks to whoever looks there. */
+static void test_sram_rest(void)
+{
+    QTestState *q = start();
+    unsigned amount;
+    Prog p;
+
+    assert_job_works(q);
+    qtest_memset(q, B_ADDR, 0, N * K);
+    p.n = 0;
+    put(&p, 0x4004, 0xe);
+    put(&p, 0x1010, (M + 1) << 4);
+    put_product(&p, M, 32, N, A_ADDR, B_ADDR, false);
+    put_sums(&p, M, N, C_ADDR);
+    tail(&p, 0, 0);
+    write_prog(q, CMD2_ADDR, &p);
     kick(q, CMD2_ADDR, p.n / 2, 1);
-    g_assert_true(never_irq(q));
-    g_assert_cmpuint(count(q, NPU_CNT_UNIMPLEMENTED), ==, 1);
+    g_assert_true(wait_irq(q));
+
+    write_thief(q, &amount, true);
+    kick(q, CMD2_ADDR, amount, 1);
+    g_assert_true(wait_irq(q));
+    g_assert_true(half_right(q));
     qtest_quit(q);
 }
 
@@ -810,11 +907,26 @@ static void test_lut(void)
     for (i = 0; i < 8; i++) {
         g_assert_cmphex(qtest_readw(q, C_ADDR + 2 * i), ==, want[i]);
     }
-    /* A reset forgets the tables. */
+    /* A reset leaves the tables alone, loss of power does not. */
     reset_core(q);
+    qtest_memset(q, C_ADDR, 0xa5, 16);
+    kick(q, CMD_ADDR, 20, 1);
+    g_assert_true(wait_irq(q));
+    g_assert_cmphex(qtest_readw(q, C_ADDR), ==, want[0]);
+    lose_power(q);
     kick(q, CMD_ADDR, 20, 1);
     g_assert_true(never_irq(q));
     g_assert_cmpuint(count(q, NPU_CNT_UNIMPLEMENTED), ==, 2);
+    qtest_quit(q);
+
+    q = qtest_init(MACHINE "-global rk3588-npu-core.reset-keeps-sram=off");
+    power(q, true);
+    lut_prog(q);
+    write_tables(q);
+    reset_core(q);
+    kick(q, CMD_ADDR, 20, 1);
+    g_assert_true(never_irq(q));
+    g_assert_cmpuint(count(q, NPU_CNT_UNIMPLEMENTED), ==, 1);
     qtest_quit(q);
 }
 
@@ -826,6 +938,8 @@ int main(int argc, char **argv)
     qtest_add_func("rk3588-npu-core/chain", test_chain);
     qtest_add_func("rk3588-npu-core/weight-reuse", test_weight_reuse);
     qtest_add_func("rk3588-npu-core/data-reuse", test_data_reuse);
+    qtest_add_func("rk3588-npu-core/sram", test_sram);
+    qtest_add_func("rk3588-npu-core/sram-rest", test_sram_rest);
     qtest_add_func("rk3588-npu-core/reuse-converted", test_reuse_converted);
     qtest_add_func("rk3588-npu-core/cbuf-banks", test_cbuf_banks);
     qtest_add_func("rk3588-npu-core/slave-mode", test_slave_mode);

@@ -25,6 +25,11 @@ void npu_lut_access(NpuLut *lut, uint32_t cfg)
     lut->addr = FIELD_EX32(cfg, DPU_LUT_ACCESS_CFG, ADDR);
 }
 
+void npu_lut_drop(NpuLut *lut)
+{
+    memset(lut, 0, sizeof(*lut));
+}
+
 void npu_lut_data(NpuLut *lut, uint32_t data)
 {
     if (lut->writing && lut->table < NPU_LUT_NUM &&

@@ -40,6 +40,8 @@ typedef struct NpuLutUse {
 /* Registers LUT_ACCESS_CFG and LUT_ACCESS_DATA are written. */
 void npu_lut_access(NpuLut *lut, uint32_t cfg);
 void npu_lut_data(NpuLut *lut, uint32_t data);
+/* Loss of power. */
+void npu_lut_drop(NpuLut *lut);
 
 /*
  * How @regs use the tables; NULL, or why that cannot be computed.
