@@ -12,6 +12,7 @@ struct rknpu_params rknpu_params = {
 	.max_job_ms = 10000,
 	.max_memory_percent = 75,
 	.max_timeout_ms = 10000,
+	.scrub = true,
 	.sleep_wait_ms = 5000,
 	.slice_us = 4000,
 	.start_check_ms = 100,
@@ -64,6 +65,9 @@ rknpu_param(max_job_ms, uint, 0644,
  */
 rknpu_param(max_timeout_ms, uint, 0644,
 	    "Longest timeout of a task that a program without CAP_SYS_NICE may ask for, in ms (1 to 60000, default 10000)");
+
+rknpu_param(scrub, bool, 0644,
+	    "Overwrite what a client left in a core's memories before another one gets the core (default y)");
 
 rknpu_param(sleep_wait_ms, uint, 0644,
 	    "How long system sleep waits for a running job before it stops it, to run it again later, in ms (default 5000)");

@@ -25,6 +25,8 @@ struct rknpu_params {
 	unsigned int max_memory_percent;
 	/** @max_timeout_ms: writable */
 	unsigned int max_timeout_ms;
+	/** @scrub: writable */
+	bool scrub;
 	/** @sleep_wait_ms: writable */
 	unsigned int sleep_wait_ms;
 	/** @slice_us: writable */

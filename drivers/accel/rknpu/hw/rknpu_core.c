@@ -15,6 +15,7 @@
 #include "rknpu_iommu.h"
 #include "rknpu_pc.h"
 #include "rknpu_rate.h"
+#include "rknpu_scrub.h"
 
 /* The TRM asks for 32 cycles of the slowest clock; the vendor's driver waits this long. */
 #define RKNPU_CORE_RESET_US	10
@@ -289,7 +290,18 @@ int rknpu_core_prepare(struct rknpu_core *core)
 
 	ret = rknpu_iommu_get(core);
 	if (ret)
-		ops->fini_core(core);
+		goto err_core;
+
+	ret = rknpu_scrub_get(core->hw);
+	if (ret)
+		goto err_iommu;
+	rknpu_scrub_forget(core);
+	return 0;
+
+err_iommu:
+	rknpu_iommu_put(core);
+err_core:
+	ops->fini_core(core);
 	return ret;
 }
 
@@ -297,6 +309,7 @@ void rknpu_core_unprepare(struct rknpu_core *core)
 {
 	/* Unpowered, so this needs nothing from an IOMMU that may be stuck. */
 	rknpu_iommu_put(core);
+	rknpu_scrub_put(core->hw);
 	/* It may be retired, but another driver may have better luck. */
 	rknpu_core_deassert(core);
 	WRITE_ONCE(core->parked, false);

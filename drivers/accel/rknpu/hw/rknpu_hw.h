@@ -38,6 +38,8 @@ struct rknpu_domain {
 	struct rknpu_hw *hw;
 	/** @iommu: of the IOMMU core */
 	struct iommu_domain *iommu;
+	/** @id: no other domain ever has it */
+	u64 id;
 	/** @faults: page faults taken */
 	atomic_t faults;
 	/** @let_go: see rknpu_domain_fini() */
@@ -147,11 +149,18 @@ struct rknpu_core {
 	struct rknpu_iommu *iommu;
 	/** @clocked: a reset would take, under rknpu_iommu::attach_lock */
 	bool clocked;
+	/**
+	 * @sram_of: rknpu_domain::id of the last one whose job ran since the core's memories
+	 * were overwritten; 0: none. Changes with rknpu_iommu::attach_lock, or when a job starts
+	 */
+	u64 sram_of;
 
 	/** @powered: registers may be touched; this and the rest under rknpu_hw::lock */
 	bool powered;
 	/** @irq_off: the interrupt line is disabled */
 	bool irq_off;
+	/** @scrubbing: its end is polled for: nobody else clears what is pending */
+	bool scrubbing;
 	/** @kick: the running one */
 	struct rknpu_kick kick;
 	/** @stats: counters */
@@ -189,6 +198,24 @@ struct rknpu_rate {
 	unsigned long wanted;
 	/** @parked: rate to leave the clock at when the power goes off */
 	unsigned long parked;
+};
+
+/**
+ * struct rknpu_scrub - the program that overwrites a core's memories
+ */
+struct rknpu_scrub {
+	/** @domain: what it runs in */
+	struct rknpu_domain domain;
+	/** @mem: the program and its data, or NULL */
+	void *mem;
+	/** @dma: address of @mem */
+	dma_addr_t dma;
+	/** @count: commands */
+	unsigned int count;
+	/** @users: cores bound */
+	unsigned int users;
+	/** @stuck: an IOMMU did not let @domain go, and the drm_device stays for it */
+	bool stuck;
 };
 
 /**
@@ -243,6 +270,8 @@ struct rknpu_hw {
 	bool down;
 	/** @rate: the compute clock */
 	struct rknpu_rate rate;
+	/** @scrub: between clients */
+	struct rknpu_scrub scrub;
 	/** @stats: counters */
 	struct rknpu_device_stats stats;
 };

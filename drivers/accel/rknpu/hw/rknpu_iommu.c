@@ -298,7 +298,9 @@ int rknpu_iommu_attach(struct rknpu_core *core, struct rknpu_domain *domain)
 		return ret;
 
 	WRITE_ONCE(iommu->domain, domain);
-	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_ATTACHES, 1);
+	/* Those of clients' jobs. */
+	if (domain != &core->hw->scrub.domain)
+		rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_ATTACHES, 1);
 	return 0;
 }
 
@@ -324,11 +326,13 @@ static struct iommu_domain *rknpu_domain_alloc(struct rknpu_hw *hw)
 int rknpu_domain_init(struct rknpu_domain *domain, struct rknpu_hw *hw,
 		      void (*let_go)(struct rknpu_domain *domain))
 {
+	static atomic64_t last_id = ATOMIC64_INIT(0);
 	struct iommu_domain *iommu = rknpu_domain_alloc(hw);
 
 	if (IS_ERR(iommu))
 		return PTR_ERR(iommu);
 	domain->hw = hw;
+	domain->id = atomic64_inc_return(&last_id);
 	domain->iommu = iommu;
 	domain->let_go = let_go;
 	iommu_set_fault_handler(iommu, rknpu_iommu_fault, domain);

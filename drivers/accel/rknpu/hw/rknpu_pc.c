@@ -73,20 +73,18 @@ static void rknpu_pc_select_groups(struct rknpu_core *core)
 	rknpu_pc_put(core->mac + RKNPU_BLOCK_S_POINTER, pointer);
 }
 
-/* In rknpu_pc_start(), of both kinds. */
+/* In rknpu_pc_put_kick(), of both kinds. */
 #define RKNPU_PC_START_WRITES	10
 
-void rknpu_pc_start(struct rknpu_core *core)
+static void rknpu_pc_put_kick(struct rknpu_core *core, const struct rknpu_kick *kick, u32 mask)
 {
-	const struct rknpu_kick *kick = &core->kick;
 	/* Two commands per fetch; an odd count fetches one more, which programs allow for. */
 	u32 amounts = DIV_ROUND_UP(kick->regcmd_count, 2) - 1;
 
 	rknpu_pc_select_groups(core);
 	rknpu_pc_put(core->pc + RKNPU_PC_BASE_ADDRESS, kick->regcmd);
 	rknpu_pc_put(core->pc + RKNPU_PC_REGISTER_AMOUNTS, amounts);
-	rknpu_pc_put(core->pc + RKNPU_PC_INTERRUPT_MASK,
-		     rknpu_pc_done_mask(core) | RKNPU_INT_DMA_ERROR);
+	rknpu_pc_put(core->pc + RKNPU_PC_INTERRUPT_MASK, mask);
 	rknpu_pc_put(core->pc + RKNPU_PC_INTERRUPT_CLEAR, RKNPU_INT_ALL);
 	rknpu_pc_put(core->pc + RKNPU_PC_TASK_CON,
 		     RKNPU_PC_TASK_CON_BIT14 | RKNPU_PC_TASK_CON_TASK_COUNT_CLEAR |
@@ -97,6 +95,16 @@ void rknpu_pc_start(struct rknpu_core *core)
 	wmb();
 	rknpu_pc_put(core->pc + RKNPU_PC_OPERATION_ENABLE, RKNPU_PC_OPERATION_ENABLE_OP_EN);
 	rknpu_pc_count_writes(core, RKNPU_PC_START_WRITES);
+}
+
+void rknpu_pc_start(struct rknpu_core *core)
+{
+	rknpu_pc_put_kick(core, &core->kick, rknpu_pc_done_mask(core) | RKNPU_INT_DMA_ERROR);
+}
+
+void rknpu_pc_start_silent(struct rknpu_core *core, const struct rknpu_kick *kick)
+{
+	rknpu_pc_put_kick(core, kick, 0);
 }
 
 /* A task starts when the bit rises (TRM), so somebody has to take it down again. */
@@ -119,6 +127,11 @@ void rknpu_pc_mask(struct rknpu_core *core)
 u32 rknpu_pc_status(struct rknpu_core *core)
 {
 	return rknpu_pc_read(core, core->pc + RKNPU_PC_INTERRUPT_STATUS);
+}
+
+u32 rknpu_pc_raw_status(struct rknpu_core *core)
+{
+	return rknpu_pc_read(core, core->pc + RKNPU_PC_INTERRUPT_RAW_STATUS);
 }
 
 u32 rknpu_pc_tasks_done(struct rknpu_core *core)
@@ -157,7 +170,7 @@ static bool rknpu_pc_units_done(struct rknpu_core *core, u32 status)
  */
 static bool rknpu_pc_rest_done(struct rknpu_core *core)
 {
-	u32 raw = rknpu_pc_read(core, core->pc + RKNPU_PC_INTERRUPT_RAW_STATUS);
+	u32 raw = rknpu_pc_raw_status(core);
 	u32 rest = rknpu_pc_done_mask(core) & ~rknpu_pc_fuzz(raw);
 
 	if (rest)
@@ -180,7 +193,7 @@ bool rknpu_pc_over(struct rknpu_core *core, u32 status)
 
 bool rknpu_pc_over_raw(struct rknpu_core *core)
 {
-	u32 raw = rknpu_pc_read(core, core->pc + RKNPU_PC_INTERRUPT_RAW_STATUS);
+	u32 raw = rknpu_pc_raw_status(core);
 
 	return !(raw & RKNPU_INT_DMA_ERROR) &&
 	       rknpu_pc_units_done(core, raw) && rknpu_pc_count_agrees(core);
@@ -196,7 +209,7 @@ static bool rknpu_pc_busy(struct rknpu_core *core)
 
 bool rknpu_pc_progressed(struct rknpu_core *core)
 {
-	u32 raw = rknpu_pc_read(core, core->pc + RKNPU_PC_INTERRUPT_RAW_STATUS);
+	u32 raw = rknpu_pc_raw_status(core);
 
 	/* Raw bits were cleared at the start, so any of them is the task's work. */
 	return rknpu_pc_tasks_done(core) || (raw & RKNPU_INT_ALL) || rknpu_pc_busy(core);

@@ -6,11 +6,14 @@
 #include <linux/types.h>
 
 struct rknpu_core;
+struct rknpu_kick;
 
 /* All of these touch registers: only while the core is powered. */
 
 /* Clears old interrupts and starts what rknpu_core::kick says. */
 void rknpu_pc_start(struct rknpu_core *core);
+/* The same for @kick, and nothing interrupts. */
+void rknpu_pc_start_silent(struct rknpu_core *core, const struct rknpu_kick *kick);
 /* The kick is over: makes the next rknpu_pc_start() possible. */
 void rknpu_pc_finish(struct rknpu_core *core);
 /* No interrupts until the next rknpu_pc_start(); forgets pending ones. */
@@ -18,8 +21,9 @@ void rknpu_pc_quiesce(struct rknpu_core *core);
 /* No interrupts, but what is pending stays visible to rknpu_pc_over_raw(). */
 void rknpu_pc_mask(struct rknpu_core *core);
 
-/* What interrupts now. */
+/* What interrupts now, and what would if it was not masked. */
 u32 rknpu_pc_status(struct rknpu_core *core);
+u32 rknpu_pc_raw_status(struct rknpu_core *core);
 /* Is the kick over, if this is what interrupts? */
 bool rknpu_pc_over(struct rknpu_core *core, u32 status);
 /* The same, interrupt or not. */

@@ -9,6 +9,7 @@
 #include "hw/rknpu_core.h"
 #include "hw/rknpu_iommu.h"
 #include "hw/rknpu_pc.h"
+#include "hw/rknpu_scrub.h"
 #include "rknpu_limits.h"
 #include "rknpu_recover.h"
 #include "rknpu_runqueue.h"
@@ -129,7 +130,7 @@ static int rknpu_recover_try_attach(struct rknpu_core *core, struct rknpu_domain
 	guard(mutex)(&iommu->attach_lock);
 	if (iommu->shared)
 		rknpu_iommu_wait_unparked(iommu);
-	return rknpu_iommu_attach(core, domain);
+	return rknpu_scrub_attach(core, domain);
 }
 
 /* Powered. Resets the core as far as attaching takes that. */

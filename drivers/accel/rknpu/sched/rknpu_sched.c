@@ -12,6 +12,7 @@
 #include "hw/rknpu_core.h"
 #include "hw/rknpu_pc.h"
 #include "hw/rknpu_regs.h"
+#include "hw/rknpu_scrub.h"
 #include "rknpu_limits.h"
 #include "rknpu_params.h"
 #include "rknpu_runqueue.h"
@@ -170,6 +171,7 @@ static void rknpu_sched_run(struct rknpu_runqueue *rq)
 	rq->fault.cause = RKNPU_CAUSE_NONE;
 	rknpu_sched_set_timeout(rq, rknpu_limits_timeout(rq->job));
 	rq->job->start_ns = ktime_get_ns();
+	rknpu_scrub_mark(rq->core, &rq->job->vm->domain);
 	rknpu_sched_kick(rq);
 }
 
@@ -365,7 +367,8 @@ static void rknpu_sched_rest_locked(struct rknpu_runqueue *rq)
 {
 	struct rknpu_core *core = rq->core;
 
-	if (rq->irq_pending && core->powered && rq->pm_held && rknpu_sched_between_jobs(rq)) {
+	if (rq->irq_pending && core->powered && rq->pm_held && !core->scrubbing &&
+	    rknpu_sched_between_jobs(rq)) {
 		rknpu_pc_quiesce(core);
 		rq->irq_pending = false;
 	}

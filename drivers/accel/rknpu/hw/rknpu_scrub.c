@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns what clients leave in a core's memories, CBUF and the tables of the LUT: overwriting it. */
+#include <linux/cleanup.h>
+#include <linux/dma-mapping.h>
+#include <linux/iommu.h>
+#include <linux/iopoll.h>
+#include <linux/ktime.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_print.h>
+
+#include "rknpu_hw.h"
+#include "rknpu_iommu.h"
+#include "rknpu_params.h"
+#include "rknpu_pc.h"
+#include "rknpu_regs.h"
+#include "rknpu_scrub.h"
+
+/**
+ * DOC: what a client leaves in a core
+ *
+ * A reset clears registers. CBUF, the 384 KiB that feature data and weights are
+ * fetched into, and the tables of the LUT are RAM, which as far as anybody knows
+ * keeps its contents: a program may ask for what is there, with DATA_REUSE and
+ * WEIGHT_REUSE, or use tables that it has not written. Programs are not looked
+ * into, and could be changed while they run. So before a core gets an address
+ * space other than the one whose jobs it ran last, it runs a program of the
+ * driver's: a matrix product of zeros that fills all banks, four with feature data
+ * and eight with weights, and whose commands write zeros to both tables.
+ *
+ * It runs in an address space of its own, where no client's programs ever run:
+ * they can neither change it, nor skip it, nor read what it writes. The reset
+ * that goes before every switch comes before it and after it.
+ */
+
+/* 32 rows of 4096 bytes by 64 columns: as large as public programs have them. */
+#define RKNPU_SCRUB_ROWS	32
+#define RKNPU_SCRUB_DEPTH	4096
+#define RKNPU_SCRUB_COLUMNS	64
+#define RKNPU_SCRUB_WEIGHTS	(RKNPU_SCRUB_DEPTH * RKNPU_SCRUB_COLUMNS)
+#define RKNPU_SCRUB_FEATURE	(RKNPU_SCRUB_DEPTH * RKNPU_SCRUB_ROWS)
+
+#define RKNPU_CBUF_BANK		SZ_32K
+#define RKNPU_CBUF_BANKS	12
+
+#define RKNPU_LUT_TABLES	2
+#define RKNPU_LUT_ENTRIES	513
+
+/* Addresses in rknpu_scrub::domain. One page of zeros is mapped as often as it takes. */
+#define RKNPU_SCRUB_PROGRAM	0x100000
+#define RKNPU_SCRUB_ZEROS	0x200000
+#define RKNPU_SCRUB_RESULT	0x300000
+
+#define RKNPU_SCRUB_PAGE	SZ_4K
+#define RKNPU_SCRUB_PROGRAM_MAX	SZ_16K
+/* The allocation: the program, a page of zeros, a page of results. */
+#define RKNPU_SCRUB_ZEROS_AT	RKNPU_SCRUB_PROGRAM_MAX
+#define RKNPU_SCRUB_RESULT_AT	(RKNPU_SCRUB_ZEROS_AT + RKNPU_SCRUB_PAGE)
+#define RKNPU_SCRUB_SIZE	(RKNPU_SCRUB_RESULT_AT + RKNPU_SCRUB_PAGE)
+
+/* It takes 40 us at 1 GHz, by the model; a virtual machine's CPU may stand still. */
+#define RKNPU_SCRUB_POLL_US	50
+#define RKNPU_SCRUB_TIMEOUT_US	(500 * USEC_PER_MSEC)
+
+/* Of rknpu_core::sram_of: nobody knows. No domain gets so far. */
+#define RKNPU_SRAM_UNKNOWN	U64_MAX
+
+/* Targets of commands: a block's number shifted, or the op-enable of several. */
+#define RKNPU_CMD_BLOCK(reg)	(0x100U << ((reg) >> 12) | 1)
+#define RKNPU_CMD_MARKER	0x0041
+#define RKNPU_CMD_ENABLE	0x0081
+#define RKNPU_CMD_ENABLE_CNA_CORE_DPU	0x0d
+
+#define RKNPU_DPU_LUT_ACCESS_CFG	0x4100
+#define RKNPU_DPU_LUT_ACCESS_CFG_WRITE(table)	(BIT(17) | (u32)(table) << 16)
+#define RKNPU_DPU_LUT_ACCESS_DATA	0x4104
+
+/* @count registers from @reg on get @value. */
+struct rknpu_scrub_regs {
+	u16 reg;
+	u16 count;
+	u32 value;
+};
+
+/* The product of bytes, as public programs for matrix products have it; offsets of the TRM. */
+static const struct rknpu_scrub_regs rknpu_scrub_product[] = {
+	{ 0x4004, 1, 0xe },				/* DPU S_POINTER: groups in turns */
+	{ 0x100c, 1, 0 },				/* CONV_CON1: int8 */
+	{ 0x1010, 1, (RKNPU_SCRUB_ROWS + 1) << 4 },	/* CONV_CON2: FEATURE_GRAINS */
+	{ 0x1014, 1, 0x9 },				/* CONV_CON3: strides of 1 */
+	{ 0x1020, 1, 1 << 16 | RKNPU_SCRUB_ROWS },	/* DATA_SIZE0: width, height */
+	{ 0x1024, 1, (RKNPU_SCRUB_DEPTH - 1) << 16 | RKNPU_SCRUB_DEPTH },
+	{ 0x1028, 1, 1 },				/* DATA_SIZE2: width of the output */
+	{ 0x102c, 1, RKNPU_SCRUB_ROWS },		/* DATA_SIZE3: its positions */
+	{ 0x1030, 1, RKNPU_SCRUB_WEIGHTS },		/* WEIGHT_SIZE0: bytes */
+	{ 0x1034, 1, RKNPU_SCRUB_DEPTH },		/* WEIGHT_SIZE1: bytes of a kernel */
+	{ 0x1038, 1, 0x01010000 | RKNPU_SCRUB_COLUMNS },	/* WEIGHT_SIZE2: 1x1 kernels */
+	/* CBUF_CON0: banks of weights and of feature data */
+	{ 0x1040, 1, RKNPU_SCRUB_WEIGHTS / RKNPU_CBUF_BANK << 4 |
+		     RKNPU_SCRUB_FEATURE / RKNPU_CBUF_BANK },
+	{ 0x1044, 1, RKNPU_SCRUB_DEPTH / 64 },		/* CBUF_CON1: entries of a row */
+	{ 0x104c, 1, 0xb },				/* CVT_CON0: no conversion */
+	{ 0x1050, 4, 1 << 16 },				/* CVT_CON1..4: scales of 1 */
+	{ 0x1060, 3, 0 },				/* FC_CON0, FC_CON1, PAD_CON0 */
+	{ 0x1070, 1, RKNPU_SCRUB_ZEROS },		/* FEATURE_DATA_ADDR */
+	{ 0x1074, 1, 0 },				/* FC_CON2 */
+	{ 0x1078, 1, 0x000f000f },			/* DMA_CON0: bursts */
+	{ 0x107c, 1, 4 },				/* DMA_CON1: line stride */
+	{ 0x1080, 1, RKNPU_SCRUB_ROWS - 4 },		/* DMA_CON2: surface stride */
+	{ 0x1084, 1, 1 << 16 | RKNPU_SCRUB_ROWS },	/* FC_DATA_SIZE0 */
+	{ 0x1088, 1, RKNPU_SCRUB_DEPTH },		/* FC_DATA_SIZE1 */
+	{ 0x1100, 2, 0 },				/* DCOMP_CTRL, DCOMP_REGNUM */
+	{ 0x1110, 1, RKNPU_SCRUB_ZEROS },		/* DCOMP_ADDR0: of the weights */
+	{ 0x1140, 16, 0 },				/* DCOMP_AMOUNT0..15 */
+	{ 0x1180, 2, 0 },				/* CVT_CON5, PAD_CON1 */
+	{ 0x3010, 1, 1 },				/* MISC_CFG: QD_EN */
+	{ 0x3014, 1, (RKNPU_SCRUB_ROWS - 1) << 16 },	/* DATAOUT_SIZE_0 */
+	{ 0x3018, 1, RKNPU_SCRUB_COLUMNS - 1 },		/* DATAOUT_SIZE_1 */
+	{ 0x301c, 1, 0 },				/* CLIP_TRUNCATE */
+	{ 0x400c, 1, 0x1e4 },				/* FEATURE_MODE_CFG: to memory */
+	{ 0x4010, 2, 0 },				/* DATA_FORMAT, OFFSET_PEND */
+	{ 0x4020, 1, RKNPU_SCRUB_RESULT },		/* DST_BASE_ADDR */
+	{ 0x4024, 1, RKNPU_SCRUB_ROWS << 4 },		/* DST_SURF_STRIDE */
+	{ 0x4030, 1, 0 },				/* DATA_CUBE_WIDTH */
+	{ 0x4034, 1, RKNPU_SCRUB_ROWS - 1 },		/* DATA_CUBE_HEIGHT */
+	{ 0x4038, 1, 0 },				/* DATA_CUBE_NOTCH */
+	{ 0x403c, 1, (RKNPU_SCRUB_COLUMNS - 1) << 16 | (RKNPU_SCRUB_COLUMNS - 1) },
+	{ 0x4040, 1, 0x53 },				/* BS_CFG: bypassed */
+	{ 0x4044, 3, 0 },
+	{ 0x4050, 1, 0x124 },				/* BS_OW_CFG */
+	{ 0x4054, 1, 0 },
+	{ 0x4058, 1, RKNPU_SCRUB_COLUMNS - 1 },		/* WDMA_SIZE_0 */
+	{ 0x405c, 1, (RKNPU_SCRUB_ROWS - 1) << 16 },	/* WDMA_SIZE_1 */
+	{ 0x4060, 1, 0x53 },				/* BN_CFG: bypassed */
+	{ 0x4064, 3, 0 },
+	{ 0x4070, 1, 0x383 },				/* EW_CFG: bypassed, no LUT */
+	{ 0x4074, 1, 0 },
+	{ 0x4078, 1, 1 },
+	{ 0x407c, 2, 0 },
+	{ 0x4084, 1, 1 },				/* OUT_CVT_SCALE */
+	{ 0x4088, 1, 0 },				/* OUT_CVT_SHIFT */
+	{ 0x4090, 8, 0 },				/* EW_OP_VALUE_0..7 */
+	{ 0x40c0, 1, RKNPU_SCRUB_ROWS * 32 },		/* SURFACE_ADD */
+	{ 0x4108, 10, 0 },				/* LUT_CFG to LUT_LO_SLOPE_SHIFT */
+};
+
+struct rknpu_scrub_prog {
+	__le64 *commands;
+	unsigned int count;
+};
+
+static void rknpu_scrub_put_command(struct rknpu_scrub_prog *p, u16 target, u16 reg, u32 value)
+{
+	/* A count beyond the buffer shows in rknpu_scrub_write(). */
+	if (p->count < RKNPU_SCRUB_PROGRAM_MAX / sizeof(*p->commands))
+		p->commands[p->count] = cpu_to_le64((u64)target << 48 | (u64)value << 16 | reg);
+	p->count++;
+}
+
+static void rknpu_scrub_put_reg(struct rknpu_scrub_prog *p, u16 reg, u32 value)
+{
+	rknpu_scrub_put_command(p, RKNPU_CMD_BLOCK(reg), reg, value);
+}
+
+static void rknpu_scrub_put_tables(struct rknpu_scrub_prog *p)
+{
+	unsigned int table, i;
+
+	for (table = 0; table < RKNPU_LUT_TABLES; table++) {
+		rknpu_scrub_put_reg(p, RKNPU_DPU_LUT_ACCESS_CFG,
+				    RKNPU_DPU_LUT_ACCESS_CFG_WRITE(table));
+		for (i = 0; i < RKNPU_LUT_ENTRIES; i++)
+			rknpu_scrub_put_reg(p, RKNPU_DPU_LUT_ACCESS_DATA, 0);
+	}
+	rknpu_scrub_put_reg(p, RKNPU_DPU_LUT_ACCESS_CFG, 0);
+}
+
+static int rknpu_scrub_write(struct rknpu_scrub *scrub)
+{
+	struct rknpu_scrub_prog p = { .commands = scrub->mem };
+	const struct rknpu_scrub_regs *r;
+	unsigned int i;
+
+	BUILD_BUG_ON(RKNPU_SCRUB_WEIGHTS + RKNPU_SCRUB_FEATURE !=
+		     RKNPU_CBUF_BANKS * RKNPU_CBUF_BANK);
+	for (r = rknpu_scrub_product; r < rknpu_scrub_product + ARRAY_SIZE(rknpu_scrub_product);
+	     r++) {
+		for (i = 0; i < r->count; i++)
+			rknpu_scrub_put_reg(&p, r->reg + 4 * i, r->value);
+	}
+	rknpu_scrub_put_tables(&p);
+	/* Nothing follows. */
+	rknpu_scrub_put_reg(&p, RKNPU_PC_REGISTER_AMOUNTS, 0);
+	rknpu_scrub_put_command(&p, RKNPU_CMD_MARKER, 0, 0);
+	rknpu_scrub_put_command(&p, RKNPU_CMD_ENABLE, RKNPU_PC_OPERATION_ENABLE,
+				RKNPU_CMD_ENABLE_CNA_CORE_DPU);
+	scrub->count = p.count;
+	return p.count * sizeof(*p.commands) <= RKNPU_SCRUB_PROGRAM_MAX ? 0 : -ENOSPC;
+}
+
+static int rknpu_scrub_map_one(struct rknpu_scrub *scrub, u32 iova, u32 at, u32 size, int prot)
+{
+	return iommu_map(scrub->domain.iommu, iova, scrub->dma + at, size, prot, GFP_KERNEL);
+}
+
+/* The DMA device has no IOMMU, so its addresses are physical ones. */
+static int rknpu_scrub_map(struct rknpu_scrub *scrub)
+{
+	u32 at;
+	int ret;
+
+	ret = rknpu_scrub_map_one(scrub, RKNPU_SCRUB_PROGRAM, 0, RKNPU_SCRUB_PROGRAM_MAX,
+				  IOMMU_READ);
+	for (at = 0; at < RKNPU_SCRUB_WEIGHTS && !ret; at += RKNPU_SCRUB_PAGE)
+		ret = rknpu_scrub_map_one(scrub, RKNPU_SCRUB_ZEROS + at, RKNPU_SCRUB_ZEROS_AT,
+					  RKNPU_SCRUB_PAGE, IOMMU_READ);
+	return ret ?: rknpu_scrub_map_one(scrub, RKNPU_SCRUB_RESULT, RKNPU_SCRUB_RESULT_AT,
+					  RKNPU_SCRUB_PAGE, IOMMU_WRITE);
+}
+
+/* It is used again, if the device ever is. */
+static void rknpu_scrub_let_go(struct rknpu_domain *domain)
+{
+}
+
+static void rknpu_scrub_free(struct rknpu_hw *hw)
+{
+	struct rknpu_scrub *scrub = &hw->scrub;
+
+	dma_free_coherent(hw->drm->dev, RKNPU_SCRUB_SIZE, scrub->mem, scrub->dma);
+	scrub->mem = NULL;
+}
+
+static int rknpu_scrub_make(struct rknpu_hw *hw)
+{
+	struct rknpu_scrub *scrub = &hw->scrub;
+	int ret;
+
+	scrub->mem = dma_alloc_coherent(hw->drm->dev, RKNPU_SCRUB_SIZE, &scrub->dma, GFP_KERNEL);
+	if (!scrub->mem)
+		return -ENOMEM;
+	ret = rknpu_scrub_write(scrub) ?:
+	      rknpu_domain_init(&scrub->domain, hw, rknpu_scrub_let_go);
+	if (ret) {
+		rknpu_scrub_free(hw);
+		return ret;
+	}
+	ret = rknpu_scrub_map(scrub);
+	if (ret) {
+		rknpu_domain_fini(&scrub->domain);
+		rknpu_scrub_free(hw);
+	}
+	return ret;
+}
+
+int rknpu_scrub_get(struct rknpu_hw *hw)
+{
+	struct rknpu_scrub *scrub = &hw->scrub;
+	int ret = scrub->mem ? 0 : rknpu_scrub_make(hw);
+
+	if (!ret)
+		scrub->users++;
+	return ret;
+}
+
+void rknpu_scrub_put(struct rknpu_hw *hw)
+{
+	struct rknpu_scrub *scrub = &hw->scrub;
+
+	if (--scrub->users)
+		return;
+	if (rknpu_domain_fini(&scrub->domain)) {
+		rknpu_scrub_free(hw);
+	} else if (!scrub->stuck) {
+		/* An IOMMU that does not let go still refers to it: that stays for good. */
+		scrub->stuck = true;
+		drm_dev_get(hw->drm);
+	}
+}
+
+void rknpu_scrub_forget(struct rknpu_core *core)
+{
+	WRITE_ONCE(core->sram_of, RKNPU_SRAM_UNKNOWN);
+}
+
+void rknpu_scrub_mark(struct rknpu_core *core, const struct rknpu_domain *domain)
+{
+	WRITE_ONCE(core->sram_of, domain->id);
+}
+
+static bool rknpu_scrub_core_is_due(const struct rknpu_core *core,
+				    const struct rknpu_domain *domain)
+{
+	u64 of = READ_ONCE(core->sram_of);
+
+	return core->dev && of && of != domain->id;
+}
+
+static bool rknpu_scrub_is_due(struct rknpu_iommu *iommu, const struct rknpu_domain *domain)
+{
+	struct rknpu_core *core;
+
+	if (!READ_ONCE(rknpu_params.scrub))
+		return false;
+	rknpu_for_each_core_behind(core, iommu) {
+		if (rknpu_scrub_core_is_due(core, domain))
+			return true;
+	}
+	return false;
+}
+
+static int rknpu_scrub_start(struct rknpu_core *core)
+{
+	const struct rknpu_kick kick = {
+		.regcmd = RKNPU_SCRUB_PROGRAM,
+		.regcmd_count = core->hw->scrub.count,
+		.tasks = 1,
+	};
+
+	if (!core->clocked || READ_ONCE(core->parked))
+		return -EIO;
+	guard(spinlock_irq)(&core->hw->lock);
+	core->scrubbing = true;
+	rknpu_pc_start_silent(core, &kick);
+	return 0;
+}
+
+static void rknpu_scrub_stop(struct rknpu_core *core)
+{
+	guard(spinlock_irq)(&core->hw->lock);
+	core->scrubbing = false;
+	rknpu_pc_finish(core);
+	rknpu_pc_quiesce(core);
+}
+
+static int rknpu_scrub_finish(struct rknpu_core *core, u64 start_ns)
+{
+	u32 raw;
+	int ret;
+
+	ret = read_poll_timeout(rknpu_pc_raw_status, raw,
+				raw & (RKNPU_INT_DPU_DONE | RKNPU_INT_DMA_ERROR),
+				RKNPU_SCRUB_POLL_US, RKNPU_SCRUB_TIMEOUT_US, false, core);
+	rknpu_scrub_stop(core);
+	if (!ret && (raw & RKNPU_INT_DMA_ERROR))
+		ret = -EIO;
+	if (ret) {
+		dev_warn_ratelimited(core->dev, "core %u: cannot be scrubbed: %d\n", core->index,
+				     ret);
+		return ret;
+	}
+	WRITE_ONCE(core->sram_of, 0);
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_SCRUBS, 1);
+	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_SCRUB_NS, ktime_get_ns() - start_ns);
+	return 0;
+}
+
+/*
+ * Cores behind one IOMMU at once. They have been reset, and no job is on any of
+ * them. Those that fail are still due.
+ */
+static int rknpu_scrub_run(struct rknpu_iommu *iommu, const struct rknpu_domain *domain)
+{
+	u64 start_ns = ktime_get_ns();
+	struct rknpu_core *core;
+	u32 started = 0;
+	int ret = 0, err;
+
+	rknpu_for_each_core_behind(core, iommu) {
+		if (!rknpu_scrub_core_is_due(core, domain))
+			continue;
+		err = rknpu_scrub_start(core);
+		if (!err)
+			started |= BIT(core->index);
+		ret = ret ?: err;
+	}
+	rknpu_for_each_core_behind(core, iommu) {
+		if (!(started & BIT(core->index)))
+			continue;
+		err = rknpu_scrub_finish(core, start_ns);
+		ret = ret ?: err;
+	}
+	return ret;
+}
+
+int rknpu_scrub_attach(struct rknpu_core *core, struct rknpu_domain *domain)
+{
+	struct rknpu_iommu *iommu = core->iommu;
+	int ret = 0;
+
+	lockdep_assert_held(&iommu->attach_lock);
+
+	if (rknpu_iommu_domain(iommu) == domain)
+		return 0;
+	/* Leaving an address space resets the cores: before, and with the attach below, after. */
+	if (rknpu_scrub_is_due(iommu, domain))
+		ret = rknpu_iommu_detach(core) ?:
+		      rknpu_iommu_attach(core, &core->hw->scrub.domain) ?:
+		      rknpu_scrub_run(iommu, domain);
+	return ret ?: rknpu_iommu_attach(core, domain);
+}
