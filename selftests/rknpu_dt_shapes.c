@@ -105,11 +105,11 @@ RK_TEST_F_TIMEOUT(shape, every_core_runs_jobs, 120,
 		  "each core that is there runs jobs, alone and together")
 {
 	for (int i = 0; i < self->cores; i++) {
-		uint64_t done = rk_model() ? rk_count(i, NPU_CNT_TASK_DONE) : 0;
+		uint64_t done = rk_model() ? rk_count_jobs(i, NPU_CNT_TASK_DONE) : 0;
 
 		EXPECT_EQ(0, run_on(&self->c, 1 << i, 10 + i));
 		if (rk_model()) {
-			EXPECT_EQ(done + self->c.n, rk_count(i, NPU_CNT_TASK_DONE));
+			EXPECT_EQ(done + self->c.n, rk_count_jobs(i, NPU_CNT_TASK_DONE));
 		}
 	}
 	EXPECT_EQ(0, run_on(&self->c, 0, 20));

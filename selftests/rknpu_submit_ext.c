@@ -339,12 +339,12 @@ RK_TEST_F(ext, batched,
 			ASSERT_EQ(0, rk_bo_fill(&bo[i + 1], 0, RK_BYTES));
 		}
 		irqs = rk_count_all(NPU_CNT_IRQ);
-		done = rk_count_all(NPU_CNT_TASK_DONE);
+		done = rk_count_all_jobs(NPU_CNT_TASK_DONE);
 		ASSERT_EQ(0, ext ? ext_submit(e) : rk_submit(e->c.fd, &j, 1));
 		ASSERT_EQ(0, rk_wait_job(e->c.fd, ext + 1, RK_FOREVER, &w));
 		EXPECT_EQ(0, w.error);
 		EXPECT_EQ(CHAIN, w.task);
-		EXPECT_EQ(done + CHAIN, rk_count_all(NPU_CNT_TASK_DONE));
+		EXPECT_EQ(done + CHAIN, rk_count_all_jobs(NPU_CNT_TASK_DONE));
 		EXPECT_EQ(irqs + 1, rk_count_all(NPU_CNT_IRQ));
 		for (int i = 0; i < CHAIN; i++) {
 			EXPECT_EQ(0, rk_bo_differs(&bo[i + 1], 61 + i, RK_BYTES));

@@ -128,6 +128,11 @@ void rk_module_param(const char *name, unsigned int value)
 	fclose(f);
 }
 
+void rk_scrub(bool on)
+{
+	rk_module_param("scrub", on);
+}
+
 void rk_task_timeout_ms(unsigned int ms)
 {
 	rk_module_param("default_timeout_ms", ms);
@@ -751,16 +756,42 @@ uint64_t rk_count_all(enum npu_ctl_counter c)
 	return sum;
 }
 
+static uint64_t scrubs(unsigned int core)
+{
+	long long n = rk_core_stat(core, "scrubs");
+
+	return n < 0 ? 0 : n;
+}
+
+uint64_t rk_count_jobs(unsigned int core, enum npu_ctl_counter c)
+{
+	return rk_count(core, c) - scrubs(core);
+}
+
+uint64_t rk_count_all_jobs(enum npu_ctl_counter c)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < RK_CORES; i++)
+		sum += rk_count_jobs(i, c);
+	return sum;
+}
+
 void rk_latency_us(uint32_t us)
 {
 	uint64_t ns = us * 1000ull;
 
+	/* It would take as long as the task that is meant. */
+	if (us)
+		rk_scrub(false);
 	rk_ctl_write(NPU_CTL_LATENCY_NS, ns < UINT32_MAX ? ns : UINT32_MAX);
 }
 
 void rk_fault_arm_param(uint32_t core, uint32_t kind, uint32_t skip, uint32_t count,
 			uint32_t param)
 {
+	/* It would have the fault in place of the task that is meant. */
+	rk_scrub(false);
 	rk_ctl_write(NPU_CTL_FAULT_CORE, core);
 	rk_ctl_write(NPU_CTL_FAULT_SKIP, skip);
 	rk_ctl_write(NPU_CTL_FAULT_COUNT, count);
@@ -813,6 +844,7 @@ void rk_model_calm(void)
 	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_FAULT_CLEAR);
 	rk_latency_us(0);
 	rk_task_timeout_ms(RK_TASK_TIMEOUT_MS);
+	rk_scrub(true);
 }
 
 bool rk_wait_count(unsigned int core, enum npu_ctl_counter c, uint64_t value, unsigned int ms)

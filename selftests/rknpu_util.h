@@ -41,6 +41,8 @@ bool rk_kernel_before(unsigned int major, unsigned int minor);
 void rk_module_param(const char *name, unsigned int value);
 /* Its deadline per task. */
 void rk_task_timeout_ms(unsigned int ms);
+/* Does it overwrite what a client leaves in a core's memories? By default it does. */
+void rk_scrub(bool on);
 /* RKNPU_TEST_SLOW: how many times longer than usual things may take, at least 1. */
 unsigned int rk_slow(void);
 /* RKNPU_LONG: take the time that thorough tests need. */
@@ -217,7 +219,16 @@ void rk_ctl_write(uint32_t off, uint32_t value);
 uint64_t rk_ctl_read64(uint32_t off);
 uint64_t rk_count(unsigned int core, enum npu_ctl_counter c);
 uint64_t rk_count_all(enum npu_ctl_counter c);
-/* Fixed task time, 4.29 s at most; 0 = the model's own. */
+/*
+ * For differences of kicks and tasks: without those by which the driver overwrites a
+ * core's memories when its client changes, as it does with the first job of a file.
+ */
+uint64_t rk_count_jobs(unsigned int core, enum npu_ctl_counter c);
+uint64_t rk_count_all_jobs(enum npu_ctl_counter c);
+/*
+ * Fixed task time, 4.29 s at most; 0 = the model's own.  That time and armed faults are
+ * for tasks of tests: cores are not scrubbed from then on until rk_model_calm().
+ */
 void rk_latency_us(uint32_t us);
 void rk_fault_arm(uint32_t core, uint32_t kind, uint32_t skip, uint32_t count);
 /* The same for kinds that take a parameter. */
@@ -233,7 +244,7 @@ struct rk_start {
 void rk_trace_start(void);
 /* Stops the trace; how many starts were filled in, or -1 if some were not recorded. */
 int rk_trace_starts(struct rk_start *s, unsigned int max);
-/* No fault armed, the model's own task time, the module's own deadline. */
+/* No fault armed, the model's own task time, the module's own deadline, and it scrubs. */
 void rk_model_calm(void);
 /* Polls a counter until it is @value; false when @ms passed. */
 bool rk_wait_count(unsigned int core, enum npu_ctl_counter c, uint64_t value, unsigned int ms);

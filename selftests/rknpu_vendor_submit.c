@@ -62,13 +62,13 @@ RK_TEST_F(vendor, submit_chain_is_one_kick, "a chain of tasks costs one kick and
 
 	RK_REQUIRE_MODEL();
 	ASSERT_EQ(0, rv_chain_init(&c, self->fd, 8, 0, 0));
-	kicks = rk_count_all(NPU_CNT_KICK);
+	kicks = rk_count_all_jobs(NPU_CNT_KICK);
 	irqs = rk_count_all(NPU_CNT_IRQ);
-	tasks = rk_count_all(NPU_CNT_TASK_DONE);
+	tasks = rk_count_all_jobs(NPU_CNT_TASK_DONE);
 	EXPECT_EQ(0, rv_chain_run(&c, 1));
-	EXPECT_EQ(1, rk_count_all(NPU_CNT_KICK) - kicks);
+	EXPECT_EQ(1, rk_count_all_jobs(NPU_CNT_KICK) - kicks);
 	EXPECT_EQ(1, rk_count_all(NPU_CNT_IRQ) - irqs);
-	EXPECT_EQ(8, rk_count_all(NPU_CNT_TASK_DONE) - tasks);
+	EXPECT_EQ(8, rk_count_all_jobs(NPU_CNT_TASK_DONE) - tasks);
 	rv_chain_fini(&c);
 }
 
@@ -88,12 +88,12 @@ RK_TEST_F(vendor, submit_on_each_core, "a job runs on the core that it names")
 				s.subcore_task[i] = (struct drm_rknpu_subcore_task) { 0, 0 };
 		}
 		if (rk_model())
-			done = rk_count(core, NPU_CNT_TASK_DONE);
+			done = rk_count_jobs(core, NPU_CNT_TASK_DONE);
 		ASSERT_EQ(0, rv_submit(self->fd, &s));
 		EXPECT_EQ(0, rv_chain_wrong(&c, core + 2));
 		EXPECT_EQ(1 << core, s.core_mask);
 		if (rk_model())
-			EXPECT_EQ(2, rk_count(core, NPU_CNT_TASK_DONE) - done);
+			EXPECT_EQ(2, rk_count_jobs(core, NPU_CNT_TASK_DONE) - done);
 		rv_chain_fini(&c);
 	}
 }
@@ -135,11 +135,11 @@ RK_TEST_F(vendor, submit_on_several_cores, "a job for two or three cores runs it
 		for (unsigned int i = 0; i < 3; i++) {
 			ASSERT_EQ(0, rv_chain_init(&c[i], self->fd, 1, 0, 0));
 			if (rk_model())
-				done[i] = rk_count(i, NPU_CNT_TASK_DONE);
+				done[i] = rk_count_jobs(i, NPU_CNT_TASK_DONE);
 		}
 		EXPECT_EQ(0, submit_on_several(self->fd, c, cores));
 		for (unsigned int i = 0; i < cores && rk_model(); i++)
-			EXPECT_EQ(1, rk_count(i, NPU_CNT_TASK_DONE) - done[i]);
+			EXPECT_EQ(1, rk_count_jobs(i, NPU_CNT_TASK_DONE) - done[i]);
 		for (unsigned int i = 0; i < 3; i++)
 			rv_chain_fini(&c[i]);
 	}
