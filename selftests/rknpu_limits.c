@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -61,12 +62,28 @@ static int fill(int fd, int *err)
 	return n;
 }
 
+/*
+ * Does @bytes of BOs and @tables of page tables reach @limit, so that no BO of 1 MiB more
+ * and the two tables that this may need fit?
+ */
+static bool is_full(uint64_t limit, uint64_t bytes, uint64_t tables)
+{
+	uint64_t all = bytes + tables;
+
+	if (all <= limit && limit < all + MIB + 2 * RK_PAGE)
+		return true;
+	printf("# %llu + %llu of %llu bytes\n", (unsigned long long)bytes,
+	       (unsigned long long)tables, (unsigned long long)limit);
+	return false;
+}
+
 FIXTURE(limits) {
 	int fd;
 	int other;
 	int file_percent;
 	int all_percent;
 	long long bytes;
+	long long tables;
 };
 
 FIXTURE_SETUP(limits)
@@ -82,8 +99,13 @@ FIXTURE_SETUP(limits)
 		SKIP(return, "needs root");
 	self->other = rk_open();
 	ASSERT_LE(0, self->other);
+	/* Whoever was before may take a moment to go. */
+	ASSERT_TRUE(rk_stat_settles("vms", 2));
 	self->bytes = rk_stat("bo_bytes");
 	ASSERT_LE(0, self->bytes);
+	/* A directory each. */
+	self->tables = rk_stat("table_bytes");
+	ASSERT_EQ(2 * RK_PAGE, self->tables);
 }
 
 FIXTURE_TEARDOWN(limits)
@@ -120,7 +142,7 @@ RK_TEST_F(limits, of_a_file, "one file gets BOs up to its limit, and others get 
 	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, 0, &limit));
 	n = fill(self->fd, &err);
 	EXPECT_EQ(-ENOMEM, err);
-	EXPECT_EQ(limit / MIB, n);
+	EXPECT_TRUE(is_full(limit, n * (uint64_t)MIB, rk_stat("table_bytes") - RK_PAGE));
 	EXPECT_EQ(self->bytes + n * (long long)MIB, rk_stat("bo_bytes"));
 	/* It is nobody else's, and a closed BO makes room. */
 	EXPECT_EQ(0, create(self->other, MIB, &handle));
@@ -145,7 +167,7 @@ RK_TEST_F(limits, of_a_vendor_file, "the same limit holds for files of the vendo
 		ret = rk_ioctl(fd, DRM_IOCTL_RKNPU_MEM_CREATE, &c);
 	}
 	EXPECT_EQ(-ENOMEM, ret);
-	EXPECT_EQ(limit / MIB, n - 1);
+	EXPECT_TRUE(is_full(limit, (n - 1) * (uint64_t)MIB, rk_stat("table_bytes") - self->tables));
 	close(fd);
 }
 
@@ -160,7 +182,7 @@ RK_TEST_F(limits, of_all_files, "all files together get BOs up to the device's l
 	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY, 0, &limit));
 	n = fill(self->fd, &err);
 	EXPECT_EQ(-ENOMEM, err);
-	EXPECT_EQ((limit - self->bytes) / MIB, n);
+	EXPECT_TRUE(is_full(limit, self->bytes + n * (uint64_t)MIB, rk_stat("table_bytes")));
 	EXPECT_EQ(-ENOMEM, create(self->other, MIB, &handle));
 	if (vendor >= 0) {
 		EXPECT_EQ(-ENOMEM, rk_ioctl(vendor, DRM_IOCTL_RKNPU_MEM_CREATE, &c));
@@ -175,6 +197,7 @@ RK_TEST_F(limits, of_all_files, "all files together get BOs up to the device's l
 RK_TEST_F(limits, refused_for_all_is_not_the_files,
 	  "what is refused because of all files is not charged to the one that asked")
 {
+	long long tables;
 	uint64_t limit;
 	uint32_t handle;
 	int n, err;
@@ -187,9 +210,10 @@ RK_TEST_F(limits, refused_for_all_is_not_the_files,
 	set_percent(ALL_PERCENT, 75);
 	ASSERT_EQ(65, set_percent(FILE_PERCENT, 3));
 	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, 0, &limit));
+	tables = rk_stat("table_bytes");
 	n = fill(self->other, &err);
 	EXPECT_EQ(-ENOMEM, err);
-	EXPECT_EQ(limit / MIB, n);
+	EXPECT_TRUE(is_full(limit, n * (uint64_t)MIB, rk_stat("table_bytes") - tables + RK_PAGE));
 }
 
 RK_TEST_F(limits, follow_the_bo, "a BO that lives on outside its file is still counted, once")
@@ -210,6 +234,85 @@ RK_TEST_F(limits, follow_the_bo, "a BO that lives on outside its file is still c
 	EXPECT_EQ(self->bytes + MIB, rk_stat("bo_bytes"));
 	EXPECT_EQ(0, close(buf));
 	EXPECT_TRUE(rk_stat_settles("bo_bytes", self->bytes));
+}
+
+#define MAX_FILES	1000
+
+/* A file that has the BO: what its tables take, or an errno. */
+static long long open_with(int buf, int *fd)
+{
+	struct drm_prime_handle p = { .fd = buf };
+	long long tables = rk_stat("table_bytes");
+	int ret;
+
+	*fd = rk_open();
+	if (*fd < 0)
+		return *fd;
+	ret = rk_ioctl(*fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p);
+	return ret ? ret : rk_stat("table_bytes") - tables;
+}
+
+RK_TEST_F_TIMEOUT(limits, page_tables_count, 120,
+		  "a BO that many files have takes page tables in each, up to the device's limit")
+{
+	struct rlimit files = { MAX_FILES + 100, MAX_FILES + 100 };
+	long long each = 0, tables;
+	static int fd[MAX_FILES + 1];
+	uint64_t limit, size;
+	uint32_t handle;
+	int n, buf;
+
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &files));
+	ASSERT_EQ(75, set_percent(ALL_PERCENT, 1));
+	set_percent(FILE_PERCENT, 100);
+	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY, 0, &limit));
+	/* 1 to 2 MiB are left for tables. */
+	size = (limit - self->bytes) / MIB * MIB - MIB;
+	ASSERT_EQ(0, create(self->fd, size, &handle));
+	/* It begins at the second page. */
+	tables = (size + RK_PAGE) / (4 * MIB) + 1;
+	EXPECT_EQ(self->tables + tables * RK_PAGE, rk_stat("table_bytes"));
+	buf = rk_export(self->fd, handle);
+	ASSERT_LE(0, buf);
+	for (n = 0; n < MAX_FILES; n++) {
+		each = open_with(buf, &fd[n]);
+		if (each < 0)
+			break;
+		EXPECT_EQ((1 + tables) * RK_PAGE, each);
+	}
+	EXPECT_EQ(-ENOMEM, each);
+	EXPECT_LE(MIB / ((1 + tables) * RK_PAGE) - 1, n);
+	EXPECT_GE(limit, size + self->bytes + rk_stat("table_bytes"));
+	/* Who has it already is not concerned, and who goes makes room. */
+	if (fd[n] > 0)
+		close(fd[n]);
+	EXPECT_EQ(0, close(fd[0]));
+	EXPECT_TRUE(rk_stat_settles("vms", 2 + n - 1));
+	EXPECT_EQ((1 + tables) * RK_PAGE, open_with(buf, &fd[0]));
+	for (int i = 0; i < n; i++)
+		close(fd[i]);
+	close(buf);
+	EXPECT_EQ(0, rk_gem_close(self->fd, handle));
+	EXPECT_TRUE(rk_stat_settles("vms", 2));
+	/* Tables stay as long as their address space. */
+	EXPECT_EQ(self->tables + tables * RK_PAGE, rk_stat("table_bytes"));
+}
+
+RK_TEST_F(limits, domains_of_a_vendor_file, "each domain of the vendor's uAPI takes page tables")
+{
+	struct rv_bo bo[DRM_RKNPU_DOMAINS];
+	int fd = rv_open();
+
+	if (fd < 0)
+		SKIP(return, "no vendor node");
+	for (int i = 0; i < DRM_RKNPU_DOMAINS; i++) {
+		ASSERT_EQ(0, rv_bo_init(&bo[i], fd, RK_PAGE, RV_FLAGS, i));
+		EXPECT_EQ(self->tables + (i + 1) * 2 * RK_PAGE, rk_stat("table_bytes"));
+	}
+	for (int i = 0; i < DRM_RKNPU_DOMAINS; i++)
+		rv_bo_fini(&bo[i]);
+	close(fd);
+	EXPECT_TRUE(rk_stat_settles("table_bytes", self->tables));
 }
 
 RK_TEST_F_TIMEOUT(limits, more_than_is_free_kills_nobody, 120,

@@ -90,8 +90,8 @@ static void rknpu_device_show_stats(void *data, struct drm_printer *p)
 	struct rknpu_device *rdev = data;
 	struct rknpu_core *core;
 
-	rknpu_device_stats_print(&rdev->hw.stats,
-				 (u64)atomic_long_read(&rdev->mem.bo_pages) << PAGE_SHIFT, p);
+	rknpu_device_stats_print(&rdev->hw.stats, rknpu_mem_bo_bytes(&rdev->mem),
+				 rknpu_mem_table_bytes(&rdev->mem), p);
 	rknpu_for_each_core(core, &rdev->hw) {
 		if (core->dev)
 			rknpu_core_stats_print(&core->stats, core->index, p);

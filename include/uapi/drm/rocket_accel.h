@@ -438,10 +438,11 @@ struct drm_rocket_fini_bo_ranges {
  *	has submitted none. If threads share the file it may be another one's;
  *	%DRM_IOCTL_ROCKET_SUBMIT_EXT returns the caller's
  * @DRM_ROCKET_PARAM_MAX_PRIORITY: greatest priority that the caller may use now
- * @DRM_ROCKET_PARAM_MAX_FILE_MEMORY: bytes that all BOs made by one file may take;
- *	the administrator can change it at any time
- * @DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY: bytes that all BOs of the device may take;
- *	the administrator can change it at any time
+ * @DRM_ROCKET_PARAM_MAX_FILE_MEMORY: bytes that all BOs made by one file, and the
+ *	page tables of its address space, may take; the administrator can change it at
+ *	any time
+ * @DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY: bytes that all BOs of the device and all page
+ *	tables may take; the administrator can change it at any time
  * @DRM_ROCKET_PARAM_MAX_JOB_TIME_NS: how long the tasks of a job together may keep a
  *	core, in ns, see &drm_rocket_job_ext.timeout_ns; the administrator can change
  *	it at any time

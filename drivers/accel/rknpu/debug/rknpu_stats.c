@@ -66,7 +66,7 @@ void rknpu_core_stats_print(const struct rknpu_core_stats *stats, unsigned int i
 }
 
 void rknpu_device_stats_print(const struct rknpu_device_stats *stats, u64 bo_bytes,
-			      struct drm_printer *p)
+			      u64 table_bytes, struct drm_printer *p)
 {
 	int i;
 
@@ -75,6 +75,7 @@ void rknpu_device_stats_print(const struct rknpu_device_stats *stats, u64 bo_byt
 			   rknpu_device_stat(stats, i));
 
 	drm_printf(p, "bo_bytes %llu\n", bo_bytes);
+	drm_printf(p, "table_bytes %llu\n", table_bytes);
 
 	/* "Freed" first: an object made and freed in between must not count below 0. */
 	drm_printf(p, "bos %lld\n",

@@ -62,9 +62,9 @@ static inline void rknpu_device_stat_add(struct rknpu_device_stats *stats,
 
 void rknpu_core_stats_print(const struct rknpu_core_stats *stats, unsigned int index,
 			    struct drm_printer *p);
-/* @bo_bytes: what all BOs take now. */
+/* @bo_bytes: what all BOs take now; @table_bytes: what their page tables take. */
 void rknpu_device_stats_print(const struct rknpu_device_stats *stats, u64 bo_bytes,
-			      struct drm_printer *p);
+			      u64 table_bytes, struct drm_printer *p);
 
 /* Module init and exit: the directory "rknpu" in debugfs. Returns it for others' files. */
 struct dentry *rknpu_debugfs_init(void);

@@ -3,6 +3,7 @@
 #ifndef __RKNPU_IOMMU_H__
 #define __RKNPU_IOMMU_H__
 
+#include <linux/sizes.h>
 #include <linux/types.h>
 
 struct rknpu_core;
@@ -23,6 +24,13 @@ struct rknpu_mmu_state {
 	/** @gating: clock gating */
 	u32 gating;
 };
+
+/*
+ * A domain has a directory, and a table for each part of this size, aligned, where
+ * something was ever mapped: a page each (drivers/iommu/rockchip-iommu.c, which frees
+ * them with the domain).
+ */
+#define RKNPU_DOMAIN_TABLE_SPAN	SZ_4M
 
 /* -ENODEV if no core is bound. */
 int rknpu_domain_init(struct rknpu_domain *domain, struct rknpu_hw *hw,

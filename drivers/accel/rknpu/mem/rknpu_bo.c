@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Owns BOs: pages and who is charged for them, CPU mappings, caches, dma-bufs, writers' errors. */
+/* Owns BOs: pages, whom memory is charged to, CPU mappings, caches, dma-bufs, writers' errors. */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
 #include <linux/dma-resv.h>
@@ -68,16 +68,16 @@ static int rknpu_account_charge(struct rknpu_account *account, unsigned long pag
 {
 	struct rknpu_mem *mem = account->mem;
 
-	if (!rknpu_mem_add_pages(&account->bo_pages, pages,
+	if (!rknpu_mem_add_pages(&account->pages, pages,
 				 READ_ONCE(rknpu_params.max_file_memory_percent))) {
-		drm_dbg_ratelimited(mem->hw->drm, "%lu more pages: the file's BOs take too much\n",
+		drm_dbg_ratelimited(mem->hw->drm, "%lu more pages: the file has too much\n",
 				    pages);
 		return -ENOMEM;
 	}
-	if (!rknpu_mem_add_pages(&mem->bo_pages, pages,
+	if (!rknpu_mem_add_pages(&mem->pages, pages,
 				 READ_ONCE(rknpu_params.max_memory_percent))) {
-		atomic_long_sub(pages, &account->bo_pages);
-		drm_dbg_ratelimited(mem->hw->drm, "%lu more pages: all BOs take too much\n",
+		atomic_long_sub(pages, &account->pages);
+		drm_dbg_ratelimited(mem->hw->drm, "%lu more pages: all files have too much\n",
 				    pages);
 		return -ENOMEM;
 	}
@@ -86,8 +86,35 @@ static int rknpu_account_charge(struct rknpu_account *account, unsigned long pag
 
 static void rknpu_account_uncharge(struct rknpu_account *account, unsigned long pages)
 {
-	atomic_long_sub(pages, &account->mem->bo_pages);
-	atomic_long_sub(pages, &account->bo_pages);
+	atomic_long_sub(pages, &account->mem->pages);
+	atomic_long_sub(pages, &account->pages);
+}
+
+int rknpu_account_charge_tables(struct rknpu_account *account, unsigned long pages)
+{
+	int ret = rknpu_account_charge(account, pages);
+
+	if (!ret)
+		atomic_long_add(pages, &account->mem->table_pages);
+	return ret;
+}
+
+void rknpu_account_uncharge_tables(struct rknpu_account *account, unsigned long pages)
+{
+	atomic_long_sub(pages, &account->mem->table_pages);
+	rknpu_account_uncharge(account, pages);
+}
+
+u64 rknpu_mem_table_bytes(struct rknpu_mem *mem)
+{
+	return (u64)atomic_long_read(&mem->table_pages) << PAGE_SHIFT;
+}
+
+u64 rknpu_mem_bo_bytes(struct rknpu_mem *mem)
+{
+	u64 tables = rknpu_mem_table_bytes(mem);
+
+	return ((u64)atomic_long_read(&mem->pages) << PAGE_SHIFT) - tables;
 }
 
 void rknpu_bo_record_error(struct rknpu_bo *bo, int error)
@@ -374,8 +401,7 @@ static int rknpu_bo_charge(struct rknpu_bo *bo, struct rknpu_account *account)
 
 	if (ret)
 		return ret;
-	kref_get(&account->ref);
-	bo->account = account;
+	bo->account = rknpu_account_get(account);
 	return 0;
 }
 

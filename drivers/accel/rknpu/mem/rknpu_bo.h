@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Owns BOs: pages and who is charged for them, CPU mappings, caches, dma-bufs, writers' errors. */
+/* Owns BOs: pages, whom memory is charged to, CPU mappings, caches, dma-bufs, writers' errors. */
 #ifndef __RKNPU_BO_H__
 #define __RKNPU_BO_H__
 
@@ -30,20 +30,22 @@ struct vm_operations_struct;
 struct rknpu_mem {
 	/** @hw: hardware */
 	struct rknpu_hw *hw;
-	/** @bo_pages: pages of all BOs */
-	atomic_long_t bo_pages;
+	/** @pages: pages of all BOs and page tables */
+	atomic_long_t pages;
+	/** @table_pages: pages of page tables */
+	atomic_long_t table_pages;
 };
 
 /**
  * struct rknpu_account - whom memory is charged to
  */
 struct rknpu_account {
-	/** @ref: the owner has one, and every BO that was charged */
+	/** @ref: the owner has one, and every BO and address space that was charged */
 	struct kref ref;
 	/** @mem: device */
 	struct rknpu_mem *mem;
-	/** @bo_pages: pages of its BOs */
-	atomic_long_t bo_pages;
+	/** @pages: pages of its BOs, and of the page tables of its address spaces */
+	atomic_long_t pages;
 	/** @release: frees what the account is part of; process context */
 	void (*release)(struct kref *ref);
 };
@@ -96,7 +98,24 @@ static inline void rknpu_account_put(struct rknpu_account *account)
 	kref_put(&account->ref, account->release);
 }
 
-/* Limits of BO memory, in bytes. They follow the memory that there is, and module parameters. */
+static inline struct rknpu_account *rknpu_account_get(struct rknpu_account *account)
+{
+	kref_get(&account->ref);
+	return account;
+}
+
+/*
+ * Page tables count as BOs do, although it is the IOMMU's driver that allocates
+ * them: the kernel's memory cgroups do not see them. -ENOMEM: too much.
+ */
+int rknpu_account_charge_tables(struct rknpu_account *account, unsigned long pages);
+void rknpu_account_uncharge_tables(struct rknpu_account *account, unsigned long pages);
+
+/* Bytes of all BOs and of all page tables. */
+u64 rknpu_mem_bo_bytes(struct rknpu_mem *mem);
+u64 rknpu_mem_table_bytes(struct rknpu_mem *mem);
+
+/* Limits of that memory, in bytes. They follow the memory that there is, and module parameters. */
 u64 rknpu_mem_file_limit(void);
 u64 rknpu_mem_device_limit(void);
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns address spaces: IOVA allocator, mappings of BOs, and how long those must stay. */
+#include <linux/bitmap.h>
 #include <linux/cleanup.h>
 #include <linux/jiffies.h>
+#include <linux/math64.h>
 #include <linux/scatterlist.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
@@ -9,7 +11,6 @@
 
 #include <drm/drm_drv.h>
 
-#include "hw/rknpu_iommu.h"
 #include "rknpu_bo.h"
 #include "rknpu_params.h"
 #include "rknpu_release.h"
@@ -43,19 +44,27 @@ static void rknpu_vm_guard(const struct drm_mm_node *node, unsigned long color,
 		*start += (u64)rknpu_params.iova_guard_pages << PAGE_SHIFT;
 }
 
+static unsigned long rknpu_vm_count_tables(const struct rknpu_vm *vm)
+{
+	return 1 + bitmap_weight(vm->tables, RKNPU_VM_MAX_TABLES);
+}
+
 static void rknpu_vm_release(struct work_struct *work)
 {
 	struct rknpu_vm *vm = container_of(work, struct rknpu_vm, release_work);
+	struct rknpu_account *account = vm->account;
 	struct rknpu_hw *hw = vm->domain.hw;
 
 	/* If it stays attached, this is queued again when the IOMMU lets go. */
 	if (!rknpu_domain_fini(&vm->domain))
 		return;
+	rknpu_account_uncharge_tables(account, rknpu_vm_count_tables(vm));
 	drm_mm_takedown(&vm->mm);
 	mutex_destroy(&vm->reap_lock);
 	mutex_destroy(&vm->lock);
 	kfree(vm);
 	rknpu_device_stat_add(&hw->stats, RKNPU_DEVICE_STAT_VMS_FREED, 1);
+	rknpu_account_put(account);
 	drm_dev_put(hw->drm);
 }
 
@@ -64,8 +73,24 @@ static void rknpu_vm_let_go(struct rknpu_domain *domain)
 	rknpu_release_queue(&container_of(domain, struct rknpu_vm, domain)->release_work);
 }
 
-struct rknpu_vm *rknpu_vm_create(struct rknpu_hw *hw)
+static int rknpu_vm_init_domain(struct rknpu_vm *vm, struct rknpu_account *account)
 {
+	int ret = rknpu_account_charge_tables(account, rknpu_vm_count_tables(vm));
+
+	if (ret)
+		return ret;
+	ret = rknpu_domain_init(&vm->domain, account->mem->hw, rknpu_vm_let_go);
+	if (ret) {
+		rknpu_account_uncharge_tables(account, rknpu_vm_count_tables(vm));
+		return ret;
+	}
+	vm->account = rknpu_account_get(account);
+	return 0;
+}
+
+struct rknpu_vm *rknpu_vm_create(struct rknpu_account *account)
+{
+	struct rknpu_hw *hw = account->mem->hw;
 	struct rknpu_vm *vm;
 	int ret;
 
@@ -73,7 +98,7 @@ struct rknpu_vm *rknpu_vm_create(struct rknpu_hw *hw)
 	if (!vm)
 		return ERR_PTR(-ENOMEM);
 
-	ret = rknpu_domain_init(&vm->domain, hw, rknpu_vm_let_go);
+	ret = rknpu_vm_init_domain(vm, account);
 	if (ret) {
 		kfree(vm);
 		return ERR_PTR(ret);
@@ -137,6 +162,23 @@ static int rknpu_vm_map_segments(struct rknpu_vm *vm, struct sg_table *sgt, u64 
 	return -EINVAL;
 }
 
+/* Once there, a table stays as long as the domain, so it is charged for as long. */
+static int rknpu_vm_charge_tables(struct rknpu_vm *vm, u64 start, u64 size)
+{
+	unsigned int first = div_u64(start, RKNPU_DOMAIN_TABLE_SPAN);
+	unsigned int last = div_u64(start + size - 1, RKNPU_DOMAIN_TABLE_SPAN);
+	unsigned int i, count = 0;
+	int ret;
+
+	lockdep_assert_held(&vm->lock);
+	for (i = first; i <= last; i++)
+		count += !test_bit(i, vm->tables);
+	ret = count ? rknpu_account_charge_tables(vm->account, count) : 0;
+	if (!ret)
+		bitmap_set(vm->tables, first, last - first + 1);
+	return ret;
+}
+
 /* Maps the DMA segments of @sgt at an address chosen by the allocator. */
 static int rknpu_vm_map(struct rknpu_vm *vm, struct sg_table *sgt, u64 size,
 			struct drm_mm_node *node)
@@ -148,7 +190,8 @@ static int rknpu_vm_map(struct rknpu_vm *vm, struct sg_table *sgt, u64 size,
 	if (ret)
 		return ret;
 
-	ret = rknpu_vm_map_segments(vm, sgt, node->start, size);
+	ret = rknpu_vm_charge_tables(vm, node->start, size) ?:
+	      rknpu_vm_map_segments(vm, sgt, node->start, size);
 	if (ret)
 		drm_mm_remove_node(node);
 	return ret;

@@ -12,8 +12,12 @@
 #include <drm/drm_mm.h>
 
 #include "hw/rknpu_hw.h"
+#include "hw/rknpu_iommu.h"
 
+struct rknpu_account;
 struct rknpu_bo;
+
+#define RKNPU_VM_MAX_TABLES	(SZ_4G / RKNPU_DOMAIN_TABLE_SPAN)
 
 /**
  * struct rknpu_vm - one address space
@@ -23,7 +27,11 @@ struct rknpu_vm {
 	struct kref ref;
 	/** @domain: page tables; rknpu_domain::hw with a reference on its drm_device */
 	struct rknpu_domain domain;
-	/** @lock: serialises @mm, changes of @domain, @uses and @orphans */
+	/** @account: what the page tables are charged to, with a reference */
+	struct rknpu_account *account;
+	/** @tables: page tables that it was charged for; there is one more, the directory */
+	DECLARE_BITMAP(tables, RKNPU_VM_MAX_TABLES);
+	/** @lock: serialises @mm, changes of @domain, @tables, @uses and @orphans */
 	struct mutex lock; /* see above */
 	/** @mm: IOVA allocator */
 	struct drm_mm mm;
@@ -82,7 +90,8 @@ struct rknpu_mapping {
 	u64 orphan_seq;
 };
 
-struct rknpu_vm *rknpu_vm_create(struct rknpu_hw *hw);
+/* Its page tables are charged to @account as long as it lives. */
+struct rknpu_vm *rknpu_vm_create(struct rknpu_account *account);
 struct rknpu_vm *rknpu_vm_get(struct rknpu_vm *vm);
 /* Any context, hard interrupts included: the release runs from rknpu_release. */
 void rknpu_vm_put(struct rknpu_vm *vm);

@@ -22,14 +22,14 @@
 
 static int rknpu_rocket_open_files(struct rknpu_rocket_file *rfile)
 {
-	rfile->vm = rknpu_vm_create(&rfile->rdev->hw);
-	if (IS_ERR(rfile->vm))
-		return PTR_ERR(rfile->vm);
-
 	rfile->client = rknpu_client_create(&rfile->rdev->sched);
-	if (IS_ERR(rfile->client)) {
-		rknpu_vm_put(rfile->vm);
+	if (IS_ERR(rfile->client))
 		return PTR_ERR(rfile->client);
+
+	rfile->vm = rknpu_vm_create(&rfile->client->account);
+	if (IS_ERR(rfile->vm)) {
+		rknpu_sched_close_client(rfile->client);
+		return PTR_ERR(rfile->vm);
 	}
 
 	rfile->history = rknpu_history_create();

@@ -74,8 +74,6 @@ struct rknpu_space {
 
 struct rknpu_space *rknpu_space_get(struct rknpu_vendor *vendor);
 void rknpu_space_put(struct rknpu_space *space);
-/* The address space of a domain below DRM_RKNPU_DOMAINS, borrowed from @space. */
-struct rknpu_vm *rknpu_space_vm(struct rknpu_space *space, u32 domain);
 
 /**
  * struct rknpu_vfile - an open file of the node, or of /dev/rknpu
@@ -92,6 +90,12 @@ struct rknpu_vfile {
 	/** @objects: struct rknpu_vobject by cookie */
 	DECLARE_HASHTABLE(objects, 7);
 };
+
+/*
+ * The address space of a domain below DRM_RKNPU_DOMAINS, borrowed from the file's
+ * space. Its page tables are charged to the file that uses it first.
+ */
+struct rknpu_vm *rknpu_vfile_vm(struct rknpu_vfile *vfile, u32 domain);
 
 struct rknpu_vfile *rknpu_vfile_create(struct rknpu_vendor *vendor);
 /* All objects are closed. */

@@ -86,14 +86,15 @@ void rknpu_space_put(struct rknpu_space *space)
 	kref_put_mutex(&space->ref, rknpu_space_release, &space->vendor->lock);
 }
 
-struct rknpu_vm *rknpu_space_vm(struct rknpu_space *space, u32 domain)
+struct rknpu_vm *rknpu_vfile_vm(struct rknpu_vfile *vfile, u32 domain)
 {
+	struct rknpu_space *space = vfile->space;
 	struct rknpu_vm *vm;
 
 	mutex_lock(&space->lock);
 	vm = space->vms[domain];
 	if (!vm) {
-		vm = rknpu_vm_create(&space->vendor->rdev->hw);
+		vm = rknpu_vm_create(&vfile->client->account);
 		if (!IS_ERR(vm))
 			space->vms[domain] = vm;
 	}
@@ -166,7 +167,7 @@ static void rknpu_vobject_leave_domain(struct rknpu_vbo *vbo)
 static struct rknpu_vobject *rknpu_vobject_map(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo,
 					       u32 domain)
 {
-	struct rknpu_vm *vm = rknpu_space_vm(vfile->space, domain);
+	struct rknpu_vm *vm = rknpu_vfile_vm(vfile, domain);
 	struct rknpu_mapping *map;
 	struct rknpu_vobject *vobj;
 
@@ -420,7 +421,7 @@ struct rknpu_vbo *rknpu_vendor_new_bo(struct rknpu_vfile *vfile,
 		return ERR_PTR(ret);
 
 	/* So that addresses of closed buffers are free by now. */
-	vm = rknpu_space_vm(vfile->space, args->iommu_domain_id);
+	vm = rknpu_vfile_vm(vfile, args->iommu_domain_id);
 	if (IS_ERR(vm))
 		return ERR_CAST(vm);
 	rknpu_vm_reclaim(vm);

@@ -588,7 +588,7 @@ static int rknpu_vsubmit_prepare(struct rknpu_vsubmit *s)
 	if (ret)
 		return ret;
 
-	s->vm = rknpu_space_vm(s->vfile->space, s->args->iommu_domain_id);
+	s->vm = rknpu_vfile_vm(s->vfile, s->args->iommu_domain_id);
 	return PTR_ERR_OR_ZERO(s->vm);
 }
 
