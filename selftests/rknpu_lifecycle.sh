@@ -270,6 +270,18 @@ proc_taken() {
 	unload && load && [ -e /proc/rknpu/version ] && wait_for 50 node
 }
 
+# The regulator comes after the module, as from an I2C driver that is loaded late.
+supply_comes_late() {
+	unload || return 1
+	echo "${supply##*/}" >"${supply%/*}/unbind" || return 1
+	load
+	loaded_it=$?
+	! node && [ -d /sys/bus/platform/devices/rknpu ]
+	waited=$?
+	echo "${supply##*/}" >"${supply%/*}/bind" || return 1
+	[ $loaded_it -eq 0 ] && [ $waited -eq 0 ] && wait_for 50 node && ./rknpu_model three
+}
+
 dmesg_clean() {
 	! dmesg | grep -E 'WARNING:|BUG:|Oops|Call trace|Unable to handle|cut here|possible circular|scheduling while atomic|Enable stall request timed out|Disable paging request timed out|Error during raw reset'
 }
@@ -277,6 +289,8 @@ dmesg_clean() {
 # Whom it uses, /proc/modules says in their lines.
 depends_on_drm() { [ -z "$(awk '(","$4) ~ /,rknpu_accel,/ && $1 != "drm"' /proc/modules)" ]; }
 can_rehearse_sleep() { model && grep -qw platform /sys/power/pm_test 2>/dev/null && grep -qw freeze /sys/power/state; }
+# That of the vendor's device tree, if nothing but the NPU uses it.
+supply_can_go() { [ -n "$supply" ] && [ "$devices" = 1 ] && ! power_domains; }
 forgets_at_once() { [ ! -e /sys/kernel/debug/kmemleak ]; }
 
 cases() {
@@ -299,6 +313,8 @@ cases() {
 		"a job too long to be waited for is stopped for system sleep and runs again" sleep_in_a_long_job
 	check proc_directory_of_another_driver_is_left_alone \
 		"a /proc/rknpu of another driver is left alone" proc_taken
+	check_if supply_can_go "$no_supply" supply_comes_late \
+		"the device appears when its supply does, after the module" supply_comes_late
 	check unload "the module can be unloaded" unload
 	check nothing_left_after_unload "nothing is left in /proc and /sys after unloading" nothing_left
 	check warm_up "the module can be loaded and unloaded five times" load_unload 5
@@ -320,7 +336,8 @@ cases() {
 no_model="needs the NPU model"
 no_domains="needs the NPU model and power domains"
 no_sleep="needs the NPU model and a kernel that can rehearse system sleep"
-devices='' ko=''
+no_supply="needs the vendor's device tree without power domains"
+devices='' ko='' supply=''
 if [ -n "$list" ]; then
 	cases 2>/dev/null
 	exit
@@ -336,6 +353,7 @@ driver=$(find /sys/bus/platform/drivers/rknpu* -name '*.npu' | head -n1)
 driver=${driver%/*}
 # With the vendor's device tree one device is all cores.
 case $driver in */rknpu-accel-node) devices=1 ;; *) devices=3 ;; esac
+supply=$(find /sys/bus/platform/drivers/reg-fixed-voltage/ -name 'regulator-vdd-npu*' 2>/dev/null)
 cases
 echo "1..$n"
 [ $failed -eq 0 ]

@@ -26,8 +26,6 @@
 /* Has no DT node and no IOMMU: it stands for the NPU as a whole towards DMA mapping and DRM. */
 static struct platform_device *rknpu_facade;
 
-static bool rknpu_vdt_registered;
-
 static int rknpu_core_component_bind(struct device *dev, struct device *facade, void *data)
 {
 	struct rknpu_device *rdev = data;
@@ -223,55 +221,6 @@ static struct component_match *rknpu_facade_match(struct device *dev)
 	return match;
 }
 
-static int rknpu_facade_probe(struct platform_device *pdev)
-{
-	const struct rknpu_soc *soc = dev_get_platdata(&pdev->dev);
-	struct component_match *match;
-	int ret;
-
-	ret = dma_coerce_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(soc->dma_bits));
-	if (ret)
-		return ret;
-	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
-
-	match = rknpu_facade_match(&pdev->dev);
-	if (IS_ERR_OR_NULL(match))
-		return match ? PTR_ERR(match) : -ENODEV;
-	return component_master_add_with_match(&pdev->dev, &rknpu_facade_ops, match);
-}
-
-static void rknpu_facade_remove(struct platform_device *pdev)
-{
-	component_master_del(&pdev->dev, &rknpu_facade_ops);
-}
-
-static struct platform_driver rknpu_facade_driver = {
-	.probe = rknpu_facade_probe,
-	.remove = rknpu_facade_remove,
-	.driver = {
-		.name = "rknpu",
-		/* BO pages of open files are mapped for it: only cores may come and go. */
-		.suppress_bind_attrs = true,
-	},
-};
-
-static int rknpu_facade_create(void)
-{
-	struct platform_device_info info = {
-		.name = "rknpu",
-		.id = PLATFORM_DEVID_NONE,
-	};
-	const struct rknpu_soc *soc;
-
-	/* Without an NPU the module loads and does nothing. */
-	if (!rknpu_soc_find_shape(&soc))
-		return 0;
-	info.data = soc;
-	info.size_data = sizeof(*soc);
-	rknpu_facade = platform_device_register_full(&info);
-	return PTR_ERR_OR_ZERO(rknpu_facade);
-}
-
 /* The name outlives the lock only as a copy: its driver may be unloaded next. */
 static bool rknpu_foreign_driver(struct device *dev, char *name, size_t size)
 {
@@ -308,6 +257,99 @@ static struct platform_device *rknpu_find_foreign(char *name, size_t size)
 	return NULL;
 }
 
+static bool rknpu_is_taken(void)
+{
+	char name[32];
+	struct platform_device *pdev = rknpu_find_foreign(name, sizeof(name));
+
+	platform_device_put(pdev);
+	return pdev;
+}
+
+static void rknpu_vdt_unregister(void *unused)
+{
+	platform_driver_unregister(&rknpu_vdt_driver);
+}
+
+/*
+ * Its driver is not even there where the NPU has another shape, or another
+ * driver: powering up for a probe what nobody has given power domains is fatal.
+ */
+static bool rknpu_vdt_is_wanted(void)
+{
+	const struct rknpu_soc *soc;
+
+	return rknpu_soc_find_shape(&soc) == rknpu_soc_vendor_match && !rknpu_is_taken();
+}
+
+static int rknpu_vdt_register(struct device *facade)
+{
+	int ret = platform_driver_register(&rknpu_vdt_driver);
+
+	return ret ?: devm_add_action_or_reset(facade, rknpu_vdt_unregister, NULL);
+}
+
+static int rknpu_facade_probe(struct platform_device *pdev)
+{
+	const struct rknpu_soc *soc = dev_get_platdata(&pdev->dev);
+	bool vdt = rknpu_vdt_is_wanted();
+	struct component_match *match;
+	int ret;
+
+	ret = dma_coerce_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(soc->dma_bits));
+	if (ret)
+		return ret;
+	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
+
+	match = rknpu_facade_match(&pdev->dev);
+	if (IS_ERR_OR_NULL(match))
+		return match ? PTR_ERR(match) : -ENODEV;
+	ret = vdt ? rknpu_vdt_power_get(&pdev->dev) : 0;
+	if (ret)
+		return ret;
+	ret = component_master_add_with_match(&pdev->dev, &rknpu_facade_ops, match);
+	if (ret || !vdt)
+		return ret;
+
+	/* Now: if the NPU cannot be bound yet, it is its probe that is deferred, not this one. */
+	ret = rknpu_vdt_register(&pdev->dev);
+	if (ret)
+		component_master_del(&pdev->dev, &rknpu_facade_ops);
+	return ret;
+}
+
+static void rknpu_facade_remove(struct platform_device *pdev)
+{
+	component_master_del(&pdev->dev, &rknpu_facade_ops);
+}
+
+static struct platform_driver rknpu_facade_driver = {
+	.probe = rknpu_facade_probe,
+	.remove = rknpu_facade_remove,
+	.driver = {
+		.name = "rknpu",
+		/* BO pages of open files are mapped for it: only cores may come and go. */
+		.suppress_bind_attrs = true,
+	},
+};
+
+static int rknpu_facade_create(void)
+{
+	struct platform_device_info info = {
+		.name = "rknpu",
+		.id = PLATFORM_DEVID_NONE,
+	};
+	const struct rknpu_soc *soc;
+
+	/* Without an NPU the module loads and does nothing. */
+	if (!rknpu_soc_find_shape(&soc))
+		return 0;
+	info.data = soc;
+	info.size_data = sizeof(*soc);
+	rknpu_facade = platform_device_register_full(&info);
+	return PTR_ERR_OR_ZERO(rknpu_facade);
+}
+
 /* Whoever bound first keeps the NPU; then a module that loads in silence looks broken. */
 static void rknpu_tell_who_owns(void)
 {
@@ -318,44 +360,6 @@ static void rknpu_tell_who_owns(void)
 		pr_info("rknpu-accel: %s belongs to driver %s; to take over see README.md, \"Beside another driver\"\n",
 			dev_name(&pdev->dev), name);
 	platform_device_put(pdev);
-}
-
-static bool rknpu_is_taken(void)
-{
-	char name[32];
-	struct platform_device *pdev = rknpu_find_foreign(name, sizeof(name));
-
-	platform_device_put(pdev);
-	return pdev;
-}
-
-/*
- * Its driver is not even there where the NPU has another shape, or another
- * driver: powering up for a probe what nobody has given power domains is fatal.
- */
-static int rknpu_vdt_register(void)
-{
-	const struct rknpu_soc *soc;
-	int ret;
-
-	if (rknpu_soc_find_shape(&soc) != rknpu_soc_vendor_match || rknpu_is_taken())
-		return 0;
-	ret = rknpu_vdt_power_init();
-	if (ret)
-		return ret;
-	ret = platform_driver_register(&rknpu_vdt_driver);
-	if (ret)
-		rknpu_vdt_power_exit();
-	rknpu_vdt_registered = !ret;
-	return ret;
-}
-
-static void rknpu_vdt_unregister(void)
-{
-	if (!rknpu_vdt_registered)
-		return;
-	platform_driver_unregister(&rknpu_vdt_driver);
-	rknpu_vdt_power_exit();
 }
 
 static int rknpu_drivers_register(void)
@@ -374,13 +378,8 @@ static int rknpu_drivers_register(void)
 	if (ret)
 		goto err_facade;
 
-	ret = rknpu_vdt_register();
-	if (ret)
-		goto err_core_driver;
 	return 0;
 
-err_core_driver:
-	platform_driver_unregister(&rknpu_core_driver);
 err_facade:
 	platform_device_unregister(rknpu_facade);
 err_facade_driver:
@@ -412,7 +411,6 @@ module_init(rknpu_module_init);
 
 static void __exit rknpu_module_exit(void)
 {
-	rknpu_vdt_unregister();
 	platform_driver_unregister(&rknpu_core_driver);
 	platform_device_unregister(rknpu_facade);
 	platform_driver_unregister(&rknpu_facade_driver);

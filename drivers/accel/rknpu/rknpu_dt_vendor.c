@@ -29,6 +29,8 @@ struct rknpu_vdt {
 	struct rknpu_hw *hw;
 	/** @dev: platform device */
 	struct device *dev;
+	/** @supply: compute supply, or NULL; the facade's */
+	struct regulator *supply;
 	/** @num_cores: cores that it has registers of */
 	unsigned int num_cores;
 	/** @clks: all clocks */
@@ -143,7 +145,7 @@ static int rknpu_vdt_get_core(struct rknpu_vdt *vdt, struct rknpu_core *core)
 	core->iommu = &vdt->hw->iommus[0];
 	core->iommu->shared = vdt->num_cores > 1;
 	core->npu_clk = vdt->hw->cores[0].npu_clk;
-	core->supply = rknpu_vdt_power_supply();
+	core->supply = vdt->supply;
 
 	window = platform_get_resource(to_platform_device(vdt->dev), IORESOURCE_MEM, core->index);
 	if (rknpu_soc_core_index(vdt->hw->soc, window->start) != core->index)
@@ -254,6 +256,7 @@ static int rknpu_vdt_bind(struct device *dev, struct device *facade, void *data)
 	if (!vdt)
 		return -ENOMEM;
 	vdt->dev = dev;
+	vdt->supply = rknpu_vdt_power_supply(facade);
 	vdt->hw = &((struct rknpu_device *)data)->hw;
 
 	ret = rknpu_vdt_get_resources(vdt);

@@ -30,19 +30,29 @@ struct rknpu_vdt_domain {
 	struct device_link *iommu;
 };
 
-static struct platform_device *rknpu_vdt_pdev;
-static struct platform_device *rknpu_vdt_iommu;
-static struct rknpu_vdt_domain rknpu_vdt_domains[RKNPU_MAX_CORES];
-static struct regulator *rknpu_vdt_supplies[RKNPU_VDT_POWER_SUPPLIES];
+/**
+ * struct rknpu_vdt_power - power of the NPU, a device resource of the facade
+ */
+struct rknpu_vdt_power {
+	/** @npu: the NPU, with a reference */
+	struct platform_device *npu;
+	/** @iommu: its IOMMU, with a reference */
+	struct platform_device *iommu;
+	/** @domains: power domains, by number */
+	struct rknpu_vdt_domain domains[RKNPU_MAX_CORES];
+	/** @supplies: enabled, by rknpu_vdt_power_supply_names; NULL: there is none */
+	struct regulator *supplies[RKNPU_VDT_POWER_SUPPLIES];
+};
 
 static struct device_link *rknpu_vdt_power_link(struct device *consumer, struct device *domain)
 {
 	return device_link_add(consumer, domain, DL_FLAG_STATELESS | DL_FLAG_PM_RUNTIME);
 }
 
-static int rknpu_vdt_power_add_domain(struct rknpu_vdt_domain *domain, unsigned int index)
+static int rknpu_vdt_power_add_domain(struct rknpu_vdt_power *power, unsigned int index)
 {
-	struct device *dev = &rknpu_vdt_pdev->dev;
+	struct rknpu_vdt_domain *domain = &power->domains[index];
+	struct device *dev = &power->npu->dev;
 
 	domain->dev = dev_pm_domain_attach_by_id(dev, index);
 	if (IS_ERR_OR_NULL(domain->dev)) {
@@ -53,7 +63,7 @@ static int rknpu_vdt_power_add_domain(struct rknpu_vdt_domain *domain, unsigned 
 	}
 
 	domain->npu = rknpu_vdt_power_link(dev, domain->dev);
-	domain->iommu = rknpu_vdt_power_link(&rknpu_vdt_iommu->dev, domain->dev);
+	domain->iommu = rknpu_vdt_power_link(&power->iommu->dev, domain->dev);
 	return domain->npu && domain->iommu ? 0 : -ENODEV;
 }
 
@@ -61,23 +71,23 @@ static int rknpu_vdt_power_add_domain(struct rknpu_vdt_domain *domain, unsigned 
  * By number, as all are treated alike and a single one has no name. Even that
  * one is the driver core's business for the NPU only, not for the IOMMU.
  */
-static int rknpu_vdt_power_add_domains(void)
+static int rknpu_vdt_power_add_domains(struct rknpu_vdt_power *power)
 {
-	int count = of_count_phandle_with_args(rknpu_vdt_pdev->dev.of_node, "power-domains",
+	int count = of_count_phandle_with_args(power->npu->dev.of_node, "power-domains",
 					       "#power-domain-cells");
 	int i, ret = 0;
 
 	for (i = 0; i < min(count, RKNPU_MAX_CORES) && !ret; i++)
-		ret = rknpu_vdt_power_add_domain(&rknpu_vdt_domains[i], i);
+		ret = rknpu_vdt_power_add_domain(power, i);
 	return ret;
 }
 
-static void rknpu_vdt_power_remove_domains(void)
+static void rknpu_vdt_power_remove_domains(struct rknpu_vdt_power *power)
 {
 	unsigned int i;
 
 	for (i = 0; i < RKNPU_MAX_CORES; i++) {
-		struct rknpu_vdt_domain *domain = &rknpu_vdt_domains[i];
+		struct rknpu_vdt_domain *domain = &power->domains[i];
 
 		if (domain->iommu)
 			device_link_del(domain->iommu);
@@ -85,14 +95,13 @@ static void rknpu_vdt_power_remove_domains(void)
 			device_link_del(domain->npu);
 		if (domain->dev)
 			dev_pm_domain_detach(domain->dev, true);
-		memset(domain, 0, sizeof(*domain));
 	}
 }
 
 /* The vendor's tree has them here and not at the power domain, which needs them to switch. */
-static int rknpu_vdt_power_add_supplies(void)
+static int rknpu_vdt_power_add_supplies(struct rknpu_vdt_power *power)
 {
-	struct device *dev = &rknpu_vdt_pdev->dev;
+	struct device *dev = &power->npu->dev;
 	unsigned int i;
 	int ret;
 
@@ -109,27 +118,21 @@ static int rknpu_vdt_power_add_supplies(void)
 			regulator_put(supply);
 			return ret;
 		}
-		rknpu_vdt_supplies[i] = supply;
+		power->supplies[i] = supply;
 	}
 	return 0;
 }
 
-static void rknpu_vdt_power_remove_supplies(void)
+static void rknpu_vdt_power_remove_supplies(struct rknpu_vdt_power *power)
 {
 	unsigned int i;
 
 	for (i = 0; i < RKNPU_VDT_POWER_SUPPLIES; i++) {
-		if (!rknpu_vdt_supplies[i])
+		if (!power->supplies[i])
 			continue;
-		regulator_disable(rknpu_vdt_supplies[i]);
-		regulator_put(rknpu_vdt_supplies[i]);
-		rknpu_vdt_supplies[i] = NULL;
+		regulator_disable(power->supplies[i]);
+		regulator_put(power->supplies[i]);
 	}
-}
-
-struct regulator *rknpu_vdt_power_supply(void)
-{
-	return rknpu_vdt_supplies[0];
 }
 
 static struct platform_device *rknpu_vdt_power_find(void)
@@ -156,15 +159,38 @@ static struct platform_device *rknpu_vdt_power_find_iommu(struct platform_device
 	return iommu;
 }
 
-static int rknpu_vdt_power_add_all(void)
+static int rknpu_vdt_power_add_all(struct rknpu_vdt_power *power)
 {
-	int ret;
-
-	rknpu_vdt_iommu = rknpu_vdt_power_find_iommu(rknpu_vdt_pdev);
-	if (!rknpu_vdt_iommu)
+	power->npu = rknpu_vdt_power_find();
+	if (!power->npu)
 		return -ENODEV;
-	ret = rknpu_vdt_power_add_supplies();
-	return ret ?: rknpu_vdt_power_add_domains();
+	power->iommu = rknpu_vdt_power_find_iommu(power->npu);
+	if (!power->iommu)
+		return -ENODEV;
+	return rknpu_vdt_power_add_supplies(power) ?: rknpu_vdt_power_add_domains(power);
+}
+
+/*
+ * The IOMMU goes down some time after the last user. Without the links it would
+ * find itself without power then.
+ */
+static bool rknpu_vdt_power_iommu_is_off(const struct rknpu_vdt_power *power)
+{
+	return !power->iommu || pm_runtime_suspend(&power->iommu->dev) >= 0;
+}
+
+static void rknpu_vdt_power_release(struct device *facade, void *res)
+{
+	struct rknpu_vdt_power *power = res;
+
+	if (!rknpu_vdt_power_iommu_is_off(power)) {
+		dev_err(&power->npu->dev, "the IOMMU is in use, power is left as it is\n");
+		return;
+	}
+	rknpu_vdt_power_remove_domains(power);
+	rknpu_vdt_power_remove_supplies(power);
+	platform_device_put(power->iommu);
+	platform_device_put(power->npu);
 }
 
 /*
@@ -173,44 +199,25 @@ static int rknpu_vdt_power_add_all(void)
  * the NPU's driver is probed. In a domain that is off that is fatal. So the
  * domains are made suppliers of the IOMMU before there is a driver to probe.
  */
-int rknpu_vdt_power_init(void)
+int rknpu_vdt_power_get(struct device *facade)
 {
+	struct rknpu_vdt_power *power;
 	int ret;
 
-	rknpu_vdt_pdev = rknpu_vdt_power_find();
-	if (!rknpu_vdt_pdev)
-		return -ENODEV;
-
-	ret = rknpu_vdt_power_add_all();
-	if (ret) {
-		dev_err(&rknpu_vdt_pdev->dev, "cannot be powered: %d\n", ret);
-		rknpu_vdt_power_exit();
-	}
-	/* Only for probing does that mean anything. */
-	return ret == -EPROBE_DEFER ? -ENODEV : ret;
+	power = devres_alloc(rknpu_vdt_power_release, sizeof(*power), GFP_KERNEL);
+	if (!power)
+		return -ENOMEM;
+	/* Also if that fails: then it gives back what there is, now. */
+	devres_add(facade, power);
+	ret = rknpu_vdt_power_add_all(power);
+	if (ret)
+		devres_release(facade, rknpu_vdt_power_release, NULL, NULL);
+	return ret ? dev_err_probe(facade, ret, "the NPU cannot be powered\n") : 0;
 }
 
-/*
- * The IOMMU goes down some time after the last user. Without the links it would
- * find itself without power then.
- */
-static bool rknpu_vdt_power_iommu_is_off(void)
+struct regulator *rknpu_vdt_power_supply(struct device *facade)
 {
-	return !rknpu_vdt_iommu || pm_runtime_suspend(&rknpu_vdt_iommu->dev) >= 0;
-}
+	struct rknpu_vdt_power *power = devres_find(facade, rknpu_vdt_power_release, NULL, NULL);
 
-void rknpu_vdt_power_exit(void)
-{
-	if (!rknpu_vdt_pdev)
-		return;
-	if (!rknpu_vdt_power_iommu_is_off()) {
-		dev_err(&rknpu_vdt_pdev->dev, "the IOMMU is in use, power is left as it is\n");
-		return;
-	}
-	rknpu_vdt_power_remove_domains();
-	rknpu_vdt_power_remove_supplies();
-	platform_device_put(rknpu_vdt_iommu);
-	platform_device_put(rknpu_vdt_pdev);
-	rknpu_vdt_iommu = NULL;
-	rknpu_vdt_pdev = NULL;
+	return power ? power->supplies[0] : NULL;
 }

@@ -3,13 +3,17 @@
 #ifndef __RKNPU_DT_VENDOR_POWER_H__
 #define __RKNPU_DT_VENDOR_POWER_H__
 
+struct device;
 struct regulator;
 
-/* At module load, before the NPU's driver is there. */
-int rknpu_vdt_power_init(void);
-void rknpu_vdt_power_exit(void);
+/*
+ * In the facade's probe, before the NPU's driver is there. Devres of @facade gives
+ * it all back, which must be after that driver has gone. -EPROBE_DEFER: a supply
+ * or a domain is not there yet.
+ */
+int rknpu_vdt_power_get(struct device *facade);
 
 /* The compute supply, to tell its voltage, or NULL. */
-struct regulator *rknpu_vdt_power_supply(void);
+struct regulator *rknpu_vdt_power_supply(struct device *facade);
 
 #endif
