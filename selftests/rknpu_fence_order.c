@@ -154,7 +154,9 @@ static void read_trace(int *signaled, int *suspend)
 		/* It tells nothing more of whose it is. */
 		if (!*signaled && strstr(line, ": dma_fence_signaled:"))
 			*signaled = n;
-		if (!*suspend && strstr(line, ": rpm_suspend:") && strstr(line, CORE_0))
+		/* A timer that meets a core in use gets nowhere. */
+		if (!*suspend && strstr(line, ": rpm_suspend:") && strstr(line, CORE_0) &&
+		    strstr(line, " cnt-0 "))
 			*suspend = n;
 	}
 	if (f)
