@@ -345,8 +345,9 @@ static int rknpu_scrub_finish(struct rknpu_core *core, u64 start_ns)
 	if (!ret && (raw & RKNPU_INT_DMA_ERROR))
 		ret = -EIO;
 	if (ret) {
-		dev_warn_ratelimited(core->dev, "core %u: cannot be scrubbed: %d\n", core->index,
-				     ret);
+		dev_warn_ratelimited(core->dev,
+				     "core %u: cannot overwrite its memories: %d; the module parameter scrub=n leaves that out\n",
+				     core->index, ret);
 		return ret;
 	}
 	WRITE_ONCE(core->sram_of, 0);
