@@ -130,17 +130,6 @@ RK_TEST_F_TIMEOUT(order, successor_on_another_core, 120,
 #define SIGNALED	EVENTS "dma_fence/dma_fence_signaled/enable"
 #define SUSPEND		EVENTS "rpm/rpm_suspend/enable"
 
-static int put(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), ret;
-
-	if (fd < 0)
-		return -errno;
-	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
-	close(fd);
-	return ret;
-}
-
 /* The first lines of the trace that tell of a fence, and of core 0's sleep. */
 static void read_trace(int *signaled, int *suspend)
 {
@@ -177,15 +166,15 @@ RK_TEST_F_TIMEOUT(order, failed_job_and_its_core, 120,
 	rk_fault_arm(0, NPU_FAULT_HANG, 0, 1);
 	ASSERT_EQ(0, submit(self, 0, NULL, self->syncobj[0]));
 	ASSERT_TRUE(rk_wait_count(0, NPU_CNT_BUSY, 1, 10000));
-	ASSERT_EQ(0, put(TRACING "trace", ""));
-	ASSERT_EQ(0, put(SIGNALED, "1"));
-	ASSERT_EQ(0, put(SUSPEND, "1"));
+	ASSERT_EQ(0, rk_write_file(TRACING "trace", ""));
+	ASSERT_EQ(0, rk_write_file(SIGNALED, "1"));
+	ASSERT_EQ(0, rk_write_file(SUSPEND, "1"));
 	EXPECT_EQ(0, wait_for(self, self->syncobj[0]));
 	/* On the same core, so that is back. */
 	EXPECT_EQ(0, submit(self, 0, NULL, self->syncobj[1]));
 	EXPECT_EQ(0, wait_for(self, self->syncobj[1]));
-	put(SUSPEND, "0");
-	put(SIGNALED, "0");
+	rk_write_file(SUSPEND, "0");
+	rk_write_file(SIGNALED, "0");
 	read_trace(&signaled, &suspend);
 	EXPECT_LT(0, signaled);
 	EXPECT_LT(signaled, suspend);

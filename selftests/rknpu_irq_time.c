@@ -28,17 +28,6 @@
 /* Of a timer that wants to interrupt all the time. */
 #define TICK_US		50u
 
-static int put(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), ret;
-
-	if (fd < 0)
-		return -errno;
-	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
-	close(fd);
-	return ret;
-}
-
 FIXTURE(time) {
 	struct rk_client c;
 	struct drm_rocket_task task;
@@ -127,17 +116,17 @@ static long measure_interrupt(FIXTURE_DATA(time) *self, uint32_t n)
 	long ret = queue(self, n);
 
 	if (!ret)
-		ret = put(ENTRY, REMEMBER);
+		ret = rk_write_file(ENTRY, REMEMBER);
 	if (!ret)
-		ret = put(EXIT, LONGEST);
+		ret = rk_write_file(EXIT, LONGEST);
 	if (!ret)
 		ret = rk_prep(&self->c.out, 60000);
 	for (int i = 0; i < 6000 && !ret && rk_core_stat(0, "jobs") != end; i++)
 		rk_sleep_ms(10);
 	if (!ret)
 		ret = rk_core_stat(0, "jobs") == end ? longest_interrupt() : -ETIME;
-	put(EXIT, "!" LONGEST);
-	put(ENTRY, "!" REMEMBER);
+	rk_write_file(EXIT, "!" LONGEST);
+	rk_write_file(ENTRY, "!" REMEMBER);
 	return ret;
 }
 

@@ -902,7 +902,7 @@ bool rk_wait_asleep(unsigned int ms)
 	return true;
 }
 
-static int write_file(const char *path, const char *text)
+int rk_write_file(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 	ssize_t n;
@@ -922,7 +922,7 @@ void rk_stay_awake(bool on)
 
 	glob("/sys/bus/platform/drivers/rknpu*/*.npu/power/control", 0, NULL, &g);
 	for (size_t n = 0; n < g.gl_pathc; n++)
-		write_file(g.gl_pathv[n], on ? "on" : "auto");
+		rk_write_file(g.gl_pathv[n], on ? "on" : "auto");
 	globfree(&g);
 }
 
@@ -1047,11 +1047,11 @@ static int rebind(const char *core)
 	int ret;
 
 	snprintf(path, sizeof(path), "%.*s/unbind", (int)(name - 1 - core), core);
-	ret = write_file(path, name);
+	ret = rk_write_file(path, name);
 	if (ret)
 		return ret;
 	snprintf(path, sizeof(path), "%.*s/bind", (int)(name - 1 - core), core);
-	return write_file(path, name);
+	return rk_write_file(path, name);
 }
 
 int rk_rebind(unsigned int core)

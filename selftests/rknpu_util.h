@@ -37,6 +37,8 @@ bool rk_one_iommu(void);
 bool rk_power_domains(void);
 /* For what a kernel does without telling in another way. */
 bool rk_kernel_before(unsigned int major, unsigned int minor);
+/* To a file of the kernel's, which must be there. */
+int rk_write_file(const char *path, const char *text);
 /* Sets a parameter of our module; other drivers keep theirs. */
 void rk_module_param(const char *name, unsigned int value);
 /* Its deadline per task. */

@@ -36,25 +36,12 @@ static int read_file(const char *path, char *text, size_t size)
 	return n < 0 ? n : 0;
 }
 
-static int write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int ret = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		ret = -errno;
-	close(fd);
-	return ret;
-}
-
 static int write_number(const char *path, unsigned long value)
 {
 	char text[32];
 
 	snprintf(text, sizeof(text), "%lu\n", value);
-	return write_file(path, text);
+	return rk_write_file(path, text);
 }
 
 /* The number that is all of the file, or what nothing is. */
@@ -104,7 +91,7 @@ FIXTURE_TEARDOWN(files)
 {
 	if (self->fd < 0 || access(PROC, F_OK) || geteuid())
 		return;
-	write_file(PROC "power", "off\n");
+	rk_write_file(PROC "power", "off\n");
 	write_number(PROC "delayms", self->delay_ms);
 	rv_chain_fini(&self->c);
 	close(self->fd);
@@ -131,7 +118,7 @@ RK_TEST_F(files, are_the_same_in_both_places, "debugfs and procfs have the same 
 RK_TEST_F(files, version, "the version file says what tools look for, and cannot be written")
 {
 	EXPECT_TRUE(says(PROC "version", "RKNPU driver: v0.9.8\n"));
-	EXPECT_EQ(-EACCES, write_file(PROC "version", "1\n"));
+	EXPECT_EQ(-EACCES, rk_write_file(PROC "version", "1\n"));
 }
 
 /* Formats that public monitors parse; percent signs and commas are all there. */
@@ -187,22 +174,23 @@ RK_TEST_F_TIMEOUT(files, load, 120,
 RK_TEST_F_TIMEOUT(files, power_and_delayms, 120,
 		  "power and delayms can be read and written, and refuse nonsense")
 {
-	EXPECT_EQ(0, write_file(PROC "delayms", "20\n"));
+	EXPECT_EQ(0, rk_write_file(PROC "delayms", "20\n"));
 	EXPECT_TRUE(says(PROC "delayms", "20\n"));
 	EXPECT_EQ(0, rv_chain_run(&self->c, 5));
 	EXPECT_TRUE(becomes(PROC "power", "off\n", 10000));
-	EXPECT_EQ(0, write_file(PROC "power", "on\n"));
+	EXPECT_EQ(0, rk_write_file(PROC "power", "on\n"));
 	EXPECT_TRUE(says(PROC "power", "on\n"));
 	/* Twice is as good as once. */
-	EXPECT_EQ(0, write_file(PROC "power", "on\n"));
+	EXPECT_EQ(0, rk_write_file(PROC "power", "on\n"));
 	rk_sleep_ms(200);
 	EXPECT_TRUE(says(PROC "power", "on\n"));
-	EXPECT_EQ(0, write_file(PROC "power", "off\n"));
+	EXPECT_EQ(0, rk_write_file(PROC "power", "off\n"));
 	EXPECT_TRUE(becomes(PROC "power", "off\n", 10000));
-	EXPECT_EQ(-EINVAL, write_file(PROC "power", "perhaps\n"));
-	EXPECT_EQ(-EINVAL, write_file(PROC "delayms", "-1\n"));
-	EXPECT_EQ(-EINVAL, write_file(PROC "delayms", "soon\n"));
-	EXPECT_EQ(-EINVAL, write_file(PROC "delayms", "11111111111111111111111111111111111111\n"));
+	EXPECT_EQ(-EINVAL, rk_write_file(PROC "power", "perhaps\n"));
+	EXPECT_EQ(-EINVAL, rk_write_file(PROC "delayms", "-1\n"));
+	EXPECT_EQ(-EINVAL, rk_write_file(PROC "delayms", "soon\n"));
+	EXPECT_EQ(-EINVAL, rk_write_file(PROC "delayms",
+					 "11111111111111111111111111111111111111\n"));
 	EXPECT_TRUE(says(PROC "delayms", "20\n"));
 	EXPECT_EQ(0, rv_chain_run(&self->c, 6));
 }
@@ -210,9 +198,9 @@ RK_TEST_F_TIMEOUT(files, power_and_delayms, 120,
 RK_TEST_F(files, reset_harms_nobody, "writing the reset file harms nobody")
 {
 	EXPECT_TRUE(says(PROC "reset", "on\n"));
-	EXPECT_EQ(0, write_file(PROC "reset", "1\n"));
-	EXPECT_EQ(0, write_file(PROC "reset", "on\n"));
-	EXPECT_EQ(-EINVAL, write_file(PROC "reset", "off\n"));
+	EXPECT_EQ(0, rk_write_file(PROC "reset", "1\n"));
+	EXPECT_EQ(0, rk_write_file(PROC "reset", "on\n"));
+	EXPECT_EQ(-EINVAL, rk_write_file(PROC "reset", "off\n"));
 	EXPECT_TRUE(says(PROC "reset", "on\n"));
 	EXPECT_EQ(0, rv_chain_run(&self->c, 7));
 }
@@ -230,11 +218,11 @@ FIXTURE(freq) {
 
 static void fini_freq(FIXTURE_DATA(freq) *self)
 {
-	write_file(DEVFREQ "governor", "rknpu_ondemand\n");
+	rk_write_file(DEVFREQ "governor", "rknpu_ondemand\n");
 	write_number(DEVFREQ "min_freq", 0);
 	write_number(DEVFREQ "max_freq", 2000000000);
 	write_number(PROC "freq", self->before);
-	write_file(PROC "power", "off\n");
+	rk_write_file(PROC "power", "off\n");
 	write_number(PROC "delayms", self->delay_ms);
 }
 
@@ -303,7 +291,7 @@ RK_TEST_F_TIMEOUT(freq, can_be_chosen, 120,
 		  "each operating point can be chosen, and the clock follows")
 {
 	NEEDS_OPERATING_POINTS();
-	ASSERT_EQ(0, write_file(PROC "power", "on\n"));
+	ASSERT_EQ(0, rk_write_file(PROC "power", "on\n"));
 	for (int i = self->count - 1; i >= 0; i--) {
 		ASSERT_EQ(0, write_number(PROC "freq", self->rates[i]));
 		EXPECT_EQ(self->rates[i], number(PROC "freq"));
@@ -324,8 +312,8 @@ RK_TEST_F(freq, is_between_the_limits, "a rate out of range is limited, and devf
 	EXPECT_EQ(low, number(PROC "freq"));
 	EXPECT_EQ(0, write_number(PROC "freq", ~0ul));
 	EXPECT_EQ(high, number(PROC "freq"));
-	EXPECT_EQ(-EINVAL, write_file(PROC "freq", "fast\n"));
-	EXPECT_EQ(-ERANGE, write_file(PROC "freq", "99999999999999999999\n"));
+	EXPECT_EQ(-EINVAL, rk_write_file(PROC "freq", "fast\n"));
+	EXPECT_EQ(-ERANGE, rk_write_file(PROC "freq", "99999999999999999999\n"));
 	EXPECT_EQ(high, number(PROC "freq"));
 	/* What lies between two is the next higher one. */
 	EXPECT_EQ(0, write_number(PROC "freq", low + 1));
@@ -349,7 +337,7 @@ RK_TEST_F_TIMEOUT(freq, is_raised_with_power_only, 120,
 	NEEDS_OPERATING_POINTS();
 	RK_REQUIRE_MODEL();
 	high = self->rates[self->count - 1];
-	ASSERT_EQ(0, write_file(PROC "delayms", "20\n"));
+	ASSERT_EQ(0, rk_write_file(PROC "delayms", "20\n"));
 	for (int i = 0; i < 5; i++) {
 		unsigned long wanted = i % 2 ? self->rates[0] : high;
 
@@ -360,10 +348,10 @@ RK_TEST_F_TIMEOUT(freq, is_raised_with_power_only, 120,
 		EXPECT_EQ(wanted, number(DEVFREQ "cur_freq"));
 		EXPECT_EQ(PARKED_HZ, number(CLK_RATE));
 		EXPECT_TRUE(says(PROC "power", "off\n"));
-		ASSERT_EQ(0, write_file(PROC "power", "on\n"));
+		ASSERT_EQ(0, rk_write_file(PROC "power", "on\n"));
 		EXPECT_EQ(wanted, number(CLK_RATE));
 		EXPECT_EQ(0, rv_chain_run(&self->c, 20 + i));
-		ASSERT_EQ(0, write_file(PROC "power", "off\n"));
+		ASSERT_EQ(0, rk_write_file(PROC "power", "off\n"));
 	}
 }
 
@@ -373,19 +361,19 @@ RK_TEST_F_TIMEOUT(freq, governors, 120, "devfreq's governors can be chosen")
 
 	NEEDS_OPERATING_POINTS();
 	high = self->rates[self->count - 1];
-	EXPECT_EQ(0, write_file(DEVFREQ "governor", "simple_ondemand\n"));
+	EXPECT_EQ(0, rk_write_file(DEVFREQ "governor", "simple_ondemand\n"));
 	for (int i = 0; i < 10; i++) {
 		EXPECT_EQ(0, rv_chain_run(&self->c, 30 + i));
 		rk_sleep_ms(60);
 	}
 	EXPECT_TRUE(says(DEVFREQ "governor", "simple_ondemand\n"));
-	EXPECT_EQ(0, write_file(DEVFREQ "governor", "rknpu_ondemand\n"));
+	EXPECT_EQ(0, rk_write_file(DEVFREQ "governor", "rknpu_ondemand\n"));
 	EXPECT_EQ(0, write_number(PROC "freq", high));
 	EXPECT_EQ(high, number(PROC "freq"));
-	EXPECT_EQ(-EINVAL, write_file(DEVFREQ "governor", "nobody\n") ? -EINVAL : 0);
+	EXPECT_EQ(-EINVAL, rk_write_file(DEVFREQ "governor", "nobody\n") ? -EINVAL : 0);
 
 	/* What the vendor's scripts do; Debian has it as a module. */
-	if (write_file(DEVFREQ "governor", "userspace\n"))
+	if (rk_write_file(DEVFREQ "governor", "userspace\n"))
 		return;
 	EXPECT_EQ(0, write_number(DEVFREQ "userspace/set_freq", self->rates[1]));
 	EXPECT_EQ(self->rates[1], number(DEVFREQ "cur_freq"));
@@ -417,7 +405,7 @@ RK_TEST_F_TIMEOUT(freq, changes_under_running_jobs, 120, "the rate may change un
 	pthread_t thread;
 
 	NEEDS_OPERATING_POINTS();
-	ASSERT_EQ(0, write_file(PROC "delayms", "0\n"));
+	ASSERT_EQ(0, rk_write_file(PROC "delayms", "0\n"));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, change_rates, &ch));
 	for (int i = 0; i < 100; i++) {
 		EXPECT_EQ(0, rv_chain_run(&self->c, i % 100));
