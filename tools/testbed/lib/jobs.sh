@@ -12,11 +12,11 @@ rk_job() {
 	RK_JOB_COMMANDS+=("$(printf '%q ' "$@")")
 }
 
-# As many as there are cores: guests have deadlines, and more of them would miss some. Each takes one GiB and what QEMU
-# needs.
+# One more than there are cores: guests wait for a third of their time. With many more some would miss deadlines. Each
+# takes one GiB and what QEMU needs.
 rk_jobs_default() {
 	awk -v cores="$(nproc)" '/^MemAvailable:/ { most = int($2 / 1572864) }
-		END { n = cores; if (n > most) n = most; print n < 1 ? 1 : n }' /proc/meminfo
+		END { n = cores + 1; if (n > most) n = most; print n < 1 ? 1 : n }' /proc/meminfo
 }
 
 # Tells every now and then what is running and for how long.
