@@ -362,6 +362,8 @@ static bool put(const char *path, const char *value)
 }
 
 static char cores[RK_CORES][32];
+/* Of an IOMMU that does not reset or start. */
+static bool mmu_failures;
 
 static bool find_cores(void)
 {
@@ -387,18 +389,41 @@ static void disarm(void)
 	fired_before += n;
 }
 
+/* "identity" where the kernel attaches nothing to an IOMMU that has no address space of ours. */
+static bool passthrough(void)
+{
+	char path[128], type[16] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), DRIVER "/%s/iommu_group/type", cores[0]);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	if (fscanf(f, "%15s", type) != 1)
+		type[0] = 0;
+	fclose(f);
+	return !strcmp(type, "identity");
+}
+
 /*
  * What no driver of the NPU can help: the kernel's IOMMU driver accesses
  * registers whose clock it was told is on, and going back to the default domain,
- * between two address spaces, must not fail (a warning).
+ * between two address spaces, must not fail (a warning), unless that is none.
  */
 static bool survivable(uint32_t kind)
 {
-	/* Older drivers of the domains do not tell that one stayed off. */
-	if (kind == NPU_FAULT_POWER_STUCK && rk_kernel_before(6, 13))
+	switch (kind) {
+	case NPU_FAULT_CLK_STUCK:
 		return false;
-	return kind != NPU_FAULT_CLK_STUCK && kind != NPU_FAULT_MMU_RESET &&
-	       kind != NPU_FAULT_MMU_PAGING;
+	case NPU_FAULT_MMU_RESET:
+	case NPU_FAULT_MMU_PAGING:
+		return mmu_failures;
+	case NPU_FAULT_POWER_STUCK:
+		/* Older drivers of the domains do not tell that one stayed off. */
+		return !rk_kernel_before(6, 13);
+	default:
+		return true;
+	}
 }
 
 /* Of the other kinds, 0 is the most general one. */
@@ -656,6 +681,7 @@ int main(int argc, char **argv)
 	if (shared == MAP_FAILED)
 		return 1;
 	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_FAULT_CLEAR);
+	mmu_failures = passthrough();
 	run(minutes, sleeps);
 	if (did.sleeps || did.sleeps_refused) {
 		out = -1;
