@@ -186,11 +186,19 @@ static void rknpu_gang_put(struct rknpu_gang *gang)
 	kref_put(&gang->ref, rknpu_gang_release);
 }
 
-static void rknpu_job_free_memory(struct rknpu_job *job)
+static struct rknpu_dep *rknpu_job_alloc_dep(struct rknpu_job *job)
 {
-	kvfree(job->bos);
-	kvfree(job->tasks);
-	kfree(job);
+	struct rknpu_dep *dep;
+
+	if (job->dep_count < RKNPU_JOB_FEW_DEPS)
+		return &job->few_deps[job->dep_count];
+	return kzalloc_obj(*dep, GFP_KERNEL_ACCOUNT);
+}
+
+static void rknpu_job_free_dep(struct rknpu_job *job, struct rknpu_dep *dep)
+{
+	if (dep < job->few_deps || dep >= job->few_deps + RKNPU_JOB_FEW_DEPS)
+		kfree(dep);
 }
 
 static void rknpu_job_drop_deps(struct rknpu_job *job)
@@ -202,7 +210,7 @@ static void rknpu_job_drop_deps(struct rknpu_job *job)
 		if (dep->cb.func)
 			dma_fence_remove_callback(dep->fence, &dep->cb);
 		dma_fence_put(dep->fence);
-		kfree(dep);
+		rknpu_job_free_dep(job, dep);
 	}
 }
 
@@ -222,7 +230,7 @@ static void rknpu_job_free(struct rknpu_vm_use *use)
 	dma_fence_put(job->fence);
 	if (job->gang)
 		rknpu_gang_put(job->gang);
-	rknpu_job_free_memory(job);
+	kvfree(job);
 }
 
 static void rknpu_job_last_put(struct kref *ref)
@@ -242,12 +250,24 @@ void rknpu_job_put(struct rknpu_job *job)
 	kref_put(&job->ref, rknpu_job_last_put);
 }
 
-static int rknpu_job_alloc_memory(struct rknpu_job *job, u32 task_count, u32 bo_count)
+static struct rknpu_job *rknpu_job_alloc_memory(u32 task_count, u32 bo_count)
 {
-	job->tasks = kvcalloc(task_count, sizeof(*job->tasks), GFP_KERNEL_ACCOUNT);
-	job->bos = kvcalloc(bo_count, sizeof(*job->bos), GFP_KERNEL_ACCOUNT);
+	/* 32-bit counts, which fit. */
+	size_t bos = bo_count * sizeof(struct rknpu_bo *);
+	size_t tasks = task_count * sizeof(struct rknpu_task);
+	struct rknpu_job *job;
+
+	job = kvzalloc(sizeof(*job) + bos + tasks, GFP_KERNEL_ACCOUNT);
+	if (!job)
+		return NULL;
+	/* By falling alignment. */
+	job->bos = (void *)(job + 1);
+	job->tasks = (void *)(job->bos + bo_count);
 	job->fence = rknpu_fence_create(job);
-	return job->tasks && job->bos && job->fence ? 0 : -ENOMEM;
+	if (job->fence)
+		return job;
+	kvfree(job);
+	return NULL;
 }
 
 struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *vm,
@@ -266,11 +286,11 @@ struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *
 	if (ret)
 		return ERR_PTR(ret);
 
-	job = kzalloc_obj(*job, GFP_KERNEL_ACCOUNT);
-	if (!job)
-		goto err_uncharge;
-	if (rknpu_job_alloc_memory(job, task_count, bo_count))
-		goto err_free;
+	job = rknpu_job_alloc_memory(task_count, bo_count);
+	if (!job) {
+		rknpu_client_uncharge_job(client, task_count);
+		return ERR_PTR(-ENOMEM);
+	}
 
 	kref_init(&job->ref);
 	atomic_set(&job->deps_pending, 1);
@@ -286,13 +306,6 @@ struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *
 	job->client = rknpu_client_get(client);
 	job->vm = rknpu_vm_get(vm);
 	return job;
-
-err_free:
-	dma_fence_put(job->fence);
-	rknpu_job_free_memory(job);
-err_uncharge:
-	rknpu_client_uncharge_job(client, task_count);
-	return ERR_PTR(-ENOMEM);
 }
 
 /* The usual duplicate comes from BOs one after the other that one job wrote. */
@@ -309,9 +322,10 @@ int rknpu_job_add_dep(struct rknpu_job *job, struct dma_fence *fence)
 	if (dma_fence_is_signaled(fence) || rknpu_job_has_last_dep(job, fence))
 		return 0;
 
-	dep = kzalloc_obj(*dep, GFP_KERNEL_ACCOUNT);
+	dep = rknpu_job_alloc_dep(job);
 	if (!dep)
 		return -ENOMEM;
+	job->dep_count++;
 	INIT_LIST_HEAD(&dep->waiter);
 	dep->fence = dma_fence_get(fence);
 	dep->job = job;

@@ -167,8 +167,11 @@ struct rknpu_dep {
 	struct rknpu_job *job;
 };
 
+/* Most jobs wait for no more: the last one that wrote their output, and perhaps a syncobj. */
+#define RKNPU_JOB_FEW_DEPS	2
+
 /**
- * struct rknpu_job - tasks that run in order on one core
+ * struct rknpu_job - tasks that run in order on one core; @bos and @tasks lie behind it
  */
 struct rknpu_job {
 	/** @ref: the creator has one until rknpu_sched_push(), the scheduler from then on */
@@ -217,6 +220,10 @@ struct rknpu_job {
 
 	/** @deps: dependencies */
 	struct list_head deps;
+	/** @few_deps: memory of the first ones */
+	struct rknpu_dep few_deps[RKNPU_JOB_FEW_DEPS];
+	/** @dep_count: number of @deps */
+	u32 dep_count;
 	/** @deps_pending: dependencies not yet signalled, plus 1 while pushing */
 	atomic_t deps_pending;
 	/** @jobs_pending: those of them that are jobs' of this device; under rknpu_hw::lock */
