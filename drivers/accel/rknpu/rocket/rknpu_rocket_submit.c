@@ -32,6 +32,12 @@
 /* Elements are read one by one: look for a signal every so often. */
 #define RKNPU_ROCKET_SIGNAL_MASK	0xfff
 
+/* Where they are not, how many at a time. */
+#define RKNPU_ROCKET_CHUNK		32u
+
+/* How many jobs a submit may have without an allocation for the list of them. */
+#define RKNPU_ROCKET_FEW_JOBS		4
+
 /* A submit's jobs must all fit what is remembered of them. */
 static_assert(RKNPU_ROCKET_MAX_JOBS <= RKNPU_ROCKET_HISTORY_SIZE);
 
@@ -70,12 +76,6 @@ struct rknpu_rocket_ctx {
 	u32 handles;
 	/** @outs: syncobjs that get a fence */
 	struct list_head outs;
-};
-
-/* A BO that a job lists, with a reference. */
-struct rknpu_rocket_ref {
-	struct rknpu_bo *bo;
-	bool write;
 };
 
 int rknpu_rocket_read(void *to, size_t ksize, u64 array, u32 i, u32 usize)
@@ -160,119 +160,100 @@ static int rknpu_rocket_read_tasks(struct rknpu_rocket_ctx *ctx,
 	return 0;
 }
 
-static int rknpu_rocket_lookup_handles(struct rknpu_rocket_ctx *ctx, u64 array, u32 count,
-				       bool write, struct rknpu_rocket_ref *refs, u32 *n)
+/* Elements [first, first + count) of an array in user space whose elements are of @size. */
+static int rknpu_rocket_read_some(void *to, u64 array, u32 first, u32 count, u32 size)
 {
-	struct drm_gem_object *obj;
-	u32 i, handle;
+	u64 from;
+
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	if (check_add_overflow(array, (u64)first * size, &from))
+		return -EFAULT;
+	return copy_from_user(to, u64_to_user_ptr(from), (size_t)count * size) ? -EFAULT : 0;
+}
+
+static int rknpu_rocket_lookup_handle(struct rknpu_rocket_ctx *ctx, struct rknpu_job *job,
+				      u32 handle)
+{
+	struct drm_gem_object *obj = drm_gem_object_lookup(ctx->file, handle);
+
+	if (!obj) {
+		drm_dbg_ratelimited(ctx->dev, "submit: no BO has handle %u\n", handle);
+		return -ENOENT;
+	}
+	job->bos[job->bo_count++] = to_rknpu_bo(obj);
+	return 0;
+}
+
+/* Behind those that the job has. */
+static int rknpu_rocket_lookup_handles(struct rknpu_rocket_ctx *ctx, struct rknpu_job *job,
+				       const char *name, u64 array, u32 count)
+{
+	u32 handles[RKNPU_ROCKET_CHUNK];
+	u32 i, n;
 	int ret;
 
 	for (i = 0; i < count; i++) {
-		ret = rknpu_rocket_read(&handle, sizeof(handle), array, i, sizeof(handle));
+		n = i % RKNPU_ROCKET_CHUNK;
+		ret = n ? 0 : rknpu_rocket_read_some(handles, array, i,
+						     min(count - i, RKNPU_ROCKET_CHUNK),
+						     sizeof(*handles));
+		if (!ret)
+			ret = rknpu_rocket_lookup_handle(ctx, job, handles[n]);
 		if (ret) {
 			drm_dbg_ratelimited(ctx->dev, "submit: %s_bo_handles[%u]: error %d\n",
-					    write ? "out" : "in", i, ret);
+					    name, i, ret);
 			return ret;
 		}
-		obj = drm_gem_object_lookup(ctx->file, handle);
-		if (!obj) {
-			drm_dbg_ratelimited(ctx->dev, "submit: %s_bo_handles[%u]: no BO has handle %u\n",
-					    write ? "out" : "in", i, handle);
-			return -ENOENT;
-		}
-		refs[*n].bo = to_rknpu_bo(obj);
-		refs[*n].write = write;
-		(*n)++;
 	}
 	return 0;
 }
 
 static int rknpu_rocket_cmp_bo(const void *pa, const void *pb)
 {
-	const struct rknpu_rocket_ref *a = pa;
-	const struct rknpu_rocket_ref *b = pb;
+	const struct rknpu_bo *a = *(struct rknpu_bo * const *)pa;
+	const struct rknpu_bo *b = *(struct rknpu_bo * const *)pb;
 
-	return a->bo < b->bo ? -1 : a->bo > b->bo;
+	return a < b ? -1 : a > b;
 }
 
-/* Each BO once; one that is in both lists is written. Returns how many are left. */
-static u32 rknpu_rocket_merge_refs(struct rknpu_rocket_ref *refs, u32 count)
+/* Of the BOs from @first on, each once, and none that is written. */
+static void rknpu_rocket_merge_bos(struct rknpu_job *job, u32 first)
 {
-	u32 i, n = 0;
+	u32 i, n = first, written = 0;
 
-	sort(refs, count, sizeof(*refs), rknpu_rocket_cmp_bo, NULL);
-	for (i = 0; i < count; i++) {
-		if (n && refs[n - 1].bo == refs[i].bo) {
-			refs[n - 1].write |= refs[i].write;
-			rknpu_bo_put(refs[i].bo);
-		} else {
-			refs[n++] = refs[i];
-		}
+	sort(job->bos + first, job->bo_count - first, sizeof(*job->bos), rknpu_rocket_cmp_bo,
+	     NULL);
+	for (i = first; i < job->bo_count; i++) {
+		struct rknpu_bo *bo = job->bos[i];
+
+		/* Those that are written are sorted, too. */
+		while (written < job->write_count && job->bos[written] < bo)
+			written++;
+		if ((n > first && job->bos[n - 1] == bo) ||
+		    (written < job->write_count && job->bos[written] == bo))
+			rknpu_bo_put(bo);
+		else
+			job->bos[n++] = bo;
 	}
-	return n;
+	job->bo_count = n;
 }
 
-static void rknpu_rocket_add_bos(struct rknpu_job *job, const struct rknpu_rocket_ref *refs,
-				 u32 count, bool write)
+static int rknpu_rocket_find_bos(struct rknpu_rocket_ctx *ctx,
+				 const struct drm_rocket_job_ext *args, struct rknpu_job *job)
 {
-	u32 i;
+	int ret = rknpu_rocket_lookup_handles(ctx, job, "out", args->out_bo_handles,
+					      args->out_bo_handle_count);
 
-	for (i = 0; i < count; i++) {
-		if (refs[i].write == write)
-			job->bos[job->bo_count++] = refs[i].bo;
-	}
-	if (write)
-		job->write_count = job->bo_count;
-}
-
-/* Consumes the references. */
-static struct rknpu_job *rknpu_rocket_alloc_job(struct rknpu_rocket_ctx *ctx, u32 task_count,
-						const struct rknpu_rocket_ref *refs, u32 count)
-{
-	struct rknpu_job *job;
-	u32 i;
-
-	job = rknpu_job_alloc(ctx->rfile->client, ctx->rfile->vm, task_count, count);
-	if (IS_ERR(job)) {
-		for (i = 0; i < count; i++)
-			rknpu_bo_put(refs[i].bo);
-		return job;
-	}
-
-	rknpu_rocket_add_bos(job, refs, count, true);
-	rknpu_rocket_add_bos(job, refs, count, false);
-	return job;
-}
-
-static struct rknpu_job *rknpu_rocket_job_with_bos(struct rknpu_rocket_ctx *ctx,
-						   const struct drm_rocket_job_ext *args)
-{
-	u32 total = args->in_bo_handle_count + args->out_bo_handle_count;
-	struct rknpu_rocket_ref *refs;
-	struct rknpu_job *job;
-	u32 n = 0;
-	int ret;
-
-	refs = kvmalloc_array(max(total, 1u), sizeof(*refs), GFP_KERNEL_ACCOUNT);
-	if (!refs)
-		return ERR_PTR(-ENOMEM);
-
-	ret = rknpu_rocket_lookup_handles(ctx, args->in_bo_handles, args->in_bo_handle_count,
-					  false, refs, &n);
+	if (ret)
+		return ret;
+	rknpu_rocket_merge_bos(job, 0);
+	job->write_count = job->bo_count;
+	ret = rknpu_rocket_lookup_handles(ctx, job, "in", args->in_bo_handles,
+					  args->in_bo_handle_count);
 	if (!ret)
-		ret = rknpu_rocket_lookup_handles(ctx, args->out_bo_handles,
-						  args->out_bo_handle_count, true, refs, &n);
-	if (ret) {
-		while (n)
-			rknpu_bo_put(refs[--n].bo);
-		job = ERR_PTR(ret);
-	} else {
-		n = rknpu_rocket_merge_refs(refs, n);
-		job = rknpu_rocket_alloc_job(ctx, args->task_count, refs, n);
-	}
-
-	kvfree(refs);
-	return job;
+		rknpu_rocket_merge_bos(job, job->write_count);
+	return ret;
 }
 
 static int rknpu_rocket_check_counts(struct rknpu_rocket_ctx *ctx,
@@ -406,14 +387,16 @@ static struct rknpu_job *rknpu_rocket_make_job(struct rknpu_rocket_ctx *ctx,
 	if (ret)
 		return ERR_PTR(ret);
 
-	job = rknpu_rocket_job_with_bos(ctx, args);
+	job = rknpu_job_alloc(ctx->rfile->client, ctx->rfile->vm, args->task_count,
+			      args->in_bo_handle_count + args->out_bo_handle_count);
 	if (IS_ERR(job))
 		return job;
 
 	/* Before the programs are checked: from here on nothing they refer to is unmapped. */
 	rknpu_vm_use_begin(ctx->rfile->vm, &job->use);
 	rknpu_rocket_set_up_job(job, args);
-	ret = rknpu_rocket_read_tasks(ctx, args, job) ?:
+	ret = rknpu_rocket_find_bos(ctx, args, job) ?:
+	      rknpu_rocket_read_tasks(ctx, args, job) ?:
 	      rknpu_rocket_wait_for_syncs(ctx->file, job, args->in_syncs, args->in_sync_count) ?:
 	      rknpu_rocket_find_outs(ctx->file, job, args->out_syncs, args->out_sync_count,
 				     &ctx->outs);
@@ -496,23 +479,25 @@ static int rknpu_rocket_queue_jobs(struct rknpu_rocket_ctx *ctx, struct rknpu_jo
  */
 static int rknpu_rocket_submit_checked(struct rknpu_rocket_ctx *ctx, u64 *first)
 {
-	struct dma_fence **fences;
-	struct rknpu_job **jobs;
-	int ret = -ENOMEM;
+	struct dma_fence *few_fences[RKNPU_ROCKET_FEW_JOBS], **fences = few_fences;
+	struct rknpu_job *few_jobs[RKNPU_ROCKET_FEW_JOBS], **jobs = few_jobs;
+	int ret;
 
-	jobs = kvmalloc_array(ctx->job_count, sizeof(*jobs), GFP_KERNEL_ACCOUNT);
-	fences = kvmalloc_array(ctx->job_count, sizeof(*fences), GFP_KERNEL_ACCOUNT);
-	if (!jobs || !fences)
-		goto out;
+	if (ctx->job_count > RKNPU_ROCKET_FEW_JOBS) {
+		jobs = kvmalloc_array(ctx->job_count, sizeof(*jobs) + sizeof(*fences),
+				      GFP_KERNEL_ACCOUNT);
+		if (!jobs)
+			return -ENOMEM;
+		fences = (void *)(jobs + ctx->job_count);
+	}
 
 	INIT_LIST_HEAD(&ctx->outs);
 	ret = rknpu_rocket_make_jobs(ctx, jobs) ?:
 	      rknpu_rocket_queue_jobs(ctx, jobs, fences, first);
 	if (ret)
 		rknpu_rocket_drop_outs(&ctx->outs);
-out:
-	kvfree(fences);
-	kvfree(jobs);
+	if (jobs != few_jobs)
+		kvfree(jobs);
 	return ret;
 }
 
