@@ -204,17 +204,35 @@ static void rknpu_vm_unmap(struct rknpu_vm *vm, struct drm_mm_node *node)
 	drm_mm_remove_node(node);
 }
 
-bool rknpu_vm_range_mapped(struct rknpu_vm *vm, u64 iova, u64 size)
+void rknpu_vm_look_begin(struct rknpu_vm_look *look, struct rknpu_vm *vm)
+{
+	mutex_lock(&vm->lock);
+	look->vm = vm;
+	look->end = 0;
+}
+
+void rknpu_vm_look_end(struct rknpu_vm_look *look)
+{
+	mutex_unlock(&look->vm->lock);
+}
+
+bool rknpu_vm_look_at(struct rknpu_vm_look *look, u64 iova, u64 size)
 {
 	struct drm_mm_node *node;
 
 	if (iova < RKNPU_VM_START || iova >= RKNPU_VM_END || !size ||
 	    size > RKNPU_VM_END - iova)
 		return false;
+	/* Programs of one job are neighbours. */
+	if (iova >= look->start && iova + size <= look->end)
+		return true;
 
-	guard(mutex)(&vm->lock);
-	drm_mm_for_each_node_in_range(node, &vm->mm, iova, iova + size)
-		return node->start <= iova && node->start + node->size >= iova + size;
+	lockdep_assert_held(&look->vm->lock);
+	drm_mm_for_each_node_in_range(node, &look->vm->mm, iova, iova + size) {
+		look->start = node->start;
+		look->end = node->start + node->size;
+		return node->start <= iova && look->end >= iova + size;
+	}
 	return false;
 }
 

@@ -119,12 +119,27 @@ void rknpu_vm_flush(void);
 /* Before an allocation: waits for what only needs the release of finished jobs. */
 void rknpu_vm_reclaim(struct rknpu_vm *vm);
 
+/**
+ * struct rknpu_vm_look - looking up many ranges
+ */
+struct rknpu_vm_look {
+	/** @vm: where */
+	struct rknpu_vm *vm;
+	/** @start: of the BO that the last range was in */
+	u64 start;
+	/** @end: its end; 0: none yet */
+	u64 end;
+};
+
+/* Between the two nothing is mapped or unmapped; so no user memory may be touched there. */
+void rknpu_vm_look_begin(struct rknpu_vm_look *look, struct rknpu_vm *vm);
+void rknpu_vm_look_end(struct rknpu_vm_look *look);
 /*
  * Is [iova, iova + size) inside one BO? Stays true while the caller holds a use
- * of @vm, if the BO had a handle when that began; else it may end with older
+ * of the VM, if the BO had a handle when that began; else it may end with older
  * uses, and the worst is a fault in the caller's own address space.
  */
-bool rknpu_vm_range_mapped(struct rknpu_vm *vm, u64 iova, u64 size);
+bool rknpu_vm_look_at(struct rknpu_vm_look *look, u64 iova, u64 size);
 
 /* Finds or makes the mapping; every get needs one put. Process context. */
 struct rknpu_mapping *rknpu_mapping_get(struct rknpu_vm *vm, struct rknpu_bo *bo);

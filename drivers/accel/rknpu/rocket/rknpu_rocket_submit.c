@@ -112,8 +112,21 @@ static int rknpu_rocket_check_count(struct drm_device *dev, const char *name, u6
 	return -EINVAL;
 }
 
+/* Elements [first, first + count) of an array in user space whose elements are of @size. */
+static int rknpu_rocket_read_some(void *to, u64 array, u32 first, u32 count, u32 size)
+{
+	u64 from;
+
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	if (check_add_overflow(array, (u64)first * size, &from))
+		return -EFAULT;
+	return copy_from_user(to, u64_to_user_ptr(from), (size_t)count * size) ? -EFAULT : 0;
+}
+
 /* Programs are fetched in pairs of commands, so the last pair has to be mapped as a whole. */
-static int rknpu_rocket_check_task(struct rknpu_rocket_ctx *ctx, const struct drm_rocket_task *t)
+static int rknpu_rocket_check_task(struct rknpu_rocket_ctx *ctx, struct rknpu_vm_look *look,
+				   const struct drm_rocket_task *t)
 {
 	int ret;
 
@@ -128,9 +141,9 @@ static int rknpu_rocket_check_task(struct rknpu_rocket_ctx *ctx, const struct dr
 		return -EINVAL;
 	}
 
-	if (!rknpu_vm_range_mapped(ctx->rfile->vm, t->regcmd,
-				   ALIGN((u64)t->regcmd_count * RKNPU_REGCMD_SIZE,
-					 RKNPU_REGCMD_FETCH))) {
+	if (!rknpu_vm_look_at(look, t->regcmd,
+			      ALIGN((u64)t->regcmd_count * RKNPU_REGCMD_SIZE,
+				    RKNPU_REGCMD_FETCH))) {
 		drm_dbg_ratelimited(ctx->dev, "submit: regcmd %#x, regcmd_count %u: not in a BO\n",
 				    t->regcmd, t->regcmd_count);
 		return -EINVAL;
@@ -138,38 +151,66 @@ static int rknpu_rocket_check_task(struct rknpu_rocket_ctx *ctx, const struct dr
 	return 0;
 }
 
+/* Also from clients whose tasks are longer than ours. */
+static int rknpu_rocket_copy_tasks(const struct drm_rocket_job_ext *args,
+				   struct drm_rocket_task *tasks, u32 first, u32 count)
+{
+	u32 i;
+	int ret = 0;
+
+	if (args->task_struct_size == sizeof(*tasks))
+		return rknpu_rocket_read_some(tasks, args->tasks, first, count, sizeof(*tasks));
+	for (i = 0; i < count && !ret; i++)
+		ret = rknpu_rocket_read(&tasks[i], sizeof(*tasks), args->tasks, first + i,
+					args->task_struct_size);
+	return ret;
+}
+
+/* @last_mask: see struct rknpu_task, of the job's last one */
+static int rknpu_rocket_take_tasks(struct rknpu_rocket_ctx *ctx, struct rknpu_job *job,
+				   const struct drm_rocket_task *tasks, u32 first, u32 count,
+				   u32 last_mask)
+{
+	struct rknpu_vm_look look;
+	u32 i;
+	int ret = 0;
+
+	rknpu_vm_look_begin(&look, ctx->rfile->vm);
+	for (i = 0; i < count && !ret; i++) {
+		ret = rknpu_rocket_check_task(ctx, &look, &tasks[i]);
+		if (!ret)
+			rknpu_job_set_task(job, first + i, tasks[i].regcmd, tasks[i].regcmd_count,
+					   first + i == job->task_count - 1 ? last_mask : 0);
+		else
+			drm_dbg_ratelimited(ctx->dev, "submit: task %u: error %d\n", first + i,
+					    ret);
+	}
+	rknpu_vm_look_end(&look);
+	return ret;
+}
+
+/*
+ * Not copied with the lock held, for which all that free the VM's jobs wait: user
+ * memory can keep who reads it waiting for as long as its owner likes.
+ */
 static int rknpu_rocket_read_tasks(struct rknpu_rocket_ctx *ctx,
 				   const struct drm_rocket_job_ext *args, struct rknpu_job *job)
 {
-	struct drm_rocket_task task;
-	u32 i;
-	int ret;
+	u32 last_mask = args->flags & DRM_ROCKET_JOB_PPU_DONE ? RKNPU_INT_PPU_DONE : 0;
+	struct drm_rocket_task tasks[RKNPU_ROCKET_CHUNK] __uninitialized;
+	u32 first, count;
+	int ret = 0;
 
-	for (i = 0; i < args->task_count; i++) {
-		ret = rknpu_rocket_read(&task, sizeof(task), args->tasks, i,
-					args->task_struct_size);
-		if (!ret)
-			ret = rknpu_rocket_check_task(ctx, &task);
-		if (ret) {
-			drm_dbg_ratelimited(ctx->dev, "submit: task %u: error %d\n", i, ret);
-			return ret;
-		}
-		job->tasks[i].regcmd = task.regcmd;
-		job->tasks[i].regcmd_count = task.regcmd_count;
+	for (first = 0; first < args->task_count && !ret; first += count) {
+		count = min(args->task_count - first, RKNPU_ROCKET_CHUNK);
+		ret = rknpu_rocket_copy_tasks(args, tasks, first, count);
+		if (ret)
+			drm_dbg_ratelimited(ctx->dev, "submit: tasks from %u on: error %d\n",
+					    first, ret);
+		else
+			ret = rknpu_rocket_take_tasks(ctx, job, tasks, first, count, last_mask);
 	}
-	return 0;
-}
-
-/* Elements [first, first + count) of an array in user space whose elements are of @size. */
-static int rknpu_rocket_read_some(void *to, u64 array, u32 first, u32 count, u32 size)
-{
-	u64 from;
-
-	if (fatal_signal_pending(current))
-		return -EINTR;
-	if (check_add_overflow(array, (u64)first * size, &from))
-		return -EFAULT;
-	return copy_from_user(to, u64_to_user_ptr(from), (size_t)count * size) ? -EFAULT : 0;
+	return ret;
 }
 
 static int rknpu_rocket_lookup_handle(struct rknpu_rocket_ctx *ctx, struct rknpu_job *job,
@@ -189,7 +230,7 @@ static int rknpu_rocket_lookup_handle(struct rknpu_rocket_ctx *ctx, struct rknpu
 static int rknpu_rocket_lookup_handles(struct rknpu_rocket_ctx *ctx, struct rknpu_job *job,
 				       const char *name, u64 array, u32 count)
 {
-	u32 handles[RKNPU_ROCKET_CHUNK];
+	u32 handles[RKNPU_ROCKET_CHUNK] __uninitialized;
 	u32 i, n;
 	int ret;
 
@@ -222,8 +263,9 @@ static void rknpu_rocket_merge_bos(struct rknpu_job *job, u32 first)
 {
 	u32 i, n = first, written = 0;
 
-	sort(job->bos + first, job->bo_count - first, sizeof(*job->bos), rknpu_rocket_cmp_bo,
-	     NULL);
+	if (job->bo_count - first > 1)
+		sort(job->bos + first, job->bo_count - first, sizeof(*job->bos),
+		     rknpu_rocket_cmp_bo, NULL);
 	for (i = first; i < job->bo_count; i++) {
 		struct rknpu_bo *bo = job->bos[i];
 
@@ -371,10 +413,7 @@ static void rknpu_rocket_set_up_job(struct rknpu_job *job, const struct drm_rock
 	job->core_mask = args->core_mask;
 	job->priority = rknpu_rocket_priority(args->priority);
 	job->timeout_ns = args->timeout_ns;
-	job->batched = args->flags & DRM_ROCKET_JOB_BATCHED;
 	job->divisible = args->flags & DRM_ROCKET_JOB_DIVISIBLE;
-	if (args->flags & DRM_ROCKET_JOB_PPU_DONE)
-		job->tasks[job->task_count - 1].int_mask = RKNPU_INT_PPU_DONE;
 }
 
 static struct rknpu_job *rknpu_rocket_make_job(struct rknpu_rocket_ctx *ctx,
@@ -388,6 +427,7 @@ static struct rknpu_job *rknpu_rocket_make_job(struct rknpu_rocket_ctx *ctx,
 		return ERR_PTR(ret);
 
 	job = rknpu_job_alloc(ctx->rfile->client, ctx->rfile->vm, args->task_count,
+			      args->flags & DRM_ROCKET_JOB_BATCHED,
 			      args->in_bo_handle_count + args->out_bo_handle_count);
 	if (IS_ERR(job))
 		return job;
@@ -479,8 +519,10 @@ static int rknpu_rocket_queue_jobs(struct rknpu_rocket_ctx *ctx, struct rknpu_jo
  */
 static int rknpu_rocket_submit_checked(struct rknpu_rocket_ctx *ctx, u64 *first)
 {
-	struct dma_fence *few_fences[RKNPU_ROCKET_FEW_JOBS], **fences = few_fences;
-	struct rknpu_job *few_jobs[RKNPU_ROCKET_FEW_JOBS], **jobs = few_jobs;
+	struct dma_fence *few_fences[RKNPU_ROCKET_FEW_JOBS] __uninitialized;
+	struct rknpu_job *few_jobs[RKNPU_ROCKET_FEW_JOBS] __uninitialized;
+	struct dma_fence **fences = few_fences;
+	struct rknpu_job **jobs = few_jobs;
 	int ret;
 
 	if (ctx->job_count > RKNPU_ROCKET_FEW_JOBS) {

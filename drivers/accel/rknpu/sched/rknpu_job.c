@@ -250,11 +250,17 @@ void rknpu_job_put(struct rknpu_job *job)
 	kref_put(&job->ref, rknpu_job_last_put);
 }
 
-static struct rknpu_job *rknpu_job_alloc_memory(u32 task_count, u32 bo_count)
+/* Of how many tasks the addresses are needed: hardware finds those of a chain itself. */
+static u32 rknpu_job_kicks(u32 task_count, bool batched)
+{
+	return batched ? DIV_ROUND_UP(task_count, RKNPU_PC_TASK_CON_TASK_NUMBER_MAX) : task_count;
+}
+
+static struct rknpu_job *rknpu_job_alloc_memory(u32 kick_count, u32 bo_count)
 {
 	/* 32-bit counts, which fit. */
 	size_t bos = bo_count * sizeof(struct rknpu_bo *);
-	size_t tasks = task_count * sizeof(struct rknpu_task);
+	size_t tasks = kick_count * sizeof(struct rknpu_task);
 	struct rknpu_job *job;
 
 	job = kvzalloc(sizeof(*job) + bos + tasks, GFP_KERNEL_ACCOUNT);
@@ -271,7 +277,7 @@ static struct rknpu_job *rknpu_job_alloc_memory(u32 task_count, u32 bo_count)
 }
 
 struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *vm,
-				  u32 task_count, u32 bo_count)
+				  u32 task_count, bool batched, u32 bo_count)
 {
 	struct rknpu_job *job;
 	int ret;
@@ -286,7 +292,7 @@ struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *
 	if (ret)
 		return ERR_PTR(ret);
 
-	job = rknpu_job_alloc_memory(task_count, bo_count);
+	job = rknpu_job_alloc_memory(rknpu_job_kicks(task_count, batched), bo_count);
 	if (!job) {
 		rknpu_client_uncharge_job(client, task_count);
 		return ERR_PTR(-ENOMEM);
@@ -301,11 +307,26 @@ struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *
 	job->use.free = rknpu_job_free;
 	job->state = RKNPU_JOB_NEW;
 	job->task_count = task_count;
+	job->batched = batched;
 	job->priority = RKNPU_PRIORITY_NORMAL;
 	job->result.core = -1;
 	job->client = rknpu_client_get(client);
 	job->vm = rknpu_vm_get(vm);
 	return job;
+}
+
+void rknpu_job_set_task(struct rknpu_job *job, u32 index, u32 regcmd, u32 regcmd_count,
+			u32 int_mask)
+{
+	u32 within = job->batched ? index % RKNPU_PC_TASK_CON_TASK_NUMBER_MAX : 0;
+	struct rknpu_task *task = rknpu_job_task(job, index);
+
+	if (!within) {
+		task->regcmd = regcmd;
+		task->regcmd_count = regcmd_count;
+	}
+	/* Only the last one interrupts (TRM). */
+	task->int_mask = int_mask;
 }
 
 /* The usual duplicate comes from BOs one after the other that one job wrote. */

@@ -3,6 +3,7 @@
 #ifndef __RKNPU_JOB_H__
 #define __RKNPU_JOB_H__
 
+#include "hw/rknpu_regs.h"
 #include "rknpu_types.h"
 
 /* What a job's fence reports for it: 0 or a negative errno. */
@@ -14,7 +15,16 @@ int rknpu_cause_error(enum rknpu_cause cause);
  * is dropped by rknpu_job_put().
  */
 struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *vm,
-				  u32 task_count, u32 bo_count);
+				  u32 task_count, bool batched, u32 bo_count);
+/* The creator's, for each task in order. @int_mask: interrupts that mean "done"; 0: the default */
+void rknpu_job_set_task(struct rknpu_job *job, u32 index, u32 regcmd, u32 regcmd_count,
+			u32 int_mask);
+
+/* What the kick is for that task @index is in. */
+static inline struct rknpu_task *rknpu_job_task(const struct rknpu_job *job, u32 index)
+{
+	return &job->tasks[job->batched ? index / RKNPU_PC_TASK_CON_TASK_NUMBER_MAX : index];
+}
 
 /* Takes its own reference on @fence. Before rknpu_sched_push(). May sleep. */
 int rknpu_job_add_dep(struct rknpu_job *job, struct dma_fence *fence);

@@ -122,15 +122,14 @@ static void rknpu_sched_watch(struct rknpu_runqueue *rq, unsigned long delay)
 
 static void rknpu_sched_fill_kick(struct rknpu_kick *kick, const struct rknpu_job *job)
 {
-	const struct rknpu_task *task = &job->tasks[job->result.task];
+	const struct rknpu_task *task = rknpu_job_task(job, job->result.task);
 
 	kick->regcmd = task->regcmd;
 	kick->regcmd_count = task->regcmd_count;
 	/* A chain longer than the counter is wide takes several kicks. */
 	kick->tasks = !job->batched ? 1 : min_t(u32, job->task_count - job->result.task,
 						RKNPU_PC_TASK_CON_TASK_NUMBER_MAX);
-	/* Only its last task interrupts (TRM). */
-	kick->int_mask = task[kick->tasks - 1].int_mask;
+	kick->int_mask = task->int_mask;
 	kick->dma_base = job->dma_base;
 }
 

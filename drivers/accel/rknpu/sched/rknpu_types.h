@@ -95,14 +95,14 @@ enum rknpu_job_state {
 };
 
 /**
- * struct rknpu_task - one register program
+ * struct rknpu_task - one register program, or the first one of as many as one kick starts
  */
 struct rknpu_task {
 	/** @regcmd: IOVA, 16-byte aligned */
 	u32 regcmd;
 	/** @regcmd_count: 64-bit commands */
 	u32 regcmd_count;
-	/** @int_mask: interrupts that mean "done"; 0 for the default */
+	/** @int_mask: interrupts of the last one that mean "done"; 0 for the default */
 	u32 int_mask;
 };
 
@@ -185,9 +185,9 @@ struct rknpu_job {
 	/** @fence: own context, holds a reference; signalled when the hardware is done */
 	struct dma_fence *fence;
 
-	/** @tasks: this and the rest of the group are filled by the creator */
+	/** @tasks: by kick, see rknpu_job_set_task() */
 	struct rknpu_task *tasks;
-	/** @task_count: size of @tasks */
+	/** @task_count: number of tasks; the rest of the group is filled by the creator */
 	u32 task_count;
 	/** @core_mask: cores it may run on, 0 for any */
 	u32 core_mask;

@@ -140,9 +140,8 @@ static int rknpu_vtask_read_one(struct rknpu_vtask_range *r, u32 start, struct r
 	ret = rknpu_vtask_check(r->vbo, start + i, &t);
 	if (ret)
 		return ret;
-	job->tasks[i].regcmd = lower_32_bits(t.regcmd_addr);
-	job->tasks[i].regcmd_count = t.regcfg_amount + RKNPU_VTASK_TAIL;
-	job->tasks[i].int_mask = t.int_mask;
+	rknpu_job_set_task(job, i, lower_32_bits(t.regcmd_addr),
+			   t.regcfg_amount + RKNPU_VTASK_TAIL, t.int_mask);
 	return 0;
 }
 
@@ -346,7 +345,6 @@ static int rknpu_vsubmit_fill_job(struct rknpu_vsubmit *s, struct rknpu_job *job
 {
 	int ret;
 
-	job->batched = true;
 	job->core_mask = s->masks[i];
 	/* Not a deadline per task, as elsewhere. Runtimes ask for whatever they like. */
 	job->timeout_ns = (u64)max(s->args->timeout, 1U) * NSEC_PER_MSEC;
@@ -370,7 +368,7 @@ static int rknpu_vsubmit_make_job(struct rknpu_vsubmit *s, unsigned int i)
 		return -EINVAL;
 	}
 
-	job = rknpu_job_alloc(s->vfile->client, s->vm, number, 0);
+	job = rknpu_job_alloc(s->vfile->client, s->vm, number, true, 0);
 	if (IS_ERR(job))
 		return PTR_ERR(job);
 	rknpu_vm_use_begin(s->vm, &job->use);
