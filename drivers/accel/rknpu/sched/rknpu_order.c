@@ -2,10 +2,12 @@
 /* Owns the order of jobs that use the same BOs: dependencies, and fences in reservations. */
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
+#include <linux/hash.h>
+#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
-#include <linux/sort.h>
+#include <linux/string.h>
 #include <linux/ww_mutex.h>
 
 #include <drm/drm_gem.h>
@@ -14,16 +16,35 @@
 #include "rknpu_order.h"
 #include "rknpu_sched.h"
 
+/* How many uses of BOs a submit may have without an allocation for them. */
+#define RKNPU_ORDER_FEW		8
+
+#define RKNPU_ORDER_NONE	U32_MAX
+
 /**
  * struct rknpu_order_use - one job's use of one reservation object
  */
 struct rknpu_order_use {
-	/** @obj: a BO with that reservation object */
-	struct drm_gem_object *obj;
 	/** @job: index of the job */
 	u32 job;
+	/** @next: the next use of the same one, by a later job; or RKNPU_ORDER_NONE */
+	u32 next;
 	/** @write: the job writes */
 	bool write;
+	/** @replaced: see rknpu_order_is_replaced() */
+	bool replaced;
+};
+
+/**
+ * struct rknpu_order_resv - one reservation object
+ */
+struct rknpu_order_resv {
+	/** @first: first use; RKNPU_ORDER_NONE while it is being added */
+	u32 first;
+	/** @last: last use */
+	u32 last;
+	/** @next: the next one with the same hash, or RKNPU_ORDER_NONE */
+	u32 next;
 };
 
 /**
@@ -34,87 +55,137 @@ struct rknpu_order {
 	struct rknpu_job **jobs;
 	/** @job_count: number of @jobs */
 	u32 job_count;
-	/** @uses: sorted: uses of one reservation object are neighbours, in job order */
+	/** @locked: a BO of each reservation object */
+	struct drm_gem_object **locked;
+	/** @resvs: by index of @locked */
+	struct rknpu_order_resv *resvs;
+	/** @lock_count: number of @locked and of @resvs */
+	u32 lock_count;
+	/** @uses: in job order */
 	struct rknpu_order_use *uses;
 	/** @use_count: number of @uses */
 	u32 use_count;
-	/** @locked: one BO per reservation object */
-	struct drm_gem_object **locked;
-	/** @lock_count: number of @locked */
-	u32 lock_count;
+	/** @heads: by hash: the last one of @resvs, or RKNPU_ORDER_NONE; NULL if they are few */
+	u32 *heads;
+	/** @hash_bits: log2 of the size of @heads */
+	unsigned int hash_bits;
 	/** @acquire: ww ticket */
 	struct ww_acquire_ctx acquire;
 	/** @cookie: of dma_fence_begin_signalling(), once fences are published */
 	bool cookie;
 };
 
-static int rknpu_order_use_cmp(const void *pa, const void *pb)
-{
-	const struct rknpu_order_use *a = pa;
-	const struct rknpu_order_use *b = pb;
+/**
+ * struct rknpu_order_few - memory of the arrays of a short struct rknpu_order
+ */
+struct rknpu_order_few {
+	/** @locked: of rknpu_order::locked, and so on */
+	struct drm_gem_object *locked[RKNPU_ORDER_FEW];
+	/** @resvs: see above */
+	struct rknpu_order_resv resvs[RKNPU_ORDER_FEW];
+	/** @uses: see above */
+	struct rknpu_order_use uses[RKNPU_ORDER_FEW];
+};
 
-	if (a->obj->resv != b->obj->resv)
-		return a->obj->resv < b->obj->resv ? -1 : 1;
-	if (a->job != b->job)
-		return a->job < b->job ? -1 : 1;
+static int rknpu_order_alloc_many(struct rknpu_order *s, size_t total)
+{
+	size_t heads = roundup_pow_of_two(total);
+
+	/* One allocation, by falling alignment. */
+	s->locked = kvmalloc(total * (sizeof(*s->locked) + sizeof(*s->resvs) + sizeof(*s->uses)) +
+			     heads * sizeof(*s->heads), GFP_KERNEL_ACCOUNT);
+	if (!s->locked)
+		return -ENOMEM;
+	s->resvs = (void *)(s->locked + total);
+	s->uses = (void *)(s->resvs + total);
+	s->heads = (void *)(s->uses + total);
+	s->hash_bits = ilog2(heads);
+	memset32(s->heads, RKNPU_ORDER_NONE, heads);
 	return 0;
 }
 
-static bool rknpu_order_same_resv(const struct rknpu_order *s, u32 a, u32 b)
-{
-	return s->uses[a].obj->resv == s->uses[b].obj->resv;
-}
-
-/* Two imported BOs of one job can have one reservation object. */
-static void rknpu_order_merge_uses(struct rknpu_order *s)
-{
-	u32 i, n = 0;
-
-	for (i = 0; i < s->use_count; i++) {
-		if (n && rknpu_order_same_resv(s, n - 1, i) &&
-		    s->uses[n - 1].job == s->uses[i].job)
-			s->uses[n - 1].write |= s->uses[i].write;
-		else
-			s->uses[n++] = s->uses[i];
-	}
-	s->use_count = n;
-}
-
-static int rknpu_order_collect(struct rknpu_order *s)
+static int rknpu_order_alloc(struct rknpu_order *s, struct rknpu_order_few *few)
 {
 	size_t total = 0;
-	u32 i, j;
+	u32 i;
 
 	for (i = 0; i < s->job_count; i++)
 		total += s->jobs[i]->bo_count;
-	if (!total)
-		return 0;
+	if (total > RKNPU_ORDER_FEW)
+		return rknpu_order_alloc_many(s, total);
+	s->locked = few->locked;
+	s->resvs = few->resvs;
+	s->uses = few->uses;
+	return 0;
+}
 
-	s->uses = kvmalloc_array(total, sizeof(*s->uses), GFP_KERNEL_ACCOUNT);
-	s->locked = kvmalloc_array(total, sizeof(*s->locked), GFP_KERNEL_ACCOUNT);
-	if (!s->uses || !s->locked)
-		return -ENOMEM;
+static struct dma_resv *rknpu_order_resv(const struct rknpu_order *s, u32 i)
+{
+	return s->locked[i]->resv;
+}
+
+/* Of those with the same hash; if there is no hash, of all. */
+static u32 rknpu_order_newest_resv(const struct rknpu_order *s, const struct dma_resv *resv)
+{
+	if (s->heads)
+		return s->heads[hash_ptr(resv, s->hash_bits)];
+	/* One less than 0 is RKNPU_ORDER_NONE. */
+	return s->lock_count - 1;
+}
+
+static struct rknpu_order_resv *rknpu_order_find_resv(struct rknpu_order *s,
+						      struct drm_gem_object *obj)
+{
+	u32 newest = rknpu_order_newest_resv(s, obj->resv);
+	struct rknpu_order_resv *resv;
+	u32 i;
+
+	for (i = newest; i != RKNPU_ORDER_NONE; i = s->resvs[i].next) {
+		if (rknpu_order_resv(s, i) == obj->resv)
+			return &s->resvs[i];
+	}
+	s->locked[s->lock_count] = obj;
+	resv = &s->resvs[s->lock_count];
+	resv->first = RKNPU_ORDER_NONE;
+	resv->next = newest;
+	if (s->heads)
+		s->heads[hash_ptr(obj->resv, s->hash_bits)] = s->lock_count;
+	s->lock_count++;
+	return resv;
+}
+
+static void rknpu_order_add_use(struct rknpu_order *s, u32 job, struct drm_gem_object *obj,
+				bool write)
+{
+	struct rknpu_order_resv *resv = rknpu_order_find_resv(s, obj);
+	struct rknpu_order_use *use;
+
+	/* Two imported BOs of one job can have one reservation object. */
+	if (resv->first != RKNPU_ORDER_NONE && s->uses[resv->last].job == job) {
+		s->uses[resv->last].write |= write;
+		return;
+	}
+	if (resv->first == RKNPU_ORDER_NONE)
+		resv->first = s->use_count;
+	else
+		s->uses[resv->last].next = s->use_count;
+	resv->last = s->use_count;
+	use = &s->uses[s->use_count++];
+	use->job = job;
+	use->next = RKNPU_ORDER_NONE;
+	use->write = write;
+}
+
+static void rknpu_order_collect(struct rknpu_order *s)
+{
+	u32 i, j;
 
 	for (i = 0; i < s->job_count; i++) {
 		struct rknpu_job *job = s->jobs[i];
 
-		for (j = 0; j < job->bo_count; j++) {
-			struct rknpu_order_use *use = &s->uses[s->use_count++];
-
-			use->obj = &job->bos[j]->base;
-			use->job = i;
-			use->write = j < job->write_count;
-		}
+		for (j = 0; j < job->bo_count; j++)
+			rknpu_order_add_use(s, i, &job->bos[j]->base, j < job->write_count);
 	}
-
-	sort(s->uses, s->use_count, sizeof(*s->uses), rknpu_order_use_cmp, NULL);
-	rknpu_order_merge_uses(s);
-
-	for (i = 0; i < s->use_count; i++) {
-		if (!i || !rknpu_order_same_resv(s, i - 1, i))
-			s->locked[s->lock_count++] = s->uses[i].obj;
-	}
-	return 0;
 }
 
 static struct dma_fence *rknpu_order_fence(struct rknpu_order *s, u32 use)
@@ -122,18 +193,28 @@ static struct dma_fence *rknpu_order_fence(struct rknpu_order *s, u32 use)
 	return rknpu_job_fence(s->jobs[s->uses[use].job]);
 }
 
-/* When the last job was published that writes and has not signalled, or 0. */
-static u64 rknpu_order_newest_writer(struct dma_resv *resv)
+/**
+ * struct rknpu_order_before - what of earlier submits uses a reservation object
+ */
+struct rknpu_order_before {
+	/** @written: somebody writes */
+	bool written;
+	/** @newest: when the last of the jobs was published that do and have not signalled; or 0 */
+	u64 newest;
+};
+
+static void rknpu_order_look_back(struct dma_resv *resv, struct rknpu_order_before *before)
 {
 	struct dma_resv_iter cursor;
 	struct dma_fence *fence;
-	u64 newest = 0;
 
+	before->written = false;
+	before->newest = 0;
 	dma_resv_for_each_fence(&cursor, resv, DMA_RESV_USAGE_WRITE, fence) {
+		before->written = true;
 		if (rknpu_fence_is_job(fence))
-			newest = max(newest, fence->seqno);
+			before->newest = max(before->newest, fence->seqno);
 	}
-	return newest;
 }
 
 /*
@@ -142,15 +223,17 @@ static u64 rknpu_order_newest_writer(struct dma_resv *resv)
  * need not wait for those, else each of many jobs that write one BO would wait
  * for every other one.
  */
-static int rknpu_order_wait_for_resv(struct rknpu_job *job, struct dma_resv *resv, bool write)
+static int rknpu_order_wait_for_resv(struct rknpu_job *job, struct dma_resv *resv, bool write,
+				     const struct rknpu_order_before *before)
 {
-	u64 newest = rknpu_order_newest_writer(resv);
 	struct dma_resv_iter cursor;
 	struct dma_fence *fence;
 	int ret;
 
+	if (!write && !before->written)
+		return 0;
 	dma_resv_for_each_fence(&cursor, resv, dma_resv_usage_rw(write), fence) {
-		if (rknpu_fence_is_job(fence) && fence->seqno < newest)
+		if (rknpu_fence_is_job(fence) && fence->seqno < before->newest)
 			continue;
 		ret = rknpu_job_add_dep(job, fence);
 		if (ret)
@@ -160,56 +243,96 @@ static int rknpu_order_wait_for_resv(struct rknpu_job *job, struct dma_resv *res
 }
 
 /*
- * The uses [first, end) are of one reservation object. What came before this
- * submit is waited for directly only up to its first writer; whoever comes
- * later waits for that writer, or for the readers after it.
+ * What came before this submit is waited for directly only up to its first
+ * writer; whoever comes later waits for that writer, or for the readers after it.
  */
-static int rknpu_order_by_uses(struct rknpu_order *s, u32 first, u32 end)
+static int rknpu_order_by_resv(struct rknpu_order *s, u32 index)
 {
-	u32 writer = end;	/* last writer so far, end = none */
-	u32 since = first;	/* first reader after it */
+	struct dma_resv *resv = rknpu_order_resv(s, index);
+	u32 writer = RKNPU_ORDER_NONE;		/* last writer so far */
+	u32 since = s->resvs[index].first;	/* first reader after it */
+	struct rknpu_order_before before;
 	u32 i, j;
 	int ret = 0;
 
-	for (i = first; i < end && !ret; i++) {
+	rknpu_order_look_back(resv, &before);
+	for (i = since; i != RKNPU_ORDER_NONE && !ret; i = s->uses[i].next) {
 		struct rknpu_order_use *use = &s->uses[i];
 		struct rknpu_job *job = s->jobs[use->job];
 
 		/* Many jobs may read what many have read before. */
 		cond_resched();
-		if (writer == end)
-			ret = rknpu_order_wait_for_resv(job, use->obj->resv, use->write);
+		if (writer == RKNPU_ORDER_NONE)
+			ret = rknpu_order_wait_for_resv(job, resv, use->write, &before);
 		else if (!use->write || since == i)
 			ret = rknpu_job_add_dep(job, rknpu_order_fence(s, writer));
 
 		if (!use->write)
 			continue;
-		for (j = since; j < i && !ret; j++)
+		for (j = since; j != i && !ret; j = s->uses[j].next)
 			ret = rknpu_job_add_dep(job, rknpu_order_fence(s, j));
 		writer = i;
-		since = i + 1;
+		since = use->next;
 	}
 	return ret;
+}
+
+/*
+ * Of fences that go on in one context lists keep the last one. If that is the
+ * next use's, and says as much as this one, this one need not be added at first.
+ */
+static bool rknpu_order_is_replaced(struct rknpu_order *s, const struct rknpu_order_use *use)
+{
+	const struct rknpu_order_use *next;
+
+	if (use->next == RKNPU_ORDER_NONE)
+		return false;
+	next = &s->uses[use->next];
+	return next->write >= use->write &&
+	       rknpu_job_fence(s->jobs[next->job])->context ==
+	       rknpu_job_fence(s->jobs[use->job])->context;
+}
+
+static unsigned int rknpu_order_count_fences(struct rknpu_order *s, u32 resv)
+{
+	struct rknpu_order_use *use;
+	unsigned int count = 0;
+	u32 i;
+
+	for (i = s->resvs[resv].first; i != RKNPU_ORDER_NONE; i = use->next) {
+		use = &s->uses[i];
+		use->replaced = rknpu_order_is_replaced(s, use);
+		count += !use->replaced;
+	}
+	return count;
 }
 
 /* The last steps that can fail, with the reservation objects locked. */
 static int rknpu_order_by_resvs(struct rknpu_order *s)
 {
-	u32 first, end;
-	int ret;
+	u32 i;
+	int ret = 0;
 
-	for (first = 0; first < s->use_count; first = end) {
-		for (end = first + 1; end < s->use_count; end++) {
-			if (!rknpu_order_same_resv(s, first, end))
-				break;
-		}
+	for (i = 0; i < s->lock_count && !ret; i++)
+		ret = rknpu_order_by_resv(s, i);
+	/* Only now that all know what they wait for their contexts do not change any more. */
+	for (i = 0; i < s->lock_count && !ret; i++)
+		ret = dma_resv_reserve_fences(rknpu_order_resv(s, i),
+					      rknpu_order_count_fences(s, i));
+	return ret;
+}
 
-		ret = dma_resv_reserve_fences(s->uses[first].obj->resv, end - first) ?:
-		      rknpu_order_by_uses(s, first, end);
-		if (ret)
-			return ret;
+static void rknpu_order_publish_resv(struct rknpu_order *s, u32 resv)
+{
+	const struct rknpu_order_use *use;
+	u32 i;
+
+	for (i = s->resvs[resv].first; i != RKNPU_ORDER_NONE; i = use->next) {
+		use = &s->uses[i];
+		if (!use->replaced)
+			dma_resv_add_fence(rknpu_order_resv(s, resv), rknpu_order_fence(s, i),
+					   use->write ? DMA_RESV_USAGE_WRITE : DMA_RESV_USAGE_READ);
 	}
-	return 0;
 }
 
 static void rknpu_order_publish(struct rknpu_order *s)
@@ -226,9 +349,8 @@ static void rknpu_order_publish(struct rknpu_order *s)
 			rknpu_bo_forget_reported_error(job->bos[j]);
 	}
 
-	for (i = 0; i < s->use_count; i++)
-		dma_resv_add_fence(s->uses[i].obj->resv, rknpu_order_fence(s, i),
-				   s->uses[i].write ? DMA_RESV_USAGE_WRITE : DMA_RESV_USAGE_READ);
+	for (i = 0; i < s->lock_count; i++)
+		rknpu_order_publish_resv(s, i);
 }
 
 static int rknpu_order_commit(struct rknpu_order *s)
@@ -249,14 +371,19 @@ static int rknpu_order_commit(struct rknpu_order *s)
 int rknpu_order_jobs(struct rknpu_job **jobs, u32 count)
 {
 	struct rknpu_order s = { .jobs = jobs, .job_count = count };
+	struct rknpu_order_few few __uninitialized;
 	u32 i;
 	int ret;
 
 	for (i = 0; i < count; i++)
 		rknpu_limits_apply(jobs[i]);
-	ret = rknpu_order_collect(&s) ?: rknpu_order_commit(&s);
+	ret = rknpu_order_alloc(&s, &few);
+	if (!ret) {
+		rknpu_order_collect(&s);
+		ret = rknpu_order_commit(&s);
+	}
 
-	/* A pushed job may be gone at once; the BOs in s.uses with it. */
+	/* A pushed job may be gone at once; the BOs in s.locked with it. */
 	for (i = 0; i < count; i++) {
 		if (ret)
 			rknpu_job_put(jobs[i]);
@@ -266,7 +393,7 @@ int rknpu_order_jobs(struct rknpu_job **jobs, u32 count)
 	if (!ret)
 		dma_fence_end_signalling(s.cookie);
 
-	kvfree(s.locked);
-	kvfree(s.uses);
+	if (s.locked != few.locked)
+		kvfree(s.locked);
 	return ret;
 }
