@@ -5,11 +5,13 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "rknpu_harness.h"
 
 #define JOBS		1000
+#define SUBMITS		32
 #define TRACING		"/sys/kernel/tracing/"
 /* TRACE_FLAG_HARDIRQ */
 #define IN_HARDIRQ	"common_flags & 8"
@@ -192,6 +194,51 @@ RK_TEST_F_TIMEOUT(hotpath, no_allocation_and_no_work_per_job, 120,
 	EXPECT_EQ(0, s.allocations) TH_LOG("%s", s.first);
 	/* What starts jobs otherwise: a core that was asleep, or had another address space. */
 	EXPECT_GE(10, s.works);
+}
+
+/* All that the caller allocates; it may be charged to a page or two as well. */
+static int trace_allocations_of_caller(void)
+{
+	char filter[64];
+
+	snprintf(filter, sizeof(filter), "common_pid == %d", (int)syscall(SYS_gettid));
+	return trace_events(filter);
+}
+
+/* @n SUBMITs of a job with a task and a BO each, which find the memory of those before freed. */
+static int submit_singly(FIXTURE_DATA(hotpath) *h, int n)
+{
+	struct rk_client *c = &h->c;
+	int ret = 0;
+
+	for (int i = 0; i < n && !ret; i++) {
+		rk_job(&h->jobs[0], h->t, 1, NULL, 0, &c->out.handle, 1);
+		ret = rk_submit(c->fd, h->jobs, 1);
+	}
+	return ret;
+}
+
+RK_TEST_F_TIMEOUT(hotpath, allocations_of_a_submit, 120,
+		  "a submit of one job with one BO allocates at most three times")
+{
+	struct seen s;
+	int ret;
+
+	if (access(TRACING "events/kmem/kmalloc/filter", W_OK))
+		SKIP(return, "no tracefs, or not root");
+	/* Lists of the BO's fences have grown. */
+	ASSERT_EQ(0, submit_singly(self, SUBMITS));
+	ASSERT_EQ(0, rk_prep(&self->c.out, 60000));
+
+	ASSERT_EQ(0, trace_allocations_of_caller());
+	ret = submit_singly(self, SUBMITS);
+	read_trace(&s);
+	trace_nothing();
+	ASSERT_EQ(0, ret);
+	ASSERT_EQ(0, rk_prep(&self->c.out, 60000));
+	EXPECT_LE(SUBMITS, s.allocations);
+	EXPECT_GE(3 * SUBMITS, s.allocations) TH_LOG("%s", s.first);
+	fprintf(stderr, "# %d submits, %d allocations\n", SUBMITS, s.allocations);
 }
 
 RK_TEST_F_TIMEOUT(hotpath, chained_jobs, 120,
