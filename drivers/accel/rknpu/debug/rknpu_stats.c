@@ -62,7 +62,7 @@ void rknpu_core_stats_print(const struct rknpu_core_stats *stats, unsigned int i
 
 	for (i = 0; i < RKNPU_CORE_STAT_COUNT; i++)
 		drm_printf(p, "core%u.%s %llu\n", index, rknpu_core_stat_names[i],
-			   (u64)atomic64_read(&stats->v[i]));
+			   READ_ONCE(stats->v[i]));
 }
 
 void rknpu_device_stats_print(const struct rknpu_device_stats *stats, u64 bo_bytes,

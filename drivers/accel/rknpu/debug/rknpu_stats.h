@@ -40,19 +40,14 @@ enum rknpu_device_stat {
 	RKNPU_DEVICE_STAT_COUNT
 };
 
+/* Changed under rknpu_hw::lock by rknpu_core_stat_add(), read without. */
 struct rknpu_core_stats {
-	atomic64_t v[RKNPU_CORE_STAT_COUNT];
+	u64 v[RKNPU_CORE_STAT_COUNT];
 };
 
 struct rknpu_device_stats {
 	atomic64_t v[RKNPU_DEVICE_STAT_COUNT];
 };
-
-static inline void rknpu_core_stat_add(struct rknpu_core_stats *stats,
-				       enum rknpu_core_stat which, u64 n)
-{
-	atomic64_add(n, &stats->v[which]);
-}
 
 static inline void rknpu_device_stat_add(struct rknpu_device_stats *stats,
 					 enum rknpu_device_stat which, u64 n)

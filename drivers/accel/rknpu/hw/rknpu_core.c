@@ -257,7 +257,8 @@ static int rknpu_core_check(struct rknpu_core *core)
 		ret = 0;
 	}
 	core->version = rknpu_pc_version(core);
-	rknpu_pc_quiesce(core);
+	scoped_guard(spinlock_irq, &core->hw->lock)
+		rknpu_pc_quiesce(core);
 
 	pm_runtime_mark_last_busy(core->dev);
 	pm_runtime_put_autosuspend(core->dev);
@@ -392,7 +393,7 @@ static void rknpu_core_halt(struct rknpu_core *core)
 	ret = rknpu_core_pulse_reset(core);
 	if (ret)
 		dev_err(core->dev, "cannot be halted: %d\n", ret);
-	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_HALTS, 1);
+	rknpu_core_stat_count(core, RKNPU_CORE_STAT_HALTS, 1);
 }
 
 static void rknpu_core_init_static(struct rknpu_hw *hw, unsigned int index)
@@ -428,7 +429,7 @@ int rknpu_core_reset(struct rknpu_core *core)
 {
 	int ret;
 
-	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_RESETS, 1);
+	rknpu_core_stat_count(core, RKNPU_CORE_STAT_RESETS, 1);
 	ret = rknpu_core_pulse_reset(core);
 	if (ret)
 		return ret;
@@ -452,7 +453,7 @@ int rknpu_core_stop(struct rknpu_core *core)
 	ret = rknpu_core_pulse_reset(core);
 	if (ret)
 		return ret;
-	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_HALTS, 1);
+	rknpu_core_stat_count(core, RKNPU_CORE_STAT_HALTS, 1);
 	if (!rknpu_pc_looks_reset(core))
 		return -EIO;
 	/* The domain may go once the job has ended, and its IOMMU has been wiped. */
@@ -580,7 +581,7 @@ int rknpu_core_runtime_resume(struct rknpu_core *core)
 	rknpu_rate_power_up(core->hw);
 	scoped_guard(mutex, &core->iommu->attach_lock)
 		core->clocked = true;
-	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_POWER_UPS, 1);
+	rknpu_core_stat_count(core, RKNPU_CORE_STAT_POWER_UPS, 1);
 	rknpu_core_set_powered(core, true);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <linux/compiler.h>
 #include <linux/interrupt.h>
 #include <linux/io.h>
+#include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/rwsem.h>
 #include <linux/spinlock.h>
@@ -275,6 +276,24 @@ struct rknpu_hw {
 	/** @stats: counters */
 	struct rknpu_device_stats stats;
 };
+
+/* With rknpu_hw::lock. */
+static inline void rknpu_core_stat_add(struct rknpu_core *core, enum rknpu_core_stat which, u64 n)
+{
+	lockdep_assert_held(&core->hw->lock);
+	WRITE_ONCE(core->stats.v[which], core->stats.v[which] + n);
+}
+
+/* Without it, for what is rare. */
+static inline void rknpu_core_stat_count(struct rknpu_core *core, enum rknpu_core_stat which,
+					 u64 n)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&core->hw->lock, flags);
+	rknpu_core_stat_add(core, which, n);
+	spin_unlock_irqrestore(&core->hw->lock, flags);
+}
 
 /* The attached domain: compared, not followed. */
 static inline struct rknpu_domain *rknpu_iommu_domain(const struct rknpu_iommu *iommu)

@@ -300,7 +300,7 @@ int rknpu_iommu_attach(struct rknpu_core *core, struct rknpu_domain *domain)
 	WRITE_ONCE(iommu->domain, domain);
 	/* Those of clients' jobs. */
 	if (domain != &core->hw->scrub.domain)
-		rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_ATTACHES, 1);
+		rknpu_core_stat_count(core, RKNPU_CORE_STAT_ATTACHES, 1);
 	return 0;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns the program controller: starting a task, its interrupts, its progress. */
+#include <linux/cleanup.h>
 #include <linux/io.h>
+#include <linux/spinlock.h>
 
 #include "rknpu_hw.h"
 #include "rknpu_pc.h"
@@ -17,7 +19,7 @@
 
 static u32 rknpu_pc_read(struct rknpu_core *core, void __iomem *reg)
 {
-	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_MMIO_READS, 1);
+	rknpu_core_stat_add(core, RKNPU_CORE_STAT_MMIO_READS, 1);
 	return readl_relaxed(reg);
 }
 
@@ -29,7 +31,7 @@ static void rknpu_pc_put(void __iomem *reg, u32 val)
 
 static void rknpu_pc_count_writes(struct rknpu_core *core, unsigned int n)
 {
-	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_MMIO_WRITES, n);
+	rknpu_core_stat_add(core, RKNPU_CORE_STAT_MMIO_WRITES, n);
 }
 
 static void rknpu_pc_write(struct rknpu_core *core, void __iomem *reg, u32 val)
@@ -217,8 +219,10 @@ bool rknpu_pc_progressed(struct rknpu_core *core)
 
 u32 rknpu_pc_version(struct rknpu_core *core)
 {
-	u32 version = rknpu_pc_read(core, core->pc + RKNPU_PC_VERSION);
+	u32 version;
 
+	guard(spinlock_irqsave)(&core->hw->lock);
+	version = rknpu_pc_read(core, core->pc + RKNPU_PC_VERSION);
 	return version + (rknpu_pc_read(core, core->pc + RKNPU_PC_VERSION_NUM) & 0xffff);
 }
 
@@ -229,6 +233,7 @@ bool rknpu_pc_answers(struct rknpu_core *core)
 
 bool rknpu_pc_looks_reset(struct rknpu_core *core)
 {
+	guard(spinlock_irqsave)(&core->hw->lock);
 	/* Never 0 once a task ran: slave mode sets bit 0 and no program is at address 0. */
 	return !rknpu_pc_read(core, core->pc + RKNPU_PC_BASE_ADDRESS) && !rknpu_pc_busy(core);
 }

@@ -8,7 +8,7 @@
 struct rknpu_core;
 struct rknpu_kick;
 
-/* All of these touch registers: only while the core is powered. */
+/* All of these touch registers: only while the core is powered, and with rknpu_hw::lock. */
 
 /* Clears old interrupts and starts what rknpu_core::kick says. */
 void rknpu_pc_start(struct rknpu_core *core);
@@ -32,6 +32,8 @@ bool rknpu_pc_over_raw(struct rknpu_core *core);
 u32 rknpu_pc_tasks_done(struct rknpu_core *core);
 /* Has the kick got anywhere? */
 bool rknpu_pc_progressed(struct rknpu_core *core);
+
+/* The rest without the lock. */
 
 /* As the vendor's driver and rocket report it. */
 u32 rknpu_pc_version(struct rknpu_core *core);

@@ -333,12 +333,18 @@ static void rknpu_scrub_stop(struct rknpu_core *core)
 	rknpu_pc_quiesce(core);
 }
 
+static u32 rknpu_scrub_status(struct rknpu_core *core)
+{
+	guard(spinlock_irq)(&core->hw->lock);
+	return rknpu_pc_raw_status(core);
+}
+
 static int rknpu_scrub_finish(struct rknpu_core *core, u64 start_ns)
 {
 	u32 raw;
 	int ret;
 
-	ret = read_poll_timeout(rknpu_pc_raw_status, raw,
+	ret = read_poll_timeout(rknpu_scrub_status, raw,
 				raw & (RKNPU_INT_DPU_DONE | RKNPU_INT_DMA_ERROR),
 				RKNPU_SCRUB_POLL_US, RKNPU_SCRUB_TIMEOUT_US, false, core);
 	rknpu_scrub_stop(core);
@@ -351,8 +357,8 @@ static int rknpu_scrub_finish(struct rknpu_core *core, u64 start_ns)
 		return ret;
 	}
 	WRITE_ONCE(core->sram_of, 0);
-	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_SCRUBS, 1);
-	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_SCRUB_NS, ktime_get_ns() - start_ns);
+	rknpu_core_stat_count(core, RKNPU_CORE_STAT_SCRUBS, 1);
+	rknpu_core_stat_count(core, RKNPU_CORE_STAT_SCRUB_NS, ktime_get_ns() - start_ns);
 	return 0;
 }
 

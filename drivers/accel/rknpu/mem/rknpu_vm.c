@@ -404,6 +404,13 @@ void rknpu_vm_use_over(struct rknpu_vm *vm, struct rknpu_vm_use *use)
 				    msecs_to_jiffies(RKNPU_VM_REAP_DELAY_MS));
 }
 
+void rknpu_vm_reap_if_any(struct rknpu_vm *vm)
+{
+	/* What comes just now is freed by the next one. */
+	if (!list_empty_careful(&vm->over))
+		rknpu_vm_reap(vm);
+}
+
 void rknpu_vm_reap(struct rknpu_vm *vm)
 {
 	struct rknpu_vm_use *use, *next;

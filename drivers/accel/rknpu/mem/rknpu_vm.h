@@ -109,6 +109,8 @@ void rknpu_vm_use_end(struct rknpu_vm *vm, struct rknpu_vm_use *use);
 void rknpu_vm_use_over(struct rknpu_vm *vm, struct rknpu_vm_use *use);
 /* On return everything over so far in @vm is freed. May sleep. */
 void rknpu_vm_reap(struct rknpu_vm *vm);
+/* The same, unless there is nothing, or another thread is just at it. */
+void rknpu_vm_reap_if_any(struct rknpu_vm *vm);
 /* Nobody comes back for it: frees everything soon. Any context. */
 void rknpu_vm_reap_soon(void);
 /* Everything over so far is freed on return. */

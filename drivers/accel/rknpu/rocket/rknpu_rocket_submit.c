@@ -203,27 +203,10 @@ static int rknpu_rocket_read_tasks(struct rknpu_rocket_ctx *ctx,
 
 	for (first = 0; first < args->task_count && !ret; first += count) {
 		count = min(args->task_count - first, RKNPU_ROCKET_CHUNK);
-		ret = rknpu_rocket_copy_tasks(args, tasks, first, count);
-		if (ret)
-			drm_dbg_ratelimited(ctx->dev, "submit: tasks from %u on: error %d\n",
-					    first, ret);
-		else
-			ret = rknpu_rocket_take_tasks(ctx, job, tasks, first, count, last_mask);
+		ret = rknpu_rocket_copy_tasks(args, tasks, first, count) ?:
+		      rknpu_rocket_take_tasks(ctx, job, tasks, first, count, last_mask);
 	}
 	return ret;
-}
-
-static int rknpu_rocket_lookup_handle(struct rknpu_rocket_ctx *ctx, struct rknpu_job *job,
-				      u32 handle)
-{
-	struct drm_gem_object *obj = drm_gem_object_lookup(ctx->file, handle);
-
-	if (!obj) {
-		drm_dbg_ratelimited(ctx->dev, "submit: no BO has handle %u\n", handle);
-		return -ENOENT;
-	}
-	job->bos[job->bo_count++] = to_rknpu_bo(obj);
-	return 0;
 }
 
 /* Behind those that the job has. */
@@ -231,21 +214,24 @@ static int rknpu_rocket_lookup_handles(struct rknpu_rocket_ctx *ctx, struct rknp
 				       const char *name, u64 array, u32 count)
 {
 	u32 handles[RKNPU_ROCKET_CHUNK] __uninitialized;
+	struct drm_gem_object *obj;
 	u32 i, n;
-	int ret;
+	int ret = 0;
 
 	for (i = 0; i < count; i++) {
 		n = i % RKNPU_ROCKET_CHUNK;
-		ret = n ? 0 : rknpu_rocket_read_some(handles, array, i,
+		if (!n)
+			ret = rknpu_rocket_read_some(handles, array, i,
 						     min(count - i, RKNPU_ROCKET_CHUNK),
 						     sizeof(*handles));
-		if (!ret)
-			ret = rknpu_rocket_lookup_handle(ctx, job, handles[n]);
-		if (ret) {
+		obj = ret ? NULL : drm_gem_object_lookup(ctx->file, handles[n]);
+		if (!obj) {
+			ret = ret ?: -ENOENT;
 			drm_dbg_ratelimited(ctx->dev, "submit: %s_bo_handles[%u]: error %d\n",
 					    name, i, ret);
 			return ret;
 		}
+		job->bos[job->bo_count++] = to_rknpu_bo(obj);
 	}
 	return 0;
 }

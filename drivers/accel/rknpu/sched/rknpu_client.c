@@ -97,11 +97,6 @@ void rknpu_client_put(struct rknpu_client *client)
 	rknpu_account_put(&client->account);
 }
 
-void rknpu_load_init(struct rknpu_load *load)
-{
-	spin_lock_init(&load->lock);
-}
-
 u64 rknpu_load_overlap(u64 start, u64 end, u64 second)
 {
 	u64 from = max(start, second * NSEC_PER_SEC);
@@ -114,7 +109,6 @@ static void rknpu_load_add(struct rknpu_load *load, u64 start_ns, u64 end_ns)
 {
 	u64 second = div_u64(end_ns, NSEC_PER_SEC);
 
-	guard(spinlock_irqsave)(&load->lock);
 	if (second > load->second) {
 		load->before = second == load->second + 1 ? load->busy : 0;
 		load->busy = 0;
@@ -128,7 +122,6 @@ static void rknpu_load_add(struct rknpu_load *load, u64 start_ns, u64 end_ns)
 
 u64 rknpu_load_finished(struct rknpu_load *load, u64 second)
 {
-	guard(spinlock_irqsave)(&load->lock);
 	if (load->second == second)
 		return load->busy;
 	if (load->second == second + 1)
@@ -139,16 +132,20 @@ u64 rknpu_load_finished(struct rknpu_load *load, u64 second)
 void rknpu_client_add_busy(struct rknpu_client *client, unsigned int index, u64 start_ns,
 			   u64 end_ns)
 {
-	atomic64_add(end_ns - start_ns, &client->busy_ns);
-	atomic64_add(end_ns - start_ns, &client->core_ns[index]);
+	lockdep_assert_held(&client->sched->hw->lock);
+	client->busy_ns += end_ns - start_ns;
+	client->core_ns[index] += end_ns - start_ns;
 	rknpu_load_add(&client->sched->rqs[index].load, start_ns, end_ns);
 }
 
 void rknpu_client_show_busy(struct rknpu_client *client, struct drm_printer *p)
 {
+	struct rknpu_hw *hw = client->sched->hw;
+	u64 core_ns[RKNPU_MAX_CORES];
 	unsigned int i;
 
-	for (i = 0; i < client->sched->hw->soc->num_cores; i++)
-		drm_printf(p, "drm-engine-npu%u:\t%llu ns\n", i,
-			   (u64)atomic64_read(&client->core_ns[i]));
+	scoped_guard(spinlock_irq, &hw->lock)
+		memcpy(core_ns, client->core_ns, sizeof(core_ns));
+	for (i = 0; i < hw->soc->num_cores; i++)
+		drm_printf(p, "drm-engine-npu%u:\t%llu ns\n", i, core_ns[i]);
 }

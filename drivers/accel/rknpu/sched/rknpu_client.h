@@ -16,14 +16,13 @@ void rknpu_client_put(struct rknpu_client *client);
 int rknpu_client_charge_job(struct rknpu_client *client, u32 task_count);
 void rknpu_client_uncharge_job(struct rknpu_client *client, u32 task_count);
 
-/* Any context: a job ran on core @index from @start_ns to @end_ns. */
+/* With rknpu_hw::lock: a job ran on core @index from @start_ns to @end_ns. */
 void rknpu_client_add_busy(struct rknpu_client *client, unsigned int index, u64 start_ns,
 			   u64 end_ns);
 /* The lines of fdinfo that say how long each core worked for the client. */
 void rknpu_client_show_busy(struct rknpu_client *client, struct drm_printer *p);
 
-void rknpu_load_init(struct rknpu_load *load);
-/* ns in the given second that finished jobs took. */
+/* With rknpu_hw::lock: ns in the given second that finished jobs took. */
 u64 rknpu_load_finished(struct rknpu_load *load, u64 second);
 /* What of [start, end) is in the given second. */
 u64 rknpu_load_overlap(u64 start, u64 end, u64 second);

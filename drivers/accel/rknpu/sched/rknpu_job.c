@@ -282,10 +282,10 @@ struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *
 	struct rknpu_job *job;
 	int ret;
 
-	rknpu_vm_reap(vm);
+	rknpu_vm_reap_if_any(vm);
 	ret = rknpu_client_charge_job(client, task_count);
 	if (ret) {
-		/* What is over in other VMs still counts. */
+		/* What is over in other VMs still counts, and what others are freeing. */
 		rknpu_vm_reap_all();
 		ret = rknpu_client_charge_job(client, task_count);
 	}
@@ -386,28 +386,21 @@ static void rknpu_job_report(struct rknpu_job *job)
 	}
 }
 
-void rknpu_job_pause(struct rknpu_job *job)
+void rknpu_job_pause(struct rknpu_job *job, u64 now)
 {
-	u64 now;
-
 	if (!job->start_ns)
 		return;
-	now = ktime_get_ns();
 	rknpu_client_add_busy(job->client, job->result.core, job->start_ns, now);
 	job->before_ns += now - job->start_ns;
 	job->start_ns = 0;
 }
 
-static void rknpu_job_record(struct rknpu_job *job, enum rknpu_cause cause)
+void rknpu_job_leave(struct rknpu_job *job)
 {
-	struct rknpu_result *r = &job->result;
-
-	rknpu_job_pause(job);
-	r->cause = cause;
-	r->elapsed_ns = job->before_ns;
-	if (r->core >= 0)
-		rknpu_core_stat_add(&job->client->sched->hw->cores[r->core].stats,
-				    RKNPU_CORE_STAT_JOBS, 1);
+	rknpu_job_set_state(job, RKNPU_JOB_ENDING);
+	list_del_init(&job->client_link);
+	if (job->result.core >= 0)
+		rknpu_core_stat_add(job->rq->core, RKNPU_CORE_STAT_JOBS, 1);
 }
 
 static void rknpu_job_set_error(struct rknpu_job *job, int error)
@@ -424,7 +417,8 @@ void rknpu_job_end(struct rknpu_job *job, enum rknpu_cause cause)
 	bool cookie = dma_fence_begin_signalling();
 	int error = rknpu_cause_error(cause);
 
-	rknpu_job_record(job, cause);
+	job->result.cause = cause;
+	job->result.elapsed_ns = job->before_ns;
 	rknpu_job_report(job);
 	if (error)
 		rknpu_job_set_error(job, error);

@@ -54,8 +54,10 @@ int rknpu_job_form_gang(struct rknpu_job **jobs, unsigned int count);
 /* For the scheduler, under rknpu_hw::lock but for RKNPU_JOB_NEW. */
 void rknpu_job_set_state(struct rknpu_job *job, enum rknpu_job_state state);
 
-/* For the scheduler: the core goes to others for now. The time so far is counted. */
-void rknpu_job_pause(struct rknpu_job *job);
+/* For the scheduler, under it: the core is no longer the job's. Its time until @now is counted. */
+void rknpu_job_pause(struct rknpu_job *job, u64 now);
+/* For the scheduler, under it: the job is going to end, and nobody finds it any more. */
+void rknpu_job_leave(struct rknpu_job *job);
 
 /*
  * For the scheduler, without rknpu_hw::lock: the hardware is done with the job.

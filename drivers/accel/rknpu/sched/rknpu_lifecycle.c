@@ -78,7 +78,6 @@ int rknpu_sched_init(struct rknpu_sched *sched, struct rknpu_hw *hw, struct rknp
 
 		hw->cores[i].rq = rq;
 		rknpu_runqueue_init(rq, sched, &hw->cores[i]);
-		rknpu_load_init(&rq->load);
 	}
 	return rknpu_sched_create_wq(sched);
 }

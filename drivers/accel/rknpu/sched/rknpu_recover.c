@@ -245,7 +245,7 @@ static void rknpu_recover_give_up(struct rknpu_runqueue *rq, int error)
 	LIST_HEAD(stranded);
 
 	dev_err(core->dev, "core %u taken out of service: %d\n", core->index, error);
-	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_RETIRED, 1);
+	rknpu_core_stat_count(core, RKNPU_CORE_STAT_RETIRED, 1);
 	rknpu_core_disable_irq(core);
 	flags = rknpu_recover_begin_foreign();
 	rknpu_recover_retire(rq);
@@ -361,6 +361,7 @@ static bool rknpu_recover_was_late(struct rknpu_runqueue *rq)
 /* One that is out of time after some of its tasks may be found before the next one begins. */
 static bool rknpu_recover_started(struct rknpu_runqueue *rq)
 {
+	guard(spinlock_irq)(&rq->sched->hw->lock);
 	return rknpu_pc_progressed(rq->core) ||
 	       (rq->job && rq->job->result.task && rknpu_limits_job_over(rq));
 }
@@ -370,7 +371,7 @@ static enum rknpu_cause rknpu_recover_classify(struct rknpu_runqueue *rq)
 	if (rq->fault.cause != RKNPU_CAUSE_NONE)
 		return rq->fault.cause;
 
-	rknpu_core_stat_add(&rq->core->stats, RKNPU_CORE_STAT_TIMEOUTS, 1);
+	rknpu_core_stat_count(rq->core, RKNPU_CORE_STAT_TIMEOUTS, 1);
 	return rknpu_recover_started(rq) ? RKNPU_CAUSE_TIMEOUT_RUNNING :
 					   RKNPU_CAUSE_TIMEOUT_NEVER_STARTED;
 }
@@ -417,13 +418,13 @@ static bool rknpu_recover_rewind(struct rknpu_runqueue *rq)
 	guard(spinlock_irq)(&rq->sched->hw->lock);
 	if (job->cancelled)
 		return false;
-	rknpu_job_pause(job);
+	rknpu_job_pause(job, ktime_get_ns());
 	if (!job->divisible) {
 		job->result.task = 0;
 		job->before_ns = 0;
 	}
 	job->result.rerun = true;
-	rknpu_core_stat_add(&rq->core->stats, RKNPU_CORE_STAT_RERUNS, 1);
+	rknpu_core_stat_add(rq->core, RKNPU_CORE_STAT_RERUNS, 1);
 	return true;
 }
 
@@ -433,7 +434,7 @@ static bool rknpu_recover_retry(struct rknpu_runqueue *rq)
 	if (!rq->job || !rknpu_sched_may_retry(rq->job))
 		return false;
 	rq->job->retried = true;
-	rknpu_core_stat_add(&rq->core->stats, RKNPU_CORE_STAT_RETRIES, 1);
+	rknpu_core_stat_add(rq->core, RKNPU_CORE_STAT_RETRIES, 1);
 	return true;
 }
 

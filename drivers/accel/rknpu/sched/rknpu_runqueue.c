@@ -82,13 +82,22 @@ static unsigned int rknpu_runqueue_cost(struct rknpu_runqueue *rq, struct rknpu_
 	return cost + (domain ? 4 : 2);
 }
 
-struct rknpu_runqueue *rknpu_runqueue_choose(struct rknpu_sched *sched, struct rknpu_job *job)
+static bool rknpu_runqueue_may_run(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	return rknpu_runqueue_in_service(rq) && rknpu_runqueue_allows(rq, job);
+}
+
+struct rknpu_runqueue *rknpu_runqueue_choose(struct rknpu_sched *sched, struct rknpu_job *job,
+					     struct rknpu_runqueue *first)
 {
 	struct rknpu_runqueue *rq, *best = NULL;
 	unsigned int cost, best_cost = UINT_MAX;
 
+	/* None is better than one that costs nothing. */
+	if (first && rknpu_runqueue_may_run(first, job) && !rknpu_runqueue_cost(first, job))
+		return first;
 	rknpu_for_each_rq(rq, sched) {
-		if (!rknpu_runqueue_in_service(rq) || !rknpu_runqueue_allows(rq, job))
+		if (!rknpu_runqueue_may_run(rq, job))
 			continue;
 		cost = rknpu_runqueue_cost(rq, job);
 		if (cost < best_cost) {
@@ -106,7 +115,7 @@ struct rknpu_runqueue *rknpu_runqueue_choose(struct rknpu_sched *sched, struct r
 static bool rknpu_client_has_credit(struct rknpu_client *client)
 {
 	s64 slice = rknpu_runqueue_slice_ns();
-	u64 busy = rknpu_client_busy_ns(client);
+	u64 busy = client->busy_ns;
 	u64 now = ktime_get_ns();
 	s64 credit = client->credit.ns;
 
@@ -139,9 +148,18 @@ static void rknpu_runqueue_join(struct rknpu_runqueue *rq, struct rknpu_entity *
 		list_add_tail(&entity->link, entities);
 }
 
+/* Returns the entity that it is of from now on. */
+static struct rknpu_entity *rknpu_runqueue_admit(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	rknpu_job_set_state(job, RKNPU_JOB_QUEUED);
+	job->rq = rq;
+	job->entity = rknpu_runqueue_entity(rq, job);
+	return job->entity;
+}
+
 void rknpu_runqueue_add(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
-	struct rknpu_entity *entity = rknpu_runqueue_entity(rq, job);
+	struct rknpu_entity *entity = rknpu_runqueue_admit(rq, job);
 
 	/* If nobody else waits there is no slice to wait for. */
 	if (list_empty(&entity->jobs))
@@ -149,26 +167,22 @@ void rknpu_runqueue_add(struct rknpu_runqueue *rq, struct rknpu_job *job)
 				    rq->queued && rknpu_client_has_credit(job->client));
 	list_add_tail(&job->link, &entity->jobs);
 	rq->queued++;
-	rknpu_job_set_state(job, RKNPU_JOB_QUEUED);
-	job->rq = rq;
 }
 
 void rknpu_runqueue_put_back(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
-	struct rknpu_entity *entity = rknpu_runqueue_entity(rq, job);
+	struct rknpu_entity *entity = rknpu_runqueue_admit(rq, job);
 
 	if (list_empty(&entity->jobs))
 		rknpu_runqueue_join(rq, entity, job->priority, false);
 	list_add(&job->link, &entity->jobs);
 	rq->queued++;
-	rknpu_job_set_state(job, RKNPU_JOB_QUEUED);
-	job->rq = rq;
 }
 
 void rknpu_runqueue_remove(struct rknpu_job *job)
 {
 	struct rknpu_runqueue *rq = job->rq;
-	struct rknpu_entity *entity = rknpu_runqueue_entity(rq, job);
+	struct rknpu_entity *entity = job->entity;
 
 	lockdep_assert_held(&rq->sched->hw->lock);
 	list_del_init(&job->link);
@@ -209,6 +223,14 @@ static struct rknpu_entity *rknpu_runqueue_rotate(struct rknpu_runqueue *rq,
 	return list_first_entry(entities, struct rknpu_entity, link);
 }
 
+static void rknpu_runqueue_slice_begins(struct rknpu_runqueue *rq, struct rknpu_entity *entity)
+{
+	if (entity == rq->slice.entity)
+		return;
+	rq->slice.entity = entity;
+	rq->slice.start_ns = ktime_get_ns();
+}
+
 /*
  * Only when it gets the core: powering up and attaching can take longer than a
  * slice, and would use up one after the other without a job of it.
@@ -216,11 +238,8 @@ static struct rknpu_entity *rknpu_runqueue_rotate(struct rknpu_runqueue *rq,
 static void rknpu_runqueue_begin_slice(struct rknpu_runqueue *rq, struct rknpu_entity *entity,
 				       unsigned int priority)
 {
-	if (entity == rq->slice.entity || entity->boosted ||
-	    !list_is_first(&entity->link, &rq->entities[priority]))
-		return;
-	rq->slice.entity = entity;
-	rq->slice.start_ns = ktime_get_ns();
+	if (!entity->boosted && list_is_first(&entity->link, &rq->entities[priority]))
+		rknpu_runqueue_slice_begins(rq, entity);
 }
 
 /* Boosted ones come in between, but not one after the other. */
@@ -314,7 +333,7 @@ static void rknpu_shared_took(struct rknpu_runqueue *rq, struct rknpu_job *job)
 
 void rknpu_runqueue_take(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
-	struct rknpu_entity *entity = rknpu_runqueue_entity(rq, job);
+	struct rknpu_entity *entity = job->entity;
 	bool in_turn = entity->boosted ||
 		       list_is_first(&entity->link, &rq->entities[job->priority]);
 	unsigned int p;
@@ -341,6 +360,16 @@ void rknpu_runqueue_take(struct rknpu_runqueue *rq, struct rknpu_job *job)
 	}
 }
 
+void rknpu_runqueue_pass_through(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	struct rknpu_entity *entity = rknpu_runqueue_admit(rq, job);
+
+	entity->boosted = false;
+	rq->after_boosted = false;
+	rq->passed_over[job->priority] = 0;
+	rknpu_runqueue_slice_begins(rq, entity);
+}
+
 static bool rknpu_runqueue_others_wait(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
 	struct list_head *entities = &rq->entities[job->priority];
@@ -356,7 +385,7 @@ static bool rknpu_runqueue_others_wait(struct rknpu_runqueue *rq, struct rknpu_j
 		return true;
 	/* Jobs of its own client can wait. */
 	if (list_empty(entities) || (list_is_singular(entities) &&
-				     !list_empty(&rknpu_runqueue_entity(rq, job)->jobs)))
+				     !list_empty(&job->entity->jobs)))
 		return false;
 	return rknpu_runqueue_slice_over(rq, ktime_get_ns());
 }
@@ -541,15 +570,14 @@ void rknpu_runqueue_evacuate(struct rknpu_runqueue *rq, struct list_head *strand
 {
 	while (rq->queued) {
 		struct rknpu_job *job = rknpu_runqueue_first(rq);
-		struct rknpu_runqueue *other = rknpu_runqueue_choose(rq->sched, job);
+		struct rknpu_runqueue *other = rknpu_runqueue_choose(rq->sched, job, NULL);
 
 		rknpu_runqueue_remove(job);
 		if (other) {
 			rknpu_runqueue_add(other, job);
 			continue;
 		}
-		rknpu_job_set_state(job, RKNPU_JOB_ENDING);
-		list_del_init(&job->client_link);
+		rknpu_job_leave(job);
 		list_add_tail(&job->link, stranded);
 	}
 }

@@ -19,8 +19,12 @@ static inline bool rknpu_runqueue_in_service(const struct rknpu_runqueue *rq)
 	return rq->state != RKNPU_CORE_ABSENT && rq->state != RKNPU_CORE_DEAD;
 }
 
-/* What @job should wait in, or NULL if no core that it may run on is in service. */
-struct rknpu_runqueue *rknpu_runqueue_choose(struct rknpu_sched *sched, struct rknpu_job *job);
+/*
+ * What @job should wait in, or NULL if no core that it may run on is in service.
+ * Of several that are as good, @first if it is among them.
+ */
+struct rknpu_runqueue *rknpu_runqueue_choose(struct rknpu_sched *sched, struct rknpu_job *job,
+					     struct rknpu_runqueue *first);
 void rknpu_runqueue_add(struct rknpu_runqueue *rq, struct rknpu_job *job);
 /* The same for one that was on the core: it is the first of its client's. */
 void rknpu_runqueue_put_back(struct rknpu_runqueue *rq, struct rknpu_job *job);
@@ -36,6 +40,9 @@ void rknpu_runqueue_remove(struct rknpu_job *job);
 struct rknpu_job *rknpu_runqueue_next(struct rknpu_runqueue *rq);
 /* That job comes to the core: the same as removing it, and its client's slice is counted. */
 void rknpu_runqueue_take(struct rknpu_runqueue *rq, struct rknpu_job *job);
+
+/* The job comes to a core that has nothing queued, as if it had been added and taken. */
+void rknpu_runqueue_pass_through(struct rknpu_runqueue *rq, struct rknpu_job *job);
 
 /* Between two tasks of the running job: should others come first? */
 bool rknpu_runqueue_wants_core(struct rknpu_runqueue *rq);

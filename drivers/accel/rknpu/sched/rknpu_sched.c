@@ -84,7 +84,6 @@ u32 rknpu_sched_cores_alive(struct rknpu_sched *sched)
 
 static u64 rknpu_sched_running_ns(struct rknpu_runqueue *rq, u64 second)
 {
-	guard(spinlock_irqsave)(&rq->sched->hw->lock);
 	if (!rq->job || !rq->job->start_ns)
 		return 0;
 	return rknpu_load_overlap(rq->job->start_ns, U64_MAX, second);
@@ -94,11 +93,13 @@ unsigned int rknpu_sched_busy_percent(struct rknpu_core *core)
 {
 	struct rknpu_runqueue *rq = core->rq;
 	u64 now = div_u64(ktime_get_ns(), NSEC_PER_SEC);
-	u64 busy;
+	u64 busy = 0;
 
 	if (!now)
 		return 0;
-	busy = rknpu_load_finished(&rq->load, now - 1) + rknpu_sched_running_ns(rq, now - 1);
+	scoped_guard(spinlock_irqsave, &rq->sched->hw->lock)
+		busy = rknpu_load_finished(&rq->load, now - 1) +
+		       rknpu_sched_running_ns(rq, now - 1);
 	return min_t(u64, div_u64(busy, NSEC_PER_SEC / 100), 100);
 }
 
@@ -134,19 +135,21 @@ static void rknpu_sched_fill_kick(struct rknpu_kick *kick, const struct rknpu_jo
 }
 
 /* Starts the next task of the job, or the next ones if they are chained. */
-static void rknpu_sched_kick(struct rknpu_runqueue *rq)
+static void rknpu_sched_start_kick(struct rknpu_runqueue *rq)
 {
-	struct rknpu_job *job = rq->job;
-
-	rknpu_sched_fill_kick(&rq->core->kick, job);
+	rknpu_sched_fill_kick(&rq->core->kick, rq->job);
 	rknpu_pc_start(rq->core);
 	rq->irq_pending = true;
+}
+
+static void rknpu_sched_watch_kick(struct rknpu_runqueue *rq)
+{
 	rq->watch.tasks_seen = 0;
 	rq->watch.deadline = jiffies + rq->watch.timeout;
 	rq->watch.look_at = jiffies + rq->watch.look_delay;
 	/* What cannot be tried again is given all its time. */
 	rq->watch.looked = rq->watch.look_delay >= rq->watch.timeout ||
-			   !rknpu_sched_may_retry(job);
+			   !rknpu_sched_may_retry(rq->job);
 	rq->watch.late = false;
 	/* Left pending over many tasks: it looks at the times above when it fires. */
 	rknpu_sched_watch(rq, rq->watch.look_delay);
@@ -168,18 +171,26 @@ static void rknpu_sched_run(struct rknpu_runqueue *rq)
 {
 	rknpu_runqueue_set_state(rq, RKNPU_CORE_RUNNING);
 	rq->fault.cause = RKNPU_CAUSE_NONE;
-	rknpu_sched_set_timeout(rq, rknpu_limits_timeout(rq->job));
-	rq->job->start_ns = ktime_get_ns();
 	rknpu_scrub_mark(rq->core, &rq->job->vm->domain);
-	rknpu_sched_kick(rq);
+	rknpu_sched_start_kick(rq);
+	/* What else there is to do is done while the core works. */
+	rq->job->start_ns = ktime_get_ns();
+	rknpu_sched_set_timeout(rq, rknpu_limits_timeout(rq->job));
+	rknpu_sched_watch_kick(rq);
+}
+
+/* It is in no queue any more. */
+static void rknpu_sched_put_on_core(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	rknpu_job_set_state(job, RKNPU_JOB_ON_CORE);
+	job->result.core = rq->core->index;
+	WRITE_ONCE(rq->job, job);
 }
 
 static void rknpu_sched_take(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
 	rknpu_runqueue_take(rq, job);
-	rknpu_job_set_state(job, RKNPU_JOB_ON_CORE);
-	job->result.core = rq->core->index;
-	WRITE_ONCE(rq->job, job);
+	rknpu_sched_put_on_core(rq, job);
 }
 
 static void rknpu_sched_leave_core(struct rknpu_runqueue *rq)
@@ -189,12 +200,6 @@ static void rknpu_sched_leave_core(struct rknpu_runqueue *rq)
 		wake_up_all(&rq->idle_wait);
 }
 
-static void rknpu_sched_unlist(struct rknpu_job *job)
-{
-	rknpu_job_set_state(job, RKNPU_JOB_ENDING);
-	list_del_init(&job->client_link);
-}
-
 struct rknpu_job *rknpu_sched_drop_job(struct rknpu_runqueue *rq)
 {
 	struct rknpu_job *job = rq->job;
@@ -202,7 +207,8 @@ struct rknpu_job *rknpu_sched_drop_job(struct rknpu_runqueue *rq)
 	lockdep_assert_held(&rq->sched->hw->lock);
 	if (!job)
 		return NULL;
-	rknpu_sched_unlist(job);
+	rknpu_job_pause(job, ktime_get_ns());
+	rknpu_job_leave(job);
 	rknpu_sched_leave_core(rq);
 	return job;
 }
@@ -212,7 +218,7 @@ void rknpu_sched_put_back(struct rknpu_runqueue *rq)
 	struct rknpu_job *job = rq->job;
 
 	lockdep_assert_held(&rq->sched->hw->lock);
-	rknpu_job_pause(job);
+	rknpu_job_pause(job, ktime_get_ns());
 	rknpu_runqueue_put_back(rq, job);
 	rknpu_sched_leave_core(rq);
 }
@@ -285,6 +291,33 @@ void rknpu_sched_dissolve_gang(struct rknpu_job *job)
 		rknpu_sched_start_gang(job->client->sched, ready);
 }
 
+/*
+ * Can the core, which is idle, start the job without its work? The work also
+ * cleans up after a fault, and ends what was on a core when it was cancelled.
+ */
+static bool rknpu_sched_is_ready_for(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	/* In this order: a core that goes to sleep takes its domain off. */
+	return rknpu_sched_hold_active(rq) &&
+	       rknpu_iommu_domain(rq->core->iommu) == &job->vm->domain &&
+	       !rq->core->irq_off && !job->cancelled;
+}
+
+/*
+ * The short way of the usual job: there is nobody whom it could pass over, so it
+ * need not be queued. False: it has to be.
+ */
+static bool rknpu_sched_start_directly(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	if (rq->state != RKNPU_CORE_IDLE || rq->queued || rq->frozen || rq->sched->gang ||
+	    job->gang || rq->core->iommu->shared || !rknpu_sched_is_ready_for(rq, job))
+		return false;
+	rknpu_runqueue_pass_through(rq, job);
+	rknpu_sched_put_on_core(rq, job);
+	rknpu_sched_start(rq);
+	return true;
+}
+
 static void rknpu_sched_dispatch_one(struct rknpu_runqueue *rq)
 {
 	struct rknpu_job *job;
@@ -295,13 +328,7 @@ static void rknpu_sched_dispatch_one(struct rknpu_runqueue *rq)
 	if (!job)
 		return;
 
-	/*
-	 * In this order: a core that goes to sleep takes its domain off. The work also
-	 * cleans up after a fault, and ends what was on a core when it was cancelled.
-	 */
-	if (!rknpu_sched_hold_active(rq) ||
-	    rknpu_iommu_domain(rq->core->iommu) != &job->vm->domain ||
-	    rq->core->irq_off || job->cancelled) {
+	if (!rknpu_sched_is_ready_for(rq, job)) {
 		rknpu_runqueue_set_state(rq, RKNPU_CORE_STARTING);
 		queue_work(rq->wq, &rq->work);
 		return;
@@ -400,6 +427,24 @@ void rknpu_sched_rest(struct rknpu_runqueue *rq)
 	rknpu_sched_rest_locked(rq);
 }
 
+/* Lock held. Is @next to be queued before the fence of @job signals? The core is done with that. */
+static bool rknpu_sched_is_early(struct rknpu_runqueue *rq, struct rknpu_job *job,
+				 struct rknpu_job *next)
+{
+	/* With one dependency left, that is @job. */
+	if (!next || next->state != RKNPU_JOB_WAITING || next->cancelled ||
+	    atomic_read(&next->deps_pending) != 1)
+		return false;
+	/* The core is not idle meanwhile, and @job's client does not lose its turn. */
+	if (!list_empty(&job->entity->jobs))
+		return false;
+	/*
+	 * Another core's interrupt could report its end before this core's has
+	 * signalled @job's fence, which may be an earlier one of the same context.
+	 */
+	return rknpu_runqueue_choose(rq->sched, next, rq) == rq;
+}
+
 /*
  * Lock held. The core is done with @job, whose fence is about to be signalled.
  * Signalling takes time, in which the core would be idle.
@@ -408,19 +453,12 @@ static void rknpu_sched_queue_successor(struct rknpu_runqueue *rq, struct rknpu_
 {
 	struct rknpu_job *next = rknpu_sched_successor(job);
 
-	/* With one dependency left, that is @job. */
-	if (!next || next->state != RKNPU_JOB_WAITING || next->cancelled ||
-	    atomic_read(&next->deps_pending) != 1)
+	if (!rknpu_sched_is_early(rq, job, next))
 		return;
-	/*
-	 * Another core's interrupt could report its end before this core's has
-	 * signalled @job's fence, which may be an earlier one of the same context.
-	 */
-	if (rknpu_runqueue_choose(rq->sched, next) != rq)
-		return;
+	if (!rknpu_sched_start_directly(rq, next))
+		rknpu_runqueue_add(rq, next);
 	rknpu_sched_take_dep(list_first_entry(&job->dependents, struct rknpu_dep, waiter));
 	atomic_set(&next->deps_pending, 0);
-	rknpu_runqueue_add(rq, next);
 	rq->early = next;
 }
 
@@ -428,12 +466,13 @@ static void rknpu_sched_queue_successor(struct rknpu_runqueue *rq, struct rknpu_
 static void rknpu_sched_continue(struct rknpu_runqueue *rq)
 {
 	if (rq->job->divisible && (rq->frozen || rknpu_runqueue_wants_core(rq))) {
-		rknpu_core_stat_add(&rq->core->stats, RKNPU_CORE_STAT_YIELDS, 1);
+		rknpu_core_stat_add(rq->core, RKNPU_CORE_STAT_YIELDS, 1);
 		rknpu_sched_put_back(rq);
 		rknpu_runqueue_set_state(rq, RKNPU_CORE_IDLE);
 		rknpu_sched_dispatch(rq);
 	} else {
-		rknpu_sched_kick(rq);
+		rknpu_sched_start_kick(rq);
+		rknpu_sched_watch_kick(rq);
 	}
 }
 
@@ -443,7 +482,7 @@ struct rknpu_job *rknpu_sched_task_done(struct rknpu_runqueue *rq)
 	struct rknpu_job *job = rq->job;
 
 	lockdep_assert_held(&core->hw->lock);
-	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_TASKS, core->kick.tasks);
+	rknpu_core_stat_add(core, RKNPU_CORE_STAT_TASKS, core->kick.tasks);
 	rknpu_pc_finish(core);
 	job->result.task += core->kick.tasks;
 	if (job->result.task < job->task_count && !job->cancelled) {
@@ -451,10 +490,13 @@ struct rknpu_job *rknpu_sched_task_done(struct rknpu_runqueue *rq)
 		return NULL;
 	}
 
-	rknpu_sched_drop_job(rq);
+	rknpu_sched_leave_core(rq);
 	rknpu_runqueue_set_state(rq, RKNPU_CORE_IDLE);
 	rknpu_sched_queue_successor(rq, job);
 	rknpu_sched_dispatch(rq);
+	/* As in rknpu_sched_run(): the core has its next job now. */
+	rknpu_job_pause(job, rq->state == RKNPU_CORE_RUNNING ? rq->job->start_ns : ktime_get_ns());
+	rknpu_job_leave(job);
 	return job;
 }
 
@@ -462,14 +504,16 @@ struct rknpu_job *rknpu_sched_task_done(struct rknpu_runqueue *rq)
 static enum rknpu_cause rknpu_sched_enqueue(struct rknpu_job *job)
 {
 	struct rknpu_sched *sched = job->client->sched;
-	struct rknpu_runqueue *rq = sched->gone ? NULL : rknpu_runqueue_choose(sched, job);
+	struct rknpu_runqueue *rq = sched->gone ? NULL : rknpu_runqueue_choose(sched, job, NULL);
 
 	if (rq && !job->cancelled) {
-		rknpu_runqueue_add(rq, job);
-		rknpu_sched_dispatch(rq);
+		if (!rknpu_sched_start_directly(rq, job)) {
+			rknpu_runqueue_add(rq, job);
+			rknpu_sched_dispatch(rq);
+		}
 		return RKNPU_CAUSE_NONE;
 	}
-	rknpu_sched_unlist(job);
+	rknpu_job_leave(job);
 	return rq ? RKNPU_CAUSE_CANCELLED : RKNPU_CAUSE_DEVICE_GONE;
 }
 
@@ -647,7 +691,7 @@ irqreturn_t rknpu_sched_irq(int irq, void *data)
 	if (core->powered)
 		status = rknpu_pc_status(core);
 	if (status) {
-		rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_IRQS, 1);
+		rknpu_core_stat_add(core, RKNPU_CORE_STAT_IRQS, 1);
 		over = rknpu_sched_handle_status(core->rq, status);
 	}
 	spin_unlock_irqrestore(&core->hw->lock, flags);
@@ -667,8 +711,8 @@ void rknpu_sched_iommu_fault(struct rknpu_core *core, unsigned long iova, bool w
 {
 	struct rknpu_runqueue *rq = core->rq;
 
-	rknpu_core_stat_add(&core->stats, RKNPU_CORE_STAT_FAULTS, 1);
 	guard(spinlock_irqsave)(&core->hw->lock);
+	rknpu_core_stat_add(core, RKNPU_CORE_STAT_FAULTS, 1);
 	if (rknpu_sched_recovers_from_fault(rq)) {
 		rq->fault.iova = iova;
 		rq->fault.write = write;
@@ -751,7 +795,7 @@ static void rknpu_sched_take_job(struct rknpu_job *job, struct list_head *taken)
 {
 	if (job->state == RKNPU_JOB_QUEUED)
 		rknpu_runqueue_remove(job);
-	rknpu_sched_unlist(job);
+	rknpu_job_leave(job);
 	/* It may have been in rknpu_sched::ready. */
 	list_move_tail(&job->link, taken);
 }

@@ -241,6 +241,8 @@ struct rknpu_job {
 	bool cancelled;
 	/** @rq: in whose queues it is RKNPU_JOB_QUEUED */
 	struct rknpu_runqueue *rq;
+	/** @entity: in which of them it is, or was before it came ON_CORE */
+	struct rknpu_entity *entity;
 	/** @link: in rknpu_entity::jobs, rknpu_sched::ready, or a list of jobs being ended */
 	struct list_head link;
 	/** @client_link: in rknpu_client::jobs or rknpu_client::visit from push until ENDING */
@@ -283,10 +285,10 @@ struct rknpu_client {
 	struct list_head visit;
 	/** @entities: by core and priority */
 	struct rknpu_entity entities[RKNPU_MAX_CORES][RKNPU_PRIORITY_COUNT];
-	/** @busy_ns: core time used */
-	atomic64_t busy_ns;
+	/** @busy_ns: core time used; under rknpu_hw::lock, as are @core_ns and @credit */
+	u64 busy_ns;
 	/** @core_ns: the same by core */
-	atomic64_t core_ns[RKNPU_MAX_CORES];
+	u64 core_ns[RKNPU_MAX_CORES];
 	/** @credit: how little it has used lately, see rknpu_entity::boosted */
 	struct {
 		/** @credit.seen_ns: when @credit.ns was computed */
@@ -329,8 +331,6 @@ struct rknpu_gang {
  * struct rknpu_load - busy time of one core; seconds are those of ktime_get_ns()
  */
 struct rknpu_load {
-	/** @lock: protects the rest */
-	spinlock_t lock; /* see above */
 	/** @second: the latest one with a job in it */
 	u64 second;
 	/** @busy: ns in @second */
@@ -474,10 +474,5 @@ struct rknpu_sched {
 
 #define rknpu_for_each_rq(rq, sched)							\
 	for ((rq) = (sched)->rqs; (rq) < (sched)->rqs + RKNPU_MAX_CORES; (rq)++)
-
-static inline u64 rknpu_client_busy_ns(struct rknpu_client *client)
-{
-	return atomic64_read(&client->busy_ns);
-}
 
 #endif
