@@ -430,7 +430,7 @@ static const struct cost {
 } costs[] = {
 	{ "cycles", NPU_CNT_BUSY_CYCLES, UINT64_MAX, UINT64_MAX, UINT64_MAX },
 	{ "interrupts", NPU_CNT_IRQ, 1, 1, 1 },
-	{ "resets", NPU_CNT_RESET, 0, 1, 2 },
+	{ "resets", NPU_CNT_RESET, 0, 1, 1 },
 	{ "iommu-attaches", NPU_CNT_MMU_ATTACH, 0, 3, 6 },
 	{ "register-writes", NPU_CNT_MMIO_WRITE, UINT64_MAX, UINT64_MAX, UINT64_MAX },
 	{ "register-reads", NPU_CNT_MMIO_READ, UINT64_MAX, UINT64_MAX, UINT64_MAX },

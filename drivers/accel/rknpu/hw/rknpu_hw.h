@@ -72,6 +72,8 @@ struct rknpu_iommu {
 	void (*halt)(struct rknpu_core *core);
 	/** @domain: attached; compared, not followed; see rknpu_iommu_attach() */
 	struct rknpu_domain *domain;
+	/** @still: all that was started since @domain was attached has ended for certain */
+	bool still;
 	/** @stuck: a domain that could not be detached: the IOMMU core still has it */
 	struct rknpu_domain *stuck;
 	/** @stuck_over: @stuck is to be told once it is detached */

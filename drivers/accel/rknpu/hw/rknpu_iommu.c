@@ -261,8 +261,11 @@ int rknpu_iommu_detach(struct rknpu_core *core)
 	if (!domain)
 		return 0;
 	rknpu_iommu_lines_off(iommu);
-	rknpu_for_each_core_behind(other, iommu)
-		iommu->halt(other);
+	if (!iommu->still) {
+		rknpu_for_each_core_behind(other, iommu)
+			iommu->halt(other);
+	}
+	iommu->still = false;
 	ret = rknpu_iommu_leave(core, domain);
 	WRITE_ONCE(iommu->domain, NULL);
 	rknpu_iommu_lines_on(iommu);

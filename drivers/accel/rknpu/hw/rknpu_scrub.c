@@ -29,8 +29,20 @@
  * and eight with weights, and whose commands write zeros to both tables.
  *
  * It runs in an address space of its own, where no client's programs ever run:
- * they can neither change it, nor skip it, nor read what it writes. The reset
- * that goes before every switch comes before it and after it.
+ * they can neither change it, nor skip it, nor read what it writes.
+ *
+ * So a change of client takes, in this order:
+ *
+ * - A reset of the core, in rknpu_iommu_detach(). It ends what the last client's
+ *   programs may still be doing, before the IOMMU lets everything through while
+ *   it is being switched, and it clears what they left in registers.
+ * - The driver's address space, so that the last client's page tables are out of
+ *   use and the next one's not yet in reach.
+ * - The program, for the RAM. All that it starts has ended when the DPU reports,
+ *   and what it leaves in registers is no secret; so no reset follows, unless it
+ *   fails.
+ * - The next client's address space. The IOMMU's driver drops cached translations
+ *   whenever it goes from one to another.
  */
 
 /* 32 rows of 4096 bytes by 64 columns: as large as public programs have them. */
@@ -387,6 +399,7 @@ static int rknpu_scrub_run(struct rknpu_iommu *iommu, const struct rknpu_domain 
 		err = rknpu_scrub_finish(core, start_ns);
 		ret = ret ?: err;
 	}
+	iommu->still = !ret;
 	return ret;
 }
 
@@ -399,7 +412,6 @@ int rknpu_scrub_attach(struct rknpu_core *core, struct rknpu_domain *domain)
 
 	if (rknpu_iommu_domain(iommu) == domain)
 		return 0;
-	/* Leaving an address space resets the cores: before, and with the attach below, after. */
 	if (rknpu_scrub_is_due(iommu, domain))
 		ret = rknpu_iommu_detach(core) ?:
 		      rknpu_iommu_attach(core, &core->hw->scrub.domain) ?:
