@@ -259,4 +259,97 @@ RK_TEST_F_TIMEOUT(hotpath, chained_jobs, 120,
 	EXPECT_EQ(0, rk_bo_differs(&self->c.out, 2, RK_BYTES));
 }
 
+/* ---- which cores a burst of two jobs uses ---- */
+
+#define BURSTS		8
+
+struct pair {
+	struct rk_client c;
+	struct rk_bo out;
+	struct drm_rocket_task task[2];
+};
+
+static int pair_init(struct pair *p)
+{
+	int ret = rk_client_init(&p->c);
+
+	if (!ret)
+		ret = rk_bo_init(&p->out, p->c.fd, RK_BYTES);
+	if (!ret)
+		ret = rk_op_task(&p->c.inc, p->c.in.iova, p->c.out.iova, &p->task[0]);
+	if (!ret)
+		ret = rk_op_task(&p->c.inc, p->c.in.iova, p->out.iova, &p->task[1]);
+	if (!ret)
+		ret = rk_fini(&p->c.inc.bo);
+	return ret ? ret : rk_bo_fill(&p->c.in, 1, RK_BYTES);
+}
+
+/* The first @n, of which neither waits for the other. */
+static int pair_run(struct pair *p, int n)
+{
+	struct drm_rocket_job jobs[2];
+	int ret;
+
+	rk_job(&jobs[0], &p->task[0], 1, &p->c.in.handle, 1, &p->c.out.handle, 1);
+	rk_job(&jobs[1], &p->task[1], 1, &p->c.in.handle, 1, &p->out.handle, 1);
+	ret = rk_submit(p->c.fd, jobs, n);
+	if (!ret)
+		ret = rk_prep(&p->c.out, 10000);
+	return ret || n < 2 ? ret : rk_prep(&p->out, 10000);
+}
+
+static long long power_ups(void)
+{
+	long long sum = 0;
+
+	for (int i = 0; i < RK_CORES; i++)
+		sum += rk_core_stat(i, "power_ups");
+	return sum;
+}
+
+RK_TEST_F_TIMEOUT(hotpath, short_burst_wakes_one_core, 120,
+		  "two short jobs at once do not wake a second core, two long ones do")
+{
+	uint64_t overlap;
+	long long ups;
+	struct pair p = { 0 };
+	int ret = 0;
+
+	RK_REQUIRE_MODEL();
+	if (!rk_power_domains())
+		SKIP(return, "cores cannot lose their power");
+	ASSERT_EQ(0, pair_init(&p));
+	/* How long they take, and waking a core. */
+	rk_latency_us(20);
+	for (int i = 0; i < 2 * BURSTS && !ret; i++)
+		ret = pair_run(&p, 1);
+	ASSERT_EQ(0, ret);
+
+	ups = power_ups();
+	for (int i = 0; i < BURSTS && !ret; i++) {
+		ASSERT_TRUE(rk_wait_asleep(10000));
+		ret = pair_run(&p, 1);
+		if (!ret)
+			ret = pair_run(&p, 2);
+	}
+	ASSERT_EQ(0, ret);
+	ups = power_ups() - ups;
+	fprintf(stderr, "# %d bursts, %lld power-ups\n", BURSTS, ups);
+	EXPECT_LE(BURSTS, ups);
+	/* The host may stand still until the core that is awake has gone to sleep. */
+	EXPECT_GE(BURSTS + BURSTS / 4, ups);
+
+	/* It is noticed that they take longer now. */
+	ASSERT_TRUE(rk_wait_asleep(10000));
+	ASSERT_EQ(0, pair_run(&p, 1));
+	rk_latency_us(200000);
+	overlap = rk_ctl_read64(NPU_CTL_OVERLAP2_LO);
+	ASSERT_EQ(0, pair_run(&p, 2));
+	EXPECT_LT(overlap, rk_ctl_read64(NPU_CTL_OVERLAP2_LO));
+	EXPECT_EQ(0, rk_bo_differs(&p.out, 2, RK_BYTES));
+
+	rk_bo_fini(&p.out);
+	rk_client_fini(&p.c);
+}
+
 RK_HARNESS_MAIN

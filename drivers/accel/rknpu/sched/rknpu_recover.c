@@ -278,6 +278,7 @@ static void rknpu_recover_start_taken(struct rknpu_runqueue *rq)
 			rknpu_runqueue_set_state(rq, RKNPU_CORE_IDLE);
 			rknpu_sched_dispatch(rq);
 		} else {
+			rknpu_runqueue_woke(rq);
 			rknpu_sched_start(rq);
 		}
 	}

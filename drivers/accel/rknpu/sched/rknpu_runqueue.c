@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns which job runs next, and where: run queues, time slices, gangs. The scheduler acts. */
 #include <linux/ktime.h>
+#include <linux/minmax.h>
+#include <linux/time64.h>
 
 #include "rknpu_job.h"
 #include "rknpu_params.h"
@@ -14,6 +16,9 @@
 
 /* What is looked at for a job that does not have to wait for a gang. */
 #define RKNPU_RUNQUEUE_BACKFILL_TRIES	8
+
+/* What a job takes of whose client none has ended: too long to wait for while a core sleeps. */
+#define RKNPU_RUNQUEUE_UNKNOWN_NS	NSEC_PER_SEC
 
 /* By state: those that may follow; see "states of a core" in rknpu_types.h. */
 static const u8 rknpu_core_next_states[RKNPU_CORE_STATE_COUNT] = {
@@ -82,9 +87,67 @@ static unsigned int rknpu_runqueue_cost(struct rknpu_runqueue *rq, struct rknpu_
 	return cost + (domain ? 4 : 2);
 }
 
+static void rknpu_runqueue_average(u64 *average, u64 ns)
+{
+	*average = max(*average ? (3 * *average + ns) / 4 : ns, 1ULL);
+}
+
+void rknpu_runqueue_job_took(struct rknpu_job *job)
+{
+	rknpu_runqueue_average(&job->client->job_ns, job->before_ns);
+}
+
+void rknpu_runqueue_wakes(struct rknpu_runqueue *rq)
+{
+	rq->waking_ns = rq->core->powered ? 0 : ktime_get_ns();
+}
+
+void rknpu_runqueue_woke(struct rknpu_runqueue *rq)
+{
+	if (rq->waking_ns)
+		rknpu_runqueue_average(&rq->sched->wake_ns, ktime_get_ns() - rq->waking_ns);
+	rq->waking_ns = 0;
+}
+
+static bool rknpu_runqueue_sleeps(const struct rknpu_runqueue *rq)
+{
+	return rq->state == RKNPU_CORE_IDLE && !rq->core->powered;
+}
+
+/* Of what comes before another job, if each job takes as long as its client's did lately. */
+static u64 rknpu_runqueue_wait_ns(const struct rknpu_runqueue *rq)
+{
+	return rq->queued_ns + (rq->job ? rq->job->expected_ns : 0);
+}
+
 static bool rknpu_runqueue_may_run(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
 	return rknpu_runqueue_in_service(rq) && rknpu_runqueue_allows(rq, job);
+}
+
+/*
+ * A core that has the job's domain attached and will be free before one that
+ * sleeps would be awake, as long as that took lately; or NULL. So a burst of
+ * short jobs leaves the other cores asleep. If the client's jobs are not that
+ * short any more, rknpu_sched_doubt() corrects it.
+ */
+static struct rknpu_runqueue *rknpu_runqueue_sooner(struct rknpu_sched *sched,
+						    struct rknpu_job *job)
+{
+	struct rknpu_runqueue *rq, *best = NULL;
+	u64 ns, best_ns = sched->wake_ns;
+
+	rknpu_for_each_rq(rq, sched) {
+		if (rq->state != RKNPU_CORE_RUNNING || !rknpu_runqueue_allows(rq, job) ||
+		    rknpu_iommu_domain(rq->core->iommu) != &job->vm->domain)
+			continue;
+		ns = rknpu_runqueue_wait_ns(rq);
+		if (ns < best_ns) {
+			best = rq;
+			best_ns = ns;
+		}
+	}
+	return best;
 }
 
 struct rknpu_runqueue *rknpu_runqueue_choose(struct rknpu_sched *sched, struct rknpu_job *job,
@@ -105,6 +168,8 @@ struct rknpu_runqueue *rknpu_runqueue_choose(struct rknpu_sched *sched, struct r
 			best_cost = cost;
 		}
 	}
+	if (best && rknpu_runqueue_sleeps(best))
+		return rknpu_runqueue_sooner(sched, job) ?: best;
 	return best;
 }
 
@@ -148,12 +213,25 @@ static void rknpu_runqueue_join(struct rknpu_runqueue *rq, struct rknpu_entity *
 		list_add_tail(&entity->link, entities);
 }
 
+bool rknpu_runqueue_lets_sleep(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	struct rknpu_runqueue *other;
+
+	rknpu_for_each_rq(other, rq->sched) {
+		if (other != rq && rknpu_runqueue_sleeps(other) &&
+		    rknpu_runqueue_allows(other, job))
+			return true;
+	}
+	return false;
+}
+
 /* Returns the entity that it is of from now on. */
 static struct rknpu_entity *rknpu_runqueue_admit(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
 	rknpu_job_set_state(job, RKNPU_JOB_QUEUED);
 	job->rq = rq;
 	job->entity = rknpu_runqueue_entity(rq, job);
+	job->expected_ns = job->client->job_ns ?: RKNPU_RUNQUEUE_UNKNOWN_NS;
 	return job->entity;
 }
 
@@ -167,6 +245,7 @@ void rknpu_runqueue_add(struct rknpu_runqueue *rq, struct rknpu_job *job)
 				    rq->queued && rknpu_client_has_credit(job->client));
 	list_add_tail(&job->link, &entity->jobs);
 	rq->queued++;
+	rq->queued_ns += job->expected_ns;
 }
 
 void rknpu_runqueue_put_back(struct rknpu_runqueue *rq, struct rknpu_job *job)
@@ -177,6 +256,7 @@ void rknpu_runqueue_put_back(struct rknpu_runqueue *rq, struct rknpu_job *job)
 		rknpu_runqueue_join(rq, entity, job->priority, false);
 	list_add(&job->link, &entity->jobs);
 	rq->queued++;
+	rq->queued_ns += job->expected_ns;
 }
 
 void rknpu_runqueue_remove(struct rknpu_job *job)
@@ -189,6 +269,7 @@ void rknpu_runqueue_remove(struct rknpu_job *job)
 	if (list_empty(&entity->jobs))
 		list_del_init(&entity->link);
 	rq->queued--;
+	rq->queued_ns -= job->expected_ns;
 }
 
 static bool rknpu_runqueue_waits(struct rknpu_runqueue *rq, unsigned int priority)

@@ -19,6 +19,14 @@ static inline bool rknpu_runqueue_in_service(const struct rknpu_runqueue *rq)
 	return rq->state != RKNPU_CORE_ABSENT && rq->state != RKNPU_CORE_DEAD;
 }
 
+/* For where jobs are placed: one ended by itself; a core is brought up for one; and is up. */
+void rknpu_runqueue_job_took(struct rknpu_job *job);
+void rknpu_runqueue_wakes(struct rknpu_runqueue *rq);
+void rknpu_runqueue_woke(struct rknpu_runqueue *rq);
+
+/* @job waits in @rq: does another core sleep that it may run on? */
+bool rknpu_runqueue_lets_sleep(struct rknpu_runqueue *rq, struct rknpu_job *job);
+
 /*
  * What @job should wait in, or NULL if no core that it may run on is in service.
  * Of several that are as good, @first if it is among them.

@@ -330,6 +330,7 @@ static void rknpu_sched_dispatch_one(struct rknpu_runqueue *rq)
 
 	if (!rknpu_sched_is_ready_for(rq, job)) {
 		rknpu_runqueue_set_state(rq, RKNPU_CORE_STARTING);
+		rknpu_runqueue_wakes(rq);
 		queue_work(rq->wq, &rq->work);
 		return;
 	}
@@ -496,8 +497,22 @@ struct rknpu_job *rknpu_sched_task_done(struct rknpu_runqueue *rq)
 	rknpu_sched_dispatch(rq);
 	/* As in rknpu_sched_run(): the core has its next job now. */
 	rknpu_job_pause(job, rq->state == RKNPU_CORE_RUNNING ? rq->job->start_ns : ktime_get_ns());
+	rknpu_runqueue_job_took(job);
 	rknpu_job_leave(job);
 	return job;
+}
+
+/*
+ * @job waits for the core's other jobs because those of their clients were short
+ * lately. If the running one is not, somebody has to notice.
+ */
+static void rknpu_sched_doubt(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	if (rq->state != RKNPU_CORE_RUNNING || rq->watch.spread ||
+	    !rknpu_runqueue_lets_sleep(rq, job))
+		return;
+	rq->watch.spread = true;
+	mod_delayed_work(rq->wq, &rq->watchdog, 1);
 }
 
 /* Lock held. NONE, or why the job ends without having run. */
@@ -510,6 +525,7 @@ static enum rknpu_cause rknpu_sched_enqueue(struct rknpu_job *job)
 		if (!rknpu_sched_start_directly(rq, job)) {
 			rknpu_runqueue_add(rq, job);
 			rknpu_sched_dispatch(rq);
+			rknpu_sched_doubt(rq, job);
 		}
 		return RKNPU_CAUSE_NONE;
 	}
@@ -955,10 +971,23 @@ static void rknpu_sched_look_at_gang(struct rknpu_runqueue *rq)
 		rknpu_sched_dissolve_gang(rq->job);
 }
 
+/* Lock held. Cores take over what is queued behind a job that takes longer than waking them. */
+static void rknpu_sched_spread(struct rknpu_runqueue *rq)
+{
+	if (!rq->watch.spread)
+		return;
+	rq->watch.spread = false;
+	if (rq->queued && rq->state == RKNPU_CORE_RUNNING &&
+	    ktime_get_ns() - rq->job->start_ns > rq->sched->wake_ns)
+		rknpu_sched_dispatch_all(rq->sched);
+}
+
 /* Lock held. */
 static void rknpu_sched_watch_again(struct rknpu_runqueue *rq)
 {
 	unsigned long again, cancelled;
+
+	rknpu_sched_spread(rq);
 
 	if (rknpu_gang_keeps(rq))
 		rknpu_sched_look_at_gang(rq);

@@ -247,6 +247,8 @@ struct rknpu_job {
 	struct list_head link;
 	/** @client_link: in rknpu_client::jobs or rknpu_client::visit from push until ENDING */
 	struct list_head client_link;
+	/** @expected_ns: what it was expected to take when it was queued */
+	u64 expected_ns;
 	/** @start_ns: first task started, since it came to the core last */
 	u64 start_ns;
 	/** @before_ns: time on a core before that */
@@ -285,10 +287,12 @@ struct rknpu_client {
 	struct list_head visit;
 	/** @entities: by core and priority */
 	struct rknpu_entity entities[RKNPU_MAX_CORES][RKNPU_PRIORITY_COUNT];
-	/** @busy_ns: core time used; under rknpu_hw::lock, as are @core_ns and @credit */
+	/** @busy_ns: core time used; under rknpu_hw::lock, as are the next ones */
 	u64 busy_ns;
 	/** @core_ns: the same by core */
 	u64 core_ns[RKNPU_MAX_CORES];
+	/** @job_ns: what its jobs took lately; 0: none has ended */
+	u64 job_ns;
 	/** @credit: how little it has used lately, see rknpu_entity::boosted */
 	struct {
 		/** @credit.seen_ns: when @credit.ns was computed */
@@ -380,6 +384,8 @@ struct rknpu_runqueue {
 		bool late;
 		/** @watch.cancel_at: jiffies when it is stopped, if it is cancelled */
 		unsigned long cancel_at;
+		/** @watch.spread: look whether to wake a core for what is queued after all */
+		bool spread;
 		/** @watch.gang_at: jiffies when it starts without the rest of its gang */
 		unsigned long gang_at;
 	} watch;
@@ -400,6 +406,10 @@ struct rknpu_runqueue {
 	} slice;
 	/** @queued: jobs in all of @entities and @boosted */
 	unsigned int queued;
+	/** @queued_ns: what those are expected to take */
+	u64 queued_ns;
+	/** @waking_ns: since when it is STARTING for want of power; or 0 */
+	u64 waking_ns;
 	/** @wants_iommu: its next job has not been taken since it was found */
 	bool wants_iommu;
 	/** @wanted_vm: what VM that job needs; compared, not followed */
@@ -443,6 +453,8 @@ struct rknpu_sched {
 	 * jobs, and valid while one of them is queued
 	 */
 	struct rknpu_gang *gang;
+	/** @wake_ns: what powering up a core and attaching took lately; 0: not known */
+	u64 wake_ns;
 	/** @shared: of an IOMMU that serves all cores */
 	struct {
 		/** @shared.vm: whose time slice it is; compared, not followed */
