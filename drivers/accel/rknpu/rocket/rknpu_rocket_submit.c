@@ -89,17 +89,27 @@ int rknpu_rocket_read(void *to, size_t ksize, u64 array, u32 i, u32 usize)
 	return copy_struct_from_user(to, ksize, u64_to_user_ptr(from), usize);
 }
 
+/* Says why, if anybody listens. Returns @error. */
+static __printf(3, 4) int rknpu_rocket_refuse(struct drm_device *dev, int error,
+					      const char *fmt, ...)
+{
+	struct va_format why = { .fmt = fmt };
+	va_list args;
+
+	va_start(args, fmt);
+	why.va = &args;
+	drm_dbg_ratelimited(dev, "submit: %pV: error %d\n", &why, error);
+	va_end(args);
+	return error;
+}
+
 static int rknpu_rocket_check_size(struct drm_device *dev, const char *name, u32 size, u32 min)
 {
-	if (size < min) {
-		drm_dbg_ratelimited(dev, "submit: %s is %u, less than %u\n", name, size, min);
-		return -EINVAL;
-	}
+	if (size < min)
+		return rknpu_rocket_refuse(dev, -EINVAL, "%s is %u, less than %u", name, size, min);
 	/* Nobody's struct; and every byte of it would have to be checked. */
-	if (size > PAGE_SIZE) {
-		drm_dbg_ratelimited(dev, "submit: %s is %u, more than a page\n", name, size);
-		return -E2BIG;
-	}
+	if (size > PAGE_SIZE)
+		return rknpu_rocket_refuse(dev, -E2BIG, "%s is %u, more than a page", name, size);
 	return 0;
 }
 
@@ -108,8 +118,7 @@ static int rknpu_rocket_check_count(struct drm_device *dev, const char *name, u6
 {
 	if (count >= min && count <= max)
 		return 0;
-	drm_dbg_ratelimited(dev, "submit: %s is %llu, not %u..%u\n", name, count, min, max);
-	return -EINVAL;
+	return rknpu_rocket_refuse(dev, -EINVAL, "%s is %llu, not %u..%u", name, count, min, max);
 }
 
 /* Elements [first, first + count) of an array in user space whose elements are of @size. */
@@ -135,19 +144,16 @@ static int rknpu_rocket_check_task(struct rknpu_rocket_ctx *ctx, struct rknpu_vm
 	if (ret)
 		return ret;
 
-	if (!IS_ALIGNED(t->regcmd, RKNPU_REGCMD_FETCH)) {
-		drm_dbg_ratelimited(ctx->dev, "submit: regcmd %#x is not 16-byte aligned\n",
-				    t->regcmd);
-		return -EINVAL;
-	}
+	if (!IS_ALIGNED(t->regcmd, RKNPU_REGCMD_FETCH))
+		return rknpu_rocket_refuse(ctx->dev, -EINVAL, "regcmd %#x is not 16-byte aligned",
+					   t->regcmd);
 
 	if (!rknpu_vm_look_at(look, t->regcmd,
 			      ALIGN((u64)t->regcmd_count * RKNPU_REGCMD_SIZE,
-				    RKNPU_REGCMD_FETCH))) {
-		drm_dbg_ratelimited(ctx->dev, "submit: regcmd %#x, regcmd_count %u: not in a BO\n",
-				    t->regcmd, t->regcmd_count);
-		return -EINVAL;
-	}
+				    RKNPU_REGCMD_FETCH)))
+		return rknpu_rocket_refuse(ctx->dev, -EINVAL,
+					   "regcmd %#x, regcmd_count %u: not in a BO", t->regcmd,
+					   t->regcmd_count);
 	return 0;
 }
 
@@ -182,8 +188,7 @@ static int rknpu_rocket_take_tasks(struct rknpu_rocket_ctx *ctx, struct rknpu_jo
 			rknpu_job_set_task(job, first + i, tasks[i].regcmd, tasks[i].regcmd_count,
 					   first + i == job->task_count - 1 ? last_mask : 0);
 		else
-			drm_dbg_ratelimited(ctx->dev, "submit: task %u: error %d\n", first + i,
-					    ret);
+			ret = rknpu_rocket_refuse(ctx->dev, ret, "task %u", first + i);
 	}
 	rknpu_vm_look_end(&look);
 	return ret;
@@ -227,9 +232,7 @@ static int rknpu_rocket_lookup_handles(struct rknpu_rocket_ctx *ctx, struct rknp
 		obj = ret ? NULL : drm_gem_object_lookup(ctx->file, handles[n]);
 		if (!obj) {
 			ret = ret ?: -ENOENT;
-			drm_dbg_ratelimited(ctx->dev, "submit: %s_bo_handles[%u]: error %d\n",
-					    name, i, ret);
-			return ret;
+			return rknpu_rocket_refuse(ctx->dev, ret, "%s_bo_handles[%u]", name, i);
 		}
 		job->bos[job->bo_count++] = to_rknpu_bo(obj);
 	}
@@ -310,34 +313,24 @@ static int rknpu_rocket_check_counts(struct rknpu_rocket_ctx *ctx,
 static int rknpu_rocket_check_flags(struct rknpu_rocket_ctx *ctx,
 				    const struct drm_rocket_job_ext *args)
 {
-	if (args->flags & ~RKNPU_ROCKET_JOB_FLAGS) {
-		drm_dbg_ratelimited(ctx->dev, "submit: flags %#x are not known\n",
-				    args->flags & ~RKNPU_ROCKET_JOB_FLAGS);
-		return -EINVAL;
-	}
-	if ((args->flags & RKNPU_ROCKET_JOB_CONTRADICTION) == RKNPU_ROCKET_JOB_CONTRADICTION) {
-		drm_dbg_ratelimited(ctx->dev, "submit: a batched job is not divisible\n");
-		return -EINVAL;
-	}
-	if (args->reserved) {
-		drm_dbg_ratelimited(ctx->dev, "submit: reserved of a job is %#x, not 0\n",
-				    args->reserved);
-		return -EINVAL;
-	}
+	if (args->flags & ~RKNPU_ROCKET_JOB_FLAGS)
+		return rknpu_rocket_refuse(ctx->dev, -EINVAL, "flags %#x are not known",
+					   args->flags & ~RKNPU_ROCKET_JOB_FLAGS);
+	if ((args->flags & RKNPU_ROCKET_JOB_CONTRADICTION) == RKNPU_ROCKET_JOB_CONTRADICTION)
+		return rknpu_rocket_refuse(ctx->dev, -EINVAL, "a batched job is not divisible");
+	if (args->reserved)
+		return rknpu_rocket_refuse(ctx->dev, -EINVAL, "reserved of a job is %#x, not 0",
+					   args->reserved);
 	return 0;
 }
 
 static int rknpu_rocket_check_priority(struct rknpu_rocket_ctx *ctx, u32 priority)
 {
-	if (priority > DRM_ROCKET_PRIORITY_HIGH) {
-		drm_dbg_ratelimited(ctx->dev, "submit: priority %u is not known\n", priority);
-		return -EINVAL;
-	}
-	if (priority == DRM_ROCKET_PRIORITY_HIGH && !rknpu_limits_privileged()) {
-		drm_dbg_ratelimited(ctx->dev, "submit: priority %u needs CAP_SYS_NICE\n",
-				    priority);
-		return -EACCES;
-	}
+	if (priority > DRM_ROCKET_PRIORITY_HIGH)
+		return rknpu_rocket_refuse(ctx->dev, -EINVAL, "priority %u is not known", priority);
+	if (priority == DRM_ROCKET_PRIORITY_HIGH && !rknpu_limits_privileged())
+		return rknpu_rocket_refuse(ctx->dev, -EACCES, "priority %u needs CAP_SYS_NICE",
+					   priority);
 	return 0;
 }
 
@@ -347,16 +340,13 @@ static int rknpu_rocket_check_cores(struct rknpu_rocket_ctx *ctx, u32 mask)
 
 	if (!mask)
 		return 0;
-	if (mask >> rdev->hw.soc->num_cores) {
-		drm_dbg_ratelimited(ctx->dev, "submit: core_mask %#x, but there are %u cores\n",
-				    mask, rdev->hw.soc->num_cores);
-		return -EINVAL;
-	}
-	if (!(mask & rknpu_sched_cores_alive(&rdev->sched))) {
-		drm_dbg_ratelimited(ctx->dev, "submit: core_mask %#x: none of them is there\n",
-				    mask);
-		return -ENODEV;
-	}
+	if (mask >> rdev->hw.soc->num_cores)
+		return rknpu_rocket_refuse(ctx->dev, -EINVAL,
+					   "core_mask %#x, but there are %u cores", mask,
+					   rdev->hw.soc->num_cores);
+	if (!(mask & rknpu_sched_cores_alive(&rdev->sched)))
+		return rknpu_rocket_refuse(ctx->dev, -ENODEV,
+					   "core_mask %#x: none of them is there", mask);
 	return 0;
 }
 
@@ -365,9 +355,9 @@ static int rknpu_rocket_check_timeout(struct rknpu_rocket_ctx *ctx, u64 timeout_
 	if (!timeout_ns || (timeout_ns >= RKNPU_ROCKET_MIN_TIMEOUT_NS &&
 			    rknpu_limits_allow_timeout(timeout_ns)))
 		return 0;
-	drm_dbg_ratelimited(ctx->dev, "submit: timeout_ns is %llu, not %lu..%llu\n", timeout_ns,
-			    RKNPU_ROCKET_MIN_TIMEOUT_NS, rknpu_limits_max_timeout_ns());
-	return -EINVAL;
+	return rknpu_rocket_refuse(ctx->dev, -EINVAL, "timeout_ns is %llu, not %lu..%llu",
+				   timeout_ns, RKNPU_ROCKET_MIN_TIMEOUT_NS,
+				   rknpu_limits_max_timeout_ns());
 }
 
 static int rknpu_rocket_check_job(struct rknpu_rocket_ctx *ctx,
@@ -453,7 +443,7 @@ static int rknpu_rocket_make_jobs(struct rknpu_rocket_ctx *ctx, struct rknpu_job
 	return 0;
 
 err:
-	drm_dbg_ratelimited(ctx->dev, "submit: job %u: error %d\n", i, ret);
+	ret = rknpu_rocket_refuse(ctx->dev, ret, "job %u", i);
 	while (i)
 		rknpu_job_put(jobs[--i]);
 	return ret;
@@ -463,11 +453,9 @@ static int rknpu_rocket_check_submit(struct rknpu_rocket_ctx *ctx, u64 reserved)
 {
 	int ret;
 
-	if (reserved) {
-		drm_dbg_ratelimited(ctx->dev, "submit: reserved or flags are %#llx, not 0\n",
-				    reserved);
-		return -EINVAL;
-	}
+	if (reserved)
+		return rknpu_rocket_refuse(ctx->dev, -EINVAL, "reserved or flags are %#llx, not 0",
+					   reserved);
 	ret = rknpu_rocket_check_size(ctx->dev, "job_struct_size", ctx->usize,
 				      RKNPU_ROCKET_MIN_JOB_SIZE);
 	if (ret)
