@@ -17,6 +17,9 @@
 /* What is looked at for a job that does not have to wait for a gang. */
 #define RKNPU_RUNQUEUE_BACKFILL_TRIES	8
 
+/* What took longer had to be tried again, or a virtual machine stood still. */
+#define RKNPU_RUNQUEUE_LONGEST_WAKE_NS	(10ULL * NSEC_PER_MSEC)
+
 /* What a job takes of whose client none has ended: too long to wait for while a core sleeps. */
 #define RKNPU_RUNQUEUE_UNKNOWN_NS	NSEC_PER_SEC
 
@@ -105,7 +108,9 @@ void rknpu_runqueue_wakes(struct rknpu_runqueue *rq)
 void rknpu_runqueue_woke(struct rknpu_runqueue *rq)
 {
 	if (rq->waking_ns)
-		rknpu_runqueue_average(&rq->sched->wake_ns, ktime_get_ns() - rq->waking_ns);
+		rknpu_runqueue_average(&rq->sched->wake_ns,
+				       min(ktime_get_ns() - rq->waking_ns,
+					   RKNPU_RUNQUEUE_LONGEST_WAKE_NS));
 	rq->waking_ns = 0;
 }
 
