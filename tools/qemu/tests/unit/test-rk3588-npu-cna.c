@@ -816,22 +816,85 @@ static bool limits(void)
     return ok;
 }
 
-/* With int32 output of a direct convolution CPEND spoils everything. */
-static bool refused_cpend(void)
+/* CPEND enabled in @c: what the model says of it. */
+static NpuVerdict run_cpend(Case *c, uint32_t ow_cfg, int operand, int qd_en,
+                            uint32_t enable)
 {
-    Case c;
+    const NpuTaskOptions opt = { .write_padding = true };
+    const char *why = "";
+    NpuVerdict got;
     Prog p;
-    const char *why;
 
+    make_prog(&p, c);
+    p.n--;
+    put(&p, 0x3010, c->in << 8 | c->depthwise << 1 | qd_en);
+    put(&p, 0x4050, 7 * 0x124 | ow_cfg);
+    put(&p, 0x4054, operand & 0xffff);
+    put(&p, 0x40c0, (c->ow + c->notch) * c->oh * 16 * 8);
+    put(&p, 0x5034, 1);
+    put(&p, 0x5044, 0x7810 | c->depthwise * 6);
+    start(&p, enable);
+    c->x = malloc(sizeof(double) * c->h * c->w * c->ic);
+    c->wt = malloc(sizeof(double) * c->kernels * c->kh * c->kw * c->ic);
+    make_feature(c);
+    make_weights(c);
+    got = run_prog(&p, opt, &why);
+    if (got == NPU_TASK_RUN && !check(c)) {
+        got = NPU_TASK_STALL;
+    }
+    if (got == NPU_TASK_UNIMP && !strstr(why, "CPEND")) {
+        printf("# refused: %s\n", why);
+        got = NPU_TASK_STALL;
+    }
+    free(c->x);
+    free(c->wt);
+    return got;
+}
+
+static void find_case(Case *c, int in, int out, bool depthwise)
+{
     do {
-        random_case(&c);
-    } while (c.in != INT8 || c.out != INT32 || c.depthwise);
-    make_prog(&p, &c);
-    p.cmd[p.n - 1] = 0;
-    put(&p, 0x4050, 7 * 0x124);
-    start(&p, 0x0d);
-    return run_prog(&p, (NpuTaskOptions) { 0 }, &why) == NPU_TASK_UNIMP &&
-           strstr(why, "CPEND");
+        random_case(c);
+    } while (c->in != in || c->out != out || c->depthwise != depthwise);
+    c->pend_op = 0;
+}
+
+/* Int32 results next to CPEND: as Rockchip's runtime has them alone. */
+static bool cpend_int32(void)
+{
+    bool ok = true;
+    Case c;
+
+    find_case(&c, INT8, INT32, false);
+    ok = run_cpend(&c, 0, 0, 1, 0x0d) == NPU_TASK_RUN && ok;
+    ok = run_cpend(&c, 0, 0, 1, 0x1d) == NPU_TASK_UNIMP && ok;
+    ok = run_cpend(&c, 0, 0, 0, 0x0d) == NPU_TASK_UNIMP && ok;
+    ok = run_cpend(&c, 0, 5, 1, 0x0d) == NPU_TASK_UNIMP && ok;
+    find_case(&c, INT8, INT32, true);
+    c.pend_op = 5;
+    return run_cpend(&c, 0, 5, 1, 0x1d) == NPU_TASK_RUN && ok;
+}
+
+/* Floats have no zero point. */
+static bool cpend_floats(void)
+{
+    static const struct {
+        int in, out;
+        bool depthwise;
+    } type[] = {
+        { FP16, FP16, true }, { FP16, FP32, false }, { BF16, BF16, false },
+        { TF32, FP32, false },
+    };
+    bool ok = true;
+    unsigned i;
+    Case c;
+
+    for (i = 0; i < ARRAY_SIZE(type); i++) {
+        find_case(&c, type[i].in, type[i].out, type[i].depthwise);
+        ok = run_cpend(&c, 0, 128, 1, 0x0d) == NPU_TASK_RUN && ok;
+        ok = run_cpend(&c, 0, 128, 0, 0x0d) == NPU_TASK_RUN && ok;
+    }
+    return ok;
 }
 
 int main(int argc, char **argv)
@@ -849,7 +912,7 @@ int main(int argc, char **argv)
         }
     }
     rnd_state = seed ? seed : 1;
-    printf("TAP version 13\n# seed %llu, %u programs\n1..5\n",
+    printf("TAP version 13\n# seed %llu, %u programs\n1..6\n",
            (unsigned long long)seed, programs);
     for (i = 0; i < programs; i++) {
         Case c;
@@ -863,7 +926,8 @@ int main(int argc, char **argv)
     report(all_seen(), "every precision and feature among them");
     skip_kernels = 0;
     report(limits(), "sizes up to which boards compute");
-    report(refused_cpend(), "CPEND with int32 output is refused");
+    report(cpend_int32(), "CPEND with int32 output");
+    report(cpend_floats(), "CPEND with floats");
     report(fuzz(5 * programs), "fuzzed programs");
     return failures != 0;
 }

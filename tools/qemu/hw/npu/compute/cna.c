@@ -280,28 +280,57 @@ static const char *decode_feature(NpuConv *c, const uint32_t *regs)
     return NULL;
 }
 
-static const char *decode_core(NpuConv *c, const uint32_t *regs)
+/*
+ * Int32 results next to CPEND: Rockchip's runtime has them with QD_EN, with an
+ * operand of 0 and without DPU_RDMA.  gregordinary, who enabled DPU_RDMA, saw
+ * nothing but wrong ones, whatever the operand.  This is where both are right.
+ */
+static const char *check_cpend_int32(const NpuTask *t, const uint32_t *regs)
 {
+    if (t->conv.depthwise ||
+        GET(regs, DPU_DATA_FORMAT, OUT_PRECISION) != NPU_PREC_INT32) {
+        return NULL;
+    }
+    REFUSE_IF(t->enable & NPU_ENABLE_DPU_RDMA,
+              "CPEND with int32 output beside DPU_RDMA");
+    REFUSE_IF(t->conv.cpend, "CPEND operand with int32 output");
+    REFUSE_IF(!GET(regs, CORE_MISC_CFG, QD_EN),
+              "CPEND with int32 output without QD_EN");
+    return NULL;
+}
+
+/*
+ * CPEND adds its operand to every weight, of integers alone: gregordinary's
+ * fp16 depthwise programs have 128 there and are exact on boards.
+ */
+static const char *decode_cpend(NpuTask *t, const uint32_t *regs)
+{
+    NpuConv *c = &t->conv;
+    bool dma = GET(regs, DPU_BS_OW_CFG, OW_SRC);
+
+    if (GET(regs, DPU_BS_OW_CFG, OD_BYPASS)) {
+        return NULL;
+    }
+    if (npu_conv_is_float(c)) {
+        REFUSE_IF(dma, "CPEND operands in memory with floats");
+        return NULL;
+    }
+    c->zero_point = dma ? 0 : sextract32(regs[R_DPU_BS_OW_OP], 0, 16);
+    c->cpend = dma || c->zero_point;
+    REFUSE_IF(c->cpend && !GET(regs, CORE_MISC_CFG, QD_EN),
+              "CPEND without QD_EN");
+    return check_cpend_int32(t, regs);
+}
+
+static const char *decode_core(NpuTask *t, const uint32_t *regs)
+{
+    NpuConv *c = &t->conv;
+
     c->truncate = GET(regs, CORE_CLIP_TRUNCATE, TRUNCATE);
     c->truncate_up = GET(regs, CORE_CLIP_TRUNCATE, ROUND_TYPE);
     REFUSE_IF(c->truncate && npu_conv_is_float(c),
               "CLIP_TRUNCATE with floats");
-
-    if (!GET(regs, DPU_BS_OW_CFG, OD_BYPASS)) {
-        bool dma = GET(regs, DPU_BS_OW_CFG, OW_SRC);
-
-        c->zero_point = dma ? 0 : sextract32(regs[R_DPU_BS_OW_OP], 0, 16);
-        c->cpend = dma || c->zero_point;
-        /* Measured (gregordinary): all results are wrong, even for 0. */
-        REFUSE_IF(!c->depthwise &&
-                  GET(regs, DPU_DATA_FORMAT, OUT_PRECISION) == NPU_PREC_INT32,
-                  "CPEND with int32 output");
-        REFUSE_IF(c->cpend && !GET(regs, CORE_MISC_CFG, QD_EN),
-                  "CPEND without QD_EN");
-        REFUSE_IF(c->cpend && npu_conv_is_float(c),
-                  "CPEND with floats");
-    }
-    return NULL;
+    return decode_cpend(t, regs);
 }
 
 const char *npu_cna_decode(NpuTask *t, const uint32_t *regs)
@@ -322,7 +351,7 @@ const char *npu_cna_decode(NpuTask *t, const uint32_t *regs)
     REFUSE_IF(why, why);
     why = decode_feature(&t->conv, regs);
     REFUSE_IF(why, why);
-    return decode_core(&t->conv, regs);
+    return decode_core(t, regs);
 }
 
 /*
