@@ -182,17 +182,16 @@ NpuMemResult npu_cbuf_load(NpuCbuf *cbuf, const NpuEnv *env, const NpuTask *t,
 void npu_cbuf_check(const NpuEnv *env, const NpuTask *t)
 {
     const char *why = npu_task_cbuf_short(t);
-    uint32_t entries = npu_task_cbuf_entries(t);
 
     if (why) {
         npu_count(env, NPU_CNT_CBUF_SHORT, 1);
         qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: %s: silicon would "
                       "compute garbage\n", env->core_index, why);
     }
-    if (!t->conv.packed && t->conv.data_entries != entries) {
+    if (!npu_task_cbuf_entries_usual(t)) {
         qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: %u CBUF entries per line "
                       "where %u are usual\n", env->core_index,
-                      t->conv.data_entries, entries);
+                      t->conv.data_entries, npu_task_cbuf_entries(t));
     }
 }
 

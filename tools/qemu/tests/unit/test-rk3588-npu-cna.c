@@ -36,7 +36,7 @@ enum {
     F_LONG_LINES, F_CPEND, F_TRUNCATE, F_NOTCH, F_PACKED1, F_PACKED2, F_PACKED3,
     F_PACKED4, F_PACKED_RAW, F_CVT_PACKED, F_CVT_ATOMS, F_CVT_MASK,
     F_CVT_ADD_FIRST, F_CVT_TIES_UP, F_CVT_UNSIGNED, F_SATURATED, F_WILD,
-    F_BEYOND_DOUBLE, F_PAD_SECOND, FEATURES
+    F_BEYOND_DOUBLE, F_PAD_SECOND, F_STORED, FEATURES
 };
 
 static const char *const feature_name[FEATURES] = {
@@ -49,7 +49,7 @@ static const char *const feature_name[FEATURES] = {
     "converter mask", "converter adds first", "converter ties up",
     "converter of unsigned data", "saturated output",
     "halves of all exponents", "sums of halves that no double holds",
-    "padding by the second byte",
+    "padding by the second byte", "three atoms stored as four",
 };
 
 static unsigned seen[FEATURES], of_type[PRECS][PRECS];
@@ -62,6 +62,7 @@ typedef struct Case {
     int in, out;
     bool depthwise;
     int h, w, ic, oc;       /* tensors; ic fills atoms */
+    int stored;             /* channels that have weights */
     int kernels, written;   /* in the program */
     int kh, kw, sy, sx, dy, dx, top, left, oh, ow;
     uint32_t pad;           /* bits of an element */
@@ -220,6 +221,18 @@ static void random_channels(Case *c)
     }
 }
 
+/* Groups of four atoms that lack one may be stored with it. */
+static void random_stored(Case *c)
+{
+    int per_atom = 128 / prec[c->in].bits;
+    bool fours = c->in != INT8 || c->depthwise;
+
+    c->stored = c->ic;
+    if (c->in != INT4 && fours && c->ic / per_atom % 4 == 3 && rnd() % 2) {
+        c->stored += per_atom;
+    }
+}
+
 static void random_layout(Case *c)
 {
     int surfaces = c->ic * prec[c->in].bits / 128;
@@ -314,6 +327,7 @@ static void random_case(Case *c)
     random_channels(c);
     random_layout(c);
     random_input(c);
+    random_stored(c);
     random_output(c);
     c->wild = c->in == FP16 && one_in(2);
     c->pad = random_bits(c->in, c->wild);
@@ -353,6 +367,7 @@ static void note_case(const Case *c)
     note(F_CVT_TIES_UP, c->cvt && c->cvt_up);
     note(F_CVT_UNSIGNED, c->cvt && !c->cvt_signed);
     note(F_WILD, c->wild);
+    note(F_STORED, c->stored > c->ic);
     note(F_PAD_SECOND, c->depthwise && c->in == INT8 && (c->top || c->left) &&
                        c->oc > 1);
 }
@@ -416,12 +431,14 @@ static void make_weights(Case *c)
         for (ch0 = 0; ch0 < c->ic; ch0 += cg) {
             for (tap = 0; tap < taps; tap++) {
                 for (k = k0; k < MIN(k0 + kg, c->kernels); k++) {
-                    for (ch = ch0; ch < MIN(ch0 + cg, c->ic); ch++) {
+                    for (ch = ch0; ch < MIN(ch0 + cg, c->stored); ch++) {
                         uint32_t bits = random_bits(c->in, c->wild);
 
                         store(ADDR_B, i++, c->in, bits);
-                        c->wt[((size_t)k * taps + tap) * c->ic + ch] =
-                            value(c->in, bits);
+                        if (ch < c->ic) {
+                            c->wt[((size_t)k * taps + tap) * c->ic + ch] =
+                                value(c->in, bits);
+                        }
                     }
                 }
             }
@@ -584,7 +601,7 @@ static void put_input(Prog *p, const Case *c)
 
 static void put_window(Prog *p, const Case *c)
 {
-    uint32_t kernel = c->kh * c->kw * c->ic * prec[c->in].bits / 8;
+    uint32_t kernel = c->kh * c->kw * c->stored * prec[c->in].bits / 8;
 
     put(p, 0x1014, (c->dy - 1) << 21 | (c->dx - 1) << 16 | c->sy << 3 | c->sx);
     put(p, 0x1028, c->ow);
@@ -771,7 +788,8 @@ static bool fuzz(unsigned programs)
 static bool limit(int in, int k, int w, int ic, int out, NpuVerdict want)
 {
     Case c = {
-        .in = in, .out = out, .h = k, .w = w, .ic = ic, .oc = prec[in].group,
+        .in = in, .out = out, .h = k, .w = w, .ic = ic, .stored = ic,
+        .oc = prec[in].group,
         .kernels = prec[in].group, .written = prec[in].group, .kh = k, .kw = k,
         .sy = 1, .sx = 1, .dy = 1, .dx = 1, .oh = 1, .ow = w - k + 1,
         .lines = true, .dma_width = w, .line = w, .surf = w * k, .scale = 1,
@@ -813,6 +831,43 @@ static bool limits(void)
     ok = limit(FP16, 1, 1024, 96, FP32, NPU_TASK_UNIMP) && ok;
     ok = limit(INT8, 1, 1024, 192, INT32, NPU_TASK_UNIMP) && ok;
     ok = limit(FP16, 1, 2047, 32, FP32, runs) && ok;
+    return ok;
+}
+
+/* DATA_ENTRIES of programs of Rockchip's compilers, and of Mesa. */
+static bool entries(void)
+{
+    static const struct {
+        int in, w, ic;
+        unsigned want, mesa;
+    } row[] = {
+        { INT8, 40, 48, 40, 30 }, { INT8, 160, 48, 160, 120 },
+        { INT8, 104, 48, 104, 78 }, { INT8, 140, 112, 280, 245 },
+        { INT8, 70, 176, 210, 193 }, { INT8, 35, 176, 105, 97 },
+        { INT8, 9, 16, 3, 3 }, { INT8, 9, 32, 5, 5 }, { INT8, 9, 96, 14, 14 },
+        { INT8, 9, 64, 9, 9 }, { FP16, 120, 24, 120, 90 },
+        { FP16, 33, 40, 42, 42 },
+    };
+    bool ok = true;
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(row); i++) {
+        NpuTask t = {
+            .conv.in_w = row[i].w, .conv.in_c = row[i].ic,
+            .conv.bits = prec[row[i].in].bits,
+            .conv.data_entries = row[i].mesa,
+        };
+        unsigned got = npu_task_cbuf_entries(&t);
+
+        if (got != row[i].want || !npu_task_cbuf_entries_usual(&t)) {
+            printf("# %s %dx%d: %u entries, want %u\n",
+                   prec[row[i].in].name, row[i].w, row[i].ic, got,
+                   row[i].want);
+            ok = false;
+        }
+        t.conv.data_entries = row[i].want + 1;
+        ok = ok && !npu_task_cbuf_entries_usual(&t);
+    }
     return ok;
 }
 
@@ -912,7 +967,7 @@ int main(int argc, char **argv)
         }
     }
     rnd_state = seed ? seed : 1;
-    printf("TAP version 13\n# seed %llu, %u programs\n1..6\n",
+    printf("TAP version 13\n# seed %llu, %u programs\n1..7\n",
            (unsigned long long)seed, programs);
     for (i = 0; i < programs; i++) {
         Case c;
@@ -926,6 +981,7 @@ int main(int argc, char **argv)
     report(all_seen(), "every precision and feature among them");
     skip_kernels = 0;
     report(limits(), "sizes up to which boards compute");
+    report(entries(), "entries of CBUF per line");
     report(cpend_int32(), "CPEND with int32 output");
     report(cpend_floats(), "CPEND with floats");
     report(fuzz(5 * programs), "fuzzed programs");

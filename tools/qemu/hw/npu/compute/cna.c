@@ -16,8 +16,11 @@
 /* Longest sum of tf32 products that silicon has been seen to finish. */
 #define TF32_MAX_CHANNELS       4096
 
-/* What DATA_ENTRIES counts: half a line of CBUF. */
-#define ENTRY_BITS              (64 * 8)
+/*
+ * What DATA_ENTRIES counts: half a line of CBUF.  It takes four atoms of a
+ * position, two of two positions, or one of four; three take all of it.
+ */
+#define ENTRY_ATOMS             4
 
 /*
  * Where the last channels of a row may begin, in entries: measured by
@@ -214,9 +217,38 @@ static const char *decode_geometry(NpuConv *c, const uint32_t *regs)
     return NULL;
 }
 
+/*
+ * Channels with which the last group of an entry is stored.  Rockchip's
+ * compilers store three atoms as four; what the fourth has is taken not to
+ * count.  Mesa announces three as three, and is believed.
+ */
+static uint32_t padded_channels(const NpuConv *c)
+{
+    uint32_t per_atom = NPU_ATOM_BITS / c->bits;
+    uint32_t group = c->depthwise ? c->kernel_group : c->channel_group;
+    uint32_t rest = c->in_c % group / per_atom;
+
+    return c->in_c + (rest == ENTRY_ATOMS - 1 ? per_atom : 0);
+}
+
+static const char *decode_kernel_size(NpuConv *c, const uint32_t *regs)
+{
+    uint64_t bytes = GET(regs, CNA_WEIGHT_SIZE1, BYTES_PER_KERNEL);
+    uint64_t channel = (uint64_t)c->k_w * c->k_h * c->bits;
+
+    c->stored_c = padded_channels(c);
+    if (channel * c->stored_c != bytes * 8) {
+        c->stored_c = c->in_c;
+    }
+    REFUSE_IF(channel * c->stored_c != bytes * 8,
+              "bytes per kernel do not match its shape");
+    return NULL;
+}
+
 static const char *decode_weights(NpuConv *c, const uint32_t *regs)
 {
-    uint64_t per_kernel, total;
+    const char *why;
+    uint64_t total;
 
     c->k_w = GET(regs, CNA_WEIGHT_SIZE2, WIDTH);
     c->k_h = GET(regs, CNA_WEIGHT_SIZE2, HEIGHT);
@@ -229,10 +261,10 @@ static const char *decode_weights(NpuConv *c, const uint32_t *regs)
               "int4 kernels that do not fill their group");
     REFUSE_IF(c->precision == NPU_PREC_TF32 &&
               c->kernel_elems > TF32_MAX_CHANNELS, "long sums of tf32");
-    per_kernel = (uint64_t)c->kernel_elems * c->bits / 8;
-    REFUSE_IF(per_kernel != GET(regs, CNA_WEIGHT_SIZE1, BYTES_PER_KERNEL),
-              "bytes per kernel do not match its shape");
-    total = c->kernels * per_kernel;
+    why = decode_kernel_size(c, regs);
+    REFUSE_IF(why, why);
+    total = (uint64_t)c->kernels * GET(regs, CNA_WEIGHT_SIZE1,
+                                       BYTES_PER_KERNEL);
     REFUSE_IF(total != regs[R_CNA_WEIGHT_SIZE0],
               "weight bytes do not match the kernels");
     REFUSE_IF(total > NPU_TASK_MAX_WEIGHTS, "too many weights");
@@ -379,8 +411,21 @@ const char *npu_task_cbuf_short(const NpuTask *t)
 uint32_t npu_task_cbuf_entries(const NpuTask *t)
 {
     const NpuConv *c = &t->conv;
+    uint32_t atoms = c->in_c * c->bits / NPU_ATOM_BITS;
+    uint32_t rest = atoms % ENTRY_ATOMS;
+    uint32_t share = rest == ENTRY_ATOMS - 1 ? ENTRY_ATOMS : rest;
 
-    return DIV_ROUND_UP((uint64_t)c->in_w * c->in_c * c->bits, ENTRY_BITS);
+    return atoms / ENTRY_ATOMS * c->in_w +
+           DIV_ROUND_UP(c->in_w * share, ENTRY_ATOMS);
+}
+
+bool npu_task_cbuf_entries_usual(const NpuTask *t)
+{
+    const NpuConv *c = &t->conv;
+    uint32_t atoms = c->in_c * c->bits / NPU_ATOM_BITS;
+
+    return c->packed || c->data_entries == npu_task_cbuf_entries(t) ||
+           c->data_entries == DIV_ROUND_UP(c->in_w * atoms, ENTRY_ATOMS);
 }
 
 static bool convolve(const NpuTask *t, const NpuOperands *in, uint8_t *out)

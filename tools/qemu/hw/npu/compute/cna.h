@@ -21,8 +21,9 @@ const char *npu_cna_decode(NpuTask *t, const uint32_t *regs);
  * garbage then; the model does not.
  */
 const char *npu_task_cbuf_short(const NpuTask *t);
-/* What DATA_ENTRIES should be. */
+/* What DATA_ENTRIES should be; Mesa has another value for some sizes. */
 uint32_t npu_task_cbuf_entries(const NpuTask *t);
+bool npu_task_cbuf_entries_usual(const NpuTask *t);
 
 /* Convert what has to be converted, convolve, post-process. */
 bool npu_cna_run(const NpuTask *t, const NpuOperands *in, uint8_t *out);

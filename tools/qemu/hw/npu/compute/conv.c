@@ -459,16 +459,21 @@ static void pack_rows(ConvRun *run, uint32_t pos, uint32_t lanes, bool ones)
 /*
  * Weight stream: kernel groups; in each, channel groups, kernel rows and
  * columns; then all kernels of the group with their channels.  Partial groups
- * are compact.  @at elements of every kernel come before the piece.
+ * are compact, but for channels that are only stored.  @at elements of every
+ * kernel come before the piece.
  */
 static const uint8_t *weight_piece(const ConvRun *run, uint32_t kernel,
                                    uint32_t at, uint32_t n)
 {
     const NpuConv *c = &run->t->conv;
+    uint32_t taps = c->k_w * c->k_h;
     uint32_t first = kernel - kernel % c->kernel_group;
     uint32_t group = MIN(c->kernels - first, c->kernel_group);
-    size_t elem = (size_t)first * c->kernel_elems + (size_t)group * at +
-                  (size_t)(kernel - first) * n;
+    uint32_t last = c->in_c / c->channel_group * c->channel_group * taps;
+    uint32_t more = at < last ? 0 : c->stored_c - c->in_c;
+    size_t before = at + (more ? (at - last) / n * more : 0);
+    size_t elem = (size_t)first * c->stored_c * taps + group * before +
+                  (size_t)(kernel - first) * (n + more);
 
     return run->in->weights + elem * c->bits / 8;
 }

@@ -4,7 +4,7 @@
  * input channel times its own kernel.
  *
  * Weights are stored by groups of channels; in each, kernel rows and columns,
- * then the channels of the group, the last one compact.
+ * then the channels of the group, the last one as it is stored.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -36,7 +36,7 @@ static const uint8_t *tap_weights(const DwRun *run, uint32_t ky, uint32_t kx)
     const NpuConv *c = &run->t->conv;
     uint32_t channel = run->surface * run->lanes;
     uint32_t first = channel - channel % c->kernel_group;
-    uint32_t group = MIN(c->in_c - first, c->kernel_group);
+    uint32_t group = MIN(c->stored_c - first, c->kernel_group);
     size_t elem = (size_t)first * c->k_w * c->k_h +
                   (size_t)(ky * c->k_w + kx) * group + (channel - first);
 

@@ -87,6 +87,7 @@ typedef struct NpuConv {
     uint32_t channel_group; /* that weights keep together */
     uint32_t kernel_group;  /* depthwise: channels that weights interleave */
     uint32_t kernel_elems;  /* k_w * k_h * in_c */
+    uint32_t stored_c;      /* channels that weights are stored for */
     uint32_t stride_x, stride_y;
     uint32_t step_x, step_y;    /* dilation, 1 = none */
     uint32_t pad_left, pad_top;
