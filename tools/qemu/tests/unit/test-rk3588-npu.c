@@ -1021,6 +1021,7 @@ typedef struct Fly {
     int notch;              /* positions between input surfaces */
     uint32_t bs, bs_mul;
     uint32_t ew;
+    uint32_t out_scale;     /* 0: what the output precision wants */
     bool per_channel;       /* one row of operands for one position */
 } Fly;
 
@@ -1033,6 +1034,8 @@ static void fly_prog(Prog *p, const Fly *f)
 {
     uint32_t out_surf = f->w * f->h * 16;
     uint32_t size = f->prec == 0 ? 1 : f->prec == 2 ? 2 : 3;
+    uint32_t group = MAX(prec_bytes(f->out) / prec_bytes(f->prec), 1);
+    uint32_t scale = f->out == 2 ? 0x10001 : 1;
 
     p->n = 0;
     put(p, 0x4004, 0xe);
@@ -1046,14 +1049,14 @@ static void fly_prog(Prog *p, const Fly *f)
     put(p, 0x403c, (f->c - 1) << 16 | (f->c - 1));
     put(p, 0x4040, f->bs ? f->bs : 0x53);
     put(p, 0x4048, f->bs_mul);
-    put(p, 0x4050, 2);
+    put(p, 0x4050, (group - 1) * 0x124 | 2);
     put(p, 0x4058, f->c - 1);
     put(p, 0x405c, (f->h - 1) << 16 | (f->w - 1));
     put(p, 0x4060, 0x53);
     put(p, 0x4070, f->ew ? f->ew | 1 << 28 | size << 22 : 0x383);
     put(p, 0x4078, 1);
-    put(p, 0x4084, f->out == 2 ? 0x10001 : 1);
-    put(p, 0x40c0, out_surf);
+    put(p, 0x4084, f->out_scale ? f->out_scale : scale);
+    put(p, 0x40c0, out_surf * group);
     put(p, 0x500c, f->w - 1);
     put(p, 0x5010, f->h - 1);
     put(p, 0x5014, f->c - 1);
@@ -1196,6 +1199,11 @@ static void test_flying(void)
 
     test_fly((Fly) { .w = 7, .h = 5, .c = 40, .notch = 13 }, fly_copy,
              "int8 copy to another pitch");
+    test_fly((Fly) { .w = 5, .h = 3, .c = 40, .out = 2, .notch = 2 }, fly_copy,
+             "int8 -> fp16");
+    test_fly((Fly) { .w = 5, .h = 3, .c = 40, .prec = 2, .out = 5,
+                     .out_scale = 0x10001 }, fly_copy,
+             "fp16 -> fp32 with FP32TOFP16_EN");
     test_fly((Fly) { .w = 9, .h = 1, .c = 36, .prec = 4, .out = 4,
                      .ew = 0x203c0 }, fly_add_int, "int32 + int32 -> int32");
     test_fly((Fly) { .w = 9, .h = 1, .c = 36, .prec = 4, .out = 5,
@@ -1257,6 +1265,10 @@ static void test_fly_refusals(void)
     expect_fly_refusal("RDMA of another precision", 0x5044, 0x7801, 0x18,
                        unimp);
     expect_fly_refusal("int32 to int8", 0x4010, 4 << 26 | 4, 0x18, unimp);
+    expect_fly_refusal("int32 to fp16", 0x4010, 2 << 29 | 4 << 26 | 4, 0x18,
+                       unimp);
+    expect_fly_refusal("FP32TOFP16_EN with int32", 0x4084, 0x10001, 0x18,
+                       unimp);
     expect_fly_refusal("ERDMA disabled", 0x5034, 1, 0x18, stall);
     expect_fly_refusal("operands per channel", 0x5034, 0xc, 0x18, unimp);
     expect_fly_refusal("other RDMA cube", 0x500c, 2, 0x18, unimp);

@@ -31,6 +31,12 @@ static const char *check_float_cvt(const NpuDpu *d)
     return NULL;
 }
 
+static bool halves(const NpuDpu *d)
+{
+    return d->out_precision == NPU_PREC_FP16 ||
+           d->out_precision == NPU_PREC_BF16;
+}
+
 static const char *decode_out_cvt(NpuDpu *d, const uint32_t *regs)
 {
     bool to_half = GET(regs, DPU_OUT_CVT_SCALE, FP32TOFP16_EN);
@@ -43,12 +49,13 @@ static const char *decode_out_cvt(NpuDpu *d, const uint32_t *regs)
     d->cvt_offset_first = GET(regs, DPU_OUT_CVT_SHIFT, CVT_TYPE);
     d->cvt_minus_exp = GET(regs, DPU_OUT_CVT_SHIFT, MINUS_EXP);
     d->cvt_codes = d->ew.lut && d->is_float;
+    /* Rockchip's compilers set it for fp32 output, too. */
+    REFUSE_IF(d->out_precision == NPU_PREC_FP32 ? to_half && !d->is_float
+                                                : to_half != halves(d),
+              "FP32TOFP16_EN against the output precision");
     if (d->is_float) {
-        REFUSE_IF(to_half != (d->out_bytes == 2),
-                  "FP32TOFP16_EN against the output precision");
         return check_float_cvt(d);
     }
-    REFUSE_IF(to_half, "FP32TOFP16_EN with integers");
     REFUSE_IF(d->cvt_shift > 63, "OUT_CVT shift above 63");
     return NULL;
 }
@@ -68,7 +75,8 @@ static const char *decode_out_precision(NpuDpu *d, const uint32_t *regs)
         return NULL;
     case NPU_PREC_FP16:
         d->out_bytes = 2;
-        REFUSE_IF(!d->is_float, "half float output of integers");
+        REFUSE_IF(!d->is_float && d->precision != NPU_PREC_INT8,
+                  "half float output of integers but bytes");
         return NULL;
     case NPU_PREC_BF16:
         d->out_bytes = 2;
@@ -227,6 +235,9 @@ static void store_int(const NpuDpu *d, uint8_t *p, int32_t v)
         break;
     case NPU_PREC_INT32:
         stl_le_p(p, v);
+        break;
+    case NPU_PREC_FP16:
+        stw_le_p(p, npu_fp32_to_fp16(v));
         break;
     case NPU_PREC_FP32:
         stl_le_p(p, npu_float_bits(v));

@@ -43,7 +43,8 @@ static const char *check_types(const NpuDpu *d)
 {
     switch (d->precision) {
     case NPU_PREC_INT8:
-        REFUSE_IF(d->out_precision != NPU_PREC_INT8,
+        REFUSE_IF(d->out_precision != NPU_PREC_INT8 &&
+                  d->out_precision != NPU_PREC_FP16,
                   "output precision of a flying DPU");
         return NULL;
     case NPU_PREC_INT16:
