@@ -115,7 +115,8 @@ static const char *const feature_name[] = {
     "EW pair of MRDMA and ERDMA", "EW operand conversion", "EW truncation",
     "LUT of integers", "LUT of floats", "LUT tables apart or overlapping",
     "LUT behind a convolution", "LUT behind an EW operation",
-    "OUT_CVT offset first", "OUT_CVT ties away from zero",
+    "OUT_CVT of LUT codes multiplies first", "OUT_CVT offset first",
+    "OUT_CVT ties away from zero",
     "OUT_CVT negative scale", "MINUS_EXP of floats", "padded channels",
     "notch of output lines", "groups of output surfaces",
     "DPU to PPU, flying", "DPU to PPU, convolution", "pooling from memory",
@@ -488,7 +489,9 @@ static uint32_t ref_convert(Value v)
     int64_t i;
 
     if (is_float(c.in)) {
-        if (c.lut.on || c.minus_exp) {
+        if (c.lut.on && !c.cvt_first) {
+            v.f = ldexp((double)v.f * c.scale + c.offset, -c.minus_exp);
+        } else if (c.lut.on || c.minus_exp) {
             v.f = ldexp(((double)v.f + c.offset) * c.scale, -c.minus_exp);
         }
         return c.out == FP16 ? half_bits(v.f) : float_bits(v.f);
@@ -1132,7 +1135,7 @@ static void draw_cvt(void)
     c.scale = 1;
     if (is_float(c.in)) {
         c.minus_exp = c.lut.on ? rnd_in(4, 15) : one_in(4) ? rnd_in(1, 6) : 0;
-        c.cvt_first = c.lut.on || c.minus_exp;
+        c.cvt_first = c.lut.on ? rnd() % 2 : c.minus_exp;
         if (c.lut.on) {
             c.offset = rnd_in(-500, 500);
             c.scale = rnd_in(-3, 3);
@@ -1358,6 +1361,8 @@ static void mark_dpu(void)
     mark("depthwise convolution", c.feed == DEPTHWISE);
     mark_stages();
     mark_ew();
+    mark("OUT_CVT of LUT codes multiplies first",
+         c.lut.on && is_float(c.in) && !c.cvt_first);
     mark("OUT_CVT offset first", c.cvt_first && !is_float(c.in));
     mark("OUT_CVT ties away from zero", c.cvt_away);
     mark("OUT_CVT negative scale", c.scale < 0);

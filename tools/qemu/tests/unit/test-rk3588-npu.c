@@ -1456,7 +1456,6 @@ static void test_lut_refusals(void)
     expect_lut_refusal("tiny steps that do not fit", 0x410c, 0x50400);
     expect_lut_refusal("huge steps", 0x410c, 0xffff00);
     expect_lut_refusal("two tables in one", 0x4108, 0x6a);
-    expect_lut_refusal("OUT_CVT that multiplies first", 0x4088, 15 << 12);
     expect_lut_refusal("OUT_CVT shift", 0x4088, 1u << 31 | 3);
     expect_lut_refusal("another multiplexer", 0x4108, 0x64);
 }

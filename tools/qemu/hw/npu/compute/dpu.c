@@ -20,8 +20,7 @@
 static const char *check_float_cvt(const NpuDpu *d)
 {
     if (d->cvt_codes) {
-        REFUSE_IF(!d->cvt_offset_first || d->cvt_shift,
-                  "OUT_CVT of LUT codes but by offset first and MINUS_EXP");
+        REFUSE_IF(d->cvt_shift, "OUT_CVT shift of LUT codes");
         return NULL;
     }
     REFUSE_IF(d->cvt_offset || d->cvt_scale != 1 || d->cvt_shift,
@@ -217,11 +216,21 @@ static int32_t out_cvt(const NpuDpu *d, int32_t v)
     return npu_sat32(x);
 }
 
-/* Fixed-point codes, those of the LUT above all, to what they stand for. */
+/*
+ * Fixed-point codes, those of the LUT above all, to what they stand for.  In
+ * either order the offset is one of codes: so it is in sigmoids of Rockchip's
+ * compilers, which multiply first.
+ */
 static float out_cvt_codes(const NpuDpu *d, float v)
 {
-    return ldexp(((double)v + d->cvt_offset) * d->cvt_scale,
-                 -(int)d->cvt_minus_exp);
+    double x = v;
+
+    if (d->cvt_offset_first) {
+        x = (x + d->cvt_offset) * d->cvt_scale;
+    } else {
+        x = x * d->cvt_scale + d->cvt_offset;
+    }
+    return ldexp(x, -(int)d->cvt_minus_exp);
 }
 
 static void store_int(const NpuDpu *d, uint8_t *p, int32_t v)
