@@ -6,6 +6,7 @@
 #include "qemu/osdep.h"
 #include "qemu/log.h"
 #include "migration/vmstate.h"
+#include "compute/dcomp.h"
 #include "rk3588_npu_operands.h"
 
 static bool same_cube(const NpuCube *a, const NpuCube *b)
@@ -145,6 +146,26 @@ static NpuMemResult load_feature(NpuCbuf *cbuf, const NpuEnv *env,
     return NPU_MEM_OK;
 }
 
+/* CBUF has them expanded: their size and banks are those of others. */
+static NpuMemResult load_compressed(const NpuEnv *env, const NpuConv *c,
+                                    NpuBuf *b, const char **why)
+{
+    NpuBuf *stream = npu_buf_new(c->dcomp.bytes);
+    NpuMemResult r;
+
+    if (!stream) {
+        return NPU_MEM_NO_HOST_MEMORY;
+    }
+    r = npu_dma(env, NPU_BANK_PROGRAM, c->weights, stream->data, stream->size,
+                false);
+    if (r == NPU_MEM_OK) {
+        *why = npu_dcomp_expand(&c->dcomp, stream->data, b->data, b->size);
+        r = *why ? NPU_MEM_UNIMPLEMENTED : NPU_MEM_OK;
+    }
+    npu_buf_unref(stream);
+    return r;
+}
+
 static NpuMemResult load_weights(NpuCbuf *cbuf, const NpuEnv *env,
                                  const NpuTask *t, const char **why)
 {
@@ -159,7 +180,9 @@ static NpuMemResult load_weights(NpuCbuf *cbuf, const NpuEnv *env,
     if (!b) {
         return NPU_MEM_NO_HOST_MEMORY;
     }
-    r = npu_dma(env, NPU_BANK_PROGRAM, c->weights, b->data, b->size, false);
+    r = c->dcomp.on ? load_compressed(env, c, b, why)
+                    : npu_dma(env, NPU_BANK_PROGRAM, c->weights, b->data,
+                              b->size, false);
     if (r != NPU_MEM_OK) {
         npu_buf_unref(b);
         return r;

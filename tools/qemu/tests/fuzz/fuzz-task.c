@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <sanitizer/common_interface_defs.h>
+#include "compute/dcomp.h"
 #include "compute/timing.h"
 #include "fuzz-case.h"
 
@@ -349,6 +350,18 @@ static void check_output(const NpuTask *t, NpuOperands *in, unsigned skip)
     free(b);
 }
 
+/* Noise as compressed weights; what it does not give stays what it was. */
+static void expand_noise(uint64_t *s, const NpuConv *conv, uint8_t *weights)
+{
+    uint8_t *stream;
+
+    if (conv->dcomp.on) {
+        stream = operand(s, conv->dcomp.bytes);
+        npu_dcomp_expand(&conv->dcomp, stream, weights, conv->weight_bytes);
+        free(stream);
+    }
+}
+
 static void compute(const NpuTask *t, const FuzzCase *c)
 {
     uint64_t s = c->data * 2654435761ull + 88172645463325252ull;
@@ -358,6 +371,7 @@ static void compute(const NpuTask *t, const FuzzCase *c)
 
     in.feature = operand(&s, t->conv.feature.cube.bytes);
     in.weights = operand(&s, t->conv.weight_bytes);
+    expand_noise(&s, &t->conv, (uint8_t *)in.weights);
     for (i = 0; i < NPU_STAGE_NUM; i++) {
         in.stage[i] = operand(&s, npu_task_stage_bytes(t, i));
     }

@@ -9,6 +9,7 @@
 #include "qemu/osdep.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include "compute/dcomp.h"
 #include "compute/task.h"
 
 #define MEM_BASE        0x10000000u
@@ -153,6 +154,28 @@ static inline uint8_t *fetch(uint64_t iova, size_t len, bool *ok)
     return host;
 }
 
+/* What is wrong with the compressed weights of the last task. */
+static const char *bad_weights;
+
+static inline uint8_t *fetch_weights(const NpuConv *c, bool *ok)
+{
+    uint8_t *stream, *weights;
+
+    bad_weights = NULL;
+    if (!c->dcomp.on) {
+        return fetch(c->weights, c->weight_bytes, ok);
+    }
+    stream = fetch(c->weights, c->dcomp.bytes, ok);
+    weights = malloc(c->weight_bytes);
+    if (*ok) {
+        bad_weights = npu_dcomp_expand(&c->dcomp, stream, weights,
+                                       c->weight_bytes);
+        *ok = !bad_weights;
+    }
+    free(stream);
+    return weights;
+}
+
 static inline bool execute(const NpuTask *t)
 {
     Copy feature = { .size = t->conv.feature.cube.bytes };
@@ -168,7 +191,7 @@ static inline bool execute(const NpuTask *t)
     feature.host = malloc(feature.size + 1);
     out.host = malloc(out.size);
     in.feature = feature.host;
-    in.weights = fetch(t->conv.weights, t->conv.weight_bytes, &ok);
+    in.weights = fetch_weights(&t->conv, &ok);
     ok = ok && npu_task_feature_spans(t, copy_span, &feature);
     for (i = 0; i < NPU_STAGE_NUM; i++) {
         in.stage[i] = fetch(t->dpu.stage[i].addr, npu_task_stage_bytes(t, i),
@@ -218,8 +241,8 @@ static inline NpuVerdict run_prog(const Prog *p, NpuTaskOptions opt,
         } else if (cmd.kind == NPU_CMD_ENABLE) {
             verdict = npu_task_decode(&t, regs, cmd.value, &opt, why);
             if (verdict == NPU_TASK_RUN && !execute(&t)) {
-                *why = "DMA outside memory";
-                return NPU_TASK_STALL;
+                *why = bad_weights ? bad_weights : "DMA outside memory";
+                return bad_weights ? NPU_TASK_UNIMP : NPU_TASK_STALL;
             }
             return verdict;
         }

@@ -6,6 +6,7 @@
 #include "harness.h"
 #include <math.h>
 #include "compute/numeric.h"
+#include "dcomp-encode.h"
 
 #define ADDR_A          (MEM_BASE + 0x100000)
 #define ADDR_B          (MEM_BASE + 0x300000)
@@ -36,7 +37,8 @@ enum {
     F_LONG_LINES, F_CPEND, F_TRUNCATE, F_NOTCH, F_PACKED1, F_PACKED2, F_PACKED3,
     F_PACKED4, F_PACKED_RAW, F_CVT_PACKED, F_CVT_ATOMS, F_CVT_MASK,
     F_CVT_ADD_FIRST, F_CVT_TIES_UP, F_CVT_UNSIGNED, F_SATURATED, F_WILD,
-    F_BEYOND_DOUBLE, F_PAD_SECOND, F_STORED, FEATURES
+    F_BEYOND_DOUBLE, F_PAD_SECOND, F_STORED, F_DCOMP,
+    FEATURES
 };
 
 static const char *const feature_name[FEATURES] = {
@@ -50,6 +52,7 @@ static const char *const feature_name[FEATURES] = {
     "converter of unsigned data", "saturated output",
     "halves of all exponents", "sums of halves that no double holds",
     "padding by the second byte", "three atoms stored as four",
+    "compressed weights",
 };
 
 static unsigned seen[FEATURES], of_type[PRECS][PRECS];
@@ -73,6 +76,8 @@ typedef struct Case {
     bool cvt, cvt_signed, cvt_up, cvt_add_first;
     uint32_t cvt_mask;
     Lane lane[4];
+    bool dcomp;             /* weights are compressed, */
+    uint32_t amount[ENC_LANES]; /* in so many blocks */
     int pend_op, truncate;
     bool truncate_up;
     int scale, shift, offset, notch;
@@ -328,6 +333,7 @@ static void random_case(Case *c)
     random_layout(c);
     random_input(c);
     random_stored(c);
+    c->dcomp = c->in == INT8 && one_in(3);
     random_output(c);
     c->wild = c->in == FP16 && one_in(2);
     c->pad = random_bits(c->in, c->wild);
@@ -368,6 +374,7 @@ static void note_case(const Case *c)
     note(F_CVT_UNSIGNED, c->cvt && !c->cvt_signed);
     note(F_WILD, c->wild);
     note(F_STORED, c->stored > c->ic);
+    note(F_DCOMP, c->dcomp);
     note(F_PAD_SECOND, c->depthwise && c->in == INT8 && (c->top || c->left) &&
                        c->oc > 1);
 }
@@ -444,6 +451,18 @@ static void make_weights(Case *c)
             }
         }
     }
+}
+
+/* What is stored becomes a stream. */
+static void compress(Case *c)
+{
+    size_t n = (size_t)c->stored * c->kh * c->kw * c->kernels;
+    Encoded e = enc_weights(at(ADDR_B), n, rnd() % 2 ? 0 : 0x11, 1);
+
+    memset(at(ADDR_B), POISON, n);
+    memcpy(at(ADDR_B), e.bytes, e.len);
+    memcpy(c->amount, e.amount, sizeof(c->amount));
+    free(e.bytes);
 }
 
 /* The channels at a position; NULL where there is padding. */
@@ -602,6 +621,7 @@ static void put_input(Prog *p, const Case *c)
 static void put_window(Prog *p, const Case *c)
 {
     uint32_t kernel = c->kh * c->kw * c->stored * prec[c->in].bits / 8;
+    int i;
 
     put(p, 0x1014, (c->dy - 1) << 21 | (c->dx - 1) << 16 | c->sy << 3 | c->sx);
     put(p, 0x1028, c->ow);
@@ -611,7 +631,12 @@ static void put_window(Prog *p, const Case *c)
     put(p, 0x1038, c->kw << 24 | c->kh << 16 | c->kernels);
     put(p, 0x1040, 5 << 4 | 7);
     put(p, 0x1068, c->left << 4 | c->top);
+    put(p, 0x1100, c->dcomp);
+    put(p, 0x1104, c->dcomp ? 0x55555555 : 0);
     put(p, 0x1110, ADDR_B);
+    for (i = 0; i < ENC_LANES; i++) {
+        put(p, 0x1140 + 4 * i, c->amount[i]);
+    }
     put(p, 0x1184, c->pad);
     put(p, 0x3010, c->in << 8 | c->depthwise << 1 | 1);
     put(p, 0x3014, (c->oh - 1) << 16 | (c->ow - 1));
@@ -713,6 +738,9 @@ static bool run_case(Case *c)
     c->wt = malloc(sizeof(double) * c->kernels * c->kh * c->kw * c->ic);
     make_feature(c);
     make_weights(c);
+    if (c->dcomp) {
+        compress(c);
+    }
     make_prog(&p, c);
     ok = run_prog(&p, opt, &why) == NPU_TASK_RUN;
     if (!ok) {
@@ -912,6 +940,7 @@ static void find_case(Case *c, int in, int out, bool depthwise)
         random_case(c);
     } while (c->in != in || c->out != out || c->depthwise != depthwise);
     c->pend_op = 0;
+    c->dcomp = false;
 }
 
 /* Int32 results next to CPEND: as Rockchip's runtime has them alone. */

@@ -1885,7 +1885,11 @@ static void test_refusals(void)
     expect_refusal("MRDMA pair that EW ignores", 0x5044, 0x7d00,
                    NPU_TASK_UNIMP);
     expect_refusal("stride 0", 0x1014, 0, NPU_TASK_UNIMP);
-    expect_refusal("compressed weights", 0x1140, 9, NPU_TASK_UNIMP);
+    expect_refusal("AMOUNT without decompression", 0x1140, 9, NPU_TASK_UNIMP);
+    expect_refusal("REGNUM without decompression", 0x1104, 0x55555555,
+                   NPU_TASK_UNIMP);
+    expect_refusal("decompression without REGNUM", 0x1100, 1, NPU_TASK_UNIMP);
+    expect_refusal("another decompression", 0x1100, 2, NPU_TASK_UNIMP);
     expect_refusal("weight size that does not fit", 0x1034, 17,
                    NPU_TASK_UNIMP);
     expect_refusal("EW division", 0x4070, 3 << 16 | 0x380, NPU_TASK_UNIMP);

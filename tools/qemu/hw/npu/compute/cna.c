@@ -9,6 +9,7 @@
 #include "core.h"
 #include "cube.h"
 #include "cvt.h"
+#include "dcomp.h"
 #include "decode.h"
 #include "dwconv.h"
 #include "ew.h"
@@ -38,8 +39,6 @@
 
 static const char *decode_cna_modes(const uint32_t *regs)
 {
-    unsigned i;
-
     REFUSE_IF(GET(regs, CNA_CONV_CON1, DECONV) ||
               GET(regs, CNA_CONV_CON3, DECONV_STRIDES), "deconvolution");
     REFUSE_IF(GET(regs, CNA_CONV_CON3, NN_MODE), "NN_MODE");
@@ -49,11 +48,6 @@ static const char *decode_cna_modes(const uint32_t *regs)
     REFUSE_IF(GET(regs, CNA_FC_CON0, FC_SKIP_EN), "FC zero skipping");
     /* Measured (gregordinary): features come from elsewhere then. */
     REFUSE_IF(GET(regs, CNA_CBUF_CON0, FC_DATA_BANK), "FC_DATA_BANK");
-    REFUSE_IF(GET(regs, CNA_DCOMP_CTRL, DECOMP_CONTROL) ||
-              regs[R_CNA_DCOMP_REGNUM], "weight decompression");
-    for (i = 0; i < CNA_DCOMP_AMOUNT_NUM; i++) {
-        REFUSE_IF(regs[R_CNA_DCOMP_AMOUNT0 + i], "weight decompression");
-    }
     return NULL;
 }
 
@@ -275,7 +269,7 @@ static const char *decode_weights(NpuConv *c, const uint32_t *regs)
     c->weight_banks = GET(regs, CNA_CBUF_CON0, WEIGHT_BANK);
     c->data_entries = GET(regs, CNA_CBUF_CON1, DATA_ENTRIES);
     c->data_reuse = GET(regs, CNA_CBUF_CON0, DATA_REUSE);
-    return NULL;
+    return npu_dcomp_decode(c, regs);
 }
 
 static const char *decode_feature(NpuConv *c, const uint32_t *regs)

@@ -63,9 +63,15 @@ static uint64_t feature_cycles(const NpuConv *c)
     return c->data_reuse ? 0 : cube_cycles(&f->cube, lines);
 }
 
+/* That they are expanded as fast as they come is assumed. */
+static size_t weights_read(const NpuConv *c)
+{
+    return c->weight_reuse ? 0 : c->dcomp.on ? c->dcomp.bytes : c->weight_bytes;
+}
+
 static uint64_t weight_cycles(const NpuConv *c)
 {
-    return c->weight_reuse ? 0 : dma_cycles(c->weight_bytes, 1);
+    return c->weight_reuse ? 0 : dma_cycles(weights_read(c), 1);
 }
 
 static uint64_t kernel_groups(const NpuConv *c)
@@ -147,9 +153,7 @@ static void conv_cost(const NpuTask *t, uint64_t others, NpuCost *cost)
     if (!c->data_reuse) {
         cost->bytes += c->feature.cube.bytes;
     }
-    if (!c->weight_reuse) {
-        cost->bytes += c->weight_bytes;
-    }
+    cost->bytes += weights_read(c);
 
     csc = cost->cycles - CORE_DRAIN - DPU_DRAIN;
     fetched = FIXED_CYCLES - CORE_DRAIN - DPU_DRAIN + feature;

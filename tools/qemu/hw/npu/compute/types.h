@@ -76,6 +76,15 @@ typedef struct NpuCvt {
     } lane[NPU_CVT_LANES];
 } NpuCvt;
 
+/* Where the weights come from if they are compressed. */
+#define NPU_DCOMP_LANES         16
+
+typedef struct NpuDcomp {
+    bool on;
+    size_t bytes;           /* of the stream */
+    uint32_t lane_bytes[NPU_DCOMP_LANES];
+} NpuDcomp;
+
 typedef struct NpuConv {
     bool depthwise;
     uint8_t precision;      /* of data and weights */
@@ -101,7 +110,8 @@ typedef struct NpuConv {
     uint32_t data_banks, weight_banks;  /* of CBUF; the model has no limit */
     uint32_t data_entries;
     uint32_t weights;       /* IOVA */
-    size_t weight_bytes;
+    size_t weight_bytes;    /* expanded */
+    NpuDcomp dcomp;
     NpuFeature feature;
     NpuCvt cvt;
     NpuCube atoms;          /* feature data as the array takes it */
