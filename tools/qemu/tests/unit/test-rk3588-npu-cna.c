@@ -38,7 +38,7 @@ enum {
     F_PACKED4, F_PACKED_RAW, F_CVT_PACKED, F_CVT_ATOMS, F_CVT_MASK,
     F_CVT_ADD_FIRST, F_CVT_TIES_UP, F_CVT_UNSIGNED, F_SATURATED, F_WILD,
     F_BEYOND_DOUBLE, F_PAD_SECOND, F_STORED, F_DCOMP,
-    FEATURES
+    F_DECONV, F_DECONV_DW, F_DECONV_IDLE, FEATURES
 };
 
 static const char *const feature_name[FEATURES] = {
@@ -52,7 +52,8 @@ static const char *const feature_name[FEATURES] = {
     "converter of unsigned data", "saturated output",
     "halves of all exponents", "sums of halves that no double holds",
     "padding by the second byte", "three atoms stored as four",
-    "compressed weights",
+    "compressed weights", "deconvolution", "depthwise deconvolution",
+    "strides of a deconvolution that do nothing",
 };
 
 static unsigned seen[FEATURES], of_type[PRECS][PRECS];
@@ -69,6 +70,8 @@ typedef struct Case {
     int kernels, written;   /* in the program */
     int kh, kw, sy, sx, dy, dx, top, left, oh, ow;
     uint32_t pad;           /* bits of an element */
+    bool deconv;            /* and the fields of its strides */
+    int fy, fx;
     bool lines;             /* GROUP_LINE_OFF */
     int dma_width;
     int line, surf;         /* positions from line to line, and so on */
@@ -179,27 +182,48 @@ static uint32_t load(uint32_t base, size_t i, int p)
 
 /* --- the generator --- */
 
+/* How far apart lines or columns of the input are. */
+static int spread(const Case *c, int field)
+{
+    return !c->deconv ? 1 : field == 1 ? 2 : field == 3 ? 4 : field == 7 ? 8
+                                                                        : 1;
+}
+
+static void random_steps(Case *c)
+{
+    c->fy = one_in(2) ? rnd_in(0, 7) : 1;
+    c->fx = one_in(2) ? rnd_in(0, 7) : 1;
+    c->deconv = one_in(6);
+    if (c->deconv) {
+        c->sy = c->sx = c->dy = c->dx = 1;
+        return;
+    }
+    c->sy = rnd_in(1, 4);
+    c->sx = rnd_in(1, 4);
+    c->dy = rnd_in(1, 3);
+    c->dx = rnd_in(1, 3);
+}
+
 static void random_window(Case *c)
 {
-    int limit = c->in == INT16 ? 1 : 60;
+    int limit = c->in == INT16 ? 1 : 60, h, w;
 
     do {
         c->h = rnd_in(1, 11);
         c->w = rnd_in(1, 11);
         c->kh = rnd_in(1, 4);
         c->kw = rnd_in(1, 4);
-        c->sy = rnd_in(1, 4);
-        c->sx = rnd_in(1, 4);
-        c->dy = rnd_in(1, 3);
-        c->dx = rnd_in(1, 3);
+        random_steps(c);
+        h = (c->h - 1) * spread(c, c->fy) + 1;
+        w = (c->w - 1) * spread(c, c->fx) + 1;
         c->top = rnd_in(0, c->kh - 1);
         c->left = rnd_in(0, c->kw - 1);
-        c->oh = (c->h + c->top + rnd_in(0, c->top) - (c->kh - 1) * c->dy - 1) /
+        c->oh = (h + c->top + rnd_in(0, c->top) - (c->kh - 1) * c->dy - 1) /
                 c->sy + 1;
-        c->ow = (c->w + c->left + rnd_in(0, c->left) - (c->kw - 1) * c->dx -
-                 1) / c->sx + 1;
-    } while (c->h + c->top <= (c->kh - 1) * c->dy ||
-             c->w + c->left <= (c->kw - 1) * c->dx || c->oh < 1 || c->ow < 1 ||
+        c->ow = (w + c->left + rnd_in(0, c->left) - (c->kw - 1) * c->dx - 1) /
+                c->sx + 1;
+    } while (h + c->top <= (c->kh - 1) * c->dy ||
+             w + c->left <= (c->kw - 1) * c->dx || c->oh < 1 || c->ow < 1 ||
              c->oh * c->ow > limit);
 }
 
@@ -277,7 +301,7 @@ static void random_cvt(Case *c)
 /* Packed pixels, or a converter: where the array's precision allows them. */
 static void random_input(Case *c)
 {
-    bool packs = !c->depthwise && (prec[c->in].bits == 8 ||
+    bool packs = !c->depthwise && !c->deconv && (prec[c->in].bits == 8 ||
                                    prec[c->in].bits == 16);
     bool converts = c->in == INT8 || c->in == INT16;
 
@@ -375,6 +399,9 @@ static void note_case(const Case *c)
     note(F_WILD, c->wild);
     note(F_STORED, c->stored > c->ic);
     note(F_DCOMP, c->dcomp);
+    note(F_DECONV, spread(c, c->fy) > 1 && spread(c, c->fx) > 1);
+    note(F_DECONV_DW, c->depthwise && spread(c, c->fy) > 1);
+    note(F_DECONV_IDLE, !c->deconv && c->fy);
     note(F_PAD_SECOND, c->depthwise && c->in == INT8 && (c->top || c->left) &&
                        c->oc > 1);
 }
@@ -468,10 +495,13 @@ static void compress(Case *c)
 /* The channels at a position; NULL where there is padding. */
 static const double *ref_x(const Case *c, int y, int x)
 {
-    if (y < 0 || x < 0 || y >= c->h || x >= c->w) {
+    int dy = spread(c, c->fy), dx = spread(c, c->fx);
+
+    if (y < 0 || x < 0 || y >= c->h * dy || x >= c->w * dx || y % dy ||
+        x % dx) {
         return NULL;
     }
-    return c->x + ((size_t)y * c->w + x) * c->ic;
+    return c->x + ((size_t)(y / dy) * c->w + x / dx) * c->ic;
 }
 
 /* What channel @ch of a depthwise one sees there; others see one value. */
@@ -598,7 +628,7 @@ static void put_input(Prog *p, const Case *c)
     int i;
 
     put(p, 0x100c, (c->packed ? 1u << 30 : 0) | (uint32_t)c->lines << 29 |
-                   argb << 12 | c->in << 7 | c->in << 4 |
+                   c->deconv << 16 | argb << 12 | c->in << 7 | c->in << 4 |
                    (c->depthwise ? 3 : 0));
     put(p, 0x1020, c->w << 16 | c->h);
     put(p, 0x1024, ((c->packed ? c->packed : c->ic) - 1) << 16 | c->ic);
@@ -623,7 +653,8 @@ static void put_window(Prog *p, const Case *c)
     uint32_t kernel = c->kh * c->kw * c->stored * prec[c->in].bits / 8;
     int i;
 
-    put(p, 0x1014, (c->dy - 1) << 21 | (c->dx - 1) << 16 | c->sy << 3 | c->sx);
+    put(p, 0x1014, (c->dy - 1) << 21 | (c->dx - 1) << 16 | c->fy << 11 |
+                   c->fx << 8 | c->sy << 3 | c->sx);
     put(p, 0x1028, c->ow);
     put(p, 0x102c, c->ow * c->oh);
     put(p, 0x1030, kernel * c->kernels);
@@ -862,6 +893,90 @@ static bool limits(void)
     return ok;
 }
 
+/*
+ * The impulse by which the spread was measured on boards: where the kernel
+ * lands, turned, in the output of a row.
+ */
+static bool impulse(int field, int row, int start, int step)
+{
+    const NpuTaskOptions opt = { .write_padding = true };
+    Case c = {
+        .in = INT8, .out = INT32, .h = 4, .w = 4, .ic = 32, .stored = 32,
+        .oc = 32, .kernels = 32, .written = 32, .kh = 3, .kw = 3, .sy = 1,
+        .sx = 1, .dy = 1, .dx = 1, .top = 2, .left = 2, .deconv = true,
+        .fy = field, .fx = field, .lines = true, .dma_width = 4, .line = 4,
+        .surf = 16, .scale = 1,
+    };
+    const char *why = "";
+    bool ok = true;
+    Prog p;
+    int y;
+
+    c.oh = c.ow = 3 * step + 3;
+    memset(at(ADDR_A), 0, 1024);
+    memset(at(ADDR_B), 0, 32 * 9 * 32);
+    *at(ADDR_A + row * 4 * 16) = 1;
+    for (y = 0; y < 9; y++) {
+        /* kernel 0, channel 0: 1 to 9 */
+        *at(ADDR_B + y * 32 * 32) = y + 1;
+    }
+    make_prog(&p, &c);
+    ok = run_prog(&p, opt, &why) == NPU_TASK_RUN;
+    for (y = 0; y < c.oh && ok; y++) {
+        bool hit = y >= start && y < start + 3;
+        int32_t want = hit ? 9 - 3 * (y - start) : 0;
+
+        ok = (int32_t)load(ADDR_C, out_index(&c, 0, y, 0), INT32) == want;
+    }
+    if (!ok) {
+        printf("# field %d, row %d: line %d, %s\n", field, row, y - 1, why);
+    }
+    return ok;
+}
+
+static bool impulses(void)
+{
+    bool ok = true;
+
+    /* Starts as measured, from a border of two lines. */
+    ok = impulse(0, 2, 2, 1) && ok;
+    ok = impulse(0, 3, 3, 1) && ok;
+    ok = impulse(1, 2, 4, 2) && ok;
+    ok = impulse(1, 3, 6, 2) && ok;
+    ok = impulse(3, 2, 8, 4) && ok;
+    ok = impulse(3, 3, 12, 4) && ok;
+    ok = impulse(7, 2, 16, 8) && ok;
+    ok = impulse(2, 2, 2, 1) && ok;
+    return impulse(6, 3, 3, 1) && ok;
+}
+
+static bool deconv_refused(uint16_t reg, uint32_t value)
+{
+    const NpuTaskOptions opt = { .write_padding = true };
+    const char *why = "";
+    Case c;
+    Prog p;
+
+    do {
+        random_case(&c);
+    } while (!c.deconv || c.dcomp || spread(&c, c.fy) != 2);
+    make_prog(&p, &c);
+    p.n--;
+    put(&p, reg, value);
+    start(&p, 0x0d);
+    return run_prog(&p, opt, &why) == NPU_TASK_UNIMP &&
+           strstr(why, "deconvolution");
+}
+
+static bool deconv_refusals(void)
+{
+    bool ok = true;
+
+    ok = deconv_refused(0x1014, 1 << 11 | 1 << 8 | 2 << 3 | 1) && ok;
+    ok = deconv_refused(0x1014, 1 << 16 | 1 << 11 | 1 << 8 | 1 << 3 | 1) && ok;
+    return deconv_refused(0x1068, 12 << 4) && ok;
+}
+
 /* DATA_ENTRIES of programs of Rockchip's compilers, and of Mesa. */
 static bool entries(void)
 {
@@ -996,7 +1111,7 @@ int main(int argc, char **argv)
         }
     }
     rnd_state = seed ? seed : 1;
-    printf("TAP version 13\n# seed %llu, %u programs\n1..7\n",
+    printf("TAP version 13\n# seed %llu, %u programs\n1..9\n",
            (unsigned long long)seed, programs);
     for (i = 0; i < programs; i++) {
         Case c;
@@ -1010,6 +1125,8 @@ int main(int argc, char **argv)
     report(all_seen(), "every precision and feature among them");
     skip_kernels = 0;
     report(limits(), "sizes up to which boards compute");
+    report(impulses(), "where a deconvolution puts its kernel");
+    report(deconv_refusals(), "deconvolutions that nobody has seen");
     report(entries(), "entries of CBUF per line");
     report(cpend_int32(), "CPEND with int32 output");
     report(cpend_floats(), "CPEND with floats");

@@ -1874,7 +1874,6 @@ static void test_refusals(void)
     expect_refusal("depthwise in the CNA alone", 0x100c, 3, NPU_TASK_UNIMP);
     expect_refusal("convolution mode 1", 0x100c, 1, NPU_TASK_UNIMP);
     expect_refusal("int4", 0x100c, 6 << 7 | 6 << 4, NPU_TASK_UNIMP);
-    expect_refusal("deconvolution", 0x100c, 1 << 16, NPU_TASK_UNIMP);
     expect_refusal("packed pixels of 16 channels", 0x100c, 0x60008000,
                    NPU_TASK_UNIMP);
     expect_refusal("three packed channels", 0x100c, 0x6000a000,

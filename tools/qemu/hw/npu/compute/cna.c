@@ -14,6 +14,9 @@
 #include "dwconv.h"
 #include "ew.h"
 
+/* Padding that nobody understands beside a deconvolution by 2. */
+#define MIN_ODD_PAD             12
+
 /* Longest sum of tf32 products that silicon has been seen to finish. */
 #define TF32_MAX_CHANNELS       4096
 
@@ -39,8 +42,6 @@
 
 static const char *decode_cna_modes(const uint32_t *regs)
 {
-    REFUSE_IF(GET(regs, CNA_CONV_CON1, DECONV) ||
-              GET(regs, CNA_CONV_CON3, DECONV_STRIDES), "deconvolution");
     REFUSE_IF(GET(regs, CNA_CONV_CON3, NN_MODE), "NN_MODE");
     REFUSE_IF(GET(regs, CNA_CONV_CON2, CSC_DO_EN) ||
               GET(regs, CNA_CONV_CON2, CSC_WO_EN), "CSC output disabled");
@@ -181,6 +182,44 @@ const char *npu_cna_find_stall(const uint32_t *regs)
     return NULL;
 }
 
+/* Of the eight values three were seen to do something (gregordinary). */
+static uint32_t spread_of(uint32_t field)
+{
+    return field == 1 || field == 3 || field == 7 ? field + 1 : 1;
+}
+
+/*
+ * A deconvolution is a convolution of an input that is spread; the stride
+ * fields do nothing without its bit.
+ */
+static const char *decode_deconv(NpuConv *c, const uint32_t *regs)
+{
+    uint32_t pad = MAX(GET(regs, CNA_PAD_CON0, PAD_LEFT),
+                       GET(regs, CNA_PAD_CON0, PAD_TOP));
+
+    c->spread_x = c->spread_y = 1;
+    if (!GET(regs, CNA_CONV_CON1, DECONV)) {
+        return NULL;
+    }
+    c->spread_x = spread_of(GET(regs, CNA_CONV_CON3, DECONV_X_STRIDE));
+    c->spread_y = spread_of(GET(regs, CNA_CONV_CON3, DECONV_Y_STRIDE));
+    c->deconv = c->spread_x > 1 || c->spread_y > 1;
+    if (!c->deconv) {
+        return NULL;
+    }
+    REFUSE_IF(GET(regs, CNA_CONV_CON1, ARGB_IN),
+              "deconvolution of packed pixels");
+    REFUSE_IF(GET(regs, CNA_CONV_CON3, CONV_X_STRIDE) != 1 ||
+              GET(regs, CNA_CONV_CON3, CONV_Y_STRIDE) != 1 ||
+              GET(regs, CNA_CONV_CON3, ATROUS_X) ||
+              GET(regs, CNA_CONV_CON3, ATROUS_Y),
+              "deconvolution with strides or dilation");
+    /* Boards compute something else then, only where 2 is the spread. */
+    REFUSE_IF(pad >= MIN_ODD_PAD && (c->spread_x == 2 || c->spread_y == 2),
+              "deconvolution by 2 with padding above 11");
+    return NULL;
+}
+
 static const char *decode_geometry(NpuConv *c, const uint32_t *regs)
 {
     uint32_t atomics = GET(regs, CNA_DATA_SIZE3, DATAOUT_ATOMICS);
@@ -208,7 +247,7 @@ static const char *decode_geometry(NpuConv *c, const uint32_t *regs)
     REFUSE_IF(GET(regs, CORE_DATAOUT_SIZE_0, WIDTH) + 1 != c->out_w ||
               (uint64_t)c->out_w * c->out_h != atomics,
               "CNA and CORE disagree about the output size");
-    return NULL;
+    return decode_deconv(c, regs);
 }
 
 /*

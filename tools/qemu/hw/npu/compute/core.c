@@ -12,8 +12,9 @@ bool npu_conv_is_float(const NpuConv *c)
            c->precision == NPU_PREC_TF32;
 }
 
-const uint8_t *npu_conv_atom(const NpuConv *c, const uint8_t *feature,
-                             uint32_t s, int32_t y, int32_t x)
+static inline const uint8_t *find_atom(const NpuConv *c,
+                                       const uint8_t *feature, uint32_t s,
+                                       int32_t y, int32_t x)
 {
     const NpuCube *cube = &c->atoms;
 
@@ -22,6 +23,25 @@ const uint8_t *npu_conv_atom(const NpuConv *c, const uint8_t *feature,
     }
     return feature + s * cube->host_surf + y * cube->host_line +
            (size_t)x * NPU_ATOM;
+}
+
+/* Between the lines and columns of a spread input there is padding. */
+static const uint8_t *find_spread_atom(const NpuConv *c, const uint8_t *feature,
+                                       uint32_t s, int32_t y, int32_t x)
+{
+    int32_t spread_y = c->spread_y, spread_x = c->spread_x;
+
+    if (y % spread_y || x % spread_x) {
+        return NULL;
+    }
+    return find_atom(c, feature, s, y / spread_y, x / spread_x);
+}
+
+const uint8_t *npu_conv_atom(const NpuConv *c, const uint8_t *feature,
+                             uint32_t s, int32_t y, int32_t x)
+{
+    return c->deconv ? find_spread_atom(c, feature, s, y, x)
+                     : find_atom(c, feature, s, y, x);
 }
 
 void npu_conv_window(const NpuConv *c, uint32_t pos, int32_t *y, int32_t *x)

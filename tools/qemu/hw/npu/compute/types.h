@@ -87,6 +87,7 @@ typedef struct NpuDcomp {
 
 typedef struct NpuConv {
     bool depthwise;
+    bool deconv;            /* the input is spread */
     uint8_t precision;      /* of data and weights */
     uint8_t bits;           /* of an element */
     uint8_t packed;         /* channels of packed pixels; 0: atoms */
@@ -99,6 +100,7 @@ typedef struct NpuConv {
     uint32_t stored_c;      /* channels that weights are stored for */
     uint32_t stride_x, stride_y;
     uint32_t step_x, step_y;    /* dilation, 1 = none */
+    uint32_t spread_x, spread_y;    /* of the input: deconvolution, 1 = none */
     uint32_t pad_left, pad_top;
     uint32_t pad_value;     /* its low bits are an element */
     uint32_t out_w, out_h;
