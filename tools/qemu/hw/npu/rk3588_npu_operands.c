@@ -201,6 +201,28 @@ NpuMemResult npu_cbuf_load(NpuCbuf *cbuf, const NpuEnv *env, const NpuTask *t,
     return r == NPU_MEM_OK ? load_weights(cbuf, env, t, why) : r;
 }
 
+/*
+ * FC_DATA_BANK moves the bank that is read, not the one that is written:
+ * gregordinary saw other results, and no other time.  That banks behind the
+ * last are the first again is assumed.
+ */
+NpuBuf *npu_cbuf_feature(const NpuCbuf *cbuf, const NpuTask *t)
+{
+    size_t at = t->conv.read_bank * NPU_CBUF_BANK, i;
+    NpuBuf *b = NULL;
+
+    if (at) {
+        b = npu_buf_new(cbuf->feature->size);
+    }
+    if (!b) {
+        return npu_buf_ref(cbuf->feature);
+    }
+    for (i = 0; i < b->size; i++) {
+        b->data[i] = cbuf->ram[(at + i) % NPU_CBUF_SIZE];
+    }
+    return b;
+}
+
 /* Silicon does not check; the result is garbage there, but not here. */
 void npu_cbuf_check(const NpuEnv *env, const NpuTask *t)
 {

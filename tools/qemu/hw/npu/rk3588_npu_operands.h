@@ -40,6 +40,8 @@ void npu_cbuf_drop(NpuCbuf *cbuf);
  */
 NpuMemResult npu_cbuf_load(NpuCbuf *cbuf, const NpuEnv *env, const NpuTask *t,
                            const char **why);
+/* The feature data that the array of a convolution reads. */
+NpuBuf *npu_cbuf_feature(const NpuCbuf *cbuf, const NpuTask *t);
 /* Warns of what silicon computes garbage from. */
 void npu_cbuf_check(const NpuEnv *env, const NpuTask *t);
 

@@ -272,7 +272,7 @@ static void npu_pc_submit(NpuPc *pc, NpuJob *job)
 {
     if (pc->task.kind == NPU_KIND_CONV) {
         npu_cbuf_check(pc->env, &pc->task);
-        job->feature = npu_buf_ref(pc->cbuf.feature);
+        job->feature = npu_cbuf_feature(&pc->cbuf, &pc->task);
         job->weights = npu_buf_ref(pc->cbuf.weights);
     }
     pc->job = job;

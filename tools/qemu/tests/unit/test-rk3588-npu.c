@@ -1899,8 +1899,6 @@ static void test_refusals(void)
     expect_refusal("empty MRDMA", 0x5044, 0x7800, NPU_TASK_STALL);
     expect_refusal("bias that is not fetched", 0x501c, 0, NPU_TASK_STALL);
     expect_refusal("packed bias", 0x501c, 0xe, NPU_TASK_UNIMP);
-    expect_refusal("another FC_DATA_BANK", 0x1040, 1 << 8 | 0xb1,
-                   NPU_TASK_UNIMP);
     expect_refusal("unmapped feature data", 0x1070, 0x1000, NPU_TASK_STALL);
     expect_refusal("feature data beyond 4 GiB", 0x1070, 0xfffffff0,
                    NPU_TASK_STALL);

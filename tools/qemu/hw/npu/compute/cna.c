@@ -47,8 +47,6 @@ static const char *decode_cna_modes(const uint32_t *regs)
               GET(regs, CNA_CONV_CON2, CSC_WO_EN), "CSC output disabled");
     REFUSE_IF(GET(regs, CNA_DATA_SIZE3, SURF_MODE) > 1, "SURF_MODE");
     REFUSE_IF(GET(regs, CNA_FC_CON0, FC_SKIP_EN), "FC zero skipping");
-    /* Measured (gregordinary): features come from elsewhere then. */
-    REFUSE_IF(GET(regs, CNA_CBUF_CON0, FC_DATA_BANK), "FC_DATA_BANK");
     return NULL;
 }
 
@@ -305,6 +303,7 @@ static const char *decode_weights(NpuConv *c, const uint32_t *regs)
     c->weights = npu_dma_addr(regs, regs[R_CNA_DCOMP_ADDR0]);
     c->weight_reuse = GET(regs, CNA_CBUF_CON0, WEIGHT_REUSE);
     c->data_banks = GET(regs, CNA_CBUF_CON0, DATA_BANK);
+    c->read_bank = GET(regs, CNA_CBUF_CON0, FC_DATA_BANK);
     c->weight_banks = GET(regs, CNA_CBUF_CON0, WEIGHT_BANK);
     c->data_entries = GET(regs, CNA_CBUF_CON1, DATA_ENTRIES);
     c->data_reuse = GET(regs, CNA_CBUF_CON0, DATA_REUSE);
@@ -434,6 +433,7 @@ const char *npu_task_cbuf_short(const NpuTask *t)
     }
     REFUSE_IF(c->data_banks + c->weight_banks > NPU_CBUF_BANKS,
               "more banks than CBUF has");
+    REFUSE_IF(c->read_bank, "feature data is read behind its first bank");
     REFUSE_IF(c->feature.cube.bytes > c->data_banks * NPU_CBUF_BANK,
               "feature data exceeds its banks");
     REFUSE_IF(weights > c->weight_banks * NPU_CBUF_BANK,

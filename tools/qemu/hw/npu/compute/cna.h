@@ -17,8 +17,8 @@ const char *npu_cna_find_stall(const uint32_t *regs);
 const char *npu_cna_decode(NpuTask *t, const uint32_t *regs);
 
 /*
- * Why the task's CBUF banks are too few for it, or NULL.  Silicon computes
- * garbage then; the model does not.
+ * What is wrong with the task's banks of CBUF, or NULL.  Silicon computes
+ * garbage then; the model does if they are others, not if they are too few.
  */
 const char *npu_task_cbuf_short(const NpuTask *t);
 /* What DATA_ENTRIES should be; Mesa has another value for some sizes. */

@@ -110,6 +110,7 @@ typedef struct NpuConv {
     int32_t zero_point;     /* CPEND operand: added to every weight */
     bool data_reuse, weight_reuse;
     uint32_t data_banks, weight_banks;  /* of CBUF; the model has no limit */
+    uint32_t read_bank;     /* where the array looks for feature data */
     uint32_t data_entries;
     uint32_t weights;       /* IOVA */
     size_t weight_bytes;    /* expanded */
