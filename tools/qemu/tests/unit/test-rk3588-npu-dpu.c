@@ -108,7 +108,8 @@ static const char *const feature_name[] = {
     "packed BS operands", "CPEND by DMA", "BS PReLU", "BS ReLU", "BS ReLUX",
     "shift of a bypassed multiplier", "shifts that differ",
     "BN ALU from a register", "BN ALU by DMA", "BN multiplier",
-    "BN multiplier by DMA", "BN PReLU", "BN ReLUX", "EW max", "EW min",
+    "BN multiplier by DMA", "BN PReLU", "PReLU that shifts", "BN ReLUX",
+    "EW max", "EW min",
     "EW add", "EW div", "EW minus", "EW abs", "EW neg", "EW floor", "EW ceil",
     "EW mul", "EW PReLU", "EW ReLU", "EW ReLUX", "EW operand per element",
     "EW operand per channel", "EW operand from a register",
@@ -357,9 +358,9 @@ static Value stage_mul(const Stage *s, Value v, int ch, bool flt)
 
     if (flt && s->mul && !spared) {
         v.f = op_float(MUL, v.f, half_value(s->mul_bits[ch]));
-    } else if (!flt && !spared) {
-        v.i = shifted(s->mul ? v.i * (int16_t)s->mul_bits[ch] : v.i, s->shift,
-                      s->shift_neg);
+    } else if (!flt) {
+        v.i = shifted(s->mul && !spared ? v.i * (int16_t)s->mul_bits[ch] : v.i,
+                      s->shift, s->shift_neg);
     }
     return v;
 }
@@ -1009,7 +1010,7 @@ static void draw_stage(Stage *s, bool bn)
     s->relux = s->relu && one_in(2);
     s->cmp = flt ? float_bits(rnd_in(1, 4000) / 64.0f)
                  : (uint32_t)rnd_in(0, 100000);
-    s->shift = flt || s->prelu || one_in(3) ? 0 : rnd_in(1, 16);
+    s->shift = flt || one_in(3) ? 0 : rnd_in(1, 16);
     s->shift_neg = flt ? 0 : one_in(2) ? s->shift : rnd_in(0, 16);
     for (i = 0; i < MAX_C; i++) {
         s->alu_bits[i] = flt ? rnd_bits(FP32) : rnd_bits(INT32);
@@ -1316,6 +1317,7 @@ static void mark_stages(void)
     mark("BN multiplier", s->on && s->mul && !s->mul_mem);
     mark("BN multiplier by DMA", s->mul_mem);
     mark("BN PReLU", s->prelu);
+    mark("PReLU that shifts", s->prelu && s->shift);
     mark("BN ReLUX", s->relux);
 }
 
@@ -1666,8 +1668,6 @@ static void test_stage_hangs(void)
            { 0x4040, 0x20150 }, { 0x501c, 6 });
     EXPECT("shifts from memory", unimp,
            { 0x4040, 0x42 }, { 0x4048, 2 });
-    EXPECT("PReLU that shifts what is positive", unimp,
-           { 0x4040, 0x62 }, { 0x4048, 0x300 });
     EXPECT("BS division", unimp, { 0x4040, 0x30050 });
     EXPECT("ERDMA alone beside a CORE", unimp,
            { 0x4070, 0x904202c0 }, { 0x5034, 0x40000004 });

@@ -148,7 +148,6 @@ static const char *decode_mul(NpuDpu *d, const uint32_t *regs, unsigned idx)
     /* Multipliers of halves and fp32 are halves; of others it is not known. */
     REFUSE_IF(s->mul && d->is_float && !npu_mul_known(d->precision),
               "BS or BN multiplier of this precision");
-    REFUSE_IF(s->prelu && s->shift, "PReLU that shifts what is positive");
     return NULL;
 }
 
@@ -233,16 +232,14 @@ int32_t npu_cpend_operand(const NpuTask *t, const NpuOperands *in,
 /*
  * The product is kept wide until it is shifted, the two signs by shifts of
  * their own, and ties go to even.  A multiplier that is bypassed still shifts
- * (all measured on RK3588 by public probes).
+ * (all measured on RK3588 by public probes), and so do values that PReLU
+ * spares: Rockchip's compilers get the same slope with and without shifts.
  */
 static int32_t mul_int(const NpuStage *s, int32_t v, uint16_t operand)
 {
     int64_t wide = v;
 
-    if (s->prelu && v >= 0) {
-        return v;
-    }
-    if (s->mul) {
+    if (s->mul && !(s->prelu && v >= 0)) {
         wide *= (int16_t)operand;
     }
     return npu_sat32(npu_sign_shift(wide, s->shift, s->shift_neg));
