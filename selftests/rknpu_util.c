@@ -839,6 +839,28 @@ int rk_trace_starts(struct rk_start *s, unsigned int max)
 	return rk_ctl_read(NPU_CTL_TRACE_DROPPED) ? -1 : n;
 }
 
+bool rk_trace_last(uint32_t offset, uint32_t *value)
+{
+	uint32_t entries;
+	bool found = false;
+
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_TRACE_STOP);
+	entries = rk_ctl_read(NPU_CTL_TRACE_COUNT);
+	for (uint32_t i = 0; i < entries; i++) {
+		uint32_t info;
+
+		rk_ctl_write(NPU_CTL_TRACE_INDEX, i);
+		info = rk_ctl_read(NPU_CTL_TRACE_INFO);
+		if (NPU_CTL_TRACE_UNIT(info) != NPU_CTL_UNIT_CORE ||
+		    !(info & NPU_CTL_TRACE_WRITE) ||
+		    (rk_ctl_read(NPU_CTL_TRACE_ADDR) & 0xffff) != offset)
+			continue;
+		*value = rk_ctl_read(NPU_CTL_TRACE_VALUE);
+		found = true;
+	}
+	return found;
+}
+
 void rk_model_calm(void)
 {
 	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_FAULT_CLEAR);

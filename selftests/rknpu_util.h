@@ -246,6 +246,8 @@ struct rk_start {
 void rk_trace_start(void);
 /* Stops the trace; how many starts were filled in, or -1 if some were not recorded. */
 int rk_trace_starts(struct rk_start *s, unsigned int max);
+/* What was last written to the register at @offset of a core; false if nothing was. */
+bool rk_trace_last(uint32_t offset, uint32_t *value);
 /* No fault armed, the model's own task time, the module's own deadline, and it scrubs. */
 void rk_model_calm(void);
 /* Polls a counter until it is @value; false when @ms passed. */

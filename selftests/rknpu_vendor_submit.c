@@ -501,14 +501,42 @@ RK_TEST_F(vendor, submit_ignores, "SUBMIT ignores the fields that the vendor's d
 	s.reserved = ~0u;
 	EXPECT_EQ(0, rv_submit(self->fd, &s));
 	EXPECT_EQ(0, rv_chain_wrong(&c, 2));
-	/* Without PINGPONG as well. */
-	ASSERT_EQ(0, rv_chain_fill(&c, 2));
-	rv_chain_submit(&c, &s);
-	s.flags = DRM_RKNPU_JOB_PC;
-	EXPECT_EQ(0, rv_submit(self->fd, &s));
-	EXPECT_EQ(0, rv_chain_wrong(&c, 3));
 	/* The struct of 0.7 to 0.9.5 has the same size as today's. */
 	EXPECT_EQ(104, sizeof(s));
+	rv_chain_fini(&c);
+}
+
+#define PC_TASK_CON	0x30
+
+/* Runs @c, whose buffer has been filled with @value, and returns what TASK_CON was given. */
+static uint32_t run_with_flags(struct rv_chain *c, uint32_t flags, int value)
+{
+	struct drm_rknpu_submit s;
+	uint32_t con = 0;
+
+	if (rv_chain_fill(c, value))
+		return 0;
+	rv_chain_submit(c, &s);
+	s.flags = flags;
+	rk_trace_start();
+	if (rv_submit(c->fd, &s) || !rk_trace_last(PC_TASK_CON, &con) ||
+	    rv_chain_wrong(c, value + 3))
+		return 0;
+	return con;
+}
+
+RK_TEST_F(vendor, pingpong_is_the_clients_choice,
+	  "programs are fetched early only if PINGPONG asks for it")
+{
+	struct rv_chain c;
+
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, rv_chain_init(&c, self->fd, 3, 0, 0));
+	/* Its first job may attach the address space. */
+	ASSERT_EQ(0, rv_chain_run(&c, 1));
+	EXPECT_EQ(0x7003, run_with_flags(&c, DRM_RKNPU_JOB_PC | DRM_RKNPU_JOB_PINGPONG, 1));
+	EXPECT_EQ(0x6003, run_with_flags(&c, DRM_RKNPU_JOB_PC, 2));
+	EXPECT_EQ(0x7003, run_with_flags(&c, DRM_RKNPU_JOB_PC | DRM_RKNPU_JOB_PINGPONG, 3));
 	rv_chain_fini(&c);
 }
 

@@ -281,7 +281,7 @@ struct drm_rknpu_mem_sync {
  */
 #define DRM_RKNPU_JOB_NONBLOCK		(1u << 1)
 /**
- * define DRM_RKNPU_JOB_PINGPONG - without effect: register groups always alternate
+ * define DRM_RKNPU_JOB_PINGPONG - a program may be fetched while the one before executes
  */
 #define DRM_RKNPU_JOB_PINGPONG		(1u << 2)
 /**

@@ -104,6 +104,8 @@ struct rknpu_kick {
 	u32 int_mask;
 	/** @dma_base: what hardware adds to the programs' addresses */
 	u32 dma_base;
+	/** @no_pingpong: the next program is not fetched while one executes */
+	bool no_pingpong;
 };
 
 /**

@@ -90,7 +90,7 @@ static void rknpu_pc_put_kick(struct rknpu_core *core, const struct rknpu_kick *
 	rknpu_pc_put(core->pc + RKNPU_PC_INTERRUPT_CLEAR, RKNPU_INT_ALL);
 	rknpu_pc_put(core->pc + RKNPU_PC_TASK_CON,
 		     RKNPU_PC_TASK_CON_BIT14 | RKNPU_PC_TASK_CON_TASK_COUNT_CLEAR |
-		     RKNPU_PC_TASK_CON_TASK_PP_EN |
+		     (kick->no_pingpong ? 0 : RKNPU_PC_TASK_CON_TASK_PP_EN) |
 		     RKNPU_PC_TASK_CON_TASK_NUMBER(kick->tasks));
 	rknpu_pc_put(core->pc + RKNPU_PC_TASK_DMA_BASE_ADDR, kick->dma_base);
 	/* The program and its data must be in memory before the NPU is told to look. */

@@ -132,6 +132,7 @@ static void rknpu_sched_fill_kick(struct rknpu_kick *kick, const struct rknpu_jo
 						RKNPU_PC_TASK_CON_TASK_NUMBER_MAX);
 	kick->int_mask = task->int_mask;
 	kick->dma_base = job->dma_base;
+	kick->no_pingpong = job->no_pingpong;
 }
 
 /* Starts the next task of the job, or the next ones if they are chained. */

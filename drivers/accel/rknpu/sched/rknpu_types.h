@@ -202,6 +202,8 @@ struct rknpu_job {
 	u64 budget_ns;
 	/** @batched: the tasks are chained in memory, one kick runs them all */
 	bool batched;
+	/** @no_pingpong: their programs keep to one register group, so they must not overlap */
+	bool no_pingpong;
 	/**
 	 * @divisible: no task needs what the one before left in the core, so other jobs
 	 * may run in between
