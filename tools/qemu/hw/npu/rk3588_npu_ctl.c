@@ -70,6 +70,8 @@ struct Rk3588NpuCtlState {
     uint64_t demand[NPU_MAX_CORES];         /* bytes per second */
     uint64_t grant[NPU_MAX_CORES];
     NpuShareCb share[NPU_MAX_CORES];
+    unsigned meets[NPU_MAX_CORES];  /* other cores that it waits for, or 0 */
+    NpuShareCb met[NPU_MAX_CORES];
 
     bool tracing;
     uint32_t trace_count;
@@ -322,6 +324,46 @@ void npu_ctl_set_share_cb(Rk3588NpuCtlState *s, unsigned core,
 {
     if (s && core < NPU_MAX_CORES) {
         s->share[core] = (NpuShareCb) { fn, opaque };
+    }
+}
+
+bool npu_ctl_meet(Rk3588NpuCtlState *s, unsigned core, unsigned others)
+{
+    unsigned i;
+
+    if (!s || core >= NPU_MAX_CORES) {
+        return true;
+    }
+    s->meets[core] = others;
+    for (i = 0; i <= others; i++) {
+        if (i >= NPU_MAX_CORES || s->meets[i] != others) {
+            return false;
+        }
+    }
+    if (core > others) {
+        return false;
+    }
+    memset(s->meets, 0, (others + 1) * sizeof(s->meets[0]));
+    for (i = 0; i <= others; i++) {
+        if (i != core && s->met[i].fn) {
+            s->met[i].fn(s->met[i].opaque);
+        }
+    }
+    return true;
+}
+
+void npu_ctl_part(Rk3588NpuCtlState *s, unsigned core)
+{
+    if (s && core < NPU_MAX_CORES) {
+        s->meets[core] = 0;
+    }
+}
+
+void npu_ctl_set_meet_cb(Rk3588NpuCtlState *s, unsigned core,
+                         NpuCtlShareFn fn, void *opaque)
+{
+    if (s && core < NPU_MAX_CORES) {
+        s->met[core] = (NpuShareCb) { fn, opaque };
     }
 }
 

@@ -18,6 +18,7 @@ static void npu_fetch_write(NpuFetch *f, const NpuCmd *cmd)
         break;
     case A_PC_REGISTER_AMOUNTS:
         f->next_amount = FIELD_EX32(cmd->value, PC_REGISTER_AMOUNTS, AMOUNT);
+        f->next_meet = FIELD_EX32(cmd->value, PC_REGISTER_AMOUNTS, MEET);
         break;
     default:
         if (cmd->reg >> 12 == NPU_BLOCK_PC) {
@@ -139,6 +140,7 @@ void npu_fetch_point_at(NpuFetch *f, uint32_t addr, uint32_t amount)
     f->left = (amount + 1) * 16;
     f->next_addr = 0;
     f->next_amount = 0;
+    f->next_meet = 0;
 }
 
 void npu_fetch_init(NpuFetch *f, const NpuEnv *env, NpuGroups *groups)
@@ -156,14 +158,15 @@ static int npu_fetch_post_load(void *opaque, int version_id)
 
 const VMStateDescription vmstate_npu_fetch = {
     .name = "rk3588-npu-core/fetch",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .post_load = npu_fetch_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32(addr, NpuFetch),
         VMSTATE_UINT32(left, NpuFetch),
         VMSTATE_UINT32(next_addr, NpuFetch),
         VMSTATE_UINT32(next_amount, NpuFetch),
+        VMSTATE_UINT32(next_meet, NpuFetch),
         VMSTATE_END_OF_LIST()
     }
 };

@@ -16,6 +16,7 @@ typedef struct NpuFetch {
     uint32_t left;          /* bytes */
     uint32_t next_addr;     /* the segment that the stream names */
     uint32_t next_amount;
+    uint32_t next_meet;     /* other cores that it waits for */
 } NpuFetch;
 
 typedef enum NpuFetchResult {

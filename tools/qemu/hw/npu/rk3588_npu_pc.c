@@ -122,6 +122,7 @@ static void npu_pc_take_pending(NpuPc *pc)
 {
     pc->next.pending = false;
     pc->prefetching = false;
+    pc->meet = pc->slave ? 0 : pc->fetch.next_meet;
     pc->groups->enable = pc->next.enable;
     memcpy(pc->groups->latched, pc->next.regs, sizeof(pc->groups->latched));
     npu_pc_set_phase(pc, NPU_PHASE_START);
@@ -413,6 +414,20 @@ static void npu_pc_next_task(NpuPc *pc)
     }
 }
 
+/*
+ * Tasks of a network on several cores read what the others have written.  The
+ * word that names the next task says how many cores it waits for, counted
+ * from core 0 (programs of Rockchip's compilers; jobs for cores 0 and 2 or 1
+ * and 2 time out on boards).
+ */
+static void npu_pc_meet(NpuPc *pc)
+{
+    npu_pc_set_phase(pc, NPU_PHASE_MEET);
+    if (npu_ctl_meet(pc->env->ctl, pc->env->core_index, pc->meet)) {
+        npu_pc_next_task(pc);
+    }
+}
+
 /* Each task of slave mode is a chain of its own, and one more may wait. */
 static void npu_pc_end_slave_task(NpuPc *pc)
 {
@@ -442,6 +457,8 @@ static void npu_pc_end_task(NpuPc *pc)
         npu_pc_end_slave_task(pc);
     } else if (pc->tasks_done >= pc->tasks_wanted) {
         npu_pc_end_chain(pc);
+    } else if (pc->meet) {
+        npu_pc_meet(pc);
     } else {
         npu_pc_next_task(pc);
     }
@@ -514,6 +531,17 @@ static void npu_pc_retry(void *opaque)
     if (pc->blocked) {
         pc->blocked = false;
         npu_pc_step(pc);
+    }
+}
+
+/* The last of the cores has come. */
+static void npu_pc_met(void *opaque)
+{
+    NpuPc *pc = opaque;
+
+    npu_pc_next_task(pc);
+    if (!timer_pending(&pc->timer)) {
+        npu_pc_arm(pc, 0);
     }
 }
 
@@ -745,6 +773,8 @@ void npu_pc_forget(NpuPc *pc)
     pc->armed = 0;
     pc->fetch.next_addr = 0;
     pc->fetch.next_amount = 0;
+    pc->fetch.next_meet = 0;
+    npu_ctl_part(pc->env->ctl, pc->env->core_index);
 }
 
 void npu_pc_abort(NpuPc *pc, bool stuck)
@@ -786,6 +816,9 @@ void npu_pc_resume(NpuPc *pc)
             return;
         }
         break;
+    case NPU_PHASE_MEET:
+        npu_pc_meet(pc);
+        break;
     case NPU_PHASE_IDLE:
     case NPU_PHASE_HUNG:
         return;
@@ -810,12 +843,14 @@ void npu_pc_realize(NpuPc *pc, DeviceState *dev)
     timer_init_ns(&pc->fetch_timer, QEMU_CLOCK_VIRTUAL, npu_pc_prefetch, pc);
     npu_worker_init(&pc->worker, dev, npu_pc_job_done, pc);
     rk_iommu_set_retry(pc->env->iommu, npu_pc_retry, pc);
+    npu_ctl_set_meet_cb(pc->env->ctl, pc->env->core_index, npu_pc_met, pc);
     npu_progress_realize(&pc->progress);
 }
 
 void npu_pc_unrealize(NpuPc *pc)
 {
     rk_iommu_set_retry(pc->env->iommu, NULL, NULL);
+    npu_ctl_set_meet_cb(pc->env->ctl, pc->env->core_index, NULL, NULL);
     npu_progress_unrealize(&pc->progress);
     npu_pc_abort(pc, false);
     npu_cbuf_drop(&pc->cbuf);
@@ -831,8 +866,8 @@ static int npu_pc_post_load(void *opaque, int version_id)
 
 const VMStateDescription vmstate_npu_pc = {
     .name = "rk3588-npu-core/pc",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .post_load = npu_pc_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32(phase, NpuPc),
@@ -841,6 +876,7 @@ const VMStateDescription vmstate_npu_pc = {
         VMSTATE_BOOL(slave, NpuPc),
         VMSTATE_UINT32(tasks_wanted, NpuPc),
         VMSTATE_UINT32(tasks_done, NpuPc),
+        VMSTATE_UINT32(meet, NpuPc),
         VMSTATE_UINT32(armed, NpuPc),
         VMSTATE_TIMER(timer, NpuPc),
         VMSTATE_STRUCT(fetch, NpuPc, 1, vmstate_npu_fetch, NpuFetch),

@@ -19,6 +19,7 @@ typedef enum NpuPhase {
     NPU_PHASE_RUN,      /* computing until the deadline */
     NPU_PHASE_STORE,    /* writing results */
     NPU_PHASE_HUNG,     /* until reset */
+    NPU_PHASE_MEET,     /* between tasks, until other cores are, too */
     NPU_PHASE_NUM,
 } NpuPhase;
 
@@ -41,6 +42,7 @@ typedef struct NpuPc {
     bool slave;             /* the task was not fetched */
     uint32_t tasks_wanted;
     uint32_t tasks_done;    /* since the kick */
+    uint32_t meet;          /* other cores to wait for behind this task */
     uint32_t armed;         /* blocks that op-enables of their own started */
     QEMUTimer timer;        /* the next step of the phase */
 

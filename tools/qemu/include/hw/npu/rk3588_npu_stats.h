@@ -70,6 +70,16 @@ typedef void (*NpuCtlShareFn)(void *opaque);
 void npu_ctl_set_share_cb(Rk3588NpuCtlState *s, unsigned core,
                           NpuCtlShareFn fn, void *opaque);
 
+/*
+ * @core waits until it and all of the cores 0 to @others do.  True if it is
+ * the last of them; those that waited are called back.
+ */
+bool npu_ctl_meet(Rk3588NpuCtlState *s, unsigned core, unsigned others);
+/* @core does not wait any more. */
+void npu_ctl_part(Rk3588NpuCtlState *s, unsigned core);
+void npu_ctl_set_meet_cb(Rk3588NpuCtlState *s, unsigned core,
+                         NpuCtlShareFn fn, void *opaque);
+
 /* Called when a test arms NPU_FAULT_IRQ_SPURIOUS for @core. */
 typedef void (*NpuCtlSpuriousFn)(void *opaque);
 void npu_ctl_set_spurious_cb(Rk3588NpuCtlState *s, unsigned core,
