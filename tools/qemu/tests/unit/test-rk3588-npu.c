@@ -1023,6 +1023,7 @@ typedef struct Fly {
     uint32_t ew;
     uint32_t out_scale;     /* 0: what the output precision wants */
     bool per_channel;       /* one row of operands for one position */
+    bool narrow;            /* MRDMA does not widen halves */
 } Fly;
 
 static int prec_bytes(int prec)
@@ -1065,7 +1066,7 @@ static void fly_prog(Prog *p, const Fly *f)
     put(p, 0x5038, ADDR_E);
     put(p, 0x5040, f->per_channel ? 16 : out_surf);
     put(p, 0x5044, f->prec << 15 | 15 << 11 | f->prec << 5 |
-                   (f->prec == 2) << 3 | 1);
+                   (f->prec == 2 && !f->narrow) << 3 | 1);
     put(p, 0x504c, f->notch * 16);
     tail(p, 0x18);
 }
@@ -1148,6 +1149,8 @@ static void test_fly(Fly f, double (*op)(double x, double e), const char *name)
             want = npu_fp16_to_fp32(npu_fp32_to_fp16(want));
         } else if (f.out == 5) {
             want = (float)want;
+        } else if (f.out == 0) {
+            want = fmin(fmax(nearbyint(want), INT8_MIN), INT8_MAX);
         }
         ok = got == want;
         if (!ok) {
@@ -1177,6 +1180,11 @@ static double fly_add_float(double x, double e)
     return (float)(x + e);
 }
 
+static double fly_div_float(double x, double e)
+{
+    return (float)(x / e);
+}
+
 static double fly_mul_float(double x, double e)
 {
     return (float)(x * e);
@@ -1204,6 +1212,11 @@ static void test_flying(void)
     test_fly((Fly) { .w = 5, .h = 3, .c = 40, .prec = 2, .out = 5,
                      .out_scale = 0x10001 }, fly_copy,
              "fp16 -> fp32 with FP32TOFP16_EN");
+    test_fly((Fly) { .w = 5, .h = 3, .c = 40, .prec = 2, .out = 0 }, fly_copy,
+             "fp16 -> int8");
+    test_fly((Fly) { .w = 5, .h = 7, .c = 40, .prec = 2, .out = 2,
+                     .ew = 0x303c0, .narrow = true, .out_scale = 1 },
+             fly_div_float, "fp16 / fp16, not widened");
     test_fly((Fly) { .w = 9, .h = 1, .c = 36, .prec = 4, .out = 4,
                      .ew = 0x203c0 }, fly_add_int, "int32 + int32 -> int32");
     test_fly((Fly) { .w = 9, .h = 1, .c = 36, .prec = 4, .out = 5,

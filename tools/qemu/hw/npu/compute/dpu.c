@@ -30,6 +30,20 @@ static const char *check_float_cvt(const NpuDpu *d)
     return NULL;
 }
 
+/*
+ * Divisions of Rockchip's compilers take and give halves without conversion;
+ * what other stages make of them is not known.
+ */
+static const char *check_halves(const NpuDpu *d)
+{
+    REFUSE_IF(d->out_precision != NPU_PREC_FP16 ||
+              d->stage[NPU_STAGE_BS].on || d->stage[NPU_STAGE_BN].on ||
+              !d->ew.op || d->ew.mul || d->ew.alu_algo != NPU_ALU_DIV ||
+              d->ew.lut || d->ew.relu,
+              "halves that are not widened, but for a division");
+    return NULL;
+}
+
 static bool halves(const NpuDpu *d)
 {
     return d->out_precision == NPU_PREC_FP16 ||
@@ -48,6 +62,10 @@ static const char *decode_out_cvt(NpuDpu *d, const uint32_t *regs)
     d->cvt_offset_first = GET(regs, DPU_OUT_CVT_SHIFT, CVT_TYPE);
     d->cvt_minus_exp = GET(regs, DPU_OUT_CVT_SHIFT, MINUS_EXP);
     d->cvt_codes = d->ew.lut && d->is_float;
+    if (d->halves) {
+        REFUSE_IF(to_half, "FP32TOFP16_EN of halves that are not widened");
+        return check_halves(d);
+    }
     /* Rockchip's compilers set it for fp32 output, too. */
     REFUSE_IF(d->out_precision == NPU_PREC_FP32 ? to_half && !d->is_float
                                                 : to_half != halves(d),
@@ -65,7 +83,8 @@ static const char *decode_out_precision(NpuDpu *d, const uint32_t *regs)
     switch (d->out_precision) {
     case NPU_PREC_INT8:
         d->out_bytes = 1;
-        REFUSE_IF(d->is_float, "integer output of floats");
+        REFUSE_IF(d->is_float && d->precision != NPU_PREC_FP16,
+                  "integer output of floats but bytes of halves");
         return NULL;
     case NPU_PREC_INT16:
         d->out_bytes = 2;
@@ -254,9 +273,18 @@ static void store_int(const NpuDpu *d, uint8_t *p, int32_t v)
     }
 }
 
+/* That ties go to even is assumed. */
+static int8_t to_byte(float v)
+{
+    return isnan(v) ? 0 : v < INT8_MIN ? INT8_MIN : v > INT8_MAX ? INT8_MAX
+                                                                : rintf(v);
+}
+
 static void store_float(const NpuDpu *d, uint8_t *p, float v)
 {
-    if (d->out_precision == NPU_PREC_FP16) {
+    if (d->out_precision == NPU_PREC_INT8) {
+        *p = to_byte(v);
+    } else if (d->out_precision == NPU_PREC_FP16) {
         stw_le_p(p, npu_fp32_to_fp16(v));
     } else if (d->out_precision == NPU_PREC_BF16) {
         stw_le_p(p, npu_fp32_to_bf16(v));

@@ -183,7 +183,7 @@ static const char *check_int(const NpuEw *e, uint8_t precision)
 }
 
 /* The ALU takes floats: the conversion is what widens halves. */
-static const char *check_float(const NpuEw *e)
+static const char *check_float(const NpuEw *e, const NpuDpu *d)
 {
     REFUSE_IF(e->shift || e->shift_neg, "EW truncation of floats");
     if (!e->dma) {
@@ -195,6 +195,9 @@ static const char *check_float(const NpuEw *e)
     }
     REFUSE_IF(e->cvt && (e->cvt_offset || e->cvt_scale != 1 || e->cvt_shift),
               "conversion of EW floats");
+    if (d->halves && !e->cvt && e->alu_algo == NPU_ALU_DIV) {
+        return NULL;
+    }
     REFUSE_IF(e->cvt == e->mul, "EW operand of the other width");
     return NULL;
 }
@@ -230,7 +233,8 @@ static const char *decode_op(NpuTask *t, const uint32_t *regs)
     why = npu_ew_reads(regs) ? decode_memory(t, regs)
                              : decode_register(e, &t->dpu, regs);
     REFUSE_IF(why, why);
-    return t->dpu.is_float ? check_float(e) : check_int(e, t->dpu.precision);
+    return t->dpu.is_float ? check_float(e, &t->dpu)
+                           : check_int(e, t->dpu.precision);
 }
 
 const char *npu_ew_decode(NpuTask *t, const uint32_t *regs, const NpuLut *lut)

@@ -59,7 +59,8 @@ static const char *check_types(const NpuDpu *d)
         return NULL;
     case NPU_PREC_FP16:
         REFUSE_IF(d->out_precision != NPU_PREC_FP16 &&
-                  d->out_precision != NPU_PREC_FP32,
+                  d->out_precision != NPU_PREC_FP32 &&
+                  d->out_precision != NPU_PREC_INT8,
                   "output precision of a flying DPU");
         return NULL;
     default:
@@ -78,6 +79,9 @@ const char *npu_flying_precision(NpuDpu *d, const uint32_t *regs)
               "DPU and RDMA disagree about the precision");
     switch (d->precision) {
     case NPU_PREC_FP16:
+        d->halves = !GET(regs, RDMA_FEATURE_MODE_CFG, MRDMA_FP16TOFP32);
+        d->is_float = true;
+        return NULL;
     case NPU_PREC_FP32:
         d->is_float = true;
         return NULL;
@@ -105,8 +109,8 @@ const char *npu_flying_decode(NpuTask *t, const uint32_t *regs)
               GET(regs, RDMA_FEATURE_MODE_CFG, COMB_USE) ||
               GET(regs, RDMA_FEATURE_MODE_CFG, CONV_MODE),
               "flying DPU without MRDMA of its own");
-    REFUSE_IF(GET(regs, RDMA_FEATURE_MODE_CFG, MRDMA_FP16TOFP32) !=
-              (d->precision == NPU_PREC_FP16), "MRDMA_FP16TOFP32");
+    REFUSE_IF(GET(regs, RDMA_FEATURE_MODE_CFG, MRDMA_FP16TOFP32) &&
+              d->precision != NPU_PREC_FP16, "MRDMA_FP16TOFP32");
     REFUSE_IF(regs[R_RDMA_SRC_DMA_CFG] || regs[R_RDMA_PAD_CFG],
               "unpooling, notches or padding of RDMA lines");
     REFUSE_IF(!GET(regs, DPU_BS_OW_CFG, OD_BYPASS),

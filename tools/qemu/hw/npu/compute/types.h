@@ -190,6 +190,7 @@ typedef struct NpuOutput {
 
 typedef struct NpuDpu {
     bool is_float;
+    bool halves;            /* are not widened on the way in and out */
     uint8_t precision;      /* of the main input */
     uint8_t out_precision;
     uint8_t out_bytes;
