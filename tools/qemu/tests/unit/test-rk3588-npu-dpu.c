@@ -122,7 +122,7 @@ static const char *const feature_name[] = {
     "notch of output lines", "groups of output surfaces",
     "DPU to PPU, flying", "DPU to PPU, convolution", "pooling from memory",
     "int8 pooling", "int16 pooling", "fp16 pooling", "maximum", "minimum",
-    "average", "global pooling", "pooling with padding",
+    "average", "global pooling", "pooling with padding", "pooling with a notch",
     "average of one row or column",
 };
 
@@ -668,8 +668,11 @@ static void ref_pool(void)
                         int xx = x * p->sx - p->left + kx;
                         bool in = yy >= 0 && xx >= 0 && yy < c.h && xx < c.w;
 
-                        window[n++] = in ? from[(yy * c.w + xx) * channels +
-                                                ch] : (uint32_t)p->pad;
+                        if (in || !p->method) {
+                            window[n++] = in ? from[(yy * c.w + xx) *
+                                                    channels + ch]
+                                             : (uint32_t)p->pad;
+                        }
                     }
                 }
                 want[(y * p->w + x) * channels + ch] =
@@ -883,7 +886,8 @@ static void put_pool(Prog *p)
     put(p, 0x6018, o->w - 1);
     put(p, 0x601c, o->h - 1);
     put(p, 0x6020, c.written - 1);
-    put(p, 0x6024, (c.feed == MEMORY) << 4 | o->use_cnt << 5 | o->method);
+    put(p, 0x6024, (uint32_t)c.notch << 16 | (c.feed == MEMORY) << 4 |
+                   o->use_cnt << 5 | o->method);
     put(p, 0x6034, (o->sy - 1) << 20 | (o->sx - 1) << 16 | (o->kh - 1) << 8 |
                    (o->kw - 1));
     put(p, 0x6038, !average ? 0 : !flt ? recip_int(o->kw) :
@@ -894,7 +898,7 @@ static void put_pool(Prog *p)
     put(p, 0x6044, flt ? (uint32_t)o->pad :
                    (uint32_t)value_of(o->pad, c.out).i & 0x7ffff);
     put(p, 0x6070, ADDR_C);
-    put(p, 0x607c, (o->w * o->h + c.gap) * 16);
+    put(p, 0x607c, ((o->w + c.notch) * o->h + c.gap) * 16);
     put(p, 0x6084, (c.feed == FLY) << 3 | c.out);
     put(p, 0x60dc, 3);
     if (c.feed == MEMORY) {
@@ -1207,8 +1211,13 @@ static void draw_pool(void)
     }
     p->h = (c.h + p->top + p->bottom - p->kh) / p->sy + 1;
     p->w = (c.w + p->left + p->right - p->kw) / p->sx + 1;
+    if (p->method) {
+        /* A maximum has to have something to choose from. */
+        p->h = MIN(p->h, (c.h + p->top - 1) / p->sy + 1);
+        p->w = MIN(p->w, (c.w + p->left - 1) / p->sx + 1);
+    }
     p->pad = rnd_bits(c.out);
-    c.notch = 0;
+    c.notch = one_in(2) ? rnd_in(1, 9) : 0;
     c.group = 1;
     c.group_gap = 0;
 }
@@ -1388,6 +1397,7 @@ static void mark_pool(void)
     mark("maximum", p->method == 1);
     mark("minimum", p->method == 2);
     mark("global pooling", p->kh == c.h && p->kw == c.w && !p->top);
+    mark("pooling with a notch", c.notch);
     mark("pooling with padding", p->top || p->left || p->bottom || p->right);
     mark("average of one row or column", p->method == 0 &&
                                          (p->kh == 1 || p->kw == 1));
@@ -1408,7 +1418,7 @@ static uint32_t out_addr(int pos, int ch)
 {
     int surface = ch / out_lanes();
     int w = c.pool.on ? c.pool.w : c.w;
-    uint32_t add = c.pool.on ? (c.pool.w * c.pool.h + c.gap) * 16
+    uint32_t add = c.pool.on ? ((c.pool.w + c.notch) * c.pool.h + c.gap) * 16
                              : surf_add();
 
     return ADDR_C + surface / c.group * add +
@@ -1728,12 +1738,12 @@ static void test_pool_hangs(void)
     expect("RDMA of words", unimp, wide, 1, 0);
     EXPECT("RDMA of nibbles", unimp, { 0x7030, 0 });
     EXPECT("indices", unimp, { 0x6024, 0x40000011 });
-    EXPECT("notches", unimp, { 0x6024, 0x10011 });
+    EXPECT("maximum of padding alone", unimp, { 0x6040, 0x2 });
     EXPECT("averages without padding", unimp, { 0x6024, 0x18 });
     EXPECT("16x16 with padding of 7", unimp, { 0x6034, 0x1010f0f },
            { 0x6040, 0x7777 });
     EXPECT("padding that does not fit", unimp,
-           { 0x6040, 0x1000 }, { 0x6044, 0x80 });
+           { 0x6024, 0x10 }, { 0x6040, 0x1000 }, { 0x6044, 0x80 });
     EXPECT("fp32 pooling", unimp, { 0x6084, 5 });
     EXPECT("pooling of what no DPU hands over", unimp, { 0x6024, 1 });
     EXPECT("a fly-in from nowhere", unimp, { 0x6084, 8 });

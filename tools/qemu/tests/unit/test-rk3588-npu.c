@@ -1490,8 +1490,14 @@ typedef struct Pool {
     int top, left, bottom, right;
     int out_h, out_w;
     int extra;              /* positions behind each input line */
+    int notch;              /* and behind each output line */
     uint16_t pad;
 } Pool;
+
+static int pool_area(const Pool *o)
+{
+    return (o->out_w + o->notch) * o->out_h;
+}
 
 static void pool_prog(Prog *p, const Pool *o)
 {
@@ -1508,7 +1514,7 @@ static void pool_prog(Prog *p, const Pool *o)
     put(p, 0x6018, o->out_w - 1);
     put(p, 0x601c, o->out_h - 1);
     put(p, 0x6020, o->c - 1);
-    put(p, 0x6024, 0x10 | o->method);
+    put(p, 0x6024, (uint32_t)o->notch << 16 | 0x10 | o->method);
     put(p, 0x6034, (o->sy - 1) << 20 | (o->sx - 1) << 16 | (o->kh - 1) << 8 |
                    (o->kw - 1));
     put(p, 0x6038, o->method == AVERAGE ? rw : 0);
@@ -1516,8 +1522,8 @@ static void pool_prog(Prog *p, const Pool *o)
     put(p, 0x6040, o->bottom << 12 | o->right << 8 | o->top << 4 | o->left);
     put(p, 0x6044, o->pad);
     put(p, 0x6070, ADDR_C);
-    put(p, 0x607c, o->out_w * o->out_h * 16);
-    put(p, 0x6084, (o->out_w * o->out_h * 16) | 2);
+    put(p, 0x607c, pool_area(o) * 16);
+    put(p, 0x6084, (pool_area(o) * 16) | 2);
     put(p, 0x60dc, 3);
     put(p, 0x700c, o->w - 1);
     put(p, 0x7010, o->h - 1);
@@ -1529,10 +1535,11 @@ static void pool_prog(Prog *p, const Pool *o)
     tail(p, 0x60);
 }
 
-/* Fold the window in rows, then columns; outside there is the pad value. */
+/* Fold the window in rows, then columns; averages have padding outside. */
 static float pool_ref(const Pool *o, const float *x, int ch, int oy, int ox)
 {
     float pad = npu_fp16_to_fp32(o->pad), acc = 0;
+    bool first = true;
     int ky, kx;
 
     for (ky = 0; ky < o->kh; ky++) {
@@ -1543,9 +1550,10 @@ static float pool_ref(const Pool *o, const float *x, int ch, int oy, int ox)
 
             if (o->method == AVERAGE) {
                 acc += v;
-            } else if ((!ky && !kx) ||
-                       (o->method == MAXIMUM ? v > acc : v < acc)) {
+            } else if (in && (first || (o->method == MAXIMUM ? v > acc
+                                                             : v < acc))) {
                 acc = v;
+                first = false;
             }
         }
     }
@@ -1561,6 +1569,20 @@ static bool pool_same(const Pool *o, uint16_t got, float want)
         want = (float)((float)(want * fw) * fh);
     }
     return got == npu_fp32_to_fp16(want);
+}
+
+/* What lies behind each line of the output must be as it was. */
+static bool pool_notches_untouched(const Pool *o)
+{
+    int y;
+
+    for (y = 0; y < (o->c + 7) / 8 * o->out_h; y++) {
+        if (!untouched(ADDR_C + (y * (o->out_w + o->notch) + o->out_w) * 16,
+                       o->notch * 16)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static void test_pool(Pool o, const char *name)
@@ -1586,13 +1608,16 @@ static void test_pool(Pool o, const char *name)
         float want = pool_ref(&o, x, ch, pos / o.out_w, pos % o.out_w);
         uint16_t got;
 
-        memcpy(&got, at(ADDR_C + (ch / 8 * area + pos) * 16 + ch % 8 * 2), 2);
+        memcpy(&got, at(ADDR_C + (ch / 8 * pool_area(&o) + pos +
+                                  pos / o.out_w * o.notch) * 16 +
+                        ch % 8 * 2), 2);
         ok = pool_same(&o, got, want);
         if (!ok) {
             printf("# channel %d, %d: %04x, want %g\n", ch, pos, got, want);
         }
     }
-    ok = ok && untouched(ADDR_C + (o.c + 7) / 8 * area * 16, 4096);
+    ok = ok && pool_notches_untouched(&o) &&
+         untouched(ADDR_C + (o.c + 7) / 8 * pool_area(&o) * 16, 4096);
     report(ok, "pooling %s", name);
     free(x);
 }
@@ -1626,13 +1651,20 @@ static void test_pools(void)
     o.out_w = 9;
     test_pool(o, "average with padding that counts");
     o.method = MAXIMUM;
+    o.right = 1;
+    o.out_w = 8;
     o.pad = 0xfc00;
     test_pool(o, "max with padding by -inf");
     o.pad = npu_fp32_to_fp16(1.5f);
-    test_pool(o, "max with padding by 1.5");
+    test_pool(o, "max without its padding of 1.5");
     o.method = MINIMUM;
     o.pad = npu_fp32_to_fp16(-1.5f);
-    test_pool(o, "min with padding by -1.5");
+    test_pool(o, "min without its padding of -1.5");
+    o.method = MAXIMUM;
+    o.notch = 7;
+    test_pool(o, "into columns of a wider tensor");
+    o.method = AVERAGE;
+    test_pool(o, "average into columns of a wider tensor");
     test_pool((Pool) {
         .method = AVERAGE, .h = 16, .w = 16, .c = 64, .kh = 16, .kw = 16,
         .sy = 16, .sx = 16, .out_h = 1, .out_w = 1,

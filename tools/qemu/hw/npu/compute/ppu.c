@@ -37,9 +37,8 @@ static const char *decode_modes(NpuTask *t, const uint32_t *regs)
     REFUSE_IF(GET(regs, PPU_DATA_FORMAT, DPU_FLYIN) !=
               (p->from_dpu && t->kind == NPU_KIND_FLYING), "DPU_FLYIN");
     /* USE_CNT was seen to change nothing. */
-    REFUSE_IF(GET(regs, PPU_OPERATION_MODE_CFG, INDEX_EN) ||
-              GET(regs, PPU_OPERATION_MODE_CFG, NOTCH),
-              "indices or notches of pooling");
+    REFUSE_IF(GET(regs, PPU_OPERATION_MODE_CFG, INDEX_EN),
+              "indices of pooling");
     REFUSE_IF(GET(regs, PPU_OPERATION_MODE_CFG, NO_PAD_COUNT),
               "averages without padding");
     REFUSE_IF(GET(regs, PPU_MISC_CTRL, NONALIGN) ||
@@ -86,11 +85,30 @@ static bool fits(uint32_t in, uint32_t out, uint32_t kernel, uint32_t stride,
     return (out - 1) * stride + kernel <= in + before + after;
 }
 
-/* The field is wider than any type; validated programs sign-extend to 19. */
+/* Does every window have an element of the input? */
+static bool reaches(uint32_t in, uint32_t out, uint32_t kernel, uint32_t stride,
+                    uint32_t before)
+{
+    return before < kernel && (out - 1) * stride < in + before;
+}
+
+/*
+ * Averages add the pad value; maximum and minimum leave padding out.
+ * Rockchip's compilers write 0 there for maxima of int8 tensors whose values
+ * are mostly below 0.
+ * The field is wider than any type; validated programs sign-extend to 19.
+ */
 static const char *decode_pad(NpuPool *p, const uint32_t *regs)
 {
     uint32_t low = regs[R_PPU_PADDING_VALUE_1];
 
+    if (p->method != NPU_POOL_AVERAGE) {
+        REFUSE_IF(!reaches(p->in_w, p->out_w, p->k_w, p->stride_x,
+                           p->pad_left) ||
+                  !reaches(p->in_h, p->out_h, p->k_h, p->stride_y, p->pad_top),
+                  "maximum or minimum of padding alone");
+        return NULL;
+    }
     if (p->precision == NPU_PREC_FP16) {
         REFUSE_IF(low >> 16 || regs[R_PPU_PADDING_VALUE_2],
                   "pooling pad value above 16 bits");
@@ -225,7 +243,8 @@ static const char *decode_output(NpuTask *t, const uint32_t *regs)
     o->surf_stride = regs[R_PPU_DST_SURF_STRIDE] & DPU_STRIDE_MASK;
     o->surf_add = o->surf_stride;
     o->surf_group = 1;
-    o->line_bytes = p->out_w * NPU_ATOM;
+    o->line_bytes = (p->out_w + GET(regs, PPU_OPERATION_MODE_CFG, NOTCH)) *
+                    NPU_ATOM;
     REFUSE_IF(!npu_cube_init(&o->cube, surfaces(p), p->out_h,
                              (uint64_t)p->out_w * NPU_ATOM, false),
               "too much pooling output");
@@ -268,23 +287,34 @@ static const uint8_t *tap(const PoolRun *run, uint32_t oy, uint32_t ox,
     return run->surface + y * p->from.host_line + (size_t)x * NPU_ATOM;
 }
 
-/* Folds an atom, or as much padding, into the results so far. */
-static void fold_int(const PoolRun *run, int64_t *acc, const uint8_t *src,
-                     bool first)
+static int64_t start_int(const NpuPool *p)
 {
-    const NpuPool *p = run->p;
+    switch (p->method) {
+    case NPU_POOL_MAX:
+        return INT64_MIN;
+    case NPU_POOL_MIN:
+        return INT64_MAX;
+    default:
+        return 0;
+    }
+}
+
+/* Folds an atom, or as much padding, into the results so far. */
+static void fold_int(const NpuPool *p, uint32_t lanes, int64_t *acc,
+                     const uint8_t *src)
+{
     uint32_t i;
 
-    for (i = 0; i < run->lanes; i++) {
+    for (i = 0; i < lanes; i++) {
         int32_t v = !src ? p->pad_value :
                     p->bytes == 1 ? (int8_t)src[i]
                                   : (int16_t)lduw_le_p(src + 2 * i);
 
         if (p->method == NPU_POOL_AVERAGE) {
             acc[i] += v;
-        } else if (first || (p->method == NPU_POOL_MAX ? v > acc[i]
-                                                       : v < acc[i])) {
-            acc[i] = v;
+        } else {
+            acc[i] = p->method == NPU_POOL_MAX ? MAX(acc[i], v)
+                                               : MIN(acc[i], v);
         }
     }
 }
@@ -305,12 +335,19 @@ static void pool_int(const PoolRun *run, uint32_t oy, uint32_t ox,
                      uint8_t *dst)
 {
     const NpuPool *p = run->p;
-    int64_t acc[MAX_LANES] = { 0 };
+    int64_t acc[MAX_LANES];
     uint32_t ky, kx, i;
 
+    for (i = 0; i < run->lanes; i++) {
+        acc[i] = start_int(p);
+    }
     for (ky = 0; ky < p->k_h; ky++) {
         for (kx = 0; kx < p->k_w; kx++) {
-            fold_int(run, acc, tap(run, oy, ox, ky, kx), !ky && !kx);
+            const uint8_t *src = tap(run, oy, ox, ky, kx);
+
+            if (src || p->method == NPU_POOL_AVERAGE) {
+                fold_int(p, run->lanes, acc, src);
+            }
         }
     }
     for (i = 0; i < run->lanes; i++) {
@@ -371,6 +408,9 @@ static void pool_float(const PoolRun *run, uint32_t oy, uint32_t ox,
         for (kx = 0; kx < p->k_w; kx++) {
             const uint8_t *src = tap(run, oy, ox, ky, kx);
 
+            if (!src && p->method != NPU_POOL_AVERAGE) {
+                continue;
+            }
             for (i = 0; i < run->lanes; i++) {
                 uint16_t h = src ? lduw_le_p(src + 2 * i) : p->pad_value;
 
