@@ -13,6 +13,7 @@
 #include "ew.h"
 #include "numeric.h"
 #include "stage.h"
+#include "stream.h"
 
 /* --- Registers --- */
 
@@ -80,6 +81,12 @@ static const char *decode_out_cvt(NpuDpu *d, const uint32_t *regs)
 static const char *decode_out_precision(NpuDpu *d, const uint32_t *regs)
 {
     d->out_precision = GET(regs, DPU_DATA_FORMAT, OUT_PRECISION);
+    if (d->raw) {
+        REFUSE_IF(d->out_precision != GET(regs, DPU_DATA_FORMAT,
+                                          PROC_PRECISION),
+                  "conversion of what is moved as it is");
+        d->out_precision = d->precision;
+    }
     switch (d->out_precision) {
     case NPU_PREC_INT8:
         d->out_bytes = 1;
@@ -120,34 +127,27 @@ static const char *decode_output(NpuTask *t, const uint32_t *regs,
     uint32_t size_e = GET(regs, DPU_BS_OW_CFG, SIZE_E_0);
     uint32_t per_surf = NPU_ATOM / d->out_bytes;
     uint32_t channels = opt->write_padding ? d->channels : d->orig_channels;
-    bool inner;
+    uint32_t surfaces = DIV_ROUND_UP(d->channels, per_surf);
 
     REFUSE_IF(GET(regs, DPU_BS_OW_CFG, SIZE_E_1) != size_e ||
               GET(regs, DPU_BS_OW_CFG, SIZE_E_2) != size_e,
               "SIZE_E differs between lines");
     REFUSE_IF(GET(regs, DPU_BS_OW_CFG, TP_ORG_EN) ||
               GET(regs, DPU_BS_OW_CFG, RGP_CNTER) ||
-              GET(regs, DPU_WDMA_SIZE_0, TP_PRECISION) ||
-              GET(regs, DPU_WDMA_SIZE_0, SIZE_C), "transposed output");
+              GET(regs, DPU_WDMA_SIZE_0, TP_PRECISION), "transposed output");
     if (t->pool.from_dpu) {
         /* Strides are for memory; on the way to the PPU there is none. */
-        REFUSE_IF(!npu_cube_init(&o->cube, DIV_ROUND_UP(d->channels, per_surf),
-                                 d->height, (uint64_t)d->width * NPU_ATOM,
-                                 false), "too much output");
+        REFUSE_IF(!npu_cube_init(&o->cube, surfaces, d->height,
+                                 (uint64_t)d->width * NPU_ATOM, false),
+                  "too much output");
         return NULL;
     }
     o->base = npu_dma_addr(regs, regs[R_DPU_DST_BASE_ADDR]);
     o->surf_stride = regs[R_DPU_DST_SURF_STRIDE] & DPU_STRIDE_MASK;
     o->surf_add = regs[R_DPU_SURFACE_ADD] & DPU_STRIDE_MASK;
     o->surf_group = size_e + 1;
-    o->line_bytes = (d->width + GET(regs, DPU_DATA_CUBE_NOTCH, NOTCH_0)) *
-                    NPU_ATOM;
-    inner = d->height > 1 &&
-            npu_output_surf_offset(o, 1) == d->width * NPU_ATOM;
-    REFUSE_IF(!npu_cube_init(&o->cube, DIV_ROUND_UP(channels, per_surf),
-                             d->height, (uint64_t)d->width * NPU_ATOM, inner),
-              "too much output");
-    return NULL;
+    return npu_stream_decode(t, regs, surfaces,
+                             DIV_ROUND_UP(channels, per_surf));
 }
 
 const char *npu_dpu_check_modes(const NpuTask *t, const uint32_t *regs)
@@ -182,6 +182,13 @@ static const char *check_core_dpu(const NpuTask *t, const uint32_t *regs)
     return NULL;
 }
 
+/* Does the DPU leave elements as they are? */
+static bool moves(const NpuDpu *d)
+{
+    return !d->stage[NPU_STAGE_BS].on && !d->stage[NPU_STAGE_BN].on &&
+           !d->ew.on && d->cvt_scale == 1 && !d->cvt_shift && !d->cvt_offset;
+}
+
 const char *npu_dpu_decode(NpuTask *t, const uint32_t *regs,
                            const NpuTaskOptions *opt)
 {
@@ -191,18 +198,11 @@ const char *npu_dpu_decode(NpuTask *t, const uint32_t *regs,
     why = decode_out_precision(d, regs);
     REFUSE_IF(why, why);
 
-    d->width = GET(regs, DPU_DATA_CUBE_WIDTH, WIDTH) + 1;
-    d->height = GET(regs, DPU_DATA_CUBE_HEIGHT, HEIGHT) + 1;
     d->channels = GET(regs, DPU_DATA_CUBE_CHANNEL, CHANNEL) + 1;
     d->orig_channels = GET(regs, DPU_DATA_CUBE_CHANNEL, ORIG_CHANNEL) + 1;
     d->pend = GET(regs, DPU_OFFSET_PEND, VALUE);
     why = t->kind == NPU_KIND_CONV ? check_core_dpu(t, regs) : NULL;
     REFUSE_IF(why, why);
-    REFUSE_IF(!t->pool.from_dpu &&
-              (GET(regs, DPU_WDMA_SIZE_0, CHANNEL) + 1 != d->channels ||
-               GET(regs, DPU_WDMA_SIZE_1, WIDTH) + 1 != d->width ||
-               GET(regs, DPU_WDMA_SIZE_1, HEIGHT) + 1 != d->height),
-              "DPU cube and its write DMA disagree");
     REFUSE_IF(d->orig_channels > d->channels,
               "more real than written channels");
     REFUSE_IF(d->pend && d->out_precision == NPU_PREC_FP32,
@@ -216,6 +216,7 @@ const char *npu_dpu_decode(NpuTask *t, const uint32_t *regs,
     REFUSE_IF(why, why);
     why = decode_out_cvt(d, regs);
     REFUSE_IF(why, why);
+    REFUSE_IF(d->raw && !moves(d), "arithmetic on what is moved as it is");
     return decode_output(t, regs, opt);
 }
 

@@ -9,7 +9,7 @@
 
 /* Do the DPU's modes go with the enabled blocks? */
 const char *npu_dpu_check_modes(const NpuTask *t, const uint32_t *regs);
-/* All stages and the output, after the precision of the input. */
+/* All stages and the output, after the input's precision and shape. */
 const char *npu_dpu_decode(NpuTask *t, const uint32_t *regs,
                            const NpuTaskOptions *opt);
 

@@ -70,13 +70,28 @@ static const char *check_types(const NpuDpu *d)
     }
 }
 
+/* Rockchip's compilers have bytes and halves enlarged as 16-bit integers. */
+static bool unpools_raw(const NpuDpu *d, uint8_t proc, const uint32_t *regs)
+{
+    return GET(regs, RDMA_SRC_DMA_CFG, UNPOOLING_EN) &&
+           d->precision == NPU_PREC_INT16 &&
+           (proc == NPU_PREC_INT8 || proc == NPU_PREC_FP16);
+}
+
 const char *npu_flying_precision(NpuDpu *d, const uint32_t *regs)
 {
+    uint8_t proc = GET(regs, DPU_DATA_FORMAT, PROC_PRECISION);
+
     d->precision = GET(regs, DPU_DATA_FORMAT, IN_PRECISION);
-    REFUSE_IF(GET(regs, DPU_DATA_FORMAT, PROC_PRECISION) != d->precision ||
-              GET(regs, RDMA_FEATURE_MODE_CFG, IN_PRECISION) != d->precision ||
-              GET(regs, RDMA_FEATURE_MODE_CFG, PROC_PRECISION) != d->precision,
+    REFUSE_IF(GET(regs, RDMA_FEATURE_MODE_CFG, IN_PRECISION) != d->precision ||
+              GET(regs, RDMA_FEATURE_MODE_CFG, PROC_PRECISION) != proc,
               "DPU and RDMA disagree about the precision");
+    if (unpools_raw(d, proc, regs)) {
+        d->raw = true;
+        d->precision = proc == NPU_PREC_INT8 ? NPU_PREC_INT8 : NPU_PREC_INT16;
+        return NULL;
+    }
+    REFUSE_IF(proc != d->precision, "precision that MRDMA converts");
     switch (d->precision) {
     case NPU_PREC_FP16:
         d->halves = !GET(regs, RDMA_FEATURE_MODE_CFG, MRDMA_FP16TOFP32);
@@ -94,13 +109,76 @@ const char *npu_flying_precision(NpuDpu *d, const uint32_t *regs)
     }
 }
 
-const char *npu_flying_decode(NpuTask *t, const uint32_t *regs)
+/* Every atom a few times, so that the copies make the lines of a surface. */
+static const char *decode_unpooling(NpuStream *s, const uint32_t *regs)
+{
+    s->copies_x = GET(regs, RDMA_SRC_DMA_CFG, KERNEL_WIDTH) + 1;
+    s->copies_y = GET(regs, RDMA_SRC_DMA_CFG, KERNEL_HEIGHT) + 1;
+    REFUSE_IF(GET(regs, RDMA_SRC_DMA_CFG, KERNEL_STRIDE_WIDTH) + 1 !=
+              s->copies_x ||
+              GET(regs, RDMA_SRC_DMA_CFG, KERNEL_STRIDE_HEIGHT) + 1 !=
+              s->copies_y || regs[R_RDMA_PAD_CFG] ||
+              GET(regs, RDMA_SRC_DMA_CFG, POOLING_METHOD),
+              "unpooling but by copies");
+    /* Never seen but so. */
+    REFUSE_IF(GET(regs, DPU_BS_OW_CFG, SIZE_E_0) + 1 != s->copies_y,
+              "unpooling with groups of other than its copies");
+    return NULL;
+}
+
+/*
+ * MRDMA says how much there is: the cube of a flying DPU may be larger, or of
+ * another shape (programs of Rockchip's compilers).
+ */
+const char *npu_flying_shape(NpuTask *t, const uint32_t *regs)
+{
+    NpuDpu *d = &t->dpu;
+    uint32_t w = GET(regs, RDMA_DATA_CUBE_WIDTH, WIDTH) + 1;
+    uint32_t h = GET(regs, RDMA_DATA_CUBE_HEIGHT, HEIGHT) + 1;
+    const char *why = NULL;
+
+    if (GET(regs, RDMA_SRC_DMA_CFG, UNPOOLING_EN)) {
+        REFUSE_IF(t->pool.from_dpu, "unpooling before pooling");
+        why = decode_unpooling(&d->stream, regs);
+    }
+    REFUSE_IF(why, why);
+    REFUSE_IF(t->pool.from_dpu ? w != d->width || h != d->height
+              : w * d->stream.copies_x * h > d->width * d->height,
+              "DPU and RDMA cubes disagree");
+    d->width = w;
+    d->height = h;
+    return NULL;
+}
+
+/* Notches are what lies behind a line, or behind the last one of a surface. */
+static const char *decode_feed(NpuTask *t, const uint32_t *regs)
 {
     NpuFeed *f = &t->feed[NPU_FEED_MAIN];
     NpuDpu *d = &t->dpu;
-    uint32_t per_surf = NPU_ATOM / element_bytes(d->precision);
-    uint32_t surfaces = DIV_ROUND_UP(d->orig_channels, per_surf);
-    uint32_t positions = d->width * d->height;
+    uint32_t in_bytes = element_bytes(d->precision);
+    uint32_t rdma_bytes = d->raw ? 2 : in_bytes;
+    uint32_t atoms = DIV_ROUND_UP(d->orig_channels * in_bytes, NPU_ATOM);
+    uint32_t line = d->width + GET(regs, RDMA_SRC_DMA_CFG, LINE_NOTCH);
+
+    REFUSE_IF(DIV_ROUND_UP((GET(regs, RDMA_DATA_CUBE_CHANNEL, CHANNEL) + 1) *
+                           rdma_bytes, NPU_ATOM) !=
+              DIV_ROUND_UP(d->channels * in_bytes, NPU_ATOM),
+              "DPU and RDMA disagree about the channels");
+    REFUSE_IF(d->raw && atoms > 1, "unpooling of several surfaces");
+    f->base[0] = npu_dma_addr(regs, regs[R_RDMA_SRC_BASE_ADDR]);
+    f->line_bytes = line * NPU_ATOM;
+    /* From the end of the last line; negative where surfaces are nested. */
+    f->pitch[0] = (line * (d->height - 1) + d->width) * NPU_ATOM +
+                  (regs[R_RDMA_SURF_NOTCH] & DPU_STRIDE_MASK);
+    REFUSE_IF(!npu_cube_init(&f->cube, atoms, d->height,
+                             (uint64_t)d->width * NPU_ATOM, false),
+              "too much input of a flying DPU");
+    return NULL;
+}
+
+const char *npu_flying_decode(NpuTask *t, const uint32_t *regs)
+{
+    NpuDpu *d = &t->dpu;
     const char *why = check_types(d);
 
     REFUSE_IF(why, why);
@@ -111,17 +189,10 @@ const char *npu_flying_decode(NpuTask *t, const uint32_t *regs)
               "flying DPU without MRDMA of its own");
     REFUSE_IF(GET(regs, RDMA_FEATURE_MODE_CFG, MRDMA_FP16TOFP32) &&
               d->precision != NPU_PREC_FP16, "MRDMA_FP16TOFP32");
-    REFUSE_IF(regs[R_RDMA_SRC_DMA_CFG] || regs[R_RDMA_PAD_CFG],
-              "unpooling, notches or padding of RDMA lines");
+    REFUSE_IF(regs[R_RDMA_PAD_CFG], "padding of RDMA lines");
     REFUSE_IF(!GET(regs, DPU_BS_OW_CFG, OD_BYPASS),
               "CPEND in a flying DPU");
-    f->base[0] = npu_dma_addr(regs, regs[R_RDMA_SRC_BASE_ADDR]);
-    f->pitch[0] = positions * NPU_ATOM +
-                  (regs[R_RDMA_SURF_NOTCH] & DPU_STRIDE_MASK);
-    REFUSE_IF(!npu_cube_init(&f->cube, surfaces, 1,
-                             (uint64_t)positions * NPU_ATOM, false),
-              "too much input of a flying DPU");
-    return NULL;
+    return decode_feed(t, regs);
 }
 
 static void load(FlyRun *run, uint32_t surface, uint32_t pos, uint32_t row)

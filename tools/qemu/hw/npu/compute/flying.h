@@ -7,8 +7,9 @@
 
 #include "types.h"
 
-/* Precision of a flying DPU; its main feed, after the rest of the DPU. */
+/* Precision and shape of a flying DPU; its feed, after the rest of the DPU. */
 const char *npu_flying_precision(NpuDpu *d, const uint32_t *regs);
+const char *npu_flying_shape(NpuTask *t, const uint32_t *regs);
 const char *npu_flying_decode(NpuTask *t, const uint32_t *regs);
 /* The DPU's stages over a cube from memory. */
 bool npu_flying_run(const NpuTask *t, const NpuOperands *in, uint8_t *out);

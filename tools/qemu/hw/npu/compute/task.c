@@ -14,6 +14,7 @@
 #include "ew.h"
 #include "flying.h"
 #include "ppu.h"
+#include "stream.h"
 
 NpuCmd npu_cmd_decode(uint64_t entry)
 {
@@ -54,6 +55,17 @@ static const char *decode_dpu_precision(NpuTask *t, const uint32_t *regs)
     return npu_cna_check_output(t, regs);
 }
 
+static const char *decode_dpu_shape(NpuTask *t, const uint32_t *regs)
+{
+    NpuDpu *d = &t->dpu;
+
+    d->width = GET(regs, DPU_DATA_CUBE_WIDTH, WIDTH) + 1;
+    d->height = GET(regs, DPU_DATA_CUBE_HEIGHT, HEIGHT) + 1;
+    d->stream.copies_x = 1;
+    d->stream.copies_y = 1;
+    return t->kind == NPU_KIND_FLYING ? npu_flying_shape(t, regs) : NULL;
+}
+
 static const char *decode_dpu(NpuTask *t, const uint32_t *regs,
                               const NpuTaskOptions *opt)
 {
@@ -61,6 +73,8 @@ static const char *decode_dpu(NpuTask *t, const uint32_t *regs,
 
     REFUSE_IF(why, why);
     why = decode_dpu_precision(t, regs);
+    REFUSE_IF(why, why);
+    why = decode_dpu_shape(t, regs);
     return why ? why : npu_dpu_decode(t, regs, opt);
 }
 
@@ -102,7 +116,7 @@ static const char *decode_rdma(NpuTask *t, const uint32_t *regs)
     }
     why = decode_rdma_feeds(t, regs);
     REFUSE_IF(why, why);
-    if (!stage_reads(t) && t->kind == NPU_KIND_CONV) {
+    if (!stage_reads(t) || t->kind == NPU_KIND_FLYING) {
         return NULL;
     }
     REFUSE_IF(GET(regs, RDMA_DATA_CUBE_WIDTH, WIDTH) + 1 != t->dpu.width ||
@@ -217,23 +231,50 @@ static bool compute_dpu(const NpuTask *t, const NpuOperands *in, uint8_t *out)
                                       : npu_cna_run(t, in, out);
 }
 
-/* What goes from the DPU to the PPU never sees memory. */
-static bool compute_both(const NpuTask *t, const NpuOperands *in, uint8_t *out)
+/* What the DPU hands over, as @cube; NULL if there is none. */
+static uint8_t *compute_cube(const NpuTask *t, const NpuOperands *in,
+                             const NpuCube *cube)
 {
-    NpuOperands pooled = { .cancel = in->cancel };
     NpuTask *dpu = g_try_malloc(sizeof(*dpu));
-    uint8_t *mid = g_try_malloc(t->pool.from.bytes);
+    uint8_t *mid = g_try_malloc(cube->bytes);
     bool ok = dpu && mid;
 
     if (ok) {
         *dpu = *t;
-        dpu->dpu.out.cube = t->pool.from;
-        pooled.feed[NPU_FEED_MAIN] = mid;
-        ok = compute_dpu(dpu, in, mid) && npu_ppu_run(t, &pooled, out);
+        dpu->dpu.out.cube = *cube;
+        ok = compute_dpu(dpu, in, mid);
+    }
+    g_free(dpu);
+    if (!ok) {
+        g_free(mid);
+        mid = NULL;
+    }
+    return mid;
+}
+
+/* What goes from the DPU to the PPU never sees memory. */
+static bool compute_both(const NpuTask *t, const NpuOperands *in, uint8_t *out)
+{
+    uint8_t *mid = compute_cube(t, in, &t->pool.from);
+    NpuOperands pooled = { .cancel = in->cancel };
+    bool ok;
+
+    pooled.feed[NPU_FEED_MAIN] = mid;
+    ok = mid && npu_ppu_run(t, &pooled, out);
+    g_free(mid);
+    return ok;
+}
+
+static bool compute_stream(const NpuTask *t, const NpuOperands *in,
+                           uint8_t *out)
+{
+    uint8_t *mid = compute_cube(t, in, &t->dpu.stream.from);
+
+    if (mid) {
+        npu_stream_write(t, mid, out);
     }
     g_free(mid);
-    g_free(dpu);
-    return ok;
+    return mid;
 }
 
 bool npu_task_compute(const NpuTask *t, const NpuOperands *in, uint8_t *out)
@@ -241,6 +282,9 @@ bool npu_task_compute(const NpuTask *t, const NpuOperands *in, uint8_t *out)
     if (t->kind == NPU_KIND_POOL) {
         return npu_ppu_run(t, in, out);
     }
-    return t->pool.from_dpu ? compute_both(t, in, out)
+    if (t->pool.from_dpu) {
+        return compute_both(t, in, out);
+    }
+    return t->dpu.stream.on ? compute_stream(t, in, out)
                             : compute_dpu(t, in, out);
 }

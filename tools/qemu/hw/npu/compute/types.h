@@ -188,9 +188,23 @@ typedef struct NpuOutput {
     uint32_t line_bytes;
 } NpuOutput;
 
+/*
+ * The write DMA's shape of what the DPU hands over, atom by atom.  Where it is
+ * not the DPU's own, @from is the latter in a host buffer.
+ */
+typedef struct NpuStream {
+    bool on;
+    uint32_t copies_x, copies_y;    /* unpooling: of each atom */
+    uint32_t surfaces, width, height;
+    uint32_t group;         /* surfaces handed over at a position */
+    uint32_t written;       /* of them; the rest is padding */
+    NpuCube from;
+} NpuStream;
+
 typedef struct NpuDpu {
     bool is_float;
     bool halves;            /* are not widened on the way in and out */
+    bool raw;               /* elements are moved as they are */
     uint8_t precision;      /* of the main input */
     uint8_t out_precision;
     uint8_t out_bytes;
@@ -208,6 +222,7 @@ typedef struct NpuDpu {
     uint32_t cvt_shift;
     bool cvt_away;          /* ties away from zero instead of to even */
     bool cvt_offset_first;
+    NpuStream stream;
     NpuOutput out;
 } NpuDpu;
 

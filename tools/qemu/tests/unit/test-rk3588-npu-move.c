@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Tests of the RK3588 NPU model's moves: cubes that DPU and DMA engines count
+ * by different shapes, notches, enlarging.  The references move elements of
+ * tensors; all of memory must be as they leave it.
+ */
+#define MEM_SIZE        (1u << 20)
+#include "harness.h"
+
+#define ADDR_A          (MEM_BASE + 0x10000)
+#define ADDR_B          (MEM_BASE + 0x40000)
+#define ADDR_C          (MEM_BASE + 0x80000)
+#define ATOM            16
+
+static uint8_t expected[MEM_SIZE];
+
+/* A tensor in memory: surfaces of lines of atoms. */
+typedef struct Tensor {
+    uint32_t base;
+    int w, h;               /* of the whole, which tiles are part of */
+} Tensor;
+
+static uint32_t atom_at(const Tensor *t, int s, int y, int x)
+{
+    return t->base + ((s * t->h + y) * t->w + x) * ATOM;
+}
+
+static void expect_atom(uint32_t to, uint32_t from)
+{
+    memcpy(expected + (to - MEM_BASE), mem + (from - MEM_BASE), ATOM);
+}
+
+static void scramble(void)
+{
+    uint32_t i;
+
+    for (i = 0; i < MEM_SIZE; i++) {
+        mem[i] = rnd();
+    }
+    memcpy(expected, mem, MEM_SIZE);
+}
+
+static void finish(const Prog *p, const char *name)
+{
+    NpuTaskOptions opt = { .write_padding = false };
+    const char *why = NULL;
+    bool ok = run_prog(p, opt, &why) == NPU_TASK_RUN;
+    uint32_t i;
+
+    if (!ok) {
+        printf("# refused: %s\n", why);
+    }
+    for (i = 0; i < MEM_SIZE && ok; i++) {
+        ok = mem[i] == expected[i];
+        if (!ok) {
+            printf("# at %x: %02x, want %02x\n", MEM_BASE + i, mem[i],
+                   expected[i]);
+        }
+    }
+    report(ok, "%s", name);
+}
+
+static void refuse(const Prog *p, const char *name)
+{
+    NpuTaskOptions opt = { .write_padding = false };
+    const char *why = NULL;
+    bool ok = run_prog(p, opt, &why) == NPU_TASK_UNIMP;
+
+    ok = ok && why && !memcmp(mem, expected, MEM_SIZE);
+    report(ok, "refused: %s", name);
+    printf("# %s\n", why ? why : "accepted");
+}
+
+/* --- The DPU alone, moving bytes --- */
+
+typedef struct Move {
+    int c;                  /* channels: bytes */
+    int dpu_w, dpu_h;
+    uint32_t from, to;
+    int r_w, r_h, line_notch, surf_notch;       /* reading */
+    int w_w, w_h, w_c, notch;                   /* writing */
+    uint32_t surf_stride, surf_add;             /* atoms */
+} Move;
+
+static void move_prog(Prog *p, const Move *m)
+{
+    p->n = 0;
+    put(p, 0x4004, 0xe);
+    put(p, 0x5004, 0xe);
+    put(p, 0x400c, 0x1e5);
+    put(p, 0x4020, m->to);
+    put(p, 0x4024, m->surf_stride * ATOM);
+    put(p, 0x4030, m->dpu_w - 1);
+    put(p, 0x4034, m->dpu_h - 1);
+    put(p, 0x4038, m->notch << 16 | m->notch);
+    put(p, 0x403c, (m->c - 1) << 16 | (m->c - 1));
+    put(p, 0x4040, 0x53);
+    put(p, 0x4050, 2);
+    put(p, 0x4058, m->w_c - 1);
+    put(p, 0x405c, (m->w_h - 1) << 16 | (m->w_w - 1));
+    put(p, 0x4060, 0x53);
+    put(p, 0x4070, 0x383);
+    put(p, 0x4078, 1);
+    put(p, 0x4084, 1);
+    put(p, 0x40c0, m->surf_add * ATOM);
+    put(p, 0x500c, m->r_w - 1);
+    put(p, 0x5010, m->r_h - 1);
+    put(p, 0x5014, m->c - 1);
+    put(p, 0x5018, m->from);
+    put(p, 0x5034, 1);
+    put(p, 0x5044, 0x7801);
+    put(p, 0x5048, (uint32_t)m->line_notch << 19);
+    put(p, 0x504c, (uint32_t)(m->surf_notch * ATOM));
+    start(p, 0x18);
+}
+
+static Move copy_of(const Tensor *from, const Tensor *to, int c, int w, int h)
+{
+    return (Move) {
+        .c = c, .dpu_w = w, .dpu_h = h, .from = from->base, .to = to->base,
+        .r_w = w, .r_h = h, .line_notch = from->w - w,
+        .surf_notch = from->w * (from->h - h) + from->w - w,
+        .w_w = w, .w_h = h, .w_c = c, .notch = to->w - w,
+        .surf_stride = to->w * to->h, .surf_add = to->w * to->h,
+    };
+}
+
+/* As networks widen a tensor by one on all sides. */
+static void test_borders(void)
+{
+    const Tensor a = { ADDR_A, 7, 5 }, c = { ADDR_C, 9, 7 };
+    Move m = copy_of(&a, &c, 32, 7, 5);
+    int s, x, y;
+    Prog p;
+
+    scramble();
+    m.to = atom_at(&c, 0, 1, 1);
+    for (s = 0; s < 2; s++) {
+        for (y = 0; y < 5; y++) {
+            for (x = 0; x < 7; x++) {
+                expect_atom(atom_at(&c, s, y + 1, x + 1),
+                            atom_at(&a, s, y, x));
+            }
+        }
+    }
+    move_prog(&p, &m);
+    finish(&p, "into the middle of a wider tensor");
+
+    /* One line, of a DPU that is told of all of them. */
+    scramble();
+    m = copy_of(&c, &c, 32, 9, 1);
+    m.dpu_w = 9;
+    m.dpu_h = 7;
+    m.from = atom_at(&c, 0, 1, 0);
+    for (s = 0; s < 2; s++) {
+        for (x = 0; x < 9; x++) {
+            expect_atom(atom_at(&c, s, 0, x), atom_at(&c, s, 1, x));
+        }
+    }
+    move_prog(&p, &m);
+    finish(&p, "one line of a larger cube");
+
+    scramble();
+    m = copy_of(&c, &c, 32, 1, 7);
+    m.dpu_w = 9;
+    m.dpu_h = 7;
+    m.from = atom_at(&c, 0, 0, 1);
+    for (s = 0; s < 2; s++) {
+        for (y = 0; y < 7; y++) {
+            expect_atom(atom_at(&c, s, y, 0), atom_at(&c, s, y, 1));
+        }
+    }
+    move_prog(&p, &m);
+    finish(&p, "one column of a larger cube");
+}
+
+/* Heads: surfaces nested in lines on one side, in columns on the other. */
+static void test_heads(void)
+{
+    const Move m = {
+        .c = 3 * 16, .dpu_w = 8, .dpu_h = 2, .from = ADDR_A, .to = ADDR_C,
+        .r_w = 2, .r_h = 8, .line_notch = 4, .surf_notch = 2 - (7 * 6 + 2),
+        .w_w = 8, .w_h = 2, .w_c = 3 * 16, .notch = 2 * 8,
+        .surf_stride = 1, .surf_add = 8,
+    };
+    int s, i;
+    Prog p;
+
+    scramble();
+    for (s = 0; s < 3; s++) {
+        for (i = 0; i < 16; i++) {
+            expect_atom(ADDR_C + (i / 8 * 24 + s * 8 + i % 8) * ATOM,
+                        ADDR_A + (i / 2 * 6 + s * 2 + i % 2) * ATOM);
+        }
+    }
+    move_prog(&p, &m);
+    finish(&p, "2x8 to 8x2 with nested surfaces");
+}
+
+/* As deconvolutions are put together: each line is a group of the write DMA. */
+static void test_spread(void)
+{
+    const Tensor a = { ADDR_A, 5, 4 }, c = { ADDR_C, 10, 8 };
+    Move m = {
+        .c = 16, .dpu_w = 5, .dpu_h = 4, .from = ADDR_A,
+        .to = atom_at(&c, 0, 1, 1), .r_w = 5, .r_h = 4, .w_w = 1, .w_h = 5,
+        .w_c = 4 * 16, .notch = 1, .surf_stride = 80, .surf_add = 20,
+    };
+    int x, y;
+    Prog p;
+
+    scramble();
+    for (y = 0; y < 4; y++) {
+        for (x = 0; x < 5; x++) {
+            expect_atom(atom_at(&c, 0, 2 * y + 1, 2 * x + 1),
+                        atom_at(&a, 0, y, x));
+        }
+    }
+    move_prog(&p, &m);
+    finish(&p, "to every other line and column");
+
+    scramble();
+    m.w_h = 6;
+    move_prog(&p, &m);
+    refuse(&p, "a write DMA that wants more than there is");
+    m.w_h = 4;
+    move_prog(&p, &m);
+    refuse(&p, "a write DMA that wants less than there is");
+    m.w_h = 5;
+    m.dpu_h = 3;
+    move_prog(&p, &m);
+    refuse(&p, "a DPU cube that is smaller than what MRDMA reads");
+}
+
+/* --- The same behind a convolution --- */
+
+/* 1x1 kernels that hand each channel on; 32 channels, or 16 of them. */
+static void identity_prog(Prog *p, int w, int h, int real)
+{
+    int i;
+
+    memset(mem + (ADDR_B - MEM_BASE), 0, 32 * 32);
+    for (i = 0; i < 32; i++) {
+        mem[ADDR_B - MEM_BASE + i * 32 + i] = 1;
+    }
+    memcpy(expected, mem, MEM_SIZE);
+    p->n = 0;
+    put(p, 0x100c, 0);
+    put(p, 0x1010, 1 << 4);
+    put(p, 0x1014, 9);
+    put(p, 0x1020, w << 16 | h);
+    put(p, 0x1024, 31 << 16 | 32);
+    put(p, 0x1028, w);
+    put(p, 0x102c, w * h);
+    put(p, 0x1030, 32 * 32);
+    put(p, 0x1034, 32);
+    put(p, 0x1038, 0x01010000 | 32);
+    put(p, 0x1040, 11 << 4 | 1);
+    put(p, 0x1044, DIV_ROUND_UP(w * 32, 128));
+    put(p, 0x104c, 0xb);
+    for (i = 0; i < 4; i++) {
+        put(p, 0x1050 + 4 * i, 0x10000);
+    }
+    put(p, 0x1070, ADDR_A);
+    put(p, 0x1078, 0xf000f);
+    put(p, 0x107c, 4 * w);
+    put(p, 0x1080, (uint32_t)(w * (h - 4)) & 0xfffffff);
+    put(p, 0x1084, w << 16 | h);
+    put(p, 0x1088, 32);
+    put(p, 0x1110, ADDR_B);
+    put(p, 0x3010, 1);
+    put(p, 0x3014, (h - 1) << 16 | (w - 1));
+    put(p, 0x3018, 31);
+    put(p, 0x400c, 0x1e4);
+    put(p, 0x4020, ADDR_C);
+    put(p, 0x4030, w - 1);
+    put(p, 0x4034, h - 1);
+    put(p, 0x403c, (uint32_t)(real - 1) << 16 | 31);
+    put(p, 0x4040, 0x53);
+    put(p, 0x4050, 1 << 8 | 1 << 5 | 1 << 2 | 2);
+    put(p, 0x4058, 31);
+    put(p, 0x405c, (h - 1) << 16 | (w - 1));
+    put(p, 0x4060, 0x53);
+    put(p, 0x4070, 0x383);
+    put(p, 0x4078, 1);
+    put(p, 0x4084, 1);
+}
+
+static void test_spread_conv(int real, const char *name)
+{
+    const Tensor a = { ADDR_A, 6, 3 }, c = { ADDR_C, 12, 6 };
+    int s, x, y;
+    Prog p;
+
+    scramble();
+    identity_prog(&p, 6, 3, real);
+    put(&p, 0x4020, atom_at(&c, 0, 0, 1));
+    put(&p, 0x4024, 12 * 6 * ATOM);
+    put(&p, 0x4038, 0x10001);
+    put(&p, 0x4058, 3 * 32 - 1);
+    put(&p, 0x405c, 5 << 16);
+    put(&p, 0x40c0, 24 * ATOM);
+    start(&p, 0x0d);
+    for (s = 0; s < real / 16; s++) {
+        for (y = 0; y < 3; y++) {
+            for (x = 0; x < 6; x++) {
+                expect_atom(atom_at(&c, s, 2 * y, 2 * x + 1),
+                            atom_at(&a, s, y, x));
+            }
+        }
+    }
+    finish(&p, name);
+}
+
+/* --- Enlarging --- */
+
+/* @k times in both directions; halves are not looked at as such. */
+static void enlarge_prog(Prog *p, int w, int h, int k, bool halves)
+{
+    int c = halves ? 8 : 16;
+
+    p->n = 0;
+    put(p, 0x400c, 0x1e5);
+    put(p, 0x4010, halves ? 0x44000002 : 0x04000000);
+    put(p, 0x4020, ADDR_C);
+    put(p, 0x4024, w * k * ATOM);
+    put(p, 0x4030, w * k - 1);
+    put(p, 0x4034, h - 1);
+    put(p, 0x4038, w * k * (k - 1) << 16 | w * k * (k - 1));
+    put(p, 0x403c, (c - 1) << 16 | (c - 1));
+    put(p, 0x4040, 0x53);
+    put(p, 0x4050, (k - 1) * 0x124 | 2);
+    put(p, 0x4058, c - 1);
+    put(p, 0x405c, (h - 1) << 16 | (w * k - 1));
+    put(p, 0x4060, 0x53);
+    put(p, 0x4070, 0x383);
+    put(p, 0x4078, 1);
+    put(p, 0x4084, 1);
+    put(p, 0x40c0, w * h * k * k * ATOM);
+    put(p, 0x500c, w - 1);
+    put(p, 0x5010, h - 1);
+    put(p, 0x5014, 7);
+    put(p, 0x5018, ADDR_A);
+    put(p, 0x5034, 1);
+    put(p, 0x5044, halves ? 0xf841 : 0xf801);
+    put(p, 0x5048, 0x1000 | (k - 1) * 0x249);
+}
+
+static void test_enlarge(int k, bool halves, const char *name)
+{
+    const Tensor a = { ADDR_A, 5, 3 }, c = { ADDR_C, 5 * k, 3 * k };
+    int x, y;
+    Prog p;
+
+    scramble();
+    for (y = 0; y < 3 * k; y++) {
+        for (x = 0; x < 5 * k; x++) {
+            expect_atom(atom_at(&c, 0, y, x), atom_at(&a, 0, y / k, x / k));
+        }
+    }
+    enlarge_prog(&p, 5, 3, k, halves);
+    start(&p, 0x18);
+    finish(&p, name);
+}
+
+static void refuse_enlarging(uint16_t reg, uint32_t value, const char *name)
+{
+    Prog p;
+
+    scramble();
+    enlarge_prog(&p, 4, 4, 2, false);
+    put(&p, reg, value);
+    start(&p, 0x18);
+    refuse(&p, name);
+}
+
+int main(void)
+{
+    rnd_state = 0x6d6f7665;
+
+    test_borders();
+    test_heads();
+    test_spread();
+    test_spread_conv(32, "a convolution to every other line and column");
+    test_spread_conv(16, "the same with padding in its groups");
+    test_enlarge(2, false, "bytes enlarged 2x2");
+    test_enlarge(2, true, "halves enlarged 2x2");
+    test_enlarge(4, true, "halves enlarged 4x4");
+    test_enlarge(8, false, "bytes enlarged 8x8");
+    refuse_enlarging(0x5048, 0x3249, "unpooling of maxima");
+    refuse_enlarging(0x5048, 0x1049, "unpooling with gaps");
+    refuse_enlarging(0x5064, 0x11, "padded unpooling");
+    refuse_enlarging(0x4050, 2, "unpooling in groups of one");
+    refuse_enlarging(0x4040, 0x12, "ReLU of what is moved as it is");
+    refuse_enlarging(0x4084, 2, "scaling of what is moved as it is");
+    refuse_enlarging(0x4010, 0x84000000, "conversion of what is moved");
+    refuse_enlarging(0x5014, 15, "unpooling of two surfaces");
+
+    printf("1..%u\n", tests);
+    return failures != 0;
+}
