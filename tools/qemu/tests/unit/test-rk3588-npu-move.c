@@ -6,6 +6,7 @@
  */
 #define MEM_SIZE        (1u << 20)
 #include "harness.h"
+#include "compute/numeric.h"
 
 #define ADDR_A          (MEM_BASE + 0x10000)
 #define ADDR_B          (MEM_BASE + 0x40000)
@@ -374,6 +375,95 @@ static void refuse_enlarging(uint16_t reg, uint32_t value, const char *name)
     refuse(&p, name);
 }
 
+/* --- Operands in surfaces further apart --- */
+
+/* Halves of some columns of one line: x + y, exactly. */
+static void add_prog(Prog *p, int from, int w, int line)
+{
+    const Tensor a = { ADDR_A, line, 1 }, b = { ADDR_B, line, 1 },
+                 c = { ADDR_C, line, 1 };
+
+    p->n = 0;
+    put(p, 0x400c, 0x1e5);
+    put(p, 0x4010, 0x48000002);
+    put(p, 0x4020, atom_at(&c, 0, 0, from));
+    put(p, 0x4024, line * ATOM);
+    put(p, 0x4030, w - 1);
+    put(p, 0x403c, 23 << 16 | 23);
+    put(p, 0x4040, 0x53);
+    put(p, 0x4050, 2);
+    put(p, 0x4058, 23);
+    put(p, 0x405c, w - 1);
+    put(p, 0x4060, 0x53);
+    put(p, 0x4070, 0x108202c0);
+    put(p, 0x4078, 1);
+    put(p, 0x4084, 0x10001);
+    put(p, 0x40c0, line * ATOM);
+    put(p, 0x500c, w - 1);
+    put(p, 0x5014, 23);
+    put(p, 0x5018, atom_at(&a, 0, 0, from));
+    put(p, 0x5034, 0x40000008);
+    put(p, 0x5038, atom_at(&b, 0, 0, from));
+    put(p, 0x5040, line * ATOM);
+    put(p, 0x5044, 0x17849);
+    put(p, 0x504c, (line - w) * ATOM);
+    put(p, 0x506c, (line - w) * ATOM);
+}
+
+static uint16_t half_at(uint32_t addr)
+{
+    uint16_t v;
+
+    memcpy(&v, at(addr), 2);
+    return v;
+}
+
+static void tame_halves(uint32_t addr, int n)
+{
+    int i;
+
+    for (i = 0; i < n; i++) {
+        uint16_t v = npu_fp32_to_fp16(rnd_in(-4000, 4000) / 16.0f);
+
+        memcpy(at(addr + 2 * i), &v, 2);
+    }
+}
+
+static void test_add(int from, int w, int line, const char *name)
+{
+    int s, i;
+    Prog p;
+
+    scramble();
+    tame_halves(ADDR_A, 3 * line * 8);
+    tame_halves(ADDR_B, 3 * line * 8);
+    memcpy(expected, mem, MEM_SIZE);
+    for (s = 0; s < 3; s++) {
+        for (i = 0; i < w * 8; i++) {
+            uint32_t offset = (s * line + from) * ATOM + 2 * i;
+            uint16_t sum = npu_fp32_to_fp16(
+                npu_fp16_to_fp32(half_at(ADDR_A + offset)) +
+                npu_fp16_to_fp32(half_at(ADDR_B + offset)));
+
+            memcpy(expected + (ADDR_C - MEM_BASE) + offset, &sum, 2);
+        }
+    }
+    add_prog(&p, from, w, line);
+    start(&p, 0x18);
+    finish(&p, name);
+}
+
+static void refuse_addition(uint16_t reg, uint32_t value, const char *name)
+{
+    Prog p;
+
+    scramble();
+    add_prog(&p, 0, 5, 12);
+    put(&p, reg, value);
+    start(&p, 0x18);
+    refuse(&p, name);
+}
+
 int main(void)
 {
     rnd_state = 0x6d6f7665;
@@ -395,6 +485,10 @@ int main(void)
     refuse_enlarging(0x4084, 2, "scaling of what is moved as it is");
     refuse_enlarging(0x4010, 0x84000000, "conversion of what is moved");
     refuse_enlarging(0x5014, 15, "unpooling of two surfaces");
+    test_add(0, 12, 12, "fp16 + fp16 of whole lines");
+    test_add(5, 5, 12, "fp16 + fp16 of some columns");
+    refuse_addition(0x506c, 6 * ATOM, "ERDMA notch against the stride");
+    refuse_addition(0x5048, 1 << 19, "line notches beside an EW operand");
 
     printf("1..%u\n", tests);
     return failures != 0;

@@ -69,8 +69,11 @@ static const char *decode_single(NpuTask *t, const uint32_t *regs)
     uint32_t positions = d->ew.per_channel ? 1 : d->width * d->height;
 
     f->base[0] = npu_dma_addr(regs, regs[R_RDMA_EW_BASE_ADDR]);
+    /* Rockchip's compilers say the pitch twice, so that either would do. */
     f->pitch[0] = regs[R_RDMA_EW_SURF_STRIDE] & DPU_STRIDE_MASK;
-    REFUSE_IF(regs[R_RDMA_EW_SURF_NOTCH], "notch of single ERDMA surfaces");
+    REFUSE_IF(regs[R_RDMA_EW_SURF_NOTCH] &&
+              feed_pitch(d, regs[R_RDMA_EW_SURF_NOTCH]) != f->pitch[0],
+              "notch against the stride of ERDMA surfaces");
     REFUSE_IF(!npu_cube_init(&f->cube, DIV_ROUND_UP(d->orig_channels, per_surf),
                              1, (uint64_t)positions * NPU_ATOM, false),
               "too many EW operands");
@@ -116,7 +119,7 @@ static const char *decode_memory(NpuTask *t, const uint32_t *regs)
               "EW operands per channel of a convolution");
     REFUSE_IF(regs[R_RDMA_SRC_DMA_CFG] || regs[R_RDMA_PAD_CFG] ||
               GET(regs, RDMA_DATA_CUBE_HEIGHT, EW_LINE_NOTCH),
-              "notches or padding of RDMA lines");
+              "notches or padding of RDMA lines with an EW operand");
     return t->kind == NPU_KIND_FLYING ? decode_single(t, regs)
                                       : decode_pair(t, regs);
 }
