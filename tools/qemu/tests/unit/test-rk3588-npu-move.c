@@ -464,6 +464,76 @@ static void refuse_addition(uint16_t reg, uint32_t value, const char *name)
     refuse(&p, name);
 }
 
+/* --- The main input by two engines --- */
+
+/* fp32 in surfaces of four channels to halves, times 0.5. */
+static void pair_prog(Prog *p, int w, int h)
+{
+    p->n = 0;
+    put(p, 0x400c, 0x800001e5);
+    put(p, 0x4010, 0x54000005);
+    put(p, 0x4020, ADDR_C);
+    put(p, 0x4024, w * h * ATOM);
+    put(p, 0x4030, w - 1);
+    put(p, 0x4034, h - 1);
+    put(p, 0x403c, 15 << 16 | 15);
+    put(p, 0x4040, 0x42);
+    put(p, 0x4048, 0x38000000);
+    put(p, 0x4050, 2);
+    put(p, 0x4058, 15);
+    put(p, 0x405c, (h - 1) << 16 | (w - 1));
+    put(p, 0x4060, 0x53);
+    put(p, 0x4070, 0x383);
+    put(p, 0x4078, 1);
+    put(p, 0x4084, 0x10001);
+    put(p, 0x40c0, w * h * ATOM);
+    put(p, 0x500c, w - 1);
+    put(p, 0x5010, h - 1);
+    put(p, 0x5014, 15);
+    put(p, 0x5018, ADDR_A);
+    put(p, 0x5034, 0x4000000c);
+    put(p, 0x5038, ADDR_A + w * h * ATOM);
+    put(p, 0x5040, 2 * w * h * ATOM);
+    put(p, 0x5044, 0x2fba9);
+    put(p, 0x504c, w * h * ATOM);
+    put(p, 0x506c, w * h * ATOM);
+}
+
+static void test_pair(void)
+{
+    const int w = 5, h = 3;
+    int i, ch;
+    Prog p;
+
+    scramble();
+    for (ch = 0; ch < 16; ch++) {
+        for (i = 0; i < w * h; i++) {
+            float v = rnd_in(-9999, 9999) / 128.0f;
+            uint16_t half = npu_fp32_to_fp16(v / 2);
+
+            memcpy(at(ADDR_A + (ch / 4 * w * h + i) * ATOM + ch % 4 * 4), &v,
+                   4);
+            memcpy(expected + (ADDR_C - MEM_BASE) +
+                   (ch / 8 * w * h + i) * ATOM + ch % 8 * 2, &half, 2);
+        }
+    }
+    memcpy(expected + (ADDR_A - MEM_BASE), at(ADDR_A), w * h * 4 * ATOM);
+    pair_prog(&p, w, h);
+    start(&p, 0x18);
+    finish(&p, "words of MRDMA and ERDMA in turns to halves");
+}
+
+static void refuse_pair(uint16_t reg, uint32_t value, const char *name)
+{
+    Prog p;
+
+    scramble();
+    pair_prog(&p, 4, 4);
+    put(&p, reg, value);
+    start(&p, 0x18);
+    refuse(&p, name);
+}
+
 int main(void)
 {
     rnd_state = 0x6d6f7665;
@@ -489,6 +559,12 @@ int main(void)
     test_add(5, 5, 12, "fp16 + fp16 of some columns");
     refuse_addition(0x506c, 6 * ATOM, "ERDMA notch against the stride");
     refuse_addition(0x5048, 1 << 19, "line notches beside an EW operand");
+
+    test_pair();
+    refuse_pair(0x5034, 1, "a pair without ERDMA");
+    refuse_pair(0x400c, 0x1e5, "a pair that the DPU does not know of");
+    refuse_pair(0x5044, 0x2f8a9, "a pair that RDMA does not know of");
+    refuse_pair(0x5048, 1 << 19, "line notches of a pair");
 
     printf("1..%u\n", tests);
     return failures != 0;

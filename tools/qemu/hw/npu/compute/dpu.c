@@ -161,7 +161,8 @@ const char *npu_dpu_check_modes(const NpuTask *t, const uint32_t *regs)
     REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, NONALIGN) ||
               GET(regs, DPU_FEATURE_MODE_CFG, RGP_TYPE) ||
               GET(regs, DPU_FEATURE_MODE_CFG, TP_EN) ||
-              GET(regs, DPU_FEATURE_MODE_CFG, COMB_USE) ||
+              (GET(regs, DPU_FEATURE_MODE_CFG, COMB_USE) &&
+               t->kind != NPU_KIND_FLYING) ||
               GET(regs, DPU_DATA_FORMAT, MC_SURF_OUT) ||
               GET(regs, DPU_DATA_CUBE_HEIGHT, MINMAX_CTL),
               "DPU feature mode");

@@ -11,6 +11,8 @@
 #include "dpu.h"
 #include "numeric.h"
 
+/* COMB_USE with which ERDMA fetches a half of the main input. */
+#define COMB_USE_MAIN_PAIR      3
 #define BLOCK_ROWS      64              /* positions at a time */
 #define MAX_LANES       NPU_ATOM        /* elements in an atom */
 
@@ -64,7 +66,8 @@ static const char *check_types(const NpuDpu *d)
                   "output precision of a flying DPU");
         return NULL;
     default:
-        REFUSE_IF(d->out_precision != NPU_PREC_FP32,
+        REFUSE_IF(d->out_precision != NPU_PREC_FP32 &&
+                  d->out_precision != NPU_PREC_FP16,
                   "output precision of a flying DPU");
         return NULL;
     }
@@ -150,6 +153,32 @@ const char *npu_flying_shape(NpuTask *t, const uint32_t *regs)
     return NULL;
 }
 
+/*
+ * The main input by surfaces of MRDMA and ERDMA in turns, so that words fill
+ * the atoms of halves as fast as those are written (Rockchip's compilers).
+ */
+static const char *decode_pair(NpuFeed *f, const uint32_t *regs)
+{
+    REFUSE_IF(regs[R_RDMA_SRC_DMA_CFG] ||
+              GET(regs, RDMA_DATA_CUBE_HEIGHT, EW_LINE_NOTCH),
+              "line notches or unpooling of a pair of RDMA engines");
+    REFUSE_IF(GET(regs, RDMA_ERDMA_CFG, DISABLE) ||
+              GET(regs, RDMA_ERDMA_CFG, NONALIGN) ||
+              GET(regs, RDMA_ERDMA_CFG, SURF_MODE),
+              "main input of a pair without ERDMA");
+    f->alternate = true;
+    f->base[1] = npu_dma_addr(regs, regs[R_RDMA_EW_BASE_ADDR]);
+    f->pitch[1] = f->cube.height * f->line_bytes +
+                  (regs[R_RDMA_EW_SURF_NOTCH] & DPU_STRIDE_MASK);
+    return NULL;
+}
+
+bool npu_flying_pairs(const uint32_t *regs)
+{
+    return GET(regs, DPU_FEATURE_MODE_CFG, COMB_USE) &&
+           GET(regs, DPU_FEATURE_MODE_CFG, FLYING_MODE);
+}
+
 /* Notches are what lies behind a line, or behind the last one of a surface. */
 static const char *decode_feed(NpuTask *t, const uint32_t *regs)
 {
@@ -173,7 +202,7 @@ static const char *decode_feed(NpuTask *t, const uint32_t *regs)
     REFUSE_IF(!npu_cube_init(&f->cube, atoms, d->height,
                              (uint64_t)d->width * NPU_ATOM, false),
               "too much input of a flying DPU");
-    return NULL;
+    return npu_flying_pairs(regs) ? decode_pair(f, regs) : NULL;
 }
 
 const char *npu_flying_decode(NpuTask *t, const uint32_t *regs)
@@ -184,11 +213,14 @@ const char *npu_flying_decode(NpuTask *t, const uint32_t *regs)
     REFUSE_IF(why, why);
     REFUSE_IF(!GET(regs, RDMA_FEATURE_MODE_CFG, FLYING_MODE) ||
               GET(regs, RDMA_FEATURE_MODE_CFG, MRDMA_DISABLE) ||
-              GET(regs, RDMA_FEATURE_MODE_CFG, COMB_USE) ||
+              GET(regs, RDMA_FEATURE_MODE_CFG, COMB_USE) !=
+              (npu_flying_pairs(regs) ? COMB_USE_MAIN_PAIR : 0) ||
               GET(regs, RDMA_FEATURE_MODE_CFG, CONV_MODE),
               "flying DPU without MRDMA of its own");
+    /* Set for words, too, by Rockchip's compilers. */
     REFUSE_IF(GET(regs, RDMA_FEATURE_MODE_CFG, MRDMA_FP16TOFP32) &&
-              d->precision != NPU_PREC_FP16, "MRDMA_FP16TOFP32");
+              d->precision != NPU_PREC_FP16 && d->precision != NPU_PREC_FP32,
+              "MRDMA_FP16TOFP32");
     REFUSE_IF(regs[R_RDMA_PAD_CFG], "padding of RDMA lines");
     REFUSE_IF(!GET(regs, DPU_BS_OW_CFG, OD_BYPASS),
               "CPEND in a flying DPU");

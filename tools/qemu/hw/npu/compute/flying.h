@@ -11,6 +11,8 @@
 const char *npu_flying_precision(NpuDpu *d, const uint32_t *regs);
 const char *npu_flying_shape(NpuTask *t, const uint32_t *regs);
 const char *npu_flying_decode(NpuTask *t, const uint32_t *regs);
+/* Does ERDMA fetch a half of the main input? */
+bool npu_flying_pairs(const uint32_t *regs);
 /* The DPU's stages over a cube from memory. */
 bool npu_flying_run(const NpuTask *t, const NpuOperands *in, uint8_t *out);
 

@@ -89,8 +89,9 @@ static const char *decode_rdma_feeds(NpuTask *t, const uint32_t *regs)
 {
     uint32_t precision = t->dpu.precision;
 
-    REFUSE_IF(!t->dpu.ew.dma && !GET(regs, RDMA_ERDMA_CFG, DISABLE),
-              "ERDMA operand that EW does not take");
+    REFUSE_IF(npu_flying_pairs(regs) ? t->dpu.ew.dma
+              : !t->dpu.ew.dma && !GET(regs, RDMA_ERDMA_CFG, DISABLE),
+              "ERDMA operand that EW does not take, or one of two");
     if (t->kind == NPU_KIND_FLYING) {
         return npu_flying_decode(t, regs);
     }
