@@ -472,7 +472,8 @@ static Value ref_ew(Value v, int pos, int ch)
     if (!e->on) {
         return v;
     }
-    if (e->op >= 0) {
+    /* With the LUT there are no operations on registers. */
+    if (e->op >= 0 && !(c.lut.on && e->from == REGISTER)) {
         v = ref_ew_op(v, e->bits[e->from == ELEMENT ? pos * c.c + ch :
                                  e->from == CHANNEL ? ch : 0]);
     }

@@ -1300,6 +1300,7 @@ typedef struct Act {
     float scale;            /* index units per 1.0 of input; a half */
     uint32_t le_slope, le_slope_shift, lo_slope, lo_slope_shift;
     int offset, minus_exp;
+    bool max_with_0;        /* in EW, where it does nothing */
 } Act;
 
 static void act_prog(Prog *p, const Act *a, int n, bool upload)
@@ -1325,7 +1326,7 @@ static void act_prog(Prog *p, const Act *a, int n, bool upload)
     put(p, 0x4060, 0x20040);
     put(p, 0x4064, 0x80000000);
     put(p, 0x4068, (uint32_t)npu_fp32_to_fp16(a->scale) << 16);
-    put(p, 0x4070, 0x302);
+    put(p, 0x4070, a->max_with_0 ? 0x300 : 0x302);
     put(p, 0x4080, a->offset);
     put(p, 0x4088, 1u << 31 | a->minus_exp << 12);
     put(p, 0x4108, 0x68);
@@ -1434,6 +1435,8 @@ static void test_luts(void)
     fill_act(&a, sigmoid, 32768);
     test_act(&a, sigmoid, 0.002, true, "sigmoid");
     test_act(&a, sigmoid, 0.002, false, "sigmoid, tables of an earlier task");
+    a.max_with_0 = true;
+    test_act(&a, sigmoid, 0.002, false, "sigmoid beside a maximum with 0");
     /* Beyond 8 silu is the identity: 1024 per 1.0 in and 2048 out. */
     a = (Act) { .shift = 4, .scale = 1024, .offset = 0, .minus_exp = 11,
                 .lo_slope = 16384, .lo_slope_shift = 13 };
@@ -1449,6 +1452,49 @@ static void test_luts(void)
     a.le_slope_shift = 19;
     fill_act(&a, silu, 2048);
     test_act(&a, silu, 10, true, "silu, steps of 64, slopes at both ends");
+}
+
+/*
+ * Around the ends of both tables: above LO its upper halves say how it goes
+ * on, below LE its lower ones, and the others nothing.
+ */
+static void test_lut_ends(void)
+{
+    static uint32_t regs[NPU_REGFILE_WORDS];
+    static NpuLut lut;
+    static NpuLutUse use;
+    static const int32_t beyond[] = { 1, 2, 8191, 8192, 1 << 20 };
+    const int32_t end = 16384, over = 0x4032, under = 23107;
+    bool ok = true;
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(lut.entry); i++) {
+        lut.entry[i] = rnd();
+        lut.written[i] = true;
+    }
+    regs[0x4108 / 4] = 0x68;
+    regs[0x410c / 4] = 0x50500;
+    regs[0x4110 / 4] = -end;
+    regs[0x411c / 4] = end;
+    regs[0x4120 / 4] = 0x7123u << 16 | under;
+    regs[0x4124 / 4] = 3 << 5 | 12;
+    regs[0x4128 / 4] = over << 16 | 0x4567;
+    regs[0x412c / 4] = 13 << 5 | 4;
+    ok = !npu_lut_decode(&use, regs, &lut);
+    ok = ok && npu_lut_value(&use, end) == lut.entry[513 + 512] &&
+         npu_lut_value(&use, -end) == lut.entry[0] &&
+         npu_lut_value(&use, 0) == lut.entry[513] &&
+         npu_lut_value(&use, end - 32) == lut.entry[513 + 511] &&
+         npu_lut_value(&use, 32 - end) == lut.entry[1];
+    for (i = 0; i < ARRAY_SIZE(beyond) && ok; i++) {
+        double up = floor(ldexp((double)beyond[i] * over, -13));
+        double down = floor(ldexp((double)-beyond[i] * under, -12));
+
+        ok = npu_lut_value(&use, end + beyond[i]) ==
+             lut.entry[513 + 512] + up &&
+             npu_lut_value(&use, -end - beyond[i]) == lut.entry[0] + down;
+    }
+    report(ok, "LUT at and beyond both ends");
 }
 
 static void expect_lut_refusal(const char *name, uint16_t reg, uint32_t value)
@@ -2186,6 +2232,7 @@ int main(int argc, char **argv)
     test_flying();
     test_fly_refusals();
     test_luts();
+    test_lut_ends();
     test_lut_refusals();
     test_pools();
     test_pool_widths();

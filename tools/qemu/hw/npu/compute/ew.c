@@ -254,11 +254,16 @@ const char *npu_ew_decode(NpuTask *t, const uint32_t *regs, const NpuLut *lut)
     e->relu = !GET(regs, DPU_EW_CFG, RELU_BYPASS);
     e->relux = e->relu && GET(regs, DPU_EW_CFG, RELUX_EN);
     e->relux_cmp = regs[R_DPU_EW_RELUX_CMP];
-    if (!GET(regs, DPU_EW_CFG, OP_BYPASS)) {
+    e->lut = !GET(regs, DPU_EW_CFG, LUT_BYPASS);
+    /*
+     * With the LUT an operation on registers does nothing: activations of
+     * gregordinary and of Rockchip's compilers leave a maximum with 0 there and
+     * are right for negative inputs.
+     */
+    if (!GET(regs, DPU_EW_CFG, OP_BYPASS) && !(e->lut && !npu_ew_reads(regs))) {
         why = decode_op(t, regs);
         REFUSE_IF(why, why);
     }
-    e->lut = !GET(regs, DPU_EW_CFG, LUT_BYPASS);
     return e->lut ? npu_lut_decode(&t->dpu.lut, regs, lut) : NULL;
 }
 
