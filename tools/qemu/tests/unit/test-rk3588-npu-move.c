@@ -375,6 +375,115 @@ static void refuse_enlarging(uint16_t reg, uint32_t value, const char *name)
     refuse(&p, name);
 }
 
+/* --- Transposing --- */
+
+static void transpose_prog(Prog *p, int w, int h, int c)
+{
+    p->n = 0;
+    put(p, 0x400c, 0x1e5);
+    put(p, 0x4010, 0x24000001);
+    put(p, 0x4020, ADDR_C);
+    put(p, 0x4030, w - 1);
+    put(p, 0x4034, h - 1);
+    put(p, 0x403c, (c - 1) << 16 | (c - 1));
+    put(p, 0x4040, 0x53);
+    put(p, 0x4060, 0x53);
+    put(p, 0x4070, 0x383);
+    put(p, 0x4078, 1);
+    put(p, 0x4084, 1);
+    put(p, 0x500c, w - 1);
+    put(p, 0x5010, h - 1);
+    put(p, 0x5014, c - 1);
+    put(p, 0x5018, ADDR_A);
+    put(p, 0x5034, 1);
+    put(p, 0x5044, 0xf821);
+}
+
+/* Lines of 24 atoms become columns: eight of each line are a surface's. */
+static void columns_prog(Prog *p)
+{
+    transpose_prog(p, 8, 5, 24);
+    put(p, 0x400c, 0x400001e5);
+    put(p, 0x4024, 5 * ATOM);
+    put(p, 0x4038, 35 << 16 | 35);
+    put(p, 0x4050, 0x7fe);
+    put(p, 0x4058, 0x8000000 | 23);
+    put(p, 0x405c, 2 << 16 | 4);
+    put(p, 0x40c0, 40 * ATOM);
+    put(p, 0x5048, 16 << 19);
+    put(p, 0x504c, (uint32_t)((8 - (4 * 24 + 8)) * ATOM));
+}
+
+static void test_columns(void)
+{
+    int x, y;
+    Prog p;
+
+    scramble();
+    for (y = 0; y < 5; y++) {
+        for (x = 0; x < 24; x++) {
+            expect_atom(ADDR_C + (x * 5 + y) * ATOM,
+                        ADDR_A + (y * 24 + x) * ATOM);
+        }
+    }
+    columns_prog(&p);
+    start(&p, 0x18);
+    finish(&p, "atoms of lines to columns");
+}
+
+/* Positions of 16 bytes become rows of 48 positions, one for each byte. */
+static void rows_prog(Prog *p)
+{
+    transpose_prog(p, 16, 3, 8);
+    put(p, 0x4024, 3 * ATOM);
+    put(p, 0x4038, 23 << 16 | 23);
+    put(p, 0x4050, 0x80007fe);
+    put(p, 0x4058, 2 << 16 | 7);
+    put(p, 0x405c, 1 << 16);
+    put(p, 0x40c0, ATOM);
+}
+
+static void test_rows(void)
+{
+    int pos, byte;
+    Prog p;
+
+    scramble();
+    for (pos = 0; pos < 48; pos++) {
+        for (byte = 0; byte < ATOM; byte++) {
+            expected[ADDR_C - MEM_BASE + byte * 48 + pos] =
+                *at(ADDR_A + pos * ATOM + byte);
+        }
+    }
+    rows_prog(&p);
+    start(&p, 0x18);
+    finish(&p, "bytes of positions to rows");
+}
+
+static void refuse_transposing(void (*prog)(Prog *p), uint16_t reg,
+                               uint32_t value, const char *name)
+{
+    Prog p;
+
+    scramble();
+    prog(&p);
+    put(&p, reg, value);
+    start(&p, 0x18);
+    refuse(&p, name);
+}
+
+static void test_transposing(void)
+{
+    test_columns();
+    test_rows();
+    refuse_transposing(columns_prog, 0x4050, 0x80007fe, "both at once");
+    refuse_transposing(columns_prog, 0x4058, 23, "columns of bytes");
+    refuse_transposing(rows_prog, 0x4058, 0x8020007, "rows of halves");
+    refuse_transposing(rows_prog, 0x4058, 1 << 16 | 7, "rows of less");
+    refuse_transposing(rows_prog, 0x405c, 0, "blocks of eight positions");
+    refuse_transposing(rows_prog, 0x4040, 0x12, "ReLU beside it");
+}
+
 /* --- Operands in surfaces further apart --- */
 
 /* Halves of some columns of one line: x + y, exactly. */
@@ -555,6 +664,7 @@ int main(void)
     refuse_enlarging(0x4084, 2, "scaling of what is moved as it is");
     refuse_enlarging(0x4010, 0x84000000, "conversion of what is moved");
     refuse_enlarging(0x5014, 15, "unpooling of two surfaces");
+    test_transposing();
     test_add(0, 12, 12, "fp16 + fp16 of whole lines");
     test_add(5, 5, 12, "fp16 + fp16 of some columns");
     refuse_addition(0x506c, 6 * ATOM, "ERDMA notch against the stride");

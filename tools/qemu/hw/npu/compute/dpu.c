@@ -119,6 +119,13 @@ static const char *decode_out_precision(NpuDpu *d, const uint32_t *regs)
     }
 }
 
+/* Does the DPU leave elements as they are? */
+static bool moves(const NpuDpu *d)
+{
+    return !d->stage[NPU_STAGE_BS].on && !d->stage[NPU_STAGE_BN].on &&
+           !d->ew.on && d->cvt_scale == 1 && !d->cvt_shift && !d->cvt_offset;
+}
+
 static const char *decode_output(NpuTask *t, const uint32_t *regs,
                                  const NpuTaskOptions *opt)
 {
@@ -132,9 +139,11 @@ static const char *decode_output(NpuTask *t, const uint32_t *regs,
     REFUSE_IF(GET(regs, DPU_BS_OW_CFG, SIZE_E_1) != size_e ||
               GET(regs, DPU_BS_OW_CFG, SIZE_E_2) != size_e,
               "SIZE_E differs between lines");
-    REFUSE_IF(GET(regs, DPU_BS_OW_CFG, TP_ORG_EN) ||
-              GET(regs, DPU_BS_OW_CFG, RGP_CNTER) ||
-              GET(regs, DPU_WDMA_SIZE_0, TP_PRECISION), "transposed output");
+    REFUSE_IF(GET(regs, DPU_BS_OW_CFG, RGP_CNTER), "RGP_CNTER");
+    d->raw |= GET(regs, DPU_BS_OW_CFG, TP_ORG_EN) ||
+              GET(regs, DPU_FEATURE_MODE_CFG, TP_EN);
+    REFUSE_IF(d->raw && t->pool.from_dpu, "transposed output to the PPU");
+    REFUSE_IF(d->raw && !moves(d), "arithmetic on what is moved as it is");
     if (t->pool.from_dpu) {
         /* Strides are for memory; on the way to the PPU there is none. */
         REFUSE_IF(!npu_cube_init(&o->cube, surfaces, d->height,
@@ -160,7 +169,6 @@ const char *npu_dpu_check_modes(const NpuTask *t, const uint32_t *regs)
               "DPU output against the enabled blocks, or to both sides");
     REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, NONALIGN) ||
               GET(regs, DPU_FEATURE_MODE_CFG, RGP_TYPE) ||
-              GET(regs, DPU_FEATURE_MODE_CFG, TP_EN) ||
               (GET(regs, DPU_FEATURE_MODE_CFG, COMB_USE) &&
                t->kind != NPU_KIND_FLYING) ||
               GET(regs, DPU_DATA_FORMAT, MC_SURF_OUT) ||
@@ -181,13 +189,6 @@ static const char *check_core_dpu(const NpuTask *t, const uint32_t *regs)
                                                     : t->conv.kernels),
               "more output channels than kernels");
     return NULL;
-}
-
-/* Does the DPU leave elements as they are? */
-static bool moves(const NpuDpu *d)
-{
-    return !d->stage[NPU_STAGE_BS].on && !d->stage[NPU_STAGE_BN].on &&
-           !d->ew.on && d->cvt_scale == 1 && !d->cvt_shift && !d->cvt_offset;
 }
 
 const char *npu_dpu_decode(NpuTask *t, const uint32_t *regs,
@@ -217,7 +218,6 @@ const char *npu_dpu_decode(NpuTask *t, const uint32_t *regs,
     REFUSE_IF(why, why);
     why = decode_out_cvt(d, regs);
     REFUSE_IF(why, why);
-    REFUSE_IF(d->raw && !moves(d), "arithmetic on what is moved as it is");
     return decode_output(t, regs, opt);
 }
 

@@ -193,7 +193,8 @@ static const char *decode_feed(NpuTask *t, const uint32_t *regs)
                            rdma_bytes, NPU_ATOM) !=
               DIV_ROUND_UP(d->channels * in_bytes, NPU_ATOM),
               "DPU and RDMA disagree about the channels");
-    REFUSE_IF(d->raw && atoms > 1, "unpooling of several surfaces");
+    REFUSE_IF(d->stream.copies_x * d->stream.copies_y > 1 && atoms > 1,
+              "unpooling of several surfaces");
     f->base[0] = npu_dma_addr(regs, regs[R_RDMA_SRC_BASE_ADDR]);
     f->line_bytes = line * NPU_ATOM;
     /* From the end of the last line; negative where surfaces are nested. */

@@ -15,9 +15,25 @@
 #include "cube.h"
 #include "decode.h"
 
+#define BLOCK_ATOMS     NPU_ATOM
+
 static uint64_t atoms(uint32_t surfaces, uint32_t width, uint32_t height)
 {
     return (uint64_t)surfaces * width * height;
+}
+
+/* Does an atom of the input make more than one of the output? */
+static bool widens(const NpuDpu *d)
+{
+    switch (d->precision) {
+    case NPU_PREC_INT8:
+        return d->out_bytes > 1;
+    case NPU_PREC_INT16:
+    case NPU_PREC_FP16:
+        return d->out_bytes > 2;
+    default:
+        return false;
+    }
 }
 
 /*
@@ -34,7 +50,10 @@ static const char *decode_shape(NpuTask *t, uint32_t surfaces,
     REFUSE_IF(atoms(surfaces, d->width, d->height) * s->copies_x *
               s->copies_y != atoms(s->surfaces, s->width, s->height),
               "DPU and its write DMA disagree about the amount");
-    REFUSE_IF(surfaces * s->copies_y % per_group || s->surfaces % per_group,
+    s->own_group = t->kind == NPU_KIND_FLYING ? 1 : per_group;
+    REFUSE_IF(s->own_group < surfaces && t->kind == NPU_KIND_FLYING &&
+              widens(d), "other shapes of wider elements");
+    REFUSE_IF(surfaces % s->own_group || s->surfaces % per_group,
               "write DMA with part of a group");
     s->on = true;
     s->group = per_group;
@@ -54,22 +73,57 @@ static const char *decode_shape(NpuTask *t, uint32_t surfaces,
     return NULL;
 }
 
+/*
+ * Transposition by Rockchip's compilers, of tensors that are moved as 16-bit
+ * integers.  TP_EN makes one group of all that is written, in which the
+ * surfaces take eight columns.  TP_ORG_EN transposes 16 positions of 16 bytes,
+ * SIZE_C times and once.  A network uses the result of either as weights, which
+ * leaves no choice for what becomes of the bytes of an atom.
+ */
+static const char *decode_transposition(NpuTask *t, const uint32_t *regs)
+{
+    NpuDpu *d = &t->dpu;
+    NpuStream *s = &d->stream;
+    bool rows = GET(regs, DPU_FEATURE_MODE_CFG, TP_EN);
+
+    s->blocks = GET(regs, DPU_BS_OW_CFG, TP_ORG_EN);
+    if (!rows && !s->blocks) {
+        return NULL;
+    }
+    REFUSE_IF(t->kind != NPU_KIND_FLYING || d->precision != NPU_PREC_INT16 ||
+              d->out_precision != NPU_PREC_INT16 || rows == s->blocks ||
+              GET(regs, DPU_WDMA_SIZE_0, TP_PRECISION) != rows ||
+              d->orig_channels != d->channels || s->copies_x > 1,
+              "transposed output");
+    s->surfaces = d->out.surf_group;
+    if (s->blocks) {
+        REFUSE_IF(s->width * s->height * d->out.surf_group != BLOCK_ATOMS,
+                  "transposition in blocks of other than 16 positions");
+        s->surfaces *= GET(regs, DPU_WDMA_SIZE_0, SIZE_C) + 1;
+    }
+    return NULL;
+}
+
 const char *npu_stream_decode(NpuTask *t, const uint32_t *regs,
                               uint32_t surfaces, uint32_t computed)
 {
     NpuDpu *d = &t->dpu;
     NpuStream *s = &d->stream;
     NpuOutput *o = &d->out;
+    const char *why;
     bool inner;
 
     s->width = GET(regs, DPU_WDMA_SIZE_1, WIDTH) + 1;
     s->height = GET(regs, DPU_WDMA_SIZE_1, HEIGHT) + 1;
     s->surfaces = DIV_ROUND_UP((GET(regs, DPU_WDMA_SIZE_0, CHANNEL) + 1) *
                                d->out_bytes, NPU_ATOM) * s->copies_y;
+    why = decode_transposition(t, regs);
+    REFUSE_IF(why, why);
     o->line_bytes = (s->width + GET(regs, DPU_DATA_CUBE_NOTCH, NOTCH_0)) *
                     NPU_ATOM;
     if (s->width != d->width || s->height != d->height ||
-        s->surfaces != surfaces || s->copies_x * s->copies_y > 1) {
+        s->surfaces != surfaces || s->copies_x * s->copies_y > 1 ||
+        s->blocks) {
         return decode_shape(t, surfaces, computed);
     }
     inner = d->height > 1 &&
@@ -88,14 +142,25 @@ static const uint8_t *nth_atom(const NpuDpu *d, const uint8_t *from,
                                uint64_t nth)
 {
     const NpuStream *s = &d->stream;
-    uint32_t group = s->group / s->copies_y;
-    uint64_t pos = nth / s->group;
-    uint32_t j = nth % s->group / s->copies_y;
+    uint32_t group = s->own_group;
+    uint64_t pos = nth / (group * s->copies_y);
+    uint32_t j = nth % (group * s->copies_y) / s->copies_y;
     uint32_t x = pos % ((uint64_t)d->width * s->copies_x) / s->copies_x;
     uint64_t line = pos / ((uint64_t)d->width * s->copies_x);
 
     return from + (line / d->height * group + j) * s->from.host_surf +
            line % d->height * s->from.host_line + (size_t)x * NPU_ATOM;
+}
+
+/* Byte @column of the atoms of a block makes an atom. */
+static void transpose(const NpuDpu *d, const uint8_t *from, uint64_t block,
+                      uint32_t column, uint8_t *to)
+{
+    uint32_t i;
+
+    for (i = 0; i < BLOCK_ATOMS; i++) {
+        to[i] = nth_atom(d, from, block + i)[column];
+    }
 }
 
 static void write_group(const NpuTask *t, uint32_t group, const uint8_t *from,
@@ -104,17 +169,21 @@ static void write_group(const NpuTask *t, uint32_t group, const uint8_t *from,
     const NpuDpu *d = &t->dpu;
     const NpuStream *s = &d->stream;
     const NpuCube *to = &d->out.cube;
-    uint64_t nth = atoms(group, s->width, s->height) * s->group;
+    uint64_t start = atoms(group, s->width, s->height) * s->group;
+    uint64_t nth = start;
     uint32_t x, y, j;
 
     out += group * s->written * to->host_surf;
     for (y = 0; y < s->height; y++) {
         for (x = 0; x < s->width; x++) {
             for (j = 0; j < s->group; j++, nth++) {
-                if (j < s->written) {
-                    memcpy(out + j * to->host_surf + y * to->host_line +
-                           (size_t)x * NPU_ATOM, nth_atom(d, from, nth),
-                           NPU_ATOM);
+                uint8_t *p = out + j * to->host_surf + y * to->host_line +
+                             (size_t)x * NPU_ATOM;
+
+                if (s->blocks) {
+                    transpose(d, from, start, nth - start, p);
+                } else if (j < s->written) {
+                    memcpy(p, nth_atom(d, from, nth), NPU_ATOM);
                 }
             }
         }

@@ -194,9 +194,11 @@ typedef struct NpuOutput {
  */
 typedef struct NpuStream {
     bool on;
+    bool blocks;            /* of 16 atoms, which are transposed by bytes */
     uint32_t copies_x, copies_y;    /* unpooling: of each atom */
     uint32_t surfaces, width, height;
-    uint32_t group;         /* surfaces handed over at a position */
+    uint32_t own_group;     /* surfaces that the DPU hands over at a position */
+    uint32_t group;         /* and those that the write DMA takes there */
     uint32_t written;       /* of them; the rest is padding */
     NpuCube from;
 } NpuStream;
