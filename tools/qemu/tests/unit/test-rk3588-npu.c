@@ -1743,6 +1743,10 @@ static void test_pool_widths(void)
     test_pool_width(3, 1, 34, NPU_TASK_RUN);
     test_pool_width(3, 1, 35, NPU_TASK_STALL);
     test_pool_width(3, 2, 129, NPU_TASK_RUN);
+    test_pool((Pool) {
+        .method = MAXIMUM, .h = 5, .w = 45, .c = 16, .kh = 3, .kw = 3, .sy = 1,
+        .sx = 2, .out_h = 3, .out_w = 22,
+    }, "max 3x3 of 45 columns, every other");
     test_pool_width(4, 1, 34, NPU_TASK_RUN);
     test_pool_width(4, 1, 36, NPU_TASK_STALL);
     test_pool_width(5, 1, 20, NPU_TASK_RUN);

@@ -122,13 +122,16 @@ static const char *decode_pad(NpuPool *p, const uint32_t *regs)
 }
 
 /*
- * Measured by boydjohnson with square windows: from these widths on they hang
- * if they overlap, those below 5x5 only if they do so with a vertical stride
- * of 1.  Between 20 and 24 for the larger ones nobody knows.
+ * Measured by boydjohnson with square windows and strides: from these widths on
+ * they hang if they overlap, those below 5x5 only if they do so with a vertical
+ * stride of 1.  Between 20 and 24 for the larger ones nobody knows.  For those
+ * below it must be the output's width that counts: Rockchip's compilers pool 45
+ * columns with a horizontal stride of 2, but no more than 32 with one of 1.
  */
 const char *npu_ppu_find_stall(const uint32_t *regs)
 {
     uint32_t w = GET(regs, PPU_DATA_CUBE_IN_WIDTH, WIDTH) + 1;
+    uint32_t out_w = GET(regs, PPU_DATA_CUBE_OUT_WIDTH, WIDTH) + 1;
     uint32_t k_w = GET(regs, PPU_POOLING_KERNEL_CFG, KERNEL_WIDTH) + 1;
     uint32_t k_h = GET(regs, PPU_POOLING_KERNEL_CFG, KERNEL_HEIGHT) + 1;
     uint32_t s_x = GET(regs, PPU_POOLING_KERNEL_CFG, STRIDE_WIDTH) + 1;
@@ -136,7 +139,7 @@ const char *npu_ppu_find_stall(const uint32_t *regs)
     uint32_t k = MIN(k_w, k_h);
     bool overlap = s_x < k_w || s_y < k_h;
 
-    REFUSE_IF((k == 3 || k == 4) && s_y == 1 && w > 34,
+    REFUSE_IF((k == 3 || k == 4) && s_y == 1 && out_w > 32,
               "overlapping pooling windows in a wide tile");
     REFUSE_IF(k > 4 && overlap && w > 20,
               "overlapping pooling windows in a wide tile");
