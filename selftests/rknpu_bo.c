@@ -248,6 +248,21 @@ RK_TEST_F(bo, mmap_twice_is_the_same_memory, "two mappings of a BO show the same
 	rk_bo_fini(&bo);
 }
 
+RK_TEST_F(bo, mmap_offset_of_64_bits, "a BO's offset for mmap() needs more than 32 bits, whatever the client has")
+{
+	struct rk_bo bo;
+	uint8_t *again;
+
+	ASSERT_EQ(0, rk_bo_init(&bo, self->fd, RK_PAGE));
+	EXPECT_LT(UINT32_MAX, bo.offset);
+	memset(bo.map, 0x3c, RK_PAGE);
+	again = mmap(NULL, RK_PAGE, PROT_READ, MAP_SHARED, self->fd, bo.offset);
+	ASSERT_NE(MAP_FAILED, again);
+	EXPECT_EQ(0x3c, again[RK_PAGE - 1]);
+	munmap(again, RK_PAGE);
+	rk_bo_fini(&bo);
+}
+
 RK_TEST_F(bo, mmap_part, "the first page of a BO can be mapped alone")
 {
 	struct rk_bo bo;

@@ -266,7 +266,7 @@ static int fuzz_raw(unsigned int f)
 	if (drm_warns(type, nr))
 		return -EINVAL;
 	return rk_ioctl(cl()->fd[f], _IOC(below(4), type, nr, size),
-			one_in(10) ? (void *)pointer() : arg);
+			one_in(10) ? (void *)(uintptr_t)pointer() : arg);
 }
 
 static int client_file(struct client *c, unsigned int f);

@@ -10,7 +10,7 @@
 /* Sometimes with an argument that is elsewhere. */
 static int call(unsigned int f, unsigned long request, void *arg)
 {
-	return rk_ioctl(cl()->fd[f], request, one_in(30) ? (void *)pointer() : arg);
+	return rk_ioctl(cl()->fd[f], request, one_in(30) ? (void *)(uintptr_t)pointer() : arg);
 }
 
 struct bo *some_bo(unsigned int f)
@@ -53,7 +53,7 @@ int fuzz_create(unsigned int f)
 		c.offset = rnd();
 	}
 	ret = rk_ioctl(cl()->fd[f], DRM_IOCTL_ROCKET_CREATE_BO,
-		       one_in(20) ? (void *)pointer() : &c);
+		       one_in(20) ? (void *)(uintptr_t)pointer() : &c);
 	if (!ret && c.handle) {
 		rk_gem_close(cl()->fd[f], bo->handle);
 		*bo = (struct bo) { c.handle, c.size, c.dma_address, c.offset };

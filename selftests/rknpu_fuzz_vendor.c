@@ -105,7 +105,7 @@ static uint64_t some_obj(unsigned int f)
 
 static int call(unsigned int f, unsigned long request, void *arg)
 {
-	return rv_ioctl(vf(f)->fd, request, one_in(30) ? (void *)pointer() : arg);
+	return rv_ioctl(vf(f)->fd, request, one_in(30) ? (void *)(uintptr_t)pointer() : arg);
 }
 
 static int destroy(unsigned int f, const struct rv_bo *bo)
@@ -299,7 +299,7 @@ int fuzz_v_raw(unsigned int f)
 	for (size_t i = 0; i < ARRAY_SIZE(arg); i++)
 		arg[i] = one_in(2) ? pointer() : edge();
 	return rk_ioctl(vf(f)->fd, _IOC(below(4), type, nr, size),
-			one_in(10) ? (void *)pointer() : arg);
+			one_in(10) ? (void *)(uintptr_t)pointer() : arg);
 }
 
 /* A BO of the vendor's node in a file of the accel node, or the other way round. */

@@ -403,7 +403,8 @@ RK_TEST_F(job, buffer_sizes_out_of_range, "buffer sizes out of range are refused
 
 	EXPECT_EQ(-EINVAL, npu_bo_alloc(self->dev, 0, &bo));
 	EXPECT_EQ(-EINVAL, npu_bo_alloc(self->dev, (size_t)1 << 31, &bo));
-	EXPECT_EQ(-EINVAL, npu_bo_alloc(self->dev, ((size_t)1 << 32) + 1, &bo));
+	if (SIZE_MAX > UINT32_MAX)
+		EXPECT_EQ(-EINVAL, npu_bo_alloc(self->dev, (size_t)((1ull << 32) + 1), &bo));
 }
 
 RK_TEST_F(job, program_without_rdma, "the vendor's short program computes the same")

@@ -88,12 +88,13 @@ rk_clean_dmesg() {
 
 # What a boot's line says: the words before "--" and the programs behind it.
 rk_parse_boot() {
-	limit=${TEST_LIMIT:-240} kind='' traces='' environ=() options=()
+	limit=${TEST_LIMIT:-240} kind='' traces='' environ=() options=() built=selftests
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do
 		case $1 in
 		TEST_LIMIT=*) limit=${1#*=} ;;
 		KERNEL=*) kind=${1#*=} ;;
 		TRACES) traces=yes ;;
+		ARMHF) built=selftests-armhf ;;
 		ENV=*) environ+=("${1#*=}") ;;
 		OLD | LONG | CI) ;;
 		*) options+=("$1") ;;
@@ -118,9 +119,9 @@ rk_detector_options() {
 	esac
 }
 
-# rk_boot_test NAME KERNEL WORD... -- PROGRAM...: one boot with all of build/selftests copied into it.
+# rk_boot_test NAME KERNEL WORD... -- PROGRAM...: one boot with all of build/selftests, or -armhf, copied into it.
 rk_boot_test() {
-	local name=$1 kernel=$2 start=$SECONDS rc copy=() f limit kind traces environ options programs
+	local name=$1 kernel=$2 start=$SECONDS rc copy=() f limit kind traces environ options programs built
 	local tap=$RK_TESTS/$name.tap
 	shift 2
 	rk_parse_boot "$@"
@@ -130,7 +131,7 @@ rk_boot_test() {
 	*) rk_detector_options "$kind" ;;
 	esac
 	while IFS= read -r -d '' f; do copy+=(--copy "$f"); done < <(
-		find "$RK_TOP/build/selftests" -maxdepth 1 -type f -not -name '*.[oad]' -print0)
+		find "$RK_TOP/build/$built" -maxdepth 1 -type f -not -name '*.[oad]' -print0)
 	printf '# testbed: expect %s\n' npu "${programs[@]}" >"$tap"
 	[ "$kind" != debug ] || echo "# testbed: expect kmemleak" >>"$tap"
 	[ "$kind" != kcsan ] || echo "# testbed: expect kcsan" >>"$tap"
