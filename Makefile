@@ -104,6 +104,9 @@ check-udev: ## our udev rules, read by Debian's udev in a guest
 check-teflon: lib ## Mesa's TensorFlow Lite delegate on our driver
 	@$(CHECKS)/check-teflon $(ARGS)
 
+check-librknnrt: ## Rockchip's own runtime on our driver: your librknnrt.so and .rknn files of RUNTIME=DIR
+	@$(CHECKS)/check-librknnrt $(ARGS) $(if $(RUNTIME),"$(RUNTIME)")
+
 check-bindings: ## the bindings and trees that they must and must not accept, by dt-schema
 	@$(CHECKS)/check-bindings
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Roots apart from the build root, so that that one stays small: for packages, and for the documentation.
+# Roots apart from the build root, so that that one stays small: for packages, the documentation, and what networks give.
 
 # rk_extra_root NAME LIST: make sure that the root with the packages of the file LIST exists; its path is in RK_OUT.
 rk_extra_root() {
@@ -34,4 +34,11 @@ rk_doc_enter() {
 	[ -n "${RK_DOC_ROOT:-}" ] || { rk_extra_root docroot doc-packages; RK_DOC_ROOT=$RK_OUT; }
 	# shellcheck disable=SC2034 # rk_enter reads it
 	(RK_ROOT=$RK_DOC_ROOT; rk_enter "$@")
+}
+
+# rk_known_enter: as rk_enter, in the root that computes what networks must give.
+rk_known_enter() {
+	[ -n "${RK_KNOWN_ROOT:-}" ] || { rk_extra_root knownroot known-packages; RK_KNOWN_ROOT=$RK_OUT; }
+	# shellcheck disable=SC2034 # rk_enter reads it
+	(RK_ROOT=$RK_KNOWN_ROOT; rk_enter "$@")
 }

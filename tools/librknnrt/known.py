@@ -1,0 +1,217 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is known of others' .rknn files: makes inputs for them, and judges what came out.
+
+    known.py jobs DIR WORK     writes inputs to WORK; prints a line per job: argument of rknn_known, model, input files
+    known.py judge DIR WORK    reads what rknn_known printed; prints a line per job: pass or fail, name, reason
+
+A model MODEL.rknn whose MODEL.onnx lies anywhere in DIR is compared with what onnxruntime computes. Others are known
+by their content: sums, linear networks, and those whose authors show them with a picture that must lie in DIR, too.
+"""
+
+import base64
+import hashlib
+import os
+import sys
+
+# Of SHA-256: networks that are one convolution, or sums of some (khadas/edge2-npu, rockchip-linux/rknpu2,
+# airockchip/rknn-toolkit2, allbilly/rk3588), or one addition (liej6799/rk3588).
+LINEAR = {
+    "48c8d39cc550f259", "5c6116397ab87402", "914429a397514182", "e16302b45b75d390", "fd3505b448aa94b4",
+    "37a04247f7d893e5", "60c0ccba84ea85db", "bd61c63148fb0682", "b94f4fb08b65ba3b", "582ead3bdbc3a6ac",
+}
+ADD = {"8193829baad70bec"}
+
+# Characters of densenet_ctc's classes, in order; the last class is none.
+CTC = "1234567890+-*/,.[]{}|~@#$%^&()<>?:;abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def ctc_text(outputs):
+    """The best class of each step, without repetitions and blanks."""
+    steps = outputs[0].reshape(-1, len(CTC) + 1).argmax(1)
+    return "".join(CTC[c] for i, c in enumerate(steps) if c < len(CTC) and (i == 0 or steps[i - 1] != c))
+
+
+def text_is(want):
+    def judge(outputs):
+        got = ctc_text(outputs[0])
+        return got == want, f"reads {got!r}, and the picture says {want!r}"
+    return judge
+
+
+def class_is(want):
+    def judge(outputs):
+        got = int(outputs[0][0].argmax())
+        return got == want, f"class {got}, expected {want}"
+    return judge
+
+
+def two_people(outputs):
+    """Six pictures, three of each of two people: the one closest to each shows the same person."""
+    import numpy as np
+    vectors = [o[0].ravel() / np.linalg.norm(o[0]) for o in outputs]
+    closest, text = [], ""
+    for i, v in enumerate(vectors):
+        far = [np.linalg.norm(v - w) if w is not v else np.inf for w in vectors]
+        closest.append(int(np.argmin(far)))
+        text += f" {i + 1}-{closest[-1] + 1} {min(far):.2f}"
+    return all(c // 3 == i // 3 for i, c in enumerate(closest)), "closest are" + text
+
+
+def wears_mask(outputs):
+    """SSD with a class for faces with and without masks; the most certain of all boxes is the face's."""
+    scores = next(o for o in outputs[0] if o.size % 2 == 0 and o.size < max(x.size for x in outputs[0]))
+    best = scores.reshape(-1, 2)
+    best = best[best.max(1).argmax()]
+    return bool(best[0] > 0.5 > best[1]), f"mask {best[0]:.3f}, no mask {best[1]:.3f}"
+
+
+# Content of the model: [(name, pictures, width, height, how, judge)]
+PICTURES = {
+    "8aaddb1dbe19e582": [("text KhadasTeam", ["KhadasTeam.png"], 280, 32, "grey", text_is("KhadasTeam")),
+                         ("text YOUUSWEALL", ["YOUUSWEALL.png"], 280, 32, "grey", text_is("YOUUSWEALL"))],
+    "464869cc8f844cc9": [("two people", ["lin_1.jpg", "lin_2.jpg", "lin_3.jpg", "xu_1.jpg", "xu_2.jpg", "xu_3.jpg"],
+                          160, 160, "corner", two_people)],
+    "ab320f2b391eee50": [("an airplane", ["airplane.jpeg"], 32, 32, "bgr", class_is(0)),
+                         ("a deer", ["deer.jpeg"], 32, 32, "bgr", class_is(4))],
+    "e9a3c9b0c8bd52c8": [("a face with a mask", ["face.jpg"], 260, 260, "rgb", wears_mask)],
+}
+
+
+def files_of(directory):
+    found = {}
+    for at, _, names in sorted(os.walk(directory)):
+        for name in names:
+            found.setdefault(name, os.path.join(at, name))
+    return found
+
+
+def content(path):
+    with open(path, "rb") as f:
+        return hashlib.sha256(f.read()).hexdigest()[:16]
+
+
+def picture(path, width, height, how):
+    """The bytes that the model's author feeds it."""
+    import numpy as np
+    from PIL import Image
+    image = Image.open(path).convert("RGB")
+    if how == "grey":
+        return np.asarray(image.convert("L").resize((width, height), Image.BILINEAR))
+    if how == "corner":
+        # Keeps its proportions; the rest is black.
+        scale = min(width / image.width, height / image.height)
+        small = image.resize((int(image.width * scale), int(image.height * scale)), Image.BILINEAR)
+        image = Image.new("RGB", (width, height))
+        image.paste(small, (0, 0))
+    pixels = np.asarray(image.resize((width, height), Image.BILINEAR))
+    return pixels[:, :, ::-1] if how == "bgr" else pixels
+
+
+class Twin:
+    """An ONNX model, with inputs made from a seed; rknn's are its own in order NHWC."""
+
+    def __init__(self, path):
+        import numpy as np
+        import onnxruntime
+        self.session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+        random = np.random.default_rng(1)
+        self.inputs = []
+        for i in self.session.get_inputs():
+            shape = [d if isinstance(d, int) else 1 for d in i.shape]
+            # What fp16 holds.
+            self.inputs.append((random.integers(-128, 128, shape) / 64).astype(np.float32))
+
+    def fed(self):
+        return [x.transpose(0, 2, 3, 1) if x.ndim == 4 else x for x in self.inputs]
+
+    def judge(self, outputs):
+        import numpy as np
+        names = [i.name for i in self.session.get_inputs()]
+        want = self.session.run(None, dict(zip(names, self.inputs)))
+        worst = 0
+        for got, right in zip(outputs[0], want):
+            if got.size != right.size:
+                return False, f"{got.size} numbers in place of {right.size}"
+            worst = max(worst, float(np.abs(got.ravel() - right.ravel()).max() / np.abs(right).max()))
+        return len(outputs[0]) == len(want) and worst < 2e-3, f"at most {worst:.2g} of the largest number off"
+
+
+def jobs(directory):
+    """(argument but for inputs, model's path, [inputs of each run], judge) of all that is known."""
+    found = files_of(directory)
+    for name, path in sorted(found.items()):
+        if not name.endswith(".rknn") or not os.path.getsize(path):
+            continue
+        key = content(path)
+        if key in ADD:
+            yield "add", name, path, None, None
+        if key in LINEAR:
+            yield "linear", name, path, None, None
+        for job, pictures, width, height, how, judge in PICTURES.get(key, []):
+            if all(p in found for p in pictures):
+                yield job, name, path, [[picture(found[p], width, height, how)] for p in pictures], judge
+        onnx = found.get(name[:-len("rknn")] + "onnx")
+        if onnx:
+            twin = Twin(onnx)
+            yield "its ONNX twin", name, path, [twin.fed()], twin.judge
+
+
+def make(directory, work):
+    count = 0
+    for job, name, path, runs, _ in jobs(directory):
+        if runs is None:
+            print(f"{job}:{name}", path, sep="\t")
+            continue
+        for i, inputs in enumerate(runs):
+            files = []
+            for data in inputs:
+                count += 1
+                files.append(f"{work}/input{count}")
+                with open(files[-1], "wb") as f:
+                    f.write(data.tobytes())
+            # The blank would end an argument's name in a list.
+            what = f"{job} {i + 1}".replace(" ", "_")
+            print(":".join(["run", name, what] + [os.path.basename(f) for f in files]), path, *files, sep="\t")
+
+
+def read_outputs(text):
+    """What rknn_known printed, by model and job."""
+    import numpy as np
+    outputs, at = {}, []
+    for line in text:
+        if line.startswith("# job "):
+            at = []
+            job = line.split()[2]
+        elif line.startswith("# base64 "):
+            at.append(np.frombuffer(base64.b64decode(line.split()[3]), np.float32))
+        elif line.startswith("ok ") and ": runs with " in line:
+            model = line.split(" - ", 1)[1].split(": runs with ")[0]
+            outputs[model, job] = at
+    return outputs
+
+
+def judge_all(directory, tap):
+    with open(tap, errors="replace") as f:
+        outputs = read_outputs(f)
+    for job, name, _, runs, judge in jobs(directory):
+        if runs is None:
+            continue
+        got = [outputs.get((name, f"{job} {i + 1}".replace(" ", "_"))) for i in range(len(runs))]
+        if None in got:
+            good, why = False, "did not run"
+        else:
+            good, why = judge(got)
+        print("pass" if good else "fail", f"{name}: {job}", why, sep="\t")
+
+
+def main():
+    what, directory, where = sys.argv[1:]
+    if what == "jobs":
+        make(directory, where)
+    else:
+        judge_all(directory, where)
+
+
+if __name__ == "__main__":
+    main()
