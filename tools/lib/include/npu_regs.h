@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Registers and fields of the blocks that libnpu programs, as one table.
+ * Registers and fields of the NPU's blocks, as one table: for the builder, and to tell
+ * in a program which values are addresses.
  *
  * Offsets, positions and widths: RK3588 TRM part 1 chapter 36 and the register
  * header of the in-tree rocket driver; both agree on everything listed here
@@ -15,6 +16,7 @@ enum npu_field_kind {
 	NPU_FK_S,		/* two's complement number */
 	NPU_FK_M1,		/* a count from 1, stored minus one */
 	NPU_FK_A16,		/* bytes, a multiple of 16; the low 4 bits are not stored */
+	NPU_FK_ADDR,		/* IOVA, a number like any other to the builder */
 };
 
 /* Blocks to start, value of the operation-enable entry. */
@@ -31,11 +33,18 @@ enum npu_field_kind {
 #define NPU_TGT_CORE		0x0801
 #define NPU_TGT_DPU		0x1001
 #define NPU_TGT_RDMA		0x2001
+#define NPU_TGT_PPU		0x4001
+#define NPU_TGT_PPU_RDMA	0x8001
 #define NPU_TGT_MARKER		0x0041
 #define NPU_TGT_ENABLE		0x0081
 
 /* R(block, register, offset); F(block, register, field, lsb, width, kind) */
 #define NPU_REG_TABLE(R, F)							\
+	R(PC, BASE_ADDRESS, 0x0010)						\
+	F(PC, BASE_ADDRESS, PC_SEL, 0, 1, U)					\
+	F(PC, BASE_ADDRESS, IOVA, 4, 28, ADDR)					\
+	R(PC, REGISTER_AMOUNTS, 0x0014)						\
+	F(PC, REGISTER_AMOUNTS, AMOUNT, 0, 16, U)					\
 	R(CNA, S_POINTER, 0x1004)						\
 	F(CNA, S_POINTER, POINTER_PP_EN, 1, 1, U)				\
 	F(CNA, S_POINTER, EXECUTER_PP_EN, 2, 1, U)				\
@@ -119,7 +128,7 @@ enum npu_field_kind {
 	F(CNA, PAD_CON0, PAD_TOP, 0, 4, U)					\
 	F(CNA, PAD_CON0, PAD_LEFT, 4, 4, U)					\
 	R(CNA, FEATURE_DATA_ADDR, 0x1070)					\
-	F(CNA, FEATURE_DATA_ADDR, IOVA, 0, 32, U)				\
+	F(CNA, FEATURE_DATA_ADDR, IOVA, 0, 32, ADDR)				\
 	R(CNA, FC_CON2, 0x1074)							\
 	F(CNA, FC_CON2, WEIGHT_OFFSET, 0, 17, U)				\
 	R(CNA, DMA_CON0, 0x1078)						\
@@ -141,7 +150,7 @@ enum npu_field_kind {
 	R(CNA, DCOMP_REGNUM, 0x1104)						\
 	F(CNA, DCOMP_REGNUM, COUNT, 0, 32, U)					\
 	R(CNA, DCOMP_ADDR0, 0x1110)						\
-	F(CNA, DCOMP_ADDR0, IOVA, 0, 32, U)					\
+	F(CNA, DCOMP_ADDR0, IOVA, 0, 32, ADDR)					\
 	R(CNA, DCOMP_AMOUNT0, 0x1140)						\
 	F(CNA, DCOMP_AMOUNT0, BLOCKS, 0, 32, U)					\
 	R(CNA, DCOMP_AMOUNT1, 0x1144)						\
@@ -202,7 +211,7 @@ enum npu_field_kind {
 	R(DPU, OFFSET_PEND, 0x4014)						\
 	F(DPU, OFFSET_PEND, VALUE, 0, 16, U)					\
 	R(DPU, DST_BASE_ADDR, 0x4020)						\
-	F(DPU, DST_BASE_ADDR, IOVA, 0, 32, U)					\
+	F(DPU, DST_BASE_ADDR, IOVA, 0, 32, ADDR)				\
 	R(DPU, DST_SURF_STRIDE, 0x4024)						\
 	F(DPU, DST_SURF_STRIDE, BYTES, 4, 28, A16)				\
 	R(DPU, DATA_CUBE_WIDTH, 0x4030)						\
@@ -321,22 +330,22 @@ enum npu_field_kind {
 	R(RDMA, DATA_CUBE_CHANNEL, 0x5014)					\
 	F(RDMA, DATA_CUBE_CHANNEL, CHANNEL, 0, 13, M1)				\
 	R(RDMA, SRC_BASE_ADDR, 0x5018)						\
-	F(RDMA, SRC_BASE_ADDR, IOVA, 0, 32, U)					\
+	F(RDMA, SRC_BASE_ADDR, IOVA, 0, 32, ADDR)				\
 	R(RDMA, BRDMA_CFG, 0x501c)						\
 	F(RDMA, BRDMA_CFG, DATA_USE, 1, 4, U)					\
 	R(RDMA, BS_BASE_ADDR, 0x5020)						\
-	F(RDMA, BS_BASE_ADDR, IOVA, 0, 32, U)					\
+	F(RDMA, BS_BASE_ADDR, IOVA, 0, 32, ADDR)				\
 	R(RDMA, NRDMA_CFG, 0x5028)						\
 	F(RDMA, NRDMA_CFG, DATA_USE, 1, 4, U)					\
 	R(RDMA, BN_BASE_ADDR, 0x502c)						\
-	F(RDMA, BN_BASE_ADDR, IOVA, 0, 32, U)					\
+	F(RDMA, BN_BASE_ADDR, IOVA, 0, 32, ADDR)				\
 	R(RDMA, ERDMA_CFG, 0x5034)						\
 	F(RDMA, ERDMA_CFG, DISABLE, 0, 1, U)					\
 	F(RDMA, ERDMA_CFG, OV4K_BYPASS, 1, 1, U)				\
 	F(RDMA, ERDMA_CFG, DATA_SIZE, 2, 2, U)					\
 	F(RDMA, ERDMA_CFG, DATA_MODE, 30, 2, U)					\
 	R(RDMA, EW_BASE_ADDR, 0x5038)						\
-	F(RDMA, EW_BASE_ADDR, IOVA, 0, 32, U)					\
+	F(RDMA, EW_BASE_ADDR, IOVA, 0, 32, ADDR)				\
 	R(RDMA, EW_SURF_STRIDE, 0x5040)						\
 	F(RDMA, EW_SURF_STRIDE, BYTES, 4, 28, A16)				\
 	R(RDMA, FEATURE_MODE_CFG, 0x5044)					\
@@ -359,7 +368,75 @@ enum npu_field_kind {
 	F(RDMA, WEIGHT, N_WEIGHT, 16, 8, U)					\
 	F(RDMA, WEIGHT, E_WEIGHT, 24, 8, U)					\
 	R(RDMA, EW_SURF_NOTCH, 0x506c)						\
-	F(RDMA, EW_SURF_NOTCH, BYTES, 4, 28, A16)
+	F(RDMA, EW_SURF_NOTCH, BYTES, 4, 28, A16)				\
+	R(PPU, S_POINTER, 0x6004)						\
+	F(PPU, S_POINTER, POINTER_PP_EN, 1, 1, U)				\
+	F(PPU, S_POINTER, EXECUTER_PP_EN, 2, 1, U)				\
+	F(PPU, S_POINTER, POINTER_PP_MODE, 3, 1, U)				\
+	R(PPU, DATA_CUBE_IN_WIDTH, 0x600c)					\
+	F(PPU, DATA_CUBE_IN_WIDTH, WIDTH, 0, 13, M1)				\
+	R(PPU, DATA_CUBE_IN_HEIGHT, 0x6010)					\
+	F(PPU, DATA_CUBE_IN_HEIGHT, HEIGHT, 0, 13, M1)				\
+	R(PPU, DATA_CUBE_IN_CHANNEL, 0x6014)					\
+	F(PPU, DATA_CUBE_IN_CHANNEL, CHANNEL, 0, 13, M1)			\
+	R(PPU, DATA_CUBE_OUT_WIDTH, 0x6018)					\
+	F(PPU, DATA_CUBE_OUT_WIDTH, WIDTH, 0, 13, M1)				\
+	R(PPU, DATA_CUBE_OUT_HEIGHT, 0x601c)					\
+	F(PPU, DATA_CUBE_OUT_HEIGHT, HEIGHT, 0, 13, M1)				\
+	R(PPU, DATA_CUBE_OUT_CHANNEL, 0x6020)					\
+	F(PPU, DATA_CUBE_OUT_CHANNEL, CHANNEL, 0, 13, M1)			\
+	R(PPU, OPERATION_MODE_CFG, 0x6024)					\
+	F(PPU, OPERATION_MODE_CFG, POOLING_METHOD, 0, 2, U)			\
+	F(PPU, OPERATION_MODE_CFG, FLYING_MODE, 4, 1, U)			\
+	F(PPU, OPERATION_MODE_CFG, USE_CNT, 5, 3, U)				\
+	F(PPU, OPERATION_MODE_CFG, NOTCH, 16, 13, U)				\
+	F(PPU, OPERATION_MODE_CFG, INDEX_EN, 30, 1, U)				\
+	R(PPU, POOLING_KERNEL_CFG, 0x6034)					\
+	F(PPU, POOLING_KERNEL_CFG, KERNEL_WIDTH, 0, 4, M1)			\
+	F(PPU, POOLING_KERNEL_CFG, KERNEL_HEIGHT, 8, 4, M1)			\
+	F(PPU, POOLING_KERNEL_CFG, STRIDE_WIDTH, 16, 4, M1)			\
+	F(PPU, POOLING_KERNEL_CFG, STRIDE_HEIGHT, 20, 4, M1)			\
+	R(PPU, RECIP_KERNEL_WIDTH, 0x6038)					\
+	F(PPU, RECIP_KERNEL_WIDTH, VALUE, 0, 17, U)				\
+	R(PPU, RECIP_KERNEL_HEIGHT, 0x603c)					\
+	F(PPU, RECIP_KERNEL_HEIGHT, VALUE, 0, 17, U)				\
+	R(PPU, POOLING_PADDING_CFG, 0x6040)					\
+	F(PPU, POOLING_PADDING_CFG, LEFT, 0, 3, U)				\
+	F(PPU, POOLING_PADDING_CFG, TOP, 4, 3, U)				\
+	F(PPU, POOLING_PADDING_CFG, RIGHT, 8, 3, U)				\
+	F(PPU, POOLING_PADDING_CFG, BOTTOM, 12, 3, U)				\
+	R(PPU, PADDING_VALUE_1, 0x6044)						\
+	R(PPU, PADDING_VALUE_2, 0x6048)						\
+	R(PPU, DST_BASE_ADDR, 0x6070)						\
+	F(PPU, DST_BASE_ADDR, IOVA, 0, 32, ADDR)				\
+	R(PPU, DST_SURF_STRIDE, 0x607c)						\
+	F(PPU, DST_SURF_STRIDE, BYTES, 4, 28, A16)				\
+	R(PPU, DATA_FORMAT, 0x6084)						\
+	F(PPU, DATA_FORMAT, PROC_PRECISION, 0, 3, U)				\
+	F(PPU, DATA_FORMAT, DPU_FLYIN, 3, 1, U)					\
+	R(PPU, MISC_CTRL, 0x60dc)						\
+	F(PPU, MISC_CTRL, BURST_LEN, 0, 4, U)					\
+	F(PPU, MISC_CTRL, NONALIGN, 7, 1, U)					\
+	F(PPU, MISC_CTRL, MC_SURF_OUT, 8, 1, U)					\
+	F(PPU, MISC_CTRL, SURF_LEN, 16, 16, U)					\
+	R(PPU_RDMA, S_POINTER, 0x7004)						\
+	F(PPU_RDMA, S_POINTER, POINTER_PP_EN, 1, 1, U)				\
+	F(PPU_RDMA, S_POINTER, EXECUTER_PP_EN, 2, 1, U)				\
+	F(PPU_RDMA, S_POINTER, POINTER_PP_MODE, 3, 1, U)			\
+	R(PPU_RDMA, CUBE_IN_WIDTH, 0x700c)					\
+	F(PPU_RDMA, CUBE_IN_WIDTH, WIDTH, 0, 13, M1)				\
+	R(PPU_RDMA, CUBE_IN_HEIGHT, 0x7010)					\
+	F(PPU_RDMA, CUBE_IN_HEIGHT, HEIGHT, 0, 13, M1)				\
+	R(PPU_RDMA, CUBE_IN_CHANNEL, 0x7014)					\
+	F(PPU_RDMA, CUBE_IN_CHANNEL, CHANNEL, 0, 13, M1)			\
+	R(PPU_RDMA, SRC_BASE_ADDR, 0x701c)					\
+	F(PPU_RDMA, SRC_BASE_ADDR, IOVA, 0, 32, ADDR)				\
+	R(PPU_RDMA, SRC_LINE_STRIDE, 0x7024)					\
+	F(PPU_RDMA, SRC_LINE_STRIDE, BYTES, 4, 28, A16)				\
+	R(PPU_RDMA, SRC_SURF_STRIDE, 0x7028)					\
+	F(PPU_RDMA, SRC_SURF_STRIDE, BYTES, 4, 28, A16)				\
+	R(PPU_RDMA, DATA_FORMAT, 0x7030)					\
+	F(PPU_RDMA, DATA_FORMAT, IN_PRECISION, 0, 2, U)
 
 #define NPU_REG_ENUM(b, r, off)			NPU_R_##b##_##r,
 #define NPU_REG_SKIP_F(b, r, f, lsb, w, k)
