@@ -345,8 +345,7 @@ rk_need_userns() {
 rk_build_root() {
 	local dir=$1 suite=${2:-$RK_SUITE} packages=${3:-$(rk_root_packages)} archs src
 	packages=$(xargs <<<"$packages" | tr ' ' ,)
-	# The build root has cross compilers; only others install packages for arm64.
-	archs=$(printf '%s\n%s\n' "$(rk_host_arch)" "${RK_ROOT_LIST:+arm64}" | awk 'NF && !s[$0]++' | paste -sd,)
+	archs=$(printf '%s\narm64\n' "$(rk_host_arch)" | awk '!s[$0]++' | paste -sd,)
 	src=$(rk_sources "$suite" | grep '^deb ') || exit
 	rk_step "make the build root (Debian $suite)" \
 		bash "$RK_TESTBED/lib/mkroot" "$dir" "$suite" "$archs" "$packages" "$src"
