@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the interface between the parts that read, write and interpret capture files.
+ */
+#ifndef CAP_H
+#define CAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "cap_format.h"
+
+/* ---- reading: the whole file is in memory and was found to make sense ---- */
+
+struct cap_event {
+	uint32_t type;
+	uint32_t size;
+	const void *data;
+	/* Of CAP_WRITE: the bytes. Of CAP_SUBMIT: the struct cap_done of its end. */
+	const void *more;
+	uint32_t more_size;
+};
+
+struct cap {
+	uint8_t *raw;
+	size_t raw_size;
+	struct cap_event *events;
+	size_t nevents;
+	size_t nsubmits;
+	char error[256];
+};
+
+/* 0, or -1 with a line in cap->error that names the file. Free it in either case. */
+int cap_read(struct cap *cap, const char *path);
+/* The same for a file in memory, which it takes over; not compressed. */
+int cap_parse(struct cap *cap, const char *name, uint8_t *raw, size_t size);
+void cap_free(struct cap *cap);
+
+/* A place inside a CAP_SUBMIT; the reader has checked that these stay inside. */
+struct cap_cursor {
+	const uint8_t *at;
+};
+
+const struct cap_submit *cap_submit_begin(const struct cap_event *ev, struct cap_cursor *c);
+const struct cap_use *cap_submit_uses(struct cap_cursor *c, uint32_t n);
+const struct cap_job *cap_submit_job(struct cap_cursor *c);
+const struct cap_slice *cap_submit_slice(struct cap_cursor *c, const struct cap_task **tasks);
+
+void cap_hash(const void *data, size_t size, uint64_t hash[2]);
+
+/* ---- writing ---- */
+
+struct cap_put {
+	const void *data;
+	size_t size;
+};
+
+/* Appends a record made of parts; false on a write error. */
+bool cap_write_header(FILE *f);
+bool cap_write_rec(FILE *f, uint32_t type, const struct cap_put *part, unsigned int n);
+bool cap_write_content(FILE *f, const void *data, uint32_t size);
+
+/* ---- register programs ---- */
+
+#define CAP_ENTRY_TARGET(e)	((uint32_t)((e) >> 48))
+#define CAP_ENTRY_VALUE(e)	((uint32_t)((e) >> 16))
+#define CAP_ENTRY_REG(e)	((uint32_t)((e) & 0xffff))
+#define CAP_VALUE_BITS		(UINT64_C(0xffffffff) << 16)
+
+/* The bits of a command's value that are an address: 0 if it has none. */
+uint32_t cap_address_mask(uint64_t entry);
+/* Whether that address is where a result goes. */
+bool cap_is_destination(uint64_t entry);
+bool cap_is_enable(uint64_t entry);
+
+/* What a program leaves in registers, as far as it concerns where results lie. */
+struct cap_image {
+	uint32_t dpu_dst, dpu_stride, dpu_height, dpu_channels, dpu_notch, dpu_format;
+	uint32_t ppu_dst, ppu_stride, ppu_width, ppu_height, ppu_channels, ppu_mode;
+	uint32_t feature_mode;
+	uint32_t enable;
+	uint64_t next;		/* address of the next program, 0 = none */
+	uint32_t next_entries;
+};
+
+/* Applies a program up to its end; the number of commands that it has. */
+uint32_t cap_image_run(struct cap_image *im, const uint64_t *entry, uint32_t n);
+
+struct cap_output {
+	uint64_t base;
+	uint64_t stride;	/* between surfaces */
+	uint64_t plane;		/* bytes of one surface from its first to its last */
+	uint64_t surfaces;
+};
+
+/* Up to two places; their number. Inferred from the registers, as the model has them. */
+unsigned int cap_image_outputs(const struct cap_image *im, struct cap_output out[2]);
+bool cap_output_has(const struct cap_output *out, uint64_t addr);
+
+void cap_print_program(FILE *f, const char *indent, const uint64_t *entry, uint32_t n);
+
+#endif /* CAP_H */

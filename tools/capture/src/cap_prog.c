@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Reads register programs: which values are addresses, where results go, what a program
+ * says in words. Whether a value is an address depends on its register alone.
+ */
+#include <string.h>
+
+#include "cap.h"
+#include "npu_regs.h"
+
+struct reg {
+	const char *name;
+	uint16_t off;
+};
+
+struct field {
+	const char *name;
+	uint16_t reg;
+	uint8_t lsb, width, kind;
+};
+
+#define SKIP_R(b, r, off)
+#define SKIP_F(b, r, f, lsb, w, k)
+#define REG(b, r, off)			{ #b "." #r, off },
+#define FIELD(b, r, f, lsb, w, k)	{ #f, NPU_R_##b##_##r, lsb, w, NPU_FK_##k },
+
+static const struct reg regs[] = { NPU_REG_TABLE(REG, SKIP_F) };
+static const struct field fields[] = { NPU_REG_TABLE(SKIP_R, FIELD) };
+
+#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
+
+static const char * const blocks[16] = {
+	"PC", "CNA", "?", "CORE", "DPU", "RDMA", "PPU", "PPU_RDMA",
+};
+
+/* The table is sorted by offset. */
+static int find_reg(uint32_t off)
+{
+	size_t lo = 0, hi = COUNT(regs);
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (regs[mid].off < off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < COUNT(regs) && regs[lo].off == off ? (int)lo : -1;
+}
+
+/* Writes end in 0x01; a target of 0x0001 does nothing (model, from TRM and public programs). */
+static bool is_write(uint64_t entry)
+{
+	return (CAP_ENTRY_TARGET(entry) & 0xff) == 0x01 && CAP_ENTRY_TARGET(entry) != 0x0001;
+}
+
+static uint32_t field_mask(const struct field *f)
+{
+	return (uint32_t)(((UINT64_C(1) << f->width) - 1) << f->lsb);
+}
+
+uint32_t cap_address_mask(uint64_t entry)
+{
+	int reg = is_write(entry) ? find_reg(CAP_ENTRY_REG(entry)) : -1;
+
+	for (size_t i = 0; reg >= 0 && i < COUNT(fields); i++) {
+		if (fields[i].reg == reg && fields[i].kind == NPU_FK_ADDR)
+			return field_mask(&fields[i]);
+	}
+	return 0;
+}
+
+#define OFF_ENUM(b, r, off)	OFF_##b##_##r = off,
+enum { NPU_REG_TABLE(OFF_ENUM, SKIP_F) };
+
+bool cap_is_destination(uint64_t entry)
+{
+	return is_write(entry) && (CAP_ENTRY_REG(entry) == OFF_DPU_DST_BASE_ADDR ||
+				   CAP_ENTRY_REG(entry) == OFF_PPU_DST_BASE_ADDR);
+}
+
+bool cap_is_enable(uint64_t entry)
+{
+	return CAP_ENTRY_TARGET(entry) == NPU_TGT_ENABLE;
+}
+
+static uint32_t *image_word(struct cap_image *im, uint32_t reg)
+{
+	switch (reg) {
+	case OFF_DPU_DST_BASE_ADDR:
+		return &im->dpu_dst;
+	case OFF_DPU_DST_SURF_STRIDE:
+		return &im->dpu_stride;
+	case OFF_DPU_WDMA_SIZE_1:
+		return &im->dpu_height;	/* and width */
+	case OFF_DPU_WDMA_SIZE_0:
+		return &im->dpu_channels;
+	case OFF_DPU_DATA_CUBE_NOTCH:
+		return &im->dpu_notch;
+	case OFF_DPU_DATA_FORMAT:
+		return &im->dpu_format;
+	case OFF_DPU_FEATURE_MODE_CFG:
+		return &im->feature_mode;
+	case OFF_PPU_DST_BASE_ADDR:
+		return &im->ppu_dst;
+	case OFF_PPU_DST_SURF_STRIDE:
+		return &im->ppu_stride;
+	case OFF_PPU_DATA_CUBE_OUT_WIDTH:
+		return &im->ppu_width;
+	case OFF_PPU_DATA_CUBE_OUT_HEIGHT:
+		return &im->ppu_height;
+	case OFF_PPU_DATA_CUBE_OUT_CHANNEL:
+		return &im->ppu_channels;
+	case OFF_PPU_OPERATION_MODE_CFG:
+		return &im->ppu_mode;
+	default:
+		return NULL;
+	}
+}
+
+uint32_t cap_image_run(struct cap_image *im, const uint64_t *entry, uint32_t n)
+{
+	im->enable = 0;
+	im->next = 0;
+	im->next_entries = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t reg = CAP_ENTRY_REG(entry[i]), value = CAP_ENTRY_VALUE(entry[i]), *w;
+
+		if (cap_is_enable(entry[i])) {
+			im->enable = value;
+			return i + 1;
+		}
+		if (!is_write(entry[i]))
+			continue;
+		/* The amount counts pairs beyond the first. */
+		if (reg == OFF_PC_BASE_ADDRESS)
+			im->next = value & ~UINT32_C(15);
+		else if (reg == OFF_PC_REGISTER_AMOUNTS)
+			im->next_entries = ((value & 0xffff) + 1) * 2;
+		w = image_word(im, reg);
+		if (w)
+			*w = value;
+	}
+	return n;
+}
+
+/* An element's bytes, by its code. */
+static uint64_t precision_bytes(uint32_t code)
+{
+	static const uint8_t bytes[8] = { 1, 2, 2, 2, 4, 4, 1, 4 };
+
+	return bytes[code & 7];
+}
+
+#define SURFACE_BYTES	16u	/* of one position in a surface */
+
+static struct cap_output output(uint64_t base, uint64_t stride, uint64_t width, uint64_t height,
+				uint64_t notch, uint64_t bytes)
+{
+	uint64_t pitch = (width + notch) * SURFACE_BYTES;
+
+	return (struct cap_output) {
+		.base = base, .stride = stride & ~UINT64_C(15),
+		.plane = pitch * (height - 1) + width * SURFACE_BYTES,
+		.surfaces = (bytes + SURFACE_BYTES - 1) / SURFACE_BYTES,
+	};
+}
+
+unsigned int cap_image_outputs(const struct cap_image *im, struct cap_output out[2])
+{
+	/* OUTPUT_MODE: bit 1 to memory, bit 0 to the PPU. */
+	bool to_memory = im->feature_mode & 4;
+	unsigned int n = 0;
+
+	if (im->enable & NPU_EN_DPU && to_memory)
+		out[n++] = output(im->dpu_dst, im->dpu_stride, (im->dpu_height & 0x1fff) + 1,
+				  (im->dpu_height >> 16 & 0x1fff) + 1, im->dpu_notch & 0x1fff,
+				  ((im->dpu_channels & 0x1fff) + UINT64_C(1)) *
+				  precision_bytes(im->dpu_format >> 29));
+	/* Two bytes an element, as the PPU's format is not decoded further. */
+	if (im->enable & NPU_EN_PPU)
+		out[n++] = output(im->ppu_dst, im->ppu_stride, (im->ppu_width & 0x1fff) + 1,
+				  (im->ppu_height & 0x1fff) + 1, im->ppu_mode >> 16 & 0x1fff,
+				  ((im->ppu_channels & 0x1fff) + UINT64_C(1)) * 2);
+	return n;
+}
+
+bool cap_output_has(const struct cap_output *out, uint64_t addr)
+{
+	uint64_t rel = addr - out->base;
+
+	if (addr < out->base)
+		return false;
+	if (!out->stride)
+		return rel < out->plane * out->surfaces;
+	return rel / out->stride < out->surfaces && rel % out->stride < out->plane;
+}
+
+static void print_fields(FILE *f, int reg, uint32_t value)
+{
+	for (size_t i = 0; i < COUNT(fields); i++) {
+		const struct field *d = &fields[i];
+		uint32_t raw;
+
+		if (d->reg != reg || d->kind == NPU_FK_ADDR)
+			continue;
+		raw = (value & field_mask(d)) >> d->lsb;
+		if (d->kind == NPU_FK_S && d->width < 32 && raw >> (d->width - 1))
+			fprintf(f, " %s=%d", d->name, (int32_t)(raw | UINT32_MAX << d->width));
+		else if (d->kind == NPU_FK_S)
+			fprintf(f, " %s=%d", d->name, (int32_t)raw);
+		else
+			fprintf(f, " %s=%llu", d->name, (unsigned long long)raw *
+				(d->kind == NPU_FK_A16 ? 16 : 1) + (d->kind == NPU_FK_M1));
+	}
+}
+
+void cap_print_program(FILE *f, const char *indent, const uint64_t *entry, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t target = CAP_ENTRY_TARGET(entry[i]), off = CAP_ENTRY_REG(entry[i]);
+		int reg = find_reg(off);
+
+		if (cap_is_enable(entry[i])) {
+			fprintf(f, "%senable 0x%02x\n", indent, CAP_ENTRY_VALUE(entry[i]));
+			return;
+		}
+		if (!is_write(entry[i]))
+			continue;
+		if (reg >= 0)
+			fprintf(f, "%s%s", indent, regs[reg].name);
+		else
+			fprintf(f, "%s%s.%04x", indent, blocks[off >> 12], off);
+		fprintf(f, " (%04x:%04x) = 0x%08x", target, off, CAP_ENTRY_VALUE(entry[i]));
+		if (reg >= 0)
+			print_fields(f, reg, CAP_ENTRY_VALUE(entry[i]));
+		fputc('\n', f);
+	}
+}
