@@ -142,6 +142,11 @@ qemu: ## QEMU with the model; prints where it is
 lib: ## libnpu, npu-demo
 	@$(BIN)/root make -sC $(CURDIR)/tools/lib $(CROSS) O=$(O)/lib
 
+capture: lib ## npu-capture, npu-replay
+	@$(BIN)/root make -sC $(CURDIR)/tools/capture $(CROSS) O=$(O)/capture LIBNPU=$(O)/lib/libnpu.a all tests
+	@$(BIN)/root sh -c '! command -v arm-linux-gnueabihf-gcc >/dev/null || \
+		make -sC $(CURDIR)/tools/capture armhf O=$(O)/capture/armhf'
+
 selftests: lib ## the test programs
 	@linux=$$($(BIN)/linux-source) && $(BIN)/root make -sC $(CURDIR)/selftests $(CROSS) \
 		OUTPUT=$(O)/selftests KSELFTEST=$$linux/tools/testing/selftests LIBNPU=$(O)/lib/libnpu.a

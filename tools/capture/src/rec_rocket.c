@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Follows the ioctls of the DRM driver "rocket", mainline's or ours.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "drm.h"
+#include "drm/rocket_accel.h"
+#include "rec.h"
+
+#define NR(req)		((unsigned int)((req) & 0xff))
+#define WAIT_S		600
+
+/* The most that a client may list; more is an error, and recorded as none. */
+#define ARRAY_MAX	(1u << 20)
+
+/* A copy of an array of the client's, to be freed; NULL if there is none to be had. */
+static void *copy_array(uint64_t from, uint32_t n, uint32_t size)
+{
+	void *to = n && n <= ARRAY_MAX && size <= 4096 ? malloc((size_t)n * size) : NULL;
+
+	if (to && rec_copy(to, from, (size_t)n * size))
+		return to;
+	free(to);
+	return NULL;
+}
+
+/* What both kinds of submit say of a job, however long the client's structs are. */
+static struct drm_rocket_job_ext job_at(const uint8_t *jobs, uint32_t i, uint32_t size)
+{
+	struct drm_rocket_job_ext job;
+
+	memset(&job, 0, sizeof(job));
+	memcpy(&job, jobs + (size_t)i * size, size < sizeof(job) ? size : sizeof(job));
+	return job;
+}
+
+static void use_handles(struct rec_file *f, uint64_t handles, uint32_t n, uint32_t use)
+{
+	uint32_t *h = copy_array(handles, n, sizeof(*h));
+
+	for (uint32_t i = 0; h && i < n; i++)
+		rec_submit_use(rec_bo_find(f, h[i]), use);
+	free(h);
+}
+
+static void add_job(struct rec_file *f, struct rec_job *j, const struct drm_rocket_job_ext *job)
+{
+	uint8_t *tasks = copy_array(job->tasks, job->task_count, job->task_struct_size);
+	struct cap_image im = { 0 };
+
+	if (!tasks || job->task_struct_size < sizeof(struct drm_rocket_task)) {
+		free(tasks);
+		j->good = false;
+		return;
+	}
+	rec_job_head(j, 1, job->flags & DRM_ROCKET_JOB_BATCHED ? CAP_JOB_CHAINED : 0);
+	rec_job_slice(j, job->task_count);
+	for (uint32_t i = 0; i < job->task_count && j->good; i++) {
+		struct drm_rocket_task t;
+
+		memcpy(&t, tasks + (size_t)i * job->task_struct_size, sizeof(t));
+		rec_job_task(j, f, 0, 0, t.regcmd, t.regcmd_count, &im);
+	}
+	free(tasks);
+	use_handles(f, job->in_bo_handles, job->in_bo_handle_count, CAP_USE_READ);
+	use_handles(f, job->out_bo_handles, job->out_bo_handle_count, CAP_USE_WRITE);
+}
+
+/* A fence that is not the NPU's may signal only after this call: then nothing is waited for. */
+static bool syncs_are_over(int fd, const struct drm_rocket_job_ext *job)
+{
+	struct drm_rocket_sync *s = copy_array(job->in_syncs, job->in_sync_count, sizeof(*s));
+	bool over = true;
+
+	for (uint32_t i = 0; s && i < job->in_sync_count && over; i++) {
+		struct drm_syncobj_timeline_wait w = {
+			.handles = (uintptr_t)&s[i].handle, .points = (uintptr_t)&s[i].point,
+			.count_handles = 1, .flags = DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL,
+		};
+
+		over = !rec_raw_ioctl(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, &w);
+	}
+	free(s);
+	return over;
+}
+
+static int64_t wait_until(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ((int64_t)ts.tv_sec + WAIT_S) * 1000000000 + ts.tv_nsec;
+}
+
+/* The jobs' end, by the BOs they write; 0, or the first error. */
+static int wait_for_outputs(struct rec_file *f, int fd, bool *known)
+{
+	struct drm_rocket_prep_bo p = { .timeout_ns = wait_until() };
+	int status = 0;
+
+	for (struct rec_bo *bo = rec_bos; bo; bo = bo->next) {
+		if (bo->file != f || !(bo->use & CAP_USE_WRITE))
+			continue;
+		p.handle = bo->handle;
+		if (!rec_raw_ioctl(fd, DRM_IOCTL_ROCKET_PREP_BO, &p))
+			continue;
+		if (errno == ETIMEDOUT || errno == EBUSY)
+			*known = false;
+		else if (!status)
+			status = -errno;
+	}
+	return status;
+}
+
+struct jobs {
+	uint8_t *at;
+	uint32_t n, size;
+};
+
+static void describe(struct rec_file *f, int fd, const struct jobs *jobs, struct rec_job *j,
+		     bool *known)
+{
+	rec_submit_begin();
+	for (uint32_t i = 0; i < jobs->n && j->good; i++) {
+		struct drm_rocket_job_ext job = job_at(jobs->at, i, jobs->size);
+
+		add_job(f, j, &job);
+		*known &= syncs_are_over(fd, &job);
+	}
+	/* A job without such a list leaves nothing to wait by. */
+	for (struct rec_bo *bo = rec_bos; bo && j->good; bo = bo->next)
+		j->good = !bo->use || rec_bo_map(bo);
+}
+
+static int submit(struct rec_file *f, int fd, unsigned long req, void *arg)
+{
+	struct drm_rocket_submit s;	/* the other one begins with the same */
+	struct jobs jobs = { 0 };
+	struct rec_job j = { 0 };
+	bool known = true;
+	int ret, err;
+
+	if (!rec_out_open())
+		return rec_raw_ioctl(fd, req, arg);
+	if (rec_copy(&s, (uintptr_t)arg, sizeof(s)) && s.job_count <= 1024 &&
+	    s.job_struct_size >= offsetof(struct drm_rocket_job, flags)) {
+		jobs = (struct jobs) { copy_array(s.jobs, s.job_count, s.job_struct_size),
+				       s.job_count, s.job_struct_size };
+		j.good = jobs.at;
+	}
+	describe(f, fd, &jobs, &j, &known);
+	if (j.good)
+		rec_submit_before();
+	ret = rec_raw_ioctl(fd, req, arg);
+	err = errno;
+	if (!ret && j.good) {
+		int status = known ? wait_for_outputs(f, fd, &known) : 0;
+
+		rec_submit_tell(f, &j, jobs.n);
+		rec_submit_after(status, known);
+	} else if (!ret) {
+		rec_complain("a submit was not recorded: its programs or BOs are not known");
+	}
+	free(jobs.at);
+	free(j.bytes);
+	errno = err;
+	return ret;
+}
+
+static void created(struct rec_file *f, int fd, const struct drm_rocket_create_bo *c)
+{
+	struct rec_bo *bo = rec_bo_new(f, c->handle, c->dma_address, c->size);
+
+	if (bo)
+		bo->map = rec_raw_mmap(bo->size, fd, c->offset);
+}
+
+/* Where an imported BO is, only our driver tells. */
+static void imported(struct rec_file *f, int fd, const struct drm_prime_handle *p)
+{
+	struct drm_rocket_bo_info info = { .handle = p->handle };
+	struct rec_bo *bo;
+
+	if (rec_bo_find(f, p->handle) || rec_raw_ioctl(fd, DRM_IOCTL_ROCKET_GET_BO_INFO, &info))
+		return;
+	bo = rec_bo_new(f, p->handle, info.dma_address, info.size);
+	if (!bo)
+		return;
+	bo->imported = true;
+	bo->map = rec_raw_mmap(bo->size, p->fd, 0);
+}
+
+bool rec_rocket_wants(unsigned long req)
+{
+	switch (NR(req)) {
+	case DRM_COMMAND_BASE + DRM_ROCKET_CREATE_BO:
+	case DRM_COMMAND_BASE + DRM_ROCKET_SUBMIT:
+	case DRM_COMMAND_BASE + DRM_ROCKET_SUBMIT_EXT:
+	case NR(DRM_IOCTL_GEM_CLOSE):
+	case NR(DRM_IOCTL_PRIME_FD_TO_HANDLE):
+		return true;
+	default:
+		return false;
+	}
+}
+
+int rec_rocket_ioctl(struct rec_file *f, int fd, unsigned long req, void *arg)
+{
+	struct drm_gem_close close;
+	struct rec_bo *bo;
+	int ret, err;
+
+	switch (NR(req)) {
+	case DRM_COMMAND_BASE + DRM_ROCKET_SUBMIT:
+	case DRM_COMMAND_BASE + DRM_ROCKET_SUBMIT_EXT:
+		return submit(f, fd, req, arg);
+	case NR(DRM_IOCTL_GEM_CLOSE):
+		bo = rec_copy(&close, (uintptr_t)arg, sizeof(close)) ?
+		     rec_bo_find(f, close.handle) : NULL;
+		if (bo)
+			rec_bo_gone(bo);
+		return rec_raw_ioctl(fd, req, arg);
+	}
+	ret = rec_raw_ioctl(fd, req, arg);
+	err = errno;
+	if (!ret && NR(req) == DRM_COMMAND_BASE + DRM_ROCKET_CREATE_BO)
+		created(f, fd, arg);
+	else if (!ret && NR(req) == NR(DRM_IOCTL_PRIME_FD_TO_HANDLE))
+		imported(f, fd, arg);
+	errno = err;
+	return ret;
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A client to record: client ops|fork|threads|killed. Its jobs are small products whose
+ * results lie where the test of npu-replay knows them.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "npu.h"
+
+#define M	4u
+#define N	32u
+#define K	32u
+#define OPS	3u
+#define STEP	4096u	/* between the results of operations */
+
+struct buffers {
+	struct npu_dev *dev;
+	struct npu_bo *in, *weights, *out, *last, *program;
+};
+
+static void die(const char *what, int err)
+{
+	fprintf(stderr, "client: %s: %s\n", what, strerror(-err));
+	exit(1);
+}
+
+static struct npu_bo *alloc(struct npu_dev *dev, size_t size, int seed)
+{
+	struct npu_bo *bo;
+	int ret = npu_bo_alloc(dev, size, &bo);
+	uint8_t *map;
+
+	if (ret)
+		die("alloc", ret);
+	map = npu_bo_map(bo);
+	if (!map)
+		die("map", -1);
+	for (size_t i = 0; i < size; i++)
+		map[i] = seed ? (uint8_t)((i * 7 + i / 256 + (size_t)seed) % 13 - 6) : 0;
+	ret = npu_bo_fini(bo);
+	if (ret)
+		die("fini", ret);
+	return bo;
+}
+
+static void add_product(struct npu_prog *p, uint64_t in, uint64_t weights, uint64_t out)
+{
+	struct npu_conv_task t;
+	int ret;
+
+	npu_matmul_task(&t, NPU_PREC_INT8, NPU_PREC_INT32, M, N, K);
+	t.in_iova = in;
+	t.weight_iova = weights;
+	t.out_iova = out;
+	ret = npu_prog_conv(p, &t);
+	if (ret)
+		die(npu_prog_message(p), ret);
+}
+
+static void run(struct buffers *b, struct npu_prog *p, struct npu_bo *in, struct npu_bo *out)
+{
+	struct npu_bo *ins[] = { in, b->weights, b->program };
+	struct npu_task tasks[OPS];
+	struct npu_hwjob job = {
+		.tasks = tasks, .ntasks = (uint32_t)npu_prog_ntasks(p), .in = ins, .nin = 3,
+		.out = &out, .nout = 1,
+	};
+	int ret;
+
+	memcpy(b->program->map, npu_prog_entries(p), npu_prog_count(p) * 8);
+	for (uint32_t i = 0; i < job.ntasks; i++) {
+		size_t first, count;
+
+		npu_prog_task(p, i, &first, &count);
+		tasks[i] = (struct npu_task) { (uint32_t)(b->program->iova + first * 8),
+					       (uint32_t)count };
+	}
+	ret = npu_bo_fini(b->program);
+	if (!ret)
+		ret = npu_submit(b->dev, &job, 1);
+	if (!ret)
+		ret = npu_bo_prep(out, -1);
+	if (ret)
+		die("job", ret);
+}
+
+/* Three operations in one job, and then a job that reads what the first of them wrote. */
+static void ops(int seed)
+{
+	struct npu_prog *p = npu_prog_new();
+	struct buffers b;
+	int ret = npu_open(NULL, &b.dev);
+
+	if (ret)
+		die("open", ret);
+	b.in = alloc(b.dev, OPS * STEP, seed);
+	b.weights = alloc(b.dev, 4096, seed + 1);
+	b.out = alloc(b.dev, OPS * STEP, 0);
+	b.last = alloc(b.dev, STEP, 0);
+	b.program = alloc(b.dev, 8192, 0);
+	for (uint32_t i = 0; i < OPS; i++)
+		add_product(p, b.in->iova + i * STEP, b.weights->iova, b.out->iova + i * STEP);
+	run(&b, p, b.in, b.out);
+	npu_prog_reset(p);
+	add_product(p, b.out->iova, b.weights->iova, b.last->iova);
+	run(&b, p, b.out, b.last);
+	npu_prog_free(p);
+	npu_bo_free(b.in);
+	npu_bo_free(b.weights);
+	npu_bo_free(b.out);
+	npu_bo_free(b.last);
+	npu_bo_free(b.program);
+	npu_close(b.dev);
+}
+
+static void *thread(void *seed)
+{
+	for (int i = 0; i < 4; i++)
+		ops((int)(intptr_t)seed + i);
+	return NULL;
+}
+
+static void threads(void)
+{
+	pthread_t t[3];
+
+	for (intptr_t i = 0; i < 3; i++)
+		pthread_create(&t[i], NULL, thread, (void *)(10 * i + 1));
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
+}
+
+static int forks(void)
+{
+	int status = 1;
+	pid_t pid;
+
+	ops(1);
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		ops(2);
+		exit(0);
+	}
+	ops(3);
+	waitpid(pid, &status, 0);
+	return status != 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(what, "fork"))
+		return forks();
+	if (!strcmp(what, "threads"))
+		threads();
+	else
+		ops(1);
+	if (!strcmp(what, "killed"))
+		raise(SIGKILL);
+	return 0;
+}
