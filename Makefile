@@ -101,6 +101,9 @@ check-compilers: ## the module by other compilers, gcc 10 to clang 19, each in a
 check-udev: ## our udev rules, read by Debian's udev in a guest
 	@$(CHECKS)/check-udev $(KERNEL)
 
+check-capture: ## jobs recorded by npu-capture and run again by npu-replay, in guests
+	@$(CHECKS)/check-capture $(ARGS)
+
 check-teflon: lib ## Mesa's TensorFlow Lite delegate on our driver
 	@$(CHECKS)/check-teflon $(ARGS)
 
@@ -145,7 +148,7 @@ lib: ## libnpu, npu-demo
 capture: lib ## npu-capture, npu-replay
 	@$(BIN)/root make -sC $(CURDIR)/tools/capture $(CROSS) O=$(O)/capture LIBNPU=$(O)/lib/libnpu.a all tests
 	@$(BIN)/root sh -c '! command -v arm-linux-gnueabihf-gcc >/dev/null || \
-		make -sC $(CURDIR)/tools/capture armhf O=$(O)/capture/armhf'
+		make -sC $(CURDIR)/tools/capture armhf O=$(O)/capture-armhf'
 
 selftests: lib ## the test programs
 	@linux=$$($(BIN)/linux-source) && $(BIN)/root make -sC $(CURDIR)/selftests $(CROSS) \
