@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * A client to record: client ops|fork|threads|killed. Its jobs are small products whose
+ * A client to record: client ops|shifted|fork|threads|killed. Its jobs are small products whose
  * results lie where the test of npu-replay knows them.
  */
 #include <pthread.h>
@@ -17,7 +17,7 @@
 #define N	32u
 #define K	32u
 #define OPS	3u
-#define STEP	4096u	/* between the results of operations */
+#define STEP	4096u	/* between operands of operations */
 
 struct buffers {
 	struct npu_dev *dev;
@@ -49,7 +49,9 @@ static struct npu_bo *alloc(struct npu_dev *dev, size_t size, int seed)
 	return bo;
 }
 
-static void add_product(struct npu_prog *p, uint64_t in, uint64_t weights, uint64_t out)
+/* Rows of a result of @rows: surfaces of results that are parts of one lie between each other's. */
+static void add_product(struct npu_prog *p, uint64_t in, uint64_t weights, uint64_t out,
+			uint32_t rows)
 {
 	struct npu_conv_task t;
 	int ret;
@@ -58,6 +60,7 @@ static void add_product(struct npu_prog *p, uint64_t in, uint64_t weights, uint6
 	t.in_iova = in;
 	t.weight_iova = weights;
 	t.out_iova = out;
+	t.out_h_full = rows;
 	ret = npu_prog_conv(p, &t);
 	if (ret)
 		die(npu_prog_message(p), ret);
@@ -91,24 +94,30 @@ static void run(struct buffers *b, struct npu_prog *p, struct npu_bo *in, struct
 }
 
 /* Three operations in one job, and then a job that reads what the first of them wrote. */
-static void ops(int seed)
+static void ops_behind(int seed, size_t unused)
 {
 	struct npu_prog *p = npu_prog_new();
+	struct npu_bo *shift = NULL;
 	struct buffers b;
 	int ret = npu_open(NULL, &b.dev);
 
 	if (ret)
 		die("open", ret);
+	/* All that follows has other addresses. */
+	if (unused)
+		shift = alloc(b.dev, unused, 1);
 	b.in = alloc(b.dev, OPS * STEP, seed);
 	b.weights = alloc(b.dev, 4096, seed + 1);
 	b.out = alloc(b.dev, OPS * STEP, 0);
 	b.last = alloc(b.dev, STEP, 0);
 	b.program = alloc(b.dev, 8192, 0);
-	for (uint32_t i = 0; i < OPS; i++)
-		add_product(p, b.in->iova + i * STEP, b.weights->iova, b.out->iova + i * STEP);
+	add_product(p, b.in->iova, b.weights->iova, b.out->iova, M);
+	for (uint32_t i = 0; i < 2; i++)
+		add_product(p, b.in->iova + (i + 1) * STEP, b.weights->iova,
+			    b.out->iova + STEP + i * M * 16, 2 * M);
 	run(&b, p, b.in, b.out);
 	npu_prog_reset(p);
-	add_product(p, b.out->iova, b.weights->iova, b.last->iova);
+	add_product(p, b.out->iova, b.weights->iova, b.last->iova, M);
 	run(&b, p, b.out, b.last);
 	npu_prog_free(p);
 	npu_bo_free(b.in);
@@ -116,7 +125,13 @@ static void ops(int seed)
 	npu_bo_free(b.out);
 	npu_bo_free(b.last);
 	npu_bo_free(b.program);
+	npu_bo_free(shift);
 	npu_close(b.dev);
+}
+
+static void ops(int seed)
+{
+	ops_behind(seed, 0);
 }
 
 static void *thread(void *seed)
@@ -161,6 +176,8 @@ int main(int argc, char **argv)
 		return forks();
 	if (!strcmp(what, "threads"))
 		threads();
+	else if (!strcmp(what, "shifted"))
+		ops_behind(1, 3 * STEP);
 	else
 		ops(1);
 	if (!strcmp(what, "killed"))
