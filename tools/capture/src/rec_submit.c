@@ -54,14 +54,18 @@ void rec_job_slice(struct rec_job *j, uint32_t tasks)
 	append(j, &s, sizeof(s));
 }
 
-/* Addresses are below 4 GiB whatever was added to them. */
+/*
+ * Addresses are below 4 GiB whatever was added to them. In-tree rocket hands out address 0,
+ * so an unused register that holds 0 counts as an address there, which does no harm; but as
+ * the next program's, 0 ends a chain.
+ */
 static void note_address(struct rec_bo *bo, uint64_t offset, struct rec_file *f, uint32_t domain,
 			 uint64_t base, uint64_t word)
 {
 	uint32_t value = CAP_ENTRY_VALUE(word) & cap_address_mask(word);
 	bool program = CAP_ENTRY_REG(word) == PC_BASE_ADDRESS;
 	uint32_t iova = value + (program ? 0 : (uint32_t)base & ~15u);
-	struct rec_bo *target = rec_bo_at(f, domain, iova);
+	struct rec_bo *target = program && !iova ? NULL : rec_bo_at(f, domain, iova);
 
 	if (!target)
 		return;
