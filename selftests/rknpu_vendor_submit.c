@@ -172,6 +172,70 @@ static int wait_fence(int fd)
 	return ret == 1 ? 0 : -ETIMEDOUT;
 }
 
+/* Three programs, one for each core, of which a job with core_mask 0 runs one: which? */
+static int submit_on_any(int fd, struct rv_chain *c)
+{
+	struct drm_rknpu_submit s = {
+		.flags = DRM_RKNPU_JOB_PC | DRM_RKNPU_JOB_PINGPONG, .timeout = 6000,
+		.task_number = 3, .task_obj_addr = c[0].tasks.obj, .fence_fd = -1,
+	};
+	int ret = 0, ran = -1;
+
+	for (unsigned int i = 0; i < 3 && !ret; i++) {
+		*rv_chain_task(&c[0], i) = *rv_chain_task(&c[i], 0);
+		s.subcore_task[i] = (struct drm_rknpu_subcore_task) { i, 1 };
+		ret = rv_chain_fill(&c[i], 20 + i);
+	}
+	ret = ret ?: rv_sync(&c[0].tasks, 1, 0, c[0].tasks.size) ?: rv_submit(fd, &s);
+	if (ret)
+		return ret;
+	for (int i = 0; i < 3; i++) {
+		if (rv_chain_wrong(&c[i], 21 + i))
+			continue;
+		if (ran >= 0)
+			return -EILSEQ;
+		ran = i;
+	}
+	return ran >= 0 && s.core_mask == 1u << ran ? ran : -EILSEQ;
+}
+
+RK_TEST_F(vendor, each_core_has_its_slice,
+	  "a job for any core runs on the least busy one, and that core's slice")
+{
+	static const uint32_t busy_mask[] = { 1, 2, 3 };
+	static const int wanted[] = { 1, 0, 2 };
+	struct rv_chain c[3], busy[2];
+
+	RK_REQUIRE_MODEL();
+	for (unsigned int i = 0; i < 3; i++)
+		ASSERT_EQ(0, rv_chain_init(&c[i], self->fd, 1, 0, 0));
+	for (unsigned int i = 0; i < 2; i++)
+		ASSERT_EQ(0, rv_chain_init(&busy[i], self->fd, 1, 0, 0));
+	EXPECT_EQ(0, submit_on_any(self->fd, c));
+	rk_latency_us(300000);
+	for (unsigned int i = 0; i < 3; i++) {
+		int fence[2] = { -1, -1 };
+
+		for (unsigned int core = 0; core < 2; core++) {
+			if (busy_mask[i] & 1u << core) {
+				ASSERT_EQ(0, start_pinned(self->fd, &busy[core], 1u << core,
+							  &fence[core]));
+				ASSERT_TRUE(rk_wait_count(core, NPU_CNT_BUSY, 1, 20000));
+			}
+		}
+		EXPECT_EQ(wanted[i], submit_on_any(self->fd, c));
+		for (unsigned int core = 0; core < 2; core++) {
+			if (fence[core] >= 0)
+				EXPECT_EQ(0, wait_fence(fence[core]));
+		}
+	}
+	rk_latency_us(0);
+	for (unsigned int i = 0; i < 2; i++)
+		rv_chain_fini(&busy[i]);
+	for (unsigned int i = 0; i < 3; i++)
+		rv_chain_fini(&c[i]);
+}
+
 RK_TEST_F(vendor, several_cores_start_together,
 	  "a job of two cores starts when both are free, and on both")
 {

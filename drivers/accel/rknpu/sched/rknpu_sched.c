@@ -82,6 +82,24 @@ u32 rknpu_sched_cores_alive(struct rknpu_sched *sched)
 	return mask;
 }
 
+unsigned int rknpu_sched_quietest_core(struct rknpu_sched *sched, u32 mask)
+{
+	unsigned int load, least = UINT_MAX, best = ffs(mask) - 1;
+	struct rknpu_runqueue *rq;
+
+	guard(spinlock_irq)(&sched->hw->lock);
+	rknpu_for_each_rq(rq, sched) {
+		if (!(mask & BIT(rq->core->index)) || !rknpu_runqueue_in_service(rq))
+			continue;
+		load = rq->queued + (rq->state != RKNPU_CORE_IDLE);
+		if (load < least) {
+			least = load;
+			best = rq->core->index;
+		}
+	}
+	return best;
+}
+
 static u64 rknpu_sched_running_ns(struct rknpu_runqueue *rq, u64 second)
 {
 	if (!rq->job || !rq->job->start_ns)

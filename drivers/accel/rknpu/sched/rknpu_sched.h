@@ -10,6 +10,9 @@
 /* Bit per core that can be given jobs. */
 u32 rknpu_sched_cores_alive(struct rknpu_sched *sched);
 
+/* Of the cores in @mask, which is not empty, the one with the fewest jobs just now. */
+unsigned int rknpu_sched_quietest_core(struct rknpu_sched *sched, u32 mask);
+
 /* How busy the core was in the last full second, the running job included: 0 to 100. */
 unsigned int rknpu_sched_busy_percent(struct rknpu_core *core);
 

@@ -23,6 +23,7 @@
 #include "rknpu_vendor.h"
 #include "sched/rknpu_job.h"
 #include "sched/rknpu_order.h"
+#include "sched/rknpu_sched.h"
 
 /* What one job may name; each is copied. */
 #define RKNPU_VTASK_MAX		65536
@@ -238,25 +239,34 @@ static void rknpu_vsubmit_add(struct rknpu_vsubmit *s, unsigned int slice, u32 c
 }
 
 /*
- * Any core may run it, but each would run its own slice. Runtimes give all the
- * same; others leave those empty that they do not mean.
+ * Any core may run it, and each runs its own slice. Some runtimes give all the
+ * same; then the scheduler may move the job. Others have a program for each core
+ * (librknnrt with several cores in its plan), so the core is chosen here, as the
+ * vendor's driver does. Slices that are empty are not meant.
  */
 static void rknpu_vsubmit_pick_any(struct rknpu_vsubmit *s)
 {
 	const struct drm_rknpu_subcore_task *slice = s->args->subcore_task;
-	unsigned int i, first = RKNPU_MAX_CORES;
-	u32 mask = 0;
+	struct rknpu_sched *sched = &s->vfile->vendor->rdev->sched;
+	unsigned int i, first = 0;
+	u32 given = 0, same = 0;
 
 	for (i = 0; i < RKNPU_MAX_CORES; i++) {
 		if (!slice[i].task_number)
 			continue;
-		if (first == RKNPU_MAX_CORES)
+		if (!given)
 			first = i;
+		given |= BIT(i);
 		if (slice[i].task_start == slice[first].task_start &&
 		    slice[i].task_number == slice[first].task_number)
-			mask |= BIT(i);
+			same |= BIT(i);
 	}
-	rknpu_vsubmit_add(s, mask ? first : 0, mask);
+	if (given == same) {
+		rknpu_vsubmit_add(s, first, same);
+	} else {
+		i = rknpu_sched_quietest_core(sched, given);
+		rknpu_vsubmit_add(s, i, BIT(i));
+	}
 }
 
 static int rknpu_vsubmit_pick_cores(struct rknpu_vsubmit *s)
