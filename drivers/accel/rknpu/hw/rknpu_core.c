@@ -260,7 +260,6 @@ static int rknpu_core_check(struct rknpu_core *core)
 	scoped_guard(spinlock_irq, &core->hw->lock)
 		rknpu_pc_quiesce(core);
 
-	pm_runtime_mark_last_busy(core->dev);
 	pm_runtime_put_autosuspend(core->dev);
 	return ret;
 }

@@ -420,7 +420,6 @@ static void rknpu_sched_rest_locked(struct rknpu_runqueue *rq)
 	}
 	if (rq->state == RKNPU_CORE_IDLE && rq->pm_held) {
 		rq->pm_held = false;
-		pm_runtime_mark_last_busy(core->dev);
 		pm_runtime_put_autosuspend(core->dev);
 	}
 }
