@@ -467,19 +467,28 @@ RK_TEST_F_TIMEOUT(exec, one_job_does_not_wait_for_a_queue, 60,
 	for (int i = 0; i < 12; i++) {
 		ASSERT_EQ(0, rk_op_task(&single.inc, single.in.iova, single.out.iova, &last));
 	}
-	/* Long enough for a busy host to submit within one. */
+	/* Long enough for most hosts to submit within one. */
 	rk_latency_us(50000);
 	ASSERT_EQ(0, rk_submit(many.fd, jobs, ARRAY_SIZE(jobs)));
-	for (int round = 0; round < 5; round++) {
+	for (int round = 0, tries = 0; round < 5; tries++) {
+		int64_t began;
+		bool in_time;
 		int before;
 
+		ASSERT_GT(50, tries);
 		rk_sleep_ms(120);
+		began = rk_now();
 		rk_trace_start();
 		ASSERT_EQ(0, rk_submit_task(single.fd, &last, &single.in, &single.out));
+		in_time = rk_now() - began < 50 * RK_MS;
 		ASSERT_EQ(0, rk_prep(&single.out, 5000));
+		/* On a busy host others may have started before it was there. */
+		if (!in_time)
+			continue;
 		before = started_before(last.regcmd);
 		EXPECT_LE(0, before);
 		EXPECT_GE(1, before) TH_LOG("round %d", round);
+		round++;
 	}
 	/* They were still there all the time. */
 	EXPECT_EQ(-EBUSY, rk_prep_until(many.fd, out[7].handle, 0));
