@@ -38,9 +38,9 @@
  *   it is being switched, and it clears what they left in registers.
  * - The driver's address space, so that the last client's page tables are out of
  *   use and the next one's not yet in reach.
- * - The program, for the RAM. All that it starts has ended when the DPU reports,
- *   and what it leaves in registers is no secret; so no reset follows, unless it
- *   fails.
+ * - The program, for the RAM. All that it starts has ended when the DPU reports
+ *   (inferred: it is the last of the blocks), and what it leaves in registers is
+ *   no secret; so no reset follows, unless it fails.
  * - The next client's address space. The IOMMU's driver drops cached translations
  *   whenever it goes from one to another.
  */
