@@ -112,7 +112,8 @@ static int reload(void)
  * Binding in parts, because what is to be left out is one function at a time:
  * when they find no memory, drm_minor_alloc() hands the error of
  * drm_sysfs_minor_alloc() to put_device(), and devfreq_add_device() frees what it
- * has not initialised yet. Both crash the kernel (7.3.4).
+ * has not initialised yet. Both crash the kernel (7.3.4). And when a regulator is
+ * put, devlink_remove_symlinks() warns that it found no memory for a name.
  */
 static const struct action actions[] = {
 	{ "bind_create", "making the device", unbind_core, write_core, bind_core, .path = DRIVER "/bind",
@@ -123,7 +124,8 @@ static const struct action actions[] = {
 	  .below = "rknpu_device_publish", .except = "devfreq_add_device" },
 	{ "bind_around", "the rest of binding", unbind_core, write_core, bind_core, .path = DRIVER "/bind",
 	  .except = "rknpu_facade_bind" },
-	{ "unbind", "unbinding a core", bind_core, write_core, bind_core, .path = DRIVER "/unbind" },
+	{ "unbind", "unbinding a core", bind_core, write_core, bind_core, .path = DRIVER "/unbind",
+	  .except = "devlink_remove_symlinks" },
 	{ "load", "loading the module", unload, load, reload, .path = MODULE,
 	  .below = "do_one_initcall", .except = "try_to_bring_up_aggregate_device" },
 };
