@@ -281,6 +281,169 @@ RK_TEST_F_TIMEOUT(sched, a_time_slice_is_used_up, 60,
 	EXPECT_LE(changes, rk_core_stat(0, "attaches") - attaches);
 }
 
+/* ---- clients that use little ---- */
+
+#define MANY		16
+#define EACH		6
+/* Longer than a test, so that nothing but what it is about ends one. */
+#define LONG_SLICE_US	100000000
+
+struct many {
+	struct rk_client c[MANY];
+	/* Of different sizes, so that each client's program has an address of its own. */
+	struct rk_bo pad[MANY];
+	struct drm_rocket_task task[MANY];
+};
+
+static int many_init(struct many *m)
+{
+	int ret = 0;
+
+	for (int i = 0; i < MANY && !ret; i++) {
+		struct rk_client *c = &m->c[i];
+		int fd = rk_open();
+
+		if (fd < 0)
+			return fd;
+		c->fd = fd;
+		ret = rk_bo_init(&m->pad[i], fd, (i + 2) * RK_BYTES);
+		if (!ret)
+			ret = rk_client_init_on(c, fd);
+		if (!ret)
+			ret = rk_op_task(&c->inc, c->in.iova, c->out.iova, &m->task[i]);
+		if (!ret)
+			ret = rk_fini(&c->inc.bo);
+		if (!ret)
+			ret = rk_bo_fill(&c->in, i, RK_BYTES);
+	}
+	return ret;
+}
+
+static void many_fini(struct many *m)
+{
+	for (int i = 0; i < MANY; i++) {
+		if (!m->c[i].fd)
+			continue;
+		rk_bo_fini(&m->pad[i]);
+		rk_client_fini(&m->c[i]);
+	}
+}
+
+/* @n jobs of each on core 0; each after the one before, or all at once. */
+static int many_submit(struct many *m, unsigned int n, bool dependent)
+{
+	struct drm_rocket_job_ext job[EACH];
+	int ret = 0;
+
+	for (int i = 0; i < MANY && !ret; i++) {
+		struct rk_client *c = &m->c[i];
+
+		for (unsigned int k = 0; k < n; k++) {
+			rk_job_ext(&job[k], &m->task[i], 1, dependent ? &c->in : NULL,
+				   dependent ? &c->out : NULL);
+			job[k].core_mask = CORE0;
+		}
+		ret = rk_submit_ext(c->fd, job, n, NULL);
+	}
+	return ret;
+}
+
+static bool many_ended_well(struct many *m, unsigned int n)
+{
+	for (int i = 0; i < MANY; i++) {
+		if (ended_well(m->c[i].fd, 1, n, CORE0) != n ||
+		    rk_bo_differs(&m->c[i].out, i + 1, RK_BYTES))
+			return false;
+	}
+	return true;
+}
+
+FIXTURE(many) {
+	struct pair p;
+	struct many m;
+};
+
+FIXTURE_VARIANT(many) {
+	bool dependent;
+};
+
+FIXTURE_VARIANT_ADD(many, queued) { .dependent = false };
+FIXTURE_VARIANT_ADD(many, dependent) { .dependent = true };
+
+FIXTURE_SETUP(many)
+{
+	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_SCHED);
+	RK_REQUIRE_MODEL();
+	memset(&self->m, 0, sizeof(self->m));
+	ASSERT_EQ(0, pair_init(&self->p));
+	ASSERT_EQ(0, many_init(&self->m));
+	rk_task_timeout_ms(TASK_TIMEOUT_MS);
+	rk_module_param("slice_us", LONG_SLICE_US);
+}
+
+FIXTURE_TEARDOWN(many)
+{
+	rk_model_calm();
+	rk_module_param("slice_us", 4000);
+	many_fini(&self->m);
+	if (self->p.b.fd)
+		pair_fini(&self->p);
+}
+
+RK_TEST_F_TIMEOUT(many, take_turns_by_the_slice, 120,
+		  "a core does not change clients at every job because all of them use little")
+{
+	long long attaches;
+
+	ASSERT_EQ(0, plug(&self->p, 1000));
+	attaches = rk_core_stat(0, "attaches");
+	ASSERT_EQ(0, many_submit(&self->m, EACH, variant->dependent));
+	ASSERT_TRUE(still_plugged());
+	EXPECT_TRUE(many_ended_well(&self->m, EACH));
+	EXPECT_TRUE(pair_ended_well(&self->p));
+	attaches = rk_core_stat(0, "attaches") - attaches;
+	EXPECT_LE(MANY, attaches);
+	/* A client comes at most twice; its jobs are three times as many. */
+	EXPECT_GE(2 * MANY, attaches);
+}
+
+#define HEAVY_JOBS	100
+
+RK_TEST_F_TIMEOUT(many, come_in_between_seldom, 120,
+		  "clients that use little do not wait for a slice, which goes on longer than they interrupt it")
+{
+	struct pair *p = &self->p;
+	static struct rk_start s[MANY + HEAVY_JOBS + 8];
+	int n, first = 0, before = 0, heavy = 0, between = 0, came = 0;
+
+	ASSERT_EQ(0, plug(p, 3000));
+	for (int i = 0; i < HEAVY_JOBS; i++) {
+		ASSERT_EQ(0, put_a(p, 1, CORE0, 0));
+	}
+	ASSERT_EQ(0, many_submit(&self->m, 1, variant->dependent));
+	ASSERT_TRUE(still_plugged());
+	EXPECT_TRUE(many_ended_well(&self->m, 1));
+	EXPECT_TRUE(pair_ended_well(p));
+	n = rk_trace_starts(s, ARRAY_SIZE(s));
+	ASSERT_EQ(1 + MANY + HEAVY_JOBS, n);
+	for (int i = 1; i < n; i++) {
+		if (s[i].regcmd == p->a.task[1].regcmd) {
+			heavy++;
+			continue;
+		}
+		first = first ? first : i;
+		/* On a host so slow that the other one has no more jobs, some come last. */
+		if (heavy < HEAVY_JOBS) {
+			before = came++ ? before : heavy;
+			between = heavy - before;
+		}
+	}
+	EXPECT_EQ(1, first);
+	EXPECT_LE(MANY / 4, came);
+	/* Three times the time that one took is about three jobs; alternating it would be one. */
+	EXPECT_LE(2 * (came - 1), between) TH_LOG("%d clients came", came);
+}
+
 /* ---- cores ---- */
 
 RK_TEST_F_TIMEOUT(sched, core_masks, 60, "jobs use all the cores that they may use, and no others")

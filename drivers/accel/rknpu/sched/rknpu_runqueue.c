@@ -17,6 +17,9 @@
 /* What is looked at for a job that does not have to wait for a gang. */
 #define RKNPU_RUNQUEUE_BACKFILL_TRIES	8
 
+/* For how long boosted ones then let others run, in times what they took themselves. */
+#define RKNPU_RUNQUEUE_BOOST_PAUSE	3
+
 /* What took longer had to be tried again, or a virtual machine stood still. */
 #define RKNPU_RUNQUEUE_LONGEST_WAKE_NS	(10ULL * NSEC_PER_MSEC)
 
@@ -202,13 +205,62 @@ static bool rknpu_runqueue_slice_over(struct rknpu_runqueue *rq, u64 now)
 	return now - rq->slice.start_ns > rknpu_runqueue_slice_ns();
 }
 
+/* The boosted entity that has the core has had it for a slice. */
+static bool rknpu_runqueue_boost_over(struct rknpu_runqueue *rq)
+{
+	return ktime_get_ns() - rq->boost.start_ns > rknpu_runqueue_slice_ns();
+}
+
+/* The slice that it came into goes on where it was. */
+static void rknpu_runqueue_boost_ends(struct rknpu_runqueue *rq)
+{
+	u64 now, ns;
+
+	if (!rq->boost.entity)
+		return;
+	now = ktime_get_ns();
+	ns = now - rq->boost.start_ns;
+	rq->boost.entity = NULL;
+	rq->boost.next_ns = now + RKNPU_RUNQUEUE_BOOST_PAUSE * ns;
+	rq->slice.start_ns += ns;
+}
+
+static void rknpu_runqueue_boost_begins(struct rknpu_runqueue *rq, struct rknpu_entity *entity)
+{
+	if (entity == rq->boost.entity)
+		return;
+	rknpu_runqueue_boost_ends(rq);
+	rq->boost.entity = entity;
+	rq->boost.start_ns = ktime_get_ns();
+}
+
+/* May an entity that is boosted come into the slice of another one? */
+static bool rknpu_runqueue_boost_due(struct rknpu_runqueue *rq)
+{
+	return !rq->boost.entity && ktime_get_ns() >= rq->boost.next_ns;
+}
+
+/* Is @entity, which gets its first job, to be boosted? */
+static bool rknpu_runqueue_boosts(struct rknpu_runqueue *rq, struct rknpu_entity *entity,
+				  struct rknpu_client *client)
+{
+	/* If nobody else is there, there is no slice to wait for. */
+	if (!rq->queued && (!rq->job || rq->job->entity == entity))
+		return false;
+	if (entity == rq->boost.entity)
+		return !rknpu_runqueue_boost_over(rq);
+	return entity != rq->slice.entity && rknpu_client_has_credit(client);
+}
+
 static void rknpu_runqueue_join(struct rknpu_runqueue *rq, struct rknpu_entity *entity,
 				unsigned int priority, bool boosted)
 {
 	struct list_head *entities = &rq->entities[priority];
 
 	entity->boosted = boosted;
-	if (boosted)
+	if (boosted && entity == rq->boost.entity)
+		list_add(&entity->link, &rq->boosted[priority]);
+	else if (boosted)
 		list_add_tail(&entity->link, &rq->boosted[priority]);
 	else if (entity == rq->slice.entity && !list_empty(entities) &&
 		 !rknpu_runqueue_slice_over(rq, ktime_get_ns()))
@@ -244,10 +296,9 @@ void rknpu_runqueue_add(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
 	struct rknpu_entity *entity = rknpu_runqueue_admit(rq, job);
 
-	/* If nobody else waits there is no slice to wait for. */
 	if (list_empty(&entity->jobs))
 		rknpu_runqueue_join(rq, entity, job->priority,
-				    rq->queued && rknpu_client_has_credit(job->client));
+				    rknpu_runqueue_boosts(rq, entity, job->client));
 	list_add_tail(&job->link, &entity->jobs);
 	rq->queued++;
 	rq->queued_ns += job->expected_ns;
@@ -328,13 +379,35 @@ static void rknpu_runqueue_begin_slice(struct rknpu_runqueue *rq, struct rknpu_e
 		rknpu_runqueue_slice_begins(rq, entity);
 }
 
-/* Boosted ones come in between, but not one after the other. */
+/* Is @entity, the first one that is boosted, to come before those that are not? */
+static bool rknpu_runqueue_comes_between(struct rknpu_runqueue *rq, struct rknpu_entity *entity)
+{
+	if (entity == rq->boost.entity)
+		return !rknpu_runqueue_boost_over(rq);
+	return rknpu_runqueue_boost_due(rq);
+}
+
+/* It waits for a slice like the others from now on. */
+static void rknpu_runqueue_unboost(struct rknpu_runqueue *rq, struct rknpu_entity *entity,
+				   unsigned int priority)
+{
+	list_del(&entity->link);
+	rknpu_runqueue_join(rq, entity, priority, false);
+}
+
 static struct rknpu_entity *rknpu_runqueue_pick(struct rknpu_runqueue *rq)
 {
 	unsigned int p = rknpu_runqueue_priority(rq);
+	struct rknpu_entity *boosted;
 
-	if (!list_empty(&rq->boosted[p]) && (!rq->after_boosted || list_empty(&rq->entities[p])))
-		return list_first_entry(&rq->boosted[p], struct rknpu_entity, link);
+	boosted = list_first_entry_or_null(&rq->boosted[p], struct rknpu_entity, link);
+	if (boosted) {
+		if (list_empty(&rq->entities[p]) || rknpu_runqueue_comes_between(rq, boosted))
+			return boosted;
+		/* The next slice may be its. */
+		if (boosted == rq->boost.entity || rknpu_runqueue_slice_over(rq, ktime_get_ns()))
+			rknpu_runqueue_unboost(rq, boosted, p);
+	}
 	return rknpu_runqueue_rotate(rq, &rq->entities[p]);
 }
 
@@ -425,24 +498,22 @@ void rknpu_runqueue_take(struct rknpu_runqueue *rq, struct rknpu_job *job)
 	unsigned int p;
 
 	rknpu_shared_took(rq, job);
+	if (entity->boosted)
+		rknpu_runqueue_boost_begins(rq, entity);
+	else
+		rknpu_runqueue_boost_ends(rq);
 	rknpu_runqueue_begin_slice(rq, entity, job->priority);
 	rknpu_runqueue_remove(job);
 	/* So that all who run beside a gang that waits take turns. */
 	if (!in_turn && !list_empty(&entity->jobs))
 		list_move_tail(&entity->link, &rq->entities[job->priority]);
 	rq->passed_over[job->priority] = 0;
-	rq->after_boosted = entity->boosted;
 	if (!rq->queued)
 		return;
 
 	for (p = 0; p < job->priority; p++) {
 		if (rknpu_runqueue_waits(rq, p))
 			rq->passed_over[p]++;
-	}
-	/* One job was its due. */
-	if (entity->boosted && !list_empty(&entity->jobs)) {
-		list_del(&entity->link);
-		rknpu_runqueue_join(rq, entity, job->priority, false);
 	}
 }
 
@@ -451,14 +522,25 @@ void rknpu_runqueue_pass_through(struct rknpu_runqueue *rq, struct rknpu_job *jo
 	struct rknpu_entity *entity = rknpu_runqueue_admit(rq, job);
 
 	entity->boosted = false;
-	rq->after_boosted = false;
+	rknpu_runqueue_boost_ends(rq);
 	rq->passed_over[job->priority] = 0;
 	rknpu_runqueue_slice_begins(rq, entity);
 }
 
-static bool rknpu_runqueue_others_wait(struct rknpu_runqueue *rq, struct rknpu_job *job)
+/* Nobody of the priority of @job, which is on the core, waits but its own client, if that. */
+static bool rknpu_runqueue_waits_alone(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
 	struct list_head *entities = &rq->entities[job->priority];
+	struct list_head *boosted = &rq->boosted[job->priority];
+
+	if (list_empty(&job->entity->jobs))
+		return list_empty(entities) && list_empty(boosted);
+	return job->entity->boosted ? list_empty(entities) && list_is_singular(boosted) :
+				      list_empty(boosted) && list_is_singular(entities);
+}
+
+static bool rknpu_runqueue_others_wait(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
 	unsigned int p;
 
 	if (!rq->queued)
@@ -467,12 +549,13 @@ static bool rknpu_runqueue_others_wait(struct rknpu_runqueue *rq, struct rknpu_j
 		if (rknpu_runqueue_waits(rq, p))
 			return true;
 	}
-	if (!list_empty(&rq->boosted[job->priority]))
-		return true;
 	/* Jobs of its own client can wait. */
-	if (list_empty(entities) || (list_is_singular(entities) &&
-				     !list_empty(&job->entity->jobs)))
+	if (rknpu_runqueue_waits_alone(rq, job))
 		return false;
+	if (job->entity == rq->boost.entity)
+		return rknpu_runqueue_boost_over(rq);
+	if (!list_empty(&rq->boosted[job->priority]) && rknpu_runqueue_boost_due(rq))
+		return true;
 	return rknpu_runqueue_slice_over(rq, ktime_get_ns());
 }
 
@@ -643,8 +726,10 @@ struct rknpu_job *rknpu_runqueue_next(struct rknpu_runqueue *rq)
 	if (!job) {
 		if (!rq->queued)
 			rknpu_runqueue_steal(rq);
-		if (!rq->queued)
+		if (!rq->queued) {
+			rknpu_runqueue_boost_ends(rq);
 			return NULL;
+		}
 		job = rknpu_runqueue_first(rq);
 		if (!rknpu_gang_admits(rq, job))
 			job = rknpu_runqueue_backfill(rq) ?: rknpu_runqueue_steal(rq);

@@ -393,19 +393,29 @@ struct rknpu_runqueue {
 	} watch;
 	/** @entities: by priority, those with jobs; the first has its time slice */
 	struct list_head entities[RKNPU_PRIORITY_COUNT];
-	/** @boosted: by priority, those of clients that use little, which need not wait as long */
+	/**
+	 * @boosted: by priority, those of clients that use little: their slice may come
+	 * within the one of another
+	 */
 	struct list_head boosted[RKNPU_PRIORITY_COUNT];
-	/** @after_boosted: the job that came to the core last was from @boosted */
-	bool after_boosted;
 	/** @passed_over: by priority, jobs of higher ones that were preferred since */
 	unsigned int passed_over[RKNPU_PRIORITY_COUNT];
 	/** @slice: the current time slice */
 	struct {
 		/** @slice.entity: whose it is; compared, not followed */
 		struct rknpu_entity *entity;
-		/** @slice.start_ns: since when */
+		/** @slice.start_ns: since when, those of @boosted not counted */
 		u64 start_ns;
 	} slice;
+	/** @boost: the slice of one of @boosted within that */
+	struct {
+		/** @boost.entity: whose it is, or NULL; compared, not followed */
+		struct rknpu_entity *entity;
+		/** @boost.start_ns: since when */
+		u64 start_ns;
+		/** @boost.next_ns: when the next one may begin at the earliest */
+		u64 next_ns;
+	} boost;
 	/** @queued: jobs in all of @entities and @boosted */
 	unsigned int queued;
 	/** @queued_ns: what those are expected to take */
