@@ -287,6 +287,19 @@ static int64_t op_int(int op, int64_t v, int64_t e)
     }
 }
 
+/* The same behind a multiplier: as wide as its product. */
+static int64_t op_wide(int op, int64_t v, int32_t e)
+{
+    switch (op) {
+    case ADD:
+        return v + e;
+    case MINUS:
+        return v + wrap_neg(e);
+    default:
+        return op_int(op, v, e);
+    }
+}
+
 static float op_float(int op, float v, float e)
 {
     volatile float r;       /* volatile: one rounding per operation */
@@ -358,9 +371,8 @@ static Value stage_mul(const Stage *s, Value v, int ch, bool flt)
 
     if (flt && s->mul && !spared) {
         v.f = op_float(MUL, v.f, half_value(s->mul_bits[ch]));
-    } else if (!flt) {
-        v.i = shifted(s->mul && !spared ? v.i * (int16_t)s->mul_bits[ch] : v.i,
-                      s->shift, s->shift_neg);
+    } else if (!flt && s->mul && !spared) {
+        v.i *= (int16_t)s->mul_bits[ch];
     }
     return v;
 }
@@ -370,10 +382,16 @@ static Value ref_stage(const Stage *s, Value v, int ch, bool bn, bool flt)
     if (!s->on) {
         return v;
     }
-    if (bn) {
+    if (!bn) {
+        v = stage_mul(s, stage_alu(s, v, ch, flt), ch, flt);
+    } else if (flt) {
         v = stage_alu(s, stage_mul(s, v, ch, flt), ch, flt);
     } else {
-        v = stage_mul(s, stage_alu(s, v, ch, flt), ch, flt);
+        v = stage_mul(s, v, ch, flt);
+        v.i = s->alu < 0 ? v.i : op_wide(s->alu, v.i, s->alu_bits[ch]);
+    }
+    if (!flt) {
+        v.i = shifted(v.i, s->shift, s->shift_neg);
     }
     return relu(v, s->relu, s->relux, s->cmp, flt);
 }

@@ -56,6 +56,22 @@ int32_t npu_alu_int(uint8_t algo, int32_t v, int32_t operand)
     }
 }
 
+int64_t npu_alu_wide(uint8_t algo, int64_t v, int32_t operand)
+{
+    switch (algo) {
+    case NPU_ALU_MAX:
+        return MAX(v, operand);
+    case NPU_ALU_MIN:
+        return MIN(v, operand);
+    case NPU_ALU_ADD:
+        return v + operand;
+    case NPU_ALU_MINUS:
+        return v + negate(operand);
+    default:
+        return v;
+    }
+}
+
 int32_t npu_relu_int(int32_t v, bool relux, uint32_t cmp)
 {
     v = MAX(v, 0);

@@ -29,6 +29,8 @@ static inline bool npu_mul_known(uint8_t precision)
 /* Does the model know what this ALU_ALGO of EW does? */
 bool npu_alu_known(uint32_t algo, bool is_float);
 int32_t npu_alu_int(uint8_t algo, int32_t v, int32_t operand);
+/* The same for maximum, minimum, sum and difference with a wide product. */
+int64_t npu_alu_wide(uint8_t algo, int64_t v, int32_t operand);
 float npu_alu_float(uint8_t algo, float v, float operand);
 /* max(v, 0), and min(v, cmp) with @relux. */
 int32_t npu_relu_int(int32_t v, bool relux, uint32_t cmp);

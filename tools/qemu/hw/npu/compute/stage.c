@@ -234,14 +234,16 @@ int32_t npu_cpend_operand(const NpuTask *t, const NpuOperands *in,
  * their own, and ties go to even.  A multiplier that is bypassed still shifts
  * (all measured on RK3588 by public probes), and so do values that PReLU
  * spares: Rockchip's compilers get the same slope with and without shifts.
+ * Where the ALU comes behind the multiplier it adds to the wide product: the
+ * operands that those compilers give BN are zero points times the multiplier.
  */
-static int32_t mul_int(const NpuStage *s, int32_t v, uint16_t operand)
+static int64_t product(const NpuStage *s, int32_t v, uint16_t operand)
 {
-    int64_t wide = v;
+    return s->mul && !(s->prelu && v >= 0) ? (int64_t)v * (int16_t)operand : v;
+}
 
-    if (s->mul && !(s->prelu && v >= 0)) {
-        wide *= (int16_t)operand;
-    }
+static int32_t truncate_int(const NpuStage *s, int64_t wide)
+{
     return npu_sat32(npu_sign_shift(wide, s->shift, s->shift_neg));
 }
 
@@ -251,13 +253,15 @@ int32_t npu_stage_int(const NpuStage *s, int32_t v, const NpuStageOperand *op)
         return v;
     }
     if (s->mul_first) {
-        v = mul_int(s, v, op->mul);
-    }
-    if (s->alu) {
-        v = npu_alu_int(s->alu_algo, v, op->alu);
-    }
-    if (!s->mul_first) {
-        v = mul_int(s, v, op->mul);
+        int64_t wide = product(s, v, op->mul);
+
+        v = truncate_int(s, s->alu ? npu_alu_wide(s->alu_algo, wide, op->alu)
+                                   : wide);
+    } else {
+        if (s->alu) {
+            v = npu_alu_int(s->alu_algo, v, op->alu);
+        }
+        v = truncate_int(s, product(s, v, op->mul));
     }
     return s->relu ? npu_relu_int(v, s->relux, s->relux_cmp) : v;
 }
