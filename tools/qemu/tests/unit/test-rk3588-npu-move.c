@@ -643,6 +643,72 @@ static void refuse_pair(uint16_t reg, uint32_t value, const char *name)
     refuse(&p, name);
 }
 
+/* --- The largest channel of each position --- */
+
+static void row_max_prog(Prog *p, int c, int w)
+{
+    p->n = 0;
+    put(p, 0x400c, 0x20001e5 | DIV_ROUND_UP(w, 8) << 9);
+    put(p, 0x4010, 0x48000002);
+    put(p, 0x4014, 0xfbff);
+    put(p, 0x4020, ADDR_C + 6);
+    put(p, 0x4030, w - 1);
+    put(p, 0x4034, 7 << 22);
+    put(p, 0x403c, (c - 1) << 16 | (ROUND_UP(c, 16) - 1));
+    put(p, 0x4040, 0x53);
+    put(p, 0x4050, 2);
+    put(p, 0x4058, ROUND_UP(c, 16) - 1);
+    put(p, 0x405c, w - 1);
+    put(p, 0x4060, 0x53);
+    put(p, 0x4070, 0x383);
+    put(p, 0x4078, 1);
+    put(p, 0x4084, 1);
+    put(p, 0x4088, 0x40000000);
+    put(p, 0x500c, w - 1);
+    put(p, 0x5014, ROUND_UP(c, 16) - 1);
+    put(p, 0x5018, ADDR_A);
+    put(p, 0x5034, 3);
+    put(p, 0x5044, 0x17841);
+    put(p, 0x504c, 5 * ATOM);
+}
+
+static void test_row_max(int c, int w, const char *name)
+{
+    int x, ch;
+    Prog p;
+
+    scramble();
+    tame_halves(ADDR_A, ROUND_UP(c, 16) * (w + 5));
+    memcpy(expected, mem, MEM_SIZE);
+    for (x = 0; x < w; x++) {
+        uint16_t most = 0xfc00;
+
+        for (ch = 0; ch < c; ch++) {
+            uint16_t v = half_at(ADDR_A + (ch / 8 * (w + 5) + x) * ATOM +
+                                 ch % 8 * 2);
+
+            if (npu_fp16_to_fp32(v) > npu_fp16_to_fp32(most)) {
+                most = v;
+            }
+        }
+        memcpy(expected + (ADDR_C + 6 - MEM_BASE) + 2 * x, &most, 2);
+    }
+    row_max_prog(&p, c, w);
+    start(&p, 0x18);
+    finish(&p, name);
+}
+
+static void refuse_row_max(uint16_t reg, uint32_t value, const char *name)
+{
+    Prog p;
+
+    scramble();
+    row_max_prog(&p, 16, 8);
+    put(&p, reg, value);
+    start(&p, 0x18);
+    refuse(&p, name);
+}
+
 int main(void)
 {
     rnd_state = 0x6d6f7665;
@@ -675,6 +741,14 @@ int main(void)
     refuse_pair(0x400c, 0x1e5, "a pair that the DPU does not know of");
     refuse_pair(0x5044, 0x2f8a9, "a pair that RDMA does not know of");
     refuse_pair(0x5048, 1 << 19, "line notches of a pair");
+
+    test_row_max(48, 24, "the largest of 48 halves at 24 positions");
+    test_row_max(41, 13, "the largest of 41 halves, 13 in part of an atom");
+    refuse_row_max(0x4034, 1 << 22, "another MINMAX_CTL");
+    refuse_row_max(0x4034, 0, "unaligned output of what is no maximum");
+    refuse_row_max(0x400c, 0x3e5, "a maximum with aligned output");
+    refuse_row_max(0x400c, 0x20005e5, "a maximum with too long a line");
+    refuse_row_max(0x4060, 0x12, "ReLU beside a maximum");
 
     printf("1..%u\n", tests);
     return failures != 0;

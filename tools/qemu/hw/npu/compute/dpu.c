@@ -12,6 +12,7 @@
 #include "decode.h"
 #include "ew.h"
 #include "numeric.h"
+#include "rowmax.h"
 #include "stage.h"
 #include "stream.h"
 
@@ -37,6 +38,9 @@ static const char *check_float_cvt(const NpuDpu *d)
  */
 static const char *check_halves(const NpuDpu *d)
 {
+    if (d->row_max) {
+        return NULL;
+    }
     REFUSE_IF(d->out_precision != NPU_PREC_FP16 ||
               d->stage[NPU_STAGE_BS].on || d->stage[NPU_STAGE_BN].on ||
               !d->ew.op || d->ew.mul || d->ew.alu_algo != NPU_ALU_DIV ||
@@ -155,6 +159,10 @@ static const char *decode_output(NpuTask *t, const uint32_t *regs,
     o->surf_stride = regs[R_DPU_DST_SURF_STRIDE] & DPU_STRIDE_MASK;
     o->surf_add = regs[R_DPU_SURFACE_ADD] & DPU_STRIDE_MASK;
     o->surf_group = size_e + 1;
+    if (d->row_max) {
+        REFUSE_IF(!moves(d), "arithmetic beside a maximum of channels");
+        return npu_row_max_decode(t, regs);
+    }
     return npu_stream_decode(t, regs, surfaces,
                              DIV_ROUND_UP(channels, per_surf));
 }
@@ -167,13 +175,13 @@ const char *npu_dpu_check_modes(const NpuTask *t, const uint32_t *regs)
     REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, OUTPUT_MODE) !=
               (t->pool.from_dpu ? NPU_OUTPUT_TO_PPU : NPU_OUTPUT_TO_MEMORY),
               "DPU output against the enabled blocks, or to both sides");
-    REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, NONALIGN) ||
-              GET(regs, DPU_FEATURE_MODE_CFG, RGP_TYPE) ||
+    REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, RGP_TYPE) ||
               (GET(regs, DPU_FEATURE_MODE_CFG, COMB_USE) &&
                t->kind != NPU_KIND_FLYING) ||
-              GET(regs, DPU_DATA_FORMAT, MC_SURF_OUT) ||
-              GET(regs, DPU_DATA_CUBE_HEIGHT, MINMAX_CTL),
+              GET(regs, DPU_DATA_FORMAT, MC_SURF_OUT),
               "DPU feature mode");
+    REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, NONALIGN) !=
+              npu_row_max_wanted(regs), "unaligned output but of maxima");
     return NULL;
 }
 
@@ -200,6 +208,7 @@ const char *npu_dpu_decode(NpuTask *t, const uint32_t *regs,
     why = decode_out_precision(d, regs);
     REFUSE_IF(why, why);
 
+    d->row_max = npu_row_max_wanted(regs);
     d->channels = GET(regs, DPU_DATA_CUBE_CHANNEL, CHANNEL) + 1;
     d->orig_channels = GET(regs, DPU_DATA_CUBE_CHANNEL, ORIG_CHANNEL) + 1;
     d->pend = GET(regs, DPU_OFFSET_PEND, VALUE);

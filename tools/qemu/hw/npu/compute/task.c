@@ -14,6 +14,7 @@
 #include "ew.h"
 #include "flying.h"
 #include "ppu.h"
+#include "rowmax.h"
 #include "stream.h"
 
 NpuCmd npu_cmd_decode(uint64_t entry)
@@ -278,6 +279,18 @@ static bool compute_stream(const NpuTask *t, const NpuOperands *in,
     return mid;
 }
 
+static bool compute_row_max(const NpuTask *t, const NpuOperands *in,
+                            uint8_t *out)
+{
+    uint8_t *mid = compute_cube(t, in, &t->dpu.stream.from);
+
+    if (mid) {
+        npu_row_max_write(t, mid, out);
+    }
+    g_free(mid);
+    return mid;
+}
+
 bool npu_task_compute(const NpuTask *t, const NpuOperands *in, uint8_t *out)
 {
     if (t->kind == NPU_KIND_POOL) {
@@ -285,6 +298,9 @@ bool npu_task_compute(const NpuTask *t, const NpuOperands *in, uint8_t *out)
     }
     if (t->pool.from_dpu) {
         return compute_both(t, in, out);
+    }
+    if (t->dpu.row_max) {
+        return compute_row_max(t, in, out);
     }
     return t->dpu.stream.on ? compute_stream(t, in, out)
                             : compute_dpu(t, in, out);

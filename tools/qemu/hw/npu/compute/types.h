@@ -207,6 +207,7 @@ typedef struct NpuDpu {
     bool is_float;
     bool halves;            /* are not widened on the way in and out */
     bool raw;               /* elements are moved as they are */
+    bool row_max;           /* a position's largest half is all of its output */
     uint8_t precision;      /* of the main input */
     uint8_t out_precision;
     uint8_t out_bytes;
