@@ -1214,6 +1214,9 @@ static void test_flying(void)
              "fp16 -> fp32 with FP32TOFP16_EN");
     test_fly((Fly) { .w = 5, .h = 3, .c = 40, .prec = 2, .out = 0 }, fly_copy,
              "fp16 -> int8");
+    test_fly((Fly) { .w = 5, .h = 3, .c = 40, .prec = 2, .out = 0,
+                     .out_scale = 0x10001 }, fly_copy,
+             "fp16 -> int8 with FP32TOFP16_EN");
     test_fly((Fly) { .w = 5, .h = 7, .c = 40, .prec = 2, .out = 2,
                      .ew = 0x303c0, .narrow = true, .out_scale = 1 },
              fly_div_float, "fp16 / fp16, not widened");

@@ -71,9 +71,8 @@ static const char *decode_out_cvt(NpuDpu *d, const uint32_t *regs)
         REFUSE_IF(to_half, "FP32TOFP16_EN of halves that are not widened");
         return check_halves(d);
     }
-    /* Rockchip's compilers set it for fp32 output, too. */
-    REFUSE_IF(d->out_precision == NPU_PREC_FP32 ? to_half && !d->is_float
-                                                : to_half != halves(d),
+    /* Rockchip's compilers set it for words and bytes of floats, too. */
+    REFUSE_IF(halves(d) ? !to_half : to_half && !d->is_float,
               "FP32TOFP16_EN against the output precision");
     if (d->is_float) {
         return check_float_cvt(d);
