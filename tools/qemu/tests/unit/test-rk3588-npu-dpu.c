@@ -117,6 +117,7 @@ static const char *const feature_name[] = {
     "LUT of integers", "LUT of floats", "LUT tables apart or overlapping",
     "LUT behind a convolution", "LUT behind an EW operation",
     "OUT_CVT of LUT codes multiplies first", "OUT_CVT offset first",
+    "LUT with a floor",
     "OUT_CVT ties away from zero",
     "OUT_CVT negative scale", "MINUS_EXP of floats", "padded channels",
     "notch of output lines", "groups of output surfaces",
@@ -487,11 +488,12 @@ static Value ref_ew(Value v, int pos, int ch)
 {
     const Ew *e = &c.ew;
 
+    bool floor;
     if (!e->on) {
         return v;
     }
-    /* With the LUT there are no operations on registers. */
-    if (e->op >= 0 && !(c.lut.on && e->from == REGISTER)) {
+    floor = c.lut.on && e->op >= 0 && e->from == REGISTER;
+    if (e->op >= 0 && !floor) {
         v = ref_ew_op(v, e->bits[e->from == ELEMENT ? pos * c.c + ch :
                                  e->from == CHANNEL ? ch : 0]);
     }
@@ -502,6 +504,12 @@ static Value ref_ew(Value v, int pos, int ch)
         v.i = ref_lut(v.i);
     }
     return relu(v, e->relu, e->relux, e->cmp, is_float(c.in));
+    /* The maximum with a register comes behind the LUT. */
+    if (floor && is_float(c.in)) {
+        v.f = v.f < 0 ? 0 : v.f;
+    } else if (floor) {
+        v.i = v.i < 0 ? 0 : v.i;
+    }
 }
 
 static uint32_t ref_convert(Value v)
@@ -1130,6 +1138,12 @@ static void draw_lut(void)
     }
     l->both = l->above = 1;
     l->below = 0;
+    if (c.ew.op >= 0 && c.ew.from == REGISTER) {
+        c.ew.op = MAXIMUM;
+        c.ew.prelu = false;
+        c.ew.shift = c.ew.shift_neg = 0;
+        c.ew.bits[0] = 0;
+    }
     for (k = 0; k < 2; k++) {
         Table *t = &l->table[k];
 
@@ -1373,7 +1387,9 @@ static void mark_ew(void)
     mark("LUT of integers", c.lut.on && !is_float(c.in));
     mark("LUT of floats", c.lut.on && is_float(c.in));
     mark("LUT behind a convolution", c.lut.on && c.feed != FLY);
-    mark("LUT behind an EW operation", c.lut.on && e->op >= 0);
+    mark("LUT behind an EW operation",
+         c.lut.on && e->op >= 0 && e->from != REGISTER);
+    mark("LUT with a floor", c.lut.on && e->op >= 0 && e->from == REGISTER);
 }
 
 static void mark_dpu(void)

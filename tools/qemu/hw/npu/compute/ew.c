@@ -240,6 +240,27 @@ static const char *decode_op(NpuTask *t, const uint32_t *regs)
                            : check_int(e, t->dpu.precision);
 }
 
+/*
+ * With the LUT the maximum with a register comes behind it: Rockchip's compilers
+ * add it to a sigmoid whose line below the table ends under 0, and to no table
+ * with negative entries.  Activations of gregordinary leave it on, are right for
+ * negative inputs, and have no negative codes.
+ */
+static const char *decode_floor(NpuEw *e, const uint32_t *regs)
+{
+    unsigned i;
+
+    for (i = 0; i < DPU_EW_OP_VALUE_NUM; i++) {
+        REFUSE_IF(regs[R_DPU_EW_OP_VALUE_0 + i],
+                  "EW register operands of LUT codes");
+    }
+    REFUSE_IF(GET(regs, DPU_EW_CFG, OP_TYPE) ||
+              GET(regs, DPU_EW_CFG, ALU_ALGO) != NPU_ALU_MAX,
+              "EW register operands of LUT codes");
+    e->lut_floor = true;
+    return NULL;
+}
+
 const char *npu_ew_decode(NpuTask *t, const uint32_t *regs, const NpuLut *lut)
 {
     NpuEw *e = &t->dpu.ew;
@@ -255,13 +276,9 @@ const char *npu_ew_decode(NpuTask *t, const uint32_t *regs, const NpuLut *lut)
     e->relux = e->relu && GET(regs, DPU_EW_CFG, RELUX_EN);
     e->relux_cmp = regs[R_DPU_EW_RELUX_CMP];
     e->lut = !GET(regs, DPU_EW_CFG, LUT_BYPASS);
-    /*
-     * With the LUT an operation on registers does nothing: activations of
-     * gregordinary and of Rockchip's compilers leave a maximum with 0 there and
-     * are right for negative inputs.
-     */
-    if (!GET(regs, DPU_EW_CFG, OP_BYPASS) && !(e->lut && !npu_ew_reads(regs))) {
-        why = decode_op(t, regs);
+    if (!GET(regs, DPU_EW_CFG, OP_BYPASS)) {
+        why = e->lut && !npu_ew_reads(regs) ? decode_floor(e, regs)
+                                            : decode_op(t, regs);
         REFUSE_IF(why, why);
     }
     return e->lut ? npu_lut_decode(&t->dpu.lut, regs, lut) : NULL;
@@ -307,6 +324,14 @@ static int32_t multiply_int(const NpuEw *e, int32_t v, int32_t operand)
                                     e->shift_neg));
 }
 
+/* What the tables make of an element. */
+static int32_t look_up(const NpuTask *t, int32_t index)
+{
+    int32_t v = npu_lut_value(&t->dpu.lut, index);
+
+    return t->dpu.ew.lut_floor ? MAX(v, 0) : v;
+}
+
 int32_t npu_ew_int(const NpuTask *t, const NpuOperands *in, int32_t v,
                    uint32_t channel, uint32_t pos)
 {
@@ -318,7 +343,7 @@ int32_t npu_ew_int(const NpuTask *t, const NpuOperands *in, int32_t v,
         v = e->mul ? multiply_int(e, v, x) : npu_alu_int(e->alu_algo, v, x);
     }
     if (e->lut) {
-        v = npu_lut_value(&t->dpu.lut, v);
+        v = look_up(t, v);
     }
     return e->relu ? npu_relu_int(v, e->relux, e->relux_cmp) : v;
 }
@@ -354,7 +379,7 @@ float npu_ew_float(const NpuTask *t, const NpuOperands *in, float v,
         }
     }
     if (e->lut) {
-        v = npu_lut_value(&t->dpu.lut, npu_lut_index(v));
+        v = look_up(t, npu_lut_index(v));
     }
     return e->relu ? npu_relu_float(v, e->relux, e->relux_cmp) : v;
 }

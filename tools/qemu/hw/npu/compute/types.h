@@ -146,7 +146,7 @@ enum {
 /* EW: one operation with an operand per element or channel. */
 typedef struct NpuEw {
     bool on;
-    bool lut;
+    bool lut, lut_floor;    /* no code below 0 leaves the tables */
     bool op, mul, prelu;
     bool dma;               /* operand from memory, else from a register */
     bool per_channel;
