@@ -112,12 +112,13 @@ static const char *const feature_name[] = {
     "EW max", "EW min",
     "EW add", "EW div", "EW minus", "EW abs", "EW neg", "EW floor", "EW ceil",
     "EW mul", "EW PReLU", "EW ReLU", "EW ReLUX", "EW operand per element",
-    "EW operand per channel", "EW operand from a register",
+    "EW operand per channel", "EW operand per channel of a convolution",
+    "EW operand from a register",
     "EW pair of MRDMA and ERDMA", "EW operand conversion", "EW truncation",
     "LUT of integers", "LUT of floats", "LUT tables apart or overlapping",
     "LUT behind a convolution", "LUT behind an EW operation",
-    "OUT_CVT of LUT codes multiplies first", "OUT_CVT offset first",
     "LUT with a floor",
+    "OUT_CVT of LUT codes multiplies first", "OUT_CVT offset first",
     "OUT_CVT ties away from zero",
     "OUT_CVT negative scale", "MINUS_EXP of floats", "padded channels",
     "notch of output lines", "groups of output surfaces",
@@ -487,8 +488,8 @@ static int64_t ref_lut(int64_t x)
 static Value ref_ew(Value v, int pos, int ch)
 {
     const Ew *e = &c.ew;
-
     bool floor;
+
     if (!e->on) {
         return v;
     }
@@ -503,13 +504,13 @@ static Value ref_ew(Value v, int pos, int ch)
     } else if (c.lut.on) {
         v.i = ref_lut(v.i);
     }
-    return relu(v, e->relu, e->relux, e->cmp, is_float(c.in));
     /* The maximum with a register comes behind the LUT. */
     if (floor && is_float(c.in)) {
         v.f = v.f < 0 ? 0 : v.f;
     } else if (floor) {
         v.i = v.i < 0 ? 0 : v.i;
     }
+    return relu(v, e->relu, e->relux, e->cmp, is_float(c.in));
 }
 
 static uint32_t ref_convert(Value v)
@@ -775,7 +776,8 @@ static void put_ew(Prog *p)
         put(p, 0x4090 + 4 * i, e->bits[0]);
     }
     put(p, 0x5034, reads ? mode << 30 | size << 2 : 1);
-    put(p, 0x5038, c.feed == FLY ? ADDR_E : ADDR_E + c.h * c.w * 16);
+    put(p, 0x5038, c.feed == FLY || e->from == CHANNEL
+                   ? ADDR_E : ADDR_E + c.h * c.w * 16);
     put(p, 0x5040, e->from == CHANNEL ? 16 : c.h * c.w * 16);
 }
 
@@ -867,7 +869,7 @@ static void put_dpu(Prog *p)
                    (c.feed == FLY ? (c.in == FP16) << 3 | 1 :
                     pair ? 5 << 8 : 1 << 4));
     put(p, 0x504c, (c.feed == FLY ? c.in_notch : c.h * c.w) * 16);
-    put(p, 0x506c, c.feed == FLY ? 0 : c.h * c.w * 16);
+    put(p, 0x506c, pair ? c.h * c.w * 16 : 0);
 }
 
 static void put_cna(Prog *p)
@@ -1104,7 +1106,7 @@ static void draw_ew(void)
         do {
             e->op = rnd_in(MAXIMUM, MUL);
         } while (!flt && (e->op == DIV || e->op == FLOOR || e->op == CEIL));
-        e->from = rnd_in(REGISTER, c.feed == FLY ? CHANNEL : ELEMENT);
+        e->from = rnd_in(REGISTER, CHANNEL);
         e->prelu = e->op == MUL && one_in(3);
     }
     if (e->op == MUL && !flt && one_in(2)) {
@@ -1136,14 +1138,14 @@ static void draw_lut(void)
     if (!l->on) {
         return;
     }
-    l->both = l->above = 1;
-    l->below = 0;
     if (c.ew.op >= 0 && c.ew.from == REGISTER) {
         c.ew.op = MAXIMUM;
         c.ew.prelu = false;
         c.ew.shift = c.ew.shift_neg = 0;
         c.ew.bits[0] = 0;
     }
+    l->both = l->above = 1;
+    l->below = 0;
     for (k = 0; k < 2; k++) {
         Table *t = &l->table[k];
 
@@ -1374,7 +1376,9 @@ static void mark_ew(void)
     if (e->op >= 0) {
         mark(op[e->op], true);
         mark("EW operand per element", e->from == ELEMENT && c.feed == FLY);
-        mark("EW operand per channel", e->from == CHANNEL);
+        mark("EW operand per channel", e->from == CHANNEL && c.feed == FLY);
+        mark("EW operand per channel of a convolution",
+             e->from == CHANNEL && c.feed != FLY);
         mark("EW operand from a register", e->from == REGISTER);
         mark("EW pair of MRDMA and ERDMA", e->from == ELEMENT &&
                                            c.feed != FLY);
@@ -1724,6 +1728,8 @@ static void test_stage_hangs(void)
     c.w = 1;
     EXPECT("ERDMA alone beside a CORE for a column", stall,
            { 0x4070, 0x904202c0 }, { 0x5034, 0x40000004 });
+    EXPECT("operands per channel of a convolution from a pair", unimp,
+           { 0x4070, 0x804202c0 }, { 0x5034, 4 }, { 0x5044, 0x7d00 });
     base(FLY, FP16, false);
     c.c = c.written = 12;
     EXPECT("multipliers of an incomplete second surface", unimp,

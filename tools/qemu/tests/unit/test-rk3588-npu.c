@@ -1024,25 +1024,35 @@ typedef struct Fly {
     uint32_t out_scale;     /* 0: what the output precision wants */
     bool per_channel;       /* one row of operands for one position */
     bool narrow;            /* MRDMA does not widen halves */
+    bool mixed;             /* operands are bf16 of halves, or the reverse */
+    bool no_size;           /* EW does not say how wide its operands are */
 } Fly;
 
 static int prec_bytes(int prec)
 {
-    return prec == 0 ? 1 : prec == 2 ? 2 : 4;
+    return prec == 0 ? 1 : prec == 2 || prec == 3 ? 2 : 4;
+}
+
+/* Of the DPU, which is that of its operands. */
+static int fly_operands(const Fly *f)
+{
+    return f->mixed ? 5 - f->prec : f->prec;
 }
 
 static void fly_prog(Prog *p, const Fly *f)
 {
     uint32_t out_surf = f->w * f->h * 16;
-    uint32_t size = f->prec == 0 ? 1 : f->prec == 2 ? 2 : 3;
+    uint32_t bytes = prec_bytes(f->prec);
+    uint32_t size = bytes == 4 ? 3 : bytes;
     uint32_t group = MAX(prec_bytes(f->out) / prec_bytes(f->prec), 1);
-    uint32_t scale = f->out == 2 ? 0x10001 : 1;
+    uint32_t scale = f->out == 2 || f->out == 3 ? 0x10001 : 1;
+    int dpu = fly_operands(f);
 
     p->n = 0;
     put(p, 0x4004, 0xe);
     put(p, 0x5004, 0xe);
     put(p, 0x400c, 0x1e5);
-    put(p, 0x4010, (uint32_t)f->out << 29 | f->prec << 26 | f->prec);
+    put(p, 0x4010, (uint32_t)f->out << 29 | dpu << 26 | dpu);
     put(p, 0x4020, ADDR_C);
     put(p, 0x4024, out_surf);
     put(p, 0x4030, f->w - 1);
@@ -1054,7 +1064,8 @@ static void fly_prog(Prog *p, const Fly *f)
     put(p, 0x4058, f->c - 1);
     put(p, 0x405c, (f->h - 1) << 16 | (f->w - 1));
     put(p, 0x4060, 0x53);
-    put(p, 0x4070, f->ew ? f->ew | 1 << 28 | size << 22 : 0x383);
+    put(p, 0x4070, !f->ew ? 0x383 :
+                   f->ew | 1 << 28 | (f->no_size ? 0 : size) << 22);
     put(p, 0x4078, 1);
     put(p, 0x4084, f->out_scale ? f->out_scale : scale);
     put(p, 0x40c0, out_surf * group);
@@ -1066,7 +1077,7 @@ static void fly_prog(Prog *p, const Fly *f)
     put(p, 0x5038, ADDR_E);
     put(p, 0x5040, f->per_channel ? 16 : out_surf);
     put(p, 0x5044, f->prec << 15 | 15 << 11 | f->prec << 5 |
-                   (f->prec == 2 && !f->narrow) << 3 | 1);
+                   (bytes == 2 && !f->narrow) << 3 | 1);
     put(p, 0x504c, f->notch * 16);
     tail(p, 0x18);
 }
@@ -1089,6 +1100,8 @@ static double fly_value(uint32_t bits, int prec)
         return (int8_t)bits;
     case 2:
         return npu_fp16_to_fp32(bits);
+    case 3:
+        return npu_bf16_to_fp32(bits);
     case 5:
         memcpy(&f, &bits, 4);
         return f;
@@ -1104,6 +1117,9 @@ static uint32_t fly_random(int prec)
 
     if (prec == 2) {
         return rnd_half(false);
+    }
+    if (prec == 3) {
+        return npu_fp32_to_bf16(f);
     }
     memcpy(&bits, &f, 4);
     return prec == 5 ? bits : prec == 0 ? rnd() & 0xff : rnd() << 16 ^ rnd();
@@ -1122,7 +1138,7 @@ static void test_fly(Fly f, double (*op)(double x, double e), const char *name)
 {
     int n = f.w * f.h * f.c, i, bytes = prec_bytes(f.prec);
     int per_out = 16 / prec_bytes(f.out);
-    bool half_op = f.ew & 1 << 2;
+    int ops = fly_operands(&f) == 3 ? 3 : f.ew & 1 << 2 ? 2 : f.prec;
     double *x = malloc(n * sizeof(*x)), *e = malloc(n * sizeof(*e));
     bool ok;
     Prog p;
@@ -1131,12 +1147,12 @@ static void test_fly(Fly f, double (*op)(double x, double e), const char *name)
     for (i = 0; i < n; i++) {
         int ch = i % f.c, pos = i / f.c, area = f.w * f.h;
         uint32_t v = fly_random(f.prec);
-        uint32_t w = fly_random(half_op ? 2 : f.prec);
+        uint32_t w = fly_random(ops);
 
         memcpy(at(fly_at(ADDR_A, ch, pos, area + f.notch, bytes)), &v, bytes);
         memcpy(at(fly_at(ADDR_E, ch, pos, area, bytes)), &w, bytes);
         x[i] = fly_value(v, f.prec);
-        e[i] = fly_value(w, half_op ? 2 : f.prec);
+        e[i] = fly_value(w, ops);
     }
     fly_prog(&p, &f);
     ok = run_ok(&p);
@@ -1147,6 +1163,8 @@ static void test_fly(Fly f, double (*op)(double x, double e), const char *name)
 
         if (f.out == 2) {
             want = npu_fp16_to_fp32(npu_fp32_to_fp16(want));
+        } else if (f.out == 3) {
+            want = npu_bf16_to_fp32(npu_fp32_to_bf16(want));
         } else if (f.out == 5) {
             want = (float)want;
         } else if (f.out == 0) {
@@ -1190,6 +1208,11 @@ static double fly_mul_float(double x, double e)
     return (float)(x * e);
 }
 
+static double fly_half_of_product(double x, double e)
+{
+    return (float)((float)(x * -0.5) * e);
+}
+
 static double fly_scaled(double x, double e)
 {
     return (float)((float)(x * -1.5) * e);
@@ -1199,6 +1222,26 @@ static double fly_relu(double x, double e)
 {
     (void)e;
     return x > 0 ? (float)(x * -1.5) * 0.0 : (float)(x * -1.5);
+}
+
+/* The steps of an inverse square root, by Rockchip's compilers. */
+static void test_fly_bf16(void)
+{
+    const uint32_t half_fp16 = 0xb800u << 16, half_bf16 = 0xbf00u << 16;
+
+    test_fly((Fly) { .w = 3, .h = 2, .c = 24, .prec = 2, .out = 3,
+                     .ew = 0x3c4 }, fly_mul_float, "fp16 * fp16 -> bf16");
+    test_fly((Fly) { .w = 3, .h = 2, .c = 24, .prec = 3, .out = 2,
+                     .ew = 0x3c4, .bs = 0x42, .bs_mul = half_bf16,
+                     .no_size = true }, fly_half_of_product,
+             "bf16 * bf16 -> fp16");
+    test_fly((Fly) { .w = 3, .h = 2, .c = 24, .prec = 2, .out = 2,
+                     .ew = 0x3c4, .mixed = true, .no_size = true },
+             fly_mul_float, "fp16 * bf16 -> fp16");
+    test_fly((Fly) { .w = 3, .h = 2, .c = 24, .prec = 3, .out = 2,
+                     .ew = 0x3c4, .bs = 0x42, .bs_mul = half_fp16,
+                     .mixed = true }, fly_half_of_product,
+             "bf16 * fp16 -> fp16");
 }
 
 static void test_flying(void)
@@ -1236,6 +1279,7 @@ static void test_flying(void)
                      .ew = 0x3c4 }, fly_mul_float, "fp16 * fp16 -> fp32");
     test_fly((Fly) { .w = 6, .h = 7, .c = 24, .prec = 2, .out = 2, .bs = 0x02,
                      .bs_mul = minus_1_5 }, fly_relu, "fp16 scaled, ReLU");
+    test_fly_bf16();
 }
 
 /* The program with one more register written must not run. */
@@ -1280,6 +1324,8 @@ static void test_fly_refusals(void)
                        unimp);
     expect_fly_refusal("RDMA of another precision", 0x5044, 0x7801, 0x18,
                        unimp);
+    expect_fly_refusal("RDMA of another precision of as many bytes", 0x5044,
+                       0x2f8a9, 0x18, unimp);
     expect_fly_refusal("int32 to int8", 0x4010, 4 << 26 | 4, 0x18, unimp);
     expect_fly_refusal("int32 to fp16", 0x4010, 2 << 29 | 4 << 26 | 4, 0x18,
                        unimp);

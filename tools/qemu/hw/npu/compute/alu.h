@@ -23,7 +23,8 @@ enum {
 /* Is it known what multiplies floats of this precision? */
 static inline bool npu_mul_known(uint8_t precision)
 {
-    return precision == NPU_PREC_FP16 || precision == NPU_PREC_FP32;
+    return precision == NPU_PREC_FP16 || precision == NPU_PREC_BF16 ||
+           precision == NPU_PREC_FP32;
 }
 
 /* Does the model know what this ALU_ALGO of EW does? */

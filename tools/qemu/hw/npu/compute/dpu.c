@@ -108,7 +108,8 @@ static const char *decode_out_precision(NpuDpu *d, const uint32_t *regs)
         return NULL;
     case NPU_PREC_BF16:
         d->out_bytes = 2;
-        REFUSE_IF(d->precision != NPU_PREC_BF16, "bf16 output but of bf16");
+        REFUSE_IF(d->precision != NPU_PREC_BF16 &&
+                  d->precision != NPU_PREC_FP16, "bf16 output but of halves");
         return NULL;
     case NPU_PREC_INT32:
         d->out_bytes = 4;

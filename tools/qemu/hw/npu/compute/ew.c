@@ -28,6 +28,11 @@ bool npu_ew_reads(const uint32_t *regs)
            !GET(regs, DPU_EW_CFG, OP_BYPASS) && GET(regs, DPU_EW_CFG, OP_SRC);
 }
 
+bool npu_ew_per_channel(const uint32_t *regs)
+{
+    return GET(regs, DPU_EW_CFG, DATA_MODE) == DATA_MODE_CHANNEL;
+}
+
 static uint32_t feed_pitch(const NpuDpu *d, uint32_t notch)
 {
     return d->width * d->height * NPU_ATOM + (notch & DPU_STRIDE_MASK);
@@ -60,7 +65,10 @@ static const char *decode_pair(NpuTask *t, const uint32_t *regs)
     return NULL;
 }
 
-/* A flying DPU has MRDMA busy, so that ERDMA fetches all surfaces. */
+/*
+ * A flying DPU has MRDMA busy, so that ERDMA fetches all surfaces.  So it does
+ * operands per channel of a convolution (Rockchip's compilers).
+ */
 static const char *decode_single(NpuTask *t, const uint32_t *regs)
 {
     NpuFeed *f = &t->feed[NPU_FEED_EW];
@@ -68,6 +76,11 @@ static const char *decode_single(NpuTask *t, const uint32_t *regs)
     uint32_t per_surf = NPU_ATOM / d->ew.bytes;
     uint32_t positions = d->ew.per_channel ? 1 : d->width * d->height;
 
+    REFUSE_IF(t->kind != NPU_KIND_FLYING &&
+              (!GET(regs, RDMA_FEATURE_MODE_CFG, MRDMA_DISABLE) ||
+               GET(regs, RDMA_FEATURE_MODE_CFG, COMB_USE) ||
+               GET(regs, RDMA_FEATURE_MODE_CFG, FLYING_MODE)),
+              "EW operands per channel of a convolution but from ERDMA");
     f->base[0] = npu_dma_addr(regs, regs[R_RDMA_EW_BASE_ADDR]);
     /* Rockchip's compilers say the pitch twice, so that either would do. */
     f->pitch[0] = regs[R_RDMA_EW_SURF_STRIDE] & DPU_STRIDE_MASK;
@@ -88,6 +101,7 @@ static uint32_t operand_size(uint8_t precision)
         return 1;
     case NPU_PREC_INT16:
     case NPU_PREC_FP16:
+    case NPU_PREC_BF16:
         return 2;
     case NPU_PREC_INT32:
     case NPU_PREC_FP32:
@@ -106,6 +120,10 @@ static const char *decode_memory(NpuTask *t, const uint32_t *regs)
     REFUSE_IF(!want, "EW operands in memory of this precision");
     t->dpu.ew.dma = true;
     t->dpu.ew.bytes = 1 << (want - 1);
+    /* Nothing that is not converted needs it: some compilers leave it out. */
+    if (!size && t->dpu.is_float && !t->dpu.ew.cvt) {
+        size = want;
+    }
     REFUSE_IF(size != GET(regs, RDMA_ERDMA_CFG, DATA_SIZE),
               "EW and ERDMA disagree about the operand");
     REFUSE_IF(size != want, "size of EW operands");
@@ -115,13 +133,11 @@ static const char *decode_memory(NpuTask *t, const uint32_t *regs)
               GET(regs, RDMA_ERDMA_CFG, NONALIGN) ||
               GET(regs, RDMA_ERDMA_CFG, SURF_MODE), "EW operand mode");
     t->dpu.ew.per_channel = mode == DATA_MODE_CHANNEL;
-    REFUSE_IF(t->dpu.ew.per_channel && t->kind != NPU_KIND_FLYING,
-              "EW operands per channel of a convolution");
     REFUSE_IF(regs[R_RDMA_SRC_DMA_CFG] || regs[R_RDMA_PAD_CFG] ||
               GET(regs, RDMA_DATA_CUBE_HEIGHT, EW_LINE_NOTCH),
               "notches or padding of RDMA lines with an EW operand");
-    return t->kind == NPU_KIND_FLYING ? decode_single(t, regs)
-                                      : decode_pair(t, regs);
+    return t->kind == NPU_KIND_FLYING || t->dpu.ew.per_channel
+           ? decode_single(t, regs) : decode_pair(t, regs);
 }
 
 static bool fits_int16(int64_t v)
@@ -230,7 +246,7 @@ static const char *decode_op(NpuTask *t, const uint32_t *regs)
               "EW truncation above 62");
     REFUSE_IF(!e->mul && (e->shift || e->shift_neg),
               "EW truncation but of products");
-    REFUSE_IF(e->mul && t->dpu.is_float && !npu_mul_known(t->dpu.precision),
+    REFUSE_IF(e->mul && t->dpu.is_float && !npu_mul_known(t->dpu.operands),
               "EW multiplier of this precision");
     REFUSE_IF(e->prelu && e->shift, "PReLU that shifts what is positive");
     why = npu_ew_reads(regs) ? decode_memory(t, regs)
@@ -360,8 +376,9 @@ static float float_operand(const NpuTask *t, const NpuOperands *in,
 
         word = e->bytes == 4 ? (uint32_t)ldl_le_p(p) : lduw_le_p(p);
     }
-    return e->mul || (e->dma && e->bytes == 2) ? npu_fp16_to_fp32(word)
-                                               : npu_bits_to_float(word);
+    return e->mul || (e->dma && e->bytes == 2)
+           ? npu_halfword_to_fp32(word, t->dpu.operands)
+           : npu_bits_to_float(word);
 }
 
 float npu_ew_float(const NpuTask *t, const NpuOperands *in, float v,

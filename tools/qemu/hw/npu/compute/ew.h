@@ -9,6 +9,8 @@
 
 /* Does EW want operands from memory? */
 bool npu_ew_reads(const uint32_t *regs);
+/* One for all positions of a channel? */
+bool npu_ew_per_channel(const uint32_t *regs);
 /* EW and, where it reads memory, its operand; after the rest of the DPU. */
 const char *npu_ew_decode(NpuTask *t, const uint32_t *regs,
                           const NpuLut *lut);

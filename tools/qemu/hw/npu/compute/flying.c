@@ -34,6 +34,7 @@ static uint32_t element_bytes(uint8_t precision)
         return 1;
     case NPU_PREC_INT16:
     case NPU_PREC_FP16:
+    case NPU_PREC_BF16:
         return 2;
     default:
         return 4;
@@ -62,7 +63,12 @@ static const char *check_types(const NpuDpu *d)
     case NPU_PREC_FP16:
         REFUSE_IF(d->out_precision != NPU_PREC_FP16 &&
                   d->out_precision != NPU_PREC_FP32 &&
+                  d->out_precision != NPU_PREC_BF16 &&
                   d->out_precision != NPU_PREC_INT8,
+                  "output precision of a flying DPU");
+        return NULL;
+    case NPU_PREC_BF16:
+        REFUSE_IF(d->out_precision != NPU_PREC_FP16,
                   "output precision of a flying DPU");
         return NULL;
     default:
@@ -81,13 +87,30 @@ static bool unpools_raw(const NpuDpu *d, uint8_t proc, const uint32_t *regs)
            (proc == NPU_PREC_INT8 || proc == NPU_PREC_FP16);
 }
 
+/*
+ * Halves and bf16 become fp32 in MRDMA, so that the DPU's precision is that of
+ * its operands alone: an inverse square root of Rockchip's compilers has all
+ * four pairs.
+ */
+static bool differ_in_halves(uint8_t dpu, uint8_t rdma, const uint32_t *regs)
+{
+    return dpu != rdma && (dpu == NPU_PREC_FP16 || dpu == NPU_PREC_BF16) &&
+           (rdma == NPU_PREC_FP16 || rdma == NPU_PREC_BF16) &&
+           GET(regs, DPU_DATA_FORMAT, PROC_PRECISION) == dpu &&
+           GET(regs, RDMA_FEATURE_MODE_CFG, PROC_PRECISION) == rdma &&
+           GET(regs, RDMA_FEATURE_MODE_CFG, MRDMA_FP16TOFP32);
+}
+
 const char *npu_flying_precision(NpuDpu *d, const uint32_t *regs)
 {
-    uint8_t proc = GET(regs, DPU_DATA_FORMAT, PROC_PRECISION);
+    uint8_t rdma = GET(regs, RDMA_FEATURE_MODE_CFG, IN_PRECISION);
+    uint8_t proc = GET(regs, RDMA_FEATURE_MODE_CFG, PROC_PRECISION);
 
-    d->precision = GET(regs, DPU_DATA_FORMAT, IN_PRECISION);
-    REFUSE_IF(GET(regs, RDMA_FEATURE_MODE_CFG, IN_PRECISION) != d->precision ||
-              GET(regs, RDMA_FEATURE_MODE_CFG, PROC_PRECISION) != proc,
+    d->precision = rdma;
+    d->operands = GET(regs, DPU_DATA_FORMAT, IN_PRECISION);
+    REFUSE_IF((d->operands != rdma ||
+               GET(regs, DPU_DATA_FORMAT, PROC_PRECISION) != proc) &&
+              !differ_in_halves(d->operands, rdma, regs),
               "DPU and RDMA disagree about the precision");
     if (unpools_raw(d, proc, regs)) {
         d->raw = true;
@@ -98,6 +121,11 @@ const char *npu_flying_precision(NpuDpu *d, const uint32_t *regs)
     switch (d->precision) {
     case NPU_PREC_FP16:
         d->halves = !GET(regs, RDMA_FEATURE_MODE_CFG, MRDMA_FP16TOFP32);
+        d->is_float = true;
+        return NULL;
+    case NPU_PREC_BF16:
+        REFUSE_IF(!GET(regs, RDMA_FEATURE_MODE_CFG, MRDMA_FP16TOFP32),
+                  "bf16 that is not widened");
         d->is_float = true;
         return NULL;
     case NPU_PREC_FP32:
@@ -220,7 +248,8 @@ const char *npu_flying_decode(NpuTask *t, const uint32_t *regs)
               "flying DPU without MRDMA of its own");
     /* Set for words, too, by Rockchip's compilers. */
     REFUSE_IF(GET(regs, RDMA_FEATURE_MODE_CFG, MRDMA_FP16TOFP32) &&
-              d->precision != NPU_PREC_FP16 && d->precision != NPU_PREC_FP32,
+              d->precision != NPU_PREC_FP16 && d->precision != NPU_PREC_BF16 &&
+              d->precision != NPU_PREC_FP32,
               "MRDMA_FP16TOFP32");
     REFUSE_IF(regs[R_RDMA_PAD_CFG], "padding of RDMA lines");
     REFUSE_IF(!GET(regs, DPU_BS_OW_CFG, OD_BYPASS),
@@ -248,6 +277,9 @@ static void load(FlyRun *run, uint32_t surface, uint32_t pos, uint32_t row)
             break;
         case NPU_PREC_FP16:
             run->acc_f[at] = npu_fp16_to_fp32(lduw_le_p(p + 2 * i));
+            break;
+        case NPU_PREC_BF16:
+            run->acc_f[at] = npu_bf16_to_fp32(lduw_le_p(p + 2 * i));
             break;
         case NPU_PREC_FP32:
             run->acc_f[at] = npu_bits_to_float(ldl_le_p(p + 4 * i));

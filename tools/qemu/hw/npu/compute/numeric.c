@@ -3,6 +3,7 @@
  * Halves and bf16 of the RK3588 NPU.
  */
 #include "qemu/osdep.h"
+#include "regs.h"
 #include "numeric.h"
 
 float npu_fp16_to_fp32(uint16_t h)
@@ -69,4 +70,10 @@ uint16_t npu_fp32_to_bf16(float f)
 float npu_bf16_to_fp32(uint16_t h)
 {
     return npu_bits_to_float((uint32_t)h << 16);
+}
+
+float npu_halfword_to_fp32(uint16_t h, uint8_t precision)
+{
+    return precision == NPU_PREC_BF16 ? npu_bf16_to_fp32(h)
+                                      : npu_fp16_to_fp32(h);
 }

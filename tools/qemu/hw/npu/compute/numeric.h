@@ -74,5 +74,7 @@ uint16_t npu_fp32_to_fp16(float f);
 float npu_fp16_to_fp32(uint16_t h);
 uint16_t npu_fp32_to_bf16(float f);
 float npu_bf16_to_fp32(uint16_t h);
+/* A halfword of this precision: a half unless it says bf16. */
+float npu_halfword_to_fp32(uint16_t h, uint8_t precision);
 
 #endif

@@ -145,8 +145,9 @@ static const char *decode_mul(NpuDpu *d, const uint32_t *regs, unsigned idx)
     REFUSE_IF(d->is_float && s->shift_neg, "BS or BN shift of floats");
     REFUSE_IF(s->shift > MAX_SHIFT || s->shift_neg > MAX_SHIFT,
               "BS or BN shift above 62");
-    /* Multipliers of halves and fp32 are halves; of others it is not known. */
-    REFUSE_IF(s->mul && d->is_float && !npu_mul_known(d->precision),
+    /* Those of bf16 are bf16, of halves and fp32 halves; else not known. */
+    s->operands = d->operands;
+    REFUSE_IF(s->mul && d->is_float && !npu_mul_known(d->operands),
               "BS or BN multiplier of this precision");
     return NULL;
 }
@@ -273,7 +274,7 @@ int32_t npu_stage_int(const NpuStage *s, int32_t v, const NpuStageOperand *op)
 static float mul_float(const NpuStage *s, float v, uint16_t operand)
 {
     return s->mul && (!s->prelu || v < 0)
-           ? (double)v * npu_fp16_to_fp32(operand) : v;
+           ? (double)v * npu_halfword_to_fp32(operand, s->operands) : v;
 }
 
 float npu_stage_float(const NpuStage *s, float v, const NpuStageOperand *op)

@@ -30,6 +30,7 @@ static bool widens(const NpuDpu *d)
         return d->out_bytes > 1;
     case NPU_PREC_INT16:
     case NPU_PREC_FP16:
+    case NPU_PREC_BF16:
         return d->out_bytes > 2;
     default:
         return false;

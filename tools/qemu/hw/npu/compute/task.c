@@ -52,6 +52,7 @@ static const char *decode_dpu_precision(NpuTask *t, const uint32_t *regs)
         return npu_flying_precision(&t->dpu, regs);
     }
     t->dpu.precision = npu_cna_dpu_precision(&t->conv);
+    t->dpu.operands = t->dpu.precision;
     t->dpu.is_float = npu_conv_is_float(&t->conv);
     return npu_cna_check_output(t, regs);
 }
@@ -177,10 +178,14 @@ static const char *find_stall(const uint32_t *regs, uint32_t enable,
     REFUSE_IF(npu_ew_reads(regs) &&
               !(rdma && !GET(regs, RDMA_ERDMA_CFG, DISABLE)),
               "EW waits for an operand that nothing fetches");
-    /* A public report, of columns alone; of wider cubes there is none. */
+    /*
+     * A public report, of columns alone and an operand per element; of wider
+     * cubes there is none, and Rockchip's compilers fetch one per channel so.
+     */
     REFUSE_IF(npu_ew_reads(regs) &&
               !GET(regs, DPU_FEATURE_MODE_CFG, FLYING_MODE) &&
               GET(regs, RDMA_FEATURE_MODE_CFG, MRDMA_DISABLE) &&
+              !npu_ew_per_channel(regs) &&
               !GET(regs, DPU_DATA_CUBE_WIDTH, WIDTH),
               "ERDMA alone beside a CORE for a column");
     return NULL;

@@ -130,7 +130,8 @@ typedef struct NpuStage {
     uint8_t alu_algo;
     uint32_t alu_operand;   /* int32, or bits of an fp32 */
     bool mul, mul_dma, prelu;
-    uint16_t mul_operand;   /* int16, or bits of an fp16 */
+    uint16_t mul_operand;   /* int16, or bits of a half or bf16 */
+    uint8_t operands;       /* which of the latter */
     uint8_t shift, shift_neg;
     bool cpend_dma;         /* BS: fetched for the CORE */
     bool relu, relux;
@@ -209,6 +210,7 @@ typedef struct NpuDpu {
     bool raw;               /* elements are moved as they are */
     bool row_max;           /* a position's largest half is all of its output */
     uint8_t precision;      /* of the main input */
+    uint8_t operands;       /* of halfwords that multiply, as precision */
     uint8_t out_precision;
     uint8_t out_bytes;
     uint32_t width, height;
