@@ -72,10 +72,29 @@ int64_t npu_alu_wide(uint8_t algo, int64_t v, int32_t operand)
     }
 }
 
-int32_t npu_relu_int(int32_t v, bool relux, uint32_t cmp)
+void npu_alu_ints(uint8_t algo, int32_t *v, unsigned n, int32_t operand)
 {
-    v = MAX(v, 0);
-    return relux ? MIN(v, (int32_t)cmp) : v;
+    unsigned i;
+
+    if (algo == NPU_ALU_ADD) {
+        for (i = 0; i < n; i++) {
+            v[i] = npu_sat32((int64_t)v[i] + operand);
+        }
+        return;
+    }
+    for (i = 0; i < n; i++) {
+        v[i] = npu_alu_int(algo, v[i], operand);
+    }
+}
+
+void npu_relu_ints(int32_t *v, unsigned n, bool relux, uint32_t cmp)
+{
+    int32_t limit = relux ? (int32_t)cmp : INT32_MAX;
+    unsigned i;
+
+    for (i = 0; i < n; i++) {
+        v[i] = MIN(MAX(v[i], 0), limit);
+    }
 }
 
 float npu_alu_float(uint8_t algo, float v, float operand)
@@ -104,10 +123,15 @@ float npu_alu_float(uint8_t algo, float v, float operand)
     }
 }
 
-float npu_relu_float(float v, bool relux, uint32_t cmp)
+void npu_relu_floats(float *v, unsigned n, bool relux, uint32_t cmp)
 {
     float limit = npu_bits_to_float(cmp);
+    unsigned i;
 
-    v = v < 0 ? 0 : v;
-    return relux && v > limit ? limit : v;
+    for (i = 0; i < n; i++) {
+        v[i] = v[i] < 0 ? 0 : v[i];
+    }
+    for (i = 0; relux && i < n; i++) {
+        v[i] = v[i] > limit ? limit : v[i];
+    }
 }

@@ -33,8 +33,10 @@ int32_t npu_alu_int(uint8_t algo, int32_t v, int32_t operand);
 /* The same for maximum, minimum, sum and difference with a wide product. */
 int64_t npu_alu_wide(uint8_t algo, int64_t v, int32_t operand);
 float npu_alu_float(uint8_t algo, float v, float operand);
+/* The same for @n elements and one operand. */
+void npu_alu_ints(uint8_t algo, int32_t *v, unsigned n, int32_t operand);
 /* max(v, 0), and min(v, cmp) with @relux. */
-int32_t npu_relu_int(int32_t v, bool relux, uint32_t cmp);
-float npu_relu_float(float v, bool relux, uint32_t cmp);
+void npu_relu_ints(int32_t *v, unsigned n, bool relux, uint32_t cmp);
+void npu_relu_floats(float *v, unsigned n, bool relux, uint32_t cmp);
 
 #endif

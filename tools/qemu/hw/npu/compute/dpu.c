@@ -232,18 +232,19 @@ const char *npu_dpu_decode(NpuTask *t, const uint32_t *regs,
 
 /* --- Arithmetic --- */
 
-static int32_t out_cvt(const NpuDpu *d, int32_t v)
+static void out_cvt(const NpuDpu *d, int32_t *v, unsigned n)
 {
-    int64_t x = v;
+    int64_t before = d->cvt_offset_first ? d->cvt_offset : 0;
+    int64_t after = d->cvt_offset_first ? 0 : d->cvt_offset;
+    int32_t scale = d->cvt_scale;
+    uint32_t shift = d->cvt_shift;
+    bool away = d->cvt_away;
+    unsigned i;
 
-    if (d->cvt_offset_first) {
-        x = npu_cvt_shift((x + d->cvt_offset) * d->cvt_scale, d->cvt_shift,
-                          d->cvt_away);
-    } else {
-        x = npu_cvt_shift(x * d->cvt_scale, d->cvt_shift, d->cvt_away);
-        x += d->cvt_offset;
+    for (i = 0; i < n; i++) {
+        v[i] = npu_sat32(npu_cvt_shift((v[i] + before) * scale, shift, away) +
+                         after);
     }
-    return npu_sat32(x);
 }
 
 /*
@@ -263,45 +264,11 @@ static float out_cvt_codes(const NpuDpu *d, float v)
     return ldexp(x, -(int)d->cvt_minus_exp);
 }
 
-static void store_int(const NpuDpu *d, uint8_t *p, int32_t v)
-{
-    switch (d->out_precision) {
-    case NPU_PREC_INT8:
-        *p = npu_clamp64(v, INT8_MIN, INT8_MAX);
-        break;
-    case NPU_PREC_INT16:
-        stw_le_p(p, npu_clamp64(v, INT16_MIN, INT16_MAX));
-        break;
-    case NPU_PREC_INT32:
-        stl_le_p(p, v);
-        break;
-    case NPU_PREC_FP16:
-        stw_le_p(p, npu_fp32_to_fp16(v));
-        break;
-    case NPU_PREC_FP32:
-        stl_le_p(p, npu_float_bits(v));
-        break;
-    }
-}
-
 /* That ties go to even is assumed. */
 static int8_t to_byte(float v)
 {
     return isnan(v) ? 0 : v < INT8_MIN ? INT8_MIN : v > INT8_MAX ? INT8_MAX
                                                                 : rintf(v);
-}
-
-static void store_float(const NpuDpu *d, uint8_t *p, float v)
-{
-    if (d->out_precision == NPU_PREC_INT8) {
-        *p = to_byte(v);
-    } else if (d->out_precision == NPU_PREC_FP16) {
-        stw_le_p(p, npu_fp32_to_fp16(v));
-    } else if (d->out_precision == NPU_PREC_BF16) {
-        stw_le_p(p, npu_fp32_to_bf16(v));
-    } else {
-        stl_le_p(p, npu_float_bits(v));
-    }
 }
 
 /* Host offset of channel @c at position 0 and of position @row in a surface. */
@@ -378,72 +345,147 @@ static void store_plain(const NpuTask *t, const NpuBlock *b, uint8_t *out)
     }
 }
 
-static void store_column_int(const NpuTask *t, const NpuOperands *in,
-                             const NpuBlock *b, uint32_t col, uint8_t *out)
+/* Positions of a channel that go through the stages together. */
+#define COLUMN_ROWS     64
+
+typedef struct Column {
+    uint32_t channel;
+    uint32_t row, rows;
+    union {
+        int32_t i[COLUMN_ROWS];
+        float f[COLUMN_ROWS];
+    };
+} Column;
+
+static void run_ints(const NpuTask *t, const NpuOperands *in, Column *c)
 {
     const NpuDpu *d = &t->dpu;
-    uint32_t c = b->col + col;
-    NpuStageOperand bs = npu_stage_operand(t, in, NPU_STAGE_BS, c);
-    NpuStageOperand bn = npu_stage_operand(t, in, NPU_STAGE_BN, c);
-    uint8_t *base = out + channel_offset(d, c);
-    RowWalk w = row_start(d, b->row);
-    uint32_t r;
+    unsigned stage;
 
-    for (r = 0; r < b->rows; r++, row_next(d, &w)) {
-        int32_t v = b->i[(size_t)r * b->pitch + col];
+    for (stage = 0; stage < NPU_STAGE_NUM; stage++) {
+        NpuStageOperand op = npu_stage_operand(t, in, stage, c->channel);
 
-        v = npu_stage_int(&d->stage[NPU_STAGE_BS], v, &bs);
-        v = npu_stage_int(&d->stage[NPU_STAGE_BN], v, &bn);
-        if (d->ew.on) {
-            v = npu_ew_int(t, in, v, c, b->row + r);
-        }
-        store_int(d, base + w.at, out_cvt(d, v));
+        npu_stage_ints(&d->stage[stage], c->i, c->rows, &op);
+    }
+    if (d->ew.on) {
+        npu_ew_ints(t, in, c->i, c->rows, c->channel, c->row);
+    }
+    out_cvt(d, c->i, c->rows);
+}
+
+static void run_floats(const NpuTask *t, const NpuOperands *in, Column *c)
+{
+    const NpuDpu *d = &t->dpu;
+    unsigned stage, i;
+
+    for (stage = 0; stage < NPU_STAGE_NUM; stage++) {
+        NpuStageOperand op = npu_stage_operand(t, in, stage, c->channel);
+
+        npu_stage_floats(&d->stage[stage], c->f, c->rows, &op);
+    }
+    if (d->ew.on) {
+        npu_ew_floats(t, in, c->f, c->rows, c->channel, c->row);
+    }
+    if (!d->cvt_codes && !d->cvt_minus_exp) {
+        return;
+    }
+    for (i = 0; i < c->rows; i++) {
+        c->f[i] = out_cvt_codes(d, c->f[i]);
     }
 }
 
-static void store_column_float(const NpuTask *t, const NpuOperands *in,
-                               const NpuBlock *b, uint32_t col, uint8_t *out)
+#define STORE(put)                                          \
+    do {                                                    \
+        for (i = 0; i < c->rows; i++, row_next(d, &w)) {    \
+            uint8_t *p = base + w.at;                       \
+                                                            \
+            put;                                            \
+        }                                                   \
+    } while (0)
+
+static void store_ints(const NpuDpu *d, const Column *c, uint8_t *base)
+{
+    RowWalk w = row_start(d, c->row);
+    unsigned i;
+
+    switch (d->out_precision) {
+    case NPU_PREC_INT8:
+        STORE(*p = npu_clamp64(c->i[i], INT8_MIN, INT8_MAX));
+        break;
+    case NPU_PREC_INT16:
+        STORE(stw_le_p(p, npu_clamp64(c->i[i], INT16_MIN, INT16_MAX)));
+        break;
+    case NPU_PREC_INT32:
+        STORE(stl_le_p(p, c->i[i]));
+        break;
+    case NPU_PREC_FP16:
+        STORE(stw_le_p(p, npu_fp32_to_fp16(c->i[i])));
+        break;
+    case NPU_PREC_FP32:
+        STORE(stl_le_p(p, npu_float_bits(c->i[i])));
+        break;
+    }
+}
+
+static void store_floats(const NpuDpu *d, const Column *c, uint8_t *base)
+{
+    RowWalk w = row_start(d, c->row);
+    unsigned i;
+
+    switch (d->out_precision) {
+    case NPU_PREC_INT8:
+        STORE(*p = to_byte(c->f[i]));
+        break;
+    case NPU_PREC_FP16:
+        STORE(stw_le_p(p, npu_fp32_to_fp16(c->f[i])));
+        break;
+    case NPU_PREC_BF16:
+        STORE(stw_le_p(p, npu_fp32_to_bf16(c->f[i])));
+        break;
+    default:
+        STORE(stl_le_p(p, npu_float_bits(c->f[i])));
+    }
+}
+
+/* Up to COLUMN_ROWS positions of a column of @b, from @first on. */
+static void store_part(const NpuTask *t, const NpuOperands *in,
+                       const NpuBlock *b, uint32_t col, uint32_t first,
+                       uint8_t *out)
 {
     const NpuDpu *d = &t->dpu;
-    uint32_t c = b->col + col;
-    NpuStageOperand bs = npu_stage_operand(t, in, NPU_STAGE_BS, c);
-    NpuStageOperand bn = npu_stage_operand(t, in, NPU_STAGE_BN, c);
-    uint8_t *base = out + channel_offset(d, c);
-    RowWalk w = row_start(d, b->row);
-    uint32_t r;
+    uint8_t *base = out + channel_offset(d, b->col + col);
+    Column c;
+    uint32_t i;
 
-    for (r = 0; r < b->rows; r++, row_next(d, &w)) {
-        float v = b->f[(size_t)r * b->pitch + col];
-
-        v = npu_stage_float(&d->stage[NPU_STAGE_BS], v, &bs);
-        v = npu_stage_float(&d->stage[NPU_STAGE_BN], v, &bn);
-        if (d->ew.on) {
-            v = npu_ew_float(t, in, v, c, b->row + r);
-        }
-        if (d->cvt_codes || d->cvt_minus_exp) {
-            v = out_cvt_codes(d, v);
-        }
-        store_float(d, base + w.at, v);
+    c.channel = b->col + col;
+    c.row = b->row + first;
+    c.rows = MIN(b->rows - first, COLUMN_ROWS);
+    for (i = 0; i < c.rows; i++) {
+        /* Either member: floats are moved as they are, too. */
+        c.i[i] = b->i[(size_t)(first + i) * b->pitch + col];
+    }
+    if (d->is_float) {
+        run_floats(t, in, &c);
+        store_floats(d, &c, base);
+    } else {
+        run_ints(t, in, &c);
+        store_ints(d, &c, base);
     }
 }
 
 void npu_dpu_store(const NpuTask *t, const NpuOperands *in, const NpuBlock *b,
                    uint8_t *out)
 {
-    uint32_t col;
+    uint32_t end = MIN(b->col + b->cols, t->dpu.orig_channels);
+    uint32_t col, row;
 
     if (is_plain(&t->dpu)) {
         store_plain(t, b, out);
         return;
     }
-    for (col = 0; col < b->cols; col++) {
-        if (b->col + col >= t->dpu.orig_channels) {
-            break;
-        }
-        if (t->dpu.is_float) {
-            store_column_float(t, in, b, col, out);
-        } else {
-            store_column_int(t, in, b, col, out);
+    for (col = 0; b->col + col < end; col++) {
+        for (row = 0; row < b->rows; row += COLUMN_ROWS) {
+            store_part(t, in, b, col, row, out);
         }
     }
 }

@@ -311,16 +311,8 @@ static const uint8_t *operand(const NpuTask *t, const NpuOperands *in,
            channel % per_surf * t->dpu.ew.bytes;
 }
 
-static int32_t int_operand(const NpuTask *t, const NpuOperands *in,
-                           uint32_t channel, uint32_t pos)
+static int32_t int_operand(const NpuEw *e, const uint8_t *p)
 {
-    const NpuEw *e = &t->dpu.ew;
-    const uint8_t *p;
-
-    if (!e->dma) {
-        return e->value;
-    }
-    p = operand(t, in, channel, pos);
     switch (e->bytes) {
     case 1:
         return npu_sat32(convert(e, (int8_t)*p));
@@ -340,63 +332,139 @@ static int32_t multiply_int(const NpuEw *e, int32_t v, int32_t operand)
                                     e->shift_neg));
 }
 
-/* What the tables make of an element. */
-static int32_t look_up(const NpuTask *t, int32_t index)
+static int32_t op_int(const NpuEw *e, int32_t v, int32_t operand)
 {
-    int32_t v = npu_lut_value(&t->dpu.lut, index);
-
-    return t->dpu.ew.lut_floor ? MAX(v, 0) : v;
+    if (e->mul) {
+        return multiply_int(e, v, operand);
+    }
+    /* The usual one needs no call. */
+    return e->alu_algo == NPU_ALU_ADD ? npu_sat32((int64_t)v + operand)
+                                      : npu_alu_int(e->alu_algo, v, operand);
 }
 
-int32_t npu_ew_int(const NpuTask *t, const NpuOperands *in, int32_t v,
-                   uint32_t channel, uint32_t pos)
+/* Bytes from the operand of a position to that of the next. */
+static size_t operand_step(const NpuEw *e)
+{
+    return e->per_channel ? 0 : NPU_ATOM;
+}
+
+static void op_ints(const NpuTask *t, const NpuOperands *in, int32_t *v,
+                    unsigned n, uint32_t channel, uint32_t pos)
+{
+    const NpuEw *e = &t->dpu.ew;
+    const uint8_t *p;
+    unsigned i;
+
+    if (!e->dma) {
+        for (i = 0; i < n; i++) {
+            v[i] = op_int(e, v[i], e->value);
+        }
+        return;
+    }
+    p = operand(t, in, channel, pos);
+    for (i = 0; i < n; i++, p += operand_step(e)) {
+        v[i] = op_int(e, v[i], int_operand(e, p));
+    }
+}
+
+static void look_up(const NpuTask *t, int32_t *v, unsigned n)
+{
+    npu_lut_values(&t->dpu.lut, v, n);
+    if (t->dpu.ew.lut_floor) {
+        npu_relu_ints(v, n, false, 0);
+    }
+}
+
+static void look_up_floats(const NpuTask *t, float *v, unsigned n)
+{
+    int32_t index[32];
+    unsigned first, part, i;
+
+    for (first = 0; first < n; first += part) {
+        part = MIN(n - first, ARRAY_SIZE(index));
+        for (i = 0; i < part; i++) {
+            index[i] = npu_lut_index(v[first + i]);
+        }
+        look_up(t, index, part);
+        for (i = 0; i < part; i++) {
+            v[first + i] = index[i];
+        }
+    }
+}
+
+void npu_ew_ints(const NpuTask *t, const NpuOperands *in, int32_t *v,
+                 unsigned n, uint32_t channel, uint32_t pos)
 {
     const NpuEw *e = &t->dpu.ew;
 
     if (e->op) {
-        int32_t x = int_operand(t, in, channel, pos);
-
-        v = e->mul ? multiply_int(e, v, x) : npu_alu_int(e->alu_algo, v, x);
+        op_ints(t, in, v, n, channel, pos);
     }
     if (e->lut) {
-        v = look_up(t, v);
+        look_up(t, v, n);
     }
-    return e->relu ? npu_relu_int(v, e->relux, e->relux_cmp) : v;
+    if (e->relu) {
+        npu_relu_ints(v, n, e->relux, e->relux_cmp);
+    }
 }
 
 /* The multiplier takes a half even where a word is stored. */
-static float float_operand(const NpuTask *t, const NpuOperands *in,
-                           uint32_t channel, uint32_t pos)
+static float word_operand(const NpuTask *t, uint32_t word)
 {
     const NpuEw *e = &t->dpu.ew;
-    uint32_t word = e->value;
 
-    if (e->dma) {
-        const uint8_t *p = operand(t, in, channel, pos);
-
-        word = e->bytes == 4 ? (uint32_t)ldl_le_p(p) : lduw_le_p(p);
-    }
     return e->mul || (e->dma && e->bytes == 2)
            ? npu_halfword_to_fp32(word, t->dpu.operands)
            : npu_bits_to_float(word);
 }
 
-float npu_ew_float(const NpuTask *t, const NpuOperands *in, float v,
-                   uint32_t channel, uint32_t pos)
+static float float_operand(const NpuTask *t, const uint8_t *p)
+{
+    return word_operand(t, t->dpu.ew.bytes == 4 ? (uint32_t)ldl_le_p(p)
+                                                : lduw_le_p(p));
+}
+
+static float op_float(const NpuEw *e, float v, float operand)
+{
+    if (!e->mul) {
+        return npu_alu_float(e->alu_algo, v, operand);
+    }
+    return !e->prelu || v < 0 ? (double)v * operand : v;
+}
+
+static void op_floats(const NpuTask *t, const NpuOperands *in, float *v,
+                      unsigned n, uint32_t channel, uint32_t pos)
+{
+    const NpuEw *e = &t->dpu.ew;
+    const uint8_t *p;
+    unsigned i;
+
+    if (!e->dma) {
+        float x = word_operand(t, e->value);
+
+        for (i = 0; i < n; i++) {
+            v[i] = op_float(e, v[i], x);
+        }
+        return;
+    }
+    p = operand(t, in, channel, pos);
+    for (i = 0; i < n; i++, p += operand_step(e)) {
+        v[i] = op_float(e, v[i], float_operand(t, p));
+    }
+}
+
+void npu_ew_floats(const NpuTask *t, const NpuOperands *in, float *v,
+                   unsigned n, uint32_t channel, uint32_t pos)
 {
     const NpuEw *e = &t->dpu.ew;
 
     if (e->op) {
-        float x = float_operand(t, in, channel, pos);
-
-        if (!e->mul) {
-            v = npu_alu_float(e->alu_algo, v, x);
-        } else if (!e->prelu || v < 0) {
-            v = (double)v * x;
-        }
+        op_floats(t, in, v, n, channel, pos);
     }
     if (e->lut) {
-        v = look_up(t, npu_lut_index(v));
+        look_up_floats(t, v, n);
     }
-    return e->relu ? npu_relu_float(v, e->relux, e->relux_cmp) : v;
+    if (e->relu) {
+        npu_relu_floats(v, n, e->relux, e->relux_cmp);
+    }
 }

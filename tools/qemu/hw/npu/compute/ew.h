@@ -15,10 +15,10 @@ bool npu_ew_per_channel(const uint32_t *regs);
 const char *npu_ew_decode(NpuTask *t, const uint32_t *regs,
                           const NpuLut *lut);
 
-/* EW on one element of channel @channel at output position @pos. */
-int32_t npu_ew_int(const NpuTask *t, const NpuOperands *in, int32_t v,
-                   uint32_t channel, uint32_t pos);
-float npu_ew_float(const NpuTask *t, const NpuOperands *in, float v,
-                   uint32_t channel, uint32_t pos);
+/* EW on @n elements of channel @channel from output position @pos on. */
+void npu_ew_ints(const NpuTask *t, const NpuOperands *in, int32_t *v,
+                 unsigned n, uint32_t channel, uint32_t pos);
+void npu_ew_floats(const NpuTask *t, const NpuOperands *in, float *v,
+                   unsigned n, uint32_t channel, uint32_t pos);
 
 #endif

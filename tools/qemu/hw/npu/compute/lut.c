@@ -138,7 +138,7 @@ static unsigned choose(const NpuLutUse *u, int32_t x)
     return u->both;
 }
 
-int32_t npu_lut_value(const NpuLutUse *u, int32_t x)
+static int32_t value_at(const NpuLutUse *u, int32_t x)
 {
     unsigned table = choose(u, x);
     const NpuLutRange *r = &u->range[table];
@@ -159,4 +159,13 @@ int32_t npu_lut_value(const NpuLutUse *u, int32_t x)
     /* Ties upwards are inferred. */
     return entry[i] + ((2 * part + ((int64_t)1 << r->shift)) >>
                        (r->shift + 1));
+}
+
+void npu_lut_values(const NpuLutUse *u, int32_t *v, unsigned n)
+{
+    unsigned i;
+
+    for (i = 0; i < n; i++) {
+        v[i] = value_at(u, v[i]);
+    }
 }

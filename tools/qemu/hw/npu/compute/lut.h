@@ -49,8 +49,8 @@ void npu_lut_drop(NpuLut *lut);
 const char *npu_lut_decode(NpuLutUse *u, const uint32_t *regs,
                            const NpuLut *lut);
 
-/* The value at @x. */
-int32_t npu_lut_value(const NpuLutUse *u, int32_t x);
+/* Elements become the values at them. */
+void npu_lut_values(const NpuLutUse *u, int32_t *v, unsigned n);
 /* To the nearest input of the tables. */
 int32_t npu_lut_index(float x);
 

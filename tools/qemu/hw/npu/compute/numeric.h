@@ -19,7 +19,7 @@ static inline int32_t npu_sat32(int64_t v)
 static inline int64_t npu_round_shift(int64_t value, unsigned shift,
                                       bool ties_up)
 {
-    int64_t q, rem, half;
+    int64_t half;
 
     if (!shift) {
         return value;
@@ -28,13 +28,8 @@ static inline int64_t npu_round_shift(int64_t value, unsigned shift,
         /* Values come from 32 x 16 bit products: far below one half. */
         return 0;
     }
-    q = value >> shift;
-    rem = value - (int64_t)((uint64_t)q << shift);
     half = (int64_t)1 << (shift - 1);
-    if (rem > half || (rem == half && (ties_up || (q & 1)))) {
-        q++;
-    }
-    return q;
+    return (value + half - !(ties_up || (value >> shift & 1))) >> shift;
 }
 
 /*
@@ -44,8 +39,8 @@ static inline int64_t npu_round_shift(int64_t value, unsigned shift,
 static inline int64_t npu_cvt_shift(int64_t value, unsigned shift,
                                     bool ties_away)
 {
-    return value < 0 ? -npu_round_shift(-value, shift, ties_away)
-                     : npu_round_shift(value, shift, ties_away);
+    return ties_away && value < 0 ? -npu_round_shift(-value, shift, true)
+                                  : npu_round_shift(value, shift, ties_away);
 }
 
 /* The same with a shift for either sign, ties to even. */

@@ -238,9 +238,9 @@ int32_t npu_cpend_operand(const NpuTask *t, const NpuOperands *in,
  * Where the ALU comes behind the multiplier it adds to the wide product: the
  * operands that those compilers give BN are zero points times the multiplier.
  */
-static int64_t product(const NpuStage *s, int32_t v, uint16_t operand)
+static int64_t product(const NpuStage *s, int32_t v, int32_t factor)
 {
-    return s->mul && !(s->prelu && v >= 0) ? (int64_t)v * (int16_t)operand : v;
+    return (int64_t)v * (s->prelu && v >= 0 ? 1 : factor);
 }
 
 static int32_t truncate_int(const NpuStage *s, int64_t wide)
@@ -248,48 +248,84 @@ static int32_t truncate_int(const NpuStage *s, int64_t wide)
     return npu_sat32(npu_sign_shift(wide, s->shift, s->shift_neg));
 }
 
-int32_t npu_stage_int(const NpuStage *s, int32_t v, const NpuStageOperand *op)
+static int64_t product_and_sum(const NpuStage *s, int32_t v, int32_t factor,
+                               int32_t operand)
 {
-    if (!s->on) {
-        return v;
-    }
-    if (s->mul_first) {
-        int64_t wide = product(s, v, op->mul);
+    int64_t wide = product(s, v, factor);
 
-        v = truncate_int(s, s->alu ? npu_alu_wide(s->alu_algo, wide, op->alu)
-                                   : wide);
-    } else {
-        if (s->alu) {
-            v = npu_alu_int(s->alu_algo, v, op->alu);
-        }
-        v = truncate_int(s, product(s, v, op->mul));
+    return s->alu ? npu_alu_wide(s->alu_algo, wide, operand) : wide;
+}
+
+/* @s is a copy, which stores to @v leave alone for the compiler, too. */
+static void run_ints(NpuStage s, int32_t *v, unsigned n,
+                     const NpuStageOperand *op)
+{
+    int32_t factor = s.mul ? (int16_t)op->mul : 1, operand = op->alu;
+    unsigned i;
+
+    if (s.alu && !s.mul_first) {
+        npu_alu_ints(s.alu_algo, v, n, operand);
     }
-    return s->relu ? npu_relu_int(v, s->relux, s->relux_cmp) : v;
+    if (s.alu && s.mul_first) {
+        for (i = 0; i < n; i++) {
+            v[i] = truncate_int(&s, product_and_sum(&s, v[i], factor,
+                                                    operand));
+        }
+    } else if (s.mul || s.shift || s.shift_neg) {
+        for (i = 0; i < n; i++) {
+            v[i] = truncate_int(&s, product(&s, v[i], factor));
+        }
+    }
+    if (s.relu) {
+        npu_relu_ints(v, n, s.relux, s.relux_cmp);
+    }
+}
+
+void npu_stage_ints(const NpuStage *s, int32_t *v, unsigned n,
+                    const NpuStageOperand *op)
+{
+    if (s->on) {
+        run_ints(*s, v, n, op);
+    }
 }
 
 /*
  * Exact in double and rounded once: the same as a product of floats, but no
  * compiler can contract it with a later addition.
  */
-static float mul_float(const NpuStage *s, float v, uint16_t operand)
+static float mul_float(const NpuStage *s, float v, float operand)
 {
-    return s->mul && (!s->prelu || v < 0)
-           ? (double)v * npu_halfword_to_fp32(operand, s->operands) : v;
+    return s->mul && (!s->prelu || v < 0) ? (double)v * operand : v;
 }
 
-float npu_stage_float(const NpuStage *s, float v, const NpuStageOperand *op)
+static float stage_float(const NpuStage *s, float v, float alu, float mul)
 {
-    if (!s->on) {
-        return v;
-    }
     if (s->mul_first) {
-        v = mul_float(s, v, op->mul);
+        v = mul_float(s, v, mul);
     }
     if (s->alu) {
-        v = npu_alu_float(s->alu_algo, v, npu_bits_to_float(op->alu));
+        v = npu_alu_float(s->alu_algo, v, alu);
     }
     if (!s->mul_first) {
-        v = mul_float(s, v, op->mul);
+        v = mul_float(s, v, mul);
     }
-    return s->relu ? npu_relu_float(v, s->relux, s->relux_cmp) : v;
+    return v;
+}
+
+void npu_stage_floats(const NpuStage *s, float *v, unsigned n,
+                      const NpuStageOperand *op)
+{
+    float alu = npu_bits_to_float(op->alu);
+    float mul = npu_halfword_to_fp32(op->mul, s->operands);
+    unsigned i;
+
+    if (!s->on) {
+        return;
+    }
+    for (i = 0; i < n; i++) {
+        v[i] = stage_float(s, v[i], alu, mul);
+    }
+    if (s->relu) {
+        npu_relu_floats(v, n, s->relux, s->relux_cmp);
+    }
 }

@@ -23,8 +23,11 @@ typedef struct NpuStageOperand {
 
 NpuStageOperand npu_stage_operand(const NpuTask *t, const NpuOperands *in,
                                   unsigned stage, uint32_t channel);
-int32_t npu_stage_int(const NpuStage *s, int32_t v, const NpuStageOperand *op);
-float npu_stage_float(const NpuStage *s, float v, const NpuStageOperand *op);
+/* BS or BN on @n elements of the channel whose operands are @op. */
+void npu_stage_ints(const NpuStage *s, int32_t *v, unsigned n,
+                    const NpuStageOperand *op);
+void npu_stage_floats(const NpuStage *s, float *v, unsigned n,
+                      const NpuStageOperand *op);
 /* What CPEND adds to every weight of the kernel of a channel. */
 int32_t npu_cpend_operand(const NpuTask *t, const NpuOperands *in,
                           uint32_t channel);
