@@ -241,6 +241,13 @@ static void out_cvt(const NpuDpu *d, int32_t *v, unsigned n)
     bool away = d->cvt_away;
     unsigned i;
 
+    if (!away && shift && shift <= 62) {
+        for (i = 0; i < n; i++) {
+            v[i] = npu_sat32(npu_round_even((v[i] + before) * scale, shift) +
+                             after);
+        }
+        return;
+    }
     for (i = 0; i < n; i++) {
         v[i] = npu_sat32(npu_cvt_shift((v[i] + before) * scale, shift, away) +
                          after);
@@ -500,9 +507,10 @@ void npu_dpu_fill_padding(const NpuTask *t, uint8_t *out)
 
     for (c = d->orig_channels; c < end; c++) {
         uint8_t *base = out + channel_offset(d, c);
+        RowWalk w = row_start(d, 0);
 
-        for (r = 0; r < rows; r++) {
-            uint8_t *p = base + row_offset(d, r);
+        for (r = 0; r < rows; r++, row_next(d, &w)) {
+            uint8_t *p = base + w.at;
 
             if (d->out_bytes == 2) {
                 stw_le_p(p, d->pend);

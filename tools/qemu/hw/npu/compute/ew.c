@@ -257,10 +257,10 @@ static const char *decode_op(NpuTask *t, const uint32_t *regs)
 }
 
 /*
- * With the LUT the maximum with a register comes behind it: Rockchip's compilers
- * add it to a sigmoid whose line below the table ends under 0, and to no table
- * with negative entries.  Activations of gregordinary leave it on, are right for
- * negative inputs, and have no negative codes.
+ * With the LUT the maximum with a register comes behind it: Rockchip's
+ * compilers add it to a sigmoid whose line below the table ends under 0, and to
+ * no table with negative entries.  Activations of gregordinary leave it on, are
+ * right for negative inputs, and have no negative codes.
  */
 static const char *decode_floor(NpuEw *e, const uint32_t *regs)
 {

@@ -15,12 +15,18 @@ static inline int32_t npu_sat32(int64_t v)
     return npu_clamp64(v, INT32_MIN, INT32_MAX);
 }
 
-/* value / 2^shift, rounded to nearest; ties go to even, or upwards. */
+/* value / 2^shift, rounded to nearest, ties to even; @shift is 1 to 62. */
+static inline int64_t npu_round_even(int64_t value, unsigned shift)
+{
+    int64_t half = (int64_t)1 << (shift - 1);
+
+    return (value + half - 1 + (value >> shift & 1)) >> shift;
+}
+
+/* The same for any shift, or with ties upwards. */
 static inline int64_t npu_round_shift(int64_t value, unsigned shift,
                                       bool ties_up)
 {
-    int64_t half;
-
     if (!shift) {
         return value;
     }
@@ -28,8 +34,8 @@ static inline int64_t npu_round_shift(int64_t value, unsigned shift,
         /* Values come from 32 x 16 bit products: far below one half. */
         return 0;
     }
-    half = (int64_t)1 << (shift - 1);
-    return (value + half - !(ties_up || (value >> shift & 1))) >> shift;
+    return ties_up ? (value + ((int64_t)1 << (shift - 1))) >> shift
+                   : npu_round_even(value, shift);
 }
 
 /*

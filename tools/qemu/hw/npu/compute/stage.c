@@ -256,6 +256,26 @@ static int64_t product_and_sum(const NpuStage *s, int32_t v, int32_t factor,
     return s->alu ? npu_alu_wide(s->alu_algo, wide, operand) : wide;
 }
 
+static void run_products(const NpuStage *s, int32_t *v, unsigned n,
+                         int32_t factor)
+{
+    unsigned shift = s->shift, i;
+
+    if (s->prelu || shift != s->shift_neg) {
+        for (i = 0; i < n; i++) {
+            v[i] = truncate_int(s, product(s, v[i], factor));
+        }
+    } else if (shift) {
+        for (i = 0; i < n; i++) {
+            v[i] = npu_sat32(npu_round_even((int64_t)v[i] * factor, shift));
+        }
+    } else {
+        for (i = 0; i < n; i++) {
+            v[i] = npu_sat32((int64_t)v[i] * factor);
+        }
+    }
+}
+
 /* @s is a copy, which stores to @v leave alone for the compiler, too. */
 static void run_ints(NpuStage s, int32_t *v, unsigned n,
                      const NpuStageOperand *op)
@@ -272,9 +292,7 @@ static void run_ints(NpuStage s, int32_t *v, unsigned n,
                                                     operand));
         }
     } else if (s.mul || s.shift || s.shift_neg) {
-        for (i = 0; i < n; i++) {
-            v[i] = truncate_int(&s, product(&s, v[i], factor));
-        }
+        run_products(&s, v, n, factor);
     }
     if (s.relu) {
         npu_relu_ints(v, n, s.relux, s.relux_cmp);
