@@ -1105,4 +1105,6 @@ float npu_f16_to_f32(uint16_t h);
 }
 #endif
 
+#include "npu_tensor.h"
+
 #endif /* NPU_H */

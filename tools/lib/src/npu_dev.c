@@ -15,7 +15,7 @@
 
 #include "drm.h"
 #include "drm/rocket_accel.h"
-#include "npu_internal.h"
+#include "npu_compute.h"
 #include "npu_vendor.h"
 
 #define DRIVER_NAME	"rocket"
@@ -28,6 +28,7 @@ struct npu_dev {
 	int fd;
 	bool vendor;		/* the ioctls of node "rknpu" */
 	uint64_t features;	/* DRM_ROCKET_FEATURE_* */
+	struct npu_stats stats;
 	char path[256];
 };
 
@@ -185,6 +186,11 @@ bool npu_is_vendor(const struct npu_dev *dev)
 uint64_t npu_dev_features(const struct npu_dev *dev)
 {
 	return dev->features;
+}
+
+struct npu_stats *npu_dev_stats(struct npu_dev *dev)
+{
+	return &dev->stats;
 }
 
 int npu_fd(const struct npu_dev *dev)

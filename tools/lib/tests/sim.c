@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "npu_internal.h"
+#include "npu_compute.h"
 #include "sim.h"
 
 #define MAX_BOS		256
@@ -21,6 +21,7 @@ struct npu_dev {
 	struct npu_bo *bo[MAX_BOS];
 	int err[MAX_BOS];
 	uint64_t next_iova;
+	struct npu_stats stats;
 };
 
 unsigned int sim_jobs, sim_tasks, sim_shared_outputs;
@@ -61,6 +62,11 @@ uint64_t npu_dev_features(const struct npu_dev *dev)
 {
 	(void)dev;
 	return 0;
+}
+
+struct npu_stats *npu_dev_stats(struct npu_dev *dev)
+{
+	return &dev->stats;
 }
 
 bool npu_is_vendor(const struct npu_dev *dev)

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the part of libnpu's interface that holds data: tensors in the NPU's layout,
+ * packed weights, and the counters of what was packed.
+ */
+#ifndef NPU_TENSOR_H
+#define NPU_TENSOR_H
+
+#include "npu.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * DOC: Tensors and weights
+ *
+ * A tensor is a matrix of rows (positions) and columns (channels) that stays in the
+ * layout that the NPU reads and writes, NC1HWC2: 16 bytes of each row, then the next 16
+ * bytes of each row. Operations leave their results there, and the next operation reads
+ * them there, so only npu_tensor_write() and npu_tensor_read() move elements.
+ *
+ * Weights are packed once, into the order in which the NPU reads them, and stay in
+ * memory that the NPU sees until npu_weights_free().
+ *
+ * Opaque types: ``struct npu_tensor``, ``struct npu_weights``.
+ */
+
+/* ---- tensors ------------------------------------------------------------- */
+
+struct npu_tensor;
+
+/**
+ * struct npu_shape - type and size of a tensor
+ */
+struct npu_shape {
+	/** @type: INT8 or FP16; INT32 and FP32 for results only */
+	enum npu_prec type;
+	/** @rows: rows of a matrix, or positions of an image */
+	/** @cols: columns of a matrix, or channels of an image */
+	uint32_t rows, cols;
+};
+
+/**
+ * npu_tensor_new - allocate a tensor
+ * @dev: device
+ * @type: type of the elements
+ * @rows: at least 1
+ * @cols: at least 1
+ * @out: the tensor; its elements are 0
+ *
+ * The memory holds rows in multiples of 4, unless there is only one, and columns in
+ * multiples of 32.
+ *
+ * Return: 0, -EINVAL for a bad type or size, or if the tensor exceeds 2 GiB; -ENOMEM, or
+ * another errno of the driver.
+ */
+int npu_tensor_new(struct npu_dev *dev, enum npu_prec type, uint32_t rows, uint32_t cols,
+		   struct npu_tensor **out);
+
+/**
+ * npu_tensor_free - free a tensor or a view
+ * @t: tensor, or NULL
+ *
+ * The memory lives on while a view or a recording uses it.
+ */
+void npu_tensor_free(struct npu_tensor *t);
+
+/**
+ * npu_tensor_view - part of a tensor, without a copy
+ * @t: tensor or view
+ * @row: first row
+ * @rows: number of rows
+ * @col: first column
+ * @ncols: number of columns
+ * @out: the view, which shares the memory of @t
+ *
+ * Views of columns are how operations write into one concatenated tensor, and how a
+ * tensor is split. The layout allows a single row, or rows from a multiple of 4 that are
+ * a multiple of 4 or go to the last row; and columns from a multiple of 32 that are a
+ * multiple of 32 or go to the last column.
+ *
+ * Return: 0, -EINVAL for a part that is not in @t or that the layout does not allow,
+ * -ENOMEM.
+ */
+int npu_tensor_view(const struct npu_tensor *t, uint32_t row, uint32_t rows, uint32_t col,
+		    uint32_t ncols, struct npu_tensor **out);
+
+/**
+ * npu_tensor_import - a tensor in the memory of a dma-buf, without a copy
+ * @dev: device
+ * @fd: dma-buf; it can be closed afterwards
+ * @offset: where the tensor begins in it, a multiple of 16
+ * @type: type of the elements
+ * @rows: rows
+ * @cols: columns
+ * @out: the tensor
+ *
+ * The memory is in the NPU's layout, and as large as npu_tensor_bytes() says.
+ * npu_tensor_write() and npu_tensor_read() work if it is the NPU driver's own. See
+ * npu_bo_import() for memory that the device has already.
+ *
+ * Return: 0, -EINVAL for a bad type, size or offset, or memory that is too small or that
+ * the NPU cannot use; -EOPNOTSUPP, -ENOMEM, or another errno of the driver.
+ */
+int npu_tensor_import(struct npu_dev *dev, int fd, uint64_t offset, enum npu_prec type,
+		      uint32_t rows, uint32_t cols, struct npu_tensor **out);
+
+/**
+ * npu_tensor_bytes - memory that a tensor takes in the NPU's layout
+ * @type: type of the elements
+ * @rows: rows
+ * @cols: columns
+ *
+ * Return: bytes, 0 for a bad type or size.
+ */
+uint64_t npu_tensor_bytes(enum npu_prec type, uint32_t rows, uint32_t cols);
+
+/**
+ * npu_tensor_shape - type and size of a tensor
+ * @t: tensor
+ *
+ * Return: the shape.
+ */
+struct npu_shape npu_tensor_shape(const struct npu_tensor *t);
+
+/**
+ * npu_tensor_write - lay out row-major elements in a tensor
+ * @t: tensor or view
+ * @src: elements of the tensor's type
+ * @ld: elements from row to row in @src, 0 = dense
+ *
+ * Waits for recordings that use the tensor.
+ *
+ * Return: 0, -EINVAL for @ld below the columns, or an errno of the driver.
+ */
+int npu_tensor_write(struct npu_tensor *t, const void *src, size_t ld);
+
+/**
+ * npu_tensor_read - copy a tensor to row-major memory
+ * @t: tensor or view
+ * @dst: elements of the tensor's type
+ * @ld: elements from row to row in @dst, 0 = dense
+ *
+ * Waits for recordings that use the tensor.
+ *
+ * Return: 0, -EINVAL for @ld below the columns, or an errno of the driver; among them
+ * that of a job that should have written the tensor, see npu_cause_of_errno().
+ */
+int npu_tensor_read(struct npu_tensor *t, void *dst, size_t ld);
+
+/**
+ * npu_tensor_write_f32 - npu_tensor_write() from floats
+ * @t: tensor or view of INT8, FP16 or FP32
+ * @src: numbers
+ * @ld: elements from row to row in @src, 0 = dense
+ * @scale: a number is an element times this, above 0
+ *
+ * Quotients are rounded to nearest even, and saturate in INT8. NaN is 0 in INT8.
+ *
+ * Return: as npu_tensor_write(), and -EINVAL for INT32 or a bad scale.
+ */
+int npu_tensor_write_f32(struct npu_tensor *t, const float *src, size_t ld, float scale);
+
+/**
+ * npu_tensor_read_f32 - npu_tensor_read() to floats
+ * @t: tensor or view
+ * @dst: numbers
+ * @ld: elements from row to row in @dst, 0 = dense
+ * @scale: a number is an element times this, above 0
+ *
+ * Return: as npu_tensor_read(), and -EINVAL for a bad scale.
+ */
+int npu_tensor_read_f32(struct npu_tensor *t, float *dst, size_t ld, float scale);
+
+/* ---- weights ------------------------------------------------------------- */
+
+struct npu_weights;
+
+/**
+ * struct npu_weights_desc - weights of y = x * W^T + bias
+ */
+struct npu_weights_desc {
+	/** @type: INT8 or FP16 */
+	enum npu_prec type;
+	/** @n: columns of the result */
+	/** @k: columns of the input, 1 to 4096 */
+	uint32_t n, k;
+	/** @is_kn: the source is [k][n]; default [n][k] */
+	bool is_kn;
+	/** @ld: elements from row to row of the source, 0 = dense */
+	size_t ld;
+	/**
+	 * @bias: n values that are added to each row of the result, int32_t for INT8 and
+	 * float for FP16; or NULL. Copied
+	 */
+	const void *bias;
+	/** @rq: for INT8 results of INT8 weights; scale 0 = results are INT32 */
+	struct npu_requant rq;
+};
+
+/**
+ * npu_weights_new - pack weights into memory of the NPU
+ * @dev: device
+ * @desc: shape and type
+ * @src: elements; not needed after the call
+ * @out: the weights
+ *
+ * Return: 0, -EINVAL for a bad description, -E2BIG for @k above 4096, -ERANGE for a
+ * requantisation out of range, -ENOMEM, or another errno of the driver.
+ */
+int npu_weights_new(struct npu_dev *dev, const struct npu_weights_desc *desc, const void *src,
+		    struct npu_weights **out);
+
+/**
+ * npu_weights_free - free weights
+ * @w: weights, or NULL
+ *
+ * The memory lives on while a recording uses it.
+ */
+void npu_weights_free(struct npu_weights *w);
+
+/* ---- counters ------------------------------------------------------------ */
+
+/**
+ * struct npu_stats - what a device was given since it was opened
+ */
+struct npu_stats {
+	/** @packed: bytes of elements that npu_tensor_write() laid out */
+	uint64_t packed;
+	/** @unpacked: bytes of elements that npu_tensor_read() copied back */
+	uint64_t unpacked;
+	/** @weights: bytes of elements that npu_weights_new() packed */
+	uint64_t weights;
+	/** @programmed: bytes of register programs of recordings */
+	uint64_t programmed;
+	/** @runs: recordings started */
+	uint64_t runs;
+};
+
+/**
+ * npu_stats - ask for the counters
+ * @dev: device
+ * @s: filled
+ */
+void npu_stats(struct npu_dev *dev, struct npu_stats *s);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NPU_TENSOR_H */

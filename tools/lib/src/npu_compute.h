@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What tensors, weights and recordings know of each other.
+ */
+#ifndef NPU_COMPUTE_H
+#define NPU_COMPUTE_H
+
+#include "npu_internal.h"
+
+/* A buffer with several users. */
+struct npu_mem {
+	struct npu_bo *bo;
+	unsigned int refs;
+};
+
+/* Allocates and maps; with one reference. */
+int npu_mem_new(struct npu_dev *dev, size_t size, struct npu_mem **out);
+struct npu_mem *npu_mem_get(struct npu_mem *mem);
+void npu_mem_put(struct npu_mem *mem);
+
+#define NPU_ATOM_BYTES		16u
+/* What programs read and write of a tensor comes in these units. */
+#define NPU_TENSOR_ROWS		4u
+#define NPU_TENSOR_COLS		32u
+
+struct npu_tensor {
+	struct npu_dev *dev;
+	struct npu_mem *mem;
+	struct npu_shape shape;
+	uint32_t pitch;		/* rows from one 16-byte surface to the next */
+	uint64_t offset;	/* of the first element in the buffer */
+};
+
+struct npu_weights {
+	struct npu_dev *dev;
+	struct npu_mem *mem;
+	enum npu_prec type;
+	uint32_t n, k, kp;
+	bool has_bias;
+	uint64_t bias_offset;
+	struct npu_requant rq;
+};
+
+static inline uint64_t npu_tensor_iova(const struct npu_tensor *t)
+{
+	return t->mem->bo->iova + t->offset;
+}
+
+/* Columns of one 16-byte surface. */
+static inline uint32_t npu_tensor_lanes(const struct npu_tensor *t)
+{
+	return (uint32_t)(NPU_ATOM_BYTES / npu_prec_bytes(t->shape.type));
+}
+
+/* Do two tensors share elements? */
+bool npu_tensor_overlap(const struct npu_tensor *a, const struct npu_tensor *b);
+/* Between these two the CPU may use a tensor's elements; end with what was written. */
+int npu_tensor_begin(struct npu_tensor *t, bool write);
+int npu_tensor_end(struct npu_tensor *t);
+/* CPU address of a row of a surface. */
+uint8_t *npu_tensor_atom(const struct npu_tensor *t, uint32_t surface, uint32_t row);
+
+/* npu_pack.c: npu_pack_weights() for matrices, faster */
+void npu_pack_matrix(void *dst, const void *src, size_t ld, bool is_kn, size_t bpe,
+		     size_t n, size_t k, size_t n_pad, size_t k_pad);
+
+/* npu_dev.c */
+struct npu_stats *npu_dev_stats(struct npu_dev *dev);
+
+#endif /* NPU_COMPUTE_H */

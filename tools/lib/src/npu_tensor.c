@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Tensors: memory in the NPU's layout, views of it, and copies from and to row-major
+ * memory.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npu_compute.h"
+
+/* What one buffer can hold, see npu_bo_alloc(). */
+#define MAX_BYTES	UINT64_C(0x7ffff000)
+
+int npu_mem_new(struct npu_dev *dev, size_t size, struct npu_mem **out)
+{
+	struct npu_mem *mem = calloc(1, sizeof(*mem));
+	int ret;
+
+	if (!mem)
+		return -ENOMEM;
+	mem->refs = 1;
+	ret = npu_bo_alloc(dev, size, &mem->bo);
+	if (!ret && !npu_bo_map(mem->bo))
+		ret = -errno;
+	if (ret) {
+		npu_mem_put(mem);
+		return ret;
+	}
+	*out = mem;
+	return 0;
+}
+
+struct npu_mem *npu_mem_get(struct npu_mem *mem)
+{
+	mem->refs++;
+	return mem;
+}
+
+void npu_mem_put(struct npu_mem *mem)
+{
+	if (!mem || --mem->refs)
+		return;
+	npu_bo_free(mem->bo);
+	free(mem);
+}
+
+static bool known_type(enum npu_prec type)
+{
+	return type == NPU_PREC_INT8 || type == NPU_PREC_FP16 ||
+	       type == NPU_PREC_INT32 || type == NPU_PREC_FP32;
+}
+
+static uint32_t rows_stored(uint32_t rows)
+{
+	return rows == 1 ? 1 : (uint32_t)round_up(rows, NPU_TENSOR_ROWS);
+}
+
+uint64_t npu_tensor_bytes(enum npu_prec type, uint32_t rows, uint32_t cols)
+{
+	/* The product must not wrap. */
+	if (!known_type(type) || !rows || !cols || rows > INT32_MAX || cols > INT32_MAX / 4)
+		return 0;
+	return rows_stored(rows) * round_up(cols, NPU_TENSOR_COLS) * npu_prec_bytes(type);
+}
+
+static struct npu_tensor *tensor_new(struct npu_dev *dev, struct npu_mem *mem,
+				     struct npu_shape shape, uint32_t pitch, uint64_t offset)
+{
+	struct npu_tensor *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	*t = (struct npu_tensor){
+		.dev = dev, .mem = mem, .shape = shape, .pitch = pitch, .offset = offset,
+	};
+	return t;
+}
+
+int npu_tensor_new(struct npu_dev *dev, enum npu_prec type, uint32_t rows, uint32_t cols,
+		   struct npu_tensor **out)
+{
+	struct npu_shape shape = { .type = type, .rows = rows, .cols = cols };
+	uint64_t bytes = npu_tensor_bytes(type, rows, cols);
+	struct npu_tensor *t;
+	struct npu_mem *mem;
+	int ret;
+
+	if (!bytes || bytes > MAX_BYTES - NPU_FEATURE_SLACK)
+		return -EINVAL;
+	ret = npu_mem_new(dev, (size_t)bytes + NPU_FEATURE_SLACK, &mem);
+	if (ret)
+		return ret;
+	t = tensor_new(dev, mem, shape, rows_stored(rows), 0);
+	if (!t) {
+		npu_mem_put(mem);
+		return -ENOMEM;
+	}
+	*out = t;
+	return 0;
+}
+
+int npu_tensor_import(struct npu_dev *dev, int fd, uint64_t offset, enum npu_prec type,
+		      uint32_t rows, uint32_t cols, struct npu_tensor **out)
+{
+	struct npu_shape shape = { .type = type, .rows = rows, .cols = cols };
+	uint64_t bytes = npu_tensor_bytes(type, rows, cols);
+	struct npu_mem *mem;
+	struct npu_tensor *t;
+	int ret;
+
+	if (!bytes || bytes > MAX_BYTES || offset % NPU_ATOM_BYTES)
+		return -EINVAL;
+	mem = calloc(1, sizeof(*mem));
+	if (!mem)
+		return -ENOMEM;
+	mem->refs = 1;
+	ret = npu_bo_import(dev, fd, &mem->bo);
+	if (!ret && (mem->bo->size < bytes || offset > mem->bo->size - bytes))
+		ret = -EINVAL;
+	t = ret ? NULL : tensor_new(dev, mem, shape, rows_stored(rows), offset);
+	if (!t) {
+		npu_mem_put(mem);
+		return ret ? ret : -ENOMEM;
+	}
+	*out = t;
+	return 0;
+}
+
+void npu_tensor_free(struct npu_tensor *t)
+{
+	if (!t)
+		return;
+	npu_mem_put(t->mem);
+	free(t);
+}
+
+/* Is @n of @total from @first a part that can be read and written by itself? */
+static bool part_ok(uint32_t first, uint32_t n, uint32_t total, uint32_t unit)
+{
+	if (!n || first >= total || n > total - first)
+		return false;
+	return first % unit == 0 && (n % unit == 0 || n == total - first);
+}
+
+int npu_tensor_view(const struct npu_tensor *t, uint32_t row, uint32_t rows, uint32_t col,
+		    uint32_t ncols, struct npu_tensor **out)
+{
+	struct npu_shape shape = { .type = t->shape.type, .rows = rows, .cols = ncols };
+	bool one = rows == 1 && row < t->shape.rows;
+	uint64_t offset;
+	struct npu_tensor *v;
+
+	if (!(one || part_ok(row, rows, t->shape.rows, NPU_TENSOR_ROWS)) ||
+	    !part_ok(col, ncols, t->shape.cols, NPU_TENSOR_COLS))
+		return -EINVAL;
+	offset = t->offset + npu_feature_offset(npu_prec_bytes(shape.type), t->pitch, row, col);
+	v = tensor_new(t->dev, t->mem, shape, t->pitch, offset);
+	if (!v)
+		return -ENOMEM;
+	npu_mem_get(t->mem);
+	*out = v;
+	return 0;
+}
+
+struct npu_shape npu_tensor_shape(const struct npu_tensor *t)
+{
+	return t->shape;
+}
+
+static uint32_t surfaces(const struct npu_tensor *t)
+{
+	return (uint32_t)div_up(t->shape.cols, npu_tensor_lanes(t));
+}
+
+/* Rows and surfaces that tasks touch, as ranges from the start of the buffer. */
+struct box {
+	uint64_t row, rows, surf, surfs;
+};
+
+static struct box tensor_box(const struct npu_tensor *t)
+{
+	uint64_t atom = t->offset / NPU_ATOM_BYTES;
+
+	return (struct box){
+		.row = atom % t->pitch, .rows = rows_stored(t->shape.rows),
+		.surf = atom / t->pitch,
+		.surfs = round_up(t->shape.cols, NPU_TENSOR_COLS) / npu_tensor_lanes(t),
+	};
+}
+
+static bool ranges_meet(uint64_t a, uint64_t na, uint64_t b, uint64_t nb)
+{
+	return a < b + nb && b < a + na;
+}
+
+bool npu_tensor_overlap(const struct npu_tensor *a, const struct npu_tensor *b)
+{
+	struct box x = tensor_box(a), y = tensor_box(b);
+
+	/* All views of one memory have its pitch. */
+	return a->mem == b->mem && ranges_meet(x.row, x.rows, y.row, y.rows) &&
+	       ranges_meet(x.surf, x.surfs, y.surf, y.surfs);
+}
+
+static struct npu_range byte_range(const struct npu_tensor *t)
+{
+	uint64_t atoms = (uint64_t)(surfaces(t) - 1) * t->pitch + t->shape.rows;
+
+	return (struct npu_range){ .offset = t->offset, .size = atoms * NPU_ATOM_BYTES };
+}
+
+/* That an earlier job failed to write it does not keep the CPU from doing so. */
+static bool may_write(int err)
+{
+	return err == -ETIME || err == -EFAULT || err == -EIO || err == -ECANCELED;
+}
+
+int npu_tensor_begin(struct npu_tensor *t, bool write)
+{
+	struct npu_range range = byte_range(t);
+	int ret;
+
+	if (!npu_bo_map(t->mem->bo))
+		return -errno;
+	ret = npu_bo_prep_ranges(t->mem->bo, &range, 1, -1);
+	return write && may_write(ret) ? 0 : ret;
+}
+
+int npu_tensor_end(struct npu_tensor *t)
+{
+	struct npu_range range = byte_range(t);
+
+	return npu_bo_fini_ranges(t->mem->bo, &range, 1);
+}
+
+uint8_t *npu_tensor_atom(const struct npu_tensor *t, uint32_t surface, uint32_t row)
+{
+	return (uint8_t *)t->mem->bo->map + t->offset +
+	       ((uint64_t)surface * t->pitch + row) * NPU_ATOM_BYTES;
+}
+
+static uint64_t payload(const struct npu_tensor *t)
+{
+	return (uint64_t)t->shape.rows * t->shape.cols * npu_prec_bytes(t->shape.type);
+}
+
+/* A last surface that is not full belongs to this tensor alone, so its rest is cleared. */
+static void copy_in(struct npu_tensor *t, const uint8_t *src, size_t pitch)
+{
+	size_t bytes = t->shape.cols * npu_prec_bytes(t->shape.type);
+	uint32_t n = surfaces(t);
+
+	for (uint32_t s = 0; s < n; s++) {
+		size_t at = (size_t)s * NPU_ATOM_BYTES, have = min_u64(bytes - at, NPU_ATOM_BYTES);
+		uint8_t *d = npu_tensor_atom(t, s, 0);
+		const uint8_t *p = src + at;
+
+		if (have == NPU_ATOM_BYTES) {
+			for (uint32_t r = 0; r < t->shape.rows; r++)
+				memcpy(d + (size_t)r * NPU_ATOM_BYTES, p + r * pitch, NPU_ATOM_BYTES);
+			continue;
+		}
+		for (uint32_t r = 0; r < t->shape.rows; r++) {
+			memset(d + (size_t)r * NPU_ATOM_BYTES, 0, NPU_ATOM_BYTES);
+			memcpy(d + (size_t)r * NPU_ATOM_BYTES, p + r * pitch, have);
+		}
+	}
+}
+
+int npu_tensor_write(struct npu_tensor *t, const void *src, size_t ld)
+{
+	int ret;
+
+	ld = ld ? ld : t->shape.cols;
+	if (ld < t->shape.cols)
+		return -EINVAL;
+	ret = npu_tensor_begin(t, true);
+	if (ret)
+		return ret;
+	copy_in(t, src, ld * npu_prec_bytes(t->shape.type));
+	npu_dev_stats(t->dev)->packed += payload(t);
+	return npu_tensor_end(t);
+}
+
+int npu_tensor_read(struct npu_tensor *t, void *dst, size_t ld)
+{
+	size_t bpe = npu_prec_bytes(t->shape.type);
+	int ret;
+
+	ld = ld ? ld : t->shape.cols;
+	if (ld < t->shape.cols)
+		return -EINVAL;
+	ret = npu_tensor_begin(t, false);
+	if (ret)
+		return ret;
+	npu_unpack_feature(dst, ld, npu_tensor_atom(t, 0, 0), bpe, t->shape.rows, t->shape.cols,
+			   t->pitch);
+	npu_dev_stats(t->dev)->unpacked += payload(t);
+	return 0;
+}
+
+void npu_stats(struct npu_dev *dev, struct npu_stats *s)
+{
+	*s = *npu_dev_stats(dev);
+}

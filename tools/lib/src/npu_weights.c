@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Weights: a matrix packed once into the order that the NPU reads, with its bias behind.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npu_compute.h"
+
+/* A page of its own: the fetch of a bias in one never crosses into the next. */
+#define BIAS_ALIGN	4096u
+/* Channels that a bias is fetched for at a time (inferred from Mesa's and MTX's programs). */
+#define BIAS_UNIT	32u
+
+static int check_desc(const struct npu_weights_desc *d)
+{
+	size_t row = d->is_kn ? d->n : d->k;
+
+	if ((d->type != NPU_PREC_INT8 && d->type != NPU_PREC_FP16) || !d->n || !d->k ||
+	    d->n > INT32_MAX / 2 || (d->ld && d->ld < row))
+		return -EINVAL;
+	if (d->k > NPU_TASK_MAX_K)
+		return -E2BIG;
+	if (d->rq.scale && d->type != NPU_PREC_INT8)
+		return -EINVAL;
+	return d->rq.scale ? npu_requant_check(&d->rq) : 0;
+}
+
+static int alloc_and_pack(struct npu_weights *w, const struct npu_weights_desc *d,
+			  const void *src)
+{
+	size_t bpe = npu_prec_bytes(d->type), ld = d->ld ? d->ld : d->is_kn ? d->n : d->k;
+	uint32_t np = (uint32_t)round_up(d->n, npu_kernel_group(d->type));
+	uint64_t bytes = (uint64_t)np * w->kp * bpe;
+	int ret;
+
+	w->bias_offset = round_up(bytes, BIAS_ALIGN);
+	if (d->bias)
+		bytes = w->bias_offset + round_up(d->n, BIAS_UNIT) * sizeof(int32_t);
+	if (bytes > SIZE_MAX)
+		return -EINVAL;
+	ret = npu_mem_new(w->dev, (size_t)bytes, &w->mem);
+	if (ret)
+		return ret;
+	npu_pack_matrix(w->mem->bo->map, src, ld, d->is_kn, bpe, d->n, d->k, np, w->kp);
+	if (d->bias)
+		memcpy((uint8_t *)w->mem->bo->map + w->bias_offset, d->bias,
+		       d->n * sizeof(int32_t));
+	npu_dev_stats(w->dev)->weights += (uint64_t)d->n * d->k * bpe;
+	return npu_bo_fini(w->mem->bo);
+}
+
+int npu_weights_new(struct npu_dev *dev, const struct npu_weights_desc *desc, const void *src,
+		    struct npu_weights **out)
+{
+	struct npu_weights *w;
+	int ret = check_desc(desc);
+
+	if (ret)
+		return ret;
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	*w = (struct npu_weights){
+		.dev = dev, .type = desc->type, .n = desc->n, .k = desc->k,
+		.kp = (uint32_t)round_up(desc->k, NPU_TENSOR_COLS),
+		.has_bias = desc->bias, .rq = desc->rq,
+	};
+	ret = alloc_and_pack(w, desc, src);
+	if (ret) {
+		npu_weights_free(w);
+		return ret;
+	}
+	*out = w;
+	return 0;
+}
+
+void npu_weights_free(struct npu_weights *w)
+{
+	if (!w)
+		return;
+	npu_mem_put(w->mem);
+	free(w);
+}
