@@ -415,8 +415,8 @@ struct npu_conv_task {
 	/** @out_iova: result, 16-byte aligned, below 4 GiB */
 	uint64_t in_iova, weight_iova, out_iova;
 	/**
-	 * @has_bias: add one int32 per output channel, int8 result only. A flag of
-	 * its own, because in-tree rocket hands out IOVA 0
+	 * @has_bias: add one word per output channel: int32 for an int8 result, fp32
+	 * for fp16 operands. A flag of its own, because in-tree rocket hands out IOVA 0
 	 */
 	bool has_bias;
 	/** @bias_iova: the bias, used when @has_bias */
@@ -429,6 +429,8 @@ struct npu_conv_task {
 	 * known to work under the rocket driver, with every feed disabled.
 	 */
 	bool no_rdma;
+	/** @relu: results below 0 (before requantisation) become 0 */
+	bool relu;
 };
 
 /**
@@ -1106,5 +1108,6 @@ float npu_f16_to_f32(uint16_t h);
 #endif
 
 #include "npu_tensor.h"
+#include "npu_rec.h"
 
 #endif /* NPU_H */

@@ -64,6 +64,9 @@ uint8_t *npu_tensor_atom(const struct npu_tensor *t, uint32_t surface, uint32_t 
 void npu_pack_matrix(void *dst, const void *src, size_t ld, bool is_kn, size_t bpe,
 		     size_t n, size_t k, size_t n_pad, size_t k_pad);
 
+/* npu_submit.c: does the driver start chained programs in one go? */
+bool npu_can_batch(const struct npu_dev *dev);
+
 /* npu_dev.c */
 struct npu_stats *npu_dev_stats(struct npu_dev *dev);
 

@@ -131,9 +131,10 @@ static int check_types(struct npu_prog *p, const struct npu_conv_task *t)
 	if (!ok)
 		return npu_prog_fail(p, -EINVAL, "no mode for operands %d and result %d",
 				     t->in, t->out);
-	if (!requant && (t->has_bias || t->weight_zp))
-		return npu_prog_fail(p, -EINVAL,
-				     "bias and weight zero point need an int8 result");
+	if (!requant && t->weight_zp)
+		return npu_prog_fail(p, -EINVAL, "weight zero point needs an int8 result");
+	if (t->out == NPU_PREC_INT32 && t->has_bias)
+		return npu_prog_fail(p, -EINVAL, "no bias for an int32 result");
 	if (t->no_rdma && t->has_bias)
 		return npu_prog_fail(p, -EINVAL, "bias needs the DPU_RDMA block");
 	if (requant && npu_requant_check(&t->rq))
@@ -292,14 +293,15 @@ static void set_output(struct npu_prog *p, const struct npu_conv_task *t)
 	SET(p, DPU_BS_OW_CFG_SIZE_E_2, surfaces - 1);
 }
 
+/* A word per channel: integers of integers, floats of halves. */
 static void set_bias(struct npu_prog *p, const struct npu_conv_task *t)
 {
 	bool bias = t->has_bias;
 
-	SET(p, DPU_BS_CFG_BYPASS, !bias);
+	SET(p, DPU_BS_CFG_BYPASS, !bias && !t->relu);
 	SET(p, DPU_BS_CFG_ALU_BYPASS, !bias);
 	SET(p, DPU_BS_CFG_MUL_BYPASS, 1);
-	SET(p, DPU_BS_CFG_RELU_BYPASS, 1);
+	SET(p, DPU_BS_CFG_RELU_BYPASS, !t->relu);
 	SET(p, DPU_BS_CFG_ALU_SRC, bias);
 	SET(p, DPU_BS_CFG_ALU_ALGO, bias ? ALU_ADD : 0);
 	SET(p, RDMA_BRDMA_CFG_DATA_USE, bias);

@@ -8,7 +8,7 @@
 
 #include "drm.h"
 #include "drm/rocket_accel.h"
-#include "npu_internal.h"
+#include "npu_compute.h"
 #include "npu_vendor.h"
 
 _Static_assert(sizeof(struct npu_sync) == sizeof(struct drm_rocket_sync) &&
@@ -91,10 +91,19 @@ static void submission_free(struct submission *s)
 	free(s->handle);
 }
 
-/* Mainline's struct is how the longer one begins. */
+static bool any_flags(const struct submission *s, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (s->job[i].flags)
+			return true;
+	return false;
+}
+
+/* Mainline's structs, of 1.0 and with flags of 1.1, are how the longer one begins. */
 static int submit_plain(struct npu_dev *dev, const struct submission *s, uint32_t n)
 {
-	const size_t size = offsetof(struct drm_rocket_job, flags);
+	const size_t size = any_flags(s, n) ? sizeof(struct drm_rocket_job) :
+					      offsetof(struct drm_rocket_job, flags);
 	struct drm_rocket_submit req = { .job_count = n, .job_struct_size = size };
 	uint8_t *plain = calloc(n ? n : 1, size);
 	int ret;
@@ -137,14 +146,55 @@ int npu_submit(struct npu_dev *dev, const struct npu_hwjob *jobs, uint32_t njobs
 	return ret;
 }
 
+bool npu_can_batch(const struct npu_dev *dev)
+{
+	struct npu_version v;
+
+	if (npu_dev_features(dev))
+		return npu_dev_features(dev) & DRM_ROCKET_FEATURE_BATCHED;
+	if (npu_is_vendor(dev) || npu_version(dev, &v))
+		return false;
+	return v.major > 1 || (v.major == 1 && v.minor >= 1);
+}
+
+static bool batched(const struct npu_job_opts *opts, uint32_t n)
+{
+	for (uint32_t i = 0; opts && i < n; i++)
+		if (opts[i].flags & DRM_ROCKET_JOB_BATCHED)
+			return true;
+	return false;
+}
+
+/* But for batches, which mainline has, too. */
 static bool opts_say_anything(const struct npu_job_opts *opts, uint32_t n)
 {
 	for (uint32_t i = 0; opts && i < n; i++) {
-		if (opts[i].flags || opts[i].core_mask || opts[i].priority ||
+		if (opts[i].flags & ~DRM_ROCKET_JOB_BATCHED || opts[i].core_mask || opts[i].priority ||
 		    opts[i].timeout_ns || opts[i].nwait || opts[i].nsignal)
 			return true;
 	}
 	return false;
+}
+
+/* What a driver without SUBMIT_EXT can do. */
+static int submit_simple(struct npu_dev *dev, const struct npu_hwjob *jobs,
+			 const struct npu_job_opts *opts, uint32_t njobs)
+{
+	struct submission s;
+	int ret;
+
+	if (opts_say_anything(opts, njobs) || (batched(opts, njobs) && !npu_can_batch(dev)))
+		return -EOPNOTSUPP;
+	if (!batched(opts, njobs))
+		return npu_submit(dev, jobs, njobs);
+	ret = submission_alloc(&s, jobs, njobs);
+	if (!ret) {
+		submission_fill(&s, jobs, njobs);
+		submission_add_opts(&s, opts, njobs);
+		ret = submit_plain(dev, &s, njobs);
+	}
+	submission_free(&s);
+	return ret;
 }
 
 int npu_submit_ext(struct npu_dev *dev, const struct npu_hwjob *jobs,
@@ -154,9 +204,7 @@ int npu_submit_ext(struct npu_dev *dev, const struct npu_hwjob *jobs,
 	int ret;
 
 	if (!(npu_dev_features(dev) & DRM_ROCKET_FEATURE_SUBMIT_EXT)) {
-		if (opts_say_anything(opts, njobs))
-			return -EOPNOTSUPP;
-		ret = npu_submit(dev, jobs, njobs);
+		ret = submit_simple(dev, jobs, opts, njobs);
 		if (!ret)
 			*first = 0;
 		return ret;

@@ -294,10 +294,31 @@ static int reserve_uses(const struct npu_hwjob *job)
 	return ret;
 }
 
+/* A recording uses its buffers again and again; waiting for it is enough to forget them. */
+static void drop_done_uses(struct vbo *bo)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < bo->nuses; i++) {
+		struct use *use = &bo->uses[i];
+
+		if (!use->run->done) {
+			bo->uses[n++] = *use;
+			continue;
+		}
+		if (use->write)
+			bo->err = use->run->err;
+		run_put(use->run);
+	}
+	bo->nuses = n;
+}
+
 static int add_use(struct vbo *bo, struct run *run, bool write)
 {
-	int ret = reserve_use(bo);
+	int ret;
 
+	drop_done_uses(bo);
+	ret = reserve_use(bo);
 	if (ret)
 		return ret;
 	bo->uses[bo->nuses++] = (struct use) { .run = run, .write = write };
@@ -362,6 +383,7 @@ static int chain_programs(const struct npu_hwjob *job)
 static int make_task_buffer(struct npu_dev *dev, const struct npu_hwjob *job, struct npu_bo **out)
 {
 	struct drm_rknpu_task *task;
+	struct npu_bo *bo;
 	int ret;
 
 	ret = bo_alloc(dev, job->ntasks * sizeof(*task),
@@ -373,8 +395,12 @@ static int make_task_buffer(struct npu_dev *dev, const struct npu_hwjob *job, st
 	if (!task)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < job->ntasks; i++) {
+		const uint64_t *prog = find_program(job, &job->tasks[i], &bo);
+
+		if (!prog || job->tasks[i].count < TAIL)
+			return -EINVAL;
 		memset(&task[i], 0, sizeof(task[i]));
-		task[i].enable_mask = 0xd;
+		task[i].enable_mask = (uint32_t)(prog[job->tasks[i].count - 1] >> 16);
 		task[i].int_mask = INT_DPU;
 		task[i].int_clear = INT_ALL;
 		task[i].regcfg_amount = job->tasks[i].count - TAIL;
@@ -385,31 +411,33 @@ static int make_task_buffer(struct npu_dev *dev, const struct npu_hwjob *job, st
 
 /* ---- submission ---- */
 
-static int submit_run(struct npu_dev *dev, const struct npu_hwjob *job, struct run *run, int fence)
+static const struct npu_vendor_opts defaults = { .timeout_ms = TIMEOUT_MS };
+
+static int submit_run(struct npu_dev *dev, const struct npu_hwjob *job, struct npu_bo *tasks,
+		      const struct npu_vendor_opts *opts, struct drm_rknpu_submit *req, int fence)
 {
-	struct drm_rknpu_submit req = {
-		.flags = DRM_RKNPU_JOB_PC | DRM_RKNPU_JOB_NONBLOCK | DRM_RKNPU_JOB_PINGPONG |
-			 DRM_RKNPU_JOB_FENCE_OUT,
-		.timeout = TIMEOUT_MS,
+	*req = (struct drm_rknpu_submit){
+		.flags = DRM_RKNPU_JOB_PC | DRM_RKNPU_JOB_PINGPONG,
+		.timeout = opts->timeout_ms,
 		.task_number = job->ntasks,
-		.task_obj_addr = to_vbo(run->tasks)->obj_addr,
+		.task_obj_addr = to_vbo(tasks)->obj_addr,
+		.core_mask = opts->core_mask,
 		.fence_fd = fence,
 	};
-	int ret;
 
+	if (!opts->block)
+		req->flags |= DRM_RKNPU_JOB_NONBLOCK | DRM_RKNPU_JOB_FENCE_OUT;
 	if (fence >= 0)
-		req.flags |= DRM_RKNPU_JOB_FENCE_IN;
+		req->flags |= DRM_RKNPU_JOB_FENCE_IN;
 	/* Whichever core it is going to be. */
 	for (int i = 0; i < 3; i++)
-		req.subcore_task[i].task_number = job->ntasks;
-	ret = vendor_ioctl(npu_fd(dev), DRM_IOCTL_RKNPU_SUBMIT, &req);
-	if (!ret)
-		run->fd = req.fence_fd;
-	return ret;
+		req->subcore_task[i].task_number = job->ntasks;
+	return vendor_ioctl(npu_fd(dev), DRM_IOCTL_RKNPU_SUBMIT, req);
 }
 
 static int start_run(struct npu_dev *dev, const struct npu_hwjob *job, struct run *run)
 {
+	struct drm_rknpu_submit req;
 	int fence, ret;
 
 	ret = make_task_buffer(dev, job, &run->tasks);
@@ -421,7 +449,9 @@ static int start_run(struct npu_dev *dev, const struct npu_hwjob *job, struct ru
 		return ret;
 	ret = collect_fences(job, &fence);
 	if (!ret)
-		ret = submit_run(dev, job, run, fence);
+		ret = submit_run(dev, job, run->tasks, &defaults, &req, fence);
+	if (!ret)
+		run->fd = req.fence_fd;
 	if (fence >= 0)
 		close(fence);
 	return ret;
@@ -451,4 +481,121 @@ int npu_vendor_submit(struct npu_dev *dev, const struct npu_hwjob *jobs, uint32_
 	for (uint32_t i = 0; i < njobs && !ret; i++)
 		ret = jobs[i].ntasks ? submit_one(dev, &jobs[i]) : -EINVAL;
 	return ret;
+}
+
+/* ---- batches: chained programs that run again and again ---- */
+
+struct npu_vendor_batch {
+	struct npu_dev *dev;
+	struct npu_hwjob job;		/* what it points to is the caller's */
+	struct npu_vendor_opts opts;
+	struct npu_bo *tasks;
+	struct run *run;		/* the last one */
+	struct npu_vendor_progress progress;
+};
+
+int npu_vendor_batch_new(struct npu_dev *dev, const struct npu_hwjob *job,
+			 const struct npu_vendor_opts *opts, struct npu_vendor_batch **out)
+{
+	struct npu_vendor_batch *b = calloc(1, sizeof(*b));
+	int ret;
+
+	if (!b)
+		return -ENOMEM;
+	b->dev = dev;
+	b->job = *job;
+	b->opts = *opts;
+	if (!b->opts.timeout_ms)
+		b->opts.timeout_ms = TIMEOUT_MS;
+	ret = make_task_buffer(dev, job, &b->tasks);
+	if (ret) {
+		npu_vendor_batch_free(b);
+		return ret;
+	}
+	*out = b;
+	return 0;
+}
+
+void npu_vendor_batch_free(struct npu_vendor_batch *b)
+{
+	if (!b)
+		return;
+	/* The vendor's driver reads the tasks until the end. */
+	if (b->run) {
+		run_wait(b->run, INT64_MAX);
+		run_put(b->run);
+	}
+	npu_vendor_bo_free(b->tasks);
+	free(b);
+}
+
+/* Errors that tell how a job ended; blocking calls have one of them under another name. */
+static bool ended_badly(int *err)
+{
+	if (*err == -ETIMEDOUT)
+		*err = -ETIME;
+	return *err == -ETIME || *err == -EIO || *err == -EFAULT || *err == -ECANCELED ||
+	       *err == -ENODEV;
+}
+
+static int submit_batch(struct npu_vendor_batch *b, struct run *run, int fence)
+{
+	struct drm_rknpu_submit req;
+	int ret = submit_run(b->dev, &b->job, b->tasks, &b->opts, &req, fence);
+
+	b->progress = (struct npu_vendor_progress){ .core = -1 };
+	if (!b->opts.block) {
+		run->fd = ret ? -1 : req.fence_fd;
+		return ret;
+	}
+	if (ret && !ended_badly(&ret))
+		return ret;
+	run->done = true;
+	run->err = ret;
+	b->progress.known = true;
+	b->progress.tasks = req.task_counter;
+	for (int i = 0; i < 3; i++)
+		if (req.core_mask == 1u << i)
+			b->progress.core = i;
+	return 0;
+}
+
+int npu_vendor_batch_run(struct npu_vendor_batch *b)
+{
+	struct run *run = calloc(1, sizeof(*run));
+	int fence = -1, ret;
+
+	if (!run)
+		return -ENOMEM;
+	run->fd = -1;
+	run->refs = 1;
+	ret = reserve_uses(&b->job);
+	if (!ret)
+		ret = collect_fences(&b->job, &fence);
+	if (!ret)
+		ret = submit_batch(b, run, fence);
+	if (!ret)
+		ret = add_uses(&b->job, run);
+	if (fence >= 0)
+		close(fence);
+	if (ret) {
+		run_put(run);
+		return ret;
+	}
+	if (b->run)
+		run_put(b->run);
+	b->run = run;
+	return 0;
+}
+
+int npu_vendor_batch_wait(struct npu_vendor_batch *b, int64_t deadline_ns,
+			  struct npu_vendor_progress *progress)
+{
+	int ret = run_wait(b->run, deadline_ns);
+
+	if (ret)
+		return ret;
+	*progress = b->progress;
+	progress->err = b->run->err;
+	return 0;
 }

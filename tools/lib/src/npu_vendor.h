@@ -12,4 +12,30 @@ int npu_vendor_bo_prep_until(struct npu_bo *bo, int64_t deadline_ns);
 int npu_vendor_bo_fini(struct npu_bo *bo);
 int npu_vendor_submit(struct npu_dev *dev, const struct npu_hwjob *jobs, uint32_t njobs);
 
+/* How a batch is run; all zero = defaults. */
+struct npu_vendor_opts {
+	uint32_t core_mask;	/* one bit, or 0 for any */
+	uint32_t timeout_ms;	/* for all tasks together */
+	bool block;		/* return when it is over */
+};
+
+/* How a batch ended. */
+struct npu_vendor_progress {
+	int err;
+	bool known;		/* do the next two mean anything? Only after blocking */
+	uint32_t tasks;		/* done */
+	int core;		/* -1 = none or not known */
+};
+
+/* One job whose programs are chained already, and whose arrays live longer than it. */
+struct npu_vendor_batch;
+int npu_vendor_batch_new(struct npu_dev *dev, const struct npu_hwjob *job,
+			 const struct npu_vendor_opts *opts, struct npu_vendor_batch **out);
+/* Waits until it is over. */
+void npu_vendor_batch_free(struct npu_vendor_batch *b);
+int npu_vendor_batch_run(struct npu_vendor_batch *b);
+/* -EBUSY or -ETIMEDOUT while it runs. */
+int npu_vendor_batch_wait(struct npu_vendor_batch *b, int64_t deadline_ns,
+			  struct npu_vendor_progress *progress);
+
 #endif /* NPU_VENDOR_H */

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "drm.h"
+#include "drm/rocket_accel.h"
 #include "npu_compute.h"
 #include "sim.h"
 
@@ -22,9 +24,13 @@ struct npu_dev {
 	int err[MAX_BOS];
 	uint64_t next_iova;
 	struct npu_stats stats;
+	struct drm_rocket_wait_job last;
 };
 
-unsigned int sim_jobs, sim_tasks, sim_shared_outputs;
+unsigned int sim_jobs, sim_tasks, sim_starts, sim_shared_outputs;
+static uint64_t features;
+static int hang_task = -1;
+static struct npu_dev *the_dev;
 static int fail_index = -1, fail_err, busy_times, live_bos;
 static uint32_t reg[0x8000 / 4];
 
@@ -32,6 +38,16 @@ void sim_fail_job(int index, int err)
 {
 	fail_index = index;
 	fail_err = err;
+}
+
+void sim_features(uint64_t f)
+{
+	features = f;
+}
+
+void sim_hang_task(int index)
+{
+	hang_task = index;
 }
 
 void sim_stay_busy(int times)
@@ -49,6 +65,7 @@ int npu_open(const char *path, struct npu_dev **out)
 	(void)path;
 	*out = calloc(1, sizeof(**out));
 	(*out)->next_iova = PAGE;
+	the_dev = *out;
 	return 0;
 }
 
@@ -57,11 +74,16 @@ void npu_close(struct npu_dev *dev)
 	free(dev);
 }
 
-/* Knows no more than mainline's driver. */
+/* By default it knows no more than mainline's driver. */
 uint64_t npu_dev_features(const struct npu_dev *dev)
 {
 	(void)dev;
-	return 0;
+	return features;
+}
+
+bool npu_can_batch(const struct npu_dev *dev)
+{
+	return npu_dev_features(dev) & DRM_ROCKET_FEATURE_BATCHED;
 }
 
 struct npu_stats *npu_dev_stats(struct npu_dev *dev)
@@ -75,12 +97,33 @@ bool npu_is_vendor(const struct npu_dev *dev)
 	return false;
 }
 
+static int wait_job(struct drm_rocket_wait_job *w)
+{
+	if (busy_times > 0) {
+		busy_times--;
+		return w->timeout_ns ? -ETIMEDOUT : -EBUSY;
+	}
+	if (!the_dev->last.job || w->job != the_dev->last.job)
+		return -ENOENT;
+	*w = the_dev->last;
+	return 0;
+}
+
 int npu_ioctl(int fd, unsigned long req, void *arg)
 {
+	struct drm_rocket_prep_bo_ranges *prep = arg;
+
 	(void)fd;
-	(void)req;
-	(void)arg;
-	return -ENOTTY;
+	switch (req) {
+	case DRM_IOCTL_ROCKET_WAIT_JOB:
+		return wait_job(arg);
+	case DRM_IOCTL_ROCKET_PREP_BO_RANGES:
+		return npu_bo_prep_until(the_dev->bo[prep->handle], prep->timeout_ns);
+	case DRM_IOCTL_ROCKET_FINI_BO_RANGES:
+		return 0;
+	default:
+		return -ENOTTY;
+	}
 }
 
 int npu_fd(const struct npu_dev *dev)
@@ -260,12 +303,23 @@ static int64_t scaled(int64_t v, uint32_t s)
 
 static size_t convert(struct npu_dev *dev, double acc, uint32_t n, uint8_t out[4])
 {
+	bool bs = !f(0x4040, 0, 0), add = bs && !f(0x4040, 1, 1) && f(0x4040, 8, 8) &&
+		  f(0x501c, 1, 1);
 	uint32_t prec = f(0x4010, 31, 29);
 	int32_t i32, bias;
 	float f32;
 	uint16_t f16;
 	int64_t y;
 
+	if (add && f(0x4010, 2, 0) == 2) {
+		memcpy(&f32, at(dev, reg[0x5020 / 4] + n * 4, 4), 4);
+		acc = (float)acc + f32;
+	} else if (add) {
+		memcpy(&bias, at(dev, reg[0x5020 / 4] + n * 4, 4), 4);
+		acc += bias;
+	}
+	if (bs && !f(0x4040, 6, 6) && acc < 0)
+		acc = 0;
 	if (prec == 4) {
 		i32 = (int32_t)(int64_t)acc;
 		memcpy(out, &i32, 4);
@@ -282,10 +336,6 @@ static size_t convert(struct npu_dev *dev, double acc, uint32_t n, uint8_t out[4
 		return 2;
 	}
 	y = (int64_t)acc;
-	if (!f(0x4040, 0, 0) && !f(0x4040, 1, 1) && f(0x4040, 8, 8) && f(0x501c, 1, 1)) {
-		memcpy(&bias, at(dev, reg[0x5020 / 4] + n * 4, 4), 4);
-		y += bias;
-	}
 	y = scaled(y * f(0x4084, 15, 0), f(0x4088, 11, 0)) + (int32_t)reg[0x4080 / 4];
 	out[0] = (uint8_t)(int8_t)(y > 127 ? 127 : y < -128 ? -128 : y);
 	return 1;
@@ -317,42 +367,90 @@ static void run_conv(struct npu_dev *dev)
 			}
 }
 
-static void run_task(struct npu_dev *dev, const struct npu_task *t)
+/* What the program says comes next; count 0 if nothing does. */
+static struct npu_task run_task(struct npu_dev *dev, struct npu_task t)
 {
+	struct npu_task next = { 0 };
+
 	sim_tasks++;
-	for (uint32_t i = 0; i < t->count; i++) {
+	for (uint32_t i = 0; i < t.count; i++) {
 		uint64_t e;
 		uint16_t tgt, off;
 
-		memcpy(&e, at(dev, t->regcmd + i * 8, 8), 8);
+		memcpy(&e, at(dev, t.regcmd + i * 8, 8), 8);
 		tgt = (uint16_t)(e >> 48);
 		off = (uint16_t)e;
+		if (tgt == 0x0101 && off == 0x10)
+			next.regcmd = (uint32_t)(e >> 16);
+		/* Pairs of entries, less one. */
+		if (tgt == 0x0101 && off == 0x14 && next.regcmd)
+			next.count = 2 * (((uint32_t)(e >> 16) & 0xffff) + 1);
 		if (tgt == 0x0081) {
 			if ((e >> 16 & 0xffffffef) == 0x0d)
 				run_conv(dev);
 			else
 				faulted = true;
-			return;
+			return next;
 		}
 		if (tgt > 1 && tgt != 0x0041 && off < 0x8000)
 			reg[off / 4] = (uint32_t)(e >> 16);
 	}
 	faulted = true;
+	return next;
 }
 
-int npu_submit(struct npu_dev *dev, const struct npu_hwjob *jobs, uint32_t njobs)
+/* Tasks done before something went wrong. */
+static uint32_t run_job(struct npu_dev *dev, const struct npu_hwjob *job, bool chained)
+{
+	struct npu_task t = job->tasks[0];
+
+	for (uint32_t i = 0; i < job->ntasks; i++) {
+		if (hang_task >= 0 && !hang_task--)
+			return i;
+		if (!chained)
+			t = job->tasks[i];
+		sim_starts += !chained || !i;
+		/* A chain that ends too soon never gets to its end. */
+		if (!t.count)
+			return i;
+		t = run_task(dev, t);
+		if (faulted || (!chained && t.count))
+			return i;
+	}
+	/* Nothing stops a chain that goes on. */
+	return t.count && chained ? 0 : job->ntasks;
+}
+
+static void note_result(struct npu_dev *dev, int err, uint32_t tasks)
+{
+	dev->last = (struct drm_rocket_wait_job){
+		.job = dev->last.job + 1, .error = err, .core = 1, .task = tasks,
+	};
+}
+
+static int submit_one(struct npu_dev *dev, const struct npu_hwjob *job, bool chained)
+{
+	uint32_t tasks;
+	int err = 0;
+
+	sim_jobs++;
+	faulted = false;
+	tasks = run_job(dev, job, chained);
+	if (tasks < job->ntasks)
+		err = faulted ? -EFAULT : -ETIME;
+	if (fail_index >= 0 && !fail_index--)
+		err = fail_err;
+	note_result(dev, err, tasks);
+	return err;
+}
+
+static int submit(struct npu_dev *dev, const struct npu_hwjob *jobs,
+		  const struct npu_job_opts *opts, uint32_t njobs)
 {
 	for (uint32_t i = 0; i < njobs; i++) {
-		int err = 0;
+		bool chained = opts && opts[i].flags & DRM_ROCKET_JOB_BATCHED;
+		int err = submit_one(dev, &jobs[i], chained);
 
-		sim_jobs++;
-		faulted = false;
-		for (uint32_t t = 0; t < jobs[i].ntasks; t++)
-			run_task(dev, &jobs[i].tasks[t]);
-		if (faulted)
-			err = -EFAULT;
-		if (fail_index >= 0 && !fail_index--)
-			err = fail_err;
 		for (uint32_t o = 0; o < jobs[i].nout; o++) {
 			dev->err[jobs[i].out[o]->handle] = err;
 			for (uint32_t k = 0; k < i; k++)
@@ -362,10 +460,14 @@ int npu_submit(struct npu_dev *dev, const struct npu_hwjob *jobs, uint32_t njobs
 	return 0;
 }
 
+int npu_submit(struct npu_dev *dev, const struct npu_hwjob *jobs, uint32_t njobs)
+{
+	return submit(dev, jobs, NULL, njobs);
+}
+
 int npu_submit_ext(struct npu_dev *dev, const struct npu_hwjob *jobs,
 		   const struct npu_job_opts *opts, uint32_t njobs, uint64_t *first)
 {
-	(void)opts;
-	*first = 0;
-	return npu_submit(dev, jobs, njobs);
+	*first = features & DRM_ROCKET_FEATURE_SUBMIT_EXT ? dev->last.job + 1 : 0;
+	return submit(dev, jobs, opts, njobs);
 }

@@ -10,7 +10,13 @@
 /* Make the driver job with this index, counted from now, end with @err. */
 void sim_fail_job(int index, int err);
 
-/* Report buffers as busy this many times before jobs are done. */
+/* DRM_ROCKET_FEATURE_* that the driver has from now on; none at first. */
+void sim_features(uint64_t features);
+
+/* The task with this index, counted from now, never ends. */
+void sim_hang_task(int index);
+
+/* Report buffers and jobs as busy this many times before jobs are done. */
 void sim_stay_busy(int times);
 
 /* Buffers alive, to catch leaks the sanitizer can't see. */
@@ -18,6 +24,9 @@ int sim_bos(void);
 
 /* Driver jobs and tasks executed since the start. */
 extern unsigned int sim_jobs, sim_tasks;
+
+/* Times that the hardware was started: for each task, or once for a chain. */
+extern unsigned int sim_starts;
 
 /* Jobs that shared an output buffer with another one of the same submission. */
 extern unsigned int sim_shared_outputs;

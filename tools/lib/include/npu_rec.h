@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the part of libnpu's interface that computes with tensors: recordings of
+ * operations, which the NPU runs in one go, again and again.
+ */
+#ifndef NPU_REC_H
+#define NPU_REC_H
+
+#include "npu.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * DOC: Recordings
+ *
+ * Operations are appended to a recording; npu_rec_end() writes their register programs
+ * once, chained in memory; npu_rec_run() starts them in one ioctl, any number of times.
+ * Between the operations of a run nothing happens on the CPU, and there is one interrupt
+ * at its end. New inputs are written to the tensors that the operations read.
+ *
+ * Operations run on one core, in the order in which they were appended, and an operation
+ * sees the results of all before it: the hardware begins a task when the one before it
+ * is done. (Measured by rocket-userspace on RK3588 with sums that each task reads from
+ * the one before; Rockchip's compilers chain the layers of whole networks.)
+ *
+ * A function that refuses an operation makes the recording bad: every later call returns
+ * the same error, and npu_rec_message() has it in words.
+ *
+ * Opaque type: ``struct npu_rec``.
+ */
+
+/**
+ * DOC: Example
+ *
+ * y = relu(x * W^T) for one row of 64 bytes and 32 results, see npu_rec_run() for
+ * running it again::
+ *
+ *	#include "npu.h"
+ *
+ *	int layer(struct npu_dev *dev, const int8_t w[32][64], const int8_t x[64], int32_t y[32])
+ *	{
+ *		struct npu_weights_desc desc = { .type = NPU_PREC_INT8, .n = 32, .k = 64 };
+ *		struct npu_rec_matmul_opts relu = { .act = NPU_ACT_RELU };
+ *		struct npu_tensor *in = NULL, *out = NULL;
+ *		struct npu_weights *weights = NULL;
+ *		struct npu_rec *rec = NULL;
+ *		bool ok = !npu_weights_new(dev, &desc, w, &weights) &&
+ *			  !npu_tensor_new(dev, NPU_PREC_INT8, 1, 64, &in) &&
+ *			  !npu_tensor_new(dev, NPU_PREC_INT32, 1, 32, &out) &&
+ *			  !npu_rec_new(dev, NULL, &rec) &&
+ *			  !npu_rec_matmul(rec, in, weights, out, &relu) && !npu_rec_end(rec) &&
+ *			  !npu_tensor_write(in, x, 0) && !npu_rec_run(rec) &&
+ *			  !npu_rec_wait(rec, -1) && !npu_tensor_read(out, y, 0);
+ *
+ *		npu_rec_free(rec);
+ *		npu_tensor_free(in);
+ *		npu_tensor_free(out);
+ *		npu_weights_free(weights);
+ *		return ok ? 0 : -1;
+ *	}
+ */
+
+struct npu_rec;
+
+/**
+ * struct npu_rec_opts - how a recording runs; NULL or all zero = defaults
+ */
+struct npu_rec_opts {
+	/**
+	 * @core_mask: bit per core that may run it, 0 = any. Over the vendor's
+	 * interface at most one bit
+	 */
+	uint32_t core_mask;
+	/** @timeout_ns: how long one task may take on average, 0 = the driver's default */
+	uint64_t timeout_ns;
+	/**
+	 * @block: npu_rec_run() returns when the run is over. The vendor's interface
+	 * tells only then how far a run came that failed
+	 */
+	bool block;
+};
+
+/**
+ * npu_rec_new - an empty recording
+ * @dev: device
+ * @opts: options or NULL
+ * @out: the recording
+ *
+ * Return: 0, -EINVAL for options out of range, -EOPNOTSUPP for options that the driver
+ * does not have, -ENOMEM.
+ */
+int npu_rec_new(struct npu_dev *dev, const struct npu_rec_opts *opts, struct npu_rec **out);
+
+/**
+ * enum npu_act - function that an operation applies to its results
+ * @NPU_ACT_NONE: none
+ * @NPU_ACT_RELU: max(x, 0), exact
+ */
+enum npu_act {
+	NPU_ACT_NONE,
+	NPU_ACT_RELU,
+};
+
+/**
+ * struct npu_rec_matmul_opts - options of npu_rec_matmul(); NULL or all zero = defaults
+ */
+struct npu_rec_matmul_opts {
+	/** @act: applied after the bias, and before requantisation */
+	enum npu_act act;
+	/** @max_m: most rows per task, 0 = as many as fit; rounded to 4 */
+	/** @max_n: most columns per task, 0 = 4096; rounded to the kernel group */
+	uint32_t max_m, max_n;
+};
+
+/**
+ * npu_rec_matmul - append y = act(x * W^T + bias)
+ * @rec: recording
+ * @x: M x K, INT8 or FP16
+ * @w: N x K weights of the same type
+ * @y: M x N; INT32, or INT8 for weights with a requantisation; or FP32 or FP16. Shares
+ *     no element with @x
+ * @opts: options or NULL
+ *
+ * Integers are exact, modulo requantisation, see npu_requant_apply(). Sums of FP16
+ * products are kept in fp32 and rounded once to FP16: with random operands errors of
+ * fp32 sums stay below K * 2^-24 times the sum of the products' magnitudes.
+ *
+ * Return: 0, -EINVAL for types or shapes that do not belong together, -E2BIG for more
+ * than 4095 tasks, -EBUSY after npu_rec_end(), -ENOMEM.
+ */
+int npu_rec_matmul(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w,
+		   struct npu_tensor *y, const struct npu_rec_matmul_opts *opts);
+
+/**
+ * npu_rec_end - write the programs
+ * @rec: recording with at least one operation
+ *
+ * Tensors and weights may be freed afterwards; the recording keeps their memory.
+ *
+ * Return: 0, -EINVAL without operations, -EBUSY when done before, -ENOMEM, the first
+ * error of the recording, or an errno of the driver.
+ */
+int npu_rec_end(struct npu_rec *rec);
+
+/**
+ * npu_rec_run - start a recording
+ * @rec: recording after npu_rec_end()
+ *
+ * One ioctl, if the driver knows chained programs (npu_rec_info.chained); otherwise one
+ * with a job of separate tasks. Over the vendor's interface there are more if other work
+ * on the same memory is under way.
+ *
+ * Return: 0, -EINVAL before npu_rec_end(), -EBUSY while it runs and until npu_rec_wait()
+ * has returned 0 or an error of the run, or an errno of the driver.
+ */
+int npu_rec_run(struct npu_rec *rec);
+
+/**
+ * npu_rec_wait - wait until a run is over
+ * @rec: recording
+ * @timeout_ns: relative, in ns; 0 = only look, negative = no limit
+ *
+ * Return: 0, also if it never ran; -ETIMEDOUT (-EBUSY with @timeout_ns 0) while it runs.
+ * Any other error is that of the last run, see npu_rec_failure().
+ */
+int npu_rec_wait(struct npu_rec *rec, int64_t timeout_ns);
+
+/**
+ * struct npu_rec_failure - how a run failed
+ */
+struct npu_rec_failure {
+	/** @cause: why */
+	enum npu_cause cause;
+	/** @err: negative errno, as npu_rec_wait() returned it */
+	int err;
+	/** @task: index of the task among all of the recording, -1 = not known */
+	int task;
+	/** @op: index of its operation, in the order of appending; -1 = not known */
+	int op;
+	/** @op_name: such as "matmul"; NULL = not known */
+	const char *op_name;
+	/** @core: core that it ran on, -1 = none, or not known */
+	int core;
+	/** @fault_iova: address that was accessed, for NPU_CAUSE_IOMMU_FAULT, if known */
+	uint64_t fault_iova;
+};
+
+/**
+ * npu_rec_failure - how the last run failed
+ * @rec: recording
+ * @f: filled on success
+ *
+ * Return: 0, -ENOENT if it did not fail, or npu_rec_wait() has not said so.
+ */
+int npu_rec_failure(const struct npu_rec *rec, struct npu_rec_failure *f);
+
+/**
+ * struct npu_rec_info - what a recording consists of
+ */
+struct npu_rec_info {
+	/** @ops: operations */
+	/** @tasks: hardware tasks */
+	uint32_t ops, tasks;
+	/** @chained: the hardware goes from task to task by itself */
+	bool chained;
+};
+
+/**
+ * npu_rec_info - ask what a recording consists of
+ * @rec: recording
+ *
+ * Return: the answer.
+ */
+struct npu_rec_info npu_rec_info(const struct npu_rec *rec);
+
+/**
+ * npu_rec_message - the first error in words
+ * @rec: recording
+ *
+ * Return: the message, "" when there is none; valid until npu_rec_free().
+ */
+const char *npu_rec_message(const struct npu_rec *rec);
+
+/**
+ * npu_rec_free - free a recording
+ * @rec: recording, or NULL
+ *
+ * Waits for a run that is not over.
+ */
+void npu_rec_free(struct npu_rec *rec);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NPU_REC_H */

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Recordings while they are made: the list of operations, their tasks in one program,
+ * and the memory that they use.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drm/rocket_accel.h"
+#include "npu_rec_impl.h"
+
+int npu_rec_fail(struct npu_rec *rec, int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (rec->bad)
+		return rec->bad;
+	rec->bad = err;
+	va_start(ap, fmt);
+	vsnprintf(rec->msg, sizeof(rec->msg), fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+/* Far beyond what a driver allows, and no product of it with a number of tasks wraps. */
+#define MAX_TIMEOUT_NS	(UINT64_C(3600) * 1000000000)
+
+static int check_opts(const struct npu_dev *dev, const struct npu_rec_opts *opts)
+{
+	if (opts->timeout_ns > MAX_TIMEOUT_NS)
+		return -EINVAL;
+	if (npu_is_vendor(dev))
+		return opts->core_mask & (opts->core_mask - 1) ? -EINVAL : 0;
+	if (opts->core_mask && !(npu_dev_features(dev) & DRM_ROCKET_FEATURE_SCHED))
+		return -EOPNOTSUPP;
+	if (opts->timeout_ns && !(npu_dev_features(dev) & DRM_ROCKET_FEATURE_SCHED))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+int npu_rec_new(struct npu_dev *dev, const struct npu_rec_opts *opts, struct npu_rec **out)
+{
+	static const struct npu_rec_opts defaults;
+	struct npu_rec *rec;
+	int ret;
+
+	opts = opts ? opts : &defaults;
+	ret = check_opts(dev, opts);
+	if (ret)
+		return ret;
+	rec = calloc(1, sizeof(*rec));
+	if (!rec)
+		return -ENOMEM;
+	rec->dev = dev;
+	rec->opts = *opts;
+	rec->prog = npu_prog_new();
+	if (!rec->prog) {
+		free(rec);
+		return -ENOMEM;
+	}
+	*out = rec;
+	return 0;
+}
+
+void npu_rec_free(struct npu_rec *rec)
+{
+	if (!rec)
+		return;
+	npu_rec_stop(rec);
+	for (uint32_t i = 0; i < rec->nuses; i++)
+		npu_mem_put(rec->use[i].mem);
+	npu_mem_put(rec->code);
+	npu_prog_free(rec->prog);
+	free(rec->use);
+	free(rec->op);
+	free(rec->task);
+	free(rec->bo);
+	free(rec);
+}
+
+/* Room for one more element in an array that doubles. */
+static void *grow(void *array, uint32_t n, size_t size)
+{
+	if (n & (n - 1))
+		return array;
+	return realloc(array, (n ? 2 * (size_t)n : 1) * size);
+}
+
+int npu_rec_begin(struct npu_rec *rec, const char *name)
+{
+	struct rec_op *op;
+
+	if (rec->bad)
+		return rec->bad;
+	if (rec->ended)
+		return -EBUSY;
+	op = grow(rec->op, rec->nops, sizeof(*op));
+	if (!op)
+		return npu_rec_fail(rec, -ENOMEM, "out of memory for operation %u", rec->nops);
+	rec->op = op;
+	rec->op[rec->nops].name = name;
+	rec->op[rec->nops].first_task = (uint32_t)npu_prog_ntasks(rec->prog);
+	return 0;
+}
+
+int npu_rec_use(struct npu_rec *rec, struct npu_mem *mem, bool write)
+{
+	struct rec_use *use;
+
+	for (uint32_t i = 0; i < rec->nuses; i++) {
+		if (rec->use[i].mem == mem) {
+			rec->use[i].write |= write;
+			return 0;
+		}
+	}
+	use = grow(rec->use, rec->nuses, sizeof(*use));
+	if (!use)
+		return npu_rec_fail(rec, -ENOMEM, "out of memory for operation %u", rec->nops);
+	rec->use = use;
+	rec->use[rec->nuses++] = (struct rec_use){ .mem = npu_mem_get(mem), .write = write };
+	return 0;
+}
+
+struct npu_prog *npu_rec_prog(struct npu_rec *rec)
+{
+	return rec->prog;
+}
+
+int npu_rec_commit(struct npu_rec *rec)
+{
+	const char *name = rec->op[rec->nops].name;
+
+	if (npu_prog_error(rec->prog))
+		return npu_rec_fail(rec, npu_prog_error(rec->prog), "operation %u, %s: %s",
+				    rec->nops, name, npu_prog_message(rec->prog));
+	if (npu_prog_ntasks(rec->prog) > NPU_REC_MAX_TASKS)
+		return npu_rec_fail(rec, -E2BIG, "operation %u, %s: %zu tasks exceed the limit %u",
+				    rec->nops, name, npu_prog_ntasks(rec->prog),
+				    NPU_REC_MAX_TASKS);
+	rec->nops++;
+	return 0;
+}
+
+struct npu_rec_info npu_rec_info(const struct npu_rec *rec)
+{
+	return (struct npu_rec_info){
+		.ops = rec->nops,
+		.tasks = rec->ended ? rec->ntasks : (uint32_t)npu_prog_ntasks(rec->prog),
+		.chained = rec->chained,
+	};
+}
+
+const char *npu_rec_message(const struct npu_rec *rec)
+{
+	return rec->msg;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What operations need of the recording that they are appended to.
+ */
+#ifndef NPU_RECORDER_H
+#define NPU_RECORDER_H
+
+#include "npu_compute.h"
+
+/* TASK_CON counts tasks in 12 bits. */
+#define NPU_REC_MAX_TASKS	4095u
+
+/* The first error stays; 0 or a negative errno. */
+int npu_rec_fail(struct npu_rec *rec, int err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Begins an operation: 0, or why nothing can be appended. */
+int npu_rec_begin(struct npu_rec *rec, const char *name);
+/* What the operation reads or writes. */
+int npu_rec_use(struct npu_rec *rec, struct npu_mem *mem, bool write);
+/* Its tasks are appended here; see what npu_prog_finish() closes. */
+struct npu_prog *npu_rec_prog(struct npu_rec *rec);
+/* Ends it: checks the program and the number of tasks. */
+int npu_rec_commit(struct npu_rec *rec);
+
+#endif /* NPU_RECORDER_H */
