@@ -124,8 +124,8 @@ struct npu_rec_matmul_opts {
  * @opts: options or NULL
  *
  * Integers are exact, modulo requantisation, see npu_requant_apply(). Sums of FP16
- * products are kept in fp32 and rounded once to FP16: with random operands errors of
- * fp32 sums stay below K * 2^-24 times the sum of the products' magnitudes.
+ * products are kept in fp32, in an order that is not known, and rounded once to FP16:
+ * before that they are off by at most K * 2^-24 times the sum of the products' magnitudes.
  *
  * Return: 0, -EINVAL for types or shapes that do not belong together, -E2BIG for more
  * than 4095 tasks, -EBUSY after npu_rec_end(), -ENOMEM.

@@ -208,6 +208,16 @@ static int wait_batch(struct npu_rec *rec, int64_t timeout_ns, struct ending *e)
 	return 0;
 }
 
+/*
+ * The driver reports the first error of a buffer that was not reported yet, even after
+ * later jobs: so it is taken here, or the result of the next run could not be read.
+ */
+static void take_errors(const struct npu_rec *rec)
+{
+	for (uint32_t i = 0; i < rec->job.nout; i++)
+		npu_bo_prep(rec->job.out[i], 0);
+}
+
 static int wait_any(struct npu_rec *rec, int64_t timeout_ns, struct ending *e)
 {
 	int ret;
@@ -234,6 +244,8 @@ int npu_rec_wait(struct npu_rec *rec, int64_t timeout_ns)
 	if (ret)
 		return ret;
 	note_ending(rec, &e);
+	if (e.err && !rec->batch)
+		take_errors(rec);
 	return e.err;
 }
 
