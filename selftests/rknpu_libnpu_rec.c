@@ -470,6 +470,132 @@ RK_TEST_F(rec, hang_in_the_middle,
 	net_free(&n);
 }
 
+/* ---- element-wise operations ---- */
+
+#define EW_ROWS	13u
+#define EW_COLS	75u
+#define EW_N	(EW_ROWS * EW_COLS)
+
+typedef int (*ew_fn)(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
+		     struct npu_tensor *y);
+
+static const ew_fn ew_ops[] = {
+	npu_rec_add, npu_rec_sub, npu_rec_max, npu_rec_min, npu_rec_mul,
+};
+
+static double ew_exact(ew_fn op, double a, double b)
+{
+	if (op == npu_rec_add)
+		return a + b;
+	if (op == npu_rec_sub)
+		return a - b;
+	if (op == npu_rec_mul)
+		return a * b;
+	return op == npu_rec_max ? fmax(a, b) : fmin(a, b);
+}
+
+/* Numbers of many sizes and both signs that the type can hold. */
+static void ew_fill(struct npu_tensor *t, double *v, size_t n)
+{
+	enum npu_prec type = npu_tensor_shape(t).type;
+	static int32_t i32[EW_N];
+	static float f32[EW_N];
+
+	for (size_t i = 0; i < n; i++) {
+		i32[i] = (int32_t)rnd() >> (rnd() % 28);
+		f32[i] = ldexpf((float)(int32_t)rnd(), -(int)(rnd() % 40) - 24);
+		if (type == NPU_PREC_FP16)
+			f32[i] = npu_f16_to_f32(npu_f32_to_f16(f32[i]));
+		v[i] = type == NPU_PREC_INT32 ? i32[i] : f32[i];
+	}
+	if (type == NPU_PREC_INT32)
+		npu_tensor_write(t, i32, 0);
+	else
+		npu_tensor_write_f32(t, f32, 0, 1);
+}
+
+static bool ew_right(enum npu_prec type, double got, double want, double a, double b)
+{
+	double big = fmax(fabs(a), fabs(b));
+
+	if (type == NPU_PREC_INT32)
+		return got == fmax(INT32_MIN, fmin(INT32_MAX, want));
+	if (type == NPU_PREC_FP32)
+		return got == (float)want;
+	/* The bound of npu_rec.h, and what subnormal numbers are rounded by. */
+	return fabs(got - want) <= ldexp(fabs(want), -11) + ldexp(big, -23) + 0x1p-25;
+}
+
+static void ew_read(struct npu_tensor *t, double *y)
+{
+	static uint32_t raw[EW_N];
+	float f;
+
+	npu_tensor_read(t, raw, 0);
+	for (size_t i = 0; i < EW_N; i++) {
+		memcpy(&f, &raw[i], sizeof(f));
+		y[i] = npu_tensor_shape(t).type == NPU_PREC_INT32 ? (int32_t)raw[i] :
+		       npu_tensor_shape(t).type == NPU_PREC_FP32 ? f :
+		       npu_f16_to_f32(((uint16_t *)raw)[i]);
+	}
+}
+
+/* All operations of a type, with a whole second operand and with one row, in one recording. */
+static void ew_case(struct __test_metadata *_metadata, struct npu_dev *dev, enum npu_prec type)
+{
+	const int nops = type == NPU_PREC_FP16 ? 5 : 4;
+	static double a[EW_N], b[2][EW_N], y[EW_N];
+	struct npu_tensor *ta, *tb[2], *ty[10];
+	struct npu_rec *rec;
+
+	ASSERT_EQ(0, npu_tensor_new(dev, type, EW_ROWS, EW_COLS, &ta));
+	ASSERT_EQ(0, npu_tensor_new(dev, type, EW_ROWS, EW_COLS, &tb[0]));
+	ASSERT_EQ(0, npu_tensor_new(dev, type, 1, EW_COLS, &tb[1]));
+	ew_fill(ta, a, EW_N);
+	ew_fill(tb[0], b[0], EW_N);
+	ew_fill(tb[1], b[1], EW_COLS);
+	ASSERT_EQ(0, npu_rec_new(dev, NULL, &rec));
+	for (int i = 0; i < 2 * nops; i++) {
+		ASSERT_EQ(0, npu_tensor_new(dev, type, EW_ROWS, EW_COLS, &ty[i]));
+		ASSERT_EQ(0, ew_ops[i / 2](rec, ta, tb[i % 2], ty[i]));
+	}
+	ASSERT_EQ(0, npu_rec_end(rec));
+	ASSERT_EQ(0, npu_rec_run(rec));
+	ASSERT_EQ(0, npu_rec_wait(rec, WAIT_NS));
+	for (int i = 0; i < 2 * nops; i++) {
+		unsigned long wrong = 0;
+
+		ew_read(ty[i], y);
+		for (size_t k = 0; k < EW_N; k++) {
+			double bv = b[i % 2][i % 2 ? k % EW_COLS : k];
+
+			wrong += !ew_right(type, y[k], ew_exact(ew_ops[i / 2], a[k], bv), a[k], bv);
+		}
+		EXPECT_EQ(0, wrong)
+			TH_LOG("operation %d", i);
+		npu_tensor_free(ty[i]);
+	}
+	npu_rec_free(rec);
+	npu_tensor_free(ta);
+	npu_tensor_free(tb[0]);
+	npu_tensor_free(tb[1]);
+}
+
+RK_TEST_F(rec, elements_fp16, "element-wise operations of fp16 are within their bounds")
+{
+	ew_case(_metadata, self->dev, NPU_PREC_FP16);
+}
+
+RK_TEST_F(rec, elements_fp32, "element-wise operations of fp32 are rounded once")
+{
+	ew_case(_metadata, self->dev, NPU_PREC_FP32);
+}
+
+RK_TEST_F(rec, elements_int32, "element-wise operations of int32 are exact, or saturate")
+{
+	ew_case(_metadata, self->dev, NPU_PREC_INT32);
+}
+
 /* ---- packing, which is different code on arm64 ---- */
 
 /* [k][n] weights of odd sizes times unit vectors give back the weights. */

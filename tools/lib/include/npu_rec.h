@@ -134,6 +134,79 @@ int npu_rec_matmul(struct npu_rec *rec, const struct npu_tensor *x, const struct
 		   struct npu_tensor *y, const struct npu_rec_matmul_opts *opts);
 
 /**
+ * npu_rec_add - append y = a + b
+ * @rec: recording
+ * @a: M x N of FP16, FP32 or INT32
+ * @b: the same, or 1 x N: then its row is added to each row of @a
+ * @y: M x N of the same type; shares no element with @a or @b
+ *
+ * FP16 is computed in fp32 and rounded to nearest even: an error of at most 2^-11 of the
+ * result, and 2^-23 of the larger operand. FP32 has one rounding. INT32 saturates.
+ *
+ * Return: as npu_rec_matmul().
+ */
+int npu_rec_add(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
+		struct npu_tensor *y);
+
+/**
+ * npu_rec_sub - append y = a - b
+ * @rec: recording
+ * @a: as of npu_rec_add()
+ * @b: as of npu_rec_add()
+ * @y: as of npu_rec_add()
+ *
+ * Errors are those of npu_rec_add(). In INT32 the smallest number cannot be subtracted: it
+ * counts as its own negative.
+ *
+ * Return: as npu_rec_matmul().
+ */
+int npu_rec_sub(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
+		struct npu_tensor *y);
+
+/**
+ * npu_rec_mul - append y = a * b, element by element
+ * @rec: recording
+ * @a: M x N of FP16
+ * @b: the same, or 1 x N: a scale per column
+ * @y: M x N of FP16; shares no element with @a or @b
+ *
+ * The product is rounded to nearest even once. The multiplier takes halves only, so there
+ * is no mode for other types.
+ *
+ * Return: as npu_rec_matmul().
+ */
+int npu_rec_mul(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
+		struct npu_tensor *y);
+
+/**
+ * npu_rec_max - append y = the larger one of a and b, element by element
+ * @rec: recording
+ * @a: as of npu_rec_add()
+ * @b: as of npu_rec_add()
+ * @y: as of npu_rec_add()
+ *
+ * Exact.
+ *
+ * Return: as npu_rec_matmul().
+ */
+int npu_rec_max(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
+		struct npu_tensor *y);
+
+/**
+ * npu_rec_min - append y = the smaller one of a and b, element by element
+ * @rec: recording
+ * @a: as of npu_rec_add()
+ * @b: as of npu_rec_add()
+ * @y: as of npu_rec_add()
+ *
+ * Exact.
+ *
+ * Return: as npu_rec_matmul().
+ */
+int npu_rec_min(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
+		struct npu_tensor *y);
+
+/**
  * npu_rec_end - write the programs
  * @rec: recording with at least one operation
  *

@@ -279,6 +279,8 @@ enum npu_field_kind {
 	F(DPU, EW_CFG, RELU_BYPASS, 9, 1, U)					\
 	F(DPU, EW_CFG, RELUX_EN, 10, 1, U)					\
 	F(DPU, EW_CFG, ALU_ALGO, 16, 4, U)					\
+	F(DPU, EW_CFG, EDATA_SIZE, 22, 2, U)					\
+	F(DPU, EW_CFG, DATA_MODE, 28, 2, U)					\
 	R(DPU, EW_CVT_OFFSET, 0x4074)						\
 	R(DPU, EW_CVT_SCALE, 0x4078)						\
 	F(DPU, EW_CVT_SCALE, CVT_SCALE, 0, 16, U)				\

@@ -182,7 +182,7 @@ static int check_cbuf(struct npu_prog *p, const struct npu_conv_task *t)
 	return 0;
 }
 
-static void set_pointers(struct npu_prog *p)
+void npu_prog_set_pointers(struct npu_prog *p)
 {
 	SET(p, DPU_S_POINTER_POINTER_PP_EN, 1);
 	SET(p, DPU_S_POINTER_EXECUTER_PP_EN, 1);
@@ -353,6 +353,16 @@ static void set_rdma(struct npu_prog *p, const struct npu_conv_task *t)
 			npu_prog_emit(p, (order)[i_]);				\
 	} while (0)
 
+void npu_prog_emit_dpu(struct npu_prog *p)
+{
+	EMIT_ALL(p, dpu_order);
+}
+
+void npu_prog_emit_rdma(struct npu_prog *p)
+{
+	EMIT_ALL(p, rdma_order);
+}
+
 int npu_prog_conv(struct npu_prog *p, const struct npu_conv_task *t)
 {
 	uint32_t enable = NPU_EN_CNA | NPU_EN_CORE | NPU_EN_DPU;
@@ -361,7 +371,7 @@ int npu_prog_conv(struct npu_prog *p, const struct npu_conv_task *t)
 	    check_cbuf(p, t))
 		return npu_prog_error(p);
 	npu_prog_clear_image(p);
-	set_pointers(p);
+	npu_prog_set_pointers(p);
 	set_geometry(p, t);
 	set_weights(p, t);
 	set_feature_dma(p, t);
@@ -377,9 +387,9 @@ int npu_prog_conv(struct npu_prog *p, const struct npu_conv_task *t)
 		npu_prog_emit(p, NPU_R_RDMA_S_POINTER);
 	EMIT_ALL(p, cna_order);
 	EMIT_ALL(p, core_order);
-	EMIT_ALL(p, dpu_order);
+	npu_prog_emit_dpu(p);
 	if (!t->no_rdma) {
-		EMIT_ALL(p, rdma_order);
+		npu_prog_emit_rdma(p);
 		enable |= NPU_EN_DPU_RDMA;
 	}
 	return npu_prog_finish(p, enable);

@@ -69,6 +69,36 @@ size_t npu_prec_bytes(enum npu_prec prec);
 uint32_t npu_kernel_group(enum npu_prec in);
 uint32_t npu_row_entries(enum npu_prec in, uint32_t w, uint32_t c);
 uint32_t npu_weight_banks(size_t kernel_bytes);
+/* Stage what lets register groups take turns; append all registers of a block. */
+void npu_prog_set_pointers(struct npu_prog *p);
+void npu_prog_emit_dpu(struct npu_prog *p);
+void npu_prog_emit_rdma(struct npu_prog *p);
+
+/* npu_ew_prog.c: tasks of the DPU alone ("flying"), which reads tensors by its RDMA */
+
+enum npu_ew_op {
+	NPU_EW_ADD,
+	NPU_EW_SUB,
+	NPU_EW_MUL,
+	NPU_EW_MAX,
+	NPU_EW_MIN,
+};
+
+/* Rows of a tensor in memory. */
+struct npu_ew_operand {
+	uint64_t iova;
+	uint32_t pitch;		/* rows from one 16-byte surface to the next */
+};
+
+struct npu_ew_task {
+	enum npu_prec type;
+	enum npu_ew_op op;
+	uint32_t rows, cols;
+	struct npu_ew_operand a, b, y;
+	bool b_is_row;		/* one row for all of a's */
+};
+
+int npu_prog_ew(struct npu_prog *p, const struct npu_ew_task *t);
 
 /* npu_requant.c */
 int npu_requant_check(const struct npu_requant *rq);

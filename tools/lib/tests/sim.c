@@ -367,6 +367,73 @@ static void run_conv(struct npu_dev *dev)
 			}
 }
 
+/* An element of a cube of W positions by surfaces of 16 bytes. */
+static double cube_element(struct npu_dev *dev, uint64_t base, uint64_t pitch, uint32_t pos,
+			   uint32_t c, uint32_t prec)
+{
+	uint32_t bytes = prec == 2 ? 2 : 4, lanes = 16 / bytes;
+	const uint8_t *p = at(dev, base + c / lanes * pitch + pos * 16 + c % lanes * bytes, bytes);
+	int32_t i;
+	float v;
+
+	if (prec == 2)
+		return element(p, 2);
+	memcpy(&i, p, 4);
+	memcpy(&v, p, 4);
+	return prec == 4 ? i : v;
+}
+
+static double operate(double a, double b)
+{
+	if (f(0x4070, 2, 2))
+		return a * b;
+	switch (f(0x4070, 19, 16)) {
+	case 0:
+		return a > b ? a : b;
+	case 1:
+		return a < b ? a : b;
+	case 2:
+		return a + b;
+	default:
+		return a - b;
+	}
+}
+
+static void put_number(double v, uint32_t prec, uint8_t out[4])
+{
+	int32_t i = (int32_t)(v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v);
+	float f32 = (float)v;
+	uint16_t h = npu_f32_to_f16(f32);
+
+	memcpy(out, prec == 2 ? (void *)&h : prec == 4 ? (void *)&i : (void *)&f32,
+	       prec == 2 ? 2 : 4);
+}
+
+/* MRDMA's cube against ERDMA's, or against one position of it. */
+static void run_flying(struct npu_dev *dev)
+{
+	uint32_t prec = f(0x4010, 2, 0), w = f(0x500c, 12, 0) + 1, c_end = f(0x5014, 12, 0) + 1;
+	uint64_t pitch = w * 16 + (reg[0x504c / 4] & ~15u), ew_pitch = reg[0x5040 / 4] & ~15u;
+	bool per_channel = !f(0x5034, 31, 30);
+	uint8_t v[4];
+
+	if (f(0x4070, 29, 28) != f(0x5034, 31, 30) || f(0x4070, 23, 22) != f(0x5034, 3, 2) ||
+	    f(0x5034, 3, 2) != (prec == 2 ? 2 : 3) || f(0x4010, 28, 26) != prec ||
+	    f(0x5044, 7, 5) != prec || f(0x5044, 17, 15) != prec)
+		faulted = true;
+	if (!per_channel && reg[0x506c / 4] && w * 16 + reg[0x506c / 4] != ew_pitch)
+		faulted = true;
+	for (uint32_t x = 0; x < w; x++)
+		for (uint32_t c = 0; c < c_end; c++) {
+			double a = cube_element(dev, reg[0x5018 / 4], pitch, x, c, prec);
+			double b = cube_element(dev, reg[0x5038 / 4], ew_pitch,
+						per_channel ? 0 : x, c, prec);
+
+			put_number(operate(a, b), prec, v);
+			store(dev, 0, x, c, v, prec == 2 ? 2 : 4);
+		}
+}
+
 /* What the program says comes next; count 0 if nothing does. */
 static struct npu_task run_task(struct npu_dev *dev, struct npu_task t)
 {
@@ -388,6 +455,8 @@ static struct npu_task run_task(struct npu_dev *dev, struct npu_task t)
 		if (tgt == 0x0081) {
 			if ((e >> 16 & 0xffffffef) == 0x0d)
 				run_conv(dev);
+			else if ((e >> 16 & 0xffffffff) == 0x18)
+				run_flying(dev);
 			else
 				faulted = true;
 			return next;

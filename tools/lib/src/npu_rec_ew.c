@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Element-wise operations of two tensors.
+ */
+#include <errno.h>
+
+#include "npu_recorder.h"
+
+/*
+ * Of one task. The DPU's sizes have 13 bits; 8191 positions have been seen to corrupt some
+ * (rocket-userspace).
+ */
+#define MAX_ROWS	4096u
+#define MAX_COLS	4096u
+
+struct ew {
+	const char *name;
+	enum npu_ew_op op;
+	const struct npu_tensor *a, *b, *y;
+};
+
+static bool type_fits(const struct ew *e)
+{
+	enum npu_prec type = e->a->shape.type;
+
+	if (e->b->shape.type != type || e->y->shape.type != type)
+		return false;
+	if (e->op == NPU_EW_MUL)
+		return type == NPU_PREC_FP16;
+	return type == NPU_PREC_FP16 || type == NPU_PREC_FP32 || type == NPU_PREC_INT32;
+}
+
+static int check(struct npu_rec *rec, const struct ew *e)
+{
+	const struct npu_shape *a = &e->a->shape, *b = &e->b->shape, *y = &e->y->shape;
+
+	if (!type_fits(e))
+		return npu_rec_fail(rec, -EINVAL, "%s: no mode for types %d and %d to %d", e->name,
+				    a->type, b->type, y->type);
+	if (a->rows != y->rows || a->cols != y->cols || b->cols != a->cols ||
+	    (b->rows != a->rows && b->rows != 1))
+		return npu_rec_fail(rec, -EINVAL, "%s: %u x %u and %u x %u to %u x %u do not fit",
+				    e->name, a->rows, a->cols, b->rows, b->cols, y->rows, y->cols);
+	/* In place is corrupted on silicon (rocket-userspace). */
+	if (npu_tensor_overlap(e->a, e->y) || npu_tensor_overlap(e->b, e->y))
+		return npu_rec_fail(rec, -EINVAL, "%s: the result shares memory with an operand",
+				    e->name);
+	return 0;
+}
+
+static struct npu_ew_operand operand(const struct npu_tensor *t, uint32_t row, uint32_t col)
+{
+	size_t bpe = npu_prec_bytes(t->shape.type);
+
+	return (struct npu_ew_operand){
+		.iova = npu_tensor_iova(t) + npu_feature_offset(bpe, t->pitch, row, col),
+		.pitch = t->pitch,
+	};
+}
+
+static int add_task(struct npu_rec *rec, const struct ew *e, uint32_t row, uint32_t col)
+{
+	const struct npu_shape *s = &e->y->shape;
+	bool b_is_row = e->b->shape.rows == 1 && s->rows > 1;
+	struct npu_ew_task t = {
+		.type = s->type, .op = e->op, .b_is_row = b_is_row,
+		.rows = (uint32_t)min_u64(s->rows - row, MAX_ROWS),
+		.cols = (uint32_t)min_u64(s->cols - col, MAX_COLS),
+		.a = operand(e->a, row, col), .y = operand(e->y, row, col),
+		.b = operand(e->b, b_is_row ? 0 : row, col),
+	};
+
+	return npu_prog_ew(npu_rec_prog(rec), &t);
+}
+
+static void add_tasks(struct npu_rec *rec, const struct ew *e)
+{
+	for (uint32_t row = 0; row < e->y->shape.rows; row += MAX_ROWS)
+		for (uint32_t col = 0; col < e->y->shape.cols; col += MAX_COLS)
+			if (add_task(rec, e, row, col) ||
+			    npu_prog_ntasks(npu_rec_prog(rec)) > NPU_REC_MAX_TASKS)
+				return;
+}
+
+static int append(struct npu_rec *rec, const struct ew *e)
+{
+	int ret = npu_rec_begin(rec, e->name);
+
+	if (!ret)
+		ret = check(rec, e);
+	if (!ret)
+		ret = npu_rec_use(rec, e->a->mem, false);
+	if (!ret)
+		ret = npu_rec_use(rec, e->b->mem, false);
+	if (!ret)
+		ret = npu_rec_use(rec, e->y->mem, true);
+	if (ret)
+		return ret;
+	add_tasks(rec, e);
+	return npu_rec_commit(rec);
+}
+
+int npu_rec_add(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
+		struct npu_tensor *y)
+{
+	return append(rec, &(struct ew){ "add", NPU_EW_ADD, a, b, y });
+}
+
+int npu_rec_sub(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
+		struct npu_tensor *y)
+{
+	return append(rec, &(struct ew){ "sub", NPU_EW_SUB, a, b, y });
+}
+
+int npu_rec_mul(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
+		struct npu_tensor *y)
+{
+	return append(rec, &(struct ew){ "mul", NPU_EW_MUL, a, b, y });
+}
+
+int npu_rec_max(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
+		struct npu_tensor *y)
+{
+	return append(rec, &(struct ew){ "max", NPU_EW_MAX, a, b, y });
+}
+
+int npu_rec_min(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
+		struct npu_tensor *y)
+{
+	return append(rec, &(struct ew){ "min", NPU_EW_MIN, a, b, y });
+}
