@@ -242,7 +242,7 @@ static void count(struct outcome *o)
 	o->jobs = jobs - o->jobs;
 	o->tasks = tasks - o->tasks;
 	o->model_counts = rk_model();
-	o->npu_tasks = rk_count_all(NPU_CNT_TASK_DONE) - o->npu_tasks;
+	o->npu_tasks = rk_count_all_jobs(NPU_CNT_TASK_DONE) - o->npu_tasks;
 	o->macs = rk_count_all(NPU_CNT_MACS) - o->macs;
 	o->hangs = rk_count_all(NPU_CNT_HANG) - o->hangs;
 	o->driver_counts = rk_ours();
