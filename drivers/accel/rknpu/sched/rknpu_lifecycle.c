@@ -7,13 +7,11 @@
 #include <drm/drm_managed.h>
 
 #include "hw/rknpu_core.h"
-#include "rknpu_deps.h"
 #include "rknpu_lifecycle.h"
 #include "rknpu_params.h"
 #include "rknpu_recover.h"
 #include "rknpu_runqueue.h"
 #include "rknpu_sched.h"
-#include "rknpu_watchdog.h"
 
 /* When a job is stopped for system sleep: for the reset, and how often that is looked at. */
 #define RKNPU_SCHED_STOP_MS		10000
@@ -24,7 +22,7 @@ static int rknpu_sched_init_core(struct rknpu_core *core)
 	struct rknpu_runqueue *rq = core->rq;
 
 	INIT_WORK(&rq->work, rknpu_recover_work);
-	INIT_DELAYED_WORK(&rq->watchdog, rknpu_watchdog_work);
+	INIT_DELAYED_WORK(&rq->watchdog, rknpu_sched_watchdog);
 	rq->wq = alloc_ordered_workqueue("rknpu/%u", WQ_HIGHPRI | WQ_MEM_RECLAIM, core->index);
 	return rq->wq ? 0 : -ENOMEM;
 }
@@ -61,7 +59,7 @@ static int rknpu_sched_create_wq(struct rknpu_sched *sched)
 	INIT_LIST_HEAD(&sched->met);
 	INIT_LIST_HEAD(&sched->ready);
 	INIT_LIST_HEAD(&sched->ending);
-	INIT_WORK(&sched->work, rknpu_deps_work);
+	INIT_WORK(&sched->work, rknpu_sched_work);
 	sched->wq = alloc_workqueue("rknpu", WQ_HIGHPRI | WQ_MEM_RECLAIM | WQ_UNBOUND, 1);
 	if (!sched->wq)
 		return -ENOMEM;

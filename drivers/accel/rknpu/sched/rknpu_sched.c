@@ -3,6 +3,7 @@
 #include <linux/cleanup.h>
 #include <linux/dma-fence.h>
 #include <linux/interrupt.h>
+#include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
@@ -12,10 +13,10 @@
 #include "hw/rknpu_pc.h"
 #include "hw/rknpu_regs.h"
 #include "hw/rknpu_scrub.h"
-#include "rknpu_deps.h"
+#include "rknpu_limits.h"
+#include "rknpu_params.h"
 #include "rknpu_runqueue.h"
 #include "rknpu_sched.h"
-#include "rknpu_watchdog.h"
 
 /**
  * DOC: the scheduler
@@ -26,8 +27,8 @@
  *
  * The way in. rknpu_order_jobs() orders jobs by the BOs they list, publishes
  * their fences there, and calls rknpu_sched_push(). A job waits for its
- * dependencies (rknpu_deps.c). When the last one signals, it joins the run queue
- * of the core that has least to do: rknpu_runqueue_choose() and
+ * dependencies, one callback per fence. When the last one signals, it joins the
+ * run queue of the core that has least to do: rknpu_runqueue_choose() and
  * rknpu_runqueue_add(). Each core has a run queue. In it, jobs of one client and
  * priority form an entity, and entities take time slices; those of clients that
  * use little are boosted.
@@ -48,16 +49,25 @@
  * rknpu_job_end() records the result and signals the fence. The other jobs that
  * wait for it, of which there may be thousands, are left to rknpu_sched::work.
  *
- * Deadlines. A watchdog per core (rknpu_watchdog.c) looks at a kick once soon,
- * whether it has started at all, and when the running task is late. Errors, page
- * faults and late tasks make the core RECOVERING: its work finds out what
- * happened, ends the job, resets the core, and runs the innocent again. See
- * "states of a core" and "states of a job".
+ * Deadlines. A watchdog per core looks at a kick once soon, whether it has
+ * started at all, and when the running task is late. Errors, page faults and
+ * late tasks make the core RECOVERING: its work finds out what happened, ends the
+ * job, resets the core, and runs the innocent again. See "states of a core" and
+ * "states of a job".
  *
  * Locks. All of this is under rknpu_hw::lock, which is taken inside fence locks:
  * fences are signalled without it, and it is held for a few jobs at a time.
  * Nothing is allocated between a job's push and its end.
  */
+
+/*
+ * How long cores that are ready wait for the rest of a gang, which ends what it had
+ * begun before: as long as one task may take by default.
+ */
+#define RKNPU_SCHED_GANG_MS	500
+
+/* How many jobs are dealt with under the lock, with interrupts off, at a time. */
+#define RKNPU_SCHED_BATCH	16
 
 u32 rknpu_sched_cores_alive(struct rknpu_sched *sched)
 {
@@ -124,6 +134,11 @@ bool rknpu_sched_may_retry(const struct rknpu_job *job)
 	return !job->retried && !job->cancelled && (!job->result.task || job->divisible);
 }
 
+static void rknpu_sched_watch(struct rknpu_runqueue *rq, unsigned long delay)
+{
+	queue_delayed_work(rq->wq, &rq->watchdog, delay);
+}
+
 static void rknpu_sched_fill_kick(struct rknpu_kick *kick, const struct rknpu_job *job)
 {
 	const struct rknpu_task *task = rknpu_job_task(job, job->result.task);
@@ -146,6 +161,31 @@ static void rknpu_sched_start_kick(struct rknpu_runqueue *rq)
 	rq->irq_pending = true;
 }
 
+static void rknpu_sched_watch_kick(struct rknpu_runqueue *rq)
+{
+	rq->watch.tasks_seen = 0;
+	rq->watch.deadline = jiffies + rq->watch.timeout;
+	rq->watch.look_at = jiffies + rq->watch.look_delay;
+	/* What cannot be tried again is given all its time. */
+	rq->watch.looked = rq->watch.look_delay >= rq->watch.timeout ||
+			   !rknpu_sched_may_retry(rq->job);
+	rq->watch.late = false;
+	/* Left pending over many tasks: it looks at the times above when it fires. */
+	rknpu_sched_watch(rq, rq->watch.look_delay);
+}
+
+static void rknpu_sched_set_timeout(struct rknpu_runqueue *rq, unsigned long timeout)
+{
+	unsigned int check_ms = READ_ONCE(rknpu_params.start_check_ms);
+	unsigned long delay = check_ms ? min(msecs_to_jiffies(check_ms) + 1, timeout) : timeout;
+
+	/* A watchdog that is pending for a longer one would come too late. */
+	if (delay < rq->watch.look_delay)
+		mod_delayed_work(rq->wq, &rq->watchdog, delay);
+	rq->watch.look_delay = delay;
+	rq->watch.timeout = timeout;
+}
+
 static void rknpu_sched_run(struct rknpu_runqueue *rq)
 {
 	rknpu_runqueue_set_state(rq, RKNPU_CORE_RUNNING);
@@ -154,7 +194,8 @@ static void rknpu_sched_run(struct rknpu_runqueue *rq)
 	rknpu_sched_start_kick(rq);
 	/* What else there is to do is done while the core works. */
 	rq->job->start_ns = ktime_get_ns();
-	rknpu_watchdog_job(rq);
+	rknpu_sched_set_timeout(rq, rknpu_limits_timeout(rq->job));
+	rknpu_sched_watch_kick(rq);
 }
 
 /* It is in no queue any more. */
@@ -228,6 +269,17 @@ static void rknpu_sched_start_gang(struct rknpu_sched *sched, u32 ready)
 	rknpu_sched_dispatch_all(sched);
 }
 
+/* The core is idle until the rest of the gang is ready, but not for long. */
+static void rknpu_sched_keep(struct rknpu_runqueue *rq)
+{
+	unsigned long delay = msecs_to_jiffies(RKNPU_SCHED_GANG_MS);
+
+	rq->watch.gang_at = jiffies + delay;
+	/* For rknpu_sched_set_timeout(). */
+	rq->watch.look_delay = delay;
+	mod_delayed_work(rq->wq, &rq->watchdog, delay);
+}
+
 void rknpu_sched_start(struct rknpu_runqueue *rq)
 {
 	struct rknpu_gang *gang = rq->job->gang;
@@ -246,7 +298,7 @@ void rknpu_sched_start(struct rknpu_runqueue *rq)
 	if (rknpu_gang_ready(rq, &ready))
 		rknpu_sched_start_gang(rq->sched, ready);
 	else
-		rknpu_watchdog_gang(rq);
+		rknpu_sched_keep(rq);
 }
 
 void rknpu_sched_dissolve_gang(struct rknpu_job *job)
@@ -372,6 +424,22 @@ static void rknpu_sched_rest_locked(struct rknpu_runqueue *rq)
 	}
 }
 
+static struct rknpu_job *rknpu_sched_successor(struct rknpu_job *job)
+{
+	struct rknpu_dep *first = list_first_entry_or_null(&job->dependents, struct rknpu_dep,
+							   waiter);
+
+	return first ? first->job : NULL;
+}
+
+/* Lock held. @dep no longer stands for a job that is not over. */
+static struct rknpu_job *rknpu_sched_take_dep(struct rknpu_dep *dep)
+{
+	list_del_init(&dep->waiter);
+	dep->job->jobs_pending--;
+	return dep->job;
+}
+
 void rknpu_sched_rest(struct rknpu_runqueue *rq)
 {
 	guard(spinlock_irqsave)(&rq->sched->hw->lock);
@@ -402,13 +470,14 @@ static bool rknpu_sched_is_early(struct rknpu_runqueue *rq, struct rknpu_job *jo
  */
 static void rknpu_sched_queue_successor(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
-	struct rknpu_job *next = rknpu_deps_successor(job);
+	struct rknpu_job *next = rknpu_sched_successor(job);
 
 	if (!rknpu_sched_is_early(rq, job, next))
 		return;
 	if (!rknpu_sched_start_directly(rq, next))
 		rknpu_runqueue_add(rq, next);
-	rknpu_deps_meet_early(job);
+	rknpu_sched_take_dep(list_first_entry(&job->dependents, struct rknpu_dep, waiter));
+	atomic_set(&next->deps_pending, 0);
 	rq->early = next;
 }
 
@@ -422,7 +491,7 @@ static void rknpu_sched_continue(struct rknpu_runqueue *rq)
 		rknpu_sched_dispatch(rq);
 	} else {
 		rknpu_sched_start_kick(rq);
-		rknpu_watchdog_kick(rq);
+		rknpu_sched_watch_kick(rq);
 	}
 }
 
@@ -451,6 +520,19 @@ struct rknpu_job *rknpu_sched_task_done(struct rknpu_runqueue *rq)
 	return job;
 }
 
+/*
+ * @job waits for the core's other jobs because those of their clients were short
+ * lately. If the running one is not, somebody has to notice.
+ */
+static void rknpu_sched_doubt(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	if (rq->state != RKNPU_CORE_RUNNING || rq->watch.spread ||
+	    !rknpu_runqueue_lets_sleep(rq, job))
+		return;
+	rq->watch.spread = true;
+	mod_delayed_work(rq->wq, &rq->watchdog, 1);
+}
+
 /* Lock held. NONE, or why the job ends without having run. */
 static enum rknpu_cause rknpu_sched_enqueue(struct rknpu_job *job)
 {
@@ -461,7 +543,7 @@ static enum rknpu_cause rknpu_sched_enqueue(struct rknpu_job *job)
 		if (!rknpu_sched_start_directly(rq, job)) {
 			rknpu_runqueue_add(rq, job);
 			rknpu_sched_dispatch(rq);
-			rknpu_watchdog_doubt(rq, job);
+			rknpu_sched_doubt(rq, job);
 		}
 		return RKNPU_CAUSE_NONE;
 	}
@@ -469,7 +551,8 @@ static enum rknpu_cause rknpu_sched_enqueue(struct rknpu_job *job)
 	return rq ? RKNPU_CAUSE_CANCELLED : RKNPU_CAUSE_DEVICE_GONE;
 }
 
-void rknpu_sched_ready(struct rknpu_job *job)
+/* Lock held. All dependencies are met. */
+static void rknpu_sched_ready(struct rknpu_job *job)
 {
 	struct rknpu_sched *sched = job->client->sched;
 	enum rknpu_cause cause;
@@ -485,6 +568,32 @@ void rknpu_sched_ready(struct rknpu_job *job)
 	queue_work(sched->wq, &sched->work);
 }
 
+/* Lock held. What @dep waits for is over. */
+static void rknpu_sched_meet(struct rknpu_dep *dep)
+{
+	struct rknpu_job *job = rknpu_sched_take_dep(dep);
+
+	if (atomic_dec_and_test(&job->deps_pending))
+		rknpu_sched_ready(job);
+}
+
+/* @job's fence has signalled. */
+static void rknpu_sched_meet_dependents(struct rknpu_job *job)
+{
+	struct rknpu_sched *sched = job->client->sched;
+
+	/* None comes any more, and usually the successor was the only one. */
+	if (list_empty_careful(&job->dependents))
+		return;
+	guard(spinlock_irqsave)(&sched->hw->lock);
+	if (!list_empty(&job->dependents))
+		rknpu_sched_meet(list_first_entry(&job->dependents, struct rknpu_dep, waiter));
+	if (list_empty(&job->dependents))
+		return;
+	list_splice_tail_init(&job->dependents, &sched->met);
+	queue_work(sched->wq, &sched->work);
+}
+
 void rknpu_sched_end_job(struct rknpu_job *job, enum rknpu_cause cause)
 {
 	if (job->gang) {
@@ -493,7 +602,7 @@ void rknpu_sched_end_job(struct rknpu_job *job, enum rknpu_cause cause)
 		rknpu_sched_dissolve_gang(job);
 	}
 	rknpu_job_end(job, cause);
-	rknpu_deps_meet_all(job);
+	rknpu_sched_meet_dependents(job);
 	rknpu_job_put(job);
 }
 
@@ -505,6 +614,52 @@ void rknpu_sched_end_jobs(struct list_head *jobs, enum rknpu_cause cause)
 	list_for_each_entry_safe(job, next, jobs, link) {
 		list_del_init(&job->link);
 		rknpu_sched_end_job(job, cause);
+	}
+	dma_fence_end_signalling(cookie);
+}
+
+/* Lock held. False: there is nothing to do. */
+static bool rknpu_sched_work_step(struct rknpu_sched *sched)
+{
+	struct rknpu_job *job;
+
+	if (!list_empty(&sched->met)) {
+		rknpu_sched_meet(list_first_entry(&sched->met, struct rknpu_dep, waiter));
+		return true;
+	}
+	job = list_first_entry_or_null(&sched->ready, struct rknpu_job, link);
+	if (!job)
+		return false;
+	list_del_init(&job->link);
+	rknpu_sched_ready(job);
+	return true;
+}
+
+/* False: that was all. Jobs that are to be ended go to @ending. */
+static bool rknpu_sched_work_batch(struct rknpu_sched *sched, struct list_head *ending)
+{
+	unsigned int i;
+
+	guard(spinlock_irq)(&sched->hw->lock);
+	for (i = 0; i < RKNPU_SCHED_BATCH && rknpu_sched_work_step(sched); i++)
+		;
+	list_splice_tail_init(&sched->ending, ending);
+	return i || !list_empty(ending);
+}
+
+void rknpu_sched_work(struct work_struct *work)
+{
+	struct rknpu_sched *sched = container_of(work, struct rknpu_sched, work);
+	bool cookie = dma_fence_begin_signalling();
+	struct rknpu_job *job, *next;
+	LIST_HEAD(ending);
+
+	while (rknpu_sched_work_batch(sched, &ending)) {
+		list_for_each_entry_safe(job, next, &ending, link) {
+			list_del_init(&job->link);
+			rknpu_sched_end_job(job, job->result.cause);
+		}
+		cond_resched();
 	}
 	dma_fence_end_signalling(cookie);
 }
@@ -619,6 +774,32 @@ static bool rknpu_sched_admit(struct rknpu_job *job)
 	return true;
 }
 
+/* Any context, with the lock of @fence held, and perhaps one of thousands of callbacks. */
+static void rknpu_sched_dep_signaled(struct dma_fence *fence, struct dma_fence_cb *cb)
+{
+	struct rknpu_job *job = container_of(cb, struct rknpu_dep, cb)->job;
+	struct rknpu_sched *sched = job->client->sched;
+
+	if (!atomic_dec_and_test(&job->deps_pending))
+		return;
+	guard(spinlock_irqsave)(&sched->hw->lock);
+	/* Otherwise the device went away meanwhile. */
+	if (job->state != RKNPU_JOB_WAITING)
+		return;
+	list_add_tail(&job->link, &sched->ready);
+	queue_work(sched->wq, &sched->work);
+}
+
+static void rknpu_sched_wait_for_dep(struct rknpu_job *job, struct rknpu_dep *dep)
+{
+	atomic_inc(&job->deps_pending);
+	if (rknpu_fence_is_job(dep->fence) && rknpu_fence_add_dependent(dep))
+		return;
+	/* The last one is the push's own, so this is not. */
+	if (dma_fence_add_callback(dep->fence, &dep->cb, rknpu_sched_dep_signaled))
+		atomic_dec(&job->deps_pending);
+}
+
 /* Ready, unless it waits for something. */
 static void rknpu_sched_pushed(struct rknpu_job *job)
 {
@@ -635,7 +816,7 @@ void rknpu_sched_push(struct rknpu_job *job)
 	rknpu_job_get(job);
 	if (rknpu_sched_admit(job)) {
 		list_for_each_entry(dep, &job->deps, link)
-			rknpu_deps_wait(job, dep);
+			rknpu_sched_wait_for_dep(job, dep);
 		rknpu_sched_pushed(job);
 	} else {
 		rknpu_sched_end_job(job, RKNPU_CAUSE_DEVICE_GONE);
@@ -675,6 +856,20 @@ void rknpu_sched_take_all(struct rknpu_sched *sched, struct list_head *taken)
 		rknpu_sched_take_client(client, taken);
 }
 
+/*
+ * Lock held. What runs of a job may go on for a moment: a task that ends by itself
+ * costs less than a reset, but a chain may be of 4095 tasks.
+ */
+static void rknpu_sched_hurry(struct rknpu_runqueue *rq)
+{
+	unsigned long grace = rknpu_limits_grace();
+
+	rq->watch.cancel_at = jiffies + grace;
+	/* Otherwise it is not started any more, or does not go on. */
+	if (rq->state == RKNPU_CORE_RUNNING)
+		mod_delayed_work(rq->wq, &rq->watchdog, min(grace, rq->watch.look_delay));
+}
+
 /* Lock held. Once is enough: cancelled again it gets no more time. */
 static void rknpu_sched_cancel_job(struct rknpu_job *job, struct list_head *taken)
 {
@@ -685,7 +880,7 @@ static void rknpu_sched_cancel_job(struct rknpu_job *job, struct list_head *take
 	if (job->state == RKNPU_JOB_QUEUED && job->rq->early != job)
 		rknpu_sched_take_job(job, taken);
 	else if (job->state == RKNPU_JOB_ON_CORE)
-		rknpu_watchdog_cancel(&job->client->sched->rqs[job->result.core]);
+		rknpu_sched_hurry(&job->client->sched->rqs[job->result.core]);
 }
 
 /* False: that was the last of them. */
@@ -728,3 +923,112 @@ void rknpu_sched_close_client(struct rknpu_client *client)
 	rknpu_vm_reap_soon();
 }
 
+/* The deadline is each task's: did one of the chain end since it was set? */
+static bool rknpu_sched_chain_moves(struct rknpu_runqueue *rq)
+{
+	u32 done;
+
+	if (rq->core->kick.tasks == 1)
+		return false;
+	done = rknpu_pc_tasks_done(rq->core);
+	if (done == rq->watch.tasks_seen)
+		return false;
+	rq->watch.tasks_seen = done;
+	rq->watch.deadline = jiffies + rq->watch.timeout;
+	rq->watch.late = false;
+	return true;
+}
+
+/* Lock held, RUNNING. When to look again, in jiffies, or 0: something is wrong. */
+static unsigned long rknpu_sched_look(struct rknpu_runqueue *rq)
+{
+	unsigned long now = jiffies;
+
+	if (rknpu_limits_job_over(rq))
+		return 0;
+	if (!rq->watch.looked) {
+		if (time_before(now, rq->watch.look_at))
+			return rq->watch.look_at - now;
+		rq->watch.looked = true;
+		if (!rknpu_pc_progressed(rq->core))
+			return 0;
+	}
+	if (time_after_eq(now, rq->watch.deadline)) {
+		/*
+		 * If it was the CPU that stood still (a virtual machine's does), the
+		 * interrupt is about to come.
+		 */
+		if (!rq->watch.late) {
+			rq->watch.late = true;
+			return msecs_to_jiffies(RKNPU_LIMITS_LATE_MS);
+		}
+		if (!rknpu_sched_chain_moves(rq))
+			return 0;
+	}
+	return max(rq->watch.deadline - now, 1UL);
+}
+
+/* Lock held, RUNNING. The same for a job that is cancelled; never is long enough for others. */
+static unsigned long rknpu_sched_look_cancelled(struct rknpu_runqueue *rq)
+{
+	unsigned long now = jiffies;
+
+	if (!rq->job->cancelled)
+		return MAX_JIFFY_OFFSET;
+	return time_before(now, rq->watch.cancel_at) ? rq->watch.cancel_at - now : 0;
+}
+
+/* Lock held. The core waits for the rest of a gang. */
+static void rknpu_sched_look_at_gang(struct rknpu_runqueue *rq)
+{
+	unsigned long now = jiffies;
+
+	if (time_before(now, rq->watch.gang_at))
+		rknpu_sched_watch(rq, rq->watch.gang_at - now);
+	else
+		rknpu_sched_dissolve_gang(rq->job);
+}
+
+/* Lock held. Cores take over what is queued behind a job that takes longer than waking them. */
+static void rknpu_sched_spread(struct rknpu_runqueue *rq)
+{
+	if (!rq->watch.spread)
+		return;
+	rq->watch.spread = false;
+	if (rq->queued && rq->state == RKNPU_CORE_RUNNING &&
+	    ktime_get_ns() - rq->job->start_ns > rq->sched->wake_ns)
+		rknpu_sched_dispatch_all(rq->sched);
+}
+
+/* Lock held. */
+static void rknpu_sched_watch_again(struct rknpu_runqueue *rq)
+{
+	unsigned long again, cancelled;
+
+	rknpu_sched_spread(rq);
+
+	if (rknpu_gang_keeps(rq))
+		rknpu_sched_look_at_gang(rq);
+	if (rq->state != RKNPU_CORE_RUNNING)
+		return;
+	again = rknpu_sched_look(rq);
+	cancelled = rknpu_sched_look_cancelled(rq);
+	if (!again)
+		rknpu_sched_suspect(rq, RKNPU_CAUSE_NONE);
+	else if (!cancelled)
+		rknpu_sched_suspect(rq, RKNPU_CAUSE_STOPPED);
+	else
+		/* Not longer: another kick may have begun by then. */
+		rknpu_sched_watch(rq, min3(again, cancelled, rq->watch.look_delay));
+}
+
+void rknpu_sched_watchdog(struct work_struct *work)
+{
+	struct rknpu_runqueue *rq = container_of(to_delayed_work(work), struct rknpu_runqueue,
+						 watchdog);
+	bool cookie = dma_fence_begin_signalling();
+
+	scoped_guard(spinlock_irq, &rq->sched->hw->lock)
+		rknpu_sched_watch_again(rq);
+	dma_fence_end_signalling(cookie);
+}

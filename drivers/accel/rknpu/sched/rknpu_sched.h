@@ -33,12 +33,11 @@ void rknpu_sched_cancel_jobs(struct rknpu_client *client);
 /* The file is closed: the same, and drops the file's reference. */
 void rknpu_sched_close_client(struct rknpu_client *client);
 
-/* struct rknpu_hw_ops */
+/* struct rknpu_hw_ops, rknpu_runqueue::watchdog, and rknpu_sched::work */
 irqreturn_t rknpu_sched_irq(int irq, void *data);
 void rknpu_sched_iommu_fault(struct rknpu_core *core, unsigned long iova, bool write);
-
-/* How many jobs are dealt with under the lock, with interrupts off, at a time. */
-#define RKNPU_SCHED_BATCH	16
+void rknpu_sched_watchdog(struct work_struct *work);
+void rknpu_sched_work(struct work_struct *work);
 
 /* For the scheduler's own files. Without rknpu_hw::lock: */
 
@@ -53,8 +52,6 @@ void rknpu_sched_rest(struct rknpu_runqueue *rq);
 
 /* With it: */
 
-/* All that the job has waited for is over. */
-void rknpu_sched_ready(struct rknpu_job *job);
 /* Gives an idle core, and those behind the same IOMMU, something to do, if there is anything. */
 void rknpu_sched_dispatch(struct rknpu_runqueue *rq);
 void rknpu_sched_dispatch_all(struct rknpu_sched *sched);
