@@ -261,7 +261,8 @@ RK_TEST_F_TIMEOUT(sched, a_time_slice_is_used_up, 60,
 	long long attaches = rk_core_stat(0, "attaches");
 	int n, changes = 0;
 
-	rk_module_param("slice_us", 200000);
+	/* What a slow host's changes cost has to fit the model's memory, too. */
+	rk_module_param("slice_us", 200000 * rk_slow());
 	ASSERT_EQ(0, plug(p, 1000));
 	ASSERT_EQ(0, put_b(p, 150, CORE0, 0));
 	p->a_jobs += 150;
