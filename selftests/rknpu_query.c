@@ -184,6 +184,67 @@ RK_TEST_F(param, priority_follows_capabilities,
 	EXPECT_EQ(DRM_ROCKET_PRIORITY_NORMAL, WEXITSTATUS(status));
 }
 
+#define TRACING		"/sys/kernel/tracing/"
+#define PROBE		TRACING "events/rknpu_query/asked/"
+
+/* How often this process asked for CAP_SYS_NICE, of which a refusal would be audited. */
+static int audited(void)
+{
+	FILE *f = fopen(TRACING "trace", "re");
+	char line[256];
+	int n = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		n += !!strstr(line, " asked: ");
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static int watch_capabilities(void)
+{
+	char filter[64];
+	int ret = rk_write_file(TRACING "kprobe_events",
+				"p:rknpu_query/asked security_capable cap=%x2:u32 opts=%x3:u32\n");
+
+	/* 23 is CAP_SYS_NICE; CAP_OPT_NOAUDIT is one of the options. */
+	snprintf(filter, sizeof(filter), "common_pid == %d && cap == 23 && opts == 0", getpid());
+	if (!ret)
+		ret = rk_write_file(PROBE "filter", filter);
+	return ret ? ret : rk_write_file(PROBE "enable", "1");
+}
+
+static void watch_nothing(void)
+{
+	rk_write_file(PROBE "enable", "0");
+	rk_write_file(TRACING "kprobe_events", "-:rknpu_query/asked\n");
+}
+
+RK_TEST_F(param, questions_are_not_audited,
+	  "who asks GET_PARAM what it may do leaves no audit record of a capability that it lacks")
+{
+	struct drm_rocket_task none = { 0 };
+	struct drm_rocket_job_ext job;
+	int before;
+
+	if (!rk_ours())
+		SKIP(return, "our module's ways");
+	if (watch_capabilities()) {
+		watch_nothing();
+		SKIP(return, "a kernel without kprobe events");
+	}
+	before = audited();
+	rk_param(self->fd, DRM_ROCKET_PARAM_MAX_PRIORITY);
+	rk_param(self->fd, DRM_ROCKET_PARAM_MAX_TIMEOUT_NS);
+	EXPECT_EQ(before, audited());
+	/* Who wants to make use of it does leave one. */
+	rk_job_ext(&job, &none, 1, NULL, NULL);
+	job.priority = DRM_ROCKET_PRIORITY_HIGH;
+	EXPECT_EQ(-EINVAL, rk_submit_ext(self->fd, &job, 1, NULL));
+	EXPECT_EQ(before + 1, audited());
+	watch_nothing();
+}
+
 /* ---- GET_BO_INFO, ranges, dma-buf ---- */
 
 #define BO_BYTES	(256u << 10)

@@ -5,6 +5,7 @@
 
 #include "accel.h"
 #include "alloc.h"
+#include "capability.h"
 #include "drm.h"
 #include "fence.h"
 #include "fs.h"

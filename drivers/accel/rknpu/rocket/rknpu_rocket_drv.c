@@ -154,8 +154,8 @@ static int rknpu_rocket_param(struct drm_file *file, u32 param, u32 index, u64 *
 		*value = rknpu_rocket_last_job(rfile);
 		return 0;
 	case DRM_ROCKET_PARAM_MAX_PRIORITY:
-		*value = rknpu_limits_privileged() ? DRM_ROCKET_PRIORITY_HIGH :
-						     DRM_ROCKET_PRIORITY_NORMAL;
+		*value = rknpu_limits_seems_privileged() ? DRM_ROCKET_PRIORITY_HIGH :
+							   DRM_ROCKET_PRIORITY_NORMAL;
 		return 0;
 	default:
 		if (param >= ARRAY_SIZE(rknpu_rocket_constants))

@@ -14,6 +14,7 @@
 /* Of a task, whatever the administrator says. */
 #define RKNPU_LIMITS_SHORTEST_NS	(1ULL * NSEC_PER_MSEC)
 #define RKNPU_LIMITS_LONGEST_MS		60000U
+#define RKNPU_LIMITS_LONGEST_NS		((u64)RKNPU_LIMITS_LONGEST_MS * NSEC_PER_MSEC)
 
 static unsigned int rknpu_limits_default_timeout_ms(void)
 {
@@ -41,17 +42,22 @@ bool rknpu_limits_privileged(void)
 	return capable(CAP_SYS_NICE);
 }
 
+bool rknpu_limits_seems_privileged(void)
+{
+	return capable_noaudit(CAP_SYS_NICE);
+}
+
 u64 rknpu_limits_max_timeout_ns(void)
 {
-	if (rknpu_limits_privileged())
-		return mul_u32_u32(RKNPU_LIMITS_LONGEST_MS, NSEC_PER_MSEC);
+	if (rknpu_limits_seems_privileged())
+		return RKNPU_LIMITS_LONGEST_NS;
 	return rknpu_limits_timeout_of_all_ns();
 }
 
 bool rknpu_limits_allow_timeout(u64 timeout_ns)
 {
 	return timeout_ns <= rknpu_limits_timeout_of_all_ns() ||
-	       timeout_ns <= rknpu_limits_max_timeout_ns();
+	       (timeout_ns <= RKNPU_LIMITS_LONGEST_NS && rknpu_limits_privileged());
 }
 
 u64 rknpu_limits_max_job_ns(void)

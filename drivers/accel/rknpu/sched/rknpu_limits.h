@@ -15,8 +15,9 @@ u64 rknpu_limits_default_timeout_ns(void);
 u64 rknpu_limits_max_timeout_ns(void);
 /* The same, but asks for the capability only if it is needed. */
 bool rknpu_limits_allow_timeout(u64 timeout_ns);
-/* Who asks may go before others, and keep them waiting. */
+/* Whoever asks may go before others, and keep them waiting; or could, which is only told. */
 bool rknpu_limits_privileged(void);
+bool rknpu_limits_seems_privileged(void);
 
 /* Of all tasks of a job that is not divisible, unless it has one task that may take longer. */
 u64 rknpu_limits_max_job_ns(void);
