@@ -66,6 +66,74 @@ def wears_mask(outputs):
     return bool(best[0] > 0.5 > best[1]), f"mask {best[0]:.3f}, no mask {best[1]:.3f}"
 
 
+# Characters of LPRNet's classes, in order; the last one is none.
+PLATE = ("BJ SH TJ CQ HB SN NM LN JN HL JS ZJ AH FJ JX SD HA HB HN GD GL HI SC GZ YN XZ SX GS QH NX XJ "
+         "0 1 2 3 4 5 6 7 8 9 A B C D E F G H J K L M N P Q R S T U V W X Y Z I O").split()
+
+
+def plate_is(want):
+    def judge(outputs):
+        steps = outputs[0][0].reshape(len(PLATE) + 1, -1).argmax(0)
+        got = "".join(PLATE[c] for i, c in enumerate(steps) if c < len(PLATE) and (i == 0 or steps[i - 1] != c))
+        return got == want, f"reads {got!r}, and the picture says {want!r}"
+    return judge
+
+
+def best_scores(tensors, classes):
+    """The best score of each class over all places, in [0, 1]."""
+    import numpy as np
+    return np.max([t.reshape(classes, -1).max(1) for t in tensors], 0)
+
+
+def logistic(x):
+    import numpy as np
+    return 1 / (1 + np.exp(-x))
+
+
+def finds(want, scores, slack=0.02):
+    """The classes of @want with these scores, and no other above 0.5; a score of None is any above 0.5."""
+    def judge(outputs):
+        best = scores(outputs[0])
+        text = ", ".join(f"class {c} {best[c]:.3f}" for c in best.argsort()[::-1][:len(want) + 1])
+        good = all(abs(best[c] - s) <= slack if s else best[c] > 0.5 for c, s in want.items())
+        return bool(good and sum(best > 0.5) == len(want)), text
+    return judge
+
+
+def every_other(classes, first, activate=logistic):
+    """Heads with a tensor of scores behind, or before, each one of boxes."""
+    return lambda outputs: activate(best_scores(outputs[first::2], classes))
+
+
+def with_objectness(outputs):
+    """YOLOv5: three anchors of a box, whether there is an object, and 80 classes."""
+    import numpy as np
+    scores = []
+    for t in outputs:
+        t = t.reshape(3, 85, -1)
+        scores.append((logistic(t[:, 4:5]) * logistic(t[:, 5:])).max((0, 2)))
+    return np.max(scores, 0)
+
+
+def bins_mean_one(judge, tensors):
+    """
+    Boxes by distributions over 16 bins: training starts all of their logits with a mean of 1 and cannot move it,
+    because softmax does not see it.
+    """
+    def both(outputs):
+        means = [float(outputs[0][i].mean()) for i in tensors]
+        good, text = judge(outputs)
+        return good and all(abs(m - 1) < 0.01 for m in means), \
+            text + "; mean of bins " + ", ".join(f"{m:.4f}" for m in means)
+    return both
+
+
+def unit_length(outputs):
+    import numpy as np
+    length = float(np.linalg.norm(outputs[0][0]))
+    return abs(length - 1) < 0.02, f"length {length:.4f}"
+
+
 # Content of the model: [(name, pictures, width, height, how, judge)]
 PICTURES = {
     "8aaddb1dbe19e582": [("text KhadasTeam", ["KhadasTeam.png"], 280, 32, "grey", text_is("KhadasTeam")),
@@ -75,6 +143,20 @@ PICTURES = {
     "ab320f2b391eee50": [("an airplane", ["airplane.jpeg"], 32, 32, "bgr", class_is(0)),
                          ("a deer", ["deer.jpeg"], 32, 32, "bgr", class_is(4))],
     "e9a3c9b0c8bd52c8": [("a face with a mask", ["face.jpg"], 260, 260, "rgb", wears_mask)],
+    "f2a96066df80c63b": [("plate SCJK0707", ["LPRNet_test.jpg"], 94, 24, "bgr", plate_is("SCJK0707"))],
+    # Scores of both are those that the author's pictures of results show.
+    "b06d7c5fe9be63f6": [("bus and people", ["yolov10_test.jpg"], 640, 640, "rgb",
+                          bins_mean_one(finds({5: 0.91, 0: 0.91}, every_other(80, 1)), (0, 2, 4)))],
+    "91aa69a47f268533": [("man on a bench", ["yolov8_test.jpg"], 640, 640, "rgb",
+                          finds({13: 0.94, 0: 0.89}, every_other(80, 1), 0.04))],
+    "7aef982469389141": [("bus and people", ["bus.jpg"], 640, 640, "rgb",
+                          finds({5: None, 0: None}, with_objectness))],
+    "42273b6d1dbdba6b": [("bus and people", ["bus.jpg"], 640, 640, "rgb",
+                          bins_mean_one(finds({5: None, 0: None},
+                                              lambda o: best_scores(o[1::3], 80)), (0, 3, 6)))],
+    "40df6d07b1f28ad2": [("people", ["bus.jpg"], 416, 416, "rgb", finds({0: None}, every_other(1, 1)))],
+    "663f8fc2c873c4e2": [("people", ["bus.jpg"], 416, 416, "rgb", finds({0: None}, every_other(1, 1)))],
+    "1b8a17d66c012648": [("unit length", ["xu_1.jpg"], 128, 256, "rgb", unit_length)],
 }
 
 

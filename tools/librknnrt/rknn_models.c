@@ -87,6 +87,18 @@ static int again(struct net *n, struct model *m, const char *how)
 	return ret;
 }
 
+/* Outputs of one number each: a mask or a class of noise is always the same. */
+static bool says_nothing(const struct net *n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n->num.outputs; i++) {
+		if (n->stats[i].low != n->stats[i].high)
+			return false;
+	}
+	return true;
+}
+
 static int case_runs(void *arg)
 {
 	struct model *m = arg;
@@ -108,7 +120,7 @@ static int case_runs(void *arg)
 	if (ret)
 		return ret;
 	printf("# hash %s %016llx %016llx\n", m->name, (unsigned long long)m->hash[0], (unsigned long long)m->hash[1]);
-	if (m->hash[0] == m->hash[1])
+	if (m->hash[0] == m->hash[1] && !says_nothing(&n))
 		return rt_fail("two inputs have the same outputs");
 	ret = net_close(&n);
 	m->runs = !ret;
