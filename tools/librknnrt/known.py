@@ -14,10 +14,10 @@ import hashlib
 import os
 import sys
 
-# Of SHA-256: networks that are one convolution, or sums of some (khadas/edge2-npu, rockchip-linux/rknpu2,
-# airockchip/rknn-toolkit2, allbilly/rk3588), or one addition (liej6799/rk3588).
+# Of SHA-256: networks that are one convolution, or sums of some (rockchip-linux/rknpu2, airockchip/rknn-toolkit2,
+# allbilly/rk3588), or one addition (liej6799/rk3588).
 LINEAR = {
-    "48c8d39cc550f259", "5c6116397ab87402", "914429a397514182", "e16302b45b75d390", "fd3505b448aa94b4",
+    "5c6116397ab87402", "914429a397514182", "e16302b45b75d390", "fd3505b448aa94b4",
     "37a04247f7d893e5", "60c0ccba84ea85db", "bd61c63148fb0682", "b94f4fb08b65ba3b", "582ead3bdbc3a6ac",
 }
 ADD = {"8193829baad70bec"}
@@ -90,13 +90,13 @@ def logistic(x):
     return 1 / (1 + np.exp(-x))
 
 
-def finds(want, scores, slack=0.02):
-    """The classes of @want with these scores, and no other above 0.5; a score of None is any above 0.5."""
+def finds(want, scores, slack=0.02, sure=0.4):
+    """The classes of @want with these scores, and no other above @sure; None is any score above it."""
     def judge(outputs):
         best = scores(outputs[0])
         text = ", ".join(f"class {c} {best[c]:.3f}" for c in best.argsort()[::-1][:len(want) + 1])
-        good = all(abs(best[c] - s) <= slack if s else best[c] > 0.5 for c, s in want.items())
-        return bool(good and sum(best > 0.5) == len(want)), text
+        good = all(abs(best[c] - s) <= slack if s else best[c] > sure for c, s in want.items())
+        return bool(good and sum(best > sure) == len(want)), text
     return judge
 
 
