@@ -104,6 +104,9 @@ check-udev: ## our udev rules, read by Debian's udev in a guest
 check-capture: ## jobs recorded by npu-capture and run again by npu-replay, in guests
 	@$(CHECKS)/check-capture $(ARGS)
 
+check-report: ## npu-report finds no difference in the model, and one where there is one
+	@$(CHECKS)/check-report $(ARGS)
+
 check-teflon: lib ## Mesa's TensorFlow Lite delegate on our driver
 	@$(CHECKS)/check-teflon $(ARGS)
 
@@ -149,6 +152,9 @@ capture: lib ## npu-capture, npu-replay
 	@$(BIN)/root make -sC $(CURDIR)/tools/capture $(CROSS) O=$(O)/capture LIBNPU=$(O)/lib/libnpu.a all tests
 	@$(BIN)/root sh -c '! command -v arm-linux-gnueabihf-gcc >/dev/null || \
 		make -sC $(CURDIR)/tools/capture armhf O=$(O)/capture-armhf'
+
+report: lib ## npu-report
+	@$(BIN)/root make -sC $(CURDIR)/tools/report $(CROSS) O=$(O)/report LIBNPU=$(O)/lib/libnpu.a
 
 selftests: lib ## the test programs
 	@linux=$$($(BIN)/linux-source) && $(BIN)/root make -sC $(CURDIR)/selftests $(CROSS) \

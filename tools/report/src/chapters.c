@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Lists the programs of npu-report, in the order of model.rst.
+ */
+#include "report.h"
+
+const struct rp_program *const rp_chapters[] = {
+	rp_core, rp_dpu, rp_lut, rp_out, NULL
+};

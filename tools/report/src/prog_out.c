@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Programs for what model.rst says of OUT_CVT and of where the DPU's results go.
+ */
+#include <math.h>
+
+#include "report.h"
+
+#define CVT_TYPE	(1u << 31)
+#define FP32TOFP16_EN	(1u << 16)
+
+static const double halves[] = { -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 9, 11, -7 };
+
+static void cvt_ties(struct trial *t)
+{
+	struct rp_fly f = { RP_INT16, RP_INT16, .n = RP_COUNT(halves) };
+	double even[RP_COUNT(halves)], away[RP_COUNT(halves)], up[RP_COUNT(halves)];
+
+	for (unsigned int i = 0; i < f.n; i++) {
+		even[i] = rp_even(halves[i], 1);
+		away[i] = rp_away(halves[i], 1);
+		up[i] = rp_upwards(halves[i], 1);
+	}
+	rp_fly(t, &f, halves);
+	rp_set(t, OFF_DPU_OUT_CVT_SHIFT, 1);
+	rp_fly_run(t, &f);
+	rp_model(t, "ties go to even", even);
+	rp_other_reading(t, "ties go away from zero", away);
+	rp_other_reading(t, "ties go up", up);
+}
+
+static void cvt_type(struct trial *t)
+{
+	struct rp_fly f = { RP_INT16, RP_INT16, .n = RP_COUNT(halves) };
+	double first[RP_COUNT(halves)], last[RP_COUNT(halves)];
+
+	for (unsigned int i = 0; i < f.n; i++) {
+		first[i] = (halves[i] + 3) * 5;
+		last[i] = halves[i] * 5 + 3;
+	}
+	rp_fly(t, &f, halves);
+	rp_set(t, OFF_DPU_OUT_CVT_OFFSET, 3);
+	rp_set(t, OFF_DPU_OUT_CVT_SCALE, 5);
+	rp_set(t, OFF_DPU_OUT_CVT_SHIFT, CVT_TYPE);
+	rp_fly_run(t, &f);
+	rp_model(t, "CVT_TYPE adds the offset before it multiplies", first);
+	rp_other_reading(t, "CVT_TYPE adds the offset after it multiplies", last);
+}
+
+static void fp32_to_fp16(struct trial *t)
+{
+	/* The first two lie between two halves; the others beyond or at the end of their range. */
+	const double v[] = { 1 + 0x1p-11, 1 + 0x3p-11, -1 - 0x3p-11, 65519, 65520, -65520, 70000,
+			     0x1p-25 };
+	const double even[] = { 1, 1 + 0x1p-9, -1 - 0x1p-9, 65504, INFINITY, -INFINITY, INFINITY, 0 };
+	const double sat[] = { 1, 1 + 0x1p-9, -1 - 0x1p-9, 65504, 65504, -65504, 65504, 0 };
+	const double cut[] = { 1, 1 + 0x1p-10, -1 - 0x1p-10, 65504, 65504, -65504, 65504, 0 };
+	struct rp_fly f = { RP_FP32, RP_FP16, .n = RP_COUNT(v) };
+
+	rp_fly(t, &f, v);
+	rp_fly_run(t, &f);
+	rp_model(t, "rounds to nearest even, overflows to infinity", even);
+	rp_other_reading(t, "rounds to nearest even, saturates", sat);
+	rp_other_reading(t, "truncates and saturates", cut);
+}
+
+static void fp32_keeps(struct trial *t)
+{
+	const double v[] = { 1 + 0x1p-20, -1 - 0x1p-20, 100000.25, 3.0000002384185791 };
+	const double rounded[] = { 1, -1, INFINITY, 3 };
+	struct rp_fly f = { RP_FP32, RP_FP32, .n = RP_COUNT(v) };
+
+	rp_fly(t, &f, v);
+	rp_set(t, OFF_DPU_OUT_CVT_SCALE, 1 | FP32TOFP16_EN);
+	rp_fly_run(t, &f);
+	rp_model(t, "fp32 results are as without FP32TOFP16_EN", v);
+	rp_other_reading(t, "fp32 results are rounded to halves", rounded);
+}
+
+static void half_to_int8(struct trial *t)
+{
+	const double v[] = { 0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.75, -0.75, 200, -200, 3, -3, 0, 7.25,
+			     100.5, 101.5 };
+	double even[RP_COUNT(v)], away[RP_COUNT(v)], cut[RP_COUNT(v)];
+	struct rp_fly f = { RP_FP16, RP_INT8, .n = RP_COUNT(v) };
+
+	for (unsigned int i = 0; i < f.n; i++) {
+		even[i] = fmin(127, fmax(-128, rp_even(v[i], 0)));
+		away[i] = fmin(127, fmax(-128, rp_away(v[i], 0)));
+		cut[i] = fmin(127, fmax(-128, trunc(v[i])));
+	}
+	rp_fly(t, &f, v);
+	rp_fly_run(t, &f);
+	rp_model(t, "halves become bytes with ties to even", even);
+	rp_other_reading(t, "halves become bytes with ties away from zero", away);
+	rp_other_reading(t, "halves become bytes by truncation", cut);
+}
+
+/* Four of eight channels exist, and the eight behind them do not. */
+static void write_padding(struct trial *t)
+{
+	const double v[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	struct rp_fly f = { RP_INT16, RP_INT16, .n = RP_COUNT(v) };
+	double pend[16], whole[16], none[16], zero[16];
+
+	for (unsigned int i = 0; i < 16; i++) {
+		pend[i] = i < 4 ? v[i] : 0x1234;
+		whole[i] = i < 8 ? pend[i] : (int16_t)(RP_POISON * 0x101);
+		none[i] = i < 4 ? v[i] : (int16_t)(RP_POISON * 0x101);
+		zero[i] = i < 4 ? v[i] : 0;
+	}
+	rp_fly(t, &f, v);
+	rp_set(t, OFF_DPU_OFFSET_PEND, 0x1234);
+	rp_set(t, OFF_DPU_DATA_CUBE_CHANNEL, 3 << 16 | 15);
+	rp_set(t, OFF_DPU_WDMA_SIZE_0, 15);
+	rp_set(t, OFF_RDMA_DATA_CUBE_CHANNEL, 15);
+	rp_run(t, NPU_EN_DPU | NPU_EN_DPU_RDMA);
+	rp_result(t, RP_INT16, 1, 16, 16);
+	rp_model(t, "padded channels take OFFSET_PEND", pend);
+	rp_other_reading(t, "surfaces of padded channels alone are not written", whole);
+	rp_other_reading(t, "padded channels are not written", none);
+	rp_other_reading(t, "padded channels become 0", zero);
+}
+
+/* Two lines of two positions, with a place left out behind each line. */
+static void notch(struct trial *t, uint32_t notches, unsigned int pitch0, unsigned int pitch1,
+		  const char *reading, const char *other)
+{
+	const double v[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
+			     17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32 };
+	struct rp_fly f = { RP_INT16, RP_INT16, .n = RP_COUNT(v) };
+	double want[40], also[40];
+
+	rp_fly(t, &f, v);
+	rp_set(t, OFF_DPU_DATA_CUBE_NOTCH, notches);
+	rp_set(t, OFF_DPU_DST_SURF_STRIDE, 6 * 16);
+	rp_set(t, OFF_DPU_SURFACE_ADD, 6 * 16);
+	rp_set(t, OFF_DPU_DATA_CUBE_WIDTH, 1);
+	rp_set(t, OFF_DPU_DATA_CUBE_HEIGHT, 1);
+	rp_set(t, OFF_DPU_WDMA_SIZE_1, 1 << 16 | 1);
+	rp_set(t, OFF_RDMA_DATA_CUBE_WIDTH, 1);
+	rp_set(t, OFF_RDMA_DATA_CUBE_HEIGHT, 1);
+	rp_run(t, NPU_EN_DPU | NPU_EN_DPU_RDMA);
+	for (unsigned int i = 0; i < 40; i++) {
+		want[i] = also[i] = (int16_t)(RP_POISON * 0x101);
+		rp_read(t, i, RP_INT16, 2 * i);
+	}
+	for (unsigned int i = 0; i < 32; i++) {
+		want[i / 16 * pitch0 * 8 + i % 16] = v[i];
+		also[i / 16 * pitch1 * 8 + i % 16] = v[i];
+	}
+	rp_model(t, reading, want);
+	rp_other_reading(t, other, also);
+}
+
+static void notch_1(struct trial *t)
+{
+	notch(t, 1, 3, 2, "NOTCH_0 alone says where the next line begins",
+	      "with NOTCH_1 of 0 there is no notch");
+}
+
+/* Four surfaces in groups of two: stride within a group, SURFACE_ADD from group to group. */
+static void surface_groups(struct trial *t)
+{
+	static const uint32_t grouped[] = { 0, 32, 96, 128 }, flat[] = { 0, 32, 64, 96 };
+	double v[64], want[64], other[64];
+	struct rp_fly f = { RP_INT8, RP_INT8, .n = 16 };
+
+	for (unsigned int i = 0; i < 64; i++)
+		v[i] = i + 1;
+	rp_fly(t, &f, v);
+	rp_cube(t, RP_X, RP_INT8, 1, 64, v);
+	rp_set(t, OFF_DPU_DST_SURF_STRIDE, 32);
+	rp_set(t, OFF_DPU_SURFACE_ADD, 96);
+	rp_set(t, OFF_DPU_BS_OW_CFG, 1 * 0x124 | 2);
+	rp_set(t, OFF_DPU_DATA_CUBE_CHANNEL, 63 << 16 | 63);
+	rp_set(t, OFF_DPU_WDMA_SIZE_0, 63);
+	rp_set(t, OFF_RDMA_DATA_CUBE_CHANNEL, 63);
+	rp_run(t, NPU_EN_DPU | NPU_EN_DPU_RDMA);
+	for (unsigned int i = 0; i < 64; i++) {
+		rp_read(t, i, RP_INT8, grouped[i / 16] + i % 16);
+		want[i] = v[i];
+		other[i] = (int8_t)RP_POISON;
+	}
+	for (unsigned int i = 0; i < 64; i++) {
+		for (unsigned int k = 0; k < 4; k++) {
+			if (flat[k] == grouped[i / 16])
+				other[i] = v[k * 16 + i % 16];
+		}
+	}
+	rp_model(t, "the stride counts within groups of SIZE_E surfaces, SURFACE_ADD between them", want);
+	rp_other_reading(t, "the stride alone counts", other);
+}
+
+const struct rp_program rp_out[] = {
+	{ "cvt-ties", "ties of OUT_CVT without CVT_ROUND", cvt_ties, NULL, 0 },
+	{ "cvt-type", "CVT_TYPE with integers", cvt_type, NULL, 0 },
+	{ "fp32-to-fp16", "rounding of fp32 results to halves", fp32_to_fp16, NULL, 0 },
+	{ "fp32-keeps", "FP32TOFP16_EN where floats are written as fp32", fp32_keeps, NULL, 0 },
+	{ "half-to-int8", "ties of halves that become bytes", half_to_int8, NULL, 0 },
+	{ "write-padding", "what padded output channels hold", write_padding, NULL, 0 },
+	{ "notch-1", "NOTCH_1 of the output", notch_1, NULL, 0 },
+	{ "surface-groups", "addresses of output surfaces in groups", surface_groups, NULL, 0 },
+	{ 0 }
+};

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Runs the programs of npu-report on the model's arithmetic, without a machine: every one
+ * has to come out as modelled, and some do not once the model is told another reading.
+ */
+#include <errno.h>
+
+#include "harness.h"
+#include "report.h"
+
+#define IN_IOVA		MEM_BASE
+#define OUT_IOVA	(MEM_BASE + RP_MEM)
+
+static NpuTaskOptions options = { .write_padding = true };
+static const char *why;
+static bool verbose;
+
+static int run(struct rp_npu *npu, const uint64_t *entry, const struct rp_span *task,
+	       unsigned int tasks)
+{
+	(void)npu;
+	for (unsigned int i = 0; i < tasks; i++) {
+		static Prog p;
+		NpuVerdict verdict;
+
+		p.n = task[i].count;
+		if (p.n > ARRAY_SIZE(p.cmd))
+			return -E2BIG;
+		memcpy(p.cmd, entry + task[i].first, p.n * sizeof(*entry));
+		verdict = run_prog(&p, options, &why);
+		if (verdict == NPU_TASK_RUN)
+			continue;
+		if (verbose)
+			printf("# %s: %s\n", verdict == NPU_TASK_UNIMP ? "refused" : "hangs", why);
+		if (verdict == NPU_TASK_STALL)
+			why = NULL;
+		return -ETIMEDOUT;
+	}
+	why = NULL;
+	return 0;
+}
+
+static const char *refusal(struct rp_npu *npu)
+{
+	(void)npu;
+	return why;
+}
+
+static struct rp_npu npu = {
+	.in = mem, .out = mem + RP_MEM, .in_iova = IN_IOVA, .out_iova = OUT_IOVA, .run = run,
+	.refusal = refusal,
+};
+
+static struct trial t;
+
+/* What hangs must not do so because the model refuses it, and readings must differ. */
+static bool as_modelled(const struct rp_program *p)
+{
+	if (p->kind == RP_NEEDS_CORE)
+		return true;
+	rp_try(&t, &npu, p);
+	if (!p->run)
+		return p->why_not && t.verdict == RP_NOT_RUN;
+	return t.verdict == RP_AS_MODELLED && !t.ambiguous && !why == (p->kind != RP_REFUSED);
+}
+
+static const struct rp_program *find_program(const char *id)
+{
+	for (unsigned int i = 0; rp_chapters[i]; i++) {
+		for (const struct rp_program *p = rp_chapters[i]; p->id; p++) {
+			if (!strcmp(p->id, id))
+				return p;
+		}
+	}
+	return NULL;
+}
+
+static void differs(const char *id, const char *reading)
+{
+	const struct rp_program *p = find_program(id);
+
+	if (p)
+		rp_try(&t, &npu, p);
+	report(p && t.verdict == RP_DIFFERS && strstr(t.text, reading), "%s differs: %s", id,
+	       reading);
+	if (p && !strstr(t.text, reading))
+		printf("# %s\n", t.text);
+}
+
+int main(int argc, char **argv)
+{
+	verbose = argc > 1 && !strcmp(argv[1], "-v");
+	printf("TAP version 13\n");
+	for (unsigned int i = 0; rp_chapters[i]; i++) {
+		for (const struct rp_program *p = rp_chapters[i]; p->id; p++) {
+			report(as_modelled(p), "%s: %s", p->id, p->what);
+			if (t.ambiguous)
+				printf("# another reading gives the same\n");
+			if (verbose || (t.verdict != RP_AS_MODELLED && !p->why_not))
+				printf("# %s%s%s\n", t.text, why ? "; refused: " : "", why ? why : "");
+		}
+	}
+	options.write_padding = false;
+	differs("write-padding", "surfaces of padded channels alone are not written");
+	options.write_padding = true;
+	printf("1..%u\n", tests);
+	return failures != 0;
+}
