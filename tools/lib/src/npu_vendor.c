@@ -26,6 +26,7 @@
 #define TIMEOUT_MS	60000u
 
 #define INT_DPU		0x300u
+#define INT_PPU		0xc00u
 #define INT_ALL		0x1ffffu
 
 /* Entries that end a program: next base, next amount, marker, enable. */
@@ -401,7 +402,8 @@ static int make_task_buffer(struct npu_dev *dev, const struct npu_hwjob *job, st
 			return -EINVAL;
 		memset(&task[i], 0, sizeof(task[i]));
 		task[i].enable_mask = (uint32_t)(prog[job->tasks[i].count - 1] >> 16);
-		task[i].int_mask = INT_DPU;
+		/* The PPU is the last block where it runs. */
+		task[i].int_mask = task[i].enable_mask & NPU_EN_PPU ? INT_PPU : INT_DPU;
 		task[i].int_clear = INT_ALL;
 		task[i].regcfg_amount = job->tasks[i].count - TAIL;
 		task[i].regcmd_addr = job->tasks[i].regcmd;
