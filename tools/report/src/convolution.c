@@ -97,7 +97,8 @@ static void put_dpu(struct trial *t, const struct rp_conv *c)
 	uint32_t mode = c->depthwise ? 3 : 0;
 	bool narrow = c->out == RP_FP16 || c->out == RP_BF16;
 
-	if (c->depthwise)
+	/* Groups of depthwise channels are twice as large, but SIZE_E ends at 8 surfaces. */
+	if (c->depthwise && surfaces < 4)
 		surfaces = 2 * surfaces + 1;
 	rp_set(t, OFF_CORE_MISC_CFG, (uint32_t)c->in << 8 | (uint32_t)c->depthwise << 1 | 1);
 	rp_set(t, OFF_CORE_DATAOUT_SIZE_0, (c->oh - 1) << 16 | (c->ow - 1));

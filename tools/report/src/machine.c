@@ -48,7 +48,8 @@ bool rp_is_model(void)
 	glob("/proc/device-tree/*/compatible", 0, NULL, &g);
 	glob("/proc/device-tree/*/*/compatible", GLOB_APPEND, NULL, &g);
 	for (size_t i = 0; i < g.gl_pathc && !found; i++)
-		found = read_line(g.gl_pathv[i], text, sizeof(text)) && !strcmp(text, MODEL_COMPATIBLE);
+		found = read_line(g.gl_pathv[i], text, sizeof(text)) &&
+			!strcmp(text, MODEL_COMPATIBLE);
 	globfree(&g);
 	return found;
 }

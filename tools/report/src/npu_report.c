@@ -38,7 +38,8 @@ static int usage(void)
 		"  -f             replace FILE\n"
 		"  --selftests    what runs the selftests (" SELFTESTS ", if it is there)\n"
 		"  --list         name the programs, without an NPU\n"
-		"exit status: 0 as modelled, 1 something differs, 2 FILE or options are wrong, 3 no NPU\n");
+		"exit status: 0 as modelled, 1 something differs, 2 FILE or options are wrong,\n"
+		"             3 no NPU\n");
 	return EXIT_USAGE;
 }
 
@@ -168,7 +169,8 @@ static int write_report(FILE *f, struct rp_machine *m, const struct options *o)
 
 static FILE *create(const struct options *o)
 {
-	int fd = open(o->file, O_WRONLY | O_CREAT | O_CLOEXEC | (o->force ? O_TRUNC : O_EXCL), 0644);
+	int fd = open(o->file, O_WRONLY | O_CREAT | O_CLOEXEC | (o->force ? O_TRUNC : O_EXCL),
+		      0644);
 
 	return fd < 0 ? NULL : fdopen(fd, "w");
 }
@@ -180,7 +182,8 @@ static int report(const struct options *o)
 	int ret = rp_machine_open(&m, o->node);
 
 	if (ret) {
-		fprintf(stderr, "npu-report: %s: %s\n", o->node ? o->node : "no NPU", strerror(-ret));
+		fprintf(stderr, "npu-report: %s: %s\n", o->node ? o->node : "no NPU",
+			strerror(-ret));
 		return EXIT_BROKEN;
 	}
 	f = create(o);
@@ -201,9 +204,13 @@ static int report(const struct options *o)
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "uapi", required_argument, NULL, 'u' }, { "device", required_argument, NULL, 'd' },
-		{ "selftests", required_argument, NULL, 's' }, { "no-selftests", no_argument, NULL, 'n' },
-		{ "no-times", no_argument, NULL, 't' }, { "list", no_argument, NULL, 'l' }, { 0 },
+		{ "uapi", required_argument, NULL, 'u' },
+		{ "device", required_argument, NULL, 'd' },
+		{ "selftests", required_argument, NULL, 's' },
+		{ "no-selftests", no_argument, NULL, 'n' },
+		{ "no-times", no_argument, NULL, 't' },
+		{ "list", no_argument, NULL, 'l' },
+		{ 0 },
 	};
 	struct options o = { .file = DEFAULT_FILE, .times = true };
 	int opt;
@@ -232,7 +239,8 @@ int main(int argc, char **argv)
 	o.nonly = argc - optind;
 	for (int i = 0; i < o.nonly; i++) {
 		if (!known(o.only[i])) {
-			fprintf(stderr, "npu-report: %s: no such program; --list names them\n", o.only[i]);
+			fprintf(stderr, "npu-report: %s: no such program; --list names them\n",
+				o.only[i]);
 			return EXIT_USAGE;
 		}
 	}

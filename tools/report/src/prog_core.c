@@ -219,7 +219,8 @@ static void tf32_sum(struct trial *t)
 static void dw_half_sum(struct trial *t)
 {
 	struct rp_conv c = {
-		.in = RP_FP16, .out = RP_FP32, .depthwise = true, .h = 1, .w = 3, .ic = 32, .oc = 32,
+		.in = RP_FP16, .out = RP_FP32, .depthwise = true, .h = 1, .w = 3, .ic = 32,
+		.oc = 32,
 		.kh = 1, .kw = 3, .oh = 1, .ow = 1,
 	};
 	double single[32], exact[32];
@@ -260,6 +261,27 @@ static void bf16_out(struct trial *t)
 	rp_other_reading(t, "bf16 results are truncated", cut);
 }
 
+/* The bits of 3 in bf16 are those of 2.125 in halves. */
+static void bf16_multiplier(struct trial *t)
+{
+	struct rp_conv c = { .in = RP_BF16, .out = RP_FP32, .h = 1, .w = 1, .ic = 32, .oc = 16 };
+	double three[16], half[16];
+
+	for (unsigned int i = 0; i < 32; i++)
+		features[i] = i + 1;
+	for (unsigned int i = 0; i < 16; i++) {
+		three[i] = 3 * features[i];
+		half[i] = 2.125 * features[i];
+	}
+	one_hot(16, 32, 1);
+	rp_conv(t, &c, features, weights);
+	rp_set(t, OFF_DPU_BS_CFG, 1 << 1 | 1 << 6);
+	rp_set(t, OFF_DPU_BS_MUL_CFG, 0x40400000);
+	rp_conv_run(t, &c);
+	rp_model(t, "a multiplier beside bf16 is bf16", three);
+	rp_other_reading(t, "a multiplier beside bf16 is a half", half);
+}
+
 static void no_rdma(struct trial *t)
 {
 	struct rp_conv c = { .in = RP_INT8, .out = RP_INT32, .h = 1, .w = 1, .ic = 32, .oc = 32 };
@@ -278,17 +300,18 @@ static void no_rdma(struct trial *t)
 }
 
 const struct rp_program rp_core[] = {
-	{ "sums-saturate", "integer sums beyond 32 bits", sums_saturate, NULL, 0 },
-	{ "half-sum", "sums of halves of a short group of channels", half_sum, NULL, 0 },
-	{ "bf16-sum", "sums of bf16", bf16_sum, NULL, 0 },
-	{ "tf32-sum", "sums of tf32", tf32_sum, NULL, 0 },
-	{ "dw-half-sum", "sums of a depthwise convolution of halves", dw_half_sum, NULL, 0 },
-	{ "truncate-ties", "ties of CLIP_TRUNCATE", truncate_ties, NULL, 0 },
-	{ "truncate-floats", "CLIP_TRUNCATE with floats", truncate_floats, NULL, RP_REFUSED },
-	{ "cpend-int32", "CPEND beside int32 results", cpend_int32, NULL, 0 },
-	{ "cpend-order", "CPEND and truncation", cpend_order, NULL, 0 },
-	{ "cpend-qd", "CPEND without QD_EN", cpend_qd, NULL, RP_REFUSED },
-	{ "bf16-out", "rounding of bf16 results", bf16_out, NULL, 0 },
-	{ "no-rdma", "a task without DPU_RDMA", no_rdma, NULL, 0 },
+	RP_TRY("sums-saturate", "integer sums beyond 32 bits", sums_saturate),
+	RP_TRY("half-sum", "sums of halves of a short group of channels", half_sum),
+	RP_TRY("bf16-sum", "sums of bf16", bf16_sum),
+	RP_TRY("tf32-sum", "sums of tf32", tf32_sum),
+	RP_TRY("dw-half-sum", "sums of a depthwise convolution of halves", dw_half_sum),
+	RP_TRY("truncate-ties", "ties of CLIP_TRUNCATE", truncate_ties),
+	RP_TRY_KIND("truncate-floats", "CLIP_TRUNCATE with floats", truncate_floats, RP_REFUSED),
+	RP_TRY("cpend-int32", "CPEND beside int32 results", cpend_int32),
+	RP_TRY("cpend-order", "CPEND and truncation", cpend_order),
+	RP_TRY_KIND("cpend-qd", "CPEND without QD_EN", cpend_qd, RP_REFUSED),
+	RP_TRY("bf16-out", "rounding of bf16 results", bf16_out),
+	RP_TRY("bf16-multiplier", "multipliers of stages beside bf16", bf16_multiplier),
+	RP_TRY("no-rdma", "a task without DPU_RDMA", no_rdma),
 	{ 0 }
 };

@@ -40,6 +40,26 @@ static void prelu_shift(struct trial *t)
 	rp_other_reading(t, "what PReLU spares is left alone", spared);
 }
 
+/* (v * 3 + 1) / 2 before its sum is rounded, or v * 3 / 2, rounded, plus 1. */
+static void bn_wide(struct trial *t)
+{
+	const double v[] = { 1, 3, 5, 7 };
+	double wide[4], narrow[4];
+	struct rp_fly f = { RP_INT32, RP_INT32, .n = RP_COUNT(v) };
+
+	for (unsigned int i = 0; i < 4; i++) {
+		wide[i] = rp_even(v[i] * 3 + 1, 1);
+		narrow[i] = rp_even(v[i] * 3, 1) + 1;
+	}
+	rp_fly(t, &f, v);
+	rp_set(t, OFF_DPU_BN_CFG, RELU_BYPASS | ALGO(ADD));
+	rp_set(t, OFF_DPU_BN_ALU_CFG, 1);
+	rp_set(t, OFF_DPU_BN_MUL_CFG, 3 << 16 | 1 << 8);
+	rp_fly_run(t, &f);
+	rp_model(t, "BN adds to the wide product and shifts the sum", wide);
+	rp_other_reading(t, "BN shifts the product, then adds", narrow);
+}
+
 /* BS adds beyond 32 bits, then BN takes 1 off. */
 static void stage_saturates(struct trial *t)
 {
@@ -157,7 +177,8 @@ static void ew_cvt(struct trial *t)
 	rp_set(t, OFF_DPU_EW_CVT_OFFSET, 5);
 	rp_set(t, OFF_DPU_EW_CVT_SCALE, 1 << 16 | 3);
 	rp_fly_run(t, &f);
-	rp_model(t, "bit 31 of EW_CFG adds the operand's offset first, bit 30 rounds ties away from zero",
+	rp_model(t,
+		 "bit 31 of EW_CFG adds the operand's offset first, bit 30 rounds away from zero",
 		 away);
 	rp_other_reading(t, "bits 30 and 31 of EW_CFG change nothing", last);
 	rp_other_reading(t, "bit 31 of EW_CFG adds first, bit 30 changes nothing", first);
@@ -199,13 +220,14 @@ static void div_halves(struct trial *t)
 }
 
 const struct rp_program rp_dpu[] = {
-	{ "stage-waits", "a stage whose operands nothing fetches", stage_waits, NULL, 0 },
-	{ "prelu-shift", "shift of what PReLU spares", prelu_shift, NULL, 0 },
-	{ "stage-saturates", "integers beyond 32 bits between stages", stage_saturates, NULL, 0 },
-	{ "ew-div", "division of floats", ew_div, NULL, 0 },
-	{ "erdma-halves", "halves that ERDMA alone fetches for a flying DPU", erdma_halves, NULL, 0 },
-	{ "ew-truncate", "EW_TRUNCATE of products of either sign", ew_truncate, NULL, 0 },
-	{ "ew-cvt", "order and ties of the EW operand's conversion", ew_cvt, NULL, 0 },
-	{ "div-halves", "division of halves that nothing widens", div_halves, NULL, 0 },
+	RP_TRY("stage-waits", "a stage whose operands nothing fetches", stage_waits),
+	RP_TRY("prelu-shift", "shift of what PReLU spares", prelu_shift),
+	RP_TRY("bn-wide", "sum and shift of BN", bn_wide),
+	RP_TRY("stage-saturates", "integers beyond 32 bits between stages", stage_saturates),
+	RP_TRY("ew-div", "division of floats", ew_div),
+	RP_TRY("erdma-halves", "halves that ERDMA alone fetches for a flying DPU", erdma_halves),
+	RP_TRY("ew-truncate", "EW_TRUNCATE of products of either sign", ew_truncate),
+	RP_TRY("ew-cvt", "order and ties of the EW operand's conversion", ew_cvt),
+	RP_TRY("div-halves", "division of halves that nothing widens", div_halves),
 	{ 0 }
 };

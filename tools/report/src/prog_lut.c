@@ -253,7 +253,8 @@ static void lut_access_0(struct trial *t)
 	rp_write(t, OFF_DPU_LUT_ACCESS_CFG, 0);
 	rp_write(t, OFF_DPU_LUT_ACCESS_CFG, ACCESS_LO);
 	rp_fly_run(t, &f);
-	rp_model(t, "a write of the configuration with access type 0 leaves the tables alone", want);
+	rp_model(t, "a write of the configuration with access type 0 leaves the tables alone",
+		 want);
 }
 
 /* Codes 3x of halves: times 2, plus 5, over 4. */
@@ -275,18 +276,39 @@ static void lut_cvt_type_0(struct trial *t)
 	rp_set(t, OFF_DPU_OUT_CVT_SHIFT, 2 << 12);
 	rp_fly_run(t, &f);
 	rp_model(t, "codes of the LUT are multiplied, then the offset is added", last);
-	rp_other_reading(t, "the offset is added to codes of the LUT before they are multiplied", first);
+	rp_other_reading(t, "the offset is added to codes of the LUT before they are multiplied",
+			 first);
+}
+
+static void lut_zero(struct trial *t)
+{
+	const double v[] = { 0, 0x1p-14, -0x1p-14, 1, -1, 2, -2, 0.25 };
+	double want[8], four[8];
+	struct table table[2];
+	struct rp_fly f = { RP_FP16, RP_FP16, .n = RP_COUNT(v) };
+
+	meet_at_zero(table, 0);
+	for (unsigned int i = 0; i < 8; i++) {
+		want[i] = 3 * rp_even(v[i], 0);
+		four[i] = want[i] == 0 ? 4 : want[i];
+	}
+	fly_lut(t, &f, v, table, BOTH_LO | ABOVE_LO);
+	rp_fly_run(t, &f);
+	rp_model(t, "where the tables meet there is nothing special, and an entry of 0 is 0", want);
+	rp_other_reading(t, "an entry of 0 is read as 4", four);
 }
 
 const struct rp_program rp_lut[] = {
-	{ "lut-overlap", "tables that overlap", lut_overlap, NULL, 0 },
-	{ "lut-ew-op", "EW operations on registers beside the LUT", lut_ew_op, NULL, 0 },
-	{ "lut-interpolation", "rounding between two entries of a table", lut_interpolation, NULL, 0 },
-	{ "lut-slope", "rounding beyond the ends of a table", lut_slope, NULL, 0 },
-	{ "lut-index", "how floats become table inputs", lut_index, NULL, 0 },
-	{ "lut-integers", "integers as table inputs", lut_integers, NULL, 0 },
-	{ "lut-survives", "tables of the job before", lut_survives, NULL, 0 },
-	{ "lut-access-0", "an access of type 0", lut_access_0, NULL, 0 },
-	{ "lut-cvt-type-0", "OUT_CVT of codes of the LUT with CVT_TYPE 0", lut_cvt_type_0, NULL, 0 },
+	RP_TRY("lut-zero", "entries of 0, and the edge of both tables", lut_zero),
+
+	RP_TRY("lut-overlap", "tables that overlap", lut_overlap),
+	RP_TRY("lut-ew-op", "EW operations on registers beside the LUT", lut_ew_op),
+	RP_TRY("lut-interpolation", "rounding between two entries of a table", lut_interpolation),
+	RP_TRY("lut-slope", "rounding beyond the ends of a table", lut_slope),
+	RP_TRY("lut-index", "how floats become table inputs", lut_index),
+	RP_TRY("lut-integers", "integers as table inputs", lut_integers),
+	RP_TRY("lut-survives", "tables of the job before", lut_survives),
+	RP_TRY("lut-access-0", "an access of type 0", lut_access_0),
+	RP_TRY("lut-cvt-type-0", "OUT_CVT of codes of the LUT with CVT_TYPE 0", lut_cvt_type_0),
 	{ 0 }
 };

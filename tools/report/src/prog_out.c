@@ -52,7 +52,8 @@ static void fp32_to_fp16(struct trial *t)
 	/* The first two lie between two halves; the others beyond or at the end of their range. */
 	const double v[] = { 1 + 0x1p-11, 1 + 0x3p-11, -1 - 0x3p-11, 65519, 65520, -65520, 70000,
 			     0x1p-25 };
-	const double even[] = { 1, 1 + 0x1p-9, -1 - 0x1p-9, 65504, INFINITY, -INFINITY, INFINITY, 0 };
+	const double even[] = { 1, 1 + 0x1p-9, -1 - 0x1p-9, 65504, INFINITY, -INFINITY, INFINITY,
+			       0 };
 	const double sat[] = { 1, 1 + 0x1p-9, -1 - 0x1p-9, 65504, 65504, -65504, 65504, 0 };
 	const double cut[] = { 1, 1 + 0x1p-10, -1 - 0x1p-10, 65504, 65504, -65504, 65504, 0 };
 	struct rp_fly f = { RP_FP32, RP_FP16, .n = RP_COUNT(v) };
@@ -79,7 +80,8 @@ static void fp32_keeps(struct trial *t)
 
 static void half_to_int8(struct trial *t)
 {
-	const double v[] = { 0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.75, -0.75, 200, -200, 3, -3, 0, 7.25,
+	const double v[] = { 0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.75, -0.75, 200, -200, 3, -3, 0,
+			    7.25,
 			     100.5, 101.5 };
 	double even[RP_COUNT(v)], away[RP_COUNT(v)], cut[RP_COUNT(v)];
 	struct rp_fly f = { RP_FP16, RP_INT8, .n = RP_COUNT(v) };
@@ -188,18 +190,147 @@ static void surface_groups(struct trial *t)
 				other[i] = v[k * 16 + i % 16];
 		}
 	}
-	rp_model(t, "the stride counts within groups of SIZE_E surfaces, SURFACE_ADD between them", want);
+	rp_model(t, "the stride counts within groups of SIZE_E surfaces, SURFACE_ADD between them",
+		 want);
 	rp_other_reading(t, "the stride alone counts", other);
 }
 
+/* Bytes of positions, which are numbered so that each is found again. */
+static void bytes_in(struct trial *t, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		rp_put(t, RP_X + i, RP_INT8, (int8_t)(i % 251));
+}
+
+static void bytes_out(struct trial *t, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		rp_read(t, i, RP_INT8, i);
+}
+
+static void same_bytes(double *v, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		v[i] = (int8_t)(i % 251);
+}
+
+/* 48 positions of 16 bytes become 16 rows of 48 bytes (as attention of Rockchip's networks). */
+static void transpose_rows(struct trial *t)
+{
+	static const double none[48 * 8];
+	static double want[768], plain[768];
+	struct rp_fly f = { RP_INT16, RP_INT16, .n = RP_COUNT(none) };
+
+	rp_fly(t, &f, none);
+	bytes_in(t, 768);
+	rp_set(t, OFF_DPU_DST_SURF_STRIDE, 3 * 16);
+	rp_set(t, OFF_DPU_DATA_CUBE_WIDTH, 15);
+	rp_set(t, OFF_DPU_DATA_CUBE_HEIGHT, 2);
+	rp_set(t, OFF_DPU_DATA_CUBE_NOTCH, 23 << 16 | 23);
+	rp_set(t, OFF_DPU_BS_OW_CFG, 0x080007fe);
+	rp_set(t, OFF_DPU_WDMA_SIZE_0, 2 << 16 | 7);
+	rp_set(t, OFF_DPU_WDMA_SIZE_1, 1 << 16);
+	rp_set(t, OFF_DPU_SURFACE_ADD, 16);
+	rp_set(t, OFF_RDMA_DATA_CUBE_WIDTH, 15);
+	rp_set(t, OFF_RDMA_DATA_CUBE_HEIGHT, 2);
+	rp_run(t, NPU_EN_DPU | NPU_EN_DPU_RDMA);
+	bytes_out(t, 768);
+	same_bytes(plain, 768);
+	for (unsigned int i = 0; i < 768; i++)
+		want[i] = plain[i % 48 * 16 + i / 48];
+	rp_model(t, "TP_ORG_EN transposes blocks of 16 positions by bytes", want);
+	rp_other_reading(t, "TP_ORG_EN changes nothing", plain);
+}
+
+/* Five lines of 24 positions become columns, eight positions of each line at a time. */
+static void transpose_columns(struct trial *t)
+{
+	static const double none[40 * 8];
+	static double want[1920], plain[1920];
+	struct rp_fly f = { RP_INT16, RP_INT16, .n = RP_COUNT(none) };
+
+	rp_clear(t);
+	rp_fly(t, &f, none);
+	bytes_in(t, 1920);
+	rp_bits(t, OFF_DPU_FEATURE_MODE_CFG, 1 << 30, 1 << 30);
+	rp_set(t, OFF_DPU_DST_SURF_STRIDE, 5 * 16);
+	rp_set(t, OFF_DPU_DATA_CUBE_WIDTH, 7);
+	rp_set(t, OFF_DPU_DATA_CUBE_HEIGHT, 4);
+	rp_set(t, OFF_DPU_DATA_CUBE_NOTCH, 35 << 16 | 35);
+	rp_set(t, OFF_DPU_DATA_CUBE_CHANNEL, 23 << 16 | 23);
+	rp_set(t, OFF_DPU_BS_OW_CFG, 0x7fe);
+	rp_set(t, OFF_DPU_WDMA_SIZE_0, 1 << 27 | 23);
+	rp_set(t, OFF_DPU_WDMA_SIZE_1, 2 << 16 | 4);
+	rp_set(t, OFF_DPU_SURFACE_ADD, 40 * 16);
+	rp_set(t, OFF_RDMA_DATA_CUBE_WIDTH, 7);
+	rp_set(t, OFF_RDMA_DATA_CUBE_HEIGHT, 4);
+	rp_set(t, OFF_RDMA_DATA_CUBE_CHANNEL, 23);
+	rp_set(t, OFF_RDMA_SRC_DMA_CFG, 16 << 19);
+	rp_set(t, OFF_RDMA_SURF_NOTCH, (uint32_t)((8 - (4 * 24 + 8)) * 16));
+	rp_run(t, NPU_EN_DPU | NPU_EN_DPU_RDMA);
+	bytes_out(t, 1920);
+	same_bytes(plain, 1920);
+	for (unsigned int i = 0; i < 1920; i++) {
+		unsigned int atom = i / 16, from = atom % 5 * 24 + atom / 5;
+
+		want[i] = plain[from * 16 + i % 16];
+	}
+	rp_model(t, "TP_EN writes positions of lines as columns", want);
+	rp_other_reading(t, "TP_EN changes nothing", plain);
+}
+
+static void transpose(struct trial *t)
+{
+	transpose_rows(t);
+	transpose_columns(t);
+}
+
+/* 2 x 2 positions of 16 bytes become 4 x 4. */
+static void unpool(struct trial *t)
+{
+	static const double none[64];
+	static double want[256], plain[256];
+	struct rp_fly f = { RP_INT8, RP_INT8, .n = RP_COUNT(none) };
+
+	rp_fly(t, &f, none);
+	bytes_in(t, 64);
+	/* 16-bit integers at MRDMA stand for bytes. */
+	rp_set(t, OFF_DPU_DATA_FORMAT, 1 << 26);
+	rp_set(t, OFF_DPU_DST_SURF_STRIDE, 4 * 16);
+	rp_set(t, OFF_DPU_DATA_CUBE_WIDTH, 3);
+	rp_set(t, OFF_DPU_DATA_CUBE_HEIGHT, 1);
+	rp_set(t, OFF_DPU_DATA_CUBE_NOTCH, 4 << 16 | 4);
+	rp_set(t, OFF_DPU_BS_OW_CFG, 0x124 | 2);
+	rp_set(t, OFF_DPU_WDMA_SIZE_1, 1 << 16 | 3);
+	rp_set(t, OFF_DPU_SURFACE_ADD, 16 * 16);
+	rp_set(t, OFF_RDMA_DATA_CUBE_WIDTH, 1);
+	rp_set(t, OFF_RDMA_DATA_CUBE_HEIGHT, 1);
+	rp_set(t, OFF_RDMA_DATA_CUBE_CHANNEL, 7);
+	rp_set(t, OFF_RDMA_FEATURE_MODE_CFG, 0xf801);
+	rp_set(t, OFF_RDMA_SRC_DMA_CFG, 0x1000 | 0x249);
+	rp_run(t, NPU_EN_DPU | NPU_EN_DPU_RDMA);
+	bytes_out(t, 256);
+	for (unsigned int i = 0; i < 256; i++) {
+		unsigned int y = i / 64 / 2, x = i / 16 % 4 / 2;
+
+		want[i] = (y * 2 + x) * 16 + i % 16;
+		plain[i] = 0;
+	}
+	rp_model(t, "unpooling copies each position", want);
+	rp_other_reading(t, "unpooling writes zeros", plain);
+}
+
 const struct rp_program rp_out[] = {
-	{ "cvt-ties", "ties of OUT_CVT without CVT_ROUND", cvt_ties, NULL, 0 },
-	{ "cvt-type", "CVT_TYPE with integers", cvt_type, NULL, 0 },
-	{ "fp32-to-fp16", "rounding of fp32 results to halves", fp32_to_fp16, NULL, 0 },
-	{ "fp32-keeps", "FP32TOFP16_EN where floats are written as fp32", fp32_keeps, NULL, 0 },
-	{ "half-to-int8", "ties of halves that become bytes", half_to_int8, NULL, 0 },
-	{ "write-padding", "what padded output channels hold", write_padding, NULL, 0 },
-	{ "notch-1", "NOTCH_1 of the output", notch_1, NULL, 0 },
-	{ "surface-groups", "addresses of output surfaces in groups", surface_groups, NULL, 0 },
+	RP_TRY("cvt-ties", "ties of OUT_CVT without CVT_ROUND", cvt_ties),
+	RP_TRY("cvt-type", "CVT_TYPE with integers", cvt_type),
+	RP_TRY("fp32-to-fp16", "rounding of fp32 results to halves", fp32_to_fp16),
+	RP_TRY("fp32-keeps", "FP32TOFP16_EN where floats are written as fp32", fp32_keeps),
+	RP_TRY("half-to-int8", "ties of halves that become bytes", half_to_int8),
+	RP_TRY("write-padding", "what padded output channels hold", write_padding),
+	RP_TRY("notch-1", "NOTCH_1 of the output", notch_1),
+	RP_TRY("surface-groups", "addresses of output surfaces in groups", surface_groups),
+	RP_TRY("transpose", "transposition of int16", transpose),
+	RP_WHY("minmax-tail", "bytes behind the last of the largest channels", "no program yet"),
+	RP_TRY("unpool", "unpooling by copies", unpool),
 	{ 0 }
 };

@@ -34,6 +34,7 @@ struct rp_span {
 	unsigned int first, count;	/* entries of a task, tail included */
 	uint32_t enable;
 	bool dpu_done;			/* wait for the DPU's interrupt, even if the PPU runs */
+	uint32_t core_mask;		/* where it must run, 0 = anywhere */
 };
 
 struct rp_npu {
@@ -70,17 +71,23 @@ struct rp_program {
 	enum { RP_PLAIN, RP_REFUSED, RP_NEEDS_CORE } kind;
 };
 
+#define RP_TRY_KIND(id, what, fn, kind)	{ id, what, fn, NULL, kind }
+#define RP_TRY(id, what, fn)		RP_TRY_KIND(id, what, fn, RP_PLAIN)
+#define RP_WHY(id, what, why)		{ id, what, NULL, why, RP_PLAIN }
+
 extern const struct rp_program rp_pc[], rp_cna[], rp_core[], rp_dpu[], rp_lut[], rp_out[],
 	rp_ppu[], rp_around[];
 extern const struct rp_program *const rp_chapters[];
 
 struct trial {
 	struct rp_npu *npu;
-	uint64_t entry[RP_ENTRIES];
+	uint64_t entry[RP_ENTRIES + 1];
 	unsigned int n;			/* entries so far */
 	struct rp_span task[RP_TASKS];
 	unsigned int tasks;		/* closed ones */
 	unsigned int first;		/* entry of the open one */
+	bool dpu_done;			/* wait for the DPU, even if the PPU runs */
+	uint32_t core_mask;		/* where it must run, 0 = anywhere */
 	int outcome;			/* of the last run */
 	bool ran;
 	/* What came out, as numbers, and how they lie in memory. */
@@ -92,6 +99,7 @@ struct trial {
 	bool known;			/* the result fits another reading */
 	bool settled;			/* no later run changes the verdict */
 	bool ambiguous;			/* another reading gives what the model does */
+	char agreed[RP_TEXT];		/* readings of the model that fitted */
 	char text[RP_TEXT];
 };
 
@@ -107,6 +115,12 @@ void rp_entry(struct trial *t, uint32_t target, uint32_t off, uint32_t value);
 void rp_write(struct trial *t, uint32_t off, uint32_t value);
 /* Ends a task that enables these blocks. */
 void rp_close(struct trial *t, uint32_t enable);
+/* The same without the entry that makes the count even, and with a write behind the end. */
+void rp_close_odd(struct trial *t, uint32_t enable, uint32_t off, uint32_t value);
+/* Takes a register's write out. */
+void rp_remove(struct trial *t, uint32_t off);
+/* Runs the tasks that are closed. */
+void rp_run_closed(struct trial *t);
 /* Ends the last task and runs all. */
 void rp_run(struct trial *t, uint32_t enable);
 /* Empties it for another run. */

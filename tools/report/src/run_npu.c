@@ -12,7 +12,7 @@
 
 /* Blocks have been seen to read beyond their operands (rocket-userspace: one CBUF bank). */
 #define SLACK		65536u
-#define PROG_BYTES	(RP_ENTRIES * 8)
+#define PROG_BYTES	((RP_ENTRIES + 1) * 8)
 #define NEVER_NS	INT64_C(90000000000)
 /* Mainline's driver gives a job 500 ms, and does not say that it gave up. */
 #define HUNG_NS		INT64_C(400000000)
@@ -46,7 +46,14 @@ static int submit(struct rp_machine *m, const struct npu_hwjob *job, const struc
 	struct npu_job_opts opts = { .core_mask = 1, .timeout_ns = TIMEOUT_NS };
 	uint64_t first;
 
-	if (!(npu_features(m->dev) & DRM_ROCKET_FEATURE_SCHED))
+	bool sched = npu_features(m->dev) & DRM_ROCKET_FEATURE_SCHED;
+
+	/* Ours takes either block's end for the task's, and libnpu asks Rockchip's for the PPU's. */
+	if ((last->dpu_done && m->tells_errors) || (last->core_mask && !sched))
+		return -EOPNOTSUPP;
+	if (last->core_mask)
+		opts.core_mask = last->core_mask;
+	if (!sched)
 		return npu_submit(m->dev, job, 1);
 	if (job->ntasks > 1 && npu_features(m->dev) & DRM_ROCKET_FEATURE_BATCHED)
 		opts.flags |= DRM_ROCKET_JOB_BATCHED;
@@ -100,7 +107,9 @@ static int run(struct rp_npu *npu, const uint64_t *entry, const struct rp_span *
 	int64_t begin = now();
 	int ret;
 
-	memcpy(m->entry, entry, (task[tasks - 1].first + task[tasks - 1].count) * sizeof(*entry));
+	/* And the one behind, which is fetched with an odd last one. */
+	memcpy(m->entry, entry,
+	       (task[tasks - 1].first + task[tasks - 1].count + 1) * sizeof(*entry));
 	if (!m->vendor)
 		chain(m, task, tasks);
 	ret = to_outcome(run_job(m, task, tasks));

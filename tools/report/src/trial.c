@@ -62,33 +62,66 @@ void rp_bits(struct trial *t, uint32_t off, uint32_t mask, uint32_t value)
 }
 
 /* The end as libnpu has it; chains are made by whoever runs it. */
-void rp_close(struct trial *t, uint32_t enable)
+static void end_program(struct trial *t, uint32_t enable)
 {
 	struct rp_span *s = &t->task[t->tasks];
 
 	if (t->tasks >= RP_TASKS)
 		abort();
-	if ((t->n - t->first) % 2)
-		rp_entry(t, 0, 0, 0);
 	rp_entry(t, 0, 0, 0);
 	rp_write(t, OFF_PC_REGISTER_AMOUNTS, 0);
 	rp_entry(t, NPU_TGT_MARKER, 0, 0);
 	rp_entry(t, NPU_TGT_ENABLE, PC_OPERATION_ENABLE, enable);
-	*s = (struct rp_span){ .first = t->first, .count = t->n - t->first, .enable = enable };
+	*s = (struct rp_span){
+		.first = t->first, .count = t->n - t->first, .enable = enable,
+		.dpu_done = t->dpu_done, .core_mask = t->core_mask,
+	};
 	t->tasks++;
-	/* Programs begin at 64 bytes. */
+}
+
+/* Programs begin at 64 bytes. */
+static void begin_program(struct trial *t)
+{
 	while (t->n % 8)
 		rp_entry(t, 0, 0, 0);
 	t->first = t->n;
 }
 
-void rp_run(struct trial *t, uint32_t enable)
+void rp_close(struct trial *t, uint32_t enable)
 {
-	rp_close(t, enable);
+	if ((t->n - t->first) % 2)
+		rp_entry(t, 0, 0, 0);
+	end_program(t, enable);
+	begin_program(t);
+}
+
+void rp_close_odd(struct trial *t, uint32_t enable, uint32_t off, uint32_t value)
+{
+	end_program(t, enable);
+	rp_write(t, off, value);
+	begin_program(t);
+}
+
+void rp_remove(struct trial *t, uint32_t off)
+{
+	uint64_t *e = find(t, off);
+
+	if (e)
+		*e = 0;
+}
+
+void rp_run_closed(struct trial *t)
+{
 	t->settled = t->settled || t->verdict == RP_DIFFERS;
 	memset(t->npu->out, RP_POISON, RP_MEM);
 	t->outcome = t->npu->run(t->npu, t->entry, t->task, t->tasks);
 	t->ran = true;
+}
+
+void rp_run(struct trial *t, uint32_t enable)
+{
+	rp_close(t, enable);
+	rp_run_closed(t);
 }
 
 void rp_clear(struct trial *t)
@@ -356,7 +389,8 @@ static void say_values(struct trial *t, const char *reading, const double *v, un
 
 	for (unsigned int i = 0; i < t->ngot; i++)
 		wrong += !equal(t->got[i], v[i]);
-	say(t, "%u of %u values are other than in the model (\"%s\"); value %u is %.9g, modelled %.9g",
+	say(t,
+	    "%u of %u values are other than in the model (\"%s\"); value %u is %.9g, modelled %.9g",
 	    wrong, t->ngot, reading, at, t->got[at], v[at]);
 }
 
@@ -370,10 +404,21 @@ static bool no_outcome(struct trial *t)
 		return true;
 	}
 	if (t->outcome && t->outcome != -ETIMEDOUT) {
-		rp_not_run(t, strerror(-t->outcome));
+		rp_not_run(t, t->outcome == -EOPNOTSUPP ? "this driver does not take such a job"
+							 : strerror(-t->outcome));
 		return true;
 	}
 	return false;
+}
+
+/* A program may have several readings that have to fit. */
+static void fits(struct trial *t, const char *reading)
+{
+	size_t n = strlen(t->agreed);
+
+	snprintf(t->agreed + n, sizeof(t->agreed) - n, "%s%s", n ? "; " : "", reading);
+	t->verdict = RP_AS_MODELLED;
+	say(t, "%s", t->agreed);
 }
 
 void rp_model(struct trial *t, const char *reading, const double *v)
@@ -397,15 +442,14 @@ void rp_model(struct trial *t, const char *reading, const double *v)
 		say_values(t, reading, v, at);
 		return;
 	}
-	t->verdict = RP_AS_MODELLED;
-	say(t, "%s", reading);
+	fits(t, reading);
 }
 
 void rp_other_reading(struct trial *t, const char *reading, const double *v)
 {
-	bool fits = !t->outcome && first_other(t, v) == t->ngot;
+	bool same = !t->outcome && first_other(t, v) == t->ngot;
 
-	if (t->settled || !fits)
+	if (t->settled || !same)
 		return;
 	t->ambiguous = t->ambiguous || t->verdict == RP_AS_MODELLED;
 	if (t->verdict != RP_DIFFERS || t->known)
@@ -420,11 +464,13 @@ void rp_model_hangs(struct trial *t, const char *reading)
 		return;
 	t->modelled = true;
 	t->known = false;
-	t->verdict = t->outcome ? RP_AS_MODELLED : RP_DIFFERS;
-	if (t->outcome)
-		say(t, "%s", reading);
-	else
-		say(t, "the task completes, modelled \"%s\"; first values %.9g %.9g %.9g %.9g", reading,
+	if (t->outcome) {
+		fits(t, reading);
+		return;
+	}
+	t->verdict = RP_DIFFERS;
+	say(t, "the task completes, modelled \"%s\"; first values %.9g %.9g %.9g %.9g",
+		    reading,
 		    t->got[0], t->got[1], t->got[2], t->got[3]);
 }
 

@@ -97,12 +97,14 @@ int main(int argc, char **argv)
 			if (t.ambiguous)
 				printf("# another reading gives the same\n");
 			if (verbose || (t.verdict != RP_AS_MODELLED && !p->why_not))
-				printf("# %s%s%s\n", t.text, why ? "; refused: " : "", why ? why : "");
+				printf("# %s%s%s\n", t.text, why ? "; refused: " : "", why ? why :
+				       "");
 		}
 	}
 	options.write_padding = false;
 	differs("write-padding", "surfaces of padded channels alone are not written");
-	options.write_padding = true;
+	options = (NpuTaskOptions){ .write_padding = true, .idle_ppu_rdma = true };
+	differs("ppu-idle-rdma", "does no harm");
 	printf("1..%u\n", tests);
 	return failures != 0;
 }
