@@ -15,6 +15,7 @@
 #include "migration/vmstate.h"
 #include "hw/npu/rk3588_npu_stats.h"
 #include "compute/timing.h"
+#include "rk3588_npu_hang.h"
 #include "trace.h"
 
 #define NPU_CTL_IF_VERSION      1
@@ -24,6 +25,7 @@
  */
 #define NPU_MEMORY_MBS          33792
 #define CORE_WINDOW             0x200u
+#define HANG_WINDOW             0x1000u
 
 typedef struct NpuTraceEntry {
     uint32_t addr;
@@ -72,6 +74,8 @@ struct Rk3588NpuCtlState {
     NpuShareCb share[NPU_MAX_CORES];
     unsigned meets[NPU_MAX_CORES];  /* other cores that it waits for, or 0 */
     NpuShareCb met[NPU_MAX_CORES];
+
+    NpuHang hang[NPU_MAX_CORES];
 
     bool tracing;
     uint32_t trace_count;
@@ -133,6 +137,14 @@ void npu_ctl_set(Rk3588NpuCtlState *s, unsigned core,
 {
     if (s && core < NPU_MAX_CORES) {
         s->stats[core].c[c] = v;
+    }
+}
+
+void npu_ctl_hang(Rk3588NpuCtlState *s, unsigned core, unsigned kind,
+                  const char *why, uint32_t enable, const uint32_t *regs)
+{
+    if (s && core < NPU_MAX_CORES) {
+        npu_hang_set(&s->hang[core], kind, why, enable, regs);
     }
 }
 
@@ -508,6 +520,12 @@ static uint64_t npu_ctl_read(void *opaque, hwaddr addr, unsigned size)
 {
     Rk3588NpuCtlState *s = opaque;
 
+    if (addr >= NPU_CTL_HANG(0)) {
+        return addr < NPU_CTL_HANG(NPU_MAX_CORES)
+            ? npu_hang_read(&s->hang[(addr - NPU_CTL_HANG(0)) / HANG_WINDOW],
+                            addr % HANG_WINDOW)
+            : 0;
+    }
     if (addr >= NPU_CTL_CORE(0)) {
         return npu_ctl_read_counter(s, addr);
     }
@@ -742,6 +760,7 @@ static void npu_ctl_reset_hold(Object *obj, ResetType type)
         s->stats[core].c[NPU_CNT_BUSY] = 0;
     }
     npu_ctl_disarm(s);
+    memset(s->hang, 0, sizeof(s->hang));
     s->tracing = false;
     s->trace_count = 0;
     s->trace_dropped = 0;
@@ -811,8 +830,8 @@ static int npu_ctl_post_load(void *opaque, int version_id)
 
 static const VMStateDescription vmstate_npu_ctl = {
     .name = TYPE_RK3588_NPU_CTL,
-    .version_id = 3,
-    .minimum_version_id = 3,
+    .version_id = 4,
+    .minimum_version_id = 4,
     .post_load = npu_ctl_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_STRUCT_ARRAY(stats, Rk3588NpuCtlState, NPU_MAX_CORES, 2,
@@ -829,6 +848,8 @@ static const VMStateDescription vmstate_npu_ctl = {
         VMSTATE_UINT64_ARRAY(demand, Rk3588NpuCtlState, NPU_MAX_CORES),
         VMSTATE_UINT64_ARRAY(grant, Rk3588NpuCtlState, NPU_MAX_CORES),
         VMSTATE_UINT32(latch_hi, Rk3588NpuCtlState),
+        VMSTATE_STRUCT_ARRAY(hang, Rk3588NpuCtlState, NPU_MAX_CORES, 1,
+                             vmstate_npu_hang, NpuHang),
         VMSTATE_BOOL(tracing, Rk3588NpuCtlState),
         VMSTATE_UINT32(trace_count, Rk3588NpuCtlState),
         VMSTATE_UINT32(trace_dropped, Rk3588NpuCtlState),

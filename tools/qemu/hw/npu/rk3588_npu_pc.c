@@ -40,10 +40,27 @@ static void npu_pc_hang(NpuPc *pc)
     npu_pc_set_phase(pc, NPU_PHASE_HUNG);
 }
 
+/* Operands, arithmetic or results of a task are under way. */
+static bool npu_pc_in_task(const NpuPc *pc)
+{
+    return pc->phase == NPU_PHASE_LOAD || pc->phase == NPU_PHASE_RUN ||
+           pc->phase == NPU_PHASE_STORE;
+}
+
+/* Lets the guest know; a task has registers from its start on. */
+static void npu_pc_explain(NpuPc *pc, unsigned kind, const char *why)
+{
+    bool task = pc->phase == NPU_PHASE_START || npu_pc_in_task(pc);
+
+    npu_ctl_hang(pc->env->ctl, pc->env->core_index, kind, why,
+                 pc->groups->enable, task ? pc->groups->latched : NULL);
+}
+
 static void npu_pc_guest_error(NpuPc *pc, const char *why)
 {
     qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: %s: hangs until reset\n",
                   pc->env->core_index, why);
+    npu_pc_explain(pc, NPU_CTL_HANG_SILICON, why);
     npu_pc_hang(pc);
 }
 
@@ -52,6 +69,7 @@ static void npu_pc_unimplemented(NpuPc *pc, const char *why)
     qemu_log_mask(LOG_UNIMP,
                   "rk3588-npu%u: not implemented: %s: hangs until reset\n",
                   pc->env->core_index, why);
+    npu_pc_explain(pc, NPU_CTL_HANG_REFUSED, why);
     npu_count(pc->env, NPU_CNT_UNIMPLEMENTED, 1);
     npu_pc_hang(pc);
 }
@@ -91,13 +109,6 @@ static bool npu_pc_accessed(NpuPc *pc, NpuMemResult r, const char *why)
         break;
     }
     return false;
-}
-
-/* Operands, arithmetic or results of a task are under way. */
-static bool npu_pc_in_task(const NpuPc *pc)
-{
-    return pc->phase == NPU_PHASE_LOAD || pc->phase == NPU_PHASE_RUN ||
-           pc->phase == NPU_PHASE_STORE;
 }
 
 /* --- Commands --- */

@@ -341,6 +341,37 @@ static void test_slave_mode(void)
 }
 
 /* Streams that can only hang; each time a reset brings the core back. */
+static uint32_t hang(QTestState *q, uint32_t offset)
+{
+    return qtest_readl(q, NPU_CTL_BASE + NPU_CTL_HANG(0) + offset);
+}
+
+/* The reason begins so, and register @reg of the task is among its own. */
+static void assert_explained(QTestState *q, unsigned n, unsigned kind,
+                             const char *why, uint16_t reg, uint32_t value)
+{
+    char text[NPU_CTL_HANG_TEXT_SIZE];
+    bool found = !reg;
+    unsigned i;
+
+    g_assert_cmpuint(hang(q, NPU_CTL_HANG_COUNT), ==, n);
+    g_assert_cmpuint(hang(q, NPU_CTL_HANG_KIND), ==, kind);
+    qtest_memread(q, NPU_CTL_BASE + NPU_CTL_HANG(0) + NPU_CTL_HANG_TEXT, text,
+                  sizeof(text));
+    g_assert_cmpstr(text, ==, why);
+    g_assert_cmpuint(hang(q, NPU_CTL_HANG_NUM), <=, NPU_CTL_HANG_ENTRIES);
+    g_assert_cmphex(!hang(q, NPU_CTL_HANG_ENABLE), ==, !reg);
+    for (i = 0; i < hang(q, NPU_CTL_HANG_NUM); i++) {
+        uint64_t entry = qtest_readl(q, NPU_CTL_BASE + NPU_CTL_HANG(0) +
+                                        NPU_CTL_HANG_ENTRY(i)) |
+                         (uint64_t)hang(q, NPU_CTL_HANG_ENTRY(i) + 4) << 32;
+
+        found = found || ((uint16_t)entry == reg &&
+                          (uint32_t)(entry >> 16) == value);
+    }
+    g_assert_true(found);
+}
+
 static void test_hangs(void)
 {
     QTestState *q = start();
@@ -354,6 +385,8 @@ static void test_hangs(void)
     kick(q, CMD_ADDR, p.n / 2 - 1, 1);
     g_assert_true(never_irq(q));
     g_assert_cmpuint(count(q, NPU_CNT_HANG), ==, ++hangs);
+    assert_explained(q, hangs, NPU_CTL_HANG_SILICON,
+                     "command stream without op-enable", 0, 0);
     /* still hung */
     write_matmul(q, CMD_ADDR, C_ADDR, 0, 0);
     kick(q, CMD_ADDR, matmul_amount(), 1);
@@ -385,6 +418,8 @@ static void test_hangs(void)
     g_assert_true(never_irq(q));
     g_assert_cmpuint(count(q, NPU_CNT_HANG), ==, ++hangs);
     g_assert_cmpuint(count(q, NPU_CNT_UNIMPLEMENTED), ==, 1);
+    assert_explained(q, hangs, NPU_CTL_HANG_REFUSED,
+                     "blocks disagree about the convolution mode", 0x100c, 3);
     g_assert_true(untouched(q, C_ADDR));
     power(q, false);
     power(q, true);

@@ -106,6 +106,23 @@
 #define NPU_FAULT_CPU_HELD      24   /* PARAM ns; the one that looks for it */
 #define NPU_FAULT_MAX           24
 
+/*
+ * Why the last task of a core hung, if the model decided that: RO, and not
+ * cleared by NPU_CTL_CMD_CLEAR_COUNTERS.  Armed faults leave nothing here.
+ */
+#define NPU_CTL_HANG(n)         (0x4000u + 0x1000u * (n))
+#define NPU_CTL_HANG_COUNT      0x000   /* such tasks since the machine reset */
+#define NPU_CTL_HANG_KIND       0x004
+#define NPU_CTL_HANG_SILICON            1       /* so does silicon, is known */
+#define NPU_CTL_HANG_REFUSED            2       /* the model cannot run it */
+#define NPU_CTL_HANG_ENABLE     0x008   /* blocks that it started, or 0 */
+#define NPU_CTL_HANG_NUM        0x00c   /* entries below */
+#define NPU_CTL_HANG_TEXT       0x100   /* bytes, up to one that is 0 */
+#define NPU_CTL_HANG_TEXT_SIZE  0x100
+/* Its registers that are not 0, as entries of a program: lo, then hi. */
+#define NPU_CTL_HANG_ENTRY(i)   (0x400u + 8u * (i))
+#define NPU_CTL_HANG_ENTRIES    256
+
 /* Per-core counters: 64-bit, at CORE(n) + 8 * index; read LO first. */
 #define NPU_CTL_CORE(n)         (0x1000u + 0x200u * (n))
 enum npu_ctl_counter {

@@ -80,6 +80,13 @@ void npu_ctl_part(Rk3588NpuCtlState *s, unsigned core);
 void npu_ctl_set_meet_cb(Rk3588NpuCtlState *s, unsigned core,
                          NpuCtlShareFn fn, void *opaque);
 
+/*
+ * A task of @core hung because of what it is; @kind is NPU_CTL_HANG_*.  @regs
+ * is its register file, or NULL if it has none yet.
+ */
+void npu_ctl_hang(Rk3588NpuCtlState *s, unsigned core, unsigned kind,
+                  const char *why, uint32_t enable, const uint32_t *regs);
+
 /* Called when a test arms NPU_FAULT_IRQ_SPURIOUS for @core. */
 typedef void (*NpuCtlSpuriousFn)(void *opaque);
 void npu_ctl_set_spurious_cb(Rk3588NpuCtlState *s, unsigned core,
