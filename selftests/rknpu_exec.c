@@ -50,6 +50,42 @@ RK_TEST_F(exec, every_int8, "a job computes the right bytes for every input")
 	}
 }
 
+/* DATA_FORMAT of the DPU; its bit MC_SURF_OUT is for a layout that nobody has explained. */
+#define DPU_DATA_FORMAT	0x1001000000004010ull
+#define REGISTER	0xffff00000000ffffull
+#define MC_SURF_OUT	(1ull << (16 + 3))
+
+RK_TEST_F(exec, refusal_is_explained, "the model says why it cannot run a program")
+{
+	struct rk_client *c = &self->c;
+	struct drm_rocket_task task;
+	char why[256] = "";
+	uint64_t *prog;
+	bool told = false;
+	int patched = 0;
+
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, rk_op_task(&c->inc, c->in.iova, c->out.iova, &task));
+	prog = (uint64_t *)(c->inc.bo.map + (task.regcmd - c->inc.bo.iova));
+	for (uint32_t i = 0; i < task.regcmd_count; i++) {
+		if ((prog[i] & REGISTER) == DPU_DATA_FORMAT) {
+			prog[i] |= MC_SURF_OUT;
+			patched++;
+		}
+	}
+	ASSERT_EQ(1, patched);
+	ASSERT_EQ(0, rk_fini(&c->inc.bo));
+	rk_task_timeout_ms(100);
+	ASSERT_EQ(0, rk_submit_task(c->fd, &task, &c->in, &c->out));
+	EXPECT_EQ(-ETIME, rk_prep(&c->out, 10000));
+	for (unsigned int i = 0; i < RK_CORES; i++)
+		told = told || (rk_hang_reason(i, why, sizeof(why)) &&
+				!strcmp(why, "DPU feature mode"));
+	EXPECT_TRUE(told) TH_LOG("last reason: %s", why);
+	rk_model_calm();
+	EXPECT_EQ(0, rk_client_run(c, 3));
+}
+
 RK_TEST_F(exec, many_pages, "a job works over many pages, and writes nothing beyond them")
 {
 	struct rk_client *c = &self->c;

@@ -49,12 +49,56 @@ static int try_open(const char *path)
 	return fd;
 }
 
+/* Hangs of each core that are no news. */
+static uint32_t hangs_seen[RK_CORES];
+
+static uint32_t hangs(unsigned int core)
+{
+	return rk_ctl_read(NPU_CTL_HANG(core) + NPU_CTL_HANG_COUNT);
+}
+
+static void forget_hangs(void)
+{
+	for (unsigned int i = 0; i < RK_CORES && rk_model(); i++)
+		hangs_seen[i] = hangs(i);
+}
+
+bool rk_hang_reason(unsigned int core, char *text, size_t size)
+{
+	size_t i;
+
+	if (!rk_model() || !hangs(core))
+		return false;
+	for (i = 0; i + 1 < size && i < NPU_CTL_HANG_TEXT_SIZE; i++) {
+		uint32_t word = rk_ctl_read(NPU_CTL_HANG(core) + NPU_CTL_HANG_TEXT + (i & ~3ul));
+
+		text[i] = (char)(word >> i % 4 * 8);
+	}
+	text[i] = '\0';
+	return true;
+}
+
+static void tell_hangs(void)
+{
+	char text[NPU_CTL_HANG_TEXT_SIZE];
+
+	for (unsigned int i = 0; i < RK_CORES && rk_model(); i++) {
+		if (hangs(i) != hangs_seen[i] && rk_hang_reason(i, text, sizeof(text)))
+			printf("# core %u: %s: %s\n", i,
+			       rk_ctl_read(NPU_CTL_HANG(i) + NPU_CTL_HANG_KIND) ==
+			       NPU_CTL_HANG_REFUSED ? "the model cannot run this task"
+						    : "this task hangs on silicon, too", text);
+	}
+	forget_hangs();
+}
+
 int rk_open(void)
 {
 	const char *env = getenv("NPU_DEVICE");
 	glob_t g = { 0 };
 	int fd = -ENODEV;
 
+	forget_hangs();
 	if (env)
 		return try_open(env);
 	/* The NPU may have a render node while something else has an accel node. */
@@ -243,7 +287,11 @@ int rk_prep_until(int fd, uint32_t handle, int64_t deadline)
 
 int rk_prep(const struct rk_bo *bo, int64_t timeout_ms)
 {
-	return rk_prep_until(bo->fd, bo->handle, rk_now() + timeout_ms * rk_slow() * RK_MS);
+	int ret = rk_prep_until(bo->fd, bo->handle, rk_now() + timeout_ms * rk_slow() * RK_MS);
+
+	if (ret)
+		tell_hangs();
+	return ret;
 }
 
 int rk_fini(const struct rk_bo *bo)

@@ -222,6 +222,11 @@ uint64_t rk_ctl_read64(uint32_t off);
 uint64_t rk_count(unsigned int core, enum npu_ctl_counter c);
 uint64_t rk_count_all(enum npu_ctl_counter c);
 /*
+ * Why the last task of a core hung for which the model itself decided that: false if there
+ * was none. Armed faults do not count. rk_prep() prints what is new when a job fails.
+ */
+bool rk_hang_reason(unsigned int core, char *text, size_t size);
+/*
  * For differences of kicks and tasks: without those by which the driver overwrites a
  * core's memories when its client changes, as it does with the first job of a file.
  */
