@@ -148,7 +148,7 @@ qemu: ## QEMU with the model; prints where it is
 lib: ## libnpu, npu-demo
 	@$(BIN)/root make -sC $(CURDIR)/tools/lib $(CROSS) O=$(O)/lib
 
-capture: lib ## npu-capture, npu-replay
+capture: lib ## npu-capture, npu-replay, npu-dump
 	@$(BIN)/root make -sC $(CURDIR)/tools/capture $(CROSS) O=$(O)/capture LIBNPU=$(O)/lib/libnpu.a all tests
 	@$(BIN)/root sh -c '! command -v arm-linux-gnueabihf-gcc >/dev/null || \
 		make -sC $(CURDIR)/tools/capture armhf O=$(O)/capture-armhf'

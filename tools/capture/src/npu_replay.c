@@ -11,6 +11,7 @@
 
 #include "drm.h"
 #include "drm/rocket_accel.h"
+#include "model.h"
 #include "replay.h"
 
 /* Blocks have been seen to read beyond their operands (rocket-userspace: one CBUF bank). */
@@ -21,6 +22,8 @@ enum { EXIT_SAME = 0, EXIT_DIFFERS = 1, EXIT_USAGE = 2, EXIT_BROKEN = 3 };
 
 struct state {
 	struct replay r;
+	struct model model;
+	const char *no_model;	/* why it cannot be asked, or NULL */
 	const char *file;
 	bool verbose;
 	size_t submit;		/* number of the current one, from 1 */
@@ -343,6 +346,26 @@ static bool has_result(const struct cap_event *ev)
 	return done && !done->status && !(done->flags & CAP_DONE_UNKNOWN);
 }
 
+/* Whatever core it ran on. */
+static void print_hang(struct state *st)
+{
+	struct model_hang h;
+	int core = -1;
+
+	if (st->no_model) {
+		printf("  %s\n", st->no_model);
+		return;
+	}
+	while ((core = model_news(&st->model, (unsigned int)(core + 1))) >= 0) {
+		if (!model_read(&st->model, (unsigned int)core, &h))
+			continue;
+		printf("  core %d: ", core);
+		model_print_why(stdout, &h);
+		printf("\n");
+		model_print_task(stdout, "    ", &h);
+	}
+}
+
 static int begin_submit(struct state *st, const struct cap_event *ev)
 {
 	const struct cap_done *done = ev->more;
@@ -355,13 +378,16 @@ static int begin_submit(struct state *st, const struct cap_event *ev)
 		       "its result was not recorded" : strerror(-done->status));
 		return 0;
 	}
+	model_forget(&st->model);
 	ret = run_jobs(&st->r, ev);
 	st->ran++;
 	if (!ret)
 		return 0;
-	if (!st->failed++)
+	if (!st->failed++) {
 		printf("%s: submit %zu of %zu failed: %s\n", st->file, st->submit, st->total,
 		       strerror(-ret));
+		print_hang(st);
+	}
 	return 0;
 }
 
@@ -442,10 +468,12 @@ static int replay(struct state *st, const struct cap *cap, const char *node)
 	if (ret)
 		return complain(node ? node : "no NPU", ret);
 	st->total = cap->nsubmits;
+	st->no_model = model_open(&st->model);
 	for (size_t i = 0; i < cap->nevents && !ret; i++)
 		ret = play_event(st, &cap->events[i], &open);
 	free_bos(&st->r);
 	replay_job_free(&st->r);
+	model_close(&st->model);
 	ret = ret ? complain(st->file, ret) : verdict(st);
 	npu_close(st->r.dev);
 	return ret;

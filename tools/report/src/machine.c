@@ -96,6 +96,7 @@ void rp_describe(FILE *f, struct rp_machine *m)
 
 	if (rp_is_model())
 		fprintf(f, "%-12s the QEMU model of the NPU: no silicon is involved\n", "machine");
+	fprintf(f, "%-12s %s\n", "hangs", m->no_model ? m->no_model : "the model says why");
 	print_files(f, "board", "/proc/device-tree/model");
 	print_files(f, "compatible", "/proc/device-tree/compatible");
 	if (!uname(&u))

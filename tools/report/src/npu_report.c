@@ -80,6 +80,16 @@ static bool known(const char *id)
 	return false;
 }
 
+/* If its last task hung. */
+static void print_hang(FILE *f, const struct rp_machine *m)
+{
+	if (!m->hang.count)
+		return;
+	fprintf(f, "%20s ", "");
+	model_print_why(f, &m->hang);
+	fprintf(f, "\n");
+}
+
 static void try_one(FILE *f, struct rp_machine *m, const struct rp_program *p, struct totals *sum)
 {
 	static const char * const verdicts[] = { "not run", "as modelled", "differs" };
@@ -87,8 +97,10 @@ static void try_one(FILE *f, struct rp_machine *m, const struct rp_program *p, s
 
 	fprintf(f, "%-20s ", p->id);
 	keep(f);
+	m->hang.count = 0;
 	rp_try(&t, &m->npu, p);
 	fprintf(f, "%s (%s)\n%20s %s\n", verdicts[t.verdict], t.text, "", p->what);
+	print_hang(f, m);
 	sum->n[t.verdict]++;
 }
 

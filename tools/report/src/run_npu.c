@@ -48,7 +48,7 @@ static int submit(struct rp_machine *m, const struct npu_hwjob *job, const struc
 
 	bool sched = npu_features(m->dev) & DRM_ROCKET_FEATURE_SCHED;
 
-	/* Ours takes either block's end for the task's, and libnpu asks Rockchip's for the PPU's. */
+	/* Ours takes either block's end for the task's; Rockchip's is asked for the PPU's. */
 	if ((last->dpu_done && m->tells_errors) || (last->core_mask && !sched))
 		return -EOPNOTSUPP;
 	if (last->core_mask)
@@ -107,6 +107,9 @@ static int run(struct rp_npu *npu, const uint64_t *entry, const struct rp_span *
 	int64_t begin = now();
 	int ret;
 
+	model_forget(&m->model);
+	m->hang.count = 0;
+
 	/* And the one behind, which is fetched with an odd last one. */
 	memcpy(m->entry, entry,
 	       (task[tasks - 1].first + task[tasks - 1].count + 1) * sizeof(*entry));
@@ -115,7 +118,16 @@ static int run(struct rp_npu *npu, const uint64_t *entry, const struct rp_span *
 	ret = to_outcome(run_job(m, task, tasks));
 	if (!ret && !m->tells_errors && now() - begin > HUNG_NS && untouched(npu->out))
 		ret = -ETIMEDOUT;
+	if (ret == -ETIMEDOUT && model_news(&m->model, 0) >= 0)
+		model_read(&m->model, (unsigned int)model_news(&m->model, 0), &m->hang);
 	return ret;
+}
+
+static const char *refusal(struct rp_npu *npu)
+{
+	struct rp_machine *m = (struct rp_machine *)npu;
+
+	return m->hang.count ? m->hang.text : NULL;
 }
 
 static int alloc(struct rp_machine *m, size_t size, struct npu_bo **bo, void **map)
@@ -157,7 +169,9 @@ int rp_machine_open(struct rp_machine *m, const char *node)
 	m->npu = (struct rp_npu){
 		.in = in, .out = out, .in_iova = (uint32_t)m->in->iova,
 		.out_iova = (uint32_t)m->out->iova, .run = run,
+		.refusal = refusal,
 	};
+	m->no_model = model_open(&m->model);
 	return 0;
 }
 
@@ -166,6 +180,7 @@ void rp_machine_close(struct rp_machine *m)
 	npu_bo_free(m->in);
 	npu_bo_free(m->out);
 	npu_bo_free(m->prog);
+	model_close(&m->model);
 	if (m->dev)
 		npu_close(m->dev);
 }

@@ -5,6 +5,7 @@
 #ifndef RUN_NPU_H
 #define RUN_NPU_H
 
+#include "model.h"
 #include "npu.h"
 #include "report.h"
 
@@ -16,6 +17,9 @@ struct rp_machine {
 	uint64_t *entry;	/* what @prog holds */
 	bool vendor;
 	bool tells_errors;	/* the driver says how a job ended */
+	struct model model;
+	const char *no_model;	/* why it cannot be asked, or NULL */
+	struct model_hang hang;	/* of the last job, if that hung */
 };
 
 /* 0 or a negative errno. */
