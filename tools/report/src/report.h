@@ -161,6 +161,8 @@ struct rp_fly {
 };
 
 void rp_fly(struct trial *t, struct rp_fly *f, const double *v);
+/* Has the DPU copy so many surfaces of bytes, and ends the task. */
+void rp_copy(struct trial *t, unsigned int positions, unsigned int surfaces);
 /* Gives the main operand's partner of the same type to EW, by ERDMA: one value for each. */
 void rp_fly_operand(struct trial *t, const struct rp_fly *f, const double *v);
 /* Runs it and reads the result. */

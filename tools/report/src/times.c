@@ -11,6 +11,9 @@
 
 #define ROUNDS		200u
 #define MODEL_ROUNDS	5u
+/* What fits the operands' BO. */
+#define COPY_POSITIONS	8192u
+#define COPY_SURFACES	4u
 /* A product of one task, best known to fill the array (happyme531, gregordinary). */
 #define PRODUCT_M	352u
 #define PRODUCT_N	1024u
@@ -31,22 +34,18 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The DPU copies bytes: from the submit to the result in the CPU's hands. */
-static int time_copy(struct rp_machine *m, double *t, unsigned int rounds)
+/* Copies of bytes, sorted: each from the submit to the result in the CPU's hands. */
+static int time_copies(struct rp_machine *m, unsigned int positions, unsigned int surfaces,
+		       double *t, unsigned int rounds)
 {
 	static struct trial trial;
-	struct rp_fly f = { RP_INT8, RP_INT8, .n = 16 };
-	double v[16] = { 1, 2, 3 };
 
 	memset(&trial, 0, sizeof(trial));
 	trial.npu = &m->npu;
+	rp_copy(&trial, positions, surfaces);
 	for (unsigned int i = 0; i < rounds; i++) {
-		double begin;
+		double begin = seconds();
 
-		rp_clear(&trial);
-		rp_fly(&trial, &f, v);
-		rp_close(&trial, NPU_EN_DPU | NPU_EN_DPU_RDMA);
-		begin = seconds();
 		if (m->npu.run(&m->npu, trial.entry, trial.task, 1))
 			return -1;
 		t[i] = seconds() - begin;
@@ -55,16 +54,22 @@ static int time_copy(struct rp_machine *m, double *t, unsigned int rounds)
 	return 0;
 }
 
-static void print_latency(FILE *f, struct rp_machine *m, unsigned int rounds)
+static void print_copies(FILE *f, struct rp_machine *m, unsigned int rounds)
 {
-	double t[ROUNDS];
+	static const char what[] = "job of one task, submit to result";
+	const double bytes = 2.0 * COPY_POSITIONS * COPY_SURFACES * 16;
+	double small[ROUNDS], large[ROUNDS];
 
-	if (time_copy(m, t, rounds)) {
-		fprintf(f, "%-34s not run: a job failed\n", "job of one task, submit to result");
+	if (time_copies(m, 1, 1, small, rounds) ||
+	    time_copies(m, COPY_POSITIONS, COPY_SURFACES, large, rounds)) {
+		fprintf(f, "%-34s not run: a job failed\n", what);
 		return;
 	}
-	fprintf(f, "%-34s %.1f us (median of %u), %.1f us (shortest)\n",
-		"job of one task, submit to result", t[rounds / 2] * 1e6, rounds, t[0] * 1e6);
+	fprintf(f, "%-34s %.1f us (median of %u), %.1f us (shortest)\n", what,
+		small[rounds / 2] * 1e6, rounds, small[0] * 1e6);
+	if (large[0] > small[0])
+		fprintf(f, "%-34s %.2f GB/s read and written, one core, a small job's time off\n",
+			"DPU copies memory", bytes / (large[0] - small[0]) / 1e9);
 }
 
 static void print_product(FILE *f, struct rp_machine *m, const char *name, enum npu_dtype type,
@@ -105,7 +110,7 @@ void rp_times(FILE *f, struct rp_machine *m)
 
 	if (rp_is_model())
 		fprintf(f, "Of the model on this host; they cannot be compared with silicon's.\n");
-	print_latency(f, m, rounds);
+	print_copies(f, m, rounds);
 	print_product(f, m, "int8 product", NPU_INT8_INT32, n, rounds);
 	print_product(f, m, "fp16 product", NPU_FP16_FP32, n, rounds);
 }

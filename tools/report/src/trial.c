@@ -327,6 +327,24 @@ void rp_fly(struct trial *t, struct rp_fly *f, const double *v)
 	rp_set(t, OFF_RDMA_EW_SURF_NOTCH, 0);
 }
 
+void rp_copy(struct trial *t, unsigned int positions, unsigned int surfaces)
+{
+	static const double none[ATOM];
+	struct rp_fly f = { RP_INT8, RP_INT8, .n = ATOM };
+	uint32_t last = surfaces * ATOM - 1;
+
+	rp_fly(t, &f, none);
+	rp_set(t, OFF_DPU_DST_SURF_STRIDE, positions * ATOM);
+	rp_set(t, OFF_DPU_SURFACE_ADD, positions * ATOM);
+	rp_set(t, OFF_DPU_DATA_CUBE_WIDTH, positions - 1);
+	rp_set(t, OFF_DPU_DATA_CUBE_CHANNEL, last << 16 | last);
+	rp_set(t, OFF_DPU_WDMA_SIZE_0, last);
+	rp_set(t, OFF_DPU_WDMA_SIZE_1, positions - 1);
+	rp_set(t, OFF_RDMA_DATA_CUBE_WIDTH, positions - 1);
+	rp_set(t, OFF_RDMA_DATA_CUBE_CHANNEL, last);
+	rp_close(t, NPU_EN_DPU | NPU_EN_DPU_RDMA);
+}
+
 #define EW_ELEMENT	(1u << 28)
 #define EW_SIZE		22
 #define EW_OPERAND	(1u << 6)

@@ -87,6 +87,19 @@ static void differs(const char *id, const char *reading)
 		printf("# %s\n", t.text);
 }
 
+/* What times are taken of. */
+static void copies(void)
+{
+	rp_clear(&t);
+	memset(&t, 0, sizeof(t));
+	t.npu = &npu;
+	rp_copy(&t, 8192, 4);
+	for (unsigned int i = 0; i < RP_MEM; i++)
+		npu.in[i] = i / 16 % 251 + i % 16;
+	report(!run(&npu, t.entry, t.task, 1) && !memcmp(npu.in, npu.out, RP_MEM),
+	       "a large copy");
+}
+
 int main(int argc, char **argv)
 {
 	verbose = argc > 1 && !strcmp(argv[1], "-v");
@@ -101,6 +114,7 @@ int main(int argc, char **argv)
 				       "");
 		}
 	}
+	copies();
 	options.write_padding = false;
 	differs("write-padding", "surfaces of padded channels alone are not written");
 	options = (NpuTaskOptions){ .write_padding = true, .idle_ppu_rdma = true };
