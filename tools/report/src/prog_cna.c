@@ -8,7 +8,7 @@
 #include "report.h"
 
 #define ENABLE_NO_RDMA	(NPU_EN_CNA | NPU_EN_CORE | NPU_EN_DPU)
-#define MAX_X		8192u
+#define MAX_X		65536u
 #define MAX_W		65536u
 
 static double x[MAX_X], w[MAX_W], want[RP_VALUES], other[RP_VALUES];
@@ -455,6 +455,26 @@ static void dcomp_damaged(struct trial *t)
 	rp_model_hangs(t, "what a damaged stream of weights does is not known");
 }
 
+/* Feature data of two banks, which are told to fit one; the last positions are looked at. */
+static void cbuf_short(struct trial *t)
+{
+	struct rp_conv c = { .in = RP_INT8, .out = RP_INT32, .h = 32, .w = 32, .ic = 64, .oc = 32 };
+	const unsigned int seen = 32, first = 32 * 32 - seen;
+
+	fill_both(&c);
+	rp_conv(t, &c, x, w);
+	rp_set(t, OFF_CNA_CBUF_CON0, 11 << 4 | 1);
+	rp_run(t, NPU_EN_CNA | NPU_EN_CORE | NPU_EN_DPU | NPU_EN_DPU_RDMA);
+	for (unsigned int i = 0; i < seen * 32; i++) {
+		unsigned int pos = first + i / 32, k = i % 32;
+
+		rp_read(t, i, RP_INT32, (k / 4 * 1024 + pos) * 16 + k % 4 * 4);
+		want[i] = rp_conv_sum(&c, x, w, pos * 32 + k, 0);
+	}
+	rp_model(t, "too few banks for the feature data do not change the result", want);
+	rp_other_hangs(t, "too few banks for the feature data hang");
+}
+
 /* Packed operands for a stage that is bypassed, then lines of 64 columns. */
 static void packed_bypass(struct trial *t)
 {
@@ -502,7 +522,7 @@ const struct rp_program rp_cna[] = {
 	       "no program yet: nobody's such weights are public"),
 	RP_WHY("reuse", "reuse of other data than the task before left", "no program yet"),
 	RP_WHY("fc-data-bank", "FC_DATA_BANK with data of more than one bank", "no program yet"),
-	RP_WHY("cbuf-short", "too few banks of CBUF", "no program yet"),
+	RP_TRY("cbuf-short", "too few banks of CBUF", cbuf_short),
 	RP_WHY("read-ahead", "feature data read beyond its end", "what is read leaves no trace"),
 	{ 0 }
 };
