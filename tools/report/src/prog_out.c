@@ -320,6 +320,38 @@ static void unpool(struct trial *t)
 	rp_other_reading(t, "unpooling writes zeros", plain);
 }
 
+/* The largest of 16 channels at 13 positions: 26 bytes of two atoms. */
+static void minmax_tail(struct trial *t)
+{
+	static double v[13 * 16];
+	double want[16], zero[16];
+	struct rp_fly f = { RP_FP16, RP_FP16, .n = 13 * 8 };
+
+	for (unsigned int i = 0; i < 13 * 16; i++)
+		v[i] = i % 16 == i / 16 % 16 ? 100 + i / 16 : i % 7;
+	for (unsigned int i = 0; i < 16; i++) {
+		want[i] = i < 13 ? 100 + i : rp_half(RP_POISON * 0x101);
+		zero[i] = i < 13 ? 100 + i : 0;
+	}
+	rp_fly(t, &f, v);
+	rp_cube(t, RP_X, RP_FP16, 13, 16, v);
+	rp_set(t, OFF_DPU_FEATURE_MODE_CFG, 0x20001e5 | 2 << 9);
+	rp_set(t, OFF_DPU_OFFSET_PEND, 0xfbff);
+	rp_set(t, OFF_DPU_DATA_CUBE_HEIGHT, 7 << 22);
+	rp_set(t, OFF_DPU_DATA_CUBE_CHANNEL, 15 << 16 | 15);
+	rp_set(t, OFF_DPU_WDMA_SIZE_0, 15);
+	rp_set(t, OFF_DPU_OUT_CVT_SCALE, 1);
+	rp_set(t, OFF_DPU_OUT_CVT_SHIFT, 1 << 30);
+	rp_set(t, OFF_RDMA_DATA_CUBE_CHANNEL, 15);
+	rp_set(t, OFF_RDMA_ERDMA_CFG, 3);
+	rp_set(t, OFF_RDMA_FEATURE_MODE_CFG, 0x17841);
+	rp_run(t, NPU_EN_DPU | NPU_EN_DPU_RDMA);
+	for (unsigned int i = 0; i < 16; i++)
+		rp_read(t, i, RP_FP16, 2 * i);
+	rp_model(t, "what follows the last of the largest channels is not written", want);
+	rp_other_reading(t, "an atom of largest channels is filled with zeros", zero);
+}
+
 const struct rp_program rp_out[] = {
 	RP_TRY("cvt-ties", "ties of OUT_CVT without CVT_ROUND", cvt_ties),
 	RP_TRY("cvt-type", "CVT_TYPE with integers", cvt_type),
@@ -330,7 +362,7 @@ const struct rp_program rp_out[] = {
 	RP_TRY("notch-1", "NOTCH_1 of the output", notch_1),
 	RP_TRY("surface-groups", "addresses of output surfaces in groups", surface_groups),
 	RP_TRY("transpose", "transposition of int16", transpose),
-	RP_WHY("minmax-tail", "bytes behind the last of the largest channels", "no program yet"),
+	RP_TRY("minmax-tail", "bytes behind the last of the largest channels", minmax_tail),
 	RP_TRY("unpool", "unpooling by copies", unpool),
 	{ 0 }
 };
