@@ -56,8 +56,6 @@ static struct trial t;
 /* What hangs must not do so because the model refuses it, and readings must differ. */
 static bool as_modelled(const struct rp_program *p)
 {
-	if (p->kind == RP_NEEDS_CORE)
-		return true;
 	rp_try(&t, &npu, p);
 	if (!p->run)
 		return p->why_not && t.verdict == RP_NOT_RUN;
@@ -106,6 +104,10 @@ int main(int argc, char **argv)
 	printf("TAP version 13\n");
 	for (unsigned int i = 0; rp_chapters[i]; i++) {
 		for (const struct rp_program *p = rp_chapters[i]; p->id; p++) {
+			if (p->kind == RP_NEEDS_CORE) {
+				report(true, "%s # SKIP needs a core, not its arithmetic alone", p->id);
+				continue;
+			}
 			report(as_modelled(p), "%s: %s", p->id, p->what);
 			if (t.ambiguous)
 				printf("# another reading gives the same\n");
