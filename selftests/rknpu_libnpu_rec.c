@@ -596,6 +596,79 @@ RK_TEST_F(rec, elements_int32, "element-wise operations of int32 are exact, or s
 	ew_case(_metadata, self->dev, NPU_PREC_INT32);
 }
 
+/* ---- functions by table ---- */
+
+static double act_exact(enum npu_act act, double x)
+{
+	switch (act) {
+	case NPU_ACT_SIGMOID:
+		return 1 / (1 + exp(-x));
+	case NPU_ACT_TANH:
+		return tanh(x);
+	case NPU_ACT_EXP:
+		return x < -16 ? 0 : x > 0 ? 1 : exp(x);
+	case NPU_ACT_SILU:
+		return x / (1 + exp(-x));
+	default:
+		return x * 0.5 * erfc(-x * M_SQRT1_2);
+	}
+}
+
+/* As enum npu_act says. */
+static double act_bound(enum npu_act act, double x, double y)
+{
+	switch (act) {
+	case NPU_ACT_SIGMOID:
+		return 0x1p-11;
+	case NPU_ACT_TANH:
+	case NPU_ACT_EXP:
+		return 0x1p-10;
+	default:
+		return 0x1p-11 * (fabs(x) + fabs(y)) + 0x1p-25;
+	}
+}
+
+#define HALVES	65536u
+#define ACTS	(NPU_ACT_GELU - NPU_ACT_SIGMOID + 1)
+
+/* One recording has all tables one after the other. */
+RK_TEST_F(rec, functions, "functions of every finite half are within their bounds")
+{
+	static uint16_t x[HALVES], y[HALVES];
+	struct npu_tensor *tx, *ty[ACTS];
+	struct npu_rec *rec;
+
+	for (uint32_t i = 0; i < HALVES; i++)
+		x[i] = (i & 0x7c00) == 0x7c00 ? 0 : i;
+	ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_FP16, 1024, HALVES / 1024, &tx));
+	ASSERT_EQ(0, npu_tensor_write(tx, x, 0));
+	ASSERT_EQ(0, npu_rec_new(self->dev, NULL, &rec));
+	for (int a = 0; a < ACTS; a++) {
+		ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_FP16, 1024, HALVES / 1024, &ty[a]));
+		ASSERT_EQ(0, npu_rec_act(rec, NPU_ACT_SIGMOID + a, tx, ty[a]));
+	}
+	ASSERT_EQ(0, npu_rec_end(rec));
+	ASSERT_EQ(0, npu_rec_run(rec));
+	ASSERT_EQ(0, npu_rec_wait(rec, WAIT_NS));
+	for (int a = 0; a < ACTS; a++) {
+		unsigned long wrong = 0;
+
+		ASSERT_EQ(0, npu_tensor_read(ty[a], y, 0));
+		for (uint32_t i = 0; i < HALVES; i++) {
+			double v = npu_f16_to_f32(x[i]);
+			double want = act_exact(NPU_ACT_SIGMOID + a, v);
+
+			wrong += !(fabs(npu_f16_to_f32(y[i]) - want) <=
+				   act_bound(NPU_ACT_SIGMOID + a, v, want));
+		}
+		EXPECT_EQ(0, wrong)
+			TH_LOG("function %d", NPU_ACT_SIGMOID + a);
+		npu_tensor_free(ty[a]);
+	}
+	npu_rec_free(rec);
+	npu_tensor_free(tx);
+}
+
 /* ---- packing, which is different code on arm64 ---- */
 
 /* [k][n] weights of odd sizes times unit vectors give back the weights. */

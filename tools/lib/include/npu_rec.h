@@ -94,20 +94,40 @@ struct npu_rec_opts {
 int npu_rec_new(struct npu_dev *dev, const struct npu_rec_opts *opts, struct npu_rec **out);
 
 /**
- * enum npu_act - function that an operation applies to its results
+ * enum npu_act - function that is applied to each element
  * @NPU_ACT_NONE: none
  * @NPU_ACT_RELU: max(x, 0), exact
+ * @NPU_ACT_SIGMOID: 1 / (1 + exp(-x)), off by at most 2^-11
+ * @NPU_ACT_TANH: tanh(x), off by at most 2^-10
+ * @NPU_ACT_EXP: exp(x) for x from -16 to 0, as softmax needs it, off by at most 2^-10;
+ *	0 below, 1 above
+ * @NPU_ACT_SILU: x / (1 + exp(-x)), off by at most 2^-11 * (abs(x) + abs(y)), and
+ *	2^-25 for the smallest
+ * @NPU_ACT_GELU: x * (1 + erf(x / sqrt(2))) / 2, off by the same
+ *
+ * The latter five are tables of 1024 steps with linear interpolation, for fp16. Bounds are
+ * absolute and include the rounding to fp16; that the NPU rounds the place in the table to
+ * the nearest of 32 in a step is assumed. NaN gives a number.
  */
 enum npu_act {
 	NPU_ACT_NONE,
 	NPU_ACT_RELU,
+	NPU_ACT_SIGMOID,
+	NPU_ACT_TANH,
+	NPU_ACT_EXP,
+	NPU_ACT_SILU,
+	NPU_ACT_GELU,
 };
 
 /**
  * struct npu_rec_matmul_opts - options of npu_rec_matmul(); NULL or all zero = defaults
  */
 struct npu_rec_matmul_opts {
-	/** @act: applied after the bias, and before requantisation */
+	/**
+	 * @act: applied after the bias, and before requantisation; sigmoid, tanh and
+	 * exp to FP16 results only. SiLU and GELU need their operand twice: see
+	 * npu_rec_act()
+	 */
 	enum npu_act act;
 	/** @max_m: most rows per task, 0 = as many as fit; rounded to 4 */
 	/** @max_n: most columns per task, 0 = 4096; rounded to the kernel group */
@@ -204,6 +224,21 @@ int npu_rec_max(struct npu_rec *rec, const struct npu_tensor *a, const struct np
  * Return: as npu_rec_matmul().
  */
 int npu_rec_min(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
+		struct npu_tensor *y);
+
+/**
+ * npu_rec_act - append y = act(x)
+ * @rec: recording
+ * @act: sigmoid, tanh, exp, SiLU or GELU
+ * @x: M x N of FP16
+ * @y: M x N of FP16; shares no element with @x
+ *
+ * SiLU and GELU are a table and a product, with memory for what is between them that the
+ * recording keeps.
+ *
+ * Return: as npu_rec_matmul(), or an errno of the driver.
+ */
+int npu_rec_act(struct npu_rec *rec, enum npu_act act, const struct npu_tensor *x,
 		struct npu_tensor *y);
 
 /**

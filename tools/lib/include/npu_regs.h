@@ -265,8 +265,11 @@ enum npu_field_kind {
 	F(DPU, BN_CFG, ALU_BYPASS, 1, 1, U)					\
 	F(DPU, BN_CFG, MUL_BYPASS, 4, 1, U)					\
 	F(DPU, BN_CFG, RELU_BYPASS, 6, 1, U)					\
+	F(DPU, BN_CFG, ALU_ALGO, 16, 4, U)					\
 	R(DPU, BN_ALU_CFG, 0x4064)						\
+	F(DPU, BN_ALU_CFG, OPERAND, 0, 32, U)					\
 	R(DPU, BN_MUL_CFG, 0x4068)						\
+	F(DPU, BN_MUL_CFG, MUL_OPERAND, 16, 16, U)				\
 	R(DPU, BN_RELUX_CMP, 0x406c)						\
 	R(DPU, EW_CFG, 0x4070)							\
 	F(DPU, EW_CFG, BYPASS, 0, 1, U)						\
@@ -309,13 +312,26 @@ enum npu_field_kind {
 	F(DPU, SURFACE_ADD, BYTES, 4, 28, A16)					\
 	R(DPU, UNKNOWN_40C4, 0x40c4)						\
 	R(DPU, LUT_ACCESS_CFG, 0x4100)						\
+	F(DPU, LUT_ACCESS_CFG, ADDR, 0, 10, U)					\
+	F(DPU, LUT_ACCESS_CFG, TABLE_ID, 16, 1, U)				\
+	F(DPU, LUT_ACCESS_CFG, ACCESS_TYPE, 17, 1, U)				\
 	R(DPU, LUT_ACCESS_DATA, 0x4104)						\
+	F(DPU, LUT_ACCESS_DATA, DATA, 0, 16, S)					\
 	R(DPU, LUT_CFG, 0x4108)							\
+	F(DPU, LUT_CFG, LO_LE_MUX, 2, 2, U)					\
+	F(DPU, LUT_CFG, OFLOW_PRIORITY, 5, 1, U)				\
+	F(DPU, LUT_CFG, HYBRID_PRIORITY, 6, 1, U)				\
 	R(DPU, LUT_INFO, 0x410c)						\
+	F(DPU, LUT_INFO, LE_INDEX_SELECT, 8, 8, U)				\
+	F(DPU, LUT_INFO, LO_INDEX_SELECT, 16, 8, U)				\
 	R(DPU, LUT_LE_START, 0x4110)						\
+	F(DPU, LUT_LE_START, INDEX, 0, 32, S)					\
 	R(DPU, LUT_LE_END, 0x4114)						\
+	F(DPU, LUT_LE_END, INDEX, 0, 32, S)					\
 	R(DPU, LUT_LO_START, 0x4118)						\
+	F(DPU, LUT_LO_START, INDEX, 0, 32, S)					\
 	R(DPU, LUT_LO_END, 0x411c)						\
+	F(DPU, LUT_LO_END, INDEX, 0, 32, S)					\
 	R(DPU, LUT_LE_SLOPE_SCALE, 0x4120)					\
 	R(DPU, LUT_LE_SLOPE_SHIFT, 0x4124)					\
 	R(DPU, LUT_LO_SLOPE_SCALE, 0x4128)					\

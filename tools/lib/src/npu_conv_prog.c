@@ -365,6 +365,12 @@ void npu_prog_emit_rdma(struct npu_prog *p)
 
 int npu_prog_conv(struct npu_prog *p, const struct npu_conv_task *t)
 {
+	return npu_prog_conv_table(p, t, NULL, false);
+}
+
+int npu_prog_conv_table(struct npu_prog *p, const struct npu_conv_task *t,
+			const struct npu_table *table, bool upload)
+{
 	uint32_t enable = NPU_EN_CNA | NPU_EN_CORE | NPU_EN_DPU;
 
 	if (npu_prog_error(p) || check_types(p, t) || check_shape(p, t) ||
@@ -381,10 +387,14 @@ int npu_prog_conv(struct npu_prog *p, const struct npu_conv_task *t)
 	set_bias(p, t);
 	set_stages(p, t);
 	set_rdma(p, t);
+	if (table)
+		npu_prog_set_table(p, table);
 
 	npu_prog_emit(p, NPU_R_DPU_S_POINTER);
 	if (!t->no_rdma)
 		npu_prog_emit(p, NPU_R_RDMA_S_POINTER);
+	if (upload)
+		npu_prog_upload_table(p, table);
 	EMIT_ALL(p, cna_order);
 	EMIT_ALL(p, core_order);
 	npu_prog_emit_dpu(p);

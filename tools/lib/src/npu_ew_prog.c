@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The register program of one element-wise task: the DPU alone, with one operand by MRDMA
- * and the other by ERDMA.
+ * and the other by ERDMA, or a function by the LUT.
  *
  * The registers are those of the fp16 addition that Rockchip's compiler makes (published
  * in liej6799/rk3588); other operations of fp16 as rocket-userspace validated them, int32
@@ -80,6 +80,9 @@ static void set_operation(struct npu_prog *p, const struct npu_ew_task *t)
 	SET(p, DPU_EW_CVT_SCALE_CVT_SCALE, 1);
 	SET(p, RDMA_ERDMA_CFG_DATA_SIZE, size);
 	SET(p, RDMA_ERDMA_CFG_DATA_MODE, mode);
+	SET(p, RDMA_EW_BASE_ADDR_IOVA, (int64_t)t->b.iova);
+	SET(p, RDMA_EW_SURF_STRIDE_BYTES, bytes(t->b.pitch));
+	SET(p, RDMA_EW_SURF_NOTCH_BYTES, t->b_is_row ? 0 : bytes(t->b.pitch - t->rows));
 }
 
 /* Notches are from the end of a surface's rows to the next surface. */
@@ -90,9 +93,6 @@ static void set_input(struct npu_prog *p, const struct npu_ew_task *t, uint32_t 
 	SET(p, RDMA_DATA_CUBE_CHANNEL_CHANNEL, c);
 	SET(p, RDMA_SRC_BASE_ADDR_IOVA, (int64_t)t->a.iova);
 	SET(p, RDMA_SURF_NOTCH_BYTES, bytes(t->a.pitch - t->rows));
-	SET(p, RDMA_EW_BASE_ADDR_IOVA, (int64_t)t->b.iova);
-	SET(p, RDMA_EW_SURF_STRIDE_BYTES, bytes(t->b.pitch));
-	SET(p, RDMA_EW_SURF_NOTCH_BYTES, t->b_is_row ? 0 : bytes(t->b.pitch - t->rows));
 	SET(p, RDMA_FEATURE_MODE_CFG_FLYING_MODE, 1);
 	SET(p, RDMA_FEATURE_MODE_CFG_MRDMA_FP16TOFP32, t->type == NPU_PREC_FP16);
 	SET(p, RDMA_FEATURE_MODE_CFG_BURST_LEN, BURST_16);
@@ -102,6 +102,16 @@ static void set_input(struct npu_prog *p, const struct npu_ew_task *t, uint32_t 
 	SET(p, RDMA_WEIGHT_B_WEIGHT, 1);
 	SET(p, RDMA_WEIGHT_N_WEIGHT, 1);
 	SET(p, RDMA_WEIGHT_E_WEIGHT, 1);
+}
+
+/* No second operand: ERDMA stays off. */
+static void set_function(struct npu_prog *p, const struct npu_ew_task *t)
+{
+	SET(p, DPU_EW_CFG_OP_BYPASS, 1);
+	SET(p, DPU_EW_CFG_OP_CVT_BYPASS, 1);
+	SET(p, DPU_EW_CFG_RELU_BYPASS, 1);
+	SET(p, RDMA_ERDMA_CFG_DISABLE, 1);
+	npu_prog_set_table(p, t->table);
 }
 
 int npu_prog_ew(struct npu_prog *p, const struct npu_ew_task *t)
@@ -115,11 +125,16 @@ int npu_prog_ew(struct npu_prog *p, const struct npu_ew_task *t)
 	npu_prog_set_pointers(p);
 	set_output(p, t, c);
 	set_stages_off(p);
-	set_operation(p, t);
+	if (t->op == NPU_EW_TABLE)
+		set_function(p, t);
+	else
+		set_operation(p, t);
 	set_input(p, t, c);
 
 	npu_prog_emit(p, NPU_R_DPU_S_POINTER);
 	npu_prog_emit(p, NPU_R_RDMA_S_POINTER);
+	if (t->upload)
+		npu_prog_upload_table(p, t->table);
 	npu_prog_emit_dpu(p);
 	npu_prog_emit_rdma(p);
 	return npu_prog_finish(p, NPU_EN_DPU | NPU_EN_DPU_RDMA);

@@ -82,6 +82,7 @@ enum npu_ew_op {
 	NPU_EW_MUL,
 	NPU_EW_MAX,
 	NPU_EW_MIN,
+	NPU_EW_TABLE,		/* a function of the first operand */
 };
 
 /* Rows of a tensor in memory. */
@@ -96,9 +97,27 @@ struct npu_ew_task {
 	uint32_t rows, cols;
 	struct npu_ew_operand a, b, y;
 	bool b_is_row;		/* one row for all of a's */
+	const struct npu_table *table;
+	bool upload;		/* the table is not in the LUT yet */
 };
 
 int npu_prog_ew(struct npu_prog *p, const struct npu_ew_task *t);
+
+/* npu_table.c: functions by the LUT, for halves */
+
+struct npu_table;
+
+/* NULL for what is none. */
+const struct npu_table *npu_table_of(enum npu_act act);
+/* The share of a normal distribution below x. */
+const struct npu_table *npu_table_normal(void);
+/* Stage BN, EW and OUT_CVT, whatever was there before. */
+void npu_prog_set_table(struct npu_prog *p, const struct npu_table *t);
+void npu_prog_upload_table(struct npu_prog *p, const struct npu_table *t);
+
+/* npu_conv_prog.c: npu_prog_conv() with a function of fp16 results; NULL for none */
+int npu_prog_conv_table(struct npu_prog *p, const struct npu_conv_task *t,
+			const struct npu_table *table, bool upload);
 
 /* npu_requant.c */
 int npu_requant_check(const struct npu_requant *rq);

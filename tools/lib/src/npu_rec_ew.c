@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Element-wise operations of two tensors.
+ * Element-wise operations: of two tensors, and functions of one.
  */
 #include <errno.h>
 
@@ -16,7 +16,8 @@
 struct ew {
 	const char *name;
 	enum npu_ew_op op;
-	const struct npu_tensor *a, *b, *y;
+	const struct npu_tensor *a, *b, *y;	/* of a function b is a */
+	const struct npu_table *table;
 };
 
 static bool type_fits(const struct ew *e)
@@ -25,7 +26,7 @@ static bool type_fits(const struct ew *e)
 
 	if (e->b->shape.type != type || e->y->shape.type != type)
 		return false;
-	if (e->op == NPU_EW_MUL)
+	if (e->op == NPU_EW_MUL || e->op == NPU_EW_TABLE)
 		return type == NPU_PREC_FP16;
 	return type == NPU_PREC_FP16 || type == NPU_PREC_FP32 || type == NPU_PREC_INT32;
 }
@@ -58,6 +59,7 @@ static struct npu_ew_operand operand(const struct npu_tensor *t, uint32_t row, u
 	};
 }
 
+/* Tasks of one chain leave the LUT to each other. */
 static int add_task(struct npu_rec *rec, const struct ew *e, uint32_t row, uint32_t col)
 {
 	const struct npu_shape *s = &e->y->shape;
@@ -68,6 +70,7 @@ static int add_task(struct npu_rec *rec, const struct ew *e, uint32_t row, uint3
 		.cols = (uint32_t)min_u64(s->cols - col, MAX_COLS),
 		.a = operand(e->a, row, col), .y = operand(e->y, row, col),
 		.b = operand(e->b, b_is_row ? 0 : row, col),
+		.table = e->table, .upload = e->table && !row && !col,
 	};
 
 	return npu_prog_ew(npu_rec_prog(rec), &t);
@@ -103,29 +106,62 @@ static int append(struct npu_rec *rec, const struct ew *e)
 int npu_rec_add(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
 		struct npu_tensor *y)
 {
-	return append(rec, &(struct ew){ "add", NPU_EW_ADD, a, b, y });
+	return append(rec, &(struct ew){ "add", NPU_EW_ADD, a, b, y, NULL });
 }
 
 int npu_rec_sub(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
 		struct npu_tensor *y)
 {
-	return append(rec, &(struct ew){ "sub", NPU_EW_SUB, a, b, y });
+	return append(rec, &(struct ew){ "sub", NPU_EW_SUB, a, b, y, NULL });
 }
 
 int npu_rec_mul(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
 		struct npu_tensor *y)
 {
-	return append(rec, &(struct ew){ "mul", NPU_EW_MUL, a, b, y });
+	return append(rec, &(struct ew){ "mul", NPU_EW_MUL, a, b, y, NULL });
 }
 
 int npu_rec_max(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
 		struct npu_tensor *y)
 {
-	return append(rec, &(struct ew){ "max", NPU_EW_MAX, a, b, y });
+	return append(rec, &(struct ew){ "max", NPU_EW_MAX, a, b, y, NULL });
 }
 
 int npu_rec_min(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
 		struct npu_tensor *y)
 {
-	return append(rec, &(struct ew){ "min", NPU_EW_MIN, a, b, y });
+	return append(rec, &(struct ew){ "min", NPU_EW_MIN, a, b, y, NULL });
+}
+
+/* y = x * table(x) */
+static int append_gated(struct npu_rec *rec, const char *name, const struct npu_table *table,
+			const struct npu_tensor *x, struct npu_tensor *y)
+{
+	struct npu_tensor *gate;
+	int ret;
+
+	ret = npu_tensor_new(y->dev, NPU_PREC_FP16, y->shape.rows, y->shape.cols, &gate);
+	if (ret)
+		return npu_rec_fail(rec, ret, "%s: no memory for what is between", name);
+	ret = append(rec, &(struct ew){ name, NPU_EW_TABLE, x, x, gate, table });
+	if (!ret)
+		ret = append(rec, &(struct ew){ name, NPU_EW_MUL, x, gate, y, NULL });
+	npu_tensor_free(gate);
+	return ret;
+}
+
+int npu_rec_act(struct npu_rec *rec, enum npu_act act, const struct npu_tensor *x,
+		struct npu_tensor *y)
+{
+	static const char * const name[] = {
+		[NPU_ACT_SIGMOID] = "sigmoid", [NPU_ACT_TANH] = "tanh", [NPU_ACT_EXP] = "exp",
+	};
+
+	if (act == NPU_ACT_SILU)
+		return append_gated(rec, "silu", npu_table_of(NPU_ACT_SIGMOID), x, y);
+	if (act == NPU_ACT_GELU)
+		return append_gated(rec, "gelu", npu_table_normal(), x, y);
+	if (!npu_table_of(act))
+		return npu_rec_fail(rec, -EINVAL, "act: no table for activation %d", act);
+	return append(rec, &(struct ew){ name[act], NPU_EW_TABLE, x, x, y, npu_table_of(act) });
 }

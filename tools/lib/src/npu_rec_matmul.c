@@ -34,8 +34,10 @@ static int check(struct npu_rec *rec, const struct npu_tensor *x, const struct n
 				    y->shape.cols);
 	if (npu_tensor_overlap(x, y))
 		return npu_rec_fail(rec, -EINVAL, "matmul: x and y share memory");
-	if (opts && opts->act > NPU_ACT_RELU)
-		return npu_rec_fail(rec, -EINVAL, "matmul: unknown activation %d", opts->act);
+	if (opts && opts->act > NPU_ACT_RELU &&
+	    (!npu_table_of(opts->act) || y->shape.type != NPU_PREC_FP16))
+		return npu_rec_fail(rec, -EINVAL, "matmul: activation %d cannot be folded into y of type %d",
+				    opts->act, y->shape.type);
 	return 0;
 }
 
@@ -56,8 +58,10 @@ static int make_plan(struct npu_plan *plan, const struct npu_tensor *x,
 }
 
 static int add_tile(struct npu_rec *rec, const struct npu_tile *t, const struct npu_tensor *x,
-		    const struct npu_weights *w, const struct npu_tensor *y, bool relu)
+		    const struct npu_weights *w, const struct npu_tensor *y, enum npu_act act,
+		    bool first)
 {
+	const struct npu_table *table = npu_table_of(act);
 	struct npu_conv_task task;
 
 	npu_matmul_task(&task, w->type, y->shape.type, t->mp, t->np, w->kp);
@@ -67,22 +71,22 @@ static int add_tile(struct npu_rec *rec, const struct npu_tile *t, const struct 
 	task.weight_iova = w->mem->bo->iova + (uint64_t)t->n0 * w->kp * npu_prec_bytes(w->type);
 	task.out_iova = npu_tensor_iova(y) +
 			npu_feature_offset(npu_prec_bytes(y->shape.type), y->pitch, t->m0, t->n0);
-	task.relu = relu;
+	task.relu = act == NPU_ACT_RELU;
 	task.has_bias = w->has_bias;
 	if (w->has_bias)
 		task.bias_iova = w->mem->bo->iova + w->bias_offset + t->n0 * sizeof(int32_t);
 	if (y->shape.type == NPU_PREC_INT8)
 		task.rq = w->rq;
-	return npu_prog_conv(npu_rec_prog(rec), &task);
+	return npu_prog_conv_table(npu_rec_prog(rec), &task, table, table && first);
 }
 
 /* Stops soon after what a recording can hold: there may be billions of tiles. */
 static void add_tiles(struct npu_rec *rec, const struct npu_plan *plan,
 		      const struct npu_tensor *x, const struct npu_weights *w,
-		      const struct npu_tensor *y, bool relu)
+		      const struct npu_tensor *y, enum npu_act act)
 {
 	for (uint32_t i = 0; i < plan->ntiles; i++)
-		if (add_tile(rec, &plan->tile[i], x, w, y, relu) ||
+		if (add_tile(rec, &plan->tile[i], x, w, y, act, !i) ||
 		    npu_prog_ntasks(npu_rec_prog(rec)) > NPU_REC_MAX_TASKS)
 			return;
 }
@@ -107,7 +111,7 @@ int npu_rec_matmul(struct npu_rec *rec, const struct npu_tensor *x, const struct
 	if (ret)
 		return npu_rec_fail(rec, ret, "matmul: no plan for %u x %u x %u", x->shape.rows,
 				    w->n, w->k);
-	add_tiles(rec, &plan, x, w, y, opts && opts->act == NPU_ACT_RELU);
+	add_tiles(rec, &plan, x, w, y, opts ? opts->act : NPU_ACT_NONE);
 	npu_plan_free(&plan);
 	return npu_rec_commit(rec);
 }

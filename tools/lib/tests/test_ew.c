@@ -175,6 +175,143 @@ static void test_views(struct npu_dev *dev)
 	tap_ok(!bad && !sim_bos(), "parts of tensors, and nothing beside them: %lu wrong", bad);
 }
 
+/* ---- functions ---- */
+
+static const struct act {
+	const char *name;
+	enum npu_act act;
+} acts[] = {
+	{ "sigmoid", NPU_ACT_SIGMOID }, { "tanh", NPU_ACT_TANH }, { "exp", NPU_ACT_EXP },
+	{ "silu", NPU_ACT_SILU }, { "gelu", NPU_ACT_GELU },
+};
+
+static double act_exact(enum npu_act act, double x)
+{
+	switch (act) {
+	case NPU_ACT_SIGMOID:
+		return 1 / (1 + exp(-x));
+	case NPU_ACT_TANH:
+		return tanh(x);
+	case NPU_ACT_EXP:
+		return x < -16 ? 0 : x > 0 ? 1 : exp(x);
+	case NPU_ACT_SILU:
+		return x / (1 + exp(-x));
+	default:
+		return x * 0.5 * erfc(-x * M_SQRT1_2);
+	}
+}
+
+/* The bounds of enum npu_act. */
+static double act_bound(enum npu_act act, double x, double y)
+{
+	switch (act) {
+	case NPU_ACT_SIGMOID:
+		return 0x1p-11;
+	case NPU_ACT_TANH:
+	case NPU_ACT_EXP:
+		return 0x1p-10;
+	default:
+		return 0x1p-11 * (fabs(x) + fabs(y)) + 0x1p-25;
+	}
+}
+
+#define HALVES	65536u
+
+static bool finite_half(uint32_t h)
+{
+	return (h & 0x7c00) != 0x7c00;
+}
+
+/* Each finite half, so that each step and both sides of each edge are met. */
+static void act_case(struct npu_dev *dev, const struct act *a)
+{
+	uint16_t *x = malloc(HALVES * 2), *y = malloc(HALVES * 2);
+	struct npu_tensor *tx, *ty;
+	struct npu_rec *rec;
+	double worst = 0;
+	int ret;
+
+	for (uint32_t i = 0; i < HALVES; i++)
+		x[i] = finite_half(i) ? (uint16_t)i : 0;
+	npu_tensor_new(dev, NPU_PREC_FP16, 1024, 64, &tx);
+	npu_tensor_new(dev, NPU_PREC_FP16, 1024, 64, &ty);
+	npu_tensor_write(tx, x, 0);
+	npu_rec_new(dev, NULL, &rec);
+	ret = npu_rec_act(rec, a->act, tx, ty);
+	ret = ret ? ret : npu_rec_end(rec);
+	ret = ret ? ret : npu_rec_run(rec);
+	ret = ret ? ret : npu_rec_wait(rec, -1);
+	ret = ret ? ret : npu_tensor_read(ty, y, 0);
+	for (uint32_t i = 0; i < HALVES; i++) {
+		double xv = npu_f16_to_f32(x[i]), want = act_exact(a->act, xv);
+		double off = fabs(npu_f16_to_f32(y[i]) - want);
+
+		/* Not a number is as bad as it gets. */
+		worst = !(off / act_bound(a->act, xv, want) <= worst) && off > 0 ?
+			off / act_bound(a->act, xv, want) : worst;
+	}
+	npu_rec_free(rec);
+	npu_tensor_free(tx);
+	npu_tensor_free(ty);
+	tap_ok(!ret && worst <= 1 && !sim_bos(), "%s of all finite halves: error %d, %.2f of the bound",
+	       a->name, ret, worst);
+	free(x);
+	free(y);
+}
+
+/* A table folded into a product of several tiles, and another one after it. */
+static void test_folded(struct npu_dev *dev)
+{
+	enum { M = 9, K = 32, N = 48 };
+	struct npu_weights_desc d = { .type = NPU_PREC_FP16, .n = N, .k = K };
+	struct npu_rec_matmul_opts o = { .act = NPU_ACT_TANH, .max_m = 4, .max_n = 16 };
+	float x[M * K], y[M * N], z[M * N];
+	struct npu_tensor *tx, *ty, *tz;
+	uint16_t w[N * K];
+	float wf[N * K];
+	struct npu_weights *weights;
+	struct npu_rec *rec;
+	unsigned long bad = 0;
+
+	fill(x, M * K, NPU_PREC_FP16);
+	for (int i = 0; i < M * K; i++)
+		x[i] /= 64;
+	for (int i = 0; i < N * K; i++) {
+		w[i] = npu_f32_to_f16(rnd() / 2000);
+		wf[i] = npu_f16_to_f32(w[i]);
+	}
+	npu_weights_new(dev, &d, w, &weights);
+	npu_tensor_new(dev, NPU_PREC_FP16, M, K, &tx);
+	npu_tensor_new(dev, NPU_PREC_FP16, M, N, &ty);
+	npu_tensor_new(dev, NPU_PREC_FP16, M, N, &tz);
+	npu_tensor_write_f32(tx, x, 0, 1);
+	npu_tensor_read_f32(tx, x, 0, 1);
+	npu_rec_new(dev, NULL, &rec);
+	npu_rec_matmul(rec, tx, weights, ty, &o);
+	npu_rec_act(rec, NPU_ACT_SIGMOID, ty, tz);
+	npu_rec_end(rec);
+	npu_rec_run(rec);
+	npu_rec_wait(rec, -1);
+	npu_tensor_read_f32(ty, y, 0, 1);
+	npu_tensor_read_f32(tz, z, 0, 1);
+	for (int m = 0; m < M; m++)
+		for (int n = 0; n < N; n++) {
+			double sum = 0;
+
+			for (int k = 0; k < K; k++)
+				sum += x[m * K + k] * wf[n * K + k];
+			bad += !(fabs(y[m * N + n] - tanh(sum)) <= 0x1p-10);
+			bad += !(fabs(z[m * N + n] - act_exact(NPU_ACT_SIGMOID, y[m * N + n])) <=
+				 0x1p-11);
+		}
+	npu_rec_free(rec);
+	npu_tensor_free(tx);
+	npu_tensor_free(ty);
+	npu_tensor_free(tz);
+	npu_weights_free(weights);
+	tap_ok(!bad && !sim_bos(), "tanh in a product, then sigmoid: %lu wrong", bad);
+}
+
 static void test_refused(struct npu_dev *dev)
 {
 	struct npu_tensor *a, *i, *b, *y;
@@ -210,6 +347,9 @@ int main(void)
 	npu_open(NULL, &dev);
 	test_ops(dev);
 	test_views(dev);
+	for (size_t i = 0; i < ARRAY_SIZE(acts); i++)
+		act_case(dev, &acts[i]);
+	test_folded(dev);
 	test_refused(dev);
 	npu_close(dev);
 	return tap_done();
