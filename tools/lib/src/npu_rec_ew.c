@@ -157,6 +157,10 @@ int npu_rec_act(struct npu_rec *rec, enum npu_act act, const struct npu_tensor *
 		[NPU_ACT_SIGMOID] = "sigmoid", [NPU_ACT_TANH] = "tanh", [NPU_ACT_EXP] = "exp",
 	};
 
+	int ret = npu_rec_begin(rec, "act");
+
+	if (ret)
+		return ret;
 	if (act == NPU_ACT_SILU)
 		return append_gated(rec, "silu", npu_table_of(NPU_ACT_SIGMOID), x, y);
 	if (act == NPU_ACT_GELU)

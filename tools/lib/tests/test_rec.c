@@ -305,6 +305,46 @@ static void test_kept_memory(struct npu_dev *dev)
 	tap_ok(!sim_bos(), "and goes with it");
 }
 
+/* Row 6 of x to row 9 of y, which nothing else changes. */
+static void test_one_row(struct npu_dev *dev)
+{
+	const struct product p = {
+		.in = NPU_PREC_FP16, .out = NPU_PREC_FP32, .m = 12, .n = 40, .k = 70, .bias = true,
+	};
+	struct npu_tensor *x, *y, *vx, *vy;
+	struct npu_weights *w;
+	struct npu_rec *rec;
+	struct operands v;
+	unsigned long bad = 0;
+	float got[12][40];
+	int ret;
+
+	fill(&v, &p);
+	w = make_weights(dev, &p, &v);
+	npu_tensor_new(dev, p.in, p.m, p.k, &x);
+	npu_tensor_new(dev, p.out, p.m, p.n, &y);
+	write_x(x, &p, &v);
+	npu_tensor_view(x, 6, 1, 0, p.k, &vx);
+	npu_tensor_view(y, 9, 1, 0, p.n, &vy);
+	npu_rec_new(dev, NULL, &rec);
+	npu_rec_matmul(rec, vx, w, vy, NULL);
+	ret = npu_rec_end(rec);
+	ret = ret ? ret : npu_rec_run(rec);
+	ret = ret ? ret : npu_rec_wait(rec, -1);
+	npu_tensor_read(y, got, 0);
+	for (uint32_t m = 0; m < p.m; m++)
+		for (uint32_t n = 0; n < p.n; n++)
+			bad += got[m][n] != (m == 9 ? (float)expected(&p, &v, 6, n) : 0);
+	npu_rec_free(rec);
+	npu_tensor_free(vx);
+	npu_tensor_free(vy);
+	npu_tensor_free(x);
+	npu_tensor_free(y);
+	npu_weights_free(w);
+	drop(&v);
+	tap_ok(!ret && !bad && !sim_bos(), "one row of a tensor to one of another: %lu wrong", bad);
+}
+
 /* ---- failures ---- */
 
 static void test_hang(struct npu_dev *dev)
@@ -405,7 +445,8 @@ static void test_refused(struct npu_dev *dev)
 	tap_ok(npu_rec_run(rec) == -EINVAL && npu_rec_end(rec) == -EINVAL, "nothing to run");
 	npu_rec_matmul(rec, x, w, y, NULL);
 	tap_ok(!npu_rec_end(rec) && npu_rec_end(rec) == -EBUSY &&
-	       npu_rec_matmul(rec, x, w, y, NULL) == -EBUSY && !npu_rec_run(rec),
+	       npu_rec_matmul(rec, x, w, y, NULL) == -EBUSY &&
+	       npu_rec_act(rec, NPU_ACT_NONE, half, half) == -EBUSY && !npu_rec_run(rec),
 	       "nothing can be appended to what has ended");
 	npu_rec_free(rec);
 	npu_tensor_free(x);
@@ -523,6 +564,7 @@ int main(void)
 	test_chain(dev, OURS, true);
 	test_chain(dev, 0, false);
 	test_kept_memory(dev);
+	test_one_row(dev);
 	test_hang(dev);
 	test_waiting(dev, OURS);
 	test_waiting(dev, 0);
