@@ -16,6 +16,7 @@
 #include "drm/rocket_accel.h"
 #include "npu_compute.h"
 #include "sim.h"
+#include "sim_model.h"
 
 #define MAX_BOS		256
 #define PAGE		4096u
@@ -145,6 +146,22 @@ int64_t npu_deadline(int64_t timeout_ns)
 	return timeout_ns;
 }
 
+/* Zeroed. The model's memory is given out again when nothing of it is in use. */
+static void *bo_memory(struct npu_dev *dev, size_t size)
+{
+	uint32_t base, limit;
+	uint8_t *mem;
+
+	if (!sim_model_memory)
+		return calloc(1, size);
+	mem = sim_model_memory(&base, &limit);
+	if (!live_bos)
+		dev->next_iova = base;
+	if (dev->next_iova - base + size > limit)
+		abort();
+	return memset(mem + (dev->next_iova - base), 0, size);
+}
+
 int npu_bo_alloc(struct npu_dev *dev, size_t size, struct npu_bo **out)
 {
 	for (uint32_t i = 0; i < MAX_BOS; i++) {
@@ -155,9 +172,9 @@ int npu_bo_alloc(struct npu_dev *dev, size_t size, struct npu_bo **out)
 		bo = calloc(1, sizeof(*bo));
 		bo->dev = dev;
 		bo->handle = i;
+		bo->map = bo_memory(dev, size);
 		bo->iova = dev->next_iova;
 		bo->size = size;
-		bo->map = calloc(1, size);
 		dev->next_iova += (size + PAGE - 1) / PAGE * PAGE;
 		dev->bo[i] = bo;
 		dev->err[i] = 0;
@@ -173,7 +190,8 @@ void npu_bo_free(struct npu_bo *bo)
 	if (!bo)
 		return;
 	bo->dev->bo[bo->handle] = NULL;
-	free(bo->map);
+	if (!sim_model_memory)
+		free(bo->map);
 	free(bo);
 	live_bos--;
 }
@@ -494,6 +512,20 @@ static void run_flying(struct npu_dev *dev)
 		}
 }
 
+static void run_enabled(struct npu_dev *dev, const struct npu_task *t, uint32_t blocks)
+{
+	const uint8_t *prog = at(dev, t->regcmd, t->count * 8);
+
+	if (sim_model_run)
+		faulted |= !sim_model_run((const uint64_t *)(const void *)prog, t->count);
+	else if ((blocks & ~(1u << 4)) == 0x0d)
+		run_conv(dev);
+	else if (blocks == 0x18)
+		run_flying(dev);
+	else
+		faulted = true;
+}
+
 /* What the program says comes next; count 0 if nothing does. */
 static struct npu_task run_task(struct npu_dev *dev, struct npu_task t)
 {
@@ -513,12 +545,8 @@ static struct npu_task run_task(struct npu_dev *dev, struct npu_task t)
 		if (tgt == 0x0101 && off == 0x14 && next.regcmd)
 			next.count = 2 * (((uint32_t)(e >> 16) & 0xffff) + 1);
 		if (tgt == 0x0081) {
-			if ((e >> 16 & 0xffffffef) == 0x0d)
-				run_conv(dev);
-			else if ((e >> 16 & 0xffffffff) == 0x18)
-				run_flying(dev);
-			else
-				faulted = true;
+			if (!faulted)
+				run_enabled(dev, &t, (uint32_t)(e >> 16));
 			return next;
 		}
 		if (tgt > 1 && tgt != 0x0041 && off < 0x8000)

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The arithmetic of QEMU's model of the NPU, for unit tests: it has a memory and runs one
+ * program after the other, and refuses what nobody has seen silicon do.
+ */
+
+/* Only what tests touch of it takes memory. */
+#define MEM_SIZE	(256u << 20)
+#include "harness.h"
+
+#include "sim_model.h"
+
+uint8_t *sim_model_memory(uint32_t *base, uint32_t *size)
+{
+	*base = MEM_BASE;
+	*size = MEM_SIZE;
+	return mem;
+}
+
+bool sim_model_run(const uint64_t *entry, uint32_t count)
+{
+	static Prog prog;
+	const char *why = "program too long";
+
+	if (count <= ARRAY_SIZE(prog.cmd)) {
+		memcpy(prog.cmd, entry, count * sizeof(*entry));
+		prog.n = count;
+		if (run_prog(&prog, (NpuTaskOptions) { 0 }, &why) == NPU_TASK_RUN)
+			return true;
+	}
+	printf("# the model refuses: %s\n", why);
+	return false;
+}
