@@ -526,18 +526,23 @@ static bool ew_right(enum npu_prec type, double got, double want, double a, doub
 	return fabs(got - want) <= ldexp(fabs(want), -11) + ldexp(big, -23) + 0x1p-25;
 }
 
+static double ew_number(enum npu_prec type, const void *raw, size_t i)
+{
+	/* Each by itself: in one expression all would become floats. */
+	if (type == NPU_PREC_INT32)
+		return ((const int32_t *)raw)[i];
+	if (type == NPU_PREC_FP32)
+		return ((const float *)raw)[i];
+	return npu_f16_to_f32(((const uint16_t *)raw)[i]);
+}
+
 static void ew_read(struct npu_tensor *t, double *y)
 {
-	static uint32_t raw[EW_N];
-	float f;
+	static uint64_t raw[EW_N];
 
 	npu_tensor_read(t, raw, 0);
-	for (size_t i = 0; i < EW_N; i++) {
-		memcpy(&f, &raw[i], sizeof(f));
-		y[i] = npu_tensor_shape(t).type == NPU_PREC_INT32 ? (int32_t)raw[i] :
-		       npu_tensor_shape(t).type == NPU_PREC_FP32 ? f :
-		       npu_f16_to_f32(((uint16_t *)raw)[i]);
-	}
+	for (size_t i = 0; i < EW_N; i++)
+		y[i] = ew_number(npu_tensor_shape(t).type, raw, i);
 }
 
 /* All operations of a type, with a whole second operand and with one row, in one recording. */
