@@ -506,7 +506,9 @@ static void ew_fill(struct npu_tensor *t, double *v, size_t n)
 		f32[i] = ldexpf((float)(int32_t)rnd(), -(int)(rnd() % 40) - 24);
 		if (type == NPU_PREC_FP16)
 			f32[i] = npu_f16_to_f32(npu_f32_to_f16(f32[i]));
-		v[i] = type == NPU_PREC_INT32 ? i32[i] : f32[i];
+		v[i] = f32[i];
+		if (type == NPU_PREC_INT32)
+			v[i] = i32[i];
 	}
 	if (type == NPU_PREC_INT32)
 		npu_tensor_write(t, i32, 0);
