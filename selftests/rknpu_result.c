@@ -54,7 +54,7 @@ RK_TEST_F(result, done,
 	struct rk_client *c = &self->c;
 	uint64_t job;
 
-	rk_latency_us(5000);
+	rk_latency_us(20000);
 	job = submit_one(c);
 	ASSERT_EQ(1, job);
 	ASSERT_EQ(0, wait_job(c->fd, job, RK_FOREVER, &w));
@@ -66,7 +66,8 @@ RK_TEST_F(result, done,
 	EXPECT_EQ(0, w.result);
 	EXPECT_EQ(0, w.fault_address);
 	if (rk_model()) {
-		EXPECT_LE(4000000, w.elapsed_ns);
+		/* Half of it: the host may stop the guest's CPU between the start and the clock. */
+		EXPECT_LE(10000000, w.elapsed_ns);
 	}
 	/* Asking again changes nothing. */
 	for (int i = 0; i < 3; i++) {
