@@ -30,13 +30,14 @@ static void entry_target(struct trial *t)
 
 /*
  * An odd count: the entry behind the op-enable is fetched, too. Two jobs before leave offsets
- * of 0 in both groups, two jobs behind show what is there.
+ * of 0 in both groups of the core, two jobs behind show what is there.
  */
 static void behind_enable(struct trial *t)
 {
 	double added[RP_COUNT(in)];
 	struct rp_fly f;
 
+	t->core_mask = 1;
 	for (unsigned int i = 0; i < 2; i++) {
 		plain(t, &f);
 		rp_fly_run(t, &f);
