@@ -585,6 +585,8 @@ RK_TEST_F(retry, once, "a job that never started is seen early, tried once more,
 		if (!times)
 			rk_model_calm();
 		ASSERT_EQ(0, rk_trial_run(t));
+		/* A job that failed does not wait for the reset behind it. */
+		rk_stat_settles("core1.resets", before.resets + times);
 		after = counts();
 		EXPECT_EQ(times == 2 ? -ETIME : 0, t->w.error);
 		EXPECT_EQ(times == 2 ? 0 : RK_TRIAL_TASKS, t->w.task);
