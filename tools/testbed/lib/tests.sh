@@ -96,7 +96,7 @@ rk_parse_boot() {
 		TRACES) traces=yes ;;
 		ARMHF) built=selftests-armhf ;;
 		ENV=*) environ+=("${1#*=}") ;;
-		OLD | LONG | CI) ;;
+		OLD | LONG | SHORT | CI) ;;
 		*) options+=("$1") ;;
 		esac
 		shift
