@@ -97,6 +97,8 @@ int npu_tensor_view(const struct npu_tensor *t, uint32_t row, uint32_t rows, uin
  * @out: the tensor
  *
  * The memory is in the NPU's layout, and as large as npu_tensor_bytes() says.
+ * An INT8 tensor that products read wants 32 KiB more: the NPU has been seen to read that far
+ * behind it (rocket-userspace), and faults where nothing is mapped.
  * npu_tensor_write() and npu_tensor_read() work if it is the NPU driver's own. See
  * npu_bo_import() for memory that the device has already.
  *
