@@ -498,17 +498,26 @@ static bool has_documentation(enum op op)
 	return op <= OP_BO_INFO || (is_vendor(op) && op <= OP_V_ACTION && op != OP_V_MAP);
 }
 
+static bool is_ioctl(enum op op)
+{
+	return op != OP_MMAP && op != OP_SCRIBBLE && op != OP_V_REOPEN && op != OP_REOPEN &&
+	       op != OP_FORK;
+}
+
 static bool print_counts(void)
 {
+	unsigned long long calls = 0, ioctls = 0;
 	bool ok = true;
 
 	for (int op = 0; op < OP_NUM; op++) {
+		unsigned long long done = shared->ok[op];
 		char line[512];
 		int n = snprintf(line, sizeof(line), "%s: %u done", op_names[op], shared->ok[op]);
 
 		for (int e = 0; e < ERRNOS && n < (int)sizeof(line); e++) {
 			if (!shared->err[op][e])
 				continue;
+			done += shared->err[op][e];
 			n += snprintf(line + n, sizeof(line) - n, ", %u %s", shared->err[op][e],
 				      e ? strerrorname_np(e) : "?");
 			if (has_documentation(op) && !documented(op, e)) {
@@ -518,7 +527,10 @@ static bool print_counts(void)
 			}
 		}
 		ksft_print_msg("%s\n", line);
+		calls += done;
+		ioctls += is_ioctl(op) ? done : 0;
 	}
+	ksft_print_msg("%llu calls, of them %llu ioctls\n", calls, ioctls);
 	ksft_print_msg("%u lives, %u killed, %u crashed; beside them %u and %u good jobs\n",
 		       shared->lives, shared->killed, shared->crashed, shared->jobs,
 		       shared->vendor_jobs);
