@@ -483,6 +483,34 @@ RK_TEST_F(vendor, import, "a BO of node rocket can be imported and synced")
 	close(rocket);
 }
 
+RK_TEST_F(vendor, part_of_an_imported_bo, "parts of a BO are synced while node rknpu has it, too")
+{
+	struct drm_prime_handle p = { 0 };
+	struct rk_bo bo;
+	int rocket = rk_open();
+	struct drm_rocket_bo_range part = { .offset = 26, .size = 32 };
+	struct drm_rocket_prep_bo_ranges prep = {
+		.ranges = (uintptr_t)&part, .range_count = 1,
+	};
+	struct drm_rocket_fini_bo_ranges fini = {
+		.ranges = (uintptr_t)&part, .range_count = 1,
+	};
+
+	ASSERT_LE(0, rocket);
+	ASSERT_EQ(0, rk_bo_init(&bo, rocket, 8192));
+	p.fd = rk_export(rocket, bo.handle);
+	ASSERT_LE(0, p.fd);
+	ASSERT_EQ(0, rk_ioctl(self->fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p));
+	prep.handle = bo.handle;
+	fini.handle = bo.handle;
+	EXPECT_EQ(0, rk_ioctl(rocket, DRM_IOCTL_ROCKET_PREP_BO_RANGES, &prep));
+	EXPECT_EQ(0, rk_ioctl(rocket, DRM_IOCTL_ROCKET_FINI_BO_RANGES, &fini));
+	ASSERT_EQ(0, rk_gem_close(self->fd, p.handle));
+	EXPECT_EQ(0, rk_ioctl(rocket, DRM_IOCTL_ROCKET_FINI_BO_RANGES, &fini));
+	close(p.fd);
+	close(rocket);
+}
+
 RK_TEST_F(vendor, imported_task_buffer,
 	  "tasks are read from imported memory, and their end is written there")
 {

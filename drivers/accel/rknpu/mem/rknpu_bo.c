@@ -485,12 +485,58 @@ static int rknpu_bo_end_cpu_access(struct dma_buf *dmabuf, enum dma_data_directi
 	return 0;
 }
 
+/* As rknpu_bo_gem_sgt(), with the addresses that the DMA device has of it already. */
+static struct sg_table *rknpu_bo_mapped_sgt(struct rknpu_bo *bo)
+{
+	struct sg_table *sgt = rknpu_bo_gem_sgt(&bo->base);
+	struct scatterlist *from, *to;
+	unsigned int i;
+
+	if (IS_ERR(sgt))
+		return sgt;
+
+	to = sgt->sgl;
+	for_each_sgtable_dma_sg(bo->sgt, from, i) {
+		sg_dma_address(to) = sg_dma_address(from);
+		sg_dma_len(to) = sg_dma_len(from);
+		to = sg_next(to);
+	}
+	sgt->nents = bo->sgt->nents;
+	return sgt;
+}
+
+/*
+ * The other nodes of this device import what is mapped for its DMA device
+ * already. DMA-API debugging warns of a sync of a part of memory that one
+ * device has mapped twice.
+ */
+static struct sg_table *rknpu_bo_map_dma_buf(struct dma_buf_attachment *attach,
+					     enum dma_data_direction dir)
+{
+	struct rknpu_bo *bo = to_rknpu_bo(attach->dmabuf->priv);
+
+	if (attach->dev != rknpu_bo_dma_dev(bo))
+		return drm_gem_map_dma_buf(attach, dir);
+	return rknpu_bo_mapped_sgt(bo);
+}
+
+static void rknpu_bo_unmap_dma_buf(struct dma_buf_attachment *attach, struct sg_table *sgt,
+				   enum dma_data_direction dir)
+{
+	if (attach->dev != rknpu_bo_dma_dev(to_rknpu_bo(attach->dmabuf->priv))) {
+		drm_gem_unmap_dma_buf(attach, sgt, dir);
+		return;
+	}
+	sg_free_table(sgt);
+	kfree(sgt);
+}
+
 /* What drm uses for every driver, with CPU access, which drm leaves out. */
 static const struct dma_buf_ops rknpu_bo_dma_buf_ops = {
 	.attach = drm_gem_map_attach,
 	.detach = drm_gem_map_detach,
-	.map_dma_buf = drm_gem_map_dma_buf,
-	.unmap_dma_buf = drm_gem_unmap_dma_buf,
+	.map_dma_buf = rknpu_bo_map_dma_buf,
+	.unmap_dma_buf = rknpu_bo_unmap_dma_buf,
 	.release = drm_gem_dmabuf_release,
 	.mmap = drm_gem_dmabuf_mmap,
 	.begin_cpu_access = rknpu_bo_begin_cpu_access,
