@@ -89,6 +89,9 @@ check-matrix: ## the guest tests on all kernels, as a table; KERNELS="5.10 7.2" 
 check-debug: ## more of them on a kernel with KASAN, lockdep, kmemleak ..., with failing allocations; GROUPS
 	@$(BIN)/check --debug $(ARGS) $(GROUPS)
 
+coverage: ## lines and branches of the module that the guest tests run, per file
+	@$(BIN)/coverage $(ARGS) $(GROUPS)
+
 check-kcsan: ## some of them on a kernel with the race detector
 	@$(BIN)/check --debug kcsan-exec kcsan-sched
 

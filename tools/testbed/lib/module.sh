@@ -86,6 +86,7 @@ rk_module() {
 		dst+=-$(printf '%s\n' "$@" | tr -c 'A-Za-z0-9' - | sed 's/-*$//')
 		rk_remove "$dst"
 	fi
+	[ "$series" != coverage ] || RK_CC_VARS+=(GCOV_PROFILE=y)
 	mkdir -p "$dst"
 	rk_lock "module-$(printf %s "$dst" | rk_hash)"
 	RK_MODULE=$dst/drivers/accel/rknpu/rknpu_accel.ko

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Roots apart from the build root, so that that one stays small: for packages, the documentation, and what networks give.
+# Roots apart from the build root, so that that one stays small: for packages, the documentation, what networks give,
+# and to count coverage.
 
 # rk_extra_root NAME LIST: make sure that the root with the packages of the file LIST exists; its path is in RK_OUT.
 rk_extra_root() {
@@ -27,6 +28,13 @@ rk_pkg_enter() {
 	rk_pkg_root
 	# shellcheck disable=SC2034 # rk_enter reads it
 	(RK_ROOT=$RK_PKG_ROOT; rk_enter "$@")
+}
+
+# rk_coverage_enter: as rk_enter, in the root that counts coverage.
+rk_coverage_enter() {
+	[ -n "${RK_COVERAGE_ROOT:-}" ] || { rk_extra_root covroot coverage-packages; RK_COVERAGE_ROOT=$RK_OUT; }
+	# shellcheck disable=SC2034 # rk_enter reads it
+	(RK_ROOT=$RK_COVERAGE_ROOT; rk_enter "$@")
 }
 
 # rk_doc_enter: as rk_enter, in the root that renders the documentation.

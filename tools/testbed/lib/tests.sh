@@ -96,7 +96,7 @@ rk_parse_boot() {
 		TRACES) traces=yes ;;
 		ARMHF) built=selftests-armhf ;;
 		ENV=*) environ+=("${1#*=}") ;;
-		OLD | LONG | SHORT | CI) ;;
+		OLD | LONG | SHORT | CI | COVERAGE) ;;
 		*) options+=("$1") ;;
 		esac
 		shift
@@ -128,13 +128,13 @@ rk_boot_test() {
 	rk_kernel "$kernel"
 	case $kind in
 	'') options+=(--kernel "$kernel") ;;
-	*) rk_detector_options "$kind" ;;
+	*) rk_detector_options "$kernel" ;;
 	esac
 	while IFS= read -r -d '' f; do copy+=(--copy "$f"); done < <(
 		find "$RK_TOP/build/$built" -maxdepth 1 -type f -not -name '*.[oad]' -print0)
 	printf '# testbed: expect %s\n' npu "${programs[@]}" >"$tap"
-	[ "$kind" != debug ] || echo "# testbed: expect kmemleak" >>"$tap"
-	[ "$kind" != kcsan ] || echo "# testbed: expect kcsan" >>"$tap"
+	[ "$kernel" != debug ] || echo "# testbed: expect kmemleak" >>"$tap"
+	[ "$kernel" != kcsan ] || echo "# testbed: expect kcsan" >>"$tap"
 	"$RK_TESTBED/bin/run" --timeout $((${#kind} > 0 ? limit + 2400 : limit * ${#programs[@]} + 600)) \
 		--log "$RK_TESTS/$name.console" "${copy[@]}" --copy "$RK_TESTBED/guest/guest-tests" \
 		"${options[@]+"${options[@]}"}" -- env "${environ[@]+"${environ[@]}"}" ./guest-tests "$limit" "${programs[@]}" \
