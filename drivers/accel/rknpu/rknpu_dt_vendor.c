@@ -46,8 +46,13 @@ static int rknpu_vdt_get_clks(struct rknpu_vdt *vdt)
 	vdt->num_clks = devm_clk_bulk_get_all(vdt->dev, &vdt->clks);
 	if (vdt->num_clks < 0)
 		return vdt->num_clks;
+	/* Touching registers of what is not clocked is fatal. */
+	if (!vdt->num_clks)
+		return -ENOENT;
 	for (i = 0; i < vdt->num_clks; i++) {
-		if (!strcmp(vdt->clks[i].id, "clk_npu") || !strcmp(vdt->clks[i].id, "scmi_clk"))
+		const char *id = vdt->clks[i].id ?: "";
+
+		if (!strcmp(id, "clk_npu") || !strcmp(id, "scmi_clk"))
 			vdt->hw->cores[0].npu_clk = vdt->clks[i].clk;
 	}
 	return 0;
