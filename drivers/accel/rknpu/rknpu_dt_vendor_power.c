@@ -77,6 +77,9 @@ static int rknpu_vdt_power_add_domains(struct rknpu_vdt_power *power)
 					       "#power-domain-cells");
 	int i, ret = 0;
 
+	/* None is one thing, a list that cannot be read another. */
+	if (count < 0 && count != -ENOENT)
+		return count;
 	for (i = 0; i < min(count, RKNPU_MAX_CORES) && !ret; i++)
 		ret = rknpu_vdt_power_add_domain(power, i);
 	return ret;
