@@ -88,13 +88,14 @@ rk_clean_dmesg() {
 
 # What a boot's line says: the words before "--" and the programs behind it.
 rk_parse_boot() {
-	limit=${TEST_LIMIT:-240} kind='' traces='' environ=() options=() built=selftests
+	limit=${TEST_LIMIT:-240} kind='' expected=(npu) traces='' environ=() options=() built=selftests
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do
 		case $1 in
 		TEST_LIMIT=*) limit=${1#*=} ;;
 		KERNEL=*) kind=${1#*=} ;;
 		TRACES) traces=yes ;;
 		ARMHF) built=selftests-armhf ;;
+		BROKEN) expected=() environ+=(RKNPU_BROKEN=1) ;;
 		ENV=*) environ+=("${1#*=}") ;;
 		OLD | LONG | SHORT | CI | COVERAGE) ;;
 		*) options+=("$1") ;;
@@ -121,7 +122,7 @@ rk_detector_options() {
 
 # rk_boot_test NAME KERNEL WORD... -- PROGRAM...: one boot with all of build/selftests, or -armhf, copied into it.
 rk_boot_test() {
-	local name=$1 kernel=$2 start=$SECONDS rc copy=() f limit kind traces environ options programs built
+	local name=$1 kernel=$2 start=$SECONDS rc copy=() f limit kind expected traces environ options programs built
 	local tap=$RK_TESTS/$name.tap
 	shift 2
 	rk_parse_boot "$@"
@@ -132,7 +133,7 @@ rk_boot_test() {
 	esac
 	while IFS= read -r -d '' f; do copy+=(--copy "$f"); done < <(
 		find "$RK_TOP/build/$built" -maxdepth 1 -type f -not -name '*.[oad]' -print0)
-	printf '# testbed: expect %s\n' npu "${programs[@]}" >"$tap"
+	printf '# testbed: expect %s\n' "${expected[@]+"${expected[@]}"}" "${programs[@]}" >"$tap"
 	[ "$kernel" != debug ] || echo "# testbed: expect kmemleak" >>"$tap"
 	[ "$kernel" != kcsan ] || echo "# testbed: expect kcsan" >>"$tap"
 	"$RK_TESTBED/bin/run" --timeout $((${#kind} > 0 ? limit + 2400 : limit * ${#programs[@]} + 600)) \
