@@ -19,10 +19,12 @@
 #include "rknpu_allocfail.h"
 #include "rknpu_util.h"
 
-#define DRIVER	"/sys/bus/platform/drivers/rknpu-accel"
+/* That of cores, or of the one node of the vendor's device tree. */
+#define CORES	"/sys/bus/platform/drivers/rknpu-accel*/*.npu"
 #define MODULE	"/modules/rknpu_accel.ko"
 
 static char core[64];
+static char driver[64];
 static unsigned int stride = 1;
 
 /* ---- actions ---- */
@@ -37,7 +39,8 @@ struct action {
 	/* Only failures in what these functions call, or in what they do not. */
 	const char *below;
 	const char *except;
-	const char *path;
+	/* A file of the driver's; NULL: the module. */
+	const char *file;
 };
 
 static int write_core(int fd)
@@ -47,9 +50,19 @@ static int write_core(int fd)
 	return write(fd, core, n) == (ssize_t)n ? 0 : -errno;
 }
 
-static int to_driver(const char *path)
+static int open_file(const char *file)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC), ret;
+	char path[128];
+
+	if (!file)
+		return open(MODULE, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "%s/%s", driver, file);
+	return open(path, O_WRONLY | O_CLOEXEC);
+}
+
+static int to_driver(const char *file)
+{
+	int fd = open_file(file), ret;
 
 	if (fd < 0)
 		return -errno;
@@ -62,18 +75,18 @@ static bool bound(void)
 {
 	char path[128];
 
-	snprintf(path, sizeof(path), DRIVER "/%s", core);
+	snprintf(path, sizeof(path), "%s/%s", driver, core);
 	return !access(path, F_OK);
 }
 
 static int bind_core(void)
 {
-	return bound() ? 0 : to_driver(DRIVER "/bind");
+	return bound() ? 0 : to_driver("bind");
 }
 
 static int unbind_core(void)
 {
-	return bound() ? to_driver(DRIVER "/unbind") : 0;
+	return bound() ? to_driver("unbind") : 0;
 }
 
 static int load(int fd)
@@ -87,7 +100,7 @@ static int load_again(void)
 
 	if (rk_ours())
 		return 0;
-	fd = open(MODULE, O_RDONLY | O_CLOEXEC);
+	fd = open_file(NULL);
 	ret = fd < 0 ? -errno : load(fd);
 	close(fd);
 	return ret;
@@ -116,24 +129,19 @@ static int reload(void)
  * put, devlink_remove_symlinks() warns that it found no memory for a name.
  */
 static const struct action actions[] = {
-	{ "bind_create", "making the device", unbind_core, write_core, bind_core, .path = DRIVER "/bind",
+	{ "bind_create", "making the device", unbind_core, write_core, bind_core, .file = "bind",
 	  .below = "rknpu_device_create", .except = "drm_sysfs_minor_alloc" },
-	{ "bind_cores", "binding the cores", unbind_core, write_core, bind_core, .path = DRIVER "/bind",
+	{ "bind_cores", "binding the cores", unbind_core, write_core, bind_core, .file = "bind",
 	  .below = "component_bind_all" },
-	{ "bind_publish", "publishing the device", unbind_core, write_core, bind_core, .path = DRIVER "/bind",
+	{ "bind_publish", "publishing the device", unbind_core, write_core, bind_core, .file = "bind",
 	  .below = "rknpu_device_publish", .except = "devfreq_add_device" },
-	{ "bind_around", "the rest of binding", unbind_core, write_core, bind_core, .path = DRIVER "/bind",
+	{ "bind_around", "the rest of binding", unbind_core, write_core, bind_core, .file = "bind",
 	  .except = "rknpu_facade_bind" },
-	{ "unbind", "unbinding a core", bind_core, write_core, bind_core, .path = DRIVER "/unbind",
+	{ "unbind", "unbinding a core", bind_core, write_core, bind_core, .file = "unbind",
 	  .except = "devlink_remove_symlinks" },
-	{ "load", "loading the module", unload, load, reload, .path = MODULE,
+	{ "load", "loading the module", unload, load, reload,
 	  .below = "do_one_initcall", .except = "try_to_bring_up_aggregate_device" },
 };
-
-static bool is_load(const struct action *a)
-{
-	return !strcmp(a->path, MODULE);
-}
 
 /* ---- the loop ---- */
 
@@ -185,7 +193,7 @@ static int one(const struct action *a, unsigned int nth, unsigned int *errors)
 		complain(a, nth, "prepare", ret);
 		return ret;
 	}
-	fd = open(a->path, O_CLOEXEC | (is_load(a) ? O_RDONLY : O_WRONLY));
+	fd = open_file(a->file);
 	if (fd < 0)
 		return -errno;
 	rk_allocfail_at(nth);
@@ -232,10 +240,15 @@ static void test_action(const struct action *a)
 static bool find_core(void)
 {
 	glob_t g = { 0 };
-	bool found = !glob(DRIVER "/*.npu", 0, NULL, &g);
+	bool found = !glob(CORES, 0, NULL, &g);
+	char *name;
 
-	if (found)
-		snprintf(core, sizeof(core), "%s", strrchr(g.gl_pathv[0], '/') + 1);
+	if (found) {
+		name = strrchr(g.gl_pathv[0], '/');
+		*name++ = 0;
+		snprintf(core, sizeof(core), "%s", name);
+		snprintf(driver, sizeof(driver), "%s", g.gl_pathv[0]);
+	}
 	globfree(&g);
 	return found;
 }
@@ -267,7 +280,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < n; i++) {
 		if (!rk_allocfail_wanted(actions[i].name))
 			continue;
-		if (is_load(&actions[i]) && access(MODULE, R_OK))
+		if (!actions[i].file && access(MODULE, R_OK))
 			ksft_test_result_skip("load: the module's file is not here\n");
 		else
 			test_action(&actions[i]);
