@@ -349,6 +349,29 @@ RK_TEST_F_TIMEOUT(recovery, r25_reset_does_not_take, 60,
 	}
 }
 
+RK_TEST_F_TIMEOUT(recovery, unbinding_what_no_reset_ends, 60,
+		  "a core that no reset ends can be unbound while its job hangs, and bound again")
+{
+	struct rk_client *c = &self->c;
+
+	if (!rk_ours())
+		SKIP(return, "our module's parameter");
+	RK_REQUIRE_POWER_DOMAINS();
+	rk_task_timeout_ms(30000);
+	rk_fault_arm(NPU_CTL_ANY_CORE, NPU_FAULT_HANG, 0, 1);
+	ASSERT_EQ(0, rk_submit_op(&c->inc, &c->in, &c->out));
+	while (!rk_fault_fired())
+		rk_sleep_ms(1);
+	rk_fault_arm(NPU_CTL_ANY_CORE, NPU_FAULT_RESET_STUCK, 0, 0);
+	/* All cores go with one of them. */
+	EXPECT_EQ(0, rk_rebind(0));
+	rk_model_calm();
+	EXPECT_EQ(-ENODEV, rk_prep(&c->out, SOON_MS));
+	rk_client_fini(c);
+	ASSERT_EQ(0, rk_client_init(c));
+	EXPECT_EQ(0, rk_run_on_every_core(c->fd, 2));
+}
+
 /* A program of nothing: the core waits for ever, the driver does not. */
 RK_TEST_F(recovery, garbage_program,
 	  "a program of random bytes fails, and the core works afterwards")
