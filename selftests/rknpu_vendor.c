@@ -81,6 +81,41 @@ RK_TEST_F(vendor, render_node_does_the_same, "the render node runs jobs, too")
 	close(fd);
 }
 
+static bool fdinfo_has(int fd, const char *start, bool more_than_0)
+{
+	char path[64], line[256];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	f = fopen(path, "re");
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = !strncmp(line, start, strlen(start)) &&
+			(!more_than_0 || strtoull(line + strlen(start), NULL, 10));
+	if (f)
+		fclose(f);
+	return found;
+}
+
+RK_TEST_F(vendor, fdinfo, "fdinfo tells the driver, the time on each core, and the memory")
+{
+	struct drm_rknpu_submit s;
+	struct rv_chain c;
+
+	/* Kernels of that time have no fdinfo of their own. */
+	if (rk_kernel_before(6, 5))
+		SKIP(return, "before drm_show_memory_stats()");
+	ASSERT_EQ(0, rv_chain_init(&c, self->fd, 1, 0, 0));
+	ASSERT_EQ(0, rv_chain_fill(&c, 1));
+	rv_chain_submit(&c, &s);
+	s.core_mask = 1;
+	ASSERT_EQ(0, rv_submit(self->fd, &s));
+	EXPECT_TRUE(fdinfo_has(self->fd, "drm-driver:\trknpu\n", false));
+	EXPECT_TRUE(fdinfo_has(self->fd, "drm-engine-npu0:\t", true));
+	EXPECT_TRUE(fdinfo_has(self->fd, "drm-total-memory:\t", true));
+	rv_chain_fini(&c);
+}
+
 RK_TEST_F(vendor, render_node_has_nothing_of_primary_nodes,
 	  "the render node refuses calls of primary nodes, of which some kernels crash")
 {

@@ -551,6 +551,48 @@ RK_TEST_F(vendor, task_base_addr_is_used,
 	rv_chain_fini(&c);
 }
 
+RK_TEST_F(vendor, uncached_task_buffer,
+	  "tasks are read from a buffer that the CPU does not cache, and their end is written there")
+{
+	struct drm_rknpu_task *tasks;
+	struct rv_chain c;
+	struct rv_bo bo;
+
+	ASSERT_EQ(0, rv_chain_init(&c, self->fd, 3, 0, 0));
+	ASSERT_EQ(0, rv_bo_init(&bo, self->fd, RK_PAGE, RV_FLAGS_TASK & ~DRM_RKNPU_MEM_CACHEABLE, 0));
+	tasks = (struct drm_rknpu_task *)bo.map;
+	for (int i = 0; i < 3; i++) {
+		EXPECT_EQ(0, rv_chain_run_from(&c, i, tasks, bo.obj));
+		EXPECT_EQ(0, tasks[1].int_status);
+		EXPECT_NE(0, tasks[2].int_status & RV_INT_DPU);
+	}
+	rv_bo_fini(&bo);
+	rv_chain_fini(&c);
+}
+
+RK_TEST_F(vendor, every_unit_named_has_to_be_done,
+	  "a task that names two units is not over when one of them is, and the line does not storm")
+{
+	struct drm_rknpu_submit s;
+	struct rv_chain c;
+	long long irqs;
+
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, rv_chain_init(&c, self->fd, 1, 0, 0));
+	ASSERT_EQ(0, rv_chain_fill(&c, 1));
+	rv_chain_task(&c, 0)->int_mask = RV_INT_DPU | RV_INT_PPU;
+	ASSERT_EQ(0, rv_sync(&c.tasks, DRM_RKNPU_MEM_SYNC_TO_DEVICE, 0, c.tasks.size));
+	rv_chain_submit(&c, &s);
+	s.timeout = 300;
+	irqs = rk_cores_stat("irqs");
+	EXPECT_EQ(-ETIMEDOUT, rv_submit(self->fd, &s));
+	EXPECT_EQ(irqs + 1, rk_cores_stat("irqs"));
+	rv_chain_task(&c, 0)->int_mask = RV_INT_DPU;
+	ASSERT_EQ(0, rv_sync(&c.tasks, DRM_RKNPU_MEM_SYNC_TO_DEVICE, 0, c.tasks.size));
+	EXPECT_EQ(0, rv_chain_run(&c, 1));
+	rv_chain_fini(&c);
+}
+
 RK_TEST_F(vendor, submit_ignores, "SUBMIT ignores the fields that the vendor's driver ignores")
 {
 	struct drm_rknpu_submit s;

@@ -10,6 +10,7 @@
 #define RV_FLAGS	0x403u	/* what librknnrt 2.3 uses: data */
 #define RV_FLAGS_TASK	0x40bu	/* task buffers */
 #define RV_INT_DPU	0x300u
+#define RV_INT_PPU	0xc00u
 #define RV_TASK_TAIL	4u
 
 /* The primary node named "rknpu", or the render node; or a negative errno. */
