@@ -602,6 +602,36 @@ RK_TEST_F(divide, between_two_tasks,
 	}
 }
 
+RK_TEST_F_TIMEOUT(sched, divisible_jobs_take_turns, 60,
+		  "divisible jobs of two clients take turns by the slice")
+{
+	struct drm_rocket_task tasks[LONG_TASKS];
+	struct pair *p = &self->p;
+	struct drm_rocket_job_ext job;
+	struct rk_start s[64];
+	int n, turns = 0;
+
+	for (int i = 0; i < LONG_TASKS; i++)
+		tasks[i] = p->b_task;
+	rk_job_ext(&job, tasks, LONG_TASKS, NULL, NULL);
+	job.core_mask = CORE0;
+	job.flags = DRM_ROCKET_JOB_DIVISIBLE;
+	p->b_jobs++;
+	/* Longer than a slice, so each task uses one up. */
+	rk_latency_us(20000 * rk_slow());
+	rk_trace_start();
+	ASSERT_EQ(0, put_long(p, DRM_ROCKET_JOB_DIVISIBLE));
+	ASSERT_EQ(0, rk_submit_ext(p->b.fd, &job, 1, NULL));
+	EXPECT_TRUE(pair_ended_well(p));
+	n = rk_trace_starts(s, ARRAY_SIZE(s));
+	for (int i = 1; i < n; i++)
+		turns += (s[i].regcmd == p->b_task.regcmd) != (s[i - 1].regcmd == p->b_task.regcmd);
+	/* A client that has used little so far has two turns or three before the other one has any. */
+	EXPECT_LE(LONG_TASKS, turns) {
+		TH_LOG("%d turns in %d starts", turns, n);
+	}
+}
+
 RK_TEST_F(divide, budget_of_core_time,
 	  "only a job that cannot be interrupted has a limited time in all")
 {
