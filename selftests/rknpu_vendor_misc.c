@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -134,6 +135,25 @@ RK_TEST_F(misc, mem_create_refuses, "MEM_CREATE refuses bad sizes, domains and d
 	c.handle = self->fd;
 	EXPECT_EQ(-EINVAL, rv_create(self->fd, &c));
 	EXPECT_EQ(before, count_fds());
+}
+
+RK_TEST_F(misc, no_descriptor_left, "MEM_CREATE without a descriptor left says so, and keeps nothing")
+{
+	struct drm_rknpu_mem_create c = { .flags = RV_FLAGS, .size = 4096 };
+	long long bos = rk_stat("bos");
+	struct rlimit limit, none;
+
+	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &limit));
+	none = limit;
+	none.rlim_cur = 0;
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &none));
+	EXPECT_EQ(-EMFILE, rv_create(self->fd, &c));
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit));
+	EXPECT_TRUE(rk_stat_settles("bos", bos));
+	c = (struct drm_rknpu_mem_create) { .flags = RV_FLAGS, .size = 4096 };
+	ASSERT_EQ(0, rv_create(self->fd, &c));
+	EXPECT_EQ(0, destroy(self->fd, c.obj_addr));
+	close(c.handle);
 }
 
 RK_TEST_F(misc, handles_are_dma_bufs, "a handle is a dma-buf that keeps the memory")

@@ -4,6 +4,7 @@
 #include <linux/sync_file.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -687,6 +688,29 @@ RK_TEST_F(vendor, nonblock_and_fences,
 	}
 	/* None of them ran beside another. */
 	EXPECT_EQ(1, rk_ctl_read(NPU_CTL_MAX_BUSY));
+}
+
+RK_TEST_F(vendor, no_descriptor_left, "SUBMIT that has no descriptor left for its fence says so, and runs nothing")
+{
+	struct rlimit limit, none;
+	struct drm_rknpu_submit s;
+	struct rv_chain c;
+	int ret;
+
+	ASSERT_EQ(0, rv_chain_init(&c, self->fd, 1, 0, 0));
+	ASSERT_EQ(0, rv_chain_fill(&c, 1));
+	rv_chain_submit(&c, &s);
+	s.flags |= DRM_RKNPU_JOB_NONBLOCK | DRM_RKNPU_JOB_FENCE_OUT;
+	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &limit));
+	none = limit;
+	none.rlim_cur = 0;
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &none));
+	ret = rv_submit(self->fd, &s);
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit));
+	EXPECT_EQ(-EMFILE, ret);
+	EXPECT_NE(0, rv_chain_wrong(&c, 2));
+	EXPECT_EQ(0, rv_chain_run(&c, 1));
+	rv_chain_fini(&c);
 }
 
 RK_TEST_F(vendor, fence_of_several_cores,
