@@ -45,6 +45,7 @@ static const struct attribute_group rknpu_sysfs_group = {
  */
 static int rknpu_sysfs_add(struct device *dev, struct rknpu_device *rdev)
 {
+	/* Kernels that have accel nodes give it no other one. */
 	if (!rdev->accel.render)
 		return 0;
 	dev_set_drvdata(dev, rdev);

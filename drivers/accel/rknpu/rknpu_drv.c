@@ -109,6 +109,7 @@ static int rknpu_core_pm_suspend(struct device *dev)
 		return ret;
 
 	ret = pm_runtime_force_suspend(dev);
+	/* Ours does not fail; whoever else is asked might. */
 	if (ret && core)
 		rknpu_sched_core_thaw(core);
 	return ret;

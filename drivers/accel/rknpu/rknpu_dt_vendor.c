@@ -379,6 +379,7 @@ static int rknpu_vdt_suspend(struct device *dev)
 		return ret;
 
 	ret = pm_runtime_force_suspend(dev);
+	/* As for a core. */
 	if (ret && vdt)
 		rknpu_vdt_thaw(vdt, vdt->num_cores);
 	return ret;

@@ -70,6 +70,7 @@ int rknpu_core_get_resets(struct rknpu_core *core, const char *axi, const char *
 	return 0;
 }
 
+/* Rockchip's reset controller writes a register and never fails; another one might. */
 int rknpu_core_deassert(struct rknpu_core *core)
 {
 	unsigned int i;

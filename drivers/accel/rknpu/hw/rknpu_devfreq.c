@@ -114,6 +114,7 @@ static int rknpu_devfreq_add(struct rknpu_hw *hw)
 		return ret;
 	devfreq = devfreq_add_device(hw->rate.dev, &rknpu_devfreq_profile,
 				     rknpu_devfreq_governor.name, NULL);
+	/* In no test: without memory, devfreq_add_device() itself crashes (7.3.4). */
 	if (IS_ERR(devfreq)) {
 		rknpu_devfreq_remove_only_opp(hw);
 		return PTR_ERR(devfreq);

@@ -441,6 +441,7 @@ int rknpu_iommu_get(struct rknpu_core *core)
 	}
 
 	iommu->np = of_parse_phandle(core->dev->of_node, "iommus", 0);
+	/* Not where groups come from this property alone, which is everywhere so far. */
 	if (!iommu->np) {
 		iommu_group_put(group);
 		iommu->users--;

@@ -337,6 +337,7 @@ static int rknpu_bo_get_sgt(struct rknpu_bo *bo)
 		return PTR_ERR(sgt);
 
 	ret = dma_map_sgtable(rknpu_bo_dma_dev(bo), sgt, DMA_BIDIRECTIONAL, 0);
+	/* Memory that the NPU's addresses do not reach; an RK3588 has none. */
 	if (ret) {
 		sg_free_table(sgt);
 		kfree(sgt);

@@ -158,6 +158,7 @@ static int rknpu_vm_map_segments(struct rknpu_vm *vm, struct sg_table *sgt, u64 
 
 	if (done == size)
 		return 0;
+	/* An exporter's table that is shorter than its dma-buf; none is known. */
 	rknpu_domain_unmap(&vm->domain, start, done);
 	return -EINVAL;
 }

@@ -329,6 +329,7 @@ int rknpu_rocket_get_bo_info(struct drm_device *dev, void *data, struct drm_file
 	if (IS_ERR(bo))
 		return PTR_ERR(bo);
 
+	/* DRM has looked before: only if it goes just now. */
 	if (!drm_dev_enter(dev, &idx)) {
 		rknpu_bo_put(bo);
 		return -ENODEV;

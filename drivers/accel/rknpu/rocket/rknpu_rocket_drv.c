@@ -33,6 +33,7 @@ static int rknpu_rocket_open_files(struct rknpu_rocket_file *rfile)
 	}
 
 	rfile->history = rknpu_history_create();
+	/* Two allocations would have to fail: kvzalloc() tries another way. */
 	if (!rfile->history) {
 		rknpu_sched_close_client(rfile->client);
 		rknpu_vm_put(rfile->vm);

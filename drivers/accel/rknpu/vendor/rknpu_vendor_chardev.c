@@ -122,6 +122,7 @@ static int rknpu_chardev_allocate(struct rknpu_vfile *vfile, struct drm_rknpu_me
 		rknpu_bo_put(&vbo->base);
 		return PTR_ERR(dmabuf);
 	}
+	/* The ioctl has looked before: only if it goes just now. */
 	if (!drm_dev_enter(&vfile->vendor->drm, &idx)) {
 		rknpu_bo_put(&vbo->base);
 		dma_buf_put(dmabuf);
