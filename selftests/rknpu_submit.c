@@ -389,7 +389,8 @@ RK_TEST_F(submit, largest_job_count, "one call takes 1024 jobs")
 	EXPECT_EQ(0, ctx_wrong(c, true));
 }
 
-RK_TEST_F(submit, r15_too_many_unfinished_jobs, "the number of a file's unfinished jobs is bounded")
+RK_TEST_F_TIMEOUT(submit, r15_too_many_unfinished_jobs, 120,
+		  "the number of a file's unfinished jobs is bounded")
 {
 	static struct drm_rocket_job jobs[1024];
 	struct ctx *c = &self->c;
