@@ -345,7 +345,7 @@ rk_need_userns() {
 rk_build_root() {
 	local dir=$1 suite=${2:-$RK_SUITE} packages=${3:-$(rk_root_packages)} archs src
 	packages=$(xargs <<<"$packages" | tr ' ' ,)
-	archs=$(printf '%s\narm64\n' "$(rk_host_arch)" | awk '!s[$0]++' | paste -sd,)
+	archs=$({ rk_host_arch; echo arm64; grep -o ':armhf' <<<"$packages" | tr -d :; } | awk '!s[$0]++' | paste -sd,)
 	src=$(rk_sources "$suite" | grep '^deb ') || exit
 	rk_step "make the build root (Debian $suite)" \
 		bash "$RK_TESTBED/lib/mkroot" "$dir" "$suite" "$archs" "$packages" "$src"
