@@ -19,7 +19,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <drm/drm.h>
+#include <drm.h>
 
 #include "kselftest.h"
 #include "rknpu_allocfail.h"

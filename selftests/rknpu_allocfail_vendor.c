@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <drm/drm.h>
+#include <drm.h>
 
 #include "kselftest.h"
 #include "rknpu_allocfail.h"

@@ -662,14 +662,6 @@ RK_TEST_F(bo, file_closed_by_the_last_of_two_processes,
 
 /* ---- dma-buf ---- */
 
-static int export_bo(int fd, uint32_t handle)
-{
-	struct drm_prime_handle p = { .handle = handle, .flags = DRM_CLOEXEC | DRM_RDWR };
-	int ret = rk_ioctl(fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &p);
-
-	return ret ? ret : p.fd;
-}
-
 RK_TEST_F(bo, r2_dmabuf_keeps_memory_after_close,
 	  "a dma-buf keeps the memory after BO and file are closed")
 {
@@ -680,7 +672,7 @@ RK_TEST_F(bo, r2_dmabuf_keeps_memory_after_close,
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, rk_bo_init(&bo, fd, 4 * RK_PAGE));
 	memset(bo.map, 0x77, bo.size);
-	buf = export_bo(fd, bo.handle);
+	buf = rk_export(fd, bo.handle);
 	if (buf == -EOPNOTSUPP || buf == -ENOSYS)
 		SKIP(return, "no dma-buf export");
 	ASSERT_LE(0, buf) TH_LOG("export: %d", buf);
@@ -700,17 +692,18 @@ RK_TEST_F(bo, r2_dmabuf_keeps_memory_after_close,
 RK_TEST_F(bo, dmabuf_reimport_is_the_same_handle,
 	  "a BO exported and imported in one file keeps its handle")
 {
-	struct drm_prime_handle p = { 0 };
 	struct rk_bo bo;
+	uint32_t handle;
+	int buf;
 
 	ASSERT_EQ(0, rk_bo_init(&bo, self->fd, RK_PAGE));
-	p.fd = export_bo(self->fd, bo.handle);
-	if (p.fd == -EOPNOTSUPP || p.fd == -ENOSYS)
+	buf = rk_export(self->fd, bo.handle);
+	if (buf == -EOPNOTSUPP || buf == -ENOSYS)
 		SKIP(return, "no dma-buf export");
-	ASSERT_LE(0, p.fd);
-	ASSERT_EQ(0, rk_ioctl(self->fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p));
-	EXPECT_EQ(bo.handle, p.handle);
-	close(p.fd);
+	ASSERT_LE(0, buf);
+	ASSERT_EQ(0, drmPrimeFDToHandle(self->fd, buf, &handle));
+	EXPECT_EQ(bo.handle, handle);
+	close(buf);
 	rk_bo_fini(&bo);
 }
 
@@ -722,29 +715,29 @@ RK_TEST_F(bo, r35_dmabuf_in_another_file,
 	  "a job never runs on a BO that has no address in its file")
 {
 	struct rk_client c;
-	struct drm_prime_handle p = { 0 };
 	struct drm_rocket_task task;
 	struct drm_rocket_job job;
 	struct rk_bo bo;
-	int ret;
+	uint32_t handle;
+	int buf, ret;
 
 	ASSERT_EQ(0, rk_client_init(&c));
 	ASSERT_EQ(0, rk_bo_init(&bo, self->fd, RK_PAGE));
-	p.fd = export_bo(self->fd, bo.handle);
-	if (p.fd == -EOPNOTSUPP || p.fd == -ENOSYS)
+	buf = rk_export(self->fd, bo.handle);
+	if (buf == -EOPNOTSUPP || buf == -ENOSYS)
 		SKIP(return, "no dma-buf export");
-	ASSERT_LE(0, p.fd);
-	ret = rk_ioctl(c.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p);
+	ASSERT_LE(0, buf);
+	ret = drmPrimeFDToHandle(c.fd, buf, &handle) ? -errno : 0;
 	if (!ret) {
 		ASSERT_EQ(0, rk_op_task(&c.inc, c.in.iova, c.out.iova, &task));
-		rk_job(&job, &task, 1, &p.handle, 1, &c.out.handle, 1);
+		rk_job(&job, &task, 1, &handle, 1, &c.out.handle, 1);
 		ret = rk_submit(c.fd, &job, 1);
 		EXPECT_TRUE(ret == 0 || ret == -EINVAL) TH_LOG("submit: %d", ret);
-		EXPECT_EQ(0, rk_gem_close(c.fd, p.handle));
+		EXPECT_EQ(0, rk_gem_close(c.fd, handle));
 	} else {
 		EXPECT_TRUE(ret == -EOPNOTSUPP || ret == -EINVAL) TH_LOG("import: %d", ret);
 	}
-	close(p.fd);
+	close(buf);
 	EXPECT_EQ(0, rk_client_run(&c, 2));
 	rk_bo_fini(&bo);
 	rk_client_fini(&c);

@@ -29,16 +29,15 @@ struct side {
 /* A BO of @from, for the file @fd; mapped by neither. */
 static int share_bo(const struct rk_bo *from, int fd, struct rk_bo *to)
 {
-	struct drm_prime_handle p = { .fd = rk_export(from->fd, from->handle) };
+	int buf = rk_export(from->fd, from->handle);
 	struct drm_rocket_bo_info info = { 0 };
-	int ret = p.fd < 0 ? p.fd : rk_ioctl(fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p);
+	int ret = buf < 0 || drmPrimeFDToHandle(fd, buf, &info.handle) ? -errno : 0;
 
-	if (p.fd >= 0)
-		close(p.fd);
-	info.handle = p.handle;
+	if (buf >= 0)
+		close(buf);
 	if (!ret)
 		ret = rk_ioctl(fd, DRM_IOCTL_ROCKET_GET_BO_INFO, &info);
-	*to = (struct rk_bo) { .fd = fd, .handle = p.handle, .iova = info.dma_address };
+	*to = (struct rk_bo) { .fd = fd, .handle = info.handle, .iova = info.dma_address };
 	return ret;
 }
 
@@ -201,42 +200,35 @@ RK_TEST_F(files, listed_many_times, "a BO may be listed many times")
 
 static int sync_file_of_job(int fd, struct drm_rocket_job_ext *job)
 {
-	struct drm_syncobj_create create = { 0 };
-	struct drm_syncobj_handle h = { .flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE };
-	struct drm_rocket_sync sync;
-	int ret = rk_ioctl(fd, DRM_IOCTL_SYNCOBJ_CREATE, &create);
+	struct drm_rocket_sync sync = { 0 };
+	int file, ret = drmSyncobjCreate(fd, 0, &sync.handle) ? -errno : 0;
 
-	sync = (struct drm_rocket_sync) { .handle = create.handle };
 	job->out_syncs = (uintptr_t)&sync;
 	job->out_sync_count = 1;
-	h.handle = create.handle;
 	if (!ret)
 		ret = rk_submit_ext(fd, job, 1, NULL);
-	if (!ret)
-		ret = rk_ioctl(fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &h);
-	return ret ? ret : h.fd;
+	if (!ret && drmSyncobjExportSyncFile(fd, sync.handle, &file))
+		ret = -errno;
+	return ret ? ret : file;
 }
 
 RK_TEST_F(files, sync_file_to_syncobj, "a job waits for a fence in a file, as a syncobj")
 {
 	struct side *a = &self->s[0], *b = &self->s[1];
-	struct drm_syncobj_create create = { 0 };
-	struct drm_syncobj_handle h = { .flags = DRM_SYNCOBJ_FD_TO_HANDLE_FLAGS_IMPORT_SYNC_FILE };
-	struct drm_rocket_sync sync;
+	struct drm_rocket_sync sync = { 0 };
 	struct drm_rocket_job_ext job;
+	int file;
 
 	rk_latency_us(100000);
 	rk_job_ext(&job, &a->inc[0][1], 1, NULL, NULL);
 	job.core_mask = 1;
-	h.fd = sync_file_of_job(a->c.fd, &job);
-	ASSERT_LE(0, h.fd);
-	ASSERT_EQ(0, rk_ioctl(b->c.fd, DRM_IOCTL_SYNCOBJ_CREATE, &create));
-	h.handle = create.handle;
-	ASSERT_EQ(0, rk_ioctl(b->c.fd, DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE, &h));
-	close(h.fd);
+	file = sync_file_of_job(a->c.fd, &job);
+	ASSERT_LE(0, file);
+	ASSERT_EQ(0, drmSyncobjCreate(b->c.fd, 0, &sync.handle));
+	ASSERT_EQ(0, drmSyncobjImportSyncFile(b->c.fd, sync.handle, file));
+	close(file);
 	rk_job_ext(&job, &b->inc[1][2], 1, NULL, &b->bo[2]);
 	job.core_mask = 2;
-	sync = (struct drm_rocket_sync) { .handle = create.handle };
 	job.in_syncs = (uintptr_t)&sync;
 	job.in_sync_count = 1;
 	ASSERT_EQ(0, rk_submit_ext(b->c.fd, &job, 1, NULL));
@@ -359,7 +351,8 @@ FIXTURE(foreign) {
 
 FIXTURE_SETUP(foreign)
 {
-	struct drm_prime_handle p = { .flags = DRM_CLOEXEC | DRM_RDWR };
+	uint32_t handle;
+	int buf;
 
 	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_SCHED);
 	RK_REQUIRE_MODEL();
@@ -367,12 +360,12 @@ FIXTURE_SETUP(foreign)
 	if (self->vgem < 0)
 		SKIP(return, "needs vgem");
 	ASSERT_EQ(0, rk_vgem_create(self->vgem, &self->vgem_handle));
-	p.handle = self->vgem_handle;
-	ASSERT_EQ(0, rk_ioctl(self->vgem, DRM_IOCTL_PRIME_HANDLE_TO_FD, &p));
+	buf = rk_export(self->vgem, self->vgem_handle);
+	ASSERT_LE(0, buf);
 	ASSERT_EQ(0, rk_client_init(&self->c));
-	ASSERT_EQ(0, rk_ioctl(self->c.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p));
-	close(p.fd);
-	self->bo = (struct rk_bo) { .fd = self->c.fd, .handle = p.handle };
+	ASSERT_EQ(0, drmPrimeFDToHandle(self->c.fd, buf, &handle));
+	close(buf);
+	self->bo = (struct rk_bo) { .fd = self->c.fd, .handle = handle };
 	ASSERT_EQ(0, rk_op_task(&self->c.inc, self->c.in.iova, self->c.out.iova, &self->task));
 	ASSERT_EQ(0, rk_bo_fill(&self->c.in, 60, RK_BYTES));
 }
@@ -475,17 +468,16 @@ static bool back_to(long long bos, long long vms)
 /* A child with a job that waits for the fence, others that wait for that, and one that runs. */
 static void wait_to_be_killed(int vgem, uint32_t vgem_handle, int ready)
 {
-	struct drm_prime_handle p = { .handle = vgem_handle, .flags = DRM_CLOEXEC | DRM_RDWR };
+	int buf = rk_export(vgem, vgem_handle);
 	struct rk_client c, other;
 	struct drm_rocket_task task;
 	struct rk_bo bo;
+	uint32_t handle;
 
-	if (rk_client_init(&c) || rk_client_init(&other) ||
-	    rk_ioctl(vgem, DRM_IOCTL_PRIME_HANDLE_TO_FD, &p) ||
-	    rk_ioctl(c.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p) ||
+	if (rk_client_init(&c) || rk_client_init(&other) || drmPrimeFDToHandle(c.fd, buf, &handle) ||
 	    rk_op_task(&c.inc, c.in.iova, c.out.iova, &task))
 		_exit(1);
-	bo = (struct rk_bo) { .fd = c.fd, .handle = p.handle };
+	bo = (struct rk_bo) { .fd = c.fd, .handle = handle };
 	rk_latency_us(100000);
 	for (int i = 0; i < 20; i++)
 		if (submit_with(&c, &task, &bo, i % 2) || rk_submit_op(&other.inc, &other.in, &other.out))

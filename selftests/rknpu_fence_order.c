@@ -29,12 +29,8 @@ FIXTURE_SETUP(order)
 	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_SCHED);
 	RK_REQUIRE_MODEL();
 	ASSERT_EQ(0, rk_client_init(&self->c));
-	for (int i = 0; i < 2; i++) {
-		struct drm_syncobj_create create = { 0 };
-
-		ASSERT_EQ(0, rk_ioctl(self->c.fd, DRM_IOCTL_SYNCOBJ_CREATE, &create));
-		self->syncobj[i] = create.handle;
-	}
+	for (int i = 0; i < 2; i++)
+		ASSERT_EQ(0, drmSyncobjCreate(self->c.fd, 0, &self->syncobj[i]));
 	ASSERT_EQ(0, rk_op_task(&self->c.inc, self->c.in.iova, self->c.out.iova, &self->task));
 	ASSERT_EQ(0, rk_fini(&self->c.inc.bo));
 	rk_stay_awake(true);
@@ -51,17 +47,14 @@ FIXTURE_TEARDOWN(order)
 /* When the fence in the syncobj signalled, or 0. */
 static uint64_t signalled_at(int fd, uint32_t syncobj)
 {
-	struct drm_syncobj_handle h = {
-		.handle = syncobj, .flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE,
-	};
 	struct sync_fence_info fence = { 0 };
 	struct sync_file_info info = { .num_fences = 1, .sync_fence_info = (uintptr_t)&fence };
-	int ret = rk_ioctl(fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &h);
+	int file, ret;
 
-	if (ret)
+	if (drmSyncobjExportSyncFile(fd, syncobj, &file))
 		return 0;
-	ret = rk_ioctl(h.fd, SYNC_IOC_FILE_INFO, &info);
-	close(h.fd);
+	ret = rk_ioctl(file, SYNC_IOC_FILE_INFO, &info);
+	close(file);
 	return ret || fence.status <= 0 ? 0 : fence.timestamp_ns;
 }
 
@@ -83,12 +76,7 @@ static int submit(FIXTURE_DATA(order) *self, unsigned int core, const uint32_t *
 
 static int wait_for(FIXTURE_DATA(order) *self, uint32_t syncobj)
 {
-	struct drm_syncobj_wait w = {
-		.handles = (uintptr_t)&syncobj, .count_handles = 1,
-		.timeout_nsec = rk_now() + 20000 * RK_MS * rk_slow(),
-	};
-
-	return rk_ioctl(self->c.fd, DRM_IOCTL_SYNCOBJ_WAIT, &w);
+	return drmSyncobjWait(self->c.fd, &syncobj, 1, rk_now() + 20000 * RK_MS * rk_slow(), 0, NULL);
 }
 
 /* A core that is powered and has the address space needs nobody to start a job. */

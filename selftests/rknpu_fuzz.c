@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <drm/drm.h>
+#include <drm.h>
 
 #include "kselftest.h"
 #include "rknpu_fuzz.h"

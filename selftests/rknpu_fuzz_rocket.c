@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include <string.h>
 
-#include <drm/drm.h>
+#include <drm.h>
 
 #include "rknpu_fuzz.h"
 

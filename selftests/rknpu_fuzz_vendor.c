@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <drm/drm.h>
+#include <drm.h>
 
 #include "rknpu_fuzz.h"
 

@@ -37,8 +37,6 @@ FIXTURE(time) {
 
 FIXTURE_SETUP(time)
 {
-	struct drm_syncobj_create create = { 0 };
-
 	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_SCHED);
 	RK_REQUIRE_MODEL();
 	if (!getenv("RKNPU_ICOUNT"))
@@ -48,8 +46,7 @@ FIXTURE_SETUP(time)
 	ASSERT_EQ(0, rk_client_init(&self->c));
 	/* Powers the core up and attaches. */
 	ASSERT_EQ(0, rk_client_run(&self->c, 1));
-	ASSERT_EQ(0, rk_ioctl(self->c.fd, DRM_IOCTL_SYNCOBJ_CREATE, &create));
-	self->sync.handle = create.handle;
+	ASSERT_EQ(0, drmSyncobjCreate(self->c.fd, 0, &self->sync.handle));
 	ASSERT_EQ(0, rk_op_task(&self->c.inc, self->c.in.iova, self->c.out.iova, &self->task));
 	ASSERT_EQ(0, rk_fini(&self->c.inc.bo));
 	rk_stay_awake(true);

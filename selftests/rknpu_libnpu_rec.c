@@ -20,12 +20,12 @@
 /* Every ioctl of the library, see the Makefile. */
 static unsigned int ioctls;
 
-int __real_ioctl(int fd, unsigned long request, void *arg);
-int __wrap_ioctl(int fd, unsigned long request, void *arg);
-int __wrap_ioctl(int fd, unsigned long request, void *arg)
+int __real_drmIoctl(int fd, unsigned long request, void *arg);
+int __wrap_drmIoctl(int fd, unsigned long request, void *arg);
+int __wrap_drmIoctl(int fd, unsigned long request, void *arg)
 {
 	ioctls++;
-	return __real_ioctl(fd, request, arg);
+	return __real_drmIoctl(fd, request, arg);
 }
 
 static uint32_t rnd(void)

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <drm/drm.h>
+#include <drm.h>
 
 #include "rknpu_harness.h"
 #include "rknpu_vendor_util.h"
@@ -218,17 +218,15 @@ RK_TEST_F(limits, refused_for_all_is_not_the_files,
 
 RK_TEST_F(limits, follow_the_bo, "a BO that lives on outside its file is still counted, once")
 {
-	struct drm_prime_handle p = { .flags = DRM_CLOEXEC };
-	uint32_t handle;
+	uint32_t handle, there;
 	int buf;
 
 	ASSERT_EQ(0, create(self->fd, MIB, &handle));
 	buf = rk_export(self->fd, handle);
 	ASSERT_LE(0, buf);
-	p.fd = buf;
-	EXPECT_EQ(0, rk_ioctl(self->other, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p));
+	ASSERT_EQ(0, drmPrimeFDToHandle(self->other, buf, &there));
 	EXPECT_EQ(self->bytes + MIB, rk_stat("bo_bytes"));
-	EXPECT_EQ(0, rk_gem_close(self->other, p.handle));
+	EXPECT_EQ(0, rk_gem_close(self->other, there));
 	EXPECT_EQ(0, close(self->fd));
 	self->fd = rk_open();
 	EXPECT_EQ(self->bytes + MIB, rk_stat("bo_bytes"));
@@ -241,15 +239,15 @@ RK_TEST_F(limits, follow_the_bo, "a BO that lives on outside its file is still c
 /* A file that has the BO: what its tables take, or an errno. */
 static long long open_with(int buf, int *fd)
 {
-	struct drm_prime_handle p = { .fd = buf };
 	long long tables = rk_stat("table_bytes");
-	int ret;
+	uint32_t handle;
 
 	*fd = rk_open();
 	if (*fd < 0)
 		return *fd;
-	ret = rk_ioctl(*fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p);
-	return ret ? ret : rk_stat("table_bytes") - tables;
+	if (drmPrimeFDToHandle(*fd, buf, &handle))
+		return -errno;
+	return rk_stat("table_bytes") - tables;
 }
 
 RK_TEST_F_TIMEOUT(limits, page_tables_count, 120,

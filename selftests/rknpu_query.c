@@ -292,25 +292,26 @@ RK_TEST_F(bo, info, "GET_BO_INFO tells size, address and mmap offset, and refuse
 RK_TEST_F(bo, info_in_another_file,
 	  "a file that imports a BO learns its address there, and jobs use it")
 {
-	struct drm_prime_handle p = { 0 };
 	struct drm_rocket_bo_info i;
 	struct drm_rocket_task task;
 	struct rk_client other;
 	struct rk_bo shared;
+	uint32_t handle;
 	uint8_t *map;
+	int buf;
 
 	ASSERT_EQ(0, rk_client_init(&other));
-	p.fd = rk_export(self->c.fd, self->bo.handle);
-	ASSERT_LE(0, p.fd);
-	ASSERT_EQ(0, rk_ioctl(other.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p));
-	ASSERT_EQ(0, get_info(other.fd, p.handle, &i));
+	buf = rk_export(self->c.fd, self->bo.handle);
+	ASSERT_LE(0, buf);
+	ASSERT_EQ(0, drmPrimeFDToHandle(other.fd, buf, &handle));
+	ASSERT_EQ(0, get_info(other.fd, handle, &i));
 	EXPECT_EQ(BO_BYTES, i.size);
 	EXPECT_NE(0, i.dma_address);
 	EXPECT_EQ(0, i.flags);
 	map = mmap(NULL, BO_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, other.fd, i.offset);
 	ASSERT_NE(MAP_FAILED, map);
 
-	shared = (struct rk_bo) { .fd = other.fd, .handle = p.handle, .iova = i.dma_address };
+	shared = (struct rk_bo) { .fd = other.fd, .handle = handle, .iova = i.dma_address };
 	ASSERT_EQ(0, rk_bo_fill(&other.in, 7, RK_BYTES));
 	ASSERT_EQ(0, rk_op_task(&other.inc, other.in.iova, i.dma_address, &task));
 	ASSERT_EQ(0, rk_submit_task(other.fd, &task, &other.in, &shared));
@@ -318,7 +319,7 @@ RK_TEST_F(bo, info_in_another_file,
 	EXPECT_EQ(0, rk_bo_differs(&self->bo, 8, RK_BYTES));
 	EXPECT_EQ(8, map[0]);
 	munmap(map, BO_BYTES);
-	close(p.fd);
+	close(buf);
 	rk_client_fini(&other);
 }
 

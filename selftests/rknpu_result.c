@@ -4,6 +4,8 @@
  * file or the device goes away. The causes of all failures: rknpu_failures.c.
  */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -332,21 +334,17 @@ FIXTURE_TEARDOWN(gone)
 /* Submits the job; a file that lasts longer than everything else tells how it ended. */
 static int submit_with_file(struct rk_trial *t)
 {
-	struct drm_syncobj_create create = { 0 };
-	struct drm_syncobj_handle h = { .flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE };
-	struct drm_rocket_sync sync;
-	int ret = rk_ioctl(t->c.fd, DRM_IOCTL_SYNCOBJ_CREATE, &create);
+	struct drm_rocket_sync sync = { 0 };
+	int file, ret = drmSyncobjCreate(t->c.fd, 0, &sync.handle) ? -errno : 0;
 
-	sync = (struct drm_rocket_sync) { .handle = create.handle };
 	t->job.out_syncs = (uintptr_t)&sync;
 	t->job.out_sync_count = 1;
 	if (!ret)
 		ret = rk_submit_ext(t->c.fd, &t->job, 1, &t->id);
-	h.handle = create.handle;
-	if (!ret)
-		ret = rk_ioctl(t->c.fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &h);
+	if (!ret && drmSyncobjExportSyncFile(t->c.fd, sync.handle, &file))
+		ret = -errno;
 	t->job.out_sync_count = 0;
-	return ret ? ret : h.fd;
+	return ret ? ret : file;
 }
 
 /* 1: fine. 0: not over. Else how it ended. */
@@ -387,20 +385,21 @@ RK_TEST_F(gone, file_closed,
 RK_TEST_F(gone, file_closed_with_a_shared_bo,
 	  "a file that has the same BO is told that the job was cancelled")
 {
-	struct drm_prime_handle h = { .flags = DRM_CLOEXEC | DRM_RDWR };
 	struct rk_trial *t = &self->t;
 	struct rk_client other;
+	uint32_t handle;
+	int buf;
 
 	ASSERT_EQ(0, rk_client_init(&other));
-	h.handle = t->c.out.handle;
-	ASSERT_EQ(0, rk_ioctl(t->c.fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &h));
-	ASSERT_EQ(0, rk_ioctl(other.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &h));
-	close(h.fd);
+	buf = rk_export(t->c.fd, t->c.out.handle);
+	ASSERT_LE(0, buf);
+	ASSERT_EQ(0, drmPrimeFDToHandle(other.fd, buf, &handle));
+	close(buf);
 	rk_latency_us(200000);
 	ASSERT_EQ(0, rk_submit_ext(t->c.fd, &t->job, 1, NULL));
 	ASSERT_TRUE(rk_wait_count(0, NPU_CNT_BUSY, 1, 5000));
 	rk_trial_fini(t);
-	EXPECT_EQ(-ECANCELED, rk_prep_until(other.fd, h.handle, RK_FOREVER));
+	EXPECT_EQ(-ECANCELED, rk_prep_until(other.fd, handle, RK_FOREVER));
 	rk_latency_us(0);
 	EXPECT_EQ(0, rk_client_run(&other, 3));
 	rk_client_fini(&other);

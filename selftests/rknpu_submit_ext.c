@@ -23,24 +23,16 @@ struct ext {
 
 static uint32_t sync_create(int fd, uint32_t flags)
 {
-	struct drm_syncobj_create a = { .flags = flags };
+	uint32_t handle;
 
-	return rk_ioctl(fd, DRM_IOCTL_SYNCOBJ_CREATE, &a) ? 0 : a.handle;
+	return drmSyncobjCreate(fd, flags, &handle) ? 0 : handle;
 }
 
 /* Binary for @point 0. 0, -ETIME, or another error. */
 static int sync_wait(int fd, uint32_t handle, uint64_t point, int64_t deadline)
 {
-	struct drm_syncobj_timeline_wait t = {
-		.handles = (uintptr_t)&handle, .points = (uintptr_t)&point,
-		.timeout_nsec = deadline, .count_handles = 1,
-	};
-	struct drm_syncobj_wait b = {
-		.handles = (uintptr_t)&handle, .timeout_nsec = deadline, .count_handles = 1,
-	};
-
-	return point ? rk_ioctl(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, &t) :
-		       rk_ioctl(fd, DRM_IOCTL_SYNCOBJ_WAIT, &b);
+	return point ? drmSyncobjTimelineWait(fd, &handle, &point, 1, deadline, 0, NULL) :
+		       drmSyncobjWait(fd, &handle, 1, deadline, 0, NULL);
 }
 
 static int ext_init(struct ext *e)
@@ -453,8 +445,7 @@ RK_TEST_F(ext, out_sync_signals_when_the_job_is_over,
 	  "syncobjs that a job signals are signalled when it is over")
 {
 	struct ext *e = &self->e;
-	struct drm_syncobj_handle h = { 0 };
-	int fd = e->c.fd;
+	int fd = e->c.fd, file;
 
 	RK_REQUIRE_MODEL();
 	rk_latency_us(200000);
@@ -468,10 +459,8 @@ RK_TEST_F(ext, out_sync_signals_when_the_job_is_over,
 	EXPECT_EQ(0, sync_wait(fd, e->out_sync[0].handle, 0, RK_FOREVER));
 	EXPECT_EQ(0, sync_wait(fd, e->out_sync[1].handle, 3, RK_FOREVER));
 	/* And as a file that poll() and others understand. */
-	h.handle = e->out_sync[0].handle;
-	h.flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE;
-	EXPECT_EQ(0, rk_ioctl(fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &h));
-	close(h.fd);
+	ASSERT_EQ(0, drmSyncobjExportSyncFile(fd, e->out_sync[0].handle, &file));
+	close(file);
 }
 
 RK_TEST_F(ext, in_sync_orders_jobs,
@@ -512,7 +501,7 @@ RK_TEST_F(ext, in_sync_of_a_file_that_closes,
 {
 	struct ext *e = &self->e, other;
 	uint32_t h;
-	struct drm_syncobj_handle share = { 0 };
+	int share;
 
 	memset(&other, 0, sizeof(other));
 	ASSERT_EQ(0, ext_init(&other));
@@ -523,13 +512,11 @@ RK_TEST_F(ext, in_sync_of_a_file_that_closes,
 	other.out_sync[0].handle = h;
 	other.job[0].out_sync_count = 1;
 	ASSERT_EQ(0, ext_submit(&other));
-	share.handle = h;
-	ASSERT_EQ(0, rk_ioctl(other.c.fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &share));
-	ASSERT_EQ(0, rk_ioctl(e->c.fd, DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE, &share));
-	e->in_sync[0].handle = share.handle;
+	ASSERT_EQ(0, drmSyncobjHandleToFD(other.c.fd, h, &share));
+	ASSERT_EQ(0, drmSyncobjFDToHandle(e->c.fd, share, &e->in_sync[0].handle));
 	e->job[0].in_sync_count = 1;
 	ASSERT_EQ(0, ext_submit(e));
-	close(share.fd);
+	close(share);
 	close(other.c.fd);
 	EXPECT_EQ(0, ext_wrong(e, 51));
 }

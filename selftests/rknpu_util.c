@@ -16,6 +16,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
+#include <xf86drmMode.h>
 
 #include "npu.h"
 #include "rknpu_util.h"
@@ -27,12 +28,13 @@ int rk_ioctl(int fd, unsigned long request, void *arg)
 	return ioctl(fd, request, arg) < 0 ? -errno : 0;
 }
 
-static bool is_rocket(int fd)
+bool rk_is_driver(int fd, const char *name)
 {
-	char name[16] = "";
-	struct drm_version v = { .name = name, .name_len = sizeof(name) - 1 };
+	drmVersionPtr v = drmGetVersion(fd);
+	bool is = v && !strcmp(v->name, name);
 
-	return !rk_ioctl(fd, DRM_IOCTL_VERSION, &v) && !strcmp(name, "rocket");
+	drmFreeVersion(v);
+	return is;
 }
 
 static int try_open(const char *path)
@@ -41,7 +43,7 @@ static int try_open(const char *path)
 
 	if (fd < 0)
 		return -errno;
-	if (!is_rocket(fd)) {
+	if (!rk_is_driver(fd, "rocket")) {
 		close(fd);
 		return -ENODEV;
 	}
@@ -265,17 +267,14 @@ void rk_bo_fini(struct rk_bo *bo)
 
 int rk_gem_close(int fd, uint32_t handle)
 {
-	struct drm_gem_close c = { .handle = handle };
-
-	return rk_ioctl(fd, DRM_IOCTL_GEM_CLOSE, &c);
+	return drmCloseBufferHandle(fd, handle) ? -errno : 0;
 }
 
 int rk_export(int fd, uint32_t handle)
 {
-	struct drm_prime_handle p = { .handle = handle, .flags = DRM_CLOEXEC | DRM_RDWR };
-	int ret = rk_ioctl(fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &p);
+	int buf;
 
-	return ret ? ret : p.fd;
+	return drmPrimeHandleToFD(fd, handle, DRM_CLOEXEC | DRM_RDWR, &buf) ? -errno : buf;
 }
 
 int rk_prep_until(int fd, uint32_t handle, int64_t deadline)
@@ -1050,22 +1049,8 @@ struct vgem_signal {
 	uint32_t fence, flags;
 };
 
-struct dumb {
-	uint32_t height, width, bpp, flags, handle, pitch;
-	uint64_t size;
-};
-
-#define DUMB_CREATE	DRM_IOWR(0xb2, struct dumb)
 #define VGEM_ATTACH	DRM_IOWR(DRM_COMMAND_BASE + 1, struct vgem_attach)
 #define VGEM_SIGNAL	DRM_IOW(DRM_COMMAND_BASE + 2, struct vgem_signal)
-
-static bool is_vgem(int fd)
-{
-	char name[16] = "";
-	struct drm_version v = { .name = name, .name_len = sizeof(name) - 1 };
-
-	return !rk_ioctl(fd, DRM_IOCTL_VERSION, &v) && !strcmp(name, "vgem");
-}
 
 int rk_vgem_open(void)
 {
@@ -1075,7 +1060,7 @@ int rk_vgem_open(void)
 	glob("/dev/dri/card*", 0, NULL, &g);
 	for (size_t i = 0; i < g.gl_pathc && fd < 0; i++) {
 		fd = open(g.gl_pathv[i], O_RDWR | O_CLOEXEC);
-		if (fd >= 0 && !is_vgem(fd)) {
+		if (fd >= 0 && !rk_is_driver(fd, "vgem")) {
 			close(fd);
 			fd = -1;
 		}
@@ -1086,11 +1071,10 @@ int rk_vgem_open(void)
 
 int rk_vgem_create(int vgem, uint32_t *handle)
 {
-	struct dumb dumb = { .width = 1024, .height = 1, .bpp = 32 };
-	int ret = rk_ioctl(vgem, DUMB_CREATE, &dumb);
+	uint32_t pitch;
+	uint64_t size;
 
-	*handle = dumb.handle;
-	return ret;
+	return drmModeCreateDumbBuffer(vgem, 1024, 1, 32, 0, handle, &pitch, &size);
 }
 
 uint32_t rk_vgem_begin(int vgem, uint32_t handle, uint32_t flags)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stddef.h>
+#include <xf86drm.h>
 
 #include <drm/rocket_accel.h>
 
@@ -27,8 +28,12 @@
 int rk_open(void);
 /* The path rk_open() found last. */
 const char *rk_path(void);
-/* ioctl() that returns 0 or a negative errno and never restarts. */
+/*
+ * 0 or a negative errno, as the kernel said it at the first try: drmIoctl() of libdrm would hide what a signal does.
+ */
 int rk_ioctl(int fd, unsigned long request, void *arg);
+/* Is that the name of the file's DRM driver? */
+bool rk_is_driver(int fd, const char *name);
 /* True when /sys/module says that our own module drives the device. */
 bool rk_ours(void);
 /* With the vendor's device tree: one device is all cores, and one address space is on all of them. */

@@ -17,20 +17,6 @@
 /* The first @size bytes of a struct, as older callers have it. */
 #define SIZED(nr, size)	_IOC(_IOC_READ | _IOC_WRITE, 'd', 0x40 + (nr), size)
 
-struct drm_unique_arg {
-	__kernel_size_t unique_len;
-	char *unique;
-};
-
-#define IOCTL_GET_UNIQUE	DRM_IOWR(0x01, struct drm_unique_arg)
-
-struct drm_gem_flink_arg {
-	uint32_t handle;
-	uint32_t name;
-};
-
-#define IOCTL_GEM_FLINK		DRM_IOWR(0x0a, struct drm_gem_flink_arg)
-
 FIXTURE(vendor)
 {
 	int fd;
@@ -56,7 +42,7 @@ RK_TEST_F(vendor, version_and_empty_unique, "the node says that it is rknpu 0.9.
 		.name = name, .name_len = sizeof(name), .desc = desc, .desc_len = sizeof(desc),
 		.date = date, .date_len = sizeof(date),
 	};
-	struct drm_unique_arg u = { .unique = unique, .unique_len = sizeof(unique) };
+	struct drm_unique u = { .unique = unique, .unique_len = sizeof(unique) };
 
 	ASSERT_EQ(0, rk_ioctl(self->fd, DRM_IOCTL_VERSION, &v));
 	EXPECT_STREQ("rknpu", name);
@@ -65,7 +51,7 @@ RK_TEST_F(vendor, version_and_empty_unique, "the node says that it is rknpu 0.9.
 	EXPECT_EQ(9, v.version_minor);
 	EXPECT_EQ(8, v.version_patchlevel);
 	/* libdrm takes a node with a unique name for one in use. */
-	ASSERT_EQ(0, rk_ioctl(self->fd, IOCTL_GET_UNIQUE, &u));
+	ASSERT_EQ(0, rk_ioctl(self->fd, DRM_IOCTL_GET_UNIQUE, &u));
 	EXPECT_EQ(0, u.unique_len);
 }
 
@@ -458,14 +444,14 @@ RK_TEST_F(vendor, flink_and_prime,
 	  "names and dma-bufs of an object are the same object in one file")
 {
 	struct drm_prime_handle p = { .flags = DRM_CLOEXEC | DRM_RDWR };
-	struct drm_gem_flink_arg flink = { 0 };
+	struct drm_gem_flink flink = { 0 };
 	struct drm_gem_open open_arg = { 0 };
 	struct drm_rknpu_mem_create c = { 0 };
 	struct rv_bo bo;
 
 	ASSERT_EQ(0, rv_bo_init(&bo, self->fd, 4096, RV_FLAGS, 0));
 	flink.handle = bo.handle;
-	ASSERT_EQ(0, rk_ioctl(self->fd, IOCTL_GEM_FLINK, &flink));
+	ASSERT_EQ(0, rk_ioctl(self->fd, DRM_IOCTL_GEM_FLINK, &flink));
 	open_arg.name = flink.name;
 	ASSERT_EQ(0, rk_ioctl(self->fd, DRM_IOCTL_GEM_OPEN, &open_arg));
 	/* Two handles of one object in one file: one cookie, one address. */

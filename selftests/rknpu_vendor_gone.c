@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/dma-buf.h>
 #include <pthread.h>
 #include <signal.h>

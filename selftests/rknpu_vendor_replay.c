@@ -4,6 +4,7 @@
  * 0.9.8 (public trace), and what it checks of each answer. The programs are ours.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -18,18 +18,16 @@
 
 static int open_named(const char *fmt, int first, int last)
 {
-	char path[64], name[16];
+	char path[64];
 
 	for (int i = first; i <= last; i++) {
-		struct drm_version v = { .name = name, .name_len = sizeof(name) };
 		int fd;
 
 		snprintf(path, sizeof(path), fmt, i);
 		fd = open(path, O_RDWR | O_CLOEXEC);
 		if (fd < 0)
 			continue;
-		if (!rk_ioctl(fd, DRM_IOCTL_VERSION, &v) && v.name_len == 5 &&
-		    !memcmp(name, "rknpu", 5))
+		if (rk_is_driver(fd, "rknpu"))
 			return fd;
 		close(fd);
 	}

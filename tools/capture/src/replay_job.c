@@ -9,10 +9,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <xf86drm.h>
 
-#include "drm.h"
 #include "drm/rknpu_drm.h"
 #include "drm/rocket_accel.h"
 #include "replay.h"
@@ -154,14 +153,10 @@ static int rocket_job(struct replay *r, const struct cap_submit *s, const struct
 
 /* ---- vendor ---- */
 
+/* Restarted after a signal. */
 static int call(struct replay *r, unsigned long req, void *arg)
 {
-	int ret;
-
-	do {
-		ret = ioctl(npu_fd(r->dev), req, arg);
-	} while (ret < 0 && errno == EINTR);
-	return ret < 0 ? -errno : 0;
+	return drmIoctl(npu_fd(r->dev), req, arg) ? -errno : 0;
 }
 
 void replay_job_free(struct replay *r)

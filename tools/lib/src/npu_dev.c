@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "drm.h"
+#include <xf86drm.h>
+
 #include "drm/rocket_accel.h"
 #include "npu_compute.h"
 #include "npu_vendor.h"
@@ -21,8 +21,7 @@
 #define DRIVER_NAME	"rocket"
 #define VENDOR_NAME	"rknpu"
 #define ACCEL_NODES	64
-#define RENDER_FIRST	128
-#define RENDER_LAST	191
+#define DEVICES		64
 
 struct npu_dev {
 	int fd;
@@ -32,34 +31,24 @@ struct npu_dev {
 	char path[256];
 };
 
-/* Signals restart the call: every wait here has an absolute deadline. */
-int npu_ioctl(int fd, unsigned long req, void *arg)
+/* libdrm has no string where the driver has none. */
+static void copy_text(char *to, size_t size, const char *from)
 {
-	int ret;
-
-	do {
-		ret = ioctl(fd, req, arg);
-	} while (ret == -1 && errno == EINTR);
-	return ret == -1 ? -errno : 0;
+	snprintf(to, size, "%s", from ? from : "");
 }
 
 static int get_version(int fd, struct npu_version *v)
 {
-	struct drm_version drm;
-	int ret;
+	drmVersionPtr drm = drmGetVersion(fd);
 
-	memset(v, 0, sizeof(*v));
-	memset(&drm, 0, sizeof(drm));
-	drm.name = v->name;
-	drm.name_len = sizeof(v->name) - 1;
-	drm.desc = v->desc;
-	drm.desc_len = sizeof(v->desc) - 1;
-	ret = npu_ioctl(fd, DRM_IOCTL_VERSION, &drm);
-	if (ret)
-		return ret;
-	v->major = drm.version_major;
-	v->minor = drm.version_minor;
-	v->patch = drm.version_patchlevel;
+	if (!drm)
+		return -errno;
+	v->major = drm->version_major;
+	v->minor = drm->version_minor;
+	v->patch = drm->version_patchlevel;
+	copy_text(v->name, sizeof(v->name), drm->name);
+	copy_text(v->desc, sizeof(v->desc), drm->desc);
+	drmFreeVersion(drm);
 	return 0;
 }
 
@@ -89,20 +78,54 @@ struct search {
 	int err;
 };
 
-static int search_nodes(struct search *s, const char *fmt, int first, int last)
+static int try_node(struct search *s, const char *path)
 {
-	int fd;
+	int fd = open_node(path, s->driver);
 
-	for (int i = first; i <= last; i++) {
-		snprintf(s->path, s->size, fmt, i);
-		fd = open_node(s->path, s->driver);
-		if (fd >= 0)
-			return fd;
-		/* A node that may not be opened explains more than "no device". */
-		if (fd != -ENOENT && fd != -ENODEV && fd != -ENXIO && fd != -ENOTDIR)
-			s->err = fd;
+	if (fd >= 0)
+		snprintf(s->path, s->size, "%s", path);
+	/* A node that may not be opened explains more than "no device". */
+	else if (fd != -ENOENT && fd != -ENODEV && fd != -ENXIO && fd != -ENOTDIR)
+		s->err = fd;
+	return fd;
+}
+
+/* drmGetDevices2() of libdrm 2.4.124 reads /dev/dri only and knows no nodes of DRM_ACCEL. */
+static int search_accel(struct search *s)
+{
+	char path[32];
+	int fd = -1;
+
+	for (int i = 0; i < ACCEL_NODES && fd < 0; i++) {
+		snprintf(path, sizeof(path), "/dev/accel/accel%d", i);
+		fd = try_node(s, path);
 	}
-	return -1;
+	return fd;
+}
+
+/* The numbers of render nodes have three digits. */
+static int by_render_node(const void *a, const void *b)
+{
+	const drmDevicePtr *x = a, *y = b;
+
+	return strcmp((*x)->nodes[DRM_NODE_RENDER], (*y)->nodes[DRM_NODE_RENDER]);
+}
+
+static int search_render(struct search *s)
+{
+	drmDevicePtr dev[DEVICES], keep[DEVICES];
+	int n = drmGetDevices2(0, dev, DEVICES), nkeep = 0, fd = -1;
+
+	for (int i = 0; i < n; i++)
+		if (dev[i]->available_nodes & 1 << DRM_NODE_RENDER)
+			keep[nkeep++] = dev[i];
+	if (nkeep)
+		qsort(keep, (size_t)nkeep, sizeof(*keep), by_render_node);
+	for (int i = 0; i < nkeep && fd < 0; i++)
+		fd = try_node(s, keep[i]->nodes[DRM_NODE_RENDER]);
+	if (n > 0)
+		drmFreeDevices(dev, n);
+	return fd;
 }
 
 static int search(char *path, size_t size, const char *driver)
@@ -111,9 +134,9 @@ static int search(char *path, size_t size, const char *driver)
 	int fd = -1;
 
 	if (!strcmp(driver, DRIVER_NAME))
-		fd = search_nodes(&s, "/dev/accel/accel%d", 0, ACCEL_NODES - 1);
+		fd = search_accel(&s);
 	if (fd < 0)
-		fd = search_nodes(&s, "/dev/dri/renderD%d", RENDER_FIRST, RENDER_LAST);
+		fd = search_render(&s);
 	return fd < 0 ? s.err : fd;
 }
 
@@ -147,7 +170,7 @@ static uint64_t get_features(const struct npu_dev *dev)
 {
 	struct drm_rocket_get_param req = { .param = DRM_ROCKET_PARAM_FEATURES };
 
-	if (dev->vendor || npu_ioctl(dev->fd, DRM_IOCTL_ROCKET_GET_PARAM, &req))
+	if (dev->vendor || drmIoctl(dev->fd, DRM_IOCTL_ROCKET_GET_PARAM, &req))
 		return 0;
 	return req.value;
 }
@@ -227,7 +250,7 @@ int npu_bo_alloc(struct npu_dev *dev, size_t size, struct npu_bo **out)
 	if (!bo)
 		return -ENOMEM;
 	req.size = (uint32_t)size;
-	ret = npu_ioctl(dev->fd, DRM_IOCTL_ROCKET_CREATE_BO, &req);
+	ret = npu_errno(drmIoctl(dev->fd, DRM_IOCTL_ROCKET_CREATE_BO, &req));
 	if (ret) {
 		free(bo);
 		return ret;
@@ -243,8 +266,6 @@ int npu_bo_alloc(struct npu_dev *dev, size_t size, struct npu_bo **out)
 
 void npu_bo_free(struct npu_bo *bo)
 {
-	struct drm_gem_close req = { 0 };
-
 	if (!bo)
 		return;
 	if (bo->dev->vendor) {
@@ -253,8 +274,7 @@ void npu_bo_free(struct npu_bo *bo)
 	}
 	if (bo->map)
 		munmap(bo->map, bo->size);
-	req.handle = bo->handle;
-	npu_ioctl(bo->dev->fd, DRM_IOCTL_GEM_CLOSE, &req);
+	drmCloseBufferHandle(bo->dev->fd, bo->handle);
 	free(bo);
 }
 
@@ -294,7 +314,7 @@ int npu_bo_prep_until(struct npu_bo *bo, int64_t deadline_ns)
 		return npu_vendor_bo_prep_until(bo, deadline_ns);
 	req.handle = bo->handle;
 	req.timeout_ns = deadline_ns;
-	return npu_ioctl(bo->dev->fd, DRM_IOCTL_ROCKET_PREP_BO, &req);
+	return npu_errno(drmIoctl(bo->dev->fd, DRM_IOCTL_ROCKET_PREP_BO, &req));
 }
 
 int npu_bo_prep(struct npu_bo *bo, int64_t timeout_ns)
@@ -309,5 +329,5 @@ int npu_bo_fini(struct npu_bo *bo)
 	if (bo->dev->vendor)
 		return npu_vendor_bo_fini(bo);
 	req.handle = bo->handle;
-	return npu_ioctl(bo->dev->fd, DRM_IOCTL_ROCKET_FINI_BO, &req);
+	return npu_errno(drmIoctl(bo->dev->fd, DRM_IOCTL_ROCKET_FINI_BO, &req));
 }

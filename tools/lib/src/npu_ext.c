@@ -4,10 +4,12 @@
  * syncobjs, parts of buffers, buffers shared with others.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "drm.h"
+#include <xf86drm.h>
+
 #include "drm/rocket_accel.h"
 #include "npu_internal.h"
 
@@ -27,7 +29,7 @@ int npu_param(struct npu_dev *dev, uint32_t param, uint32_t index, uint64_t *val
 
 	if (!npu_dev_features(dev))
 		return -EOPNOTSUPP;
-	ret = npu_ioctl(npu_fd(dev), DRM_IOCTL_ROCKET_GET_PARAM, &req);
+	ret = npu_errno(drmIoctl(npu_fd(dev), DRM_IOCTL_ROCKET_GET_PARAM, &req));
 	if (!ret)
 		*value = req.value;
 	return ret;
@@ -43,7 +45,7 @@ int npu_wait_job(struct npu_dev *dev, uint64_t number, int64_t timeout_ns,
 
 	if (!(npu_dev_features(dev) & DRM_ROCKET_FEATURE_SUBMIT_EXT))
 		return -EOPNOTSUPP;
-	ret = npu_ioctl(npu_fd(dev), DRM_IOCTL_ROCKET_WAIT_JOB, &req);
+	ret = npu_errno(drmIoctl(npu_fd(dev), DRM_IOCTL_ROCKET_WAIT_JOB, &req));
 	if (ret)
 		return ret;
 	*result = (struct npu_result) {
@@ -61,37 +63,27 @@ static bool has_syncs(struct npu_dev *dev)
 
 int npu_sync_create(struct npu_dev *dev, bool signalled, uint32_t *handle)
 {
-	struct drm_syncobj_create req = {
-		.flags = signalled ? DRM_SYNCOBJ_CREATE_SIGNALED : 0,
-	};
-	int ret;
-
 	if (!has_syncs(dev))
 		return -EOPNOTSUPP;
-	ret = npu_ioctl(npu_fd(dev), DRM_IOCTL_SYNCOBJ_CREATE, &req);
-	if (!ret)
-		*handle = req.handle;
-	return ret;
+	return npu_errno(drmSyncobjCreate(npu_fd(dev), signalled ? DRM_SYNCOBJ_CREATE_SIGNALED : 0,
+					  handle));
 }
 
 int npu_sync_destroy(struct npu_dev *dev, uint32_t handle)
 {
-	struct drm_syncobj_destroy req = { .handle = handle };
-
-	return has_syncs(dev) ? npu_ioctl(npu_fd(dev), DRM_IOCTL_SYNCOBJ_DESTROY, &req) :
-				-EOPNOTSUPP;
+	return has_syncs(dev) ? npu_errno(drmSyncobjDestroy(npu_fd(dev), handle)) : -EOPNOTSUPP;
 }
 
 int npu_sync_wait(struct npu_dev *dev, const struct npu_sync *sync, int64_t timeout_ns)
 {
-	struct drm_syncobj_timeline_wait req = {
-		.handles = (uintptr_t)&sync->handle, .points = (uintptr_t)&sync->point,
-		.timeout_nsec = npu_deadline(timeout_ns), .count_handles = 1,
-	};
+	uint32_t handle = sync->handle;
+	uint64_t point = sync->point;
 
+	if (!has_syncs(dev))
+		return -EOPNOTSUPP;
 	/* Point 0 of a timeline is the binary payload. */
-	return has_syncs(dev) ? npu_ioctl(npu_fd(dev), DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, &req) :
-				-EOPNOTSUPP;
+	return npu_errno(drmSyncobjTimelineWait(npu_fd(dev), &handle, &point, 1,
+						npu_deadline(timeout_ns), 0, NULL));
 }
 
 /* From interface 1.5 on; ours has them at any version. */
@@ -116,7 +108,7 @@ int npu_bo_prep_ranges(struct npu_bo *bo, const struct npu_range *ranges, uint32
 
 	if (!has_ranges(bo->dev))
 		return npu_bo_prep(bo, timeout_ns);
-	return npu_ioctl(npu_fd(bo->dev), DRM_IOCTL_ROCKET_PREP_BO_RANGES, &req);
+	return npu_errno(drmIoctl(npu_fd(bo->dev), DRM_IOCTL_ROCKET_PREP_BO_RANGES, &req));
 }
 
 int npu_bo_fini_ranges(struct npu_bo *bo, const struct npu_range *ranges, uint32_t n)
@@ -127,23 +119,18 @@ int npu_bo_fini_ranges(struct npu_bo *bo, const struct npu_range *ranges, uint32
 
 	if (!has_ranges(bo->dev))
 		return npu_bo_fini(bo);
-	return npu_ioctl(npu_fd(bo->dev), DRM_IOCTL_ROCKET_FINI_BO_RANGES, &req);
+	return npu_errno(drmIoctl(npu_fd(bo->dev), DRM_IOCTL_ROCKET_FINI_BO_RANGES, &req));
 }
 
 int npu_bo_export(struct npu_bo *bo, int *fd)
 {
-	struct drm_prime_handle req = { .handle = bo->handle, .flags = DRM_CLOEXEC | DRM_RDWR };
-	int ret = npu_ioctl(npu_fd(bo->dev), DRM_IOCTL_PRIME_HANDLE_TO_FD, &req);
-
-	if (!ret)
-		*fd = req.fd;
-	return ret;
+	return npu_errno(drmPrimeHandleToFD(npu_fd(bo->dev), bo->handle, DRM_CLOEXEC | DRM_RDWR, fd));
 }
 
 static int describe(struct npu_dev *dev, uint32_t handle, struct npu_bo *bo)
 {
 	struct drm_rocket_bo_info req = { .handle = handle };
-	int ret = npu_ioctl(npu_fd(dev), DRM_IOCTL_ROCKET_GET_BO_INFO, &req);
+	int ret = npu_errno(drmIoctl(npu_fd(dev), DRM_IOCTL_ROCKET_GET_BO_INFO, &req));
 
 	if (ret)
 		return ret;
@@ -157,9 +144,8 @@ static int describe(struct npu_dev *dev, uint32_t handle, struct npu_bo *bo)
 
 int npu_bo_import(struct npu_dev *dev, int fd, struct npu_bo **out)
 {
-	struct drm_prime_handle req = { .fd = fd };
-	struct drm_gem_close drop = { 0 };
 	struct npu_bo *bo;
+	uint32_t handle;
 	int ret;
 
 	if (!(npu_dev_features(dev) & DRM_ROCKET_FEATURE_BO_INFO))
@@ -167,12 +153,11 @@ int npu_bo_import(struct npu_dev *dev, int fd, struct npu_bo **out)
 	bo = calloc(1, sizeof(*bo));
 	if (!bo)
 		return -ENOMEM;
-	ret = npu_ioctl(npu_fd(dev), DRM_IOCTL_PRIME_FD_TO_HANDLE, &req);
+	ret = npu_errno(drmPrimeFDToHandle(npu_fd(dev), fd, &handle));
 	if (!ret) {
-		ret = describe(dev, req.handle, bo);
-		drop.handle = req.handle;
+		ret = describe(dev, handle, bo);
 		if (ret)
-			npu_ioctl(npu_fd(dev), DRM_IOCTL_GEM_CLOSE, &drop);
+			drmCloseBufferHandle(npu_fd(dev), handle);
 	}
 	if (ret) {
 		free(bo);

@@ -5,6 +5,8 @@
 #ifndef NPU_INTERNAL_H
 #define NPU_INTERNAL_H
 
+#include <errno.h>
+
 #include "npu.h"
 
 #define NPU_CBUF_BANKS		12u
@@ -57,6 +59,15 @@ static inline uint64_t min_u64(uint64_t a, uint64_t b)
 static inline uint64_t max_u64(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
+}
+
+/*
+ * What a function of libdrm returned, as this library returns it.  They restart calls after a
+ * signal, which is right here: every wait has an absolute deadline.
+ */
+static inline int npu_errno(int ret)
+{
+	return ret ? -errno : 0;
 }
 
 /* npu_prog.c */
@@ -192,8 +203,6 @@ int npu_job_flush(struct npu_job *job);
 
 /* npu_dev.c */
 int64_t npu_deadline(int64_t timeout_ns);
-/* 0 or a negative errno; restarted after a signal. */
-int npu_ioctl(int fd, unsigned long req, void *arg);
 bool npu_is_vendor(const struct npu_dev *dev);
 /* DRM_ROCKET_PARAM_FEATURES as npu_open() found it. */
 uint64_t npu_dev_features(const struct npu_dev *dev);

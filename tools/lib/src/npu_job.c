@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drm.h"
 #include "drm/rocket_accel.h"
 #include "npu_internal.h"
 

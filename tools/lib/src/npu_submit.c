@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drm.h"
+#include <xf86drm.h>
+
 #include "drm/rocket_accel.h"
 #include "npu_compute.h"
 #include "npu_vendor.h"
@@ -113,7 +114,7 @@ static int submit_plain(struct npu_dev *dev, const struct submission *s, uint32_
 	for (uint32_t i = 0; i < n; i++)
 		memcpy(plain + i * size, &s->job[i], size);
 	req.jobs = (uintptr_t)plain;
-	ret = npu_ioctl(npu_fd(dev), DRM_IOCTL_ROCKET_SUBMIT, &req);
+	ret = npu_errno(drmIoctl(npu_fd(dev), DRM_IOCTL_ROCKET_SUBMIT, &req));
 	free(plain);
 	return ret;
 }
@@ -123,7 +124,7 @@ static int submit_ext(struct npu_dev *dev, const struct submission *s, uint32_t 
 	struct drm_rocket_submit_ext req = {
 		.jobs = (uintptr_t)s->job, .job_count = n, .job_struct_size = sizeof(*s->job),
 	};
-	int ret = npu_ioctl(npu_fd(dev), DRM_IOCTL_ROCKET_SUBMIT_EXT, &req);
+	int ret = npu_errno(drmIoctl(npu_fd(dev), DRM_IOCTL_ROCKET_SUBMIT_EXT, &req));
 
 	if (!ret)
 		*first = req.first_job;

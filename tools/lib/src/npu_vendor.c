@@ -10,14 +10,13 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <linux/sync_file.h>
+#include <xf86drm.h>
 
-#include "drm.h"
 #include "drm/rknpu_drm.h"
 #include "npu_regs.h"
 #include "npu_vendor.h"
@@ -65,16 +64,6 @@ static struct vbo *to_vbo(struct npu_bo *bo)
 	return (struct vbo *)bo;
 }
 
-static int vendor_ioctl(int fd, unsigned long req, void *arg)
-{
-	int ret;
-
-	do {
-		ret = ioctl(fd, req, arg);
-	} while (ret == -1 && errno == EINTR);
-	return ret == -1 ? -errno : 0;
-}
-
 /* ---- buffers ---- */
 
 static int bo_alloc(struct npu_dev *dev, size_t size, uint32_t flags, struct npu_bo **out)
@@ -86,7 +75,7 @@ static int bo_alloc(struct npu_dev *dev, size_t size, uint32_t flags, struct npu
 
 	if (!bo)
 		return -ENOMEM;
-	ret = vendor_ioctl(npu_fd(dev), DRM_IOCTL_RKNPU_MEM_CREATE, &req);
+	ret = npu_errno(drmIoctl(npu_fd(dev), DRM_IOCTL_RKNPU_MEM_CREATE, &req));
 	if (ret) {
 		free(bo);
 		return ret;
@@ -97,7 +86,7 @@ static int bo_alloc(struct npu_dev *dev, size_t size, uint32_t flags, struct npu
 	bo->base.size = size;
 	bo->obj_addr = req.obj_addr;
 	map.handle = req.handle;
-	ret = vendor_ioctl(npu_fd(dev), DRM_IOCTL_RKNPU_MEM_MAP, &map);
+	ret = npu_errno(drmIoctl(npu_fd(dev), DRM_IOCTL_RKNPU_MEM_MAP, &map));
 	if (ret) {
 		npu_vendor_bo_free(&bo->base);
 		return ret;
@@ -119,7 +108,7 @@ static int bo_sync(struct npu_bo *bo, uint32_t flags)
 		.flags = flags, .obj_addr = to_vbo(bo)->obj_addr, .size = bo->size,
 	};
 
-	return vendor_ioctl(npu_fd(bo->dev), DRM_IOCTL_RKNPU_MEM_SYNC, &req);
+	return npu_errno(drmIoctl(npu_fd(bo->dev), DRM_IOCTL_RKNPU_MEM_SYNC, &req));
 }
 
 static void run_put(struct run *run)
@@ -151,7 +140,7 @@ void npu_vendor_bo_free(struct npu_bo *bo)
 		munmap(bo->map, bo->size);
 	req.handle = bo->handle;
 	req.obj_addr = to_vbo(bo)->obj_addr;
-	vendor_ioctl(npu_fd(bo->dev), DRM_IOCTL_RKNPU_MEM_DESTROY, &req);
+	drmIoctl(npu_fd(bo->dev), DRM_IOCTL_RKNPU_MEM_DESTROY, &req);
 	free(bo);
 }
 
@@ -177,7 +166,7 @@ static int ms_until(int64_t deadline_ns)
 static int run_status(struct run *run)
 {
 	struct sync_file_info info = { 0 };
-	int ret = vendor_ioctl(run->fd, SYNC_IOC_FILE_INFO, &info);
+	int ret = npu_errno(drmIoctl(run->fd, SYNC_IOC_FILE_INFO, &info));
 
 	if (ret)
 		return ret;
@@ -232,7 +221,7 @@ int npu_vendor_bo_fini(struct npu_bo *bo)
 static int merge_fences(int a, int b)
 {
 	struct sync_merge_data req = { .name = "libnpu", .fd2 = b };
-	int ret = vendor_ioctl(a, SYNC_IOC_MERGE, &req);
+	int ret = npu_errno(drmIoctl(a, SYNC_IOC_MERGE, &req));
 
 	return ret ? ret : req.fence;
 }
@@ -434,7 +423,7 @@ static int submit_run(struct npu_dev *dev, const struct npu_hwjob *job, struct n
 	/* Whichever core it is going to be. */
 	for (int i = 0; i < 3; i++)
 		req->subcore_task[i].task_number = job->ntasks;
-	return vendor_ioctl(npu_fd(dev), DRM_IOCTL_RKNPU_SUBMIT, req);
+	return npu_errno(drmIoctl(npu_fd(dev), DRM_IOCTL_RKNPU_SUBMIT, req));
 }
 
 static int start_run(struct npu_dev *dev, const struct npu_hwjob *job, struct run *run)

@@ -40,8 +40,11 @@ static void answer_version(struct drm_version *v)
 {
 	v->version_major = 1;
 	v->version_minor = drv.minor;
-	memcpy(v->name, "rocket", 7);
+	/* As the kernel: cut to the room there is, and the true length told. */
+	if (v->name_len)
+		memcpy(v->name, "rocket", v->name_len < 6 ? v->name_len : 6);
 	v->name_len = 6;
+	v->date_len = v->desc_len = 0;
 }
 
 static void take_jobs(uint64_t jobs, uint32_t count, uint32_t size)

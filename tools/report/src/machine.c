@@ -8,11 +8,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <xf86drm.h>
 
-#include "drm.h"
 #include "drm/rknpu_drm.h"
 #include "drm/rocket_accel.h"
 #include "run_npu.h"
@@ -71,7 +70,7 @@ static void print_vendor_freq(FILE *f, struct rp_machine *m)
 {
 	struct drm_rknpu_action a = { .flags = DRM_RKNPU_GET_FREQ };
 
-	if (m->vendor && !ioctl(npu_fd(m->dev), DRM_IOCTL_RKNPU_ACTION, &a))
+	if (m->vendor && !drmIoctl(npu_fd(m->dev), DRM_IOCTL_RKNPU_ACTION, &a))
 		fprintf(f, "%-12s %u Hz (the driver's answer)\n", "clock", a.value);
 }
 
@@ -80,7 +79,7 @@ static void print_versions(FILE *f, struct rp_machine *m)
 	struct drm_rknpu_action a = { .flags = DRM_RKNPU_GET_HW_VERSION };
 	uint64_t cores = 0, version;
 
-	if (m->vendor && !ioctl(npu_fd(m->dev), DRM_IOCTL_RKNPU_ACTION, &a))
+	if (m->vendor && !drmIoctl(npu_fd(m->dev), DRM_IOCTL_RKNPU_ACTION, &a))
 		fprintf(f, "%-12s core 0 says 0x%08x\n", "NPU", a.value);
 	if (npu_param(m->dev, DRM_ROCKET_PARAM_CORE_COUNT, 0, &cores))
 		return;

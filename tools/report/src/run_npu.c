@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "drm.h"
 #include "drm/rocket_accel.h"
 #include "run_npu.h"
 
