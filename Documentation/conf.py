@@ -50,8 +50,8 @@ TAGS_AND_FUNCTIONS = ("npu_version", "npu_sync", "npu_job_info", "npu_stats", "n
 
 
 def is_duplicate(record):
-    second = re.search(r"Duplicate C declaration.*c:function::.*?\b(\w+) \(", record.getMessage(), re.S)
-    return not second or second[1] not in TAGS_AND_FUNCTIONS
+    second = re.search(r"Duplicate C declaration.*c:(?:function::.*?\b(\w+) \(|struct:: (\w+))", record.getMessage(), re.S)
+    return not second or (second[1] or second[2]) not in TAGS_AND_FUNCTIONS
 
 
 logging.getLogger("sphinx.sphinx.domains.c").addFilter(is_duplicate)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npu.h"
+#include "npu_prog.h"
 #include "rknpu_harness.h"
 
 #define WAIT_NS		(30000 * RK_MS)

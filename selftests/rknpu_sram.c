@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "npu.h"
+#include "npu_prog.h"
 #include "rknpu_harness.h"
 #include "rknpu_vendor_util.h"
 

@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <xf86drmMode.h>
 
-#include "npu.h"
+#include "npu_prog.h"
 #include "rknpu_util.h"
 
 static char found_path[300];

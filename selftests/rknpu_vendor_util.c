@@ -13,7 +13,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "npu.h"
+#include "npu_prog.h"
 #include "rknpu_vendor_util.h"
 
 static int open_named(const char *fmt, int first, int last)

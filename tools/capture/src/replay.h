@@ -6,7 +6,7 @@
 #define REPLAY_H
 
 #include "cap.h"
-#include "npu.h"
+#include "npu_prog.h"
 
 struct replay_bo {
 	struct npu_bo *bo;

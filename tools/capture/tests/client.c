@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "npu.h"
+#include "npu_prog.h"
 
 #define M	4u
 #define N	32u

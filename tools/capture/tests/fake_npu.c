@@ -20,7 +20,7 @@
 #include "drm/rknpu_drm.h"
 #include "drm/rocket_accel.h"
 #include "cap.h"
-#include "npu.h"
+#include "npu_prog.h"
 #include "rec.h"
 
 #define BOS		4096

@@ -35,6 +35,12 @@ int npu_param(struct npu_dev *dev, uint32_t param, uint32_t index, uint64_t *val
 	return ret;
 }
 
+static enum npu_cause cause_of(const struct drm_rocket_wait_job *w)
+{
+	return w->cause == DRM_ROCKET_CAUSE_NEVER_STARTED ? NPU_CAUSE_NEVER_STARTED :
+							     npu_cause_of_errno(w->error);
+}
+
 int npu_wait_job(struct npu_dev *dev, uint64_t number, int64_t timeout_ns,
 		 struct npu_result *result)
 {
@@ -49,9 +55,10 @@ int npu_wait_job(struct npu_dev *dev, uint64_t number, int64_t timeout_ns,
 	if (ret)
 		return ret;
 	*result = (struct npu_result) {
-		.cause = req.cause, .err = req.error, .core = req.core, .task = req.task,
+		.cause = cause_of(&req), .err = req.error, .core = req.core, .task = req.task,
 		.fault_iova = req.fault_address, .elapsed_ns = req.elapsed_ns,
-		.fault_write = req.result & DRM_ROCKET_RESULT_FAULT_WRITE,
+		.fault_write = req.cause == DRM_ROCKET_CAUSE_DMA_WRITE ||
+			       req.result & DRM_ROCKET_RESULT_FAULT_WRITE,
 	};
 	return 0;
 }
@@ -79,11 +86,16 @@ int npu_sync_wait(struct npu_dev *dev, const struct npu_sync *sync, int64_t time
 	uint32_t handle = sync->handle;
 	uint64_t point = sync->point;
 
+	int ret;
+
 	if (!has_syncs(dev))
 		return -EOPNOTSUPP;
 	/* Point 0 of a timeline is the binary payload. */
-	return npu_errno(drmSyncobjTimelineWait(npu_fd(dev), &handle, &point, 1,
-						npu_deadline(timeout_ns), 0, NULL));
+	ret = npu_errno(drmSyncobjTimelineWait(npu_fd(dev), &handle, &point, 1,
+					       npu_deadline(timeout_ns), 0, NULL));
+	if (ret != -ETIME)
+		return ret;
+	return timeout_ns ? -ETIMEDOUT : -EBUSY;
 }
 
 /* From interface 1.5 on; ours has them at any version. */

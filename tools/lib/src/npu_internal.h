@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "npu.h"
+#include "npu_prog.h"
 
 #define NPU_CBUF_BANKS		12u
 #define NPU_CBUF_BANK_BYTES	32768u

@@ -42,6 +42,8 @@ const char *npu_strcause(enum npu_cause cause)
 		return "not finished";
 	case NPU_CAUSE_DONE:
 		return "done";
+	case NPU_CAUSE_NEVER_STARTED:
+		return "never started";
 	case NPU_CAUSE_TIMEOUT:
 		return "timeout";
 	case NPU_CAUSE_DMA_ERROR:

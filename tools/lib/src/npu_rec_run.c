@@ -149,6 +149,7 @@ int npu_rec_run(struct npu_rec *rec)
 /* What a driver told of a run that is over. */
 struct ending {
 	int err;
+	enum npu_cause cause;
 	int task;
 	int core;
 	uint64_t fault_iova;
@@ -160,7 +161,7 @@ static void note_ending(struct npu_rec *rec, const struct ending *e)
 
 	rec->running = false;
 	*f = (struct npu_rec_failure){
-		.cause = npu_cause_of_errno(e->err), .err = e->err, .task = e->task, .op = -1,
+		.cause = e->cause, .err = e->err, .task = e->task, .op = -1,
 		.core = e->core, .fault_iova = e->fault_iova,
 	};
 	for (uint32_t i = 0; e->task >= 0 && i < rec->nops; i++) {
@@ -178,7 +179,9 @@ static int wait_buffer(struct npu_rec *rec, int64_t timeout_ns, struct ending *e
 
 	if (ret == -ETIMEDOUT || ret == -EBUSY)
 		return ret;
-	*e = (struct ending){ .err = ret, .task = -1, .core = -1 };
+	*e = (struct ending){
+		.err = ret, .cause = npu_cause_of_errno(ret), .task = -1, .core = -1,
+	};
 	return 0;
 }
 
@@ -190,7 +193,7 @@ static int wait_job(struct npu_rec *rec, int64_t timeout_ns, struct ending *e)
 	if (ret)
 		return ret;
 	*e = (struct ending){
-		.err = r.err, .task = (int)r.task, .core = r.core, .fault_iova = r.fault_iova,
+		.err = r.err, .cause = r.cause, .task = (int)r.task, .core = r.core, .fault_iova = r.fault_iova,
 	};
 	return 0;
 }
@@ -203,7 +206,8 @@ static int wait_batch(struct npu_rec *rec, int64_t timeout_ns, struct ending *e)
 	if (ret)
 		return ret;
 	*e = (struct ending){
-		.err = p.err, .task = p.known ? (int)p.tasks : -1, .core = p.core,
+		.err = p.err, .cause = npu_cause_of_errno(p.err),
+		.task = p.known ? (int)p.tasks : -1, .core = p.core,
 	};
 	return 0;
 }

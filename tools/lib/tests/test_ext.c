@@ -11,7 +11,7 @@
 
 #include "drm.h"
 #include "drm/rocket_accel.h"
-#include "npu.h"
+#include "npu_prog.h"
 #include "tap.h"
 
 static struct {
@@ -22,6 +22,8 @@ static struct {
 	struct drm_rocket_job_ext job[2];
 	struct drm_rocket_sync sync;
 	struct drm_rocket_wait_job wait;
+	uint32_t cause;
+	int error;
 	uint32_t job_struct_size;
 	uint32_t range_count;
 } drv;
@@ -93,11 +95,11 @@ static int answer_ext(unsigned long req, void *arg)
 		if (w->job != 41)
 			return refuse(ENOENT);
 		drv.wait = *w;
-		w->cause = DRM_ROCKET_CAUSE_IOMMU_FAULT;
-		w->error = -EFAULT;
+		w->cause = drv.cause;
+		w->error = drv.error;
 		w->core = 2;
 		w->task = 7;
-		w->result = DRM_ROCKET_RESULT_FAULT_WRITE;
+		w->result = drv.cause == DRM_ROCKET_CAUSE_IOMMU_FAULT ? DRM_ROCKET_RESULT_FAULT_WRITE : 0;
 		w->fault_address = 0x12345000;
 		w->elapsed_ns = 99;
 		return 0;
@@ -255,7 +257,9 @@ static void test_ext(void)
 	       !drv.job[1].core_mask, "ext: and of the second");
 	tap_ok(!npu_submit_ext(dev, job, NULL, 2, &v) && v == 41 && !drv.job[0].core_mask,
 	       "ext: submit without wishes");
-	tap_ok(!npu_wait_job(dev, 41, 0, &r) && r.cause == DRM_ROCKET_CAUSE_IOMMU_FAULT &&
+	drv.cause = DRM_ROCKET_CAUSE_IOMMU_FAULT;
+	drv.error = -EFAULT;
+	tap_ok(!npu_wait_job(dev, 41, 0, &r) && r.cause == NPU_CAUSE_IOMMU_FAULT &&
 	       r.err == -EFAULT && r.core == 2 && r.task == 7 && r.fault_write &&
 	       r.fault_iova == 0x12345000 && r.elapsed_ns == 99 && !drv.wait.timeout_ns,
 	       "ext: result");
@@ -263,7 +267,8 @@ static void test_ext(void)
 	       "ext: wait without limit");
 	tap_ok(npu_wait_job(dev, 42, 0, &r) == -ENOENT, "ext: unknown job");
 	tap_ok(!npu_sync_create(dev, false, &handle) && handle == 9, "ext: syncobj");
-	tap_ok(npu_sync_wait(dev, &sync, 0) == -ETIME, "ext: syncobj that has not signalled");
+	tap_ok(npu_sync_wait(dev, &sync, 0) == -EBUSY && npu_sync_wait(dev, &sync, 5) == -ETIMEDOUT,
+	       "ext: syncobj that has not signalled");
 	tap_ok(!npu_bo_import(dev, 0, &bo) && bo->handle == 5 && bo->iova == 0x3000 &&
 	       bo->size == 8192, "ext: import tells the address");
 	tap_ok(!npu_bo_prep_ranges(bo, range, 2, 0) && drv.range_count == 2, "ext: prep ranges");
@@ -273,10 +278,42 @@ static void test_ext(void)
 	npu_close(dev);
 }
 
+/* All causes of the driver are causes of the library; what is lost of them is in other fields. */
+static void test_causes(void)
+{
+	static const struct {
+		uint32_t cause;
+		int error;
+		enum npu_cause is;
+		bool write;
+	} t[] = {
+		{ DRM_ROCKET_CAUSE_DONE, 0, NPU_CAUSE_DONE, false },
+		{ DRM_ROCKET_CAUSE_NEVER_STARTED, -ETIME, NPU_CAUSE_NEVER_STARTED, false },
+		{ DRM_ROCKET_CAUSE_TIMEOUT, -ETIME, NPU_CAUSE_TIMEOUT, false },
+		{ DRM_ROCKET_CAUSE_DMA_READ, -EIO, NPU_CAUSE_DMA_ERROR, false },
+		{ DRM_ROCKET_CAUSE_DMA_WRITE, -EIO, NPU_CAUSE_DMA_ERROR, true },
+		{ DRM_ROCKET_CAUSE_IOMMU_FAULT, -EFAULT, NPU_CAUSE_IOMMU_FAULT, true },
+		{ DRM_ROCKET_CAUSE_CANCELLED, -ECANCELED, NPU_CAUSE_CANCELLED, false },
+		{ DRM_ROCKET_CAUSE_DEVICE_GONE, -ENODEV, NPU_CAUSE_DEVICE_GONE, false },
+		{ DRM_ROCKET_CAUSE_UNKNOWN, -EINVAL, NPU_CAUSE_OTHER, false },
+	};
+	struct npu_dev *dev = open_as(false, 0);
+	struct npu_result r;
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		drv.cause = t[i].cause;
+		drv.error = t[i].error;
+		tap_ok(!npu_wait_job(dev, 41, 0, &r) && r.cause == t[i].is && r.err == t[i].error &&
+		       r.fault_write == t[i].write, "causes: %s", npu_strcause(t[i].is));
+	}
+	npu_close(dev);
+}
+
 int main(void)
 {
 	test_plain();
 	test_minor();
 	test_ext();
+	test_causes();
 	return tap_done();
 }

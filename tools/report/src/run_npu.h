@@ -6,7 +6,7 @@
 #define RUN_NPU_H
 
 #include "model.h"
-#include "npu.h"
+#include "npu_prog.h"
 #include "report.h"
 
 struct rp_machine {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npu.h"
+#include "npu_prog.h"
 #include "report.h"
 
 #define ATOM		16u
