@@ -27,8 +27,8 @@ release = version_of("dkms.conf")
 extensions = ["kerneldoc", "automarkup", "overviews", "sphinx.ext.graphviz", "myst_parser"]
 kerneldoc_srctree = top
 root_doc = "Documentation/index"
-include_patterns = ["README.md", "Documentation/*.rst", "Documentation/accel/**.rst", "dts/*.rst", "selftests/*.rst", "tools/testbed/*.rst",
-                    "tools/qemu/docs/**.rst"]
+include_patterns = ["README.md", "Documentation/*.rst", "Documentation/accel/**.rst", "dts/*.rst", "selftests/*.rst", "tools/lib/*.rst",
+                    "tools/testbed/*.rst", "tools/qemu/docs/**.rst"]
 exclude_patterns = ["build", ".git"]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 nitpicky = False
