@@ -90,51 +90,28 @@ static void put_cna(struct trial *t, const struct rp_conv *c)
 	rp_set(t, OFF_CNA_PAD_CON1, 0);
 }
 
-static void put_dpu(struct trial *t, const struct rp_conv *c)
+static void put_core(struct trial *t, const struct rp_conv *c)
 {
-	uint32_t surfaces = kernel_group(c->in) * rp_bytes(c->out) / ATOM - 1;
-	uint32_t type = c->in == RP_TF32 ? RP_FP32 : c->in, pitch = c->ow * c->oh * ATOM;
-	uint32_t mode = c->depthwise ? 3 : 0;
-	bool narrow = c->out == RP_FP16 || c->out == RP_BF16;
-
-	/* Groups of depthwise channels are twice as large, but SIZE_E ends at 8 surfaces. */
-	if (c->depthwise && surfaces < 4)
-		surfaces = 2 * surfaces + 1;
 	rp_set(t, OFF_CORE_MISC_CFG, (uint32_t)c->in << 8 | (uint32_t)c->depthwise << 1 | 1);
 	rp_set(t, OFF_CORE_DATAOUT_SIZE_0, (c->oh - 1) << 16 | (c->ow - 1));
 	rp_set(t, OFF_CORE_DATAOUT_SIZE_1, c->written - 1);
 	rp_set(t, OFF_CORE_CLIP_TRUNCATE, 0);
 	rp_set(t, OFF_CORE_UNKNOWN_3030, 0);
-	rp_set(t, OFF_DPU_FEATURE_MODE_CFG, 0x1e4 | mode << 3);
-	rp_set(t, OFF_DPU_DATA_FORMAT, (uint32_t)c->out << 29 | type << 26 | type);
-	rp_set(t, OFF_DPU_OFFSET_PEND, 0);
-	rp_set(t, OFF_DPU_DST_BASE_ADDR, t->npu->out_iova);
-	rp_set(t, OFF_DPU_DST_SURF_STRIDE, pitch);
-	rp_set(t, OFF_DPU_DATA_CUBE_WIDTH, c->ow - 1);
-	rp_set(t, OFF_DPU_DATA_CUBE_HEIGHT, c->oh - 1);
-	rp_set(t, OFF_DPU_DATA_CUBE_NOTCH, 0);
-	rp_set(t, OFF_DPU_DATA_CUBE_CHANNEL, (c->oc - 1) << 16 | (c->written - 1));
-	rp_set(t, OFF_DPU_BS_CFG, 0x53);
-	rp_set(t, OFF_DPU_BS_ALU_CFG, 0);
-	rp_set(t, OFF_DPU_BS_MUL_CFG, 0);
-	rp_set(t, OFF_DPU_BS_RELUX_CMP, 0);
-	rp_set(t, OFF_DPU_BS_OW_CFG, surfaces * 0x124 | 2);
-	rp_set(t, OFF_DPU_BS_OW_OP, 0);
-	rp_set(t, OFF_DPU_WDMA_SIZE_0, c->written - 1);
-	rp_set(t, OFF_DPU_WDMA_SIZE_1, (c->oh - 1) << 16 | (c->ow - 1));
-	rp_set(t, OFF_DPU_BN_CFG, 0x53);
-	rp_set(t, OFF_DPU_BN_ALU_CFG, 0);
-	rp_set(t, OFF_DPU_BN_MUL_CFG, 0);
-	rp_set(t, OFF_DPU_BN_RELUX_CMP, 0);
-	rp_set(t, OFF_DPU_EW_CFG, 0x383);
-	rp_set(t, OFF_DPU_EW_CVT_OFFSET, 0);
-	rp_set(t, OFF_DPU_EW_CVT_SCALE, 1);
-	rp_set(t, OFF_DPU_EW_RELUX_CMP, 0);
-	rp_set(t, OFF_DPU_OUT_CVT_OFFSET, 0);
-	rp_set(t, OFF_DPU_OUT_CVT_SCALE, (uint32_t)narrow << 16 | 1);
-	rp_set(t, OFF_DPU_OUT_CVT_SHIFT, 0);
-	rp_set(t, OFF_DPU_SURFACE_ADD, pitch * (surfaces + 1));
-	rp_set(t, OFF_DPU_UNKNOWN_40C4, 0);
+}
+
+static void put_dpu(struct trial *t, const struct rp_conv *c)
+{
+	uint32_t surfaces = kernel_group(c->in) * rp_bytes(c->out) / ATOM - 1;
+	uint32_t mode = c->depthwise ? 3 : 0, pitch = c->ow * c->oh * ATOM;
+
+	/* Groups of depthwise channels are twice as large, but SIZE_E ends at 8 surfaces. */
+	if (c->depthwise && surfaces < 4)
+		surfaces = 2 * surfaces + 1;
+	rp_put_dpu(t, &(struct rp_dpu){
+		.mode = 0x1e4 | mode << 3, .in = c->in == RP_TF32 ? RP_FP32 : c->in, .out = c->out,
+		.w = c->ow, .h = c->oh, .channels = c->oc, .written = c->written,
+		.ow_cfg = surfaces * 0x124 | 2, .pitch = pitch, .add = pitch * (surfaces + 1),
+	});
 }
 
 /* Beside a CORE with every client off, the form that is known to complete. */
@@ -169,6 +146,7 @@ void rp_conv(struct trial *t, struct rp_conv *c, const double *x, const double *
 	rp_set(t, OFF_DPU_S_POINTER, 0xe);
 	rp_set(t, OFF_RDMA_S_POINTER, 0xe);
 	put_cna(t, c);
+	put_core(t, c);
 	put_dpu(t, c);
 	put_rdma(t, c);
 }

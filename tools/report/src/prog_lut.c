@@ -74,6 +74,16 @@ static void fly_lut(struct trial *t, struct rp_fly *f, const double *v, const st
 	write_tables(t, table, ACCESS_WRITE);
 }
 
+/* Eight values by tables that hold three times their index: @want is that. */
+static void fly_thrice(struct trial *t, struct rp_fly *f, const double *v, struct table table[2],
+		       double *want)
+{
+	meet_at_zero(table, 0);
+	for (unsigned int i = 0; i < 8; i++)
+		want[i] = 3 * v[i];
+	fly_lut(t, f, v, table, BOTH_LO | ABOVE_LO);
+}
+
 /* Steps of 2: half of the inputs lie between two entries that are 3 apart. */
 static void lut_interpolation(struct trial *t)
 {
@@ -152,10 +162,7 @@ static void lut_integers(struct trial *t)
 	struct table table[2];
 	struct rp_fly f = { RP_INT16, RP_INT16, .n = RP_COUNT(v) };
 
-	meet_at_zero(table, 0);
-	for (unsigned int i = 0; i < 8; i++)
-		want[i] = 3 * v[i];
-	fly_lut(t, &f, v, table, BOTH_LO | ABOVE_LO);
+	fly_thrice(t, &f, v, table, want);
 	rp_fly_run(t, &f);
 	rp_model(t, "integers are looked up as they are", want);
 	rp_other_reading(t, "integers are not looked up", v);
@@ -225,10 +232,7 @@ static void lut_survives(struct trial *t)
 	struct table table[2];
 	struct rp_fly f = { RP_INT16, RP_INT16, .n = RP_COUNT(v) };
 
-	meet_at_zero(table, 0);
-	for (unsigned int i = 0; i < 8; i++)
-		want[i] = 3 * v[i];
-	fly_lut(t, &f, v, table, BOTH_LO | ABOVE_LO);
+	fly_thrice(t, &f, v, table, want);
 	rp_fly_run(t, &f);
 	rp_clear(t);
 	rp_fly(t, &f, v);
@@ -246,10 +250,7 @@ static void lut_access_0(struct trial *t)
 	struct table table[2];
 	struct rp_fly f = { RP_INT16, RP_INT16, .n = RP_COUNT(v) };
 
-	meet_at_zero(table, 0);
-	for (unsigned int i = 0; i < 8; i++)
-		want[i] = 3 * v[i];
-	fly_lut(t, &f, v, table, BOTH_LO | ABOVE_LO);
+	fly_thrice(t, &f, v, table, want);
 	rp_write(t, OFF_DPU_LUT_ACCESS_CFG, 0);
 	rp_write(t, OFF_DPU_LUT_ACCESS_CFG, ACCESS_LO);
 	rp_fly_run(t, &f);

@@ -150,6 +150,18 @@ double rp_half(uint16_t bits);
 
 /* ---- programs to begin with ---- */
 
+/* What a DPU's registers say of its task, whose other stages are bypassed. */
+struct rp_dpu {
+	uint32_t mode;			/* FEATURE_MODE_CFG */
+	enum rp_type in, out;
+	uint32_t w, h;
+	uint32_t channels, written;
+	uint32_t ow_cfg;		/* BS_OW_CFG */
+	uint32_t pitch, add;		/* bytes from surface to surface, from group to group */
+};
+
+void rp_put_dpu(struct trial *t, const struct rp_dpu *d);
+
 /*
  * A DPU on its own: @n values from RP_X to the result, by default unchanged. How many of them
  * share a position follows from the types.

@@ -258,13 +258,48 @@ double rp_upwards(double v, int shift)
 	return floor(ldexp(v, -shift) + 0.5);
 }
 
-/* ---- a DPU on its own ---- */
+void rp_put_dpu(struct trial *t, const struct rp_dpu *d)
+{
+	bool narrow = d->out == RP_FP16 || d->out == RP_BF16;
 
+	rp_set(t, OFF_DPU_FEATURE_MODE_CFG, d->mode);
+	rp_set(t, OFF_DPU_DATA_FORMAT, (uint32_t)d->out << 29 | (uint32_t)d->in << 26 | d->in);
+	rp_set(t, OFF_DPU_OFFSET_PEND, 0);
+	rp_set(t, OFF_DPU_DST_BASE_ADDR, t->npu->out_iova);
+	rp_set(t, OFF_DPU_DST_SURF_STRIDE, d->pitch);
+	rp_set(t, OFF_DPU_DATA_CUBE_WIDTH, d->w - 1);
+	rp_set(t, OFF_DPU_DATA_CUBE_HEIGHT, d->h - 1);
+	rp_set(t, OFF_DPU_DATA_CUBE_NOTCH, 0);
+	rp_set(t, OFF_DPU_DATA_CUBE_CHANNEL, (d->channels - 1) << 16 | (d->written - 1));
+	rp_set(t, OFF_DPU_BS_CFG, 0x53);
+	rp_set(t, OFF_DPU_BS_ALU_CFG, 0);
+	rp_set(t, OFF_DPU_BS_MUL_CFG, 0);
+	rp_set(t, OFF_DPU_BS_RELUX_CMP, 0);
+	rp_set(t, OFF_DPU_BS_OW_CFG, d->ow_cfg);
+	rp_set(t, OFF_DPU_BS_OW_OP, 0);
+	rp_set(t, OFF_DPU_WDMA_SIZE_0, d->written - 1);
+	rp_set(t, OFF_DPU_WDMA_SIZE_1, (d->h - 1) << 16 | (d->w - 1));
+	rp_set(t, OFF_DPU_BN_CFG, 0x53);
+	rp_set(t, OFF_DPU_BN_ALU_CFG, 0);
+	rp_set(t, OFF_DPU_BN_MUL_CFG, 0);
+	rp_set(t, OFF_DPU_BN_RELUX_CMP, 0);
+	rp_set(t, OFF_DPU_EW_CFG, 0x383);
+	rp_set(t, OFF_DPU_EW_CVT_OFFSET, 0);
+	rp_set(t, OFF_DPU_EW_CVT_SCALE, 1);
+	rp_set(t, OFF_DPU_EW_RELUX_CMP, 0);
+	rp_set(t, OFF_DPU_OUT_CVT_OFFSET, 0);
+	rp_set(t, OFF_DPU_OUT_CVT_SCALE, (uint32_t)narrow << 16 | 1);
+	rp_set(t, OFF_DPU_OUT_CVT_SHIFT, 0);
+	rp_set(t, OFF_DPU_SURFACE_ADD, d->add);
+	rp_set(t, OFF_DPU_UNKNOWN_40C4, 0);
+}
+
+/* ---- a DPU on its own ---- */
 
 void rp_fly(struct trial *t, struct rp_fly *f, const double *v)
 {
 	unsigned int w, pitch;
-	bool half_in = f->in == RP_FP16, half_out = f->out == RP_FP16;
+	bool half_in = f->in == RP_FP16;
 
 	f->channels = ATOM / rp_bytes(rp_bytes(f->in) < rp_bytes(f->out) ? f->in : f->out);
 	f->positions = (f->n + f->channels - 1) / f->channels;
@@ -277,36 +312,10 @@ void rp_fly(struct trial *t, struct rp_fly *f, const double *v)
 	}
 	rp_set(t, OFF_DPU_S_POINTER, 0xe);
 	rp_set(t, OFF_RDMA_S_POINTER, 0xe);
-	rp_set(t, OFF_DPU_FEATURE_MODE_CFG, 0x1e5);
-	rp_set(t, OFF_DPU_DATA_FORMAT, (uint32_t)f->out << 29 | (uint32_t)f->in << 26 | f->in);
-	rp_set(t, OFF_DPU_OFFSET_PEND, 0);
-	rp_set(t, OFF_DPU_DST_BASE_ADDR, t->npu->out_iova);
-	rp_set(t, OFF_DPU_DST_SURF_STRIDE, pitch);
-	rp_set(t, OFF_DPU_DATA_CUBE_WIDTH, w);
-	rp_set(t, OFF_DPU_DATA_CUBE_HEIGHT, 0);
-	rp_set(t, OFF_DPU_DATA_CUBE_NOTCH, 0);
-	rp_set(t, OFF_DPU_DATA_CUBE_CHANNEL, (f->channels - 1) << 16 | (f->channels - 1));
-	rp_set(t, OFF_DPU_BS_CFG, 0x53);
-	rp_set(t, OFF_DPU_BS_ALU_CFG, 0);
-	rp_set(t, OFF_DPU_BS_MUL_CFG, 0);
-	rp_set(t, OFF_DPU_BS_RELUX_CMP, 0);
-	rp_set(t, OFF_DPU_BS_OW_CFG, 2);
-	rp_set(t, OFF_DPU_BS_OW_OP, 0);
-	rp_set(t, OFF_DPU_WDMA_SIZE_0, f->channels - 1);
-	rp_set(t, OFF_DPU_WDMA_SIZE_1, w);
-	rp_set(t, OFF_DPU_BN_CFG, 0x53);
-	rp_set(t, OFF_DPU_BN_ALU_CFG, 0);
-	rp_set(t, OFF_DPU_BN_MUL_CFG, 0);
-	rp_set(t, OFF_DPU_BN_RELUX_CMP, 0);
-	rp_set(t, OFF_DPU_EW_CFG, 0x383);
-	rp_set(t, OFF_DPU_EW_CVT_OFFSET, 0);
-	rp_set(t, OFF_DPU_EW_CVT_SCALE, 1);
-	rp_set(t, OFF_DPU_EW_RELUX_CMP, 0);
-	rp_set(t, OFF_DPU_OUT_CVT_OFFSET, 0);
-	rp_set(t, OFF_DPU_OUT_CVT_SCALE, 1 | (uint32_t)half_out << 16);
-	rp_set(t, OFF_DPU_OUT_CVT_SHIFT, 0);
-	rp_set(t, OFF_DPU_SURFACE_ADD, pitch);
-	rp_set(t, OFF_DPU_UNKNOWN_40C4, 0);
+	rp_put_dpu(t, &(struct rp_dpu){
+		.mode = 0x1e5, .in = f->in, .out = f->out, .w = f->positions, .h = 1,
+		.channels = f->channels, .written = f->channels, .ow_cfg = 2, .pitch = pitch, .add = pitch,
+	});
 	rp_set(t, OFF_RDMA_DATA_CUBE_WIDTH, w);
 	rp_set(t, OFF_RDMA_DATA_CUBE_HEIGHT, 0);
 	rp_set(t, OFF_RDMA_DATA_CUBE_CHANNEL, f->channels - 1);
