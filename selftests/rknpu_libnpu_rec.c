@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include "act.h"
 #include "npu.h"
 #include "rknpu_harness.h"
 
@@ -604,36 +605,6 @@ RK_TEST_F(rec, elements_int32, "element-wise operations of int32 are exact, or s
 }
 
 /* ---- functions by table ---- */
-
-static double act_exact(enum npu_act act, double x)
-{
-	switch (act) {
-	case NPU_ACT_SIGMOID:
-		return 1 / (1 + exp(-x));
-	case NPU_ACT_TANH:
-		return tanh(x);
-	case NPU_ACT_EXP:
-		return x < -16 ? 0 : x > 0 ? 1 : exp(x);
-	case NPU_ACT_SILU:
-		return x / (1 + exp(-x));
-	default:
-		return x * 0.5 * erfc(-x * M_SQRT1_2);
-	}
-}
-
-/* As enum npu_act says. */
-static double act_bound(enum npu_act act, double x, double y)
-{
-	switch (act) {
-	case NPU_ACT_SIGMOID:
-		return 0x1p-11;
-	case NPU_ACT_TANH:
-	case NPU_ACT_EXP:
-		return 0x1p-10;
-	default:
-		return 0x1p-11 * (fabs(x) + fabs(y)) + 0x1p-25;
-	}
-}
 
 #define HALVES	65536u
 #define ACTS	(NPU_ACT_GELU - NPU_ACT_SIGMOID + 1)

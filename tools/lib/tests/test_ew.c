@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "act.h"
 #include "npu_compute.h"
 #include "sim.h"
 #include "tap.h"
@@ -184,36 +185,6 @@ static const struct act {
 	{ "sigmoid", NPU_ACT_SIGMOID }, { "tanh", NPU_ACT_TANH }, { "exp", NPU_ACT_EXP },
 	{ "silu", NPU_ACT_SILU }, { "gelu", NPU_ACT_GELU },
 };
-
-static double act_exact(enum npu_act act, double x)
-{
-	switch (act) {
-	case NPU_ACT_SIGMOID:
-		return 1 / (1 + exp(-x));
-	case NPU_ACT_TANH:
-		return tanh(x);
-	case NPU_ACT_EXP:
-		return x < -16 ? 0 : x > 0 ? 1 : exp(x);
-	case NPU_ACT_SILU:
-		return x / (1 + exp(-x));
-	default:
-		return x * 0.5 * erfc(-x * M_SQRT1_2);
-	}
-}
-
-/* The bounds of enum npu_act. */
-static double act_bound(enum npu_act act, double x, double y)
-{
-	switch (act) {
-	case NPU_ACT_SIGMOID:
-		return 0x1p-11;
-	case NPU_ACT_TANH:
-	case NPU_ACT_EXP:
-		return 0x1p-10;
-	default:
-		return 0x1p-11 * (fabs(x) + fabs(y)) + 0x1p-25;
-	}
-}
 
 #define HALVES	65536u
 
