@@ -136,7 +136,8 @@ int npu_bo_fini_ranges(struct npu_bo *bo, const struct npu_range *ranges, uint32
 
 int npu_bo_export(struct npu_bo *bo, int *fd)
 {
-	return npu_errno(drmPrimeHandleToFD(npu_fd(bo->dev), bo->handle, DRM_CLOEXEC | DRM_RDWR, fd));
+	return npu_errno(drmPrimeHandleToFD(npu_fd(bo->dev), bo->handle, DRM_CLOEXEC | DRM_RDWR,
+					    fd));
 }
 
 static int describe(struct npu_dev *dev, uint32_t handle, struct npu_bo *bo)

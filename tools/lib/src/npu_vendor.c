@@ -19,10 +19,7 @@
 
 #include "drm/rknpu_drm.h"
 #include "npu_regs.h"
-#include "npu_vendor.h"
-
-/* For all tasks of a job together: emulators are slow, and hangs are rare. */
-#define TIMEOUT_MS	60000u
+#include "npu_vendor_run.h"
 
 #define INT_DPU		0x300u
 #define INT_PPU		0xc00u
@@ -36,18 +33,9 @@
 #define PC_BASE		0x10u
 #define PC_AMOUNTS	0x14u
 
-/* One submission. */
-struct run {
-	int fd;			/* sync_file */
-	unsigned int refs;
-	bool done;
-	int err;
-	struct npu_bo *tasks;	/* read by the vendor's driver until it is done */
-};
-
 /* A buffer's part in a submission. */
 struct use {
-	struct run *run;
+	struct npu_run *run;
 	bool write;
 };
 
@@ -111,7 +99,7 @@ static int bo_sync(struct npu_bo *bo, uint32_t flags)
 	return npu_errno(drmIoctl(npu_fd(bo->dev), DRM_IOCTL_RKNPU_MEM_SYNC, &req));
 }
 
-static void run_put(struct run *run)
+void npu_run_put(struct npu_run *run)
 {
 	if (--run->refs)
 		return;
@@ -123,7 +111,7 @@ static void run_put(struct run *run)
 static void bo_forget(struct vbo *bo)
 {
 	for (uint32_t i = 0; i < bo->nuses; i++)
-		run_put(bo->uses[i].run);
+		npu_run_put(bo->uses[i].run);
 	free(bo->uses);
 	bo->uses = NULL;
 	bo->nuses = 0;
@@ -163,7 +151,7 @@ static int ms_until(int64_t deadline_ns)
 	return left > 1000000 ? 1000000 : (int)left;
 }
 
-static int run_status(struct run *run)
+static int run_status(struct npu_run *run)
 {
 	struct sync_file_info info = { 0 };
 	int ret = npu_errno(drmIoctl(run->fd, SYNC_IOC_FILE_INFO, &info));
@@ -173,7 +161,7 @@ static int run_status(struct run *run)
 	return info.status < 0 ? info.status : 0;
 }
 
-static int run_wait(struct run *run, int64_t deadline_ns)
+int npu_run_wait(struct npu_run *run, int64_t deadline_ns)
 {
 	struct pollfd p = { .fd = run->fd, .events = POLLIN };
 	int ms, ret;
@@ -199,7 +187,7 @@ int npu_vendor_bo_prep_until(struct npu_bo *bo, int64_t deadline_ns)
 	int ret;
 
 	for (uint32_t i = 0; i < v->nuses; i++) {
-		ret = run_wait(v->uses[i].run, deadline_ns);
+		ret = npu_run_wait(v->uses[i].run, deadline_ns);
 		if (ret)
 			return ret;
 		if (v->uses[i].write)
@@ -250,7 +238,7 @@ static int wait_for_uses(struct vbo *bo, bool write, int *fd)
 	return ret;
 }
 
-static int collect_fences(const struct npu_hwjob *job, int *fd)
+int npu_vendor_collect_fences(const struct npu_hwjob *job, int *fd)
 {
 	int ret = 0;
 
@@ -273,7 +261,7 @@ static int reserve_use(struct vbo *bo)
 }
 
 /* A buffer that is in a list twice gets a use for each. */
-static int reserve_uses(const struct npu_hwjob *job)
+int npu_vendor_reserve_uses(const struct npu_hwjob *job)
 {
 	int ret = 0;
 
@@ -298,12 +286,12 @@ static void drop_done_uses(struct vbo *bo)
 		}
 		if (use->write)
 			bo->err = use->run->err;
-		run_put(use->run);
+		npu_run_put(use->run);
 	}
 	bo->nuses = n;
 }
 
-static int add_use(struct vbo *bo, struct run *run, bool write)
+static int add_use(struct vbo *bo, struct npu_run *run, bool write)
 {
 	int ret;
 
@@ -318,7 +306,7 @@ static int add_use(struct vbo *bo, struct run *run, bool write)
 	return 0;
 }
 
-static int add_uses(const struct npu_hwjob *job, struct run *run)
+int npu_vendor_add_uses(const struct npu_hwjob *job, struct npu_run *run)
 {
 	int ret = 0;
 
@@ -370,7 +358,7 @@ static int chain_programs(const struct npu_hwjob *job)
 	return bo ? npu_vendor_bo_fini(bo) : -EINVAL;
 }
 
-static int make_task_buffer(struct npu_dev *dev, const struct npu_hwjob *job, struct npu_bo **out)
+int npu_vendor_make_tasks(struct npu_dev *dev, const struct npu_hwjob *job, struct npu_bo **out)
 {
 	struct drm_rknpu_task *task;
 	struct npu_bo *bo;
@@ -402,10 +390,11 @@ static int make_task_buffer(struct npu_dev *dev, const struct npu_hwjob *job, st
 
 /* ---- submission ---- */
 
-static const struct npu_vendor_opts defaults = { .timeout_ms = TIMEOUT_MS };
+static const struct npu_vendor_opts defaults = { .timeout_ms = NPU_VENDOR_TIMEOUT_MS };
 
-static int submit_run(struct npu_dev *dev, const struct npu_hwjob *job, struct npu_bo *tasks,
-		      const struct npu_vendor_opts *opts, struct drm_rknpu_submit *req, int fence)
+int npu_vendor_submit_run(struct npu_dev *dev, const struct npu_hwjob *job, struct npu_bo *tasks,
+			  const struct npu_vendor_opts *opts, struct drm_rknpu_submit *req,
+			  int fence)
 {
 	*req = (struct drm_rknpu_submit){
 		.flags = DRM_RKNPU_JOB_PC | DRM_RKNPU_JOB_PINGPONG,
@@ -426,21 +415,21 @@ static int submit_run(struct npu_dev *dev, const struct npu_hwjob *job, struct n
 	return npu_errno(drmIoctl(npu_fd(dev), DRM_IOCTL_RKNPU_SUBMIT, req));
 }
 
-static int start_run(struct npu_dev *dev, const struct npu_hwjob *job, struct run *run)
+static int start_run(struct npu_dev *dev, const struct npu_hwjob *job, struct npu_run *run)
 {
 	struct drm_rknpu_submit req;
 	int fence, ret;
 
-	ret = make_task_buffer(dev, job, &run->tasks);
+	ret = npu_vendor_make_tasks(dev, job, &run->tasks);
 	if (!ret)
 		ret = chain_programs(job);
 	if (!ret)
-		ret = reserve_uses(job);
+		ret = npu_vendor_reserve_uses(job);
 	if (ret)
 		return ret;
-	ret = collect_fences(job, &fence);
+	ret = npu_vendor_collect_fences(job, &fence);
 	if (!ret)
-		ret = submit_run(dev, job, run->tasks, &defaults, &req, fence);
+		ret = npu_vendor_submit_run(dev, job, run->tasks, &defaults, &req, fence);
 	if (!ret)
 		run->fd = req.fence_fd;
 	if (fence >= 0)
@@ -450,7 +439,7 @@ static int start_run(struct npu_dev *dev, const struct npu_hwjob *job, struct ru
 
 static int submit_one(struct npu_dev *dev, const struct npu_hwjob *job)
 {
-	struct run *run = calloc(1, sizeof(*run));
+	struct npu_run *run = calloc(1, sizeof(*run));
 	int ret;
 
 	if (!run)
@@ -459,8 +448,8 @@ static int submit_one(struct npu_dev *dev, const struct npu_hwjob *job)
 	run->refs = 1;
 	ret = start_run(dev, job, run);
 	if (!ret)
-		ret = add_uses(job, run);
-	run_put(run);
+		ret = npu_vendor_add_uses(job, run);
+	npu_run_put(run);
 	return ret;
 }
 
@@ -472,121 +461,4 @@ int npu_vendor_submit(struct npu_dev *dev, const struct npu_hwjob *jobs, uint32_
 	for (uint32_t i = 0; i < njobs && !ret; i++)
 		ret = jobs[i].ntasks ? submit_one(dev, &jobs[i]) : -EINVAL;
 	return ret;
-}
-
-/* ---- batches: chained programs that run again and again ---- */
-
-struct npu_vendor_batch {
-	struct npu_dev *dev;
-	struct npu_hwjob job;		/* what it points to is the caller's */
-	struct npu_vendor_opts opts;
-	struct npu_bo *tasks;
-	struct run *run;		/* the last one */
-	struct npu_vendor_progress progress;
-};
-
-int npu_vendor_batch_new(struct npu_dev *dev, const struct npu_hwjob *job,
-			 const struct npu_vendor_opts *opts, struct npu_vendor_batch **out)
-{
-	struct npu_vendor_batch *b = calloc(1, sizeof(*b));
-	int ret;
-
-	if (!b)
-		return -ENOMEM;
-	b->dev = dev;
-	b->job = *job;
-	b->opts = *opts;
-	if (!b->opts.timeout_ms)
-		b->opts.timeout_ms = TIMEOUT_MS;
-	ret = make_task_buffer(dev, job, &b->tasks);
-	if (ret) {
-		npu_vendor_batch_free(b);
-		return ret;
-	}
-	*out = b;
-	return 0;
-}
-
-void npu_vendor_batch_free(struct npu_vendor_batch *b)
-{
-	if (!b)
-		return;
-	/* The vendor's driver reads the tasks until the end. */
-	if (b->run) {
-		run_wait(b->run, INT64_MAX);
-		run_put(b->run);
-	}
-	npu_vendor_bo_free(b->tasks);
-	free(b);
-}
-
-/* Errors that tell how a job ended; blocking calls have one of them under another name. */
-static bool ended_badly(int *err)
-{
-	if (*err == -ETIMEDOUT)
-		*err = -ETIME;
-	return *err == -ETIME || *err == -EIO || *err == -EFAULT || *err == -ECANCELED ||
-	       *err == -ENODEV;
-}
-
-static int submit_batch(struct npu_vendor_batch *b, struct run *run, int fence)
-{
-	struct drm_rknpu_submit req;
-	int ret = submit_run(b->dev, &b->job, b->tasks, &b->opts, &req, fence);
-
-	b->progress = (struct npu_vendor_progress){ .core = -1 };
-	if (!b->opts.block) {
-		run->fd = ret ? -1 : req.fence_fd;
-		return ret;
-	}
-	if (ret && !ended_badly(&ret))
-		return ret;
-	run->done = true;
-	run->err = ret;
-	b->progress.known = true;
-	b->progress.tasks = req.task_counter;
-	for (int i = 0; i < 3; i++)
-		if (req.core_mask == 1u << i)
-			b->progress.core = i;
-	return 0;
-}
-
-int npu_vendor_batch_run(struct npu_vendor_batch *b)
-{
-	struct run *run = calloc(1, sizeof(*run));
-	int fence = -1, ret;
-
-	if (!run)
-		return -ENOMEM;
-	run->fd = -1;
-	run->refs = 1;
-	ret = reserve_uses(&b->job);
-	if (!ret)
-		ret = collect_fences(&b->job, &fence);
-	if (!ret)
-		ret = submit_batch(b, run, fence);
-	if (!ret)
-		ret = add_uses(&b->job, run);
-	if (fence >= 0)
-		close(fence);
-	if (ret) {
-		run_put(run);
-		return ret;
-	}
-	if (b->run)
-		run_put(b->run);
-	b->run = run;
-	return 0;
-}
-
-int npu_vendor_batch_wait(struct npu_vendor_batch *b, int64_t deadline_ns,
-			  struct npu_vendor_progress *progress)
-{
-	int ret = run_wait(b->run, deadline_ns);
-
-	if (ret)
-		return ret;
-	*progress = b->progress;
-	progress->err = b->run->err;
-	return 0;
 }
