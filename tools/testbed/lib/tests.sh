@@ -97,7 +97,7 @@ rk_parse_boot() {
 		ARMHF) built=selftests-armhf ;;
 		BROKEN) expected=() environ+=(RKNPU_BROKEN=1) ;;
 		ENV=*) environ+=("${1#*=}") ;;
-		OLD | LONG | SHORT | CI | COVERAGE) ;;
+		OLD | LONG | RARE | SHORT | CI | COVERAGE) ;;
 		*) options+=("$1") ;;
 		esac
 		shift
