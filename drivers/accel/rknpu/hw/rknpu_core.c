@@ -17,6 +17,9 @@
 #include "rknpu_rate.h"
 #include "rknpu_scrub.h"
 
+#define CREATE_TRACE_POINTS
+#include "rknpu_hw_trace.h"
+
 /* The TRM asks for 32 cycles of the slowest clock; the vendor's driver waits this long. */
 #define RKNPU_CORE_RESET_US	10
 
@@ -184,6 +187,7 @@ static int rknpu_core_pulse_reset(struct rknpu_core *core)
 	rknpu_core_set_powered(core, was_powered);
 	mutex_unlock(&core->reset_lock);
 	rknpu_iommu_lines_on(core->iommu);
+	trace_rknpu_reset(core->index, ret);
 	return ret;
 }
 
@@ -567,6 +571,7 @@ int rknpu_core_runtime_suspend(struct rknpu_core *core)
 	rknpu_core_leave_domain(core);
 	rknpu_rate_power_down(core->hw);
 	clk_bulk_disable_unprepare(core->num_clks, core->clks);
+	trace_rknpu_power(core->index, false);
 	return 0;
 }
 
@@ -583,5 +588,6 @@ int rknpu_core_runtime_resume(struct rknpu_core *core)
 		core->clocked = true;
 	rknpu_core_stat_count(core, RKNPU_CORE_STAT_POWER_UPS, 1);
 	rknpu_core_set_powered(core, true);
+	trace_rknpu_power(core->index, true);
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include <drm/drm_print.h>
 
 #include "rknpu_hw.h"
+#include "rknpu_hw_trace.h"
 #include "rknpu_iommu.h"
 #include "rknpu_pc.h"
 
@@ -134,15 +135,18 @@ static bool rknpu_iommu_fault_is_write(int flags)
 static int rknpu_iommu_fault(struct iommu_domain *iommu, struct device *dev,
 			     unsigned long iova, int flags, void *token)
 {
+	bool write = rknpu_iommu_fault_is_write(flags);
 	struct rknpu_domain *domain = token;
 	struct rknpu_hw *hw = domain->hw;
 	struct rknpu_core *core;
 
 	atomic_inc(&domain->faults);
 	rknpu_for_each_core(core, hw) {
-		if (rknpu_iommu_is_behind(core, dev) &&
-		    (!core->iommu->shared || rknpu_iommu_core_faults(core, iova)))
-			hw->ops->iommu_fault(core, iova, rknpu_iommu_fault_is_write(flags));
+		if (!rknpu_iommu_is_behind(core, dev) ||
+		    (core->iommu->shared && !rknpu_iommu_core_faults(core, iova)))
+			continue;
+		trace_rknpu_fault(core->index, domain->id, iova, write);
+		hw->ops->iommu_fault(core, iova, write);
 	}
 	return 0;
 }
@@ -297,6 +301,7 @@ int rknpu_iommu_attach(struct rknpu_core *core, struct rknpu_domain *domain)
 	rknpu_iommu_lines_off(iommu);
 	ret = iommu_attach_group(domain->iommu, iommu->group);
 	rknpu_iommu_lines_on(iommu);
+	trace_rknpu_attach(core->index, domain->id, ret);
 	if (ret)
 		return ret;
 

@@ -10,6 +10,7 @@
 #include <linux/regulator/consumer.h>
 
 #include "rknpu_hw.h"
+#include "rknpu_hw_trace.h"
 #include "rknpu_rate.h"
 
 /* Firmware's at boot. The vendor's driver leaves the clock there when the power goes off. */
@@ -193,6 +194,7 @@ static int rknpu_rate_apply(struct rknpu_rate *rate, unsigned long hz)
 		dev_warn_ratelimited(rate->dev, "compute clock stays at %lu Hz, not %lu: %d\n",
 				     rate->hz, hz, ret);
 	rate->hz = clk_get_rate(rate->clk);
+	trace_rknpu_clock(rate->hz, ret);
 	return ret;
 }
 

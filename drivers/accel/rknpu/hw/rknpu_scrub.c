@@ -10,6 +10,7 @@
 #include <drm/drm_print.h>
 
 #include "rknpu_hw.h"
+#include "rknpu_hw_trace.h"
 #include "rknpu_iommu.h"
 #include "rknpu_params.h"
 #include "rknpu_pc.h"
@@ -353,6 +354,7 @@ static u32 rknpu_scrub_status(struct rknpu_core *core)
 
 static int rknpu_scrub_finish(struct rknpu_core *core, u64 start_ns)
 {
+	u64 elapsed;
 	u32 raw;
 	int ret;
 
@@ -369,8 +371,10 @@ static int rknpu_scrub_finish(struct rknpu_core *core, u64 start_ns)
 		return ret;
 	}
 	WRITE_ONCE(core->sram_of, 0);
+	elapsed = ktime_get_ns() - start_ns;
 	rknpu_core_stat_count(core, RKNPU_CORE_STAT_SCRUBS, 1);
-	rknpu_core_stat_count(core, RKNPU_CORE_STAT_SCRUB_NS, ktime_get_ns() - start_ns);
+	rknpu_core_stat_count(core, RKNPU_CORE_STAT_SCRUB_NS, elapsed);
+	trace_rknpu_scrub(core->index, elapsed);
 	return 0;
 }
 

@@ -70,9 +70,12 @@ static void rknpu_client_release(struct kref *ref)
 struct rknpu_client *rknpu_client_create(struct rknpu_sched *sched)
 {
 	struct rknpu_client *client = kzalloc_obj(*client, GFP_KERNEL_ACCOUNT);
+	static atomic64_t last_id;
 
 	if (!client)
 		return ERR_PTR(-ENOMEM);
+
+	client->id = atomic64_inc_return(&last_id);
 
 	rknpu_account_init(&client->account, sched->mem, rknpu_client_release);
 	INIT_LIST_HEAD(&client->jobs);
@@ -146,6 +149,7 @@ void rknpu_client_show_busy(struct rknpu_client *client, struct drm_printer *p)
 
 	scoped_guard(spinlock_irq, &hw->lock)
 		memcpy(core_ns, client->core_ns, sizeof(core_ns));
+	drm_printf(p, "rknpu-client:\t%llu\n", client->id);
 	for (i = 0; i < hw->soc->num_cores; i++)
 		drm_printf(p, "drm-engine-npu%u:\t%llu ns\n", i, core_ns[i]);
 }

@@ -14,6 +14,9 @@
 #include "rknpu_client.h"
 #include "rknpu_job.h"
 
+#define CREATE_TRACE_POINTS
+#include "rknpu_sched_trace.h"
+
 static const struct {
 	int error;
 	const char *name;
@@ -391,6 +394,7 @@ void rknpu_job_pause(struct rknpu_job *job, u64 now)
 	if (!job->start_ns)
 		return;
 	rknpu_client_add_busy(job->client, job->result.core, job->start_ns, now);
+	trace_rknpu_job_stop(job, job->result.core);
 	job->before_ns += now - job->start_ns;
 	job->start_ns = 0;
 }
@@ -420,8 +424,12 @@ void rknpu_job_end(struct rknpu_job *job, enum rknpu_cause cause)
 	job->result.cause = cause;
 	job->result.elapsed_ns = job->before_ns;
 	rknpu_job_report(job);
-	if (error)
+	if (error) {
+		trace_rknpu_job_fail(job);
 		rknpu_job_set_error(job, error);
+	} else {
+		trace_rknpu_job_done(job);
+	}
 	/* Before it signals. */
 	container_of(job->fence, struct rknpu_fence, base)->result = job->result;
 	dma_fence_signal(job->fence);

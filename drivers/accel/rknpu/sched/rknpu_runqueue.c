@@ -7,6 +7,7 @@
 #include "rknpu_job.h"
 #include "rknpu_params.h"
 #include "rknpu_runqueue.h"
+#include "rknpu_sched_trace.h"
 
 /* Jobs of higher priorities that one of a lower priority has to let pass. */
 #define RKNPU_RUNQUEUE_PATIENCE		16
@@ -289,6 +290,7 @@ static struct rknpu_entity *rknpu_runqueue_admit(struct rknpu_runqueue *rq, stru
 	job->rq = rq;
 	job->entity = rknpu_runqueue_entity(rq, job);
 	job->expected_ns = job->client->job_ns ?: RKNPU_RUNQUEUE_UNKNOWN_NS;
+	trace_rknpu_job_queue(job, rq->core->index);
 	return job->entity;
 }
 

@@ -17,6 +17,7 @@
 #include "rknpu_params.h"
 #include "rknpu_runqueue.h"
 #include "rknpu_sched.h"
+#include "rknpu_sched_trace.h"
 
 /**
  * DOC: the scheduler
@@ -194,6 +195,7 @@ static void rknpu_sched_run(struct rknpu_runqueue *rq)
 	rknpu_sched_start_kick(rq);
 	/* What else there is to do is done while the core works. */
 	rq->job->start_ns = ktime_get_ns();
+	trace_rknpu_job_start(rq->job, rq->core->index);
 	rknpu_sched_set_timeout(rq, rknpu_limits_timeout(rq->job));
 	rknpu_sched_watch_kick(rq);
 }
@@ -504,6 +506,7 @@ struct rknpu_job *rknpu_sched_task_done(struct rknpu_runqueue *rq)
 	rknpu_core_stat_add(core, RKNPU_CORE_STAT_TASKS, core->kick.tasks);
 	rknpu_pc_finish(core);
 	job->result.task += core->kick.tasks;
+	trace_rknpu_task_done(job, core->index);
 	if (job->result.task < job->task_count && !job->cancelled) {
 		rknpu_sched_continue(rq);
 		return NULL;
@@ -814,6 +817,7 @@ void rknpu_sched_push(struct rknpu_job *job)
 
 	/* Once admitted it can be cancelled, and gone, at any time. */
 	rknpu_job_get(job);
+	trace_rknpu_job_submit(job);
 	if (rknpu_sched_admit(job)) {
 		list_for_each_entry(dep, &job->deps, link)
 			rknpu_sched_wait_for_dep(job, dep);

@@ -279,6 +279,8 @@ struct rknpu_entity {
 struct rknpu_client {
 	/** @account: the file, every job and every BO that it made hold a reference */
 	struct rknpu_account account;
+	/** @id: no other client ever has it */
+	u64 id;
 	/** @sched: device, with a reference on its drm_device */
 	struct rknpu_sched *sched;
 	/** @link: in rknpu_sched::clients */
