@@ -110,6 +110,9 @@ check-capture: ## jobs recorded by npu-capture and run again by npu-replay, in g
 check-report: ## npu-report finds no difference in the model, and one where there is one
 	@$(CHECKS)/check-report $(ARGS)
 
+check-timeline: ## the tracepoints, recorded in a guest, and what npu-timeline draws of that
+	@$(CHECKS)/check-timeline $(ARGS)
+
 check-teflon: lib ## Mesa's TensorFlow Lite delegate on our driver
 	@$(CHECKS)/check-teflon $(ARGS)
 
