@@ -92,22 +92,6 @@ static int count_events(const char *name)
 	return n;
 }
 
-/* What the file's jobs are called in events, or -1. */
-static long long client_of(int fd)
-{
-	char path[64], line[128];
-	long long id = -1;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		sscanf(line, "rknpu-client: %lld", &id);
-	if (f)
-		fclose(f);
-	return id;
-}
-
 FIXTURE(events) {
 	struct rk_client c;
 };
@@ -135,7 +119,7 @@ RK_TEST_F(events, a_job_from_submit_to_fence, "a job's events name it, its clien
 		"rknpu_job_submit", "rknpu_job_queue", "rknpu_job_start", "rknpu_task_done",
 		"rknpu_job_stop", "rknpu_job_done",
 	};
-	long long client = client_of(self->c.fd), job;
+	long long client = rk_fdinfo(self->c.fd, "rknpu-client"), job;
 	int at = 0;
 
 	ASSERT_LT(0, client);

@@ -523,32 +523,12 @@ RK_TEST_F(ext, in_sync_of_a_file_that_closes,
 
 /* ---- fdinfo ---- */
 
-static long long fdinfo(int fd, const char *key)
-{
-	char path[64], line[256];
-	long long v = -1;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	f = fopen(path, "re");
-	if (!f)
-		return -errno;
-	while (v < 0 && fgets(line, sizeof(line), f)) {
-		size_t n = strlen(key);
-
-		if (!strncmp(line, key, n) && line[n] == ':')
-			v = atoll(line + n + 1);
-	}
-	fclose(f);
-	return v;
-}
-
 static long long busy_ns(int fd, int core)
 {
 	char key[32];
 
 	snprintf(key, sizeof(key), "drm-engine-npu%d", core);
-	return fdinfo(fd, key);
+	return rk_fdinfo(fd, key);
 }
 
 RK_TEST_F(ext, fdinfo_busy_time_per_core,
@@ -582,19 +562,47 @@ RK_TEST_F(ext, fdinfo_busy_time_per_core,
 	EXPECT_EQ(-1, busy_ns(e->c.fd, RK_CORES));
 }
 
+RK_TEST_F(ext, fdinfo_counts_what_runs, "fdinfo tells the time of a job that is still running, and the clock")
+{
+	struct ext *e = &self->e;
+	struct drm_rocket_wait_job w;
+	long long before = busy_ns(e->c.fd, 0);
+	bool seen = false;
+	int ret;
+
+	RK_REQUIRE_MODEL();
+	RK_REQUIRE_SCHED(e->c.fd);
+	EXPECT_LT(0, rk_fdinfo(e->c.fd, "drm-maxfreq-npu0"));
+	rk_latency_us(300000);
+	e->job[0].core_mask = 1;
+	e->s.job_count = 1;
+	ASSERT_EQ(0, ext_submit(e));
+	do {
+		long long now = busy_ns(e->c.fd, 0);
+
+		/* In this order: it ran when its time was told. */
+		ret = rk_wait_job(e->c.fd, e->s.first_job, 0, &w);
+		if (!ret)
+			break;
+		seen = now > before;
+	} while (!seen);
+	EXPECT_TRUE(seen);
+	ASSERT_EQ(0, rk_wait_job(e->c.fd, e->s.first_job, RK_FOREVER, &w));
+}
+
 RK_TEST_F(ext, fdinfo_memory, "fdinfo tells the memory of the file's BOs")
 {
 	struct ext *e = &self->e;
-	long long before = fdinfo(e->c.fd, "drm-total-memory");
+	long long before = rk_fdinfo(e->c.fd, "drm-total-memory");
 	struct rk_bo bo;
 
 	ASSERT_LE(0, before);
-	EXPECT_LT(0, fdinfo(e->c.fd, "drm-client-id"));
+	EXPECT_LT(0, rk_fdinfo(e->c.fd, "drm-client-id"));
 	ASSERT_EQ(0, rk_bo_init(&bo, e->c.fd, 1u << 20));
 	/* In KiB. */
-	EXPECT_EQ(before + 1024, fdinfo(e->c.fd, "drm-total-memory"));
+	EXPECT_EQ(before + 1024, rk_fdinfo(e->c.fd, "drm-total-memory"));
 	rk_bo_fini(&bo);
-	EXPECT_EQ(before, fdinfo(e->c.fd, "drm-total-memory"));
+	EXPECT_EQ(before, rk_fdinfo(e->c.fd, "drm-total-memory"));
 }
 
 RK_HARNESS_MAIN

@@ -1108,6 +1108,26 @@ static int rebind(const char *core)
 	return rk_write_file(path, name);
 }
 
+long long rk_fdinfo(int fd, const char *key)
+{
+	char path[64], line[256];
+	long long v = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	f = fopen(path, "re");
+	if (!f)
+		return -errno;
+	while (v < 0 && fgets(line, sizeof(line), f)) {
+		size_t n = strlen(key);
+
+		if (!strncmp(line, key, n) && line[n] == ':')
+			v = atoll(line + n + 1);
+	}
+	fclose(f);
+	return v;
+}
+
 int rk_rebind(unsigned int core)
 {
 	glob_t g = { 0 };

@@ -275,6 +275,8 @@ long long rk_core_stat(unsigned int core, const char *name);
 long long rk_cores_stat(const char *name);
 /* Waits for "name" to be @value again, and prints both if it is not; false after 30 s. */
 bool rk_stat_settles(const char *name, long long value);
+/* The number behind "key:" in what /proc says of a file, -1 if it does not, or another negative errno. */
+long long rk_fdinfo(int fd, const char *key);
 /* Unbinds a core from our driver and binds it again; waits for the device node. */
 int rk_rebind(unsigned int core);
 

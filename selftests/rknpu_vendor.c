@@ -67,22 +67,6 @@ RK_TEST_F(vendor, render_node_does_the_same, "the render node runs jobs, too")
 	close(fd);
 }
 
-static bool fdinfo_has(int fd, const char *start, bool more_than_0)
-{
-	char path[64], line[256];
-	bool found = false;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	f = fopen(path, "re");
-	while (f && !found && fgets(line, sizeof(line), f))
-		found = !strncmp(line, start, strlen(start)) &&
-			(!more_than_0 || strtoull(line + strlen(start), NULL, 10));
-	if (f)
-		fclose(f);
-	return found;
-}
-
 RK_TEST_F(vendor, fdinfo, "fdinfo tells the driver, the time on each core, and the memory")
 {
 	struct drm_rknpu_submit s;
@@ -96,9 +80,10 @@ RK_TEST_F(vendor, fdinfo, "fdinfo tells the driver, the time on each core, and t
 	rv_chain_submit(&c, &s);
 	s.core_mask = 1;
 	ASSERT_EQ(0, rv_submit(self->fd, &s));
-	EXPECT_TRUE(fdinfo_has(self->fd, "drm-driver:\trknpu\n", false));
-	EXPECT_TRUE(fdinfo_has(self->fd, "drm-engine-npu0:\t", true));
-	EXPECT_TRUE(fdinfo_has(self->fd, "drm-total-memory:\t", true));
+	/* A word, and no number. */
+	EXPECT_EQ(0, rk_fdinfo(self->fd, "drm-driver"));
+	EXPECT_LT(0, rk_fdinfo(self->fd, "drm-engine-npu0"));
+	EXPECT_LT(0, rk_fdinfo(self->fd, "drm-total-memory"));
 	rv_chain_fini(&c);
 }
 

@@ -186,7 +186,7 @@ RK_TEST_F(misc, handles_are_dma_bufs, "a handle is a dma-buf that keeps the memo
 	close(bo.handle);
 }
 
-RK_TEST_F(misc, jobs_run, "a job runs and tells what it took")
+RK_TEST_F(misc, jobs_run, "a job runs and tells what it took, and so does fdinfo")
 {
 	struct drm_rknpu_submit s;
 	struct rv_chain c;
@@ -200,6 +200,10 @@ RK_TEST_F(misc, jobs_run, "a job runs and tells what it took")
 	EXPECT_EQ(15, s.task_counter);
 	EXPECT_LT(0, s.hw_elapse_time);
 	EXPECT_EQ(0, rv_chain_wrong(&c, 25));
+	EXPECT_LT(0, rk_fdinfo(self->fd, "rknpu-client"));
+	EXPECT_LT(0, rk_fdinfo(self->fd, "drm-engine-npu0") + rk_fdinfo(self->fd, "drm-engine-npu1") +
+		     rk_fdinfo(self->fd, "drm-engine-npu2"));
+	EXPECT_LT(0, rk_fdinfo(self->fd, "drm-total-memory"));
 	rv_chain_fini(&c);
 }
 

@@ -201,6 +201,8 @@ struct rknpu_rate {
 	unsigned long hz;
 	/** @wanted: the operating point to run at, if @scales */
 	unsigned long wanted;
+	/** @max: the highest operating point, 0 if there are none */
+	unsigned long max;
 	/** @parked: rate to leave the clock at when the power goes off */
 	unsigned long parked;
 };

@@ -168,6 +168,7 @@ static void rknpu_rate_remove_opps(struct rknpu_rate *rate)
 	dev_pm_opp_of_remove_table(rate->dev);
 	dev_pm_opp_clear_config(rate->opp_config);
 	rate->scales = false;
+	rate->max = 0;
 }
 
 /* The operating point that is just enough for what it runs at. */
@@ -179,6 +180,17 @@ static unsigned long rknpu_rate_first_wanted(struct rknpu_rate *rate)
 	opp = dev_pm_opp_find_freq_ceil(rate->dev, &hz);
 	if (IS_ERR(opp))
 		opp = dev_pm_opp_find_freq_floor(rate->dev, &hz);
+	if (IS_ERR(opp))
+		return 0;
+	dev_pm_opp_put(opp);
+	return hz;
+}
+
+static unsigned long rknpu_rate_highest(struct rknpu_rate *rate)
+{
+	unsigned long hz = ULONG_MAX;
+	struct dev_pm_opp *opp = dev_pm_opp_find_freq_floor(rate->dev, &hz);
+
 	if (IS_ERR(opp))
 		return 0;
 	dev_pm_opp_put(opp);
@@ -215,6 +227,7 @@ static void rknpu_rate_start_scaling(struct rknpu_rate *rate)
 	rate->parked = min(rate->hz, RKNPU_RATE_PARKED_HZ);
 	rate->wanted = rknpu_rate_first_wanted(rate);
 	rate->scales = rate->wanted;
+	rate->max = rknpu_rate_highest(rate);
 	if (rate->scales)
 		rknpu_rate_apply(rate, rate->wanted);
 	else
@@ -300,6 +313,15 @@ unsigned long rknpu_rate_get(struct rknpu_hw *hw)
 		hz = rate->scales && !rate->powered ? rate->wanted : rate->hz;
 	mutex_unlock(&rate->lock);
 	return hz;
+}
+
+unsigned long rknpu_rate_max(struct rknpu_hw *hw)
+{
+	unsigned long hz = 0;
+
+	scoped_guard(mutex, &hw->rate.lock)
+		hz = hw->rate.max;
+	return hz ?: rknpu_rate_get(hw);
 }
 
 int rknpu_rate_set(struct rknpu_hw *hw, unsigned long hz)

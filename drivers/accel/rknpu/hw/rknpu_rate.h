@@ -20,6 +20,8 @@ void rknpu_rate_power_down(struct rknpu_hw *hw);
 bool rknpu_rate_scales(struct rknpu_hw *hw);
 /* Hz: what it is, or will be when a core is powered. 0 before start. */
 unsigned long rknpu_rate_get(struct rknpu_hw *hw);
+/* Hz: the highest one that it may have. 0: not known. */
+unsigned long rknpu_rate_max(struct rknpu_hw *hw);
 /*
  * An operating point. At once, or when a core is powered; then errors are only
  * logged. Does nothing if there is nothing to choose: governors ask regularly.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns clients: their lifetime, how many jobs they may have, and the core time they used. */
 #include <linux/cleanup.h>
+#include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/slab.h>
@@ -9,6 +10,7 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
 
+#include "hw/rknpu_rate.h"
 #include "rknpu_client.h"
 
 static bool rknpu_client_charge(atomic_t *count, u32 n, int max)
@@ -141,15 +143,33 @@ void rknpu_client_add_busy(struct rknpu_client *client, unsigned int index, u64 
 	rknpu_load_add(&client->sched->rqs[index].load, start_ns, end_ns);
 }
 
+/* Up to now, also of the jobs that are running. */
+static void rknpu_client_get_busy(struct rknpu_client *client, u64 *core_ns)
+{
+	struct rknpu_sched *sched = client->sched;
+	const struct rknpu_job *job;
+	unsigned int i;
+
+	guard(spinlock_irq)(&sched->hw->lock);
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		core_ns[i] = client->core_ns[i];
+		job = sched->rqs[i].job;
+		if (job && job->client == client && job->start_ns)
+			core_ns[i] += ktime_get_ns() - job->start_ns;
+	}
+}
+
 void rknpu_client_show_busy(struct rknpu_client *client, struct drm_printer *p)
 {
 	struct rknpu_hw *hw = client->sched->hw;
+	unsigned long hz = rknpu_rate_max(hw);
 	u64 core_ns[RKNPU_MAX_CORES];
 	unsigned int i;
 
-	scoped_guard(spinlock_irq, &hw->lock)
-		memcpy(core_ns, client->core_ns, sizeof(core_ns));
+	rknpu_client_get_busy(client, core_ns);
 	drm_printf(p, "rknpu-client:\t%llu\n", client->id);
 	for (i = 0; i < hw->soc->num_cores; i++)
 		drm_printf(p, "drm-engine-npu%u:\t%llu ns\n", i, core_ns[i]);
+	for (i = 0; i < hw->soc->num_cores && hz; i++)
+		drm_printf(p, "drm-maxfreq-npu%u:\t%lu Hz\n", i, hz);
 }

@@ -6,7 +6,9 @@
 #include <linux/fs.h>
 #include <linux/minmax.h>
 #include <linux/miscdevice.h>
+#include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/seq_file.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
@@ -15,6 +17,7 @@
 
 #include "mem/rknpu_bo.h"
 #include "rknpu_params.h"
+#include "sched/rknpu_client.h"
 #include "rknpu_vendor.h"
 #include "rknpu_vendor_iface.h"
 
@@ -231,12 +234,25 @@ static int rknpu_chardev_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
+/* The keys of drm_show_fdinfo(), which is for files of DRM. */
+static void rknpu_chardev_show_fdinfo(struct seq_file *m, struct file *file)
+{
+	struct rknpu_vfile *vfile = file->private_data;
+	struct drm_printer p = drm_seq_file_printer(m);
+	u64 pages = atomic_long_read(&vfile->client->account.pages);
+
+	drm_printf(&p, "drm-driver:\t%s\n", vfile->vendor->drm.driver->name);
+	rknpu_client_show_busy(vfile->client, &p);
+	drm_printf(&p, "drm-total-memory:\t%llu KiB\n", pages << (PAGE_SHIFT - 10));
+}
+
 static const struct file_operations rknpu_chardev_fops = {
 	.owner = THIS_MODULE,
 	.open = rknpu_chardev_open,
 	.release = rknpu_chardev_release,
 	.unlocked_ioctl = rknpu_chardev_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
+	.show_fdinfo = rknpu_chardev_show_fdinfo,
 };
 
 int rknpu_chardev_register(struct rknpu_vendor *vendor)
