@@ -147,6 +147,11 @@ struct npu_rec_matmul_opts {
  * products are kept in fp32, in an order that is not known, and rounded once to FP16:
  * before that they are off by at most K * 2^-24 times the sum of the products' magnitudes.
  *
+ * More than 4096 columns are summed up by several programs, whose results the NPU adds:
+ * INT32 saturates at each addition, FP32 is rounded once more for each, which the bound
+ * covers. There is no mode for INT8 results then, and sigmoid, tanh and exp see the sum
+ * rounded to FP16.
+ *
  * Return: 0, -EINVAL for types or shapes that do not belong together, -E2BIG for more
  * than 4095 tasks, -EBUSY after npu_rec_end(), -ENOMEM.
  */

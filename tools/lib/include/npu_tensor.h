@@ -186,7 +186,7 @@ struct npu_weights_desc {
 	/** @type: INT8 or FP16 */
 	enum npu_prec type;
 	/** @n: columns of the result */
-	/** @k: columns of the input, 1 to 4096 */
+	/** @k: columns of the input; above 4096 see npu_rec_matmul() */
 	uint32_t n, k;
 	/** @is_kn: the source is [k][n]; default [n][k] */
 	bool is_kn;
@@ -208,7 +208,7 @@ struct npu_weights_desc {
  * @src: elements; not needed after the call
  * @out: the weights
  *
- * Return: 0, -EINVAL for a bad description, -E2BIG for @k above 4096, -ERANGE for a
+ * Return: 0, -EINVAL for a bad description, -E2BIG if they exceed 2 GiB, -ERANGE for a
  * requantisation out of range, -ENOMEM, or another errno of the driver.
  */
 int npu_weights_new(struct npu_dev *dev, const struct npu_weights_desc *desc, const void *src,

@@ -13,6 +13,9 @@ struct npu_mem {
 	unsigned int refs;
 };
 
+/* What one buffer can hold, see npu_bo_alloc(). */
+#define NPU_MEM_MAX		UINT64_C(0x7ffff000)
+
 /* Allocates and maps; with one reference. */
 int npu_mem_new(struct npu_dev *dev, size_t size, struct npu_mem **out);
 struct npu_mem *npu_mem_get(struct npu_mem *mem);
@@ -36,6 +39,7 @@ struct npu_weights {
 	struct npu_mem *mem;
 	enum npu_prec type;
 	uint32_t n, k, kp;
+	uint32_t k_step;	/* of one program; the last one may be shorter */
 	bool has_bias;
 	uint64_t bias_offset;
 	struct npu_requant rq;

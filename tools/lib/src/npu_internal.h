@@ -160,6 +160,8 @@ struct npu_plan {
 
 int npu_plan_make(struct npu_plan *plan, const struct npu_matmul_desc *desc,
 		  const struct npu_opts *opts);
+/* K of all programs of a product but perhaps the last one. */
+uint32_t npu_k_step(uint32_t k);
 void npu_plan_free(struct npu_plan *plan);
 uint64_t npu_job_budget(const struct npu_opts *opts);
 uint32_t npu_jobs_wanted(const struct npu_opts *opts, uint64_t macs);

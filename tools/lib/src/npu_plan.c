@@ -25,6 +25,11 @@ static uint32_t even_piece(uint32_t total, uint64_t max, uint32_t unit)
 	return (uint32_t)div_up(units, pieces) * unit;
 }
 
+uint32_t npu_k_step(uint32_t k)
+{
+	return even_piece(k, NPU_TASK_MAX_K, K_ALIGN);
+}
+
 static uint32_t limit(uint32_t opt, uint32_t hw)
 {
 	return opt && opt < hw ? opt : hw;

@@ -129,6 +129,11 @@ struct npu_prog *npu_rec_prog(struct npu_rec *rec)
 	return rec->prog;
 }
 
+bool npu_rec_room(const struct npu_rec *rec)
+{
+	return !npu_prog_error(rec->prog) && npu_prog_ntasks(rec->prog) <= NPU_REC_MAX_TASKS;
+}
+
 int npu_rec_commit(struct npu_rec *rec)
 {
 	const char *name = rec->op[rec->nops].name;

@@ -4,14 +4,7 @@
  */
 #include <errno.h>
 
-#include "npu_recorder.h"
-
-/*
- * Of one task. The DPU's sizes have 13 bits; 8191 positions have been seen to corrupt some
- * (rocket-userspace).
- */
-#define MAX_ROWS	4096u
-#define MAX_COLS	4096u
+#include "npu_parts.h"
 
 struct ew {
 	const char *name;
@@ -66,8 +59,8 @@ static int add_task(struct npu_rec *rec, const struct ew *e, uint32_t row, uint3
 	bool b_is_row = e->b->shape.rows == 1 && s->rows > 1;
 	struct npu_ew_task t = {
 		.type = s->type, .op = e->op, .b_is_row = b_is_row,
-		.rows = (uint32_t)min_u64(s->rows - row, MAX_ROWS),
-		.cols = (uint32_t)min_u64(s->cols - col, MAX_COLS),
+		.rows = (uint32_t)min_u64(s->rows - row, NPU_FLY_ROWS),
+		.cols = (uint32_t)min_u64(s->cols - col, NPU_FLY_COLS),
 		.a = operand(e->a, row, col), .y = operand(e->y, row, col),
 		.b = operand(e->b, b_is_row ? 0 : row, col),
 		.table = e->table, .upload = e->table && !row && !col,
@@ -78,11 +71,37 @@ static int add_task(struct npu_rec *rec, const struct ew *e, uint32_t row, uint3
 
 static void add_tasks(struct npu_rec *rec, const struct ew *e)
 {
-	for (uint32_t row = 0; row < e->y->shape.rows; row += MAX_ROWS)
-		for (uint32_t col = 0; col < e->y->shape.cols; col += MAX_COLS)
-			if (add_task(rec, e, row, col) ||
-			    npu_prog_ntasks(npu_rec_prog(rec)) > NPU_REC_MAX_TASKS)
+	for (uint32_t row = 0; row < e->y->shape.rows; row += NPU_FLY_ROWS)
+		for (uint32_t col = 0; col < e->y->shape.cols; col += NPU_FLY_COLS)
+			if (!npu_rec_room(rec) || add_task(rec, e, row, col))
 				return;
+}
+
+static int append_tasks(struct npu_rec *rec, const struct ew *e)
+{
+	int ret = check(rec, e);
+
+	if (!ret)
+		ret = npu_rec_use(rec, e->a->mem, false);
+	if (!ret)
+		ret = npu_rec_use(rec, e->b->mem, false);
+	if (!ret)
+		ret = npu_rec_use(rec, e->y->mem, true);
+	if (!ret)
+		add_tasks(rec, e);
+	return ret;
+}
+
+int npu_rec_ew(struct npu_rec *rec, enum npu_ew_op op, const struct npu_tensor *a,
+	       const struct npu_tensor *b, struct npu_tensor *y)
+{
+	return append_tasks(rec, &(struct ew){ "part of an operation", op, a, b, y, NULL });
+}
+
+int npu_rec_function(struct npu_rec *rec, const struct npu_table *table,
+		     const struct npu_tensor *x, struct npu_tensor *y)
+{
+	return append_tasks(rec, &(struct ew){ "table", NPU_EW_TABLE, x, x, y, table });
 }
 
 static int append(struct npu_rec *rec, const struct ew *e)
@@ -90,17 +109,8 @@ static int append(struct npu_rec *rec, const struct ew *e)
 	int ret = npu_rec_begin(rec, e->name);
 
 	if (!ret)
-		ret = check(rec, e);
-	if (!ret)
-		ret = npu_rec_use(rec, e->a->mem, false);
-	if (!ret)
-		ret = npu_rec_use(rec, e->b->mem, false);
-	if (!ret)
-		ret = npu_rec_use(rec, e->y->mem, true);
-	if (ret)
-		return ret;
-	add_tasks(rec, e);
-	return npu_rec_commit(rec);
+		ret = append_tasks(rec, e);
+	return ret ? ret : npu_rec_commit(rec);
 }
 
 int npu_rec_add(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * The operation matmul: tiles that fit the convolution buffer, all read from and written
- * to tensors in place.
+ * to tensors in place, and sums of several programs.
  */
 #include <errno.h>
 
-#include "npu_recorder.h"
+#include "npu_parts.h"
 
 static bool types_fit(const struct npu_tensor *x, const struct npu_weights *w,
 		      const struct npu_tensor *y)
@@ -34,6 +34,9 @@ static int check(struct npu_rec *rec, const struct npu_tensor *x, const struct n
 				    y->shape.cols);
 	if (npu_tensor_overlap(x, y))
 		return npu_rec_fail(rec, -EINVAL, "matmul: x and y share memory");
+	if (y->shape.type == NPU_PREC_INT8 && w->k > w->k_step)
+		return npu_rec_fail(rec, -EINVAL, "matmul: no mode for INT8 results of %u columns, more than %u",
+				    w->k, NPU_TASK_MAX_K);
 	if (opts && opts->act > NPU_ACT_RELU &&
 	    (!npu_table_of(opts->act) || y->shape.type != NPU_PREC_FP16))
 		return npu_rec_fail(rec, -EINVAL, "matmul: activation %d cannot be folded into y of type %d",
@@ -41,12 +44,19 @@ static int check(struct npu_rec *rec, const struct npu_tensor *x, const struct n
 	return 0;
 }
 
+/* A stretch of the columns of @x, and the weights that belong to it. */
+struct stretch {
+	uint32_t k0, k, kp;
+	bool bias;
+	enum npu_act act;
+};
+
 static int make_plan(struct npu_plan *plan, const struct npu_tensor *x,
 		     const struct npu_weights *w, const struct npu_rec_matmul_opts *opts)
 {
 	struct npu_matmul_desc d = {
 		.dtype = w->type == NPU_PREC_INT8 ? NPU_INT8_INT32 : NPU_FP16_FP32,
-		.m = x->shape.rows, .n = w->n, .k = w->k,
+		.m = x->shape.rows, .n = w->n, .k = (uint32_t)min_u64(w->k, w->k_step),
 	};
 	struct npu_opts o = { .jobs = 1 };
 
@@ -58,22 +68,25 @@ static int make_plan(struct npu_plan *plan, const struct npu_tensor *x,
 }
 
 static int add_tile(struct npu_rec *rec, const struct npu_tile *t, const struct npu_tensor *x,
-		    const struct npu_weights *w, const struct npu_tensor *y, enum npu_act act,
-		    bool first)
+		    const struct npu_weights *w, const struct npu_tensor *y,
+		    const struct stretch *s, bool first)
 {
-	const struct npu_table *table = npu_table_of(act);
+	const struct npu_table *table = npu_table_of(s->act);
+	size_t bpe = npu_prec_bytes(w->type);
+	uint32_t np = (uint32_t)round_up(w->n, npu_kernel_group(w->type));
 	struct npu_conv_task task;
 
-	npu_matmul_task(&task, w->type, y->shape.type, t->mp, t->np, w->kp);
+	npu_matmul_task(&task, w->type, y->shape.type, t->mp, t->np, s->kp);
 	task.in_h_full = x->pitch;
 	task.out_h_full = y->pitch;
-	task.in_iova = npu_tensor_iova(x) + (uint64_t)t->m0 * NPU_ATOM_BYTES;
-	task.weight_iova = w->mem->bo->iova + (uint64_t)t->n0 * w->kp * npu_prec_bytes(w->type);
+	task.in_iova = npu_tensor_iova(x) + npu_feature_offset(bpe, x->pitch, t->m0, s->k0);
+	task.weight_iova = w->mem->bo->iova +
+			   ((uint64_t)np * s->k0 + (uint64_t)t->n0 * s->kp) * bpe;
 	task.out_iova = npu_tensor_iova(y) +
 			npu_feature_offset(npu_prec_bytes(y->shape.type), y->pitch, t->m0, t->n0);
-	task.relu = act == NPU_ACT_RELU;
-	task.has_bias = w->has_bias;
-	if (w->has_bias)
+	task.relu = s->act == NPU_ACT_RELU;
+	task.has_bias = s->bias;
+	if (s->bias)
 		task.bias_iova = w->mem->bo->iova + w->bias_offset + t->n0 * sizeof(int32_t);
 	if (y->shape.type == NPU_PREC_INT8)
 		task.rq = w->rq;
@@ -81,37 +94,137 @@ static int add_tile(struct npu_rec *rec, const struct npu_tile *t, const struct 
 }
 
 /* Stops soon after what a recording can hold: there may be billions of tiles. */
-static void add_tiles(struct npu_rec *rec, const struct npu_plan *plan,
-		      const struct npu_tensor *x, const struct npu_weights *w,
-		      const struct npu_tensor *y, enum npu_act act)
+static int add_tiles(struct npu_rec *rec, const struct npu_plan *plan,
+		     const struct npu_tensor *x, const struct npu_weights *w,
+		     const struct npu_tensor *y, const struct stretch *s)
 {
-	for (uint32_t i = 0; i < plan->ntiles; i++)
-		if (add_tile(rec, &plan->tile[i], x, w, y, act, !i) ||
-		    npu_prog_ntasks(npu_rec_prog(rec)) > NPU_REC_MAX_TASKS)
-			return;
+	int ret = npu_rec_use(rec, y->mem, true);
+
+	for (uint32_t i = 0; !ret && i < plan->ntiles && npu_rec_room(rec); i++)
+		if (add_tile(rec, &plan->tile[i], x, w, y, s, !i))
+			break;
+	return ret;
 }
 
-int npu_rec_matmul(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w,
-		   struct npu_tensor *y, const struct npu_rec_matmul_opts *opts)
+static bool is_float(const struct npu_weights *w)
 {
-	struct npu_plan plan;
-	int ret = npu_rec_begin(rec, "matmul");
+	return w->type == NPU_PREC_FP16;
+}
+
+/* Sums of several programs: what one gave, and what there was with and without it. */
+struct sums {
+	struct npu_tensor *part, *sum[2];
+};
+
+static int alloc_sums(struct npu_rec *rec, struct sums *s, const struct npu_weights *w,
+		      const struct npu_tensor *y)
+{
+	enum npu_prec type = is_float(w) ? NPU_PREC_FP32 : NPU_PREC_INT32;
+	const struct npu_shape *h = &y->shape;
+	int ret = npu_tensor_new(y->dev, type, h->rows, h->cols, &s->part);
 
 	if (!ret)
-		ret = check(rec, x, w, y, opts);
+		ret = npu_tensor_new(y->dev, type, h->rows, h->cols, &s->sum[0]);
+	if (!ret)
+		ret = npu_tensor_new(y->dev, type, h->rows, h->cols, &s->sum[1]);
+	return ret ? npu_rec_fail(rec, ret, "matmul: no memory for partial sums") : 0;
+}
+
+static void free_sums(struct sums *s)
+{
+	npu_tensor_free(s->part);
+	npu_tensor_free(s->sum[0]);
+	npu_tensor_free(s->sum[1]);
+}
+
+/* From the sum at full width to what was asked for. */
+static int finish_sum(struct npu_rec *rec, const struct npu_tensor *sum, struct npu_tensor *y,
+		      enum npu_act act)
+{
+	struct npu_tensor *half;
+	int ret;
+
+	if (!npu_table_of(act))
+		return npu_rec_copy(rec, sum, y, act == NPU_ACT_RELU);
+	ret = npu_tensor_new(y->dev, NPU_PREC_FP16, y->shape.rows, y->shape.cols, &half);
+	if (ret)
+		return npu_rec_fail(rec, ret, "matmul: no memory for the sum");
+	ret = npu_rec_copy(rec, sum, half, false);
+	if (!ret)
+		ret = npu_rec_function(rec, npu_table_of(act), half, y);
+	npu_tensor_free(half);
+	return ret;
+}
+
+/* Sums are never formed in place: that is corrupted on silicon (rocket-userspace). */
+static int add_stretches(struct npu_rec *rec, const struct npu_plan *plan, const struct sums *s,
+			 const struct npu_tensor *x, const struct npu_weights *w,
+			 struct npu_tensor *y, enum npu_act act)
+{
+	bool direct = act == NPU_ACT_NONE && y->shape.type == s->part->shape.type;
+	struct npu_tensor *sum = s->sum[0];
+	int ret = 0;
+
+	for (uint32_t k = 0, i = 0; !ret && k < w->k; k += w->k_step, i++) {
+		struct stretch part = {
+			.k0 = k, .k = (uint32_t)min_u64(w->k_step, w->k - k),
+			.kp = (uint32_t)min_u64(w->k_step, w->kp - k), .bias = !k && w->has_bias,
+		};
+		bool last = k + part.k == w->k;
+		struct npu_tensor *to = last && direct ? y : s->sum[i % 2];
+
+		ret = add_tiles(rec, plan, x, w, i ? s->part : sum, &part);
+		if (!ret && i)
+			ret = npu_rec_ew(rec, NPU_EW_ADD, sum, s->part, to);
+		sum = i ? to : sum;
+	}
+	return ret || direct ? ret : finish_sum(rec, sum, y, act);
+}
+
+static int append(struct npu_rec *rec, const struct npu_plan *plan, const struct npu_tensor *x,
+		  const struct npu_weights *w, struct npu_tensor *y, enum npu_act act)
+{
+	struct stretch all = { .k = w->k, .kp = w->kp, .bias = w->has_bias, .act = act };
+	struct sums sums = { 0 };
+	int ret;
+
+	if (w->k <= w->k_step)
+		return add_tiles(rec, plan, x, w, y, &all);
+	ret = alloc_sums(rec, &sums, w, y);
+	if (!ret)
+		ret = add_stretches(rec, plan, &sums, x, w, y, act);
+	free_sums(&sums);
+	return ret;
+}
+
+int npu_rec_matmul_tasks(struct npu_rec *rec, const struct npu_tensor *x,
+			 const struct npu_weights *w, struct npu_tensor *y,
+			 const struct npu_rec_matmul_opts *opts)
+{
+	struct npu_plan plan;
+	int ret = check(rec, x, w, y, opts);
+
 	if (!ret)
 		ret = npu_rec_use(rec, x->mem, false);
 	if (!ret)
 		ret = npu_rec_use(rec, w->mem, false);
-	if (!ret)
-		ret = npu_rec_use(rec, y->mem, true);
 	if (ret)
 		return ret;
 	ret = make_plan(&plan, x, w, opts);
 	if (ret)
 		return npu_rec_fail(rec, ret, "matmul: no plan for %u x %u x %u", x->shape.rows,
 				    w->n, w->k);
-	add_tiles(rec, &plan, x, w, y, opts ? opts->act : NPU_ACT_NONE);
+	ret = append(rec, &plan, x, w, y, opts ? opts->act : NPU_ACT_NONE);
 	npu_plan_free(&plan);
-	return npu_rec_commit(rec);
+	return ret;
+}
+
+int npu_rec_matmul(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w,
+		   struct npu_tensor *y, const struct npu_rec_matmul_opts *opts)
+{
+	int ret = npu_rec_begin(rec, "matmul");
+
+	if (!ret)
+		ret = npu_rec_matmul_tasks(rec, x, w, y, opts);
+	return ret ? ret : npu_rec_commit(rec);
 }

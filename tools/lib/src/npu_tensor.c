@@ -9,9 +9,6 @@
 
 #include "npu_compute.h"
 
-/* What one buffer can hold, see npu_bo_alloc(). */
-#define MAX_BYTES	UINT64_C(0x7ffff000)
-
 int npu_mem_new(struct npu_dev *dev, size_t size, struct npu_mem **out)
 {
 	struct npu_mem *mem = calloc(1, sizeof(*mem));
@@ -86,7 +83,7 @@ int npu_tensor_new(struct npu_dev *dev, enum npu_prec type, uint32_t rows, uint3
 	struct npu_mem *mem;
 	int ret;
 
-	if (!bytes || bytes > MAX_BYTES - NPU_FEATURE_SLACK)
+	if (!bytes || bytes > NPU_MEM_MAX - NPU_FEATURE_SLACK)
 		return -EINVAL;
 	ret = npu_mem_new(dev, (size_t)bytes + NPU_FEATURE_SLACK, &mem);
 	if (ret)
@@ -109,7 +106,7 @@ int npu_tensor_import(struct npu_dev *dev, int fd, uint64_t offset, enum npu_pre
 	struct npu_tensor *t;
 	int ret;
 
-	if (!bytes || bytes > MAX_BYTES || offset % NPU_ATOM_BYTES)
+	if (!bytes || bytes > NPU_MEM_MAX || offset % NPU_ATOM_BYTES)
 		return -EINVAL;
 	mem = calloc(1, sizeof(*mem));
 	if (!mem)

@@ -18,19 +18,33 @@ static int check_desc(const struct npu_weights_desc *d)
 	size_t row = d->is_kn ? d->n : d->k;
 
 	if ((d->type != NPU_PREC_INT8 && d->type != NPU_PREC_FP16) || !d->n || !d->k ||
-	    d->n > INT32_MAX / 2 || (d->ld && d->ld < row))
+	    d->n > INT32_MAX / 2 || d->k > INT32_MAX / 2 || (d->ld && d->ld < row))
 		return -EINVAL;
-	if (d->k > NPU_TASK_MAX_K)
-		return -E2BIG;
 	if (d->rq.scale && d->type != NPU_PREC_INT8)
 		return -EINVAL;
 	return d->rq.scale ? npu_requant_check(&d->rq) : 0;
 }
 
+/* One stretch of K after the other, each as if it were all of the weights. */
+static void pack(const struct npu_weights *w, const struct npu_weights_desc *d, const void *src,
+		 uint32_t np)
+{
+	size_t bpe = npu_prec_bytes(d->type), ld = d->ld ? d->ld : d->is_kn ? d->n : d->k;
+
+	for (uint32_t k = 0; k < w->k; k += w->k_step) {
+		size_t from = d->is_kn ? k * ld : k;
+
+		npu_pack_matrix((uint8_t *)w->mem->bo->map + (size_t)np * k * bpe,
+				(const uint8_t *)src + from * bpe, ld, d->is_kn, bpe, d->n,
+				min_u64(w->k_step, w->k - k), np,
+				min_u64(w->k_step, w->kp - k));
+	}
+}
+
 static int alloc_and_pack(struct npu_weights *w, const struct npu_weights_desc *d,
 			  const void *src)
 {
-	size_t bpe = npu_prec_bytes(d->type), ld = d->ld ? d->ld : d->is_kn ? d->n : d->k;
+	size_t bpe = npu_prec_bytes(d->type);
 	uint32_t np = (uint32_t)round_up(d->n, npu_kernel_group(d->type));
 	uint64_t bytes = (uint64_t)np * w->kp * bpe;
 	int ret;
@@ -38,12 +52,12 @@ static int alloc_and_pack(struct npu_weights *w, const struct npu_weights_desc *
 	w->bias_offset = round_up(bytes, BIAS_ALIGN);
 	if (d->bias)
 		bytes = w->bias_offset + round_up(d->n, BIAS_UNIT) * sizeof(int32_t);
-	if (bytes > SIZE_MAX)
-		return -EINVAL;
+	if (bytes > NPU_MEM_MAX)
+		return -E2BIG;
 	ret = npu_mem_new(w->dev, (size_t)bytes, &w->mem);
 	if (ret)
 		return ret;
-	npu_pack_matrix(w->mem->bo->map, src, ld, d->is_kn, bpe, d->n, d->k, np, w->kp);
+	pack(w, d, src, np);
 	if (d->bias)
 		memcpy((uint8_t *)w->mem->bo->map + w->bias_offset, d->bias,
 		       d->n * sizeof(int32_t));
@@ -64,7 +78,7 @@ int npu_weights_new(struct npu_dev *dev, const struct npu_weights_desc *desc, co
 		return -ENOMEM;
 	*w = (struct npu_weights){
 		.dev = dev, .type = desc->type, .n = desc->n, .k = desc->k,
-		.kp = (uint32_t)round_up(desc->k, NPU_TENSOR_COLS),
+		.kp = (uint32_t)round_up(desc->k, NPU_TENSOR_COLS), .k_step = npu_k_step(desc->k),
 		.has_bias = desc->bias, .rq = desc->rq,
 	};
 	ret = alloc_and_pack(w, desc, src);

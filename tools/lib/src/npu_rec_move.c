@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Copies from tensor to tensor, inside of operations.
+ */
+#include "npu_parts.h"
+
+static struct npu_atoms part(const struct npu_tensor *t, uint32_t row, uint32_t rows,
+			     uint32_t col, uint32_t surfaces)
+{
+	size_t bpe = npu_prec_bytes(t->shape.type);
+
+	return (struct npu_atoms){
+		.iova = npu_tensor_iova(t) + npu_feature_offset(bpe, t->pitch, row, col),
+		.width = rows, .height = 1, .surfaces = surfaces, .line = rows, .surf = t->pitch,
+	};
+}
+
+/* Surfaces are counted as they are written: two of words make one of halves. */
+static void copy_part(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_tensor *y,
+		      bool relu, uint32_t row, uint32_t col)
+{
+	uint32_t rows = (uint32_t)min_u64(x->shape.rows - row, NPU_FLY_ROWS);
+	uint32_t cols = (uint32_t)min_u64(x->shape.cols - col, NPU_FLY_COLS);
+	uint32_t surfaces = (uint32_t)div_up(cols, npu_tensor_lanes(y));
+	struct npu_move_task t = {
+		.in = x->shape.type, .out = y->shape.type, .relu = relu,
+		.from = part(x, row, rows, col, surfaces),
+		.to = part(y, row, rows, col, surfaces),
+	};
+
+	npu_prog_move(npu_rec_prog(rec), &t);
+}
+
+int npu_rec_copy(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y, bool relu)
+{
+	int ret = npu_rec_use(rec, x->mem, false);
+
+	if (!ret)
+		ret = npu_rec_use(rec, y->mem, true);
+	for (uint32_t row = 0; !ret && row < x->shape.rows; row += NPU_FLY_ROWS)
+		for (uint32_t col = 0; col < x->shape.cols && npu_rec_room(rec); col += NPU_FLY_COLS)
+			copy_part(rec, x, y, relu, row, col);
+	return ret;
+}
