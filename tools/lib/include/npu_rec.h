@@ -162,11 +162,15 @@ int npu_rec_matmul(struct npu_rec *rec, const struct npu_tensor *x, const struct
  * npu_rec_add - append y = a + b
  * @rec: recording
  * @a: M x N of FP16, FP32 or INT32
- * @b: the same, or 1 x N: then its row is added to each row of @a
+ * @b: the same, or 1 x N: then its row is added to each row of @a; or M x 1 of FP16: then
+ *     its column is added to each column of @a
  * @y: M x N of the same type; shares no element with @a or @b
  *
  * FP16 is computed in fp32 and rounded to nearest even: an error of at most 2^-11 of the
  * result, and 2^-23 of the larger operand. FP32 has one rounding. INT32 saturates.
+ *
+ * The NPU has operands per column, but not per row: a column is multiplied with ones first,
+ * which is exact, into memory for M x N that the recording keeps.
  *
  * Return: as npu_rec_matmul().
  */
@@ -192,7 +196,7 @@ int npu_rec_sub(struct npu_rec *rec, const struct npu_tensor *a, const struct np
  * npu_rec_mul - append y = a * b, element by element
  * @rec: recording
  * @a: M x N of FP16
- * @b: the same, or 1 x N: a scale per column
+ * @b: the same; or 1 x N, a scale per column; or M x 1, a scale per row
  * @y: M x N of FP16; shares no element with @a or @b
  *
  * The product is rounded to nearest even once. The multiplier takes halves only, so there

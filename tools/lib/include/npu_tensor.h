@@ -175,6 +175,17 @@ int npu_tensor_write_f32(struct npu_tensor *t, const float *src, size_t ld, floa
  */
 int npu_tensor_read_f32(struct npu_tensor *t, float *dst, size_t ld, float scale);
 
+/**
+ * npu_tensor_argmax - where the largest element of each row is
+ * @t: tensor or view
+ * @col: a column for each row; of equal elements the first one
+ *
+ * On the CPU. NaN is no element; a row of nothing else has column 0.
+ *
+ * Return: as npu_tensor_read(), or -ENOMEM.
+ */
+int npu_tensor_argmax(struct npu_tensor *t, uint32_t *col);
+
 /* ---- weights ------------------------------------------------------------- */
 
 struct npu_weights;

@@ -8,7 +8,7 @@
  */
 #include <errno.h>
 
-#include "npu_internal.h"
+#include "npu_parts.h"
 
 /* DATAIN rows: FEATURE_GRAINS has 10 bits and is set to rows + 1. */
 #define MAX_IN_H	1022u
@@ -16,6 +16,7 @@
 #define BURST_16	15
 #define ALU_ADD		2
 #define OUT_TO_MEMORY	2
+#define ARGB_ONE	8	/* one packed channel */
 
 #define SET(p, f, v)	npu_prog_field(p, NPU_F_##f, v)
 
@@ -363,19 +364,8 @@ void npu_prog_emit_rdma(struct npu_prog *p)
 	EMIT_ALL(p, rdma_order);
 }
 
-int npu_prog_conv(struct npu_prog *p, const struct npu_conv_task *t)
+static void stage(struct npu_prog *p, const struct npu_conv_task *t)
 {
-	return npu_prog_conv_table(p, t, NULL, false);
-}
-
-int npu_prog_conv_table(struct npu_prog *p, const struct npu_conv_task *t,
-			const struct npu_table *table, bool upload)
-{
-	uint32_t enable = NPU_EN_CNA | NPU_EN_CORE | NPU_EN_DPU;
-
-	if (npu_prog_error(p) || check_types(p, t) || check_shape(p, t) ||
-	    check_cbuf(p, t))
-		return npu_prog_error(p);
 	npu_prog_clear_image(p);
 	npu_prog_set_pointers(p);
 	set_geometry(p, t);
@@ -387,22 +377,76 @@ int npu_prog_conv_table(struct npu_prog *p, const struct npu_conv_task *t,
 	set_bias(p, t);
 	set_stages(p, t);
 	set_rdma(p, t);
-	if (table)
-		npu_prog_set_table(p, table);
+}
+
+static int emit(struct npu_prog *p, bool rdma, const struct npu_table *upload)
+{
+	uint32_t enable = NPU_EN_CNA | NPU_EN_CORE | NPU_EN_DPU;
 
 	npu_prog_emit(p, NPU_R_DPU_S_POINTER);
-	if (!t->no_rdma)
+	if (rdma)
 		npu_prog_emit(p, NPU_R_RDMA_S_POINTER);
 	if (upload)
-		npu_prog_upload_table(p, table);
+		npu_prog_upload_table(p, upload);
 	EMIT_ALL(p, cna_order);
 	EMIT_ALL(p, core_order);
 	npu_prog_emit_dpu(p);
-	if (!t->no_rdma) {
+	if (rdma) {
 		npu_prog_emit_rdma(p);
 		enable |= NPU_EN_DPU_RDMA;
 	}
 	return npu_prog_finish(p, enable);
+}
+
+int npu_prog_conv(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	return npu_prog_conv_table(p, t, NULL, false);
+}
+
+int npu_prog_conv_table(struct npu_prog *p, const struct npu_conv_task *t,
+			const struct npu_table *table, bool upload)
+{
+	if (npu_prog_error(p) || check_types(p, t) || check_shape(p, t) ||
+	    check_cbuf(p, t))
+		return npu_prog_error(p);
+	stage(p, t);
+	if (table)
+		npu_prog_set_table(p, table);
+	return emit(p, !t->no_rdma, upload ? table : NULL);
+}
+
+/*
+ * Pixels of one half, one behind the other. Rockchip's compilers set these registers so for
+ * images of three bytes, and read row maxima of their softmax so.
+ */
+static void set_packed(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	SET(p, CNA_CONV_CON1_ARGB_IN, ARGB_ONE);
+	SET(p, CNA_CONV_CON1_NONALIGN_DMA, 1);
+	SET(p, CNA_CONV_CON1_GROUP_LINE_OFF, 1);
+	SET(p, CNA_DATA_SIZE1_DATAIN_CHANNEL_REAL, 1);
+	SET(p, CNA_CBUF_CON1_DATA_ENTRIES, t->in_w);
+	SET(p, CNA_DMA_CON1_LINE_STRIDE, t->in_w);
+	SET(p, CNA_DMA_CON2_SURF_STRIDE, 0);
+}
+
+int npu_prog_spread(struct npu_prog *p, const struct npu_spread_task *s)
+{
+	struct npu_conv_task t;
+
+	if (npu_prog_error(p))
+		return npu_prog_error(p);
+	npu_matmul_task(&t, NPU_PREC_FP16, NPU_PREC_FP16, 1, s->cols, NPU_SPREAD_CHANNELS);
+	t.in_w = s->rows;
+	t.out_w = s->rows;
+	t.in_iova = s->in_iova;
+	t.weight_iova = s->weight_iova;
+	t.out_iova = s->out_iova;
+	stage(p, &t);
+	set_packed(p, &t);
+	SET(p, DPU_DST_SURF_STRIDE_BYTES, (int64_t)s->out_pitch * 16);
+	SET(p, DPU_SURFACE_ADD_BYTES, (int64_t)s->out_pitch * 32);
+	return emit(p, true, NULL);
 }
 
 void npu_matmul_task(struct npu_conv_task *t, enum npu_prec in, enum npu_prec out,

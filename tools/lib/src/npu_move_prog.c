@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The register program of one task that moves elements: the DPU alone, which reads through
- * one shape and writes through another, and perhaps converts.
+ * The register programs of tasks that move elements: the DPU alone, which reads through
+ * one shape and writes through another, and perhaps converts, or finds the largest.
  *
  * The registers are those of programs of Rockchip's runtime: fp32 to fp16 by two engines in
  * turns, surfaces that lie inside of each other, and write shapes that have nothing but the
@@ -14,6 +14,8 @@
 #define MAIN_PAIR	3
 #define INT16		1
 #define WORDS		3
+#define ROW_MAX		7
+#define LEAST_HALF	0xfbff
 
 #define SET(p, f, v)	npu_prog_field(p, NPU_F_##f, v)
 
@@ -126,20 +128,53 @@ static void set_input(struct npu_prog *p, const struct npu_move_task *t)
 	SET(p, RDMA_FEATURE_MODE_CFG_MRDMA_FP16TOFP32, 1);
 }
 
-int npu_prog_move(struct npu_prog *p, const struct npu_move_task *t)
+static int emit(struct npu_prog *p)
 {
-	if (npu_prog_error(p))
-		return npu_prog_error(p);
+	npu_prog_emit(p, NPU_R_DPU_S_POINTER);
+	npu_prog_emit(p, NPU_R_RDMA_S_POINTER);
+	npu_prog_emit_dpu(p);
+	npu_prog_emit_rdma(p);
+	return npu_prog_finish(p, NPU_EN_DPU | NPU_EN_DPU_RDMA);
+}
+
+static void stage(struct npu_prog *p, const struct npu_move_task *t)
+{
 	npu_prog_clear_image(p);
 	npu_prog_set_pointers(p);
 	set_types(p, t);
 	set_stages(p, t);
 	set_output(p, t);
 	set_input(p, t);
+}
 
-	npu_prog_emit(p, NPU_R_DPU_S_POINTER);
-	npu_prog_emit(p, NPU_R_RDMA_S_POINTER);
-	npu_prog_emit_dpu(p);
-	npu_prog_emit_rdma(p);
-	return npu_prog_finish(p, NPU_EN_DPU | NPU_EN_DPU_RDMA);
+int npu_prog_move(struct npu_prog *p, const struct npu_move_task *t)
+{
+	if (npu_prog_error(p))
+		return npu_prog_error(p);
+	stage(p, t);
+	return emit(p);
+}
+
+/* As Rockchip's compilers have it for softmax. */
+int npu_prog_row_max(struct npu_prog *p, const struct npu_row_max_task *t)
+{
+	struct npu_move_task move = {
+		.in = NPU_PREC_FP16, .out = NPU_PREC_FP16, .from = t->from, .to = t->from,
+	};
+
+	if (npu_prog_error(p))
+		return npu_prog_error(p);
+	move.to.iova = t->out_iova;
+	stage(p, &move);
+	SET(p, DPU_FEATURE_MODE_CFG_NONALIGN, 1);
+	SET(p, DPU_FEATURE_MODE_CFG_SURF_LEN, (int64_t)div_up(t->from.width, 8));
+	SET(p, DPU_OFFSET_PEND_VALUE, LEAST_HALF);
+	SET(p, DPU_DST_SURF_STRIDE_BYTES, 0);
+	SET(p, DPU_SURFACE_ADD_BYTES, 0);
+	SET(p, DPU_DATA_CUBE_HEIGHT_MINMAX_CTL, ROW_MAX);
+	SET(p, DPU_DATA_CUBE_CHANNEL_ORIG_CHANNEL, t->cols);
+	SET(p, DPU_OUT_CVT_SCALE_FP32TOFP16_EN, 0);
+	SET(p, DPU_OUT_CVT_SHIFT_CVT_ROUND, 1);
+	SET(p, RDMA_ERDMA_CFG_OV4K_BYPASS, 1);
+	return emit(p);
 }

@@ -34,6 +34,29 @@ struct npu_move_task {
 
 int npu_prog_move(struct npu_prog *p, const struct npu_move_task *t);
 
+/* The largest of @cols halves of each position, one behind the other at @out_iova. */
+struct npu_row_max_task {
+	struct npu_atoms from;	/* one line */
+	uint32_t cols;
+	uint64_t out_iova;
+};
+
+int npu_prog_row_max(struct npu_prog *p, const struct npu_row_max_task *t);
+
+/* npu_conv_prog.c: each of the halves at @in_iova times a weight per column */
+
+/* Channels of a weight in memory; the first one counts. */
+#define NPU_SPREAD_CHANNELS	8u
+
+struct npu_spread_task {
+	uint64_t in_iova, weight_iova, out_iova;
+	uint32_t rows;		/* halves, below 2048 */
+	uint32_t cols;		/* a multiple of 16 */
+	uint32_t out_pitch;
+};
+
+int npu_prog_spread(struct npu_prog *p, const struct npu_spread_task *t);
+
 /* npu_rec_ew.c: within an operation that has begun */
 
 int npu_rec_ew(struct npu_rec *rec, enum npu_ew_op op, const struct npu_tensor *a,
@@ -45,6 +68,24 @@ int npu_rec_function(struct npu_rec *rec, const struct npu_table *table,
 int npu_rec_matmul_tasks(struct npu_rec *rec, const struct npu_tensor *x,
 			 const struct npu_weights *w, struct npu_tensor *y,
 			 const struct npu_rec_matmul_opts *opts);
+
+#define NPU_HALF_MAX	65504.0f
+
+/* Memory that the recording keeps if something uses it. */
+int npu_rec_temp(struct npu_rec *rec, struct npu_dev *dev, enum npu_prec type, uint32_t rows,
+		 uint32_t cols, struct npu_tensor **out);
+
+/* npu_rec_spread.c: the same */
+
+/* Weights that are @value where the column of the input is below @k, and 0 beyond it. */
+int npu_rec_uniform(struct npu_rec *rec, struct npu_dev *dev, uint32_t n, uint32_t k, float value,
+		    struct npu_weights **out);
+/* Each element of @v, 1 x M, or of a column, M x 1, goes to all columns of a row of @y. */
+int npu_rec_spread(struct npu_rec *rec, const struct npu_tensor *v, struct npu_tensor *y);
+int npu_rec_widen(struct npu_rec *rec, const struct npu_tensor *col, struct npu_tensor *y);
+
+/* npu_rec_reduce.c: the same; the largest of each row to @v, 1 x M */
+int npu_rec_row_max(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor **v);
 
 /* npu_rec_move.c: the same; FP32 to FP16, and FP32 or INT32 as they are, both perhaps by max(x, 0) */
 int npu_rec_copy(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y, bool relu);

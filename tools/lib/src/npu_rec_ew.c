@@ -104,12 +104,36 @@ int npu_rec_function(struct npu_rec *rec, const struct npu_table *table,
 	return append_tasks(rec, &(struct ew){ "table", NPU_EW_TABLE, x, x, y, table });
 }
 
+static bool b_is_column(const struct ew *e)
+{
+	const struct npu_shape *a = &e->a->shape, *b = &e->b->shape;
+
+	return b->cols == 1 && a->cols > 1 && b->rows == a->rows &&
+	       a->type == NPU_PREC_FP16 && b->type == a->type;
+}
+
+static int append_widened(struct npu_rec *rec, const struct ew *e)
+{
+	const struct npu_shape *a = &e->a->shape;
+	struct npu_tensor *wide = NULL;
+	struct ew with_wide = *e;
+	int ret = npu_rec_temp(rec, e->a->dev, a->type, a->rows, a->cols, &wide);
+
+	if (!ret)
+		ret = npu_rec_widen(rec, e->b, wide);
+	with_wide.b = wide;
+	if (!ret)
+		ret = append_tasks(rec, &with_wide);
+	npu_tensor_free(wide);
+	return ret;
+}
+
 static int append(struct npu_rec *rec, const struct ew *e)
 {
 	int ret = npu_rec_begin(rec, e->name);
 
 	if (!ret)
-		ret = append_tasks(rec, e);
+		ret = b_is_column(e) ? append_widened(rec, e) : append_tasks(rec, e);
 	return ret ? ret : npu_rec_commit(rec);
 }
 

@@ -121,13 +121,13 @@ static int alloc_sums(struct npu_rec *rec, struct sums *s, const struct npu_weig
 {
 	enum npu_prec type = is_float(w) ? NPU_PREC_FP32 : NPU_PREC_INT32;
 	const struct npu_shape *h = &y->shape;
-	int ret = npu_tensor_new(y->dev, type, h->rows, h->cols, &s->part);
+	int ret = npu_rec_temp(rec, y->dev, type, h->rows, h->cols, &s->part);
 
 	if (!ret)
-		ret = npu_tensor_new(y->dev, type, h->rows, h->cols, &s->sum[0]);
+		ret = npu_rec_temp(rec, y->dev, type, h->rows, h->cols, &s->sum[0]);
 	if (!ret)
-		ret = npu_tensor_new(y->dev, type, h->rows, h->cols, &s->sum[1]);
-	return ret ? npu_rec_fail(rec, ret, "matmul: no memory for partial sums") : 0;
+		ret = npu_rec_temp(rec, y->dev, type, h->rows, h->cols, &s->sum[1]);
+	return ret;
 }
 
 static void free_sums(struct sums *s)
@@ -141,15 +141,14 @@ static void free_sums(struct sums *s)
 static int finish_sum(struct npu_rec *rec, const struct npu_tensor *sum, struct npu_tensor *y,
 		      enum npu_act act)
 {
-	struct npu_tensor *half;
+	struct npu_tensor *half = NULL;
 	int ret;
 
 	if (!npu_table_of(act))
 		return npu_rec_copy(rec, sum, y, act == NPU_ACT_RELU);
-	ret = npu_tensor_new(y->dev, NPU_PREC_FP16, y->shape.rows, y->shape.cols, &half);
-	if (ret)
-		return npu_rec_fail(rec, ret, "matmul: no memory for the sum");
-	ret = npu_rec_copy(rec, sum, half, false);
+	ret = npu_rec_temp(rec, y->dev, NPU_PREC_FP16, y->shape.rows, y->shape.cols, &half);
+	if (!ret)
+		ret = npu_rec_copy(rec, sum, half, false);
 	if (!ret)
 		ret = npu_rec_function(rec, npu_table_of(act), half, y);
 	npu_tensor_free(half);

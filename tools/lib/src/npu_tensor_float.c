@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Tensors from and to floats, with a scale.
+ * Tensors as numbers: from and to floats with a scale, and where the largest is.
  */
 #include <errno.h>
 #include <math.h>
@@ -52,6 +52,17 @@ static float load(const uint8_t *p, enum npu_prec type)
 	}
 }
 
+/* As load(), and words without rounding. */
+static double load_exact(const uint8_t *p, enum npu_prec type)
+{
+	int32_t i;
+
+	if (type != NPU_PREC_INT32)
+		return load(p, type);
+	memcpy(&i, p, sizeof(i));
+	return i;
+}
+
 static uint8_t *element(const struct npu_tensor *t, uint32_t row, uint32_t col)
 {
 	uint32_t lanes = npu_tensor_lanes(t);
@@ -101,4 +112,29 @@ int npu_tensor_read_f32(struct npu_tensor *t, float *dst, size_t ld, float scale
 			dst[r * ld + c] = load(element(t, r, c), t->shape.type) * scale;
 	npu_dev_stats(t->dev)->unpacked += payload(t);
 	return 0;
+}
+
+static uint32_t largest(const struct npu_tensor *t, uint32_t row)
+{
+	double most = -INFINITY;
+	uint32_t at = UINT32_MAX;
+
+	for (uint32_t c = 0; c < t->shape.cols; c++) {
+		double v = load_exact(element(t, row, c), t->shape.type);
+
+		if (v > most || (at == UINT32_MAX && v == most)) {
+			most = v;
+			at = c;
+		}
+	}
+	return at == UINT32_MAX ? 0 : at;
+}
+
+int npu_tensor_argmax(struct npu_tensor *t, uint32_t *col)
+{
+	int ret = npu_tensor_begin(t, false);
+
+	for (uint32_t r = 0; !ret && r < t->shape.rows; r++)
+		col[r] = largest(t, r);
+	return ret;
 }

@@ -24,6 +24,12 @@ static inline float nn_rnd(void)
 	return (float)((int)(nn_seed >> 8) % 2049) / 2048 * (nn_seed >> 31 ? -1 : 1);
 }
 
+/* The larger one; what is not a number is as bad as it gets. */
+static inline double nn_worse(double a, double b)
+{
+	return isnan(b) ? INFINITY : fmax(a, b);
+}
+
 static inline float nn_half(double v)
 {
 	return npu_f16_to_f32(npu_f64_to_f16(v));

@@ -86,7 +86,7 @@ static void sum_case(struct npu_dev *dev, const struct sum_case *c)
 	ret = ret ? ret : npu_tensor_read_f32(y, d.y, 0, 1);
 	for (uint32_t m = 0; m < c->m; m++)
 		for (uint32_t n = 0; n < c->n; n++)
-			worst = fmax(worst, excess(c, &d, m, n));
+			worst = nn_worse(worst, excess(c, &d, m, n));
 	tap_ok(!ret && worst <= 1 && npu_rec_info(rec).ops == 1,
 	       "%u x %u x %u %s: error %d, %.3f of the bound", c->m, c->n, c->k, c->name, ret, worst);
 	npu_rec_free(rec);

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+/*
+ * One value per row for all columns of it, inside of operations. The DPU has operands per
+ * element and per column only, so that the array multiplies the values with ones.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "npu_parts.h"
+
+/* CNA's width has 11 bits. */
+#define SPREAD_ROWS	2044u
+#define SPREAD_COLS	4096u
+#define GROUP		16u
+
+int npu_rec_uniform(struct npu_rec *rec, struct npu_dev *dev, uint32_t n, uint32_t k, float value,
+		    struct npu_weights **out)
+{
+	struct npu_weights_desc d = { .type = NPU_PREC_FP16, .n = n, .k = k };
+	size_t count = (size_t)n * k;
+	uint16_t *src = malloc(count * sizeof(*src));
+	int ret = src ? 0 : -ENOMEM;
+
+	for (size_t i = 0; src && i < count; i++)
+		src[i] = npu_f32_to_f16(value);
+	if (!ret)
+		ret = npu_weights_new(dev, &d, src, out);
+	free(src);
+	return ret ? npu_rec_fail(rec, ret, "no memory for weights of %u x %u", n, k) : 0;
+}
+
+/* Only the first channel of an atom is not 0. */
+static int packed_ones(struct npu_rec *rec, struct npu_dev *dev, uint32_t n, struct npu_mem **out)
+{
+	struct npu_mem *mem;
+	int ret = npu_mem_new(dev, n * (size_t)NPU_ATOM_BYTES, &mem);
+	uint16_t *h;
+
+	if (ret)
+		return npu_rec_fail(rec, ret, "no memory for %u weights", n);
+	h = mem->bo->map;
+	for (uint32_t i = 0; i < n; i++)
+		h[i * NPU_SPREAD_CHANNELS] = npu_f32_to_f16(1);
+	ret = npu_rec_use(rec, mem, false);
+	if (!ret)
+		ret = npu_bo_fini(mem->bo);
+	*out = mem;
+	return ret;
+}
+
+static void spread_tasks(struct npu_rec *rec, const struct npu_tensor *v,
+			 const struct npu_tensor *y, const struct npu_mem *ones)
+{
+	uint32_t stored = (uint32_t)round_up(y->shape.rows, NPU_TENSOR_ROWS);
+
+	for (uint32_t row = 0; row < stored; row += SPREAD_ROWS)
+		for (uint32_t col = 0; col < y->shape.cols && npu_rec_room(rec); col += SPREAD_COLS) {
+			uint64_t cols = min_u64(y->shape.cols - col, SPREAD_COLS);
+			struct npu_spread_task t = {
+				.in_iova = npu_tensor_iova(v) + row * sizeof(uint16_t),
+				.weight_iova = ones->bo->iova,
+				.out_iova = npu_tensor_iova(y) +
+					    npu_feature_offset(2, y->pitch, row, col),
+				.rows = (uint32_t)min_u64(stored - row, SPREAD_ROWS),
+				.cols = (uint32_t)round_up(cols, GROUP), .out_pitch = y->pitch,
+			};
+
+			npu_prog_spread(npu_rec_prog(rec), &t);
+		}
+}
+
+/* A single element is a column, too. */
+int npu_rec_spread(struct npu_rec *rec, const struct npu_tensor *v, struct npu_tensor *y)
+{
+	struct npu_mem *ones = NULL;
+	int ret;
+
+	if (y->shape.rows == 1)
+		return npu_rec_widen(rec, v, y);
+	ret = packed_ones(rec, y->dev, (uint32_t)round_up(min_u64(y->shape.cols, SPREAD_COLS), GROUP),
+			  &ones);
+	if (!ret)
+		ret = npu_rec_use(rec, v->mem, false);
+	if (!ret)
+		ret = npu_rec_use(rec, y->mem, true);
+	if (!ret)
+		spread_tasks(rec, v, y, ones);
+	npu_mem_put(ones);
+	return ret;
+}
+
+int npu_rec_widen(struct npu_rec *rec, const struct npu_tensor *col, struct npu_tensor *y)
+{
+	struct npu_weights *ones = NULL;
+	struct npu_tensor first = *col;
+	int ret = npu_rec_uniform(rec, y->dev, y->shape.cols, 1, 1, &ones);
+
+	first.shape.cols = 1;
+	if (!ret)
+		ret = npu_rec_matmul_tasks(rec, &first, ones, y, NULL);
+	npu_weights_free(ones);
+	return ret;
+}
