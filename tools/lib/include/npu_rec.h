@@ -104,10 +104,21 @@ int npu_rec_new(struct npu_dev *dev, const struct npu_rec_opts *opts, struct npu
  * @NPU_ACT_SILU: x / (1 + exp(-x)), off by at most 2^-11 * (abs(x) + abs(y)), and
  *	2^-25 for the smallest
  * @NPU_ACT_GELU: x * (1 + erf(x / sqrt(2))) / 2, off by the same
+ * @NPU_ACT_SIN: sin(x) for x from -15.5 to 15.5, off by at most 2^-9
+ * @NPU_ACT_COS: cos(x), the same
+ * @NPU_ACT_SQRT: sqrt(x) for x from 2^-14 on, off by at most 5 * 2^-12 of the result
+ * @NPU_ACT_RSQRT: 1 / sqrt(x), the same
+ * @NPU_ACT_RECIPROCAL: 1 / x for x from 2^-14 to 16384, off by at most 6 * 2^-12 of the result;
+ *	npu_rec_div() is exact
  *
- * The latter five are tables of 1024 steps with linear interpolation, for fp16. Bounds are
- * absolute and include the rounding to fp16; that the NPU rounds the place in the table to
- * the nearest of 32 in a step is assumed. NaN gives a number.
+ * All but ReLU are tables of 1024 steps with linear interpolation, for fp16. Bounds include the
+ * rounding to fp16, and are absolute but for the last three; that the NPU rounds the place in
+ * the table to the nearest of 32 in a step is assumed. NaN gives a number. See npu_table_new()
+ * for other functions.
+ *
+ * The tables of the last three are from the bits of a positive half to the bits of another one,
+ * taken as integers, with 32 steps for each power of 2. That the NPU does with integers what it
+ * does with floats is inferred.
  */
 enum npu_act {
 	NPU_ACT_NONE,
@@ -117,6 +128,11 @@ enum npu_act {
 	NPU_ACT_EXP,
 	NPU_ACT_SILU,
 	NPU_ACT_GELU,
+	NPU_ACT_SIN,
+	NPU_ACT_COS,
+	NPU_ACT_SQRT,
+	NPU_ACT_RSQRT,
+	NPU_ACT_RECIPROCAL,
 };
 
 /**
@@ -124,9 +140,8 @@ enum npu_act {
  */
 struct npu_rec_matmul_opts {
 	/**
-	 * @act: applied after the bias, and before requantisation; sigmoid, tanh and
-	 * exp to FP16 results only. SiLU and GELU need their operand twice: see
-	 * npu_rec_act()
+	 * @act: applied after the bias, and before requantisation; sigmoid, tanh, exp,
+	 * sin and cos to FP16 results only. For others see npu_rec_act()
 	 */
 	enum npu_act act;
 	/** @max_m: most rows per task, 0 = as many as fit; rounded to 4 */
@@ -149,8 +164,7 @@ struct npu_rec_matmul_opts {
  *
  * More than 4096 columns are summed up by several programs, whose results the NPU adds:
  * INT32 saturates at each addition, FP32 is rounded once more for each, which the bound
- * covers. There is no mode for INT8 results then, and sigmoid, tanh and exp see the sum
- * rounded to FP16.
+ * covers. There is no mode for INT8 results then, and functions see the sum rounded to FP16.
  *
  * Return: 0, -EINVAL for types or shapes that do not belong together, -E2BIG for more
  * than 4095 tasks, -EBUSY after npu_rec_end(), -ENOMEM.
@@ -208,6 +222,20 @@ int npu_rec_mul(struct npu_rec *rec, const struct npu_tensor *a, const struct np
 		struct npu_tensor *y);
 
 /**
+ * npu_rec_div - append y = a / b, element by element
+ * @rec: recording
+ * @a: M x N of FP16, N a multiple of 8
+ * @b: the same; or 1 x N; or M x 1
+ * @y: M x N of FP16; shares no element with @a or @b
+ *
+ * The quotient is rounded to nearest even once; that this is so on silicon is assumed.
+ *
+ * Return: as npu_rec_matmul().
+ */
+int npu_rec_div(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
+		struct npu_tensor *y);
+
+/**
  * npu_rec_max - append y = the larger one of a and b, element by element
  * @rec: recording
  * @a: as of npu_rec_add()
@@ -238,7 +266,7 @@ int npu_rec_min(struct npu_rec *rec, const struct npu_tensor *a, const struct np
 /**
  * npu_rec_act - append y = act(x)
  * @rec: recording
- * @act: sigmoid, tanh, exp, SiLU or GELU
+ * @act: any but none and ReLU
  * @x: M x N of FP16
  * @y: M x N of FP16; shares no element with @x
  *
@@ -249,6 +277,54 @@ int npu_rec_min(struct npu_rec *rec, const struct npu_tensor *a, const struct np
  */
 int npu_rec_act(struct npu_rec *rec, enum npu_act act, const struct npu_tensor *x,
 		struct npu_tensor *y);
+
+struct npu_table;
+
+/**
+ * npu_table_new - a table of any function
+ * @f: function; finite from @lo to @hi, where its values are 32766 apart at most
+ * @arg: what it is called with; not needed after the call
+ * @lo: least operand, -65504 or more
+ * @hi: largest operand, 65504 or less
+ * @out: the table
+ *
+ * The range is cut in up to 1023 equal steps, at least 1/1024 long. Below it the table goes on
+ * as at @lo, above it as within a step from @hi.
+ *
+ * Return: 0, -EINVAL for a bad range or a value that is not finite, -ERANGE for values that
+ * are too large or too far apart, -ENOMEM.
+ */
+int npu_table_new(double (*f)(double x, void *arg), void *arg, double lo, double hi,
+		  struct npu_table **out);
+
+/**
+ * npu_table_error - how far a table is off
+ * @table: from npu_table_new()
+ *
+ * Return: the largest absolute error of any half in the range, with the rounding to FP16 and
+ * one unit of an entry. It is found by trying all of them.
+ */
+double npu_table_error(const struct npu_table *table);
+
+/**
+ * npu_table_free - free a table
+ * @table: from npu_table_new(), or NULL
+ *
+ * Recordings do not need it any more.
+ */
+void npu_table_free(struct npu_table *table);
+
+/**
+ * npu_rec_table - append y = f(x)
+ * @rec: recording
+ * @table: from npu_table_new()
+ * @x: M x N of FP16
+ * @y: M x N of FP16; shares no element with @x
+ *
+ * Return: as npu_rec_matmul().
+ */
+int npu_rec_table(struct npu_rec *rec, const struct npu_table *table, const struct npu_tensor *x,
+		  struct npu_tensor *y);
 
 /**
  * npu_rec_end - write the programs

@@ -16,11 +16,13 @@
 #define OUT_TO_MEMORY	2
 #define PER_CHANNEL	0
 #define PER_ELEMENT	1
+#define INT16		1
 
 #define SET(p, f, v)	npu_prog_field(p, NPU_F_##f, v)
 
 static const uint8_t algo[] = {
 	[NPU_EW_MAX] = 0, [NPU_EW_MIN] = 1, [NPU_EW_ADD] = 2, [NPU_EW_SUB] = 4,
+	[NPU_EW_DIV] = 3,
 };
 
 static int64_t bytes(uint32_t positions)
@@ -28,14 +30,30 @@ static int64_t bytes(uint32_t positions)
 	return (int64_t)positions * 16;
 }
 
+static bool by_pattern(const struct npu_ew_task *t)
+{
+	return t->op == NPU_EW_TABLE && npu_table_of_patterns(t->table);
+}
+
+static int64_t precision(const struct npu_ew_task *t)
+{
+	return by_pattern(t) ? INT16 : (int64_t)t->type;
+}
+
+/* Quotients are of halves as they are: so it is in softmax of Rockchip's compilers. */
+static bool widens(const struct npu_ew_task *t)
+{
+	return t->type == NPU_PREC_FP16 && t->op != NPU_EW_DIV && !by_pattern(t);
+}
+
 static void set_output(struct npu_prog *p, const struct npu_ew_task *t, uint32_t c)
 {
 	SET(p, DPU_FEATURE_MODE_CFG_FLYING_MODE, 1);
 	SET(p, DPU_FEATURE_MODE_CFG_OUTPUT_MODE, OUT_TO_MEMORY);
 	SET(p, DPU_FEATURE_MODE_CFG_BURST_LEN, BURST_16);
-	SET(p, DPU_DATA_FORMAT_PROC_PRECISION, t->type);
-	SET(p, DPU_DATA_FORMAT_IN_PRECISION, t->type);
-	SET(p, DPU_DATA_FORMAT_OUT_PRECISION, t->type);
+	SET(p, DPU_DATA_FORMAT_PROC_PRECISION, precision(t));
+	SET(p, DPU_DATA_FORMAT_IN_PRECISION, precision(t));
+	SET(p, DPU_DATA_FORMAT_OUT_PRECISION, precision(t));
 	SET(p, DPU_DST_BASE_ADDR_IOVA, (int64_t)t->y.iova);
 	SET(p, DPU_DST_SURF_STRIDE_BYTES, bytes(t->y.pitch));
 	SET(p, DPU_SURFACE_ADD_BYTES, bytes(t->y.pitch));
@@ -48,7 +66,7 @@ static void set_output(struct npu_prog *p, const struct npu_ew_task *t, uint32_t
 	SET(p, DPU_WDMA_SIZE_1_HEIGHT, 1);
 	SET(p, DPU_BS_OW_CFG_OD_BYPASS, 1);
 	SET(p, DPU_OUT_CVT_SCALE_SCALE, 1);
-	SET(p, DPU_OUT_CVT_SCALE_FP32TOFP16_EN, t->type == NPU_PREC_FP16);
+	SET(p, DPU_OUT_CVT_SCALE_FP32TOFP16_EN, widens(t));
 }
 
 static void set_stages_off(struct npu_prog *p)
@@ -72,7 +90,7 @@ static void set_operation(struct npu_prog *p, const struct npu_ew_task *t)
 	SET(p, DPU_EW_CFG_OP_TYPE, mul);
 	SET(p, DPU_EW_CFG_ALU_ALGO, mul ? 0 : algo[t->op]);
 	SET(p, DPU_EW_CFG_OP_SRC, 1);
-	SET(p, DPU_EW_CFG_OP_CVT_BYPASS, mul || !half);
+	SET(p, DPU_EW_CFG_OP_CVT_BYPASS, mul || !widens(t));
 	SET(p, DPU_EW_CFG_LUT_BYPASS, 1);
 	SET(p, DPU_EW_CFG_RELU_BYPASS, 1);
 	SET(p, DPU_EW_CFG_EDATA_SIZE, size);
@@ -94,10 +112,10 @@ static void set_input(struct npu_prog *p, const struct npu_ew_task *t, uint32_t 
 	SET(p, RDMA_SRC_BASE_ADDR_IOVA, (int64_t)t->a.iova);
 	SET(p, RDMA_SURF_NOTCH_BYTES, bytes(t->a.pitch - t->rows));
 	SET(p, RDMA_FEATURE_MODE_CFG_FLYING_MODE, 1);
-	SET(p, RDMA_FEATURE_MODE_CFG_MRDMA_FP16TOFP32, t->type == NPU_PREC_FP16);
+	SET(p, RDMA_FEATURE_MODE_CFG_MRDMA_FP16TOFP32, widens(t));
 	SET(p, RDMA_FEATURE_MODE_CFG_BURST_LEN, BURST_16);
-	SET(p, RDMA_FEATURE_MODE_CFG_IN_PRECISION, t->type);
-	SET(p, RDMA_FEATURE_MODE_CFG_PROC_PRECISION, t->type);
+	SET(p, RDMA_FEATURE_MODE_CFG_IN_PRECISION, precision(t));
+	SET(p, RDMA_FEATURE_MODE_CFG_PROC_PRECISION, precision(t));
 	SET(p, RDMA_WEIGHT_M_WEIGHT, 1);
 	SET(p, RDMA_WEIGHT_B_WEIGHT, 1);
 	SET(p, RDMA_WEIGHT_N_WEIGHT, 1);

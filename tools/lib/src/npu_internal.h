@@ -93,6 +93,7 @@ enum npu_ew_op {
 	NPU_EW_MUL,
 	NPU_EW_MAX,
 	NPU_EW_MIN,
+	NPU_EW_DIV,
 	NPU_EW_TABLE,		/* a function of the first operand */
 };
 
@@ -120,6 +121,16 @@ struct npu_table;
 
 /* NULL for what is none. */
 const struct npu_table *npu_table_of(enum npu_act act);
+/* Does it take halves as integers? */
+bool npu_table_of_patterns(const struct npu_table *t);
+/* Which table the LUT holds. */
+struct npu_table_mark {
+	const struct npu_table *table;
+	uint64_t serial;
+};
+
+struct npu_table_mark npu_table_mark(const struct npu_table *t);
+bool npu_table_is(const struct npu_table *t, const struct npu_table_mark *mark);
 /* The share of a normal distribution below x. */
 const struct npu_table *npu_table_normal(void);
 /* Stage BN, EW and OUT_CVT, whatever was there before. */

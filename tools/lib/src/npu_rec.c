@@ -129,6 +129,14 @@ struct npu_prog *npu_rec_prog(struct npu_rec *rec)
 	return rec->prog;
 }
 
+bool npu_rec_wants_table(struct npu_rec *rec, const struct npu_table *t)
+{
+	if (npu_table_is(t, &rec->table))
+		return false;
+	rec->table = npu_table_mark(t);
+	return true;
+}
+
 bool npu_rec_room(const struct npu_rec *rec)
 {
 	return !npu_prog_error(rec->prog) && npu_prog_ntasks(rec->prog) <= NPU_REC_MAX_TASKS;

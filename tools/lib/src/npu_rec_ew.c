@@ -19,7 +19,7 @@ static bool type_fits(const struct ew *e)
 
 	if (e->b->shape.type != type || e->y->shape.type != type)
 		return false;
-	if (e->op == NPU_EW_MUL || e->op == NPU_EW_TABLE)
+	if (e->op == NPU_EW_MUL || e->op == NPU_EW_DIV || e->op == NPU_EW_TABLE)
 		return type == NPU_PREC_FP16;
 	return type == NPU_PREC_FP16 || type == NPU_PREC_FP32 || type == NPU_PREC_INT32;
 }
@@ -52,7 +52,6 @@ static struct npu_ew_operand operand(const struct npu_tensor *t, uint32_t row, u
 	};
 }
 
-/* Tasks of one chain leave the LUT to each other. */
 static int add_task(struct npu_rec *rec, const struct ew *e, uint32_t row, uint32_t col)
 {
 	const struct npu_shape *s = &e->y->shape;
@@ -63,7 +62,7 @@ static int add_task(struct npu_rec *rec, const struct ew *e, uint32_t row, uint3
 		.cols = (uint32_t)min_u64(s->cols - col, NPU_FLY_COLS),
 		.a = operand(e->a, row, col), .y = operand(e->y, row, col),
 		.b = operand(e->b, b_is_row ? 0 : row, col),
-		.table = e->table, .upload = e->table && !row && !col,
+		.table = e->table, .upload = e->table && npu_rec_wants_table(rec, e->table),
 	};
 
 	return npu_prog_ew(npu_rec_prog(rec), &t);
@@ -108,7 +107,7 @@ static bool b_is_column(const struct ew *e)
 {
 	const struct npu_shape *a = &e->a->shape, *b = &e->b->shape;
 
-	return b->cols == 1 && a->cols > 1 && b->rows == a->rows &&
+	return !e->table && b->cols == 1 && a->cols > 1 && b->rows == a->rows &&
 	       a->type == NPU_PREC_FP16 && b->type == a->type;
 }
 
@@ -155,6 +154,22 @@ int npu_rec_mul(struct npu_rec *rec, const struct npu_tensor *a, const struct np
 	return append(rec, &(struct ew){ "mul", NPU_EW_MUL, a, b, y, NULL });
 }
 
+/* What nobody wrote may be 0, and 0 / 0 would spoil products that leave it out. */
+int npu_rec_div(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
+		struct npu_tensor *y)
+{
+	uint32_t lanes = npu_tensor_lanes(a);
+	int ret = 0;
+
+	if (a->shape.cols % lanes) {
+		ret = npu_rec_begin(rec, "div");
+		if (!ret)
+			ret = npu_rec_fail(rec, -EINVAL, "div: %u columns are no multiple of %u",
+					   a->shape.cols, lanes);
+	}
+	return ret ? ret : append(rec, &(struct ew){ "div", NPU_EW_DIV, a, b, y, NULL });
+}
+
 int npu_rec_max(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
 		struct npu_tensor *y)
 {
@@ -189,6 +204,8 @@ int npu_rec_act(struct npu_rec *rec, enum npu_act act, const struct npu_tensor *
 {
 	static const char * const name[] = {
 		[NPU_ACT_SIGMOID] = "sigmoid", [NPU_ACT_TANH] = "tanh", [NPU_ACT_EXP] = "exp",
+		[NPU_ACT_SIN] = "sin", [NPU_ACT_COS] = "cos", [NPU_ACT_SQRT] = "sqrt",
+		[NPU_ACT_RSQRT] = "rsqrt", [NPU_ACT_RECIPROCAL] = "reciprocal",
 	};
 
 	int ret = npu_rec_begin(rec, "act");
@@ -202,4 +219,10 @@ int npu_rec_act(struct npu_rec *rec, enum npu_act act, const struct npu_tensor *
 	if (!npu_table_of(act))
 		return npu_rec_fail(rec, -EINVAL, "act: no table for activation %d", act);
 	return append(rec, &(struct ew){ name[act], NPU_EW_TABLE, x, x, y, npu_table_of(act) });
+}
+
+int npu_rec_table(struct npu_rec *rec, const struct npu_table *table, const struct npu_tensor *x,
+		  struct npu_tensor *y)
+{
+	return append(rec, &(struct ew){ "table", NPU_EW_TABLE, x, x, y, table });
 }

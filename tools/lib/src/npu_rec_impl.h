@@ -30,6 +30,7 @@ struct npu_rec {
 	struct rec_use *use;		/* each memory once */
 	uint32_t nuses;
 	struct npu_prog *prog;		/* until npu_rec_end() */
+	struct npu_table_mark table;	/* that the LUT holds after it */
 
 	bool ended;
 	bool chained;

@@ -38,7 +38,8 @@ static int check(struct npu_rec *rec, const struct npu_tensor *x, const struct n
 		return npu_rec_fail(rec, -EINVAL, "matmul: no mode for INT8 results of %u columns, more than %u",
 				    w->k, NPU_TASK_MAX_K);
 	if (opts && opts->act > NPU_ACT_RELU &&
-	    (!npu_table_of(opts->act) || y->shape.type != NPU_PREC_FP16))
+	    (!npu_table_of(opts->act) || npu_table_of_patterns(npu_table_of(opts->act)) ||
+	     y->shape.type != NPU_PREC_FP16))
 		return npu_rec_fail(rec, -EINVAL, "matmul: activation %d cannot be folded into y of type %d",
 				    opts->act, y->shape.type);
 	return 0;
@@ -69,7 +70,7 @@ static int make_plan(struct npu_plan *plan, const struct npu_tensor *x,
 
 static int add_tile(struct npu_rec *rec, const struct npu_tile *t, const struct npu_tensor *x,
 		    const struct npu_weights *w, const struct npu_tensor *y,
-		    const struct stretch *s, bool first)
+		    const struct stretch *s)
 {
 	const struct npu_table *table = npu_table_of(s->act);
 	size_t bpe = npu_prec_bytes(w->type);
@@ -90,7 +91,8 @@ static int add_tile(struct npu_rec *rec, const struct npu_tile *t, const struct 
 		task.bias_iova = w->mem->bo->iova + w->bias_offset + t->n0 * sizeof(int32_t);
 	if (y->shape.type == NPU_PREC_INT8)
 		task.rq = w->rq;
-	return npu_prog_conv_table(npu_rec_prog(rec), &task, table, table && first);
+	return npu_prog_conv_table(npu_rec_prog(rec), &task, table,
+				   table && npu_rec_wants_table(rec, table));
 }
 
 /* Stops soon after what a recording can hold: there may be billions of tiles. */
@@ -101,7 +103,7 @@ static int add_tiles(struct npu_rec *rec, const struct npu_plan *plan,
 	int ret = npu_rec_use(rec, y->mem, true);
 
 	for (uint32_t i = 0; !ret && i < plan->ntiles && npu_rec_room(rec); i++)
-		if (add_tile(rec, &plan->tile[i], x, w, y, s, !i))
+		if (add_tile(rec, &plan->tile[i], x, w, y, s))
 			break;
 	return ret;
 }

@@ -19,6 +19,8 @@ int npu_rec_begin(struct npu_rec *rec, const char *name);
 int npu_rec_use(struct npu_rec *rec, struct npu_mem *mem, bool write);
 /* Its tasks are appended here; see what npu_prog_finish() closes. */
 struct npu_prog *npu_rec_prog(struct npu_rec *rec);
+/* Will the LUT hold another table when the next task begins? From then on it holds @t. */
+bool npu_rec_wants_table(struct npu_rec *rec, const struct npu_table *t);
 /* Can there be more tasks? Where not, the end of the operation says why. */
 bool npu_rec_room(const struct npu_rec *rec);
 /* Ends it: checks the program and the number of tasks. */

@@ -6,9 +6,11 @@
  * code that it found. The registers are those of rocket-userspace's activations, which
  * were validated on RK3588.
  */
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 
-#include "npu_internal.h"
+#include "npu_parts.h"
 
 #define STEPS		512
 #define STEP_SHIFT	5
@@ -16,6 +18,8 @@
 #define ALU_ADD		2
 #define MUX		2
 #define TABLE_WRITE	1
+#define LAST_PATTERN	0x7bff
+#define MAX_HALF	65504
 
 /*
  * Numbers are index = x * per_one + zero. Zero is not index 0, where both tables end: an
@@ -23,10 +27,14 @@
  */
 struct npu_table {
 	double (*f)(double x);
-	int32_t per_one;	/* a power of 2 */
+	double per_one;		/* a half; but for functions of patterns */
 	int32_t zero;
-	uint32_t bits;		/* codes are f(x) - lo in units of 2^-bits */
-	int32_t lo;
+	uint32_t bits;		/* codes are f(x) in units of 2^-bits, from base on */
+	int32_t base;
+	bool patterns;		/* x and f(x) are taken as the numbers that their bits make */
+	uint64_t serial;	/* tells tables apart that lay at the same address; or 0 */
+	int16_t *code;		/* of a function of the user */
+	double error;
 };
 
 static double sigmoid(double x)
@@ -47,11 +55,38 @@ static double normal(double x)
 #define STEP		(1 << STEP_SHIFT)
 #define HALF_STEP	(STEP / 2)
 
-static const struct npu_table sigmoid_table = { sigmoid, 1024, HALF_STEP, 15, 0 };
-static const struct npu_table tanh_table = { tanh, 2048, HALF_STEP, 14, -1 };
+static double rsqrt(double x)
+{
+	return 1 / sqrt(x);
+}
+
+static double reciprocal(double x)
+{
+	return 1 / x;
+}
+
+#define NUMBERS(f_, per_one_, zero_, bits_, base_) {					\
+	.f = (f_), .per_one = (per_one_), .zero = (zero_), .bits = (bits_), .base = (base_),	\
+}
+
+static const struct npu_table sigmoid_table = NUMBERS(sigmoid, 1024, HALF_STEP, 15, 0);
+static const struct npu_table tanh_table = NUMBERS(tanh, 2048, HALF_STEP, 14, -(1 << 14));
 /* The bend at 0 is where a step ends. */
-static const struct npu_table exp_table = { exp_to_one, 2048, EDGE - STEP, 15, 0 };
-static const struct npu_table normal_table = { normal, 2048, HALF_STEP, 15, 0 };
+static const struct npu_table exp_table = NUMBERS(exp_to_one, 2048, EDGE - STEP, 15, 0);
+static const struct npu_table normal_table = NUMBERS(normal, 2048, HALF_STEP, 15, 0);
+static const struct npu_table sin_table = NUMBERS(sin, 1024, HALF_STEP, 14, -(1 << 14));
+static const struct npu_table cos_table = NUMBERS(cos, 1024, HALF_STEP, 14, -(1 << 14));
+/*
+ * The bits of a positive half grow with it, and with its logarithm: 32 steps for each power
+ * of 2. An entry and what lies between two are off by half a unit of a half each, 2^-10 of
+ * the result together; the line between two by 1/32^2/8 of it times 1/4 for the square root,
+ * 3/4 and 2 for the others. Only finite halves are needed.
+ */
+#define PATTERNS(f_)	{ .f = (f_), .per_one = 1, .zero = STEPS - EDGE, .patterns = true }
+
+static const struct npu_table sqrt_table = PATTERNS(sqrt);
+static const struct npu_table rsqrt_table = PATTERNS(rsqrt);
+static const struct npu_table reciprocal_table = PATTERNS(reciprocal);
 
 const struct npu_table *npu_table_of(enum npu_act act)
 {
@@ -62,6 +97,16 @@ const struct npu_table *npu_table_of(enum npu_act act)
 		return &tanh_table;
 	case NPU_ACT_EXP:
 		return &exp_table;
+	case NPU_ACT_SIN:
+		return &sin_table;
+	case NPU_ACT_COS:
+		return &cos_table;
+	case NPU_ACT_SQRT:
+		return &sqrt_table;
+	case NPU_ACT_RSQRT:
+		return &rsqrt_table;
+	case NPU_ACT_RECIPROCAL:
+		return &reciprocal_table;
 	default:
 		return NULL;
 	}
@@ -72,13 +117,46 @@ const struct npu_table *npu_table_normal(void)
 	return &normal_table;
 }
 
+bool npu_table_of_patterns(const struct npu_table *t)
+{
+	return t->patterns;
+}
+
+bool npu_table_is(const struct npu_table *t, const struct npu_table_mark *mark)
+{
+	return t == mark->table && t->serial == mark->serial;
+}
+
+struct npu_table_mark npu_table_mark(const struct npu_table *t)
+{
+	return (struct npu_table_mark){ .table = t, .serial = t->serial };
+}
+
 /* From 1 on, because an entry of 0 was read as 4.0 on silicon (rocket-userspace). */
+static int16_t clamp(double c)
+{
+	return (int16_t)(c < 1 ? 1 : c > INT16_MAX ? INT16_MAX : c);
+}
+
+static double of_pattern(const struct npu_table *t, double pattern)
+{
+	double y;
+
+	if (pattern < 0 || pattern > LAST_PATTERN)
+		pattern = pattern < 0 ? 0 : LAST_PATTERN;
+	y = t->f((double)npu_f16_to_f32((uint16_t)pattern));
+	return y > MAX_HALF ? LAST_PATTERN : npu_f64_to_f16(y);
+}
+
 static int16_t code(const struct npu_table *t, int32_t index)
 {
 	double x = (double)(index - t->zero) / t->per_one;
-	double c = rint(ldexp(t->f(x) - t->lo, (int)t->bits)) + 1;
 
-	return (int16_t)(c < 1 ? 1 : c > INT16_MAX ? INT16_MAX : c);
+	if (t->code)
+		return t->code[(index + EDGE) >> STEP_SHIFT];
+	if (t->patterns)
+		return clamp(of_pattern(t, x) + 1);
+	return clamp(rint(ldexp(t->f(x), (int)t->bits)) - t->base + 1);
 }
 
 static uint32_t float_bits(float f)
@@ -90,16 +168,31 @@ static uint32_t float_bits(float f)
 
 #define SET(p, f, v)	npu_prog_field(p, NPU_F_##f, v)
 
+/* Integers: no product, and the code goes to memory as it is, less the 1 in it. */
+static void set_patterns(struct npu_prog *p, const struct npu_table *t)
+{
+	SET(p, DPU_BN_CFG_MUL_BYPASS, 1);
+	SET(p, DPU_BN_ALU_CFG_OPERAND, (uint32_t)t->zero);
+	SET(p, DPU_OUT_CVT_OFFSET_OFFSET, -1);
+}
+
+static void set_numbers(struct npu_prog *p, const struct npu_table *t)
+{
+	SET(p, DPU_BN_CFG_MUL_BYPASS, 0);
+	SET(p, DPU_BN_ALU_CFG_OPERAND, float_bits((float)t->zero));
+	SET(p, DPU_BN_MUL_CFG_MUL_OPERAND, npu_f64_to_f16(t->per_one));
+	SET(p, DPU_OUT_CVT_OFFSET_OFFSET, t->base - 1);
+	SET(p, DPU_OUT_CVT_SHIFT_CVT_TYPE, 1);
+	SET(p, DPU_OUT_CVT_SHIFT_MINUS_EXP, t->bits);
+}
+
 /* Slopes beyond the edges stay 0: the function goes on as it is there. */
 void npu_prog_set_table(struct npu_prog *p, const struct npu_table *t)
 {
 	SET(p, DPU_BN_CFG_BYPASS, 0);
 	SET(p, DPU_BN_CFG_ALU_BYPASS, 0);
-	SET(p, DPU_BN_CFG_MUL_BYPASS, 0);
 	SET(p, DPU_BN_CFG_RELU_BYPASS, 1);
 	SET(p, DPU_BN_CFG_ALU_ALGO, ALU_ADD);
-	SET(p, DPU_BN_ALU_CFG_OPERAND, float_bits((float)t->zero));
-	SET(p, DPU_BN_MUL_CFG_MUL_OPERAND, npu_f32_to_f16((float)t->per_one));
 	SET(p, DPU_EW_CFG_BYPASS, 0);
 	SET(p, DPU_EW_CFG_LUT_BYPASS, 0);
 	SET(p, DPU_LUT_CFG_LO_LE_MUX, MUX);
@@ -111,10 +204,11 @@ void npu_prog_set_table(struct npu_prog *p, const struct npu_table *t)
 	SET(p, DPU_LUT_LE_END_INDEX, 0);
 	SET(p, DPU_LUT_LO_START_INDEX, 0);
 	SET(p, DPU_LUT_LO_END_INDEX, EDGE);
-	SET(p, DPU_OUT_CVT_OFFSET_OFFSET, t->lo * (1 << t->bits) - 1);
 	SET(p, DPU_OUT_CVT_SCALE_SCALE, 1);
-	SET(p, DPU_OUT_CVT_SHIFT_CVT_TYPE, 1);
-	SET(p, DPU_OUT_CVT_SHIFT_MINUS_EXP, t->bits);
+	if (t->patterns)
+		set_patterns(p, t);
+	else
+		set_numbers(p, t);
 }
 
 static void upload_half(struct npu_prog *p, const struct npu_table *t, uint32_t id, int32_t start)
@@ -136,4 +230,155 @@ void npu_prog_upload_table(struct npu_prog *p, const struct npu_table *t)
 	SET(p, DPU_LUT_ACCESS_CFG_ACCESS_TYPE, 0);
 	SET(p, DPU_LUT_ACCESS_CFG_TABLE_ID, 0);
 	SET(p, DPU_LUT_ACCESS_DATA_DATA, 0);
+}
+
+/* ---- functions of the user ---- */
+
+#define KNOTS		(2 * STEPS + 1)
+/* What fp32 adds to a code without rounding. */
+#define MAX_BASE	(1 << 24)
+#define MAX_BITS	24
+#define MAX_SPAN	32766
+
+struct function {
+	double (*f)(double x, void *arg);
+	void *arg;
+	double lo, hi;
+};
+
+/* A half, so that the range fills the table but for a step. */
+static void place(struct npu_table *t, const struct function *fn)
+{
+	double per_one = fmin((2 * EDGE - STEP) / (fn->hi - fn->lo), EDGE);
+	double zero;
+
+	t->per_one = (double)npu_f16_to_f32(npu_f64_to_f16(per_one));
+	zero = rint(-EDGE - fn->lo * t->per_one);
+	t->zero = zero ? (int32_t)zero : 1;
+}
+
+/*
+ * At the knot behind the end of the range there is what makes the step before it a line
+ * through the function's end.
+ */
+static double knot(const struct npu_table *t, const struct function *fn, int32_t i)
+{
+	double step = STEP / t->per_one, x = (i * STEP - EDGE - t->zero) / t->per_one;
+	double before = x - step, y;
+
+	if (x <= fn->hi)
+		return fn->f(x < fn->lo ? fn->lo : x, fn->arg);
+	if (before >= fn->hi || before < fn->lo)
+		return fn->f(fn->hi, fn->arg);
+	y = fn->f(before, fn->arg);
+	if (fn->hi - before < step / 8)
+		return fn->f(fn->hi, fn->arg);
+	return y + (fn->f(fn->hi, fn->arg) - y) * step / (fn->hi - before);
+}
+
+static void span(const double *v, double *least, double *most)
+{
+	*least = INFINITY;
+	*most = -INFINITY;
+	for (int i = 0; i < KNOTS; i++) {
+		*least = fmin(*least, v[i]);
+		*most = fmax(*most, v[i]);
+	}
+}
+
+static int scale(struct npu_table *t, double least, double most)
+{
+	double big = fmax(fabs(least), fabs(most));
+
+	if (!(most - least <= MAX_SPAN) || !(big <= MAX_HALF))
+		return -ERANGE;
+	for (t->bits = MAX_BITS; t->bits; t->bits--)
+		if (ldexp(most - least, (int)t->bits) <= MAX_SPAN &&
+		    ldexp(big, (int)t->bits) < MAX_BASE)
+			break;
+	t->base = (int32_t)floor(ldexp(least, (int)t->bits));
+	return 0;
+}
+
+/* The same as on the NPU, where the place in the table is rounded to an index. */
+static double look_up(const struct npu_table *t, double x)
+{
+	float at = (float)((float)(x * t->per_one) + (float)t->zero);
+	double c, index = fmin(fmax(rint((double)at), -EDGE), EDGE);
+	int32_t i = ((int32_t)index + EDGE) >> STEP_SHIFT;
+	int32_t part = ((int32_t)index + EDGE) & (STEP - 1);
+
+	c = t->code[i] + (part ? (double)(t->code[i + 1] - t->code[i]) * part / STEP : 0);
+	c = ldexp(floor(c + 0.5) + t->base - 1, -(int)t->bits);
+	return (double)npu_f16_to_f32(npu_f64_to_f16(c));
+}
+
+/* Of all halves; and one code, should silicon round in between in another way. */
+static double error(const struct npu_table *t, const struct function *fn)
+{
+	double worst = 0;
+
+	for (uint32_t h = 0; h < 1u << 16; h++) {
+		double x = (double)npu_f16_to_f32((uint16_t)h);
+
+		if (x >= fn->lo && x <= fn->hi)
+			worst = fmax(worst, fabs(look_up(t, x) - fn->f(x, fn->arg)));
+	}
+	return worst + ldexp(1, -(int)t->bits);
+}
+
+static int fill(struct npu_table *t, const struct function *fn)
+{
+	double v[KNOTS], least, most;
+	int ret;
+
+	for (int i = 0; i < KNOTS; i++) {
+		v[i] = knot(t, fn, i);
+		if (!isfinite(v[i]))
+			return -EINVAL;
+	}
+	span(v, &least, &most);
+	ret = scale(t, least, most);
+	for (int i = 0; !ret && i < KNOTS; i++)
+		t->code[i] = clamp(rint(ldexp(v[i], (int)t->bits)) - t->base + 1);
+	return ret;
+}
+
+int npu_table_new(double (*f)(double x, void *arg), void *arg, double lo, double hi,
+		  struct npu_table **out)
+{
+	static uint64_t serial;
+	struct function fn = { f, arg, lo, hi };
+	struct npu_table *t;
+	int ret;
+
+	if (!(lo < hi) || !(lo >= -MAX_HALF) || !(hi <= MAX_HALF))
+		return -EINVAL;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	t->code = calloc(KNOTS, sizeof(*t->code));
+	t->serial = ++serial;
+	place(t, &fn);
+	ret = t->code ? fill(t, &fn) : -ENOMEM;
+	if (ret) {
+		npu_table_free(t);
+		return ret;
+	}
+	t->error = error(t, &fn);
+	*out = t;
+	return 0;
+}
+
+double npu_table_error(const struct npu_table *table)
+{
+	return table->error;
+}
+
+void npu_table_free(struct npu_table *t)
+{
+	if (!t)
+		return;
+	free(t->code);
+	free(t);
 }
