@@ -64,6 +64,91 @@ int npu_rec_reduce_mean(struct npu_rec *rec, const struct npu_tensor *x, struct 
  */
 int npu_rec_reduce_max(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y);
 
+/* ---- softmax and norms ------------------------------------------------------ */
+
+/**
+ * struct npu_softmax_opts - options of npu_rec_softmax(); NULL or all zero = defaults
+ */
+struct npu_softmax_opts {
+	/** @scale: what elements are multiplied with, from 2^-11 to 8; 0 = 1 */
+	float scale;
+	/** @causal: row r of M counts its first N - M + r + 1 columns only; N is M or more */
+	bool causal;
+};
+
+/**
+ * npu_rec_softmax - append y = exp(scale * x) / sum of exp(scale * x), row by row
+ * @rec: recording
+ * @x: M x N of FP16, N to 32768
+ * @y: M x N of FP16; shares no element with @x
+ * @opts: options or NULL
+ *
+ * The largest element of a row is subtracted first. With t = scale * (largest - x), an element
+ * y is off by at most y * ((12 + t + ln(N)) * 2^-11 + sqrt(N) * 2^-14) + sqrt(y) * 2^-14 +
+ * 2^-24. (The difference is rounded to FP16, which is t * 2^-11 of y. exp(-t/2) is a table of
+ * 1023 steps, whose entries are multiples of 2^-15; it is squared, the squares are summed up
+ * in fp32, and y is their quotient: eight roundings to FP16 of y or the sum, 2^-14 * sqrt(y)
+ * for the entry, and what the errors of the others add to the sum, where the mean of t by y
+ * is at most ln(N).)
+ *
+ * Masked elements may be large negative numbers in @x: they count as 0 from 18 / scale below
+ * the largest one on. What @causal leaves out counts as -65504.
+ *
+ * Return: as npu_rec_reduce_sum(); -E2BIG for more columns.
+ */
+int npu_rec_softmax(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y,
+		    const struct npu_softmax_opts *opts);
+
+/**
+ * struct npu_norm_opts - options of npu_rec_rms_norm() and npu_rec_layer_norm(); NULL or all
+ * zero = defaults
+ */
+struct npu_norm_opts {
+	/** @gamma: 1 x N of FP16, a factor per column, or NULL */
+	/** @beta: 1 x N of FP16, added to each row, or NULL */
+	const struct npu_tensor *gamma, *beta;
+	/**
+	 * @epsilon: added to the mean of squares, 0 to 1; its root is rounded to FP16, and is
+	 * 2^-13 at least
+	 */
+	float epsilon;
+};
+
+/**
+ * npu_rec_rms_norm - append y = x / sqrt(mean of squares + epsilon) * gamma + beta
+ * @rec: recording
+ * @x: M x N of FP16, N to 8192
+ * @y: M x N of FP16; shares no element with @x
+ * @opts: options or NULL
+ *
+ * Rows are divided by their largest magnitude first. Before @beta y is off by at most
+ * 10 * 2^-11 of itself and 2^-18 of gamma, and by 2^-24; @beta rounds once more. (Ten roundings
+ * to FP16, those under the root by half. A quotient below 2^-14 is off by 2^-25, and then
+ * multiplied with at most sqrt(N).)
+ *
+ * Return: as npu_rec_reduce_sum(); -E2BIG for more columns.
+ */
+int npu_rec_rms_norm(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y,
+		     const struct npu_norm_opts *opts);
+
+/**
+ * npu_rec_layer_norm - append y = (x - mean) / sqrt(variance + epsilon) * gamma + beta
+ * @rec: recording
+ * @x: M x N of FP16, N to 8192
+ * @y: M x N of FP16; shares no element with @x
+ * @opts: options or NULL
+ *
+ * The mean is subtracted twice, so that its own rounding does not count. Before gamma the
+ * result is off by at most (20 * abs(y) + 2) * 2^-11 and 2^-18 * abs(mean) / sqrt(variance +
+ * epsilon); gamma and beta round once each, and by 2^-24. (As npu_rec_rms_norm(); differences
+ * are off by 2^-11 of themselves, whose mean moves all by as much; the first mean by 2^-10 of
+ * itself, the second one by 2^-10 of that.) No difference from the mean may exceed 65504.
+ *
+ * Return: as npu_rec_rms_norm().
+ */
+int npu_rec_layer_norm(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y,
+		       const struct npu_norm_opts *opts);
+
 #ifdef __cplusplus
 }
 #endif

@@ -87,6 +87,18 @@ int npu_rec_widen(struct npu_rec *rec, const struct npu_tensor *col, struct npu_
 /* npu_rec_reduce.c: the same; the largest of each row to @v, 1 x M */
 int npu_rec_row_max(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor **v);
 
+/* npu_rec_softmax.c: the same */
+
+/* What a half can sum up without overflow. */
+#define NPU_SOFTMAX_COLS	32768u
+
+int npu_rec_exp_table(struct npu_rec *rec, float scale, struct npu_table **out);
+/* Row r may see the first @seen + r columns. */
+int npu_rec_causal_mask(struct npu_rec *rec, struct npu_dev *dev, uint32_t rows, uint32_t cols,
+			uint32_t seen, struct npu_tensor **out);
+int npu_rec_softmax_tasks(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y,
+			  const struct npu_table *table);
+
 /* npu_rec_move.c: the same; FP32 to FP16, and FP32 or INT32 as they are, both perhaps by max(x, 0) */
 int npu_rec_copy(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y, bool relu);
 

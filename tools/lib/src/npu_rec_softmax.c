@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Softmax over rows, and the mask of what a row may not see.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "npu_parts.h"
+
+/* exp(-18) is below half of the least half. */
+#define REACH		18.0
+#define MIN_SCALE	0x1p-11f
+#define MAX_SCALE	8.0f
+
+/*
+ * The table has half of the exponent, and the product makes the rest: so small results have
+ * more bits than the table's entries.
+ */
+static double half_exp(double x, void *arg)
+{
+	return exp(x * *(double *)arg / 2);
+}
+
+int npu_rec_exp_table(struct npu_rec *rec, float scale, struct npu_table **out)
+{
+	double s = (double)scale;
+	int ret;
+
+	if (!(scale >= MIN_SCALE && scale <= MAX_SCALE))
+		return npu_rec_fail(rec, -EINVAL, "softmax: a scale of %g is not from 2^-11 to 8",
+				    (double)scale);
+	ret = npu_table_new(half_exp, &s, -REACH / s, 0, out);
+	return ret ? npu_rec_fail(rec, ret, "softmax: no table") : 0;
+}
+
+/* Least for columns that a row may not see, else largest. */
+int npu_rec_causal_mask(struct npu_rec *rec, struct npu_dev *dev, uint32_t rows, uint32_t cols,
+			uint32_t seen, struct npu_tensor **out)
+{
+	int ret = npu_rec_temp(rec, dev, NPU_PREC_FP16, rows, cols, out);
+	float *v = ret ? NULL : malloc((size_t)rows * cols * sizeof(*v));
+
+	if (!ret && !v)
+		return npu_rec_fail(rec, -ENOMEM, "no memory for a mask of %u x %u", rows, cols);
+	for (size_t i = 0; v && i < (size_t)rows * cols; i++)
+		v[i] = i % cols < seen + i / cols ? NPU_HALF_MAX : -NPU_HALF_MAX;
+	if (!ret)
+		ret = npu_tensor_write_f32(*out, v, 0, 1);
+	free(v);
+	return ret < 0 ? npu_rec_fail(rec, ret, "no mask of %u x %u", rows, cols) : ret;
+}
+
+/* What is in between: numbers, and a value per row. */
+struct temps {
+	struct npu_tensor *a, *b;	/* with columns that fill the memory */
+	struct npu_tensor *max, *sum;
+	struct npu_weights *ones;
+};
+
+static int alloc_temps(struct npu_rec *rec, struct temps *t, const struct npu_tensor *x)
+{
+	uint32_t rows = x->shape.rows, cols = (uint32_t)round_up(x->shape.cols, NPU_TENSOR_COLS);
+	int ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, rows, cols, &t->a);
+
+	if (!ret)
+		ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, rows, cols, &t->b);
+	if (!ret)
+		ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, rows, 1, &t->sum);
+	if (!ret)
+		ret = npu_rec_uniform(rec, x->dev, 1, x->shape.cols, 1, &t->ones);
+	return ret;
+}
+
+static void free_temps(struct temps *t)
+{
+	npu_tensor_free(t->a);
+	npu_tensor_free(t->b);
+	npu_tensor_free(t->max);
+	npu_tensor_free(t->sum);
+	npu_weights_free(t->ones);
+}
+
+/* Of the last columns' sum nothing is 0, so that what is behind them stays a number. */
+static int append(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y,
+		  const struct npu_table *table, struct temps *t)
+{
+	struct npu_tensor a = *t->a, b = *t->b;
+	int ret = npu_rec_row_max(rec, x, &t->max);
+
+	a.shape.cols = x->shape.cols;
+	b.shape.cols = x->shape.cols;
+	if (!ret)
+		ret = npu_rec_spread(rec, t->max, t->a);
+	if (!ret)
+		ret = npu_rec_ew(rec, NPU_EW_SUB, x, &a, &b);
+	if (!ret)
+		ret = npu_rec_function(rec, table, &b, &a);
+	if (!ret)
+		ret = npu_rec_ew(rec, NPU_EW_MUL, &a, &a, &b);
+	if (!ret)
+		ret = npu_rec_matmul_tasks(rec, &b, t->ones, t->sum, NULL);
+	if (!ret)
+		ret = npu_rec_widen(rec, t->sum, t->a);
+	if (!ret)
+		ret = npu_rec_ew(rec, NPU_EW_DIV, &b, &a, y);
+	return ret;
+}
+
+int npu_rec_softmax_tasks(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y,
+			  const struct npu_table *table)
+{
+	struct temps t = { 0 };
+	int ret = alloc_temps(rec, &t, x);
+
+	if (!ret)
+		ret = append(rec, x, y, table, &t);
+	free_temps(&t);
+	return ret;
+}
+
+static int check(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_tensor *y,
+		 const struct npu_softmax_opts *opts)
+{
+	const struct npu_shape *a = &x->shape, *b = &y->shape;
+
+	if (a->type != NPU_PREC_FP16 || b->type != NPU_PREC_FP16)
+		return npu_rec_fail(rec, -EINVAL, "softmax: no mode for type %d to %d", a->type,
+				    b->type);
+	if (a->rows != b->rows || a->cols != b->cols || (opts->causal && a->rows > a->cols))
+		return npu_rec_fail(rec, -EINVAL, "softmax: %u x %u to %u x %u do not fit%s", a->rows,
+				    a->cols, b->rows, b->cols, opts->causal ? " a causal mask" : "");
+	if (a->cols > NPU_SOFTMAX_COLS)
+		return npu_rec_fail(rec, -E2BIG, "softmax: %u columns exceed the limit %u", a->cols,
+				    NPU_SOFTMAX_COLS);
+	if (npu_tensor_overlap(x, y))
+		return npu_rec_fail(rec, -EINVAL, "softmax: x and y share memory");
+	return 0;
+}
+
+static int append_causal(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y,
+			 const struct npu_table *table)
+{
+	const struct npu_shape *s = &x->shape;
+	struct npu_tensor *mask = NULL, *masked = NULL;
+	int ret = npu_rec_causal_mask(rec, x->dev, s->rows, s->cols, s->cols - s->rows + 1, &mask);
+
+	if (!ret)
+		ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, s->rows, s->cols, &masked);
+	if (!ret)
+		ret = npu_rec_ew(rec, NPU_EW_MIN, x, mask, masked);
+	if (!ret)
+		ret = npu_rec_softmax_tasks(rec, masked, y, table);
+	npu_tensor_free(mask);
+	npu_tensor_free(masked);
+	return ret;
+}
+
+int npu_rec_softmax(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y,
+		    const struct npu_softmax_opts *opts)
+{
+	static const struct npu_softmax_opts defaults;
+	struct npu_table *table = NULL;
+	int ret = npu_rec_begin(rec, "softmax");
+
+	opts = opts ? opts : &defaults;
+	if (!ret)
+		ret = check(rec, x, y, opts);
+	if (!ret)
+		ret = npu_rec_exp_table(rec, opts->scale ? opts->scale : 1, &table);
+	if (!ret)
+		ret = opts->causal ? append_causal(rec, x, y, table) :
+				     npu_rec_softmax_tasks(rec, x, y, table);
+	npu_table_free(table);
+	return ret ? ret : npu_rec_commit(rec);
+}
