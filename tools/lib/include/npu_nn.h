@@ -64,6 +64,21 @@ int npu_rec_reduce_mean(struct npu_rec *rec, const struct npu_tensor *x, struct 
  */
 int npu_rec_reduce_max(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y);
 
+/* ---- transposition ----------------------------------------------------------- */
+
+/**
+ * npu_rec_transpose - append y = x with rows as columns
+ * @rec: recording
+ * @x: M x N of FP16 in memory for 8192 rows at most
+ * @y: N x M of FP16; shares no element with @x
+ *
+ * Exact for finite numbers; a row of @y that has others is spoilt. The NPU moves 16 bytes at
+ * a time, so that the columns are products with ones: @x becomes weights first.
+ *
+ * Return: as npu_rec_reduce_sum(); -E2BIG for more rows.
+ */
+int npu_rec_transpose(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y);
+
 /* ---- softmax and norms ------------------------------------------------------ */
 
 /**

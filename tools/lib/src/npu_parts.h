@@ -71,21 +71,36 @@ int npu_rec_matmul_tasks(struct npu_rec *rec, const struct npu_tensor *x,
 
 #define NPU_HALF_MAX	65504.0f
 
+/* A part of @t from a row and a column on, which the layout must allow; to be read or written. */
+static inline struct npu_tensor npu_part(const struct npu_tensor *t, uint32_t row, uint32_t rows,
+					 uint32_t col, uint32_t cols)
+{
+	struct npu_tensor part = *t;
+
+	part.offset += npu_feature_offset(npu_prec_bytes(t->shape.type), t->pitch, row, col);
+	part.shape.rows = rows;
+	part.shape.cols = cols;
+	return part;
+}
+
 /* Memory that the recording keeps if something uses it. */
 int npu_rec_temp(struct npu_rec *rec, struct npu_dev *dev, enum npu_prec type, uint32_t rows,
 		 uint32_t cols, struct npu_tensor **out);
 
 /* npu_rec_spread.c: the same */
 
-/* Weights that are @value where the column of the input is below @k, and 0 beyond it. */
+/* Weights that are @value where the column of the input is below @k; the recording's own. */
 int npu_rec_uniform(struct npu_rec *rec, struct npu_dev *dev, uint32_t n, uint32_t k, float value,
-		    struct npu_weights **out);
+		    const struct npu_weights **out);
 /* Each element of @v, 1 x M, or of a column, M x 1, goes to all columns of a row of @y. */
 int npu_rec_spread(struct npu_rec *rec, const struct npu_tensor *v, struct npu_tensor *y);
 int npu_rec_widen(struct npu_rec *rec, const struct npu_tensor *col, struct npu_tensor *y);
 
 /* npu_rec_reduce.c: the same; the largest of each row to @v, 1 x M */
-int npu_rec_row_max(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor **v);
+int npu_rec_row_max(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *v);
+/* 1 x N to whole groups of columns: largest for the first @cols, least behind them. */
+int npu_rec_fence_row(struct npu_rec *rec, struct npu_dev *dev, uint32_t cols,
+		      struct npu_tensor **out);
 
 /* npu_rec_softmax.c: the same */
 
@@ -96,8 +111,35 @@ int npu_rec_exp_table(struct npu_rec *rec, float scale, struct npu_table **out);
 /* Row r may see the first @seen + r columns. */
 int npu_rec_causal_mask(struct npu_rec *rec, struct npu_dev *dev, uint32_t rows, uint32_t cols,
 			uint32_t seen, struct npu_tensor **out);
+
+/* What is in between: numbers, and a value per row. */
+struct npu_softmax_temps {
+	struct npu_tensor *a, *b;	/* with columns that fill the memory */
+	struct npu_tensor *max, *sum;
+};
+
+int npu_softmax_temps_new(struct npu_rec *rec, struct npu_softmax_temps *t,
+			  const struct npu_tensor *x);
+void npu_softmax_temps_free(struct npu_softmax_temps *t);
 int npu_rec_softmax_tasks(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y,
-			  const struct npu_table *table);
+			  const struct npu_table *table, const struct npu_softmax_temps *t);
+
+/* npu_rec_pack.c: the same; rows of @x to kernels of @w, which has as many rows and columns */
+int npu_rec_pack(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w);
+/* Memory for such weights; 0. */
+int npu_rec_blank(struct npu_rec *rec, struct npu_dev *dev, uint32_t n, uint32_t k,
+		  struct npu_weights **out);
+/* What it takes to transpose tensors of @rows rows. */
+struct npu_transposer {
+	struct npu_tensor *identity;
+	struct npu_weights *weights;
+};
+
+int npu_transposer_new(struct npu_rec *rec, struct npu_transposer *t, struct npu_dev *dev,
+		       uint32_t rows);
+void npu_transposer_free(struct npu_transposer *t);
+int npu_rec_transpose_tasks(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y,
+			    const struct npu_transposer *t);
 
 /* npu_rec_move.c: the same; FP32 to FP16, and FP32 or INT32 as they are, both perhaps by max(x, 0) */
 int npu_rec_copy(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y, bool relu);

@@ -72,8 +72,11 @@ void npu_rec_free(struct npu_rec *rec)
 	npu_rec_stop(rec);
 	for (uint32_t i = 0; i < rec->nuses; i++)
 		npu_mem_put(rec->use[i].mem);
+	for (uint32_t i = 0; i < rec->nconsts; i++)
+		npu_weights_free(rec->consts[i].weights);
 	npu_mem_put(rec->code);
 	npu_prog_free(rec->prog);
+	free(rec->consts);
 	free(rec->use);
 	free(rec->op);
 	free(rec->task);
@@ -121,6 +124,32 @@ int npu_rec_use(struct npu_rec *rec, struct npu_mem *mem, bool write)
 		return npu_rec_fail(rec, -ENOMEM, "out of memory for operation %u", rec->nops);
 	rec->use = use;
 	rec->use[rec->nuses++] = (struct rec_use){ .mem = npu_mem_get(mem), .write = write };
+	return 0;
+}
+
+const struct npu_weights *npu_rec_const(const struct npu_rec *rec, uint32_t n, uint32_t k,
+					float value)
+{
+	for (uint32_t i = 0; i < rec->nconsts; i++) {
+		const struct rec_const *c = &rec->consts[i];
+
+		if (c->n == n && c->k == k && c->value == value)
+			return c->weights;
+	}
+	return NULL;
+}
+
+int npu_rec_keep_const(struct npu_rec *rec, uint32_t n, uint32_t k, float value,
+		       struct npu_weights *w)
+{
+	struct rec_const *c = grow(rec->consts, rec->nconsts, sizeof(*c));
+
+	if (!c) {
+		npu_weights_free(w);
+		return npu_rec_fail(rec, -ENOMEM, "out of memory for operation %u", rec->nops);
+	}
+	rec->consts = c;
+	c[rec->nconsts++] = (struct rec_const){ n, k, value, w };
 	return 0;
 }
 

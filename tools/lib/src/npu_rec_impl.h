@@ -19,6 +19,13 @@ struct rec_use {
 	bool write;
 };
 
+/* Weights that are the same for every operation: n columns of k values. */
+struct rec_const {
+	uint32_t n, k;
+	float value;
+	struct npu_weights *weights;
+};
+
 struct npu_rec {
 	struct npu_dev *dev;
 	struct npu_rec_opts opts;
@@ -30,6 +37,8 @@ struct npu_rec {
 	struct rec_use *use;		/* each memory once */
 	uint32_t nuses;
 	struct npu_prog *prog;		/* until npu_rec_end() */
+	struct rec_const *consts;
+	uint32_t nconsts;
 	struct npu_table_mark table;	/* that the LUT holds after it */
 
 	bool ended;

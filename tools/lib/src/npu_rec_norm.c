@@ -23,7 +23,7 @@ struct temps {
 	struct npu_tensor *floor;	/* 1 x M: the same */
 	struct npu_tensor *minus;	/* 1 x N: -1 */
 	struct npu_tensor *most, *least, *both, *size;	/* 1 x M */
-	struct npu_weights *mean;
+	const struct npu_weights *mean;
 };
 
 static int filled(struct npu_rec *rec, struct npu_dev *dev, uint32_t rows, uint32_t cols, double v,
@@ -44,6 +44,7 @@ static int filled(struct npu_rec *rec, struct npu_dev *dev, uint32_t rows, uint3
 static int alloc_temps(struct npu_rec *rec, struct temps *t, const struct npu_tensor *x, double root)
 {
 	uint32_t rows = x->shape.rows, cols = (uint32_t)round_up(x->shape.cols, NPU_TENSOR_COLS);
+	struct npu_tensor **vector[] = { &t->most, &t->least, &t->both, &t->size };
 	struct npu_dev *dev = x->dev;
 	int ret = npu_rec_temp(rec, dev, NPU_PREC_FP16, rows, cols, &t->a);
 
@@ -53,10 +54,8 @@ static int alloc_temps(struct npu_rec *rec, struct temps *t, const struct npu_te
 		ret = npu_rec_temp(rec, dev, NPU_PREC_FP16, rows, cols, &t->c);
 	for (size_t i = 0; !ret && i < ARRAY_SIZE(t->col); i++)
 		ret = npu_rec_temp(rec, dev, NPU_PREC_FP16, rows, WIDE, &t->col[i]);
-	if (!ret)
-		ret = npu_rec_temp(rec, dev, NPU_PREC_FP16, 1, rows, &t->both);
-	if (!ret)
-		ret = npu_rec_temp(rec, dev, NPU_PREC_FP16, 1, rows, &t->size);
+	for (size_t i = 0; !ret && i < ARRAY_SIZE(vector); i++)
+		ret = npu_rec_temp(rec, dev, NPU_PREC_FP16, 1, rows, vector[i]);
 	if (!ret)
 		ret = filled(rec, dev, rows, WIDE, root, &t->root);
 	if (!ret)
@@ -78,7 +77,6 @@ static void free_temps(struct temps *t)
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		npu_tensor_free(all[i]);
-	npu_weights_free(t->mean);
 }
 
 static struct npu_tensor columns(const struct npu_tensor *t, const struct npu_tensor *x)
@@ -96,9 +94,9 @@ static int append_size(struct npu_rec *rec, const struct npu_tensor *x, struct t
 	int ret = npu_rec_ew(rec, NPU_EW_MUL, x, t->minus, &a);
 
 	if (!ret)
-		ret = npu_rec_row_max(rec, x, &t->most);
+		ret = npu_rec_row_max(rec, x, t->most);
 	if (!ret)
-		ret = npu_rec_row_max(rec, &a, &t->least);
+		ret = npu_rec_row_max(rec, &a, t->least);
 	if (!ret)
 		ret = npu_rec_ew(rec, NPU_EW_MAX, t->most, t->least, t->both);
 	if (!ret)

@@ -33,7 +33,7 @@ static int check(struct npu_rec *rec, const char *name, const struct npu_tensor 
 static int append_sum(struct npu_rec *rec, const char *name, const struct npu_tensor *x,
 		      struct npu_tensor *y, float factor)
 {
-	struct npu_weights *w = NULL;
+	const struct npu_weights *w = NULL;
 	int ret = npu_rec_begin(rec, name);
 
 	if (!ret)
@@ -42,7 +42,6 @@ static int append_sum(struct npu_rec *rec, const char *name, const struct npu_te
 		ret = npu_rec_uniform(rec, y->dev, 1, x->shape.cols, factor, &w);
 	if (!ret)
 		ret = npu_rec_matmul_tasks(rec, x, w, y, NULL);
-	npu_weights_free(w);
 	return ret ? ret : npu_rec_commit(rec);
 }
 
@@ -65,8 +64,8 @@ int npu_rec_reduce_mean(struct npu_rec *rec, const struct npu_tensor *x, struct 
 /* ---- maxima ---- */
 
 /* A row that takes away what lies behind the last column. */
-static int fence_row(struct npu_rec *rec, struct npu_dev *dev, uint32_t cols,
-		     struct npu_tensor **out)
+int npu_rec_fence_row(struct npu_rec *rec, struct npu_dev *dev, uint32_t cols,
+		      struct npu_tensor **out)
 {
 	uint32_t stored = (uint32_t)round_up(cols, NPU_TENSOR_COLS);
 	float *v = malloc(stored * sizeof(*v));
@@ -84,7 +83,7 @@ static int fence_row(struct npu_rec *rec, struct npu_dev *dev, uint32_t cols,
 static int fence(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor **out)
 {
 	struct npu_tensor *row = NULL, whole = *x;
-	int ret = fence_row(rec, x->dev, x->shape.cols, &row);
+	int ret = npu_rec_fence_row(rec, x->dev, x->shape.cols, &row);
 
 	whole.shape.cols = (uint32_t)round_up(x->shape.cols, NPU_TENSOR_COLS);
 	if (!ret)
@@ -113,37 +112,45 @@ static void max_task(struct npu_rec *rec, const struct npu_tensor *x, uint32_t r
 }
 
 static int max_of_columns(struct npu_rec *rec, const struct npu_tensor *x, uint32_t col,
-			  struct npu_tensor **v)
+			  struct npu_tensor *v)
 {
-	int ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, 1, x->shape.rows, v);
+	int ret = npu_rec_use(rec, x->mem, false);
 
 	if (!ret)
-		ret = npu_rec_use(rec, x->mem, false);
-	if (!ret)
-		ret = npu_rec_use(rec, (*v)->mem, true);
+		ret = npu_rec_use(rec, v->mem, true);
 	for (uint32_t row = 0; !ret && row < x->shape.rows && npu_rec_room(rec); row += NPU_FLY_ROWS)
-		max_task(rec, x, row, col, *v);
+		max_task(rec, x, row, col, v);
 	return ret;
 }
 
-/* *@v becomes the larger one of itself and those of further columns. */
-static int max_with(struct npu_rec *rec, const struct npu_tensor *x, uint32_t col,
-		    struct npu_tensor **v)
+/* Those of further columns one after the other, in two places in turns. */
+static int max_of_many(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *v)
 {
-	struct npu_tensor *more = NULL, *both = NULL;
-	int ret = max_of_columns(rec, x, col, &more);
+	struct npu_tensor *most[2] = { NULL, NULL }, *more = NULL;
+	uint32_t rows = x->shape.rows;
+	int ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, 1, rows, &most[0]);
 
 	if (!ret)
-		ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, 1, x->shape.rows, &both);
+		ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, 1, rows, &most[1]);
 	if (!ret)
-		ret = npu_rec_ew(rec, NPU_EW_MAX, *v, more, both);
+		ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, 1, rows, &more);
+	if (!ret)
+		ret = max_of_columns(rec, x, 0, most[0]);
+	for (uint32_t i = 1; !ret && i * NPU_FLY_COLS < x->shape.cols; i++) {
+		bool last = (i + 1) * NPU_FLY_COLS >= x->shape.cols;
+
+		ret = max_of_columns(rec, x, i * NPU_FLY_COLS, more);
+		if (!ret)
+			ret = npu_rec_ew(rec, NPU_EW_MAX, most[(i - 1) % 2], more,
+					 last ? v : most[i % 2]);
+	}
+	npu_tensor_free(most[0]);
+	npu_tensor_free(most[1]);
 	npu_tensor_free(more);
-	npu_tensor_free(*v);
-	*v = both;
 	return ret;
 }
 
-int npu_rec_row_max(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor **v)
+int npu_rec_row_max(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *v)
 {
 	struct npu_tensor *fenced = NULL;
 	int ret = 0;
@@ -153,9 +160,8 @@ int npu_rec_row_max(struct npu_rec *rec, const struct npu_tensor *x, struct npu_
 		x = fenced;
 	}
 	if (!ret)
-		ret = max_of_columns(rec, x, 0, v);
-	for (uint32_t col = NPU_FLY_COLS; !ret && col < x->shape.cols; col += NPU_FLY_COLS)
-		ret = max_with(rec, x, col, v);
+		ret = x->shape.cols <= NPU_FLY_COLS ? max_of_columns(rec, x, 0, v) :
+						      max_of_many(rec, x, v);
 	npu_tensor_free(fenced);
 	return ret;
 }
@@ -168,7 +174,9 @@ int npu_rec_reduce_max(struct npu_rec *rec, const struct npu_tensor *x, struct n
 	if (!ret)
 		ret = check(rec, "reduce max", x, y, false);
 	if (!ret)
-		ret = npu_rec_row_max(rec, x, &v);
+		ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, 1, x->shape.rows, &v);
+	if (!ret)
+		ret = npu_rec_row_max(rec, x, v);
 	if (!ret)
 		ret = npu_rec_spread(rec, v, y);
 	npu_tensor_free(v);

@@ -51,14 +51,8 @@ int npu_rec_causal_mask(struct npu_rec *rec, struct npu_dev *dev, uint32_t rows,
 	return ret < 0 ? npu_rec_fail(rec, ret, "no mask of %u x %u", rows, cols) : ret;
 }
 
-/* What is in between: numbers, and a value per row. */
-struct temps {
-	struct npu_tensor *a, *b;	/* with columns that fill the memory */
-	struct npu_tensor *max, *sum;
-	struct npu_weights *ones;
-};
-
-static int alloc_temps(struct npu_rec *rec, struct temps *t, const struct npu_tensor *x)
+int npu_softmax_temps_new(struct npu_rec *rec, struct npu_softmax_temps *t,
+			  const struct npu_tensor *x)
 {
 	uint32_t rows = x->shape.rows, cols = (uint32_t)round_up(x->shape.cols, NPU_TENSOR_COLS);
 	int ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, rows, cols, &t->a);
@@ -66,32 +60,36 @@ static int alloc_temps(struct npu_rec *rec, struct temps *t, const struct npu_te
 	if (!ret)
 		ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, rows, cols, &t->b);
 	if (!ret)
-		ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, rows, 1, &t->sum);
+		ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, 1, rows, &t->max);
 	if (!ret)
-		ret = npu_rec_uniform(rec, x->dev, 1, x->shape.cols, 1, &t->ones);
+		ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, rows, 1, &t->sum);
 	return ret;
 }
 
-static void free_temps(struct temps *t)
+void npu_softmax_temps_free(struct npu_softmax_temps *t)
 {
 	npu_tensor_free(t->a);
 	npu_tensor_free(t->b);
 	npu_tensor_free(t->max);
 	npu_tensor_free(t->sum);
-	npu_weights_free(t->ones);
 }
 
-/* Of the last columns' sum nothing is 0, so that what is behind them stays a number. */
-static int append(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y,
-		  const struct npu_table *table, struct temps *t)
+/*
+ * Behind the last column, too, the sum is not 0, so that what is there stays a number. Rows may
+ * be fewer than the temporaries have.
+ */
+int npu_rec_softmax_tasks(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y,
+			  const struct npu_table *table, const struct npu_softmax_temps *t)
 {
-	struct npu_tensor a = *t->a, b = *t->b;
-	int ret = npu_rec_row_max(rec, x, &t->max);
+	uint32_t rows = x->shape.rows, cols = x->shape.cols;
+	struct npu_tensor a = npu_part(t->a, 0, rows, 0, cols), b = npu_part(t->b, 0, rows, 0, cols);
+	struct npu_tensor whole = npu_part(t->a, 0, rows, 0, t->a->shape.cols);
+	struct npu_tensor sum = npu_part(t->sum, 0, rows, 0, 1);
+	const struct npu_weights *ones;
+	int ret = npu_rec_row_max(rec, x, t->max);
 
-	a.shape.cols = x->shape.cols;
-	b.shape.cols = x->shape.cols;
 	if (!ret)
-		ret = npu_rec_spread(rec, t->max, t->a);
+		ret = npu_rec_spread(rec, t->max, &whole);
 	if (!ret)
 		ret = npu_rec_ew(rec, NPU_EW_SUB, x, &a, &b);
 	if (!ret)
@@ -99,23 +97,25 @@ static int append(struct npu_rec *rec, const struct npu_tensor *x, struct npu_te
 	if (!ret)
 		ret = npu_rec_ew(rec, NPU_EW_MUL, &a, &a, &b);
 	if (!ret)
-		ret = npu_rec_matmul_tasks(rec, &b, t->ones, t->sum, NULL);
+		ret = npu_rec_uniform(rec, x->dev, 1, cols, 1, &ones);
 	if (!ret)
-		ret = npu_rec_widen(rec, t->sum, t->a);
+		ret = npu_rec_matmul_tasks(rec, &b, ones, &sum, NULL);
+	if (!ret)
+		ret = npu_rec_widen(rec, &sum, &whole);
 	if (!ret)
 		ret = npu_rec_ew(rec, NPU_EW_DIV, &b, &a, y);
 	return ret;
 }
 
-int npu_rec_softmax_tasks(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y,
-			  const struct npu_table *table)
+static int append(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y,
+		  const struct npu_table *table)
 {
-	struct temps t = { 0 };
-	int ret = alloc_temps(rec, &t, x);
+	struct npu_softmax_temps t = { 0 };
+	int ret = npu_softmax_temps_new(rec, &t, x);
 
 	if (!ret)
-		ret = append(rec, x, y, table, &t);
-	free_temps(&t);
+		ret = npu_rec_softmax_tasks(rec, x, y, table, &t);
+	npu_softmax_temps_free(&t);
 	return ret;
 }
 
@@ -150,7 +150,7 @@ static int append_causal(struct npu_rec *rec, const struct npu_tensor *x, struct
 	if (!ret)
 		ret = npu_rec_ew(rec, NPU_EW_MIN, x, mask, masked);
 	if (!ret)
-		ret = npu_rec_softmax_tasks(rec, masked, y, table);
+		ret = append(rec, masked, y, table);
 	npu_tensor_free(mask);
 	npu_tensor_free(masked);
 	return ret;
@@ -170,7 +170,7 @@ int npu_rec_softmax(struct npu_rec *rec, const struct npu_tensor *x, struct npu_
 		ret = npu_rec_exp_table(rec, opts->scale ? opts->scale : 1, &table);
 	if (!ret)
 		ret = opts->causal ? append_causal(rec, x, y, table) :
-				     npu_rec_softmax_tasks(rec, x, y, table);
+				     append(rec, x, y, table);
 	npu_table_free(table);
 	return ret ? ret : npu_rec_commit(rec);
 }

@@ -13,43 +13,64 @@
 #define SPREAD_COLS	4096u
 #define GROUP		16u
 
-int npu_rec_uniform(struct npu_rec *rec, struct npu_dev *dev, uint32_t n, uint32_t k, float value,
-		    struct npu_weights **out)
+static int new_uniform(struct npu_dev *dev, uint32_t n, uint32_t k, float value,
+		       struct npu_weights **out)
 {
 	struct npu_weights_desc d = { .type = NPU_PREC_FP16, .n = n, .k = k };
 	size_t count = (size_t)n * k;
 	uint16_t *src = malloc(count * sizeof(*src));
-	int ret = src ? 0 : -ENOMEM;
+	int ret;
 
-	for (size_t i = 0; src && i < count; i++)
+	if (!src)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
 		src[i] = npu_f32_to_f16(value);
-	if (!ret)
-		ret = npu_weights_new(dev, &d, src, out);
+	ret = npu_weights_new(dev, &d, src, out);
 	free(src);
-	return ret ? npu_rec_fail(rec, ret, "no memory for weights of %u x %u", n, k) : 0;
-}
-
-/* Only the first channel of an atom is not 0. */
-static int packed_ones(struct npu_rec *rec, struct npu_dev *dev, uint32_t n, struct npu_mem **out)
-{
-	struct npu_mem *mem;
-	int ret = npu_mem_new(dev, n * (size_t)NPU_ATOM_BYTES, &mem);
-	uint16_t *h;
-
-	if (ret)
-		return npu_rec_fail(rec, ret, "no memory for %u weights", n);
-	h = mem->bo->map;
-	for (uint32_t i = 0; i < n; i++)
-		h[i * NPU_SPREAD_CHANNELS] = npu_f32_to_f16(1);
-	ret = npu_rec_use(rec, mem, false);
-	if (!ret)
-		ret = npu_bo_fini(mem->bo);
-	*out = mem;
 	return ret;
 }
 
+int npu_rec_uniform(struct npu_rec *rec, struct npu_dev *dev, uint32_t n, uint32_t k, float value,
+		    const struct npu_weights **out)
+{
+	struct npu_weights *w = NULL;
+	int ret;
+
+	*out = npu_rec_const(rec, n, k, value);
+	if (*out)
+		return 0;
+	ret = new_uniform(dev, n, k, value, &w);
+	if (ret)
+		return npu_rec_fail(rec, ret, "no memory for weights of %u x %u", n, k);
+	*out = w;
+	return npu_rec_keep_const(rec, n, k, value, w);
+}
+
+/* Only the first channel of an atom is not 0. Their k, 0, tells them from others. */
+static int packed_ones(struct npu_rec *rec, struct npu_dev *dev, uint32_t n,
+		       const struct npu_weights **out)
+{
+	struct npu_weights *w;
+	int ret;
+
+	*out = npu_rec_const(rec, n, 0, 1);
+	if (*out)
+		return npu_rec_use(rec, (*out)->mem, false);
+	ret = npu_rec_blank(rec, dev, n, NPU_SPREAD_CHANNELS, &w);
+	if (ret)
+		return ret;
+	*out = w;
+	for (uint32_t i = 0; i < n; i++)
+		((uint16_t *)w->mem->bo->map)[i * NPU_SPREAD_CHANNELS] = npu_f32_to_f16(1);
+	ret = npu_rec_keep_const(rec, n, 0, 1, w);
+	if (ret)
+		return ret;
+	ret = npu_bo_fini(w->mem->bo);
+	return ret ? npu_rec_fail(rec, ret, "no weights of %u", n) : npu_rec_use(rec, w->mem, false);
+}
+
 static void spread_tasks(struct npu_rec *rec, const struct npu_tensor *v,
-			 const struct npu_tensor *y, const struct npu_mem *ones)
+			 const struct npu_tensor *y, const struct npu_weights *ones)
 {
 	uint32_t stored = (uint32_t)round_up(y->shape.rows, NPU_TENSOR_ROWS);
 
@@ -58,7 +79,7 @@ static void spread_tasks(struct npu_rec *rec, const struct npu_tensor *v,
 			uint64_t cols = min_u64(y->shape.cols - col, SPREAD_COLS);
 			struct npu_spread_task t = {
 				.in_iova = npu_tensor_iova(v) + row * sizeof(uint16_t),
-				.weight_iova = ones->bo->iova,
+				.weight_iova = ones->mem->bo->iova,
 				.out_iova = npu_tensor_iova(y) +
 					    npu_feature_offset(2, y->pitch, row, col),
 				.rows = (uint32_t)min_u64(stored - row, SPREAD_ROWS),
@@ -72,7 +93,7 @@ static void spread_tasks(struct npu_rec *rec, const struct npu_tensor *v,
 /* A single element is a column, too. */
 int npu_rec_spread(struct npu_rec *rec, const struct npu_tensor *v, struct npu_tensor *y)
 {
-	struct npu_mem *ones = NULL;
+	const struct npu_weights *ones = NULL;
 	int ret;
 
 	if (y->shape.rows == 1)
@@ -85,19 +106,17 @@ int npu_rec_spread(struct npu_rec *rec, const struct npu_tensor *v, struct npu_t
 		ret = npu_rec_use(rec, y->mem, true);
 	if (!ret)
 		spread_tasks(rec, v, y, ones);
-	npu_mem_put(ones);
 	return ret;
 }
 
 int npu_rec_widen(struct npu_rec *rec, const struct npu_tensor *col, struct npu_tensor *y)
 {
-	struct npu_weights *ones = NULL;
+	const struct npu_weights *ones = NULL;
 	struct npu_tensor first = *col;
 	int ret = npu_rec_uniform(rec, y->dev, y->shape.cols, 1, 1, &ones);
 
 	first.shape.cols = 1;
 	if (!ret)
 		ret = npu_rec_matmul_tasks(rec, &first, ones, y, NULL);
-	npu_weights_free(ones);
 	return ret;
 }

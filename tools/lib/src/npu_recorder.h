@@ -17,6 +17,11 @@ int npu_rec_fail(struct npu_rec *rec, int err, const char *fmt, ...)
 int npu_rec_begin(struct npu_rec *rec, const char *name);
 /* What the operation reads or writes. */
 int npu_rec_use(struct npu_rec *rec, struct npu_mem *mem, bool write);
+/* Weights that are the recording's own: those found by these numbers, or NULL; and new ones. */
+const struct npu_weights *npu_rec_const(const struct npu_rec *rec, uint32_t n, uint32_t k,
+					float value);
+int npu_rec_keep_const(struct npu_rec *rec, uint32_t n, uint32_t k, float value,
+		       struct npu_weights *w);
 /* Its tasks are appended here; see what npu_prog_finish() closes. */
 struct npu_prog *npu_rec_prog(struct npu_rec *rec);
 /* Will the LUT hold another table when the next task begins? From then on it holds @t. */
