@@ -164,6 +164,49 @@ int npu_rec_rms_norm(struct npu_rec *rec, const struct npu_tensor *x, struct npu
 int npu_rec_layer_norm(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y,
 		       const struct npu_norm_opts *opts);
 
+/* ---- attention -------------------------------------------------------------- */
+
+/**
+ * struct npu_attention_opts - options of npu_rec_attention(); NULL or all zero = defaults
+ */
+struct npu_attention_opts {
+	/** @heads: heads of the queries, 0 = 1 */
+	/** @kv_heads: heads of keys and values, each for as many of @heads; 0 = @heads */
+	uint32_t heads, kv_heads;
+	/** @scale: what scores are multiplied with, from 2^-11 to 8; 0 = 1 / sqrt(D) */
+	float scale;
+	/** @causal: row r of M sees the first T - M + r + 1 of T tokens only */
+	bool causal;
+	/** @max_rows: most rows with scores at a time, 0 = 4 MiB of them; rounded to 32 */
+	uint32_t max_rows;
+};
+
+/**
+ * npu_rec_attention - append y = softmax(scale * q * k^T) * v for each head
+ * @rec: recording
+ * @q: M x (heads * D) of FP16, D a multiple of 32
+ * @k: T x (kv_heads * D) of FP16, T to 4096
+ * @v: T x (kv_heads * D) of FP16
+ * @y: M x (heads * D) of FP16; shares no element with the others
+ * @opts: options or NULL
+ *
+ * One operation of one recording, however many heads and tokens there are; what grows is the
+ * number of tasks. Keys and values are tensors that the NPU may have written: it makes weights of
+ * them, once per head of theirs. Views of columns leave heads to other recordings on other cores.
+ *
+ * Scores must not exceed 65504 before they are scaled. They are rounded to FP16, so that the
+ * exponent is off by e = scale * (2^-11 * the largest score + D * 2^-24 * the largest sum of
+ * magnitudes) at most. The result is off by the largest value of @v times exp(2 * e) - 1 +
+ * (14 + 2 * ln(T)) * 2^-11 + 2 * sqrt(T) * 2^-14 + T * 2^-23, and 2^-11 of itself.
+ * (The bound of npu_rec_softmax() summed up over a row, in which the mean of t is at most ln(T);
+ * then products and sums in fp32.)
+ *
+ * Return: as npu_rec_reduce_sum(); -E2BIG for more tokens, or for more than 4095 tasks.
+ */
+int npu_rec_attention(struct npu_rec *rec, const struct npu_tensor *q, const struct npu_tensor *k,
+		      const struct npu_tensor *v, struct npu_tensor *y,
+		      const struct npu_attention_opts *opts);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Attention: scores, softmax and values of many heads, a block of rows after the other.
+ */
+#include <errno.h>
+#include <math.h>
+
+#include "npu_parts.h"
+
+/* A program sums up so many values. */
+#define MAX_TOKENS	4096u
+/* Scores at a time, unless 32 rows have more: 4 MiB in each of four places. */
+#define BLOCK_SCORES	(1u << 21)
+#define BLOCK_UNIT	32u
+
+struct attention {
+	struct npu_rec *rec;
+	const struct npu_tensor *q, *k, *v;
+	struct npu_tensor *y;
+	uint32_t heads, kv_heads, dim;
+	uint32_t rows, block;		/* of q, and at a time */
+	uint32_t tokens, stored;	/* of k; with what fills the memory */
+	bool causal;
+
+	struct npu_table *table;
+	struct npu_weights *keys, *values;
+	struct npu_tensor *turned;	/* values of a head, transposed */
+	struct npu_transposer transposer;
+	struct npu_tensor *mask;	/* or NULL */
+	struct npu_tensor *score[2];
+	struct npu_softmax_temps temps;
+};
+
+static bool shapes_fit(const struct attention *a)
+{
+	const struct npu_shape *q = &a->q->shape, *k = &a->k->shape, *v = &a->v->shape;
+	const struct npu_shape *y = &a->y->shape;
+
+	return q->rows == y->rows && q->cols == y->cols && k->rows == v->rows &&
+	       k->cols == v->cols && q->cols % a->heads == 0 &&
+	       (uint64_t)a->dim * a->kv_heads == k->cols;
+}
+
+static bool all_halves(const struct attention *a)
+{
+	return a->q->shape.type == NPU_PREC_FP16 && a->k->shape.type == NPU_PREC_FP16 &&
+	       a->v->shape.type == NPU_PREC_FP16 && a->y->shape.type == NPU_PREC_FP16;
+}
+
+static int check(const struct attention *a)
+{
+	struct npu_rec *rec = a->rec;
+
+	if (!all_halves(a))
+		return npu_rec_fail(rec, -EINVAL, "attention: no mode for other types than FP16");
+	if (a->heads % a->kv_heads || !shapes_fit(a))
+		return npu_rec_fail(rec, -EINVAL,
+				    "attention: q %u x %u, k %u x %u, v %u x %u, y %u x %u, %u and %u heads do not fit",
+				    a->q->shape.rows, a->q->shape.cols, a->k->shape.rows,
+				    a->k->shape.cols, a->v->shape.rows, a->v->shape.cols,
+				    a->y->shape.rows, a->y->shape.cols, a->heads, a->kv_heads);
+	if (a->dim % NPU_TENSOR_COLS)
+		return npu_rec_fail(rec, -EINVAL, "attention: heads of %u columns are no multiple of %u",
+				    a->dim, NPU_TENSOR_COLS);
+	if (a->causal && a->rows > a->tokens)
+		return npu_rec_fail(rec, -EINVAL, "attention: %u rows see only %u tokens", a->rows,
+				    a->tokens);
+	if (a->tokens > MAX_TOKENS || a->dim > MAX_TOKENS)
+		return npu_rec_fail(rec, -E2BIG, "attention: %u tokens, or heads of %u, exceed the limit %u",
+				    a->tokens, a->dim, MAX_TOKENS);
+	if (npu_tensor_overlap(a->q, a->y) || npu_tensor_overlap(a->k, a->y) ||
+	    npu_tensor_overlap(a->v, a->y))
+		return npu_rec_fail(rec, -EINVAL, "attention: the result shares memory with an operand");
+	return 0;
+}
+
+static uint32_t last_block(const struct attention *a)
+{
+	return (a->rows - 1) / a->block * a->block;
+}
+
+/*
+ * A row that leaves out what is behind the last token; or rows that do, too, what comes later
+ * than they: those of other blocks are in the same mask, further to the left.
+ */
+static int make_mask(struct attention *a)
+{
+	uint32_t before = a->tokens - a->rows;
+
+	if (a->causal)
+		return npu_rec_causal_mask(a->rec, a->y->dev, a->block, a->stored + last_block(a),
+					   before + last_block(a) + 1, &a->mask);
+	if (a->tokens < a->stored)
+		return npu_rec_fence_row(a->rec, a->y->dev, a->tokens, &a->mask);
+	return 0;
+}
+
+static int prepare(struct attention *a, float scale)
+{
+	struct npu_dev *dev = a->y->dev;
+	int ret = npu_rec_exp_table(a->rec, scale, &a->table);
+
+	if (!ret)
+		ret = npu_rec_blank(a->rec, dev, a->stored, a->dim, &a->keys);
+	if (!ret)
+		ret = npu_rec_blank(a->rec, dev, a->dim, a->stored, &a->values);
+	if (!ret)
+		ret = npu_rec_temp(a->rec, dev, NPU_PREC_FP16, a->dim, a->stored, &a->turned);
+	if (!ret)
+		ret = npu_transposer_new(a->rec, &a->transposer, dev, a->tokens);
+	if (!ret)
+		ret = make_mask(a);
+	for (size_t i = 0; !ret && i < ARRAY_SIZE(a->score); i++)
+		ret = npu_rec_temp(a->rec, dev, NPU_PREC_FP16, a->block, a->stored, &a->score[i]);
+	if (!ret)
+		ret = npu_softmax_temps_new(a->rec, &a->temps, a->score[0]);
+	return ret;
+}
+
+static void release(struct attention *a)
+{
+	npu_table_free(a->table);
+	npu_weights_free(a->keys);
+	npu_weights_free(a->values);
+	npu_tensor_free(a->turned);
+	npu_transposer_free(&a->transposer);
+	npu_tensor_free(a->mask);
+	npu_tensor_free(a->score[0]);
+	npu_tensor_free(a->score[1]);
+	npu_softmax_temps_free(&a->temps);
+}
+
+/* Keys are weights of the scores, values transposed those of the result. */
+static int load_head(struct attention *a, uint32_t head)
+{
+	struct npu_tensor k = npu_part(a->k, 0, a->tokens, head * a->dim, a->dim);
+	struct npu_tensor v = npu_part(a->v, 0, a->tokens, head * a->dim, a->dim);
+	struct npu_tensor turned = npu_part(a->turned, 0, a->dim, 0, a->tokens);
+	struct npu_weights keys = *a->keys;
+	int ret;
+
+	keys.n = a->tokens;
+	ret = npu_rec_pack(a->rec, &k, &keys);
+	if (!ret)
+		ret = npu_rec_transpose_tasks(a->rec, &v, &turned, &a->transposer);
+	if (!ret)
+		ret = npu_rec_pack(a->rec, a->turned, a->values);
+	return ret;
+}
+
+static struct npu_tensor mask_part(const struct attention *a, uint32_t row, uint32_t rows)
+{
+	return a->causal ? npu_part(a->mask, 0, rows, last_block(a) - row, a->stored) : *a->mask;
+}
+
+static int append_block(struct attention *a, uint32_t head, uint32_t row)
+{
+	uint32_t rows = (uint32_t)min_u64(a->rows - row, a->block);
+	struct npu_tensor q = npu_part(a->q, row, rows, head * a->dim, a->dim);
+	struct npu_tensor y = npu_part(a->y, row, rows, head * a->dim, a->dim);
+	struct npu_tensor s0 = npu_part(a->score[0], 0, rows, 0, a->stored);
+	struct npu_tensor s1 = npu_part(a->score[1], 0, rows, 0, a->stored);
+	struct npu_tensor *score = a->mask ? &s1 : &s0, *share = a->mask ? &s0 : &s1;
+	int ret = npu_rec_matmul_tasks(a->rec, &q, a->keys, &s0, NULL);
+
+	if (!ret && a->mask) {
+		struct npu_tensor mask = mask_part(a, row, rows);
+
+		ret = npu_rec_ew(a->rec, NPU_EW_MIN, &s0, &mask, &s1);
+	}
+	if (!ret)
+		ret = npu_rec_softmax_tasks(a->rec, score, share, a->table, &a->temps);
+	if (!ret)
+		ret = npu_rec_matmul_tasks(a->rec, share, a->values, &y, NULL);
+	return ret;
+}
+
+static int append(struct attention *a)
+{
+	uint32_t group = a->heads / a->kv_heads;
+	int ret = 0;
+
+	for (uint32_t head = 0; !ret && head < a->heads && npu_rec_room(a->rec); head++) {
+		if (head % group == 0)
+			ret = load_head(a, head / group);
+		for (uint32_t row = 0; !ret && row < a->rows; row += a->block)
+			ret = npu_rec_room(a->rec) ? append_block(a, head, row) : 0;
+	}
+	return ret;
+}
+
+static uint32_t block_rows(const struct attention *a, uint32_t most)
+{
+	uint64_t rows = most ? most : BLOCK_SCORES / a->stored;
+
+	rows = max_u64(rows / BLOCK_UNIT, 1) * BLOCK_UNIT;
+	return (uint32_t)min_u64(rows, a->rows);
+}
+
+int npu_rec_attention(struct npu_rec *rec, const struct npu_tensor *q, const struct npu_tensor *k,
+		      const struct npu_tensor *v, struct npu_tensor *y,
+		      const struct npu_attention_opts *opts)
+{
+	static const struct npu_attention_opts defaults;
+	const struct npu_attention_opts *o = opts ? opts : &defaults;
+	uint32_t heads = o->heads ? o->heads : 1, kv_heads = o->kv_heads ? o->kv_heads : heads;
+	struct attention a = {
+		.rec = rec, .q = q, .k = k, .v = v, .y = y, .heads = heads, .kv_heads = kv_heads,
+		.dim = q->shape.cols / heads, .rows = q->shape.rows, .tokens = k->shape.rows,
+		.stored = (uint32_t)round_up(k->shape.rows, NPU_TENSOR_COLS), .causal = o->causal,
+	};
+	int ret = npu_rec_begin(rec, "attention");
+
+	if (!ret)
+		ret = check(&a);
+	if (!ret) {
+		a.block = block_rows(&a, o->max_rows);
+		ret = prepare(&a, o->scale ? o->scale : 1 / sqrtf((float)a.dim));
+	}
+	if (!ret)
+		ret = append(&a);
+	release(&a);
+	return ret ? ret : npu_rec_commit(rec);
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Attention against doubles, within its bound.
+ */
+#include <errno.h>
+
+#include "nn.h"
+
+struct att {
+	uint32_t rows, tokens, dim;
+	struct npu_attention_opts o;
+	double size;		/* of queries and keys; below 0 there is one element in each row */
+};
+
+struct data {
+	float *q, *k, *v, *y;
+};
+
+static uint32_t kv_heads(const struct att *c)
+{
+	return c->o.kv_heads ? c->o.kv_heads : c->o.heads;
+}
+
+static double dot(const float *a, const float *b, uint32_t n, double *size)
+{
+	double sum = 0;
+
+	*size = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		sum += (double)a[i] * b[i];
+		*size += fabs((double)a[i] * b[i]);
+	}
+	return sum;
+}
+
+/* Shares of the tokens; how far a value of 1 may be off. */
+static double shares(const struct att *c, const struct data *d, uint32_t row, uint32_t head, double *p)
+{
+	uint32_t kv = head / (c->o.heads / kv_heads(c)), kcols = kv_heads(c) * c->dim;
+	uint32_t seen = c->o.causal ? c->tokens - c->rows + row + 1 : c->tokens;
+	const float *q = d->q + (size_t)row * c->o.heads * c->dim + head * c->dim;
+	double scale = c->o.scale ? (double)c->o.scale : 1 / sqrt(c->dim);
+	double most = -INFINITY, sum = 0, big = 0, sizes = 0, size, n = c->tokens;
+
+	for (uint32_t t = 0; t < seen; t++) {
+		p[t] = dot(q, d->k + (size_t)t * kcols + kv * c->dim, c->dim, &size);
+		most = fmax(most, p[t]);
+		big = fmax(big, fabs(p[t]));
+		sizes = fmax(sizes, size);
+	}
+	for (uint32_t t = 0; t < c->tokens; t++) {
+		p[t] = t < seen ? exp(scale * (p[t] - most)) : 0;
+		sum += p[t];
+	}
+	for (uint32_t t = 0; t < c->tokens; t++)
+		p[t] /= sum;
+	return expm1(2 * scale * (0x1p-11 * big + c->dim * 0x1p-24 * sizes)) +
+	       (14 + 2 * log(n)) * 0x1p-11 + 2 * sqrt(n) * 0x1p-14 + n * 0x1p-23;
+}
+
+/* The worst of a head's row. */
+static double excess(const struct att *c, const struct data *d, uint32_t row, uint32_t head, double *p)
+{
+	uint32_t kv = head / (c->o.heads / kv_heads(c)), kcols = kv_heads(c) * c->dim;
+	double off = shares(c, d, row, head, p), worst = 0;
+
+	for (uint32_t i = 0; i < c->dim; i++) {
+		double want = 0, most = 0;
+		float got = d->y[(size_t)row * c->o.heads * c->dim + head * c->dim + i];
+
+		for (uint32_t t = 0; t < c->tokens; t++) {
+			double v = d->v[(size_t)t * kcols + kv * c->dim + i];
+
+			want += p[t] * v;
+			most = fmax(most, fabs(v));
+		}
+		worst = nn_worse(worst, fabs(got - want) /
+					(most * off + fabs(want) * 0x1p-11 + 0x1p-24));
+	}
+	return worst;
+}
+
+static double worst_of(const struct att *c, const struct data *d)
+{
+	double *p = malloc(c->tokens * sizeof(*p)), worst = 0;
+
+	/* All rows of few tokens, and some of many. */
+	for (uint32_t row = 0; row < c->rows; row += c->tokens > 300 && row + 38 < c->rows ? 37 : 1)
+		for (uint32_t head = 0; head < c->o.heads; head++)
+			worst = nn_worse(worst, excess(c, d, row, head, p));
+	free(p);
+	return worst;
+}
+
+/* Scores that are exact: @size squared where two rows are alike, else 0. */
+static void single_out(float *v, size_t rows, uint32_t dim, double size)
+{
+	for (size_t i = 0; size < 0 && i < rows * dim; i++)
+		v[i] = i % dim == i / dim % dim ? (float)size : 0;
+}
+
+static void att_case(struct npu_dev *dev, const struct att *c)
+{
+	uint32_t qcols = c->o.heads * c->dim, kcols = kv_heads(c) * c->dim;
+	struct data d = {
+		nn_floats((size_t)c->rows * qcols, c->size), nn_floats((size_t)c->tokens * kcols, c->size),
+		nn_floats((size_t)c->tokens * kcols, 2), calloc((size_t)c->rows * qcols, sizeof(float)),
+	};
+	struct npu_tensor *q, *k, *v, *y = nn_result(dev, NPU_PREC_FP16, c->rows, qcols);
+	struct npu_rec *rec = nn_rec(dev);
+	unsigned int starts = sim_starts;
+	double worst;
+	int ret;
+
+	single_out(d.q, (size_t)c->rows * c->o.heads, c->dim, c->size);
+	single_out(d.k, (size_t)c->tokens * kv_heads(c), c->dim, c->size);
+	q = nn_tensor(dev, NPU_PREC_FP16, c->rows, qcols, d.q);
+	k = nn_tensor(dev, NPU_PREC_FP16, c->tokens, kcols, d.k);
+	v = nn_tensor(dev, NPU_PREC_FP16, c->tokens, kcols, d.v);
+	ret = nn_run(rec, npu_rec_attention(rec, q, k, v, y, &c->o));
+	ret = ret ? ret : npu_tensor_read_f32(y, d.y, 0, 1);
+	worst = ret ? INFINITY : worst_of(c, &d);
+	tap_ok(!ret && worst <= 1 && sim_starts - starts == 2,
+	       "%u rows, %u tokens, %u and %u heads of %u, size %g%s: %u tasks, %u start each, error %d, %.3f of the bound",
+	       c->rows, c->tokens, c->o.heads, kv_heads(c), c->dim, c->size,
+	       c->o.causal ? ", causal" : "", npu_rec_info(rec).tasks, (sim_starts - starts) / 2, ret,
+	       worst);
+	npu_rec_free(rec);
+	npu_tensor_free(q);
+	npu_tensor_free(k);
+	npu_tensor_free(v);
+	npu_tensor_free(y);
+	free(d.q);
+	free(d.k);
+	free(d.v);
+	free(d.y);
+}
+
+static void test_attention(struct npu_dev *dev)
+{
+	static const struct att cases[] = {
+		{ 1, 1, 32, { .heads = 1 }, 1 },
+		{ 1, 100, 64, { .heads = 4, .kv_heads = 2 }, 2 },
+		{ 9, 9, 32, { .heads = 1, .causal = true }, 3 },
+		{ 5, 70, 32, { .heads = 3, .causal = true }, 2 },
+		{ 64, 64, 64, { .heads = 2, .scale = 0.25f }, 1 },
+		{ 70, 70, 64, { .heads = 6, .kv_heads = 2, .causal = true }, 2 },
+		/* Blocks of rows. */
+		{ 70, 75, 32, { .heads = 2, .max_rows = 32, .causal = true }, 2 },
+		{ 100, 50, 32, { .heads = 2, .max_rows = 32 }, 1 },
+		/* Shares of 0 and 1, and all the same. */
+		{ 40, 48, 128, { .heads = 1 }, 60 },
+		{ 40, 48, 64, { .heads = 1, .causal = true }, 0 },
+		{ 48, 96, 32, { .heads = 3, .kv_heads = 1 }, -12 },
+		{ 128, 128, 64, { .heads = 3, .causal = true }, 2 },
+		{ 512, 512, 64, { .heads = 1, .causal = true }, 2 },
+		{ 2, 4096, 128, { .heads = 2, .kv_heads = 1 }, 1 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		att_case(dev, &cases[i]);
+}
+
+static void refused(struct npu_dev *dev, const struct att *c, uint32_t kcols, int err)
+{
+	struct npu_tensor *q = nn_tensor(dev, NPU_PREC_FP16, c->rows, c->o.heads * c->dim, NULL);
+	struct npu_tensor *k = nn_tensor(dev, NPU_PREC_FP16, c->tokens, kcols, NULL);
+	struct npu_tensor *y = nn_tensor(dev, NPU_PREC_FP16, c->rows, c->o.heads * c->dim, NULL);
+	struct npu_rec *rec = nn_rec(dev);
+
+	tap_ok(npu_rec_attention(rec, q, k, k, y, &c->o) == err && npu_rec_end(rec) == err, "%s",
+	       npu_rec_message(rec));
+	npu_rec_free(rec);
+	npu_tensor_free(q);
+	npu_tensor_free(k);
+	npu_tensor_free(y);
+}
+
+static void test_refused(struct npu_dev *dev)
+{
+	static const struct att cases[] = {
+		{ 4, 4, 40, { .heads = 2 }, 0 },
+		{ 4, 4, 32, { .heads = 3, .kv_heads = 2 }, 0 },
+		{ 8, 4, 32, { .heads = 2, .causal = true }, 0 },
+		{ 4, 4, 32, { .heads = 2, .scale = 10 }, 0 },
+		{ 4, 4100, 32, { .heads = 2 }, 0 },
+		{ 2000, 2000, 32, { .heads = 32, .max_rows = 32 }, 0 },
+	};
+
+	refused(dev, &cases[0], 80, -EINVAL);
+	refused(dev, &cases[1], 64, -EINVAL);
+	refused(dev, &cases[2], 64, -EINVAL);
+	refused(dev, &cases[3], 64, -EINVAL);
+	refused(dev, &cases[3], 32, -EINVAL);
+	refused(dev, &cases[4], 64, -E2BIG);
+	refused(dev, &cases[5], 1024, -E2BIG);
+}
+
+int main(void)
+{
+	struct npu_dev *dev;
+
+	npu_open(NULL, &dev);
+	sim_features(DRM_ROCKET_FEATURE_BATCHED);
+	test_attention(dev);
+	test_refused(dev);
+	tap_ok(!sim_bos(), "nothing is left");
+	npu_close(dev);
+	return tap_done();
+}
