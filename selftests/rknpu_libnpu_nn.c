@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What libnpu promises of layers of neural networks, on the driver and over both uAPIs: results
+ * within their bounds, and one ioctl and one interrupt for a block of them.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npu.h"
+#include "rknpu_harness.h"
+
+#define WAIT_NS		(60000 * RK_MS)
+/* The core that these recordings run on. */
+#define CORE		1
+
+/* Every ioctl of the library, see the Makefile. */
+static unsigned int ioctls;
+
+int __real_drmIoctl(int fd, unsigned long request, void *arg);
+int __wrap_drmIoctl(int fd, unsigned long request, void *arg);
+int __wrap_drmIoctl(int fd, unsigned long request, void *arg)
+{
+	ioctls++;
+	return __real_drmIoctl(fd, request, arg);
+}
+
+FIXTURE(nn) {
+	struct npu_dev *dev;
+};
+
+FIXTURE_VARIANT(nn) {
+	const char *uapi;
+};
+
+FIXTURE_VARIANT_ADD(nn, rocket) { .uapi = "rocket" };
+FIXTURE_VARIANT_ADD(nn, vendor) { .uapi = "rknpu" };
+
+FIXTURE_SETUP(nn)
+{
+	int ret;
+
+	setenv("NPU_UAPI", variant->uapi, 1);
+	ret = npu_open(NULL, &self->dev);
+	if (ret)
+		SKIP(return, "no node %s: %s", variant->uapi, strerror(-ret));
+	rk_model_calm();
+	if (!rk_ours())
+		SKIP(return, "another driver knows no cores and tells no tasks");
+}
+
+FIXTURE_TEARDOWN(nn)
+{
+	rk_model_calm();
+	npu_close(self->dev);
+}
+
+/* Halves from -@size to @size. */
+static void fill(float *v, size_t n, float size)
+{
+	static uint32_t state = 0x2545f491;
+
+	for (size_t i = 0; i < n; i++) {
+		state ^= state << 13;
+		state ^= state >> 17;
+		state ^= state << 5;
+		v[i] = npu_f16_to_f32(npu_f32_to_f16(((float)(state % 4001) / 2000 - 1) * size));
+	}
+}
+
+static struct npu_tensor *tensor(struct npu_dev *dev, uint32_t rows, uint32_t cols, const float *v)
+{
+	struct npu_tensor *t = NULL;
+
+	if (npu_tensor_new(dev, NPU_PREC_FP16, rows, cols, &t))
+		return NULL;
+	if (v && npu_tensor_write_f32(t, v, 0, 1)) {
+		npu_tensor_free(t);
+		return NULL;
+	}
+	return t;
+}
+
+static struct npu_weights *weights(struct npu_dev *dev, uint32_t n, uint32_t k, const float *v)
+{
+	struct npu_weights_desc d = { .type = NPU_PREC_FP16, .n = n, .k = k };
+	uint16_t *h = malloc((size_t)n * k * sizeof(*h));
+	struct npu_weights *w = NULL;
+
+	for (size_t i = 0; h && i < (size_t)n * k; i++)
+		h[i] = npu_f32_to_f16(v[i]);
+	if (h)
+		npu_weights_new(dev, &d, h, &w);
+	free(h);
+	return w;
+}
+
+static struct npu_rec *recording(struct npu_dev *dev)
+{
+	struct npu_rec_opts o = { .core_mask = 1 << CORE };
+	struct npu_rec *rec = NULL;
+
+	npu_rec_new(dev, &o, &rec);
+	return rec;
+}
+
+/* One ioctl, one start of the hardware and one interrupt, however many tasks. */
+static void run_once(struct __test_metadata *_metadata, struct npu_rec *rec)
+{
+	long long irqs = rk_cores_stat("irqs"), tasks = rk_cores_stat("tasks");
+	uint64_t kicks = rk_count_all_jobs(NPU_CNT_KICK);
+
+	ioctls = 0;
+	ASSERT_EQ(0, npu_rec_run(rec));
+	EXPECT_EQ(1, ioctls);
+	ASSERT_EQ(0, npu_rec_wait(rec, WAIT_NS));
+	EXPECT_EQ(1, rk_cores_stat("irqs") - irqs);
+	EXPECT_EQ(1, rk_count_all_jobs(NPU_CNT_KICK) - kicks);
+	EXPECT_EQ(npu_rec_info(rec).tasks, rk_cores_stat("tasks") - tasks);
+}
+
+static void end_and_run(struct __test_metadata *_metadata, struct npu_rec *rec, int err)
+{
+	ASSERT_EQ(0, err) TH_LOG("%s", npu_rec_message(rec));
+	ASSERT_EQ(0, npu_rec_end(rec));
+	EXPECT_TRUE(npu_rec_info(rec).chained);
+	run_once(_metadata, rec);
+	run_once(_metadata, rec);
+}
+
+RK_TEST_F_TIMEOUT(nn, long_sums, 120, "fp16 sums of 9000 columns are added on the NPU")
+{
+	enum { M = 5, N = 40, K = 9000 };
+	static float x[M * K], w[N * K], y[M * N];
+	struct npu_tensor *tx, *ty;
+	struct npu_weights *tw;
+	unsigned int bad = 0;
+	struct npu_rec *rec;
+
+	RK_REQUIRE_MODEL();
+	rk_scrub(false);
+	fill(x, M * K, 1);
+	fill(w, N * K, 0x1p-5f);
+	tx = tensor(self->dev, M, K, x);
+	ty = tensor(self->dev, M, N, NULL);
+	tw = weights(self->dev, N, K, w);
+	rec = recording(self->dev);
+	ASSERT_TRUE(tx && ty && tw && rec);
+	end_and_run(_metadata, rec, npu_rec_matmul(rec, tx, tw, ty, NULL));
+	ASSERT_EQ(0, npu_tensor_read_f32(ty, y, 0, 1));
+	for (int m = 0; m < M; m++)
+		for (int n = 0; n < N; n++) {
+			double sum = 0, size = 0;
+
+			for (int k = 0; k < K; k++) {
+				sum += (double)x[m * K + k] * w[n * K + k];
+				size += fabs((double)x[m * K + k] * w[n * K + k]);
+			}
+			bad += !(fabs(y[m * N + n] - sum) <=
+				 K * 0x1p-24 * size + fabs(sum) * 0x1p-11 + 0x1p-25);
+		}
+	EXPECT_EQ(0, bad);
+	npu_rec_free(rec);
+	npu_tensor_free(tx);
+	npu_tensor_free(ty);
+	npu_weights_free(tw);
+}
+
+RK_TEST_F_TIMEOUT(nn, softmax, 120, "softmax with a causal mask is within its bound")
+{
+	enum { M = 33, N = 70 };
+	static float x[M * N], y[M * N];
+	struct npu_softmax_opts o = { .scale = 0.5f, .causal = true };
+	struct npu_rec *rec = recording(self->dev);
+	struct npu_tensor *tx, *ty;
+	unsigned int bad = 0;
+
+	RK_REQUIRE_MODEL();
+	rk_scrub(false);
+	fill(x, M * N, 12);
+	tx = tensor(self->dev, M, N, x);
+	ty = tensor(self->dev, M, N, NULL);
+	ASSERT_TRUE(tx && ty && rec);
+	end_and_run(_metadata, rec, npu_rec_softmax(rec, tx, ty, &o));
+	ASSERT_EQ(0, npu_tensor_read_f32(ty, y, 0, 1));
+	for (int m = 0; m < M; m++) {
+		int seen = N - M + m + 1;
+		double most = -INFINITY, sum = 0;
+
+		for (int n = 0; n < seen; n++)
+			most = fmax(most, x[m * N + n]);
+		for (int n = 0; n < seen; n++)
+			sum += exp((x[m * N + n] - most) / 2);
+		for (int n = 0; n < N; n++) {
+			double t = (most - x[m * N + n]) / 2, p = n < seen ? exp(-t) / sum : 0;
+			double off = p * ((12 + t + log(N)) * 0x1p-11 + sqrt(N) * 0x1p-14) +
+				     sqrt(p) * 0x1p-14 + 0x1p-24;
+
+			bad += !(fabs(y[m * N + n] - p) <= off);
+		}
+	}
+	EXPECT_EQ(0, bad);
+	npu_rec_free(rec);
+	npu_tensor_free(tx);
+	npu_tensor_free(ty);
+}
+
+/* ---- a block: norm, projections, attention with grouped queries, projection, sum ---- */
+
+#define TOKENS	40u
+#define DIM	32u
+#define HEADS	4u
+#define KV	2u
+#define WIDTH	(HEADS * DIM)
+
+struct block {
+	struct npu_tensor *x, *norm, *q, *k, *v, *mixed, *out, *y;
+	struct npu_weights *wq, *wk, *wv, *wo;
+};
+
+static struct npu_weights *any_weights(struct npu_dev *dev, uint32_t n)
+{
+	static float v[WIDTH * WIDTH];
+
+	fill(v, (size_t)n * WIDTH, 0.15f);
+	return weights(dev, n, WIDTH, v);
+}
+
+static bool make_block(struct block *b, struct npu_dev *dev, const float *x)
+{
+	b->x = tensor(dev, TOKENS, WIDTH, x);
+	b->norm = tensor(dev, TOKENS, WIDTH, NULL);
+	b->q = tensor(dev, TOKENS, WIDTH, NULL);
+	b->k = tensor(dev, TOKENS, KV * DIM, NULL);
+	b->v = tensor(dev, TOKENS, KV * DIM, NULL);
+	b->mixed = tensor(dev, TOKENS, WIDTH, NULL);
+	b->out = tensor(dev, TOKENS, WIDTH, NULL);
+	b->y = tensor(dev, TOKENS, WIDTH, NULL);
+	b->wq = any_weights(dev, WIDTH);
+	b->wk = any_weights(dev, KV * DIM);
+	b->wv = any_weights(dev, KV * DIM);
+	b->wo = any_weights(dev, WIDTH);
+	return b->x && b->norm && b->q && b->k && b->v && b->mixed && b->out && b->y && b->wq &&
+	       b->wk && b->wv && b->wo;
+}
+
+static void free_block(struct block *b)
+{
+	struct npu_tensor *t[] = { b->x, b->norm, b->q, b->k, b->v, b->mixed, b->out, b->y };
+	struct npu_weights *w[] = { b->wq, b->wk, b->wv, b->wo };
+
+	for (size_t i = 0; i < ARRAY_SIZE(t); i++)
+		npu_tensor_free(t[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(w); i++)
+		npu_weights_free(w[i]);
+}
+
+#define STEPS	7
+
+static int append_step(struct npu_rec *rec, const struct block *b, int step)
+{
+	static const struct npu_attention_opts att = {
+		.heads = HEADS, .kv_heads = KV, .causal = true,
+	};
+	static const struct npu_norm_opts norm = { .epsilon = 1e-5f };
+
+	switch (step) {
+	case 0:
+		return npu_rec_rms_norm(rec, b->x, b->norm, &norm);
+	case 1:
+		return npu_rec_matmul(rec, b->norm, b->wq, b->q, NULL);
+	case 2:
+		return npu_rec_matmul(rec, b->norm, b->wk, b->k, NULL);
+	case 3:
+		return npu_rec_matmul(rec, b->norm, b->wv, b->v, NULL);
+	case 4:
+		return npu_rec_attention(rec, b->q, b->k, b->v, b->mixed, &att);
+	case 5:
+		return npu_rec_matmul(rec, b->mixed, b->wo, b->out, NULL);
+	default:
+		return npu_rec_add(rec, b->x, b->out, b->y);
+	}
+}
+
+/* The bound of npu_rec_attention(), from what the NPU itself made of the projections. */
+static unsigned int attention_wrong(const float *q, const float *k, const float *v, const float *y,
+				    uint32_t row, uint32_t head)
+{
+	uint32_t cols = KV * DIM, at = head / (HEADS / KV) * DIM, seen = row + 1;
+	double p[TOKENS], most = -INFINITY, sum = 0, big = 0, sizes = 0, off;
+	unsigned int bad = 0;
+
+	for (uint32_t t = 0; t < seen; t++) {
+		double size = 0;
+
+		p[t] = 0;
+		for (uint32_t i = 0; i < DIM; i++) {
+			double s = (double)q[row * WIDTH + head * DIM + i] * k[t * cols + at + i];
+
+			p[t] += s;
+			size += fabs(s);
+		}
+		most = fmax(most, p[t]);
+		big = fmax(big, fabs(p[t]));
+		sizes = fmax(sizes, size);
+	}
+	for (uint32_t t = 0; t < seen; t++) {
+		p[t] = exp((p[t] - most) / sqrt(DIM));
+		sum += p[t];
+	}
+	off = expm1(2 / sqrt(DIM) * (0x1p-11 * big + DIM * 0x1p-24 * sizes)) +
+	      (14 + 2 * log(TOKENS)) * 0x1p-11 + 2 * sqrt(TOKENS) * 0x1p-14 + TOKENS * 0x1p-23;
+	for (uint32_t i = 0; i < DIM; i++) {
+		double want = 0, largest = 0;
+
+		for (uint32_t t = 0; t < seen; t++) {
+			want += p[t] / sum * v[t * cols + at + i];
+			largest = fmax(largest, fabs(v[t * cols + at + i]));
+		}
+		bad += !(fabs(y[row * WIDTH + head * DIM + i] - want) <=
+			 largest * off + fabs(want) * 0x1p-11 + 0x1p-24);
+	}
+	return bad;
+}
+
+static void check_attention(struct __test_metadata *_metadata, const struct block *b)
+{
+	static float q[TOKENS * WIDTH], k[TOKENS * KV * DIM], v[TOKENS * KV * DIM];
+	static float y[TOKENS * WIDTH];
+	unsigned int bad = 0;
+
+	ASSERT_EQ(0, npu_tensor_read_f32(b->q, q, 0, 1));
+	ASSERT_EQ(0, npu_tensor_read_f32(b->k, k, 0, 1));
+	ASSERT_EQ(0, npu_tensor_read_f32(b->v, v, 0, 1));
+	ASSERT_EQ(0, npu_tensor_read_f32(b->mixed, y, 0, 1));
+	for (uint32_t row = 0; row < TOKENS; row++)
+		for (uint32_t head = 0; head < HEADS; head++)
+			bad += attention_wrong(q, k, v, y, row, head);
+	EXPECT_EQ(0, bad);
+}
+
+RK_TEST_F_TIMEOUT(nn, block, 120,
+		  "norm, projections and attention: one ioctl, one interrupt, and as by themselves")
+{
+	static float x[TOKENS * WIDTH];
+	static uint16_t together[TOKENS * WIDTH], apart[TOKENS * WIDTH];
+	struct npu_rec *rec = recording(self->dev);
+	struct block b = { 0 };
+	int ret = 0;
+
+	RK_REQUIRE_MODEL();
+	rk_scrub(false);
+	fill(x, TOKENS * WIDTH, 20);
+	ASSERT_TRUE(rec && make_block(&b, self->dev, x));
+	for (int i = 0; !ret && i < STEPS; i++)
+		ret = append_step(rec, &b, i);
+	end_and_run(_metadata, rec, ret);
+	TH_LOG("%u operations, %u tasks", npu_rec_info(rec).ops, npu_rec_info(rec).tasks);
+	ASSERT_EQ(0, npu_tensor_read(b.y, together, 0));
+	check_attention(_metadata, &b);
+	npu_rec_free(rec);
+	for (int i = 0; i < STEPS; i++) {
+		rec = recording(self->dev);
+		ASSERT_NE(NULL, rec);
+		ASSERT_EQ(0, append_step(rec, &b, i));
+		ASSERT_EQ(0, npu_rec_end(rec));
+		ASSERT_EQ(0, npu_rec_run(rec));
+		ASSERT_EQ(0, npu_rec_wait(rec, WAIT_NS));
+		npu_rec_free(rec);
+	}
+	ASSERT_EQ(0, npu_tensor_read(b.y, apart, 0));
+	EXPECT_EQ(0, memcmp(together, apart, sizeof(apart)));
+	free_block(&b);
+}
+
+RK_HARNESS_MAIN
