@@ -161,6 +161,23 @@ static void test_attention(struct npu_dev *dev)
 		att_case(dev, &cases[i]);
 }
 
+/* What a recording for one core takes: heads that three cores share, of the lengths of a table. */
+static void count_case(struct npu_dev *dev, uint32_t tokens)
+{
+	struct npu_attention_opts o = { .heads = 4, .causal = true };
+	struct npu_tensor *q = nn_tensor(dev, NPU_PREC_FP16, tokens, 4 * 64, NULL);
+	struct npu_tensor *y = nn_tensor(dev, NPU_PREC_FP16, tokens, 4 * 64, NULL);
+	struct npu_rec *rec = nn_rec(dev);
+	int ret = npu_rec_attention(rec, q, q, q, y, &o);
+
+	tap_ok(!ret && npu_rec_info(rec).ops == 1,
+	       "4 heads of 64 and %u tokens are one recording of %u tasks: error %d", tokens,
+	       npu_rec_info(rec).tasks, ret);
+	npu_rec_free(rec);
+	npu_tensor_free(q);
+	npu_tensor_free(y);
+}
+
 static void refused(struct npu_dev *dev, const struct att *c, uint32_t kcols, int err)
 {
 	struct npu_tensor *q = nn_tensor(dev, NPU_PREC_FP16, c->rows, c->o.heads * c->dim, NULL);
@@ -203,6 +220,8 @@ int main(void)
 	npu_open(NULL, &dev);
 	sim_features(DRM_ROCKET_FEATURE_BATCHED);
 	test_attention(dev);
+	for (uint32_t tokens = 128; tokens <= 4096; tokens *= 2)
+		count_case(dev, tokens);
 	test_refused(dev);
 	tap_ok(!sim_bos(), "nothing is left");
 	npu_close(dev);
