@@ -56,6 +56,9 @@ static inline uint32_t npu_tensor_lanes(const struct npu_tensor *t)
 	return (uint32_t)(NPU_ATOM_BYTES / npu_prec_bytes(t->shape.type));
 }
 
+/* A tensor at the start of memory that is large enough. */
+int npu_tensor_in(struct npu_dev *dev, struct npu_mem *mem, struct npu_shape shape,
+		  struct npu_tensor **out);
 /* Do two tensors share elements? */
 bool npu_tensor_overlap(const struct npu_tensor *a, const struct npu_tensor *b);
 /* Between these two the CPU may use a tensor's elements; end with what was written. */

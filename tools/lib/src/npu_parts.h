@@ -68,6 +68,8 @@ int npu_rec_function(struct npu_rec *rec, const struct npu_table *table,
 int npu_rec_matmul_tasks(struct npu_rec *rec, const struct npu_tensor *x,
 			 const struct npu_weights *w, struct npu_tensor *y,
 			 const struct npu_rec_matmul_opts *opts);
+/* The k_step that weights had better have for an operand of so many rows. */
+uint32_t npu_sum_step(uint32_t rows, const struct npu_weights *w);
 
 #define NPU_HALF_MAX	65504.0f
 

@@ -127,6 +127,35 @@ int npu_rec_use(struct npu_rec *rec, struct npu_mem *mem, bool write)
 	return 0;
 }
 
+static struct npu_mem *idle_sums(const struct npu_rec *rec, uint64_t bytes)
+{
+	for (uint32_t i = 0; i < rec->nuses; i++) {
+		const struct rec_use *u = &rec->use[i];
+
+		if (u->sums && u->mem->refs == 1 && u->mem->bo->size >= bytes)
+			return u->mem;
+	}
+	return NULL;
+}
+
+int npu_rec_sums(struct npu_rec *rec, enum npu_prec type, uint32_t rows, uint32_t cols,
+		 struct npu_tensor **out)
+{
+	struct npu_mem *idle = idle_sums(rec, npu_tensor_bytes(type, rows, cols));
+	struct npu_shape shape = { .type = type, .rows = rows, .cols = cols };
+	int ret = idle ? npu_tensor_in(rec->dev, idle, shape, out) :
+			 npu_tensor_new(rec->dev, type, rows, cols, out);
+
+	if (ret)
+		return npu_rec_fail(rec, ret, "no memory for sums of %u x %u", rows, cols);
+	if (idle)
+		return 0;
+	ret = npu_rec_use(rec, (*out)->mem, true);
+	if (!ret)
+		rec->use[rec->nuses - 1].sums = true;
+	return ret;
+}
+
 const struct npu_weights *npu_rec_const(const struct npu_rec *rec, uint32_t n, uint32_t k,
 					float value)
 {

@@ -105,6 +105,8 @@ static int prepare(struct attention *a, float scale)
 	if (!ret)
 		ret = npu_rec_blank(a->rec, dev, a->dim, a->stored, &a->values);
 	if (!ret)
+		a->values->k_step = npu_sum_step(a->block, a->values);
+	if (!ret)
 		ret = npu_rec_temp(a->rec, dev, NPU_PREC_FP16, a->dim, a->stored, &a->turned);
 	if (!ret)
 		ret = npu_transposer_new(a->rec, &a->transposer, dev, a->tokens);

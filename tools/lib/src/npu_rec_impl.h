@@ -17,6 +17,7 @@ struct rec_op {
 struct rec_use {
 	struct npu_mem *mem;
 	bool write;
+	bool sums;		/* may be used again when nobody else has it */
 };
 
 /* Weights that are the same for every operation: n columns of k values. */

@@ -7,6 +7,15 @@
 
 #include "npu_parts.h"
 
+/*
+ * CBUF holds 16 rows of 4096 halves beside their weights, and 160 of 1024. With many rows a
+ * few additions cost less than fetching all weights for each few rows.
+ */
+#define SPLIT_ROWS	64u
+#define SPLIT_STEP	1024u
+/* Programs write whole groups of so many columns, or of 32. */
+#define KERNELS		16u
+
 static bool types_fit(const struct npu_tensor *x, const struct npu_weights *w,
 		      const struct npu_tensor *y)
 {
@@ -123,12 +132,12 @@ static int alloc_sums(struct npu_rec *rec, struct sums *s, const struct npu_weig
 {
 	enum npu_prec type = is_float(w) ? NPU_PREC_FP32 : NPU_PREC_INT32;
 	const struct npu_shape *h = &y->shape;
-	int ret = npu_rec_temp(rec, y->dev, type, h->rows, h->cols, &s->part);
+	int ret = npu_rec_sums(rec, type, h->rows, h->cols, &s->part);
 
 	if (!ret)
-		ret = npu_rec_temp(rec, y->dev, type, h->rows, h->cols, &s->sum[0]);
+		ret = npu_rec_sums(rec, type, h->rows, h->cols, &s->sum[0]);
 	if (!ret)
-		ret = npu_rec_temp(rec, y->dev, type, h->rows, h->cols, &s->sum[1]);
+		ret = npu_rec_sums(rec, type, h->rows, h->cols, &s->sum[1]);
 	return ret;
 }
 
@@ -157,6 +166,28 @@ static int finish_sum(struct npu_rec *rec, const struct npu_tensor *sum, struct 
 	return ret;
 }
 
+/*
+ * In between, all columns that programs write are added: the memory may have been used before,
+ * and a copy takes more of them than there are.
+ */
+static int add_sums(struct npu_rec *rec, const struct npu_tensor *sum, const struct npu_tensor *part,
+		    struct npu_tensor *to, bool last)
+{
+	struct npu_tensor a = *sum, b = *part, c = *to;
+
+	if (last)
+		return npu_rec_ew(rec, NPU_EW_ADD, sum, part, to);
+	a.shape.cols = (uint32_t)round_up(sum->shape.cols, KERNELS);
+	b.shape.cols = a.shape.cols;
+	c.shape.cols = a.shape.cols;
+	return npu_rec_ew(rec, NPU_EW_ADD, &a, &b, &c);
+}
+
+uint32_t npu_sum_step(uint32_t rows, const struct npu_weights *w)
+{
+	return rows > SPLIT_ROWS && w->k_step > SPLIT_STEP ? SPLIT_STEP : w->k_step;
+}
+
 /* Sums are never formed in place: that is corrupted on silicon (rocket-userspace). */
 static int add_stretches(struct npu_rec *rec, const struct npu_plan *plan, const struct sums *s,
 			 const struct npu_tensor *x, const struct npu_weights *w,
@@ -176,7 +207,7 @@ static int add_stretches(struct npu_rec *rec, const struct npu_plan *plan, const
 
 		ret = add_tiles(rec, plan, x, w, i ? s->part : sum, &part);
 		if (!ret && i)
-			ret = npu_rec_ew(rec, NPU_EW_ADD, sum, s->part, to);
+			ret = add_sums(rec, sum, s->part, to, to == y);
 		sum = i ? to : sum;
 	}
 	return ret || direct ? ret : finish_sum(rec, sum, y, act);

@@ -74,6 +74,20 @@ void npu_softmax_temps_free(struct npu_softmax_temps *t)
 	npu_tensor_free(t->sum);
 }
 
+/* One group of kernels may be cut anywhere between groups of columns. */
+static int append_sum(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *sum)
+{
+	const struct npu_weights *ones = NULL;
+	struct npu_weights cut;
+	int ret = npu_rec_uniform(rec, x->dev, 1, x->shape.cols, 1, &ones);
+
+	if (ret)
+		return ret;
+	cut = *ones;
+	cut.k_step = npu_sum_step(x->shape.rows, ones);
+	return npu_rec_matmul_tasks(rec, x, &cut, sum, NULL);
+}
+
 /*
  * Behind the last column, too, the sum is not 0, so that what is there stays a number. Rows may
  * be fewer than the temporaries have.
@@ -85,7 +99,6 @@ int npu_rec_softmax_tasks(struct npu_rec *rec, const struct npu_tensor *x, struc
 	struct npu_tensor a = npu_part(t->a, 0, rows, 0, cols), b = npu_part(t->b, 0, rows, 0, cols);
 	struct npu_tensor whole = npu_part(t->a, 0, rows, 0, t->a->shape.cols);
 	struct npu_tensor sum = npu_part(t->sum, 0, rows, 0, 1);
-	const struct npu_weights *ones;
 	int ret = npu_rec_row_max(rec, x, t->max);
 
 	if (!ret)
@@ -97,9 +110,7 @@ int npu_rec_softmax_tasks(struct npu_rec *rec, const struct npu_tensor *x, struc
 	if (!ret)
 		ret = npu_rec_ew(rec, NPU_EW_MUL, &a, &a, &b);
 	if (!ret)
-		ret = npu_rec_uniform(rec, x->dev, 1, cols, 1, &ones);
-	if (!ret)
-		ret = npu_rec_matmul_tasks(rec, &b, ones, &sum, NULL);
+		ret = append_sum(rec, &b, &sum);
 	if (!ret)
 		ret = npu_rec_widen(rec, &sum, &whole);
 	if (!ret)

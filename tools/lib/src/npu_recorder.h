@@ -17,6 +17,9 @@ int npu_rec_fail(struct npu_rec *rec, int err, const char *fmt, ...)
 int npu_rec_begin(struct npu_rec *rec, const char *name);
 /* What the operation reads or writes. */
 int npu_rec_use(struct npu_rec *rec, struct npu_mem *mem, bool write);
+/* Memory for sums, perhaps that of an operation before. */
+int npu_rec_sums(struct npu_rec *rec, enum npu_prec type, uint32_t rows, uint32_t cols,
+		 struct npu_tensor **out);
 /* Weights that are the recording's own: those found by these numbers, or NULL; and new ones. */
 const struct npu_weights *npu_rec_const(const struct npu_rec *rec, uint32_t n, uint32_t k,
 					float value);

@@ -97,6 +97,16 @@ int npu_tensor_new(struct npu_dev *dev, enum npu_prec type, uint32_t rows, uint3
 	return 0;
 }
 
+int npu_tensor_in(struct npu_dev *dev, struct npu_mem *mem, struct npu_shape shape,
+		  struct npu_tensor **out)
+{
+	*out = tensor_new(dev, mem, shape, rows_stored(shape.rows), 0);
+	if (!*out)
+		return -ENOMEM;
+	npu_mem_get(mem);
+	return 0;
+}
+
 int npu_tensor_import(struct npu_dev *dev, int fd, uint64_t offset, enum npu_prec type,
 		      uint32_t rows, uint32_t cols, struct npu_tensor **out)
 {

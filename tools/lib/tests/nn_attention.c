@@ -155,6 +155,8 @@ static void test_attention(struct npu_dev *dev)
 		{ 128, 128, 64, { .heads = 3, .causal = true }, 2 },
 		{ 512, 512, 64, { .heads = 1, .causal = true }, 2 },
 		{ 2, 4096, 128, { .heads = 2, .kv_heads = 1 }, 1 },
+		/* Sums of several programs. */
+		{ 96, 1500, 32, { .heads = 2, .causal = true }, 2 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)

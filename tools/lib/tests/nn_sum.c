@@ -133,6 +133,53 @@ static void int_case(struct npu_dev *dev, uint32_t k, int8_t xv, int8_t wv, enum
 	free(w);
 }
 
+/*
+ * Sums that are too large for halves, then others in the same memory, with fewer columns; what
+ * is behind these must not spoil the product that takes them.
+ */
+static void test_leftovers(struct npu_dev *dev)
+{
+	enum { M = 4, K = 4200, WIDE = 64, N = 33 };
+	float *x = malloc(M * K * sizeof(*x)), *w = malloc(WIDE * K * sizeof(*w)), last[N], y[M] = { 0 };
+	struct npu_tensor *tx, *big, *ty, *tz;
+	struct npu_weights *w1, *w2, *w3;
+	struct npu_rec *rec = nn_rec(dev);
+	unsigned int bad = 0;
+	int ret;
+
+	for (int i = 0; i < M * K; i++)
+		x[i] = 1;
+	for (int i = 0; i < WIDE * K; i++)
+		w[i] = i < N * K ? 0x1p-10f : 100;
+	for (int i = 0; i < N; i++)
+		last[i] = 1;
+	tx = nn_tensor(dev, NPU_PREC_FP16, M, K, x);
+	big = nn_tensor(dev, NPU_PREC_FP32, M, WIDE, NULL);
+	ty = nn_tensor(dev, NPU_PREC_FP16, M, N, NULL);
+	tz = nn_tensor(dev, NPU_PREC_FP32, M, 1, NULL);
+	w1 = nn_weights(dev, WIDE, K, w, NULL);
+	w2 = nn_weights(dev, N, K, w, NULL);
+	w3 = nn_weights(dev, 1, N, last, NULL);
+	ret = npu_rec_matmul(rec, tx, w1, big, &(struct npu_rec_matmul_opts){ .act = NPU_ACT_RELU });
+	ret = ret ? ret : npu_rec_matmul(rec, tx, w2, ty, NULL);
+	ret = nn_run(rec, ret ? ret : npu_rec_matmul(rec, ty, w3, tz, NULL));
+	ret = ret ? ret : npu_tensor_read_f32(tz, y, 0, 1);
+	for (int m = 0; m < M; m++)
+		bad += !(fabs(y[m] - N * K * 0x1p-10) <= N * K * 0x1p-20);
+	tap_ok(!ret && !bad, "large sums before, then %g for %g: error %d", (double)y[0],
+	       N * K * 0x1p-10, ret);
+	npu_rec_free(rec);
+	npu_weights_free(w1);
+	npu_weights_free(w2);
+	npu_weights_free(w3);
+	npu_tensor_free(tx);
+	npu_tensor_free(big);
+	npu_tensor_free(ty);
+	npu_tensor_free(tz);
+	free(x);
+	free(w);
+}
+
 static void test_refused(struct npu_dev *dev)
 {
 	struct npu_weights_desc d = {
@@ -168,6 +215,7 @@ int main(void)
 	int_case(dev, 5000, 127, -128, NPU_ACT_RELU);
 	int_case(dev, 139264, 127, 127, NPU_ACT_NONE);
 	int_case(dev, 139264, -128, 127, NPU_ACT_NONE);
+	test_leftovers(dev);
 	test_refused(dev);
 	npu_close(dev);
 	return tap_done();
