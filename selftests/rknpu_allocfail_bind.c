@@ -162,14 +162,47 @@ static int run_job(int fd)
 }
 
 /* The node comes from another thread. */
-static int works(bool thorough)
+static int open_node(void)
 {
-	int fd = -ENODEV, ret;
+	int fd = -ENODEV;
 
 	for (int i = 0; i < 200 && fd < 0; i++) {
 		fd = rk_open();
 		if (fd < 0)
 			rk_sleep_ms(10);
+	}
+	return fd;
+}
+
+static bool published(void)
+{
+	glob_t g = { 0 };
+	bool found = !glob("/sys/class/accel/accel*", 0, NULL, &g);
+
+	globfree(&g);
+	return found;
+}
+
+/*
+ * device_add() goes on when it finds no memory for the name of the node: then the
+ * device is there, and its node is not, or not where it belongs.
+ */
+static bool lost_node(const struct action *a, int opened)
+{
+	return opened == -ENODEV && a->file && published();
+}
+
+static int works(const struct action *a, bool thorough)
+{
+	int fd = open_node(), ret;
+
+	if (lost_node(a, fd)) {
+		ret = unbind_core();
+		if (!ret)
+			ret = bind_core();
+		if (ret)
+			return ret;
+		fd = open_node();
 	}
 	if (fd < 0)
 		return fd;
@@ -208,7 +241,7 @@ static int one(const struct action *a, unsigned int nth, unsigned int *errors)
 	if (ret)
 		complain(a, nth, "undo", ret);
 	if (!ret) {
-		ret = works(nth / stride % THOROUGH == 0);
+		ret = works(a, nth / stride % THOROUGH == 0);
 		if (ret)
 			complain(a, nth, "does not work", ret);
 	}
