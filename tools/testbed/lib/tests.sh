@@ -15,6 +15,21 @@ rk_record() { printf '%s\t%s: %s\n' "$2" "$1" "$3" >>"$RK_TESTS/$4.tests"; }
 
 rk_count() { cat -- "${@:2}" 2>/dev/null | grep -c "^$1	" || :; }
 
+# What tests that failed said last before that, and first after it: a log of CI is often all that is left of a run.
+rk_tell_why() {
+	awk '
+		/^(not )?ok / {
+			for (i = n > 3 ? n - 3 : 0; /^not/ && i < n; i++)
+				print "        " said[i]
+			after = /^not/ ? 2 : 0
+			n = 0
+			next
+		}
+		/^# (testbed|Totals):/ || !/^# / { next }
+		after > 0 { print "        " $0; after--; next }
+		{ said[n++] = $0 }' "$1"
+}
+
 # rk_tell NAME KERNEL SECONDS TEXT...: prints how a test went, and keeps it.
 rk_tell() {
 	local name=$1 kernel=$2 wall=$3 cpu f=$RK_TESTS/$1.tests pass fail skip
@@ -26,6 +41,7 @@ rk_tell() {
 	printf '%-26s %4d passed %4d failed %4d skipped %5d s %6.0f s CPU\n' "$name" "$pass" "$fail" "$skip" "$wall" "$cpu"
 	[ "$fail" = 0 ] || {
 		sed -n 's/^fail	/    FAILED /p' "$f"
+		rk_tell_why "$RK_TESTS/$name.tap"
 		sed -n 's/^testbed: \(error: .*\)/        \1/p' "$RK_TESTS/$name.err"
 	}
 }
