@@ -125,7 +125,7 @@ static int rknpu_vdt_get_irq(struct rknpu_vdt *vdt, unsigned int index)
 	irq = platform_get_irq_byname_optional(pdev, name);
 	if (irq > 0 || irq == -EPROBE_DEFER)
 		return irq;
-	return platform_get_irq(pdev, platform_irq_count(pdev) == 1 ? 0 : index);
+	return platform_get_irq_optional(pdev, platform_irq_count(pdev) == 1 ? 0 : index);
 }
 
 static int rknpu_vdt_get_resets(struct rknpu_vdt *vdt, struct rknpu_core *core)
@@ -165,8 +165,7 @@ static int rknpu_vdt_get_core(struct rknpu_vdt *vdt, struct rknpu_core *core)
 	ret = rknpu_vdt_get_resets(vdt, core);
 	if (ret)
 		return ret;
-	core->irq = rknpu_vdt_get_irq(vdt, core->index);
-	return core->irq < 0 ? core->irq : 0;
+	return rknpu_core_set_irq(core, rknpu_vdt_get_irq(vdt, core->index));
 }
 
 static unsigned int rknpu_vdt_count_cores(struct rknpu_vdt *vdt)

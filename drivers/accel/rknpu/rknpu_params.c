@@ -66,6 +66,10 @@ rknpu_param(max_job_ms, uint, 0644,
 rknpu_param(max_timeout_ms, uint, 0644,
 	    "Longest timeout of a task that a program without CAP_SYS_NICE may ask for, in ms (1 to 60000, default 10000)");
 
+/* For hardware whose interrupt line is not wired or not known; costs timer interrupts instead. */
+rknpu_param(poll, bool, 0444,
+	    "Look for the end of tasks from a timer instead of waiting for interrupts (default n)");
+
 rknpu_param(scrub, bool, 0644,
 	    "Overwrite what a client left in a core's memories before another one gets the core (default y)");
 
@@ -79,6 +83,10 @@ rknpu_param(sleep_wait_ms, uint, 0644,
  */
 rknpu_param(slice_us, uint, 0644,
 	    "How long a client may keep a core that others wait for, in us (default 4000)");
+
+/* Saves a sleep and a wakeup when jobs are short, and keeps a CPU busy meanwhile. */
+rknpu_param(spin_us, uint, 0644,
+	    "How long a caller that waits for polled cores looks at them itself before it sleeps, in us (default 0)");
 
 /*
  * Only the blocks named CNA and CORE can be asked whether they are busy, so a

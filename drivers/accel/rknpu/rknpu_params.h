@@ -25,12 +25,16 @@ struct rknpu_params {
 	unsigned int max_memory_percent;
 	/** @max_timeout_ms: writable */
 	unsigned int max_timeout_ms;
+	/** @poll: read only */
+	bool poll;
 	/** @scrub: writable */
 	bool scrub;
 	/** @sleep_wait_ms: writable */
 	unsigned int sleep_wait_ms;
 	/** @slice_us: writable */
 	unsigned int slice_us;
+	/** @spin_us: writable */
+	unsigned int spin_us;
 	/** @start_check_ms: writable */
 	unsigned int start_check_ms;
 #ifdef RKNPU_VENDOR

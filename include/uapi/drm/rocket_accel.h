@@ -219,6 +219,16 @@ struct drm_rocket_task {
  * %DRM_ROCKET_JOB_BATCHED. This driver's own, see %DRM_ROCKET_FEATURE_DIVISIBLE.
  */
 #define DRM_ROCKET_JOB_DIVISIBLE	(1u << 16)
+/**
+ * define DRM_ROCKET_JOB_POLLED - the job raises no interrupt
+ *
+ * In &drm_rocket_job.flags. A timer looks whether a task is over: first after 20 us,
+ * then in growing pauses, so that its end is seen at most 1/8 of its time later, and
+ * never more than 1 ms. Results, errors and timeouts are as without the flag. For
+ * jobs so short, or so many, that interrupts cost more. This driver's own, see
+ * %DRM_ROCKET_FEATURE_POLLED.
+ */
+#define DRM_ROCKET_JOB_POLLED		(1u << 17)
 
 /**
  * struct drm_rocket_job - tasks that run in order on one core
@@ -407,6 +417,10 @@ struct drm_rocket_fini_bo_ranges {
  * define DRM_ROCKET_FEATURE_DIVISIBLE - DRM_ROCKET_JOB_DIVISIBLE is known
  */
 #define DRM_ROCKET_FEATURE_DIVISIBLE		(1ull << 5)
+/**
+ * define DRM_ROCKET_FEATURE_POLLED - DRM_ROCKET_JOB_POLLED is known
+ */
+#define DRM_ROCKET_FEATURE_POLLED		(1ull << 6)
 
 /**
  * enum drm_rocket_param - what %DRM_IOCTL_ROCKET_GET_PARAM can tell

@@ -9,6 +9,7 @@
 #include "drm.h"
 #include "fence.h"
 #include "fs.h"
+#include "hrtimer.h"
 #include "iommu.h"
 #include "mm.h"
 #include "module.h"

@@ -35,6 +35,9 @@ probe FENCE_CHAIN_FREE 'linux/dma-fence-chain.h' 'dma_fence_chain_free(0);'
 probe FOP_FLAGS 'linux/fs.h' 'struct file_operations f = { .fop_flags = FOP_UNSIGNED_OFFSET };'
 probe PDE_DATA 'linux/proc_fs.h' 'struct inode *i = 0; pde_data(i);'
 
+# hrtimer.h
+probe HRTIMER_SETUP 'linux/hrtimer.h' 'hrtimer_setup(0, 0, 0, 0);'
+
 # iommu.h
 probe IOMMU_PAGING_DOMAIN_ALLOC 'linux/iommu.h' 'struct device *d = 0; struct iommu_domain *m = iommu_paging_domain_alloc(d);'
 probe IOMMU_MAP_GFP 'linux/iommu.h' 'struct iommu_domain *d = 0; iommu_map(d, 0, 0, 0, IOMMU_READ, GFP_KERNEL);'

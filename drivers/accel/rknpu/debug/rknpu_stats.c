@@ -12,6 +12,7 @@ static const char * const rknpu_core_stat_names[RKNPU_CORE_STAT_COUNT] = {
 	[RKNPU_CORE_STAT_JOBS] = "jobs",
 	[RKNPU_CORE_STAT_TASKS] = "tasks",
 	[RKNPU_CORE_STAT_IRQS] = "irqs",
+	[RKNPU_CORE_STAT_POLLS] = "polls",
 	[RKNPU_CORE_STAT_ATTACHES] = "attaches",
 	[RKNPU_CORE_STAT_POWER_UPS] = "power_ups",
 	[RKNPU_CORE_STAT_RESETS] = "resets",

@@ -13,7 +13,9 @@
 #include "rknpu_core.h"
 #include "rknpu_hw.h"
 #include "rknpu_iommu.h"
+#include "rknpu_params.h"
 #include "rknpu_pc.h"
+#include "rknpu_poll.h"
 #include "rknpu_rate.h"
 #include "rknpu_scrub.h"
 
@@ -106,6 +108,13 @@ static void rknpu_core_get_supply(struct rknpu_core *core)
 		core->supply = NULL;
 }
 
+int rknpu_core_set_irq(struct rknpu_core *core, int irq)
+{
+	core->polled = rknpu_params.poll || irq == -ENXIO;
+	core->irq = irq == -ENXIO ? 0 : irq;
+	return min(core->irq, 0);
+}
+
 static int rknpu_core_get_resources(struct rknpu_core *core)
 {
 	struct platform_device *pdev = to_platform_device(core->dev);
@@ -124,8 +133,7 @@ static int rknpu_core_get_resources(struct rknpu_core *core)
 		return ret;
 
 	rknpu_core_get_supply(core);
-	core->irq = platform_get_irq(pdev, 0);
-	return core->irq < 0 ? core->irq : 0;
+	return rknpu_core_set_irq(core, platform_get_irq_optional(pdev, 0));
 }
 
 /* May registers be touched? The interrupt handler asks under the lock. Returns what it was. */
@@ -147,14 +155,22 @@ void rknpu_core_mask_irq(struct rknpu_core *core)
 	if (core->irq_off)
 		return;
 	WRITE_ONCE(core->irq_off, true);
-	disable_irq_nosync(core->irq);
+	if (core->irq)
+		disable_irq_nosync(core->irq);
+}
+
+void rknpu_core_sync_irq(struct rknpu_core *core)
+{
+	rknpu_poll_sync(core);
+	if (core->irq)
+		synchronize_irq(core->irq);
 }
 
 void rknpu_core_disable_irq(struct rknpu_core *core)
 {
 	scoped_guard(spinlock_irq, &core->hw->lock)
 		rknpu_core_mask_irq(core);
-	synchronize_irq(core->irq);
+	rknpu_core_sync_irq(core);
 }
 
 void rknpu_core_enable_irq(struct rknpu_core *core)
@@ -163,7 +179,8 @@ void rknpu_core_enable_irq(struct rknpu_core *core)
 	if (!core->irq_off)
 		return;
 	WRITE_ONCE(core->irq_off, false);
-	enable_irq(core->irq);
+	if (core->irq)
+		enable_irq(core->irq);
 }
 
 static int rknpu_core_pulse_reset(struct rknpu_core *core)
@@ -297,6 +314,10 @@ int rknpu_core_prepare(struct rknpu_core *core)
 	if (ret)
 		goto err_core;
 
+	/* A fault must not keep the IOMMU's line up until the core is reset. */
+	if (!core->irq)
+		core->irq = rknpu_iommu_irq(core);
+
 	ret = rknpu_scrub_get(core->hw);
 	if (ret)
 		goto err_iommu;
@@ -321,6 +342,26 @@ void rknpu_core_unprepare(struct rknpu_core *core)
 	core->hw->ops->fini_core(core);
 }
 
+/* One that is polled leaves the line to its IOMMU's driver. */
+static int rknpu_core_request_irq(struct rknpu_core *core)
+{
+	int ret;
+
+	core->irq_seen = false;
+	core->lost_irqs = 0;
+	core->irq_requested = !core->polled;
+	if (core->polled) {
+		dev_info(core->dev, "core %u is polled, %s\n", core->index,
+			 rknpu_params.poll ? "as asked for" : "having no interrupt");
+		return 0;
+	}
+	ret = devm_request_irq(core->dev, core->irq, core->hw->ops->irq, IRQF_SHARED,
+			       dev_name(core->dev), core);
+	if (ret)
+		return dev_err_probe(core->dev, ret, "no interrupt\n");
+	return 0;
+}
+
 int rknpu_core_bring_up(struct rknpu_core *core)
 {
 	int ret;
@@ -329,10 +370,9 @@ int rknpu_core_bring_up(struct rknpu_core *core)
 	if (ret)
 		return ret;
 
-	ret = devm_request_irq(core->dev, core->irq, core->hw->ops->irq, IRQF_SHARED,
-			       dev_name(core->dev), core);
+	ret = rknpu_core_request_irq(core);
 	if (ret)
-		return dev_err_probe(core->dev, ret, "no interrupt\n");
+		return ret;
 
 	core->hw->ops->start_core(core);
 	return 0;
@@ -342,7 +382,8 @@ void rknpu_core_free_irq(struct rknpu_core *core)
 {
 	/* The IOMMU's driver keeps its part of the line. */
 	rknpu_core_enable_irq(core);
-	devm_free_irq(core->dev, core->irq, core);
+	if (core->irq_requested)
+		devm_free_irq(core->dev, core->irq, core);
 }
 
 int rknpu_core_bind(struct rknpu_core *core, struct device *dev)
@@ -414,6 +455,7 @@ static void rknpu_core_init_static(struct rknpu_hw *hw, unsigned int index)
 	core->index = index;
 	core->iommu = iommu;
 	mutex_init(&core->reset_lock);
+	rknpu_poll_init(core);
 }
 
 void rknpu_hw_init(struct rknpu_hw *hw, struct drm_device *drm, const struct rknpu_hw_ops *ops)

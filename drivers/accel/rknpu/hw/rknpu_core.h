@@ -18,6 +18,8 @@ void rknpu_core_unbind(struct rknpu_core *core);
 
 /* What these consist of, for a device that is all cores. */
 int rknpu_core_get_resets(struct rknpu_core *core, const char *axi, const char *ahb);
+/* @irq: as platform_get_irq_optional() returns it. Without one the core is polled. */
+int rknpu_core_set_irq(struct rknpu_core *core, int irq);
 int rknpu_core_deassert(struct rknpu_core *core);
 int rknpu_core_prepare(struct rknpu_core *core);
 void rknpu_core_unprepare(struct rknpu_core *core);
@@ -36,6 +38,8 @@ void rknpu_core_mask_irq(struct rknpu_core *core);
 /* Process context: the same, and nobody is handling it any more; and on again. */
 void rknpu_core_disable_irq(struct rknpu_core *core);
 void rknpu_core_enable_irq(struct rknpu_core *core);
+/* Process context: whoever handled the line, or polled, is done. */
+void rknpu_core_sync_irq(struct rknpu_core *core);
 
 /*
  * Powered, and with the attach_lock held if a domain may be attached. Returns 0

@@ -5,6 +5,7 @@
 
 #include <linux/atomic.h>
 #include <linux/compiler.h>
+#include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/io.h>
 #include <linux/lockdep.h>
@@ -106,6 +107,8 @@ struct rknpu_kick {
 	u32 dma_base;
 	/** @no_pingpong: the next program is not fetched while one executes */
 	bool no_pingpong;
+	/** @polled: no interrupt; somebody polls */
+	bool polled;
 };
 
 /**
@@ -140,8 +143,10 @@ struct rknpu_core {
 	struct regulator *supply;
 	/** @resets: all reset lines */
 	struct reset_control *resets[RKNPU_CORE_RESETS];
-	/** @irq: interrupt, shared with the IOMMU */
+	/** @irq: interrupt, shared with the IOMMU, or only that one's; 0: none */
 	int irq;
+	/** @irq_requested: it is the core's own, and has its handler */
+	bool irq_requested;
 	/** @version: version registers as read at bind time */
 	u32 version;
 	/** @reset_shows: registers tell whether a reset took */
@@ -164,10 +169,25 @@ struct rknpu_core {
 	bool powered;
 	/** @irq_off: the interrupt line is disabled */
 	bool irq_off;
+	/** @polled: tasks raise no interrupt, and their end is polled for */
+	bool polled;
+	/** @irq_seen: an interrupt has come since it was bound */
+	bool irq_seen;
+	/** @lost_irqs: ends in a row that no interrupt told of, since the last one that did */
+	unsigned int lost_irqs;
 	/** @scrubbing: its end is polled for: nobody else clears what is pending */
 	bool scrubbing;
 	/** @kick: the running one */
 	struct rknpu_kick kick;
+	/** @poll: looks whether that is over, see rknpu_poll.c */
+	struct {
+		/** @poll.timer: runs while @kick is one that raises no interrupt */
+		struct hrtimer timer;
+		/** @poll.since: ktime_get_ns() when that began */
+		u64 since;
+		/** @poll.looking: callers of rknpu_poll_look() */
+		atomic_t looking;
+	} poll;
 	/** @stats: counters */
 	struct rknpu_core_stats stats;
 };
@@ -237,6 +257,8 @@ struct rknpu_hw_ops {
 	void (*start_core)(struct rknpu_core *core);
 	/** @irq: handler of a core's interrupt line; its data is the core */
 	irq_handler_t irq;
+	/** @poll: hard interrupt context, of a kick that is polled; true: look again */
+	bool (*poll)(struct rknpu_core *core);
 	/** @iommu_fault: hard interrupt context; the line of the core storms until it is off */
 	void (*iommu_fault)(struct rknpu_core *core, unsigned long iova, bool write);
 	/** @busy_percent: how busy the core was in the last full second */

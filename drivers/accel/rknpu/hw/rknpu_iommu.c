@@ -6,7 +6,9 @@
 #include <linux/interrupt.h>
 #include <linux/iommu.h>
 #include <linux/iopoll.h>
+#include <linux/minmax.h>
 #include <linux/of.h>
+#include <linux/of_irq.h>
 #include <linux/of_platform.h>
 #include <linux/platform_device.h>
 
@@ -164,7 +166,8 @@ void rknpu_iommu_lines_off(struct rknpu_iommu *iommu)
 	struct rknpu_core *core;
 
 	rknpu_for_each_core_behind(core, iommu)
-		disable_irq(core->irq);
+		if (core->irq)
+			disable_irq(core->irq);
 }
 
 void rknpu_iommu_lines_on(struct rknpu_iommu *iommu)
@@ -172,7 +175,8 @@ void rknpu_iommu_lines_on(struct rknpu_iommu *iommu)
 	struct rknpu_core *core;
 
 	rknpu_for_each_core_behind(core, iommu)
-		enable_irq(core->irq);
+		if (core->irq)
+			enable_irq(core->irq);
 }
 
 bool rknpu_iommu_parked(const struct rknpu_iommu *iommu)
@@ -363,7 +367,7 @@ static bool rknpu_domain_detach(struct rknpu_domain *domain, struct rknpu_core *
 	if (rknpu_domain_is_on(domain, iommu))
 		rknpu_iommu_detach(core);
 	/* The IOMMU's handler may have been about to call rknpu_iommu_fault(). */
-	if (iommu->group)
+	if (iommu->group && core->irq)
 		synchronize_irq(core->irq);
 	off = !rknpu_domain_is_on(domain, iommu);
 	iommu->stuck_over |= !off;
@@ -457,6 +461,15 @@ int rknpu_iommu_get(struct rknpu_core *core)
 	iommu->dev = rknpu_iommu_find(iommu->np);
 	iommu->group = group;
 	return 0;
+}
+
+/* A shared one has one for each core, or one for all. */
+int rknpu_iommu_irq(const struct rknpu_core *core)
+{
+	const struct rknpu_iommu *iommu = core->iommu;
+	int irq = iommu->shared ? of_irq_get(iommu->np, core->index) : 0;
+
+	return irq > 0 ? irq : max(of_irq_get(iommu->np, 0), 0);
 }
 
 void rknpu_iommu_put(struct rknpu_core *core)

@@ -47,6 +47,8 @@ void rknpu_domain_unmap(struct rknpu_domain *domain, u64 iova, u64 size);
 /* Core side, while it is bound: fills core->iommu. */
 int rknpu_iommu_get(struct rknpu_core *core);
 void rknpu_iommu_put(struct rknpu_core *core);
+/* In between: the interrupt on which it reports the core's faults, or 0. */
+int rknpu_iommu_irq(const struct rknpu_core *core);
 
 /*
  * All with attach_lock held, in process context, powered or not. With a shared

@@ -101,7 +101,9 @@ static void rknpu_pc_put_kick(struct rknpu_core *core, const struct rknpu_kick *
 
 void rknpu_pc_start(struct rknpu_core *core)
 {
-	rknpu_pc_put_kick(core, &core->kick, rknpu_pc_done_mask(core) | RKNPU_INT_DMA_ERROR);
+	u32 mask = rknpu_pc_done_mask(core) | RKNPU_INT_DMA_ERROR;
+
+	rknpu_pc_put_kick(core, &core->kick, core->kick.polled ? 0 : mask);
 }
 
 void rknpu_pc_start_silent(struct rknpu_core *core, const struct rknpu_kick *kick)
@@ -207,6 +209,27 @@ static bool rknpu_pc_busy(struct rknpu_core *core)
 	u32 mac = rknpu_pc_read(core, core->mac + RKNPU_BLOCK_S_STATUS);
 
 	return (cna | mac) & RKNPU_BLOCK_S_STATUS_GROUPS;
+}
+
+/*
+ * As rknpu_pc_count_agrees(), for who looks while tasks may still run: then a counter
+ * of none may also be that of a first task whose bit came just before.
+ */
+static bool rknpu_pc_chain_done(struct rknpu_core *core)
+{
+	u32 done = core->kick.tasks > 1 ? rknpu_pc_tasks_done(core) : core->kick.tasks;
+
+	return done ? done >= core->kick.tasks : !rknpu_pc_busy(core);
+}
+
+bool rknpu_pc_polled(struct rknpu_core *core, u32 *status)
+{
+	u32 raw = rknpu_pc_raw_status(core);
+
+	*status = raw & (rknpu_pc_done_mask(core) | RKNPU_INT_DMA_ERROR);
+	if (raw & RKNPU_INT_DMA_ERROR)
+		return true;
+	return rknpu_pc_units_done(core, raw) && rknpu_pc_chain_done(core);
 }
 
 bool rknpu_pc_progressed(struct rknpu_core *core)

@@ -28,6 +28,8 @@ u32 rknpu_pc_raw_status(struct rknpu_core *core);
 bool rknpu_pc_over(struct rknpu_core *core, u32 status);
 /* The same, interrupt or not. */
 bool rknpu_pc_over_raw(struct rknpu_core *core);
+/* Of a kick that is polled: is it over, or is there an error? @status has what says so. */
+bool rknpu_pc_polled(struct rknpu_core *core, u32 *status);
 /* Tasks of the kick that are complete. */
 u32 rknpu_pc_tasks_done(struct rknpu_core *core);
 /* Has the kick got anywhere? */

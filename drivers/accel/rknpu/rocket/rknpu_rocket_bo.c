@@ -15,6 +15,7 @@
 
 #include "mem/rknpu_bo.h"
 #include "mem/rknpu_vm.h"
+#include "sched/rknpu_sched.h"
 #include "sched/rknpu_types.h"
 #include "rknpu_device.h"
 #include "rknpu_rocket.h"
@@ -138,19 +139,28 @@ int rknpu_rocket_create_bo(struct drm_device *dev, void *data, struct drm_file *
 	return ret;
 }
 
+static bool rknpu_rocket_bo_over(void *data)
+{
+	struct rknpu_bo *bo = data;
+
+	return dma_resv_test_signaled(bo->base.resv, DMA_RESV_USAGE_READ);
+}
+
 /*
  * Both kinds of fences: the CPU may be going to write, so readers count. Not
  * inside drm_dev_enter(): unplug must not wait for a client's patience, and
  * signals the fences itself.
  */
-static int rknpu_rocket_wait_bo(struct rknpu_bo *bo, s64 timeout_ns)
+static int rknpu_rocket_wait_bo(struct drm_device *dev, struct rknpu_bo *bo, s64 timeout_ns)
 {
 	long timeout = timeout_ns > 0 ? drm_timeout_abs_to_jiffies(timeout_ns) : 0;
 	long ret;
 
 	if (!timeout)
-		return dma_resv_test_signaled(bo->base.resv, DMA_RESV_USAGE_READ) ? 0 : -EBUSY;
+		return rknpu_rocket_bo_over(bo) ? 0 : -EBUSY;
 
+	if (rknpu_sched_spin(&to_rknpu_device(dev)->sched, rknpu_rocket_bo_over, bo))
+		return 0;
 	/* Jiffies that were late catch up at once, so a wait can end before its time. */
 	do {
 		ret = dma_resv_wait_timeout(bo->base.resv, DMA_RESV_USAGE_READ, true, timeout);
@@ -190,7 +200,7 @@ int rknpu_rocket_prep_bo(struct drm_device *dev, void *data, struct drm_file *fi
 	if (IS_ERR(bo))
 		return PTR_ERR(bo);
 
-	ret = rknpu_rocket_wait_bo(bo, args->timeout_ns);
+	ret = rknpu_rocket_wait_bo(dev, bo, args->timeout_ns);
 	if (!ret) {
 		rknpu_bo_sync_for_cpu(bo);
 		ret = rknpu_bo_report_error(bo);
@@ -273,7 +283,7 @@ int rknpu_rocket_prep_bo_ranges(struct drm_device *dev, void *data, struct drm_f
 
 	ret = rknpu_rocket_check_ranges(bo, ranges, args->range_count);
 	if (!ret)
-		ret = rknpu_rocket_wait_bo(bo, args->timeout_ns);
+		ret = rknpu_rocket_wait_bo(dev, bo, args->timeout_ns);
 	if (!ret) {
 		if (ranges)
 			rknpu_bo_sync_ranges_for_cpu(bo, ranges, args->range_count);

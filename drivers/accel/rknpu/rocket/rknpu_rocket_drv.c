@@ -90,7 +90,8 @@ static void rknpu_rocket_show_fdinfo(struct drm_printer *p, struct drm_file *fil
 #define RKNPU_ROCKET_FEATURES							\
 	(DRM_ROCKET_FEATURE_SUBMIT_EXT | DRM_ROCKET_FEATURE_BO_INFO |		\
 	 DRM_ROCKET_FEATURE_SYNCOBJ | DRM_ROCKET_FEATURE_BATCHED |		\
-	 DRM_ROCKET_FEATURE_SCHED | DRM_ROCKET_FEATURE_DIVISIBLE)
+	 DRM_ROCKET_FEATURE_SCHED | DRM_ROCKET_FEATURE_DIVISIBLE |		\
+	 DRM_ROCKET_FEATURE_POLLED)
 
 /* Those that are the same on every device, by enum drm_rocket_param; 0: not one of them. */
 static const u64 rknpu_rocket_constants[] = {

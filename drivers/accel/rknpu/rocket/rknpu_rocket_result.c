@@ -10,6 +10,8 @@
 #include <drm/drm_utils.h>
 
 #include "sched/rknpu_job.h"
+#include "sched/rknpu_sched.h"
+#include "rknpu_device.h"
 #include "rknpu_rocket.h"
 
 /**
@@ -125,15 +127,23 @@ static void rknpu_rocket_fill_result(struct drm_rocket_wait_job *args, struct dm
 	}
 }
 
+static bool rknpu_rocket_fence_over(void *fence)
+{
+	return dma_fence_is_signaled(fence);
+}
+
 /* As PREP_BO: not inside drm_dev_enter(), and jiffies that were late catch up at once. */
-static int rknpu_rocket_wait_fence(struct dma_fence *fence, s64 timeout_ns)
+static int rknpu_rocket_wait_fence(struct drm_device *dev, struct dma_fence *fence,
+				   s64 timeout_ns)
 {
 	long timeout = timeout_ns > 0 ? drm_timeout_abs_to_jiffies(timeout_ns) : 0;
 	long ret;
 
 	if (!timeout)
-		return dma_fence_is_signaled(fence) ? 0 : -EBUSY;
+		return rknpu_rocket_fence_over(fence) ? 0 : -EBUSY;
 
+	if (rknpu_sched_spin(&to_rknpu_device(dev)->sched, rknpu_rocket_fence_over, fence))
+		return 0;
 	do {
 		ret = dma_fence_wait_timeout(fence, true, timeout);
 		timeout = drm_timeout_abs_to_jiffies(timeout_ns);
@@ -163,7 +173,7 @@ int rknpu_rocket_wait_job(struct drm_device *dev, void *data, struct drm_file *f
 		return -ENOENT;
 	}
 
-	ret = rknpu_rocket_wait_fence(fence, args->timeout_ns);
+	ret = rknpu_rocket_wait_fence(dev, fence, args->timeout_ns);
 	if (!ret)
 		rknpu_rocket_fill_result(args, fence);
 	dma_fence_put(fence);

@@ -43,7 +43,8 @@ static_assert(RKNPU_ROCKET_MAX_JOBS <= RKNPU_ROCKET_HISTORY_SIZE);
 
 #define RKNPU_ROCKET_JOB_FLAGS							\
 	(DRM_ROCKET_JOB_BATCHED | DRM_ROCKET_JOB_NO_DPU_DONE |			\
-	 DRM_ROCKET_JOB_PPU_DONE | DRM_ROCKET_JOB_DIVISIBLE)
+	 DRM_ROCKET_JOB_PPU_DONE | DRM_ROCKET_JOB_DIVISIBLE |			\
+	 DRM_ROCKET_JOB_POLLED)
 
 /* Between the tasks of a chain nothing can be started. */
 #define RKNPU_ROCKET_JOB_CONTRADICTION						\
@@ -390,6 +391,7 @@ static void rknpu_rocket_set_up_job(struct rknpu_job *job, const struct drm_rock
 	job->priority = rknpu_rocket_priority(args->priority);
 	job->timeout_ns = args->timeout_ns;
 	job->divisible = args->flags & DRM_ROCKET_JOB_DIVISIBLE;
+	job->polled = args->flags & DRM_ROCKET_JOB_POLLED;
 }
 
 static struct rknpu_job *rknpu_rocket_make_job(struct rknpu_rocket_ctx *ctx,

@@ -44,6 +44,7 @@ const struct rknpu_hw_ops rknpu_sched_hw_ops = {
 	.fini_core = rknpu_sched_fini_core,
 	.start_core = rknpu_sched_start_core,
 	.irq = rknpu_sched_irq,
+	.poll = rknpu_sched_poll,
 	.iommu_fault = rknpu_sched_iommu_fault,
 	.busy_percent = rknpu_sched_busy_percent,
 };
@@ -211,7 +212,7 @@ int rknpu_sched_core_freeze(struct rknpu_core *core)
 	flush_delayed_work(&rq->watchdog);
 	flush_work(&rq->work);
 	/* Nor may the handler still be quieting the core after the job. */
-	synchronize_irq(core->irq);
+	rknpu_core_sync_irq(core);
 	return 0;
 }
 

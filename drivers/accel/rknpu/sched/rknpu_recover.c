@@ -16,6 +16,13 @@
 #include "rknpu_sched.h"
 
 /*
+ * Ends in a row whose interrupts were lost, until a core is polled: of a line that
+ * has never worked, as one that the device tree has wrong, and of one that did.
+ */
+#define RKNPU_RECOVER_NO_IRQS	3
+#define RKNPU_RECOVER_LOST_IRQS	32
+
+/*
  * All of this work is on the way to a fence, which nobody who frees memory may
  * wait for in vain; so lockdep is told (dma_fence_begin_signalling()). But
  * powering up, attaching and cycling the power take locks of runtime PM, of
@@ -287,7 +294,7 @@ static void rknpu_recover_start_taken(struct rknpu_runqueue *rq)
 	if (!cancelled)
 		return;
 	/* It may have been queued early, and the handler be about to end what it waited for. */
-	synchronize_irq(rq->core->irq);
+	rknpu_core_sync_irq(rq->core);
 	rknpu_sched_finish(rq, cancelled);
 }
 
@@ -340,20 +347,38 @@ static bool rknpu_recover_may_be_late(struct rknpu_runqueue *rq)
 		rq->job->result.task + rq->core->kick.tasks == rq->job->task_count);
 }
 
+/*
+ * Lock held. The job is over, and no interrupt has told so. A virtual machine may
+ * stand still for as long as a deadline, but then the interrupts come in between.
+ */
+static bool rknpu_recover_lost_irq(struct rknpu_core *core)
+{
+	unsigned int limit = core->irq_seen ? RKNPU_RECOVER_LOST_IRQS : RKNPU_RECOVER_NO_IRQS;
+
+	if (core->polled || core->kick.polled || ++core->lost_irqs < limit)
+		return false;
+	core->polled = true;
+	return true;
+}
+
 /* Did the task finish after its deadline, or its interrupt get lost? */
 static bool rknpu_recover_was_late(struct rknpu_runqueue *rq)
 {
 	struct rknpu_job *over = NULL;
-	bool late = false;
+	bool late = false, polled = false;
 
 	spin_lock_irq(&rq->sched->hw->lock);
 	if (rknpu_recover_may_be_late(rq) && rknpu_pc_over_raw(rq->core)) {
 		late = true;
+		polled = rknpu_recover_lost_irq(rq->core);
 		rknpu_runqueue_set_state(rq, RKNPU_CORE_RUNNING);
 		over = rknpu_sched_task_done(rq);
 	}
 	spin_unlock_irq(&rq->sched->hw->lock);
 
+	if (polled)
+		dev_warn(rq->core->dev, "core %u: %u interrupts in a row did not come, it is polled from now on\n",
+			 rq->core->index, rq->core->lost_irqs);
 	if (over)
 		rknpu_sched_finish(rq, over);
 	return late;

@@ -11,6 +11,7 @@
 
 #include "hw/rknpu_core.h"
 #include "hw/rknpu_pc.h"
+#include "hw/rknpu_poll.h"
 #include "hw/rknpu_regs.h"
 #include "hw/rknpu_scrub.h"
 #include "rknpu_limits.h"
@@ -49,6 +50,10 @@
  * fence, is queued before that fence signals, for the same reason. Then
  * rknpu_job_end() records the result and signals the fence. The other jobs that
  * wait for it, of which there may be thousands, are left to rknpu_sched::work.
+ *
+ * A core without interrupts, and a job that wants none, is polled: the timer of
+ * hw/rknpu_poll.c, or who waits for the job (rknpu_sched_spin()), calls
+ * rknpu_sched_poll(), which goes on as the interrupt handler does.
  *
  * Deadlines. A watchdog per core looks at a kick once soon, whether it has
  * started at all, and when the running task is late. Errors, page faults and
@@ -140,7 +145,7 @@ static void rknpu_sched_watch(struct rknpu_runqueue *rq, unsigned long delay)
 	queue_delayed_work(rq->wq, &rq->watchdog, delay);
 }
 
-static void rknpu_sched_fill_kick(struct rknpu_kick *kick, const struct rknpu_job *job)
+static void rknpu_sched_fill_kick(struct rknpu_kick *kick, const struct rknpu_job *job, bool polled)
 {
 	const struct rknpu_task *task = rknpu_job_task(job, job->result.task);
 
@@ -152,14 +157,20 @@ static void rknpu_sched_fill_kick(struct rknpu_kick *kick, const struct rknpu_jo
 	kick->int_mask = task->int_mask;
 	kick->dma_base = job->dma_base;
 	kick->no_pingpong = job->no_pingpong;
+	kick->polled = polled || job->polled;
 }
 
 /* Starts the next task of the job, or the next ones if they are chained. */
 static void rknpu_sched_start_kick(struct rknpu_runqueue *rq)
 {
-	rknpu_sched_fill_kick(&rq->core->kick, rq->job);
-	rknpu_pc_start(rq->core);
-	rq->irq_pending = true;
+	struct rknpu_core *core = rq->core;
+
+	rknpu_sched_fill_kick(&core->kick, rq->job, core->polled);
+	rknpu_pc_start(core);
+	if (core->kick.polled)
+		rknpu_poll_start(core);
+	else
+		rq->irq_pending = true;
 }
 
 static void rknpu_sched_watch_kick(struct rknpu_runqueue *rq)
@@ -728,6 +739,8 @@ irqreturn_t rknpu_sched_irq(int irq, void *data)
 	if (core->powered)
 		status = rknpu_pc_status(core);
 	if (status) {
+		core->irq_seen = true;
+		core->lost_irqs = 0;
 		rknpu_core_stat_add(core, RKNPU_CORE_STAT_IRQS, 1);
 		over = rknpu_sched_handle_status(core->rq, status);
 	}
@@ -736,6 +749,64 @@ irqreturn_t rknpu_sched_irq(int irq, void *data)
 	if (over)
 		rknpu_sched_finish(core->rq, over);
 	return status ? IRQ_HANDLED : IRQ_NONE;
+}
+
+/* Lock held. As rknpu_sched_handle_status() while RUNNING, if nothing interrupts. */
+static struct rknpu_job *rknpu_sched_look_at_kick(struct rknpu_runqueue *rq)
+{
+	struct rknpu_core *core = rq->core;
+	u32 status;
+
+	if (rq->state != RKNPU_CORE_RUNNING || !core->kick.polled || !core->powered ||
+	    core->irq_off)
+		return NULL;
+	rknpu_core_stat_add(core, RKNPU_CORE_STAT_POLLS, 1);
+	if (!rknpu_pc_polled(core, &status))
+		return NULL;
+
+	rq->job->result.int_status = status;
+	if (!(status & RKNPU_INT_DMA_ERROR))
+		return rknpu_sched_task_done(rq);
+	rknpu_sched_suspect(rq, status & RKNPU_INT_DMA_WRITE_ERROR ?
+			    RKNPU_CAUSE_DMA_WRITE : RKNPU_CAUSE_DMA_READ);
+	return NULL;
+}
+
+bool rknpu_sched_poll(struct rknpu_core *core)
+{
+	struct rknpu_runqueue *rq = core->rq;
+	struct rknpu_job *over;
+	bool again;
+
+	scoped_guard(spinlock_irqsave, &core->hw->lock) {
+		over = rknpu_sched_look_at_kick(rq);
+		/* A core whose line is off is about to be recovered, or comes back. */
+		again = rq->state == RKNPU_CORE_RUNNING && core->kick.polled;
+	}
+	if (over)
+		rknpu_sched_finish(rq, over);
+	return again;
+}
+
+bool rknpu_sched_spin(struct rknpu_sched *sched, bool (*over)(void *data), void *data)
+{
+	unsigned int us = READ_ONCE(rknpu_params.spin_us);
+	struct rknpu_core *core;
+	u64 until;
+
+	if (!us)
+		return false;
+	until = ktime_get_ns() + (u64)us * NSEC_PER_USEC;
+	while (!over(data)) {
+		if (need_resched() || ktime_get_ns() >= until)
+			return false;
+		rknpu_for_each_core(core, sched->hw) {
+			if (READ_ONCE(core->kick.polled))
+				rknpu_poll_look(core);
+		}
+		cpu_relax();
+	}
+	return true;
 }
 
 /* Lock held. A core that goes to sleep may not be powered up any more: that has to wait. */

@@ -35,6 +35,13 @@ void rknpu_sched_close_client(struct rknpu_client *client);
 
 /* struct rknpu_hw_ops, rknpu_runqueue::watchdog, and rknpu_sched::work */
 irqreturn_t rknpu_sched_irq(int irq, void *data);
+bool rknpu_sched_poll(struct rknpu_core *core);
+
+/*
+ * Before sleeping: looks at cores that are polled until @over says so (true), or for
+ * as long as the administrator allows.
+ */
+bool rknpu_sched_spin(struct rknpu_sched *sched, bool (*over)(void *data), void *data);
 void rknpu_sched_iommu_fault(struct rknpu_core *core, unsigned long iova, bool write);
 void rknpu_sched_watchdog(struct work_struct *work);
 void rknpu_sched_work(struct work_struct *work);

@@ -202,6 +202,8 @@ struct rknpu_job {
 	u64 budget_ns;
 	/** @batched: the tasks are chained in memory, one kick runs them all */
 	bool batched;
+	/** @polled: raises no interrupt: its end is polled for, whatever the core does otherwise */
+	bool polled;
 	/** @no_pingpong: their programs keep to one register group, so they must not overlap */
 	bool no_pingpong;
 	/**

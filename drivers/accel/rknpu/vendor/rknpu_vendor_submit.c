@@ -507,6 +507,11 @@ static void rknpu_vsubmit_wake(struct dma_fence *fence, struct dma_fence_cb *cb)
 	complete(&container_of(cb, struct rknpu_vsubmit_waiter, cb)->done);
 }
 
+static bool rknpu_vsubmit_over(void *fence)
+{
+	return dma_fence_is_signaled(fence);
+}
+
 /*
  * Runtimes do not expect to be interrupted by signals, so only a fatal one does
  * it. The job goes on until its file is closed.
@@ -516,6 +521,8 @@ static int rknpu_vsubmit_wait_job(struct rknpu_job *job)
 	struct rknpu_vsubmit_waiter w;
 	int ret;
 
+	if (rknpu_sched_spin(job->client->sched, rknpu_vsubmit_over, rknpu_job_fence(job)))
+		return 0;
 	init_completion(&w.done);
 	if (dma_fence_add_callback(rknpu_job_fence(job), &w.cb, rknpu_vsubmit_wake))
 		return 0;
