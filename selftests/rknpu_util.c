@@ -151,6 +151,17 @@ bool rk_power_domains(void)
 	return found;
 }
 
+bool rk_polled(void)
+{
+	FILE *f = fopen("/sys/module/rknpu_accel/parameters/poll", "re");
+	bool polled = f && fgetc(f) == 'Y';
+
+	if (f)
+		fclose(f);
+	return polled || (!access("/proc/device-tree/npu@fdab0000", F_OK) &&
+			  access("/proc/device-tree/npu@fdab0000/interrupts", F_OK));
+}
+
 bool rk_kernel_before(unsigned int major, unsigned int minor)
 {
 	struct utsname u;

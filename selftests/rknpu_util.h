@@ -40,6 +40,8 @@ bool rk_ours(void);
 bool rk_one_iommu(void);
 /* Can a core lose its power? Kernels without a driver for power domains are given none. */
 bool rk_power_domains(void);
+/* Core 0 takes no interrupts: by parameter, or because it has none. */
+bool rk_polled(void);
 /* For what a kernel does without telling in another way. */
 bool rk_kernel_before(unsigned int major, unsigned int minor);
 /* To a file of the kernel's, which must be there. */

@@ -68,7 +68,7 @@ RK_TEST_F(vendor, submit_chain_is_one_kick, "a chain of tasks costs one kick and
 	tasks = rk_count_all_jobs(NPU_CNT_TASK_DONE);
 	EXPECT_EQ(0, rv_chain_run(&c, 1));
 	EXPECT_EQ(1, rk_count_all_jobs(NPU_CNT_KICK) - kicks);
-	EXPECT_EQ(1, rk_count_all(NPU_CNT_IRQ) - irqs);
+	EXPECT_EQ(!rk_polled(), rk_count_all(NPU_CNT_IRQ) - irqs);
 	EXPECT_EQ(8, rk_count_all_jobs(NPU_CNT_TASK_DONE) - tasks);
 	rv_chain_fini(&c);
 }
@@ -587,7 +587,7 @@ RK_TEST_F(vendor, every_unit_named_has_to_be_done,
 	s.timeout = 300;
 	irqs = rk_cores_stat("irqs");
 	EXPECT_EQ(-ETIMEDOUT, rv_submit(self->fd, &s));
-	EXPECT_EQ(irqs + 1, rk_cores_stat("irqs"));
+	EXPECT_EQ(irqs + !rk_polled(), rk_cores_stat("irqs"));
 	rv_chain_task(&c, 0)->int_mask = RV_INT_DPU;
 	ASSERT_EQ(0, rv_sync(&c.tasks, DRM_RKNPU_MEM_SYNC_TO_DEVICE, 0, c.tasks.size));
 	EXPECT_EQ(0, rv_chain_run(&c, 1));
