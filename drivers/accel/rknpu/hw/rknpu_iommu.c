@@ -15,6 +15,7 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
 
+#include "debug/rknpu_dump.h"
 #include "rknpu_hw.h"
 #include "rknpu_hw_trace.h"
 #include "rknpu_iommu.h"
@@ -29,6 +30,7 @@
 #define RKNPU_MMU_COMMAND_ENABLE_PAGING		0
 #define RKNPU_MMU_COMMAND_ZAP_CACHE		4
 #define RKNPU_MMU_FAULT_ADDR		0x0c
+#define RKNPU_MMU_INT_RAWSTAT		0x14
 #define RKNPU_MMU_INT_MASK		0x1c
 #define RKNPU_MMU_AUTO_GATING		0x24
 
@@ -95,6 +97,33 @@ int rknpu_iommu_restore(struct rknpu_core *core, const struct rknpu_mmu_state *s
 	for (i = 0; i < core->num_mmus && state->on && !ret; i++)
 		ret = rknpu_mmu_restore(core->mmus[i], state);
 	return ret;
+}
+
+static const u16 rknpu_mmu_dump_regs[] = {
+	RKNPU_MMU_DTE_ADDR, RKNPU_MMU_STATUS, RKNPU_MMU_FAULT_ADDR, RKNPU_MMU_INT_RAWSTAT,
+	RKNPU_MMU_INT_MASK,
+};
+
+#define RKNPU_MMU_DUMP_NAMES(mmu)							\
+	{ mmu ".DTE_ADDR", mmu ".STATUS", mmu ".PAGE_FAULT_ADDR", mmu ".INT_RAWSTAT",	\
+	  mmu ".INT_MASK" }
+
+/* By MMU and, as above, by register. */
+static const char * const
+rknpu_mmu_dump_names[RKNPU_CORE_MAX_MMUS][ARRAY_SIZE(rknpu_mmu_dump_regs)] = {
+	RKNPU_MMU_DUMP_NAMES("MMU0"), RKNPU_MMU_DUMP_NAMES("MMU1"),
+};
+
+void rknpu_iommu_dump(struct rknpu_core *core, struct rknpu_dump *dump)
+{
+	unsigned int mmu, i;
+
+	lockdep_assert_held(&core->hw->lock);
+	for (mmu = 0; mmu < core->num_mmus; mmu++) {
+		for (i = 0; i < ARRAY_SIZE(rknpu_mmu_dump_regs); i++)
+			rknpu_dump_add_reg(dump, rknpu_mmu_dump_names[mmu][i],
+					   readl(core->mmus[mmu] + rknpu_mmu_dump_regs[i]));
+	}
 }
 
 /* In the IOMMU's fault handler: is it this core that faults at @iova? */
@@ -426,6 +455,18 @@ void rknpu_domain_unmap(struct rknpu_domain *domain, u64 iova, u64 size)
 	if (unmapped != size)
 		drm_err(domain->hw->drm, "unmapped %zu of %llu bytes at %#llx\n", unmapped, size,
 			iova);
+}
+
+/* As many pages below the one that faulted as from it on. */
+void rknpu_domain_dump(struct rknpu_domain *domain, u64 iova, struct rknpu_dump *dump)
+{
+	u64 page = round_down(iova, SZ_4K);
+	u64 below = min_t(u64, page, RKNPU_DUMP_PAGES / 2 * SZ_4K);
+	u64 at = page - below;
+	unsigned int i;
+
+	for (i = 0; i < RKNPU_DUMP_PAGES && at < SZ_4G; i++, at += SZ_4K)
+		rknpu_dump_add_page(dump, at, iommu_iova_to_phys(domain->iommu, at));
 }
 
 static struct device *rknpu_iommu_find(struct device_node *np)

@@ -8,6 +8,7 @@
 
 struct rknpu_core;
 struct rknpu_domain;
+struct rknpu_dump;
 struct rknpu_hw;
 struct rknpu_iommu;
 
@@ -43,6 +44,8 @@ int rknpu_domain_init(struct rknpu_domain *domain, struct rknpu_hw *hw,
 bool rknpu_domain_fini(struct rknpu_domain *domain);
 int rknpu_domain_map(struct rknpu_domain *domain, u64 iova, dma_addr_t addr, size_t size);
 void rknpu_domain_unmap(struct rknpu_domain *domain, u64 iova, u64 size);
+/* What pages around @iova are mapped to. Any context; the domain stays meanwhile. */
+void rknpu_domain_dump(struct rknpu_domain *domain, u64 iova, struct rknpu_dump *dump);
 
 /* Core side, while it is bound: fills core->iommu. */
 int rknpu_iommu_get(struct rknpu_core *core);
@@ -86,5 +89,8 @@ void rknpu_iommu_lines_on(struct rknpu_iommu *iommu);
  */
 void rknpu_iommu_save(struct rknpu_core *core, struct rknpu_mmu_state *state);
 int rknpu_iommu_restore(struct rknpu_core *core, const struct rknpu_mmu_state *state);
+
+/* With rknpu_hw::lock, powered: the core's part of a shared IOMMU. Others are their driver's. */
+void rknpu_iommu_dump(struct rknpu_core *core, struct rknpu_dump *dump);
 
 #endif

@@ -4,6 +4,7 @@
 #include <linux/io.h>
 #include <linux/spinlock.h>
 
+#include "debug/rknpu_dump.h"
 #include "rknpu_hw.h"
 #include "rknpu_pc.h"
 #include "rknpu_regs.h"
@@ -259,4 +260,51 @@ bool rknpu_pc_looks_reset(struct rknpu_core *core)
 	guard(spinlock_irqsave)(&core->hw->lock);
 	/* Never 0 once a task ran: slave mode sets bit 0 and no program is at address 0. */
 	return !rknpu_pc_read(core, core->pc + RKNPU_PC_BASE_ADDRESS) && !rknpu_pc_busy(core);
+}
+
+struct rknpu_pc_reg {
+	const char *name;
+	u16 offset;
+};
+
+static const struct rknpu_pc_reg rknpu_pc_regs[] = {
+	{ "PC.VERSION", RKNPU_PC_VERSION },
+	{ "PC.VERSION_NUM", RKNPU_PC_VERSION_NUM },
+	{ "PC.OPERATION_ENABLE", RKNPU_PC_OPERATION_ENABLE },
+	{ "PC.BASE_ADDRESS", RKNPU_PC_BASE_ADDRESS },
+	{ "PC.REGISTER_AMOUNTS", RKNPU_PC_REGISTER_AMOUNTS },
+	{ "PC.INTERRUPT_MASK", RKNPU_PC_INTERRUPT_MASK },
+	{ "PC.INTERRUPT_STATUS", RKNPU_PC_INTERRUPT_STATUS },
+	{ "PC.INTERRUPT_RAW_STATUS", RKNPU_PC_INTERRUPT_RAW_STATUS },
+	{ "PC.TASK_CON", RKNPU_PC_TASK_CON },
+	{ "PC.TASK_DMA_BASE_ADDR", RKNPU_PC_TASK_DMA_BASE_ADDR },
+	{ "PC.TASK_STATUS", RKNPU_PC_TASK_STATUS },
+};
+
+static const struct rknpu_pc_reg rknpu_cna_regs[] = {
+	{ "CNA.S_STATUS", RKNPU_BLOCK_S_STATUS },
+	{ "CNA.S_POINTER", RKNPU_BLOCK_S_POINTER },
+};
+
+static const struct rknpu_pc_reg rknpu_mac_regs[] = {
+	{ "CORE.S_STATUS", RKNPU_BLOCK_S_STATUS },
+	{ "CORE.S_POINTER", RKNPU_BLOCK_S_POINTER },
+};
+
+static void rknpu_pc_dump_window(struct rknpu_core *core, void __iomem *window,
+				 const struct rknpu_pc_reg *regs, unsigned int count,
+				 struct rknpu_dump *dump)
+{
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		rknpu_dump_add_reg(dump, regs[i].name,
+				   rknpu_pc_read(core, window + regs[i].offset));
+}
+
+void rknpu_pc_dump(struct rknpu_core *core, struct rknpu_dump *dump)
+{
+	rknpu_pc_dump_window(core, core->pc, rknpu_pc_regs, ARRAY_SIZE(rknpu_pc_regs), dump);
+	rknpu_pc_dump_window(core, core->cna, rknpu_cna_regs, ARRAY_SIZE(rknpu_cna_regs), dump);
+	rknpu_pc_dump_window(core, core->mac, rknpu_mac_regs, ARRAY_SIZE(rknpu_mac_regs), dump);
 }

@@ -6,6 +6,7 @@
 #include <linux/types.h>
 
 struct rknpu_core;
+struct rknpu_dump;
 struct rknpu_kick;
 
 /* All of these touch registers: only while the core is powered, and with rknpu_hw::lock. */
@@ -34,6 +35,8 @@ bool rknpu_pc_polled(struct rknpu_core *core, u32 *status);
 u32 rknpu_pc_tasks_done(struct rknpu_core *core);
 /* Has the kick got anywhere? */
 bool rknpu_pc_progressed(struct rknpu_core *core);
+/* All registers that the CPU drives and that can be read; reading changes none of them. */
+void rknpu_pc_dump(struct rknpu_core *core, struct rknpu_dump *dump);
 
 /* The rest without the lock. */
 

@@ -13,6 +13,7 @@
 #define RKNPU_PC_BASE_ADDRESS		0x10
 #define RKNPU_PC_BASE_ADDRESS_PC_SEL		BIT(0)	/* 1: the CPU writes the blocks */
 #define RKNPU_PC_REGISTER_AMOUNTS	0x14	/* fetches of 128 bits, minus 1 */
+#define RKNPU_PC_REGISTER_AMOUNTS_MASK		0xffff
 #define RKNPU_PC_INTERRUPT_MASK		0x20	/* 1: enabled */
 #define RKNPU_PC_INTERRUPT_CLEAR	0x24
 #define RKNPU_PC_INTERRUPT_STATUS	0x28	/* raw status and mask */
@@ -39,6 +40,12 @@
 #define RKNPU_INT_DMA_WRITE_ERROR	BIT(13)
 #define RKNPU_INT_DMA_ERROR		(RKNPU_INT_DMA_READ_ERROR | RKNPU_INT_DMA_WRITE_ERROR)
 #define RKNPU_INT_ALL			GENMASK(16, 0)
+
+/* Commands of programs. */
+#define RKNPU_CMD_TARGET(cmd)		((u16)((cmd) >> 48))
+#define RKNPU_CMD_TARGET_PC			0x0101
+#define RKNPU_CMD_VALUE(cmd)		((u32)((cmd) >> 16))
+#define RKNPU_CMD_REG(cmd)		((u16)(cmd))
 
 /* Common to the windows "cna" and "core". */
 #define RKNPU_BLOCK_S_STATUS		0x00	/* 0: idle, for each group */

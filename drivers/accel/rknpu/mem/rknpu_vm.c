@@ -2,8 +2,11 @@
 /* Owns address spaces: IOVA allocator, mappings of BOs, and how long those must stay. */
 #include <linux/bitmap.h>
 #include <linux/cleanup.h>
+#include <linux/delay.h>
+#include <linux/highmem.h>
 #include <linux/jiffies.h>
 #include <linux/math64.h>
+#include <linux/minmax.h>
 #include <linux/scatterlist.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
@@ -29,6 +32,10 @@
 
 /* The longest chain of releases: a job is freed, drops its VM, the VM drops the device. */
 #define RKNPU_VM_RELEASE_DEPTH	3
+
+/* How long rknpu_vm_peek() waits. */
+#define RKNPU_VM_PEEK_TRIES	20
+#define RKNPU_VM_PEEK_US	50
 
 static void rknpu_vm_reap_work_fn(struct work_struct *work);
 
@@ -289,6 +296,60 @@ static void rknpu_vm_collect_orphans(struct rknpu_vm *vm, struct list_head *unus
 			break;
 		list_move_tail(&map->orphan_link, unused);
 	}
+}
+
+/* Whoever ends jobs must not wait for a lock under which others allocate. */
+static bool rknpu_vm_trylock(struct rknpu_vm *vm)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < RKNPU_VM_PEEK_TRIES; tries++) {
+		if (mutex_trylock(&vm->lock))
+			return true;
+		usleep_range(RKNPU_VM_PEEK_US, 2 * RKNPU_VM_PEEK_US);
+	}
+	return false;
+}
+
+static struct rknpu_mapping *rknpu_vm_mapping_at(struct rknpu_vm *vm, u64 iova)
+{
+	struct drm_mm_node *node;
+
+	lockdep_assert_held(&vm->lock);
+	if (iova < RKNPU_VM_START || iova >= RKNPU_VM_END)
+		return NULL;
+	drm_mm_for_each_node_in_range(node, &vm->mm, iova, iova + 1)
+		return container_of(node, struct rknpu_mapping, node);
+	return NULL;
+}
+
+static void rknpu_bo_peek(const struct rknpu_bo *bo, u64 offset, void *to, size_t size)
+{
+	size_t done, n;
+
+	for (done = 0; done < size; done += n) {
+		size_t in_page = offset_in_page(offset + done);
+
+		n = min(size - done, PAGE_SIZE - in_page);
+		memcpy_from_page(to + done, bo->pages[(offset + done) >> PAGE_SHIFT], in_page, n);
+	}
+}
+
+size_t rknpu_vm_peek(struct rknpu_vm *vm, u64 iova, void *to, size_t size)
+{
+	struct rknpu_mapping *map;
+
+	if (!rknpu_vm_trylock(vm))
+		return 0;
+	map = rknpu_vm_mapping_at(vm, iova);
+	if (map && map->bo->pages) {
+		size = min_t(u64, size, map->node.start + map->node.size - iova);
+		rknpu_bo_peek(map->bo, iova - map->node.start, to, size);
+	} else {
+		size = 0;
+	}
+	mutex_unlock(&vm->lock);
+	return size;
 }
 
 void rknpu_vm_use_begin(struct rknpu_vm *vm, struct rknpu_vm_use *use)

@@ -4,6 +4,7 @@
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/time64.h>
 
@@ -78,6 +79,8 @@ struct rknpu_client *rknpu_client_create(struct rknpu_sched *sched)
 		return ERR_PTR(-ENOMEM);
 
 	client->id = atomic64_inc_return(&last_id);
+	client->pid = task_tgid_nr(current);
+	get_task_comm(client->comm, current);
 
 	rknpu_account_init(&client->account, sched->mem, rknpu_client_release);
 	INIT_LIST_HEAD(&client->jobs);

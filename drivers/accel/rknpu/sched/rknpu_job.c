@@ -37,6 +37,11 @@ int rknpu_cause_error(enum rknpu_cause cause)
 	return rknpu_causes[cause].error;
 }
 
+const char *rknpu_cause_name(enum rknpu_cause cause)
+{
+	return rknpu_causes[cause].name;
+}
+
 /* By state: those that may follow; see "states of a job" in rknpu_types.h. */
 static const u8 rknpu_job_next_states[RKNPU_JOB_STATE_COUNT] = {
 	[RKNPU_JOB_NEW] = BIT(RKNPU_JOB_WAITING),
@@ -399,12 +404,30 @@ void rknpu_job_pause(struct rknpu_job *job, u64 now)
 	job->start_ns = 0;
 }
 
+static void rknpu_job_remember(const struct rknpu_job *job)
+{
+	struct rknpu_runqueue *rq = &job->client->sched->rqs[job->result.core];
+	struct rknpu_past *past = &rq->past[rq->past_count++ % ARRAY_SIZE(rq->past)];
+
+	past->seqno = job->fence->seqno;
+	past->client = job->client->id;
+	past->elapsed_ns = job->before_ns;
+	past->task = job->result.task;
+	past->tasks = job->task_count;
+	past->cause = job->result.cause;
+	/* Of most it is known once the fence signals, but here is the lock. */
+	if (past->cause == RKNPU_CAUSE_NONE)
+		past->cause = past->task == past->tasks ? RKNPU_CAUSE_DONE : RKNPU_CAUSE_CANCELLED;
+}
+
 void rknpu_job_leave(struct rknpu_job *job)
 {
 	rknpu_job_set_state(job, RKNPU_JOB_ENDING);
 	list_del_init(&job->client_link);
-	if (job->result.core >= 0)
-		rknpu_core_stat_add(job->rq->core, RKNPU_CORE_STAT_JOBS, 1);
+	if (job->result.core < 0)
+		return;
+	rknpu_core_stat_add(job->rq->core, RKNPU_CORE_STAT_JOBS, 1);
+	rknpu_job_remember(job);
 }
 
 static void rknpu_job_set_error(struct rknpu_job *job, int error)

@@ -8,6 +8,8 @@
 
 /* What a job's fence reports for it: 0 or a negative errno. */
 int rknpu_cause_error(enum rknpu_cause cause);
+/* For people. */
+const char *rknpu_cause_name(enum rknpu_cause cause);
 
 /*
  * Allocates everything that can fail, the fence included; it may already be a

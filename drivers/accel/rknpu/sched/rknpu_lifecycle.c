@@ -70,6 +70,7 @@ static int rknpu_sched_create_wq(struct rknpu_sched *sched)
 int rknpu_sched_init(struct rknpu_sched *sched, struct rknpu_hw *hw, struct rknpu_mem *mem)
 {
 	unsigned int i;
+	int ret;
 
 	sched->hw = hw;
 	sched->mem = mem;
@@ -80,7 +81,8 @@ int rknpu_sched_init(struct rknpu_sched *sched, struct rknpu_hw *hw, struct rknp
 		hw->cores[i].rq = rq;
 		rknpu_runqueue_init(rq, sched, &hw->cores[i]);
 	}
-	return rknpu_sched_create_wq(sched);
+	ret = rknpu_dumps_init(&sched->dumps, hw->drm);
+	return ret ?: rknpu_sched_create_wq(sched);
 }
 
 static void rknpu_sched_set_absent(struct rknpu_runqueue *rq)
@@ -139,6 +141,7 @@ void rknpu_sched_stop(struct rknpu_sched *sched)
 	rknpu_sched_end_jobs(&taken, RKNPU_CAUSE_DEVICE_GONE);
 	/* And those that waited for any of them. */
 	flush_work(&sched->work);
+	rknpu_dumps_flush(&sched->dumps);
 }
 
 static bool rknpu_sched_wait_empty(struct rknpu_runqueue *rq, unsigned int ms)

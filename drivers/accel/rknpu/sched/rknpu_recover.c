@@ -10,6 +10,7 @@
 #include "hw/rknpu_iommu.h"
 #include "hw/rknpu_pc.h"
 #include "hw/rknpu_scrub.h"
+#include "rknpu_failure.h"
 #include "rknpu_limits.h"
 #include "rknpu_recover.h"
 #include "rknpu_runqueue.h"
@@ -244,8 +245,12 @@ static bool rknpu_recover_iommu_lost(const struct rknpu_runqueue *rq)
 	return rq->core->iommu->shared && READ_ONCE(rq->sched->shared.lost);
 }
 
-/* Nothing helps: the core's jobs go elsewhere, or fail if it was the last one. */
-static void rknpu_recover_give_up(struct rknpu_runqueue *rq, int error)
+/*
+ * Nothing helps: the core's jobs go elsewhere, or fail if it was the last one.
+ * Ends @dump, if there is one.
+ */
+static void rknpu_recover_give_up_with(struct rknpu_runqueue *rq, int error,
+				       struct rknpu_dump *dump)
 {
 	struct rknpu_core *core = rq->core;
 	unsigned int flags;
@@ -253,6 +258,8 @@ static void rknpu_recover_give_up(struct rknpu_runqueue *rq, int error)
 
 	dev_err(core->dev, "core %u taken out of service: %d\n", core->index, error);
 	rknpu_core_stat_count(core, RKNPU_CORE_STAT_RETIRED, 1);
+	rknpu_failure_tell_lost(dump, rq, error);
+	rknpu_dump_end(&rq->sched->dumps, dump);
 	rknpu_core_disable_irq(core);
 	flags = rknpu_recover_begin_foreign();
 	rknpu_recover_retire(rq);
@@ -272,6 +279,11 @@ static void rknpu_recover_give_up(struct rknpu_runqueue *rq, int error)
 	spin_unlock_irq(&core->hw->lock);
 
 	rknpu_sched_end_jobs(&stranded, RKNPU_CAUSE_DEVICE_GONE);
+}
+
+static void rknpu_recover_give_up(struct rknpu_runqueue *rq, int error)
+{
+	rknpu_recover_give_up_with(rq, error, rknpu_failure_begin(rq));
 }
 
 static void rknpu_recover_start_taken(struct rknpu_runqueue *rq)
@@ -410,6 +422,8 @@ static struct rknpu_job *rknpu_recover_take_job(struct rknpu_runqueue *rq, enum 
 	guard(spinlock_irq)(&rq->sched->hw->lock);
 	if (tasks > 1 && rq->job)
 		rq->job->result.task += min(rknpu_pc_tasks_done(rq->core), tasks - 1);
+	if (rq->job)
+		rq->job->result.cause = cause;
 	job = rknpu_sched_drop_job(rq);
 	if (job && cause == RKNPU_CAUSE_IOMMU_FAULT) {
 		job->result.fault_iova = rq->fault.iova;
@@ -482,20 +496,25 @@ static struct rknpu_job *rknpu_recover_judge(struct rknpu_runqueue *rq)
 
 static void rknpu_recover_from(struct rknpu_runqueue *rq)
 {
+	/* Before anything is reset. */
+	struct rknpu_dump *dump = rknpu_failure_begin(rq);
 	struct rknpu_job *job = rknpu_recover_judge(rq);
 	enum rknpu_cause cause = rq->fault.cause;
 	int ret;
 
+	rknpu_failure_tell(dump, rq, job, cause);
 	/* The job does not wait for what takes long, unless it has to for its memory's sake. */
 	if (job && !rknpu_core_stop(rq->core)) {
 		rknpu_sched_end_job(job, cause);
 		job = NULL;
 	}
 	ret = rknpu_recover_hardware(rq->core);
-	if (ret)
-		rknpu_recover_give_up(rq, ret);
-	else
+	if (ret) {
+		rknpu_recover_give_up_with(rq, ret, dump);
+	} else {
+		rknpu_dump_end(&rq->sched->dumps, dump);
 		rknpu_recover_back_to_work(rq);
+	}
 	/* Whichever it was, the hardware does not touch the job's memory any more. */
 	if (job)
 		rknpu_sched_end_job(job, cause);

@@ -7,11 +7,13 @@
 #include <linux/dma-fence.h>
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "debug/rknpu_dump.h"
 #include "hw/rknpu_hw.h"
 #include "mem/rknpu_bo.h"
 #include "mem/rknpu_vm.h"
@@ -276,6 +278,24 @@ struct rknpu_entity {
 };
 
 /**
+ * struct rknpu_past - a job that has left its core, for dumps of what comes after it
+ */
+struct rknpu_past {
+	/** @seqno: its number */
+	u64 seqno;
+	/** @client: rknpu_client::id */
+	u64 client;
+	/** @elapsed_ns: time that it had */
+	u64 elapsed_ns;
+	/** @task: tasks that it completed */
+	u32 task;
+	/** @tasks: of so many */
+	u32 tasks;
+	/** @cause: how it ended */
+	enum rknpu_cause cause;
+};
+
+/**
  * struct rknpu_client - what core time is shared between: an open file
  */
 struct rknpu_client {
@@ -283,6 +303,10 @@ struct rknpu_client {
 	struct rknpu_account account;
 	/** @id: no other client ever has it */
 	u64 id;
+	/** @pid: of the process that opened the file, as the first PID namespace has it */
+	pid_t pid;
+	/** @comm: its name then */
+	char comm[TASK_COMM_LEN];
 	/** @sched: device, with a reference on its drm_device */
 	struct rknpu_sched *sched;
 	/** @link: in rknpu_sched::clients */
@@ -450,6 +474,10 @@ struct rknpu_runqueue {
 	wait_queue_head_t idle_wait;
 	/** @load: busy time */
 	struct rknpu_load load;
+	/** @past_count: jobs that have left the core */
+	unsigned int past_count;
+	/** @past: the last ones of them, by that number */
+	struct rknpu_past past[RKNPU_DUMP_JOBS];
 };
 
 /**
@@ -498,6 +526,8 @@ struct rknpu_sched {
 	bool gone;
 	/** @job_count: jobs that exist, of all clients */
 	atomic_t job_count;
+	/** @dumps: of failures */
+	struct rknpu_dumps dumps;
 };
 
 #define rknpu_for_each_rq(rq, sched)							\

@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Dumps of failures: each failure that the model has on demand gives one, which names what
+ * failed, has the program of that task, and nothing of another client's memory.
+ */
+#define _GNU_SOURCE
+#include <glob.h>
+#include <stdlib.h>
+
+#include "rknpu_harness.h"
+#include "rknpu_faults.h"
+
+#define DUMPS		"/sys/class/devcoredump/devcd*/data"
+/* What Documentation/accel/rknpu/monitoring.rst promises. */
+#define DUMP_MAX	(128 * 1024)
+#define DUMP_COMMANDS	4096
+#define DUMP_PAST	16
+
+/* Of another client's buffers. */
+#define SECRET		0xb7
+#define CORE		1
+
+struct dump {
+	char text[DUMP_MAX + 1];
+	size_t size;
+};
+
+/* Reads it, if there is one, and makes room for the next. */
+static bool take_dump(struct dump *d)
+{
+	glob_t g;
+	FILE *f;
+
+	if (glob(DUMPS, 0, NULL, &g))
+		return false;
+	f = fopen(g.gl_pathv[0], "re");
+	d->size = f ? fread(d->text, 1, DUMP_MAX, f) : 0;
+	d->text[d->size] = 0;
+	if (f)
+		fclose(f);
+	rk_write_file(g.gl_pathv[0], "1");
+	globfree(&g);
+	return f;
+}
+
+static bool wait_dump(struct dump *d)
+{
+	for (int i = 0; i < 10000; i++) {
+		if (take_dump(d))
+			return true;
+		rk_sleep_ms(1);
+	}
+	return false;
+}
+
+static bool wait_published(void)
+{
+	for (int i = 0; i < 10000; i++) {
+		glob_t g;
+
+		if (!glob(DUMPS, 0, NULL, &g)) {
+			globfree(&g);
+			return true;
+		}
+		rk_sleep_ms(1);
+	}
+	return false;
+}
+
+/* The @n-th line that begins with @key and a space, from behind that; NULL if there is none. */
+static const char *line(const struct dump *d, const char *key, unsigned int n)
+{
+	size_t len = strlen(key);
+
+	for (const char *at = d->text; at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL)
+		if (!strncmp(at, key, len) && at[len] == ' ' && !n--)
+			return at + len + 1;
+	return NULL;
+}
+
+static bool line_is(const struct dump *d, const char *key, const char *value)
+{
+	const char *at = line(d, key, 0);
+	size_t len = strlen(value);
+
+	return at && !strncmp(at, value, len) && at[len] == '\n';
+}
+
+static unsigned int count(const struct dump *d, const char *key)
+{
+	unsigned int n = 0;
+
+	while (line(d, key, n))
+		n++;
+	return n;
+}
+
+static long long number(const struct dump *d, const char *key)
+{
+	const char *at = line(d, key, 0);
+
+	return at ? strtoll(at, NULL, 0) : -1;
+}
+
+/* Of "reg NAME VALUE". */
+static long long reg(const struct dump *d, const char *name)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "reg %s", name);
+	return number(d, key);
+}
+
+/* The program of @task of the client that has @op, as it is in the client's memory. */
+static unsigned int commands_that_differ(const struct dump *d, const struct rk_op *op,
+					 const struct drm_rocket_task *task)
+{
+	const uint8_t *mem = op->bo.map + (task->regcmd - op->bo.iova);
+	unsigned int bad = 0;
+
+	for (unsigned int i = 0; i < task->regcmd_count && i < DUMP_COMMANDS; i++) {
+		const char *at = line(d, "cmd", i);
+		uint64_t want;
+		char text[32];
+
+		memcpy(&want, mem + 8 * i, sizeof(want));
+		snprintf(text, sizeof(text), "%04x %016llx\n", i, (unsigned long long)want);
+		bad += !at || strncmp(at, text, strlen(text));
+	}
+	return bad;
+}
+
+static void print(const struct dump *d)
+{
+	for (const char *at = d->text; *at && strncmp(at, "cmd ", 4);) {
+		const char *end = strchrnul(at, '\n');
+
+		printf("# %.*s\n", (int)(end - at), at);
+		at = *end ? end + 1 : end;
+	}
+}
+
+/* Each kind of line is known, so nothing else is in there. */
+static bool only_known_lines(const struct dump *d)
+{
+	static const char *const keys[] = {
+		"rknpu-dump ", "kernel ", "driver ", "npu ", "time ", "core ", "cause ", "error ",
+		"lost ", "fault ", "client ", "job ", "task ", "elapsed_ns ", "start ", "reg ",
+		"page ", "past ", "program ", "cmd ", "end\n",
+	};
+
+	for (const char *at = d->text; *at; at = strchr(at, '\n') + 1) {
+		bool known = false;
+
+		for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+			known |= !strncmp(at, keys[i], strlen(keys[i]));
+		if (!known || !strchr(at, '\n'))
+			return false;
+	}
+	return true;
+}
+
+/* Neither bytes of its buffers nor addresses nor its number. */
+static bool tells_of(const struct dump *d, const struct rk_trial *other)
+{
+	char id[32];
+
+	snprintf(id, sizeof(id), "client %lld ", rk_fdinfo(other->c.fd, "rknpu-client"));
+	return strcasestr(d->text, "b7b7b7") || strstr(d->text, id);
+}
+
+struct both {
+	struct rk_trial t;
+	struct rk_trial other;
+	struct dump *d;
+};
+
+static int both_init(struct both *b, unsigned int timeout_ms)
+{
+	int ret;
+
+	b->d = malloc(sizeof(*b->d));
+	if (!b->d)
+		return -ENOMEM;
+	while (take_dump(b->d))
+		;
+	ret = rk_trial_init(&b->t, CORE, timeout_ms);
+	if (!ret)
+		ret = rk_trial_init(&b->other, CORE, timeout_ms);
+	if (!ret)
+		ret = rk_bo_fill(&b->other.c.in, SECRET, b->other.c.in.size);
+	/* Behind its weights and programs, which are those that everybody has. */
+	if (!ret)
+		memset(b->other.c.inc.bo.map + b->other.c.inc.bo.size - RK_PAGE, SECRET, RK_PAGE);
+	return ret;
+}
+
+static void both_fini(struct both *b)
+{
+	rk_trial_fini(&b->t);
+	rk_trial_fini(&b->other);
+	free(b->d);
+	b->d = NULL;
+}
+
+static void check_core(struct __test_metadata *_metadata, const struct both *b)
+{
+	const struct dump *d = b->d;
+
+	EXPECT_TRUE(line_is(d, "rknpu-dump", "1"));
+	EXPECT_NE(NULL, strstr(line(d, "npu", 0), "rk3588 version "));
+	EXPECT_EQ(CORE, number(d, "core"));
+	EXPECT_TRUE(only_known_lines(d));
+	EXPECT_FALSE(tells_of(d, &b->other));
+	EXPECT_NE(NULL, strstr(d->text, "\nend\n"));
+}
+
+static void check_names(struct __test_metadata *_metadata, const struct both *b, unsigned int task)
+{
+	const struct dump *d = b->d;
+	char who[64], which[32];
+
+	snprintf(who, sizeof(who), "%lld pid %d comm rknpu_dump",
+		 rk_fdinfo(b->t.c.fd, "rknpu-client"), getpid());
+	snprintf(which, sizeof(which), "%u of %u", task, RK_TRIAL_TASKS);
+	check_core(_metadata, b);
+	EXPECT_TRUE(line_is(d, "client", who));
+	EXPECT_TRUE(line_is(d, "task", which));
+	EXPECT_LT(0, number(d, "job"));
+	EXPECT_EQ(0, commands_that_differ(d, &b->t.c.inc, &b->t.t[task]));
+	EXPECT_EQ(b->t.t[task].regcmd_count, count(d, "cmd"));
+	EXPECT_EQ(b->t.t[task].regcmd, number(d, "program"));
+}
+
+/* Nothing ran there, so it is nobody's fault. */
+static void check_nobody(struct __test_metadata *_metadata, const struct both *b)
+{
+	check_core(_metadata, b);
+	EXPECT_EQ(NULL, line(b->d, "client", 0));
+	EXPECT_EQ(NULL, line(b->d, "job", 0));
+	EXPECT_EQ(NULL, line(b->d, "program", 0));
+	EXPECT_EQ(NULL, strstr(b->d->text, " own "));
+}
+
+/* Of the core, the last jobs: the other client's and an own one were run before. */
+static void check_past(struct __test_metadata *_metadata, const struct dump *d)
+{
+	unsigned int n = count(d, "past");
+	const char *last, *before;
+
+	ASSERT_LE(2, n);
+	EXPECT_GE(DUMP_PAST, n);
+	last = strchr(line(d, "past", n - 1), ' ');
+	before = strchr(line(d, "past", n - 2), ' ');
+	EXPECT_EQ(0, strncmp(last, " own 3 of 3 ", 12));
+	EXPECT_EQ(0, strncmp(before, " other 3 of 3 ", 14));
+	EXPECT_GT(number(d, "job"), strtoll(line(d, "past", n - 1), NULL, 0));
+}
+
+/* Those from before the reset: after it the first two are 0. */
+static void check_registers(struct __test_metadata *_metadata, const struct dump *d)
+{
+	EXPECT_NE(0, reg(d, "PC.BASE_ADDRESS"));
+	EXPECT_NE(0, reg(d, "PC.TASK_CON"));
+	EXPECT_LE(0, reg(d, "PC.INTERRUPT_RAW_STATUS"));
+	EXPECT_LE(0, reg(d, "CNA.S_STATUS"));
+	EXPECT_LE(0, reg(d, "CORE.S_POINTER"));
+	EXPECT_EQ(reg(d, "PC.VERSION") + (reg(d, "PC.VERSION_NUM") & 0xffff),
+		  strtoll(strstr(line(d, "npu", 0), "version ") + 8, NULL, 0));
+}
+
+/* The page that faulted is among those told, and mapped if it is the job's own. */
+static void check_pages(struct __test_metadata *_metadata, const struct rk_fault *f,
+			const struct both *b)
+{
+	bool mapped = !f->page && !f->elsewhere;
+	unsigned long long iova;
+	char access[8], key[32];
+	const char *page;
+
+	ASSERT_EQ(2, sscanf(line(b->d, "fault", 0), "%7s %llx", access, &iova));
+	EXPECT_STREQ(f->result == DRM_ROCKET_RESULT_FAULT_WRITE ? "write" : "read", access);
+	EXPECT_EQ(b->t.w.fault_address, iova);
+	snprintf(key, sizeof(key), "page 0x%08llx", iova & ~0xfffull);
+	page = line(b->d, key, 0);
+	ASSERT_NE(NULL, page);
+	EXPECT_EQ(mapped, !!strncmp(page, "none\n", 5));
+}
+
+static const char *cause_of(uint32_t cause)
+{
+	switch (cause) {
+	case DRM_ROCKET_CAUSE_NEVER_STARTED:
+		return "timeout, never started";
+	case DRM_ROCKET_CAUSE_TIMEOUT:
+		return "timeout, running";
+	case DRM_ROCKET_CAUSE_DMA_READ:
+		return "DMA read error";
+	case DRM_ROCKET_CAUSE_DMA_WRITE:
+		return "DMA write error";
+	case DRM_ROCKET_CAUSE_IOMMU_FAULT:
+		return "IOMMU fault";
+	case DRM_ROCKET_CAUSE_DEVICE_GONE:
+		return "core lost";
+	default:
+		return "";
+	}
+}
+
+#define REQUIRE_DUMPS()									\
+	do {										\
+		RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_SCHED);				\
+		RK_REQUIRE_MODEL();							\
+		if (access("/sys/class/devcoredump", F_OK) || geteuid())		\
+			SKIP(return, "no devcoredump in this kernel, or not root");	\
+	} while (0)
+
+static unsigned int task_timeout_ms(void)
+{
+	return rk_slow() > 1 ? 1500 : 500;
+}
+
+FIXTURE(dump) {
+	struct both b;
+};
+
+FIXTURE_VARIANT(dump) {
+	struct rk_fault f;
+};
+
+#define ROW(name, ...)	FIXTURE_VARIANT_ADD(dump, name) { .f = { __VA_ARGS__ } };
+RK_FAULTS(ROW)
+
+FIXTURE_SETUP(dump)
+{
+	memset(self, 0, sizeof(*self));
+	REQUIRE_DUMPS();
+	if (variant->f.stuck || variant->f.power_helps)
+		RK_REQUIRE_POWER_DOMAINS();
+	if (variant->f.takes_all && rk_one_iommu())
+		SKIP(return, "one core cannot fail alone here");
+	rk_task_timeout_ms(task_timeout_ms());
+	ASSERT_EQ(0, both_init(&self->b, task_timeout_ms()));
+}
+
+FIXTURE_TEARDOWN(dump)
+{
+	bool began = self->b.d;
+
+	rk_model_calm();
+	both_fini(&self->b);
+	if (began && variant->f.retires)
+		rk_rebind(CORE);
+}
+
+static bool core_asleep(void)
+{
+	if (!rk_power_domains() || rk_one_iommu())
+		return rk_wait_asleep(5000);
+	return rk_wait_count(CORE, NPU_CNT_POWERED, 0, 5000);
+}
+
+/* The other client, then an own job, then the failure. */
+static int meet(struct both *b, const struct rk_fault *f)
+{
+	int ret;
+
+	ret = rk_trial_run(&b->other);
+	if (!ret)
+		ret = rk_trial_run(&b->t);
+	if (ret)
+		return ret;
+	if (f->when == RK_WHEN_ASLEEP && !core_asleep())
+		return -EBUSY;
+	rk_fault_arm_row(f, CORE, f->skip);
+	return rk_trial_run(&b->t);
+}
+
+/* The next one is told, so nothing was in its way. */
+static int hang(struct both *b)
+{
+	rk_model_calm();
+	rk_fault_arm(CORE, NPU_FAULT_HANG, 1, 1);
+	return rk_trial_run(&b->t);
+}
+
+RK_TEST_F_TIMEOUT(dump, tells_what_failed, 120,
+		  "this failure, if it costs a job, leaves a dump with all that is known of it")
+{
+	const struct rk_fault *f = &variant->f;
+	const struct dump *d = self->b.d;
+	bool fails = f->err || f->gone;
+
+	ASSERT_EQ(0, meet(&self->b, f));
+	if (!fails) {
+		ASSERT_EQ(DRM_ROCKET_CAUSE_DONE, self->b.t.w.cause);
+		ASSERT_EQ(0, hang(&self->b));
+		ASSERT_EQ(DRM_ROCKET_CAUSE_TIMEOUT, self->b.t.w.cause);
+		ASSERT_TRUE(wait_dump(self->b.d));
+		check_names(_metadata, &self->b, 1);
+		return;
+	}
+	ASSERT_EQ(f->cause, self->b.t.w.cause);
+	ASSERT_TRUE(wait_dump(self->b.d));
+	print(d);
+	EXPECT_TRUE(line_is(d, "cause", cause_of(f->cause)));
+	EXPECT_EQ(f->gone ? -ENODEV : f->err, number(d, "error"));
+	EXPECT_EQ(f->retires, !!line(d, "lost", 0));
+	if (f->gone) {
+		check_nobody(_metadata, &self->b);
+	} else {
+		check_names(_metadata, &self->b, f->skip);
+		check_past(_metadata, d);
+		check_registers(_metadata, d);
+	}
+	if (f->err == -EFAULT)
+		check_pages(_metadata, f, &self->b);
+	EXPECT_EQ(f->err == -EFAULT ? 16 : 0, count(d, "page"));
+	/* It was the only one. */
+	EXPECT_FALSE(take_dump(self->b.d));
+}
+
+FIXTURE(special) {
+	struct both b;
+};
+
+FIXTURE_SETUP(special)
+{
+	memset(self, 0, sizeof(*self));
+	REQUIRE_DUMPS();
+	ASSERT_EQ(0, both_init(&self->b, task_timeout_ms()));
+}
+
+FIXTURE_TEARDOWN(special)
+{
+	rk_model_calm();
+	both_fini(&self->b);
+}
+
+RK_TEST_F(special, in_a_chain, "of a chain of programs the dump has the one that hung")
+{
+	struct rk_trial *t = &self->b.t;
+
+	if (!(rk_param(t->c.fd, DRM_ROCKET_PARAM_FEATURES) & DRM_ROCKET_FEATURE_BATCHED))
+		SKIP(return, "not offered");
+	for (int i = 1; i < RK_TRIAL_TASKS; i++)
+		rk_chain(&t->c.inc, &t->t[i - 1], &t->t[i]);
+	ASSERT_EQ(0, rk_fini(&t->c.inc.bo));
+	t->job.flags |= DRM_ROCKET_JOB_BATCHED;
+	ASSERT_EQ(0, rk_trial_run(t));
+	ASSERT_EQ(DRM_ROCKET_CAUSE_DONE, t->w.cause);
+	rk_fault_arm(CORE, NPU_FAULT_HANG, 2, 1);
+	ASSERT_EQ(0, rk_trial_run(t));
+	ASSERT_EQ(DRM_ROCKET_CAUSE_TIMEOUT, t->w.cause);
+	ASSERT_EQ(2, t->w.task);
+	ASSERT_TRUE(wait_dump(self->b.d));
+	check_names(_metadata, &self->b, 2);
+	EXPECT_NE(NULL, strstr(line(self->b.d, "program", 0), " task 2\n"));
+}
+
+RK_TEST_F(special, is_bounded, "a long program is cut, and the dump keeps to its size")
+{
+	struct rk_trial *t = &self->b.t;
+	struct rk_bo big;
+
+	ASSERT_EQ(0, rk_bo_init(&big, t->c.fd, 16 * RK_PAGE));
+	/* Commands that do nothing, so it never ends. */
+	ASSERT_EQ(0, rk_bo_fill(&big, 0, big.size));
+	t->t[0].regcmd = big.iova;
+	t->t[0].regcmd_count = big.size / 8;
+	ASSERT_EQ(0, rk_trial_run(t));
+	ASSERT_EQ(-ETIME, t->w.error);
+	ASSERT_TRUE(wait_dump(self->b.d));
+	EXPECT_GT(DUMP_MAX, self->b.d->size);
+	EXPECT_EQ(DUMP_COMMANDS, count(self->b.d, "cmd"));
+	EXPECT_TRUE(only_known_lines(self->b.d));
+	EXPECT_NE(NULL, strstr(self->b.d->text, "\nend\n"));
+	rk_bo_fini(&big);
+}
+
+RK_TEST_F(special, one_at_a_time, "while a dump is unread others are dropped, and jobs end as ever")
+{
+	long long first;
+
+	ASSERT_EQ(0, hang(&self->b));
+	ASSERT_EQ(-ETIME, self->b.t.w.error);
+	ASSERT_TRUE(wait_published());
+	for (int i = 0; i < 3; i++) {
+		ASSERT_EQ(0, hang(&self->b));
+		ASSERT_EQ(-ETIME, self->b.t.w.error);
+	}
+	ASSERT_TRUE(wait_dump(self->b.d));
+	first = number(self->b.d, "job");
+	ASSERT_EQ(0, hang(&self->b));
+	ASSERT_TRUE(wait_dump(self->b.d));
+	EXPECT_EQ(first + 4, number(self->b.d, "job"));
+}
+
+RK_TEST_F(special, survives_unbinding, "an unread dump outlives the device, and the next device has dumps, too")
+{
+	struct both *b = &self->b;
+
+	ASSERT_EQ(0, hang(b));
+	ASSERT_EQ(-ETIME, b->t.w.error);
+	rk_model_calm();
+	both_fini(b);
+	ASSERT_EQ(0, rk_rebind(CORE));
+	b->d = malloc(sizeof(*b->d));
+	ASSERT_TRUE(wait_dump(b->d));
+	EXPECT_TRUE(line_is(b->d, "cause", "timeout, running"));
+	both_fini(b);
+	ASSERT_EQ(0, both_init(b, task_timeout_ms()));
+	ASSERT_EQ(0, hang(b));
+	ASSERT_TRUE(wait_dump(b->d));
+	check_names(_metadata, b, 1);
+}
+
+RK_HARNESS_MAIN
