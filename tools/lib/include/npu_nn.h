@@ -192,7 +192,8 @@ struct npu_attention_opts {
  *
  * One operation of one recording, however many heads and tokens there are; what grows is the
  * number of tasks. Keys and values are tensors that the NPU may have written: it makes weights of
- * them, once per head of theirs. Views of columns leave heads to other recordings on other cores.
+ * them, once per head of theirs. Several cores share the heads of keys and values, or if there is
+ * one of them the heads of queries.
  *
  * Scores must not exceed 65504 before they are scaled. They are rounded to FP16, so that the
  * exponent is off by e = scale * (2^-11 * the largest score + D * 2^-24 * the largest sum of

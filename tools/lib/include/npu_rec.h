@@ -20,10 +20,17 @@ extern "C" {
  * Between the operations of a run nothing happens on the CPU, and there is one interrupt
  * at its end. New inputs are written to the tensors that the operations read.
  *
- * Operations run on one core, in the order in which they were appended, and an operation
- * sees the results of all before it: the hardware begins a task when the one before it
+ * An operation sees the results of all before it. On one core they run in the order in
+ * which they were appended: the hardware begins a task when the one before it
  * is done. (Measured by rocket-userspace on RK3588 with sums that each task reads from
  * the one before; Rockchip's compilers chain the layers of whole networks.)
+ *
+ * A recording of several cores (npu_rec_opts.cores) has a chain of tasks and an interrupt for
+ * each. Operations are shared out: attention by heads; products by rows, or by columns where
+ * there are few rows; what works on rows or elements by rows; transposition not. Where a core
+ * needs what another one writes, a new stage begins: all cores wait for each other, and there is
+ * one more chain for each of them. It is still one ioctl; over the vendor's interface it is one
+ * for each stage. npu_rec_on() places operations so that none has to wait.
  *
  * A function that refuses an operation makes the recording bad: every later call returns
  * the same error, and npu_rec_message() has it in words.
@@ -70,7 +77,7 @@ struct npu_rec;
 struct npu_rec_opts {
 	/**
 	 * @core_mask: bit per core that may run it, 0 = any. Over the vendor's
-	 * interface at most one bit
+	 * interface at most one bit, and none if @cores is above 1
 	 */
 	uint32_t core_mask;
 	/** @timeout_ns: how long one task may take on average, 0 = the driver's default */
@@ -80,7 +87,14 @@ struct npu_rec_opts {
 	 * tells only then how far a run came that failed
 	 */
 	bool block;
+	/** @cores: how many cores share the operations, 0 = 1; see npu_rec_on() */
+	uint32_t cores;
 };
+
+/**
+ * define NPU_MAX_CORES - most cores of a recording
+ */
+#define NPU_MAX_CORES	3u
 
 /**
  * npu_rec_new - an empty recording
@@ -92,6 +106,24 @@ struct npu_rec_opts {
  * does not have, -ENOMEM.
  */
 int npu_rec_new(struct npu_dev *dev, const struct npu_rec_opts *opts, struct npu_rec **out);
+
+/**
+ * define NPU_REC_SPREAD - all cores share each operation
+ */
+#define NPU_REC_SPREAD	(-1)
+
+/**
+ * npu_rec_on - choose who runs the operations that follow
+ * @rec: recording
+ * @core: 0 to npu_rec_opts.cores - 1, or NPU_REC_SPREAD, as at first
+ *
+ * The number tells apart what runs side by side. Which core of the hardware it is the driver
+ * decides; over the vendor's interface it is the one with this number. A driver that knows no
+ * SUBMIT_EXT runs everything on one core.
+ *
+ * Return: 0, -EINVAL for a core that the recording does not have, -EBUSY after npu_rec_end().
+ */
+int npu_rec_on(struct npu_rec *rec, int core);
 
 /**
  * enum npu_act - function that is applied to each element
@@ -343,7 +375,10 @@ int npu_rec_end(struct npu_rec *rec);
  *
  * One ioctl, if the driver knows chained programs (npu_rec_info.chained); otherwise one
  * with a job of separate tasks. Over the vendor's interface there are more if other work
- * on the same memory is under way.
+ * on the same memory is under way, and one for each stage.
+ *
+ * Nothing but npu_rec_wait() tells that a core failed to write memory that several cores write;
+ * and the call waits for the run before if that was another recording's with such memory.
  *
  * Return: 0, -EINVAL before npu_rec_end(), -EBUSY while it runs and until npu_rec_wait()
  * has returned 0 or an error of the run, or an errno of the driver.
@@ -398,6 +433,9 @@ struct npu_rec_info {
 	uint32_t ops, tasks;
 	/** @chained: the hardware goes from task to task by itself */
 	bool chained;
+	/** @chains: chains of tasks, with an interrupt each */
+	/** @stages: how often all cores begin together; one more than they wait for each other */
+	uint32_t chains, stages;
 };
 
 /**

@@ -11,6 +11,8 @@
 struct npu_mem {
 	struct npu_bo *bo;
 	unsigned int refs;
+	const struct npu_rec *last;	/* that ran with it, perhaps long gone: only compared */
+	bool last_shared;		/* and several cores wrote it */
 };
 
 /* What one buffer can hold, see npu_bo_alloc(). */
@@ -39,6 +41,7 @@ struct npu_weights {
 	struct npu_mem *mem;
 	enum npu_prec type;
 	uint32_t n, k, kp;
+	uint32_t n_from, n_all;	/* of those in memory, which are @n if @n_all is 0 */
 	uint32_t k_step;	/* of one program; the last one may be shorter */
 	bool has_bias;
 	uint64_t bias_offset;

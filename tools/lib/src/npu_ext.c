@@ -41,12 +41,10 @@ static enum npu_cause cause_of(const struct drm_rocket_wait_job *w)
 							     npu_cause_of_errno(w->error);
 }
 
-int npu_wait_job(struct npu_dev *dev, uint64_t number, int64_t timeout_ns,
-		 struct npu_result *result)
+int npu_wait_job_until(struct npu_dev *dev, uint64_t number, int64_t deadline_ns,
+		       struct npu_result *result)
 {
-	struct drm_rocket_wait_job req = {
-		.job = number, .timeout_ns = npu_deadline(timeout_ns),
-	};
+	struct drm_rocket_wait_job req = { .job = number, .timeout_ns = deadline_ns };
 	int ret;
 
 	if (!(npu_dev_features(dev) & DRM_ROCKET_FEATURE_SUBMIT_EXT))
@@ -61,6 +59,12 @@ int npu_wait_job(struct npu_dev *dev, uint64_t number, int64_t timeout_ns,
 			       req.result & DRM_ROCKET_RESULT_FAULT_WRITE,
 	};
 	return 0;
+}
+
+int npu_wait_job(struct npu_dev *dev, uint64_t number, int64_t timeout_ns,
+		 struct npu_result *result)
+{
+	return npu_wait_job_until(dev, number, npu_deadline(timeout_ns), result);
 }
 
 static bool has_syncs(struct npu_dev *dev)

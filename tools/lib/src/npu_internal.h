@@ -216,6 +216,8 @@ int npu_job_flush(struct npu_job *job);
 
 /* npu_dev.c */
 int64_t npu_deadline(int64_t timeout_ns);
+int npu_wait_job_until(struct npu_dev *dev, uint64_t number, int64_t deadline_ns,
+		       struct npu_result *result);
 bool npu_is_vendor(const struct npu_dev *dev);
 /* DRM_ROCKET_PARAM_FEATURES as npu_open() found it. */
 uint64_t npu_dev_features(const struct npu_dev *dev);

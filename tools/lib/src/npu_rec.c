@@ -30,15 +30,23 @@ int npu_rec_fail(struct npu_rec *rec, int err, const char *fmt, ...)
 
 static int check_opts(const struct npu_dev *dev, const struct npu_rec_opts *opts)
 {
-	if (opts->timeout_ns > MAX_TIMEOUT_NS)
+	if (opts->timeout_ns > MAX_TIMEOUT_NS || opts->cores > NPU_MAX_CORES)
 		return -EINVAL;
 	if (npu_is_vendor(dev))
-		return opts->core_mask & (opts->core_mask - 1) ? -EINVAL : 0;
+		return opts->core_mask & (opts->core_mask - 1) || (opts->core_mask && opts->cores > 1) ?
+			       -EINVAL : 0;
 	if (opts->core_mask && !(npu_dev_features(dev) & DRM_ROCKET_FEATURE_SCHED))
 		return -EOPNOTSUPP;
 	if (opts->timeout_ns && !(npu_dev_features(dev) & DRM_ROCKET_FEATURE_SCHED))
 		return -EOPNOTSUPP;
 	return 0;
+}
+
+/* Another driver runs the jobs of a file one after the other, or tells nothing of them. */
+static bool can_spread(const struct npu_dev *dev)
+{
+	return npu_is_vendor(dev) || (npu_dev_features(dev) & DRM_ROCKET_FEATURE_SUBMIT_EXT &&
+				      npu_can_batch(dev));
 }
 
 int npu_rec_new(struct npu_dev *dev, const struct npu_rec_opts *opts, struct npu_rec **out)
@@ -56,10 +64,12 @@ int npu_rec_new(struct npu_dev *dev, const struct npu_rec_opts *opts, struct npu
 		return -ENOMEM;
 	rec->dev = dev;
 	rec->opts = *opts;
-	rec->prog = npu_prog_new();
-	if (!rec->prog) {
-		free(rec);
-		return -ENOMEM;
+	rec->opts.cores = opts->cores ? opts->cores : 1;
+	rec->cores = can_spread(dev) ? rec->opts.cores : 1;
+	ret = npu_rec_first_chain(rec);
+	if (ret) {
+		npu_rec_free(rec);
+		return ret;
 	}
 	*out = rec;
 	return 0;
@@ -75,17 +85,24 @@ void npu_rec_free(struct npu_rec *rec)
 	for (uint32_t i = 0; i < rec->nconsts; i++)
 		npu_weights_free(rec->consts[i].weights);
 	npu_mem_put(rec->code);
-	npu_prog_free(rec->prog);
+	for (uint32_t i = 0; i < NPU_MAX_CORES; i++) {
+		npu_mem_put(rec->token[0][i]);
+		npu_mem_put(rec->token[1][i]);
+	}
+	npu_rec_free_chains(rec);
 	free(rec->consts);
 	free(rec->use);
+	free(rec->span);
 	free(rec->op);
 	free(rec->task);
 	free(rec->bo);
+	free(rec->job);
+	free(rec->job_opts);
 	free(rec);
 }
 
 /* Room for one more element in an array that doubles. */
-static void *grow(void *array, uint32_t n, size_t size)
+void *npu_rec_grow(void *array, uint32_t n, size_t size)
 {
 	if (n & (n - 1))
 		return array;
@@ -100,31 +117,12 @@ int npu_rec_begin(struct npu_rec *rec, const char *name)
 		return rec->bad;
 	if (rec->ended)
 		return -EBUSY;
-	op = grow(rec->op, rec->nops, sizeof(*op));
+	op = npu_rec_grow(rec->op, rec->nops, sizeof(*op));
 	if (!op)
 		return npu_rec_fail(rec, -ENOMEM, "out of memory for operation %u", rec->nops);
 	rec->op = op;
 	rec->op[rec->nops].name = name;
-	rec->op[rec->nops].first_task = (uint32_t)npu_prog_ntasks(rec->prog);
-	return 0;
-}
-
-int npu_rec_use(struct npu_rec *rec, struct npu_mem *mem, bool write)
-{
-	struct rec_use *use;
-
-	for (uint32_t i = 0; i < rec->nuses; i++) {
-		if (rec->use[i].mem == mem) {
-			rec->use[i].write |= write;
-			return 0;
-		}
-	}
-	use = grow(rec->use, rec->nuses, sizeof(*use));
-	if (!use)
-		return npu_rec_fail(rec, -ENOMEM, "out of memory for operation %u", rec->nops);
-	rec->use = use;
-	rec->use[rec->nuses++] = (struct rec_use){ .mem = npu_mem_get(mem), .write = write };
-	return 0;
+	return npu_rec_go_to(rec, rec->placed == NPU_REC_SPREAD ? 0 : (uint32_t)rec->placed);
 }
 
 static struct npu_mem *idle_sums(const struct npu_rec *rec, uint64_t bytes)
@@ -132,7 +130,7 @@ static struct npu_mem *idle_sums(const struct npu_rec *rec, uint64_t bytes)
 	for (uint32_t i = 0; i < rec->nuses; i++) {
 		const struct rec_use *u = &rec->use[i];
 
-		if (u->sums && u->mem->refs == 1 && u->mem->bo->size >= bytes)
+		if (u->sums && u->core == rec->core && u->mem->refs == 1 && u->mem->bo->size >= bytes)
 			return u->mem;
 	}
 	return NULL;
@@ -150,10 +148,10 @@ int npu_rec_sums(struct npu_rec *rec, enum npu_prec type, uint32_t rows, uint32_
 		return npu_rec_fail(rec, ret, "no memory for sums of %u x %u", rows, cols);
 	if (idle)
 		return 0;
-	ret = npu_rec_use(rec, (*out)->mem, true);
-	if (!ret)
-		rec->use[rec->nuses - 1].sums = true;
-	return ret;
+	ret = npu_rec_keep(rec, (*out)->mem);
+	if (ret >= 0)
+		rec->use[ret].sums = true;
+	return ret < 0 ? ret : 0;
 }
 
 const struct npu_weights *npu_rec_const(const struct npu_rec *rec, uint32_t n, uint32_t k,
@@ -171,7 +169,7 @@ const struct npu_weights *npu_rec_const(const struct npu_rec *rec, uint32_t n, u
 int npu_rec_keep_const(struct npu_rec *rec, uint32_t n, uint32_t k, float value,
 		       struct npu_weights *w)
 {
-	struct rec_const *c = grow(rec->consts, rec->nconsts, sizeof(*c));
+	struct rec_const *c = npu_rec_grow(rec->consts, rec->nconsts, sizeof(*c));
 
 	if (!c) {
 		npu_weights_free(w);
@@ -182,46 +180,45 @@ int npu_rec_keep_const(struct npu_rec *rec, uint32_t n, uint32_t k, float value,
 	return 0;
 }
 
-struct npu_prog *npu_rec_prog(struct npu_rec *rec)
+static int check_chain(struct npu_rec *rec, const struct rec_chain *c)
 {
-	return rec->prog;
-}
+	const char *name = rec->op[rec->nops].name;
 
-bool npu_rec_wants_table(struct npu_rec *rec, const struct npu_table *t)
-{
-	if (npu_table_is(t, &rec->table))
-		return false;
-	rec->table = npu_table_mark(t);
-	return true;
-}
-
-bool npu_rec_room(const struct npu_rec *rec)
-{
-	return !npu_prog_error(rec->prog) && npu_prog_ntasks(rec->prog) <= NPU_REC_MAX_TASKS;
+	if (npu_prog_error(c->prog))
+		return npu_rec_fail(rec, npu_prog_error(c->prog), "operation %u, %s: %s", rec->nops, name,
+				    npu_prog_message(c->prog));
+	if (npu_prog_ntasks(c->prog) > NPU_REC_MAX_TASKS)
+		return npu_rec_fail(rec, -E2BIG, "operation %u, %s: %zu tasks exceed the limit %u",
+				    rec->nops, name, npu_prog_ntasks(c->prog), NPU_REC_MAX_TASKS);
+	return 0;
 }
 
 int npu_rec_commit(struct npu_rec *rec)
 {
-	const char *name = rec->op[rec->nops].name;
+	int ret = rec->bad;
 
-	if (npu_prog_error(rec->prog))
-		return npu_rec_fail(rec, npu_prog_error(rec->prog), "operation %u, %s: %s",
-				    rec->nops, name, npu_prog_message(rec->prog));
-	if (npu_prog_ntasks(rec->prog) > NPU_REC_MAX_TASKS)
-		return npu_rec_fail(rec, -E2BIG, "operation %u, %s: %zu tasks exceed the limit %u",
-				    rec->nops, name, npu_prog_ntasks(rec->prog),
-				    NPU_REC_MAX_TASKS);
-	rec->nops++;
-	return 0;
+	for (uint32_t i = 0; i < rec->nchains && !ret; i++)
+		ret = check_chain(rec, &rec->chain[i]);
+	rec->nops += !ret;
+	return ret;
+}
+
+static uint32_t chain_tasks(const struct npu_rec *rec, const struct rec_chain *c)
+{
+	return rec->ended ? c->ntasks : (uint32_t)npu_prog_ntasks(c->prog);
 }
 
 struct npu_rec_info npu_rec_info(const struct npu_rec *rec)
 {
-	return (struct npu_rec_info){
-		.ops = rec->nops,
-		.tasks = rec->ended ? rec->ntasks : (uint32_t)npu_prog_ntasks(rec->prog),
-		.chained = rec->chained,
+	struct npu_rec_info info = {
+		.ops = rec->nops, .chained = rec->chained, .stages = rec->stage + 1,
 	};
+
+	for (uint32_t i = 0; i < rec->nchains; i++) {
+		info.tasks += chain_tasks(rec, &rec->chain[i]);
+		info.chains += chain_tasks(rec, &rec->chain[i]) != 0;
+	}
+	return info;
 }
 
 const char *npu_rec_message(const struct npu_rec *rec)

@@ -191,6 +191,56 @@ static int append(struct attention *a)
 	return ret;
 }
 
+static struct npu_tensor heads_of(const struct attention *a, const struct npu_tensor *t, uint32_t head,
+				  uint32_t heads)
+{
+	return npu_part(t, 0, t->shape.rows, head * a->dim, heads * a->dim);
+}
+
+/* Heads from @head on, and those of keys and values that belong to them. */
+static int append_heads(const struct attention *all, uint32_t head, uint32_t heads, float scale)
+{
+	uint32_t group = all->heads / all->kv_heads, kv = head / group;
+	uint32_t kv_heads = heads < group ? 1 : heads / group;
+	struct npu_tensor q = heads_of(all, all->q, head, heads), y = heads_of(all, all->y, head, heads);
+	struct npu_tensor k = heads_of(all, all->k, kv, kv_heads);
+	struct npu_tensor v = heads_of(all, all->v, kv, kv_heads);
+	struct attention a = *all;
+	int ret;
+
+	a.q = &q;
+	a.k = &k;
+	a.v = &v;
+	a.y = &y;
+	a.heads = heads;
+	a.kv_heads = kv_heads;
+	ret = prepare(&a, scale);
+	if (!ret)
+		ret = append(&a);
+	release(&a);
+	return ret;
+}
+
+/* By heads of keys, or where there is only one of them by those of queries. */
+static int append_shared(const struct attention *a, float scale)
+{
+	uint32_t unit = a->kv_heads == 1 ? 1 : a->heads / a->kv_heads, units = a->heads / unit;
+	uint32_t shares = npu_rec_shares(a->rec, units), head = 0;
+	int ret = 0;
+
+	if (shares == 1)
+		return append_heads(a, 0, a->heads, scale);
+	for (uint32_t i = 0; !ret && i < shares; i++) {
+		uint32_t heads = (units / shares + (i < units % shares)) * unit;
+
+		ret = npu_rec_go_to(a->rec, i);
+		if (!ret)
+			ret = append_heads(a, head, heads, scale);
+		head += heads;
+	}
+	return ret;
+}
+
 static uint32_t block_rows(const struct attention *a, uint32_t most)
 {
 	uint64_t rows = most ? most : BLOCK_SCORES / a->stored;
@@ -217,10 +267,7 @@ int npu_rec_attention(struct npu_rec *rec, const struct npu_tensor *q, const str
 		ret = check(&a);
 	if (!ret) {
 		a.block = block_rows(&a, o->max_rows);
-		ret = prepare(&a, o->scale ? o->scale : 1 / sqrtf((float)a.dim));
+		ret = append_shared(&a, o->scale ? o->scale : 1 / sqrtf((float)a.dim));
 	}
-	if (!ret)
-		ret = append(&a);
-	release(&a);
 	return ret ? ret : npu_rec_commit(rec);
 }

@@ -81,11 +81,11 @@ static int append_tasks(struct npu_rec *rec, const struct ew *e)
 	int ret = check(rec, e);
 
 	if (!ret)
-		ret = npu_rec_use(rec, e->a->mem, false);
+		ret = npu_rec_reads(rec, e->a);
 	if (!ret)
-		ret = npu_rec_use(rec, e->b->mem, false);
+		ret = npu_rec_reads(rec, e->b);
 	if (!ret)
-		ret = npu_rec_use(rec, e->y->mem, true);
+		ret = npu_rec_writes(rec, e->y);
 	if (!ret)
 		add_tasks(rec, e);
 	return ret;
@@ -127,12 +127,29 @@ static int append_widened(struct npu_rec *rec, const struct ew *e)
 	return ret;
 }
 
+static int append_rows(struct npu_rec *rec, const void *arg, uint32_t row, uint32_t rows)
+{
+	const struct ew *all = arg;
+	struct npu_tensor a = npu_part(all->a, row, rows, 0, all->a->shape.cols);
+	struct npu_tensor b = npu_part(all->b, row, rows, 0, all->b->shape.cols);
+	struct npu_tensor y = npu_part(all->y, row, rows, 0, all->y->shape.cols);
+	struct ew e = *all;
+
+	e.a = &a;
+	e.y = &y;
+	if (all->b->shape.rows > 1)
+		e.b = &b;
+	return b_is_column(&e) ? append_widened(rec, &e) : append_tasks(rec, &e);
+}
+
 static int append(struct npu_rec *rec, const struct ew *e)
 {
 	int ret = npu_rec_begin(rec, e->name);
 
+	if (!ret && !b_is_column(e))
+		ret = check(rec, e);
 	if (!ret)
-		ret = b_is_column(e) ? append_widened(rec, e) : append_tasks(rec, e);
+		ret = npu_rec_by_rows(rec, e->y->shape.rows, e, append_rows);
 	return ret ? ret : npu_rec_commit(rec);
 }
 

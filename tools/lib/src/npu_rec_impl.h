@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recording, as the two files see it that make it and run it.
+ * A recording, as the files see it that make it and run it.
  */
 #ifndef NPU_REC_IMPL_H
 #define NPU_REC_IMPL_H
@@ -11,13 +11,46 @@ struct npu_vendor_batch;
 
 struct rec_op {
 	const char *name;
-	uint32_t first_task;
+};
+
+/* Where tasks of an operation begin in a chain. */
+struct rec_span {
+	uint32_t op, chain, first_task;
 };
 
 struct rec_use {
 	struct npu_mem *mem;
-	bool write;
+	uint32_t writers;	/* bit per core */
 	bool sums;		/* may be used again when nobody else has it */
+	uint32_t core;		/* that used it first */
+};
+
+/* Memory that a chain uses. */
+struct rec_access {
+	struct npu_mem *mem;
+	bool write;
+};
+
+/* Part of memory that a chain of this stage uses. */
+struct rec_region {
+	struct npu_tensor part;
+	bool whole;		/* all of the memory */
+	bool write;
+	uint32_t core;
+	uint32_t at;		/* tasks that the chain had then */
+};
+
+/* Tasks that follow each other on one core. */
+struct rec_chain {
+	uint32_t stage, core;
+	struct npu_prog *prog;		/* until npu_rec_end() */
+	struct rec_access *access;	/* each memory once */
+	uint32_t naccesses;
+	struct npu_table_mark table;	/* that the LUT holds after it */
+	bool has_op;
+	uint32_t op;			/* the last one */
+
+	uint32_t first_task, ntasks;	/* in npu_rec.task */
 };
 
 /* Weights that are the same for every operation: n columns of k values. */
@@ -35,27 +68,49 @@ struct npu_rec {
 
 	struct rec_op *op;
 	uint32_t nops;
+	struct rec_span *span;
+	uint32_t nspans;
 	struct rec_use *use;		/* each memory once */
 	uint32_t nuses;
-	struct npu_prog *prog;		/* until npu_rec_end() */
 	struct rec_const *consts;
 	uint32_t nconsts;
-	struct npu_table_mark table;	/* that the LUT holds after it */
+
+	/* npu_rec_cores.c */
+	uint32_t cores;			/* 1 to NPU_MAX_CORES */
+	int placed;			/* what npu_rec_on() said */
+	uint32_t stage, core;		/* that tasks are appended to */
+	struct rec_chain *chain;	/* stage by stage */
+	uint32_t nchains;
+	int open[NPU_MAX_CORES];	/* chain of this stage, or -1 */
+	struct rec_region *region;	/* of this stage, if there are several cores */
+	uint32_t nregions, regions_room;
 
 	bool ended;
 	bool chained;
 	struct npu_mem *code;		/* the programs */
+	struct npu_mem *token[2][NPU_MAX_CORES];	/* of two stages in turns */
 	struct npu_task *task;
 	uint32_t ntasks;
-	struct npu_bo **bo;		/* those read, then those written */
-	struct npu_hwjob job;
-	struct npu_job_opts job_opts;
-	struct npu_vendor_batch *batch;	/* over the vendor's interface */
+	struct npu_bo **bo;		/* what jobs list */
+	struct npu_hwjob *job;		/* one per chain, or over the vendor's interface per stage */
+	struct npu_job_opts *job_opts;
+	uint32_t njobs;
+	struct npu_vendor_batch **batch;	/* over the vendor's interface: one per job */
 
 	bool running;
-	uint64_t number;		/* of the driver's job, or 0 */
+	uint64_t number;		/* of the driver's first job, or 0 */
+	uint32_t started, waited;	/* jobs; those that are known to be over */
 	struct npu_rec_failure failure;	/* of the last run; err 0 = none */
 };
+
+/* npu_rec.c: room for one more element in an array that doubles */
+void *npu_rec_grow(void *array, uint32_t n, size_t size);
+
+/* npu_rec_cores.c */
+int npu_rec_first_chain(struct npu_rec *rec);
+void npu_rec_free_chains(struct npu_rec *rec);
+/* Is the memory written by several cores? Jobs list it as read then, or they would wait. */
+bool npu_rec_is_shared(const struct npu_rec *rec, const struct npu_mem *mem);
 
 /* Waits until nothing runs, and lets go of the driver. */
 void npu_rec_stop(struct npu_rec *rec);

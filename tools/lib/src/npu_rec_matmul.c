@@ -83,7 +83,7 @@ static int add_tile(struct npu_rec *rec, const struct npu_tile *t, const struct 
 {
 	const struct npu_table *table = npu_table_of(s->act);
 	size_t bpe = npu_prec_bytes(w->type);
-	uint32_t np = (uint32_t)round_up(w->n, npu_kernel_group(w->type));
+	uint32_t np = (uint32_t)round_up(w->n_all ? w->n_all : w->n, npu_kernel_group(w->type));
 	struct npu_conv_task task;
 
 	npu_matmul_task(&task, w->type, y->shape.type, t->mp, t->np, s->kp);
@@ -91,13 +91,14 @@ static int add_tile(struct npu_rec *rec, const struct npu_tile *t, const struct 
 	task.out_h_full = y->pitch;
 	task.in_iova = npu_tensor_iova(x) + npu_feature_offset(bpe, x->pitch, t->m0, s->k0);
 	task.weight_iova = w->mem->bo->iova +
-			   ((uint64_t)np * s->k0 + (uint64_t)t->n0 * s->kp) * bpe;
+			   ((uint64_t)np * s->k0 + (uint64_t)(w->n_from + t->n0) * s->kp) * bpe;
 	task.out_iova = npu_tensor_iova(y) +
 			npu_feature_offset(npu_prec_bytes(y->shape.type), y->pitch, t->m0, t->n0);
 	task.relu = s->act == NPU_ACT_RELU;
 	task.has_bias = s->bias;
 	if (s->bias)
-		task.bias_iova = w->mem->bo->iova + w->bias_offset + t->n0 * sizeof(int32_t);
+		task.bias_iova = w->mem->bo->iova + w->bias_offset +
+				 (w->n_from + t->n0) * sizeof(int32_t);
 	if (y->shape.type == NPU_PREC_INT8)
 		task.rq = w->rq;
 	return npu_prog_conv_table(npu_rec_prog(rec), &task, table,
@@ -109,7 +110,7 @@ static int add_tiles(struct npu_rec *rec, const struct npu_plan *plan,
 		     const struct npu_tensor *x, const struct npu_weights *w,
 		     const struct npu_tensor *y, const struct stretch *s)
 {
-	int ret = npu_rec_use(rec, y->mem, true);
+	int ret = npu_rec_writes(rec, y);
 
 	for (uint32_t i = 0; !ret && i < plan->ntiles && npu_rec_room(rec); i++)
 		if (add_tile(rec, &plan->tile[i], x, w, y, s))
@@ -237,9 +238,9 @@ int npu_rec_matmul_tasks(struct npu_rec *rec, const struct npu_tensor *x,
 	int ret = check(rec, x, w, y, opts);
 
 	if (!ret)
-		ret = npu_rec_use(rec, x->mem, false);
+		ret = npu_rec_reads(rec, x);
 	if (!ret)
-		ret = npu_rec_use(rec, w->mem, false);
+		ret = npu_rec_reads_weights(rec, w);
 	if (ret)
 		return ret;
 	ret = make_plan(&plan, x, w, opts);
@@ -251,12 +252,64 @@ int npu_rec_matmul_tasks(struct npu_rec *rec, const struct npu_tensor *x,
 	return ret;
 }
 
+/* ---- shared by cores ---- */
+
+struct product {
+	const struct npu_tensor *x;
+	const struct npu_weights *w;
+	const struct npu_tensor *y;
+	const struct npu_rec_matmul_opts *opts;
+};
+
+static int append_rows(struct npu_rec *rec, const void *arg, uint32_t row, uint32_t rows)
+{
+	const struct product *p = arg;
+	struct npu_tensor x = npu_part(p->x, row, rows, 0, p->x->shape.cols);
+	struct npu_tensor y = npu_part(p->y, row, rows, 0, p->y->shape.cols);
+
+	return npu_rec_matmul_tasks(rec, &x, p->w, &y, p->opts);
+}
+
+static int append_columns(struct npu_rec *rec, const struct product *p, uint32_t shares)
+{
+	uint32_t n = p->w->n, step = (uint32_t)round_up(div_up(n, shares), NPU_TENSOR_COLS);
+	int ret = 0;
+
+	for (uint32_t i = 0; !ret && i * step < n; i++) {
+		struct npu_tensor y = npu_part(p->y, 0, p->y->shape.rows, i * step,
+					       (uint32_t)min_u64(step, n - i * step));
+		struct npu_weights w = *p->w;
+
+		w.n_all = n;
+		w.n_from = i * step;
+		w.n = y.shape.cols;
+		ret = npu_rec_go_to(rec, i);
+		if (!ret)
+			ret = npu_rec_matmul_tasks(rec, p->x, &w, &y, p->opts);
+	}
+	return ret;
+}
+
+/* By columns no core fetches all weights, and by rows none waits for another one's. */
+static int append_shared(struct npu_rec *rec, const struct product *p)
+{
+	uint32_t cores = npu_rec_shares(rec, UINT32_MAX);
+	uint32_t by_cols = npu_rec_shares(rec, (uint32_t)div_up(p->w->n, NPU_TENSOR_COLS));
+
+	if (npu_rec_shares(rec, p->x->shape.rows / NPU_TENSOR_ROWS) < cores && by_cols > 1)
+		return append_columns(rec, p, by_cols);
+	return npu_rec_by_rows(rec, p->x->shape.rows, p, append_rows);
+}
+
 int npu_rec_matmul(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w,
 		   struct npu_tensor *y, const struct npu_rec_matmul_opts *opts)
 {
+	const struct product p = { x, w, y, opts };
 	int ret = npu_rec_begin(rec, "matmul");
 
 	if (!ret)
-		ret = npu_rec_matmul_tasks(rec, x, w, y, opts);
+		ret = check(rec, x, w, y, opts);
+	if (!ret)
+		ret = append_shared(rec, &p);
 	return ret ? ret : npu_rec_commit(rec);
 }

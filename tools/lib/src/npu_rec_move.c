@@ -33,10 +33,10 @@ static void copy_part(struct npu_rec *rec, const struct npu_tensor *x, const str
 
 int npu_rec_copy(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y, bool relu)
 {
-	int ret = npu_rec_use(rec, x->mem, false);
+	int ret = npu_rec_reads(rec, x);
 
 	if (!ret)
-		ret = npu_rec_use(rec, y->mem, true);
+		ret = npu_rec_writes(rec, y);
 	for (uint32_t row = 0; !ret && row < x->shape.rows; row += NPU_FLY_ROWS)
 		for (uint32_t col = 0; col < x->shape.cols && npu_rec_room(rec); col += NPU_FLY_COLS)
 			copy_part(rec, x, y, relu, row, col);

@@ -224,21 +224,38 @@ static int check(struct npu_rec *rec, const char *name, const struct npu_tensor 
 typedef int (*norm_fn)(struct npu_rec *rec, const struct npu_tensor *x,
 		       const struct npu_norm_opts *opts, struct npu_tensor *y, struct temps *t);
 
+struct norm {
+	norm_fn fn;
+	const struct npu_tensor *x;
+	const struct npu_norm_opts *opts;
+	const struct npu_tensor *y;
+};
+
+static int append_rows(struct npu_rec *rec, const void *arg, uint32_t row, uint32_t rows)
+{
+	const struct norm *n = arg;
+	struct npu_tensor x = npu_part(n->x, row, rows, 0, n->x->shape.cols);
+	struct npu_tensor y = npu_part(n->y, row, rows, 0, n->y->shape.cols);
+	struct temps t = { 0 };
+	int ret = alloc_temps(rec, &t, &x, fmax(sqrt((double)n->opts->epsilon), MIN_ROOT));
+
+	if (!ret)
+		ret = n->fn(rec, &x, n->opts, &y, &t);
+	free_temps(&t);
+	return ret;
+}
+
 static int append(struct npu_rec *rec, const char *name, norm_fn fn, const struct npu_tensor *x,
 		  const struct npu_norm_opts *opts, struct npu_tensor *y)
 {
 	static const struct npu_norm_opts defaults;
-	struct temps t = { 0 };
+	struct norm n = { fn, x, opts ? opts : &defaults, y };
 	int ret = npu_rec_begin(rec, name);
 
-	opts = opts ? opts : &defaults;
 	if (!ret)
-		ret = check(rec, name, x, opts, y);
+		ret = check(rec, name, x, n.opts, y);
 	if (!ret)
-		ret = alloc_temps(rec, &t, x, fmax(sqrt((double)opts->epsilon), MIN_ROOT));
-	if (!ret)
-		ret = fn(rec, x, opts, y, &t);
-	free_temps(&t);
+		ret = npu_rec_by_rows(rec, x->shape.rows, &n, append_rows);
 	return ret ? ret : npu_rec_commit(rec);
 }
 

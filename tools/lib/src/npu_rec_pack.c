@@ -80,13 +80,13 @@ static void pack_columns(struct npu_rec *rec, const struct npu_tensor *x,
 
 int npu_rec_pack(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w)
 {
-	int ret = npu_rec_use(rec, x->mem, false);
+	int ret = npu_rec_reads(rec, x);
 
 	if (!ret && x->pitch > MAX_PITCH)
 		ret = npu_rec_fail(rec, -E2BIG, "weights of a tensor of %u rows exceed the limit %u",
 				   x->pitch, MAX_PITCH);
 	if (!ret)
-		ret = npu_rec_use(rec, w->mem, true);
+		ret = npu_rec_writes_weights(rec, w);
 	for (uint32_t k0 = 0; !ret && k0 < w->k; k0 += w->k_step) {
 		uint32_t kp = (uint32_t)min_u64(w->k_step, w->kp - k0);
 

@@ -30,18 +30,32 @@ static int check(struct npu_rec *rec, const char *name, const struct npu_tensor 
 	return 0;
 }
 
+struct reduction {
+	const struct npu_tensor *x, *y;
+	float factor;
+};
+
+static int sum_rows(struct npu_rec *rec, const void *arg, uint32_t row, uint32_t rows)
+{
+	const struct reduction *r = arg;
+	struct npu_tensor x = npu_part(r->x, row, rows, 0, r->x->shape.cols);
+	struct npu_tensor y = npu_part(r->y, row, rows, 0, 1);
+	const struct npu_weights *w = NULL;
+	int ret = npu_rec_uniform(rec, y.dev, 1, x.shape.cols, r->factor, &w);
+
+	return ret ? ret : npu_rec_matmul_tasks(rec, &x, w, &y, NULL);
+}
+
 static int append_sum(struct npu_rec *rec, const char *name, const struct npu_tensor *x,
 		      struct npu_tensor *y, float factor)
 {
-	const struct npu_weights *w = NULL;
+	const struct reduction r = { x, y, factor };
 	int ret = npu_rec_begin(rec, name);
 
 	if (!ret)
 		ret = check(rec, name, x, y, true);
 	if (!ret)
-		ret = npu_rec_uniform(rec, y->dev, 1, x->shape.cols, factor, &w);
-	if (!ret)
-		ret = npu_rec_matmul_tasks(rec, x, w, y, NULL);
+		ret = npu_rec_by_rows(rec, x->shape.rows, &r, sum_rows);
 	return ret ? ret : npu_rec_commit(rec);
 }
 
@@ -114,10 +128,10 @@ static void max_task(struct npu_rec *rec, const struct npu_tensor *x, uint32_t r
 static int max_of_columns(struct npu_rec *rec, const struct npu_tensor *x, uint32_t col,
 			  struct npu_tensor *v)
 {
-	int ret = npu_rec_use(rec, x->mem, false);
+	int ret = npu_rec_reads(rec, x);
 
 	if (!ret)
-		ret = npu_rec_use(rec, v->mem, true);
+		ret = npu_rec_writes(rec, v);
 	for (uint32_t row = 0; !ret && row < x->shape.rows && npu_rec_room(rec); row += NPU_FLY_ROWS)
 		max_task(rec, x, row, col, v);
 	return ret;
@@ -166,19 +180,29 @@ int npu_rec_row_max(struct npu_rec *rec, const struct npu_tensor *x, struct npu_
 	return ret;
 }
 
+static int max_rows(struct npu_rec *rec, const void *arg, uint32_t row, uint32_t rows)
+{
+	const struct reduction *r = arg;
+	struct npu_tensor x = npu_part(r->x, row, rows, 0, r->x->shape.cols);
+	struct npu_tensor y = npu_part(r->y, row, rows, 0, 1), *v = NULL;
+	int ret = npu_rec_temp(rec, x.dev, NPU_PREC_FP16, 1, rows, &v);
+
+	if (!ret)
+		ret = npu_rec_row_max(rec, &x, v);
+	if (!ret)
+		ret = npu_rec_spread(rec, v, &y);
+	npu_tensor_free(v);
+	return ret;
+}
+
 int npu_rec_reduce_max(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y)
 {
-	struct npu_tensor *v = NULL;
+	const struct reduction r = { .x = x, .y = y };
 	int ret = npu_rec_begin(rec, "reduce max");
 
 	if (!ret)
 		ret = check(rec, "reduce max", x, y, false);
 	if (!ret)
-		ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, 1, x->shape.rows, &v);
-	if (!ret)
-		ret = npu_rec_row_max(rec, x, v);
-	if (!ret)
-		ret = npu_rec_spread(rec, v, y);
-	npu_tensor_free(v);
+		ret = npu_rec_by_rows(rec, x->shape.rows, &r, max_rows);
 	return ret ? ret : npu_rec_commit(rec);
 }

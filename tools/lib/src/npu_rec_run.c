@@ -15,6 +15,9 @@
 #define TAIL		4u
 #define PC_BASE		0x10u
 #define PC_AMOUNTS	0x14u
+/* Entries: a program begins at a multiple of 64 bytes. */
+#define CHAIN_ALIGN	8u
+#define TOKEN_BYTES	4096u
 
 static uint64_t pc_entry(uint32_t reg, uint32_t value)
 {
@@ -22,81 +25,235 @@ static uint64_t pc_entry(uint32_t reg, uint32_t value)
 }
 
 /* Each program ends by naming the next one; the last one names none. */
-static void chain(const struct npu_rec *rec, uint64_t *entry)
+static void link_programs(const struct npu_rec *rec, const struct rec_chain *c, uint64_t *entry)
 {
-	for (uint32_t i = 0; i + 1 < rec->ntasks; i++) {
-		const struct npu_task *next = &rec->task[i + 1];
+	for (uint32_t i = 0; i + 1 < c->ntasks; i++) {
+		const struct npu_task *next = &rec->task[c->first_task + i + 1];
 		size_t first, count;
 
-		npu_prog_task(rec->prog, i, &first, &count);
+		npu_prog_task(c->prog, i, &first, &count);
 		entry[first + count - TAIL] = pc_entry(PC_BASE, next->regcmd);
 		entry[first + count - TAIL + 1] = pc_entry(PC_AMOUNTS, (next->count + 1) / 2 - 1);
 	}
 }
 
+static size_t chain_entries(const struct rec_chain *c)
+{
+	return round_up(npu_prog_count(c->prog), CHAIN_ALIGN);
+}
+
+static void write_chain(struct npu_rec *rec, const struct rec_chain *c, size_t at)
+{
+	uint64_t *entry = (uint64_t *)rec->code->bo->map + at;
+	size_t first, count;
+
+	for (uint32_t i = 0; i < c->ntasks; i++) {
+		npu_prog_task(c->prog, i, &first, &count);
+		rec->task[c->first_task + i] = (struct npu_task){
+			.regcmd = (uint32_t)(rec->code->bo->iova + (at + first) * sizeof(uint64_t)),
+			.count = (uint32_t)count,
+		};
+	}
+	memcpy(entry, npu_prog_entries(c->prog), npu_prog_count(c->prog) * sizeof(uint64_t));
+	/* A driver that starts task by task must not find a next one (rocket-userspace). */
+	if (rec->chained)
+		link_programs(rec, c, entry);
+}
+
 static int write_programs(struct npu_rec *rec)
 {
-	size_t bytes = npu_prog_count(rec->prog) * sizeof(uint64_t), first, count;
+	size_t entries = 0, at = 0, bytes = 0;
 	int ret;
 
-	rec->ntasks = (uint32_t)npu_prog_ntasks(rec->prog);
+	for (uint32_t i = 0; i < rec->nchains; i++) {
+		struct rec_chain *c = &rec->chain[i];
+
+		c->first_task = rec->ntasks;
+		c->ntasks = (uint32_t)npu_prog_ntasks(c->prog);
+		rec->ntasks += c->ntasks;
+		entries += chain_entries(c);
+		bytes += npu_prog_count(c->prog) * sizeof(uint64_t);
+	}
 	rec->task = calloc(rec->ntasks, sizeof(*rec->task));
 	if (!rec->task)
 		return -ENOMEM;
-	ret = npu_mem_new(rec->dev, bytes, &rec->code);
+	ret = npu_mem_new(rec->dev, entries * sizeof(uint64_t), &rec->code);
 	if (ret)
 		return ret;
-	for (uint32_t i = 0; i < rec->ntasks; i++) {
-		npu_prog_task(rec->prog, i, &first, &count);
-		rec->task[i].regcmd = (uint32_t)(rec->code->bo->iova + first * sizeof(uint64_t));
-		rec->task[i].count = (uint32_t)count;
+	for (uint32_t i = 0; i < rec->nchains; i++) {
+		if (rec->chain[i].ntasks)
+			write_chain(rec, &rec->chain[i], at);
+		at += chain_entries(&rec->chain[i]);
 	}
-	memcpy(rec->code->bo->map, npu_prog_entries(rec->prog), bytes);
-	/* A driver that starts task by task must not find a next one (rocket-userspace). */
-	if (rec->chained)
-		chain(rec, rec->code->bo->map);
 	npu_dev_stats(rec->dev)->programmed += bytes;
 	return npu_bo_fini(rec->code->bo);
 }
 
-static uint32_t list_buffers(struct npu_rec *rec, uint32_t at, bool write)
+/* ---- jobs of the driver ---- */
+
+/* What a job's lists are put together from. */
+struct lists {
+	struct npu_bo **bo;
+	uint32_t n;
+};
+
+static void list(struct lists *l, const struct npu_mem *mem)
 {
-	for (uint32_t i = 0; i < rec->nuses; i++)
-		if (rec->use[i].write == write)
-			rec->bo[at++] = rec->use[i].mem->bo;
-	return at;
+	l->bo[l->n++] = mem->bo;
 }
 
-static int fill_job(struct npu_rec *rec)
+static void add_job(struct npu_rec *rec, const struct lists *l, struct npu_bo **first, uint32_t nin,
+		    uint32_t task, uint32_t ntasks)
 {
-	uint32_t nin, n;
-
-	rec->bo = calloc(rec->nuses + 1, sizeof(struct npu_bo *));
-	if (!rec->bo)
-		return -ENOMEM;
-	rec->bo[0] = rec->code->bo;
-	nin = list_buffers(rec, 1, false);
-	n = list_buffers(rec, nin, true);
-	rec->job = (struct npu_hwjob){
-		.tasks = rec->task, .ntasks = rec->ntasks,
-		.in = rec->bo, .nin = nin, .out = rec->bo + nin, .nout = n - nin,
+	rec->job[rec->njobs] = (struct npu_hwjob){
+		.tasks = rec->task + task, .ntasks = ntasks, .in = first, .nin = nin,
+		.out = first + nin, .nout = (uint32_t)(l->bo + l->n - first) - nin,
 	};
-	rec->job_opts = (struct npu_job_opts){
+	rec->job_opts[rec->njobs++] = (struct npu_job_opts){
 		.flags = rec->chained ? DRM_ROCKET_JOB_BATCHED : 0,
 		.core_mask = rec->opts.core_mask, .timeout_ns = rec->opts.timeout_ns,
 	};
+}
+
+/* Jobs of a stage have a token each, and those of the next stage wait for all of them. */
+static void add_chain(struct npu_rec *rec, struct lists *l, const struct rec_chain *c)
+{
+	struct npu_bo **first = l->bo + l->n;
+	uint32_t nin;
+
+	list(l, rec->code);
+	for (uint32_t i = 0; i < c->naccesses; i++)
+		if (!c->access[i].write || npu_rec_is_shared(rec, c->access[i].mem))
+			list(l, c->access[i].mem);
+	for (uint32_t i = 0; c->stage && i < rec->cores; i++)
+		list(l, rec->token[(c->stage - 1) % 2][i]);
+	nin = (uint32_t)(l->bo + l->n - first);
+	for (uint32_t i = 0; i < c->naccesses; i++)
+		if (c->access[i].write && !npu_rec_is_shared(rec, c->access[i].mem))
+			list(l, c->access[i].mem);
+	if (rec->stage)
+		list(l, rec->token[c->stage % 2][c->core]);
+	add_job(rec, l, first, nin, c->first_task, c->ntasks);
+}
+
+static uint32_t stage_tasks(const struct npu_rec *rec, uint32_t stage, uint32_t *first)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < rec->nchains; i++) {
+		if (rec->chain[i].stage != stage)
+			continue;
+		if (!n)
+			*first = rec->chain[i].first_task;
+		n += rec->chain[i].ntasks;
+	}
+	return n;
+}
+
+/* One for all cores; stages follow each other because all of them write the same memory. */
+static void add_stage(struct npu_rec *rec, struct lists *l, uint32_t stage)
+{
+	struct npu_bo **from = l->bo + l->n;
+	uint32_t nin, first = 0, n = stage_tasks(rec, stage, &first);
+
+	list(l, rec->code);
+	for (uint32_t i = 0; i < rec->nuses; i++)
+		if (!rec->use[i].writers)
+			list(l, rec->use[i].mem);
+	nin = (uint32_t)(l->bo + l->n - from);
+	for (uint32_t i = 0; i < rec->nuses; i++)
+		if (rec->use[i].writers)
+			list(l, rec->use[i].mem);
+	if (n)
+		add_job(rec, l, from, nin, first, n);
+}
+
+static size_t most_listed(const struct npu_rec *rec)
+{
+	size_t n = (size_t)(rec->stage + 1) * (rec->nuses + 1);
+
+	for (uint32_t i = 0; i < rec->nchains; i++)
+		n += rec->chain[i].naccesses + 2 + NPU_MAX_CORES;
+	return n;
+}
+
+static int make_tokens(struct npu_rec *rec)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; !ret && rec->stage && i < 2; i++)
+		for (uint32_t core = 0; !ret && core < rec->cores; core++)
+			ret = npu_mem_new(rec->dev, TOKEN_BYTES, &rec->token[i][core]);
+	return ret;
+}
+
+static int make_jobs(struct npu_rec *rec)
+{
+	struct lists l = { 0 };
+
+	rec->bo = calloc(most_listed(rec), sizeof(*rec->bo));
+	rec->job = calloc(rec->nchains, sizeof(*rec->job));
+	rec->job_opts = calloc(rec->nchains, sizeof(*rec->job_opts));
+	if (!rec->bo || !rec->job || !rec->job_opts)
+		return -ENOMEM;
+	l.bo = rec->bo;
+	if (npu_is_vendor(rec->dev)) {
+		for (uint32_t i = 0; i <= rec->stage; i++)
+			add_stage(rec, &l, i);
+		return 0;
+	}
+	for (uint32_t i = 0; i < rec->nchains; i++)
+		if (rec->chain[i].ntasks)
+			add_chain(rec, &l, &rec->chain[i]);
 	return 0;
 }
 
-static int make_batch(struct npu_rec *rec)
+static void find_slices(const struct npu_rec *rec, const struct npu_hwjob *job,
+			struct npu_vendor_opts *o)
 {
-	uint64_t ms = div_up(rec->opts.timeout_ns * rec->ntasks, 1000000);
-	struct npu_vendor_opts opts = {
-		.core_mask = rec->opts.core_mask, .timeout_ms = (uint32_t)min_u64(ms, INT32_MAX),
-		.block = rec->opts.block,
-	};
+	uint32_t from = (uint32_t)(job->tasks - rec->task);
 
-	return npu_vendor_batch_new(rec->dev, &rec->job, &opts, &rec->batch);
+	for (uint32_t i = 0; i < rec->nchains; i++) {
+		const struct rec_chain *c = &rec->chain[i];
+
+		if (c->ntasks && c->first_task >= from && c->first_task < from + job->ntasks)
+			o->slice[o->nslices++] = (struct npu_vendor_slice){ c->first_task - from, c->ntasks };
+	}
+}
+
+static int make_batches(struct npu_rec *rec)
+{
+	int ret = 0;
+
+	rec->batch = calloc(rec->njobs, sizeof(struct npu_vendor_batch *));
+	if (!rec->batch)
+		return -ENOMEM;
+	for (uint32_t i = 0; !ret && i < rec->njobs; i++) {
+		uint64_t ms = div_up(rec->opts.timeout_ns * rec->job[i].ntasks, 1000000);
+		struct npu_vendor_opts o = {
+			.core_mask = rec->opts.core_mask, .block = rec->opts.block,
+			.timeout_ms = (uint32_t)min_u64(ms, INT32_MAX),
+		};
+
+		find_slices(rec, &rec->job[i], &o);
+		ret = npu_vendor_batch_new(rec->dev, &rec->job[i], &o, &rec->batch[i]);
+	}
+	return ret;
+}
+
+static int write_all(struct npu_rec *rec)
+{
+	int ret;
+
+	rec->chained = npu_is_vendor(rec->dev) || npu_can_batch(rec->dev);
+	ret = write_programs(rec);
+	if (!ret && !npu_is_vendor(rec->dev))
+		ret = make_tokens(rec);
+	if (!ret)
+		ret = make_jobs(rec);
+	if (!ret && npu_is_vendor(rec->dev))
+		ret = make_batches(rec);
+	return ret;
 }
 
 int npu_rec_end(struct npu_rec *rec)
@@ -109,19 +266,73 @@ int npu_rec_end(struct npu_rec *rec)
 		return -EBUSY;
 	if (!rec->nops)
 		return -EINVAL;
-	rec->chained = npu_is_vendor(rec->dev) || npu_can_batch(rec->dev);
-	ret = write_programs(rec);
-	if (!ret)
-		ret = fill_job(rec);
-	if (!ret && npu_is_vendor(rec->dev))
-		ret = make_batch(rec);
+	ret = write_all(rec);
 	if (ret)
 		return npu_rec_fail(rec, ret, "the programs could not be written: %s",
 				    strerror(-ret));
 	rec->ended = true;
-	npu_prog_free(rec->prog);
-	rec->prog = NULL;
+	for (uint32_t i = 0; i < rec->nchains; i++) {
+		npu_prog_free(rec->chain[i].prog);
+		rec->chain[i].prog = NULL;
+	}
 	return 0;
+}
+
+/* ---- runs ---- */
+
+/*
+ * Jobs list memory that several cores write as if they read it, and so do not wait for each
+ * other; whoever has it next, or had it before, cannot be told by its fences.
+ */
+static void settle_memory(const struct npu_rec *rec)
+{
+	for (uint32_t i = 0; i < rec->nuses; i++) {
+		struct npu_mem *mem = rec->use[i].mem;
+		bool shared = npu_rec_is_shared(rec, mem);
+
+		if ((shared || mem->last_shared) && mem->last && mem->last != rec)
+			npu_bo_prep(mem->bo, -1);
+	}
+}
+
+static void note_users(const struct npu_rec *rec)
+{
+	for (uint32_t i = 0; i < rec->nuses; i++) {
+		rec->use[i].mem->last = rec;
+		rec->use[i].mem->last_shared = npu_rec_is_shared(rec, rec->use[i].mem);
+	}
+}
+
+static int run_batches(struct npu_rec *rec)
+{
+	struct npu_vendor_progress p = { 0 };
+	int ret = 0;
+
+	for (rec->started = 0; !ret && rec->started < rec->njobs; rec->started++) {
+		ret = npu_vendor_batch_run(rec->batch[rec->started]);
+		if (ret)
+			break;
+		/* What comes next would work with nothing. */
+		if (rec->opts.block && !npu_vendor_batch_wait(rec->batch[rec->started], 0, &p) && p.err) {
+			rec->started++;
+			break;
+		}
+	}
+	for (uint32_t i = 0; ret && i < rec->started; i++)
+		npu_vendor_batch_wait(rec->batch[i], INT64_MAX, &p);
+	return ret;
+}
+
+static int run_jobs(struct npu_rec *rec)
+{
+	int ret;
+
+	settle_memory(rec);
+	ret = npu_submit_ext(rec->dev, rec->job, rec->job_opts, rec->njobs, &rec->number);
+	if (!ret)
+		note_users(rec);
+	rec->started = rec->njobs;
+	return ret;
 }
 
 int npu_rec_run(struct npu_rec *rec)
@@ -134,11 +345,11 @@ int npu_rec_run(struct npu_rec *rec)
 		return -EINVAL;
 	if (rec->running)
 		return -EBUSY;
-	ret = rec->batch ? npu_vendor_batch_run(rec->batch) :
-			   npu_submit_ext(rec->dev, &rec->job, &rec->job_opts, 1, &rec->number);
+	ret = rec->batch ? run_batches(rec) : run_jobs(rec);
 	if (ret)
 		return ret;
 	rec->running = true;
+	rec->waited = 0;
 	rec->failure = (struct npu_rec_failure){ .cause = NPU_CAUSE_NONE };
 	npu_dev_stats(rec->dev)->runs++;
 	if (rec->opts.block)
@@ -146,7 +357,7 @@ int npu_rec_run(struct npu_rec *rec)
 	return 0;
 }
 
-/* What a driver told of a run that is over. */
+/* What a driver told of a job that is over. */
 struct ending {
 	int err;
 	enum npu_cause cause;
@@ -155,27 +366,42 @@ struct ending {
 	uint64_t fault_iova;
 };
 
-static void note_ending(struct npu_rec *rec, const struct ending *e)
+/* The operation whose tasks begin last before it, or with it. */
+static void find_op(const struct npu_rec *rec, struct npu_rec_failure *f)
 {
-	struct npu_rec_failure *f = &rec->failure;
+	int64_t newest = -1;
 
-	rec->running = false;
-	*f = (struct npu_rec_failure){
-		.cause = e->cause, .err = e->err, .task = e->task, .op = -1,
-		.core = e->core, .fault_iova = e->fault_iova,
-	};
-	for (uint32_t i = 0; e->task >= 0 && i < rec->nops; i++) {
-		if (rec->op[i].first_task <= (uint32_t)e->task) {
-			f->op = (int)i;
-			f->op_name = rec->op[i].name;
-		}
+	for (uint32_t i = 0; f->task >= 0 && i < rec->nspans; i++) {
+		const struct rec_span *s = &rec->span[i];
+		int64_t first = (int64_t)rec->chain[s->chain].first_task + s->first_task;
+
+		if (first > f->task || first < newest)
+			continue;
+		newest = first;
+		f->op = (int)s->op;
+		f->op_name = rec->op[s->op].name;
 	}
 }
 
-/* The buffers know that a job failed, but not where. */
-static int wait_buffer(struct npu_rec *rec, int64_t timeout_ns, struct ending *e)
+/* Of several failures the first one counts: later ones may come of it. */
+static void note_ending(struct npu_rec *rec, const struct npu_hwjob *job, const struct ending *e)
 {
-	int ret = npu_bo_prep(rec->job.out[0], timeout_ns);
+	struct npu_rec_failure *f = &rec->failure;
+
+	if (f->err)
+		return;
+	*f = (struct npu_rec_failure){
+		.cause = e->cause, .err = e->err, .op = -1, .core = e->core,
+		.task = e->task < 0 ? -1 : (int)(job->tasks - rec->task) + e->task,
+		.fault_iova = e->fault_iova,
+	};
+	find_op(rec, f);
+}
+
+/* The buffers know that a job failed, but not where. */
+static int wait_buffer(const struct npu_hwjob *job, int64_t deadline, struct ending *e)
+{
+	int ret = npu_bo_prep_until(job->nout ? job->out[0] : job->in[0], deadline);
 
 	if (ret == -ETIMEDOUT || ret == -EBUSY)
 		return ret;
@@ -185,10 +411,10 @@ static int wait_buffer(struct npu_rec *rec, int64_t timeout_ns, struct ending *e
 	return 0;
 }
 
-static int wait_job(struct npu_rec *rec, int64_t timeout_ns, struct ending *e)
+static int wait_job(struct npu_rec *rec, uint64_t number, int64_t deadline, struct ending *e)
 {
 	struct npu_result r;
-	int ret = npu_wait_job(rec->dev, rec->number, timeout_ns, &r);
+	int ret = npu_wait_job_until(rec->dev, number, deadline, &r);
 
 	if (ret)
 		return ret;
@@ -198,10 +424,10 @@ static int wait_job(struct npu_rec *rec, int64_t timeout_ns, struct ending *e)
 	return 0;
 }
 
-static int wait_batch(struct npu_rec *rec, int64_t timeout_ns, struct ending *e)
+static int wait_batch(struct npu_vendor_batch *batch, int64_t deadline, struct ending *e)
 {
 	struct npu_vendor_progress p;
-	int ret = npu_vendor_batch_wait(rec->batch, npu_deadline(timeout_ns), &p);
+	int ret = npu_vendor_batch_wait(batch, deadline, &p);
 
 	if (ret)
 		return ret;
@@ -218,39 +444,44 @@ static int wait_batch(struct npu_rec *rec, int64_t timeout_ns, struct ending *e)
  */
 static void take_errors(const struct npu_rec *rec)
 {
-	for (uint32_t i = 0; i < rec->job.nout; i++)
-		npu_bo_prep(rec->job.out[i], 0);
+	for (uint32_t i = 0; i < rec->njobs; i++)
+		for (uint32_t k = 0; k < rec->job[i].nout; k++)
+			npu_bo_prep(rec->job[i].out[k], 0);
 }
 
-static int wait_any(struct npu_rec *rec, int64_t timeout_ns, struct ending *e)
+static int wait_one(struct npu_rec *rec, uint32_t i, int64_t deadline, struct ending *e)
 {
 	int ret;
 
 	if (rec->batch)
-		return wait_batch(rec, timeout_ns, e);
+		return wait_batch(rec->batch[i], deadline, e);
 	if (rec->number) {
-		ret = wait_job(rec, timeout_ns, e);
+		ret = wait_job(rec, rec->number + i, deadline, e);
 		/* The driver knows the newest jobs only. */
 		if (ret != -ENOENT)
 			return ret;
 	}
-	return wait_buffer(rec, timeout_ns, e);
+	return wait_buffer(&rec->job[i], deadline, e);
 }
 
 int npu_rec_wait(struct npu_rec *rec, int64_t timeout_ns)
 {
+	int64_t deadline = npu_deadline(timeout_ns);
 	struct ending e;
 	int ret;
 
 	if (!rec->running)
 		return rec->failure.err;
-	ret = wait_any(rec, timeout_ns, &e);
-	if (ret)
-		return ret;
-	note_ending(rec, &e);
-	if (e.err && !rec->batch)
+	for (; rec->waited < rec->started; rec->waited++) {
+		ret = wait_one(rec, rec->waited, deadline, &e);
+		if (ret)
+			return ret;
+		note_ending(rec, &rec->job[rec->waited], &e);
+	}
+	rec->running = false;
+	if (rec->failure.err && !rec->batch)
 		take_errors(rec);
-	return e.err;
+	return rec->failure.err;
 }
 
 int npu_rec_failure(const struct npu_rec *rec, struct npu_rec_failure *f)
@@ -265,6 +496,8 @@ void npu_rec_stop(struct npu_rec *rec)
 {
 	if (rec->running)
 		npu_rec_wait(rec, -1);
-	npu_vendor_batch_free(rec->batch);
+	for (uint32_t i = 0; rec->batch && i < rec->njobs; i++)
+		npu_vendor_batch_free(rec->batch[i]);
+	free(rec->batch);
 	rec->batch = NULL;
 }

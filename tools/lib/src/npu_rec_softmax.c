@@ -149,12 +149,13 @@ static int check(struct npu_rec *rec, const struct npu_tensor *x, const struct n
 	return 0;
 }
 
+/* The first row sees @seen columns. */
 static int append_causal(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y,
-			 const struct npu_table *table)
+			 const struct npu_table *table, uint32_t seen)
 {
 	const struct npu_shape *s = &x->shape;
 	struct npu_tensor *mask = NULL, *masked = NULL;
-	int ret = npu_rec_causal_mask(rec, x->dev, s->rows, s->cols, s->cols - s->rows + 1, &mask);
+	int ret = npu_rec_causal_mask(rec, x->dev, s->rows, s->cols, seen, &mask);
 
 	if (!ret)
 		ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, s->rows, s->cols, &masked);
@@ -165,6 +166,23 @@ static int append_causal(struct npu_rec *rec, const struct npu_tensor *x, struct
 	npu_tensor_free(mask);
 	npu_tensor_free(masked);
 	return ret;
+}
+
+struct softmax {
+	const struct npu_tensor *x, *y;
+	bool causal;
+	const struct npu_table *table;
+};
+
+static int append_rows(struct npu_rec *rec, const void *arg, uint32_t row, uint32_t rows)
+{
+	const struct softmax *s = arg;
+	const struct npu_shape *all = &s->x->shape;
+	struct npu_tensor x = npu_part(s->x, row, rows, 0, all->cols);
+	struct npu_tensor y = npu_part(s->y, row, rows, 0, all->cols);
+
+	return s->causal ? append_causal(rec, &x, &y, s->table, all->cols - all->rows + row + 1) :
+			   append(rec, &x, &y, s->table);
 }
 
 int npu_rec_softmax(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y,
@@ -179,9 +197,11 @@ int npu_rec_softmax(struct npu_rec *rec, const struct npu_tensor *x, struct npu_
 		ret = check(rec, x, y, opts);
 	if (!ret)
 		ret = npu_rec_exp_table(rec, opts->scale ? opts->scale : 1, &table);
-	if (!ret)
-		ret = opts->causal ? append_causal(rec, x, y, table) :
-				     append(rec, x, y, table);
+	if (!ret) {
+		struct softmax s = { x, y, opts->causal, table };
+
+		ret = npu_rec_by_rows(rec, x->shape.rows, &s, append_rows);
+	}
 	npu_table_free(table);
 	return ret ? ret : npu_rec_commit(rec);
 }

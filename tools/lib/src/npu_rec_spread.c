@@ -55,7 +55,7 @@ static int packed_ones(struct npu_rec *rec, struct npu_dev *dev, uint32_t n,
 
 	*out = npu_rec_const(rec, n, 0, 1);
 	if (*out)
-		return npu_rec_use(rec, (*out)->mem, false);
+		return npu_rec_reads_weights(rec, *out);
 	ret = npu_rec_blank(rec, dev, n, NPU_SPREAD_CHANNELS, &w);
 	if (ret)
 		return ret;
@@ -66,7 +66,7 @@ static int packed_ones(struct npu_rec *rec, struct npu_dev *dev, uint32_t n,
 	if (ret)
 		return ret;
 	ret = npu_bo_fini(w->mem->bo);
-	return ret ? npu_rec_fail(rec, ret, "no weights of %u", n) : npu_rec_use(rec, w->mem, false);
+	return ret ? npu_rec_fail(rec, ret, "no weights of %u", n) : npu_rec_reads_weights(rec, w);
 }
 
 static void spread_tasks(struct npu_rec *rec, const struct npu_tensor *v,
@@ -101,9 +101,9 @@ int npu_rec_spread(struct npu_rec *rec, const struct npu_tensor *v, struct npu_t
 	ret = packed_ones(rec, y->dev, (uint32_t)round_up(min_u64(y->shape.cols, SPREAD_COLS), GROUP),
 			  &ones);
 	if (!ret)
-		ret = npu_rec_use(rec, v->mem, false);
+		ret = npu_rec_reads(rec, v);
 	if (!ret)
-		ret = npu_rec_use(rec, y->mem, true);
+		ret = npu_rec_writes(rec, y);
 	if (!ret)
 		spread_tasks(rec, v, y, ones);
 	return ret;

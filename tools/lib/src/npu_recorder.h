@@ -15,8 +15,16 @@ int npu_rec_fail(struct npu_rec *rec, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Begins an operation: 0, or why nothing can be appended. */
 int npu_rec_begin(struct npu_rec *rec, const char *name);
-/* What the operation reads or writes. */
-int npu_rec_use(struct npu_rec *rec, struct npu_mem *mem, bool write);
+/*
+ * What the tasks read or write that are appended next. Where that is what another core has to
+ * do with in this stage, a new stage begins.
+ */
+int npu_rec_reads(struct npu_rec *rec, const struct npu_tensor *t);
+int npu_rec_writes(struct npu_rec *rec, const struct npu_tensor *t);
+int npu_rec_reads_weights(struct npu_rec *rec, const struct npu_weights *w);
+int npu_rec_writes_weights(struct npu_rec *rec, const struct npu_weights *w);
+/* Keeps memory; each is kept once. */
+int npu_rec_keep(struct npu_rec *rec, struct npu_mem *mem);
 /* Memory for sums, perhaps that of an operation before. */
 int npu_rec_sums(struct npu_rec *rec, enum npu_prec type, uint32_t rows, uint32_t cols,
 		 struct npu_tensor **out);
@@ -25,11 +33,18 @@ const struct npu_weights *npu_rec_const(const struct npu_rec *rec, uint32_t n, u
 					float value);
 int npu_rec_keep_const(struct npu_rec *rec, uint32_t n, uint32_t k, float value,
 		       struct npu_weights *w);
+/* How many cores may share what has @units parts at most: 1 where the caller chose a core. */
+uint32_t npu_rec_shares(const struct npu_rec *rec, uint32_t units);
+/* Tasks are appended to this core's chain from now on, until the next operation. */
+int npu_rec_go_to(struct npu_rec *rec, uint32_t core);
+/* Calls @append for the rows of each core; they begin at multiples of 4. */
+int npu_rec_by_rows(struct npu_rec *rec, uint32_t rows, const void *arg,
+		    int (*append)(struct npu_rec *rec, const void *arg, uint32_t row, uint32_t n));
 /* Its tasks are appended here; see what npu_prog_finish() closes. */
 struct npu_prog *npu_rec_prog(struct npu_rec *rec);
 /* Will the LUT hold another table when the next task begins? From then on it holds @t. */
 bool npu_rec_wants_table(struct npu_rec *rec, const struct npu_table *t);
-/* Can there be more tasks? Where not, the end of the operation says why. */
+/* Can there be more tasks on this core? Where not, the end of the operation says why. */
 bool npu_rec_room(const struct npu_rec *rec);
 /* Ends it: checks the program and the number of tasks. */
 int npu_rec_commit(struct npu_rec *rec);

@@ -392,6 +392,24 @@ int npu_vendor_make_tasks(struct npu_dev *dev, const struct npu_hwjob *job, stru
 
 static const struct npu_vendor_opts defaults = { .timeout_ms = NPU_VENDOR_TIMEOUT_MS };
 
+/* The driver takes those of three cores from the last three of five elements. */
+static void set_slices(struct drm_rknpu_submit *req, const struct npu_hwjob *job,
+		       const struct npu_vendor_opts *opts)
+{
+	uint32_t at = opts->nslices > 2 ? 2 : 0;
+
+	/* Whichever core it is going to be. */
+	for (int i = 0; opts->nslices < 2 && i < 3; i++)
+		req->subcore_task[i].task_number = job->ntasks;
+	if (opts->nslices < 2)
+		return;
+	req->core_mask = (1u << opts->nslices) - 1;
+	for (uint32_t i = 0; i < opts->nslices; i++) {
+		req->subcore_task[at + i].task_start = opts->slice[i].first;
+		req->subcore_task[at + i].task_number = opts->slice[i].n;
+	}
+}
+
 int npu_vendor_submit_run(struct npu_dev *dev, const struct npu_hwjob *job, struct npu_bo *tasks,
 			  const struct npu_vendor_opts *opts, struct drm_rknpu_submit *req,
 			  int fence)
@@ -409,9 +427,7 @@ int npu_vendor_submit_run(struct npu_dev *dev, const struct npu_hwjob *job, stru
 		req->flags |= DRM_RKNPU_JOB_NONBLOCK | DRM_RKNPU_JOB_FENCE_OUT;
 	if (fence >= 0)
 		req->flags |= DRM_RKNPU_JOB_FENCE_IN;
-	/* Whichever core it is going to be. */
-	for (int i = 0; i < 3; i++)
-		req->subcore_task[i].task_number = job->ntasks;
+	set_slices(req, job, opts);
 	return npu_errno(drmIoctl(npu_fd(dev), DRM_IOCTL_RKNPU_SUBMIT, req));
 }
 

@@ -12,11 +12,18 @@ int npu_vendor_bo_prep_until(struct npu_bo *bo, int64_t deadline_ns);
 int npu_vendor_bo_fini(struct npu_bo *bo);
 int npu_vendor_submit(struct npu_dev *dev, const struct npu_hwjob *jobs, uint32_t njobs);
 
+/* Tasks of a job that run on one core. */
+struct npu_vendor_slice {
+	uint32_t first, n;
+};
+
 /* How a batch is run; all zero = defaults. */
 struct npu_vendor_opts {
 	uint32_t core_mask;	/* one bit, or 0 for any */
 	uint32_t timeout_ms;	/* for all tasks together */
 	bool block;		/* return when it is over */
+	uint32_t nslices;	/* on so many cores, from core 0 on; 0 or 1 = all tasks on one */
+	struct npu_vendor_slice slice[NPU_MAX_CORES];
 };
 
 /* How a batch ended. */

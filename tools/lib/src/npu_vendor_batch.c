@@ -62,11 +62,40 @@ static bool ended_badly(int *err)
 	       *err == -ENODEV;
 }
 
+static struct drm_rknpu_task *last_task(const struct npu_vendor_batch *b, uint32_t slice)
+{
+	struct drm_rknpu_task *task = b->tasks->map;
+
+	return &task[b->opts.slice[slice].first + b->opts.slice[slice].n - 1];
+}
+
+/* Drivers write the status of each core's last task when it is over, and only then. */
+static void forget_status(struct npu_vendor_batch *b)
+{
+	for (uint32_t i = 0; b->opts.nslices > 1 && i < b->opts.nslices; i++)
+		last_task(b, i)->int_status = 0;
+}
+
+/* Of the first core that failed they tell how many tasks it did. */
+static void find_failure(struct npu_vendor_batch *b, uint32_t done)
+{
+	for (uint32_t i = 0; i < b->opts.nslices; i++) {
+		if (last_task(b, i)->int_status)
+			continue;
+		b->progress.tasks = b->opts.slice[i].first + done;
+		b->progress.core = (int)i;
+		return;
+	}
+	b->progress.known = false;
+}
+
 static int submit_batch(struct npu_vendor_batch *b, struct npu_run *run, int fence)
 {
 	struct drm_rknpu_submit req;
-	int ret = npu_vendor_submit_run(b->dev, &b->job, b->tasks, &b->opts, &req, fence);
+	int ret;
 
+	forget_status(b);
+	ret = npu_vendor_submit_run(b->dev, &b->job, b->tasks, &b->opts, &req, fence);
 	b->progress = (struct npu_vendor_progress){ .core = -1 };
 	if (!b->opts.block) {
 		run->fd = ret ? -1 : req.fence_fd;
@@ -81,6 +110,8 @@ static int submit_batch(struct npu_vendor_batch *b, struct npu_run *run, int fen
 	for (int i = 0; i < 3; i++)
 		if (req.core_mask == 1u << i)
 			b->progress.core = i;
+	if (ret && b->opts.nslices > 1)
+		find_failure(b, req.task_counter);
 	return 0;
 }
 

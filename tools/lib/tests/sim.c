@@ -21,16 +21,19 @@
 
 #define MAX_BOS		256
 #define PAGE		4096u
+#define RESULTS		64u
+#define MOST_JOBS	64u
 
 struct npu_dev {
 	struct npu_bo *bo[MAX_BOS];
 	int err[MAX_BOS];
 	uint64_t next_iova;
 	struct npu_stats stats;
-	struct drm_rocket_wait_job last;
+	uint64_t jobs;
+	struct drm_rocket_wait_job result[RESULTS];	/* of the newest jobs */
 };
 
-unsigned int sim_jobs, sim_tasks, sim_starts, sim_shared_outputs;
+unsigned int sim_jobs, sim_tasks, sim_starts, sim_shared_outputs, sim_depth;
 static uint64_t features;
 static int hang_task = -1;
 static struct npu_dev *the_dev;
@@ -106,9 +109,9 @@ static int wait_job(struct drm_rocket_wait_job *w)
 		busy_times--;
 		return w->timeout_ns ? -ETIMEDOUT : -EBUSY;
 	}
-	if (!the_dev->last.job || w->job != the_dev->last.job)
+	if (!w->job || the_dev->result[w->job % RESULTS].job != w->job)
 		return -ENOENT;
-	*w = the_dev->last;
+	*w = the_dev->result[w->job % RESULTS];
 	return 0;
 }
 
@@ -570,12 +573,12 @@ static struct npu_task run_task(struct npu_dev *dev, struct npu_task t)
 }
 
 /* Tasks done before something went wrong. */
-static uint32_t run_job(struct npu_dev *dev, const struct npu_hwjob *job, bool chained)
+static uint32_t run_job(struct npu_dev *dev, const struct npu_hwjob *job, bool chained, int hangs)
 {
 	struct npu_task t = job->tasks[0];
 
 	for (uint32_t i = 0; i < job->ntasks; i++) {
-		if (hang_task >= 0 && !hang_task--)
+		if (hangs == (int)i)
 			return i;
 		if (!chained)
 			t = job->tasks[i];
@@ -591,42 +594,108 @@ static uint32_t run_job(struct npu_dev *dev, const struct npu_hwjob *job, bool c
 	return t.count && chained ? 0 : job->ntasks;
 }
 
-static void note_result(struct npu_dev *dev, int err, uint32_t tasks)
+static int submit_one(struct npu_dev *dev, const struct npu_hwjob *job, bool chained, uint32_t index,
+		      int hangs, bool fails)
 {
-	dev->last = (struct drm_rocket_wait_job){
-		.job = dev->last.job + 1, .error = err, .core = 1, .task = tasks,
-	};
-}
-
-static int submit_one(struct npu_dev *dev, const struct npu_hwjob *job, bool chained)
-{
+	uint64_t number = dev->jobs + 1 + index;
 	uint32_t tasks;
 	int err = 0;
 
 	sim_jobs++;
 	faulted = false;
-	tasks = run_job(dev, job, chained);
+	tasks = run_job(dev, job, chained, hangs);
 	if (tasks < job->ntasks)
 		err = faulted ? -EFAULT : -ETIME;
-	if (fail_index >= 0 && !fail_index--)
+	if (fails)
 		err = fail_err;
-	note_result(dev, err, tasks);
+	dev->result[number % RESULTS] = (struct drm_rocket_wait_job){
+		.job = number, .error = err, .core = (int)(1 + index) % 3, .task = tasks,
+	};
+	for (uint32_t o = 0; o < job->nout; o++)
+		dev->err[job->out[o]->handle] = err;
 	return err;
+}
+
+static bool lists(struct npu_bo *const *bo, uint32_t n, const struct npu_bo *one)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (bo[i] == one)
+			return true;
+	return false;
+}
+
+/* As drm_rocket_job says. */
+static bool waits_for(const struct npu_hwjob *job, const struct npu_hwjob *before)
+{
+	for (uint32_t i = 0; i < job->nout; i++)
+		if (lists(before->out, before->nout, job->out[i]) ||
+		    lists(before->in, before->nin, job->out[i]))
+			return true;
+	for (uint32_t i = 0; i < job->nin; i++)
+		if (lists(before->out, before->nout, job->in[i]))
+			return true;
+	return false;
+}
+
+static void note_depth(const struct npu_hwjob *jobs, uint32_t njobs)
+{
+	unsigned int depth[MOST_JOBS];
+
+	sim_depth = 0;
+	for (uint32_t i = 0; i < njobs && i < MOST_JOBS; i++) {
+		depth[i] = 1;
+		for (uint32_t k = 0; k < i; k++)
+			if (waits_for(&jobs[i], &jobs[k]) && depth[k] >= depth[i])
+				depth[i] = depth[k] + 1;
+		sim_depth = depth[i] > sim_depth ? depth[i] : sim_depth;
+	}
+}
+
+/* The last one that need not wait: who relies on more than what jobs list gets wrong results. */
+static uint32_t next_job(const struct npu_hwjob *jobs, uint32_t njobs, const bool *done)
+{
+	for (uint32_t i = njobs - 1;; i--) {
+		bool ready = !done[i];
+
+		for (uint32_t k = 0; k < i && ready; k++)
+			ready = done[k] || !waits_for(&jobs[i], &jobs[k]);
+		if (ready)
+			return i;
+	}
+}
+
+static void forget_faults(const struct npu_hwjob *jobs, uint32_t njobs)
+{
+	int tasks = 0;
+
+	for (uint32_t i = 0; i < njobs; i++)
+		tasks += (int)jobs[i].ntasks;
+	hang_task = hang_task >= tasks ? hang_task - tasks : -1;
+	fail_index = fail_index >= (int)njobs ? fail_index - (int)njobs : -1;
 }
 
 static int submit(struct npu_dev *dev, const struct npu_hwjob *jobs,
 		  const struct npu_job_opts *opts, uint32_t njobs)
 {
-	for (uint32_t i = 0; i < njobs; i++) {
-		bool chained = opts && opts[i].flags & DRM_ROCKET_JOB_BATCHED;
-		int err = submit_one(dev, &jobs[i], chained);
+	bool *done = calloc(njobs, sizeof(*done));
 
-		for (uint32_t o = 0; o < jobs[i].nout; o++) {
-			dev->err[jobs[i].out[o]->handle] = err;
-			for (uint32_t k = 0; k < i; k++)
+	note_depth(jobs, njobs);
+	for (uint32_t n = 0; n < njobs; n++) {
+		uint32_t i = next_job(jobs, njobs, done);
+		int hangs = hang_task;
+
+		for (uint32_t k = 0; k < i; k++) {
+			hangs -= (int)jobs[k].ntasks;
+			for (uint32_t o = 0; o < jobs[i].nout; o++)
 				sim_shared_outputs += jobs[k].out[0] == jobs[i].out[o];
 		}
+		submit_one(dev, &jobs[i], opts && opts[i].flags & DRM_ROCKET_JOB_BATCHED, i, hangs,
+			   fail_index == (int)i);
+		done[i] = true;
 	}
+	free(done);
+	dev->jobs += njobs;
+	forget_faults(jobs, njobs);
 	return 0;
 }
 
@@ -638,6 +707,6 @@ int npu_submit(struct npu_dev *dev, const struct npu_hwjob *jobs, uint32_t njobs
 int npu_submit_ext(struct npu_dev *dev, const struct npu_hwjob *jobs,
 		   const struct npu_job_opts *opts, uint32_t njobs, uint64_t *first)
 {
-	*first = features & DRM_ROCKET_FEATURE_SUBMIT_EXT ? dev->last.job + 1 : 0;
+	*first = features & DRM_ROCKET_FEATURE_SUBMIT_EXT ? dev->jobs + 1 : 0;
 	return submit(dev, jobs, opts, njobs);
 }

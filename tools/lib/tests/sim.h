@@ -13,7 +13,7 @@ void sim_fail_job(int index, int err);
 /* DRM_ROCKET_FEATURE_* that the driver has from now on; none at first. */
 void sim_features(uint64_t features);
 
-/* The task with this index, counted from now, never ends. */
+/* The task with this index, counted from now in the order of submission, never ends. */
 void sim_hang_task(int index);
 
 /* Report buffers and jobs as busy this many times before jobs are done. */
@@ -27,6 +27,9 @@ extern unsigned int sim_jobs, sim_tasks;
 
 /* Times that the hardware was started: for each task, or once for a chain. */
 extern unsigned int sim_starts;
+
+/* Of the last submission: the most jobs of which each has to wait for the one before. */
+extern unsigned int sim_depth;
 
 /* Jobs that shared an output buffer with another one of the same submission. */
 extern unsigned int sim_shared_outputs;
