@@ -7,53 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npu.h"
-#include "rknpu_harness.h"
+#include "rknpu_libnpu.h"
 
-#define WAIT_NS		(60000 * RK_MS)
 /* The core that these recordings run on. */
 #define CORE		1
 
-/* Every ioctl of the library, see the Makefile. */
-static unsigned int ioctls;
-
-int __real_drmIoctl(int fd, unsigned long request, void *arg);
-int __wrap_drmIoctl(int fd, unsigned long request, void *arg);
-int __wrap_drmIoctl(int fd, unsigned long request, void *arg)
-{
-	ioctls++;
-	return __real_drmIoctl(fd, request, arg);
-}
-
-FIXTURE(nn) {
-	struct npu_dev *dev;
-};
-
-FIXTURE_VARIANT(nn) {
-	const char *uapi;
-};
-
-FIXTURE_VARIANT_ADD(nn, rocket) { .uapi = "rocket" };
-FIXTURE_VARIANT_ADD(nn, vendor) { .uapi = "rknpu" };
-
-FIXTURE_SETUP(nn)
-{
-	int ret;
-
-	setenv("NPU_UAPI", variant->uapi, 1);
-	ret = npu_open(NULL, &self->dev);
-	if (ret)
-		SKIP(return, "no node %s: %s", variant->uapi, strerror(-ret));
-	rk_model_calm();
-	if (!rk_ours())
-		SKIP(return, "another driver knows no cores and tells no tasks");
-}
-
-FIXTURE_TEARDOWN(nn)
-{
-	rk_model_calm();
-	npu_close(self->dev);
-}
+LIBNPU_FIXTURE(nn)
 
 /* Halves from -@size to @size. */
 static void fill(float *v, size_t n, float size)

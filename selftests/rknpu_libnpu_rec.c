@@ -5,29 +5,14 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #include "act.h"
-#include "npu.h"
-#include "rknpu_harness.h"
+#include "rknpu_libnpu.h"
 
-#define WAIT_NS		(60000 * RK_MS)
 /* The core that these recordings run on. */
 #define CORE		1
-
-/* Every ioctl of the library, see the Makefile. */
-static unsigned int ioctls;
-
-int __real_drmIoctl(int fd, unsigned long request, void *arg);
-int __wrap_drmIoctl(int fd, unsigned long request, void *arg);
-int __wrap_drmIoctl(int fd, unsigned long request, void *arg)
-{
-	ioctls++;
-	return __real_drmIoctl(fd, request, arg);
-}
 
 static uint32_t rnd(void)
 {
@@ -39,35 +24,7 @@ static uint32_t rnd(void)
 	return state;
 }
 
-FIXTURE(rec) {
-	struct npu_dev *dev;
-};
-
-FIXTURE_VARIANT(rec) {
-	const char *uapi;
-};
-
-FIXTURE_VARIANT_ADD(rec, rocket) { .uapi = "rocket" };
-FIXTURE_VARIANT_ADD(rec, vendor) { .uapi = "rknpu" };
-
-FIXTURE_SETUP(rec)
-{
-	int ret;
-
-	setenv("NPU_UAPI", variant->uapi, 1);
-	ret = npu_open(NULL, &self->dev);
-	if (ret)
-		SKIP(return, "no node %s: %s", variant->uapi, strerror(-ret));
-	rk_model_calm();
-	if (!rk_ours())
-		SKIP(return, "another driver knows no cores and tells no tasks");
-}
-
-FIXTURE_TEARDOWN(rec)
-{
-	rk_model_calm();
-	npu_close(self->dev);
-}
+LIBNPU_FIXTURE(rec)
 
 /* ---- a feed-forward block ---- */
 

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What libnpu promises of recordings of several cores, on the driver and over both uAPIs: the
+ * results of one core, an interrupt per chain, order where it matters, and where a run failed.
+ */
+#include <errno.h>
+
+#include "rknpu_libnpu.h"
+
+#define M	24u
+#define K	64u
+#define N	96u
+#define CORES	3u
+
+LIBNPU_FIXTURE(cores)
+
+static uint32_t rnd(void)
+{
+	static uint32_t state = 0x2545f491;
+
+	state ^= state << 13;
+	state ^= state >> 17;
+	state ^= state << 5;
+	return state;
+}
+
+static const struct npu_requant rq = { .scale = 20000, .shift = 21, .zp = 3 };
+
+/* y = W2 * relu(W1 * x) in integers, which are exact. */
+struct net {
+	int8_t x[M * K], w1[N * K], w2[K * N];
+	int32_t want[M * K];
+	struct npu_tensor *in, *mid, *out;
+	struct npu_weights *first, *second;
+	struct npu_rec *rec;
+};
+
+static int net_alloc(struct net *n, struct npu_dev *dev)
+{
+	struct npu_weights_desc d1 = { .type = NPU_PREC_INT8, .n = N, .k = K, .rq = rq };
+	struct npu_weights_desc d2 = { .type = NPU_PREC_INT8, .n = K, .k = N };
+	int ret;
+
+	for (size_t i = 0; i < N * K; i++) {
+		n->w1[i] = rnd();
+		n->w2[i] = rnd();
+	}
+	ret = npu_weights_new(dev, &d1, n->w1, &n->first);
+	ret = ret ?: npu_weights_new(dev, &d2, n->w2, &n->second);
+	ret = ret ?: npu_tensor_new(dev, NPU_PREC_INT8, M, K, &n->in);
+	ret = ret ?: npu_tensor_new(dev, NPU_PREC_INT8, M, N, &n->mid);
+	return ret ?: npu_tensor_new(dev, NPU_PREC_INT32, M, K, &n->out);
+}
+
+static void net_free(struct net *n)
+{
+	npu_rec_free(n->rec);
+	npu_tensor_free(n->in);
+	npu_tensor_free(n->mid);
+	npu_tensor_free(n->out);
+	npu_weights_free(n->first);
+	npu_weights_free(n->second);
+}
+
+static void net_expect(struct net *n)
+{
+	static int8_t h[M * N];
+
+	for (uint32_t m = 0; m < M; m++)
+		for (uint32_t c = 0; c < N; c++) {
+			int32_t sum = 0;
+
+			for (uint32_t k = 0; k < K; k++)
+				sum += n->x[m * K + k] * n->w1[c * K + k];
+			h[m * N + c] = npu_requant_apply(&rq, sum > 0 ? sum : 0);
+		}
+	for (uint32_t m = 0; m < M; m++)
+		for (uint32_t c = 0; c < K; c++) {
+			int32_t sum = 0;
+
+			for (uint32_t k = 0; k < N; k++)
+				sum += h[m * N + k] * n->w2[c * N + k];
+			n->want[m * K + c] = sum;
+		}
+}
+
+static int net_start(struct net *n)
+{
+	int ret;
+
+	for (size_t i = 0; i < M * K; i++)
+		n->x[i] = rnd();
+	net_expect(n);
+	ret = npu_tensor_write(n->in, n->x, 0);
+	ioctls = 0;
+	return ret ?: npu_rec_run(n->rec);
+}
+
+static bool net_right(struct net *n)
+{
+	static int32_t y[M * K];
+
+	return !npu_tensor_read(n->out, y, 0) && !memcmp(y, n->want, sizeof(y));
+}
+
+static const struct npu_rec_matmul_opts relu = { .act = NPU_ACT_RELU, .max_m = 4 };
+static const struct npu_rec_matmul_opts small = { .max_m = 4 };
+
+/* Both layers for the rows of each core: four tasks, of which the last two are the second layer. */
+static int append_placed(struct net *n)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < CORES && !ret; i++) {
+		struct npu_tensor *x = NULL, *h = NULL, *y = NULL;
+		uint32_t row = M / CORES * i;
+
+		ret = npu_rec_on(n->rec, i);
+		ret = ret ?: npu_tensor_view(n->in, row, M / CORES, 0, K, &x);
+		ret = ret ?: npu_tensor_view(n->mid, row, M / CORES, 0, N, &h);
+		ret = ret ?: npu_tensor_view(n->out, row, M / CORES, 0, K, &y);
+		ret = ret ?: npu_rec_matmul(n->rec, x, n->first, h, &relu);
+		ret = ret ?: npu_rec_matmul(n->rec, h, n->second, y, &small);
+		npu_tensor_free(x);
+		npu_tensor_free(h);
+		npu_tensor_free(y);
+	}
+	return ret;
+}
+
+/* The middle row is shared by columns, and each core then reads all of it. */
+static int append_joined(struct net *n)
+{
+	int ret = 0;
+
+	for (uint32_t row = 0; row < M && !ret; row++) {
+		struct npu_tensor *x = NULL, *h = NULL, *y = NULL;
+
+		ret = npu_tensor_view(n->in, row, 1, 0, K, &x);
+		ret = ret ?: npu_tensor_view(n->mid, row, 1, 0, N, &h);
+		ret = ret ?: npu_tensor_view(n->out, row, 1, 0, K, &y);
+		ret = ret ?: npu_rec_matmul(n->rec, x, n->first, h, &relu);
+		ret = ret ?: npu_rec_matmul(n->rec, h, n->second, y, NULL);
+		npu_tensor_free(x);
+		npu_tensor_free(h);
+		npu_tensor_free(y);
+	}
+	return ret;
+}
+
+static int append_shared(struct net *n)
+{
+	int ret = npu_rec_matmul(n->rec, n->in, n->first, n->mid, &relu);
+
+	return ret ?: npu_rec_matmul(n->rec, n->mid, n->second, n->out, NULL);
+}
+
+static bool is_vendor(const char *uapi)
+{
+	return !strcmp(uapi, "rknpu");
+}
+
+/* One ioctl, or one per stage; one start of the hardware and one interrupt per chain. */
+static void run_counted(struct __test_metadata *_metadata, struct net *n, const char *uapi)
+{
+	struct npu_rec_info info = npu_rec_info(n->rec);
+	long long irqs = rk_cores_stat("irqs"), tasks = rk_cores_stat("tasks");
+	uint64_t kicks = rk_count_all_jobs(NPU_CNT_KICK);
+	unsigned int calls;
+
+	ASSERT_EQ(0, net_start(n)) TH_LOG("%s", npu_rec_message(n->rec));
+	calls = ioctls;
+	ASSERT_EQ(0, npu_rec_wait(n->rec, WAIT_NS));
+	EXPECT_TRUE(net_right(n));
+	EXPECT_EQ(info.chains, rk_cores_stat("irqs") - irqs);
+	EXPECT_EQ(info.chains, rk_count_all_jobs(NPU_CNT_KICK) - kicks);
+	EXPECT_EQ(info.tasks, rk_cores_stat("tasks") - tasks);
+	/* Fences of the stage before are merged for the next one over the vendor's interface. */
+	if (is_vendor(uapi))
+		EXPECT_LE(info.stages, calls);
+	if (!is_vendor(uapi) || info.stages == 1)
+		EXPECT_EQ(1, calls);
+}
+
+RK_TEST_F(cores, shared, "1, 2 and 3 cores share products, with one interrupt each")
+{
+	RK_REQUIRE_MODEL();
+	rk_scrub(false);
+	for (uint32_t cores = 1; cores <= CORES; cores++) {
+		struct npu_rec_opts o = { .cores = cores };
+		static struct net n;
+
+		ASSERT_EQ(0, net_alloc(&n, self->dev));
+		ASSERT_EQ(0, npu_rec_new(self->dev, &o, &n.rec));
+		ASSERT_EQ(0, append_shared(&n));
+		ASSERT_EQ(0, npu_rec_end(n.rec));
+		EXPECT_EQ(cores, npu_rec_info(n.rec).chains);
+		EXPECT_EQ(1, npu_rec_info(n.rec).stages);
+		for (int i = 0; i < 3; i++)
+			run_counted(_metadata, &n, variant->uapi);
+		net_free(&n);
+	}
+}
+
+RK_TEST_F(cores, joined, "cores wait for each other where they need what others made")
+{
+	RK_REQUIRE_MODEL();
+	rk_scrub(false);
+	for (uint32_t cores = 2; cores <= CORES; cores++) {
+		struct npu_rec_opts o = { .cores = cores };
+		static struct net n;
+
+		ASSERT_EQ(0, net_alloc(&n, self->dev));
+		ASSERT_EQ(0, npu_rec_new(self->dev, &o, &n.rec));
+		ASSERT_EQ(0, append_joined(&n));
+		ASSERT_EQ(0, npu_rec_end(n.rec));
+		EXPECT_LE(M, npu_rec_info(n.rec).stages);
+		for (int i = 0; i < 3; i++)
+			run_counted(_metadata, &n, variant->uapi);
+		net_free(&n);
+	}
+}
+
+RK_TEST_F(cores, placed, "each core does the layers of its rows: one ioctl, an interrupt per core")
+{
+	struct npu_rec_opts o = { .cores = CORES };
+	long long irqs[CORES];
+	static struct net n;
+
+	RK_REQUIRE_MODEL();
+	rk_scrub(false);
+	ASSERT_EQ(0, net_alloc(&n, self->dev));
+	ASSERT_EQ(0, npu_rec_new(self->dev, &o, &n.rec));
+	ASSERT_EQ(0, append_placed(&n));
+	ASSERT_EQ(0, npu_rec_end(n.rec));
+	EXPECT_EQ(CORES, npu_rec_info(n.rec).chains);
+	run_counted(_metadata, &n, variant->uapi);
+	/* Long enough that no core is free again before all have begun. */
+	rk_latency_us(20000);
+	for (uint32_t i = 0; i < CORES; i++)
+		irqs[i] = rk_core_stat(i, "irqs");
+	run_counted(_metadata, &n, variant->uapi);
+	for (uint32_t i = 0; i < CORES; i++)
+		EXPECT_EQ(1, rk_core_stat(i, "irqs") - irqs[i]);
+	net_free(&n);
+}
+
+/* The chain of a core has 4 tasks: two of the first layer, two of the second. */
+RK_TEST_F(cores, hang_on_one_core, "a hang of one of three cores tells operation, task and core")
+{
+	struct npu_rec_opts o = { .cores = CORES, .timeout_ns = 100 * RK_MS, .block = true };
+	struct npu_rec_failure f;
+	static struct net n;
+
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, net_alloc(&n, self->dev));
+	ASSERT_EQ(0, npu_rec_new(self->dev, &o, &n.rec));
+	ASSERT_EQ(0, append_placed(&n));
+	ASSERT_EQ(0, npu_rec_end(n.rec));
+	ASSERT_EQ(4 * CORES, npu_rec_info(n.rec).tasks);
+	for (uint32_t core = 0; core < CORES; core++) {
+		rk_latency_us(5000);
+		rk_fault_arm(core, NPU_FAULT_HANG, 2, 1);
+		ASSERT_EQ(0, net_start(&n));
+		EXPECT_EQ(-ETIME, npu_rec_wait(n.rec, WAIT_NS));
+		ASSERT_EQ(0, npu_rec_failure(n.rec, &f));
+		EXPECT_EQ(NPU_CAUSE_TIMEOUT, f.cause);
+		EXPECT_EQ(core, f.core);
+		EXPECT_EQ(2, f.task % 4);
+		/* The driver chose a core for each job, unless the client did. */
+		if (is_vendor(variant->uapi))
+			EXPECT_EQ(core * 4 + 2, f.task);
+		EXPECT_EQ(f.task / 4 * 2 + 1, f.op);
+		EXPECT_STREQ("matmul", f.op_name);
+		rk_model_calm();
+		ASSERT_EQ(0, net_start(&n));
+		EXPECT_EQ(0, npu_rec_wait(n.rec, WAIT_NS));
+		EXPECT_EQ(-ENOENT, npu_rec_failure(n.rec, &f));
+		EXPECT_TRUE(net_right(&n));
+	}
+	net_free(&n);
+}
+
+RK_TEST_F(cores, two_in_turns, "another recording waits for all cores that write what it reads")
+{
+	struct npu_rec_opts o = { .cores = CORES };
+	static struct net n;
+	struct npu_rec *layer[2];
+
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, net_alloc(&n, self->dev));
+	for (int i = 0; i < 2; i++)
+		ASSERT_EQ(0, npu_rec_new(self->dev, i ? NULL : &o, &layer[i]));
+	ASSERT_EQ(0, npu_rec_matmul(layer[0], n.in, n.first, n.mid, &relu));
+	ASSERT_EQ(0, npu_rec_matmul(layer[1], n.mid, n.second, n.out, NULL));
+	for (int i = 0; i < 2; i++)
+		ASSERT_EQ(0, npu_rec_end(layer[i]));
+	rk_latency_us(2000);
+	for (int i = 0; i < 10; i++) {
+		n.rec = layer[0];
+		ASSERT_EQ(0, net_start(&n));
+		ASSERT_EQ(0, npu_rec_run(layer[1]));
+		ASSERT_EQ(0, npu_rec_wait(layer[1], WAIT_NS));
+		EXPECT_TRUE(net_right(&n));
+		ASSERT_EQ(0, npu_rec_wait(layer[0], WAIT_NS));
+	}
+	npu_rec_free(layer[1]);
+	net_free(&n);
+}
+
+/* ---- attention ---- */
+
+#define TOKENS	64u
+#define HEADS	3u
+#define DIM	32u
+#define WIDTH	(HEADS * DIM)
+
+struct att {
+	struct npu_tensor *x, *z, *y;
+	struct npu_rec *rec;
+};
+
+static int att_make(struct att *a, struct npu_dev *dev, const struct npu_rec_opts *o)
+{
+	struct npu_attention_opts heads = { .heads = HEADS, .causal = true };
+	static float x[TOKENS * WIDTH];
+	int ret;
+
+	for (size_t i = 0; i < TOKENS * WIDTH; i++)
+		x[i] = (float)(int)(rnd() % 2001 - 1000) / 1000;
+	ret = npu_tensor_new(dev, NPU_PREC_FP16, TOKENS, WIDTH, &a->x);
+	ret = ret ?: npu_tensor_new(dev, NPU_PREC_FP16, TOKENS, WIDTH, &a->z);
+	ret = ret ?: npu_tensor_new(dev, NPU_PREC_FP16, TOKENS, WIDTH, &a->y);
+	ret = ret ?: npu_tensor_write_f32(a->x, x, 0, 1);
+	ret = ret ?: npu_rec_new(dev, o, &a->rec);
+	ret = ret ?: npu_rec_act(a->rec, NPU_ACT_TANH, a->x, a->z);
+	ret = ret ?: npu_rec_attention(a->rec, a->x, a->x, a->x, a->y, &heads);
+	return ret ?: npu_rec_end(a->rec);
+}
+
+static void att_free(struct att *a)
+{
+	npu_rec_free(a->rec);
+	npu_tensor_free(a->x);
+	npu_tensor_free(a->z);
+	npu_tensor_free(a->y);
+}
+
+/* The first task of the core that hangs is the table's; what comes then is attention. */
+RK_TEST_F(cores, hang_in_attention, "a hang inside of attention tells so, and the next run is right")
+{
+	static uint16_t want[TOKENS * WIDTH], got[TOKENS * WIDTH];
+	struct npu_rec_failure f;
+
+	RK_REQUIRE_MODEL();
+	for (uint32_t cores = 1; cores <= CORES; cores += 2) {
+		struct npu_rec_opts o = { .cores = cores, .timeout_ns = 100 * RK_MS, .block = true };
+		struct att a = { 0 };
+
+		if (cores == 1)
+			o.core_mask = 1 << 1;
+		ASSERT_EQ(0, att_make(&a, self->dev, &o));
+		ASSERT_EQ(0, npu_rec_run(a.rec));
+		ASSERT_EQ(0, npu_rec_wait(a.rec, WAIT_NS));
+		ASSERT_EQ(0, npu_tensor_read(a.y, want, 0));
+		rk_latency_us(cores > 1 ? 1000 : 0);
+		rk_fault_arm(1, NPU_FAULT_HANG, 15, 1);
+		ASSERT_EQ(0, npu_rec_run(a.rec));
+		EXPECT_EQ(-ETIME, npu_rec_wait(a.rec, WAIT_NS));
+		ASSERT_EQ(0, npu_rec_failure(a.rec, &f));
+		EXPECT_EQ(1, f.op);
+		EXPECT_STREQ("attention", f.op_name);
+		EXPECT_EQ(1, f.core);
+		EXPECT_LE(15, f.task);
+		rk_model_calm();
+		ASSERT_EQ(0, npu_rec_run(a.rec));
+		ASSERT_EQ(0, npu_rec_wait(a.rec, WAIT_NS));
+		ASSERT_EQ(0, npu_tensor_read(a.y, got, 0));
+		EXPECT_EQ(0, memcmp(want, got, sizeof(got)));
+		att_free(&a);
+	}
+}
+
+RK_HARNESS_MAIN
