@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What tests of libnpu's recordings share: a fixture with a device of either uAPI, and a count of
- * the library's ioctls, for which the program is linked with --wrap=drmIoctl.
+ * What tests of libnpu's recordings share: a fixture with a device of either uAPI.
  */
 #ifndef RKNPU_LIBNPU_H
 #define RKNPU_LIBNPU_H
@@ -11,18 +10,9 @@
 
 #include "npu.h"
 #include "rknpu_harness.h"
+#include "rknpu_ioctls.h"
 
 #define WAIT_NS		(60000 * RK_MS)
-
-static unsigned int ioctls;
-
-int __real_drmIoctl(int fd, unsigned long request, void *arg);
-int __wrap_drmIoctl(int fd, unsigned long request, void *arg);
-int __wrap_drmIoctl(int fd, unsigned long request, void *arg)
-{
-	ioctls++;
-	return __real_drmIoctl(fd, request, arg);
-}
 
 static inline int libnpu_open(const char *uapi, struct npu_dev **dev)
 {

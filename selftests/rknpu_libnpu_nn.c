@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "rknpu_libnpu.h"
+#include "rknpu_libnpu_oracle.h"
 
 /* The core that these recordings run on. */
 #define CORE		1
@@ -108,16 +109,8 @@ RK_TEST_F_TIMEOUT(nn, long_sums, 120, "fp16 sums of 9000 columns are added on th
 	end_and_run(_metadata, rec, npu_rec_matmul(rec, tx, tw, ty, NULL));
 	ASSERT_EQ(0, npu_tensor_read_f32(ty, y, 0, 1));
 	for (int m = 0; m < M; m++)
-		for (int n = 0; n < N; n++) {
-			double sum = 0, size = 0;
-
-			for (int k = 0; k < K; k++) {
-				sum += (double)x[m * K + k] * w[n * K + k];
-				size += fabs((double)x[m * K + k] * w[n * K + k]);
-			}
-			bad += !(fabs(y[m * N + n] - sum) <=
-				 K * 0x1p-24 * size + fabs(sum) * 0x1p-11 + 0x1p-25);
-		}
+		for (int n = 0; n < N; n++)
+			bad += !oracle_product(x + m * K, w + n * K, K, y[m * N + n]);
 	EXPECT_EQ(0, bad);
 	npu_rec_free(rec);
 	npu_tensor_free(tx);
@@ -241,45 +234,18 @@ static int append_step(struct npu_rec *rec, const struct block *b, int step)
 	}
 }
 
-/* The bound of npu_rec_attention(), from what the NPU itself made of the projections. */
+/* From what the NPU itself made of the projections. */
 static unsigned int attention_wrong(const float *q, const float *k, const float *v, const float *y,
 				    uint32_t row, uint32_t head)
 {
-	uint32_t cols = KV * DIM, at = head / (HEADS / KV) * DIM, seen = row + 1;
-	double p[TOKENS], most = -INFINITY, sum = 0, big = 0, sizes = 0, off;
-	unsigned int bad = 0;
+	uint32_t at = row * WIDTH + head * DIM, kv = head / (HEADS / KV) * DIM;
+	struct oracle_head h = {
+		.q = q + at, .k = k + kv, .v = v + kv, .y = y + at, .dim = DIM, .pitch = KV * DIM,
+		.seen = row + 1, .tokens = TOKENS,
+	};
+	double p[TOKENS];
 
-	for (uint32_t t = 0; t < seen; t++) {
-		double size = 0;
-
-		p[t] = 0;
-		for (uint32_t i = 0; i < DIM; i++) {
-			double s = (double)q[row * WIDTH + head * DIM + i] * k[t * cols + at + i];
-
-			p[t] += s;
-			size += fabs(s);
-		}
-		most = fmax(most, p[t]);
-		big = fmax(big, fabs(p[t]));
-		sizes = fmax(sizes, size);
-	}
-	for (uint32_t t = 0; t < seen; t++) {
-		p[t] = exp((p[t] - most) / sqrt(DIM));
-		sum += p[t];
-	}
-	off = expm1(2 / sqrt(DIM) * (0x1p-11 * big + DIM * 0x1p-24 * sizes)) +
-	      (14 + 2 * log(TOKENS)) * 0x1p-11 + 2 * sqrt(TOKENS) * 0x1p-14 + TOKENS * 0x1p-23;
-	for (uint32_t i = 0; i < DIM; i++) {
-		double want = 0, largest = 0;
-
-		for (uint32_t t = 0; t < seen; t++) {
-			want += p[t] / sum * v[t * cols + at + i];
-			largest = fmax(largest, fabs(v[t * cols + at + i]));
-		}
-		bad += !(fabs(y[row * WIDTH + head * DIM + i] - want) <=
-			 largest * off + fabs(want) * 0x1p-11 + 0x1p-24);
-	}
-	return bad;
+	return oracle_attention(&h, p);
 }
 
 static void check_attention(struct __test_metadata *_metadata, const struct block *b)
