@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the parts of the backend share: the NPU's address spaces, resident weights, buffers
+ * and products.
+ *
+ * ggml may call from several threads, and a libnpu device belongs to one at a time: whoever
+ * calls a function of spaces, weights or products holds rknpu_lock().
+ */
+#ifndef RKNPU_GGML_H
+#define RKNPU_GGML_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ggml_iface.h"
+#include "npu.h"
+#include "rknpu_ggml_stats.h"
+
+#define RKNPU_NAME	"RKNPU"
+#define RKNPU_DEVICE	"RKNPU0"
+
+/* One line on stderr, which ggml's own loader does not hide. */
+__attribute__((format(printf, 1, 2))) void rknpu_say(const char *fmt, ...);
+
+extern struct rknpu_ggml_stats rknpu_stats;
+
+/* ---- the NPU: one or more open files of it, each an address space ---- */
+
+struct rknpu_space;
+
+void rknpu_lock(void);
+void rknpu_unlock(void);
+/* Opens the NPU if it is not open yet; 0 or a negative errno. */
+int rknpu_open(void);
+/* Name of the node and of its driver, after rknpu_open(). */
+const char *rknpu_description(void);
+/* The space that new memory comes from, and the next one after it was full: NULL if there is none. */
+struct rknpu_space *rknpu_space(void);
+struct rknpu_space *rknpu_next_space(void);
+struct npu_dev *rknpu_space_dev(struct rknpu_space *s);
+/* A tensor of that shape that every product of the space may use while it runs. */
+int rknpu_scratch_get(struct rknpu_space *s, enum npu_prec type, uint32_t rows, uint32_t cols,
+		      struct npu_tensor **out);
+void rknpu_scratch_put(struct rknpu_space *s, struct npu_tensor *t);
+
+/* ---- halves ---- */
+
+/* Numbers by a power of 2, so that they are neither infinite nor lost as halves. */
+float rknpu_scale_for(float largest);
+/* Converts; returns the largest magnitude of @src, infinity if it has NaN. */
+float rknpu_to_half(uint16_t *dst, const float *src, size_t n, float scale);
+
+/* ---- weights ---- */
+
+/* A matrix in memory: n rows of k elements, so many bytes apart. */
+struct rknpu_matrix {
+	const void *data;
+	enum ggml_type type;
+	uint32_t n, k;
+	size_t stride;
+};
+
+struct rknpu_run;
+
+/* A matrix packed for the NPU, and the recordings that multiply with it. */
+struct rknpu_weights {
+	struct rknpu_matrix from;
+	struct rknpu_space *space;
+	struct npu_weights *npu;
+	float scale;
+	struct rknpu_run *run;
+	struct rknpu_weights *next;
+};
+
+#define RKNPU_BUCKETS	1024u
+
+/* Weights of one buffer, by their address there. */
+struct rknpu_cache {
+	struct rknpu_weights *bucket[RKNPU_BUCKETS];
+	size_t count;
+};
+
+/* May a matrix of that type be packed? */
+bool rknpu_can_pack(enum ggml_type type);
+int rknpu_weights_new(const struct rknpu_matrix *m, struct rknpu_weights **out);
+void rknpu_weights_free(struct rknpu_weights *w);
+/* From @cache, or packed into it. */
+int rknpu_cache_get(struct rknpu_cache *cache, const struct rknpu_matrix *m,
+		    struct rknpu_weights **out);
+/* Forgets what was packed from any of these bytes. */
+void rknpu_cache_drop(struct rknpu_cache *cache, const void *data, size_t size);
+
+/* ---- buffers ---- */
+
+ggml_backend_buffer_type_t rknpu_buffer_type(void);
+ggml_backend_buffer_t rknpu_buffer_of(void *ptr, size_t size);
+/* Where products keep weights that lie in the buffer, NULL if they may change unnoticed. */
+struct rknpu_cache *rknpu_buffer_cache(ggml_backend_buffer_t buffer);
+
+/* ---- products ---- */
+
+/* y[m][n] = x[m][k] * w, with rows so many bytes apart. */
+struct rknpu_rows {
+	const void *x;
+	enum ggml_type x_type;
+	size_t x_stride;
+	float *y;
+	size_t y_stride;
+	uint32_t m;
+};
+
+/* 0, or a negative errno with a reason in @why. */
+int rknpu_multiply(struct rknpu_weights *w, const struct rknpu_rows *r, char *why, size_t size);
+/* Frees what @w has recorded. */
+void rknpu_runs_free(struct rknpu_weights *w);
+
+/* ---- operations of ggml ---- */
+
+bool rknpu_matmul_possible(const struct ggml_tensor *op);
+int rknpu_matmul(const struct ggml_tensor *op, char *why, size_t size);
+
+/* Is it worth it? See rknpu_plan.c */
+bool rknpu_worthwhile(const struct ggml_tensor *op);
+
+/* ---- device ---- */
+
+ggml_backend_t rknpu_backend_new(ggml_backend_dev_t dev);
+
+#endif /* RKNPU_GGML_H */

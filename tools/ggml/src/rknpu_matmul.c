@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+/*
+ * MUL_MAT: which ones the NPU can compute, and their products one after the other.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rknpu_ggml.h"
+
+/* libnpu's limit for one matrix or tensor, with room for padding. */
+#define MAX_BYTES	(UINT64_C(0x7fff0000) - (1u << 20))
+
+/* Places of ggml_prec_set_src() in the parameters of products (read off libggml-base 0.27). */
+#define PREC_SRC1	3
+
+static bool fits(int64_t rows, int64_t cols, size_t bytes)
+{
+	uint64_t r = ((uint64_t)rows + 31) & ~31ull, c = ((uint64_t)cols + 31) & ~31ull;
+
+	return rows > 0 && cols > 0 && rows < INT32_MAX / 2 && cols < INT32_MAX / 2 &&
+	       r <= MAX_BYTES / bytes / c;
+}
+
+/* Rows without gaps in them, at any distance that is a multiple of an element. */
+static bool rows_ok(const struct ggml_tensor *t)
+{
+	size_t unit = ggml_type_size(t->type);
+
+	return t->nb[0] == unit && !(t->nb[1] % unit) && t->nb[1] >= ggml_row_size(t->type, t->ne[0]);
+}
+
+bool rknpu_matmul_possible(const struct ggml_tensor *op)
+{
+	const struct ggml_tensor *w = op->src[0], *x = op->src[1];
+	int64_t m = x->ne[1] * (x->ne[2] / w->ne[2]);
+
+	if (!rknpu_can_pack(w->type) || (x->type != GGML_TYPE_F32 && x->type != GGML_TYPE_F16) ||
+	    op->type != GGML_TYPE_F32)
+		return false;
+	if (op->op_params[PREC_SRC1] && op->op_params[PREC_SRC1] < GGML_PREC_F16)
+		return false;
+	return rows_ok(w) && rows_ok(x) && rows_ok(op) && x->ne[2] % w->ne[2] == 0 &&
+	       x->ne[3] % w->ne[3] == 0 && fits(w->ne[1], w->ne[0], sizeof(uint16_t)) &&
+	       fits(m, x->ne[0], sizeof(uint16_t)) && fits(m, w->ne[1], sizeof(float));
+}
+
+static char *at(const struct ggml_tensor *t, int64_t i2, int64_t i3)
+{
+	return (char *)t->data + i2 * t->nb[2] + i3 * t->nb[3];
+}
+
+/* May rows of @n matrices that lie one after the other be taken as those of one? */
+static bool joined(const struct ggml_tensor *t, int64_t n)
+{
+	return n == 1 || t->nb[2] == t->ne[1] * t->nb[1];
+}
+
+/* All products with one matrix of weights whose third index is the same. */
+static int with_weights(const struct ggml_tensor *op, struct rknpu_weights *w, int64_t i02,
+			int64_t i13, char *why, size_t size)
+{
+	const struct ggml_tensor *x = op->src[1];
+	int64_t share = x->ne[2] / op->src[0]->ne[2];
+	int64_t step = joined(x, share) && joined(op, share) ? share : 1;
+	int ret = 0;
+
+	for (int64_t i12 = i02 * share; !ret && i12 < (i02 + 1) * share; i12 += step) {
+		struct rknpu_rows r = {
+			.x = at(x, i12, i13), .x_type = x->type, .x_stride = x->nb[1],
+			.y = (float *)at(op, i12, i13), .y_stride = op->nb[1],
+			.m = (uint32_t)(x->ne[1] * step),
+		};
+
+		ret = rknpu_multiply(w, &r, why, size);
+	}
+	return ret;
+}
+
+static ggml_backend_buffer_t buffer_of(const struct ggml_tensor *t)
+{
+	return t->view_src ? t->view_src->buffer : t->buffer;
+}
+
+static int get_weights(struct rknpu_cache *cache, const struct ggml_tensor *t, int64_t i2,
+		       int64_t i3, struct rknpu_weights **out)
+{
+	struct rknpu_matrix m = {
+		.data = at(t, i2, i3), .type = t->type, .n = (uint32_t)t->ne[1],
+		.k = (uint32_t)t->ne[0], .stride = t->nb[1],
+	};
+
+	return cache ? rknpu_cache_get(cache, &m, out) : rknpu_weights_new(&m, out);
+}
+
+int rknpu_matmul(const struct ggml_tensor *op, char *why, size_t size)
+{
+	const struct ggml_tensor *w = op->src[0], *x = op->src[1];
+	struct rknpu_cache *cache = rknpu_buffer_cache(buffer_of(w));
+	int64_t slices = w->ne[2] * w->ne[3], share = x->ne[3] / w->ne[3];
+	int ret = 0;
+
+	for (int64_t i = 0; !ret && i < slices; i++) {
+		int64_t i02 = i % w->ne[2], i03 = i / w->ne[2];
+		struct rknpu_weights *packed;
+
+		ret = get_weights(cache, w, i02, i03, &packed);
+		if (ret) {
+			snprintf(why, size, "its weights cannot be packed: %s", strerror(-ret));
+			return ret;
+		}
+		for (int64_t i13 = i03 * share; !ret && i13 < (i03 + 1) * share; i13++)
+			ret = with_weights(op, packed, i02, i13, why, size);
+		if (!cache)
+			rknpu_weights_free(packed);
+	}
+	rknpu_stats.macs += (uint64_t)ggml_nelements(op) * (uint64_t)w->ne[0];
+	return ret;
+}

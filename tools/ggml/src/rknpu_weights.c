@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Weights: matrices of ggml's types as halves in the NPU's memory, kept until the matrix
+ * changes or its buffer goes.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rknpu_ggml.h"
+
+bool rknpu_can_pack(enum ggml_type type)
+{
+	switch (type) {
+	case GGML_TYPE_F32:
+	case GGML_TYPE_F16:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static const void *row(const struct rknpu_matrix *m, uint32_t n)
+{
+	return (const char *)m->data + n * m->stride;
+}
+
+static size_t packed_bytes(const struct rknpu_matrix *m)
+{
+	return (size_t)m->n * m->k * sizeof(uint16_t);
+}
+
+/* Each row to floats, unless it is; returns the largest magnitude of all. */
+static float convert(uint16_t *dst, const struct rknpu_matrix *m, float *floats, float scale)
+{
+	ggml_to_float_t to_float = ggml_get_type_traits(m->type)->to_float;
+	float most = 0;
+
+	for (uint32_t n = 0; n < m->n; n++) {
+		const float *src = row(m, n);
+		float largest;
+
+		if (m->type != GGML_TYPE_F32) {
+			to_float(row(m, n), floats, m->k);
+			src = floats;
+		}
+		largest = rknpu_to_half(dst + (size_t)n * m->k, src, m->k, scale);
+		most = largest > most ? largest : most;
+	}
+	return most;
+}
+
+static int to_halves(const struct rknpu_matrix *m, uint16_t **out, float *scale)
+{
+	float *floats = malloc(m->k * sizeof(float));
+	float wanted;
+
+	*out = malloc(packed_bytes(m));
+	if (!floats || !*out) {
+		free(floats);
+		free(*out);
+		return -ENOMEM;
+	}
+	*scale = 1;
+	wanted = rknpu_scale_for(convert(*out, m, floats, *scale));
+	if (wanted != 1) {
+		*scale = wanted;
+		convert(*out, m, floats, *scale);
+	}
+	free(floats);
+	return 0;
+}
+
+/* Into the newest address space, or one more when that is full. */
+static int pack(struct rknpu_weights *w, const void *src, size_t ld)
+{
+	struct npu_weights_desc desc = {
+		.type = NPU_PREC_FP16, .n = w->from.n, .k = w->from.k, .ld = ld,
+	};
+	int ret;
+
+	w->space = rknpu_space();
+	ret = npu_weights_new(rknpu_space_dev(w->space), &desc, src, &w->npu);
+	if (ret != -ENOMEM && ret != -ENOSPC)
+		return ret;
+	w->space = rknpu_next_space();
+	return w->space ? npu_weights_new(rknpu_space_dev(w->space), &desc, src, &w->npu) : ret;
+}
+
+static int pack_any(struct rknpu_weights *w)
+{
+	const struct rknpu_matrix *m = &w->from;
+	uint16_t *halves;
+	int ret;
+
+	w->scale = 1;
+	if (m->type == GGML_TYPE_F16 && !(m->stride % sizeof(uint16_t)))
+		return pack(w, m->data, m->stride / sizeof(uint16_t));
+	ret = to_halves(m, &halves, &w->scale);
+	if (ret)
+		return ret;
+	ret = pack(w, halves, 0);
+	free(halves);
+	return ret;
+}
+
+int rknpu_weights_new(const struct rknpu_matrix *m, struct rknpu_weights **out)
+{
+	struct rknpu_weights *w = calloc(1, sizeof(*w));
+	int ret;
+
+	if (!w)
+		return -ENOMEM;
+	w->from = *m;
+	ret = pack_any(w);
+	if (ret) {
+		free(w);
+		return ret;
+	}
+	rknpu_stats.packed++;
+	rknpu_stats.resident += packed_bytes(m);
+	*out = w;
+	return 0;
+}
+
+void rknpu_weights_free(struct rknpu_weights *w)
+{
+	rknpu_runs_free(w);
+	npu_weights_free(w->npu);
+	rknpu_stats.resident -= packed_bytes(&w->from);
+	free(w);
+}
+
+/* ---- the cache ---- */
+
+static struct rknpu_weights **bucket_of(struct rknpu_cache *cache, const void *data)
+{
+	uint64_t h = (uintptr_t)data * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &cache->bucket[(h >> 32) % RKNPU_BUCKETS];
+}
+
+static bool same(const struct rknpu_matrix *a, const struct rknpu_matrix *b)
+{
+	return a->data == b->data && a->type == b->type && a->n == b->n && a->k == b->k &&
+	       a->stride == b->stride;
+}
+
+int rknpu_cache_get(struct rknpu_cache *cache, const struct rknpu_matrix *m,
+		    struct rknpu_weights **out)
+{
+	struct rknpu_weights **head = bucket_of(cache, m->data), *w;
+	int ret;
+
+	for (w = *head; w; w = w->next)
+		if (same(&w->from, m)) {
+			*out = w;
+			return 0;
+		}
+	ret = rknpu_weights_new(m, &w);
+	if (ret)
+		return ret;
+	w->next = *head;
+	*head = w;
+	cache->count++;
+	*out = w;
+	return 0;
+}
+
+/* A row's own bytes end before the next row begins, or with the matrix. */
+static bool touches(const struct rknpu_matrix *m, const char *data, size_t size)
+{
+	const char *first = m->data;
+	size_t bytes = (m->n - 1) * m->stride + ggml_row_size(m->type, m->k);
+
+	return first < data + size && data < first + bytes;
+}
+
+void rknpu_cache_drop(struct rknpu_cache *cache, const void *data, size_t size)
+{
+	for (unsigned int i = 0; cache->count && i < RKNPU_BUCKETS; i++) {
+		struct rknpu_weights **at = &cache->bucket[i], *w;
+
+		while ((w = *at)) {
+			if (!touches(&w->from, data, size)) {
+				at = &w->next;
+				continue;
+			}
+			*at = w->next;
+			rknpu_weights_free(w);
+			cache->count--;
+		}
+	}
+}
