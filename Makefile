@@ -116,6 +116,9 @@ check-timeline: ## the tracepoints, recorded in a guest, and what npu-timeline d
 check-teflon: lib ## Mesa's TensorFlow Lite delegate on our driver
 	@$(CHECKS)/check-teflon $(ARGS)
 
+check-ggml: lib ## Debian's ggml, unmodified, with our backend for it
+	@$(CHECKS)/check-ggml $(ARGS)
+
 check-librknnrt: ## Rockchip's own runtime on our driver: your librknnrt.so and .rknn files of RUNTIME=DIR
 	@$(CHECKS)/check-librknnrt $(ARGS) $(if $(RUNTIME),"$(RUNTIME)")
 

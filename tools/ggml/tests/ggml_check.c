@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What Debian's tests of ggml do not look at: weights that stay, what becomes of them when they
+ * change or go, ranges, the planner, failures. TAP: ggml_check BACKEND.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <ggml-alloc.h>
+#include <ggml-backend.h>
+#include <ggml.h>
+
+#include "ggml_check.h"
+#include "rknpu_ggml_stats.h"
+#include "rknpu_util.h"
+
+#define K	96
+#define N	48
+#define M	20
+#define LOG	"/tmp/ggml_check.stderr"
+
+static int results, bad;
+static rknpu_ggml_get_stats_t get_stats;
+static ggml_backend_dev_t dev;
+static ggml_backend_t npu;
+
+void tap(bool ok, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	bad += !ok;
+	printf("%sok %d - %s\n", ok ? "" : "not ", ++results, text);
+	fflush(stdout);
+}
+
+static struct rknpu_ggml_stats stats(void)
+{
+	struct rknpu_ggml_stats s;
+
+	get_stats(&s);
+	return s;
+}
+
+static void switch_off_planner(bool off)
+{
+	static const char * const names[] = {
+		"RKNPU_GGML_MIN_ROWS", "RKNPU_GGML_MIN_K", "RKNPU_GGML_MIN_MACS", "RKNPU_GGML_MIN_REUSE",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (off)
+			setenv(names[i], "0", 1);
+		else
+			unsetenv(names[i]);
+}
+
+/* ---- a product y = x * w^T in buffers of the backend ---- */
+
+struct product {
+	struct ggml_context *wctx, *ctx;
+	ggml_backend_buffer_t wbuf, buf;
+	struct ggml_tensor *w, *x, *y;
+	struct ggml_cgraph *graph;
+	float wv[N * K], xv[M * K];
+};
+
+static struct ggml_context *context(void)
+{
+	struct ggml_init_params p = { .mem_size = 1 << 20, .no_alloc = true };
+
+	return ggml_init(p);
+}
+
+static unsigned int seed = 5;
+
+static float rnd(void)
+{
+	seed = seed * 1664525u + 1013904223u;
+	return (float)((int)(seed >> 16) % 1001 - 500) / 500;
+}
+
+static void set_weights(struct product *p, float by)
+{
+	ggml_fp16_t half[N * K];
+
+	for (size_t i = 0; i < N * K; i++)
+		p->wv[i] = rnd() * by;
+	ggml_fp32_to_fp16_row(p->wv, half, N * K);
+	/* What was rounded is what is expected. */
+	ggml_fp16_to_fp32_row(half, p->wv, N * K);
+	if (p->w->type == GGML_TYPE_F16)
+		ggml_backend_tensor_set(p->w, half, 0, sizeof(half));
+	else
+		ggml_backend_tensor_set(p->w, p->wv, 0, sizeof(p->wv));
+}
+
+static void set_x(struct product *p, float by)
+{
+	for (size_t i = 0; i < M * K; i++)
+		p->xv[i] = rnd() * by;
+	ggml_backend_tensor_set(p->x, p->xv, 0, sizeof(p->xv));
+}
+
+static void make(struct product *p, enum ggml_type type, enum ggml_backend_buffer_usage usage)
+{
+	ggml_backend_buffer_type_t buft = ggml_backend_dev_buffer_type(dev);
+
+	p->wctx = context();
+	p->w = ggml_new_tensor_2d(p->wctx, type, K, N);
+	ggml_set_name(p->w, "blk.7.ffn_up.weight");
+	p->wbuf = ggml_backend_alloc_ctx_tensors_from_buft(p->wctx, buft);
+	ggml_backend_buffer_set_usage(p->wbuf, usage);
+	p->ctx = context();
+	p->x = ggml_new_tensor_2d(p->ctx, GGML_TYPE_F32, K, M);
+	p->y = ggml_mul_mat(p->ctx, p->w, p->x);
+	ggml_set_name(p->y, "ffn_up-7");
+	p->buf = ggml_backend_alloc_ctx_tensors_from_buft(p->ctx, buft);
+	p->graph = ggml_new_graph(p->ctx);
+	ggml_build_forward_expand(p->graph, p->y);
+	set_weights(p, 1);
+	set_x(p, 1);
+}
+
+static void drop(struct product *p)
+{
+	ggml_backend_buffer_free(p->buf);
+	ggml_backend_buffer_free(p->wbuf);
+	ggml_free(p->ctx);
+	ggml_free(p->wctx);
+}
+
+static enum ggml_status go(struct product *p)
+{
+	return ggml_backend_graph_compute(npu, p->graph);
+}
+
+/* Normalised mean square error against the product in double. */
+static double nmse(const struct product *p)
+{
+	float y[M * N];
+	double err = 0, sum = 0;
+
+	ggml_backend_tensor_get(p->y, y, 0, sizeof(y));
+	for (size_t m = 0; m < M; m++)
+		for (size_t n = 0; n < N; n++) {
+			double acc = 0;
+
+			for (size_t k = 0; k < K; k++)
+				acc += (double)p->xv[m * K + k] * p->wv[n * K + k];
+			err += (acc - y[m * N + n]) * (acc - y[m * N + n]);
+			sum += acc * acc;
+		}
+	return isfinite(err) && sum > 0 ? err / sum : INFINITY;
+}
+
+/* Activations are rounded to 11 bits, weights are exact: 2^-24 / 3 on average, and room for sums. */
+#define GOOD	1e-7
+
+static bool right(struct product *p)
+{
+	double e = go(p) == GGML_STATUS_SUCCESS ? nmse(p) : INFINITY;
+
+	if (e > GOOD)
+		printf("# normalised mean square error %g\n", e);
+	return e <= GOOD;
+}
+
+/* ---- cases ---- */
+
+static void resident_weights(void)
+{
+	struct rknpu_ggml_stats a = stats(), b;
+	static struct product p;
+	bool ok;
+
+	make(&p, GGML_TYPE_F16, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
+	ok = right(&p);
+	set_x(&p, 1);
+	ok = right(&p) && ok;
+	b = stats();
+	tap(ok && b.packed == a.packed + 1 && b.recorded == a.recorded + 1 && b.runs == a.runs + 2,
+	    "weights are packed once, and one recording runs twice");
+	set_weights(&p, 1);
+	ok = right(&p);
+	tap(ok && stats().packed == a.packed + 2, "weights that were written are packed again");
+	tap(stats().resident == a.resident + N * K * 2, "they are resident");
+	drop(&p);
+	tap(stats().resident == a.resident, "they go with their buffer");
+}
+
+static void changing_weights(void)
+{
+	struct rknpu_ggml_stats a = stats();
+	static struct product p;
+	bool ok;
+
+	make(&p, GGML_TYPE_F16, GGML_BACKEND_BUFFER_USAGE_ANY);
+	ok = right(&p);
+	/* As the CPU backend would: without a word. */
+	for (size_t i = 0; i < N * K; i++) {
+		p.wv[i] = -p.wv[i];
+		((ggml_fp16_t *)p.w->data)[i] ^= 0x8000;
+	}
+	tap(right(&p) && ok && stats().resident == a.resident,
+	    "what is not said to be weights may change in place");
+	drop(&p);
+}
+
+static void ranges(void)
+{
+	static const float by[] = { 1e-30f, 1e-6f, 3e4f, 1e6f, 1e20f };
+	static struct product p;
+	bool ok = true;
+
+	make(&p, GGML_TYPE_F16, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
+	for (size_t i = 0; i < sizeof(by) / sizeof(*by); i++) {
+		set_x(&p, by[i]);
+		if (!right(&p)) {
+			printf("# of activations up to %g\n", by[i]);
+			ok = false;
+		}
+	}
+	drop(&p);
+	tap(ok, "activations from 1e-30 to 1e20, beyond what halves hold");
+}
+
+static bool supported(struct product *p)
+{
+	return ggml_backend_dev_supports_op(dev, p->y);
+}
+
+static void planner(void)
+{
+	static struct product p;
+	bool without, with, precise;
+
+	make(&p, GGML_TYPE_F16, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
+	without = supported(&p);
+	switch_off_planner(false);
+	with = supported(&p);
+	switch_off_planner(true);
+	tap(without && !with, "a small product stays on the CPU, unless the environment says otherwise");
+	precise = ggml_prec_set_src(p.y, GGML_PREC_F32, 1) && !supported(&p);
+	tap(precise, "so does one whose activations must not be rounded");
+	drop(&p);
+}
+
+/* What was written to stderr since, and whether it is one line with these words. */
+static bool one_line(FILE *log, const char *a, const char *b)
+{
+	char text[1024] = "";
+	size_t n;
+
+	fseek(log, 0, SEEK_SET);
+	n = fread(text, 1, sizeof(text) - 1, log);
+	printf("# stderr: %s%s", text, n && text[n - 1] == '\n' ? "" : "\n");
+	return n && strchr(text, '\n') == text + n - 1 && strstr(text, a) && strstr(text, b);
+}
+
+static enum ggml_status captured(struct product *p, FILE *log)
+{
+	int saved = dup(2);
+	enum ggml_status status;
+
+	dup2(fileno(log), 2);
+	status = go(p);
+	dup2(saved, 2);
+	close(saved);
+	return status;
+}
+
+static void hang(void)
+{
+	static struct product p;
+	enum ggml_status status;
+	FILE *log = fopen(LOG, "w+");
+	bool said;
+
+	if (!rk_model() || !log) {
+		tap(true, "a hang # SKIP no model to make one");
+		return;
+	}
+	make(&p, GGML_TYPE_F16, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
+	rk_fault_arm(NPU_CTL_ANY_CORE, NPU_FAULT_HANG, 0, 1);
+	status = captured(&p, log);
+	said = one_line(log, "MUL_MAT ffn_up-7", "blk.7.ffn_up.weight");
+	fclose(log);
+	rk_model_calm();
+	tap(status == GGML_STATUS_FAILED, "a hang fails the graph");
+	tap(said, "one line names the operation and its weights");
+	tap(right(&p), "the next graph is right");
+	drop(&p);
+}
+
+/* An operation of the CPU after ours, and ours after that, in the same memory. */
+static void with_cpu(void)
+{
+	ggml_backend_t backends[2] = { npu, ggml_backend_init_by_type(GGML_BACKEND_DEVICE_TYPE_CPU, NULL) };
+	struct rknpu_ggml_stats a = stats();
+	static struct product p;
+	struct ggml_context *ctx = context();
+	struct ggml_cgraph *graph = ggml_new_graph(ctx);
+	struct ggml_tensor *x, *y;
+	ggml_backend_sched_t sched;
+	float got[M * N];
+	double err = 0;
+	bool ok;
+
+	make(&p, GGML_TYPE_F16, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
+	x = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, K, M);
+	ggml_set_input(x);
+	y = ggml_relu(ctx, ggml_mul_mat(ctx, p.w, ggml_scale(ctx, x, 2)));
+	ggml_set_output(y);
+	ggml_build_forward_expand(graph, y);
+	sched = ggml_backend_sched_new(backends, NULL, 2, 64, false, false);
+	ok = ggml_backend_sched_alloc_graph(sched, graph);
+	ggml_backend_tensor_set(x, p.xv, 0, sizeof(p.xv));
+	ok = ok && ggml_backend_sched_graph_compute(sched, graph) == GGML_STATUS_SUCCESS;
+	ggml_backend_tensor_get(y, got, 0, sizeof(got));
+	for (size_t i = 0; i < M * N; i++) {
+		double acc = 0;
+
+		for (size_t k = 0; k < K; k++)
+			acc += 2.0 * p.xv[i / N * K + k] * p.wv[i % N * K + k];
+		err = fmax(err, fabs((acc > 0 ? acc : 0) - got[i]));
+	}
+	tap(ok && err < 0.05 && stats().runs == a.runs + 1,
+	    "ggml's scheduler gives us products and the CPU the rest: off by %g", err);
+	ggml_backend_sched_free(sched);
+	ggml_backend_free(backends[1]);
+	ggml_free(ctx);
+	drop(&p);
+}
+
+static void floats(void)
+{
+	static struct product p;
+
+	make(&p, GGML_TYPE_F32, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
+	set_weights(&p, 1e-3f);
+	tap(right(&p), "weights of f32");
+	drop(&p);
+}
+
+int main(int argc, char **argv)
+{
+	ggml_backend_reg_t reg;
+
+	layout();
+	ggml_backend_load_all();
+	reg = argc > 1 ? ggml_backend_load(argv[1]) : NULL;
+	dev = ggml_backend_dev_by_name("RKNPU0");
+	if (!reg || !dev) {
+		printf("Bail out! no device RKNPU0\n");
+		return 2;
+	}
+	get_stats = (rknpu_ggml_get_stats_t)ggml_backend_reg_get_proc_address(reg, "rknpu_ggml_get_stats");
+	npu = ggml_backend_dev_init(dev, NULL);
+	switch_off_planner(true);
+	resident_weights();
+	changing_weights();
+	floats();
+	ranges();
+	planner();
+	with_cpu();
+	hang();
+	ggml_backend_free(npu);
+	printf("1..%d\n", results);
+	return bad ? 1 : 0;
+}

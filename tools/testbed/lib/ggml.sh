@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# Debian's ggml for the guest: finds, downloads and unpacks it into the cache.
+
+# What the programs of the packages load, and what our backend needs beside them.
+RK_GGML_PACKAGES=(libggml0 libdrm2)
+
+rk_build_ggml() {
+	local tmp=$1 deb lib=usr/lib/aarch64-linux-gnu names=(libggml.so.0 libdrm.so.2 libm.so.6 ld-linux-aarch64.so.1)
+	mkdir -p "$tmp"/{debs/partial,root,lib} "$tmp/bin"
+	# An empty list of installed packages makes apt fetch everything down to libc.
+	rk_step "download ${RK_GGML_PACKAGES[*]}" apt-get -c "$RK_APT" -qy --no-install-recommends --download-only \
+		-o "Dir::Cache::archives=$tmp/debs" install "${RK_GGML_PACKAGES[@]/%/:arm64}"
+	rk_apt_get "$tmp/debs" libggml-dev:arm64
+	for deb in "$tmp"/debs/*_arm64.deb; do
+		# shellcheck disable=SC2016 # dpkg expands these
+		dpkg-deb -W --showformat '${Package} ${Version} ${Architecture}\n' "$deb"
+	done >"$tmp/packages"
+	rk_step "unpack libggml0" sh -e -c 'for d in "$1"/debs/*_arm64.deb; do dpkg-deb -x "$d" "$1/root"; done' sh "$tmp"
+	mv "$tmp/root/usr/include" "$tmp/include" || rk_die "libggml-dev holds no headers"
+	mv "$tmp/root/usr/libexec/aarch64-linux-gnu/ggml/test-backend-ops" "$tmp/bin/" || rk_die "libggml0 holds no test-backend-ops"
+	for deb in "$tmp/root/$lib"/ggml/backends0/*.so; do names+=("${deb##*/}"); done
+	rk_root
+	# ggml looks for its own backends beside the program, which is the loader here.
+	rk_step "pick the libraries of libggml0" rk_enter python3 "$RK_TESTBED/lib/libraries.py" "$tmp/root" "$tmp/lib" "${names[@]}"
+	rm -rf "$tmp/debs" "$tmp/root"
+}
+
+# rk_ggml SUITE: a cached copy of the suite's packages; its directory (lib, include, bin, packages) is in RK_GGML.
+# rk_ggml SUITE update: the newest on the mirror.
+rk_ggml() {
+	local suite=$1 update=${2:-} version
+	RK_GGML=$(find "$RK_CACHE" -maxdepth 1 -name "ggml-$suite-*" | sort -V | tail -n1)
+	[ -z "$RK_GGML" ] || [ -n "$update" ] || return 0
+	rk_apt_dir "$suite"
+	version=$(rk_apt_version libggml0:arm64)
+	[ -n "$version" ] || rk_die "cannot download libggml0: $suite has none for arm64, or there is no network"
+	rk_cached "ggml-$suite" "$(printf %s "$version" | tr -c 'A-Za-z0-9.+' _)" rk_build_ggml
+	RK_GGML=$RK_OUT
+}
+
+rk_ggml_version() { sed -n 's/^libggml0 \([^ ]*\).*/\1/p' "$1/packages"; }
