@@ -13,6 +13,9 @@
 /* Recordings that a matrix keeps: whole batches, and the last one of a prompt. */
 #define KEPT	2
 
+/* Bytes of results that lie in the NPU's memory at once: a vocabulary is wide. */
+#define MOST_RESULTS	(64u << 20)
+
 struct rknpu_run {
 	uint32_t m;
 	struct npu_rec *rec;
@@ -204,11 +207,12 @@ static int multiply_rows(struct rknpu_weights *w, const struct rknpu_rows *r, ch
 	return ret;
 }
 
-/* Half the rows at a time, if a recording cannot hold the tasks of all. */
+/* Half the rows at a time, if a recording cannot hold the tasks of all, or for less memory. */
 int rknpu_multiply(struct rknpu_weights *w, const struct rknpu_rows *r, char *why, size_t size)
 {
+	bool large = (uint64_t)r->m * w->from.n * sizeof(float) > MOST_RESULTS;
 	struct rknpu_rows a = *r, b = *r;
-	int ret = multiply_rows(w, r, why, size);
+	int ret = large && r->m > 1 ? -E2BIG : multiply_rows(w, r, why, size);
 
 	if (ret != -E2BIG || r->m == 1)
 		return ret;
