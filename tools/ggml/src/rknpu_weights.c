@@ -11,13 +11,7 @@
 
 bool rknpu_can_pack(enum ggml_type type)
 {
-	switch (type) {
-	case GGML_TYPE_F32:
-	case GGML_TYPE_F16:
-		return true;
-	default:
-		return false;
-	}
+	return type == GGML_TYPE_F32 || ggml_get_type_traits(type)->to_float;
 }
 
 static const void *row(const struct rknpu_matrix *m, uint32_t n)
