@@ -3,6 +3,7 @@
  * The backend: graphs of ggml, operation by operation.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "rknpu_ggml.h"
@@ -46,12 +47,18 @@ static enum ggml_status compute(const struct ggml_tensor *t)
 	char why[160] = "";
 	int ret;
 
-	if (t->op != GGML_OP_MUL_MAT) {
-		complain(t, "the NPU has no such operation");
-		return GGML_STATUS_FAILED;
-	}
 	rknpu_lock();
-	ret = rknpu_matmul(t, why, sizeof(why));
+	switch (t->op) {
+	case GGML_OP_MUL_MAT:
+		ret = rknpu_matmul(t, why, sizeof(why));
+		break;
+	case GGML_OP_MUL_MAT_ID:
+		ret = rknpu_experts(t, why, sizeof(why));
+		break;
+	default:
+		snprintf(why, sizeof(why), "the NPU has no such operation");
+		ret = -EOPNOTSUPP;
+	}
 	if (ret)
 		complain(t, why);
 	rknpu_unlock();

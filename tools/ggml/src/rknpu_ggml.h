@@ -116,8 +116,17 @@ void rknpu_runs_free(struct rknpu_weights *w);
 
 /* ---- operations of ggml ---- */
 
+/* Can products of so many rows be computed with the types and rows of that operation? */
+bool rknpu_product_fits(const struct ggml_tensor *op, int64_t rows);
+/* One of the matrices of @t, packed; to be put back when it was used. */
+int rknpu_slice_get(const struct ggml_tensor *t, int64_t i2, int64_t i3, struct rknpu_weights **out,
+		    char *why, size_t size);
+void rknpu_slice_put(const struct ggml_tensor *t, struct rknpu_weights *w);
+
 bool rknpu_matmul_possible(const struct ggml_tensor *op);
 int rknpu_matmul(const struct ggml_tensor *op, char *why, size_t size);
+bool rknpu_experts_possible(const struct ggml_tensor *op);
+int rknpu_experts(const struct ggml_tensor *op, char *why, size_t size);
 
 /* Is it worth it? See rknpu_plan.c */
 bool rknpu_worthwhile(const struct ggml_tensor *op);

@@ -31,19 +31,25 @@ static bool rows_ok(const struct ggml_tensor *t)
 	return t->nb[0] == unit && !(t->nb[1] % unit) && t->nb[1] >= ggml_row_size(t->type, t->ne[0]);
 }
 
+bool rknpu_product_fits(const struct ggml_tensor *op, int64_t rows)
+{
+	const struct ggml_tensor *w = op->src[0], *x = op->src[1];
+
+	if (op->op_params[PREC_SRC1] && op->op_params[PREC_SRC1] < GGML_PREC_F16)
+		return false;
+	return rknpu_can_pack(w->type) && rows_ok(w) && rows_ok(x) && rows_ok(op) &&
+	       fits(w->ne[1], w->ne[0], sizeof(uint16_t)) && fits(rows, w->ne[0], sizeof(float)) &&
+	       fits(rows, w->ne[1], sizeof(float));
+}
+
 bool rknpu_matmul_possible(const struct ggml_tensor *op)
 {
 	const struct ggml_tensor *w = op->src[0], *x = op->src[1];
-	int64_t m = x->ne[1] * (x->ne[2] / w->ne[2]);
 
-	if (!rknpu_can_pack(w->type) || (x->type != GGML_TYPE_F32 && x->type != GGML_TYPE_F16) ||
-	    op->type != GGML_TYPE_F32)
+	if ((x->type != GGML_TYPE_F32 && x->type != GGML_TYPE_F16) || op->type != GGML_TYPE_F32)
 		return false;
-	if (op->op_params[PREC_SRC1] && op->op_params[PREC_SRC1] < GGML_PREC_F16)
-		return false;
-	return rows_ok(w) && rows_ok(x) && rows_ok(op) && x->ne[2] % w->ne[2] == 0 &&
-	       x->ne[3] % w->ne[3] == 0 && fits(w->ne[1], w->ne[0], sizeof(uint16_t)) &&
-	       fits(m, x->ne[0], sizeof(uint16_t)) && fits(m, w->ne[1], sizeof(float));
+	return x->ne[2] % w->ne[2] == 0 && x->ne[3] % w->ne[3] == 0 &&
+	       rknpu_product_fits(op, x->ne[1] * (x->ne[2] / w->ne[2]));
 }
 
 static char *at(const struct ggml_tensor *t, int64_t i2, int64_t i3)
@@ -83,21 +89,30 @@ static ggml_backend_buffer_t buffer_of(const struct ggml_tensor *t)
 	return t->view_src ? t->view_src->buffer : t->buffer;
 }
 
-static int get_weights(struct rknpu_cache *cache, const struct ggml_tensor *t, int64_t i2,
-		       int64_t i3, struct rknpu_weights **out)
+int rknpu_slice_get(const struct ggml_tensor *t, int64_t i2, int64_t i3, struct rknpu_weights **out,
+		    char *why, size_t size)
 {
+	struct rknpu_cache *cache = rknpu_buffer_cache(buffer_of(t));
 	struct rknpu_matrix m = {
 		.data = at(t, i2, i3), .type = t->type, .n = (uint32_t)t->ne[1],
 		.k = (uint32_t)t->ne[0], .stride = t->nb[1],
 	};
+	int ret = cache ? rknpu_cache_get(cache, &m, out) : rknpu_weights_new(&m, out);
 
-	return cache ? rknpu_cache_get(cache, &m, out) : rknpu_weights_new(&m, out);
+	if (ret)
+		snprintf(why, size, "its weights cannot be packed: %s", strerror(-ret));
+	return ret;
+}
+
+void rknpu_slice_put(const struct ggml_tensor *t, struct rknpu_weights *w)
+{
+	if (!rknpu_buffer_cache(buffer_of(t)))
+		rknpu_weights_free(w);
 }
 
 int rknpu_matmul(const struct ggml_tensor *op, char *why, size_t size)
 {
 	const struct ggml_tensor *w = op->src[0], *x = op->src[1];
-	struct rknpu_cache *cache = rknpu_buffer_cache(buffer_of(w));
 	int64_t slices = w->ne[2] * w->ne[3], share = x->ne[3] / w->ne[3];
 	int ret = 0;
 
@@ -105,15 +120,12 @@ int rknpu_matmul(const struct ggml_tensor *op, char *why, size_t size)
 		int64_t i02 = i % w->ne[2], i03 = i / w->ne[2];
 		struct rknpu_weights *packed;
 
-		ret = get_weights(cache, w, i02, i03, &packed);
-		if (ret) {
-			snprintf(why, size, "its weights cannot be packed: %s", strerror(-ret));
+		ret = rknpu_slice_get(w, i02, i03, &packed, why, size);
+		if (ret)
 			return ret;
-		}
 		for (int64_t i13 = i03 * share; !ret && i13 < (i03 + 1) * share; i13++)
 			ret = with_weights(op, packed, i02, i13, why, size);
-		if (!cache)
-			rknpu_weights_free(packed);
+		rknpu_slice_put(w, packed);
 	}
 	rknpu_stats.macs += (uint64_t)ggml_nelements(op) * (uint64_t)w->ne[0];
 	return ret;

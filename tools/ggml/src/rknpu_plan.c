@@ -32,10 +32,20 @@ static bool stays(const struct ggml_tensor *w)
 	return !buffer || rknpu_buffer_cache(buffer);
 }
 
-bool rknpu_worthwhile(const struct ggml_tensor *op)
+/* For each matrix of weights; if rows choose theirs, as many for each on average. */
+static int64_t rows_each(const struct ggml_tensor *op)
 {
 	const struct ggml_tensor *w = op->src[0], *x = op->src[1];
-	int64_t rows = x->ne[1] * (x->ne[2] / w->ne[2]);
+
+	if (op->op == GGML_OP_MUL_MAT_ID)
+		return op->ne[1] * op->ne[2] / w->ne[2];
+	return x->ne[1] * (x->ne[2] / w->ne[2]);
+}
+
+bool rknpu_worthwhile(const struct ggml_tensor *op)
+{
+	const struct ggml_tensor *w = op->src[0];
+	int64_t rows = rows_each(op);
 	int64_t macs = ggml_nelements(op) * w->ne[0];
 
 	if (rows < setting("RKNPU_GGML_MIN_ROWS", 32) || w->ne[0] < setting("RKNPU_GGML_MIN_K", 64) ||

@@ -71,6 +71,8 @@ static bool device_supports_op(ggml_backend_dev_t dev, const struct ggml_tensor 
 		return true;
 	case GGML_OP_MUL_MAT:
 		return rknpu_matmul_possible(op) && rknpu_worthwhile(op);
+	case GGML_OP_MUL_MAT_ID:
+		return rknpu_experts_possible(op) && rknpu_worthwhile(op);
 	default:
 		return false;
 	}
