@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* SUBMIT with every field wrong in turn, and with everything it has to accept. */
 #define _GNU_SOURCE
+#include <poll.h>
 #include <sys/mman.h>
 
 #include "rknpu_harness.h"
@@ -390,10 +391,11 @@ RK_TEST_F(submit, largest_job_count, "one call takes 1024 jobs")
 }
 
 RK_TEST_F_TIMEOUT(submit, r15_too_many_unfinished_jobs, 120,
-		  "the number of a file's unfinished jobs is bounded")
+		  "the number of a file's unfinished jobs is bounded, and poll() tells when there is room")
 {
 	static struct drm_rocket_job jobs[1024];
 	struct ctx *c = &self->c;
+	struct pollfd room = { .fd = c->fd, .events = POLLOUT };
 	int i, ret = 0;
 
 	if (!rk_model())
@@ -408,7 +410,16 @@ RK_TEST_F_TIMEOUT(submit, r15_too_many_unfinished_jobs, 120,
 	EXPECT_EQ(-EBUSY, ret);
 	/* 8192 fit, and some more as the first ones end. */
 	EXPECT_LE(9, i);
+	if (rk_ours()) {
+		EXPECT_EQ(0, poll(&room, 1, 0));
+		EXPECT_LT(0, rk_fdinfo(c->fd, "rknpu-refused-jobs"));
+	}
 	rk_latency_us(0);
+	if (rk_ours()) {
+		EXPECT_EQ(1, poll(&room, 1, 60000));
+		EXPECT_EQ(POLLOUT, room.revents);
+		EXPECT_EQ(0, rk_submit(c->fd, jobs, ARRAY_SIZE(jobs)));
+	}
 	EXPECT_EQ(0, rk_prep(&c->out[0][0], 30000));
 	EXPECT_EQ(0, rk_submit(c->fd, jobs, 1));
 	EXPECT_EQ(0, rk_prep(&c->out[0][0], 20000));

@@ -241,7 +241,15 @@ static long rknpu_rocket_compat_ioctl(struct file *filp, unsigned int cmd, unsig
 }
 #endif
 
-/* DRM_ACCEL_FOPS, but for the ioctls. */
+static __poll_t rknpu_rocket_poll(struct file *filp, poll_table *wait)
+{
+	struct drm_file *file = filp->private_data;
+	struct rknpu_rocket_file *rfile = file->driver_priv;
+
+	return drm_poll(filp, wait) | rknpu_client_poll(rfile->client, filp, wait);
+}
+
+/* DRM_ACCEL_FOPS, but for the ioctls and poll(). */
 static const struct file_operations rknpu_rocket_fops = {
 	.owner = THIS_MODULE,
 	.open = accel_open,
@@ -250,7 +258,7 @@ static const struct file_operations rknpu_rocket_fops = {
 #ifdef CONFIG_COMPAT
 	.compat_ioctl = rknpu_rocket_compat_ioctl,
 #endif
-	.poll = drm_poll,
+	.poll = rknpu_rocket_poll,
 	.read = drm_read,
 	.llseek = noop_llseek,
 	.mmap = drm_gem_mmap,

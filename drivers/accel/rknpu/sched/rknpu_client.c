@@ -40,11 +40,42 @@ err_job:
 	return -EBUSY;
 }
 
+/* What the largest call of both uAPIs has. */
+#define RKNPU_CLIENT_ROOM_JOBS	1024
+#define RKNPU_CLIENT_ROOM_TASKS	65536
+
+static bool rknpu_client_has_room(const struct rknpu_client *client)
+{
+	return atomic_read(&client->job_count) <= RKNPU_CLIENT_MAX_JOBS - RKNPU_CLIENT_ROOM_JOBS &&
+	       atomic_read(&client->task_count) <=
+	       RKNPU_CLIENT_MAX_TASKS - RKNPU_CLIENT_ROOM_TASKS &&
+	       atomic_read(&client->sched->job_count) <=
+	       RKNPU_DEVICE_MAX_JOBS - RKNPU_CLIENT_ROOM_JOBS;
+}
+
 void rknpu_client_uncharge_job(struct rknpu_client *client, u32 task_count)
 {
-	atomic_dec(&client->sched->job_count);
+	struct rknpu_sched *sched = client->sched;
+
+	atomic_dec(&sched->job_count);
 	atomic_sub(task_count, &client->task_count);
 	atomic_dec(&client->job_count);
+	if (wq_has_sleeper(&sched->room) && rknpu_client_has_room(client))
+		wake_up_poll(&sched->room, EPOLLOUT | EPOLLWRNORM);
+}
+
+__poll_t rknpu_client_poll(struct rknpu_client *client, struct file *file, poll_table *wait)
+{
+	struct rknpu_sched *sched = client->sched;
+
+	poll_wait(file, &sched->room, wait);
+	if (READ_ONCE(sched->gone))
+		return EPOLLERR | EPOLLHUP;
+	if (rknpu_client_has_room(client))
+		return EPOLLOUT | EPOLLWRNORM;
+	/* Jobs that are over count until they are freed. */
+	rknpu_vm_reap_soon();
+	return 0;
 }
 
 static void rknpu_client_init_entities(struct rknpu_client *client)
@@ -171,6 +202,7 @@ void rknpu_client_show_busy(struct rknpu_client *client, struct drm_printer *p)
 
 	rknpu_client_get_busy(client, core_ns);
 	drm_printf(p, "rknpu-client:\t%llu\n", client->id);
+	drm_printf(p, "rknpu-refused-jobs:\t%d\n", atomic_read(&client->refused));
 	for (i = 0; i < hw->soc->num_cores; i++)
 		drm_printf(p, "drm-engine-npu%u:\t%llu ns\n", i, core_ns[i]);
 	for (i = 0; i < hw->soc->num_cores && hz; i++)

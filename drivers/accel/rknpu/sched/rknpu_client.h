@@ -3,6 +3,8 @@
 #ifndef __RKNPU_CLIENT_H__
 #define __RKNPU_CLIENT_H__
 
+#include <linux/poll.h>
+
 #include "rknpu_types.h"
 
 struct drm_printer;
@@ -15,6 +17,8 @@ void rknpu_client_put(struct rknpu_client *client);
 /* For every job that exists. -EBUSY: the client, or all together, have too many. */
 int rknpu_client_charge_job(struct rknpu_client *client, u32 task_count);
 void rknpu_client_uncharge_job(struct rknpu_client *client, u32 task_count);
+/* For the poll() of its file: may it submit as much as one call can? */
+__poll_t rknpu_client_poll(struct rknpu_client *client, struct file *file, poll_table *wait);
 
 /* With rknpu_hw::lock: a job ran on core @index from @start_ns to @end_ns. */
 void rknpu_client_add_busy(struct rknpu_client *client, unsigned int index, u64 start_ns,

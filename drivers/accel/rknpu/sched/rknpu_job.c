@@ -297,8 +297,10 @@ struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *
 		rknpu_vm_reap_all();
 		ret = rknpu_client_charge_job(client, task_count);
 	}
-	if (ret)
+	if (ret) {
+		atomic_inc(&client->refused);
 		return ERR_PTR(ret);
+	}
 
 	job = rknpu_job_alloc_memory(rknpu_job_kicks(task_count, batched), bo_count);
 	if (!job) {

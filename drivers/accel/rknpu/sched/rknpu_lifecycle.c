@@ -3,6 +3,7 @@
 #include <linux/cleanup.h>
 #include <linux/interrupt.h>
 #include <linux/pm_runtime.h>
+#include <linux/poll.h>
 
 #include <drm/drm_managed.h>
 
@@ -75,6 +76,7 @@ int rknpu_sched_init(struct rknpu_sched *sched, struct rknpu_hw *hw, struct rknp
 	sched->hw = hw;
 	sched->mem = mem;
 	INIT_LIST_HEAD(&sched->clients);
+	init_waitqueue_head(&sched->room);
 	for (i = 0; i < RKNPU_MAX_CORES; i++) {
 		struct rknpu_runqueue *rq = &sched->rqs[i];
 
@@ -133,6 +135,7 @@ void rknpu_sched_stop(struct rknpu_sched *sched)
 
 	scoped_guard(spinlock_irq, &sched->hw->lock)
 		rknpu_sched_take_all(sched, &taken);
+	wake_up_poll(&sched->room, EPOLLERR | EPOLLHUP);
 	rknpu_for_each_rq(rq, sched)
 		rknpu_sched_stop_core(rq);
 	/* A core given up meanwhile may have passed its jobs to one that had been stopped. */

@@ -336,6 +336,8 @@ struct rknpu_client {
 	atomic_t job_count;
 	/** @task_count: tasks of those */
 	atomic_t task_count;
+	/** @refused: jobs that were too many */
+	atomic_t refused;
 };
 
 /**
@@ -526,6 +528,8 @@ struct rknpu_sched {
 	bool gone;
 	/** @job_count: jobs that exist, of all clients */
 	atomic_t job_count;
+	/** @room: who waits until more may exist */
+	wait_queue_head_t room;
 	/** @dumps: of failures */
 	struct rknpu_dumps dumps;
 };

@@ -246,12 +246,20 @@ static void rknpu_chardev_show_fdinfo(struct seq_file *m, struct file *file)
 	drm_printf(&p, "drm-total-memory:\t%llu KiB\n", pages << (PAGE_SHIFT - 10));
 }
 
+static __poll_t rknpu_chardev_poll(struct file *file, poll_table *wait)
+{
+	struct rknpu_vfile *vfile = file->private_data;
+
+	return rknpu_client_poll(vfile->client, file, wait);
+}
+
 static const struct file_operations rknpu_chardev_fops = {
 	.owner = THIS_MODULE,
 	.open = rknpu_chardev_open,
 	.release = rknpu_chardev_release,
 	.unlocked_ioctl = rknpu_chardev_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
+	.poll = rknpu_chardev_poll,
 	.show_fdinfo = rknpu_chardev_show_fdinfo,
 };
 

@@ -215,8 +215,16 @@ static long rknpu_vendor_compat_ioctl(struct file *filp, unsigned int cmd, unsig
 }
 #endif
 
+static __poll_t rknpu_vendor_poll(struct file *filp, poll_table *wait)
+{
+	struct drm_file *file = filp->private_data;
+	struct rknpu_vfile *vfile = file->driver_priv;
+
+	return drm_poll(filp, wait) | rknpu_client_poll(vfile->client, filp, wait);
+}
+
 /*
- * DRM_GEM_FOPS, but for the ioctls, and without its choice of addresses for huge
+ * DRM_GEM_FOPS, but for the ioctls and poll(), and without its choice of addresses for huge
  * pages, which BOs are not mapped with; DRM_ACCEL_FOPS has none either.
  */
 static const struct file_operations rknpu_vendor_fops = {
@@ -227,7 +235,7 @@ static const struct file_operations rknpu_vendor_fops = {
 #ifdef CONFIG_COMPAT
 	.compat_ioctl = rknpu_vendor_compat_ioctl,
 #endif
-	.poll = drm_poll,
+	.poll = rknpu_vendor_poll,
 	.read = drm_read,
 	.llseek = noop_llseek,
 	.mmap = drm_gem_mmap,
