@@ -15,7 +15,9 @@ import sys
 TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "../../.."))
 DEFINED = re.compile(r"^(?:struct|enum|union) (\w+) \{"
                      r"|^#define (\w+)(?:\(|[ \t]+\S)"
-                     r"|^[a-z][\w \t*]*?\b(\w+)\([^;{]*\);", re.M)
+                     r"|^[a-z][\w \t*]*?\b(\w+)\([^;{]*\);"
+                     # Comments of one line say that an inline function is internal.
+                     r"|^ \*/\nstatic inline [\w \t*]*?\b(\w+)\(", re.M)
 PRINTED = re.compile(r"^\.\. c:(?:struct|enum|union|macro|function):: (?:[^(\n]*?\b)??(\w+)(?: *\(.*)?$", re.M)
 
 
