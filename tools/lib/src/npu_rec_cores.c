@@ -128,7 +128,7 @@ bool npu_rec_is_shared(const struct npu_rec *rec, const struct npu_mem *mem)
 {
 	for (uint32_t i = 0; i < rec->nuses; i++)
 		if (rec->use[i].mem == mem)
-			return rec->use[i].writers & (rec->use[i].writers - 1);
+			return npu_use_is_shared(&rec->use[i]);
 	return false;
 }
 

@@ -110,6 +110,11 @@ void *npu_rec_grow(void *array, uint32_t n, size_t size);
 int npu_rec_first_chain(struct npu_rec *rec);
 void npu_rec_free_chains(struct npu_rec *rec);
 /* Is the memory written by several cores? Jobs list it as read then, or they would wait. */
+static inline bool npu_use_is_shared(const struct rec_use *use)
+{
+	return use->writers & (use->writers - 1);
+}
+
 bool npu_rec_is_shared(const struct npu_rec *rec, const struct npu_mem *mem);
 
 /* Waits until nothing runs, and lets go of the driver. */

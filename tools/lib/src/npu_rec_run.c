@@ -288,9 +288,8 @@ static void settle_memory(const struct npu_rec *rec)
 {
 	for (uint32_t i = 0; i < rec->nuses; i++) {
 		struct npu_mem *mem = rec->use[i].mem;
-		bool shared = npu_rec_is_shared(rec, mem);
 
-		if ((shared || mem->last_shared) && mem->last && mem->last != rec)
+		if ((npu_use_is_shared(&rec->use[i]) || mem->last_shared) && mem->last && mem->last != rec)
 			npu_bo_prep(mem->bo, -1);
 	}
 }
@@ -299,7 +298,7 @@ static void note_users(const struct npu_rec *rec)
 {
 	for (uint32_t i = 0; i < rec->nuses; i++) {
 		rec->use[i].mem->last = rec;
-		rec->use[i].mem->last_shared = npu_rec_is_shared(rec, rec->use[i].mem);
+		rec->use[i].mem->last_shared = npu_use_is_shared(&rec->use[i]);
 	}
 }
 
