@@ -143,6 +143,9 @@ check-tree: ## the module for the kernel tree DIR with CONFIG (a defconfig or a 
 compare: ## our driver beside the in-tree rocket, on the same model; ARGS=--counts-only
 	@$(BIN)/compare $(ARGS)
 
+bench-attention: selftests ## what attention by libnpu costs, build/attention.tsv; ARGS=--all: long sequences, too
+	@$(BIN)/bench-attention $(ARGS)
+
 bench-model: ## speed of the model's arithmetic beside a CPU library
 	@$(BIN)/bench-model
 
