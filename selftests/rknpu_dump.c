@@ -4,6 +4,8 @@
  * failed, has the program of that task, and nothing of another client's memory.
  */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <stdlib.h>
 
@@ -19,6 +21,9 @@
 /* Of another client's buffers. */
 #define SECRET		0xb7
 #define CORE		1
+
+/* With RKNPU_DUMP_DIR=DIR dumps are kept there, as DIR/CAUSE.N, for those who decode them. */
+#define DUMP_DIR	"RKNPU_DUMP_DIR"
 
 struct dump {
 	char text[DUMP_MAX + 1];
@@ -140,6 +145,23 @@ static void print(const struct dump *d)
 	}
 }
 
+/* For check-dump. */
+static void keep(const struct dump *d, const char *name)
+{
+	const char *dir = getenv(DUMP_DIR);
+	char path[256];
+	FILE *f;
+
+	if (!dir)
+		return;
+	snprintf(path, sizeof(path), "%s/%s.%lld", dir, name, number(d, "job"));
+	f = fopen(path, "we");
+	if (!f)
+		return;
+	fwrite(d->text, 1, d->size, f);
+	fclose(f);
+}
+
 /* Each kind of line is known, so nothing else is in there. */
 static bool only_known_lines(const struct dump *d)
 {
@@ -167,6 +189,31 @@ static bool tells_of(const struct dump *d, const struct rk_trial *other)
 
 	snprintf(id, sizeof(id), "client %lld ", rk_fdinfo(other->c.fd, "rknpu-client"));
 	return strcasestr(d->text, "b7b7b7") || strstr(d->text, id);
+}
+
+/* What is said from now on. */
+static int open_log(void)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd >= 0)
+		lseek(fd, 0, SEEK_END);
+	return fd;
+}
+
+/* Reads on until a line has it. */
+static bool log_says(int fd, const char *what)
+{
+	char record[1024];
+	ssize_t n;
+
+	/* -EPIPE: some were overwritten. */
+	while ((n = read(fd, record, sizeof(record) - 1)) > 0 || (n < 0 && errno == EPIPE)) {
+		record[n < 0 ? 0 : n] = 0;
+		if (strstr(record, what))
+			return true;
+	}
+	return false;
 }
 
 struct both {
@@ -242,6 +289,41 @@ static void check_nobody(struct __test_metadata *_metadata, const struct both *b
 	EXPECT_EQ(NULL, strstr(b->d->text, " own "));
 }
 
+static const char *cause_of(uint32_t cause)
+{
+	switch (cause) {
+	case DRM_ROCKET_CAUSE_NEVER_STARTED:
+		return "timeout, never started";
+	case DRM_ROCKET_CAUSE_TIMEOUT:
+		return "timeout, running";
+	case DRM_ROCKET_CAUSE_DMA_READ:
+		return "DMA read error";
+	case DRM_ROCKET_CAUSE_DMA_WRITE:
+		return "DMA write error";
+	case DRM_ROCKET_CAUSE_IOMMU_FAULT:
+		return "IOMMU fault";
+	case DRM_ROCKET_CAUSE_DEVICE_GONE:
+		return "core lost";
+	default:
+		return "";
+	}
+}
+
+static void check_log(struct __test_metadata *_metadata, int log, const struct rk_fault *f,
+		      const struct both *b)
+{
+	char what[256];
+
+	if (f->gone)
+		snprintf(what, sizeof(what), "core %d is out of service (", CORE);
+	else
+		snprintf(what, sizeof(what),
+			 "core %d: job %lld of rknpu_dump[%d] (client %lld) failed at task %u of %u: %s",
+			 CORE, number(b->d, "job"), getpid(), rk_fdinfo(b->t.c.fd, "rknpu-client"),
+			 f->skip, RK_TRIAL_TASKS, cause_of(f->cause));
+	EXPECT_TRUE(log_says(log, what)) TH_LOG("no line has: %s", what);
+}
+
 /* Of the core, the last jobs: the other client's and an own one were run before. */
 static void check_past(struct __test_metadata *_metadata, const struct dump *d)
 {
@@ -287,24 +369,16 @@ static void check_pages(struct __test_metadata *_metadata, const struct rk_fault
 	EXPECT_EQ(mapped, !!strncmp(page, "none\n", 5));
 }
 
-static const char *cause_of(uint32_t cause)
+/* The same as the name of a file. */
+static const char *name_of(uint32_t cause)
 {
-	switch (cause) {
-	case DRM_ROCKET_CAUSE_NEVER_STARTED:
-		return "timeout, never started";
-	case DRM_ROCKET_CAUSE_TIMEOUT:
-		return "timeout, running";
-	case DRM_ROCKET_CAUSE_DMA_READ:
-		return "DMA read error";
-	case DRM_ROCKET_CAUSE_DMA_WRITE:
-		return "DMA write error";
-	case DRM_ROCKET_CAUSE_IOMMU_FAULT:
-		return "IOMMU fault";
-	case DRM_ROCKET_CAUSE_DEVICE_GONE:
-		return "core lost";
-	default:
-		return "";
-	}
+	static char name[32];
+
+	snprintf(name, sizeof(name), "%s", cause_of(cause));
+	for (char *c = name; *c; c++)
+		if (*c == ' ' || *c == ',')
+			*c = '-';
+	return name;
 }
 
 #define REQUIRE_DUMPS()									\
@@ -390,7 +464,9 @@ RK_TEST_F_TIMEOUT(dump, tells_what_failed, 120,
 	const struct rk_fault *f = &variant->f;
 	const struct dump *d = self->b.d;
 	bool fails = f->err || f->gone;
+	int log = open_log();
 
+	ASSERT_LE(0, log);
 	ASSERT_EQ(0, meet(&self->b, f));
 	if (!fails) {
 		ASSERT_EQ(DRM_ROCKET_CAUSE_DONE, self->b.t.w.cause);
@@ -403,6 +479,7 @@ RK_TEST_F_TIMEOUT(dump, tells_what_failed, 120,
 	ASSERT_EQ(f->cause, self->b.t.w.cause);
 	ASSERT_TRUE(wait_dump(self->b.d));
 	print(d);
+	keep(d, name_of(f->cause));
 	EXPECT_TRUE(line_is(d, "cause", cause_of(f->cause)));
 	EXPECT_EQ(f->gone ? -ENODEV : f->err, number(d, "error"));
 	EXPECT_EQ(f->retires, !!line(d, "lost", 0));
@@ -416,6 +493,8 @@ RK_TEST_F_TIMEOUT(dump, tells_what_failed, 120,
 	if (f->err == -EFAULT)
 		check_pages(_metadata, f, &self->b);
 	EXPECT_EQ(f->err == -EFAULT ? 16 : 0, count(d, "page"));
+	check_log(_metadata, log, f, &self->b);
+	close(log);
 	/* It was the only one. */
 	EXPECT_FALSE(take_dump(self->b.d));
 }
@@ -455,7 +534,42 @@ RK_TEST_F(special, in_a_chain, "of a chain of programs the dump has the one that
 	ASSERT_EQ(2, t->w.task);
 	ASSERT_TRUE(wait_dump(self->b.d));
 	check_names(_metadata, &self->b, 2);
+	keep(self->b.d, "chain");
 	EXPECT_NE(NULL, strstr(line(self->b.d, "program", 0), " task 2\n"));
+}
+
+/* MRDMA is on and has nothing to feed: the CPU's part of a trap that public programs fell into. */
+static bool spoil(struct rk_op *op, const struct drm_rocket_task *task)
+{
+	uint8_t *mem = op->bo.map + (task->regcmd - op->bo.iova);
+	bool found = false;
+
+	for (unsigned int i = 0; i < task->regcmd_count; i++) {
+		uint64_t command;
+
+		memcpy(&command, mem + 8 * i, sizeof(command));
+		/* RDMA_FEATURE_MODE_CFG, of which MRDMA_DISABLE is bit 4. */
+		if (command >> 48 != 0x2001 || (command & 0xffff) != 0x5044)
+			continue;
+		found = command & 16ull << 16;
+		command &= ~(16ull << 16);
+		memcpy(mem + 8 * i, &command, sizeof(command));
+	}
+	return found;
+}
+
+RK_TEST_F(special, of_a_program_that_hangs,
+	  "a program that hangs by itself is in the dump as it is in memory")
+{
+	struct rk_trial *t = &self->b.t;
+
+	ASSERT_TRUE(spoil(&t->c.inc, &t->t[1]));
+	ASSERT_EQ(0, rk_fini(&t->c.inc.bo));
+	ASSERT_EQ(0, rk_trial_run(t));
+	ASSERT_EQ(-ETIME, t->w.error);
+	ASSERT_TRUE(wait_dump(self->b.d));
+	check_names(_metadata, &self->b, 1);
+	keep(self->b.d, "known");
 }
 
 RK_TEST_F(special, is_bounded, "a long program is cut, and the dump keeps to its size")
@@ -473,6 +587,7 @@ RK_TEST_F(special, is_bounded, "a long program is cut, and the dump keeps to its
 	ASSERT_TRUE(wait_dump(self->b.d));
 	EXPECT_GT(DUMP_MAX, self->b.d->size);
 	EXPECT_EQ(DUMP_COMMANDS, count(self->b.d, "cmd"));
+	keep(self->b.d, "cut");
 	EXPECT_TRUE(only_known_lines(self->b.d));
 	EXPECT_NE(NULL, strstr(self->b.d->text, "\nend\n"));
 	rk_bo_fini(&big);

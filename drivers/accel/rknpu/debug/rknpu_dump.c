@@ -141,6 +141,8 @@ static void rknpu_dump_publish(struct rknpu_dumps *dumps)
 	rknpu_dump_put_past(&text, dump);
 	rknpu_dump_put_program(&text, dump);
 	rknpu_dump_put(&text, "end\n");
+	dev_notice_ratelimited(dumps->dev, "core %u: there is a dump in /sys/class/devcoredump, of this failure or an older one that nobody has read\n",
+			       dump->core);
 	/* Takes the memory over. */
 	dev_coredumpv(dumps->dev, text.to, text.len, GFP_KERNEL);
 }

@@ -374,10 +374,27 @@ void rknpu_job_arm(struct rknpu_job *job)
 	job->fence->seqno = atomic64_inc_return(&last);
 }
 
+/* What a person can make of it; my-job-failed.rst has more. */
+static const char *rknpu_job_hint(enum rknpu_cause cause)
+{
+	switch (cause) {
+	case RKNPU_CAUSE_TIMEOUT_NEVER_STARTED:
+		return "is its register program whole, and in memory when it starts?";
+	case RKNPU_CAUSE_TIMEOUT_RUNNING:
+		return "it hangs, or needs a longer timeout";
+	case RKNPU_CAUSE_IOMMU_FAULT:
+		return "the program uses an address where its client has no BO";
+	default:
+		return "the NPU could not get at memory";
+	}
+}
+
 static void rknpu_job_report(struct rknpu_job *job)
 {
+	const struct rknpu_client *client = job->client;
 	const struct rknpu_result *r = &job->result;
-	struct device *dev = job->client->sched->hw->drm->dev;
+	struct device *dev = client->sched->hw->drm->dev;
+	char where[32] = "";
 
 	switch (r->cause) {
 	case RKNPU_CAUSE_DONE:
@@ -385,15 +402,16 @@ static void rknpu_job_report(struct rknpu_job *job)
 	case RKNPU_CAUSE_DEVICE_GONE:
 		return;
 	case RKNPU_CAUSE_IOMMU_FAULT:
-		dev_notice_ratelimited(dev, "core %d: task %u of %u failed: IOMMU fault, %s at %#llx\n",
-				       r->core, r->task, job->task_count,
-				       r->fault_write ? "write" : "read", r->fault_iova);
-		return;
+		scnprintf(where, sizeof(where), ", %s at %#llx",
+			  r->fault_write ? "write" : "read", r->fault_iova);
+		break;
 	default:
-		dev_notice_ratelimited(dev, "core %d: task %u of %u failed: %s\n",
-				       r->core, r->task, job->task_count,
-				       rknpu_causes[r->cause].name);
+		break;
 	}
+	dev_notice_ratelimited(dev, "core %d: job %llu of %s[%d] (client %llu) failed at task %u of %u: %s%s; %s\n",
+			       r->core, job->fence->seqno, client->comm, client->pid, client->id,
+			       r->task, job->task_count, rknpu_causes[r->cause].name, where,
+			       rknpu_job_hint(r->cause));
 }
 
 void rknpu_job_pause(struct rknpu_job *job, u64 now)

@@ -256,7 +256,8 @@ static void rknpu_recover_give_up_with(struct rknpu_runqueue *rq, int error,
 	unsigned int flags;
 	LIST_HEAD(stranded);
 
-	dev_err(core->dev, "core %u taken out of service: %d\n", core->index, error);
+	dev_err(core->dev, "core %u is out of service (%d) until the device is bound again; its jobs go to other cores, if any\n",
+		core->index, error);
 	rknpu_core_stat_count(core, RKNPU_CORE_STAT_RETIRED, 1);
 	rknpu_failure_tell_lost(dump, rq, error);
 	rknpu_dump_end(&rq->sched->dumps, dump);
