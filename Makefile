@@ -110,6 +110,9 @@ check-capture: ## jobs recorded by npu-capture and run again by npu-replay, in g
 check-report: ## npu-report finds no difference in the model, and one where there is one
 	@$(CHECKS)/check-report $(ARGS)
 
+check-top: ## what npu-top shows while two clients compute in a guest
+	@$(CHECKS)/check-top $(ARGS)
+
 check-timeline: ## the tracepoints, recorded in a guest, and what npu-timeline draws of that
 	@$(CHECKS)/check-timeline $(ARGS)
 
@@ -167,6 +170,9 @@ capture: lib ## npu-capture, npu-replay, npu-dump
 
 report: lib ## npu-report
 	@$(BIN)/root make -sC $(CURDIR)/tools/report $(CROSS) O=$(O)/report LIBNPU=$(O)/lib/libnpu.a
+
+top: ## npu-top
+	@$(BIN)/root make -sC $(CURDIR)/tools/top $(CROSS) O=$(O)/top
 
 selftests: lib ## the test programs
 	@linux=$$($(BIN)/linux-source) && $(BIN)/root make -sC $(CURDIR)/selftests $(CROSS) \
