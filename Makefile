@@ -110,6 +110,9 @@ check-capture: ## jobs recorded by npu-capture and run again by npu-replay, in g
 check-report: ## npu-report finds no difference in the model, and one where there is one
 	@$(CHECKS)/check-report $(ARGS)
 
+check-dump: ## a dump of each failure, made in a guest, and what npu-dump reads in it
+	@$(CHECKS)/check-dump $(ARGS)
+
 check-top: ## what npu-top shows while two clients compute in a guest
 	@$(CHECKS)/check-top $(ARGS)
 

@@ -595,7 +595,7 @@ RK_TEST_F(special, is_bounded, "a long program is cut, and the dump keeps to its
 
 RK_TEST_F(special, one_at_a_time, "while a dump is unread others are dropped, and jobs end as ever")
 {
-	long long first;
+	long long first, last = 0, told = -1;
 
 	ASSERT_EQ(0, hang(&self->b));
 	ASSERT_EQ(-ETIME, self->b.t.w.error);
@@ -606,9 +606,15 @@ RK_TEST_F(special, one_at_a_time, "while a dump is unread others are dropped, an
 	}
 	ASSERT_TRUE(wait_dump(self->b.d));
 	first = number(self->b.d, "job");
-	ASSERT_EQ(0, hang(&self->b));
-	ASSERT_TRUE(wait_dump(self->b.d));
-	EXPECT_EQ(first + 4, number(self->b.d, "job"));
+	/* The third one's may have been published only now, and then the next is dropped. */
+	for (int i = 0; i < 3 && told != last; i++) {
+		ASSERT_EQ(0, hang(&self->b));
+		ASSERT_TRUE(wait_dump(self->b.d));
+		told = number(self->b.d, "job");
+		last = first + 4 + i;
+		EXPECT_LE(first + 3, told);
+	}
+	EXPECT_EQ(last, told);
 }
 
 RK_TEST_F(special, survives_unbinding, "an unread dump outlives the device, and the next device has dumps, too")

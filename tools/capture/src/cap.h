@@ -74,6 +74,7 @@ uint32_t cap_address_mask(uint64_t entry);
 /* Whether that address is where a result goes. */
 bool cap_is_destination(uint64_t entry);
 bool cap_is_enable(uint64_t entry);
+bool cap_is_write(uint64_t entry);
 
 /* What a program leaves in registers, as far as it concerns where results lie. */
 struct cap_image {
@@ -100,5 +101,28 @@ unsigned int cap_image_outputs(const struct cap_image *im, struct cap_output out
 bool cap_output_has(const struct cap_output *out, uint64_t addr);
 
 void cap_print_program(FILE *f, const char *indent, const uint64_t *entry, uint32_t n);
+
+/* ---- what is known to hang ---- */
+
+#define CAP_HANGS	8
+
+struct cap_hang {
+	const char *field;	/* "BLOCK.REGISTER FIELD" */
+	const char *why;
+};
+
+struct cap_hangs {
+	unsigned int count;
+	struct cap_hang hang[CAP_HANGS];
+};
+
+/* Of what the last command starts, rather than of a register. */
+#define CAP_HANG_ENABLE	"PC.OPERATION_ENABLE"
+
+/* Of a whole program that relies on no register it does not write. */
+void cap_find_hangs(struct cap_hangs *h, const uint64_t *entry, uint32_t n);
+/* cap_print_program(), with each mark behind its register. */
+void cap_print_marked(FILE *f, const char *indent, const uint64_t *entry, uint32_t n,
+		      const struct cap_hangs *h);
 
 #endif /* CAP_H */

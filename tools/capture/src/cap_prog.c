@@ -50,7 +50,7 @@ static int find_reg(uint32_t off)
 }
 
 /* Writes end in 0x01; a target of 0x0001 does nothing (model, from TRM and public programs). */
-static bool is_write(uint64_t entry)
+bool cap_is_write(uint64_t entry)
 {
 	return (CAP_ENTRY_TARGET(entry) & 0xff) == 0x01 && CAP_ENTRY_TARGET(entry) != 0x0001;
 }
@@ -62,7 +62,7 @@ static uint32_t field_mask(const struct field *f)
 
 uint32_t cap_address_mask(uint64_t entry)
 {
-	int reg = is_write(entry) ? find_reg(CAP_ENTRY_REG(entry)) : -1;
+	int reg = cap_is_write(entry) ? find_reg(CAP_ENTRY_REG(entry)) : -1;
 
 	for (size_t i = 0; reg >= 0 && i < COUNT(fields); i++) {
 		if (fields[i].reg == reg && fields[i].kind == NPU_FK_ADDR)
@@ -76,7 +76,7 @@ enum { NPU_REG_TABLE(OFF_ENUM, SKIP_F) };
 
 bool cap_is_destination(uint64_t entry)
 {
-	return is_write(entry) && (CAP_ENTRY_REG(entry) == OFF_DPU_DST_BASE_ADDR ||
+	return cap_is_write(entry) && (CAP_ENTRY_REG(entry) == OFF_DPU_DST_BASE_ADDR ||
 				   CAP_ENTRY_REG(entry) == OFF_PPU_DST_BASE_ADDR);
 }
 
@@ -131,7 +131,7 @@ uint32_t cap_image_run(struct cap_image *im, const uint64_t *entry, uint32_t n)
 			im->enable = value;
 			return i + 1;
 		}
-		if (!is_write(entry[i]))
+		if (!cap_is_write(entry[i]))
 			continue;
 		/* The amount counts pairs beyond the first. */
 		if (reg == OFF_PC_BASE_ADDRESS)
@@ -216,25 +216,59 @@ static void print_fields(FILE *f, int reg, uint32_t value)
 	}
 }
 
-void cap_print_program(FILE *f, const char *indent, const uint64_t *entry, uint32_t n)
+/* Length of the register's name in "BLOCK.REGISTER FIELD" if it is @name, or 0. */
+static size_t names(const struct cap_hang *hang, const char *name)
+{
+	size_t len = strcspn(hang->field, " ");
+
+	return len == strlen(name) && !strncmp(hang->field, name, len) ? len : 0;
+}
+
+static void print_marks(FILE *f, const struct cap_hangs *h, const char *name)
+{
+	for (unsigned int i = 0; h && i < h->count; i++) {
+		size_t len = names(&h->hang[i], name);
+
+		if (len)
+			fprintf(f, "    <-- hangs:%s: %s", h->hang[i].field + len, h->hang[i].why);
+	}
+}
+
+static void print_write(FILE *f, uint64_t entry, const struct cap_hangs *h)
+{
+	uint32_t target = CAP_ENTRY_TARGET(entry), off = CAP_ENTRY_REG(entry);
+	int reg = find_reg(off);
+
+	if (reg >= 0)
+		fprintf(f, "%s", regs[reg].name);
+	else
+		fprintf(f, "%s.%04x", blocks[off >> 12], off);
+	fprintf(f, " (%04x:%04x) = 0x%08x", target, off, CAP_ENTRY_VALUE(entry));
+	if (reg < 0)
+		return;
+	print_fields(f, reg, CAP_ENTRY_VALUE(entry));
+	print_marks(f, h, regs[reg].name);
+}
+
+void cap_print_marked(FILE *f, const char *indent, const uint64_t *entry, uint32_t n,
+		      const struct cap_hangs *h)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t target = CAP_ENTRY_TARGET(entry[i]), off = CAP_ENTRY_REG(entry[i]);
-		int reg = find_reg(off);
-
 		if (cap_is_enable(entry[i])) {
-			fprintf(f, "%senable 0x%02x\n", indent, CAP_ENTRY_VALUE(entry[i]));
+			fprintf(f, "%senable 0x%02x", indent, CAP_ENTRY_VALUE(entry[i]));
+			print_marks(f, h, CAP_HANG_ENABLE);
+			fputc('\n', f);
 			return;
 		}
-		if (!is_write(entry[i]))
+		if (!cap_is_write(entry[i]))
 			continue;
-		if (reg >= 0)
-			fprintf(f, "%s%s", indent, regs[reg].name);
-		else
-			fprintf(f, "%s%s.%04x", indent, blocks[off >> 12], off);
-		fprintf(f, " (%04x:%04x) = 0x%08x", target, off, CAP_ENTRY_VALUE(entry[i]));
-		if (reg >= 0)
-			print_fields(f, reg, CAP_ENTRY_VALUE(entry[i]));
+		fputs(indent, f);
+		print_write(f, entry[i], h);
 		fputc('\n', f);
 	}
+}
+
+void cap_print_program(FILE *f, const char *indent, const uint64_t *entry, uint32_t n)
+{
+	cap_print_marked(f, indent, entry, n, NULL);
 }

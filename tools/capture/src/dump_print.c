@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+/* Says in words what a dump of the driver has: who, what, registers, fields, what is known to hang. */
+#include <string.h>
+
+#include "cap.h"
+#include "dump.h"
+
+struct bits {
+	const char *reg;
+	const char *name;
+	uint8_t lsb, width;
+};
+
+/* Registers that the CPU drives (TRM); those of Rockchip's MMUs as their driver uses them. */
+static const struct bits bits[] = {
+	{ "PC.OPERATION_ENABLE", "OP_EN", 0, 1 },
+	{ "PC.BASE_ADDRESS", "PC_SEL", 0, 1 },
+	{ "PC.REGISTER_AMOUNTS", "AMOUNT", 0, 16 },
+	{ "PC.TASK_CON", "TASK_NUMBER", 0, 12 },
+	{ "PC.TASK_CON", "TASK_PP_EN", 12, 1 },
+	{ "PC.TASK_STATUS", "COMPLETED", 0, 12 },
+	{ ".S_POINTER", "POINTER", 0, 1 },
+	{ ".S_POINTER", "POINTER_PP_EN", 1, 1 },
+	{ ".S_POINTER", "EXECUTER_PP_EN", 2, 1 },
+	{ ".S_POINTER", "POINTER_PP_MODE", 3, 1 },
+	{ ".S_POINTER", "EXECUTER", 16, 1 },
+	{ ".S_POINTER", "CORE", 28, 2 },
+};
+
+struct flag {
+	const char *reg;
+	const char *name;
+	uint32_t mask;
+};
+
+static const struct flag flags[] = {
+	{ "PC.INTERRUPT", "CNA-feature", 0x3 },
+	{ "PC.INTERRUPT", "CNA-weight", 0xc },
+	{ "PC.INTERRUPT", "CNA-CSC", 0x30 },
+	{ "PC.INTERRUPT", "CORE", 0xc0 },
+	{ "PC.INTERRUPT", "DPU", 0x300 },
+	{ "PC.INTERRUPT", "PPU", 0xc00 },
+	{ "PC.INTERRUPT", "DMA-read-error", 0x1000 },
+	{ "PC.INTERRUPT", "DMA-write-error", 0x2000 },
+	{ ".S_STATUS", "group-0-runs", 1 << 0 },
+	{ ".S_STATUS", "group-0-waits", 1 << 1 },
+	{ ".S_STATUS", "group-1-runs", 1 << 16 },
+	{ ".S_STATUS", "group-1-waits", 1 << 17 },
+	{ "MMU0.STATUS", "paging", 1 << 0 },
+	{ "MMU0.STATUS", "page-fault", 1 << 1 },
+	{ "MMU1.STATUS", "paging", 1 << 0 },
+	{ "MMU1.STATUS", "page-fault", 1 << 1 },
+};
+
+#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
+
+static void print_reg(FILE *f, const struct dump_reg *r)
+{
+	fprintf(f, "  %-24s 0x%08x", r->name, r->value);
+	for (size_t i = 0; i < COUNT(bits); i++) {
+		if (strstr(r->name, bits[i].reg))
+			fprintf(f, " %s=%u", bits[i].name,
+				r->value >> bits[i].lsb & ((1u << bits[i].width) - 1));
+	}
+	for (size_t i = 0; i < COUNT(flags); i++) {
+		if (strstr(r->name, flags[i].reg) && (r->value & flags[i].mask))
+			fprintf(f, " %s", flags[i].name);
+	}
+	fputc('\n', f);
+}
+
+static void print_failure(FILE *f, const struct dump *d)
+{
+	if (d->has_job)
+		fprintf(f, "core %u: task %u of %u: %s (%s)\n", d->core, d->task, d->tasks, d->cause,
+			strerror(-d->error));
+	else
+		fprintf(f, "core %u: %s, with no job on it\n", d->core, d->cause);
+	if (d->lost)
+		fprintf(f, "the core is out of service until the device is bound again (%s)\n",
+			strerror(-d->lost));
+	if (d->has_job)
+		fprintf(f, "job %llu of client %llu: %s, pid %d; it had the core for %llu.%03llu ms\n",
+			(unsigned long long)d->job, (unsigned long long)d->client, d->comm, d->pid,
+			(unsigned long long)d->elapsed_ns / 1000000,
+			(unsigned long long)d->elapsed_ns / 1000 % 1000);
+	if (d->kick_tasks > 1)
+		fprintf(f, "the task is one of a chain of %u that were started at once\n", d->kick_tasks);
+	fprintf(f, "%s, module %s, kernel %s, %s s after boot\n", d->npu, d->driver, d->kernel, d->time);
+}
+
+static void print_pages(FILE *f, const struct dump *d)
+{
+	if (!d->has_fault)
+		return;
+	fprintf(f, "page fault: %s of 0x%08llx; the page table there:\n",
+		d->fault_write ? "write" : "read", (unsigned long long)d->fault);
+	for (unsigned int i = 0; i < d->npages; i++) {
+		const struct dump_page *p = &d->page[i];
+
+		fprintf(f, "  0x%08llx %s%s\n", (unsigned long long)p->iova,
+			p->phys ? "mapped" : "not mapped",
+			d->fault >= p->iova && d->fault - p->iova < 4096 ? "    <-- faulted" : "");
+	}
+}
+
+static void print_past(FILE *f, const struct dump *d)
+{
+	fprintf(f, d->njobs ? "what the core did before:\n" : "the core had not done anything before\n");
+	for (unsigned int i = 0; i < d->njobs; i++) {
+		const struct dump_job *j = &d->past[i];
+
+		fprintf(f, "  job %llu of %s client: %u of %u tasks, %llu us, %s\n",
+			(unsigned long long)j->number, j->own ? "the same" : "another", j->task,
+			j->tasks, (unsigned long long)j->elapsed_ns / 1000, j->cause);
+	}
+}
+
+static void print_hangs(FILE *f, const struct cap_hangs *h)
+{
+	for (unsigned int i = 0; i < h->count; i++)
+		fprintf(f, "known to hang: %s: %s\n", h->hang[i].field, h->hang[i].why);
+	if (!h->count)
+		fprintf(f, "nothing in the program is known to hang\n");
+}
+
+/* A later one of a chain may rely on registers that earlier ones wrote. */
+static bool is_whole(const struct dump *d)
+{
+	return d->ncommands == d->program_size && (d->kick_tasks < 2 || !d->program_task);
+}
+
+static void print_program(FILE *f, const struct dump *d, bool program)
+{
+	struct cap_hangs h = { .count = 0 };
+
+	if (!d->program_size)
+		return;
+	fprintf(f, "program of task %u at 0x%08llx, %u commands%s\n", d->program_task,
+		(unsigned long long)d->program, d->program_size,
+		d->ncommands == d->program_size ? "" : d->ncommands ? ", cut" : ", not in the dump");
+	if (is_whole(d)) {
+		cap_find_hangs(&h, d->command, d->ncommands);
+		print_hangs(f, &h);
+	}
+	if (program)
+		cap_print_marked(f, "  ", d->command, d->ncommands, &h);
+}
+
+void dump_print(FILE *f, const struct dump *d, bool program)
+{
+	print_failure(f, d);
+	print_pages(f, d);
+	fprintf(f, d->nregs ? "registers before the reset:\n" : "registers could not be read\n");
+	for (unsigned int i = 0; i < d->nregs; i++)
+		print_reg(f, &d->reg[i]);
+	print_past(f, d);
+	print_program(f, d, program);
+}
