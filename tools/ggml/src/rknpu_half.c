@@ -11,6 +11,8 @@
 #define LEAST_EXP	(-4)
 #define MOST_EXP	14
 #define GOOD_EXP	8
+/* What is smaller becomes 0: the factor would not be a float. */
+#define SMALLEST_EXP	(-100)
 
 float rknpu_scale_for(float largest)
 {
@@ -19,6 +21,7 @@ float rknpu_scale_for(float largest)
 	if (!(largest > 0) || isinf(largest))
 		return 1;
 	e = ilogbf(largest);
+	e = e < SMALLEST_EXP ? SMALLEST_EXP : e;
 	return e >= LEAST_EXP && e <= MOST_EXP ? 1 : scalbnf(1, e - GOOD_EXP);
 }
 
