@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Debian's ggml for the guest: finds, downloads and unpacks it into the cache.
+# Debian's ggml and llama.cpp for the guest: finds, downloads and unpacks it into the cache.
 
 # What the programs of the packages load, and what our backend needs beside them.
-RK_GGML_PACKAGES=(libggml0 libdrm2)
+RK_GGML_PACKAGES=(libggml0 llama.cpp-tests libdrm2)
 
 rk_build_ggml() {
-	local tmp=$1 deb lib=usr/lib/aarch64-linux-gnu names=(libggml.so.0 libdrm.so.2 libm.so.6 ld-linux-aarch64.so.1)
+	local tmp=$1 deb lib=usr/lib/aarch64-linux-gnu programs=usr/libexec/aarch64-linux-gnu
+	local names=(libggml.so.0 libllama-common.so.0 libdrm.so.2 ld-linux-aarch64.so.1)
 	mkdir -p "$tmp"/{debs/partial,root,lib} "$tmp/bin"
 	# An empty list of installed packages makes apt fetch everything down to libc.
 	rk_step "download ${RK_GGML_PACKAGES[*]}" apt-get -c "$RK_APT" -qy --no-install-recommends --download-only \
@@ -18,7 +19,8 @@ rk_build_ggml() {
 	done >"$tmp/packages"
 	rk_step "unpack libggml0" sh -e -c 'for d in "$1"/debs/*_arm64.deb; do dpkg-deb -x "$d" "$1/root"; done' sh "$tmp"
 	mv "$tmp/root/usr/include" "$tmp/include" || rk_die "libggml-dev holds no headers"
-	mv "$tmp/root/usr/libexec/aarch64-linux-gnu/ggml/test-backend-ops" "$tmp/bin/" || rk_die "libggml0 holds no test-backend-ops"
+	mv "$tmp/root/$programs/ggml/test-backend-ops" "$tmp/root/$programs/llama.cpp-tests/test-llama-archs" "$tmp/bin/" ||
+		rk_die "the packages lack test-backend-ops or test-llama-archs"
 	for deb in "$tmp/root/$lib"/ggml/backends0/*.so; do names+=("${deb##*/}"); done
 	rk_root
 	# ggml looks for its own backends beside the program, which is the loader here.
@@ -29,13 +31,14 @@ rk_build_ggml() {
 # rk_ggml SUITE: a cached copy of the suite's packages; its directory (lib, include, bin, packages) is in RK_GGML.
 # rk_ggml SUITE update: the newest on the mirror.
 rk_ggml() {
-	local suite=$1 update=${2:-} version
-	RK_GGML=$(find "$RK_CACHE" -maxdepth 1 -name "ggml-$suite-*" | sort -V | tail -n1)
+	local suite=$1 update=${2:-} version llama
+	RK_GGML=$(find "$RK_CACHE" -maxdepth 1 -name "ggml-$suite-*+*" | sort -V | tail -n1)
 	[ -z "$RK_GGML" ] || [ -n "$update" ] || return 0
 	rk_apt_dir "$suite"
 	version=$(rk_apt_version libggml0:arm64)
 	[ -n "$version" ] || rk_die "cannot download libggml0: $suite has none for arm64, or there is no network"
-	rk_cached "ggml-$suite" "$(printf %s "$version" | tr -c 'A-Za-z0-9.+' _)" rk_build_ggml
+	llama=$(rk_apt_version llama.cpp-tests:arm64)
+	rk_cached "ggml-$suite" "$(printf %s "$version+$llama" | tr -c 'A-Za-z0-9.+' _)" rk_build_ggml
 	RK_GGML=$RK_OUT
 }
 
