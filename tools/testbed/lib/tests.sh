@@ -80,17 +80,6 @@ rk_foreign_races() {
 		END { flush() }' "$1" && mv "$1.new" "$1"
 }
 
-# 5.10's vgem warns that it cannot flush caches of this architecture, and works.
-rk_foreign_warnings() {
-	grep -q 'vgem_prime_pin' "$1" || return 0
-	awk -v ours="$1.new" -v theirs="$1.foreign" '
-		function flush() { printf "%s", block >(block ~ /vgem_prime_pin/ ? theirs : ours); block = "" }
-		/-\[ cut here \]-/ { flush() }
-		{ block = block $0 "\n" }
-		/-\[ end trace / { flush() }
-		END { flush() }' "$1" && mv "$1.new" "$1"
-}
-
 rk_clean_dmesg() {
 	local log=$RK_TESTS/$1.console bad
 	[ ! -s "$log" ] || { rk_foreign_races "$log"; rk_foreign_warnings "$log"; }
