@@ -96,7 +96,7 @@ check-kcsan: ## some of them on a kernel with the race detector
 	@$(BIN)/check --debug kcsan-exec kcsan-sched
 
 soak: ## clients, faults, unbinds and sleeps at random for MINUTES=30, every result checked
-	@$(BIN)/soak --kernel $(KERNEL) $(MINUTES)
+	@$(BIN)/soak --kernel $(KERNEL) $(ARGS) $(MINUTES)
 
 check-compilers: ## the module by other compilers, gcc 10 to clang 19, each in a guest
 	@$(CHECKS)/check-compilers $(ARGS)
