@@ -56,17 +56,20 @@ void rknpu_poll_start(struct rknpu_core *core)
 }
 
 /* Not preempted, because rknpu_poll_sync() waits for it as for an interrupt handler. */
-void rknpu_poll_look(struct rknpu_core *core)
+bool rknpu_poll_look(struct rknpu_core *core)
 {
+	bool running;
+
 	preempt_disable();
 	atomic_inc(&core->poll.looking);
 	/* Before poll() looks: rknpu_poll_sync() sees that, or poll() sees what changed before. */
 	smp_mb__after_atomic();
-	core->hw->ops->poll(core);
+	running = core->hw->ops->poll(core);
 	/* What poll() did comes first. */
 	smp_mb__before_atomic();
 	atomic_dec(&core->poll.looking);
 	preempt_enable();
+	return running;
 }
 
 void rknpu_poll_sync(struct rknpu_core *core)

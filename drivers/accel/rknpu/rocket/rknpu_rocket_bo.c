@@ -159,8 +159,9 @@ static int rknpu_rocket_wait_bo(struct drm_device *dev, struct rknpu_bo *bo, s64
 	if (!timeout)
 		return rknpu_rocket_bo_over(bo) ? 0 : -EBUSY;
 
-	if (rknpu_sched_spin(&to_rknpu_device(dev)->sched, rknpu_rocket_bo_over, bo))
+	if (rknpu_sched_spin(&to_rknpu_device(dev)->sched, timeout_ns, rknpu_rocket_bo_over, bo))
 		return 0;
+	timeout = drm_timeout_abs_to_jiffies(timeout_ns);
 	/* Jiffies that were late catch up at once, so a wait can end before its time. */
 	do {
 		ret = dma_resv_wait_timeout(bo->base.resv, DMA_RESV_USAGE_READ, true, timeout);

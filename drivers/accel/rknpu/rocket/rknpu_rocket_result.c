@@ -142,8 +142,10 @@ static int rknpu_rocket_wait_fence(struct drm_device *dev, struct dma_fence *fen
 	if (!timeout)
 		return rknpu_rocket_fence_over(fence) ? 0 : -EBUSY;
 
-	if (rknpu_sched_spin(&to_rknpu_device(dev)->sched, rknpu_rocket_fence_over, fence))
+	if (rknpu_sched_spin(&to_rknpu_device(dev)->sched, timeout_ns, rknpu_rocket_fence_over,
+			     fence))
 		return 0;
+	timeout = drm_timeout_abs_to_jiffies(timeout_ns);
 	do {
 		ret = dma_fence_wait_timeout(fence, true, timeout);
 		timeout = drm_timeout_abs_to_jiffies(timeout_ns);

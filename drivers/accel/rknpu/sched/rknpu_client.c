@@ -69,6 +69,8 @@ __poll_t rknpu_client_poll(struct rknpu_client *client, struct file *file, poll_
 	struct rknpu_sched *sched = client->sched;
 
 	poll_wait(file, &sched->room, wait);
+	/* Pairs with wq_has_sleeper(); not all kernels have it in poll_wait(). */
+	smp_mb();
 	if (READ_ONCE(sched->gone))
 		return EPOLLERR | EPOLLHUP;
 	if (rknpu_client_has_room(client))

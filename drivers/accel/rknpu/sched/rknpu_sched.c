@@ -8,6 +8,7 @@
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/pm_runtime.h>
+#include <linux/sched/signal.h>
 
 #include "hw/rknpu_core.h"
 #include "hw/rknpu_pc.h"
@@ -788,22 +789,32 @@ bool rknpu_sched_poll(struct rknpu_core *core)
 	return again;
 }
 
-bool rknpu_sched_spin(struct rknpu_sched *sched, bool (*over)(void *data), void *data)
+/* False: there is nothing to look at. */
+static bool rknpu_sched_look_at_all(struct rknpu_sched *sched)
+{
+	struct rknpu_core *core;
+	bool running = false;
+
+	rknpu_for_each_core(core, sched->hw) {
+		if (READ_ONCE(core->kick.polled))
+			running |= rknpu_poll_look(core);
+	}
+	return running;
+}
+
+bool rknpu_sched_spin(struct rknpu_sched *sched, s64 deadline_ns, bool (*over)(void *data),
+		      void *data)
 {
 	unsigned int us = READ_ONCE(rknpu_params.spin_us);
-	struct rknpu_core *core;
-	u64 until;
+	s64 until;
 
 	if (!us)
 		return false;
-	until = ktime_get_ns() + (u64)us * NSEC_PER_USEC;
+	until = min_t(s64, deadline_ns, ktime_get_ns() + (s64)us * NSEC_PER_USEC);
 	while (!over(data)) {
-		if (need_resched() || ktime_get_ns() >= until)
-			return false;
-		rknpu_for_each_core(core, sched->hw) {
-			if (READ_ONCE(core->kick.polled))
-				rknpu_poll_look(core);
-		}
+		if (need_resched() || signal_pending(current) || (s64)ktime_get_ns() >= until ||
+		    !rknpu_sched_look_at_all(sched))
+			return over(data);
 		cpu_relax();
 	}
 	return true;

@@ -38,10 +38,12 @@ irqreturn_t rknpu_sched_irq(int irq, void *data);
 bool rknpu_sched_poll(struct rknpu_core *core);
 
 /*
- * Before sleeping: looks at cores that are polled until @over says so (true), or for
- * as long as the administrator allows.
+ * Before sleeping: looks at cores that are polled until @over says so (true), until
+ * @deadline_ns, a signal, or another thread's turn, or for as long as the administrator
+ * allows.
  */
-bool rknpu_sched_spin(struct rknpu_sched *sched, bool (*over)(void *data), void *data);
+bool rknpu_sched_spin(struct rknpu_sched *sched, s64 deadline_ns, bool (*over)(void *data),
+		      void *data);
 void rknpu_sched_iommu_fault(struct rknpu_core *core, unsigned long iova, bool write);
 void rknpu_sched_watchdog(struct work_struct *work);
 void rknpu_sched_work(struct work_struct *work);

@@ -521,7 +521,8 @@ static int rknpu_vsubmit_wait_job(struct rknpu_job *job)
 	struct rknpu_vsubmit_waiter w;
 	int ret;
 
-	if (rknpu_sched_spin(job->client->sched, rknpu_vsubmit_over, rknpu_job_fence(job)))
+	if (rknpu_sched_spin(job->client->sched, S64_MAX, rknpu_vsubmit_over,
+			     rknpu_job_fence(job)))
 		return 0;
 	init_completion(&w.done);
 	if (dma_fence_add_callback(rknpu_job_fence(job), &w.cb, rknpu_vsubmit_wake))
