@@ -87,10 +87,13 @@ RK_TEST_F(poll, chain_is_over_at_its_end, "a polled chain is not taken for over 
 	t->job.flags |= DRM_ROCKET_JOB_BATCHED;
 	for (int i = 0; i < RUNS; i++) {
 		/* Looks fall on all sides of the ends of the tasks. */
-		if (rk_model())
-			rk_latency_us(100 + 37 * i);
+		uint32_t us = rk_model() ? 400 + 37 * i : 0;
+
+		if (us)
+			rk_latency_us(us);
 		ASSERT_EQ(0, rk_trial_run(t));
 		EXPECT_EQ(3, t->w.task);
+		EXPECT_LE(3000ull * us, t->w.elapsed_ns);
 	}
 	EXPECT_EQ(self->irqs, rk_cores_stat("irqs"));
 }

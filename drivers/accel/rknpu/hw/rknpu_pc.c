@@ -214,13 +214,11 @@ static bool rknpu_pc_busy(struct rknpu_core *core)
 
 /*
  * As rknpu_pc_count_agrees(), for who looks while tasks may still run: then a counter
- * of none may also be that of a first task whose bit came just before.
+ * of none may be that of a first task whose bit came just before.
  */
 static bool rknpu_pc_chain_done(struct rknpu_core *core)
 {
-	u32 done = core->kick.tasks > 1 ? rknpu_pc_tasks_done(core) : core->kick.tasks;
-
-	return done ? done >= core->kick.tasks : !rknpu_pc_busy(core);
+	return core->kick.tasks == 1 || rknpu_pc_tasks_done(core) >= core->kick.tasks;
 }
 
 bool rknpu_pc_polled(struct rknpu_core *core, u32 *status)
