@@ -1075,28 +1075,36 @@ static void rknpu_sched_look_at_gang(struct rknpu_runqueue *rq)
 		rknpu_sched_dissolve_gang(rq->job);
 }
 
-/* Lock held. Cores take over what is queued behind a job that takes longer than waking them. */
-static void rknpu_sched_spread(struct rknpu_runqueue *rq)
+/*
+ * Lock held, RUNNING. Cores take over what is queued behind a job that takes longer
+ * than waking them. When to look again, in jiffies.
+ */
+static unsigned long rknpu_sched_spread(struct rknpu_runqueue *rq)
 {
+	u64 ran = ktime_get_ns() - rq->job->start_ns;
+
 	if (!rq->watch.spread)
-		return;
+		return MAX_JIFFY_OFFSET;
+	if (rq->queued && ran <= rq->sched->wake_ns)
+		return nsecs_to_jiffies(rq->sched->wake_ns - ran) + 1;
 	rq->watch.spread = false;
-	if (rq->queued && rq->state == RKNPU_CORE_RUNNING &&
-	    ktime_get_ns() - rq->job->start_ns > rq->sched->wake_ns)
+	if (rq->queued)
 		rknpu_sched_dispatch_all(rq->sched);
+	return MAX_JIFFY_OFFSET;
 }
 
 /* Lock held. */
 static void rknpu_sched_watch_again(struct rknpu_runqueue *rq)
 {
-	unsigned long again, cancelled;
-
-	rknpu_sched_spread(rq);
+	unsigned long again, cancelled, spread;
 
 	if (rknpu_gang_keeps(rq))
 		rknpu_sched_look_at_gang(rq);
-	if (rq->state != RKNPU_CORE_RUNNING)
+	if (rq->state != RKNPU_CORE_RUNNING) {
+		rq->watch.spread = false;
 		return;
+	}
+	spread = rknpu_sched_spread(rq);
 	again = rknpu_sched_look(rq);
 	cancelled = rknpu_sched_look_cancelled(rq);
 	if (!again)
@@ -1105,7 +1113,7 @@ static void rknpu_sched_watch_again(struct rknpu_runqueue *rq)
 		rknpu_sched_suspect(rq, RKNPU_CAUSE_STOPPED);
 	else
 		/* Not longer: another kick may have begun by then. */
-		rknpu_sched_watch(rq, min3(again, cancelled, rq->watch.look_delay));
+		rknpu_sched_watch(rq, min(min3(again, cancelled, rq->watch.look_delay), spread));
 }
 
 void rknpu_sched_watchdog(struct work_struct *work)
