@@ -63,11 +63,19 @@ rk_start() {
 
 # rk_wait_any: waits for one of them; RK_ENDED is its id, the status its status.
 rk_wait_any() {
-	local rc
+	local rc c
 	RK_ENDED=
-	wait -n -p RK_ENDED "${!RK_CHILDREN[@]}"
+	# Without those that ended before, which this shell may have forgotten but for their status.
+	for c in "${!RK_CHILDREN[@]}"; do
+		kill -0 "$c" 2>/dev/null || RK_ENDED=$c
+	done
+	if [ -n "$RK_ENDED" ]; then
+		wait "$RK_ENDED"
+	else
+		wait -n -p RK_ENDED "${!RK_CHILDREN[@]}"
+	fi
 	rc=$?
-	[ -n "$RK_ENDED" ] || rk_die "lost a child"
+	[ -n "${RK_ENDED:-}" ] || rk_die "lost a child"
 	unset "RK_CHILDREN[$RK_ENDED]"
 	return $rc
 }

@@ -151,3 +151,32 @@ rk_boot_test() {
 	rk_children_cpu "$RK_TESTS/$name.times" >"$RK_TESTS/$name.cpu"
 	rk_tell "$name" "$(cat "$RK_KERNEL/release")" $((SECONDS - start)) "${programs[@]}"
 }
+
+# A busy host lets a guest's CPUs stand still for longer than a test waits. So if no more than three boots failed, they
+# run once more with nothing beside them; what they do then counts, and RK_FIRST tells what failed before. Not where a
+# kernel's log, a program of the host or more than that says that it was not for want of time.
+rk_run_again() {
+	local i f again=() names=("${RK_JOB_NAMES[@]}") commands=("${RK_JOB_COMMANDS[@]}")
+	RK_FIRST=$RK_TESTS/first.tsv
+	: >"$RK_FIRST"
+	for i in "${!names[@]}"; do
+		f=$RK_TESTS/${names[i]}.tests
+		[ "$(rk_count fail "$f")" -gt 0 ] || continue
+		[[ ${commands[i]} = rk_boot_test* ]] || return 0
+		! grep -q '^fail	[^:]*: dmesg-clean' "$f" || return 0
+		again+=("$i")
+	done
+	[ ${#again[@]} -gt 0 ] && [ ${#again[@]} -le 3 ] || return 0
+	RK_JOB_NAMES=() RK_JOB_COMMANDS=()
+	for i in "${again[@]}"; do
+		grep '^fail	' "$RK_TESTS/${names[i]}.tests" >>"$RK_FIRST"
+		for f in tap err console tests row; do
+			mv "$RK_TESTS/${names[i]}.$f" "$RK_TESTS/${names[i]}.first.$f" 2>/dev/null
+		done
+		RK_JOB_NAMES+=("${names[i]}")
+		RK_JOB_COMMANDS+=("${commands[i]}")
+	done
+	rk_say "once more with nothing beside them: ${RK_JOB_NAMES[*]}"
+	rk_jobs_run 1
+	RK_JOB_NAMES=("${names[@]}") RK_JOB_COMMANDS=("${commands[@]}")
+}
