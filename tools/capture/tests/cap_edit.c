@@ -3,6 +3,8 @@
  * Makes a changed copy of a capture, not compressed:
  *
  *   cap_edit IN OUT output SUBMIT OFFSET	another byte in what a submit wrote
+ *   cap_edit IN OUT set REGISTER BITS		bits set in all commands for a register, which is a
+ *						command's first two and last two bytes: 0x10014010
  *   cap_edit IN OUT hash			another byte in the last content
  *   cap_edit IN OUT version			of another version
  */
@@ -63,6 +65,32 @@ static bool change_output(struct cap *cap, size_t submit, uint64_t offset)
 	return false;
 }
 
+/* Whether there is such a command. */
+static bool set_bits(struct cap *cap, uint32_t reg, uint32_t bits)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < cap->nevents; i++) {
+		const struct cap_event *ev = &cap->events[i];
+		struct cap_content *c = (struct cap_content *)(uintptr_t)ev->data;
+		uint8_t *bytes = (uint8_t *)(c + 1);
+		uint64_t cmd;
+
+		if (ev->type != CAP_CONTENT)
+			continue;
+		for (size_t at = 0; at + sizeof(cmd) <= ev->size - sizeof(*c); at += sizeof(cmd)) {
+			memcpy(&cmd, bytes + at, sizeof(cmd));
+			if ((CAP_ENTRY_TARGET(cmd) << 16 | CAP_ENTRY_REG(cmd)) != reg)
+				continue;
+			cmd |= (uint64_t)bits << 16;
+			memcpy(bytes + at, &cmd, sizeof(cmd));
+			found = true;
+		}
+		cap_hash(bytes, ev->size - sizeof(*c), c->hash);
+	}
+	return found;
+}
+
 static void spoil_hash(struct cap *cap)
 {
 	for (size_t i = cap->nevents; i-- > 0;) {
@@ -85,6 +113,9 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[3], "output") && argc == 6)
 		ok = change_output(&cap, strtoul(argv[4], NULL, 0), strtoull(argv[5], NULL, 0));
+	else if (!strcmp(argv[3], "set") && argc == 6)
+		ok = set_bits(&cap, (uint32_t)strtoul(argv[4], NULL, 0),
+			      (uint32_t)strtoul(argv[5], NULL, 0));
 	else if (!strcmp(argv[3], "hash"))
 		spoil_hash(&cap);
 	f = fopen(argv[2], "wb");
