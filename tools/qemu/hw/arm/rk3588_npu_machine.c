@@ -8,6 +8,7 @@
 #include "qemu/module.h"
 #include "qemu/units.h"
 #include "qapi/error.h"
+#include "system/device_tree.h"
 #include "exec/address-spaces.h"
 #include "hw/arm/virt.h"
 #include "hw/boards.h"
@@ -30,8 +31,14 @@ OBJECT_DECLARE_SIMPLE_TYPE(Rk3588NpuMachineState, RK3588_NPU_MACHINE)
 #define SMCCC_VERSION           0x80000000
 #define SMCCC_VERSION_1_1       0x10001
 
-/* The NPU sits at 0xfdxxxxxx, and virt's RAM starts at 1 GiB. */
-#define MAX_RAM_SIZE            (2 * GiB)
+/*
+ * The NPU sits at 0xfdxxxxxx, and virt's RAM starts at 1 GiB.  What has no room
+ * below the NPU is above 4 GiB, as on the SoC, of which boards have up to
+ * 32 GiB.
+ */
+#define LOW_RAM_SIZE            (2 * GiB)
+#define HIGH_RAM_BASE           (4 * GiB)
+#define MAX_RAM_SIZE            (32 * GiB)
 
 typedef struct NpuDtShape {
     const char *name;
@@ -59,6 +66,8 @@ struct Rk3588NpuMachineState {
     uint32_t assigned_hz;
     uint32_t num_cores;
     uint32_t latency_ns;
+    MemoryRegion low_ram;
+    MemoryRegion high_ram;
     DeviceState *ctl;
     DeviceState *cru;
     DeviceState *pmu;
@@ -87,8 +96,7 @@ static void npu_check_machine(MachineState *machine)
     Rk3588NpuMachineState *s = RK3588_NPU_MACHINE(machine);
 
     if (machine->ram_size > MAX_RAM_SIZE) {
-        error_report("rk3588-npu has room for at most 2 GiB of RAM below "
-                     "the NPU's registers");
+        error_report("rk3588-npu has at most 32 GiB of RAM");
         exit(EXIT_FAILURE);
     }
     if (s->num_cores < 1 || s->num_cores > NPU_MAX_CORES) {
@@ -133,6 +141,42 @@ static void npu_psci_by_smc(Rk3588NpuMachineState *s)
     CPU_FOREACH(cs) {
         ARM_CPU(cs)->psci_conduit = QEMU_PSCI_CONDUIT_SMC;
     }
+}
+
+static void npu_fdt_high_ram(const struct arm_boot_info *info, void *fdt)
+{
+    const VirtMachineState *vms = container_of(info, VirtMachineState,
+                                               bootinfo);
+    g_autofree char *node = g_strdup_printf("/memory@%" PRIx64,
+                                             (uint64_t)HIGH_RAM_BASE);
+
+    qemu_fdt_add_subnode(fdt, node);
+    qemu_fdt_setprop_string(fdt, node, "device_type", "memory");
+    qemu_fdt_setprop_sized_cells(fdt, node, "reg", 2, HIGH_RAM_BASE, 2,
+                                 MACHINE(vms)->ram_size - LOW_RAM_SIZE);
+}
+
+/* virt has mapped all of it in one piece, which would cover the NPU. */
+static void npu_split_ram(Rk3588NpuMachineState *s)
+{
+    MemoryRegion *sysmem = get_system_memory();
+    MachineState *machine = MACHINE(s);
+    VirtMachineState *vms = VIRT_MACHINE(s);
+
+    if (machine->ram_size <= LOW_RAM_SIZE) {
+        return;
+    }
+    memory_region_del_subregion(sysmem, machine->ram);
+    memory_region_init_alias(&s->low_ram, OBJECT(s), "npu-low-ram",
+                             machine->ram, 0, LOW_RAM_SIZE);
+    memory_region_init_alias(&s->high_ram, OBJECT(s), "npu-high-ram",
+                             machine->ram, LOW_RAM_SIZE,
+                             machine->ram_size - LOW_RAM_SIZE);
+    memory_region_add_subregion(sysmem, vms->memmap[VIRT_MEM].base,
+                                &s->low_ram);
+    memory_region_add_subregion(sysmem, HIGH_RAM_BASE, &s->high_ram);
+    vms->bootinfo.ram_size = LOW_RAM_SIZE;
+    vms->bootinfo.modify_dtb = npu_fdt_high_ram;
 }
 
 static void npu_attach(Rk3588NpuMachineState *s, const char *name,
@@ -374,6 +418,7 @@ static void npu_machine_init(MachineState *machine)
     npu_check_machine(machine);
     virt_init(machine);
     npu_check_gic(s);
+    npu_split_ram(s);
     npu_psci_by_smc(s);
     npu_create(s);
     npu_add_fdt(s, machine->fdt);

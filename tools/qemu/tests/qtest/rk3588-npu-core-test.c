@@ -536,6 +536,46 @@ static void test_translation(void)
     qtest_quit(q);
 }
 
+#define HIGH_RAM        0x100000000ull
+#define HIGH_SIZE       0x40000000ull
+#define HIGH_BITS       0x100           /* of an entry: address bit 32 */
+
+/* RAM goes on above 4 GiB; tables and pages may be there, up to the last one. */
+static void test_high_ram(void)
+{
+    QTestState *q = qtest_init(MACHINE "-m 3G");
+    uint64_t page = HIGH_RAM + HIGH_SIZE - 4096;
+    uint64_t tables = HIGH_RAM + 0x500000;
+    uint8_t buf[0x3000];
+    unsigned bank;
+
+    qtest_writel(q, 0xbffffffc, 0x600df00d);
+    g_assert_cmphex(qtest_readl(q, RAM + 0x7ffffffc), ==, 0x600df00d);
+    qtest_writel(q, HIGH_RAM + HIGH_SIZE, 0x600df00d);
+    g_assert_cmphex(qtest_readl(q, HIGH_RAM + HIGH_SIZE), ==, 0);
+
+    power(q, true);
+    write_operands(q);
+    set_mmu(q, true);
+    set_c_pte(q, (uint32_t)page | HIGH_BITS | 7, false);
+    qtest_writel(q, TABLE_ADDR + (RAM >> 22) * 4,
+                 (uint32_t)(tables + 0x1000) | HIGH_BITS | 1);
+    qtest_writel(q, TABLE_ADDR + ((RAM >> 22) + 1) * 4,
+                 (uint32_t)(tables + 0x2000) | HIGH_BITS | 1);
+    qtest_memread(q, TABLE_ADDR, buf, sizeof(buf));
+    qtest_memwrite(q, tables, buf, sizeof(buf));
+    qtest_memset(q, TABLE_ADDR, 0, sizeof(buf));
+    for (bank = 0; bank < 2; bank++) {
+        qtest_writel(q, MMU0 + 0x1000 * bank,
+                     (uint32_t)tables | HIGH_BITS | 1);
+        qtest_writel(q, MMU0 + 0x1000 * bank + 0x08, 4);
+    }
+    run_matmul(q);
+    g_assert_true(result_right(q, page));
+    g_assert_true(untouched(q, C_ADDR));
+    qtest_quit(q);
+}
+
 /* In version 1 these bits are cache hints, and writing needs one of its own. */
 static void test_translation_v1(void)
 {
@@ -981,6 +1021,7 @@ int main(int argc, char **argv)
     qtest_add_func("rk3588-npu-core/hangs", test_hangs);
     qtest_add_func("rk3588-npu-core/page-faults", test_page_faults);
     qtest_add_func("rk3588-npu-core/translation", test_translation);
+    qtest_add_func("rk3588-npu-core/high-ram", test_high_ram);
     qtest_add_func("rk3588-npu-core/translation-v1", test_translation_v1);
     qtest_add_func("rk3588-npu-core/armed-faults", test_armed_faults);
     qtest_add_func("rk3588-npu-core/reset-in-flight", test_reset_in_flight);

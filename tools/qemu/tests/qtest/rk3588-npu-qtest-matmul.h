@@ -82,7 +82,7 @@ static inline void write_operands(QTestState *q)
     qtest_memset(q, C2_ADDR, 0xa5, M * N * 4);
 }
 
-static inline bool result_right(QTestState *q, uint32_t addr)
+static inline bool result_right(QTestState *q, uint64_t addr)
 {
     unsigned m, n, k;
 
