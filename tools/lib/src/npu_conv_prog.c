@@ -46,39 +46,6 @@ static const enum npu_reg_id core_order[] = {
 	NPU_R_CORE_CLIP_TRUNCATE, NPU_R_CORE_UNKNOWN_3030,
 };
 
-/* Shadow registers keep stale values, so unused ones are written as 0 too. */
-static const enum npu_reg_id dpu_order[] = {
-	NPU_R_DPU_FEATURE_MODE_CFG, NPU_R_DPU_DATA_FORMAT, NPU_R_DPU_OFFSET_PEND,
-	NPU_R_DPU_DST_BASE_ADDR, NPU_R_DPU_DST_SURF_STRIDE,
-	NPU_R_DPU_DATA_CUBE_WIDTH, NPU_R_DPU_DATA_CUBE_HEIGHT, NPU_R_DPU_DATA_CUBE_NOTCH,
-	NPU_R_DPU_DATA_CUBE_CHANNEL,
-	NPU_R_DPU_BS_CFG, NPU_R_DPU_BS_ALU_CFG, NPU_R_DPU_BS_MUL_CFG, NPU_R_DPU_BS_RELUX_CMP,
-	NPU_R_DPU_BS_OW_CFG, NPU_R_DPU_BS_OW_OP,
-	NPU_R_DPU_WDMA_SIZE_0, NPU_R_DPU_WDMA_SIZE_1,
-	NPU_R_DPU_BN_CFG, NPU_R_DPU_BN_ALU_CFG, NPU_R_DPU_BN_MUL_CFG, NPU_R_DPU_BN_RELUX_CMP,
-	NPU_R_DPU_EW_CFG, NPU_R_DPU_EW_CVT_OFFSET, NPU_R_DPU_EW_CVT_SCALE,
-	NPU_R_DPU_EW_RELUX_CMP,
-	NPU_R_DPU_OUT_CVT_OFFSET, NPU_R_DPU_OUT_CVT_SCALE, NPU_R_DPU_OUT_CVT_SHIFT,
-	NPU_R_DPU_EW_OP_VALUE_0, NPU_R_DPU_EW_OP_VALUE_1, NPU_R_DPU_EW_OP_VALUE_2,
-	NPU_R_DPU_EW_OP_VALUE_3, NPU_R_DPU_EW_OP_VALUE_4, NPU_R_DPU_EW_OP_VALUE_5,
-	NPU_R_DPU_EW_OP_VALUE_6, NPU_R_DPU_EW_OP_VALUE_7,
-	NPU_R_DPU_SURFACE_ADD, NPU_R_DPU_UNKNOWN_40C4,
-	NPU_R_DPU_LUT_ACCESS_CFG, NPU_R_DPU_LUT_ACCESS_DATA, NPU_R_DPU_LUT_CFG,
-	NPU_R_DPU_LUT_INFO, NPU_R_DPU_LUT_LE_START, NPU_R_DPU_LUT_LE_END,
-	NPU_R_DPU_LUT_LO_START, NPU_R_DPU_LUT_LO_END,
-	NPU_R_DPU_LUT_LE_SLOPE_SCALE, NPU_R_DPU_LUT_LE_SLOPE_SHIFT,
-	NPU_R_DPU_LUT_LO_SLOPE_SCALE, NPU_R_DPU_LUT_LO_SLOPE_SHIFT,
-};
-
-static const enum npu_reg_id rdma_order[] = {
-	NPU_R_RDMA_DATA_CUBE_WIDTH, NPU_R_RDMA_DATA_CUBE_HEIGHT, NPU_R_RDMA_DATA_CUBE_CHANNEL,
-	NPU_R_RDMA_SRC_BASE_ADDR, NPU_R_RDMA_BRDMA_CFG, NPU_R_RDMA_BS_BASE_ADDR,
-	NPU_R_RDMA_NRDMA_CFG, NPU_R_RDMA_BN_BASE_ADDR,
-	NPU_R_RDMA_ERDMA_CFG, NPU_R_RDMA_EW_BASE_ADDR, NPU_R_RDMA_EW_SURF_STRIDE,
-	NPU_R_RDMA_FEATURE_MODE_CFG, NPU_R_RDMA_SRC_DMA_CFG, NPU_R_RDMA_SURF_NOTCH,
-	NPU_R_RDMA_PAD_CFG, NPU_R_RDMA_WEIGHT, NPU_R_RDMA_EW_SURF_NOTCH,
-};
-
 size_t npu_prec_bytes(enum npu_prec prec)
 {
 	switch (prec) {
@@ -181,16 +148,6 @@ static int check_cbuf(struct npu_prog *p, const struct npu_conv_task *t)
 				     (unsigned long long)data, (unsigned long long)weight,
 				     NPU_CBUF_BANKS);
 	return 0;
-}
-
-void npu_prog_set_pointers(struct npu_prog *p)
-{
-	SET(p, DPU_S_POINTER_POINTER_PP_EN, 1);
-	SET(p, DPU_S_POINTER_EXECUTER_PP_EN, 1);
-	SET(p, DPU_S_POINTER_POINTER_PP_MODE, 1);
-	SET(p, RDMA_S_POINTER_POINTER_PP_EN, 1);
-	SET(p, RDMA_S_POINTER_EXECUTER_PP_EN, 1);
-	SET(p, RDMA_S_POINTER_POINTER_PP_MODE, 1);
 }
 
 static void set_geometry(struct npu_prog *p, const struct npu_conv_task *t)
@@ -301,7 +258,6 @@ static void set_bias(struct npu_prog *p, const struct npu_conv_task *t)
 
 	SET(p, DPU_BS_CFG_BYPASS, !bias && !t->relu);
 	SET(p, DPU_BS_CFG_ALU_BYPASS, !bias);
-	SET(p, DPU_BS_CFG_MUL_BYPASS, 1);
 	SET(p, DPU_BS_CFG_RELU_BYPASS, !t->relu);
 	SET(p, DPU_BS_CFG_ALU_SRC, bias);
 	SET(p, DPU_BS_CFG_ALU_ALGO, bias ? ALU_ADD : 0);
@@ -309,23 +265,13 @@ static void set_bias(struct npu_prog *p, const struct npu_conv_task *t)
 	SET(p, RDMA_BS_BASE_ADDR_IOVA, bias ? (int64_t)t->bias_iova : 0);
 }
 
-static void set_stages(struct npu_prog *p, const struct npu_conv_task *t)
+static void set_conversions(struct npu_prog *p, const struct npu_conv_task *t)
 {
 	bool requant = t->out == NPU_PREC_INT8;
 
 	/* The weight zero point stage stays on for int8 results, as in Mesa. */
 	SET(p, DPU_BS_OW_CFG_OD_BYPASS, !requant);
 	SET(p, DPU_BS_OW_OP_OPERAND, -(int64_t)t->weight_zp);
-	SET(p, DPU_BN_CFG_BYPASS, 1);
-	SET(p, DPU_BN_CFG_ALU_BYPASS, 1);
-	SET(p, DPU_BN_CFG_MUL_BYPASS, 1);
-	SET(p, DPU_BN_CFG_RELU_BYPASS, 1);
-	SET(p, DPU_EW_CFG_BYPASS, 1);
-	SET(p, DPU_EW_CFG_OP_BYPASS, 1);
-	SET(p, DPU_EW_CFG_LUT_BYPASS, 1);
-	SET(p, DPU_EW_CFG_OP_CVT_BYPASS, 1);
-	SET(p, DPU_EW_CFG_RELU_BYPASS, 1);
-	SET(p, DPU_EW_CVT_SCALE_CVT_SCALE, 1);
 	SET(p, DPU_OUT_CVT_OFFSET_OFFSET, requant ? t->rq.zp : 0);
 	SET(p, DPU_OUT_CVT_SCALE_SCALE, requant ? t->rq.scale : 1);
 	SET(p, DPU_OUT_CVT_SCALE_FP32TOFP16_EN, t->out == NPU_PREC_FP16);
@@ -342,26 +288,7 @@ static void set_rdma(struct npu_prog *p, const struct npu_conv_task *t)
 	SET(p, RDMA_FEATURE_MODE_CFG_BURST_LEN, BURST_16);
 	SET(p, RDMA_FEATURE_MODE_CFG_MRDMA_DISABLE, 1);
 	SET(p, RDMA_FEATURE_MODE_CFG_MRDMA_FP16TOFP32, t->out == NPU_PREC_FP16);
-	SET(p, RDMA_WEIGHT_M_WEIGHT, 1);
-	SET(p, RDMA_WEIGHT_B_WEIGHT, 1);
-	SET(p, RDMA_WEIGHT_N_WEIGHT, 1);
-	SET(p, RDMA_WEIGHT_E_WEIGHT, 1);
-}
-
-#define EMIT_ALL(p, order)							\
-	do {									\
-		for (size_t i_ = 0; i_ < ARRAY_SIZE(order); i_++)		\
-			npu_prog_emit(p, (order)[i_]);				\
-	} while (0)
-
-void npu_prog_emit_dpu(struct npu_prog *p)
-{
-	EMIT_ALL(p, dpu_order);
-}
-
-void npu_prog_emit_rdma(struct npu_prog *p)
-{
-	EMIT_ALL(p, rdma_order);
+	npu_prog_set_shares(p);
 }
 
 static void stage(struct npu_prog *p, const struct npu_conv_task *t)
@@ -374,8 +301,9 @@ static void stage(struct npu_prog *p, const struct npu_conv_task *t)
 	set_converter_off(p);
 	set_core(p, t);
 	set_output(p, t);
+	npu_prog_set_stages_off(p);
 	set_bias(p, t);
-	set_stages(p, t);
+	set_conversions(p, t);
 	set_rdma(p, t);
 }
 
@@ -388,8 +316,8 @@ static int emit(struct npu_prog *p, bool rdma, const struct npu_table *upload)
 		npu_prog_emit(p, NPU_R_RDMA_S_POINTER);
 	if (upload)
 		npu_prog_upload_table(p, upload);
-	EMIT_ALL(p, cna_order);
-	EMIT_ALL(p, core_order);
+	npu_prog_emit_all(p, cna_order, ARRAY_SIZE(cna_order));
+	npu_prog_emit_all(p, core_order, ARRAY_SIZE(core_order));
 	npu_prog_emit_dpu(p);
 	if (rdma) {
 		npu_prog_emit_rdma(p);

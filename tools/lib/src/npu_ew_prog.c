@@ -69,18 +69,6 @@ static void set_output(struct npu_prog *p, const struct npu_ew_task *t, uint32_t
 	SET(p, DPU_OUT_CVT_SCALE_FP32TOFP16_EN, widens(t));
 }
 
-static void set_stages_off(struct npu_prog *p)
-{
-	SET(p, DPU_BS_CFG_BYPASS, 1);
-	SET(p, DPU_BS_CFG_ALU_BYPASS, 1);
-	SET(p, DPU_BS_CFG_MUL_BYPASS, 1);
-	SET(p, DPU_BS_CFG_RELU_BYPASS, 1);
-	SET(p, DPU_BN_CFG_BYPASS, 1);
-	SET(p, DPU_BN_CFG_ALU_BYPASS, 1);
-	SET(p, DPU_BN_CFG_MUL_BYPASS, 1);
-	SET(p, DPU_BN_CFG_RELU_BYPASS, 1);
-}
-
 /* The conversion widens halves for the ALU; the multiplier takes them as they are. */
 static void set_operation(struct npu_prog *p, const struct npu_ew_task *t)
 {
@@ -91,11 +79,8 @@ static void set_operation(struct npu_prog *p, const struct npu_ew_task *t)
 	SET(p, DPU_EW_CFG_ALU_ALGO, mul ? 0 : algo[t->op]);
 	SET(p, DPU_EW_CFG_OP_SRC, 1);
 	SET(p, DPU_EW_CFG_OP_CVT_BYPASS, mul || !widens(t));
-	SET(p, DPU_EW_CFG_LUT_BYPASS, 1);
-	SET(p, DPU_EW_CFG_RELU_BYPASS, 1);
 	SET(p, DPU_EW_CFG_EDATA_SIZE, size);
 	SET(p, DPU_EW_CFG_DATA_MODE, mode);
-	SET(p, DPU_EW_CVT_SCALE_CVT_SCALE, 1);
 	SET(p, RDMA_ERDMA_CFG_DATA_SIZE, size);
 	SET(p, RDMA_ERDMA_CFG_DATA_MODE, mode);
 	SET(p, RDMA_EW_BASE_ADDR_IOVA, (int64_t)t->b.iova);
@@ -116,18 +101,12 @@ static void set_input(struct npu_prog *p, const struct npu_ew_task *t, uint32_t 
 	SET(p, RDMA_FEATURE_MODE_CFG_BURST_LEN, BURST_16);
 	SET(p, RDMA_FEATURE_MODE_CFG_IN_PRECISION, precision(t));
 	SET(p, RDMA_FEATURE_MODE_CFG_PROC_PRECISION, precision(t));
-	SET(p, RDMA_WEIGHT_M_WEIGHT, 1);
-	SET(p, RDMA_WEIGHT_B_WEIGHT, 1);
-	SET(p, RDMA_WEIGHT_N_WEIGHT, 1);
-	SET(p, RDMA_WEIGHT_E_WEIGHT, 1);
+	npu_prog_set_shares(p);
 }
 
 /* No second operand: ERDMA stays off. */
 static void set_function(struct npu_prog *p, const struct npu_ew_task *t)
 {
-	SET(p, DPU_EW_CFG_OP_BYPASS, 1);
-	SET(p, DPU_EW_CFG_OP_CVT_BYPASS, 1);
-	SET(p, DPU_EW_CFG_RELU_BYPASS, 1);
 	SET(p, RDMA_ERDMA_CFG_DISABLE, 1);
 	npu_prog_set_table(p, t->table);
 }
@@ -142,7 +121,9 @@ int npu_prog_ew(struct npu_prog *p, const struct npu_ew_task *t)
 	npu_prog_clear_image(p);
 	npu_prog_set_pointers(p);
 	set_output(p, t, c);
-	set_stages_off(p);
+	npu_prog_set_stages_off(p);
+	SET(p, DPU_EW_CFG_BYPASS, 0);
+	SET(p, DPU_EW_CFG_OP_BYPASS, t->op == NPU_EW_TABLE);
 	if (t->op == NPU_EW_TABLE)
 		set_function(p, t);
 	else

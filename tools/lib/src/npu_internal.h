@@ -80,8 +80,12 @@ size_t npu_prec_bytes(enum npu_prec prec);
 uint32_t npu_kernel_group(enum npu_prec in);
 uint32_t npu_row_entries(enum npu_prec in, uint32_t w, uint32_t c);
 uint32_t npu_weight_banks(size_t kernel_bytes);
-/* Stage what lets register groups take turns; append all registers of a block. */
+
+/* npu_dpu_prog.c: stage what all tasks of the DPU need; append all registers of a block */
 void npu_prog_set_pointers(struct npu_prog *p);
+void npu_prog_set_stages_off(struct npu_prog *p);
+void npu_prog_set_shares(struct npu_prog *p);
+void npu_prog_emit_all(struct npu_prog *p, const enum npu_reg_id *order, size_t n);
 void npu_prog_emit_dpu(struct npu_prog *p);
 void npu_prog_emit_rdma(struct npu_prog *p);
 

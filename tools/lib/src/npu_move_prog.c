@@ -47,24 +47,6 @@ static void set_types(struct npu_prog *p, const struct npu_move_task *t)
 	SET(p, DPU_OUT_CVT_SCALE_FP32TOFP16_EN, !t->raw && t->out == NPU_PREC_FP16);
 }
 
-static void set_stages(struct npu_prog *p, const struct npu_move_task *t)
-{
-	SET(p, DPU_BS_CFG_BYPASS, !t->relu);
-	SET(p, DPU_BS_CFG_ALU_BYPASS, 1);
-	SET(p, DPU_BS_CFG_MUL_BYPASS, 1);
-	SET(p, DPU_BS_CFG_RELU_BYPASS, !t->relu);
-	SET(p, DPU_BN_CFG_BYPASS, 1);
-	SET(p, DPU_BN_CFG_ALU_BYPASS, 1);
-	SET(p, DPU_BN_CFG_MUL_BYPASS, 1);
-	SET(p, DPU_BN_CFG_RELU_BYPASS, 1);
-	SET(p, DPU_EW_CFG_BYPASS, 1);
-	SET(p, DPU_EW_CFG_OP_BYPASS, 1);
-	SET(p, DPU_EW_CFG_LUT_BYPASS, 1);
-	SET(p, DPU_EW_CFG_OP_CVT_BYPASS, 1);
-	SET(p, DPU_EW_CFG_RELU_BYPASS, 1);
-	SET(p, DPU_EW_CVT_SCALE_CVT_SCALE, 1);
-}
-
 static void set_output(struct npu_prog *p, const struct npu_move_task *t)
 {
 	const struct npu_atoms *to = &t->to;
@@ -112,10 +94,7 @@ static void set_input(struct npu_prog *p, const struct npu_move_task *t)
 	SET(p, RDMA_ERDMA_CFG_DISABLE, 1);
 	SET(p, RDMA_FEATURE_MODE_CFG_FLYING_MODE, 1);
 	SET(p, RDMA_FEATURE_MODE_CFG_BURST_LEN, BURST_16);
-	SET(p, RDMA_WEIGHT_M_WEIGHT, 1);
-	SET(p, RDMA_WEIGHT_B_WEIGHT, 1);
-	SET(p, RDMA_WEIGHT_N_WEIGHT, 1);
-	SET(p, RDMA_WEIGHT_E_WEIGHT, 1);
+	npu_prog_set_shares(p);
 	if (!narrows(t))
 		return;
 	SET(p, RDMA_ERDMA_CFG_DISABLE, 0);
@@ -142,7 +121,9 @@ static void stage(struct npu_prog *p, const struct npu_move_task *t)
 	npu_prog_clear_image(p);
 	npu_prog_set_pointers(p);
 	set_types(p, t);
-	set_stages(p, t);
+	npu_prog_set_stages_off(p);
+	SET(p, DPU_BS_CFG_BYPASS, !t->relu);
+	SET(p, DPU_BS_CFG_RELU_BYPASS, !t->relu);
 	set_output(p, t);
 	set_input(p, t);
 }
