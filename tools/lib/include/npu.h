@@ -514,5 +514,6 @@ float npu_f16_to_f32(uint16_t h);
 #include "npu_tensor.h"
 #include "npu_rec.h"
 #include "npu_nn.h"
+#include "npu_image.h"
 
 #endif /* NPU_H */

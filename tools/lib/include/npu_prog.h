@@ -260,13 +260,23 @@ struct npu_conv_task {
 	uint32_t in_c;
 	/** @in_h_full: height of the whole tensor, gives the surface pitch */
 	uint32_t in_h_full;
+	/** @in_pitch: positions from one surface to the next, 0 = in_w * in_h_full */
+	uint32_t in_pitch;
 	/** @out_w: width this task writes */
 	/** @out_h: height this task writes */
 	uint32_t out_w, out_h;
 	/** @out_h_full: height of the whole result */
 	uint32_t out_h_full;
+	/** @out_pitch: positions from one surface to the next, 0 = out_w * out_h_full */
+	uint32_t out_pitch;
 	/** @out_c: multiple of 32 (int8) or 16 (fp16), to 8192 */
 	uint32_t out_c;
+	/**
+	 * @depthwise: channel by channel; @in_c and @out_c are the same multiple of 64
+	 * (int8) or 32 (fp16), because others have been seen to hang (gregordinary). There
+	 * is no mode for int32 results
+	 */
+	bool depthwise;
 	/** @kw: kernel width, 1 to 31 */
 	/** @kh: kernel height, 1 to 31 */
 	uint32_t kw, kh;

@@ -46,6 +46,11 @@ struct npu_weights {
 	bool has_bias;
 	uint64_t bias_offset;
 	struct npu_requant rq;
+
+	/* Of a convolution; k is its channels. */
+	uint32_t kw, kh;	/* 0 for a matrix */
+	bool depthwise;
+	int32_t in_zp, weight_zp;
 };
 
 static inline uint64_t npu_tensor_iova(const struct npu_tensor *t)

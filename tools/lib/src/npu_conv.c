@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npu_internal.h"
+#include "npu_window.h"
 
 #define CHANNEL_ALIGN	32u
 #define KERNEL_ALIGN	32u
@@ -34,34 +34,34 @@ struct conv {
 	int8_t *c;
 };
 
-static uint32_t extent(uint32_t kernel, uint32_t dil)
+static struct npu_side side_x(const struct npu_conv_desc *d)
 {
-	return (kernel - 1) * dil + 1;
+	return (struct npu_side){
+		.in = d->in_w, .kernel = d->kw, .stride = d->stride_x, .dil = d->dil_x,
+		.before = d->pad_left, .after = d->pad_right,
+	};
 }
 
-static uint32_t out_size(uint32_t in, uint32_t pad0, uint32_t pad1, uint32_t kernel,
-			 uint32_t dil, uint32_t stride)
+static struct npu_side side_y(const struct npu_conv_desc *d)
 {
-	uint64_t full = (uint64_t)in + pad0 + pad1;
-
-	if (!in || !kernel || !dil || !stride || kernel > 31 || dil > 32 || stride > 7)
-		return 0;
-	if (pad0 > 15 || pad1 > 15 || full > INT32_MAX || full < extent(kernel, dil))
-		return 0;
-	/* A window must touch the input somewhere. */
-	if (pad0 >= extent(kernel, dil) || pad1 >= extent(kernel, dil))
-		return 0;
-	return ((uint32_t)full - extent(kernel, dil)) / stride + 1;
+	return (struct npu_side){
+		.in = d->in_h, .kernel = d->kh, .stride = d->stride_y, .dil = d->dil_y,
+		.before = d->pad_top, .after = d->pad_bottom,
+	};
 }
 
 uint32_t npu_conv_out_w(const struct npu_conv_desc *d)
 {
-	return out_size(d->in_w, d->pad_left, d->pad_right, d->kw, d->dil_x, d->stride_x);
+	struct npu_side s = side_x(d);
+
+	return npu_side_convolves(&s) ? npu_side_out(&s) : 0;
 }
 
 uint32_t npu_conv_out_h(const struct npu_conv_desc *d)
 {
-	return out_size(d->in_h, d->pad_top, d->pad_bottom, d->kh, d->dil_y, d->stride_y);
+	struct npu_side s = side_y(d);
+
+	return npu_side_convolves(&s) ? npu_side_out(&s) : 0;
 }
 
 static size_t kernel_bytes(const struct conv *cv)
@@ -77,7 +77,8 @@ static uint64_t row_macs(const struct conv *cv)
 static void place_band(const struct conv *cv, struct band *b, uint32_t y0, uint32_t n0)
 {
 	const struct npu_conv_desc *d = &cv->d;
-	int64_t top, end;
+	struct npu_side side = side_y(d);
+	struct npu_band under;
 
 	b->y0 = y0;
 	b->rows = (uint32_t)min_u64(cv->row_step, cv->out_h - y0);
@@ -85,11 +86,10 @@ static void place_band(const struct conv *cv, struct band *b, uint32_t y0, uint3
 	b->n = (uint32_t)min_u64(cv->n_step, d->out_c - n0);
 	b->np = (uint32_t)round_up(b->n, KERNEL_ALIGN);
 
-	top = (int64_t)y0 * d->stride_y - d->pad_top;
-	end = top + (int64_t)(b->rows - 1) * d->stride_y + extent(d->kh, d->dil_y);
-	b->pad_top = top < 0 ? (uint32_t)-top : 0;
-	b->in_y0 = top < 0 ? 0 : (uint32_t)top;
-	b->in_rows = (uint32_t)min_u64((uint64_t)end, d->in_h) - b->in_y0;
+	under = npu_side_band(&side, y0, b->rows);
+	b->pad_top = under.before;
+	b->in_y0 = under.first;
+	b->in_rows = under.n;
 }
 
 /* Most output rows whose input fits the banks left by the weights. */
@@ -99,17 +99,13 @@ static uint32_t rows_fit(const struct conv *cv)
 	uint64_t row = (uint64_t)npu_row_entries(NPU_PREC_INT8, d->in_w, cv->cp) *
 		       NPU_CBUF_ENTRY_BYTES;
 	uint32_t wbanks = npu_weight_banks(kernel_bytes(cv));
+	struct npu_side side = side_y(d);
 	uint64_t in_rows;
 
 	if (wbanks >= NPU_CBUF_BANKS || kernel_bytes(cv) > NPU_CBUF_BANK_BYTES)
 		return 0;
 	in_rows = (uint64_t)(NPU_CBUF_BANKS - wbanks) * NPU_CBUF_BANK_BYTES / row;
-	in_rows = min_u64(in_rows, NPU_TASK_MAX_ROWS);
-	if (in_rows >= d->in_h)
-		return cv->out_h;
-	if (in_rows < extent(d->kh, d->dil_y))
-		return 0;
-	return (uint32_t)(in_rows - extent(d->kh, d->dil_y)) / d->stride_y + 1;
+	return (uint32_t)min_u64(npu_side_fit(&side, min_u64(in_rows, NPU_TASK_MAX_ROWS)), cv->out_h);
 }
 
 static int choose_steps(struct conv *cv, const struct npu_opts *opts)

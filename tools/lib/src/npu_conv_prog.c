@@ -17,6 +17,12 @@
 #define ALU_ADD		2
 #define OUT_TO_MEMORY	2
 #define ARGB_ONE	8	/* one packed channel */
+#define MODE_DEPTHWISE	3
+/* Kernels of this size hang with more bytes of channels, but for int8 (boydjohnson). */
+#define LARGE_KERNEL	7u
+#define LARGE_BYTES	128u
+/* Entries of CBUF behind which the last channels of a row are read wrong (boydjohnson). */
+#define MAX_ROW_ENTRIES	2047u
 
 #define SET(p, f, v)	npu_prog_field(p, NPU_F_##f, v)
 
@@ -63,6 +69,11 @@ uint32_t npu_kernel_group(enum npu_prec in)
 	return in == NPU_PREC_INT8 ? 32 : 16;
 }
 
+uint32_t npu_depthwise_group(enum npu_prec in)
+{
+	return in == NPU_PREC_INT8 ? 64 : 32;
+}
+
 uint32_t npu_row_entries(enum npu_prec in, uint32_t w, uint32_t c)
 {
 	return (uint32_t)div_up((uint64_t)w * c * npu_prec_bytes(in), NPU_CBUF_ENTRY_BYTES);
@@ -82,6 +93,18 @@ static size_t kernel_bytes(const struct npu_conv_task *t)
 	return (size_t)t->kw * t->kh * t->in_c * npu_prec_bytes(t->in);
 }
 
+/* Of all kernels; a depthwise convolution has one of all channels. */
+static uint32_t kernels(const struct npu_conv_task *t)
+{
+	return t->depthwise ? 1 : t->out_c;
+}
+
+/* Output channels that are computed together. */
+static uint32_t channel_group(const struct npu_conv_task *t)
+{
+	return t->depthwise ? npu_depthwise_group(t->in) : npu_kernel_group(t->in);
+}
+
 static uint64_t feature_banks(const struct npu_conv_task *t)
 {
 	uint64_t row = (uint64_t)npu_row_entries(t->in, t->in_w, t->in_c) * NPU_CBUF_ENTRY_BYTES;
@@ -92,7 +115,7 @@ static uint64_t feature_banks(const struct npu_conv_task *t)
 static int check_types(struct npu_prog *p, const struct npu_conv_task *t)
 {
 	bool requant = t->out == NPU_PREC_INT8;
-	bool ok = t->in == NPU_PREC_INT8 ? requant || t->out == NPU_PREC_INT32
+	bool ok = t->in == NPU_PREC_INT8 ? requant || (t->out == NPU_PREC_INT32 && !t->depthwise)
 		: t->in == NPU_PREC_FP16 &&
 		  (t->out == NPU_PREC_FP16 || t->out == NPU_PREC_FP32);
 
@@ -111,9 +134,9 @@ static int check_types(struct npu_prog *p, const struct npu_conv_task *t)
 	return 0;
 }
 
-static int check_shape(struct npu_prog *p, const struct npu_conv_task *t)
+static int check_channels(struct npu_prog *p, const struct npu_conv_task *t)
 {
-	uint32_t group = npu_kernel_group(t->in);
+	uint32_t group = channel_group(t), bytes = t->in_c * (uint32_t)npu_prec_bytes(t->in);
 
 	if (!t->in_c || t->in_c % 32)
 		return npu_prog_fail(p, -EINVAL, "in_c: %u is not a positive multiple of 32",
@@ -121,6 +144,20 @@ static int check_shape(struct npu_prog *p, const struct npu_conv_task *t)
 	if (!t->out_c || t->out_c % group)
 		return npu_prog_fail(p, -EINVAL, "out_c: %u is not a positive multiple of %u",
 				     t->out_c, group);
+	if (t->depthwise && t->in_c != t->out_c)
+		return npu_prog_fail(p, -EINVAL, "depthwise: %u channels to %u", t->in_c, t->out_c);
+	if (!t->depthwise && t->in != NPU_PREC_INT8 && t->kw >= LARGE_KERNEL &&
+	    t->kh >= LARGE_KERNEL && bytes > LARGE_BYTES)
+		return npu_prog_fail(p, -EINVAL, "a kernel of %u x %u with %u channels hangs the NPU",
+				     t->kw, t->kh, t->in_c);
+	if ((div_up(bytes, NPU_CBUF_ENTRY_BYTES) - 1) * t->in_w > MAX_ROW_ENTRIES)
+		return npu_prog_fail(p, -E2BIG, "%u positions of %u channels are too long a row",
+				     t->in_w, t->in_c);
+	return 0;
+}
+
+static int check_shape(struct npu_prog *p, const struct npu_conv_task *t)
+{
 	if (!t->in_w || !t->in_h || !t->kw || !t->kh || !t->stride_x || !t->stride_y)
 		return npu_prog_fail(p, -EINVAL, "a size or stride is 0");
 	if (t->in_h > t->in_h_full || t->out_h > t->out_h_full)
@@ -141,7 +178,8 @@ static int check_cbuf(struct npu_prog *p, const struct npu_conv_task *t)
 		return npu_prog_fail(p, -E2BIG, "kernel of %llu bytes exceeds the limit %u",
 				     (unsigned long long)per_kernel, NPU_CBUF_BANK_BYTES);
 	data = feature_banks(t);
-	weight = div_up(per_kernel * npu_kernel_group(t->in), NPU_CBUF_BANK_BYTES);
+	weight = div_up(per_kernel * (t->depthwise ? 1 : npu_kernel_group(t->in)),
+			NPU_CBUF_BANK_BYTES);
 	if (data + weight > NPU_CBUF_BANKS)
 		return npu_prog_fail(p, -E2BIG,
 				     "%llu feature and %llu weight banks exceed the limit %u",
@@ -150,8 +188,17 @@ static int check_cbuf(struct npu_prog *p, const struct npu_conv_task *t)
 	return 0;
 }
 
+/* Odd channels of a depthwise convolution take the second byte (gregordinary). */
+static int64_t pad_value(const struct npu_conv_task *t)
+{
+	if (!t->depthwise || t->in != NPU_PREC_INT8)
+		return t->pad_value;
+	return (int64_t)(t->pad_value & 0xff) * 0x0101;
+}
+
 static void set_geometry(struct npu_prog *p, const struct npu_conv_task *t)
 {
+	SET(p, CNA_CONV_CON1_CONV_MODE, t->depthwise ? MODE_DEPTHWISE : 0);
 	SET(p, CNA_CONV_CON1_IN_PRECISION, t->in);
 	SET(p, CNA_CONV_CON1_PROC_PRECISION, t->in);
 	SET(p, CNA_CONV_CON2_FEATURE_GRAINS, (int64_t)t->in_h + 1);
@@ -167,18 +214,18 @@ static void set_geometry(struct npu_prog *p, const struct npu_conv_task *t)
 	SET(p, CNA_DATA_SIZE3_DATAOUT_ATOMICS, (int64_t)t->out_w * t->out_h);
 	SET(p, CNA_PAD_CON0_PAD_LEFT, t->pad_left);
 	SET(p, CNA_PAD_CON0_PAD_TOP, t->pad_top);
-	SET(p, CNA_PAD_CON1_PAD_VALUE, t->pad_value);
+	SET(p, CNA_PAD_CON1_PAD_VALUE, pad_value(t));
 }
 
 static void set_weights(struct npu_prog *p, const struct npu_conv_task *t)
 {
 	int64_t bytes = (int64_t)kernel_bytes(t);
 
-	SET(p, CNA_WEIGHT_SIZE0_BYTES, bytes * t->out_c);
+	SET(p, CNA_WEIGHT_SIZE0_BYTES, bytes * kernels(t));
 	SET(p, CNA_WEIGHT_SIZE1_BYTES_PER_KERNEL, bytes);
 	SET(p, CNA_WEIGHT_SIZE2_WIDTH, t->kw);
 	SET(p, CNA_WEIGHT_SIZE2_HEIGHT, t->kh);
-	SET(p, CNA_WEIGHT_SIZE2_KERNELS, t->out_c);
+	SET(p, CNA_WEIGHT_SIZE2_KERNELS, kernels(t));
 	SET(p, CNA_DCOMP_ADDR0_IOVA, (int64_t)t->weight_iova);
 }
 
@@ -190,6 +237,7 @@ static void set_weights(struct npu_prog *p, const struct npu_conv_task *t)
 static void set_feature_dma(struct npu_prog *p, const struct npu_conv_task *t)
 {
 	int64_t banks = (int64_t)feature_banks(t);
+	int64_t pitch = t->in_pitch ? t->in_pitch : (int64_t)t->in_w * t->in_h_full;
 
 	SET(p, CNA_CBUF_CON0_DATA_BANK, banks);
 	SET(p, CNA_CBUF_CON0_WEIGHT_BANK, NPU_CBUF_BANKS - banks);
@@ -198,7 +246,7 @@ static void set_feature_dma(struct npu_prog *p, const struct npu_conv_task *t)
 	SET(p, CNA_DMA_CON0_DATA_BURST, BURST_16);
 	SET(p, CNA_DMA_CON0_WEIGHT_BURST, BURST_16);
 	SET(p, CNA_DMA_CON1_LINE_STRIDE, 4 * (int64_t)t->in_w);
-	SET(p, CNA_DMA_CON2_SURF_STRIDE, (int64_t)t->in_w * ((int64_t)t->in_h_full - 4));
+	SET(p, CNA_DMA_CON2_SURF_STRIDE, pitch - 4 * (int64_t)t->in_w);
 	SET(p, CNA_FC_DATA_SIZE0_DMA_WIDTH, t->in_w);
 	SET(p, CNA_FC_DATA_SIZE0_DMA_HEIGHT, t->in_h);
 	SET(p, CNA_FC_DATA_SIZE1_DMA_CHANNEL, t->in_c);
@@ -219,6 +267,7 @@ static void set_converter_off(struct npu_prog *p)
 static void set_core(struct npu_prog *p, const struct npu_conv_task *t)
 {
 	SET(p, CORE_MISC_CFG_PROC_PRECISION, t->in);
+	SET(p, CORE_MISC_CFG_DW_EN, t->depthwise);
 	SET(p, CORE_MISC_CFG_QD_EN, t->in == NPU_PREC_FP16 || t->out == NPU_PREC_INT8);
 	SET(p, CORE_DATAOUT_SIZE_0_WIDTH, t->out_w);
 	SET(p, CORE_DATAOUT_SIZE_0_HEIGHT, t->out_h);
@@ -227,10 +276,11 @@ static void set_core(struct npu_prog *p, const struct npu_conv_task *t)
 
 static void set_output(struct npu_prog *p, const struct npu_conv_task *t)
 {
-	/* 16-byte surfaces that one kernel group fills */
-	int64_t surfaces = (int64_t)(npu_kernel_group(t->in) * npu_prec_bytes(t->out) / 16);
-	int64_t pitch = (int64_t)t->out_w * t->out_h_full * 16;
+	/* 16-byte surfaces that one group of channels fills */
+	int64_t surfaces = (int64_t)(channel_group(t) * npu_prec_bytes(t->out) / 16);
+	int64_t pitch = 16 * (t->out_pitch ? t->out_pitch : (int64_t)t->out_w * t->out_h_full);
 
+	SET(p, DPU_FEATURE_MODE_CFG_CONV_MODE, t->depthwise ? MODE_DEPTHWISE : 0);
 	SET(p, DPU_FEATURE_MODE_CFG_OUTPUT_MODE, OUT_TO_MEMORY);
 	SET(p, DPU_FEATURE_MODE_CFG_BURST_LEN, BURST_16);
 	SET(p, DPU_DATA_FORMAT_PROC_PRECISION, t->in);
@@ -285,6 +335,7 @@ static void set_rdma(struct npu_prog *p, const struct npu_conv_task *t)
 	SET(p, RDMA_DATA_CUBE_HEIGHT_HEIGHT, t->out_h);
 	SET(p, RDMA_DATA_CUBE_CHANNEL_CHANNEL, t->out_c);
 	SET(p, RDMA_ERDMA_CFG_DISABLE, 1);
+	SET(p, RDMA_FEATURE_MODE_CFG_CONV_MODE, t->depthwise ? MODE_DEPTHWISE : 0);
 	SET(p, RDMA_FEATURE_MODE_CFG_BURST_LEN, BURST_16);
 	SET(p, RDMA_FEATURE_MODE_CFG_MRDMA_DISABLE, 1);
 	SET(p, RDMA_FEATURE_MODE_CFG_MRDMA_FP16TOFP32, t->out == NPU_PREC_FP16);
@@ -334,7 +385,7 @@ int npu_prog_conv(struct npu_prog *p, const struct npu_conv_task *t)
 int npu_prog_conv_table(struct npu_prog *p, const struct npu_conv_task *t,
 			const struct npu_table *table, bool upload)
 {
-	if (npu_prog_error(p) || check_types(p, t) || check_shape(p, t) ||
+	if (npu_prog_error(p) || check_types(p, t) || check_channels(p, t) || check_shape(p, t) ||
 	    check_cbuf(p, t))
 		return npu_prog_error(p);
 	stage(p, t);

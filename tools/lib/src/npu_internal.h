@@ -78,6 +78,8 @@ void npu_prog_clear_image(struct npu_prog *p);
 /* npu_conv_prog.c */
 size_t npu_prec_bytes(enum npu_prec prec);
 uint32_t npu_kernel_group(enum npu_prec in);
+/* Channels that depthwise weights keep together. */
+uint32_t npu_depthwise_group(enum npu_prec in);
 uint32_t npu_row_entries(enum npu_prec in, uint32_t w, uint32_t c);
 uint32_t npu_weight_banks(size_t kernel_bytes);
 

@@ -64,7 +64,12 @@ int npu_rec_ew(struct npu_rec *rec, enum npu_ew_op op, const struct npu_tensor *
 int npu_rec_function(struct npu_rec *rec, const struct npu_table *table,
 		     const struct npu_tensor *x, struct npu_tensor *y);
 
-/* npu_rec_matmul.c: the same */
+/* npu_rec_matmul.c: modes of products, and functions that they can end with */
+bool npu_product_types_fit(const struct npu_tensor *x, const struct npu_weights *w,
+			   const struct npu_tensor *y);
+bool npu_act_folds(enum npu_act act, const struct npu_tensor *y);
+
+/* npu_rec_matmul.c: the same as npu_rec_ew.c */
 int npu_rec_matmul_tasks(struct npu_rec *rec, const struct npu_tensor *x,
 			 const struct npu_weights *w, struct npu_tensor *y,
 			 const struct npu_rec_matmul_opts *opts);
@@ -145,5 +150,7 @@ int npu_rec_transpose_tasks(struct npu_rec *rec, const struct npu_tensor *x, str
 
 /* npu_rec_move.c: the same; FP32 to FP16, and FP32 or INT32 as they are, both perhaps by max(x, 0) */
 int npu_rec_copy(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y, bool relu);
+/* Bit by bit, with what is in atoms that are not full; @y has the type and size of @x. */
+int npu_rec_copy_raw(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_tensor *y);
 
 #endif /* NPU_PARTS_H */

@@ -16,22 +16,33 @@
 /* Programs write whole groups of so many columns, or of 32. */
 #define KERNELS		16u
 
-static bool types_fit(const struct npu_tensor *x, const struct npu_weights *w,
-		      const struct npu_tensor *y)
+bool npu_product_types_fit(const struct npu_tensor *x, const struct npu_weights *w,
+			   const struct npu_tensor *y)
 {
 	enum npu_prec out = y->shape.type;
 
-	if (x->shape.type != w->type)
+	if (x->shape.type != w->type || (w->depthwise && out == NPU_PREC_INT32))
 		return false;
 	if (w->type == NPU_PREC_FP16)
 		return out == NPU_PREC_FP16 || out == NPU_PREC_FP32;
 	return w->rq.scale ? out == NPU_PREC_INT8 : out == NPU_PREC_INT32 && !w->has_bias;
 }
 
+bool npu_act_folds(enum npu_act act, const struct npu_tensor *y)
+{
+	const struct npu_table *table = npu_table_of(act);
+
+	if (act <= NPU_ACT_RELU)
+		return true;
+	return table && !npu_table_of_patterns(table) && y->shape.type == NPU_PREC_FP16;
+}
+
 static int check(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w,
 		 const struct npu_tensor *y, const struct npu_rec_matmul_opts *opts)
 {
-	if (!types_fit(x, w, y))
+	if (w->kw)
+		return npu_rec_fail(rec, -EINVAL, "matmul: the weights are those of a convolution");
+	if (!npu_product_types_fit(x, w, y))
 		return npu_rec_fail(rec, -EINVAL,
 				    "matmul: no mode for x of type %d, weights of %d%s%s, y of %d",
 				    x->shape.type, w->type, w->rq.scale ? " requantised" : "",
@@ -46,9 +57,7 @@ static int check(struct npu_rec *rec, const struct npu_tensor *x, const struct n
 	if (y->shape.type == NPU_PREC_INT8 && w->k > w->k_step)
 		return npu_rec_fail(rec, -EINVAL, "matmul: no mode for INT8 results of %u columns, more than %u",
 				    w->k, NPU_TASK_MAX_K);
-	if (opts && opts->act > NPU_ACT_RELU &&
-	    (!npu_table_of(opts->act) || npu_table_of_patterns(npu_table_of(opts->act)) ||
-	     y->shape.type != NPU_PREC_FP16))
+	if (opts && !npu_act_folds(opts->act, y))
 		return npu_rec_fail(rec, -EINVAL, "matmul: activation %d cannot be folded into y of type %d",
 				    opts->act, y->shape.type);
 	return 0;

@@ -4,6 +4,9 @@
  */
 #include "npu_parts.h"
 
+/* Of one task, as halves. */
+#define RAW_SURFACES	(NPU_FLY_COLS / 8)
+
 static struct npu_atoms part(const struct npu_tensor *t, uint32_t row, uint32_t rows,
 			     uint32_t col, uint32_t surfaces)
 {
@@ -40,6 +43,34 @@ int npu_rec_copy(struct npu_rec *rec, const struct npu_tensor *x, struct npu_ten
 	for (uint32_t row = 0; !ret && row < x->shape.rows; row += NPU_FLY_ROWS)
 		for (uint32_t col = 0; col < x->shape.cols && npu_rec_room(rec); col += NPU_FLY_COLS)
 			copy_part(rec, x, y, relu, row, col);
+	return ret;
+}
+
+static void copy_raw_part(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_tensor *y,
+			  uint32_t row, uint32_t surface)
+{
+	uint32_t rows = (uint32_t)min_u64(x->shape.rows - row, NPU_FLY_ROWS);
+	uint32_t lanes = npu_tensor_lanes(x);
+	uint32_t surfaces = (uint32_t)min_u64(div_up(x->shape.cols, lanes) - surface, RAW_SURFACES);
+	struct npu_move_task t = {
+		.raw = true,
+		.from = part(x, row, rows, surface * lanes, surfaces),
+		.to = part(y, row, rows, surface * lanes, surfaces),
+	};
+
+	npu_prog_move(npu_rec_prog(rec), &t);
+}
+
+int npu_rec_copy_raw(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_tensor *y)
+{
+	uint32_t surfaces = (uint32_t)div_up(x->shape.cols, npu_tensor_lanes(x));
+	int ret = npu_rec_reads(rec, x);
+
+	if (!ret)
+		ret = npu_rec_writes(rec, y);
+	for (uint32_t row = 0; !ret && row < x->shape.rows; row += NPU_FLY_ROWS)
+		for (uint32_t s = 0; s < surfaces && npu_rec_room(rec); s += RAW_SURFACES)
+			copy_raw_part(rec, x, y, row, s);
 	return ret;
 }
 

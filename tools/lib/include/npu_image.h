@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the part of libnpu's interface for images: convolutions, pooling and enlarging, as
+ * operations of recordings.
+ */
+#ifndef NPU_IMAGE_H
+#define NPU_IMAGE_H
+
+#include "npu_rec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * DOC: Images
+ *
+ * An image is a tensor with a row for each position, line by line, and a column for each
+ * channel: what others call [height][width][channels]. Products, element-wise operations,
+ * functions and norms work on it as they do on any tensor. An operation that has to know
+ * lines is told of them by a window.
+ *
+ * Several cores share the lines of a result, or its channels where there are more of these.
+ * Where windows reach into lines that another core makes, a new stage begins.
+ */
+
+/**
+ * struct npu_window - an image, and the window that goes over it
+ */
+struct npu_window {
+	/** @in_w: width of the input, 1 to 2047; of pooling and enlarging to 8192 */
+	/** @in_h: height of the input; width times height are the rows of its tensor */
+	uint32_t in_w, in_h;
+	/** @kw: width of the window, 1 to 31; of pooling to 16 */
+	/** @kh: height of the window, the same */
+	uint32_t kw, kh;
+	/** @stride_x: 1 to 7, of pooling to 16; 0 = 1 */
+	/** @stride_y: the same */
+	uint32_t stride_x, stride_y;
+	/** @dil_x: dilation, 1 to 32; 0 = 1; pooling has none */
+	/** @dil_y: the same */
+	uint32_t dil_x, dil_y;
+	/** @pad_left: positions outside, 0 to 15, of pooling to 7; less than the dilated window */
+	/** @pad_right: the same */
+	/** @pad_top: the same */
+	/** @pad_bottom: the same */
+	uint32_t pad_left, pad_right, pad_top, pad_bottom;
+	/**
+	 * @zp: of averages of INT8: what positions outside count as, -128 to 127. The weights of
+	 * convolutions have it
+	 */
+	int32_t zp;
+};
+
+/**
+ * npu_window_out_w - width of what an operation makes
+ * @w: image and window
+ *
+ * Return: positions per line, 0 if there are none or the window may hold padding alone.
+ */
+uint32_t npu_window_out_w(const struct npu_window *w);
+
+/**
+ * npu_window_out_h - height of what an operation makes
+ * @w: image and window
+ *
+ * Return: lines, 0 as npu_window_out_w().
+ */
+uint32_t npu_window_out_h(const struct npu_window *w);
+
+/* ---- convolutions --------------------------------------------------------- */
+
+/**
+ * struct npu_conv_weights_desc - weights of a convolution
+ */
+struct npu_conv_weights_desc {
+	/** @type: INT8 or FP16 */
+	enum npu_prec type;
+	/** @in_c: channels of the input, 1 to 8192 */
+	/** @out_c: channels of the result, 1 to 8192; of a depthwise convolution @in_c */
+	uint32_t in_c, out_c;
+	/** @kw: width of a kernel, 1 to 31 */
+	/** @kh: height of a kernel, 1 to 31 */
+	uint32_t kw, kh;
+	/** @depthwise: each channel has a kernel of its own, and sees no other */
+	bool depthwise;
+	/**
+	 * @bias: out_c values, int32_t for INT8 and float for FP16; or NULL. Copied. INT8 wants
+	 * a requantisation then
+	 */
+	const void *bias;
+	/** @rq: for INT8 results of INT8 weights; scale 0 = results are INT32 */
+	struct npu_requant rq;
+	/**
+	 * @in_zp: zero point of the input, -128 to 127, which is what positions outside hold;
+	 * other than 0 for INT8 with a requantisation only
+	 */
+	/** @weight_zp: zero point of the weights, the same */
+	int32_t in_zp, weight_zp;
+};
+
+/**
+ * npu_conv_weights_new - pack the weights of a convolution into memory of the NPU
+ * @dev: device
+ * @desc: shape and type
+ * @src: elements, [out_c][kh][kw][in_c], or of a depthwise convolution [kh][kw][in_c]; not
+ *	needed after the call
+ * @out: the weights, for npu_rec_conv() only
+ *
+ * Return: 0, -EINVAL for a bad description, -ERANGE for a requantisation or a bias with what
+ * zero points add to it out of range, -E2BIG if a kernel exceeds 32 KiB, of a depthwise
+ * convolution 32 KiB for 64 channels of INT8 or 32 of FP16; -ENOMEM, or another errno of the
+ * driver.
+ */
+int npu_conv_weights_new(struct npu_dev *dev, const struct npu_conv_weights_desc *desc,
+			 const void *src, struct npu_weights **out);
+
+/**
+ * struct npu_rec_conv_opts - options of npu_rec_conv(); NULL or all zero = defaults
+ */
+struct npu_rec_conv_opts {
+	/** @act: as in struct npu_rec_matmul_opts */
+	enum npu_act act;
+	/** @max_lines: most lines of the result per task, 0 = as many as fit */
+	/** @max_n: most channels of the result per task, 0 = 4096; rounded to the kernel group */
+	uint32_t max_lines, max_n;
+};
+
+/**
+ * npu_rec_conv - append y = act(convolution of x + bias)
+ * @rec: recording
+ * @x: image, in_w * in_h x in_c of INT8 or FP16
+ * @w: from npu_conv_weights_new(), of the same type
+ * @win: size of the image, size of the kernels, strides, dilation, padding
+ * @y: image, npu_window_out_w() * npu_window_out_h() x out_c; types as npu_rec_matmul(), and no
+ *	INT32 of depthwise convolutions. Shares no element with @x
+ * @opts: options or NULL
+ *
+ * Errors are bounded as those of npu_rec_matmul(), with K = kw * kh * in_c, or kw * kh for a
+ * depthwise convolution.
+ *
+ * The lines below one line of the result have to fit the convolution buffer of 384 KiB beside
+ * 16 kernels of FP16 or 32 of INT8; lines are not cut. A line must have in_w * (bytes of the
+ * channels / 64 - 1) <= 2047, with bytes rounded up to 64: others are read wrong on silicon.
+ * FP16 kernels of 7 x 7 or more have at most 64 channels: others hang.
+ *
+ * INT8 depthwise convolutions work on 64 channels at a time: the last 32 of what is no multiple
+ * of that are copied on the NPU, forth and back.
+ *
+ * Return: 0, -EINVAL for types or shapes that do not belong together or have no mode, -E2BIG
+ * for lines that do not fit, or more than 4095 tasks; -EBUSY after npu_rec_end(), -ENOMEM, or an
+ * errno of the driver.
+ */
+int npu_rec_conv(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w,
+		 const struct npu_window *win, struct npu_tensor *y,
+		 const struct npu_rec_conv_opts *opts);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NPU_IMAGE_H */
