@@ -155,6 +155,47 @@ int npu_rec_conv(struct npu_rec *rec, const struct npu_tensor *x, const struct n
 		 const struct npu_window *win, struct npu_tensor *y,
 		 const struct npu_rec_conv_opts *opts);
 
+/* ---- pooling -------------------------------------------------------------- */
+
+/**
+ * enum npu_pool - what becomes of the elements below a window
+ * @NPU_POOL_AVERAGE: their mean; positions outside count, as 0 or npu_window.zp
+ * @NPU_POOL_MAX: the largest; positions outside do not count
+ * @NPU_POOL_MIN: the smallest; positions outside do not count
+ */
+enum npu_pool {
+	NPU_POOL_AVERAGE = 0,
+	NPU_POOL_MAX = 1,
+	NPU_POOL_MIN = 2,
+};
+
+/**
+ * npu_rec_pool - append y = pooling of x, channel by channel
+ * @rec: recording
+ * @pool: method
+ * @x: image of INT8 or FP16
+ * @win: size of the image and of the window, strides, padding
+ * @y: image, npu_window_out_w() * npu_window_out_h() of as many channels of the same type; shares
+ *	no element with @x
+ *
+ * Maxima and minima are exact. Averages of INT8 are off by at most 0.57, thus right but for ties;
+ * those of FP16 by 2^-9 of themselves and 2^-24 of the sum of the magnitudes, for the NPU
+ * multiplies the sum with a reciprocal of 11 bits for each direction, which of 2, 4, 8 and 16 is
+ * exact, and rounds.
+ *
+ * There is no mode for windows of 16 with padding, whose results are wrong on silicon. Windows of
+ * 3 x 3 or more that overlap hang in wide images; they are done by parts of lines. Windows
+ * of 1 x 1 with strides take every other position.
+ *
+ * That the NPU writes parts of lines is known from Rockchip's programs; allbilly saw wrong results
+ * of that.
+ *
+ * Return: 0, -EINVAL for types, shapes or windows that do not belong together or have no mode,
+ * -E2BIG for more than 4095 tasks, -EBUSY after npu_rec_end(), -ENOMEM.
+ */
+int npu_rec_pool(struct npu_rec *rec, enum npu_pool pool, const struct npu_tensor *x,
+		 const struct npu_window *win, struct npu_tensor *y);
+
 #ifdef __cplusplus
 }
 #endif

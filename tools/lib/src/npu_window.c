@@ -86,7 +86,8 @@ uint32_t npu_window_out_h(const struct npu_window *w)
 
 /* ---- shared by cores ---- */
 
-static uint32_t least_common(uint32_t width)
+/* Lines whose positions are a multiple of 4. */
+static uint32_t line_unit(uint32_t width)
 {
 	return width % 4 == 0 ? 1 : width % 2 == 0 ? 2 : 4;
 }
@@ -95,7 +96,7 @@ static int by_lines(struct npu_rec *rec, const struct npu_picture *p, uint32_t s
 		    const void *arg,
 		    int (*append)(struct npu_rec *rec, const void *arg, const struct npu_area *a))
 {
-	uint32_t step = (uint32_t)round_up(div_up(p->height, shares), least_common(p->width));
+	uint32_t step = (uint32_t)round_up(div_up(p->height, shares), line_unit(p->width));
 	int ret = 0;
 
 	for (uint32_t i = 0; !ret && i * step < p->height; i++) {
@@ -134,7 +135,7 @@ static int by_channels(struct npu_rec *rec, const struct npu_picture *p, uint32_
 int npu_rec_by_area(struct npu_rec *rec, const struct npu_picture *p, const void *arg,
 		    int (*append)(struct npu_rec *rec, const void *arg, const struct npu_area *a))
 {
-	uint32_t lines = npu_rec_shares(rec, (uint32_t)div_up(p->height, least_common(p->width)));
+	uint32_t lines = npu_rec_shares(rec, (uint32_t)div_up(p->height, line_unit(p->width)));
 	uint32_t channels = npu_rec_shares(rec, (uint32_t)div_up(p->cols, p->unit));
 	struct npu_area all = { .lines = p->height, .cols = p->cols };
 
