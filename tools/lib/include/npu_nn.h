@@ -64,6 +64,40 @@ int npu_rec_reduce_mean(struct npu_rec *rec, const struct npu_tensor *x, struct 
  */
 int npu_rec_reduce_max(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y);
 
+/* ---- concatenation ---------------------------------------------------------- */
+
+/**
+ * npu_rec_concat_cols - append y = tensors side by side
+ * @rec: recording
+ * @parts: tensors with the rows and the type of @y, any type
+ * @n: how many
+ * @y: with as many columns as all of them
+ *
+ * A part that is where it belongs, a view of @y from npu_tensor_view(), is not copied: give the
+ * operations that make the parts such views if the columns of each are a multiple of 32. Others
+ * are copied on the NPU, 16 bytes at a time: the columns of all but the last one are a multiple
+ * of 16 of INT8, 8 of FP16, 4 of INT32 and FP32. There is no mode for other ones. Exact.
+ *
+ * Return: as npu_rec_matmul().
+ */
+int npu_rec_concat_cols(struct npu_rec *rec, const struct npu_tensor *const *parts, uint32_t n,
+			struct npu_tensor *y);
+
+/**
+ * npu_rec_concat_rows - append y = tensors below each other
+ * @rec: recording
+ * @parts: tensors with the columns and the type of @y, any type
+ * @n: how many
+ * @y: with as many rows as all of them
+ *
+ * As npu_rec_concat_cols(), but parts may have any number of rows; several cores wait for each
+ * other before one that begins at a row that is no multiple of 4.
+ *
+ * Return: as npu_rec_matmul().
+ */
+int npu_rec_concat_rows(struct npu_rec *rec, const struct npu_tensor *const *parts, uint32_t n,
+			struct npu_tensor *y);
+
 /* ---- transposition ----------------------------------------------------------- */
 
 /**

@@ -365,8 +365,8 @@ int npu_rec_table(struct npu_rec *rec, const struct npu_table *table, const stru
  *
  * Tensors and weights may be freed afterwards; the recording keeps their memory.
  *
- * Return: 0, -EINVAL without operations, -EBUSY when done before, -ENOMEM, the first
- * error of the recording, or an errno of the driver.
+ * Return: 0, -EINVAL without operations, or without any that has something to do; -EBUSY when
+ * done before, -ENOMEM, the first error of the recording, or an errno of the driver.
  */
 int npu_rec_end(struct npu_rec *rec);
 

@@ -264,7 +264,7 @@ int npu_rec_end(struct npu_rec *rec)
 		return rec->bad;
 	if (rec->ended)
 		return -EBUSY;
-	if (!rec->nops)
+	if (!npu_rec_info(rec).tasks)
 		return -EINVAL;
 	ret = write_all(rec);
 	if (ret)
