@@ -196,6 +196,30 @@ enum npu_pool {
 int npu_rec_pool(struct npu_rec *rec, enum npu_pool pool, const struct npu_tensor *x,
 		 const struct npu_window *win, struct npu_tensor *y);
 
+/* ---- sizes ---------------------------------------------------------------- */
+
+/**
+ * npu_rec_enlarge - append y = x with each position several times
+ * @rec: recording
+ * @x: image of INT8 or FP16
+ * @width: of @x
+ * @height: of @x
+ * @times_x: copies side by side, 1 to 8
+ * @times_y: copies below each other, 1 to 8
+ * @y: image of (@width * @times_x) x (@height * @times_y), of as many channels of the same type;
+ *	shares no element with @x
+ *
+ * What others call resizing to the nearest, by an integer. Exact. There is one task for each 16
+ * bytes of channels. @width * @times_x * (@times_y - 1) and @width * @times_x are at most 8191.
+ * (Rockchip's programs do so to 2, 4 and 8 times the size; that the directions need not be the
+ * same is inferred.) See npu_rec_pool() for making images smaller.
+ *
+ * Return: 0, -EINVAL for types or shapes that do not belong together, -E2BIG for images too wide
+ * or more than 4095 tasks, -EBUSY after npu_rec_end(), -ENOMEM.
+ */
+int npu_rec_enlarge(struct npu_rec *rec, const struct npu_tensor *x, uint32_t width, uint32_t height,
+		    uint32_t times_x, uint32_t times_y, struct npu_tensor *y);
+
 #ifdef __cplusplus
 }
 #endif

@@ -67,4 +67,14 @@ struct npu_pool_task {
 
 int npu_prog_pool(struct npu_prog *p, const struct npu_pool_task *t);
 
+/* npu_enlarge_prog.c: lines of one surface, each atom so many times */
+struct npu_enlarge_task {
+	enum npu_prec type;		/* INT8 or FP16 */
+	uint32_t width, lines;
+	uint32_t times_x, times_y;	/* to 8 */
+	uint64_t in_iova, out_iova;
+};
+
+int npu_prog_enlarge(struct npu_prog *p, const struct npu_enlarge_task *t);
+
 #endif /* NPU_WINDOW_H */
