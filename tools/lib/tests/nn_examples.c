@@ -9,6 +9,7 @@
 int example_matmul(void);
 int example_ffn(void);
 int example_attention(void);
+int example_classifier(void);
 
 static void run(const char *name, int (*example)(void))
 {
@@ -25,5 +26,6 @@ int main(void)
 	run("matmul", example_matmul);
 	run("ffn", example_ffn);
 	run("attention", example_attention);
+	run("classifier", example_classifier);
 	return tap_done();
 }
