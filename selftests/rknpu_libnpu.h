@@ -46,4 +46,34 @@ static inline int libnpu_open(const char *uapi, struct npu_dev **dev)
 		npu_close(self->dev);					\
 	}
 
+static inline bool libnpu_is_vendor(const char *uapi)
+{
+	return !strcmp(uapi, "rknpu");
+}
+
+/*
+ * Runs @rec in one ioctl, or over the vendor's interface one per stage, where fences of the stage
+ * before are merged for the next one; with one start of the hardware and one interrupt per chain.
+ */
+static inline void libnpu_run_counted(struct __test_metadata *_metadata, struct npu_rec *rec,
+				      const char *uapi)
+{
+	long long irqs = rk_cores_stat("irqs"), tasks = rk_cores_stat("tasks");
+	uint64_t kicks = rk_count_all_jobs(NPU_CNT_KICK);
+	struct npu_rec_info info = npu_rec_info(rec);
+	unsigned int calls;
+
+	ioctls = 0;
+	ASSERT_EQ(0, npu_rec_run(rec)) TH_LOG("%s", npu_rec_message(rec));
+	calls = ioctls;
+	ASSERT_EQ(0, npu_rec_wait(rec, WAIT_NS));
+	EXPECT_EQ(info.chains, rk_cores_stat("irqs") - irqs);
+	EXPECT_EQ(info.chains, rk_count_all_jobs(NPU_CNT_KICK) - kicks);
+	EXPECT_EQ(info.tasks, rk_cores_stat("tasks") - tasks);
+	if (libnpu_is_vendor(uapi))
+		EXPECT_LE(info.stages, calls);
+	if (!libnpu_is_vendor(uapi) || info.stages == 1)
+		EXPECT_EQ(1, calls);
+}
+
 #endif /* RKNPU_LIBNPU_H */

@@ -65,27 +65,15 @@ static struct npu_rec *recording(struct npu_dev *dev)
 }
 
 /* One ioctl, one start of the hardware and one interrupt, however many tasks. */
-static void run_once(struct __test_metadata *_metadata, struct npu_rec *rec)
-{
-	long long irqs = rk_cores_stat("irqs"), tasks = rk_cores_stat("tasks");
-	uint64_t kicks = rk_count_all_jobs(NPU_CNT_KICK);
-
-	ioctls = 0;
-	ASSERT_EQ(0, npu_rec_run(rec));
-	EXPECT_EQ(1, ioctls);
-	ASSERT_EQ(0, npu_rec_wait(rec, WAIT_NS));
-	EXPECT_EQ(1, rk_cores_stat("irqs") - irqs);
-	EXPECT_EQ(1, rk_count_all_jobs(NPU_CNT_KICK) - kicks);
-	EXPECT_EQ(npu_rec_info(rec).tasks, rk_cores_stat("tasks") - tasks);
-}
-
-static void end_and_run(struct __test_metadata *_metadata, struct npu_rec *rec, int err)
+static void end_and_run(struct __test_metadata *_metadata, struct npu_rec *rec, int err,
+			const char *uapi)
 {
 	ASSERT_EQ(0, err) TH_LOG("%s", npu_rec_message(rec));
 	ASSERT_EQ(0, npu_rec_end(rec));
 	EXPECT_TRUE(npu_rec_info(rec).chained);
-	run_once(_metadata, rec);
-	run_once(_metadata, rec);
+	EXPECT_EQ(1, npu_rec_info(rec).chains);
+	libnpu_run_counted(_metadata, rec, uapi);
+	libnpu_run_counted(_metadata, rec, uapi);
 }
 
 RK_TEST_F_TIMEOUT(nn, long_sums, 120, "fp16 sums of 9000 columns are added on the NPU")
@@ -106,7 +94,7 @@ RK_TEST_F_TIMEOUT(nn, long_sums, 120, "fp16 sums of 9000 columns are added on th
 	tw = weights(self->dev, N, K, w);
 	rec = recording(self->dev);
 	ASSERT_TRUE(tx && ty && tw && rec);
-	end_and_run(_metadata, rec, npu_rec_matmul(rec, tx, tw, ty, NULL));
+	end_and_run(_metadata, rec, npu_rec_matmul(rec, tx, tw, ty, NULL), variant->uapi);
 	ASSERT_EQ(0, npu_tensor_read_f32(ty, y, 0, 1));
 	for (int m = 0; m < M; m++)
 		for (int n = 0; n < N; n++)
@@ -133,7 +121,7 @@ RK_TEST_F_TIMEOUT(nn, softmax, 120, "softmax with a causal mask is within its bo
 	tx = tensor(self->dev, M, N, x);
 	ty = tensor(self->dev, M, N, NULL);
 	ASSERT_TRUE(tx && ty && rec);
-	end_and_run(_metadata, rec, npu_rec_softmax(rec, tx, ty, &o));
+	end_and_run(_metadata, rec, npu_rec_softmax(rec, tx, ty, &o), variant->uapi);
 	ASSERT_EQ(0, npu_tensor_read_f32(ty, y, 0, 1));
 	for (int m = 0; m < M; m++) {
 		int seen = N - M + m + 1;
@@ -279,7 +267,7 @@ RK_TEST_F_TIMEOUT(nn, block, 120,
 	ASSERT_TRUE(rec && make_block(&b, self->dev, x));
 	for (int i = 0; !ret && i < STEPS; i++)
 		ret = append_step(rec, &b, i);
-	end_and_run(_metadata, rec, ret);
+	end_and_run(_metadata, rec, ret, variant->uapi);
 	TH_LOG("%u operations, %u tasks", npu_rec_info(rec).ops, npu_rec_info(rec).tasks);
 	ASSERT_EQ(0, npu_tensor_read(b.y, together, 0));
 	check_attention(_metadata, &b);
