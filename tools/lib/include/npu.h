@@ -102,12 +102,14 @@ int npu_version(const struct npu_dev *dev, struct npu_version *v);
  * enum npu_prec - element types as every block encodes them
  * @NPU_PREC_INT8: 8-bit two's complement
  * @NPU_PREC_FP16: IEEE binary16
+ * @NPU_PREC_BF16: the upper half of IEEE binary32, for products
  * @NPU_PREC_INT32: 32-bit two's complement, results only
  * @NPU_PREC_FP32: IEEE binary32, results only
  */
 enum npu_prec {
 	NPU_PREC_INT8 = 0,
 	NPU_PREC_FP16 = 2,
+	NPU_PREC_BF16 = 3,
 	NPU_PREC_INT32 = 4,
 	NPU_PREC_FP32 = 5,
 };
@@ -506,6 +508,20 @@ uint16_t npu_f64_to_f16(double d);
  * Return: the same number.
  */
 float npu_f16_to_f32(uint16_t h);
+/**
+ * npu_f32_to_bf16 - convert to bf16, rounded to nearest even
+ * @f: number; beyond the range becomes infinity, NaN stays NaN
+ *
+ * Return: bf16 bits.
+ */
+uint16_t npu_f32_to_bf16(float f);
+/**
+ * npu_bf16_to_f32 - convert bf16 to fp32, exactly
+ * @h: bf16 bits
+ *
+ * Return: the same number.
+ */
+float npu_bf16_to_f32(uint16_t h);
 
 #ifdef __cplusplus
 }

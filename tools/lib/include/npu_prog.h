@@ -249,9 +249,9 @@ const char *npu_prog_message(const struct npu_prog *p);
  * out_c = N with a 1x1 kernel.
  */
 struct npu_conv_task {
-	/** @in: NPU_PREC_INT8 or NPU_PREC_FP16 */
+	/** @in: NPU_PREC_INT8, NPU_PREC_FP16 or NPU_PREC_BF16 */
 	enum npu_prec in;
-	/** @out: INT8 or INT32 for INT8, FP16 or FP32 for FP16 */
+	/** @out: INT8 or INT32 for INT8, FP16 or FP32 for FP16, BF16 or FP32 for BF16 */
 	enum npu_prec out;
 	/** @in_w: width this task reads, 1 to 2047 */
 	/** @in_h: height this task reads, 1 to 1022 */
@@ -274,7 +274,7 @@ struct npu_conv_task {
 	/**
 	 * @depthwise: channel by channel; @in_c and @out_c are the same multiple of 64
 	 * (int8) or 32 (fp16), because others have been seen to hang (gregordinary). There
-	 * is no mode for int32 results
+	 * is no mode for int32 results, or for bf16
 	 */
 	bool depthwise;
 	/** @kw: kernel width, 1 to 31 */

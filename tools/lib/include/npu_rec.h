@@ -185,19 +185,22 @@ struct npu_rec_matmul_opts {
 /**
  * npu_rec_matmul - append y = act(x * W^T + bias)
  * @rec: recording
- * @x: M x K, INT8 or FP16
+ * @x: M x K, INT8, FP16 or BF16
  * @w: N x K weights of the same type
- * @y: M x N; INT32, or INT8 for weights with a requantisation; or FP32 or FP16. Shares
+ * @y: M x N; INT32, or INT8 for weights with a requantisation; or FP32, or the type of @x. Shares
  *     no element with @x
  * @opts: options or NULL
  *
  * Integers are exact, modulo requantisation, see npu_requant_apply(). Sums of FP16
  * products are kept in fp32, in an order that is not known, and rounded once to FP16:
- * before that they are off by at most K * 2^-24 times the sum of the products' magnitudes.
+ * before that they are off by at most K * 2^-24 times the sum of the products' magnitudes. BF16 is
+ * the same, and rounded once to BF16, which is 2^-8 of the result; no other operation but
+ * concatenation takes it.
  *
  * More than 4096 columns are summed up by several programs, whose results the NPU adds:
  * INT32 saturates at each addition, FP32 is rounded once more for each, which the bound
- * covers. There is no mode for INT8 results then, and functions see the sum rounded to FP16.
+ * covers. There is no mode for INT8 or BF16 results then, and functions see the sum rounded to
+ * FP16.
  *
  * Return: 0, -EINVAL for types or shapes that do not belong together, -E2BIG for more
  * than 4095 tasks, -EBUSY after npu_rec_end(), -ENOMEM.

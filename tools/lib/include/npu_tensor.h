@@ -34,7 +34,7 @@ struct npu_tensor;
  * struct npu_shape - type and size of a tensor
  */
 struct npu_shape {
-	/** @type: INT8 or FP16; INT32 and FP32 for results only */
+	/** @type: INT8, FP16 or BF16; INT32 and FP32 for results only */
 	enum npu_prec type;
 	/** @rows: rows of a matrix, or positions of an image */
 	/** @cols: columns of a matrix, or channels of an image */
@@ -153,7 +153,7 @@ int npu_tensor_read(struct npu_tensor *t, void *dst, size_t ld);
 
 /**
  * npu_tensor_write_f32 - npu_tensor_write() from floats
- * @t: tensor or view of INT8, FP16 or FP32
+ * @t: tensor or view of INT8, FP16, BF16 or FP32
  * @src: numbers
  * @ld: elements from row to row in @src, 0 = dense
  * @scale: a number is an element times this, above 0
@@ -194,7 +194,7 @@ struct npu_weights;
  * struct npu_weights_desc - weights of y = x * W^T + bias
  */
 struct npu_weights_desc {
-	/** @type: INT8 or FP16 */
+	/** @type: INT8, FP16 or BF16 */
 	enum npu_prec type;
 	/** @n: columns of the result */
 	/** @k: columns of the input; above 4096 see npu_rec_matmul() */
@@ -205,7 +205,7 @@ struct npu_weights_desc {
 	size_t ld;
 	/**
 	 * @bias: n values that are added to each row of the result, int32_t for INT8 and
-	 * float for FP16; or NULL. Copied
+	 * float for others; or NULL. Copied
 	 */
 	const void *bias;
 	/** @rq: for INT8 results of INT8 weights; scale 0 = results are INT32 */

@@ -58,6 +58,7 @@ size_t npu_prec_bytes(enum npu_prec prec)
 	case NPU_PREC_INT8:
 		return 1;
 	case NPU_PREC_FP16:
+	case NPU_PREC_BF16:
 		return 2;
 	default:
 		return 4;
@@ -115,9 +116,9 @@ static uint64_t feature_banks(const struct npu_conv_task *t)
 static int check_types(struct npu_prog *p, const struct npu_conv_task *t)
 {
 	bool requant = t->out == NPU_PREC_INT8;
+	bool is_float = t->in == NPU_PREC_FP16 || (t->in == NPU_PREC_BF16 && !t->depthwise);
 	bool ok = t->in == NPU_PREC_INT8 ? requant || (t->out == NPU_PREC_INT32 && !t->depthwise)
-		: t->in == NPU_PREC_FP16 &&
-		  (t->out == NPU_PREC_FP16 || t->out == NPU_PREC_FP32);
+		: is_float && (t->out == t->in || t->out == NPU_PREC_FP32);
 
 	if (!ok)
 		return npu_prog_fail(p, -EINVAL, "no mode for operands %d and result %d",
@@ -268,7 +269,7 @@ static void set_core(struct npu_prog *p, const struct npu_conv_task *t)
 {
 	SET(p, CORE_MISC_CFG_PROC_PRECISION, t->in);
 	SET(p, CORE_MISC_CFG_DW_EN, t->depthwise);
-	SET(p, CORE_MISC_CFG_QD_EN, t->in == NPU_PREC_FP16 || t->out == NPU_PREC_INT8);
+	SET(p, CORE_MISC_CFG_QD_EN, t->in != NPU_PREC_INT8 || t->out == NPU_PREC_INT8);
 	SET(p, CORE_DATAOUT_SIZE_0_WIDTH, t->out_w);
 	SET(p, CORE_DATAOUT_SIZE_0_HEIGHT, t->out_h);
 	SET(p, CORE_DATAOUT_SIZE_1_CHANNEL, t->out_c);
@@ -324,7 +325,8 @@ static void set_conversions(struct npu_prog *p, const struct npu_conv_task *t)
 	SET(p, DPU_BS_OW_OP_OPERAND, -(int64_t)t->weight_zp);
 	SET(p, DPU_OUT_CVT_OFFSET_OFFSET, requant ? t->rq.zp : 0);
 	SET(p, DPU_OUT_CVT_SCALE_SCALE, requant ? t->rq.scale : 1);
-	SET(p, DPU_OUT_CVT_SCALE_FP32TOFP16_EN, t->out == NPU_PREC_FP16);
+	SET(p, DPU_OUT_CVT_SCALE_FP32TOFP16_EN,
+	    t->out == NPU_PREC_FP16 || t->out == NPU_PREC_BF16);
 	SET(p, DPU_OUT_CVT_SHIFT_SHIFT, requant ? t->rq.shift : 0);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Conversion between IEEE binary16 bit patterns and C's float types.
+ * Conversion between bit patterns of IEEE binary16 and bf16 and C's float types.
  */
 #include <string.h>
 
@@ -79,6 +79,26 @@ float npu_f16_to_f32(uint16_t h)
 		memcpy(&bits, &f, sizeof(bits));
 		bits |= sign;
 	}
+	memcpy(&f, &bits, sizeof(f));
+	return f;
+}
+
+uint16_t npu_f32_to_bf16(float f)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &f, sizeof(bits));
+	/* A NaN must not become infinite. */
+	if ((bits & 0x7fffffff) > 0x7f800000)
+		return (uint16_t)(bits >> 16 | 0x40);
+	return (uint16_t)round_shift(bits, 16);
+}
+
+float npu_bf16_to_f32(uint16_t h)
+{
+	uint32_t bits = (uint32_t)h << 16;
+	float f;
+
 	memcpy(&f, &bits, sizeof(f));
 	return f;
 }

@@ -23,8 +23,8 @@ bool npu_product_types_fit(const struct npu_tensor *x, const struct npu_weights 
 
 	if (x->shape.type != w->type || (w->depthwise && out == NPU_PREC_INT32))
 		return false;
-	if (w->type == NPU_PREC_FP16)
-		return out == NPU_PREC_FP16 || out == NPU_PREC_FP32;
+	if (w->type != NPU_PREC_INT8)
+		return out == w->type || out == NPU_PREC_FP32;
 	return w->rq.scale ? out == NPU_PREC_INT8 : out == NPU_PREC_INT32 && !w->has_bias;
 }
 
@@ -54,9 +54,9 @@ static int check(struct npu_rec *rec, const struct npu_tensor *x, const struct n
 				    y->shape.cols);
 	if (npu_tensor_overlap(x, y))
 		return npu_rec_fail(rec, -EINVAL, "matmul: x and y share memory");
-	if (y->shape.type == NPU_PREC_INT8 && w->k > w->k_step)
-		return npu_rec_fail(rec, -EINVAL, "matmul: no mode for INT8 results of %u columns, more than %u",
-				    w->k, NPU_TASK_MAX_K);
+	if ((y->shape.type == NPU_PREC_INT8 || y->shape.type == NPU_PREC_BF16) && w->k > w->k_step)
+		return npu_rec_fail(rec, -EINVAL, "matmul: no mode for y of type %d of %u columns, more than %u",
+				    y->shape.type, w->k, NPU_TASK_MAX_K);
 	if (opts && !npu_act_folds(opts->act, y))
 		return npu_rec_fail(rec, -EINVAL, "matmul: activation %d cannot be folded into y of type %d",
 				    opts->act, y->shape.type);
@@ -129,7 +129,7 @@ static int add_tiles(struct npu_rec *rec, const struct npu_plan *plan,
 
 static bool is_float(const struct npu_weights *w)
 {
-	return w->type == NPU_PREC_FP16;
+	return w->type != NPU_PREC_INT8;
 }
 
 /* Sums of several programs: what one gave, and what there was with and without it. */

@@ -44,7 +44,7 @@ void npu_mem_put(struct npu_mem *mem)
 
 static bool known_type(enum npu_prec type)
 {
-	return type == NPU_PREC_INT8 || type == NPU_PREC_FP16 ||
+	return type == NPU_PREC_INT8 || type == NPU_PREC_FP16 || type == NPU_PREC_BF16 ||
 	       type == NPU_PREC_INT32 || type == NPU_PREC_FP32;
 }
 

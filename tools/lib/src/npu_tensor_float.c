@@ -26,6 +26,10 @@ static void store(uint8_t *p, enum npu_prec type, float v)
 		h = npu_f32_to_f16(v);
 		memcpy(p, &h, sizeof(h));
 		break;
+	case NPU_PREC_BF16:
+		h = npu_f32_to_bf16(v);
+		memcpy(p, &h, sizeof(h));
+		break;
 	default:
 		memcpy(p, &v, sizeof(v));
 	}
@@ -43,6 +47,9 @@ static float load(const uint8_t *p, enum npu_prec type)
 	case NPU_PREC_FP16:
 		memcpy(&h, p, sizeof(h));
 		return npu_f16_to_f32(h);
+	case NPU_PREC_BF16:
+		memcpy(&h, p, sizeof(h));
+		return npu_bf16_to_f32(h);
 	case NPU_PREC_INT32:
 		memcpy(&i, p, sizeof(i));
 		return (float)i;

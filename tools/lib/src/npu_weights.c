@@ -16,8 +16,9 @@
 static int check_desc(const struct npu_weights_desc *d)
 {
 	size_t row = d->is_kn ? d->n : d->k;
+	bool known = d->type == NPU_PREC_INT8 || d->type == NPU_PREC_FP16 || d->type == NPU_PREC_BF16;
 
-	if ((d->type != NPU_PREC_INT8 && d->type != NPU_PREC_FP16) || !d->n || !d->k ||
+	if (!known || !d->n || !d->k ||
 	    d->n > INT32_MAX / 2 || d->k > INT32_MAX / 2 || (d->ld && d->ld < row))
 		return -EINVAL;
 	if (d->rq.scale && d->type != NPU_PREC_INT8)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Unit tests of fp16 conversion: every value, and every point where rounding
+ * Unit tests of fp16 and bf16 conversion: every value, and every point where rounding
  * changes its mind.
  */
 #include <math.h>
@@ -85,10 +85,39 @@ static void test_special(void)
 	       "infinity, zero and one");
 }
 
+/* Every pattern, the points halfway to the next one, and their neighbours. */
+static void test_bf16(void)
+{
+	int exact = 0, wrong = 0;
+
+	for (uint32_t h = 0; h < 0x10000; h++) {
+		float f = npu_bf16_to_f32((uint16_t)h), half, below, above;
+		uint32_t bits = h << 16 | 0x8000;
+
+		if (isnan(f)) {
+			exact += !isnan(npu_bf16_to_f32(npu_f32_to_bf16(f)));
+			continue;
+		}
+		exact += npu_f32_to_bf16(f) != h;
+		if (isinf(f))
+			continue;
+		memcpy(&half, &bits, sizeof(half));
+		bits--;
+		memcpy(&below, &bits, sizeof(below));
+		bits += 2;
+		memcpy(&above, &bits, sizeof(above));
+		wrong += npu_f32_to_bf16(half) != h + (h & 1);
+		wrong += npu_f32_to_bf16(below) != h || npu_f32_to_bf16(above) != h + 1;
+	}
+	tap_ok(!exact, "bf16 is exact in fp32 and back: %d are not", exact);
+	tap_ok(!wrong, "fp32 to bf16 is the nearest, ties to even: %d are not", wrong);
+}
+
 int main(void)
 {
 	test_exact();
 	test_boundaries();
 	test_special();
+	test_bf16();
 	return tap_done();
 }
