@@ -103,11 +103,12 @@ int npu_rec_concat_rows(struct npu_rec *rec, const struct npu_tensor *const *par
 /**
  * npu_rec_transpose - append y = x with rows as columns
  * @rec: recording
- * @x: M x N of FP16 in memory for 8192 rows at most
- * @y: N x M of FP16; shares no element with @x
+ * @x: M x N of FP16 or INT8, in memory for 8192 rows at most
+ * @y: N x M of the same type; shares no element with @x
  *
  * Exact for finite numbers; a row of @y that has others is spoilt. The NPU moves 16 bytes at
- * a time, so that the columns are products with ones: @x becomes weights first.
+ * a time, so that the columns are products with ones: @x becomes weights first. Several cores
+ * share the columns of @x by multiples of 64.
  *
  * Return: as npu_rec_reduce_sum(); -E2BIG for more rows.
  */

@@ -28,7 +28,7 @@ extern "C" {
  * A recording of several cores (npu_rec_opts.cores) has a chain of tasks and an interrupt for
  * each. Operations are shared out: attention by heads; products by rows, or by columns where
  * there are few rows; what works on rows or elements by rows; images by lines, or by channels
- * where there are few lines; transposition not. Where a core
+ * where there are few lines; transposition by columns. Where a core
  * needs what another one writes, a new stage begins: all cores wait for each other, and there is
  * one more chain for each of them. It is still one ioctl; over the vendor's interface it is one
  * for each stage. npu_rec_on() places operations so that none has to wait.

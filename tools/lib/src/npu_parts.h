@@ -134,8 +134,8 @@ int npu_rec_softmax_tasks(struct npu_rec *rec, const struct npu_tensor *x, struc
 /* npu_rec_pack.c: the same; rows of @x to kernels of @w, which has as many rows and columns */
 int npu_rec_pack(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w);
 /* Memory for such weights; 0. */
-int npu_rec_blank(struct npu_rec *rec, struct npu_dev *dev, uint32_t n, uint32_t k,
-		  struct npu_weights **out);
+int npu_rec_blank(struct npu_rec *rec, struct npu_dev *dev, enum npu_prec type, uint32_t n,
+		  uint32_t k, struct npu_weights **out);
 /* What it takes to transpose tensors of @rows rows. */
 struct npu_transposer {
 	struct npu_tensor *identity;
@@ -143,7 +143,7 @@ struct npu_transposer {
 };
 
 int npu_transposer_new(struct npu_rec *rec, struct npu_transposer *t, struct npu_dev *dev,
-		       uint32_t rows);
+		       enum npu_prec type, uint32_t rows);
 void npu_transposer_free(struct npu_transposer *t);
 int npu_rec_transpose_tasks(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y,
 			    const struct npu_transposer *t);

@@ -101,15 +101,15 @@ static int prepare(struct attention *a, float scale)
 	int ret = npu_rec_exp_table(a->rec, scale, &a->table);
 
 	if (!ret)
-		ret = npu_rec_blank(a->rec, dev, a->stored, a->dim, &a->keys);
+		ret = npu_rec_blank(a->rec, dev, NPU_PREC_FP16, a->stored, a->dim, &a->keys);
 	if (!ret)
-		ret = npu_rec_blank(a->rec, dev, a->dim, a->stored, &a->values);
+		ret = npu_rec_blank(a->rec, dev, NPU_PREC_FP16, a->dim, a->stored, &a->values);
 	if (!ret)
 		a->values->k_step = npu_sum_step(a->block, a->values);
 	if (!ret)
 		ret = npu_rec_temp(a->rec, dev, NPU_PREC_FP16, a->dim, a->stored, &a->turned);
 	if (!ret)
-		ret = npu_transposer_new(a->rec, &a->transposer, dev, a->tokens);
+		ret = npu_transposer_new(a->rec, &a->transposer, dev, NPU_PREC_FP16, a->tokens);
 	if (!ret)
 		ret = make_mask(a);
 	for (size_t i = 0; !ret && i < ARRAY_SIZE(a->score); i++)

@@ -3,18 +3,17 @@
  * Tensors that become weights on the NPU, and transposition, which takes that.
  *
  * A tensor has 16 bytes of each row, then the next ones; weights have 64 bytes of each of 16
- * kernels, then the next ones. So atoms change their places, and one task moves those of a group
- * of 32 columns: the read engine takes the four atoms of a row as lines, and rows as surfaces that
- * lie inside of each other; the write engine takes what comes as lines of four, 16 to a surface.
+ * kernels of halves, or 32 of each of 32 of bytes, then the next ones. So atoms change their
+ * places, and one task moves those of a group of 32 columns: the read engine takes the atoms of a
+ * row as lines, and rows as surfaces that lie inside of each other; the write engine takes what
+ * comes as lines of as many atoms, a group of kernels to a surface.
  */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "npu_parts.h"
+#include "npu_window.h"
 
 #define GROUP_COLS	32u
-#define GROUP_ATOMS	4u
-#define GROUP_ROWS	16u
 /* Rows of one task: each makes eight channels. */
 #define PACK_ROWS	(NPU_FLY_COLS / 8)
 /* What a line of the read engine may leave out has 13 bits. */
@@ -22,22 +21,22 @@
 /* Rows and columns of the matrix that transposes. */
 #define SIDE		64u
 
-int npu_rec_blank(struct npu_rec *rec, struct npu_dev *dev, uint32_t n, uint32_t k,
-		  struct npu_weights **out)
+int npu_rec_blank(struct npu_rec *rec, struct npu_dev *dev, enum npu_prec type, uint32_t n,
+		  uint32_t k, struct npu_weights **out)
 {
-	uint32_t np = (uint32_t)round_up(n, GROUP_ROWS), kp = (uint32_t)round_up(k, GROUP_COLS);
+	size_t np = round_up(n, npu_kernel_group(type)), kp = round_up(k, GROUP_COLS);
 	struct npu_weights *w = calloc(1, sizeof(*w));
-	int ret = w ? npu_mem_new(dev, (size_t)np * kp * sizeof(uint16_t), &w->mem) : -ENOMEM;
+	int ret = w ? npu_mem_new(dev, np * kp * npu_prec_bytes(type), &w->mem) : -ENOMEM;
 
 	if (ret) {
 		free(w);
 		return npu_rec_fail(rec, ret, "no memory for weights of %u x %u", n, k);
 	}
 	w->dev = dev;
-	w->type = NPU_PREC_FP16;
+	w->type = type;
 	w->n = n;
 	w->k = k;
-	w->kp = kp;
+	w->kp = (uint32_t)kp;
 	w->k_step = npu_k_step(k);
 	*out = w;
 	return 0;
@@ -47,19 +46,20 @@ int npu_rec_blank(struct npu_rec *rec, struct npu_dev *dev, uint32_t n, uint32_t
 static void pack_task(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w,
 		      uint32_t row, uint32_t rows, uint32_t col, uint32_t k0, uint32_t kp)
 {
-	uint64_t np = round_up(w->n, GROUP_ROWS), at = np * k0 + (uint64_t)row * kp;
-	uint32_t lines = (uint32_t)min_u64(rows, GROUP_ROWS);
+	uint32_t group = npu_kernel_group(w->type), bpe = (uint32_t)npu_prec_bytes(w->type);
+	uint32_t atoms = GROUP_COLS * bpe / NPU_ATOM_BYTES, lines = (uint32_t)min_u64(rows, group);
+	uint64_t at = round_up(w->n, group) * k0 + (uint64_t)row * kp;
 	struct npu_move_task t = {
 		.raw = true,
 		.from = {
-			.iova = npu_tensor_iova(x) + npu_feature_offset(2, x->pitch, row, col),
-			.width = 1, .height = GROUP_ATOMS, .surfaces = rows,
+			.iova = npu_tensor_iova(x) + npu_feature_offset(bpe, x->pitch, row, col),
+			.width = 1, .height = atoms, .surfaces = rows,
 			.line = x->pitch, .surf = 1,
 		},
 		.to = {
-			.iova = w->mem->bo->iova + (at + (uint64_t)(col - k0) * GROUP_ROWS) * 2,
-			.width = GROUP_ATOMS, .height = lines, .surfaces = rows / lines,
-			.line = GROUP_ATOMS, .surf = GROUP_ROWS * GROUP_ATOMS * (kp / GROUP_COLS),
+			.iova = w->mem->bo->iova + (at + (uint64_t)(col - k0) * group) * bpe,
+			.width = atoms, .height = lines, .surfaces = rows / lines,
+			.line = atoms, .surf = group * atoms * (kp / GROUP_COLS),
 		},
 	};
 
@@ -70,7 +70,7 @@ static void pack_task(struct npu_rec *rec, const struct npu_tensor *x, const str
 static void pack_columns(struct npu_rec *rec, const struct npu_tensor *x,
 			 const struct npu_weights *w, uint32_t col, uint32_t k0, uint32_t kp)
 {
-	uint32_t whole = w->n / GROUP_ROWS * GROUP_ROWS, row;
+	uint32_t group = npu_kernel_group(w->type), whole = w->n / group * group, row;
 
 	for (row = 0; row < whole && npu_rec_room(rec); row += PACK_ROWS)
 		pack_task(rec, x, w, row, (uint32_t)min_u64(whole - row, PACK_ROWS), col, k0, kp);
@@ -99,10 +99,10 @@ int npu_rec_pack(struct npu_rec *rec, const struct npu_tensor *x, const struct n
 /* ---- transposition ---- */
 
 int npu_transposer_new(struct npu_rec *rec, struct npu_transposer *t, struct npu_dev *dev,
-		       uint32_t rows)
+		       enum npu_prec type, uint32_t rows)
 {
 	float one[SIDE * SIDE] = { 0 };
-	int ret = npu_rec_temp(rec, dev, NPU_PREC_FP16, SIDE, SIDE, &t->identity);
+	int ret = npu_rec_temp(rec, dev, type, SIDE, SIDE, &t->identity);
 
 	for (uint32_t i = 0; i < SIDE; i++)
 		one[i * SIDE + i] = 1;
@@ -112,7 +112,9 @@ int npu_transposer_new(struct npu_rec *rec, struct npu_transposer *t, struct npu
 			npu_rec_fail(rec, ret, "no matrix to transpose with");
 	}
 	if (!ret)
-		ret = npu_rec_blank(rec, dev, rows, SIDE, &t->weights);
+		ret = npu_rec_blank(rec, dev, type, rows, SIDE, &t->weights);
+	if (!ret && type == NPU_PREC_INT8)
+		t->weights->rq.scale = 1;
 	return ret;
 }
 
@@ -149,7 +151,7 @@ static int check(struct npu_rec *rec, const struct npu_tensor *x, const struct n
 {
 	const struct npu_shape *a = &x->shape, *b = &y->shape;
 
-	if (a->type != NPU_PREC_FP16 || b->type != NPU_PREC_FP16)
+	if (a->type != b->type || (a->type != NPU_PREC_FP16 && a->type != NPU_PREC_INT8))
 		return npu_rec_fail(rec, -EINVAL, "transpose: no mode for type %d to %d", a->type,
 				    b->type);
 	if (a->rows != b->cols || a->cols != b->rows)
@@ -160,17 +162,35 @@ static int check(struct npu_rec *rec, const struct npu_tensor *x, const struct n
 	return 0;
 }
 
+struct turn {
+	const struct npu_tensor *x, *y;
+};
+
+/* Columns that become rows; each share makes weights of its own. */
+static int append_columns(struct npu_rec *rec, const void *arg, const struct npu_area *a)
+{
+	const struct turn *turn = arg;
+	uint32_t rows = turn->x->shape.rows;
+	struct npu_tensor x = npu_part(turn->x, 0, rows, a->col, a->cols);
+	struct npu_tensor y = npu_part(turn->y, a->col, a->cols, 0, rows);
+	struct npu_transposer t = { 0 };
+	int ret = npu_transposer_new(rec, &t, x.dev, x.shape.type, rows);
+
+	if (!ret)
+		ret = npu_rec_transpose_tasks(rec, &x, &y, &t);
+	npu_transposer_free(&t);
+	return ret;
+}
+
 int npu_rec_transpose(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y)
 {
-	struct npu_transposer t = { 0 };
+	struct npu_picture p = { .width = 1, .height = 1, .cols = x->shape.cols, .unit = SIDE };
+	const struct turn turn = { x, y };
 	int ret = npu_rec_begin(rec, "transpose");
 
 	if (!ret)
 		ret = check(rec, x, y);
 	if (!ret)
-		ret = npu_transposer_new(rec, &t, x->dev, x->shape.rows);
-	if (!ret)
-		ret = npu_rec_transpose_tasks(rec, x, y, &t);
-	npu_transposer_free(&t);
+		ret = npu_rec_by_area(rec, &p, &turn, append_columns);
 	return ret ? ret : npu_rec_commit(rec);
 }

@@ -56,7 +56,7 @@ static int packed_ones(struct npu_rec *rec, struct npu_dev *dev, uint32_t n,
 	*out = npu_rec_const(rec, n, 0, 1);
 	if (*out)
 		return npu_rec_reads_weights(rec, *out);
-	ret = npu_rec_blank(rec, dev, n, NPU_SPREAD_CHANNELS, &w);
+	ret = npu_rec_blank(rec, dev, NPU_PREC_FP16, n, NPU_SPREAD_CHANNELS, &w);
 	if (ret)
 		return ret;
 	*out = w;
