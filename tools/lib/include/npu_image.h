@@ -188,7 +188,7 @@ enum npu_pool {
  * of 1 x 1 with strides take every other position.
  *
  * That the NPU writes parts of lines is known from Rockchip's programs; allbilly saw wrong results
- * of that.
+ * of that. In-tree rocket waits for the DPU alone, and whether pooling wakes it is not known.
  *
  * Return: 0, -EINVAL for types, shapes or windows that do not belong together or have no mode,
  * -E2BIG for more than 4095 tasks, -EBUSY after npu_rec_end(), -ENOMEM.
