@@ -248,29 +248,108 @@ static int run(struct npu_dev *dev, const struct conv_case *c, struct data *d, s
 	return ret;
 }
 
-static void conv_case(struct npu_dev *dev, const struct conv_case *c)
+static double worst_of(struct npu_dev *dev, const struct conv_case *c, struct data *d,
+		       struct npu_rec_info *info, int *ret)
 {
 	struct npu_rec_opts o = { .cores = c->cores };
-	struct npu_rec_info info;
 	struct npu_rec *rec = NULL;
 	double worst = 0;
+
+	make(c, d);
+	npu_rec_new(dev, &o, &rec);
+	*ret = run(dev, c, d, rec);
+	*info = npu_rec_info(rec);
+	for (uint32_t pos = 0; pos < d->out_w * d->out_h; pos++)
+		for (uint32_t n = 0; n < c->out_c; n++)
+			worst = nn_worse(worst, excess(c, d, pos, n));
+	npu_rec_free(rec);
+	return worst;
+}
+
+static void conv_case(struct npu_dev *dev, const struct conv_case *c)
+{
+	struct npu_rec_info info;
 	struct data d;
 	int ret;
+	double worst = worst_of(dev, c, &d, &info, &ret);
 
-	make(c, &d);
-	npu_rec_new(dev, &o, &rec);
-	ret = run(dev, c, &d, rec);
-	info = npu_rec_info(rec);
-	for (uint32_t pos = 0; pos < d.out_w * d.out_h; pos++)
-		for (uint32_t n = 0; n < c->out_c; n++)
-			worst = nn_worse(worst, excess(c, &d, pos, n));
 	tap_ok(!ret && worst <= 1 && info.ops == 1 && info.stages == 1 &&
 	       info.chains == (c->cores ? c->cores : 1),
 	       "%s: %u x %u of %u to %u x %u of %u, %u tasks, %u chains: error %d, %.3f of the bound",
 	       c->name, c->win.in_w, c->win.in_h, c->in_c, d.out_w, d.out_h, c->out_c, info.tasks,
 	       info.chains, ret, worst);
-	npu_rec_free(rec);
 	drop(&d);
+}
+
+/* ---- any sizes ---- */
+
+#define ANY	150
+
+static uint32_t rnd_seed = 99;
+
+static uint32_t any_of(uint32_t least, uint32_t most)
+{
+	rnd_seed = rnd_seed * 1664525u + 1013904223u;
+	return least + (rnd_seed >> 8) % (most - least + 1);
+}
+
+static void any_side(uint32_t *in, uint32_t *k, uint32_t *stride, uint32_t *dil, uint32_t *before,
+		     uint32_t *after)
+{
+	do {
+		*in = any_of(1, 14);
+		*k = any_of(1, 5);
+		*dil = any_of(0, 3);
+		*stride = any_of(0, 4);
+		*before = any_of(0, (*k - 1) * one(*dil));
+		*after = any_of(0, (*k - 1) * one(*dil));
+	} while ((*k - 1) * one(*dil) + 1 > *in + *before + *after);
+}
+
+static void any_types(struct conv_case *c)
+{
+	c->in = any_of(0, 1) ? I8 : F16;
+	c->depthwise = any_of(0, 1);
+	c->bias = any_of(0, 1);
+	c->act = any_of(0, 1) ? NPU_ACT_RELU : NPU_ACT_NONE;
+	c->in_c = any_of(1, 100);
+	c->out_c = c->depthwise ? c->in_c : any_of(1, 80);
+	c->out = c->in == F16 ? (any_of(0, 1) ? F16 : F32) : I8;
+	if (c->in == I8 && !c->depthwise && any_of(0, 3) == 0) {
+		c->out = I32;
+		c->bias = false;
+	} else if (c->in == I8) {
+		c->in_zp = (int32_t)any_of(0, 255) - 128;
+		c->weight_zp = (int32_t)any_of(0, 60) - 30;
+	}
+}
+
+/* Cores may find less to do than there are of them, and lines of others in their way. */
+static void test_any(struct npu_dev *dev)
+{
+	for (int i = 0; i < ANY; i++) {
+		struct conv_case c = { .cores = any_of(1, 3), .max_lines = any_of(0, 4),
+				       .max_n = any_of(0, 2) * 32 };
+		struct npu_rec_info info;
+		double worst;
+		struct data d;
+		int ret;
+
+		any_side(&c.win.in_w, &c.win.kw, &c.win.stride_x, &c.win.dil_x, &c.win.pad_left,
+			 &c.win.pad_right);
+		any_side(&c.win.in_h, &c.win.kh, &c.win.stride_y, &c.win.dil_y, &c.win.pad_top,
+			 &c.win.pad_bottom);
+		any_types(&c);
+		worst = worst_of(dev, &c, &d, &info, &ret);
+		drop(&d);
+		if (ret || worst > 1) {
+			tap_ok(false, "%d: %u x %u of %u by %u x %u to %u, %sdepthwise, type %d, %u cores: error %d, %.3f of the bound",
+			       i, c.win.in_w, c.win.in_h, c.in_c, c.win.kw, c.win.kh, c.out_c,
+			       c.depthwise ? "" : "not ", c.in, c.cores, ret, worst);
+			return;
+		}
+	}
+	tap_ok(true, "%d convolutions of any size", ANY);
 }
 
 /* 3 x 3 twice on three cores: windows reach into lines of others, so that these are waited for. */
@@ -448,6 +527,7 @@ int main(void)
 	sim_features(OURS);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		conv_case(dev, &cases[i]);
+	test_any(dev);
 	test_stages(dev);
 	test_views(dev);
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)

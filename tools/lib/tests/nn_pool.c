@@ -86,40 +86,97 @@ static double excess(const struct pool_case *c, const struct window *s, double y
 	return fabs(y - mean) / off;
 }
 
-static void pool_case(struct npu_dev *dev, const struct pool_case *c)
+static double worst_of(struct npu_dev *dev, const struct pool_case *c, struct npu_rec_info *info, int *ret)
 {
 	const struct npu_window *w = &c->win;
 	uint32_t in = w->in_w * w->in_h, out = npu_window_out_w(w) * npu_window_out_h(w);
 	float *x = nn_floats((size_t)in * c->channels, 1), *y = calloc((size_t)out * c->channels, sizeof(*y));
 	struct npu_tensor *tx, *ty = nn_tensor(dev, c->type, out, c->channels, NULL);
 	struct npu_rec_opts o = { .cores = c->cores };
-	struct npu_rec_info info;
 	struct npu_rec *rec = NULL;
 	double worst = 0;
-	int ret;
 
 	for (size_t i = 0; c->type == I8 && i < (size_t)in * c->channels; i++)
 		x[i] = (float)(int)(x[i] * 127);
 	tx = nn_tensor(dev, c->type, in, c->channels, x);
 	npu_rec_new(dev, &o, &rec);
-	ret = nn_run(rec, npu_rec_pool(rec, c->pool, tx, w, ty));
-	ret = ret ? ret : npu_tensor_read_f32(ty, y, 0, 1);
-	info = npu_rec_info(rec);
+	*ret = nn_run(rec, npu_rec_pool(rec, c->pool, tx, w, ty));
+	*ret = *ret ? *ret : npu_tensor_read_f32(ty, y, 0, 1);
+	*info = npu_rec_info(rec);
 	for (uint32_t pos = 0; pos < out; pos++)
 		for (uint32_t ch = 0; ch < c->channels; ch++) {
 			struct window s = look(c, x, pos, ch);
 
 			worst = nn_worse(worst, excess(c, &s, y[(size_t)pos * c->channels + ch]));
 		}
-	tap_ok(!ret && worst <= 1 && info.ops == 1 && info.stages == 1 && info.tasks == c->tasks &&
-	       info.chains == c->cores,
-	       "%s: %u x %u of %u to %u positions, %u tasks, %u chains: error %d, %.3f of the bound",
-	       c->name, w->in_w, w->in_h, c->channels, out, info.tasks, info.chains, ret, worst);
 	npu_rec_free(rec);
 	npu_tensor_free(tx);
 	npu_tensor_free(ty);
 	free(x);
 	free(y);
+	return worst;
+}
+
+static void pool_case(struct npu_dev *dev, const struct pool_case *c)
+{
+	const struct npu_window *w = &c->win;
+	struct npu_rec_info info;
+	int ret;
+	double worst = worst_of(dev, c, &info, &ret);
+
+	tap_ok(!ret && worst <= 1 && info.ops == 1 && info.stages == 1 && info.tasks == c->tasks &&
+	       info.chains == c->cores,
+	       "%s: %u x %u of %u, %u tasks, %u chains: error %d, %.3f of the bound", c->name, w->in_w,
+	       w->in_h, c->channels, info.tasks, info.chains, ret, worst);
+}
+
+/* ---- any sizes ---- */
+
+#define ANY	150
+
+static uint32_t rnd_seed = 77;
+
+static uint32_t any_of(uint32_t least, uint32_t most)
+{
+	rnd_seed = rnd_seed * 1664525u + 1013904223u;
+	return least + (rnd_seed >> 8) % (most - least + 1);
+}
+
+static void any_side(uint32_t limit, uint32_t *in, uint32_t *k, uint32_t *stride, uint32_t *before,
+		     uint32_t *after)
+{
+	do {
+		*in = any_of(1, limit);
+		*k = any_of(1, 8);
+		*stride = any_of(0, 5);
+		*before = any_of(0, *k - 1);
+		*after = any_of(0, *k - 1);
+	} while (*k > *in + *before + *after);
+}
+
+static void test_any(struct npu_dev *dev)
+{
+	for (int i = 0; i < ANY; i++) {
+		struct pool_case c = {
+			.pool = (enum npu_pool)any_of(0, 2), .type = any_of(0, 1) ? I8 : F16,
+			.channels = any_of(1, 70), .cores = any_of(1, 3),
+		};
+		struct npu_rec_info info;
+		double worst;
+		int ret;
+
+		any_side(60, &c.win.in_w, &c.win.kw, &c.win.stride_x, &c.win.pad_left, &c.win.pad_right);
+		any_side(12, &c.win.in_h, &c.win.kh, &c.win.stride_y, &c.win.pad_top, &c.win.pad_bottom);
+		c.win.zp = c.type == I8 ? (int32_t)any_of(0, 255) - 128 : 0;
+		worst = worst_of(dev, &c, &info, &ret);
+		if (ret || worst > 1) {
+			tap_ok(false, "%d: %u x %u of %u by %u x %u, method %d, type %d, %u cores: error %d, %.3f of the bound",
+			       i, c.win.in_w, c.win.in_h, c.channels, c.win.kw, c.win.kh, c.pool,
+			       c.type, c.cores, ret, worst);
+			return;
+		}
+	}
+	tap_ok(true, "pooling of %d images of any size", ANY);
 }
 
 /* A task may hold no more than 16 MiB: lines are shared out over several. */
@@ -196,6 +253,7 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		pool_case(dev, &cases[i]);
 	test_large(dev);
+	test_any(dev);
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
 		refusal(dev, &refused[i]);
 	tap_ok(!sim_bos(), "nothing is left");
