@@ -21,6 +21,7 @@
 /* Of another client's buffers. */
 #define SECRET		0xb7
 #define CORE		1
+#define TAG		0x7a67000000000002ll
 
 /* With RKNPU_DUMP_DIR=DIR dumps are kept there, as DIR/CAUSE.N, for those who decode them. */
 #define DUMP_DIR	"RKNPU_DUMP_DIR"
@@ -167,7 +168,7 @@ static bool only_known_lines(const struct dump *d)
 {
 	static const char *const keys[] = {
 		"rknpu-dump ", "kernel ", "driver ", "npu ", "time ", "core ", "cause ", "error ",
-		"lost ", "fault ", "client ", "job ", "task ", "elapsed_ns ", "start ", "reg ",
+		"lost ", "fault ", "client ", "job ", "tag ", "task ", "elapsed_ns ", "start ", "reg ",
 		"page ", "past ", "program ", "cmd ", "end\n",
 	};
 
@@ -232,6 +233,7 @@ static int both_init(struct both *b, unsigned int timeout_ms)
 	while (take_dump(b->d))
 		;
 	ret = rk_trial_init(&b->t, CORE, timeout_ms);
+	b->t.job.tag = TAG;
 	if (!ret)
 		ret = rk_trial_init(&b->other, CORE, timeout_ms);
 	if (!ret)
@@ -274,6 +276,7 @@ static void check_names(struct __test_metadata *_metadata, const struct both *b,
 	EXPECT_TRUE(line_is(d, "client", who));
 	EXPECT_TRUE(line_is(d, "task", which));
 	EXPECT_LT(0, number(d, "job"));
+	EXPECT_EQ(TAG, number(d, "tag"));
 	EXPECT_EQ(0, commands_that_differ(d, &b->t.c.inc, &b->t.t[task]));
 	EXPECT_EQ(b->t.t[task].regcmd_count, count(d, "cmd"));
 	EXPECT_EQ(b->t.t[task].regcmd, number(d, "program"));

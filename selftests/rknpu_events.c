@@ -7,6 +7,7 @@
 
 #define TRACING		"/sys/kernel/tracing/"
 #define EVENTS		512
+#define TAG		0x7a67000000000001ll
 
 struct event {
 	char name[24];
@@ -139,18 +140,22 @@ RK_TEST_F(events, a_job_from_submit_to_fence, "a job's events name it, its clien
 			EXPECT_EQ(field(first_event("rknpu_job_queue"), "core"), field(e, "core"));
 	}
 	EXPECT_LT(0, field(first_event("rknpu_job_done"), "elapsed_ns"));
+	EXPECT_EQ(0, field(first_event("rknpu_job_done"), "tag"));
 	EXPECT_EQ(0, count_events("rknpu_job_fail"));
 }
 
-RK_TEST_F(events, tasks_are_counted, "each task of a job that the driver starts has an event")
+RK_TEST_F(events, tasks_are_counted, "each task of a job that the driver starts has an event, and its tag is told")
 {
 	struct rk_trial t;
 	int at = 0;
 
 	ASSERT_EQ(0, rk_trial_init(&t, 0, 0));
+	t.job.tag = TAG;
 	ASSERT_EQ(0, start_events());
 	ASSERT_EQ(0, rk_trial_run(&t));
 	ASSERT_LT(0, stop_events());
+	EXPECT_EQ(TAG, field(first_event("rknpu_job_submit"), "tag"));
+	EXPECT_EQ(TAG, field(first_event("rknpu_job_done"), "tag"));
 	for (int i = 1; i <= RK_TRIAL_TASKS; i++) {
 		const struct event *e = next_event(&at, "rknpu_task_done");
 
@@ -251,6 +256,7 @@ RK_TEST_F(events, a_hang, "a hang has a job that fails with its cause and task, 
 
 	RK_REQUIRE_MODEL();
 	ASSERT_EQ(0, rk_trial_init(&t, 0, 0));
+	t.job.tag = TAG;
 	rk_fault_arm(0, NPU_FAULT_HANG, 1, 1);
 	ASSERT_EQ(0, start_events());
 	ASSERT_EQ(0, rk_trial_run(&t));
@@ -264,6 +270,7 @@ RK_TEST_F(events, a_hang, "a hang has a job that fails with its cause and task, 
 	EXPECT_NE(NULL, strstr(fail->fields, "cause=timeout-running"));
 	EXPECT_EQ(1, field(fail, "task"));
 	EXPECT_EQ(0, field(fail, "core"));
+	EXPECT_EQ(TAG, field(fail, "tag"));
 	ASSERT_NE(NULL, first_event("rknpu_reset"));
 	EXPECT_EQ(0, field(first_event("rknpu_reset"), "error"));
 }

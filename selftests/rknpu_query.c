@@ -103,6 +103,8 @@ RK_TEST_F(param, other_numbers_are_no_ioctls, "the holes in the table of ioctls 
 	}
 }
 
+#define OLD_WAIT_JOB	0xc0386462ul
+
 /* One bit in the direction, or a few bytes: another call that has the same number. */
 static long differs_as(unsigned long cmd, unsigned int way)
 {
@@ -156,6 +158,9 @@ RK_TEST_F(param, another_call_of_the_same_number_is_none,
 		unsigned long cmd;
 
 		for (unsigned int way = 0; (cmd = differs_as(cmds[i], way)); way++) {
+			/* The struct before results had tags. */
+			if (cmd == OLD_WAIT_JOB)
+				continue;
 			memcpy(arg, before, sizeof(arg));
 			EXPECT_EQ(-ENOTTY, rk_ioctl(self->fd, cmd, arg)) TH_LOG("%#lx", cmd);
 			EXPECT_EQ(0, memcmp(before, arg, sizeof(arg))) TH_LOG("%#lx", cmd);

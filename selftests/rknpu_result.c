@@ -82,6 +82,40 @@ RK_TEST_F(result, done,
 	EXPECT_EQ(0, rk_bo_differs(&c->out, 6, RK_BYTES));
 }
 
+RK_TEST_F(result, tags,
+	  "a job's tag comes back with its result, and a program that knows none waits as ever")
+{
+	static const uint64_t tags[] = { 1, 1ull << 63, UINT64_MAX, 0 };
+	struct drm_rocket_wait_job w;
+	struct rk_client *c = &self->c;
+	struct drm_rocket_job_ext job;
+	struct drm_rocket_task task;
+	uint64_t id;
+
+	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_TAG);
+	ASSERT_EQ(0, rk_op_task(&c->inc, c->in.iova, c->out.iova, &task));
+	for (size_t i = 0; i < ARRAY_SIZE(tags); i++) {
+		rk_job_ext(&job, &task, 1, &c->in, &c->out);
+		job.tag = tags[i];
+		ASSERT_EQ(0, rk_submit_ext(c->fd, &job, 1, &id));
+		ASSERT_EQ(0, wait_job(c->fd, id, RK_FOREVER, &w));
+		EXPECT_EQ(DRM_ROCKET_CAUSE_DONE, w.cause);
+		EXPECT_EQ(tags[i], w.tag);
+	}
+	/* SUBMIT has none. */
+	id = submit_one(c);
+	ASSERT_EQ(0, wait_job(c->fd, id, RK_FOREVER, &w));
+	EXPECT_EQ(0, w.tag);
+	/* The struct of 56 bytes: nothing is written behind it. */
+	memset(&w, 0xa5, sizeof(w));
+	w.job = id - 1;
+	w.timeout_ns = RK_FOREVER;
+	w.flags = 0;
+	EXPECT_EQ(0, rk_ioctl(c->fd, 0xc0386462, &w));
+	EXPECT_EQ(DRM_ROCKET_CAUSE_DONE, w.cause);
+	EXPECT_EQ(0xa5a5a5a5a5a5a5a5, w.tag);
+}
+
 RK_TEST_F(result, refused,
 	  "WAIT_JOB refuses numbers that the file does not have, flags and bad pointers")
 {

@@ -421,6 +421,13 @@ struct drm_rocket_fini_bo_ranges {
  * define DRM_ROCKET_FEATURE_POLLED - DRM_ROCKET_JOB_POLLED is known
  */
 #define DRM_ROCKET_FEATURE_POLLED		(1ull << 6)
+/**
+ * define DRM_ROCKET_FEATURE_TAG - jobs have tags
+ *
+ * &drm_rocket_job_ext.tag and &drm_rocket_wait_job.tag exist. Without it a tag that is
+ * not 0 is %E2BIG, and WAIT_JOB with the longer struct is %ENOTTY.
+ */
+#define DRM_ROCKET_FEATURE_TAG			(1ull << 7)
 
 /**
  * enum drm_rocket_param - what %DRM_IOCTL_ROCKET_GET_PARAM can tell
@@ -617,6 +624,13 @@ struct drm_rocket_job_ext {
 	 * that is more. Rounded up to the resolution of the kernel's timer.
 	 */
 	__u64 timeout_ns;
+
+	/**
+	 * @tag: In: what the caller likes. It comes back in
+	 * &drm_rocket_wait_job.tag, and is in tracepoints and in the dump of a
+	 * failure. See %DRM_ROCKET_FEATURE_TAG.
+	 */
+	__u64 tag;
 };
 
 /**
@@ -703,7 +717,8 @@ enum drm_rocket_cause {
  *
  * Argument of %DRM_IOCTL_ROCKET_WAIT_JOB. It knows the newest 1024 jobs of a file,
  * over or not, and can be asked about each any number of times. If the job failed the
- * call still succeeds. If the call fails it writes nothing.
+ * call still succeeds. If the call fails it writes nothing. A driver that knows tags
+ * takes the struct without @tag, of 56 bytes, as well.
  *
  * Errors:
  *
@@ -744,6 +759,12 @@ struct drm_rocket_wait_job {
 
 	/** @elapsed_ns: Out: how long it occupied a core, in ns. */
 	__u64 elapsed_ns;
+
+	/**
+	 * @tag: Out: &drm_rocket_job_ext.tag of the job, 0 after
+	 * %DRM_IOCTL_ROCKET_SUBMIT. See %DRM_ROCKET_FEATURE_TAG.
+	 */
+	__u64 tag;
 };
 
 /**

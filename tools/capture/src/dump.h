@@ -37,7 +37,7 @@ struct dump {
 	bool has_fault, fault_write;
 	uint64_t fault;
 	bool has_job;
-	uint64_t client, job, elapsed_ns;
+	uint64_t client, job, tag, elapsed_ns;
 	int pid;
 	char comm[32];
 	uint32_t task, tasks;

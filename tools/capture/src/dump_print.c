@@ -84,6 +84,8 @@ static void print_failure(FILE *f, const struct dump *d)
 			(unsigned long long)d->job, (unsigned long long)d->client, d->comm, d->pid,
 			(unsigned long long)d->elapsed_ns / 1000000,
 			(unsigned long long)d->elapsed_ns / 1000 % 1000);
+	if (d->tag)
+		fprintf(f, "its tag is %#llx\n", (unsigned long long)d->tag);
 	if (d->kick_tasks > 1)
 		fprintf(f, "the task is one of a chain of %u that were started at once\n", d->kick_tasks);
 	fprintf(f, "%s, module %s, kernel %s, %s s after boot\n", d->npu, d->driver, d->kernel, d->time);

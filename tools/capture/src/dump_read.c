@@ -44,6 +44,10 @@ static bool read_job(struct dump *d, const char *key, const char *text)
 		if (sscanf(text, "%llu", &a) != 1)
 			return false;
 		d->job = a;
+	} else if (!strcmp(key, "tag")) {
+		if (sscanf(text, "%llx", &a) != 1)
+			return false;
+		d->tag = a;
 	} else if (!strcmp(key, "task")) {
 		return sscanf(text, "%u of %u", &d->task, &d->tasks) == 2;
 	} else if (!strcmp(key, "elapsed_ns")) {

@@ -209,6 +209,8 @@ struct npu_result {
 	bool fault_write;
 	/** @elapsed_ns: how long it occupied a core */
 	uint64_t elapsed_ns;
+	/** @tag: &npu_job_opts.tag */
+	uint64_t tag;
 };
 
 /* ---- matrix products ----------------------------------------------------- */

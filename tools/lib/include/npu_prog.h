@@ -439,6 +439,8 @@ struct npu_job_opts {
 	/** @nsignal: elements of @signal */
 	const struct npu_sync *signal;
 	uint32_t nsignal;
+	/** @tag: comes back in &npu_result.tag, and is in the driver's traces and dumps */
+	uint64_t tag;
 };
 
 /**

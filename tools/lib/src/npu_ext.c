@@ -55,6 +55,7 @@ int npu_wait_job_until(struct npu_dev *dev, uint64_t number, int64_t deadline_ns
 	*result = (struct npu_result) {
 		.cause = cause_of(&req), .err = req.error, .core = req.core, .task = req.task,
 		.fault_iova = req.fault_address, .elapsed_ns = req.elapsed_ns,
+		.tag = req.tag,
 		.fault_write = req.cause == DRM_ROCKET_CAUSE_DMA_WRITE ||
 			       req.result & DRM_ROCKET_RESULT_FAULT_WRITE,
 	};

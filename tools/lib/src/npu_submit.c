@@ -78,6 +78,7 @@ static void submission_add_opts(struct submission *s, const struct npu_job_opts 
 		j->core_mask = opts[i].core_mask;
 		j->priority = opts[i].priority;
 		j->timeout_ns = opts[i].timeout_ns;
+		j->tag = opts[i].tag;
 		j->in_syncs = (uintptr_t)opts[i].wait;
 		j->in_sync_count = opts[i].nwait;
 		j->out_syncs = (uintptr_t)opts[i].signal;
@@ -171,7 +172,7 @@ static bool opts_say_anything(const struct npu_job_opts *opts, uint32_t n)
 {
 	for (uint32_t i = 0; opts && i < n; i++) {
 		if (opts[i].flags & ~DRM_ROCKET_JOB_BATCHED || opts[i].core_mask || opts[i].priority ||
-		    opts[i].timeout_ns || opts[i].nwait || opts[i].nsignal)
+		    opts[i].timeout_ns || opts[i].nwait || opts[i].nsignal || opts[i].tag)
 			return true;
 	}
 	return false;

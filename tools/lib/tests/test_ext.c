@@ -102,6 +102,7 @@ static int answer_ext(unsigned long req, void *arg)
 		w->result = drv.cause == DRM_ROCKET_CAUSE_IOMMU_FAULT ? DRM_ROCKET_RESULT_FAULT_WRITE : 0;
 		w->fault_address = 0x12345000;
 		w->elapsed_ns = 99;
+		w->tag = drv.job[0].tag;
 		return 0;
 	}
 	case DRM_IOCTL_ROCKET_PREP_BO_RANGES:
@@ -232,7 +233,7 @@ static void test_ext(void)
 	struct npu_sync sync = { .handle = 9, .point = 1ull << 40 };
 	struct npu_job_opts opts[2] = {
 		{ .flags = 1, .core_mask = 5, .priority = 2, .timeout_ns = 1ull << 33,
-		  .wait = &sync, .nwait = 1 },
+		  .wait = &sync, .nwait = 1, .tag = 1ull << 63 },
 		{ .signal = &sync, .nsignal = 1 },
 	};
 	struct npu_hwjob job[2] = { { .tasks = &task, .ntasks = 1 }, { .tasks = &task, .ntasks = 1 } };
@@ -251,7 +252,7 @@ static void test_ext(void)
 	tap_ok(drv.job_struct_size == sizeof(drv.job[0]) && drv.job[0].flags == 1 &&
 	       drv.job[0].core_mask == 5 && drv.job[0].priority == 2 &&
 	       drv.job[0].timeout_ns == 1ull << 33 && drv.job[0].in_sync_count == 1 &&
-	       !drv.job[0].out_sync_count && drv.sync.handle == 9 && !drv.sync.flags &&
+	       drv.job[0].tag == 1ull << 63 && !drv.job[0].out_sync_count && drv.sync.handle == 9 && !drv.sync.flags &&
 	       drv.sync.point == 1ull << 40, "ext: all wishes of the first job arrive");
 	tap_ok(drv.job[1].out_sync_count == 1 && !drv.job[1].in_sync_count &&
 	       !drv.job[1].core_mask, "ext: and of the second");
@@ -259,9 +260,11 @@ static void test_ext(void)
 	       "ext: submit without wishes");
 	drv.cause = DRM_ROCKET_CAUSE_IOMMU_FAULT;
 	drv.error = -EFAULT;
+	drv.job[0].tag = 1ull << 63;
 	tap_ok(!npu_wait_job(dev, 41, 0, &r) && r.cause == NPU_CAUSE_IOMMU_FAULT &&
 	       r.err == -EFAULT && r.core == 2 && r.task == 7 && r.fault_write &&
-	       r.fault_iova == 0x12345000 && r.elapsed_ns == 99 && !drv.wait.timeout_ns,
+	       r.fault_iova == 0x12345000 && r.elapsed_ns == 99 && r.tag == 1ull << 63 &&
+	       !drv.wait.timeout_ns,
 	       "ext: result");
 	tap_ok(!npu_wait_job(dev, 41, -1, &r) && drv.wait.timeout_ns == INT64_MAX,
 	       "ext: wait without limit");

@@ -11,7 +11,7 @@ import sys
 import xml.etree.ElementTree
 
 TRACEFS = """\
-            prog-125     [000] .....     1.000000: rknpu_job_submit: client=2 job=1 tasks=2 deps=0 domain=3 priority=1
+            prog-125     [000] .....     1.000000: rknpu_job_submit: client=2 job=1 tasks=2 deps=0 domain=3 priority=1 tag=0x2a
             prog-125     [000] d..1.     1.001000: rknpu_job_start: client=2 job=1 core=0 task=0/2
           <idle>-0       [000] d.h2.     1.003000: rknpu_job_start: client=2 job=2 core=0 task=0/1
           <idle>-0       [000] d.h2.     1.003500: rknpu_job_stop: client=2 job=1 core=0 task=2/2
@@ -67,6 +67,10 @@ def check_formats(program):
     command = re.sub(r"(\[\d+\])\s+\S+ ", r"\1 ", TRACEFS)
     expected = run(program, TRACEFS, "--json").stdout
     jobs = spans(json.loads(expected))[1]
+    drawn = [event for event in json.loads(expected)["traceEvents"] if event["ph"] == "X"]
+    tags = [event["args"].get("tag") for event in drawn]
+    check(tags == ["0x2a", None], "a job's tag is told, where it has one")
+    check(run(program, TRACEFS, "--svg").stdout.count("tag 0x2a") == 1, "in the picture, too")
     check([job[2] for job in jobs] == ["done", "iommu-fault"], "text of tracefs is read")
     check(abs(jobs[0][1] - jobs[1][0]) < 0.01, "a job ends where the next one starts")
     check("rknpu:rknpu_job_start" in perf and run(program, perf, "--json").stdout == expected, "that of perf script, too")

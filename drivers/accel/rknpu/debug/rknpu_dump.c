@@ -76,6 +76,7 @@ static void rknpu_dump_put_job(struct rknpu_dump_text *text, const struct rknpu_
 		return;
 	rknpu_dump_put(text, "client %llu pid %d comm %s\n", dump->client, dump->pid, dump->comm);
 	rknpu_dump_put(text, "job %llu\n", dump->seqno);
+	rknpu_dump_put(text, "tag %#llx\n", dump->tag);
 	rknpu_dump_put(text, "task %u of %u\n", dump->task, dump->tasks);
 	rknpu_dump_put(text, "elapsed_ns %llu\n", dump->elapsed_ns);
 	rknpu_dump_put(text, "start tasks %u int_mask %#x dma_base %#x\n", dump->kick_tasks,

@@ -88,6 +88,8 @@ struct rknpu_dump {
 	char comm[TASK_COMM_LEN];
 	/** @seqno: number of the job */
 	u64 seqno;
+	/** @tag: its creator's */
+	u64 tag;
 	/** @task: which one failed, from 0 */
 	u32 task;
 	/** @tasks: of so many */

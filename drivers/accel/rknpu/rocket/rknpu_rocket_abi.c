@@ -71,7 +71,8 @@ static_assert(offsetof(struct drm_rocket_submit_ext, job_struct_size) == 12);
 static_assert(offsetof(struct drm_rocket_submit_ext, flags) == 16);
 static_assert(offsetof(struct drm_rocket_submit_ext, reserved) == 20);
 static_assert(offsetof(struct drm_rocket_submit_ext, first_job) == 24);
-static_assert(sizeof(struct drm_rocket_job_ext) == 88);
+/* 88 before it had a tag. */
+static_assert(sizeof(struct drm_rocket_job_ext) == 96);
 static_assert(offsetof(struct drm_rocket_job_ext, in_syncs) == sizeof(struct drm_rocket_job));
 static_assert(offsetof(struct drm_rocket_job_ext, out_syncs) == 56);
 static_assert(offsetof(struct drm_rocket_job_ext, in_sync_count) == 64);
@@ -79,6 +80,7 @@ static_assert(offsetof(struct drm_rocket_job_ext, out_sync_count) == 68);
 static_assert(offsetof(struct drm_rocket_job_ext, core_mask) == 72);
 static_assert(offsetof(struct drm_rocket_job_ext, priority) == 76);
 static_assert(offsetof(struct drm_rocket_job_ext, timeout_ns) == 80);
+static_assert(offsetof(struct drm_rocket_job_ext, tag) == 88);
 static_assert(DRM_IOCTL_ROCKET_SUBMIT_EXT == 0xc0206461);
 
 /* It begins as struct drm_rocket_job, which is read into it. */
@@ -101,7 +103,8 @@ static_assert(sizeof(struct drm_rocket_sync) == 16);
 static_assert(offsetof(struct drm_rocket_sync, flags) == 4);
 static_assert(offsetof(struct drm_rocket_sync, point) == 8);
 
-static_assert(sizeof(struct drm_rocket_wait_job) == 56);
+static_assert(sizeof(struct drm_rocket_wait_job) == 64);
+static_assert(RKNPU_ROCKET_WAIT_JOB_UNTAGGED == 0xc0386462);
 static_assert(offsetof(struct drm_rocket_wait_job, timeout_ns) == 8);
 static_assert(offsetof(struct drm_rocket_wait_job, flags) == 16);
 static_assert(offsetof(struct drm_rocket_wait_job, cause) == 20);
@@ -111,4 +114,5 @@ static_assert(offsetof(struct drm_rocket_wait_job, task) == 32);
 static_assert(offsetof(struct drm_rocket_wait_job, result) == 36);
 static_assert(offsetof(struct drm_rocket_wait_job, fault_address) == 40);
 static_assert(offsetof(struct drm_rocket_wait_job, elapsed_ns) == 48);
-static_assert(DRM_IOCTL_ROCKET_WAIT_JOB == 0xc0386462);
+static_assert(offsetof(struct drm_rocket_wait_job, tag) == 56);
+static_assert(DRM_IOCTL_ROCKET_WAIT_JOB == 0xc0406462);

@@ -91,7 +91,7 @@ static void rknpu_rocket_show_fdinfo(struct drm_printer *p, struct drm_file *fil
 	(DRM_ROCKET_FEATURE_SUBMIT_EXT | DRM_ROCKET_FEATURE_BO_INFO |		\
 	 DRM_ROCKET_FEATURE_SYNCOBJ | DRM_ROCKET_FEATURE_BATCHED |		\
 	 DRM_ROCKET_FEATURE_SCHED | DRM_ROCKET_FEATURE_DIVISIBLE |		\
-	 DRM_ROCKET_FEATURE_POLLED)
+	 DRM_ROCKET_FEATURE_POLLED | DRM_ROCKET_FEATURE_TAG)
 
 /* Those that are the same on every device, by enum drm_rocket_param; 0: not one of them. */
 static const u64 rknpu_rocket_constants[] = {
@@ -211,7 +211,8 @@ static bool rknpu_rocket_ioctl_is_another(unsigned int cmd)
 	if (i >= ARRAY_SIZE(rknpu_rocket_ioctls))
 		return false;
 	ioctl = &rknpu_rocket_ioctls[array_index_nospec(i, ARRAY_SIZE(rknpu_rocket_ioctls))];
-	return ioctl->func && ioctl->cmd != cmd;
+	/* DRM fills up the struct, and cuts it when it comes back. */
+	return ioctl->func && ioctl->cmd != cmd && cmd != RKNPU_ROCKET_WAIT_JOB_UNTAGGED;
 }
 
 static int rknpu_rocket_check(struct file *filp, unsigned int cmd)

@@ -118,6 +118,7 @@ static void rknpu_rocket_fill_result(struct drm_rocket_wait_job *args, struct dm
 	args->core = r.core;
 	args->task = r.task;
 	args->elapsed_ns = r.elapsed_ns;
+	args->tag = r.tag;
 	args->fault_address = 0;
 	args->result = r.rerun ? DRM_ROCKET_RESULT_RERUN : 0;
 	if (r.cause == RKNPU_CAUSE_IOMMU_FAULT) {

@@ -392,6 +392,7 @@ static void rknpu_rocket_set_up_job(struct rknpu_job *job, const struct drm_rock
 	job->timeout_ns = args->timeout_ns;
 	job->divisible = args->flags & DRM_ROCKET_JOB_DIVISIBLE;
 	job->polled = args->flags & DRM_ROCKET_JOB_POLLED;
+	job->result.tag = args->tag;
 }
 
 static struct rknpu_job *rknpu_rocket_make_job(struct rknpu_rocket_ctx *ctx,

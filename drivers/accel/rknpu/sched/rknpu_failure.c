@@ -124,6 +124,7 @@ static void rknpu_failure_add_job(struct rknpu_dump *dump, const struct rknpu_ru
 	dump->pid = job->client->pid;
 	rknpu_failure_add_comm(dump, job->client);
 	dump->seqno = job->fence->seqno;
+	dump->tag = job->result.tag;
 	dump->task = job->result.task;
 	dump->tasks = job->task_count;
 	dump->kick_tasks = kick->tasks;

@@ -43,6 +43,7 @@ TRACE_EVENT(rknpu_job_submit,
 		__field(u32, deps)
 		__field(u64, domain)
 		__field(u32, priority)
+		__field(u64, tag)
 	),
 	TP_fast_assign(
 		__entry->client = job->client->id;
@@ -51,10 +52,11 @@ TRACE_EVENT(rknpu_job_submit,
 		__entry->deps = job->dep_count;
 		__entry->domain = job->vm->domain.id;
 		__entry->priority = job->priority;
+		__entry->tag = job->result.tag;
 	),
-	TP_printk("client=%llu job=%llu tasks=%u deps=%u domain=%llu priority=%u", __entry->client,
-		  __entry->job, __entry->tasks, __entry->deps, __entry->domain,
-		  __entry->priority)
+	TP_printk("client=%llu job=%llu tasks=%u deps=%u domain=%llu priority=%u tag=%#llx",
+		  __entry->client, __entry->job, __entry->tasks, __entry->deps, __entry->domain,
+		  __entry->priority, __entry->tag)
 );
 
 DECLARE_EVENT_CLASS(rknpu_job_core,
@@ -109,15 +111,17 @@ TRACE_EVENT(rknpu_job_done,
 		__field(u64, job)
 		__field(int, core)
 		__field(u64, elapsed)
+		__field(u64, tag)
 	),
 	TP_fast_assign(
 		__entry->client = job->client->id;
 		__entry->job = job->fence->seqno;
 		__entry->core = job->result.core;
 		__entry->elapsed = job->result.elapsed_ns;
+		__entry->tag = job->result.tag;
 	),
-	TP_printk("client=%llu job=%llu core=%d elapsed_ns=%llu", __entry->client, __entry->job,
-		  __entry->core, __entry->elapsed)
+	TP_printk("client=%llu job=%llu core=%d elapsed_ns=%llu tag=%#llx", __entry->client,
+		  __entry->job, __entry->core, __entry->elapsed, __entry->tag)
 );
 
 TRACE_EVENT(rknpu_job_fail,
@@ -131,6 +135,7 @@ TRACE_EVENT(rknpu_job_fail,
 		__field(u32, tasks)
 		__field(u32, cause)
 		__field(u64, iova)
+		__field(u64, tag)
 	),
 	TP_fast_assign(
 		__entry->client = job->client->id;
@@ -140,10 +145,12 @@ TRACE_EVENT(rknpu_job_fail,
 		__entry->tasks = job->task_count;
 		__entry->cause = job->result.cause;
 		__entry->iova = job->result.fault_iova;
+		__entry->tag = job->result.tag;
 	),
-	TP_printk("client=%llu job=%llu core=%d task=%u/%u cause=%s iova=%#llx", __entry->client,
-		  __entry->job, __entry->core, __entry->task, __entry->tasks,
-		  __print_symbolic(__entry->cause, RKNPU_TRACE_CAUSES), __entry->iova)
+	TP_printk("client=%llu job=%llu core=%d task=%u/%u cause=%s iova=%#llx tag=%#llx",
+		  __entry->client, __entry->job, __entry->core, __entry->task, __entry->tasks,
+		  __print_symbolic(__entry->cause, RKNPU_TRACE_CAUSES), __entry->iova,
+		  __entry->tag)
 );
 
 #endif

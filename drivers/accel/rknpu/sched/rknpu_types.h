@@ -151,6 +151,8 @@ struct rknpu_result {
 	bool fault_write;
 	/** @rerun: it was stopped for system sleep and started again */
 	bool rerun;
+	/** @tag: its creator's, of any meaning */
+	u64 tag;
 };
 
 /**
