@@ -229,6 +229,27 @@ struct drm_rocket_task {
  * %DRM_ROCKET_FEATURE_POLLED.
  */
 #define DRM_ROCKET_JOB_POLLED		(1u << 17)
+/**
+ * define DRM_ROCKET_JOB_QUIET - the next job follows without an interrupt
+ *
+ * In &drm_rocket_job.flags. Quiet jobs of a submit and the first one after them that is
+ * not quiet are a burst. As in a batched job, programs end with the address and the
+ * length of the next one: the last program of a quiet job names the first one of the
+ * next job. The hardware runs the burst in one go on one core, starts when nothing is
+ * left that any of its jobs waits for, and interrupts once, at the end of the burst, or
+ * of each 256 jobs or 4095 tasks of it. A burst ends with its submit, whether the last
+ * job is quiet or not.
+ *
+ * The fence of a quiet job signals when that interrupt comes, a job of the burst fails,
+ * or a deadline passes; or, while somebody waits for it, when a timer sees that the job
+ * is over, which looks as for %DRM_ROCKET_JOB_POLLED. Each job has its own result. If
+ * one fails, those behind it run nevertheless, which takes another interrupt.
+ *
+ * %EINVAL if a job of a burst is divisible, or has several tasks and is not batched, or
+ * if core masks, priorities, timeouts or %DRM_ROCKET_JOB_POLLED differ within it. This
+ * driver's own, see %DRM_ROCKET_FEATURE_QUIET.
+ */
+#define DRM_ROCKET_JOB_QUIET		(1u << 18)
 
 /**
  * struct drm_rocket_job - tasks that run in order on one core
@@ -428,6 +449,10 @@ struct drm_rocket_fini_bo_ranges {
  * not 0 is %E2BIG, and WAIT_JOB with the longer struct is %ENOTTY.
  */
 #define DRM_ROCKET_FEATURE_TAG			(1ull << 7)
+/**
+ * define DRM_ROCKET_FEATURE_QUIET - DRM_ROCKET_JOB_QUIET is known
+ */
+#define DRM_ROCKET_FEATURE_QUIET		(1ull << 8)
 
 /**
  * enum drm_rocket_param - what %DRM_IOCTL_ROCKET_GET_PARAM can tell
@@ -757,7 +782,11 @@ struct drm_rocket_wait_job {
 	 */
 	__u64 fault_address;
 
-	/** @elapsed_ns: Out: how long it occupied a core, in ns. */
+	/**
+	 * @elapsed_ns: Out: how long it occupied a core, in ns. Of a job of a
+	 * burst: from when the driver saw that the one before it was over. Those
+	 * that were seen to be over at once have their time with the first one.
+	 */
 	__u64 elapsed_ns;
 
 	/**

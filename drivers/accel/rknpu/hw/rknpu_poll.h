@@ -7,7 +7,7 @@ struct rknpu_core;
 
 void rknpu_poll_init(struct rknpu_core *core);
 
-/* rknpu_hw::lock held: looks at the kick that has just been started from now on. */
+/* rknpu_hw::lock held: looks at the running kick from now on. */
 void rknpu_poll_start(struct rknpu_core *core);
 /* Looks once, as the timer does; false: no kick is running that is polled. */
 bool rknpu_poll_look(struct rknpu_core *core);

@@ -290,6 +290,7 @@ static void rknpu_recover_give_up(struct rknpu_runqueue *rq, int error)
 static void rknpu_recover_start_taken(struct rknpu_runqueue *rq)
 {
 	struct rknpu_job *cancelled = NULL;
+	LIST_HEAD(over);
 
 	spin_lock_irq(&rq->sched->hw->lock);
 	if (rq->state == RKNPU_CORE_STARTING) {
@@ -308,7 +309,8 @@ static void rknpu_recover_start_taken(struct rknpu_runqueue *rq)
 		return;
 	/* It may have been queued early, and the handler be about to end what it waited for. */
 	rknpu_core_sync_irq(rq->core);
-	rknpu_sched_finish(rq, cancelled);
+	list_add_tail(&cancelled->link, &over);
+	rknpu_sched_finish(rq, &over);
 }
 
 /* STARTING, powered and clean: attaches what the next job needs, and starts that. */
@@ -350,6 +352,12 @@ static void rknpu_recover_bring_up(struct rknpu_runqueue *rq)
 		rknpu_recover_start_next(rq);
 }
 
+/* Tasks of the kick that are of rq->job, and of those behind it. */
+static u32 rknpu_recover_rest(const struct rknpu_runqueue *rq)
+{
+	return rq->core->kick.tasks - rq->burst.before;
+}
+
 /* Of a job that is to be stopped, only the end counts: it is not to go on. */
 static bool rknpu_recover_may_be_late(struct rknpu_runqueue *rq)
 {
@@ -357,7 +365,7 @@ static bool rknpu_recover_may_be_late(struct rknpu_runqueue *rq)
 		return false;
 	return rq->fault.cause == RKNPU_CAUSE_NONE ||
 	       (rq->fault.cause == RKNPU_CAUSE_STOPPED &&
-		rq->job->result.task + rq->core->kick.tasks == rq->job->task_count);
+		rq->job->result.task + rknpu_recover_rest(rq) == rq->job->task_count);
 }
 
 /*
@@ -377,23 +385,23 @@ static bool rknpu_recover_lost_irq(struct rknpu_core *core)
 /* Did the task finish after its deadline, or its interrupt get lost? */
 static bool rknpu_recover_was_late(struct rknpu_runqueue *rq)
 {
-	struct rknpu_job *over = NULL;
-	bool late = false, polled = false;
+	bool late = false, done = false, polled = false;
+	LIST_HEAD(over);
 
 	spin_lock_irq(&rq->sched->hw->lock);
 	if (rknpu_recover_may_be_late(rq) && rknpu_pc_over_raw(rq->core)) {
 		late = true;
 		polled = rknpu_recover_lost_irq(rq->core);
 		rknpu_runqueue_set_state(rq, RKNPU_CORE_RUNNING);
-		over = rknpu_sched_task_done(rq);
+		done = rknpu_sched_task_done(rq, &over);
 	}
 	spin_unlock_irq(&rq->sched->hw->lock);
 
 	if (polled)
 		dev_warn(rq->core->dev, "core %u: %u interrupts in a row did not come, it is polled from now on\n",
 			 rq->core->index, rq->core->lost_irqs);
-	if (over)
-		rknpu_sched_finish(rq, over);
+	if (done)
+		rknpu_sched_finish(rq, &over);
 	return late;
 }
 
@@ -415,14 +423,22 @@ static enum rknpu_cause rknpu_recover_classify(struct rknpu_runqueue *rq)
 					   RKNPU_CAUSE_TIMEOUT_NEVER_STARTED;
 }
 
+/* Tasks of the job, which did not end: not all of them, even if the counter has moved on. */
+static u32 rknpu_recover_tasks_done(struct rknpu_runqueue *rq)
+{
+	u32 before = rq->burst.before;
+	u32 done = max(rknpu_pc_tasks_done(rq->core), before);
+
+	return min(done, rq->job->kick_end - 1) - before;
+}
+
 static struct rknpu_job *rknpu_recover_take_job(struct rknpu_runqueue *rq, enum rknpu_cause cause)
 {
-	u32 tasks = rq->core->kick.tasks;
 	struct rknpu_job *job;
 
 	guard(spinlock_irq)(&rq->sched->hw->lock);
-	if (tasks > 1 && rq->job)
-		rq->job->result.task += min(rknpu_pc_tasks_done(rq->core), tasks - 1);
+	if (rq->core->kick.tasks > 1 && rq->job)
+		rq->job->result.task += rknpu_recover_tasks_done(rq);
 	if (rq->job)
 		rq->job->result.cause = cause;
 	job = rknpu_sched_drop_job(rq);
@@ -501,12 +517,14 @@ static void rknpu_recover_from(struct rknpu_runqueue *rq)
 	struct rknpu_dump *dump = rknpu_failure_begin(rq);
 	struct rknpu_job *job = rknpu_recover_judge(rq);
 	enum rknpu_cause cause = rq->fault.cause;
+	/* Of this kick: the core may start another one below. */
+	bool later = rq->burst.with_work;
 	int ret;
 
 	rknpu_failure_tell(dump, rq, job, cause);
 	/* The job does not wait for what takes long, unless it has to for its memory's sake. */
 	if (job && !rknpu_core_stop(rq->core)) {
-		rknpu_sched_end_job(job, cause);
+		rknpu_sched_end_in_order(job, cause, later);
 		job = NULL;
 	}
 	ret = rknpu_recover_hardware(rq->core);
@@ -518,8 +536,16 @@ static void rknpu_recover_from(struct rknpu_runqueue *rq)
 	}
 	/* Whichever it was, the hardware does not touch the job's memory any more. */
 	if (job)
-		rknpu_sched_end_job(job, cause);
+		rknpu_sched_end_in_order(job, cause, later);
 	rknpu_sched_rest(rq);
+}
+
+/* Jobs of its kick that are over have nothing to do with what went wrong. */
+static void rknpu_recover_catch_up(struct rknpu_runqueue *rq)
+{
+	guard(spinlock_irq)(&rq->sched->hw->lock);
+	if (rq->state == RKNPU_CORE_RECOVERING)
+		rknpu_sched_catch_up(rq);
 }
 
 /* RECOVERING: finds out what is wrong, ends the job, resets. */
@@ -534,9 +560,12 @@ static void rknpu_recover(struct rknpu_runqueue *rq)
 	rknpu_core_disable_irq(rq->core);
 	/* A fault while idle comes without a power reference. */
 	ret = rknpu_recover_power_up(rq);
-	if (ret)
+	if (ret) {
 		rknpu_recover_give_up(rq, ret);
-	else if (rknpu_recover_was_late(rq))
+		return;
+	}
+	rknpu_recover_catch_up(rq);
+	if (rknpu_recover_was_late(rq))
 		rknpu_core_enable_irq(rq->core);
 	else
 		rknpu_recover_from(rq);

@@ -99,9 +99,9 @@ static void rknpu_runqueue_average(u64 *average, u64 ns)
 	*average = max(*average ? (3 * *average + ns) / 4 : ns, 1ULL);
 }
 
-void rknpu_runqueue_job_took(struct rknpu_job *job)
+void rknpu_runqueue_job_took(struct rknpu_job *job, u64 ns)
 {
-	rknpu_runqueue_average(&job->client->job_ns, job->before_ns);
+	rknpu_runqueue_average(&job->client->job_ns, ns);
 }
 
 void rknpu_runqueue_wakes(struct rknpu_runqueue *rq)
@@ -527,6 +527,11 @@ void rknpu_runqueue_pass_through(struct rknpu_runqueue *rq, struct rknpu_job *jo
 	rknpu_runqueue_boost_ends(rq);
 	rq->passed_over[job->priority] = 0;
 	rknpu_runqueue_slice_begins(rq, entity);
+}
+
+void rknpu_runqueue_follow(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	rknpu_runqueue_admit(rq, job);
 }
 
 /* Nobody of the priority of @job, which is on the core, waits but its own client, if that. */

@@ -20,7 +20,7 @@ static inline bool rknpu_runqueue_in_service(const struct rknpu_runqueue *rq)
 }
 
 /* For where jobs are placed: one ended by itself; a core is brought up for one; and is up. */
-void rknpu_runqueue_job_took(struct rknpu_job *job);
+void rknpu_runqueue_job_took(struct rknpu_job *job, u64 ns);
 void rknpu_runqueue_wakes(struct rknpu_runqueue *rq);
 void rknpu_runqueue_woke(struct rknpu_runqueue *rq);
 
@@ -51,6 +51,12 @@ void rknpu_runqueue_take(struct rknpu_runqueue *rq, struct rknpu_job *job);
 
 /* The job comes to a core that has nothing queued, as if it had been added and taken. */
 void rknpu_runqueue_pass_through(struct rknpu_runqueue *rq, struct rknpu_job *job);
+
+/*
+ * The job comes to the core right after another one of its client and priority,
+ * whose turn goes on, as if it had been added and taken.
+ */
+void rknpu_runqueue_follow(struct rknpu_runqueue *rq, struct rknpu_job *job);
 
 /* Between two tasks of the running job: should others come first? */
 bool rknpu_runqueue_wants_core(struct rknpu_runqueue *rq);

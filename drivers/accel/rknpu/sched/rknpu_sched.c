@@ -15,6 +15,7 @@
 #include "hw/rknpu_poll.h"
 #include "hw/rknpu_regs.h"
 #include "hw/rknpu_scrub.h"
+#include "rknpu_burst.h"
 #include "rknpu_limits.h"
 #include "rknpu_params.h"
 #include "rknpu_runqueue.h"
@@ -51,6 +52,9 @@
  * fence, is queued before that fence signals, for the same reason. Then
  * rknpu_job_end() records the result and signals the fence. The other jobs that
  * wait for it, of which there may be thousands, are left to rknpu_sched::work.
+ *
+ * Quiet jobs are over without an interrupt: one kick runs them with the next job of
+ * their burst, see "bursts" in rknpu_burst.c.
  *
  * A core without interrupts, and a job that wants none, is polled: the timer of
  * hw/rknpu_poll.c, or who waits for the job (rknpu_sched_spin()), calls
@@ -146,19 +150,24 @@ static void rknpu_sched_watch(struct rknpu_runqueue *rq, unsigned long delay)
 	queue_delayed_work(rq->wq, &rq->watchdog, delay);
 }
 
-static void rknpu_sched_fill_kick(struct rknpu_kick *kick, const struct rknpu_job *job, bool polled)
+static void rknpu_sched_fill_kick(struct rknpu_runqueue *rq)
 {
+	const struct rknpu_job *job = rq->job, *last;
 	const struct rknpu_task *task = rknpu_job_task(job, job->result.task);
+	struct rknpu_kick *kick = &rq->core->kick;
 
 	kick->regcmd = task->regcmd;
 	kick->regcmd_count = task->regcmd_count;
 	/* A chain longer than the counter is wide takes several kicks. */
 	kick->tasks = !job->batched ? 1 : min_t(u32, job->task_count - job->result.task,
 						RKNPU_PC_TASK_CON_TASK_NUMBER_MAX);
+	last = rknpu_burst_begin(rq, &kick->tasks);
+	if (last != job)
+		task = rknpu_job_task(last, last->task_count - 1);
 	kick->int_mask = task->int_mask;
 	kick->dma_base = job->dma_base;
 	kick->no_pingpong = job->no_pingpong;
-	kick->polled = polled || job->polled;
+	kick->polled = rq->core->polled || job->polled;
 }
 
 /* Starts the next task of the job, or the next ones if they are chained. */
@@ -166,11 +175,11 @@ static void rknpu_sched_start_kick(struct rknpu_runqueue *rq)
 {
 	struct rknpu_core *core = rq->core;
 
-	rknpu_sched_fill_kick(&core->kick, rq->job, core->polled);
+	rknpu_sched_fill_kick(rq);
 	rknpu_pc_start(core);
-	if (core->kick.polled)
+	if (core->kick.polled || rq->burst.wanted)
 		rknpu_poll_start(core);
-	else
+	if (!core->kick.polled)
 		rq->irq_pending = true;
 }
 
@@ -207,6 +216,7 @@ static void rknpu_sched_run(struct rknpu_runqueue *rq)
 	rknpu_sched_start_kick(rq);
 	/* What else there is to do is done while the core works. */
 	rq->job->start_ns = ktime_get_ns();
+	rq->job->expected_ns *= rq->burst.jobs;
 	trace_rknpu_job_start(rq->job, rq->core->index);
 	rknpu_sched_set_timeout(rq, rknpu_limits_timeout(rq->job));
 	rknpu_sched_watch_kick(rq);
@@ -228,6 +238,7 @@ static void rknpu_sched_take(struct rknpu_runqueue *rq, struct rknpu_job *job)
 
 static void rknpu_sched_leave_core(struct rknpu_runqueue *rq)
 {
+	rq->burst.jobs = 0;
 	WRITE_ONCE(rq->job, NULL);
 	if (rq->frozen)
 		wake_up_all(&rq->idle_wait);
@@ -446,14 +457,6 @@ static struct rknpu_job *rknpu_sched_successor(struct rknpu_job *job)
 	return first ? first->job : NULL;
 }
 
-/* Lock held. @dep no longer stands for a job that is not over. */
-static struct rknpu_job *rknpu_sched_take_dep(struct rknpu_dep *dep)
-{
-	list_del_init(&dep->waiter);
-	dep->job->jobs_pending--;
-	return dep->job;
-}
-
 void rknpu_sched_rest(struct rknpu_runqueue *rq)
 {
 	guard(spinlock_irqsave)(&rq->sched->hw->lock);
@@ -490,7 +493,7 @@ static void rknpu_sched_queue_successor(struct rknpu_runqueue *rq, struct rknpu_
 		return;
 	if (!rknpu_sched_start_directly(rq, next))
 		rknpu_runqueue_add(rq, next);
-	rknpu_sched_take_dep(list_first_entry(&job->dependents, struct rknpu_dep, waiter));
+	rknpu_job_dep_met(list_first_entry(&job->dependents, struct rknpu_dep, waiter));
 	atomic_set(&next->deps_pending, 0);
 	rq->early = next;
 }
@@ -509,30 +512,92 @@ static void rknpu_sched_continue(struct rknpu_runqueue *rq)
 	}
 }
 
-struct rknpu_job *rknpu_sched_task_done(struct rknpu_runqueue *rq)
+static enum rknpu_cause rknpu_sched_end_cause(const struct rknpu_job *job)
+{
+	return job->result.task == job->task_count ? RKNPU_CAUSE_DONE : RKNPU_CAUSE_CANCELLED;
+}
+
+/* Lock held. They have left the core, and rknpu_sched::work ends them, in order. */
+static void rknpu_sched_end_later(struct rknpu_sched *sched, struct list_head *over)
+{
+	struct rknpu_job *job;
+
+	list_for_each_entry(job, over, link)
+		job->result.cause = rknpu_sched_end_cause(job);
+	list_splice_tail_init(over, &sched->ending);
+	queue_work(sched->wq, &sched->work);
+}
+
+/* Lock held. Of each of the jobs of a kick that is over. */
+static u64 rknpu_sched_average_ns(const struct rknpu_runqueue *rq)
+{
+	return div_u64(ktime_get_ns() - rq->burst.start_ns, rq->burst.jobs);
+}
+
+bool rknpu_sched_task_done(struct rknpu_runqueue *rq, struct list_head *over)
 {
 	struct rknpu_core *core = rq->core;
-	struct rknpu_job *job = rq->job;
+	struct rknpu_job *job;
+	u64 average = 0;
+	bool later;
 
 	lockdep_assert_held(&core->hw->lock);
 	rknpu_core_stat_add(core, RKNPU_CORE_STAT_TASKS, core->kick.tasks);
 	rknpu_pc_finish(core);
-	job->result.task += core->kick.tasks;
+	if (rq->burst.jobs > 1) {
+		rknpu_burst_pass(rq, core->kick.tasks, over);
+		average = rknpu_sched_average_ns(rq);
+	}
+	job = rq->job;
+	job->result.task += core->kick.tasks - rq->burst.before;
 	trace_rknpu_task_done(job, core->index);
 	if (job->result.task < job->task_count && !job->cancelled) {
 		rknpu_sched_continue(rq);
-		return NULL;
+		return false;
 	}
 
+	later = rq->burst.with_work || rq->burst.jobs > RKNPU_SCHED_BATCH;
 	rknpu_sched_leave_core(rq);
 	rknpu_runqueue_set_state(rq, RKNPU_CORE_IDLE);
-	rknpu_sched_queue_successor(rq, job);
+	/* It could end before those that are ended later. */
+	if (!later)
+		rknpu_sched_queue_successor(rq, job);
 	rknpu_sched_dispatch(rq);
 	/* As in rknpu_sched_run(): the core has its next job now. */
 	rknpu_job_pause(job, rq->state == RKNPU_CORE_RUNNING ? rq->job->start_ns : ktime_get_ns());
-	rknpu_runqueue_job_took(job);
+	rknpu_runqueue_job_took(job, average ?: job->before_ns);
 	rknpu_job_leave(job);
-	return job;
+	list_add_tail(&job->link, over);
+	if (later)
+		rknpu_sched_end_later(rq->sched, over);
+	return true;
+}
+
+/* RUNNING. It may have been so for longer than is known, which is the client's gain. */
+static void rknpu_sched_watch_job(struct rknpu_runqueue *rq)
+{
+	rknpu_sched_set_timeout(rq, rknpu_limits_timeout(rq->job));
+	rq->watch.tasks_seen = rq->burst.before;
+	rq->watch.deadline = jiffies + rq->watch.timeout;
+	rq->watch.looked = true;
+	rq->watch.late = false;
+}
+
+bool rknpu_sched_catch_up(struct rknpu_runqueue *rq)
+{
+	LIST_HEAD(over);
+
+	lockdep_assert_held(&rq->sched->hw->lock);
+	if (rq->burst.jobs <= 1)
+		return false;
+	rknpu_burst_pass(rq, rknpu_pc_tasks_done(rq->core), &over);
+	if (list_empty(&over))
+		return false;
+	rq->burst.with_work = true;
+	rknpu_sched_end_later(rq->sched, &over);
+	if (rq->state == RKNPU_CORE_RUNNING)
+		rknpu_sched_watch_job(rq);
+	return true;
 }
 
 /*
@@ -586,7 +651,7 @@ static void rknpu_sched_ready(struct rknpu_job *job)
 /* Lock held. What @dep waits for is over. */
 static void rknpu_sched_meet(struct rknpu_dep *dep)
 {
-	struct rknpu_job *job = rknpu_sched_take_dep(dep);
+	struct rknpu_job *job = rknpu_job_dep_met(dep);
 
 	if (atomic_dec_and_test(&job->deps_pending))
 		rknpu_sched_ready(job);
@@ -679,11 +744,28 @@ void rknpu_sched_work(struct work_struct *work)
 	dma_fence_end_signalling(cookie);
 }
 
-void rknpu_sched_finish(struct rknpu_runqueue *rq, struct rknpu_job *job)
+void rknpu_sched_end_in_order(struct rknpu_job *job, enum rknpu_cause cause, bool later)
 {
-	bool all = job->result.task == job->task_count;
+	struct rknpu_sched *sched = job->client->sched;
 
-	rknpu_sched_end_job(job, all ? RKNPU_CAUSE_DONE : RKNPU_CAUSE_CANCELLED);
+	if (!later) {
+		rknpu_sched_end_job(job, cause);
+		return;
+	}
+	job->result.cause = cause;
+	guard(spinlock_irqsave)(&sched->hw->lock);
+	list_add_tail(&job->link, &sched->ending);
+	queue_work(sched->wq, &sched->work);
+}
+
+void rknpu_sched_finish(struct rknpu_runqueue *rq, struct list_head *over)
+{
+	struct rknpu_job *job, *next;
+
+	list_for_each_entry_safe(job, next, over, link) {
+		list_del_init(&job->link);
+		rknpu_sched_end_job(job, rknpu_sched_end_cause(job));
+	}
 
 	guard(spinlock_irqsave)(&rq->sched->hw->lock);
 	rq->early = NULL;
@@ -701,8 +783,9 @@ void rknpu_sched_suspect(struct rknpu_runqueue *rq, enum rknpu_cause cause)
 	queue_work(rq->wq, &rq->work);
 }
 
-/* Lock held. Returns a job that is over. */
-static struct rknpu_job *rknpu_sched_handle_status(struct rknpu_runqueue *rq, u32 status)
+/* Lock held. True: the job is over, see rknpu_sched_task_done(). */
+static bool rknpu_sched_handle_status(struct rknpu_runqueue *rq, u32 status,
+				      struct list_head *over)
 {
 	struct rknpu_core *core = rq->core;
 
@@ -710,18 +793,18 @@ static struct rknpu_job *rknpu_sched_handle_status(struct rknpu_runqueue *rq, u3
 	case RKNPU_CORE_RUNNING:
 		rq->job->result.int_status = status;
 		if (!(status & RKNPU_INT_DMA_ERROR))
-			return rknpu_pc_over(core, status) ? rknpu_sched_task_done(rq) : NULL;
+			return rknpu_pc_over(core, status) && rknpu_sched_task_done(rq, over);
 		rknpu_pc_mask(core);
 		rknpu_sched_suspect(rq, status & RKNPU_INT_DMA_WRITE_ERROR ?
 				    RKNPU_CAUSE_DMA_WRITE : RKNPU_CAUSE_DMA_READ);
-		return NULL;
+		return false;
 	case RKNPU_CORE_RECOVERING:
 		/* Recovery wants to see what was pending. */
 		rknpu_pc_mask(core);
-		return NULL;
+		return false;
 	default:
 		rknpu_pc_quiesce(core);
-		return NULL;
+		return false;
 	}
 }
 
@@ -732,8 +815,9 @@ static struct rknpu_job *rknpu_sched_handle_status(struct rknpu_runqueue *rq, u3
 irqreturn_t rknpu_sched_irq(int irq, void *data)
 {
 	struct rknpu_core *core = data;
-	struct rknpu_job *over = NULL;
 	unsigned long flags;
+	bool done = false;
+	LIST_HEAD(over);
 	u32 status = 0;
 
 	spin_lock_irqsave(&core->hw->lock, flags);
@@ -743,49 +827,56 @@ irqreturn_t rknpu_sched_irq(int irq, void *data)
 		core->irq_seen = true;
 		core->lost_irqs = 0;
 		rknpu_core_stat_add(core, RKNPU_CORE_STAT_IRQS, 1);
-		over = rknpu_sched_handle_status(core->rq, status);
+		done = rknpu_sched_handle_status(core->rq, status, &over);
 	}
 	spin_unlock_irqrestore(&core->hw->lock, flags);
 
-	if (over)
-		rknpu_sched_finish(core->rq, over);
+	if (done)
+		rknpu_sched_finish(core->rq, &over);
 	return status ? IRQ_HANDLED : IRQ_NONE;
 }
 
+/* Lock held. The end of a kick, or that of a job within it. */
+static bool rknpu_sched_is_polled(const struct rknpu_runqueue *rq)
+{
+	return rq->state == RKNPU_CORE_RUNNING && (rq->core->kick.polled || rq->burst.wanted);
+}
+
 /* Lock held. As rknpu_sched_handle_status() while RUNNING, if nothing interrupts. */
-static struct rknpu_job *rknpu_sched_look_at_kick(struct rknpu_runqueue *rq)
+static bool rknpu_sched_look_at_kick(struct rknpu_runqueue *rq, struct list_head *over)
 {
 	struct rknpu_core *core = rq->core;
 	u32 status;
 
-	if (rq->state != RKNPU_CORE_RUNNING || !core->kick.polled || !core->powered ||
-	    core->irq_off)
-		return NULL;
+	if (!rknpu_sched_is_polled(rq) || !core->powered || core->irq_off)
+		return false;
 	rknpu_core_stat_add(core, RKNPU_CORE_STAT_POLLS, 1);
-	if (!rknpu_pc_polled(core, &status))
-		return NULL;
+	if (rq->burst.wanted)
+		rknpu_sched_catch_up(rq);
+	if (!core->kick.polled || !rknpu_pc_polled(core, &status))
+		return false;
 
 	rq->job->result.int_status = status;
 	if (!(status & RKNPU_INT_DMA_ERROR))
-		return rknpu_sched_task_done(rq);
+		return rknpu_sched_task_done(rq, over);
 	rknpu_sched_suspect(rq, status & RKNPU_INT_DMA_WRITE_ERROR ?
 			    RKNPU_CAUSE_DMA_WRITE : RKNPU_CAUSE_DMA_READ);
-	return NULL;
+	return false;
 }
 
 bool rknpu_sched_poll(struct rknpu_core *core)
 {
 	struct rknpu_runqueue *rq = core->rq;
-	struct rknpu_job *over;
-	bool again;
+	bool left, again;
+	LIST_HEAD(over);
 
 	scoped_guard(spinlock_irqsave, &core->hw->lock) {
-		over = rknpu_sched_look_at_kick(rq);
+		left = rknpu_sched_look_at_kick(rq, &over);
 		/* A core whose line is off is about to be recovered, or comes back. */
-		again = rq->state == RKNPU_CORE_RUNNING && core->kick.polled;
+		again = rknpu_sched_is_polled(rq);
 	}
-	if (over)
-		rknpu_sched_finish(rq, over);
+	if (left)
+		rknpu_sched_finish(rq, &over);
 	return again;
 }
 
@@ -885,7 +976,7 @@ static void rknpu_sched_wait_for_dep(struct rknpu_job *job, struct rknpu_dep *de
 		atomic_dec(&job->deps_pending);
 }
 
-/* Ready, unless it waits for something. */
+/* Ready, unless it waits for something, or has ended. */
 static void rknpu_sched_pushed(struct rknpu_job *job)
 {
 	guard(spinlock_irqsave)(&job->client->sched->hw->lock);
@@ -893,7 +984,8 @@ static void rknpu_sched_pushed(struct rknpu_job *job)
 		rknpu_sched_ready(job);
 }
 
-void rknpu_sched_push(struct rknpu_job *job)
+/* It waits for what it has to, and for rknpu_sched_pushed(). */
+static void rknpu_sched_begin_push(struct rknpu_job *job)
 {
 	struct rknpu_dep *dep;
 
@@ -903,11 +995,22 @@ void rknpu_sched_push(struct rknpu_job *job)
 	if (rknpu_sched_admit(job)) {
 		list_for_each_entry(dep, &job->deps, link)
 			rknpu_sched_wait_for_dep(job, dep);
-		rknpu_sched_pushed(job);
 	} else {
 		rknpu_sched_end_job(job, RKNPU_CAUSE_DEVICE_GONE);
 	}
-	rknpu_job_put(job);
+}
+
+void rknpu_sched_push(struct rknpu_job **jobs, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		rknpu_sched_begin_push(jobs[i]);
+	/* The first one comes last: it takes those along that wait for nothing else. */
+	while (i--) {
+		rknpu_sched_pushed(jobs[i]);
+		rknpu_job_put(jobs[i]);
+	}
 }
 
 /* Lock held. The job is in no core's hands. */
@@ -1104,6 +1207,7 @@ static void rknpu_sched_watch_again(struct rknpu_runqueue *rq)
 		rq->watch.spread = false;
 		return;
 	}
+	rknpu_sched_catch_up(rq);
 	spread = rknpu_sched_spread(rq);
 	again = rknpu_sched_look(rq);
 	cancelled = rknpu_sched_look_cancelled(rq);

@@ -17,10 +17,10 @@ unsigned int rknpu_sched_quietest_core(struct rknpu_sched *sched, u32 mask);
 unsigned int rknpu_sched_busy_percent(struct rknpu_core *core);
 
 /*
- * Hands the caller's reference to the scheduler. Cannot fail: on a device that
- * is gone the fence signals -ENODEV.
+ * A job, or all of a burst in order: hands the caller's references to the scheduler.
+ * Cannot fail: on a device that is gone the fences signal -ENODEV.
  */
-void rknpu_sched_push(struct rknpu_job *job);
+void rknpu_sched_push(struct rknpu_job **jobs, u32 count);
 
 /*
  * Ends the client's queued jobs with -ECANCELED, running ones at the end of their
@@ -54,8 +54,10 @@ void rknpu_sched_work(struct work_struct *work);
 void rknpu_sched_end_job(struct rknpu_job *job, enum rknpu_cause cause);
 /* The same for jobs linked by rknpu_job::link. */
 void rknpu_sched_end_jobs(struct list_head *jobs, enum rknpu_cause cause);
-/* Ends a job that rknpu_sched_task_done() returned. */
-void rknpu_sched_finish(struct rknpu_runqueue *rq, struct rknpu_job *job);
+/* The same; @later: as those of its burst that ran before it, it is ended by rknpu_sched::work. */
+void rknpu_sched_end_in_order(struct rknpu_job *job, enum rknpu_cause cause, bool later);
+/* A job has left the core: ends @over, see rknpu_sched_task_done(). */
+void rknpu_sched_finish(struct rknpu_runqueue *rq, struct list_head *over);
 /* An idle core takes its interrupt down and may power down. */
 void rknpu_sched_rest(struct rknpu_runqueue *rq);
 
@@ -74,10 +76,17 @@ void rknpu_sched_start(struct rknpu_runqueue *rq);
 /* The gang of @job, if there is one, has to start without the rest. */
 void rknpu_sched_dissolve_gang(struct rknpu_job *job);
 /*
- * The running task is over. Returns the job if that was the last one: then
- * rknpu_sched_finish() must follow before the interrupt line is heard again.
+ * The running kick is over. True if the core is done with its job by that: then
+ * rknpu_sched_finish() must follow, with @over, before the interrupt line is heard
+ * again. Jobs before it in the same kick are in @over, too. It may stay empty: then
+ * rknpu_sched::work ends them.
  */
-struct rknpu_job *rknpu_sched_task_done(struct rknpu_runqueue *rq);
+bool rknpu_sched_task_done(struct rknpu_runqueue *rq, struct list_head *over);
+/*
+ * Moves rq->job, which has been started, on to the first job of its kick that is not
+ * over. True if that is another one now.
+ */
+bool rknpu_sched_catch_up(struct rknpu_runqueue *rq);
 /*
  * May a job whose next task did not start be started again after a reset? Once,
  * and only if none of its tasks has run: a later one may need what an earlier
