@@ -540,7 +540,7 @@ static void test_translation(void)
 #define HIGH_SIZE       0x40000000ull
 #define HIGH_BITS       0x100           /* of an entry: address bit 32 */
 
-/* RAM goes on above 4 GiB; tables and pages may be there, up to the last one. */
+/* RAM goes on above 4 GiB; tables and pages may be there, up to the last. */
 static void test_high_ram(void)
 {
     QTestState *q = qtest_init(MACHINE "-m 3G");
