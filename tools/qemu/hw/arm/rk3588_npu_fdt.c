@@ -554,6 +554,13 @@ static void add_iommu(NpuFdt *f, unsigned core)
     set_phandle(f->fdt, node, f->iommu[core]);
 }
 
+static void set_iommus(NpuFdt *f, const char *node, unsigned iommu)
+{
+    if (f->config->iommu_version) {
+        qemu_fdt_setprop_cell(f->fdt, node, "iommus", f->iommu[iommu]);
+    }
+}
+
 /*
  * The vendor's trees of SoCs with one core and one interrupt number nothing:
  * what is "aclk0" for a core of several is "aclk" there.
@@ -747,7 +754,7 @@ static void add_vendor_npu(NpuFdt *f)
     if (!f->config->simple && !has_plain_names(f)) {
         set_array(f, node, "power-domain-names", domain_names);
     }
-    qemu_fdt_setprop_cell(f->fdt, node, "iommus", f->iommu[0]);
+    set_iommus(f, node, 0);
     qemu_fdt_setprop_cell(f->fdt, node, "rknpu-supply", f->regulator);
     qemu_fdt_setprop_cell(f->fdt, node, "mem-supply", f->regulator);
     if (f->config->scmi) {
@@ -798,7 +805,7 @@ static void add_core(NpuFdt *f, unsigned core)
     qemu_fdt_setprop(f->fdt, node, "reset-names", reset_names,
                      sizeof(reset_names));
     set_core_domain(f, node, core);
-    qemu_fdt_setprop_cell(f->fdt, node, "iommus", f->iommu[core]);
+    set_iommus(f, node, core);
     qemu_fdt_setprop_cell(f->fdt, node, "npu-supply", f->regulator);
     qemu_fdt_setprop_cell(f->fdt, node, "sram-supply", f->regulator);
     qemu_fdt_setprop_string(f->fdt, node, "status", "okay");
@@ -865,7 +872,9 @@ void rk3588_npu_fdt_mainline(void *fdt, const Rk3588NpuFdtConfig *config)
     }
     add_model_control(&f);
     for (core = config->num_cores - 1; core >= 0; core--) {
-        add_iommu(&f, core);
+        if (config->iommu_version) {
+            add_iommu(&f, core);
+        }
         add_core(&f, core);
     }
     add_soc(&f);
@@ -880,7 +889,9 @@ void rk3588_npu_fdt_vendor(void *fdt, const Rk3588NpuFdtConfig *config)
         add_qos(&f);
     }
     add_model_control(&f);
-    add_vendor_iommu(&f);
+    if (config->iommu_version) {
+        add_vendor_iommu(&f);
+    }
     add_vendor_npu(&f);
     add_soc(&f);
 }

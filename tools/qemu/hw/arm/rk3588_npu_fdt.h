@@ -38,7 +38,7 @@ extern const hwaddr rk3588_npu_qos[RK3588_QOS_NUM];
 
 typedef struct Rk3588NpuFdtConfig {
     unsigned num_cores;
-    unsigned iommu_version;
+    unsigned iommu_version; /* 0: the tree has none */
     bool simple;            /* no CRU, PMU and SCMI: fixed clocks, always on */
     bool rockchip;          /* numbers and IOMMU's name of Rockchip's kernels */
     bool one_irq;           /* in the vendor's tree, of all cores */

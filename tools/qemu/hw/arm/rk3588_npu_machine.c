@@ -103,8 +103,8 @@ static void npu_check_machine(MachineState *machine)
         error_report("npu-cores must be 1..%d", NPU_MAX_CORES);
         exit(EXIT_FAILURE);
     }
-    if (s->iommu_version < 1 || s->iommu_version > 2) {
-        error_report("npu-iommu must be 1 or 2");
+    if (s->iommu_version > 2) {
+        error_report("npu-iommu must be 0 (not in the device tree), 1 or 2");
         exit(EXIT_FAILURE);
     }
     s->dt_shape = npu_find_dt_shape(s->npu_dt);
@@ -296,7 +296,11 @@ static void npu_wire_irq(Rk3588NpuMachineState *s, unsigned n,
                        qdev_get_gpio_in(s->irq, line + 1));
 }
 
-/* The register banks overlay the core's window. */
+/*
+ * The register banks overlay the core's window.  One that the device tree does
+ * not have is there all the same, and lets everything through, as it does on
+ * silicon as long as nobody turns it on.
+ */
 static DeviceState *npu_create_iommu(Rk3588NpuMachineState *s, unsigned n)
 {
     const Rk3588NpuCoreInfo *info = &rk3588_npu_cores[n];
@@ -306,7 +310,7 @@ static DeviceState *npu_create_iommu(Rk3588NpuMachineState *s, unsigned n)
 
     npu_attach(s, name, dev);
     qdev_prop_set_uint32(dev, "num-banks", info->num_banks);
-    qdev_prop_set_uint32(dev, "version", s->iommu_version);
+    qdev_prop_set_uint32(dev, "version", s->iommu_version ?: 2);
     qdev_prop_set_uint32(dev, "core-index", n);
     object_property_set_link(OBJECT(dev), "ctl", OBJECT(s->ctl), &error_abort);
     object_property_set_link(OBJECT(dev), "dma", OBJECT(get_system_memory()),
