@@ -151,6 +151,24 @@ bool rk_power_domains(void)
 	return found;
 }
 
+/* Says the device tree, or a module parameter. */
+bool rk_no_iommu(void)
+{
+	FILE *f = fopen("/sys/module/rknpu_accel/parameters/noiommu", "re");
+	bool none = f && fgetc(f) == 'Y';
+	char status[16] = "";
+
+	if (f)
+		fclose(f);
+	f = fopen("/proc/device-tree/iommu@fdab9000/status", "re");
+	if (f) {
+		none |= fgets(status, sizeof(status), f) && !strcmp(status, "disabled");
+		fclose(f);
+	}
+	return none || (!access("/proc/device-tree/npu@fdab0000", F_OK) &&
+			access("/proc/device-tree/npu@fdab0000/iommus", F_OK));
+}
+
 bool rk_polled(void)
 {
 	FILE *f = fopen("/sys/module/rknpu_accel/parameters/poll", "re");

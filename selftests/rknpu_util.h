@@ -38,6 +38,8 @@ bool rk_is_driver(int fd, const char *name);
 bool rk_ours(void);
 /* With the vendor's device tree: one device is all cores, and one address space is on all of them. */
 bool rk_one_iommu(void);
+/* Nothing translates what programs name: they hold bus addresses, which the driver checks. */
+bool rk_no_iommu(void);
 /* Can a core lose its power? Kernels without a driver for power domains are given none. */
 bool rk_power_domains(void);
 /* Core 0 takes no interrupts: by parameter, or because it has none. */
@@ -306,6 +308,12 @@ int rk_rebind(unsigned int core);
 	do {								\
 		if (!rk_model())					\
 			SKIP(return, "needs the NPU model");		\
+	} while (0)
+
+#define RK_REQUIRE_IOMMU()						\
+	do {								\
+		if (rk_no_iommu())					\
+			SKIP(return, "the NPU has no IOMMU");		\
 	} while (0)
 
 #define RK_REQUIRE_POWER_DOMAINS()					\

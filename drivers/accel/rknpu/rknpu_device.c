@@ -12,6 +12,7 @@
 #include "debug/rknpu_stats.h"
 #include "hw/rknpu_core.h"
 #include "hw/rknpu_devfreq.h"
+#include "hw/rknpu_iommu.h"
 #include "hw/rknpu_rate.h"
 #include "mem/rknpu_vm.h"
 #include "rknpu_device.h"
@@ -62,6 +63,7 @@ struct rknpu_device *rknpu_device_create(struct device *dev, const struct rknpu_
 		return rdev;
 
 	rdev->hw.soc = soc;
+	rdev->hw.no_iommu = rknpu_iommu_are_absent();
 	rdev->mem.hw = &rdev->hw;
 	rknpu_hw_init(&rdev->hw, &rdev->accel, &rknpu_sched_hw_ops);
 	ret = rknpu_sched_init(&rdev->sched, &rdev->hw, &rdev->mem);
@@ -136,6 +138,8 @@ int rknpu_device_publish(struct rknpu_device *rdev)
 			 core->version);
 	}
 	drm_info(&rdev->accel, "NPU with %u cores\n", hweight32(rdev->hw.core_mask));
+	if (rdev->hw.no_iommu)
+		drm_notice(&rdev->accel, "no IOMMU: a job can read and write all memory below 4 GiB, so files are opened only while module parameter unsafe_noiommu is set\n");
 	return 0;
 }
 

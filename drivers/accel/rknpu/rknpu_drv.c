@@ -13,6 +13,7 @@
 
 #include "debug/rknpu_stats.h"
 #include "hw/rknpu_core.h"
+#include "hw/rknpu_iommu.h"
 #include "hw/rknpu_soc.h"
 #include "mem/rknpu_release.h"
 #include "mem/rknpu_vm.h"
@@ -297,7 +298,10 @@ static int rknpu_facade_probe(struct platform_device *pdev)
 	struct component_match *match;
 	int ret;
 
-	ret = dma_coerce_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(soc->dma_bits));
+	/* It is the IOMMU that has more bits than programs. */
+	ret = dma_coerce_mask_and_coherent(&pdev->dev,
+					   DMA_BIT_MASK(rknpu_iommu_are_absent() ? 32 :
+									soc->dma_bits));
 	if (ret)
 		return ret;
 	dma_set_max_seg_size(&pdev->dev, UINT_MAX);

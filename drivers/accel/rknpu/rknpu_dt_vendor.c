@@ -146,7 +146,10 @@ static int rknpu_vdt_get_core(struct rknpu_vdt *vdt, struct rknpu_core *core)
 	int ret;
 
 	core->dev = vdt->dev;
-	/* A single core has all of the IOMMU, and loses it as in mainline's DT shape. */
+	/*
+	 * A single core has all of the IOMMU, and loses it as in mainline's DT shape. Of
+	 * several, those without IOMMU still have one device and its power.
+	 */
 	core->iommu = &vdt->hw->iommus[0];
 	core->iommu->shared = vdt->num_cores > 1;
 	core->npu_clk = vdt->hw->cores[0].npu_clk;
@@ -157,7 +160,7 @@ static int rknpu_vdt_get_core(struct rknpu_vdt *vdt, struct rknpu_core *core)
 		return dev_err_probe(vdt->dev, -EINVAL, "core %u is not at %pa\n", core->index,
 				     &window->start);
 	ret = rknpu_vdt_map_core(vdt, core, window);
-	if (!ret && core->iommu->shared)
+	if (!ret && core->iommu->shared && !vdt->hw->no_iommu)
 		ret = rknpu_vdt_map_mmus(core, window);
 	if (ret)
 		return dev_err_probe(vdt->dev, ret, "core %u: no registers\n", core->index);

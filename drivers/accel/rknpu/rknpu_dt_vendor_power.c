@@ -10,6 +10,7 @@
 #include <linux/regulator/consumer.h>
 
 #include "rknpu_dt_vendor_power.h"
+#include "hw/rknpu_iommu.h"
 #include "hw/rknpu_soc.h"
 
 #define RKNPU_VDT_POWER_SUPPLIES	2
@@ -26,7 +27,7 @@ struct rknpu_vdt_domain {
 	struct device *dev;
 	/** @npu: makes the NPU's device resume it */
 	struct device_link *npu;
-	/** @iommu: makes the IOMMU resume it */
+	/** @iommu: makes the IOMMU resume it, if there is one */
 	struct device_link *iommu;
 };
 
@@ -36,7 +37,7 @@ struct rknpu_vdt_domain {
 struct rknpu_vdt_power {
 	/** @npu: the NPU, with a reference */
 	struct platform_device *npu;
-	/** @iommu: its IOMMU, with a reference */
+	/** @iommu: its IOMMU, with a reference; NULL: there is none */
 	struct platform_device *iommu;
 	/** @domains: power domains, by number */
 	struct rknpu_vdt_domain domains[RKNPU_MAX_CORES];
@@ -63,8 +64,9 @@ static int rknpu_vdt_power_add_domain(struct rknpu_vdt_power *power, unsigned in
 	}
 
 	domain->npu = rknpu_vdt_power_link(dev, domain->dev);
-	domain->iommu = rknpu_vdt_power_link(&power->iommu->dev, domain->dev);
-	return domain->npu && domain->iommu ? 0 : -ENODEV;
+	if (power->iommu)
+		domain->iommu = rknpu_vdt_power_link(&power->iommu->dev, domain->dev);
+	return domain->npu && (domain->iommu || !power->iommu) ? 0 : -ENODEV;
 }
 
 /*
@@ -168,7 +170,7 @@ static int rknpu_vdt_power_add_all(struct rknpu_vdt_power *power)
 	if (!power->npu)
 		return -ENODEV;
 	power->iommu = rknpu_vdt_power_find_iommu(power->npu);
-	if (!power->iommu)
+	if (!power->iommu && !rknpu_iommu_is_absent(power->npu->dev.of_node))
 		return -ENODEV;
 	return rknpu_vdt_power_add_supplies(power) ?: rknpu_vdt_power_add_domains(power);
 }

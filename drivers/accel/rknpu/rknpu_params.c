@@ -66,6 +66,10 @@ rknpu_param(max_job_ms, uint, 0644,
 rknpu_param(max_timeout_ms, uint, 0644,
 	    "Longest timeout of a task that a program without CAP_SYS_NICE may ask for, in ms (1 to 60000, default 10000)");
 
+/* For bring-up, and for kernels without a driver for the IOMMU. */
+rknpu_param(noiommu, bool, 0444,
+	    "Do without the IOMMU that the device tree has (default n)");
+
 /* For hardware whose interrupt line is not wired or not known; costs timer interrupts instead. */
 rknpu_param(poll, bool, 0444,
 	    "Look for the end of tasks from a timer instead of waiting for interrupts (default n)");
@@ -94,6 +98,9 @@ rknpu_param(spin_us, uint, 0644,
  */
 rknpu_param(start_check_ms, uint, 0644,
 	    "After how long to look whether a task has started at all, in ms; 0: never (default 100)");
+
+rknpu_param(unsafe_noiommu, bool, 0644,
+	    "Without IOMMU, let programs use the NPU though their jobs can then access all memory below 4 GiB (default n)");
 
 #ifdef RKNPU_VENDOR
 rknpu_param(vendor_misc, bool, 0444,

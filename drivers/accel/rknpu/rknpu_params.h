@@ -25,6 +25,8 @@ struct rknpu_params {
 	unsigned int max_memory_percent;
 	/** @max_timeout_ms: writable */
 	unsigned int max_timeout_ms;
+	/** @noiommu: read only */
+	bool noiommu;
 	/** @poll: read only */
 	bool poll;
 	/** @scrub: writable */
@@ -37,6 +39,8 @@ struct rknpu_params {
 	unsigned int spin_us;
 	/** @start_check_ms: writable */
 	unsigned int start_check_ms;
+	/** @unsafe_noiommu: writable */
+	bool unsafe_noiommu;
 #ifdef RKNPU_VENDOR
 	/** @vendor_misc: read only */
 	bool vendor_misc;

@@ -53,7 +53,7 @@ extern "C" {
  * @DRM_RKNPU_GET_DT_RD_AMOUNT: the same
  * @DRM_RKNPU_GET_WT_RD_AMOUNT: the same
  * @DRM_RKNPU_GET_TOTAL_RW_AMOUNT: the same
- * @DRM_RKNPU_GET_IOMMU_EN: 1
+ * @DRM_RKNPU_GET_IOMMU_EN: 1, or 0 without IOMMU
  * @DRM_RKNPU_SET_PROC_NICE: sets the nice value of the calling thread. If the caller
  *	lacks the permission the call succeeds and changes nothing
  * @DRM_RKNPU_POWER_ON: %EINVAL, as the vendor's 0.8.3 and later

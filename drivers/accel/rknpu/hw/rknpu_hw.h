@@ -34,11 +34,14 @@ struct rknpu_runqueue;
 
 /**
  * struct rknpu_domain - page tables that can be attached
+ *
+ * Without IOMMU (rknpu_hw::no_iommu) there are none: addresses are bus addresses in
+ * all domains, and what is attached tells whose programs a core ran last.
  */
 struct rknpu_domain {
 	/** @hw: whose IOMMUs they are for */
 	struct rknpu_hw *hw;
-	/** @iommu: of the IOMMU core */
+	/** @iommu: of the IOMMU core; NULL without IOMMU */
 	struct iommu_domain *iommu;
 	/** @id: no other domain ever has it */
 	u64 id;
@@ -61,7 +64,7 @@ struct rknpu_iommu {
 	 * outside @attach_lock
 	 */
 	struct mutex power_lock; /* see above */
-	/** @group: NULL while no core is bound */
+	/** @group: NULL while no core is bound, and without IOMMU */
 	struct iommu_group *group;
 	/** @np: its DT node, to tell whose fault it was */
 	struct device_node *np;
@@ -273,6 +276,8 @@ struct rknpu_hw {
 	struct drm_device *drm;
 	/** @soc: SoC tables */
 	const struct rknpu_soc *soc;
+	/** @no_iommu: nothing is between the cores and memory; does not change */
+	bool no_iommu;
 	/** @ops: the scheduler's */
 	const struct rknpu_hw_ops *ops;
 	/**

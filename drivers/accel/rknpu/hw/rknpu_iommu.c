@@ -19,6 +19,7 @@
 #include "rknpu_hw.h"
 #include "rknpu_hw_trace.h"
 #include "rknpu_iommu.h"
+#include "rknpu_params.h"
 #include "rknpu_pc.h"
 
 /* Registers of Rockchip's MMUs, as drivers/iommu/rockchip-iommu.c uses them. */
@@ -268,6 +269,8 @@ static bool rknpu_iommu_answers(const struct rknpu_iommu *iommu)
  */
 static int rknpu_iommu_leave(struct rknpu_core *core, struct rknpu_domain *domain)
 {
+	if (!domain->iommu)
+		return 0;
 	if (!rknpu_iommu_answers(core->iommu))
 		return -EIO;
 	iommu_detach_group(domain->iommu, core->iommu->group);
@@ -317,6 +320,18 @@ int rknpu_iommu_detach(struct rknpu_core *core)
 	return ret;
 }
 
+static int rknpu_iommu_enter(struct rknpu_iommu *iommu, struct rknpu_domain *domain)
+{
+	int ret;
+
+	if (!domain->iommu)
+		return 0;
+	rknpu_iommu_lines_off(iommu);
+	ret = iommu_attach_group(domain->iommu, iommu->group);
+	rknpu_iommu_lines_on(iommu);
+	return ret;
+}
+
 int rknpu_iommu_attach(struct rknpu_core *core, struct rknpu_domain *domain)
 {
 	struct rknpu_iommu *iommu = core->iommu;
@@ -331,9 +346,7 @@ int rknpu_iommu_attach(struct rknpu_core *core, struct rknpu_domain *domain)
 	ret = rknpu_iommu_detach(core);
 	if (ret)
 		return ret;
-	rknpu_iommu_lines_off(iommu);
-	ret = iommu_attach_group(domain->iommu, iommu->group);
-	rknpu_iommu_lines_on(iommu);
+	ret = rknpu_iommu_enter(iommu, domain);
 	trace_rknpu_attach(core->index, domain->id, ret);
 	if (ret)
 		return ret;
@@ -345,7 +358,7 @@ int rknpu_iommu_attach(struct rknpu_core *core, struct rknpu_domain *domain)
 	return 0;
 }
 
-/* All IOMMUs of the NPU are of one kind, so any core's can make the tables. */
+/* All IOMMUs of the NPU are of one kind, so any core's can make the tables. NULL: there is none. */
 static struct iommu_domain *rknpu_domain_alloc(struct rknpu_hw *hw)
 {
 	struct iommu_domain *iommu = ERR_PTR(-ENODEV);
@@ -354,6 +367,8 @@ static struct iommu_domain *rknpu_domain_alloc(struct rknpu_hw *hw)
 	/* Cores stay bound meanwhile: the vendor's uAPI gets here from any ioctl. */
 	if (!drm_dev_enter(hw->drm, &idx))
 		return iommu;
+	if (hw->no_iommu)
+		iommu = NULL;
 	for (i = 0; i < RKNPU_MAX_CORES; i++) {
 		if (hw->iommus[i].group) {
 			iommu = iommu_paging_domain_alloc(hw->cores[i].dev);
@@ -376,7 +391,8 @@ int rknpu_domain_init(struct rknpu_domain *domain, struct rknpu_hw *hw,
 	domain->id = atomic64_inc_return(&last_id);
 	domain->iommu = iommu;
 	domain->let_go = let_go;
-	iommu_set_fault_handler(iommu, rknpu_iommu_fault, domain);
+	if (iommu)
+		iommu_set_fault_handler(iommu, rknpu_iommu_fault, domain);
 	return 0;
 }
 
@@ -429,7 +445,8 @@ bool rknpu_domain_fini(struct rknpu_domain *domain)
 		return true;
 	if (!rknpu_domain_detach_all(domain))
 		return false;
-	iommu_domain_free(domain->iommu);
+	if (domain->iommu)
+		iommu_domain_free(domain->iommu);
 	return true;
 }
 
@@ -438,6 +455,8 @@ int rknpu_domain_map(struct rknpu_domain *domain, u64 iova, dma_addr_t addr, siz
 	guard(rwsem_read)(&domain->hw->iommus_lock);
 	if (domain->hw->down)
 		return -ENODEV;
+	if (!domain->iommu)
+		return iova == addr ? 0 : -EINVAL;
 	return iommu_map(domain->iommu, iova, addr, size, IOMMU_READ | IOMMU_WRITE,
 			 GFP_KERNEL_ACCOUNT);
 }
@@ -446,7 +465,7 @@ void rknpu_domain_unmap(struct rknpu_domain *domain, u64 iova, u64 size)
 {
 	size_t unmapped;
 
-	if (!size)
+	if (!size || !domain->iommu)
 		return;
 	guard(rwsem_read)(&domain->hw->iommus_lock);
 	if (domain->hw->down)
@@ -465,6 +484,8 @@ void rknpu_domain_dump(struct rknpu_domain *domain, u64 iova, struct rknpu_dump 
 	u64 at = page - below;
 	unsigned int i;
 
+	if (!domain->iommu)
+		return;
 	for (i = 0; i < RKNPU_DUMP_PAGES && at < SZ_4G; i++, at += SZ_4K)
 		rknpu_dump_add_page(dump, at, iommu_iova_to_phys(domain->iommu, at));
 }
@@ -476,40 +497,89 @@ static struct device *rknpu_iommu_find(struct device_node *np)
 	return pdev ? &pdev->dev : NULL;
 }
 
-int rknpu_iommu_get(struct rknpu_core *core)
+bool rknpu_iommu_is_absent(const struct device_node *np)
+{
+	struct device_node *iommu = of_parse_phandle(np, "iommus", 0);
+	bool absent = rknpu_params.noiommu || !iommu || !of_device_is_available(iommu);
+
+	of_node_put(iommu);
+	return absent;
+}
+
+bool rknpu_iommu_are_absent(void)
+{
+	const struct rknpu_soc *soc;
+	const struct of_device_id *shape = rknpu_soc_find_shape(&soc);
+	struct device_node *np;
+
+	if (!shape)
+		return false;
+	for_each_matching_node(np, shape) {
+		if (of_device_is_available(np) && !rknpu_iommu_is_absent(np)) {
+			of_node_put(np);
+			return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * A core resets its IOMMU before it is used, and one that nobody turns on lets
+ * everything through. The kernel turns on what it has another domain for.
+ */
+static int rknpu_iommu_check_absent(struct rknpu_core *core)
+{
+	struct iommu_domain *domain = iommu_get_domain_for_dev(core->dev);
+
+	if (domain && domain->type != IOMMU_DOMAIN_IDENTITY)
+		return dev_err_probe(core->dev, -EBUSY,
+				     "noiommu, but the kernel uses the IOMMU; iommu.passthrough=1 on its command line, or leave the IOMMU out of the device tree\n");
+	return 0;
+}
+
+static int rknpu_iommu_get_group(struct rknpu_core *core)
 {
 	struct rknpu_iommu *iommu = core->iommu;
-	struct iommu_group *group;
+	struct iommu_group *group = iommu_group_get(core->dev);
 
-	if (iommu->users++)
-		return 0;
-
-	group = iommu_group_get(core->dev);
-	if (!group) {
-		iommu->users--;
+	if (!group)
 		return dev_err_probe(core->dev, -EPROBE_DEFER, "no IOMMU yet\n");
-	}
 
 	iommu->np = of_parse_phandle(core->dev->of_node, "iommus", 0);
-	/* Not where groups come from this property alone, which is everywhere so far. */
-	if (!iommu->np) {
-		iommu_group_put(group);
-		iommu->users--;
-		return dev_err_probe(core->dev, -EINVAL, "no iommus property\n");
-	}
-	iommu->domain = NULL;
-	iommu->off = false;
 	iommu->dev = rknpu_iommu_find(iommu->np);
 	iommu->group = group;
 	return 0;
+}
+
+int rknpu_iommu_get(struct rknpu_core *core)
+{
+	struct rknpu_iommu *iommu = core->iommu;
+	struct rknpu_hw *hw = core->hw;
+	int ret;
+
+	if (rknpu_iommu_is_absent(core->dev->of_node) != hw->no_iommu)
+		return dev_err_probe(core->dev, -EINVAL,
+				     "some cores have an IOMMU, and some have none\n");
+	if (iommu->users++)
+		return 0;
+
+	iommu->domain = NULL;
+	iommu->off = false;
+	ret = hw->no_iommu ? rknpu_iommu_check_absent(core) : rknpu_iommu_get_group(core);
+	if (ret)
+		iommu->users--;
+	return ret;
 }
 
 /* A shared one has one for each core, or one for all. */
 int rknpu_iommu_irq(const struct rknpu_core *core)
 {
 	const struct rknpu_iommu *iommu = core->iommu;
-	int irq = iommu->shared ? of_irq_get(iommu->np, core->index) : 0;
+	int irq;
 
+	if (!iommu->np)
+		return 0;
+	irq = iommu->shared ? of_irq_get(iommu->np, core->index) : 0;
 	return irq > 0 ? irq : max(of_irq_get(iommu->np, 0), 0);
 }
 

@@ -6,6 +6,7 @@
 #include <linux/sizes.h>
 #include <linux/types.h>
 
+struct device_node;
 struct rknpu_core;
 struct rknpu_domain;
 struct rknpu_dump;
@@ -46,6 +47,14 @@ int rknpu_domain_map(struct rknpu_domain *domain, u64 iova, dma_addr_t addr, siz
 void rknpu_domain_unmap(struct rknpu_domain *domain, u64 iova, u64 size);
 /* What pages around @iova are mapped to. Any context; the domain stays meanwhile. */
 void rknpu_domain_dump(struct rknpu_domain *domain, u64 iova, struct rknpu_dump *dump);
+
+/*
+ * Does the device of that node have no IOMMU? Its device tree says so, or a module
+ * parameter does.
+ */
+bool rknpu_iommu_is_absent(const struct device_node *np);
+/* None of the NPU's devices has one. */
+bool rknpu_iommu_are_absent(void);
 
 /* Core side, while it is bound: fills core->iommu. */
 int rknpu_iommu_get(struct rknpu_core *core);

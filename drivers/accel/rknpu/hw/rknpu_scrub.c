@@ -30,7 +30,8 @@
  * and eight with weights, and whose commands write zeros to both tables.
  *
  * It runs in an address space of its own, where no client's programs ever run:
- * they can neither change it, nor skip it, nor read what it writes.
+ * they can neither change it, nor skip it, nor read what it writes. Without IOMMU
+ * that is only so as long as they keep to their own memory.
  *
  * So a change of client takes, in this order:
  *
@@ -64,12 +65,16 @@
 #define RKNPU_SCRUB_ZEROS	0x200000
 #define RKNPU_SCRUB_RESULT	0x300000
 
+/* Registers with the latter two. */
+#define RKNPU_CNA_FEATURE_DATA_ADDR	0x1070
+#define RKNPU_CNA_DCOMP_ADDR0		0x1110
+#define RKNPU_DPU_DST_BASE_ADDR		0x4020
+
 #define RKNPU_SCRUB_PAGE	SZ_4K
 #define RKNPU_SCRUB_PROGRAM_MAX	SZ_16K
-/* The allocation: the program, a page of zeros, a page of results. */
-#define RKNPU_SCRUB_ZEROS_AT	RKNPU_SCRUB_PROGRAM_MAX
-#define RKNPU_SCRUB_RESULT_AT	(RKNPU_SCRUB_ZEROS_AT + RKNPU_SCRUB_PAGE)
-#define RKNPU_SCRUB_SIZE	(RKNPU_SCRUB_RESULT_AT + RKNPU_SCRUB_PAGE)
+/* The allocation: the program, a page of results, a page of zeros, or without IOMMU all of them. */
+#define RKNPU_SCRUB_RESULT_AT	RKNPU_SCRUB_PROGRAM_MAX
+#define RKNPU_SCRUB_ZEROS_AT	(RKNPU_SCRUB_RESULT_AT + RKNPU_SCRUB_PAGE)
 
 /* It takes 40 us at 1 GHz, by the model; a virtual machine's CPU may stand still. */
 #define RKNPU_SCRUB_POLL_US	50
@@ -115,7 +120,6 @@ static const struct rknpu_scrub_regs rknpu_scrub_product[] = {
 	{ 0x104c, 1, 0xb },				/* CVT_CON0: no conversion */
 	{ 0x1050, 4, 1 << 16 },				/* CVT_CON1..4: scales of 1 */
 	{ 0x1060, 3, 0 },				/* FC_CON0, FC_CON1, PAD_CON0 */
-	{ 0x1070, 1, RKNPU_SCRUB_ZEROS },		/* FEATURE_DATA_ADDR */
 	{ 0x1074, 1, 0 },				/* FC_CON2 */
 	{ 0x1078, 1, 0x000f000f },			/* DMA_CON0: bursts */
 	{ 0x107c, 1, 4 },				/* DMA_CON1: line stride */
@@ -123,7 +127,6 @@ static const struct rknpu_scrub_regs rknpu_scrub_product[] = {
 	{ 0x1084, 1, 1 << 16 | RKNPU_SCRUB_ROWS },	/* FC_DATA_SIZE0 */
 	{ 0x1088, 1, RKNPU_SCRUB_DEPTH },		/* FC_DATA_SIZE1 */
 	{ 0x1100, 2, 0 },				/* DCOMP_CTRL, DCOMP_REGNUM */
-	{ 0x1110, 1, RKNPU_SCRUB_ZEROS },		/* DCOMP_ADDR0: of the weights */
 	{ 0x1140, 16, 0 },				/* DCOMP_AMOUNT0..15 */
 	{ 0x1180, 2, 0 },				/* CVT_CON5, PAD_CON1 */
 	{ 0x3010, 1, 1 },				/* MISC_CFG: QD_EN */
@@ -132,7 +135,6 @@ static const struct rknpu_scrub_regs rknpu_scrub_product[] = {
 	{ 0x301c, 1, 0 },				/* CLIP_TRUNCATE */
 	{ 0x400c, 1, 0x1e4 },				/* FEATURE_MODE_CFG: to memory */
 	{ 0x4010, 2, 0 },				/* DATA_FORMAT, OFFSET_PEND */
-	{ 0x4020, 1, RKNPU_SCRUB_RESULT },		/* DST_BASE_ADDR */
 	{ 0x4024, 1, RKNPU_SCRUB_ROWS << 4 },		/* DST_SURF_STRIDE */
 	{ 0x4030, 1, 0 },				/* DATA_CUBE_WIDTH */
 	{ 0x4034, 1, RKNPU_SCRUB_ROWS - 1 },		/* DATA_CUBE_HEIGHT */
@@ -188,8 +190,30 @@ static void rknpu_scrub_put_tables(struct rknpu_scrub_prog *p)
 	rknpu_scrub_put_reg(p, RKNPU_DPU_LUT_ACCESS_CFG, 0);
 }
 
-static int rknpu_scrub_write(struct rknpu_scrub *scrub)
+static size_t rknpu_scrub_size(const struct rknpu_hw *hw)
 {
+	return RKNPU_SCRUB_ZEROS_AT + (hw->no_iommu ? RKNPU_SCRUB_WEIGHTS : RKNPU_SCRUB_PAGE);
+}
+
+/* Where the core finds what is @at in the allocation. */
+static u32 rknpu_scrub_address(const struct rknpu_hw *hw, u32 iova, u32 at)
+{
+	return hw->no_iommu ? hw->scrub.dma + at : iova;
+}
+
+static void rknpu_scrub_put_addresses(struct rknpu_scrub_prog *p, const struct rknpu_hw *hw)
+{
+	u32 zeros = rknpu_scrub_address(hw, RKNPU_SCRUB_ZEROS, RKNPU_SCRUB_ZEROS_AT);
+
+	rknpu_scrub_put_reg(p, RKNPU_CNA_FEATURE_DATA_ADDR, zeros);
+	rknpu_scrub_put_reg(p, RKNPU_CNA_DCOMP_ADDR0, zeros);
+	rknpu_scrub_put_reg(p, RKNPU_DPU_DST_BASE_ADDR,
+			    rknpu_scrub_address(hw, RKNPU_SCRUB_RESULT, RKNPU_SCRUB_RESULT_AT));
+}
+
+static int rknpu_scrub_write(struct rknpu_hw *hw)
+{
+	struct rknpu_scrub *scrub = &hw->scrub;
 	struct rknpu_scrub_prog p = { .commands = scrub->mem };
 	const struct rknpu_scrub_regs *r;
 	unsigned int i;
@@ -201,6 +225,7 @@ static int rknpu_scrub_write(struct rknpu_scrub *scrub)
 		for (i = 0; i < r->count; i++)
 			rknpu_scrub_put_reg(&p, r->reg + 4 * i, r->value);
 	}
+	rknpu_scrub_put_addresses(&p, hw);
 	rknpu_scrub_put_tables(&p);
 	/* Nothing follows. */
 	rknpu_scrub_put_reg(&p, RKNPU_PC_REGISTER_AMOUNTS, 0);
@@ -222,6 +247,9 @@ static int rknpu_scrub_map(struct rknpu_scrub *scrub)
 	u32 at;
 	int ret;
 
+	if (!scrub->domain.iommu)
+		return 0;
+
 	ret = rknpu_scrub_map_one(scrub, RKNPU_SCRUB_PROGRAM, 0, RKNPU_SCRUB_PROGRAM_MAX,
 				  IOMMU_READ);
 	for (at = 0; at < RKNPU_SCRUB_WEIGHTS && !ret; at += RKNPU_SCRUB_PAGE)
@@ -240,7 +268,7 @@ static void rknpu_scrub_free(struct rknpu_hw *hw)
 {
 	struct rknpu_scrub *scrub = &hw->scrub;
 
-	dma_free_coherent(hw->drm->dev, RKNPU_SCRUB_SIZE, scrub->mem, scrub->dma);
+	dma_free_coherent(hw->drm->dev, rknpu_scrub_size(hw), scrub->mem, scrub->dma);
 	scrub->mem = NULL;
 }
 
@@ -249,10 +277,11 @@ static int rknpu_scrub_make(struct rknpu_hw *hw)
 	struct rknpu_scrub *scrub = &hw->scrub;
 	int ret;
 
-	scrub->mem = dma_alloc_coherent(hw->drm->dev, RKNPU_SCRUB_SIZE, &scrub->dma, GFP_KERNEL);
+	scrub->mem = dma_alloc_coherent(hw->drm->dev, rknpu_scrub_size(hw), &scrub->dma,
+					GFP_KERNEL);
 	if (!scrub->mem)
 		return -ENOMEM;
-	ret = rknpu_scrub_write(scrub) ?:
+	ret = rknpu_scrub_write(hw) ?:
 	      rknpu_domain_init(&scrub->domain, hw, rknpu_scrub_let_go);
 	if (ret) {
 		rknpu_scrub_free(hw);
@@ -325,7 +354,7 @@ static bool rknpu_scrub_is_due(struct rknpu_iommu *iommu, const struct rknpu_dom
 static int rknpu_scrub_start(struct rknpu_core *core)
 {
 	const struct rknpu_kick kick = {
-		.regcmd = RKNPU_SCRUB_PROGRAM,
+		.regcmd = rknpu_scrub_address(core->hw, RKNPU_SCRUB_PROGRAM, 0),
 		.regcmd_count = core->hw->scrub.count,
 		.tasks = 1,
 	};

@@ -229,8 +229,23 @@ void rknpu_bo_sync_range_for_device(struct rknpu_bo *bo, u64 offset, u64 size)
 	rknpu_bo_sync_ranges(bo, &range, 1, false);
 }
 
+static void rknpu_bo_drop_block(struct rknpu_bo *bo)
+{
+	if (bo->sgt) {
+		sg_free_table(bo->sgt);
+		kfree(bo->sgt);
+	}
+	kvfree(bo->pages);
+	dma_free_pages(rknpu_bo_dma_dev(bo), bo->base.size, bo->block, bo->block_dma,
+		       DMA_BIDIRECTIONAL);
+}
+
 static void rknpu_bo_drop_pages(struct rknpu_bo *bo)
 {
+	if (bo->block) {
+		rknpu_bo_drop_block(bo);
+		return;
+	}
 	if (bo->sgt) {
 		dma_unmap_sgtable(rknpu_bo_dma_dev(bo), bo->sgt, DMA_BIDIRECTIONAL, 0);
 		sg_free_table(bo->sgt);
@@ -396,6 +411,55 @@ static int rknpu_bo_populate(struct rknpu_bo *bo)
 	return rknpu_bo_get_sgt(bo);
 }
 
+/* Pages that follow each other, which jobs find at their bus address. */
+static int rknpu_bo_get_block(struct rknpu_bo *bo)
+{
+	bo->block = dma_alloc_pages(rknpu_bo_dma_dev(bo), bo->base.size, &bo->block_dma,
+				    DMA_BIDIRECTIONAL,
+				    GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
+	if (bo->block)
+		return 0;
+	drm_dbg_ratelimited(bo->base.dev, "no %zu contiguous bytes; the kernel's parameter cma= is what large BOs are taken from\n",
+			    bo->base.size);
+	return -ENOMEM;
+}
+
+static int rknpu_bo_list_block(struct rknpu_bo *bo)
+{
+	pgoff_t i, count = bo->base.size >> PAGE_SHIFT;
+	unsigned long pfn = page_to_pfn(bo->block);
+	struct sg_table *sgt;
+
+	bo->pages = kvmalloc_array(count, sizeof(*bo->pages), GFP_KERNEL_ACCOUNT);
+	if (!bo->pages)
+		return -ENOMEM;
+	for (i = 0; i < count; i++)
+		bo->pages[i] = pfn_to_page(pfn + i);
+
+	sgt = kzalloc_obj(*sgt, GFP_KERNEL_ACCOUNT);
+	if (!sgt)
+		return -ENOMEM;
+	if (sg_alloc_table(sgt, 1, GFP_KERNEL)) {
+		kfree(sgt);
+		return -ENOMEM;
+	}
+	sg_set_page(sgt->sgl, bo->block, bo->base.size, 0);
+	sg_dma_address(sgt->sgl) = bo->block_dma;
+	sg_dma_len(sgt->sgl) = bo->base.size;
+	bo->sgt = sgt;
+	return 0;
+}
+
+static int rknpu_bo_populate_block(struct rknpu_bo *bo)
+{
+	int ret = rknpu_bo_get_block(bo) ?: rknpu_bo_list_block(bo);
+
+	/* The zeros that it was filled with. */
+	if (!ret)
+		dma_sync_sgtable_for_device(rknpu_bo_dma_dev(bo), bo->sgt, DMA_BIDIRECTIONAL);
+	return ret;
+}
+
 static int rknpu_bo_charge(struct rknpu_bo *bo, struct rknpu_account *account)
 {
 	int ret = rknpu_account_charge(account, bo->base.size >> PAGE_SHIFT);
@@ -412,7 +476,12 @@ int rknpu_bo_init(struct rknpu_bo *bo, struct rknpu_account *account, struct drm
 	int ret;
 
 	rknpu_bo_setup(bo, account->mem, drm, funcs);
-	ret = drm_gem_object_init(drm, &bo->base, PAGE_ALIGN(size));
+	if (account->mem->hw->no_iommu) {
+		drm_gem_private_object_init(drm, &bo->base, PAGE_ALIGN(size));
+		ret = 0;
+	} else {
+		ret = drm_gem_object_init(drm, &bo->base, PAGE_ALIGN(size));
+	}
 	if (ret)
 		/* ENOSPC: no memory for an inode. To our callers it would mean addresses. */
 		return ret == -ENOSPC ? -ENOMEM : ret;
@@ -425,7 +494,7 @@ int rknpu_bo_init(struct rknpu_bo *bo, struct rknpu_account *account, struct drm
 	if (ret)
 		return ret;
 
-	return rknpu_bo_populate(bo);
+	return bo->base.filp ? rknpu_bo_populate(bo) : rknpu_bo_populate_block(bo);
 }
 
 /* Segments that are not whole pages cannot be mapped without exposing what is beside them. */
@@ -439,15 +508,6 @@ static bool rknpu_bo_sgt_is_paged(struct sg_table *sgt)
 			return false;
 	}
 	return true;
-}
-
-int rknpu_bo_check_import(struct dma_buf_attachment *attach, struct sg_table *sgt)
-{
-	size_t size = attach->dmabuf->size;
-
-	if (size > RKNPU_BO_MAX_SIZE || !PAGE_ALIGNED(size) || !rknpu_bo_sgt_is_paged(sgt))
-		return -EINVAL;
-	return 0;
 }
 
 void rknpu_bo_init_imported(struct rknpu_bo *bo, struct rknpu_mem *mem,
@@ -543,6 +603,42 @@ static const struct dma_buf_ops rknpu_bo_dma_buf_ops = {
 	.begin_cpu_access = rknpu_bo_begin_cpu_access,
 	.end_cpu_access = rknpu_bo_end_cpu_access,
 };
+
+/*
+ * Without IOMMU: one piece of memory below 4 GiB, and itself. Of memory above, the DMA
+ * API makes a copy there, and does not tell which of the two an address is of. BOs
+ * of the other node are below in any case.
+ */
+static bool rknpu_bo_sgt_is_block(struct dma_buf_attachment *attach, struct sg_table *sgt)
+{
+	struct scatterlist *sg;
+	dma_addr_t next = 0;
+	int i;
+
+	if (attach->dmabuf->ops != &rknpu_bo_dma_buf_ops && dma_addressing_limited(attach->dev))
+		return false;
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		if (i && sg_dma_address(sg) != next)
+			return false;
+		next = sg_dma_address(sg) + sg_dma_len(sg);
+	}
+	return true;
+}
+
+int rknpu_bo_check_import(struct rknpu_mem *mem, struct dma_buf_attachment *attach,
+			  struct sg_table *sgt)
+{
+	size_t size = attach->dmabuf->size;
+
+	if (size > RKNPU_BO_MAX_SIZE || !PAGE_ALIGNED(size) || !rknpu_bo_sgt_is_paged(sgt))
+		return -EINVAL;
+	if (mem->hw->no_iommu && !rknpu_bo_sgt_is_block(attach, sgt)) {
+		drm_dbg_ratelimited(mem->hw->drm,
+				    "import: without IOMMU it has to be contiguous and below 4 GiB\n");
+		return -EINVAL;
+	}
+	return 0;
+}
 
 struct dma_buf *rknpu_bo_export(struct drm_gem_object *obj, int flags)
 {

@@ -65,6 +65,12 @@ struct rknpu_bo {
 	struct rknpu_account *account;
 	/** @pages: pinned for life; NULL for an imported BO */
 	struct page **pages;
+	/** @block: without IOMMU, the first of @pages, which follow each other; else NULL */
+	struct page *block;
+	/** @block_dma: its bus address */
+	dma_addr_t block_dma;
+	/** @uncached: user space maps it so */
+	bool uncached;
 	/** @sgt: segments, mapped for the DMA device (which has no IOMMU) */
 	struct sg_table *sgt;
 	/** @map_lock: protects @mappings */
@@ -130,7 +136,8 @@ u64 rknpu_mem_device_limit(void);
 int rknpu_bo_init(struct rknpu_bo *bo, struct rknpu_account *account, struct drm_device *drm,
 		  const struct drm_gem_object_funcs *funcs, size_t size);
 /* -EINVAL if the dma-buf cannot be mapped as a BO; then nothing was done. */
-int rknpu_bo_check_import(struct dma_buf_attachment *attach, struct sg_table *sgt);
+int rknpu_bo_check_import(struct rknpu_mem *mem, struct dma_buf_attachment *attach,
+			  struct sg_table *sgt);
 void rknpu_bo_init_imported(struct rknpu_bo *bo, struct rknpu_mem *mem,
 			    struct drm_device *drm, const struct drm_gem_object_funcs *funcs,
 			    size_t size, struct sg_table *sgt);

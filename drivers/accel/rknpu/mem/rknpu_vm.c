@@ -51,9 +51,9 @@ static void rknpu_vm_guard(const struct drm_mm_node *node, unsigned long color,
 		*start += (u64)rknpu_params.iova_guard_pages << PAGE_SHIFT;
 }
 
-static unsigned long rknpu_vm_count_tables(const struct rknpu_vm *vm)
+static unsigned long rknpu_vm_count_tables(const struct rknpu_vm *vm, const struct rknpu_hw *hw)
 {
-	return 1 + bitmap_weight(vm->tables, RKNPU_VM_MAX_TABLES);
+	return hw->no_iommu ? 0 : 1 + bitmap_weight(vm->tables, RKNPU_VM_MAX_TABLES);
 }
 
 static void rknpu_vm_release(struct work_struct *work)
@@ -65,7 +65,7 @@ static void rknpu_vm_release(struct work_struct *work)
 	/* If it stays attached, this is queued again when the IOMMU lets go. */
 	if (!rknpu_domain_fini(&vm->domain))
 		return;
-	rknpu_account_uncharge_tables(account, rknpu_vm_count_tables(vm));
+	rknpu_account_uncharge_tables(account, rknpu_vm_count_tables(vm, hw));
 	drm_mm_takedown(&vm->mm);
 	mutex_destroy(&vm->reap_lock);
 	mutex_destroy(&vm->lock);
@@ -82,13 +82,14 @@ static void rknpu_vm_let_go(struct rknpu_domain *domain)
 
 static int rknpu_vm_init_domain(struct rknpu_vm *vm, struct rknpu_account *account)
 {
-	int ret = rknpu_account_charge_tables(account, rknpu_vm_count_tables(vm));
+	struct rknpu_hw *hw = account->mem->hw;
+	int ret = rknpu_account_charge_tables(account, rknpu_vm_count_tables(vm, hw));
 
 	if (ret)
 		return ret;
-	ret = rknpu_domain_init(&vm->domain, account->mem->hw, rknpu_vm_let_go);
+	ret = rknpu_domain_init(&vm->domain, hw, rknpu_vm_let_go);
 	if (ret) {
-		rknpu_account_uncharge_tables(account, rknpu_vm_count_tables(vm));
+		rknpu_account_uncharge_tables(account, rknpu_vm_count_tables(vm, hw));
 		return ret;
 	}
 	vm->account = rknpu_account_get(account);
@@ -120,7 +121,7 @@ struct rknpu_vm *rknpu_vm_create(struct rknpu_account *account)
 	mutex_init(&vm->reap_lock);
 	INIT_WORK(&vm->release_work, rknpu_vm_release);
 	drm_mm_init(&vm->mm, RKNPU_VM_START, RKNPU_VM_END - RKNPU_VM_START);
-	if (rknpu_params.iova_guard_pages)
+	if (rknpu_params.iova_guard_pages && !hw->no_iommu)
 		vm->mm.color_adjust = rknpu_vm_guard;
 
 	drm_dev_get(hw->drm);
@@ -179,6 +180,8 @@ static int rknpu_vm_charge_tables(struct rknpu_vm *vm, u64 start, u64 size)
 	int ret;
 
 	lockdep_assert_held(&vm->lock);
+	if (vm->domain.hw->no_iommu)
+		return 0;
 	for (i = first; i <= last; i++)
 		count += !test_bit(i, vm->tables);
 	ret = count ? rknpu_account_charge_tables(vm->account, count) : 0;
@@ -187,14 +190,29 @@ static int rknpu_vm_charge_tables(struct rknpu_vm *vm, u64 start, u64 size)
 	return ret;
 }
 
-/* Maps the DMA segments of @sgt at an address chosen by the allocator. */
+/*
+ * At an address chosen by the allocator; or at its bus address, which is taken already
+ * if the same memory was imported twice.
+ */
+static int rknpu_vm_place(struct rknpu_vm *vm, struct sg_table *sgt, u64 size,
+			  struct drm_mm_node *node)
+{
+	if (!vm->domain.hw->no_iommu)
+		return drm_mm_insert_node_generic(&vm->mm, node, size, PAGE_SIZE, 0,
+						  DRM_MM_INSERT_LOW);
+	node->start = sg_dma_address(sgt->sgl);
+	node->size = size;
+	return drm_mm_reserve_node(&vm->mm, node);
+}
+
+/* Maps the DMA segments of @sgt. */
 static int rknpu_vm_map(struct rknpu_vm *vm, struct sg_table *sgt, u64 size,
 			struct drm_mm_node *node)
 {
 	int ret;
 
 	guard(mutex)(&vm->lock);
-	ret = drm_mm_insert_node_generic(&vm->mm, node, size, PAGE_SIZE, 0, DRM_MM_INSERT_LOW);
+	ret = rknpu_vm_place(vm, sgt, size, node);
 	if (ret)
 		return ret;
 
@@ -335,21 +353,34 @@ static void rknpu_bo_peek(const struct rknpu_bo *bo, u64 offset, void *to, size_
 	}
 }
 
+static size_t rknpu_vm_read(struct rknpu_vm *vm, u64 iova, void *to, size_t size)
+{
+	struct rknpu_mapping *map = rknpu_vm_mapping_at(vm, iova);
+	u64 offset;
+
+	if (!map || !map->bo->pages)
+		return 0;
+	offset = iova - map->node.start;
+	size = min_t(u64, size, map->node.size - offset);
+	/* The CPU's other mapping of it may hold old lines. */
+	if (map->bo->uncached)
+		rknpu_bo_sync_range_for_cpu(map->bo, offset, size);
+	rknpu_bo_peek(map->bo, offset, to, size);
+	return size;
+}
+
 size_t rknpu_vm_peek(struct rknpu_vm *vm, u64 iova, void *to, size_t size)
 {
-	struct rknpu_mapping *map;
-
 	if (!rknpu_vm_trylock(vm))
 		return 0;
-	map = rknpu_vm_mapping_at(vm, iova);
-	if (map && map->bo->pages) {
-		size = min_t(u64, size, map->node.start + map->node.size - iova);
-		rknpu_bo_peek(map->bo, iova - map->node.start, to, size);
-	} else {
-		size = 0;
-	}
+	size = rknpu_vm_read(vm, iova, to, size);
 	mutex_unlock(&vm->lock);
 	return size;
+}
+
+size_t rknpu_vm_look_read(struct rknpu_vm_look *look, u64 iova, void *to, size_t size)
+{
+	return rknpu_vm_read(look->vm, iova, to, size);
 }
 
 void rknpu_vm_use_begin(struct rknpu_vm *vm, struct rknpu_vm_use *use)

@@ -21,6 +21,9 @@ struct rknpu_bo;
 
 /**
  * struct rknpu_vm - one address space
+ *
+ * Without IOMMU every BO is at its bus address in all of them, and what is mapped
+ * tells what a client's programs may name.
  */
 struct rknpu_vm {
 	/** @ref: files, mappings and jobs hold one each */
@@ -142,6 +145,8 @@ void rknpu_vm_look_end(struct rknpu_vm_look *look);
  * uses, and the worst is a fault in the caller's own address space.
  */
 bool rknpu_vm_look_at(struct rknpu_vm_look *look, u64 iova, u64 size);
+/* As rknpu_vm_peek(). */
+size_t rknpu_vm_look_read(struct rknpu_vm_look *look, u64 iova, void *to, size_t size);
 
 /*
  * Copies what lies there, up to the end of the BO: returns how much, 0 if nothing

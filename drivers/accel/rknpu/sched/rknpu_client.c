@@ -13,6 +13,7 @@
 
 #include "hw/rknpu_rate.h"
 #include "rknpu_client.h"
+#include "rknpu_params.h"
 
 static bool rknpu_client_charge(atomic_t *count, u32 n, int max)
 {
@@ -103,11 +104,24 @@ static void rknpu_client_release(struct kref *ref)
 	drm_dev_put(hw->drm);
 }
 
+/* Its jobs would be the administrator's to answer for. */
+static bool rknpu_client_is_allowed(const struct rknpu_sched *sched)
+{
+	if (!sched->hw->no_iommu || READ_ONCE(rknpu_params.unsafe_noiommu))
+		return true;
+	drm_dbg_ratelimited(sched->hw->drm,
+			    "open: no IOMMU, and module parameter unsafe_noiommu is not set\n");
+	return false;
+}
+
 struct rknpu_client *rknpu_client_create(struct rknpu_sched *sched)
 {
-	struct rknpu_client *client = kzalloc_obj(*client, GFP_KERNEL_ACCOUNT);
+	struct rknpu_client *client;
 	static atomic64_t last_id;
 
+	if (!rknpu_client_is_allowed(sched))
+		return ERR_PTR(-EPERM);
+	client = kzalloc_obj(*client, GFP_KERNEL_ACCOUNT);
 	if (!client)
 		return ERR_PTR(-ENOMEM);
 

@@ -9,7 +9,10 @@
 
 struct drm_printer;
 
-/* ERR_PTR on failure. To be closed by rknpu_sched_close_client(). */
+/*
+ * ERR_PTR on failure; -EPERM: there is no IOMMU, and nobody has allowed that. To be
+ * closed by rknpu_sched_close_client().
+ */
 struct rknpu_client *rknpu_client_create(struct rknpu_sched *sched);
 struct rknpu_client *rknpu_client_get(struct rknpu_client *client);
 void rknpu_client_put(struct rknpu_client *client);

@@ -154,7 +154,7 @@ int rknpu_vendor_do_action(struct rknpu_vfile *vfile, struct drm_rknpu_action *a
 		/* RK3588 has no such counters; the vendor's driver leaves the value alone. */
 		return 0;
 	case DRM_RKNPU_GET_IOMMU_EN:
-		args->value = 1;
+		args->value = !rdev->hw.no_iommu;
 		return 0;
 	case DRM_RKNPU_SET_PROC_NICE:
 		rknpu_vendor_set_nice(args->value);

@@ -351,7 +351,7 @@ struct drm_gem_object *rknpu_vbo_import_sgt(struct drm_device *dev,
 	struct rknpu_vbo *vbo;
 	int ret;
 
-	ret = rknpu_bo_check_import(attach, sgt);
+	ret = rknpu_bo_check_import(&to_rknpu_vendor(dev)->rdev->mem, attach, sgt);
 	if (ret)
 		return ERR_PTR(ret);
 
@@ -372,6 +372,7 @@ static struct rknpu_vbo *rknpu_vbo_create(struct rknpu_vfile *vfile,
 
 	if (!vbo)
 		return ERR_PTR(-ENOMEM);
+	vbo->base.uncached = !(args->flags & DRM_RKNPU_MEM_CACHEABLE);
 
 	ret = rknpu_bo_init(&vbo->base, &vfile->client->account, &vfile->vendor->drm,
 			    &rknpu_vbo_funcs, args->size);
