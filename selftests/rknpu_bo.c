@@ -403,6 +403,7 @@ RK_TEST_F(bo, iova_packed_lowest_first, "addresses are given lowest first withou
 {
 	struct rk_bo a, b, c, d;
 
+	RK_REQUIRE_IOMMU();
 	ASSERT_EQ(0, rk_bo_init(&a, self->fd, 3 * RK_PAGE));
 	ASSERT_EQ(0, rk_bo_init(&b, self->fd, RK_PAGE - 5));
 	ASSERT_EQ(0, rk_bo_init(&c, self->fd, RK_PAGE));
@@ -446,6 +447,7 @@ RK_TEST_F(bo, iova_per_file, "each file has the whole address space")
 	struct rk_bo a, b;
 	int other = rk_open();
 
+	RK_REQUIRE_IOMMU();
 	ASSERT_LE(0, other);
 	ASSERT_EQ(0, rk_bo_init(&a, self->fd, RK_PAGE));
 	ASSERT_EQ(0, rk_bo_init(&b, other, RK_PAGE));

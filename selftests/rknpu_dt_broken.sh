@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # The driver on a device tree that lacks something or is wrong: no NPU, and a message that says why; prints TAP.
-# RKNPU_SAYS is that message, with + for blanks. -l lists the cases, -t NAME runs one.
+# RKNPU_SAYS is that message, with + for blanks, RKNPU_LOAD a parameter that the module is loaded with again. -l lists the
+# cases, -t NAME runs one.
 
 n=0
 failed=0
@@ -39,7 +40,7 @@ said() { messages | grep -i "$says"; }
 no_stats() { [ ! -e /sys/kernel/debug/rknpu/stats ] || ! grep . /sys/kernel/debug/rknpu/stats; }
 again() {
 	before=$(times_said)
-	rmmod rknpu_accel && insmod "$(ko)" || return 1
+	rmmod rknpu_accel && insmod "$(ko)" ${RKNPU_LOAD:+"$RKNPU_LOAD"} || return 1
 	echo "said $before times, then $(times_said)"
 	no_node && [ "$(times_said)" -ge "$before" ]
 }

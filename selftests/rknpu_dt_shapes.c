@@ -151,7 +151,7 @@ RK_TEST_F_TIMEOUT(shape, failures_are_the_right_cores, 120,
 			faults[j] = rk_core_stat(j, "faults");
 		EXPECT_EQ(-EFAULT, run_on(&self->c, 1 << i, 5));
 		for (int j = 0; j < self->cores; j++) {
-			EXPECT_EQ(j == i, rk_core_stat(j, "faults") > faults[j])
+			EXPECT_EQ(j == i && !rk_no_iommu(), rk_core_stat(j, "faults") > faults[j])
 				TH_LOG("core %d, fault of %d", j, i);
 		}
 		rv_chain_task(&self->c, 0)->regcmd_addr = regcmd;

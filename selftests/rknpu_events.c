@@ -231,6 +231,7 @@ RK_TEST_F(events, a_page_fault, "a page fault and the job that it ends name the 
 	const struct event *fault, *fail;
 	int at = 0;
 
+	RK_REQUIRE_IOMMU();
 	ASSERT_EQ(0, rk_op_task(&self->c.inc, self->c.in.iova, 0xfff00000, &task));
 	ASSERT_EQ(0, start_events());
 	ASSERT_EQ(0, rk_submit_task(self->c.fd, &task, &self->c.in, &self->c.out));

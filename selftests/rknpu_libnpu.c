@@ -372,6 +372,7 @@ RK_TEST_F(job, unmapped_address_is_an_iommu_fault,
 	struct npu_task task;
 
 	REQUIRE_CAUSES();
+	RK_REQUIRE_IOMMU();
 	ASSERT_EQ(0, npu_bo_alloc(self->dev, 65536, &out));
 	ASSERT_EQ(0, npu_bo_alloc(self->dev, 4096, &code));
 	npu_matmul_task(&t, NPU_PREC_INT8, NPU_PREC_INT32, 4, 32, 32);

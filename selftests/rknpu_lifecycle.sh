@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Loading, unloading, binding, unbinding and idling of the module; prints TAP. -l lists the cases, -t NAME runs one, which
-# may need what those before it have left. RKNPU_ROUNDS is how often the module is loaded and unloaded.
+# may need what those before it have left. RKNPU_ROUNDS is how often the module is loaded and unloaded, RKNPU_LOAD a parameter
+# that it is loaded with.
 
 cd "$(dirname "$0")" || exit 1
 rounds=${RKNPU_ROUNDS:-20}
@@ -47,7 +48,7 @@ ko() { find /modules "/lib/modules/$(uname -r)" -name 'rknpu_accel.ko*' 2>/dev/n
 model() { ./rknpu_model present; }
 # Kernels without a driver for the power domains are given none.
 power_domains() { model && [ -n "$(find /sys/bus/platform/devices/*.npu/of_node/ -name power-domains)" ]; }
-load() { insmod "$ko"; }
+load() { insmod "$ko" ${RKNPU_LOAD:+"$RKNPU_LOAD"}; }
 remove() { rmmod rknpu_accel; }
 loaded() { grep -q '^rknpu_accel ' /proc/modules; }
 node() { ./rknpu_model node >/dev/null 2>&1; }

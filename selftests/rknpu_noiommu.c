@@ -348,6 +348,34 @@ RK_TEST_F(noiommu, import_must_be_contiguous, "a dma-buf in several pieces canno
 	close(fd);
 }
 
+RK_TEST_F(noiommu, import_in_one_piece, "a dma-buf in one piece is used where it is, once per address space")
+{
+	struct drm_rocket_bo_info info = { 0 };
+	struct rk_client *a = &self->a;
+	uint32_t handles[2];
+	uint8_t *map;
+	int fd = rv_foreign_memory(RK_PAGE, &map), one = rv_open(), two = rv_open();
+
+	if (fd < 0)
+		SKIP(return, "no foreign memory");
+	ASSERT_EQ(0, drmPrimeFDToHandle(a->fd, fd, &info.handle));
+	ASSERT_EQ(0, rk_ioctl(a->fd, DRM_IOCTL_ROCKET_GET_BO_INFO, &info));
+	memset(map, 9, RK_BYTES);
+	EXPECT_EQ(0, run_raw(a, info.dma_address, a->out.iova));
+	EXPECT_EQ(0, rk_bo_differs(&a->out, 10, RK_BYTES));
+	EXPECT_EQ(0, rk_gem_close(a->fd, info.handle));
+	/* Files of one process share the vendor's address spaces, but not what they import. */
+	if (one >= 0 && two >= 0) {
+		EXPECT_EQ(0, drmPrimeFDToHandle(one, fd, &handles[0]));
+		EXPECT_EQ(-1, drmPrimeFDToHandle(two, fd, &handles[1]));
+		EXPECT_EQ(ENOSPC, errno);
+	}
+	close(one);
+	close(two);
+	munmap(map, RK_PAGE);
+	close(fd);
+}
+
 RK_TEST_F(noiommu, vendor_is_checked, "jobs of the vendor's uAPI run, and are refused alike")
 {
 	struct rv_chain c;

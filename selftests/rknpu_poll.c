@@ -131,6 +131,7 @@ RK_TEST_F(poll, page_fault_is_told, "a polled job that faults ends with EFAULT, 
 	struct drm_rocket_wait_job w;
 	uint64_t id;
 
+	RK_REQUIRE_IOMMU();
 	ASSERT_EQ(0, rk_op_task(&c->inc, c->in.iova, 0xfff00000, &task));
 	rk_job_ext(&job, &task, 1, &c->in, &c->out);
 	job.flags = DRM_ROCKET_JOB_POLLED;

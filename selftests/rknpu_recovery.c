@@ -387,8 +387,11 @@ RK_TEST_F(recovery, garbage_program,
 		junk.map[i] = i * 197 + 13;
 	ASSERT_EQ(0, rk_fini(&junk));
 	t.regcmd = junk.iova;
-	ASSERT_EQ(0, rk_submit_task(c->fd, &t, &c->in, &c->out));
-	EXPECT_GT(0, rk_prep(&c->out, SOON_MS));
+	/* Without IOMMU nobody lets it run. */
+	ASSERT_EQ(rk_no_iommu() ? -EFAULT : 0, rk_submit_task(c->fd, &t, &c->in, &c->out));
+	if (!rk_no_iommu()) {
+		EXPECT_GT(0, rk_prep(&c->out, SOON_MS));
+	}
 	EXPECT_EQ(0, rk_run_on_every_core(c->fd, 2));
 }
 

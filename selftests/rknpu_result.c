@@ -283,6 +283,7 @@ RK_TEST_F(result, iommu_fault, "a page fault tells its address and direction")
 	struct rk_client *c = &self->c;
 	static const uint64_t nowhere = 0xa0000000;
 
+	RK_REQUIRE_IOMMU();
 	for (int write = 0; write < 2; write++) {
 		struct drm_rocket_wait_job w;
 		struct drm_rocket_task task;

@@ -551,6 +551,8 @@ RK_TEST_F_TIMEOUT(sram, scrub_fails, 120,
 		long long retired = rk_core_stat(CORE, "retired");
 		long long timeouts = rk_core_stat(CORE, "timeouts");
 
+		if (failures[i].kind == NPU_FAULT_MMU_READ && rk_no_iommu())
+			continue;
 		ASSERT_EQ(0, run_product(self->a, &small, 1, 3));
 		rk_fault_arm_param(CORE, failures[i].kind, 0, 1, failures[i].param);
 		rk_scrub(true);
