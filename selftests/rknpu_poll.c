@@ -88,12 +88,15 @@ RK_TEST_F(poll, chain_is_over_at_its_end, "a polled chain is not taken for over 
 	for (int i = 0; i < RUNS; i++) {
 		/* Looks fall on all sides of the ends of the tasks. */
 		uint32_t us = rk_model() ? 400 + 37 * i : 0;
+		int64_t start;
 
 		if (us)
 			rk_latency_us(us);
+		/* The driver's clock may start late, if its CPU stands still. */
+		start = rk_now();
 		ASSERT_EQ(0, rk_trial_run(t));
 		EXPECT_EQ(3, t->w.task);
-		EXPECT_LE(3000ull * us, t->w.elapsed_ns);
+		EXPECT_LE(3000ll * us, rk_now() - start);
 	}
 	EXPECT_EQ(self->irqs, rk_cores_stat("irqs"));
 }
