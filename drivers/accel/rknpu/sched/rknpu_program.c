@@ -581,6 +581,26 @@ static int rknpu_program_check_kick(struct rknpu_program *p, const struct rknpu_
 	return ret;
 }
 
+/*
+ * Behind the last program of a quiet job hardware goes on with the one that it names:
+ * that has to be the next job's first one, which is checked with that job.
+ */
+static int rknpu_program_check_follower(const struct rknpu_program *p)
+{
+	const struct rknpu_job *next = p->job->chained->job;
+	const struct rknpu_task *task = rknpu_job_task(next, 0);
+
+	/* Without one the chain ends early, and the next job is late. */
+	if (!p->next_amounts ||
+	    (p->next == task->regcmd &&
+	     p->next_amounts + 1 == DIV_ROUND_UP(task->regcmd_count, 2)))
+		return 0;
+	drm_dbg_ratelimited(next->client->sched->hw->drm,
+			    "submit: PC.BASE_ADDRESS %#x of a quiet job is not the next job's program\n",
+			    p->next);
+	return -EFAULT;
+}
+
 static int rknpu_program_check_job(const struct rknpu_job *job)
 {
 	u32 tasks, step = job->batched ? RKNPU_PC_TASK_CON_TASK_NUMBER_MAX : 1;
@@ -593,6 +613,8 @@ static int rknpu_program_check_job(const struct rknpu_job *job)
 		p.task = first;
 		ret = rknpu_program_check_kick(&p, rknpu_job_task(job, first), tasks);
 	}
+	if (!ret && job->chained)
+		ret = rknpu_program_check_follower(&p);
 	return ret;
 }
 
