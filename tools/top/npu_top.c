@@ -27,7 +27,8 @@ struct client {
 	uint64_t id;
 	int pid;
 	char comm[32];
-	uint64_t at_ns;		/* when it was read; with many processes, not all at once */
+	/* Between these it was read: with many processes not all are at once. */
+	uint64_t from_ns, to_ns;
 	uint64_t core_ns[CORES];
 	uint64_t memory;	/* bytes of BOs */
 };
@@ -98,10 +99,11 @@ static bool read_client(struct sample *s, struct client *c, const char *path)
 	memset(c, 0, sizeof(*c));
 	if (!f)
 		return false;
-	c->at_ns = now();
+	c->from_ns = now();
 	while (fgets(line, sizeof(line), f))
 		read_key(s, c, line);
 	fclose(f);
+	c->to_ns = now();
 	return c->id;
 }
 
@@ -237,10 +239,11 @@ static const struct client *find(const struct sample *s, uint64_t id)
 }
 
 /* In percent of one core. A client that is new has done all it did since. */
+/* Of the longest time that it can have been, so that nobody is busy for more than that. */
 static struct use use_of(const struct sample *before, const struct sample *s, const struct client *c)
 {
 	const struct client *old = find(before, c->id);
-	double ns = c->at_ns - (old ? old->at_ns : before->at_ns);
+	double ns = c->to_ns - (old ? old->from_ns : before->at_ns);
 	struct use u = { 0 };
 
 	for (unsigned int i = 0; i < s->cores; i++) {
