@@ -153,8 +153,9 @@ rk_boot_test() {
 }
 
 # A busy host lets a guest's CPUs stand still for longer than a test waits. So if no more than three boots failed, they
-# run once more with nothing beside them; what they do then counts, and RK_FIRST tells what failed before. Not where a
-# kernel's log, a program of the host or more than that says that it was not for want of time.
+# run once more with nothing beside them, as do checks of the host that boot guests; what they do then counts, and
+# RK_FIRST tells what failed before. Not where a kernel's log, a program of the host or more than that says that it was
+# not for want of time.
 rk_run_again() {
 	local i f again=() names=("${RK_JOB_NAMES[@]}") commands=("${RK_JOB_COMMANDS[@]}")
 	RK_FIRST=$RK_TESTS/first.tsv
@@ -162,8 +163,8 @@ rk_run_again() {
 	for i in "${!names[@]}"; do
 		f=$RK_TESTS/${names[i]}.tests
 		[ "$(rk_count fail "$f")" -gt 0 ] || continue
-		[[ ${commands[i]} = rk_boot_test* ]] || return 0
-		! grep -q '^fail	[^:]*: dmesg-clean' "$f" || return 0
+		[[ ${commands[i]} = rk_boot_test* || ${commands[i]} = rk_host_test*/checks/check-* ]] || return 0
+		! grep -Eq '^fail	.*(dmesg-clean|complain)' "$f" || return 0
 		again+=("$i")
 	done
 	[ ${#again[@]} -gt 0 ] && [ ${#again[@]} -le 3 ] || return 0
