@@ -92,7 +92,7 @@ static void look_at(const char *line, struct seen *s)
 	s->allocations += allocation;
 	s->irqs += strstr(line, ": irq_handler_entry: ") && strstr(line, ".npu");
 	s->works += strstr(line, ": workqueue_execute_start: ") &&
-		    (strstr(line, "rknpu_sched_work") || strstr(line, "rknpu_recover_work"));
+		    (strstr(line, "rknpu_end_work") || strstr(line, "rknpu_recover_work"));
 }
 
 static int read_trace(struct seen *s)

@@ -33,7 +33,7 @@
  * the job is over. Jobs of this device that wait for a quiet one do not ask: the
  * core is theirs after the burst.
  *
- * The fences of a burst signal in order. Those of up to RKNPU_SCHED_BATCH jobs that
+ * The fences of a burst signal in order. Those of up to RKNPU_END_BATCH jobs that
  * are found to be over at the end of a kick signal in the interrupt handler, others
  * in rknpu_sched::work.
  */

@@ -538,3 +538,8 @@ void rknpu_job_end(struct rknpu_job *job, enum rknpu_cause cause)
 	dma_fence_signal(job->fence);
 	dma_fence_end_signalling(cookie);
 }
+
+bool rknpu_job_may_retry(const struct rknpu_job *job)
+{
+	return !job->retried && !job->cancelled && (!job->result.task || job->divisible);
+}

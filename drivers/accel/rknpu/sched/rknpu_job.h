@@ -84,4 +84,11 @@ void rknpu_fence_get_result(struct dma_fence *fence, struct rknpu_result *result
  */
 bool rknpu_fence_add_dependent(struct rknpu_dep *dep);
 
+/*
+ * May a job whose next task did not start be started again after a reset? Once,
+ * and only if none of its tasks has run: a later one may need what an earlier
+ * one left in the core.
+ */
+bool rknpu_job_may_retry(const struct rknpu_job *job);
+
 #endif

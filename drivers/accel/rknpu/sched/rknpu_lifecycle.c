@@ -8,11 +8,15 @@
 #include <drm/drm_managed.h>
 
 #include "hw/rknpu_core.h"
+#include "rknpu_dispatch.h"
+#include "rknpu_end.h"
+#include "rknpu_irq.h"
 #include "rknpu_lifecycle.h"
 #include "rknpu_params.h"
 #include "rknpu_recover.h"
 #include "rknpu_runqueue.h"
 #include "rknpu_sched.h"
+#include "rknpu_watchdog.h"
 
 /* When a job is stopped for system sleep: for the reset, and how often that is looked at. */
 #define RKNPU_SCHED_STOP_MS		10000
@@ -23,7 +27,7 @@ static int rknpu_sched_init_core(struct rknpu_core *core)
 	struct rknpu_runqueue *rq = core->rq;
 
 	INIT_WORK(&rq->work, rknpu_recover_work);
-	INIT_DELAYED_WORK(&rq->watchdog, rknpu_sched_watchdog);
+	INIT_DELAYED_WORK(&rq->watchdog, rknpu_watchdog_work);
 	rq->wq = alloc_ordered_workqueue("rknpu/%u", WQ_HIGHPRI | WQ_MEM_RECLAIM, core->index);
 	return rq->wq ? 0 : -ENOMEM;
 }
@@ -44,9 +48,9 @@ const struct rknpu_hw_ops rknpu_sched_hw_ops = {
 	.init_core = rknpu_sched_init_core,
 	.fini_core = rknpu_sched_fini_core,
 	.start_core = rknpu_sched_start_core,
-	.irq = rknpu_sched_irq,
-	.poll = rknpu_sched_poll,
-	.iommu_fault = rknpu_sched_iommu_fault,
+	.irq = rknpu_irq_handler,
+	.poll = rknpu_irq_poll,
+	.iommu_fault = rknpu_irq_iommu_fault,
 	.busy_percent = rknpu_sched_busy_percent,
 };
 
@@ -61,7 +65,7 @@ static int rknpu_sched_create_wq(struct rknpu_sched *sched)
 	INIT_LIST_HEAD(&sched->met);
 	INIT_LIST_HEAD(&sched->ready);
 	INIT_LIST_HEAD(&sched->ending);
-	INIT_WORK(&sched->work, rknpu_sched_work);
+	INIT_WORK(&sched->work, rknpu_end_work);
 	sched->wq = alloc_workqueue("rknpu", WQ_HIGHPRI | WQ_MEM_RECLAIM | WQ_UNBOUND, 1);
 	if (!sched->wq)
 		return -ENOMEM;
@@ -99,15 +103,15 @@ static void rknpu_sched_end_dropped(struct rknpu_runqueue *rq)
 
 	scoped_guard(spinlock_irq, &rq->sched->hw->lock) {
 		if (rq->core->powered && !READ_ONCE(rq->core->parked))
-			rknpu_sched_catch_up(rq);
-		job = rknpu_sched_drop_job(rq);
+			rknpu_end_passed(rq);
+		job = rknpu_dispatch_drop_job(rq);
 	}
 	if (!job)
 		return;
 	/* Without power it was retired with the job on it, and is in reset. */
 	if (rq->pm_held && rknpu_core_reset_locked(rq->core))
 		rknpu_core_park(rq->core);
-	rknpu_sched_end_in_order(job, RKNPU_CAUSE_DEVICE_GONE, rq->burst.with_work);
+	rknpu_end_in_order(job, RKNPU_CAUSE_DEVICE_GONE, rq->burst.with_work);
 }
 
 static void rknpu_sched_stop_core(struct rknpu_runqueue *rq)
@@ -144,7 +148,7 @@ void rknpu_sched_stop(struct rknpu_sched *sched)
 	/* A core given up meanwhile may have passed its jobs to one that had been stopped. */
 	scoped_guard(spinlock_irq, &sched->hw->lock)
 		rknpu_sched_take_all(sched, &taken);
-	rknpu_sched_end_jobs(&taken, RKNPU_CAUSE_DEVICE_GONE);
+	rknpu_end_jobs(&taken, RKNPU_CAUSE_DEVICE_GONE);
 	/* And those that waited for any of them. */
 	flush_work(&sched->work);
 	rknpu_dumps_flush(&sched->dumps);
@@ -159,7 +163,7 @@ static void rknpu_sched_interrupt_job(struct rknpu_runqueue *rq)
 {
 	guard(spinlock_irq)(&rq->sched->hw->lock);
 	if (rq->state == RKNPU_CORE_RUNNING)
-		rknpu_sched_suspect(rq, RKNPU_CAUSE_STOPPED);
+		rknpu_runqueue_suspect(rq, RKNPU_CAUSE_STOPPED);
 }
 
 /* It may be starting, or its next task was started when it should have stopped. */
@@ -184,7 +188,7 @@ static void rknpu_sched_freeze_all(struct rknpu_sched *sched)
 		rq->frozen = true;
 		/* No more of its gang will start. */
 		if (rq->job)
-			rknpu_sched_dissolve_gang(rq->job);
+			rknpu_dispatch_dissolve_gang(rq->job);
 	}
 }
 
@@ -196,9 +200,9 @@ static void rknpu_sched_thaw_all(struct rknpu_sched *sched)
 		rq->frozen = false;
 		/* A fault that came meanwhile has not been answered. */
 		if (rq->core->irq_off && rq->state == RKNPU_CORE_IDLE)
-			rknpu_sched_suspect(rq, RKNPU_CAUSE_IOMMU_FAULT);
+			rknpu_runqueue_suspect(rq, RKNPU_CAUSE_IOMMU_FAULT);
 	}
-	rknpu_sched_dispatch_all(sched);
+	rknpu_dispatch_all(sched);
 }
 
 int rknpu_sched_core_freeze(struct rknpu_core *core)

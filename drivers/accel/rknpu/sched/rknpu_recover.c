@@ -10,11 +10,13 @@
 #include "hw/rknpu_iommu.h"
 #include "hw/rknpu_pc.h"
 #include "hw/rknpu_scrub.h"
+#include "rknpu_dispatch.h"
+#include "rknpu_end.h"
 #include "rknpu_failure.h"
+#include "rknpu_job.h"
 #include "rknpu_limits.h"
 #include "rknpu_recover.h"
 #include "rknpu_runqueue.h"
-#include "rknpu_sched.h"
 
 /*
  * Ends in a row whose interrupts were lost, until a core is polled: of a line that
@@ -50,7 +52,7 @@ void rknpu_recover_set_held(struct rknpu_runqueue *rq, bool held)
 	rq->pm_held = held;
 }
 
-/* Power until rknpu_sched_rest(). */
+/* Power until rknpu_dispatch_rest(). */
 static int rknpu_recover_power_up(struct rknpu_runqueue *rq)
 {
 	unsigned int flags;
@@ -273,13 +275,13 @@ static void rknpu_recover_give_up_with(struct rknpu_runqueue *rq, int error,
 		rknpu_recover_lose_iommu(rq);
 		/* Taken for this core, but not started. */
 		if (rq->job)
-			rknpu_sched_put_back(rq);
+			rknpu_dispatch_put_back(rq);
 		rknpu_runqueue_evacuate(rq, &stranded);
-		rknpu_sched_dispatch_all(rq->sched);
+		rknpu_dispatch_all(rq->sched);
 	}
 	spin_unlock_irq(&core->hw->lock);
 
-	rknpu_sched_end_jobs(&stranded, RKNPU_CAUSE_DEVICE_GONE);
+	rknpu_end_jobs(&stranded, RKNPU_CAUSE_DEVICE_GONE);
 }
 
 static void rknpu_recover_give_up(struct rknpu_runqueue *rq, int error)
@@ -295,12 +297,12 @@ static void rknpu_recover_start_taken(struct rknpu_runqueue *rq)
 	spin_lock_irq(&rq->sched->hw->lock);
 	if (rq->state == RKNPU_CORE_STARTING) {
 		if (rq->job->cancelled) {
-			cancelled = rknpu_sched_drop_job(rq);
+			cancelled = rknpu_dispatch_drop_job(rq);
 			rknpu_runqueue_set_state(rq, RKNPU_CORE_IDLE);
-			rknpu_sched_dispatch(rq);
+			rknpu_dispatch(rq);
 		} else {
 			rknpu_runqueue_woke(rq);
-			rknpu_sched_start(rq);
+			rknpu_dispatch_start(rq);
 		}
 	}
 	spin_unlock_irq(&rq->sched->hw->lock);
@@ -310,7 +312,7 @@ static void rknpu_recover_start_taken(struct rknpu_runqueue *rq)
 	/* It may have been queued early, and the handler be about to end what it waited for. */
 	rknpu_core_sync_irq(rq->core);
 	list_add_tail(&cancelled->link, &over);
-	rknpu_sched_finish(rq, &over);
+	rknpu_end_over(rq, &over);
 }
 
 /* STARTING, powered and clean: attaches what the next job needs, and starts that. */
@@ -321,9 +323,9 @@ static void rknpu_recover_start_next(struct rknpu_runqueue *rq)
 	int ret = 0;
 
 	scoped_guard(spinlock_irq, &core->hw->lock)
-		job = rknpu_sched_take_next(rq);
+		job = rknpu_dispatch_take_next(rq);
 	if (!job) {
-		rknpu_sched_rest(rq);
+		rknpu_dispatch_rest(rq);
 		return;
 	}
 
@@ -393,7 +395,7 @@ static bool rknpu_recover_was_late(struct rknpu_runqueue *rq)
 		late = true;
 		polled = rknpu_recover_lost_irq(rq->core);
 		rknpu_runqueue_set_state(rq, RKNPU_CORE_RUNNING);
-		done = rknpu_sched_task_done(rq, &over);
+		done = rknpu_end_kick(rq, &over);
 	}
 	spin_unlock_irq(&rq->sched->hw->lock);
 
@@ -401,7 +403,7 @@ static bool rknpu_recover_was_late(struct rknpu_runqueue *rq)
 		dev_warn(rq->core->dev, "core %u: %u interrupts in a row did not come, it is polled from now on\n",
 			 rq->core->index, rq->core->lost_irqs);
 	if (done)
-		rknpu_sched_finish(rq, &over);
+		rknpu_end_over(rq, &over);
 	return late;
 }
 
@@ -441,7 +443,7 @@ static struct rknpu_job *rknpu_recover_take_job(struct rknpu_runqueue *rq, enum 
 		rq->job->result.task += rknpu_recover_tasks_done(rq);
 	if (rq->job)
 		rq->job->result.cause = cause;
-	job = rknpu_sched_drop_job(rq);
+	job = rknpu_dispatch_drop_job(rq);
 	if (job && cause == RKNPU_CAUSE_IOMMU_FAULT) {
 		job->result.fault_iova = rq->fault.iova;
 		job->result.fault_write = rq->fault.write;
@@ -458,9 +460,9 @@ static void rknpu_recover_back_to_work(struct rknpu_runqueue *rq)
 	if (rq->state != RKNPU_CORE_RECOVERING || rknpu_recover_iommu_lost(rq))
 		return;
 	if (rq->job)
-		rknpu_sched_put_back(rq);
+		rknpu_dispatch_put_back(rq);
 	rknpu_runqueue_set_state(rq, RKNPU_CORE_IDLE);
-	rknpu_sched_dispatch(rq);
+	rknpu_dispatch(rq);
 }
 
 /*
@@ -488,7 +490,7 @@ static bool rknpu_recover_rewind(struct rknpu_runqueue *rq)
 static bool rknpu_recover_retry(struct rknpu_runqueue *rq)
 {
 	guard(spinlock_irq)(&rq->sched->hw->lock);
-	if (!rq->job || !rknpu_sched_may_retry(rq->job))
+	if (!rq->job || !rknpu_job_may_retry(rq->job))
 		return false;
 	rq->job->retried = true;
 	rknpu_core_stat_add(rq->core, RKNPU_CORE_STAT_RETRIES, 1);
@@ -524,7 +526,7 @@ static void rknpu_recover_from(struct rknpu_runqueue *rq)
 	rknpu_failure_tell(dump, rq, job, cause);
 	/* The job does not wait for what takes long, unless it has to for its memory's sake. */
 	if (job && !rknpu_core_stop(rq->core)) {
-		rknpu_sched_end_in_order(job, cause, later);
+		rknpu_end_in_order(job, cause, later);
 		job = NULL;
 	}
 	ret = rknpu_recover_hardware(rq->core);
@@ -536,8 +538,8 @@ static void rknpu_recover_from(struct rknpu_runqueue *rq)
 	}
 	/* Whichever it was, the hardware does not touch the job's memory any more. */
 	if (job)
-		rknpu_sched_end_in_order(job, cause, later);
-	rknpu_sched_rest(rq);
+		rknpu_end_in_order(job, cause, later);
+	rknpu_dispatch_rest(rq);
 }
 
 /* Jobs of its kick that are over have nothing to do with what went wrong. */
@@ -545,7 +547,7 @@ static void rknpu_recover_catch_up(struct rknpu_runqueue *rq)
 {
 	guard(spinlock_irq)(&rq->sched->hw->lock);
 	if (rq->state == RKNPU_CORE_RECOVERING)
-		rknpu_sched_catch_up(rq);
+		rknpu_end_passed(rq);
 }
 
 /* RECOVERING: finds out what is wrong, ends the job, resets. */

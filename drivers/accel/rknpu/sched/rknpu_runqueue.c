@@ -52,6 +52,13 @@ void rknpu_runqueue_set_state(struct rknpu_runqueue *rq, enum rknpu_core_state s
 	rq->state = state;
 }
 
+void rknpu_runqueue_suspect(struct rknpu_runqueue *rq, enum rknpu_cause cause)
+{
+	rknpu_runqueue_set_state(rq, RKNPU_CORE_RECOVERING);
+	rq->fault.cause = cause;
+	queue_work(rq->wq, &rq->work);
+}
+
 static u64 rknpu_runqueue_slice_ns(void)
 {
 	return (u64)READ_ONCE(rknpu_params.slice_us) * NSEC_PER_USEC;
@@ -138,7 +145,7 @@ static bool rknpu_runqueue_may_run(struct rknpu_runqueue *rq, struct rknpu_job *
  * A core that has the job's domain attached and will be free before one that
  * sleeps would be awake, as long as that took lately; or NULL. So a burst of
  * short jobs leaves the other cores asleep. If the client's jobs are not that
- * short any more, rknpu_sched_doubt() corrects it.
+ * short any more, rknpu_deadline_doubt() corrects it.
  */
 static struct rknpu_runqueue *rknpu_runqueue_sooner(struct rknpu_sched *sched,
 						    struct rknpu_job *job)

@@ -21,6 +21,7 @@
 #include "mem/rknpu_vm.h"
 #include "rknpu_device.h"
 #include "rknpu_vendor.h"
+#include "sched/rknpu_irq.h"
 #include "sched/rknpu_job.h"
 #include "sched/rknpu_order.h"
 #include "sched/rknpu_sched.h"
@@ -521,7 +522,7 @@ static int rknpu_vsubmit_wait_job(struct rknpu_job *job)
 	struct rknpu_vsubmit_waiter w;
 	int ret;
 
-	if (rknpu_sched_spin(job->client->sched, S64_MAX, rknpu_vsubmit_over,
+	if (rknpu_irq_spin(job->client->sched, S64_MAX, rknpu_vsubmit_over,
 			     rknpu_job_fence(job)))
 		return 0;
 	init_completion(&w.done);

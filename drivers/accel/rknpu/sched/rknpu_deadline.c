@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns when the watchdog of a core looks at it next: deadlines, and reasons to look earlier. */
+#include <linux/jiffies.h>
+#include <linux/minmax.h>
+
+#include "rknpu_deadline.h"
+#include "rknpu_job.h"
+#include "rknpu_limits.h"
+#include "rknpu_params.h"
+#include "rknpu_runqueue.h"
+
+/*
+ * How long cores that are ready wait for the rest of a gang, which ends what it had
+ * begun before: as long as one task may take by default.
+ */
+#define RKNPU_DEADLINE_GANG_MS	500
+
+void rknpu_deadline_look_in(struct rknpu_runqueue *rq, unsigned long delay)
+{
+	queue_delayed_work(rq->wq, &rq->watchdog, delay);
+}
+
+void rknpu_deadline_set(struct rknpu_runqueue *rq, unsigned long timeout)
+{
+	unsigned int check_ms = READ_ONCE(rknpu_params.start_check_ms);
+	unsigned long delay = check_ms ? min(msecs_to_jiffies(check_ms) + 1, timeout) : timeout;
+
+	/* A watchdog that is pending for a longer one would come too late. */
+	if (delay < rq->watch.look_delay)
+		mod_delayed_work(rq->wq, &rq->watchdog, delay);
+	rq->watch.look_delay = delay;
+	rq->watch.timeout = timeout;
+}
+
+void rknpu_deadline_begin_kick(struct rknpu_runqueue *rq)
+{
+	rq->watch.tasks_seen = 0;
+	rq->watch.deadline = jiffies + rq->watch.timeout;
+	rq->watch.look_at = jiffies + rq->watch.look_delay;
+	/* What cannot be tried again is given all its time. */
+	rq->watch.looked = rq->watch.look_delay >= rq->watch.timeout ||
+			   !rknpu_job_may_retry(rq->job);
+	rq->watch.late = false;
+	/* Left pending over many tasks: it looks at the times above when it fires. */
+	rknpu_deadline_look_in(rq, rq->watch.look_delay);
+}
+
+void rknpu_deadline_next_job(struct rknpu_runqueue *rq)
+{
+	rknpu_deadline_set(rq, rknpu_limits_timeout(rq->job));
+	rq->watch.tasks_seen = rq->burst.before;
+	rq->watch.deadline = jiffies + rq->watch.timeout;
+	rq->watch.looked = true;
+	rq->watch.late = false;
+}
+
+void rknpu_deadline_gang(struct rknpu_runqueue *rq)
+{
+	unsigned long delay = msecs_to_jiffies(RKNPU_DEADLINE_GANG_MS);
+
+	rq->watch.gang_at = jiffies + delay;
+	/* For rknpu_deadline_set(). */
+	rq->watch.look_delay = delay;
+	mod_delayed_work(rq->wq, &rq->watchdog, delay);
+}
+
+void rknpu_deadline_doubt(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	if (rq->state != RKNPU_CORE_RUNNING || rq->watch.spread ||
+	    !rknpu_runqueue_lets_sleep(rq, job))
+		return;
+	rq->watch.spread = true;
+	mod_delayed_work(rq->wq, &rq->watchdog, 1);
+}
+
+void rknpu_deadline_hurry(struct rknpu_runqueue *rq)
+{
+	unsigned long grace = rknpu_limits_grace();
+
+	rq->watch.cancel_at = jiffies + grace;
+	/* Otherwise it is not started any more, or does not go on. */
+	if (rq->state == RKNPU_CORE_RUNNING)
+		mod_delayed_work(rq->wq, &rq->watchdog, min(grace, rq->watch.look_delay));
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns starting: what an idle core runs next, the beginning of a kick, and taking jobs off cores. */
+#include <linux/cleanup.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
+#include <linux/pm_runtime.h>
+
+#include "hw/rknpu_core.h"
+#include "hw/rknpu_pc.h"
+#include "hw/rknpu_poll.h"
+#include "hw/rknpu_regs.h"
+#include "hw/rknpu_scrub.h"
+#include "rknpu_burst.h"
+#include "rknpu_deadline.h"
+#include "rknpu_dispatch.h"
+#include "rknpu_job.h"
+#include "rknpu_limits.h"
+#include "rknpu_runqueue.h"
+#include "rknpu_sched_trace.h"
+
+/* Lock held. Idle cores that are still powered need nobody to wake up to start a job. */
+static bool rknpu_dispatch_hold_active(struct rknpu_runqueue *rq)
+{
+	if (!rq->pm_held)
+		rq->pm_held = pm_runtime_get_if_active(rq->core->dev) > 0;
+	return rq->pm_held;
+}
+
+static void rknpu_dispatch_fill_kick(struct rknpu_runqueue *rq)
+{
+	const struct rknpu_job *job = rq->job, *last;
+	const struct rknpu_task *task = rknpu_job_task(job, job->result.task);
+	struct rknpu_kick *kick = &rq->core->kick;
+
+	kick->regcmd = task->regcmd;
+	kick->regcmd_count = task->regcmd_count;
+	/* A chain longer than the counter is wide takes several kicks. */
+	kick->tasks = !job->batched ? 1 : min_t(u32, job->task_count - job->result.task,
+						RKNPU_PC_TASK_CON_TASK_NUMBER_MAX);
+	last = rknpu_burst_begin(rq, &kick->tasks);
+	if (last != job)
+		task = rknpu_job_task(last, last->task_count - 1);
+	kick->int_mask = task->int_mask;
+	kick->dma_base = job->dma_base;
+	kick->no_pingpong = job->no_pingpong;
+	kick->polled = rq->core->polled || job->polled;
+}
+
+void rknpu_dispatch_start_kick(struct rknpu_runqueue *rq)
+{
+	struct rknpu_core *core = rq->core;
+
+	rknpu_dispatch_fill_kick(rq);
+	rknpu_pc_start(core);
+	if (core->kick.polled || rq->burst.wanted)
+		rknpu_poll_start(core);
+	if (!core->kick.polled)
+		rq->irq_pending = true;
+}
+
+static void rknpu_dispatch_run(struct rknpu_runqueue *rq)
+{
+	rknpu_runqueue_set_state(rq, RKNPU_CORE_RUNNING);
+	rq->fault.cause = RKNPU_CAUSE_NONE;
+	rknpu_scrub_mark(rq->core, &rq->job->vm->domain);
+	rknpu_dispatch_start_kick(rq);
+	/* What else there is to do is done while the core works. */
+	rq->job->start_ns = ktime_get_ns();
+	rq->job->expected_ns *= rq->burst.jobs;
+	trace_rknpu_job_start(rq->job, rq->core->index);
+	rknpu_deadline_set(rq, rknpu_limits_timeout(rq->job));
+	rknpu_deadline_begin_kick(rq);
+}
+
+/* It is in no queue any more. */
+static void rknpu_dispatch_put_on_core(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	rknpu_job_set_state(job, RKNPU_JOB_ON_CORE);
+	job->result.core = rq->core->index;
+	WRITE_ONCE(rq->job, job);
+}
+
+static void rknpu_dispatch_take(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	rknpu_runqueue_take(rq, job);
+	rknpu_dispatch_put_on_core(rq, job);
+}
+
+void rknpu_dispatch_leave_core(struct rknpu_runqueue *rq)
+{
+	rq->burst.jobs = 0;
+	WRITE_ONCE(rq->job, NULL);
+	if (rq->frozen)
+		wake_up_all(&rq->idle_wait);
+}
+
+struct rknpu_job *rknpu_dispatch_drop_job(struct rknpu_runqueue *rq)
+{
+	struct rknpu_job *job = rq->job;
+
+	lockdep_assert_held(&rq->sched->hw->lock);
+	if (!job)
+		return NULL;
+	rknpu_job_pause(job, ktime_get_ns());
+	rknpu_job_leave(job);
+	rknpu_dispatch_leave_core(rq);
+	return job;
+}
+
+void rknpu_dispatch_put_back(struct rknpu_runqueue *rq)
+{
+	struct rknpu_job *job = rq->job;
+
+	lockdep_assert_held(&rq->sched->hw->lock);
+	rknpu_job_pause(job, ktime_get_ns());
+	rknpu_runqueue_put_back(rq, job);
+	rknpu_dispatch_leave_core(rq);
+}
+
+/*
+ * A fault of what ran before has to be cleaned up first, and a job that was
+ * cancelled meanwhile has to be ended, by the core's work.
+ */
+static void rknpu_dispatch_start_over(struct rknpu_runqueue *rq)
+{
+	rknpu_dispatch_put_back(rq);
+	rknpu_runqueue_set_state(rq, RKNPU_CORE_STARTING);
+	queue_work(rq->wq, &rq->work);
+}
+
+static void rknpu_dispatch_start_gang(struct rknpu_sched *sched, u32 ready)
+{
+	struct rknpu_runqueue *rq;
+
+	rknpu_for_each_rq(rq, sched) {
+		if (!(ready & BIT(rq->core->index)))
+			continue;
+		if (rq->core->irq_off || rq->job->cancelled)
+			rknpu_dispatch_start_over(rq);
+		else
+			rknpu_dispatch_run(rq);
+	}
+	/* Another gang may have been kept waiting. */
+	rknpu_dispatch_all(sched);
+}
+
+void rknpu_dispatch_start(struct rknpu_runqueue *rq)
+{
+	struct rknpu_gang *gang = rq->job->gang;
+	u32 ready;
+
+	/* A fault since whoever took the job looked: nobody else would turn the line on. */
+	if (rq->core->irq_off) {
+		rknpu_dispatch_start_over(rq);
+		return;
+	}
+	if (!gang || !gang->open) {
+		rknpu_dispatch_run(rq);
+		return;
+	}
+	rknpu_runqueue_set_state(rq, RKNPU_CORE_STARTING);
+	if (rknpu_gang_ready(rq, &ready))
+		rknpu_dispatch_start_gang(rq->sched, ready);
+	else
+		rknpu_deadline_gang(rq);
+}
+
+void rknpu_dispatch_dissolve_gang(struct rknpu_job *job)
+{
+	u32 ready;
+
+	lockdep_assert_held(&job->client->sched->hw->lock);
+	if (rknpu_gang_dissolve(job, &ready))
+		rknpu_dispatch_start_gang(job->client->sched, ready);
+}
+
+/*
+ * Can the core, which is idle, start the job without its work? The work also
+ * cleans up after a fault, and ends what was on a core when it was cancelled.
+ */
+static bool rknpu_dispatch_is_ready_for(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	/* In this order: a core that goes to sleep takes its domain off. */
+	return rknpu_dispatch_hold_active(rq) &&
+	       rknpu_iommu_domain(rq->core->iommu) == &job->vm->domain &&
+	       !rq->core->irq_off && !job->cancelled;
+}
+
+bool rknpu_dispatch_directly(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	if (rq->state != RKNPU_CORE_IDLE || rq->queued || rq->frozen || rq->sched->gang ||
+	    job->gang || rq->core->iommu->shared || !rknpu_dispatch_is_ready_for(rq, job))
+		return false;
+	rknpu_runqueue_pass_through(rq, job);
+	rknpu_dispatch_put_on_core(rq, job);
+	rknpu_dispatch_start(rq);
+	return true;
+}
+
+static void rknpu_dispatch_one(struct rknpu_runqueue *rq)
+{
+	struct rknpu_job *job;
+
+	if (rq->state != RKNPU_CORE_IDLE || rq->frozen)
+		return;
+	job = rknpu_runqueue_next(rq);
+	if (!job)
+		return;
+
+	if (!rknpu_dispatch_is_ready_for(rq, job)) {
+		rknpu_runqueue_set_state(rq, RKNPU_CORE_STARTING);
+		rknpu_runqueue_wakes(rq);
+		queue_work(rq->wq, &rq->work);
+		return;
+	}
+	rknpu_dispatch_take(rq, job);
+	rknpu_dispatch_start(rq);
+}
+
+void rknpu_dispatch_all(struct rknpu_sched *sched)
+{
+	struct rknpu_runqueue *rq;
+
+	rknpu_for_each_rq(rq, sched)
+		rknpu_dispatch(rq);
+}
+
+void rknpu_dispatch(struct rknpu_runqueue *rq)
+{
+	struct rknpu_runqueue *other;
+
+	lockdep_assert_held(&rq->sched->hw->lock);
+	rknpu_dispatch_one(rq);
+	if (!rq->core->iommu->shared && !rq->sched->gang)
+		return;
+	/* What this one does decides about cores behind the same IOMMU, and of a gang. */
+	rknpu_for_each_rq(other, rq->sched)
+		rknpu_dispatch_one(other);
+}
+
+/* Lock held. Not idle with a line that is off: it may be other cores' too. */
+static void rknpu_dispatch_nothing(struct rknpu_runqueue *rq)
+{
+	if (rq->core->irq_off && !rq->frozen)
+		queue_work(rq->wq, &rq->work);
+	else
+		rknpu_runqueue_set_state(rq, RKNPU_CORE_IDLE);
+}
+
+struct rknpu_job *rknpu_dispatch_take_next(struct rknpu_runqueue *rq)
+{
+	struct rknpu_job *job = NULL;
+
+	lockdep_assert_held(&rq->sched->hw->lock);
+	if (rq->state == RKNPU_CORE_STARTING && !rq->frozen)
+		job = rknpu_runqueue_next(rq);
+	if (job)
+		rknpu_dispatch_take(rq, job);
+	else if (rq->state == RKNPU_CORE_STARTING)
+		rknpu_dispatch_nothing(rq);
+	/* Others may have waited for it to start, or to take the job of a gang. */
+	if (rq->sched->gang || (!job && rq->core->iommu->shared))
+		rknpu_dispatch(rq);
+	return job;
+}
+
+/* Lock held. NONE, or why the job ends without having run. */
+static enum rknpu_cause rknpu_dispatch_enqueue(struct rknpu_job *job)
+{
+	struct rknpu_sched *sched = job->client->sched;
+	struct rknpu_runqueue *rq = sched->gone ? NULL : rknpu_runqueue_choose(sched, job, NULL);
+
+	if (rq && !job->cancelled) {
+		if (!rknpu_dispatch_directly(rq, job)) {
+			rknpu_runqueue_add(rq, job);
+			rknpu_dispatch(rq);
+			rknpu_deadline_doubt(rq, job);
+		}
+		return RKNPU_CAUSE_NONE;
+	}
+	rknpu_job_leave(job);
+	return rq ? RKNPU_CAUSE_CANCELLED : RKNPU_CAUSE_DEVICE_GONE;
+}
+
+void rknpu_dispatch_ready(struct rknpu_job *job)
+{
+	struct rknpu_sched *sched = job->client->sched;
+	enum rknpu_cause cause;
+
+	/* Otherwise the device went away meanwhile. */
+	if (job->state != RKNPU_JOB_WAITING)
+		return;
+	cause = rknpu_dispatch_enqueue(job);
+	if (cause == RKNPU_CAUSE_NONE)
+		return;
+	job->result.cause = cause;
+	list_add_tail(&job->link, &sched->ending);
+	queue_work(sched->wq, &sched->work);
+}
+
+static bool rknpu_dispatch_between_jobs(struct rknpu_runqueue *rq)
+{
+	return rq->state == RKNPU_CORE_IDLE || rq->state == RKNPU_CORE_STARTING;
+}
+
+void rknpu_dispatch_rest_locked(struct rknpu_runqueue *rq)
+{
+	struct rknpu_core *core = rq->core;
+
+	if (rq->irq_pending && core->powered && rq->pm_held && !core->scrubbing &&
+	    rknpu_dispatch_between_jobs(rq)) {
+		rknpu_pc_quiesce(core);
+		rq->irq_pending = false;
+	}
+	if (rq->state == RKNPU_CORE_IDLE && rq->pm_held) {
+		rq->pm_held = false;
+		pm_runtime_put_autosuspend(core->dev);
+	}
+}
+
+void rknpu_dispatch_rest(struct rknpu_runqueue *rq)
+{
+	guard(spinlock_irqsave)(&rq->sched->hw->lock);
+	rknpu_dispatch_rest_locked(rq);
+}

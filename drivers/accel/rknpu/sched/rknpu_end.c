@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns the ends: of kicks, of jobs, and of the wait of those that depend on them. */
+#include <linux/cleanup.h>
+#include <linux/dma-fence.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/sched.h>
+
+#include "hw/rknpu_core.h"
+#include "hw/rknpu_pc.h"
+#include "rknpu_burst.h"
+#include "rknpu_deadline.h"
+#include "rknpu_dispatch.h"
+#include "rknpu_end.h"
+#include "rknpu_job.h"
+#include "rknpu_runqueue.h"
+#include "rknpu_sched_trace.h"
+
+static struct rknpu_job *rknpu_end_successor(struct rknpu_job *job)
+{
+	struct rknpu_dep *first = list_first_entry_or_null(&job->dependents, struct rknpu_dep,
+							   waiter);
+
+	return first ? first->job : NULL;
+}
+
+/* Lock held. Is @next to be queued before the fence of @job signals? The core is done with that. */
+static bool rknpu_end_is_early(struct rknpu_runqueue *rq, struct rknpu_job *job,
+				 struct rknpu_job *next)
+{
+	/* With one dependency left, that is @job. */
+	if (!next || next->state != RKNPU_JOB_WAITING || next->cancelled ||
+	    atomic_read(&next->deps_pending) != 1)
+		return false;
+	/* The core is not idle meanwhile, and @job's client does not lose its turn. */
+	if (!list_empty(&job->entity->jobs))
+		return false;
+	/*
+	 * Another core's interrupt could report its end before this core's has
+	 * signalled @job's fence, which may be an earlier one of the same context.
+	 */
+	return rknpu_runqueue_choose(rq->sched, next, rq) == rq;
+}
+
+/*
+ * Lock held. The core is done with @job, whose fence is about to be signalled.
+ * Signalling takes time, in which the core would be idle.
+ */
+static void rknpu_end_queue_successor(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	struct rknpu_job *next = rknpu_end_successor(job);
+
+	if (!rknpu_end_is_early(rq, job, next))
+		return;
+	if (!rknpu_dispatch_directly(rq, next))
+		rknpu_runqueue_add(rq, next);
+	rknpu_job_dep_met(list_first_entry(&job->dependents, struct rknpu_dep, waiter));
+	atomic_set(&next->deps_pending, 0);
+	rq->early = next;
+}
+
+/* Between two tasks of a job: on with it, unless others are more urgent. */
+static void rknpu_end_continue(struct rknpu_runqueue *rq)
+{
+	if (rq->job->divisible && (rq->frozen || rknpu_runqueue_wants_core(rq))) {
+		rknpu_core_stat_add(rq->core, RKNPU_CORE_STAT_YIELDS, 1);
+		rknpu_dispatch_put_back(rq);
+		rknpu_runqueue_set_state(rq, RKNPU_CORE_IDLE);
+		rknpu_dispatch(rq);
+	} else {
+		rknpu_dispatch_start_kick(rq);
+		rknpu_deadline_begin_kick(rq);
+	}
+}
+
+static enum rknpu_cause rknpu_end_cause(const struct rknpu_job *job)
+{
+	return job->result.task == job->task_count ? RKNPU_CAUSE_DONE : RKNPU_CAUSE_CANCELLED;
+}
+
+/* Lock held. They have left the core, and rknpu_sched::work ends them, in order. */
+static void rknpu_end_later(struct rknpu_sched *sched, struct list_head *over)
+{
+	struct rknpu_job *job;
+
+	list_for_each_entry(job, over, link)
+		job->result.cause = rknpu_end_cause(job);
+	list_splice_tail_init(over, &sched->ending);
+	queue_work(sched->wq, &sched->work);
+}
+
+/* Lock held. Of each of the jobs of a kick that is over. */
+static u64 rknpu_end_average_ns(const struct rknpu_runqueue *rq)
+{
+	return div_u64(ktime_get_ns() - rq->burst.start_ns, rq->burst.jobs);
+}
+
+bool rknpu_end_kick(struct rknpu_runqueue *rq, struct list_head *over)
+{
+	struct rknpu_core *core = rq->core;
+	struct rknpu_job *job;
+	u64 average = 0;
+	bool later;
+
+	lockdep_assert_held(&core->hw->lock);
+	rknpu_core_stat_add(core, RKNPU_CORE_STAT_TASKS, core->kick.tasks);
+	rknpu_pc_finish(core);
+	if (rq->burst.jobs > 1) {
+		rknpu_burst_pass(rq, core->kick.tasks, over);
+		average = rknpu_end_average_ns(rq);
+	}
+	job = rq->job;
+	job->result.task += core->kick.tasks - rq->burst.before;
+	trace_rknpu_task_done(job, core->index);
+	if (job->result.task < job->task_count && !job->cancelled) {
+		rknpu_end_continue(rq);
+		return false;
+	}
+
+	later = rq->burst.with_work || rq->burst.jobs > RKNPU_END_BATCH;
+	rknpu_dispatch_leave_core(rq);
+	rknpu_runqueue_set_state(rq, RKNPU_CORE_IDLE);
+	/* It could end before those that are ended later. */
+	if (!later)
+		rknpu_end_queue_successor(rq, job);
+	rknpu_dispatch(rq);
+	/* As in rknpu_dispatch_run(): the core has its next job now. */
+	rknpu_job_pause(job, rq->state == RKNPU_CORE_RUNNING ? rq->job->start_ns : ktime_get_ns());
+	rknpu_runqueue_job_took(job, average ?: job->before_ns);
+	rknpu_job_leave(job);
+	list_add_tail(&job->link, over);
+	if (later)
+		rknpu_end_later(rq->sched, over);
+	return true;
+}
+
+bool rknpu_end_passed(struct rknpu_runqueue *rq)
+{
+	LIST_HEAD(over);
+
+	lockdep_assert_held(&rq->sched->hw->lock);
+	if (rq->burst.jobs <= 1)
+		return false;
+	rknpu_burst_pass(rq, rknpu_pc_tasks_done(rq->core), &over);
+	if (list_empty(&over))
+		return false;
+	rq->burst.with_work = true;
+	rknpu_end_later(rq->sched, &over);
+	if (rq->state == RKNPU_CORE_RUNNING)
+		rknpu_deadline_next_job(rq);
+	return true;
+}
+
+/* Lock held. What @dep waits for is over. */
+static void rknpu_end_meet(struct rknpu_dep *dep)
+{
+	struct rknpu_job *job = rknpu_job_dep_met(dep);
+
+	if (atomic_dec_and_test(&job->deps_pending))
+		rknpu_dispatch_ready(job);
+}
+
+/* @job's fence has signalled. */
+static void rknpu_end_meet_dependents(struct rknpu_job *job)
+{
+	struct rknpu_sched *sched = job->client->sched;
+
+	/* None comes any more, and usually the successor was the only one. */
+	if (list_empty_careful(&job->dependents))
+		return;
+	guard(spinlock_irqsave)(&sched->hw->lock);
+	if (!list_empty(&job->dependents))
+		rknpu_end_meet(list_first_entry(&job->dependents, struct rknpu_dep, waiter));
+	if (list_empty(&job->dependents))
+		return;
+	list_splice_tail_init(&job->dependents, &sched->met);
+	queue_work(sched->wq, &sched->work);
+}
+
+void rknpu_end_job(struct rknpu_job *job, enum rknpu_cause cause)
+{
+	if (job->gang) {
+		/* Those that wait for it to start with them need not any longer. */
+		guard(spinlock_irqsave)(&job->client->sched->hw->lock);
+		rknpu_dispatch_dissolve_gang(job);
+	}
+	rknpu_job_end(job, cause);
+	rknpu_end_meet_dependents(job);
+	rknpu_job_put(job);
+}
+
+void rknpu_end_jobs(struct list_head *jobs, enum rknpu_cause cause)
+{
+	bool cookie = dma_fence_begin_signalling();
+	struct rknpu_job *job, *next;
+
+	list_for_each_entry_safe(job, next, jobs, link) {
+		list_del_init(&job->link);
+		rknpu_end_job(job, cause);
+	}
+	dma_fence_end_signalling(cookie);
+}
+
+/* Lock held. False: there is nothing to do. */
+static bool rknpu_end_work_step(struct rknpu_sched *sched)
+{
+	struct rknpu_job *job;
+
+	if (!list_empty(&sched->met)) {
+		rknpu_end_meet(list_first_entry(&sched->met, struct rknpu_dep, waiter));
+		return true;
+	}
+	job = list_first_entry_or_null(&sched->ready, struct rknpu_job, link);
+	if (!job)
+		return false;
+	list_del_init(&job->link);
+	rknpu_dispatch_ready(job);
+	return true;
+}
+
+/* False: that was all. Jobs that are to be ended go to @ending. */
+static bool rknpu_end_work_batch(struct rknpu_sched *sched, struct list_head *ending)
+{
+	unsigned int i;
+
+	guard(spinlock_irq)(&sched->hw->lock);
+	for (i = 0; i < RKNPU_END_BATCH && rknpu_end_work_step(sched); i++)
+		;
+	list_splice_tail_init(&sched->ending, ending);
+	return i || !list_empty(ending);
+}
+
+void rknpu_end_work(struct work_struct *work)
+{
+	struct rknpu_sched *sched = container_of(work, struct rknpu_sched, work);
+	bool cookie = dma_fence_begin_signalling();
+	struct rknpu_job *job, *next;
+	LIST_HEAD(ending);
+
+	while (rknpu_end_work_batch(sched, &ending)) {
+		list_for_each_entry_safe(job, next, &ending, link) {
+			list_del_init(&job->link);
+			rknpu_end_job(job, job->result.cause);
+		}
+		cond_resched();
+	}
+	dma_fence_end_signalling(cookie);
+}
+
+void rknpu_end_in_order(struct rknpu_job *job, enum rknpu_cause cause, bool later)
+{
+	struct rknpu_sched *sched = job->client->sched;
+
+	if (!later) {
+		rknpu_end_job(job, cause);
+		return;
+	}
+	job->result.cause = cause;
+	guard(spinlock_irqsave)(&sched->hw->lock);
+	list_add_tail(&job->link, &sched->ending);
+	queue_work(sched->wq, &sched->work);
+}
+
+void rknpu_end_over(struct rknpu_runqueue *rq, struct list_head *over)
+{
+	struct rknpu_job *job, *next;
+
+	list_for_each_entry_safe(job, next, over, link) {
+		list_del_init(&job->link);
+		rknpu_end_job(job, rknpu_end_cause(job));
+	}
+
+	guard(spinlock_irqsave)(&rq->sched->hw->lock);
+	rq->early = NULL;
+	/*
+	 * Only now, because a job that waited for this one may have started: that
+	 * saves taking the interrupt down and power references up again.
+	 */
+	rknpu_dispatch_rest_locked(rq);
+}

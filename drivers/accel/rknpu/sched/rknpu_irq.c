@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns what a core tells: interrupts, what polling finds instead of them, page faults. */
+#include <linux/cleanup.h>
+#include <linux/interrupt.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
+#include <linux/sched/signal.h>
+
+#include "hw/rknpu_core.h"
+#include "hw/rknpu_pc.h"
+#include "hw/rknpu_poll.h"
+#include "hw/rknpu_regs.h"
+#include "rknpu_end.h"
+#include "rknpu_irq.h"
+#include "rknpu_params.h"
+#include "rknpu_runqueue.h"
+
+/* Lock held. True: the job is over, see rknpu_end_kick(). */
+static bool rknpu_irq_handle_status(struct rknpu_runqueue *rq, u32 status,
+				      struct list_head *over)
+{
+	struct rknpu_core *core = rq->core;
+
+	switch (rq->state) {
+	case RKNPU_CORE_RUNNING:
+		rq->job->result.int_status = status;
+		if (!(status & RKNPU_INT_DMA_ERROR))
+			return rknpu_pc_over(core, status) && rknpu_end_kick(rq, over);
+		rknpu_pc_mask(core);
+		rknpu_runqueue_suspect(rq, status & RKNPU_INT_DMA_WRITE_ERROR ?
+				    RKNPU_CAUSE_DMA_WRITE : RKNPU_CAUSE_DMA_READ);
+		return false;
+	case RKNPU_CORE_RECOVERING:
+		/* Recovery wants to see what was pending. */
+		rknpu_pc_mask(core);
+		return false;
+	default:
+		rknpu_pc_quiesce(core);
+		return false;
+	}
+}
+
+/*
+ * The line is shared with the core's IOMMU, and CONFIG_DEBUG_SHIRQ calls this
+ * at any time until it is freed: registers only while powered.
+ */
+irqreturn_t rknpu_irq_handler(int irq, void *data)
+{
+	struct rknpu_core *core = data;
+	unsigned long flags;
+	bool done = false;
+	LIST_HEAD(over);
+	u32 status = 0;
+
+	spin_lock_irqsave(&core->hw->lock, flags);
+	if (core->powered)
+		status = rknpu_pc_status(core);
+	if (status) {
+		core->irq_seen = true;
+		core->lost_irqs = 0;
+		rknpu_core_stat_add(core, RKNPU_CORE_STAT_IRQS, 1);
+		done = rknpu_irq_handle_status(core->rq, status, &over);
+	}
+	spin_unlock_irqrestore(&core->hw->lock, flags);
+
+	if (done)
+		rknpu_end_over(core->rq, &over);
+	return status ? IRQ_HANDLED : IRQ_NONE;
+}
+
+/* Lock held. The end of a kick, or that of a job within it. */
+static bool rknpu_irq_is_polled(const struct rknpu_runqueue *rq)
+{
+	return rq->state == RKNPU_CORE_RUNNING && (rq->core->kick.polled || rq->burst.wanted);
+}
+
+/* Lock held. As rknpu_irq_handle_status() while RUNNING, if nothing interrupts. */
+static bool rknpu_irq_look_at_kick(struct rknpu_runqueue *rq, struct list_head *over)
+{
+	struct rknpu_core *core = rq->core;
+	u32 status;
+
+	if (!rknpu_irq_is_polled(rq) || !core->powered || core->irq_off)
+		return false;
+	rknpu_core_stat_add(core, RKNPU_CORE_STAT_POLLS, 1);
+	if (rq->burst.wanted)
+		rknpu_end_passed(rq);
+	if (!core->kick.polled || !rknpu_pc_polled(core, &status))
+		return false;
+
+	rq->job->result.int_status = status;
+	if (!(status & RKNPU_INT_DMA_ERROR))
+		return rknpu_end_kick(rq, over);
+	rknpu_runqueue_suspect(rq, status & RKNPU_INT_DMA_WRITE_ERROR ?
+			    RKNPU_CAUSE_DMA_WRITE : RKNPU_CAUSE_DMA_READ);
+	return false;
+}
+
+bool rknpu_irq_poll(struct rknpu_core *core)
+{
+	struct rknpu_runqueue *rq = core->rq;
+	bool left, again;
+	LIST_HEAD(over);
+
+	scoped_guard(spinlock_irqsave, &core->hw->lock) {
+		left = rknpu_irq_look_at_kick(rq, &over);
+		/* A core whose line is off is about to be recovered, or comes back. */
+		again = rknpu_irq_is_polled(rq);
+	}
+	if (left)
+		rknpu_end_over(rq, &over);
+	return again;
+}
+
+/* False: there is nothing to look at. */
+static bool rknpu_irq_look_at_all(struct rknpu_sched *sched)
+{
+	struct rknpu_core *core;
+	bool running = false;
+
+	rknpu_for_each_core(core, sched->hw) {
+		if (READ_ONCE(core->kick.polled))
+			running |= rknpu_poll_look(core);
+	}
+	return running;
+}
+
+bool rknpu_irq_spin(struct rknpu_sched *sched, s64 deadline_ns, bool (*over)(void *data),
+		      void *data)
+{
+	unsigned int us = READ_ONCE(rknpu_params.spin_us);
+	s64 until;
+
+	if (!us)
+		return false;
+	until = min_t(s64, deadline_ns, ktime_get_ns() + (s64)us * NSEC_PER_USEC);
+	while (!over(data)) {
+		if (need_resched() || signal_pending(current) || (s64)ktime_get_ns() >= until ||
+		    !rknpu_irq_look_at_all(sched))
+			return over(data);
+		cpu_relax();
+	}
+	return true;
+}
+
+/* Lock held. A core that goes to sleep may not be powered up any more: that has to wait. */
+static bool rknpu_irq_recovers_from_fault(struct rknpu_runqueue *rq)
+{
+	return rq->state == RKNPU_CORE_RUNNING || (rq->state == RKNPU_CORE_IDLE && !rq->frozen);
+}
+
+void rknpu_irq_iommu_fault(struct rknpu_core *core, unsigned long iova, bool write)
+{
+	struct rknpu_runqueue *rq = core->rq;
+
+	guard(spinlock_irqsave)(&core->hw->lock);
+	rknpu_core_stat_add(core, RKNPU_CORE_STAT_FAULTS, 1);
+	if (rknpu_irq_recovers_from_fault(rq)) {
+		rq->fault.iova = iova;
+		rq->fault.write = write;
+		rknpu_runqueue_suspect(rq, RKNPU_CAUSE_IOMMU_FAULT);
+	}
+	/*
+	 * The IOMMU lets the access be retried, and nothing ends that but a
+	 * reset of the core. Until then the line must not storm, whatever the
+	 * core is doing. One that starts a job finds the line off, and resets
+	 * first.
+	 */
+	rknpu_core_mask_irq(core);
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns the watchdog of a core: is its kick late, stuck, unwanted, or in the way of others? */
+#include <linux/cleanup.h>
+#include <linux/dma-fence.h>
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
+
+#include "hw/rknpu_core.h"
+#include "hw/rknpu_pc.h"
+#include "rknpu_deadline.h"
+#include "rknpu_dispatch.h"
+#include "rknpu_end.h"
+#include "rknpu_limits.h"
+#include "rknpu_runqueue.h"
+#include "rknpu_watchdog.h"
+
+/* The deadline is each task's: did one of the chain end since it was set? */
+static bool rknpu_watchdog_chain_moves(struct rknpu_runqueue *rq)
+{
+	u32 done;
+
+	if (rq->core->kick.tasks == 1)
+		return false;
+	done = rknpu_pc_tasks_done(rq->core);
+	if (done == rq->watch.tasks_seen)
+		return false;
+	rq->watch.tasks_seen = done;
+	rq->watch.deadline = jiffies + rq->watch.timeout;
+	rq->watch.late = false;
+	return true;
+}
+
+/* Lock held, RUNNING. When to look again, in jiffies, or 0: something is wrong. */
+static unsigned long rknpu_watchdog_look(struct rknpu_runqueue *rq)
+{
+	unsigned long now = jiffies;
+
+	if (rknpu_limits_job_over(rq))
+		return 0;
+	if (!rq->watch.looked) {
+		if (time_before(now, rq->watch.look_at))
+			return rq->watch.look_at - now;
+		rq->watch.looked = true;
+		if (!rknpu_pc_progressed(rq->core))
+			return 0;
+	}
+	if (time_after_eq(now, rq->watch.deadline)) {
+		/*
+		 * If it was the CPU that stood still (a virtual machine's does), the
+		 * interrupt is about to come.
+		 */
+		if (!rq->watch.late) {
+			rq->watch.late = true;
+			return msecs_to_jiffies(RKNPU_LIMITS_LATE_MS);
+		}
+		if (!rknpu_watchdog_chain_moves(rq))
+			return 0;
+	}
+	return max(rq->watch.deadline - now, 1UL);
+}
+
+/* Lock held, RUNNING. The same for a job that is cancelled; never is long enough for others. */
+static unsigned long rknpu_watchdog_look_cancelled(struct rknpu_runqueue *rq)
+{
+	unsigned long now = jiffies;
+
+	if (!rq->job->cancelled)
+		return MAX_JIFFY_OFFSET;
+	return time_before(now, rq->watch.cancel_at) ? rq->watch.cancel_at - now : 0;
+}
+
+/* Lock held. The core waits for the rest of a gang. */
+static void rknpu_watchdog_look_at_gang(struct rknpu_runqueue *rq)
+{
+	unsigned long now = jiffies;
+
+	if (time_before(now, rq->watch.gang_at))
+		rknpu_deadline_look_in(rq, rq->watch.gang_at - now);
+	else
+		rknpu_dispatch_dissolve_gang(rq->job);
+}
+
+/*
+ * Lock held, RUNNING. Cores take over what is queued behind a job that takes longer
+ * than waking them. When to look again, in jiffies.
+ */
+static unsigned long rknpu_watchdog_spread(struct rknpu_runqueue *rq)
+{
+	u64 ran = ktime_get_ns() - rq->job->start_ns;
+
+	if (!rq->watch.spread)
+		return MAX_JIFFY_OFFSET;
+	if (rq->queued && ran <= rq->sched->wake_ns)
+		return nsecs_to_jiffies(rq->sched->wake_ns - ran) + 1;
+	rq->watch.spread = false;
+	if (rq->queued)
+		rknpu_dispatch_all(rq->sched);
+	return MAX_JIFFY_OFFSET;
+}
+
+/* Lock held. */
+static void rknpu_watchdog_again(struct rknpu_runqueue *rq)
+{
+	unsigned long again, cancelled, spread;
+
+	if (rknpu_gang_keeps(rq))
+		rknpu_watchdog_look_at_gang(rq);
+	if (rq->state != RKNPU_CORE_RUNNING) {
+		rq->watch.spread = false;
+		return;
+	}
+	rknpu_end_passed(rq);
+	spread = rknpu_watchdog_spread(rq);
+	again = rknpu_watchdog_look(rq);
+	cancelled = rknpu_watchdog_look_cancelled(rq);
+	if (!again)
+		rknpu_runqueue_suspect(rq, RKNPU_CAUSE_NONE);
+	else if (!cancelled)
+		rknpu_runqueue_suspect(rq, RKNPU_CAUSE_STOPPED);
+	else
+		/* Not longer: another kick may have begun by then. */
+		rknpu_deadline_look_in(rq, min(min3(again, cancelled, rq->watch.look_delay), spread));
+}
+
+void rknpu_watchdog_work(struct work_struct *work)
+{
+	struct rknpu_runqueue *rq = container_of(to_delayed_work(work), struct rknpu_runqueue,
+						 watchdog);
+	bool cookie = dma_fence_begin_signalling();
+
+	scoped_guard(spinlock_irq, &rq->sched->hw->lock)
+		rknpu_watchdog_again(rq);
+	dma_fence_end_signalling(cookie);
+}
