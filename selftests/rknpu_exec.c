@@ -212,6 +212,7 @@ RK_TEST_F(exec, readers_run_together, "jobs that read the same BO run at the sam
 	struct rk_bo out[RK_CORES];
 
 	RK_REQUIRE_MODEL();
+	RK_REQUIRE_CORES(c->fd);
 	ASSERT_EQ(0, rk_bo_fill(&c->in, 10, RK_BYTES));
 	for (int i = 0; i < RK_CORES; i++) {
 		ASSERT_EQ(0, rk_bo_init(&out[i], c->fd, RK_BYTES));
@@ -399,6 +400,7 @@ RK_TEST_F_TIMEOUT(exec, threads_on_their_own_files, 60, "six threads have a file
 RK_TEST_F(exec, r39_three_cores_from_one_file, "jobs of one file run on three cores at once")
 {
 	RK_REQUIRE_MODEL();
+	RK_REQUIRE_CORES(self->c.fd);
 	clear_counters();
 	ASSERT_EQ(0, rk_run_on_every_core(self->c.fd, 5));
 	EXPECT_EQ(RK_CORES, rk_ctl_read(NPU_CTL_MAX_BUSY));
@@ -418,6 +420,7 @@ RK_TEST_F(exec, three_cores_from_three_files,
 	struct rk_client c[RK_CORES];
 
 	RK_REQUIRE_MODEL();
+	RK_REQUIRE_CORES(self->c.fd);
 	for (int i = 0; i < RK_CORES; i++) {
 		ASSERT_EQ(0, rk_client_init(&c[i]));
 		ASSERT_EQ(0, rk_bo_fill(&c[i].in, 10 * i, RK_BYTES));

@@ -495,8 +495,9 @@ RK_TEST(too_many_unfinished_tasks, "the number of a file's unfinished tasks is b
 	RK_REQUIRE_MODEL();
 	if (!rk_ours())
 		SKIP(return, "needs our module");
-	if (rk_slow() > 1)
-		SKIP(return, "the first job is over before a slow kernel has read the last");
+	/* Without an IOMMU each task's program is read, too. */
+	if (rk_slow() > 1 || rk_no_iommu())
+		SKIP(return, "the first job is over before the last has been read");
 	ASSERT_EQ(0, rk_client_init(&c));
 	ASSERT_EQ(0, rk_op_task(&c.inc, c.in.iova, c.out.iova, &tasks[0]));
 	for (unsigned int i = 1; i < MANY_TASKS; i++)

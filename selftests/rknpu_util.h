@@ -316,6 +316,13 @@ int rk_rebind(unsigned int core);
 			SKIP(return, "the NPU has no IOMMU");		\
 	} while (0)
 
+/* Some of an SoC's cores may be disabled, or out of service. In-tree rocket does not tell. */
+#define RK_REQUIRE_CORES(fd)						\
+	do {								\
+		if (rk_ours() && rk_param(fd, DRM_ROCKET_PARAM_CORE_MASK) != (1 << RK_CORES) - 1)	\
+			SKIP(return, "not all cores can be given jobs");	\
+	} while (0)
+
 #define RK_REQUIRE_POWER_DOMAINS()					\
 	do {								\
 		if (!rk_power_domains())				\
