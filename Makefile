@@ -116,6 +116,9 @@ check-dump: ## a dump of each failure, made in a guest, and what npu-dump reads 
 check-top: ## what npu-top shows while two clients compute in a guest
 	@$(CHECKS)/check-top $(ARGS)
 
+check-readers: ## what Debian's glances, perf and nvtop show of clients in a guest
+	@$(CHECKS)/check-readers $(ARGS)
+
 check-timeline: ## the tracepoints, recorded in a guest, and what npu-timeline draws of that
 	@$(CHECKS)/check-timeline $(ARGS)
 
