@@ -3,7 +3,8 @@
  * npu-top: how busy each core of the NPU is, and which clients keep it so, once a second.
  *
  * Clients are from /proc/PID/fdinfo, which shows a user the own processes and root all; the
- * cores' load is from /proc/rknpu/load and the clock from devfreq, both for everybody.
+ * cores' load is from /proc/rknpu/load, where that is not from debugfs, which is root's; the clock
+ * is from devfreq, for everybody.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -18,6 +19,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "npu_term.h"
 
 #define CORES		8
 #define CLIENTS		256
@@ -195,7 +198,8 @@ static void read_load(struct sample *s)
 	unsigned int core, percent;
 	char text[256];
 
-	if (!read_text("/proc/rknpu/load", text, sizeof(text)))
+	if (!read_text("/proc/rknpu/load", text, sizeof(text)) &&
+	    !read_text("/sys/kernel/debug/rknpu/load", text, sizeof(text)))
 		return;
 	for (const char *at = strstr(text, "Core"); at; at = strstr(at + 1, "Core")) {
 		if (sscanf(at, "Core%u: %u%%", &core, &percent) != 2 || core >= CORES)
@@ -306,47 +310,87 @@ static void print_json(const struct sample *before, const struct sample *s)
 	printf("]}\n");
 }
 
-static void print_bar(double percent)
+static void print_bar(FILE *f, double percent)
 {
 	unsigned int full = percent / 5 + 0.5;
 
-	putchar('[');
+	fputc('[', f);
 	for (unsigned int i = 0; i < 20; i++)
-		putchar(i < full ? '|' : ' ');
-	putchar(']');
+		fputc(i < full ? '|' : ' ', f);
+	fputc(']', f);
 }
 
-static void print_screen(const struct sample *before, const struct sample *s)
+static void print_cores(FILE *f, const struct sample *before, const struct sample *s)
 {
 	if (s->hz)
-		printf("NPU at %llu of %llu MHz\n", s->hz / 1000000, s->max_hz / 1000000);
+		fprintf(f, "NPU at %llu of %llu MHz\n", s->hz / 1000000, s->max_hz / 1000000);
 	else if (s->max_hz)
-		printf("NPU, at most %llu MHz\n", s->max_hz / 1000000);
+		fprintf(f, "NPU, at most %llu MHz\n", s->max_hz / 1000000);
 	else
-		printf("NPU\n");
+		fprintf(f, "NPU\n");
 	for (unsigned int i = 0; i < s->cores; i++) {
-		printf("core %u ", i);
-		print_bar(core_load(before, s, i));
-		printf(" %5.1f %%\n", core_load(before, s, i));
+		fprintf(f, "core %u ", i);
+		print_bar(f, core_load(before, s, i));
+		fprintf(f, " %5.1f %%\n", core_load(before, s, i));
 	}
 	if (!s->has_load)
-		printf("(of the clients that can be seen; /proc/rknpu/load is not there)\n");
-	printf("\n%8s %8s  %-16s %10s", "CLIENT", "PID", "NAME", "MEMORY");
+		fprintf(f, "(of the clients that can be seen; /proc/rknpu/load is not there)\n");
+}
+
+/* Without what there is no room for, the least wanted first. */
+static void print_clients(FILE *f, const struct sample *before, const struct sample *s,
+			  unsigned int columns)
+{
+	unsigned int room = 26 + 7 * s->cores;
+	bool has_memory = columns >= room + 11 + 9, has_pid = columns >= room + 9;
+
+	fprintf(f, "%8s", "CLIENT");
+	if (has_pid)
+		fprintf(f, " %8s", "PID");
+	fprintf(f, "  %-16s", "NAME");
+	if (has_memory)
+		fprintf(f, " %10s", "MEMORY");
 	for (unsigned int i = 0; i < s->cores; i++)
-		printf("  CORE%u", i);
-	putchar('\n');
+		fprintf(f, "  CORE%u", i);
+	fputc('\n', f);
 	for (unsigned int i = 0; i < s->count; i++) {
 		const struct client *c = &s->client[i];
 		struct use u = use_of(before, s, c);
 
-		printf("%8llu %8d  %-16s %6llu KiB", (unsigned long long)c->id, c->pid, c->comm,
-		       (unsigned long long)c->memory >> 10);
+		fprintf(f, "%8llu", (unsigned long long)c->id);
+		if (has_pid)
+			fprintf(f, " %8d", c->pid);
+		fprintf(f, "  %-16s", c->comm);
+		if (has_memory)
+			fprintf(f, " %6llu KiB", (unsigned long long)c->memory >> 10);
 		for (unsigned int j = 0; j < s->cores; j++)
-			printf(" %5.1f%%", u.core[j]);
-		putchar('\n');
+			fprintf(f, " %5.1f%%", u.core[j]);
+		fputc('\n', f);
 	}
+}
+
+static void print_all(FILE *f, const struct sample *before, const struct sample *s,
+		      unsigned int columns)
+{
+	print_cores(f, before, s);
+	fputc('\n', f);
+	print_clients(f, before, s, columns);
 	if (geteuid())
-		printf("\nonly your own processes: others' take root\n");
+		fprintf(f, "\nonly your own processes: others' take root\n");
+}
+
+static void draw(const struct sample *before, const struct sample *s)
+{
+	char *text = NULL;
+	size_t length;
+	FILE *f = open_memstream(&text, &length);
+
+	if (!f)
+		return;
+	print_all(f, before, s, npu_term_columns());
+	fclose(f);
+	npu_term_draw(text);
+	free(text);
 }
 
 static void wait_until(uint64_t at_ns)
@@ -363,31 +407,85 @@ static int usage(void)
 		"  --once       one look, over N seconds\n"
 		"  --json       a line of JSON for each\n"
 		"  --seconds N  between two looks, from 0.1 on; 1 by default\n"
+		"on a terminal q ends it\n"
 		"exit status: 0, or 1 without an NPU of this driver, or 2 if the options are wrong\n");
 	return 2;
 }
 
-static int run(bool once, bool json, double seconds)
+/* A device of the driver's has a link to its driver. */
+static bool has_device(void)
 {
-	static struct sample samples[2];
-	struct sample *before = &samples[0], *s = &samples[1], *other;
-	bool screen = isatty(1) && !once && !json;
+	glob_t g;
+	bool there = !glob("/sys/bus/platform/drivers/rknpu-accel*/*/driver", 0, NULL, &g);
 
-	take(before);
+	if (there)
+		globfree(&g);
+	return there;
+}
+
+static int say_nothing_seen(void)
+{
+	if (access("/sys/module/rknpu_accel", F_OK))
+		fprintf(stderr, "npu-top: there is no NPU: the module rknpu_accel is not loaded\n");
+	else if (!has_device())
+		fprintf(stderr, "npu-top: rknpu_accel is loaded and has no NPU: the kernel's log (dmesg) may say why\n");
+	else
+		fprintf(stderr, "npu-top: nothing can be seen of the NPU: no client is yours, and /proc/rknpu/load "
+			"is not there (parameter vendor_procfs)%s\n", geteuid() ? "; try as root" : "");
+	return 1;
+}
+
+/* False when it is to end. */
+static bool wait_on_screen(const struct sample *before, const struct sample *s, uint64_t until_ns)
+{
+	enum npu_term_event event;
+
+	while ((event = npu_term_wait(until_ns)) == NPU_TERM_RESIZED)
+		if (s)
+			draw(before, s);
+	return event == NPU_TERM_TIME;
+}
+
+static int run_on_screen(struct sample *before, struct sample *s, double seconds)
+{
+	const struct sample *shown = NULL;
+	struct sample *other;
+	int ret = 0;
+
+	npu_term_open();
+	while (wait_on_screen(s, shown, before->at_ns + (uint64_t)(seconds * SECOND))) {
+		take(s);
+		if (!s->cores) {
+			ret = 1;
+			break;
+		}
+		sort(before, s);
+		draw(before, s);
+		if (ferror(stdout))
+			break;
+		shown = s;
+		other = before;
+		before = s;
+		s = other;
+	}
+	npu_term_close();
+	return ret ? say_nothing_seen() : 0;
+}
+
+static int run(struct sample *before, struct sample *s, bool once, bool json, double seconds)
+{
+	struct sample *other;
+
 	do {
 		wait_until(before->at_ns + (uint64_t)(seconds * SECOND));
 		take(s);
-		if (!s->cores) {
-			fprintf(stderr, "npu-top: neither /proc/rknpu nor a client of yours is there\n");
-			return 1;
-		}
+		if (!s->cores)
+			return say_nothing_seen();
 		sort(before, s);
-		if (screen)
-			printf("\033[H\033[J");
 		if (json)
 			print_json(before, s);
 		else
-			print_screen(before, s);
+			print_all(stdout, before, s, UINT_MAX);
 		fflush(stdout);
 		other = before;
 		before = s;
@@ -402,6 +500,7 @@ int main(int argc, char **argv)
 		{ "once", no_argument, NULL, 'o' }, { "json", no_argument, NULL, 'j' },
 		{ "seconds", required_argument, NULL, 's' }, { 0 },
 	};
+	static struct sample samples[2];
 	bool once = false, json = false;
 	double seconds = 1;
 	int opt;
@@ -419,5 +518,10 @@ int main(int argc, char **argv)
 	/* Also refuses what is no number. */
 	if (optind != argc || !(seconds >= 0.1 && seconds <= 3600))
 		return usage();
-	return run(once, json, seconds);
+	take(&samples[0]);
+	if (!samples[0].cores)
+		return say_nothing_seen();
+	if (isatty(STDOUT_FILENO) && !once && !json)
+		return run_on_screen(&samples[0], &samples[1], seconds);
+	return run(&samples[0], &samples[1], once, json, seconds);
 }
