@@ -241,7 +241,8 @@ static int rknpu_core_try_power_on(struct rknpu_core *core)
 		ret = pm_runtime_resume_and_get(core->dev);
 		if (!ret || tries == RKNPU_CORE_POWER_TRIES)
 			return ret;
-		dev_warn(core->dev, "does not power up (%d), trying again\n", ret);
+		dev_warn_ratelimited(core->dev, "core %u does not power up (%d), trying again\n",
+				     core->index, ret);
 		rknpu_core_pulse_asleep(core->iommu);
 	}
 }
@@ -268,7 +269,8 @@ static int rknpu_core_check(struct rknpu_core *core)
 	if (!ret)
 		ret = rknpu_core_power_on(core);
 	if (ret)
-		return dev_err_probe(core->dev, ret, "does not power up\n");
+		return dev_err_probe(core->dev, ret, "core %u does not power up\n",
+				     core->index);
 
 	core->reset_shows = true;
 	ret = rknpu_core_reset(core);
@@ -437,7 +439,8 @@ static void rknpu_core_halt(struct rknpu_core *core)
 		return;
 	ret = rknpu_core_pulse_reset(core);
 	if (ret)
-		dev_err(core->dev, "cannot be halted: %d\n", ret);
+		dev_err_ratelimited(core->dev, "core %u cannot be reset between two clients: %d\n",
+				    core->index, ret);
 	rknpu_core_stat_count(core, RKNPU_CORE_STAT_HALTS, 1);
 }
 
@@ -528,7 +531,7 @@ void rknpu_core_park(struct rknpu_core *core)
 	rknpu_iommu_lines_on(core->iommu);
 	mutex_unlock(&core->iommu->attach_lock);
 	if (ret)
-		dev_err(core->dev, "cannot be held in reset: %d\n", ret);
+		dev_err(core->dev, "core %u cannot be held in reset: %d\n", core->index, ret);
 }
 
 static void rknpu_core_unpark(struct rknpu_core *core)

@@ -472,8 +472,8 @@ void rknpu_domain_unmap(struct rknpu_domain *domain, u64 iova, u64 size)
 		return;
 	unmapped = iommu_unmap(domain->iommu, iova, size);
 	if (unmapped != size)
-		drm_err(domain->hw->drm, "unmapped %zu of %llu bytes at %#llx\n", unmapped, size,
-			iova);
+		drm_err_ratelimited(domain->hw->drm, "only %zu of %llu bytes at %#llx could be unmapped; please report it\n",
+				    unmapped, size, iova);
 }
 
 /* As many pages below the one that faulted as from it on. */

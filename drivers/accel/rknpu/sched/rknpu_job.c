@@ -445,7 +445,7 @@ static const char *rknpu_job_hint(enum rknpu_cause cause)
 	case RKNPU_CAUSE_IOMMU_FAULT:
 		return "the program uses an address where its client has no BO";
 	default:
-		return "the NPU could not get at memory";
+		return "the NPU could not get at memory, please report it with the dump";
 	}
 }
 

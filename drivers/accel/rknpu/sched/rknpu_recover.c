@@ -113,8 +113,8 @@ static int rknpu_recover_hardware_foreign(struct rknpu_core *core)
 		ret = rknpu_core_reset_locked(core);
 		if (!ret)
 			return 0;
-		dev_warn(core->dev, "core %u: reset did not help (%d), power cycling\n",
-			 core->index, ret);
+		dev_warn_ratelimited(core->dev, "core %u: reset did not help (%d), switching its power off and on\n",
+				     core->index, ret);
 	}
 
 	ret = rknpu_core_power_cycle(core);
@@ -152,8 +152,8 @@ static int rknpu_recover_attach_foreign(struct rknpu_core *core, struct rknpu_do
 	if (!ret)
 		return 0;
 
-	dev_warn(core->dev, "core %u: IOMMU does not attach (%d), power cycling\n",
-		 core->index, ret);
+	dev_warn_ratelimited(core->dev, "core %u: its IOMMU does not take the address space of the next job (%d), switching power off and on\n",
+			     core->index, ret);
 	rknpu_core_disable_irq(core);
 	if (core->iommu->shared)
 		ret = rknpu_recover_reset_all(core->iommu) ?:
@@ -400,7 +400,7 @@ static bool rknpu_recover_was_late(struct rknpu_runqueue *rq)
 	spin_unlock_irq(&rq->sched->hw->lock);
 
 	if (polled)
-		dev_warn(rq->core->dev, "core %u: %u interrupts in a row did not come, it is polled from now on\n",
+		dev_warn(rq->core->dev, "core %u: %u interrupts in a row did not come, it is polled from now on; is its interrupt right in the device tree?\n",
 			 rq->core->index, rq->core->lost_irqs);
 	if (done)
 		rknpu_end_over(rq, &over);
