@@ -192,31 +192,6 @@ static bool tells_of(const struct dump *d, const struct rk_trial *other)
 	return strcasestr(d->text, "b7b7b7") || strstr(d->text, id);
 }
 
-/* What is said from now on. */
-static int open_log(void)
-{
-	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-
-	if (fd >= 0)
-		lseek(fd, 0, SEEK_END);
-	return fd;
-}
-
-/* Reads on until a line has it. */
-static bool log_says(int fd, const char *what)
-{
-	char record[1024];
-	ssize_t n;
-
-	/* -EPIPE: some were overwritten. */
-	while ((n = read(fd, record, sizeof(record) - 1)) > 0 || (n < 0 && errno == EPIPE)) {
-		record[n < 0 ? 0 : n] = 0;
-		if (strstr(record, what))
-			return true;
-	}
-	return false;
-}
-
 #define LOG_BURST	10
 #define LOG_INTERVAL_US	5000000
 
@@ -348,7 +323,7 @@ static void check_log(struct __test_metadata *_metadata, int log, const struct r
 			 "core %d: job %lld of rknpu_dump[%d] (client %lld) failed at task %u of %u: %s",
 			 CORE, number(b->d, "job"), getpid(), rk_fdinfo(b->t.c.fd, "rknpu-client"),
 			 f->skip, RK_TRIAL_TASKS, cause_of(f->cause));
-	EXPECT_TRUE(log_says(log, what) || log_is_full()) TH_LOG("no line has: %s", what);
+	EXPECT_TRUE(rk_log_says(log, what) || log_is_full()) TH_LOG("no line has: %s", what);
 }
 
 /* Of the core, the last jobs: the other client's and an own one were run before. */
@@ -491,7 +466,7 @@ RK_TEST_F_TIMEOUT(dump, tells_what_failed, 120,
 	const struct rk_fault *f = &variant->f;
 	const struct dump *d = self->b.d;
 	bool fails = f->err || f->gone;
-	int log = open_log();
+	int log = rk_log_open();
 
 	ASSERT_LE(0, log);
 	ASSERT_EQ(0, meet(&self->b, f));

@@ -315,6 +315,20 @@ RK_TEST_F(submit, bad_pointer, "SUBMIT refuses bad pointers")
 	EXPECT_EQ(-EFAULT, rk_ioctl(self->c.fd, DRM_IOCTL_ROCKET_SUBMIT, (void *)KERNEL_ADDR));
 }
 
+static int submit_again(void *arg)
+{
+	return ctx_submit(arg);
+}
+
+RK_TEST_F(submit, refusals_say_why, "the log says what is wrong, if DRM's debug messages of drivers are on")
+{
+	if (!rk_ours() || geteuid())
+		SKIP(return, "of this driver, and for root");
+	self->c.s.reserved = 5;
+	EXPECT_EQ(0, rk_refusal_told(submit_again, &self->c, -EINVAL,
+				     "submit: reserved or flags are 0x5, not 0: error -22"));
+}
+
 RK_TEST_F(submit, r14_output_listed_twice, "a BO may be listed twice as an output")
 {
 	struct ctx *c = &self->c;

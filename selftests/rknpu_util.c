@@ -1014,6 +1014,52 @@ int rk_write_file(const char *path, const char *text)
 	return ret;
 }
 
+int rk_log_open(void)
+{
+	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (log >= 0)
+		lseek(log, 0, SEEK_END);
+	return log;
+}
+
+bool rk_log_says(int log, const char *what)
+{
+	char record[1024];
+	ssize_t n;
+
+	/* -EPIPE: some were overwritten. */
+	while ((n = read(log, record, sizeof(record) - 1)) > 0 || (n < 0 && errno == EPIPE)) {
+		record[n < 0 ? 0 : n] = 0;
+		if (strstr(record, what))
+			return true;
+	}
+	return false;
+}
+
+#define DRM_DEBUG	"/sys/module/drm/parameters/debug"
+
+int rk_refusal_told(int (*refused)(void *arg), void *arg, int err, const char *why)
+{
+	int log = rk_log_open();
+	int ret = log < 0 ? log : rk_write_file(DRM_DEBUG, "2");
+	bool told = false;
+
+	for (int i = 0; i < 200 && !ret && !told; i++) {
+		int got = refused(arg);
+
+		if (got != err)
+			ret = got ? got : -EILSEQ;
+		told = rk_log_says(log, why);
+		if (!told)
+			rk_sleep_ms(100);
+	}
+	rk_write_file(DRM_DEBUG, "0");
+	if (log >= 0)
+		close(log);
+	return ret ? ret : told ? 0 : -ENOMSG;
+}
+
 void rk_stay_awake(bool on)
 {
 	glob_t g = { 0 };

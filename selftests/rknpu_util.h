@@ -48,6 +48,16 @@ bool rk_polled(void);
 bool rk_kernel_before(unsigned int major, unsigned int minor);
 /* To a file of the kernel's, which must be there. */
 int rk_write_file(const char *path, const char *text);
+
+/* The kernel's log, from now on. */
+int rk_log_open(void);
+/* Reads on until a line has it; false if no line of what is there has. */
+bool rk_log_says(int log, const char *what);
+/*
+ * Has @refused called, which is to return @err, until the log says why, with DRM's messages for
+ * the debugging of drivers on: there are few in a second. 0, or what else it returned, or -ENOMSG.
+ */
+int rk_refusal_told(int (*refused)(void *arg), void *arg, int err, const char *why);
 /* Sets a parameter of our module; other drivers keep theirs. */
 void rk_module_param(const char *name, unsigned int value);
 /* Its deadline per task. */

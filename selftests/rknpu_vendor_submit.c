@@ -73,6 +73,27 @@ RK_TEST_F(vendor, submit_chain_is_one_kick, "a chain of tasks costs one kick and
 	rv_chain_fini(&c);
 }
 
+struct again {
+	int fd;
+	struct drm_rknpu_submit s;
+};
+
+static int submit_again(void *arg)
+{
+	struct again *a = arg;
+
+	return rv_submit(a->fd, &a->s);
+}
+
+RK_TEST_F(vendor, refusals_say_why, "the log says what is wrong, if DRM's debug messages of drivers are on")
+{
+	struct again a = { .fd = self->fd, .s.flags = DRM_RKNPU_JOB_PC };
+
+	if (geteuid())
+		SKIP(return, "for root");
+	EXPECT_EQ(0, rk_refusal_told(submit_again, &a, -EINVAL, "submit: task_number is 0"));
+}
+
 RK_TEST_F(vendor, submit_on_each_core, "a job runs on the core that it names")
 {
 	for (int core = 0; core < 3; core++) {
