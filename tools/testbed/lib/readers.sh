@@ -23,7 +23,9 @@ rk_build_readers() {
 		for d in bin sbin lib; do [ -e $d ] || ln -s usr/$d $d; done
 		rm -rf usr/share/doc usr/share/man usr/share/locale usr/share/perl* usr/share/zoneinfo usr/lib/systemd \
 			usr/lib/*/perl* usr/lib/*/gconv usr/lib/*/systemd' sh "$tmp"
-	[ -x "$tmp/root/usr/bin/perf" ] && [ -x "$tmp/root/usr/bin/nvtop" ] || rk_die "the packages lack perf or nvtop"
+	for deb in glances nvtop perf; do
+		[ -x "$tmp/root/usr/bin/$deb" ] || rk_die "the packages lack $deb"
+	done
 	rm -rf "$tmp/debs"
 }
 
