@@ -26,8 +26,8 @@ extern "C" {
  * A device and everything made from it belong to one thread at a time. Different
  * threads may use different devices.
  *
- * Opaque types: ``struct npu_dev`` is one open file of the node, with its own address
- * space; ``struct npu_job`` is one product or convolution.
+ * Opaque types: ``struct npu_dev`` is an open file of the node, with its own address
+ * space, and more of them when one is full; ``struct npu_job`` is one product or convolution.
  *
  * Waiting functions return -ETIMEDOUT when the time is up, or -EBUSY if they were only to
  * look. How work ended is an enum npu_cause, which npu_strcause() has in words.

@@ -378,7 +378,8 @@ int npu_rec_end(struct npu_rec *rec);
  * @rec: recording after npu_rec_end()
  *
  * One ioctl, if the driver knows chained programs (npu_rec_info.chained); otherwise one
- * with a job of separate tasks. Over the vendor's interface there are more if other work
+ * with a job of separate tasks. Weights in several address spaces take one for each part,
+ * npu_rec_info.submits. Over the vendor's interface there are more if other work
  * on the same memory is under way, and one for each stage.
  *
  * Nothing but npu_rec_wait() tells that a core failed to write memory that several cores write;
@@ -440,6 +441,9 @@ struct npu_rec_info {
 	/** @chains: chains of tasks, with an interrupt each */
 	/** @stages: how often all cores begin together; one more than they wait for each other */
 	uint32_t chains, stages;
+	/** @submits: times that jobs are handed over; one more than the address space changes */
+	/** @spaces: address spaces that tasks run in */
+	uint32_t submits, spaces;
 };
 
 /**

@@ -26,6 +26,26 @@ extern "C" {
  * Opaque types: ``struct npu_tensor``, ``struct npu_weights``.
  */
 
+/**
+ * DOC: More than 4 GiB
+ *
+ * Addresses of the NPU have 32 bits. A device begins with one address space, and opens up to 15 more
+ * when memory does not fit: over mainline's interface each is another open file of the node, over
+ * the vendor's another of the domains of the process. Weights fill one after the other, each
+ * to seven eighths; tensors go where there is room first. -ENOSPC says that no address space has
+ * room for the memory; that memory itself is short, or that the driver allows no more of it
+ * (:doc:`parameters`), is -ENOMEM.
+ *
+ * An operation runs where its weights are, and one without weights where the operation before it
+ * runs. A recording is cut where that changes: npu_rec_run() has an ioctl for each part
+ * (npu_rec_info.submits), and parts follow each other by the fences of the memory that they share.
+ * So weights that are used in the order in which they were made need one cut per address space.
+ * Tensors that are used in several are mapped in each of them, which takes addresses, but no
+ * memory. This wants a driver that imports dma-bufs. Elsewhere, and over the vendor's interface, where
+ * memory belongs to one domain, each address space has a copy: npu_rec_run() then returns when
+ * the run is over, and the CPU copies between the parts (npu_stats.copied).
+ */
+
 /* ---- tensors ------------------------------------------------------------- */
 
 struct npu_tensor;
@@ -52,8 +72,8 @@ struct npu_shape {
  * The memory holds rows in multiples of 4, unless there is only one, and columns in
  * multiples of 32.
  *
- * Return: 0, -EINVAL for a bad type or size, or if the tensor exceeds 2 GiB; -ENOMEM, or
- * another errno of the driver.
+ * Return: 0, -EINVAL for a bad type or size, or if the tensor exceeds 2 GiB; -ENOMEM; -ENOSPC
+ * if no address space has room; or another errno of the driver.
  */
 int npu_tensor_new(struct npu_dev *dev, enum npu_prec type, uint32_t rows, uint32_t cols,
 		   struct npu_tensor **out);
@@ -220,7 +240,8 @@ struct npu_weights_desc {
  * @out: the weights
  *
  * Return: 0, -EINVAL for a bad description, -E2BIG if they exceed 2 GiB, -ERANGE for a
- * requantisation out of range, -ENOMEM, or another errno of the driver.
+ * requantisation out of range, -ENOMEM, -ENOSPC if no address space has room, or another errno of
+ * the driver.
  */
 int npu_weights_new(struct npu_dev *dev, const struct npu_weights_desc *desc, const void *src,
 		    struct npu_weights **out);
@@ -232,6 +253,18 @@ int npu_weights_new(struct npu_dev *dev, const struct npu_weights_desc *desc, co
  * The memory lives on while a recording uses it.
  */
 void npu_weights_free(struct npu_weights *w);
+
+/* ---- address spaces -------------------------------------------------------- */
+
+/**
+ * npu_limit_space - use less of each address space
+ * @dev: device
+ * @bytes: most bytes of tensors, weights and recordings in one, 0 = 4 GiB
+ *
+ * It holds for what is allocated from now on, and is for tests and for those who fill an address
+ * space with memory of their own, too (npu_bo_alloc()).
+ */
+void npu_limit_space(struct npu_dev *dev, uint64_t bytes);
 
 /* ---- counters ------------------------------------------------------------ */
 
@@ -249,6 +282,10 @@ struct npu_stats {
 	uint64_t programmed;
 	/** @runs: recordings started */
 	uint64_t runs;
+	/** @copied: bytes that the CPU copied from one address space to another */
+	uint64_t copied;
+	/** @spaces: address spaces open now, at least 1 */
+	uint32_t spaces;
 };
 
 /**

@@ -5,23 +5,7 @@
 #ifndef NPU_COMPUTE_H
 #define NPU_COMPUTE_H
 
-#include "npu_internal.h"
-
-/* A buffer with several users. */
-struct npu_mem {
-	struct npu_bo *bo;
-	unsigned int refs;
-	const struct npu_rec *last;	/* that ran with it, perhaps long gone: only compared */
-	bool last_shared;		/* and several cores wrote it */
-};
-
-/* What one buffer can hold, see npu_bo_alloc(). */
-#define NPU_MEM_MAX		UINT64_C(0x7ffff000)
-
-/* Allocates and maps; with one reference. */
-int npu_mem_new(struct npu_dev *dev, size_t size, struct npu_mem **out);
-struct npu_mem *npu_mem_get(struct npu_mem *mem);
-void npu_mem_put(struct npu_mem *mem);
+#include "npu_space.h"
 
 #define NPU_ATOM_BYTES		16u
 /* What programs read and write of a tensor comes in these units. */
@@ -29,7 +13,7 @@ void npu_mem_put(struct npu_mem *mem);
 #define NPU_TENSOR_COLS		32u
 
 struct npu_tensor {
-	struct npu_dev *dev;
+	struct npu_dev *dev;	/* that npu_open() returned */
 	struct npu_mem *mem;
 	struct npu_shape shape;
 	uint32_t pitch;		/* rows from one 16-byte surface to the next */
@@ -53,9 +37,10 @@ struct npu_weights {
 	int32_t in_zp, weight_zp;
 };
 
+/* In the space that the memory entered last. */
 static inline uint64_t npu_tensor_iova(const struct npu_tensor *t)
 {
-	return t->mem->bo->iova + t->offset;
+	return t->mem->iova + t->offset;
 }
 
 /* Columns of one 16-byte surface. */
@@ -64,6 +49,10 @@ static inline uint32_t npu_tensor_lanes(const struct npu_tensor *t)
 	return (uint32_t)(NPU_ATOM_BYTES / npu_prec_bytes(t->shape.type));
 }
 
+/* In memory that becomes the tensor's own; NULL where there is no memory for the tensor. */
+struct npu_tensor *npu_tensor_take(struct npu_dev *dev, struct npu_mem *mem, struct npu_shape shape);
+/* Bytes of memory that programs may touch for a tensor; 0 for one that cannot be. */
+size_t npu_tensor_alloc_bytes(struct npu_shape shape);
 /* A tensor at the start of memory that is large enough. */
 int npu_tensor_in(struct npu_dev *dev, struct npu_mem *mem, struct npu_shape shape,
 		  struct npu_tensor **out);
@@ -74,6 +63,11 @@ int npu_tensor_begin(struct npu_tensor *t, bool write);
 int npu_tensor_end(struct npu_tensor *t);
 /* CPU address of a row of a surface. */
 uint8_t *npu_tensor_atom(const struct npu_tensor *t, uint32_t surface, uint32_t row);
+
+/* npu_weights.c: npu_weights_new() in an address space of one's choice */
+#define NPU_ANY_SPACE	(-1)
+int npu_weights_new_at(struct npu_dev *dev, int space, const struct npu_weights_desc *desc,
+		       const void *src, struct npu_weights **out);
 
 /* npu_pack.c: npu_pack_weights() for matrices, faster */
 void npu_pack_matrix(void *dst, const void *src, size_t ld, bool is_kn, size_t bpe,

@@ -134,7 +134,7 @@ static int alloc_and_fill(struct npu_weights *w, const struct npu_conv_weights_d
 		bytes = w->bias_offset + np * sizeof(int32_t);
 	if (bytes > NPU_MEM_MAX)
 		return -E2BIG;
-	ret = npu_mem_new(w->dev, (size_t)bytes, &w->mem);
+	ret = npu_mem_new_weights(w->dev, (size_t)bytes, &w->mem);
 	if (!ret)
 		ret = fill(w, d, src, np);
 	if (!ret)

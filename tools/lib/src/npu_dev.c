@@ -26,8 +26,10 @@
 struct npu_dev {
 	int fd;
 	bool vendor;		/* the ioctls of node "rknpu" */
+	uint32_t domain;	/* of that node */
 	uint64_t features;	/* DRM_ROCKET_FEATURE_* */
 	struct npu_stats stats;
+	struct npu_spaces spaces;
 	char path[256];
 };
 
@@ -189,7 +191,34 @@ int npu_open(const char *path, struct npu_dev **out)
 		return err;
 	}
 	dev->features = get_features(dev);
+	dev->spaces.dev[0] = dev;
+	dev->spaces.n = 1;
 	*out = dev;
+	return 0;
+}
+
+int npu_dev_open_space(struct npu_dev *dev, uint32_t number, struct npu_dev **out)
+{
+	struct npu_dev *space = calloc(1, sizeof(*space));
+
+	if (!space)
+		return -ENOMEM;
+	space->vendor = dev->vendor;
+	space->features = dev->features;
+	memcpy(space->path, dev->path, sizeof(space->path));
+	if (dev->vendor) {
+		space->domain = number;
+		space->fd = fcntl(dev->fd, F_DUPFD_CLOEXEC, 0);
+	} else {
+		space->fd = open(dev->path, O_RDWR | O_CLOEXEC);
+	}
+	if (space->fd < 0) {
+		int err = -errno;
+
+		free(space);
+		return err;
+	}
+	*out = space;
 	return 0;
 }
 
@@ -197,8 +226,22 @@ void npu_close(struct npu_dev *dev)
 {
 	if (!dev)
 		return;
+	for (uint32_t i = 1; i < dev->spaces.n; i++) {
+		close(dev->spaces.dev[i]->fd);
+		free(dev->spaces.dev[i]);
+	}
 	close(dev->fd);
 	free(dev);
+}
+
+struct npu_spaces *npu_dev_spaces(struct npu_dev *dev)
+{
+	return &dev->spaces;
+}
+
+uint32_t npu_dev_domain(const struct npu_dev *dev)
+{
+	return dev->domain;
 }
 
 bool npu_is_vendor(const struct npu_dev *dev)

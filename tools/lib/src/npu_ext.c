@@ -160,13 +160,18 @@ static int describe(struct npu_dev *dev, uint32_t handle, struct npu_bo *bo)
 	return 0;
 }
 
+bool npu_can_import(const struct npu_dev *dev)
+{
+	return npu_dev_features(dev) & DRM_ROCKET_FEATURE_BO_INFO;
+}
+
 int npu_bo_import(struct npu_dev *dev, int fd, struct npu_bo **out)
 {
 	struct npu_bo *bo;
 	uint32_t handle;
 	int ret;
 
-	if (!(npu_dev_features(dev) & DRM_ROCKET_FEATURE_BO_INFO))
+	if (!npu_can_import(dev))
 		return -EOPNOTSUPP;
 	bo = calloc(1, sizeof(*bo));
 	if (!bo)

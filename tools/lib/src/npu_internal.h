@@ -220,6 +220,9 @@ int npu_job_buffer(struct npu_job *job, size_t size, struct npu_bo **bo);
 int npu_job_program(struct npu_job *job, const struct npu_prog *prog);
 int npu_job_flush(struct npu_job *job);
 
+/* npu_ext.c: does npu_bo_import() work? */
+bool npu_can_import(const struct npu_dev *dev);
+
 /* npu_dev.c */
 int64_t npu_deadline(int64_t timeout_ns);
 int npu_wait_job_until(struct npu_dev *dev, uint64_t number, int64_t deadline_ns,

@@ -91,7 +91,7 @@ static inline struct npu_tensor npu_part(const struct npu_tensor *t, uint32_t ro
 }
 
 /* Memory that the recording keeps if something uses it. */
-int npu_rec_temp(struct npu_rec *rec, struct npu_dev *dev, enum npu_prec type, uint32_t rows,
+int npu_rec_temp(struct npu_rec *rec, enum npu_prec type, uint32_t rows,
 		 uint32_t cols, struct npu_tensor **out);
 
 /* npu_rec_spread.c: the same */
@@ -106,7 +106,7 @@ int npu_rec_widen(struct npu_rec *rec, const struct npu_tensor *col, struct npu_
 /* npu_rec_reduce.c: the same; the largest of each row to @v, 1 x M */
 int npu_rec_row_max(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *v);
 /* 1 x N to whole groups of columns: largest for the first @cols, least behind them. */
-int npu_rec_fence_row(struct npu_rec *rec, struct npu_dev *dev, uint32_t cols,
+int npu_rec_fence_row(struct npu_rec *rec, uint32_t cols,
 		      struct npu_tensor **out);
 
 /* npu_rec_softmax.c: the same */
@@ -116,7 +116,7 @@ int npu_rec_fence_row(struct npu_rec *rec, struct npu_dev *dev, uint32_t cols,
 
 int npu_rec_exp_table(struct npu_rec *rec, float scale, struct npu_table **out);
 /* Row r may see the first @seen + r columns. */
-int npu_rec_causal_mask(struct npu_rec *rec, struct npu_dev *dev, uint32_t rows, uint32_t cols,
+int npu_rec_causal_mask(struct npu_rec *rec, uint32_t rows, uint32_t cols,
 			uint32_t seen, struct npu_tensor **out);
 
 /* What is in between: numbers, and a value per row. */

@@ -84,7 +84,8 @@ void npu_rec_free(struct npu_rec *rec)
 		npu_mem_put(rec->use[i].mem);
 	for (uint32_t i = 0; i < rec->nconsts; i++)
 		npu_weights_free(rec->consts[i].weights);
-	npu_mem_put(rec->code);
+	for (uint32_t i = 0; i < NPU_MAX_SPACES; i++)
+		npu_mem_put(rec->code[i]);
 	for (uint32_t i = 0; i < NPU_MAX_CORES; i++) {
 		npu_mem_put(rec->token[0][i]);
 		npu_mem_put(rec->token[1][i]);
@@ -98,6 +99,7 @@ void npu_rec_free(struct npu_rec *rec)
 	free(rec->bo);
 	free(rec->job);
 	free(rec->job_opts);
+	free(rec->part);
 	free(rec);
 }
 
@@ -130,7 +132,8 @@ static struct npu_mem *idle_sums(const struct npu_rec *rec, uint64_t bytes)
 	for (uint32_t i = 0; i < rec->nuses; i++) {
 		const struct rec_use *u = &rec->use[i];
 
-		if (u->sums && u->core == rec->core && u->mem->refs == 1 && u->mem->bo->size >= bytes)
+		if (u->sums && u->core == rec->core && u->mem->refs == 1 && u->mem->bo->size >= bytes &&
+		    u->mem->space == rec->space)
 			return u->mem;
 	}
 	return NULL;
@@ -142,7 +145,7 @@ int npu_rec_sums(struct npu_rec *rec, enum npu_prec type, uint32_t rows, uint32_
 	struct npu_mem *idle = idle_sums(rec, npu_tensor_bytes(type, rows, cols));
 	struct npu_shape shape = { .type = type, .rows = rows, .cols = cols };
 	int ret = idle ? npu_tensor_in(rec->dev, idle, shape, out) :
-			 npu_tensor_new(rec->dev, type, rows, cols, out);
+			 npu_rec_tensor(rec, type, rows, cols, out);
 
 	if (ret)
 		return npu_rec_fail(rec, ret, "no memory for sums of %u x %u", rows, cols);
@@ -160,7 +163,7 @@ const struct npu_weights *npu_rec_const(const struct npu_rec *rec, uint32_t n, u
 	for (uint32_t i = 0; i < rec->nconsts; i++) {
 		const struct rec_const *c = &rec->consts[i];
 
-		if (c->n == n && c->k == k && c->value == value)
+		if (c->n == n && c->k == k && c->value == value && c->weights->mem->space == rec->space)
 			return c->weights;
 	}
 	return NULL;
@@ -212,12 +215,18 @@ struct npu_rec_info npu_rec_info(const struct npu_rec *rec)
 {
 	struct npu_rec_info info = {
 		.ops = rec->nops, .chained = rec->chained, .stages = rec->stage + 1,
+		.submits = rec->nparts,
 	};
+	uint32_t spaces = 0;
 
 	for (uint32_t i = 0; i < rec->nchains; i++) {
 		info.tasks += chain_tasks(rec, &rec->chain[i]);
 		info.chains += chain_tasks(rec, &rec->chain[i]) != 0;
+		if (chain_tasks(rec, &rec->chain[i]))
+			spaces |= UINT32_C(1) << rec->chain[i].space;
 	}
+	for (; spaces; spaces &= spaces - 1)
+		info.spaces++;
 	return info;
 }
 

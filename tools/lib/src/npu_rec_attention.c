@@ -88,10 +88,10 @@ static int make_mask(struct attention *a)
 	uint32_t before = a->tokens - a->rows;
 
 	if (a->causal)
-		return npu_rec_causal_mask(a->rec, a->y->dev, a->block, a->stored + last_block(a),
+		return npu_rec_causal_mask(a->rec, a->block, a->stored + last_block(a),
 					   before + last_block(a) + 1, &a->mask);
 	if (a->tokens < a->stored)
-		return npu_rec_fence_row(a->rec, a->y->dev, a->tokens, &a->mask);
+		return npu_rec_fence_row(a->rec, a->tokens, &a->mask);
 	return 0;
 }
 
@@ -107,13 +107,13 @@ static int prepare(struct attention *a, float scale)
 	if (!ret)
 		a->values->k_step = npu_sum_step(a->block, a->values);
 	if (!ret)
-		ret = npu_rec_temp(a->rec, dev, NPU_PREC_FP16, a->dim, a->stored, &a->turned);
+		ret = npu_rec_temp(a->rec, NPU_PREC_FP16, a->dim, a->stored, &a->turned);
 	if (!ret)
 		ret = npu_transposer_new(a->rec, &a->transposer, dev, NPU_PREC_FP16, a->tokens);
 	if (!ret)
 		ret = make_mask(a);
 	for (size_t i = 0; !ret && i < ARRAY_SIZE(a->score); i++)
-		ret = npu_rec_temp(a->rec, dev, NPU_PREC_FP16, a->block, a->stored, &a->score[i]);
+		ret = npu_rec_temp(a->rec, NPU_PREC_FP16, a->block, a->stored, &a->score[i]);
 	if (!ret)
 		ret = npu_softmax_temps_new(a->rec, &a->temps, a->score[0]);
 	return ret;

@@ -160,10 +160,10 @@ static int add_task(struct npu_rec *rec, const struct conv *c, const struct npu_
 		.pad_left = c->sx.before, .pad_top = in.before, .pad_value = w->in_zp,
 		.weight_zp = w->weight_zp,
 		.in_iova = at(c->x, (uint64_t)in.first * c->win->in_w, w->depthwise ? a->col : 0),
-		.weight_iova = w->mem->bo->iova + first * kernel_bytes(c, w->depthwise ? 1 : w->kp),
+		.weight_iova = w->mem->iova + first * kernel_bytes(c, w->depthwise ? 1 : w->kp),
 		.out_iova = at(c->y, (uint64_t)a->line * c->out_w, a->col),
 		.has_bias = w->has_bias,
-		.bias_iova = w->mem->bo->iova + w->bias_offset + first * sizeof(int32_t),
+		.bias_iova = w->mem->iova + w->bias_offset + first * sizeof(int32_t),
 		.rq = w->rq, .relu = c->act == NPU_ACT_RELU,
 	};
 
@@ -268,12 +268,11 @@ static int append_group(struct npu_rec *rec, const struct conv *c, const struct 
 static int append_half(struct npu_rec *rec, const struct conv *c, const struct npu_area *a)
 {
 	struct npu_band in = npu_side_band(&c->sy, a->line, a->lines);
-	struct npu_dev *dev = c->y->dev;
 	struct group g = { NULL };
-	int ret = npu_rec_temp(rec, dev, NPU_PREC_INT8, in.n * c->win->in_w, DW_BYTES, &g.x);
+	int ret = npu_rec_temp(rec, NPU_PREC_INT8, in.n * c->win->in_w, DW_BYTES, &g.x);
 
 	if (!ret)
-		ret = npu_rec_temp(rec, dev, NPU_PREC_INT8, a->lines * c->out_w, DW_BYTES, &g.y);
+		ret = npu_rec_temp(rec, NPU_PREC_INT8, a->lines * c->out_w, DW_BYTES, &g.y);
 	if (!ret)
 		ret = append_group(rec, c, a, &in, &g);
 	npu_tensor_free(g.x);
@@ -323,6 +322,8 @@ int npu_rec_conv(struct npu_rec *rec, const struct npu_tensor *x, const struct n
 	p.height = npu_side_out(&c.sy);
 	if (!ret)
 		ret = check(rec, &c);
+	if (!ret)
+		ret = npu_rec_settle(rec, w);
 	if (!ret)
 		ret = npu_rec_by_area(rec, &p, &c, append_area);
 	return ret ? ret : npu_rec_commit(rec);

@@ -33,7 +33,7 @@ static int open_chain(struct npu_rec *rec)
 		return no_memory(rec);
 	rec->chain = c;
 	c[rec->nchains] = (struct rec_chain){
-		.stage = rec->stage, .core = rec->core, .prog = npu_prog_new(),
+		.stage = rec->stage, .core = rec->core, .space = rec->space, .prog = npu_prog_new(),
 	};
 	if (!c[rec->nchains].prog)
 		return no_memory(rec);
@@ -180,7 +180,7 @@ static bool clashes(const struct npu_rec *rec, const struct rec_region *r)
 }
 
 /* What was said of the tasks to come goes along; the rest is over when the new stage begins. */
-static int begin_stage(struct npu_rec *rec)
+int npu_rec_new_stage(struct npu_rec *rec)
 {
 	uint32_t now = tasks_now(rec), n = 0;
 	int ret;
@@ -211,7 +211,7 @@ static int note_region(struct npu_rec *rec, struct rec_region *r)
 			return 0;
 		}
 	}
-	/* begin_stage() shortens the array, which does not matter to one that is only grown. */
+	/* npu_rec_new_stage() shortens the array, which does not matter to one that is only grown. */
 	if (rec->nregions == rec->regions_room) {
 		uint32_t room = rec->regions_room ? 2 * rec->regions_room : 16;
 
@@ -225,14 +225,22 @@ static int note_region(struct npu_rec *rec, struct rec_region *r)
 	return 0;
 }
 
+bool npu_rec_chain_uses(const struct rec_chain *c, const struct npu_mem *mem, bool write)
+{
+	for (uint32_t i = 0; c->ntasks && i < c->naccesses; i++)
+		if (c->access[i].mem == mem)
+			return !write || c->access[i].write;
+	return false;
+}
+
 static int use(struct npu_rec *rec, struct rec_region r)
 {
-	int ret = 0;
+	int ret = npu_rec_enter(rec, r.part.mem);
 
 	r.core = rec->core;
-	if (rec->cores > 1) {
+	if (!ret && rec->cores > 1) {
 		if (clashes(rec, &r))
-			ret = begin_stage(rec);
+			ret = npu_rec_new_stage(rec);
 		if (!ret)
 			ret = note_region(rec, &r);
 	}

@@ -116,7 +116,7 @@ static int append_widened(struct npu_rec *rec, const struct ew *e)
 	const struct npu_shape *a = &e->a->shape;
 	struct npu_tensor *wide = NULL;
 	struct ew with_wide = *e;
-	int ret = npu_rec_temp(rec, e->a->dev, a->type, a->rows, a->cols, &wide);
+	int ret = npu_rec_temp(rec, a->type, a->rows, a->cols, &wide);
 
 	if (!ret)
 		ret = npu_rec_widen(rec, e->b, wide);
@@ -206,7 +206,7 @@ static int append_gated(struct npu_rec *rec, const char *name, const struct npu_
 	struct npu_tensor *gate;
 	int ret;
 
-	ret = npu_tensor_new(y->dev, NPU_PREC_FP16, y->shape.rows, y->shape.cols, &gate);
+	ret = npu_rec_tensor(rec, NPU_PREC_FP16, y->shape.rows, y->shape.cols, &gate);
 	if (ret)
 		return npu_rec_fail(rec, ret, "%s: no memory for what is between", name);
 	ret = append(rec, &(struct ew){ name, NPU_EW_TABLE, x, x, gate, table });

@@ -42,7 +42,7 @@ struct rec_region {
 
 /* Tasks that follow each other on one core. */
 struct rec_chain {
-	uint32_t stage, core;
+	uint32_t stage, core, space;
 	struct npu_prog *prog;		/* until npu_rec_end() */
 	struct rec_access *access;	/* each memory once */
 	uint32_t naccesses;
@@ -51,6 +51,13 @@ struct rec_chain {
 	uint32_t op;			/* the last one */
 
 	uint32_t first_task, ntasks;	/* in npu_rec.task */
+	uint32_t part;			/* that it is submitted with */
+};
+
+/* Jobs that one submit hands over. */
+struct rec_part {
+	uint32_t space, first_job, njobs;
+	uint64_t number;		/* of the driver's first job, or 0 */
 };
 
 /* Weights that are the same for every operation: n columns of k values. */
@@ -85,9 +92,13 @@ struct npu_rec {
 	struct rec_region *region;	/* of this stage, if there are several cores */
 	uint32_t nregions, regions_room;
 
+	/* npu_rec_space.c */
+	bool settled;			/* is it known where operations run? */
+	uint32_t space;			/* there */
+
 	bool ended;
 	bool chained;
-	struct npu_mem *code;		/* the programs */
+	struct npu_mem *code[NPU_MAX_SPACES];	/* the programs of chains there */
 	struct npu_mem *token[2][NPU_MAX_CORES];	/* of two stages in turns */
 	struct npu_task *task;
 	uint32_t ntasks;
@@ -95,10 +106,11 @@ struct npu_rec {
 	struct npu_hwjob *job;		/* one per chain, or over the vendor's interface per stage */
 	struct npu_job_opts *job_opts;
 	uint32_t njobs;
+	struct rec_part *part;
+	uint32_t nparts;
 	struct npu_vendor_batch **batch;	/* over the vendor's interface: one per job */
 
 	bool running;
-	uint64_t number;		/* of the driver's first job, or 0 */
 	uint32_t started, waited;	/* jobs; those that are known to be over */
 	struct npu_rec_failure failure;	/* of the last run; err 0 = none */
 };
@@ -108,12 +120,21 @@ void *npu_rec_grow(void *array, uint32_t n, size_t size);
 
 /* npu_rec_cores.c */
 int npu_rec_first_chain(struct npu_rec *rec);
+/* All cores wait for each other. */
+int npu_rec_new_stage(struct npu_rec *rec);
+/* Does the chain have it, or write it if asked for that? */
+bool npu_rec_chain_uses(const struct rec_chain *c, const struct npu_mem *mem, bool write);
 void npu_rec_free_chains(struct npu_rec *rec);
 /* Is the memory written by several cores? Jobs list it as read then, or they would wait. */
 static inline bool npu_use_is_shared(const struct rec_use *use)
 {
 	return use->writers & (use->writers - 1);
 }
+
+/* npu_rec_space.c: does a run copy between spaces? Into that of a part, and out of it. */
+bool npu_rec_copies(const struct npu_rec *rec);
+int npu_rec_copy_in(const struct npu_rec *rec, uint32_t part);
+int npu_rec_copy_out(const struct npu_rec *rec, uint32_t part);
 
 bool npu_rec_is_shared(const struct npu_rec *rec, const struct npu_mem *mem);
 

@@ -99,14 +99,14 @@ static int add_tile(struct npu_rec *rec, const struct npu_tile *t, const struct 
 	task.in_h_full = x->pitch;
 	task.out_h_full = y->pitch;
 	task.in_iova = npu_tensor_iova(x) + npu_feature_offset(bpe, x->pitch, t->m0, s->k0);
-	task.weight_iova = w->mem->bo->iova +
+	task.weight_iova = w->mem->iova +
 			   ((uint64_t)np * s->k0 + (uint64_t)(w->n_from + t->n0) * s->kp) * bpe;
 	task.out_iova = npu_tensor_iova(y) +
 			npu_feature_offset(npu_prec_bytes(y->shape.type), y->pitch, t->m0, t->n0);
 	task.relu = s->act == NPU_ACT_RELU;
 	task.has_bias = s->bias;
 	if (s->bias)
-		task.bias_iova = w->mem->bo->iova + w->bias_offset +
+		task.bias_iova = w->mem->iova + w->bias_offset +
 				 (w->n_from + t->n0) * sizeof(int32_t);
 	if (y->shape.type == NPU_PREC_INT8)
 		task.rq = w->rq;
@@ -167,7 +167,7 @@ static int finish_sum(struct npu_rec *rec, const struct npu_tensor *sum, struct 
 
 	if (!npu_table_of(act))
 		return npu_rec_copy(rec, sum, y, act == NPU_ACT_RELU);
-	ret = npu_rec_temp(rec, y->dev, NPU_PREC_FP16, y->shape.rows, y->shape.cols, &half);
+	ret = npu_rec_temp(rec, NPU_PREC_FP16, y->shape.rows, y->shape.cols, &half);
 	if (!ret)
 		ret = npu_rec_copy(rec, sum, half, false);
 	if (!ret)
@@ -318,6 +318,8 @@ int npu_rec_matmul(struct npu_rec *rec, const struct npu_tensor *x, const struct
 
 	if (!ret)
 		ret = check(rec, x, w, y, opts);
+	if (!ret)
+		ret = npu_rec_settle(rec, w);
 	if (!ret)
 		ret = append_shared(rec, &p);
 	return ret ? ret : npu_rec_commit(rec);

@@ -74,10 +74,10 @@ int npu_rec_copy_raw(struct npu_rec *rec, const struct npu_tensor *x, const stru
 	return ret;
 }
 
-int npu_rec_temp(struct npu_rec *rec, struct npu_dev *dev, enum npu_prec type, uint32_t rows,
+int npu_rec_temp(struct npu_rec *rec, enum npu_prec type, uint32_t rows,
 		 uint32_t cols, struct npu_tensor **out)
 {
-	int ret = npu_tensor_new(dev, type, rows, cols, out);
+	int ret = npu_rec_tensor(rec, type, rows, cols, out);
 
 	return ret ? npu_rec_fail(rec, ret, "no memory for %u x %u in between", rows, cols) : 0;
 }

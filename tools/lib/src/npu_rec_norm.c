@@ -26,12 +26,12 @@ struct temps {
 	const struct npu_weights *mean;
 };
 
-static int filled(struct npu_rec *rec, struct npu_dev *dev, uint32_t rows, uint32_t cols, double v,
+static int filled(struct npu_rec *rec, uint32_t rows, uint32_t cols, double v,
 		  struct npu_tensor **out)
 {
 	size_t n = (size_t)rows * cols;
 	float *src = malloc(n * sizeof(*src));
-	int ret = src ? npu_rec_temp(rec, dev, NPU_PREC_FP16, rows, cols, out) : -ENOMEM;
+	int ret = src ? npu_rec_temp(rec, NPU_PREC_FP16, rows, cols, out) : -ENOMEM;
 
 	for (size_t i = 0; src && i < n; i++)
 		src[i] = (float)v;
@@ -46,22 +46,22 @@ static int alloc_temps(struct npu_rec *rec, struct temps *t, const struct npu_te
 	uint32_t rows = x->shape.rows, cols = (uint32_t)round_up(x->shape.cols, NPU_TENSOR_COLS);
 	struct npu_tensor **vector[] = { &t->most, &t->least, &t->both, &t->size };
 	struct npu_dev *dev = x->dev;
-	int ret = npu_rec_temp(rec, dev, NPU_PREC_FP16, rows, cols, &t->a);
+	int ret = npu_rec_temp(rec, NPU_PREC_FP16, rows, cols, &t->a);
 
 	if (!ret)
-		ret = npu_rec_temp(rec, dev, NPU_PREC_FP16, rows, cols, &t->b);
+		ret = npu_rec_temp(rec, NPU_PREC_FP16, rows, cols, &t->b);
 	if (!ret)
-		ret = npu_rec_temp(rec, dev, NPU_PREC_FP16, rows, cols, &t->c);
+		ret = npu_rec_temp(rec, NPU_PREC_FP16, rows, cols, &t->c);
 	for (size_t i = 0; !ret && i < ARRAY_SIZE(t->col); i++)
-		ret = npu_rec_temp(rec, dev, NPU_PREC_FP16, rows, WIDE, &t->col[i]);
+		ret = npu_rec_temp(rec, NPU_PREC_FP16, rows, WIDE, &t->col[i]);
 	for (size_t i = 0; !ret && i < ARRAY_SIZE(vector); i++)
-		ret = npu_rec_temp(rec, dev, NPU_PREC_FP16, 1, rows, vector[i]);
+		ret = npu_rec_temp(rec, NPU_PREC_FP16, 1, rows, vector[i]);
 	if (!ret)
-		ret = filled(rec, dev, rows, WIDE, root, &t->root);
+		ret = filled(rec, rows, WIDE, root, &t->root);
 	if (!ret)
-		ret = filled(rec, dev, 1, rows, root, &t->floor);
+		ret = filled(rec, 1, rows, root, &t->floor);
 	if (!ret)
-		ret = filled(rec, dev, 1, x->shape.cols, -1, &t->minus);
+		ret = filled(rec, 1, x->shape.cols, -1, &t->minus);
 	if (!ret)
 		ret = npu_rec_uniform(rec, dev, WIDE, x->shape.cols, 1 / (float)x->shape.cols,
 				      &t->mean);
@@ -179,7 +179,7 @@ static int append_layer(struct npu_rec *rec, const struct npu_tensor *x,
 			const struct npu_norm_opts *opts, struct npu_tensor *y, struct temps *t)
 {
 	struct npu_tensor *centred = NULL, c = columns(t->c, x);
-	int ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, x->shape.rows, x->shape.cols, &centred);
+	int ret = npu_rec_temp(rec, NPU_PREC_FP16, x->shape.rows, x->shape.cols, &centred);
 
 	if (!ret)
 		ret = append_centred(rec, x, &c, t);

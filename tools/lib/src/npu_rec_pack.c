@@ -26,7 +26,7 @@ int npu_rec_blank(struct npu_rec *rec, struct npu_dev *dev, enum npu_prec type, 
 {
 	size_t np = round_up(n, npu_kernel_group(type)), kp = round_up(k, GROUP_COLS);
 	struct npu_weights *w = calloc(1, sizeof(*w));
-	int ret = w ? npu_mem_new(dev, np * kp * npu_prec_bytes(type), &w->mem) : -ENOMEM;
+	int ret = w ? npu_rec_mem(rec, np * kp * npu_prec_bytes(type), &w->mem) : -ENOMEM;
 
 	if (ret) {
 		free(w);
@@ -57,7 +57,7 @@ static void pack_task(struct npu_rec *rec, const struct npu_tensor *x, const str
 			.line = x->pitch, .surf = 1,
 		},
 		.to = {
-			.iova = w->mem->bo->iova + (at + (uint64_t)(col - k0) * group) * bpe,
+			.iova = w->mem->iova + (at + (uint64_t)(col - k0) * group) * bpe,
 			.width = atoms, .height = lines, .surfaces = rows / lines,
 			.line = atoms, .surf = group * atoms * (kp / GROUP_COLS),
 		},
@@ -102,7 +102,7 @@ int npu_transposer_new(struct npu_rec *rec, struct npu_transposer *t, struct npu
 		       enum npu_prec type, uint32_t rows)
 {
 	float one[SIDE * SIDE] = { 0 };
-	int ret = npu_rec_temp(rec, dev, type, SIDE, SIDE, &t->identity);
+	int ret = npu_rec_temp(rec, type, SIDE, SIDE, &t->identity);
 
 	for (uint32_t i = 0; i < SIDE; i++)
 		one[i * SIDE + i] = 1;

@@ -78,12 +78,12 @@ int npu_rec_reduce_mean(struct npu_rec *rec, const struct npu_tensor *x, struct 
 /* ---- maxima ---- */
 
 /* A row that takes away what lies behind the last column. */
-int npu_rec_fence_row(struct npu_rec *rec, struct npu_dev *dev, uint32_t cols,
+int npu_rec_fence_row(struct npu_rec *rec, uint32_t cols,
 		      struct npu_tensor **out)
 {
 	uint32_t stored = (uint32_t)round_up(cols, NPU_TENSOR_COLS);
 	float *v = malloc(stored * sizeof(*v));
-	int ret = v ? npu_tensor_new(dev, NPU_PREC_FP16, 1, stored, out) : -ENOMEM;
+	int ret = v ? npu_rec_tensor(rec, NPU_PREC_FP16, 1, stored, out) : -ENOMEM;
 
 	for (uint32_t i = 0; v && i < stored; i++)
 		v[i] = i < cols ? NPU_HALF_MAX : -NPU_HALF_MAX;
@@ -97,11 +97,11 @@ int npu_rec_fence_row(struct npu_rec *rec, struct npu_dev *dev, uint32_t cols,
 static int fence(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor **out)
 {
 	struct npu_tensor *row = NULL, whole = *x;
-	int ret = npu_rec_fence_row(rec, x->dev, x->shape.cols, &row);
+	int ret = npu_rec_fence_row(rec, x->shape.cols, &row);
 
 	whole.shape.cols = (uint32_t)round_up(x->shape.cols, NPU_TENSOR_COLS);
 	if (!ret)
-		ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, x->shape.rows, whole.shape.cols, out);
+		ret = npu_rec_temp(rec, NPU_PREC_FP16, x->shape.rows, whole.shape.cols, out);
 	if (!ret)
 		ret = npu_rec_ew(rec, NPU_EW_MIN, &whole, row, *out);
 	npu_tensor_free(row);
@@ -142,12 +142,12 @@ static int max_of_many(struct npu_rec *rec, const struct npu_tensor *x, struct n
 {
 	struct npu_tensor *most[2] = { NULL, NULL }, *more = NULL;
 	uint32_t rows = x->shape.rows;
-	int ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, 1, rows, &most[0]);
+	int ret = npu_rec_temp(rec, NPU_PREC_FP16, 1, rows, &most[0]);
 
 	if (!ret)
-		ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, 1, rows, &most[1]);
+		ret = npu_rec_temp(rec, NPU_PREC_FP16, 1, rows, &most[1]);
 	if (!ret)
-		ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, 1, rows, &more);
+		ret = npu_rec_temp(rec, NPU_PREC_FP16, 1, rows, &more);
 	if (!ret)
 		ret = max_of_columns(rec, x, 0, most[0]);
 	for (uint32_t i = 1; !ret && i * NPU_FLY_COLS < x->shape.cols; i++) {
@@ -185,7 +185,7 @@ static int max_rows(struct npu_rec *rec, const void *arg, uint32_t row, uint32_t
 	const struct reduction *r = arg;
 	struct npu_tensor x = npu_part(r->x, row, rows, 0, r->x->shape.cols);
 	struct npu_tensor y = npu_part(r->y, row, rows, 0, 1), *v = NULL;
-	int ret = npu_rec_temp(rec, x.dev, NPU_PREC_FP16, 1, rows, &v);
+	int ret = npu_rec_temp(rec, NPU_PREC_FP16, 1, rows, &v);
 
 	if (!ret)
 		ret = npu_rec_row_max(rec, &x, v);

@@ -44,13 +44,14 @@ static size_t chain_entries(const struct rec_chain *c)
 
 static void write_chain(struct npu_rec *rec, const struct rec_chain *c, size_t at)
 {
-	uint64_t *entry = (uint64_t *)rec->code->bo->map + at;
+	const struct npu_bo *code = rec->code[c->space]->bo;
+	uint64_t *entry = (uint64_t *)code->map + at;
 	size_t first, count;
 
 	for (uint32_t i = 0; i < c->ntasks; i++) {
 		npu_prog_task(c->prog, i, &first, &count);
 		rec->task[c->first_task + i] = (struct npu_task){
-			.regcmd = (uint32_t)(rec->code->bo->iova + (at + first) * sizeof(uint64_t)),
+			.regcmd = (uint32_t)(code->iova + (at + first) * sizeof(uint64_t)),
 			.count = (uint32_t)count,
 		};
 	}
@@ -62,8 +63,8 @@ static void write_chain(struct npu_rec *rec, const struct rec_chain *c, size_t a
 
 static int write_programs(struct npu_rec *rec)
 {
-	size_t entries = 0, at = 0, bytes = 0;
-	int ret;
+	size_t entries[NPU_MAX_SPACES] = { 0 }, at[NPU_MAX_SPACES] = { 0 }, bytes = 0;
+	int ret = 0;
 
 	for (uint32_t i = 0; i < rec->nchains; i++) {
 		struct rec_chain *c = &rec->chain[i];
@@ -71,22 +72,30 @@ static int write_programs(struct npu_rec *rec)
 		c->first_task = rec->ntasks;
 		c->ntasks = (uint32_t)npu_prog_ntasks(c->prog);
 		rec->ntasks += c->ntasks;
-		entries += chain_entries(c);
+		if (c->ntasks)
+			entries[c->space] += chain_entries(c);
 		bytes += npu_prog_count(c->prog) * sizeof(uint64_t);
 	}
 	rec->task = calloc(rec->ntasks, sizeof(*rec->task));
 	if (!rec->task)
 		return -ENOMEM;
-	ret = npu_mem_new(rec->dev, entries * sizeof(uint64_t), &rec->code);
-	if (ret)
-		return ret;
-	for (uint32_t i = 0; i < rec->nchains; i++) {
-		if (rec->chain[i].ntasks)
-			write_chain(rec, &rec->chain[i], at);
-		at += chain_entries(&rec->chain[i]);
+	for (uint32_t i = 0; !ret && i < NPU_MAX_SPACES; i++)
+		if (entries[i])
+			ret = npu_mem_new_at(rec->dev, i, entries[i] * sizeof(uint64_t), &rec->code[i]);
+	for (uint32_t i = 0; !ret && i < rec->nchains; i++) {
+		const struct rec_chain *c = &rec->chain[i];
+
+		if (!c->ntasks)
+			continue;
+		write_chain(rec, c, at[c->space]);
+		at[c->space] += chain_entries(c);
 	}
-	npu_dev_stats(rec->dev)->programmed += bytes;
-	return npu_bo_fini(rec->code->bo);
+	for (uint32_t i = 0; !ret && i < NPU_MAX_SPACES; i++)
+		if (entries[i])
+			ret = npu_bo_fini(rec->code[i]->bo);
+	if (!ret)
+		npu_dev_stats(rec->dev)->programmed += bytes;
+	return ret;
 }
 
 /* ---- jobs of the driver ---- */
@@ -95,16 +104,34 @@ static int write_programs(struct npu_rec *rec)
 struct lists {
 	struct npu_bo **bo;
 	uint32_t n;
+	uint32_t space;		/* whose buffers are listed */
 };
 
 static void list(struct lists *l, const struct npu_mem *mem)
 {
-	l->bo[l->n++] = mem->bo;
+	struct npu_bo *bo = npu_mem_bo(mem, l->space);
+
+	if (bo)
+		l->bo[l->n++] = bo;
+}
+
+/* The job belongs to the part before, or another address space begins. */
+static void add_to_part(struct npu_rec *rec, uint32_t space)
+{
+	struct rec_part *p = &rec->part[rec->nparts];
+
+	if (rec->nparts && p[-1].space == space) {
+		p[-1].njobs++;
+		return;
+	}
+	*p = (struct rec_part){ .space = space, .first_job = rec->njobs, .njobs = 1 };
+	rec->nparts++;
 }
 
 static void add_job(struct npu_rec *rec, const struct lists *l, struct npu_bo **first, uint32_t nin,
 		    uint32_t task, uint32_t ntasks)
 {
+	add_to_part(rec, l->space);
 	rec->job[rec->njobs] = (struct npu_hwjob){
 		.tasks = rec->task + task, .ntasks = ntasks, .in = first, .nin = nin,
 		.out = first + nin, .nout = (uint32_t)(l->bo + l->n - first) - nin,
@@ -116,12 +143,13 @@ static void add_job(struct npu_rec *rec, const struct lists *l, struct npu_bo **
 }
 
 /* Jobs of a stage have a token each, and those of the next stage wait for all of them. */
-static void add_chain(struct npu_rec *rec, struct lists *l, const struct rec_chain *c)
+static void add_chain(struct npu_rec *rec, struct lists *l, struct rec_chain *c)
 {
 	struct npu_bo **first = l->bo + l->n;
 	uint32_t nin;
 
-	list(l, rec->code);
+	l->space = c->space;
+	list(l, rec->code[c->space]);
 	for (uint32_t i = 0; i < c->naccesses; i++)
 		if (!c->access[i].write || npu_rec_is_shared(rec, c->access[i].mem))
 			list(l, c->access[i].mem);
@@ -134,9 +162,11 @@ static void add_chain(struct npu_rec *rec, struct lists *l, const struct rec_cha
 	if (rec->stage)
 		list(l, rec->token[c->stage % 2][c->core]);
 	add_job(rec, l, first, nin, c->first_task, c->ntasks);
+	c->part = rec->nparts - 1;
 }
 
-static uint32_t stage_tasks(const struct npu_rec *rec, uint32_t stage, uint32_t *first)
+static uint32_t stage_tasks(const struct npu_rec *rec, uint32_t stage, uint32_t *first,
+			    uint32_t *space)
 {
 	uint32_t n = 0;
 
@@ -145,6 +175,7 @@ static uint32_t stage_tasks(const struct npu_rec *rec, uint32_t stage, uint32_t 
 			continue;
 		if (!n)
 			*first = rec->chain[i].first_task;
+		*space = rec->chain[i].space;
 		n += rec->chain[i].ntasks;
 	}
 	return n;
@@ -154,9 +185,11 @@ static uint32_t stage_tasks(const struct npu_rec *rec, uint32_t stage, uint32_t 
 static void add_stage(struct npu_rec *rec, struct lists *l, uint32_t stage)
 {
 	struct npu_bo **from = l->bo + l->n;
-	uint32_t nin, first = 0, n = stage_tasks(rec, stage, &first);
+	uint32_t nin, first = 0, n = stage_tasks(rec, stage, &first, &l->space);
 
-	list(l, rec->code);
+	if (!n)
+		return;
+	list(l, rec->code[l->space]);
 	for (uint32_t i = 0; i < rec->nuses; i++)
 		if (!rec->use[i].writers)
 			list(l, rec->use[i].mem);
@@ -164,8 +197,10 @@ static void add_stage(struct npu_rec *rec, struct lists *l, uint32_t stage)
 	for (uint32_t i = 0; i < rec->nuses; i++)
 		if (rec->use[i].writers)
 			list(l, rec->use[i].mem);
-	if (n)
-		add_job(rec, l, from, nin, first, n);
+	add_job(rec, l, from, nin, first, n);
+	for (uint32_t i = 0; i < rec->nchains; i++)
+		if (rec->chain[i].stage == stage)
+			rec->chain[i].part = rec->nparts - 1;
 }
 
 static size_t most_listed(const struct npu_rec *rec)
@@ -177,13 +212,24 @@ static size_t most_listed(const struct npu_rec *rec)
 	return n;
 }
 
+/* Every space that has tasks sees it. */
+static int make_token(struct npu_rec *rec, struct npu_mem **token)
+{
+	int ret = npu_mem_new(rec->dev, TOKEN_BYTES, token);
+
+	for (uint32_t i = 0; !ret && i < NPU_MAX_SPACES; i++)
+		if (rec->code[i])
+			ret = npu_mem_enter(*token, i);
+	return ret;
+}
+
 static int make_tokens(struct npu_rec *rec)
 {
 	int ret = 0;
 
 	for (uint32_t i = 0; !ret && rec->stage && i < 2; i++)
 		for (uint32_t core = 0; !ret && core < rec->cores; core++)
-			ret = npu_mem_new(rec->dev, TOKEN_BYTES, &rec->token[i][core]);
+			ret = make_token(rec, &rec->token[i][core]);
 	return ret;
 }
 
@@ -194,7 +240,8 @@ static int make_jobs(struct npu_rec *rec)
 	rec->bo = calloc(most_listed(rec), sizeof(*rec->bo));
 	rec->job = calloc(rec->nchains, sizeof(*rec->job));
 	rec->job_opts = calloc(rec->nchains, sizeof(*rec->job_opts));
-	if (!rec->bo || !rec->job || !rec->job_opts)
+	rec->part = calloc(rec->nchains, sizeof(*rec->part));
+	if (!rec->bo || !rec->job || !rec->job_opts || !rec->part)
 		return -ENOMEM;
 	l.bo = rec->bo;
 	if (npu_is_vendor(rec->dev)) {
@@ -221,6 +268,20 @@ static void find_slices(const struct npu_rec *rec, const struct npu_hwjob *job,
 	}
 }
 
+static struct rec_part *part_of(const struct npu_rec *rec, uint32_t job)
+{
+	struct rec_part *p = rec->part;
+
+	while (job >= p->first_job + p->njobs)
+		p++;
+	return p;
+}
+
+static struct npu_dev *part_dev(const struct npu_rec *rec, const struct rec_part *p)
+{
+	return npu_dev_spaces(rec->dev)->dev[p->space];
+}
+
 static int make_batches(struct npu_rec *rec)
 {
 	int ret = 0;
@@ -236,7 +297,8 @@ static int make_batches(struct npu_rec *rec)
 		};
 
 		find_slices(rec, &rec->job[i], &o);
-		ret = npu_vendor_batch_new(rec->dev, &rec->job[i], &o, &rec->batch[i]);
+		ret = npu_vendor_batch_new(part_dev(rec, part_of(rec, i)), &rec->job[i], &o,
+					   &rec->batch[i]);
 	}
 	return ret;
 }
@@ -278,7 +340,7 @@ int npu_rec_end(struct npu_rec *rec)
 	return 0;
 }
 
-/* ---- runs ---- */
+/* ---- who used memory last ---- */
 
 /*
  * Jobs list memory that several cores write as if they read it, and so do not wait for each
@@ -300,60 +362,6 @@ static void note_users(const struct npu_rec *rec)
 		rec->use[i].mem->last = rec;
 		rec->use[i].mem->last_shared = npu_use_is_shared(&rec->use[i]);
 	}
-}
-
-static int run_batches(struct npu_rec *rec)
-{
-	struct npu_vendor_progress p = { 0 };
-	int ret = 0;
-
-	for (rec->started = 0; !ret && rec->started < rec->njobs; rec->started++) {
-		ret = npu_vendor_batch_run(rec->batch[rec->started]);
-		if (ret)
-			break;
-		/* What comes next would work with nothing. */
-		if (rec->opts.block && !npu_vendor_batch_wait(rec->batch[rec->started], 0, &p) && p.err) {
-			rec->started++;
-			break;
-		}
-	}
-	for (uint32_t i = 0; ret && i < rec->started; i++)
-		npu_vendor_batch_wait(rec->batch[i], INT64_MAX, &p);
-	return ret;
-}
-
-static int run_jobs(struct npu_rec *rec)
-{
-	int ret;
-
-	settle_memory(rec);
-	ret = npu_submit_ext(rec->dev, rec->job, rec->job_opts, rec->njobs, &rec->number);
-	if (!ret)
-		note_users(rec);
-	rec->started = rec->njobs;
-	return ret;
-}
-
-int npu_rec_run(struct npu_rec *rec)
-{
-	int ret;
-
-	if (rec->bad)
-		return rec->bad;
-	if (!rec->ended)
-		return -EINVAL;
-	if (rec->running)
-		return -EBUSY;
-	ret = rec->batch ? run_batches(rec) : run_jobs(rec);
-	if (ret)
-		return ret;
-	rec->running = true;
-	rec->waited = 0;
-	rec->failure = (struct npu_rec_failure){ .cause = NPU_CAUSE_NONE };
-	npu_dev_stats(rec->dev)->runs++;
-	if (rec->opts.block)
-		npu_rec_wait(rec, -1);
-	return 0;
 }
 
 /* What a driver told of a job that is over. */
@@ -410,10 +418,10 @@ static int wait_buffer(const struct npu_hwjob *job, int64_t deadline, struct end
 	return 0;
 }
 
-static int wait_job(struct npu_rec *rec, uint64_t number, int64_t deadline, struct ending *e)
+static int wait_job(struct npu_dev *dev, uint64_t number, int64_t deadline, struct ending *e)
 {
 	struct npu_result r;
-	int ret = npu_wait_job_until(rec->dev, number, deadline, &r);
+	int ret = npu_wait_job_until(dev, number, deadline, &r);
 
 	if (ret)
 		return ret;
@@ -450,12 +458,13 @@ static void take_errors(const struct npu_rec *rec)
 
 static int wait_one(struct npu_rec *rec, uint32_t i, int64_t deadline, struct ending *e)
 {
+	const struct rec_part *part = part_of(rec, i);
 	int ret;
 
 	if (rec->batch)
 		return wait_batch(rec->batch[i], deadline, e);
-	if (rec->number) {
-		ret = wait_job(rec, rec->number + i, deadline, e);
+	if (part->number) {
+		ret = wait_job(part_dev(rec, part), part->number + i - part->first_job, deadline, e);
 		/* The driver knows the newest jobs only. */
 		if (ret != -ENOENT)
 			return ret;
@@ -463,24 +472,127 @@ static int wait_one(struct npu_rec *rec, uint32_t i, int64_t deadline, struct en
 	return wait_buffer(&rec->job[i], deadline, e);
 }
 
-int npu_rec_wait(struct npu_rec *rec, int64_t timeout_ns)
+/* Until all that was started is over: 0, and perhaps a failure is known. */
+static int wait_started(struct npu_rec *rec, int64_t deadline)
 {
-	int64_t deadline = npu_deadline(timeout_ns);
 	struct ending e;
 	int ret;
 
-	if (!rec->running)
-		return rec->failure.err;
 	for (; rec->waited < rec->started; rec->waited++) {
 		ret = wait_one(rec, rec->waited, deadline, &e);
 		if (ret)
 			return ret;
 		note_ending(rec, &rec->job[rec->waited], &e);
 	}
+	return 0;
+}
+
+int npu_rec_wait(struct npu_rec *rec, int64_t timeout_ns)
+{
+	int ret;
+
+	if (!rec->running)
+		return rec->failure.err;
+	ret = wait_started(rec, npu_deadline(timeout_ns));
+	if (ret)
+		return ret;
 	rec->running = false;
 	if (rec->failure.err && !rec->batch)
 		take_errors(rec);
 	return rec->failure.err;
+}
+
+/* ---- starting ---- */
+
+/* No errno: the run is over, and npu_rec_wait() says why. */
+#define JOB_FAILED	1
+
+static int start_batches(struct npu_rec *rec, const struct rec_part *part)
+{
+	struct npu_vendor_progress p = { 0 };
+	int ret = 0;
+
+	for (uint32_t i = 0; !ret && !p.err && i < part->njobs; i++) {
+		ret = npu_vendor_batch_run(rec->batch[rec->started]);
+		if (ret)
+			break;
+		/* What comes next would work with nothing. */
+		if (rec->opts.block)
+			npu_vendor_batch_wait(rec->batch[rec->started], 0, &p);
+		rec->started++;
+	}
+	return ret ? ret : p.err ? JOB_FAILED : 0;
+}
+
+static int start_part(struct npu_rec *rec, struct rec_part *p)
+{
+	uint32_t first = p->first_job;
+	int ret;
+
+	if (rec->batch)
+		return start_batches(rec, p);
+	ret = npu_submit_ext(part_dev(rec, p), rec->job + first, rec->job_opts + first, p->njobs,
+			     &p->number);
+	if (!ret)
+		rec->started = first + p->njobs;
+	return ret;
+}
+
+/* Takes the results where they belong, unless a job failed: then what follows is not started. */
+static int finish_part(struct npu_rec *rec, uint32_t part)
+{
+	int ret = wait_started(rec, INT64_MAX);
+
+	if (ret)
+		return ret;
+	return rec->failure.err ? JOB_FAILED : npu_rec_copy_out(rec, part);
+}
+
+static int start_parts(struct npu_rec *rec)
+{
+	bool copies = npu_rec_copies(rec);
+	int ret = 0;
+
+	for (uint32_t i = 0; !ret && i < rec->nparts; i++) {
+		if (copies)
+			ret = npu_rec_copy_in(rec, i);
+		if (!ret)
+			ret = start_part(rec, &rec->part[i]);
+		if (!ret && copies)
+			ret = finish_part(rec, i);
+	}
+	return ret == JOB_FAILED ? 0 : ret;
+}
+
+int npu_rec_run(struct npu_rec *rec)
+{
+	int ret;
+
+	if (rec->bad)
+		return rec->bad;
+	if (!rec->ended)
+		return -EINVAL;
+	if (rec->running)
+		return -EBUSY;
+	if (!rec->batch)
+		settle_memory(rec);
+	rec->running = true;
+	rec->started = 0;
+	rec->waited = 0;
+	rec->failure = (struct npu_rec_failure){ .cause = NPU_CAUSE_NONE };
+	ret = start_parts(rec);
+	if (rec->started && !rec->batch)
+		note_users(rec);
+	/* What was started before is of no use. */
+	if (ret || rec->opts.block)
+		npu_rec_wait(rec, -1);
+	if (ret) {
+		rec->running = false;
+		rec->failure = (struct npu_rec_failure){ .cause = NPU_CAUSE_NONE };
+		return ret;
+	}
+	npu_dev_stats(rec->dev)->runs++;
+	return 0;
 }
 
 int npu_rec_failure(const struct npu_rec *rec, struct npu_rec_failure *f)

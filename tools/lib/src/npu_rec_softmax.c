@@ -35,10 +35,10 @@ int npu_rec_exp_table(struct npu_rec *rec, float scale, struct npu_table **out)
 }
 
 /* Least for columns that a row may not see, else largest. */
-int npu_rec_causal_mask(struct npu_rec *rec, struct npu_dev *dev, uint32_t rows, uint32_t cols,
+int npu_rec_causal_mask(struct npu_rec *rec, uint32_t rows, uint32_t cols,
 			uint32_t seen, struct npu_tensor **out)
 {
-	int ret = npu_rec_temp(rec, dev, NPU_PREC_FP16, rows, cols, out);
+	int ret = npu_rec_temp(rec, NPU_PREC_FP16, rows, cols, out);
 	float *v = ret ? NULL : malloc((size_t)rows * cols * sizeof(*v));
 
 	if (!ret && !v)
@@ -55,14 +55,14 @@ int npu_softmax_temps_new(struct npu_rec *rec, struct npu_softmax_temps *t,
 			  const struct npu_tensor *x)
 {
 	uint32_t rows = x->shape.rows, cols = (uint32_t)round_up(x->shape.cols, NPU_TENSOR_COLS);
-	int ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, rows, cols, &t->a);
+	int ret = npu_rec_temp(rec, NPU_PREC_FP16, rows, cols, &t->a);
 
 	if (!ret)
-		ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, rows, cols, &t->b);
+		ret = npu_rec_temp(rec, NPU_PREC_FP16, rows, cols, &t->b);
 	if (!ret)
-		ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, 1, rows, &t->max);
+		ret = npu_rec_temp(rec, NPU_PREC_FP16, 1, rows, &t->max);
 	if (!ret)
-		ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, rows, 1, &t->sum);
+		ret = npu_rec_temp(rec, NPU_PREC_FP16, rows, 1, &t->sum);
 	return ret;
 }
 
@@ -155,10 +155,10 @@ static int append_causal(struct npu_rec *rec, const struct npu_tensor *x, struct
 {
 	const struct npu_shape *s = &x->shape;
 	struct npu_tensor *mask = NULL, *masked = NULL;
-	int ret = npu_rec_causal_mask(rec, x->dev, s->rows, s->cols, seen, &mask);
+	int ret = npu_rec_causal_mask(rec, s->rows, s->cols, seen, &mask);
 
 	if (!ret)
-		ret = npu_rec_temp(rec, x->dev, NPU_PREC_FP16, s->rows, s->cols, &masked);
+		ret = npu_rec_temp(rec, NPU_PREC_FP16, s->rows, s->cols, &masked);
 	if (!ret)
 		ret = npu_rec_ew(rec, NPU_EW_MIN, x, mask, masked);
 	if (!ret)

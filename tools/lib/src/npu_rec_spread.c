@@ -13,7 +13,7 @@
 #define SPREAD_COLS	4096u
 #define GROUP		16u
 
-static int new_uniform(struct npu_dev *dev, uint32_t n, uint32_t k, float value,
+static int new_uniform(struct npu_rec *rec, struct npu_dev *dev, uint32_t n, uint32_t k, float value,
 		       struct npu_weights **out)
 {
 	struct npu_weights_desc d = { .type = NPU_PREC_FP16, .n = n, .k = k };
@@ -25,7 +25,7 @@ static int new_uniform(struct npu_dev *dev, uint32_t n, uint32_t k, float value,
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 		src[i] = npu_f32_to_f16(value);
-	ret = npu_weights_new(dev, &d, src, out);
+	ret = npu_weights_new_at(dev, npu_rec_place(rec), &d, src, out);
 	free(src);
 	return ret;
 }
@@ -39,7 +39,7 @@ int npu_rec_uniform(struct npu_rec *rec, struct npu_dev *dev, uint32_t n, uint32
 	*out = npu_rec_const(rec, n, k, value);
 	if (*out)
 		return 0;
-	ret = new_uniform(dev, n, k, value, &w);
+	ret = new_uniform(rec, dev, n, k, value, &w);
 	if (ret)
 		return npu_rec_fail(rec, ret, "no memory for weights of %u x %u", n, k);
 	*out = w;
@@ -79,7 +79,7 @@ static void spread_tasks(struct npu_rec *rec, const struct npu_tensor *v,
 			uint64_t cols = min_u64(y->shape.cols - col, SPREAD_COLS);
 			struct npu_spread_task t = {
 				.in_iova = npu_tensor_iova(v) + row * sizeof(uint16_t),
-				.weight_iova = ones->mem->bo->iova,
+				.weight_iova = ones->mem->iova,
 				.out_iova = npu_tensor_iova(y) +
 					    npu_feature_offset(2, y->pitch, row, col),
 				.rows = (uint32_t)min_u64(stored - row, SPREAD_ROWS),

@@ -23,6 +23,16 @@ int npu_rec_reads(struct npu_rec *rec, const struct npu_tensor *t);
 int npu_rec_writes(struct npu_rec *rec, const struct npu_tensor *t);
 int npu_rec_reads_weights(struct npu_rec *rec, const struct npu_weights *w);
 int npu_rec_writes_weights(struct npu_rec *rec, const struct npu_weights *w);
+/* The operation that has begun runs in the address space of these weights. */
+int npu_rec_settle(struct npu_rec *rec, const struct npu_weights *w);
+/* Its space has this memory from here on. */
+int npu_rec_enter(struct npu_rec *rec, struct npu_mem *mem);
+/* Its space, or NPU_ANY_SPACE while nothing says which one. */
+int npu_rec_place(const struct npu_rec *rec);
+/* Memory and tensors there. */
+int npu_rec_mem(struct npu_rec *rec, size_t size, struct npu_mem **out);
+int npu_rec_tensor(struct npu_rec *rec, enum npu_prec type, uint32_t rows, uint32_t cols,
+		   struct npu_tensor **out);
 /* Keeps memory; each is kept once. */
 int npu_rec_keep(struct npu_rec *rec, struct npu_mem *mem);
 /* Memory for sums, perhaps that of an operation before. */

@@ -9,39 +9,6 @@
 
 #include "npu_compute.h"
 
-int npu_mem_new(struct npu_dev *dev, size_t size, struct npu_mem **out)
-{
-	struct npu_mem *mem = calloc(1, sizeof(*mem));
-	int ret;
-
-	if (!mem)
-		return -ENOMEM;
-	mem->refs = 1;
-	ret = npu_bo_alloc(dev, size, &mem->bo);
-	if (!ret && !npu_bo_map(mem->bo))
-		ret = -errno;
-	if (ret) {
-		npu_mem_put(mem);
-		return ret;
-	}
-	*out = mem;
-	return 0;
-}
-
-struct npu_mem *npu_mem_get(struct npu_mem *mem)
-{
-	mem->refs++;
-	return mem;
-}
-
-void npu_mem_put(struct npu_mem *mem)
-{
-	if (!mem || --mem->refs)
-		return;
-	npu_bo_free(mem->bo);
-	free(mem);
-}
-
 static bool known_type(enum npu_prec type)
 {
 	return type == NPU_PREC_INT8 || type == NPU_PREC_FP16 || type == NPU_PREC_BF16 ||
@@ -74,25 +41,39 @@ static struct npu_tensor *tensor_new(struct npu_dev *dev, struct npu_mem *mem,
 	return t;
 }
 
+struct npu_tensor *npu_tensor_take(struct npu_dev *dev, struct npu_mem *mem, struct npu_shape shape)
+{
+	struct npu_tensor *t = tensor_new(dev, mem, shape, rows_stored(shape.rows), 0);
+
+	if (!t)
+		npu_mem_put(mem);
+	return t;
+}
+
+size_t npu_tensor_alloc_bytes(struct npu_shape shape)
+{
+	uint64_t bytes = npu_tensor_bytes(shape.type, shape.rows, shape.cols);
+
+	return !bytes || bytes > NPU_MEM_MAX - NPU_FEATURE_SLACK ? 0 : (size_t)bytes + NPU_FEATURE_SLACK;
+}
+
 int npu_tensor_new(struct npu_dev *dev, enum npu_prec type, uint32_t rows, uint32_t cols,
 		   struct npu_tensor **out)
 {
 	struct npu_shape shape = { .type = type, .rows = rows, .cols = cols };
-	uint64_t bytes = npu_tensor_bytes(type, rows, cols);
+	size_t bytes = npu_tensor_alloc_bytes(shape);
 	struct npu_tensor *t;
 	struct npu_mem *mem;
 	int ret;
 
-	if (!bytes || bytes > NPU_MEM_MAX - NPU_FEATURE_SLACK)
+	if (!bytes)
 		return -EINVAL;
-	ret = npu_mem_new(dev, (size_t)bytes + NPU_FEATURE_SLACK, &mem);
+	ret = npu_mem_new(dev, bytes, &mem);
 	if (ret)
 		return ret;
-	t = tensor_new(dev, mem, shape, rows_stored(rows), 0);
-	if (!t) {
-		npu_mem_put(mem);
+	t = npu_tensor_take(dev, mem, shape);
+	if (!t)
 		return -ENOMEM;
-	}
 	*out = t;
 	return 0;
 }
@@ -118,12 +99,10 @@ int npu_tensor_import(struct npu_dev *dev, int fd, uint64_t offset, enum npu_pre
 
 	if (!bytes || bytes > NPU_MEM_MAX || offset % NPU_ATOM_BYTES)
 		return -EINVAL;
-	mem = calloc(1, sizeof(*mem));
-	if (!mem)
-		return -ENOMEM;
-	mem->refs = 1;
-	ret = npu_bo_import(dev, fd, &mem->bo);
-	if (!ret && (mem->bo->size < bytes || offset > mem->bo->size - bytes))
+	ret = npu_mem_import(dev, fd, &mem);
+	if (ret)
+		return ret;
+	if (mem->bo->size < bytes || offset > mem->bo->size - bytes)
 		ret = -EINVAL;
 	t = ret ? NULL : tensor_new(dev, mem, shape, rows_stored(rows), offset);
 	if (!t) {
@@ -305,9 +284,4 @@ int npu_tensor_read(struct npu_tensor *t, void *dst, size_t ld)
 			   t->pitch);
 	npu_dev_stats(t->dev)->unpacked += payload(t);
 	return 0;
-}
-
-void npu_stats(struct npu_dev *dev, struct npu_stats *s)
-{
-	*s = *npu_dev_stats(dev);
 }

@@ -56,7 +56,9 @@ static struct vbo *to_vbo(struct npu_bo *bo)
 
 static int bo_alloc(struct npu_dev *dev, size_t size, uint32_t flags, struct npu_bo **out)
 {
-	struct drm_rknpu_mem_create req = { .flags = flags, .size = size };
+	struct drm_rknpu_mem_create req = {
+		.flags = flags, .size = size, .iommu_domain_id = (int32_t)npu_dev_domain(dev),
+	};
 	struct drm_rknpu_mem_map map = { 0 };
 	struct vbo *bo = calloc(1, sizeof(*bo));
 	int ret;
@@ -66,7 +68,8 @@ static int bo_alloc(struct npu_dev *dev, size_t size, uint32_t flags, struct npu
 	ret = npu_errno(drmIoctl(npu_fd(dev), DRM_IOCTL_RKNPU_MEM_CREATE, &req));
 	if (ret) {
 		free(bo);
-		return ret;
+		/* Addresses have run out; no argument is a pointer. */
+		return ret == -EFAULT ? -ENOSPC : ret;
 	}
 	bo->base.dev = dev;
 	bo->base.handle = req.handle;
@@ -419,6 +422,7 @@ int npu_vendor_submit_run(struct npu_dev *dev, const struct npu_hwjob *job, stru
 		.timeout = opts->timeout_ms,
 		.task_number = job->ntasks,
 		.task_obj_addr = to_vbo(tasks)->obj_addr,
+		.iommu_domain_id = npu_dev_domain(dev),
 		.core_mask = opts->core_mask,
 		.fence_fd = fence,
 	};

@@ -5,6 +5,9 @@
 
 #include "npu_internal.h"
 
+/* npu_dev.c: number of the address space among those of the process. */
+uint32_t npu_dev_domain(const struct npu_dev *dev);
+
 /* All return 0 or a negative errno; the meanings are those of npu.h. */
 int npu_vendor_bo_alloc(struct npu_dev *dev, size_t size, struct npu_bo **out);
 void npu_vendor_bo_free(struct npu_bo *bo);

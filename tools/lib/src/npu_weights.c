@@ -42,7 +42,7 @@ static void pack(const struct npu_weights *w, const struct npu_weights_desc *d, 
 	}
 }
 
-static int alloc_and_pack(struct npu_weights *w, const struct npu_weights_desc *d,
+static int alloc_and_pack(struct npu_weights *w, int space, const struct npu_weights_desc *d,
 			  const void *src)
 {
 	size_t bpe = npu_prec_bytes(d->type);
@@ -55,7 +55,8 @@ static int alloc_and_pack(struct npu_weights *w, const struct npu_weights_desc *
 		bytes = w->bias_offset + round_up(d->n, BIAS_UNIT) * sizeof(int32_t);
 	if (bytes > NPU_MEM_MAX)
 		return -E2BIG;
-	ret = npu_mem_new(w->dev, (size_t)bytes, &w->mem);
+	ret = space == NPU_ANY_SPACE ? npu_mem_new_weights(w->dev, (size_t)bytes, &w->mem) :
+				       npu_mem_new_at(w->dev, (uint32_t)space, (size_t)bytes, &w->mem);
 	if (ret)
 		return ret;
 	pack(w, d, src, np);
@@ -66,8 +67,8 @@ static int alloc_and_pack(struct npu_weights *w, const struct npu_weights_desc *
 	return npu_bo_fini(w->mem->bo);
 }
 
-int npu_weights_new(struct npu_dev *dev, const struct npu_weights_desc *desc, const void *src,
-		    struct npu_weights **out)
+int npu_weights_new_at(struct npu_dev *dev, int space, const struct npu_weights_desc *desc,
+		       const void *src, struct npu_weights **out)
 {
 	struct npu_weights *w;
 	int ret = check_desc(desc);
@@ -82,13 +83,19 @@ int npu_weights_new(struct npu_dev *dev, const struct npu_weights_desc *desc, co
 		.kp = (uint32_t)round_up(desc->k, NPU_TENSOR_COLS), .k_step = npu_k_step(desc->k),
 		.has_bias = desc->bias, .rq = desc->rq,
 	};
-	ret = alloc_and_pack(w, desc, src);
+	ret = alloc_and_pack(w, space, desc, src);
 	if (ret) {
 		npu_weights_free(w);
 		return ret;
 	}
 	*out = w;
 	return 0;
+}
+
+int npu_weights_new(struct npu_dev *dev, const struct npu_weights_desc *desc, const void *src,
+		    struct npu_weights **out)
+{
+	return npu_weights_new_at(dev, NPU_ANY_SPACE, desc, src, out);
 }
 
 void npu_weights_free(struct npu_weights *w)

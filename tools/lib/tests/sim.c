@@ -7,6 +7,7 @@
  * the plainest way: element by element, no speed.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 
 #include "drm/rocket_accel.h"
 #include "npu_compute.h"
+#include "npu_vendor.h"
 #include "sim.h"
 #include "sim_model.h"
 
@@ -24,19 +26,45 @@
 #define RESULTS		64u
 #define MOST_JOBS	64u
 
+/* Memory, which several address spaces may have. */
+struct memory {
+	uint8_t *at;
+	size_t size;
+	unsigned int refs;
+	int err;			/* of the last job that wrote it */
+};
+
+/* What a handle stands for, in one address space. */
+struct slot {
+	struct memory *mem;
+	uint64_t iova;
+};
+
+/* An address space: the one of npu_open(), or another one. */
 struct npu_dev {
-	struct npu_bo *bo[MAX_BOS];
-	int err[MAX_BOS];
+	int fd;
+	struct slot bo[MAX_BOS];
 	uint64_t next_iova;
+	uint64_t bytes;
 	struct npu_stats stats;
+	struct npu_spaces spaces;
 	uint64_t jobs;
 	struct drm_rocket_wait_job result[RESULTS];	/* of the newest jobs */
 };
 
+/* Above those of the process. */
+#define FIRST_FD	1000
+#define MAX_DEVS	32
+
+static struct npu_dev *devs[MAX_DEVS];
+static uint64_t most_bytes;
+/* Memory behind the dma-bufs that are open, by their fd. */
+static struct memory *exported[64];
+
+unsigned int sim_submits;
 unsigned int sim_jobs, sim_tasks, sim_starts, sim_shared_outputs, sim_depth;
 static uint64_t features;
 static int hang_task = -1;
-static struct npu_dev *the_dev;
 static int fail_index = -1, fail_err, busy_times, live_bos;
 static uint32_t reg[0x8000 / 4];
 
@@ -66,18 +94,65 @@ int sim_bos(void)
 	return live_bos;
 }
 
+void sim_space_bytes(uint64_t bytes)
+{
+	most_bytes = bytes;
+}
+
+static struct npu_dev *new_space(void)
+{
+	struct npu_dev *dev = calloc(1, sizeof(*dev));
+
+	dev->next_iova = PAGE;
+	for (int i = 0; i < MAX_DEVS; i++) {
+		if (devs[i])
+			continue;
+		dev->fd = FIRST_FD + i;
+		devs[i] = dev;
+		return dev;
+	}
+	abort();
+}
+
+static void free_space(struct npu_dev *dev)
+{
+	devs[dev->fd - FIRST_FD] = NULL;
+	free(dev);
+}
+
 int npu_open(const char *path, struct npu_dev **out)
 {
 	(void)path;
-	*out = calloc(1, sizeof(**out));
-	(*out)->next_iova = PAGE;
-	the_dev = *out;
+	*out = new_space();
+	(*out)->spaces.dev[0] = *out;
+	(*out)->spaces.n = 1;
+	return 0;
+}
+
+int npu_dev_open_space(struct npu_dev *dev, uint32_t number, struct npu_dev **out)
+{
+	(void)dev;
+	(void)number;
+	*out = new_space();
 	return 0;
 }
 
 void npu_close(struct npu_dev *dev)
 {
-	free(dev);
+	for (uint32_t i = 1; i < dev->spaces.n; i++)
+		free_space(dev->spaces.dev[i]);
+	free_space(dev);
+}
+
+struct npu_spaces *npu_dev_spaces(struct npu_dev *dev)
+{
+	return &dev->spaces;
+}
+
+uint32_t npu_dev_domain(const struct npu_dev *dev)
+{
+	(void)dev;
+	return 0;
 }
 
 /* By default it knows no more than mainline's driver. */
@@ -103,29 +178,49 @@ bool npu_is_vendor(const struct npu_dev *dev)
 	return false;
 }
 
-static int wait_job(struct drm_rocket_wait_job *w)
+static int wait_job(struct npu_dev *dev, struct drm_rocket_wait_job *w)
 {
 	if (busy_times > 0) {
 		busy_times--;
 		return w->timeout_ns ? -ETIMEDOUT : -EBUSY;
 	}
-	if (!w->job || the_dev->result[w->job % RESULTS].job != w->job)
+	if (!w->job || dev->result[w->job % RESULTS].job != w->job)
 		return -ENOENT;
-	*w = the_dev->result[w->job % RESULTS];
+	*w = dev->result[w->job % RESULTS];
 	return 0;
 }
 
-static int answer(unsigned long req, void *arg)
+static int prep(const struct slot *s, int64_t deadline)
 {
-	struct drm_rocket_prep_bo_ranges *prep = arg;
+	if (busy_times > 0) {
+		busy_times--;
+		return deadline ? -ETIMEDOUT : -EBUSY;
+	}
+	return s->mem->err;
+}
+
+static int get_info(const struct npu_dev *dev, struct drm_rocket_bo_info *info)
+{
+	const struct slot *s = &dev->bo[info->handle];
+
+	info->dma_address = s->iova;
+	info->size = s->mem->size;
+	return 0;
+}
+
+static int answer(struct npu_dev *dev, unsigned long req, void *arg)
+{
+	struct drm_rocket_prep_bo_ranges *ranges = arg;
 
 	switch (req) {
 	case DRM_IOCTL_ROCKET_WAIT_JOB:
-		return wait_job(arg);
+		return wait_job(dev, arg);
 	case DRM_IOCTL_ROCKET_PREP_BO_RANGES:
-		return npu_bo_prep_until(the_dev->bo[prep->handle], prep->timeout_ns);
+		return prep(&dev->bo[ranges->handle], ranges->timeout_ns);
 	case DRM_IOCTL_ROCKET_FINI_BO_RANGES:
 		return 0;
+	case DRM_IOCTL_ROCKET_GET_BO_INFO:
+		return get_info(dev, arg);
 	default:
 		return -ENOTTY;
 	}
@@ -134,9 +229,8 @@ static int answer(unsigned long req, void *arg)
 /* In libdrm's place. */
 int drmIoctl(int fd, unsigned long req, void *arg)
 {
-	int ret = answer(req, arg);
+	int ret = answer(devs[fd - FIRST_FD], req, arg);
 
-	(void)fd;
 	if (!ret)
 		return 0;
 	errno = -ret;
@@ -145,8 +239,7 @@ int drmIoctl(int fd, unsigned long req, void *arg)
 
 int npu_fd(const struct npu_dev *dev)
 {
-	(void)dev;
-	return -1;
+	return dev->fd;
 }
 
 int npu_version(const struct npu_dev *dev, struct npu_version *v)
@@ -162,8 +255,9 @@ int64_t npu_deadline(int64_t timeout_ns)
 }
 
 /* Zeroed. The model's memory is given out again when nothing of it is in use. */
-static void *bo_memory(struct npu_dev *dev, size_t size)
+static uint8_t *new_memory(struct npu_dev *dev, size_t size)
 {
+	static uint64_t next;
 	uint32_t base, limit;
 	uint8_t *mem;
 
@@ -171,58 +265,115 @@ static void *bo_memory(struct npu_dev *dev, size_t size)
 		return calloc(1, size);
 	mem = sim_model_memory(&base, &limit);
 	if (!live_bos)
-		dev->next_iova = base;
-	if (dev->next_iova - base + size > limit)
+		next = base;
+	if (next - base + size > limit)
 		abort();
+	/* Spaces have no addresses in common. */
+	dev->next_iova = next;
+	next += (size + PAGE - 1) / PAGE * PAGE;
 	return memset(mem + (dev->next_iova - base), 0, size);
 }
 
-int npu_bo_alloc(struct npu_dev *dev, size_t size, struct npu_bo **out)
+/* The handle, or -ENOMEM. The model has no address spaces: what is shared keeps its address. */
+static int add_slot(struct npu_dev *dev, struct memory *mem, uint64_t model_iova)
 {
-	for (uint32_t i = 0; i < MAX_BOS; i++) {
-		struct npu_bo *bo;
-
-		if (dev->bo[i])
+	for (int i = 0; i < MAX_BOS; i++) {
+		if (dev->bo[i].mem)
 			continue;
-		bo = calloc(1, sizeof(*bo));
-		bo->dev = dev;
-		bo->handle = i;
-		bo->map = bo_memory(dev, size);
-		bo->iova = dev->next_iova;
-		bo->size = size;
-		dev->next_iova += (size + PAGE - 1) / PAGE * PAGE;
-		dev->bo[i] = bo;
-		dev->err[i] = 0;
+		dev->bo[i] = (struct slot){ mem, model_iova ? model_iova : dev->next_iova };
+		if (!model_iova)
+			dev->next_iova += (mem->size + PAGE - 1) / PAGE * PAGE;
+		dev->bytes += mem->size;
+		mem->refs++;
 		live_bos++;
-		*out = bo;
-		return 0;
+		return i;
 	}
 	return -ENOMEM;
 }
 
+static uint64_t iova_of(const struct memory *mem)
+{
+	for (int d = 0; d < MAX_DEVS; d++)
+		for (int i = 0; devs[d] && i < MAX_BOS; i++)
+			if (devs[d]->bo[i].mem == mem)
+				return devs[d]->bo[i].iova;
+	return 0;
+}
+
+int npu_bo_alloc(struct npu_dev *dev, size_t size, struct npu_bo **out)
+{
+	struct memory *mem;
+	struct npu_bo *bo;
+
+	if (most_bytes && dev->bytes + size > most_bytes)
+		return -ENOSPC;
+	mem = calloc(1, sizeof(*mem));
+	mem->size = size;
+	mem->at = new_memory(dev, size);
+	bo = calloc(1, sizeof(*bo));
+	bo->dev = dev;
+	bo->iova = dev->next_iova;
+	bo->handle = (uint32_t)add_slot(dev, mem, 0);
+	bo->map = mem->at;
+	bo->size = size;
+	if ((int)bo->handle < 0)
+		abort();
+	*out = bo;
+	return 0;
+}
+
+static void put_memory(struct memory *mem)
+{
+	if (--mem->refs)
+		return;
+	if (!sim_model_memory)
+		free(mem->at);
+	free(mem);
+}
+
 void npu_bo_free(struct npu_bo *bo)
 {
+	struct slot *s;
+
 	if (!bo)
 		return;
-	bo->dev->bo[bo->handle] = NULL;
-	if (!sim_model_memory)
-		free(bo->map);
+	s = &bo->dev->bo[bo->handle];
+	bo->dev->bytes -= s->mem->size;
+	put_memory(s->mem);
+	s->mem = NULL;
 	free(bo);
 	live_bos--;
 }
 
 void *npu_bo_map(struct npu_bo *bo)
 {
+	bo->map = bo->dev->bo[bo->handle].mem->at;
 	return bo->map;
 }
 
 int npu_bo_prep_until(struct npu_bo *bo, int64_t deadline)
 {
-	if (busy_times > 0) {
-		busy_times--;
-		return deadline ? -ETIMEDOUT : -EBUSY;
-	}
-	return bo->dev->err[bo->handle];
+	return prep(&bo->dev->bo[bo->handle], deadline);
+}
+
+/* In libdrm's place. */
+int drmPrimeHandleToFD(int fd, uint32_t handle, uint32_t flags, int *prime)
+{
+	(void)flags;
+	*prime = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (*prime < 0 || *prime >= (int)ARRAY_SIZE(exported))
+		abort();
+	exported[*prime] = devs[fd - FIRST_FD]->bo[handle].mem;
+	return 0;
+}
+
+int drmPrimeFDToHandle(int fd, int prime, uint32_t *handle)
+{
+	struct memory *mem = exported[prime];
+	int slot = add_slot(devs[fd - FIRST_FD], mem, sim_model_memory ? iova_of(mem) : 0);
+
+	*handle = (uint32_t)slot;
+	return slot < 0 ? -1 : 0;
 }
 
 int npu_bo_prep(struct npu_bo *bo, int64_t timeout_ns)
@@ -245,10 +396,10 @@ static uint8_t *at(struct npu_dev *dev, uint64_t iova, size_t len)
 	static uint8_t hole[16];
 
 	for (int i = 0; i < MAX_BOS; i++) {
-		struct npu_bo *bo = dev->bo[i];
+		const struct slot *s = &dev->bo[i];
 
-		if (bo && iova >= bo->iova && iova + len <= bo->iova + bo->size)
-			return (uint8_t *)bo->map + (iova - bo->iova);
+		if (s->mem && iova >= s->iova && iova + len <= s->iova + s->mem->size)
+			return s->mem->at + (iova - s->iova);
 	}
 	faulted = true;
 	return hole;
@@ -612,7 +763,7 @@ static int submit_one(struct npu_dev *dev, const struct npu_hwjob *job, bool cha
 		.job = number, .error = err, .core = (int)(1 + index) % 3, .task = tasks,
 	};
 	for (uint32_t o = 0; o < job->nout; o++)
-		dev->err[job->out[o]->handle] = err;
+		dev->bo[job->out[o]->handle].mem->err = err;
 	return err;
 }
 
@@ -679,6 +830,7 @@ static int submit(struct npu_dev *dev, const struct npu_hwjob *jobs,
 {
 	bool *done = calloc(njobs, sizeof(*done));
 
+	sim_submits++;
 	note_depth(jobs, njobs);
 	for (uint32_t n = 0; n < njobs; n++) {
 		uint32_t i = next_job(jobs, njobs, done);

@@ -22,6 +22,12 @@ void sim_stay_busy(int times);
 /* Buffers alive, to catch leaks the sanitizer can't see. */
 int sim_bos(void);
 
+/* More in one address space is refused; 0 = no limit. */
+void sim_space_bytes(uint64_t bytes);
+
+/* Submissions since the start. */
+extern unsigned int sim_submits;
+
 /* Driver jobs and tasks executed since the start. */
 extern unsigned int sim_jobs, sim_tasks;
 

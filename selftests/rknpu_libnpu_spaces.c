@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What libnpu promises of models that exceed an address space, on the driver and over
+ * both uAPIs.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "rknpu_libnpu.h"
+
+#define MIB	(1ULL << 20)
+#define GIB	(1ULL << 30)
+#define CORE	1
+
+LIBNPU_FIXTURE(spaces)
+
+static uint32_t mix(uint32_t a, uint32_t b, uint32_t c)
+{
+	uint32_t h = a * 0x9e3779b1u ^ b * 0x85ebca77u ^ c * 0xc2b2ae3du;
+
+	h ^= h >> 15;
+	h *= 0x2c1b3c6du;
+	return h ^ h >> 12;
+}
+
+/* ---- layers ---- */
+
+#define MOST_LAYERS	384u
+#define MOST_SIDE	4096u
+#define TAPS		8u
+
+/*
+ * A chain of layers y = requantised(x * W^T) of @rows rows and @side columns. A row of W has TAPS
+ * weights that are not 0, so that the CPU keeps up with gigabytes of them.
+ */
+struct net {
+	uint32_t layers, side, rows;
+	int8_t *src, *x, *y;
+	struct npu_tensor *t[3];	/* the input, and two in turns */
+	struct npu_weights *w[MOST_LAYERS];
+	struct npu_rec *rec;
+};
+
+static const struct npu_requant rq = { .scale = 20971, .shift = 21 };
+
+static uint32_t tap_column(const struct net *n, uint32_t layer, uint32_t row, uint32_t tap)
+{
+	return tap * (n->side / TAPS) + mix(layer, row, tap) % (n->side / TAPS);
+}
+
+static int8_t tap_weight(uint32_t layer, uint32_t row, uint32_t tap)
+{
+	return mix(layer, row, tap) >> 16;
+}
+
+static void set_weights(struct net *n, uint32_t layer, bool clear)
+{
+	for (uint32_t row = 0; row < n->side; row++)
+		for (uint32_t i = 0; i < TAPS; i++)
+			n->src[(size_t)row * n->side + tap_column(n, layer, row, i)] =
+				clear ? 0 : tap_weight(layer, row, i);
+}
+
+static void net_expect(struct net *n)
+{
+	int8_t *next = malloc((size_t)n->rows * n->side);
+
+	memcpy(n->y, n->x, (size_t)n->rows * n->side);
+	for (uint32_t layer = 0; layer < n->layers; layer++) {
+		for (uint32_t i = 0; i < n->rows * n->side; i++) {
+			int32_t sum = 0;
+
+			for (uint32_t k = 0; k < TAPS; k++)
+				sum += n->y[i / n->side * n->side + tap_column(n, layer, i % n->side, k)] *
+				       tap_weight(layer, i % n->side, k);
+			next[i] = npu_requant_apply(&rq, sum);
+		}
+		memcpy(n->y, next, (size_t)n->rows * n->side);
+	}
+	free(next);
+}
+
+static int net_weights(struct net *n, struct npu_dev *dev)
+{
+	struct npu_weights_desc d = {
+		.type = NPU_PREC_INT8, .n = n->side, .k = n->side, .rq = rq,
+	};
+	int ret = 0;
+
+	for (uint32_t i = 0; i < n->layers && !ret; i++) {
+		set_weights(n, i, false);
+		ret = npu_weights_new(dev, &d, n->src, &n->w[i]);
+		set_weights(n, i, true);
+	}
+	return ret;
+}
+
+/* What layer @i reads. */
+static struct npu_tensor *net_tensor(const struct net *n, uint32_t i)
+{
+	return n->t[i ? 1 + i % 2 : 0];
+}
+
+static int net_make(struct net *n, struct npu_dev *dev, const struct npu_rec_opts *o)
+{
+	int ret;
+
+	n->src = calloc(n->side, n->side);
+	n->x = calloc(n->rows, n->side);
+	n->y = calloc(n->rows, n->side);
+	if (!n->src || !n->x || !n->y)
+		return -ENOMEM;
+	ret = net_weights(n, dev);
+	for (uint32_t i = 0; i < 3 && !ret; i++)
+		ret = npu_tensor_new(dev, NPU_PREC_INT8, n->rows, n->side, &n->t[i]);
+	ret = ret ?: npu_rec_new(dev, o, &n->rec);
+	for (uint32_t i = 0; i < n->layers && !ret; i++)
+		ret = npu_rec_matmul(n->rec, net_tensor(n, i), n->w[i], net_tensor(n, i + 1), NULL);
+	return ret ?: npu_rec_end(n->rec);
+}
+
+static void net_free(struct net *n)
+{
+	npu_rec_free(n->rec);
+	for (uint32_t i = 0; i < n->layers; i++)
+		npu_weights_free(n->w[i]);
+	for (uint32_t i = 0; i < 3; i++)
+		npu_tensor_free(n->t[i]);
+	free(n->src);
+	free(n->x);
+	free(n->y);
+}
+
+static int net_write(struct net *n, uint32_t seed)
+{
+	for (uint32_t i = 0; i < n->rows * n->side; i++)
+		n->x[i] = mix(seed, i, 77);
+	net_expect(n);
+	return npu_tensor_write(n->t[0], n->x, 0);
+}
+
+/* A net whose results are all the same would prove little. */
+static bool net_right(struct net *n)
+{
+	size_t bytes = (size_t)n->rows * n->side, zeros = 0;
+	int8_t *y = malloc(bytes);
+	bool ok = y && !npu_tensor_read(net_tensor(n, n->layers), y, 0) && !memcmp(y, n->y, bytes);
+
+	for (size_t i = 0; ok && i < bytes; i++)
+		zeros += !y[i];
+	free(y);
+	return ok && zeros < bytes / 2;
+}
+
+/* ---- full by decree ---- */
+
+/* Of 64 KiB each. */
+#define SMALL_LAYERS	48u
+#define SMALL_SIDE	256u
+#define SMALL_LIMIT	(2 * MIB)
+
+static void check_spaces(struct __test_metadata *_metadata, struct npu_dev *dev, struct net *n,
+			 const char *uapi)
+{
+	struct npu_rec_info info = npu_rec_info(n->rec);
+	struct npu_stats s;
+
+	npu_stats(dev, &s);
+	/* Weights of 3 MiB, and a space holds 7/4 MiB of them. */
+	EXPECT_EQ(2, info.spaces);
+	EXPECT_LE(info.spaces, s.spaces);
+	/* Those of a space follow each other. */
+	EXPECT_EQ(info.spaces, info.submits);
+	for (int i = 0; i < 3; i++) {
+		ASSERT_EQ(0, net_write(n, i));
+		libnpu_run_counted(_metadata, n->rec, uapi);
+		EXPECT_TRUE(net_right(n));
+	}
+	npu_stats(dev, &s);
+	EXPECT_EQ(libnpu_is_vendor(uapi), s.copied > 0);
+}
+
+RK_TEST_F(spaces, layers, "layers in several address spaces: a submit for each, right results")
+{
+	RK_REQUIRE_MODEL();
+	rk_scrub(false);
+	npu_limit_space(self->dev, SMALL_LIMIT);
+	for (uint32_t cores = 1; cores <= NPU_MAX_CORES; cores += 2) {
+		static struct net n;
+
+		n = (struct net){ .layers = SMALL_LAYERS, .side = SMALL_SIDE, .rows = 24 };
+		ASSERT_EQ(0, net_make(&n, self->dev, &(struct npu_rec_opts){ .cores = cores }))
+			TH_LOG("%s", n.rec ? npu_rec_message(n.rec) : "no recording");
+		check_spaces(_metadata, self->dev, &n, variant->uapi);
+		net_free(&n);
+	}
+}
+
+RK_TEST_F(spaces, hang_in_the_second, "a hang in the second address space tells operation and task")
+{
+	struct npu_rec_opts o = { .core_mask = 1 << CORE, .timeout_ns = 100 * RK_MS, .block = true };
+	struct npu_rec_failure f;
+	struct npu_rec_info info;
+	static struct net n = { .layers = SMALL_LAYERS, .side = SMALL_SIDE, .rows = 8 };
+
+	RK_REQUIRE_MODEL();
+	rk_scrub(false);
+	npu_limit_space(self->dev, SMALL_LIMIT);
+	ASSERT_EQ(0, net_make(&n, self->dev, &o));
+	info = npu_rec_info(n.rec);
+	ASSERT_EQ(2, info.spaces);
+	ASSERT_EQ(0, net_write(&n, 1));
+	rk_fault_arm(CORE, NPU_FAULT_HANG, info.tasks - 2, 1);
+	ASSERT_EQ(0, npu_rec_run(n.rec));
+	EXPECT_EQ(-ETIME, npu_rec_wait(n.rec, WAIT_NS));
+	ASSERT_EQ(0, npu_rec_failure(n.rec, &f));
+	EXPECT_EQ(NPU_CAUSE_TIMEOUT, f.cause);
+	EXPECT_EQ(info.tasks - 2, f.task);
+	EXPECT_EQ(SMALL_LAYERS - 2, f.op);
+	EXPECT_EQ(CORE, f.core);
+	rk_model_calm();
+	ASSERT_EQ(0, net_write(&n, 2));
+	ASSERT_EQ(0, npu_rec_run(n.rec));
+	EXPECT_EQ(0, npu_rec_wait(n.rec, WAIT_NS));
+	EXPECT_TRUE(net_right(&n));
+	net_free(&n);
+}
+
+/* ---- full indeed ---- */
+
+RK_TEST_F(spaces, memory_is_short, "memory that is short is told from addresses that are")
+{
+	struct npu_tensor *t[16] = { NULL };
+	struct npu_stats s;
+	int ret = 0;
+
+	if ((uint64_t)sysconf(_SC_PHYS_PAGES) * RK_PAGE >= 4 * GIB)
+		SKIP(return, "there is memory for all of an address space");
+	for (int i = 0; i < 16 && !ret; i++)
+		ret = npu_tensor_new(self->dev, NPU_PREC_INT8, 1, 256 * MIB, &t[i]);
+	EXPECT_EQ(-ENOMEM, ret);
+	npu_stats(self->dev, &s);
+	EXPECT_EQ(1, s.spaces);
+	for (int i = 0; i < 16; i++)
+		npu_tensor_free(t[i]);
+}
+
+RK_TEST_F_TIMEOUT(spaces, six_gib, 1500, "a model of 6 GiB, twice")
+{
+	static struct net n = { .layers = MOST_LAYERS, .side = MOST_SIDE, .rows = 1 };
+	struct npu_rec_info info;
+	struct npu_stats s;
+
+	if ((uint64_t)sysconf(_SC_PHYS_PAGES) * RK_PAGE < 7 * GIB)
+		SKIP(return, "it takes a machine with 8 GiB of memory");
+	ASSERT_EQ(0, net_make(&n, self->dev, NULL));
+	info = npu_rec_info(n.rec);
+	npu_stats(self->dev, &s);
+	EXPECT_EQ(6 * GIB, s.weights);
+	EXPECT_EQ(2, s.spaces);
+	EXPECT_EQ(2, info.spaces);
+	EXPECT_EQ(2, info.submits);
+	for (int i = 0; i < 2; i++) {
+		ASSERT_EQ(0, net_write(&n, i));
+		ASSERT_EQ(0, npu_rec_run(n.rec));
+		ASSERT_EQ(0, npu_rec_wait(n.rec, -1));
+		EXPECT_TRUE(net_right(&n));
+	}
+	net_free(&n);
+}
+
+RK_HARNESS_MAIN

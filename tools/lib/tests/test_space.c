@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Weights beyond one address space: where memory goes, where recordings are cut, and what both
+ * kinds of drivers make of memory that two spaces see.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "drm/rocket_accel.h"
+#include "npu_compute.h"
+#include "sim.h"
+#include "tap.h"
+
+#define SIDE	64u
+#define ROWS	8u
+#define LAYERS	7u
+/* Room for two layers with their ballast, beside what is computed. */
+#define LIMIT	(1u << 20)
+
+static const struct npu_requant rq = { .scale = 20000, .shift = 21 };
+
+/* Each layer is y = x * W^T, requantised. The first kernel's bias takes memory, but adds nothing. */
+struct net {
+	int8_t x[ROWS * SIDE], want[ROWS * SIDE], w[LAYERS][SIDE * SIDE];
+	struct npu_tensor *t[LAYERS + 1];
+	struct npu_weights *weights[LAYERS], *ballast[LAYERS];
+	struct npu_rec *rec;
+};
+
+static unsigned int seed = 3;
+
+static int8_t rnd(void)
+{
+	seed = seed * 1664525u + 1013904223u;
+	return (int8_t)(seed >> 13);
+}
+
+/* What fills an address space between two layers. */
+static int add_ballast(struct npu_dev *dev, struct npu_weights **out)
+{
+	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = 512, .k = 768 };
+	int8_t *src = calloc(d.n, d.k);
+	int ret = npu_weights_new(dev, &d, src, out);
+
+	free(src);
+	return ret;
+}
+
+static int make(struct net *n, struct npu_dev *dev, uint32_t cores)
+{
+	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = SIDE, .k = SIDE, .rq = rq };
+	struct npu_rec_opts o = { .cores = cores };
+	int ret = npu_tensor_new(dev, NPU_PREC_INT8, ROWS, SIDE, &n->t[0]);
+
+	for (uint32_t i = 0; i < LAYERS && !ret; i++) {
+		for (size_t k = 0; k < sizeof(n->w[i]); k++)
+			n->w[i][k] = rnd();
+		ret = npu_weights_new(dev, &d, n->w[i], &n->weights[i]);
+		if (!ret)
+			ret = add_ballast(dev, &n->ballast[i]);
+		if (!ret)
+			ret = npu_tensor_new(dev, NPU_PREC_INT8, ROWS, SIDE, &n->t[i + 1]);
+	}
+	if (!ret)
+		ret = npu_rec_new(dev, &o, &n->rec);
+	for (uint32_t i = 0; i < LAYERS && !ret; i++)
+		ret = npu_rec_matmul(n->rec, n->t[i], n->weights[i], n->t[i + 1], NULL);
+	return ret ? ret : npu_rec_end(n->rec);
+}
+
+static void expect(struct net *n)
+{
+	int8_t y[ROWS * SIDE];
+
+	for (size_t i = 0; i < sizeof(n->x); i++)
+		n->x[i] = rnd();
+	memcpy(n->want, n->x, sizeof(n->x));
+	for (uint32_t l = 0; l < LAYERS; l++) {
+		for (uint32_t i = 0; i < ROWS * SIDE; i++) {
+			int64_t sum = 0;
+
+			for (uint32_t k = 0; k < SIDE; k++)
+				sum += n->want[i / SIDE * SIDE + k] * n->w[l][i % SIDE * SIDE + k];
+			y[i] = npu_requant_apply(&rq, sum);
+		}
+		memcpy(n->want, y, sizeof(y));
+	}
+}
+
+static bool run_right(struct net *n)
+{
+	int8_t y[ROWS * SIDE] = { 0 };
+
+	expect(n);
+	return !npu_tensor_write(n->t[0], n->x, 0) && !npu_rec_run(n->rec) && !npu_rec_wait(n->rec, -1) &&
+	       !npu_tensor_read(n->t[LAYERS], y, 0) && !memcmp(y, n->want, sizeof(y));
+}
+
+static void release(struct net *n)
+{
+	npu_rec_free(n->rec);
+	for (uint32_t i = 0; i < LAYERS; i++) {
+		npu_weights_free(n->weights[i]);
+		npu_weights_free(n->ballast[i]);
+	}
+	for (uint32_t i = 0; i <= LAYERS; i++)
+		npu_tensor_free(n->t[i]);
+}
+
+#define BATCHES	(DRM_ROCKET_FEATURE_BATCHED | DRM_ROCKET_FEATURE_SUBMIT_EXT)
+#define IMPORTS	(BATCHES | DRM_ROCKET_FEATURE_BO_INFO)
+
+static void test_net(const char *how, uint64_t features, uint32_t cores, uint64_t limit)
+{
+	static struct net n;
+	struct npu_rec_info info;
+	struct npu_stats s;
+	struct npu_dev *dev;
+	unsigned int submits;
+	int ret;
+
+	memset(&n, 0, sizeof(n));
+	sim_features(features);
+	npu_open(NULL, &dev);
+	npu_limit_space(dev, limit);
+	ret = make(&n, dev, cores);
+	tap_ok(!ret, "%s: a net is recorded: %d %s", how, ret, n.rec ? npu_rec_message(n.rec) : "");
+	if (!ret) {
+		info = npu_rec_info(n.rec);
+		npu_stats(dev, &s);
+		tap_ok(limit ? info.spaces > 2 && s.spaces >= info.spaces : info.spaces == 1 && s.spaces == 1,
+		       "%s: it uses %u of %u spaces", how, info.spaces, s.spaces);
+		/* Layers come in the order of their weights: no space is entered twice. */
+		tap_ok(info.submits == info.spaces && info.ops == LAYERS, "%s: in %u submits", how,
+		       info.submits);
+		submits = sim_submits;
+		tap_ok(run_right(&n), "%s: its result is right", how);
+		tap_ok(sim_submits - submits == info.submits, "%s: and took as many", how);
+		tap_ok(run_right(&n), "%s: and again, with another input", how);
+		npu_stats(dev, &s);
+		tap_ok(!s.copied == (features == IMPORTS || info.spaces == 1), "%s: %llu bytes copied", how,
+		       (unsigned long long)s.copied);
+		sim_hang_task((int)info.tasks - 1);
+		npu_rec_run(n.rec);
+		ret = npu_rec_wait(n.rec, -1);
+		tap_ok(ret == -ETIME, "%s: a hang in the last space is seen: %d", how, ret);
+		if (features & DRM_ROCKET_FEATURE_SUBMIT_EXT) {
+			struct npu_rec_failure f = { 0 };
+
+			npu_rec_failure(n.rec, &f);
+			tap_ok(f.op == LAYERS - 1 && f.task == (int)info.tasks - 1, "%s: as task %d of operation %d",
+			       how, f.task, f.op);
+		}
+		tap_ok(run_right(&n), "%s: and the next run is right", how);
+	}
+	release(&n);
+	tap_ok(!sim_bos(), "%s: nothing is left", how);
+	npu_close(dev);
+}
+
+/* The driver says so before the library would. */
+static void test_full_driver(void)
+{
+	struct npu_weights *w[4] = { NULL };
+	struct npu_dev *dev;
+	int ret = 0;
+
+	npu_open(NULL, &dev);
+	sim_space_bytes(LIMIT);
+	for (int i = 0; i < 4 && !ret; i++)
+		ret = add_ballast(dev, &w[i]);
+	tap_ok(!ret && w[1]->mem->space == 0 && w[2]->mem->space == 1 && w[3]->mem->space == 1,
+	       "a space that the driver calls full is followed by another one");
+	for (int i = 0; i < 4; i++)
+		npu_weights_free(w[i]);
+	sim_space_bytes(0);
+	npu_close(dev);
+}
+
+static void test_room(void)
+{
+	struct npu_tensor *t = NULL, *most[64] = { NULL };
+	struct npu_stats s;
+	struct npu_dev *dev;
+	int ret = 0, n = 0;
+
+	sim_features(IMPORTS);
+	npu_open(NULL, &dev);
+	npu_limit_space(dev, 64 << 10);
+	tap_ok(npu_tensor_new(dev, NPU_PREC_INT8, 1, 1 << 20, &t) == -ENOSPC,
+	       "a tensor larger than any space");
+	npu_stats(dev, &s);
+	tap_ok(s.spaces == 1, "opens none for it");
+	while (n < 64 && !ret)
+		ret = npu_tensor_new(dev, NPU_PREC_INT8, 1, 16384, &most[n++]);
+	npu_stats(dev, &s);
+	tap_ok(ret == -ENOSPC && s.spaces == NPU_MAX_SPACES, "%d tensors fill %u spaces: %d", n - 1,
+	       s.spaces, ret);
+	npu_tensor_free(most[2]);
+	most[2] = NULL;
+	tap_ok(!npu_tensor_new(dev, NPU_PREC_INT8, 1, 16384, &most[2]), "one that was freed leaves room");
+	for (int i = 0; i < 64; i++)
+		npu_tensor_free(most[i]);
+	tap_ok(!sim_bos(), "nothing is left");
+	npu_close(dev);
+}
+
+/* Tensors in one space, an operation of another one whose room they exceed. */
+static void test_no_room_there(void)
+{
+	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = SIDE, .k = SIDE };
+	static int8_t src[SIDE * SIDE];
+	struct npu_tensor *x = NULL, *y = NULL;
+	struct npu_weights *w = NULL, *full = NULL;
+	struct npu_rec *rec = NULL;
+	struct npu_dev *dev;
+	int ret;
+
+	npu_open(NULL, &dev);
+	npu_limit_space(dev, LIMIT);
+	npu_tensor_new(dev, NPU_PREC_INT32, 2000, SIDE, &y);
+	ret = add_ballast(dev, &full);
+	if (!ret)
+		ret = npu_weights_new(dev, &d, src, &w);
+	tap_ok(!ret && y && y->mem->space != w->mem->space, "a result in another space than the weights");
+	npu_rec_new(dev, NULL, &rec);
+	npu_tensor_new(dev, NPU_PREC_INT8, 2000, SIDE, &x);
+	ret = x ? npu_rec_matmul(rec, x, w, y, NULL) : 0;
+	tap_ok(ret == -ENOSPC && strstr(npu_rec_message(rec), "no room"), "that is too large for theirs: %d %s",
+	       ret, npu_rec_message(rec));
+	npu_rec_free(rec);
+	npu_tensor_free(x);
+	npu_tensor_free(y);
+	npu_weights_free(w);
+	npu_weights_free(full);
+	tap_ok(!sim_bos(), "nothing is left");
+	npu_close(dev);
+}
+
+int main(void)
+{
+	test_net("one space", IMPORTS, 1, 0);
+	test_net("shared", IMPORTS, 1, LIMIT);
+	test_net("shared by three cores", IMPORTS, 3, LIMIT);
+	test_net("copied", BATCHES, 1, LIMIT);
+	test_net("copied by three cores", BATCHES, 3, LIMIT);
+	test_net("copied, task by task", 0, 1, LIMIT);
+	test_full_driver();
+	test_room();
+	test_no_room_there();
+	return tap_done();
+}
