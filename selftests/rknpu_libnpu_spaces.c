@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What libnpu promises of models that exceed an address space, on the driver and over
- * both uAPIs.
+ * What libnpu promises of models that exceed an address space, and of memory that others see: on
+ * the driver and over both uAPIs.
  */
 #include <errno.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "rknpu_libnpu.h"
@@ -267,6 +268,89 @@ RK_TEST_F_TIMEOUT(spaces, six_gib, 1500, "a model of 6 GiB, twice")
 		EXPECT_TRUE(net_right(&n));
 	}
 	net_free(&n);
+}
+
+/* ---- memory that others see ---- */
+
+#define ROWS	8u
+#define SIDE	64u
+
+/* A tensor as one process tells another one of it. */
+struct shared {
+	int fd;
+	uint64_t offset;
+};
+
+static void product(const int8_t *x, int32_t *y)
+{
+	for (uint32_t i = 0; i < ROWS * SIDE; i++) {
+		y[i] = 0;
+		for (uint32_t k = 0; k < SIDE; k++)
+			y[i] += x[i / SIDE * SIDE + k] * (int8_t)mix(i % SIDE, k, 5);
+	}
+}
+
+/* In a process of its own: multiplies @in and puts the result into @out. */
+static int multiply(const char *uapi, const struct shared *in, const struct shared *out)
+{
+	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = SIDE, .k = SIDE };
+	static int8_t w[SIDE * SIDE];
+	struct npu_tensor *x, *y;
+	struct npu_weights *weights;
+	struct npu_stats s;
+	struct npu_dev *dev;
+	struct npu_rec *rec;
+	int ret = libnpu_open(uapi, &dev);
+
+	for (uint32_t i = 0; i < SIDE * SIDE; i++)
+		w[i] = mix(i / SIDE, i % SIDE, 5);
+	ret = ret ?: npu_tensor_import(dev, in->fd, in->offset, NPU_PREC_INT8, ROWS, SIDE, &x);
+	ret = ret ?: npu_tensor_import(dev, out->fd, out->offset, NPU_PREC_INT32, ROWS, SIDE, &y);
+	ret = ret ?: npu_weights_new(dev, &d, w, &weights);
+	ret = ret ?: npu_rec_new(dev, NULL, &rec);
+	ret = ret ?: npu_rec_matmul(rec, x, weights, y, NULL);
+	ret = ret ?: npu_rec_end(rec);
+	ret = ret ?: npu_rec_run(rec);
+	ret = ret ?: npu_rec_wait(rec, WAIT_NS);
+	if (ret)
+		return -ret;
+	npu_stats(dev, &s);
+	return s.packed || s.unpacked || s.copied ? 255 : 0;
+}
+
+RK_TEST_F(spaces, another_process, "another process computes with tensors of this one, without a copy")
+{
+	static int8_t x[ROWS * SIDE];
+	static int32_t y[ROWS * SIDE], want[ROWS * SIDE];
+	struct npu_tensor *both, *in, *out;
+	struct shared shared[2];
+	int status;
+	pid_t pid;
+
+	/* The second half of the columns, so that the offset counts. */
+	ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_INT8, ROWS, 2 * SIDE, &both));
+	ASSERT_EQ(0, npu_tensor_view(both, 0, ROWS, SIDE, SIDE, &in));
+	ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_INT32, ROWS, SIDE, &out));
+	for (uint32_t i = 0; i < ROWS * SIDE; i++)
+		x[i] = mix(i, 1, 9);
+	product(x, want);
+	ASSERT_EQ(0, npu_tensor_write(in, x, 0));
+	ASSERT_EQ(0, npu_tensor_export(in, &shared[0].fd, &shared[0].offset));
+	ASSERT_EQ(0, npu_tensor_export(out, &shared[1].fd, &shared[1].offset));
+	EXPECT_EQ(ROWS * SIDE, shared[0].offset);
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(multiply(variant->uapi, &shared[0], &shared[1]));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	ASSERT_EQ(0, npu_tensor_read(out, y, 0));
+	EXPECT_EQ(0, memcmp(want, y, sizeof(y)));
+	for (int i = 0; i < 2; i++)
+		close(shared[i].fd);
+	npu_tensor_free(in);
+	npu_tensor_free(both);
+	npu_tensor_free(out);
 }
 
 RK_HARNESS_MAIN

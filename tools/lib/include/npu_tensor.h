@@ -129,6 +129,23 @@ int npu_tensor_import(struct npu_dev *dev, int fd, uint64_t offset, enum npu_pre
 		      uint32_t rows, uint32_t cols, struct npu_tensor **out);
 
 /**
+ * npu_tensor_export - share the memory of a tensor
+ * @t: tensor, or a view of all rows of one
+ * @fd: a dma-buf; the caller owns it, and passes it on to another process or driver
+ * @offset: where the tensor begins in it
+ *
+ * With these and the tensor's type and size npu_tensor_import() of another device has the same
+ * elements, without a copy. The dma-buf is all of the memory: also what other views show.
+ *
+ * Over mainline's interface work is ordered by the fences of the memory, whoever submits it. Over the
+ * vendor's interface the two sides have to tell each other when they are done.
+ *
+ * Return: 0, -EINVAL for a view of some rows, -EOPNOTSUPP over the vendor's interface for a tensor
+ * beyond the first address space, or an errno of the driver.
+ */
+int npu_tensor_export(const struct npu_tensor *t, int *fd, uint64_t *offset);
+
+/**
  * npu_tensor_bytes - memory that a tensor takes in the NPU's layout
  * @type: type of the elements
  * @rows: rows

@@ -11,7 +11,7 @@
 #include <xf86drm.h>
 
 #include "drm/rocket_accel.h"
-#include "npu_internal.h"
+#include "npu_vendor.h"
 
 _Static_assert(sizeof(struct npu_range) == sizeof(struct drm_rocket_bo_range) &&
 	       offsetof(struct npu_range, size) == offsetof(struct drm_rocket_bo_range, size),
@@ -162,7 +162,7 @@ static int describe(struct npu_dev *dev, uint32_t handle, struct npu_bo *bo)
 
 bool npu_can_import(const struct npu_dev *dev)
 {
-	return npu_dev_features(dev) & DRM_ROCKET_FEATURE_BO_INFO;
+	return npu_is_vendor(dev) || npu_dev_features(dev) & DRM_ROCKET_FEATURE_BO_INFO;
 }
 
 int npu_bo_import(struct npu_dev *dev, int fd, struct npu_bo **out)
@@ -173,6 +173,8 @@ int npu_bo_import(struct npu_dev *dev, int fd, struct npu_bo **out)
 
 	if (!npu_can_import(dev))
 		return -EOPNOTSUPP;
+	if (npu_is_vendor(dev))
+		return npu_vendor_bo_import(dev, fd, out);
 	bo = calloc(1, sizeof(*bo));
 	if (!bo)
 		return -ENOMEM;

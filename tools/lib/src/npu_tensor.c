@@ -113,6 +113,22 @@ int npu_tensor_import(struct npu_dev *dev, int fd, uint64_t offset, enum npu_pre
 	return 0;
 }
 
+int npu_tensor_export(const struct npu_tensor *t, int *fd, uint64_t *offset)
+{
+	int ret;
+
+	/* Who imports it takes its rows to be all that there are. */
+	if (t->pitch != rows_stored(t->shape.rows))
+		return -EINVAL;
+	/* And can only guess domain 0. */
+	if (npu_is_vendor(t->dev) && t->mem->space)
+		return -EOPNOTSUPP;
+	ret = npu_bo_export(t->mem->bo, fd);
+	if (!ret)
+		*offset = t->offset;
+	return ret;
+}
+
 void npu_tensor_free(struct npu_tensor *t)
 {
 	if (!t)

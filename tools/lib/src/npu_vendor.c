@@ -87,6 +87,39 @@ static int bo_alloc(struct npu_dev *dev, size_t size, uint32_t flags, struct npu
 	return 0;
 }
 
+/* Asked about a handle, MEM_CREATE allocates nothing. Other drivers' memory has no place to map. */
+int npu_vendor_bo_import(struct npu_dev *dev, int fd, struct npu_bo **out)
+{
+	struct drm_rknpu_mem_create req = { 0 };
+	struct drm_rknpu_mem_map map = { 0 };
+	struct vbo *bo = calloc(1, sizeof(*bo));
+	int ret;
+
+	if (!bo)
+		return -ENOMEM;
+	ret = npu_errno(drmPrimeFDToHandle(npu_fd(dev), fd, &req.handle));
+	if (ret) {
+		free(bo);
+		return ret;
+	}
+	bo->base.dev = dev;
+	bo->base.handle = req.handle;
+	ret = npu_errno(drmIoctl(npu_fd(dev), DRM_IOCTL_RKNPU_MEM_CREATE, &req));
+	if (ret) {
+		drmCloseBufferHandle(npu_fd(dev), bo->base.handle);
+		free(bo);
+		return ret;
+	}
+	bo->base.iova = req.dma_addr;
+	bo->base.size = req.size;
+	bo->obj_addr = req.obj_addr;
+	map.handle = req.handle;
+	if (!drmIoctl(npu_fd(dev), DRM_IOCTL_RKNPU_MEM_MAP, &map))
+		bo->base.offset = map.offset;
+	*out = &bo->base;
+	return 0;
+}
+
 int npu_vendor_bo_alloc(struct npu_dev *dev, size_t size, struct npu_bo **out)
 {
 	return bo_alloc(dev, size, DRM_RKNPU_MEM_NON_CONTIGUOUS | DRM_RKNPU_MEM_CACHEABLE |

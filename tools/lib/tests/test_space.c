@@ -239,6 +239,69 @@ static void test_no_room_there(void)
 	npu_close(dev);
 }
 
+/* Two devices, as if of two processes: the second one multiplies what the first one wrote. */
+static void test_export(void)
+{
+	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = SIDE, .k = SIDE };
+	static int8_t x[ROWS * SIDE], w[SIDE * SIDE];
+	static int32_t y[ROWS * SIDE];
+	struct npu_tensor *in, *out, *half = NULL, *rows = NULL, *in2 = NULL, *out2 = NULL;
+	struct npu_weights *weights = NULL;
+	struct npu_rec *rec = NULL;
+	struct npu_dev *a, *b;
+	int fd[2] = { -1, -1 }, ret;
+	uint64_t at[2] = { 9, 9 };
+	bool right = true;
+
+	sim_features(IMPORTS);
+	npu_open(NULL, &a);
+	npu_open(NULL, &b);
+	for (size_t i = 0; i < sizeof(x); i++)
+		x[i] = rnd();
+	for (size_t i = 0; i < sizeof(w); i++)
+		w[i] = rnd();
+	npu_tensor_new(a, NPU_PREC_INT8, ROWS, 2 * SIDE, &in);
+	npu_tensor_new(a, NPU_PREC_INT32, ROWS, SIDE, &out);
+	npu_tensor_view(in, 0, ROWS, SIDE, SIDE, &half);
+	npu_tensor_view(in, 0, 4, 0, SIDE, &rows);
+	npu_tensor_write(half, x, 0);
+	tap_ok(npu_tensor_export(rows, &fd[0], &at[0]) == -EINVAL && fd[0] == -1,
+	       "some rows cannot be exported by themselves");
+	ret = npu_tensor_export(half, &fd[0], &at[0]);
+	ret = ret ? ret : npu_tensor_export(out, &fd[1], &at[1]);
+	tap_ok(!ret && at[0] == ROWS * SIDE && !at[1], "a view of columns can: %d", ret);
+	ret = npu_tensor_import(b, fd[0], at[0], NPU_PREC_INT8, ROWS, SIDE, &in2);
+	ret = ret ? ret : npu_tensor_import(b, fd[1], at[1], NPU_PREC_INT32, ROWS, SIDE, &out2);
+	ret = ret ? ret : npu_weights_new(b, &d, w, &weights);
+	ret = ret ? ret : npu_rec_new(b, NULL, &rec);
+	ret = ret ? ret : npu_rec_matmul(rec, in2, weights, out2, NULL);
+	ret = ret ? ret : npu_rec_end(rec);
+	ret = ret ? ret : npu_rec_run(rec);
+	ret = ret ? ret : npu_rec_wait(rec, -1);
+	ret = ret ? ret : npu_tensor_read(out, y, 0);
+	for (uint32_t i = 0; i < ROWS * SIDE; i++) {
+		int32_t sum = 0;
+
+		for (uint32_t k = 0; k < SIDE; k++)
+			sum += x[i / SIDE * SIDE + k] * w[i % SIDE * SIDE + k];
+		right &= y[i] == sum;
+	}
+	tap_ok(!ret && right, "another device multiplies it, and writes what is read here: %d", ret);
+	close(fd[0]);
+	close(fd[1]);
+	npu_rec_free(rec);
+	npu_weights_free(weights);
+	npu_tensor_free(in2);
+	npu_tensor_free(out2);
+	npu_tensor_free(half);
+	npu_tensor_free(rows);
+	npu_tensor_free(in);
+	npu_tensor_free(out);
+	tap_ok(!sim_bos(), "nothing is left");
+	npu_close(b);
+	npu_close(a);
+}
+
 int main(void)
 {
 	test_net("one space", IMPORTS, 1, 0);
@@ -250,5 +313,6 @@ int main(void)
 	test_full_driver();
 	test_room();
 	test_no_room_there();
+	test_export();
 	return tap_done();
 }
