@@ -9,8 +9,15 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__aarch64__) && defined(__ARM_NEON)
+#if defined(__aarch64__) && defined(__ARM_NEON) && !defined(NPU_NO_NEON)
 #include <arm_neon.h>
+
+/* gcc keeps the arrays in registers only if no loop is left; clang does that by itself. */
+#ifdef __clang__
+#define NPU_UNROLL
+#else
+#define NPU_UNROLL	_Pragma("GCC unroll 16")
+#endif
 
 /*
  * One round interleaves each row of the upper half with its partner in the lower half;
@@ -20,16 +27,21 @@ static inline void npu_transpose_8(uint8_t *d, size_t dp, const uint8_t *s, size
 {
 	uint8x16_t a[16], b[16];
 
+	NPU_UNROLL
 	for (int i = 0; i < 16; i++)
 		a[i] = vld1q_u8(s + (size_t)i * sp);
+	NPU_UNROLL
 	for (int round = 0; round < 4; round++) {
+		NPU_UNROLL
 		for (int i = 0; i < 8; i++) {
 			b[2 * i] = vzip1q_u8(a[i], a[i + 8]);
 			b[2 * i + 1] = vzip2q_u8(a[i], a[i + 8]);
 		}
+		NPU_UNROLL
 		for (int i = 0; i < 16; i++)
 			a[i] = b[i];
 	}
+	NPU_UNROLL
 	for (int i = 0; i < 16; i++)
 		vst1q_u8(d + (size_t)i * dp, a[i]);
 }
@@ -38,16 +50,21 @@ static inline void npu_transpose_16(uint8_t *d, size_t dp, const uint8_t *s, siz
 {
 	uint16x8_t a[8], b[8];
 
+	NPU_UNROLL
 	for (int i = 0; i < 8; i++)
 		a[i] = vreinterpretq_u16_u8(vld1q_u8(s + (size_t)i * sp));
+	NPU_UNROLL
 	for (int round = 0; round < 3; round++) {
+		NPU_UNROLL
 		for (int i = 0; i < 4; i++) {
 			b[2 * i] = vzip1q_u16(a[i], a[i + 4]);
 			b[2 * i + 1] = vzip2q_u16(a[i], a[i + 4]);
 		}
+		NPU_UNROLL
 		for (int i = 0; i < 8; i++)
 			a[i] = b[i];
 	}
+	NPU_UNROLL
 	for (int i = 0; i < 8; i++)
 		vst1q_u8(d + (size_t)i * dp, vreinterpretq_u8_u16(a[i]));
 }
