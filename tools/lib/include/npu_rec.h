@@ -430,6 +430,17 @@ struct npu_rec_failure {
 int npu_rec_failure(const struct npu_rec *rec, struct npu_rec_failure *f);
 
 /**
+ * npu_rec_elapsed - how long the last run kept cores busy
+ * @rec: recording
+ * @ns: time of all its jobs, in ns, added up; several cores may have been busy at once
+ *
+ * Return: 0, -ENOENT if it never ran or npu_rec_wait() has not said that the run is over,
+ * -EOPNOTSUPP if the driver did not tell: one without WAIT_JOB, or over the vendor's interface a run
+ * without npu_rec_opts.block.
+ */
+int npu_rec_elapsed(const struct npu_rec *rec, uint64_t *ns);
+
+/**
  * struct npu_rec_info - what a recording consists of
  */
 struct npu_rec_info {

@@ -112,6 +112,8 @@ struct npu_rec {
 
 	bool running;
 	uint32_t started, waited;	/* jobs; those that are known to be over */
+	uint32_t timed;			/* of them, those that the driver told the time of */
+	uint64_t elapsed_ns;		/* of these */
 	struct npu_rec_failure failure;	/* of the last run; err 0 = none */
 };
 

@@ -371,6 +371,8 @@ struct ending {
 	int task;
 	int core;
 	uint64_t fault_iova;
+	bool timed;
+	uint64_t elapsed_ns;
 };
 
 /* The operation whose tasks begin last before it, or with it. */
@@ -395,6 +397,8 @@ static void note_ending(struct npu_rec *rec, const struct npu_hwjob *job, const 
 {
 	struct npu_rec_failure *f = &rec->failure;
 
+	rec->timed += e->timed;
+	rec->elapsed_ns += e->elapsed_ns;
 	if (f->err)
 		return;
 	*f = (struct npu_rec_failure){
@@ -427,6 +431,7 @@ static int wait_job(struct npu_dev *dev, uint64_t number, int64_t deadline, stru
 		return ret;
 	*e = (struct ending){
 		.err = r.err, .cause = r.cause, .task = (int)r.task, .core = r.core, .fault_iova = r.fault_iova,
+		.timed = true, .elapsed_ns = r.elapsed_ns,
 	};
 	return 0;
 }
@@ -441,6 +446,7 @@ static int wait_batch(struct npu_vendor_batch *batch, int64_t deadline, struct e
 	*e = (struct ending){
 		.err = p.err, .cause = npu_cause_of_errno(p.err),
 		.task = p.known ? (int)p.tasks : -1, .core = p.core,
+		.timed = p.known, .elapsed_ns = p.elapsed_ns,
 	};
 	return 0;
 }
@@ -579,6 +585,8 @@ int npu_rec_run(struct npu_rec *rec)
 	rec->running = true;
 	rec->started = 0;
 	rec->waited = 0;
+	rec->timed = 0;
+	rec->elapsed_ns = 0;
 	rec->failure = (struct npu_rec_failure){ .cause = NPU_CAUSE_NONE };
 	ret = start_parts(rec);
 	if (rec->started && !rec->batch)
@@ -600,6 +608,16 @@ int npu_rec_failure(const struct npu_rec *rec, struct npu_rec_failure *f)
 	if (rec->running || !rec->failure.err)
 		return -ENOENT;
 	*f = rec->failure;
+	return 0;
+}
+
+int npu_rec_elapsed(const struct npu_rec *rec, uint64_t *ns)
+{
+	if (rec->running || !rec->waited)
+		return -ENOENT;
+	if (rec->timed < rec->waited)
+		return -EOPNOTSUPP;
+	*ns = rec->elapsed_ns;
 	return 0;
 }
 

@@ -33,8 +33,9 @@ struct npu_vendor_opts {
 /* How a batch ended. */
 struct npu_vendor_progress {
 	int err;
-	bool known;		/* do the next two mean anything? Only after blocking */
+	bool known;		/* do the next three mean anything? Only after blocking */
 	uint32_t tasks;		/* done */
+	uint64_t elapsed_ns;	/* on the hardware */
 	int core;		/* -1 = none or not known */
 };
 

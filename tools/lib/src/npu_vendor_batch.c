@@ -107,6 +107,7 @@ static int submit_batch(struct npu_vendor_batch *b, struct npu_run *run, int fen
 	run->err = ret;
 	b->progress.known = true;
 	b->progress.tasks = req.task_counter;
+	b->progress.elapsed_ns = req.hw_elapse_time > 0 ? (uint64_t)req.hw_elapse_time : 0;
 	for (int i = 0; i < 3; i++)
 		if (req.core_mask == 1u << i)
 			b->progress.core = i;
