@@ -113,6 +113,9 @@ check-report: ## npu-report finds no difference in the model, and one where ther
 check-dump: ## a dump of each failure, made in a guest, and what npu-dump reads in it
 	@$(CHECKS)/check-dump $(ARGS)
 
+check-bench: ## npu-bench with its smallest products in a guest that counts instructions
+	@$(CHECKS)/check-bench $(ARGS)
+
 check-top: ## what npu-top shows while two clients compute in a guest
 	@$(CHECKS)/check-top $(ARGS)
 
@@ -166,7 +169,7 @@ fuzz-model: ## attack the model under sanitizers for SECONDS=60, with SEED=1
 qemu: ## QEMU with the model; prints where it is
 	@$(BIN)/qemu
 
-lib: ## libnpu, npu-demo
+lib: ## libnpu, npu-demo, npu-bench
 	@$(BIN)/root make -sC $(CURDIR)/tools/lib $(CROSS) O=$(O)/lib
 
 capture: lib ## npu-capture, npu-replay, npu-dump

@@ -86,10 +86,22 @@ static bool read_model(struct demo_counters *c)
 	for (unsigned int i = 0; i < DEMO_CORES; i++) {
 		c->tasks[i] = model_count(ctl, i, NPU_CNT_TASK_DONE);
 		c->irqs[i] = model_count(ctl, i, NPU_CNT_IRQ);
+		c->cycles[i] = model_count(ctl, i, NPU_CNT_BUSY_CYCLES);
+		c->bytes += model_count(ctl, i, NPU_CNT_DMA_READ_BYTES) +
+			    model_count(ctl, i, NPU_CNT_DMA_WRITE_BYTES);
 	}
 	munmap((void *)ctl, NPU_CTL_SIZE);
 	c->source = "model";
 	return true;
+}
+
+bool demo_counters_model(void)
+{
+	const volatile uint32_t *ctl = map_model();
+
+	if (ctl)
+		munmap((void *)ctl, NPU_CTL_SIZE);
+	return ctl;
 }
 
 static bool read_stats(struct demo_counters *c, const char *path)
