@@ -86,7 +86,10 @@ rk_module() {
 		dst+=-$(printf '%s\n' "$@" | tr -c 'A-Za-z0-9' - | sed 's/-*$//')
 		rk_remove "$dst"
 	fi
-	[ "$series" != coverage ] || RK_CC_VARS+=(GCOV_PROFILE=y)
+	# Threads that count at once lose counts, and gcov takes differences of them. The kernel's own test for this
+	# option fails, because it is made without the other one.
+	[ "$series" != coverage ] ||
+		RK_CC_VARS+=(GCOV_PROFILE=y "KCFLAGS=-fprofile-update=atomic -mno-outline-atomics")
 	mkdir -p "$dst"
 	rk_lock "module-$(printf %s "$dst" | rk_hash)"
 	RK_MODULE=$dst/drivers/accel/rknpu/rknpu_accel.ko
