@@ -394,14 +394,10 @@ void rknpu_vm_use_end(struct rknpu_vm *vm, struct rknpu_vm_use *use)
 {
 	LIST_HEAD(unused);
 
-	if (!use->link.next)
-		return;
-
 	scoped_guard(mutex, &vm->lock) {
 		list_del(&use->link);
 		rknpu_vm_collect_orphans(vm, &unused);
 	}
-	use->link.next = NULL;
 
 	rknpu_mapping_destroy_all(&unused);
 }

@@ -60,10 +60,10 @@ struct rknpu_vm {
  * Clients do not list all the memory their programs touch (Mesa lists neither
  * weights nor programs), so what is mapped while a job lives stays mapped
  * until that job is gone, whatever handles are closed meanwhile. Embedded in
- * struct rknpu_job as "use"; must be zeroed before rknpu_vm_use_begin().
+ * struct rknpu_job as "use".
  */
 struct rknpu_vm_use {
-	/** @link: in rknpu_vm::uses; NULL while the use has not begun */
+	/** @link: in rknpu_vm::uses */
 	struct list_head link;
 	/** @seq: age */
 	u64 seq;
@@ -99,7 +99,7 @@ struct rknpu_vm *rknpu_vm_get(struct rknpu_vm *vm);
 /* Any context, hard interrupts included: the release runs from rknpu_release. */
 void rknpu_vm_put(struct rknpu_vm *vm);
 
-/* Process context. End is a no-op for a use that never began. */
+/* Process context. A use that has begun ends once. */
 void rknpu_vm_use_begin(struct rknpu_vm *vm, struct rknpu_vm_use *use);
 void rknpu_vm_use_end(struct rknpu_vm *vm, struct rknpu_vm_use *use);
 
