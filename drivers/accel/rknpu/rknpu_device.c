@@ -20,7 +20,11 @@
 #include "sched/rknpu_lifecycle.h"
 #include "vendor/rknpu_vendor_iface.h"
 
-/* Of two render nodes with one parent; DRM's own attributes do not name the driver. */
+/*
+ * Of two render nodes with one parent; DRM's own attributes do not name the driver.
+ * Only kernels without accel nodes, which check-matrix boots, read this and get as
+ * far as the end of rknpu_sysfs_add().
+ */
 static ssize_t rocket_render_node_show(struct device *dev, struct device_attribute *attr,
 				       char *buf)
 {
@@ -159,6 +163,7 @@ void rknpu_device_unpublish(struct rknpu_device *rdev)
 	rknpu_vm_flush();
 }
 
+/* A guest that goes down sends no counts: of check-reboot and check-kexec, not of "make coverage". */
 void rknpu_device_shutdown(struct rknpu_device *rdev)
 {
 	if (rdev->hw.down)

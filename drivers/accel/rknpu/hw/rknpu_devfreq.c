@@ -27,6 +27,7 @@ static int rknpu_devfreq_target(struct device *dev, unsigned long *freq, u32 fla
 {
 	struct dev_pm_opp *opp = devfreq_recommended_opp(dev, freq, flags);
 
+	/* In no test: devfreq asks only where there are operating points. */
 	if (IS_ERR(opp))
 		return PTR_ERR(opp);
 	dev_pm_opp_put(opp);

@@ -471,6 +471,7 @@ void rknpu_domain_unmap(struct rknpu_domain *domain, u64 iova, u64 size)
 	if (domain->hw->down)
 		return;
 	unmapped = iommu_unmap(domain->iommu, iova, size);
+	/* In no test: what is unmapped was mapped as a whole. */
 	if (unmapped != size)
 		drm_err_ratelimited(domain->hw->drm, "only %zu of %llu bytes at %#llx could be unmapped; please report it\n",
 				    unmapped, size, iova);
@@ -542,6 +543,7 @@ static int rknpu_iommu_get_group(struct rknpu_core *core)
 	struct rknpu_iommu *iommu = core->iommu;
 	struct iommu_group *group = iommu_group_get(core->dev);
 
+	/* In no test: a kernel that probes the IOMMU's driver first, as all do by default, has one. */
 	if (!group)
 		return dev_err_probe(core->dev, -EPROBE_DEFER, "no IOMMU yet\n");
 

@@ -191,7 +191,10 @@ bool rknpu_pc_over(struct rknpu_core *core, u32 status)
 	if (rknpu_pc_count_agrees(core))
 		return true;
 
-	/* The line may be up for it. What ends meanwhile shows in the counter. */
+	/*
+	 * The line may be up for it. What ends meanwhile shows in the counter. In no test: the
+	 * model's line rises at the end of a chain.
+	 */
 	rknpu_pc_write(core, core->pc + RKNPU_PC_INTERRUPT_CLEAR, RKNPU_INT_PAIRS);
 	return rknpu_pc_count_agrees(core);
 }

@@ -259,7 +259,10 @@ static int rknpu_scrub_map(struct rknpu_scrub *scrub)
 					  RKNPU_SCRUB_PAGE, IOMMU_WRITE);
 }
 
-/* It is used again, if the device ever is. */
+/*
+ * It is used again, if the device ever is. In no test, as it takes an IOMMU that
+ * stops to let go in the short time that this domain is attached.
+ */
 static void rknpu_scrub_let_go(struct rknpu_domain *domain)
 {
 }
@@ -314,7 +317,10 @@ void rknpu_scrub_put(struct rknpu_hw *hw)
 	if (rknpu_domain_fini(&scrub->domain)) {
 		rknpu_scrub_free(hw);
 	} else if (!scrub->stuck) {
-		/* An IOMMU that does not let go still refers to it: that stays for good. */
+		/*
+		 * An IOMMU that does not let go still refers to it: that stays for good. In no
+		 * test: a core is left in a client's domain or in none.
+		 */
 		scrub->stuck = true;
 		drm_dev_get(hw->drm);
 	}

@@ -347,6 +347,7 @@ int rknpu_rocket_get_bo_info(struct drm_device *dev, void *data, struct drm_file
 	}
 
 	map = rknpu_mapping_get(rfile->vm, bo);
+	/* Only if another thread closes the handle, which has a mapping, just now. */
 	if (IS_ERR(map)) {
 		ret = PTR_ERR(map);
 	} else {

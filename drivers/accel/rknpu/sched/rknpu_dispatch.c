@@ -149,7 +149,10 @@ void rknpu_dispatch_start(struct rknpu_runqueue *rq)
 	struct rknpu_gang *gang = rq->job->gang;
 	u32 ready;
 
-	/* A fault since whoever took the job looked: nobody else would turn the line on. */
+	/*
+	 * A fault since whoever took the job looked, an instant that no test hits: nobody else
+	 * would turn the line on.
+	 */
 	if (rq->core->irq_off) {
 		rknpu_dispatch_start_over(rq);
 		return;
@@ -238,7 +241,10 @@ void rknpu_dispatch(struct rknpu_runqueue *rq)
 		rknpu_dispatch_one(other);
 }
 
-/* Lock held. Not idle with a line that is off: it may be other cores' too. */
+/*
+ * Lock held. Not idle with a line that is off: it may be other cores' too. No test has
+ * a fault in the instant before.
+ */
 static void rknpu_dispatch_nothing(struct rknpu_runqueue *rq)
 {
 	if (rq->core->irq_off && !rq->frozen)

@@ -163,7 +163,7 @@ static void rknpu_order_add_use(struct rknpu_order *s, u32 job, struct drm_gem_o
 
 	/*
 	 * Two imported BOs of one job can have one reservation object; those of
-	 * the tests have not.
+	 * the tests have not, as no exporter in their guests shares one.
 	 */
 	if (resv->first != RKNPU_ORDER_NONE && s->uses[resv->last].job == job) {
 		s->uses[resv->last].write |= write;

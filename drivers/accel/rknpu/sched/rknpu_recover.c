@@ -77,7 +77,10 @@ static int rknpu_recover_reset_all(struct rknpu_iommu *iommu)
 
 	guard(mutex)(&iommu->attach_lock);
 	rknpu_for_each_core_behind(core, iommu) {
-		/* No job is on them, as what is to be attached is not. */
+		/*
+		 * No job is on them, as what is to be attached is not. In no test: cores of one
+		 * device sleep together.
+		 */
 		if (!core->clocked)
 			continue;
 		ret = rknpu_core_reset(core);
@@ -346,6 +349,7 @@ static void rknpu_recover_bring_up(struct rknpu_runqueue *rq)
 	int ret;
 
 	ret = rknpu_recover_power_up(rq);
+	/* A fault since the core was told to start: an instant that no test hits. */
 	if (!ret && READ_ONCE(rq->core->irq_off))
 		ret = rknpu_recover_clean(rq->core);
 	if (ret)
@@ -560,7 +564,7 @@ static void rknpu_recover(struct rknpu_runqueue *rq)
 		return;
 	}
 	rknpu_core_disable_irq(rq->core);
-	/* A fault while idle comes without a power reference. */
+	/* A fault while idle comes without a power reference. No test has power fail right then. */
 	ret = rknpu_recover_power_up(rq);
 	if (ret) {
 		rknpu_recover_give_up(rq, ret);
