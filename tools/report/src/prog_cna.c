@@ -440,21 +440,6 @@ static void comb_use(struct trial *t)
 	rp_other_reading(t, "both fetch the first surface", other);
 }
 
-static void dcomp_damaged(struct trial *t)
-{
-	struct rp_conv c = { .in = RP_INT8, .out = RP_INT32, .h = 1, .w = 1, .ic = 64, .oc = 32 };
-
-	fill_both(&c);
-	rp_conv(t, &c, x, w);
-	/* Uncompressed bytes where a stream should be. */
-	rp_set(t, OFF_CNA_DCOMP_CTRL, 1);
-	rp_set(t, OFF_CNA_DCOMP_REGNUM, 0x55555555);
-	for (uint32_t i = 0; i < 16; i++)
-		rp_set(t, OFF_CNA_DCOMP_AMOUNT0 + 4 * i, 1);
-	rp_conv_run(t, &c);
-	rp_model_hangs(t, "what a damaged stream of weights does is not known");
-}
-
 /* Feature data of two banks, which are told to fit one; the last positions are looked at. */
 static void cbuf_short(struct trial *t)
 {
@@ -516,12 +501,7 @@ const struct rp_program rp_cna[] = {
 	RP_TRY("dw-int32", "addresses of int32 results of depthwise convolutions", dw_int32),
 	RP_TRY("kernel-5x5", "int8 kernels above 3x3", kernel_5x5),
 	RP_TRY("comb-use", "operands of EW behind a convolution", comb_use),
-	RP_TRY_KIND("dcomp-damaged", "a damaged stream of weights", dcomp_damaged, RP_REFUSED),
 	RP_TRY("packed-bypass", "packed operands for a stage that is bypassed", packed_bypass),
-	RP_WHY("dcomp-depthwise", "compressed weights of depthwise convolutions",
-	       "no program yet: nobody's such weights are public"),
-	RP_WHY("reuse", "reuse of other data than the task before left", "no program yet"),
-	RP_WHY("fc-data-bank", "FC_DATA_BANK with data of more than one bank", "no program yet"),
 	RP_TRY("cbuf-short", "too few banks of CBUF", cbuf_short),
 	RP_WHY("read-ahead", "feature data read beyond its end", "what is read leaves no trace"),
 	{ 0 }

@@ -109,6 +109,32 @@ static void core_number(struct trial *t)
 	}
 }
 
+/* Two tasks on core 0, between which other cores are waited for, which have nothing to do. */
+static void chain_of_two(struct trial *t, uint32_t meet)
+{
+	struct rp_fly f;
+
+	plain(t, &f);
+	t->core_mask = 1;
+	t->meet = meet;
+	rp_close(t, NPU_EN_DPU | NPU_EN_DPU_RDMA);
+	t->meet = 0;
+	rp_fly(t, &f, in);
+	rp_fly_run(t, &f);
+}
+
+static void cores_meet(struct trial *t)
+{
+	chain_of_two(t, 0);
+	rp_model(t, "where no core is to be waited for, a chain completes", in);
+	for (uint32_t last = 1; last < 3; last++) {
+		chain_of_two(t, last);
+		rp_model_hangs(t, "a core waits for others that never come");
+		rp_other_reading(t, "bits 17:16 of the word that names the next task do nothing",
+				 in);
+	}
+}
+
 #define DRIVERS		"only drivers reach these registers"
 
 const struct rp_program rp_pc[] = {
@@ -118,8 +144,7 @@ const struct rp_program rp_pc[] = {
 	RP_TRY_KIND("core-number", "the core's number in S_POINTER", core_number, RP_NEEDS_CORE),
 	RP_WHY("chain-short", "a chain that ends early",
 	       "drivers count the tasks of a chain by themselves"),
-	RP_WHY("cores-meet", "cores that wait for each other",
-	       "no program yet: networks that were compiled for three cores show it"),
+	RP_TRY_KIND("cores-meet", "cores that wait for each other", cores_meet, RP_NEEDS_CORE),
 	RP_WHY("prefetch", "when the next program is read", "no result shows when it is read"),
 	RP_WHY("interrupt-bits", "which interrupt bits are set when", DRIVERS),
 	RP_WHY("task-status", "TASK_STATUS, TASK_CON, S_STATUS", DRIVERS),

@@ -35,6 +35,7 @@ struct rp_span {
 	uint32_t enable;
 	bool dpu_done;			/* wait for the DPU's interrupt, even if the PPU runs */
 	uint32_t core_mask;		/* where it must run, 0 = anywhere */
+	uint32_t meet;			/* cores 0 to this one wait behind it, 0 = none do */
 };
 
 struct rp_npu {
@@ -75,8 +76,8 @@ struct rp_program {
 #define RP_TRY(id, what, fn)		RP_TRY_KIND(id, what, fn, RP_PLAIN)
 #define RP_WHY(id, what, why)		{ id, what, NULL, why, RP_PLAIN }
 
-extern const struct rp_program rp_pc[], rp_cna[], rp_core[], rp_dpu[], rp_lut[], rp_out[],
-	rp_ppu[], rp_around[];
+extern const struct rp_program rp_pc[], rp_cna[], rp_cbuf[], rp_core[], rp_dpu[], rp_lut[],
+	rp_out[], rp_ppu[], rp_around[];
 extern const struct rp_program *const rp_chapters[];
 
 struct trial {
@@ -88,6 +89,7 @@ struct trial {
 	unsigned int first;		/* entry of the open one */
 	bool dpu_done;			/* wait for the DPU, even if the PPU runs */
 	uint32_t core_mask;		/* where it must run, 0 = anywhere */
+	uint32_t meet;			/* which cores wait behind it, if another follows */
 	int outcome;			/* of the last run */
 	bool ran;
 	/* What came out, as numbers, and how they lie in memory. */

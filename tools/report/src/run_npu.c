@@ -70,7 +70,7 @@ static void chain(struct rp_machine *m, const struct rp_span *task, unsigned int
 
 		tail[0] = (uint64_t)NPU_TGT_PC << 48 | next << 16 | OFF_PC_BASE_ADDRESS;
 		tail[1] = (uint64_t)NPU_TGT_PC << 48 |
-			  (uint64_t)((task[i + 1].count + 1) / 2 - 1) << 16 |
+			  (uint64_t)(task[i].meet << 16 | ((task[i + 1].count + 1) / 2 - 1)) << 16 |
 			  OFF_PC_REGISTER_AMOUNTS;
 	}
 }
@@ -109,6 +109,9 @@ static int run(struct rp_npu *npu, const uint64_t *entry, const struct rp_span *
 	model_forget(&m->model);
 	m->hang.count = 0;
 
+	/* Where drivers start each task, none names the next. */
+	if (task->meet && (m->vendor || !(npu_features(m->dev) & DRM_ROCKET_FEATURE_BATCHED)))
+		return -EOPNOTSUPP;
 	/* And the one behind, which is fetched with an odd last one. */
 	memcpy(m->entry, entry,
 	       (task[tasks - 1].first + task[tasks - 1].count + 1) * sizeof(*entry));

@@ -74,7 +74,7 @@ static void end_program(struct trial *t, uint32_t enable)
 	rp_entry(t, NPU_TGT_ENABLE, PC_OPERATION_ENABLE, enable);
 	*s = (struct rp_span){
 		.first = t->first, .count = t->n - t->first, .enable = enable,
-		.dpu_done = t->dpu_done, .core_mask = t->core_mask,
+		.dpu_done = t->dpu_done, .core_mask = t->core_mask, .meet = t->meet,
 	};
 	t->tasks++;
 }
