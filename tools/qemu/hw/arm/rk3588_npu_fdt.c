@@ -12,6 +12,7 @@
 #include "hw/arm/fdt.h"
 #include "hw/npu/rk3588_cru.h"
 #include "hw/npu/rk3588_scmi.h"
+#include "hw/npu/rk3588_tsadc.h"
 #include "system/device_tree.h"
 #include "rk3588_npu_fdt.h"
 
@@ -811,6 +812,130 @@ static void add_core(NpuFdt *f, unsigned core)
     qemu_fdt_setprop_string(f->fdt, node, "status", "okay");
 }
 
+/* Numbers of mainline, as only trees for it have the sensors. */
+#define PCLK_TSADC              157
+#define CLK_TSADC               158
+#define SRST_P_TSADC            86
+#define SRST_TSADC              87
+#define TSADC_HZ                2000000
+
+#define TSADC_NODE              "/tsadc@fec00000"
+
+static void add_tsadc(NpuFdt *f, uint32_t phandle)
+{
+    static const char clock_names[] = "tsadc\0apb_pclk";
+    static const char reset_names[] = "tsadc-apb\0tsadc";
+
+    qemu_fdt_add_subnode(f->fdt, TSADC_NODE);
+    qemu_fdt_setprop_string(f->fdt, TSADC_NODE, "compatible",
+                            "rockchip,rk3588-tsadc");
+    set_reg(f->fdt, TSADC_NODE, RK3588_TSADC_BASE, RK3588_TSADC_SIZE);
+    set_interrupt(f, TSADC_NODE, RK3588_TSADC_SPI);
+    qemu_fdt_setprop_cells(f->fdt, TSADC_NODE, "clocks", f->cru, CLK_TSADC,
+                           f->cru, PCLK_TSADC);
+    qemu_fdt_setprop(f->fdt, TSADC_NODE, "clock-names", clock_names,
+                     sizeof(clock_names));
+    qemu_fdt_setprop_cells(f->fdt, TSADC_NODE, "assigned-clocks", f->cru,
+                           CLK_TSADC);
+    qemu_fdt_setprop_cell(f->fdt, TSADC_NODE, "assigned-clock-rates",
+                          TSADC_HZ);
+    qemu_fdt_setprop_cells(f->fdt, TSADC_NODE, "resets", f->cru, SRST_P_TSADC,
+                           f->cru, SRST_TSADC);
+    qemu_fdt_setprop(f->fdt, TSADC_NODE, "reset-names", reset_names,
+                     sizeof(reset_names));
+    qemu_fdt_setprop_cell(f->fdt, TSADC_NODE, "rockchip,hw-tshut-temp",
+                          120000);
+    qemu_fdt_setprop_cell(f->fdt, TSADC_NODE, "rockchip,hw-tshut-mode", 0);
+    qemu_fdt_setprop_cell(f->fdt, TSADC_NODE, "rockchip,hw-tshut-polarity", 0);
+    qemu_fdt_setprop_cell(f->fdt, TSADC_NODE, "#thermal-sensor-cells", 1);
+    set_phandle(f->fdt, TSADC_NODE, phandle);
+}
+
+/* By sensor. */
+static const char *const zone_names[RK3588_TSADC_SENSORS] = {
+    "package", "bigcore0", "bigcore2", "littlecore", "center", "gpu", "npu",
+};
+
+static void add_trip(NpuFdt *f, const char *zone, const char *name,
+                     const char *type, uint32_t mc, uint32_t hysteresis,
+                     uint32_t phandle)
+{
+    g_autofree char *node = g_strdup_printf("%s/trips/%s", zone, name);
+
+    qemu_fdt_add_subnode(f->fdt, node);
+    qemu_fdt_setprop_cell(f->fdt, node, "temperature", mc);
+    qemu_fdt_setprop_cell(f->fdt, node, "hysteresis", hysteresis);
+    qemu_fdt_setprop_string(f->fdt, node, "type", type);
+    set_phandle(f->fdt, node, phandle);
+}
+
+/* As the GPU's: mainline's zone of the NPU names nothing that cools it. */
+static void add_cooling(NpuFdt *f, const char *zone, uint32_t npu)
+{
+    g_autofree char *maps = g_strdup_printf("%s/cooling-maps", zone);
+    g_autofree char *map = g_strdup_printf("%s/map0", maps);
+    uint32_t alert = qemu_fdt_alloc_phandle(f->fdt);
+    uint32_t no_limit = UINT32_MAX;
+
+    add_trip(f, zone, "npu-alert", "passive", 85000, 2000, alert);
+    qemu_fdt_add_subnode(f->fdt, maps);
+    qemu_fdt_add_subnode(f->fdt, map);
+    qemu_fdt_setprop_cell(f->fdt, map, "trip", alert);
+    qemu_fdt_setprop_cells(f->fdt, map, "cooling-device", npu, no_limit,
+                           no_limit);
+}
+
+/* @npu: who cools its zone, or 0. */
+static void add_zone(NpuFdt *f, unsigned sensor, uint32_t tsadc, uint32_t npu)
+{
+    const char *name = zone_names[sensor];
+    g_autofree char *zone = g_strdup_printf("/thermal-zones/%s-thermal", name);
+    g_autofree char *trips = g_strdup_printf("%s/trips", zone);
+    g_autofree char *critical = g_strdup_printf("%s-crit", name);
+    bool cooled = npu && sensor == RK3588_TSADC_NPU;
+
+    qemu_fdt_add_subnode(f->fdt, zone);
+    qemu_fdt_setprop_cell(f->fdt, zone, "polling-delay-passive",
+                          cooled ? 100 : 0);
+    qemu_fdt_setprop_cell(f->fdt, zone, "polling-delay", 0);
+    qemu_fdt_setprop_cells(f->fdt, zone, "thermal-sensors", tsadc, sensor);
+    qemu_fdt_add_subnode(f->fdt, trips);
+    add_trip(f, zone, critical, "critical", 115000, 0,
+             qemu_fdt_alloc_phandle(f->fdt));
+    if (cooled) {
+        add_cooling(f, zone, npu);
+    }
+}
+
+/* The vendor's node, which is there. */
+static uint32_t add_cooling_device(NpuFdt *f)
+{
+    g_autofree char *node = g_strdup_printf("/npu@%" PRIx64,
+                                            rk3588_npu_cores[0].base);
+    uint32_t phandle = qemu_fdt_alloc_phandle(f->fdt);
+
+    qemu_fdt_setprop_cell(f->fdt, node, "#cooling-cells", 2);
+    set_phandle(f->fdt, node, phandle);
+    return phandle;
+}
+
+static void add_thermal(NpuFdt *f, bool cooled)
+{
+    uint32_t tsadc = qemu_fdt_alloc_phandle(f->fdt);
+    uint32_t npu;
+    unsigned i;
+
+    if (f->config->simple || f->config->rockchip) {
+        return;
+    }
+    npu = cooled ? add_cooling_device(f) : 0;
+    qemu_fdt_add_subnode(f->fdt, "/thermal-zones");
+    for (i = 0; i < RK3588_TSADC_SENSORS; i++) {
+        add_zone(f, i, tsadc, npu);
+    }
+    add_tsadc(f, tsadc);
+}
+
 static void add_model_control(NpuFdt *f)
 {
     const char *node = "/model-control@fdaf0000";
@@ -878,6 +1003,7 @@ void rk3588_npu_fdt_mainline(void *fdt, const Rk3588NpuFdtConfig *config)
         add_core(&f, core);
     }
     add_soc(&f);
+    add_thermal(&f, false);
 }
 
 void rk3588_npu_fdt_vendor(void *fdt, const Rk3588NpuFdtConfig *config)
@@ -894,4 +1020,5 @@ void rk3588_npu_fdt_vendor(void *fdt, const Rk3588NpuFdtConfig *config)
     }
     add_vendor_npu(&f);
     add_soc(&f);
+    add_thermal(&f, config->scmi);
 }

@@ -28,6 +28,9 @@ extern const hwaddr rk3588_npu_qos[RK3588_QOS_NUM];
 #define RK3588_GRF_SIZE         0x1000
 #define RK3588_CRU_BASE         0xfd7c0000
 #define RK3588_PMU_BASE         0xfd8d8000
+#define RK3588_TSADC_BASE       0xfec00000
+/* 397 in the SoC; virt has 256. */
+#define RK3588_TSADC_SPI        240
 /* Not in silicon: between the cores and the control device. */
 #define RK3588_RESETS_BASE      0xfdae0000
 

@@ -17,6 +17,7 @@
 #include "hw/npu/rk3588_cru.h"
 #include "hw/npu/rk3588_npu.h"
 #include "hw/npu/rk3588_scmi.h"
+#include "hw/npu/rk3588_tsadc.h"
 #include "hw/or-irq.h"
 #include "hw/qdev-properties.h"
 #include "hw/sysbus.h"
@@ -352,6 +353,18 @@ static void npu_realize_scmi(Rk3588NpuMachineState *s)
     sysbus_mmio_map_overlap(sbd, 0, RK3588_SCMI_BASE, 1);
 }
 
+static void npu_create_tsadc(Rk3588NpuMachineState *s)
+{
+    DeviceState *dev = qdev_new(TYPE_RK3588_TSADC);
+    SysBusDevice *sbd = SYS_BUS_DEVICE(dev);
+
+    npu_attach(s, "tsadc", dev);
+    npu_realize_at(dev, RK3588_TSADC_BASE);
+    sysbus_mmio_map_overlap(sbd, 1, NPU_CTL_BASE + NPU_CTL_TEMPERATURE, 1);
+    sysbus_connect_irq(sbd, 0, qdev_get_gpio_in(VIRT_MACHINE(s)->gic,
+                                                RK3588_TSADC_SPI));
+}
+
 static void npu_create(Rk3588NpuMachineState *s)
 {
     unsigned n;
@@ -365,6 +378,7 @@ static void npu_create(Rk3588NpuMachineState *s)
     npu_create_cru(s);
     npu_create_pmu(s);
     npu_create_scmi(s);
+    npu_create_tsadc(s);
     for (n = 0; n < s->num_cores; n++) {
         DeviceState *iommu = npu_create_iommu(s, n);
         DeviceState *core = npu_create_core(s, n, iommu);

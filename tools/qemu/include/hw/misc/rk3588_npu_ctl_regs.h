@@ -49,6 +49,9 @@
  */
 #define NPU_CTL_MEMORY_MBS      0x038
 
+/* Temperature that the sensors (TSADC) measure, in mC, signed. */
+#define NPU_CTL_TEMPERATURE     0x03c
+
 /* Register trace: set INDEX, then read the entry. */
 #define NPU_CTL_TRACE_COUNT     0x040   /* RO: entries held */
 #define NPU_CTL_TRACE_DROPPED   0x044   /* RO: entries that did not fit */
