@@ -12,7 +12,7 @@ probe MEMDUP_ARRAY_USER 'linux/string.h' 'memdup_array_user(0, 1, 1);'
 # capability.h
 probe CAPABLE_NOAUDIT 'linux/capability.h' '(void)capable_noaudit(0);'
 
-# include/linux/devfreq-governor.h
+# devfreq.h, include/linux/devfreq-governor.h
 probe DEVFREQ_COOLING 'linux/devfreq.h' 'struct devfreq_dev_profile p; p.is_cooling_device = false;'
 
 # drm.h

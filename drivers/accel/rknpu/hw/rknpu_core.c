@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 
 #include "rknpu_core.h"
+#include "rknpu_devfreq.h"
 #include "rknpu_hw.h"
 #include "rknpu_iommu.h"
 #include "rknpu_params.h"
@@ -620,6 +621,7 @@ int rknpu_core_runtime_suspend(struct rknpu_core *core)
 {
 	rknpu_core_leave_domain(core);
 	rknpu_rate_power_down(core->hw);
+	rknpu_devfreq_power_changed(core->hw);
 	clk_bulk_disable_unprepare(core->num_clks, core->clks);
 	trace_rknpu_power(core->index, false);
 	return 0;
@@ -634,6 +636,7 @@ int rknpu_core_runtime_resume(struct rknpu_core *core)
 		return ret;
 
 	rknpu_rate_power_up(core->hw);
+	rknpu_devfreq_power_changed(core->hw);
 	scoped_guard(mutex, &core->iommu->attach_lock)
 		core->clocked = true;
 	rknpu_core_stat_count(core, RKNPU_CORE_STAT_POWER_UPS, 1);

@@ -222,12 +222,23 @@ struct rknpu_rate {
 	int opp_config;
 	/** @hz: rate as last read */
 	unsigned long hz;
+	/** @set: the one that was set last, 0 if that failed */
+	unsigned long set;
 	/** @wanted: the operating point to run at, if @scales */
 	unsigned long wanted;
-	/** @max: the highest operating point, 0 if there are none */
+	/** @told: the one that is told while no core is powered, 0: @wanted */
+	unsigned long told;
+	/** @min: the lowest operating point, 0 if there are none */
+	unsigned long min;
+	/** @max: the highest one */
 	unsigned long max;
 	/** @parked: rate to leave the clock at when the power goes off */
 	unsigned long parked;
+	/**
+	 * @dozes: cores are powered and have had nothing to do, so the rate is low; the
+	 * next job that starts raises it. Under rknpu_hw::lock alone
+	 */
+	bool dozes;
 };
 
 /**
@@ -264,8 +275,8 @@ struct rknpu_hw_ops {
 	bool (*poll)(struct rknpu_core *core);
 	/** @iommu_fault: hard interrupt context; the line of the core storms until it is off */
 	void (*iommu_fault)(struct rknpu_core *core, unsigned long iova, bool write);
-	/** @busy_percent: how busy the core was in the last full second */
-	unsigned int (*busy_percent)(struct rknpu_core *core);
+	/** @busy_ns: for how long the core has run jobs, up to now */
+	u64 (*busy_ns)(struct rknpu_core *core);
 };
 
 /**

@@ -147,7 +147,7 @@ static int rknpu_rate_add_opps(struct rknpu_rate *rate)
 	if (!of_find_property(rate->dev->of_node, "operating-points-v2", NULL))
 		return -ENODEV;
 	if (rknpu_rate_needs_margin(rate->dev)) {
-		dev_info(rate->dev, "compute clock stays at %lu Hz: operating points with read margins\n",
+		dev_info(rate->dev, "compute clock stays at %lu Hz: operating points with read margins, which this driver cannot set; it scales with a table without volt-mem-read-margin\n",
 			 rate->hz);
 		return -ENODEV;
 	}
@@ -170,7 +170,9 @@ static void rknpu_rate_remove_opps(struct rknpu_rate *rate)
 	dev_pm_opp_of_remove_table(rate->dev);
 	dev_pm_opp_clear_config(rate->opp_config);
 	rate->scales = false;
+	rate->min = 0;
 	rate->max = 0;
+	rate->told = 0;
 }
 
 /* The operating point that is just enough for what it runs at. */
@@ -182,6 +184,17 @@ static unsigned long rknpu_rate_first_wanted(struct rknpu_rate *rate)
 	opp = dev_pm_opp_find_freq_ceil(rate->dev, &hz);
 	if (IS_ERR(opp))
 		opp = dev_pm_opp_find_freq_floor(rate->dev, &hz);
+	if (IS_ERR(opp))
+		return 0;
+	dev_pm_opp_put(opp);
+	return hz;
+}
+
+static unsigned long rknpu_rate_lowest(struct rknpu_rate *rate)
+{
+	unsigned long hz = 0;
+	struct dev_pm_opp *opp = dev_pm_opp_find_freq_ceil(rate->dev, &hz);
+
 	if (IS_ERR(opp))
 		return 0;
 	dev_pm_opp_put(opp);
@@ -208,6 +221,7 @@ static int rknpu_rate_apply(struct rknpu_rate *rate, unsigned long hz)
 	if (ret)
 		dev_warn_ratelimited(rate->dev, "compute clock stays at %lu Hz, not %lu: %d\n",
 				     rate->hz, hz, ret);
+	rate->set = ret ? 0 : hz;
 	rate->hz = clk_get_rate(rate->clk);
 	trace_rknpu_clock(rate->hz, ret);
 	return ret;
@@ -230,6 +244,7 @@ static void rknpu_rate_start_scaling(struct rknpu_rate *rate)
 	rate->parked = min(rate->hz, RKNPU_RATE_PARKED_HZ);
 	rate->wanted = rknpu_rate_first_wanted(rate);
 	rate->scales = rate->wanted;
+	rate->min = rknpu_rate_lowest(rate);
 	rate->max = rknpu_rate_highest(rate);
 	if (rate->scales)
 		rknpu_rate_apply(rate, rate->wanted);
@@ -285,6 +300,7 @@ void rknpu_rate_power_up(struct rknpu_hw *hw)
 	struct rknpu_rate *rate = &hw->rate;
 
 	guard(mutex)(&rate->lock);
+	rate->told = 0;
 	if (!rate->powered++ && rate->scales)
 		rknpu_rate_apply(rate, rate->wanted);
 }
@@ -304,6 +320,12 @@ bool rknpu_rate_scales(struct rknpu_hw *hw)
 	return READ_ONCE(hw->rate.scales);
 }
 
+bool rknpu_rate_is_powered(struct rknpu_hw *hw)
+{
+	guard(mutex)(&hw->rate.lock);
+	return hw->rate.powered;
+}
+
 unsigned long rknpu_rate_get(struct rknpu_hw *hw)
 {
 	struct rknpu_rate *rate = &hw->rate;
@@ -312,8 +334,10 @@ unsigned long rknpu_rate_get(struct rknpu_hw *hw)
 	mutex_lock(&rate->lock);
 	if (rate->dev && rate->powered)
 		rate->hz = clk_get_rate(rate->clk);
-	if (rate->dev)
-		hz = rate->scales && !rate->powered ? rate->wanted : rate->hz;
+	if (rate->dev && rate->scales && !rate->powered)
+		hz = rate->told ?: rate->wanted;
+	else if (rate->dev)
+		hz = rate->hz;
 	mutex_unlock(&rate->lock);
 	return hz;
 }
@@ -333,10 +357,25 @@ int rknpu_rate_set(struct rknpu_hw *hw, unsigned long hz)
 	int ret = 0;
 
 	mutex_lock(&rate->lock);
-	if (rate->scales && rate->powered)
+	if (rate->scales && rate->powered && hz != rate->set)
 		ret = rknpu_rate_apply(rate, hz);
-	if (rate->scales && !ret)
+	if (rate->scales && !ret) {
 		rate->wanted = hz;
+		rate->told = 0;
+	}
 	mutex_unlock(&rate->lock);
 	return ret;
+}
+
+bool rknpu_rate_set_for_wake(struct rknpu_hw *hw, unsigned long *hz)
+{
+	struct rknpu_rate *rate = &hw->rate;
+
+	guard(mutex)(&rate->lock);
+	if (rate->powered || !rate->scales)
+		return false;
+	rate->wanted = *hz;
+	rate->told = rate->min;
+	*hz = rate->min;
+	return true;
 }

@@ -18,7 +18,8 @@ void rknpu_rate_power_up(struct rknpu_hw *hw);
 void rknpu_rate_power_down(struct rknpu_hw *hw);
 
 bool rknpu_rate_scales(struct rknpu_hw *hw);
-/* Hz: what it is, or will be when a core is powered. 0 before start. */
+bool rknpu_rate_is_powered(struct rknpu_hw *hw);
+/* Hz: what it is, or will be when a core is powered (but see below). 0 before start. */
 unsigned long rknpu_rate_get(struct rknpu_hw *hw);
 /* Hz: the highest one that it may have. 0: not known. */
 unsigned long rknpu_rate_max(struct rknpu_hw *hw);
@@ -27,5 +28,10 @@ unsigned long rknpu_rate_max(struct rknpu_hw *hw);
  * logged. Does nothing if there is nothing to choose: governors ask regularly.
  */
 int rknpu_rate_set(struct rknpu_hw *hw, unsigned long hz);
+/*
+ * While no core is powered: cores will wake up at @hz, and until then the lowest
+ * operating point is told, to which @hz changes. False: one is powered.
+ */
+bool rknpu_rate_set_for_wake(struct rknpu_hw *hw, unsigned long *hz);
 
 #endif

@@ -173,6 +173,7 @@ static void rknpu_load_add(struct rknpu_load *load, u64 start_ns, u64 end_ns)
 	load->busy += rknpu_load_overlap(start_ns, end_ns, load->second);
 	if (load->second)
 		load->before += rknpu_load_overlap(start_ns, end_ns, load->second - 1);
+	load->total += end_ns - start_ns;
 }
 
 u64 rknpu_load_finished(struct rknpu_load *load, u64 second)

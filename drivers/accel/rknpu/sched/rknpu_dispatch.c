@@ -6,6 +6,7 @@
 #include <linux/pm_runtime.h>
 
 #include "hw/rknpu_core.h"
+#include "hw/rknpu_devfreq.h"
 #include "hw/rknpu_pc.h"
 #include "hw/rknpu_poll.h"
 #include "hw/rknpu_regs.h"
@@ -66,6 +67,7 @@ static void rknpu_dispatch_run(struct rknpu_runqueue *rq)
 	rknpu_dispatch_start_kick(rq);
 	/* What else there is to do is done while the core works. */
 	rq->job->start_ns = ktime_get_ns();
+	rknpu_devfreq_job_starts(rq->core->hw);
 	rq->job->expected_ns *= rq->burst.jobs;
 	trace_rknpu_job_start(rq->job, rq->core->index);
 	rknpu_deadline_set(rq, rknpu_limits_timeout(rq->job));

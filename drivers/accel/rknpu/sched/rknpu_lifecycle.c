@@ -51,7 +51,7 @@ const struct rknpu_hw_ops rknpu_sched_hw_ops = {
 	.irq = rknpu_irq_handler,
 	.poll = rknpu_irq_poll,
 	.iommu_fault = rknpu_irq_iommu_fault,
-	.busy_percent = rknpu_sched_busy_percent,
+	.busy_ns = rknpu_sched_busy_ns,
 };
 
 static void rknpu_sched_destroy_wq(struct drm_device *drm, void *wq)

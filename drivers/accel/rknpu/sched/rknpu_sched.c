@@ -116,6 +116,18 @@ unsigned int rknpu_sched_busy_percent(struct rknpu_core *core)
 	return min_t(u64, div_u64(busy, NSEC_PER_SEC / 100), 100);
 }
 
+u64 rknpu_sched_busy_ns(struct rknpu_core *core)
+{
+	struct rknpu_runqueue *rq = core->rq;
+	u64 busy;
+
+	guard(spinlock_irqsave)(&rq->sched->hw->lock);
+	busy = rq->load.total;
+	if (rq->job && rq->job->start_ns)
+		busy += ktime_get_ns() - rq->job->start_ns;
+	return busy;
+}
+
 /* Makes a pushed job known, so that it can be ended; false: device gone. */
 static bool rknpu_sched_admit(struct rknpu_job *job)
 {

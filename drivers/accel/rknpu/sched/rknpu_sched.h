@@ -15,6 +15,8 @@ unsigned int rknpu_sched_quietest_core(struct rknpu_sched *sched, u32 mask);
 
 /* How busy the core was in the last full second, the running job included: 0 to 100. */
 unsigned int rknpu_sched_busy_percent(struct rknpu_core *core);
+/* For how long it has run jobs since the device was made, up to now. */
+u64 rknpu_sched_busy_ns(struct rknpu_core *core);
 
 /*
  * A job, or all of a burst in order: hands the caller's references to the scheduler.

@@ -384,6 +384,8 @@ struct rknpu_load {
 	u64 busy;
 	/** @before: ns in the second before that */
 	u64 before;
+	/** @total: ns in all */
+	u64 total;
 };
 
 /**
