@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The compute clock follows load, requests and heat, on a device tree with operating
- * points. Times are compared with RKNPU_ICOUNT alone: then
+ * points; and what fdinfo counts of it. Times are compared with RKNPU_ICOUNT alone: then
  * the guest's nanoseconds are instructions (tools/testbed/bin/run --icount).
  */
 #define _GNU_SOURCE
@@ -25,6 +25,9 @@
 #define TASK_US		10000
 #define LOAD_MS		1000
 #define PATIENCE_MS	10000
+#define MHZ		1000000
+/* Cycles that rounding may make of it. */
+#define SLACK		4000
 
 static int read_file(const char *path, char *text, size_t size)
 {
@@ -464,6 +467,78 @@ RK_TEST_F_TIMEOUT(clock, heat_limits, 240, "a thermal zone that trips lowers the
 	EXPECT_TRUE(becomes(DEVFREQ "cur_freq", self->high));
 	EXPECT_EQ(0, stop_load(&l));
 	EXPECT_LT(20, l.jobs);
+}
+
+/* Both of core 0, from one look; -1 if they are not there. */
+static void read_counters(int fd, long long *ns, long long *cycles)
+{
+	char path[64], text[4096], *p;
+
+	*ns = *cycles = -1;
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	if (read_file(path, text, sizeof(text)))
+		return;
+	p = strstr(text, "drm-engine-npu0:");
+	if (p)
+		*ns = strtoll(p + 16, NULL, 10);
+	p = strstr(text, "drm-cycles-npu0:");
+	if (p)
+		*cycles = strtoll(p + 16, NULL, 10);
+}
+
+/* 0, or 1 when cycles are other than the time at @hz to within a few. */
+static int differs(long long ns, long long cycles, unsigned long hz)
+{
+	long long expected = (long long)((__int128)ns * hz / 1000000000);
+
+	return cycles < expected - 4 || cycles > expected + 4;
+}
+
+RK_TEST_F_TIMEOUT(clock, counts_cycles, 120, "fdinfo counts cycles at the rate that there was, over its changes within a job")
+{
+	long long ns[3], cycles[3], last = 0;
+	struct rk_trial t;
+
+	ASSERT_EQ(0, write_number(FREQ, self->low));
+	rk_stay_awake(true);
+	ASSERT_EQ(0, rk_trial_init(&t, 0, 5000));
+	rk_latency_us(100000);
+	read_counters(t.c.fd, &ns[0], &cycles[0]);
+	EXPECT_EQ(0, ns[0]);
+	EXPECT_EQ(0, cycles[0]);
+	/* Three tasks of 100 ms. */
+	ASSERT_EQ(0, rk_trial_submit(&t));
+	do
+		read_counters(t.c.fd, &ns[0], &cycles[0]);
+	while (ns[0] < 100 * RK_MS);
+	EXPECT_EQ(0, differs(ns[0], cycles[0], self->low)) TH_LOG("%lld ns %lld", ns[0], cycles[0]);
+	ASSERT_EQ(0, write_number(FREQ, self->high));
+	read_counters(t.c.fd, &ns[1], &cycles[1]);
+	EXPECT_LT(ns[0], ns[1]);
+	/* Not what came before at the rate that came after. */
+	EXPECT_GE((ns[1] - ns[0]) / 1000 * (long long)(self->high / MHZ) + SLACK,
+		  cycles[1] - cycles[0]);
+	EXPECT_LE((ns[1] - ns[0]) / 1000 * (long long)(self->low / MHZ), cycles[1] - cycles[0] + SLACK);
+	EXPECT_GT(300 * RK_MS, ns[1]);
+	do {
+		read_counters(t.c.fd, &ns[2], &cycles[2]);
+		EXPECT_LE(last, cycles[2]);
+		last = cycles[2];
+	} while (ns[2] < 290 * RK_MS);
+	EXPECT_EQ(0, differs(ns[2] - ns[1], cycles[2] - cycles[1], self->high))
+		TH_LOG("%lld ns %lld", ns[2] - ns[1], cycles[2] - cycles[1]);
+	ASSERT_EQ(0, rk_wait_job(t.c.fd, t.id, RK_FOREVER, &t.w));
+	read_counters(t.c.fd, &ns[2], &cycles[2]);
+	EXPECT_LE(last, cycles[2]);
+	EXPECT_EQ(0, differs(ns[2] - ns[1], cycles[2] - cycles[1], self->high))
+		TH_LOG("%lld ns %lld", ns[2] - ns[1], cycles[2] - cycles[1]);
+	/* Asleep the clock is parked, and that counts for nobody. */
+	rk_stay_awake(false);
+	ASSERT_TRUE(rk_wait_asleep(PATIENCE_MS));
+	read_counters(t.c.fd, &ns[1], &cycles[1]);
+	EXPECT_EQ(ns[2], ns[1]);
+	EXPECT_EQ(cycles[2], cycles[1]);
+	rk_trial_fini(&t);
 }
 
 RK_TEST_F_TIMEOUT(clock, goes_while_it_polls, 240, "the device goes and comes back while its load is looked at, hot or not")

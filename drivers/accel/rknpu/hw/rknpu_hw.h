@@ -220,7 +220,7 @@ struct rknpu_rate {
 	bool scales;
 	/** @opp_config: of the OPP core, to undo */
 	int opp_config;
-	/** @hz: rate as last read */
+	/** @hz: rate as last read; changes with rknpu_hw::lock, too */
 	unsigned long hz;
 	/** @set: the one that was set last, 0 if that failed */
 	unsigned long set;
@@ -277,6 +277,8 @@ struct rknpu_hw_ops {
 	void (*iommu_fault)(struct rknpu_core *core, unsigned long iova, bool write);
 	/** @busy_ns: for how long the core has run jobs, up to now */
 	u64 (*busy_ns)(struct rknpu_core *core);
+	/** @rate_changes: rknpu_hw::lock held; the compute clock was at @hz until now */
+	void (*rate_changes)(struct rknpu_hw *hw, unsigned long hz);
 };
 
 /**

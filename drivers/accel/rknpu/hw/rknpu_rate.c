@@ -212,6 +212,18 @@ static unsigned long rknpu_rate_highest(struct rknpu_rate *rate)
 	return hz;
 }
 
+/* Cycles until now are those of the old rate. */
+static void rknpu_rate_note(struct rknpu_rate *rate, unsigned long hz)
+{
+	struct rknpu_hw *hw = container_of(rate, struct rknpu_hw, rate);
+
+	if (hz == rate->hz)
+		return;
+	guard(spinlock_irq)(&hw->lock);
+	hw->ops->rate_changes(hw, rate->hz);
+	WRITE_ONCE(rate->hz, hz);
+}
+
 /* A core is powered. */
 static int rknpu_rate_apply(struct rknpu_rate *rate, unsigned long hz)
 {
@@ -222,7 +234,7 @@ static int rknpu_rate_apply(struct rknpu_rate *rate, unsigned long hz)
 		dev_warn_ratelimited(rate->dev, "compute clock stays at %lu Hz, not %lu: %d\n",
 				     rate->hz, hz, ret);
 	rate->set = ret ? 0 : hz;
-	rate->hz = clk_get_rate(rate->clk);
+	rknpu_rate_note(rate, clk_get_rate(rate->clk));
 	trace_rknpu_clock(rate->hz, ret);
 	return ret;
 }
@@ -275,7 +287,7 @@ void rknpu_rate_start(struct rknpu_hw *hw)
 	mutex_lock(&rate->lock);
 	rate->dev = core->dev;
 	rate->clk = core->npu_clk;
-	rate->hz = clk_get_rate(rate->clk);
+	rknpu_rate_note(rate, clk_get_rate(rate->clk));
 	rknpu_rate_start_scaling(rate);
 	mutex_unlock(&rate->lock);
 	pm_runtime_put_autosuspend(core->dev);
@@ -333,7 +345,7 @@ unsigned long rknpu_rate_get(struct rknpu_hw *hw)
 
 	mutex_lock(&rate->lock);
 	if (rate->dev && rate->powered)
-		rate->hz = clk_get_rate(rate->clk);
+		rknpu_rate_note(rate, clk_get_rate(rate->clk));
 	if (rate->dev && rate->scales && !rate->powered)
 		hz = rate->told ?: rate->wanted;
 	else if (rate->dev)

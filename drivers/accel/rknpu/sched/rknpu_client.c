@@ -194,19 +194,59 @@ void rknpu_client_add_busy(struct rknpu_client *client, unsigned int index, u64 
 	rknpu_load_add(&client->sched->rqs[index].load, start_ns, end_ns);
 }
 
-/* Up to now, also of the jobs that are running. */
-static void rknpu_client_get_busy(struct rknpu_client *client, u64 *core_ns)
+/* Lock held. Up to @now, also of the job that is running. */
+static u64 rknpu_client_core_ns(const struct rknpu_client *client, unsigned int index, u64 now)
 {
-	struct rknpu_sched *sched = client->sched;
-	const struct rknpu_job *job;
+	const struct rknpu_job *job = client->sched->rqs[index].job;
+	u64 ns = client->core_ns[index];
+
+	if (job && job->client == client && job->start_ns)
+		ns += now - job->start_ns;
+	return ns;
+}
+
+/* Lock held. Since its last change the clock has been at @hz. */
+static u64 rknpu_client_cycles(const struct rknpu_client *client, unsigned int index, u64 core_ns,
+			       unsigned long hz)
+{
+	return client->cycles[index].count +
+	       mul_u64_u32_div(core_ns - client->cycles[index].ns, hz, NSEC_PER_SEC);
+}
+
+static void rknpu_client_settle_cycles(struct rknpu_client *client, unsigned long hz, u64 now)
+{
 	unsigned int i;
 
-	guard(spinlock_irq)(&sched->hw->lock);
 	for (i = 0; i < RKNPU_MAX_CORES; i++) {
-		core_ns[i] = client->core_ns[i];
-		job = sched->rqs[i].job;
-		if (job && job->client == client && job->start_ns)
-			core_ns[i] += ktime_get_ns() - job->start_ns;
+		u64 ns = rknpu_client_core_ns(client, i, now);
+
+		client->cycles[i].count = rknpu_client_cycles(client, i, ns, hz);
+		client->cycles[i].ns = ns;
+	}
+}
+
+void rknpu_clients_settle_cycles(struct rknpu_hw *hw, unsigned long hz)
+{
+	struct rknpu_sched *sched = hw->cores[0].rq->sched;
+	struct rknpu_client *client;
+	u64 now = ktime_get_ns();
+
+	lockdep_assert_held(&hw->lock);
+	list_for_each_entry(client, &sched->clients, link)
+		rknpu_client_settle_cycles(client, hz, now);
+}
+
+static void rknpu_client_get_busy(struct rknpu_client *client, u64 *core_ns, u64 *cycles)
+{
+	struct rknpu_hw *hw = client->sched->hw;
+	unsigned int i;
+	u64 now;
+
+	guard(spinlock_irq)(&hw->lock);
+	now = ktime_get_ns();
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		core_ns[i] = rknpu_client_core_ns(client, i, now);
+		cycles[i] = rknpu_client_cycles(client, i, core_ns[i], hw->rate.hz);
 	}
 }
 
@@ -214,14 +254,16 @@ void rknpu_client_show_busy(struct rknpu_client *client, struct drm_printer *p)
 {
 	struct rknpu_hw *hw = client->sched->hw;
 	unsigned long hz = rknpu_rate_max(hw);
-	u64 core_ns[RKNPU_MAX_CORES];
+	u64 core_ns[RKNPU_MAX_CORES], cycles[RKNPU_MAX_CORES];
 	unsigned int i;
 
-	rknpu_client_get_busy(client, core_ns);
+	rknpu_client_get_busy(client, core_ns, cycles);
 	drm_printf(p, "rknpu-client:\t%llu\n", client->id);
 	drm_printf(p, "rknpu-refused-jobs:\t%d\n", atomic_read(&client->refused));
 	for (i = 0; i < hw->soc->num_cores; i++)
 		drm_printf(p, "drm-engine-npu%u:\t%llu ns\n", i, core_ns[i]);
-	for (i = 0; i < hw->soc->num_cores && hz; i++)
+	for (i = 0; i < hw->soc->num_cores && hz; i++) {
+		drm_printf(p, "drm-cycles-npu%u:\t%llu\n", i, cycles[i]);
 		drm_printf(p, "drm-maxfreq-npu%u:\t%lu Hz\n", i, hz);
+	}
 }

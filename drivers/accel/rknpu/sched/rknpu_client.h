@@ -26,6 +26,8 @@ __poll_t rknpu_client_poll(struct rknpu_client *client, struct file *file, poll_
 /* With rknpu_hw::lock: a job ran on core @index from @start_ns to @end_ns. */
 void rknpu_client_add_busy(struct rknpu_client *client, unsigned int index, u64 start_ns,
 			   u64 end_ns);
+/* With rknpu_hw::lock: the compute clock was at @hz until now, and will not be. */
+void rknpu_clients_settle_cycles(struct rknpu_hw *hw, unsigned long hz);
 /* The lines of fdinfo that say how long each core worked for the client. */
 void rknpu_client_show_busy(struct rknpu_client *client, struct drm_printer *p);
 

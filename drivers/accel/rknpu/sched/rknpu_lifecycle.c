@@ -8,6 +8,7 @@
 #include <drm/drm_managed.h>
 
 #include "hw/rknpu_core.h"
+#include "rknpu_client.h"
 #include "rknpu_dispatch.h"
 #include "rknpu_end.h"
 #include "rknpu_irq.h"
@@ -52,6 +53,7 @@ const struct rknpu_hw_ops rknpu_sched_hw_ops = {
 	.poll = rknpu_irq_poll,
 	.iommu_fault = rknpu_irq_iommu_fault,
 	.busy_ns = rknpu_sched_busy_ns,
+	.rate_changes = rknpu_clients_settle_cycles,
 };
 
 static void rknpu_sched_destroy_wq(struct drm_device *drm, void *wq)

@@ -332,6 +332,13 @@ struct rknpu_client {
 	u64 busy_ns;
 	/** @core_ns: the same by core */
 	u64 core_ns[RKNPU_MAX_CORES];
+	/** @cycles: cycles of the compute clock in those, by core */
+	struct {
+		/** @cycles.count: up to the clock's last change */
+		u64 count;
+		/** @cycles.ns: core time until then */
+		u64 ns;
+	} cycles[RKNPU_MAX_CORES];
 	/** @job_ns: what its jobs took lately; 0: none has ended */
 	u64 job_ns;
 	/** @credit: how little it has used lately, see rknpu_entity::boosted */
