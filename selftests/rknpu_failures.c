@@ -5,7 +5,10 @@
  * again or is out of service. RKNPU_LONG=1 does more of it.
  */
 #define _GNU_SOURCE
+#include <linux/netlink.h>
+#include <poll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 
 #include "rknpu_harness.h"
 #include "rknpu_faults.h"
@@ -330,12 +333,54 @@ static void check_retired(struct __test_metadata *_metadata, struct rk_trial *t,
 	ASSERT_EQ(0, rk_trial_init(t, core, task_timeout_ms()));
 }
 
+/* What udev hears, or -1. */
+static int open_uevents(void)
+{
+	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK, .nl_groups = 1 };
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_KOBJECT_UEVENT);
+
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&kernel, sizeof(kernel))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* Is there a string in a message of them? */
+static bool has(const char *message, ssize_t size, const char *wanted)
+{
+	for (const char *p = message; p < message + size; p += strlen(p) + 1)
+		if (!strcmp(p, wanted))
+			return true;
+	return false;
+}
+
+/* A message of both nodes that the device wants to be bound anew. */
+static bool hears_wedged(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	char message[4096 + 1];
+	unsigned int heard = 0;
+
+	while (heard < 2 && poll(&p, 1, PATIENCE_MS) == 1) {
+		ssize_t n = recv(fd, message, sizeof(message) - 1, 0);
+
+		if (n <= 0)
+			break;
+		message[n] = '\0';
+		heard += has(message, n, "WEDGED=rebind") && has(message, n, "ACTION=change");
+	}
+	return heard == 2;
+}
+
 RK_TEST_F_TIMEOUT(failure, tells_its_cause, 240,
 		  "WAIT_JOB tells cause, core, task, address and time of this failure, met on each core")
 {
 	const struct rk_fault *f = &variant->f;
 	struct rk_trial *t = &self->trial;
 	bool retires = f->retires || (f->power_helps && !rk_power_domains());
+	/* The kernel has the function. */
+	int uevents = retires && !rk_kernel_before(6, 17) ? open_uevents() : -1;
 
 	if (hits_all(f))
 		SKIP(return, "one core cannot fail alone here");
@@ -352,12 +397,17 @@ RK_TEST_F_TIMEOUT(failure, tells_its_cause, 240,
 		ASSERT_EQ(0, trial_meet(t, f, core)) TH_LOG("core %u", core);
 		EXPECT_NE(0, rk_fault_fired());
 		check_record(_metadata, f, t, core);
+		if (uevents >= 0) {
+			EXPECT_TRUE(hears_wedged(uevents)) TH_LOG("core %u", core);
+		}
 		if (retires)
 			check_retired(_metadata, t, core);
 		rk_model_calm();
 		ASSERT_EQ(0, rk_trial_run(t));
 		EXPECT_EQ(DRM_ROCKET_CAUSE_DONE, t->w.cause);
 	}
+	if (uevents >= 0)
+		close(uevents);
 }
 
 /* ---- what does not fit the table ---- */

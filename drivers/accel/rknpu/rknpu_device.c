@@ -2,6 +2,7 @@
 /* Owns the aggregate device: putting it together, letting user space in and out. */
 #include <linux/bitops.h>
 #include <linux/device.h>
+#include <linux/kobject.h>
 #include <linux/sysfs.h>
 #include <linux/workqueue.h>
 
@@ -57,6 +58,31 @@ static int rknpu_sysfs_add(struct device *dev, struct rknpu_device *rdev)
 	return devm_device_add_group(dev, &rknpu_sysfs_group);
 }
 
+/*
+ * What makes udev's rules bind the device anew. DRM's own function follows the card
+ * node, which accel devices do not have (7.3).
+ */
+static void rknpu_device_tell_wedged(struct drm_device *drm)
+{
+	struct device *accel = RKNPU_COMPAT_ACCEL_KDEV(drm);
+	char rebind[] = "WEDGED=rebind", *event[] = { rebind, NULL };
+
+	if (accel)
+		kobject_uevent_env(&accel->kobj, KOBJ_CHANGE, event);
+	else
+		drm_dev_wedged_event(drm, DRM_WEDGE_RECOVERY_REBIND, NULL);
+}
+
+static void rknpu_device_core_lost(struct rknpu_sched *sched)
+{
+	struct rknpu_device *rdev = container_of(sched, struct rknpu_device, sched);
+	struct drm_device *vendor = rknpu_vendor_drm(rdev->vendor);
+
+	rknpu_device_tell_wedged(&rdev->accel);
+	if (vendor)
+		rknpu_device_tell_wedged(vendor);
+}
+
 struct rknpu_device *rknpu_device_create(struct device *dev, const struct rknpu_soc *soc)
 {
 	struct rknpu_device *rdev;
@@ -69,6 +95,7 @@ struct rknpu_device *rknpu_device_create(struct device *dev, const struct rknpu_
 	rdev->hw.soc = soc;
 	rdev->hw.no_iommu = rknpu_iommu_are_absent();
 	rdev->mem.hw = &rdev->hw;
+	rdev->sched.core_lost = rknpu_device_core_lost;
 	rknpu_hw_init(&rdev->hw, &rdev->accel, &rknpu_sched_hw_ops);
 	ret = rknpu_sched_init(&rdev->sched, &rdev->hw, &rdev->mem);
 	if (!ret)

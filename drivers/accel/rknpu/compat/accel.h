@@ -12,6 +12,13 @@
 #define DRIVER_COMPUTE_ACCEL	DRIVER_RENDER
 #define accel_open		drm_open
 
+/* The device of an accel node, or NULL. */
+#define RKNPU_COMPAT_ACCEL_KDEV(drm)	((void)(drm), (struct device *)NULL)
+
+#else
+
+#define RKNPU_COMPAT_ACCEL_KDEV(drm)	((drm)->accel ? (drm)->accel->kdev : NULL)
+
 #endif
 
 #endif

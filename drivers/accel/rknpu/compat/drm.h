@@ -21,6 +21,18 @@
 
 #endif
 
+#ifndef RKNPU_HAVE_DRM_WEDGED_EVENT
+
+#define DRM_WEDGE_RECOVERY_REBIND	0
+
+/* Nobody there listens for it. */
+static inline int drm_dev_wedged_event(struct drm_device *drm, unsigned long method, void *info)
+{
+	return -EOPNOTSUPP;
+}
+
+#endif
+
 #ifndef RKNPU_HAVE_DRM_GEM_IS_IMPORTED
 
 #include <drm/drm_gem.h>

@@ -61,6 +61,13 @@ static void rknpu_sched_destroy_wq(struct drm_device *drm, void *wq)
 	destroy_workqueue(wq);
 }
 
+static void rknpu_sched_tell_lost(struct work_struct *work)
+{
+	struct rknpu_sched *sched = container_of(work, struct rknpu_sched, losing);
+
+	sched->core_lost(sched);
+}
+
 /* As long as the device, whose last reference its work never drops. */
 static int rknpu_sched_create_wq(struct rknpu_sched *sched)
 {
@@ -68,6 +75,7 @@ static int rknpu_sched_create_wq(struct rknpu_sched *sched)
 	INIT_LIST_HEAD(&sched->ready);
 	INIT_LIST_HEAD(&sched->ending);
 	INIT_WORK(&sched->work, rknpu_end_work);
+	INIT_WORK(&sched->losing, rknpu_sched_tell_lost);
 	sched->wq = alloc_workqueue("rknpu", WQ_HIGHPRI | WQ_MEM_RECLAIM | WQ_UNBOUND, 1);
 	if (!sched->wq)
 		return -ENOMEM;
@@ -154,6 +162,7 @@ void rknpu_sched_stop(struct rknpu_sched *sched)
 	/* And those that waited for any of them. */
 	flush_work(&sched->work);
 	rknpu_dumps_flush(&sched->dumps);
+	flush_work(&sched->losing);
 }
 
 static bool rknpu_sched_wait_empty(struct rknpu_runqueue *rq, unsigned int ms)

@@ -285,6 +285,7 @@ static void rknpu_recover_give_up_with(struct rknpu_runqueue *rq, int error,
 	spin_unlock_irq(&core->hw->lock);
 
 	rknpu_end_jobs(&stranded, RKNPU_CAUSE_DEVICE_GONE);
+	schedule_work(&rq->sched->losing);
 }
 
 static void rknpu_recover_give_up(struct rknpu_runqueue *rq, int error)

@@ -557,6 +557,10 @@ struct rknpu_sched {
 	struct workqueue_struct *wq;
 	/** @work: what is too much for an interrupt, or where fence locks may be held */
 	struct work_struct work;
+	/** @core_lost: a core is out of service for good; may sleep */
+	void (*core_lost)(struct rknpu_sched *sched);
+	/** @losing: calls that, outside of all that fences wait for */
+	struct work_struct losing;
 	/** @sleeping: cores that system sleep has frozen; all are, as long as one is */
 	unsigned int sleeping;
 	/** @gone: no job may start or be queued any more */

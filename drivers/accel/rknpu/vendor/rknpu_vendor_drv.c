@@ -338,3 +338,8 @@ void rknpu_vendor_unregister(struct rknpu_vendor *vendor)
 	rknpu_chardev_unregister(vendor);
 	drm_dev_unplug(&vendor->drm);
 }
+
+struct drm_device *rknpu_vendor_drm(struct rknpu_vendor *vendor)
+{
+	return vendor ? &vendor->drm : NULL;
+}

@@ -6,6 +6,7 @@
 #include <linux/types.h>
 
 struct dentry;
+struct drm_device;
 struct rknpu_device;
 struct rknpu_vendor;
 
@@ -19,6 +20,8 @@ int rknpu_vendor_create(struct rknpu_device *rdev, struct rknpu_vendor **vendor)
 /* The DRM node, and /dev/rknpu if it was asked for. @vendor may be NULL. */
 int rknpu_vendor_register(struct rknpu_vendor *vendor);
 void rknpu_vendor_unregister(struct rknpu_vendor *vendor);
+/* NULL if @vendor is. */
+struct drm_device *rknpu_vendor_drm(struct rknpu_vendor *vendor);
 
 /* Module init and exit. @debugfs_dir stays the caller's, who removes it before exit. */
 void rknpu_vendor_files_init(struct dentry *debugfs_dir);
@@ -43,6 +46,11 @@ static inline int rknpu_vendor_register(struct rknpu_vendor *vendor)
 
 static inline void rknpu_vendor_unregister(struct rknpu_vendor *vendor)
 {
+}
+
+static inline struct drm_device *rknpu_vendor_drm(struct rknpu_vendor *vendor)
+{
+	return NULL;
 }
 
 static inline void rknpu_vendor_files_init(struct dentry *debugfs_dir)
