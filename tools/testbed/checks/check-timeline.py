@@ -10,6 +10,10 @@ import subprocess
 import sys
 import xml.etree.ElementTree
 
+top = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(top / "tools/testbed/lib"))
+from docblock import difference  # noqa: E402 pylint: disable=wrong-import-position
+
 TRACEFS = """\
             prog-125     [000] .....     1.000000: rknpu_job_submit: client=2 job=1 tasks=2 deps=0 domain=3 priority=1 tag=0x2a
             prog-125     [000] d..1.     1.001000: rknpu_job_start: client=2 job=1 core=0 task=0/2
@@ -79,7 +83,21 @@ def check_formats(program):
     check(nothing.returncode != 0 and "no event" in nothing.stderr, "a text without events is an error")
 
 
+def check_loads(out):
+    """Two clients on a core each, and one that hangs on the third."""
+    table = [line.split() for line in (out / "loads.txt").read_text().splitlines()[1:]]
+    rows = {(core, name.strip("()")): (int(done), int(failed)) for core, done, failed, _, _, _, name in table}
+    check([core for core, name in rows if name.startswith("rknpu_load-")] == ["0", "2"], "the table has a row for each client")
+    check(all(done > 10 and not failed for (_, name), (done, failed) in rows.items() if name.startswith("rknpu_load-")),
+          "with what it did")
+    check([done_failed for (core, name), done_failed in rows.items() if name.startswith("rknpu_dump-")] == [(0, 1)],
+          "and with what failed")
+    page = top / "Documentation/accel/rknpu/monitoring.rst"
+    check(not difference(str(page), "npu-timeline recording", (out / "loads.txt").read_text()), "the documentation shows it so")
+
+
 check_recording(pathlib.Path(sys.argv[2]))
+check_loads(pathlib.Path(sys.argv[2]))
 check_formats(sys.argv[1])
 print(f"1..{len(results)}")
 sys.exit(not all(results))

@@ -2,8 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Judges what npu-top said in a guest (tools/testbed/guest/top-guest), as TAP: check-top.py FILE"""
 import json
+import os
 import re
 import sys
+
+top = os.path.realpath(os.path.join(os.path.dirname(__file__), '../../..'))
+sys.path.insert(0, os.path.join(top, 'tools/testbed/lib'))
+from docblock import difference  # noqa: E402 pylint: disable=wrong-import-position
 
 # A guest shares its host with others, so a core that always has jobs is not always busy.
 BUSY = 20
@@ -194,6 +199,8 @@ def main():
     screen = looks['screen'][0]
     test('the screen has a bar for each core', len(re.findall(r'^core \d \[[| ]{20}\] +[\d.]+ %$', screen, re.M)) == 3)
     test('the screen has a line for each client', len(re.findall(r'^ +\d+ +\d+  rknpu_load ', screen, re.M)) == 2)
+    page = os.path.join(top, 'Documentation/accel/rknpu/monitoring.rst')
+    test('the documentation shows it so', not difference(page, 'npu-top --once', screen))
     test('a wrong interval is refused', looks['usage'][1] == 2)
     test_terminal(test, looks)
     test_nothing(test, looks)
