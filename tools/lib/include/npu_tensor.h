@@ -40,8 +40,8 @@ extern "C" {
  * runs. A recording is cut where that changes: npu_rec_run() has an ioctl for each part
  * (npu_rec_info.submits), and parts follow each other by the fences of the memory that they share.
  * So weights that are used in the order in which they were made need one cut per address space.
- * Tensors that are used in several are mapped in each of them, which takes addresses, but no
- * memory. This wants a driver that imports dma-bufs. Elsewhere, and over the vendor's interface, where
+ * Tensors that are used in several are mapped in each of them, which takes addresses (the last
+ * eighth is for that), but no memory. This wants a driver that imports dma-bufs. Elsewhere, and over the vendor's interface, where
  * memory belongs to one domain, each address space has a copy: npu_rec_run() then returns when
  * the run is over, and the CPU copies between the parts (npu_stats.copied).
  */
@@ -137,8 +137,9 @@ int npu_tensor_import(struct npu_dev *dev, int fd, uint64_t offset, enum npu_pre
  * With these and the tensor's type and size npu_tensor_import() of another device has the same
  * elements, without a copy. The dma-buf is all of the memory: also what other views show.
  *
- * Over mainline's interface work is ordered by the fences of the memory, whoever submits it. Over the
- * vendor's interface the two sides have to tell each other when they are done.
+ * Over mainline's interface work is ordered by the fences of the memory, whoever submits it; but for
+ * what several cores write, which other sides have to be told of after npu_rec_wait(). Over the vendor's
+ * interface the two sides have to tell each other in any case.
  *
  * Return: 0, -EINVAL for a view of some rows, -EOPNOTSUPP over the vendor's interface for a tensor
  * beyond the first address space, or an errno of the driver.

@@ -8,8 +8,8 @@ import sys
 
 # Instructions of packing, for each of memcpy(), as the table in libnpu.rst has them and a bit more.
 MOST = {
-    ("int8", "nk", "library"): 2, ("int8", "kn", "library"): 8,
-    ("fp16", "nk", "library"): 2, ("fp16", "kn", "library"): 8,
+    ("int8", "nk", "library"): 2.5, ("int8", "kn", "library"): 4.5,
+    ("fp16", "nk", "library"): 1.5, ("fp16", "kn", "library"): 4.5,
 }
 SIZE = {"int8": 1, "fp16": 2, "bf16": 2}
 TINY = [(1, 64, 64), (5, 70, 100)]
