@@ -452,7 +452,10 @@ struct npu_rec_info {
 	/** @chains: chains of tasks, with an interrupt each */
 	/** @stages: how often all cores begin together; one more than they wait for each other */
 	uint32_t chains, stages;
-	/** @submits: times that jobs are handed over; one more than the address space changes */
+	/**
+	 * @submits: times that jobs are handed over, one more than the address space changes;
+	 * 0 before npu_rec_end()
+	 */
 	/** @spaces: address spaces that tasks run in */
 	uint32_t submits, spaces;
 };
