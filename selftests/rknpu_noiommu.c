@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include <linux/udmabuf.h>
 
+#include <npu_prog.h>
+
 #include "rknpu_harness.h"
 #include "rknpu_vendor_util.h"
 
@@ -193,15 +195,12 @@ static uint64_t *commands(struct rk_client *c, const struct drm_rocket_task *t)
 	return (uint64_t *)(c->inc.bo.map + (t->regcmd - c->inc.bo.iova));
 }
 
-/* Changes the register in a program from @in to @out that is all right. */
-static int poke(struct rk_client *c, struct drm_rocket_task *t, uint16_t reg, uint32_t value)
+/* Changes a register in its program. */
+static int change(struct rk_client *c, const struct drm_rocket_task *t, uint16_t reg,
+		  uint32_t value)
 {
-	int ret = rk_op_task(&c->inc, c->in.iova, c->out.iova, t);
-	uint64_t *cmd;
+	uint64_t *cmd = commands(c, t);
 
-	if (ret)
-		return ret;
-	cmd = commands(c, t);
 	for (uint32_t i = 0; i < t->regcmd_count; i++) {
 		if ((uint16_t)cmd[i] != reg)
 			continue;
@@ -209,6 +208,14 @@ static int poke(struct rk_client *c, struct drm_rocket_task *t, uint16_t reg, ui
 		return rk_fini(&c->inc.bo);
 	}
 	return -ENOENT;
+}
+
+/* The same in a program from @in to @out that is all right. */
+static int poke(struct rk_client *c, struct drm_rocket_task *t, uint16_t reg, uint32_t value)
+{
+	int ret = rk_op_task(&c->inc, c->in.iova, c->out.iova, t);
+
+	return ret ? ret : change(c, t, reg, value);
 }
 
 RK_TEST_F(noiommu, every_address_counts, "each register that holds an address is looked at, and named")
@@ -270,6 +277,166 @@ RK_TEST_F(noiommu, beyond_the_end, "what begins in a BO must end in it")
 	EXPECT_EQ(-EFAULT, told(self, &t, 1, "task 0:", "DPU.DST_BASE_ADDR"));
 	ASSERT_EQ(0, poke(b, &t, 0x1080, 0x4000000));
 	EXPECT_EQ(-EFAULT, told(self, &t, 1, "task 0:", "CNA.FEATURE_DATA_ADDR"));
+	/* The same backwards, to below address 0. */
+	ASSERT_EQ(0, poke(b, &t, 0x1080, 0x8000000));
+	EXPECT_EQ(-EFAULT, told(self, &t, 1, "task 0:", "CNA.FEATURE_DATA_ADDR"));
+}
+
+RK_TEST_F(noiommu, fetched_operands, "an operand that a program has fetched needs an address, one that is off does not")
+{
+	static const struct {
+		const char *name;
+		uint16_t reg;
+		uint32_t value;
+	} on[] = {
+		{ "DPU_RDMA.SRC_BASE_ADDR", 0x5044, 0 }, { "DPU_RDMA.BS_BASE_ADDR", 0x5020, 0 },
+		{ "DPU_RDMA.BN_BASE_ADDR", 0x5028, 1 << 1 }, { "DPU_RDMA.EW_BASE_ADDR", 0x5034, 0 },
+	};
+	struct rk_client *b = &self->b;
+	struct drm_rocket_task t;
+
+	for (size_t i = 0; i < sizeof(on) / sizeof(*on); i++) {
+		ASSERT_EQ(0, poke(b, &t, on[i].reg, on[i].value));
+		EXPECT_EQ(-EFAULT, told(self, &t, 1, "task 0:", on[i].name));
+	}
+	/* Disabled. */
+	ASSERT_EQ(0, poke(b, &t, 0x5028, 1 << 1 | 1));
+	ASSERT_EQ(0, rk_bo_fill(&b->in, 3, RK_BYTES));
+	EXPECT_EQ(0, run_chain(b, &t, 1));
+	EXPECT_EQ(0, rk_bo_differs(&b->out, 4, RK_BYTES));
+}
+
+RK_TEST_F(noiommu, blocks_enabled_one_by_one, "a register that starts a block is seen like the command that starts several")
+{
+	struct rk_client *b = &self->b;
+	struct drm_rocket_task t;
+
+	ASSERT_EQ(0, poke(b, &t, 0x4020, end_of(&b->out) - RK_BYTES + 16));
+	commands(b, &t)[t.regcmd_count - 1] = (uint64_t)NPU_TGT_DPU << 48 | 1 << 16 | 0x4008;
+	EXPECT_EQ(-EFAULT, told(self, &t, 1, "task 0:", "DPU.DST_BASE_ADDR"));
+	ASSERT_EQ(0, poke(b, &t, 0x1070, end_of(&b->in) - RK_BYTES + 16));
+	commands(b, &t)[t.regcmd_count - 1] = (uint64_t)NPU_TGT_CNA << 48 | 1 << 16 | 0x1008;
+	EXPECT_EQ(-EFAULT, told(self, &t, 1, "task 0:", "CNA.FEATURE_DATA_ADDR"));
+	/* Of no use, but harmless: in place of PC.BASE_ADDRESS. */
+	ASSERT_EQ(0, rk_op_task(&b->inc, b->in.iova, b->out.iova, &t));
+	commands(b, &t)[t.regcmd_count - 4] = (uint64_t)NPU_TGT_DPU << 48 | 0x4008;
+	ASSERT_EQ(0, rk_fini(&b->inc.bo));
+	ASSERT_EQ(0, rk_bo_fill(&b->in, 3, RK_BYTES));
+	EXPECT_EQ(0, run_chain(b, &t, 1));
+	EXPECT_EQ(0, rk_bo_differs(&b->out, 4, RK_BYTES));
+}
+
+/* Pools windows of one position, which copies: a surface of @pitch bytes for 16 bytes of channels. */
+struct pool {
+	uint32_t width, height, channels, notch, pitch, precision;
+	uint64_t in, out;
+};
+
+static int pool_program(struct npu_prog *p, const struct pool *pool)
+{
+	const struct {
+		enum npu_field_id field;
+		uint64_t value;
+		enum npu_reg_id reg;
+	} set[] = {
+		{ NPU_F_PPU_S_POINTER_POINTER_PP_EN, 1, NPU_R_PPU_S_POINTER },
+		{ NPU_F_PPU_RDMA_S_POINTER_POINTER_PP_EN, 1, NPU_R_PPU_RDMA_S_POINTER },
+		{ NPU_F_PPU_DATA_CUBE_IN_WIDTH_WIDTH, pool->width, NPU_R_PPU_DATA_CUBE_IN_WIDTH },
+		{ NPU_F_PPU_DATA_CUBE_IN_HEIGHT_HEIGHT, pool->height,
+		  NPU_R_PPU_DATA_CUBE_IN_HEIGHT },
+		{ NPU_F_PPU_DATA_CUBE_IN_CHANNEL_CHANNEL, pool->channels,
+		  NPU_R_PPU_DATA_CUBE_IN_CHANNEL },
+		{ NPU_F_PPU_DATA_CUBE_OUT_WIDTH_WIDTH, pool->width,
+		  NPU_R_PPU_DATA_CUBE_OUT_WIDTH },
+		{ NPU_F_PPU_DATA_CUBE_OUT_HEIGHT_HEIGHT, pool->height,
+		  NPU_R_PPU_DATA_CUBE_OUT_HEIGHT },
+		{ NPU_F_PPU_DATA_CUBE_OUT_CHANNEL_CHANNEL, pool->channels,
+		  NPU_R_PPU_DATA_CUBE_OUT_CHANNEL },
+		/* The largest of each window, from PPU_RDMA. */
+		{ NPU_F_PPU_OPERATION_MODE_CFG_POOLING_METHOD, 1, NPU_R_COUNT },
+		{ NPU_F_PPU_OPERATION_MODE_CFG_FLYING_MODE, 1, NPU_R_COUNT },
+		{ NPU_F_PPU_OPERATION_MODE_CFG_NOTCH, pool->notch,
+		  NPU_R_PPU_OPERATION_MODE_CFG },
+		{ NPU_F_PPU_POOLING_KERNEL_CFG_KERNEL_WIDTH, 1, NPU_R_COUNT },
+		{ NPU_F_PPU_POOLING_KERNEL_CFG_KERNEL_HEIGHT, 1, NPU_R_COUNT },
+		{ NPU_F_PPU_POOLING_KERNEL_CFG_STRIDE_WIDTH, 1, NPU_R_COUNT },
+		{ NPU_F_PPU_POOLING_KERNEL_CFG_STRIDE_HEIGHT, 1, NPU_R_PPU_POOLING_KERNEL_CFG },
+		{ NPU_F_PPU_DST_BASE_ADDR_IOVA, pool->out, NPU_R_PPU_DST_BASE_ADDR },
+		{ NPU_F_PPU_DST_SURF_STRIDE_BYTES, pool->pitch, NPU_R_PPU_DST_SURF_STRIDE },
+		{ NPU_F_PPU_DATA_FORMAT_PROC_PRECISION, pool->precision, NPU_R_PPU_DATA_FORMAT },
+		{ NPU_F_PPU_MISC_CTRL_BURST_LEN, 3, NPU_R_PPU_MISC_CTRL },
+		{ NPU_F_PPU_RDMA_CUBE_IN_WIDTH_WIDTH, pool->width, NPU_R_PPU_RDMA_CUBE_IN_WIDTH },
+		{ NPU_F_PPU_RDMA_CUBE_IN_HEIGHT_HEIGHT, pool->height,
+		  NPU_R_PPU_RDMA_CUBE_IN_HEIGHT },
+		{ NPU_F_PPU_RDMA_CUBE_IN_CHANNEL_CHANNEL, pool->channels,
+		  NPU_R_PPU_RDMA_CUBE_IN_CHANNEL },
+		{ NPU_F_PPU_RDMA_SRC_BASE_ADDR_IOVA, pool->in, NPU_R_PPU_RDMA_SRC_BASE_ADDR },
+		{ NPU_F_PPU_RDMA_SRC_LINE_STRIDE_BYTES, pool->width * 16,
+		  NPU_R_PPU_RDMA_SRC_LINE_STRIDE },
+		{ NPU_F_PPU_RDMA_SRC_SURF_STRIDE_BYTES, pool->width * pool->height * 16,
+		  NPU_R_PPU_RDMA_SRC_SURF_STRIDE },
+		{ NPU_F_PPU_RDMA_DATA_FORMAT_IN_PRECISION, 2, NPU_R_PPU_RDMA_DATA_FORMAT },
+	};
+
+	for (size_t i = 0; i < sizeof(set) / sizeof(*set); i++) {
+		npu_prog_field(p, set[i].field, set[i].value);
+		if (set[i].reg != NPU_R_COUNT)
+			npu_prog_emit(p, set[i].reg);
+	}
+	return npu_prog_finish(p, NPU_EN_PPU | NPU_EN_PPU_RDMA);
+}
+
+static int pool_task(struct rk_client *c, const struct pool *pool, struct drm_rocket_task *t)
+{
+	struct npu_prog *p = npu_prog_new();
+	int ret = p ? pool_program(p, pool) : -ENOMEM;
+
+	/* In place of the client's own one, which is longer. */
+	ret = ret ? ret : rk_op_task(&c->inc, c->in.iova, c->out.iova, t);
+	if (!ret && npu_prog_count(p) > t->regcmd_count)
+		ret = -ENOSPC;
+	if (!ret) {
+		t->regcmd_count = npu_prog_count(p);
+		memcpy(commands(c, t), npu_prog_entries(p), t->regcmd_count * sizeof(uint64_t));
+		ret = rk_fini(&c->inc.bo);
+	}
+	npu_prog_free(p);
+	return ret;
+}
+
+RK_TEST_F(noiommu, pooled_output, "all that pooling writes must be in a BO, and where it reads from")
+{
+	struct rk_client *b = &self->b;
+	const uint64_t at = end_of(&b->out) - RK_BYTES;
+	/* 4 positions of 32 channels. */
+	const struct pool fits = { 2, 2, 32, 0, 64, NPU_PREC_INT8, b->in.iova, at };
+	const struct pool beyond[] = {
+		{ 3, 2, 32, 0, 64, NPU_PREC_INT8, b->in.iova, at },
+		{ 2, 3, 32, 0, 64, NPU_PREC_INT8, b->in.iova, at },
+		{ 2, 2, 33, 0, 64, NPU_PREC_INT8, b->in.iova, at },
+		{ 2, 2, 32, 1, 64, NPU_PREC_INT8, b->in.iova, at },
+		{ 2, 2, 32, 0, 80, NPU_PREC_INT8, b->in.iova, at },
+		{ 2, 2, 32, 0, 64, NPU_PREC_FP16, b->in.iova, at },
+		{ 2, 2, 32, 0, 64, NPU_PREC_INT8, b->in.iova, at + 16 },
+		{ 2, 2, 32, 0, 64, NPU_PREC_INT8, b->in.iova, 0 },
+	};
+	const struct pool from_nowhere = { 2, 2, 32, 0, 64, NPU_PREC_INT8, 0, at };
+	struct drm_rocket_task t;
+
+	ASSERT_EQ(0, rk_bo_fill(&b->in, 0x39, RK_BYTES));
+	memset(b->out.map, 0, at - b->out.iova + RK_BYTES);
+	ASSERT_EQ(0, pool_task(b, &fits, &t));
+	EXPECT_EQ(0, run_chain(b, &t, 1));
+	for (size_t i = 0; i < RK_BYTES; i++)
+		ASSERT_EQ(0x39, b->out.map[at - b->out.iova + i]);
+	for (size_t i = 0; i < sizeof(beyond) / sizeof(*beyond); i++) {
+		ASSERT_EQ(0, pool_task(b, &beyond[i], &t));
+		EXPECT_EQ(-EFAULT, told(self, &t, 1, "task 0:", "PPU.DST_BASE_ADDR")) {
+			printf("# case %zu\n", i);
+		}
+	}
+	ASSERT_EQ(0, pool_task(b, &from_nowhere, &t));
+	EXPECT_EQ(-EFAULT, told(self, &t, 1, "task 0:", "PPU_RDMA.SRC_BASE_ADDR"));
 }
 
 RK_TEST_F(noiommu, chain_to_a_foreign_program, "a program that goes on with another file's is refused")
@@ -301,6 +468,22 @@ RK_TEST_F(noiommu, chain_is_followed, "the programs that a chain leads to are ch
 	rk_chain(&b->inc, &t[0], &bad);
 	ASSERT_EQ(0, rk_fini(&b->inc.bo));
 	EXPECT_EQ(-EFAULT, told(self, t, 2, "task 1:", "DPU.DST_BASE_ADDR"));
+	EXPECT_EQ(0, rk_client_run(b, 2));
+}
+
+RK_TEST_F(noiommu, each_task_is_checked, "of tasks that are no chain, too, each is looked at")
+{
+	struct drm_rocket_task t[2];
+	struct drm_rocket_job_ext job;
+	struct rk_client *b = &self->b;
+
+	for (int bad = 0; bad < 2; bad++) {
+		for (int i = 0; i < 2; i++)
+			ASSERT_EQ(0, rk_op_task(&b->inc, b->in.iova,
+						i == bad ? self->a.out.iova : b->out.iova, &t[i]));
+		rk_job_ext(&job, t, 2, &b->in, &b->out);
+		EXPECT_EQ(-EFAULT, rk_submit_ext(b->fd, &job, 1, NULL));
+	}
 	EXPECT_EQ(0, rk_client_run(b, 2));
 }
 
@@ -339,13 +522,19 @@ static int scattered_dmabuf(void)
 RK_TEST_F(noiommu, import_must_be_contiguous, "a dma-buf in several pieces cannot be imported")
 {
 	uint32_t handle;
-	int fd = scattered_dmabuf();
+	int fd = scattered_dmabuf(), vendor;
 
 	if (fd < 0)
 		SKIP(return, "no /dev/udmabuf");
 	EXPECT_EQ(-1, drmPrimeFDToHandle(self->a.fd, fd, &handle));
 	EXPECT_EQ(EINVAL, errno);
 	EXPECT_TRUE(says(self->log, "import", "contiguous"));
+	vendor = rv_open();
+	if (vendor >= 0) {
+		EXPECT_EQ(-1, drmPrimeFDToHandle(vendor, fd, &handle));
+		EXPECT_EQ(EINVAL, errno);
+		close(vendor);
+	}
 	close(fd);
 }
 
@@ -408,12 +597,36 @@ RK_TEST_F(noiommu, import_in_one_piece, "a dma-buf in one piece is used where it
 	close(fd);
 }
 
+RK_TEST_F(noiommu, program_in_foreign_memory, "a program that another driver's memory holds cannot be checked, and is refused")
+{
+	struct drm_rocket_bo_info info = { 0 };
+	struct rk_client *b = &self->b;
+	struct drm_rocket_task t;
+	uint8_t *map;
+	int fd = rv_foreign_memory(RK_PAGE, &map);
+
+	if (fd < 0 || memory_above_4gib())
+		SKIP(return, "no foreign memory, or it may be a copy");
+	ASSERT_EQ(0, drmPrimeFDToHandle(b->fd, fd, &info.handle));
+	ASSERT_EQ(0, rk_ioctl(b->fd, DRM_IOCTL_ROCKET_GET_BO_INFO, &info));
+	ASSERT_EQ(0, rk_op_task(&b->inc, b->in.iova, b->out.iova, &t));
+	ASSERT_GE(RK_PAGE, t.regcmd_count * sizeof(uint64_t));
+	memcpy(map, commands(b, &t), t.regcmd_count * sizeof(uint64_t));
+	t.regcmd = info.dma_address;
+	EXPECT_EQ(-EFAULT, told(self, &t, 1, "task 0:", "program to be read"));
+	EXPECT_EQ(0, rk_client_run(b, 2));
+	EXPECT_EQ(0, rk_gem_close(b->fd, info.handle));
+	munmap(map, RK_PAGE);
+	close(fd);
+}
+
 RK_TEST_F(noiommu, vendor_is_checked, "jobs of the vendor's uAPI run, and are refused alike")
 {
+	struct drm_rknpu_submit s;
 	struct rv_chain c;
 	uint64_t *cmd;
 	uint32_t value;
-	int fd = rv_open();
+	int fd = rv_open(), next;
 
 	if (fd < 0)
 		SKIP(return, "no vendor node");
@@ -428,6 +641,14 @@ RK_TEST_F(noiommu, vendor_is_checked, "jobs of the vendor's uAPI run, and are re
 	*cmd = (*cmd & 0xffff00000000ffffull) | self->a.out.iova << 16;
 	ASSERT_EQ(0, rv_sync(&c.bo, DRM_RKNPU_MEM_SYNC_TO_DEVICE, 0, c.bo.size));
 	EXPECT_EQ(-EFAULT, rv_chain_run(&c, 5));
+	/* There is no job, and no fence of it. */
+	next = dup(fd);
+	close(next);
+	rv_chain_submit(&c, &s);
+	s.flags |= DRM_RKNPU_JOB_NONBLOCK | DRM_RKNPU_JOB_FENCE_OUT;
+	EXPECT_EQ(-EFAULT, rv_submit(fd, &s));
+	EXPECT_EQ(next, dup(fd));
+	close(next);
 	rv_chain_fini(&c);
 	close(fd);
 }
