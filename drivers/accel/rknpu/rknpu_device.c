@@ -190,7 +190,7 @@ void rknpu_device_unpublish(struct rknpu_device *rdev)
 	rknpu_vm_flush();
 }
 
-/* A guest that goes down sends no counts: of check-reboot and check-kexec, not of "make coverage". */
+/* Of check-reboot and check-kexec: a guest that goes down sends no counts to "make coverage". */
 void rknpu_device_shutdown(struct rknpu_device *rdev)
 {
 	if (rdev->hw.down)

@@ -543,7 +543,7 @@ static int rknpu_iommu_get_group(struct rknpu_core *core)
 	struct rknpu_iommu *iommu = core->iommu;
 	struct iommu_group *group = iommu_group_get(core->dev);
 
-	/* In no test: a kernel that probes the IOMMU's driver first, as all do by default, has one. */
+	/* In no test: by default kernels probe the IOMMU's driver first, and it makes one. */
 	if (!group)
 		return dev_err_probe(core->dev, -EPROBE_DEFER, "no IOMMU yet\n");
 

@@ -439,6 +439,7 @@ static int rknpu_bo_list_block(struct rknpu_bo *bo)
 	sgt = kzalloc_obj(*sgt, GFP_KERNEL_ACCOUNT);
 	if (!sgt)
 		return -ENOMEM;
+	/* In no test, as those that make allocations fail have an IOMMU. */
 	if (sg_alloc_table(sgt, 1, GFP_KERNEL)) {
 		kfree(sgt);
 		return -ENOMEM;
