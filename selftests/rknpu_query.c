@@ -6,6 +6,7 @@
 #include <linux/dma-buf.h>
 
 #include "rknpu_harness.h"
+#include "rknpu_vendor_util.h"
 
 #define KERNEL_ADDR	0xffff800010000000ull
 
@@ -371,6 +372,61 @@ RK_TEST_F(bo, dmabuf_sync, "the CPU's access to an exported BO waits for jobs an
 	close(buf);
 }
 
+static int prep_ranges(int fd, uint32_t handle, const void *r, uint32_t n, uint64_t reserved)
+{
+	struct drm_rocket_prep_bo_ranges p = {
+		.handle = handle, .range_count = n, .ranges = (uintptr_t)r, .reserved = reserved,
+	};
+
+	return rk_ioctl(fd, DRM_IOCTL_ROCKET_PREP_BO_RANGES, &p);
+}
+
+static int fini_ranges(int fd, uint32_t handle, const void *r, uint32_t n, uint64_t reserved)
+{
+	struct drm_rocket_fini_bo_ranges f = {
+		.handle = handle, .range_count = n, .ranges = (uintptr_t)r, .reserved = reserved,
+	};
+
+	return rk_ioctl(fd, DRM_IOCTL_ROCKET_FINI_BO_RANGES, &f);
+}
+
+RK_TEST_F(bo, imported, "PREP and FINI take a BO of another driver, by ranges, too, and jobs use it")
+{
+	struct drm_rocket_bo_range r = { 64, 64 }, beyond = { RK_PAGE, 1 };
+	struct rk_client *c = &self->c;
+	struct drm_rocket_task task;
+	struct drm_rocket_bo_info i;
+	struct rk_bo bo = { .fd = c->fd };
+	uint8_t *map;
+	int fd = rv_foreign_memory(RK_PAGE, &map);
+
+	if (fd < 0 || rk_no_iommu())
+		SKIP(return, "no foreign memory, or it may be refused");
+	ASSERT_EQ(0, drmPrimeFDToHandle(c->fd, fd, &bo.handle));
+	ASSERT_EQ(0, get_info(c->fd, bo.handle, &i));
+	EXPECT_EQ(DRM_ROCKET_BO_IMPORTED, i.flags);
+	EXPECT_EQ(RK_PAGE, i.size);
+	EXPECT_EQ(0, i.offset);
+	/* Read by a job, and then written. */
+	memset(map, 9, RK_BYTES);
+	EXPECT_EQ(0, rk_fini(&bo));
+	EXPECT_EQ(0, fini_ranges(c->fd, bo.handle, &r, 1, 0));
+	ASSERT_EQ(0, rk_op_task(&c->inc, i.dma_address, c->out.iova, &task));
+	ASSERT_EQ(0, rk_submit_task(c->fd, &task, &bo, &c->out));
+	EXPECT_EQ(0, rk_bo_differs(&c->out, 10, RK_BYTES));
+	ASSERT_EQ(0, rk_op_task(&c->inc, c->out.iova, i.dma_address, &task));
+	ASSERT_EQ(0, rk_submit_task(c->fd, &task, &c->out, &bo));
+	EXPECT_EQ(0, rk_prep(&bo, 10000));
+	EXPECT_EQ(0, prep_ranges(c->fd, bo.handle, &r, 1, 0));
+	EXPECT_EQ(-EINVAL, prep_ranges(c->fd, bo.handle, &beyond, 1, 0));
+	EXPECT_EQ(-EINVAL, fini_ranges(c->fd, bo.handle, &beyond, 1, 0));
+	for (size_t k = 0; k < RK_BYTES; k++)
+		ASSERT_EQ(11, map[k]);
+	EXPECT_EQ(0, rk_gem_close(c->fd, bo.handle));
+	munmap(map, RK_PAGE);
+	close(fd);
+}
+
 struct ranges_case {
 	const char *name;
 	int err;
@@ -400,24 +456,6 @@ static const struct ranges_case ranges_cases[] = {
 	{ "overlapping", -EINVAL, 2, { { 0, 128 }, { 127, 64 } } },
 	{ "twice", -EINVAL, 2, { { 0, 128 }, { 0, 128 } } },
 };
-
-static int prep_ranges(int fd, uint32_t handle, const void *r, uint32_t n, uint64_t reserved)
-{
-	struct drm_rocket_prep_bo_ranges p = {
-		.handle = handle, .range_count = n, .ranges = (uintptr_t)r, .reserved = reserved,
-	};
-
-	return rk_ioctl(fd, DRM_IOCTL_ROCKET_PREP_BO_RANGES, &p);
-}
-
-static int fini_ranges(int fd, uint32_t handle, const void *r, uint32_t n, uint64_t reserved)
-{
-	struct drm_rocket_fini_bo_ranges f = {
-		.handle = handle, .range_count = n, .ranges = (uintptr_t)r, .reserved = reserved,
-	};
-
-	return rk_ioctl(fd, DRM_IOCTL_ROCKET_FINI_BO_RANGES, &f);
-}
 
 RK_TEST_F(bo, ranges, "PREP and FINI of ranges maintain exactly the bytes that are named")
 {
