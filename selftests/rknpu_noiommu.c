@@ -533,6 +533,7 @@ RK_TEST_F(noiommu, import_must_be_contiguous, "a dma-buf in several pieces canno
 	if (vendor >= 0) {
 		EXPECT_EQ(-1, drmPrimeFDToHandle(vendor, fd, &handle));
 		EXPECT_EQ(EINVAL, errno);
+		EXPECT_TRUE(says(self->log, "import", "contiguous"));
 		close(vendor);
 	}
 	close(fd);

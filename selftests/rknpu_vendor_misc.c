@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/dma-buf.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -474,10 +475,13 @@ RK_TEST_F(misc, device_goes_and_comes_back,
 {
 	struct drm_rknpu_mem_create create_arg = { .flags = RV_FLAGS, .size = 4096 };
 	struct drm_rknpu_action a = { .flags = DRM_RKNPU_GET_DRV_VERSION };
+	struct pollfd room = { .fd = self->fd, .events = POLLIN | POLLOUT };
 	struct drm_rknpu_submit s;
 	struct rv_chain c;
 	int fd = -1, ret;
 
+	EXPECT_EQ(1, poll(&room, 1, 0));
+	EXPECT_EQ(POLLOUT, room.revents);
 	ASSERT_EQ(0, rv_chain_init(&c, self->fd, 3, 0, 0));
 	rv_chain_submit(&c, &s);
 	s.flags |= DRM_RKNPU_JOB_NONBLOCK;
@@ -492,6 +496,8 @@ RK_TEST_F(misc, device_goes_and_comes_back,
 	EXPECT_EQ(-ENODEV, rv_create(self->fd, &create_arg));
 	EXPECT_EQ(-ENODEV, rv_submit(self->fd, &s));
 	EXPECT_EQ(-ENODEV, destroy(self->fd, c.bo.obj));
+	EXPECT_EQ(1, poll(&room, 1, 0));
+	EXPECT_EQ(POLLERR | POLLHUP, room.revents);
 	munmap(c.bo.map, c.bo.size);
 	munmap(c.tasks.map, c.tasks.size);
 	close(c.tasks.handle);
