@@ -489,7 +489,8 @@ static void read_counters(int fd, long long *ns, long long *cycles)
 /* 0, or 1 when cycles are other than the time at @hz to within a few. */
 static int differs(long long ns, long long cycles, unsigned long hz)
 {
-	long long expected = (long long)((__int128)ns * hz / 1000000000);
+	/* Operating points are of whole MHz. */
+	long long expected = ns * (long long)(hz / MHZ) / 1000;
 
 	return cycles < expected - 4 || cycles > expected + 4;
 }
