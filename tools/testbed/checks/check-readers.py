@@ -36,7 +36,10 @@ class History:
 
     def total_at(self, at):
         """Nanoseconds of all clients, between two samples in proportion."""
-        before = max((s for s in self.samples if s[0] <= at), key=lambda s: s[0])
+        before = max((s for s in self.samples if s[0] <= at), key=lambda s: s[0], default=None)
+        # Before the first one there was no client.
+        if not before:
+            return 0
         after = min((s for s in self.samples if s[0] > at), key=lambda s: s[0])
         low, high = sum(before[2].values()), sum(after[2].values())
         return low + (high - low) * (at - before[0]) / (after[0] - before[0])

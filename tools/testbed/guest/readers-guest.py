@@ -95,8 +95,8 @@ class Terminal:
         self.stream = pyte.ByteStream(self.screen)
         self.pid, self.fd = pty.fork()
         if not self.pid:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack('HHHH', LINES, COLUMNS, 0, 0))
             os.execvpe(argv[0], argv, ENVIRONMENT)
-        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack('HHHH', LINES, COLUMNS, 0, 0))
 
     def lines(self):
         return [line.rstrip() for line in self.screen.display]
