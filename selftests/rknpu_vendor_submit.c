@@ -194,18 +194,18 @@ static int wait_fence(int fd)
 	return ret == 1 ? 0 : -ETIMEDOUT;
 }
 
-/* Three programs, one for each core, of which a job with core_mask 0 runs one: which? */
-static int submit_on_any(int fd, struct rv_chain *c)
+/* A program for each core from @first on, of which a job with core_mask 0 runs one: which? */
+static int submit_on_any(int fd, struct rv_chain *c, unsigned int first)
 {
 	struct drm_rknpu_submit s = {
 		.flags = DRM_RKNPU_JOB_PC | DRM_RKNPU_JOB_PINGPONG, .timeout = 6000,
-		.task_number = 3, .task_obj_addr = c[0].tasks.obj, .fence_fd = -1,
+		.task_number = 3 - first, .task_obj_addr = c[0].tasks.obj, .fence_fd = -1,
 	};
 	int ret = 0, ran = -1;
 
 	for (unsigned int i = 0; i < 3 && !ret; i++) {
 		*rv_chain_task(&c[0], i) = *rv_chain_task(&c[i], 0);
-		s.subcore_task[i] = (struct drm_rknpu_subcore_task) { i, 1 };
+		s.subcore_task[i] = (struct drm_rknpu_subcore_task) { i, i >= first };
 		ret = rv_chain_fill(&c[i], 20 + i);
 	}
 	ret = ret ?: rv_sync(&c[0].tasks, 1, 0, c[0].tasks.size) ?: rv_submit(fd, &s);
@@ -233,7 +233,9 @@ RK_TEST_F(vendor, each_core_has_its_slice,
 		ASSERT_EQ(0, rv_chain_init(&c[i], self->fd, 1, 0, 0));
 	for (unsigned int i = 0; i < 2; i++)
 		ASSERT_EQ(0, rv_chain_init(&busy[i], self->fd, 1, 0, 0));
-	EXPECT_EQ(0, submit_on_any(self->fd, c));
+	EXPECT_EQ(0, submit_on_any(self->fd, c, 0));
+	/* Not on one without a slice. */
+	EXPECT_EQ(1, submit_on_any(self->fd, c, 1));
 	rk_latency_us(300000);
 	for (unsigned int i = 0; i < 3; i++) {
 		int fence[2] = { -1, -1 };
@@ -245,7 +247,7 @@ RK_TEST_F(vendor, each_core_has_its_slice,
 				ASSERT_TRUE(rk_wait_count(core, NPU_CNT_BUSY, 1, 20000));
 			}
 		}
-		EXPECT_EQ(wanted[i], submit_on_any(self->fd, c));
+		EXPECT_EQ(wanted[i], submit_on_any(self->fd, c, 0));
 		for (unsigned int core = 0; core < 2; core++) {
 			if (fence[core] >= 0)
 				EXPECT_EQ(0, wait_fence(fence[core]));
@@ -731,6 +733,46 @@ RK_TEST_F(vendor, no_descriptor_left, "SUBMIT that has no descriptor left for it
 	EXPECT_EQ(-EMFILE, ret);
 	EXPECT_NE(0, rv_chain_wrong(&c, 2));
 	EXPECT_EQ(0, rv_chain_run(&c, 1));
+	rv_chain_fini(&c);
+}
+
+/* More than a file may have that are not over. */
+#define TOO_MANY_JOBS	10000
+
+RK_TEST_F_TIMEOUT(vendor, poll_tells_of_room, 120,
+		  "the number of a file's unfinished jobs is bounded, and poll() tells when there is room")
+{
+	struct pollfd room = { .fd = self->fd, .events = POLLIN | POLLOUT };
+	struct drm_rknpu_submit s;
+	struct rv_chain c;
+	uint32_t value = 0;
+	int ret = 0;
+
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, rv_chain_init(&c, self->fd, 1, 0, 0));
+	EXPECT_EQ(1, poll(&room, 1, 0));
+	EXPECT_EQ(POLLOUT, room.revents);
+	if (rk_slow() > 1)
+		SKIP(return, "the job that hangs would be given up before so many were queued");
+	rk_fault_arm(0, NPU_FAULT_HANG, 0, 1);
+	for (int i = 0; i < TOO_MANY_JOBS && !ret; i++) {
+		rv_chain_submit(&c, &s);
+		s.flags |= DRM_RKNPU_JOB_NONBLOCK;
+		s.core_mask = 1;
+		s.timeout = 10000;
+		ret = rv_submit(self->fd, &s);
+	}
+	EXPECT_EQ(-EBUSY, ret);
+	EXPECT_EQ(0, poll(&room, 1, 0));
+	EXPECT_EQ(0, rv_action(self->fd, DRM_RKNPU_RESET, &value));
+	EXPECT_EQ(1, poll(&room, 1, 60000));
+	EXPECT_EQ(POLLOUT, room.revents);
+	/* Once the core is back. */
+	ASSERT_EQ(0, rv_chain_fill(&c, 5));
+	rv_chain_submit(&c, &s);
+	s.core_mask = 1;
+	EXPECT_EQ(0, rv_submit(self->fd, &s));
+	EXPECT_EQ(0, rv_chain_wrong(&c, 6));
 	rv_chain_fini(&c);
 }
 
