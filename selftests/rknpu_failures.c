@@ -538,6 +538,33 @@ RK_TEST_F_TIMEOUT(special, dies_before_a_switch, 120,
 	}
 }
 
+RK_TEST_F_TIMEOUT(special, does_not_power_up_when_bound, 120,
+		  "a core that does not power up is not bound, and is when it does")
+{
+	struct rk_team *t = &self->t;
+	struct rk_unbound u;
+
+	RK_REQUIRE_IOMMU();
+	for (unsigned int core = 0; core < RK_CORES; core++) {
+		rk_team_fini(t);
+		ASSERT_EQ(0, rk_unbind(core, &u));
+		/* One for all cores goes to sleep some time after the last user. */
+		if (rk_one_iommu()) {
+			ASSERT_TRUE(rk_wait_asleep(5000));
+		}
+		/* Its IOMMU fails to resume, and so it does. */
+		rk_fault_arm(core, NPU_FAULT_MMU_RESET, 0, 0);
+		EXPECT_GT(0, rk_bind(&u)) TH_LOG("core %u", core);
+		EXPECT_LE(1, rk_fault_fired()) TH_LOG("core %u", core);
+		EXPECT_GT(0, rk_open());
+		rk_model_calm();
+		ASSERT_EQ(0, rk_bind(&u)) TH_LOG("core %u", core);
+		ASSERT_EQ(0, rk_team_init(t));
+		EXPECT_EQ(0, good_jobs(t, good_enough())) TH_LOG("core %u", core);
+		EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
+	}
+}
+
 RK_TEST_F(special, stale_tlb,
 	  "a BO at a reused address is seen at its new pages; the model shows if a TLB flush is lost")
 {

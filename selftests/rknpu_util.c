@@ -1168,21 +1168,6 @@ int rk_vgem_end(int vgem, uint32_t fence)
 
 /* ---- binding ---- */
 
-/* Cores are in the order of their addresses. */
-static int rebind(const char *core)
-{
-	const char *name = strrchr(core, '/') + 1;
-	char path[512];
-	int ret;
-
-	snprintf(path, sizeof(path), "%.*s/unbind", (int)(name - 1 - core), core);
-	ret = rk_write_file(path, name);
-	if (ret)
-		return ret;
-	snprintf(path, sizeof(path), "%.*s/bind", (int)(name - 1 - core), core);
-	return rk_write_file(path, name);
-}
-
 long long rk_fdinfo(int fd, const char *key)
 {
 	char path[64], line[256];
@@ -1203,16 +1188,31 @@ long long rk_fdinfo(int fd, const char *key)
 	return v;
 }
 
-int rk_rebind(unsigned int core)
+/* Cores are in the order of their addresses. */
+int rk_unbind(unsigned int core, struct rk_unbound *u)
 {
 	glob_t g = { 0 };
-	int ret = -ENODEV, fd = -ENODEV;
+	int ret = -ENODEV;
+	char *name;
 
 	glob("/sys/bus/platform/drivers/rknpu*/*.npu", 0, NULL, &g);
 	/* With the vendor's device tree all cores are one device. */
-	if (g.gl_pathc)
-		ret = rebind(g.gl_pathv[core < g.gl_pathc ? core : 0]);
+	if (g.gl_pathc) {
+		snprintf(u->path, sizeof(u->path), "%s", g.gl_pathv[core < g.gl_pathc ? core : 0]);
+		name = strrchr(u->path, '/') + 1;
+		snprintf(u->name, sizeof(u->name), "%s", name);
+		strcpy(name, "unbind");
+		ret = rk_write_file(u->path, u->name);
+		strcpy(name, "bind");
+	}
 	globfree(&g);
+	return ret;
+}
+
+int rk_bind(const struct rk_unbound *u)
+{
+	int ret = rk_write_file(u->path, u->name), fd = -ENODEV;
+
 	for (int i = 0; i < 100 && !ret && fd < 0; i++) {
 		rk_sleep_ms(20);
 		fd = rk_open();
@@ -1221,4 +1221,12 @@ int rk_rebind(unsigned int core)
 		return ret ? ret : fd;
 	close(fd);
 	return ret;
+}
+
+int rk_rebind(unsigned int core)
+{
+	struct rk_unbound u;
+	int ret = rk_unbind(core, &u);
+
+	return ret ? ret : rk_bind(&u);
 }

@@ -291,7 +291,16 @@ long long rk_cores_stat(const char *name);
 bool rk_stat_settles(const char *name, long long value);
 /* The number behind "key:" in what /proc says of a file, -1 if it does not, or another negative errno. */
 long long rk_fdinfo(int fd, const char *key);
-/* Unbinds a core from our driver and binds it again; waits for the device node. */
+/* A core that no driver has, and with it the device. */
+struct rk_unbound {
+	char path[512];
+	char name[64];
+};
+
+int rk_unbind(unsigned int core, struct rk_unbound *u);
+/* Waits for the device node, unless the driver refuses. */
+int rk_bind(const struct rk_unbound *u);
+/* Unbinds a core from our driver and binds it again. */
 int rk_rebind(unsigned int core);
 
 /* A driver that has all or some of the calls beyond mainline's. */
