@@ -466,6 +466,28 @@ RK_TEST_F(submit, many_handles, "a job may list 4000 handles")
 	EXPECT_EQ(0, ctx_wrong(c, true));
 }
 
+RK_TEST_F(submit, many_handles_of_all_jobs, "the jobs of one call may list 65536 handles")
+{
+	static struct drm_rocket_job jobs[17];
+	static uint32_t handles[4096];
+	struct ctx *c = &self->c;
+
+	if (!rk_ours())
+		SKIP(return, "mainline's driver has no limit");
+	for (size_t i = 0; i < ARRAY_SIZE(handles); i++)
+		handles[i] = c->in[i % 2].handle;
+	J0.in_bo_handles = (uintptr_t)handles;
+	J0.in_bo_handle_count = ARRAY_SIZE(handles) - J0.out_bo_handle_count;
+	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++)
+		jobs[i] = J0;
+	EXPECT_EQ(-EINVAL, rk_submit(c->fd, jobs, ARRAY_SIZE(jobs)));
+	EXPECT_EQ(0, ctx_busy(c));
+	ASSERT_EQ(0, rk_submit(c->fd, jobs, ARRAY_SIZE(jobs) - 1));
+	EXPECT_EQ(0, rk_prep(&c->out[0][0], 20000));
+	ASSERT_EQ(0, ctx_submit(c));
+	EXPECT_EQ(0, ctx_wrong(c, true));
+}
+
 RK_TEST_F(submit, shorter_ioctl_struct, "a shorter ioctl struct is another call, which is not there")
 {
 	struct ctx *c = &self->c;
