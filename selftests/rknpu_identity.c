@@ -93,6 +93,23 @@ RK_TEST_F(identity, vendor_node,
 		close(misc);
 }
 
+/* Clients that know several SoCs look there. */
+RK_TEST_F(identity, root_names_the_soc, "the model's device tree says rockchip,rk3588 at its root")
+{
+	char names[256];
+	ssize_t n;
+	int fd;
+
+	if (!rk_model())
+		SKIP(return, "no model");
+	fd = open("/proc/device-tree/compatible", O_RDONLY | O_CLOEXEC);
+	ASSERT_LE(0, fd);
+	n = read(fd, names, sizeof(names));
+	close(fd);
+	ASSERT_LT(0, n);
+	EXPECT_NE(NULL, memmem(names, n, "rockchip,rk3588", sizeof("rockchip,rk3588")));
+}
+
 RK_TEST_F(identity, no_authentication, "a client computes without being master or authenticated")
 {
 	struct rk_client c;

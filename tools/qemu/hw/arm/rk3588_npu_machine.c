@@ -412,6 +412,14 @@ static ArmSmcVerdict npu_smc_call(Object *fw, const uint64_t args[4],
     }
 }
 
+/* Clients look for the SoC among the root's names. */
+static void npu_name_soc(void *fdt)
+{
+    static const char compatible[] = "linux,dummy-virt\0rockchip,rk3588";
+
+    qemu_fdt_setprop(fdt, "/", "compatible", compatible, sizeof(compatible));
+}
+
 static void npu_add_fdt(Rk3588NpuMachineState *s, void *fdt)
 {
     Rk3588NpuFdtConfig config = {
@@ -425,6 +433,7 @@ static void npu_add_fdt(Rk3588NpuMachineState *s, void *fdt)
     };
 
     if (s->dt_shape->add) {
+        npu_name_soc(fdt);
         s->dt_shape->add(fdt, &config);
     }
 }
