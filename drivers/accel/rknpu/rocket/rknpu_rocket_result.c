@@ -144,7 +144,7 @@ static int rknpu_rocket_wait_fence(struct drm_device *dev, struct dma_fence *fen
 		return rknpu_rocket_fence_over(fence) ? 0 : -EBUSY;
 
 	if (rknpu_irq_spin(&to_rknpu_device(dev)->sched, timeout_ns, rknpu_rocket_fence_over,
-			     fence))
+			   fence))
 		return 0;
 	timeout = drm_timeout_abs_to_jiffies(timeout_ns);
 	do {

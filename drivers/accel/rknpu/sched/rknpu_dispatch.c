@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Owns starting: what an idle core runs next, the beginning of a kick, and taking jobs off cores. */
+/* Owns starting: what an idle core runs next, how a kick begins, and taking jobs off cores. */
 #include <linux/cleanup.h>
 #include <linux/ktime.h>
 #include <linux/minmax.h>

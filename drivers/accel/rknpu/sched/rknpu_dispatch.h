@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Owns starting: what an idle core runs next, the beginning of a kick, and taking jobs off cores. */
+/* Owns starting: what an idle core runs next, how a kick begins, and taking jobs off cores. */
 #ifndef __RKNPU_DISPATCH_H__
 #define __RKNPU_DISPATCH_H__
 

@@ -26,7 +26,7 @@ static struct rknpu_job *rknpu_end_successor(struct rknpu_job *job)
 
 /* Lock held. Is @next to be queued before the fence of @job signals? The core is done with that. */
 static bool rknpu_end_is_early(struct rknpu_runqueue *rq, struct rknpu_job *job,
-				 struct rknpu_job *next)
+			       struct rknpu_job *next)
 {
 	/* With one dependency left, that is @job. */
 	if (!next || next->state != RKNPU_JOB_WAITING || next->cancelled ||

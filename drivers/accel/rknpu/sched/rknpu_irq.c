@@ -17,7 +17,7 @@
 
 /* Lock held. True: the job is over, see rknpu_end_kick(). */
 static bool rknpu_irq_handle_status(struct rknpu_runqueue *rq, u32 status,
-				      struct list_head *over)
+				    struct list_head *over)
 {
 	struct rknpu_core *core = rq->core;
 
@@ -126,7 +126,7 @@ static bool rknpu_irq_look_at_all(struct rknpu_sched *sched)
 }
 
 bool rknpu_irq_spin(struct rknpu_sched *sched, s64 deadline_ns, bool (*over)(void *data),
-		      void *data)
+		    void *data)
 {
 	unsigned int us = READ_ONCE(rknpu_params.spin_us);
 	s64 until;

@@ -121,7 +121,8 @@ static void rknpu_watchdog_again(struct rknpu_runqueue *rq)
 		rknpu_runqueue_suspect(rq, RKNPU_CAUSE_STOPPED);
 	else
 		/* Not longer: another kick may have begun by then. */
-		rknpu_deadline_look_in(rq, min(min3(again, cancelled, rq->watch.look_delay), spread));
+		rknpu_deadline_look_in(rq, min(min3(again, cancelled, rq->watch.look_delay),
+					       spread));
 }
 
 void rknpu_watchdog_work(struct work_struct *work)

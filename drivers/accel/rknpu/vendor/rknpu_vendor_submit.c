@@ -526,7 +526,7 @@ static int rknpu_vsubmit_wait_job(struct rknpu_job *job)
 	int ret;
 
 	if (rknpu_irq_spin(job->client->sched, S64_MAX, rknpu_vsubmit_over,
-			     rknpu_job_fence(job)))
+			   rknpu_job_fence(job)))
 		return 0;
 	init_completion(&w.done);
 	if (dma_fence_add_callback(rknpu_job_fence(job), &w.cb, rknpu_vsubmit_wake))
