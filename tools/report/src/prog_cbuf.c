@@ -20,6 +20,8 @@
 /* Where the second task has its own operands, which some readings take. */
 #define AT_DATA		0x30000u
 #define AT_WEIGHTS	0x40000u
+/* Where the task before writes: some drivers tell a hang by results that are not there. */
+#define AT_BEFORE	0x50000u
 
 static double before[1024 * CHANNELS], own[64 * CHANNELS], w[9 * CHANNELS * KERNELS];
 static double want[RP_VALUES], other[RP_VALUES], taken[64 * CHANNELS];
@@ -45,6 +47,7 @@ static void leave(struct trial *t, unsigned int side, uint32_t banks)
 	rp_clear(t);
 	rp_conv(t, &c, before, w);
 	rp_set(t, OFF_CNA_CBUF_CON0, banks);
+	rp_set(t, OFF_DPU_DST_BASE_ADDR, t->npu->in_iova + AT_BEFORE);
 }
 
 /* The task behind, whose data and weights lie apart; what was RP_X before is so again. */
