@@ -16,8 +16,8 @@
 #include "rknpu_vendor_util.h"
 
 #define LOG_SIZE	8192
-/* More than the 1 GiB of the model has in one piece, and less than one file may have. */
-#define HUGE_BO		(600u << 20)
+/* More than any CMA area of ours, and less than one file may have with KASAN. */
+#define HUGE_BO		(300u << 20)
 
 FIXTURE(noiommu) {
 	struct rk_client a;
