@@ -21,7 +21,7 @@
 #include "sim.h"
 #include "sim_model.h"
 
-#define MAX_BOS		256
+#define MAX_BOS		1024
 #define PAGE		4096u
 #define RESULTS		64u
 #define MOST_JOBS	64u
@@ -32,6 +32,7 @@ struct memory {
 	size_t size;
 	unsigned int refs;
 	int err;			/* of the last job that wrote it */
+	struct memory *next;		/* in the model's memory */
 };
 
 /* What a handle stands for, in one address space. */
@@ -242,6 +243,12 @@ int npu_fd(const struct npu_dev *dev)
 	return dev->fd;
 }
 
+const char *npu_path(const struct npu_dev *dev)
+{
+	(void)dev;
+	return "simulator";
+}
+
 int npu_version(const struct npu_dev *dev, struct npu_version *v)
 {
 	(void)dev;
@@ -254,24 +261,51 @@ int64_t npu_deadline(int64_t timeout_ns)
 	return timeout_ns;
 }
 
-/* Zeroed. The model's memory is given out again when nothing of it is in use. */
-static uint8_t *new_memory(struct npu_dev *dev, size_t size)
+static size_t pages(size_t size)
 {
-	static uint64_t next;
-	uint32_t base, limit;
-	uint8_t *mem;
+	return (size + PAGE - 1) / PAGE * PAGE;
+}
 
-	if (!sim_model_memory)
-		return calloc(1, size);
-	mem = sim_model_memory(&base, &limit);
-	if (!live_bos)
-		next = base;
-	if (next - base + size > limit)
-		abort();
+/* What is in use of the model's memory, by address. */
+static struct memory *placed;
+
+/* Zeroed, in the first gap of the model's memory; false if none is large enough. */
+static bool new_memory(struct npu_dev *dev, struct memory *new)
+{
+	struct memory **place = &placed;
+	uint32_t base, limit;
+	uint8_t *start, *from;
+
+	if (!sim_model_memory) {
+		new->at = calloc(1, new->size);
+		return true;
+	}
+	start = from = sim_model_memory(&base, &limit);
+	while (*place && (size_t)((*place)->at - from) < new->size) {
+		from = (*place)->at + pages((*place)->size);
+		place = &(*place)->next;
+	}
+	if ((size_t)(from - start) + pages(new->size) > limit)
+		return false;
+	new->at = memset(from, 0, new->size);
+	new->next = *place;
+	*place = new;
 	/* Spaces have no addresses in common. */
-	dev->next_iova = next;
-	next += (size + PAGE - 1) / PAGE * PAGE;
-	return memset(mem + (dev->next_iova - base), 0, size);
+	dev->next_iova = base + (uint64_t)(from - start);
+	return true;
+}
+
+static void free_memory(struct memory *mem)
+{
+	struct memory **place = &placed;
+
+	if (!sim_model_memory) {
+		free(mem->at);
+		return;
+	}
+	while (*place != mem)
+		place = &(*place)->next;
+	*place = mem->next;
 }
 
 /* The handle, or -ENOMEM. The model has no address spaces: what is shared keeps its address. */
@@ -309,7 +343,10 @@ int npu_bo_alloc(struct npu_dev *dev, size_t size, struct npu_bo **out)
 		return -ENOSPC;
 	mem = calloc(1, sizeof(*mem));
 	mem->size = size;
-	mem->at = new_memory(dev, size);
+	if (!new_memory(dev, mem)) {
+		free(mem);
+		return -ENOMEM;
+	}
 	bo = calloc(1, sizeof(*bo));
 	bo->dev = dev;
 	bo->iova = dev->next_iova;
@@ -326,8 +363,7 @@ static void put_memory(struct memory *mem)
 {
 	if (--mem->refs)
 		return;
-	if (!sim_model_memory)
-		free(mem->at);
+	free_memory(mem);
 	free(mem);
 }
 
