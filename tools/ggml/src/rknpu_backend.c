@@ -42,40 +42,65 @@ static void complain(const struct ggml_tensor *t, const char *why)
 		  w ? (long long)w->ne[1] : 0, w ? (long long)w->ne[0] : 0, why);
 }
 
-static enum ggml_status compute(const struct ggml_tensor *t)
+static int compute_one(const struct ggml_tensor *t, char *why, size_t size)
+{
+	switch (t->op) {
+	case GGML_OP_MUL_MAT:
+		return rknpu_matmul(t, why, size);
+	case GGML_OP_MUL_MAT_ID:
+		return rknpu_experts(t, why, size);
+	default:
+		snprintf(why, size, "the NPU has no such operation");
+		return -EOPNOTSUPP;
+	}
+}
+
+static enum ggml_status compute(const struct ggml_tensor *const *t, uint32_t n)
 {
 	char why[160] = "";
 	int ret;
 
 	rknpu_lock();
-	switch (t->op) {
-	case GGML_OP_MUL_MAT:
-		ret = rknpu_matmul(t, why, sizeof(why));
-		break;
-	case GGML_OP_MUL_MAT_ID:
-		ret = rknpu_experts(t, why, sizeof(why));
-		break;
-	default:
-		snprintf(why, sizeof(why), "the NPU has no such operation");
-		ret = -EOPNOTSUPP;
-	}
+	if (n > 1)
+		ret = rknpu_matmul_shared(t, n, why, sizeof(why));
+	else
+		ret = compute_one(t[0], why, sizeof(why));
 	if (ret)
-		complain(t, why);
+		complain(t[0], why);
 	rknpu_unlock();
 	return !ret ? GGML_STATUS_SUCCESS :
 	       ret == -ENOMEM ? GGML_STATUS_ALLOC_FAILED : GGML_STATUS_FAILED;
 }
 
+/* Node @i and those behind it that share its activations; returns the first one after them. */
+static int gather(struct ggml_cgraph *graph, int i, const struct ggml_tensor **t, uint32_t *n)
+{
+	int nodes = ggml_graph_n_nodes(graph);
+
+	*n = 0;
+	for (; i < nodes && *n < RKNPU_MOST_SHARED; i++) {
+		const struct ggml_tensor *next = ggml_graph_node(graph, i);
+
+		if (!computes(next))
+			continue;
+		if (*n && !rknpu_matmul_shares(t[0], next))
+			break;
+		t[(*n)++] = next;
+	}
+	return i;
+}
+
 static enum ggml_status graph_compute(ggml_backend_t backend, struct ggml_cgraph *graph)
 {
+	const struct ggml_tensor *t[RKNPU_MOST_SHARED];
 	enum ggml_status status = GGML_STATUS_SUCCESS;
 	int n = ggml_graph_n_nodes(graph);
+	uint32_t shared;
 
-	for (int i = 0; i < n && status == GGML_STATUS_SUCCESS; i++) {
-		const struct ggml_tensor *t = ggml_graph_node(graph, i);
-
-		if (computes(t))
-			status = compute(t);
+	for (int i = 0; i < n && status == GGML_STATUS_SUCCESS;) {
+		i = gather(graph, i, t, &shared);
+		if (shared)
+			status = compute(t, shared);
 	}
 	return status;
 }

@@ -52,15 +52,15 @@ static int with_expert(const struct ggml_tensor *op, struct rknpu_weights *w, st
 	uint32_t m = (n + ROWS_STEP - 1) / ROWS_STEP * ROWS_STEP, slots = (uint32_t)op->ne[1];
 	size_t k = (size_t)x->ne[0], columns = (size_t)op->ne[0];
 	struct rknpu_rows r = {
-		.x = g->x, .x_type = GGML_TYPE_F32, .x_stride = k * sizeof(float),
-		.y = g->y, .y_stride = columns * sizeof(float), .m = m,
+		.x = g->x, .x_type = GGML_TYPE_F32, .x_stride = k * sizeof(float), .m = m, .n = 1,
+		.out[0] = { .w = w, .y = g->y, .y_stride = columns * sizeof(float) },
 	};
 	int ret;
 
 	for (uint32_t i = 0; i < n; i++)
 		memcpy(g->x + i * k, x_of(x, g->row[i] % slots, g->row[i] / slots), k * sizeof(float));
 	memset(g->x + n * k, 0, (m - n) * k * sizeof(float));
-	ret = rknpu_multiply(w, &r, why, size);
+	ret = rknpu_multiply(&r, why, size);
 	for (uint32_t i = 0; !ret && i < n; i++)
 		memcpy((char *)op->data + g->row[i] % slots * op->nb[1] +
 		       g->row[i] / slots * op->nb[2], g->y + i * columns, columns * sizeof(float));

@@ -23,6 +23,8 @@
 __attribute__((format(printf, 1, 2))) void rknpu_say(const char *fmt, ...);
 
 extern struct rknpu_ggml_stats rknpu_stats;
+/* Those, and what libnpu counts. */
+void rknpu_get_stats(struct rknpu_ggml_stats *stats);
 
 /* ---- the NPU: one or more open files of it, each an address space ---- */
 
@@ -38,10 +40,21 @@ const char *rknpu_description(void);
 struct rknpu_space *rknpu_space(void);
 struct rknpu_space *rknpu_next_space(void);
 struct npu_dev *rknpu_space_dev(struct rknpu_space *s);
-/* A tensor of that shape that every product of the space may use while it runs. */
-int rknpu_scratch_get(struct rknpu_space *s, enum npu_prec type, uint32_t rows, uint32_t cols,
+/* A tensor that every recording of the space may use while it runs: number @which of that shape. */
+int rknpu_scratch_get(struct rknpu_space *s, struct npu_shape shape, uint32_t which,
 		      struct npu_tensor **out);
 void rknpu_scratch_put(struct rknpu_space *s, struct npu_tensor *t);
+
+/* ---- recordings ---- */
+
+/* How many cores share a recording: RKNPU_GGML_CORES, by default all. */
+uint32_t rknpu_cores(void);
+/* An empty recording on them. */
+int rknpu_record(struct rknpu_space *s, struct npu_rec **out);
+/* Runs one, waits for it and counts it. */
+int rknpu_go(struct npu_rec *rec);
+/* Why it failed, in words. */
+void rknpu_explain(const struct npu_rec *rec, int err, char *why, size_t size);
 
 /* ---- halves ---- */
 
@@ -60,15 +73,12 @@ struct rknpu_matrix {
 	size_t stride;
 };
 
-struct rknpu_run;
-
-/* A matrix packed for the NPU, and the recordings that multiply with it. */
+/* A matrix packed for the NPU: what it stands for is that times @scale. */
 struct rknpu_weights {
 	struct rknpu_matrix from;
 	struct rknpu_space *space;
 	struct npu_weights *npu;
 	float scale;
-	struct rknpu_run *run;
 	struct rknpu_weights *next;
 };
 
@@ -99,20 +109,30 @@ struct rknpu_cache *rknpu_buffer_cache(ggml_backend_buffer_t buffer);
 
 /* ---- products ---- */
 
+/* Products that share their activations, in one recording. */
+#define RKNPU_MOST_SHARED	4u
+
 /* y[m][n] = x[m][k] * w, with rows so many bytes apart. */
+struct rknpu_result {
+	struct rknpu_weights *w;
+	float *y;
+	size_t y_stride;
+};
+
+/* All weights are of one space, and have as many columns as @x. */
 struct rknpu_rows {
 	const void *x;
 	enum ggml_type x_type;
 	size_t x_stride;
-	float *y;
-	size_t y_stride;
 	uint32_t m;
+	uint32_t n;
+	struct rknpu_result out[RKNPU_MOST_SHARED];
 };
 
 /* 0, or a negative errno with a reason in @why. */
-int rknpu_multiply(struct rknpu_weights *w, const struct rknpu_rows *r, char *why, size_t size);
-/* Frees what @w has recorded. */
-void rknpu_runs_free(struct rknpu_weights *w);
+int rknpu_multiply(const struct rknpu_rows *r, char *why, size_t size);
+/* Frees what was recorded with @w. */
+void rknpu_runs_free(const struct rknpu_weights *w);
 
 /* ---- operations of ggml ---- */
 
@@ -125,9 +145,15 @@ void rknpu_slice_put(const struct ggml_tensor *t, struct rknpu_weights *w);
 
 bool rknpu_matmul_possible(const struct ggml_tensor *op);
 int rknpu_matmul(const struct ggml_tensor *op, char *why, size_t size);
+/* May both be computed at once, because they share activations? */
+bool rknpu_matmul_shares(const struct ggml_tensor *a, const struct ggml_tensor *b);
+/* All of them at once: at most RKNPU_MOST_SHARED, each of which shares activations with the first. */
+int rknpu_matmul_shared(const struct ggml_tensor *const *op, uint32_t n, char *why, size_t size);
 bool rknpu_experts_possible(const struct ggml_tensor *op);
 int rknpu_experts(const struct ggml_tensor *op, char *why, size_t size);
 
+/* A number of the environment. */
+int64_t rknpu_setting(const char *name, int64_t otherwise);
 /* Is it worth it? See rknpu_plan.c */
 bool rknpu_worthwhile(const struct ggml_tensor *op);
 

@@ -15,6 +15,10 @@ struct rknpu_ggml_stats {
 	uint64_t packed, resident, spaces;
 	/* Multiply-accumulates asked for, and failures. */
 	uint64_t macs, failures;
+	/* Chains of tasks started, each on a core and with an interrupt. */
+	uint64_t chains;
+	/* Bytes of operands and results that were laid out for the NPU and back. */
+	uint64_t moved_in, moved_out;
 };
 
 typedef void (*rknpu_ggml_get_stats_t)(struct rknpu_ggml_stats *stats);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * MUL_MAT: which ones the NPU can compute, and their products one after the other.
+ * MUL_MAT: which ones the NPU can compute, and their products: those that share activations at
+ * once, others one after the other.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -75,11 +76,11 @@ static int with_weights(const struct ggml_tensor *op, struct rknpu_weights *w, i
 	for (int64_t i12 = i02 * share; !ret && i12 < (i02 + 1) * share; i12 += step) {
 		struct rknpu_rows r = {
 			.x = at(x, i12, i13), .x_type = x->type, .x_stride = x->nb[1],
-			.y = (float *)at(op, i12, i13), .y_stride = op->nb[1],
-			.m = (uint32_t)(x->ne[1] * step),
+			.m = (uint32_t)(x->ne[1] * step), .n = 1,
+			.out[0] = { .w = w, .y = (float *)at(op, i12, i13), .y_stride = op->nb[1] },
 		};
 
-		ret = rknpu_multiply(w, &r, why, size);
+		ret = rknpu_multiply(&r, why, size);
 	}
 	return ret;
 }
@@ -100,7 +101,7 @@ int rknpu_slice_get(const struct ggml_tensor *t, int64_t i2, int64_t i3, struct 
 	int ret = cache ? rknpu_cache_get(cache, &m, out) : rknpu_weights_new(&m, out);
 
 	if (ret)
-		snprintf(why, size, "its weights cannot be packed: %s", strerror(-ret));
+		snprintf(why, size, "weights %s cannot be packed: %s", t->name, strerror(-ret));
 	return ret;
 }
 
@@ -128,5 +129,57 @@ int rknpu_matmul(const struct ggml_tensor *op, char *why, size_t size)
 		rknpu_slice_put(w, packed);
 	}
 	rknpu_stats.macs += (uint64_t)ggml_nelements(op) * (uint64_t)w->ne[0];
+	return ret;
+}
+
+/* ---- several that share activations ---- */
+
+/* One matrix of weights, which stay, and one of activations. */
+static bool is_plain(const struct ggml_tensor *op)
+{
+	const struct ggml_tensor *w = op->src[0], *x = op->src[1];
+
+	return op->op == GGML_OP_MUL_MAT && w->ne[2] * w->ne[3] == 1 && x->ne[2] * x->ne[3] == 1 &&
+	       rknpu_buffer_cache(buffer_of(w));
+}
+
+bool rknpu_matmul_shares(const struct ggml_tensor *a, const struct ggml_tensor *b)
+{
+	return is_plain(a) && is_plain(b) && a->src[1] == b->src[1];
+}
+
+/* Those whose weights are in one space; another one has its own copy of the activations. */
+static int multiply_shared(const struct ggml_tensor *const *op, struct rknpu_weights *const *w,
+			   uint32_t n, struct rknpu_space *space, char *why, size_t size)
+{
+	const struct ggml_tensor *x = op[0]->src[1];
+	struct rknpu_rows r = {
+		.x = x->data, .x_type = x->type, .x_stride = x->nb[1], .m = (uint32_t)x->ne[1],
+	};
+
+	for (uint32_t i = 0; i < n; i++)
+		if (w[i]->space == space)
+			r.out[r.n++] = (struct rknpu_result){ w[i], op[i]->data, op[i]->nb[1] };
+	return rknpu_multiply(&r, why, size);
+}
+
+int rknpu_matmul_shared(const struct ggml_tensor *const *op, uint32_t n, char *why, size_t size)
+{
+	struct rknpu_weights *w[RKNPU_MOST_SHARED];
+	int ret = 0;
+
+	if (n == 1)
+		return rknpu_matmul(op[0], why, size);
+	for (uint32_t i = 0; !ret && i < n; i++)
+		ret = rknpu_slice_get(op[i]->src[0], 0, 0, &w[i], why, size);
+	for (uint32_t i = 0; !ret && i < n; i++) {
+		bool done = false;
+
+		for (uint32_t j = 0; j < i; j++)
+			done |= w[j]->space == w[i]->space;
+		if (!done)
+			ret = multiply_shared(op, w, n, w[i]->space, why, size);
+		rknpu_stats.macs += (uint64_t)ggml_nelements(op[i]) * (uint64_t)op[i]->src[0]->ne[0];
+	}
 	return ret;
 }

@@ -10,95 +10,143 @@
 
 #include "rknpu_ggml.h"
 
-/* Recordings that a matrix keeps: whole batches, and the last one of a prompt. */
+/* Recordings that the same weights keep: whole batches, and the last one of a prompt. */
 #define KEPT	2
 
 /* Bytes of results that lie in the NPU's memory at once: a vocabulary is wide. */
 #define MOST_RESULTS	(64u << 20)
 
-struct rknpu_run {
-	uint32_t m;
+struct run {
+	uint32_t m, n;
+	const struct rknpu_weights *w[RKNPU_MOST_SHARED];
+	struct rknpu_space *space;
 	struct npu_rec *rec;
-	struct npu_tensor *x, *y;
-	struct rknpu_run *next;
+	struct npu_tensor *x, *y[RKNPU_MOST_SHARED];
+	struct run *next;
 };
 
-static void run_free(struct rknpu_weights *w, struct rknpu_run *run)
+/* The newest first. */
+static struct run *runs;
+
+static void run_free(struct run *run)
 {
 	npu_rec_free(run->rec);
 	if (run->x)
-		rknpu_scratch_put(w->space, run->x);
-	if (run->y)
-		rknpu_scratch_put(w->space, run->y);
+		rknpu_scratch_put(run->space, run->x);
+	for (uint32_t i = 0; i < run->n; i++)
+		if (run->y[i])
+			rknpu_scratch_put(run->space, run->y[i]);
 	free(run);
 }
 
-void rknpu_runs_free(struct rknpu_weights *w)
+static bool has(const struct run *run, const struct rknpu_weights *w)
 {
-	while (w->run) {
-		struct rknpu_run *run = w->run;
+	for (uint32_t i = 0; i < run->n; i++)
+		if (run->w[i] == w)
+			return true;
+	return false;
+}
 
-		w->run = run->next;
-		run_free(w, run);
+void rknpu_runs_free(const struct rknpu_weights *w)
+{
+	struct run **at = &runs;
+
+	while (*at) {
+		struct run *run = *at;
+
+		if (!has(run, w)) {
+			at = &run->next;
+			continue;
+		}
+		*at = run->next;
+		run_free(run);
 	}
 }
 
-static int record(struct rknpu_weights *w, struct rknpu_run *run)
+/* Of those before it, how many have as many rows of weights: results want memory of their own. */
+static uint32_t alike(const struct run *run, uint32_t i)
 {
-	struct npu_rec_opts opts = { .block = true };
-	int ret;
+	uint32_t which = 0;
 
-	ret = rknpu_scratch_get(w->space, NPU_PREC_FP16, run->m, w->from.k, &run->x);
-	if (!ret)
-		ret = rknpu_scratch_get(w->space, NPU_PREC_FP32, run->m, w->from.n, &run->y);
-	if (!ret)
-		ret = npu_rec_new(rknpu_space_dev(w->space), &opts, &run->rec);
-	if (!ret)
-		ret = npu_rec_matmul(run->rec, run->x, w->npu, run->y, NULL);
-	if (!ret)
-		ret = npu_rec_end(run->rec);
-	return ret;
+	for (uint32_t j = 0; j < i; j++)
+		which += run->w[j]->from.n == run->w[i]->from.n;
+	return which;
 }
 
-static void keep(struct rknpu_weights *w, struct rknpu_run *run)
+static int add_product(struct run *run, uint32_t i)
+{
+	struct npu_shape y = { NPU_PREC_FP32, run->m, run->w[i]->from.n };
+	int ret = rknpu_scratch_get(run->space, y, alike(run, i), &run->y[i]);
+
+	return ret ? ret : npu_rec_matmul(run->rec, run->x, run->w[i]->npu, run->y[i], NULL);
+}
+
+static int record(struct run *run)
+{
+	struct npu_shape x = { NPU_PREC_FP16, run->m, run->w[0]->from.k };
+	int ret = rknpu_scratch_get(run->space, x, 0, &run->x);
+
+	if (!ret)
+		ret = rknpu_record(run->space, &run->rec);
+	for (uint32_t i = 0; !ret && i < run->n; i++)
+		ret = add_product(run, i);
+	return ret ? ret : npu_rec_end(run->rec);
+}
+
+static void keep(struct run *run)
 {
 	unsigned int n = 0;
 
-	run->next = w->run;
-	w->run = run;
-	for (struct rknpu_run **at = &w->run; *at;) {
-		struct rknpu_run *old = *at;
+	run->next = runs;
+	runs = run;
+	for (struct run **at = &runs; *at;) {
+		struct run *old = *at;
 
-		if (++n <= KEPT) {
+		n += old->w[0] == run->w[0];
+		if (old->w[0] != run->w[0] || n <= KEPT) {
 			at = &old->next;
 			continue;
 		}
 		*at = old->next;
-		run_free(w, old);
+		run_free(old);
 	}
 }
 
-static int find_run(struct rknpu_weights *w, uint32_t m, struct rknpu_run **out)
+static bool is_for(const struct run *run, const struct rknpu_rows *r)
 {
-	struct rknpu_run *run;
+	if (run->m != r->m || run->n != r->n)
+		return false;
+	for (uint32_t i = 0; i < r->n; i++)
+		if (run->w[i] != r->out[i].w)
+			return false;
+	return true;
+}
+
+static int find_run(const struct rknpu_rows *r, struct run **out)
+{
+	struct run *run;
 	int ret;
 
-	for (run = w->run; run; run = run->next)
-		if (run->m == m) {
+	for (run = runs; run; run = run->next)
+		if (is_for(run, r)) {
 			*out = run;
 			return 0;
 		}
 	run = calloc(1, sizeof(*run));
 	if (!run)
 		return -ENOMEM;
-	run->m = m;
-	ret = record(w, run);
+	run->m = r->m;
+	run->n = r->n;
+	run->space = r->out[0].w->space;
+	for (uint32_t i = 0; i < r->n; i++)
+		run->w[i] = r->out[i].w;
+	ret = record(run);
 	if (ret) {
-		run_free(w, run);
+		run_free(run);
 		return ret;
 	}
 	rknpu_stats.recorded++;
-	keep(w, run);
+	keep(run);
 	*out = run;
 	return 0;
 }
@@ -110,9 +158,9 @@ static const void *x_row(const struct rknpu_rows *r, uint32_t m)
 	return (const char *)r->x + m * r->x_stride;
 }
 
-static float *y_row(const struct rknpu_rows *r, uint32_t m)
+static float *y_row(const struct rknpu_result *y, uint32_t m)
 {
-	return (float *)((char *)r->y + m * r->y_stride);
+	return (float *)((char *)y->y + m * y->y_stride);
 }
 
 static float convert(uint16_t *dst, const struct rknpu_rows *r, uint32_t k, float scale)
@@ -152,74 +200,88 @@ static int write_x(struct npu_tensor *x, const struct rknpu_rows *r, uint32_t k,
 	return npu_tensor_write(x, r->x, r->x_stride / sizeof(uint16_t));
 }
 
-static int read_y(struct npu_tensor *y, const struct rknpu_rows *r, uint32_t n, float scale)
+static int read_y(struct npu_tensor *y, const struct rknpu_result *out, uint32_t rows, float scale)
 {
-	int ret = npu_tensor_read(y, r->y, r->y_stride / sizeof(float));
+	int ret = npu_tensor_read(y, out->y, out->y_stride / sizeof(float));
 
-	for (uint32_t m = 0; !ret && scale != 1 && m < r->m; m++)
-		for (uint32_t i = 0; i < n; i++)
-			y_row(r, m)[i] *= scale;
+	scale *= out->w->scale;
+	for (uint32_t m = 0; !ret && scale != 1 && m < rows; m++)
+		for (uint32_t i = 0; i < out->w->from.n; i++)
+			y_row(out, m)[i] *= scale;
 	return ret;
 }
 
-/* ---- a product ---- */
+/* ---- products ---- */
 
-static int go(struct rknpu_run *run)
+static int multiply_rows(const struct rknpu_rows *r, char *why, size_t size)
 {
-	int ret = npu_rec_run(run->rec);
-
-	rknpu_stats.runs++;
-	return ret ? ret : npu_rec_wait(run->rec, -1);
-}
-
-static void explain(const struct rknpu_run *run, int err, char *why, size_t size)
-{
-	struct npu_rec_failure f;
-
-	if (npu_rec_failure(run->rec, &f))
-		snprintf(why, size, "%s", strerror(-err));
-	else if (f.task < 0)
-		snprintf(why, size, "%s", npu_strcause(f.cause));
-	else
-		snprintf(why, size, "%s, in task %d on core %d", npu_strcause(f.cause), f.task, f.core);
-}
-
-static int multiply_rows(struct rknpu_weights *w, const struct rknpu_rows *r, char *why, size_t size)
-{
-	struct rknpu_run *run;
+	struct run *run;
 	float scale = 1;
-	int ret = find_run(w, r->m, &run);
+	int ret = find_run(r, &run);
 
 	if (ret) {
 		snprintf(why, size, "%s", strerror(-ret));
 		return ret;
 	}
-	ret = write_x(run->x, r, w->from.k, &scale);
+	ret = write_x(run->x, r, r->out[0].w->from.k, &scale);
 	if (!ret)
-		ret = go(run);
-	if (!ret)
-		ret = read_y(run->y, r, w->from.n, scale * w->scale);
+		ret = rknpu_go(run->rec);
+	for (uint32_t i = 0; !ret && i < r->n; i++)
+		ret = read_y(run->y[i], &r->out[i], r->m, scale);
 	if (!ret)
 		return 0;
-	explain(run, ret, why, size);
+	rknpu_explain(run->rec, ret, why, size);
 	/* Made anew the next time, and whatever was wrong with it is gone. */
-	rknpu_runs_free(w);
+	rknpu_runs_free(r->out[0].w);
 	return ret;
 }
 
-/* Half the rows at a time, if a recording cannot hold the tasks of all, or for less memory. */
-int rknpu_multiply(struct rknpu_weights *w, const struct rknpu_rows *r, char *why, size_t size)
+static uint64_t result_bytes(const struct rknpu_rows *r)
 {
-	bool large = (uint64_t)r->m * w->from.n * sizeof(float) > MOST_RESULTS;
-	struct rknpu_rows a = *r, b = *r;
-	int ret = large && r->m > 1 ? -E2BIG : multiply_rows(w, r, why, size);
+	uint64_t columns = 0;
 
-	if (ret != -E2BIG || r->m == 1)
-		return ret;
+	for (uint32_t i = 0; i < r->n; i++)
+		columns += r->out[i].w->from.n;
+	return r->m * columns * sizeof(float);
+}
+
+static int in_halves(const struct rknpu_rows *r, char *why, size_t size)
+{
+	struct rknpu_rows a = *r, b = *r;
+	int ret;
+
 	a.m = r->m / 2;
 	b.m = r->m - a.m;
 	b.x = x_row(r, a.m);
-	b.y = y_row(r, a.m);
-	ret = rknpu_multiply(w, &a, why, size);
-	return ret ? ret : rknpu_multiply(w, &b, why, size);
+	for (uint32_t i = 0; i < r->n; i++)
+		b.out[i].y = y_row(&r->out[i], a.m);
+	ret = rknpu_multiply(&a, why, size);
+	return ret ? ret : rknpu_multiply(&b, why, size);
+}
+
+static int one_by_one(const struct rknpu_rows *r, char *why, size_t size)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; !ret && i < r->n; i++) {
+		struct rknpu_rows one = *r;
+
+		one.n = 1;
+		one.out[0] = r->out[i];
+		ret = rknpu_multiply(&one, why, size);
+	}
+	return ret;
+}
+
+/* Less at a time, if a recording cannot hold the tasks of all, or for less memory. */
+int rknpu_multiply(const struct rknpu_rows *r, char *why, size_t size)
+{
+	bool small = r->m == 1 && r->n == 1;
+	int ret = -E2BIG;
+
+	if (small || result_bytes(r) <= MOST_RESULTS)
+		ret = multiply_rows(r, why, size);
+	if (ret != -E2BIG || small)
+		return ret;
+	return r->n > 1 ? one_by_one(r, why, size) : in_halves(r, why, size);
 }

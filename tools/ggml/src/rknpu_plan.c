@@ -17,7 +17,7 @@
 
 #include "rknpu_ggml.h"
 
-static int64_t setting(const char *name, int64_t otherwise)
+int64_t rknpu_setting(const char *name, int64_t otherwise)
 {
 	const char *text = getenv(name);
 
@@ -48,8 +48,9 @@ bool rknpu_worthwhile(const struct ggml_tensor *op)
 	int64_t rows = rows_each(op);
 	int64_t macs = ggml_nelements(op) * w->ne[0];
 
-	if (rows < setting("RKNPU_GGML_MIN_ROWS", 32) || w->ne[0] < setting("RKNPU_GGML_MIN_K", 64) ||
-	    macs < setting("RKNPU_GGML_MIN_MACS", 4000000))
+	if (rows < rknpu_setting("RKNPU_GGML_MIN_ROWS", 32) ||
+	    w->ne[0] < rknpu_setting("RKNPU_GGML_MIN_K", 64) ||
+	    macs < rknpu_setting("RKNPU_GGML_MIN_MACS", 4000000))
 		return false;
-	return stays(w) || rows >= setting("RKNPU_GGML_MIN_REUSE", 128);
+	return stays(w) || rows >= rknpu_setting("RKNPU_GGML_MIN_REUSE", 128);
 }

@@ -103,7 +103,7 @@ static struct ggml_backend_device device = {
 static void get_stats(struct rknpu_ggml_stats *stats)
 {
 	rknpu_lock();
-	*stats = rknpu_stats;
+	rknpu_get_stats(stats);
 	rknpu_unlock();
 }
 

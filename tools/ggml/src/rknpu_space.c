@@ -17,6 +17,7 @@
 struct scratch {
 	struct npu_tensor *tensor;
 	struct npu_shape shape;
+	uint32_t which;
 	unsigned int users;
 	struct scratch *next;
 };
@@ -105,14 +106,20 @@ struct npu_dev *rknpu_space_dev(struct rknpu_space *s)
 	return s->dev;
 }
 
-int rknpu_scratch_get(struct rknpu_space *s, enum npu_prec type, uint32_t rows, uint32_t cols,
+static bool same(const struct scratch *p, const struct npu_shape *shape, uint32_t which)
+{
+	return p->shape.type == shape->type && p->shape.rows == shape->rows &&
+	       p->shape.cols == shape->cols && p->which == which;
+}
+
+int rknpu_scratch_get(struct rknpu_space *s, struct npu_shape shape, uint32_t which,
 		      struct npu_tensor **out)
 {
 	struct scratch *p;
 	int ret;
 
 	for (p = s->scratch; p; p = p->next)
-		if (p->shape.type == type && p->shape.rows == rows && p->shape.cols == cols) {
+		if (same(p, &shape, which)) {
 			p->users++;
 			*out = p->tensor;
 			return 0;
@@ -120,17 +127,30 @@ int rknpu_scratch_get(struct rknpu_space *s, enum npu_prec type, uint32_t rows, 
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
-	ret = npu_tensor_new(s->dev, type, rows, cols, &p->tensor);
+	ret = npu_tensor_new(s->dev, shape.type, shape.rows, shape.cols, &p->tensor);
 	if (ret) {
 		free(p);
 		return ret;
 	}
-	p->shape = npu_tensor_shape(p->tensor);
+	p->shape = shape;
+	p->which = which;
 	p->users = 1;
 	p->next = s->scratch;
 	s->scratch = p;
 	*out = p->tensor;
 	return 0;
+}
+
+void rknpu_get_stats(struct rknpu_ggml_stats *stats)
+{
+	*stats = rknpu_stats;
+	for (unsigned int i = 0; i < nspaces; i++) {
+		struct npu_stats n;
+
+		npu_stats(spaces[i].dev, &n);
+		stats->moved_in += n.packed;
+		stats->moved_out += n.unpacked;
+	}
 }
 
 void rknpu_scratch_put(struct rknpu_space *s, struct npu_tensor *t)

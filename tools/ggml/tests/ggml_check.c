@@ -15,8 +15,6 @@
 #include <ggml.h>
 
 #include "ggml_check.h"
-#include "rknpu_ggml_stats.h"
-#include "rknpu_util.h"
 
 #define K	96
 #define N	48
@@ -41,12 +39,17 @@ void tap(bool ok, const char *fmt, ...)
 	fflush(stdout);
 }
 
-static struct rknpu_ggml_stats stats(void)
+struct rknpu_ggml_stats stats(void)
 {
 	struct rknpu_ggml_stats s;
 
 	get_stats(&s);
 	return s;
+}
+
+ggml_backend_t tested(void)
+{
+	return npu;
 }
 
 static void switch_off_planner(bool off)
@@ -72,7 +75,7 @@ struct product {
 	float wv[N * K], xv[M * K];
 };
 
-static struct ggml_context *context(void)
+struct ggml_context *context(void)
 {
 	struct ggml_init_params p = { .mem_size = 1 << 20, .no_alloc = true };
 
@@ -81,10 +84,39 @@ static struct ggml_context *context(void)
 
 static unsigned int seed = 5;
 
-static float rnd(void)
+void seed_rnd(unsigned int by)
+{
+	seed = by;
+}
+
+float rnd(void)
 {
 	seed = seed * 1664525u + 1013904223u;
 	return (float)((int)(seed >> 16) % 1001 - 500) / 500;
+}
+
+void fill_halves(struct ggml_tensor *t)
+{
+	size_t n = (size_t)ggml_nelements(t);
+	float *v = malloc(n * sizeof(*v));
+	ggml_fp16_t *half = malloc(n * sizeof(*half));
+
+	for (size_t i = 0; i < n; i++)
+		v[i] = rnd();
+	ggml_fp32_to_fp16_row(v, half, (int64_t)n);
+	ggml_fp16_to_fp32_row(half, v, (int64_t)n);
+	ggml_backend_tensor_set(t, t->type == GGML_TYPE_F16 ? (void *)half : (void *)v, 0, ggml_nbytes(t));
+	free(v);
+	free(half);
+}
+
+ggml_backend_buffer_t allocate(struct ggml_context *ctx, enum ggml_backend_buffer_usage usage)
+{
+	ggml_backend_buffer_t b =
+		ggml_backend_alloc_ctx_tensors_from_buft(ctx, ggml_backend_dev_buffer_type(dev));
+
+	ggml_backend_buffer_set_usage(b, usage);
+	return b;
 }
 
 static void set_weights(struct product *p, float by)
@@ -111,18 +143,15 @@ static void set_x(struct product *p, float by)
 
 static void make(struct product *p, enum ggml_type type, enum ggml_backend_buffer_usage usage)
 {
-	ggml_backend_buffer_type_t buft = ggml_backend_dev_buffer_type(dev);
-
 	p->wctx = context();
 	p->w = ggml_new_tensor_2d(p->wctx, type, K, N);
 	ggml_set_name(p->w, "blk.7.ffn_up.weight");
-	p->wbuf = ggml_backend_alloc_ctx_tensors_from_buft(p->wctx, buft);
-	ggml_backend_buffer_set_usage(p->wbuf, usage);
+	p->wbuf = allocate(p->wctx, usage);
 	p->ctx = context();
 	p->x = ggml_new_tensor_2d(p->ctx, GGML_TYPE_F32, K, M);
 	p->y = ggml_mul_mat(p->ctx, p->w, p->x);
 	ggml_set_name(p->y, "ffn_up-7");
-	p->buf = ggml_backend_alloc_ctx_tensors_from_buft(p->ctx, buft);
+	p->buf = allocate(p->ctx, GGML_BACKEND_BUFFER_USAGE_ANY);
 	p->graph = ggml_new_graph(p->ctx);
 	ggml_build_forward_expand(p->graph, p->y);
 	set_weights(p, 1);
@@ -299,16 +328,16 @@ static void hang(void)
 	FILE *log = fopen(LOG, "w+");
 	bool said;
 
-	if (!rk_model() || !log) {
+	make(&p, GGML_TYPE_F16, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
+	if (!log || !npu_hang_next()) {
 		tap(true, "a hang # SKIP no model to make one");
+		drop(&p);
 		return;
 	}
-	make(&p, GGML_TYPE_F16, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
-	rk_fault_arm(NPU_CTL_ANY_CORE, NPU_FAULT_HANG, 0, 1);
 	status = captured(&p, log);
 	said = one_line(log, "MUL_MAT ffn_up-7", "blk.7.ffn_up.weight");
 	fclose(log);
-	rk_model_calm();
+	npu_calm();
 	tap(status == GGML_STATUS_FAILED, "a hang fails the graph");
 	tap(said, "one line names the operation and its weights");
 	tap(right(&p), "the next graph is right");
@@ -383,6 +412,7 @@ int main(int argc, char **argv)
 	resident_weights();
 	changing_weights();
 	floats();
+	shared();
 	ranges();
 	planner();
 	with_cpu();

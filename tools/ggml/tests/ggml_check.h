@@ -4,10 +4,41 @@
 #define GGML_CHECK_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+#include <ggml-backend.h>
+#include <ggml.h>
+
+#include "rknpu_ggml_stats.h"
 
 /* One result. */
 __attribute__((format(printf, 2, 3))) void tap(bool ok, const char *fmt, ...);
 
+/* ---- the NPU under test: npu_guest.c or npu_host.c ---- */
+
+/* The next task never ends, until npu_calm(); false if that cannot be made. */
+bool npu_hang_next(void);
+void npu_calm(void);
+/* How often cores were started; false if nobody counts. */
+bool npu_starts(uint64_t *starts);
+
+/* ---- the backend: ggml_check.c ---- */
+
+struct rknpu_ggml_stats stats(void);
+ggml_backend_t tested(void);
+/* A context for tensors that have their memory elsewhere. */
+struct ggml_context *context(void);
+/* -1 to 1; the same ones after each seed. */
+float rnd(void);
+void seed_rnd(unsigned int by);
+/* Halves as @t, which has their memory. */
+void fill_halves(struct ggml_tensor *t);
+/* In the backend's memory. */
+ggml_backend_buffer_t allocate(struct ggml_context *ctx, enum ggml_backend_buffer_usage usage);
+
+/* ---- cases in files of their own ---- */
+
 void layout(void);
+void shared(void);
 
 #endif /* GGML_CHECK_H */

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Cores that share a product, and products that share activations, as those of a layer do: what
+ * is started and moved for them, and that the results are those of one core and of each alone.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <ggml-alloc.h>
+
+#include "ggml_check.h"
+
+#define K	128
+#define M	40
+#define MOST	6
+
+/* A layer's products: queries, keys, values; gate, up; and one of other activations. */
+static const int64_t columns[MOST] = { 128, 64, 64, 160, 160, 96 };
+static const int which_x[MOST] = { 0, 0, 0, 1, 1, 2 };
+
+struct layer {
+	struct ggml_context *wctx, *ctx;
+	ggml_backend_buffer_t wbuf, buf;
+	struct ggml_tensor *w[MOST], *x[3], *y[MOST];
+};
+
+static void make(struct layer *l)
+{
+	l->wctx = context();
+	for (int i = 0; i < MOST; i++)
+		l->w[i] = ggml_new_tensor_2d(l->wctx, GGML_TYPE_F16, K, columns[i]);
+	l->wbuf = allocate(l->wctx, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
+	l->ctx = context();
+	for (int i = 0; i < 3; i++)
+		l->x[i] = ggml_new_tensor_2d(l->ctx, GGML_TYPE_F32, K, M);
+	for (int i = 0; i < MOST; i++)
+		l->y[i] = ggml_mul_mat(l->ctx, l->w[i], l->x[which_x[i]]);
+	l->buf = allocate(l->ctx, GGML_BACKEND_BUFFER_USAGE_ANY);
+}
+
+static void set(struct layer *l, unsigned int seed)
+{
+	seed_rnd(seed);
+	for (int i = 0; i < MOST; i++)
+		fill_halves(l->w[i]);
+	for (int i = 0; i < 3; i++)
+		fill_halves(l->x[i]);
+}
+
+static void drop(struct layer *l)
+{
+	ggml_backend_buffer_free(l->buf);
+	ggml_backend_buffer_free(l->wbuf);
+	ggml_free(l->ctx);
+	ggml_free(l->wctx);
+}
+
+static bool compute(struct layer *l, int first, int n)
+{
+	struct ggml_context *ctx = context();
+	struct ggml_cgraph *graph = ggml_new_graph(ctx);
+	bool ok;
+
+	for (int i = 0; i < n; i++)
+		ggml_build_forward_expand(graph, l->y[first + i]);
+	ok = ggml_backend_graph_compute(tested(), graph) == GGML_STATUS_SUCCESS;
+	ggml_free(ctx);
+	return ok;
+}
+
+/* What a layer cost, and its results one behind the other. */
+struct cost {
+	uint64_t runs, chains, starts, in;
+	float *y;
+	bool ok;
+};
+
+static size_t results(void)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < MOST; i++)
+		n += (size_t)columns[i] * M;
+	return n;
+}
+
+static struct cost measure(const char *cores, bool alone)
+{
+	struct rknpu_ggml_stats a, b;
+	struct cost c = { .y = malloc(results() * sizeof(float)), .ok = true };
+	uint64_t before = 0, after = 0;
+	float *y = c.y;
+	struct layer l;
+
+	setenv("RKNPU_GGML_CORES", cores, 1);
+	make(&l);
+	set(&l, 9);
+	a = stats();
+	npu_starts(&before);
+	for (int i = 0; i < MOST; i += alone ? 1 : MOST)
+		c.ok = compute(&l, i, alone ? 1 : MOST) && c.ok;
+	npu_starts(&after);
+	b = stats();
+	for (int i = 0; i < MOST; i++) {
+		ggml_backend_tensor_get(l.y[i], y, 0, ggml_nbytes(l.y[i]));
+		y += columns[i] * M;
+	}
+	c.runs = b.runs - a.runs;
+	c.chains = b.chains - a.chains;
+	c.in = b.moved_in - a.moved_in;
+	c.starts = after - before;
+	drop(&l);
+	unsetenv("RKNPU_GGML_CORES");
+	return c;
+}
+
+static bool same(const struct cost *a, const struct cost *b)
+{
+	return a->ok && b->ok && !memcmp(a->y, b->y, results() * sizeof(float));
+}
+
+/* Against doubles, so that two wrong ones are not taken for right because they agree. */
+static double worst(const struct cost *c)
+{
+	struct layer l;
+	const float *y = c->y;
+	double most = 0;
+
+	make(&l);
+	set(&l, 9);
+	for (int i = 0; i < MOST; i++)
+		for (int64_t j = 0; j < columns[i] * M; j++) {
+			const ggml_fp16_t *w = (const ggml_fp16_t *)l.w[i]->data + j % columns[i] * K;
+			const float *x = (const float *)l.x[which_x[i]]->data + j / columns[i] * K;
+			double sum = 0, off;
+
+			for (int k = 0; k < K; k++)
+				sum += (double)ggml_fp16_to_fp32(w[k]) * x[k];
+			off = sum - (double)*y++;
+			most = off > most ? off : -off > most ? -off : most;
+		}
+	drop(&l);
+	return most;
+}
+
+static void say(const char *what, const struct cost *c)
+{
+	printf("# %s: %llu ioctls, %llu interrupts, %llu bytes of activations laid out\n", what,
+	       (unsigned long long)c->runs, (unsigned long long)c->chains, (unsigned long long)c->in);
+}
+
+void shared(void)
+{
+	struct cost alone = measure("1", true), one = measure("1", false), all = measure("3", false);
+	uint64_t once = 3ull * M * K * 2, starts;
+	double off = worst(&all);
+
+	say("a layer, each product alone", &alone);
+	say("a layer, on one core", &one);
+	say("a layer, on three", &all);
+	tap(alone.runs == MOST && one.runs == 3 && all.runs == 3,
+	    "products that share activations take one ioctl: 3, not %llu", (unsigned long long)alone.runs);
+	tap(one.in == once && all.in == once && alone.in == 2 * once,
+	    "activations move once: %llu bytes, not %llu", (unsigned long long)once,
+	    (unsigned long long)alone.in);
+	tap(one.chains == 3 && all.chains == 9, "each ioctl starts every core once, %llu times in all",
+	    (unsigned long long)all.chains);
+	if (npu_starts(&starts))
+		tap(one.starts == one.chains && all.starts == all.chains,
+		    "which the NPU confirms: %llu and %llu starts", (unsigned long long)one.starts,
+		    (unsigned long long)all.starts);
+	tap(same(&alone, &one) && same(&one, &all), "results are the same, bit by bit");
+	/* Halves are exact; a sum of K products of up to 1 is rounded K times at most. */
+	tap(off <= K * K * 0x1p-24, "and right: off by %g at most", off);
+	free(alone.y);
+	free(one.y);
+	free(all.y);
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The NPU under test is QEMU's model in a guest: what fails there, and what it counts; or a board, and nobody does. */
+#include "ggml_check.h"
+#include "rknpu_util.h"
+
+bool npu_hang_next(void)
+{
+	if (!rk_model())
+		return false;
+	rk_fault_arm(NPU_CTL_ANY_CORE, NPU_FAULT_HANG, 0, 1);
+	return true;
+}
+
+void npu_calm(void)
+{
+	rk_model_calm();
+}
+
+bool npu_starts(uint64_t *starts)
+{
+	*starts = rk_model() ? rk_count_all_jobs(NPU_CNT_KICK) : 0;
+	return rk_model();
+}
