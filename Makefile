@@ -131,6 +131,9 @@ check-teflon: lib ## Mesa's TensorFlow Lite delegate on our driver
 check-ggml: lib ## Debian's ggml, unmodified, with our backend for it
 	@$(CHECKS)/check-ggml $(ARGS)
 
+check-ggml-host: ## the same on this host, on the model's arithmetic; ARGS=--table: types of weights
+	@$(CHECKS)/check-ggml-host $(ARGS)
+
 check-librknnrt: ## Rockchip's own runtime on our driver: your librknnrt.so and .rknn files of RUNTIME=DIR
 	@$(CHECKS)/check-librknnrt $(ARGS) $(if $(RUNTIME),"$(RUNTIME)")
 

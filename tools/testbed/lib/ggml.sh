@@ -1,23 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Debian's ggml and llama.cpp for the guest: finds, downloads and unpacks it into the cache.
+# Debian's ggml and llama.cpp for the guest, or for this host: finds, downloads and unpacks it into the cache.
 
 # What the programs of the packages load, and what our backend needs beside them.
 RK_GGML_PACKAGES=(libggml0 llama.cpp-tests libdrm2)
 
 rk_build_ggml() {
-	local tmp=$1 deb lib=usr/lib/aarch64-linux-gnu programs=usr/libexec/aarch64-linux-gnu
-	local names=(libggml.so.0 libllama-common.so.0 libdrm.so.2 ld-linux-aarch64.so.1)
+	local tmp=$1 arch=$2 deb triplet lib programs names=()
+	case $arch in
+	arm64) triplet=aarch64-linux-gnu names=(ld-linux-aarch64.so.1) ;;
+	amd64) triplet=x86_64-linux-gnu names=(ld-linux-x86-64.so.2) ;;
+	*) rk_die "nobody has tried ggml on $arch" ;;
+	esac
+	lib=usr/lib/$triplet programs=usr/libexec/$triplet
+	names+=(libggml.so.0 libllama-common.so.0 libdrm.so.2)
 	mkdir -p "$tmp"/{debs/partial,root,lib} "$tmp/bin"
 	# An empty list of installed packages makes apt fetch everything down to libc.
 	rk_step "download ${RK_GGML_PACKAGES[*]}" apt-get -c "$RK_APT" -qy --no-install-recommends --download-only \
-		-o "Dir::Cache::archives=$tmp/debs" install "${RK_GGML_PACKAGES[@]/%/:arm64}"
-	rk_apt_get "$tmp/debs" libggml-dev:arm64
-	for deb in "$tmp"/debs/*_arm64.deb; do
+		-o "Dir::Cache::archives=$tmp/debs" install "${RK_GGML_PACKAGES[@]/%/:$arch}"
+	rk_apt_get "$tmp/debs" "libggml-dev:$arch"
+	for deb in "$tmp"/debs/*_"$arch".deb; do
 		# shellcheck disable=SC2016 # dpkg expands these
 		dpkg-deb -W --showformat '${Package} ${Version} ${Architecture}\n' "$deb"
 	done >"$tmp/packages"
-	rk_step "unpack libggml0" sh -e -c 'for d in "$1"/debs/*_arm64.deb; do dpkg-deb -x "$d" "$1/root"; done' sh "$tmp"
+	rk_step "unpack libggml0" sh -e -c 'for d in "$1"/debs/*_"$2".deb; do dpkg-deb -x "$d" "$1/root"; done' sh "$tmp" "$arch"
 	mv "$tmp/root/usr/include" "$tmp/include" || rk_die "libggml-dev holds no headers"
 	mv "$tmp/root/$programs/ggml/test-backend-ops" "$tmp/root/$programs/llama.cpp-tests/test-llama-archs" "$tmp/bin/" ||
 		rk_die "the packages lack test-backend-ops or test-llama-archs"
@@ -29,16 +35,17 @@ rk_build_ggml() {
 }
 
 # rk_ggml SUITE: a cached copy of the suite's packages; its directory (lib, include, bin, packages) is in RK_GGML.
-# rk_ggml SUITE update: the newest on the mirror.
+# rk_ggml SUITE update: the newest on the mirror. A third word is an architecture other than arm64.
 rk_ggml() {
-	local suite=$1 update=${2:-} version llama
-	RK_GGML=$(find "$RK_CACHE" -maxdepth 1 -name "ggml-$suite-*+*" | sort -V | tail -n1)
+	local suite=$1 update=${2:-} arch=${3:-arm64} name=ggml-$1 version llama
+	[ "$arch" = arm64 ] || name=ggml-$arch-$suite
+	RK_GGML=$(find "$RK_CACHE" -maxdepth 1 -name "$name-*+*" | sort -V | tail -n1)
 	[ -z "$RK_GGML" ] || [ -n "$update" ] || return 0
 	rk_apt_dir "$suite"
-	version=$(rk_apt_version libggml0:arm64)
-	[ -n "$version" ] || rk_die "cannot download libggml0: $suite has none for arm64, or there is no network"
-	llama=$(rk_apt_version llama.cpp-tests:arm64)
-	rk_cached "ggml-$suite" "$(printf %s "$version+$llama" | tr -c 'A-Za-z0-9.+' _)" rk_build_ggml
+	version=$(rk_apt_version "libggml0:$arch")
+	[ -n "$version" ] || rk_die "cannot download libggml0: $suite has none for $arch, or there is no network"
+	llama=$(rk_apt_version "llama.cpp-tests:$arch")
+	rk_cached "$name" "$(printf %s "$version+$llama" | tr -c 'A-Za-z0-9.+' _)" rk_build_ggml "$arch"
 	RK_GGML=$RK_OUT
 }
 
