@@ -214,10 +214,15 @@ struct npu_attention_opts {
 	bool causal;
 	/** @max_rows: most rows with scores at a time, 0 = 4 MiB of them; rounded to 32 */
 	uint32_t max_rows;
+	/**
+	 * @mask: M x T of FP16 or NULL: added to the scores of all heads before they are scaled. A
+	 * large negative number masks a token, as with npu_rec_softmax()
+	 */
+	const struct npu_tensor *mask;
 };
 
 /**
- * npu_rec_attention - append y = softmax(scale * q * k^T) * v for each head
+ * npu_rec_attention - append y = softmax(scale * (q * k^T + mask)) * v for each head
  * @rec: recording
  * @q: M x (heads * D) of FP16, D a multiple of 32
  * @k: T x (kv_heads * D) of FP16, T to 4096
@@ -230,9 +235,10 @@ struct npu_attention_opts {
  * them, once per head of theirs. Several cores share the heads of keys and values, or if there is
  * one of them the heads of queries.
  *
- * Scores must not exceed 65504 before they are scaled. They are rounded to FP16, so that the
- * exponent is off by e = scale * (2^-11 * the largest score + D * 2^-24 * the largest sum of
- * magnitudes) at most. The result is off by the largest value of @v times exp(2 * e) - 1 +
+ * Scores must not exceed 65504 before they are scaled, with and without the mask. They are rounded
+ * to FP16, so that the exponent is off by e = scale * (2^-11 * the largest score + D * 2^-24 * the
+ * largest sum of magnitudes) at most; with a mask by scale * 2^-11 * the largest sum with it, too,
+ * of those that count. The result is off by the largest value of @v times exp(2 * e) - 1 +
  * (14 + 2 * ln(T)) * 2^-11 + 2 * sqrt(T) * 2^-14 + T * 2^-23, and 2^-11 of itself.
  * (The bound of npu_rec_softmax() summed up over a row, in which the mean of t is at most ln(T);
  * then products and sums in fp32.)

@@ -21,6 +21,7 @@ struct attention {
 	uint32_t rows, block;		/* of q, and at a time */
 	uint32_t tokens, stored;	/* of k; with what fills the memory */
 	bool causal;
+	const struct npu_tensor *added;	/* to scores, or NULL */
 
 	struct npu_table *table;
 	struct npu_weights *keys, *values;
@@ -47,6 +48,13 @@ static bool all_halves(const struct attention *a)
 	       a->v->shape.type == NPU_PREC_FP16 && a->y->shape.type == NPU_PREC_FP16;
 }
 
+static bool mask_fits(const struct attention *a)
+{
+	const struct npu_shape *m = a->added ? &a->added->shape : NULL;
+
+	return !m || (m->type == NPU_PREC_FP16 && m->rows == a->rows && m->cols == a->tokens);
+}
+
 static int check(const struct attention *a)
 {
 	struct npu_rec *rec = a->rec;
@@ -62,6 +70,9 @@ static int check(const struct attention *a)
 	if (a->dim % NPU_TENSOR_COLS)
 		return npu_rec_fail(rec, -EINVAL, "attention: heads of %u columns are no multiple of %u",
 				    a->dim, NPU_TENSOR_COLS);
+	if (!mask_fits(a))
+		return npu_rec_fail(rec, -EINVAL, "attention: the mask is not of %u x %u halves", a->rows,
+				    a->tokens);
 	if (a->causal && a->rows > a->tokens)
 		return npu_rec_fail(rec, -EINVAL, "attention: %u rows see only %u tokens", a->rows,
 				    a->tokens);
@@ -69,7 +80,7 @@ static int check(const struct attention *a)
 		return npu_rec_fail(rec, -E2BIG, "attention: %u tokens, or heads of %u, exceed the limit %u",
 				    a->tokens, a->dim, MAX_TOKENS);
 	if (npu_tensor_overlap(a->q, a->y) || npu_tensor_overlap(a->k, a->y) ||
-	    npu_tensor_overlap(a->v, a->y))
+	    npu_tensor_overlap(a->v, a->y) || (a->added && npu_tensor_overlap(a->added, a->y)))
 		return npu_rec_fail(rec, -EINVAL, "attention: the result shares memory with an operand");
 	return 0;
 }
@@ -155,6 +166,37 @@ static struct npu_tensor mask_part(const struct attention *a, uint32_t row, uint
 	return a->causal ? npu_part(a->mask, 0, rows, last_block(a) - row, a->stored) : *a->mask;
 }
 
+static void swap(struct npu_tensor **a, struct npu_tensor **b)
+{
+	struct npu_tensor *t = *a;
+
+	*a = *b;
+	*b = t;
+}
+
+/* The caller's mask, then our own: behind the last token there may be anything before that. */
+static int mask_scores(struct attention *a, uint32_t row, struct npu_tensor **score, struct npu_tensor **other)
+{
+	uint32_t rows = (*score)->shape.rows;
+	int ret = 0;
+
+	if (a->added) {
+		struct npu_tensor mask = npu_part(a->added, row, rows, 0, a->tokens);
+		struct npu_tensor from = npu_part(*score, 0, rows, 0, a->tokens);
+		struct npu_tensor to = npu_part(*other, 0, rows, 0, a->tokens);
+
+		ret = npu_rec_ew(a->rec, NPU_EW_ADD, &from, &mask, &to);
+		swap(score, other);
+	}
+	if (!ret && a->mask) {
+		struct npu_tensor mask = mask_part(a, row, rows);
+
+		ret = npu_rec_ew(a->rec, NPU_EW_MIN, *score, &mask, *other);
+		swap(score, other);
+	}
+	return ret;
+}
+
 static int append_block(struct attention *a, uint32_t head, uint32_t row)
 {
 	uint32_t rows = (uint32_t)min_u64(a->rows - row, a->block);
@@ -162,14 +204,11 @@ static int append_block(struct attention *a, uint32_t head, uint32_t row)
 	struct npu_tensor y = npu_part(a->y, row, rows, head * a->dim, a->dim);
 	struct npu_tensor s0 = npu_part(a->score[0], 0, rows, 0, a->stored);
 	struct npu_tensor s1 = npu_part(a->score[1], 0, rows, 0, a->stored);
-	struct npu_tensor *score = a->mask ? &s1 : &s0, *share = a->mask ? &s0 : &s1;
-	int ret = npu_rec_matmul_tasks(a->rec, &q, a->keys, &s0, NULL);
+	struct npu_tensor *score = &s0, *share = &s1;
+	int ret = npu_rec_matmul_tasks(a->rec, &q, a->keys, score, NULL);
 
-	if (!ret && a->mask) {
-		struct npu_tensor mask = mask_part(a, row, rows);
-
-		ret = npu_rec_ew(a->rec, NPU_EW_MIN, &s0, &mask, &s1);
-	}
+	if (!ret)
+		ret = mask_scores(a, row, &score, &share);
 	if (!ret)
 		ret = npu_rec_softmax_tasks(a->rec, score, share, a->table, &a->temps);
 	if (!ret)
@@ -260,6 +299,7 @@ int npu_rec_attention(struct npu_rec *rec, const struct npu_tensor *q, const str
 		.rec = rec, .q = q, .k = k, .v = v, .y = y, .heads = heads, .kv_heads = kv_heads,
 		.dim = q->shape.cols / heads, .rows = q->shape.rows, .tokens = k->shape.rows,
 		.stored = (uint32_t)round_up(k->shape.rows, NPU_TENSOR_COLS), .causal = o->causal,
+		.added = o->mask,
 	};
 	int ret = npu_rec_begin(rec, "attention");
 

@@ -6,6 +6,9 @@
 
 #include "nn.h"
 
+/* Below this a mask leaves nothing of a token. */
+#define MASKED	(-1000.0f)
+
 struct att {
 	uint32_t rows, tokens, dim;
 	struct npu_attention_opts o;
@@ -13,7 +16,7 @@ struct att {
 };
 
 struct data {
-	float *q, *k, *v, *y;
+	float *q, *k, *v, *y, *mask;
 };
 
 static uint32_t kv_heads(const struct att *c)
@@ -43,9 +46,12 @@ static double shares(const struct att *c, const struct data *d, uint32_t row, ui
 	double most = -INFINITY, sum = 0, big = 0, sizes = 0, size, n = c->tokens;
 
 	for (uint32_t t = 0; t < seen; t++) {
+		float mask = d->mask ? d->mask[(size_t)row * c->tokens + t] : 0;
+
 		p[t] = dot(q, d->k + (size_t)t * kcols + kv * c->dim, c->dim, &size);
+		big = fmax(big, fabs(p[t]) + (mask < MASKED ? 0 : fabs(p[t] + (double)mask)));
+		p[t] += (double)mask;
 		most = fmax(most, p[t]);
-		big = fmax(big, fabs(p[t]));
 		sizes = fmax(sizes, size);
 	}
 	for (uint32_t t = 0; t < c->tokens; t++) {
@@ -99,14 +105,27 @@ static void single_out(float *v, size_t rows, uint32_t dim, double size)
 		v[i] = i % dim == i / dim % dim ? (float)size : 0;
 }
 
-static void att_case(struct npu_dev *dev, const struct att *c)
+/* Numbers, some of them large. */
+static float *some_mask(const struct att *c)
+{
+	float *mask = nn_floats((size_t)c->rows * c->tokens, 3);
+
+	for (uint32_t i = 0; i < c->rows * c->tokens; i++)
+		if (i % c->tokens != i / c->tokens && nn_rnd() > 0)
+			mask[i] = -32768;
+	return mask;
+}
+
+static void att_case(struct npu_dev *dev, const struct att *c, bool masked)
 {
 	uint32_t qcols = c->o.heads * c->dim, kcols = kv_heads(c) * c->dim;
 	struct data d = {
 		nn_floats((size_t)c->rows * qcols, c->size), nn_floats((size_t)c->tokens * kcols, c->size),
 		nn_floats((size_t)c->tokens * kcols, 2), calloc((size_t)c->rows * qcols, sizeof(float)),
+		masked ? some_mask(c) : NULL,
 	};
-	struct npu_tensor *q, *k, *v, *y = nn_result(dev, NPU_PREC_FP16, c->rows, qcols);
+	struct npu_attention_opts o = c->o;
+	struct npu_tensor *q, *k, *v, *mask = NULL, *y = nn_result(dev, NPU_PREC_FP16, c->rows, qcols);
 	struct npu_rec *rec = nn_rec(dev);
 	unsigned int starts = sim_starts;
 	double worst;
@@ -117,23 +136,28 @@ static void att_case(struct npu_dev *dev, const struct att *c)
 	q = nn_tensor(dev, NPU_PREC_FP16, c->rows, qcols, d.q);
 	k = nn_tensor(dev, NPU_PREC_FP16, c->tokens, kcols, d.k);
 	v = nn_tensor(dev, NPU_PREC_FP16, c->tokens, kcols, d.v);
-	ret = nn_run(rec, npu_rec_attention(rec, q, k, v, y, &c->o));
+	if (d.mask)
+		mask = nn_tensor(dev, NPU_PREC_FP16, c->rows, c->tokens, d.mask);
+	o.mask = mask;
+	ret = nn_run(rec, npu_rec_attention(rec, q, k, v, y, &o));
 	ret = ret ? ret : npu_tensor_read_f32(y, d.y, 0, 1);
 	worst = ret ? INFINITY : worst_of(c, &d);
 	tap_ok(!ret && worst <= 1 && sim_starts - starts == 2,
-	       "%u rows, %u tokens, %u and %u heads of %u, size %g%s: %u tasks, %u start each, error %d, %.3f of the bound",
+	       "%u rows, %u tokens, %u and %u heads of %u, size %g%s%s: %u tasks, %u start each, error %d, %.3f of the bound",
 	       c->rows, c->tokens, c->o.heads, kv_heads(c), c->dim, c->size,
-	       c->o.causal ? ", causal" : "", npu_rec_info(rec).tasks, (sim_starts - starts) / 2, ret,
+	       c->o.causal ? ", causal" : "", masked ? ", masked" : "", npu_rec_info(rec).tasks, (sim_starts - starts) / 2, ret,
 	       worst);
 	npu_rec_free(rec);
 	npu_tensor_free(q);
 	npu_tensor_free(k);
 	npu_tensor_free(v);
 	npu_tensor_free(y);
+	npu_tensor_free(mask);
 	free(d.q);
 	free(d.k);
 	free(d.v);
 	free(d.y);
+	free(d.mask);
 }
 
 static void test_attention(struct npu_dev *dev)
@@ -159,8 +183,17 @@ static void test_attention(struct npu_dev *dev)
 		{ 96, 1500, 32, { .heads = 2, .causal = true }, 2 },
 	};
 
+	/* Blocks of rows, and tokens that fill no group of columns. */
+	static const struct att masked[] = {
+		{ 40, 64, 64, { .heads = 4, .kv_heads = 2 }, 1 },
+		{ 70, 70, 32, { .heads = 2, .max_rows = 32, .scale = 0.5f }, 1 },
+		{ 70, 83, 32, { .heads = 2, .causal = true }, 1 },
+	};
+
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		att_case(dev, &cases[i]);
+		att_case(dev, &cases[i], false);
+	for (size_t i = 0; i < ARRAY_SIZE(masked); i++)
+		att_case(dev, &masked[i], true);
 }
 
 /* What a recording for one core takes: heads that three cores share, of the lengths of a table. */
@@ -195,6 +228,21 @@ static void refused(struct npu_dev *dev, const struct att *c, uint32_t kcols, in
 	npu_tensor_free(y);
 }
 
+static void refused_mask(struct npu_dev *dev)
+{
+	struct npu_tensor *q = nn_tensor(dev, NPU_PREC_FP16, 4, 32, NULL);
+	struct npu_tensor *y = nn_tensor(dev, NPU_PREC_FP16, 4, 32, NULL);
+	struct npu_tensor *mask = nn_tensor(dev, NPU_PREC_FP16, 4, 8, NULL);
+	struct npu_attention_opts o = { .mask = mask };
+	struct npu_rec *rec = nn_rec(dev);
+
+	tap_ok(npu_rec_attention(rec, q, q, q, y, &o) == -EINVAL, "%s", npu_rec_message(rec));
+	npu_rec_free(rec);
+	npu_tensor_free(q);
+	npu_tensor_free(y);
+	npu_tensor_free(mask);
+}
+
 static void test_refused(struct npu_dev *dev)
 {
 	static const struct att cases[] = {
@@ -213,6 +261,7 @@ static void test_refused(struct npu_dev *dev)
 	refused(dev, &cases[3], 32, -EINVAL);
 	refused(dev, &cases[4], 64, -E2BIG);
 	refused(dev, &cases[5], 1024, -E2BIG);
+	refused_mask(dev);
 }
 
 int main(void)
