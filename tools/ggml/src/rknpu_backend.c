@@ -49,6 +49,8 @@ static int compute_one(const struct ggml_tensor *t, char *why, size_t size)
 		return rknpu_matmul(t, why, size);
 	case GGML_OP_MUL_MAT_ID:
 		return rknpu_experts(t, why, size);
+	case GGML_OP_FLASH_ATTN_EXT:
+		return rknpu_attention(t, why, size);
 	default:
 		snprintf(why, size, "the NPU has no such operation");
 		return -EOPNOTSUPP;

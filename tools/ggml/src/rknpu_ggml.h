@@ -14,6 +14,7 @@
 
 #include "ggml_iface.h"
 #include "npu.h"
+#include "npu_nn.h"
 #include "rknpu_ggml_stats.h"
 
 #define RKNPU_NAME	"RKNPU"
@@ -151,11 +152,14 @@ bool rknpu_matmul_shares(const struct ggml_tensor *a, const struct ggml_tensor *
 int rknpu_matmul_shared(const struct ggml_tensor *const *op, uint32_t n, char *why, size_t size);
 bool rknpu_experts_possible(const struct ggml_tensor *op);
 int rknpu_experts(const struct ggml_tensor *op, char *why, size_t size);
+bool rknpu_attention_possible(const struct ggml_tensor *op);
+int rknpu_attention(const struct ggml_tensor *op, char *why, size_t size);
 
 /* A number of the environment. */
 int64_t rknpu_setting(const char *name, int64_t otherwise);
 /* Is it worth it? See rknpu_plan.c */
 bool rknpu_worthwhile(const struct ggml_tensor *op);
+bool rknpu_attention_worthwhile(const struct ggml_tensor *op);
 
 /* ---- device ---- */
 

@@ -54,3 +54,14 @@ bool rknpu_worthwhile(const struct ggml_tensor *op)
 		return false;
 	return stays(w) || rows >= rknpu_setting("RKNPU_GGML_MIN_REUSE", 128);
 }
+
+/* Keys and values move with the queries, and are made weights on the NPU. */
+bool rknpu_attention_worthwhile(const struct ggml_tensor *op)
+{
+	const struct ggml_tensor *q = op->src[0], *k = op->src[1];
+	int64_t macs = 2 * ggml_nelements(q) * k->ne[1];
+
+	return q->ne[1] >= rknpu_setting("RKNPU_GGML_MIN_ROWS", 32) &&
+	       k->ne[1] >= rknpu_setting("RKNPU_GGML_MIN_K", 64) &&
+	       macs >= rknpu_setting("RKNPU_GGML_MIN_MACS", 4000000);
+}

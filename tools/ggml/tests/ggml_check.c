@@ -413,6 +413,7 @@ int main(int argc, char **argv)
 	changing_weights();
 	floats();
 	shared();
+	attention();
 	ranges();
 	planner();
 	with_cpu();

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: MIT
+/*
+ * FLASH_ATTN_EXT: queries, keys, values and mask as halves, and libnpu's attention in between:
+ * one recording for all heads, and for all layers of a batch.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rknpu_ggml.h"
+
+/* A batch, and the last one of a prompt. */
+#define KEPT		2
+/* libnpu's limit, and the columns that a head of it is a multiple of. */
+#define MOST_TOKENS	4096
+#define HEAD_COLS	32u
+/* What is masked: far from any score, and so that the sum with one is still a half. */
+#define MASKED		(-30000.0f)
+
+/* Places in the parameters of the operation (read off libggml-base 0.27). */
+enum { SCALE, MAX_BIAS, SOFTCAP };
+
+/* Some rows of the queries, and some heads of the keys with those of the queries that belong to them. */
+struct part {
+	const struct ggml_tensor *op;
+	int64_t i3;
+	uint32_t row, rows, kv, kv_heads;
+};
+
+struct shape {
+	uint32_t rows, tokens, dim, heads, kv_heads;
+	bool masked;
+};
+
+struct run {
+	struct shape shape;
+	struct rknpu_space *space;
+	struct npu_rec *rec;
+	struct npu_tensor *q, *k, *v, *mask, *y;
+	struct run *next;
+};
+
+static struct run *runs;
+
+static float parameter(const struct ggml_tensor *op, int i)
+{
+	float v;
+
+	memcpy(&v, &op->op_params[i], sizeof(v));
+	return v;
+}
+
+/* ---- what can be computed ---- */
+
+/* Keys and values whose numbers are halves, or made of them. */
+static bool type_fits(enum ggml_type type)
+{
+	return type == GGML_TYPE_F16 || (ggml_is_quantized(type) && rknpu_can_pack(type));
+}
+
+static bool mask_fits(const struct ggml_tensor *op)
+{
+	const struct ggml_tensor *q = op->src[0], *mask = op->src[3];
+
+	return !mask || (mask->type == GGML_TYPE_F16 && mask->nb[0] == sizeof(uint16_t) &&
+			 mask->ne[2] == 1 && mask->ne[0] == op->src[1]->ne[1] &&
+			 mask->ne[1] >= q->ne[1] && q->ne[3] % mask->ne[3] == 0);
+}
+
+bool rknpu_attention_possible(const struct ggml_tensor *op)
+{
+	const struct ggml_tensor *q = op->src[0], *k = op->src[1], *v = op->src[2];
+
+	/* Sinks, linear biases and caps of scores have no place in libnpu's attention. */
+	if (op->src[4] || parameter(op, MAX_BIAS) != 0 || parameter(op, SOFTCAP) != 0)
+		return false;
+	if (q->type != GGML_TYPE_F32 || op->type != GGML_TYPE_F32 || !type_fits(k->type) ||
+	    !type_fits(v->type) || !mask_fits(op))
+		return false;
+	if (q->nb[0] != sizeof(float) || k->nb[0] != ggml_type_size(k->type) ||
+	    v->nb[0] != ggml_type_size(v->type))
+		return false;
+	return k->ne[0] == v->ne[0] && k->ne[0] <= MOST_TOKENS / 2 && k->ne[1] <= MOST_TOKENS &&
+	       k->ne[2] == v->ne[2] && k->ne[3] == v->ne[3] && q->ne[2] % k->ne[2] == 0 &&
+	       q->ne[3] % k->ne[3] == 0 && q->ne[1] < INT32_MAX / 2 &&
+	       (uint64_t)q->ne[1] * (uint64_t)(q->ne[2] * (q->ne[0] + HEAD_COLS)) < (1u << 29);
+}
+
+/* ---- recordings ---- */
+
+static void put(struct run *run, struct npu_tensor *t)
+{
+	if (t)
+		rknpu_scratch_put(run->space, t);
+}
+
+static void run_free(struct run *run)
+{
+	npu_rec_free(run->rec);
+	put(run, run->q);
+	put(run, run->k);
+	put(run, run->v);
+	put(run, run->mask);
+	put(run, run->y);
+	free(run);
+}
+
+/* Each has a number, as some may have the same shape. */
+static int tensors(struct run *run)
+{
+	const struct shape *s = &run->shape;
+	struct npu_shape q = { NPU_PREC_FP16, s->rows, s->heads * s->dim };
+	struct npu_shape k = { NPU_PREC_FP16, s->tokens, s->kv_heads * s->dim };
+	struct npu_shape mask = { NPU_PREC_FP16, s->rows, s->tokens };
+	int ret = rknpu_scratch_get(run->space, q, 0, &run->q);
+
+	if (!ret)
+		ret = rknpu_scratch_get(run->space, k, 1, &run->k);
+	if (!ret)
+		ret = rknpu_scratch_get(run->space, k, 2, &run->v);
+	if (!ret && s->masked)
+		ret = rknpu_scratch_get(run->space, mask, 3, &run->mask);
+	return ret ? ret : rknpu_scratch_get(run->space, q, 4, &run->y);
+}
+
+/* Queries are scaled before they are halves, so that scores are small ones. */
+static int record(struct run *run)
+{
+	const struct shape *s = &run->shape;
+	struct npu_attention_opts opts = { .heads = s->heads, .kv_heads = s->kv_heads, .scale = 1 };
+	int ret = tensors(run);
+
+	opts.mask = run->mask;
+	if (!ret)
+		ret = rknpu_record(run->space, &run->rec);
+	if (!ret)
+		ret = npu_rec_attention(run->rec, run->q, run->k, run->v, run->y, &opts);
+	return ret ? ret : npu_rec_end(run->rec);
+}
+
+static void forget(uint32_t kept)
+{
+	struct run **at = &runs;
+
+	for (uint32_t i = 0; i < kept && *at; i++)
+		at = &(*at)->next;
+	while (*at) {
+		struct run *old = *at;
+
+		*at = old->next;
+		run_free(old);
+	}
+}
+
+static bool same(const struct shape *a, const struct shape *b)
+{
+	return a->rows == b->rows && a->tokens == b->tokens && a->dim == b->dim &&
+	       a->heads == b->heads && a->kv_heads == b->kv_heads && a->masked == b->masked;
+}
+
+static int find_run(const struct shape *s, struct run **out)
+{
+	struct run *run;
+	int ret;
+
+	for (run = runs; run; run = run->next)
+		if (same(&run->shape, s)) {
+			*out = run;
+			return 0;
+		}
+	run = calloc(1, sizeof(*run));
+	if (!run)
+		return -ENOMEM;
+	run->shape = *s;
+	run->space = rknpu_space();
+	ret = record(run);
+	if (ret) {
+		run_free(run);
+		return ret;
+	}
+	rknpu_stats.recorded++;
+	run->next = runs;
+	runs = run;
+	forget(KEPT);
+	*out = run;
+	return 0;
+}
+
+/* ---- operands ---- */
+
+static uint16_t half(float v)
+{
+	_Float16 h = (_Float16)v;
+	uint16_t bits;
+
+	memcpy(&bits, &h, sizeof(bits));
+	return bits;
+}
+
+static float number(uint16_t bits)
+{
+	_Float16 h;
+
+	memcpy(&h, &bits, sizeof(h));
+	return (float)h;
+}
+
+static const void *row_of(const struct ggml_tensor *t, int64_t i1, int64_t i2, int64_t i3)
+{
+	return (const char *)t->data + i1 * t->nb[1] + i2 * t->nb[2] + i3 * t->nb[3];
+}
+
+static void query_row(const struct part *p, uint32_t row, uint32_t head, uint32_t dim, uint16_t *to)
+{
+	const struct ggml_tensor *q = p->op->src[0];
+	uint32_t group = (uint32_t)(q->ne[2] / p->op->src[1]->ne[2]);
+	const float *from = row_of(q, p->row + row, p->kv * group + head, p->i3);
+	float scale = parameter(p->op, SCALE);
+
+	for (uint32_t i = 0; i < dim; i++)
+		to[i] = i < q->ne[0] ? half(from[i] * scale) : 0;
+}
+
+static void token_row(const struct part *p, const struct ggml_tensor *t, uint32_t token, uint32_t head,
+		      uint32_t dim, uint16_t *to)
+{
+	int64_t i3 = p->i3 / (p->op->src[0]->ne[3] / t->ne[3]);
+	const void *from = row_of(t, token, p->kv + head, i3);
+	size_t n = (size_t)t->ne[0];
+	float floats[MOST_TOKENS / 2];
+
+	memset(to + n, 0, (dim - n) * sizeof(*to));
+	if (t->type == GGML_TYPE_F16) {
+		memcpy(to, from, n * sizeof(*to));
+		return;
+	}
+	ggml_get_type_traits(t->type)->to_float(from, floats, (int64_t)n);
+	for (size_t i = 0; i < n; i++)
+		to[i] = half(floats[i]);
+}
+
+static int write_queries(const struct part *p, const struct run *run, uint16_t *staging)
+{
+	const struct shape *s = &run->shape;
+
+	for (uint32_t row = 0; row < s->rows; row++)
+		for (uint32_t head = 0; head < s->heads; head++)
+			query_row(p, row, head, s->dim, staging + ((size_t)row * s->heads + head) * s->dim);
+	return npu_tensor_write(run->q, staging, 0);
+}
+
+static int write_tokens(const struct part *p, const struct run *run, const struct ggml_tensor *t,
+			struct npu_tensor *to, uint16_t *staging)
+{
+	const struct shape *s = &run->shape;
+
+	for (uint32_t token = 0; token < s->tokens; token++)
+		for (uint32_t head = 0; head < s->kv_heads; head++)
+			token_row(p, t, token, head, s->dim,
+				  staging + ((size_t)token * s->kv_heads + head) * s->dim);
+	return npu_tensor_write(to, staging, 0);
+}
+
+static const uint16_t *mask_row(const struct part *p, uint32_t row)
+{
+	const struct ggml_tensor *mask = p->op->src[3];
+
+	return row_of(mask, p->row + row, 0, p->i3 % mask->ne[3]);
+}
+
+static int write_mask(const struct part *p, const struct run *run, uint16_t *staging)
+{
+	const struct shape *s = &run->shape;
+
+	if (!s->masked)
+		return 0;
+	for (uint32_t row = 0; row < s->rows; row++) {
+		const uint16_t *from = mask_row(p, row);
+
+		for (uint32_t i = 0; i < s->tokens; i++)
+			staging[(size_t)row * s->tokens + i] = half(fmaxf(number(from[i]), MASKED));
+	}
+	return npu_tensor_write(run->mask, staging, 0);
+}
+
+/* A row that sees no token has no shares: ggml's CPU backend gives 0 then. */
+static bool blind(const struct part *p, const struct run *run, uint32_t row)
+{
+	const uint16_t *mask = run->shape.masked ? mask_row(p, row) : NULL;
+	uint32_t i = 0;
+
+	while (mask && i < run->shape.tokens && number(mask[i]) <= MASKED)
+		i++;
+	return mask && i == run->shape.tokens;
+}
+
+static int read_row(const struct part *p, const struct run *run, uint32_t row, const uint16_t *from)
+{
+	const struct ggml_tensor *op = p->op;
+	uint32_t group = run->shape.heads / run->shape.kv_heads;
+	bool none = blind(p, run, row);
+
+	for (uint32_t head = 0; head < run->shape.heads; head++, from += run->shape.dim) {
+		float *to = (float *)((char *)op->data + (p->kv * group + head) * op->nb[1] +
+				      (p->row + row) * op->nb[2] + p->i3 * op->nb[3]);
+
+		for (int64_t i = 0; i < op->ne[0]; i++) {
+			to[i] = none ? 0 : number(from[i]);
+			if (!isfinite(to[i]))
+				return -ERANGE;
+		}
+	}
+	return 0;
+}
+
+static int read_result(const struct part *p, const struct run *run, uint16_t *staging)
+{
+	size_t columns = (size_t)run->shape.heads * run->shape.dim;
+	int ret = npu_tensor_read(run->y, staging, 0);
+
+	for (uint32_t row = 0; !ret && row < run->shape.rows; row++)
+		ret = read_row(p, run, row, staging + row * columns);
+	return ret;
+}
+
+/* ---- attention ---- */
+
+static int compute(const struct part *p, struct run *run, uint16_t *staging)
+{
+	int ret = write_queries(p, run, staging);
+
+	if (!ret)
+		ret = write_tokens(p, run, p->op->src[1], run->k, staging);
+	if (!ret)
+		ret = write_tokens(p, run, p->op->src[2], run->v, staging);
+	if (!ret)
+		ret = write_mask(p, run, staging);
+	if (!ret)
+		ret = rknpu_go(run->rec);
+	return ret ? ret : read_result(p, run, staging);
+}
+
+static size_t staging_size(const struct shape *s)
+{
+	size_t q = (size_t)s->rows * s->heads * s->dim, k = (size_t)s->tokens * s->kv_heads * s->dim;
+	size_t mask = (size_t)s->rows * s->tokens, most = q > k ? q : k;
+
+	return (most > mask ? most : mask) * sizeof(uint16_t);
+}
+
+static int attend_at_once(const struct part *p, char *why, size_t size)
+{
+	const struct ggml_tensor *q = p->op->src[0], *k = p->op->src[1];
+	uint32_t group = (uint32_t)(q->ne[2] / k->ne[2]);
+	struct shape s = {
+		.rows = p->rows, .tokens = (uint32_t)k->ne[1],
+		.dim = ((uint32_t)k->ne[0] + HEAD_COLS - 1) / HEAD_COLS * HEAD_COLS,
+		.heads = p->kv_heads * group, .kv_heads = p->kv_heads, .masked = p->op->src[3],
+	};
+	struct run *run = NULL;
+	int ret = find_run(&s, &run);
+	uint16_t *staging = ret ? NULL : malloc(staging_size(&s));
+
+	if (!ret)
+		ret = staging ? compute(p, run, staging) : -ENOMEM;
+	free(staging);
+	if (ret == -ERANGE)
+		snprintf(why, size, "scores or values exceed what halves hold");
+	else if (ret && run)
+		rknpu_explain(run->rec, ret, why, size);
+	else if (ret)
+		snprintf(why, size, "%s", strerror(-ret));
+	/* Made anew the next time, and whatever was wrong with it is gone. */
+	if (ret && run)
+		forget(0);
+	return ret;
+}
+
+/* Fewer heads at a time, then fewer rows, if a recording cannot hold the tasks of all. */
+static int attend(const struct part *p, char *why, size_t size)
+{
+	struct part a = *p, b = *p;
+	int ret = attend_at_once(p, why, size);
+
+	if (ret != -E2BIG || (p->kv_heads == 1 && p->rows == 1))
+		return ret;
+	if (p->kv_heads > 1) {
+		a.kv_heads = p->kv_heads / 2;
+		b.kv += a.kv_heads;
+		b.kv_heads -= a.kv_heads;
+	} else {
+		a.rows = p->rows / 2;
+		b.row += a.rows;
+		b.rows -= a.rows;
+	}
+	ret = attend(&a, why, size);
+	return ret ? ret : attend(&b, why, size);
+}
+
+int rknpu_attention(const struct ggml_tensor *op, char *why, size_t size)
+{
+	const struct ggml_tensor *q = op->src[0], *k = op->src[1];
+	int ret = 0;
+
+	for (int64_t i = 0; !ret && i < q->ne[3]; i++) {
+		struct part all = { op, i, 0, (uint32_t)q->ne[1], 0, (uint32_t)k->ne[2] };
+
+		ret = attend(&all, why, size);
+	}
+	rknpu_stats.macs += 2 * (uint64_t)ggml_nelements(q) * (uint64_t)k->ne[1];
+	return ret;
+}

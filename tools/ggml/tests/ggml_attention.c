@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Attention of grouped queries with a mask: against doubles, what is started for it, rows that see
+ * nothing, and what the backend leaves to the CPU.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ggml_check.h"
+
+#define D	40
+#define HEADS	4
+#define KV	2
+#define ROWS	37
+#define TOKENS	83
+/* Sees no token. */
+#define BLIND	5
+
+struct attention {
+	struct ggml_context *ctx;
+	ggml_backend_buffer_t buf;
+	struct ggml_tensor *q, *k, *v, *mask, *y;
+};
+
+static void make(struct attention *a, enum ggml_type type, float bias, float cap)
+{
+	a->ctx = context();
+	a->q = ggml_new_tensor_3d(a->ctx, GGML_TYPE_F32, D, ROWS, HEADS);
+	a->k = ggml_new_tensor_3d(a->ctx, type, D, TOKENS, KV);
+	a->v = ggml_new_tensor_3d(a->ctx, type, D, TOKENS, KV);
+	a->mask = ggml_new_tensor_2d(a->ctx, GGML_TYPE_F16, TOKENS, ROWS);
+	a->y = ggml_flash_attn_ext(a->ctx, a->q, a->k, a->v, a->mask, 1 / sqrtf(D), bias, cap);
+	a->buf = allocate(a->ctx, GGML_BACKEND_BUFFER_USAGE_ANY);
+}
+
+static bool masked(int row, int token)
+{
+	return row == BLIND || token > TOKENS - ROWS + row || (row + token) % 11 == 3;
+}
+
+static void set(struct attention *a)
+{
+	ggml_fp16_t *mask = malloc(ggml_nbytes(a->mask));
+
+	fill_halves(a->q);
+	fill_halves(a->k);
+	fill_halves(a->v);
+	for (int i = 0; i < ROWS * TOKENS; i++)
+		mask[i] = ggml_fp32_to_fp16(masked(i / TOKENS, i % TOKENS) ? -INFINITY : rnd());
+	ggml_backend_tensor_set(a->mask, mask, 0, ggml_nbytes(a->mask));
+	free(mask);
+}
+
+static void drop(struct attention *a)
+{
+	ggml_backend_buffer_free(a->buf);
+	ggml_free(a->ctx);
+}
+
+static enum ggml_status go(struct attention *a)
+{
+	struct ggml_context *ctx = context();
+	struct ggml_cgraph *graph = ggml_new_graph(ctx);
+	enum ggml_status status;
+
+	ggml_build_forward_expand(graph, a->y);
+	status = ggml_backend_graph_compute(tested(), graph);
+	ggml_free(ctx);
+	return status;
+}
+
+static double half_at(const struct ggml_tensor *t, int i)
+{
+	return (double)ggml_fp16_to_fp32(((const ggml_fp16_t *)t->data)[i]);
+}
+
+/* Shares of the tokens, without their sum; returns that. */
+static double shares(const struct attention *a, int row, int head, double *p)
+{
+	const float *q = (const float *)a->q->data + (head * ROWS + row) * D;
+	double sum = 0;
+
+	for (int t = 0; t < TOKENS; t++) {
+		double score = 0;
+
+		for (int i = 0; i < D; i++)
+			score += (double)q[i] * half_at(a->k, (head / (HEADS / KV) * TOKENS + t) * D + i);
+		p[t] = masked(row, t) ? 0 : exp(score / sqrt(D) + half_at(a->mask, row * TOKENS + t));
+		sum += p[t];
+	}
+	return sum;
+}
+
+/* The largest error of a row; values are up to 1. */
+static double off(const struct attention *a, int row)
+{
+	double p[TOKENS], worst = 0;
+
+	for (int head = 0; head < HEADS; head++) {
+		double sum = shares(a, row, head, p);
+
+		for (int i = 0; i < D; i++) {
+			float got = ((const float *)a->y->data)[(row * HEADS + head) * D + i];
+			double want = 0;
+
+			for (int t = 0; sum > 0 && t < TOKENS; t++)
+				want += p[t] / sum * half_at(a->v, (head / (HEADS / KV) * TOKENS + t) * D + i);
+			worst = isnan(got) ? INFINITY : fmax(worst, fabs(want - (double)got));
+		}
+	}
+	return worst;
+}
+
+/*
+ * libnpu's bound of npu_rec_attention(): scores are up to D / sqrt(D), and up to 1 more with the mask;
+ * queries that are scaled are rounded once more.
+ */
+static double bound(void)
+{
+	double largest = sqrt(D), e = 0x1p-11 * (3 * largest + 1) + D * 0x1p-24 * largest;
+
+	return expm1(2 * e) + (14 + 2 * log(TOKENS)) * 0x1p-11 + 2 * sqrt(TOKENS) * 0x1p-14 +
+	       TOKENS * 0x1p-23 + 0x1p-11;
+}
+
+static void right(void)
+{
+	struct rknpu_ggml_stats before = stats(), after;
+	struct attention a, b;
+	double worst = 0;
+	bool ok;
+
+	make(&a, GGML_TYPE_F16, 0, 0);
+	make(&b, GGML_TYPE_F16, 0, 0);
+	set(&a);
+	set(&b);
+	ok = go(&a) == GGML_STATUS_SUCCESS && go(&b) == GGML_STATUS_SUCCESS;
+	after = stats();
+	for (int row = 0; row < ROWS; row++)
+		worst = row == BLIND ? worst : fmax(worst, fmax(off(&a, row), off(&b, row)));
+	tap(ok && worst <= bound(), "attention with a mask: off by %g, and %g may be", worst, bound());
+	tap(off(&a, BLIND) == 0, "a row that sees nothing is 0");
+	tap(after.runs - before.runs == 2 && after.recorded - before.recorded == 1,
+	    "all heads take one ioctl, and layers share a recording");
+	drop(&a);
+	drop(&b);
+}
+
+static bool supported(enum ggml_type type, float bias, float cap, bool sinks)
+{
+	struct attention a;
+	bool yes;
+
+	make(&a, type, bias, cap);
+	if (sinks)
+		ggml_flash_attn_ext_add_sinks(a.y, ggml_new_tensor_1d(a.ctx, GGML_TYPE_F32, HEADS));
+	yes = ggml_backend_supports_op(tested(), a.y);
+	drop(&a);
+	return yes;
+}
+
+static void refused(void)
+{
+	tap(supported(GGML_TYPE_F16, 0, 0, false), "attention is supported");
+	tap(!supported(GGML_TYPE_F16, 8, 0, false) && !supported(GGML_TYPE_F16, 0, 30, false) &&
+	    !supported(GGML_TYPE_F16, 0, 0, true) && !supported(GGML_TYPE_F32, 0, 0, false),
+	    "but not with linear biases, capped scores, sinks, or keys of f32");
+}
+
+/* Values that halves do not hold in the end: no number may come of it. */
+static void overflow(void)
+{
+	struct attention a;
+	ggml_fp16_t huge = ggml_fp32_to_fp16(INFINITY);
+
+	make(&a, GGML_TYPE_F16, 0, 0);
+	set(&a);
+	for (int i = 0; i < KV * TOKENS * D; i++)
+		((ggml_fp16_t *)a.v->data)[i] = huge;
+	tap(go(&a) == GGML_STATUS_FAILED, "a result that is not finite fails");
+	set(&a);
+	tap(go(&a) == GGML_STATUS_SUCCESS && off(&a, 0) <= bound(), "the next one is right");
+	drop(&a);
+}
+
+void attention(void)
+{
+	right();
+	refused();
+	overflow();
+}
