@@ -64,6 +64,13 @@ float rknpu_scale_for(float largest);
 /* Converts; returns the largest magnitude of @src, infinity if it has NaN. */
 float rknpu_to_half(uint16_t *dst, const float *src, size_t n, float scale);
 
+/* ---- bytes ---- */
+
+/* What weights of that type are for the NPU: RKNPU_GGML_WEIGHTS. */
+enum npu_prec rknpu_prec_of(enum ggml_type type);
+/* Refits a row; what is left of it times the result is the row, NaN if it has any or infinity. */
+float rknpu_to_int8(int8_t *dst, const float *src, size_t n);
+
 /* ---- weights ---- */
 
 /* A matrix in memory: n rows of k elements, so many bytes apart. */
@@ -74,12 +81,13 @@ struct rknpu_matrix {
 	size_t stride;
 };
 
-/* A matrix packed for the NPU: what it stands for is that times @scale. */
+/* A matrix packed for the NPU: what it stands for is that times @scale, or by rows times @row_scale. */
 struct rknpu_weights {
 	struct rknpu_matrix from;
+	enum npu_prec type;
 	struct rknpu_space *space;
 	struct npu_weights *npu;
-	float scale;
+	float scale, *row_scale;
 	struct rknpu_weights *next;
 };
 
@@ -120,7 +128,7 @@ struct rknpu_result {
 	size_t y_stride;
 };
 
-/* All weights are of one space, and have as many columns as @x. */
+/* All weights are of one space and one type for the NPU, and have as many columns as @x. */
 struct rknpu_rows {
 	const void *x;
 	enum ggml_type x_type;
@@ -129,6 +137,18 @@ struct rknpu_rows {
 	uint32_t n;
 	struct rknpu_result out[RKNPU_MOST_SHARED];
 };
+
+const void *rknpu_x_row(const struct rknpu_rows *r, uint32_t m);
+float *rknpu_y_row(const struct rknpu_result *y, uint32_t m);
+
+/* What activations were divided by: all, or each row. Whoever has it frees @row. */
+struct rknpu_scale {
+	float all, *row;
+};
+
+int rknpu_write_x(struct npu_tensor *x, const struct rknpu_rows *r, struct rknpu_scale *s);
+int rknpu_read_y(struct npu_tensor *y, const struct rknpu_result *out, uint32_t rows,
+		 const struct rknpu_scale *s);
 
 /* 0, or a negative errno with a reason in @why. */
 int rknpu_multiply(const struct rknpu_rows *r, char *why, size_t size);

@@ -16,6 +16,9 @@
 /* Places of ggml_prec_set_src() in the parameters of products (read off libggml-base 0.27). */
 #define PREC_SRC1	3
 
+/* Products of bytes that 32 bits sum up without saturating. */
+#define MOST_BYTES_SUMMED	(INT32_MAX / (127 * 127))
+
 static bool fits(int64_t rows, int64_t cols, size_t bytes)
 {
 	uint64_t r = ((uint64_t)rows + 31) & ~31ull, c = ((uint64_t)cols + 31) & ~31ull;
@@ -36,7 +39,12 @@ bool rknpu_product_fits(const struct ggml_tensor *op, int64_t rows)
 {
 	const struct ggml_tensor *w = op->src[0], *x = op->src[1];
 
-	if (op->op_params[PREC_SRC1] && op->op_params[PREC_SRC1] < GGML_PREC_F16)
+	bool bytes = rknpu_prec_of(w->type) == NPU_PREC_INT8;
+
+	if (op->op_params[PREC_SRC1] &&
+	    op->op_params[PREC_SRC1] < (int32_t)(bytes ? GGML_PREC_Q8 : GGML_PREC_F16))
+		return false;
+	if (bytes && w->ne[0] > MOST_BYTES_SUMMED)
 		return false;
 	return rknpu_can_pack(w->type) && rows_ok(w) && rows_ok(x) && rows_ok(op) &&
 	       fits(w->ne[1], w->ne[0], sizeof(uint16_t)) && fits(rows, w->ne[0], sizeof(float)) &&
@@ -145,12 +153,18 @@ static bool is_plain(const struct ggml_tensor *op)
 
 bool rknpu_matmul_shares(const struct ggml_tensor *a, const struct ggml_tensor *b)
 {
-	return is_plain(a) && is_plain(b) && a->src[1] == b->src[1];
+	return is_plain(a) && is_plain(b) && a->src[1] == b->src[1] &&
+	       rknpu_prec_of(a->src[0]->type) == rknpu_prec_of(b->src[0]->type);
 }
 
-/* Those whose weights are in one space; another one has its own copy of the activations. */
+static bool go_together(const struct rknpu_weights *a, const struct rknpu_weights *b)
+{
+	return a->space == b->space && a->type == b->type;
+}
+
+/* Those whose weights go with the first; another space has its own copy of the activations. */
 static int multiply_shared(const struct ggml_tensor *const *op, struct rknpu_weights *const *w,
-			   uint32_t n, struct rknpu_space *space, char *why, size_t size)
+			   uint32_t n, uint32_t first, char *why, size_t size)
 {
 	const struct ggml_tensor *x = op[0]->src[1];
 	struct rknpu_rows r = {
@@ -158,7 +172,7 @@ static int multiply_shared(const struct ggml_tensor *const *op, struct rknpu_wei
 	};
 
 	for (uint32_t i = 0; i < n; i++)
-		if (w[i]->space == space)
+		if (go_together(w[i], w[first]))
 			r.out[r.n++] = (struct rknpu_result){ w[i], op[i]->data, op[i]->nb[1] };
 	return rknpu_multiply(&r, why, size);
 }
@@ -176,9 +190,9 @@ int rknpu_matmul_shared(const struct ggml_tensor *const *op, uint32_t n, char *w
 		bool done = false;
 
 		for (uint32_t j = 0; j < i; j++)
-			done |= w[j]->space == w[i]->space;
+			done |= go_together(w[j], w[i]);
 		if (!done)
-			ret = multiply_shared(op, w, n, w[i]->space, why, size);
+			ret = multiply_shared(op, w, n, i, why, size);
 		rknpu_stats.macs += (uint64_t)ggml_nelements(op[i]) * (uint64_t)op[i]->src[0]->ne[0];
 	}
 	return ret;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Products with packed weights: a recording for each number of rows, activations into it and
- * results out of it.
+ * Products with packed weights: a recording for each number of rows, and as many at once as it holds.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -75,7 +74,8 @@ static uint32_t alike(const struct run *run, uint32_t i)
 
 static int add_product(struct run *run, uint32_t i)
 {
-	struct npu_shape y = { NPU_PREC_FP32, run->m, run->w[i]->from.n };
+	bool exact = run->w[i]->type == NPU_PREC_INT8;
+	struct npu_shape y = { exact ? NPU_PREC_INT32 : NPU_PREC_FP32, run->m, run->w[i]->from.n };
 	int ret = rknpu_scratch_get(run->space, y, alike(run, i), &run->y[i]);
 
 	return ret ? ret : npu_rec_matmul(run->rec, run->x, run->w[i]->npu, run->y[i], NULL);
@@ -83,7 +83,7 @@ static int add_product(struct run *run, uint32_t i)
 
 static int record(struct run *run)
 {
-	struct npu_shape x = { NPU_PREC_FP16, run->m, run->w[0]->from.k };
+	struct npu_shape x = { run->w[0]->type, run->m, run->w[0]->from.k };
 	int ret = rknpu_scratch_get(run->space, x, 0, &run->x);
 
 	if (!ret)
@@ -151,83 +151,24 @@ static int find_run(const struct rknpu_rows *r, struct run **out)
 	return 0;
 }
 
-/* ---- activations ---- */
-
-static const void *x_row(const struct rknpu_rows *r, uint32_t m)
-{
-	return (const char *)r->x + m * r->x_stride;
-}
-
-static float *y_row(const struct rknpu_result *y, uint32_t m)
-{
-	return (float *)((char *)y->y + m * y->y_stride);
-}
-
-static float convert(uint16_t *dst, const struct rknpu_rows *r, uint32_t k, float scale)
-{
-	float most = 0;
-
-	for (uint32_t m = 0; m < r->m; m++) {
-		float largest = rknpu_to_half(dst + (size_t)m * k, x_row(r, m), k, scale);
-
-		most = largest > most ? largest : most;
-	}
-	return most;
-}
-
-static int write_floats(struct npu_tensor *x, const struct rknpu_rows *r, uint32_t k, float *scale)
-{
-	uint16_t *halves = malloc((size_t)r->m * k * sizeof(*halves));
-	float wanted;
-	int ret;
-
-	if (!halves)
-		return -ENOMEM;
-	wanted = rknpu_scale_for(convert(halves, r, k, 1));
-	if (wanted != 1)
-		convert(halves, r, k, wanted);
-	*scale = wanted;
-	ret = npu_tensor_write(x, halves, 0);
-	free(halves);
-	return ret;
-}
-
-static int write_x(struct npu_tensor *x, const struct rknpu_rows *r, uint32_t k, float *scale)
-{
-	if (r->x_type == GGML_TYPE_F32)
-		return write_floats(x, r, k, scale);
-	*scale = 1;
-	return npu_tensor_write(x, r->x, r->x_stride / sizeof(uint16_t));
-}
-
-static int read_y(struct npu_tensor *y, const struct rknpu_result *out, uint32_t rows, float scale)
-{
-	int ret = npu_tensor_read(y, out->y, out->y_stride / sizeof(float));
-
-	scale *= out->w->scale;
-	for (uint32_t m = 0; !ret && scale != 1 && m < rows; m++)
-		for (uint32_t i = 0; i < out->w->from.n; i++)
-			y_row(out, m)[i] *= scale;
-	return ret;
-}
-
 /* ---- products ---- */
 
 static int multiply_rows(const struct rknpu_rows *r, char *why, size_t size)
 {
+	struct rknpu_scale scale = { 0 };
 	struct run *run;
-	float scale = 1;
 	int ret = find_run(r, &run);
 
 	if (ret) {
 		snprintf(why, size, "%s", strerror(-ret));
 		return ret;
 	}
-	ret = write_x(run->x, r, r->out[0].w->from.k, &scale);
+	ret = rknpu_write_x(run->x, r, &scale);
 	if (!ret)
 		ret = rknpu_go(run->rec);
 	for (uint32_t i = 0; !ret && i < r->n; i++)
-		ret = read_y(run->y[i], &r->out[i], r->m, scale);
+		ret = rknpu_read_y(run->y[i], &r->out[i], r->m, &scale);
+	free(scale.row);
 	if (!ret)
 		return 0;
 	rknpu_explain(run->rec, ret, why, size);
@@ -252,9 +193,9 @@ static int in_halves(const struct rknpu_rows *r, char *why, size_t size)
 
 	a.m = r->m / 2;
 	b.m = r->m - a.m;
-	b.x = x_row(r, a.m);
+	b.x = rknpu_x_row(r, a.m);
 	for (uint32_t i = 0; i < r->n; i++)
-		b.out[i].y = y_row(&r->out[i], a.m);
+		b.out[i].y = rknpu_y_row(&r->out[i], a.m);
 	ret = rknpu_multiply(&a, why, size);
 	return ret ? ret : rknpu_multiply(&b, why, size);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Weights: matrices of ggml's types as halves in the NPU's memory, kept until the matrix
+ * Weights: matrices of ggml's types as halves or bytes in the NPU's memory, kept until the matrix
  * changes or its buffer goes.
  */
 #include <errno.h>
@@ -19,49 +19,54 @@ static const void *row(const struct rknpu_matrix *m, uint32_t n)
 	return (const char *)m->data + n * m->stride;
 }
 
-static size_t packed_bytes(const struct rknpu_matrix *m)
+static size_t packed_bytes(const struct rknpu_weights *w)
 {
-	return (size_t)m->n * m->k * sizeof(uint16_t);
+	size_t unit = w->type == NPU_PREC_INT8 ? sizeof(int8_t) : sizeof(uint16_t);
+
+	return (size_t)w->from.n * w->from.k * unit;
 }
 
-/* Each row to floats, unless it is; returns the largest magnitude of all. */
+/* A row as floats, in @floats unless it is. */
+static const float *row_floats(const struct rknpu_matrix *m, uint32_t n, float *floats)
+{
+	if (m->type == GGML_TYPE_F32)
+		return row(m, n);
+	ggml_get_type_traits(m->type)->to_float(row(m, n), floats, m->k);
+	return floats;
+}
+
+/* Returns the largest magnitude of all. */
 static float convert(uint16_t *dst, const struct rknpu_matrix *m, float *floats, float scale)
 {
-	ggml_to_float_t to_float = ggml_get_type_traits(m->type)->to_float;
 	float most = 0;
 
 	for (uint32_t n = 0; n < m->n; n++) {
-		const float *src = row(m, n);
-		float largest;
+		float largest = rknpu_to_half(dst + (size_t)n * m->k, row_floats(m, n, floats), m->k, scale);
 
-		if (m->type != GGML_TYPE_F32) {
-			to_float(row(m, n), floats, m->k);
-			src = floats;
-		}
-		largest = rknpu_to_half(dst + (size_t)n * m->k, src, m->k, scale);
 		most = largest > most ? largest : most;
 	}
 	return most;
 }
 
-static int to_halves(const struct rknpu_matrix *m, uint16_t **out, float *scale)
+static void to_halves(struct rknpu_weights *w, uint16_t *dst, float *floats)
 {
-	float *floats = malloc(m->k * sizeof(float));
-	float wanted;
+	float wanted = rknpu_scale_for(convert(dst, &w->from, floats, 1));
 
-	*out = malloc(packed_bytes(m));
-	if (!floats || !*out) {
-		free(floats);
-		free(*out);
+	if (wanted == 1)
+		return;
+	w->scale = wanted;
+	convert(dst, &w->from, floats, wanted);
+}
+
+static int to_bytes(struct rknpu_weights *w, int8_t *dst, float *floats)
+{
+	const struct rknpu_matrix *m = &w->from;
+
+	w->row_scale = malloc(m->n * sizeof(*w->row_scale));
+	if (!w->row_scale)
 		return -ENOMEM;
-	}
-	*scale = 1;
-	wanted = rknpu_scale_for(convert(*out, m, floats, *scale));
-	if (wanted != 1) {
-		*scale = wanted;
-		convert(*out, m, floats, *scale);
-	}
-	free(floats);
+	for (uint32_t n = 0; n < m->n; n++)
+		w->row_scale[n] = rknpu_to_int8(dst + (size_t)n * m->k, row_floats(m, n, floats), m->k);
 	return 0;
 }
 
@@ -69,7 +74,7 @@ static int to_halves(const struct rknpu_matrix *m, uint16_t **out, float *scale)
 static int pack(struct rknpu_weights *w, const void *src, size_t ld)
 {
 	struct npu_weights_desc desc = {
-		.type = NPU_PREC_FP16, .n = w->from.n, .k = w->from.k, .ld = ld,
+		.type = w->type, .n = w->from.n, .k = w->from.k, .ld = ld,
 	};
 	int ret;
 
@@ -81,21 +86,30 @@ static int pack(struct rknpu_weights *w, const void *src, size_t ld)
 	return w->space ? npu_weights_new(rknpu_space_dev(w->space), &desc, src, &w->npu) : ret;
 }
 
+static int pack_converted(struct rknpu_weights *w)
+{
+	void *packed = malloc(packed_bytes(w));
+	float *floats = malloc(w->from.k * sizeof(*floats));
+	int ret = packed && floats ? 0 : -ENOMEM;
+
+	if (!ret && w->type == NPU_PREC_INT8)
+		ret = to_bytes(w, packed, floats);
+	else if (!ret)
+		to_halves(w, packed, floats);
+	free(floats);
+	if (!ret)
+		ret = pack(w, packed, 0);
+	free(packed);
+	return ret;
+}
+
 static int pack_any(struct rknpu_weights *w)
 {
 	const struct rknpu_matrix *m = &w->from;
-	uint16_t *halves;
-	int ret;
 
-	w->scale = 1;
 	if (m->type == GGML_TYPE_F16 && !(m->stride % sizeof(uint16_t)))
 		return pack(w, m->data, m->stride / sizeof(uint16_t));
-	ret = to_halves(m, &halves, &w->scale);
-	if (ret)
-		return ret;
-	ret = pack(w, halves, 0);
-	free(halves);
-	return ret;
+	return pack_converted(w);
 }
 
 int rknpu_weights_new(const struct rknpu_matrix *m, struct rknpu_weights **out)
@@ -106,13 +120,16 @@ int rknpu_weights_new(const struct rknpu_matrix *m, struct rknpu_weights **out)
 	if (!w)
 		return -ENOMEM;
 	w->from = *m;
+	w->type = rknpu_prec_of(m->type);
+	w->scale = 1;
 	ret = pack_any(w);
 	if (ret) {
+		free(w->row_scale);
 		free(w);
 		return ret;
 	}
 	rknpu_stats.packed++;
-	rknpu_stats.resident += packed_bytes(m);
+	rknpu_stats.resident += packed_bytes(w);
 	*out = w;
 	return 0;
 }
@@ -121,7 +138,8 @@ void rknpu_weights_free(struct rknpu_weights *w)
 {
 	rknpu_runs_free(w);
 	npu_weights_free(w->npu);
-	rknpu_stats.resident -= packed_bytes(&w->from);
+	rknpu_stats.resident -= packed_bytes(w);
+	free(w->row_scale);
 	free(w);
 }
 
