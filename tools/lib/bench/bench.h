@@ -82,6 +82,19 @@ struct bench_plan {
 
 int bench_plan_make(struct npu_dev *dev, const struct bench_opts *o, struct bench_plan *plan);
 
+/* bench_published.c: figures of other people */
+struct bench_published {
+	const char *type, *shape;
+	uint32_t cores, mhz;	/* 0 = not said */
+	double figure;
+	const char *unit, *author, *with;
+};
+
+const struct bench_published *bench_published(uint32_t *n);
+void bench_published_text(FILE *f);
+/* A member of an object that has others before it. */
+void bench_published_json(FILE *f);
+
 /* bench_print.c */
 struct bench_result {
 	struct npu_dev *dev;

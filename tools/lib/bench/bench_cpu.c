@@ -25,51 +25,32 @@ static struct work work;
 static bool over;
 
 /* @rows rows against one of the weights; dot products, so that weights are read once. */
-static void int8_block(const int8_t *restrict x, const int8_t *restrict w, int32_t *y, uint32_t rows,
-		       uint32_t n, uint32_t k)
-{
-	int32_t s[BLOCK] = { 0 };
-
-	if (rows == BLOCK) {
-		const int8_t *x1 = x + k, *x2 = x1 + k, *x3 = x2 + k;
-
-		for (uint32_t i = 0; i < k; i++) {
-			s[0] += x[i] * w[i];
-			s[1] += x1[i] * w[i];
-			s[2] += x2[i] * w[i];
-			s[3] += x3[i] * w[i];
-		}
-	} else {
-		for (uint32_t r = 0; r < rows; r++)
-			for (uint32_t i = 0; i < k; i++)
-				s[r] += x[(size_t)r * k + i] * w[i];
-	}
-	for (uint32_t r = 0; r < rows; r++)
-		y[(size_t)r * n] = s[r];
+#define DEFINE_BLOCK(name, type, sum_type)							\
+static void name(const type *restrict x, const type *restrict w, sum_type *y, uint32_t rows,	\
+		 uint32_t n, uint32_t k)							\
+{												\
+	sum_type s[BLOCK] = { 0 };								\
+												\
+	if (rows == BLOCK) {									\
+		const type *x1 = x + k, *x2 = x1 + k, *x3 = x2 + k;				\
+												\
+		for (uint32_t i = 0; i < k; i++) {						\
+			s[0] += x[i] * w[i];							\
+			s[1] += x1[i] * w[i];							\
+			s[2] += x2[i] * w[i];							\
+			s[3] += x3[i] * w[i];							\
+		}										\
+	} else {										\
+		for (uint32_t r = 0; r < rows; r++)						\
+			for (uint32_t i = 0; i < k; i++)					\
+				s[r] += x[(size_t)r * k + i] * w[i];				\
+	}											\
+	for (uint32_t r = 0; r < rows; r++)							\
+		y[(size_t)r * n] = s[r];							\
 }
 
-static void float_block(const float *restrict x, const float *restrict w, float *y, uint32_t rows,
-			uint32_t n, uint32_t k)
-{
-	float s[BLOCK] = { 0 };
-
-	if (rows == BLOCK) {
-		const float *x1 = x + k, *x2 = x1 + k, *x3 = x2 + k;
-
-		for (uint32_t i = 0; i < k; i++) {
-			s[0] += x[i] * w[i];
-			s[1] += x1[i] * w[i];
-			s[2] += x2[i] * w[i];
-			s[3] += x3[i] * w[i];
-		}
-	} else {
-		for (uint32_t r = 0; r < rows; r++)
-			for (uint32_t i = 0; i < k; i++)
-				s[r] += x[(size_t)r * k + i] * w[i];
-	}
-	for (uint32_t r = 0; r < rows; r++)
-		y[(size_t)r * n] = s[r];
-}
+DEFINE_BLOCK(int8_block, int8_t, int32_t)
+DEFINE_BLOCK(float_block, float, float)
 
 static void share(uint32_t t)
 {

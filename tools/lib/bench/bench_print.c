@@ -88,6 +88,9 @@ void bench_print_text(const struct bench_result *r)
 	if (r->model)
 		printf("This is a model of the NPU: its times say nothing of a board\n");
 	text_products(r);
+	/* Beside cycles they would say nothing. */
+	if (!r->model)
+		bench_published_text(stdout);
 	text_packings(r);
 	if (r->plan)
 		text_plan(r->plan);
@@ -184,6 +187,7 @@ void bench_print_json(const struct bench_result *r)
 	printf("{\"driver\": \"%s\", \"model\": %s, \"threads\": %u, \"repeat\": %u", v.name,
 	       r->model ? "true" : "false", r->opts->threads, r->opts->repeat);
 	json_products("products", r->product, r->nproducts, r->model);
+	bench_published_json(stdout);
 	json_packings(r);
 	if (r->plan)
 		json_plan(r->plan, r->model);

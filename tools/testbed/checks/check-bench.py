@@ -97,6 +97,9 @@ def check_json(name, text, status):
     for p in said["products"] + said["points"]:
         ok(product_is_sane(p, True), f"{name}: {p['type']} {p['m']}x{p['n']}x{p['k']} is right, and counts add up")
     check_packing(name, said["packing"])
+    published = said["published"]
+    ok({p["type"] for p in published} >= {"int8", "fp16"} and all(p["author"] and p["with"] and p["figure"] > 0 and p["unit"] for p in published),
+       f"{name}: {len(published)} figures of others, each with its author")
     ok([p["m"] for p in said["points"][:3]] == [1, 4, 16] and len(said["points"]) == 9, f"{name}: points of the plan")
     ok(said["ggml"] == thresholds(said["points"]), f"{name}: thresholds follow from them: {said['ggml']}")
 
@@ -118,6 +121,7 @@ def main():
     text, status = said.get("text", ("", None))
     ok(status == 0 and len(re.findall(r"(?m)^(?:int8|fp16|bf16)\s+3x40x50\s+yes ", text)) == 3 and
        "GOP/s" not in text and "cycles" in text, "text: three products of the shape asked for, in cycles")
+    ok("Published" not in text, "text: no figures of boards on the model")
     ok("RKNPU_GGML" not in text and "memcpy()" in text, "text: no plan where none is asked for")
     text, status = said.get("usage", ("", None))
     ok(status == 2 and text.startswith("usage: npu-bench"), "a bad shape is refused")
