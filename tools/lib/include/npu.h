@@ -301,8 +301,11 @@ struct npu_job_info {
  * each addition. NPU_FP16_FP16 then rounds the fp32 sum once to fp16; NPU_INT8_INT8
  * applies bias and requantisation to the int32 sum with npu_requant_apply().
  *
+ * All memory of a job is in one address space, the first that has room for it (see "More than 4 GiB"
+ * in npu_tensor.h).
+ *
  * Return: 0, -EINVAL for a bad description, -ERANGE for a requantisation out
- * of range, -ENOMEM, or an errno of the driver.
+ * of range, -ENOMEM, -ENOSPC if no address space has room, or an errno of the driver.
  */
 int npu_matmul_prepare(struct npu_dev *dev, const struct npu_matmul_desc *desc,
 		       const void *a, const void *b, const int32_t *bias, void *c,
@@ -406,10 +409,10 @@ uint32_t npu_conv_out_h(const struct npu_conv_desc *desc);
  * @out: the job, not started
  *
  * Tiled over output rows and kernels; one kernel and the input rows under it
- * must fit the convolution buffer.
+ * must fit the convolution buffer. Memory is where that of npu_matmul_prepare() is.
  *
  * Return: 0, -EINVAL, -ERANGE, -E2BIG when one output row does not fit,
- * -ENOMEM, or an errno of the driver.
+ * -ENOMEM, -ENOSPC, or an errno of the driver.
  */
 int npu_conv_prepare(struct npu_dev *dev, const struct npu_conv_desc *desc,
 		     const int8_t *in, const int8_t *weights, const int32_t *bias,

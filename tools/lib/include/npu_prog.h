@@ -381,7 +381,7 @@ struct npu_hwjob {
  * @jobs: jobs; those that share no output may run on several cores at once
  * @njobs: elements of @jobs
  *
- * Return: 0 or a negative errno of the driver.
+ * Return: 0, -EXDEV for a buffer of another device, or a negative errno of the driver.
  */
 int npu_submit(struct npu_dev *dev, const struct npu_hwjob *jobs, uint32_t njobs);
 
@@ -455,7 +455,7 @@ struct npu_job_opts {
  * On a driver that knows no options it does what npu_submit() does, if @opts asks for
  * none.
  *
- * Return: 0, a negative errno of the driver, -EOPNOTSUPP.
+ * Return: 0, -EXDEV for a buffer of another device, a negative errno of the driver, -EOPNOTSUPP.
  */
 int npu_submit_ext(struct npu_dev *dev, const struct npu_hwjob *jobs,
 		   const struct npu_job_opts *opts, uint32_t njobs, uint64_t *first);

@@ -304,9 +304,15 @@ static void release(struct npu_job *job)
 	conv_free(job->priv);
 }
 
-static int fill_job(struct npu_job *job, const struct conv *cv, const int8_t *in,
-		    const int8_t *weights, const int32_t *bias)
+struct operands {
+	const int8_t *in, *weights;
+	const int32_t *bias;
+};
+
+static int fill_job(struct npu_job *job, const void *arg)
 {
+	const struct conv *cv = job->priv;
+	const struct operands *o = arg;
 	const struct npu_conv_desc *d = &cv->d;
 	size_t taps = (size_t)d->kw * d->kh, pos = (size_t)d->in_w * d->in_h;
 	size_t np = round_up(d->out_c, KERNEL_ALIGN);
@@ -318,16 +324,16 @@ static int fill_job(struct npu_job *job, const struct conv *cv, const int8_t *in
 	if (!ret)
 		ret = npu_job_buffer(job, np * sizeof(int32_t), &job->bias);
 	if (!ret)
-		ret = fold_bias(job->bias->map, cv, weights, bias);
+		ret = fold_bias(job->bias->map, cv, o->weights, o->bias);
 	if (!ret)
 		ret = alloc_outputs(job, (struct conv *)job->priv);
 	if (!ret)
 		ret = add_program(job, cv);
 	if (ret)
 		return ret;
-	npu_pack_feature(job->in->map, in, d->in_c, 1, pos, d->in_c, pos, cv->cp, 0);
+	npu_pack_feature(job->in->map, o->in, d->in_c, 1, pos, d->in_c, pos, cv->cp, 0);
 	/* Padding weights equal the zero point, so they count as nothing. */
-	npu_pack_weights(job->weights->map, weights, taps * d->in_c, d->in_c, 1, 1,
+	npu_pack_weights(job->weights->map, o->weights, taps * d->in_c, d->in_c, 1, 1,
 			 d->out_c, taps, d->in_c, np, cv->cp, (uint8_t)d->weight_zp);
 	return npu_job_flush(job);
 }
@@ -336,6 +342,7 @@ int npu_conv_prepare(struct npu_dev *dev, const struct npu_conv_desc *desc,
 		     const int8_t *in, const int8_t *weights, const int32_t *bias,
 		     int8_t *c, const struct npu_opts *opts, struct npu_job **out)
 {
+	const struct operands o = { in, weights, bias };
 	struct npu_job *job;
 	struct conv *cv;
 	int ret;
@@ -353,7 +360,7 @@ int npu_conv_prepare(struct npu_dev *dev, const struct npu_conv_desc *desc,
 	job->release = release;
 	job->info.k_parts = 1;
 	job->info.macs = row_macs(cv) * cv->out_h * round_up(desc->out_c, KERNEL_ALIGN);
-	ret = fill_job(job, cv, in, weights, bias);
+	ret = npu_job_fill(job, &o, fill_job);
 	if (ret) {
 		npu_job_free(job);
 		return ret;

@@ -194,7 +194,8 @@ struct npu_hw {
 };
 
 struct npu_job {
-	struct npu_dev *dev;
+	struct npu_dev *dev;		/* that npu_open() returned */
+	uint32_t space;			/* of all its buffers */
 	struct npu_bo *in;		/* features */
 	struct npu_bo *weights;
 	struct npu_bo *bias;		/* or NULL */
@@ -219,6 +220,11 @@ struct npu_job *npu_job_new(struct npu_dev *dev, uint32_t nhw);
 int npu_job_buffer(struct npu_job *job, size_t size, struct npu_bo **bo);
 int npu_job_program(struct npu_job *job, const struct npu_prog *prog);
 int npu_job_flush(struct npu_job *job);
+/*
+ * Calls @fill, which allocates and writes all buffers, for one address space after the other until
+ * one has room for them.
+ */
+int npu_job_fill(struct npu_job *job, const void *arg, int (*fill)(struct npu_job *job, const void *arg));
 
 /* npu_ext.c: does npu_bo_import() work? */
 bool npu_can_import(const struct npu_dev *dev);

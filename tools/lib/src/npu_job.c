@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "drm/rocket_accel.h"
-#include "npu_internal.h"
+#include "npu_space.h"
 
 enum npu_cause npu_cause_of_errno(int err)
 {
@@ -78,12 +78,52 @@ struct npu_job *npu_job_new(struct npu_dev *dev, uint32_t nhw)
 
 int npu_job_buffer(struct npu_job *job, size_t size, struct npu_bo **bo)
 {
-	int ret = npu_bo_alloc(job->dev, size, bo);
+	int ret = npu_space_bo(job->dev, job->space, size, bo);
 
-	if (ret)
-		return ret;
-	job->info.bytes += size;
-	return npu_bo_map(*bo) ? 0 : -errno;
+	if (!ret)
+		job->info.bytes += size;
+	return ret;
+}
+
+static void drop_buffer(const struct npu_job *job, struct npu_bo **bo)
+{
+	npu_space_bo_free(job->dev, job->space, *bo);
+	*bo = NULL;
+}
+
+static void drop_buffers(struct npu_job *job)
+{
+	for (uint32_t i = 0; i < job->nhw; i++) {
+		drop_buffer(job, &job->hw[i].out);
+		job->hw[i].ntasks = 0;
+	}
+	drop_buffer(job, &job->in);
+	drop_buffer(job, &job->weights);
+	drop_buffer(job, &job->bias);
+	drop_buffer(job, &job->regcmd);
+	free(job->task);
+	job->task = NULL;
+	job->info.bytes = 0;
+}
+
+int npu_job_fill(struct npu_job *job, const void *arg, int (*fill)(struct npu_job *job, const void *arg))
+{
+	int ret = fill(job, arg);
+
+	while (ret == -ENOSPC) {
+		drop_buffers(job);
+		ret = npu_space_next(job->dev, job->space);
+		if (ret)
+			return ret;
+		job->space++;
+		ret = fill(job, arg);
+	}
+	return ret;
+}
+
+static struct npu_dev *space_of(const struct npu_job *job)
+{
+	return npu_dev_spaces(job->dev)->dev[job->space];
 }
 
 /* Tasks of the program follow each other in the order of the driver jobs. */
@@ -136,7 +176,7 @@ static int submit_divisible(struct npu_job *job, const struct npu_hwjob *hw)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < job->nhw; i++)
 		opts[i].flags = DRM_ROCKET_JOB_DIVISIBLE;
-	ret = npu_submit_ext(job->dev, hw, opts, job->nhw, &job->first);
+	ret = npu_submit_ext(space_of(job), hw, opts, job->nhw, &job->first);
 	free(opts);
 	return ret;
 }
@@ -161,7 +201,7 @@ static int submit(struct npu_job *job)
 	if (!ret && npu_dev_features(job->dev) & DRM_ROCKET_FEATURE_DIVISIBLE)
 		ret = submit_divisible(job, hw);
 	else if (!ret)
-		ret = npu_submit_ext(job->dev, hw, NULL, job->nhw, &job->first);
+		ret = npu_submit_ext(space_of(job), hw, NULL, job->nhw, &job->first);
 	free(hw);
 	return ret;
 }
@@ -238,7 +278,7 @@ int npu_job_result(const struct npu_job *job, struct npu_result *result)
 		return -ENOENT;
 	for (uint32_t i = 0; i < job->nhw; i++) {
 		if (job->hw[i].err)
-			return job->first ? npu_wait_job(job->dev, job->first + i, 0, result) :
+			return job->first ? npu_wait_job(space_of(job), job->first + i, 0, result) :
 					    -EOPNOTSUPP;
 	}
 	return -ENOENT;
@@ -255,13 +295,7 @@ void npu_job_free(struct npu_job *job)
 		return;
 	if (job->release)
 		job->release(job);
-	for (uint32_t i = 0; i < job->nhw; i++)
-		npu_bo_free(job->hw[i].out);
-	npu_bo_free(job->in);
-	npu_bo_free(job->weights);
-	npu_bo_free(job->bias);
-	npu_bo_free(job->regcmd);
+	drop_buffers(job);
 	free(job->hw);
-	free(job->task);
 	free(job);
 }

@@ -167,6 +167,7 @@ static int add_bias(struct npu_job *job, struct matmul *mm, const int32_t *bias)
 	if (!bias)
 		return 0;
 	if (mm->plan.hw_out != NPU_PREC_INT8) {
+		free(mm->bias);
 		mm->bias = malloc(bytes);
 		if (!mm->bias)
 			return -ENOMEM;
@@ -316,8 +317,14 @@ fail:
 	return NULL;
 }
 
-static int fill_job(struct npu_job *job, const void *a, const void *b, const int32_t *bias)
+struct operands {
+	const void *a, *b;
+	const int32_t *bias;
+};
+
+static int fill_job(struct npu_job *job, const void *arg)
 {
+	const struct operands *o = arg;
 	struct matmul *mm = job->priv;
 	size_t a_bytes, b_bytes;
 	int ret;
@@ -327,15 +334,15 @@ static int fill_job(struct npu_job *job, const void *a, const void *b, const int
 	if (!ret)
 		ret = npu_job_buffer(job, b_bytes, &job->weights);
 	if (!ret)
-		ret = add_bias(job, mm, bias);
+		ret = add_bias(job, mm, o->bias);
 	if (!ret)
 		ret = alloc_outputs(job, mm);
 	if (!ret)
 		ret = add_program(job, mm);
 	if (ret)
 		return ret;
-	pack_a(job, mm, a);
-	pack_b(job, mm, b);
+	pack_a(job, mm, o->a);
+	pack_b(job, mm, o->b);
 	return npu_job_flush(job);
 }
 
@@ -343,6 +350,7 @@ int npu_matmul_prepare(struct npu_dev *dev, const struct npu_matmul_desc *desc,
 		       const void *a, const void *b, const int32_t *bias, void *c,
 		       const struct npu_opts *opts, struct npu_job **out)
 {
+	const struct operands o = { a, b, bias };
 	struct matmul *mm;
 	struct npu_job *job;
 	int ret;
@@ -360,7 +368,7 @@ int npu_matmul_prepare(struct npu_dev *dev, const struct npu_matmul_desc *desc,
 	job->release = release;
 	job->info.k_parts = mm->plan.nparts;
 	job->info.macs = mm->plan.macs;
-	ret = fill_job(job, a, b, bias);
+	ret = npu_job_fill(job, &o, fill_job);
 	if (ret) {
 		npu_job_free(job);
 		return ret;

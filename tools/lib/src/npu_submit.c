@@ -132,11 +132,30 @@ static int submit_ext(struct npu_dev *dev, const struct submission *s, uint32_t 
 	return ret;
 }
 
+/* Elsewhere their handles mean nothing, or other buffers. */
+static bool all_of(const struct npu_dev *dev, struct npu_bo *const *bo, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (bo[i]->dev != dev)
+			return false;
+	return true;
+}
+
+static int check_buffers(const struct npu_dev *dev, const struct npu_hwjob *jobs, uint32_t njobs)
+{
+	for (uint32_t i = 0; i < njobs; i++)
+		if (!all_of(dev, jobs[i].in, jobs[i].nin) || !all_of(dev, jobs[i].out, jobs[i].nout))
+			return -EXDEV;
+	return 0;
+}
+
 int npu_submit(struct npu_dev *dev, const struct npu_hwjob *jobs, uint32_t njobs)
 {
 	struct submission s;
-	int ret;
+	int ret = check_buffers(dev, jobs, njobs);
 
+	if (ret)
+		return ret;
 	if (npu_is_vendor(dev))
 		return npu_vendor_submit(dev, jobs, njobs);
 	ret = submission_alloc(&s, jobs, njobs);
@@ -203,8 +222,10 @@ int npu_submit_ext(struct npu_dev *dev, const struct npu_hwjob *jobs,
 		   const struct npu_job_opts *opts, uint32_t njobs, uint64_t *first)
 {
 	struct submission s;
-	int ret;
+	int ret = check_buffers(dev, jobs, njobs);
 
+	if (ret)
+		return ret;
 	if (!(npu_dev_features(dev) & DRM_ROCKET_FEATURE_SUBMIT_EXT)) {
 		ret = submit_simple(dev, jobs, opts, njobs);
 		if (!ret)
