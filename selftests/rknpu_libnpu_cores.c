@@ -4,6 +4,8 @@
  * results of one core, an interrupt per chain, order where it matters, and where a run failed.
  */
 #include <errno.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include "rknpu_libnpu.h"
 
@@ -291,7 +293,127 @@ RK_TEST_F(cores, two_in_turns, "another recording waits for all cores that write
 	net_free(&n);
 }
 
+/* ---- what others see ---- */
+
+/* The first layer: four rows of one task on two cores each, and sixteen of four on the third one. */
+static int append_uneven(struct npu_rec *rec, struct net *n)
+{
+	static const uint32_t first[] = { 0, 4, 8 }, rows[] = { 4, 4, 16 };
+	int ret = 0;
+
+	for (uint32_t i = 0; i < CORES && !ret; i++) {
+		struct npu_tensor *x = NULL, *h = NULL;
+
+		ret = npu_rec_on(rec, i);
+		ret = ret ?: npu_tensor_view(n->in, first[i], rows[i], 0, K, &x);
+		ret = ret ?: npu_tensor_view(n->mid, first[i], rows[i], 0, N, &h);
+		ret = ret ?: npu_rec_matmul(rec, x, n->first, h, &relu);
+		npu_tensor_free(x);
+		npu_tensor_free(h);
+	}
+	return ret;
+}
+
+/* The second layer, of a device that has the middle by its dma-buf. */
+static int other_layer(struct net *n, struct npu_dev *dev, int fd, uint64_t offset)
+{
+	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = K, .k = N };
+	int ret = npu_tensor_import(dev, fd, offset, NPU_PREC_INT8, M, N, &n->mid);
+
+	ret = ret ?: npu_weights_new(dev, &d, n->w2, &n->second);
+	ret = ret ?: npu_tensor_new(dev, NPU_PREC_INT32, M, K, &n->out);
+	ret = ret ?: npu_rec_new(dev, NULL, &n->rec);
+	ret = ret ?: npu_rec_matmul(n->rec, n->mid, n->second, n->out, NULL);
+	return ret ?: npu_rec_end(n->rec);
+}
+
+RK_TEST_F(cores, another_client, "another client's job waits for all cores that write what it reads")
+{
+	struct npu_rec_opts o = { .cores = CORES };
+	struct npu_rec *rec = NULL;
+	static struct net n, other;
+	struct npu_dev *dev;
+	long long irqs, tasks;
+	uint64_t offset;
+	struct pollfd p = { .events = POLLIN };
+
+	RK_REQUIRE_MODEL();
+	if (libnpu_is_vendor(variant->uapi))
+		SKIP(return, "the vendor's interface has no fences in dma-bufs");
+	ASSERT_EQ(0, net_alloc(&n, self->dev));
+	ASSERT_EQ(0, npu_rec_new(self->dev, &o, &rec));
+	ASSERT_EQ(0, append_uneven(rec, &n));
+	ASSERT_EQ(0, npu_rec_end(rec));
+	ASSERT_EQ(CORES, npu_rec_info(rec).chains);
+	ASSERT_EQ(0, npu_tensor_export(n.mid, &p.fd, &offset));
+	ASSERT_EQ(0, libnpu_open(variant->uapi, &dev));
+	memcpy(other.w2, n.w2, sizeof(n.w2));
+	ASSERT_EQ(0, other_layer(&other, dev, p.fd, offset));
+	rk_latency_us(20000);
+	for (int i = 0; i < 3; i++) {
+		ASSERT_EQ(0, net_write(&n));
+		irqs = rk_cores_stat("irqs");
+		tasks = rk_cores_stat("tasks");
+		ioctls = 0;
+		ASSERT_EQ(0, npu_rec_run(rec));
+		/* One that waits for whoever reads the memory. */
+		EXPECT_EQ(2, ioctls);
+		EXPECT_EQ(0, poll(&p, 1, 0));
+		ASSERT_EQ(0, npu_rec_run(other.rec));
+		ASSERT_EQ(1, poll(&p, 1, 60000));
+		/* A task joins three cores. */
+		EXPECT_LE(npu_rec_info(rec).tasks + 1, rk_cores_stat("tasks") - tasks);
+		ASSERT_EQ(0, npu_rec_wait(other.rec, WAIT_NS));
+		memcpy(other.want, n.want, sizeof(n.want));
+		EXPECT_TRUE(net_right(&other));
+		ASSERT_EQ(0, npu_rec_wait(rec, WAIT_NS));
+		EXPECT_EQ(CORES + 2, rk_cores_stat("irqs") - irqs);
+	}
+	npu_rec_free(rec);
+	net_free(&n);
+	net_free(&other);
+	npu_close(dev);
+	close(p.fd);
+}
+
 /* ---- attention ---- */
+
+/* Blocks of 32 rows, of some ten tasks each, 720 of them: more than a chain of a core can have. */
+RK_TEST_F_TIMEOUT(cores, several_chains, 300, "a core that has more tasks than a chain takes two of them")
+{
+	enum { ROWS = 2560, FEW = 64, DIMS = 32, ALL = 9 * DIMS };
+	static float x[ROWS * ALL];
+	static uint16_t want[ROWS * ALL], got[ROWS * ALL];
+	struct npu_tensor *q, *k, *y;
+
+	RK_REQUIRE_MODEL();
+	rk_scrub(false);
+	for (size_t i = 0; i < ROWS * ALL; i++)
+		x[i] = (float)(int)(rnd() % 2001 - 1000) / 1000;
+	ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_FP16, ROWS, ALL, &q));
+	ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_FP16, FEW, ALL, &k));
+	ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_FP16, ROWS, ALL, &y));
+	ASSERT_EQ(0, npu_tensor_write_f32(q, x, 0, 1));
+	ASSERT_EQ(0, npu_tensor_write_f32(k, x, 0, 1));
+	for (uint32_t cores = 1; cores <= CORES; cores += 2) {
+		struct npu_attention_opts heads = { .heads = 9, .max_rows = cores == 1 ? 32 : 0 };
+		struct npu_rec_opts o = { .cores = cores };
+		struct npu_rec *rec = NULL;
+
+		ASSERT_EQ(0, npu_rec_new(self->dev, &o, &rec));
+		ASSERT_EQ(0, npu_rec_attention(rec, q, k, k, y, &heads)) TH_LOG("%s", npu_rec_message(rec));
+		ASSERT_EQ(0, npu_rec_end(rec));
+		EXPECT_EQ(cores == 1 ? 2 : cores, npu_rec_info(rec).chains)
+			TH_LOG("%u tasks", npu_rec_info(rec).tasks);
+		libnpu_run_counted(_metadata, rec, variant->uapi);
+		ASSERT_EQ(0, npu_tensor_read(y, cores == 1 ? want : got, 0));
+		npu_rec_free(rec);
+	}
+	EXPECT_EQ(0, memcmp(want, got, sizeof(got)));
+	npu_tensor_free(q);
+	npu_tensor_free(k);
+	npu_tensor_free(y);
+}
 
 #define TOKENS	64u
 #define HEADS	3u

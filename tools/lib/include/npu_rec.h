@@ -383,7 +383,10 @@ int npu_rec_end(struct npu_rec *rec);
  * on the same memory is under way, and one for each stage.
  *
  * Nothing but npu_rec_wait() tells that a core failed to write memory that several cores write;
- * and the call waits for the run before if that was another recording's with such memory.
+ * and the call waits for the run before if that was another recording's with such memory. If other
+ * clients see such memory (npu_tensor_export(), npu_tensor_import()) the call waits until none of them
+ * uses it, and one more job joins the cores: an empty task, with an interrupt, whose end the others wait
+ * for. Where the recording is in several address spaces the call returns when the run is over instead.
  *
  * Return: 0, -EINVAL before npu_rec_end(), -EBUSY while it runs and until npu_rec_wait()
  * has returned 0 or an error of the run, or an errno of the driver.
@@ -449,7 +452,7 @@ struct npu_rec_info {
 	uint32_t ops, tasks;
 	/** @chained: the hardware goes from task to task by itself */
 	bool chained;
-	/** @chains: chains of tasks, with an interrupt each */
+	/** @chains: chains of tasks, with an interrupt each; but for what npu_rec_run() may add */
 	/** @stages: how often all cores begin together; one more than they wait for each other */
 	uint32_t chains, stages;
 	/**

@@ -137,9 +137,9 @@ int npu_tensor_import(struct npu_dev *dev, int fd, uint64_t offset, enum npu_pre
  * With these and the tensor's type and size npu_tensor_import() of another device has the same
  * elements, without a copy. The dma-buf is all of the memory: also what other views show.
  *
- * Over mainline's interface work is ordered by the fences of the memory, whoever submits it; but for
- * what several cores write, which other sides have to be told of after npu_rec_wait(). Over the vendor's
- * interface the two sides have to tell each other in any case.
+ * Over mainline's interface work is ordered by the fences of the memory, whoever submits it: who reads
+ * it waits for all cores of a recording that write it (see npu_rec_run()). Over the vendor's interface
+ * the two sides have to tell each other.
  *
  * Return: 0, -EINVAL for a view of some rows, -EOPNOTSUPP over the vendor's interface for a tensor
  * beyond the first address space, or an errno of the driver.

@@ -90,7 +90,9 @@ void npu_rec_free(struct npu_rec *rec)
 		npu_mem_put(rec->token[0][i]);
 		npu_mem_put(rec->token[1][i]);
 	}
+	npu_mem_put(rec->join.scratch);
 	npu_rec_free_chains(rec);
+	free(rec->join.bo);
 	free(rec->consts);
 	free(rec->use);
 	free(rec->span);

@@ -12,6 +12,8 @@
 /* Scores at a time, unless 32 rows have more: 4 MiB in each of four places. */
 #define BLOCK_SCORES	(1u << 21)
 #define BLOCK_UNIT	32u
+/* Tasks of a block of rows, or of what a head begins with: 20 to 200 of those that were tried. */
+#define STEP_TASKS	1024u
 
 struct attention {
 	struct npu_rec *rec;
@@ -30,7 +32,10 @@ struct attention {
 	struct npu_tensor *mask;	/* or NULL */
 	struct npu_tensor *score[2];
 	struct npu_softmax_temps temps;
+	uint32_t steps, most;		/* so far, and the most tasks of one */
 };
+
+typedef int (*attention_step)(struct attention *a, uint32_t head, uint32_t row);
 
 static bool shapes_fit(const struct attention *a)
 {
@@ -144,7 +149,7 @@ static void release(struct attention *a)
 }
 
 /* Keys are weights of the scores, values transposed those of the result. */
-static int load_head(struct attention *a, uint32_t head)
+static int load_head(struct attention *a, uint32_t head, uint32_t row)
 {
 	struct npu_tensor k = npu_part(a->k, 0, a->tokens, head * a->dim, a->dim);
 	struct npu_tensor v = npu_part(a->v, 0, a->tokens, head * a->dim, a->dim);
@@ -152,6 +157,7 @@ static int load_head(struct attention *a, uint32_t head)
 	struct npu_weights keys = *a->keys;
 	int ret;
 
+	(void)row;
 	keys.n = a->tokens;
 	ret = npu_rec_pack(a->rec, &k, &keys);
 	if (!ret)
@@ -216,6 +222,22 @@ static int append_block(struct attention *a, uint32_t head, uint32_t row)
 	return ret;
 }
 
+/* In a chain that has room for as many tasks as any step took; long sequences fill several. */
+static int append_step(struct attention *a, attention_step step, uint32_t head, uint32_t row)
+{
+	/* The second step is the first one of the other kind. */
+	uint32_t need = a->steps < 2 ? (uint32_t)max_u64(a->most, STEP_TASKS) : a->most, before;
+	int ret = npu_rec_make_room(a->rec, need);
+
+	if (ret)
+		return ret;
+	before = npu_rec_tasks(a->rec);
+	ret = step(a, head, row);
+	a->steps++;
+	a->most = (uint32_t)max_u64(a->most, npu_rec_tasks(a->rec) - before);
+	return ret;
+}
+
 static int append(struct attention *a)
 {
 	uint32_t group = a->heads / a->kv_heads;
@@ -223,9 +245,9 @@ static int append(struct attention *a)
 
 	for (uint32_t head = 0; !ret && head < a->heads && npu_rec_room(a->rec); head++) {
 		if (head % group == 0)
-			ret = load_head(a, head / group);
+			ret = append_step(a, load_head, head / group, 0);
 		for (uint32_t row = 0; !ret && row < a->rows; row += a->block)
-			ret = npu_rec_room(a->rec) ? append_block(a, head, row) : 0;
+			ret = npu_rec_room(a->rec) ? append_step(a, append_block, head, row) : 0;
 	}
 	return ret;
 }

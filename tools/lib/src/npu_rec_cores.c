@@ -100,6 +100,30 @@ bool npu_rec_wants_table(struct npu_rec *rec, const struct npu_table *t)
 	return true;
 }
 
+int npu_rec_make_room(struct npu_rec *rec, uint32_t tasks)
+{
+	uint32_t round = this_chain(rec)->round + 1;
+	int ret;
+
+	if (!tasks_now(rec) || tasks_now(rec) + tasks <= NPU_REC_MAX_TASKS)
+		return 0;
+	/* Nothing that was said before is of the tasks to come. */
+	for (uint32_t i = 0; i < rec->nregions; i++)
+		if (rec->region[i].core == rec->core)
+			rec->region[i].at = UINT32_MAX;
+	ret = open_chain(rec);
+	if (ret)
+		return ret;
+	this_chain(rec)->round = round;
+	rec->rounds = (uint32_t)max_u64(rec->rounds, round);
+	return 0;
+}
+
+uint32_t npu_rec_tasks(const struct npu_rec *rec)
+{
+	return tasks_now(rec);
+}
+
 bool npu_rec_room(const struct npu_rec *rec)
 {
 	const struct npu_prog *p = this_chain(rec)->prog;

@@ -43,6 +43,7 @@ struct rec_region {
 /* Tasks that follow each other on one core. */
 struct rec_chain {
 	uint32_t stage, core, space;
+	uint32_t round;			/* how many of this stage the core has before it */
 	struct npu_prog *prog;		/* until npu_rec_end() */
 	struct rec_access *access;	/* each memory once */
 	uint32_t naccesses;
@@ -58,6 +59,14 @@ struct rec_chain {
 struct rec_part {
 	uint32_t space, first_job, njobs;
 	uint64_t number;		/* of the driver's first job, or 0 */
+};
+
+/* A task that does nothing, in a job that other clients wait for; see npu_rec_join.c. */
+struct rec_join {
+	struct npu_mem *scratch;	/* or NULL: there is none */
+	uint32_t space;
+	struct npu_task task;
+	struct npu_bo **bo;		/* what the job lists: programs and scratch, then what it joins */
 };
 
 /* Weights that are the same for every operation: n columns of k values. */
@@ -86,6 +95,7 @@ struct npu_rec {
 	uint32_t cores;			/* 1 to NPU_MAX_CORES */
 	int placed;			/* what npu_rec_on() said */
 	uint32_t stage, core;		/* that tasks are appended to */
+	uint32_t rounds;		/* the most that a core has more of in a stage than one chain */
 	struct rec_chain *chain;	/* stage by stage */
 	uint32_t nchains;
 	int open[NPU_MAX_CORES];	/* chain of this stage, or -1 */
@@ -105,7 +115,8 @@ struct npu_rec {
 	struct npu_bo **bo;		/* what jobs list */
 	struct npu_hwjob *job;		/* one per chain, or over the vendor's interface per stage */
 	struct npu_job_opts *job_opts;
-	uint32_t njobs;
+	uint32_t njobs;			/* but for the one that joins, which follows them */
+	struct rec_join join;
 	struct rec_part *part;
 	uint32_t nparts;
 	struct npu_vendor_batch **batch;	/* over the vendor's interface: one per job */
@@ -139,6 +150,19 @@ int npu_rec_copy_in(const struct npu_rec *rec, uint32_t part);
 int npu_rec_copy_out(const struct npu_rec *rec, uint32_t part);
 
 bool npu_rec_is_shared(const struct npu_rec *rec, const struct npu_mem *mem);
+
+/* npu_rec_jobs.c: programs and jobs of a recording that is complete */
+int npu_rec_write(struct npu_rec *rec);
+/* The part that a job belongs to, and the address space of a part. */
+struct rec_part *npu_rec_part_of(const struct npu_rec *rec, uint32_t job);
+struct npu_dev *npu_rec_part_dev(const struct npu_rec *rec, const struct rec_part *p);
+
+/* npu_rec_join.c: its program, or NULL if it needs none */
+int npu_rec_make_join(struct npu_rec *rec, struct npu_prog **prog);
+/* Is there memory that several cores write and that others see? */
+bool npu_rec_has_to_join(const struct npu_rec *rec);
+/* The job behind the others, for what others see now. */
+void npu_rec_set_join(struct npu_rec *rec);
 
 /* Waits until nothing runs, and lets go of the driver. */
 void npu_rec_stop(struct npu_rec *rec);

@@ -1,322 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Recordings while they run: the programs chained in memory, one job for all of them,
- * and how it ended.
+ * Recordings while they run: how they are started, waited for, and ended.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "drm/rocket_accel.h"
 #include "npu_rec_impl.h"
 #include "npu_vendor.h"
-
-/* Entries that end a program: next base, next amount, marker, enable. */
-#define TAIL		4u
-#define PC_BASE		0x10u
-#define PC_AMOUNTS	0x14u
-/* Entries: a program begins at a multiple of 64 bytes. */
-#define CHAIN_ALIGN	8u
-#define TOKEN_BYTES	4096u
-
-static uint64_t pc_entry(uint32_t reg, uint32_t value)
-{
-	return (uint64_t)NPU_TGT_PC << 48 | (uint64_t)value << 16 | reg;
-}
-
-/* Each program ends by naming the next one; the last one names none. */
-static void link_programs(const struct npu_rec *rec, const struct rec_chain *c, uint64_t *entry)
-{
-	for (uint32_t i = 0; i + 1 < c->ntasks; i++) {
-		const struct npu_task *next = &rec->task[c->first_task + i + 1];
-		size_t first, count;
-
-		npu_prog_task(c->prog, i, &first, &count);
-		entry[first + count - TAIL] = pc_entry(PC_BASE, next->regcmd);
-		entry[first + count - TAIL + 1] = pc_entry(PC_AMOUNTS, (next->count + 1) / 2 - 1);
-	}
-}
-
-static size_t chain_entries(const struct rec_chain *c)
-{
-	return round_up(npu_prog_count(c->prog), CHAIN_ALIGN);
-}
-
-static void write_chain(struct npu_rec *rec, const struct rec_chain *c, size_t at)
-{
-	const struct npu_bo *code = rec->code[c->space]->bo;
-	uint64_t *entry = (uint64_t *)code->map + at;
-	size_t first, count;
-
-	for (uint32_t i = 0; i < c->ntasks; i++) {
-		npu_prog_task(c->prog, i, &first, &count);
-		rec->task[c->first_task + i] = (struct npu_task){
-			.regcmd = (uint32_t)(code->iova + (at + first) * sizeof(uint64_t)),
-			.count = (uint32_t)count,
-		};
-	}
-	memcpy(entry, npu_prog_entries(c->prog), npu_prog_count(c->prog) * sizeof(uint64_t));
-	/* A driver that starts task by task must not find a next one (rocket-userspace). */
-	if (rec->chained)
-		link_programs(rec, c, entry);
-}
-
-static int write_programs(struct npu_rec *rec)
-{
-	size_t entries[NPU_MAX_SPACES] = { 0 }, at[NPU_MAX_SPACES] = { 0 }, bytes = 0;
-	int ret = 0;
-
-	for (uint32_t i = 0; i < rec->nchains; i++) {
-		struct rec_chain *c = &rec->chain[i];
-
-		c->first_task = rec->ntasks;
-		c->ntasks = (uint32_t)npu_prog_ntasks(c->prog);
-		rec->ntasks += c->ntasks;
-		if (c->ntasks)
-			entries[c->space] += chain_entries(c);
-		bytes += npu_prog_count(c->prog) * sizeof(uint64_t);
-	}
-	rec->task = calloc(rec->ntasks, sizeof(*rec->task));
-	if (!rec->task)
-		return -ENOMEM;
-	for (uint32_t i = 0; !ret && i < NPU_MAX_SPACES; i++)
-		if (entries[i])
-			ret = npu_mem_new_at(rec->dev, i, entries[i] * sizeof(uint64_t), &rec->code[i]);
-	for (uint32_t i = 0; !ret && i < rec->nchains; i++) {
-		const struct rec_chain *c = &rec->chain[i];
-
-		if (!c->ntasks)
-			continue;
-		write_chain(rec, c, at[c->space]);
-		at[c->space] += chain_entries(c);
-	}
-	for (uint32_t i = 0; !ret && i < NPU_MAX_SPACES; i++)
-		if (entries[i])
-			ret = npu_bo_fini(rec->code[i]->bo);
-	if (!ret)
-		npu_dev_stats(rec->dev)->programmed += bytes;
-	return ret;
-}
-
-/* ---- jobs of the driver ---- */
-
-/* What a job's lists are put together from. */
-struct lists {
-	struct npu_bo **bo;
-	uint32_t n;
-	uint32_t space;		/* whose buffers are listed */
-};
-
-static void list(struct lists *l, const struct npu_mem *mem)
-{
-	struct npu_bo *bo = npu_mem_bo(mem, l->space);
-
-	if (bo)
-		l->bo[l->n++] = bo;
-}
-
-/* The job belongs to the part before, or another address space begins. */
-static void add_to_part(struct npu_rec *rec, uint32_t space)
-{
-	struct rec_part *p = &rec->part[rec->nparts];
-
-	if (rec->nparts && p[-1].space == space) {
-		p[-1].njobs++;
-		return;
-	}
-	*p = (struct rec_part){ .space = space, .first_job = rec->njobs, .njobs = 1 };
-	rec->nparts++;
-}
-
-static void add_job(struct npu_rec *rec, const struct lists *l, struct npu_bo **first, uint32_t nin,
-		    uint32_t task, uint32_t ntasks)
-{
-	add_to_part(rec, l->space);
-	rec->job[rec->njobs] = (struct npu_hwjob){
-		.tasks = rec->task + task, .ntasks = ntasks, .in = first, .nin = nin,
-		.out = first + nin, .nout = (uint32_t)(l->bo + l->n - first) - nin,
-	};
-	rec->job_opts[rec->njobs++] = (struct npu_job_opts){
-		.flags = rec->chained ? DRM_ROCKET_JOB_BATCHED : 0,
-		.core_mask = rec->opts.core_mask, .timeout_ns = rec->opts.timeout_ns,
-	};
-}
-
-/* Jobs of a stage have a token each, and those of the next stage wait for all of them. */
-static void add_chain(struct npu_rec *rec, struct lists *l, struct rec_chain *c)
-{
-	struct npu_bo **first = l->bo + l->n;
-	uint32_t nin;
-
-	l->space = c->space;
-	list(l, rec->code[c->space]);
-	for (uint32_t i = 0; i < c->naccesses; i++)
-		if (!c->access[i].write || npu_rec_is_shared(rec, c->access[i].mem))
-			list(l, c->access[i].mem);
-	for (uint32_t i = 0; c->stage && i < rec->cores; i++)
-		list(l, rec->token[(c->stage - 1) % 2][i]);
-	nin = (uint32_t)(l->bo + l->n - first);
-	for (uint32_t i = 0; i < c->naccesses; i++)
-		if (c->access[i].write && !npu_rec_is_shared(rec, c->access[i].mem))
-			list(l, c->access[i].mem);
-	if (rec->stage)
-		list(l, rec->token[c->stage % 2][c->core]);
-	add_job(rec, l, first, nin, c->first_task, c->ntasks);
-	c->part = rec->nparts - 1;
-}
-
-static uint32_t stage_tasks(const struct npu_rec *rec, uint32_t stage, uint32_t *first,
-			    uint32_t *space)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < rec->nchains; i++) {
-		if (rec->chain[i].stage != stage)
-			continue;
-		if (!n)
-			*first = rec->chain[i].first_task;
-		*space = rec->chain[i].space;
-		n += rec->chain[i].ntasks;
-	}
-	return n;
-}
-
-/* One for all cores; stages follow each other because all of them write the same memory. */
-static void add_stage(struct npu_rec *rec, struct lists *l, uint32_t stage)
-{
-	struct npu_bo **from = l->bo + l->n;
-	uint32_t nin, first = 0, n = stage_tasks(rec, stage, &first, &l->space);
-
-	if (!n)
-		return;
-	list(l, rec->code[l->space]);
-	for (uint32_t i = 0; i < rec->nuses; i++)
-		if (!rec->use[i].writers)
-			list(l, rec->use[i].mem);
-	nin = (uint32_t)(l->bo + l->n - from);
-	for (uint32_t i = 0; i < rec->nuses; i++)
-		if (rec->use[i].writers)
-			list(l, rec->use[i].mem);
-	add_job(rec, l, from, nin, first, n);
-	for (uint32_t i = 0; i < rec->nchains; i++)
-		if (rec->chain[i].stage == stage)
-			rec->chain[i].part = rec->nparts - 1;
-}
-
-static size_t most_listed(const struct npu_rec *rec)
-{
-	size_t n = (size_t)(rec->stage + 1) * (rec->nuses + 1);
-
-	for (uint32_t i = 0; i < rec->nchains; i++)
-		n += rec->chain[i].naccesses + 2 + NPU_MAX_CORES;
-	return n;
-}
-
-/* Every space that has tasks sees it. */
-static int make_token(struct npu_rec *rec, struct npu_mem **token)
-{
-	int ret = npu_mem_new(rec->dev, TOKEN_BYTES, token);
-
-	for (uint32_t i = 0; !ret && i < NPU_MAX_SPACES; i++)
-		if (rec->code[i])
-			ret = npu_mem_enter(*token, i);
-	return ret;
-}
-
-static int make_tokens(struct npu_rec *rec)
-{
-	int ret = 0;
-
-	for (uint32_t i = 0; !ret && rec->stage && i < 2; i++)
-		for (uint32_t core = 0; !ret && core < rec->cores; core++)
-			ret = make_token(rec, &rec->token[i][core]);
-	return ret;
-}
-
-static int make_jobs(struct npu_rec *rec)
-{
-	struct lists l = { 0 };
-
-	rec->bo = calloc(most_listed(rec), sizeof(*rec->bo));
-	rec->job = calloc(rec->nchains, sizeof(*rec->job));
-	rec->job_opts = calloc(rec->nchains, sizeof(*rec->job_opts));
-	rec->part = calloc(rec->nchains, sizeof(*rec->part));
-	if (!rec->bo || !rec->job || !rec->job_opts || !rec->part)
-		return -ENOMEM;
-	l.bo = rec->bo;
-	if (npu_is_vendor(rec->dev)) {
-		for (uint32_t i = 0; i <= rec->stage; i++)
-			add_stage(rec, &l, i);
-		return 0;
-	}
-	for (uint32_t i = 0; i < rec->nchains; i++)
-		if (rec->chain[i].ntasks)
-			add_chain(rec, &l, &rec->chain[i]);
-	return 0;
-}
-
-static void find_slices(const struct npu_rec *rec, const struct npu_hwjob *job,
-			struct npu_vendor_opts *o)
-{
-	uint32_t from = (uint32_t)(job->tasks - rec->task);
-
-	for (uint32_t i = 0; i < rec->nchains; i++) {
-		const struct rec_chain *c = &rec->chain[i];
-
-		if (c->ntasks && c->first_task >= from && c->first_task < from + job->ntasks)
-			o->slice[o->nslices++] = (struct npu_vendor_slice){ c->first_task - from, c->ntasks };
-	}
-}
-
-static struct rec_part *part_of(const struct npu_rec *rec, uint32_t job)
-{
-	struct rec_part *p = rec->part;
-
-	while (job >= p->first_job + p->njobs)
-		p++;
-	return p;
-}
-
-static struct npu_dev *part_dev(const struct npu_rec *rec, const struct rec_part *p)
-{
-	return npu_dev_spaces(rec->dev)->dev[p->space];
-}
-
-static int make_batches(struct npu_rec *rec)
-{
-	int ret = 0;
-
-	rec->batch = calloc(rec->njobs, sizeof(struct npu_vendor_batch *));
-	if (!rec->batch)
-		return -ENOMEM;
-	for (uint32_t i = 0; !ret && i < rec->njobs; i++) {
-		uint64_t ms = div_up(rec->opts.timeout_ns * rec->job[i].ntasks, 1000000);
-		struct npu_vendor_opts o = {
-			.core_mask = rec->opts.core_mask, .block = rec->opts.block,
-			.timeout_ms = (uint32_t)min_u64(ms, INT32_MAX),
-		};
-
-		find_slices(rec, &rec->job[i], &o);
-		ret = npu_vendor_batch_new(part_dev(rec, part_of(rec, i)), &rec->job[i], &o,
-					   &rec->batch[i]);
-	}
-	return ret;
-}
-
-static int write_all(struct npu_rec *rec)
-{
-	int ret;
-
-	rec->chained = npu_is_vendor(rec->dev) || npu_can_batch(rec->dev);
-	ret = write_programs(rec);
-	if (!ret && !npu_is_vendor(rec->dev))
-		ret = make_tokens(rec);
-	if (!ret)
-		ret = make_jobs(rec);
-	if (!ret && npu_is_vendor(rec->dev))
-		ret = make_batches(rec);
-	return ret;
-}
 
 int npu_rec_end(struct npu_rec *rec)
 {
@@ -328,7 +19,7 @@ int npu_rec_end(struct npu_rec *rec)
 		return -EBUSY;
 	if (!npu_rec_info(rec).tasks)
 		return -EINVAL;
-	ret = write_all(rec);
+	ret = npu_rec_write(rec);
 	if (ret)
 		return npu_rec_fail(rec, ret, "the programs could not be written: %s",
 				    strerror(-ret));
@@ -344,14 +35,16 @@ int npu_rec_end(struct npu_rec *rec)
 
 /*
  * Jobs list memory that several cores write as if they read it, and so do not wait for each
- * other; whoever has it next, or had it before, cannot be told by its fences.
+ * other; whoever has it next, or had it before, cannot be told by its fences. Other clients that
+ * have it next can, see npu_rec_join.c.
  */
 static void settle_memory(const struct npu_rec *rec)
 {
 	for (uint32_t i = 0; i < rec->nuses; i++) {
 		struct npu_mem *mem = rec->use[i].mem;
+		bool shared = npu_use_is_shared(&rec->use[i]);
 
-		if ((npu_use_is_shared(&rec->use[i]) || mem->last_shared) && mem->last && mem->last != rec)
+		if ((shared && mem->foreign) || ((shared || mem->last_shared) && mem->last && mem->last != rec))
 			npu_bo_prep(mem->bo, -1);
 	}
 }
@@ -457,20 +150,20 @@ static int wait_batch(struct npu_vendor_batch *batch, int64_t deadline, struct e
  */
 static void take_errors(const struct npu_rec *rec)
 {
-	for (uint32_t i = 0; i < rec->njobs; i++)
+	for (uint32_t i = 0; i < rec->started; i++)
 		for (uint32_t k = 0; k < rec->job[i].nout; k++)
 			npu_bo_prep(rec->job[i].out[k], 0);
 }
 
 static int wait_one(struct npu_rec *rec, uint32_t i, int64_t deadline, struct ending *e)
 {
-	const struct rec_part *part = part_of(rec, i);
+	const struct rec_part *part = npu_rec_part_of(rec, i);
 	int ret;
 
 	if (rec->batch)
 		return wait_batch(rec->batch[i], deadline, e);
 	if (part->number) {
-		ret = wait_job(part_dev(rec, part), part->number + i - part->first_job, deadline, e);
+		ret = wait_job(npu_rec_part_dev(rec, part), part->number + i - part->first_job, deadline, e);
 		/* The driver knows the newest jobs only. */
 		if (ret != -ENOENT)
 			return ret;
@@ -488,6 +181,9 @@ static int wait_started(struct npu_rec *rec, int64_t deadline)
 		ret = wait_one(rec, rec->waited, deadline, &e);
 		if (ret)
 			return ret;
+		/* What joins is no task of the recording. */
+		if (rec->waited == rec->njobs)
+			e.task = -1;
 		note_ending(rec, &rec->job[rec->waited], &e);
 	}
 	return 0;
@@ -532,15 +228,19 @@ static int start_batches(struct npu_rec *rec, const struct rec_part *part)
 
 static int start_part(struct npu_rec *rec, struct rec_part *p)
 {
-	uint32_t first = p->first_job;
+	uint32_t first = p->first_job, n = p->njobs;
 	int ret;
 
 	if (rec->batch)
 		return start_batches(rec, p);
-	ret = npu_submit_ext(part_dev(rec, p), rec->job + first, rec->job_opts + first, p->njobs,
+	if (rec->join.scratch && npu_rec_has_to_join(rec)) {
+		npu_rec_set_join(rec);
+		n++;
+	}
+	ret = npu_submit_ext(npu_rec_part_dev(rec, p), rec->job + first, rec->job_opts + first, n,
 			     &p->number);
 	if (!ret)
-		rec->started = first + p->njobs;
+		rec->started = first + n;
 	return ret;
 }
 
@@ -592,7 +292,7 @@ int npu_rec_run(struct npu_rec *rec)
 	if (rec->started && !rec->batch)
 		note_users(rec);
 	/* What was started before is of no use. */
-	if (ret || rec->opts.block)
+	if (ret || rec->opts.block || (rec->nparts > 1 && npu_rec_has_to_join(rec)))
 		npu_rec_wait(rec, -1);
 	if (ret) {
 		rec->running = false;

@@ -9,9 +9,12 @@
 
 static bool stage_has_tasks(const struct npu_rec *rec)
 {
-	for (uint32_t i = 0; i < NPU_MAX_CORES; i++)
-		if (rec->open[i] >= 0 && npu_prog_ntasks(rec->chain[rec->open[i]].prog))
+	for (uint32_t i = 0; i < NPU_MAX_CORES; i++) {
+		const struct rec_chain *c = rec->open[i] < 0 ? NULL : &rec->chain[rec->open[i]];
+
+		if (c && (c->round || npu_prog_ntasks(c->prog)))
 			return true;
+	}
 	return false;
 }
 

@@ -54,6 +54,13 @@ int npu_rec_by_rows(struct npu_rec *rec, uint32_t rows, const void *arg,
 struct npu_prog *npu_rec_prog(struct npu_rec *rec);
 /* Will the LUT hold another table when the next task begins? From then on it holds @t. */
 bool npu_rec_wants_table(struct npu_rec *rec, const struct npu_table *t);
+/* Tasks that this core's chain has. */
+uint32_t npu_rec_tasks(const struct npu_rec *rec);
+/*
+ * Another chain follows on this core if this one cannot have so many more tasks. What they use is
+ * said after that.
+ */
+int npu_rec_make_room(struct npu_rec *rec, uint32_t tasks);
 /* Can there be more tasks on this core? Where not, the end of the operation says why. */
 bool npu_rec_room(const struct npu_rec *rec);
 /* Ends it: checks the program and the number of tasks. */

@@ -207,6 +207,7 @@ int npu_mem_import(struct npu_dev *dev, int fd, struct npu_mem **out)
 		return ret;
 	}
 	mem->iova = mem->bo->iova;
+	mem->foreign = true;
 	account(mem, 0, mem->bo, 1);
 	*out = mem;
 	return 0;

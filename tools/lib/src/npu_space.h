@@ -41,6 +41,7 @@ struct npu_mem {
 	unsigned int refs;
 	const struct npu_rec *last;	/* that ran with it, perhaps long gone: only compared */
 	bool last_shared;		/* and several cores wrote it */
+	bool foreign;			/* other clients may see it: it was exported or imported */
 };
 
 /* What one buffer can hold, see npu_bo_alloc(). */

@@ -124,9 +124,11 @@ int npu_tensor_export(const struct npu_tensor *t, int *fd, uint64_t *offset)
 	if (npu_is_vendor(t->dev) && t->mem->space)
 		return -EOPNOTSUPP;
 	ret = npu_bo_export(t->mem->bo, fd);
-	if (!ret)
-		*offset = t->offset;
-	return ret;
+	if (ret)
+		return ret;
+	t->mem->foreign = true;
+	*offset = t->offset;
+	return 0;
 }
 
 void npu_tensor_free(struct npu_tensor *t)

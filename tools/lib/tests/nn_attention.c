@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "nn.h"
+#include "npu_recorder.h"
 
 /* Below this a mask leaves nothing of a token. */
 #define MASKED	(-1000.0f)
@@ -116,7 +117,7 @@ static float *some_mask(const struct att *c)
 	return mask;
 }
 
-static void att_case(struct npu_dev *dev, const struct att *c, bool masked)
+static void att_case(struct npu_dev *dev, const struct att *c, bool masked, uint32_t cores)
 {
 	uint32_t qcols = c->o.heads * c->dim, kcols = kv_heads(c) * c->dim;
 	struct data d = {
@@ -126,8 +127,10 @@ static void att_case(struct npu_dev *dev, const struct att *c, bool masked)
 	};
 	struct npu_attention_opts o = c->o;
 	struct npu_tensor *q, *k, *v, *mask = NULL, *y = nn_result(dev, NPU_PREC_FP16, c->rows, qcols);
-	struct npu_rec *rec = nn_rec(dev);
+	struct npu_rec_opts opts = { .cores = cores };
 	unsigned int starts = sim_starts;
+	struct npu_rec *rec = NULL;
+	struct npu_rec_info info;
 	double worst;
 	int ret;
 
@@ -139,14 +142,17 @@ static void att_case(struct npu_dev *dev, const struct att *c, bool masked)
 	if (d.mask)
 		mask = nn_tensor(dev, NPU_PREC_FP16, c->rows, c->tokens, d.mask);
 	o.mask = mask;
+	npu_rec_new(dev, &opts, &rec);
 	ret = nn_run(rec, npu_rec_attention(rec, q, k, v, y, &o));
 	ret = ret ? ret : npu_tensor_read_f32(y, d.y, 0, 1);
 	worst = ret ? INFINITY : worst_of(c, &d);
-	tap_ok(!ret && worst <= 1 && sim_starts - starts == 2,
+	info = npu_rec_info(rec);
+	tap_ok(!ret && worst <= 1 && sim_starts - starts == 2 * info.chains &&
+	       (info.tasks <= NPU_REC_MAX_TASKS ? info.chains == 1 : info.chains > cores) &&
+	       info.stages == 1,
 	       "%u rows, %u tokens, %u and %u heads of %u, size %g%s%s: %u tasks, %u start each, error %d, %.3f of the bound",
-	       c->rows, c->tokens, c->o.heads, kv_heads(c), c->dim, c->size,
-	       c->o.causal ? ", causal" : "", masked ? ", masked" : "", npu_rec_info(rec).tasks, (sim_starts - starts) / 2, ret,
-	       worst);
+	       c->rows, c->tokens, c->o.heads, kv_heads(c), c->dim, c->size, c->o.causal ? ", causal" : "",
+	       masked ? ", masked" : "", info.tasks, (sim_starts - starts) / 2, ret, worst);
 	npu_rec_free(rec);
 	npu_tensor_free(q);
 	npu_tensor_free(k);
@@ -181,7 +187,10 @@ static void test_attention(struct npu_dev *dev)
 		{ 2, 4096, 128, { .heads = 2, .kv_heads = 1 }, 1 },
 		/* Sums of several programs. */
 		{ 96, 1500, 32, { .heads = 2, .causal = true }, 2 },
+		/* More tasks than a chain can have. */
+		{ 1500, 64, 32, { .heads = 9, .kv_heads = 3, .max_rows = 32 }, 1 },
 	};
+	static const struct att shared = { 1500, 64, 32, { .heads = 27, .kv_heads = 9, .max_rows = 32 }, 1 };
 
 	/* Blocks of rows, and tokens that fill no group of columns. */
 	static const struct att masked[] = {
@@ -191,26 +200,44 @@ static void test_attention(struct npu_dev *dev)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		att_case(dev, &cases[i], false);
+		att_case(dev, &cases[i], false, 1);
 	for (size_t i = 0; i < ARRAY_SIZE(masked); i++)
-		att_case(dev, &masked[i], true);
+		att_case(dev, &masked[i], true, 1);
+	att_case(dev, &shared, false, 3);
 }
 
-/* What a recording for one core takes: heads that three cores share, of the lengths of a table. */
-static void count_case(struct npu_dev *dev, uint32_t tokens)
+/* What one core is started for: as often per head, or less, as three submits would be. */
+static void count_case(struct npu_dev *dev, uint32_t tokens, const struct npu_attention_opts *o,
+		       uint32_t dim, uint32_t most)
 {
-	struct npu_attention_opts o = { .heads = 4, .causal = true };
-	struct npu_tensor *q = nn_tensor(dev, NPU_PREC_FP16, tokens, 4 * 64, NULL);
-	struct npu_tensor *y = nn_tensor(dev, NPU_PREC_FP16, tokens, 4 * 64, NULL);
+	struct npu_tensor *q = nn_tensor(dev, NPU_PREC_FP16, tokens, o->heads * dim, NULL);
+	struct npu_tensor *k = nn_tensor(dev, NPU_PREC_FP16, tokens, o->kv_heads * dim, NULL);
+	struct npu_tensor *y = nn_tensor(dev, NPU_PREC_FP16, tokens, o->heads * dim, NULL);
 	struct npu_rec *rec = nn_rec(dev);
-	int ret = npu_rec_attention(rec, q, q, q, y, &o);
+	int ret = npu_rec_attention(rec, q, k, k, y, o);
+	struct npu_rec_info info = npu_rec_info(rec);
 
-	tap_ok(!ret && npu_rec_info(rec).ops == 1,
-	       "4 heads of 64 and %u tokens are one recording of %u tasks: error %d", tokens,
-	       npu_rec_info(rec).tasks, ret);
+	tap_ok(!ret && info.ops == 1 && info.chains <= most,
+	       "%u heads of %u and %u tokens: %u tasks, %u starts of one core: error %d", o->heads, dim,
+	       tokens, info.tasks, info.chains, ret);
 	npu_rec_free(rec);
 	npu_tensor_free(q);
+	npu_tensor_free(k);
 	npu_tensor_free(y);
+}
+
+/* The heads that each of three cores has, and all of them on one. */
+static void test_counts(struct npu_dev *dev)
+{
+	static const struct npu_attention_opts share = { .heads = 4, .kv_heads = 4, .causal = true };
+	static const struct npu_attention_opts all = { .heads = 12, .kv_heads = 12, .causal = true };
+	static const struct npu_attention_opts grouped = { .heads = 32, .kv_heads = 8, .causal = true };
+
+	for (uint32_t tokens = 128; tokens <= 4096; tokens *= 2)
+		count_case(dev, tokens, &share, 64, 1);
+	count_case(dev, 4096, &all, 64, 2);
+	count_case(dev, 1024, &grouped, 128, 1);
+	count_case(dev, 4096, &grouped, 128, 6);
 }
 
 static void refused(struct npu_dev *dev, const struct att *c, uint32_t kcols, int err)
@@ -251,7 +278,6 @@ static void test_refused(struct npu_dev *dev)
 		{ 8, 4, 32, { .heads = 2, .causal = true }, 0 },
 		{ 4, 4, 32, { .heads = 2, .scale = 10 }, 0 },
 		{ 4, 4100, 32, { .heads = 2 }, 0 },
-		{ 2000, 2000, 32, { .heads = 32, .max_rows = 32 }, 0 },
 	};
 
 	refused(dev, &cases[0], 80, -EINVAL);
@@ -260,7 +286,6 @@ static void test_refused(struct npu_dev *dev)
 	refused(dev, &cases[3], 64, -EINVAL);
 	refused(dev, &cases[3], 32, -EINVAL);
 	refused(dev, &cases[4], 64, -E2BIG);
-	refused(dev, &cases[5], 1024, -E2BIG);
 	refused_mask(dev);
 }
 
@@ -269,10 +294,9 @@ int main(void)
 	struct npu_dev *dev;
 
 	npu_open(NULL, &dev);
-	sim_features(DRM_ROCKET_FEATURE_BATCHED);
+	sim_features(DRM_ROCKET_FEATURE_SUBMIT_EXT | DRM_ROCKET_FEATURE_BATCHED);
 	test_attention(dev);
-	for (uint32_t tokens = 128; tokens <= 4096; tokens *= 2)
-		count_case(dev, tokens);
+	test_counts(dev);
 	test_refused(dev);
 	tap_ok(!sim_bos(), "nothing is left");
 	npu_close(dev);

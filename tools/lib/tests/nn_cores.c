@@ -3,6 +3,8 @@
  * Recordings of several cores: results are those of one core, chains of a stage are independent,
  * and stages wait for each other. The simulator runs jobs as late as their lists allow first.
  */
+#include <unistd.h>
+
 #include "npu_parts.h"
 #include "nn.h"
 
@@ -276,6 +278,45 @@ static void test_placed(struct npu_dev *dev)
 	tap_ok(!sim_bos(), "nothing is left");
 }
 
+/* Others that see the result have to wait for all cores: for a job that does. */
+static void test_foreign(struct npu_dev *dev)
+{
+	static uint16_t want[ROWS * WIDTH], got[ROWS * WIDTH];
+	struct npu_rec_opts o = { .cores = 3 };
+	struct npu_rec_failure f = { 0 };
+	struct npu_rec *rec = NULL;
+	struct data d;
+	uint64_t offset;
+	int fd = -1, ret;
+
+	make(&d, dev);
+	npu_rec_new(dev, &o, &rec);
+	ret = npu_rec_add(rec, d.x, d.z, d.y);
+	ret = ret ? ret : npu_rec_end(rec);
+	for (unsigned int seen = 0; seen < 2; seen++) {
+		unsigned int jobs = sim_jobs, submits = sim_submits;
+
+		if (seen)
+			ret = ret ? ret : npu_tensor_export(d.y, &fd, &offset);
+		ret = ret ? ret : npu_rec_run(rec);
+		ret = ret ? ret : npu_rec_wait(rec, -1);
+		ret = ret ? ret : npu_tensor_read(d.y, seen ? got : want, 0);
+		tap_ok(!ret && sim_jobs - jobs == 3 + seen && sim_depth == 1 + seen && sim_submits - submits == 1,
+		       "three cores write what others %s: %u jobs, %u of them in turns: error %d",
+		       seen ? "see" : "do not see", sim_jobs - jobs, sim_depth, ret);
+	}
+	tap_ok(!memcmp(want, got, sizeof(got)), "and it is the same");
+	sim_hang_task((int)npu_rec_info(rec).tasks);
+	tap_ok(!npu_rec_run(rec) && npu_rec_wait(rec, -1) == -ETIME && !npu_rec_failure(rec, &f) &&
+	       f.op == -1 && f.task == -1, "a hang of what joins them is none of an operation");
+	tap_ok(!npu_rec_run(rec) && !npu_rec_wait(rec, -1) && !npu_tensor_read(d.y, got, 0) &&
+	       !memcmp(want, got, sizeof(got)), "and the next run is right");
+	npu_rec_free(rec);
+	close(fd);
+	drop(&d);
+	tap_ok(!sim_bos(), "nothing is left");
+}
+
 int main(void)
 {
 	struct npu_dev *dev;
@@ -285,6 +326,7 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		test_case(dev, &cases[i]);
 	test_placed(dev);
+	test_foreign(dev);
 	npu_close(dev);
 	return tap_done();
 }
