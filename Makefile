@@ -158,7 +158,7 @@ check-tree: ## the module for the kernel tree DIR with CONFIG (a defconfig or a 
 compare: ## our driver beside the in-tree rocket, on the same model; ARGS=--counts-only
 	@$(BIN)/compare $(ARGS)
 
-bench-attention: selftests ## what attention by libnpu costs, build/attention.tsv; ARGS=--all: long sequences, too
+bench-attention: selftests ## what attention by libnpu costs, build/attention.tsv; ARGS=--all: long sequences, too; --long: 4096 tokens
 	@$(BIN)/bench-attention $(ARGS)
 
 bench-model: ## speed of the model's arithmetic beside a CPU library

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What attention by libnpu costs: rknpu_attention TOKENS HEADS KV_HEADS DIM prints a line of
- * values for each way to do it. Instructions mean something under QEMU's -icount only.
+ * What attention by libnpu costs: rknpu_attention TOKENS HEADS KV_HEADS DIM [OF_HEADS] prints a line
+ * of values for each way to do it. With OF_HEADS the heads stand for so many: what a head costs does not
+ * depend on how many there are. Instructions mean something under QEMU's -icount only.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,6 +24,7 @@
 
 struct shape {
 	uint32_t tokens, heads, kv_heads, dim;
+	uint32_t of_heads;		/* that these stand for */
 };
 
 struct data {
@@ -114,7 +116,7 @@ static double error_of(const struct data *d)
 	double off = 0;
 
 	for (int i = 0; i < CHECKED; i++)
-		for (uint32_t head = 0; head < d->s.heads; head += d->s.heads / 4)
+		for (uint32_t head = 0; head < d->s.heads; head += (d->s.heads + 3) / 4)
 			off = fmax(off, row_error(d, rows[i], head));
 	return off;
 }
@@ -309,6 +311,12 @@ static const struct way {
 	{ "three, softmax on the host", apart_host },
 };
 
+static void print_shape(const struct shape *s, const char *name)
+{
+	printf("attention\t%u\t%u\t%u\t%u\t%u\t%s\t", s->tokens, s->heads, s->kv_heads, s->dim, s->of_heads,
+	       name);
+}
+
 static void print_row(const struct data *d, const char *name, const struct cost *a,
 		      const struct cost *b)
 {
@@ -320,8 +328,8 @@ static void print_row(const struct data *d, const char *name, const struct cost 
 		sum += c;
 		most = c > most ? c : most;
 	}
-	printf("attention\t%u\t%u\t%u\t%u\t%s\t%llu\t%llu\t%llu\t%llu\t", d->s.tokens, d->s.heads,
-	       d->s.kv_heads, d->s.dim, name, (unsigned long long)(b->kicks - a->kicks),
+	print_shape(&d->s, name);
+	printf("%llu\t%llu\t%llu\t%llu\t", (unsigned long long)(b->kicks - a->kicks),
 	       (unsigned long long)(b->tasks - a->tasks), (unsigned long long)(b->irqs - a->irqs),
 	       (unsigned long long)(b->ioctls - a->ioctls));
 	if (perf_fd >= 0)
@@ -342,11 +350,12 @@ static int measure(struct data *d, const struct way *w)
 	a = now(d);
 	ret = w->run(d);
 	b = now(d);
-	if (ret)
-		printf("attention\t%u\t%u\t%u\t%u\t%s\tfailed: %s\n", d->s.tokens, d->s.heads,
-		       d->s.kv_heads, d->s.dim, w->name, strerror(-ret));
-	else
+	if (ret) {
+		print_shape(&d->s, w->name);
+		printf("failed: %s\n", strerror(-ret));
+	} else {
 		print_row(d, w->name, &a, &b);
+	}
 	fflush(stdout);
 	return ret;
 }
@@ -385,12 +394,13 @@ int main(int argc, char **argv)
 	struct data d = { 0 };
 	int ret;
 
-	if (argc != 5 || !rk_model()) {
-		fprintf(stderr, "usage: rknpu_attention TOKENS HEADS KV_HEADS DIM, on the model\n");
+	if (argc < 5 || argc > 6 || !rk_model()) {
+		fprintf(stderr, "usage: rknpu_attention TOKENS HEADS KV_HEADS DIM [OF_HEADS], on the model\n");
 		return 2;
 	}
 	d.s = (struct shape){ atoi(argv[1]), atoi(argv[2]), atoi(argv[3]), atoi(argv[4]) };
-	if (d.s.tokens < 2 || d.s.heads < 4 || !d.s.kv_heads || !d.s.dim)
+	d.s.of_heads = argc > 5 ? atoi(argv[5]) : d.s.heads;
+	if (d.s.tokens < 2 || !d.s.heads || !d.s.kv_heads || !d.s.dim || d.s.of_heads < d.s.heads)
 		return 2;
 	/* Overwriting what a client left has interrupts, too. */
 	rk_scrub(false);
