@@ -118,6 +118,33 @@ struct ggml_reg_ops {
 	void *(*get_proc_address)(ggml_backend_reg_t reg, const char *name);
 };
 
+struct ggml_hash_set {
+	size_t size;
+	uint32_t *used;		/* a bit for each key */
+	struct ggml_tensor **keys;
+};
+
+struct ggml_cgraph {
+	int size, n_nodes, n_leafs;
+	struct ggml_tensor **nodes, **grads, **grad_accs, **leafs;
+	int32_t *use_counts;	/* by the places of the hash set, also in graphs that are part of another */
+	struct ggml_hash_set visited;
+};
+
+/* How many operations of the whole graph read that tensor, or -1 if it is not known. */
+static inline int32_t ggml_uses(const struct ggml_cgraph *graph, const struct ggml_tensor *t)
+{
+	const struct ggml_hash_set *set = &graph->visited;
+	size_t at = set->size ? ((uintptr_t)t >> 4) % set->size : 0;
+
+	for (size_t n = 0; n < set->size && set->used[at / 32] >> at % 32 & 1; n++) {
+		if (set->keys[at] == t)
+			return graph->use_counts[at];
+		at = (at + 1) % set->size;
+	}
+	return -1;
+}
+
 struct ggml_backend_reg {
 	int api_version;
 	struct ggml_reg_ops ops;

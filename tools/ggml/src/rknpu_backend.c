@@ -49,12 +49,23 @@ static int compute_one(const struct ggml_tensor *t, char *why, size_t size)
 		return rknpu_matmul(t, why, size);
 	case GGML_OP_MUL_MAT_ID:
 		return rknpu_experts(t, why, size);
+	case GGML_OP_GLU:
+		return rknpu_glu(t);
 	case GGML_OP_FLASH_ATTN_EXT:
 		return rknpu_attention(t, why, size);
 	default:
 		snprintf(why, size, "the NPU has no such operation");
 		return -EOPNOTSUPP;
 	}
+}
+
+static enum ggml_status finish(int ret, const struct ggml_tensor *t, const char *why)
+{
+	if (ret)
+		complain(t, why);
+	rknpu_unlock();
+	return !ret ? GGML_STATUS_SUCCESS :
+	       ret == -ENOMEM ? GGML_STATUS_ALLOC_FAILED : GGML_STATUS_FAILED;
 }
 
 static enum ggml_status compute(const struct ggml_tensor *const *t, uint32_t n)
@@ -67,11 +78,15 @@ static enum ggml_status compute(const struct ggml_tensor *const *t, uint32_t n)
 		ret = rknpu_matmul_shared(t, n, why, sizeof(why));
 	else
 		ret = compute_one(t[0], why, sizeof(why));
-	if (ret)
-		complain(t[0], why);
-	rknpu_unlock();
-	return !ret ? GGML_STATUS_SUCCESS :
-	       ret == -ENOMEM ? GGML_STATUS_ALLOC_FAILED : GGML_STATUS_FAILED;
+	return finish(ret, t[0], why);
+}
+
+static enum ggml_status compute_ffn(const struct rknpu_ffn *f)
+{
+	char why[160] = "";
+
+	rknpu_lock();
+	return finish(rknpu_ffn(f, why, sizeof(why)), f->down, why);
 }
 
 /* Node @i and those behind it that share its activations; returns the first one after them. */
@@ -92,17 +107,46 @@ static int gather(struct ggml_cgraph *graph, int i, const struct ggml_tensor **t
 	return i;
 }
 
+static const struct ggml_tensor *next_op(struct ggml_cgraph *graph, int *i)
+{
+	while (*i < ggml_graph_n_nodes(graph)) {
+		const struct ggml_tensor *t = ggml_graph_node(graph, (*i)++);
+
+		if (computes(t))
+			return t;
+	}
+	return NULL;
+}
+
+/* Two products and what comes from node @i on; returns the node behind all, or -1. */
+static int find_ffn(struct ggml_cgraph *graph, int i, const struct ggml_tensor **t, struct rknpu_ffn *f)
+{
+	f->a = t[0];
+	f->b = t[1];
+	f->glu = next_op(graph, &i);
+	f->down = f->glu ? next_op(graph, &i) : NULL;
+	return f->down && rknpu_is_ffn(graph, f) ? i : -1;
+}
+
 static enum ggml_status graph_compute(ggml_backend_t backend, struct ggml_cgraph *graph)
 {
 	const struct ggml_tensor *t[RKNPU_MOST_SHARED];
 	enum ggml_status status = GGML_STATUS_SUCCESS;
 	int n = ggml_graph_n_nodes(graph);
+	struct rknpu_ffn ffn;
 	uint32_t shared;
 
 	for (int i = 0; i < n && status == GGML_STATUS_SUCCESS;) {
+		int behind;
+
 		i = gather(graph, i, t, &shared);
-		if (shared)
+		behind = shared == 2 ? find_ffn(graph, i, t, &ffn) : -1;
+		if (behind >= 0) {
+			status = compute_ffn(&ffn);
+			i = behind;
+		} else if (shared) {
 			status = compute(t, shared);
+		}
 	}
 	return status;
 }

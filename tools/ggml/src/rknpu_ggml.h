@@ -172,6 +172,20 @@ bool rknpu_matmul_shares(const struct ggml_tensor *a, const struct ggml_tensor *
 int rknpu_matmul_shared(const struct ggml_tensor *const *op, uint32_t n, char *why, size_t size);
 bool rknpu_experts_possible(const struct ggml_tensor *op);
 int rknpu_experts(const struct ggml_tensor *op, char *why, size_t size);
+/* Products with the same activations, their SwiGLU, and the product with that. */
+struct rknpu_ffn {
+	const struct ggml_tensor *a, *b, *glu, *down;
+};
+
+/* Is it one of ours, whose numbers in between nobody else wants? */
+bool rknpu_is_ffn(const struct ggml_cgraph *graph, const struct rknpu_ffn *f);
+int rknpu_ffn(const struct rknpu_ffn *f, char *why, size_t size);
+/* Frees what was recorded with @w. */
+void rknpu_ffn_forget(const struct rknpu_weights *w);
+/* SwiGLU of two products of ours, if it is part of such a block; and where it is not, on the CPU. */
+bool rknpu_glu_possible(const struct ggml_tensor *op);
+int rknpu_glu(const struct ggml_tensor *op);
+
 bool rknpu_attention_possible(const struct ggml_tensor *op);
 int rknpu_attention(const struct ggml_tensor *op, char *why, size_t size);
 

@@ -73,6 +73,8 @@ static bool device_supports_op(ggml_backend_dev_t dev, const struct ggml_tensor 
 		return rknpu_matmul_possible(op) && rknpu_worthwhile(op);
 	case GGML_OP_MUL_MAT_ID:
 		return rknpu_experts_possible(op) && rknpu_worthwhile(op);
+	case GGML_OP_GLU:
+		return rknpu_glu_possible(op);
 	case GGML_OP_FLASH_ATTN_EXT:
 		return rknpu_attention_possible(op) && rknpu_attention_worthwhile(op);
 	default:

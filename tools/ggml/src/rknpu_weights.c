@@ -137,6 +137,7 @@ int rknpu_weights_new(const struct rknpu_matrix *m, struct rknpu_weights **out)
 void rknpu_weights_free(struct rknpu_weights *w)
 {
 	rknpu_runs_free(w);
+	rknpu_ffn_forget(w);
 	npu_weights_free(w->npu);
 	rknpu_stats.resident -= packed_bytes(w);
 	free(w->row_scale);

@@ -414,6 +414,7 @@ int main(int argc, char **argv)
 	floats();
 	shared();
 	attention();
+	feed_forward();
 	ranges();
 	planner();
 	with_cpu();

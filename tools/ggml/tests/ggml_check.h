@@ -41,5 +41,6 @@ ggml_backend_buffer_t allocate(struct ggml_context *ctx, enum ggml_backend_buffe
 void layout(void);
 void shared(void);
 void attention(void);
+void feed_forward(void);
 
 #endif /* GGML_CHECK_H */

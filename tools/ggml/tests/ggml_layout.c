@@ -164,8 +164,36 @@ static void devices(void)
 	SAME(ggml_backend_dev_backend_reg(&dev), &reg);
 }
 
+/* Enough of them for places of the hash set that were taken. */
+#define NODES	600
+
+static void graphs(void)
+{
+	struct ggml_init_params p = { .mem_size = 4 << 20, .no_alloc = true };
+	struct ggml_context *ctx = ggml_init(p);
+	struct ggml_tensor *first = ggml_new_tensor_1d(ctx, GGML_TYPE_F32, 8), *t = first, *middle = NULL;
+	struct ggml_cgraph *graph = ggml_new_graph(ctx);
+
+	for (int i = 0; i < NODES; i++) {
+		t = ggml_add(ctx, t, first);
+		middle = i == NODES / 2 ? t : middle;
+	}
+	ggml_build_forward_expand(graph, t);
+	SAME(graph->n_nodes, ggml_graph_n_nodes(graph));
+	SAME(graph->size, ggml_graph_size(graph));
+	SAME(graph->nodes, ggml_graph_nodes(graph));
+	SAME(ggml_uses(graph, first), NODES + 1);
+	SAME(ggml_uses(graph, middle), 1);
+	SAME(ggml_uses(graph, t), 0);
+	SAME(ggml_uses(graph, t + 1), -1);
+	for (int i = 0; i < NODES - 1; i++)
+		SAME(ggml_uses(graph, ggml_graph_node(graph, i)), 1);
+	ggml_free(ctx);
+}
+
 void layout(void)
 {
+	graphs();
 	fill();
 	types();
 	buffers();

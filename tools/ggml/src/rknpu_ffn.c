@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Gated feed-forward blocks: gate, up, SwiGLU and down as one recording, between which nothing
+ * moves. They hold most of what a layer moves.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rknpu_ggml.h"
+
+/* Recordings that a block keeps: whole batches, and the last one of a prompt. */
+#define KEPT	2
+/* Number of the first tensor in between, of those with the same shape. */
+#define BETWEEN	8
+/* Largest activations that need no scale of their own. */
+#define MOST	32767.0f
+#define LEAST	0x1p-4f
+/* How far apart scales of gate and up may be, so that what is in between keeps its bits. */
+#define APART	64.0f
+
+enum { GATE, UP, DOWN, WEIGHTS };
+/* What is in between: of gate and up, SiLU of gate, and the product. */
+enum { G, U, S, H, TENSORS };
+
+struct run {
+	uint32_t m;
+	const struct rknpu_weights *w[WEIGHTS];
+	struct rknpu_space *space;
+	struct npu_rec *rec;
+	struct npu_tensor *x, *between[TENSORS], *y;
+	struct run *next;
+};
+
+/* The newest first. */
+static struct run *runs;
+
+/* ---- which ones ---- */
+
+bool rknpu_glu_possible(const struct ggml_tensor *op)
+{
+	const struct ggml_tensor *gate = op->src[0], *up = op->src[1];
+
+	return ggml_get_glu_op(op) == GGML_GLU_OP_SWIGLU && up && op->type == GGML_TYPE_F32 &&
+	       gate->op == GGML_OP_MUL_MAT && up->op == GGML_OP_MUL_MAT && gate->src[1] == up->src[1] &&
+	       gate->type == GGML_TYPE_F32 && up->type == GGML_TYPE_F32 && ggml_is_contiguous(gate) &&
+	       ggml_is_contiguous(up) && ggml_is_contiguous(op) && rknpu_matmul_possible(gate) &&
+	       rknpu_matmul_possible(up) && rknpu_worthwhile(gate) && rknpu_worthwhile(up);
+}
+
+static bool only_for(const struct ggml_cgraph *graph, const struct ggml_tensor *t)
+{
+	return ggml_uses(graph, t) == 1 && !(t->flags & GGML_TENSOR_FLAG_OUTPUT);
+}
+
+bool rknpu_is_ffn(const struct ggml_cgraph *graph, const struct rknpu_ffn *f)
+{
+	const struct ggml_tensor *gate = f->glu->src[0], *up = f->glu->src[1];
+
+	if (f->glu->op != GGML_OP_GLU || f->down->op != GGML_OP_MUL_MAT || f->down->src[1] != f->glu)
+		return false;
+	if (!((gate == f->a && up == f->b) || (gate == f->b && up == f->a)))
+		return false;
+	return rknpu_matmul_shares(gate, up) && rknpu_matmul_shares(f->down, f->down) &&
+	       rknpu_prec_of(gate->src[0]->type) == NPU_PREC_FP16 &&
+	       rknpu_prec_of(f->down->src[0]->type) == NPU_PREC_FP16 && only_for(graph, gate) &&
+	       only_for(graph, up) && only_for(graph, f->glu);
+}
+
+/* ---- recordings ---- */
+
+static void put(struct run *run, struct npu_tensor *t)
+{
+	if (t)
+		rknpu_scratch_put(run->space, t);
+}
+
+static void run_free(struct run *run)
+{
+	npu_rec_free(run->rec);
+	put(run, run->x);
+	for (int i = 0; i < TENSORS; i++)
+		put(run, run->between[i]);
+	put(run, run->y);
+	free(run);
+}
+
+void rknpu_ffn_forget(const struct rknpu_weights *w)
+{
+	struct run **at = &runs;
+
+	while (*at) {
+		struct run *run = *at;
+
+		if (run->w[GATE] != w && run->w[UP] != w && run->w[DOWN] != w) {
+			at = &run->next;
+			continue;
+		}
+		*at = run->next;
+		run_free(run);
+	}
+}
+
+static int tensors(struct run *run)
+{
+	struct npu_shape x = { NPU_PREC_FP16, run->m, run->w[GATE]->from.k };
+	struct npu_shape between = { NPU_PREC_FP16, run->m, run->w[GATE]->from.n };
+	struct npu_shape y = { NPU_PREC_FP32, run->m, run->w[DOWN]->from.n };
+	int ret = rknpu_scratch_get(run->space, x, 0, &run->x);
+
+	for (uint32_t i = 0; !ret && i < TENSORS; i++)
+		ret = rknpu_scratch_get(run->space, between, BETWEEN + i, &run->between[i]);
+	return ret ? ret : rknpu_scratch_get(run->space, y, 0, &run->y);
+}
+
+static int record(struct run *run)
+{
+	struct npu_tensor **t = run->between;
+	int ret = tensors(run);
+
+	if (!ret)
+		ret = rknpu_record(run->space, &run->rec);
+	if (!ret)
+		ret = npu_rec_matmul(run->rec, run->x, run->w[GATE]->npu, t[G], NULL);
+	if (!ret)
+		ret = npu_rec_matmul(run->rec, run->x, run->w[UP]->npu, t[U], NULL);
+	if (!ret)
+		ret = npu_rec_act(run->rec, NPU_ACT_SILU, t[G], t[S]);
+	if (!ret)
+		ret = npu_rec_mul(run->rec, t[S], t[U], t[H]);
+	if (!ret)
+		ret = npu_rec_matmul(run->rec, t[H], run->w[DOWN]->npu, run->y, NULL);
+	return ret ? ret : npu_rec_end(run->rec);
+}
+
+static void keep(struct run *run)
+{
+	unsigned int n = 0;
+
+	run->next = runs;
+	runs = run;
+	for (struct run **at = &runs; *at;) {
+		struct run *old = *at;
+
+		n += old->w[DOWN] == run->w[DOWN];
+		if (old->w[DOWN] != run->w[DOWN] || n <= KEPT) {
+			at = &old->next;
+			continue;
+		}
+		*at = old->next;
+		run_free(old);
+	}
+}
+
+static int find_run(struct rknpu_weights *const *w, uint32_t m, struct run **out)
+{
+	struct run *run;
+	int ret;
+
+	for (run = runs; run; run = run->next)
+		if (run->m == m && run->w[GATE] == w[GATE] && run->w[UP] == w[UP] && run->w[DOWN] == w[DOWN]) {
+			*out = run;
+			return 0;
+		}
+	run = calloc(1, sizeof(*run));
+	if (!run)
+		return -ENOMEM;
+	run->m = m;
+	memcpy(run->w, w, sizeof(run->w));
+	run->space = w[GATE]->space;
+	ret = record(run);
+	if (ret) {
+		run_free(run);
+		return ret;
+	}
+	rknpu_stats.recorded++;
+	keep(run);
+	*out = run;
+	return 0;
+}
+
+/* ---- one block ---- */
+
+/* -ERANGE if halves would not hold them: SiLU has to see what gate really is, so no scale helps. */
+static int write_x(struct npu_tensor *x, const struct ggml_tensor *from, float scale)
+{
+	size_t k = (size_t)from->ne[0], m = (size_t)from->ne[1];
+	uint16_t *halves = malloc(m * k * sizeof(*halves));
+	float most = 0;
+	int ret = 0;
+
+	if (!halves)
+		return -ENOMEM;
+	for (size_t i = 0; i < m; i++) {
+		const float *row = (const float *)((const char *)from->data + i * from->nb[1]);
+
+		most = fmaxf(most, rknpu_to_half(halves + i * k, row, k, 1 / scale));
+	}
+	most *= scale;
+	if (!(most <= MOST && most >= LEAST))
+		ret = -ERANGE;
+	if (!ret)
+		ret = npu_tensor_write(x, halves, 0);
+	free(halves);
+	return ret;
+}
+
+/* -ERANGE if something in between was more than halves hold. */
+static int read_y(struct npu_tensor *y, const struct ggml_tensor *to, float scale)
+{
+	int ret = npu_tensor_read(y, to->data, to->nb[1] / sizeof(float));
+
+	for (int64_t m = 0; !ret && m < to->ne[1]; m++) {
+		float *row = (float *)((char *)to->data + m * to->nb[1]);
+
+		for (int64_t i = 0; i < to->ne[0]; i++) {
+			if (!isfinite(row[i]))
+				return -ERANGE;
+			row[i] *= scale;
+		}
+	}
+	return ret;
+}
+
+static bool go_together(struct rknpu_weights *const *w)
+{
+	float apart = w[GATE]->scale / w[UP]->scale;
+
+	return w[GATE]->space == w[UP]->space && w[GATE]->space == w[DOWN]->space && apart <= APART &&
+	       apart >= 1 / APART;
+}
+
+/* Activations times gate's scale, so that gate is right; up and down get theirs in the end. */
+static int at_once(const struct rknpu_ffn *f, struct rknpu_weights *const *w, char *why, size_t size)
+{
+	const struct ggml_tensor *x = f->glu->src[0]->src[1];
+	struct run *run;
+	int ret = go_together(w) && x->type == GGML_TYPE_F32 ? find_run(w, (uint32_t)x->ne[1], &run) : -ERANGE;
+
+	if (ret) {
+		snprintf(why, size, "%s", strerror(-ret));
+		return ret;
+	}
+	ret = write_x(run->x, x, w[GATE]->scale);
+	if (!ret)
+		ret = rknpu_go(run->rec);
+	if (!ret)
+		ret = read_y(run->y, f->down, w[UP]->scale / w[GATE]->scale * w[DOWN]->scale);
+	if (!ret || ret == -ERANGE)
+		return ret;
+	rknpu_explain(run->rec, ret, why, size);
+	/* Made anew the next time, and whatever was wrong with it is gone. */
+	rknpu_ffn_forget(w[DOWN]);
+	return ret;
+}
+
+/* ---- operation by operation ---- */
+
+int rknpu_glu(const struct ggml_tensor *op)
+{
+	const float *gate = op->src[0]->data, *up = op->src[1]->data;
+	float *y = op->data;
+
+	for (int64_t i = 0; i < ggml_nelements(op); i++)
+		y[i] = gate[i] / (1 + expf(-gate[i])) * up[i];
+	return 0;
+}
+
+static int one_by_one(const struct rknpu_ffn *f, char *why, size_t size)
+{
+	const struct ggml_tensor *both[2] = { f->a, f->b };
+	int ret = rknpu_matmul_shared(both, 2, why, size);
+
+	if (!ret)
+		ret = rknpu_glu(f->glu);
+	return ret ? ret : rknpu_matmul(f->down, why, size);
+}
+
+static uint64_t macs(const struct ggml_tensor *op)
+{
+	return (uint64_t)ggml_nelements(op) * (uint64_t)op->src[0]->ne[0];
+}
+
+/* Also where tasks are too many, or memory is short, it takes less at a time. */
+int rknpu_ffn(const struct rknpu_ffn *f, char *why, size_t size)
+{
+	const struct ggml_tensor *op[WEIGHTS] = { f->glu->src[0], f->glu->src[1], f->down };
+	struct rknpu_weights *w[WEIGHTS];
+	int ret = 0;
+
+	for (int i = 0; !ret && i < WEIGHTS; i++)
+		ret = rknpu_slice_get(op[i]->src[0], 0, 0, &w[i], why, size);
+	if (ret)
+		return ret;
+	ret = at_once(f, w, why, size);
+	if (ret == -ERANGE || ret == -E2BIG || ret == -ENOMEM)
+		return one_by_one(f, why, size);
+	rknpu_stats.macs += macs(op[GATE]) + macs(op[UP]) + macs(op[DOWN]);
+	return ret;
+}
