@@ -46,7 +46,7 @@ static int compute_one(const struct ggml_tensor *t, char *why, size_t size)
 {
 	switch (t->op) {
 	case GGML_OP_MUL_MAT:
-		return rknpu_matmul(t, why, size);
+		return rknpu_matmul_shared(&t, 1, why, size);
 	case GGML_OP_MUL_MAT_ID:
 		return rknpu_experts(t, why, size);
 	case GGML_OP_GLU:

@@ -152,6 +152,10 @@ int rknpu_read_y(struct npu_tensor *y, const struct rknpu_result *out, uint32_t 
 
 /* 0, or a negative errno with a reason in @why. */
 int rknpu_multiply(const struct rknpu_rows *r, char *why, size_t size);
+/* The same of one product, and perhaps of others that are wanted next; @x is where rows are of. */
+int rknpu_multiply_ahead(const struct ggml_tensor *x, const struct rknpu_rows *r, char *why, size_t size);
+/* Forgets what was learnt of @w. */
+void rknpu_ahead_forget(const struct rknpu_weights *w);
 /* Frees what was recorded with @w. */
 void rknpu_runs_free(const struct rknpu_weights *w);
 

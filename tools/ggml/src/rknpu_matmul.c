@@ -174,7 +174,7 @@ static int multiply_shared(const struct ggml_tensor *const *op, struct rknpu_wei
 	for (uint32_t i = 0; i < n; i++)
 		if (go_together(w[i], w[first]))
 			r.out[r.n++] = (struct rknpu_result){ w[i], op[i]->data, op[i]->nb[1] };
-	return rknpu_multiply(&r, why, size);
+	return r.n == 1 ? rknpu_multiply_ahead(x, &r, why, size) : rknpu_multiply(&r, why, size);
 }
 
 int rknpu_matmul_shared(const struct ggml_tensor *const *op, uint32_t n, char *why, size_t size)
@@ -182,7 +182,7 @@ int rknpu_matmul_shared(const struct ggml_tensor *const *op, uint32_t n, char *w
 	struct rknpu_weights *w[RKNPU_MOST_SHARED];
 	int ret = 0;
 
-	if (n == 1)
+	if (n == 1 && !is_plain(op[0]))
 		return rknpu_matmul(op[0], why, size);
 	for (uint32_t i = 0; !ret && i < n; i++)
 		ret = rknpu_slice_get(op[i]->src[0], 0, 0, &w[i], why, size);

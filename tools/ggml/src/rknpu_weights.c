@@ -136,6 +136,7 @@ int rknpu_weights_new(const struct rknpu_matrix *m, struct rknpu_weights **out)
 
 void rknpu_weights_free(struct rknpu_weights *w)
 {
+	rknpu_ahead_forget(w);
 	rknpu_runs_free(w);
 	rknpu_ffn_forget(w);
 	npu_weights_free(w->npu);
