@@ -21,7 +21,7 @@
 #include "sim.h"
 #include "sim_model.h"
 
-#define MAX_BOS		1024
+#define MAX_BOS		16384
 #define PAGE		4096u
 #define RESULTS		64u
 #define MOST_JOBS	64u
@@ -45,6 +45,7 @@ struct slot {
 struct npu_dev {
 	int fd;
 	struct slot bo[MAX_BOS];
+	int slots;			/* that were ever in use */
 	uint64_t next_iova;
 	uint64_t bytes;
 	struct npu_stats stats;
@@ -317,6 +318,8 @@ static int add_slot(struct npu_dev *dev, struct memory *mem, uint64_t model_iova
 		dev->bo[i] = (struct slot){ mem, model_iova ? model_iova : dev->next_iova };
 		if (!model_iova)
 			dev->next_iova += (mem->size + PAGE - 1) / PAGE * PAGE;
+		if (i >= dev->slots)
+			dev->slots = i + 1;
 		dev->bytes += mem->size;
 		mem->refs++;
 		live_bos++;
@@ -328,7 +331,7 @@ static int add_slot(struct npu_dev *dev, struct memory *mem, uint64_t model_iova
 static uint64_t iova_of(const struct memory *mem)
 {
 	for (int d = 0; d < MAX_DEVS; d++)
-		for (int i = 0; devs[d] && i < MAX_BOS; i++)
+		for (int i = 0; devs[d] && i < devs[d]->slots; i++)
 			if (devs[d]->bo[i].mem == mem)
 				return devs[d]->bo[i].iova;
 	return 0;
@@ -430,12 +433,17 @@ static bool faulted;
 static uint8_t *at(struct npu_dev *dev, uint64_t iova, size_t len)
 {
 	static uint8_t hole[16];
+	static int last;
 
-	for (int i = 0; i < MAX_BOS; i++) {
+	/* Mostly it is where the one before was. */
+	for (int n = 0; n < dev->slots; n++) {
+		int i = (last + n) % dev->slots;
 		const struct slot *s = &dev->bo[i];
 
-		if (s->mem && iova >= s->iova && iova + len <= s->iova + s->mem->size)
+		if (s->mem && iova >= s->iova && iova + len <= s->iova + s->mem->size) {
+			last = i;
 			return s->mem->at + (iova - s->iova);
+		}
 	}
 	faulted = true;
 	return hole;
