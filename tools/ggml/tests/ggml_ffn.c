@@ -186,7 +186,8 @@ static void ranges(void)
 static void supported(void)
 {
 	struct ggml_context *ctx = context();
-	struct ggml_tensor *a = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, N, M), *u = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, N, M);
+	struct ggml_tensor *a = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, N, M);
+	struct ggml_tensor *u = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, N, M);
 	struct block b;
 
 	make(&b);
