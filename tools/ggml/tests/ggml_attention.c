@@ -185,9 +185,27 @@ static void overflow(void)
 	drop(&a);
 }
 
+static bool row_is_right(void *arg)
+{
+	return go(arg) == GGML_STATUS_SUCCESS && off(arg, 0) <= bound();
+}
+
+static void hang(void)
+{
+	struct attention a;
+
+	make(&a, GGML_TYPE_F16, 0, 0);
+	ggml_set_name(a.y, "fattn-3");
+	set(&a);
+	tap(survives_hang(row_is_right, &a, "FLASH_ATTN_EXT fattn-3", "timeout"),
+	    "a hang fails attention with one line that names it, and the next one is right");
+	drop(&a);
+}
+
 void attention(void)
 {
 	right();
 	refused();
 	overflow();
+	hang();
 }

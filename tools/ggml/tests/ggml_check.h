@@ -25,6 +25,11 @@ bool npu_starts(uint64_t *starts);
 /* ---- the backend: ggml_check.c ---- */
 
 struct rknpu_ggml_stats stats(void);
+/*
+ * A hang while @compute, and once more without: failure and one line with these words, then success. True without
+ * anything if no hang can be made.
+ */
+bool survives_hang(bool (*compute)(void *arg), void *arg, const char *a, const char *b);
 ggml_backend_t tested(void);
 /* A context for tensors that have their memory elsewhere. */
 struct ggml_context *context(void);

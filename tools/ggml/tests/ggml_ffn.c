@@ -199,9 +199,28 @@ static void supported(void)
 	ggml_free(ctx);
 }
 
+static bool is_right(void *arg)
+{
+	return right(arg, "beside a hang");
+}
+
+static void hang(void)
+{
+	struct block b;
+
+	make(&b);
+	ggml_set_name(b.y, "ffn_out-2");
+	ggml_set_name(b.w[2], "blk.2.ffn_down.weight");
+	set(&b, 1, 1);
+	tap(survives_hang(is_right, &b, "MUL_MAT ffn_out-2", "blk.2.ffn_down.weight"),
+	    "a hang fails a feed-forward block with one line that names it, and the next one is right");
+	drop(&b);
+}
+
 void feed_forward(void)
 {
 	supported();
 	costs();
 	ranges();
+	hang();
 }
