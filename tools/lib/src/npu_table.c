@@ -55,7 +55,7 @@ static double normal(double x)
 #define STEP		(1 << STEP_SHIFT)
 #define HALF_STEP	(STEP / 2)
 
-static double rsqrt(double x)
+static double inverse_root(double x)
 {
 	return 1 / sqrt(x);
 }
@@ -85,7 +85,7 @@ static const struct npu_table cos_table = NUMBERS(cos, 1024, HALF_STEP, 14, -(1 
 #define PATTERNS(f_)	{ .f = (f_), .per_one = 1, .zero = STEPS - EDGE, .patterns = true }
 
 static const struct npu_table sqrt_table = PATTERNS(sqrt);
-static const struct npu_table rsqrt_table = PATTERNS(rsqrt);
+static const struct npu_table rsqrt_table = PATTERNS(inverse_root);
 static const struct npu_table reciprocal_table = PATTERNS(reciprocal);
 
 const struct npu_table *npu_table_of(enum npu_act act)
