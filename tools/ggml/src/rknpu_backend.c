@@ -100,9 +100,11 @@ static int gather(struct ggml_cgraph *graph, int i, const struct ggml_tensor **t
 
 		if (!computes(next))
 			continue;
-		if (*n && !rknpu_matmul_shares(t[0], next))
+		if (*n && !(rknpu_supports(next) && rknpu_matmul_shares(t[0], next)))
 			break;
 		t[(*n)++] = next;
+		if (!rknpu_supports(next))
+			return i + 1;
 	}
 	return i;
 }
@@ -137,7 +139,7 @@ static enum ggml_status graph_compute(ggml_backend_t backend, struct ggml_cgraph
 	uint32_t shared;
 
 	for (int i = 0; i < n && status == GGML_STATUS_SUCCESS;) {
-		int behind;
+		int at = i, behind;
 
 		i = gather(graph, i, t, &shared);
 		behind = shared == 2 ? find_ffn(graph, i, t, &ffn) : -1;
@@ -145,8 +147,11 @@ static enum ggml_status graph_compute(ggml_backend_t backend, struct ggml_cgraph
 			status = compute_ffn(&ffn);
 			i = behind;
 		} else if (shared) {
-			status = compute(t, shared);
+			status = rknpu_supports(t[0]) ? compute(t, shared) : rknpu_on_cpu(t[0]);
 		}
+		for (; at < i; at++)
+			if (computes(ggml_graph_node(graph, at)))
+				rknpu_buffer_wrote(ggml_graph_node(graph, at));
 	}
 	return status;
 }

@@ -162,3 +162,32 @@ struct rknpu_cache *rknpu_buffer_cache(ggml_backend_buffer_t buffer)
 		return NULL;
 	return &context(buffer)->cache;
 }
+
+/* A server of ggml's does not say what holds weights; leaves that are written by its functions alone may be kept. */
+static bool keeps(const struct ggml_tensor *w, ggml_backend_buffer_t buffer)
+{
+	const char *text = getenv("RKNPU_GGML_KEEP");
+
+	return text && strcmp(text, "0") && w->op == GGML_OP_NONE && !w->view_src && buffer &&
+	       buffer->type == rknpu_buffer_type() && buffer->context;
+}
+
+static ggml_backend_buffer_t buffer_of(const struct ggml_tensor *t)
+{
+	return t->view_src ? t->view_src->buffer : t->buffer;
+}
+
+struct rknpu_cache *rknpu_cache_of(const struct ggml_tensor *w)
+{
+	ggml_backend_buffer_t buffer = buffer_of(w);
+
+	return keeps(w, buffer) ? &context(buffer)->cache : rknpu_buffer_cache(buffer);
+}
+
+void rknpu_buffer_wrote(const struct ggml_tensor *t)
+{
+	ggml_backend_buffer_t buffer = buffer_of(t);
+
+	if (buffer && buffer->type == rknpu_buffer_type() && buffer->context)
+		drop(context(buffer), t->data, ggml_nbytes(t));
+}

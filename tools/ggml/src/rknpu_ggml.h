@@ -115,6 +115,10 @@ ggml_backend_buffer_type_t rknpu_buffer_type(void);
 ggml_backend_buffer_t rknpu_buffer_of(void *ptr, size_t size);
 /* Where products keep weights that lie in the buffer, NULL if they may change unnoticed. */
 struct rknpu_cache *rknpu_buffer_cache(ggml_backend_buffer_t buffer);
+/* The same for a matrix of weights, which RKNPU_GGML_KEEP may have kept elsewhere. */
+struct rknpu_cache *rknpu_cache_of(const struct ggml_tensor *w);
+/* Forgets what was packed from memory that an operation has written. */
+void rknpu_buffer_wrote(const struct ggml_tensor *t);
 
 /* ---- products ---- */
 
@@ -199,7 +203,12 @@ int64_t rknpu_setting(const char *name, int64_t otherwise);
 bool rknpu_worthwhile(const struct ggml_tensor *op);
 bool rknpu_attention_worthwhile(const struct ggml_tensor *op);
 
+/* By ggml's CPU backend: operations that this one is given without being asked. */
+enum ggml_status rknpu_on_cpu(const struct ggml_tensor *op);
+
 /* ---- device ---- */
+
+bool rknpu_supports(const struct ggml_tensor *op);
 
 ggml_backend_t rknpu_backend_new(ggml_backend_dev_t dev);
 

@@ -93,15 +93,10 @@ static int with_weights(const struct ggml_tensor *op, struct rknpu_weights *w, i
 	return ret;
 }
 
-static ggml_backend_buffer_t buffer_of(const struct ggml_tensor *t)
-{
-	return t->view_src ? t->view_src->buffer : t->buffer;
-}
-
 int rknpu_slice_get(const struct ggml_tensor *t, int64_t i2, int64_t i3, struct rknpu_weights **out,
 		    char *why, size_t size)
 {
-	struct rknpu_cache *cache = rknpu_buffer_cache(buffer_of(t));
+	struct rknpu_cache *cache = rknpu_cache_of(t);
 	struct rknpu_matrix m = {
 		.data = at(t, i2, i3), .type = t->type, .n = (uint32_t)t->ne[1],
 		.k = (uint32_t)t->ne[0], .stride = t->nb[1],
@@ -115,7 +110,7 @@ int rknpu_slice_get(const struct ggml_tensor *t, int64_t i2, int64_t i3, struct 
 
 void rknpu_slice_put(const struct ggml_tensor *t, struct rknpu_weights *w)
 {
-	if (!rknpu_buffer_cache(buffer_of(t)))
+	if (!rknpu_cache_of(t))
 		rknpu_weights_free(w);
 }
 
@@ -148,7 +143,7 @@ static bool is_plain(const struct ggml_tensor *op)
 	const struct ggml_tensor *w = op->src[0], *x = op->src[1];
 
 	return op->op == GGML_OP_MUL_MAT && w->ne[2] * w->ne[3] == 1 && x->ne[2] * x->ne[3] == 1 &&
-	       rknpu_buffer_cache(buffer_of(w));
+	       rknpu_cache_of(w);
 }
 
 bool rknpu_matmul_shares(const struct ggml_tensor *a, const struct ggml_tensor *b)

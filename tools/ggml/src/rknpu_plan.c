@@ -29,7 +29,7 @@ static bool stays(const struct ggml_tensor *w)
 {
 	ggml_backend_buffer_t buffer = w->view_src ? w->view_src->buffer : w->buffer;
 
-	return !buffer || rknpu_buffer_cache(buffer);
+	return !buffer || rknpu_cache_of(w);
 }
 
 /* For each matrix of weights; if rows choose theirs, as many for each on average. */

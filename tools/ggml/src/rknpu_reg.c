@@ -102,6 +102,11 @@ static struct ggml_backend_device device = {
 	},
 };
 
+bool rknpu_supports(const struct ggml_tensor *op)
+{
+	return device_supports_op(&device, op);
+}
+
 /* ---- registration ---- */
 
 static void get_stats(struct rknpu_ggml_stats *stats)

@@ -394,6 +394,51 @@ static void with_cpu(void)
 	drop(&p);
 }
 
+/* Of @z, the product of @p without what is below 0. */
+static bool cut_right(struct product *p, const struct ggml_tensor *z)
+{
+	float y[M * N], got[M * N];
+	bool ok = true;
+
+	ggml_backend_tensor_get(p->y, y, 0, sizeof(y));
+	ggml_backend_tensor_get(z, got, 0, sizeof(got));
+	for (size_t i = 0; i < M * N; i++)
+		ok = ok && got[i] == (y[i] > 0 ? y[i] : 0);
+	return ok && nmse(p) <= GOOD;
+}
+
+/* As ggml's RPC server does: nobody asks what we support, or says what holds weights. */
+static void whole_graphs(void)
+{
+	struct ggml_context *ctx = context();
+	struct ggml_cgraph *graph = ggml_new_graph(ctx);
+	static struct product p;
+	struct rknpu_ggml_stats a;
+	ggml_backend_buffer_t buf;
+	struct ggml_tensor *z;
+	bool ok = true;
+
+	setenv("RKNPU_GGML_KEEP", "1", 1);
+	make(&p, GGML_TYPE_F16, GGML_BACKEND_BUFFER_USAGE_ANY);
+	z = ggml_relu(ctx, p.y);
+	buf = ggml_backend_alloc_ctx_tensors_from_buft(ctx, ggml_backend_dev_buffer_type(dev));
+	ggml_build_forward_expand(graph, z);
+	a = stats();
+	for (int i = 0; i < 2; i++) {
+		set_x(&p, 1);
+		ok = ggml_backend_graph_compute(npu, graph) == GGML_STATUS_SUCCESS && cut_right(&p, z) && ok;
+	}
+	tap(ok && stats().runs == a.runs + 2, "of a whole graph the CPU computes what we do not");
+	tap(stats().packed == a.packed + 1, "with RKNPU_GGML_KEEP its weights are packed once");
+	set_weights(&p, 1);
+	ok = ggml_backend_graph_compute(npu, graph) == GGML_STATUS_SUCCESS && cut_right(&p, z);
+	tap(ok && stats().packed == a.packed + 2, "and again if they are written");
+	unsetenv("RKNPU_GGML_KEEP");
+	ggml_backend_buffer_free(buf);
+	ggml_free(ctx);
+	drop(&p);
+}
+
 static void floats(void)
 {
 	static struct product p;
@@ -428,6 +473,7 @@ int main(int argc, char **argv)
 	ranges();
 	planner();
 	with_cpu();
+	whole_graphs();
 	hang();
 	ggml_backend_free(npu);
 	printf("1..%d\n", results);
