@@ -3,7 +3,9 @@
 # Debian's ggml and llama.cpp for the guest, or for this host: finds, downloads and unpacks it into the cache.
 
 # What the programs of the packages load, and what our backend needs beside them.
-RK_GGML_PACKAGES=(libggml0 llama.cpp-tests libdrm2)
+RK_GGML_PACKAGES=(libggml0 libggml0-backend-rpc llama.cpp-tests llama.cpp-tools llama.cpp-tools-extra libdrm2)
+# Of llama.cpp, llama-*.
+RK_GGML_PROGRAMS=(bench cli completion perplexity server)
 
 rk_build_ggml() {
 	local tmp=$1 arch=$2 deb triplet lib programs names=()
@@ -27,6 +29,11 @@ rk_build_ggml() {
 	mv "$tmp/root/usr/include" "$tmp/include" || rk_die "libggml-dev holds no headers"
 	mv "$tmp/root/$programs/ggml/test-backend-ops" "$tmp/root/$programs/llama.cpp-tests/test-llama-archs" "$tmp/bin/" ||
 		rk_die "the packages lack test-backend-ops or test-llama-archs"
+	for deb in "${RK_GGML_PROGRAMS[@]}"; do
+		mv "$tmp/root/usr/bin/llama-$deb" "$tmp/bin/" || rk_die "the packages lack llama-$deb"
+		names+=("libllama-$deb-impl.so")
+	done
+	mv "$tmp/root/$programs/llama/bin/ggml-rpc-server" "$tmp/bin/" || rk_die "the packages lack ggml-rpc-server"
 	for deb in "$tmp/root/$lib"/ggml/backends0/*.so; do names+=("${deb##*/}"); done
 	rk_root
 	# ggml looks for its own backends beside the program, which is the loader here.
@@ -37,8 +44,9 @@ rk_build_ggml() {
 # rk_ggml SUITE: a cached copy of the suite's packages; its directory (lib, include, bin, packages) is in RK_GGML.
 # rk_ggml SUITE update: the newest on the mirror. A third word is an architecture other than arm64.
 rk_ggml() {
-	local suite=$1 update=${2:-} arch=${3:-arm64} name=ggml-$1 version llama
-	[ "$arch" = arm64 ] || name=ggml-$arch-$suite
+	local suite=$1 update=${2:-} arch=${3:-arm64} name version llama
+	# What was made of others is another thing.
+	name=ggml-$(echo "${RK_GGML_PACKAGES[@]}" "${RK_GGML_PROGRAMS[@]}" | rk_hash | cut -c1-6)-$arch-$suite
 	RK_GGML=$(find "$RK_CACHE" -maxdepth 1 -name "$name-*+*" | sort -V | tail -n1)
 	[ -z "$RK_GGML" ] || [ -n "$update" ] || return 0
 	rk_apt_dir "$suite"

@@ -1,0 +1,205 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Writes a GGUF model with the shape of a real one, few layers, a vocabulary of our own and seeded random weights."""
+
+import argparse
+import array
+import math
+import random
+import struct
+
+# Of Qwen2.5's configurations: width, heads, key heads, width of the feed-forward network.
+SHAPES = {"0.5b": (896, 14, 2, 4864), "1.5b": (1536, 12, 2, 8960)}
+VOCABULARY = 1024
+CONTEXT = 2048
+ALIGNMENT = 32
+
+# GGUF's numbers of value types and of tensor types, and what a block of the latter takes: elements, bytes.
+U32, F32, BOOL, STRING, ARRAY, I32 = 4, 6, 7, 8, 9, 5
+TENSORS = {"f32": (0, 1, 4), "f16": (1, 1, 2), "q5_0": (6, 32, 22), "q8_0": (8, 32, 34), "q4_K": (12, 256, 144)}
+
+
+def half(x):
+    return struct.pack("<e", x)
+
+
+class Noise:
+    """Blocks of random weights, mean 0 and a standard deviation near 1 / sqrt(columns): sums stay in proportion."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+
+    def scaled(self, blocks, size, at, value):
+        """Random blocks with a half at AT that is near VALUE: only the lower byte of it stays random."""
+        data = bytearray(self.random.randbytes(blocks * size))
+        for offset, number in zip(at, value):
+            data[offset + 1::size] = half(number)[1:] * blocks
+        return data
+
+    def f16(self, n, deviation):
+        # Uniform: each exponent below the highest is half as likely.
+        top = 15 + math.floor(math.log2(deviation * math.sqrt(3)))
+        table = bytearray(256)
+        for byte in range(256):
+            steps = (byte >> 2 & 31 | 32)
+            lower = (steps & -steps).bit_length() - 1
+            table[byte] = byte & 0x80 | max(top - lower, 0) << 2 | byte & 3
+        data = bytearray(self.random.randbytes(2 * n))
+        data[1::2] = data[1::2].translate(bytes(table))
+        return data
+
+    def q8_0(self, n, deviation):
+        return self.scaled(n // 32, 34, (0,), (deviation / 73.9,))
+
+    def q5_0(self, n, deviation):
+        return self.scaled(n // 32, 22, (0,), (deviation / 9.23,))
+
+    def q4_K(self, n, deviation):
+        # Scales and minima have six bits, weights four: 7.5 is the weights' mean, which the minima take away.
+        return self.scaled(n // 256, 144, (0, 2), (deviation / 258, 7.5 * deviation / 258))
+
+    def f32(self, n, mean, deviation):
+        values = array.array("f", (self.random.gauss(mean, deviation) for _ in range(n)))
+        return values.tobytes()
+
+
+class Model:
+    def __init__(self, seed):
+        self.noise = Noise(seed)
+        self.metadata = []
+        self.tensors = []
+
+    # ---- metadata ----
+
+    @staticmethod
+    def string(text):
+        raw = text.encode()
+        return struct.pack("<Q", len(raw)) + raw
+
+    def put(self, key, kind, value):
+        pack = {U32: "<I", I32: "<i", F32: "<f", BOOL: "<?"}
+        one = self.string if kind == STRING else lambda v: struct.pack(pack[kind], v)
+        head = self.string(key)
+        if isinstance(value, list):
+            head += struct.pack("<IIQ", ARRAY, kind, len(value)) + b"".join(map(one, value))
+        else:
+            head += struct.pack("<I", kind) + one(value)
+        self.metadata.append(head)
+
+    # ---- tensors ----
+
+    def tensor(self, name, kind, shape, data):
+        self.tensors.append((name, TENSORS[kind][0], shape, data))
+
+    def vector(self, name, n, mean, deviation):
+        self.tensor(name, "f32", [n], self.noise.f32(n, mean, deviation))
+
+    def matrix(self, name, kind, columns, rows, gain=1.0):
+        # As llama-quantize does where a row does not hold whole blocks.
+        if columns % TENSORS[kind][1]:
+            kind = "q5_0"
+        data = getattr(self.noise, kind)(columns * rows, gain / math.sqrt(columns))
+        self.tensor(name, kind, [columns, rows], data)
+
+    def write(self, path):
+        info, data, at = b"", [], 0
+        for name, kind, shape, raw in self.tensors:
+            info += self.string(name) + struct.pack("<I", len(shape)) + struct.pack(f"<{len(shape)}Q", *shape)
+            info += struct.pack("<IQ", kind, at)
+            data += [raw, bytes(-len(raw) % ALIGNMENT)]
+            at += len(raw) + -len(raw) % ALIGNMENT
+        head = b"GGUF" + struct.pack("<IQQ", 3, len(self.tensors), len(self.metadata)) + b"".join(self.metadata) + info
+        with open(path, "wb") as f:
+            f.write(head + bytes(-len(head) % ALIGNMENT))
+            f.writelines(data)
+
+
+def byte_characters():
+    """The printable character that byte-pair vocabularies have for each byte."""
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = iter(range(256, 512))
+    return [chr(b if b in plain else next(others)) for b in range(256)]
+
+
+def vocabulary():
+    """Bytes, syllables, words of two, and what ends a text; with the merges that make them."""
+    syllables = [(c, v) for c in "bcdfghjklmnpqrstvwxz" for v in "aeiou"]
+    merges = [f"{c} {v}" for c, v in syllables]
+    words = [a + b for a, b in syllables]
+    pairs = [(a, b) for a in words for b in words][:VOCABULARY - 256 - len(words) - 1]
+    merges += [f"{a} {b}" for a, b in pairs]
+    return [*byte_characters(), *words, *(a + b for a, b in pairs), "<|endoftext|>"], merges
+
+
+def describe(model, args, shape):
+    width, heads, key_heads, inner = shape
+    tokens, merges = vocabulary()
+    model.put("general.architecture", STRING, "qwen2")
+    model.put("general.name", STRING, f"random weights, seed {args.seed}, shape of Qwen2.5-{args.shape}")
+    for key, value in (("context_length", CONTEXT), ("embedding_length", width), ("block_count", args.layers),
+                       ("feed_forward_length", inner), ("attention.head_count", heads),
+                       ("attention.head_count_kv", key_heads)):
+        model.put(f"qwen2.{key}", U32, value)
+    model.put("qwen2.attention.layer_norm_rms_epsilon", F32, 1e-6)
+    model.put("qwen2.rope.freq_base", F32, 1e6)
+    model.put("tokenizer.ggml.model", STRING, "gpt2")
+    model.put("tokenizer.ggml.pre", STRING, "qwen2")
+    model.put("tokenizer.ggml.tokens", STRING, tokens)
+    model.put("tokenizer.ggml.token_type", I32, [1] * (len(tokens) - 1) + [3])
+    model.put("tokenizer.ggml.merges", STRING, merges)
+    model.put("tokenizer.ggml.eos_token_id", U32, len(tokens) - 1)
+    model.put("tokenizer.ggml.bos_token_id", U32, len(tokens) - 1)
+    model.put("tokenizer.ggml.add_bos_token", BOOL, False)
+
+
+def fill(model, args, shape):
+    width, heads, key_heads, inner = shape
+    keys = width // heads * key_heads
+    model.matrix("token_embd.weight", args.type, width, VOCABULARY, math.sqrt(width))
+    model.vector("output_norm.weight", width, 1, 0.1)
+    # Not the embedding again: a random model would only repeat its last word.
+    model.matrix("output.weight", args.type, width, VOCABULARY, 3)
+    for i in range(args.layers):
+        at = f"blk.{i}."
+        model.vector(at + "attn_norm.weight", width, 1, 0.1)
+        for name, rows in (("q", width), ("k", keys), ("v", keys)):
+            model.matrix(f"{at}attn_{name}.weight", args.type, width, rows)
+            model.vector(f"{at}attn_{name}.bias", rows, 0, 0.1)
+        model.matrix(at + "attn_output.weight", args.type, width, width)
+        model.vector(at + "ffn_norm.weight", width, 1, 0.1)
+        model.matrix(at + "ffn_gate.weight", args.type, width, inner)
+        model.matrix(at + "ffn_up.weight", args.type, width, inner)
+        model.matrix(at + "ffn_down.weight", args.type, inner, width)
+
+
+def words(n, seed):
+    """Text of the vocabulary's syllables."""
+    chance = random.Random(seed)
+
+    def syllables(k):
+        return "".join(chance.choice("bcdfghjklmnpqrstvwxz") + chance.choice("aeiou") for _ in range(k))
+
+    return " ".join(syllables(chance.choice((2, 4))) for _ in range(n)) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shape", choices=SHAPES, default="0.5b")
+    parser.add_argument("--type", choices=("f16", "q8_0", "q4_K"), default="f16")
+    parser.add_argument("--layers", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--words", type=int, help="write so many words that such models know, instead of one")
+    parser.add_argument("out")
+    args = parser.parse_args()
+    if args.words:
+        with open(args.out, "w", encoding="ascii") as f:
+            f.write(words(args.words, args.seed))
+        return
+    model = Model(args.seed)
+    describe(model, args, SHAPES[args.shape])
+    fill(model, args, SHAPES[args.shape])
+    model.write(args.out)
+
+
+if __name__ == "__main__":
+    main()
