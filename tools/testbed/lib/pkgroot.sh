@@ -23,6 +23,14 @@ rk_pkg_root() {
 	RK_PKG_ROOT=$RK_OUT
 }
 
+# rk_ggml_root: the same, of the suite that has libggml-dev.
+rk_ggml_root() {
+	# shellcheck disable=SC2034 # others read it
+	local RK_SUITE=forky
+	rk_extra_root ggmlroot ggml-packages
+	RK_PKG_ROOT=$RK_OUT
+}
+
 # rk_pkg_enter: as rk_enter.
 rk_pkg_enter() {
 	rk_pkg_root
