@@ -131,6 +131,12 @@ check-teflon: lib ## Mesa's TensorFlow Lite delegate on our driver
 check-ggml: lib ## Debian's ggml, unmodified, with our backend for it
 	@$(CHECKS)/check-ggml $(ARGS)
 
+check-ggml-all: lib ## the same with larger products and all architectures of models
+	@$(CHECKS)/check-ggml --all $(ARGS)
+
+check-ggml-user: ## the README's commands for language models: what apt installs, in a guest
+	@$(CHECKS)/check-ggml-user
+
 check-ggml-host: ## the same on this host, on the model's arithmetic; ARGS=--table: types of weights
 	@$(CHECKS)/check-ggml-host $(ARGS)
 
@@ -158,7 +164,7 @@ check-tree: ## the module for the kernel tree DIR with CONFIG (a defconfig or a 
 compare: ## our driver beside the in-tree rocket, on the same model; ARGS=--counts-only
 	@$(BIN)/compare $(ARGS)
 
-bench-attention: selftests ## what attention by libnpu costs, build/attention.tsv; ARGS=--all: long sequences, too; --long: 4096 tokens
+bench-attention: selftests ## what attention by libnpu costs, build/attention.tsv; ARGS=--all: long sequences, too
 	@$(BIN)/bench-attention $(ARGS)
 
 bench-model: ## speed of the model's arithmetic beside a CPU library
