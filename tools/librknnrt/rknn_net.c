@@ -2,6 +2,7 @@
 /* Opens, feeds and runs compiled networks. */
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,8 @@ static int refused(int err)
 	case RT_ERR_PLATFORM_UNMATCH:
 		return rt_skip("this version does not take the model: rknn_init: %d", err);
 	}
-	if (rt_said("Invalid RKNN model version"))
+	/* The second is what 1.2.0 says. */
+	if (rt_said("Invalid RKNN model version") || rt_said("Invalid RKNN format"))
 		return rt_skip("is compiled for later versions");
 	return rt_fail("rknn_init: %d", err);
 }
@@ -57,12 +59,14 @@ static size_t input_bytes(const struct rt_tensor *t)
 
 static int query_tensors(struct net *n, int what, struct rt_tensor *t, uint32_t count)
 {
+	/* 1.2.0 knows no stride of the height, and takes its own size only. */
+	size_t bytes = rt.version < 10300 ? offsetof(struct rt_tensor, h_stride) : sizeof(*t);
 	uint32_t i;
 	int ret;
 
 	for (i = 0; i < count; i++) {
 		t[i].index = i;
-		ret = rt.query(n->ctx, what, &t[i], sizeof(t[i]));
+		ret = rt.query(n->ctx, what, &t[i], bytes);
 		if (ret)
 			return rt_fail("rknn_query(%d) of tensor %u: %d", what, i, ret);
 	}
