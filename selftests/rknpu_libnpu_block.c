@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "block.h"
 #include "rknpu_libnpu.h"
 #include "rknpu_libnpu_oracle.h"
 
@@ -29,8 +30,6 @@ static uint32_t rnd(void)
 	return state;
 }
 
-enum { WQ, WK, WV, WO, W1, W2, WEIGHTS };
-
 struct matrix {
 	uint32_t n, k;
 	uint16_t *half;
@@ -43,7 +42,7 @@ struct share {
 };
 
 struct block {
-	struct matrix m[WEIGHTS];
+	struct matrix m[BLOCK_WEIGHTS];
 	struct npu_tensor *x, *y;
 };
 
@@ -78,10 +77,10 @@ static bool make_block(struct block *b, struct npu_dev *dev)
 
 	for (size_t i = 0; i < TOKENS * WIDTH; i++)
 		x[i] = (float)(int)(rnd() % 4001 - 2000) / 500;
-	for (int i = WQ; i <= WO; i++)
+	for (int i = BLOCK_WQ; i <= BLOCK_WO; i++)
 		ok = ok && make_matrix(&b->m[i], dev, WIDTH, WIDTH);
-	ok = ok && make_matrix(&b->m[W1], dev, INNER, WIDTH) &&
-	     make_matrix(&b->m[W2], dev, WIDTH, INNER);
+	ok = ok && make_matrix(&b->m[BLOCK_W1], dev, INNER, WIDTH) &&
+	     make_matrix(&b->m[BLOCK_W2], dev, WIDTH, INNER);
 	b->x = tensor(dev, TOKENS, WIDTH);
 	b->y = tensor(dev, TOKENS, WIDTH);
 	return ok && b->x && b->y && !npu_tensor_write_f32(b->x, x, 0, 1);
@@ -89,7 +88,7 @@ static bool make_block(struct block *b, struct npu_dev *dev)
 
 static void free_block(struct block *b)
 {
-	for (int i = 0; i < WEIGHTS; i++) {
+	for (int i = 0; i < BLOCK_WEIGHTS; i++) {
 		free(b->m[i].half);
 		npu_weights_free(b->m[i].w);
 	}
@@ -139,25 +138,25 @@ static int append_views(struct npu_rec *rec, const struct block *b, const struct
 	case 0:
 		return npu_rec_rms_norm(rec, v->seen, s->norm, &norm);
 	case 1:
-		return npu_rec_matmul(rec, v->norm, b->m[WQ].w, s->q, NULL);
+		return npu_rec_matmul(rec, v->norm, b->m[BLOCK_WQ].w, s->q, NULL);
 	case 2:
-		return npu_rec_matmul(rec, s->norm, b->m[WK].w, s->k, NULL);
+		return npu_rec_matmul(rec, s->norm, b->m[BLOCK_WK].w, s->k, NULL);
 	case 3:
-		return npu_rec_matmul(rec, s->norm, b->m[WV].w, s->v, NULL);
+		return npu_rec_matmul(rec, s->norm, b->m[BLOCK_WV].w, s->v, NULL);
 	case 4:
 		return npu_rec_attention(rec, s->q, s->k, s->v, s->mixed, &att);
 	case 5:
-		return npu_rec_matmul(rec, s->mixed, b->m[WO].w, s->out, NULL);
+		return npu_rec_matmul(rec, s->mixed, b->m[BLOCK_WO].w, s->out, NULL);
 	case 6:
 		return npu_rec_add(rec, v->own, s->out, s->mid);
 	case 7:
 		return npu_rec_rms_norm(rec, s->mid, s->norm2, &norm);
 	case 8:
-		return npu_rec_matmul(rec, s->norm2, b->m[W1].w, s->h, NULL);
+		return npu_rec_matmul(rec, s->norm2, b->m[BLOCK_W1].w, s->h, NULL);
 	case 9:
 		return npu_rec_act(rec, NPU_ACT_GELU, s->h, s->gelu);
 	case 10:
-		return npu_rec_matmul(rec, s->gelu, b->m[W2].w, s->down, NULL);
+		return npu_rec_matmul(rec, s->gelu, b->m[BLOCK_W2].w, s->down, NULL);
 	default:
 		return npu_rec_add(rec, s->mid, s->down, v->y);
 	}
@@ -344,17 +343,45 @@ static void check_steps(struct __test_metadata *_metadata, const struct block *b
 			const struct share *s)
 {
 	EXPECT_EQ(0, norm_wrong(b->x, s->norm));
-	EXPECT_EQ(0, product_wrong(&b->m[WQ], s->norm, s->q));
-	EXPECT_EQ(0, product_wrong(&b->m[WK], s->norm, s->k));
-	EXPECT_EQ(0, product_wrong(&b->m[WV], s->norm, s->v));
+	EXPECT_EQ(0, product_wrong(&b->m[BLOCK_WQ], s->norm, s->q));
+	EXPECT_EQ(0, product_wrong(&b->m[BLOCK_WK], s->norm, s->k));
+	EXPECT_EQ(0, product_wrong(&b->m[BLOCK_WV], s->norm, s->v));
 	EXPECT_EQ(0, heads_wrong(s));
-	EXPECT_EQ(0, product_wrong(&b->m[WO], s->mixed, s->out));
+	EXPECT_EQ(0, product_wrong(&b->m[BLOCK_WO], s->mixed, s->out));
 	EXPECT_EQ(0, sum_wrong(b->x, s->out, s->mid));
 	EXPECT_EQ(0, norm_wrong(s->mid, s->norm2));
-	EXPECT_EQ(0, product_wrong(&b->m[W1], s->norm2, s->h));
+	EXPECT_EQ(0, product_wrong(&b->m[BLOCK_W1], s->norm2, s->h));
 	EXPECT_EQ(0, gelu_wrong(s->h, s->gelu));
-	EXPECT_EQ(0, product_wrong(&b->m[W2], s->gelu, s->down));
+	EXPECT_EQ(0, product_wrong(&b->m[BLOCK_W2], s->gelu, s->down));
 	EXPECT_EQ(0, sum_wrong(s->mid, s->down, b->y));
+}
+
+/* The whole block against doubles that know its input and weights alone; see block.h for the bound. */
+static void check_end(struct __test_metadata *_metadata, const struct block *b)
+{
+	struct block_operands o = {
+		.tokens = TOKENS, .heads = HEADS, .dim = DIM, .inner = INNER, .epsilon = 1e-5,
+		.x = rows_of(b->x),
+	};
+	struct block_row *norm, want = block_new(WIDTH);
+	float *y = rows_of(b->y);
+
+	for (int i = 0; i < BLOCK_WEIGHTS; i++)
+		o.w[i] = b->m[i].half;
+	norm = block_norms(&o, TOKENS);
+	for (int i = 0; i < 3; i++) {
+		struct block_error e;
+
+		block_row_of(&o, norm, checked[i], &want);
+		e = block_compare(&want, y + (size_t)checked[i] * WIDTH);
+		EXPECT_TRUE(block_ok(&e));
+		TH_LOG("row %u: off by %.2g, %.2g at most; bound %.2g", checked[i], e.rms, e.most, e.bound);
+	}
+	block_free(norm, TOKENS);
+	free(norm);
+	free(want.v);
+	free(y);
+	free((void *)o.x);
 }
 
 /* Each operation is a recording: an ioctl and an interrupt each. */
@@ -396,6 +423,7 @@ RK_TEST_F_TIMEOUT(block, transformer, 600,
 	run_counted(_metadata, rec, 1);
 	ASSERT_EQ(0, npu_tensor_read(b.y, one, 0));
 	check_steps(_metadata, &b, &s[0]);
+	check_end(_metadata, &b);
 	npu_rec_free(rec);
 	run_apart(_metadata, self->dev, &b, &s[0]);
 	ASSERT_EQ(0, npu_tensor_read(b.y, other, 0));
