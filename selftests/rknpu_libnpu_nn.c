@@ -106,6 +106,51 @@ RK_TEST_F_TIMEOUT(nn, long_sums, 120, "fp16 sums of 9000 columns are added on th
 	npu_weights_free(tw);
 }
 
+static int nibble(const uint8_t *p, size_t i)
+{
+	int v = p[i / 2] >> (i % 2 ? 4 : 0) & 0xf;
+
+	return v < 8 ? v : v - 16;
+}
+
+RK_TEST_F(nn, int4, "products of INT4 are exact, in INT16")
+{
+	enum { M = 13, N = 128, K = 510 };
+	struct npu_weights_desc d = { .type = NPU_PREC_INT4, .n = N, .k = K };
+	static uint8_t x[M * K / 2], w[N * K / 2];
+	struct npu_rec *rec = recording(self->dev);
+	struct npu_weights *tw = NULL;
+	struct npu_tensor *tx, *ty;
+	static int16_t y[M * N];
+	unsigned int bad = 0;
+
+	RK_REQUIRE_MODEL();
+	rk_scrub(false);
+	for (size_t i = 0; i < sizeof(x); i++)
+		x[i] = i * 37 ^ i >> 5;
+	for (size_t i = 0; i < sizeof(w); i++)
+		w[i] = i * 101 ^ i >> 7;
+	ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_INT4, M, K, &tx));
+	ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_INT16, M, N, &ty));
+	ASSERT_EQ(0, npu_weights_new(self->dev, &d, w, &tw));
+	ASSERT_EQ(0, npu_tensor_write(tx, x, 0));
+	end_and_run(_metadata, rec, npu_rec_matmul(rec, tx, tw, ty, NULL), variant->uapi);
+	ASSERT_EQ(0, npu_tensor_read(ty, y, 0));
+	for (int m = 0; m < M; m++)
+		for (int n = 0; n < N; n++) {
+			int sum = 0;
+
+			for (int k = 0; k < K; k++)
+				sum += nibble(x, m * K + k) * nibble(w, n * K + k);
+			bad += y[m * N + n] != sum;
+		}
+	EXPECT_EQ(0, bad);
+	npu_rec_free(rec);
+	npu_tensor_free(tx);
+	npu_tensor_free(ty);
+	npu_weights_free(tw);
+}
+
 RK_TEST_F_TIMEOUT(nn, softmax, 120, "softmax with a causal mask is within its bound")
 {
 	enum { M = 33, N = 70 };

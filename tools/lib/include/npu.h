@@ -101,17 +101,22 @@ int npu_version(const struct npu_dev *dev, struct npu_version *v);
 /**
  * enum npu_prec - element types as every block encodes them
  * @NPU_PREC_INT8: 8-bit two's complement
+ * @NPU_PREC_INT16: 16-bit two's complement, results of INT4 only
  * @NPU_PREC_FP16: IEEE binary16
  * @NPU_PREC_BF16: the upper half of IEEE binary32, for products
  * @NPU_PREC_INT32: 32-bit two's complement, results only
  * @NPU_PREC_FP32: IEEE binary32, results only
+ * @NPU_PREC_INT4: 4-bit two's complement, for products with each other: two in a byte, the first one in
+ *	its lower half. There is no mode for INT4 with INT8
  */
 enum npu_prec {
 	NPU_PREC_INT8 = 0,
+	NPU_PREC_INT16 = 1,
 	NPU_PREC_FP16 = 2,
 	NPU_PREC_BF16 = 3,
 	NPU_PREC_INT32 = 4,
 	NPU_PREC_FP32 = 5,
+	NPU_PREC_INT4 = 6,
 };
 
 /**

@@ -249,9 +249,9 @@ const char *npu_prog_message(const struct npu_prog *p);
  * out_c = N with a 1x1 kernel.
  */
 struct npu_conv_task {
-	/** @in: NPU_PREC_INT8, NPU_PREC_FP16 or NPU_PREC_BF16 */
+	/** @in: NPU_PREC_INT8, NPU_PREC_FP16, NPU_PREC_BF16 or NPU_PREC_INT4 */
 	enum npu_prec in;
-	/** @out: INT8 or INT32 for INT8, FP16 or FP32 for FP16, BF16 or FP32 for BF16 */
+	/** @out: INT8 or INT32 for INT8, FP16 or FP32 for FP16, BF16 or FP32 for BF16, INT16 for INT4 */
 	enum npu_prec out;
 	/** @in_w: width this task reads, 1 to 2047 */
 	/** @in_h: height this task reads, 1 to 1022 */
@@ -269,7 +269,7 @@ struct npu_conv_task {
 	uint32_t out_h_full;
 	/** @out_pitch: positions from one surface to the next, 0 = out_w * out_h_full */
 	uint32_t out_pitch;
-	/** @out_c: multiple of 32 (int8) or 16 (fp16), to 8192 */
+	/** @out_c: multiple of 32 (int8), 16 (fp16) or 64 (int4), to 8192 */
 	uint32_t out_c;
 	/**
 	 * @depthwise: channel by channel; @in_c and @out_c are the same multiple of 64
@@ -336,7 +336,7 @@ int npu_prog_conv(struct npu_prog *p, const struct npu_conv_task *t);
  * @in: type of A and B
  * @out: type of C
  * @m: 1 or a multiple of 4
- * @n: multiple of 32 (int8) or 16 (fp16)
+ * @n: multiple of 32 (int8), 16 (fp16) or 64 (int4)
  * @k: multiple of 32
  *
  * Sizes of the three buffers: m*k, n*k and m*n elements, laid out by

@@ -185,10 +185,10 @@ struct npu_rec_matmul_opts {
 /**
  * npu_rec_matmul - append y = act(x * W^T + bias)
  * @rec: recording
- * @x: M x K, INT8, FP16 or BF16
+ * @x: M x K, INT8, FP16, BF16 or INT4
  * @w: N x K weights of the same type
- * @y: M x N; INT32, or INT8 for weights with a requantisation; or FP32, or the type of @x. Shares
- *     no element with @x
+ * @y: M x N; INT32, or INT8 for weights with a requantisation; INT16 of INT4; or FP32, or the type
+ *     of @x. Shares no element with @x
  * @opts: options or NULL
  *
  * Integers are exact, modulo requantisation, see npu_requant_apply(). Sums of FP16
@@ -196,6 +196,9 @@ struct npu_rec_matmul_opts {
  * before that they are off by at most K * 2^-24 times the sum of the products' magnitudes. BF16 is
  * the same, and rounded once to BF16, which is 2^-8 of the result; no other operation but
  * concatenation takes it.
+ *
+ * INT4 is exact up to 511 columns; sums of more may exceed INT16, where they saturate. It has no
+ * activations, and there is no mode for more than 4096 columns.
  *
  * More than 4096 columns are summed up by several programs, whose results the NPU adds:
  * INT32 saturates at each addition, FP32 is rounded once more for each, which the bound

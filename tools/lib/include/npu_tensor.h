@@ -54,7 +54,10 @@ struct npu_tensor;
  * struct npu_shape - type and size of a tensor
  */
 struct npu_shape {
-	/** @type: INT8, FP16 or BF16; INT32 and FP32 for results only */
+	/**
+	 * @type: INT8, FP16, BF16 or INT4; INT32, FP32 and INT16 for results only. INT4 has an even
+	 * number of columns
+	 */
 	enum npu_prec type;
 	/** @rows: rows of a matrix, or positions of an image */
 	/** @cols: columns of a matrix, or channels of an image */
@@ -198,7 +201,7 @@ int npu_tensor_read(struct npu_tensor *t, void *dst, size_t ld);
  *
  * Quotients are rounded to nearest even, and saturate in INT8. NaN is 0 in INT8.
  *
- * Return: as npu_tensor_write(), and -EINVAL for INT32 or a bad scale.
+ * Return: as npu_tensor_write(), and -EINVAL for other types or a bad scale.
  */
 int npu_tensor_write_f32(struct npu_tensor *t, const float *src, size_t ld, float scale);
 
@@ -209,7 +212,7 @@ int npu_tensor_write_f32(struct npu_tensor *t, const float *src, size_t ld, floa
  * @ld: elements from row to row in @dst, 0 = dense
  * @scale: a number is an element times this, above 0
  *
- * Return: as npu_tensor_read(), and -EINVAL for a bad scale.
+ * Return: as npu_tensor_read(), and -EINVAL for INT4 or a bad scale.
  */
 int npu_tensor_read_f32(struct npu_tensor *t, float *dst, size_t ld, float scale);
 
@@ -220,7 +223,7 @@ int npu_tensor_read_f32(struct npu_tensor *t, float *dst, size_t ld, float scale
  *
  * On the CPU. NaN is no element; a row of nothing else has column 0.
  *
- * Return: as npu_tensor_read(), or -ENOMEM.
+ * Return: as npu_tensor_read(), and -EINVAL for INT4.
  */
 int npu_tensor_argmax(struct npu_tensor *t, uint32_t *col);
 
@@ -232,7 +235,11 @@ struct npu_weights;
  * struct npu_weights_desc - weights of y = x * W^T + bias
  */
 struct npu_weights_desc {
-	/** @type: INT8, FP16 or BF16 */
+	/**
+	 * @type: INT8, FP16, BF16 or INT4. The operand has the same type: no mode of the NPU that is
+	 * known multiplies INT4 weights with INT8. Of INT4, @n is a multiple of 64, @k and @ld are even,
+	 * and there is no @bias and no @rq
+	 */
 	enum npu_prec type;
 	/** @n: columns of the result */
 	/** @k: columns of the input; above 4096 see npu_rec_matmul() */

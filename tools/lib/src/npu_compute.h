@@ -46,7 +46,16 @@ static inline uint64_t npu_tensor_iova(const struct npu_tensor *t)
 /* Columns of one 16-byte surface. */
 static inline uint32_t npu_tensor_lanes(const struct npu_tensor *t)
 {
-	return (uint32_t)(NPU_ATOM_BYTES / npu_prec_bytes(t->shape.type));
+	return 8 * NPU_ATOM_BYTES / npu_prec_bits(t->shape.type);
+}
+
+/* Where an element is, from the first one on. */
+static inline uint64_t npu_tensor_place(const struct npu_tensor *t, uint32_t row, uint32_t col)
+{
+	uint32_t lanes = npu_tensor_lanes(t);
+
+	return ((uint64_t)(col / lanes) * t->pitch + row) * NPU_ATOM_BYTES +
+	       col % lanes * npu_prec_bits(t->shape.type) / 8;
 }
 
 /* In memory that becomes the tensor's own; NULL where there is no memory for the tensor. */
@@ -68,6 +77,9 @@ uint8_t *npu_tensor_atom(const struct npu_tensor *t, uint32_t surface, uint32_t 
 #define NPU_ANY_SPACE	(-1)
 int npu_weights_new_at(struct npu_dev *dev, int space, const struct npu_weights_desc *desc,
 		       const void *src, struct npu_weights **out);
+
+/* npu_pack_int4.c: elements are nibbles; @n is a multiple of 64, @ld and @k are even */
+void npu_pack_int4(uint8_t *dst, const uint8_t *src, size_t ld, bool is_kn, size_t n, size_t k, size_t k_pad);
 
 /* npu_pack.c: npu_pack_weights() for matrices, faster */
 void npu_pack_matrix(void *dst, const void *src, size_t ld, bool is_kn, size_t bpe,

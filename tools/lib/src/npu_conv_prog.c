@@ -52,22 +52,30 @@ static const enum npu_reg_id core_order[] = {
 	NPU_R_CORE_CLIP_TRUNCATE, NPU_R_CORE_UNKNOWN_3030,
 };
 
-size_t npu_prec_bytes(enum npu_prec prec)
+uint32_t npu_prec_bits(enum npu_prec prec)
 {
 	switch (prec) {
+	case NPU_PREC_INT4:
+		return 4;
 	case NPU_PREC_INT8:
-		return 1;
+		return 8;
+	case NPU_PREC_INT16:
 	case NPU_PREC_FP16:
 	case NPU_PREC_BF16:
-		return 2;
+		return 16;
 	default:
-		return 4;
+		return 32;
 	}
+}
+
+size_t npu_prec_bytes(enum npu_prec prec)
+{
+	return npu_prec_bits(prec) / 8;
 }
 
 uint32_t npu_kernel_group(enum npu_prec in)
 {
-	return in == NPU_PREC_INT8 ? 32 : 16;
+	return in == NPU_PREC_INT4 ? 64 : in == NPU_PREC_INT8 ? 32 : 16;
 }
 
 uint32_t npu_depthwise_group(enum npu_prec in)
@@ -77,7 +85,7 @@ uint32_t npu_depthwise_group(enum npu_prec in)
 
 uint32_t npu_row_entries(enum npu_prec in, uint32_t w, uint32_t c)
 {
-	return (uint32_t)div_up((uint64_t)w * c * npu_prec_bytes(in), NPU_CBUF_ENTRY_BYTES);
+	return (uint32_t)div_up((uint64_t)w * c * npu_prec_bits(in), 8 * NPU_CBUF_ENTRY_BYTES);
 }
 
 /*
@@ -91,7 +99,7 @@ uint32_t npu_weight_banks(size_t kernel_bytes)
 
 static size_t kernel_bytes(const struct npu_conv_task *t)
 {
-	return (size_t)t->kw * t->kh * t->in_c * npu_prec_bytes(t->in);
+	return (size_t)t->kw * t->kh * t->in_c * npu_prec_bits(t->in) / 8;
 }
 
 /* Of all kernels; a depthwise convolution has one of all channels. */
@@ -117,7 +125,9 @@ static int check_types(struct npu_prog *p, const struct npu_conv_task *t)
 {
 	bool requant = t->out == NPU_PREC_INT8;
 	bool is_float = t->in == NPU_PREC_FP16 || (t->in == NPU_PREC_BF16 && !t->depthwise);
+	bool plain = !t->depthwise && !t->has_bias && !t->relu;
 	bool ok = t->in == NPU_PREC_INT8 ? requant || (t->out == NPU_PREC_INT32 && !t->depthwise)
+		: t->in == NPU_PREC_INT4 ? t->out == NPU_PREC_INT16 && plain
 		: is_float && (t->out == t->in || t->out == NPU_PREC_FP32);
 
 	if (!ok)
@@ -137,7 +147,7 @@ static int check_types(struct npu_prog *p, const struct npu_conv_task *t)
 
 static int check_channels(struct npu_prog *p, const struct npu_conv_task *t)
 {
-	uint32_t group = channel_group(t), bytes = t->in_c * (uint32_t)npu_prec_bytes(t->in);
+	uint32_t group = channel_group(t), bytes = t->in_c * npu_prec_bits(t->in) / 8;
 
 	if (!t->in_c || t->in_c % 32)
 		return npu_prog_fail(p, -EINVAL, "in_c: %u is not a positive multiple of 32",

@@ -76,6 +76,8 @@ int npu_prog_fail(struct npu_prog *p, int err, const char *fmt, ...)
 void npu_prog_clear_image(struct npu_prog *p);
 
 /* npu_conv_prog.c */
+uint32_t npu_prec_bits(enum npu_prec prec);
+/* Of types that fill bytes. */
 size_t npu_prec_bytes(enum npu_prec prec);
 uint32_t npu_kernel_group(enum npu_prec in);
 /* Channels that depthwise weights keep together. */

@@ -84,7 +84,7 @@ static inline struct npu_tensor npu_part(const struct npu_tensor *t, uint32_t ro
 {
 	struct npu_tensor part = *t;
 
-	part.offset += npu_feature_offset(npu_prec_bytes(t->shape.type), t->pitch, row, col);
+	part.offset += npu_tensor_place(t, row, col);
 	part.shape.rows = rows;
 	part.shape.cols = cols;
 	return part;

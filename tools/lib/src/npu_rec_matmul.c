@@ -23,6 +23,8 @@ bool npu_product_types_fit(const struct npu_tensor *x, const struct npu_weights 
 
 	if (x->shape.type != w->type || (w->depthwise && out == NPU_PREC_INT32))
 		return false;
+	if (w->type == NPU_PREC_INT4)
+		return out == NPU_PREC_INT16;
 	if (w->type != NPU_PREC_INT8)
 		return out == w->type || out == NPU_PREC_FP32;
 	return w->rq.scale ? out == NPU_PREC_INT8 : out == NPU_PREC_INT32 && !w->has_bias;
@@ -33,7 +35,7 @@ bool npu_act_folds(enum npu_act act, const struct npu_tensor *y)
 	const struct npu_table *table = npu_table_of(act);
 
 	if (act <= NPU_ACT_RELU)
-		return true;
+		return !act || y->shape.type != NPU_PREC_INT16;
 	return table && !npu_table_of_patterns(table) && y->shape.type == NPU_PREC_FP16;
 }
 
@@ -63,6 +65,11 @@ static int check(struct npu_rec *rec, const struct npu_tensor *x, const struct n
 	return 0;
 }
 
+static bool is_float(const struct npu_weights *w)
+{
+	return w->type != NPU_PREC_INT8 && w->type != NPU_PREC_INT4;
+}
+
 /* A stretch of the columns of @x, and the weights that belong to it. */
 struct stretch {
 	uint32_t k0, k, kp;
@@ -74,14 +81,15 @@ static int make_plan(struct npu_plan *plan, const struct npu_tensor *x,
 		     const struct npu_weights *w, const struct npu_rec_matmul_opts *opts)
 {
 	struct npu_matmul_desc d = {
-		.dtype = w->type == NPU_PREC_INT8 ? NPU_INT8_INT32 : NPU_FP16_FP32,
+		.dtype = is_float(w) ? NPU_FP16_FP32 : NPU_INT8_INT32,
 		.m = x->shape.rows, .n = w->n, .k = (uint32_t)min_u64(w->k, w->k_step),
 	};
 	struct npu_opts o = { .jobs = 1 };
 
 	if (opts) {
 		o.max_m = opts->max_m;
-		o.max_n = opts->max_n;
+		/* Of INT4 it is planned as of INT8, whose groups of kernels are smaller. */
+		o.max_n = (uint32_t)round_up(opts->max_n, npu_kernel_group(w->type));
 	}
 	return npu_plan_make(plan, &d, &o);
 }
@@ -91,18 +99,16 @@ static int add_tile(struct npu_rec *rec, const struct npu_tile *t, const struct 
 		    const struct stretch *s)
 {
 	const struct npu_table *table = npu_table_of(s->act);
-	size_t bpe = npu_prec_bytes(w->type);
 	uint32_t np = (uint32_t)round_up(w->n_all ? w->n_all : w->n, npu_kernel_group(w->type));
 	struct npu_conv_task task;
 
 	npu_matmul_task(&task, w->type, y->shape.type, t->mp, t->np, s->kp);
 	task.in_h_full = x->pitch;
 	task.out_h_full = y->pitch;
-	task.in_iova = npu_tensor_iova(x) + npu_feature_offset(bpe, x->pitch, t->m0, s->k0);
-	task.weight_iova = w->mem->iova +
-			   ((uint64_t)np * s->k0 + (uint64_t)(w->n_from + t->n0) * s->kp) * bpe;
-	task.out_iova = npu_tensor_iova(y) +
-			npu_feature_offset(npu_prec_bytes(y->shape.type), y->pitch, t->m0, t->n0);
+	task.in_iova = npu_tensor_iova(x) + npu_tensor_place(x, t->m0, s->k0);
+	task.weight_iova = w->mem->iova + ((uint64_t)np * s->k0 + (uint64_t)(w->n_from + t->n0) * s->kp) *
+						  npu_prec_bits(w->type) / 8;
+	task.out_iova = npu_tensor_iova(y) + npu_tensor_place(y, t->m0, t->n0);
 	task.relu = s->act == NPU_ACT_RELU;
 	task.has_bias = s->bias;
 	if (s->bias)
@@ -125,11 +131,6 @@ static int add_tiles(struct npu_rec *rec, const struct npu_plan *plan,
 		if (add_tile(rec, &plan->tile[i], x, w, y, s))
 			break;
 	return ret;
-}
-
-static bool is_float(const struct npu_weights *w)
-{
-	return w->type != NPU_PREC_INT8;
 }
 
 /* Sums of several programs: what one gave, and what there was with and without it. */
@@ -281,7 +282,8 @@ static int append_rows(struct npu_rec *rec, const void *arg, uint32_t row, uint3
 
 static int append_columns(struct npu_rec *rec, const struct product *p, uint32_t shares)
 {
-	uint32_t n = p->w->n, step = (uint32_t)round_up(div_up(n, shares), NPU_TENSOR_COLS);
+	uint32_t unit = (uint32_t)max_u64(NPU_TENSOR_COLS, npu_kernel_group(p->w->type));
+	uint32_t n = p->w->n, step = (uint32_t)round_up(div_up(n, shares), unit);
 	int ret = 0;
 
 	for (uint32_t i = 0; !ret && i * step < n; i++) {

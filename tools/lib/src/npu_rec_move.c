@@ -10,10 +10,8 @@
 static struct npu_atoms part(const struct npu_tensor *t, uint32_t row, uint32_t rows,
 			     uint32_t col, uint32_t surfaces)
 {
-	size_t bpe = npu_prec_bytes(t->shape.type);
-
 	return (struct npu_atoms){
-		.iova = npu_tensor_iova(t) + npu_feature_offset(bpe, t->pitch, row, col),
+		.iova = npu_tensor_iova(t) + npu_tensor_place(t, row, col),
 		.width = rows, .height = 1, .surfaces = surfaces, .line = rows, .surf = t->pitch,
 	};
 }

@@ -12,7 +12,8 @@
 static bool known_type(enum npu_prec type)
 {
 	return type == NPU_PREC_INT8 || type == NPU_PREC_FP16 || type == NPU_PREC_BF16 ||
-	       type == NPU_PREC_INT32 || type == NPU_PREC_FP32;
+	       type == NPU_PREC_INT32 || type == NPU_PREC_FP32 || type == NPU_PREC_INT4 ||
+	       type == NPU_PREC_INT16;
 }
 
 static uint32_t rows_stored(uint32_t rows)
@@ -25,7 +26,10 @@ uint64_t npu_tensor_bytes(enum npu_prec type, uint32_t rows, uint32_t cols)
 	/* The product must not wrap. */
 	if (!known_type(type) || !rows || !cols || rows > INT32_MAX || cols > INT32_MAX / 4)
 		return 0;
-	return rows_stored(rows) * round_up(cols, NPU_TENSOR_COLS) * npu_prec_bytes(type);
+	/* Rows are read and written in whole bytes. */
+	if (type == NPU_PREC_INT4 && cols % 2)
+		return 0;
+	return rows_stored(rows) * (round_up(cols, NPU_TENSOR_COLS) * npu_prec_bits(type) / 8);
 }
 
 static struct npu_tensor *tensor_new(struct npu_dev *dev, struct npu_mem *mem,
@@ -158,7 +162,7 @@ int npu_tensor_view(const struct npu_tensor *t, uint32_t row, uint32_t rows, uin
 	if (!(one || part_ok(row, rows, t->shape.rows, NPU_TENSOR_ROWS)) ||
 	    !part_ok(col, ncols, t->shape.cols, NPU_TENSOR_COLS))
 		return -EINVAL;
-	offset = t->offset + npu_feature_offset(npu_prec_bytes(shape.type), t->pitch, row, col);
+	offset = t->offset + npu_tensor_place(t, row, col);
 	v = tensor_new(t->dev, t->mem, shape, t->pitch, offset);
 	if (!v)
 		return -ENOMEM;
@@ -244,15 +248,21 @@ uint8_t *npu_tensor_atom(const struct npu_tensor *t, uint32_t surface, uint32_t 
 	       ((uint64_t)surface * t->pitch + row) * NPU_ATOM_BYTES;
 }
 
+/* Bytes of so many elements of a row. */
+static size_t row_bytes(const struct npu_tensor *t, size_t cols)
+{
+	return cols * npu_prec_bits(t->shape.type) / 8;
+}
+
 static uint64_t payload(const struct npu_tensor *t)
 {
-	return (uint64_t)t->shape.rows * t->shape.cols * npu_prec_bytes(t->shape.type);
+	return t->shape.rows * (uint64_t)row_bytes(t, t->shape.cols);
 }
 
 /* A last surface that is not full belongs to this tensor alone, so its rest is cleared. */
 static void copy_in(struct npu_tensor *t, const uint8_t *src, size_t pitch)
 {
-	size_t bytes = t->shape.cols * npu_prec_bytes(t->shape.type);
+	size_t bytes = row_bytes(t, t->shape.cols);
 	uint32_t n = surfaces(t);
 
 	for (uint32_t s = 0; s < n; s++) {
@@ -272,34 +282,40 @@ static void copy_in(struct npu_tensor *t, const uint8_t *src, size_t pitch)
 	}
 }
 
+static bool ld_fits(const struct npu_tensor *t, size_t ld)
+{
+	return ld >= t->shape.cols && (t->shape.type != NPU_PREC_INT4 || ld % 2 == 0);
+}
+
 int npu_tensor_write(struct npu_tensor *t, const void *src, size_t ld)
 {
 	int ret;
 
 	ld = ld ? ld : t->shape.cols;
-	if (ld < t->shape.cols)
+	if (!ld_fits(t, ld))
 		return -EINVAL;
 	ret = npu_tensor_begin(t, true);
 	if (ret)
 		return ret;
-	copy_in(t, src, ld * npu_prec_bytes(t->shape.type));
+	copy_in(t, src, row_bytes(t, ld));
 	npu_dev_stats(t->dev)->packed += payload(t);
 	return npu_tensor_end(t);
 }
 
 int npu_tensor_read(struct npu_tensor *t, void *dst, size_t ld)
 {
-	size_t bpe = npu_prec_bytes(t->shape.type);
+	bool nibbles = t->shape.type == NPU_PREC_INT4;
+	size_t bpe = nibbles ? 1 : npu_prec_bytes(t->shape.type), per = nibbles ? 2 : 1;
 	int ret;
 
 	ld = ld ? ld : t->shape.cols;
-	if (ld < t->shape.cols)
+	if (!ld_fits(t, ld))
 		return -EINVAL;
 	ret = npu_tensor_begin(t, false);
 	if (ret)
 		return ret;
-	npu_unpack_feature(dst, ld, npu_tensor_atom(t, 0, 0), bpe, t->shape.rows, t->shape.cols,
-			   t->pitch);
+	npu_unpack_feature(dst, ld / per, npu_tensor_atom(t, 0, 0), bpe, t->shape.rows,
+			   t->shape.cols / per, t->pitch);
 	npu_dev_stats(t->dev)->unpacked += payload(t);
 	return 0;
 }

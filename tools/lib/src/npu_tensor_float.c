@@ -50,6 +50,9 @@ static float load(const uint8_t *p, enum npu_prec type)
 	case NPU_PREC_BF16:
 		memcpy(&h, p, sizeof(h));
 		return npu_bf16_to_f32(h);
+	case NPU_PREC_INT16:
+		memcpy(&h, p, sizeof(h));
+		return (int16_t)h;
 	case NPU_PREC_INT32:
 		memcpy(&i, p, sizeof(i));
 		return (float)i;
@@ -81,7 +84,7 @@ static uint8_t *element(const struct npu_tensor *t, uint32_t row, uint32_t col)
 static bool args_ok(const struct npu_tensor *t, size_t *ld, float scale)
 {
 	*ld = *ld ? *ld : t->shape.cols;
-	return *ld >= t->shape.cols && scale > 0 && isfinite(scale);
+	return *ld >= t->shape.cols && scale > 0 && isfinite(scale) && t->shape.type != NPU_PREC_INT4;
 }
 
 static uint64_t payload(const struct npu_tensor *t)
@@ -93,7 +96,7 @@ int npu_tensor_write_f32(struct npu_tensor *t, const float *src, size_t ld, floa
 {
 	int ret;
 
-	if (!args_ok(t, &ld, scale) || t->shape.type == NPU_PREC_INT32)
+	if (!args_ok(t, &ld, scale) || t->shape.type == NPU_PREC_INT32 || t->shape.type == NPU_PREC_INT16)
 		return -EINVAL;
 	ret = npu_tensor_begin(t, true);
 	if (ret)
@@ -139,7 +142,7 @@ static uint32_t largest(const struct npu_tensor *t, uint32_t row)
 
 int npu_tensor_argmax(struct npu_tensor *t, uint32_t *col)
 {
-	int ret = npu_tensor_begin(t, false);
+	int ret = t->shape.type == NPU_PREC_INT4 ? -EINVAL : npu_tensor_begin(t, false);
 
 	for (uint32_t r = 0; !ret && r < t->shape.rows; r++)
 		col[r] = largest(t, r);

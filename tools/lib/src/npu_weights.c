@@ -16,8 +16,12 @@
 static int check_desc(const struct npu_weights_desc *d)
 {
 	size_t row = d->is_kn ? d->n : d->k;
-	bool known = d->type == NPU_PREC_INT8 || d->type == NPU_PREC_FP16 || d->type == NPU_PREC_BF16;
+	bool known = d->type == NPU_PREC_INT8 || d->type == NPU_PREC_FP16 || d->type == NPU_PREC_BF16 ||
+		     d->type == NPU_PREC_INT4;
 
+	if (d->type == NPU_PREC_INT4 &&
+	    (d->n % npu_kernel_group(d->type) || d->k % 2 || d->ld % 2 || d->bias || d->k > NPU_TASK_MAX_K))
+		return -EINVAL;
 	if (!known || !d->n || !d->k ||
 	    d->n > INT32_MAX / 2 || d->k > INT32_MAX / 2 || (d->ld && d->ld < row))
 		return -EINVAL;
@@ -32,6 +36,10 @@ static void pack(const struct npu_weights *w, const struct npu_weights_desc *d, 
 {
 	size_t bpe = npu_prec_bytes(d->type), ld = d->ld ? d->ld : d->is_kn ? d->n : d->k;
 
+	if (d->type == NPU_PREC_INT4) {
+		npu_pack_int4(w->mem->bo->map, src, ld, d->is_kn, d->n, d->k, w->kp);
+		return;
+	}
 	for (uint32_t k = 0; k < w->k; k += w->k_step) {
 		size_t from = d->is_kn ? k * ld : k;
 
@@ -45,9 +53,8 @@ static void pack(const struct npu_weights *w, const struct npu_weights_desc *d, 
 static int alloc_and_pack(struct npu_weights *w, int space, const struct npu_weights_desc *d,
 			  const void *src)
 {
-	size_t bpe = npu_prec_bytes(d->type);
 	uint32_t np = (uint32_t)round_up(d->n, npu_kernel_group(d->type));
-	uint64_t bytes = (uint64_t)np * w->kp * bpe;
+	uint64_t bytes = (uint64_t)np * w->kp * npu_prec_bits(d->type) / 8;
 	int ret;
 
 	w->bias_offset = round_up(bytes, BIAS_ALIGN);
@@ -63,7 +70,7 @@ static int alloc_and_pack(struct npu_weights *w, int space, const struct npu_wei
 	if (d->bias)
 		memcpy((uint8_t *)w->mem->bo->map + w->bias_offset, d->bias,
 		       d->n * sizeof(int32_t));
-	npu_dev_stats(w->dev)->weights += (uint64_t)d->n * d->k * bpe;
+	npu_dev_stats(w->dev)->weights += (uint64_t)d->n * d->k * npu_prec_bits(d->type) / 8;
 	return npu_bo_fini(w->mem->bo);
 }
 

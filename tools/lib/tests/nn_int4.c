@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Products of INT4 against integers, exact, and what there is no mode for.
+ */
+#include "nn.h"
+
+#define OURS	(DRM_ROCKET_FEATURE_SUBMIT_EXT | DRM_ROCKET_FEATURE_BATCHED | DRM_ROCKET_FEATURE_SCHED)
+
+static int nibble(const uint8_t *p, size_t i)
+{
+	int v = p[i / 2] >> (i % 2 ? 4 : 0) & 0xf;
+
+	return v < 8 ? v : v - 16;
+}
+
+static uint32_t rnd(uint32_t n)
+{
+	nn_seed = nn_seed * 1664525u + 1013904223u;
+	return (nn_seed >> 8) % n;
+}
+
+/* Of any value, or of the largest magnitudes, whose sums saturate. */
+static uint8_t *nibbles(size_t n, bool large)
+{
+	uint8_t *p = malloc(n / 2 + 1);
+
+	for (size_t i = 0; i < n / 2 + 1; i++)
+		p[i] = large ? 0x88 : (uint8_t)rnd(256);
+	return p;
+}
+
+struct shape {
+	uint32_t m, n, k, cores, max_m;
+	bool is_kn, large;
+};
+
+static int16_t want(const struct shape *s, const uint8_t *x, const uint8_t *w, uint32_t m, uint32_t n)
+{
+	int32_t sum = 0;
+
+	for (uint32_t k = 0; k < s->k; k++)
+		sum += nibble(x, (size_t)m * s->k + k) *
+		       nibble(w, s->is_kn ? (size_t)k * s->n + n : (size_t)n * s->k + k);
+	return (int16_t)(sum > INT16_MAX ? INT16_MAX : sum < INT16_MIN ? INT16_MIN : sum);
+}
+
+static int run(struct npu_dev *dev, const struct shape *s, const uint8_t *px, const uint8_t *pw, int16_t *y)
+{
+	struct npu_weights_desc d = { .type = NPU_PREC_INT4, .n = s->n, .k = s->k, .is_kn = s->is_kn };
+	struct npu_rec_opts o = { .cores = s->cores };
+	struct npu_rec_matmul_opts mo = { .max_m = s->max_m };
+	struct npu_tensor *x = nn_tensor(dev, NPU_PREC_INT4, s->m, s->k, NULL);
+	struct npu_tensor *t = nn_tensor(dev, NPU_PREC_INT16, s->m, s->n, NULL);
+	uint8_t *back = malloc((size_t)s->m * s->k / 2);
+	struct npu_weights *w = NULL;
+	struct npu_rec *rec = NULL;
+	int ret = npu_weights_new(dev, &d, pw, &w);
+
+	ret = ret ? ret : npu_tensor_write(x, px, 0);
+	ret = ret ? ret : npu_tensor_read(x, back, 0);
+	ret = ret ? ret : memcmp(px, back, (size_t)s->m * s->k / 2) ? -1 : 0;
+	ret = ret ? ret : npu_rec_new(dev, &o, &rec);
+	ret = ret ? ret : nn_run(rec, npu_rec_matmul(rec, x, w, t, &mo));
+	ret = ret ? ret : npu_tensor_read(t, y, 0);
+	npu_rec_free(rec);
+	npu_tensor_free(x);
+	npu_tensor_free(t);
+	npu_weights_free(w);
+	free(back);
+	return ret;
+}
+
+static void test_product(struct npu_dev *dev, const struct shape *s)
+{
+	uint8_t *x = nibbles((size_t)s->m * s->k, s->large), *w = nibbles((size_t)s->n * s->k, s->large);
+	int16_t *y = calloc((size_t)s->m * s->n, sizeof(*y));
+	int ret = run(dev, s, x, w, y);
+	uint32_t bad = 0;
+
+	for (uint32_t m = 0; m < s->m; m++)
+		for (uint32_t n = 0; n < s->n; n++)
+			bad += y[(size_t)m * s->n + n] != want(s, x, w, m, n);
+	tap_ok(!ret && !bad, "%u x %u x %u%s%s, %u cores: error %d, %u wrong", s->m, s->n, s->k,
+	       s->is_kn ? ", [k][n]" : "", s->large ? ", saturated" : "", s->cores, ret, bad);
+	free(x);
+	free(w);
+	free(y);
+}
+
+static void test_random(struct npu_dev *dev)
+{
+	for (int i = 0; i < 40; i++) {
+		struct shape s = {
+			.m = 1 + rnd(50), .n = 64 * (1 + rnd(5)), .k = 2 * (1 + rnd(300)), .cores = 1 + rnd(3),
+			.max_m = rnd(2) * 8, .is_kn = rnd(2),
+		};
+
+		test_product(dev, &s);
+	}
+}
+
+static void test_refused(struct npu_dev *dev)
+{
+	static const struct npu_weights_desc bad[] = {
+		{ .type = NPU_PREC_INT4, .n = 96, .k = 64 }, { .type = NPU_PREC_INT4, .n = 64, .k = 63 },
+		{ .type = NPU_PREC_INT4, .n = 64, .k = 64, .ld = 65 }, { .type = NPU_PREC_INT4, .n = 64, .k = 4098 },
+		{ .type = NPU_PREC_INT4, .n = 64, .k = 64, .rq = { .scale = 1 } },
+		{ .type = NPU_PREC_INT4, .n = 64, .k = 64, .bias = "" }, { .type = NPU_PREC_INT16, .n = 64, .k = 64 },
+	};
+	struct npu_weights_desc d = { .type = NPU_PREC_INT4, .n = 64, .k = 64 };
+	struct npu_rec_matmul_opts relu = { .act = NPU_ACT_RELU };
+	struct npu_tensor *x[3], *y[3], *odd = NULL;
+	static uint8_t src[64 * 4100];
+	struct npu_weights *w = NULL;
+	float f[4 * 64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		tap_ok(npu_weights_new(dev, &bad[i], src, &w) == -EINVAL, "weights of description %zu", i);
+	tap_ok(npu_tensor_new(dev, NPU_PREC_INT4, 4, 63, &odd) == -EINVAL, "an odd number of columns");
+	npu_weights_new(dev, &d, src, &w);
+	x[0] = nn_tensor(dev, NPU_PREC_INT4, 4, 64, NULL);
+	x[1] = nn_tensor(dev, NPU_PREC_INT8, 4, 64, NULL);
+	x[2] = nn_tensor(dev, NPU_PREC_INT4, 4, 64, NULL);
+	y[0] = nn_tensor(dev, NPU_PREC_INT32, 4, 64, NULL);
+	y[1] = nn_tensor(dev, NPU_PREC_INT16, 4, 64, NULL);
+	y[2] = nn_tensor(dev, NPU_PREC_INT16, 4, 64, NULL);
+	for (int i = 0; i < 3; i++) {
+		struct npu_rec *rec = nn_rec(dev);
+
+		tap_ok(npu_rec_matmul(rec, x[i], w, y[i], i == 2 ? &relu : NULL) == -EINVAL, "%s",
+		       npu_rec_message(rec));
+		npu_rec_free(rec);
+	}
+	tap_ok(npu_tensor_read_f32(x[0], f, 0, 1) == -EINVAL && npu_tensor_write_f32(x[0], f, 0, 1) == -EINVAL &&
+	       npu_tensor_write_f32(y[1], f, 0, 1) == -EINVAL, "no floats from and to INT4, none to INT16");
+	tap_ok(npu_tensor_write(x[0], src, 65) == -EINVAL && npu_tensor_read(x[0], src, 65) == -EINVAL,
+	       "rows that begin inside of a byte");
+	for (int i = 0; i < 3; i++) {
+		npu_tensor_free(x[i]);
+		npu_tensor_free(y[i]);
+	}
+	npu_weights_free(w);
+}
+
+int main(void)
+{
+	static const struct shape some[] = {
+		{ .m = 1, .n = 64, .k = 2, .cores = 1 }, { .m = 1, .n = 64, .k = 32, .cores = 1 },
+		{ .m = 4, .n = 128, .k = 96, .cores = 1 }, { .m = 3, .n = 64, .k = 4096, .cores = 1 },
+		{ .m = 700, .n = 64, .k = 500, .cores = 1 }, { .m = 1, .n = 4224, .k = 34, .cores = 3 },
+		{ .m = 5, .n = 64, .k = 511 * 2, .cores = 1, .large = true },
+	};
+	struct npu_dev *dev;
+
+	npu_open(NULL, &dev);
+	sim_features(OURS);
+	for (size_t i = 0; i < ARRAY_SIZE(some); i++)
+		test_product(dev, &some[i]);
+	test_random(dev);
+	test_refused(dev);
+	tap_ok(!sim_bos(), "nothing is left");
+	npu_close(dev);
+	return tap_done();
+}
