@@ -12,7 +12,7 @@
 /* Scores at a time, unless 32 rows have more: 4 MiB in each of four places. */
 #define BLOCK_SCORES	(1u << 21)
 #define BLOCK_UNIT	32u
-/* Tasks of a block of rows, or of what a head begins with: 20 to 200 of those that were tried. */
+/* Tasks of a block of rows, or of what a head begins with: some hundreds at most of those that were tried. */
 #define STEP_TASKS	1024u
 
 struct attention {

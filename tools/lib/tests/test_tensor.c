@@ -308,7 +308,7 @@ static void test_refused(struct npu_dev *dev)
 	for (size_t i = 0; i < ARRAY_SIZE(size); i++)
 		tap_ok(npu_tensor_new(dev, NPU_PREC_INT8, size[i][0], size[i][1], &t) == -EINVAL,
 		       "%u x %u", size[i][0], size[i][1]);
-	tap_ok(npu_tensor_new(dev, (enum npu_prec)1, 4, 4, &t) == -EINVAL &&
+	tap_ok(npu_tensor_new(dev, (enum npu_prec)7, 4, 4, &t) == -EINVAL &&
 	       !npu_tensor_bytes((enum npu_prec)9, 4, 4), "unknown types");
 	tap_ok(npu_tensor_bytes(NPU_PREC_FP16, 5, 33) == 8 * 64 * 2 &&
 	       npu_tensor_bytes(NPU_PREC_INT8, 1, 4096) == 4096, "bytes in the NPU's layout");

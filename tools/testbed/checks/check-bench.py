@@ -98,7 +98,8 @@ def check_json(name, text, status):
         ok(product_is_sane(p, True), f"{name}: {p['type']} {p['m']}x{p['n']}x{p['k']} is right, and counts add up")
     check_packing(name, said["packing"])
     published = said["published"]
-    ok({p["type"] for p in published} >= {"int8", "fp16"} and all(p["author"] and p["with"] and p["figure"] > 0 and p["unit"] for p in published),
+    whole = all(p["author"] and p["with"] and p["unit"] and p["figure"] > 0 for p in published)
+    ok({p["type"] for p in published} >= {"int8", "fp16"} and whole,
        f"{name}: {len(published)} figures of others, each with its author")
     ok([p["m"] for p in said["points"][:3]] == [1, 4, 16] and len(said["points"]) == 9, f"{name}: points of the plan")
     ok(said["ggml"] == thresholds(said["points"]), f"{name}: thresholds follow from them: {said['ggml']}")
