@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Matrix products by librknnrt's own interface for them, checked element by element against the CPU. */
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "rknnrt.h"
 #include "rknpu_util.h"
@@ -289,6 +291,12 @@ static int check_bounded(const struct mm *x, const struct operands *o)
 
 /* ---- one product ---- */
 
+/* 1.6.0 of 32 bits does with int4 of 512x1024x128 in native layout, before it asks anything of the driver. */
+static void divided_by_zero(int sig)
+{
+	_exit(rt_skip("rknn_matmul_create divides by zero"));
+}
+
 static int product(void *arg)
 {
 	const struct mm *x = arg;
@@ -300,7 +308,9 @@ static int product(void *arg)
 	rt_context ctx = 0;
 	int ret;
 
+	signal(SIGFPE, divided_by_zero);
 	ret = rt.matmul_create(&ctx, &info, &o.io);
+	signal(SIGFPE, SIG_DFL);
 	if (ret && rt_said("matmul K must be less than"))
 		return rt_skip("this version takes no such K");
 	if (ret)
