@@ -888,6 +888,26 @@ RK_TEST_F(vendor, every_domain_works, "jobs run in each of the 16 domains")
 	}
 }
 
+/* As librknnrt 1.2.0 does, which was made for drivers before 0.9.6. */
+RK_TEST_F(vendor, programs_in_place_of_a_domain,
+	  "an object of the file where the domain is stands for domain 0")
+{
+	struct drm_rknpu_submit s;
+	struct rv_chain c;
+
+	ASSERT_EQ(0, rv_chain_init(&c, self->fd, 1, 0, 0));
+	ASSERT_EQ(0, rv_chain_fill(&c, 0));
+	rv_chain_submit(&c, &s);
+	s.iommu_domain_id = (uint32_t)c.bo.obj;
+	s.reserved = c.bo.obj >> 32;
+	EXPECT_EQ(0, rv_submit(self->fd, &s));
+	EXPECT_EQ(0, rv_chain_wrong(&c, 1));
+	/* No object of this file. */
+	s.iommu_domain_id ^= 1u << 31;
+	EXPECT_EQ(-EINVAL, rv_submit(self->fd, &s));
+	rv_chain_fini(&c);
+}
+
 RK_TEST_F(vendor, objects_are_in_their_domain_only, "an object has no address in another domain")
 {
 	struct drm_rknpu_submit s;

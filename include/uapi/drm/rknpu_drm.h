@@ -315,8 +315,10 @@ struct drm_rknpu_subcore_task {
  * @task_counter: out: @task_number, or how many tasks were completed if the job failed
  * @priority: ignored, as by the vendor's driver
  * @task_obj_addr: in: obj_addr of a buffer of struct drm_rknpu_task
- * @iommu_domain_id: in: 0 to 15: the address space that the job runs in
- * @reserved: ignored
+ * @iommu_domain_id: in: 0 to 15: the address space that the job runs in; or the low half of
+ *	obj_addr of a buffer of this file, which stands for 0, as clients made for drivers
+ *	before 0.9.6 pass it
+ * @reserved: in: the high half of that, else ignored
  * @task_base_addr: in: the hardware adds the low 32 bits to addresses of the programs
  * @hw_elapse_time: out: ns from start to end
  * @core_mask: in: 0 for any core that has a slice, or 1, 2, 4, 3 or 7; %EINVAL for

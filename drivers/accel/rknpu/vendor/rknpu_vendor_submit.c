@@ -319,12 +319,38 @@ static int rknpu_vsubmit_check(struct rknpu_vsubmit *s)
 		drm_dbg_ratelimited(s->dev, "submit: task_number is 0\n");
 		return -EINVAL;
 	}
-	if (args->iommu_domain_id >= DRM_RKNPU_DOMAINS) {
-		drm_dbg_ratelimited(s->dev, "submit: iommu_domain_id %u is not 0..%d\n",
-				    args->iommu_domain_id, DRM_RKNPU_DOMAINS - 1);
-		return -EINVAL;
-	}
 	return 0;
+}
+
+/*
+ * Before 0.9.6 the object that holds the programs was named here. librknnrt 1.2.0 still
+ * does; it knows no domains, so that all it has is in domain 0.
+ */
+static bool rknpu_vsubmit_names_programs(struct rknpu_vsubmit *s)
+{
+	u64 cookie = (u64)s->args->reserved << 32 | s->args->iommu_domain_id;
+	struct rknpu_vbo *programs = rknpu_vobject_lookup(s->vfile, cookie);
+
+	if (!programs)
+		return false;
+	rknpu_bo_put(&programs->base);
+	return true;
+}
+
+static int rknpu_vsubmit_get_vm(struct rknpu_vsubmit *s)
+{
+	u32 domain = s->args->iommu_domain_id;
+
+	if (domain >= DRM_RKNPU_DOMAINS) {
+		if (!rknpu_vsubmit_names_programs(s)) {
+			drm_dbg_ratelimited(s->dev, "submit: iommu_domain_id %u is not 0..%d\n",
+					    domain, DRM_RKNPU_DOMAINS - 1);
+			return -EINVAL;
+		}
+		domain = 0;
+	}
+	s->vm = rknpu_vfile_vm(s->vfile, domain);
+	return PTR_ERR_OR_ZERO(s->vm);
 }
 
 static int rknpu_vsubmit_get_tasks(struct rknpu_vsubmit *s)
@@ -600,17 +626,11 @@ static int rknpu_vsubmit_run(struct rknpu_vsubmit *s)
 
 static int rknpu_vsubmit_prepare(struct rknpu_vsubmit *s)
 {
-	int ret;
-
-	ret = rknpu_vsubmit_check(s) ?:
-	      rknpu_vsubmit_pick_cores(s) ?:
-	      rknpu_vsubmit_get_tasks(s) ?:
-	      rknpu_vsubmit_get_fence(s);
-	if (ret)
-		return ret;
-
-	s->vm = rknpu_vfile_vm(s->vfile, s->args->iommu_domain_id);
-	return PTR_ERR_OR_ZERO(s->vm);
+	return rknpu_vsubmit_check(s) ?:
+	       rknpu_vsubmit_pick_cores(s) ?:
+	       rknpu_vsubmit_get_tasks(s) ?:
+	       rknpu_vsubmit_get_vm(s) ?:
+	       rknpu_vsubmit_get_fence(s);
 }
 
 int rknpu_vendor_do_submit(struct rknpu_vfile *vfile, struct drm_rknpu_submit *args)
