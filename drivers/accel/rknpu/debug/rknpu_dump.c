@@ -5,6 +5,7 @@
 #include <linux/kernel.h>
 #include <linux/math64.h>
 #include <linux/module.h>
+#include <linux/sysfs.h>
 #include <linux/time64.h>
 #include <linux/utsname.h>
 #include <linux/vmalloc.h>
@@ -125,6 +126,20 @@ static void rknpu_dump_put_program(struct rknpu_dump_text *text, const struct rk
 		rknpu_dump_put(text, "cmd %04x %016llx\n", i, dump->commands[i]);
 }
 
+/*
+ * Of a dump that nobody has read, which keeps others out, or of one that is being deleted:
+ * its link goes last, and the kernel complains of a second one (seen on 6.1 and 7.3).
+ */
+static bool rknpu_dump_link_is_there(struct device *dev)
+{
+	struct kernfs_node *link = sysfs_get_dirent(dev->kobj.sd, "devcoredump");
+
+	if (!link)
+		return false;
+	sysfs_put(link);
+	return true;
+}
+
 static void rknpu_dump_publish(struct rknpu_dumps *dumps)
 {
 	const struct rknpu_dump *dump = dumps->dump;
@@ -145,6 +160,10 @@ static void rknpu_dump_publish(struct rknpu_dumps *dumps)
 	rknpu_dump_put(&text, "end\n");
 	dev_notice_ratelimited(dumps->dev, "core %u: there is a dump in /sys/class/devcoredump, of this failure or an older one that nobody has read\n",
 			       dump->core);
+	if (rknpu_dump_link_is_there(dumps->dev)) {
+		vfree(text.to);
+		return;
+	}
 	/* Takes the memory over. */
 	dev_coredumpv(dumps->dev, text.to, text.len, GFP_KERNEL);
 }
