@@ -101,7 +101,7 @@ static void add(struct rknpu_weights *leader, struct rknpu_weights *w)
 static void learn(const struct ggml_tensor *x, struct rknpu_weights *w)
 {
 	bool follows = last.leader && last.x == x && last.data == x->data && last.leader != w &&
-		       last.leader->space == w->space && last.leader->type == w->type;
+		       last.leader->type == w->type;
 
 	if (follows) {
 		add(last.leader, w);

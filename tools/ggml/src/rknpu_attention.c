@@ -36,7 +36,6 @@ struct shape {
 
 struct run {
 	struct shape shape;
-	struct rknpu_space *space;
 	struct npu_rec *rec;
 	struct npu_tensor *q, *k, *v, *mask, *y;
 	struct run *next;
@@ -93,7 +92,7 @@ bool rknpu_attention_possible(const struct ggml_tensor *op)
 static void put(struct run *run, struct npu_tensor *t)
 {
 	if (t)
-		rknpu_scratch_put(run->space, t);
+		rknpu_scratch_put(t);
 }
 
 static void run_free(struct run *run)
@@ -114,15 +113,15 @@ static int tensors(struct run *run)
 	struct npu_shape q = { NPU_PREC_FP16, s->rows, s->heads * s->dim };
 	struct npu_shape k = { NPU_PREC_FP16, s->tokens, s->kv_heads * s->dim };
 	struct npu_shape mask = { NPU_PREC_FP16, s->rows, s->tokens };
-	int ret = rknpu_scratch_get(run->space, q, 0, &run->q);
+	int ret = rknpu_scratch_get(q, 0, &run->q);
 
 	if (!ret)
-		ret = rknpu_scratch_get(run->space, k, 1, &run->k);
+		ret = rknpu_scratch_get(k, 1, &run->k);
 	if (!ret)
-		ret = rknpu_scratch_get(run->space, k, 2, &run->v);
+		ret = rknpu_scratch_get(k, 2, &run->v);
 	if (!ret && s->masked)
-		ret = rknpu_scratch_get(run->space, mask, 3, &run->mask);
-	return ret ? ret : rknpu_scratch_get(run->space, q, 4, &run->y);
+		ret = rknpu_scratch_get(mask, 3, &run->mask);
+	return ret ? ret : rknpu_scratch_get(q, 4, &run->y);
 }
 
 /* Queries are scaled before they are halves, so that scores are small ones. */
@@ -134,7 +133,7 @@ static int record(struct run *run)
 
 	opts.mask = run->mask;
 	if (!ret)
-		ret = rknpu_record(run->space, &run->rec);
+		ret = rknpu_record(&run->rec);
 	if (!ret)
 		ret = npu_rec_attention(run->rec, run->q, run->k, run->v, run->y, &opts);
 	return ret ? ret : npu_rec_end(run->rec);
@@ -174,7 +173,6 @@ static int find_run(const struct shape *s, struct run **out)
 	if (!run)
 		return -ENOMEM;
 	run->shape = *s;
-	run->space = rknpu_space();
 	ret = record(run);
 	if (ret) {
 		run_free(run);

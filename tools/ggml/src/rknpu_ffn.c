@@ -28,7 +28,6 @@ enum { G, U, S, H, TENSORS };
 struct run {
 	uint32_t m;
 	const struct rknpu_weights *w[WEIGHTS];
-	struct rknpu_space *space;
 	struct npu_rec *rec;
 	struct npu_tensor *x, *between[TENSORS], *y;
 	struct run *next;
@@ -74,7 +73,7 @@ bool rknpu_is_ffn(const struct ggml_cgraph *graph, const struct rknpu_ffn *f)
 static void put(struct run *run, struct npu_tensor *t)
 {
 	if (t)
-		rknpu_scratch_put(run->space, t);
+		rknpu_scratch_put(t);
 }
 
 static void run_free(struct run *run)
@@ -108,11 +107,11 @@ static int tensors(struct run *run)
 	struct npu_shape x = { NPU_PREC_FP16, run->m, run->w[GATE]->from.k };
 	struct npu_shape between = { NPU_PREC_FP16, run->m, run->w[GATE]->from.n };
 	struct npu_shape y = { NPU_PREC_FP32, run->m, run->w[DOWN]->from.n };
-	int ret = rknpu_scratch_get(run->space, x, 0, &run->x);
+	int ret = rknpu_scratch_get(x, 0, &run->x);
 
 	for (uint32_t i = 0; !ret && i < TENSORS; i++)
-		ret = rknpu_scratch_get(run->space, between, BETWEEN + i, &run->between[i]);
-	return ret ? ret : rknpu_scratch_get(run->space, y, 0, &run->y);
+		ret = rknpu_scratch_get(between, BETWEEN + i, &run->between[i]);
+	return ret ? ret : rknpu_scratch_get(y, 0, &run->y);
 }
 
 static int record(struct run *run)
@@ -121,7 +120,7 @@ static int record(struct run *run)
 	int ret = tensors(run);
 
 	if (!ret)
-		ret = rknpu_record(run->space, &run->rec);
+		ret = rknpu_record(&run->rec);
 	if (!ret)
 		ret = npu_rec_matmul(run->rec, run->x, run->w[GATE]->npu, t[G], NULL);
 	if (!ret)
@@ -169,7 +168,6 @@ static int find_run(struct rknpu_weights *const *w, uint32_t m, struct run **out
 		return -ENOMEM;
 	run->m = m;
 	memcpy(run->w, w, sizeof(run->w));
-	run->space = w[GATE]->space;
 	ret = record(run);
 	if (ret) {
 		run_free(run);
@@ -228,7 +226,7 @@ static bool go_together(struct rknpu_weights *const *w)
 {
 	float apart = w[GATE]->scale / w[UP]->scale;
 
-	return w[GATE]->space == w[UP]->space && w[GATE]->space == w[DOWN]->space && apart <= APART &&
+	return apart <= APART &&
 	       apart >= 1 / APART;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the parts of the backend share: the NPU's address spaces, resident weights, buffers
+ * What the parts of the backend share: the NPU, resident weights, buffers
  * and products.
  *
  * ggml may call from several threads, and a libnpu device belongs to one at a time: whoever
- * calls a function of spaces, weights or products holds rknpu_lock().
+ * calls a function of the NPU, weights or products holds rknpu_lock().
  */
 #ifndef RKNPU_GGML_H
 #define RKNPU_GGML_H
@@ -27,9 +27,7 @@ extern struct rknpu_ggml_stats rknpu_stats;
 /* Those, and what libnpu counts. */
 void rknpu_get_stats(struct rknpu_ggml_stats *stats);
 
-/* ---- the NPU: one or more open files of it, each an address space ---- */
-
-struct rknpu_space;
+/* ---- the NPU ---- */
 
 void rknpu_lock(void);
 void rknpu_unlock(void);
@@ -37,21 +35,17 @@ void rknpu_unlock(void);
 int rknpu_open(void);
 /* Name of the node and of its driver, after rknpu_open(). */
 const char *rknpu_description(void);
-/* The space that new memory comes from, and the next one after it was full: NULL if there is none. */
-struct rknpu_space *rknpu_space(void);
-struct rknpu_space *rknpu_next_space(void);
-struct npu_dev *rknpu_space_dev(struct rknpu_space *s);
-/* A tensor that every recording of the space may use while it runs: number @which of that shape. */
-int rknpu_scratch_get(struct rknpu_space *s, struct npu_shape shape, uint32_t which,
-		      struct npu_tensor **out);
-void rknpu_scratch_put(struct rknpu_space *s, struct npu_tensor *t);
+struct npu_dev *rknpu_npu(void);
+/* A tensor that every recording may use while it runs: number @which of that shape. */
+int rknpu_scratch_get(struct npu_shape shape, uint32_t which, struct npu_tensor **out);
+void rknpu_scratch_put(struct npu_tensor *t);
 
 /* ---- recordings ---- */
 
 /* How many cores share a recording: RKNPU_GGML_CORES, by default all. */
 uint32_t rknpu_cores(void);
 /* An empty recording on them. */
-int rknpu_record(struct rknpu_space *s, struct npu_rec **out);
+int rknpu_record(struct npu_rec **out);
 /* Runs one, waits for it and counts it. */
 int rknpu_go(struct npu_rec *rec);
 /* Why it failed, in words. */
@@ -85,7 +79,6 @@ struct rknpu_matrix {
 struct rknpu_weights {
 	struct rknpu_matrix from;
 	enum npu_prec type;
-	struct rknpu_space *space;
 	struct npu_weights *npu;
 	float scale, *row_scale;
 	struct rknpu_weights *next;
@@ -132,7 +125,7 @@ struct rknpu_result {
 	size_t y_stride;
 };
 
-/* All weights are of one space and one type for the NPU, and have as many columns as @x. */
+/* All weights are of one type for the NPU, and have as many columns as @x. */
 struct rknpu_rows {
 	const void *x;
 	enum ggml_type x_type;

@@ -152,43 +152,23 @@ bool rknpu_matmul_shares(const struct ggml_tensor *a, const struct ggml_tensor *
 	       rknpu_prec_of(a->src[0]->type) == rknpu_prec_of(b->src[0]->type);
 }
 
-static bool go_together(const struct rknpu_weights *a, const struct rknpu_weights *b)
-{
-	return a->space == b->space && a->type == b->type;
-}
-
-/* Those whose weights go with the first; another space has its own copy of the activations. */
-static int multiply_shared(const struct ggml_tensor *const *op, struct rknpu_weights *const *w,
-			   uint32_t n, uint32_t first, char *why, size_t size)
+int rknpu_matmul_shared(const struct ggml_tensor *const *op, uint32_t n, char *why, size_t size)
 {
 	const struct ggml_tensor *x = op[0]->src[1];
 	struct rknpu_rows r = {
-		.x = x->data, .x_type = x->type, .x_stride = x->nb[1], .m = (uint32_t)x->ne[1],
+		.x = x->data, .x_type = x->type, .x_stride = x->nb[1], .m = (uint32_t)x->ne[1], .n = n,
 	};
-
-	for (uint32_t i = 0; i < n; i++)
-		if (go_together(w[i], w[first]))
-			r.out[r.n++] = (struct rknpu_result){ w[i], op[i]->data, op[i]->nb[1] };
-	return r.n == 1 ? rknpu_multiply_ahead(x, &r, why, size) : rknpu_multiply(&r, why, size);
-}
-
-int rknpu_matmul_shared(const struct ggml_tensor *const *op, uint32_t n, char *why, size_t size)
-{
-	struct rknpu_weights *w[RKNPU_MOST_SHARED];
 	int ret = 0;
 
 	if (n == 1 && !is_plain(op[0]))
 		return rknpu_matmul(op[0], why, size);
-	for (uint32_t i = 0; !ret && i < n; i++)
-		ret = rknpu_slice_get(op[i]->src[0], 0, 0, &w[i], why, size);
 	for (uint32_t i = 0; !ret && i < n; i++) {
-		bool done = false;
-
-		for (uint32_t j = 0; j < i; j++)
-			done |= go_together(w[j], w[i]);
-		if (!done)
-			ret = multiply_shared(op, w, n, i, why, size);
+		ret = rknpu_slice_get(op[i]->src[0], 0, 0, &r.out[i].w, why, size);
+		r.out[i].y = op[i]->data;
+		r.out[i].y_stride = op[i]->nb[1];
 		rknpu_stats.macs += (uint64_t)ggml_nelements(op[i]) * (uint64_t)op[i]->src[0]->ne[0];
 	}
-	return ret;
+	if (ret)
+		return ret;
+	return n == 1 ? rknpu_multiply_ahead(x, &r, why, size) : rknpu_multiply(&r, why, size);
 }

@@ -18,7 +18,6 @@
 struct run {
 	uint32_t m, n;
 	const struct rknpu_weights *w[RKNPU_MOST_SHARED];
-	struct rknpu_space *space;
 	struct npu_rec *rec;
 	struct npu_tensor *x, *y[RKNPU_MOST_SHARED];
 	struct run *next;
@@ -31,10 +30,10 @@ static void run_free(struct run *run)
 {
 	npu_rec_free(run->rec);
 	if (run->x)
-		rknpu_scratch_put(run->space, run->x);
+		rknpu_scratch_put(run->x);
 	for (uint32_t i = 0; i < run->n; i++)
 		if (run->y[i])
-			rknpu_scratch_put(run->space, run->y[i]);
+			rknpu_scratch_put(run->y[i]);
 	free(run);
 }
 
@@ -76,7 +75,7 @@ static int add_product(struct run *run, uint32_t i)
 {
 	bool exact = run->w[i]->type == NPU_PREC_INT8;
 	struct npu_shape y = { exact ? NPU_PREC_INT32 : NPU_PREC_FP32, run->m, run->w[i]->from.n };
-	int ret = rknpu_scratch_get(run->space, y, alike(run, i), &run->y[i]);
+	int ret = rknpu_scratch_get(y, alike(run, i), &run->y[i]);
 
 	return ret ? ret : npu_rec_matmul(run->rec, run->x, run->w[i]->npu, run->y[i], NULL);
 }
@@ -84,10 +83,10 @@ static int add_product(struct run *run, uint32_t i)
 static int record(struct run *run)
 {
 	struct npu_shape x = { run->w[0]->type, run->m, run->w[0]->from.k };
-	int ret = rknpu_scratch_get(run->space, x, 0, &run->x);
+	int ret = rknpu_scratch_get(x, 0, &run->x);
 
 	if (!ret)
-		ret = rknpu_record(run->space, &run->rec);
+		ret = rknpu_record(&run->rec);
 	for (uint32_t i = 0; !ret && i < run->n; i++)
 		ret = add_product(run, i);
 	return ret ? ret : npu_rec_end(run->rec);
@@ -137,7 +136,6 @@ static int find_run(const struct rknpu_rows *r, struct run **out)
 		return -ENOMEM;
 	run->m = r->m;
 	run->n = r->n;
-	run->space = r->out[0].w->space;
 	for (uint32_t i = 0; i < r->n; i++)
 		run->w[i] = r->out[i].w;
 	ret = record(run);

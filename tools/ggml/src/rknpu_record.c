@@ -14,11 +14,11 @@ uint32_t rknpu_cores(void)
 	return n < 1 ? 1 : n > NPU_MAX_CORES ? NPU_MAX_CORES : (uint32_t)n;
 }
 
-int rknpu_record(struct rknpu_space *s, struct npu_rec **out)
+int rknpu_record(struct npu_rec **out)
 {
 	struct npu_rec_opts opts = { .block = true, .cores = rknpu_cores() };
 
-	return npu_rec_new(rknpu_space_dev(s), &opts, out);
+	return npu_rec_new(rknpu_npu(), &opts, out);
 }
 
 int rknpu_go(struct npu_rec *rec)

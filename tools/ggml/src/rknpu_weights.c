@@ -70,20 +70,13 @@ static int to_bytes(struct rknpu_weights *w, int8_t *dst, float *floats)
 	return 0;
 }
 
-/* Into the newest address space, or one more when that is full. */
 static int pack(struct rknpu_weights *w, const void *src, size_t ld)
 {
 	struct npu_weights_desc desc = {
 		.type = w->type, .n = w->from.n, .k = w->from.k, .ld = ld,
 	};
-	int ret;
 
-	w->space = rknpu_space();
-	ret = npu_weights_new(rknpu_space_dev(w->space), &desc, src, &w->npu);
-	if (ret != -ENOMEM && ret != -ENOSPC)
-		return ret;
-	w->space = rknpu_next_space();
-	return w->space ? npu_weights_new(rknpu_space_dev(w->space), &desc, src, &w->npu) : ret;
+	return npu_weights_new(rknpu_npu(), &desc, src, &w->npu);
 }
 
 static int pack_converted(struct rknpu_weights *w)

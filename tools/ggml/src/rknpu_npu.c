@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The NPU: open files of it, each with an address space of its own, and memory in them that
- * products share.
+ * The NPU, and memory of it that products share.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -11,9 +10,6 @@
 
 #include "rknpu_ggml.h"
 
-/* An address space holds 4 GiB, and boards have 32 GiB at most. */
-#define SPACES	8
-
 struct scratch {
 	struct npu_tensor *tensor;
 	struct npu_shape shape;
@@ -22,14 +18,9 @@ struct scratch {
 	struct scratch *next;
 };
 
-struct rknpu_space {
-	struct npu_dev *dev;
-	struct scratch *scratch;
-};
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct rknpu_space spaces[SPACES];
-static unsigned int nspaces;
+static struct npu_dev *npu;
+static struct scratch *scratch;
 static char description[128];
 
 struct rknpu_ggml_stats rknpu_stats;
@@ -55,34 +46,20 @@ void rknpu_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static int open_another(void)
-{
-	int ret;
-
-	if (nspaces == SPACES)
-		return -ENOSPC;
-	ret = npu_open(NULL, &spaces[nspaces].dev);
-	if (ret)
-		return ret;
-	nspaces++;
-	rknpu_stats.spaces = nspaces;
-	return 0;
-}
-
 int rknpu_open(void)
 {
 	struct npu_version v;
 	int ret;
 
-	if (nspaces)
+	if (npu)
 		return 0;
-	ret = open_another();
+	ret = npu_open(NULL, &npu);
 	if (ret)
 		return ret;
-	if (npu_version(spaces[0].dev, &v))
+	if (npu_version(npu, &v))
 		v.name[0] = 0;
-	snprintf(description, sizeof(description), "Rockchip NPU, %.48s, driver %.16s",
-		 npu_path(spaces[0].dev), v.name);
+	snprintf(description, sizeof(description), "Rockchip NPU, %.48s, driver %.16s", npu_path(npu),
+		 v.name);
 	return 0;
 }
 
@@ -91,19 +68,9 @@ const char *rknpu_description(void)
 	return description;
 }
 
-struct rknpu_space *rknpu_space(void)
+struct npu_dev *rknpu_npu(void)
 {
-	return &spaces[nspaces - 1];
-}
-
-struct rknpu_space *rknpu_next_space(void)
-{
-	return open_another() ? NULL : rknpu_space();
-}
-
-struct npu_dev *rknpu_space_dev(struct rknpu_space *s)
-{
-	return s->dev;
+	return npu;
 }
 
 static bool same(const struct scratch *p, const struct npu_shape *shape, uint32_t which)
@@ -112,13 +79,12 @@ static bool same(const struct scratch *p, const struct npu_shape *shape, uint32_
 	       p->shape.cols == shape->cols && p->which == which;
 }
 
-int rknpu_scratch_get(struct rknpu_space *s, struct npu_shape shape, uint32_t which,
-		      struct npu_tensor **out)
+int rknpu_scratch_get(struct npu_shape shape, uint32_t which, struct npu_tensor **out)
 {
 	struct scratch *p;
 	int ret;
 
-	for (p = s->scratch; p; p = p->next)
+	for (p = scratch; p; p = p->next)
 		if (same(p, &shape, which)) {
 			p->users++;
 			*out = p->tensor;
@@ -127,7 +93,7 @@ int rknpu_scratch_get(struct rknpu_space *s, struct npu_shape shape, uint32_t wh
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
-	ret = npu_tensor_new(s->dev, shape.type, shape.rows, shape.cols, &p->tensor);
+	ret = npu_tensor_new(npu, shape.type, shape.rows, shape.cols, &p->tensor);
 	if (ret) {
 		free(p);
 		return ret;
@@ -135,27 +101,28 @@ int rknpu_scratch_get(struct rknpu_space *s, struct npu_shape shape, uint32_t wh
 	p->shape = shape;
 	p->which = which;
 	p->users = 1;
-	p->next = s->scratch;
-	s->scratch = p;
+	p->next = scratch;
+	scratch = p;
 	*out = p->tensor;
 	return 0;
 }
 
 void rknpu_get_stats(struct rknpu_ggml_stats *stats)
 {
-	*stats = rknpu_stats;
-	for (unsigned int i = 0; i < nspaces; i++) {
-		struct npu_stats n;
+	struct npu_stats n;
 
-		npu_stats(spaces[i].dev, &n);
-		stats->moved_in += n.packed;
-		stats->moved_out += n.unpacked;
-	}
+	*stats = rknpu_stats;
+	if (!npu)
+		return;
+	npu_stats(npu, &n);
+	stats->moved_in += n.packed;
+	stats->moved_out += n.unpacked;
+	stats->spaces = n.spaces;
 }
 
-void rknpu_scratch_put(struct rknpu_space *s, struct npu_tensor *t)
+void rknpu_scratch_put(struct npu_tensor *t)
 {
-	struct scratch **at = &s->scratch, *p;
+	struct scratch **at = &scratch, *p;
 
 	while (*at && (*at)->tensor != t)
 		at = &(*at)->next;
