@@ -76,7 +76,7 @@ struct ggml_backend_ops {
 	enum ggml_status (*graph_compute)(ggml_backend_t backend, struct ggml_cgraph *graph);
 	ggml_unused_t event_record;
 	ggml_unused_t event_wait;
-	ggml_unused_t graph_optimize;
+	void (*graph_optimize)(ggml_backend_t backend, struct ggml_cgraph *graph);
 };
 
 struct ggml_backend {

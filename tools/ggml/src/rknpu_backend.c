@@ -156,6 +156,11 @@ static enum ggml_status graph_compute(ggml_backend_t backend, struct ggml_cgraph
 	return status;
 }
 
+static void graph_optimize(ggml_backend_t backend, struct ggml_cgraph *graph)
+{
+	rknpu_prepare(graph);
+}
+
 ggml_backend_t rknpu_backend_new(ggml_backend_dev_t dev)
 {
 	static ggml_guid guid = {
@@ -170,6 +175,7 @@ ggml_backend_t rknpu_backend_new(ggml_backend_dev_t dev)
 		.guid = &guid, .device = dev,
 		.ops = {
 			.get_name = get_name, .free = free_backend, .graph_compute = graph_compute,
+			.graph_optimize = graph_optimize,
 		},
 	};
 	return backend;

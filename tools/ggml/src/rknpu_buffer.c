@@ -184,6 +184,17 @@ struct rknpu_cache *rknpu_cache_of(const struct ggml_tensor *w)
 	return keeps(w, buffer) ? &context(buffer)->cache : rknpu_buffer_cache(buffer);
 }
 
+bool rknpu_has_data(const struct ggml_tensor *t)
+{
+	ggml_backend_buffer_t buffer = buffer_of(t);
+	const char *data = t->data, *base;
+
+	if (!data || !buffer || buffer->type != rknpu_buffer_type() || !buffer->context)
+		return false;
+	base = context(buffer)->base;
+	return data >= base && data + ggml_nbytes(t) <= base + buffer->size;
+}
+
 void rknpu_buffer_wrote(const struct ggml_tensor *t)
 {
 	ggml_backend_buffer_t buffer = buffer_of(t);

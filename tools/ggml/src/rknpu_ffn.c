@@ -62,7 +62,7 @@ bool rknpu_is_ffn(const struct ggml_cgraph *graph, const struct rknpu_ffn *f)
 		return false;
 	if (!((gate == f->a && up == f->b) || (gate == f->b && up == f->a)))
 		return false;
-	return rknpu_matmul_shares(gate, up) && rknpu_matmul_shares(f->down, f->down) &&
+	return rknpu_matmul_shares(gate, up) && rknpu_matmul_shares(f->down, f->down) && rknpu_supports(f->down) &&
 	       rknpu_prec_of(gate->src[0]->type) == NPU_PREC_FP16 &&
 	       rknpu_prec_of(f->down->src[0]->type) == NPU_PREC_FP16 && only_for(graph, gate) &&
 	       only_for(graph, up) && only_for(graph, f->glu);

@@ -81,7 +81,12 @@ struct rknpu_weights {
 	enum npu_prec type;
 	struct npu_weights *npu;
 	float scale, *row_scale;
-	struct rknpu_weights *next;
+	/* Packed before anybody used it, from a matrix with this in some places. */
+	bool early;
+	uint64_t sample;
+	/* The cache that keeps it, the next one there with such an address, and the one packed before it of all caches. */
+	struct rknpu_cache *cache;
+	struct rknpu_weights *next, *older;
 };
 
 #define RKNPU_BUCKETS	1024u
@@ -96,9 +101,17 @@ struct rknpu_cache {
 bool rknpu_can_pack(enum ggml_type type);
 int rknpu_weights_new(const struct rknpu_matrix *m, struct rknpu_weights **out);
 void rknpu_weights_free(struct rknpu_weights *w);
+size_t rknpu_weights_bytes(const struct rknpu_weights *w);
 /* From @cache, or packed into it. */
 int rknpu_cache_get(struct rknpu_cache *cache, const struct rknpu_matrix *m,
 		    struct rknpu_weights **out);
+/* Packed before it is used. */
+int rknpu_cache_prepare(struct rknpu_cache *cache, const struct rknpu_matrix *m);
+bool rknpu_cache_has(struct rknpu_cache *cache, const struct rknpu_matrix *m);
+/* Did memory run out, since weights were last dropped? */
+bool rknpu_cache_full(void);
+/* Forgets the newest of all caches, so many bytes and more. */
+void rknpu_cache_give_back(size_t bytes);
 /* Forgets what was packed from any of these bytes. */
 void rknpu_cache_drop(struct rknpu_cache *cache, const void *data, size_t size);
 
@@ -110,6 +123,8 @@ ggml_backend_buffer_t rknpu_buffer_of(void *ptr, size_t size);
 struct rknpu_cache *rknpu_buffer_cache(ggml_backend_buffer_t buffer);
 /* The same for a matrix of weights, which RKNPU_GGML_KEEP may have kept elsewhere. */
 struct rknpu_cache *rknpu_cache_of(const struct ggml_tensor *w);
+/* Has it memory with numbers in it? Programs measure graphs of models that they have not loaded. */
+bool rknpu_has_data(const struct ggml_tensor *t);
 /* Forgets what was packed from memory that an operation has written. */
 void rknpu_buffer_wrote(const struct ggml_tensor *t);
 
@@ -164,6 +179,12 @@ bool rknpu_product_fits(const struct ggml_tensor *op, int64_t rows);
 int rknpu_slice_get(const struct ggml_tensor *t, int64_t i2, int64_t i3, struct rknpu_weights **out,
 		    char *why, size_t size);
 void rknpu_slice_put(const struct ggml_tensor *t, struct rknpu_weights *w);
+struct rknpu_matrix rknpu_slice(const struct ggml_tensor *t, int64_t i2, int64_t i3);
+
+/* Packs weights of a graph that is going to be computed. */
+void rknpu_prepare(struct ggml_cgraph *graph);
+/* Are its weights packed, or may they be? */
+bool rknpu_has_place(const struct ggml_tensor *op);
 
 bool rknpu_matmul_possible(const struct ggml_tensor *op);
 int rknpu_matmul(const struct ggml_tensor *op, char *why, size_t size);

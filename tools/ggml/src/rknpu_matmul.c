@@ -93,14 +93,19 @@ static int with_weights(const struct ggml_tensor *op, struct rknpu_weights *w, i
 	return ret;
 }
 
+struct rknpu_matrix rknpu_slice(const struct ggml_tensor *t, int64_t i2, int64_t i3)
+{
+	return (struct rknpu_matrix){
+		.data = at(t, i2, i3), .type = t->type, .n = (uint32_t)t->ne[1],
+		.k = (uint32_t)t->ne[0], .stride = t->nb[1],
+	};
+}
+
 int rknpu_slice_get(const struct ggml_tensor *t, int64_t i2, int64_t i3, struct rknpu_weights **out,
 		    char *why, size_t size)
 {
 	struct rknpu_cache *cache = rknpu_cache_of(t);
-	struct rknpu_matrix m = {
-		.data = at(t, i2, i3), .type = t->type, .n = (uint32_t)t->ne[1],
-		.k = (uint32_t)t->ne[0], .stride = t->nb[1],
-	};
+	struct rknpu_matrix m = rknpu_slice(t, i2, i3);
 	int ret = cache ? rknpu_cache_get(cache, &m, out) : rknpu_weights_new(&m, out);
 
 	if (ret)

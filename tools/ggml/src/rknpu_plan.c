@@ -50,7 +50,7 @@ bool rknpu_worthwhile(const struct ggml_tensor *op)
 
 	if (rows < rknpu_setting("RKNPU_GGML_MIN_ROWS", 32) ||
 	    w->ne[0] < rknpu_setting("RKNPU_GGML_MIN_K", 64) ||
-	    macs < rknpu_setting("RKNPU_GGML_MIN_MACS", 4000000))
+	    macs < rknpu_setting("RKNPU_GGML_MIN_MACS", 4000000) || !rknpu_has_place(op))
 		return false;
 	return stays(w) || rows >= rknpu_setting("RKNPU_GGML_MIN_REUSE", 128);
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Weights: matrices of ggml's types as halves or bytes in the NPU's memory, kept until the matrix
- * changes or its buffer goes.
+ * Weights: matrices of ggml's types as halves or bytes in the NPU's memory.
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "rknpu_ggml.h"
 
@@ -19,7 +17,7 @@ static const void *row(const struct rknpu_matrix *m, uint32_t n)
 	return (const char *)m->data + n * m->stride;
 }
 
-static size_t packed_bytes(const struct rknpu_weights *w)
+size_t rknpu_weights_bytes(const struct rknpu_weights *w)
 {
 	size_t unit = w->type == NPU_PREC_INT8 ? sizeof(int8_t) : sizeof(uint16_t);
 
@@ -81,7 +79,7 @@ static int pack(struct rknpu_weights *w, const void *src, size_t ld)
 
 static int pack_converted(struct rknpu_weights *w)
 {
-	void *packed = malloc(packed_bytes(w));
+	void *packed = malloc(rknpu_weights_bytes(w));
 	float *floats = malloc(w->from.k * sizeof(*floats));
 	int ret = packed && floats ? 0 : -ENOMEM;
 
@@ -122,7 +120,7 @@ int rknpu_weights_new(const struct rknpu_matrix *m, struct rknpu_weights **out)
 		return ret;
 	}
 	rknpu_stats.packed++;
-	rknpu_stats.resident += packed_bytes(w);
+	rknpu_stats.resident += rknpu_weights_bytes(w);
 	*out = w;
 	return 0;
 }
@@ -133,69 +131,7 @@ void rknpu_weights_free(struct rknpu_weights *w)
 	rknpu_runs_free(w);
 	rknpu_ffn_forget(w);
 	npu_weights_free(w->npu);
-	rknpu_stats.resident -= packed_bytes(w);
+	rknpu_stats.resident -= rknpu_weights_bytes(w);
 	free(w->row_scale);
 	free(w);
-}
-
-/* ---- the cache ---- */
-
-static struct rknpu_weights **bucket_of(struct rknpu_cache *cache, const void *data)
-{
-	uint64_t h = (uintptr_t)data * UINT64_C(0x9e3779b97f4a7c15);
-
-	return &cache->bucket[(h >> 32) % RKNPU_BUCKETS];
-}
-
-static bool same(const struct rknpu_matrix *a, const struct rknpu_matrix *b)
-{
-	return a->data == b->data && a->type == b->type && a->n == b->n && a->k == b->k &&
-	       a->stride == b->stride;
-}
-
-int rknpu_cache_get(struct rknpu_cache *cache, const struct rknpu_matrix *m,
-		    struct rknpu_weights **out)
-{
-	struct rknpu_weights **head = bucket_of(cache, m->data), *w;
-	int ret;
-
-	for (w = *head; w; w = w->next)
-		if (same(&w->from, m)) {
-			*out = w;
-			return 0;
-		}
-	ret = rknpu_weights_new(m, &w);
-	if (ret)
-		return ret;
-	w->next = *head;
-	*head = w;
-	cache->count++;
-	*out = w;
-	return 0;
-}
-
-/* A row's own bytes end before the next row begins, or with the matrix. */
-static bool touches(const struct rknpu_matrix *m, const char *data, size_t size)
-{
-	const char *first = m->data;
-	size_t bytes = (m->n - 1) * m->stride + ggml_row_size(m->type, m->k);
-
-	return first < data + size && data < first + bytes;
-}
-
-void rknpu_cache_drop(struct rknpu_cache *cache, const void *data, size_t size)
-{
-	for (unsigned int i = 0; cache->count && i < RKNPU_BUCKETS; i++) {
-		struct rknpu_weights **at = &cache->bucket[i], *w;
-
-		while ((w = *at)) {
-			if (!touches(&w->from, data, size)) {
-				at = &w->next;
-				continue;
-			}
-			*at = w->next;
-			rknpu_weights_free(w);
-			cache->count--;
-		}
-	}
 }

@@ -339,6 +339,16 @@ bool survives_hang(bool (*compute)(void *arg), void *arg, const char *a, const c
 	return !ok && said && compute(arg);
 }
 
+bool says(bool (*compute)(void *arg), void *arg, const char *a, const char *b)
+{
+	FILE *log = fopen(LOG, "w+");
+	bool ok = log && captured(compute, arg, log) && one_line(log, a, b);
+
+	if (log)
+		fclose(log);
+	return ok;
+}
+
 static bool is_right(void *arg)
 {
 	return right(arg);
@@ -470,6 +480,7 @@ int main(int argc, char **argv)
 	shared();
 	attention();
 	feed_forward();
+	load();
 	ranges();
 	planner();
 	with_cpu();

@@ -21,6 +21,8 @@ bool npu_hang_next(void);
 void npu_calm(void);
 /* How often cores were started; false if nobody counts. */
 bool npu_starts(uint64_t *starts);
+/* From now on an address space has no more than that, without a limit if 0; false if that cannot be made. */
+bool npu_limit(uint64_t bytes);
 
 /* ---- the backend: ggml_check.c ---- */
 
@@ -30,6 +32,8 @@ struct rknpu_ggml_stats stats(void);
  * anything if no hang can be made.
  */
 bool survives_hang(bool (*compute)(void *arg), void *arg, const char *a, const char *b);
+/* Does @compute, and does the backend write one line with these words meanwhile? */
+bool says(bool (*compute)(void *arg), void *arg, const char *a, const char *b);
 ggml_backend_t tested(void);
 /* A context for tensors that have their memory elsewhere. */
 struct ggml_context *context(void);
@@ -47,5 +51,6 @@ void layout(void);
 void shared(void);
 void attention(void);
 void feed_forward(void);
+void load(void);
 
 #endif /* GGML_CHECK_H */

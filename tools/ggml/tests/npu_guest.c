@@ -21,3 +21,9 @@ bool npu_starts(uint64_t *starts)
 	*starts = rk_model() ? rk_count_all_jobs(NPU_CNT_KICK) : 0;
 	return rk_model();
 }
+
+/* The driver's limits are parts of the memory; llama-parts/trouble has them. */
+bool npu_limit(uint64_t bytes)
+{
+	return false;
+}

@@ -34,3 +34,9 @@ bool npu_starts(uint64_t *starts)
 	*starts = *(unsigned int *)symbol("sim_starts");
 	return true;
 }
+
+bool npu_limit(uint64_t bytes)
+{
+	((void (*)(uint64_t))symbol("sim_space_bytes"))(bytes);
+	return true;
+}
