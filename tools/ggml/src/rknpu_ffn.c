@@ -11,9 +11,7 @@
 
 #include "rknpu_ggml.h"
 
-/* Recordings that a block keeps: whole batches, and the last one of a prompt. */
-#define KEPT	2
-/* Number of the first tensor in between, of those with the same shape. */
+/* Where numbers of tensors in between begin, of those with the same shape. */
 #define BETWEEN	8
 /* Largest activations that need no scale of their own. */
 #define MOST	32767.0f
@@ -22,19 +20,8 @@
 #define APART	64.0f
 
 enum { GATE, UP, DOWN, WEIGHTS };
-/* What is in between: of gate and up, SiLU of gate, and the product. */
-enum { G, U, S, H, TENSORS };
-
-struct run {
-	uint32_t m;
-	const struct rknpu_weights *w[WEIGHTS];
-	struct npu_rec *rec;
-	struct npu_tensor *x, *between[TENSORS], *y;
-	struct run *next;
-};
-
-/* The newest first. */
-static struct run *runs;
+/* Activations, what is in between: of gate and up, SiLU of gate, and the product; and the result. */
+enum { X, G, U, S, H, Y };
 
 /* ---- which ones ---- */
 
@@ -70,113 +57,40 @@ bool rknpu_is_ffn(const struct ggml_cgraph *graph, const struct rknpu_ffn *f)
 
 /* ---- recordings ---- */
 
-static void put(struct run *run, struct npu_tensor *t)
-{
-	if (t)
-		rknpu_scratch_put(t);
-}
-
-static void run_free(struct run *run)
-{
-	npu_rec_free(run->rec);
-	put(run, run->x);
-	for (int i = 0; i < TENSORS; i++)
-		put(run, run->between[i]);
-	put(run, run->y);
-	free(run);
-}
-
-void rknpu_ffn_forget(const struct rknpu_weights *w)
-{
-	struct run **at = &runs;
-
-	while (*at) {
-		struct run *run = *at;
-
-		if (run->w[GATE] != w && run->w[UP] != w && run->w[DOWN] != w) {
-			at = &run->next;
-			continue;
-		}
-		*at = run->next;
-		run_free(run);
-	}
-}
-
-static int tensors(struct run *run)
+static int tensors(struct rknpu_run *run)
 {
 	struct npu_shape x = { NPU_PREC_FP16, run->m, run->w[GATE]->from.k };
 	struct npu_shape between = { NPU_PREC_FP16, run->m, run->w[GATE]->from.n };
 	struct npu_shape y = { NPU_PREC_FP32, run->m, run->w[DOWN]->from.n };
-	int ret = rknpu_scratch_get(x, 0, &run->x);
+	int ret = rknpu_run_tensor(run, X, x, 0);
 
-	for (uint32_t i = 0; !ret && i < TENSORS; i++)
-		ret = rknpu_scratch_get(between, BETWEEN + i, &run->between[i]);
-	return ret ? ret : rknpu_scratch_get(y, 0, &run->y);
+	for (uint32_t i = G; !ret && i <= H; i++)
+		ret = rknpu_run_tensor(run, i, between, BETWEEN + i);
+	return ret ? ret : rknpu_run_tensor(run, Y, y, 0);
 }
 
-static int record(struct run *run)
+static int record(struct rknpu_run *run)
 {
-	struct npu_tensor **t = run->between;
+	struct npu_tensor **t = run->t;
 	int ret = tensors(run);
 
 	if (!ret)
-		ret = rknpu_record(&run->rec);
+		ret = npu_rec_matmul(run->rec, t[X], run->w[GATE]->npu, t[G], NULL);
 	if (!ret)
-		ret = npu_rec_matmul(run->rec, run->x, run->w[GATE]->npu, t[G], NULL);
-	if (!ret)
-		ret = npu_rec_matmul(run->rec, run->x, run->w[UP]->npu, t[U], NULL);
+		ret = npu_rec_matmul(run->rec, t[X], run->w[UP]->npu, t[U], NULL);
 	if (!ret)
 		ret = npu_rec_act(run->rec, NPU_ACT_SILU, t[G], t[S]);
 	if (!ret)
 		ret = npu_rec_mul(run->rec, t[S], t[U], t[H]);
-	if (!ret)
-		ret = npu_rec_matmul(run->rec, t[H], run->w[DOWN]->npu, run->y, NULL);
-	return ret ? ret : npu_rec_end(run->rec);
+	return ret ? ret : npu_rec_matmul(run->rec, t[H], run->w[DOWN]->npu, t[Y], NULL);
 }
 
-static void keep(struct run *run)
+static int run_for(struct rknpu_weights *const *w, uint32_t m, struct rknpu_run **out)
 {
-	unsigned int n = 0;
+	struct rknpu_run want = { .recorder = record, .m = m, .n = WEIGHTS };
 
-	run->next = runs;
-	runs = run;
-	for (struct run **at = &runs; *at;) {
-		struct run *old = *at;
-
-		n += old->w[DOWN] == run->w[DOWN];
-		if (old->w[DOWN] != run->w[DOWN] || n <= KEPT) {
-			at = &old->next;
-			continue;
-		}
-		*at = old->next;
-		run_free(old);
-	}
-}
-
-static int find_run(struct rknpu_weights *const *w, uint32_t m, struct run **out)
-{
-	struct run *run;
-	int ret;
-
-	for (run = runs; run; run = run->next)
-		if (run->m == m && run->w[GATE] == w[GATE] && run->w[UP] == w[UP] && run->w[DOWN] == w[DOWN]) {
-			*out = run;
-			return 0;
-		}
-	run = calloc(1, sizeof(*run));
-	if (!run)
-		return -ENOMEM;
-	run->m = m;
-	memcpy(run->w, w, sizeof(run->w));
-	ret = record(run);
-	if (ret) {
-		run_free(run);
-		return ret;
-	}
-	rknpu_stats.recorded++;
-	keep(run);
-	*out = run;
-	return 0;
+	memcpy(want.w, w, WEIGHTS * sizeof(*w));
+	return rknpu_run_get(&want, out);
 }
 
 /* ---- one block ---- */
@@ -226,31 +140,30 @@ static bool go_together(struct rknpu_weights *const *w)
 {
 	float apart = w[GATE]->scale / w[UP]->scale;
 
-	return apart <= APART &&
-	       apart >= 1 / APART;
+	return apart <= APART && apart >= 1 / APART;
 }
 
 /* Activations times gate's scale, so that gate is right; up and down get theirs in the end. */
 static int at_once(const struct rknpu_ffn *f, struct rknpu_weights *const *w, char *why, size_t size)
 {
 	const struct ggml_tensor *x = f->glu->src[0]->src[1];
-	struct run *run;
-	int ret = go_together(w) && x->type == GGML_TYPE_F32 ? find_run(w, (uint32_t)x->ne[1], &run) : -ERANGE;
+	struct rknpu_run *run;
+	int ret = go_together(w) && x->type == GGML_TYPE_F32 ? run_for(w, (uint32_t)x->ne[1], &run) : -ERANGE;
 
 	if (ret) {
 		snprintf(why, size, "%s", strerror(-ret));
 		return ret;
 	}
-	ret = write_x(run->x, x, w[GATE]->scale);
+	ret = write_x(run->t[X], x, w[GATE]->scale);
 	if (!ret)
 		ret = rknpu_go(run->rec);
 	if (!ret)
-		ret = read_y(run->y, f->down, w[UP]->scale / w[GATE]->scale * w[DOWN]->scale);
+		ret = read_y(run->t[Y], f->down, w[UP]->scale / w[GATE]->scale * w[DOWN]->scale);
 	if (!ret || ret == -ERANGE)
 		return ret;
 	rknpu_explain(run->rec, ret, why, size);
 	/* Made anew the next time, and whatever was wrong with it is gone. */
-	rknpu_ffn_forget(w[DOWN]);
+	rknpu_runs_free(w[DOWN]);
 	return ret;
 }
 

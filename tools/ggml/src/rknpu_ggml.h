@@ -115,6 +115,29 @@ void rknpu_cache_give_back(size_t bytes);
 /* Forgets what was packed from any of these bytes. */
 void rknpu_cache_drop(struct rknpu_cache *cache, const void *data, size_t size);
 
+/* ---- recordings with weights ---- */
+
+/* Weights of one recording, and its tensors. */
+#define RKNPU_MOST_SHARED	4u
+#define RKNPU_MOST_TENSORS	6u
+
+/* What rows of activations go through, in an order and with tensors that are the recorder's. */
+struct rknpu_run {
+	int (*recorder)(struct rknpu_run *run);
+	uint32_t m, n;
+	struct rknpu_weights *w[RKNPU_MOST_SHARED];
+	struct npu_rec *rec;
+	struct npu_tensor *t[RKNPU_MOST_TENSORS];
+	struct rknpu_run *next;
+};
+
+/* The one that was made with all that is in @want, or a new one. */
+int rknpu_run_get(const struct rknpu_run *want, struct rknpu_run **out);
+/* Tensor @i of a run: number @which of that shape. */
+int rknpu_run_tensor(struct rknpu_run *run, uint32_t i, struct npu_shape shape, uint32_t which);
+/* Frees what was recorded with @w. */
+void rknpu_runs_free(const struct rknpu_weights *w);
+
 /* ---- buffers ---- */
 
 ggml_backend_buffer_type_t rknpu_buffer_type(void);
@@ -129,9 +152,6 @@ bool rknpu_has_data(const struct ggml_tensor *t);
 void rknpu_buffer_wrote(const struct ggml_tensor *t);
 
 /* ---- products ---- */
-
-/* Products that share their activations, in one recording. */
-#define RKNPU_MOST_SHARED	4u
 
 /* y[m][n] = x[m][k] * w, with rows so many bytes apart. */
 struct rknpu_result {
@@ -168,9 +188,6 @@ int rknpu_multiply(const struct rknpu_rows *r, char *why, size_t size);
 int rknpu_multiply_ahead(const struct ggml_tensor *x, const struct rknpu_rows *r, char *why, size_t size);
 /* Forgets what was learnt of @w. */
 void rknpu_ahead_forget(const struct rknpu_weights *w);
-/* Frees what was recorded with @w. */
-void rknpu_runs_free(const struct rknpu_weights *w);
-
 /* ---- operations of ggml ---- */
 
 /* Can products of so many rows be computed with the types and rows of that operation? */
@@ -202,8 +219,6 @@ struct rknpu_ffn {
 /* Is it one of ours, whose numbers in between nobody else wants? */
 bool rknpu_is_ffn(const struct ggml_cgraph *graph, const struct rknpu_ffn *f);
 int rknpu_ffn(const struct rknpu_ffn *f, char *why, size_t size);
-/* Frees what was recorded with @w. */
-void rknpu_ffn_forget(const struct rknpu_weights *w);
 /* SwiGLU of two products of ours, if it is part of such a block; and where it is not, on the CPU. */
 bool rknpu_glu_possible(const struct ggml_tensor *op);
 int rknpu_glu(const struct ggml_tensor *op);

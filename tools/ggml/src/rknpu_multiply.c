@@ -9,60 +9,14 @@
 
 #include "rknpu_ggml.h"
 
-/* Recordings that the same weights keep: whole batches, and the last one of a prompt. */
-#define KEPT	2
-
 /* Bytes of results that lie in the NPU's memory at once: a vocabulary is wide. */
 #define MOST_RESULTS	(64u << 20)
 
-struct run {
-	uint32_t m, n;
-	const struct rknpu_weights *w[RKNPU_MOST_SHARED];
-	struct npu_rec *rec;
-	struct npu_tensor *x, *y[RKNPU_MOST_SHARED];
-	struct run *next;
-};
-
-/* The newest first. */
-static struct run *runs;
-
-static void run_free(struct run *run)
-{
-	npu_rec_free(run->rec);
-	if (run->x)
-		rknpu_scratch_put(run->x);
-	for (uint32_t i = 0; i < run->n; i++)
-		if (run->y[i])
-			rknpu_scratch_put(run->y[i]);
-	free(run);
-}
-
-static bool has(const struct run *run, const struct rknpu_weights *w)
-{
-	for (uint32_t i = 0; i < run->n; i++)
-		if (run->w[i] == w)
-			return true;
-	return false;
-}
-
-void rknpu_runs_free(const struct rknpu_weights *w)
-{
-	struct run **at = &runs;
-
-	while (*at) {
-		struct run *run = *at;
-
-		if (!has(run, w)) {
-			at = &run->next;
-			continue;
-		}
-		*at = run->next;
-		run_free(run);
-	}
-}
+/* The tensors of a run: activations, and the results of each. */
+enum { X, Y };
 
 /* Of those before it, how many have as many rows of weights: results want memory of their own. */
-static uint32_t alike(const struct run *run, uint32_t i)
+static uint32_t alike(const struct rknpu_run *run, uint32_t i)
 {
 	uint32_t which = 0;
 
@@ -71,82 +25,32 @@ static uint32_t alike(const struct run *run, uint32_t i)
 	return which;
 }
 
-static int add_product(struct run *run, uint32_t i)
+static int add_product(struct rknpu_run *run, uint32_t i)
 {
 	bool exact = run->w[i]->type == NPU_PREC_INT8;
 	struct npu_shape y = { exact ? NPU_PREC_INT32 : NPU_PREC_FP32, run->m, run->w[i]->from.n };
-	int ret = rknpu_scratch_get(y, alike(run, i), &run->y[i]);
+	int ret = rknpu_run_tensor(run, Y + i, y, alike(run, i));
 
-	return ret ? ret : npu_rec_matmul(run->rec, run->x, run->w[i]->npu, run->y[i], NULL);
+	return ret ? ret : npu_rec_matmul(run->rec, run->t[X], run->w[i]->npu, run->t[Y + i], NULL);
 }
 
-static int record(struct run *run)
+static int record(struct rknpu_run *run)
 {
 	struct npu_shape x = { run->w[0]->type, run->m, run->w[0]->from.k };
-	int ret = rknpu_scratch_get(x, 0, &run->x);
+	int ret = rknpu_run_tensor(run, X, x, 0);
 
-	if (!ret)
-		ret = rknpu_record(&run->rec);
 	for (uint32_t i = 0; !ret && i < run->n; i++)
 		ret = add_product(run, i);
-	return ret ? ret : npu_rec_end(run->rec);
+	return ret;
 }
 
-static void keep(struct run *run)
+static int run_for(const struct rknpu_rows *r, struct rknpu_run **out)
 {
-	unsigned int n = 0;
+	struct rknpu_run want = { .recorder = record, .m = r->m, .n = r->n };
 
-	run->next = runs;
-	runs = run;
-	for (struct run **at = &runs; *at;) {
-		struct run *old = *at;
-
-		n += old->w[0] == run->w[0];
-		if (old->w[0] != run->w[0] || n <= KEPT) {
-			at = &old->next;
-			continue;
-		}
-		*at = old->next;
-		run_free(old);
-	}
-}
-
-static bool is_for(const struct run *run, const struct rknpu_rows *r)
-{
-	if (run->m != r->m || run->n != r->n)
-		return false;
 	for (uint32_t i = 0; i < r->n; i++)
-		if (run->w[i] != r->out[i].w)
-			return false;
-	return true;
-}
-
-static int find_run(const struct rknpu_rows *r, struct run **out)
-{
-	struct run *run;
-	int ret;
-
-	for (run = runs; run; run = run->next)
-		if (is_for(run, r)) {
-			*out = run;
-			return 0;
-		}
-	run = calloc(1, sizeof(*run));
-	if (!run)
-		return -ENOMEM;
-	run->m = r->m;
-	run->n = r->n;
-	for (uint32_t i = 0; i < r->n; i++)
-		run->w[i] = r->out[i].w;
-	ret = record(run);
-	if (ret) {
-		run_free(run);
-		return ret;
-	}
-	rknpu_stats.recorded++;
-	keep(run);
-	*out = run;
-	return 0;
+		want.w[i] = r->out[i].w;
+	return rknpu_run_get(&want, out);
 }
 
 /* ---- products ---- */
@@ -154,18 +58,18 @@ static int find_run(const struct rknpu_rows *r, struct run **out)
 static int multiply_rows(const struct rknpu_rows *r, char *why, size_t size)
 {
 	struct rknpu_scale scale = { 0 };
-	struct run *run;
-	int ret = find_run(r, &run);
+	struct rknpu_run *run;
+	int ret = run_for(r, &run);
 
 	if (ret) {
 		snprintf(why, size, "%s", strerror(-ret));
 		return ret;
 	}
-	ret = rknpu_write_x(run->x, r, &scale);
+	ret = rknpu_write_x(run->t[X], r, &scale);
 	if (!ret)
 		ret = rknpu_go(run->rec);
 	for (uint32_t i = 0; !ret && i < r->n; i++)
-		ret = rknpu_read_y(run->y[i], &r->out[i], r->m, &scale);
+		ret = rknpu_read_y(run->t[Y + i], &r->out[i], r->m, &scale);
 	free(scale.row);
 	if (!ret)
 		return 0;

@@ -129,7 +129,6 @@ void rknpu_weights_free(struct rknpu_weights *w)
 {
 	rknpu_ahead_forget(w);
 	rknpu_runs_free(w);
-	rknpu_ffn_forget(w);
 	npu_weights_free(w->npu);
 	rknpu_stats.resident -= rknpu_weights_bytes(w);
 	free(w->row_scale);
