@@ -16,6 +16,27 @@
 /* What one chain can have. */
 #define LIBNPU_CHAIN_TASKS	4095u
 
+/* The same numbers in each run of a program (Marsaglia's xorshift). */
+static inline uint32_t libnpu_rnd(void)
+{
+	static uint32_t state = 0x2545f491;
+
+	state ^= state << 13;
+	state ^= state >> 17;
+	state ^= state << 5;
+	return state;
+}
+
+/* A half from -1/32 to 1/32; conversions are slow where matrices are large. */
+static inline uint16_t libnpu_small_half(void)
+{
+	static uint16_t half[4096];
+
+	for (int i = half[0] ? 4096 : 0; i < 4096; i++)
+		half[i] = npu_f32_to_f16((float)(i - 2048) / (2048 * 32));
+	return half[libnpu_rnd() % 4096];
+}
+
 static inline int libnpu_open(const char *uapi, struct npu_dev **dev)
 {
 	setenv("NPU_UAPI", uapi, 1);

@@ -20,16 +20,6 @@
 
 LIBNPU_FIXTURE(block)
 
-static uint32_t rnd(void)
-{
-	static uint32_t state = 0x2545f491;
-
-	state ^= state << 13;
-	state ^= state >> 17;
-	state ^= state << 5;
-	return state;
-}
-
 struct matrix {
 	uint32_t n, k;
 	uint16_t *half;
@@ -58,15 +48,12 @@ static struct npu_tensor *tensor(struct npu_dev *dev, uint32_t rows, uint32_t co
 static bool make_matrix(struct matrix *m, struct npu_dev *dev, uint32_t n, uint32_t k)
 {
 	struct npu_weights_desc d = { .type = NPU_PREC_FP16, .n = n, .k = k };
-	static uint16_t half[4096];
 
-	for (int i = 0; i < 4096; i++)
-		half[i] = npu_f32_to_f16((float)(i - 2048) / (2048 * 32));
 	m->n = n;
 	m->k = k;
 	m->half = malloc((size_t)n * k * sizeof(*m->half));
 	for (size_t i = 0; m->half && i < (size_t)n * k; i++)
-		m->half[i] = half[rnd() % 4096];
+		m->half[i] = libnpu_small_half();
 	return m->half && !npu_weights_new(dev, &d, m->half, &m->w);
 }
 
@@ -76,7 +63,7 @@ static bool make_block(struct block *b, struct npu_dev *dev)
 	bool ok = true;
 
 	for (size_t i = 0; i < TOKENS * WIDTH; i++)
-		x[i] = (float)(int)(rnd() % 4001 - 2000) / 500;
+		x[i] = (float)(int)(libnpu_rnd() % 4001 - 2000) / 500;
 	for (int i = BLOCK_WQ; i <= BLOCK_WO; i++)
 		ok = ok && make_matrix(&b->m[i], dev, WIDTH, WIDTH);
 	ok = ok && make_matrix(&b->m[BLOCK_W1], dev, INNER, WIDTH) &&

@@ -20,21 +20,11 @@
 
 LIBNPU_FIXTURE(conv)
 
-static uint32_t rnd(void)
-{
-	static uint32_t state = 0x2545f491;
-
-	state ^= state << 13;
-	state ^= state >> 17;
-	state ^= state << 5;
-	return state;
-}
-
 /* Bytes to @most. */
 static void fill_bytes(int8_t *v, float *f, size_t n, int most)
 {
 	for (size_t i = 0; i < n; i++) {
-		v[i] = (int)(rnd() % (2 * most + 1)) - most;
+		v[i] = (int)(libnpu_rnd() % (2 * most + 1)) - most;
 		f[i] = v[i];
 	}
 }
@@ -255,7 +245,7 @@ struct halves {
 static void fill_halves(float *v, size_t n, float size)
 {
 	for (size_t i = 0; i < n; i++)
-		v[i] = npu_f16_to_f32(npu_f32_to_f16(((float)(rnd() % 4001) / 2000 - 1) * size));
+		v[i] = npu_f16_to_f32(npu_f32_to_f16(((float)(libnpu_rnd() % 4001) / 2000 - 1) * size));
 }
 
 static int halves_weights(struct halves *h, struct npu_dev *dev, struct npu_weights **w)

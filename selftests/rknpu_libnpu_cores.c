@@ -16,16 +16,6 @@
 
 LIBNPU_FIXTURE(cores)
 
-static uint32_t rnd(void)
-{
-	static uint32_t state = 0x2545f491;
-
-	state ^= state << 13;
-	state ^= state >> 17;
-	state ^= state << 5;
-	return state;
-}
-
 static const struct npu_requant rq = { .scale = 20000, .shift = 21, .zp = 3 };
 
 /* y = W2 * relu(W1 * x) in integers, which are exact. */
@@ -44,8 +34,8 @@ static int net_alloc(struct net *n, struct npu_dev *dev)
 	int ret;
 
 	for (size_t i = 0; i < N * K; i++) {
-		n->w1[i] = rnd();
-		n->w2[i] = rnd();
+		n->w1[i] = libnpu_rnd();
+		n->w2[i] = libnpu_rnd();
 	}
 	ret = npu_weights_new(dev, &d1, n->w1, &n->first);
 	ret = ret ?: npu_weights_new(dev, &d2, n->w2, &n->second);
@@ -89,7 +79,7 @@ static void net_expect(struct net *n)
 static int net_write(struct net *n)
 {
 	for (size_t i = 0; i < M * K; i++)
-		n->x[i] = rnd();
+		n->x[i] = libnpu_rnd();
 	net_expect(n);
 	return npu_tensor_write(n->in, n->x, 0);
 }
@@ -389,7 +379,7 @@ RK_TEST_F_TIMEOUT(cores, several_chains, 300, "a core that has more tasks than a
 	RK_REQUIRE_MODEL();
 	rk_scrub(false);
 	for (size_t i = 0; i < ROWS * ALL; i++)
-		x[i] = (float)(int)(rnd() % 2001 - 1000) / 1000;
+		x[i] = (float)(int)(libnpu_rnd() % 2001 - 1000) / 1000;
 	ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_FP16, ROWS, ALL, &q));
 	ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_FP16, FEW, ALL, &k));
 	ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_FP16, ROWS, ALL, &y));
@@ -432,7 +422,7 @@ static int att_make(struct att *a, struct npu_dev *dev, const struct npu_rec_opt
 	int ret;
 
 	for (size_t i = 0; i < TOKENS * WIDTH; i++)
-		x[i] = (float)(int)(rnd() % 2001 - 1000) / 1000;
+		x[i] = (float)(int)(libnpu_rnd() % 2001 - 1000) / 1000;
 	ret = npu_tensor_new(dev, NPU_PREC_FP16, TOKENS, WIDTH, &a->x);
 	ret = ret ?: npu_tensor_new(dev, NPU_PREC_FP16, TOKENS, WIDTH, &a->z);
 	ret = ret ?: npu_tensor_new(dev, NPU_PREC_FP16, TOKENS, WIDTH, &a->y);

@@ -14,16 +14,6 @@
 /* The core that these recordings run on. */
 #define CORE		1
 
-static uint32_t rnd(void)
-{
-	static uint32_t state = 0x2545f491;
-
-	state ^= state << 13;
-	state ^= state >> 17;
-	state ^= state << 5;
-	return state;
-}
-
 LIBNPU_FIXTURE(rec)
 
 /* ---- a feed-forward block ---- */
@@ -62,24 +52,20 @@ static bool ffn_alloc(struct ffn *f)
 /* Bytes, or halves of which products sum up to about 1. */
 static void ffn_weights(struct ffn *f)
 {
-	static uint16_t half[4096];
-
 	if (f->type == NPU_PREC_INT8) {
 		for (size_t i = 0; i < (size_t)SIDE * SIDE; i += 4)
-			memcpy((char *)f->src + i, &(uint32_t){ rnd() }, 4);
+			memcpy((char *)f->src + i, &(uint32_t){ libnpu_rnd() }, 4);
 		return;
 	}
-	for (int i = 0; i < 4096; i++)
-		half[i] = npu_f32_to_f16((float)(i - 2048) / (2048 * 32));
 	for (size_t i = 0; i < (size_t)SIDE * SIDE; i++)
-		((uint16_t *)f->src)[i] = half[rnd() % 4096];
+		((uint16_t *)f->src)[i] = libnpu_small_half();
 }
 
 static void ffn_input(struct ffn *f)
 {
 	for (uint32_t k = 0; k < SIDE; k++)
-		f->x[k] = f->type == NPU_PREC_INT8 ? (int8_t)rnd() :
-			  npu_f16_to_f32(npu_f32_to_f16((float)(rnd() % 4096) / 2048 - 1));
+		f->x[k] = f->type == NPU_PREC_INT8 ? (int8_t)libnpu_rnd() :
+			  npu_f16_to_f32(npu_f32_to_f16((float)(libnpu_rnd() % 4096) / 2048 - 1));
 }
 
 static int ffn_make(struct ffn *f, struct npu_dev *dev)
@@ -282,7 +268,7 @@ static int net_make(struct net *n, struct npu_dev *dev, const struct npu_rec_opt
 	int ret;
 
 	for (size_t i = 0; i < sizeof(n->w); i++)
-		n->w[i] = (int8_t)rnd();
+		n->w[i] = (int8_t)libnpu_rnd();
 	ret = npu_weights_new(dev, &d, n->w, &n->weights);
 	ret = ret ?: npu_tensor_new(dev, NPU_PREC_INT8, M, K, &n->in);
 	ret = ret ?: npu_tensor_new(dev, NPU_PREC_INT32, M, OPS * N, &n->wide);
@@ -309,7 +295,7 @@ static int net_start(struct net *n)
 	int ret;
 
 	for (size_t i = 0; i < sizeof(n->x); i++)
-		n->x[i] = (int8_t)rnd();
+		n->x[i] = (int8_t)libnpu_rnd();
 	ret = npu_tensor_write(n->in, n->x, 0);
 	return ret ?: npu_rec_run(n->rec);
 }
@@ -460,8 +446,8 @@ static void ew_fill(struct npu_tensor *t, double *v, size_t n)
 	static float f32[EW_N];
 
 	for (size_t i = 0; i < n; i++) {
-		i32[i] = (int32_t)rnd() >> (rnd() % 28);
-		f32[i] = ldexpf((float)(int32_t)rnd(), -(int)(rnd() % 40) - 24);
+		i32[i] = (int32_t)libnpu_rnd() >> (libnpu_rnd() % 28);
+		f32[i] = ldexpf((float)(int32_t)libnpu_rnd(), -(int)(libnpu_rnd() % 40) - 24);
 		if (type == NPU_PREC_FP16)
 			f32[i] = npu_f16_to_f32(npu_f32_to_f16(f32[i]));
 		v[i] = f32[i];
@@ -620,7 +606,7 @@ RK_TEST_F(rec, transposed_weights, "weights stored as [k][n] are packed right")
 	for (int k = 0; k < ROWS; k++) {
 		unit[k][k] = 1;
 		for (int n = 0; n < COLS; n++)
-			src[k][n] = (int8_t)rnd();
+			src[k][n] = (int8_t)libnpu_rnd();
 	}
 	ASSERT_EQ(0, npu_weights_new(self->dev, &d, src, &w));
 	ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_INT8, ROWS, ROWS, &x));

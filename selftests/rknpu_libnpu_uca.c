@@ -16,16 +16,6 @@
 
 LIBNPU_FIXTURE(uca)
 
-static uint32_t rnd(void)
-{
-	static uint32_t state = 0x2545f491;
-
-	state ^= state << 13;
-	state ^= state >> 17;
-	state ^= state << 5;
-	return state;
-}
-
 struct net {
 	uint16_t *w, *back;		/* [n][k] both; the latter of the rows that are checked */
 	uint16_t x[SIDE], y[SIDE];
@@ -37,17 +27,14 @@ struct net {
 static int make(struct net *n, struct npu_dev *dev)
 {
 	struct npu_weights_desc d = { .type = NPU_PREC_FP16, .n = SIDE, .k = SIDE };
-	static uint16_t half[4096];
 	int ret;
 
-	for (int i = 0; i < 4096; i++)
-		half[i] = npu_f32_to_f16((float)(i - 2048) / (2048 * 32));
 	n->w = malloc(SIDE * SIDE * sizeof(*n->w));
 	n->back = malloc(2 * SOME * SIDE * sizeof(*n->back));
 	if (!n->w || !n->back)
 		return -ENOMEM;
 	for (size_t i = 0; i < SIDE * SIDE; i++)
-		n->w[i] = half[rnd() % 4096];
+		n->w[i] = libnpu_small_half();
 	for (uint32_t i = 0; i < 2 * SOME; i++)
 		for (uint32_t k = 0; k < SIDE; k++)
 			n->back[i * SIDE + k] = n->w[(size_t)k * SIDE + (i < SOME ? i : SIDE - 2 * SOME + i)];
@@ -74,7 +61,7 @@ static int queue(struct uca *u, struct net *n)
 	int ret = uca_memset(u, 0, 1, SIDE);
 
 	for (uint32_t i = 0; i < SIDE; i++)
-		n->x[i] = npu_f32_to_f16((float)(int)(rnd() % 2001 - 1000) / 1000);
+		n->x[i] = npu_f32_to_f16((float)(int)(libnpu_rnd() % 2001 - 1000) / 1000);
 	ret = ret ?: uca_memcpy_to(u, n->t[0], n->x, 0);
 	ret = ret ?: uca_gemv(u, n->t[1], n->t[0], n->first, 0, 0);
 	ret = ret ?: uca_cvo(u, UCA_GELU, n->t[2], n->t[1], NULL, 0, 0);
