@@ -15,7 +15,7 @@
 /* Nothing is stopped because its client is dead, */
 #define GRACE_MS	3600000
 /* so the jobs of the dead keep their cores that long: until all have been started and killed. */
-#define DEADLINE_MS	(rk_slow() > 1 ? 20000 : 6000)
+#define DEADLINE_MS	(rk_slow() > 1 ? 30000 : 15000)
 
 /* A job that may take that long, to be waited for. */
 static int start(struct rk_client *c)
