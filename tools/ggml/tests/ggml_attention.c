@@ -197,7 +197,7 @@ static void hang(void)
 	make(&a, GGML_TYPE_F16, 0, 0);
 	ggml_set_name(a.y, "fattn-3");
 	set(&a);
-	tap(survives_hang(row_is_right, &a, "FLASH_ATTN_EXT fattn-3", "timeout"),
+	tap(survives_hang(row_is_right, &a, "FLASH_ATTN_EXT fattn-3", "in task 0 on core"),
 	    "a hang fails attention with one line that names it, and the next one is right");
 	drop(&a);
 }

@@ -7,7 +7,8 @@ bool npu_hang_next(void)
 {
 	if (!rk_model())
 		return false;
-	rk_fault_arm(NPU_CTL_ANY_CORE, NPU_FAULT_HANG, 0, 1);
+	/* All of them until npu_calm(): the driver starts a job again whose first task shows nothing. */
+	rk_fault_arm(NPU_CTL_ANY_CORE, NPU_FAULT_HANG, 0, 0);
 	return true;
 }
 
