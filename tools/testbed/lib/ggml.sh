@@ -7,25 +7,43 @@ RK_GGML_PACKAGES=(libggml0 libggml0-backend-rpc llama.cpp-tests llama.cpp-tools 
 # Of llama.cpp, llama-*.
 RK_GGML_PROGRAMS=(bench cli completion perplexity server)
 
-rk_build_ggml() {
-	local tmp=$1 arch=$2 deb triplet lib programs names=()
-	case $arch in
-	arm64) triplet=aarch64-linux-gnu names=(ld-linux-aarch64.so.1) ;;
-	amd64) triplet=x86_64-linux-gnu names=(ld-linux-x86-64.so.2) ;;
-	*) rk_die "nobody has tried ggml on $arch" ;;
+# rk_ggml_triplet ARCHITECTURE: Debian's name of it in paths, and of its loader, in triplet and loader.
+rk_ggml_triplet() {
+	case $1 in
+	arm64) triplet=aarch64-linux-gnu loader=ld-linux-aarch64.so.1 ;;
+	amd64) triplet=x86_64-linux-gnu loader=ld-linux-x86-64.so.2 ;;
+	*) rk_die "nobody has tried ggml on $1" ;;
 	esac
-	lib=usr/lib/$triplet programs=usr/libexec/$triplet
-	names+=(libggml.so.0 libllama-common.so.0 libdrm.so.2)
-	mkdir -p "$tmp"/{debs/partial,root,lib} "$tmp/bin"
+}
+
+# rk_ggml_debs DIR ARCHITECTURE PACKAGE...: them and all that they need in DIR/debs.
+rk_ggml_debs() {
+	local tmp=$1 arch=$2
+	shift 2
 	# An empty list of installed packages makes apt fetch everything down to libc.
-	rk_step "download ${RK_GGML_PACKAGES[*]}" apt-get -c "$RK_APT" -qy --no-install-recommends --download-only \
-		-o "Dir::Cache::archives=$tmp/debs" install "${RK_GGML_PACKAGES[@]/%/:$arch}"
-	rk_apt_get "$tmp/debs" "libggml-dev:$arch"
+	rk_step "download $*" apt-get -c "$RK_APT" -qy --no-install-recommends --download-only \
+		-o "Dir::Cache::archives=$tmp/debs" install "${@/%/:$arch}"
+}
+
+# rk_ggml_unpack DIR ARCHITECTURE: what is in DIR/debs in DIR/root, and the versions in DIR/packages.
+rk_ggml_unpack() {
+	local tmp=$1 arch=$2 deb
 	for deb in "$tmp"/debs/*_"$arch".deb; do
 		# shellcheck disable=SC2016 # dpkg expands these
 		dpkg-deb -W --showformat '${Package} ${Version} ${Architecture}\n' "$deb"
 	done >"$tmp/packages"
-	rk_step "unpack libggml0" sh -e -c 'for d in "$1"/debs/*_"$2".deb; do dpkg-deb -x "$d" "$1/root"; done' sh "$tmp" "$arch"
+	rk_step "unpack packages" sh -e -c 'for d in "$1"/debs/*_"$2".deb; do dpkg-deb -x "$d" "$1/root"; done' sh "$tmp" "$arch"
+}
+
+rk_build_ggml() {
+	local tmp=$1 arch=$2 deb triplet loader lib programs names
+	rk_ggml_triplet "$arch"
+	lib=usr/lib/$triplet programs=usr/libexec/$triplet
+	names=("$loader" libggml.so.0 libllama-common.so.0 libdrm.so.2)
+	mkdir -p "$tmp"/{debs/partial,root,lib,bin}
+	rk_ggml_debs "$tmp" "$arch" "${RK_GGML_PACKAGES[@]}"
+	rk_apt_get "$tmp/debs" "libggml-dev:$arch"
+	rk_ggml_unpack "$tmp" "$arch"
 	mv "$tmp/root/usr/include" "$tmp/include" || rk_die "libggml-dev holds no headers"
 	mv "$tmp/root/$programs/ggml/test-backend-ops" "$tmp/root/$programs/llama.cpp-tests/test-llama-archs" "$tmp/bin/" ||
 		rk_die "the packages lack test-backend-ops or test-llama-archs"
@@ -58,3 +76,29 @@ rk_ggml() {
 }
 
 rk_ggml_version() { sed -n 's/^libggml0 \([^ ]*\).*/\1/p' "$1/packages"; }
+
+rk_build_whisper() {
+	local tmp=$1 arch=$2 f
+	mkdir -p "$tmp"/{debs/partial,root,lib,bin}
+	rk_ggml_debs "$tmp" "$arch" whisper.cpp-tools
+	rk_ggml_unpack "$tmp" "$arch"
+	mv "$tmp/root/usr/bin/whisper-cli" "$tmp/bin/" || rk_die "whisper.cpp-tools lacks whisper-cli"
+	rk_root
+	rk_step "pick the libraries of whisper-cli" rk_enter python3 "$RK_TESTBED/lib/libraries.py" "$tmp/root" "$tmp/lib" \
+		$(rk_enter readelf -d "$tmp/bin/whisper-cli" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+	rm -rf "$tmp/debs" "$tmp/root"
+	# What programs of ggml have in any case.
+	for f in "$RK_GGML"/lib/*; do rm -f "$tmp/lib/${f##*/}"; done
+}
+
+# rk_whisper SUITE: after rk_ggml, whisper-cli and the libraries that it needs beside those; in RK_WHISPER (lib, bin, packages).
+rk_whisper() {
+	local suite=$1 update=${2:-} arch=${3:-arm64} version
+	RK_WHISPER=$(find "$RK_CACHE" -maxdepth 1 -name "whisper-$arch-$suite-*+*" | sort -V | tail -n1)
+	[ -z "$RK_WHISPER" ] || [ -n "$update" ] || return 0
+	rk_apt_dir "$suite"
+	version=$(rk_apt_version "whisper.cpp-tools:$arch")
+	[ -n "$version" ] || rk_die "cannot download whisper.cpp-tools: $suite has none for $arch, or there is no network"
+	rk_cached "whisper-$arch-$suite" "$(printf %s "$version+$(rk_ggml_version "$RK_GGML")" | tr -c 'A-Za-z0-9.+' _)" rk_build_whisper "$arch"
+	RK_WHISPER=$RK_OUT
+}
