@@ -4,20 +4,25 @@
  * from its logits: where the multiply-accumulates are, starts of the NPU, interrupts, bytes.
  *
  * GGML_WATCH names the file. A line for each graph, all numbers decimal:
- *   graph rows=R macs.BACKEND=N... splits=N runs=N npu_macs=N packed=N tasks=N irqs=N bytes=N wire=N
+ *   graph rows=R macs.BACKEND=N... splits=N runs=N npu_macs=N packed=N tasks=N irqs=N bytes=N weights=N
+ *   insns=N wire=N
  * rows is the most rows of activations of a product; macs.BACKEND is what ggml's scheduler gave to
  * whom, npu_macs what our backend did. bytes is of the NPU's own reads and writes, which the model
- * counts; wire what went over the loopback interface since the line before, so that it has the
+ * counts; weights of the matrices that the CPU multiplies by; insns of all CPUs and of the kernel, too,
+ * which QEMU counts with -icount, or 0; wire what went over the loopback interface since the line before, so that it has the
  * answers to the graph before. A line for each token that a program looks at:
  *   logits best=TOKEN second=TOKEN gap=X spread=X
  * gap is between the two, spread the standard deviation of all.
  */
 #include <dlfcn.h>
+#include <linux/perf_event.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <ggml-backend.h>
 #include <ggml.h>
@@ -27,17 +32,20 @@
 
 #define EXPORT	__attribute__((visibility("default")))
 #define MOST_BACKENDS	4
+#define MOST_CPUS	8
 
 struct sums {
 	int64_t rows;
 	unsigned int n;
 	const char *name[MOST_BACKENDS];
 	uint64_t macs[MOST_BACKENDS];
+	uint64_t weights;
 };
 
 struct counts {
 	struct rknpu_ggml_stats backend;
 	struct demo_counters npu;
+	uint64_t instructions;
 };
 
 /* The scheduler computes a graph through other functions of these. */
@@ -109,6 +117,8 @@ static struct sums sums_of(struct ggml_cgraph *graph, ggml_backend_sched_t sched
 		if (!macs)
 			continue;
 		add(&s, by ? ggml_backend_name(by) : "none", macs);
+		if (by && !strcmp(ggml_backend_name(by), "CPU") && t->src[0]->op == GGML_OP_NONE)
+			s.weights += ggml_nbytes(t->src[0]);
 		if (t->op == GGML_OP_MUL_MAT && t->src[0]->ne[2] == 1 && t->ne[1] > s.rows)
 			s.rows = t->ne[1];
 	}
@@ -116,6 +126,31 @@ static struct sums sums_of(struct ggml_cgraph *graph, ggml_backend_sched_t sched
 }
 
 /* ---- what it cost ---- */
+
+/* A counter of @cpu, or -1. */
+static int open_counter(int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE, .size = sizeof(attr), .config = PERF_COUNT_HW_INSTRUCTIONS,
+	};
+
+	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, 0);
+}
+
+static uint64_t instructions(void)
+{
+	static int counter[MOST_CPUS];
+	static bool opened;
+	uint64_t sum = 0, v;
+
+	for (int i = 0; !opened && i < MOST_CPUS; i++)
+		counter[i] = open_counter(i);
+	opened = true;
+	for (int i = 0; i < MOST_CPUS; i++)
+		if (counter[i] >= 0 && read(counter[i], &v, sizeof(v)) == sizeof(v))
+			sum += v;
+	return sum;
+}
 
 static void count(struct counts *c)
 {
@@ -128,6 +163,7 @@ static void count(struct counts *c)
 	if (get)
 		get(&c->backend);
 	demo_counters_read(&c->npu);
+	c->instructions = instructions();
 }
 
 /* Each byte is counted once as sent. */
@@ -159,14 +195,16 @@ static void tell(const struct sums *s, int splits, const struct counts *a, const
 	fprintf(f, "graph rows=%lld", (long long)s->rows);
 	for (unsigned int i = 0; i < s->n; i++)
 		fprintf(f, " macs.%s=%llu", s->name[i], (unsigned long long)s->macs[i]);
-	fprintf(f, " splits=%d runs=%llu npu_macs=%llu packed=%llu tasks=%llu irqs=%llu bytes=%llu wire=%llu\n",
+	fprintf(f, " splits=%d runs=%llu npu_macs=%llu packed=%llu tasks=%llu irqs=%llu bytes=%llu",
 		splits,
 		(unsigned long long)(b->backend.runs - a->backend.runs),
 		(unsigned long long)(b->backend.macs - a->backend.macs),
 		(unsigned long long)(b->backend.packed - a->backend.packed),
 		(unsigned long long)(sum(b->npu.tasks) - sum(a->npu.tasks)),
 		(unsigned long long)(sum(b->npu.irqs) - sum(a->npu.irqs)),
-		(unsigned long long)(b->npu.bytes - a->npu.bytes), (unsigned long long)(now - before));
+		(unsigned long long)(b->npu.bytes - a->npu.bytes));
+	fprintf(f, " weights=%llu insns=%llu wire=%llu\n", (unsigned long long)s->weights,
+		(unsigned long long)(b->instructions - a->instructions), (unsigned long long)(now - before));
 	before = now;
 }
 
