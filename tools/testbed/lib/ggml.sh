@@ -78,14 +78,14 @@ rk_ggml() {
 rk_ggml_version() { sed -n 's/^libggml0 \([^ ]*\).*/\1/p' "$1/packages"; }
 
 rk_build_whisper() {
-	local tmp=$1 arch=$2 f
+	local tmp=$1 arch=$2 f names
 	mkdir -p "$tmp"/{debs/partial,root,lib,bin}
 	rk_ggml_debs "$tmp" "$arch" whisper.cpp-tools
 	rk_ggml_unpack "$tmp" "$arch"
 	mv "$tmp/root/usr/bin/whisper-cli" "$tmp/bin/" || rk_die "whisper.cpp-tools lacks whisper-cli"
 	rk_root
-	rk_step "pick the libraries of whisper-cli" rk_enter python3 "$RK_TESTBED/lib/libraries.py" "$tmp/root" "$tmp/lib" \
-		$(rk_enter readelf -d "$tmp/bin/whisper-cli" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+	mapfile -t names < <(rk_enter readelf -d "$tmp/bin/whisper-cli" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+	rk_step "pick the libraries of whisper-cli" rk_enter python3 "$RK_TESTBED/lib/libraries.py" "$tmp/root" "$tmp/lib" "${names[@]}"
 	rm -rf "$tmp/debs" "$tmp/root"
 	# What programs of ggml have in any case.
 	for f in "$RK_GGML"/lib/*; do rm -f "$tmp/lib/${f##*/}"; done
