@@ -374,10 +374,20 @@ static int case_killed(void *arg)
 struct pair {
 	const struct model *a;
 	const struct model *b;
+	/* Of a shell: a client of the accel node. */
+	const char *client;
 };
 
-/* 0 if each of some runs gave what it gives alone. */
-static int run_right(const struct model *m)
+/* Has whoever holds the pipe's other end gone? Without a pipe always. */
+static bool has_gone(int other)
+{
+	char c;
+
+	return other < 0 || read(other, &c, 1) >= 0 || errno != EAGAIN;
+}
+
+/* 0 if each of six runs, or of those until @other has gone, gave what it gives alone. */
+static int run_right(const struct model *m, int other)
 {
 	struct net n;
 	uint64_t hash;
@@ -385,12 +395,14 @@ static int run_right(const struct model *m)
 
 	if (net_open(&n, m->path, 0))
 		return 1;
-	for (i = 0; i < 6; i++) {
+	for (i = 0; i < 6 || !has_gone(other); i++) {
 		if (net_run(&n, 1 + i % 2, &hash))
 			return 1;
 		if (hash != m->hash[i % 2])
 			return rt_fail("%s: run %d has another output", m->name, i);
 	}
+	printf("# %d runs of %s\n", i, m->name);
+	fflush(stdout);
 	return 0;
 }
 
@@ -399,7 +411,6 @@ static int accel_jobs(int done, unsigned int *jobs)
 {
 	struct rk_client client;
 	int ret;
-	char c;
 
 	ret = rk_client_init(&client);
 	fcntl(done, F_SETFL, O_NONBLOCK);
@@ -408,7 +419,7 @@ static int accel_jobs(int done, unsigned int *jobs)
 		if (ret)
 			break;
 		++*jobs;
-		if (read(done, &c, 1) >= 0 || errno != EAGAIN)
+		if (has_gone(done))
 			break;
 	}
 	if (ret)
@@ -417,32 +428,68 @@ static int accel_jobs(int done, unsigned int *jobs)
 	return 0;
 }
 
-static int case_together(void *arg)
+/* Two processes that have one end of a pipe; they end by themselves, or when all of @until's other end are closed. */
+static int start_two(const struct pair *p, pid_t pid[2], int theirs, int ours, int until)
 {
-	const struct pair *p = arg;
 	const struct model *m[2] = { p->a, p->b };
-	unsigned int jobs = 0;
-	int ret, i, done[2], status, bad = 0;
-	pid_t pid[2];
+	int i;
 
-	if (pipe(done))
-		return rt_fail("pipe: %s", strerror(errno));
 	for (i = 0; i < 2; i++) {
 		pid[i] = fork();
+		if (pid[i] < 0)
+			return rt_fail("fork: %s", strerror(errno));
 		if (pid[i] == 0) {
-			close(done[0]);
-			_exit(run_right(m[i]));
+			close(ours);
+			_exit(run_right(m[i], until));
 		}
 	}
-	close(done[1]);
-	/* The pipe ends when both are gone. */
-	ret = accel_jobs(done[0], &jobs);
+	close(theirs);
+	return RT_PASS;
+}
+
+static int wait_two(const pid_t pid[2])
+{
+	int i, status, bad = 0;
+
 	for (i = 0; i < 2; i++) {
 		waitpid(pid[i], &status, 0);
 		bad |= !WIFEXITED(status) || WEXITSTATUS(status);
 	}
+	return bad ? RT_FAIL : RT_PASS;
+}
+
+static int case_together(void *arg)
+{
+	unsigned int jobs = 0;
+	int ret, done[2];
+	pid_t pid[2];
+
+	if (pipe(done))
+		return rt_fail("pipe: %s", strerror(errno));
+	if (start_two(arg, pid, done[1], done[0], -1))
+		return RT_FAIL;
+	/* The pipe ends when both are gone. */
+	ret = accel_jobs(done[0], &jobs);
 	printf("# %u jobs of the accel node meanwhile\n", jobs);
-	return bad || ret ? RT_FAIL : RT_PASS;
+	return wait_two(pid) || ret ? RT_FAIL : RT_PASS;
+}
+
+/* They run until the client has ended, so all of it is beside them. */
+static int case_beside_client(void *arg)
+{
+	const struct pair *p = arg;
+	int status, until[2];
+	pid_t pid[2];
+
+	if (pipe2(until, O_NONBLOCK | O_CLOEXEC))
+		return rt_fail("pipe: %s", strerror(errno));
+	if (start_two(p, pid, until[0], until[1], until[0]))
+		return RT_FAIL;
+	status = system(p->client);
+	close(until[1]);
+	if (wait_two(pid))
+		return RT_FAIL;
+	return status ? rt_fail("the client of the accel node has status %#x", status) : RT_PASS;
 }
 
 /* ---- which ---- */
@@ -509,8 +556,10 @@ int main(int argc, char **argv)
 	for (i = 0; i < found; i++)
 		run_features(two[i]);
 	if (found == 2) {
-		pair = (struct pair){ two[0], two[1] };
+		pair = (struct pair){ two[0], two[1], getenv("RKNPU_TEFLON") };
 		rt_case("two processes with a model each, and jobs of the accel node", case_together, &pair);
+		if (pair.client)
+			rt_case("two processes with a model each, and Teflon", case_beside_client, &pair);
 	}
 	return rt_end();
 }

@@ -52,3 +52,15 @@ rk_teflon() {
 
 # The delegate's upstream version.
 rk_teflon_mesa() { sed -n 's/^mesa-teflon-delegate \([0-9.]*\).*/\1/p' "$1/packages"; }
+
+# Where the node is a render node, the name that the delegate opens: udev's work on a board (check-udev tests that).
+# shellcheck disable=SC2016,SC2034 # the guest expands it; for those who source this
+rk_teflon_name_node='node=/sys/devices/platform/rknpu/rocket_render_node
+	[ ! -e $node ] || [ -e /dev/accel/accel0 ] ||
+		{ mkdir -p /dev/accel && ln -s "/dev/dri/$(cat $node)" /dev/accel/accel0; }'
+
+# rk_teflon_check DIR: teflon_check and its models in DIR, for the libraries in RK_TEFLON.
+rk_teflon_check() {
+	rk_step "build the models and teflon_check" rk_enter make -C "$RK_TOP/tools/teflon" \
+		CC=aarch64-linux-gnu-gcc O="$1" TFLITE="$RK_TEFLON"
+}
