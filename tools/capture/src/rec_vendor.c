@@ -80,6 +80,15 @@ static struct slices slices_of(const struct drm_rknpu_submit *s, uint32_t mask)
 	return sl;
 }
 
+/* Before 0.9.6 the object that holds the programs was named here, and all was in domain 0. */
+static uint32_t domain_of(struct rec_file *f, const struct drm_rknpu_submit *s)
+{
+	uint64_t obj = (uint64_t)s->reserved << 32 | s->iommu_domain_id;
+	bool programs = s->iommu_domain_id >= DRM_RKNPU_DOMAINS && rec_bo_by_obj(f, obj);
+
+	return programs ? 0 : s->iommu_domain_id;
+}
+
 static void add_slice(struct rec_file *f, struct rec_job *j, const struct drm_rknpu_submit *s,
 		      struct rec_bo *tasks, const struct drm_rknpu_subcore_task *range)
 {
@@ -93,7 +102,7 @@ static void add_slice(struct rec_file *f, struct rec_job *j, const struct drm_rk
 	}
 	memcpy(&first, tasks->map + range->task_start * sizeof(first), sizeof(first));
 	rec_job_slice(j, 0);
-	n = rec_job_chain(j, f, s->iommu_domain_id, s->task_base_addr, first.regcmd_addr,
+	n = rec_job_chain(j, f, domain_of(f, s), s->task_base_addr, first.regcmd_addr,
 			  first.regcfg_amount + TAIL, range->task_number);
 	if (j->good)
 		((struct cap_slice *)(void *)(j->bytes + head))->tasks = n;
