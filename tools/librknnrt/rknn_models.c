@@ -307,6 +307,12 @@ static int case_performance(void *arg)
 	if (ret)
 		return ret;
 	ret = net_run(&n, 1, &hash);
+	/*
+	 * Layer by layer, which this flag means. The first SUBMIT of multiple_input_demo answers what it does to
+	 * 1.4.0, where the library complains of a tensor's type and goes on.
+	 */
+	if (ret && rt.version < 10400 && n.num.inputs > 1)
+		return rt_skip("this version gives up behind the first layer of a network with two inputs");
 	if (ret)
 		return ret;
 	if (hash != m->hash[0])
