@@ -186,9 +186,17 @@ static int rocket(int fd, unsigned long req, void *arg)
 
 /* ---- vendor ---- */
 
+/* An object's number is no address, and in no half a domain's. */
+#define OBJECTS	UINT64_C(0xffff000080000000)
+
+static struct bo *object(uint64_t addr)
+{
+	return find((uint32_t)(addr - OBJECTS));
+}
+
 static int vendor_submit(struct drm_rknpu_submit *s)
 {
-	struct bo *b = find((uint32_t)s->task_obj_addr);
+	struct bo *b = object(s->task_obj_addr);
 	int single = s->core_mask == 7 ? -1 : 0, first = s->core_mask == 7 ? 2 : 0;
 	int last = s->core_mask == 7 ? 4 : s->core_mask == 3 ? 1 : single;
 
@@ -224,7 +232,7 @@ static int vendor(int fd, unsigned long req, void *arg)
 		if (!b)
 			return -ENOMEM;
 		c->handle = b->handle;
-		c->obj_addr = b->handle;
+		c->obj_addr = OBJECTS + b->handle;
 		c->dma_addr = b->iova;
 		c->size = b->size;
 		return 0;
@@ -236,7 +244,7 @@ static int vendor(int fd, unsigned long req, void *arg)
 		destroy(m->handle);
 		return 0;
 	case DRM_IOCTL_RKNPU_MEM_SYNC:
-		return find((uint32_t)((struct drm_rknpu_mem_sync *)arg)->obj_addr) ? 0 : -EINVAL;
+		return object(((struct drm_rknpu_mem_sync *)arg)->obj_addr) ? 0 : -EINVAL;
 	case DRM_IOCTL_RKNPU_SUBMIT:
 		return vendor_submit(arg);
 	default:
