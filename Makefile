@@ -183,7 +183,7 @@ lib: ## libnpu, npu-demo, npu-bench
 
 capture: lib ## npu-capture, npu-replay, npu-dump
 	@$(BIN)/root make -sC $(CURDIR)/tools/capture $(CROSS) O=$(O)/capture LIBNPU=$(O)/lib/libnpu.a all tests
-	@$(BIN)/root sh -c '! command -v arm-linux-gnueabihf-gcc >/dev/null || \
+	@$(BIN)/root sh -c '[ ! -e /usr/lib/arm-linux-gnueabihf/pkgconfig/libdrm.pc ] || \
 		make -sC $(CURDIR)/tools/capture armhf O=$(O)/capture-armhf'
 
 report: lib ## npu-report
