@@ -14,6 +14,7 @@
 #include "hw/rknpu_rate.h"
 #include "rknpu_client.h"
 #include "rknpu_params.h"
+#include "rknpu_user.h"
 
 static bool rknpu_client_charge(atomic_t *count, u32 n, int max)
 {
@@ -100,6 +101,7 @@ static void rknpu_client_release(struct kref *ref)
 
 	scoped_guard(spinlock_irq, &hw->lock)
 		list_del(&client->link);
+	rknpu_user_put(client->user);
 	kfree(client);
 	drm_dev_put(hw->drm);
 }
@@ -124,6 +126,13 @@ struct rknpu_client *rknpu_client_create(struct rknpu_sched *sched)
 	client = kzalloc_obj(*client, GFP_KERNEL_ACCOUNT);
 	if (!client)
 		return ERR_PTR(-ENOMEM);
+	client->user = rknpu_user_get_current(sched);
+	if (IS_ERR(client->user)) {
+		int ret = PTR_ERR(client->user);
+
+		kfree(client);
+		return ERR_PTR(ret);
+	}
 
 	client->id = atomic64_inc_return(&last_id);
 	client->pid = task_tgid_nr(current);

@@ -17,6 +17,7 @@
 #include "rknpu_recover.h"
 #include "rknpu_runqueue.h"
 #include "rknpu_sched.h"
+#include "rknpu_user.h"
 #include "rknpu_watchdog.h"
 
 /* When a job is stopped for system sleep: for the reset, and how often that is looked at. */
@@ -90,6 +91,7 @@ int rknpu_sched_init(struct rknpu_sched *sched, struct rknpu_hw *hw, struct rknp
 	sched->hw = hw;
 	sched->mem = mem;
 	INIT_LIST_HEAD(&sched->clients);
+	rknpu_users_init(sched);
 	init_waitqueue_head(&sched->room);
 	for (i = 0; i < RKNPU_MAX_CORES; i++) {
 		struct rknpu_runqueue *rq = &sched->rqs[i];

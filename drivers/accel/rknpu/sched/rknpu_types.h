@@ -7,11 +7,13 @@
 #include <linux/dma-fence.h>
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 
 #include "debug/rknpu_dump.h"
 #include "hw/rknpu_hw.h"
@@ -20,6 +22,7 @@
 
 struct rknpu_client;
 struct rknpu_sched;
+struct rknpu_user;
 struct workqueue_struct;
 
 /*
@@ -307,6 +310,18 @@ struct rknpu_past {
 };
 
 /**
+ * struct rknpu_user - whom clients belong to, and limits are counted by
+ */
+struct rknpu_user {
+	/** @ref: each client holds one; the last put takes rknpu_sched::users_lock */
+	struct kref ref;
+	/** @sched: device; valid while a client is there */
+	struct rknpu_sched *sched;
+	/** @uid: in the first user namespace; its index in rknpu_sched::users */
+	unsigned long uid;
+};
+
+/**
  * struct rknpu_client - what core time is shared between: an open file
  */
 struct rknpu_client {
@@ -320,6 +335,8 @@ struct rknpu_client {
 	char comm[TASK_COMM_LEN];
 	/** @sched: device, with a reference on its drm_device */
 	struct rknpu_sched *sched;
+	/** @user: whoever opened the file, with a reference */
+	struct rknpu_user *user;
 	/** @link: in rknpu_sched::clients */
 	struct list_head link;
 	/** @jobs: pushed and not ended */
@@ -529,6 +546,10 @@ struct rknpu_sched {
 	struct rknpu_runqueue rqs[RKNPU_MAX_CORES];
 	/** @clients: all open ones and those with unfinished jobs */
 	struct list_head clients;
+	/** @users: by uid, those with clients */
+	struct xarray users;
+	/** @users_lock: protects @users; taken when files are opened and clients freed */
+	struct mutex users_lock;
 	/**
 	 * @gang: jobs that are about to start together, or NULL; compared with those of
 	 * jobs, and valid while one of them is queued

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns users: whom clients belong to, whatever number of files they open. */
+#ifndef __RKNPU_USER_H__
+#define __RKNPU_USER_H__
+
+#include "rknpu_types.h"
+
+void rknpu_users_init(struct rknpu_sched *sched);
+
+/* Of the calling process; ERR_PTR(-ENOMEM) on failure. Process context, as the put. */
+struct rknpu_user *rknpu_user_get_current(struct rknpu_sched *sched);
+void rknpu_user_put(struct rknpu_user *user);
+
+#endif
