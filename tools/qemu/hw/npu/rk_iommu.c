@@ -317,16 +317,17 @@ static void rk_iommu_release_cpu(void *opaque)
 }
 
 /*
- * The CPU that handles a page fault is away for a while: other work in
- * firmware, or a hypervisor that runs another guest.  It has just read the
- * address and goes no further than to the end of the block of instructions.
+ * The CPU that handles a page fault, or programs an IOMMU in reset, is away
+ * for a while: other work in firmware, or a hypervisor that runs another
+ * guest.  It has just read a register and goes no further than to the end of
+ * the block of instructions.
  */
-static void rk_iommu_hold_cpu(RkIommuState *s)
+static void rk_iommu_hold_cpu(RkIommuState *s, unsigned fault)
 {
     uint32_t ns;
 
     if (!current_cpu || s->held ||
-        !npu_ctl_fault(s->ctl, s->core_index, NPU_FAULT_CPU_HELD, &ns)) {
+        !npu_ctl_fault(s->ctl, s->core_index, fault, &ns)) {
         return;
     }
     trace_rk_iommu_hold_cpu(s->core_index, current_cpu->cpu_index, ns);
@@ -629,7 +630,7 @@ static uint32_t rk_iommu_read_reg(RkIommuBank *b, hwaddr addr)
         return rk_iommu_status(b);
     case A_PAGE_FAULT_ADDR:
         if (b->int_raw & R_INT_PAGE_FAULT_MASK) {
-            rk_iommu_hold_cpu(b->iommu);
+            rk_iommu_hold_cpu(b->iommu, NPU_FAULT_CPU_HELD);
         }
         return b->fault_addr;
     case A_INT_RAWSTAT:
@@ -722,7 +723,9 @@ static MemTxResult rk_iommu_mmio_read(void *opaque, hwaddr addr,
     if (npu_ctl_fault(b->iommu->ctl, b->iommu->core_index,
                       NPU_FAULT_CORE_DEAD, &dead)) {
         val = dead;
-    } else if (!rk_iommu_held_in_reset(b->iommu)) {
+    } else if (rk_iommu_held_in_reset(b->iommu)) {
+        rk_iommu_hold_cpu(b->iommu, NPU_FAULT_RESET_HELD);
+    } else {
         val = rk_iommu_read_reg(b, addr);
     }
     /* Somebody looks for the cause of the interrupt. */
