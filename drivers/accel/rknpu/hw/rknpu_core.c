@@ -293,12 +293,33 @@ static int rknpu_core_check(struct rknpu_core *core)
 	return ret;
 }
 
-/* Unlike a put, also if user space keeps the device on through sysfs. */
+/*
+ * With runtime PM disabled, so that nobody wakes the device before it is enabled again.
+ * Unlike a put, also if user space keeps the device on through sysfs.
+ * pm_runtime_force_suspend() is for system sleep alone: a device with more than one user
+ * is to be resumed by pm_runtime_force_resume() then, and newer kernels take it for
+ * awake until that.
+ */
+static void rknpu_core_suspend(struct device *dev)
+{
+	struct dev_pm_domain *domain = dev->pm_domain;
+	int ret;
+
+	if (pm_runtime_status_suspended(dev))
+		return;
+	if (domain && domain->ops.runtime_suspend)
+		ret = domain->ops.runtime_suspend(dev);
+	else
+		ret = pm_generic_runtime_suspend(dev);
+	if (!ret)
+		pm_runtime_set_suspended(dev);
+}
+
 static void rknpu_core_force_off(struct device *dev)
 {
-	/* If that fails it has enabled runtime PM again. */
-	if (!pm_runtime_force_suspend(dev))
-		pm_runtime_enable(dev);
+	pm_runtime_disable(dev);
+	rknpu_core_suspend(dev);
+	pm_runtime_enable(dev);
 }
 
 /* The runtime PM callbacks must see the same owner going down as going up. */
