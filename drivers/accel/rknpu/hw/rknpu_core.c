@@ -216,7 +216,8 @@ static void rknpu_core_pulse_asleep(struct rknpu_iommu *iommu)
 
 	guard(mutex)(&iommu->attach_lock);
 	rknpu_for_each_core_behind(core, iommu) {
-		if (!core->clocked)
+		/* One that is held in reset stays so. */
+		if (!core->clocked && !READ_ONCE(core->parked))
 			rknpu_core_pulse_reset(core);
 	}
 }
@@ -261,6 +262,15 @@ int rknpu_core_power_on(struct rknpu_core *core)
 	return rknpu_core_try_power_on(core);
 }
 
+void rknpu_core_keep_on(struct rknpu_core *core)
+{
+	guard(mutex)(&core->iommu->power_lock);
+	if (core->iommu->off)
+		pm_runtime_get_noresume(core->dev);
+	else
+		pm_runtime_get_sync(core->dev);
+}
+
 /* What ran before (a boot loader, another driver) may have left anything behind. */
 static int rknpu_core_check(struct rknpu_core *core)
 {
@@ -299,34 +309,60 @@ static int rknpu_core_check(struct rknpu_core *core)
  * pm_runtime_force_suspend() is for system sleep alone: a device with more than one user
  * is to be resumed by pm_runtime_force_resume() then, and newer kernels take it for
  * awake until that.
+ *
+ * A power domain takes devices without runtime PM for awake, but not the one that goes
+ * to sleep. So for it to go off now, what else is in it has to sleep before: @iommu, or
+ * NULL if a program may still run.
  */
-static void rknpu_core_suspend(struct device *dev)
+static void rknpu_core_suspend(struct device *dev, struct rknpu_iommu *iommu)
 {
 	struct dev_pm_domain *domain = dev->pm_domain;
 	int ret;
 
 	if (pm_runtime_status_suspended(dev))
 		return;
-	if (domain && domain->ops.runtime_suspend)
+	if (domain && domain->ops.runtime_suspend) {
+		if (iommu) {
+			pm_runtime_set_suspended(dev);
+			rknpu_iommu_sleeps(iommu);
+		}
 		ret = domain->ops.runtime_suspend(dev);
-	else
+	} else {
 		ret = pm_generic_runtime_suspend(dev);
+	}
 	if (!ret)
 		pm_runtime_set_suspended(dev);
-}
-
-static void rknpu_core_force_off(struct device *dev)
-{
-	pm_runtime_disable(dev);
-	rknpu_core_suspend(dev);
-	pm_runtime_enable(dev);
 }
 
 /* The runtime PM callbacks must see the same owner going down as going up. */
 void rknpu_core_set_owner(struct device *dev, void *owner)
 {
-	rknpu_core_force_off(dev);
+	pm_runtime_disable(dev);
+	rknpu_core_suspend(dev, NULL);
 	dev_set_drvdata(dev, owner);
+	pm_runtime_enable(dev);
+}
+
+void rknpu_core_begin_unbind(struct device *dev, struct rknpu_iommu *iommu)
+{
+	rknpu_core_set_owner(dev, NULL);
+	/* First this, for the power domain to go off. */
+	rknpu_iommu_sleeps(iommu);
+	pm_runtime_disable(dev);
+	/* rknpu_core_unprepare() resets the cores of one that is awake. */
+	iommu->off = false;
+}
+
+void rknpu_core_end_unbind(struct device *dev)
+{
+	pm_runtime_enable(dev);
+}
+
+static void rknpu_core_unpark(struct rknpu_core *core)
+{
+	guard(mutex)(&core->reset_lock);
+	rknpu_core_deassert(core);
+	WRITE_ONCE(core->parked, false);
 }
 
 int rknpu_core_prepare(struct rknpu_core *core)
@@ -361,12 +397,14 @@ err_core:
 
 void rknpu_core_unprepare(struct rknpu_core *core)
 {
-	/* Unpowered, so this needs nothing from an IOMMU that may be stuck. */
+	/* If user space keeps the IOMMU awake it is programmed, and must be able to. */
+	if (!rknpu_iommu_sleeps(core->iommu))
+		rknpu_core_pulse_reset(core);
+	/* Otherwise this needs nothing from an IOMMU that may be stuck. */
 	rknpu_iommu_put(core);
 	rknpu_scrub_put(core->hw);
 	/* It may be retired, but another driver may have better luck. */
-	rknpu_core_deassert(core);
-	WRITE_ONCE(core->parked, false);
+	rknpu_core_unpark(core);
 	core->hw->ops->fini_core(core);
 }
 
@@ -434,8 +472,9 @@ int rknpu_core_bind(struct rknpu_core *core, struct device *dev)
 	return 0;
 
 err_off:
-	rknpu_core_set_owner(core->dev, NULL);
+	rknpu_core_begin_unbind(dev, core->iommu);
 	rknpu_core_unprepare(core);
+	rknpu_core_end_unbind(dev);
 err_dev:
 	core->dev = NULL;
 	return ret;
@@ -443,10 +482,13 @@ err_dev:
 
 void rknpu_core_unbind(struct rknpu_core *core)
 {
+	struct device *dev = core->dev;
+
 	/* Off before the line is heard again: it may be kept up by a fault. */
-	rknpu_core_set_owner(core->dev, NULL);
+	rknpu_core_begin_unbind(dev, core->iommu);
 	rknpu_core_free_irq(core);
 	rknpu_core_unprepare(core);
+	rknpu_core_end_unbind(dev);
 	core->dev = NULL;
 }
 
@@ -561,32 +603,7 @@ void rknpu_core_park(struct rknpu_core *core)
 		dev_err(core->dev, "core %u cannot be held in reset: %d\n", core->index, ret);
 }
 
-static void rknpu_core_unpark(struct rknpu_core *core)
-{
-	mutex_lock(&core->reset_lock);
-	rknpu_core_deassert(core);
-	WRITE_ONCE(core->parked, false);
-	mutex_unlock(&core->reset_lock);
-}
-
-void rknpu_core_retire(struct rknpu_core *core)
-{
-	struct rknpu_iommu *iommu = core->iommu;
-	struct rknpu_core *other;
-
-	rknpu_core_force_off(core->dev);
-	/* A core of its own stays in reset too, as others may keep the power domain on. */
-	if (!iommu->shared)
-		return;
-	WRITE_ONCE(iommu->off, true);
-	/* The power is off, so they need not stay in reset, where the IOMMU cannot be resumed. */
-	rknpu_for_each_core_behind(other, iommu) {
-		if (other->dev)
-			rknpu_core_unpark(other);
-	}
-}
-
-/* While the core sleeps, that is bookkeeping. */
+/* While the core sleeps, detaching is bookkeeping, if its IOMMU does, too. */
 static void rknpu_core_detach_asleep(struct rknpu_core *core)
 {
 	guard(mutex)(&core->iommu->attach_lock);
@@ -594,30 +611,69 @@ static void rknpu_core_detach_asleep(struct rknpu_core *core)
 		rknpu_iommu_detach(core);
 }
 
-int rknpu_core_power_cycle(struct rknpu_core *core)
+void rknpu_core_retire(struct rknpu_core *core)
 {
-	int ret;
+	struct rknpu_iommu *iommu = core->iommu;
+	struct rknpu_core *other;
 
+	guard(mutex)(&iommu->power_lock);
+	rknpu_iommu_lock_dev(iommu);
+	pm_runtime_disable(core->dev);
+	rknpu_core_suspend(core->dev, iommu);
+	WRITE_ONCE(iommu->off, true);
+	rknpu_core_detach_asleep(core);
+	pm_runtime_enable(core->dev);
+	rknpu_iommu_unlock_dev(iommu);
+	/* A core of its own stays in reset too, as others may keep the power domain on. */
+	if (!iommu->shared)
+		return;
+	/* The power is off, so they need not stay in reset, where the IOMMU cannot be resumed. */
+	rknpu_for_each_core_behind(other, iommu) {
+		if (other->dev)
+			rknpu_core_unpark(other);
+	}
+}
+
+/* With runtime PM disabled. A device that is all cores may have other users. */
+static bool rknpu_core_may_go_off(const struct rknpu_core *core)
+{
+	return !core->iommu->shared || atomic_read(&core->dev->power.usage_count) <= 1;
+}
+
+/*
+ * In reset the IOMMU cannot be programmed: its driver fails, and the IOMMU core WARNs.
+ * So until it is out of reset nobody may wake it. The driver's own users of the core
+ * wait for the power_lock; others, who come by sysfs, are turned away, as the core's
+ * runtime PM is disabled, or wait for the lock of the IOMMU's device.
+ */
+static void rknpu_core_power_off(struct rknpu_core *core)
+{
 	/*
 	 * If other cores keep the domain on, what hangs stays alive, and a
 	 * suspended IOMMU passes everything: hold it in reset meanwhile.
 	 */
+	rknpu_iommu_lock_dev(core->iommu);
 	rknpu_core_park(core);
-	/* Does nothing if user space keeps the device on. */
-	pm_runtime_put_sync_suspend(core->dev);
-	/* It would follow in its own time, and the domain waits for it. */
-	if (core->iommu->dev)
-		pm_runtime_suspend(core->iommu->dev);
+	pm_runtime_disable(core->dev);
+	if (rknpu_core_may_go_off(core))
+		rknpu_core_suspend(core->dev, core->iommu);
 	rknpu_core_detach_asleep(core);
 	rknpu_core_unpark(core);
+	pm_runtime_enable(core->dev);
+	rknpu_iommu_unlock_dev(core->iommu);
+}
 
-	ret = rknpu_core_power_on(core);
-	if (ret) {
-		/* The caller still counts on its reference. */
-		pm_runtime_get_noresume(core->dev);
+int rknpu_core_power_cycle(struct rknpu_core *core)
+{
+	int ret;
+
+	guard(mutex)(&core->iommu->power_lock);
+	rknpu_core_power_off(core);
+	ret = rknpu_core_try_power_on(core);
+	if (ret)
 		return ret;
-	}
-
+	/* The caller's reference is enough. */
+	pm_runtime_put_noidle(core->dev);
 	/* If it stayed on, a domain that goes away may be detached just now. */
 	return rknpu_core_reset_locked(core);
 }

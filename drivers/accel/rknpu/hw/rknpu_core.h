@@ -8,6 +8,7 @@ struct drm_device;
 struct rknpu_core;
 struct rknpu_hw;
 struct rknpu_hw_ops;
+struct rknpu_iommu;
 
 /* Of a new device: everything but the SoC and what binding a core brings. */
 void rknpu_hw_init(struct rknpu_hw *hw, struct drm_device *drm, const struct rknpu_hw_ops *ops);
@@ -29,9 +30,14 @@ int rknpu_core_bring_up(struct rknpu_core *core);
 void rknpu_core_free_irq(struct rknpu_core *core);
 /* Powers @dev off and sets what its runtime PM callbacks work on. */
 void rknpu_core_set_owner(struct device *dev, void *owner);
+/* In between @dev has no owner, and stays off; @iommu is that of its cores. */
+void rknpu_core_begin_unbind(struct device *dev, struct rknpu_iommu *iommu);
+void rknpu_core_end_unbind(struct device *dev);
 
 /* Takes a runtime PM reference. Tries harder than runtime PM alone. */
 int rknpu_core_power_on(struct rknpu_core *core);
+/* The same for who does not need the core: also if it does not come up, or is out of service. */
+void rknpu_core_keep_on(struct rknpu_core *core);
 
 /* rknpu_hw::lock held: the line, which is the IOMMU's too, off. The handler may still run. */
 void rknpu_core_mask_irq(struct rknpu_core *core);
@@ -57,7 +63,7 @@ int rknpu_core_stop(struct rknpu_core *core);
 void rknpu_core_park(struct rknpu_core *core);
 /*
  * The power of a parked core goes off for good, with that of all behind a shared
- * IOMMU, which must be parked too. Nobody needs to stay in reset then.
+ * IOMMU, which must be parked too. Nobody needs to stay in reset then. Detached.
  */
 void rknpu_core_retire(struct rknpu_core *core);
 /*

@@ -84,7 +84,7 @@ struct rknpu_iommu {
 	bool stuck_over;
 	/** @shared: of all cores; does not change while cores are bound */
 	bool shared;
-	/** @off: shared, and without power for good */
+	/** @off: its cores are without power for good */
 	bool off;
 };
 

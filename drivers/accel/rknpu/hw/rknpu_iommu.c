@@ -11,6 +11,7 @@
 #include <linux/of_irq.h>
 #include <linux/of_platform.h>
 #include <linux/platform_device.h>
+#include <linux/pm_runtime.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
@@ -248,12 +249,39 @@ static bool rknpu_iommu_clocked(const struct rknpu_iommu *iommu)
 	return false;
 }
 
+bool rknpu_iommu_sleeps(const struct rknpu_iommu *iommu)
+{
+	if (!iommu->dev)
+		return true;
+	/* It would follow its cores in its own time. */
+	pm_runtime_suspend(iommu->dev);
+	return pm_runtime_status_suspended(iommu->dev);
+}
+
+void rknpu_iommu_lock_dev(const struct rknpu_iommu *iommu)
+{
+	if (iommu->dev)
+		device_lock(iommu->dev);
+}
+
+void rknpu_iommu_unlock_dev(const struct rknpu_iommu *iommu)
+{
+	if (iommu->dev)
+		device_unlock(iommu->dev);
+}
+
+/*
+ * One that sleeps is not programmed, and does not wake up meanwhile: see
+ * rknpu_iommu_detach(). User space may keep it awake when its cores sleep, in reset or
+ * for good.
+ */
 static bool rknpu_iommu_answers(const struct rknpu_iommu *iommu)
 {
 	struct rknpu_core *core;
 
 	if (!rknpu_iommu_clocked(iommu))
-		return true;
+		return rknpu_iommu_sleeps(iommu) ||
+		       !(rknpu_iommu_parked(iommu) || READ_ONCE(iommu->off));
 	rknpu_for_each_core_behind(core, iommu) {
 		if (core->dev && (READ_ONCE(core->parked) || !rknpu_pc_answers(core)))
 			return false;
@@ -269,11 +297,14 @@ static bool rknpu_iommu_answers(const struct rknpu_iommu *iommu)
  */
 static int rknpu_iommu_leave(struct rknpu_core *core, struct rknpu_domain *domain)
 {
+	struct rknpu_iommu *iommu = core->iommu;
+
 	if (!domain->iommu)
 		return 0;
-	if (!rknpu_iommu_answers(core->iommu))
+	/* Without a group it is unbound, and did not let go before. */
+	if (!iommu->group || !rknpu_iommu_answers(iommu))
 		return -EIO;
-	iommu_detach_group(domain->iommu, core->iommu->group);
+	iommu_detach_group(domain->iommu, iommu->group);
 	return iommu_get_domain_for_dev(core->dev) == domain->iommu ? -EIO : 0;
 }
 
@@ -401,14 +432,12 @@ static bool rknpu_domain_is_on(const struct rknpu_domain *domain, const struct r
 	return iommu->domain == domain || iommu->stuck == domain;
 }
 
-static bool rknpu_domain_detach(struct rknpu_domain *domain, struct rknpu_core *core)
+static bool rknpu_domain_detach_locked(struct rknpu_domain *domain, struct rknpu_core *core)
 {
 	struct rknpu_iommu *iommu = core->iommu;
 	bool off;
 
 	guard(mutex)(&iommu->attach_lock);
-	if (rknpu_domain_is_on(domain, iommu))
-		rknpu_iommu_wait_unparked(iommu);
 	if (rknpu_domain_is_on(domain, iommu))
 		rknpu_iommu_detach(core);
 	/* The IOMMU's handler may have been about to call rknpu_iommu_fault(). */
@@ -416,6 +445,31 @@ static bool rknpu_domain_detach(struct rknpu_domain *domain, struct rknpu_core *
 		synchronize_irq(core->irq);
 	off = !rknpu_domain_is_on(domain, iommu);
 	iommu->stuck_over |= !off;
+	return off;
+}
+
+static bool rknpu_domain_detach(struct rknpu_domain *domain, struct rknpu_core *core)
+{
+	struct rknpu_iommu *iommu = core->iommu;
+	bool stuck, off;
+
+	scoped_guard(mutex, &iommu->attach_lock) {
+		if (rknpu_domain_is_on(domain, iommu))
+			rknpu_iommu_wait_unparked(iommu);
+	}
+	/* The core may sleep with what is stuck. Then it does not wake up meanwhile. */
+	guard(mutex)(&iommu->power_lock);
+	stuck = core->dev && READ_ONCE(iommu->stuck) == domain;
+	if (stuck)
+		pm_runtime_disable(core->dev);
+	rknpu_iommu_lock_dev(iommu);
+	off = rknpu_domain_detach_locked(domain, core);
+	rknpu_iommu_unlock_dev(iommu);
+	if (stuck) {
+		pm_runtime_enable(core->dev);
+		/* Its timer was stopped, too. */
+		pm_request_idle(core->dev);
+	}
 	return off;
 }
 
@@ -566,7 +620,6 @@ int rknpu_iommu_get(struct rknpu_core *core)
 		return 0;
 
 	iommu->domain = NULL;
-	iommu->off = false;
 	ret = hw->no_iommu ? rknpu_iommu_check_absent(core) : rknpu_iommu_get_group(core);
 	if (ret)
 		iommu->users--;
@@ -591,9 +644,11 @@ void rknpu_iommu_put(struct rknpu_core *core)
 
 	if (--iommu->users)
 		return;
+	rknpu_iommu_lock_dev(iommu);
 	mutex_lock(&iommu->attach_lock);
 	rknpu_iommu_detach(core);
 	mutex_unlock(&iommu->attach_lock);
+	rknpu_iommu_unlock_dev(iommu);
 
 	iommu_group_put(iommu->group);
 	iommu->group = NULL;

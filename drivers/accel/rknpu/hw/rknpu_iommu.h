@@ -72,8 +72,18 @@ int rknpu_iommu_attach(struct rknpu_core *core, struct rknpu_domain *domain);
 /*
  * No job finds the domain attached from then on. On failure the IOMMU core still
  * has it, so it stays, and nothing can be attached, until this succeeds.
+ *
+ * While the cores sleep it is bookkeeping, unless user space keeps the IOMMU awake; and
+ * nobody may wake that meanwhile, as its driver would program it from two sides, perhaps
+ * in reset. So then the caller has disabled the cores' runtime PM, or runs in it, and
+ * holds the lock of the IOMMU's device, which keeps sysfs out.
  */
 int rknpu_iommu_detach(struct rknpu_core *core);
+/* Outside attach_lock, inside power_lock. */
+void rknpu_iommu_lock_dev(const struct rknpu_iommu *iommu);
+void rknpu_iommu_unlock_dev(const struct rknpu_iommu *iommu);
+/* Its device sleeps, or does so now: nobody but its cores has used it. */
+bool rknpu_iommu_sleeps(const struct rknpu_iommu *iommu);
 /* Is a core behind it held in reset? The second waits, for a while, dropping the lock. */
 bool rknpu_iommu_parked(const struct rknpu_iommu *iommu);
 void rknpu_iommu_wait_unparked(struct rknpu_iommu *iommu);

@@ -78,10 +78,10 @@ static int rknpu_recover_reset_all(struct rknpu_iommu *iommu)
 	guard(mutex)(&iommu->attach_lock);
 	rknpu_for_each_core_behind(core, iommu) {
 		/*
-		 * No job is on them, as what is to be attached is not. In no test: cores of one
-		 * device sleep together.
+		 * No job is on them, as what is to be attached is not. Cores of one device sleep
+		 * together, but one may be held in reset, and stays so.
 		 */
-		if (!core->clocked)
+		if (!core->clocked || READ_ONCE(core->parked))
 			continue;
 		ret = rknpu_core_reset(core);
 		if (ret)
@@ -95,7 +95,7 @@ static void rknpu_recover_detach(struct rknpu_core *core)
 {
 	struct rknpu_iommu *iommu = core->iommu;
 
-	if (iommu->shared && !READ_ONCE(iommu->off))
+	if (iommu->shared)
 		return;
 	guard(mutex)(&iommu->attach_lock);
 	rknpu_iommu_detach(core);
@@ -220,8 +220,6 @@ static void rknpu_recover_retire(struct rknpu_runqueue *rq)
 	rknpu_core_park(core);
 	if (!core->iommu->shared || rknpu_recover_is_last(rq))
 		rknpu_core_retire(core);
-	/* Suspended, so that a stuck IOMMU is not asked to let go. */
-	rknpu_recover_detach(core);
 }
 
 /*

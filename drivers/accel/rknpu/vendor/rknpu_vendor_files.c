@@ -17,6 +17,7 @@
 
 #include <drm/drm_drv.h>
 
+#include "hw/rknpu_core.h"
 #include "hw/rknpu_devfreq.h"
 #include "hw/rknpu_rate.h"
 #include "rknpu_device.h"
@@ -152,7 +153,7 @@ static int rknpu_vfile_hold(struct rknpu_device *rdev)
 	for (i = 0; i < RKNPU_MAX_CORES; i++) {
 		/* One that cannot be powered is the scheduler's to find out. */
 		if (rdev->hw.cores[i].dev)
-			pm_runtime_get_sync(rdev->hw.cores[i].dev);
+			rknpu_core_keep_on(&rdev->hw.cores[i]);
 	}
 	rknpu_vfiles_powered = true;
 	return 0;
