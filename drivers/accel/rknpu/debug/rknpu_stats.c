@@ -19,6 +19,7 @@ static const char * const rknpu_core_stat_names[RKNPU_CORE_STAT_COUNT] = {
 	[RKNPU_CORE_STAT_HALTS] = "halts",
 	[RKNPU_CORE_STAT_SCRUBS] = "scrubs",
 	[RKNPU_CORE_STAT_SCRUB_NS] = "scrub_ns",
+	[RKNPU_CORE_STAT_SCRUB_FAILS] = "scrub_fails",
 	[RKNPU_CORE_STAT_TIMEOUTS] = "timeouts",
 	[RKNPU_CORE_STAT_RETRIES] = "retries",
 	[RKNPU_CORE_STAT_RERUNS] = "reruns",

@@ -167,6 +167,8 @@ struct rknpu_core {
 	 * were overwritten; 0: none. Changes with rknpu_iommu::attach_lock, or when a job starts
 	 */
 	u64 sram_of;
+	/** @scrub_tries: to overwrite them that failed since it was bound, before any job */
+	unsigned int scrub_tries;
 
 	/** @powered: registers may be touched; this and the rest under rknpu_hw::lock */
 	bool powered;

@@ -45,7 +45,17 @@
  *   no secret; so no reset follows, unless it fails.
  * - The next client's address space. The IOMMU's driver drops cached translations
  *   whenever it goes from one to another.
+ *
+ * The program has not been seen to run on silicon. If it fails on a core that no client
+ * has used yet, on a machine where it has never succeeded, it is left out on that core:
+ * a client may find what another one left, as with other drivers. Once it has succeeded
+ * on any core that is over, for the lifetime of the module: nobody turns it off by what
+ * his programs do to a core, nor by having the device bound again. Then a core on which
+ * it fails gets no other client.
  */
+
+/* It has succeeded on this machine. */
+static bool rknpu_scrub_proven;
 
 /* 32 rows of 4096 bytes by 64 columns: as large as public programs have them. */
 #define RKNPU_SCRUB_ROWS	32
@@ -79,6 +89,9 @@
 /* It takes 40 us at 1 GHz, by the model; a virtual machine's CPU may stand still. */
 #define RKNPU_SCRUB_POLL_US	50
 #define RKNPU_SCRUB_TIMEOUT_US	(500 * USEC_PER_MSEC)
+
+/* Of a core that no client has used: after that it is left out. */
+#define RKNPU_SCRUB_TRIES	2
 
 /* Of rknpu_core::sram_of: nobody knows. No domain gets so far. */
 #define RKNPU_SRAM_UNKNOWN	U64_MAX
@@ -329,6 +342,7 @@ void rknpu_scrub_put(struct rknpu_hw *hw)
 void rknpu_scrub_forget(struct rknpu_core *core)
 {
 	WRITE_ONCE(core->sram_of, RKNPU_SRAM_UNKNOWN);
+	core->scrub_tries = 0;
 }
 
 void rknpu_scrub_mark(struct rknpu_core *core, const struct rknpu_domain *domain)
@@ -336,12 +350,17 @@ void rknpu_scrub_mark(struct rknpu_core *core, const struct rknpu_domain *domain
 	WRITE_ONCE(core->sram_of, domain->id);
 }
 
+static bool rknpu_scrub_left_out(const struct rknpu_core *core)
+{
+	return core->scrub_tries == RKNPU_SCRUB_TRIES && !READ_ONCE(rknpu_scrub_proven);
+}
+
 static bool rknpu_scrub_core_is_due(const struct rknpu_core *core,
 				    const struct rknpu_domain *domain)
 {
 	u64 of = READ_ONCE(core->sram_of);
 
-	return core->dev && of && of != domain->id;
+	return core->dev && of && of != domain->id && !rknpu_scrub_left_out(core);
 }
 
 static bool rknpu_scrub_is_due(struct rknpu_iommu *iommu, const struct rknpu_domain *domain)
@@ -387,6 +406,18 @@ static u32 rknpu_scrub_status(struct rknpu_core *core)
 	return rknpu_pc_raw_status(core);
 }
 
+/* True: the failure is the program's own, and not of what a client did to the core. */
+static bool rknpu_scrub_forgive(struct rknpu_core *core, int error)
+{
+	if (READ_ONCE(rknpu_scrub_proven) || READ_ONCE(core->sram_of) != RKNPU_SRAM_UNKNOWN)
+		return false;
+	if (++core->scrub_tries == RKNPU_SCRUB_TRIES)
+		dev_warn_once(core->dev,
+			      "core %u: the program that overwrites a core's memories does not end here (%d) and is left out: a client may find what another one left; please report it, with what \"npu-report scrub\" writes\n",
+			      core->index, error);
+	return true;
+}
+
 static int rknpu_scrub_finish(struct rknpu_core *core, u64 start_ns)
 {
 	u64 elapsed;
@@ -400,11 +431,10 @@ static int rknpu_scrub_finish(struct rknpu_core *core, u64 start_ns)
 	if (!ret && (raw & RKNPU_INT_DMA_ERROR))
 		ret = -EIO;
 	if (ret) {
-		dev_warn_ratelimited(core->dev,
-				     "core %u: cannot overwrite its memories: %d; the module parameter scrub=n leaves that out\n",
-				     core->index, ret);
+		rknpu_core_stat_count(core, RKNPU_CORE_STAT_SCRUB_FAILS, 1);
 		return ret;
 	}
+	WRITE_ONCE(rknpu_scrub_proven, true);
 	WRITE_ONCE(core->sram_of, 0);
 	elapsed = ktime_get_ns() - start_ns;
 	rknpu_core_stat_count(core, RKNPU_CORE_STAT_SCRUBS, 1);
@@ -415,12 +445,13 @@ static int rknpu_scrub_finish(struct rknpu_core *core, u64 start_ns)
 
 /*
  * Cores behind one IOMMU at once. They have been reset, and no job is on any of
- * them. Those that fail are still due.
+ * them. Those that fail are still due, unless it is left out on them.
  */
 static int rknpu_scrub_run(struct rknpu_iommu *iommu, const struct rknpu_domain *domain)
 {
 	u64 start_ns = ktime_get_ns();
 	struct rknpu_core *core;
+	bool still = true;
 	u32 started = 0;
 	int ret = 0, err;
 
@@ -436,9 +467,15 @@ static int rknpu_scrub_run(struct rknpu_iommu *iommu, const struct rknpu_domain 
 		if (!(started & BIT(core->index)))
 			continue;
 		err = rknpu_scrub_finish(core, start_ns);
+		still &= !err;
+		if (!err || rknpu_scrub_forgive(core, err))
+			continue;
+		dev_warn_ratelimited(core->dev,
+				     "core %u: cannot overwrite its memories: %d; the module parameter scrub=n leaves that out\n",
+				     core->index, err);
 		ret = ret ?: err;
 	}
-	iommu->still = !ret;
+	iommu->still = still && !ret;
 	return ret;
 }
 
@@ -451,7 +488,7 @@ int rknpu_scrub_attach(struct rknpu_core *core, struct rknpu_domain *domain)
 
 	if (rknpu_iommu_domain(iommu) == domain)
 		return 0;
-	if (rknpu_scrub_is_due(iommu, domain))
+	while (!ret && rknpu_scrub_is_due(iommu, domain))
 		ret = rknpu_iommu_detach(core) ?:
 		      rknpu_iommu_attach(core, &core->hw->scrub.domain) ?:
 		      rknpu_scrub_run(iommu, domain);
