@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * One CPU has begun to report a page fault of the IOMMU, when another takes the
- * address space off, puts one on, or lets the core sleep. The first is held by
- * the model in between, so that it is no matter of luck; a kernel that does not
- * wait for it crashes, or blames whoever comes next.
+ * address space off, puts one on, lets the core sleep, or unbinds the device. The
+ * first is held by the model in between, so that it is no matter of luck; a kernel
+ * that does not wait for it crashes, or blames whoever comes next.
  */
 #define _GNU_SOURCE
+#include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -58,6 +60,24 @@ static int run_on(int cpu)
 	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
 }
 
+/* What is held is CPU 0, and nothing else is to run there. */
+#define REQUIRE_TWO_CPUS()						\
+	do {								\
+		int fd_;						\
+									\
+		RK_OPEN_OR_SKIP(fd_);					\
+		close(fd_);						\
+		RK_REQUIRE_MODEL();					\
+		if (!rk_ours())						\
+			SKIP(return, "our module's statistics");	\
+		if (sysconf(_SC_NPROCESSORS_ONLN) < 2)			\
+			SKIP(return, "needs two CPUs");			\
+		if (put(UNBOUND, "2"))					\
+			SKIP(return, "workers cannot be kept off a CPU"); \
+		ASSERT_EQ(0, steer_irqs());				\
+		ASSERT_EQ(0, run_on(1));				\
+	} while (0)
+
 FIXTURE(race) {
 	struct rk_client a;
 	struct rk_client b;
@@ -73,19 +93,7 @@ FIXTURE_VARIANT_ADD(race, core2) { .core = 2 };
 
 FIXTURE_SETUP(race)
 {
-	int fd;
-
-	RK_OPEN_OR_SKIP(fd);
-	close(fd);
-	RK_REQUIRE_MODEL();
-	if (!rk_ours())
-		SKIP(return, "our module's statistics");
-	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
-		SKIP(return, "needs two CPUs");
-	if (put(UNBOUND, "2"))
-		SKIP(return, "workers cannot be kept off a CPU");
-	ASSERT_EQ(0, steer_irqs());
-	ASSERT_EQ(0, run_on(1));
+	REQUIRE_TWO_CPUS();
 	rk_stay_awake(true);
 	ASSERT_EQ(0, rk_client_init(&self->b));
 }
@@ -133,36 +141,41 @@ static bool wait_fired(unsigned int n, unsigned int ms)
 	return rk_fault_fired() == n;
 }
 
-/* Client a had the core last, and CPU 0 is about to say that it faulted. */
-static int try_hold(FIXTURE_DATA(race) *self, unsigned int core)
+/* Client @a had the core last, and CPU 0 is about to say that it faulted; there were @faults. */
+static int try_hold(struct rk_client *a, unsigned int core, unsigned int ns, long long *faults)
 {
-	int ret = rk_client_init(&self->a);
+	int ret = rk_client_init(a);
 
 	if (ret)
 		return ret;
 	rk_model_calm();
-	self->faults = rk_core_stat(core, "faults");
+	*faults = rk_core_stat(core, "faults");
 	rk_fault_arm_param(core, NPU_FAULT_MMU_STRAY, 0, 1, STRAY_NS);
-	rk_fault_arm_param(core, NPU_FAULT_CPU_HELD, 0, 1, HELD_NS);
-	ret = run_job(&self->a, core, 20);
+	rk_fault_arm_param(core, NPU_FAULT_CPU_HELD, 0, 1, ns);
+	ret = run_job(a, core, 20);
 	if (ret)
 		return ret;
 	if (!wait_fired(2, 10000))
 		return -ETIME;
-	return rk_core_stat(core, "faults") == self->faults ? 0 : -EAGAIN;
+	return rk_core_stat(core, "faults") == *faults ? 0 : -EAGAIN;
 }
 
 /* On a busy host the time may be over before anybody has seen it begin. */
-static int hold_handler(FIXTURE_DATA(race) *self, unsigned int core)
+static int hold_cpu(struct rk_client *a, unsigned int core, unsigned int ns, long long *faults)
 {
 	int ret = -EAGAIN;
 
 	for (int i = 0; i < HOLD_TRIES && ret == -EAGAIN; i++) {
 		if (i)
-			rk_client_fini(&self->a);
-		ret = try_hold(self, core);
+			rk_client_fini(a);
+		ret = try_hold(a, core, ns, faults);
 	}
 	return ret;
+}
+
+static int hold_handler(FIXTURE_DATA(race) *self, unsigned int core)
+{
+	return hold_cpu(&self->a, core, HELD_NS, &self->faults);
 }
 
 /* It was reported, once, and is not held against anybody. */
@@ -213,6 +226,94 @@ RK_TEST_F_TIMEOUT(race, sleep, 120,
 		EXPECT_EQ(0, run_job(&self->a, variant->core, 50));
 		rk_client_fini(&self->a);
 	}
+}
+
+/* The driver takes cores away in their order, and CPU 0 keeps it at the first one meanwhile. */
+#define UNBIND_HELD_NS	3000000000u
+#define RUNNING		1
+
+FIXTURE(unbinding) {
+	struct rk_client c;
+	struct rk_client a;
+	struct drm_rocket_task task;
+	pthread_t thread;
+	struct rk_unbound u;
+	int ret;
+};
+
+FIXTURE_SETUP(unbinding)
+{
+	REQUIRE_TWO_CPUS();
+	if (geteuid())
+		SKIP(return, "needs root, to unbind the device");
+	if (rk_one_iommu())
+		SKIP(return, "whoever uses the IOMMU of all cores is held, too");
+	ASSERT_EQ(0, rk_client_init(&self->c));
+	ASSERT_EQ(0, rk_op_task(&self->c.inc, self->c.in.iova, self->c.out.iova, &self->task));
+	ASSERT_EQ(0, rk_fini(&self->c.inc.bo));
+	rk_stay_awake(true);
+}
+
+FIXTURE_TEARDOWN(unbinding)
+{
+	put(UNBOUND, "3");
+}
+
+/* Writes the output of client c, so that each job waits for the one before. */
+static int submit(FIXTURE_DATA(unbinding) *self, uint64_t *id)
+{
+	struct drm_rocket_job_ext job;
+
+	rk_job_ext(&job, &self->task, 1, &self->c.in, &self->c.out);
+	job.core_mask = 1u << RUNNING;
+	job.timeout_ns = 60000 * RK_MS;
+	return rk_submit_ext(self->c.fd, &job, 1, id);
+}
+
+static void *unbind(void *data)
+{
+	FIXTURE_DATA(unbinding) *self = data;
+
+	self->ret = rk_unbind(0, &self->u);
+	return NULL;
+}
+
+/* Jobs are refused from then on, or end without running. */
+static bool wait_gone(int fd)
+{
+	struct pollfd p = { .fd = fd };
+
+	return poll(&p, 1, 20000 * rk_slow()) == 1 && (p.revents & POLLHUP);
+}
+
+RK_TEST_F_TIMEOUT(unbinding, ends_in_order, 120,
+		  "a job submitted while its device is unbound ends after the one that it waits for")
+{
+	struct drm_rocket_wait_job w;
+	uint64_t first, second;
+	long long faults;
+
+	ASSERT_EQ(0, hold_cpu(&self->a, 0, UNBIND_HELD_NS, &faults));
+	rk_fault_arm(RUNNING, NPU_FAULT_HANG, 0, 1);
+	ASSERT_EQ(0, submit(self, &first));
+	ASSERT_TRUE(rk_wait_count(RUNNING, NPU_CNT_BUSY, 1, 10000));
+	ASSERT_EQ(0, pthread_create(&self->thread, NULL, unbind, self));
+	ASSERT_TRUE(wait_gone(self->c.fd));
+	ASSERT_EQ(0, submit(self, &second));
+	/* Looks once. */
+	if (!rk_wait_job(self->c.fd, second, 0, &w))
+		EXPECT_EQ(0, rk_wait_job(self->c.fd, first, 0, &w));
+	EXPECT_EQ(0, rk_wait_job(self->c.fd, second, RK_FOREVER, &w));
+	EXPECT_EQ(DRM_ROCKET_CAUSE_DEVICE_GONE, w.cause);
+	EXPECT_EQ(0, rk_wait_job(self->c.fd, first, 0, &w));
+	EXPECT_EQ(DRM_ROCKET_CAUSE_DEVICE_GONE, w.cause);
+
+	ASSERT_EQ(0, pthread_join(self->thread, NULL));
+	ASSERT_EQ(0, self->ret);
+	rk_model_calm();
+	rk_client_fini(&self->a);
+	rk_client_fini(&self->c);
+	EXPECT_EQ(0, rk_bind(&self->u));
 }
 
 RK_HARNESS_MAIN

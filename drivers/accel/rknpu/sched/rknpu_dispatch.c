@@ -306,6 +306,15 @@ void rknpu_dispatch_ready(struct rknpu_job *job)
 	queue_work(sched->wq, &sched->work);
 }
 
+void rknpu_dispatch_dep_met(struct rknpu_job *job)
+{
+	struct rknpu_sched *sched = job->client->sched;
+
+	/* Other drivers' fences may take their time, and decide about no context of ours. */
+	if (atomic_dec_and_test(&job->deps_pending) || (sched->gone && !job->jobs_pending))
+		rknpu_dispatch_ready(job);
+}
+
 static bool rknpu_dispatch_between_jobs(struct rknpu_runqueue *rq)
 {
 	return rq->state == RKNPU_CORE_IDLE || rq->state == RKNPU_CORE_STARTING;

@@ -16,6 +16,8 @@ void rknpu_dispatch(struct rknpu_runqueue *rq);
 void rknpu_dispatch_all(struct rknpu_sched *sched);
 /* All that the job waited for is over: it starts, or joins a run queue, or sched->ending. */
 void rknpu_dispatch_ready(struct rknpu_job *job);
+/* Of what the job waits for, one is over. It may have been the last one that counts. */
+void rknpu_dispatch_dep_met(struct rknpu_job *job);
 /*
  * The short way of the usual job: there is nobody whom it could pass over, so it
  * need not be queued. False: it has to be.

@@ -154,10 +154,7 @@ bool rknpu_end_passed(struct rknpu_runqueue *rq)
 /* Lock held. What @dep waits for is over. */
 static void rknpu_end_meet(struct rknpu_dep *dep)
 {
-	struct rknpu_job *job = rknpu_job_dep_met(dep);
-
-	if (atomic_dec_and_test(&job->deps_pending))
-		rknpu_dispatch_ready(job);
+	rknpu_dispatch_dep_met(rknpu_job_dep_met(dep));
 }
 
 /* @job's fence has signalled. */

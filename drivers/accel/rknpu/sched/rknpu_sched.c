@@ -128,17 +128,13 @@ u64 rknpu_sched_busy_ns(struct rknpu_core *core)
 	return busy;
 }
 
-/* Makes a pushed job known, so that it can be ended; false: device gone. */
-static bool rknpu_sched_admit(struct rknpu_job *job)
+/* Makes a pushed job known, so that it can be cancelled. */
+static void rknpu_sched_admit(struct rknpu_job *job)
 {
-	struct rknpu_sched *sched = job->client->sched;
-
-	guard(spinlock_irqsave)(&sched->hw->lock);
-	if (sched->gone)
-		return false;
+	guard(spinlock_irqsave)(&job->client->sched->hw->lock);
 	rknpu_job_set_state(job, RKNPU_JOB_WAITING);
 	list_add_tail(&job->client_link, &job->client->jobs);
-	return true;
+	job->jobs_pending++;
 }
 
 /* Any context, with the lock of @fence held, and perhaps one of thousands of callbacks. */
@@ -171,8 +167,8 @@ static void rknpu_sched_wait_for_dep(struct rknpu_job *job, struct rknpu_dep *de
 static void rknpu_sched_pushed(struct rknpu_job *job)
 {
 	guard(spinlock_irqsave)(&job->client->sched->hw->lock);
-	if (atomic_dec_and_test(&job->deps_pending))
-		rknpu_dispatch_ready(job);
+	job->jobs_pending--;
+	rknpu_dispatch_dep_met(job);
 }
 
 /* It waits for what it has to, and for rknpu_sched_pushed(). */
@@ -180,15 +176,12 @@ static void rknpu_sched_begin_push(struct rknpu_job *job)
 {
 	struct rknpu_dep *dep;
 
-	/* Once admitted it can be cancelled, and gone, at any time. */
+	/* After rknpu_sched_pushed() it can be gone at any time. */
 	rknpu_job_get(job);
 	trace_rknpu_job_submit(job);
-	if (rknpu_sched_admit(job)) {
-		list_for_each_entry(dep, &job->deps, link)
-			rknpu_sched_wait_for_dep(job, dep);
-	} else {
-		rknpu_end_job(job, RKNPU_CAUSE_DEVICE_GONE);
-	}
+	rknpu_sched_admit(job);
+	list_for_each_entry(dep, &job->deps, link)
+		rknpu_sched_wait_for_dep(job, dep);
 }
 
 void rknpu_sched_push(struct rknpu_job **jobs, u32 count)
@@ -220,7 +213,7 @@ static void rknpu_sched_take_client(struct rknpu_client *client, struct list_hea
 
 	list_splice_tail_init(&client->visit, &client->jobs);
 	list_for_each_entry_safe(job, next, &client->jobs, client_link) {
-		/* Fences of one context signal in order: what waits for jobs ends after those. */
+		/* Fences of one context signal in order: others end in rknpu_dispatch_dep_met(). */
 		if (job->state != RKNPU_JOB_ON_CORE && !job->jobs_pending)
 			rknpu_sched_take_job(job, taken);
 	}

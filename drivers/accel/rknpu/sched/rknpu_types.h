@@ -246,7 +246,10 @@ struct rknpu_job {
 	u32 dep_count;
 	/** @deps_pending: dependencies not yet signalled, plus 1 while pushing */
 	atomic_t deps_pending;
-	/** @jobs_pending: those of them that are jobs' of this device; under rknpu_hw::lock */
+	/**
+	 * @jobs_pending: those of them that are jobs' of this device, plus 1 while pushing;
+	 * under rknpu_hw::lock
+	 */
 	unsigned int jobs_pending;
 	/**
 	 * @dependents: those that wait for this job, by rknpu_dep::waiter, under
