@@ -131,7 +131,11 @@ bool rknpu_irq_spin(struct rknpu_sched *sched, s64 deadline_ns, bool (*over)(voi
 	unsigned int us = READ_ONCE(rknpu_params.spin_us);
 	s64 until;
 
-	if (!us)
+	/*
+	 * Looking takes spinlocks with preemption off, see rknpu_poll_look(). With PREEMPT_RT
+	 * these sleep, and the timer looks alone.
+	 */
+	if (!us || IS_ENABLED(CONFIG_PREEMPT_RT))
 		return false;
 	until = min_t(s64, deadline_ns, ktime_get_ns() + (s64)us * NSEC_PER_USEC);
 	while (!over(data)) {
