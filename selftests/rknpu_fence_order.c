@@ -6,8 +6,12 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+#include <linux/perf_event.h>
 #include <linux/sync_file.h>
 
 #include "rknpu_harness.h"
@@ -15,33 +19,49 @@
 #define TRACING		"/sys/kernel/tracing/"
 #define EVENTS		TRACING "events/"
 #define CORE_0		"fdab0000.npu"
-#define ROUNDS		5
+#define ROUNDS		10
 #define DEADLINE_MS	(200 * rk_slow())
 
 FIXTURE(order) {
 	struct rk_client c;
 	struct drm_rocket_task task;
 	uint32_t syncobj[2];
+	unsigned int deadline_ms;
 };
 
-FIXTURE_SETUP(order)
+static int order_init(FIXTURE_DATA(order) *self)
 {
-	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_SCHED);
-	RK_REQUIRE_MODEL();
-	ASSERT_EQ(0, rk_client_init(&self->c));
-	for (int i = 0; i < 2; i++)
-		ASSERT_EQ(0, drmSyncobjCreate(self->c.fd, 0, &self->syncobj[i]));
-	ASSERT_EQ(0, rk_op_task(&self->c.inc, self->c.in.iova, self->c.out.iova, &self->task));
-	ASSERT_EQ(0, rk_fini(&self->c.inc.bo));
+	int ret = rk_client_init(&self->c);
+
+	for (int i = 0; i < 2 && !ret; i++)
+		ret = drmSyncobjCreate(self->c.fd, 0, &self->syncobj[i]);
+	if (!ret)
+		ret = rk_op_task(&self->c.inc, self->c.in.iova, self->c.out.iova, &self->task);
+	if (!ret)
+		ret = rk_fini(&self->c.inc.bo);
+	self->deadline_ms = DEADLINE_MS;
 	rk_stay_awake(true);
+	return ret;
 }
 
-FIXTURE_TEARDOWN(order)
+static void order_fini(FIXTURE_DATA(order) *self)
 {
 	rk_model_calm();
 	rk_stay_awake(false);
 	if (self->c.fd > 0)
 		rk_client_fini(&self->c);
+}
+
+FIXTURE_SETUP(order)
+{
+	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_SCHED);
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, order_init(self));
+}
+
+FIXTURE_TEARDOWN(order)
+{
+	order_fini(self);
 }
 
 /* When the fence in the syncobj signalled, or 0. */
@@ -59,19 +79,26 @@ static uint64_t signalled_at(int fd, uint32_t syncobj)
 }
 
 /* On core @core; its fence goes to syncobj @out, and it waits for that in @in. */
-static int submit(FIXTURE_DATA(order) *self, unsigned int core, const uint32_t *in, uint32_t out)
+static int submit_flags(FIXTURE_DATA(order) *self, unsigned int core, const uint32_t *in,
+			uint32_t out, uint32_t flags, uint64_t *id)
 {
 	struct drm_rocket_sync i = { .handle = in ? *in : 0 }, o = { .handle = out };
 	struct drm_rocket_job_ext job;
 
 	rk_job_ext(&job, &self->task, 1, NULL, NULL);
+	job.flags = flags;
 	job.core_mask = 1u << core;
-	job.timeout_ns = DEADLINE_MS * RK_MS;
+	job.timeout_ns = self->deadline_ms * RK_MS;
 	job.in_syncs = (uintptr_t)&i;
 	job.in_sync_count = !!in;
 	job.out_syncs = (uintptr_t)&o;
 	job.out_sync_count = 1;
-	return rk_submit_ext(self->c.fd, &job, 1, NULL);
+	return rk_submit_ext(self->c.fd, &job, 1, id);
+}
+
+static int submit(FIXTURE_DATA(order) *self, unsigned int core, const uint32_t *in, uint32_t out)
+{
+	return submit_flags(self, core, in, out, 0, NULL);
 }
 
 static int wait_for(FIXTURE_DATA(order) *self, uint32_t syncobj)
@@ -166,6 +193,157 @@ RK_TEST_F_TIMEOUT(order, failed_job_and_its_core, 120,
 	read_trace(&signaled, &suspend);
 	EXPECT_LT(0, signaled);
 	EXPECT_LT(signaled, suspend);
+}
+
+#define DONE_ID		EVENTS "rknpu/rknpu_job_done/id"
+#define SPIN_US		"/sys/module/rknpu_accel/parameters/spin_us"
+/* Each walks the stack of the CPU that tells of a job's end: together that takes a while. */
+#define WATCHERS	1000
+
+static int run_on(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
+}
+
+static int steer_irqs(int cpu)
+{
+	FILE *f = fopen("/proc/interrupts", "re");
+	char line[512], path[64], mask[16];
+	unsigned int irq, n = 0;
+
+	snprintf(mask, sizeof(mask), "%x", 1u << cpu);
+	while (f && fgets(line, sizeof(line), f)) {
+		if (!strstr(line, ".npu") || sscanf(line, " %u:", &irq) != 1)
+			continue;
+		snprintf(path, sizeof(path), "/proc/irq/%u/smp_affinity", irq);
+		n += !rk_write_file(path, mask);
+	}
+	if (f)
+		fclose(f);
+	return n ? 0 : -ENODEV;
+}
+
+static int read_id(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	int id = -1;
+
+	if (!f)
+		return -1;
+	if (fscanf(f, "%d", &id) != 1)
+		id = -1;
+	fclose(f);
+	return id;
+}
+
+/* From now on @cpu takes long between a job's end and its fence; others do not. */
+static int hold_ends(int cpu, int *fds)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.size = sizeof(attr),
+		.config = read_id(DONE_ID),
+		.sample_period = 1,
+		.sample_type = PERF_SAMPLE_CALLCHAIN,
+	};
+	struct rlimit files = { WATCHERS + 1000, WATCHERS + 1000 };
+
+	/* From another CPU each would take an interrupt of this one. */
+	if (setrlimit(RLIMIT_NOFILE, &files) || run_on(cpu))
+		return -errno;
+	for (int i = 0; i < WATCHERS; i++) {
+		fds[i] = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+		if (fds[i] < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static void release_ends(int cpu, const int *fds)
+{
+	run_on(cpu);
+	for (int i = 0; i < WATCHERS && fds[i] >= 0; i++)
+		close(fds[i]);
+}
+
+FIXTURE(ends) {
+	FIXTURE_DATA(order) o;
+	int watchers[WATCHERS];
+};
+
+FIXTURE_VARIANT(ends) {
+	uint32_t first;
+	uint32_t second;
+	/* The one that finds the first job over: CPU 0 has the interrupts, CPU 1 looks. */
+	int cpu;
+};
+
+FIXTURE_VARIANT_ADD(ends, interrupt_then_polled) {
+	.second = DRM_ROCKET_JOB_POLLED,
+	.cpu = 0,
+};
+
+FIXTURE_VARIANT_ADD(ends, polled_then_interrupt) {
+	.first = DRM_ROCKET_JOB_POLLED,
+	.cpu = 1,
+};
+
+FIXTURE_SETUP(ends)
+{
+	memset(self->watchers, -1, sizeof(self->watchers));
+	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_POLLED);
+	RK_REQUIRE_MODEL();
+	if (rk_polled())
+		SKIP(return, "no interrupt");
+	if (access(DONE_ID, R_OK) || sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		SKIP(return, "needs tracefs, root, and two CPUs");
+	ASSERT_EQ(0, order_init(&self->o));
+	self->o.deadline_ms = 10000;
+	ASSERT_EQ(0, warm_up(&self->o));
+	ASSERT_EQ(0, steer_irqs(0));
+	ASSERT_EQ(0, hold_ends(variant->cpu, self->watchers));
+	ASSERT_EQ(0, run_on(1));
+	ASSERT_EQ(0, rk_write_file(SPIN_US, "1000000"));
+}
+
+FIXTURE_TEARDOWN(ends)
+{
+	rk_write_file(SPIN_US, "0");
+	release_ends(variant->cpu, self->watchers);
+	order_fini(&self->o);
+}
+
+RK_TEST_F_TIMEOUT(ends, keep_their_order, 120,
+		  "one CPU is slow to tell of a job's end, and another one finds the next job over")
+{
+	FIXTURE_DATA(order) *o = &self->o;
+	struct drm_rocket_wait_job w;
+	uint32_t *s = o->syncobj;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		uint64_t started = rk_count(0, NPU_CNT_TASK_STARTED), other, first, second, id;
+
+		/* As long as a core is polled, who waits goes on looking. */
+		rk_latency_us(60000);
+		ASSERT_EQ(0, submit_flags(o, 1, NULL, s[1], DRM_ROCKET_JOB_POLLED, &other));
+		rk_latency_us(20000);
+		ASSERT_EQ(0, submit_flags(o, 0, NULL, s[0], variant->first, NULL));
+		ASSERT_TRUE(rk_wait_count(0, NPU_CNT_TASK_STARTED, started + 1, 10000));
+		rk_ctl_write(NPU_CTL_LATENCY_NS, 1);
+		ASSERT_EQ(0, submit_flags(o, 0, &s[0], s[1], variant->second, &id));
+		ASSERT_EQ(0, rk_wait_job(o->c.fd, id, RK_FOREVER, &w));
+		EXPECT_EQ(DRM_ROCKET_CAUSE_DONE, w.cause);
+		ASSERT_EQ(0, wait_for(o, s[0]));
+		ASSERT_EQ(0, rk_wait_job(o->c.fd, other, RK_FOREVER, &w));
+		first = signalled_at(o->c.fd, s[0]);
+		second = signalled_at(o->c.fd, s[1]);
+		ASSERT_NE(0, first);
+		EXPECT_LT(first, second) TH_LOG("round %d", i);
+	}
 }
 
 RK_HARNESS_MAIN

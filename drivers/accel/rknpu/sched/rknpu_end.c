@@ -131,6 +131,7 @@ bool rknpu_end_kick(struct rknpu_runqueue *rq, struct list_head *over)
 	list_add_tail(&job->link, over);
 	if (later)
 		rknpu_end_later(rq->sched, over);
+	rq->ending = true;
 	return true;
 }
 
@@ -258,6 +259,21 @@ void rknpu_end_in_order(struct rknpu_job *job, enum rknpu_cause cause, bool late
 	queue_work(sched->wq, &sched->work);
 }
 
+void rknpu_end_hold_irq(struct rknpu_runqueue *rq)
+{
+	lockdep_assert_held(&rq->sched->hw->lock);
+	rknpu_pc_mask(rq->core);
+	rq->irq_held = true;
+}
+
+/* Lock held. The line rises again, unless recovery has taken over, which asks the registers. */
+static void rknpu_end_release_irq(struct rknpu_runqueue *rq)
+{
+	rq->irq_held = false;
+	if (rq->state == RKNPU_CORE_RUNNING)
+		rknpu_pc_unmask(rq->core);
+}
+
 void rknpu_end_over(struct rknpu_runqueue *rq, struct list_head *over)
 {
 	struct rknpu_job *job, *next;
@@ -269,6 +285,9 @@ void rknpu_end_over(struct rknpu_runqueue *rq, struct list_head *over)
 
 	guard(spinlock_irqsave)(&rq->sched->hw->lock);
 	rq->early = NULL;
+	rq->ending = false;
+	if (rq->irq_held)
+		rknpu_end_release_irq(rq);
 	/*
 	 * Only now, because a job that waited for this one may have started: that
 	 * saves taking the interrupt down and power references up again.

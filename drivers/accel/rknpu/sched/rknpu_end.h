@@ -27,7 +27,9 @@ void rknpu_end_work(struct work_struct *work);
  * The running kick is over. True if the core is done with its job by that: then
  * rknpu_end_over() must follow, with @over, before the interrupt line is heard
  * again. Jobs before it in the same kick are in @over, too. It may stay empty: then
- * rknpu_sched::work ends them.
+ * rknpu_sched::work ends them. Until then it must not be called again for the core
+ * (rknpu_runqueue::ending): the core has its next job, which may be over at once and whose
+ * fence may not signal before that of the job it waited for.
  */
 bool rknpu_end_kick(struct rknpu_runqueue *rq, struct list_head *over);
 /*
@@ -35,5 +37,7 @@ bool rknpu_end_kick(struct rknpu_runqueue *rq, struct list_head *over);
  * over. True if that is another one now.
  */
 bool rknpu_end_passed(struct rknpu_runqueue *rq);
+/* An interrupt of a core with rknpu_runqueue::ending comes again after rknpu_end_over(). */
+void rknpu_end_hold_irq(struct rknpu_runqueue *rq);
 
 #endif

@@ -23,6 +23,10 @@ static bool rknpu_irq_handle_status(struct rknpu_runqueue *rq, u32 status,
 
 	switch (rq->state) {
 	case RKNPU_CORE_RUNNING:
+		if (rq->ending) {
+			rknpu_end_hold_irq(rq);
+			return false;
+		}
 		rq->job->result.int_status = status;
 		if (!(status & RKNPU_INT_DMA_ERROR))
 			return rknpu_pc_over(core, status) && rknpu_end_kick(rq, over);
@@ -80,7 +84,7 @@ static bool rknpu_irq_look_at_kick(struct rknpu_runqueue *rq, struct list_head *
 	struct rknpu_core *core = rq->core;
 	u32 status;
 
-	if (!rknpu_irq_is_polled(rq) || !core->powered || core->irq_off)
+	if (!rknpu_irq_is_polled(rq) || rq->ending || !core->powered || core->irq_off)
 		return false;
 	rknpu_core_stat_add(core, RKNPU_CORE_STAT_POLLS, 1);
 	if (rq->burst.wanted)

@@ -291,30 +291,40 @@ static void rknpu_recover_give_up(struct rknpu_runqueue *rq, int error)
 	rknpu_recover_give_up_with(rq, error, rknpu_failure_begin(rq));
 }
 
+/* STARTING. What was taken is not to be started any more; something else may be. */
+static void rknpu_recover_end_taken(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	/*
+	 * It may have been queued early, and the handler be about to end what it waited for.
+	 * Before the core has its next job, as this would stop the timer that polls that.
+	 */
+	rknpu_core_sync_irq(rq->core);
+	rknpu_end_job(job, RKNPU_CAUSE_CANCELLED);
+
+	guard(spinlock_irq)(&rq->sched->hw->lock);
+	if (rq->state == RKNPU_CORE_STARTING) {
+		rknpu_runqueue_set_state(rq, RKNPU_CORE_IDLE);
+		rknpu_dispatch(rq);
+	}
+	rknpu_dispatch_rest_locked(rq);
+}
+
 static void rknpu_recover_start_taken(struct rknpu_runqueue *rq)
 {
 	struct rknpu_job *cancelled = NULL;
-	LIST_HEAD(over);
 
-	spin_lock_irq(&rq->sched->hw->lock);
-	if (rq->state == RKNPU_CORE_STARTING) {
+	scoped_guard(spinlock_irq, &rq->sched->hw->lock) {
+		if (rq->state != RKNPU_CORE_STARTING)
+			return;
 		if (rq->job->cancelled) {
 			cancelled = rknpu_dispatch_drop_job(rq);
-			rknpu_runqueue_set_state(rq, RKNPU_CORE_IDLE);
-			rknpu_dispatch(rq);
 		} else {
 			rknpu_runqueue_woke(rq);
 			rknpu_dispatch_start(rq);
 		}
 	}
-	spin_unlock_irq(&rq->sched->hw->lock);
-
-	if (!cancelled)
-		return;
-	/* It may have been queued early, and the handler be about to end what it waited for. */
-	rknpu_core_sync_irq(rq->core);
-	list_add_tail(&cancelled->link, &over);
-	rknpu_end_over(rq, &over);
+	if (cancelled)
+		rknpu_recover_end_taken(rq, cancelled);
 }
 
 /* STARTING, powered and clean: attaches what the next job needs, and starts that. */

@@ -434,6 +434,13 @@ struct rknpu_runqueue {
 	 * longer queued: until then it stays here; compared, not followed
 	 */
 	struct rknpu_job *early;
+	/**
+	 * @ending: a job has left the core, and whoever found it over has still to signal its
+	 * fence. Until then nobody else ends a job of this core, see rknpu_end_kick()
+	 */
+	bool ending;
+	/** @irq_held: an interrupt came meanwhile, and is masked */
+	bool irq_held;
 	/** @irq_pending: the last task's interrupt may still be */
 	bool irq_pending;
 	/** @job: running or starting; holds the scheduler's reference */
