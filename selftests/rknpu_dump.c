@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "rknpu_harness.h"
@@ -544,6 +545,97 @@ RK_TEST_F(special, in_a_chain, "of a chain of programs the dump has the one that
 	check_names(_metadata, &self->b, 2);
 	EXPECT_TRUE(keep(self->b.d, "chain", "hang"));
 	EXPECT_NE(NULL, strstr(line(self->b.d, "program", 0), " task 2\n"));
+}
+
+/* As long as one start can be. */
+#define CHAIN		4095
+#define HAMMERS		2
+#define EVENTS		"/sys/kernel/tracing/events/"
+#define TRACE		"/sys/kernel/tracing/trace"
+
+struct hammer {
+	pthread_t thread;
+	int fd;
+	bool stop;
+};
+
+/* Maps and unmaps, so that who wants to read what is mapped has to wait. */
+static void *hammer(void *data)
+{
+	struct hammer *h = data;
+	struct rk_bo bo;
+
+	while (!__atomic_load_n(&h->stop, __ATOMIC_RELAXED))
+		if (!rk_bo_init(&bo, h->fd, 256 * RK_PAGE))
+			rk_bo_fini(&bo);
+	return NULL;
+}
+
+/* In the trace: the first line that has @what behind one that has @after; or 0. */
+static int trace_line(const char *after, const char *what)
+{
+	FILE *f = fopen(TRACE, "re");
+	char text[512];
+	int n = 0, found = 0;
+	bool behind = !after;
+
+	while (f && fgets(text, sizeof(text), f) && !found) {
+		n++;
+		if (behind && strstr(text, what))
+			found = n;
+		behind |= after && strstr(text, after);
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+RK_TEST_F_TIMEOUT(special, of_a_long_chain, 120,
+		  "no fence waits for the dump of a long chain whose client keeps it waiting")
+{
+	static const char *const events[] = {
+		EVENTS "rknpu/rknpu_job_fail/enable", EVENTS "rknpu/rknpu_job_dump/enable",
+		EVENTS "dma_fence/dma_fence_signaled/enable",
+	};
+	static struct drm_rocket_task tasks[CHAIN];
+	struct hammer hammers[HAMMERS] = { 0 };
+	struct rk_trial *t = &self->b.t;
+	int signalled, dumped;
+
+	if (!(rk_param(t->c.fd, DRM_ROCKET_PARAM_FEATURES) & DRM_ROCKET_FEATURE_BATCHED) ||
+	    access(events[1], W_OK))
+		SKIP(return, "not offered, or no tracefs");
+	for (int i = 0; i < CHAIN; i++)
+		tasks[i] = t->t[0];
+	rk_chain(&t->c.inc, &t->t[0], &t->t[0]);
+	ASSERT_EQ(0, rk_fini(&t->c.inc.bo));
+	t->job.flags |= DRM_ROCKET_JOB_BATCHED;
+	t->job.tasks = (uintptr_t)tasks;
+	t->job.task_count = CHAIN;
+	rk_fault_arm(CORE, NPU_FAULT_HANG, CHAIN - 1, 1);
+	for (int i = 0; i < HAMMERS; i++) {
+		hammers[i].fd = t->c.fd;
+		ASSERT_EQ(0, pthread_create(&hammers[i].thread, NULL, hammer, &hammers[i]));
+	}
+	ASSERT_EQ(0, rk_write_file(TRACE, ""));
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
+		EXPECT_EQ(0, rk_write_file(events[i], "1"));
+	EXPECT_EQ(0, rk_trial_run(t));
+	EXPECT_EQ(DRM_ROCKET_CAUSE_TIMEOUT, t->w.cause);
+	EXPECT_EQ(CHAIN - 1, t->w.task);
+	EXPECT_TRUE(wait_dump(self->b.d));
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
+		rk_write_file(events[i], "0");
+	for (int i = 0; i < HAMMERS; i++) {
+		__atomic_store_n(&hammers[i].stop, true, __ATOMIC_RELAXED);
+		pthread_join(hammers[i].thread, NULL);
+	}
+	EXPECT_NE(NULL, strstr(line(self->b.d, "program", 0), " task 4094\n"));
+	EXPECT_EQ(0, commands_that_differ(self->b.d, &t->c.inc, &t->t[0]));
+	signalled = trace_line(" rknpu_job_fail:", " dma_fence_signaled:");
+	dumped = trace_line(NULL, " rknpu_job_dump:");
+	EXPECT_LT(0, signalled);
+	EXPECT_LT(signalled, dumped);
 }
 
 /* MRDMA is on and has nothing to feed: the CPU's part of a trap that public programs fell into. */

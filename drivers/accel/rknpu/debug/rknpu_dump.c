@@ -172,6 +172,8 @@ static void rknpu_dump_work(struct work_struct *work)
 {
 	struct rknpu_dumps *dumps = container_of(work, struct rknpu_dumps, work);
 
+	if (dumps->dump->collect)
+		dumps->dump->collect(dumps->dump);
 	rknpu_dump_publish(dumps);
 	clear_bit_unlock(0, &dumps->busy);
 }

@@ -116,6 +116,10 @@ struct rknpu_dump {
 	/** @jobs: what the core did before, the oldest first */
 	struct rknpu_dump_job jobs[RKNPU_DUMP_JOBS];
 
+	/** @collect: fills in the rest, where it may sleep; or NULL */
+	void (*collect)(struct rknpu_dump *dump);
+	/** @source: its own: what to collect it from */
+	void *source;
 	/** @program: IOVA of @commands */
 	u64 program;
 	/** @program_task: whose program it is: @task's, or the first one's of the kick */
@@ -138,7 +142,7 @@ struct rknpu_dumps {
 	unsigned long busy;
 	/** @dump: the memory; NULL where the kernel has no dumps */
 	struct rknpu_dump *dump;
-	/** @work: hands @dump to devcoredump; allocates */
+	/** @work: completes @dump and hands it to devcoredump; sleeps and allocates */
 	struct work_struct work;
 };
 
@@ -149,8 +153,8 @@ void rknpu_dumps_flush(struct rknpu_dumps *dumps);
 
 /*
  * Empty memory for a dump, or NULL if another one is in it. Ended by
- * rknpu_dump_end(), which publishes it if rknpu_dump::cause is set. Neither
- * waits for memory. devcoredump drops it if nobody has read the one before.
+ * rknpu_dump_end(), which has it completed and published if rknpu_dump::cause is
+ * set. Neither waits for anything. devcoredump drops it if nobody has read the one before.
  */
 struct rknpu_dump *rknpu_dump_begin(struct rknpu_dumps *dumps);
 void rknpu_dump_end(struct rknpu_dumps *dumps, struct rknpu_dump *dump);

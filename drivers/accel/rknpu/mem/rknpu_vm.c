@@ -2,7 +2,6 @@
 /* Owns address spaces: IOVA allocator, mappings of BOs, and how long those must stay. */
 #include <linux/bitmap.h>
 #include <linux/cleanup.h>
-#include <linux/delay.h>
 #include <linux/highmem.h>
 #include <linux/jiffies.h>
 #include <linux/math64.h>
@@ -32,10 +31,6 @@
 
 /* The longest chain of releases: a job is freed, drops its VM, the VM drops the device. */
 #define RKNPU_VM_RELEASE_DEPTH	3
-
-/* How long rknpu_vm_peek() waits. */
-#define RKNPU_VM_PEEK_TRIES	20
-#define RKNPU_VM_PEEK_US	50
 
 static void rknpu_vm_reap_work_fn(struct work_struct *work);
 
@@ -316,19 +311,6 @@ static void rknpu_vm_collect_orphans(struct rknpu_vm *vm, struct list_head *unus
 	}
 }
 
-/* Whoever ends jobs must not wait for a lock under which others allocate. */
-static bool rknpu_vm_trylock(struct rknpu_vm *vm)
-{
-	unsigned int tries;
-
-	for (tries = 0; tries < RKNPU_VM_PEEK_TRIES; tries++) {
-		if (mutex_trylock(&vm->lock))
-			return true;
-		usleep_range(RKNPU_VM_PEEK_US, 2 * RKNPU_VM_PEEK_US);
-	}
-	return false;
-}
-
 static struct rknpu_mapping *rknpu_vm_mapping_at(struct rknpu_vm *vm, u64 iova)
 {
 	struct drm_mm_node *node;
@@ -353,9 +335,9 @@ static void rknpu_bo_peek(const struct rknpu_bo *bo, u64 offset, void *to, size_
 	}
 }
 
-static size_t rknpu_vm_read(struct rknpu_vm *vm, u64 iova, void *to, size_t size)
+size_t rknpu_vm_look_read(struct rknpu_vm_look *look, u64 iova, void *to, size_t size)
 {
-	struct rknpu_mapping *map = rknpu_vm_mapping_at(vm, iova);
+	struct rknpu_mapping *map = rknpu_vm_mapping_at(look->vm, iova);
 	u64 offset;
 
 	if (!map || !map->bo->pages)
@@ -367,20 +349,6 @@ static size_t rknpu_vm_read(struct rknpu_vm *vm, u64 iova, void *to, size_t size
 		rknpu_bo_sync_range_for_cpu(map->bo, offset, size);
 	rknpu_bo_peek(map->bo, offset, to, size);
 	return size;
-}
-
-size_t rknpu_vm_peek(struct rknpu_vm *vm, u64 iova, void *to, size_t size)
-{
-	if (!rknpu_vm_trylock(vm))
-		return 0;
-	size = rknpu_vm_read(vm, iova, to, size);
-	mutex_unlock(&vm->lock);
-	return size;
-}
-
-size_t rknpu_vm_look_read(struct rknpu_vm_look *look, u64 iova, void *to, size_t size)
-{
-	return rknpu_vm_read(look->vm, iova, to, size);
 }
 
 void rknpu_vm_use_begin(struct rknpu_vm *vm, struct rknpu_vm_use *use)

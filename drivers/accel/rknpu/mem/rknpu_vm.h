@@ -145,15 +145,11 @@ void rknpu_vm_look_end(struct rknpu_vm_look *look);
  * uses, and the worst is a fault in the caller's own address space.
  */
 bool rknpu_vm_look_at(struct rknpu_vm_look *look, u64 iova, u64 size);
-/* As rknpu_vm_peek(). */
-size_t rknpu_vm_look_read(struct rknpu_vm_look *look, u64 iova, void *to, size_t size);
-
 /*
  * Copies what lies there, up to the end of the BO: returns how much, 0 if nothing
- * does that is the driver's to read. Not while somebody maps or unmaps, who may
- * wait for memory: that is not waited for, but for a moment. Process context.
+ * does that is the driver's to read.
  */
-size_t rknpu_vm_peek(struct rknpu_vm *vm, u64 iova, void *to, size_t size);
+size_t rknpu_vm_look_read(struct rknpu_vm_look *look, u64 iova, void *to, size_t size);
 
 /* Finds or makes the mapping; every get needs one put. Process context. */
 struct rknpu_mapping *rknpu_mapping_get(struct rknpu_vm *vm, struct rknpu_bo *bo);

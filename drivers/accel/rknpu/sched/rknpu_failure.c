@@ -10,6 +10,7 @@
 #include "hw/rknpu_regs.h"
 #include "rknpu_failure.h"
 #include "rknpu_job.h"
+#include "rknpu_sched_trace.h"
 
 /* The end of a program, among whose last commands are those that name the next one. */
 #define RKNPU_FAILURE_TAIL	8
@@ -68,14 +69,14 @@ static void rknpu_failure_add_comm(struct rknpu_dump *dump, const struct rknpu_c
 }
 
 /* A program of a chain ends by writing the next one's address and size (TRM). */
-static bool rknpu_failure_find_next(const struct rknpu_job *job, u64 *iova, u32 *size)
+static bool rknpu_failure_find_next(struct rknpu_vm_look *look, u64 *iova, u32 *size)
 {
 	u32 tail = min_t(u32, *size, RKNPU_FAILURE_TAIL);
 	u64 at = *iova + (u64)(*size - tail) * sizeof(u64);
 	u64 commands[RKNPU_FAILURE_TAIL];
 	u32 next = 0, amounts = 0, i;
 
-	if (rknpu_vm_peek(job->vm, at, commands, tail * sizeof(u64)) != tail * sizeof(u64))
+	if (rknpu_vm_look_read(look, at, commands, tail * sizeof(u64)) != tail * sizeof(u64))
 		return false;
 	for (i = 0; i < tail; i++) {
 		if (RKNPU_CMD_TARGET(commands[i]) != RKNPU_CMD_TARGET_PC)
@@ -92,15 +93,16 @@ static bool rknpu_failure_find_next(const struct rknpu_job *job, u64 *iova, u32 
 	return true;
 }
 
-static void rknpu_failure_add_program(struct rknpu_dump *dump, const struct rknpu_job *job)
+static void rknpu_failure_add_program(struct rknpu_dump *dump, struct rknpu_vm_look *look,
+				      const struct rknpu_job *job)
 {
-	u32 within = job->batched ? job->result.task % RKNPU_PC_TASK_CON_TASK_NUMBER_MAX : 0;
-	const struct rknpu_task *task = rknpu_job_task(job, job->result.task);
+	u32 within = job->batched ? dump->task % RKNPU_PC_TASK_CON_TASK_NUMBER_MAX : 0;
+	const struct rknpu_task *task = rknpu_job_task(job, dump->task);
 	u64 iova = task->regcmd;
 	u32 size = task->regcmd_count, i;
 
-	dump->program_task = job->result.task;
-	for (i = 0; i < within && rknpu_failure_find_next(job, &iova, &size); i++)
+	dump->program_task = dump->task;
+	for (i = 0; i < within && rknpu_failure_find_next(look, &iova, &size); i++)
 		;
 	/* The client has written over the chain: what was started is what can be told. */
 	if (i < within) {
@@ -110,13 +112,30 @@ static void rknpu_failure_add_program(struct rknpu_dump *dump, const struct rknp
 	}
 	dump->program = iova;
 	dump->program_size = size;
-	dump->command_count = rknpu_vm_peek(job->vm, iova, dump->commands,
-					    min_t(u32, size, RKNPU_DUMP_COMMANDS) *
-					    sizeof(dump->commands[0])) / sizeof(dump->commands[0]);
+	dump->command_count = rknpu_vm_look_read(look, iova, dump->commands,
+						 min_t(u32, size, RKNPU_DUMP_COMMANDS) *
+						 sizeof(dump->commands[0])) /
+			      sizeof(dump->commands[0]);
+}
+
+/*
+ * A chain can be thousands of programs long, and the job's client can hold the lock that
+ * keeps them mapped: no fence, and no core, waits for this.
+ */
+static void rknpu_failure_collect(struct rknpu_dump *dump)
+{
+	struct rknpu_job *job = dump->source;
+	struct rknpu_vm_look look;
+
+	rknpu_vm_look_begin(&look, job->vm);
+	rknpu_failure_add_program(dump, &look, job);
+	rknpu_vm_look_end(&look);
+	trace_rknpu_job_dump(job, dump);
+	rknpu_job_put(job);
 }
 
 static void rknpu_failure_add_job(struct rknpu_dump *dump, const struct rknpu_runqueue *rq,
-				  const struct rknpu_job *job)
+				  struct rknpu_job *job)
 {
 	const struct rknpu_kick *kick = &rq->core->kick;
 
@@ -132,8 +151,12 @@ static void rknpu_failure_add_job(struct rknpu_dump *dump, const struct rknpu_ru
 	dump->dma_base = kick->dma_base;
 	dump->elapsed_ns = job->before_ns;
 	/* All of them are done when one that ended was started again too often. */
-	if (job->result.task < job->task_count)
-		rknpu_failure_add_program(dump, job);
+	if (dump->task == dump->tasks)
+		return;
+	/* With it, what it uses stays mapped. */
+	rknpu_job_get(job);
+	dump->source = job;
+	dump->collect = rknpu_failure_collect;
 }
 
 static bool rknpu_failure_is_one(const struct rknpu_job *job, enum rknpu_cause cause)
@@ -152,7 +175,7 @@ static bool rknpu_failure_is_one(const struct rknpu_job *job, enum rknpu_cause c
 }
 
 void rknpu_failure_tell(struct rknpu_dump *dump, struct rknpu_runqueue *rq,
-			const struct rknpu_job *job, enum rknpu_cause cause)
+			struct rknpu_job *job, enum rknpu_cause cause)
 {
 	if (!dump || !rknpu_failure_is_one(job, cause))
 		return;

@@ -543,15 +543,15 @@ static void rknpu_recover_from(struct rknpu_runqueue *rq)
 		job = NULL;
 	}
 	ret = rknpu_recover_hardware(rq->core);
-	if (ret) {
+	if (ret)
 		rknpu_recover_give_up_with(rq, ret, dump);
-	} else {
-		rknpu_dump_end(&rq->sched->dumps, dump);
-		rknpu_recover_back_to_work(rq);
-	}
 	/* Whichever it was, the hardware does not touch the job's memory any more. */
 	if (job)
 		rknpu_end_in_order(job, cause, later);
+	if (!ret) {
+		rknpu_dump_end(&rq->sched->dumps, dump);
+		rknpu_recover_back_to_work(rq);
+	}
 	rknpu_dispatch_rest(rq);
 }
 

@@ -153,6 +153,26 @@ TRACE_EVENT(rknpu_job_fail,
 		  __entry->tag)
 );
 
+/* After its fence has signalled. "commands" are those in the dump, of the program of "task". */
+TRACE_EVENT(rknpu_job_dump,
+	TP_PROTO(const struct rknpu_job *job, const struct rknpu_dump *dump),
+	TP_ARGS(job, dump),
+	TP_STRUCT__entry(
+		__field(u64, client)
+		__field(u64, job)
+		__field(u32, task)
+		__field(u32, commands)
+	),
+	TP_fast_assign(
+		__entry->client = job->client->id;
+		__entry->job = job->fence->seqno;
+		__entry->task = dump->program_task;
+		__entry->commands = dump->command_count;
+	),
+	TP_printk("client=%llu job=%llu task=%u commands=%u", __entry->client, __entry->job,
+		  __entry->task, __entry->commands)
+);
+
 #endif
 
 #undef TRACE_INCLUDE_PATH
