@@ -33,17 +33,16 @@
  * can avoid them, and lockdep would say so: they are left out, and this thread
  * allocates from the reserves meanwhile. A job that failed ends before that.
  */
-static unsigned int rknpu_recover_begin_foreign(void)
+static unsigned int rknpu_recover_begin_foreign(struct rknpu_runqueue *rq)
 {
-	dma_fence_end_signalling(false);
+	dma_fence_end_signalling(rq->signalling);
 	return memalloc_noreclaim_save();
 }
 
-static void rknpu_recover_end_foreign(unsigned int flags)
+static void rknpu_recover_end_foreign(struct rknpu_runqueue *rq, unsigned int flags)
 {
 	memalloc_noreclaim_restore(flags);
-	/* rknpu_recover_work() ends it. */
-	dma_fence_begin_signalling();
+	rq->signalling = dma_fence_begin_signalling();
 }
 
 void rknpu_recover_set_held(struct rknpu_runqueue *rq, bool held)
@@ -61,9 +60,9 @@ static int rknpu_recover_power_up(struct rknpu_runqueue *rq)
 	/* Only this work changes it while STARTING or RECOVERING; others look at it. */
 	if (rq->pm_held)
 		return 0;
-	flags = rknpu_recover_begin_foreign();
+	flags = rknpu_recover_begin_foreign(rq);
 	ret = rknpu_core_power_on(rq->core);
-	rknpu_recover_end_foreign(flags);
+	rknpu_recover_end_foreign(rq, flags);
 	if (!ret)
 		rknpu_recover_set_held(rq, true);
 	return ret;
@@ -129,10 +128,10 @@ static int rknpu_recover_hardware_foreign(struct rknpu_core *core)
 
 static int rknpu_recover_hardware(struct rknpu_core *core)
 {
-	unsigned int flags = rknpu_recover_begin_foreign();
+	unsigned int flags = rknpu_recover_begin_foreign(core->rq);
 	int ret = rknpu_recover_hardware_foreign(core);
 
-	rknpu_recover_end_foreign(flags);
+	rknpu_recover_end_foreign(core->rq, flags);
 	return ret;
 }
 
@@ -170,10 +169,10 @@ static int rknpu_recover_attach_foreign(struct rknpu_core *core, struct rknpu_do
 
 static int rknpu_recover_attach(struct rknpu_core *core, struct rknpu_domain *domain)
 {
-	unsigned int flags = rknpu_recover_begin_foreign();
+	unsigned int flags = rknpu_recover_begin_foreign(core->rq);
 	int ret = rknpu_recover_attach_foreign(core, domain);
 
-	rknpu_recover_end_foreign(flags);
+	rknpu_recover_end_foreign(core->rq, flags);
 	return ret;
 }
 
@@ -265,9 +264,9 @@ static void rknpu_recover_give_up_with(struct rknpu_runqueue *rq, int error,
 	rknpu_failure_tell_lost(dump, rq, error);
 	rknpu_dump_end(&rq->sched->dumps, dump);
 	rknpu_core_disable_irq(core);
-	flags = rknpu_recover_begin_foreign();
+	flags = rknpu_recover_begin_foreign(rq);
 	rknpu_recover_retire(rq);
-	rknpu_recover_end_foreign(flags);
+	rknpu_recover_end_foreign(rq, flags);
 
 	spin_lock_irq(&core->hw->lock);
 	/* Not if the device is being unbound: then that takes care of the job. */
@@ -590,8 +589,8 @@ void rknpu_recover_work(struct work_struct *work)
 {
 	struct rknpu_runqueue *rq = container_of(work, struct rknpu_runqueue, work);
 	enum rknpu_core_state state = RKNPU_CORE_ABSENT;
-	bool cookie = dma_fence_begin_signalling();
 
+	rq->signalling = dma_fence_begin_signalling();
 	scoped_guard(spinlock_irq, &rq->sched->hw->lock)
 		state = rq->state;
 
@@ -605,5 +604,5 @@ void rknpu_recover_work(struct work_struct *work)
 	default:
 		break;
 	}
-	dma_fence_end_signalling(cookie);
+	dma_fence_end_signalling(rq->signalling);
 }

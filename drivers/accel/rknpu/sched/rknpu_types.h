@@ -532,6 +532,8 @@ struct rknpu_runqueue {
 	struct workqueue_struct *wq;
 	/** @work: STARTING and RECOVERING */
 	struct work_struct work;
+	/** @signalling: of dma_fence_begin_signalling() in @work, not under rknpu_hw::lock */
+	bool signalling;
 	/** @watchdog: runs at @watch.deadline while there are jobs */
 	struct delayed_work watchdog;
 	/** @idle_wait: woken when @job becomes NULL */
