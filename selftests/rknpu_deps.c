@@ -267,6 +267,71 @@ RK_TEST_F(files, sync_file_to_bo, "a job waits for a fence in a file that was pu
 	EXPECT_EQ(1, rk_ctl_read(NPU_CTL_MAX_BUSY));
 }
 
+/* The fence goes onto @bo, for writing: -ENOTTY before 6.0. */
+static int put_fence(const struct rk_bo *bo, int sync_file)
+{
+	struct dma_buf_import_sync_file put = { .flags = DMA_BUF_SYNC_WRITE, .fd = sync_file };
+	int buf = rk_export(bo->fd, bo->handle);
+	int ret = buf < 0 ? buf : rk_ioctl(buf, DMA_BUF_IOCTL_IMPORT_SYNC_FILE, &put);
+
+	close(buf);
+	close(sync_file);
+	return ret;
+}
+
+#define PUT_FENCE(bo, sync_file)						\
+	do {									\
+		int ret_ = put_fence(bo, sync_file);				\
+										\
+		if (ret_ == -ENOTTY)						\
+			SKIP(return, "no sync_files of dma-bufs before 6.0");	\
+		ASSERT_EQ(0, ret_);						\
+	} while (0)
+
+/* A job that lists no BO, and its fence. */
+static int submit_unlisted(struct side *s, const struct drm_rocket_task *task, uint32_t mask)
+{
+	struct drm_rocket_job_ext job;
+
+	rk_job_ext(&job, task, 1, NULL, NULL);
+	job.core_mask = mask;
+	return sync_file_of_job(s->c.fd, &job);
+}
+
+RK_TEST_F(files, newer_sync_file_on_bo,
+	  "another file's fence on a BO does not stand for what the BO's own writer still does")
+{
+	struct side *a = &self->s[0], *b = &self->s[1];
+	int file;
+
+	rk_latency_us(2000000);
+	ASSERT_EQ(0, add_one(a, 0, 1, 1));
+	ASSERT_TRUE(rk_wait_count(0, NPU_CNT_TASK_STARTED, 1, 10000));
+	rk_latency_us(20000);
+	file = submit_unlisted(b, &b->inc[2][3], 2);
+	ASSERT_LE(0, file);
+	PUT_FENCE(&b->bo[1], file);
+	ASSERT_EQ(0, add_one(a, 1, 2, 4));
+	EXPECT_EQ(0, rk_bo_differs(&a->bo[2], 2, RK_BYTES));
+}
+
+RK_TEST_F(files, older_sync_file_on_bo,
+	  "a fence that was put on a BO counts, although a newer job writes the BO")
+{
+	struct side *a = &self->s[0], *b = &self->s[1];
+	int file;
+
+	rk_latency_us(2000000);
+	file = submit_unlisted(b, &b->inc[0][2], 1);
+	ASSERT_LE(0, file);
+	ASSERT_TRUE(rk_wait_count(0, NPU_CNT_TASK_STARTED, 1, 10000));
+	rk_latency_us(300000);
+	ASSERT_EQ(0, add_one(a, 3, 2, 2));
+	PUT_FENCE(&b->bo[2], file);
+	ASSERT_EQ(0, add_one(a, 2, 1, 4));
+	EXPECT_EQ(0, rk_bo_differs(&a->bo[1], 2, RK_BYTES));
+}
+
 /* ---- lifetime ---- */
 
 RK_TEST_F(files, exporter_closes_while_the_job_runs,

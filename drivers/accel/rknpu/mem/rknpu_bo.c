@@ -518,6 +518,7 @@ void rknpu_bo_init_imported(struct rknpu_bo *bo, struct rknpu_mem *mem,
 	rknpu_bo_setup(bo, mem, drm, funcs);
 	drm_gem_private_object_init(drm, &bo->base, size);
 	bo->sgt = sgt;
+	bo->shared = true;
 }
 
 /*
@@ -654,6 +655,8 @@ struct dma_buf *rknpu_bo_export(struct drm_gem_object *obj, int flags)
 		.resv = obj->resv,
 	};
 
+	/* Whoever finds such a fence has locked the reservation since. */
+	WRITE_ONCE(to_rknpu_bo(obj)->shared, true);
 	return drm_gem_dmabuf_export(obj->dev, &info);
 }
 

@@ -69,6 +69,8 @@ struct rknpu_bo {
 	struct page *block;
 	/** @block_dma: its bus address */
 	dma_addr_t block_dma;
+	/** @shared: it is or was a dma-buf, so that others can add fences to its reservation */
+	bool shared;
 	/** @uncached: user space maps it so */
 	bool uncached;
 	/** @sgt: segments, mapped for the DMA device (which has no IOMMU) */

@@ -65,6 +65,9 @@ void rknpu_job_set_state(struct rknpu_job *job, enum rknpu_job_state state)
 #define RKNPU_FENCE_HAS_SUCCESSOR	DMA_FENCE_FLAG_USER_BITS
 #define RKNPU_FENCE_IS_SUCCESSOR	(DMA_FENCE_FLAG_USER_BITS + 1)
 
+/* Most jobs list fewer; who submits looks at these for each fence of a reservation, locked. */
+#define RKNPU_FENCE_USES_BOS	32U
+
 /**
  * struct rknpu_fence - a job's fence; outlives the job if somebody holds it
  */
@@ -151,6 +154,35 @@ static struct dma_fence *rknpu_fence_create(struct rknpu_job *job)
 bool rknpu_fence_is_job(const struct dma_fence *fence)
 {
 	return rcu_access_pointer(fence->ops) == &rknpu_fence_ops;
+}
+
+/* NULL: it has signalled. Else its job is certain to be there: it ends after that. */
+static struct rknpu_job *rknpu_fence_get_job(struct dma_fence *fence)
+{
+	struct rknpu_job *job = NULL;
+	unsigned long flags;
+
+	dma_fence_lock_irqsave(fence, flags);
+	if (!test_bit(DMA_FENCE_FLAG_SIGNALED_BIT, &fence->flags)) {
+		job = container_of(fence, struct rknpu_fence, base)->job;
+		rknpu_job_get(job);
+	}
+	dma_fence_unlock_irqrestore(fence, flags);
+	return job;
+}
+
+bool rknpu_fence_uses(struct dma_fence *fence, const struct dma_resv *resv)
+{
+	struct rknpu_job *job = rknpu_fence_get_job(fence);
+	bool uses = false;
+	u32 i;
+
+	if (!job)
+		return false;
+	for (i = 0; i < min(job->bo_count, RKNPU_FENCE_USES_BOS) && !uses; i++)
+		uses = job->bos[i]->base.resv == resv;
+	rknpu_job_put(job);
+	return uses;
 }
 
 void rknpu_fence_get_result(struct dma_fence *fence, struct rknpu_result *result)

@@ -205,18 +205,28 @@ struct rknpu_order_before {
 	bool written;
 	/** @newest: when the last of the jobs was published that do and have not signalled; or 0 */
 	u64 newest;
+	/** @shared: fences of other jobs may be there, by DMA_BUF_IOCTL_IMPORT_SYNC_FILE */
+	bool shared;
 };
 
-static void rknpu_order_look_back(struct dma_resv *resv, struct rknpu_order_before *before)
+/* Is it there because its job uses it? Those have waited for each other, in order of seqno. */
+static bool rknpu_order_is_user(struct dma_fence *fence, const struct dma_resv *resv,
+				const struct rknpu_order_before *before)
+{
+	return rknpu_fence_is_job(fence) && (!before->shared || rknpu_fence_uses(fence, resv));
+}
+
+static void rknpu_order_look_back(struct drm_gem_object *obj, struct rknpu_order_before *before)
 {
 	struct dma_resv_iter cursor;
 	struct dma_fence *fence;
 
 	before->written = false;
 	before->newest = 0;
-	dma_resv_for_each_fence(&cursor, resv, DMA_RESV_USAGE_WRITE, fence) {
+	before->shared = READ_ONCE(to_rknpu_bo(obj)->shared);
+	dma_resv_for_each_fence(&cursor, obj->resv, DMA_RESV_USAGE_WRITE, fence) {
 		before->written = true;
-		if (rknpu_fence_is_job(fence))
+		if (rknpu_order_is_user(fence, obj->resv, before))
 			before->newest = max(before->newest, fence->seqno);
 	}
 }
@@ -237,7 +247,7 @@ static int rknpu_order_wait_for_resv(struct rknpu_job *job, struct dma_resv *res
 	if (!write && !before->written)
 		return 0;
 	dma_resv_for_each_fence(&cursor, resv, dma_resv_usage_rw(write), fence) {
-		if (rknpu_fence_is_job(fence) && fence->seqno < before->newest)
+		if (before->newest > fence->seqno && rknpu_order_is_user(fence, resv, before))
 			continue;
 		ret = rknpu_job_add_dep(job, fence);
 		if (ret)
@@ -267,7 +277,7 @@ static int rknpu_order_by_resv(struct rknpu_order *s, u32 index)
 	u32 i, j;
 	int ret = 0;
 
-	rknpu_order_look_back(resv, &before);
+	rknpu_order_look_back(s->locked[index], &before);
 	for (i = since; i != RKNPU_ORDER_NONE && !ret; i = s->uses[i].next) {
 		struct rknpu_order_use *use = &s->uses[i];
 		struct rknpu_job *job = s->jobs[use->job];
