@@ -79,7 +79,7 @@ RK_TEST_F(param, refused, "GET_PARAM refuses unknown parameters, indices and bad
 {
 	uint64_t v;
 
-	EXPECT_EQ(-EINVAL, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_JOB_TIME_NS + 1, 0, &v));
+	EXPECT_EQ(-EINVAL, rk_get_param(self->fd, DRM_ROCKET_PARAM_BANNED_NS + 1, 0, &v));
 	EXPECT_EQ(-EINVAL, rk_get_param(self->fd, 0x7fffffff, 0, &v));
 	EXPECT_EQ(-EINVAL, rk_get_param(self->fd, UINT32_MAX, 0, &v));
 	EXPECT_EQ(-EINVAL, rk_get_param(self->fd, DRM_ROCKET_PARAM_SOC, 1, &v));

@@ -492,6 +492,8 @@ struct drm_rocket_fini_bo_ranges {
  * @DRM_ROCKET_PARAM_MAX_JOB_TIME_NS: how long the tasks of a job together may keep a
  *	core, in ns, see &drm_rocket_job_ext.timeout_ns; the administrator can change
  *	it at any time
+ * @DRM_ROCKET_PARAM_BANNED_NS: ns until the user of the calling file may submit again
+ *	after jobs that failed; 0 if it may now, ~0 if the file never may
  */
 enum drm_rocket_param {
 	DRM_ROCKET_PARAM_FEATURES = 0,
@@ -517,6 +519,7 @@ enum drm_rocket_param {
 	DRM_ROCKET_PARAM_MAX_FILE_MEMORY = 20,
 	DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY = 21,
 	DRM_ROCKET_PARAM_MAX_JOB_TIME_NS = 22,
+	DRM_ROCKET_PARAM_BANNED_NS = 23,
 };
 
 /**
@@ -709,6 +712,8 @@ struct drm_rocket_submit_ext {
  * @DRM_ROCKET_CAUSE_CANCELLED: %ECANCELED; its file was closed
  * @DRM_ROCKET_CAUSE_DEVICE_GONE: %ENODEV; the device, or every core that the job
  *	may use, is gone
+ * @DRM_ROCKET_CAUSE_BANNED: %EPIPE; jobs of its user or of its file have failed so
+ *	often that they may not run now, see %DRM_ROCKET_PARAM_BANNED_NS
  */
 enum drm_rocket_cause {
 	DRM_ROCKET_CAUSE_UNKNOWN = 0,
@@ -721,6 +726,7 @@ enum drm_rocket_cause {
 	/* 7 was never reported. */
 	DRM_ROCKET_CAUSE_CANCELLED = 8,
 	DRM_ROCKET_CAUSE_DEVICE_GONE = 9,
+	DRM_ROCKET_CAUSE_BANNED = 10,
 };
 
 /**
