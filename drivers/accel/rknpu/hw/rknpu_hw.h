@@ -279,8 +279,8 @@ struct rknpu_hw_ops {
 	void (*iommu_fault)(struct rknpu_core *core, unsigned long iova, bool write);
 	/** @busy_ns: for how long the core has run jobs, up to now */
 	u64 (*busy_ns)(struct rknpu_core *core);
-	/** @rate_changes: rknpu_hw::lock held; the compute clock was at @hz until now */
-	void (*rate_changes)(struct rknpu_hw *hw, unsigned long hz);
+	/** @rate_changes: rknpu_hw::lock held; the clock was at rknpu_rate::hz until now */
+	void (*rate_changes)(struct rknpu_hw *hw);
 };
 
 /**

@@ -220,7 +220,7 @@ static void rknpu_rate_note(struct rknpu_rate *rate, unsigned long hz)
 	if (hz == rate->hz)
 		return;
 	guard(spinlock_irq)(&hw->lock);
-	hw->ops->rate_changes(hw, rate->hz);
+	hw->ops->rate_changes(hw);
 	WRITE_ONCE(rate->hz, hz);
 }
 

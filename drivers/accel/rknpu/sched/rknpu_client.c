@@ -194,68 +194,52 @@ u64 rknpu_load_finished(struct rknpu_load *load, u64 second)
 	return 0;
 }
 
-void rknpu_client_add_busy(struct rknpu_client *client, unsigned int index, u64 start_ns,
-			   u64 end_ns)
+static u64 rknpu_client_cycles(const struct rknpu_client *client, unsigned int index)
 {
+	return client->cycles[index].count +
+	       mul_u64_u32_div(client->core_ns[index] - client->cycles[index].ns,
+			       client->cycles[index].hz, NSEC_PER_SEC);
+}
+
+static void rknpu_client_add_busy(struct rknpu_client *client, unsigned int index, u64 start_ns,
+				  u64 end_ns)
+{
+	unsigned long hz = client->sched->hw->rate.hz;
+
 	lockdep_assert_held(&client->sched->hw->lock);
+	if (client->cycles[index].hz != hz) {
+		client->cycles[index].count = rknpu_client_cycles(client, index);
+		client->cycles[index].ns = client->core_ns[index];
+		client->cycles[index].hz = hz;
+	}
 	client->busy_ns += end_ns - start_ns;
 	client->core_ns[index] += end_ns - start_ns;
 	rknpu_load_add(&client->sched->rqs[index].load, start_ns, end_ns);
 }
 
-/* Lock held. Up to @now, also of the job that is running. */
-static u64 rknpu_client_core_ns(const struct rknpu_client *client, unsigned int index, u64 now)
+void rknpu_client_count_time(struct rknpu_job *job, u64 now)
 {
-	const struct rknpu_job *job = client->sched->rqs[index].job;
-	u64 ns = client->core_ns[index];
-
-	if (job && job->client == client && job->start_ns)
-		ns += now - job->start_ns;
-	return ns;
-}
-
-/* Lock held. Since its last change the clock has been at @hz. */
-static u64 rknpu_client_cycles(const struct rknpu_client *client, unsigned int index, u64 core_ns,
-			       unsigned long hz)
-{
-	return client->cycles[index].count +
-	       mul_u64_u32_div(core_ns - client->cycles[index].ns, hz, NSEC_PER_SEC);
-}
-
-static void rknpu_client_settle_cycles(struct rknpu_client *client, unsigned long hz, u64 now)
-{
-	unsigned int i;
-
-	for (i = 0; i < RKNPU_MAX_CORES; i++) {
-		u64 ns = rknpu_client_core_ns(client, i, now);
-
-		client->cycles[i].count = rknpu_client_cycles(client, i, ns, hz);
-		client->cycles[i].ns = ns;
-	}
-}
-
-void rknpu_clients_settle_cycles(struct rknpu_hw *hw, unsigned long hz)
-{
-	struct rknpu_sched *sched = hw->cores[0].rq->sched;
-	struct rknpu_client *client;
-	u64 now = ktime_get_ns();
-
-	lockdep_assert_held(&hw->lock);
-	list_for_each_entry(client, &sched->clients, link)
-		rknpu_client_settle_cycles(client, hz, now);
+	if (!job->start_ns)
+		return;
+	rknpu_client_add_busy(job->client, job->result.core, job->start_ns, now);
+	job->before_ns += now - job->start_ns;
+	job->start_ns = now;
 }
 
 static void rknpu_client_get_busy(struct rknpu_client *client, u64 *core_ns, u64 *cycles)
 {
-	struct rknpu_hw *hw = client->sched->hw;
+	struct rknpu_sched *sched = client->sched;
 	unsigned int i;
 	u64 now;
 
-	guard(spinlock_irq)(&hw->lock);
+	guard(spinlock_irq)(&sched->hw->lock);
 	now = ktime_get_ns();
 	for (i = 0; i < RKNPU_MAX_CORES; i++) {
-		core_ns[i] = rknpu_client_core_ns(client, i, now);
-		cycles[i] = rknpu_client_cycles(client, i, core_ns[i], hw->rate.hz);
+		/* What runs has its time counted, too. */
+		if (sched->rqs[i].job && sched->rqs[i].job->client == client)
+			rknpu_client_count_time(sched->rqs[i].job, now);
+		core_ns[i] = client->core_ns[i];
+		cycles[i] = rknpu_client_cycles(client, i);
 	}
 }
 

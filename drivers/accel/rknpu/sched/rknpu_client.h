@@ -23,11 +23,11 @@ void rknpu_client_uncharge_job(struct rknpu_client *client, u32 task_count);
 /* For the poll() of its file: may it submit as much as one call can? */
 __poll_t rknpu_client_poll(struct rknpu_client *client, struct file *file, poll_table *wait);
 
-/* With rknpu_hw::lock: a job ran on core @index from @start_ns to @end_ns. */
-void rknpu_client_add_busy(struct rknpu_client *client, unsigned int index, u64 start_ns,
-			   u64 end_ns);
-/* With rknpu_hw::lock: the compute clock was at @hz until now, and will not be. */
-void rknpu_clients_settle_cycles(struct rknpu_hw *hw, unsigned long hz);
+/*
+ * With rknpu_hw::lock: what @job has had of its core until @now, at the rate that the compute
+ * clock has, is its client's; nothing while it is on no core.
+ */
+void rknpu_client_count_time(struct rknpu_job *job, u64 now);
 /* The lines of fdinfo that say how long each core worked for the client. */
 void rknpu_client_show_busy(struct rknpu_client *client, struct drm_printer *p);
 

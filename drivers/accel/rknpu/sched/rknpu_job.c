@@ -510,9 +510,8 @@ void rknpu_job_pause(struct rknpu_job *job, u64 now)
 {
 	if (!job->start_ns)
 		return;
-	rknpu_client_add_busy(job->client, job->result.core, job->start_ns, now);
+	rknpu_client_count_time(job, now);
 	trace_rknpu_job_stop(job, job->result.core);
-	job->before_ns += now - job->start_ns;
 	job->start_ns = 0;
 }
 

@@ -54,7 +54,7 @@ const struct rknpu_hw_ops rknpu_sched_hw_ops = {
 	.poll = rknpu_irq_poll,
 	.iommu_fault = rknpu_irq_iommu_fault,
 	.busy_ns = rknpu_sched_busy_ns,
-	.rate_changes = rknpu_clients_settle_cycles,
+	.rate_changes = rknpu_sched_rate_changes,
 };
 
 static void rknpu_sched_destroy_wq(struct drm_device *drm, void *wq)

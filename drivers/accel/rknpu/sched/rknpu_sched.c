@@ -128,6 +128,18 @@ u64 rknpu_sched_busy_ns(struct rknpu_core *core)
 	return busy;
 }
 
+void rknpu_sched_rate_changes(struct rknpu_hw *hw)
+{
+	struct rknpu_core *core;
+	u64 now = ktime_get_ns();
+
+	lockdep_assert_held(&hw->lock);
+	rknpu_for_each_core(core, hw) {
+		if (core->rq->job)
+			rknpu_client_count_time(core->rq->job, now);
+	}
+}
+
 /* Makes a pushed job known, so that it can be cancelled. */
 static void rknpu_sched_admit(struct rknpu_job *job)
 {

@@ -17,6 +17,8 @@ unsigned int rknpu_sched_quietest_core(struct rknpu_sched *sched, u32 mask);
 unsigned int rknpu_sched_busy_percent(struct rknpu_core *core);
 /* For how long it has run jobs since the device was made, up to now. */
 u64 rknpu_sched_busy_ns(struct rknpu_core *core);
+/* With rknpu_hw::lock: rknpu_rate::hz, at which all time until now was spent, will change. */
+void rknpu_sched_rate_changes(struct rknpu_hw *hw);
 
 /*
  * A job, or all of a burst in order: hands the caller's references to the scheduler.

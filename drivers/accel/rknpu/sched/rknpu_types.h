@@ -272,9 +272,9 @@ struct rknpu_job {
 	struct list_head client_link;
 	/** @expected_ns: what it was expected to take when it was queued */
 	u64 expected_ns;
-	/** @start_ns: first task started, since it came to the core last */
+	/** @start_ns: from when its time on the core is not counted yet; 0: it is on none */
 	u64 start_ns;
-	/** @before_ns: time on a core before that */
+	/** @before_ns: time on cores that is counted */
 	u64 before_ns;
 	/** @retried: it was taken off a core where it did not start */
 	bool retried;
@@ -354,10 +354,12 @@ struct rknpu_client {
 	u64 core_ns[RKNPU_MAX_CORES];
 	/** @cycles: cycles of the compute clock in those, by core */
 	struct {
-		/** @cycles.count: up to the clock's last change */
+		/** @cycles.count: in the first @cycles.ns of the core time */
 		u64 count;
-		/** @cycles.ns: core time until then */
+		/** @cycles.ns: core time that was counted at other rates */
 		u64 ns;
+		/** @cycles.hz: rate in the rest of it */
+		unsigned long hz;
 	} cycles[RKNPU_MAX_CORES];
 	/** @job_ns: what its jobs took lately; 0: none has ended */
 	u64 job_ns;

@@ -88,7 +88,7 @@ static void rknpu_watchdog_look_at_gang(struct rknpu_runqueue *rq)
  */
 static unsigned long rknpu_watchdog_spread(struct rknpu_runqueue *rq)
 {
-	u64 ran = ktime_get_ns() - rq->job->start_ns;
+	u64 ran = rq->job->before_ns + ktime_get_ns() - rq->job->start_ns;
 
 	if (!rq->watch.spread)
 		return MAX_JIFFY_OFFSET;
