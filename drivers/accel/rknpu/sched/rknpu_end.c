@@ -217,15 +217,14 @@ static bool rknpu_end_work_step(struct rknpu_sched *sched)
 }
 
 /* False: that was all. Jobs that are to be ended go to @ending. */
-static bool rknpu_end_work_batch(struct rknpu_sched *sched, struct list_head *ending)
+static bool rknpu_end_work_once(struct rknpu_sched *sched, struct list_head *ending)
 {
-	unsigned int i;
+	bool again;
 
 	guard(spinlock_irq)(&sched->hw->lock);
-	for (i = 0; i < RKNPU_END_BATCH && rknpu_end_work_step(sched); i++)
-		;
+	again = rknpu_end_work_step(sched);
 	list_splice_tail_init(&sched->ending, ending);
-	return i || !list_empty(ending);
+	return again || !list_empty(ending);
 }
 
 void rknpu_end_work(struct work_struct *work)
@@ -235,7 +234,7 @@ void rknpu_end_work(struct work_struct *work)
 	struct rknpu_job *job, *next;
 	LIST_HEAD(ending);
 
-	while (rknpu_end_work_batch(sched, &ending)) {
+	while (rknpu_end_work_once(sched, &ending)) {
 		list_for_each_entry_safe(job, next, &ending, link) {
 			list_del_init(&job->link);
 			rknpu_end_job(job, job->result.cause);

@@ -5,7 +5,7 @@
 
 #include "rknpu_types.h"
 
-/* How many jobs are dealt with under rknpu_hw::lock, with interrupts off, at a time. */
+/* How many jobs of a burst end in an interrupt. */
 #define RKNPU_END_BATCH	16
 
 /* Without rknpu_hw::lock: */

@@ -152,14 +152,12 @@ void rknpu_sched_stop(struct rknpu_sched *sched)
 	struct rknpu_runqueue *rq;
 	LIST_HEAD(taken);
 
-	scoped_guard(spinlock_irq, &sched->hw->lock)
-		rknpu_sched_take_all(sched, &taken);
+	rknpu_sched_take_all(sched, &taken);
 	wake_up_poll(&sched->room, EPOLLERR | EPOLLHUP);
 	rknpu_for_each_rq(rq, sched)
 		rknpu_sched_stop_core(rq);
 	/* A core given up meanwhile may have passed its jobs to one that had been stopped. */
-	scoped_guard(spinlock_irq, &sched->hw->lock)
-		rknpu_sched_take_all(sched, &taken);
+	rknpu_sched_take_all(sched, &taken);
 	rknpu_end_jobs(&taken, RKNPU_CAUSE_DEVICE_GONE);
 	/* And those that waited for any of them. */
 	flush_work(&sched->work);

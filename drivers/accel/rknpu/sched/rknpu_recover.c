@@ -247,6 +247,17 @@ static bool rknpu_recover_iommu_lost(const struct rknpu_runqueue *rq)
 	return rq->core->iommu->shared && READ_ONCE(rq->sched->shared.lost);
 }
 
+/* One job at a time, of which there may be thousands. False: it was the last one. */
+static bool rknpu_recover_evacuate(struct rknpu_runqueue *rq, struct list_head *stranded)
+{
+	guard(spinlock_irq)(&rq->sched->hw->lock);
+	/* If the device is being unbound, that takes care of them. */
+	if (rq->state == RKNPU_CORE_DEAD && rknpu_runqueue_evacuate(rq, stranded))
+		return true;
+	rknpu_dispatch_all(rq->sched);
+	return false;
+}
+
 /*
  * Nothing helps: the core's jobs go elsewhere, or fail if it was the last one.
  * Ends @dump, if there is one.
@@ -276,11 +287,11 @@ static void rknpu_recover_give_up_with(struct rknpu_runqueue *rq, int error,
 		/* Taken for this core, but not started. */
 		if (rq->job)
 			rknpu_dispatch_put_back(rq);
-		rknpu_runqueue_evacuate(rq, &stranded);
-		rknpu_dispatch_all(rq->sched);
 	}
 	spin_unlock_irq(&core->hw->lock);
 
+	while (rknpu_recover_evacuate(rq, &stranded))
+		cond_resched();
 	rknpu_end_jobs(&stranded, RKNPU_CAUSE_DEVICE_GONE);
 	schedule_work(&rq->sched->losing);
 }

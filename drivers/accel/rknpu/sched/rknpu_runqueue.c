@@ -751,20 +751,23 @@ struct rknpu_job *rknpu_runqueue_next(struct rknpu_runqueue *rq)
 	return job && rknpu_shared_admits(rq, job) ? job : NULL;
 }
 
-void rknpu_runqueue_evacuate(struct rknpu_runqueue *rq, struct list_head *stranded)
+bool rknpu_runqueue_evacuate(struct rknpu_runqueue *rq, struct list_head *stranded)
 {
-	while (rq->queued) {
-		struct rknpu_job *job = rknpu_runqueue_first(rq);
-		struct rknpu_runqueue *other = rknpu_runqueue_choose(rq->sched, job, NULL);
+	struct rknpu_runqueue *other;
+	struct rknpu_job *job;
 
-		rknpu_runqueue_remove(job);
-		if (other) {
-			rknpu_runqueue_add(other, job);
-			continue;
-		}
+	if (!rq->queued)
+		return false;
+	job = rknpu_runqueue_first(rq);
+	other = rknpu_runqueue_choose(rq->sched, job, NULL);
+	rknpu_runqueue_remove(job);
+	if (other) {
+		rknpu_runqueue_add(other, job);
+	} else {
 		rknpu_job_leave(job);
 		list_add_tail(&job->link, stranded);
 	}
+	return true;
 }
 
 /* Its job may have ended meanwhile, and a core that is being stopped may still have it. */

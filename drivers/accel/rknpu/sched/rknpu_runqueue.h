@@ -63,8 +63,8 @@ void rknpu_runqueue_follow(struct rknpu_runqueue *rq, struct rknpu_job *job);
 /* Between two tasks of the running job: should others come first? */
 bool rknpu_runqueue_wants_core(struct rknpu_runqueue *rq);
 
-/* Moves jobs of a core that went out of service to others, or to @stranded. */
-void rknpu_runqueue_evacuate(struct rknpu_runqueue *rq, struct list_head *stranded);
+/* Moves a job of a core that is out of service to another, or to @stranded; false: it has none. */
+bool rknpu_runqueue_evacuate(struct rknpu_runqueue *rq, struct list_head *stranded);
 
 /* Is rq->job a member of a gang that has not started, and ready? */
 bool rknpu_gang_keeps(const struct rknpu_runqueue *rq);

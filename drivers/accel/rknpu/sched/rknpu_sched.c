@@ -60,7 +60,7 @@
  * "states of a job".
  *
  * Locks. All of this is under rknpu_hw::lock, which is taken inside fence locks:
- * fences are signalled without it, and it is held for a few jobs at a time.
+ * fences are signalled without it, and it is held for one job at a time, or one kick.
  * Nothing is allocated between a job's push and its end.
  */
 
@@ -219,56 +219,87 @@ static void rknpu_sched_take_job(struct rknpu_job *job, struct list_head *taken)
 	list_move_tail(&job->link, taken);
 }
 
-static void rknpu_sched_take_client(struct rknpu_client *client, struct list_head *taken)
+/* Lock held. What it waited for has perhaps not signalled: it ends when its core comes to it. */
+static bool rknpu_sched_is_early(const struct rknpu_job *job)
 {
-	struct rknpu_job *job, *next;
-
-	list_splice_tail_init(&client->visit, &client->jobs);
-	list_for_each_entry_safe(job, next, &client->jobs, client_link) {
-		/* Fences of one context signal in order: others end in rknpu_dispatch_dep_met(). */
-		if (job->state != RKNPU_JOB_ON_CORE && !job->jobs_pending)
-			rknpu_sched_take_job(job, taken);
-	}
-}
-
-void rknpu_sched_take_all(struct rknpu_sched *sched, struct list_head *taken)
-{
-	struct rknpu_client *client;
-
-	lockdep_assert_held(&sched->hw->lock);
-	sched->gone = true;
-	list_for_each_entry(client, &sched->clients, link)
-		rknpu_sched_take_client(client, taken);
+	return job->state == RKNPU_JOB_QUEUED && job->rq->early == job &&
+	       job->rq->state != RKNPU_CORE_ABSENT;
 }
 
 /* Lock held. Once is enough: cancelled again it gets no more time. */
 static void rknpu_sched_cancel_job(struct rknpu_job *job, struct list_head *taken)
 {
+	/* Fences of one context signal in order: others end in rknpu_dispatch_dep_met(). */
+	if (job->client->sched->gone) {
+		if (job->state != RKNPU_JOB_ON_CORE && !job->jobs_pending &&
+		    !rknpu_sched_is_early(job))
+			rknpu_sched_take_job(job, taken);
+		return;
+	}
 	if (job->cancelled)
 		return;
 	job->cancelled = true;
-	/* An early one ends when its core comes to it. */
-	if (job->state == RKNPU_JOB_QUEUED && job->rq->early != job)
+	if (job->state == RKNPU_JOB_QUEUED && !rknpu_sched_is_early(job))
 		rknpu_sched_take_job(job, taken);
 	else if (job->state == RKNPU_JOB_ON_CORE)
 		rknpu_deadline_hurry(&job->client->sched->rqs[job->result.core]);
 }
 
-/* False: that was the last of them. */
-static bool rknpu_sched_cancel_some(struct rknpu_client *client, struct list_head *taken)
+/* Lock held. False: there was none left. */
+static bool rknpu_sched_visit_next(struct rknpu_client *client, struct list_head *taken)
 {
-	struct rknpu_job *job;
-	unsigned int i;
+	struct rknpu_job *job = list_first_entry_or_null(&client->visit, struct rknpu_job,
+							 client_link);
 
-	guard(spinlock_irq)(&client->sched->hw->lock);
-	for (i = 0; i < RKNPU_END_BATCH; i++) {
-		job = list_first_entry_or_null(&client->visit, struct rknpu_job, client_link);
-		if (!job)
-			return false;
-		list_move_tail(&job->client_link, &client->jobs);
-		rknpu_sched_cancel_job(job, taken);
-	}
+	if (!job)
+		return false;
+	list_move_tail(&job->client_link, &client->jobs);
+	rknpu_sched_cancel_job(job, taken);
 	return true;
+}
+
+static bool rknpu_sched_cancel_next(struct rknpu_client *client, struct list_head *taken)
+{
+	guard(spinlock_irq)(&client->sched->hw->lock);
+	return rknpu_sched_visit_next(client, taken);
+}
+
+/*
+ * Visits the next job of the first client that has not been visited in @round. False: all
+ * have been.
+ */
+static bool rknpu_sched_take_next(struct rknpu_sched *sched, u64 round, struct list_head *taken)
+{
+	struct rknpu_client *client;
+
+	guard(spinlock_irq)(&sched->hw->lock);
+	client = list_first_entry_or_null(&sched->clients, struct rknpu_client, link);
+	/* Those that have been visited, and those that are new, come behind. */
+	if (!client || client->round == round)
+		return false;
+	if (!client->visiting) {
+		client->visiting = true;
+		list_splice_tail_init(&client->jobs, &client->visit);
+	}
+	if (rknpu_sched_visit_next(client, taken))
+		return true;
+	client->visiting = false;
+	client->round = round;
+	list_move_tail(&client->link, &sched->clients);
+	return true;
+}
+
+void rknpu_sched_take_all(struct rknpu_sched *sched, struct list_head *taken)
+{
+	u64 round;
+
+	scoped_guard(spinlock_irq, &sched->hw->lock) {
+		/* Who closes a file meanwhile takes its jobs, too: rknpu_sched_cancel_job(). */
+		sched->gone = true;
+		round = ++sched->rounds;
+	}
+	while (rknpu_sched_take_next(sched, round, taken))
+		cond_resched();
 }
 
 void rknpu_sched_cancel_jobs(struct rknpu_client *client)
@@ -279,7 +310,7 @@ void rknpu_sched_cancel_jobs(struct rknpu_client *client)
 	/* If another thread is at it, each does a part of the other's. */
 	scoped_guard(spinlock_irq, &client->sched->hw->lock)
 		list_splice_tail_init(&client->jobs, &client->visit);
-	while (rknpu_sched_cancel_some(client, &cancelled))
+	while (rknpu_sched_cancel_next(client, &cancelled))
 		cond_resched();
 
 	/* Not before: the others must not take an end for one that they waited for. */

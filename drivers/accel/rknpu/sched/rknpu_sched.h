@@ -36,11 +36,9 @@ void rknpu_sched_cancel_jobs(struct rknpu_client *client);
 /* The file is closed: the same, and drops the file's reference. */
 void rknpu_sched_close_client(struct rknpu_client *client);
 
-/* With rknpu_hw::lock: */
-
 /*
- * Takes all jobs that are neither on a core nor wait for one that is not over; none
- * is queued any more, so the others end when that is.
+ * Takes all jobs that are neither on a core, nor about to be, nor wait for one that is not
+ * over. The others, and those that are pushed from now on, end when that one is. May sleep.
  */
 void rknpu_sched_take_all(struct rknpu_sched *sched, struct list_head *taken);
 

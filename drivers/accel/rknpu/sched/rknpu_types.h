@@ -344,8 +344,12 @@ struct rknpu_client {
 	struct list_head link;
 	/** @jobs: pushed and not ended */
 	struct list_head jobs;
-	/** @visit: those of them that rknpu_sched_cancel_jobs() has still to come to */
+	/** @visit: those of them that are still to be cancelled, or taken as the device goes */
 	struct list_head visit;
+	/** @visiting: rknpu_sched_take_all() is at them */
+	bool visiting;
+	/** @round: the last one of rknpu_sched::rounds that has come to the end of them */
+	u64 round;
 	/** @entities: by core and priority */
 	struct rknpu_entity entities[RKNPU_MAX_CORES][RKNPU_PRIORITY_COUNT];
 	/** @busy_ns: core time used; under rknpu_hw::lock, as are the next ones */
@@ -600,6 +604,8 @@ struct rknpu_sched {
 	unsigned int sleeping;
 	/** @gone: no job may start or be queued any more */
 	bool gone;
+	/** @rounds: calls of rknpu_sched_take_all() */
+	u64 rounds;
 	/** @job_count: jobs that exist, of all clients */
 	atomic_t job_count;
 	/** @room: who waits until more may exist */
