@@ -117,7 +117,9 @@ bool rknpu_end_kick(struct rknpu_runqueue *rq, struct list_head *over)
 		return false;
 	}
 
-	later = rq->burst.with_work || rq->burst.jobs > RKNPU_END_BATCH;
+	/* One that is cancelled tells all BOs that it writes, of which there may be thousands. */
+	later = rq->burst.with_work || rq->burst.jobs > RKNPU_END_BATCH ||
+		job->result.task < job->task_count;
 	rknpu_dispatch_leave_core(rq);
 	rknpu_runqueue_set_state(rq, RKNPU_CORE_IDLE);
 	/* It could end before those that are ended later. */
