@@ -29,9 +29,22 @@ extern "C" {
  * - 1.5: %DRM_IOCTL_ROCKET_PREP_BO_RANGES and %DRM_IOCTL_ROCKET_FINI_BO_RANGES.
  * - 1.6: Only its deadline limits how long a single task takes.
  *
- * The driver's own ioctls, from number 0x20 on, do not depend on the version. A
- * driver without them fails %DRM_IOCTL_ROCKET_GET_PARAM with %EINVAL; with them,
- * %DRM_ROCKET_PARAM_FEATURES tells the rest.
+ * %DRM_ROCKET_PARAM_FEATURES is about all else: the driver's own ioctls, from 0x20 on,
+ * and job flags from bit 16 on. A driver that has none of them fails
+ * %DRM_IOCTL_ROCKET_GET_PARAM with %EINVAL.
+ */
+
+/**
+ * DOC: Sizes
+ *
+ * An ioctl below 0x20 takes the struct here and no other size: mainline defines what
+ * comes behind it.
+ *
+ * One from 0x20 on takes any size. What a shorter struct lacks counts as 0, and is not
+ * written. What a longer one has beyond the struct here must be 0, else %E2BIG. Structs
+ * grow at their end, and 0 in a new field means what was meant without it.
+ *
+ * Elements of arrays have the size that user space says they have, and the same rule.
  */
 
 #define DRM_ROCKET_CREATE_BO			0x00
@@ -445,8 +458,7 @@ struct drm_rocket_fini_bo_ranges {
 /**
  * define DRM_ROCKET_FEATURE_TAG - jobs have tags
  *
- * &drm_rocket_job_ext.tag and &drm_rocket_wait_job.tag exist. Without it a tag that is
- * not 0 is %E2BIG, and WAIT_JOB with the longer struct is %ENOTTY.
+ * &drm_rocket_job_ext.tag and &drm_rocket_wait_job.tag exist.
  */
 #define DRM_ROCKET_FEATURE_TAG			(1ull << 7)
 /**
@@ -530,6 +542,7 @@ enum drm_rocket_param {
  * Errors:
  *
  * - %EINVAL: @param is not known, or @index is out of its limits.
+ * - %E2BIG: see "Sizes"; any of the ioctls from 0x20 on can fail so.
  * - %ENODEV: see %DRM_ROCKET_PARAM_HW_VERSION.
  */
 struct drm_rocket_get_param {
@@ -746,15 +759,17 @@ enum drm_rocket_cause {
 /**
  * struct drm_rocket_wait_job - wait for a job and learn how it ended
  *
- * Argument of %DRM_IOCTL_ROCKET_WAIT_JOB. It knows the newest 1024 jobs of a file,
- * over or not, and can be asked about each any number of times. If the job failed the
- * call still succeeds. If the call fails it writes nothing. A driver that knows tags
- * takes the struct without @tag, of 56 bytes, as well.
+ * Argument of %DRM_IOCTL_ROCKET_WAIT_JOB. It knows the newest
+ * %DRM_ROCKET_PARAM_RESULT_COUNT jobs of a file, over or not, and can be asked about
+ * each any number of times. If the job failed the call still succeeds. If the call fails
+ * it writes nothing.
  *
  * Errors:
  *
- * - %ENOENT: @job is not the id of a known job: there is none yet, or 1024 newer ones.
- * - %ETIMEDOUT, %EBUSY, %EINTR: as %DRM_IOCTL_ROCKET_PREP_BO.
+ * - %ENOENT: @job is not the id of a known job: there is none yet, or too many newer ones.
+ * - %ETIMEDOUT: @timeout_ns has passed.
+ * - %EBUSY: the job is not over, and @timeout_ns was in the past.
+ * - %EINTR: interrupted; call again.
  * - %EINVAL: @flags is not 0.
  */
 struct drm_rocket_wait_job {

@@ -49,11 +49,6 @@ struct rknpu_rocket_file {
 /* The PC counts fetches of two commands in 16 bits, less one. */
 #define RKNPU_ROCKET_MAX_REGCMDS	(2 * 65536)
 
-/* WAIT_JOB as it was before results had tags. */
-#define RKNPU_ROCKET_WAIT_JOB_UNTAGGED						\
-	_IOC(_IOC_READ | _IOC_WRITE, DRM_IOCTL_BASE,				\
-	     DRM_COMMAND_BASE + DRM_ROCKET_WAIT_JOB, offsetof(struct drm_rocket_wait_job, tag))
-
 /* Reads element @i of an array whose elements are @usize bytes in user space. */
 int rknpu_rocket_read(void *to, size_t ksize, u64 array, u32 i, u32 usize);
 

@@ -104,7 +104,6 @@ static_assert(offsetof(struct drm_rocket_sync, flags) == 4);
 static_assert(offsetof(struct drm_rocket_sync, point) == 8);
 
 static_assert(sizeof(struct drm_rocket_wait_job) == 64);
-static_assert(RKNPU_ROCKET_WAIT_JOB_UNTAGGED == 0xc0386462);
 static_assert(offsetof(struct drm_rocket_wait_job, timeout_ns) == 8);
 static_assert(offsetof(struct drm_rocket_wait_job, flags) == 16);
 static_assert(offsetof(struct drm_rocket_wait_job, cause) == 20);

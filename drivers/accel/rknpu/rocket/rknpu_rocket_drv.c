@@ -3,6 +3,7 @@
 #include <linux/cleanup.h>
 #include <linux/nospec.h>
 #include <linux/slab.h>
+#include <linux/uaccess.h>
 
 #include <drm/drm_accel.h>
 #include <drm/drm_drv.h>
@@ -199,37 +200,57 @@ static const struct drm_ioctl_desc rknpu_rocket_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(ROCKET_GET_BO_INFO, rknpu_rocket_get_bo_info, DRM_RENDER_ALLOW),
 };
 
-/*
- * DRM goes by the number alone, and makes the struct as long as ours is. Mainline
- * may give any of our numbers to another call, or make a struct longer: what is
- * not ours to the byte must not run as if it were.
- */
-static bool rknpu_rocket_ioctl_is_another(unsigned int cmd)
+/* NULL: not one of ours. */
+static const struct drm_ioctl_desc *rknpu_rocket_find_ioctl(unsigned int cmd)
 {
 	unsigned int i = DRM_IOCTL_NR(cmd) - DRM_COMMAND_BASE;
 	const struct drm_ioctl_desc *ioctl;
 
 	if (i >= ARRAY_SIZE(rknpu_rocket_ioctls))
-		return false;
+		return NULL;
 	ioctl = &rknpu_rocket_ioctls[array_index_nospec(i, ARRAY_SIZE(rknpu_rocket_ioctls))];
-	/* DRM fills up the struct, and cuts it when it comes back. */
-	return ioctl->func && ioctl->cmd != cmd && cmd != RKNPU_ROCKET_WAIT_JOB_UNTAGGED;
+	return ioctl->func ? ioctl : NULL;
 }
 
-static int rknpu_rocket_check(struct file *filp, unsigned int cmd)
+/*
+ * DRM goes by the number alone, and cuts or fills up the struct. Of mainline's numbers
+ * the size must be right: what mainline appends to a struct is not known here. Ours
+ * grow at their end; DRM drops what is behind the struct here, so that must be 0.
+ */
+static int rknpu_rocket_check_struct(const struct drm_ioctl_desc *ioctl, unsigned int cmd,
+				     unsigned long arg)
 {
-	struct drm_file *file = filp->private_data;
+	size_t ksize = _IOC_SIZE(ioctl->cmd), usize = _IOC_SIZE(cmd);
+	int ret;
 
-	if (rknpu_rocket_ioctl_is_another(cmd)) {
-		drm_dbg_ratelimited(file->minor->dev, "ioctl %#x has the number of another\n", cmd);
+	if (_IOC_DIR(cmd) != _IOC_DIR(ioctl->cmd) || _IOC_TYPE(cmd) != DRM_IOCTL_BASE)
 		return -ENOTTY;
-	}
-	return rknpu_ioctl_check(cmd);
+	if (DRM_IOCTL_NR(cmd) < DRM_COMMAND_BASE + DRM_ROCKET_GET_PARAM)
+		return usize == ksize ? 0 : -ENOTTY;
+	if (usize <= ksize)
+		return 0;
+	ret = check_zeroed_user((void __user *)(arg + ksize), usize - ksize);
+	return ret < 0 ? ret : ret ? 0 : -E2BIG;
+}
+
+static int rknpu_rocket_check(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	const struct drm_ioctl_desc *ioctl = rknpu_rocket_find_ioctl(cmd);
+	struct drm_file *file = filp->private_data;
+	int ret;
+
+	if (!ioctl || ioctl->cmd == cmd)
+		return rknpu_ioctl_check(cmd);
+	ret = rknpu_rocket_check_struct(ioctl, cmd, arg);
+	if (ret)
+		drm_dbg_ratelimited(file->minor->dev, "ioctl %#x is not %#x: error %d\n", cmd,
+				    ioctl->cmd, ret);
+	return ret;
 }
 
 static long rknpu_rocket_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	int ret = rknpu_rocket_check(filp, cmd);
+	int ret = rknpu_rocket_check(filp, cmd, arg);
 
 	return ret ? ret : drm_ioctl(filp, cmd, arg);
 }
@@ -237,7 +258,7 @@ static long rknpu_rocket_ioctl(struct file *filp, unsigned int cmd, unsigned lon
 #ifdef CONFIG_COMPAT
 static long rknpu_rocket_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	int ret = rknpu_rocket_check(filp, cmd);
+	int ret = rknpu_rocket_check(filp, cmd, arg);
 
 	return ret ? ret : drm_compat_ioctl(filp, cmd, arg);
 }
