@@ -402,6 +402,7 @@ static int submit_ext_call(struct rk_allocfail_state *s)
 			.out_bo_handles = (uintptr_t)&s->extra[i].handle, .out_bo_handle_count = 1,
 			.in_syncs = (uintptr_t)sync, .in_sync_count = i == 1,
 			.out_syncs = (uintptr_t)sync, .out_sync_count = i == 2 ? 2 : 0,
+			.sync_struct_size = sizeof(sync[0]),
 		};
 	return rk_ioctl(s->c.fd, DRM_IOCTL_ROCKET_SUBMIT_EXT, &e);
 }

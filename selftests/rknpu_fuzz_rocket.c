@@ -174,8 +174,11 @@ static void fuzz_job_ext(unsigned int f, struct drm_rocket_job_ext *e, unsigned 
 		e->in_syncs = fuzz_syncs(f, 2 * slot, &e->in_sync_count);
 	if (one_in(4))
 		e->out_syncs = fuzz_syncs(f, 2 * slot + 1, &e->out_sync_count);
+	e->sync_struct_size = one_in(20) ? number() : sizeof(struct drm_rocket_sync);
 	if (one_in(40))
 		e->in_sync_count = number();
+	if (one_in(40))
+		e->pad = number();
 	if (one_in(40))
 		e->reserved = number();
 }

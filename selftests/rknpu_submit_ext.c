@@ -52,6 +52,7 @@ static int ext_init(struct ext *e)
 			.in_bo_handles = (uintptr_t)&e->c.in.handle, .in_bo_handle_count = 1,
 			.out_bo_handles = (uintptr_t)&out[i]->handle, .out_bo_handle_count = 1,
 			.in_syncs = (uintptr_t)e->in_sync, .out_syncs = (uintptr_t)e->out_sync,
+			.sync_struct_size = sizeof(e->in_sync[0]),
 		};
 	}
 	for (int i = 0; i < 65 && !ret; i++) {
@@ -111,6 +112,7 @@ BAD(job_flags_high, EINVAL, e->job[1].flags = 1u << 31);
 BAD(job_flags_contradict, EINVAL,
     e->job[1].flags = DRM_ROCKET_JOB_BATCHED | DRM_ROCKET_JOB_DIVISIBLE);
 BAD(job_reserved, EINVAL, e->job[1].reserved = 1);
+BAD(job_pad, EINVAL, e->job[1].pad = 1);
 BAD(core_mask_unknown, EINVAL, e->job[1].core_mask = 1u << RK_CORES);
 BAD(core_mask_one_unknown, EINVAL, e->job[1].core_mask = 1u << RK_CORES | 1);
 BAD(core_mask_all_bits, EINVAL, e->job[1].core_mask = UINT32_MAX);
@@ -129,6 +131,14 @@ BAD(syncs_too_many_together, EINVAL,
     e->job[1].in_sync_count = 32; e->job[1].out_sync_count = 33);
 BAD(syncs_wrap_together, EINVAL,
     e->job[1].in_sync_count = UINT32_MAX; e->job[1].out_sync_count = 1);
+BAD(sync_struct_size_zero, EINVAL, e->job[1].sync_struct_size = 0; e->job[1].in_sync_count = 1);
+BAD(sync_struct_size_short, EINVAL,
+    e->job[1].sync_struct_size = 15; e->job[1].out_sync_count = 1);
+BAD(sync_struct_size_huge, E2BIG,
+    e->job[1].sync_struct_size = 4097; e->job[1].out_sync_count = 1);
+/* The second one's handle is not 0. */
+BAD(sync_struct_size_newer, E2BIG,
+    e->job[1].sync_struct_size = 24; e->job[1].in_sync_count = 1);
 BAD(in_sync_unknown, ENOENT, e->in_sync[1].handle = 0x7fffffff; e->job[1].in_sync_count = 2);
 BAD(in_sync_handle_zero, ENOENT, e->in_sync[0].handle = 0; e->job[1].in_sync_count = 1);
 BAD(in_sync_flags, EINVAL, e->in_sync[0].flags = 1; e->job[1].in_sync_count = 1);
@@ -239,7 +249,7 @@ FIXTURE_TEARDOWN(ext)
 RK_TEST_F(ext, job_struct_sizes,
 	  "job structs of older and newer programs are accepted by both calls")
 {
-	static const uint32_t sizes[] = { 40, 44, 48, 56, 84, 88, 96, 104, 4096 };
+	static const uint32_t sizes[] = { 40, 44, 48, 56, 84, 88, 96, 104, 112, 4096 };
 	struct ext *e = &self->e;
 	uint8_t *mem;
 
@@ -264,13 +274,48 @@ RK_TEST_F(ext, job_struct_sizes,
 				  rk_ioctl(e->c.fd, DRM_IOCTL_ROCKET_SUBMIT, &s));
 			EXPECT_EQ(0, ext_wrong(e, 51)) TH_LOG("size %u", sizes[i]);
 			/* What the kernel does not know must be 0. */
-			if (sizes[i] > (ext ? 96 : 48)) {
+			if (sizes[i] > (ext ? 104 : 48)) {
 				mem[2 * sizes[i] - 1] = 1;
 				EXPECT_EQ(-E2BIG, ext ? ext_submit(e) :
 					  rk_ioctl(e->c.fd, DRM_IOCTL_ROCKET_SUBMIT, &s));
 			}
 		}
 	}
+	free(mem);
+}
+
+RK_TEST_F(ext, sync_struct_sizes, "syncobjs of newer programs are accepted, in both lists")
+{
+	static const uint32_t sizes[] = { 16, 24, 64, 4096 };
+	struct ext *e = &self->e;
+	uint8_t *mem = calloc(2, 4096);
+
+	ASSERT_NE(NULL, mem);
+	e->job[0].in_syncs = (uintptr_t)mem;
+	e->job[0].out_syncs = (uintptr_t)mem;
+	e->job[0].in_sync_count = 2;
+	e->job[0].out_sync_count = 2;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		e->job[0].sync_struct_size = sizes[i];
+		memset(mem, 0, 2 * 4096);
+		for (int j = 0; j < 2; j++)
+			memcpy(mem + j * sizes[i], &e->in_sync[j], sizeof(e->in_sync[j]));
+		EXPECT_EQ(0, ext_submit(e)) TH_LOG("size %u", sizes[i]);
+		EXPECT_EQ(0, ext_wrong(e, 51)) TH_LOG("size %u", sizes[i]);
+		if (sizes[i] == sizeof(e->in_sync[0]))
+			continue;
+		mem[2 * sizes[i] - 1] = 1;
+		EXPECT_EQ(-E2BIG, ext_submit(e));
+		e->job[0].in_sync_count = 0;
+		EXPECT_EQ(-E2BIG, ext_submit(e));
+		e->job[0].in_sync_count = 2;
+	}
+	/* Without any it does not matter. */
+	e->job[0].in_sync_count = 0;
+	e->job[0].out_sync_count = 0;
+	e->job[0].sync_struct_size = 7;
+	EXPECT_EQ(0, ext_submit(e));
+	EXPECT_EQ(0, ext_wrong(e, 51));
 	free(mem);
 }
 

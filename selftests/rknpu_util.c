@@ -474,6 +474,7 @@ void rk_job_ext(struct drm_rocket_job_ext *job, const struct drm_rocket_task *ta
 	*job = (struct drm_rocket_job_ext) {
 		.tasks = (uintptr_t)tasks, .task_count = ntasks,
 		.task_struct_size = sizeof(*tasks),
+		.sync_struct_size = sizeof(struct drm_rocket_sync),
 	};
 	if (in) {
 		job->in_bo_handles = (uintptr_t)&in->handle;

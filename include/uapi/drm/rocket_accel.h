@@ -640,11 +640,21 @@ struct drm_rocket_job_ext {
 	 */
 	__u64 out_syncs;
 
-	/** @in_sync_count: In: elements of @in_syncs; with those of @out_syncs at most 64. */
+	/**
+	 * @in_sync_count: In: elements of @in_syncs; with those of @out_syncs at
+	 * most %DRM_ROCKET_PARAM_MAX_JOB_SYNCS.
+	 */
 	__u32 in_sync_count;
 
 	/** @out_sync_count: In: elements of @out_syncs. */
 	__u32 out_sync_count;
+
+	/**
+	 * @sync_struct_size: In: bytes per element of @in_syncs and @out_syncs, 16
+	 * to the page size; without any of them it does not matter. Bytes beyond
+	 * the fields here must be 0.
+	 */
+	__u32 sync_struct_size;
 
 	/**
 	 * @core_mask: In: bit per core that may run the job; 0 for any. %EINVAL if
@@ -655,6 +665,9 @@ struct drm_rocket_job_ext {
 
 	/** @priority: In: &enum drm_rocket_priority; another value is %EINVAL. */
 	__u32 priority;
+
+	/** @pad: In: must be 0. */
+	__u32 pad;
 
 	/**
 	 * @timeout_ns: In: how long one task may take from its start, in ns; 0 for

@@ -74,18 +74,22 @@ static void add_job(struct rec_file *f, struct rec_job *j, const struct drm_rock
 /* A fence that is not the NPU's may signal only after this call: then nothing is waited for. */
 static bool syncs_are_over(int fd, const struct drm_rocket_job_ext *job)
 {
-	struct drm_rocket_sync *s = copy_array(job->in_syncs, job->in_sync_count, sizeof(*s));
+	uint32_t size = job->sync_struct_size;
+	uint8_t *syncs = size < sizeof(struct drm_rocket_sync) ? NULL :
+			 copy_array(job->in_syncs, job->in_sync_count, size);
 	bool over = true;
 
-	for (uint32_t i = 0; s && i < job->in_sync_count && over; i++) {
+	for (uint32_t i = 0; syncs && i < job->in_sync_count && over; i++) {
+		struct drm_rocket_sync s;
 		struct drm_syncobj_timeline_wait w = {
-			.handles = (uintptr_t)&s[i].handle, .points = (uintptr_t)&s[i].point,
+			.handles = (uintptr_t)&s.handle, .points = (uintptr_t)&s.point,
 			.count_handles = 1, .flags = DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL,
 		};
 
+		memcpy(&s, syncs + (size_t)i * size, sizeof(s));
 		over = !rec_raw_ioctl(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, &w);
 	}
-	free(s);
+	free(syncs);
 	return over;
 }
 

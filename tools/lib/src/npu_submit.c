@@ -83,6 +83,7 @@ static void submission_add_opts(struct submission *s, const struct npu_job_opts 
 		j->in_sync_count = opts[i].nwait;
 		j->out_syncs = (uintptr_t)opts[i].signal;
 		j->out_sync_count = opts[i].nsignal;
+		j->sync_struct_size = sizeof(struct drm_rocket_sync);
 	}
 }
 

@@ -71,16 +71,17 @@ static_assert(offsetof(struct drm_rocket_submit_ext, job_struct_size) == 12);
 static_assert(offsetof(struct drm_rocket_submit_ext, flags) == 16);
 static_assert(offsetof(struct drm_rocket_submit_ext, reserved) == 20);
 static_assert(offsetof(struct drm_rocket_submit_ext, first_job) == 24);
-/* 88 before it had a tag. */
-static_assert(sizeof(struct drm_rocket_job_ext) == 96);
+static_assert(sizeof(struct drm_rocket_job_ext) == 104);
 static_assert(offsetof(struct drm_rocket_job_ext, in_syncs) == sizeof(struct drm_rocket_job));
 static_assert(offsetof(struct drm_rocket_job_ext, out_syncs) == 56);
 static_assert(offsetof(struct drm_rocket_job_ext, in_sync_count) == 64);
 static_assert(offsetof(struct drm_rocket_job_ext, out_sync_count) == 68);
-static_assert(offsetof(struct drm_rocket_job_ext, core_mask) == 72);
-static_assert(offsetof(struct drm_rocket_job_ext, priority) == 76);
-static_assert(offsetof(struct drm_rocket_job_ext, timeout_ns) == 80);
-static_assert(offsetof(struct drm_rocket_job_ext, tag) == 88);
+static_assert(offsetof(struct drm_rocket_job_ext, sync_struct_size) == 72);
+static_assert(offsetof(struct drm_rocket_job_ext, core_mask) == 76);
+static_assert(offsetof(struct drm_rocket_job_ext, priority) == 80);
+static_assert(offsetof(struct drm_rocket_job_ext, pad) == 84);
+static_assert(offsetof(struct drm_rocket_job_ext, timeout_ns) == 88);
+static_assert(offsetof(struct drm_rocket_job_ext, tag) == 96);
 static_assert(DRM_IOCTL_ROCKET_SUBMIT_EXT == 0xc0206461);
 
 /* It begins as struct drm_rocket_job, which is read into it. */

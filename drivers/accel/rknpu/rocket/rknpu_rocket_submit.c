@@ -306,6 +306,9 @@ static int rknpu_rocket_check_counts(struct rknpu_rocket_ctx *ctx,
 				       ctx->handles + handles, 0, RKNPU_ROCKET_MAX_ALL_HANDLES) ?:
 	      rknpu_rocket_check_count(ctx->dev, "number of syncobjs of a job", syncs, 0,
 				       RKNPU_ROCKET_MAX_SYNCS);
+	if (!ret && syncs)
+		ret = rknpu_rocket_check_size(ctx->dev, "sync_struct_size", args->sync_struct_size,
+					      sizeof(struct drm_rocket_sync));
 	if (ret)
 		return ret;
 
@@ -322,9 +325,10 @@ static int rknpu_rocket_check_flags(struct rknpu_rocket_ctx *ctx,
 					   args->flags & ~RKNPU_ROCKET_JOB_FLAGS);
 	if ((args->flags & RKNPU_ROCKET_JOB_CONTRADICTION) == RKNPU_ROCKET_JOB_CONTRADICTION)
 		return rknpu_rocket_refuse(ctx->dev, -EINVAL, "a batched job is not divisible");
-	if (args->reserved)
-		return rknpu_rocket_refuse(ctx->dev, -EINVAL, "reserved of a job is %#x, not 0",
-					   args->reserved);
+	if (args->reserved || args->pad)
+		return rknpu_rocket_refuse(ctx->dev, -EINVAL,
+					   "reserved or pad of a job is %#x, not 0",
+					   args->reserved | args->pad);
 	return 0;
 }
 
@@ -461,9 +465,8 @@ static struct rknpu_job *rknpu_rocket_make_job(struct rknpu_rocket_ctx *ctx,
 	ctx->quiet = args->flags & DRM_ROCKET_JOB_QUIET ? job : NULL;
 	ret = rknpu_rocket_find_bos(ctx, args, job) ?:
 	      rknpu_rocket_read_tasks(ctx, args, job) ?:
-	      rknpu_rocket_wait_for_syncs(ctx->file, job, args->in_syncs, args->in_sync_count) ?:
-	      rknpu_rocket_find_outs(ctx->file, job, args->out_syncs, args->out_sync_count,
-				     &ctx->outs);
+	      rknpu_rocket_wait_for_syncs(ctx->file, job, args) ?:
+	      rknpu_rocket_find_outs(ctx->file, job, args, &ctx->outs);
 	if (ret) {
 		rknpu_job_put(job);
 		return ERR_PTR(ret);

@@ -28,9 +28,9 @@ struct rknpu_rocket_out {
 };
 
 static int rknpu_rocket_read_sync(struct drm_file *file, struct drm_rocket_sync *sync, u64 array,
-				  u32 i)
+				  u32 i, u32 usize)
 {
-	int ret = rknpu_rocket_read(sync, sizeof(*sync), array, i, sizeof(*sync));
+	int ret = rknpu_rocket_read(sync, sizeof(*sync), array, i, usize);
 
 	if (!ret && sync->flags) {
 		drm_dbg_ratelimited(file->minor->dev, "submit: syncs[%u]: flags are %#x, not 0\n",
@@ -40,16 +40,17 @@ static int rknpu_rocket_read_sync(struct drm_file *file, struct drm_rocket_sync 
 	return ret;
 }
 
-int rknpu_rocket_wait_for_syncs(struct drm_file *file, struct rknpu_job *job, u64 array,
-				u32 count)
+int rknpu_rocket_wait_for_syncs(struct drm_file *file, struct rknpu_job *job,
+				const struct drm_rocket_job_ext *args)
 {
 	struct drm_rocket_sync sync;
 	struct dma_fence *fence;
 	u32 i;
 	int ret;
 
-	for (i = 0; i < count; i++) {
-		ret = rknpu_rocket_read_sync(file, &sync, array, i);
+	for (i = 0; i < args->in_sync_count; i++) {
+		ret = rknpu_rocket_read_sync(file, &sync, args->in_syncs, i,
+					     args->sync_struct_size);
 		if (ret)
 			return ret;
 		ret = drm_syncobj_find_fence(file, sync.handle, sync.point, 0, &fence);
@@ -94,16 +95,17 @@ static int rknpu_rocket_find_out(struct drm_file *file, const struct drm_rocket_
 	return -ENOENT;
 }
 
-int rknpu_rocket_find_outs(struct drm_file *file, struct rknpu_job *job, u64 array, u32 count,
-			   struct list_head *outs)
+int rknpu_rocket_find_outs(struct drm_file *file, struct rknpu_job *job,
+			   const struct drm_rocket_job_ext *args, struct list_head *outs)
 {
 	struct drm_rocket_sync sync;
 	struct rknpu_rocket_out *out;
 	u32 i;
 	int ret;
 
-	for (i = 0; i < count; i++) {
-		ret = rknpu_rocket_read_sync(file, &sync, array, i);
+	for (i = 0; i < args->out_sync_count; i++) {
+		ret = rknpu_rocket_read_sync(file, &sync, args->out_syncs, i,
+					     args->sync_struct_size);
 		if (ret)
 			return ret;
 
