@@ -377,8 +377,7 @@ static int submit_ext_prepare(struct rk_allocfail_state *s)
 
 	if (!ret)
 		ret = sync_create(s, 0, &s->sync[1]);
-	if (!ret)
-		ret = rk_get_param(s->c.fd, DRM_ROCKET_PARAM_LAST_JOB, 0, &s->job);
+	s->job = rk_last_job(s->c.fd);
 	return ret ? ret : tasks_prepare(s);
 }
 
@@ -422,11 +421,8 @@ static int submit_ext_check(struct rk_allocfail_state *s)
 /* What could not be copied may have been the answer. */
 static int submit_ext_failed(struct rk_allocfail_state *s, int error)
 {
-	uint64_t last;
-	int ret = rk_get_param(s->c.fd, DRM_ROCKET_PARAM_LAST_JOB, 0, &last);
+	uint64_t last = rk_last_job(s->c.fd);
 
-	if (ret)
-		return ret;
 	if (error == -EFAULT && last == s->job + MANY_JOBS)
 		return submit_ext_check(s);
 	if (last != s->job)
@@ -441,7 +437,8 @@ static int wait_job_prepare(struct rk_allocfail_state *s)
 	rk_latency_us(3000);
 	if (!ret)
 		ret = submit_one_call(s);
-	return ret ? ret : rk_get_param(s->c.fd, DRM_ROCKET_PARAM_LAST_JOB, 0, &s->job);
+	s->job = rk_last_job(s->c.fd);
+	return ret;
 }
 
 static int wait_job_call(struct rk_allocfail_state *s)

@@ -226,11 +226,9 @@ static int64_t fuzz_deadline(void)
 
 int fuzz_wait_job(unsigned int f)
 {
-	struct drm_rocket_get_param last = { .param = DRM_ROCKET_PARAM_LAST_JOB };
 	struct drm_rocket_wait_job w = { .timeout_ns = fuzz_deadline() };
 
-	rk_ioctl(cl()->fd[f], DRM_IOCTL_ROCKET_GET_PARAM, &last);
-	w.job = one_in(8) ? edge() : last.value - below(20);
+	w.job = one_in(8) ? edge() : rk_last_job(cl()->fd[f]) - below(20);
 	w.flags = one_in(20) ? number() : 0;
 	return call(f, DRM_IOCTL_ROCKET_WAIT_JOB, &w);
 }

@@ -29,7 +29,7 @@ static uint64_t submit_one(struct rk_client *c)
 {
 	if (rk_submit_op(&c->inc, &c->in, &c->out))
 		return 0;
-	return rk_param(c->fd, DRM_ROCKET_PARAM_LAST_JOB);
+	return rk_last_job(c->fd);
 }
 
 FIXTURE(result) {
@@ -133,7 +133,7 @@ RK_TEST_F(result, refused,
 	/* Numbers are the file's own. */
 	ASSERT_LE(0, other);
 	EXPECT_EQ(-ENOENT, wait_job(other, 1, RK_FOREVER, &w));
-	EXPECT_EQ(0, rk_param(other, DRM_ROCKET_PARAM_LAST_JOB));
+	EXPECT_EQ(0, rk_last_job(other));
 	close(other);
 	w = (struct drm_rocket_wait_job) { .job = 1, .flags = 1 };
 	EXPECT_EQ(-EINVAL, rk_ioctl(c->fd, DRM_IOCTL_ROCKET_WAIT_JOB, &w));
@@ -260,7 +260,7 @@ RK_TEST_F(result, the_oldest_are_forgotten, "how the newest 1024 jobs ended is k
 	for (size_t i = 0; i < ARRAY_SIZE(jobs); i++)
 		rk_job(&jobs[i], &task, 1, &c->in.handle, 1, &c->out.handle, 1);
 	ASSERT_EQ(0, rk_submit(c->fd, jobs, ARRAY_SIZE(jobs) - 1));
-	EXPECT_EQ(1024, rk_param(c->fd, DRM_ROCKET_PARAM_LAST_JOB));
+	EXPECT_EQ(1024, rk_last_job(c->fd));
 	EXPECT_EQ(0, wait_job(c->fd, 1, RK_FOREVER, &w));
 	EXPECT_EQ(0, wait_job(c->fd, 1024, RK_FOREVER, &w));
 	for (uint64_t i = 1; i <= 1024; i++) {
@@ -292,7 +292,7 @@ RK_TEST_F(result, iommu_fault, "a page fault tells its address and direction")
 		ASSERT_EQ(0, rk_op_task(&c->inc, write ? c->in.iova : nowhere,
 					write ? nowhere : c->out.iova, &task));
 		ASSERT_EQ(0, rk_submit_task(c->fd, &task, &c->in, &c->out));
-		job = rk_param(c->fd, DRM_ROCKET_PARAM_LAST_JOB);
+		job = rk_last_job(c->fd);
 		ASSERT_EQ(0, wait_job(c->fd, job, RK_FOREVER, &w));
 		EXPECT_EQ(DRM_ROCKET_CAUSE_IOMMU_FAULT, w.cause);
 		EXPECT_EQ(-EFAULT, w.error);

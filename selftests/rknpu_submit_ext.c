@@ -172,7 +172,7 @@ RK_TEST_F(bad, submit_ext, "SUBMIT_EXT refuses this field as a whole, and the ne
 	variant->change(e);
 	EXPECT_EQ(variant->err, ext_submit(e));
 	EXPECT_EQ(0, ext_wrong(e, 0));
-	EXPECT_EQ(0, rk_param(e->c.fd, DRM_ROCKET_PARAM_LAST_JOB));
+	EXPECT_EQ(0, rk_last_job(e->c.fd));
 	e->s = good.s;
 	memcpy(e->job, good.job, sizeof(e->job));
 	EXPECT_EQ(0, ext_submit(e));
@@ -441,7 +441,7 @@ RK_TEST_F(ext, priority_high_needs_the_capability, "the highest priority needs C
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(EACCES, WEXITSTATUS(status));
-	EXPECT_EQ(0, rk_param(e->c.fd, DRM_ROCKET_PARAM_LAST_JOB));
+	EXPECT_EQ(0, rk_last_job(e->c.fd));
 	EXPECT_EQ(0, ext_submit(e));
 }
 

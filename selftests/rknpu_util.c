@@ -504,6 +504,35 @@ int rk_wait_job(int fd, uint64_t job, int64_t deadline, struct drm_rocket_wait_j
 	return rk_ioctl(fd, DRM_IOCTL_ROCKET_WAIT_JOB, w);
 }
 
+static bool knows_job(int fd, uint64_t job)
+{
+	struct drm_rocket_wait_job w = { .job = job };
+
+	return rk_ioctl(fd, DRM_IOCTL_ROCKET_WAIT_JOB, &w) != -ENOENT;
+}
+
+uint64_t rk_last_job(int fd)
+{
+	uint64_t count = rk_param(fd, DRM_ROCKET_PARAM_RESULT_COUNT);
+	uint64_t known = 1, unknown;
+
+	if (!count)
+		return 0;
+	while (!knows_job(fd, known) && known < 1000 * count)
+		known += count;
+	if (!knows_job(fd, known))
+		return 0;
+	for (unknown = known + count; unknown - known > 1;) {
+		uint64_t middle = known + (unknown - known) / 2;
+
+		if (knows_job(fd, middle))
+			known = middle;
+		else
+			unknown = middle;
+	}
+	return known;
+}
+
 int rk_get_param(int fd, uint32_t which, uint32_t index, uint64_t *value)
 {
 	struct drm_rocket_get_param p = { .param = which, .index = index };

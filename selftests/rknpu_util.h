@@ -154,6 +154,8 @@ int rk_wait_job(int fd, uint64_t job, int64_t deadline, struct drm_rocket_wait_j
 int rk_get_param(int fd, uint32_t which, uint32_t index, uint64_t *value);
 /* 0 for one that is refused. */
 uint64_t rk_param(int fd, uint32_t which);
+/* The number of the file's newest job, found by asking about numbers; 0 if there is none. */
+uint64_t rk_last_job(int fd);
 
 /* ---- a self-contained client: one op and two buffers ---- */
 

@@ -492,9 +492,6 @@ struct drm_rocket_fini_bo_ranges {
  * @DRM_ROCKET_PARAM_MAX_DEVICE_JOBS: jobs of all files that are not over
  * @DRM_ROCKET_PARAM_RESULT_COUNT: how many of a file's newest jobs
  *	%DRM_IOCTL_ROCKET_WAIT_JOB knows
- * @DRM_ROCKET_PARAM_LAST_JOB: id of the newest job of the calling file, 0 if it
- *	has submitted none. If threads share the file it may be another one's;
- *	%DRM_IOCTL_ROCKET_SUBMIT_EXT returns the caller's
  * @DRM_ROCKET_PARAM_MAX_PRIORITY: greatest priority that the caller may use now
  * @DRM_ROCKET_PARAM_MAX_FILE_MEMORY: bytes that all BOs made by one file, and the
  *	page tables of its address space, may take; the administrator can change it at
@@ -526,7 +523,7 @@ enum drm_rocket_param {
 	DRM_ROCKET_PARAM_MAX_FILE_JOBS = 15,
 	DRM_ROCKET_PARAM_MAX_DEVICE_JOBS = 16,
 	DRM_ROCKET_PARAM_RESULT_COUNT = 17,
-	DRM_ROCKET_PARAM_LAST_JOB = 18,
+	/* 18 told the newest job, which could be another thread's. */
 	DRM_ROCKET_PARAM_MAX_PRIORITY = 19,
 	DRM_ROCKET_PARAM_MAX_FILE_MEMORY = 20,
 	DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY = 21,

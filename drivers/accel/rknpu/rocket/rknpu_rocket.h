@@ -77,7 +77,5 @@ void rknpu_history_destroy(struct rknpu_history *history);
  * is number 1.
  */
 u64 rknpu_history_add(struct rknpu_history *history, struct dma_fence **fences, u32 count);
-/* Number of the newest job, or 0. */
-u64 rknpu_rocket_last_job(struct rknpu_rocket_file *rfile);
 
 #endif

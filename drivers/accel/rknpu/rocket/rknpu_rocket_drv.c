@@ -154,9 +154,6 @@ static int rknpu_rocket_param(struct drm_file *file, u32 param, u32 index, u64 *
 	case DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY:
 		*value = rknpu_mem_device_limit();
 		return 0;
-	case DRM_ROCKET_PARAM_LAST_JOB:
-		*value = rknpu_rocket_last_job(rfile);
-		return 0;
 	case DRM_ROCKET_PARAM_MAX_PRIORITY:
 		*value = rknpu_limits_seems_privileged() ? DRM_ROCKET_PRIORITY_HIGH :
 							   DRM_ROCKET_PRIORITY_NORMAL;

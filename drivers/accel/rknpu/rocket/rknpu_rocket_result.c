@@ -76,14 +76,6 @@ static struct dma_fence *rknpu_history_find(struct rknpu_history *history, u64 n
 	return dma_fence_get(*rknpu_history_slot(history, number));
 }
 
-u64 rknpu_rocket_last_job(struct rknpu_rocket_file *rfile)
-{
-	struct rknpu_history *history = rfile->history;
-
-	guard(spinlock)(&history->lock);
-	return history->last;
-}
-
 static enum drm_rocket_cause rknpu_rocket_cause(enum rknpu_cause cause)
 {
 	switch (cause) {
