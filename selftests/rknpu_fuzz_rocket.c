@@ -236,7 +236,7 @@ int fuzz_wait_job(unsigned int f)
 int fuzz_param(unsigned int f)
 {
 	struct drm_rocket_get_param p = {
-		.param = one_in(8) ? number() : below(24), .index = one_in(4) ? number() : 0,
+		.param = one_in(8) ? number() : below(26), .index = one_in(4) ? number() : 0,
 		.value = rnd(),
 	};
 

@@ -28,8 +28,7 @@ FIXTURE_TEARDOWN(param)
 	close(self->fd);
 }
 
-RK_TEST_F(param, limits_are_what_the_header_says,
-	  "GET_PARAM tells the limits that rocket_accel.h documents")
+RK_TEST_F(param, limits_are_told, "GET_PARAM tells this release's limits")
 {
 	EXPECT_EQ(1024, rk_param(self->fd, DRM_ROCKET_PARAM_MAX_JOBS));
 	EXPECT_EQ(65536, rk_param(self->fd, DRM_ROCKET_PARAM_MAX_TASKS));
@@ -39,6 +38,7 @@ RK_TEST_F(param, limits_are_what_the_header_says,
 	EXPECT_EQ(64, rk_param(self->fd, DRM_ROCKET_PARAM_MAX_JOB_SYNCS));
 	EXPECT_EQ(8192, rk_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_JOBS));
 	EXPECT_EQ(65536, rk_param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_JOBS));
+	EXPECT_EQ(1048576, rk_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_TASKS));
 	EXPECT_EQ(1024, rk_param(self->fd, DRM_ROCKET_PARAM_RESULT_COUNT));
 	EXPECT_EQ(0x7ffff000, rk_param(self->fd, DRM_ROCKET_PARAM_MAX_BO_SIZE));
 	EXPECT_EQ(RK_MS, rk_param(self->fd, DRM_ROCKET_PARAM_MIN_TIMEOUT_NS));
@@ -79,7 +79,9 @@ RK_TEST_F(param, refused, "GET_PARAM refuses unknown parameters, indices and bad
 {
 	uint64_t v;
 
-	EXPECT_EQ(-EINVAL, rk_get_param(self->fd, DRM_ROCKET_PARAM_BANNED_NS + 1, 0, &v));
+	EXPECT_EQ(-EINVAL, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_TASKS + 1, 0, &v));
+	/* It was the newest job. */
+	EXPECT_EQ(-EINVAL, rk_get_param(self->fd, 18, 0, &v));
 	EXPECT_EQ(-EINVAL, rk_get_param(self->fd, 0x7fffffff, 0, &v));
 	EXPECT_EQ(-EINVAL, rk_get_param(self->fd, UINT32_MAX, 0, &v));
 	EXPECT_EQ(-EINVAL, rk_get_param(self->fd, DRM_ROCKET_PARAM_SOC, 1, &v));

@@ -95,8 +95,8 @@ extern "C" {
  */
 struct drm_rocket_create_bo {
 	/**
-	 * @size: In: bytes wanted, 1 to 2 GiB - 4096; the BO is rounded up to
-	 * whole pages.
+	 * @size: In: bytes wanted, 1 to %DRM_ROCKET_PARAM_MAX_BO_SIZE; the BO is
+	 * rounded up to whole pages.
 	 */
 	__u32 size;
 
@@ -130,7 +130,7 @@ struct drm_rocket_create_bo {
  * Errors of the wait:
  *
  * - %ETIMEDOUT: @timeout_ns has passed.
- * - %EBUSY: the BO is in use and @timeout_ns was in the past.
+ * - %EBUSY: jobs that are not over use the BO, and @timeout_ns was in the past.
  * - %EINTR: interrupted; the BO is still in use, call again.
  * - %ENOENT: no such handle.
  * - %EINVAL: @reserved is not 0.
@@ -192,8 +192,8 @@ struct drm_rocket_task {
 	__u32 regcmd;
 
 	/**
-	 * @regcmd_count: In: number of 64-bit register commands, 1 to 131072:
-	 * the hardware counts 128-bit fetches in 16 bits.
+	 * @regcmd_count: In: number of 64-bit register commands, 1 to
+	 * %DRM_ROCKET_PARAM_MAX_REGCMDS.
 	 */
 	__u32 regcmd_count;
 };
@@ -235,10 +235,9 @@ struct drm_rocket_task {
 /**
  * define DRM_ROCKET_JOB_POLLED - the job raises no interrupt
  *
- * In &drm_rocket_job.flags. A timer looks whether a task is over: first after 20 us,
- * then in growing pauses, so that its end is seen at most 1/8 of its time later, and
- * never more than 1 ms. Results, errors and timeouts are as without the flag. For
- * jobs so short, or so many, that interrupts cost more. This driver's own, see
+ * In &drm_rocket_job.flags. A timer looks whether a task is over, the more often the
+ * shorter it has run. Results, errors and timeouts are as without the flag. For jobs so
+ * short, or so many, that interrupts cost more. This driver's own, see
  * %DRM_ROCKET_FEATURE_POLLED.
  */
 #define DRM_ROCKET_JOB_POLLED		(1u << 17)
@@ -250,8 +249,8 @@ struct drm_rocket_task {
  * length of the next one: the last program of a quiet job names the first one of the
  * next job. The hardware runs the burst in one go on one core, starts when nothing is
  * left that any of its jobs waits for, and interrupts once, at the end of the burst, or
- * of each 256 jobs or 4095 tasks of it. A burst ends with its submit, whether the last
- * job is quiet or not.
+ * more often if it is long. A burst ends with its submit, whether the last job is quiet
+ * or not.
  *
  * The fence of a quiet job signals when that interrupt comes, a job of the burst fails,
  * or a deadline passes; or, while somebody waits for it, when a timer sees that the job
@@ -284,7 +283,7 @@ struct drm_rocket_job {
 
 	/**
 	 * @task_count: In: number of tasks, at least 1. All jobs of a submit
-	 * together have at most 65536.
+	 * together have at most %DRM_ROCKET_PARAM_MAX_TASKS.
 	 */
 	__u32 task_count;
 
@@ -296,8 +295,8 @@ struct drm_rocket_job {
 
 	/**
 	 * @in_bo_handle_count: In: number of handles in @in_bo_handles. Both
-	 * lists together hold at most 4096, those of all jobs of a submit at
-	 * most 65536.
+	 * lists together hold at most %DRM_ROCKET_PARAM_MAX_JOB_HANDLES, those of
+	 * all jobs of a submit at most %DRM_ROCKET_PARAM_MAX_SUBMIT_HANDLES.
 	 */
 	__u32 in_bo_handle_count;
 
@@ -327,15 +326,18 @@ struct drm_rocket_job {
  *   this kernel does not know.
  * - %ENOENT: no such handle.
  * - %EFAULT: memory that cannot be read.
- * - %EBUSY: the file has 8192 jobs or 1048576 tasks that are not over, or all files
- *   together have 65536 jobs; wait for some.
+ * - %EBUSY: jobs that are not over have to end first: the file has as many as
+ *   %DRM_ROCKET_PARAM_MAX_FILE_JOBS, or as many tasks as
+ *   %DRM_ROCKET_PARAM_MAX_FILE_TASKS, or all files together have
+ *   %DRM_ROCKET_PARAM_MAX_DEVICE_JOBS. poll() of the file waits for room.
+ * - %EPIPE: the user of the file is banned, see %DRM_ROCKET_PARAM_BANNED_NS.
  * - %EINTR: the caller was killed.
  */
 struct drm_rocket_submit {
 	/** @jobs: In: pointer to an array of struct drm_rocket_job. */
 	__u64 jobs;
 
-	/** @job_count: In: number of jobs, 1 to 1024. */
+	/** @job_count: In: number of jobs, 1 to %DRM_ROCKET_PARAM_MAX_JOBS. */
 	__u32 job_count;
 
 	/**
@@ -377,7 +379,10 @@ struct drm_rocket_prep_bo_ranges {
 	/** @handle: In: GEM handle. */
 	__u32 handle;
 
-	/** @range_count: In: elements of @ranges, at most 1024; 0 for the whole BO. */
+	/**
+	 * @range_count: In: elements of @ranges, at most 1024, which version 1.5
+	 * promises; 0 for the whole BO.
+	 */
 	__u32 range_count;
 
 	/**
@@ -479,8 +484,8 @@ struct drm_rocket_fini_bo_ranges {
  *	one, in ns; the administrator can change it at any time
  * @DRM_ROCKET_PARAM_MIN_TIMEOUT_NS: least &drm_rocket_job_ext.timeout_ns
  * @DRM_ROCKET_PARAM_MAX_TIMEOUT_NS: greatest &drm_rocket_job_ext.timeout_ns that the
- *	caller may use now; the administrator can change it at any time, but for
- *	%CAP_SYS_NICE, with which it is a minute
+ *	caller may use now; the administrator can change it at any time, but not what
+ *	it is with %CAP_SYS_NICE
  * @DRM_ROCKET_PARAM_MAX_BO_SIZE: greatest size of a BO, in bytes
  * @DRM_ROCKET_PARAM_MAX_JOBS: jobs in one submit
  * @DRM_ROCKET_PARAM_MAX_TASKS: tasks in all jobs of one submit
@@ -503,6 +508,7 @@ struct drm_rocket_fini_bo_ranges {
  *	it at any time
  * @DRM_ROCKET_PARAM_BANNED_NS: ns until the user of the calling file may submit again
  *	after jobs that failed; 0 if it may now, ~0 if the file never may
+ * @DRM_ROCKET_PARAM_MAX_FILE_TASKS: tasks of one file's jobs that are not over
  */
 enum drm_rocket_param {
 	DRM_ROCKET_PARAM_FEATURES = 0,
@@ -529,6 +535,7 @@ enum drm_rocket_param {
 	DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY = 21,
 	DRM_ROCKET_PARAM_MAX_JOB_TIME_NS = 22,
 	DRM_ROCKET_PARAM_BANNED_NS = 23,
+	DRM_ROCKET_PARAM_MAX_FILE_TASKS = 24,
 };
 
 /**
@@ -701,7 +708,7 @@ struct drm_rocket_submit_ext {
 	/** @jobs: In: pointer to an array of struct drm_rocket_job_ext. */
 	__u64 jobs;
 
-	/** @job_count: In: number of jobs, 1 to 1024. */
+	/** @job_count: In: number of jobs, 1 to %DRM_ROCKET_PARAM_MAX_JOBS. */
 	__u32 job_count;
 
 	/**
@@ -725,7 +732,7 @@ struct drm_rocket_submit_ext {
 
 /**
  * enum drm_rocket_cause - how a job ended
- * @DRM_ROCKET_CAUSE_UNKNOWN: for a reason that this list does not have
+ * @DRM_ROCKET_CAUSE_UNKNOWN: %EIO; for a reason that this list does not have
  * @DRM_ROCKET_CAUSE_DONE: all tasks done; the only one without an error
  * @DRM_ROCKET_CAUSE_NEVER_STARTED: %ETIME; the hardware did not begin the task
  * @DRM_ROCKET_CAUSE_TIMEOUT: %ETIME; the task took longer than it may
@@ -795,7 +802,10 @@ struct drm_rocket_wait_job {
 	/** @cause: Out: &enum drm_rocket_cause. */
 	__u32 cause;
 
-	/** @error: Out: 0 or the negative errno that belongs to @cause. */
+	/**
+	 * @error: Out: 0 or the negative errno that belongs to @cause: what a program
+	 * can say of a cause that is newer than itself. The job's fence has it, too.
+	 */
 	__s32 error;
 
 	/** @core: Out: core that it ran on last, -1 if it did not run. */
