@@ -16,12 +16,10 @@ extern "C" {
 /**
  * DOC: Versions
  *
- * Open user space asks %DRM_IOCTL_VERSION what it may use. Each version includes
- * those before it.
+ * The version, which %DRM_IOCTL_VERSION tells, is about mainline's ioctls, those below
+ * 0x20, and their extensions by open user space. Each version includes those before it.
  *
- * - 1.0: Elements of arrays have the size that user space says they have. What a
- *   shorter one lacks counts as 0. What a longer one has beyond the struct here
- *   must be 0, else %E2BIG.
+ * - 1.0: Mainline's.
  * - 1.1: &drm_rocket_job.flags and %DRM_ROCKET_JOB_BATCHED.
  * - 1.2: %DRM_ROCKET_JOB_NO_DPU_DONE.
  * - 1.3: %DRM_ROCKET_JOB_PPU_DONE.
