@@ -39,12 +39,16 @@ static void rknpu_chardev_close_bo(struct rknpu_vfile *vfile, struct rknpu_vbo *
 		rknpu_bo_put(&vbo->base);
 }
 
-/* Takes over the reference on @vbo, for the handle or at once. */
+/*
+ * A handle with a reference of its own. The caller's is needed throughout: another
+ * thread can give up the handle as soon as it is there.
+ */
 static int rknpu_chardev_open_bo(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo,
 				 struct drm_rknpu_mem_create *args)
 {
 	int ret;
 
+	drm_gem_object_get(&vbo->base.base);
 	ret = rknpu_vobject_open(vfile, vbo);
 	if (ret) {
 		rknpu_bo_put(&vbo->base);
@@ -60,6 +64,7 @@ static int rknpu_chardev_import_entered(struct rknpu_vfile *vfile,
 	struct drm_device *dev = &vfile->vendor->drm;
 	struct drm_gem_object *obj;
 	struct dma_buf *dmabuf;
+	int ret;
 
 	dmabuf = dma_buf_get(args->handle);
 	if (IS_ERR(dmabuf)) {
@@ -73,7 +78,9 @@ static int rknpu_chardev_import_entered(struct rknpu_vfile *vfile,
 				    (int)args->handle);
 		return PTR_ERR(obj);
 	}
-	return rknpu_chardev_open_bo(vfile, to_rknpu_vbo(to_rknpu_bo(obj)), args);
+	ret = rknpu_chardev_open_bo(vfile, to_rknpu_vbo(to_rknpu_bo(obj)), args);
+	drm_gem_object_put(obj);
+	return ret;
 }
 
 static int rknpu_chardev_import(struct rknpu_vfile *vfile, struct drm_rknpu_mem_create *args)
@@ -87,21 +94,21 @@ static int rknpu_chardev_import(struct rknpu_vfile *vfile, struct drm_rknpu_mem_
 	return ret;
 }
 
-/* The fd comes last: once it is there, user space may do anything with it. */
+/*
+ * The fd comes last: once it is there, user space may do anything with it. It takes
+ * over the reference on @dmabuf, if all goes well.
+ */
 static int rknpu_chardev_install(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo,
 				 struct dma_buf *dmabuf, struct drm_rknpu_mem_create *args)
 {
 	int fd, ret;
 
 	ret = rknpu_chardev_open_bo(vfile, vbo, args);
-	if (ret) {
-		dma_buf_put(dmabuf);
+	if (ret)
 		return ret;
-	}
 	fd = dma_buf_fd(dmabuf, O_CLOEXEC);
 	if (fd < 0) {
 		rknpu_chardev_close_bo(vfile, vbo);
-		dma_buf_put(dmabuf);
 		return fd;
 	}
 	args->handle = fd;
@@ -126,13 +133,15 @@ static int rknpu_chardev_allocate(struct rknpu_vfile *vfile, struct drm_rknpu_me
 		return PTR_ERR(dmabuf);
 	}
 	/* The ioctl has looked before: only if it goes just now. */
-	if (!drm_dev_enter(&vfile->vendor->drm, &idx)) {
-		rknpu_bo_put(&vbo->base);
-		dma_buf_put(dmabuf);
-		return -ENODEV;
+	if (drm_dev_enter(&vfile->vendor->drm, &idx)) {
+		ret = rknpu_chardev_install(vfile, vbo, dmabuf, args);
+		drm_dev_exit(idx);
+	} else {
+		ret = -ENODEV;
 	}
-	ret = rknpu_chardev_install(vfile, vbo, dmabuf, args);
-	drm_dev_exit(idx);
+	if (ret)
+		dma_buf_put(dmabuf);
+	rknpu_bo_put(&vbo->base);
 	return ret;
 }
 
