@@ -145,11 +145,12 @@ RK_TEST_F_TIMEOUT(shape, failures_are_the_right_cores, 120,
 		rk_fault_arm(i, NPU_FAULT_DMA_READ, 0, 1);
 		EXPECT_EQ(-EIO, run_on(&self->c, 1 << i, 3));
 		EXPECT_EQ(0, run_on(&self->c, 1 << i, 4));
-		rv_chain_task(&self->c, 0)->regcmd_addr = UNMAPPED;
+		if (!rk_no_iommu())
+			rv_chain_task(&self->c, 0)->regcmd_addr = UNMAPPED;
 		EXPECT_EQ(0, rv_sync(&self->c.tasks, 1, 0, self->c.tasks.size));
 		for (int j = 0; j < self->cores; j++)
 			faults[j] = rk_core_stat(j, "faults");
-		EXPECT_EQ(-EFAULT, run_on(&self->c, 1 << i, 5));
+		EXPECT_EQ(rk_no_iommu() ? 0 : -EFAULT, run_on(&self->c, 1 << i, 5));
 		for (int j = 0; j < self->cores; j++) {
 			EXPECT_EQ(j == i && !rk_no_iommu(), rk_core_stat(j, "faults") > faults[j])
 				TH_LOG("core %d, fault of %d", j, i);

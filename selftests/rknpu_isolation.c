@@ -17,6 +17,7 @@ FIXTURE_SETUP(two)
 
 	RK_OPEN_OR_SKIP(fd);
 	close(fd);
+	RK_REQUIRE_IOMMU();
 	ASSERT_EQ(0, rk_client_init(&self->a));
 	ASSERT_EQ(0, rk_client_init(&self->b));
 }
@@ -52,7 +53,6 @@ static int run_raw(struct rk_client *c, uint64_t in, uint64_t out)
 
 RK_TEST_F(two, same_address_different_memory, "the same address is different memory in two files")
 {
-	RK_REQUIRE_IOMMU();
 	ASSERT_EQ(self->a.out.iova, self->b.out.iova);
 	ASSERT_EQ(0, rk_bo_fill(&self->a.out, 0x11, RK_BYTES));
 	ASSERT_EQ(0, rk_client_run(&self->b, 50));
@@ -159,7 +159,6 @@ RK_TEST_F(two, fault_hits_only_its_job, "a fault fails one job, not those before
 	struct drm_rocket_task bad, good[2];
 	struct rk_bo out[2];
 
-	RK_REQUIRE_IOMMU();
 	for (int i = 0; i < 2; i++) {
 		ASSERT_EQ(0, rk_bo_init(&out[i], self->b.fd, RK_BYTES));
 		ASSERT_EQ(0, rk_op_task(&self->b.inc, self->b.in.iova, out[i].iova, &good[i]));
@@ -179,7 +178,6 @@ RK_TEST_F(two, fault_hits_only_its_job, "a fault fails one job, not those before
 RK_TEST_F(two, r34_fault_is_reported_until_rewritten,
 	  "the error stays with the BO until another job writes it")
 {
-	RK_REQUIRE_IOMMU();
 	EXPECT_EQ(-EFAULT, run_raw(&self->b, 0xfff00000, self->b.out.iova));
 	EXPECT_EQ(-EFAULT, rk_prep(&self->b.out, 1000));
 	EXPECT_EQ(-EFAULT, rk_prep_until(self->b.fd, self->b.out.handle, 0));

@@ -413,23 +413,6 @@ RK_TEST_F(quiet, hang, "a job that hangs in the middle of a burst fails with its
 	EXPECT_EQ(self->irqs + self->per_kick, rk_cores_stat("irqs"));
 }
 
-RK_TEST_F(quiet, leads_elsewhere,
-	  "without an IOMMU, a quiet job that leads to another program than the next job's is refused")
-{
-	struct burst *b = &self->b;
-
-	if (!rk_no_iommu())
-		SKIP(return, "addresses are the IOMMU's to check");
-	rk_chain(&b->op[0], &b->task[2], &b->task[5]);
-	ASSERT_EQ(0, rk_fini(&b->op[0].bo));
-	burst_jobs(b, 8);
-	EXPECT_EQ(-EFAULT, burst_submit(b, 8));
-	rk_chain(&b->op[0], &b->task[2], &b->task[3]);
-	ASSERT_EQ(0, rk_fini(&b->op[0].bo));
-	EXPECT_EQ(0, burst_submit(b, 8));
-	EXPECT_EQ(0, burst_wrong(b, 8, false));
-}
-
 RK_TEST_F(quiet, page_fault, "a page fault in the middle of a burst is told of the job that had it")
 {
 	struct burst *b = &self->b;

@@ -228,15 +228,20 @@ bool rk_long(void)
 	return env && atoi(env);
 }
 
-int rk_drop_sys_nice(void)
+int rk_drop_capability(unsigned int cap)
 {
 	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct d[2] = { 0 };
 
 	if (syscall(SYS_capget, &h, d))
 		return -errno;
-	d[CAP_SYS_NICE / 32].effective &= ~(1u << (CAP_SYS_NICE % 32));
+	d[cap / 32].effective &= ~(1u << (cap % 32));
 	return syscall(SYS_capset, &h, d) ? -errno : 0;
+}
+
+int rk_drop_sys_nice(void)
+{
+	return rk_drop_capability(CAP_SYS_NICE);
 }
 
 int64_t rk_now(void)

@@ -38,7 +38,7 @@ bool rk_is_driver(int fd, const char *name);
 bool rk_ours(void);
 /* With the vendor's device tree: one device is all cores, and one address space is on all of them. */
 bool rk_one_iommu(void);
-/* Nothing translates what programs name: they hold bus addresses, which the driver checks. */
+/* Nothing translates what programs name: they hold bus addresses. */
 bool rk_no_iommu(void);
 /* Can a core lose its power? Kernels without a driver for power domains are given none. */
 bool rk_power_domains(void);
@@ -68,7 +68,8 @@ void rk_scrub(bool on);
 unsigned int rk_slow(void);
 /* RKNPU_LONG: take the time that thorough tests need. */
 bool rk_long(void);
-/* Gives up what lets a process have the highest priority. */
+/* Gives up one of CAP_*, or what lets a process have the highest priority: 0 or a negative errno. */
+int rk_drop_capability(unsigned int cap);
 int rk_drop_sys_nice(void);
 int64_t rk_now(void);
 void rk_sleep_ms(unsigned int ms);

@@ -100,7 +100,7 @@ rknpu_param(start_check_ms, uint, 0644,
 	    "After how long to look whether a task has started at all, in ms; 0: never (default 100)");
 
 rknpu_param(unsafe_noiommu, bool, 0644,
-	    "Without IOMMU, let programs use the NPU though their jobs can then access all memory below 4 GiB (default n)");
+	    "Without IOMMU, let programs with CAP_SYS_RAWIO use the NPU, whose jobs can then access all memory below 4 GiB, and taint the kernel (default n)");
 
 #ifdef RKNPU_VENDOR
 rknpu_param(vendor_misc, bool, 0444,

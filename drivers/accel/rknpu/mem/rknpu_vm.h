@@ -23,7 +23,7 @@ struct rknpu_bo;
  * struct rknpu_vm - one address space
  *
  * Without IOMMU every BO is at its bus address in all of them, and what is mapped
- * tells what a client's programs may name.
+ * tells where a client's programs may be.
  */
 struct rknpu_vm {
 	/** @ref: files, mappings and jobs hold one each */

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns clients: their lifetime, how many jobs they may have, and the core time they used. */
+#include <linux/capability.h>
 #include <linux/cleanup.h>
+#include <linux/device.h>
+#include <linux/kernel.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
@@ -106,30 +109,43 @@ static void rknpu_client_release(struct kref *ref)
 	drm_dev_put(hw->drm);
 }
 
-/* Its jobs would be the administrator's to answer for. */
-static bool rknpu_client_is_allowed(const struct rknpu_sched *sched)
+/*
+ * Without IOMMU jobs reach all memory: that is only for who may access it anyway, and
+ * reports of the kernel's are to say that somebody did. As VFIO has it.
+ */
+static int rknpu_client_check_noiommu(const struct rknpu_hw *hw)
 {
-	if (!sched->hw->no_iommu || READ_ONCE(rknpu_params.unsafe_noiommu))
-		return true;
-	drm_dbg_ratelimited(sched->hw->drm,
-			    "open: no IOMMU, and module parameter unsafe_noiommu is not set\n");
-	return false;
+	if (!hw->no_iommu)
+		return 0;
+	if (!READ_ONCE(rknpu_params.unsafe_noiommu)) {
+		drm_dbg_ratelimited(hw->drm, "open: no IOMMU, and module parameter unsafe_noiommu is not set\n");
+		return -EPERM;
+	}
+	if (!capable(CAP_SYS_RAWIO)) {
+		drm_dbg_ratelimited(hw->drm, "open: no IOMMU, and no CAP_SYS_RAWIO\n");
+		return -EPERM;
+	}
+	add_taint(TAINT_USER, LOCKDEP_STILL_OK);
+	dev_warn_once(hw->drm->dev, "%s[%d] uses the NPU without an IOMMU: the kernel is tainted\n",
+		      current->comm, task_tgid_nr(current));
+	return 0;
 }
 
 struct rknpu_client *rknpu_client_create(struct rknpu_sched *sched)
 {
 	struct rknpu_client *client;
 	static atomic64_t last_id;
+	int ret;
 
-	if (!rknpu_client_is_allowed(sched))
-		return ERR_PTR(-EPERM);
+	ret = rknpu_client_check_noiommu(sched->hw);
+	if (ret)
+		return ERR_PTR(ret);
 	client = kzalloc_obj(*client, GFP_KERNEL_ACCOUNT);
 	if (!client)
 		return ERR_PTR(-ENOMEM);
 	client->user = rknpu_user_get_current(sched);
 	if (IS_ERR(client->user)) {
-		int ret = PTR_ERR(client->user);
-
+		ret = PTR_ERR(client->user);
 		kfree(client);
 		return ERR_PTR(ret);
 	}

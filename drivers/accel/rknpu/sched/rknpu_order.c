@@ -14,7 +14,6 @@
 
 #include "rknpu_limits.h"
 #include "rknpu_order.h"
-#include "rknpu_program.h"
 #include "rknpu_sched.h"
 
 /* How many uses of BOs a submit may have without an allocation for them. */
@@ -409,7 +408,7 @@ int rknpu_order_jobs(struct rknpu_job **jobs, u32 count)
 
 	for (i = 0; i < count; i++)
 		rknpu_limits_apply(jobs[i]);
-	ret = rknpu_program_check(jobs, count) ?: rknpu_order_alloc(&s, &few);
+	ret = rknpu_order_alloc(&s, &few);
 	if (!ret) {
 		rknpu_order_collect(&s);
 		ret = rknpu_order_commit(&s);
