@@ -447,4 +447,29 @@ RK_TEST_F(spaces, another_process, "another process computes with tensors of thi
 	npu_tensor_free(out);
 }
 
+RK_TEST_F(spaces, import_again, "what a device exports and imports again is one memory to it")
+{
+	static int8_t x[ROWS * SIDE], y[ROWS * SIDE];
+	struct npu_tensor *own, *import[2];
+	uint64_t offset;
+	int fd;
+
+	for (uint32_t i = 0; i < ROWS * SIDE; i++)
+		x[i] = mix(i, 2, 9);
+	ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_INT8, ROWS, SIDE, &own));
+	ASSERT_EQ(0, npu_tensor_export(own, &fd, &offset));
+	for (int i = 0; i < 2; i++)
+		ASSERT_EQ(0, npu_tensor_import(self->dev, fd, offset, NPU_PREC_INT8, ROWS, SIDE, &import[i]));
+	close(fd);
+	ASSERT_EQ(0, npu_tensor_write(import[0], x, 0));
+	npu_tensor_free(import[0]);
+	ASSERT_EQ(0, npu_tensor_read(own, y, 0));
+	EXPECT_EQ(0, memcmp(x, y, sizeof(x)));
+	npu_tensor_free(own);
+	memset(y, 0, sizeof(y));
+	ASSERT_EQ(0, npu_tensor_read(import[1], y, 0));
+	EXPECT_EQ(0, memcmp(x, y, sizeof(x)));
+	npu_tensor_free(import[1]);
+}
+
 RK_HARNESS_MAIN

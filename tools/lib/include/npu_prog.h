@@ -79,7 +79,8 @@ int npu_bo_alloc(struct npu_dev *dev, size_t size, struct npu_bo **out);
  * npu_bo_free - unmap a buffer and drop its handle
  * @bo: buffer, or NULL
  *
- * A job that uses the buffer keeps the memory until the job is over.
+ * A job that uses the buffer keeps the memory until the job is over. A buffer that npu_bo_import()
+ * returned, too, is there until the last of these calls.
  */
 void npu_bo_free(struct npu_bo *bo);
 
@@ -549,8 +550,8 @@ int npu_bo_export(struct npu_bo *bo, int *fd);
  * @fd: dma-buf; it can be closed afterwards
  * @out: the buffer; npu_bo_map() works if the memory is the NPU driver's own
  *
- * If the device already has the memory the new buffer gets the same handle: free only one
- * of the two.
+ * If the device already has the memory, by npu_bo_alloc() or an import, @out is the same buffer, and
+ * npu_bo_free() is called once for each of them.
  *
  * Return: 0, -EINVAL for memory that the NPU cannot use, -EOPNOTSUPP, or
  * another negative errno.

@@ -122,8 +122,10 @@ int npu_tensor_view(const struct npu_tensor *t, uint32_t row, uint32_t rows, uin
  * The memory is in the NPU's layout, and as large as npu_tensor_bytes() says.
  * An INT8 tensor that products read wants 32 KiB more: the NPU has been seen to read that far
  * behind it (rocket-userspace), and faults where nothing is mapped.
- * npu_tensor_write() and npu_tensor_read() work if it is the NPU driver's own. See
- * npu_bo_import() for memory that the device has already.
+ * npu_tensor_write() and npu_tensor_read() work if it is the NPU driver's own.
+ *
+ * The device may have the memory already, by an earlier import or because it exported it: it is the same memory then,
+ * which lives until the last tensor in it is freed, and recordings know that such tensors overlap.
  *
  * Return: 0, -EINVAL for a bad type, size or offset, or memory that is too small or that
  * the NPU cannot use; -EOPNOTSUPP, -ENOMEM, or another errno of the driver.

@@ -30,6 +30,7 @@ struct npu_dev {
 	uint64_t features;	/* DRM_ROCKET_FEATURE_* */
 	struct npu_stats stats;
 	struct npu_spaces spaces;
+	struct npu_kept_bo *bos;
 	char path[256];
 };
 
@@ -239,6 +240,11 @@ struct npu_spaces *npu_dev_spaces(struct npu_dev *dev)
 	return &dev->spaces;
 }
 
+struct npu_kept_bo **npu_dev_bos(struct npu_dev *dev)
+{
+	return &dev->bos;
+}
+
 uint32_t npu_dev_domain(const struct npu_dev *dev)
 {
 	return dev->domain;
@@ -289,7 +295,7 @@ int npu_bo_alloc(struct npu_dev *dev, size_t size, struct npu_bo **out)
 		return -EINVAL;
 	if (dev->vendor)
 		return npu_vendor_bo_alloc(dev, size, out);
-	bo = calloc(1, sizeof(*bo));
+	bo = calloc(1, sizeof(struct npu_kept_bo));
 	if (!bo)
 		return -ENOMEM;
 	req.size = (uint32_t)size;
@@ -303,6 +309,7 @@ int npu_bo_alloc(struct npu_dev *dev, size_t size, struct npu_bo **out)
 	bo->iova = req.dma_address;
 	bo->offset = req.offset;
 	bo->size = size;
+	npu_bo_keep(bo);
 	*out = bo;
 	return 0;
 }
@@ -315,6 +322,8 @@ void npu_bo_free(struct npu_bo *bo)
 		npu_vendor_bo_free(bo);
 		return;
 	}
+	if (!npu_bo_unref(bo))
+		return;
 	if (bo->map)
 		munmap(bo->map, bo->size);
 	drmCloseBufferHandle(bo->dev->fd, bo->handle);

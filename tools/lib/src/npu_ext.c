@@ -145,18 +145,59 @@ int npu_bo_export(struct npu_bo *bo, int *fd)
 					    fd));
 }
 
-static int describe(struct npu_dev *dev, uint32_t handle, struct npu_bo *bo)
+void npu_bo_keep(struct npu_bo *bo)
 {
-	struct drm_rocket_bo_info req = { .handle = handle };
-	int ret = npu_errno(drmIoctl(npu_fd(dev), DRM_IOCTL_ROCKET_GET_BO_INFO, &req));
+	struct npu_kept_bo *k = npu_kept(bo), **first = npu_dev_bos(bo->dev);
 
-	if (ret)
+	k->refs = 1;
+	k->link = first;
+	k->next = *first;
+	if (k->next)
+		k->next->link = &k->next;
+	*first = k;
+}
+
+bool npu_bo_unref(struct npu_bo *bo)
+{
+	struct npu_kept_bo *k = npu_kept(bo);
+
+	if (--k->refs)
+		return false;
+	*k->link = k->next;
+	if (k->next)
+		k->next->link = k->link;
+	return true;
+}
+
+static struct npu_bo *find_handle(struct npu_dev *dev, uint32_t handle)
+{
+	struct npu_kept_bo *k = *npu_dev_bos(dev);
+
+	while (k && k->base.handle != handle)
+		k = k->next;
+	return k ? &k->base : NULL;
+}
+
+static int describe(struct npu_dev *dev, uint32_t handle, struct npu_bo **out)
+{
+	struct npu_bo *bo = calloc(1, sizeof(struct npu_kept_bo));
+	struct drm_rocket_bo_info req = { .handle = handle };
+	int ret;
+
+	if (!bo)
+		return -ENOMEM;
+	ret = npu_errno(drmIoctl(npu_fd(dev), DRM_IOCTL_ROCKET_GET_BO_INFO, &req));
+	if (ret) {
+		free(bo);
 		return ret;
+	}
 	bo->dev = dev;
 	bo->handle = handle;
 	bo->iova = req.dma_address;
 	bo->offset = req.offset;
 	bo->size = req.size;
+	npu_bo_keep(bo);
+	*out = bo;
 	return 0;
 }
 
@@ -173,21 +214,17 @@ int npu_bo_import(struct npu_dev *dev, int fd, struct npu_bo **out)
 
 	if (!npu_can_import(dev))
 		return -EOPNOTSUPP;
-	if (npu_is_vendor(dev))
-		return npu_vendor_bo_import(dev, fd, out);
-	bo = calloc(1, sizeof(*bo));
-	if (!bo)
-		return -ENOMEM;
 	ret = npu_errno(drmPrimeFDToHandle(npu_fd(dev), fd, &handle));
-	if (!ret) {
-		ret = describe(dev, handle, bo);
-		if (ret)
-			drmCloseBufferHandle(npu_fd(dev), handle);
-	}
-	if (ret) {
-		free(bo);
+	if (ret)
 		return ret;
+	bo = find_handle(dev, handle);
+	if (bo) {
+		npu_kept(bo)->refs++;
+		*out = bo;
+		return 0;
 	}
-	*out = bo;
-	return 0;
+	ret = npu_is_vendor(dev) ? npu_vendor_bo_describe(dev, handle, out) : describe(dev, handle, out);
+	if (ret)
+		drmCloseBufferHandle(npu_fd(dev), handle);
+	return ret;
 }

@@ -231,6 +231,28 @@ int npu_job_fill(struct npu_job *job, const void *arg, int (*fill)(struct npu_jo
 /* npu_ext.c: does npu_bo_import() work? */
 bool npu_can_import(const struct npu_dev *dev);
 
+/*
+ * What every buffer begins with. A handle is a number of the open file: whoever imports what that has
+ * already gets the same one, and closing it once takes it from all.
+ */
+struct npu_kept_bo {
+	struct npu_bo base;
+	unsigned int refs;		/* npu_bo_free() ends one */
+	struct npu_mem *mem;		/* that consists of it, or NULL */
+	struct npu_kept_bo *next, **link;	/* in the list of its file */
+};
+
+static inline struct npu_kept_bo *npu_kept(struct npu_bo *bo)
+{
+	return (struct npu_kept_bo *)bo;
+}
+
+/* npu_ext.c: a new handle, with the first reference to it; and whether that was the last one */
+void npu_bo_keep(struct npu_bo *bo);
+bool npu_bo_unref(struct npu_bo *bo);
+/* npu_dev.c: those of a file */
+struct npu_kept_bo **npu_dev_bos(struct npu_dev *dev);
+
 /* npu_dev.c */
 int64_t npu_deadline(int64_t timeout_ns);
 int npu_wait_job_until(struct npu_dev *dev, uint64_t number, int64_t deadline_ns,

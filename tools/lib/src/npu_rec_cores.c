@@ -184,7 +184,8 @@ static int list_memory(struct npu_rec *rec, struct npu_mem *mem, bool write)
 static bool same_region(const struct rec_region *a, const struct rec_region *b)
 {
 	return a->part.mem == b->part.mem && a->core == b->core && a->write == b->write &&
-	       a->whole == b->whole && a->part.offset == b->part.offset &&
+	       a->whole == b->whole && a->part.offset == b->part.offset && a->part.pitch == b->part.pitch &&
+	       a->part.shape.type == b->part.shape.type &&
 	       a->part.shape.rows == b->part.shape.rows && a->part.shape.cols == b->part.shape.cols;
 }
 

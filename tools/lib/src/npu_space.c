@@ -65,6 +65,7 @@ static void leave(const struct npu_mem *mem, uint32_t space, struct npu_bo *bo)
 	if (!bo)
 		return;
 	account(mem, space, bo, -1);
+	npu_kept(bo)->mem = NULL;
 	npu_bo_free(bo);
 }
 
@@ -96,6 +97,7 @@ int npu_mem_new_at(struct npu_dev *dev, uint32_t space, size_t size, struct npu_
 		return ret;
 	}
 	mem->iova = mem->bo->iova;
+	npu_kept(mem->bo)->mem = mem;
 	account(mem, space, mem->bo, 1);
 	*out = mem;
 	return 0;
@@ -194,21 +196,56 @@ int npu_mem_new_weights(struct npu_dev *dev, size_t size, struct npu_mem **out)
 	return ret;
 }
 
-int npu_mem_import(struct npu_dev *dev, int fd, struct npu_mem **out)
+/* Memory that is in a space has a handle there, which is what an import gets. */
+static struct npu_mem *known_elsewhere(struct npu_dev *dev, int fd)
+{
+	const struct npu_spaces *s = npu_dev_spaces(dev);
+	struct npu_mem *mem = NULL;
+	struct npu_bo *bo;
+
+	/* Those of the vendor's interface are one file. */
+	for (uint32_t i = 1; i < s->n && !mem && !npu_is_vendor(dev); i++) {
+		if (npu_bo_import(s->dev[i], fd, &bo))
+			continue;
+		mem = npu_kept(bo)->mem;
+		npu_bo_free(bo);
+	}
+	return mem;
+}
+
+static int adopt(struct npu_dev *dev, struct npu_bo *bo, struct npu_mem **out)
 {
 	struct npu_mem *mem = mem_alloc(dev, 0);
-	int ret;
 
 	if (!mem)
 		return -ENOMEM;
-	ret = npu_bo_import(dev, fd, &mem->bo);
-	if (ret) {
-		free(mem);
-		return ret;
+	mem->bo = bo;
+	mem->iova = bo->iova;
+	npu_kept(bo)->mem = mem;
+	account(mem, 0, bo, 1);
+	*out = mem;
+	return 0;
+}
+
+int npu_mem_import(struct npu_dev *dev, int fd, struct npu_mem **out)
+{
+	struct npu_bo *bo = NULL;
+	int ret = npu_bo_import(dev, fd, &bo);
+	struct npu_mem *mem = ret ? NULL : npu_kept(bo)->mem;
+
+	if (!mem)
+		mem = known_elsewhere(dev, fd);
+	if (mem) {
+		npu_mem_get(mem);
+		npu_bo_free(bo);
+	} else if (!ret) {
+		ret = adopt(dev, bo, &mem);
+		if (ret)
+			npu_bo_free(bo);
 	}
-	mem->iova = mem->bo->iova;
+	if (!mem)
+		return ret;
 	mem->foreign = true;
-	account(mem, 0, mem->bo, 1);
 	*out = mem;
 	return 0;
 }
@@ -263,6 +300,7 @@ int npu_mem_enter(struct npu_mem *mem, uint32_t space)
 		if (ret)
 			return ret;
 		account(mem, space, bo, 1);
+		npu_kept(bo)->mem = mem;
 		mem->seen[space] = bo;
 	}
 	mem->iova = bo->iova;

@@ -197,18 +197,33 @@ static struct box tensor_box(const struct npu_tensor *t)
 	};
 }
 
+/* From its first atom to its last one. */
+static uint64_t box_bytes(const struct npu_tensor *t, const struct box *b)
+{
+	return ((b->surfs - 1) * t->pitch + b->rows) * NPU_ATOM_BYTES;
+}
+
 static bool ranges_meet(uint64_t a, uint64_t na, uint64_t b, uint64_t nb)
 {
 	return a < b + nb && b < a + na;
+}
+
+/* Imports may divide one memory into rows in several ways. */
+static bool same_rows(const struct npu_tensor *a, const struct npu_tensor *b, const struct box *x,
+		      const struct box *y)
+{
+	return a->pitch == b->pitch && x->row + x->rows <= a->pitch && y->row + y->rows <= a->pitch;
 }
 
 bool npu_tensor_overlap(const struct npu_tensor *a, const struct npu_tensor *b)
 {
 	struct box x = tensor_box(a), y = tensor_box(b);
 
-	/* All views of one memory have its pitch. */
-	return a->mem == b->mem && ranges_meet(x.row, x.rows, y.row, y.rows) &&
-	       ranges_meet(x.surf, x.surfs, y.surf, y.surfs);
+	if (a->mem != b->mem)
+		return false;
+	if (!same_rows(a, b, &x, &y))
+		return ranges_meet(a->offset, box_bytes(a, &x), b->offset, box_bytes(b, &y));
+	return ranges_meet(x.row, x.rows, y.row, y.rows) && ranges_meet(x.surf, x.surfs, y.surf, y.surfs);
 }
 
 static struct npu_range byte_range(const struct npu_tensor *t)

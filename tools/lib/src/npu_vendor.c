@@ -40,7 +40,7 @@ struct use {
 };
 
 struct vbo {
-	struct npu_bo base;
+	struct npu_kept_bo kept;
 	uint64_t obj_addr;
 	struct use *uses;
 	uint32_t nuses;
@@ -53,6 +53,16 @@ static struct vbo *to_vbo(struct npu_bo *bo)
 }
 
 /* ---- buffers ---- */
+
+static void fill(struct vbo *bo, struct npu_dev *dev, const struct drm_rknpu_mem_create *req)
+{
+	bo->kept.base.dev = dev;
+	bo->kept.base.handle = req->handle;
+	bo->kept.base.iova = req->dma_addr;
+	bo->kept.base.size = req->size;
+	bo->obj_addr = req->obj_addr;
+	npu_bo_keep(&bo->kept.base);
+}
 
 static int bo_alloc(struct npu_dev *dev, size_t size, uint32_t flags, struct npu_bo **out)
 {
@@ -71,52 +81,38 @@ static int bo_alloc(struct npu_dev *dev, size_t size, uint32_t flags, struct npu
 		/* Addresses have run out; no argument is a pointer. */
 		return ret == -EFAULT ? -ENOSPC : ret;
 	}
-	bo->base.dev = dev;
-	bo->base.handle = req.handle;
-	bo->base.iova = req.dma_addr;
-	bo->base.size = size;
-	bo->obj_addr = req.obj_addr;
+	fill(bo, dev, &req);
+	bo->kept.base.size = size;
 	map.handle = req.handle;
 	ret = npu_errno(drmIoctl(npu_fd(dev), DRM_IOCTL_RKNPU_MEM_MAP, &map));
 	if (ret) {
-		npu_vendor_bo_free(&bo->base);
+		npu_vendor_bo_free(&bo->kept.base);
 		return ret;
 	}
-	bo->base.offset = map.offset;
-	*out = &bo->base;
+	bo->kept.base.offset = map.offset;
+	*out = &bo->kept.base;
 	return 0;
 }
 
 /* Asked about a handle, MEM_CREATE allocates nothing. Other drivers' memory has no place to map. */
-int npu_vendor_bo_import(struct npu_dev *dev, int fd, struct npu_bo **out)
+int npu_vendor_bo_describe(struct npu_dev *dev, uint32_t handle, struct npu_bo **out)
 {
-	struct drm_rknpu_mem_create req = { 0 };
-	struct drm_rknpu_mem_map map = { 0 };
+	struct drm_rknpu_mem_create req = { .handle = handle };
+	struct drm_rknpu_mem_map map = { .handle = handle };
 	struct vbo *bo = calloc(1, sizeof(*bo));
 	int ret;
 
 	if (!bo)
 		return -ENOMEM;
-	ret = npu_errno(drmPrimeFDToHandle(npu_fd(dev), fd, &req.handle));
-	if (ret) {
-		free(bo);
-		return ret;
-	}
-	bo->base.dev = dev;
-	bo->base.handle = req.handle;
 	ret = npu_errno(drmIoctl(npu_fd(dev), DRM_IOCTL_RKNPU_MEM_CREATE, &req));
 	if (ret) {
-		drmCloseBufferHandle(npu_fd(dev), bo->base.handle);
 		free(bo);
 		return ret;
 	}
-	bo->base.iova = req.dma_addr;
-	bo->base.size = req.size;
-	bo->obj_addr = req.obj_addr;
-	map.handle = req.handle;
+	fill(bo, dev, &req);
 	if (!drmIoctl(npu_fd(dev), DRM_IOCTL_RKNPU_MEM_MAP, &map))
-		bo->base.offset = map.offset;
-	*out = &bo->base;
+		bo->kept.base.offset = map.offset;
+	*out = &bo->kept.base;
 	return 0;
 }
 
@@ -157,7 +153,7 @@ void npu_vendor_bo_free(struct npu_bo *bo)
 {
 	struct drm_rknpu_mem_destroy req = { 0 };
 
-	if (!bo)
+	if (!bo || !npu_bo_unref(bo))
 		return;
 	bo_forget(to_vbo(bo));
 	if (bo->map)

@@ -11,7 +11,8 @@ uint32_t npu_dev_domain(const struct npu_dev *dev);
 /* All return 0 or a negative errno; the meanings are those of npu.h. */
 int npu_vendor_bo_alloc(struct npu_dev *dev, size_t size, struct npu_bo **out);
 void npu_vendor_bo_free(struct npu_bo *bo);
-int npu_vendor_bo_import(struct npu_dev *dev, int fd, struct npu_bo **out);
+/* A buffer for a handle that was imported. */
+int npu_vendor_bo_describe(struct npu_dev *dev, uint32_t handle, struct npu_bo **out);
 int npu_vendor_bo_prep_until(struct npu_bo *bo, int64_t deadline_ns);
 int npu_vendor_bo_fini(struct npu_bo *bo);
 int npu_vendor_submit(struct npu_dev *dev, const struct npu_hwjob *jobs, uint32_t njobs);

@@ -50,6 +50,7 @@ struct npu_dev {
 	uint64_t bytes;
 	struct npu_stats stats;
 	struct npu_spaces spaces;
+	struct npu_kept_bo *bos;
 	uint64_t jobs;
 	struct drm_rocket_wait_job result[RESULTS];	/* of the newest jobs */
 };
@@ -149,6 +150,11 @@ void npu_close(struct npu_dev *dev)
 struct npu_spaces *npu_dev_spaces(struct npu_dev *dev)
 {
 	return &dev->spaces;
+}
+
+struct npu_kept_bo **npu_dev_bos(struct npu_dev *dev)
+{
+	return &dev->bos;
 }
 
 uint32_t npu_dev_domain(const struct npu_dev *dev)
@@ -350,7 +356,7 @@ int npu_bo_alloc(struct npu_dev *dev, size_t size, struct npu_bo **out)
 		free(mem);
 		return -ENOMEM;
 	}
-	bo = calloc(1, sizeof(*bo));
+	bo = calloc(1, sizeof(struct npu_kept_bo));
 	bo->dev = dev;
 	bo->iova = dev->next_iova;
 	bo->handle = (uint32_t)add_slot(dev, mem, 0);
@@ -358,6 +364,7 @@ int npu_bo_alloc(struct npu_dev *dev, size_t size, struct npu_bo **out)
 	bo->size = size;
 	if ((int)bo->handle < 0)
 		abort();
+	npu_bo_keep(bo);
 	*out = bo;
 	return 0;
 }
@@ -374,7 +381,7 @@ void npu_bo_free(struct npu_bo *bo)
 {
 	struct slot *s;
 
-	if (!bo)
+	if (!bo || !npu_bo_unref(bo))
 		return;
 	s = &bo->dev->bo[bo->handle];
 	bo->dev->bytes -= s->mem->size;
@@ -408,9 +415,15 @@ int drmPrimeHandleToFD(int fd, uint32_t handle, uint32_t flags, int *prime)
 
 int drmPrimeFDToHandle(int fd, int prime, uint32_t *handle)
 {
+	struct npu_dev *dev = devs[fd - FIRST_FD];
 	struct memory *mem = exported[prime];
-	int slot = add_slot(devs[fd - FIRST_FD], mem, sim_model_memory ? iova_of(mem) : 0);
+	int slot = 0;
 
+	/* A file has one handle of a memory. */
+	while (slot < dev->slots && dev->bo[slot].mem != mem)
+		slot++;
+	if (slot == dev->slots)
+		slot = add_slot(dev, mem, sim_model_memory ? iova_of(mem) : 0);
 	*handle = (uint32_t)slot;
 	return slot < 0 ? -1 : 0;
 }

@@ -26,6 +26,8 @@ static struct {
 	int error;
 	uint32_t job_struct_size;
 	uint32_t range_count;
+	unsigned int closed;
+	uint32_t import_is;	/* the handle, or 0 for a new one */
 } drv;
 
 static void seen(unsigned long req)
@@ -112,7 +114,7 @@ static int answer_ext(unsigned long req, void *arg)
 		drv.range_count = ((struct drm_rocket_fini_bo_ranges *)arg)->range_count;
 		return 0;
 	case DRM_IOCTL_PRIME_FD_TO_HANDLE:
-		((struct drm_prime_handle *)arg)->handle = 5;
+		((struct drm_prime_handle *)arg)->handle = drv.import_is ? drv.import_is : 5;
 		return 0;
 	case DRM_IOCTL_ROCKET_GET_BO_INFO: {
 		struct drm_rocket_bo_info *i = arg;
@@ -159,9 +161,11 @@ int ioctl(int fd, unsigned long req, ...)
 		take_jobs(s->jobs, s->job_count, s->job_struct_size);
 		return 0;
 	}
+	case DRM_IOCTL_GEM_CLOSE:
+		drv.closed++;
+		return 0;
 	case DRM_IOCTL_ROCKET_PREP_BO:
 	case DRM_IOCTL_ROCKET_FINI_BO:
-	case DRM_IOCTL_GEM_CLOSE:
 		return 0;
 	default:
 		return answer_ext(req, arg);
@@ -281,6 +285,33 @@ static void test_ext(void)
 	npu_close(dev);
 }
 
+/* A file has one handle of a memory, however often it is imported. */
+static void test_handles(void)
+{
+	struct npu_dev *dev = open_as(false, 0);
+	struct npu_bo *own, *a = NULL, *b = NULL;
+	int ret;
+
+	npu_bo_alloc(dev, 4096, &own);
+	ret = npu_bo_import(dev, 0, &a);
+	ret = ret ? ret : npu_bo_import(dev, 0, &b);
+	tap_ok(!ret && a == b && a != own, "handles: an import of what was imported is the same buffer: %d", ret);
+	npu_bo_free(own);
+	tap_ok(drv.closed == 1, "handles: one is closed with its only user");
+	npu_bo_free(a);
+	tap_ok(drv.closed == 1, "handles: the first of two users does not close theirs");
+	npu_bo_free(b);
+	tap_ok(drv.closed == 2, "handles: the second one does");
+	drv.import_is = 3;
+	npu_bo_alloc(dev, 4096, &own);
+	ret = npu_bo_import(dev, 0, &a);
+	tap_ok(!ret && a == own && a->iova == 0x1000, "handles: the device's own memory comes back as it is: %d", ret);
+	npu_bo_free(own);
+	npu_bo_free(a);
+	tap_ok(drv.closed == 3, "handles: and is closed once");
+	npu_close(dev);
+}
+
 /* All causes of the driver are causes of the library; what is lost of them is in other fields. */
 static void test_causes(void)
 {
@@ -317,6 +348,7 @@ int main(void)
 	test_plain();
 	test_minor();
 	test_ext();
+	test_handles();
 	test_causes();
 	return tap_done();
 }

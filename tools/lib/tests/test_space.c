@@ -302,6 +302,144 @@ static void test_export(void)
 	npu_close(a);
 }
 
+/* What was imported twice is one memory, and so is what was exported by the same device. */
+static void test_import_again(void)
+{
+	static int8_t x[ROWS * SIDE], y[ROWS * SIDE];
+	struct npu_tensor *own, *a = NULL, *b = NULL, *other = NULL;
+	struct npu_dev *dev, *dev2;
+	uint64_t at;
+	int fd, ret;
+
+	sim_features(IMPORTS);
+	npu_open(NULL, &dev);
+	npu_open(NULL, &dev2);
+	for (size_t i = 0; i < sizeof(x); i++)
+		x[i] = rnd();
+	npu_tensor_new(dev, NPU_PREC_INT8, ROWS, SIDE, &own);
+	npu_tensor_write(own, x, 0);
+	npu_tensor_export(own, &fd, &at);
+	ret = npu_tensor_import(dev, fd, at, NPU_PREC_INT8, ROWS, SIDE, &a);
+	ret = ret ? ret : npu_tensor_import(dev, fd, at, NPU_PREC_INT8, ROWS, SIDE, &b);
+	ret = ret ? ret : npu_tensor_import(dev2, fd, at, NPU_PREC_INT8, ROWS, SIDE, &other);
+	tap_ok(!ret && a->mem == own->mem && b->mem == own->mem && other->mem != own->mem && sim_bos() == 2,
+	       "a device's own export is the memory that it has, another device's is not: %d", ret);
+	npu_tensor_free(a);
+	tap_ok(sim_bos() == 2 && !npu_tensor_read(own, y, 0) && !memcmp(x, y, sizeof(x)),
+	       "freeing one import leaves the tensor");
+	npu_tensor_free(own);
+	memset(y, 0, sizeof(y));
+	tap_ok(sim_bos() == 2 && !npu_tensor_read(b, y, 0) && !memcmp(x, y, sizeof(x)),
+	       "freeing the tensor leaves the other import");
+	npu_tensor_free(b);
+	tap_ok(sim_bos() == 1, "the last one frees the handle");
+	a = b = NULL;
+	ret = npu_tensor_import(dev2, fd, at, NPU_PREC_INT8, ROWS, SIDE, &a);
+	tap_ok(!ret && a->mem == other->mem && sim_bos() == 1, "an import of what was imported, too: %d", ret);
+	npu_tensor_free(other);
+	memset(y, 0, sizeof(y));
+	tap_ok(!npu_tensor_read(a, y, 0) && !memcmp(x, y, sizeof(x)), "and outlives the first one");
+	npu_tensor_free(a);
+	close(fd);
+	tap_ok(!sim_bos(), "nothing is left");
+	npu_close(dev2);
+	npu_close(dev);
+}
+
+/* Stages of a recording whose second core reads, as another tensor, what the first one writes. */
+static uint32_t stages_of(struct npu_dev *dev, struct npu_tensor *to, struct npu_tensor *from)
+{
+	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = SIDE, .k = SIDE, .rq = rq };
+	struct npu_rec_opts o = { .cores = 2 };
+	struct npu_shape s = npu_tensor_shape(from);
+	static int8_t w[SIDE * SIDE];
+	struct npu_weights *first = NULL, *second = NULL;
+	struct npu_tensor *x = NULL, *y = NULL;
+	struct npu_rec *rec = NULL;
+	uint32_t stages;
+	int ret;
+
+	ret = npu_tensor_new(dev, NPU_PREC_INT8, npu_tensor_shape(to).rows, SIDE, &x);
+	ret = ret ? ret : npu_tensor_new(dev, NPU_PREC_INT8, s.rows, SIDE, &y);
+	ret = ret ? ret : npu_weights_new(dev, &d, w, &first);
+	d.k = s.cols;
+	ret = ret ? ret : npu_weights_new(dev, &d, w, &second);
+	ret = ret ? ret : npu_rec_new(dev, &o, &rec);
+	ret = ret ? ret : npu_rec_on(rec, 0);
+	ret = ret ? ret : npu_rec_matmul(rec, x, first, to, NULL);
+	ret = ret ? ret : npu_rec_on(rec, 1);
+	ret = ret ? ret : npu_rec_matmul(rec, from, second, y, NULL);
+	ret = ret ? ret : npu_rec_end(rec);
+	stages = ret ? 0 : npu_rec_info(rec).stages;
+	npu_rec_free(rec);
+	npu_weights_free(first);
+	npu_weights_free(second);
+	npu_tensor_free(x);
+	npu_tensor_free(y);
+	return stages;
+}
+
+static void test_import_order(void)
+{
+	struct npu_tensor *own, *same = NULL, *rows = NULL, *half[2] = { NULL }, *behind = NULL;
+	struct npu_dev *dev;
+	uint64_t at;
+	int fd, ret;
+
+	sim_features(IMPORTS);
+	npu_open(NULL, &dev);
+	npu_tensor_new(dev, NPU_PREC_INT8, 2 * ROWS, SIDE, &own);
+	npu_tensor_export(own, &fd, &at);
+	/* A surface of the tensor has 256 bytes, one of the smaller ones 64. */
+	ret = npu_tensor_import(dev, fd, at, NPU_PREC_INT8, 2 * ROWS, SIDE, &same);
+	ret = ret ? ret : npu_tensor_import(dev, fd, 256, NPU_PREC_INT8, 4, 32, &rows);
+	ret = ret ? ret : npu_tensor_view(own, 0, 2 * ROWS, 0, 32, &half[0]);
+	ret = ret ? ret : npu_tensor_view(own, 0, 2 * ROWS, 32, 32, &half[1]);
+	ret = ret ? ret : npu_tensor_import(dev, fd, 4 * 256, NPU_PREC_INT8, 4, 32, &behind);
+	tap_ok(!ret, "one memory in several shapes: %d", ret);
+	tap_ok(stages_of(dev, own, same) == 2, "a core waits for what is written by another name");
+	tap_ok(stages_of(dev, own, rows) == 2, "and in another shape");
+	tap_ok(!ret && npu_tensor_overlap(rows, half[0]) && !npu_tensor_overlap(rows, half[1]),
+	       "which meets one view of it and not the other");
+	tap_ok(stages_of(dev, own, behind) == 1, "but not for what lies behind it");
+	npu_tensor_free(same);
+	npu_tensor_free(rows);
+	npu_tensor_free(half[0]);
+	npu_tensor_free(half[1]);
+	npu_tensor_free(behind);
+	npu_tensor_free(own);
+	close(fd);
+	tap_ok(!sim_bos(), "nothing is left");
+	npu_close(dev);
+}
+
+/* The memory is in the second space, while imports begin in the first one. */
+static void test_import_elsewhere(void)
+{
+	struct npu_tensor *full, *own, *a = NULL;
+	struct npu_stats s;
+	struct npu_dev *dev;
+	uint64_t at;
+	int fd, ret;
+
+	sim_features(IMPORTS);
+	npu_open(NULL, &dev);
+	npu_limit_space(dev, 64 << 10);
+	npu_tensor_new(dev, NPU_PREC_INT8, 1, 16384, &full);
+	npu_tensor_new(dev, NPU_PREC_INT8, 1, 16384, &own);
+	npu_stats(dev, &s);
+	npu_tensor_export(own, &fd, &at);
+	ret = npu_tensor_import(dev, fd, at, NPU_PREC_INT8, 1, 16384, &a);
+	tap_ok(!ret && own->mem->space == 1 && a->mem == own->mem && sim_bos() == 2,
+	       "an import finds the memory in another address space: %d", ret);
+	npu_tensor_free(own);
+	npu_tensor_free(a);
+	npu_tensor_free(full);
+	close(fd);
+	tap_ok(!sim_bos(), "nothing is left");
+	npu_close(dev);
+}
+
 /* ---- jobs ---- */
 
 #define JOB_ROWS	64u
@@ -375,6 +513,9 @@ int main(void)
 	test_room();
 	test_no_room_there();
 	test_export();
+	test_import_again();
+	test_import_order();
+	test_import_elsewhere();
 	test_jobs();
 	return tap_done();
 }
