@@ -252,7 +252,8 @@ struct npu_weights_desc {
 	size_t ld;
 	/**
 	 * @bias: n values that are added to each row of the result, int32_t for INT8 and
-	 * float for others; or NULL. Copied
+	 * float for others; or NULL. Copied. INT8 wants a requantisation then: no mode is known
+	 * that adds to an INT32 result
 	 */
 	const void *bias;
 	/** @rq: for INT8 results of INT8 weights; scale 0 = results are INT32 */
@@ -266,7 +267,8 @@ struct npu_weights_desc {
  * @src: elements; not needed after the call
  * @out: the weights
  *
- * Return: 0, -EINVAL for a bad description, -E2BIG if they exceed 2 GiB, -ERANGE for a
+ * Return: 0, -EINVAL for a bad description, among them INT8 with @desc->bias and without
+ * @desc->rq; -E2BIG if they exceed 2 GiB, -ERANGE for a
  * requantisation out of range, -ENOMEM, -ENOSPC if no address space has room, or another errno of
  * the driver.
  */

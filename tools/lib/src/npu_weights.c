@@ -27,6 +27,9 @@ static int check_desc(const struct npu_weights_desc *d)
 		return -EINVAL;
 	if (d->rq.scale && d->type != NPU_PREC_INT8)
 		return -EINVAL;
+	/* No product could use them. */
+	if (d->bias && d->type == NPU_PREC_INT8 && !d->rq.scale)
+		return -EINVAL;
 	return d->rq.scale ? npu_requant_check(&d->rq) : 0;
 }
 

@@ -91,7 +91,9 @@ static void test_bias(struct npu_dev *dev)
 {
 	int32_t bias[40];
 	int8_t src[40 * 8] = { 0 };
-	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = 40, .k = 8, .bias = bias };
+	struct npu_weights_desc d = {
+		.type = NPU_PREC_INT8, .n = 40, .k = 8, .bias = bias, .rq = { .scale = 1 },
+	};
 	struct npu_weights *w;
 	const uint8_t *p;
 
@@ -126,6 +128,13 @@ static void test_refused_weights(struct npu_dev *dev)
 	d = good;
 	d.rq = (struct npu_requant){ .scale = 40000 };
 	tap_ok(npu_weights_new(dev, &d, src, &w) == -ERANGE, "scale 40000");
+	d = good;
+	d.rq.scale = 0;
+	d.bias = src;
+	tap_ok(npu_weights_new(dev, &d, src, &w) == -EINVAL, "int8 with a bias and no requantisation");
+	d.rq.scale = 1;
+	tap_ok(!npu_weights_new(dev, &d, src, &w), "and with one");
+	npu_weights_free(w);
 	d = good;
 	d.type = NPU_PREC_FP16;
 	d.rq = (struct npu_requant){ .scale = 1 };
