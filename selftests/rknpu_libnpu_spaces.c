@@ -472,4 +472,30 @@ RK_TEST_F(spaces, import_again, "what a device exports and imports again is one 
 	npu_tensor_free(import[1]);
 }
 
+RK_TEST_F(spaces, dropped, "address spaces that were reserved are there after privileges are dropped")
+{
+	const uid_t root = geteuid();
+	struct npu_weights *w[3] = { NULL };
+	struct npu_stats s;
+	int ret = 0;
+
+	npu_limit_space(self->dev, 1 << 20);
+	ASSERT_EQ(0, npu_reserve_spaces(self->dev, 2));
+	ASSERT_EQ(0, seteuid(65534));
+	for (int i = 0; i < 3 && !ret; i++) {
+		struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = 512, .k = 1536 };
+		static int8_t src[512 * 1536];
+
+		ret = npu_weights_new(self->dev, &d, src, &w[i]);
+	}
+	ASSERT_EQ(0, seteuid(root));
+	npu_stats(self->dev, &s);
+	EXPECT_TRUE(w[1]);
+	/* The vendor's are domains of one file. */
+	EXPECT_EQ(libnpu_is_vendor(variant->uapi) ? 0 : -EACCES, ret);
+	EXPECT_EQ(libnpu_is_vendor(variant->uapi) ? 3 : 2, s.spaces);
+	for (int i = 0; i < 3; i++)
+		npu_weights_free(w[i]);
+}
+
 RK_HARNESS_MAIN

@@ -295,6 +295,20 @@ void npu_weights_free(struct npu_weights *w);
  */
 void npu_limit_space(struct npu_dev *dev, uint64_t bytes);
 
+/**
+ * npu_reserve_spaces - open address spaces before they are needed
+ * @dev: device
+ * @n: how many there are to be, at most 16; fewer than there are already changes nothing
+ *
+ * Over mainline's interface each is an open file, so memory for which another one has to be opened
+ * fails with -EACCES after a program has given up the right to open the node. Such a program calls this
+ * first. No path is looked up again, and a device that is gone is not mistaken for another one with
+ * its number: that is -ENODEV.
+ *
+ * Return: 0, -EINVAL for more than 16, or an errno of the open() or ioctl() that failed.
+ */
+int npu_reserve_spaces(struct npu_dev *dev, uint32_t n);
+
 /* ---- counters ------------------------------------------------------------ */
 
 /**

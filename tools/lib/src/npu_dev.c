@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -198,23 +199,60 @@ int npu_open(const char *path, struct npu_dev **out)
 	return 0;
 }
 
+/*
+ * The number of a device that is gone may be another one's. While a file of the first one answers,
+ * the number is still its own.
+ */
+static int check_same(const struct npu_dev *dev, int fd)
+{
+	struct npu_version v;
+	struct stat a, b;
+	int ret;
+
+	if (fstat(dev->fd, &a) || fstat(fd, &b))
+		return -errno;
+	ret = get_version(dev->fd, &v);
+	return ret ? ret : a.st_rdev == b.st_rdev ? 0 : -ENODEV;
+}
+
+/* By the file that is open: its path may be out of reach, or be another device's. */
+static int open_again(const struct npu_dev *dev)
+{
+	char self[32];
+	int fd, ret;
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", dev->fd);
+	fd = open(self, O_RDWR | O_CLOEXEC);
+	/* Without /proc. */
+	if (fd < 0 && errno == ENOENT)
+		fd = open(dev->path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = check_same(dev, fd);
+	if (ret)
+		close(fd);
+	return ret ? ret : fd;
+}
+
+static int dup_file(const struct npu_dev *dev)
+{
+	int fd = fcntl(dev->fd, F_DUPFD_CLOEXEC, 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
 int npu_dev_open_space(struct npu_dev *dev, uint32_t number, struct npu_dev **out)
 {
 	struct npu_dev *space = calloc(1, sizeof(*space));
 
 	if (!space)
 		return -ENOMEM;
-	space->vendor = dev->vendor;
-	space->features = dev->features;
-	memcpy(space->path, dev->path, sizeof(space->path));
-	if (dev->vendor) {
-		space->domain = number;
-		space->fd = fcntl(dev->fd, F_DUPFD_CLOEXEC, 0);
-	} else {
-		space->fd = open(dev->path, O_RDWR | O_CLOEXEC);
-	}
+	*space = (struct npu_dev){
+		.fd = dev->vendor ? dup_file(dev) : open_again(dev), .vendor = dev->vendor,
+		.domain = dev->vendor ? number : 0, .features = dev->features,
+	};
 	if (space->fd < 0) {
-		int err = -errno;
+		int err = space->fd;
 
 		free(space);
 		return err;

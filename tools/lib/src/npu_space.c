@@ -345,6 +345,16 @@ void npu_limit_space(struct npu_dev *dev, uint64_t bytes)
 	npu_dev_spaces(dev)->limit = bytes;
 }
 
+int npu_reserve_spaces(struct npu_dev *dev, uint32_t n)
+{
+	const struct npu_spaces *s = npu_dev_spaces(dev);
+	int ret = n > NPU_MAX_SPACES ? -EINVAL : 0;
+
+	while (s->n < n && !ret)
+		ret = add_space(dev);
+	return ret;
+}
+
 void npu_stats(struct npu_dev *dev, struct npu_stats *s)
 {
 	*s = *npu_dev_stats(dev);

@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "drm.h"
 #include "drm/rocket_accel.h"
-#include "npu_prog.h"
+#include "npu_space.h"
 #include "tap.h"
 
 static struct {
@@ -28,6 +30,8 @@ static struct {
 	uint32_t range_count;
 	unsigned int closed;
 	uint32_t import_is;	/* the handle, or 0 for a new one */
+	dev_t node;		/* that alone is rocket's, or 0 */
+	bool gone;
 } drv;
 
 static void seen(unsigned long req)
@@ -40,13 +44,16 @@ static bool was_called(unsigned long req)
 	return drv.nr_seen[_IOC_NR(req) / 64] >> (_IOC_NR(req) % 64) & 1;
 }
 
-static void answer_version(struct drm_version *v)
+static void answer_version(int fd, struct drm_version *v)
 {
+	struct stat st;
+
 	v->version_major = 1;
 	v->version_minor = drv.minor;
 	/* As the kernel: cut to the room there is, and the true length told. */
 	if (v->name_len)
-		memcpy(v->name, "rocket", v->name_len < 6 ? v->name_len : 6);
+		memcpy(v->name, drv.node && (fstat(fd, &st) || st.st_rdev != drv.node) ? "others" : "rocket",
+		       v->name_len < 6 ? v->name_len : 6);
 	v->name_len = 6;
 	v->date_len = v->desc_len = 0;
 }
@@ -138,7 +145,6 @@ int ioctl(int fd, unsigned long req, ...)
 	va_list ap;
 	void *arg;
 
-	(void)fd;
 	va_start(ap, req);
 	arg = va_arg(ap, void *);
 	va_end(ap);
@@ -149,7 +155,9 @@ int ioctl(int fd, unsigned long req, ...)
 	}
 	switch (req) {
 	case DRM_IOCTL_VERSION:
-		answer_version(arg);
+		if (drv.gone)
+			return refuse(ENODEV);
+		answer_version(fd, arg);
 		return 0;
 	case DRM_IOCTL_ROCKET_CREATE_BO:
 		((struct drm_rocket_create_bo *)arg)->handle = 3;
@@ -312,6 +320,59 @@ static void test_handles(void)
 	npu_close(dev);
 }
 
+static dev_t device_of(const struct npu_dev *dev)
+{
+	struct stat st = { 0 };
+
+	fstat(npu_fd(dev), &st);
+	return st.st_rdev;
+}
+
+/* Opens another address space; what is at the path has changed meanwhile. */
+static int space_after(struct npu_dev *dev, const char *path, const char *now, dev_t *device)
+{
+	struct npu_stats before, after;
+	int ret;
+
+	unlink(path);
+	if (now && symlink(now, path))
+		return -errno;
+	npu_stats(dev, &before);
+	ret = npu_reserve_spaces(dev, before.spaces + 1);
+	npu_stats(dev, &after);
+	if (after.spaces > before.spaces)
+		*device = device_of(npu_dev_spaces(dev)->dev[before.spaces]);
+	return ret;
+}
+
+static void test_reopen(void)
+{
+	char dir[] = "/tmp/test_ext.XXXXXX", path[64];
+	dev_t null, got = 0;
+	struct npu_dev *dev;
+	int ret;
+
+	memset(&drv, 0, sizeof(drv));
+	if (!mkdtemp(dir))
+		exit(1);
+	snprintf(path, sizeof(path), "%s/accel0", dir);
+	if (symlink("/dev/null", path) || npu_open(path, &dev))
+		exit(1);
+	null = drv.node = device_of(dev);
+	ret = space_after(dev, path, "/dev/zero", &got);
+	tap_ok(!ret && got == null, "reopen: a path that leads to another driver now: %d", ret);
+	got = 0;
+	ret = space_after(dev, path, NULL, &got);
+	tap_ok(!ret && got == null, "reopen: a path that is gone: %d", ret);
+	drv.gone = true;
+	got = 0;
+	ret = space_after(dev, path, "/dev/null", &got);
+	tap_ok(ret == -ENODEV && !got, "reopen: a device that is gone, whose number may be another's: %d", ret);
+	npu_close(dev);
+	unlink(path);
+	rmdir(dir);
+}
+
 /* All causes of the driver are causes of the library; what is lost of them is in other fields. */
 static void test_causes(void)
 {
@@ -349,6 +410,7 @@ int main(void)
 	test_minor();
 	test_ext();
 	test_handles();
+	test_reopen();
 	test_causes();
 	return tap_done();
 }

@@ -160,6 +160,29 @@ static void test_net(const char *how, uint64_t features, uint32_t cores, uint64_
 	npu_close(dev);
 }
 
+/* Spaces that are there before they are needed are filled in the same order. */
+static void test_reserve(void)
+{
+	struct npu_weights *w[4] = { NULL };
+	struct npu_stats s;
+	struct npu_dev *dev;
+	int ret = 0;
+
+	sim_features(IMPORTS);
+	npu_open(NULL, &dev);
+	npu_limit_space(dev, LIMIT);
+	tap_ok(npu_reserve_spaces(dev, NPU_MAX_SPACES + 1) == -EINVAL, "more spaces than there are");
+	tap_ok(!npu_reserve_spaces(dev, 3) && !npu_reserve_spaces(dev, 1), "three spaces, and then fewer");
+	npu_stats(dev, &s);
+	for (int i = 0; i < 4 && !ret; i++)
+		ret = add_ballast(dev, &w[i]);
+	tap_ok(!ret && s.spaces == 3 && w[1]->mem->space == 0 && w[2]->mem->space == 1 && w[3]->mem->space == 1,
+	       "are there, and weights fill them one after the other: %d", ret);
+	for (int i = 0; i < 4; i++)
+		npu_weights_free(w[i]);
+	npu_close(dev);
+}
+
 /* The driver says so before the library would. */
 static void test_full_driver(void)
 {
@@ -510,6 +533,7 @@ int main(void)
 	test_net("copied by three cores", BATCHES, 3, LIMIT);
 	test_net("copied, task by task", 0, 1, LIMIT);
 	test_full_driver();
+	test_reserve();
 	test_room();
 	test_no_room_there();
 	test_export();
