@@ -4,10 +4,19 @@
 #include <string.h>
 
 #include "dump.h"
+#include "npu_plain.h"
+
+/* Numbers of errors end there (linux/err.h). */
+#define MAX_ERRNO	4095
 
 static void copy(char *to, size_t size, const char *text)
 {
 	snprintf(to, size, "%s", text);
+}
+
+static bool read_error(const char *text, int *error)
+{
+	return sscanf(text, "%d", error) == 1 && *error <= 0 && *error >= -MAX_ERRNO;
 }
 
 static bool read_word(struct dump *d, const char *key, const char *text)
@@ -25,9 +34,9 @@ static bool read_word(struct dump *d, const char *key, const char *text)
 	else if (!strcmp(key, "core"))
 		return sscanf(text, "%u", &d->core) == 1;
 	else if (!strcmp(key, "error"))
-		return sscanf(text, "%d", &d->error) == 1;
+		return read_error(text, &d->error);
 	else if (!strcmp(key, "lost"))
-		return sscanf(text, "%d", &d->lost) == 1;
+		return read_error(text, &d->lost);
 	return true;
 }
 
@@ -154,6 +163,8 @@ const char *dump_read(struct dump *d, FILE *f)
 		return "the dump has a format of another version";
 	while (fgets(line, sizeof(line), f)) {
 		line[strcspn(line, "\n")] = '\0';
+		/* Whoever wrote the file may have put anything into it. */
+		npu_plain(line);
 		if (!strcmp(line, "end"))
 			return NULL;
 		at = 0;

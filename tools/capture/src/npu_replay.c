@@ -11,6 +11,7 @@
 
 #include "drm/rocket_accel.h"
 #include "model.h"
+#include "npu_plain.h"
 #include "replay.h"
 
 /* Blocks have been seen to read beyond their operands (rocket-userspace: one CBUF bank). */
@@ -478,6 +479,14 @@ static int replay(struct state *st, const struct cap *cap, const char *node)
 	return ret;
 }
 
+static void print_process(const struct cap_process *p, const char *file)
+{
+	char name[sizeof(p->name)];
+
+	snprintf(name, sizeof(name), "%.*s", (int)sizeof(name) - 1, p->name);
+	printf("%s: process %s of %u bits\n", file, npu_plain(name), p->bits);
+}
+
 static int list(const struct cap *cap, const char *file)
 {
 	static const char * const uapis[] = { "?", "rocket", "rknpu", "/dev/rknpu" };
@@ -485,13 +494,12 @@ static int list(const struct cap *cap, const char *file)
 
 	for (size_t i = 0; i < cap->nevents; i++) {
 		const struct cap_event *ev = &cap->events[i];
-		const struct cap_process *p = ev->data;
 		const struct cap_file *f = ev->data;
 		const struct cap_bo *b = ev->data;
 
 		counts[ev->type]++;
 		if (ev->type == CAP_PROCESS)
-			printf("%s: process %.15s of %u bits\n", file, p->name, p->bits);
+			print_process(ev->data, file);
 		else if (ev->type == CAP_FILE)
 			printf("%s: interface %s %u.%u.%u\n", file,
 			       uapis[f->uapi < 4 ? f->uapi : 0], f->major, f->minor, f->patch);

@@ -7,6 +7,7 @@
  *						command's first two and last two bytes: 0x10014010
  *   cap_edit IN OUT hash			another byte in the last content
  *   cap_edit IN OUT version			of another version
+ *   cap_edit IN OUT name			processes are named with commands for a terminal
  */
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,13 @@ static void spoil_hash(struct cap *cap)
 	}
 }
 
+static void spoil_names(struct cap *cap)
+{
+	for (size_t i = 0; i < cap->nevents; i++)
+		if (cap->events[i].type == CAP_PROCESS)
+			strcpy(((struct cap_process *)(uintptr_t)cap->events[i].data)->name, "\033[2Jx\233");
+}
+
 int main(int argc, char **argv)
 {
 	struct cap cap;
@@ -118,6 +126,8 @@ int main(int argc, char **argv)
 			      (uint32_t)strtoul(argv[5], NULL, 0));
 	else if (!strcmp(argv[3], "hash"))
 		spoil_hash(&cap);
+	else if (!strcmp(argv[3], "name"))
+		spoil_names(&cap);
 	f = fopen(argv[2], "wb");
 	ok = ok && f && cap_write_header(f);
 	for (size_t i = 0; ok && i < cap.nevents; i++)
