@@ -32,8 +32,11 @@ struct cap {
 	char error[256];
 };
 
+/* Most bytes of a file, unpacked, unless somebody says otherwise: a small file may unpack to many. */
+#define CAP_READ_MAX	(UINT64_C(1) << 30)
+
 /* 0, or -1 with a line in cap->error that names the file. Free it in either case. */
-int cap_read(struct cap *cap, const char *path);
+int cap_read(struct cap *cap, const char *path, uint64_t max);
 /* The same for a file in memory, which it takes over; not compressed. */
 int cap_parse(struct cap *cap, const char *name, uint8_t *raw, size_t size);
 void cap_free(struct cap *cap);

@@ -369,7 +369,7 @@ int cap_parse(struct cap *cap, const char *name, uint8_t *raw, size_t size)
 }
 
 /* All bytes of a file, compressed or not. */
-static int slurp(struct cap *cap, const char *path, gzFile f, uint8_t **raw, size_t *size)
+static int slurp(struct cap *cap, const char *path, gzFile f, uint64_t max, uint8_t **raw, size_t *size)
 {
 	size_t room = 0;
 	const char *why;
@@ -387,7 +387,11 @@ static int slurp(struct cap *cap, const char *path, gzFile f, uint8_t **raw, siz
 		}
 		got = gzread(f, *raw + *size, CAP_CONTENT_MAX);
 		*size += got > 0 ? (size_t)got : 0;
-	} while (got > 0);
+	} while (got > 0 && *size <= max);
+	if (*size > max) {
+		snprintf(cap->error, sizeof(cap->error), "%s: more than %" PRIu64 " MiB, unpacked", path, max >> 20);
+		return -1;
+	}
 	why = gzerror(f, &err);
 	if (err == Z_OK)
 		return 0;
@@ -396,7 +400,7 @@ static int slurp(struct cap *cap, const char *path, gzFile f, uint8_t **raw, siz
 	return -1;
 }
 
-int cap_read(struct cap *cap, const char *path)
+int cap_read(struct cap *cap, const char *path, uint64_t max)
 {
 	uint8_t *raw = NULL;
 	size_t size = 0;
@@ -408,7 +412,7 @@ int cap_read(struct cap *cap, const char *path)
 		snprintf(cap->error, sizeof(cap->error), "%s: %s", path, strerror(errno));
 		return -1;
 	}
-	ret = slurp(cap, path, f, &raw, &size);
+	ret = slurp(cap, path, f, max, &raw, &size);
 	gzclose(f);
 	if (ret) {
 		free(raw);

@@ -35,10 +35,12 @@ struct state {
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: npu-replay [-v] [--uapi rocket|rknpu] [--device NODE] FILE\n"
-		"       npu-replay --list FILE\n"
+	fprintf(stderr, "usage: npu-replay [-v] [--uapi rocket|rknpu] [--device NODE] [--max-mib N] FILE\n"
+		"       npu-replay --list [--max-mib N] FILE\n"
 		"  -v        name every submit\n"
 		"  --list    say what FILE holds, without an NPU\n"
+		"  --max-mib N\n"
+		"            the most that FILE may unpack to, in MiB (default: 1024)\n"
 		"exit status: 0 equal, 1 different, 2 FILE or options are wrong, 3 no NPU, or jobs failed\n");
 	return EXIT_USAGE;
 }
@@ -512,14 +514,25 @@ static int list(const struct cap *cap, const char *file)
 	return EXIT_SAME;
 }
 
+/* MiB of files that are larger than memory have no place in a size_t. */
+static bool read_mib(const char *text, uint64_t *bytes)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	*bytes = (uint64_t)n << 20;
+	return n && !*end && *text != '-' && n <= SIZE_MAX >> 22;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "uapi", required_argument, NULL, 'u' }, { "device", required_argument, NULL, 'd' },
-		{ "list", no_argument, NULL, 'l' }, { 0 },
+		{ "list", no_argument, NULL, 'l' }, { "max-mib", required_argument, NULL, 'm' }, { 0 },
 	};
 	const char *node = NULL;
 	struct state st = { 0 };
+	uint64_t max = CAP_READ_MAX;
 	bool only_list = false;
 	struct cap cap;
 	int opt, ret;
@@ -533,13 +546,15 @@ int main(int argc, char **argv)
 			node = optarg;
 		else if (opt == 'l')
 			only_list = true;
+		else if (opt == 'm' && read_mib(optarg, &max))
+			continue;
 		else
 			return usage();
 	}
 	if (optind != argc - 1)
 		return usage();
 	st.file = argv[optind];
-	if (cap_read(&cap, st.file)) {
+	if (cap_read(&cap, st.file, max)) {
 		fprintf(stderr, "npu-replay: %s\n", cap.error);
 		ret = EXIT_USAGE;
 	} else {

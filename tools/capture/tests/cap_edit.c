@@ -115,7 +115,7 @@ int main(int argc, char **argv)
 	bool ok = true;
 	FILE *f;
 
-	if (argc < 4 || cap_read(&cap, argv[1])) {
+	if (argc < 4 || cap_read(&cap, argv[1], CAP_READ_MAX)) {
 		fprintf(stderr, "cap_edit: %s\n", argc < 4 ? "usage" : cap.error);
 		return 2;
 	}

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,6 +14,9 @@
 #include "cap.h"
 #include "npu_regs.h"
 #include "tap.h"
+
+/* Of a file, in these tests. */
+#define READ_MAX	(UINT64_C(16) << 20)
 
 #define ENTRY(target, reg, value) \
 	((uint64_t)(target) << 48 | (uint64_t)(uint32_t)(value) << 16 | (reg))
@@ -278,7 +282,7 @@ static void test_lies(void)
 static bool file_says(const char *path, const char *why)
 {
 	struct cap cap;
-	bool ok = cap_read(&cap, path) && strstr(cap.error, why);
+	bool ok = cap_read(&cap, path, READ_MAX) && strstr(cap.error, why);
 
 	if (!ok)
 		printf("# said: %s\n", cap.error);
@@ -307,7 +311,7 @@ static void test_compressed(void)
 	z = gzopen(path, "wb");
 	gzwrite(z, raw, (unsigned int)size);
 	gzclose(z);
-	tap_ok(!cap_read(&cap, path), "a compressed file is read");
+	tap_ok(!cap_read(&cap, path, READ_MAX), "a compressed file is read");
 	cap_free(&cap);
 	f = fopen(path, "rb");
 	packed = fread(buf, 1, sizeof(buf), f);
@@ -321,6 +325,46 @@ static void test_compressed(void)
 	unlink(path);
 	tap_ok(file_says(path, "No such file"), "one that is not there is refused");
 	free(raw);
+}
+
+/* A content per MiB, each another one, of a file a thousandth of their size. */
+static void pack_many(const char *path, uint32_t contents)
+{
+	static uint64_t content[CAP_CONTENT_MAX / 8];
+	size_t size;
+	char *raw = NULL;
+	gzFile z = gzopen(path, "wb9");
+	FILE *f;
+
+	for (uint32_t i = 0; i <= contents; i++) {
+		f = open_memstream(&raw, &size);
+		content[0] = i;
+		if (i)
+			cap_write_content(f, content, sizeof(content));
+		else
+			put_start(f);
+		fclose(f);
+		gzwrite(z, raw, (unsigned int)size);
+		free(raw);
+	}
+	gzclose(z);
+}
+
+static void test_limit(void)
+{
+	const uint64_t mib = 1 << 20;
+	char path[] = "/tmp/test_cap.XXXXXX";
+	struct stat st;
+	struct cap cap;
+
+	close(mkstemp(path));
+	pack_many(path, 3 * READ_MAX / CAP_CONTENT_MAX);
+	stat(path, &st);
+	tap_ok(st.st_size < (off_t)mib && file_says(path, "more than 16 MiB, unpacked"),
+	       "%lld bytes that unpack to three times the limit are refused", (long long)st.st_size);
+	tap_ok(cap_read(&cap, path, 49 * mib) && strstr(cap.error, "truncated"), "with another limit they are read");
+	cap_free(&cap);
+	unlink(path);
 }
 
 static void test_programs(void)
@@ -431,6 +475,7 @@ int main(void)
 	test_damaged();
 	test_lies();
 	test_compressed();
+	test_limit();
 	test_programs();
 	test_fuzz();
 	return tap_done();
