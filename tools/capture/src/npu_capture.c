@@ -5,6 +5,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -18,11 +19,13 @@
 #include "cap.h"
 
 #define LIBRARY		"librknpu-capture.so"
+/* In the directory with the parts, none of which begins with a dot. */
+#define WHOLE		".whole"
 
 static int usage(void)
 {
 	fprintf(stderr, "usage: npu-capture [-f] -o FILE [-l LIBRARY | -s] COMMAND [ARGUMENT]...\n"
-		"  -o  where to write the capture\n"
+		"  -o  where to write the capture, for nobody else to read\n"
 		"  -f  replace FILE if it exists\n"
 		"  -l  the recorder (default: " LIBRARY " beside this program, or in ../lib)\n"
 		"  -s  preload nothing: COMMAND has the recorder linked in\n");
@@ -132,12 +135,23 @@ static int no_dots(const struct dirent *d)
 	return d->d_name[0] != '.';
 }
 
+/* Nobody else may read what memory held. */
+static gzFile create(const char *file)
+{
+	int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	gzFile out = fd < 0 ? NULL : gzdopen(fd, "wb");
+
+	if (!out && fd >= 0)
+		close(fd);
+	return out;
+}
+
 static int gather(const char *dir, const char *file, unsigned long *submits)
 {
 	struct cap_header h = { .version = CAP_VERSION };
 	struct dirent **names;
 	int n = scandir(dir, &names, no_dots, by_name);
-	gzFile out = gzopen(file, "wb");
+	gzFile out = create(file);
 	bool ok = n >= 0 && out;
 
 	memcpy(h.magic, CAP_MAGIC, sizeof(h.magic));
@@ -152,6 +166,28 @@ static int gather(const char *dir, const char *file, unsigned long *submits)
 	if (out && gzclose(out) != Z_OK)
 		ok = false;
 	return ok ? 0 : fail(file);
+}
+
+/* A file that is there, or a link, is replaced, never written through. */
+static int put_in_place(const char *whole, const char *file, bool force)
+{
+	if (force)
+		return rename(whole, file);
+	if (!renameat2(AT_FDCWD, whole, AT_FDCWD, file, RENAME_NOREPLACE))
+		return 0;
+	/* Not all file systems can do that. */
+	return errno != EINVAL || link(whole, file) ? -1 : unlink(whole);
+}
+
+/* What may not be there, or is no file that may be replaced. */
+static bool is_in_the_way(const char *file, bool force)
+{
+	struct stat st;
+
+	if (lstat(file, &st))
+		return false;
+	errno = EEXIST;
+	return !force || !(S_ISREG(st.st_mode) || S_ISLNK(st.st_mode));
 }
 
 /* ---- running ---- */
@@ -216,9 +252,9 @@ static int run(char **argv, const char *library, const char *dir)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static int capture(char **argv, const char *file, const char *library)
+static int capture(char **argv, const char *file, bool force, const char *library)
 {
-	char dir[PATH_MAX], full[PATH_MAX];
+	char dir[PATH_MAX], full[PATH_MAX], whole[PATH_MAX + sizeof(WHOLE)];
 	unsigned long submits = 0;
 	int ret, err;
 
@@ -227,8 +263,16 @@ static int capture(char **argv, const char *file, const char *library)
 	/* The command may change its directory. */
 	if (!realpath(dir, full))
 		return fail(dir);
+	snprintf(whole, sizeof(whole), "%s/" WHOLE, full);
 	ret = run(argv, library, full);
-	err = gather(full, file, &submits);
+	err = gather(full, whole, &submits);
+	if (!err && put_in_place(whole, file, force)) {
+		err = fail(file);
+		fprintf(stderr, "npu-capture: the capture is %s\n", whole);
+		return err;
+	}
+	if (err)
+		unlink(whole);
 	rmdir(full);
 	if (err)
 		return err;
@@ -257,15 +301,13 @@ int main(int argc, char **argv)
 	}
 	if (!file || optind == argc)
 		return usage();
-	if (!force && !access(file, F_OK)) {
-		errno = EEXIST;
+	if (is_in_the_way(file, force))
 		return fail(file);
-	}
 	if (linked)
-		return capture(argv + optind, file, NULL);
+		return capture(argv + optind, file, force, NULL);
 	if (!library)
 		library = find_library(found, sizeof(found)) ? found : LIBRARY;
 	if (!realpath(library, full))
 		return fail(library);
-	return capture(argv + optind, file, full);
+	return capture(argv + optind, file, force, full);
 }
