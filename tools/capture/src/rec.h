@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the recorder's files share. All state is under one lock, held by rec_ioctl() and
- * rec_close(); memory is the client's, so it is looked at only while the client is
- * inside a call.
+ * What the recorder's files share. All state but rec_lock.c's is under one lock, held by
+ * ioctl(); memory is the client's, so it is looked at only while the client is inside a call.
  */
 #ifndef REC_H
 #define REC_H
@@ -41,6 +40,8 @@ struct rec_bo {
 struct rec_file {
 	struct rec_file *next;
 	int fd[16];		/* descriptors that are known to name it */
+	unsigned int users;	/* calls that wait without the lock */
+	bool closed;		/* and it goes with the last of them */
 	uint32_t id;
 	enum cap_uapi uapi;
 	int version[3];
@@ -57,12 +58,21 @@ void rec_put(uint32_t type, const void *data, size_t size);
 void rec_put2(uint32_t type, const void *a, size_t an, const void *b, size_t bn);
 uint32_t rec_out_content(const void *data, uint32_t size, const uint64_t hash[2]);
 void rec_out_flush(void);
+/* -1 while there is none; needs no lock. */
+int rec_out_fd(void);
 void rec_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- rec_bo.c: files, buffers, relocations ---- */
 
 struct rec_file *rec_file_of(int fd, unsigned long req);
+/* What the descriptor named is no longer its. */
 void rec_file_close(int fd);
+void rec_file_close_from(int fd);
+/* It outlives a call that gives the lock away. */
+void rec_file_hold(struct rec_file *f);
+void rec_file_put(struct rec_file *f);
+/* Of files whose descriptors are all marked as closed. */
+void rec_files_unmap(void);
 struct rec_bo *rec_bo_new(struct rec_file *f, uint32_t handle, uint64_t iova, uint64_t size);
 struct rec_bo *rec_bo_find(struct rec_file *f, uint32_t handle);
 struct rec_bo *rec_bo_by_obj(struct rec_file *f, uint64_t obj_addr);
@@ -113,16 +123,26 @@ int rec_vendor_ioctl(struct rec_file *f, int fd, unsigned long req, void *arg);
 /* ---- rec_raw.c ---- */
 
 int rec_raw_ioctl(int fd, unsigned long req, void *arg);	/* -1 and errno */
-/* close() is ours, and takes the lock. */
 int rec_raw_close(int fd);
+int rec_raw_dup3(int from, int to, int flags);
+int rec_raw_close_range(unsigned int first, unsigned int last, int flags);
 void *rec_raw_mmap(uint64_t size, int fd, uint64_t offset);
 /* Of the client's arguments, which may point anywhere; false where EFAULT is to be expected. */
 bool rec_copy(void *to, uint64_t from, size_t size);
 
-/* ---- rec_main.c ---- */
+/* ---- rec_lock.c ---- */
 
-/* Around a call that may last until another thread does something. */
+bool rec_is_ours(void);
+/* In a child process, which has the lock. */
+void rec_is_child(void);
+/* unlock and lock are also around a call that may last until another thread does something. */
+bool rec_lock(void);
 void rec_unlock(void);
-void rec_lock(void);
+/* These need no lock. */
+void rec_mark_closed(unsigned int first, unsigned int last);
+bool rec_is_marked(int fd);
+void rec_let_go(void);
+/* Under the lock: rec_file_close() for all that was closed. */
+void rec_take_closed(void);
 
 #endif /* REC_H */

@@ -47,7 +47,7 @@ static bool add_fd(struct rec_file *f, int fd)
 	return false;
 }
 
-/* dup() and its relatives are not intercepted; libdrm's users call them. */
+/* What makes another descriptor of a file is not intercepted; libdrm's users call it. */
 static struct rec_file *file_dup(int fd)
 {
 	for (struct rec_file *f = files; f; f = f->next) {
@@ -154,6 +154,51 @@ static void file_free(struct rec_file *f)
 	free(f);
 }
 
+static bool all_marked(const struct rec_file *f)
+{
+	for (size_t i = 0; i < sizeof(f->fd) / sizeof(f->fd[0]); i++) {
+		if (f->fd[i] >= 0 && !rec_is_marked(f->fd[i]))
+			return false;
+	}
+	return true;
+}
+
+void rec_files_unmap(void)
+{
+	for (struct rec_bo *bo = rec_bos; bo; bo = bo->next) {
+		if (!bo->map || bo->file->users || !all_marked(bo->file))
+			continue;
+		munmap(bo->map, bo->size);
+		bo->map = NULL;
+	}
+}
+
+void rec_file_hold(struct rec_file *f)
+{
+	f->users++;
+}
+
+void rec_file_put(struct rec_file *f)
+{
+	if (!--f->users && f->closed)
+		file_free(f);
+}
+
+void rec_file_close_from(int fd)
+{
+	struct rec_file *next;
+
+	for (struct rec_file *f = files; f; f = next) {
+		next = f->next;
+		rec_file_hold(f);
+		for (size_t i = 0; i < sizeof(f->fd) / sizeof(f->fd[0]); i++) {
+			if (f->fd[i] >= fd)
+				rec_file_close(f->fd[i]);
+		}
+		rec_file_put(f);
+	}
+}
+
 void rec_file_close(int fd)
 {
 	struct rec_file *f = file_known(fd);
@@ -168,7 +213,8 @@ void rec_file_close(int fd)
 			f->fd[i] = -1;
 		open |= f->fd[i] >= 0;
 	}
-	if (!open)
+	f->closed = !open;
+	if (!open && !f->users)
 		file_free(f);
 }
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 #include "rec.h"
 
 static FILE *out;
+static atomic_int out_fd = -1;	/* the same, to be asked for without the lock */
 static bool broken;
 
 /* Which contents the file has: open addressing, never more than half full. */
@@ -59,7 +61,14 @@ static bool open_new(const char *dir)
 	out = fdopen(fd, "w");
 	if (!out)
 		rec_raw_close(fd);
+	else
+		atomic_store(&out_fd, fd);
 	return out;
+}
+
+int rec_out_fd(void)
+{
+	return atomic_load(&out_fd);
 }
 
 static void process_name(struct cap_process *p)
@@ -159,6 +168,7 @@ uint32_t rec_out_content(const void *data, uint32_t size, const uint64_t hash[2]
 void rec_out_forget(void)
 {
 	/* A child must not write what its parent has buffered: nothing, between calls. */
+	atomic_store(&out_fd, -1);
 	if (out)
 		fclose(out);
 	out = NULL;

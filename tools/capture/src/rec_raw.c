@@ -29,6 +29,16 @@ int rec_raw_close(int fd)
 	return (int)syscall(SYS_close, fd);
 }
 
+int rec_raw_dup3(int from, int to, int flags)
+{
+	return (int)syscall(SYS_dup3, from, to, flags);
+}
+
+int rec_raw_close_range(unsigned int first, unsigned int last, int flags)
+{
+	return (int)syscall(SYS_close_range, first, last, flags);
+}
+
 /* Kernels without cross memory attach read nothing for anybody. */
 bool rec_copy(void *to, uint64_t from, size_t size)
 {

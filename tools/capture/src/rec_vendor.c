@@ -249,18 +249,21 @@ static int submit(struct rec_file *f, int fd, unsigned long req, void *arg)
 {
 	struct drm_rknpu_submit s;
 	int ret, err, fence, status = 0;
-	bool known, good;
+	bool known, good, unlocked;
 
 	if (!copy_arg(&s, sizeof(s), req, arg) || !rec_out_open())
 		return rec_raw_ioctl(fd, req, arg);
 	good = before(f, &s);
 	/* A fence of others may signal only when another thread gets on. */
 	known = !(s.flags & DRM_RKNPU_JOB_FENCE_IN) || fence_is_over(s.fence_fd, 0);
-	if (!known)
+	unlocked = !known;
+	if (unlocked) {
+		rec_file_hold(f);
 		rec_unlock();
+	}
 	ret = run(fd, req, arg, &s, &fence);
 	err = errno;
-	if (!known)
+	if (unlocked)
 		rec_lock();
 	if (!ret && s.flags & DRM_RKNPU_JOB_NONBLOCK) {
 		known = known && fence >= 0 && fence_is_over(fence, WAIT_MS);
@@ -274,6 +277,8 @@ static int submit(struct rec_file *f, int fd, unsigned long req, void *arg)
 		ended(f, fd, req, &s, status, known);
 	else if (!ret)
 		rec_complain("a submit was not recorded: its programs or BOs are not known");
+	if (unlocked)
+		rec_file_put(f);
 	errno = err;
 	return ret;
 }

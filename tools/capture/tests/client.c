@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * A client to record: client ops|shifted|fork|threads|killed. Its jobs are small products whose
- * results lie where the test of npu-replay knows them.
+ * A client to record: client ops|shifted|fork|threads|killed|signals|vfork|dup2|range|from. Its
+ * jobs are small products whose results lie where the test of npu-replay knows them.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,7 +23,7 @@
 
 struct buffers {
 	struct npu_dev *dev;
-	struct npu_bo *in, *weights, *out, *last, *program;
+	struct npu_bo *in, *weights, *out, *last, *program, *shift;
 };
 
 static void die(const char *what, int err)
@@ -93,40 +95,57 @@ static void run(struct buffers *b, struct npu_prog *p, struct npu_bo *in, struct
 		die("job", ret);
 }
 
-/* Three operations in one job, and then a job that reads what the first of them wrote. */
-static void ops_behind(int seed, size_t unused)
+static void start(struct buffers *b, int seed, size_t unused)
 {
-	struct npu_prog *p = npu_prog_new();
-	struct npu_bo *shift = NULL;
-	struct buffers b;
-	int ret = npu_open(NULL, &b.dev);
+	int ret = b->dev ? 0 : npu_open(NULL, &b->dev);
 
 	if (ret)
 		die("open", ret);
 	/* All that follows has other addresses. */
-	if (unused)
-		shift = alloc(b.dev, unused, 1);
-	b.in = alloc(b.dev, OPS * STEP, seed);
-	b.weights = alloc(b.dev, 4096, seed + 1);
-	b.out = alloc(b.dev, OPS * STEP, 0);
-	b.last = alloc(b.dev, STEP, 0);
-	b.program = alloc(b.dev, 8192, 0);
-	add_product(p, b.in->iova, b.weights->iova, b.out->iova, M);
+	b->shift = unused ? alloc(b->dev, unused, 1) : NULL;
+	b->in = alloc(b->dev, OPS * STEP, seed);
+	b->weights = alloc(b->dev, 4096, seed + 1);
+	b->out = alloc(b->dev, OPS * STEP, 0);
+	b->last = alloc(b->dev, STEP, 0);
+	b->program = alloc(b->dev, 8192, 0);
+}
+
+/* Three operations in one job, and then a job that reads what the first of them wrote. */
+static void run_both(struct buffers *b, void (*between)(struct buffers *b))
+{
+	struct npu_prog *p = npu_prog_new();
+
+	add_product(p, b->in->iova, b->weights->iova, b->out->iova, M);
 	for (uint32_t i = 0; i < 2; i++)
-		add_product(p, b.in->iova + (i + 1) * STEP, b.weights->iova,
-			    b.out->iova + STEP + i * M * 16, 2 * M);
-	run(&b, p, b.in, b.out);
+		add_product(p, b->in->iova + (i + 1) * STEP, b->weights->iova,
+			    b->out->iova + STEP + i * M * 16, 2 * M);
+	run(b, p, b->in, b->out);
+	if (between)
+		between(b);
 	npu_prog_reset(p);
-	add_product(p, b.out->iova, b.weights->iova, b.last->iova, M);
-	run(&b, p, b.out, b.last);
+	add_product(p, b->out->iova, b->weights->iova, b->last->iova, M);
+	run(b, p, b->out, b->last);
 	npu_prog_free(p);
-	npu_bo_free(b.in);
-	npu_bo_free(b.weights);
-	npu_bo_free(b.out);
-	npu_bo_free(b.last);
-	npu_bo_free(b.program);
-	npu_bo_free(shift);
-	npu_close(b.dev);
+}
+
+static void end(struct buffers *b)
+{
+	npu_bo_free(b->in);
+	npu_bo_free(b->weights);
+	npu_bo_free(b->out);
+	npu_bo_free(b->last);
+	npu_bo_free(b->program);
+	npu_bo_free(b->shift);
+	npu_close(b->dev);
+}
+
+static void ops_behind(int seed, size_t unused)
+{
+	struct buffers b = { NULL };
+
+	start(&b, seed, unused);
+	run_both(&b, NULL);
+	end(&b);
 }
 
 static void ops(int seed)
@@ -168,6 +187,78 @@ static int forks(void)
 	return status != 0;
 }
 
+/* ---- who closes what ---- */
+
+static void on_alarm(int sig)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	(void)sig;
+	dup2(fd, fd + 1);
+	close(fd + 1);
+	close(fd);
+}
+
+/* A handler may call close(), wherever it interrupts the program. */
+static void signals(void)
+{
+	struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { { 0, 0 }, { 0, 0 } };
+
+	signal(SIGALRM, on_alarm);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (int i = 0; i < 8; i++)
+		ops(i + 1);
+	setitimer(ITIMER_REAL, &never, NULL);
+}
+
+/* The descriptors are the child's own, the memory is not. */
+static void vfork_between(struct buffers *b)
+{
+	int fd = npu_fd(b->dev), status;
+	pid_t pid = vfork();
+
+	if (!pid) {
+		close(fd);
+		close_range(3, ~0u, 0);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+}
+
+static void vforks(void)
+{
+	struct buffers b = { NULL };
+
+	start(&b, 1, 0);
+	run_both(&b, vfork_between);
+	end(&b);
+}
+
+/* Another file gets the number of one that was never closed by close(). */
+static void replaced(const char *how)
+{
+	struct buffers a = { NULL }, b = { NULL };
+	struct npu_dev *dev;
+	int fd;
+
+	start(&a, 1, 0);
+	run_both(&a, NULL);
+	fd = npu_fd(a.dev);
+	if (!strcmp(how, "dup2")) {
+		if (npu_open(NULL, &dev) || dup2(npu_fd(dev), fd) != fd)
+			die("dup2", -1);
+		npu_close(dev);
+		b.dev = a.dev;
+	} else if (!strcmp(how, "range")) {
+		close_range((unsigned int)fd, (unsigned int)fd, 0);
+	} else {
+		closefrom(fd);
+	}
+	start(&b, 2, 0);
+	run_both(&b, NULL);
+	end(&b);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -176,6 +267,12 @@ int main(int argc, char **argv)
 		return forks();
 	if (!strcmp(what, "threads"))
 		threads();
+	else if (!strcmp(what, "signals"))
+		signals();
+	else if (!strcmp(what, "vfork"))
+		vforks();
+	else if (!strcmp(what, "dup2") || !strcmp(what, "range") || !strcmp(what, "from"))
+		replaced(what);
 	else if (!strcmp(what, "shifted"))
 		ops_behind(1, 3 * STEP);
 	else
