@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "floats.h"
 #include "npu_prog.h"
 #include "rknpu_harness.h"
 
@@ -278,6 +279,17 @@ RK_TEST_F(job, several_files_of_one_process, "one process can have several devic
 		EXPECT_TRUE(product_right(&self->p[i]));
 		product_free(&self->p[i]);
 		npu_close(dev[i]);
+	}
+}
+
+/* The processor converts them here. */
+RK_TEST_F(job, floats, "tensors take and give floats as the conversions of single numbers do")
+{
+	static const enum npu_prec types[] = { NPU_PREC_INT8, NPU_PREC_FP16, NPU_PREC_BF16 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+		EXPECT_EQ(0, floats_wrong(self->dev, types[i], 1));
+		EXPECT_EQ(0, floats_wrong(self->dev, types[i], 0.3f));
 	}
 }
 

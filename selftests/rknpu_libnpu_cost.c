@@ -144,4 +144,78 @@ RK_TEST_F(cost, second_call, "the second call costs at most 15 % of the first's 
 	free(src);
 }
 
+/* ---- floats ---- */
+
+#define ROWS	64u
+#define COLS	1024u
+
+/* Instructions per thousand elements: raw, and as floats. */
+struct access_cost {
+	uint64_t raw[2], f32[2];
+};
+
+static void least(uint64_t *least, uint64_t now)
+{
+	if (!*least || now < *least)
+		*least = now;
+}
+
+/* The first round has the pages come, and any of them may be interrupted. */
+static int measure(struct npu_tensor *t, int counter, void *raw, float *f, struct access_cost *c)
+{
+	const uint64_t per = ROWS * COLS / 1000;
+	uint64_t at[5];
+	int ret = 0;
+
+	*c = (struct access_cost){ 0 };
+	for (int i = 0; i < 5; i++) {
+		at[0] = instructions(counter);
+		ret = ret ?: npu_tensor_write(t, raw, 0);
+		at[1] = instructions(counter);
+		ret = ret ?: npu_tensor_read(t, raw, 0);
+		at[2] = instructions(counter);
+		ret = ret ?: npu_tensor_write_f32(t, f, 0, 0.5f);
+		at[3] = instructions(counter);
+		ret = ret ?: npu_tensor_read_f32(t, f, 0, 0.5f);
+		at[4] = instructions(counter);
+		for (int k = 0; k < 2; k++) {
+			least(&c->raw[k], (at[k + 1] - at[k]) / per);
+			least(&c->f32[k], (at[k + 3] - at[k + 2]) / per);
+		}
+	}
+	return ret;
+}
+
+RK_TEST_F(cost, floats, "writing and reading floats costs little more than copying")
+{
+	static const struct {
+		enum npu_prec type;
+		const char *name;
+		unsigned int most;	/* times what copying costs */
+	} types[] = {
+		/* An atom of INT8 is four vectors of floats, and copied by one load and one store. */
+		{ NPU_PREC_INT8, "INT8", 3 }, { NPU_PREC_FP16, "FP16", 2 }, { NPU_PREC_BF16, "BF16", 2 },
+	};
+	float *f = calloc(ROWS * COLS, sizeof(*f));
+	void *raw = calloc(ROWS * COLS, 2);
+
+	ASSERT_NE(NULL, f);
+	ASSERT_NE(NULL, raw);
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+		struct access_cost c;
+		struct npu_tensor *t;
+
+		ASSERT_EQ(0, npu_tensor_new(self->dev, types[i].type, ROWS, COLS, &t));
+		ASSERT_EQ(0, measure(t, self->counter, raw, f, &c));
+		TH_LOG("%s: instructions per 1000 elements: write %llu, of floats %llu; read %llu, to floats %llu",
+		       types[i].name, (unsigned long long)c.raw[0], (unsigned long long)c.f32[0],
+		       (unsigned long long)c.raw[1], (unsigned long long)c.f32[1]);
+		EXPECT_LE(c.f32[0], types[i].most * c.raw[0]);
+		EXPECT_LE(c.f32[1], types[i].most * c.raw[1]);
+		npu_tensor_free(t);
+	}
+	free(raw);
+	free(f);
+}
+
 RK_HARNESS_MAIN

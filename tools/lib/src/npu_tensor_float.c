@@ -6,69 +6,16 @@
 #include <math.h>
 #include <string.h>
 
+#include "npu_atoms.h"
 #include "npu_compute.h"
 
-/* rintf() in the default mode rounds ties to even. */
-static int8_t to_int8(float v)
-{
-	return isnan(v) ? 0 : v > 127 ? 127 : v < -128 ? -128 : (int8_t)rintf(v);
-}
-
-static void store(uint8_t *p, enum npu_prec type, float v)
-{
-	uint16_t h;
-
-	switch (type) {
-	case NPU_PREC_INT8:
-		*p = (uint8_t)to_int8(v);
-		break;
-	case NPU_PREC_FP16:
-		h = npu_f32_to_f16(v);
-		memcpy(p, &h, sizeof(h));
-		break;
-	case NPU_PREC_BF16:
-		h = npu_f32_to_bf16(v);
-		memcpy(p, &h, sizeof(h));
-		break;
-	default:
-		memcpy(p, &v, sizeof(v));
-	}
-}
-
-static float load(const uint8_t *p, enum npu_prec type)
-{
-	int32_t i;
-	uint16_t h;
-	float v;
-
-	switch (type) {
-	case NPU_PREC_INT8:
-		return (int8_t)*p;
-	case NPU_PREC_FP16:
-		memcpy(&h, p, sizeof(h));
-		return npu_f16_to_f32(h);
-	case NPU_PREC_BF16:
-		memcpy(&h, p, sizeof(h));
-		return npu_bf16_to_f32(h);
-	case NPU_PREC_INT16:
-		memcpy(&h, p, sizeof(h));
-		return (int16_t)h;
-	case NPU_PREC_INT32:
-		memcpy(&i, p, sizeof(i));
-		return (float)i;
-	default:
-		memcpy(&v, p, sizeof(v));
-		return v;
-	}
-}
-
-/* As load(), and words without rounding. */
+/* As npu_load(), and words without rounding. */
 static double load_exact(const uint8_t *p, enum npu_prec type)
 {
 	int32_t i;
 
 	if (type != NPU_PREC_INT32)
-		return load(p, type);
+		return npu_load(p, type);
 	memcpy(&i, p, sizeof(i));
 	return i;
 }
@@ -92,6 +39,89 @@ static uint64_t payload(const struct npu_tensor *t)
 	return (uint64_t)t->shape.rows * t->shape.cols * npu_prec_bytes(t->shape.type);
 }
 
+/* Of one surface; the type is told apart once. */
+static void store_rows(uint8_t *d, const float *s, size_t ld, size_t rows, enum npu_prec type, float scale)
+{
+	switch (type) {
+	case NPU_PREC_INT8:
+		NPU_SOME
+		for (; rows; rows--, d += NPU_ATOM_BYTES, s += ld)
+			npu_store_int8(d, s, scale);
+		break;
+	case NPU_PREC_FP16:
+		NPU_SOME
+		for (; rows; rows--, d += NPU_ATOM_BYTES, s += ld)
+			npu_store_f16(d, s, scale);
+		break;
+	case NPU_PREC_BF16:
+		npu_store_bf16(d, s, ld, rows, scale);
+		break;
+	default:
+		NPU_SOME
+		for (; rows; rows--, d += NPU_ATOM_BYTES, s += ld)
+			npu_store_f32(d, s, scale);
+	}
+}
+
+static void load_rows(float *d, size_t ld, const uint8_t *s, size_t rows, enum npu_prec type, float scale)
+{
+	switch (type) {
+	case NPU_PREC_INT8:
+		NPU_SOME
+		for (; rows; rows--, d += ld, s += NPU_ATOM_BYTES)
+			npu_load_int8(d, s, scale);
+		break;
+	case NPU_PREC_FP16:
+		NPU_SOME
+		for (; rows; rows--, d += ld, s += NPU_ATOM_BYTES)
+			npu_load_f16(d, s, scale);
+		break;
+	case NPU_PREC_BF16:
+		NPU_SOME
+		for (; rows; rows--, d += ld, s += NPU_ATOM_BYTES)
+			npu_load_bf16(d, s, scale);
+		break;
+	case NPU_PREC_INT16:
+		NPU_SOME
+		for (; rows; rows--, d += ld, s += NPU_ATOM_BYTES)
+			npu_load_int16(d, s, scale);
+		break;
+	case NPU_PREC_INT32:
+		NPU_SOME
+		for (; rows; rows--, d += ld, s += NPU_ATOM_BYTES)
+			npu_load_int32(d, s, scale);
+		break;
+	default:
+		NPU_SOME
+		for (; rows; rows--, d += ld, s += NPU_ATOM_BYTES)
+			npu_load_f32(d, s, scale);
+	}
+}
+
+static void store_all(const struct npu_tensor *t, const float *src, size_t ld, float scale)
+{
+	uint32_t lanes = npu_tensor_lanes(t), whole = t->shape.cols / lanes, rest = t->shape.cols % lanes;
+	uint32_t bpe = (uint32_t)npu_prec_bytes(t->shape.type);
+
+	for (uint32_t i = 0; i < whole; i++)
+		store_rows(npu_tensor_atom(t, i, 0), src + (size_t)i * lanes, ld, t->shape.rows, t->shape.type, scale);
+	for (uint32_t r = 0; rest && r < t->shape.rows; r++)
+		npu_store_some(npu_tensor_atom(t, whole, r), t->shape.type, bpe, src + r * ld + (size_t)whole * lanes, rest,
+			       scale);
+}
+
+static void load_all(const struct npu_tensor *t, float *dst, size_t ld, float scale)
+{
+	uint32_t lanes = npu_tensor_lanes(t), whole = t->shape.cols / lanes, rest = t->shape.cols % lanes;
+	uint32_t bpe = (uint32_t)npu_prec_bytes(t->shape.type);
+
+	for (uint32_t i = 0; i < whole; i++)
+		load_rows(dst + (size_t)i * lanes, ld, npu_tensor_atom(t, i, 0), t->shape.rows, t->shape.type, scale);
+	for (uint32_t r = 0; rest && r < t->shape.rows; r++)
+		npu_load_some(dst + r * ld + (size_t)whole * lanes, npu_tensor_atom(t, whole, r), t->shape.type, bpe, rest,
+			      scale);
+}
+
 int npu_tensor_write_f32(struct npu_tensor *t, const float *src, size_t ld, float scale)
 {
 	int ret;
@@ -101,9 +131,7 @@ int npu_tensor_write_f32(struct npu_tensor *t, const float *src, size_t ld, floa
 	ret = npu_tensor_begin(t, true);
 	if (ret)
 		return ret;
-	for (uint32_t r = 0; r < t->shape.rows; r++)
-		for (uint32_t c = 0; c < t->shape.cols; c++)
-			store(element(t, r, c), t->shape.type, src[r * ld + c] / scale);
+	store_all(t, src, ld, scale);
 	npu_dev_stats(t->dev)->packed += payload(t);
 	return npu_tensor_end(t);
 }
@@ -117,9 +145,7 @@ int npu_tensor_read_f32(struct npu_tensor *t, float *dst, size_t ld, float scale
 	ret = npu_tensor_begin(t, false);
 	if (ret)
 		return ret;
-	for (uint32_t r = 0; r < t->shape.rows; r++)
-		for (uint32_t c = 0; c < t->shape.cols; c++)
-			dst[r * ld + c] = load(element(t, r, c), t->shape.type) * scale;
+	load_all(t, dst, ld, scale);
 	npu_dev_stats(t->dev)->unpacked += payload(t);
 	return 0;
 }

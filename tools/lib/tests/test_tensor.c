@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "floats.h"
 #include "npu_compute.h"
 #include "sim.h"
 #include "tap.h"
@@ -306,6 +307,17 @@ static void test_floats(struct npu_dev *dev)
 	npu_tensor_free(t);
 }
 
+static void test_any_floats(struct npu_dev *dev)
+{
+	static const enum npu_prec kinds[] = { NPU_PREC_INT8, NPU_PREC_FP16, NPU_PREC_BF16 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		long a = floats_wrong(dev, kinds[i], 1), b = floats_wrong(dev, kinds[i], 0.3f);
+
+		tap_ok(!a && !b, "type %d: floats of any kind: %ld and %ld wrong", kinds[i], a, b);
+	}
+}
+
 static void test_refused(struct npu_dev *dev)
 {
 	static const uint32_t size[][2] = {
@@ -342,6 +354,7 @@ int main(void)
 	test_views(dev);
 	test_overlap(dev);
 	test_floats(dev);
+	test_any_floats(dev);
 	test_refused(dev);
 	npu_close(dev);
 	return tap_done();
