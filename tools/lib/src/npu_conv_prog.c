@@ -52,6 +52,17 @@ static const enum npu_reg_id core_order[] = {
 	NPU_R_CORE_CLIP_TRUNCATE, NPU_R_CORE_UNKNOWN_3030,
 };
 
+const char *npu_prec_name(enum npu_prec prec)
+{
+	static const char * const name[] = {
+		[NPU_PREC_INT8] = "INT8", [NPU_PREC_INT16] = "INT16", [NPU_PREC_FP16] = "FP16",
+		[NPU_PREC_BF16] = "BF16", [NPU_PREC_INT32] = "INT32", [NPU_PREC_FP32] = "FP32",
+		[NPU_PREC_INT4] = "INT4",
+	};
+
+	return (unsigned int)prec < ARRAY_SIZE(name) ? name[prec] : "an unknown type";
+}
+
 uint32_t npu_prec_bits(enum npu_prec prec)
 {
 	switch (prec) {
@@ -131,8 +142,8 @@ static int check_types(struct npu_prog *p, const struct npu_conv_task *t)
 		: is_float && (t->out == t->in || t->out == NPU_PREC_FP32);
 
 	if (!ok)
-		return npu_prog_fail(p, -EINVAL, "no mode for operands %d and result %d",
-				     t->in, t->out);
+		return npu_prog_fail(p, -EINVAL, "no mode for operands of %s and a result of %s",
+				     npu_prec_name(t->in), npu_prec_name(t->out));
 	if (!requant && t->weight_zp)
 		return npu_prog_fail(p, -EINVAL, "weight zero point needs an int8 result");
 	if (t->out == NPU_PREC_INT32 && t->has_bias)

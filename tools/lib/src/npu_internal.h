@@ -77,6 +77,8 @@ void npu_prog_clear_image(struct npu_prog *p);
 
 /* npu_conv_prog.c */
 uint32_t npu_prec_bits(enum npu_prec prec);
+/* For messages; of any value. */
+const char *npu_prec_name(enum npu_prec prec);
 /* Of types that fill bytes. */
 size_t npu_prec_bytes(enum npu_prec prec);
 uint32_t npu_kernel_group(enum npu_prec in);

@@ -69,6 +69,9 @@ bool npu_product_types_fit(const struct npu_tensor *x, const struct npu_weights 
 			   const struct npu_tensor *y);
 bool npu_act_folds(enum npu_act act, const struct npu_tensor *y);
 
+/* npu_rec_ew.c: for messages; of any value */
+const char *npu_act_name(enum npu_act act);
+
 /* npu_rec_matmul.c: the same as npu_rec_ew.c */
 int npu_rec_matmul_tasks(struct npu_rec *rec, const struct npu_tensor *x,
 			 const struct npu_weights *w, struct npu_tensor *y,

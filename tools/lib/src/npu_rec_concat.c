@@ -38,8 +38,8 @@ static int check_part(struct npu_rec *rec, const struct concat *c, uint32_t i, u
 	struct npu_tensor place;
 
 	if (t->type != y->type)
-		return npu_rec_fail(rec, -EINVAL, "%s: part %u has type %d, the result %d", c->name, i,
-				    t->type, y->type);
+		return npu_rec_fail(rec, -EINVAL, "%s: part %u is %s, the result %s", c->name, i,
+				    npu_prec_name(t->type), npu_prec_name(y->type));
 	if ((c->rows ? t->cols != y->cols : t->rows != y->rows) ||
 	    at + length(c, c->part[i]) > length(c, c->y))
 		return npu_rec_fail(rec, -EINVAL, "%s: part %u of %u x %u does not fit %u x %u", c->name, i,

@@ -28,12 +28,13 @@ static int check_types(struct npu_rec *rec, const struct conv *c)
 	if (!c->w->kw)
 		return npu_rec_fail(rec, -EINVAL, "conv: the weights are those of a matrix");
 	if (!npu_product_types_fit(c->x, c->w, c->y))
-		return npu_rec_fail(rec, -EINVAL, "conv: no mode for x of type %d, %sweights of %d%s, y of %d",
-				    c->x->shape.type, c->w->depthwise ? "depthwise " : "", c->w->type,
-				    c->w->rq.scale ? " requantised" : "", c->y->shape.type);
+		return npu_rec_fail(rec, -EINVAL, "conv: no mode for x of %s, %sweights of %s%s, y of %s",
+				    npu_prec_name(c->x->shape.type), c->w->depthwise ? "depthwise " : "",
+				    npu_prec_name(c->w->type), c->w->rq.scale ? " requantised" : "",
+				    npu_prec_name(c->y->shape.type));
 	if (!npu_act_folds(c->act, c->y))
-		return npu_rec_fail(rec, -EINVAL, "conv: activation %d cannot be folded into y of type %d",
-				    c->act, c->y->shape.type);
+		return npu_rec_fail(rec, -EINVAL, "conv: %s cannot be folded into y of %s",
+				    npu_act_name(c->act), npu_prec_name(c->y->shape.type));
 	return 0;
 }
 

@@ -21,8 +21,8 @@ static int check(struct npu_rec *rec, const struct enlarge *e)
 	uint64_t in = (uint64_t)e->width * e->height;
 
 	if (x->type != y->type || (x->type != NPU_PREC_INT8 && x->type != NPU_PREC_FP16))
-		return npu_rec_fail(rec, -EINVAL, "enlarge: no mode for type %d to %d", x->type,
-				    y->type);
+		return npu_rec_fail(rec, -EINVAL, "enlarge: no mode for %s to %s", npu_prec_name(x->type),
+				    npu_prec_name(y->type));
 	if (!e->times_x || !e->times_y || e->times_x > MAX_TIMES || e->times_y > MAX_TIMES)
 		return npu_rec_fail(rec, -EINVAL, "enlarge: %u x %u times is not 1 to %u", e->times_x,
 				    e->times_y, MAX_TIMES);

@@ -29,8 +29,8 @@ static int check(struct npu_rec *rec, const struct ew *e)
 	const struct npu_shape *a = &e->a->shape, *b = &e->b->shape, *y = &e->y->shape;
 
 	if (!type_fits(e))
-		return npu_rec_fail(rec, -EINVAL, "%s: no mode for types %d and %d to %d", e->name,
-				    a->type, b->type, y->type);
+		return npu_rec_fail(rec, -EINVAL, "%s: no mode for %s and %s to %s", e->name,
+				    npu_prec_name(a->type), npu_prec_name(b->type), npu_prec_name(y->type));
 	if (a->rows != y->rows || a->cols != y->cols || b->cols != a->cols ||
 	    (b->rows != a->rows && b->rows != 1))
 		return npu_rec_fail(rec, -EINVAL, "%s: %u x %u and %u x %u to %u x %u do not fit",
@@ -216,15 +216,21 @@ static int append_gated(struct npu_rec *rec, const char *name, const struct npu_
 	return ret;
 }
 
+const char *npu_act_name(enum npu_act act)
+{
+	static const char * const name[] = {
+		[NPU_ACT_NONE] = "no activation", [NPU_ACT_RELU] = "relu", [NPU_ACT_SIGMOID] = "sigmoid",
+		[NPU_ACT_TANH] = "tanh", [NPU_ACT_EXP] = "exp", [NPU_ACT_SILU] = "silu",
+		[NPU_ACT_GELU] = "gelu", [NPU_ACT_SIN] = "sin", [NPU_ACT_COS] = "cos",
+		[NPU_ACT_SQRT] = "sqrt", [NPU_ACT_RSQRT] = "rsqrt", [NPU_ACT_RECIPROCAL] = "reciprocal",
+	};
+
+	return (unsigned int)act < ARRAY_SIZE(name) ? name[act] : "an unknown activation";
+}
+
 int npu_rec_act(struct npu_rec *rec, enum npu_act act, const struct npu_tensor *x,
 		struct npu_tensor *y)
 {
-	static const char * const name[] = {
-		[NPU_ACT_SIGMOID] = "sigmoid", [NPU_ACT_TANH] = "tanh", [NPU_ACT_EXP] = "exp",
-		[NPU_ACT_SIN] = "sin", [NPU_ACT_COS] = "cos", [NPU_ACT_SQRT] = "sqrt",
-		[NPU_ACT_RSQRT] = "rsqrt", [NPU_ACT_RECIPROCAL] = "reciprocal",
-	};
-
 	int ret = npu_rec_begin(rec, "act");
 
 	if (ret)
@@ -234,8 +240,8 @@ int npu_rec_act(struct npu_rec *rec, enum npu_act act, const struct npu_tensor *
 	if (act == NPU_ACT_GELU)
 		return append_gated(rec, "gelu", npu_table_normal(), x, y);
 	if (!npu_table_of(act))
-		return npu_rec_fail(rec, -EINVAL, "act: no table for activation %d", act);
-	return append(rec, &(struct ew){ name[act], NPU_EW_TABLE, x, x, y, npu_table_of(act) });
+		return npu_rec_fail(rec, -EINVAL, "act: no table for %s", npu_act_name(act));
+	return append(rec, &(struct ew){ npu_act_name(act), NPU_EW_TABLE, x, x, y, npu_table_of(act) });
 }
 
 int npu_rec_table(struct npu_rec *rec, const struct npu_table *table, const struct npu_tensor *x,

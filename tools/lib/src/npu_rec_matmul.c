@@ -46,9 +46,10 @@ static int check(struct npu_rec *rec, const struct npu_tensor *x, const struct n
 		return npu_rec_fail(rec, -EINVAL, "matmul: the weights are those of a convolution");
 	if (!npu_product_types_fit(x, w, y))
 		return npu_rec_fail(rec, -EINVAL,
-				    "matmul: no mode for x of type %d, weights of %d%s%s, y of %d",
-				    x->shape.type, w->type, w->rq.scale ? " requantised" : "",
-				    w->has_bias ? " with bias" : "", y->shape.type);
+				    "matmul: no mode for x of %s, weights of %s%s%s, y of %s",
+				    npu_prec_name(x->shape.type), npu_prec_name(w->type),
+				    w->rq.scale ? " requantised" : "", w->has_bias ? " with bias" : "",
+				    npu_prec_name(y->shape.type));
 	if (x->shape.rows != y->shape.rows || x->shape.cols != w->k || y->shape.cols != w->n)
 		return npu_rec_fail(rec, -EINVAL,
 				    "matmul: x %u x %u, weights %u x %u, y %u x %u do not fit",
@@ -57,11 +58,11 @@ static int check(struct npu_rec *rec, const struct npu_tensor *x, const struct n
 	if (npu_tensor_overlap(x, y))
 		return npu_rec_fail(rec, -EINVAL, "matmul: x and y share memory");
 	if ((y->shape.type == NPU_PREC_INT8 || y->shape.type == NPU_PREC_BF16) && w->k > w->k_step)
-		return npu_rec_fail(rec, -EINVAL, "matmul: no mode for y of type %d of %u columns, more than %u",
-				    y->shape.type, w->k, NPU_TASK_MAX_K);
+		return npu_rec_fail(rec, -EINVAL, "matmul: no mode for y of %s of %u columns, more than %u",
+				    npu_prec_name(y->shape.type), w->k, NPU_TASK_MAX_K);
 	if (opts && !npu_act_folds(opts->act, y))
-		return npu_rec_fail(rec, -EINVAL, "matmul: activation %d cannot be folded into y of type %d",
-				    opts->act, y->shape.type);
+		return npu_rec_fail(rec, -EINVAL, "matmul: %s cannot be folded into y of %s",
+				    npu_act_name(opts->act), npu_prec_name(y->shape.type));
 	return 0;
 }
 

@@ -204,8 +204,8 @@ static int check(struct npu_rec *rec, const char *name, const struct npu_tensor 
 	const struct npu_shape *a = &x->shape, *b = &y->shape;
 
 	if (a->type != NPU_PREC_FP16 || b->type != NPU_PREC_FP16)
-		return npu_rec_fail(rec, -EINVAL, "%s: no mode for type %d to %d", name, a->type,
-				    b->type);
+		return npu_rec_fail(rec, -EINVAL, "%s: no mode for %s to %s", name, npu_prec_name(a->type),
+				    npu_prec_name(b->type));
 	if (a->rows != b->rows || a->cols != b->cols || !row_fits(opts->gamma, x, y) ||
 	    !row_fits(opts->beta, x, y))
 		return npu_rec_fail(rec, -EINVAL, "%s: %u x %u to %u x %u, or a row, do not fit", name,

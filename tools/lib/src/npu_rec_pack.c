@@ -152,8 +152,8 @@ static int check(struct npu_rec *rec, const struct npu_tensor *x, const struct n
 	const struct npu_shape *a = &x->shape, *b = &y->shape;
 
 	if (a->type != b->type || (a->type != NPU_PREC_FP16 && a->type != NPU_PREC_INT8))
-		return npu_rec_fail(rec, -EINVAL, "transpose: no mode for type %d to %d", a->type,
-				    b->type);
+		return npu_rec_fail(rec, -EINVAL, "transpose: no mode for %s to %s", npu_prec_name(a->type),
+				    npu_prec_name(b->type));
 	if (a->rows != b->cols || a->cols != b->rows)
 		return npu_rec_fail(rec, -EINVAL, "transpose: %u x %u to %u x %u do not fit", a->rows,
 				    a->cols, b->rows, b->cols);

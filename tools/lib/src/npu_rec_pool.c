@@ -47,7 +47,8 @@ static int check(struct npu_rec *rec, const struct pool *p)
 	if (p->pool > NPU_POOL_MIN)
 		return npu_rec_fail(rec, -EINVAL, "pool: no method %d", p->pool);
 	if (x->type != y->type || (x->type != NPU_PREC_INT8 && x->type != NPU_PREC_FP16))
-		return npu_rec_fail(rec, -EINVAL, "pool: no mode for type %d to %d", x->type, y->type);
+		return npu_rec_fail(rec, -EINVAL, "pool: no mode for %s to %s", npu_prec_name(x->type),
+				    npu_prec_name(y->type));
 	if (!p->out_w || !out_h || !side_fits(&p->sx) || !side_fits(&p->sy))
 		return npu_rec_fail(rec, -EINVAL, "pool: no such window over %u x %u", p->win->in_w,
 				    p->win->in_h);

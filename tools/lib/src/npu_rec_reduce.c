@@ -19,8 +19,8 @@ static int check(struct npu_rec *rec, const char *name, const struct npu_tensor 
 
 	if (x->shape.type != NPU_PREC_FP16 ||
 	    (out != NPU_PREC_FP16 && !(wide && out == NPU_PREC_FP32)))
-		return npu_rec_fail(rec, -EINVAL, "%s: no mode for type %d to %d", name,
-				    x->shape.type, out);
+		return npu_rec_fail(rec, -EINVAL, "%s: no mode for %s to %s", name,
+				    npu_prec_name(x->shape.type), npu_prec_name(out));
 	if (x->shape.rows != y->shape.rows || y->shape.cols != 1)
 		return npu_rec_fail(rec, -EINVAL, "%s: %u x %u to %u x %u do not fit", name,
 				    x->shape.rows, x->shape.cols, y->shape.rows, y->shape.cols);

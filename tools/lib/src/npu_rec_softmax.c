@@ -136,8 +136,8 @@ static int check(struct npu_rec *rec, const struct npu_tensor *x, const struct n
 	const struct npu_shape *a = &x->shape, *b = &y->shape;
 
 	if (a->type != NPU_PREC_FP16 || b->type != NPU_PREC_FP16)
-		return npu_rec_fail(rec, -EINVAL, "softmax: no mode for type %d to %d", a->type,
-				    b->type);
+		return npu_rec_fail(rec, -EINVAL, "softmax: no mode for %s to %s", npu_prec_name(a->type),
+				    npu_prec_name(b->type));
 	if (a->rows != b->rows || a->cols != b->cols || (opts->causal && a->rows > a->cols))
 		return npu_rec_fail(rec, -EINVAL, "softmax: %u x %u to %u x %u do not fit%s", a->rows,
 				    a->cols, b->rows, b->cols, opts->causal ? " a causal mask" : "");

@@ -156,7 +156,7 @@ static void test_refused_concat(struct npu_dev *dev)
 	const struct npu_shape long_one = { F16, 4, 25 }, tall = { F16, 8, 12 }, other = { F16, 5, 24 };
 
 	refuse_concat(dev, "no multiple of 8", false, &half, &right);
-	refuse_concat(dev, "has type", false, &byte, &right);
+	refuse_concat(dev, "part 0 is INT8", false, &byte, &right);
 	refuse_concat(dev, "does not fit", false, &half, &other);
 	refuse_concat(dev, "does not fit", true, &half, &right);
 	refuse_concat(dev, "the result has 25", false, &(struct npu_shape){ F16, 4, 8 }, &long_one);

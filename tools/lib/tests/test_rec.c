@@ -422,6 +422,19 @@ static int try_matmul(struct npu_dev *dev, struct npu_tensor *x, struct npu_weig
 	return ret;
 }
 
+static int try_act(struct npu_dev *dev, enum npu_act act, struct npu_tensor *x, const char *word)
+{
+	struct npu_rec *rec;
+	int ret;
+
+	npu_rec_new(dev, NULL, &rec);
+	ret = npu_rec_act(rec, act, x, x);
+	if (!strstr(npu_rec_message(rec), word))
+		ret = 1;
+	npu_rec_free(rec);
+	return ret;
+}
+
 static void test_refused(struct npu_dev *dev)
 {
 	static const int8_t src[64 * 64];
@@ -437,8 +450,13 @@ static void test_refused(struct npu_dev *dev)
 	npu_tensor_new(dev, NPU_PREC_INT8, 8, 64, &y8);
 	npu_tensor_new(dev, NPU_PREC_INT32, 4, 64, &small);
 	npu_tensor_view(y, 0, 8, 0, 32, &part);
-	tap_ok(try_matmul(dev, half, w, y, "no mode") == -EINVAL, "fp16 by int8");
-	tap_ok(try_matmul(dev, x, w, y8, "no mode") == -EINVAL, "int8 result, no requantisation");
+	tap_ok(try_matmul(dev, half, w, y, "no mode for x of FP16, weights of INT8, y of INT32") == -EINVAL,
+	       "fp16 by int8");
+	tap_ok(try_matmul(dev, x, w, y8, "x of INT8, weights of INT8, y of INT8") == -EINVAL,
+	       "int8 result, no requantisation");
+	tap_ok(try_act(dev, NPU_ACT_RELU, half, "no table for relu") == -EINVAL &&
+	       try_act(dev, (enum npu_act)99, half, "no table for an unknown activation") == -EINVAL,
+	       "activations without a table");
 	tap_ok(try_matmul(dev, x, w, part, "do not fit") == -EINVAL, "too few columns");
 	tap_ok(try_matmul(dev, x, w, small, "do not fit") == -EINVAL, "too few rows");
 	npu_rec_new(dev, NULL, &rec);
