@@ -33,6 +33,22 @@ extern "C" {
  * look. How work ended is an enum npu_cause, which npu_strcause() has in words.
  */
 
+/* ---- version ------------------------------------------------------------ */
+
+/**
+ * NPU_LIBRARY_VERSION - version that these headers belong to
+ */
+#define NPU_LIBRARY_VERSION	"0.1"
+
+/**
+ * npu_library_version - version of the library that runs
+ *
+ * Not that of the driver, which npu_version() tells.
+ *
+ * Return: as %NPU_LIBRARY_VERSION of the headers that the library was built with.
+ */
+const char *npu_library_version(void);
+
 /* ---- device ------------------------------------------------------------ */
 
 struct npu_dev;

@@ -17,6 +17,11 @@ _Static_assert(sizeof(struct npu_range) == sizeof(struct drm_rocket_bo_range) &&
 	       offsetof(struct npu_range, size) == offsetof(struct drm_rocket_bo_range, size),
 	       "passed on as it is");
 
+const char *npu_library_version(void)
+{
+	return NPU_LIBRARY_VERSION;
+}
+
 uint64_t npu_features(struct npu_dev *dev)
 {
 	return npu_dev_features(dev);

@@ -38,7 +38,8 @@ build() {
 	{
 		if (argc > 1)
 			return !argv[1] || layer(NULL, NULL, NULL, NULL);
-		return strcmp(npu_strcause(npu_cause_of_errno(0)), "done");
+		return strcmp(npu_strcause(npu_cause_of_errno(0)), "done") ||
+		       strcmp(npu_library_version(), NPU_LIBRARY_VERSION);
 	}
 	END
 	# shellcheck disable=SC2046,SC2086 # words
@@ -68,7 +69,9 @@ static() { build "$stage/static" "$(pc --static --libs)" -static && "$stage/stat
 hides_libdrm() { ! pc --libs | grep -e -ldrm; }
 
 same_version() {
-	[ "$(pc --modversion)" = "$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' "$here/../../../dkms.conf")" ]
+	version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' "$here/../../../dkms.conf")
+	[ "$(pc --modversion)" = "$version" ] &&
+		grep -qx "#define NPU_LIBRARY_VERSION.\"$version\"" "$stage/usr/include/librknpu/npu.h"
 }
 
 rm -rf "$stage"
