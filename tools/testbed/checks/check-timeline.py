@@ -79,6 +79,10 @@ def check_formats(program):
     check(abs(jobs[0][1] - jobs[1][0]) < 0.01, "a job ends where the next one starts")
     check("rknpu:rknpu_job_start" in perf and run(program, perf, "--json").stdout == expected, "that of perf script, too")
     check(command != TRACEFS and run(program, command, "--json").stdout == expected, "and that of trace-cmd report")
+    named = TRACEFS.replace("prog-125", "p\033[2J\u0080g-125")
+    for name, form in (("table", []), ("picture", ["--svg"])):
+        text = run(program, named, *form).stdout
+        check("(p?[2J?g-125)" in text and "\033" not in text, f"the {name} has no name that is a command for a terminal")
     nothing = run(program, "no recording\n")
     check(nothing.returncode != 0 and "no event" in nothing.stderr, "a text without events is an error")
 
