@@ -116,7 +116,7 @@ check-dump: ## a dump of each failure, made in a guest, and what npu-dump reads 
 check-bench: ## npu-bench with its smallest products in a guest that counts instructions
 	@$(CHECKS)/check-bench $(ARGS)
 
-check-top: ## what npu-top shows while two clients compute in a guest
+check-top: ## what npu-top shows while two clients compute in a guest, and on a terminal
 	@$(CHECKS)/check-top $(ARGS)
 
 check-readers: ## what Debian's glances, perf and nvtop show of clients in a guest

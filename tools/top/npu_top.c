@@ -7,11 +7,14 @@
  * is from devfreq, for everybody.
  */
 #include <ctype.h>
+#include <curses.h>
 #include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
 #include <glob.h>
 #include <limits.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,8 +22,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "npu_term.h"
 
 #define CORES		8
 #define CLIENTS		256
@@ -271,11 +272,15 @@ static double core_load(const struct sample *before, const struct sample *s, uns
 
 static const struct sample *sort_before, *sort_now;
 
+/* The busiest first; of equals the oldest, so that idle ones keep their places. */
 static int by_use(const void *a, const void *b)
 {
 	double x = use_of(sort_before, sort_now, a).all, y = use_of(sort_before, sort_now, b).all;
+	uint64_t i = ((const struct client *)a)->id, j = ((const struct client *)b)->id;
 
-	return x < y ? 1 : x > y ? -1 : 0;
+	if (x != y)
+		return x < y ? 1 : -1;
+	return i > j ? 1 : i < j ? -1 : 0;
 }
 
 static void sort(const struct sample *before, struct sample *s)
@@ -381,15 +386,22 @@ static void print_all(FILE *f, const struct sample *before, const struct sample 
 
 static void draw(const struct sample *before, const struct sample *s)
 {
-	char *text = NULL;
+	char *text = NULL, *at;
 	size_t length;
 	FILE *f = open_memstream(&text, &length);
 
 	if (!f)
 		return;
-	print_all(f, before, s, npu_term_columns());
+	print_all(f, before, s, COLS);
 	fclose(f);
-	npu_term_draw(text);
+	erase();
+	at = text;
+	for (int row = 0; *at && row < LINES; row++) {
+		length = strcspn(at, "\n");
+		mvaddnstr(row, 0, at, length < (size_t)COLS ? (int)length : COLS);
+		at += length + !!at[length];
+	}
+	refresh();
 	free(text);
 }
 
@@ -435,15 +447,48 @@ static int say_nothing_seen(void)
 	return 1;
 }
 
-/* False when it is to end. */
+static volatile sig_atomic_t is_ended;
+
+static void end(int signal)
+{
+	(void)signal;
+	is_ended = 1;
+}
+
+/* Those of ncurses, which has two of these, end the program as if it had failed. */
+static void catch_signals(void)
+{
+	static const int which[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	struct sigaction a = { .sa_handler = end };
+
+	for (unsigned int i = 0; i < sizeof(which) / sizeof(which[0]); i++)
+		sigaction(which[i], &a, NULL);
+}
+
+static bool is_hung_up(void)
+{
+	struct pollfd p = { .fd = STDIN_FILENO };
+
+	return poll(&p, 1, 0) > 0;
+}
+
+/* False when it is to end. @s is NULL as long as there is nothing to show. */
 static bool wait_on_screen(const struct sample *before, const struct sample *s, uint64_t until_ns)
 {
-	enum npu_term_event event;
+	for (uint64_t at = now(); at < until_ns && !is_ended; at = now()) {
+		int key;
 
-	while ((event = npu_term_wait(until_ns)) == NPU_TERM_RESIZED)
-		if (s)
+		timeout((until_ns - at + 999999) / 1000000);
+		key = getch();
+		if (key == 'q' || key == 'Q')
+			return false;
+		if (key == KEY_RESIZE && s)
 			draw(before, s);
-	return event == NPU_TERM_TIME;
+		/* Without a terminal it returns at once, and would forever. */
+		if (key == ERR && is_hung_up())
+			return false;
+	}
+	return !is_ended;
 }
 
 static int run_on_screen(struct sample *before, struct sample *s, double seconds)
@@ -452,7 +497,10 @@ static int run_on_screen(struct sample *before, struct sample *s, double seconds
 	struct sample *other;
 	int ret = 0;
 
-	npu_term_open();
+	catch_signals();
+	cbreak();
+	noecho();
+	curs_set(0);
 	while (wait_on_screen(s, shown, before->at_ns + (uint64_t)(seconds * SECOND))) {
 		take(s);
 		if (!s->cores) {
@@ -461,14 +509,12 @@ static int run_on_screen(struct sample *before, struct sample *s, double seconds
 		}
 		sort(before, s);
 		draw(before, s);
-		if (ferror(stdout))
-			break;
 		shown = s;
 		other = before;
 		before = s;
 		s = other;
 	}
-	npu_term_close();
+	endwin();
 	return ret ? say_nothing_seen() : 0;
 }
 
@@ -521,7 +567,8 @@ int main(int argc, char **argv)
 	take(&samples[0]);
 	if (!samples[0].cores)
 		return say_nothing_seen();
-	if (isatty(STDOUT_FILENO) && !once && !json)
+	/* A terminal that terminfo does not know gets one look below the other. */
+	if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && !once && !json && newterm(NULL, stdout, stdin))
 		return run_on_screen(&samples[0], &samples[1], seconds);
 	return run(&samples[0], &samples[1], once, json, seconds);
 }
