@@ -21,6 +21,9 @@ SEED ?= 1
 
 export RKNPU_KERNEL := $(KERNEL)
 export CMD
+# By this the test that a target starts is known to `make status`.
+export RKNPU_TARGET = $@$(foreach v,ARGS GROUPS KERNELS PROGRAM CASE BOOT DIR CONFIG NAME RUNTIME,$(if $($(v)), $(v)=$($(v))))$(if \
+	$(filter-out 7.3,$(KERNEL)), KERNEL=$(KERNEL))
 CROSS := CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar
 KVARS := $(foreach v,W C CF KCFLAGS RKNPU_VENDOR,$(if $($(v)),$(v)=$($(v))))
 
@@ -54,6 +57,9 @@ check-all: ## all that CI runs: also old kernels, detectors, long tests
 check-one: ## one program of the selftests: PROGRAM=rknpu_exec [CASE=one_job] [BOOT=dt] [ARGS='--param ...']
 	@test -n "$(PROGRAM)" || { echo 'usage: make check-one PROGRAM=rknpu_exec [CASE=one_job] [BOOT=dt]' >&2; exit 2; }
 	@$(BIN)/one $(PROGRAM) '$(CASE)' '$(BOOT)' $(ARGS)
+
+status: ## on which commit each test passed last, and which have not run on this one
+	@$(BIN)/status
 
 ## Parts of `make check` or `make check-all`:
 

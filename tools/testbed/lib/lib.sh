@@ -20,6 +20,9 @@ RK_CACHE=$(cd -- "$RK_CACHE" && pwd)
 RK_LOGS=$RK_CACHE/logs
 export RK_CCACHE=$RK_CACHE/ccache
 
+# shellcheck source-path=SCRIPTDIR source=ran.sh
+. "$RK_TESTBED/lib/ran.sh" "$@"
+
 rk_on_root() { [ "$(id -u)" = 0 ]; }
 rk_hash() { sha256sum | cut -c1-16; }
 
@@ -80,7 +83,7 @@ rk_wait_any() {
 	return $rc
 }
 
-trap rk_cleanup EXIT
+trap 'rk_note_run $?; rk_cleanup' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 trap 'exit 129' HUP
