@@ -63,7 +63,7 @@ status: ## on which commit each test passed last, and which have not run on this
 
 ## Parts of `make check` or `make check-all`:
 
-lint: ## checkpatch, shellcheck, sparse, W=1, names in the documentation
+lint: ## checkpatch, shellcheck, sparse, W=1, clang's analyzer, coccinelle, names in the documentation
 	@$(CHECKS)/lint
 
 qtest: ## the model's own tests

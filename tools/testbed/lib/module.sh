@@ -83,7 +83,7 @@ rk_module() {
 		dst+=-$RKNPU_COMPILER
 	fi
 	if [ $# -gt 0 ]; then
-		dst+=-$(printf '%s\n' "$@" | tr -c 'A-Za-z0-9' - | sed 's/-*$//')
+		dst+=-$(printf '%s\n' "$@" | grep -v '^CHECK' | tr -c 'A-Za-z0-9' - | sed 's/-*$//')
 		rk_remove "$dst"
 	fi
 	# Threads that count at once lose counts, and gcov takes differences of them. The kernel's own test for this
@@ -97,7 +97,7 @@ rk_module() {
 	log=$RK_MODULE_LOG
 	case " $* " in *" C="*)
 		rk_sparse "$(rk_kdir "$RK_KERNEL")"
-		set -- "$@" "CHECK=$RK_SPARSE"
+		case " $* " in *" CHECK="*) ;; *) set -- "$@" "CHECK=$RK_SPARSE" ;; esac
 		;;
 	esac
 	set -- "${RK_CC_VARS[@]+"${RK_CC_VARS[@]}"}" "$@"

@@ -240,7 +240,7 @@ static struct rknpu_bo_range *rknpu_rocket_read_ranges(struct drm_device *dev, u
 
 	ranges = memdup_array_user(u64_to_user_ptr(array), count, sizeof(*ranges));
 	if (IS_ERR(ranges))
-		drm_dbg_ratelimited(dev, "ranges: error %ld\n", PTR_ERR(ranges));
+		drm_dbg_ratelimited(dev, "ranges: error %pe\n", ranges);
 	return ranges;
 }
 
