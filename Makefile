@@ -98,6 +98,9 @@ check-debug: ## more of them on a kernel with KASAN, lockdep, kmemleak ..., with
 coverage: ## lines and branches of the module that the guest tests run, per file
 	@$(BIN)/coverage $(ARGS) $(GROUPS)
 
+mutate: ## mistakes made in the driver on purpose, N=20 chosen by SEED=1, and which of them no test notices
+	@$(BIN)/mutate $(or $(N),20) $(or $(SEED),1)
+
 check-kcsan: ## some of them on a kernel with the race detector
 	@$(BIN)/check --debug kcsan-exec kcsan-sched
 
