@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -227,6 +228,59 @@ RK_TEST_F(limits, refused_for_all_is_not_the_files,
 	n = fill(self->other, &err);
 	EXPECT_EQ(-ENOMEM, err);
 	EXPECT_TRUE(is_full(limit, n * (uint64_t)MIB, rk_stat("table_bytes") - tables + RK_PAGE));
+}
+
+#define REFUSED_CLIENTS	3
+#define LOOKS		30000
+
+static void ask_for_too_much(uint32_t size)
+{
+	uint32_t handle;
+	int fd = rk_open();
+
+	for (;;)
+		create(fd, size, &handle);
+}
+
+/* As rk_stat("bo_bytes"), as fast as can be. */
+static long long look_at_bytes(int stats)
+{
+	char text[4096], *line;
+	ssize_t n = pread(stats, text, sizeof(text) - 1, 0);
+
+	if (n < 0)
+		return -errno;
+	text[n] = '\0';
+	line = strstr(text, "bo_bytes ");
+	return line ? atoll(line + strlen("bo_bytes ")) : -ENOENT;
+}
+
+RK_TEST_F_TIMEOUT(limits, refused_is_not_counted, 120,
+		  "what is too much is not counted for a moment either, so nobody else is refused for it")
+{
+	pid_t pid[REFUSED_CLIENTS];
+	uint64_t limit;
+	int beyond = 0, stats = open("/sys/kernel/debug/rknpu/stats", O_RDONLY);
+
+	REQUIRE_PAGES();
+	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, 0, &limit));
+	ASSERT_EQ(75, set_percent(ALL_PERCENT, 3));
+	for (int i = 0; i < REFUSED_CLIENTS; i++) {
+		pid[i] = fork();
+		ASSERT_LE(0, pid[i]);
+		if (!pid[i])
+			ask_for_too_much(limit / 2);
+	}
+	ASSERT_TRUE(rk_stat_settles("vms", 2 + REFUSED_CLIENTS));
+	for (int i = 0; i < LOOKS; i++)
+		beyond += look_at_bytes(stats) != self->bytes;
+	close(stats);
+	/* The instant is short: of so many looks about one would meet it. */
+	EXPECT_EQ(0, beyond);
+	for (int i = 0; i < REFUSED_CLIENTS; i++) {
+		kill(pid[i], SIGKILL);
+		EXPECT_EQ(pid[i], waitpid(pid[i], NULL, 0));
+	}
 }
 
 RK_TEST_F(limits, follow_the_bo, "a BO that lives on outside its file is still counted, once")

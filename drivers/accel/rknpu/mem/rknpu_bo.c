@@ -55,12 +55,17 @@ void rknpu_account_init(struct rknpu_account *account, struct rknpu_mem *mem,
 	account->release = release;
 }
 
+/* What does not fit is not in @count for a moment either: others would be refused for it. */
 static bool rknpu_mem_add_pages(atomic_long_t *count, unsigned long pages, unsigned int percent)
 {
-	if (atomic_long_add_return(pages, count) <= rknpu_mem_limit(percent))
-		return true;
-	atomic_long_sub(pages, count);
-	return false;
+	unsigned long limit = rknpu_mem_limit(percent);
+	long old = atomic_long_read(count);
+
+	do {
+		if (pages > limit || old > limit - pages)
+			return false;
+	} while (!atomic_long_try_cmpxchg(count, &old, old + pages));
+	return true;
 }
 
 /* -ENOMEM: the account, or all together, would have too much. */

@@ -19,12 +19,16 @@
 #include "rknpu_params.h"
 #include "rknpu_user.h"
 
-static bool rknpu_client_charge(atomic_t *count, u32 n, int max)
+/* What does not fit is not in @count for a moment either: others would be refused for it. */
+static bool rknpu_client_charge(atomic_t *count, u32 n, u32 max)
 {
-	if (atomic_add_return(n, count) <= max)
-		return true;
-	atomic_sub(n, count);
-	return false;
+	int old = atomic_read(count);
+
+	do {
+		if (n > max || old > max - n)
+			return false;
+	} while (!atomic_try_cmpxchg(count, &old, old + n));
+	return true;
 }
 
 /* At most RKNPU_CLIENT_MAX_JOBS, so the sum of their tasks fits an int. */
