@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -548,67 +547,6 @@ RK_TEST_F_TIMEOUT(limits, number_of_jobs_of_a_file, 180, "a file can queue jobs 
 		SKIP(return, "the job that hangs was given up before so many were queued");
 	EXPECT_EQ(-EBUSY, ret);
 	rk_client_fini(&c);
-}
-
-/* More than it takes to have as many jobs as the device may. */
-#define FULL_FILES	16
-/* The longest deadline. */
-#define LONGEST_MS	60000
-
-static int fill_with_jobs(struct rk_client *c, struct drm_rocket_job_ext *jobs, uint32_t n,
-			  uint64_t max)
-{
-	int ret = 0;
-
-	for (uint64_t i = 0; i < max && !ret; i += n)
-		ret = rk_submit_ext(c->fd, jobs, n, NULL);
-	return ret;
-}
-
-RK_TEST_F_TIMEOUT(limits, number_of_jobs_of_all_files, 300,
-		  "all files together can queue jobs up to the device's limit")
-{
-	static struct drm_rocket_task t[JOB_TASKS];
-	static struct drm_rocket_job_ext jobs[1024];
-	uint64_t max = rk_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_JOBS);
-	uint64_t all = rk_param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_JOBS);
-	struct pollfd room = { .events = POLLOUT };
-	struct rk_client c[FULL_FILES];
-	uint32_t files = all / max;
-	int ret = 0;
-
-	RK_REQUIRE_MODEL();
-	if (rk_slow() > 1)
-		SKIP(return, "jobs that hang would be given up before so many were queued");
-	ASSERT_LT(files, FULL_FILES);
-	ASSERT_EQ(0, max % ARRAY_SIZE(jobs));
-	rk_module_param("max_job_ms", LONGEST_MS);
-	/* All do: if one is given up while others are queued, the next one hangs. */
-	rk_fault_arm(0, NPU_FAULT_HANG, 0, 0);
-	for (uint32_t i = 0; i <= files; i++) {
-		ASSERT_EQ(0, queue_init(&c[i], t, &jobs[0]));
-		jobs[0].timeout_ns = LONGEST_MS * RK_MS;
-		for (size_t k = 1; k < ARRAY_SIZE(jobs); k++)
-			jobs[k] = jobs[0];
-		if (i < files) {
-			ASSERT_EQ(0, fill_with_jobs(&c[i], jobs, ARRAY_SIZE(jobs), max));
-		}
-	}
-	/* No more than were given up, of the file that has none. */
-	room.fd = c[files].fd;
-	for (int i = 0; i < FULL_FILES && !ret; i++)
-		ret = rk_submit_ext(c[files].fd, jobs, 1, NULL);
-	EXPECT_EQ(-EBUSY, ret);
-	/* Those of a file that goes make room. */
-	EXPECT_EQ(0, poll(&room, 1, 0));
-	rk_client_fini(&c[files - 1]);
-	EXPECT_EQ(1, poll(&room, 1, 60000));
-	EXPECT_EQ(0, rk_submit_ext(c[files].fd, jobs, 1, NULL));
-	for (uint32_t i = 0; i <= files; i++)
-		if (i != files - 1)
-			rk_client_fini(&c[i]);
-	rk_model_calm();
-	EXPECT_EQ(0, rk_run_on_every_core(self->other, 1));
 }
 
 RK_HARNESS_MAIN

@@ -37,7 +37,7 @@ RK_TEST_F(param, limits_are_told, "GET_PARAM tells this release's limits")
 	EXPECT_EQ(65536, rk_param(self->fd, DRM_ROCKET_PARAM_MAX_SUBMIT_HANDLES));
 	EXPECT_EQ(64, rk_param(self->fd, DRM_ROCKET_PARAM_MAX_JOB_SYNCS));
 	EXPECT_EQ(8192, rk_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_JOBS));
-	EXPECT_EQ(65536, rk_param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_JOBS));
+	EXPECT_EQ(65536, rk_param(self->fd, DRM_ROCKET_PARAM_MAX_USER_JOBS));
 	EXPECT_EQ(1048576, rk_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_TASKS));
 	EXPECT_EQ(1024, rk_param(self->fd, DRM_ROCKET_PARAM_RESULT_COUNT));
 	EXPECT_EQ(0x7ffff000, rk_param(self->fd, DRM_ROCKET_PARAM_MAX_BO_SIZE));

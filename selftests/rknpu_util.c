@@ -121,6 +121,19 @@ int rk_open(void)
 	return fd;
 }
 
+int rk_open_as(uid_t uid, int (*open)(void))
+{
+	uid_t self = getuid();
+	int fd;
+
+	if (setreuid(uid, -1))
+		return -errno;
+	fd = open();
+	if (setreuid(self, -1))
+		abort();
+	return fd;
+}
+
 const char *rk_path(void)
 {
 	return found_path;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stddef.h>
+#include <sys/types.h>
 #include <xf86drm.h>
 
 #include <drm/rocket_accel.h>
@@ -26,6 +27,11 @@
 
 /* An open file of the node whose driver is named "rocket", or a negative errno. */
 int rk_open(void);
+/*
+ * The same as root, but the file is that user's, as when one of its processes had opened it.
+ * @open: rk_open() or another one of them.
+ */
+int rk_open_as(uid_t uid, int (*open)(void));
 /* The path rk_open() found last. */
 const char *rk_path(void);
 /*

@@ -326,8 +326,9 @@ struct drm_rocket_job {
  * - %EFAULT: memory that cannot be read.
  * - %EBUSY: jobs that are not over have to end first: the file has as many as
  *   %DRM_ROCKET_PARAM_MAX_FILE_JOBS, or as many tasks as
- *   %DRM_ROCKET_PARAM_MAX_FILE_TASKS, or all files together have
- *   %DRM_ROCKET_PARAM_MAX_DEVICE_JOBS. poll() of the file waits for room.
+ *   %DRM_ROCKET_PARAM_MAX_FILE_TASKS, or half as many BO handles; or all files of its user
+ *   have %DRM_ROCKET_PARAM_MAX_USER_JOBS, or as many times the tasks or handles of one file.
+ *   poll() of the file waits for room.
  * - %EPIPE: the user of the file is banned, see %DRM_ROCKET_PARAM_BANNED_NS.
  * - %EINTR: the caller was killed.
  */
@@ -492,7 +493,7 @@ struct drm_rocket_fini_bo_ranges {
  * @DRM_ROCKET_PARAM_MAX_SUBMIT_HANDLES: BO handles in all jobs of one submit
  * @DRM_ROCKET_PARAM_MAX_JOB_SYNCS: syncobjs in one job
  * @DRM_ROCKET_PARAM_MAX_FILE_JOBS: jobs of one file that are not over
- * @DRM_ROCKET_PARAM_MAX_DEVICE_JOBS: jobs of all files that are not over
+ * @DRM_ROCKET_PARAM_MAX_USER_JOBS: jobs of all files of one user that are not over
  * @DRM_ROCKET_PARAM_RESULT_COUNT: how many of a file's newest jobs
  *	%DRM_IOCTL_ROCKET_WAIT_JOB knows
  * @DRM_ROCKET_PARAM_MAX_PRIORITY: greatest priority that the caller may use now
@@ -525,7 +526,7 @@ enum drm_rocket_param {
 	DRM_ROCKET_PARAM_MAX_SUBMIT_HANDLES = 13,
 	DRM_ROCKET_PARAM_MAX_JOB_SYNCS = 14,
 	DRM_ROCKET_PARAM_MAX_FILE_JOBS = 15,
-	DRM_ROCKET_PARAM_MAX_DEVICE_JOBS = 16,
+	DRM_ROCKET_PARAM_MAX_USER_JOBS = 16,
 	DRM_ROCKET_PARAM_RESULT_COUNT = 17,
 	/* 18 told the newest job, which could be another thread's. */
 	DRM_ROCKET_PARAM_MAX_PRIORITY = 19,

@@ -14,6 +14,7 @@
 
 #include "mem/rknpu_bo.h"
 #include "mem/rknpu_vm.h"
+#include "sched/rknpu_backlog.h"
 #include "sched/rknpu_limits.h"
 #include "sched/rknpu_sched.h"
 #include "rknpu_device.h"
@@ -107,8 +108,8 @@ static const u64 rknpu_rocket_constants[] = {
 	[DRM_ROCKET_PARAM_MAX_SUBMIT_HANDLES] = RKNPU_ROCKET_MAX_ALL_HANDLES,
 	[DRM_ROCKET_PARAM_MAX_JOB_SYNCS] = RKNPU_ROCKET_MAX_SYNCS,
 	[DRM_ROCKET_PARAM_MAX_FILE_JOBS] = RKNPU_CLIENT_MAX_JOBS,
-	[DRM_ROCKET_PARAM_MAX_DEVICE_JOBS] = RKNPU_DEVICE_MAX_JOBS,
 	[DRM_ROCKET_PARAM_MAX_FILE_TASKS] = RKNPU_CLIENT_MAX_TASKS,
+	[DRM_ROCKET_PARAM_MAX_USER_JOBS] = RKNPU_CLIENT_MAX_JOBS * RKNPU_USER_FILES,
 	[DRM_ROCKET_PARAM_RESULT_COUNT] = RKNPU_ROCKET_HISTORY_SIZE,
 };
 
@@ -267,7 +268,7 @@ static __poll_t rknpu_rocket_poll(struct file *filp, poll_table *wait)
 	struct drm_file *file = filp->private_data;
 	struct rknpu_rocket_file *rfile = file->driver_priv;
 
-	return drm_poll(filp, wait) | rknpu_client_poll(rfile->client, filp, wait);
+	return drm_poll(filp, wait) | rknpu_backlog_poll(rfile->client, filp, wait);
 }
 
 /* DRM_ACCEL_FOPS, but for the ioctls and poll(). */

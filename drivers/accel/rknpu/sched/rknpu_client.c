@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Owns clients: their lifetime, how many jobs they may have, and the core time they used. */
+/* Owns clients: their lifetime, and the core time they used. */
 #include <linux/capability.h>
 #include <linux/cleanup.h>
 #include <linux/device.h>
@@ -15,79 +15,10 @@
 #include <drm/drm_print.h>
 
 #include "hw/rknpu_rate.h"
+#include "rknpu_backlog.h"
 #include "rknpu_client.h"
 #include "rknpu_params.h"
 #include "rknpu_user.h"
-
-/* What does not fit is not in @count for a moment either: others would be refused for it. */
-static bool rknpu_client_charge(atomic_t *count, u32 n, u32 max)
-{
-	int old = atomic_read(count);
-
-	do {
-		if (n > max || old > max - n)
-			return false;
-	} while (!atomic_try_cmpxchg(count, &old, old + n));
-	return true;
-}
-
-/* At most RKNPU_CLIENT_MAX_JOBS, so the sum of their tasks fits an int. */
-int rknpu_client_charge_job(struct rknpu_client *client, u32 task_count)
-{
-	if (!rknpu_client_charge(&client->job_count, 1, RKNPU_CLIENT_MAX_JOBS))
-		return -EBUSY;
-	if (!rknpu_client_charge(&client->task_count, task_count, RKNPU_CLIENT_MAX_TASKS))
-		goto err_job;
-	if (!rknpu_client_charge(&client->sched->job_count, 1, RKNPU_DEVICE_MAX_JOBS))
-		goto err_tasks;
-	return 0;
-
-err_tasks:
-	atomic_sub(task_count, &client->task_count);
-err_job:
-	atomic_dec(&client->job_count);
-	return -EBUSY;
-}
-
-/* What the largest call of both uAPIs has. */
-#define RKNPU_CLIENT_ROOM_JOBS	1024
-#define RKNPU_CLIENT_ROOM_TASKS	65536
-
-static bool rknpu_client_has_room(const struct rknpu_client *client)
-{
-	return atomic_read(&client->job_count) <= RKNPU_CLIENT_MAX_JOBS - RKNPU_CLIENT_ROOM_JOBS &&
-	       atomic_read(&client->task_count) <=
-	       RKNPU_CLIENT_MAX_TASKS - RKNPU_CLIENT_ROOM_TASKS &&
-	       atomic_read(&client->sched->job_count) <=
-	       RKNPU_DEVICE_MAX_JOBS - RKNPU_CLIENT_ROOM_JOBS;
-}
-
-void rknpu_client_uncharge_job(struct rknpu_client *client, u32 task_count)
-{
-	struct rknpu_sched *sched = client->sched;
-
-	atomic_dec(&sched->job_count);
-	atomic_sub(task_count, &client->task_count);
-	atomic_dec(&client->job_count);
-	if (wq_has_sleeper(&sched->room) && rknpu_client_has_room(client))
-		wake_up_poll(&sched->room, EPOLLOUT | EPOLLWRNORM);
-}
-
-__poll_t rknpu_client_poll(struct rknpu_client *client, struct file *file, poll_table *wait)
-{
-	struct rknpu_sched *sched = client->sched;
-
-	poll_wait(file, &sched->room, wait);
-	/* Pairs with wq_has_sleeper(); not all kernels have it in poll_wait(). */
-	smp_mb();
-	if (READ_ONCE(sched->gone))
-		return EPOLLERR | EPOLLHUP;
-	if (rknpu_client_has_room(client))
-		return EPOLLOUT | EPOLLWRNORM;
-	/* Jobs that are over count until they are freed. */
-	rknpu_vm_reap_soon();
-	return 0;
-}
 
 static void rknpu_client_init_entities(struct rknpu_client *client)
 {
@@ -159,6 +90,7 @@ struct rknpu_client *rknpu_client_create(struct rknpu_sched *sched)
 	get_task_comm(client->comm, current);
 
 	rknpu_account_init(&client->account, sched->mem, rknpu_client_release);
+	rknpu_backlog_init(&client->backlog, 1);
 	INIT_LIST_HEAD(&client->jobs);
 	INIT_LIST_HEAD(&client->visit);
 	rknpu_client_init_entities(client);

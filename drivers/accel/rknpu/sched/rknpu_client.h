@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Owns clients: their lifetime, how many jobs they may have, and the core time they used. */
+/* Owns clients: their lifetime, and the core time they used. */
 #ifndef __RKNPU_CLIENT_H__
 #define __RKNPU_CLIENT_H__
-
-#include <linux/poll.h>
 
 #include "rknpu_types.h"
 
@@ -16,12 +14,6 @@ struct drm_printer;
 struct rknpu_client *rknpu_client_create(struct rknpu_sched *sched);
 struct rknpu_client *rknpu_client_get(struct rknpu_client *client);
 void rknpu_client_put(struct rknpu_client *client);
-
-/* For every job that exists. -EBUSY: the client, or all together, have too many. */
-int rknpu_client_charge_job(struct rknpu_client *client, u32 task_count);
-void rknpu_client_uncharge_job(struct rknpu_client *client, u32 task_count);
-/* For the poll() of its file: may it submit as much as one call can? */
-__poll_t rknpu_client_poll(struct rknpu_client *client, struct file *file, poll_table *wait);
 
 /*
  * With rknpu_hw::lock: what @job has had of its core until @now, at the rate that the compute

@@ -13,6 +13,7 @@
 #include <drm/drm_print.h>
 
 #include "hw/rknpu_poll.h"
+#include "rknpu_backlog.h"
 #include "rknpu_client.h"
 #include "rknpu_job.h"
 
@@ -302,7 +303,7 @@ static void rknpu_job_free(struct rknpu_vm_use *use)
 		rknpu_bo_put(job->bos[i]);
 	rknpu_vm_use_end(job->vm, &job->use);
 	rknpu_vm_put(job->vm);
-	rknpu_client_uncharge_job(job->client, job->task_count);
+	rknpu_backlog_uncharge(job->client, job->task_count, job->bo_room);
 	rknpu_client_put(job->client);
 	dma_fence_put(job->fence);
 	if (job->gang)
@@ -360,11 +361,11 @@ struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *
 	int ret;
 
 	rknpu_vm_reap_if_any(vm);
-	ret = rknpu_client_charge_job(client, task_count);
+	ret = rknpu_backlog_charge(client, task_count, bo_count);
 	if (ret) {
 		/* What is over in other VMs still counts, and what others are freeing. */
 		rknpu_vm_reap_all();
-		ret = rknpu_client_charge_job(client, task_count);
+		ret = rknpu_backlog_charge(client, task_count, bo_count);
 	}
 	if (ret) {
 		atomic_inc(&client->refused);
@@ -373,7 +374,7 @@ struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *
 
 	job = rknpu_job_alloc_memory(rknpu_job_kicks(task_count, batched), bo_count);
 	if (!job) {
-		rknpu_client_uncharge_job(client, task_count);
+		rknpu_backlog_uncharge(client, task_count, bo_count);
 		return ERR_PTR(-ENOMEM);
 	}
 
@@ -386,6 +387,7 @@ struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *
 	job->use.free = rknpu_job_free;
 	job->state = RKNPU_JOB_NEW;
 	job->task_count = task_count;
+	job->bo_room = bo_count;
 	job->batched = batched;
 	job->priority = RKNPU_PRIORITY_NORMAL;
 	job->result.core = -1;

@@ -92,7 +92,6 @@ int rknpu_sched_init(struct rknpu_sched *sched, struct rknpu_hw *hw, struct rknp
 	sched->mem = mem;
 	INIT_LIST_HEAD(&sched->clients);
 	rknpu_users_init(sched);
-	init_waitqueue_head(&sched->room);
 	for (i = 0; i < RKNPU_MAX_CORES; i++) {
 		struct rknpu_runqueue *rq = &sched->rqs[i];
 
@@ -153,7 +152,7 @@ void rknpu_sched_stop(struct rknpu_sched *sched)
 	LIST_HEAD(taken);
 
 	rknpu_sched_take_all(sched, &taken);
-	wake_up_poll(&sched->room, EPOLLERR | EPOLLHUP);
+	rknpu_users_hang_up(sched);
 	rknpu_for_each_rq(rq, sched)
 		rknpu_sched_stop_core(rq);
 	/* A core given up meanwhile may have passed its jobs to one that had been stopped. */

@@ -27,11 +27,14 @@ struct workqueue_struct;
 
 /*
  * Every job costs kernel memory, and a fence in the list of each BO it names,
- * which others walk with a lock held. Documented in the uAPI header.
+ * which others walk with a lock held, and which no memory cgroup is charged for.
+ * Documented in the uAPI header. All files of one user may have as many as
+ * RKNPU_USER_FILES together.
  */
 #define RKNPU_CLIENT_MAX_JOBS	8192
 #define RKNPU_CLIENT_MAX_TASKS	1048576
-#define RKNPU_DEVICE_MAX_JOBS	65536
+#define RKNPU_CLIENT_MAX_BOS	524288
+#define RKNPU_USER_FILES	8
 
 /**
  * DOC: states of a core
@@ -233,7 +236,9 @@ struct rknpu_job {
 	u32 kick_end;
 	/** @bos: each with a BO reference that the job then owns */
 	struct rknpu_bo **bos;
-	/** @bo_count: filled part of @bos, at most the bo_count of rknpu_job_alloc() */
+	/** @bo_room: what was charged for @bos: the bo_count of rknpu_job_alloc() */
+	u32 bo_room;
+	/** @bo_count: filled part of @bos */
 	u32 bo_count;
 	/** @write_count: the first ones of @bos, which the job writes */
 	u32 write_count;
@@ -313,6 +318,18 @@ struct rknpu_past {
 };
 
 /**
+ * struct rknpu_backlog - jobs that exist
+ */
+struct rknpu_backlog {
+	/** @counts: jobs, their tasks, and the BOs they name, in one: see rknpu_backlog.c */
+	atomic64_t counts;
+	/** @files: how many files' there may be */
+	u32 files;
+	/** @room: who waits until there may be more */
+	wait_queue_head_t room;
+};
+
+/**
  * struct rknpu_user - whom clients belong to, and limits are counted by
  */
 struct rknpu_user {
@@ -322,6 +339,8 @@ struct rknpu_user {
 	struct rknpu_sched *sched;
 	/** @uid: in the first user namespace; its index in rknpu_sched::users */
 	unsigned long uid;
+	/** @backlog: jobs of all its clients */
+	struct rknpu_backlog backlog;
 };
 
 /**
@@ -376,10 +395,8 @@ struct rknpu_client {
 		/** @credit.ns: how much less than half a core it has used */
 		s64 ns;
 	} credit;
-	/** @job_count: jobs that exist */
-	atomic_t job_count;
-	/** @task_count: tasks of those */
-	atomic_t task_count;
+	/** @backlog: its jobs */
+	struct rknpu_backlog backlog;
 	/** @refused: jobs that were too many */
 	atomic_t refused;
 };
@@ -606,10 +623,6 @@ struct rknpu_sched {
 	bool gone;
 	/** @rounds: calls of rknpu_sched_take_all() */
 	u64 rounds;
-	/** @job_count: jobs that exist, of all clients */
-	atomic_t job_count;
-	/** @room: who waits until more may exist */
-	wait_queue_head_t room;
 	/** @dumps: of failures */
 	struct rknpu_dumps dumps;
 };

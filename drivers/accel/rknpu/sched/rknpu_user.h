@@ -6,6 +6,8 @@
 #include "rknpu_types.h"
 
 void rknpu_users_init(struct rknpu_sched *sched);
+/* The device is gone: tells who waits for room. */
+void rknpu_users_hang_up(struct rknpu_sched *sched);
 
 /* Of the calling process; ERR_PTR(-ENOMEM) on failure. Process context, as the put. */
 struct rknpu_user *rknpu_user_get_current(struct rknpu_sched *sched);

@@ -17,6 +17,7 @@
 
 #include "mem/rknpu_bo.h"
 #include "rknpu_params.h"
+#include "sched/rknpu_backlog.h"
 #include "sched/rknpu_client.h"
 #include "rknpu_vendor.h"
 #include "rknpu_vendor_iface.h"
@@ -259,7 +260,7 @@ static __poll_t rknpu_chardev_poll(struct file *file, poll_table *wait)
 {
 	struct rknpu_vfile *vfile = file->private_data;
 
-	return rknpu_client_poll(vfile->client, file, wait);
+	return rknpu_backlog_poll(vfile->client, file, wait);
 }
 
 static const struct file_operations rknpu_chardev_fops = {

@@ -14,6 +14,7 @@
 #include <drm/drm_print.h>
 
 #include "mem/rknpu_vm.h"
+#include "sched/rknpu_backlog.h"
 #include "sched/rknpu_sched.h"
 #include "rknpu_device.h"
 #include "rknpu_ioctl.h"
@@ -220,7 +221,7 @@ static __poll_t rknpu_vendor_poll(struct file *filp, poll_table *wait)
 	struct drm_file *file = filp->private_data;
 	struct rknpu_vfile *vfile = file->driver_priv;
 
-	return drm_poll(filp, wait) | rknpu_client_poll(vfile->client, filp, wait);
+	return drm_poll(filp, wait) | rknpu_backlog_poll(vfile->client, filp, wait);
 }
 
 /*
