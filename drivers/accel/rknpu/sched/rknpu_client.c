@@ -18,6 +18,7 @@
 #include "rknpu_backlog.h"
 #include "rknpu_client.h"
 #include "rknpu_params.h"
+#include "rknpu_share.h"
 #include "rknpu_user.h"
 
 static void rknpu_client_init_entities(struct rknpu_client *client)
@@ -28,6 +29,7 @@ static void rknpu_client_init_entities(struct rknpu_client *client)
 		for (p = 0; p < RKNPU_PRIORITY_COUNT; p++) {
 			INIT_LIST_HEAD(&client->entities[i][p].jobs);
 			INIT_LIST_HEAD(&client->entities[i][p].link);
+			client->entities[i][p].group = &client->user->shares[i].groups[p];
 		}
 	}
 }
@@ -166,6 +168,7 @@ static void rknpu_client_add_busy(struct rknpu_client *client, unsigned int inde
 	}
 	client->busy_ns += end_ns - start_ns;
 	client->core_ns[index] += end_ns - start_ns;
+	rknpu_user_charge(client->user, index, end_ns - start_ns);
 	rknpu_load_add(&client->sched->rqs[index].load, start_ns, end_ns);
 }
 

@@ -15,6 +15,7 @@
 #include "rknpu_job.h"
 #include "rknpu_runqueue.h"
 #include "rknpu_sched_trace.h"
+#include "rknpu_share.h"
 
 static struct rknpu_job *rknpu_end_successor(struct rknpu_job *job)
 {
@@ -125,6 +126,9 @@ bool rknpu_end_kick(struct rknpu_runqueue *rq, struct list_head *over)
 	/* It could end before those that are ended later. */
 	if (!later)
 		rknpu_end_queue_successor(rq, job);
+	/* What it took decides whose job is next. */
+	if (rknpu_share_contended(rq, job))
+		rknpu_job_pause(job, ktime_get_ns());
 	rknpu_dispatch(rq);
 	/* As in rknpu_dispatch_run(): the core has its next job now. */
 	rknpu_job_pause(job, rq->state == RKNPU_CORE_RUNNING ? rq->job->start_ns : ktime_get_ns());

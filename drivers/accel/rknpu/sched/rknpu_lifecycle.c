@@ -91,7 +91,9 @@ int rknpu_sched_init(struct rknpu_sched *sched, struct rknpu_hw *hw, struct rknp
 	sched->hw = hw;
 	sched->mem = mem;
 	INIT_LIST_HEAD(&sched->clients);
-	rknpu_users_init(sched);
+	ret = rknpu_users_init(sched);
+	if (ret)
+		return ret;
 	for (i = 0; i < RKNPU_MAX_CORES; i++) {
 		struct rknpu_runqueue *rq = &sched->rqs[i];
 

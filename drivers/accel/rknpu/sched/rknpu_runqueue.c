@@ -5,9 +5,9 @@
 #include <linux/time64.h>
 
 #include "rknpu_job.h"
-#include "rknpu_params.h"
 #include "rknpu_runqueue.h"
 #include "rknpu_sched_trace.h"
+#include "rknpu_share.h"
 
 /* Jobs of higher priorities that one of a lower priority has to let pass. */
 #define RKNPU_RUNQUEUE_PATIENCE		16
@@ -59,11 +59,6 @@ void rknpu_runqueue_suspect(struct rknpu_runqueue *rq, enum rknpu_cause cause)
 	queue_work(rq->wq, &rq->work);
 }
 
-static u64 rknpu_runqueue_slice_ns(void)
-{
-	return (u64)READ_ONCE(rknpu_params.slice_us) * NSEC_PER_USEC;
-}
-
 void rknpu_runqueue_init(struct rknpu_runqueue *rq, struct rknpu_sched *sched,
 			 struct rknpu_core *core)
 {
@@ -72,10 +67,8 @@ void rknpu_runqueue_init(struct rknpu_runqueue *rq, struct rknpu_sched *sched,
 	rq->core = core;
 	rq->sched = sched;
 	rq->state = RKNPU_CORE_ABSENT;
-	for (p = 0; p < RKNPU_PRIORITY_COUNT; p++) {
-		INIT_LIST_HEAD(&rq->entities[p]);
-		INIT_LIST_HEAD(&rq->boosted[p]);
-	}
+	for (p = 0; p < RKNPU_PRIORITY_COUNT; p++)
+		timerqueue_init_head(&rq->groups[p]);
 	init_waitqueue_head(&rq->idle_wait);
 }
 
@@ -195,7 +188,7 @@ struct rknpu_runqueue *rknpu_runqueue_choose(struct rknpu_sched *sched, struct r
  */
 static bool rknpu_client_has_credit(struct rknpu_client *client)
 {
-	s64 slice = rknpu_runqueue_slice_ns();
+	s64 slice = rknpu_share_slice_ns();
 	u64 busy = client->busy_ns;
 	u64 now = ktime_get_ns();
 	s64 credit = client->credit.ns;
@@ -208,74 +201,86 @@ static bool rknpu_client_has_credit(struct rknpu_client *client)
 	return client->credit.ns > 0;
 }
 
-static bool rknpu_runqueue_slice_over(struct rknpu_runqueue *rq, u64 now)
+static bool rknpu_runqueue_slice_over(struct rknpu_runqueue *rq, struct rknpu_group *group)
 {
-	return now - rq->slice.start_ns > rknpu_runqueue_slice_ns();
+	return rknpu_share_clock(rq, group) - group->slice.start_ns > rknpu_share_slice_ns();
 }
 
-/* The boosted entity that has the core has had it for a slice. */
-static bool rknpu_runqueue_boost_over(struct rknpu_runqueue *rq)
+/* The boosted entity that has the group's turn has had it for a slice. */
+static bool rknpu_runqueue_boost_over(struct rknpu_runqueue *rq, struct rknpu_group *group)
 {
-	return ktime_get_ns() - rq->boost.start_ns > rknpu_runqueue_slice_ns();
+	return rknpu_share_clock(rq, group) - group->boost.start_ns > rknpu_share_slice_ns();
 }
 
 /* The slice that it came into goes on where it was. */
-static void rknpu_runqueue_boost_ends(struct rknpu_runqueue *rq)
+static void rknpu_runqueue_boost_ends(struct rknpu_runqueue *rq, struct rknpu_group *group)
 {
 	u64 now, ns;
 
-	if (!rq->boost.entity)
+	if (!group->boost.entity)
 		return;
-	now = ktime_get_ns();
-	ns = now - rq->boost.start_ns;
-	rq->boost.entity = NULL;
-	rq->boost.next_ns = now + RKNPU_RUNQUEUE_BOOST_PAUSE * ns;
-	rq->slice.start_ns += ns;
+	now = rknpu_share_clock(rq, group);
+	ns = now - group->boost.start_ns;
+	group->boost.entity = NULL;
+	group->boost.next_ns = now + RKNPU_RUNQUEUE_BOOST_PAUSE * ns;
+	group->slice.start_ns += ns;
 }
 
 static void rknpu_runqueue_boost_begins(struct rknpu_runqueue *rq, struct rknpu_entity *entity)
 {
-	if (entity == rq->boost.entity)
+	struct rknpu_group *group = entity->group;
+
+	if (entity == group->boost.entity)
 		return;
-	rknpu_runqueue_boost_ends(rq);
-	rq->boost.entity = entity;
-	rq->boost.start_ns = ktime_get_ns();
+	rknpu_runqueue_boost_ends(rq, group);
+	group->boost.entity = entity;
+	group->boost.start_ns = rknpu_share_clock(rq, group);
 }
 
 /* May an entity that is boosted come into the slice of another one? */
-static bool rknpu_runqueue_boost_due(struct rknpu_runqueue *rq)
+static bool rknpu_runqueue_boost_due(struct rknpu_runqueue *rq, struct rknpu_group *group)
 {
-	return !rq->boost.entity && ktime_get_ns() >= rq->boost.next_ns;
+	return !group->boost.entity && rknpu_share_clock(rq, group) >= group->boost.next_ns;
+}
+
+static bool rknpu_runqueue_group_waits(const struct rknpu_group *group)
+{
+	return !list_empty(&group->entities) || !list_empty(&group->boosted);
 }
 
 /* Is @entity, which gets its first job, to be boosted? */
 static bool rknpu_runqueue_boosts(struct rknpu_runqueue *rq, struct rknpu_entity *entity,
 				  struct rknpu_client *client)
 {
-	/* If nobody else is there, there is no slice to wait for. */
-	if (!rq->queued && (!rq->job || rq->job->entity == entity))
+	struct rknpu_group *group = entity->group;
+
+	/* If no other client of its user is there, there is no slice to wait for. */
+	if (!rknpu_runqueue_group_waits(group) &&
+	    (!rq->job || rq->job->entity == entity || rq->job->entity->group != group))
 		return false;
-	if (entity == rq->boost.entity)
-		return !rknpu_runqueue_boost_over(rq);
-	return entity != rq->slice.entity && rknpu_client_has_credit(client);
+	if (entity == group->boost.entity)
+		return !rknpu_runqueue_boost_over(rq, group);
+	return entity != group->slice.entity && rknpu_client_has_credit(client);
 }
 
 static void rknpu_runqueue_join(struct rknpu_runqueue *rq, struct rknpu_entity *entity,
-				unsigned int priority, bool boosted)
+				bool boosted)
 {
-	struct list_head *entities = &rq->entities[priority];
+	struct rknpu_group *group = entity->group;
 
+	if (!rknpu_runqueue_group_waits(group))
+		rknpu_share_join(rq, group);
 	entity->boosted = boosted;
-	if (boosted && entity == rq->boost.entity)
-		list_add(&entity->link, &rq->boosted[priority]);
+	if (boosted && entity == group->boost.entity)
+		list_add(&entity->link, &group->boosted);
 	else if (boosted)
-		list_add_tail(&entity->link, &rq->boosted[priority]);
-	else if (entity == rq->slice.entity && !list_empty(entities) &&
-		 !rknpu_runqueue_slice_over(rq, ktime_get_ns()))
+		list_add_tail(&entity->link, &group->boosted);
+	else if (entity == group->slice.entity && !list_empty(&group->entities) &&
+		 !rknpu_runqueue_slice_over(rq, group))
 		/* It had nothing for a moment, as with jobs that depend on each other. */
-		list_add(&entity->link, entities);
+		list_add(&entity->link, &group->entities);
 	else
-		list_add_tail(&entity->link, entities);
+		list_add_tail(&entity->link, &group->entities);
 }
 
 bool rknpu_runqueue_lets_sleep(struct rknpu_runqueue *rq, struct rknpu_job *job)
@@ -306,8 +311,7 @@ void rknpu_runqueue_add(struct rknpu_runqueue *rq, struct rknpu_job *job)
 	struct rknpu_entity *entity = rknpu_runqueue_admit(rq, job);
 
 	if (list_empty(&entity->jobs))
-		rknpu_runqueue_join(rq, entity, job->priority,
-				    rknpu_runqueue_boosts(rq, entity, job->client));
+		rknpu_runqueue_join(rq, entity, rknpu_runqueue_boosts(rq, entity, job->client));
 	list_add_tail(&job->link, &entity->jobs);
 	rq->queued++;
 	rq->queued_ns += job->expected_ns;
@@ -318,7 +322,7 @@ void rknpu_runqueue_put_back(struct rknpu_runqueue *rq, struct rknpu_job *job)
 	struct rknpu_entity *entity = rknpu_runqueue_admit(rq, job);
 
 	if (list_empty(&entity->jobs))
-		rknpu_runqueue_join(rq, entity, job->priority, false);
+		rknpu_runqueue_join(rq, entity, false);
 	list_add(&job->link, &entity->jobs);
 	rq->queued++;
 	rq->queued_ns += job->expected_ns;
@@ -331,93 +335,99 @@ void rknpu_runqueue_remove(struct rknpu_job *job)
 
 	lockdep_assert_held(&rq->sched->hw->lock);
 	list_del_init(&job->link);
-	if (list_empty(&entity->jobs))
+	if (list_empty(&entity->jobs)) {
 		list_del_init(&entity->link);
+		if (!rknpu_runqueue_group_waits(entity->group))
+			rknpu_share_leave(rq, entity->group);
+	}
 	rq->queued--;
 	rq->queued_ns -= job->expected_ns;
 }
 
 static bool rknpu_runqueue_waits(struct rknpu_runqueue *rq, unsigned int priority)
 {
-	return !list_empty(&rq->entities[priority]) || !list_empty(&rq->boosted[priority]);
+	return rknpu_share_first(rq, priority);
 }
 
 /* Whoever was passed over too often goes first. The core has jobs. */
 static unsigned int rknpu_runqueue_priority(struct rknpu_runqueue *rq)
 {
-	unsigned int p, best = 0;
+	unsigned int p, best = RKNPU_PRIORITY_COUNT - 1;
 
-	for (p = 0; p < RKNPU_PRIORITY_COUNT; p++) {
-		if (!rknpu_runqueue_waits(rq, p))
-			continue;
-		if (rq->passed_over[p] >= RKNPU_RUNQUEUE_PATIENCE)
+	while (best && !rknpu_runqueue_waits(rq, best))
+		best--;
+	for (p = 0; p < best; p++) {
+		if (rq->passed_over[p] >= RKNPU_RUNQUEUE_PATIENCE && rknpu_runqueue_waits(rq, p) &&
+		    rknpu_share_lets_overtake(rq, p, best))
 			return p;
-		best = p;
 	}
 	return best;
 }
 
 /* The entity whose slice it is; a slice ends when others wait for too long. */
 static struct rknpu_entity *rknpu_runqueue_rotate(struct rknpu_runqueue *rq,
-						  struct list_head *entities)
+						  struct rknpu_group *group)
 {
+	struct list_head *entities = &group->entities;
 	struct rknpu_entity *entity = list_first_entry(entities, struct rknpu_entity, link);
 
-	if (entity == rq->slice.entity && !list_is_singular(entities) &&
-	    rknpu_runqueue_slice_over(rq, ktime_get_ns()))
+	if (entity == group->slice.entity && !list_is_singular(entities) &&
+	    rknpu_runqueue_slice_over(rq, group))
 		list_move_tail(&entity->link, entities);
 	return list_first_entry(entities, struct rknpu_entity, link);
 }
 
 static void rknpu_runqueue_slice_begins(struct rknpu_runqueue *rq, struct rknpu_entity *entity)
 {
-	if (entity == rq->slice.entity)
+	struct rknpu_group *group = entity->group;
+
+	if (entity == group->slice.entity)
 		return;
-	rq->slice.entity = entity;
-	rq->slice.start_ns = ktime_get_ns();
+	group->slice.entity = entity;
+	group->slice.start_ns = rknpu_share_clock(rq, group);
 }
 
 /*
  * Only when it gets the core: powering up and attaching can take longer than a
  * slice, and would use up one after the other without a job of it.
  */
-static void rknpu_runqueue_begin_slice(struct rknpu_runqueue *rq, struct rknpu_entity *entity,
-				       unsigned int priority)
+static void rknpu_runqueue_begin_slice(struct rknpu_runqueue *rq, struct rknpu_entity *entity)
 {
-	if (!entity->boosted && list_is_first(&entity->link, &rq->entities[priority]))
+	if (!entity->boosted && list_is_first(&entity->link, &entity->group->entities))
 		rknpu_runqueue_slice_begins(rq, entity);
 }
 
 /* Is @entity, the first one that is boosted, to come before those that are not? */
 static bool rknpu_runqueue_comes_between(struct rknpu_runqueue *rq, struct rknpu_entity *entity)
 {
-	if (entity == rq->boost.entity)
-		return !rknpu_runqueue_boost_over(rq);
-	return rknpu_runqueue_boost_due(rq);
+	struct rknpu_group *group = entity->group;
+
+	if (entity == group->boost.entity)
+		return !rknpu_runqueue_boost_over(rq, group);
+	return rknpu_runqueue_boost_due(rq, group);
 }
 
-/* It waits for a slice like the others from now on. */
-static void rknpu_runqueue_unboost(struct rknpu_runqueue *rq, struct rknpu_entity *entity,
-				   unsigned int priority)
+/* It waits for a slice like the others, of which there are some, from now on. */
+static void rknpu_runqueue_unboost(struct rknpu_runqueue *rq, struct rknpu_entity *entity)
 {
 	list_del(&entity->link);
-	rknpu_runqueue_join(rq, entity, priority, false);
+	rknpu_runqueue_join(rq, entity, false);
 }
 
 static struct rknpu_entity *rknpu_runqueue_pick(struct rknpu_runqueue *rq)
 {
-	unsigned int p = rknpu_runqueue_priority(rq);
+	struct rknpu_group *group = rknpu_share_pick(rq, rknpu_runqueue_priority(rq));
 	struct rknpu_entity *boosted;
 
-	boosted = list_first_entry_or_null(&rq->boosted[p], struct rknpu_entity, link);
+	boosted = list_first_entry_or_null(&group->boosted, struct rknpu_entity, link);
 	if (boosted) {
-		if (list_empty(&rq->entities[p]) || rknpu_runqueue_comes_between(rq, boosted))
+		if (list_empty(&group->entities) || rknpu_runqueue_comes_between(rq, boosted))
 			return boosted;
 		/* The next slice may be its. */
-		if (boosted == rq->boost.entity || rknpu_runqueue_slice_over(rq, ktime_get_ns()))
-			rknpu_runqueue_unboost(rq, boosted, p);
+		if (boosted == group->boost.entity || rknpu_runqueue_slice_over(rq, group))
+			rknpu_runqueue_unboost(rq, boosted);
 	}
-	return rknpu_runqueue_rotate(rq, &rq->entities[p]);
+	return rknpu_runqueue_rotate(rq, group);
 }
 
 /* In the vendor's DT shape one IOMMU serves all cores; so they run jobs of one VM at a time. */
@@ -451,7 +461,7 @@ static bool rknpu_shared_slice_over(struct rknpu_runqueue *rq, struct rknpu_vm *
 	struct rknpu_runqueue *other;
 
 	if (sched->shared.vm != vm ||
-	    ktime_get_ns() - sched->shared.start_ns <= rknpu_runqueue_slice_ns())
+	    ktime_get_ns() - sched->shared.start_ns <= rknpu_share_slice_ns())
 		return false;
 	rknpu_for_each_rq(other, sched) {
 		if (other != rq && other->core->iommu == rq->core->iommu &&
@@ -502,20 +512,21 @@ static void rknpu_shared_took(struct rknpu_runqueue *rq, struct rknpu_job *job)
 void rknpu_runqueue_take(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
 	struct rknpu_entity *entity = job->entity;
-	bool in_turn = entity->boosted ||
-		       list_is_first(&entity->link, &rq->entities[job->priority]);
+	struct rknpu_group *group = entity->group;
+	bool in_turn = entity->boosted || list_is_first(&entity->link, &group->entities);
 	unsigned int p;
 
 	rknpu_shared_took(rq, job);
+	rknpu_share_begin_turn(rq, group);
 	if (entity->boosted)
 		rknpu_runqueue_boost_begins(rq, entity);
 	else
-		rknpu_runqueue_boost_ends(rq);
-	rknpu_runqueue_begin_slice(rq, entity, job->priority);
+		rknpu_runqueue_boost_ends(rq, group);
+	rknpu_runqueue_begin_slice(rq, entity);
 	rknpu_runqueue_remove(job);
 	/* So that all who run beside a gang that waits take turns. */
 	if (!in_turn && !list_empty(&entity->jobs))
-		list_move_tail(&entity->link, &rq->entities[job->priority]);
+		list_move_tail(&entity->link, &group->entities);
 	rq->passed_over[job->priority] = 0;
 	if (!rq->queued)
 		return;
@@ -531,7 +542,8 @@ void rknpu_runqueue_pass_through(struct rknpu_runqueue *rq, struct rknpu_job *jo
 	struct rknpu_entity *entity = rknpu_runqueue_admit(rq, job);
 
 	entity->boosted = false;
-	rknpu_runqueue_boost_ends(rq);
+	rknpu_share_begin_turn(rq, entity->group);
+	rknpu_runqueue_boost_ends(rq, entity->group);
 	rq->passed_over[job->priority] = 0;
 	rknpu_runqueue_slice_begins(rq, entity);
 }
@@ -541,20 +553,21 @@ void rknpu_runqueue_follow(struct rknpu_runqueue *rq, struct rknpu_job *job)
 	rknpu_runqueue_admit(rq, job);
 }
 
-/* Nobody of the priority of @job, which is on the core, waits but its own client, if that. */
-static bool rknpu_runqueue_waits_alone(struct rknpu_runqueue *rq, struct rknpu_job *job)
+/* Nobody of the group of @job, which is on the core, waits but its own client, if that. */
+static bool rknpu_runqueue_waits_alone(const struct rknpu_job *job)
 {
-	struct list_head *entities = &rq->entities[job->priority];
-	struct list_head *boosted = &rq->boosted[job->priority];
+	struct rknpu_group *group = job->entity->group;
 
 	if (list_empty(&job->entity->jobs))
-		return list_empty(entities) && list_empty(boosted);
-	return job->entity->boosted ? list_empty(entities) && list_is_singular(boosted) :
-				      list_empty(boosted) && list_is_singular(entities);
+		return !rknpu_runqueue_group_waits(group);
+	return job->entity->boosted ?
+	       list_empty(&group->entities) && list_is_singular(&group->boosted) :
+	       list_empty(&group->boosted) && list_is_singular(&group->entities);
 }
 
 static bool rknpu_runqueue_others_wait(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
+	struct rknpu_group *group = job->entity->group;
 	unsigned int p;
 
 	if (!rq->queued)
@@ -563,14 +576,16 @@ static bool rknpu_runqueue_others_wait(struct rknpu_runqueue *rq, struct rknpu_j
 		if (rknpu_runqueue_waits(rq, p))
 			return true;
 	}
-	/* Jobs of its own client can wait. */
-	if (rknpu_runqueue_waits_alone(rq, job))
-		return false;
-	if (job->entity == rq->boost.entity)
-		return rknpu_runqueue_boost_over(rq);
-	if (!list_empty(&rq->boosted[job->priority]) && rknpu_runqueue_boost_due(rq))
+	if (rknpu_share_turn_over(rq, job))
 		return true;
-	return rknpu_runqueue_slice_over(rq, ktime_get_ns());
+	/* Jobs of its own client can wait. */
+	if (rknpu_runqueue_waits_alone(job))
+		return false;
+	if (job->entity == group->boost.entity)
+		return rknpu_runqueue_boost_over(rq, group);
+	if (!list_empty(&group->boosted) && rknpu_runqueue_boost_due(rq, group))
+		return true;
+	return rknpu_runqueue_slice_over(rq, group);
 }
 
 bool rknpu_runqueue_wants_core(struct rknpu_runqueue *rq)
@@ -616,16 +631,25 @@ static struct rknpu_job *rknpu_runqueue_find(struct rknpu_runqueue *from,
 	return NULL;
 }
 
+/* Of the first few users. */
 static struct rknpu_job *rknpu_runqueue_spare_job(struct rknpu_runqueue *from,
 						  struct rknpu_runqueue *idle)
 {
-	struct rknpu_job *job = NULL;
+	unsigned int tries = RKNPU_RUNQUEUE_STEAL_TRIES;
+	struct rknpu_group *group;
+	struct rknpu_job *job;
 	int p;
 
-	for (p = RKNPU_PRIORITY_COUNT - 1; p >= 0 && !job; p--)
-		job = rknpu_runqueue_find(from, &from->boosted[p], idle) ?:
-		      rknpu_runqueue_find(from, &from->entities[p], idle);
-	return job;
+	for (p = RKNPU_PRIORITY_COUNT - 1; p >= 0; p--) {
+		for (group = rknpu_share_first(from, p); group && tries;
+		     group = rknpu_share_next(group), tries--) {
+			job = rknpu_runqueue_find(from, &group->boosted, idle) ?:
+			      rknpu_runqueue_find(from, &group->entities, idle);
+			if (job)
+				return job;
+		}
+	}
+	return NULL;
 }
 
 /* From the core that has most, as long as there is one that may run here; or NULL. */
@@ -721,13 +745,20 @@ static struct rknpu_job *rknpu_runqueue_pass(struct list_head *entities, unsigne
 static struct rknpu_job *rknpu_runqueue_backfill(struct rknpu_runqueue *rq)
 {
 	unsigned int tries = RKNPU_RUNQUEUE_BACKFILL_TRIES;
-	struct rknpu_job *job = NULL;
+	struct rknpu_group *group;
+	struct rknpu_job *job;
 	int p;
 
-	for (p = RKNPU_PRIORITY_COUNT - 1; p >= 0 && !job; p--)
-		job = rknpu_runqueue_pass(&rq->boosted[p], &tries) ?:
-		      rknpu_runqueue_pass(&rq->entities[p], &tries);
-	return job;
+	for (p = RKNPU_PRIORITY_COUNT - 1; p >= 0; p--) {
+		for (group = rknpu_share_first(rq, p); group && tries;
+		     group = rknpu_share_next(group)) {
+			job = rknpu_runqueue_pass(&group->boosted, &tries) ?:
+			      rknpu_runqueue_pass(&group->entities, &tries);
+			if (job)
+				return job;
+		}
+	}
+	return NULL;
 }
 
 struct rknpu_job *rknpu_runqueue_next(struct rknpu_runqueue *rq)
@@ -741,7 +772,8 @@ struct rknpu_job *rknpu_runqueue_next(struct rknpu_runqueue *rq)
 		if (!rq->queued)
 			rknpu_runqueue_steal(rq);
 		if (!rq->queued) {
-			rknpu_runqueue_boost_ends(rq);
+			if (rq->turn)
+				rknpu_runqueue_boost_ends(rq, rq->turn);
 			return NULL;
 		}
 		job = rknpu_runqueue_first(rq);

@@ -27,8 +27,9 @@
  * dependencies, one callback per fence. When the last one signals, it joins the
  * run queue of the core that has least to do: rknpu_runqueue_choose() and
  * rknpu_runqueue_add(). Each core has a run queue. In it, jobs of one client and
- * priority form an entity, and entities take time slices; those of clients that
- * use little are boosted.
+ * priority form an entity, and entities of one user and priority a group. Users are
+ * chosen by the core time that they have had, see "shares"; entities of a group take
+ * time slices, and those of clients that use little are boosted.
  *
  * The start. rknpu_dispatch() asks rknpu_runqueue_next() for the next job
  * of an idle core. If the core is powered and has the job's domain attached,

@@ -10,6 +10,7 @@
 #include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
+#include <linux/timerqueue.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -293,10 +294,61 @@ struct rknpu_job {
 struct rknpu_entity {
 	/** @jobs: jobs */
 	struct list_head jobs;
-	/** @link: in rknpu_runqueue::entities or rknpu_runqueue::boosted while there are jobs */
+	/** @link: in rknpu_group::entities or rknpu_group::boosted while there are jobs */
 	struct list_head link;
 	/** @boosted: in the latter */
 	bool boosted;
+	/** @group: of its client's user */
+	struct rknpu_group *group;
+};
+
+/**
+ * struct rknpu_group - one user's entities of one priority on one core
+ */
+struct rknpu_group {
+	/** @node: in rknpu_runqueue::groups while there are entities, by rknpu_share::vtime_ns */
+	struct timerqueue_node node;
+	/** @share: of all its priorities */
+	struct rknpu_share *share;
+	/** @entities: those with jobs; the first has its time slice */
+	struct list_head entities;
+	/**
+	 * @boosted: those with jobs of clients that use little: their slice may come within
+	 * the one of another
+	 */
+	struct list_head boosted;
+	/** @slice: the current time slice; all times are those of rknpu_share_clock() */
+	struct {
+		/** @slice.entity: whose it is; compared, not followed */
+		struct rknpu_entity *entity;
+		/** @slice.start_ns: since when, those of @boosted not counted */
+		u64 start_ns;
+	} slice;
+	/** @boost: the slice of one of @boosted within that */
+	struct {
+		/** @boost.entity: whose it is, or NULL; compared, not followed */
+		struct rknpu_entity *entity;
+		/** @boost.start_ns: since when */
+		u64 start_ns;
+		/** @boost.next_ns: when the next one may begin at the earliest */
+		u64 next_ns;
+	} boost;
+	/** @left_ns: when another group's turn began */
+	u64 left_ns;
+	/** @away_ns: time of others' turns, until its latest one began */
+	u64 away_ns;
+};
+
+/**
+ * struct rknpu_share - what one user has of one core; see rknpu_share.c
+ */
+struct rknpu_share {
+	/** @vtime_ns: virtual time */
+	u64 vtime_ns;
+	/** @queued: how many of @groups have entities */
+	unsigned int queued;
+	/** @groups: by priority */
+	struct rknpu_group groups[RKNPU_PRIORITY_COUNT];
 };
 
 /**
@@ -333,14 +385,16 @@ struct rknpu_backlog {
  * struct rknpu_user - whom clients belong to, and limits are counted by
  */
 struct rknpu_user {
-	/** @ref: each client holds one; the last put takes rknpu_sched::users_lock */
-	struct kref ref;
-	/** @sched: device; valid while a client is there */
+	/** @clients: how many it has; under rknpu_sched::users_lock */
+	unsigned int clients;
+	/** @sched: device */
 	struct rknpu_sched *sched;
 	/** @uid: in the first user namespace; its index in rknpu_sched::users */
 	unsigned long uid;
 	/** @backlog: jobs of all its clients */
 	struct rknpu_backlog backlog;
+	/** @shares: by core; under rknpu_hw::lock */
+	struct rknpu_share shares[RKNPU_MAX_CORES];
 };
 
 /**
@@ -506,32 +560,17 @@ struct rknpu_runqueue {
 		/** @watch.gang_at: jiffies when it starts without the rest of its gang */
 		unsigned long gang_at;
 	} watch;
-	/** @entities: by priority, those with jobs; the first has its time slice */
-	struct list_head entities[RKNPU_PRIORITY_COUNT];
-	/**
-	 * @boosted: by priority, those of clients that use little: their slice may come
-	 * within the one of another
-	 */
-	struct list_head boosted[RKNPU_PRIORITY_COUNT];
+	/** @groups: by priority, those with entities, by virtual time */
+	struct timerqueue_head groups[RKNPU_PRIORITY_COUNT];
+	/** @shares: how many users those are of */
+	unsigned int shares;
+	/** @vtime_ns: that of the share which had the latest turn, and never less than before */
+	u64 vtime_ns;
+	/** @turn: whose jobs it ran last, or NULL */
+	struct rknpu_group *turn;
 	/** @passed_over: by priority, jobs of higher ones that were preferred since */
 	unsigned int passed_over[RKNPU_PRIORITY_COUNT];
-	/** @slice: the current time slice */
-	struct {
-		/** @slice.entity: whose it is; compared, not followed */
-		struct rknpu_entity *entity;
-		/** @slice.start_ns: since when, those of @boosted not counted */
-		u64 start_ns;
-	} slice;
-	/** @boost: the slice of one of @boosted within that */
-	struct {
-		/** @boost.entity: whose it is, or NULL; compared, not followed */
-		struct rknpu_entity *entity;
-		/** @boost.start_ns: since when */
-		u64 start_ns;
-		/** @boost.next_ns: when the next one may begin at the earliest */
-		u64 next_ns;
-	} boost;
-	/** @queued: jobs in all of @entities and @boosted */
+	/** @queued: jobs in all of @groups */
 	unsigned int queued;
 	/** @queued_ns: what those are expected to take */
 	u64 queued_ns;
@@ -581,7 +620,7 @@ struct rknpu_sched {
 	struct rknpu_runqueue rqs[RKNPU_MAX_CORES];
 	/** @clients: all open ones and those with unfinished jobs */
 	struct list_head clients;
-	/** @users: by uid, those with clients */
+	/** @users: by uid, those with clients, and those in debt */
 	struct xarray users;
 	/** @users_lock: protects @users; taken when files are opened and clients freed */
 	struct mutex users_lock;

@@ -7,7 +7,10 @@
 #include <linux/uidgid.h>
 #include <linux/user_namespace.h>
 
+#include <drm/drm_managed.h>
+
 #include "rknpu_backlog.h"
+#include "rknpu_share.h"
 #include "rknpu_user.h"
 
 /**
@@ -21,10 +24,24 @@
  * gives, all are that user.
  */
 
-void rknpu_users_init(struct rknpu_sched *sched)
+static void rknpu_users_fini(struct drm_device *drm, void *data)
+{
+	struct rknpu_sched *sched = data;
+	struct rknpu_user *user;
+	unsigned long uid;
+
+	xa_for_each(&sched->users, uid, user)
+		kfree(user);
+	xa_destroy(&sched->users);
+	mutex_destroy(&sched->users_lock);
+}
+
+/* Clients hold the device, so none is left when that goes. */
+int rknpu_users_init(struct rknpu_sched *sched)
 {
 	xa_init(&sched->users);
 	mutex_init(&sched->users_lock);
+	return drmm_add_action_or_reset(sched->hw->drm, rknpu_users_fini, sched);
 }
 
 void rknpu_users_hang_up(struct rknpu_sched *sched)
@@ -37,20 +54,35 @@ void rknpu_users_hang_up(struct rknpu_sched *sched)
 		rknpu_backlog_hang_up(&user->backlog);
 }
 
-static void rknpu_user_release(struct kref *ref)
+static void rknpu_user_free(struct rknpu_user *user)
 {
-	struct rknpu_user *user = container_of(ref, struct rknpu_user, ref);
-	struct rknpu_sched *sched = user->sched;
-
-	lockdep_assert_held(&sched->users_lock);
-	xa_erase(&sched->users, user->uid);
-	mutex_unlock(&sched->users_lock);
+	xa_erase(&user->sched->users, user->uid);
+	rknpu_share_forget(user);
 	kfree(user);
+}
+
+/*
+ * With users_lock. Who has had more than others stays known until they have had as much:
+ * closing all files and opening one again is no way to go first.
+ */
+static void rknpu_users_sweep(struct rknpu_sched *sched)
+{
+	struct rknpu_user *user;
+	unsigned long uid;
+
+	xa_for_each(&sched->users, uid, user) {
+		if (!user->clients && !rknpu_share_in_debt(user))
+			rknpu_user_free(user);
+	}
 }
 
 void rknpu_user_put(struct rknpu_user *user)
 {
-	kref_put_mutex(&user->ref, rknpu_user_release, &user->sched->users_lock);
+	struct rknpu_sched *sched = user->sched;
+
+	guard(mutex)(&sched->users_lock);
+	if (!--user->clients)
+		rknpu_users_sweep(sched);
 }
 
 static kuid_t rknpu_user_current(void)
@@ -74,17 +106,18 @@ struct rknpu_user *rknpu_user_get_current(struct rknpu_sched *sched)
 	guard(mutex)(&sched->users_lock);
 	user = xa_load(&sched->users, uid);
 	if (user) {
-		kref_get(&user->ref);
+		user->clients++;
 		return user;
 	}
 
 	user = kzalloc_obj(*user, GFP_KERNEL_ACCOUNT);
 	if (!user)
 		return ERR_PTR(-ENOMEM);
-	kref_init(&user->ref);
+	user->clients = 1;
 	user->sched = sched;
 	user->uid = uid;
 	rknpu_backlog_init(&user->backlog, RKNPU_USER_FILES);
+	rknpu_share_init(user);
 	ret = xa_err(xa_store(&sched->users, uid, user, GFP_KERNEL_ACCOUNT));
 	if (!ret)
 		return user;

@@ -5,7 +5,7 @@
 
 #include "rknpu_types.h"
 
-void rknpu_users_init(struct rknpu_sched *sched);
+int rknpu_users_init(struct rknpu_sched *sched);
 /* The device is gone: tells who waits for room. */
 void rknpu_users_hang_up(struct rknpu_sched *sched);
 

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns fairness between users: what of a core each has had, and whose turn is next. */
+#include <linux/cleanup.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
+#include <linux/timerqueue.h>
+
+#include "rknpu_share.h"
+
+/**
+ * DOC: shares
+ *
+ * Cores are shared between users first, and between the clients of each then, so
+ * that a thousand files have no more of a core than one. On each core a user has
+ * a share: its virtual time is the core time that its jobs have had there,
+ * whatever their priority. Of the users that wait with the same priority, the one
+ * with the least virtual time is next. A job cannot be interrupted; whoever's was
+ * long waits until the others have had as much.
+ *
+ * So that a core does not change address spaces with every job, a user keeps it
+ * until it is half a time slice ahead. Who was away comes back where the others
+ * are, less one slice: it is next, but has not saved up what it did not use.
+ *
+ * A user's groups, one for each priority, are queued by that time. All walks are
+ * bounded, and with one user alone nothing is sorted.
+ */
+
+/* How far ahead of others that wait a user may be. */
+static u64 rknpu_share_lead_ns(void)
+{
+	return rknpu_share_slice_ns() / 2;
+}
+
+static void rknpu_share_init_group(struct rknpu_group *group, struct rknpu_share *share)
+{
+	group->share = share;
+	timerqueue_init(&group->node);
+	INIT_LIST_HEAD(&group->entities);
+	INIT_LIST_HEAD(&group->boosted);
+}
+
+void rknpu_share_init(struct rknpu_user *user)
+{
+	unsigned int i, p;
+
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		for (p = 0; p < RKNPU_PRIORITY_COUNT; p++)
+			rknpu_share_init_group(&user->shares[i].groups[p], &user->shares[i]);
+	}
+}
+
+void rknpu_share_forget(struct rknpu_user *user)
+{
+	struct rknpu_runqueue *rq;
+
+	guard(spinlock_irq)(&user->sched->hw->lock);
+	rknpu_for_each_rq(rq, user->sched) {
+		if (rq->turn && rq->turn->share == &user->shares[rq->core->index])
+			rq->turn = NULL;
+	}
+}
+
+bool rknpu_share_in_debt(struct rknpu_user *user)
+{
+	struct rknpu_runqueue *rq;
+
+	guard(spinlock_irq)(&user->sched->hw->lock);
+	rknpu_for_each_rq(rq, user->sched) {
+		if (user->shares[rq->core->index].vtime_ns > rq->vtime_ns)
+			return true;
+	}
+	return false;
+}
+
+static unsigned int rknpu_share_priority(const struct rknpu_group *group)
+{
+	return group - group->share->groups;
+}
+
+static void rknpu_share_set_vtime(struct rknpu_runqueue *rq, struct rknpu_share *share, u64 vtime)
+{
+	unsigned int p;
+
+	share->vtime_ns = vtime;
+	if (!share->queued)
+		return;
+	for (p = 0; p < RKNPU_PRIORITY_COUNT; p++) {
+		struct rknpu_group *group = &share->groups[p];
+
+		if (!timerqueue_node_queued(&group->node))
+			continue;
+		/* Alone it has its place. */
+		if (rq->shares > 1)
+			timerqueue_del(&rq->groups[p], &group->node);
+		group->node.expires = vtime;
+		if (rq->shares > 1)
+			timerqueue_add(&rq->groups[p], &group->node);
+	}
+}
+
+/* Its virtual time, if it comes back now. */
+static u64 rknpu_share_vtime(const struct rknpu_runqueue *rq, const struct rknpu_share *share)
+{
+	u64 slice = rknpu_share_slice_ns();
+
+	return rq->vtime_ns > slice ? max(share->vtime_ns, rq->vtime_ns - slice) :
+				      share->vtime_ns;
+}
+
+void rknpu_user_charge(struct rknpu_user *user, unsigned int index, u64 ns)
+{
+	struct rknpu_runqueue *rq = &user->sched->rqs[index];
+	struct rknpu_share *share = &user->shares[index];
+
+	lockdep_assert_held(&user->sched->hw->lock);
+	rknpu_share_set_vtime(rq, share, rknpu_share_vtime(rq, share) + ns);
+}
+
+void rknpu_share_join(struct rknpu_runqueue *rq, struct rknpu_group *group)
+{
+	struct rknpu_share *share = group->share;
+	u64 vtime = rknpu_share_vtime(rq, share);
+
+	if (vtime != share->vtime_ns)
+		rknpu_share_set_vtime(rq, share, vtime);
+	if (!share->queued++)
+		rq->shares++;
+	group->node.expires = vtime;
+	timerqueue_add(&rq->groups[rknpu_share_priority(group)], &group->node);
+}
+
+void rknpu_share_leave(struct rknpu_runqueue *rq, struct rknpu_group *group)
+{
+	timerqueue_del(&rq->groups[rknpu_share_priority(group)], &group->node);
+	if (!--group->share->queued)
+		rq->shares--;
+}
+
+struct rknpu_group *rknpu_share_next(struct rknpu_group *group)
+{
+	struct timerqueue_node *node = timerqueue_iterate_next(&group->node);
+
+	return node ? container_of(node, struct rknpu_group, node) : NULL;
+}
+
+struct rknpu_group *rknpu_share_pick_of_many(struct rknpu_runqueue *rq, unsigned int priority)
+{
+	struct rknpu_group *first = rknpu_share_first(rq, priority), *group;
+
+	if (!first || !rq->turn)
+		return first;
+	group = &rq->turn->share->groups[priority];
+	if (timerqueue_node_queued(&group->node) &&
+	    group->share->vtime_ns <= first->share->vtime_ns + rknpu_share_lead_ns())
+		return group;
+	return first;
+}
+
+bool rknpu_share_lets_overtake(struct rknpu_runqueue *rq, unsigned int low, unsigned int high)
+{
+	return rknpu_share_first(rq, low)->share->vtime_ns <=
+	       rknpu_share_first(rq, high)->share->vtime_ns + rknpu_share_lead_ns();
+}
+
+void rknpu_share_change_turn(struct rknpu_runqueue *rq, struct rknpu_group *group)
+{
+	if (rq->turn)
+		rq->turn->left_ns = ktime_get_ns();
+	group->away_ns += ktime_get_ns() - group->left_ns;
+	rq->turn = group;
+}
+
+bool rknpu_share_turn_over(struct rknpu_runqueue *rq, const struct rknpu_job *job)
+{
+	struct rknpu_share *share = job->entity->group->share;
+	struct rknpu_group *first = rknpu_share_first(rq, job->priority);
+
+	if (first && first->share == share)
+		first = rknpu_share_next(first);
+	return first && first->share->vtime_ns + rknpu_share_lead_ns() <
+			share->vtime_ns + ktime_get_ns() - job->start_ns;
+}
