@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What one user, with as many files as may be, can take from another one: jobs, core time. */
+/* What one user, with as many files as may be, can take from another one: jobs, core time, memory. */
 #define _GNU_SOURCE
+#include <limits.h>
 #include <poll.h>
 #include <sys/resource.h>
 
@@ -9,6 +10,8 @@
 
 #define ATTACKER	1001
 #define VICTIM		1002
+/* One that has not been there before, and so is not ahead. */
+#define BYSTANDER	10000
 
 FIXTURE(users) {
 	int fd;
@@ -168,6 +171,225 @@ RK_TEST_F_TIMEOUT(users, room_wakes_who_has_it, 300,
 		EXPECT_EQ(0, poll(&room, 1, 0)) TH_LOG("file %u", i);
 	}
 	full_fini(&f);
+}
+
+/* ---- core time: who has how much of it, as the model saw it ---- */
+
+#define MANY		16
+/* How long the job in front keeps the others waiting, so that all of them are queued. */
+#define PLUG_US		1500000
+/* For that one, and for what a busy host makes late. */
+#define TASK_TIMEOUT_MS	20000
+#define LONG_TASKS	40
+#define MAX_STARTS	1024
+
+struct hog {
+	struct rk_client c;
+	/* So that the programs of each user have an address of their own. */
+	struct rk_bo pad;
+	struct drm_rocket_task t[LONG_TASKS];
+};
+
+/* @place: of its programs. */
+static int hog_init(struct hog *h, uid_t uid, unsigned int place)
+{
+	int fd = rk_open_as(uid, rk_open);
+	int ret;
+
+	memset(h, 0, sizeof(*h));
+	if (fd < 0)
+		return fd;
+	h->c.fd = fd;
+	ret = rk_bo_init(&h->pad, fd, place * RK_PAGE);
+	if (!ret)
+		ret = rk_client_init_on(&h->c, fd);
+	if (!ret)
+		ret = rk_op_task(&h->c.inc, h->c.in.iova, h->c.out.iova, &h->t[0]);
+	if (!ret)
+		ret = rk_fini(&h->c.inc.bo);
+	for (int i = 1; i < LONG_TASKS; i++)
+		h->t[i] = h->t[0];
+	return ret;
+}
+
+static void hog_fini(struct hog *h)
+{
+	if (h->c.fd <= 0)
+		return;
+	rk_bo_fini(&h->pad);
+	rk_client_fini(&h->c);
+	h->c.fd = 0;
+}
+
+/* @n jobs of @tasks each. */
+static int hog_put(struct hog *h, unsigned int n, unsigned int tasks, uint32_t mask, uint32_t priority)
+{
+	struct drm_rocket_job_ext job;
+	int ret = 0;
+
+	rk_job_ext(&job, h->t, tasks, NULL, NULL);
+	job.core_mask = mask;
+	job.priority = priority;
+	job.timeout_ns = TASK_TIMEOUT_MS * RK_MS;
+	for (unsigned int i = 0; i < n && !ret; i++)
+		ret = rk_submit_ext(h->c.fd, &job, 1, NULL);
+	return ret;
+}
+
+/* Until the @n-th job of the file is over. */
+static int hog_wait(struct hog *h, uint64_t n)
+{
+	struct drm_rocket_wait_job w;
+
+	return rk_wait_job(h->c.fd, n, RK_FOREVER, &w) ?: w.error;
+}
+
+FIXTURE(turns) {
+	struct hog plug;
+	struct hog victim;
+	struct hog attacker[MANY];
+	struct rk_start s[MAX_STARTS];
+	int starts;
+};
+
+FIXTURE_SETUP(turns)
+{
+	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_SCHED);
+	RK_REQUIRE_MODEL();
+	if (geteuid())
+		SKIP(return, "needs root");
+	rk_task_timeout_ms(TASK_TIMEOUT_MS);
+	rk_module_param("max_job_ms", LONGEST_MS);
+	ASSERT_EQ(0, hog_init(&self->plug, BYSTANDER + getpid(), 1));
+	ASSERT_EQ(0, hog_init(&self->victim, VICTIM, 2));
+	for (int i = 0; i < MANY; i++) {
+		ASSERT_EQ(0, hog_init(&self->attacker[i], ATTACKER, 3));
+	}
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+}
+
+FIXTURE_TEARDOWN(turns)
+{
+	rk_model_calm();
+	rk_module_param("slice_us", 4000);
+	rk_module_param("max_job_ms", 10000);
+	hog_fini(&self->plug);
+	hog_fini(&self->victim);
+	for (int i = 0; i < MANY; i++)
+		hog_fini(&self->attacker[i]);
+}
+
+/* Keeps core 0 busy and records what follows, each task of @us. */
+static int plug(struct hog *h, unsigned int us)
+{
+	uint64_t started = rk_count(0, NPU_CNT_TASK_STARTED);
+	int ret;
+
+	rk_trace_start();
+	rk_latency_us(PLUG_US * rk_slow());
+	ret = hog_put(h, 1, 1, 1, 0);
+	if (!ret && !rk_wait_count(0, NPU_CNT_TASK_STARTED, started + 1, 5000))
+		ret = -ETIMEDOUT;
+	/* The model looks at it when the program has been read. */
+	rk_sleep_ms(50 * rk_slow());
+	rk_latency_us(us);
+	return ret;
+}
+
+static bool still_plugged(struct hog *h)
+{
+	struct drm_rocket_wait_job w;
+
+	return rk_wait_job(h->c.fd, 1, 0, &w) == -EBUSY;
+}
+
+/* Tasks of attackers that started before the @n-th one of the victim, or INT_MAX. */
+static int before(FIXTURE_DATA(turns) *t, int n)
+{
+	int of_attackers = 0;
+
+	t->starts = rk_trace_starts(t->s, MAX_STARTS);
+	for (int i = 0; i < t->starts; i++) {
+		if (t->s[i].regcmd == t->victim.t[0].regcmd && !--n)
+			return of_attackers;
+		of_attackers += t->s[i].regcmd == t->attacker[0].t[0].regcmd;
+	}
+	printf("# %d starts\n", t->starts);
+	return INT_MAX;
+}
+
+/* What the model records of so many changes of the address space fits its memory. */
+#define QUEUED	8
+
+RK_TEST_F_TIMEOUT(turns, are_by_user, 120,
+		  "a user with sixteen files has as much of a core as one with one file")
+{
+	/* Less than a job takes: every job is a turn. */
+	rk_module_param("slice_us", 1000);
+	ASSERT_EQ(0, plug(&self->plug, 3000));
+	for (int i = 0; i < MANY; i++) {
+		ASSERT_EQ(0, hog_put(&self->attacker[i], 2, 1, 1, 0));
+	}
+	ASSERT_EQ(0, hog_put(&self->victim, QUEUED, 1, 1, 0));
+	ASSERT_TRUE(still_plugged(&self->plug));
+	for (int i = 0; i < MANY; i++) {
+		EXPECT_EQ(0, hog_wait(&self->attacker[i], 2));
+	}
+	EXPECT_EQ(0, hog_wait(&self->victim, QUEUED));
+	EXPECT_GE(QUEUED + 4, before(self, QUEUED));
+}
+
+#define VICTIMS	60
+
+RK_TEST_F_TIMEOUT(turns, long_jobs_are_paid_back, 120,
+		  "a user with long jobs waits until another one with short ones has had as much of the core")
+{
+	struct hog *a = &self->attacker[0];
+
+	ASSERT_EQ(0, plug(&self->plug, 2000));
+	ASSERT_EQ(0, hog_put(a, 8, LONG_TASKS, 1, 0));
+	ASSERT_EQ(0, hog_put(&self->victim, VICTIMS, 1, 1, 0));
+	ASSERT_TRUE(still_plugged(&self->plug));
+	EXPECT_EQ(0, hog_wait(a, 8));
+	EXPECT_EQ(0, hog_wait(&self->victim, VICTIMS));
+	EXPECT_GE(2 * LONG_TASKS, before(self, VICTIMS));
+}
+
+RK_TEST_F_TIMEOUT(turns, patience_is_no_way_round, 120,
+		  "long jobs of low priority have no more of the core than others leave them, or half")
+{
+	struct hog *a = &self->attacker[0];
+
+	ASSERT_EQ(0, plug(&self->plug, 2000));
+	ASSERT_EQ(0, hog_put(a, 8, LONG_TASKS, 1, DRM_ROCKET_PRIORITY_LOW));
+	ASSERT_EQ(0, hog_put(&self->victim, VICTIMS, 1, 1, 0));
+	ASSERT_TRUE(still_plugged(&self->plug));
+	EXPECT_EQ(0, hog_wait(a, 8));
+	EXPECT_EQ(0, hog_wait(&self->victim, VICTIMS));
+	EXPECT_GE(2 * LONG_TASKS, before(self, VICTIMS));
+}
+
+RK_TEST_F_TIMEOUT(turns, debts_outlive_files, 120,
+		  "who closes all files after a long job and opens one again does not go first")
+{
+	struct hog *a = &self->attacker[0];
+
+	rk_latency_us(2000);
+	ASSERT_EQ(0, hog_put(a, 1, LONG_TASKS, 1, 0));
+	ASSERT_EQ(0, hog_wait(a, 1));
+	for (int i = 0; i < MANY; i++)
+		hog_fini(&self->attacker[i]);
+	/* Its users are those of files that the last put has freed. */
+	ASSERT_TRUE(rk_stat_settles("vms", 2));
+	ASSERT_EQ(0, hog_init(a, ATTACKER, 3));
+
+	ASSERT_EQ(0, plug(&self->plug, 2000));
+	ASSERT_EQ(0, hog_put(a, 4, 1, 1, 0));
+	ASSERT_EQ(0, hog_put(&self->victim, VICTIMS, 1, 1, 0));
+	ASSERT_TRUE(still_plugged(&self->plug));
+	EXPECT_EQ(0, hog_wait(a, 4));
+	EXPECT_EQ(0, hog_wait(&self->victim, VICTIMS));
+	EXPECT_EQ(0, before(self, LONG_TASKS / 2));
 }
 
 RK_HARNESS_MAIN
