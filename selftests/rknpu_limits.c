@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How much BOs and jobs may take: of a file, of all files, and of a machine that has no more. */
+/* How much BOs and jobs may take: of a file, of a user, of all, and of a machine that has no more. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -18,9 +18,11 @@
 
 #define MIB		(1u << 20)
 #define PARAMETERS	"/sys/module/rknpu_accel/parameters/"
-#define FILE_PERCENT	"max_file_memory_percent"
+#define USER_PERCENT	"max_user_memory_percent"
 #define ALL_PERCENT	"max_memory_percent"
 #define MAX_BOS		2048
+#define SOMEBODY	1001
+#define SOMEBODY_ELSE	1002
 
 /* What it was, or a negative errno. */
 static int set_percent(const char *name, int percent)
@@ -87,7 +89,7 @@ static bool is_full(uint64_t limit, uint64_t bytes, uint64_t tables)
 FIXTURE(limits) {
 	int fd;
 	int other;
-	int file_percent;
+	int user_percent;
 	int all_percent;
 	long long bytes;
 	long long tables;
@@ -98,13 +100,16 @@ FIXTURE_SETUP(limits)
 	uint64_t v;
 
 	RK_OPEN_OR_SKIP(self->fd);
-	if (!rk_ours() || rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, 0, &v))
+	if (!rk_ours() || rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_USER_MEMORY, 0, &v))
 		SKIP(return, "no limits here");
-	self->file_percent = set_percent(FILE_PERCENT, 65);
+	self->user_percent = set_percent(USER_PERCENT, 65);
 	self->all_percent = set_percent(ALL_PERCENT, 75);
-	if (self->file_percent < 0 || self->all_percent < 0)
+	if (self->user_percent < 0 || self->all_percent < 0)
 		SKIP(return, "needs root");
-	self->other = rk_open();
+	close(self->fd);
+	self->fd = rk_open_as(SOMEBODY, rk_open);
+	ASSERT_LE(0, self->fd);
+	self->other = rk_open_as(SOMEBODY_ELSE, rk_open);
 	ASSERT_LE(0, self->other);
 	/* Whoever was before may take a moment to go. */
 	ASSERT_TRUE(rk_stat_settles("vms", 2));
@@ -121,7 +126,7 @@ FIXTURE_TEARDOWN(limits)
 	rk_module_param("max_job_ms", 10000);
 	close(self->fd);
 	close(self->other);
-	set_percent(FILE_PERCENT, self->file_percent);
+	set_percent(USER_PERCENT, self->user_percent);
 	set_percent(ALL_PERCENT, self->all_percent);
 	EXPECT_TRUE(rk_stat_settles("bo_bytes", self->bytes));
 }
@@ -132,24 +137,25 @@ RK_TEST_F(limits, scale_with_memory,
 	uint64_t file, all, total = sysconf(_SC_PHYS_PAGES) * (uint64_t)RK_PAGE;
 
 	REQUIRE_PAGES();
-	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, 0, &file));
+	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_USER_MEMORY, 0, &file));
 	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY, 0, &all));
 	EXPECT_EQ(total / RK_PAGE * 65 / 100 * RK_PAGE, file);
 	EXPECT_EQ(total / RK_PAGE * 75 / 100 * RK_PAGE, all);
-	ASSERT_EQ(65, set_percent(FILE_PERCENT, 1000));
-	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, 0, &file));
+	ASSERT_EQ(65, set_percent(USER_PERCENT, 1000));
+	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_USER_MEMORY, 0, &file));
 	EXPECT_EQ(total, file);
 }
 
-RK_TEST_F(limits, of_a_file, "one file gets BOs up to its limit, and others get theirs")
+RK_TEST_F(limits, of_a_user,
+	  "the files of a user get BOs up to its limit, and others get theirs")
 {
 	uint64_t limit;
 	uint32_t handle;
-	int n, err;
+	int n, err, fd;
 
 	REQUIRE_PAGES();
-	ASSERT_EQ(65, set_percent(FILE_PERCENT, 3));
-	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, 0, &limit));
+	ASSERT_EQ(65, set_percent(USER_PERCENT, 3));
+	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_USER_MEMORY, 0, &limit));
 	n = fill(self->fd, &err);
 	EXPECT_EQ(-ENOMEM, err);
 	EXPECT_TRUE(is_full(limit, n * (uint64_t)MIB, rk_stat("table_bytes") - RK_PAGE));
@@ -160,6 +166,12 @@ RK_TEST_F(limits, of_a_file, "one file gets BOs up to its limit, and others get 
 	EXPECT_EQ(0, create(self->fd, MIB, &handle));
 	EXPECT_EQ(-ENOMEM, create(self->fd, MIB, &handle));
 	EXPECT_EQ(0, rk_run_on_every_core(self->other, 1));
+	/* Another file of the user gets a bit, for what is left. */
+	fd = rk_open_as(SOMEBODY, rk_open);
+	if (fd >= 0) {
+		EXPECT_EQ(-ENOMEM, create(fd, MIB, &handle));
+		close(fd);
+	}
 }
 
 RK_TEST_F(limits, of_a_vendor_file, "the same limit holds for files of the vendor's node")
@@ -171,8 +183,8 @@ RK_TEST_F(limits, of_a_vendor_file, "the same limit holds for files of the vendo
 	REQUIRE_PAGES();
 	if (fd < 0)
 		SKIP(return, "no vendor node");
-	ASSERT_EQ(65, set_percent(FILE_PERCENT, 3));
-	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, 0, &limit));
+	ASSERT_EQ(65, set_percent(USER_PERCENT, 3));
+	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_USER_MEMORY, 0, &limit));
 	for (n = 0; n < MAX_BOS && !ret; n++) {
 		c.handle = 0;
 		ret = rk_ioctl(fd, DRM_IOCTL_RKNPU_MEM_CREATE, &c);
@@ -206,7 +218,7 @@ RK_TEST_F(limits, of_all_files, "all files together get BOs up to the device's l
 	EXPECT_EQ(0, create(self->other, MIB, &handle));
 }
 
-RK_TEST_F(limits, refused_for_all_is_not_the_files,
+RK_TEST_F(limits, refused_for_all_is_not_the_users,
 	  "what is refused because of all files is not charged to the one that asked")
 {
 	long long tables;
@@ -221,8 +233,8 @@ RK_TEST_F(limits, refused_for_all_is_not_the_files,
 	for (int i = 0; i < 100; i++)
 		ASSERT_EQ(-ENOMEM, create(self->other, MIB, &handle));
 	set_percent(ALL_PERCENT, 75);
-	ASSERT_EQ(65, set_percent(FILE_PERCENT, 3));
-	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, 0, &limit));
+	ASSERT_EQ(65, set_percent(USER_PERCENT, 3));
+	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_USER_MEMORY, 0, &limit));
 	tables = rk_stat("table_bytes");
 	n = fill(self->other, &err);
 	EXPECT_EQ(-ENOMEM, err);
@@ -262,7 +274,7 @@ RK_TEST_F_TIMEOUT(limits, refused_is_not_counted, 120,
 	int beyond = 0, stats = open("/sys/kernel/debug/rknpu/stats", O_RDONLY);
 
 	REQUIRE_PAGES();
-	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_FILE_MEMORY, 0, &limit));
+	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_USER_MEMORY, 0, &limit));
 	ASSERT_EQ(75, set_percent(ALL_PERCENT, 3));
 	for (int i = 0; i < REFUSED_CLIENTS; i++) {
 		pid[i] = fork();
@@ -330,7 +342,7 @@ RK_TEST_F_TIMEOUT(limits, page_tables_count, 120,
 	REQUIRE_PAGES();
 	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &files));
 	ASSERT_EQ(75, set_percent(ALL_PERCENT, 1));
-	set_percent(FILE_PERCENT, 100);
+	set_percent(USER_PERCENT, 100);
 	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY, 0, &limit));
 	/* 1 to 2 MiB are left for tables. */
 	size = (limit - self->bytes) / MIB * MIB - MIB;
@@ -393,7 +405,7 @@ RK_TEST_F_TIMEOUT(limits, more_than_is_free_kills_nobody, 120,
 	pid_t pid;
 
 	REQUIRE_PAGES();
-	set_percent(FILE_PERCENT, 100);
+	set_percent(USER_PERCENT, 100);
 	set_percent(ALL_PERCENT, 100);
 	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY, 0, &limit));
 	if (limit > INT32_MAX)

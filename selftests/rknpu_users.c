@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What one user, with as many files as may be, can take from another one: jobs, core time, memory. */
 #define _GNU_SOURCE
-#include <limits.h>
 #include <poll.h>
 #include <sys/resource.h>
 
@@ -33,6 +32,8 @@ FIXTURE_TEARDOWN(users)
 {
 	rk_model_calm();
 	rk_module_param("max_job_ms", 10000);
+	rk_module_param("max_user_memory_percent", 65);
+	rk_module_param("max_memory_percent", 75);
 	if (self->fd > 0)
 		close(self->fd);
 }
@@ -106,6 +107,7 @@ RK_TEST_F_TIMEOUT(users, jobs_of_one_are_not_anothers, 300,
 {
 	static struct full f;
 	struct pollfd room = { .events = POLLOUT };
+	struct drm_rocket_task t;
 	struct rk_client other;
 	struct rv_chain chain;
 	int ret = 0, vendor;
@@ -124,13 +126,18 @@ RK_TEST_F_TIMEOUT(users, jobs_of_one_are_not_anothers, 300,
 
 	/* On the cores that do not hang. */
 	ASSERT_EQ(0, full_open(&other, VICTIM));
+	ASSERT_EQ(0, rk_op_task(&other.inc, other.in.iova, other.out.iova, &t));
+	ASSERT_EQ(0, rk_fini(&other.inc.bo));
 	room.fd = other.fd;
 	EXPECT_EQ(1, poll(&room, 1, 0));
 	for (int i = 0; i < 100; i++)
+		EXPECT_EQ(0, rk_submit_task(other.fd, &t, &other.in, &other.out));
+	/* Behind one IOMMU for all cores, whoever hangs keeps the others waiting. */
+	for (int i = 0; i < 100 && !rk_one_iommu(); i++)
 		EXPECT_EQ(0, rk_client_run(&other, i));
 	EXPECT_EQ(0, rk_fdinfo(other.fd, "rknpu-refused-jobs"));
 	rk_client_fini(&other);
-	vendor = rk_open_as(VICTIM, rv_open);
+	vendor = rk_one_iommu() ? -ENODEV : rk_open_as(VICTIM, rv_open);
 	if (vendor >= 0) {
 		ASSERT_EQ(0, rv_chain_init(&chain, vendor, 3, 0, 0));
 		for (int i = 0; i < 20; i++) {
@@ -171,6 +178,103 @@ RK_TEST_F_TIMEOUT(users, room_wakes_who_has_it, 300,
 		EXPECT_EQ(0, poll(&room, 1, 0)) TH_LOG("file %u", i);
 	}
 	full_fini(&f);
+}
+
+/* ---- memory ---- */
+
+#define ATTACKERS	7
+#define ATTACKER_FILES	4
+#define MIB		(1u << 20)
+/* Of memory, for one user and for all, instead of the default's 65 and 75. */
+#define USER_PERCENT	13
+#define ALL_PERCENT	15
+
+static int create(int fd, uint32_t size)
+{
+	struct drm_rocket_create_bo c = { .size = size };
+
+	return rk_ioctl(fd, DRM_IOCTL_ROCKET_CREATE_BO, &c);
+}
+
+/* All that there is for files of that user. */
+static int take_all(uid_t uid, int *fd)
+{
+	int ret = 0;
+
+	for (int i = 0; i < ATTACKER_FILES; i++) {
+		fd[i] = rk_open_as(uid, rk_open);
+		if (fd[i] < 0)
+			return fd[i];
+		for (uint32_t size = MIB; size >= RK_PAGE; size /= 2) {
+			do
+				ret = create(fd[i], size);
+			while (!ret);
+			if (ret != -ENOMEM)
+				return ret;
+		}
+	}
+	return 0;
+}
+
+static int vendor_works(uid_t uid, uint64_t bytes)
+{
+	struct rv_chain chain;
+	struct rv_bo bo;
+	int ret, fd = rk_open_as(uid, rv_open);
+
+	/* A module without it. */
+	if (fd < 0)
+		return 0;
+	ret = rv_bo_init(&bo, fd, bytes, RV_FLAGS, 0);
+	if (!ret)
+		ret = rv_chain_init(&chain, fd, 3, 0, 0);
+	if (!ret) {
+		ret = rv_chain_run(&chain, 1);
+		rv_chain_fini(&chain);
+	}
+	close(fd);
+	return ret;
+}
+
+RK_TEST_F_TIMEOUT(users, memory_of_some_is_not_anothers, 200,
+		  "when seven users have taken all the memory they get, another one opens files and gets some")
+{
+	uint64_t all, user, own;
+	long long bytes;
+	int fd[ATTACKERS][ATTACKER_FILES];
+	struct rk_client c;
+
+	if (rk_no_iommu())
+		SKIP(return, "no contiguous memory for all that");
+	rk_module_param("max_user_memory_percent", USER_PERCENT);
+	rk_module_param("max_memory_percent", ALL_PERCENT);
+	all = rk_param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY);
+	user = rk_param(self->fd, DRM_ROCKET_PARAM_MAX_USER_MEMORY);
+	/* What is promised to each, less page tables and what else the job needs. */
+	own = (all - user) / 8 - 64 * RK_PAGE;
+	memset(fd, -1, sizeof(fd));
+	for (int i = 0; i < ATTACKERS; i++) {
+		int ret = take_all(ATTACKER + 10 * i, fd[i]);
+
+		/* The last file may not get its address space. */
+		EXPECT_TRUE(!ret || ret == -ENOMEM) TH_LOG("%d", ret);
+	}
+	EXPECT_LE(user, (uint64_t)rk_stat("bo_bytes") + rk_stat("table_bytes"));
+	EXPECT_GE(all, (uint64_t)rk_stat("bo_bytes") + rk_stat("table_bytes"));
+	bytes = rk_stat("bo_bytes");
+
+	EXPECT_EQ(0, full_open(&c, VICTIM));
+	if (c.fd > 0) {
+		EXPECT_EQ(0, create(c.fd, own / RK_PAGE * RK_PAGE));
+		EXPECT_EQ(0, rk_client_run(&c, 1));
+		rk_client_fini(&c);
+	}
+	/* It has what it gets once, by either uAPI. */
+	EXPECT_TRUE(rk_stat_settles("bo_bytes", bytes));
+	EXPECT_EQ(0, vendor_works(VICTIM, own / RK_PAGE * RK_PAGE));
+	for (int i = 0; i < ATTACKERS * ATTACKER_FILES; i++)
+		if (fd[0][i] >= 0)
+			close(fd[0][i]);
 }
 
 /* ---- core time: who has how much of it, as the model saw it ---- */
@@ -249,7 +353,8 @@ FIXTURE(turns) {
 	struct hog victim;
 	struct hog attacker[MANY];
 	struct rk_start s[MAX_STARTS];
-	int starts;
+	int victims;
+	int attackers;
 };
 
 FIXTURE_SETUP(turns)
@@ -303,19 +408,22 @@ static bool still_plugged(struct hog *h)
 	return rk_wait_job(h->c.fd, 1, 0, &w) == -EBUSY;
 }
 
-/* Tasks of attackers that started before the @n-th one of the victim, or INT_MAX. */
-static int before(FIXTURE_DATA(turns) *t, int n)
+/*
+ * Who started how many tasks up to the @n-th one of the victim, or for as long as the
+ * model recorded.
+ */
+static int look_at_starts(FIXTURE_DATA(turns) *t, int n)
 {
-	int of_attackers = 0;
-
-	t->starts = rk_trace_starts(t->s, MAX_STARTS);
-	for (int i = 0; i < t->starts; i++) {
-		if (t->s[i].regcmd == t->victim.t[0].regcmd && !--n)
-			return of_attackers;
-		of_attackers += t->s[i].regcmd == t->attacker[0].t[0].regcmd;
+	memset(t->s, 0, sizeof(t->s));
+	t->victims = 0;
+	t->attackers = 0;
+	rk_trace_starts(t->s, MAX_STARTS);
+	for (int i = 0; i < MAX_STARTS && t->s[i].regcmd && t->victims < n; i++) {
+		t->victims += t->s[i].regcmd == t->victim.t[0].regcmd;
+		t->attackers += t->s[i].regcmd == t->attacker[0].t[0].regcmd;
 	}
-	printf("# %d starts\n", t->starts);
-	return INT_MAX;
+	printf("# %d tasks of the victim, %d of attackers\n", t->victims, t->attackers);
+	return t->victims;
 }
 
 /* What the model records of so many changes of the address space fits its memory. */
@@ -336,7 +444,8 @@ RK_TEST_F_TIMEOUT(turns, are_by_user, 120,
 		EXPECT_EQ(0, hog_wait(&self->attacker[i], 2));
 	}
 	EXPECT_EQ(0, hog_wait(&self->victim, QUEUED));
-	EXPECT_GE(QUEUED + 4, before(self, QUEUED));
+	EXPECT_LE(QUEUED / 2, look_at_starts(self, QUEUED));
+	EXPECT_GE(self->victims + 4, self->attackers);
 }
 
 #define VICTIMS	60
@@ -352,7 +461,8 @@ RK_TEST_F_TIMEOUT(turns, long_jobs_are_paid_back, 120,
 	ASSERT_TRUE(still_plugged(&self->plug));
 	EXPECT_EQ(0, hog_wait(a, 8));
 	EXPECT_EQ(0, hog_wait(&self->victim, VICTIMS));
-	EXPECT_GE(2 * LONG_TASKS, before(self, VICTIMS));
+	EXPECT_LE(VICTIMS / 2, look_at_starts(self, VICTIMS));
+	EXPECT_GE(self->victims + LONG_TASKS, self->attackers);
 }
 
 RK_TEST_F_TIMEOUT(turns, patience_is_no_way_round, 120,
@@ -366,7 +476,8 @@ RK_TEST_F_TIMEOUT(turns, patience_is_no_way_round, 120,
 	ASSERT_TRUE(still_plugged(&self->plug));
 	EXPECT_EQ(0, hog_wait(a, 8));
 	EXPECT_EQ(0, hog_wait(&self->victim, VICTIMS));
-	EXPECT_GE(2 * LONG_TASKS, before(self, VICTIMS));
+	EXPECT_LE(VICTIMS / 2, look_at_starts(self, VICTIMS));
+	EXPECT_GE(self->victims + LONG_TASKS, self->attackers);
 }
 
 RK_TEST_F_TIMEOUT(turns, debts_outlive_files, 120,
@@ -389,7 +500,8 @@ RK_TEST_F_TIMEOUT(turns, debts_outlive_files, 120,
 	ASSERT_TRUE(still_plugged(&self->plug));
 	EXPECT_EQ(0, hog_wait(a, 4));
 	EXPECT_EQ(0, hog_wait(&self->victim, VICTIMS));
-	EXPECT_EQ(0, before(self, LONG_TASKS / 2));
+	EXPECT_EQ(LONG_TASKS / 2, look_at_starts(self, LONG_TASKS / 2));
+	EXPECT_EQ(0, self->attackers);
 }
 
 RK_HARNESS_MAIN

@@ -8,10 +8,10 @@ struct rknpu_params rknpu_params = {
 	.autosuspend_ms = 50,
 	.cancel_grace_ms = 500,
 	.default_timeout_ms = 500,
-	.max_file_memory_percent = 65,
 	.max_job_ms = 10000,
 	.max_memory_percent = 75,
 	.max_timeout_ms = 10000,
+	.max_user_memory_percent = 65,
 	.scrub = true,
 	.sleep_wait_ms = 5000,
 	.slice_us = 4000,
@@ -46,10 +46,10 @@ rknpu_param(iova_guard_pages, uint, 0444,
  * they have taken it all, others' processes are killed. Language models of half
  * the memory must fit, with room for what they compute with.
  */
-rknpu_param(max_file_memory_percent, uint, 0644,
-	    "How much of the memory the BOs of one open file may take, in percent (default 65)");
 rknpu_param(max_memory_percent, uint, 0644,
 	    "How much of the memory all BOs may take, in percent (default 75)");
+rknpu_param(max_user_memory_percent, uint, 0644,
+	    "How much of the memory the BOs of one user may take, in percent; what all may have beyond that is kept for users that have little (default 65)");
 
 /*
  * What keeps its core from task to task, because it may leave data in it, must

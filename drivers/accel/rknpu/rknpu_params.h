@@ -17,14 +17,14 @@ struct rknpu_params {
 	unsigned int default_timeout_ms;
 	/** @iova_guard_pages: read only */
 	unsigned int iova_guard_pages;
-	/** @max_file_memory_percent: writable */
-	unsigned int max_file_memory_percent;
 	/** @max_job_ms: writable */
 	unsigned int max_job_ms;
 	/** @max_memory_percent: writable */
 	unsigned int max_memory_percent;
 	/** @max_timeout_ms: writable */
 	unsigned int max_timeout_ms;
+	/** @max_user_memory_percent: writable */
+	unsigned int max_user_memory_percent;
 	/** @noiommu: read only */
 	bool noiommu;
 	/** @poll: read only */

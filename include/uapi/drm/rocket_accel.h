@@ -87,7 +87,7 @@ extern "C" {
  *
  * - %EINVAL: @size is out of its limits.
  * - %ENOMEM: no memory, or the BOs that the file made, or those of all files, would
- *   exceed %DRM_ROCKET_PARAM_MAX_FILE_MEMORY or %DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY.
+ *   exceed %DRM_ROCKET_PARAM_MAX_USER_MEMORY or %DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY.
  * - %ENOSPC: no room in the address space.
  * - %EINTR: the caller was killed.
  */
@@ -497,11 +497,13 @@ struct drm_rocket_fini_bo_ranges {
  * @DRM_ROCKET_PARAM_RESULT_COUNT: how many of a file's newest jobs
  *	%DRM_IOCTL_ROCKET_WAIT_JOB knows
  * @DRM_ROCKET_PARAM_MAX_PRIORITY: greatest priority that the caller may use now
- * @DRM_ROCKET_PARAM_MAX_FILE_MEMORY: bytes that all BOs made by one file, and the
- *	page tables of its address space, may take; the administrator can change it at
- *	any time
+ * @DRM_ROCKET_PARAM_MAX_USER_MEMORY: bytes that all BOs made by files of one user, and
+ *	the page tables of their address spaces, may take; the administrator can change
+ *	it at any time
  * @DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY: bytes that all BOs of the device and all page
- *	tables may take; the administrator can change it at any time
+ *	tables may take; what it is beyond %DRM_ROCKET_PARAM_MAX_USER_MEMORY is for users
+ *	that have no more than an eighth of that; the administrator can change it at any
+ *	time
  * @DRM_ROCKET_PARAM_MAX_JOB_TIME_NS: how long the tasks of a job together may keep a
  *	core, in ns, see &drm_rocket_job_ext.timeout_ns; the administrator can change
  *	it at any time
@@ -530,7 +532,7 @@ enum drm_rocket_param {
 	DRM_ROCKET_PARAM_RESULT_COUNT = 17,
 	/* 18 told the newest job, which could be another thread's. */
 	DRM_ROCKET_PARAM_MAX_PRIORITY = 19,
-	DRM_ROCKET_PARAM_MAX_FILE_MEMORY = 20,
+	DRM_ROCKET_PARAM_MAX_USER_MEMORY = 20,
 	DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY = 21,
 	DRM_ROCKET_PARAM_MAX_JOB_TIME_NS = 22,
 	DRM_ROCKET_PARAM_BANNED_NS = 23,

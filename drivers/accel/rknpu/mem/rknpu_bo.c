@@ -27,6 +27,9 @@
 /* Pages made present by one CPU fault: a tensor is usually walked in order. */
 #define RKNPU_BO_FAULT_AROUND	16
 
+/* How many owners can have their part of what is kept for those that have little. */
+#define RKNPU_MEM_SMALL_OWNERS	8
+
 static struct device *rknpu_bo_dma_dev(struct rknpu_bo *bo)
 {
 	return bo->base.dev->dev;
@@ -37,62 +40,92 @@ static unsigned long rknpu_mem_limit(unsigned int percent)
 	return mul_u64_u32_div(totalram_pages(), min(percent, 100U), 100);
 }
 
-u64 rknpu_mem_file_limit(void)
+static unsigned long rknpu_mem_owner_pages(void)
 {
-	return (u64)rknpu_mem_limit(READ_ONCE(rknpu_params.max_file_memory_percent)) << PAGE_SHIFT;
+	return rknpu_mem_limit(READ_ONCE(rknpu_params.max_user_memory_percent));
+}
+
+static unsigned long rknpu_mem_device_pages(void)
+{
+	return rknpu_mem_limit(READ_ONCE(rknpu_params.max_memory_percent));
+}
+
+u64 rknpu_mem_owner_limit(void)
+{
+	return (u64)rknpu_mem_owner_pages() << PAGE_SHIFT;
 }
 
 u64 rknpu_mem_device_limit(void)
 {
-	return (u64)rknpu_mem_limit(READ_ONCE(rknpu_params.max_memory_percent)) << PAGE_SHIFT;
+	return (u64)rknpu_mem_device_pages() << PAGE_SHIFT;
+}
+
+/*
+ * For an owner that has @own pages. What all may have beyond what one may have is
+ * kept for those that have little, so that nobody takes all and the next one cannot
+ * even open a file.
+ */
+static unsigned long rknpu_mem_device_pages_for(unsigned long own)
+{
+	unsigned long all = rknpu_mem_device_pages(), one = rknpu_mem_owner_pages();
+
+	if (all <= one || own <= (all - one) / RKNPU_MEM_SMALL_OWNERS)
+		return all;
+	return one;
 }
 
 void rknpu_account_init(struct rknpu_account *account, struct rknpu_mem *mem,
-			void (*release)(struct kref *ref))
+			struct rknpu_quota *quota, void (*release)(struct kref *ref))
 {
 	kref_init(&account->ref);
 	account->mem = mem;
+	account->quota = quota;
 	account->release = release;
 }
 
-/* What does not fit is not in @count for a moment either: others would be refused for it. */
-static bool rknpu_mem_add_pages(atomic_long_t *count, unsigned long pages, unsigned int percent)
+/*
+ * Returns what @count is by that, or 0: what does not fit is not in it for a moment
+ * either, since others would be refused for it.
+ */
+static unsigned long rknpu_mem_add_pages(atomic_long_t *count, unsigned long pages,
+					 unsigned long limit)
 {
-	unsigned long limit = rknpu_mem_limit(percent);
 	long old = atomic_long_read(count);
 
 	do {
 		if (pages > limit || old > limit - pages)
-			return false;
+			return 0;
 	} while (!atomic_long_try_cmpxchg(count, &old, old + pages));
-	return true;
+	return old + pages;
 }
 
-/* -ENOMEM: the account, or all together, would have too much. */
+/* -ENOMEM: the owner, or all together, would have too much. */
 static int rknpu_account_charge(struct rknpu_account *account, unsigned long pages)
 {
 	struct rknpu_mem *mem = account->mem;
+	unsigned long own;
 
-	if (!rknpu_mem_add_pages(&account->pages, pages,
-				 READ_ONCE(rknpu_params.max_file_memory_percent))) {
-		drm_dbg_ratelimited(mem->hw->drm, "%lu more pages: the file has too much\n",
+	own = rknpu_mem_add_pages(&account->quota->pages, pages, rknpu_mem_owner_pages());
+	if (!own) {
+		drm_dbg_ratelimited(mem->hw->drm, "%lu more pages: the user has too much\n",
 				    pages);
 		return -ENOMEM;
 	}
-	if (!rknpu_mem_add_pages(&mem->pages, pages,
-				 READ_ONCE(rknpu_params.max_memory_percent))) {
-		atomic_long_sub(pages, &account->pages);
-		drm_dbg_ratelimited(mem->hw->drm, "%lu more pages: all files have too much\n",
+	if (!rknpu_mem_add_pages(&mem->pages, pages, rknpu_mem_device_pages_for(own))) {
+		atomic_long_sub(pages, &account->quota->pages);
+		drm_dbg_ratelimited(mem->hw->drm, "%lu more pages: all users have too much\n",
 				    pages);
 		return -ENOMEM;
 	}
+	atomic_long_add(pages, &account->pages);
 	return 0;
 }
 
 static void rknpu_account_uncharge(struct rknpu_account *account, unsigned long pages)
 {
-	atomic_long_sub(pages, &account->mem->pages);
 	atomic_long_sub(pages, &account->pages);
+	atomic_long_sub(pages, &account->mem->pages);
+	atomic_long_sub(pages, &account->quota->pages);
 }
 
 int rknpu_account_charge_tables(struct rknpu_account *account, unsigned long pages)

@@ -37,6 +37,14 @@ struct rknpu_mem {
 };
 
 /**
+ * struct rknpu_quota - what accounts of one owner take together
+ */
+struct rknpu_quota {
+	/** @pages: pages of all of them */
+	atomic_long_t pages;
+};
+
+/**
  * struct rknpu_account - whom memory is charged to
  */
 struct rknpu_account {
@@ -44,6 +52,8 @@ struct rknpu_account {
 	struct kref ref;
 	/** @mem: device */
 	struct rknpu_mem *mem;
+	/** @quota: its owner's, which outlives the account */
+	struct rknpu_quota *quota;
 	/** @pages: pages of its BOs, and of the page tables of its address spaces */
 	atomic_long_t pages;
 	/** @release: frees what the account is part of; process context */
@@ -99,7 +109,7 @@ static inline struct rknpu_bo *to_rknpu_bo(struct drm_gem_object *obj)
 }
 
 void rknpu_account_init(struct rknpu_account *account, struct rknpu_mem *mem,
-			void (*release)(struct kref *ref));
+			struct rknpu_quota *quota, void (*release)(struct kref *ref));
 
 static inline void rknpu_account_put(struct rknpu_account *account)
 {
@@ -124,7 +134,7 @@ u64 rknpu_mem_bo_bytes(struct rknpu_mem *mem);
 u64 rknpu_mem_table_bytes(struct rknpu_mem *mem);
 
 /* Limits of that memory, in bytes. They follow the memory that there is, and module parameters. */
-u64 rknpu_mem_file_limit(void);
+u64 rknpu_mem_owner_limit(void);
 u64 rknpu_mem_device_limit(void);
 
 /*

@@ -150,8 +150,8 @@ static int rknpu_rocket_param(struct drm_file *file, u32 param, u32 index, u64 *
 	case DRM_ROCKET_PARAM_MAX_JOB_TIME_NS:
 		*value = rknpu_limits_max_job_ns();
 		return 0;
-	case DRM_ROCKET_PARAM_MAX_FILE_MEMORY:
-		*value = rknpu_mem_file_limit();
+	case DRM_ROCKET_PARAM_MAX_USER_MEMORY:
+		*value = rknpu_mem_owner_limit();
 		return 0;
 	case DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY:
 		*value = rknpu_mem_device_limit();

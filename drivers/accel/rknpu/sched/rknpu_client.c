@@ -91,7 +91,8 @@ struct rknpu_client *rknpu_client_create(struct rknpu_sched *sched)
 	client->pid = task_tgid_nr(current);
 	get_task_comm(client->comm, current);
 
-	rknpu_account_init(&client->account, sched->mem, rknpu_client_release);
+	rknpu_account_init(&client->account, sched->mem, &client->user->quota,
+			   rknpu_client_release);
 	rknpu_backlog_init(&client->backlog, 1);
 	INIT_LIST_HEAD(&client->jobs);
 	INIT_LIST_HEAD(&client->visit);

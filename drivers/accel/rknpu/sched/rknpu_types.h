@@ -391,6 +391,8 @@ struct rknpu_user {
 	struct rknpu_sched *sched;
 	/** @uid: in the first user namespace; its index in rknpu_sched::users */
 	unsigned long uid;
+	/** @quota: memory of all its clients */
+	struct rknpu_quota quota;
 	/** @backlog: jobs of all its clients */
 	struct rknpu_backlog backlog;
 	/** @shares: by core; under rknpu_hw::lock */
