@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What one user, with as many files as may be, can take from another one: jobs, core time, memory. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <poll.h>
+#include <sched.h>
+#include <stdio.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "rknpu_harness.h"
 #include "rknpu_vendor_util.h"
@@ -36,6 +42,77 @@ FIXTURE_TEARDOWN(users)
 	rk_module_param("max_memory_percent", 75);
 	if (self->fd > 0)
 		close(self->fd);
+}
+
+/* ---- who is one user ---- */
+
+#define NOT_ALLOWED	77
+
+/* Of a process of that user: tells the parent that it has come that far, and waits for it. */
+static int meet(int from, int to)
+{
+	char c = 0;
+
+	return write(to, &c, 1) == 1 && read(from, &c, 1) == 1 ? 0 : -EIO;
+}
+
+/*
+ * A process of @uid opens the device: 0 if it is a file of user @expected, as the process
+ * sees that. @map: it does so as one of many uids of a user namespace that it has made.
+ */
+static int other_process(uid_t uid, const char *map, uid_t expected)
+{
+	int up[2], down[2], status, fd;
+	char path[64];
+	pid_t pid;
+
+	if (pipe(up) || pipe(down))
+		return -errno;
+	pid = fork();
+	if (!pid) {
+		if (setresuid(uid, uid, uid) || (map && unshare(CLONE_NEWUSER)) ||
+		    meet(down[0], up[1]) || (map && setresuid(7, 7, 7)))
+			_exit(NOT_ALLOWED);
+		fd = rk_open();
+		_exit(fd < 0 ? -fd : rk_fdinfo(fd, "rknpu-user") != expected);
+	}
+	close(up[1]);
+	snprintf(path, sizeof(path), "/proc/%d/uid_map", pid);
+	if (read(up[0], &status, 1) == 1) {
+		if (map)
+			rk_write_file(path, map);
+		status = write(down[1], "", 1);
+	}
+	close(up[0]);
+	if (waitpid(pid, &status, 0) != pid)
+		return -errno;
+	close(down[0]);
+	close(down[1]);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -ECHILD;
+}
+
+RK_TEST_F(users, are_uids, "a user is a uid, and whoever made a user namespace is all who are in it")
+{
+	struct stat st;
+	int fd, ret;
+
+	ASSERT_EQ(0, fstat(self->fd, &st));
+	EXPECT_EQ(0, rk_fdinfo(self->fd, "rknpu-user"));
+	fd = rk_open_as(VICTIM, rk_open);
+	EXPECT_EQ(VICTIM, rk_fdinfo(fd, "rknpu-user"));
+	close(fd);
+	fd = rk_open_as(VICTIM, rv_open);
+	if (fd >= 0) {
+		EXPECT_EQ(VICTIM, rk_fdinfo(fd, "rknpu-user"));
+		close(fd);
+	}
+
+	ASSERT_EQ(0, fchmod(self->fd, 0666));
+	EXPECT_EQ(0, other_process(ATTACKER, NULL, ATTACKER));
+	/* It is uid 7 there, and who made the namespace is 1. */
+	ret = other_process(ATTACKER, "0 300000 1\n1 1001 1\n2 300002 100\n", 1);
+	EXPECT_TRUE(!ret || ret == NOT_ALLOWED) TH_LOG("%d", ret);
+	EXPECT_EQ(0, fchmod(self->fd, st.st_mode & 07777));
 }
 
 /* ---- jobs that are not over ---- */

@@ -2,6 +2,7 @@
 /* Owns clients: their lifetime, and the core time they used. */
 #include <linux/capability.h>
 #include <linux/cleanup.h>
+#include <linux/cred.h>
 #include <linux/device.h>
 #include <linux/kernel.h>
 #include <linux/ktime.h>
@@ -10,6 +11,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/time64.h>
+#include <linux/uidgid.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
@@ -208,6 +210,9 @@ void rknpu_client_show_busy(struct rknpu_client *client, struct drm_printer *p)
 
 	rknpu_client_get_busy(client, core_ns, cycles);
 	drm_printf(p, "rknpu-client:\t%llu\n", client->id);
+	drm_printf(p, "rknpu-user:\t%u\n",
+		   from_kuid_munged(current_user_ns(),
+				    make_kuid(&init_user_ns, client->user->uid)));
 	drm_printf(p, "rknpu-refused-jobs:\t%d\n", atomic_read(&client->refused));
 	for (i = 0; i < hw->soc->num_cores; i++)
 		drm_printf(p, "drm-engine-npu%u:\t%llu ns\n", i, core_ns[i]);
