@@ -681,6 +681,7 @@ int main(int argc, char **argv)
 	if (shared == MAP_FAILED)
 		return 1;
 	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_FAULT_CLEAR);
+	rk_module_param("max_hangs", 0);
 	mmu_failures = passthrough();
 	run(minutes, sleeps);
 	if (did.sleeps || did.sleeps_refused) {

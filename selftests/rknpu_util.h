@@ -281,7 +281,10 @@ void rk_trace_start(void);
 int rk_trace_starts(struct rk_start *s, unsigned int max);
 /* What was last written to the register at @offset of a core; false if nothing was. */
 bool rk_trace_last(uint32_t offset, uint32_t *value);
-/* No fault armed, the model's own task time, the module's own deadline, and it scrubs. */
+/*
+ * No fault armed, the model's own task time, the module's own deadline, and it scrubs.
+ * Nobody is slowed down or banned for what fails.
+ */
 void rk_model_calm(void);
 /* Polls a counter until it is @value; false when @ms passed. */
 bool rk_wait_count(unsigned int core, enum npu_ctl_counter c, uint64_t value, unsigned int ms);

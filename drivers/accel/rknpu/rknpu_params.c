@@ -8,6 +8,8 @@ struct rknpu_params rknpu_params = {
 	.autosuspend_ms = 50,
 	.cancel_grace_ms = 500,
 	.default_timeout_ms = 500,
+	.hang_ban_ms = 10000,
+	.max_hangs = 8,
 	.max_job_ms = 10000,
 	.max_memory_percent = 75,
 	.max_timeout_ms = 10000,
@@ -37,6 +39,10 @@ rknpu_param(cancel_grace_ms, uint, 0644,
 rknpu_param(default_timeout_ms, uint, 0644,
 	    "How long one task may take, in ms (default 500)");
 
+/* So that who tries a program again and again can go on after seconds. */
+rknpu_param(hang_ban_ms, uint, 0644,
+	    "After how long one failure of a user is forgiven, and how long a ban lasts, in ms (default 10000)");
+
 /* Off by default: programs made by Mesa write past some BOs and need the next one there. */
 rknpu_param(iova_guard_pages, uint, 0444,
 	    "Unmapped pages between BOs, to catch overruns (default 0)");
@@ -50,6 +56,9 @@ rknpu_param(max_memory_percent, uint, 0644,
 	    "How much of the memory all BOs may take, in percent (default 75)");
 rknpu_param(max_user_memory_percent, uint, 0644,
 	    "How much of the memory the BOs of one user may take, in percent; what all may have beyond that is kept for users that have little (default 65)");
+
+rknpu_param(max_hangs, uint, 0644,
+	    "How many jobs of a user may fail, until its jobs are refused for hang_ban_ms, or of a file, for good; 0: any number, and without pauses (default 8)");
 
 /*
  * What keeps its core from task to task, because it may leave data in it, must

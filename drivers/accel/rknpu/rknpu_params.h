@@ -15,8 +15,12 @@ struct rknpu_params {
 	unsigned int cancel_grace_ms;
 	/** @default_timeout_ms: writable */
 	unsigned int default_timeout_ms;
+	/** @hang_ban_ms: writable */
+	unsigned int hang_ban_ms;
 	/** @iova_guard_pages: read only */
 	unsigned int iova_guard_pages;
+	/** @max_hangs: writable */
+	unsigned int max_hangs;
 	/** @max_job_ms: writable */
 	unsigned int max_job_ms;
 	/** @max_memory_percent: writable */

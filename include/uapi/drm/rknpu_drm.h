@@ -337,6 +337,7 @@ struct drm_rknpu_subcore_task {
  * - %ETIMEDOUT: the job ran out of time.
  * - %EFAULT: the job accessed what is not mapped.
  * - %EIO: bus error.
+ * - %EPIPE: too many jobs of the file or of its user have failed.
  * - %ENODEV: the device went away.
  * - %EINTR: the caller was killed.
  */

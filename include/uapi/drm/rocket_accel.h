@@ -142,6 +142,7 @@ struct drm_rocket_create_bo {
  * - %EFAULT: the job accessed an IOVA where nothing is mapped.
  * - %EIO: a memory access of the job failed.
  * - %ECANCELED: the job's file was closed before the job was over.
+ * - %EPIPE: the job's file was banned before, see %DRM_ROCKET_PARAM_BANNED_NS.
  * - %ENODEV: the device went away.
  */
 struct drm_rocket_prep_bo {
@@ -329,7 +330,8 @@ struct drm_rocket_job {
  *   %DRM_ROCKET_PARAM_MAX_FILE_TASKS, or half as many BO handles; or all files of its user
  *   have %DRM_ROCKET_PARAM_MAX_USER_JOBS, or as many times the tasks or handles of one file.
  *   poll() of the file waits for room.
- * - %EPIPE: the user of the file is banned, see %DRM_ROCKET_PARAM_BANNED_NS.
+ * - %EPIPE: too many jobs of the file or of its user have failed, see
+ *   %DRM_ROCKET_PARAM_BANNED_NS.
  * - %EINTR: the caller was killed.
  */
 struct drm_rocket_submit {

@@ -15,6 +15,7 @@
 #include "mem/rknpu_bo.h"
 #include "mem/rknpu_vm.h"
 #include "sched/rknpu_backlog.h"
+#include "sched/rknpu_debt.h"
 #include "sched/rknpu_limits.h"
 #include "sched/rknpu_sched.h"
 #include "rknpu_device.h"
@@ -85,6 +86,7 @@ static void rknpu_rocket_show_fdinfo(struct drm_printer *p, struct drm_file *fil
 	struct rknpu_rocket_file *rfile = file->driver_priv;
 
 	rknpu_client_show_busy(rfile->client, p);
+	rknpu_debt_show(rfile->client, p);
 	drm_printf(p, "rknpu-iommu-faults:\t%d\n", atomic_read(&rfile->vm->domain.faults));
 	drm_show_memory_stats(p, file);
 }
@@ -155,6 +157,9 @@ static int rknpu_rocket_param(struct drm_file *file, u32 param, u32 index, u64 *
 		return 0;
 	case DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY:
 		*value = rknpu_mem_device_limit();
+		return 0;
+	case DRM_ROCKET_PARAM_BANNED_NS:
+		*value = rknpu_debt_banned_ns(rfile->client);
 		return 0;
 	case DRM_ROCKET_PARAM_MAX_PRIORITY:
 		*value = rknpu_limits_seems_privileged() ? DRM_ROCKET_PRIORITY_HIGH :

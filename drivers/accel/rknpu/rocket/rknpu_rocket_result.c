@@ -95,6 +95,8 @@ static enum drm_rocket_cause rknpu_rocket_cause(enum rknpu_cause cause)
 		return DRM_ROCKET_CAUSE_CANCELLED;
 	case RKNPU_CAUSE_DEVICE_GONE:
 		return DRM_ROCKET_CAUSE_DEVICE_GONE;
+	case RKNPU_CAUSE_BANNED:
+		return DRM_ROCKET_CAUSE_BANNED;
 	default:
 		return DRM_ROCKET_CAUSE_UNKNOWN;
 	}

@@ -119,11 +119,7 @@ void rknpu_dispatch_put_back(struct rknpu_runqueue *rq)
 	rknpu_dispatch_leave_core(rq);
 }
 
-/*
- * A fault of what ran before has to be cleaned up first, and a job that was
- * cancelled meanwhile has to be ended, by the core's work.
- */
-static void rknpu_dispatch_start_over(struct rknpu_runqueue *rq)
+void rknpu_dispatch_start_over(struct rknpu_runqueue *rq)
 {
 	rknpu_dispatch_put_back(rq);
 	rknpu_runqueue_set_state(rq, RKNPU_CORE_STARTING);
@@ -137,7 +133,7 @@ static void rknpu_dispatch_start_gang(struct rknpu_sched *sched, u32 ready)
 	rknpu_for_each_rq(rq, sched) {
 		if (!(ready & BIT(rq->core->index)))
 			continue;
-		if (rq->core->irq_off || rq->job->cancelled)
+		if (rq->core->irq_off || rq->job->cancelled || rq->job->client->user->held)
 			rknpu_dispatch_start_over(rq);
 		else
 			rknpu_dispatch_run(rq);
@@ -193,8 +189,9 @@ static bool rknpu_dispatch_is_ready_for(struct rknpu_runqueue *rq, struct rknpu_
 
 bool rknpu_dispatch_directly(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
-	if (rq->state != RKNPU_CORE_IDLE || rq->queued || rq->frozen || rq->sched->gang ||
-	    job->gang || rq->core->iommu->shared || !rknpu_dispatch_is_ready_for(rq, job))
+	if (rq->state != RKNPU_CORE_IDLE || rq->shares || rq->frozen || rq->sched->gang ||
+	    job->gang || rq->core->iommu->shared || job->client->user->held ||
+	    !rknpu_dispatch_is_ready_for(rq, job))
 		return false;
 	rknpu_runqueue_pass_through(rq, job);
 	rknpu_dispatch_put_on_core(rq, job);
@@ -287,7 +284,7 @@ static enum rknpu_cause rknpu_dispatch_enqueue(struct rknpu_job *job)
 		return RKNPU_CAUSE_NONE;
 	}
 	rknpu_job_leave(job);
-	return rq ? RKNPU_CAUSE_CANCELLED : RKNPU_CAUSE_DEVICE_GONE;
+	return rq ? rknpu_job_cancel_cause(job) : RKNPU_CAUSE_DEVICE_GONE;
 }
 
 void rknpu_dispatch_ready(struct rknpu_job *job)

@@ -30,6 +30,11 @@ struct rknpu_job *rknpu_dispatch_take_next(struct rknpu_runqueue *rq);
  * gang, or is put back because of a fault that has to be cleaned up first.
  */
 void rknpu_dispatch_start(struct rknpu_runqueue *rq);
+/*
+ * rq->job, which has been taken, does not start: it is put back, and the core's work
+ * cleans up after a fault of what ran before, or ends it if it is cancelled.
+ */
+void rknpu_dispatch_start_over(struct rknpu_runqueue *rq);
 /* Starts the next task of rq->job, or the next ones if they are chained. */
 void rknpu_dispatch_start_kick(struct rknpu_runqueue *rq);
 /* The gang of @job, if there is one, has to start without the rest. */

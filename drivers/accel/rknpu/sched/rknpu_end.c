@@ -76,7 +76,8 @@ static void rknpu_end_continue(struct rknpu_runqueue *rq)
 
 static enum rknpu_cause rknpu_end_cause(const struct rknpu_job *job)
 {
-	return job->result.task == job->task_count ? RKNPU_CAUSE_DONE : RKNPU_CAUSE_CANCELLED;
+	return job->result.task == job->task_count ? RKNPU_CAUSE_DONE :
+						     rknpu_job_cancel_cause(job);
 }
 
 /* Lock held. They have left the core, and rknpu_sched::work ends them, in order. */

@@ -13,6 +13,7 @@
 #include "rknpu_end.h"
 #include "rknpu_irq.h"
 #include "rknpu_params.h"
+#include "rknpu_penalty.h"
 #include "rknpu_runqueue.h"
 
 /* Lock held. True: the job is over, see rknpu_end_kick(). */
@@ -163,6 +164,8 @@ void rknpu_irq_iommu_fault(struct rknpu_core *core, unsigned long iova, bool wri
 
 	guard(spinlock_irqsave)(&core->hw->lock);
 	rknpu_core_stat_add(core, RKNPU_CORE_STAT_FAULTS, 1);
+	if (rq->state == RKNPU_CORE_IDLE)
+		rknpu_penalty_stray(rq);
 	if (rknpu_irq_recovers_from_fault(rq)) {
 		rq->fault.iova = iova;
 		rq->fault.write = write;

@@ -15,6 +15,7 @@
 #include "hw/rknpu_poll.h"
 #include "rknpu_backlog.h"
 #include "rknpu_client.h"
+#include "rknpu_debt.h"
 #include "rknpu_job.h"
 
 #define CREATE_TRACE_POINTS
@@ -33,7 +34,13 @@ static const struct {
 	[RKNPU_CAUSE_IOMMU_FAULT] = { -EFAULT, "IOMMU fault" },
 	[RKNPU_CAUSE_CANCELLED] = { -ECANCELED, "cancelled" },
 	[RKNPU_CAUSE_DEVICE_GONE] = { -ENODEV, "device gone" },
+	[RKNPU_CAUSE_BANNED] = { -EPIPE, "banned" },
 };
+
+enum rknpu_cause rknpu_job_cancel_cause(const struct rknpu_job *job)
+{
+	return READ_ONCE(job->client->banned) ? RKNPU_CAUSE_BANNED : RKNPU_CAUSE_CANCELLED;
+}
 
 int rknpu_cause_error(enum rknpu_cause cause)
 {
@@ -360,6 +367,10 @@ struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *
 	struct rknpu_job *job;
 	int ret;
 
+	ret = rknpu_debt_check(client);
+	if (ret)
+		return ERR_PTR(ret);
+
 	rknpu_vm_reap_if_any(vm);
 	ret = rknpu_backlog_charge(client, task_count, bo_count);
 	if (ret) {
@@ -494,6 +505,7 @@ static void rknpu_job_report(struct rknpu_job *job)
 	case RKNPU_CAUSE_DONE:
 	case RKNPU_CAUSE_CANCELLED:
 	case RKNPU_CAUSE_DEVICE_GONE:
+	case RKNPU_CAUSE_BANNED:
 		return;
 	case RKNPU_CAUSE_IOMMU_FAULT:
 		scnprintf(where, sizeof(where), ", %s at %#llx",
@@ -530,7 +542,8 @@ static void rknpu_job_remember(const struct rknpu_job *job)
 	past->cause = job->result.cause;
 	/* Of most it is known once the fence signals, but here is the lock. */
 	if (past->cause == RKNPU_CAUSE_NONE)
-		past->cause = past->task == past->tasks ? RKNPU_CAUSE_DONE : RKNPU_CAUSE_CANCELLED;
+		past->cause = past->task == past->tasks ? RKNPU_CAUSE_DONE :
+							  rknpu_job_cancel_cause(job);
 }
 
 void rknpu_job_leave(struct rknpu_job *job)

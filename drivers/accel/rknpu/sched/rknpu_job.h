@@ -11,6 +11,9 @@ int rknpu_cause_error(enum rknpu_cause cause);
 /* For people. */
 const char *rknpu_cause_name(enum rknpu_cause cause);
 
+/* Of one that is ended before it is over. */
+enum rknpu_cause rknpu_job_cancel_cause(const struct rknpu_job *job);
+
 /*
  * Allocates everything that can fail, the fence included; it may already be a
  * dependency of another job. An ERR_PTR on failure. A job that was never pushed

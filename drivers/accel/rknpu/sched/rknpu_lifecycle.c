@@ -14,6 +14,7 @@
 #include "rknpu_irq.h"
 #include "rknpu_lifecycle.h"
 #include "rknpu_params.h"
+#include "rknpu_penalty.h"
 #include "rknpu_recover.h"
 #include "rknpu_runqueue.h"
 #include "rknpu_sched.h"
@@ -57,9 +58,12 @@ const struct rknpu_hw_ops rknpu_sched_hw_ops = {
 	.rate_changes = rknpu_sched_rate_changes,
 };
 
-static void rknpu_sched_destroy_wq(struct drm_device *drm, void *wq)
+static void rknpu_sched_destroy_wq(struct drm_device *drm, void *data)
 {
-	destroy_workqueue(wq);
+	struct rknpu_sched *sched = data;
+
+	rknpu_penalty_fini(sched);
+	destroy_workqueue(sched->wq);
 }
 
 static void rknpu_sched_tell_lost(struct work_struct *work)
@@ -77,10 +81,11 @@ static int rknpu_sched_create_wq(struct rknpu_sched *sched)
 	INIT_LIST_HEAD(&sched->ending);
 	INIT_WORK(&sched->work, rknpu_end_work);
 	INIT_WORK(&sched->losing, rknpu_sched_tell_lost);
-	sched->wq = alloc_workqueue("rknpu", WQ_HIGHPRI | WQ_MEM_RECLAIM | WQ_UNBOUND, 1);
+	rknpu_penalty_init(sched);
+	sched->wq = alloc_workqueue("rknpu", WQ_HIGHPRI | WQ_MEM_RECLAIM | WQ_UNBOUND, 3);
 	if (!sched->wq)
 		return -ENOMEM;
-	return drmm_add_action_or_reset(sched->hw->drm, rknpu_sched_destroy_wq, sched->wq);
+	return drmm_add_action_or_reset(sched->hw->drm, rknpu_sched_destroy_wq, sched);
 }
 
 int rknpu_sched_init(struct rknpu_sched *sched, struct rknpu_hw *hw, struct rknpu_mem *mem)

@@ -10,11 +10,13 @@
 #include "hw/rknpu_iommu.h"
 #include "hw/rknpu_pc.h"
 #include "hw/rknpu_scrub.h"
+#include "rknpu_debt.h"
 #include "rknpu_dispatch.h"
 #include "rknpu_end.h"
 #include "rknpu_failure.h"
 #include "rknpu_job.h"
 #include "rknpu_limits.h"
+#include "rknpu_penalty.h"
 #include "rknpu_recover.h"
 #include "rknpu_runqueue.h"
 
@@ -328,6 +330,8 @@ static void rknpu_recover_start_taken(struct rknpu_runqueue *rq)
 			return;
 		if (rq->job->cancelled) {
 			cancelled = rknpu_dispatch_drop_job(rq);
+		} else if (rq->job->client->user->held) {
+			rknpu_dispatch_start_over(rq);
 		} else {
 			rknpu_runqueue_woke(rq);
 			rknpu_dispatch_start(rq);
@@ -464,8 +468,10 @@ static struct rknpu_job *rknpu_recover_take_job(struct rknpu_runqueue *rq, enum 
 	guard(spinlock_irq)(&rq->sched->hw->lock);
 	if (rq->core->kick.tasks > 1 && rq->job)
 		rq->job->result.task += rknpu_recover_tasks_done(rq);
-	if (rq->job)
+	if (rq->job) {
 		rq->job->result.cause = cause;
+		rknpu_penalty_begin(rq->job);
+	}
 	job = rknpu_dispatch_drop_job(rq);
 	if (job && cause == RKNPU_CAUSE_IOMMU_FAULT) {
 		job->result.fault_iova = rq->fault.iova;
@@ -513,7 +519,7 @@ static bool rknpu_recover_rewind(struct rknpu_runqueue *rq)
 static bool rknpu_recover_retry(struct rknpu_runqueue *rq)
 {
 	guard(spinlock_irq)(&rq->sched->hw->lock);
-	if (!rq->job || !rknpu_job_may_retry(rq->job))
+	if (!rq->job || !rknpu_job_may_retry(rq->job) || rknpu_debt_is_owed(rq->job->client->user))
 		return false;
 	rq->job->retried = true;
 	rknpu_core_stat_add(rq->core, RKNPU_CORE_STAT_RETRIES, 1);
@@ -528,7 +534,7 @@ static struct rknpu_job *rknpu_recover_judge(struct rknpu_runqueue *rq)
 	if (cause == RKNPU_CAUSE_STOPPED && rq->job) {
 		if (rknpu_recover_rewind(rq))
 			return NULL;
-		cause = RKNPU_CAUSE_CANCELLED;
+		cause = rknpu_job_cancel_cause(rq->job);
 	}
 	rq->fault.cause = cause;
 	if (cause == RKNPU_CAUSE_TIMEOUT_NEVER_STARTED && rknpu_recover_retry(rq))
@@ -540,7 +546,7 @@ static void rknpu_recover_from(struct rknpu_runqueue *rq)
 {
 	/* Before anything is reset. */
 	struct rknpu_dump *dump = rknpu_failure_begin(rq);
-	struct rknpu_job *job = rknpu_recover_judge(rq);
+	struct rknpu_job *job = rknpu_recover_judge(rq), *guilty = job;
 	enum rknpu_cause cause = rq->fault.cause;
 	/* Of this kick: the core may start another one below. */
 	bool later = rq->burst.with_work;
@@ -562,6 +568,8 @@ static void rknpu_recover_from(struct rknpu_runqueue *rq)
 		rknpu_dump_end(&rq->sched->dumps, dump);
 		rknpu_recover_back_to_work(rq);
 	}
+	if (guilty)
+		rknpu_penalty_end(guilty);
 	rknpu_dispatch_rest(rq);
 }
 

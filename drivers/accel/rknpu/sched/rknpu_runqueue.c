@@ -446,7 +446,7 @@ static bool rknpu_shared_taken(struct rknpu_runqueue *rq, struct rknpu_vm *vm)
 
 static bool rknpu_shared_waits(struct rknpu_runqueue *rq, struct rknpu_vm *vm)
 {
-	if (!rq->wants_iommu || rq->wanted_vm == vm || !rq->queued || rq->frozen)
+	if (!rq->wants_iommu || rq->wanted_vm == vm || !rq->shares || rq->frozen)
 		return false;
 	return rq->state == RKNPU_CORE_IDLE || (rq->state == RKNPU_CORE_STARTING && !rq->job);
 }
@@ -693,7 +693,8 @@ static struct rknpu_job *rknpu_gang_next(struct rknpu_runqueue *rq)
 		return NULL;
 	job = gang->jobs[rq->core->index];
 	/* Before that it waits for its dependencies, as the others do. */
-	return job && job->state == RKNPU_JOB_QUEUED && job->rq == rq ? job : NULL;
+	return job && job->state == RKNPU_JOB_QUEUED && job->rq == rq &&
+	       !job->client->user->held ? job : NULL;
 }
 
 static void rknpu_gang_gather(struct rknpu_sched *sched, struct rknpu_gang *gang)
@@ -769,9 +770,9 @@ struct rknpu_job *rknpu_runqueue_next(struct rknpu_runqueue *rq)
 
 	job = rknpu_gang_next(rq);
 	if (!job) {
-		if (!rq->queued)
+		if (!rq->shares)
 			rknpu_runqueue_steal(rq);
-		if (!rq->queued) {
+		if (!rq->shares) {
 			if (rq->turn)
 				rknpu_runqueue_boost_ends(rq, rq->turn);
 			return NULL;
@@ -786,7 +787,12 @@ struct rknpu_job *rknpu_runqueue_next(struct rknpu_runqueue *rq)
 bool rknpu_runqueue_evacuate(struct rknpu_runqueue *rq, struct list_head *stranded)
 {
 	struct rknpu_runqueue *other;
+	struct rknpu_user *user;
 	struct rknpu_job *job;
+
+	/* Their jobs wait on the cores where they come to. */
+	list_for_each_entry(user, &rq->sched->held, hold_link)
+		rknpu_share_let_go(user, rq);
 
 	if (!rq->queued)
 		return false;

@@ -146,6 +146,8 @@ static void rknpu_sched_admit(struct rknpu_job *job)
 {
 	guard(spinlock_irqsave)(&job->client->sched->hw->lock);
 	rknpu_job_set_state(job, RKNPU_JOB_WAITING);
+	/* The ban may have come since the job was allocated. */
+	job->cancelled = job->client->banned;
 	list_add_tail(&job->client_link, &job->client->jobs);
 	job->jobs_pending++;
 }
@@ -315,7 +317,8 @@ void rknpu_sched_cancel_jobs(struct rknpu_client *client)
 		cond_resched();
 
 	/* Not before: the others must not take an end for one that they waited for. */
-	rknpu_end_jobs(&cancelled, RKNPU_CAUSE_CANCELLED);
+	rknpu_end_jobs(&cancelled, READ_ONCE(client->banned) ? RKNPU_CAUSE_BANNED :
+							       RKNPU_CAUSE_CANCELLED);
 	dma_fence_end_signalling(cookie);
 }
 

@@ -27,10 +27,10 @@ void rknpu_sched_rate_changes(struct rknpu_hw *hw);
 void rknpu_sched_push(struct rknpu_job **jobs, u32 count);
 
 /*
- * Ends the client's queued jobs with -ECANCELED, running ones at the end of their
- * kick or, by a reset, after rknpu_params::cancel_grace_ms, waiting ones when they
- * need not wait any longer: others take its fence to mean that what it depends on
- * is over too. New ones may follow. Does not wait itself.
+ * Ends the client's queued jobs with -ECANCELED, or -EPIPE if it is banned; running ones
+ * at the end of their kick or, by a reset, after rknpu_params::cancel_grace_ms; waiting
+ * ones when they need not wait any longer: others take its fence to mean that what it
+ * depends on is over too. New ones may follow. Does not wait itself.
  */
 void rknpu_sched_cancel_jobs(struct rknpu_client *client);
 /* The file is closed: the same, and drops the file's reference. */

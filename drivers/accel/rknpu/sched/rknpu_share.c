@@ -119,8 +119,11 @@ void rknpu_user_charge(struct rknpu_user *user, unsigned int index, u64 ns)
 void rknpu_share_join(struct rknpu_runqueue *rq, struct rknpu_group *group)
 {
 	struct rknpu_share *share = group->share;
-	u64 vtime = rknpu_share_vtime(rq, share);
+	u64 vtime;
 
+	if (share->held)
+		return;
+	vtime = rknpu_share_vtime(rq, share);
 	if (vtime != share->vtime_ns)
 		rknpu_share_set_vtime(rq, share, vtime);
 	if (!share->queued++)
@@ -131,9 +134,42 @@ void rknpu_share_join(struct rknpu_runqueue *rq, struct rknpu_group *group)
 
 void rknpu_share_leave(struct rknpu_runqueue *rq, struct rknpu_group *group)
 {
+	if (!timerqueue_node_queued(&group->node))
+		return;
 	timerqueue_del(&rq->groups[rknpu_share_priority(group)], &group->node);
 	if (!--group->share->queued)
 		rq->shares--;
+}
+
+void rknpu_share_hold(struct rknpu_user *user)
+{
+	struct rknpu_runqueue *rq;
+	unsigned int p;
+
+	rknpu_for_each_rq(rq, user->sched) {
+		struct rknpu_share *share = &user->shares[rq->core->index];
+
+		share->held = true;
+		for (p = 0; p < RKNPU_PRIORITY_COUNT; p++)
+			rknpu_share_leave(rq, &share->groups[p]);
+	}
+}
+
+void rknpu_share_let_go(struct rknpu_user *user, struct rknpu_runqueue *rq)
+{
+	struct rknpu_share *share = &user->shares[rq->core->index];
+	unsigned int p;
+
+	/* Of a core that went out of service while it was held. */
+	if (!share->held)
+		return;
+	share->held = false;
+	for (p = 0; p < RKNPU_PRIORITY_COUNT; p++) {
+		struct rknpu_group *group = &share->groups[p];
+
+		if (!list_empty(&group->entities) || !list_empty(&group->boosted))
+			rknpu_share_join(rq, group);
+	}
 }
 
 struct rknpu_group *rknpu_share_next(struct rknpu_group *group)

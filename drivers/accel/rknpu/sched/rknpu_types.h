@@ -133,6 +133,7 @@ enum rknpu_cause {
 	RKNPU_CAUSE_IOMMU_FAULT,
 	RKNPU_CAUSE_CANCELLED,
 	RKNPU_CAUSE_DEVICE_GONE,
+	RKNPU_CAUSE_BANNED,
 	/* Of a recovery, never of a job's end: the job runs again. */
 	RKNPU_CAUSE_STOPPED,
 	RKNPU_CAUSE_COUNT
@@ -284,6 +285,10 @@ struct rknpu_job {
 	u64 before_ns;
 	/** @retried: it was taken off a core where it did not start */
 	bool retried;
+	/** @failed_start_ns: since when the core has been lost to a failure; for rknpu_penalty.c */
+	u64 failed_start_ns;
+	/** @failed_ns: when that was found out */
+	u64 failed_ns;
 	/** @result: valid once the fence has signalled */
 	struct rknpu_result result;
 };
@@ -306,7 +311,10 @@ struct rknpu_entity {
  * struct rknpu_group - one user's entities of one priority on one core
  */
 struct rknpu_group {
-	/** @node: in rknpu_runqueue::groups while there are entities, by rknpu_share::vtime_ns */
+	/**
+	 * @node: in rknpu_runqueue::groups while there are entities, by rknpu_share::vtime_ns,
+	 * unless the share is held
+	 */
 	struct timerqueue_node node;
 	/** @share: of all its priorities */
 	struct rknpu_share *share;
@@ -345,8 +353,10 @@ struct rknpu_group {
 struct rknpu_share {
 	/** @vtime_ns: virtual time */
 	u64 vtime_ns;
-	/** @queued: how many of @groups have entities */
+	/** @queued: how many of @groups have entities, and are in rknpu_runqueue::groups */
 	unsigned int queued;
+	/** @held: none of @groups is, as its user is held */
+	bool held;
 	/** @groups: by priority */
 	struct rknpu_group groups[RKNPU_PRIORITY_COUNT];
 };
@@ -382,6 +392,18 @@ struct rknpu_backlog {
 };
 
 /**
+ * struct rknpu_debt - what failures have cost others lately, see rknpu_debt.c; under rknpu_hw::lock
+ */
+struct rknpu_debt {
+	/** @strikes: failures that are not forgiven */
+	unsigned int strikes;
+	/** @since_ns: when the last one was forgiven, or the first one of these came */
+	u64 since_ns;
+	/** @failed_ns: when the last one came */
+	u64 failed_ns;
+};
+
+/**
  * struct rknpu_user - whom clients belong to, and limits are counted by
  */
 struct rknpu_user {
@@ -395,8 +417,20 @@ struct rknpu_user {
 	struct rknpu_quota quota;
 	/** @backlog: jobs of all its clients */
 	struct rknpu_backlog backlog;
-	/** @shares: by core; under rknpu_hw::lock */
+	/** @shares: by core; under rknpu_hw::lock, as the next ones */
 	struct rknpu_share shares[RKNPU_MAX_CORES];
+	/** @debt: of all its clients */
+	struct rknpu_debt debt;
+	/** @recovering: failures that cores are being recovered from */
+	unsigned int recovering;
+	/** @until_ns: no job of it may start before */
+	u64 until_ns;
+	/** @held: none starts, for that or because it is banned */
+	bool held;
+	/** @banned: it was when that was looked at last */
+	bool banned;
+	/** @hold_link: in rknpu_sched::held while @held */
+	struct list_head hold_link;
 };
 
 /**
@@ -455,6 +489,18 @@ struct rknpu_client {
 	struct rknpu_backlog backlog;
 	/** @refused: jobs that were too many */
 	atomic_t refused;
+	/** @debt: as its user's; under rknpu_hw::lock, as the next ones */
+	struct rknpu_debt debt;
+	/** @failures: jobs that failed by its own fault */
+	unsigned int failures;
+	/** @failure_ns: core time that this took from others */
+	u64 failure_ns;
+	/** @banned: for good */
+	bool banned;
+	/** @ban_job: holds a reference until rknpu_sched::ban_work has ended its jobs */
+	struct rknpu_job *ban_job;
+	/** @ban_link: in rknpu_sched::banned until that begins */
+	struct list_head ban_link;
 };
 
 /**
@@ -564,7 +610,7 @@ struct rknpu_runqueue {
 	} watch;
 	/** @groups: by priority, those with entities, by virtual time */
 	struct timerqueue_head groups[RKNPU_PRIORITY_COUNT];
-	/** @shares: how many users those are of */
+	/** @shares: how many users those are of; 0: nothing can be run */
 	unsigned int shares;
 	/** @vtime_ns: that of the share which had the latest turn, and never less than before */
 	u64 vtime_ns;
@@ -572,7 +618,7 @@ struct rknpu_runqueue {
 	struct rknpu_group *turn;
 	/** @passed_over: by priority, jobs of higher ones that were preferred since */
 	unsigned int passed_over[RKNPU_PRIORITY_COUNT];
-	/** @queued: jobs in all of @groups */
+	/** @queued: jobs in all of @groups, and of users that are held */
 	unsigned int queued;
 	/** @queued_ns: what those are expected to take */
 	u64 queued_ns;
@@ -626,6 +672,14 @@ struct rknpu_sched {
 	struct xarray users;
 	/** @users_lock: protects @users; taken when files are opened and clients freed */
 	struct mutex users_lock;
+	/** @held: users none of whose jobs may start */
+	struct list_head held;
+	/** @hold_work: ends that */
+	struct delayed_work hold_work;
+	/** @banned: clients whose queued jobs are to be ended */
+	struct list_head banned;
+	/** @ban_work: does that */
+	struct work_struct ban_work;
 	/**
 	 * @gang: jobs that are about to start together, or NULL; compared with those of
 	 * jobs, and valid while one of them is queued
@@ -650,7 +704,7 @@ struct rknpu_sched {
 	struct list_head ready;
 	/** @ending: jobs that end without having run, with their cause; for @work */
 	struct list_head ending;
-	/** @wq: for @work; ends jobs, so it does not wait for memory */
+	/** @wq: for @work, @hold_work and @ban_work; jobs end by it: it does not wait for memory */
 	struct workqueue_struct *wq;
 	/** @work: what is too much for an interrupt, or where fence locks may be held */
 	struct work_struct work;

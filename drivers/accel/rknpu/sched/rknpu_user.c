@@ -10,6 +10,7 @@
 #include <drm/drm_managed.h>
 
 #include "rknpu_backlog.h"
+#include "rknpu_debt.h"
 #include "rknpu_share.h"
 #include "rknpu_user.h"
 
@@ -62,8 +63,9 @@ static void rknpu_user_free(struct rknpu_user *user)
 }
 
 /*
- * With users_lock. Who has had more than others stays known until they have had as much:
- * closing all files and opening one again is no way to go first.
+ * With users_lock. Who has had more than others stays known until they have had as much,
+ * and who has failures until they are forgiven: closing all files and opening one again
+ * is no way to go first.
  */
 static void rknpu_users_sweep(struct rknpu_sched *sched)
 {
@@ -71,7 +73,7 @@ static void rknpu_users_sweep(struct rknpu_sched *sched)
 	unsigned long uid;
 
 	xa_for_each(&sched->users, uid, user) {
-		if (!user->clients && !rknpu_share_in_debt(user))
+		if (!user->clients && !rknpu_share_in_debt(user) && !rknpu_debt_remains(user))
 			rknpu_user_free(user);
 	}
 }

@@ -9,6 +9,7 @@
 #include "hw/rknpu_core.h"
 #include "hw/rknpu_pc.h"
 #include "rknpu_deadline.h"
+#include "rknpu_debt.h"
 #include "rknpu_dispatch.h"
 #include "rknpu_end.h"
 #include "rknpu_limits.h"
@@ -42,7 +43,8 @@ static unsigned long rknpu_watchdog_look(struct rknpu_runqueue *rq)
 		if (time_before(now, rq->watch.look_at))
 			return rq->watch.look_at - now;
 		rq->watch.looked = true;
-		if (!rknpu_pc_progressed(rq->core))
+		/* As rknpu_deadline_begin_kick(): what is not tried again is given all its time. */
+		if (!rknpu_pc_progressed(rq->core) && !rknpu_debt_is_owed(rq->job->client->user))
 			return 0;
 	}
 	if (time_after_eq(now, rq->watch.deadline)) {

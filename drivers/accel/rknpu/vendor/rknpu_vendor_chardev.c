@@ -19,6 +19,7 @@
 #include "rknpu_params.h"
 #include "sched/rknpu_backlog.h"
 #include "sched/rknpu_client.h"
+#include "sched/rknpu_debt.h"
 #include "rknpu_vendor.h"
 #include "rknpu_vendor_iface.h"
 
@@ -253,6 +254,7 @@ static void rknpu_chardev_show_fdinfo(struct seq_file *m, struct file *file)
 
 	drm_printf(&p, "drm-driver:\t%s\n", vfile->vendor->drm.driver->name);
 	rknpu_client_show_busy(vfile->client, &p);
+	rknpu_debt_show(vfile->client, &p);
 	drm_printf(&p, "drm-total-memory:\t%llu KiB\n", pages << (PAGE_SHIFT - 10));
 }
 

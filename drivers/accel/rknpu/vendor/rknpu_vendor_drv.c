@@ -15,6 +15,7 @@
 
 #include "mem/rknpu_vm.h"
 #include "sched/rknpu_backlog.h"
+#include "sched/rknpu_debt.h"
 #include "sched/rknpu_sched.h"
 #include "rknpu_device.h"
 #include "rknpu_ioctl.h"
@@ -91,6 +92,7 @@ static void rknpu_vendor_show_fdinfo(struct drm_printer *p, struct drm_file *fil
 	struct rknpu_vfile *vfile = file->driver_priv;
 
 	rknpu_client_show_busy(vfile->client, p);
+	rknpu_debt_show(vfile->client, p);
 	drm_show_memory_stats(p, file);
 }
 
