@@ -991,8 +991,9 @@ void rk_model_calm(void)
 	rk_latency_us(0);
 	rk_task_timeout_ms(RK_TASK_TIMEOUT_MS);
 	rk_scrub(true);
-	/* Tests are one user, and many are about failures. */
+	/* Tests are one user, and many are about failures, or keep a core busy by a task. */
 	rk_module_param("max_hangs", 0);
+	rk_module_param("max_timeout_ms", 10000);
 }
 
 bool rk_wait_count(unsigned int core, enum npu_ctl_counter c, uint64_t value, unsigned int ms)

@@ -283,7 +283,7 @@ int rk_trace_starts(struct rk_start *s, unsigned int max);
 bool rk_trace_last(uint32_t offset, uint32_t *value);
 /*
  * No fault armed, the model's own task time, the module's own deadline, and it scrubs.
- * Nobody is slowed down or banned for what fails.
+ * Nobody is slowed down or banned for what fails, and tasks may take 10 s.
  */
 void rk_model_calm(void);
 /* Polls a counter until it is @value; false when @ms passed. */
