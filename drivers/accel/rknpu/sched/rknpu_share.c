@@ -82,19 +82,30 @@ static void rknpu_share_set_vtime(struct rknpu_runqueue *rq, struct rknpu_share 
 	unsigned int p;
 
 	share->vtime_ns = vtime;
-	if (!share->queued)
+	/* Alone it has its place: see rknpu_share_refresh(). */
+	if (!share->queued || rq->shares <= 1)
 		return;
 	for (p = 0; p < RKNPU_PRIORITY_COUNT; p++) {
 		struct rknpu_group *group = &share->groups[p];
 
 		if (!timerqueue_node_queued(&group->node))
 			continue;
-		/* Alone it has its place. */
-		if (rq->shares > 1)
-			timerqueue_del(&rq->groups[p], &group->node);
+		timerqueue_del(&rq->groups[p], &group->node);
 		group->node.expires = vtime;
-		if (rq->shares > 1)
-			timerqueue_add(&rq->groups[p], &group->node);
+		timerqueue_add(&rq->groups[p], &group->node);
+	}
+}
+
+/* All groups are of one share, which gets company. */
+static void rknpu_share_refresh(struct rknpu_runqueue *rq)
+{
+	unsigned int p;
+
+	for (p = 0; p < RKNPU_PRIORITY_COUNT; p++) {
+		struct rknpu_group *group = rknpu_share_first(rq, p);
+
+		if (group)
+			group->node.expires = group->share->vtime_ns;
 	}
 }
 
@@ -126,17 +137,24 @@ void rknpu_share_join(struct rknpu_runqueue *rq, struct rknpu_group *group)
 	vtime = rknpu_share_vtime(rq, share);
 	if (vtime != share->vtime_ns)
 		rknpu_share_set_vtime(rq, share, vtime);
-	if (!share->queued++)
-		rq->shares++;
+	if (!share->queued++ && rq->shares++ == 1)
+		rknpu_share_refresh(rq);
 	group->node.expires = vtime;
 	timerqueue_add(&rq->groups[rknpu_share_priority(group)], &group->node);
 }
 
 void rknpu_share_leave(struct rknpu_runqueue *rq, struct rknpu_group *group)
 {
+	struct timerqueue_head *groups = &rq->groups[rknpu_share_priority(group)];
+
 	if (!timerqueue_node_queued(&group->node))
 		return;
-	timerqueue_del(&rq->groups[rknpu_share_priority(group)], &group->node);
+	if (rq->shares > 1) {
+		timerqueue_del(groups, &group->node);
+	} else {
+		timerqueue_init_head(groups);
+		timerqueue_init(&group->node);
+	}
 	if (!--group->share->queued)
 		rq->shares--;
 }
