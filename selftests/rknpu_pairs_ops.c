@@ -252,6 +252,7 @@ static int r_submit_ext(struct pair_ctx *c)
 	job->in_sync_count = one_in(c, 2);
 	job->out_syncs = seen(c, &sync[0]);
 	job->out_sync_count = 2;
+	job->sync_struct_size = sizeof(*sync);
 	job->core_mask = pair_below(c, 8);
 	ret = rk_ioctl(fd_of(c), DRM_IOCTL_ROCKET_SUBMIT_EXT, &s);
 	if (!ret)
