@@ -105,6 +105,9 @@ static int rknpu_account_charge(struct rknpu_account *account, unsigned long pag
 	struct rknpu_mem *mem = account->mem;
 	unsigned long own;
 
+	/* An address space without an IOMMU has no tables. */
+	if (!pages)
+		return 0;
 	own = rknpu_mem_add_pages(&account->quota->pages, pages, rknpu_mem_owner_pages());
 	if (!own) {
 		drm_dbg_ratelimited(mem->hw->drm, "%lu more pages: the user has too much\n",
