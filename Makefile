@@ -35,45 +35,51 @@ help:
 	@echo 'Variables: KERNEL=$(KERNEL) (series of tools/testbed/data/kernels), ARGS=options of the command behind a target;'
 	@echo 'the commands, with what each shows and how long it takes: tools/testbed/README.rst'
 
-## On a machine with Debian 12 or 13 (downloads what it needs, keeps it in ~/.cache/rknpu-accel):
+## Every day, on Debian 12 or 13 (what it needs is downloaded once, to ~/.cache/rknpu-accel):
 
 demo: ## boot the model and run two matmuls through the driver
 	@$(MAKE) --no-print-directory -j2 lib ready
 	@$(BIN)/run --timeout 300 $(ARGS) --copy $(O)/lib/npu-demo -- ./npu-demo
 
-run: ## run CMD='shell command' in a guest with the module; ARGS='--dt vendor --copy FILE ...'
-	@test -n "$$CMD" || { echo "usage: make run CMD='shell command' [ARGS='options of $(BIN)/run']" >&2; exit 2; }
-	@$(BIN)/run $(ARGS) -- sh -c "$$CMD"
-
-ready: ## make what a guest needs: build root, QEMU, kernel, module
-	@$(BIN)/run --prepare
-
-check: ## tests in guests and on the host; GROUPS="memory lint" chooses, ARGS="--jobs 1"
+check: ## the tests to run before a commit; GROUPS="memory lint" chooses, ARGS="--jobs 1"
 	@$(BIN)/check $(ARGS) $(GROUPS)
 
-check-all: ## all that CI runs: also old kernels, detectors, long tests
-	@$(BIN)/check --all $(ARGS) $(GROUPS)
-
-check-one: ## one program of the selftests: PROGRAM=rknpu_exec [CASE=one_job] [BOOT=dt] [ARGS='--param ...']
+check-one: ## one test program, or one case: PROGRAM=rknpu_exec [CASE=one_job] [BOOT=dt] [ARGS='--param ...']
 	@test -n "$(PROGRAM)" || { echo 'usage: make check-one PROGRAM=rknpu_exec [CASE=one_job] [BOOT=dt]' >&2; exit 2; }
 	@$(BIN)/one $(PROGRAM) '$(CASE)' '$(BOOT)' $(ARGS)
 
-status: ## on which commit each test passed last, and which have not run on this one
-	@$(BIN)/status
-
-## Parts of `make check` or `make check-all`:
+run: ## a shell command in a guest with the module: CMD='...' [ARGS='--dt vendor --copy FILE ...']
+	@test -n "$$CMD" || { echo "usage: make run CMD='shell command' [ARGS='options of $(BIN)/run']" >&2; exit 2; }
+	@$(BIN)/run $(ARGS) -- sh -c "$$CMD"
 
 lint: ## checkpatch, shellcheck, sparse, W=1, clang's analyzer, coccinelle, names in the documentation
 	@$(CHECKS)/lint
 
-qtest: ## the model's own tests
-	@$(BIN)/qemu --qtests
+## Tests: the driver:
 
-check-dts: ## the overlays of dts/ on the device trees of Debian's kernels
-	@$(CHECKS)/check-dts
+check-all: ## everything that CI runs: also old kernels, debug kernels, long tests
+	@$(BIN)/check --all $(ARGS) $(GROUPS)
 
-check-takeover: ## from in-tree rocket to our driver and back, in a guest
-	@$(CHECKS)/check-takeover
+check-matrix: ## the guest tests on every kernel, as a table; KERNELS="5.10 7.2" and GROUPS="memory jobs" choose
+	@$(CHECKS)/check-matrix $(addprefix --kernel ,$(KERNELS)) $(ARGS) $(GROUPS)
+
+check-debug: ## guest tests on a kernel with KASAN, lockdep, kmemleak ..., with failing allocations; GROUPS
+	@$(BIN)/check --debug $(ARGS) $(GROUPS)
+
+check-kcsan: ## guest tests on a kernel with the race detector
+	@$(BIN)/check --debug kcsan-exec kcsan-sched
+
+soak: ## clients, faults, unbinds and sleeps at random for MINUTES=30, every result checked
+	@$(BIN)/soak --kernel $(KERNEL) $(ARGS) $(MINUTES)
+
+coverage: ## lines and branches of the module that the guest tests run, per file
+	@$(BIN)/coverage $(ARGS) $(GROUPS)
+
+mutate: ## break the driver in N=20 places, chosen by SEED=1, and list what no test notices
+	@$(BIN)/mutate $(or $(N),20) $(or $(SEED),1)
+
+check-compilers: ## build the module with gcc 10 to clang 19, and run each in a guest
+	@$(CHECKS)/check-compilers $(ARGS)
 
 check-reboot: ## reboot a guest while jobs run
 	@$(CHECKS)/check-reboot
@@ -81,58 +87,60 @@ check-reboot: ## reboot a guest while jobs run
 check-kexec: ## start a second kernel while jobs run, by kexec and out of a panic
 	@$(CHECKS)/check-kexec $(KERNEL)
 
-check-margin: ## the vendor's operating points with and without read margins
+## Tests: device trees and installing:
+
+check-dts: ## the overlays of dts/ on the device trees of Debian's kernels
+	@$(CHECKS)/check-dts
+
+check-bindings: ## dt-schema accepts the bindings' examples and refuses wrong ones
+	@$(CHECKS)/check-bindings
+
+check-margin: ## the vendor's operating points, with and without read margins
 	@$(CHECKS)/check-margin
 
-check-testbed: ## what tools/testbed/bin/run promises its callers
-	@$(CHECKS)/check-testbed
+check-tree: ## build the module for the kernel tree DIR with CONFIG, and look up every symbol
+	@$(CHECKS)/check-tree "$(DIR)" "$(CONFIG)"
 
-## More tests:
-
-check-matrix: ## the guest tests on all kernels, as a table; KERNELS="5.10 7.2" and GROUPS="memory jobs" choose
-	@$(CHECKS)/check-matrix $(addprefix --kernel ,$(KERNELS)) $(ARGS) $(GROUPS)
-
-check-debug: ## more of them on a kernel with KASAN, lockdep, kmemleak ..., with failing allocations; GROUPS
-	@$(BIN)/check --debug $(ARGS) $(GROUPS)
-
-coverage: ## lines and branches of the module that the guest tests run, per file
-	@$(BIN)/coverage $(ARGS) $(GROUPS)
-
-mutate: ## mistakes made in the driver on purpose, N=20 chosen by SEED=1, and which of them no test notices
-	@$(BIN)/mutate $(or $(N),20) $(or $(SEED),1)
-
-check-kcsan: ## some of them on a kernel with the race detector
-	@$(BIN)/check --debug kcsan-exec kcsan-sched
-
-soak: ## clients, faults, unbinds and sleeps at random for MINUTES=30, every result checked
-	@$(BIN)/soak --kernel $(KERNEL) $(ARGS) $(MINUTES)
-
-check-compilers: ## the module by other compilers, gcc 10 to clang 19, each in a guest
-	@$(CHECKS)/check-compilers $(ARGS)
+check-takeover: ## from in-tree rocket to our driver and back, in a guest
+	@$(CHECKS)/check-takeover
 
 check-udev: ## our udev rules, read by Debian's udev in a guest
 	@$(CHECKS)/check-udev $(KERNEL)
 
-check-capture: ## jobs recorded by npu-capture and run again by npu-replay, in guests
+check-dkms: ## build, install and remove the DKMS package for a kernel
+	@$(CHECKS)/check-dkms $(ARGS)
+
+check-install: ## follow the README's installation and undo it, in a chroot and in guests
+	@$(CHECKS)/check-install $(ARGS)
+	@$(CHECKS)/check-board
+
+check-board: ## the guests of check-install alone, with Debian's own udev and modprobe
+	@$(CHECKS)/check-board $(ARGS)
+
+## Tests: our tools:
+
+check-capture: ## record jobs with npu-capture and run them again with npu-replay, in guests
 	@$(CHECKS)/check-capture $(ARGS)
 
 check-report: ## npu-report finds no difference in the model, and one where there is one
 	@$(CHECKS)/check-report $(ARGS)
 
-check-dump: ## a dump of each failure, made in a guest, and what npu-dump reads in it
+check-dump: ## npu-dump reads a dump of each failure, made in a guest
 	@$(CHECKS)/check-dump $(ARGS)
 
-check-bench: ## npu-bench with its smallest products in a guest that counts instructions
+check-bench: ## npu-bench with small products, in a guest that counts instructions
 	@$(CHECKS)/check-bench $(ARGS)
 
-check-top: ## what npu-top shows while two clients compute in a guest, and on a terminal
+check-top: ## npu-top while two clients compute in a guest, also on a terminal
 	@$(CHECKS)/check-top $(ARGS)
 
-check-readers: ## what Debian's glances, perf and nvtop show of clients in a guest
+check-readers: ## Debian's glances, perf and nvtop beside clients in a guest
 	@$(CHECKS)/check-readers $(ARGS)
 
-check-timeline: ## the tracepoints, recorded in a guest, and what npu-timeline draws of that
+check-timeline: ## record the tracepoints in a guest and draw them with npu-timeline
 	@$(CHECKS)/check-timeline $(ARGS)
+
+## Tests: other people's user space:
 
 check-teflon: lib ## Mesa's TensorFlow Lite delegate on our driver
 	@$(CHECKS)/check-teflon $(ARGS)
@@ -143,49 +151,44 @@ check-ggml: lib ## Debian's ggml, unmodified, with our backend for it
 check-ggml-all: lib ## the same with larger products and all architectures of models
 	@$(CHECKS)/check-ggml --all $(ARGS)
 
-check-ggml-user: ## the README's commands for language models: what apt installs, in a guest
+check-ggml-user: ## the README's commands for language models, from apt on, in a guest
 	@$(CHECKS)/check-ggml-user
 
-check-ggml-host: ## the same on this host, on the model's arithmetic; ARGS=--table: types of weights
+check-ggml-host: ## the same on this host, on the model's arithmetic; ARGS=--table compares types of weights
 	@$(CHECKS)/check-ggml-host $(ARGS)
 
-check-librknnrt: ## Rockchip's own runtime on our driver: your librknnrt.so and .rknn files of RUNTIME=DIR
+check-librknnrt: ## Rockchip's own runtime on our driver; RUNTIME=DIR has your librknnrt.so and .rknn files
 	@$(CHECKS)/check-librknnrt $(ARGS) $(if $(RUNTIME),"$(RUNTIME)")
 
-check-bindings: ## the bindings and trees that they must and must not accept, by dt-schema
-	@$(CHECKS)/check-bindings
+## Tests: the model, the testbed, comparisons:
 
-check-dkms: ## build, install and remove the DKMS package for a kernel
-	@$(CHECKS)/check-dkms $(ARGS)
-
-check-install: ## the README's installation and its undoing, in a chroot and in guests
-	@$(CHECKS)/check-install $(ARGS)
-	@$(CHECKS)/check-board
-
-check-board: ## the guests of check-install alone: with Debian's own udev and modprobe
-	@$(CHECKS)/check-board $(ARGS)
-
-check-tree: ## the module for the kernel tree DIR with CONFIG (a defconfig or a file), every symbol looked for
-	@$(CHECKS)/check-tree "$(DIR)" "$(CONFIG)"
-
-## Measurements:
-
-compare: ## our driver beside the in-tree rocket, on the same model; ARGS=--counts-only
-	@$(BIN)/compare $(ARGS)
-
-bench-attention: selftests ## what attention by libnpu costs, build/attention.tsv; ARGS=--all: long sequences, too
-	@$(BIN)/bench-attention $(ARGS)
-
-bench-model: ## speed of the model's arithmetic beside a CPU library
-	@$(BIN)/bench-model
+qtest: ## the model's own tests
+	@$(BIN)/qemu --qtests
 
 fuzz-model: ## attack the model under sanitizers for SECONDS=60, with SEED=1
 	@$(BIN)/fuzz-model $(SECONDS) $(SEED)
 
+bench-model: ## speed of the model's arithmetic beside a CPU library
+	@$(BIN)/bench-model
+
+check-testbed: ## what tools/testbed/bin/run promises its callers
+	@$(CHECKS)/check-testbed
+
+compare: ## our driver beside in-tree rocket, on the same model; ARGS=--counts-only
+	@$(BIN)/compare $(ARGS)
+
+bench-attention: selftests ## what attention by libnpu costs, to build/attention.tsv; ARGS=--all: long sequences, too
+	@$(BIN)/bench-attention $(ARGS)
+
 ## Builds:
 
-qemu: ## QEMU with the model; prints where it is
-	@$(BIN)/qemu
+modules: ## rknpu_accel.ko for KDIR (on arm64 the running kernel, else KERNEL); W=1 C=1 as in a kernel tree
+	@$(BIN)/module $(if $(KDIR),--kdir $(KDIR),--kernel $(KERNEL)) $(KVARS)
+
+install: ## install it (INSTALL_MOD_PATH= as in a kernel tree)
+	@test -n "$(KDIR)" || { echo 'make install needs KDIR=<kernel build directory>' >&2; exit 2; }
+	@$(BIN)/module --kdir $(KDIR) $(KVARS)
+	$(MAKE) -C $(KDIR) M=$(O)/module/kdir modules_install
 
 lib: ## libnpu, npu-demo, npu-bench
 	@$(BIN)/root make -sC $(CURDIR)/tools/lib $(CROSS) O=$(O)/lib
@@ -218,16 +221,24 @@ dist: ## the sources that git has committed, as one file
 	@git archive --prefix=rknpu-accel-$(VERSION)/ HEAD | xz -c >$(O)/rknpu-accel-$(VERSION).tar.xz
 	@ls $(O)/rknpu-accel-$(VERSION).tar.xz
 
+## What builds and guests are made of:
+
+ready: ## whatever a guest needs: build root, QEMU, kernel, module
+	@$(BIN)/run --prepare
+
 root: ## the build root; CMD='shell command' runs in it
 	@$(BIN)/root $(if $(CMD),sh -c "$$CMD")
 
 pkgroot: ## the root in which packages are built and checked; CMD
 	@$(BIN)/pkgroot $(if $(CMD),sh -c "$$CMD")
 
+qemu: ## QEMU with the model; prints where it is
+	@$(BIN)/qemu
+
 kernel: ## fetch or build the testbed kernel KERNEL; ARGS=--update fetches the newest
 	@$(BIN)/kernel $(ARGS) $(KERNEL)
 
-tree-kernel: ## a kernel to boot of others' source: NAME=rk6.1 DIR=tree CONFIG=defconfig
+tree-kernel: ## a bootable kernel from a source tree: NAME=rk6.1 DIR=tree CONFIG=defconfig
 	@$(BIN)/tree-kernel "$(NAME)" "$(DIR)" "$(CONFIG)"
 
 linux-source: ## fetch Debian's kernel source of the series KERNEL
@@ -236,30 +247,25 @@ linux-source: ## fetch Debian's kernel source of the series KERNEL
 dtbs: ## fetch the RK3588 device trees that Debian has for KERNEL
 	@$(BIN)/dtbs $(KERNEL)
 
-probes: ## what the build of the module finds out about KERNEL
+probes: ## what the module's build finds out about KERNEL
 	@$(BIN)/probes --kernel $(KERNEL) $(ARGS)
+
+## Documentation, results, cleaning up:
+
+htmldocs: ## the documentation, in build/htmldocs
+	@$(BIN)/htmldocs
+
+parameters: ## write the table of module parameters into the documentation
+	@$(BIN)/root python3 $(CURDIR)/$(CHECKS)/param-table.py
+
+status: ## the last commits that each test passed and failed on, on this host
+	@$(BIN)/status
 
 clean: ## remove build/; the cache stays
 	rm -rf $(O)
 
 purge: ## remove the cache
 	@$(BIN)/purge
-
-htmldocs: ## the documentation, in build/htmldocs
-	@$(BIN)/htmldocs
-
-parameters: ## the table of module parameters in the documentation, from the sources
-	@$(BIN)/root python3 $(CURDIR)/$(CHECKS)/param-table.py
-
-## On a board, or for one:
-
-modules: ## rknpu_accel.ko for KDIR (on arm64 the running kernel, else KERNEL); W=1 C=1 as in a kernel tree
-	@$(BIN)/module $(if $(KDIR),--kdir $(KDIR),--kernel $(KERNEL)) $(KVARS)
-
-install: ## install it (INSTALL_MOD_PATH= as in a kernel tree)
-	@test -n "$(KDIR)" || { echo 'make install needs KDIR=<kernel build directory>' >&2; exit 2; }
-	@$(BIN)/module --kdir $(KDIR) $(KVARS)
-	$(MAKE) -C $(KDIR) M=$(O)/module/kdir modules_install
 
 .PHONY: help $(shell sed -nE 's/^([a-z-]+):.*\#\# .*/\1/p' $(firstword $(MAKEFILE_LIST)))
 .DEFAULT_GOAL := help

@@ -11,10 +11,10 @@ unset RKNPU_TARGET
 
 rk_commit() { git -C "$RK_TOP" describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null || echo unknown; }
 
-# The targets below those headings of the Makefile that tests are below.
+# The targets below the Makefile's headings of tests, and five others.
 rk_test_targets() {
-	awk -F: '/^## / { tests = /^## (Parts of|More tests|Measurements)/ }
-		/^[a-z-]+:.*## / && (tests || /^(demo|check|check-all|deb|htmldocs):/) { print $1 }' "$RK_TOP/Makefile"
+	awk -F: '/^## / { tests = /^## Tests/ }
+		/^[a-z-]+:.*## / && (tests || /^(demo|check|lint|deb|htmldocs):/) { print $1 }' "$RK_TOP/Makefile"
 }
 
 # Empty if this is no test. Taken now: the tree may have changed when it ends.
