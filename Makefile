@@ -110,7 +110,7 @@ check-udev: ## our udev rules, read by Debian's udev in a guest
 check-dkms: ## build, install and remove the DKMS package for a kernel
 	@$(CHECKS)/check-dkms $(ARGS)
 
-check-install: ## follow the README's installation and undo it, in a chroot and in guests
+check-install: ## follow install.rst and undo it, in a chroot and in guests
 	@$(CHECKS)/check-install $(ARGS)
 	@$(CHECKS)/check-board
 
@@ -151,7 +151,7 @@ check-ggml: lib ## Debian's ggml, unmodified, with our backend for it
 check-ggml-all: lib ## the same with larger products and all architectures of models
 	@$(CHECKS)/check-ggml --all $(ARGS)
 
-check-ggml-user: ## the README's commands for language models, from apt on, in a guest
+check-ggml-user: ## the commands of install.rst for language models, from apt on, in a guest
 	@$(CHECKS)/check-ggml-user
 
 check-ggml-host: ## the same on this host, on the model's arithmetic; ARGS=--table compares types of weights

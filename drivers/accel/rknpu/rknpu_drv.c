@@ -363,7 +363,7 @@ static void rknpu_tell_who_owns(void)
 	struct platform_device *pdev = rknpu_find_foreign(name, sizeof(name));
 
 	if (pdev)
-		pr_info("rknpu-accel: %s belongs to driver %s; to take over see README.md, \"Beside another driver\"\n",
+		pr_info("rknpu-accel: %s belongs to driver %s; to take over see \"Beside another driver\" in install.rst\n",
 			dev_name(&pdev->dev), name);
 	platform_device_put(pdev);
 }
