@@ -10,6 +10,7 @@ int example_matmul(void);
 int example_ffn(void);
 int example_attention(void);
 int example_classifier(void);
+int example_two_layers(void);
 
 static void run(const char *name, int (*example)(void))
 {
@@ -27,5 +28,6 @@ int main(void)
 	run("ffn", example_ffn);
 	run("attention", example_attention);
 	run("classifier", example_classifier);
+	run("two_layers", example_two_layers);
 	return tap_done();
 }
