@@ -6,7 +6,7 @@ import json
 import re
 import sys
 
-# Instructions of packing, for each of memcpy(), as the table in libnpu.rst has them and a bit more.
+# Instructions of packing, for each of memcpy(), as Documentation/results/packing.tsv has them and a bit more.
 MOST = {
     ("int8", "nk", "library"): 2.5, ("int8", "kn", "library"): 4.5,
     ("fp16", "nk", "library"): 1.5, ("fp16", "kn", "library"): 4.5,
