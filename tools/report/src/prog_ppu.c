@@ -109,6 +109,27 @@ static void overlap_hangs(struct trial *t)
 		"5x5 windows that overlap complete with an input of 21 columns");
 }
 
+/* One window of a whole surface, whose last position is the largest. */
+static void windows_of_16(struct trial *t)
+{
+	static double v[16 * 16 * 8];
+	double last[8], first[8];
+	struct pool p = {
+		.type = RP_INT16, .method = MAXIMUM, .h = 16, .w = 16, .kh = 16, .kw = 16, .sy = 1,
+		.sx = 1,
+	};
+
+	for (unsigned int i = 0; i < RP_COUNT(v); i++)
+		v[i] = i;
+	for (unsigned int i = 0; i < 8; i++) {
+		last[i] = v[255 * 8 + i];
+		first[i] = v[i];
+	}
+	run_pool(t, &p, v);
+	rp_model(t, "a window of 16x16 without padding gives its largest value", last);
+	rp_other_reading(t, "a window of 16x16 without padding gives its first value", first);
+}
+
 /* 127 + 127 with reciprocals of 1. */
 static void average_wraps(struct trial *t)
 {
@@ -248,6 +269,7 @@ static void pool_done(struct trial *t)
 const struct rp_program rp_ppu[] = {
 	RP_TRY("ppu-dpu-done", "interrupt bits of a task that pools", pool_done),
 	RP_TRY("ppu-overlap", "overlapping windows in wide lines", overlap_hangs),
+	RP_TRY("ppu-16", "pooling windows of 16x16", windows_of_16),
 	RP_TRY("ppu-notch", "a notch behind each line of the output", pool_notch),
 	RP_TRY("ppu-average-wraps", "integer averages beyond their type", average_wraps),
 	RP_TRY("ppu-average-floats", "sums of averages of halves", average_floats),
