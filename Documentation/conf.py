@@ -24,7 +24,7 @@ project = "rknpu-accel"
 author = "The rknpu-accel authors"
 release = version_of("dkms.conf")
 
-extensions = ["kerneldoc", "automarkup", "overviews", "sphinx.ext.graphviz", "myst_parser"]
+extensions = ["kerneldoc", "automarkup", "overviews", "evidence", "sphinx.ext.graphviz", "myst_parser"]
 kerneldoc_srctree = top
 root_doc = "Documentation/index"
 include_patterns = ["README.md", "Documentation/*.rst", "Documentation/accel/**.rst", "dts/*.rst", "selftests/*.rst", "tools/lib/*.rst",

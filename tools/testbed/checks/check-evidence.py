@@ -1,0 +1,166 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Checks Documentation/accel/rknpu/evidence.toml, and that the pages state nothing of the hardware without a row of it.
+
+Every row has what its status asks for, and names functions of the model, files of the driver, tests and programs of
+npu-report that exist; every program of npu-report has a row.
+"""
+import glob
+import os
+import re
+import sys
+import tomllib
+
+TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "../../.."))
+TABLE = "Documentation/accel/rknpu/evidence.toml"
+PAGES = ("Documentation/accel/rknpu/hardware.rst", "Documentation/accel/rknpu/model.rst")
+MODEL = "tools/qemu/hw"
+# What nobody has proven wants a program of npu-report, unless no program can show it.
+OPEN = ("model", "inferred", "untested", "disputed", "differs")
+NO_REPORT = ("refused", "fail")
+TEXTS = ("what", "status", "model")
+FIELDS = {"what": str, "status": str, "by": list, "why": str, "board": str, "model": str, "property": str, "driver": str,
+          "test": list, "report": list, "says": list}
+QTESTS = ("core", "conv", "meet", "pc", "dpu", "fail")
+ROW = re.compile(r":row:`([a-z]+\.[a-z0-9-]+)")
+
+
+def read(name):
+    with open(os.path.join(TOP, name), encoding="utf-8") as f:
+        return f.read()
+
+
+def read_all(*patterns):
+    return {os.path.relpath(path, TOP): read(path) for pattern in patterns
+            for path in sorted(glob.glob(os.path.join(TOP, pattern), recursive=True))}
+
+
+class Tree:
+    """What rows may name."""
+
+    def __init__(self):
+        self.model = read_all(MODEL + "/**/*.c", MODEL + "/**/*.h")
+        self.model_text = "".join(self.model.values())
+        # A message may be in several pieces.
+        self.messages = re.sub(r'"\s+"', "", self.model_text)
+        self.driver = {os.path.basename(name) for name in read_all("drivers/accel/rknpu/**/*.c")}
+        self.targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.M))
+        self.reports = set()
+        for text in read_all("tools/report/src/prog_*.c").values():
+            self.reports.update(re.findall(r'^\tRP_(?:TRY|TRY_KIND|WHY)\("([a-z0-9-]+)", ', text, re.M))
+        self.names = self.model_text + "".join(read_all("tools/lib/src/**/*.h", "tools/lib/include/*.h").values())
+
+    def function(self, place):
+        name, _, function = place.partition(":")
+        text = next((t for f, t in self.model.items() if f in (f"{MODEL}/npu/{name}", f"{MODEL}/{name}")), None)
+        if text is None:
+            return f"no file {name} of the model"
+        if not re.search(r"^[A-Za-z][^\n;]*\b" + re.escape(function) + r"\(", text, re.M):
+            return f"no function {function} in {name}"
+        return None
+
+    def qtest(self, group, case):
+        name = f"tools/qemu/tests/qtest/rk3588-npu-{group}-test.c"
+        wanted = f"rk3588-npu-{group}/{case}" if group in QTESTS else f"rk3588-npu/{group}/{case}"
+        if group == "dev":
+            name, wanted = "tools/qemu/tests/qtest/rk3588-npu-test.c", f"rk3588-npu/{case}"
+        return os.path.exists(os.path.join(TOP, name)) and re.search(r'"/?' + wanted + '"', read(name))
+
+    @staticmethod
+    def unit(program, part):
+        name = "tools/qemu/tests/unit/test-rk3588-npu" + ("" if program == "npu" else "-" + program) + ".c"
+        if not os.path.exists(os.path.join(TOP, name)):
+            return False
+        return not part or any(part in text for text in re.findall(r'"((?:[^"\\]|\\.)*)"', read(name)))
+
+    @staticmethod
+    def selftest(program, case):
+        for name in (f"selftests/{program}.c", f"selftests/{program}", f"tools/lib/tests/{program}.c"):
+            if os.path.exists(os.path.join(TOP, name)):
+                return not case or re.search(r"^RK_TEST\w*\((?:\w+, *)?" + case + r"\b", read(name), re.M)
+        return False
+
+    def test(self, name):
+        what, _, part = name.partition(": ")
+        if what.startswith("make "):
+            return what[5:] in self.targets
+        if what.startswith("unit "):
+            return self.unit(what[5:], part)
+        return self.qtest(*what.split("/")) if "/" in what else self.selftest(what, part)
+
+    def property(self, name):
+        return f'"{name.split(".")[-1]}"' in self.model_text
+
+
+def form(table, row):
+    """Is the row complete, and are its words known ones?"""
+    yield from (f"unknown field {field}" for field in row if field not in FIELDS)
+    yield from (f"{field} is no {kind.__name__}" for field, kind in FIELDS.items() if not isinstance(row.get(field, kind()), kind))
+    yield from (f"no {field}" for field in TEXTS if not row.get(field))
+    status = row.get("status")
+    if status not in table["status"]:
+        yield f"unknown status {status}"
+    if status in ("silicon", "model", "disputed", "differs") and not row.get("by"):
+        yield f"{status}, but by nobody"
+    if status == "inferred" and not (row.get("by") or row.get("why")):
+        yield "inferred from nothing"
+    if status == "differs" and "board" not in row:
+        yield "does not say what boards do"
+    yield from (f"unknown source {by}" for by in row.get("by", []) if by.split(":")[0] not in table["source"])
+
+
+def names(tree, section, row):
+    """Does what the row names exist?"""
+    if section not in NO_REPORT and row["status"] in OPEN and not row.get("report"):
+        yield "no program of npu-report"
+    yield from (f"no program {name} of npu-report" for name in row.get("report", []) if name not in tree.reports)
+    yield from (f"no test {name}" for name in row.get("test", []) if not tree.test(name))
+    if section != "refused" and not (row.get("test") or row.get("report")):
+        yield "neither a test nor a program of npu-report"
+    yield from filter(None, [tree.function(row["model"])])
+    if "driver" in row and row["driver"] not in tree.driver:
+        yield f"no file {row['driver']} of the driver"
+    if "property" in row and not tree.property(row["property"]):
+        yield f"no property {row['property']}"
+    if section == "refused":
+        yield from (f'the model does not say "{text}"' for text in row.get("says", [""]) if f'"{text}"' not in tree.messages)
+    for word in re.findall(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b", row["what"] + row.get("board", "")):
+        if word not in tree.names:
+            yield f"no register or field {word}"
+
+
+def check_rows(table):
+    tree = Tree()
+    named = set()
+    for section, rows in table.items():
+        for name, row in rows.items() if section not in ("status", "source") else ():
+            bad = list(form(table, row)) or list(names(tree, section, row))
+            named.update(row.get("report", []))
+            yield from (f"{TABLE}: {section}.{name}: {why}" for why in bad)
+    yield from (f"{TABLE}: no row names report/{name}" for name in sorted(tree.reports - named))
+
+
+def check_page(page, text):
+    if re.search(r"^\s*\.\. (list-table|csv-table|table)::|^=+ =+", text, re.M):
+        yield f"{page}: a table by hand: its statements belong into {TABLE}"
+
+
+def main():
+    table = tomllib.loads(read(TABLE))
+    ids = {f"{section}.{name}" for section, rows in table.items() for name in rows}
+    bad = list(check_rows(table))
+    for page in PAGES:
+        bad += check_page(page, read(page))
+    for name, text in read_all("README.md", "Documentation/**/*.rst", "tools/**/*.rst").items():
+        bad += [f"{name}: no row {row} in {TABLE}" for row in ROW.findall(text) if row not in ids]
+    shown = set(re.findall(r"^\.\. evidence:: ([a-z]+)$", "".join(read(page) for page in PAGES), re.M))
+    bad += [f"no page shows section {section} of {TABLE}" for section in table if section not in shown]
+    if len(ids) < 100:
+        bad.append(f"only {len(ids)} rows")
+    for line in bad:
+        print(line)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
