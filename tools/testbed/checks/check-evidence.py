@@ -140,9 +140,34 @@ def check_rows(table):
     yield from (f"{TABLE}: no row names report/{name}" for name in sorted(tree.reports - named))
 
 
+def statements(text):
+    """(line, text) of each paragraph, bullet, and item of a definition list of a page; not its titles and directives."""
+    first, block = 0, []
+    for number, line in enumerate(text.split("\n") + [""], 1):
+        if re.match(r"\* ", line) and block:
+            yield first, " ".join(block)
+            block = []
+        if line.strip():
+            first = first if block else number
+            block.append(line)
+        elif block:
+            yield first, " ".join(block)
+            block = []
+
+
 def check_page(page, text):
     if re.search(r"^\s*\.\. (list-table|csv-table|table)::|^=+ =+", text, re.M):
         yield f"{page}: a table by hand: its statements belong into {TABLE}"
+    part = re.split(r"^The hardware in 100 lines\n=+$", text, flags=re.M)
+    if page.endswith("hardware.rst") and len(part) != 2:
+        yield f"{page}: no section on the hardware in 100 lines"
+        return
+    told = part[-1] if len(part) == 2 else ""
+    before = text.count("\n") - told.count("\n")
+    told = re.split(r"^[^\n]+\n=+$", told, flags=re.M)[0]
+    for number, statement in statements(told):
+        if not re.match(r"\.\. |\S.* [-~]+$|   |[-~]+$", statement) and not statement.endswith("::") and not ROW.search(statement):
+            yield f"{page}:{before + number}: no row: {statement[:60]}"
 
 
 def main():
