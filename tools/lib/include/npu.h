@@ -138,11 +138,11 @@ enum npu_prec {
 /**
  * struct npu_requant - how int32 becomes int8
  *
- * y = sat8(round(acc * scale / 2^shift) + zp). Ties round to even: measured on RK3576
- * silicon; on RK3588 by the register's definition.
+ * y = sat8(round(acc * scale / 2^shift) + zp). Ties round to even (evidence.toml, row out.cvt-ties); with
+ * an odd zp boards add it before they round (row out.cvt-offset).
  */
 struct npu_requant {
-	/** @scale: 1 to 32767; above that the sign of the operand is unknown */
+	/** @scale: 1 to 32767; above that the operand is negative */
 	uint16_t scale;
 	/** @shift: 0 to 47 */
 	uint8_t shift;

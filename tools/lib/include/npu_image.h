@@ -141,8 +141,9 @@ struct npu_rec_conv_opts {
  *
  * The lines below one line of the result have to fit the convolution buffer of 384 KiB beside
  * 16 kernels of FP16 or 32 of INT8; lines are not cut. A line must have in_w * (bytes of the
- * channels / 64 - 1) <= 2047, with bytes rounded up to 64: others are read wrong on silicon.
- * FP16 kernels of 7 x 7 or more have at most 64 channels: others hang.
+ * channels / 64 - 1) <= 2047, with bytes rounded up to 64: boards read others wrong
+ * (evidence.toml, row refused.long-rows).
+ * FP16 kernels of 7 x 7 or more have at most 64 channels: others hang (row cna.large-kernels).
  *
  * INT8 depthwise convolutions work on 64 channels at a time: the last 32 of what is no multiple
  * of that are copied on the NPU, forth and back.
@@ -183,9 +184,9 @@ enum npu_pool {
  * multiplies the sum with a reciprocal of 11 bits for each direction, which of 2, 4, 8 and 16 is
  * exact, and rounds.
  *
- * There is no mode for windows of 16 with padding, whose results are wrong on silicon. Windows of
- * 3 x 3 or more that overlap hang in wide images; they are done by parts of lines. Windows
- * of 1 x 1 with strides take every other position.
+ * There is no mode for windows of 16 with padding: boards give wrong results (evidence.toml, row
+ * refused.pool-16). Windows of 3 x 3 or more that overlap hang in wide images; they are done by
+ * parts of lines. Windows of 1 x 1 with strides take every other position.
  *
  * That the NPU writes parts of lines is known from Rockchip's programs; allbilly saw wrong results
  * of that. In-tree rocket waits for the DPU alone, and whether pooling wakes it is not known.

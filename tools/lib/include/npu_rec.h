@@ -145,8 +145,8 @@ int npu_rec_on(struct npu_rec *rec, int core);
  *	npu_rec_div() is exact
  *
  * All but ReLU are tables of 1024 steps with linear interpolation, for fp16. Bounds include the
- * rounding to fp16, and are absolute but for the last three; that the NPU rounds the place in
- * the table to the nearest of 32 in a step is assumed. NaN gives a number. See npu_table_new()
+ * rounding to fp16, and are absolute but for the last three; the NPU rounds the place in
+ * the table to the nearest of 32 in a step (evidence.toml, row lut.index). NaN gives a number. See npu_table_new()
  * for other functions.
  *
  * The tables of the last three are from the bits of a positive half to the bits of another one,
@@ -267,7 +267,7 @@ int npu_rec_mul(struct npu_rec *rec, const struct npu_tensor *a, const struct np
  * @b: the same; or 1 x N; or M x 1
  * @y: M x N of FP16; shares no element with @a or @b
  *
- * The quotient is rounded to nearest even once; that this is so on silicon is assumed.
+ * The quotient is rounded to nearest even once; boards may differ (evidence.toml, row ew.div).
  *
  * Return: as npu_rec_matmul().
  */

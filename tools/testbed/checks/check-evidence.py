@@ -22,7 +22,11 @@ TEXTS = ("what", "status", "model")
 FIELDS = {"what": str, "status": str, "by": list, "why": str, "board": str, "model": str, "property": str, "driver": str,
           "test": list, "report": list, "says": list}
 QTESTS = ("core", "conv", "meet", "pc", "dpu", "fail")
+# Words by which a header of libnpu speaks of evidence.
+CLAIM = re.compile(r"\b(silicon|measured|assumed|by the register's definition|nobody knows)\b")
+# How a page names a row, and how a comment does.
 ROW = re.compile(r":row:`([a-z]+\.[a-z0-9-]+)")
+ROW_IN_C = re.compile(r"\brow\s+(?:\*\s+)?([a-z]+\.[a-z0-9-]+)")
 
 
 def read(name):
@@ -170,14 +174,26 @@ def check_page(page, text):
             yield f"{page}:{before + number}: no row: {statement[:60]}"
 
 
+def check_claims(name, text):
+    for comment in re.findall(r"/\*.*?\*/", text, re.S):
+        # A kernel-doc comment has a paragraph for each member.
+        for part in re.split(r"\n\s*\*?\s*\n", comment):
+            if CLAIM.search(part) and not ROW_IN_C.search(part):
+                yield f"{name}: no row of {TABLE}: {' '.join(part.split())[:70]}"
+
+
 def main():
     table = tomllib.loads(read(TABLE))
     ids = {f"{section}.{name}" for section, rows in table.items() for name in rows}
     bad = list(check_rows(table))
     for page in PAGES:
         bad += check_page(page, read(page))
-    for name, text in read_all("README.md", "Documentation/**/*.rst", "tools/**/*.rst").items():
-        bad += [f"{name}: no row {row} in {TABLE}" for row in ROW.findall(text) if row not in ids]
+    headers = read_all("tools/lib/include/*.h")
+    for name, text in headers.items():
+        bad += check_claims(name, text)
+    pages = read_all("README.md", "Documentation/**/*.rst", "tools/**/*.rst")
+    for texts, form_of in ((pages, ROW), (headers, ROW_IN_C)):
+        bad += [f"{name}: no row {row} in {TABLE}" for name, text in texts.items() for row in form_of.findall(text) if row not in ids]
     shown = set(re.findall(r"^\.\. evidence:: ([a-z]+)$", "".join(read(page) for page in PAGES), re.M))
     bad += [f"no page shows section {section} of {TABLE}" for section in table if section not in shown]
     if len(ids) < 100:
