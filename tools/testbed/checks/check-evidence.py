@@ -79,10 +79,8 @@ class Tree:
 
     @staticmethod
     def selftest(program, case):
-        for name in (f"selftests/{program}.c", f"selftests/{program}", f"tools/lib/tests/{program}.c"):
-            if os.path.exists(os.path.join(TOP, name)):
-                return not case or re.search(r"^RK_TEST\w*\((?:\w+, *)?" + case + r"\b", read(name), re.M)
-        return False
+        found = read_all(f"selftests/{program}.c", f"selftests/{program}", f"tools/lib/tests/**/{program}.c")
+        return any(not case or re.search(r"^RK_TEST\w*\((?:\w+, *)?" + case + r"\b", text, re.M) for text in found.values())
 
     def test(self, name):
         what, _, part = name.partition(": ")
