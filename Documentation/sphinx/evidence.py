@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tables of what is known of the hardware, from Documentation/accel/rknpu/evidence.toml.
 
-evidence:: SECTION shows the rows of a section, evidence:: status or source the words and names that they use, evidence::
-driver the rows that name a file of the driver, evidence:: boards what boards do otherwise. :row:`SECTION.NAME` links to a
-row.
+evidence:: SECTION shows the rows of a section in full, and :row:`SECTION.NAME` links to one there. evidence:: status and
+source show the words and names that they use; boards, open, refusals and driver are lists of some rows: what boards do
+otherwise, what is not proven, what the model refuses, what the driver relies on.
 """
 
 import os
@@ -15,7 +15,9 @@ from docutils.parsers.rst import Directive
 from docutils.statemachine import StringList
 
 TABLE = "Documentation/accel/rknpu/evidence.toml"
-PAGE = "Documentation/accel/rknpu/model"
+PAGE = "Documentation/accel/rknpu/evidence"
+# Rows that need no proof by a board.
+NOT_OPEN = ("silicon", "differs", "invented")
 
 
 def load(top):
@@ -88,14 +90,26 @@ def boards(table):
     return [f"* {marked(row['board'])} :row:`{name}`" for name, row in rows(table) if "board" in row]
 
 
+def open_table(table):
+    body = [(f"{marked(row['what'])} :row:`{name}`", f"*{row['status']}*", ", ".join(f"``{name}``" for name in row["report"]))
+            for name, row in rows(table) if "report" in row and row["status"] not in NOT_OPEN]
+    return list_table(("Statement", "Status", "Program"), "65 12 23", body)
+
+
+def refusals(table):
+    return [f"* {marked(row['what'])} *{row['status']}* :row:`{name}`" for name, row in rows(table) if name.startswith("refused.")]
+
+
 def words(table, which):
     return [f"* *{word}*: {text}" for word, text in table[which].items()]
 
 
+MAKERS = {"refused": refused_table, "driver": driver_table, "boards": boards, "open": open_table, "refusals": refusals}
+
+
 def text_of(table, what):
-    makers = {"refused": refused_table, "driver": driver_table, "boards": boards}
-    if what in makers:
-        return makers[what](table)
+    if what in MAKERS:
+        return MAKERS[what](table)
     return words(table, what) if what in ("status", "source") else section_table(table, what)
 
 
@@ -107,7 +121,7 @@ class Evidence(Directive):
         top = env.config.kerneldoc_srctree
         env.note_dependency(os.path.join(top, TABLE))
         table = load(top)
-        if self.arguments[0] not in list(table) + ["driver", "boards"]:
+        if self.arguments[0] not in list(table) + list(MAKERS):
             raise self.error(f"{TABLE} has no section {self.arguments[0]}")
         node = nodes.container()
         self.state.nested_parse(StringList(text_of(table, self.arguments[0]), TABLE), 0, node)

@@ -13,7 +13,7 @@ import tomllib
 
 TOP = os.path.realpath(os.path.join(os.path.dirname(__file__), "../../.."))
 TABLE = "Documentation/accel/rknpu/evidence.toml"
-PAGES = ("Documentation/accel/rknpu/hardware.rst", "Documentation/accel/rknpu/model.rst")
+PAGES = tuple(f"Documentation/accel/rknpu/{name}.rst" for name in ("hardware", "model", "evidence"))
 MODEL = "tools/qemu/hw"
 # What nobody has proven wants a program of npu-report, unless no program can show it.
 OPEN = ("model", "inferred", "untested", "disputed", "differs")
@@ -160,6 +160,8 @@ def statements(text):
 def check_page(page, text):
     if re.search(r"^\s*\.\. (list-table|csv-table|table)::|^=+ =+", text, re.M):
         yield f"{page}: a table by hand: its statements belong into {TABLE}"
+    if not page.endswith("hardware.rst") and re.search(r"^[*-] ", text, re.M):
+        yield f"{page}: a list by hand: its statements belong into {TABLE}"
     part = re.split(r"^The hardware in 100 lines\n=+$", text, flags=re.M)
     if page.endswith("hardware.rst") and len(part) != 2:
         yield f"{page}: no section on the hardware in 100 lines"
