@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Knows what makes a task hang on silicon: rules of the model, which has them from public
- * reports (Documentation/accel/rknpu/model.rst), as registers and fields.
+ * reports (Documentation/accel/rknpu/evidence.toml), as registers and fields.
  */
 #include <string.h>
 

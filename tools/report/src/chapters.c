@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Lists the programs of npu-report, in the order of model.rst.
+ * Lists the programs of npu-report, in the order of evidence.toml.
  */
 #include "report.h"
 

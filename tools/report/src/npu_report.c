@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * npu-report: runs what model.rst has no proof of on the NPU of this machine, and writes one
+ * npu-report: runs what evidence.toml has no proof of on the NPU of this machine, and writes one
  * text file that says where it differs from the model.
  */
 #include <errno.h>
@@ -106,7 +106,7 @@ static void try_one(FILE *f, struct rp_machine *m, const struct rp_program *p, s
 
 static void try_all(FILE *f, struct rp_machine *m, const struct options *o, struct totals *sum)
 {
-	fprintf(f, "\nStatements of model.rst\n=======================\n\n");
+	fprintf(f, "\nStatements of evidence.toml\n===========================\n\n");
 	for (unsigned int i = 0; rp_chapters[i]; i++) {
 		for (const struct rp_program *p = rp_chapters[i]; p->id; p++) {
 			if (wanted(o, p->id))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Statements of model.rst about what surrounds the cores. No register program reaches any of
+ * Statements of evidence.toml about what surrounds the cores. No register program reaches any of
  * it, so each says why.
  */
 #include "report.h"

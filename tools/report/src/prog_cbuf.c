@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Programs for what model.rst says of CBUF: what a task finds there that it has not brought,
+ * Programs for what evidence.toml says of CBUF: what a task finds there that it has not brought,
  * in other banks or from an earlier task, and weights that are expanded on their way in.
  */
 #include <math.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Programs for what model.rst says of how the CNA reads feature data and weights.
+ * Programs for what evidence.toml says of how the CNA reads feature data and weights.
  */
 #include <math.h>
 #include <string.h>

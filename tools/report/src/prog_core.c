@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Programs for what model.rst says of sums in the CORE and of what is done to them there.
+ * Programs for what evidence.toml says of sums in the CORE and of what is done to them there.
  */
 #include <math.h>
 #include <string.h>

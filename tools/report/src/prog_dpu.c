@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Programs for what model.rst says of the DPU's stages BS, BN and EW.
+ * Programs for what evidence.toml says of the DPU's stages BS, BN and EW.
  */
 #include <math.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Programs for what model.rst says of the DPU's two tables.
+ * Programs for what evidence.toml says of the DPU's two tables.
  */
 #include <math.h>
 

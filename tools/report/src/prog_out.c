@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Programs for what model.rst says of OUT_CVT and of where the DPU's results go.
+ * Programs for what evidence.toml says of OUT_CVT and of where the DPU's results go.
  */
 #include <math.h>
 

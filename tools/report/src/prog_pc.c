@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Programs for what model.rst says of the program controller and the register groups.
+ * Programs for what evidence.toml says of the program controller and the register groups.
  */
 #include "report.h"
 

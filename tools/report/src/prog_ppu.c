@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Programs for what model.rst says of pooling.
+ * Programs for what evidence.toml says of pooling.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -65,7 +65,7 @@ struct trial;
  * leans on what tasks leave in a core, which arithmetic alone does not have.
  */
 struct rp_program {
-	const char *id;		/* as model.rst names it: report/ID */
+	const char *id;		/* as evidence.toml names it under report */
 	const char *what;	/* the statement, in one line */
 	void (*run)(struct trial *t);
 	const char *why_not;	/* if there is no program: why */
