@@ -52,7 +52,7 @@ class Tree:
         self.reports = set()
         for text in read_all("tools/report/src/prog_*.c").values():
             self.reports.update(re.findall(r'^\tRP_(?:TRY|TRY_KIND|WHY)\("([a-z0-9-]+)", ', text, re.M))
-        self.names = self.model_text + "".join(read_all("tools/lib/src/**/*.h", "tools/lib/include/*.h").values())
+        self.names = self.model_text + "".join(read_all("include/npu/*.h", "tools/lib/src/**/*.h", "tools/lib/include/*.h").values())
 
     def function(self, place):
         name, _, function = place.partition(":")
