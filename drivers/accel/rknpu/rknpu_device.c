@@ -170,7 +170,7 @@ int rknpu_device_publish(struct rknpu_device *rdev)
 	}
 	drm_info(&rdev->accel, "NPU with %u cores\n", hweight32(rdev->hw.core_mask));
 	if (rdev->hw.no_iommu)
-		drm_notice(&rdev->accel, "no IOMMU: a job can read and write all memory below 4 GiB, so open() wants module parameter unsafe_noiommu and CAP_SYS_RAWIO\n");
+		drm_notice(&rdev->accel, "no IOMMU: a job can read and write all memory below 4 GiB, so open() needs module parameter unsafe_noiommu and CAP_SYS_RAWIO\n");
 	return 0;
 }
 

@@ -34,14 +34,14 @@ rknpu_param(autosuspend_ms, uint, 0444,
 
 /* As long as one task may take by default: what ends by itself needs no reset. */
 rknpu_param(cancel_grace_ms, uint, 0644,
-	    "How long what runs of a closed file's jobs may go on before it is stopped, in ms (default 500)");
+	    "How long running jobs of a closed file may continue before they are stopped, in ms (default 500)");
 
 rknpu_param(default_timeout_ms, uint, 0644,
 	    "How long one task may take, in ms (default 500)");
 
 /* So that who tries a program again and again can go on after seconds. */
 rknpu_param(hang_ban_ms, uint, 0644,
-	    "After how long one failure of a user is forgiven, and how long a ban lasts, in ms (default 10000)");
+	    "Time after which one failure of a user is forgiven, and length of a ban, in ms (default 10000)");
 
 /* Off by default: programs made by Mesa write past some BOs and need the next one there. */
 rknpu_param(iova_guard_pages, uint, 0444,
@@ -53,12 +53,12 @@ rknpu_param(iova_guard_pages, uint, 0444,
  * the memory must fit, with room for what they compute with.
  */
 rknpu_param(max_memory_percent, uint, 0644,
-	    "How much of the memory all BOs may take, in percent (default 75)");
+	    "Share of the machine's memory that all BOs may take, in percent (default 75)");
 rknpu_param(max_user_memory_percent, uint, 0644,
-	    "How much of the memory the BOs of one user may take, in percent; what all may have beyond that is kept for users that have little (default 65)");
+	    "Share of the machine's memory that the BOs of one user may take, in percent; the rest of max_memory_percent is kept for users that have little (default 65)");
 
 rknpu_param(max_hangs, uint, 0644,
-	    "How many jobs of a user may fail, until its jobs are refused for hang_ban_ms, or of a file, for good; 0: any number, and without pauses (default 8)");
+	    "Number of failed jobs after which a user's jobs are refused for hang_ban_ms, and a file's for good; 0: no limit and no pauses (default 8)");
 
 /*
  * What keeps its core from task to task, because it may leave data in it, must
@@ -78,17 +78,17 @@ rknpu_param(max_timeout_ms, uint, 0644,
 
 /* For bring-up, and for kernels without a driver for the IOMMU. */
 rknpu_param(noiommu, bool, 0444,
-	    "Do without the IOMMU that the device tree has (default n)");
+	    "Ignore the IOMMU in the device tree (default n)");
 
 /* For hardware whose interrupt line is not wired or not known; costs timer interrupts instead. */
 rknpu_param(poll, bool, 0444,
-	    "Look for the end of tasks from a timer instead of waiting for interrupts (default n)");
+	    "Poll for the end of tasks with a timer instead of using interrupts (default n)");
 
 rknpu_param(scrub, bool, 0644,
-	    "Overwrite what a client left in a core's memories before another one gets the core (default y)");
+	    "Overwrite a core's memories before another client gets the core (default y)");
 
 rknpu_param(sleep_wait_ms, uint, 0644,
-	    "How long system sleep waits for a running job before it stops it, to run it again later, in ms (default 5000)");
+	    "How long system sleep waits for a running job before it stops the job, to run it again later, in ms (default 5000)");
 
 /*
  * Two clients on one core pay for every change between them with an IOMMU
@@ -100,17 +100,17 @@ rknpu_param(slice_us, uint, 0644,
 
 /* Saves a sleep and a wakeup when jobs are short, and keeps a CPU busy meanwhile. */
 rknpu_param(spin_us, uint, 0644,
-	    "How long a caller that waits for polled cores looks at them itself before it sleeps, in us (default 0)");
+	    "How long a caller that waits for polled cores polls them itself before it sleeps, in us (default 0)");
 
 /*
  * Only the blocks named CNA and CORE can be asked whether they are busy, so a
  * task of other blocks alone must not take that long.
  */
 rknpu_param(start_check_ms, uint, 0644,
-	    "After how long to look whether a task has started at all, in ms; 0: never (default 100)");
+	    "After how long to check whether a task has started, in ms; 0: never (default 100)");
 
 rknpu_param(unsafe_noiommu, bool, 0644,
-	    "Without IOMMU, let programs with CAP_SYS_RAWIO use the NPU, whose jobs can then access all memory below 4 GiB, and taint the kernel (default n)");
+	    "Without an IOMMU, let programs with CAP_SYS_RAWIO use the NPU: their jobs can access all memory below 4 GiB; taints the kernel (default n)");
 
 #ifdef RKNPU_VENDOR
 rknpu_param(vendor_misc, bool, 0444,
@@ -118,7 +118,7 @@ rknpu_param(vendor_misc, bool, 0444,
 rknpu_param(vendor_procfs, bool, 0444,
 	    "Offer /proc/rknpu as well as /sys/kernel/debug/rknpu (default y)");
 rknpu_param(vendor_shared_space, bool, 0444,
-	    "One set of address spaces for all users of node rknpu, as the vendor's driver has it: no isolation between them (default n)");
+	    "One set of address spaces for all users of node rknpu, as in the vendor's driver: no isolation between them (default n)");
 rknpu_param(vendor_uapi, bool, 0444,
 	    "Offer the vendor's uAPI as DRM node rknpu (default y)");
 rknpu_param(vendor_version, charp, 0444,

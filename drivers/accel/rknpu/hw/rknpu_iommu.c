@@ -343,7 +343,7 @@ int rknpu_iommu_detach(struct rknpu_core *core)
 
 	if (ret) {
 		iommu->stuck = domain;
-		drm_dbg_ratelimited(iommu->hw->drm, "core %u: the IOMMU does not let go: %d\n",
+		drm_dbg_ratelimited(iommu->hw->drm, "core %u: cannot detach its IOMMU: %d\n",
 				    core->index, ret);
 	} else if (iommu->stuck) {
 		rknpu_iommu_unstick(iommu);
@@ -588,7 +588,7 @@ static int rknpu_iommu_check_absent(struct rknpu_core *core)
 
 	if (domain && domain->type != IOMMU_DOMAIN_IDENTITY)
 		return dev_err_probe(core->dev, -EBUSY,
-				     "noiommu, but the kernel uses the IOMMU; iommu.passthrough=1 on its command line, or leave the IOMMU out of the device tree\n");
+				     "noiommu is set, but the kernel uses the IOMMU: boot with iommu.passthrough=1, or remove the IOMMU from the device tree\n");
 	return 0;
 }
 

@@ -413,7 +413,7 @@ static bool rknpu_scrub_forgive(struct rknpu_core *core, int error)
 		return false;
 	if (++core->scrub_tries == RKNPU_SCRUB_TRIES)
 		dev_warn_once(core->dev,
-			      "core %u: the program that overwrites a core's memories does not end here (%d) and is left out: a client may find what another one left; please report it, with what \"npu-report scrub\" writes\n",
+			      "core %u: the scrub program hangs here (%d) and is disabled: a client may read what another one left; please report it, with what \"npu-report scrub\" writes\n",
 			      core->index, error);
 	return true;
 }
@@ -471,7 +471,7 @@ static int rknpu_scrub_run(struct rknpu_iommu *iommu, const struct rknpu_domain 
 		if (!err || rknpu_scrub_forgive(core, err))
 			continue;
 		dev_warn_ratelimited(core->dev,
-				     "core %u: cannot overwrite its memories: %d; the module parameter scrub=n leaves that out\n",
+				     "core %u: cannot scrub its memories: %d; the module parameter scrub=n disables that\n",
 				     core->index, err);
 		ret = ret ?: err;
 	}

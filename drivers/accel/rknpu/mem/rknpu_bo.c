@@ -110,13 +110,13 @@ static int rknpu_account_charge(struct rknpu_account *account, unsigned long pag
 		return 0;
 	own = rknpu_mem_add_pages(&account->quota->pages, pages, rknpu_mem_owner_pages());
 	if (!own) {
-		drm_dbg_ratelimited(mem->hw->drm, "%lu more pages: the user has too much\n",
+		drm_dbg_ratelimited(mem->hw->drm, "%lu more pages exceed max_user_memory_percent\n",
 				    pages);
 		return -ENOMEM;
 	}
 	if (!rknpu_mem_add_pages(&mem->pages, pages, rknpu_mem_device_pages_for(own))) {
 		atomic_long_sub(pages, &account->quota->pages);
-		drm_dbg_ratelimited(mem->hw->drm, "%lu more pages: all users have too much\n",
+		drm_dbg_ratelimited(mem->hw->drm, "%lu more pages exceed max_memory_percent\n",
 				    pages);
 		return -ENOMEM;
 	}
@@ -460,7 +460,7 @@ static int rknpu_bo_get_block(struct rknpu_bo *bo)
 				    GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
 	if (bo->block)
 		return 0;
-	drm_dbg_ratelimited(bo->base.dev, "no %zu contiguous bytes; the kernel's parameter cma= is what large BOs are taken from\n",
+	drm_dbg_ratelimited(bo->base.dev, "no %zu contiguous bytes: reserve memory for large BOs with cma= on the kernel's command line\n",
 			    bo->base.size);
 	return -ENOMEM;
 }

@@ -117,7 +117,7 @@ static int rknpu_recover_hardware_foreign(struct rknpu_core *core)
 		ret = rknpu_core_reset_locked(core);
 		if (!ret)
 			return 0;
-		dev_warn_ratelimited(core->dev, "core %u: reset did not help (%d), switching its power off and on\n",
+		dev_warn_ratelimited(core->dev, "core %u: reset did not help (%d), power cycling\n",
 				     core->index, ret);
 	}
 
@@ -156,7 +156,7 @@ static int rknpu_recover_attach_foreign(struct rknpu_core *core, struct rknpu_do
 	if (!ret)
 		return 0;
 
-	dev_warn_ratelimited(core->dev, "core %u: its IOMMU does not take the address space of the next job (%d), switching power off and on\n",
+	dev_warn_ratelimited(core->dev, "core %u: cannot attach the next job's address space (%d), power cycling\n",
 			     core->index, ret);
 	rknpu_core_disable_irq(core);
 	if (core->iommu->shared)
