@@ -13,7 +13,7 @@
 #define PROGRAM		0x100000u
 /* How often it is tried on a core before it is left out. */
 #define TRIES		2
-#define SAID		"is left out"
+#define SAID		"the scrub program hangs here"
 
 static int run_on(struct rk_client *c, uint32_t cores)
 {
