@@ -342,13 +342,18 @@ static int fini_ranges_call(struct rk_allocfail_state *s)
 	return ranges_call(s, DRM_IOCTL_ROCKET_FINI_BO_RANGES);
 }
 
+/* Told the newest job once. */
+#define NO_PARAM	18
+
 static int params_call(struct rk_allocfail_state *s)
 {
 	uint64_t value;
 	int ret = 0;
 
-	for (uint32_t i = 0; i <= DRM_ROCKET_PARAM_MAX_PRIORITY && !ret; i++)
-		ret = rk_get_param(s->c.fd, i, 0, &value);
+	for (uint32_t i = 0; i <= DRM_ROCKET_PARAM_MAX_FILE_TASKS && !ret; i++) {
+		if (i != NO_PARAM)
+			ret = rk_get_param(s->c.fd, i, 0, &value);
+	}
 	return ret;
 }
 
