@@ -79,14 +79,13 @@ static uint64_t signalled_at(int fd, uint32_t syncobj)
 }
 
 /* On core @core; its fence goes to syncobj @out, and it waits for that in @in. */
-static int submit_flags(FIXTURE_DATA(order) *self, unsigned int core, const uint32_t *in,
-			uint32_t out, uint32_t flags, uint64_t *id)
+static int submit_id(FIXTURE_DATA(order) *self, unsigned int core, const uint32_t *in,
+		     uint32_t out, uint64_t *id)
 {
 	struct drm_rocket_sync i = { .handle = in ? *in : 0 }, o = { .handle = out };
 	struct drm_rocket_job_ext job;
 
 	rk_job_ext(&job, &self->task, 1, NULL, NULL);
-	job.flags = flags;
 	job.core_mask = 1u << core;
 	job.timeout_ns = self->deadline_ms * RK_MS;
 	job.in_syncs = (uintptr_t)&i;
@@ -98,7 +97,7 @@ static int submit_flags(FIXTURE_DATA(order) *self, unsigned int core, const uint
 
 static int submit(FIXTURE_DATA(order) *self, unsigned int core, const uint32_t *in, uint32_t out)
 {
-	return submit_flags(self, core, in, out, 0, NULL);
+	return submit_id(self, core, in, out, NULL);
 }
 
 static int wait_for(FIXTURE_DATA(order) *self, uint32_t syncobj)
@@ -209,24 +208,6 @@ static int run_on(int cpu)
 	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
 }
 
-static int steer_irqs(int cpu)
-{
-	FILE *f = fopen("/proc/interrupts", "re");
-	char line[512], path[64], mask[16];
-	unsigned int irq, n = 0;
-
-	snprintf(mask, sizeof(mask), "%x", 1u << cpu);
-	while (f && fgets(line, sizeof(line), f)) {
-		if (!strstr(line, ".npu") || sscanf(line, " %u:", &irq) != 1)
-			continue;
-		snprintf(path, sizeof(path), "/proc/irq/%u/smp_affinity", irq);
-		n += !rk_write_file(path, mask);
-	}
-	if (f)
-		fclose(f);
-	return n ? 0 : -ENODEV;
-}
-
 static int read_id(const char *path)
 {
 	FILE *f = fopen(path, "re");
@@ -275,70 +256,48 @@ FIXTURE(ends) {
 	int watchers[WATCHERS];
 };
 
-FIXTURE_VARIANT(ends) {
-	uint32_t first;
-	uint32_t second;
-	/* The one that finds the first job over: CPU 0 has the interrupts, CPU 1 looks. */
-	int cpu;
-};
-
-FIXTURE_VARIANT_ADD(ends, interrupt_then_polled) {
-	.second = DRM_ROCKET_JOB_POLLED,
-	.cpu = 0,
-};
-
-FIXTURE_VARIANT_ADD(ends, polled_then_interrupt) {
-	.first = DRM_ROCKET_JOB_POLLED,
-	.cpu = 1,
-};
-
 FIXTURE_SETUP(ends)
 {
 	memset(self->watchers, -1, sizeof(self->watchers));
-	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_POLLED);
+	RK_REQUIRE_FEATURE(RK_ANY_FEATURE);
 	RK_REQUIRE_MODEL();
-	if (rk_polled())
-		SKIP(return, "no interrupt");
 	if (access(DONE_ID, R_OK) || sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		SKIP(return, "needs tracefs, root, and two CPUs");
+	ASSERT_EQ(0, rk_poll_core(0));
 	ASSERT_EQ(0, order_init(&self->o));
 	self->o.deadline_ms = 10000;
 	ASSERT_EQ(0, warm_up(&self->o));
-	ASSERT_EQ(0, steer_irqs(0));
-	ASSERT_EQ(0, hold_ends(variant->cpu, self->watchers));
-	ASSERT_EQ(0, run_on(1));
+	ASSERT_EQ(0, hold_ends(1, self->watchers));
 	ASSERT_EQ(0, rk_write_file(SPIN_US, "1000000"));
 }
 
 FIXTURE_TEARDOWN(ends)
 {
 	rk_write_file(SPIN_US, "0");
-	release_ends(variant->cpu, self->watchers);
+	release_ends(1, self->watchers);
 	order_fini(&self->o);
+	if (!rk_polled())
+		EXPECT_EQ(0, rk_rebind(0));
 }
 
 RK_TEST_F_TIMEOUT(ends, keep_their_order, 120,
-		  "one CPU is slow to tell of a job's end, and another one finds the next job over")
+		  "who waits finds a job over and is slow to tell, and the timer finds the next one over")
 {
 	FIXTURE_DATA(order) *o = &self->o;
 	struct drm_rocket_wait_job w;
 	uint32_t *s = o->syncobj;
 
 	for (int i = 0; i < ROUNDS; i++) {
-		uint64_t started = rk_count(0, NPU_CNT_TASK_STARTED), other, first, second, id;
+		uint64_t started = rk_count(0, NPU_CNT_TASK_STARTED), first, second, id;
 
-		/* As long as a core is polled, who waits goes on looking. */
-		rk_latency_us(60000);
-		ASSERT_EQ(0, submit_flags(o, 1, NULL, s[1], DRM_ROCKET_JOB_POLLED, &other));
 		rk_latency_us(20000);
-		ASSERT_EQ(0, submit_flags(o, 0, NULL, s[0], variant->first, NULL));
+		ASSERT_EQ(0, submit(o, 0, NULL, s[0]));
 		ASSERT_TRUE(rk_wait_count(0, NPU_CNT_TASK_STARTED, started + 1, 10000));
 		rk_ctl_write(NPU_CTL_LATENCY_NS, 1);
-		ASSERT_EQ(0, submit_flags(o, 0, &s[0], s[1], variant->second, &id));
+		ASSERT_EQ(0, submit_id(o, 0, &s[0], s[1], &id));
 		ASSERT_EQ(0, rk_wait_job(o->c.fd, id, RK_FOREVER, &w));
 		EXPECT_EQ(DRM_ROCKET_CAUSE_DONE, w.cause);
 		ASSERT_EQ(0, wait_for(o, s[0]));
-		ASSERT_EQ(0, rk_wait_job(o->c.fd, other, RK_FOREVER, &w));
 		first = signalled_at(o->c.fd, s[0]);
 		second = signalled_at(o->c.fd, s[1]);
 		ASSERT_NE(0, first);

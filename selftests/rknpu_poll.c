@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Jobs whose end no interrupt tells: DRM_ROCKET_JOB_POLLED, the parameters poll and spin_us, lost interrupts. */
+/* Cores whose ends no interrupt tells: the parameters poll and spin_us, lost interrupts. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -38,14 +38,17 @@ FIXTURE(poll) {
 
 FIXTURE_SETUP(poll)
 {
-	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_POLLED);
+	RK_REQUIRE_FEATURE(RK_ANY_FEATURE);
+	if (!rk_polled()) {
+		RK_REQUIRE_MODEL();
+	}
 	rk_model_calm();
+	ASSERT_EQ(0, rk_poll_core(0));
 	ASSERT_EQ(0, rk_trial_init(&self->t, 0, 0));
 	/* What ran before ends with its interrupt, and the next job's core is scrubbed. */
 	ASSERT_EQ(0, rk_trial_run(&self->t));
 	self->irqs = rk_cores_stat("irqs");
 	self->polls = rk_cores_stat("polls");
-	self->t.job.flags = DRM_ROCKET_JOB_POLLED;
 }
 
 FIXTURE_TEARDOWN(poll)
@@ -53,28 +56,17 @@ FIXTURE_TEARDOWN(poll)
 	write_param("spin_us", "0");
 	rk_model_calm();
 	rk_trial_fini(&self->t);
+	if (!rk_polled())
+		EXPECT_EQ(0, rk_rebind(0));
 }
 
-RK_TEST_F(poll, raises_no_interrupt, "a polled job of three tasks takes no interrupt and gives the right result")
+RK_TEST_F(poll, raises_no_interrupt, "a job of three tasks on a polled core takes no interrupt and gives the right result")
 {
 	EXPECT_EQ(0, rk_trial_run(&self->t));
 	EXPECT_EQ(DRM_ROCKET_CAUSE_DONE, self->t.w.cause);
 	EXPECT_EQ(3, self->t.w.task);
 	EXPECT_EQ(self->irqs, rk_cores_stat("irqs"));
 	EXPECT_LE(self->polls + 3, rk_cores_stat("polls"));
-}
-
-RK_TEST_F(poll, others_interrupt, "a job without the flag is polled only where the core is")
-{
-	self->t.job.flags = 0;
-	EXPECT_EQ(0, rk_trial_run(&self->t));
-	if (rk_polled()) {
-		EXPECT_EQ(self->irqs, rk_cores_stat("irqs"));
-		EXPECT_LT(self->polls, rk_cores_stat("polls"));
-	} else {
-		EXPECT_EQ(self->irqs + 3, rk_cores_stat("irqs"));
-		EXPECT_EQ(self->polls, rk_cores_stat("polls"));
-	}
 }
 
 RK_TEST_F(poll, chain_is_over_at_its_end, "a polled chain is not taken for over when its first task is")
@@ -84,7 +76,7 @@ RK_TEST_F(poll, chain_is_over_at_its_end, "a polled chain is not taken for over 
 	for (int i = 0; i + 1 < RK_TRIAL_TASKS; i++)
 		rk_chain(&t->c.inc, &t->t[i], &t->t[i + 1]);
 	ASSERT_EQ(0, rk_fini(&t->c.inc.bo));
-	t->job.flags |= DRM_ROCKET_JOB_BATCHED;
+	t->job.flags = DRM_ROCKET_JOB_BATCHED;
 	for (int i = 0; i < RUNS; i++) {
 		/* Looks fall on all sides of the ends of the tasks. */
 		uint32_t us = rk_model() ? 400 + 37 * i : 0;
@@ -116,7 +108,7 @@ RK_TEST_F(poll, looks_grow_rare, "a task of 100 ms is looked at no more often th
 	EXPECT_EQ(self->irqs, rk_cores_stat("irqs"));
 }
 
-RK_TEST_F(poll, hang_is_told, "a polled job that hangs ends with ETIME, and the next one runs")
+RK_TEST_F(poll, hang_is_told, "a job that hangs on a polled core ends with ETIME, and the next one runs")
 {
 	struct rk_trial *t = &self->t;
 
@@ -129,7 +121,7 @@ RK_TEST_F(poll, hang_is_told, "a polled job that hangs ends with ETIME, and the 
 	EXPECT_EQ(0, rk_trial_run(t));
 }
 
-RK_TEST_F(poll, page_fault_is_told, "a polled job that faults ends with EFAULT, and the next one runs")
+RK_TEST_F(poll, page_fault_is_told, "a job that faults on a polled core ends with EFAULT, and the next one runs")
 {
 	struct rk_client *c = &self->t.c;
 	struct drm_rocket_task task;
@@ -140,7 +132,7 @@ RK_TEST_F(poll, page_fault_is_told, "a polled job that faults ends with EFAULT, 
 	RK_REQUIRE_IOMMU();
 	ASSERT_EQ(0, rk_op_task(&c->inc, c->in.iova, 0xfff00000, &task));
 	rk_job_ext(&job, &task, 1, &c->in, &c->out);
-	job.flags = DRM_ROCKET_JOB_POLLED;
+	job.core_mask = 1;
 	ASSERT_EQ(0, rk_submit_ext(c->fd, &job, 1, &id));
 	ASSERT_EQ(0, rk_wait_job(c->fd, id, RK_FOREVER, &w));
 	EXPECT_EQ(-EFAULT, w.error);
@@ -166,7 +158,7 @@ static int awake_waits(struct rk_trial *t)
 	return n;
 }
 
-RK_TEST_F(poll, waiter_looks_itself, "with spin_us, who waits for a polled job sees its end without sleeping")
+RK_TEST_F(poll, waiter_looks_itself, "with spin_us, who waits for a job of a polled core sees its end without sleeping")
 {
 	RK_REQUIRE_MODEL();
 	/* Not over before anybody waits, as a rule, nor when others want the CPU. */
@@ -207,8 +199,11 @@ RK_TEST_F(poll, lost_interrupts_are_given_up, "a core whose interrupts do not co
 
 	ASSERT_EQ(0, rk_rebind(0));
 	ASSERT_EQ(0, rk_trial_init(t, 0, 0));
+	EXPECT_EQ(0, rk_trial_run(t));
+	self->irqs = rk_cores_stat("irqs");
 	self->polls = rk_cores_stat("polls");
 	EXPECT_EQ(0, rk_trial_run(t));
+	EXPECT_EQ(self->irqs + 3, rk_cores_stat("irqs"));
 	EXPECT_EQ(self->polls, rk_cores_stat("polls"));
 }
 

@@ -1281,3 +1281,26 @@ int rk_rebind(unsigned int core)
 
 	return ret ? ret : rk_bind(&u);
 }
+
+/* In the driver: if that many never come from the first one on, the core is polled. */
+#define LOST_IRQS	3
+
+int rk_poll_core(unsigned int core)
+{
+	struct rk_trial t;
+	int ret;
+
+	if (rk_polled())
+		return 0;
+	ret = rk_rebind(core);
+	if (ret)
+		return ret;
+	ret = rk_trial_init(&t, core, 100 * rk_slow());
+	t.job.task_count = 1;
+	rk_fault_arm(core, NPU_FAULT_IRQ_LOST, 0, 0);
+	for (int i = 0; i < LOST_IRQS && !ret; i++)
+		ret = rk_trial_run(&t);
+	rk_model_calm();
+	rk_trial_fini(&t);
+	return ret;
+}

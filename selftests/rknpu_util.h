@@ -314,6 +314,11 @@ int rk_unbind(unsigned int core, struct rk_unbound *u);
 int rk_bind(const struct rk_unbound *u);
 /* Unbinds a core from our driver and binds it again. */
 int rk_rebind(unsigned int core);
+/*
+ * Makes a core one that is polled, if it is not: binds it anew, and loses interrupts of its
+ * until the driver gives them up. Files that were open are of no use then. rk_rebind() undoes it.
+ */
+int rk_poll_core(unsigned int core);
 
 /* A driver that has all or some of the calls beyond mainline's. */
 #define RK_ANY_FEATURE	UINT64_MAX
