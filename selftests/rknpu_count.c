@@ -2,8 +2,7 @@
 /*
  * Counts what jobs cost: registers, interrupts and attaches from the model,
  * instructions from the CPU's own counter (meaningful under QEMU's -icount).
- * Prints lines "count MEASURE UNIT VALUE"; uses mainline's ABI only, but for the
- * modes that it does not have: polled jobs, and bursts of quiet ones.
+ * Prints lines "count MEASURE UNIT VALUE"; uses mainline's ABI only.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,10 +19,6 @@
 #define MAX_JOBS	1000
 #define MAX_TASKS	4
 #define OUTPUTS		8
-/* Of all sizes of bursts, and the programs for them: in so many buffers. */
-#define BURST_JOBS	256
-#define BURST_OPS	6
-#define BURST_OP_TASKS	48
 
 static int jobs_per_batch = MAX_JOBS;
 
@@ -168,12 +163,6 @@ struct bench {
 	bool batches;
 	struct drm_rocket_task spread[OUTPUTS];
 	struct drm_rocket_job jobs[MAX_JOBS];
-	/* Of every job. */
-	uint32_t flags;
-	/* Programs that name each other, and how many are of one burst. */
-	struct rk_op burst_op[BURST_OPS];
-	struct drm_rocket_task burst_task[BURST_JOBS];
-	int burst;
 };
 
 /* Of the interface, which says what flags jobs may have. */
@@ -213,25 +202,9 @@ static int dependent(struct bench *b, uint32_t ntasks)
 	struct rk_client *c = &b->c;
 	int ret;
 
-	for (int i = 0; i < jobs_per_batch; i++) {
+	for (int i = 0; i < jobs_per_batch; i++)
 		rk_job(&b->jobs[i], b->chain, ntasks, &c->in.handle, 1, &c->out.handle, 1);
-		b->jobs[i].flags = b->flags;
-	}
 	ret = rk_submit(c->fd, b->jobs, jobs_per_batch);
-	return ret ? ret : rk_prep(&c->out, 60000);
-}
-
-/* The same, in bursts. */
-static int bursts(struct bench *b, uint32_t unused)
-{
-	struct rk_client *c = &b->c;
-	int ret;
-
-	for (int i = 0; i < BURST_JOBS; i++) {
-		rk_job(&b->jobs[i], &b->burst_task[i], 1, &c->in.handle, 1, &c->out.handle, 1);
-		b->jobs[i].flags = (i + 1) % b->burst ? DRM_ROCKET_JOB_QUIET : 0;
-	}
-	ret = rk_submit(c->fd, b->jobs, BURST_JOBS);
 	return ret ? ret : rk_prep(&c->out, 60000);
 }
 
@@ -272,7 +245,6 @@ static int one_by_one(struct bench *b, uint32_t unused)
 	int ret = 0;
 
 	rk_job(b->jobs, b->chain, 1, &c->in.handle, 1, &c->out.handle, 1);
-	b->jobs->flags = b->flags;
 	for (int i = 0; i < jobs_per_batch && !ret; i++) {
 		ret = rk_submit(c->fd, b->jobs, 1);
 		if (!ret)
@@ -659,75 +631,6 @@ static int all_batches(struct bench *b)
 	return ret;
 }
 
-/* ---- without interrupts, or with few ---- */
-
-static int burst_init(struct bench *b)
-{
-	struct rk_client *c = &b->c;
-	int ret = 0;
-
-	for (int i = 0; i < BURST_JOBS && !ret; i++) {
-		struct rk_op *op = &b->burst_op[i / BURST_OP_TASKS];
-
-		if (i % BURST_OP_TASKS == 0)
-			ret = rk_op_init(op, c->fd, RK_M, 1, 1);
-		if (!ret)
-			ret = rk_op_task(op, c->in.iova, c->out.iova, &b->burst_task[i]);
-		if (!ret && i)
-			rk_chain(&b->burst_op[(i - 1) / BURST_OP_TASKS], &b->burst_task[i - 1],
-				 &b->burst_task[i]);
-	}
-	for (int i = 0; i < BURST_OPS && !ret; i++)
-		ret = rk_fini(&b->burst_op[i].bo);
-	return ret;
-}
-
-static int all_bursts(struct bench *b)
-{
-	static const int sizes[] = { 1, 16, BURST_JOBS };
-	int jobs = jobs_per_batch, ret = burst_init(b);
-
-	jobs_per_batch = BURST_JOBS;
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && !ret; i++) {
-		char name[64];
-
-		snprintf(name, sizeof(name), "1-task jobs in bursts of %d", sizes[i]);
-		b->burst = sizes[i];
-		ret = measure(b, name, bursts, 1, ONE_BUFFER);
-	}
-	jobs_per_batch = jobs;
-	return ret;
-}
-
-static int all_polled(struct bench *b)
-{
-	int ret;
-
-	b->flags = DRM_ROCKET_JOB_POLLED;
-	ret = measure(b, "polled 1-task jobs, each after the last", dependent, 1, ONE_BUFFER);
-	if (!ret)
-		ret = measure(b, "polled 1-task jobs, one by one", one_by_one, 1, NOTHING);
-	rk_module_param("spin_us", 1000);
-	if (!ret)
-		ret = measure(b, "polled 1-task jobs, one by one, spin_us=1000", one_by_one, 1, NOTHING);
-	rk_module_param("spin_us", 0);
-	b->flags = 0;
-	return ret;
-}
-
-/* Our driver only. */
-static int all_modes(struct bench *b)
-{
-	uint64_t features = rk_param(b->c.fd, DRM_ROCKET_PARAM_FEATURES);
-	int ret = 0;
-
-	if (features & DRM_ROCKET_FEATURE_POLLED)
-		ret = all_polled(b);
-	if (!ret && features & DRM_ROCKET_FEATURE_QUIET)
-		ret = all_bursts(b);
-	return ret;
-}
-
 int main(int argc, char **argv)
 {
 	static struct bench b;
@@ -754,8 +657,6 @@ int main(int argc, char **argv)
 		ret = turns(&b);
 	if (!ret && !only_turns)
 		ret = rates(&b);
-	if (!ret && !only_turns)
-		ret = all_modes(&b);
 	if (ret)
 		fprintf(stderr, "rknpu_count: %s\n", strerror(-ret));
 	return !!ret;

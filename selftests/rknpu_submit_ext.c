@@ -338,6 +338,49 @@ RK_TEST_F(ext, flags_in_plain_submit, "SUBMIT takes the flags that exist, and re
 	EXPECT_EQ(0, rk_bo_differs(&e->c.out, 51, RK_BYTES));
 }
 
+RK_TEST_F(ext, flags_without_effect,
+	  "POLLED and QUIET are taken and ignored: each job interrupts, signals, and has its own result")
+{
+	struct ext *e = &self->e;
+	struct drm_rocket_wait_job w;
+	struct drm_rocket_job j;
+	long long irqs, polls;
+
+	EXPECT_EQ(0, rk_param(e->c.fd, DRM_ROCKET_PARAM_FEATURES) &
+		     (DRM_ROCKET_FEATURE_POLLED | DRM_ROCKET_FEATURE_QUIET));
+	irqs = rk_cores_stat("irqs");
+	polls = rk_cores_stat("polls");
+	/* Nothing in it says that the two are one burst, and the first one ends without the second. */
+	e->job[0].flags = DRM_ROCKET_JOB_POLLED | DRM_ROCKET_JOB_QUIET | DRM_ROCKET_JOB_DIVISIBLE;
+	e->job[0].core_mask = 1;
+	e->job[0].out_sync_count = 1;
+	e->job[0].tag = 1;
+	e->job[1].flags = DRM_ROCKET_JOB_QUIET;
+	e->job[1].core_mask = 2;
+	e->job[1].priority = DRM_ROCKET_PRIORITY_LOW;
+	e->job[1].tag = 2;
+	ASSERT_EQ(0, ext_submit(e));
+	for (int i = 0; i < 2; i++) {
+		ASSERT_EQ(0, rk_wait_job(e->c.fd, e->s.first_job + i, RK_FOREVER, &w));
+		EXPECT_EQ(DRM_ROCKET_CAUSE_DONE, w.cause);
+		EXPECT_EQ(i, w.core);
+		EXPECT_EQ(1, w.task);
+		EXPECT_EQ(i + 1, w.tag);
+	}
+	EXPECT_EQ(0, sync_wait(e->c.fd, e->handle[0], 0, 0));
+	EXPECT_EQ(0, ext_wrong(e, 51));
+	if (!rk_polled()) {
+		EXPECT_EQ(irqs + 2, rk_cores_stat("irqs"));
+		EXPECT_EQ(polls, rk_cores_stat("polls"));
+	}
+
+	memcpy(&j, &e->job[1], sizeof(j));
+	j.flags = DRM_ROCKET_JOB_POLLED | DRM_ROCKET_JOB_QUIET;
+	ASSERT_EQ(0, rk_bo_fill(&e->out2, 0, RK_BYTES));
+	ASSERT_EQ(0, rk_submit(e->c.fd, &j, 1));
+	EXPECT_EQ(0, rk_bo_differs(&e->out2, 51, RK_BYTES));
+}
+
 #define CHAIN	5
 
 RK_TEST_F(ext, batched,

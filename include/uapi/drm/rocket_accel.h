@@ -232,33 +232,16 @@ struct drm_rocket_task {
  */
 #define DRM_ROCKET_JOB_DIVISIBLE	(1u << 16)
 /**
- * define DRM_ROCKET_JOB_POLLED - the job raises no interrupt
+ * define DRM_ROCKET_JOB_POLLED - without effect
  *
- * In &drm_rocket_job.flags. A timer looks whether a task is over, the more often the
- * shorter it has run. Results, errors and timeouts are as without the flag. For jobs so
- * short, or so many, that interrupts cost more. This driver's own, see
- * %DRM_ROCKET_FEATURE_POLLED.
+ * In &drm_rocket_job.flags. Accepted and ignored: the job interrupts like any other.
  */
 #define DRM_ROCKET_JOB_POLLED		(1u << 17)
 /**
- * define DRM_ROCKET_JOB_QUIET - the next job follows without an interrupt
+ * define DRM_ROCKET_JOB_QUIET - without effect
  *
- * In &drm_rocket_job.flags. Quiet jobs of a submit and the first one after them that is
- * not quiet are a burst. As in a batched job, programs end with the address and the
- * length of the next one: the last program of a quiet job names the first one of the
- * next job. The hardware runs the burst in one go on one core, starts when nothing is
- * left that any of its jobs waits for, and interrupts once, at the end of the burst, or
- * more often if it is long. A burst ends with its submit, whether the last job is quiet
- * or not.
- *
- * The fence of a quiet job signals when that interrupt comes, a job of the burst fails,
- * or a deadline passes; or, while somebody waits for it, when a timer sees that the job
- * is over, which looks as for %DRM_ROCKET_JOB_POLLED. Each job has its own result. If
- * one fails, those behind it run nevertheless, which takes another interrupt.
- *
- * %EINVAL if a job of a burst is divisible, or has several tasks and is not batched, or
- * if core masks, priorities, timeouts or %DRM_ROCKET_JOB_POLLED differ within it. This
- * driver's own, see %DRM_ROCKET_FEATURE_QUIET.
+ * In &drm_rocket_job.flags. Accepted and ignored: the job is started, interrupts and
+ * signals on its own, as without the flag.
  */
 #define DRM_ROCKET_JOB_QUIET		(1u << 18)
 
@@ -458,7 +441,7 @@ struct drm_rocket_fini_bo_ranges {
  */
 #define DRM_ROCKET_FEATURE_DIVISIBLE		(1ull << 5)
 /**
- * define DRM_ROCKET_FEATURE_POLLED - DRM_ROCKET_JOB_POLLED is known
+ * define DRM_ROCKET_FEATURE_POLLED - not reported: DRM_ROCKET_JOB_POLLED has no effect
  */
 #define DRM_ROCKET_FEATURE_POLLED		(1ull << 6)
 /**
@@ -468,7 +451,7 @@ struct drm_rocket_fini_bo_ranges {
  */
 #define DRM_ROCKET_FEATURE_TAG			(1ull << 7)
 /**
- * define DRM_ROCKET_FEATURE_QUIET - DRM_ROCKET_JOB_QUIET is known
+ * define DRM_ROCKET_FEATURE_QUIET - not reported: DRM_ROCKET_JOB_QUIET has no effect
  */
 #define DRM_ROCKET_FEATURE_QUIET		(1ull << 8)
 
@@ -826,11 +809,7 @@ struct drm_rocket_wait_job {
 	 */
 	__u64 fault_address;
 
-	/**
-	 * @elapsed_ns: Out: how long it occupied a core, in ns. Of a job of a
-	 * burst: from when the driver saw that the one before it was over. Those
-	 * that were seen to be over at once have their time with the first one.
-	 */
+	/** @elapsed_ns: Out: how long it occupied a core, in ns. */
 	__u64 elapsed_ns;
 
 	/**

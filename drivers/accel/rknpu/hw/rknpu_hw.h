@@ -110,8 +110,6 @@ struct rknpu_kick {
 	u32 dma_base;
 	/** @no_pingpong: the next program is not fetched while one executes */
 	bool no_pingpong;
-	/** @polled: no interrupt; somebody polls */
-	bool polled;
 };
 
 /**
@@ -174,7 +172,7 @@ struct rknpu_core {
 	bool powered;
 	/** @irq_off: the interrupt line is disabled */
 	bool irq_off;
-	/** @polled: tasks raise no interrupt, and their end is polled for */
+	/** @polled: its tasks raise no interrupt, and their end is polled for */
 	bool polled;
 	/** @irq_seen: an interrupt has come since it was bound */
 	bool irq_seen;
@@ -273,7 +271,7 @@ struct rknpu_hw_ops {
 	void (*start_core)(struct rknpu_core *core);
 	/** @irq: handler of a core's interrupt line; its data is the core */
 	irq_handler_t irq;
-	/** @poll: hard interrupt context, of a kick that is polled; true: look again */
+	/** @poll: hard interrupt context, of a core that is polled; true: look again */
 	bool (*poll)(struct rknpu_core *core);
 	/** @iommu_fault: hard interrupt context; the line of the core storms until it is off */
 	void (*iommu_fault)(struct rknpu_core *core, unsigned long iova, bool write);

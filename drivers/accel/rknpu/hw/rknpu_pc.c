@@ -100,14 +100,11 @@ static void rknpu_pc_put_kick(struct rknpu_core *core, const struct rknpu_kick *
 	rknpu_pc_count_writes(core, RKNPU_PC_START_WRITES);
 }
 
-static u32 rknpu_pc_kick_mask(const struct rknpu_core *core)
-{
-	return core->kick.polled ? 0 : rknpu_pc_done_mask(core) | RKNPU_INT_DMA_ERROR;
-}
-
 void rknpu_pc_start(struct rknpu_core *core)
 {
-	rknpu_pc_put_kick(core, &core->kick, rknpu_pc_kick_mask(core));
+	u32 mask = core->polled ? 0 : rknpu_pc_done_mask(core) | RKNPU_INT_DMA_ERROR;
+
+	rknpu_pc_put_kick(core, &core->kick, mask);
 }
 
 void rknpu_pc_start_silent(struct rknpu_core *core, const struct rknpu_kick *kick)
@@ -130,11 +127,6 @@ void rknpu_pc_quiesce(struct rknpu_core *core)
 void rknpu_pc_mask(struct rknpu_core *core)
 {
 	rknpu_pc_write(core, core->pc + RKNPU_PC_INTERRUPT_MASK, 0);
-}
-
-void rknpu_pc_unmask(struct rknpu_core *core)
-{
-	rknpu_pc_write(core, core->pc + RKNPU_PC_INTERRUPT_MASK, rknpu_pc_kick_mask(core));
 }
 
 u32 rknpu_pc_status(struct rknpu_core *core)

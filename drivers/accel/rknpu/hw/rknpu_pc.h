@@ -21,8 +21,6 @@ void rknpu_pc_finish(struct rknpu_core *core);
 void rknpu_pc_quiesce(struct rknpu_core *core);
 /* No interrupts, but what is pending stays visible to rknpu_pc_over_raw(). */
 void rknpu_pc_mask(struct rknpu_core *core);
-/* As the running kick had it: what is pending interrupts again. */
-void rknpu_pc_unmask(struct rknpu_core *core);
 
 /* What interrupts now, and what would if it was not masked. */
 u32 rknpu_pc_status(struct rknpu_core *core);
@@ -31,7 +29,7 @@ u32 rknpu_pc_raw_status(struct rknpu_core *core);
 bool rknpu_pc_over(struct rknpu_core *core, u32 status);
 /* The same, interrupt or not. */
 bool rknpu_pc_over_raw(struct rknpu_core *core);
-/* Of a kick that is polled: is it over, or is there an error? @status has what says so. */
+/* Of a core that is polled: is the kick over, or is there an error? @status has what says so. */
 bool rknpu_pc_polled(struct rknpu_core *core, u32 *status);
 /* Tasks of the kick that are complete. */
 u32 rknpu_pc_tasks_done(struct rknpu_core *core);

@@ -95,8 +95,7 @@ static void rknpu_rocket_show_fdinfo(struct drm_printer *p, struct drm_file *fil
 	(DRM_ROCKET_FEATURE_SUBMIT_EXT | DRM_ROCKET_FEATURE_BO_INFO |		\
 	 DRM_ROCKET_FEATURE_SYNCOBJ | DRM_ROCKET_FEATURE_BATCHED |		\
 	 DRM_ROCKET_FEATURE_SCHED | DRM_ROCKET_FEATURE_DIVISIBLE |		\
-	 DRM_ROCKET_FEATURE_POLLED | DRM_ROCKET_FEATURE_TAG |			\
-	 DRM_ROCKET_FEATURE_QUIET)
+	 DRM_ROCKET_FEATURE_TAG)
 
 /* Those that are the same on every device, by enum drm_rocket_param; 0: not one of them. */
 static const u64 rknpu_rocket_constants[] = {

@@ -18,7 +18,6 @@
 #include "hw/rknpu_regs.h"
 #include "mem/rknpu_bo.h"
 #include "mem/rknpu_vm.h"
-#include "sched/rknpu_burst.h"
 #include "sched/rknpu_job.h"
 #include "sched/rknpu_limits.h"
 #include "sched/rknpu_order.h"
@@ -45,7 +44,7 @@ static_assert(RKNPU_ROCKET_MAX_JOBS <= RKNPU_ROCKET_HISTORY_SIZE);
 #define RKNPU_ROCKET_JOB_FLAGS							\
 	(DRM_ROCKET_JOB_BATCHED | DRM_ROCKET_JOB_NO_DPU_DONE |			\
 	 DRM_ROCKET_JOB_PPU_DONE | DRM_ROCKET_JOB_DIVISIBLE |			\
-	 DRM_ROCKET_JOB_POLLED | DRM_ROCKET_JOB_QUIET)
+	 DRM_ROCKET_JOB_POLLED | DRM_ROCKET_JOB_QUIET /* both without effect */)
 
 /* Between the tasks of a chain nothing can be started. */
 #define RKNPU_ROCKET_JOB_CONTRADICTION						\
@@ -78,8 +77,6 @@ struct rknpu_rocket_ctx {
 	u32 handles;
 	/** @outs: syncobjs that get a fence */
 	struct list_head outs;
-	/** @quiet: the job before the one that is being read, if it is quiet; or NULL */
-	struct rknpu_job *quiet;
 };
 
 int rknpu_rocket_read(void *to, size_t ksize, u64 array, u32 i, u32 usize)
@@ -380,43 +377,6 @@ static enum rknpu_priority rknpu_rocket_priority(u32 priority)
 	}
 }
 
-/* One kick runs all of a burst: there is one of each of these. */
-static int rknpu_rocket_check_follower(struct rknpu_rocket_ctx *ctx,
-				       const struct drm_rocket_job_ext *args)
-{
-	const struct rknpu_job *before = ctx->quiet;
-
-	if (args->core_mask != before->core_mask)
-		return rknpu_rocket_refuse(ctx->dev, -EINVAL,
-					   "core_mask %#x after a quiet job's %#x",
-					   args->core_mask, before->core_mask);
-	if (rknpu_rocket_priority(args->priority) != before->priority)
-		return rknpu_rocket_refuse(ctx->dev, -EINVAL,
-					   "priority %u is not that of the quiet job before",
-					   args->priority);
-	if (args->timeout_ns != before->timeout_ns)
-		return rknpu_rocket_refuse(ctx->dev, -EINVAL,
-					   "timeout_ns %llu after a quiet job's %llu",
-					   args->timeout_ns, before->timeout_ns);
-	if (!!(args->flags & DRM_ROCKET_JOB_POLLED) != before->polled)
-		return rknpu_rocket_refuse(ctx->dev, -EINVAL, "only a part of a burst is polled");
-	return 0;
-}
-
-static int rknpu_rocket_check_burst(struct rknpu_rocket_ctx *ctx,
-				    const struct drm_rocket_job_ext *args)
-{
-	if (!ctx->quiet && !(args->flags & DRM_ROCKET_JOB_QUIET))
-		return 0;
-	if (args->flags & DRM_ROCKET_JOB_DIVISIBLE)
-		return rknpu_rocket_refuse(ctx->dev, -EINVAL, "a divisible job is in no burst");
-	if (args->task_count > 1 && !(args->flags & DRM_ROCKET_JOB_BATCHED))
-		return rknpu_rocket_refuse(ctx->dev, -EINVAL,
-					   "%u tasks of a burst's job are not batched",
-					   args->task_count);
-	return ctx->quiet ? rknpu_rocket_check_follower(ctx, args) : 0;
-}
-
 static int rknpu_rocket_check_job(struct rknpu_rocket_ctx *ctx,
 				  const struct drm_rocket_job_ext *args)
 {
@@ -426,7 +386,6 @@ static int rknpu_rocket_check_job(struct rknpu_rocket_ctx *ctx,
 	       rknpu_rocket_check_priority(ctx, args->priority) ?:
 	       rknpu_rocket_check_cores(ctx, args->core_mask) ?:
 	       rknpu_rocket_check_timeout(ctx, args->timeout_ns) ?:
-	       rknpu_rocket_check_burst(ctx, args) ?:
 	       rknpu_rocket_check_counts(ctx, args);
 }
 
@@ -436,7 +395,6 @@ static void rknpu_rocket_set_up_job(struct rknpu_job *job, const struct drm_rock
 	job->priority = rknpu_rocket_priority(args->priority);
 	job->timeout_ns = args->timeout_ns;
 	job->divisible = args->flags & DRM_ROCKET_JOB_DIVISIBLE;
-	job->polled = args->flags & DRM_ROCKET_JOB_POLLED;
 	job->result.tag = args->tag;
 }
 
@@ -459,10 +417,6 @@ static struct rknpu_job *rknpu_rocket_make_job(struct rknpu_rocket_ctx *ctx,
 	/* Before the programs are checked: from here on nothing they refer to is unmapped. */
 	rknpu_vm_use_begin(ctx->rfile->vm, &job->use);
 	rknpu_rocket_set_up_job(job, args);
-	/* Before it waits for anything: the first one of a burst does so for all. */
-	if (ctx->quiet)
-		rknpu_burst_add(ctx->quiet, job);
-	ctx->quiet = args->flags & DRM_ROCKET_JOB_QUIET ? job : NULL;
 	ret = rknpu_rocket_find_bos(ctx, args, job) ?:
 	      rknpu_rocket_read_tasks(ctx, args, job) ?:
 	      rknpu_rocket_wait_for_syncs(ctx->file, job, args) ?:

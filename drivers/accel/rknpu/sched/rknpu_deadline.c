@@ -45,15 +45,6 @@ void rknpu_deadline_begin_kick(struct rknpu_runqueue *rq)
 	rknpu_deadline_look_in(rq, rq->watch.look_delay);
 }
 
-void rknpu_deadline_next_job(struct rknpu_runqueue *rq)
-{
-	rknpu_deadline_set(rq, rknpu_limits_timeout(rq->job));
-	rq->watch.tasks_seen = rq->burst.before;
-	rq->watch.deadline = jiffies + rq->watch.timeout;
-	rq->watch.looked = true;
-	rq->watch.late = false;
-}
-
 void rknpu_deadline_gang(struct rknpu_runqueue *rq)
 {
 	unsigned long delay = msecs_to_jiffies(RKNPU_DEADLINE_GANG_MS);

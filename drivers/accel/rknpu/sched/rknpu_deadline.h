@@ -14,11 +14,6 @@ void rknpu_deadline_look_in(struct rknpu_runqueue *rq, unsigned long delay);
 void rknpu_deadline_set(struct rknpu_runqueue *rq, unsigned long timeout);
 /* A kick of rq->job begins. */
 void rknpu_deadline_begin_kick(struct rknpu_runqueue *rq);
-/*
- * The running kick is at rq->job now. It may have been so for longer than is known, which
- * is the client's gain.
- */
-void rknpu_deadline_next_job(struct rknpu_runqueue *rq);
 /* The core is idle until the rest of the gang is ready, but not for long. */
 void rknpu_deadline_gang(struct rknpu_runqueue *rq);
 /*

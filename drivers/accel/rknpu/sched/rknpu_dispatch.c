@@ -11,7 +11,6 @@
 #include "hw/rknpu_poll.h"
 #include "hw/rknpu_regs.h"
 #include "hw/rknpu_scrub.h"
-#include "rknpu_burst.h"
 #include "rknpu_deadline.h"
 #include "rknpu_dispatch.h"
 #include "rknpu_job.h"
@@ -29,7 +28,7 @@ static bool rknpu_dispatch_hold_active(struct rknpu_runqueue *rq)
 
 static void rknpu_dispatch_fill_kick(struct rknpu_runqueue *rq)
 {
-	const struct rknpu_job *job = rq->job, *last;
+	const struct rknpu_job *job = rq->job;
 	const struct rknpu_task *task = rknpu_job_task(job, job->result.task);
 	struct rknpu_kick *kick = &rq->core->kick;
 
@@ -38,13 +37,9 @@ static void rknpu_dispatch_fill_kick(struct rknpu_runqueue *rq)
 	/* A chain longer than the counter is wide takes several kicks. */
 	kick->tasks = !job->batched ? 1 : min_t(u32, job->task_count - job->result.task,
 						RKNPU_PC_TASK_CON_TASK_NUMBER_MAX);
-	last = rknpu_burst_begin(rq, &kick->tasks);
-	if (last != job)
-		task = rknpu_job_task(last, last->task_count - 1);
 	kick->int_mask = task->int_mask;
 	kick->dma_base = job->dma_base;
 	kick->no_pingpong = job->no_pingpong;
-	kick->polled = rq->core->polled || job->polled;
 }
 
 void rknpu_dispatch_start_kick(struct rknpu_runqueue *rq)
@@ -53,9 +48,9 @@ void rknpu_dispatch_start_kick(struct rknpu_runqueue *rq)
 
 	rknpu_dispatch_fill_kick(rq);
 	rknpu_pc_start(core);
-	if (core->kick.polled || rq->burst.wanted)
+	if (core->polled)
 		rknpu_poll_start(core);
-	if (!core->kick.polled)
+	else
 		rq->irq_pending = true;
 }
 
@@ -68,7 +63,6 @@ static void rknpu_dispatch_run(struct rknpu_runqueue *rq)
 	/* What else there is to do is done while the core works. */
 	rq->job->start_ns = ktime_get_ns();
 	rknpu_devfreq_job_starts(rq->core->hw);
-	rq->job->expected_ns *= rq->burst.jobs;
 	trace_rknpu_job_start(rq->job, rq->core->index);
 	rknpu_deadline_set(rq, rknpu_limits_timeout(rq->job));
 	rknpu_deadline_begin_kick(rq);
@@ -90,7 +84,6 @@ static void rknpu_dispatch_take(struct rknpu_runqueue *rq, struct rknpu_job *job
 
 void rknpu_dispatch_leave_core(struct rknpu_runqueue *rq)
 {
-	rq->burst.jobs = 0;
 	WRITE_ONCE(rq->job, NULL);
 	if (rq->frozen)
 		wake_up_all(&rq->idle_wait);

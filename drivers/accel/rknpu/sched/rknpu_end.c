@@ -3,12 +3,10 @@
 #include <linux/cleanup.h>
 #include <linux/dma-fence.h>
 #include <linux/ktime.h>
-#include <linux/math64.h>
 #include <linux/sched.h>
 
 #include "hw/rknpu_core.h"
 #include "hw/rknpu_pc.h"
-#include "rknpu_burst.h"
 #include "rknpu_deadline.h"
 #include "rknpu_dispatch.h"
 #include "rknpu_end.h"
@@ -74,58 +72,26 @@ static void rknpu_end_continue(struct rknpu_runqueue *rq)
 	}
 }
 
-static enum rknpu_cause rknpu_end_cause(const struct rknpu_job *job)
-{
-	return job->result.task == job->task_count ? RKNPU_CAUSE_DONE :
-						     rknpu_job_cancel_cause(job);
-}
-
-/* Lock held. They have left the core, and rknpu_sched::work ends them, in order. */
-static void rknpu_end_later(struct rknpu_sched *sched, struct list_head *over)
-{
-	struct rknpu_job *job;
-
-	list_for_each_entry(job, over, link)
-		job->result.cause = rknpu_end_cause(job);
-	list_splice_tail_init(over, &sched->ending);
-	queue_work(sched->wq, &sched->work);
-}
-
-/* Lock held. Of each of the jobs of a kick that is over. */
-static u64 rknpu_end_average_ns(const struct rknpu_runqueue *rq)
-{
-	return div_u64(ktime_get_ns() - rq->burst.start_ns, rq->burst.jobs);
-}
-
-bool rknpu_end_kick(struct rknpu_runqueue *rq, struct list_head *over)
+struct rknpu_job *rknpu_end_kick(struct rknpu_runqueue *rq)
 {
 	struct rknpu_core *core = rq->core;
-	struct rknpu_job *job;
-	u64 average = 0;
-	bool later;
+	struct rknpu_job *job = rq->job;
+	bool whole;
 
 	lockdep_assert_held(&core->hw->lock);
 	rknpu_core_stat_add(core, RKNPU_CORE_STAT_TASKS, core->kick.tasks);
 	rknpu_pc_finish(core);
-	if (rq->burst.jobs > 1) {
-		rknpu_burst_pass(rq, core->kick.tasks, over);
-		average = rknpu_end_average_ns(rq);
-	}
-	job = rq->job;
-	job->result.task += core->kick.tasks - rq->burst.before;
+	job->result.task += core->kick.tasks;
 	trace_rknpu_task_done(job, core->index);
-	if (job->result.task < job->task_count && !job->cancelled) {
+	whole = job->result.task == job->task_count;
+	if (!whole && !job->cancelled) {
 		rknpu_end_continue(rq);
-		return false;
+		return NULL;
 	}
 
-	/* One that is cancelled tells all BOs that it writes, of which there may be thousands. */
-	later = rq->burst.with_work || rq->burst.jobs > RKNPU_END_BATCH ||
-		job->result.task < job->task_count;
 	rknpu_dispatch_leave_core(rq);
 	rknpu_runqueue_set_state(rq, RKNPU_CORE_IDLE);
-	/* It could end before those that are ended later. */
-	if (!later)
+	if (whole)
 		rknpu_end_queue_successor(rq, job);
 	/* What it took decides whose job is next. */
 	if (rknpu_share_contended(rq, job))
@@ -133,30 +99,18 @@ bool rknpu_end_kick(struct rknpu_runqueue *rq, struct list_head *over)
 	rknpu_dispatch(rq);
 	/* As in rknpu_dispatch_run(): the core has its next job now. */
 	rknpu_job_pause(job, rq->state == RKNPU_CORE_RUNNING ? rq->job->start_ns : ktime_get_ns());
-	rknpu_runqueue_job_took(job, average ?: job->before_ns);
+	rknpu_runqueue_job_took(job, job->before_ns);
 	rknpu_job_leave(job);
-	list_add_tail(&job->link, over);
-	if (later)
-		rknpu_end_later(rq->sched, over);
-	rq->ending = true;
-	return true;
-}
-
-bool rknpu_end_passed(struct rknpu_runqueue *rq)
-{
-	LIST_HEAD(over);
-
-	lockdep_assert_held(&rq->sched->hw->lock);
-	if (rq->burst.jobs <= 1)
-		return false;
-	rknpu_burst_pass(rq, rknpu_pc_tasks_done(rq->core), &over);
-	if (list_empty(&over))
-		return false;
-	rq->burst.with_work = true;
-	rknpu_end_later(rq->sched, &over);
-	if (rq->state == RKNPU_CORE_RUNNING)
-		rknpu_deadline_next_job(rq);
-	return true;
+	if (whole) {
+		rq->ending = true;
+		return job;
+	}
+	/* One that is cancelled tells all BOs that it writes, of which there may be thousands. */
+	job->result.cause = rknpu_job_cancel_cause(job);
+	list_add_tail(&job->link, &rq->sched->ending);
+	queue_work(rq->sched->wq, &rq->sched->work);
+	rknpu_dispatch_rest_locked(rq);
+	return NULL;
 }
 
 /* Lock held. What @dep waits for is over. */
@@ -251,49 +205,13 @@ void rknpu_end_work(struct work_struct *work)
 	dma_fence_end_signalling(cookie);
 }
 
-void rknpu_end_in_order(struct rknpu_job *job, enum rknpu_cause cause, bool later)
+void rknpu_end_over(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
-	struct rknpu_sched *sched = job->client->sched;
-
-	if (!later) {
-		rknpu_end_job(job, cause);
-		return;
-	}
-	job->result.cause = cause;
-	guard(spinlock_irqsave)(&sched->hw->lock);
-	list_add_tail(&job->link, &sched->ending);
-	queue_work(sched->wq, &sched->work);
-}
-
-void rknpu_end_hold_irq(struct rknpu_runqueue *rq)
-{
-	lockdep_assert_held(&rq->sched->hw->lock);
-	rknpu_pc_mask(rq->core);
-	rq->irq_held = true;
-}
-
-/* Lock held. The line rises again, unless recovery has taken over, which asks the registers. */
-static void rknpu_end_release_irq(struct rknpu_runqueue *rq)
-{
-	rq->irq_held = false;
-	if (rq->state == RKNPU_CORE_RUNNING)
-		rknpu_pc_unmask(rq->core);
-}
-
-void rknpu_end_over(struct rknpu_runqueue *rq, struct list_head *over)
-{
-	struct rknpu_job *job, *next;
-
-	list_for_each_entry_safe(job, next, over, link) {
-		list_del_init(&job->link);
-		rknpu_end_job(job, rknpu_end_cause(job));
-	}
+	rknpu_end_job(job, RKNPU_CAUSE_DONE);
 
 	guard(spinlock_irqsave)(&rq->sched->hw->lock);
 	rq->early = NULL;
 	rq->ending = false;
-	if (rq->irq_held)
-		rknpu_end_release_irq(rq);
 	/*
 	 * Only now, because a job that waited for this one may have started: that
 	 * saves taking the interrupt down and power references up again.

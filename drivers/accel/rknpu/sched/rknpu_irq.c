@@ -16,32 +16,27 @@
 #include "rknpu_penalty.h"
 #include "rknpu_runqueue.h"
 
-/* Lock held. True: the job is over, see rknpu_end_kick(). */
-static bool rknpu_irq_handle_status(struct rknpu_runqueue *rq, u32 status,
-				    struct list_head *over)
+/* Lock held. Returns a job that is over by that, see rknpu_end_kick(). */
+static struct rknpu_job *rknpu_irq_handle_status(struct rknpu_runqueue *rq, u32 status)
 {
 	struct rknpu_core *core = rq->core;
 
 	switch (rq->state) {
 	case RKNPU_CORE_RUNNING:
-		if (rq->ending) {
-			rknpu_end_hold_irq(rq);
-			return false;
-		}
 		rq->job->result.int_status = status;
 		if (!(status & RKNPU_INT_DMA_ERROR))
-			return rknpu_pc_over(core, status) && rknpu_end_kick(rq, over);
+			return rknpu_pc_over(core, status) ? rknpu_end_kick(rq) : NULL;
 		rknpu_pc_mask(core);
 		rknpu_runqueue_suspect(rq, status & RKNPU_INT_DMA_WRITE_ERROR ?
 				    RKNPU_CAUSE_DMA_WRITE : RKNPU_CAUSE_DMA_READ);
-		return false;
+		return NULL;
 	case RKNPU_CORE_RECOVERING:
 		/* Recovery wants to see what was pending. */
 		rknpu_pc_mask(core);
-		return false;
+		return NULL;
 	default:
 		rknpu_pc_quiesce(core);
-		return false;
+		return NULL;
 	}
 }
 
@@ -52,9 +47,8 @@ static bool rknpu_irq_handle_status(struct rknpu_runqueue *rq, u32 status,
 irqreturn_t rknpu_irq_handler(int irq, void *data)
 {
 	struct rknpu_core *core = data;
+	struct rknpu_job *over = NULL;
 	unsigned long flags;
-	bool done = false;
-	LIST_HEAD(over);
 	u32 status = 0;
 
 	spin_lock_irqsave(&core->hw->lock, flags);
@@ -64,56 +58,54 @@ irqreturn_t rknpu_irq_handler(int irq, void *data)
 		core->irq_seen = true;
 		core->lost_irqs = 0;
 		rknpu_core_stat_add(core, RKNPU_CORE_STAT_IRQS, 1);
-		done = rknpu_irq_handle_status(core->rq, status, &over);
+		over = rknpu_irq_handle_status(core->rq, status);
 	}
 	spin_unlock_irqrestore(&core->hw->lock, flags);
 
-	if (done)
-		rknpu_end_over(core->rq, &over);
+	if (over)
+		rknpu_end_over(core->rq, over);
 	return status ? IRQ_HANDLED : IRQ_NONE;
 }
 
-/* Lock held. The end of a kick, or that of a job within it. */
+/* Lock held. */
 static bool rknpu_irq_is_polled(const struct rknpu_runqueue *rq)
 {
-	return rq->state == RKNPU_CORE_RUNNING && (rq->core->kick.polled || rq->burst.wanted);
+	return rq->state == RKNPU_CORE_RUNNING && rq->core->polled;
 }
 
 /* Lock held. As rknpu_irq_handle_status() while RUNNING, if nothing interrupts. */
-static bool rknpu_irq_look_at_kick(struct rknpu_runqueue *rq, struct list_head *over)
+static struct rknpu_job *rknpu_irq_look_at_kick(struct rknpu_runqueue *rq)
 {
 	struct rknpu_core *core = rq->core;
 	u32 status;
 
 	if (!rknpu_irq_is_polled(rq) || rq->ending || !core->powered || core->irq_off)
-		return false;
+		return NULL;
 	rknpu_core_stat_add(core, RKNPU_CORE_STAT_POLLS, 1);
-	if (rq->burst.wanted)
-		rknpu_end_passed(rq);
-	if (!core->kick.polled || !rknpu_pc_polled(core, &status))
-		return false;
+	if (!rknpu_pc_polled(core, &status))
+		return NULL;
 
 	rq->job->result.int_status = status;
 	if (!(status & RKNPU_INT_DMA_ERROR))
-		return rknpu_end_kick(rq, over);
+		return rknpu_end_kick(rq);
 	rknpu_runqueue_suspect(rq, status & RKNPU_INT_DMA_WRITE_ERROR ?
 			    RKNPU_CAUSE_DMA_WRITE : RKNPU_CAUSE_DMA_READ);
-	return false;
+	return NULL;
 }
 
 bool rknpu_irq_poll(struct rknpu_core *core)
 {
 	struct rknpu_runqueue *rq = core->rq;
-	bool left, again;
-	LIST_HEAD(over);
+	struct rknpu_job *over = NULL;
+	bool again;
 
 	scoped_guard(spinlock_irqsave, &core->hw->lock) {
-		left = rknpu_irq_look_at_kick(rq, &over);
+		over = rknpu_irq_look_at_kick(rq);
 		/* A core whose line is off is about to be recovered, or comes back. */
 		again = rknpu_irq_is_polled(rq);
 	}
-	if (left)
-		rknpu_end_over(rq, &over);
+	if (over)
+		rknpu_end_over(rq, over);
 	return again;
 }
 
@@ -124,7 +116,7 @@ static bool rknpu_irq_look_at_all(struct rknpu_sched *sched)
 	bool running = false;
 
 	rknpu_for_each_core(core, sched->hw) {
-		if (READ_ONCE(core->kick.polled))
+		if (READ_ONCE(core->polled))
 			running |= rknpu_poll_look(core);
 	}
 	return running;

@@ -12,7 +12,6 @@
 #include <drm/drm_device.h>
 #include <drm/drm_print.h>
 
-#include "hw/rknpu_poll.h"
 #include "rknpu_backlog.h"
 #include "rknpu_client.h"
 #include "rknpu_debt.h"
@@ -97,40 +96,6 @@ static const char *rknpu_fence_name(struct dma_fence *fence)
 	return "rknpu";
 }
 
-/* Lock held. Does @rq run a kick in the middle of which @job ends? */
-static bool rknpu_job_is_within_kick(const struct rknpu_job *job, const struct rknpu_runqueue *rq)
-{
-	return rq->state == RKNPU_CORE_RUNNING && !rq->core->irq_off &&
-	       rq->burst.id == job->burst && rq->burst.jobs > 1 &&
-	       job->kick_end > rq->burst.before && job->kick_end < rq->core->kick.tasks;
-}
-
-/* Who waits for a quiet job wants to know before its burst is over, so that is polled for. */
-static void rknpu_job_want(const struct rknpu_job *job)
-{
-	struct rknpu_sched *sched = job->client->sched;
-	struct rknpu_runqueue *rq;
-
-	guard(spinlock_irqsave)(&sched->hw->lock);
-	rknpu_for_each_rq(rq, sched) {
-		if (!rknpu_job_is_within_kick(job, rq))
-			continue;
-		rq->burst.wanted = max(rq->burst.wanted, job->kick_end);
-		rknpu_poll_start(rq->core);
-	}
-}
-
-/* With the lock of @fence held, in any context. */
-static bool rknpu_fence_enable_signaling(struct dma_fence *fence)
-{
-	/* It has not signalled, so its job is there. */
-	const struct rknpu_job *job = container_of(fence, struct rknpu_fence, base)->job;
-
-	if (job->burst)
-		rknpu_job_want(job);
-	return true;
-}
-
 /*
  * Others keep fences after the job, its file and the device are gone, and after
  * this module is. So a fence is memory of its own with its lock inside, and has
@@ -142,7 +107,6 @@ static bool rknpu_fence_enable_signaling(struct dma_fence *fence)
 static const struct dma_fence_ops rknpu_fence_ops = {
 	.get_driver_name = rknpu_fence_name,
 	.get_timeline_name = rknpu_fence_name,
-	.enable_signaling = rknpu_fence_enable_signaling,
 	RKNPU_COMPAT_FENCE_OPS
 };
 
@@ -428,9 +392,16 @@ static bool rknpu_job_has_last_dep(struct rknpu_job *job, struct dma_fence *fenc
 	       list_last_entry(&job->deps, struct rknpu_dep, link)->fence == fence;
 }
 
-static void rknpu_job_init_dep(struct rknpu_job *job, struct rknpu_dep *dep,
-			       struct dma_fence *fence)
+int rknpu_job_add_dep(struct rknpu_job *job, struct dma_fence *fence)
 {
+	struct rknpu_dep *dep;
+
+	if (dma_fence_is_signaled(fence) || rknpu_job_has_last_dep(job, fence))
+		return 0;
+
+	dep = rknpu_job_alloc_dep(job);
+	if (!dep)
+		return -ENOMEM;
 	job->dep_count++;
 	INIT_LIST_HEAD(&dep->waiter);
 	dep->fence = dma_fence_get(fence);
@@ -438,30 +409,7 @@ static void rknpu_job_init_dep(struct rknpu_job *job, struct rknpu_dep *dep,
 	if (rknpu_fence_is_job(fence))
 		rknpu_fence_follow(job->fence, fence);
 	list_add_tail(&dep->link, &job->deps);
-}
-
-int rknpu_job_add_dep(struct rknpu_job *job, struct dma_fence *fence)
-{
-	struct rknpu_dep *dep;
-
-	if (job->burst)
-		job = job->burst;
-	if (dma_fence_is_signaled(fence) || rknpu_job_has_last_dep(job, fence))
-		return 0;
-
-	dep = rknpu_job_alloc_dep(job);
-	if (!dep)
-		return -ENOMEM;
-	rknpu_job_init_dep(job, dep, fence);
 	return 0;
-}
-
-struct rknpu_dep *rknpu_job_chain(struct rknpu_job *job, struct rknpu_job *before)
-{
-	struct rknpu_dep *dep = &job->few_deps[0];
-
-	rknpu_job_init_dep(job, dep, before->fence);
-	return dep;
 }
 
 struct rknpu_job *rknpu_job_dep_met(struct rknpu_dep *dep)

@@ -31,13 +31,8 @@ static inline struct rknpu_task *rknpu_job_task(const struct rknpu_job *job, u32
 	return &job->tasks[job->batched ? index / RKNPU_PC_TASK_CON_TASK_NUMBER_MAX : index];
 }
 
-/*
- * Takes its own reference on @fence. Before rknpu_sched_push(). May sleep. A burst
- * waits as a whole: the dependency is its first job's.
- */
+/* Takes its own reference on @fence. Before rknpu_sched_push(). May sleep. */
 int rknpu_job_add_dep(struct rknpu_job *job, struct dma_fence *fence);
-/* The first dependency of @job, on @before. Neither has been pushed. */
-struct rknpu_dep *rknpu_job_chain(struct rknpu_job *job, struct rknpu_job *before);
 /* For the scheduler, under rknpu_hw::lock: @dep no longer stands for a job that is not over. */
 struct rknpu_job *rknpu_job_dep_met(struct rknpu_dep *dep);
 

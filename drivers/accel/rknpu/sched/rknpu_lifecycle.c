@@ -119,17 +119,14 @@ static void rknpu_sched_end_dropped(struct rknpu_runqueue *rq)
 {
 	struct rknpu_job *job = NULL;
 
-	scoped_guard(spinlock_irq, &rq->sched->hw->lock) {
-		if (rq->core->powered && !READ_ONCE(rq->core->parked))
-			rknpu_end_passed(rq);
+	scoped_guard(spinlock_irq, &rq->sched->hw->lock)
 		job = rknpu_dispatch_drop_job(rq);
-	}
 	if (!job)
 		return;
 	/* Without power it was retired with the job on it, and is in reset. */
 	if (rq->pm_held && rknpu_core_reset_locked(rq->core))
 		rknpu_core_park(rq->core);
-	rknpu_end_in_order(job, RKNPU_CAUSE_DEVICE_GONE, rq->burst.with_work);
+	rknpu_end_job(job, RKNPU_CAUSE_DEVICE_GONE);
 }
 
 static void rknpu_sched_stop_core(struct rknpu_runqueue *rq)

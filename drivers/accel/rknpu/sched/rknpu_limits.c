@@ -112,21 +112,12 @@ static u64 rknpu_limits_asked_ns(const struct rknpu_job *job, u64 task)
 	return job->task_count * task + RKNPU_LIMITS_LATE_MS * NSEC_PER_MSEC;
 }
 
-/* All jobs of a kick together have what one job may have. */
-static bool rknpu_limits_burst_over(const struct rknpu_runqueue *rq, u64 task)
-{
-	return rq->burst.jobs > 1 &&
-	       ktime_get_ns() - rq->burst.start_ns > max(rknpu_limits_max_job_ns(), task);
-}
-
 bool rknpu_limits_job_over(const struct rknpu_runqueue *rq)
 {
 	const struct rknpu_job *job = rq->job;
 	u64 task = jiffies_to_nsecs(rq->watch.timeout);
 	u64 limit = min(rknpu_limits_asked_ns(job, task), rknpu_limits_max_job_ns());
 
-	if (rknpu_limits_burst_over(rq, task))
-		return true;
 	/* A job of one task may take as long as that. */
 	return !job->divisible &&
 	       job->before_ns + ktime_get_ns() - job->start_ns > max(limit, task);

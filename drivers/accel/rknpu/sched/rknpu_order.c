@@ -255,14 +255,6 @@ static int rknpu_order_wait_for_resv(struct rknpu_job *job, struct dma_resv *res
 	return 0;
 }
 
-/* Jobs of one burst run one after the other anyway. */
-static int rknpu_order_wait_for_use(struct rknpu_order *s, struct rknpu_job *job, u32 use)
-{
-	if (job->burst && job->burst == s->jobs[s->uses[use].job]->burst)
-		return 0;
-	return rknpu_job_add_dep(job, rknpu_order_fence(s, use));
-}
-
 /*
  * What came before this submit is waited for directly only up to its first
  * writer; whoever comes later waits for that writer, or for the readers after it.
@@ -286,12 +278,12 @@ static int rknpu_order_by_resv(struct rknpu_order *s, u32 index)
 		if (writer == RKNPU_ORDER_NONE)
 			ret = rknpu_order_wait_for_resv(job, resv, use->write, &before);
 		else if (!use->write || since == i)
-			ret = rknpu_order_wait_for_use(s, job, writer);
+			ret = rknpu_job_add_dep(job, rknpu_order_fence(s, writer));
 
 		if (!use->write)
 			continue;
 		for (j = since; j != i && !ret; j = s->uses[j].next)
-			ret = rknpu_order_wait_for_use(s, job, j);
+			ret = rknpu_job_add_dep(job, rknpu_order_fence(s, j));
 		writer = i;
 		since = use->next;
 	}
@@ -389,21 +381,11 @@ static int rknpu_order_commit(struct rknpu_order *s)
 	return ret;
 }
 
-/* How many of the jobs are of the first one's burst, or 1. */
-static u32 rknpu_order_burst(struct rknpu_job **jobs, u32 count)
-{
-	u32 n = 1;
-
-	while (n < count && jobs[n]->burst && jobs[n]->burst == jobs[0]->burst)
-		n++;
-	return n;
-}
-
 int rknpu_order_jobs(struct rknpu_job **jobs, u32 count)
 {
 	struct rknpu_order s = { .jobs = jobs, .job_count = count };
 	struct rknpu_order_few few __uninitialized;
-	u32 i, burst;
+	u32 i;
 	int ret;
 
 	for (i = 0; i < count; i++)
@@ -417,10 +399,8 @@ int rknpu_order_jobs(struct rknpu_job **jobs, u32 count)
 	/* A pushed job may be gone at once; the BOs in s.locked with it. */
 	for (i = 0; i < count && ret; i++)
 		rknpu_job_put(jobs[i]);
-	for (i = 0; i < count && !ret; i += burst) {
-		burst = rknpu_order_burst(jobs + i, count - i);
-		rknpu_sched_push(jobs + i, burst);
-	}
+	for (i = 0; i < count && !ret; i++)
+		rknpu_sched_push(jobs[i]);
 	if (!ret)
 		dma_fence_end_signalling(s.cookie);
 

@@ -381,12 +381,6 @@ static void rknpu_recover_bring_up(struct rknpu_runqueue *rq)
 		rknpu_recover_start_next(rq);
 }
 
-/* Tasks of the kick that are of rq->job, and of those behind it. */
-static u32 rknpu_recover_rest(const struct rknpu_runqueue *rq)
-{
-	return rq->core->kick.tasks - rq->burst.before;
-}
-
 /* Of a job that is to be stopped, only the end counts: it is not to go on. */
 static bool rknpu_recover_may_be_late(struct rknpu_runqueue *rq)
 {
@@ -394,7 +388,7 @@ static bool rknpu_recover_may_be_late(struct rknpu_runqueue *rq)
 		return false;
 	return rq->fault.cause == RKNPU_CAUSE_NONE ||
 	       (rq->fault.cause == RKNPU_CAUSE_STOPPED &&
-		rq->job->result.task + rknpu_recover_rest(rq) == rq->job->task_count);
+		rq->job->result.task + rq->core->kick.tasks == rq->job->task_count);
 }
 
 /*
@@ -405,32 +399,32 @@ static bool rknpu_recover_lost_irq(struct rknpu_core *core)
 {
 	unsigned int limit = core->irq_seen ? RKNPU_RECOVER_LOST_IRQS : RKNPU_RECOVER_NO_IRQS;
 
-	if (core->polled || core->kick.polled || ++core->lost_irqs < limit)
+	if (core->polled || ++core->lost_irqs < limit)
 		return false;
-	core->polled = true;
+	WRITE_ONCE(core->polled, true);
 	return true;
 }
 
 /* Did the task finish after its deadline, or its interrupt get lost? */
 static bool rknpu_recover_was_late(struct rknpu_runqueue *rq)
 {
-	bool late = false, done = false, polled = false;
-	LIST_HEAD(over);
+	bool late = false, polled = false;
+	struct rknpu_job *over = NULL;
 
 	spin_lock_irq(&rq->sched->hw->lock);
 	if (rknpu_recover_may_be_late(rq) && rknpu_pc_over_raw(rq->core)) {
 		late = true;
 		polled = rknpu_recover_lost_irq(rq->core);
 		rknpu_runqueue_set_state(rq, RKNPU_CORE_RUNNING);
-		done = rknpu_end_kick(rq, &over);
+		over = rknpu_end_kick(rq);
 	}
 	spin_unlock_irq(&rq->sched->hw->lock);
 
 	if (polled)
 		dev_warn(rq->core->dev, "core %u: %u interrupts in a row did not come, it is polled from now on; is its interrupt right in the device tree?\n",
 			 rq->core->index, rq->core->lost_irqs);
-	if (done)
-		rknpu_end_over(rq, &over);
+	if (over)
+		rknpu_end_over(rq, over);
 	return late;
 }
 
@@ -455,10 +449,7 @@ static enum rknpu_cause rknpu_recover_classify(struct rknpu_runqueue *rq)
 /* Tasks of the job, which did not end: not all of them, even if the counter has moved on. */
 static u32 rknpu_recover_tasks_done(struct rknpu_runqueue *rq)
 {
-	u32 before = rq->burst.before;
-	u32 done = max(rknpu_pc_tasks_done(rq->core), before);
-
-	return min(done, rq->job->kick_end - 1) - before;
+	return min(rknpu_pc_tasks_done(rq->core), rq->core->kick.tasks - 1);
 }
 
 static struct rknpu_job *rknpu_recover_take_job(struct rknpu_runqueue *rq, enum rknpu_cause cause)
@@ -548,14 +539,12 @@ static void rknpu_recover_from(struct rknpu_runqueue *rq)
 	struct rknpu_dump *dump = rknpu_failure_begin(rq);
 	struct rknpu_job *job = rknpu_recover_judge(rq), *guilty = job;
 	enum rknpu_cause cause = rq->fault.cause;
-	/* Of this kick: the core may start another one below. */
-	bool later = rq->burst.with_work;
 	int ret;
 
 	rknpu_failure_tell(dump, rq, job, cause);
 	/* The job does not wait for what takes long, unless it has to for its memory's sake. */
 	if (job && !rknpu_core_stop(rq->core)) {
-		rknpu_end_in_order(job, cause, later);
+		rknpu_end_job(job, cause);
 		job = NULL;
 	}
 	ret = rknpu_recover_hardware(rq->core);
@@ -563,7 +552,7 @@ static void rknpu_recover_from(struct rknpu_runqueue *rq)
 		rknpu_recover_give_up_with(rq, ret, dump);
 	/* Whichever it was, the hardware does not touch the job's memory any more. */
 	if (job)
-		rknpu_end_in_order(job, cause, later);
+		rknpu_end_job(job, cause);
 	if (!ret) {
 		rknpu_dump_end(&rq->sched->dumps, dump);
 		rknpu_recover_back_to_work(rq);
@@ -571,14 +560,6 @@ static void rknpu_recover_from(struct rknpu_runqueue *rq)
 	if (guilty)
 		rknpu_penalty_end(guilty);
 	rknpu_dispatch_rest(rq);
-}
-
-/* Jobs of its kick that are over have nothing to do with what went wrong. */
-static void rknpu_recover_catch_up(struct rknpu_runqueue *rq)
-{
-	guard(spinlock_irq)(&rq->sched->hw->lock);
-	if (rq->state == RKNPU_CORE_RECOVERING)
-		rknpu_end_passed(rq);
 }
 
 /* RECOVERING: finds out what is wrong, ends the job, resets. */
@@ -597,7 +578,6 @@ static void rknpu_recover(struct rknpu_runqueue *rq)
 		rknpu_recover_give_up(rq, ret);
 		return;
 	}
-	rknpu_recover_catch_up(rq);
 	if (rknpu_recover_was_late(rq))
 		rknpu_core_enable_irq(rq->core);
 	else

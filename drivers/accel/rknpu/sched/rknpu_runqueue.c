@@ -136,7 +136,7 @@ static bool rknpu_runqueue_may_run(struct rknpu_runqueue *rq, struct rknpu_job *
 
 /*
  * A core that has the job's domain attached and will be free before one that
- * sleeps would be awake, as long as that took lately; or NULL. So a burst of
+ * sleeps would be awake, as long as that took lately; or NULL. So a run of
  * short jobs leaves the other cores asleep. If the client's jobs are not that
  * short any more, rknpu_deadline_doubt() corrects it.
  */
@@ -546,11 +546,6 @@ void rknpu_runqueue_pass_through(struct rknpu_runqueue *rq, struct rknpu_job *jo
 	rknpu_runqueue_boost_ends(rq, entity->group);
 	rq->passed_over[job->priority] = 0;
 	rknpu_runqueue_slice_begins(rq, entity);
-}
-
-void rknpu_runqueue_follow(struct rknpu_runqueue *rq, struct rknpu_job *job)
-{
-	rknpu_runqueue_admit(rq, job);
 }
 
 /* Nobody of the group of @job, which is on the core, waits but its own client, if that. */

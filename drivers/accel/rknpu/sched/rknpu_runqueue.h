@@ -54,12 +54,6 @@ void rknpu_runqueue_take(struct rknpu_runqueue *rq, struct rknpu_job *job);
 /* The job comes to a core that has nothing queued, as if it had been added and taken. */
 void rknpu_runqueue_pass_through(struct rknpu_runqueue *rq, struct rknpu_job *job);
 
-/*
- * The job comes to the core right after another one of its client and priority,
- * whose turn goes on, as if it had been added and taken.
- */
-void rknpu_runqueue_follow(struct rknpu_runqueue *rq, struct rknpu_job *job);
-
 /* Between two tasks of the running job: should others come first? */
 bool rknpu_runqueue_wants_core(struct rknpu_runqueue *rq);
 

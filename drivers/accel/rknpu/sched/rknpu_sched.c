@@ -47,12 +47,9 @@
  * rknpu_job_end() records the result and signals the fence. The other jobs that
  * wait for it, of which there may be thousands, are left to rknpu_sched::work.
  *
- * Quiet jobs are over without an interrupt: one kick runs them with the next job of
- * their burst, see "bursts" in rknpu_burst.c.
- *
- * A core without interrupts, and a job that wants none, is polled: the timer of
- * hw/rknpu_poll.c, or who waits for the job (rknpu_irq_spin()), calls
- * rknpu_irq_poll(), which goes on as the interrupt handler does.
+ * A core without interrupts is polled: the timer of hw/rknpu_poll.c, or who waits for
+ * the job (rknpu_irq_spin()), calls rknpu_irq_poll(), which goes on as the interrupt
+ * handler does.
  *
  * Deadlines. A watchdog per core (rknpu_watchdog_work()) looks at a kick once soon,
  * whether it has started at all, and when the running task is late. Errors, page faults and
@@ -178,38 +175,23 @@ static void rknpu_sched_wait_for_dep(struct rknpu_job *job, struct rknpu_dep *de
 		atomic_dec(&job->deps_pending);
 }
 
-/* Ready, unless it waits for something, or has ended. */
-static void rknpu_sched_pushed(struct rknpu_job *job)
+void rknpu_sched_push(struct rknpu_job *job)
 {
-	guard(spinlock_irqsave)(&job->client->sched->hw->lock);
-	job->jobs_pending--;
-	rknpu_dispatch_dep_met(job);
-}
-
-/* It waits for what it has to, and for rknpu_sched_pushed(). */
-static void rknpu_sched_begin_push(struct rknpu_job *job)
-{
+	struct rknpu_sched *sched = job->client->sched;
 	struct rknpu_dep *dep;
 
-	/* After rknpu_sched_pushed() it can be gone at any time. */
+	/* It can be gone as soon as it waits for nothing. */
 	rknpu_job_get(job);
 	trace_rknpu_job_submit(job);
 	rknpu_sched_admit(job);
 	list_for_each_entry(dep, &job->deps, link)
 		rknpu_sched_wait_for_dep(job, dep);
-}
 
-void rknpu_sched_push(struct rknpu_job **jobs, u32 count)
-{
-	u32 i;
-
-	for (i = 0; i < count; i++)
-		rknpu_sched_begin_push(jobs[i]);
-	/* The first one comes last: it takes those along that wait for nothing else. */
-	while (i--) {
-		rknpu_sched_pushed(jobs[i]);
-		rknpu_job_put(jobs[i]);
+	scoped_guard(spinlock_irqsave, &sched->hw->lock) {
+		job->jobs_pending--;
+		rknpu_dispatch_dep_met(job);
 	}
+	rknpu_job_put(job);
 }
 
 /* Lock held. The job is in no core's hands. */

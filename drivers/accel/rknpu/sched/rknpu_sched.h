@@ -21,10 +21,10 @@ u64 rknpu_sched_busy_ns(struct rknpu_core *core);
 void rknpu_sched_rate_changes(struct rknpu_hw *hw);
 
 /*
- * A job, or all of a burst in order: hands the caller's references to the scheduler.
- * Cannot fail: on a device that is gone the fences signal -ENODEV.
+ * Hands the caller's reference to the scheduler. Cannot fail: on a device that is gone the
+ * fence signals -ENODEV.
  */
-void rknpu_sched_push(struct rknpu_job **jobs, u32 count);
+void rknpu_sched_push(struct rknpu_job *job);
 
 /*
  * Ends the client's queued jobs with -ECANCELED, or -EPIPE if it is banned; running ones

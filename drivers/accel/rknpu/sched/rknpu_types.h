@@ -214,8 +214,6 @@ struct rknpu_job {
 	u64 budget_ns;
 	/** @batched: the tasks are chained in memory, one kick runs them all */
 	bool batched;
-	/** @polled: raises no interrupt: its end is polled for, whatever the core does otherwise */
-	bool polled;
 	/** @no_pingpong: their programs keep to one register group, so they must not overlap */
 	bool no_pingpong;
 	/**
@@ -227,15 +225,6 @@ struct rknpu_job {
 	u32 dma_base;
 	/** @gang: others that it starts together with, or NULL */
 	struct rknpu_gang *gang;
-	/**
-	 * @burst: the first job of its burst, or NULL; followed until it is pushed,
-	 * compared from then on. See rknpu_burst.c for this and the next ones.
-	 */
-	struct rknpu_job *burst;
-	/** @chained: what stands for this job in the next one of the burst, or NULL */
-	struct rknpu_dep *chained;
-	/** @kick_end: tasks of its latest kick up to its end; under rknpu_hw::lock */
-	u32 kick_end;
 	/** @bos: each with a BO reference that the job then owns */
 	struct rknpu_bo **bos;
 	/** @bo_room: what was charged for @bos: the bo_count of rknpu_job_alloc() */
@@ -561,30 +550,13 @@ struct rknpu_runqueue {
 	struct rknpu_job *early;
 	/**
 	 * @ending: a job has left the core, and whoever found it over has still to signal its
-	 * fence. Until then nobody else ends a job of this core, see rknpu_end_kick()
+	 * fence. Until then nobody who polls ends another job of this core, see rknpu_end_kick()
 	 */
 	bool ending;
-	/** @irq_held: an interrupt came meanwhile, and is masked */
-	bool irq_held;
 	/** @irq_pending: the last task's interrupt may still be */
 	bool irq_pending;
 	/** @job: running or starting; holds the scheduler's reference */
 	struct rknpu_job *job;
-	/** @burst: the jobs of the running kick */
-	struct {
-		/** @burst.id: rknpu_job::burst of all; compared, not followed */
-		const struct rknpu_job *id;
-		/** @burst.jobs: how many they were; 0: no kick runs */
-		u32 jobs;
-		/** @burst.before: tasks of the kick that are of jobs before @job */
-		u32 before;
-		/** @burst.wanted: tasks of it until whose end somebody waits; 0: nobody does */
-		u32 wanted;
-		/** @burst.with_work: some of its jobs are ended by rknpu_sched::work */
-		bool with_work;
-		/** @burst.start_ns: when it began, if there is more than one job */
-		u64 start_ns;
-	} burst;
 	/** @watch: how long the running kick may take */
 	struct {
 		/** @watch.tasks_seen: of the kick, complete when last looked at */

@@ -11,7 +11,6 @@
 #include "rknpu_deadline.h"
 #include "rknpu_debt.h"
 #include "rknpu_dispatch.h"
-#include "rknpu_end.h"
 #include "rknpu_limits.h"
 #include "rknpu_runqueue.h"
 #include "rknpu_watchdog.h"
@@ -113,7 +112,6 @@ static void rknpu_watchdog_again(struct rknpu_runqueue *rq)
 		rq->watch.spread = false;
 		return;
 	}
-	rknpu_end_passed(rq);
 	spread = rknpu_watchdog_spread(rq);
 	again = rknpu_watchdog_look(rq);
 	cancelled = rknpu_watchdog_look_cancelled(rq);
