@@ -7,7 +7,7 @@
 #include "rknpu_job.h"
 #include "rknpu_limits.h"
 #include "rknpu_params.h"
-#include "rknpu_runqueue.h"
+#include "rknpu_place.h"
 
 /*
  * How long cores that are ready wait for the rest of a gang, which ends what it had

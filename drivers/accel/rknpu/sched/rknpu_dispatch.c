@@ -13,10 +13,18 @@
 #include "hw/rknpu_scrub.h"
 #include "rknpu_deadline.h"
 #include "rknpu_dispatch.h"
+#include "rknpu_gang.h"
 #include "rknpu_job.h"
 #include "rknpu_limits.h"
+#include "rknpu_place.h"
 #include "rknpu_runqueue.h"
 #include "rknpu_sched_trace.h"
+#include "rknpu_share.h"
+#include "rknpu_shared.h"
+#include "rknpu_slice.h"
+
+/* What is looked at for a job that does not have to wait for a gang. */
+#define RKNPU_RUNQUEUE_BACKFILL_TRIES	8
 
 /* Lock held. Idle cores that are still powered need nobody to wake up to start a job. */
 static bool rknpu_dispatch_hold_active(struct rknpu_runqueue *rq)
@@ -190,6 +198,72 @@ bool rknpu_dispatch_directly(struct rknpu_runqueue *rq, struct rknpu_job *job)
 	rknpu_dispatch_put_on_core(rq, job);
 	rknpu_dispatch_start(rq);
 	return true;
+}
+
+/* Within one entity, jobs keep their order. */
+static struct rknpu_job *rknpu_runqueue_pass(struct list_head *entities, unsigned int *tries)
+{
+	struct rknpu_entity *entity;
+	struct rknpu_job *job;
+
+	list_for_each_entry(entity, entities, link) {
+		if (!*tries)
+			return NULL;
+		(*tries)--;
+		job = list_first_entry(&entity->jobs, struct rknpu_job, link);
+		if (!rknpu_gang_waits(job))
+			return job;
+	}
+	return NULL;
+}
+
+/* What runs while a gang that would be next has to wait. */
+static struct rknpu_job *rknpu_runqueue_backfill(struct rknpu_runqueue *rq)
+{
+	unsigned int tries = RKNPU_RUNQUEUE_BACKFILL_TRIES;
+	struct rknpu_group *group;
+	struct rknpu_job *job;
+	int p;
+
+	for (p = RKNPU_PRIORITY_COUNT - 1; p >= 0; p--) {
+		for (group = rknpu_share_first(rq, p); group && tries;
+		     group = rknpu_share_next(group)) {
+			job = rknpu_runqueue_pass(&group->boosted, &tries) ?:
+			      rknpu_runqueue_pass(&group->entities, &tries);
+			if (job)
+				return job;
+		}
+	}
+	return NULL;
+}
+
+/*
+ * The job that an idle core should run next: one of its own run queue, by time
+ * slices, else one taken over from a busy core. It stays queued. NULL if there is
+ * none, or none that may run now: those of a gang that gathers come first or let
+ * others pass, see struct rknpu_gang, and cores behind one IOMMU run jobs of one VM
+ * at a time.
+ */
+static struct rknpu_job *rknpu_runqueue_next(struct rknpu_runqueue *rq)
+{
+	struct rknpu_job *job;
+
+	lockdep_assert_held(&rq->sched->hw->lock);
+
+	job = rknpu_gang_next(rq);
+	if (!job) {
+		if (!rq->shares)
+			rknpu_runqueue_steal(rq);
+		if (!rq->shares) {
+			if (rq->turn)
+				rknpu_runqueue_boost_ends(rq, rq->turn);
+			return NULL;
+		}
+		job = rknpu_runqueue_first(rq);
+		if (!rknpu_gang_admits(rq, job))
+			job = rknpu_runqueue_backfill(rq) ?: rknpu_runqueue_steal(rq);
+	}
+	return job && rknpu_shared_admits(rq, job) ? job : NULL;
 }
 
 static void rknpu_dispatch_one(struct rknpu_runqueue *rq)

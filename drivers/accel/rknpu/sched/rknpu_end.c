@@ -11,6 +11,7 @@
 #include "rknpu_dispatch.h"
 #include "rknpu_end.h"
 #include "rknpu_job.h"
+#include "rknpu_place.h"
 #include "rknpu_runqueue.h"
 #include "rknpu_sched_trace.h"
 #include "rknpu_share.h"

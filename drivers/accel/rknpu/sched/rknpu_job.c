@@ -15,6 +15,7 @@
 #include "rknpu_backlog.h"
 #include "rknpu_client.h"
 #include "rknpu_debt.h"
+#include "rknpu_gang.h"
 #include "rknpu_job.h"
 
 #define CREATE_TRACE_POINTS
@@ -204,35 +205,6 @@ static void rknpu_fence_follow(struct dma_fence *fence, struct dma_fence *before
 		return;
 	__set_bit(RKNPU_FENCE_IS_SUCCESSOR, &fence->flags);
 	fence->context = before->context;
-}
-
-int rknpu_job_form_gang(struct rknpu_job **jobs, unsigned int count)
-{
-	struct rknpu_gang *gang;
-	unsigned int i;
-
-	gang = kzalloc_obj(*gang, GFP_KERNEL_ACCOUNT);
-	if (!gang)
-		return -ENOMEM;
-	kref_init(&gang->ref);
-	gang->open = true;
-	for (i = 0; i < count; i++) {
-		gang->jobs[ffs(jobs[i]->core_mask) - 1] = jobs[i];
-		jobs[i]->gang = gang;
-		if (i)
-			kref_get(&gang->ref);
-	}
-	return 0;
-}
-
-static void rknpu_gang_release(struct kref *ref)
-{
-	kfree(container_of(ref, struct rknpu_gang, ref));
-}
-
-static void rknpu_gang_put(struct rknpu_gang *gang)
-{
-	kref_put(&gang->ref, rknpu_gang_release);
 }
 
 static struct rknpu_dep *rknpu_job_alloc_dep(struct rknpu_job *job)

@@ -53,11 +53,6 @@ void rknpu_job_get(struct rknpu_job *job);
 /* Any context: what the job holds is released later, see rknpu_vm_use_over(). */
 void rknpu_job_put(struct rknpu_job *job);
 
-/* For jobs that were not pushed yet and whose core_mask is one core, each
- * another: they start together, or, if one of them ends before, on their own.
- */
-int rknpu_job_form_gang(struct rknpu_job **jobs, unsigned int count);
-
 /* For the scheduler, under rknpu_hw::lock but for RKNPU_JOB_NEW. */
 void rknpu_job_set_state(struct rknpu_job *job, enum rknpu_job_state state);
 

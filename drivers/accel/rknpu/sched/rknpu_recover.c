@@ -17,6 +17,7 @@
 #include "rknpu_job.h"
 #include "rknpu_limits.h"
 #include "rknpu_penalty.h"
+#include "rknpu_place.h"
 #include "rknpu_recover.h"
 #include "rknpu_runqueue.h"
 

@@ -11,6 +11,7 @@
 #include "rknpu_deadline.h"
 #include "rknpu_debt.h"
 #include "rknpu_dispatch.h"
+#include "rknpu_gang.h"
 #include "rknpu_limits.h"
 #include "rknpu_runqueue.h"
 #include "rknpu_watchdog.h"

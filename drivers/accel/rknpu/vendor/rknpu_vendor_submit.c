@@ -22,6 +22,7 @@
 #include "rknpu_device.h"
 #include "rknpu_vendor.h"
 #include "sched/rknpu_irq.h"
+#include "sched/rknpu_gang.h"
 #include "sched/rknpu_job.h"
 #include "sched/rknpu_order.h"
 #include "sched/rknpu_sched.h"

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns gangs: jobs for several cores that start together. */
+#include <linux/bitops.h>
+#include <linux/slab.h>
+
+#include "rknpu_gang.h"
+
+int rknpu_job_form_gang(struct rknpu_job **jobs, unsigned int count)
+{
+	struct rknpu_gang *gang;
+	unsigned int i;
+
+	gang = kzalloc_obj(*gang, GFP_KERNEL_ACCOUNT);
+	if (!gang)
+		return -ENOMEM;
+	kref_init(&gang->ref);
+	gang->open = true;
+	for (i = 0; i < count; i++) {
+		gang->jobs[ffs(jobs[i]->core_mask) - 1] = jobs[i];
+		jobs[i]->gang = gang;
+		if (i)
+			kref_get(&gang->ref);
+	}
+	return 0;
+}
+
+static void rknpu_gang_release(struct kref *ref)
+{
+	kfree(container_of(ref, struct rknpu_gang, ref));
+}
+
+void rknpu_gang_put(struct rknpu_gang *gang)
+{
+	kref_put(&gang->ref, rknpu_gang_release);
+}
+
+struct rknpu_job *rknpu_gang_next(struct rknpu_runqueue *rq)
+{
+	struct rknpu_gang *gang = rq->sched->gang;
+	struct rknpu_job *job;
+
+	if (!gang)
+		return NULL;
+	gang->before &= ~BIT(rq->core->index);
+	if (gang->before)
+		return NULL;
+	job = gang->jobs[rq->core->index];
+	/* Before that it waits for its dependencies, as the others do. */
+	return job && job->state == RKNPU_JOB_QUEUED && job->rq == rq &&
+	       !job->client->user->held ? job : NULL;
+}
+
+static void rknpu_gang_gather(struct rknpu_sched *sched, struct rknpu_gang *gang)
+{
+	struct rknpu_runqueue *rq;
+
+	sched->gang = gang;
+	rknpu_for_each_rq(rq, sched) {
+		if (rq->job && gang->jobs[rq->core->index])
+			gang->before |= BIT(rq->core->index);
+	}
+}
+
+bool rknpu_gang_admits(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	struct rknpu_sched *sched = rq->sched;
+
+	if (!rknpu_gang_waits(job))
+		return true;
+	if (!sched->gang)
+		rknpu_gang_gather(sched, job->gang);
+	return sched->gang == job->gang && !job->gang->before;
+}
+
+/* Its job may have ended meanwhile, and a core that is being stopped may still have it. */
+static bool rknpu_gang_has(const struct rknpu_gang *gang, const struct rknpu_runqueue *rq)
+{
+	return (gang->waiting & BIT(rq->core->index)) && rq->state == RKNPU_CORE_STARTING &&
+	       rq->job == gang->jobs[rq->core->index];
+}
+
+bool rknpu_gang_keeps(const struct rknpu_runqueue *rq)
+{
+	return rq->job && rknpu_gang_waits(rq->job) && rknpu_gang_has(rq->job->gang, rq);
+}
+
+static u32 rknpu_gang_close(struct rknpu_sched *sched, struct rknpu_gang *gang)
+{
+	struct rknpu_runqueue *rq;
+	u32 ready = 0;
+
+	gang->open = false;
+	if (sched->gang == gang)
+		sched->gang = NULL;
+	rknpu_for_each_rq(rq, sched) {
+		if (rknpu_gang_has(gang, rq))
+			ready |= BIT(rq->core->index);
+	}
+	gang->waiting = 0;
+	return ready;
+}
+
+static bool rknpu_gang_complete(const struct rknpu_gang *gang)
+{
+	unsigned int i;
+
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		if (gang->jobs[i] && !(gang->waiting & BIT(i)))
+			return false;
+	}
+	return true;
+}
+
+bool rknpu_gang_ready(struct rknpu_runqueue *rq, u32 *ready)
+{
+	struct rknpu_gang *gang = rq->job->gang;
+
+	gang->waiting |= BIT(rq->core->index);
+	if (!rknpu_gang_complete(gang))
+		return false;
+	*ready = rknpu_gang_close(rq->sched, gang);
+	return true;
+}
+
+bool rknpu_gang_dissolve(struct rknpu_job *job, u32 *ready)
+{
+	struct rknpu_gang *gang = job->gang;
+
+	if (!gang || !gang->open)
+		return false;
+	*ready = rknpu_gang_close(job->client->sched, gang);
+	return true;
+}
