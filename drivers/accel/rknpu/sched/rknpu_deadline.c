@@ -58,7 +58,7 @@ void rknpu_deadline_gang(struct rknpu_runqueue *rq)
 void rknpu_deadline_doubt(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
 	if (rq->state != RKNPU_CORE_RUNNING || rq->watch.spread ||
-	    !rknpu_runqueue_lets_sleep(rq, job))
+	    !rknpu_place_lets_sleep(rq, job))
 		return;
 	rq->watch.spread = true;
 	mod_delayed_work(rq->wq, &rq->watchdog, 1);

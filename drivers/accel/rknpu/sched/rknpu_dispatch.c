@@ -24,7 +24,7 @@
 #include "rknpu_slice.h"
 
 /* What is looked at for a job that does not have to wait for a gang. */
-#define RKNPU_RUNQUEUE_BACKFILL_TRIES	8
+#define RKNPU_DISPATCH_BACKFILL_TRIES	8
 
 /* Lock held. Idle cores that are still powered need nobody to wake up to start a job. */
 static bool rknpu_dispatch_hold_active(struct rknpu_runqueue *rq)
@@ -201,7 +201,7 @@ bool rknpu_dispatch_directly(struct rknpu_runqueue *rq, struct rknpu_job *job)
 }
 
 /* Within one entity, jobs keep their order. */
-static struct rknpu_job *rknpu_runqueue_pass(struct list_head *entities, unsigned int *tries)
+static struct rknpu_job *rknpu_dispatch_pass(struct list_head *entities, unsigned int *tries)
 {
 	struct rknpu_entity *entity;
 	struct rknpu_job *job;
@@ -218,9 +218,9 @@ static struct rknpu_job *rknpu_runqueue_pass(struct list_head *entities, unsigne
 }
 
 /* What runs while a gang that would be next has to wait. */
-static struct rknpu_job *rknpu_runqueue_backfill(struct rknpu_runqueue *rq)
+static struct rknpu_job *rknpu_dispatch_backfill(struct rknpu_runqueue *rq)
 {
-	unsigned int tries = RKNPU_RUNQUEUE_BACKFILL_TRIES;
+	unsigned int tries = RKNPU_DISPATCH_BACKFILL_TRIES;
 	struct rknpu_group *group;
 	struct rknpu_job *job;
 	int p;
@@ -228,8 +228,8 @@ static struct rknpu_job *rknpu_runqueue_backfill(struct rknpu_runqueue *rq)
 	for (p = RKNPU_PRIORITY_COUNT - 1; p >= 0; p--) {
 		for (group = rknpu_share_first(rq, p); group && tries;
 		     group = rknpu_share_next(group)) {
-			job = rknpu_runqueue_pass(&group->boosted, &tries) ?:
-			      rknpu_runqueue_pass(&group->entities, &tries);
+			job = rknpu_dispatch_pass(&group->boosted, &tries) ?:
+			      rknpu_dispatch_pass(&group->entities, &tries);
 			if (job)
 				return job;
 		}
@@ -244,7 +244,7 @@ static struct rknpu_job *rknpu_runqueue_backfill(struct rknpu_runqueue *rq)
  * others pass, see struct rknpu_gang, and cores behind one IOMMU run jobs of one VM
  * at a time.
  */
-static struct rknpu_job *rknpu_runqueue_next(struct rknpu_runqueue *rq)
+static struct rknpu_job *rknpu_dispatch_next(struct rknpu_runqueue *rq)
 {
 	struct rknpu_job *job;
 
@@ -253,15 +253,15 @@ static struct rknpu_job *rknpu_runqueue_next(struct rknpu_runqueue *rq)
 	job = rknpu_gang_next(rq);
 	if (!job) {
 		if (!rq->shares)
-			rknpu_runqueue_steal(rq);
+			rknpu_place_steal(rq);
 		if (!rq->shares) {
 			if (rq->turn)
-				rknpu_runqueue_boost_ends(rq, rq->turn);
+				rknpu_slice_boost_ends(rq, rq->turn);
 			return NULL;
 		}
 		job = rknpu_runqueue_first(rq);
 		if (!rknpu_gang_admits(rq, job))
-			job = rknpu_runqueue_backfill(rq) ?: rknpu_runqueue_steal(rq);
+			job = rknpu_dispatch_backfill(rq) ?: rknpu_place_steal(rq);
 	}
 	return job && rknpu_shared_admits(rq, job) ? job : NULL;
 }
@@ -272,13 +272,13 @@ static void rknpu_dispatch_one(struct rknpu_runqueue *rq)
 
 	if (rq->state != RKNPU_CORE_IDLE || rq->frozen)
 		return;
-	job = rknpu_runqueue_next(rq);
+	job = rknpu_dispatch_next(rq);
 	if (!job)
 		return;
 
 	if (!rknpu_dispatch_is_ready_for(rq, job)) {
 		rknpu_runqueue_set_state(rq, RKNPU_CORE_STARTING);
-		rknpu_runqueue_wakes(rq);
+		rknpu_place_wakes(rq);
 		queue_work(rq->wq, &rq->work);
 		return;
 	}
@@ -325,7 +325,7 @@ struct rknpu_job *rknpu_dispatch_take_next(struct rknpu_runqueue *rq)
 
 	lockdep_assert_held(&rq->sched->hw->lock);
 	if (rq->state == RKNPU_CORE_STARTING && !rq->frozen)
-		job = rknpu_runqueue_next(rq);
+		job = rknpu_dispatch_next(rq);
 	if (job)
 		rknpu_dispatch_take(rq, job);
 	else if (rq->state == RKNPU_CORE_STARTING)
@@ -340,7 +340,7 @@ struct rknpu_job *rknpu_dispatch_take_next(struct rknpu_runqueue *rq)
 static enum rknpu_cause rknpu_dispatch_enqueue(struct rknpu_job *job)
 {
 	struct rknpu_sched *sched = job->client->sched;
-	struct rknpu_runqueue *rq = sched->gone ? NULL : rknpu_runqueue_choose(sched, job, NULL);
+	struct rknpu_runqueue *rq = sched->gone ? NULL : rknpu_place_choose(sched, job, NULL);
 
 	if (rq && !job->cancelled) {
 		if (!rknpu_dispatch_directly(rq, job)) {

@@ -39,7 +39,7 @@ static bool rknpu_end_is_early(struct rknpu_runqueue *rq, struct rknpu_job *job,
 	 * Another core's interrupt could report its end before this core's has
 	 * signalled @job's fence, which may be an earlier one of the same context.
 	 */
-	return rknpu_runqueue_choose(rq->sched, next, rq) == rq;
+	return rknpu_place_choose(rq->sched, next, rq) == rq;
 }
 
 /*
@@ -100,7 +100,7 @@ struct rknpu_job *rknpu_end_kick(struct rknpu_runqueue *rq)
 	rknpu_dispatch(rq);
 	/* As in rknpu_dispatch_run(): the core has its next job now. */
 	rknpu_job_pause(job, rq->state == RKNPU_CORE_RUNNING ? rq->job->start_ns : ktime_get_ns());
-	rknpu_runqueue_job_took(job, job->before_ns);
+	rknpu_place_job_took(job, job->before_ns);
 	rknpu_job_leave(job);
 	if (whole) {
 		rq->ending = true;

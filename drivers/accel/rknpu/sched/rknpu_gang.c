@@ -5,7 +5,7 @@
 
 #include "rknpu_gang.h"
 
-int rknpu_job_form_gang(struct rknpu_job **jobs, unsigned int count)
+int rknpu_gang_form(struct rknpu_job **jobs, unsigned int count)
 {
 	struct rknpu_gang *gang;
 	unsigned int i;

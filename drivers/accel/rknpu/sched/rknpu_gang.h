@@ -8,7 +8,7 @@
 /* For jobs that were not pushed yet and whose core_mask is one core, each
  * another: they start together, or, if one of them ends before, on their own.
  */
-int rknpu_job_form_gang(struct rknpu_job **jobs, unsigned int count);
+int rknpu_gang_form(struct rknpu_job **jobs, unsigned int count);
 /* A job of it is freed. */
 void rknpu_gang_put(struct rknpu_gang *gang);
 

@@ -10,18 +10,18 @@
 #include "rknpu_share.h"
 
 /* What is looked at in order to take over work from another core. */
-#define RKNPU_RUNQUEUE_STEAL_TRIES	8
+#define RKNPU_PLACE_STEAL_TRIES	8
 
 /* What took longer had to be tried again, or a virtual machine stood still. */
-#define RKNPU_RUNQUEUE_LONGEST_WAKE_NS	(10ULL * NSEC_PER_MSEC)
+#define RKNPU_PLACE_LONGEST_WAKE_NS	(10ULL * NSEC_PER_MSEC)
 
-static bool rknpu_runqueue_allows(struct rknpu_runqueue *rq, struct rknpu_job *job)
+static bool rknpu_place_allows(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
 	return !job->core_mask || (job->core_mask & BIT(rq->core->index));
 }
 
 /* Less is better: load first, then the cost of attaching the job's domain, then of power. */
-static unsigned int rknpu_runqueue_cost(struct rknpu_runqueue *rq, struct rknpu_job *job)
+static unsigned int rknpu_place_cost(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
 	unsigned int load = rq->queued + (rq->state != RKNPU_CORE_IDLE);
 	struct rknpu_domain *domain = rknpu_iommu_domain(rq->core->iommu);
@@ -32,44 +32,43 @@ static unsigned int rknpu_runqueue_cost(struct rknpu_runqueue *rq, struct rknpu_
 	return cost + (domain ? 4 : 2);
 }
 
-static void rknpu_runqueue_average(u64 *average, u64 ns)
+static void rknpu_place_average(u64 *average, u64 ns)
 {
 	*average = max(*average ? (3 * *average + ns) / 4 : ns, 1ULL);
 }
 
-void rknpu_runqueue_job_took(struct rknpu_job *job, u64 ns)
+void rknpu_place_job_took(struct rknpu_job *job, u64 ns)
 {
-	rknpu_runqueue_average(&job->client->job_ns, ns);
+	rknpu_place_average(&job->client->job_ns, ns);
 }
 
-void rknpu_runqueue_wakes(struct rknpu_runqueue *rq)
+void rknpu_place_wakes(struct rknpu_runqueue *rq)
 {
 	rq->waking_ns = rq->core->powered ? 0 : ktime_get_ns();
 }
 
-void rknpu_runqueue_woke(struct rknpu_runqueue *rq)
+void rknpu_place_woke(struct rknpu_runqueue *rq)
 {
 	if (rq->waking_ns)
-		rknpu_runqueue_average(&rq->sched->wake_ns,
-				       min(ktime_get_ns() - rq->waking_ns,
-					   RKNPU_RUNQUEUE_LONGEST_WAKE_NS));
+		rknpu_place_average(&rq->sched->wake_ns, min(ktime_get_ns() - rq->waking_ns,
+							     RKNPU_PLACE_LONGEST_WAKE_NS));
 	rq->waking_ns = 0;
 }
 
-static bool rknpu_runqueue_sleeps(const struct rknpu_runqueue *rq)
+static bool rknpu_place_sleeps(const struct rknpu_runqueue *rq)
 {
 	return rq->state == RKNPU_CORE_IDLE && !rq->core->powered;
 }
 
 /* Of what comes before another job, if each job takes as long as its client's did lately. */
-static u64 rknpu_runqueue_wait_ns(const struct rknpu_runqueue *rq)
+static u64 rknpu_place_wait_ns(const struct rknpu_runqueue *rq)
 {
 	return rq->queued_ns + (rq->job ? rq->job->expected_ns : 0);
 }
 
-static bool rknpu_runqueue_may_run(struct rknpu_runqueue *rq, struct rknpu_job *job)
+static bool rknpu_place_may_run(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
-	return rknpu_runqueue_in_service(rq) && rknpu_runqueue_allows(rq, job);
+	return rknpu_runqueue_in_service(rq) && rknpu_place_allows(rq, job);
 }
 
 /*
@@ -78,17 +77,16 @@ static bool rknpu_runqueue_may_run(struct rknpu_runqueue *rq, struct rknpu_job *
  * short jobs leaves the other cores asleep. If the client's jobs are not that
  * short any more, rknpu_deadline_doubt() corrects it.
  */
-static struct rknpu_runqueue *rknpu_runqueue_sooner(struct rknpu_sched *sched,
-						    struct rknpu_job *job)
+static struct rknpu_runqueue *rknpu_place_sooner(struct rknpu_sched *sched, struct rknpu_job *job)
 {
 	struct rknpu_runqueue *rq, *best = NULL;
 	u64 ns, best_ns = sched->wake_ns;
 
 	rknpu_for_each_rq(rq, sched) {
-		if (rq->state != RKNPU_CORE_RUNNING || !rknpu_runqueue_allows(rq, job) ||
+		if (rq->state != RKNPU_CORE_RUNNING || !rknpu_place_allows(rq, job) ||
 		    rknpu_iommu_domain(rq->core->iommu) != &job->vm->domain)
 			continue;
-		ns = rknpu_runqueue_wait_ns(rq);
+		ns = rknpu_place_wait_ns(rq);
 		if (ns < best_ns) {
 			best = rq;
 			best_ns = ns;
@@ -97,43 +95,43 @@ static struct rknpu_runqueue *rknpu_runqueue_sooner(struct rknpu_sched *sched,
 	return best;
 }
 
-struct rknpu_runqueue *rknpu_runqueue_choose(struct rknpu_sched *sched, struct rknpu_job *job,
-					     struct rknpu_runqueue *first)
+struct rknpu_runqueue *rknpu_place_choose(struct rknpu_sched *sched, struct rknpu_job *job,
+					  struct rknpu_runqueue *first)
 {
 	struct rknpu_runqueue *rq, *best = NULL;
 	unsigned int cost, best_cost = UINT_MAX;
 
 	/* None is better than one that costs nothing. */
-	if (first && rknpu_runqueue_may_run(first, job) && !rknpu_runqueue_cost(first, job))
+	if (first && rknpu_place_may_run(first, job) && !rknpu_place_cost(first, job))
 		return first;
 	rknpu_for_each_rq(rq, sched) {
-		if (!rknpu_runqueue_may_run(rq, job))
+		if (!rknpu_place_may_run(rq, job))
 			continue;
-		cost = rknpu_runqueue_cost(rq, job);
+		cost = rknpu_place_cost(rq, job);
 		if (cost < best_cost) {
 			best = rq;
 			best_cost = cost;
 		}
 	}
-	if (best && rknpu_runqueue_sleeps(best))
-		return rknpu_runqueue_sooner(sched, job) ?: best;
+	if (best && rknpu_place_sleeps(best))
+		return rknpu_place_sooner(sched, job) ?: best;
 	return best;
 }
 
-bool rknpu_runqueue_lets_sleep(struct rknpu_runqueue *rq, struct rknpu_job *job)
+bool rknpu_place_lets_sleep(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
 	struct rknpu_runqueue *other;
 
 	rknpu_for_each_rq(other, rq->sched) {
-		if (other != rq && rknpu_runqueue_sleeps(other) &&
-		    rknpu_runqueue_allows(other, job))
+		if (other != rq && rknpu_place_sleeps(other) &&
+		    rknpu_place_allows(other, job))
 			return true;
 	}
 	return false;
 }
 
 /* A core that is about to start its only job would be left with nothing. */
-static unsigned int rknpu_runqueue_spare(struct rknpu_runqueue *rq)
+static unsigned int rknpu_place_spare(struct rknpu_runqueue *rq)
 {
 	if (rq->state == RKNPU_CORE_STARTING && !rq->job)
 		return rq->queued ? rq->queued - 1 : 0;
@@ -141,24 +139,23 @@ static unsigned int rknpu_runqueue_spare(struct rknpu_runqueue *rq)
 }
 
 /* Behind other jobs of its client, which may have to wait for a gang, it gains nothing. */
-static bool rknpu_runqueue_gains(struct rknpu_runqueue *idle, struct rknpu_job *job)
+static bool rknpu_place_gains(struct rknpu_runqueue *idle, struct rknpu_job *job)
 {
-	return rknpu_runqueue_allows(idle, job) &&
+	return rknpu_place_allows(idle, job) &&
 	       list_empty(&rknpu_runqueue_entity(idle, job)->jobs);
 }
 
 /* Among the first few of those that wait longest. */
-static struct rknpu_job *rknpu_runqueue_find(struct rknpu_runqueue *from,
-					     struct list_head *entities,
-					     struct rknpu_runqueue *idle)
+static struct rknpu_job *rknpu_place_find(struct rknpu_runqueue *from, struct list_head *entities,
+					  struct rknpu_runqueue *idle)
 {
-	unsigned int tries = RKNPU_RUNQUEUE_STEAL_TRIES;
+	unsigned int tries = RKNPU_PLACE_STEAL_TRIES;
 	struct rknpu_entity *entity;
 	struct rknpu_job *job;
 
 	list_for_each_entry_reverse(entity, entities, link) {
 		list_for_each_entry(job, &entity->jobs, link) {
-			if (job != from->early && rknpu_runqueue_gains(idle, job))
+			if (job != from->early && rknpu_place_gains(idle, job))
 				return job;
 			if (!--tries)
 				return NULL;
@@ -168,10 +165,10 @@ static struct rknpu_job *rknpu_runqueue_find(struct rknpu_runqueue *from,
 }
 
 /* Of the first few users. */
-static struct rknpu_job *rknpu_runqueue_spare_job(struct rknpu_runqueue *from,
-						  struct rknpu_runqueue *idle)
+static struct rknpu_job *rknpu_place_spare_job(struct rknpu_runqueue *from,
+					       struct rknpu_runqueue *idle)
 {
-	unsigned int tries = RKNPU_RUNQUEUE_STEAL_TRIES;
+	unsigned int tries = RKNPU_PLACE_STEAL_TRIES;
 	struct rknpu_group *group;
 	struct rknpu_job *job;
 	int p;
@@ -179,8 +176,8 @@ static struct rknpu_job *rknpu_runqueue_spare_job(struct rknpu_runqueue *from,
 	for (p = RKNPU_PRIORITY_COUNT - 1; p >= 0; p--) {
 		for (group = rknpu_share_first(from, p); group && tries;
 		     group = rknpu_share_next(group), tries--) {
-			job = rknpu_runqueue_find(from, &group->boosted, idle) ?:
-			      rknpu_runqueue_find(from, &group->entities, idle);
+			job = rknpu_place_find(from, &group->boosted, idle) ?:
+			      rknpu_place_find(from, &group->entities, idle);
 			if (job)
 				return job;
 		}
@@ -188,19 +185,19 @@ static struct rknpu_job *rknpu_runqueue_spare_job(struct rknpu_runqueue *from,
 	return NULL;
 }
 
-struct rknpu_job *rknpu_runqueue_steal(struct rknpu_runqueue *rq)
+struct rknpu_job *rknpu_place_steal(struct rknpu_runqueue *rq)
 {
 	struct rknpu_job *job, *best = NULL;
 	struct rknpu_runqueue *from;
 	unsigned int most = 0;
 
 	rknpu_for_each_rq(from, rq->sched) {
-		if (from == rq || rknpu_runqueue_spare(from) <= most)
+		if (from == rq || rknpu_place_spare(from) <= most)
 			continue;
-		job = rknpu_runqueue_spare_job(from, rq);
+		job = rknpu_place_spare_job(from, rq);
 		if (job) {
 			best = job;
-			most = rknpu_runqueue_spare(from);
+			most = rknpu_place_spare(from);
 		}
 	}
 	if (!best)
@@ -210,7 +207,7 @@ struct rknpu_job *rknpu_runqueue_steal(struct rknpu_runqueue *rq)
 	return best;
 }
 
-bool rknpu_runqueue_evacuate(struct rknpu_runqueue *rq, struct list_head *stranded)
+bool rknpu_place_evacuate(struct rknpu_runqueue *rq, struct list_head *stranded)
 {
 	struct rknpu_runqueue *other;
 	struct rknpu_user *user;
@@ -223,7 +220,7 @@ bool rknpu_runqueue_evacuate(struct rknpu_runqueue *rq, struct list_head *strand
 	if (!rq->queued)
 		return false;
 	job = rknpu_runqueue_first(rq);
-	other = rknpu_runqueue_choose(rq->sched, job, NULL);
+	other = rknpu_place_choose(rq->sched, job, NULL);
 	rknpu_runqueue_remove(job);
 	if (other) {
 		rknpu_runqueue_add(other, job);

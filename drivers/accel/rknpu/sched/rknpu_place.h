@@ -11,22 +11,22 @@
  * What @job should wait in, or NULL if no core that it may run on is in service.
  * Of several that are as good, @first if it is among them.
  */
-struct rknpu_runqueue *rknpu_runqueue_choose(struct rknpu_sched *sched, struct rknpu_job *job,
-					     struct rknpu_runqueue *first);
+struct rknpu_runqueue *rknpu_place_choose(struct rknpu_sched *sched, struct rknpu_job *job,
+					  struct rknpu_runqueue *first);
 /*
  * Moves a job here from the core that has most, as long as there is one that may run here.
  * Returns it, or NULL.
  */
-struct rknpu_job *rknpu_runqueue_steal(struct rknpu_runqueue *rq);
+struct rknpu_job *rknpu_place_steal(struct rknpu_runqueue *rq);
 /* Moves a job of a core that is out of service to another, or to @stranded; false: it has none. */
-bool rknpu_runqueue_evacuate(struct rknpu_runqueue *rq, struct list_head *stranded);
+bool rknpu_place_evacuate(struct rknpu_runqueue *rq, struct list_head *stranded);
 
 /* What is learnt for that: a job ended by itself; a core is brought up for one; and is up. */
-void rknpu_runqueue_job_took(struct rknpu_job *job, u64 ns);
-void rknpu_runqueue_wakes(struct rknpu_runqueue *rq);
-void rknpu_runqueue_woke(struct rknpu_runqueue *rq);
+void rknpu_place_job_took(struct rknpu_job *job, u64 ns);
+void rknpu_place_wakes(struct rknpu_runqueue *rq);
+void rknpu_place_woke(struct rknpu_runqueue *rq);
 
 /* @job waits in @rq: does another core sleep that it may run on? */
-bool rknpu_runqueue_lets_sleep(struct rknpu_runqueue *rq, struct rknpu_job *job);
+bool rknpu_place_lets_sleep(struct rknpu_runqueue *rq, struct rknpu_job *job);
 
 #endif

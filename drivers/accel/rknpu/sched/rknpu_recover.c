@@ -255,7 +255,7 @@ static bool rknpu_recover_evacuate(struct rknpu_runqueue *rq, struct list_head *
 {
 	guard(spinlock_irq)(&rq->sched->hw->lock);
 	/* If the device is being unbound, that takes care of them. */
-	if (rq->state == RKNPU_CORE_DEAD && rknpu_runqueue_evacuate(rq, stranded))
+	if (rq->state == RKNPU_CORE_DEAD && rknpu_place_evacuate(rq, stranded))
 		return true;
 	rknpu_dispatch_all(rq->sched);
 	return false;
@@ -334,7 +334,7 @@ static void rknpu_recover_start_taken(struct rknpu_runqueue *rq)
 		} else if (rq->job->client->user->held) {
 			rknpu_dispatch_start_over(rq);
 		} else {
-			rknpu_runqueue_woke(rq);
+			rknpu_place_woke(rq);
 			rknpu_dispatch_start(rq);
 		}
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Owns run queues: the jobs that wait for a core, in the order of their turns, and the core's state. */
+/* Owns run queues: the jobs that wait for a core, by turns, and the states of cores. */
 #include <linux/ktime.h>
 #include <linux/time64.h>
 
@@ -77,7 +77,7 @@ void rknpu_runqueue_add(struct rknpu_runqueue *rq, struct rknpu_job *job)
 	struct rknpu_entity *entity = rknpu_runqueue_admit(rq, job);
 
 	if (list_empty(&entity->jobs))
-		rknpu_runqueue_join(rq, entity, rknpu_runqueue_boosts(rq, entity, job->client));
+		rknpu_slice_join(rq, entity, rknpu_slice_boosts(rq, entity, job->client));
 	list_add_tail(&job->link, &entity->jobs);
 	rq->queued++;
 	rq->queued_ns += job->expected_ns;
@@ -88,7 +88,7 @@ void rknpu_runqueue_put_back(struct rknpu_runqueue *rq, struct rknpu_job *job)
 	struct rknpu_entity *entity = rknpu_runqueue_admit(rq, job);
 
 	if (list_empty(&entity->jobs))
-		rknpu_runqueue_join(rq, entity, false);
+		rknpu_slice_join(rq, entity, false);
 	list_add(&job->link, &entity->jobs);
 	rq->queued++;
 	rq->queued_ns += job->expected_ns;
@@ -103,7 +103,7 @@ void rknpu_runqueue_remove(struct rknpu_job *job)
 	list_del_init(&job->link);
 	if (list_empty(&entity->jobs)) {
 		list_del_init(&entity->link);
-		if (!rknpu_runqueue_group_waits(entity->group))
+		if (!rknpu_slice_group_waits(entity->group))
 			rknpu_share_leave(rq, entity->group);
 	}
 	rq->queued--;
@@ -147,10 +147,10 @@ void rknpu_runqueue_take(struct rknpu_runqueue *rq, struct rknpu_job *job)
 	rknpu_shared_took(rq, job);
 	rknpu_share_begin_turn(rq, group);
 	if (entity->boosted)
-		rknpu_runqueue_boost_begins(rq, entity);
+		rknpu_slice_boost_begins(rq, entity);
 	else
-		rknpu_runqueue_boost_ends(rq, group);
-	rknpu_runqueue_begin_slice(rq, entity);
+		rknpu_slice_boost_ends(rq, group);
+	rknpu_slice_begins_in_turn(rq, entity);
 	rknpu_runqueue_remove(job);
 	/* So that all who run beside a gang that waits take turns. */
 	if (!in_turn && !list_empty(&entity->jobs))
@@ -171,9 +171,9 @@ void rknpu_runqueue_pass_through(struct rknpu_runqueue *rq, struct rknpu_job *jo
 
 	entity->boosted = false;
 	rknpu_share_begin_turn(rq, entity->group);
-	rknpu_runqueue_boost_ends(rq, entity->group);
+	rknpu_slice_boost_ends(rq, entity->group);
 	rq->passed_over[job->priority] = 0;
-	rknpu_runqueue_slice_begins(rq, entity);
+	rknpu_slice_begins(rq, entity);
 }
 
 static bool rknpu_runqueue_others_wait(struct rknpu_runqueue *rq, struct rknpu_job *job)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Owns run queues: the jobs that wait for a core, in the order of their turns, and the core's state. */
+/* Owns run queues: the jobs that wait for a core, by turns, and the states of cores. */
 #ifndef __RKNPU_RUNQUEUE_H__
 #define __RKNPU_RUNQUEUE_H__
 

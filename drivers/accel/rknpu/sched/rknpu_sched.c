@@ -25,13 +25,13 @@
  * The way in. rknpu_order_jobs() orders jobs by the BOs they list, publishes
  * their fences there, and calls rknpu_sched_push(). A job waits for its
  * dependencies, one callback per fence. When the last one signals, it joins the
- * run queue of the core that has least to do: rknpu_runqueue_choose() and
+ * run queue of the core that has least to do: rknpu_place_choose() and
  * rknpu_runqueue_add(). Each core has a run queue. In it, jobs of one client and
  * priority form an entity, and entities of one user and priority a group. Users are
  * chosen by the core time that they have had, see "shares"; entities of a group take
  * time slices, and those of clients that use little are boosted.
  *
- * The start. rknpu_dispatch() asks rknpu_runqueue_next() for the next job
+ * The start. rknpu_dispatch() asks rknpu_dispatch_next() for the next job
  * of an idle core. If the core is powered and has the job's domain attached,
  * rknpu_dispatch_start() fills struct rknpu_kick and rknpu_pc_start() writes the
  * registers, in whatever context this is. Otherwise the core is STARTING, and

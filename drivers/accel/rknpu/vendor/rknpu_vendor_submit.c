@@ -445,7 +445,7 @@ static int rknpu_vsubmit_make_jobs(struct rknpu_vsubmit *s)
 			break;
 	}
 	if (!ret && s->count > 1)
-		ret = rknpu_job_form_gang(s->jobs, s->count);
+		ret = rknpu_gang_form(s->jobs, s->count);
 	if (ret)
 		rknpu_vsubmit_put_jobs(s);
 	return ret;
