@@ -164,14 +164,17 @@ struct rknpu_result {
 };
 
 /**
- * struct rknpu_dep - a fence that a job waits for
+ * struct rknpu_dep - a fence that a job waits for; does not change once the job is pushed
  */
 struct rknpu_dep {
 	/** @link: in rknpu_job::deps */
 	struct list_head link;
-	/** @waiter: in rknpu_job::dependents or rknpu_sched::met, if @fence is a job's */
+	/**
+	 * @waiter: in rknpu_job::dependents or rknpu_sched::met, if @fence is a job's; under
+	 * rknpu_hw::lock
+	 */
 	struct list_head waiter;
-	/** @cb: installed by rknpu_sched_push(), if it is not */
+	/** @cb: installed by rknpu_sched_push(), if it is not; under the lock of @fence */
 	struct dma_fence_cb cb;
 	/** @fence: holds a reference */
 	struct dma_fence *fence;
@@ -184,9 +187,14 @@ struct rknpu_dep {
 
 /**
  * struct rknpu_job - tasks that run in order on one core; @bos and @tasks lie behind it
+ *
+ * Until rknpu_sched_push() all of it is its creator's, without a lock. What comes before
+ * @deps_pending does not change any more then; each field from there on says its lock.
  */
 struct rknpu_job {
-	/** @ref: the creator has one until rknpu_sched_push(), the scheduler from then on */
+	/**
+	 * @ref: atomic; the creator has one until rknpu_sched_push(), the scheduler from then on
+	 */
 	struct kref ref;
 	/** @client: holds a reference */
 	struct rknpu_client *client;
@@ -240,7 +248,7 @@ struct rknpu_job {
 	struct rknpu_dep few_deps[RKNPU_JOB_FEW_DEPS];
 	/** @dep_count: number of @deps */
 	u32 dep_count;
-	/** @deps_pending: dependencies not yet signalled, plus 1 while pushing */
+	/** @deps_pending: atomic; dependencies not yet signalled, plus 1 while pushing */
 	atomic_t deps_pending;
 	/**
 	 * @jobs_pending: those of them that are jobs' of this device, plus 1 while pushing;
@@ -254,7 +262,7 @@ struct rknpu_job {
 	 */
 	struct list_head dependents;
 
-	/** @state: see enum rknpu_job_state */
+	/** @state: see enum rknpu_job_state; under rknpu_hw::lock, as all up to @result */
 	enum rknpu_job_state state;
 	/** @cancelled: its client is closed: start nothing more of it */
 	bool cancelled;
@@ -262,7 +270,10 @@ struct rknpu_job {
 	struct rknpu_runqueue *rq;
 	/** @entity: in which of them it is, or was before it came ON_CORE */
 	struct rknpu_entity *entity;
-	/** @link: in rknpu_entity::jobs, rknpu_sched::ready, or a list of jobs being ended */
+	/**
+	 * @link: in rknpu_entity::jobs, rknpu_sched::ready, or a list of jobs being ended;
+	 * once ENDING, without the lock by who ends it
+	 */
 	struct list_head link;
 	/** @client_link: in rknpu_client::jobs or rknpu_client::visit from push until ENDING */
 	struct list_head client_link;
@@ -278,12 +289,16 @@ struct rknpu_job {
 	u64 failed_start_ns;
 	/** @failed_ns: when that was found out */
 	u64 failed_ns;
-	/** @result: valid once the fence has signalled */
+	/**
+	 * @result: under rknpu_hw::lock until ENDING, then without it by who ends the job;
+	 * others read the copy in the fence, once that has signalled
+	 */
 	struct rknpu_result result;
 };
 
 /**
- * struct rknpu_entity - one client's jobs of one priority on one core, in order of readiness
+ * struct rknpu_entity - one client's jobs of one priority on one core, in order of readiness;
+ * all of it under rknpu_hw::lock, but that @group does not change
  */
 struct rknpu_entity {
 	/** @jobs: jobs */
@@ -297,7 +312,8 @@ struct rknpu_entity {
 };
 
 /**
- * struct rknpu_group - one user's entities of one priority on one core
+ * struct rknpu_group - one user's entities of one priority on one core; all of it
+ * under rknpu_hw::lock, but that @share does not change
  */
 struct rknpu_group {
 	/**
@@ -337,7 +353,8 @@ struct rknpu_group {
 };
 
 /**
- * struct rknpu_share - what one user has of one core; see rknpu_share.c
+ * struct rknpu_share - what one user has of one core; see rknpu_share.c. All of it under
+ * rknpu_hw::lock
  */
 struct rknpu_share {
 	/** @vtime_ns: virtual time */
@@ -351,7 +368,8 @@ struct rknpu_share {
 };
 
 /**
- * struct rknpu_past - a job that has left its core, for dumps of what comes after it
+ * struct rknpu_past - a job that has left its core, for dumps of what comes after it; under
+ * rknpu_hw::lock
  */
 struct rknpu_past {
 	/** @seqno: its number */
@@ -372,11 +390,14 @@ struct rknpu_past {
  * struct rknpu_backlog - jobs that exist
  */
 struct rknpu_backlog {
-	/** @counts: jobs, their tasks, and the BOs they name, in one: see rknpu_backlog.c */
+	/**
+	 * @counts: atomic; jobs, their tasks, and the BOs they name, in one: see
+	 * rknpu_backlog.c
+	 */
 	atomic64_t counts;
-	/** @files: how many files' there may be */
+	/** @files: how many files' there may be; does not change */
 	u32 files;
-	/** @room: who waits until there may be more */
+	/** @room: who waits until there may be more; has its own lock */
 	wait_queue_head_t room;
 };
 
@@ -398,15 +419,15 @@ struct rknpu_debt {
 struct rknpu_user {
 	/** @clients: how many it has; under rknpu_sched::users_lock */
 	unsigned int clients;
-	/** @sched: device */
+	/** @sched: device; does not change */
 	struct rknpu_sched *sched;
-	/** @uid: in the first user namespace; its index in rknpu_sched::users */
+	/** @uid: in the first user namespace; its index in rknpu_sched::users; does not change */
 	unsigned long uid;
-	/** @quota: memory of all its clients */
+	/** @quota: memory of all its clients; atomic */
 	struct rknpu_quota quota;
-	/** @backlog: jobs of all its clients */
+	/** @backlog: jobs of all its clients; atomic */
 	struct rknpu_backlog backlog;
-	/** @shares: by core; under rknpu_hw::lock, as the next ones */
+	/** @shares: by core; under rknpu_hw::lock, as all that follows */
 	struct rknpu_share shares[RKNPU_MAX_CORES];
 	/** @debt: of all its clients */
 	struct rknpu_debt debt;
@@ -424,9 +445,12 @@ struct rknpu_user {
 
 /**
  * struct rknpu_client - what core time is shared between: an open file
+ *
+ * What comes before @link does not change. From there on all is under rknpu_hw::lock, but
+ * for what says otherwise.
  */
 struct rknpu_client {
-	/** @account: the file, every job and every BO that it made hold a reference */
+	/** @account: atomic; the file, every job and every BO that it made hold a reference */
 	struct rknpu_account account;
 	/** @id: no other client ever has it */
 	u64 id;
@@ -450,7 +474,7 @@ struct rknpu_client {
 	u64 round;
 	/** @entities: by core and priority */
 	struct rknpu_entity entities[RKNPU_MAX_CORES][RKNPU_PRIORITY_COUNT];
-	/** @busy_ns: core time used; under rknpu_hw::lock, as are the next ones */
+	/** @busy_ns: core time used */
 	u64 busy_ns;
 	/** @core_ns: the same by core */
 	u64 core_ns[RKNPU_MAX_CORES];
@@ -474,17 +498,17 @@ struct rknpu_client {
 		/** @credit.ns: how much less than half a core it has used */
 		s64 ns;
 	} credit;
-	/** @backlog: its jobs */
+	/** @backlog: its jobs; atomic */
 	struct rknpu_backlog backlog;
-	/** @refused: jobs that were too many */
+	/** @refused: atomic; jobs that were too many */
 	atomic_t refused;
-	/** @debt: as its user's; under rknpu_hw::lock, as the next ones */
+	/** @debt: as its user's */
 	struct rknpu_debt debt;
 	/** @failures: jobs that failed by its own fault */
 	unsigned int failures;
 	/** @failure_ns: core time that this took from others */
 	u64 failure_ns;
-	/** @banned: for good */
+	/** @banned: for good; read without the lock, too */
 	bool banned;
 	/** @ban_job: holds a reference until rknpu_sched::ban_work has ended its jobs */
 	struct rknpu_job *ban_job;
@@ -503,9 +527,9 @@ struct rknpu_client {
  * jobs start on their own, so that no core is idle for long.
  */
 struct rknpu_gang {
-	/** @ref: each job holds one */
+	/** @ref: atomic; each job holds one */
 	struct kref ref;
-	/** @open: not started yet; under rknpu_hw::lock, as all that follows */
+	/** @open: not started yet; under rknpu_hw::lock, as all that follows, once pushed */
 	bool open;
 	/** @jobs: by core; not references: a job that ends leaves */
 	struct rknpu_job *jobs[RKNPU_MAX_CORES];
@@ -516,7 +540,8 @@ struct rknpu_gang {
 };
 
 /**
- * struct rknpu_load - busy time of one core; seconds are those of ktime_get_ns()
+ * struct rknpu_load - busy time of one core; seconds are those of ktime_get_ns(); under
+ * rknpu_hw::lock
  */
 struct rknpu_load {
 	/** @second: the latest one with a job in it */
@@ -530,18 +555,23 @@ struct rknpu_load {
 };
 
 /**
- * struct rknpu_runqueue - what a core runs, and what waits for it; under rknpu_hw::lock
+ * struct rknpu_runqueue - what a core runs, and what waits for it
+ *
+ * Under rknpu_hw::lock, but for what says otherwise.
  */
 struct rknpu_runqueue {
-	/** @core: core */
+	/** @core: core; does not change */
 	struct rknpu_core *core;
-	/** @sched: scheduler */
+	/** @sched: scheduler; does not change */
 	struct rknpu_sched *sched;
 	/** @state: see enum rknpu_core_state */
 	enum rknpu_core_state state;
 	/** @frozen: system sleep: starts nothing new, see rknpu_sched::sleeping */
 	bool frozen;
-	/** @pm_held: a runtime PM reference is held for the busy period */
+	/**
+	 * @pm_held: a runtime PM reference is held for the busy period; while STARTING or
+	 * RECOVERING only @work changes it, which reads it without the lock
+	 */
 	bool pm_held;
 	/**
 	 * @early: queued before the fence that it waited for signalled, and perhaps no
@@ -555,7 +585,10 @@ struct rknpu_runqueue {
 	bool ending;
 	/** @irq_pending: the last task's interrupt may still be */
 	bool irq_pending;
-	/** @job: running or starting; holds the scheduler's reference */
+	/**
+	 * @job: running or starting; holds the scheduler's reference. Whether there is one is
+	 * asked without the lock, too
+	 */
 	struct rknpu_job *job;
 	/** @watch: how long the running kick may take */
 	struct {
@@ -610,15 +643,15 @@ struct rknpu_runqueue {
 		bool write;
 	} fault;
 
-	/** @wq: ordered, for both works, so that they exclude each other */
+	/** @wq: ordered, for both works, so that they exclude each other; changes while ABSENT */
 	struct workqueue_struct *wq;
 	/** @work: STARTING and RECOVERING */
 	struct work_struct work;
-	/** @signalling: of dma_fence_begin_signalling() in @work, not under rknpu_hw::lock */
+	/** @signalling: of dma_fence_begin_signalling(); @work's alone, without the lock */
 	bool signalling;
 	/** @watchdog: runs at @watch.deadline while there are jobs */
 	struct delayed_work watchdog;
-	/** @idle_wait: woken when @job becomes NULL */
+	/** @idle_wait: woken when @job becomes NULL; has its own lock */
 	wait_queue_head_t idle_wait;
 	/** @load: busy time */
 	struct rknpu_load load;
@@ -629,18 +662,20 @@ struct rknpu_runqueue {
 };
 
 /**
- * struct rknpu_sched - the scheduler of one device; under rknpu_hw::lock
+ * struct rknpu_sched - the scheduler of one device
+ *
+ * Under rknpu_hw::lock, but for what says otherwise.
  */
 struct rknpu_sched {
-	/** @hw: hardware */
+	/** @hw: hardware; does not change */
 	struct rknpu_hw *hw;
-	/** @mem: memory, for accounts of clients */
+	/** @mem: memory, for accounts of clients; does not change */
 	struct rknpu_mem *mem;
 	/** @rqs: by core */
 	struct rknpu_runqueue rqs[RKNPU_MAX_CORES];
 	/** @clients: all open ones and those with unfinished jobs */
 	struct list_head clients;
-	/** @users: by uid, those with clients, and those in debt */
+	/** @users: by uid, those with clients, and those in debt; under @users_lock */
 	struct xarray users;
 	/** @users_lock: protects @users; taken when files are opened and clients freed */
 	struct mutex users_lock;
@@ -665,7 +700,10 @@ struct rknpu_sched {
 		struct rknpu_vm *vm;
 		/** @shared.start_ns: since when */
 		u64 start_ns;
-		/** @shared.lost: out of service: a core that cannot be reset is behind it */
+		/**
+		 * @shared.lost: out of service: a core that cannot be reset is behind it; read
+		 * without the lock, too
+		 */
 		bool lost;
 		/** @shared.closing: all cores are parked, and one of them powers the NPU off */
 		bool closing;
@@ -676,11 +714,14 @@ struct rknpu_sched {
 	struct list_head ready;
 	/** @ending: jobs that end without having run, with their cause; for @work */
 	struct list_head ending;
-	/** @wq: for @work, @hold_work and @ban_work; jobs end by it: it does not wait for memory */
+	/**
+	 * @wq: for @work, @hold_work and @ban_work; jobs end by it: it does not wait for memory.
+	 * Does not change
+	 */
 	struct workqueue_struct *wq;
 	/** @work: what is too much for an interrupt, or where fence locks may be held */
 	struct work_struct work;
-	/** @core_lost: a core is out of service for good; may sleep */
+	/** @core_lost: a core is out of service for good; may sleep. Does not change */
 	void (*core_lost)(struct rknpu_sched *sched);
 	/** @losing: calls that, outside of all that fences wait for */
 	struct work_struct losing;
@@ -690,7 +731,7 @@ struct rknpu_sched {
 	bool gone;
 	/** @rounds: calls of rknpu_sched_take_all() */
 	u64 rounds;
-	/** @dumps: of failures */
+	/** @dumps: of failures; see there */
 	struct rknpu_dumps dumps;
 };
 
