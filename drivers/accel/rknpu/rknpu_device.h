@@ -7,7 +7,7 @@
 
 #include "hw/rknpu_hw.h"
 #include "mem/rknpu_bo.h"
-#include "sched/rknpu_types.h"
+#include "sched/rknpu_sched_types.h"
 
 struct rknpu_vendor;
 

@@ -15,8 +15,8 @@
 
 #include "mem/rknpu_bo.h"
 #include "mem/rknpu_vm.h"
+#include "sched/rknpu_client_types.h"
 #include "sched/rknpu_irq.h"
-#include "sched/rknpu_types.h"
 #include "rknpu_device.h"
 #include "rknpu_rocket.h"
 

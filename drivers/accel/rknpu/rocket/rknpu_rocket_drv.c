@@ -15,6 +15,8 @@
 #include "mem/rknpu_bo.h"
 #include "mem/rknpu_vm.h"
 #include "sched/rknpu_backlog.h"
+#include "sched/rknpu_client.h"
+#include "sched/rknpu_client_types.h"
 #include "sched/rknpu_debt.h"
 #include "sched/rknpu_limits.h"
 #include "sched/rknpu_sched.h"

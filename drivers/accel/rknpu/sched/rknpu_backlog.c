@@ -7,6 +7,8 @@
 
 #include "mem/rknpu_vm.h"
 #include "rknpu_backlog.h"
+#include "rknpu_client_types.h"
+#include "rknpu_sched_types.h"
 
 /* In rknpu_backlog::counts, as wide as what eight files may have. */
 #define RKNPU_BACKLOG_JOBS	GENMASK_ULL(16, 0)

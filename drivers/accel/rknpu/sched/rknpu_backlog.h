@@ -5,7 +5,10 @@
 
 #include <linux/poll.h>
 
-#include "rknpu_types.h"
+#include <linux/types.h>
+
+struct rknpu_backlog;
+struct rknpu_client;
 
 /* @files: as many files' jobs may there be. */
 void rknpu_backlog_init(struct rknpu_backlog *backlog, u32 files);

@@ -19,7 +19,9 @@
 #include "hw/rknpu_rate.h"
 #include "rknpu_backlog.h"
 #include "rknpu_client.h"
+#include "rknpu_client_types.h"
 #include "rknpu_params.h"
+#include "rknpu_sched_types.h"
 #include "rknpu_share.h"
 #include "rknpu_user.h"
 

@@ -3,9 +3,13 @@
 #ifndef __RKNPU_CLIENT_H__
 #define __RKNPU_CLIENT_H__
 
-#include "rknpu_types.h"
+#include <linux/types.h>
 
 struct drm_printer;
+struct rknpu_client;
+struct rknpu_job;
+struct rknpu_load;
+struct rknpu_sched;
 
 /*
  * ERR_PTR on failure; -EPERM: there is no IOMMU, and nobody has allowed that. To be

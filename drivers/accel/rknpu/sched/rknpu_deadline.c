@@ -8,6 +8,7 @@
 #include "rknpu_limits.h"
 #include "rknpu_params.h"
 #include "rknpu_place.h"
+#include "rknpu_runqueue_types.h"
 
 /*
  * How long cores that are ready wait for the rest of a gang, which ends what it had

@@ -3,7 +3,10 @@
 #ifndef __RKNPU_DEADLINE_H__
 #define __RKNPU_DEADLINE_H__
 
-#include "rknpu_types.h"
+#include <linux/types.h>
+
+struct rknpu_job;
+struct rknpu_runqueue;
 
 /* All of these under rknpu_hw::lock. */
 

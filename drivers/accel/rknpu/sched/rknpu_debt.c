@@ -8,8 +8,10 @@
 
 #include <drm/drm_print.h>
 
+#include "rknpu_client_types.h"
 #include "rknpu_debt.h"
 #include "rknpu_params.h"
+#include "rknpu_sched_types.h"
 #include "rknpu_share.h"
 
 /**

@@ -3,9 +3,12 @@
 #ifndef __RKNPU_DEBT_H__
 #define __RKNPU_DEBT_H__
 
-#include "rknpu_types.h"
+#include <linux/types.h>
 
 struct drm_printer;
+struct rknpu_client;
+struct rknpu_debt;
+struct rknpu_user;
 
 /* -EPIPE: the client may not submit now, see rknpu_debt_banned_ns(). */
 int rknpu_debt_check(struct rknpu_client *client);

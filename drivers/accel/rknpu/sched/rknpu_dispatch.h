@@ -3,7 +3,11 @@
 #ifndef __RKNPU_DISPATCH_H__
 #define __RKNPU_DISPATCH_H__
 
-#include "rknpu_types.h"
+#include <linux/types.h>
+
+struct rknpu_job;
+struct rknpu_runqueue;
+struct rknpu_sched;
 
 /* An idle core takes its interrupt down and may power down. Without rknpu_hw::lock, and with it. */
 void rknpu_dispatch_rest(struct rknpu_runqueue *rq);

@@ -7,6 +7,7 @@
 
 #include "hw/rknpu_core.h"
 #include "hw/rknpu_pc.h"
+#include "rknpu_client_types.h"
 #include "rknpu_deadline.h"
 #include "rknpu_dispatch.h"
 #include "rknpu_end.h"
@@ -14,6 +15,7 @@
 #include "rknpu_place.h"
 #include "rknpu_runqueue.h"
 #include "rknpu_sched_trace.h"
+#include "rknpu_sched_types.h"
 #include "rknpu_share.h"
 
 static struct rknpu_job *rknpu_end_successor(struct rknpu_job *job)

@@ -3,7 +3,10 @@
 #ifndef __RKNPU_END_H__
 #define __RKNPU_END_H__
 
-#include "rknpu_types.h"
+#include "rknpu_job_types.h"
+
+struct rknpu_runqueue;
+struct work_struct;
 
 /* Without rknpu_hw::lock: */
 

@@ -8,8 +8,10 @@
 #include "hw/rknpu_iommu.h"
 #include "hw/rknpu_pc.h"
 #include "hw/rknpu_regs.h"
+#include "rknpu_client_types.h"
 #include "rknpu_failure.h"
 #include "rknpu_job.h"
+#include "rknpu_sched_types.h"
 #include "rknpu_sched_trace.h"
 
 /* The end of a program, among whose last commands are those that name the next one. */

@@ -3,7 +3,10 @@
 #ifndef __RKNPU_FAILURE_H__
 #define __RKNPU_FAILURE_H__
 
-#include "rknpu_types.h"
+#include "rknpu_job_types.h"
+
+struct rknpu_dump;
+struct rknpu_runqueue;
 
 /*
  * For the core's work, without rknpu_hw::lock; nothing waits for memory. Fills

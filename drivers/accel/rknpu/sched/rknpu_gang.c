@@ -3,7 +3,9 @@
 #include <linux/bitops.h>
 #include <linux/slab.h>
 
+#include "rknpu_client_types.h"
 #include "rknpu_gang.h"
+#include "rknpu_sched_types.h"
 
 int rknpu_gang_form(struct rknpu_job **jobs, unsigned int count)
 {

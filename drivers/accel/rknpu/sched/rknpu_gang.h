@@ -3,7 +3,35 @@
 #ifndef __RKNPU_GANG_H__
 #define __RKNPU_GANG_H__
 
-#include "rknpu_types.h"
+#include <linux/kref.h>
+
+#include "hw/rknpu_soc.h"
+#include "rknpu_job_types.h"
+
+struct rknpu_runqueue;
+
+/**
+ * struct rknpu_gang - jobs for several cores that start together
+ *
+ * One gang at a time gathers (rknpu_sched::gang), so that two gangs cannot each hold
+ * a core that the other one wants. It begins when its turn comes on one of its
+ * cores. Until the jobs end that the others run at that time, all its cores go on
+ * with other clients' jobs; then each takes the gang's job next. Cores that have
+ * theirs are STARTING until the last one does, or for RKNPU_DEADLINE_GANG_MS: then the
+ * jobs start on their own, so that no core is idle for long.
+ */
+struct rknpu_gang {
+	/** @ref: atomic; each job holds one */
+	struct kref ref;
+	/** @open: not started yet; under rknpu_hw::lock, as all that follows, once pushed */
+	bool open;
+	/** @jobs: by core; not references: a job that ends leaves */
+	struct rknpu_job *jobs[RKNPU_MAX_CORES];
+	/** @before: cores whose jobs, which began before it gathered, have to end first */
+	u32 before;
+	/** @waiting: cores that have their job ready to start */
+	u32 waiting;
+};
 
 /* For jobs that were not pushed yet and whose core_mask is one core, each
  * another: they start together, or, if one of them ends before, on their own.

@@ -15,6 +15,7 @@
 #include "rknpu_params.h"
 #include "rknpu_penalty.h"
 #include "rknpu_runqueue.h"
+#include "rknpu_sched_types.h"
 
 /* Lock held. Returns a job that is over by that, see rknpu_end_kick(). */
 static struct rknpu_job *rknpu_irq_handle_status(struct rknpu_runqueue *rq, u32 status)

@@ -3,7 +3,11 @@
 #ifndef __RKNPU_IRQ_H__
 #define __RKNPU_IRQ_H__
 
-#include "rknpu_types.h"
+#include <linux/irqreturn.h>
+#include <linux/types.h>
+
+struct rknpu_core;
+struct rknpu_sched;
 
 /* struct rknpu_hw_ops */
 irqreturn_t rknpu_irq_handler(int irq, void *data);

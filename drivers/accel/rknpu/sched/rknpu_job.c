@@ -14,9 +14,11 @@
 
 #include "rknpu_backlog.h"
 #include "rknpu_client.h"
+#include "rknpu_client_types.h"
 #include "rknpu_debt.h"
 #include "rknpu_gang.h"
 #include "rknpu_job.h"
+#include "rknpu_sched_types.h"
 
 #define CREATE_TRACE_POINTS
 #include "rknpu_sched_trace.h"
@@ -52,7 +54,7 @@ const char *rknpu_cause_name(enum rknpu_cause cause)
 	return rknpu_causes[cause].name;
 }
 
-/* By state: those that may follow; see "states of a job" in rknpu_types.h. */
+/* By state: those that may follow; see "states of a job" in rknpu_job_types.h. */
 static const u8 rknpu_job_next_states[RKNPU_JOB_STATE_COUNT] = {
 	[RKNPU_JOB_NEW] = BIT(RKNPU_JOB_WAITING),
 	[RKNPU_JOB_WAITING] = BIT(RKNPU_JOB_QUEUED) | BIT(RKNPU_JOB_ENDING),

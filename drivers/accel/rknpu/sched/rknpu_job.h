@@ -4,7 +4,9 @@
 #define __RKNPU_JOB_H__
 
 #include "hw/rknpu_regs.h"
-#include "rknpu_types.h"
+#include "rknpu_job_types.h"
+
+struct dma_resv;
 
 /* What a job's fence reports for it: 0 or a negative errno. */
 int rknpu_cause_error(enum rknpu_cause cause);

@@ -18,6 +18,7 @@
 #include "rknpu_recover.h"
 #include "rknpu_runqueue.h"
 #include "rknpu_sched.h"
+#include "rknpu_sched_types.h"
 #include "rknpu_user.h"
 #include "rknpu_watchdog.h"
 

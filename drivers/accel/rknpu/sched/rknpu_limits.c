@@ -8,8 +8,10 @@
 
 #include <drm/drm_print.h>
 
+#include "rknpu_client_types.h"
 #include "rknpu_limits.h"
 #include "rknpu_params.h"
+#include "rknpu_sched_types.h"
 
 /* Of a task, whatever the administrator says. */
 #define RKNPU_LIMITS_SHORTEST_NS	(1ULL * NSEC_PER_MSEC)

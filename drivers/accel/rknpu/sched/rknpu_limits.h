@@ -3,7 +3,10 @@
 #ifndef __RKNPU_LIMITS_H__
 #define __RKNPU_LIMITS_H__
 
-#include "rknpu_types.h"
+#include <linux/types.h>
+
+struct rknpu_job;
+struct rknpu_runqueue;
 
 /* For an interrupt that is due, once a task is late. */
 #define RKNPU_LIMITS_LATE_MS	30

@@ -12,6 +12,9 @@
 
 #include <drm/drm_gem.h>
 
+#include "mem/rknpu_bo.h"
+#include "rknpu_job.h"
+#include "rknpu_job_types.h"
 #include "rknpu_limits.h"
 #include "rknpu_order.h"
 #include "rknpu_sched.h"

@@ -10,12 +10,15 @@
 
 #include <drm/drm_device.h>
 
+#include "rknpu_client_types.h"
 #include "rknpu_debt.h"
 #include "rknpu_dispatch.h"
+#include "rknpu_gang.h"
 #include "rknpu_job.h"
 #include "rknpu_penalty.h"
 #include "rknpu_runqueue.h"
 #include "rknpu_sched.h"
+#include "rknpu_sched_types.h"
 #include "rknpu_share.h"
 
 /**

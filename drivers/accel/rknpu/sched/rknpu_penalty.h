@@ -3,7 +3,11 @@
 #ifndef __RKNPU_PENALTY_H__
 #define __RKNPU_PENALTY_H__
 
-#include "rknpu_types.h"
+#include <linux/types.h>
+
+struct rknpu_job;
+struct rknpu_runqueue;
+struct rknpu_sched;
 
 void rknpu_penalty_init(struct rknpu_sched *sched);
 /* No client is left. */

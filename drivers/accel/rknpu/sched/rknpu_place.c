@@ -4,9 +4,11 @@
 #include <linux/minmax.h>
 #include <linux/time64.h>
 
+#include "rknpu_client_types.h"
 #include "rknpu_job.h"
 #include "rknpu_place.h"
 #include "rknpu_runqueue.h"
+#include "rknpu_sched_types.h"
 #include "rknpu_share.h"
 
 /* What is looked at in order to take over work from another core. */

@@ -3,7 +3,12 @@
 #ifndef __RKNPU_PLACE_H__
 #define __RKNPU_PLACE_H__
 
-#include "rknpu_types.h"
+#include <linux/types.h>
+
+struct list_head;
+struct rknpu_job;
+struct rknpu_runqueue;
+struct rknpu_sched;
 
 /* All of these under rknpu_hw::lock. */
 

@@ -10,6 +10,7 @@
 #include "hw/rknpu_iommu.h"
 #include "hw/rknpu_pc.h"
 #include "hw/rknpu_scrub.h"
+#include "rknpu_client_types.h"
 #include "rknpu_debt.h"
 #include "rknpu_dispatch.h"
 #include "rknpu_end.h"
@@ -20,6 +21,7 @@
 #include "rknpu_place.h"
 #include "rknpu_recover.h"
 #include "rknpu_runqueue.h"
+#include "rknpu_sched_types.h"
 
 /*
  * Ends in a row whose interrupts were lost, until a core is polled: of a line that

@@ -3,9 +3,11 @@
 #include <linux/ktime.h>
 #include <linux/time64.h>
 
+#include "rknpu_client_types.h"
 #include "rknpu_job.h"
 #include "rknpu_runqueue.h"
 #include "rknpu_sched_trace.h"
+#include "rknpu_sched_types.h"
 #include "rknpu_share.h"
 #include "rknpu_shared.h"
 #include "rknpu_slice.h"
@@ -16,7 +18,7 @@
 /* What a job takes of whose client none has ended: too long to wait for while a core sleeps. */
 #define RKNPU_RUNQUEUE_UNKNOWN_NS	NSEC_PER_SEC
 
-/* By state: those that may follow; see "states of a core" in rknpu_types.h. */
+/* By state: those that may follow; see "states of a core" in rknpu_runqueue_types.h. */
 static const u8 rknpu_core_next_states[RKNPU_CORE_STATE_COUNT] = {
 	[RKNPU_CORE_ABSENT] = BIT(RKNPU_CORE_ABSENT) | BIT(RKNPU_CORE_IDLE),
 	[RKNPU_CORE_IDLE] = BIT(RKNPU_CORE_ABSENT) | BIT(RKNPU_CORE_STARTING) |

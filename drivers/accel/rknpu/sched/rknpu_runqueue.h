@@ -3,7 +3,8 @@
 #ifndef __RKNPU_RUNQUEUE_H__
 #define __RKNPU_RUNQUEUE_H__
 
-#include "rknpu_types.h"
+#include "rknpu_client_types.h"
+#include "rknpu_runqueue_types.h"
 
 void rknpu_runqueue_init(struct rknpu_runqueue *rq, struct rknpu_sched *sched,
 			 struct rknpu_core *core);

@@ -8,11 +8,15 @@
 #include <linux/sched.h>
 
 #include "mem/rknpu_vm.h"
+#include "rknpu_client.h"
+#include "rknpu_client_types.h"
 #include "rknpu_deadline.h"
 #include "rknpu_dispatch.h"
 #include "rknpu_end.h"
+#include "rknpu_job.h"
 #include "rknpu_runqueue.h"
 #include "rknpu_sched.h"
+#include "rknpu_sched_types.h"
 #include "rknpu_sched_trace.h"
 
 /**

@@ -3,9 +3,14 @@
 #ifndef __RKNPU_SCHED_H__
 #define __RKNPU_SCHED_H__
 
-#include "rknpu_client.h"
-#include "rknpu_job.h"
-#include "rknpu_types.h"
+#include <linux/types.h>
+
+struct list_head;
+struct rknpu_client;
+struct rknpu_core;
+struct rknpu_hw;
+struct rknpu_job;
+struct rknpu_sched;
 
 /* Bit per core that can be given jobs. */
 u32 rknpu_sched_cores_alive(struct rknpu_sched *sched);

@@ -8,7 +8,8 @@
 
 #include <linux/tracepoint.h>
 
-#include "rknpu_types.h"
+#include "rknpu_client_types.h"
+#include "rknpu_job_types.h"
 
 /* Symbols for tools that read the binary format: they cannot call rknpu_cause_name(). */
 #define RKNPU_TRACE_CAUSES						\

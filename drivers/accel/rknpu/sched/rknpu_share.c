@@ -5,6 +5,8 @@
 #include <linux/minmax.h>
 #include <linux/timerqueue.h>
 
+#include "rknpu_client_types.h"
+#include "rknpu_sched_types.h"
 #include "rknpu_share.h"
 
 /**

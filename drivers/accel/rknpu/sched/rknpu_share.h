@@ -9,7 +9,10 @@
 #include <linux/timerqueue.h>
 
 #include "rknpu_params.h"
-#include "rknpu_types.h"
+#include "rknpu_runqueue_types.h"
+#include "rknpu_share_types.h"
+
+struct rknpu_user;
 
 /* Of a user that has been allocated with zeros. */
 void rknpu_share_init(struct rknpu_user *user);

@@ -2,6 +2,7 @@
 /* Owns who may use an IOMMU that all cores share. */
 #include <linux/ktime.h>
 
+#include "rknpu_sched_types.h"
 #include "rknpu_share.h"
 #include "rknpu_shared.h"
 

@@ -3,7 +3,11 @@
 #ifndef __RKNPU_SHARED_H__
 #define __RKNPU_SHARED_H__
 
-#include "rknpu_types.h"
+#include <linux/types.h>
+
+struct rknpu_job;
+struct rknpu_runqueue;
+struct rknpu_vm;
 
 /*
  * In the vendor's DT shape one IOMMU serves all cores; so they run jobs of one VM at a

@@ -3,6 +3,8 @@
 #include <linux/ktime.h>
 #include <linux/minmax.h>
 
+#include "rknpu_client_types.h"
+#include "rknpu_runqueue_types.h"
 #include "rknpu_share.h"
 #include "rknpu_slice.h"
 

@@ -3,7 +3,10 @@
 #ifndef __RKNPU_SLICE_H__
 #define __RKNPU_SLICE_H__
 
-#include "rknpu_types.h"
+#include "rknpu_share_types.h"
+
+struct rknpu_client;
+struct rknpu_runqueue;
 
 /* All of these under rknpu_hw::lock. */
 

@@ -10,7 +10,9 @@
 #include <drm/drm_managed.h>
 
 #include "rknpu_backlog.h"
+#include "rknpu_client_types.h"
 #include "rknpu_debt.h"
+#include "rknpu_sched_types.h"
 #include "rknpu_share.h"
 #include "rknpu_user.h"
 

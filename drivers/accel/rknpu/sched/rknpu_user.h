@@ -3,7 +3,10 @@
 #ifndef __RKNPU_USER_H__
 #define __RKNPU_USER_H__
 
-#include "rknpu_types.h"
+#include <linux/types.h>
+
+struct rknpu_sched;
+struct rknpu_user;
 
 int rknpu_users_init(struct rknpu_sched *sched);
 /* The device is gone: tells who waits for room. */

@@ -8,12 +8,14 @@
 
 #include "hw/rknpu_core.h"
 #include "hw/rknpu_pc.h"
+#include "rknpu_client_types.h"
 #include "rknpu_deadline.h"
 #include "rknpu_debt.h"
 #include "rknpu_dispatch.h"
 #include "rknpu_gang.h"
 #include "rknpu_limits.h"
 #include "rknpu_runqueue.h"
+#include "rknpu_sched_types.h"
 #include "rknpu_watchdog.h"
 
 /* The deadline is each task's: did one of the chain end since it was set? */

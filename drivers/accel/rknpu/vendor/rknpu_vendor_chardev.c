@@ -19,6 +19,7 @@
 #include "rknpu_params.h"
 #include "sched/rknpu_backlog.h"
 #include "sched/rknpu_client.h"
+#include "sched/rknpu_client_types.h"
 #include "sched/rknpu_debt.h"
 #include "rknpu_vendor.h"
 #include "rknpu_vendor_iface.h"

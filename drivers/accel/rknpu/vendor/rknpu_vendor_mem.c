@@ -23,6 +23,7 @@
 #include "rknpu_device.h"
 #include "rknpu_params.h"
 #include "rknpu_vendor.h"
+#include "sched/rknpu_client_types.h"
 
 /* What fits one address space: runtimes ask for nearly 3 GB at once (public logs). */
 #define RKNPU_VBO_MAX_SIZE	((u64)SZ_4G - 2 * PAGE_SIZE)
