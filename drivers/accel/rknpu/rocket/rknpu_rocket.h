@@ -49,9 +49,6 @@ struct rknpu_rocket_file {
 /* The PC counts fetches of two commands in 16 bits, less one. */
 #define RKNPU_ROCKET_MAX_REGCMDS	(2 * 65536)
 
-/* Reads element @i of an array whose elements are @usize bytes in user space. */
-int rknpu_rocket_read(void *to, size_t ksize, u64 array, u32 i, u32 usize);
-
 int rknpu_rocket_submit(struct drm_device *dev, void *data, struct drm_file *file);
 int rknpu_rocket_submit_ext(struct drm_device *dev, void *data, struct drm_file *file);
 int rknpu_rocket_wait_job(struct drm_device *dev, void *data, struct drm_file *file);

@@ -5,11 +5,8 @@
 #include <linux/dma-fence.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
-#include <linux/overflow.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
-#include <linux/uaccess.h>
 
 #include <drm/drm_file.h>
 #include <drm/drm_gem.h>
@@ -24,15 +21,13 @@
 #include "sched/rknpu_sched.h"
 #include "rknpu_device.h"
 #include "rknpu_rocket.h"
+#include "rknpu_rocket_read.h"
 #include "rknpu_rocket_sync.h"
 
 #define RKNPU_REGCMD_SIZE		8
 #define RKNPU_REGCMD_FETCH		16
 
-/* Elements are read one by one: look for a signal every so often. */
-#define RKNPU_ROCKET_SIGNAL_MASK	0xfff
-
-/* Where they are not, how many at a time. */
+/* Of tasks and handles, how many are read at a time. */
 #define RKNPU_ROCKET_CHUNK		32u
 
 /* How many jobs a submit may have without an allocation for the list of them. */
@@ -79,17 +74,6 @@ struct rknpu_rocket_ctx {
 	struct list_head outs;
 };
 
-int rknpu_rocket_read(void *to, size_t ksize, u64 array, u32 i, u32 usize)
-{
-	u64 from;
-
-	if (!(i & RKNPU_ROCKET_SIGNAL_MASK) && fatal_signal_pending(current))
-		return -EINTR;
-	if (check_add_overflow(array, (u64)i * usize, &from))
-		return -EFAULT;
-	return copy_struct_from_user(to, ksize, u64_to_user_ptr(from), usize);
-}
-
 /* Says why, if anybody listens. Returns @error. */
 static __printf(3, 4) int rknpu_rocket_refuse(struct drm_device *dev, int error,
 					      const char *fmt, ...)
@@ -120,18 +104,6 @@ static int rknpu_rocket_check_count(struct drm_device *dev, const char *name, u6
 	if (count >= min && count <= max)
 		return 0;
 	return rknpu_rocket_refuse(dev, -EINVAL, "%s is %llu, not %u..%u", name, count, min, max);
-}
-
-/* Elements [first, first + count) of an array in user space whose elements are of @size. */
-static int rknpu_rocket_read_some(void *to, u64 array, u32 first, u32 count, u32 size)
-{
-	u64 from;
-
-	if (fatal_signal_pending(current))
-		return -EINTR;
-	if (check_add_overflow(array, (u64)first * size, &from))
-		return -EFAULT;
-	return copy_from_user(to, u64_to_user_ptr(from), (size_t)count * size) ? -EFAULT : 0;
 }
 
 /* Programs are fetched in pairs of commands, so the last pair has to be mapped as a whole. */

@@ -9,6 +9,7 @@
 
 #include "sched/rknpu_job.h"
 #include "rknpu_rocket.h"
+#include "rknpu_rocket_read.h"
 #include "rknpu_rocket_sync.h"
 
 /**
