@@ -16,7 +16,7 @@
 #include "mem/rknpu_bo.h"
 #include "mem/rknpu_vm.h"
 #include "sched/rknpu_client_types.h"
-#include "sched/rknpu_irq.h"
+#include "sched/rknpu_spin.h"
 #include "rknpu_device.h"
 #include "rknpu_rocket.h"
 
@@ -159,7 +159,7 @@ static int rknpu_rocket_wait_bo(struct drm_device *dev, struct rknpu_bo *bo, s64
 	if (!timeout)
 		return rknpu_rocket_bo_over(bo) ? 0 : -EBUSY;
 
-	if (rknpu_irq_spin(&to_rknpu_device(dev)->sched, timeout_ns, rknpu_rocket_bo_over, bo))
+	if (rknpu_spin_until(&to_rknpu_device(dev)->sched, timeout_ns, rknpu_rocket_bo_over, bo))
 		return 0;
 	timeout = drm_timeout_abs_to_jiffies(timeout_ns);
 	/* Jiffies that were late catch up at once, so a wait can end before its time. */

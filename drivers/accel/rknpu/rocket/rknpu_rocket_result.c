@@ -9,8 +9,8 @@
 #include <drm/drm_print.h>
 #include <drm/drm_utils.h>
 
-#include "sched/rknpu_irq.h"
 #include "sched/rknpu_job.h"
+#include "sched/rknpu_spin.h"
 #include "rknpu_device.h"
 #include "rknpu_rocket.h"
 
@@ -137,8 +137,8 @@ static int rknpu_rocket_wait_fence(struct drm_device *dev, struct dma_fence *fen
 	if (!timeout)
 		return rknpu_rocket_fence_over(fence) ? 0 : -EBUSY;
 
-	if (rknpu_irq_spin(&to_rknpu_device(dev)->sched, timeout_ns, rknpu_rocket_fence_over,
-			   fence))
+	if (rknpu_spin_until(&to_rknpu_device(dev)->sched, timeout_ns, rknpu_rocket_fence_over,
+			     fence))
 		return 0;
 	timeout = drm_timeout_abs_to_jiffies(timeout_ns);
 	do {

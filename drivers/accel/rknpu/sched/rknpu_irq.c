@@ -2,17 +2,12 @@
 /* Owns what a core tells: interrupts, what polling finds instead of them, page faults. */
 #include <linux/cleanup.h>
 #include <linux/interrupt.h>
-#include <linux/ktime.h>
-#include <linux/minmax.h>
-#include <linux/sched/signal.h>
 
 #include "hw/rknpu_core.h"
 #include "hw/rknpu_pc.h"
-#include "hw/rknpu_poll.h"
 #include "hw/rknpu_regs.h"
 #include "rknpu_end.h"
 #include "rknpu_irq.h"
-#include "rknpu_params.h"
 #include "rknpu_penalty.h"
 #include "rknpu_runqueue.h"
 #include "rknpu_sched_types.h"
@@ -108,41 +103,6 @@ bool rknpu_irq_poll(struct rknpu_core *core)
 	if (over)
 		rknpu_end_over(rq, over);
 	return again;
-}
-
-/* False: there is nothing to look at. */
-static bool rknpu_irq_look_at_all(struct rknpu_sched *sched)
-{
-	struct rknpu_core *core;
-	bool running = false;
-
-	rknpu_for_each_core(core, sched->hw) {
-		if (READ_ONCE(core->polled))
-			running |= rknpu_poll_look(core);
-	}
-	return running;
-}
-
-bool rknpu_irq_spin(struct rknpu_sched *sched, s64 deadline_ns, bool (*over)(void *data),
-		    void *data)
-{
-	unsigned int us = READ_ONCE(rknpu_params.spin_us);
-	s64 until;
-
-	/*
-	 * Looking takes spinlocks with preemption off, see rknpu_poll_look(). With PREEMPT_RT
-	 * these sleep, and the timer looks alone.
-	 */
-	if (!us || IS_ENABLED(CONFIG_PREEMPT_RT))
-		return false;
-	until = min_t(s64, deadline_ns, ktime_get_ns() + (s64)us * NSEC_PER_USEC);
-	while (!over(data)) {
-		if (need_resched() || signal_pending(current) || (s64)ktime_get_ns() >= until ||
-		    !rknpu_irq_look_at_all(sched))
-			return over(data);
-		cpu_relax();
-	}
-	return true;
 }
 
 /* Lock held. A core that goes to sleep may not be powered up any more: that has to wait. */

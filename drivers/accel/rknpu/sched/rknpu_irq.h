@@ -7,19 +7,10 @@
 #include <linux/types.h>
 
 struct rknpu_core;
-struct rknpu_sched;
 
 /* struct rknpu_hw_ops */
 irqreturn_t rknpu_irq_handler(int irq, void *data);
 bool rknpu_irq_poll(struct rknpu_core *core);
 void rknpu_irq_iommu_fault(struct rknpu_core *core, unsigned long iova, bool write);
-
-/*
- * Before sleeping: looks at cores that are polled until @over says so (true), until
- * @deadline_ns, a signal, or another thread's turn, or for as long as the administrator
- * allows.
- */
-bool rknpu_irq_spin(struct rknpu_sched *sched, s64 deadline_ns, bool (*over)(void *data),
-		    void *data);
 
 #endif

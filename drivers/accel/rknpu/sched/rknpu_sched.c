@@ -52,7 +52,7 @@
  * wait for it, of which there may be thousands, are left to rknpu_sched::work.
  *
  * A core without interrupts is polled: the timer of hw/rknpu_poll.c, or who waits for
- * the job (rknpu_irq_spin()), calls rknpu_irq_poll(), which goes on as the interrupt
+ * the job (rknpu_spin_until()), calls rknpu_irq_poll(), which goes on as the interrupt
  * handler does.
  *
  * Deadlines. A watchdog per core (rknpu_watchdog_work()) looks at a kick once soon,

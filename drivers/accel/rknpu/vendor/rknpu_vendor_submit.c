@@ -23,10 +23,10 @@
 #include "rknpu_vendor.h"
 #include "sched/rknpu_client_types.h"
 #include "sched/rknpu_gang.h"
-#include "sched/rknpu_irq.h"
 #include "sched/rknpu_job.h"
 #include "sched/rknpu_order.h"
 #include "sched/rknpu_sched.h"
+#include "sched/rknpu_spin.h"
 
 /* What one job may name; each is copied. */
 #define RKNPU_VTASK_MAX		65536
@@ -553,8 +553,7 @@ static int rknpu_vsubmit_wait_job(struct rknpu_job *job)
 	struct rknpu_vsubmit_waiter w;
 	int ret;
 
-	if (rknpu_irq_spin(job->client->sched, S64_MAX, rknpu_vsubmit_over,
-			   rknpu_job_fence(job)))
+	if (rknpu_spin_until(job->client->sched, S64_MAX, rknpu_vsubmit_over, rknpu_job_fence(job)))
 		return 0;
 	init_completion(&w.done);
 	if (dma_fence_add_callback(rknpu_job_fence(job), &w.cb, rknpu_vsubmit_wake))
