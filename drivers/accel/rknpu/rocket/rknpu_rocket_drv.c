@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns the accel node "rocket": its files, its table of ioctls, and GET_PARAM. */
-#include <linux/cleanup.h>
 #include <linux/nospec.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -118,13 +117,14 @@ static const u64 rknpu_rocket_constants[] = {
 
 static int rknpu_rocket_hw_version(struct rknpu_device *rdev, u32 index, u64 *value)
 {
-	struct rknpu_core *core = &rdev->hw.cores[array_index_nospec(index, RKNPU_MAX_CORES)];
+	u32 version;
+	int ret;
 
-	guard(spinlock_irq)(&rdev->hw.lock);
-	if (core->rq->state == RKNPU_CORE_ABSENT)
-		return -ENODEV;
-	*value = core->version;
-	return 0;
+	ret = rknpu_sched_core_version(&rdev->sched, array_index_nospec(index, RKNPU_MAX_CORES),
+				       &version);
+	if (!ret)
+		*value = version;
+	return ret;
 }
 
 static int rknpu_rocket_param(struct drm_file *file, u32 param, u32 index, u64 *value)

@@ -79,6 +79,17 @@ u32 rknpu_sched_cores_alive(struct rknpu_sched *sched)
 	return mask;
 }
 
+int rknpu_sched_core_version(struct rknpu_sched *sched, unsigned int index, u32 *version)
+{
+	struct rknpu_runqueue *rq = &sched->rqs[index];
+
+	guard(spinlock_irq)(&sched->hw->lock);
+	if (rq->state == RKNPU_CORE_ABSENT)
+		return -ENODEV;
+	*version = rq->core->version;
+	return 0;
+}
+
 unsigned int rknpu_sched_quietest_core(struct rknpu_sched *sched, u32 mask)
 {
 	unsigned int load, least = UINT_MAX, best = ffs(mask) - 1;

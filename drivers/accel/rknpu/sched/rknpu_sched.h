@@ -15,6 +15,9 @@ struct rknpu_sched;
 /* Bit per core that can be given jobs. */
 u32 rknpu_sched_cores_alive(struct rknpu_sched *sched);
 
+/* The version that core @index reports; -ENODEV if it is not bound. */
+int rknpu_sched_core_version(struct rknpu_sched *sched, unsigned int index, u32 *version);
+
 /* Of the cores in @mask, which is not empty, the one with the fewest jobs just now. */
 unsigned int rknpu_sched_quietest_core(struct rknpu_sched *sched, u32 mask);
 
