@@ -413,8 +413,6 @@ static int rknpu_core_request_irq(struct rknpu_core *core)
 {
 	int ret;
 
-	core->irq_seen = false;
-	core->lost_irqs = 0;
 	core->irq_requested = !core->polled;
 	if (core->polled) {
 		dev_info(core->dev, "core %u is polled, %s\n", core->index,

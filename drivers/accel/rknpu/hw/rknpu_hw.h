@@ -30,7 +30,6 @@ struct regulator;
 struct reset_control;
 struct rknpu_core;
 struct rknpu_hw;
-struct rknpu_runqueue;
 
 /**
  * struct rknpu_domain - page tables that can be attached
@@ -118,8 +117,8 @@ struct rknpu_kick {
 struct rknpu_core {
 	/** @hw: device */
 	struct rknpu_hw *hw;
-	/** @rq: what the scheduler knows of it */
-	struct rknpu_runqueue *rq;
+	/** @priv: of who set rknpu_hw::ops; does not change */
+	void *priv;
 	/** @dev: platform device, perhaps of all cores; NULL while not bound */
 	struct device *dev;
 	/** @index: the hardware's number */
@@ -174,13 +173,9 @@ struct rknpu_core {
 	bool irq_off;
 	/** @polled: its tasks raise no interrupt, and their end is polled for */
 	bool polled;
-	/** @irq_seen: an interrupt has come since it was bound */
-	bool irq_seen;
-	/** @lost_irqs: ends in a row that no interrupt told of, since the last one that did */
-	unsigned int lost_irqs;
 	/** @scrubbing: its end is polled for: nobody else clears what is pending */
 	bool scrubbing;
-	/** @kick: the running one */
+	/** @kick: the running one, or the last; see rknpu_pc_start() */
 	struct rknpu_kick kick;
 	/** @poll: looks whether that is over, see rknpu_poll.c */
 	struct {

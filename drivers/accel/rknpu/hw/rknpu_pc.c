@@ -100,11 +100,11 @@ static void rknpu_pc_put_kick(struct rknpu_core *core, const struct rknpu_kick *
 	rknpu_pc_count_writes(core, RKNPU_PC_START_WRITES);
 }
 
-void rknpu_pc_start(struct rknpu_core *core)
+void rknpu_pc_start(struct rknpu_core *core, const struct rknpu_kick *kick)
 {
-	u32 mask = core->polled ? 0 : rknpu_pc_done_mask(core) | RKNPU_INT_DMA_ERROR;
-
-	rknpu_pc_put_kick(core, &core->kick, mask);
+	core->kick = *kick;
+	rknpu_pc_put_kick(core, kick,
+			  core->polled ? 0 : rknpu_pc_done_mask(core) | RKNPU_INT_DMA_ERROR);
 }
 
 void rknpu_pc_start_silent(struct rknpu_core *core, const struct rknpu_kick *kick)

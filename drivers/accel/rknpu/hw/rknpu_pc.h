@@ -11,9 +11,9 @@ struct rknpu_kick;
 
 /* All of these touch registers: only while the core is powered, and with rknpu_hw::lock. */
 
-/* Clears old interrupts and starts what rknpu_core::kick says. */
-void rknpu_pc_start(struct rknpu_core *core);
-/* The same for @kick, and nothing interrupts. */
+/* Clears old interrupts and starts @kick, which the functions below ask about from then on. */
+void rknpu_pc_start(struct rknpu_core *core, const struct rknpu_kick *kick);
+/* The same, but nothing interrupts, and nobody asks. */
 void rknpu_pc_start_silent(struct rknpu_core *core, const struct rknpu_kick *kick);
 /* The kick is over: makes the next rknpu_pc_start() possible. */
 void rknpu_pc_finish(struct rknpu_core *core);

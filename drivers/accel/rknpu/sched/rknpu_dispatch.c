@@ -36,28 +36,23 @@ static bool rknpu_dispatch_hold_active(struct rknpu_runqueue *rq)
 	return rq->pm_held;
 }
 
-static void rknpu_dispatch_fill_kick(struct rknpu_runqueue *rq)
+void rknpu_dispatch_start_kick(struct rknpu_runqueue *rq)
 {
 	const struct rknpu_job *job = rq->job;
 	const struct rknpu_task *task = rknpu_job_task(job, job->result.task);
-	struct rknpu_kick *kick = &rq->core->kick;
-
-	kick->regcmd = task->regcmd;
-	kick->regcmd_count = task->regcmd_count;
-	/* A chain longer than the counter is wide takes several kicks. */
-	kick->tasks = !job->batched ? 1 : min_t(u32, job->task_count - job->result.task,
-						RKNPU_PC_TASK_CON_TASK_NUMBER_MAX);
-	kick->int_mask = task->int_mask;
-	kick->dma_base = job->dma_base;
-	kick->no_pingpong = job->no_pingpong;
-}
-
-void rknpu_dispatch_start_kick(struct rknpu_runqueue *rq)
-{
 	struct rknpu_core *core = rq->core;
+	struct rknpu_kick kick = {
+		.regcmd = task->regcmd,
+		.regcmd_count = task->regcmd_count,
+		/* A chain longer than the counter is wide takes several kicks. */
+		.tasks = !job->batched ? 1 : min_t(u32, job->task_count - job->result.task,
+						   RKNPU_PC_TASK_CON_TASK_NUMBER_MAX),
+		.int_mask = task->int_mask,
+		.dma_base = job->dma_base,
+		.no_pingpong = job->no_pingpong,
+	};
 
-	rknpu_dispatch_fill_kick(rq);
-	rknpu_pc_start(core);
+	rknpu_pc_start(core, &kick);
 	if (core->polled)
 		rknpu_poll_start(core);
 	else

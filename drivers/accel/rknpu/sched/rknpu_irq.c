@@ -43,6 +43,7 @@ static struct rknpu_job *rknpu_irq_handle_status(struct rknpu_runqueue *rq, u32 
 irqreturn_t rknpu_irq_handler(int irq, void *data)
 {
 	struct rknpu_core *core = data;
+	struct rknpu_runqueue *rq = to_rknpu_runqueue(core);
 	struct rknpu_job *over = NULL;
 	unsigned long flags;
 	u32 status = 0;
@@ -51,15 +52,15 @@ irqreturn_t rknpu_irq_handler(int irq, void *data)
 	if (core->powered)
 		status = rknpu_pc_status(core);
 	if (status) {
-		core->irq_seen = true;
-		core->lost_irqs = 0;
+		rq->irq_seen = true;
+		rq->lost_irqs = 0;
 		rknpu_core_stat_add(core, RKNPU_CORE_STAT_IRQS, 1);
-		over = rknpu_irq_handle_status(core->rq, status);
+		over = rknpu_irq_handle_status(rq, status);
 	}
 	spin_unlock_irqrestore(&core->hw->lock, flags);
 
 	if (over)
-		rknpu_end_over(core->rq, over);
+		rknpu_end_over(rq, over);
 	return status ? IRQ_HANDLED : IRQ_NONE;
 }
 
@@ -91,7 +92,7 @@ static struct rknpu_job *rknpu_irq_look_at_kick(struct rknpu_runqueue *rq)
 
 bool rknpu_irq_poll(struct rknpu_core *core)
 {
-	struct rknpu_runqueue *rq = core->rq;
+	struct rknpu_runqueue *rq = to_rknpu_runqueue(core);
 	struct rknpu_job *over = NULL;
 	bool again;
 
@@ -113,7 +114,7 @@ static bool rknpu_irq_recovers_from_fault(struct rknpu_runqueue *rq)
 
 void rknpu_irq_iommu_fault(struct rknpu_core *core, unsigned long iova, bool write)
 {
-	struct rknpu_runqueue *rq = core->rq;
+	struct rknpu_runqueue *rq = to_rknpu_runqueue(core);
 
 	guard(spinlock_irqsave)(&core->hw->lock);
 	rknpu_core_stat_add(core, RKNPU_CORE_STAT_FAULTS, 1);

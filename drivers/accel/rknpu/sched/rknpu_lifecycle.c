@@ -28,8 +28,10 @@
 
 static int rknpu_sched_init_core(struct rknpu_core *core)
 {
-	struct rknpu_runqueue *rq = core->rq;
+	struct rknpu_runqueue *rq = to_rknpu_runqueue(core);
 
+	rq->irq_seen = false;
+	rq->lost_irqs = 0;
 	INIT_WORK(&rq->work, rknpu_recover_work);
 	INIT_DELAYED_WORK(&rq->watchdog, rknpu_watchdog_work);
 	rq->wq = alloc_ordered_workqueue("rknpu/%u", WQ_HIGHPRI | WQ_MEM_RECLAIM, core->index);
@@ -38,14 +40,16 @@ static int rknpu_sched_init_core(struct rknpu_core *core)
 
 static void rknpu_sched_fini_core(struct rknpu_core *core)
 {
-	destroy_workqueue(core->rq->wq);
-	core->rq->wq = NULL;
+	struct rknpu_runqueue *rq = to_rknpu_runqueue(core);
+
+	destroy_workqueue(rq->wq);
+	rq->wq = NULL;
 }
 
 static void rknpu_sched_start_core(struct rknpu_core *core)
 {
 	guard(spinlock_irq)(&core->hw->lock);
-	rknpu_runqueue_set_state(core->rq, RKNPU_CORE_IDLE);
+	rknpu_runqueue_set_state(to_rknpu_runqueue(core), RKNPU_CORE_IDLE);
 }
 
 const struct rknpu_hw_ops rknpu_sched_hw_ops = {
@@ -103,7 +107,7 @@ int rknpu_sched_init(struct rknpu_sched *sched, struct rknpu_hw *hw, struct rknp
 	for (i = 0; i < RKNPU_MAX_CORES; i++) {
 		struct rknpu_runqueue *rq = &sched->rqs[i];
 
-		hw->cores[i].rq = rq;
+		hw->cores[i].priv = rq;
 		rknpu_runqueue_init(rq, sched, &hw->cores[i]);
 	}
 	ret = rknpu_dumps_init(&sched->dumps, hw->drm);
@@ -222,7 +226,7 @@ static void rknpu_sched_thaw_all(struct rknpu_sched *sched)
 
 int rknpu_sched_core_freeze(struct rknpu_core *core)
 {
-	struct rknpu_runqueue *rq = core->rq;
+	struct rknpu_runqueue *rq = to_rknpu_runqueue(core);
 	struct rknpu_sched *sched = rq->sched;
 
 	scoped_guard(spinlock_irq, &core->hw->lock) {
@@ -247,7 +251,7 @@ int rknpu_sched_core_freeze(struct rknpu_core *core)
 
 void rknpu_sched_core_thaw(struct rknpu_core *core)
 {
-	struct rknpu_sched *sched = core->rq->sched;
+	struct rknpu_sched *sched = to_rknpu_runqueue(core)->sched;
 
 	guard(spinlock_irq)(&core->hw->lock);
 	if (!--sched->sleeping)

@@ -131,12 +131,12 @@ static int rknpu_recover_hardware_foreign(struct rknpu_core *core)
 	return ret;
 }
 
-static int rknpu_recover_hardware(struct rknpu_core *core)
+static int rknpu_recover_hardware(struct rknpu_runqueue *rq)
 {
-	unsigned int flags = rknpu_recover_begin_foreign(core->rq);
-	int ret = rknpu_recover_hardware_foreign(core);
+	unsigned int flags = rknpu_recover_begin_foreign(rq);
+	int ret = rknpu_recover_hardware_foreign(rq->core);
 
-	rknpu_recover_end_foreign(core->rq, flags);
+	rknpu_recover_end_foreign(rq, flags);
 	return ret;
 }
 
@@ -172,12 +172,12 @@ static int rknpu_recover_attach_foreign(struct rknpu_core *core, struct rknpu_do
 	return ret;
 }
 
-static int rknpu_recover_attach(struct rknpu_core *core, struct rknpu_domain *domain)
+static int rknpu_recover_attach(struct rknpu_runqueue *rq, struct rknpu_domain *domain)
 {
-	unsigned int flags = rknpu_recover_begin_foreign(core->rq);
-	int ret = rknpu_recover_attach_foreign(core, domain);
+	unsigned int flags = rknpu_recover_begin_foreign(rq);
+	int ret = rknpu_recover_attach_foreign(rq->core, domain);
 
-	rknpu_recover_end_foreign(core->rq, flags);
+	rknpu_recover_end_foreign(rq, flags);
 	return ret;
 }
 
@@ -185,11 +185,11 @@ static int rknpu_recover_attach(struct rknpu_core *core, struct rknpu_domain *do
  * Powered, no job runs: a program that is over still made the IOMMU fault, and
  * the line was turned off for it. Back to a clean core and a line that is on.
  */
-static int rknpu_recover_clean(struct rknpu_core *core)
+static int rknpu_recover_clean(struct rknpu_runqueue *rq)
 {
-	int ret = rknpu_recover_hardware(core);
+	int ret = rknpu_recover_hardware(rq);
 
-	rknpu_core_enable_irq(core);
+	rknpu_core_enable_irq(rq->core);
 	return ret;
 }
 
@@ -360,9 +360,9 @@ static void rknpu_recover_start_next(struct rknpu_runqueue *rq)
 
 	do {
 		if (READ_ONCE(core->irq_off))
-			ret = rknpu_recover_clean(core);
+			ret = rknpu_recover_clean(rq);
 		if (!ret)
-			ret = rknpu_recover_attach(core, &job->vm->domain);
+			ret = rknpu_recover_attach(rq, &job->vm->domain);
 	} while (!ret && READ_ONCE(core->irq_off));
 	if (ret)
 		rknpu_recover_give_up(rq, ret);
@@ -377,7 +377,7 @@ static void rknpu_recover_bring_up(struct rknpu_runqueue *rq)
 	ret = rknpu_recover_power_up(rq);
 	/* A fault since the core was told to start: an instant that no test hits. */
 	if (!ret && READ_ONCE(rq->core->irq_off))
-		ret = rknpu_recover_clean(rq->core);
+		ret = rknpu_recover_clean(rq);
 	if (ret)
 		rknpu_recover_give_up(rq, ret);
 	else
@@ -398,13 +398,13 @@ static bool rknpu_recover_may_be_late(struct rknpu_runqueue *rq)
  * Lock held. The job is over, and no interrupt has told so. A virtual machine may
  * stand still for as long as a deadline, but then the interrupts come in between.
  */
-static bool rknpu_recover_lost_irq(struct rknpu_core *core)
+static bool rknpu_recover_lost_irq(struct rknpu_runqueue *rq)
 {
-	unsigned int limit = core->irq_seen ? RKNPU_RECOVER_LOST_IRQS : RKNPU_RECOVER_NO_IRQS;
+	unsigned int limit = rq->irq_seen ? RKNPU_RECOVER_LOST_IRQS : RKNPU_RECOVER_NO_IRQS;
 
-	if (core->polled || ++core->lost_irqs < limit)
+	if (rq->core->polled || ++rq->lost_irqs < limit)
 		return false;
-	WRITE_ONCE(core->polled, true);
+	WRITE_ONCE(rq->core->polled, true);
 	return true;
 }
 
@@ -417,7 +417,7 @@ static bool rknpu_recover_was_late(struct rknpu_runqueue *rq)
 	spin_lock_irq(&rq->sched->hw->lock);
 	if (rknpu_recover_may_be_late(rq) && rknpu_pc_over_raw(rq->core)) {
 		late = true;
-		polled = rknpu_recover_lost_irq(rq->core);
+		polled = rknpu_recover_lost_irq(rq);
 		rknpu_runqueue_set_state(rq, RKNPU_CORE_RUNNING);
 		over = rknpu_end_kick(rq);
 	}
@@ -425,7 +425,7 @@ static bool rknpu_recover_was_late(struct rknpu_runqueue *rq)
 
 	if (polled)
 		dev_warn(rq->core->dev, "core %u: %u interrupts in a row did not come, it is polled from now on; is its interrupt right in the device tree?\n",
-			 rq->core->index, rq->core->lost_irqs);
+			 rq->core->index, rq->lost_irqs);
 	if (over)
 		rknpu_end_over(rq, over);
 	return late;
@@ -550,7 +550,7 @@ static void rknpu_recover_from(struct rknpu_runqueue *rq)
 		rknpu_end_job(job, cause);
 		job = NULL;
 	}
-	ret = rknpu_recover_hardware(rq->core);
+	ret = rknpu_recover_hardware(rq);
 	if (ret)
 		rknpu_recover_give_up_with(rq, ret, dump);
 	/* Whichever it was, the hardware does not touch the job's memory any more. */

@@ -118,6 +118,10 @@ struct rknpu_runqueue {
 	 * fence. Until then nobody who polls ends another job of this core, see rknpu_end_kick()
 	 */
 	bool ending;
+	/** @irq_seen: an interrupt has come since the core was bound */
+	bool irq_seen;
+	/** @lost_irqs: ends in a row that no interrupt told of, since the last one that did */
+	unsigned int lost_irqs;
 	/** @irq_pending: the last task's interrupt may still be */
 	bool irq_pending;
 	/**

@@ -117,7 +117,7 @@ static u64 rknpu_sched_running_ns(struct rknpu_runqueue *rq, u64 second)
 
 unsigned int rknpu_sched_busy_percent(struct rknpu_core *core)
 {
-	struct rknpu_runqueue *rq = core->rq;
+	struct rknpu_runqueue *rq = to_rknpu_runqueue(core);
 	u64 now = div_u64(ktime_get_ns(), NSEC_PER_SEC);
 	u64 busy = 0;
 
@@ -131,7 +131,7 @@ unsigned int rknpu_sched_busy_percent(struct rknpu_core *core)
 
 u64 rknpu_sched_busy_ns(struct rknpu_core *core)
 {
-	struct rknpu_runqueue *rq = core->rq;
+	struct rknpu_runqueue *rq = to_rknpu_runqueue(core);
 	u64 busy;
 
 	guard(spinlock_irqsave)(&rq->sched->hw->lock);
@@ -148,8 +148,10 @@ void rknpu_sched_rate_changes(struct rknpu_hw *hw)
 
 	lockdep_assert_held(&hw->lock);
 	rknpu_for_each_core(core, hw) {
-		if (core->rq->job)
-			rknpu_client_count_time(core->rq->job, now);
+		struct rknpu_runqueue *rq = to_rknpu_runqueue(core);
+
+		if (rq->job)
+			rknpu_client_count_time(rq->job, now);
 	}
 }
 

@@ -91,6 +91,12 @@ struct rknpu_sched {
 	struct rknpu_dumps dumps;
 };
 
+/* What the scheduler knows of the core. */
+static inline struct rknpu_runqueue *to_rknpu_runqueue(const struct rknpu_core *core)
+{
+	return core->priv;
+}
+
 #define rknpu_for_each_rq(rq, sched)							\
 	for ((rq) = (sched)->rqs; (rq) < (sched)->rqs + RKNPU_MAX_CORES; (rq)++)
 
