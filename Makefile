@@ -206,12 +206,16 @@ top: ## npu-top
 
 selftests: lib ## the test programs
 	@linux=$$($(BIN)/linux-source) && $(BIN)/root make -sC $(CURDIR)/selftests $(CROSS) \
+		OUTPUT=$(O)/selftests KSELFTEST=$$linux/tools/testing/selftests LIBNPU=$(O)/lib/libnpu.a && \
+		$(BIN)/root make -sC $(CURDIR)/tools/lib/tests/guest $(CROSS) \
 		OUTPUT=$(O)/selftests KSELFTEST=$$linux/tools/testing/selftests LIBNPU=$(O)/lib/libnpu.a
 
 selftests-armhf: ## the same for 32 bits
 	@linux=$$($(BIN)/linux-source) && $(BIN)/root make -sC $(CURDIR)/selftests CROSS_COMPILE=arm-linux-gnueabihf- \
 		CC=arm-linux-gnueabihf-gcc USERCFLAGS=-Wno-pointer-to-int-cast OUTPUT=$(O)/selftests-armhf \
-		KSELFTEST=$$linux/tools/testing/selftests
+		KSELFTEST=$$linux/tools/testing/selftests && \
+		$(BIN)/root make -sC $(CURDIR)/tools/lib/tests/guest CROSS_COMPILE=arm-linux-gnueabihf- \
+		USERCFLAGS=-Wno-pointer-to-int-cast OUTPUT=$(O)/selftests-armhf KSELFTEST=$$linux/tools/testing/selftests
 
 deb: ## Debian packages, checked by lintian, in build/deb
 	@$(BIN)/deb
