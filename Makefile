@@ -262,6 +262,9 @@ htmldocs: ## the documentation, in build/htmldocs
 parameters: ## write the table of module parameters into the documentation
 	@$(BIN)/root python3 $(CURDIR)/$(CHECKS)/param-table.py
 
+tests: ## the test programs, what each is about, and where it runs
+	@$(BIN)/tests
+
 status: ## the last commits that each test passed and failed on, on this host
 	@$(BIN)/status
 

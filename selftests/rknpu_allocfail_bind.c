@@ -4,6 +4,11 @@
  * and loading the module meet one failing allocation or user copy each, further
  * on every time. Whatever comes of it, the next attempt without one must work.
  * RKNPU_FAULT_STRIDE=n takes every n-th only.
+ *
+ * boot: debug-faults
+ * Makes the device anew a thousand times and more.
+ * boot: debug-bind KERNEL=debug COVERAGE TRACES TEST_LIMIT=7200
+ * boot: debug-bindnode KERNEL=debug COVERAGE TRACES TEST_LIMIT=3600 ENV=RKNPU_FAULT_STRIDE=11 --dt vendor
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -8,6 +8,8 @@
  * got over it and have its full effect. The client must work afterwards, and in
  * the end no BO and no address space may be left over. What it leaked in other
  * ways is for kmemleak to say once the module is gone.
+ *
+ * boot: debug-faults KERNEL=debug CI COVERAGE TRACES TEST_LIMIT=1800 ENV=RKNPU_FAULT_STRIDE=101 --param vendor_misc=1
  */
 #define _GNU_SOURCE
 #include <errno.h>

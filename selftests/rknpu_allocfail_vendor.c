@@ -3,6 +3,8 @@
  * As rknpu_allocfail_rocket, for the vendor's uAPI: every ioctl and every action, on
  * the DRM node and, where it is offered, on /dev/rknpu, and the files that tools
  * for the vendor's driver read and write.
+ *
+ * boot: debug-faults
  */
 #define _GNU_SOURCE
 #include <errno.h>

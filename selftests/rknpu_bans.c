@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Users whose jobs fail again and again: what it costs them, and nobody else. */
+/*
+ * Users whose jobs fail again and again: what it costs them, and nobody else.
+ *
+ * boot: misc
+ * boot: dtvendor
+ * boot: debug-bans KERNEL=debug TEST_LIMIT=1800 --param vendor_misc=1
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>

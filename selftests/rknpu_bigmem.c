@@ -2,6 +2,9 @@
 /*
  * Memory beyond 4 GiB: address spaces that hold more than that together, pages and page
  * tables whose physical addresses need more than 32 bits.
+ *
+ * More than fits below 4 GiB. It takes 5 GiB of the host's memory and two minutes of a CPU.
+ * boot: bigmem RARE TEST_LIMIT=900 --dt vendor --qemu-arg -m --qemu-arg 6G --param max_memory_percent=90 --param max_user_memory_percent=90
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

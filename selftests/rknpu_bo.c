@@ -1,5 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Buffers: sizes, content, mmap, addresses, and how long they live. */
+/*
+ * Buffers: sizes, content, mmap, addresses, and how long they live.
+ *
+ * boot: memory OLD TEST_LIMIT=400
+ * Clients of 32 bits, one boot for each uAPI.
+ * boot: armhf LONG ARMHF TEST_LIMIT=400 --module vgem --module ours
+ * boot: noiommujob
+ * boot: noiommubig
+ * boot: long
+ * boot: debug-main KERNEL=debug TEST_LIMIT=1800
+ */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* PREP_BO and FINI_BO: deadlines, readers and writers, signals, bad arguments. */
+/*
+ * PREP_BO and FINI_BO: deadlines, readers and writers, signals, bad arguments.
+ *
+ * boot: memory
+ * boot: armhf
+ * boot: noiommujob
+ * boot: debug-main
+ */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>

@@ -3,6 +3,10 @@
  * The compute clock follows load, requests and heat, on a device tree with operating
  * points; and what fdinfo counts of it. Times are compared with RKNPU_ICOUNT alone: then
  * the guest's nanoseconds are instructions (tools/testbed/bin/run --icount).
+ *
+ * Operating points, and a sensor whose temperature tests choose.
+ * boot: clock TEST_LIMIT=600 ENV=RKNPU_ICOUNT=1 --icount --dt vendor --module rockchip_thermal --module ours
+ * boot: debug-node
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

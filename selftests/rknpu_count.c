@@ -3,6 +3,8 @@
  * Counts what jobs cost: registers, interrupts and attaches from the model,
  * instructions from the CPU's own counter (meaningful under QEMU's -icount).
  * Prints lines "count MEASURE UNIT VALUE"; uses mainline's ABI only.
+ *
+ * tool of: make compare
  */
 #define _GNU_SOURCE
 #include <errno.h>

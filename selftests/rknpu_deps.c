@@ -2,6 +2,11 @@
 /*
  * What jobs wait for: BOs that files share, other drivers' fences, fences in
  * files; and that all of it may go away meanwhile. Foreign fences are vgem's.
+ *
+ * Another driver with fences. A group that has too much memory may be ended by the kernel, which prints a call trace then.
+ * boot: deps TRACES TEST_LIMIT=400 --module vgem --module ours
+ * boot: armhf
+ * boot: debug-deps KERNEL=debug TEST_LIMIT=1800 --module vgem --module ours
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,5 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The vendor's device tree in all its shapes: one to three cores, with an interrupt each or with one for all. */
+/*
+ * The vendor's device tree in all its shapes: one to three cores, with an interrupt each or with one for all.
+ *
+ * boot: dt
+ * boot: dtvendor
+ * Single-core SoCs have that shape.
+ * boot: dt1 --dt vendor --model npu-cores=1 --model npu-one-irq=on
+ * Clocks without names are all turned on, and none of them is scaled.
+ * boot: nonames RARE --dt vendor --dt-edit /npu@fdab0000:clock-names
+ * The same for supplies, of which there need be none; for operating points; and for those that nobody can use.
+ * boot: nosupply RARE --dt vendor --dt-edit /npu@fdab0000:rknpu-supply --dt-edit /npu@fdab0000:mem-supply
+ * boot: noopps LONG --dt vendor --dt-edit /npu@fdab0000:operating-points-v2=8006
+ * boot: lowsupply RARE --dt vendor --dt-edit /regulator-vdd-npu-s0:regulator-min-microvolt=7a120 --dt-edit /regulator-vdd-npu-s0:regulator-max-microvolt=7a120
+ * boot: readmargin RARE --dt vendor --dt-edit /npu-opp-table:volt-mem-read-margin=d0bd8,1,bac48,2
+ * boot: novirq
+ * boot: noviommu
+ * boot: noviommu1
+ * boot: noviommdis
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The vendor's device tree: three cores behind one IOMMU, so there is one address space on all of them. */
+/*
+ * The vendor's device tree: three cores behind one IOMMU, so there is one address space on all of them.
+ *
+ * The vendor's device tree: one node for all cores, one IOMMU; with three interrupts, and with one.
+ * boot: dt TEST_LIMIT=400 --dt vendor
+ * boot: debug-node KERNEL=debug TEST_LIMIT=1800 --dt vendor
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -2,6 +2,9 @@
 /*
  * Dumps of failures: each failure that the model has on demand gives one, which names what
  * failed, has the program of that task, and nothing of another client's memory.
+ *
+ * boot: dumps OLD TEST_LIMIT=600
+ * boot: debug-dumps KERNEL=debug TEST_LIMIT=3600
  */
 #define _GNU_SOURCE
 #include <errno.h>

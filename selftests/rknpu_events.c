@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The driver's tracepoints: what a recording says of a job, of a failure, and of a core. */
+/*
+ * The driver's tracepoints: what a recording says of a job, of a failure, and of a core.
+ *
+ * boot: jobs
+ * boot: noiommujob
+ */
 #define _GNU_SOURCE
 #include <stdlib.h>
 

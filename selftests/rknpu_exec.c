@@ -1,5 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Execution: order by buffers, several tasks, three cores at once, and what a job costs. */
+/*
+ * Execution: order by buffers, several tasks, three cores at once, and what a job costs.
+ *
+ * boot: jobs OLD TEST_LIMIT=400
+ * boot: dt
+ * boot: armhf
+ * boot: nonames
+ * boot: polled
+ * boot: noirq
+ * boot: noiommu
+ * boot: noviommu
+ * boot: noiommudis
+ * boot: noiommubig
+ * boot: noiommuoff
+ * boot: novendor
+ * boot: debug-short KERNEL=debug CI TEST_LIMIT=1800 --param vendor_misc=1 --param autosuspend_ms=1000
+ * boot: debug-node
+ * boot: debug-noiommu
+ * Of make check-kcsan:
+ * boot: kcsan-exec KERNEL=kcsan TEST_LIMIT=1800
+ */
 #define _GNU_SOURCE
 #include <pthread.h>
 

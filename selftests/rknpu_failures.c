@@ -3,6 +3,11 @@
  * Failures of the hardware: each that the model has on demand is met on each
  * core, the job that met it says so, no other job is lost, and the core works
  * again or is out of service. RKNPU_LONG=1 does more of it.
+ *
+ * boot: failures SHORT TEST_LIMIT=600
+ * boot: long LONG TEST_LIMIT=1200 ENV=RKNPU_LONG=1
+ * boot: dtlong LONG TEST_LIMIT=1200 ENV=RKNPU_LONG=1 --dt vendor
+ * boot: debug-failures KERNEL=debug TEST_LIMIT=3600
  */
 #define _GNU_SOURCE
 #include <linux/netlink.h>

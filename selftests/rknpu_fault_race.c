@@ -4,6 +4,10 @@
  * address space off, puts one on, lets the core sleep, or unbinds the device. The
  * first is held by the model in between, so that it is no matter of luck; a kernel
  * that does not wait for it crashes, or blames whoever comes next.
+ *
+ * boot: failures
+ * boot: long
+ * boot: dtlong
  */
 #define _GNU_SOURCE
 #include <poll.h>

@@ -3,6 +3,10 @@
  * Fences signal after those that their jobs waited for, whatever happens to the
  * jobs. With one CPU that counts time in instructions (run --icount) the case of
  * two cores is no matter of luck.
+ *
+ * boot: sched
+ * boot: irqtime
+ * boot: debug-reclaim
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

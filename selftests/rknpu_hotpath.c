@@ -2,6 +2,9 @@
 /*
  * From a job's interrupt to the next one's start: what the kernel does there, as
  * its own tracing shows, and what 1,000 chained jobs cost.
+ *
+ * boot: sched
+ * boot: noiommujob
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,5 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Who the driver says it is, and what its node accepts. */
+/*
+ * Who the driver says it is, and what its node accepts.
+ *
+ * boot: memory
+ * boot: dt
+ * boot: armhf
+ * boot: noiommujob
+ * A module without the vendor's uAPI.
+ * boot: novendor LONG ENV=RKNPU_VENDOR=n --module ours-without-vendor
+ * boot: debug-main
+ */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <glob.h>

@@ -4,6 +4,10 @@
  * BOs there are: its interrupts, and the times for which it holds its spinlocks. The
  * unit is instructions: with RKNPU_ICOUNT the guest's nanoseconds are that
  * (tools/testbed/bin/run --icount), and without it nothing is measured.
+ *
+ * One CPU, whose time is the instructions it has run.
+ * boot: irqtime TEST_LIMIT=900 ENV=RKNPU_ICOUNT=1 --icount
+ * boot: clock
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

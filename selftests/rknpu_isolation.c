@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Two clients: neither can read, write, fault or stop the other. */
+/*
+ * Two clients: neither can read, write, fault or stop the other.
+ *
+ * boot: jobs
+ * boot: dt
+ * boot: polled
+ * boot: debug-main
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sys/wait.h>

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Clients that are killed while they wait for jobs that hang: they die at once, and leave nothing. */
+/*
+ * Clients that are killed while they wait for jobs that hang: they die at once, and leave nothing.
+ *
+ * boot: deps
+ * boot: kcsan-sched
+ */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>

@@ -3,6 +3,14 @@
 # Loading, unloading, binding, unbinding and idling of the module; prints TAP. -l lists the cases, -t NAME runs one, which
 # may need what those before it have left. RKNPU_ROUNDS is how often the module is loaded and unloaded, RKNPU_LOAD a parameter
 # that it is loaded with.
+#
+# boot: library
+# boot: noiommulif RARE TEST_LIMIT=400 ENV=RKNPU_ROUNDS=3 ENV=RKNPU_LOAD=unsafe_noiommu=1 --model npu-iommu=0 --cmdline cma=256M --param unsafe_noiommu=1
+# Without power domains the supply is the NPU's alone, and can come late.
+# boot: dtlate LONG ENV=RKNPU_ROUNDS=5 TEST_LIMIT=400 --dt vendor-simple
+# With them all of it goes at once, and comes back.
+# boot: dtlife LONG ENV=RKNPU_ROUNDS=5 TEST_LIMIT=400 --dt vendor
+# boot: debug-lifecycle KERNEL=debug TEST_LIMIT=1800 ENV=RKNPU_ROUNDS=10
 
 cd "$(dirname "$0")" || exit 1
 rounds=${RKNPU_ROUNDS:-20}

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How much BOs and jobs may take: of a file, of a user, of all, and of a machine that has no more. */
+/*
+ * How much BOs and jobs may take: of a file, of a user, of all, and of a machine that has no more.
+ *
+ * boot: memory
+ * boot: noiommujob
+ * boot: debug-ext
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

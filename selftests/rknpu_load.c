@@ -3,6 +3,8 @@
  * For checks of what monitors show: rknpu_load CORE is a client that keeps one core busy until
  * it is killed, with -v one of the vendor's uAPI, which waits for each job before the next one.
  * rknpu_load -u PROGRAM... runs a program as a user without rights.
+ *
+ * tool of: make check-top and others
  */
 #define _GNU_SOURCE
 #include <grp.h>

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Memory of BOs and jobs is the memory of who asked for it: control groups with a limit. */
+/*
+ * Memory of BOs and jobs is the memory of who asked for it: control groups with a limit.
+ *
+ * boot: deps
+ * Memory that runs out prints a call trace.
+ * boot: debug-reclaim KERNEL=debug TRACES TEST_LIMIT=1800
+ */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The model's test interface and a few actions of a client, for scripts. */
+/*
+ * The model's test interface and a few actions of a client, for scripts.
+ *
+ * tool of: scripts, which it tells what the model counts
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Without an IOMMU: who may use the NPU, who gets to know, and what memory is. */
+/*
+ * Without an IOMMU: who may use the NPU, who gets to know, and what memory is.
+ *
+ * Without IOMMU, on either device tree, and where one is there that nobody is to use.
+ * boot: noiommu TEST_LIMIT=600 --model npu-iommu=0 --cmdline cma=256M --param unsafe_noiommu=1 --param vendor_misc=1
+ * boot: noviommu LONG TEST_LIMIT=600 --dt vendor --dt-edit /npu@fdab0000:iommus --cmdline cma=256M --param unsafe_noiommu=1
+ * boot: noviommu1 RARE TEST_LIMIT=600 --dt vendor --model npu-cores=1 --model npu-one-irq=on --model npu-iommu=0 --cmdline cma=256M --param unsafe_noiommu=1
+ * Two cores, and IOMMUs whose nodes say disabled; and memory that the NPU's addresses do not reach.
+ * boot: noiommudis RARE TEST_LIMIT=600 --model npu-cores=2 --dt-edit /iommu@fdab9000:status=64697361,626c6564,0 --dt-edit /iommu@fdaca000:status=64697361,626c6564,0 --cmdline cma=256M --param unsafe_noiommu=1
+ * boot: noviommdis RARE TEST_LIMIT=600 --dt vendor --dt-edit /iommu@fdab9000:status=64697361,626c6564,0 --cmdline cma=256M --param unsafe_noiommu=1
+ * boot: noiommubig RARE TEST_LIMIT=600 --model npu-iommu=0 --qemu-arg -m --qemu-arg 6G --cmdline cma=256M --param unsafe_noiommu=1
+ * boot: noiommuoff RARE TEST_LIMIT=600 --cmdline iommu.passthrough=1 --cmdline cma=256M --param noiommu=1 --param unsafe_noiommu=1
+ * boot: debug-noiommu KERNEL=debug TEST_LIMIT=1800 --model npu-iommu=0 --cmdline cma=128M --param unsafe_noiommu=1
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -10,6 +10,11 @@
  * RKNPU_PAIRS_ROUNDS rounds (one of each pair) choose pairs by RKNPU_PAIRS_SEED (1).
  * RKNPU_PAIRS="one|other" runs that pair alone. Threads are named after their pair, so a report
  * of the kernel's tells which one it was.
+ *
+ * Any two calls at once, where memory that was freed is found out by its pattern.
+ * boot: pairs RARE TEST_LIMIT=900 ENV=RKNPU_PAIRS_ROUNDS=3000 --cmdline slub_debug=FZPU --param vendor_misc=1
+ * Any two calls at once: some rounds of each pair, where the boot "pairs" has a part of them.
+ * boot: debug-pairs KERNEL=debug TEST_LIMIT=4000 ENV=RKNPU_PAIRS_ROUNDS=20000 --param vendor_misc=1
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Parameters that count when the module is loaded. The module must be in /modules, and nobody may use it. */
+/*
+ * Parameters that count when the module is loaded. The module must be in /modules, and nobody may use it.
+ *
+ * boot: library
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Cores whose ends no interrupt tells: the parameters poll and spin_us, lost interrupts. */
+/*
+ * Cores whose ends no interrupt tells: the parameters poll and spin_us, lost interrupts.
+ *
+ * boot: sched
+ * Cores that are polled: because they are asked to be, and for want of an interrupt: one core, or all.
+ * boot: polled LONG TEST_LIMIT=400 --param poll=1
+ * boot: noirq RARE --dt-edit /npu@fdab0000:interrupts
+ * boot: novirq LONG TEST_LIMIT=400 --dt vendor --dt-edit /npu@fdab0000:interrupts --dt-edit /npu@fdab0000:interrupt-names --param spin_us=100
+ * boot: noiommujob
+ * boot: debug-ext
+ */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sys/resource.h>

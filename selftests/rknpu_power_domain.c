@@ -2,6 +2,11 @@
 /*
  * A power domain that does not come up, once and for good. Slow: the kernel's
  * driver asks a domain ten million times before it believes that.
+ *
+ * What has to stay long. The boot long has the cases of failures, dtlong has them on the vendor's device tree.
+ * boot: domain LONG TEST_LIMIT=700
+ * boot: domain1 LONG TEST_LIMIT=700 --model npu-cores=1
+ * boot: debug-domain KERNEL=debug TEST_LIMIT=1800
  */
 #define _GNU_SOURCE
 #include "rknpu_harness.h"

@@ -2,6 +2,12 @@
 /*
  * Somebody else wakes a core or its IOMMU, or unmaps memory, while a core is recovered:
  * that is held in reset then, and its IOMMU with it, which cannot be programmed.
+ *
+ * boot: failures
+ * boot: dt
+ * boot: long
+ * boot: dtlong
+ * boot: debug-failures
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The ioctls beyond mainline's that do not run jobs: what there is, where BOs are, and their caches. */
+/*
+ * The ioctls beyond mainline's that do not run jobs: what there is, where BOs are, and their caches.
+ *
+ * boot: memory
+ * boot: armhf
+ * boot: noiommujob
+ * boot: debug-ext
+ */
 #define _GNU_SOURCE
 #include <sys/mman.h>
 #include <sys/wait.h>

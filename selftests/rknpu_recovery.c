@@ -2,6 +2,15 @@
 /*
  * What a driver of mainline's ABI makes of a core that misbehaves, ours or the
  * in-tree one; the model misbehaves on demand. All failures: rknpu_failures.c.
+ *
+ * boot: jobs
+ * boot: dt
+ * boot: polled
+ * boot: noiommujob
+ * boot: noviommu
+ * boot: debug-short
+ * boot: debug-node
+ * boot: kcsan-exec
  */
 #define _GNU_SOURCE
 #include <signal.h>

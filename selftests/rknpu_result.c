@@ -2,6 +2,12 @@
 /*
  * WAIT_JOB: how jobs ended, how long that is known, and what it says when the
  * file or the device goes away. The causes of all failures: rknpu_failures.c.
+ *
+ * boot: sched
+ * boot: armhf
+ * boot: noiommujob
+ * boot: debug-ext
+ * boot: kcsan-sched
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -2,6 +2,11 @@
 /*
  * Who runs when and where: priorities, time slices, core masks, divisible jobs, long
  * chains. Order is told by what the model saw start, never by time.
+ *
+ * boot: sched TEST_LIMIT=400
+ * boot: noiommujob
+ * boot: debug-sched KERNEL=debug TEST_LIMIT=1800
+ * boot: kcsan-sched KERNEL=kcsan TEST_LIMIT=1800
  */
 #define _GNU_SOURCE
 #include "rknpu_harness.h"

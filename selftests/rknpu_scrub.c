@@ -3,6 +3,10 @@
  * The driver's program that overwrites a core's memories never ends. What the driver makes
  * of that depends on whether it ever did since the module was loaded, so this wants a boot of
  * its own, and its cases stay in order.
+ *
+ * Modules that have not run a job yet.
+ * boot: scrub TEST_LIMIT=400
+ * boot: dtscrub LONG TEST_LIMIT=400 --dt vendor
  */
 #define _GNU_SOURCE
 #include <string.h>

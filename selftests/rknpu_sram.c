@@ -3,6 +3,11 @@
  * What a client leaves in a core's memories, CBUF and the tables of the LUT, is
  * out of the next one's reach, however that one asks for it; and what the driver
  * does about it costs only when the client on a core changes.
+ *
+ * boot: jobs
+ * boot: dt
+ * boot: noiommujob
+ * boot: debug-main
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* SUBMIT with every field wrong in turn, and with everything it has to accept. */
+/*
+ * SUBMIT with every field wrong in turn, and with everything it has to accept.
+ *
+ * boot: jobs
+ * boot: armhf
+ * boot: noiommujob RARE TEST_LIMIT=600 --model npu-iommu=0 --cmdline cma=256M --param unsafe_noiommu=1
+ * boot: debug-short
+ */
 #define _GNU_SOURCE
 #include <poll.h>
 #include <sys/mman.h>

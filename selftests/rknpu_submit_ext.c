@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Submitting beyond mainline's way: every field at its edges, and what each is good for. */
+/*
+ * Submitting beyond mainline's way: every field at its edges, and what each is good for.
+ *
+ * boot: sched
+ * boot: armhf
+ * boot: noiommujob
+ * boot: debug-ext KERNEL=debug TEST_LIMIT=1800
+ * boot: kcsan-sched
+ */
 #define _GNU_SOURCE
 #include <sys/wait.h>
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A program to begin with: Documentation/accel/rknpu/add-a-test.rst says how. It is built, but no boot runs it. */
+/*
+ * A program to begin with: Documentation/accel/rknpu/add-a-test.rst says how. It is built, and not run.
+ *
+ * boot: none
+ */
 #define _GNU_SOURCE
 #include "rknpu_harness.h"
 

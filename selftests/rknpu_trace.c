@@ -4,6 +4,10 @@
  * job, as recorded by the model.  "rknpu_trace print" prints it for people and
  * for comparison with other drivers; without arguments it is a test.
  * Documentation/accel/rknpu/commit-sequence.rst gives the reasons.
+ *
+ * boot: jobs
+ * boot: noiommujob
+ * boot: debug-main
  */
 #define _GNU_SOURCE
 #include <sys/ioctl.h>

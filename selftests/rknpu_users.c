@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What one user, with as many files as may be, can take from another one: jobs, core time, memory. */
+/*
+ * What one user, with as many files as may be, can take from another one: jobs, core time, memory.
+ *
+ * boot: sched
+ * boot: dt
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>

@@ -1,5 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The vendor's uAPI on node "rknpu" but for jobs: every ioctl, flag, action and struct size. */
+/*
+ * The vendor's uAPI on node "rknpu" but for jobs: every ioctl, flag, action and struct size.
+ *
+ * boot: vendor OLD TEST_LIMIT=400
+ * boot: dtvendor TEST_LIMIT=400 --dt vendor --model npu-one-irq=on --param vendor_misc=1
+ * boot: armhfvend LONG ARMHF TEST_LIMIT=400 --param vendor_misc=1
+ * boot: noiommulib
+ * boot: debug-vendor KERNEL=debug TEST_LIMIT=1800 --param vendor_misc=1
+ * boot: kcsan-exec
+ */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/sync_file.h>

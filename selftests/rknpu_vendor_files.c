@@ -1,5 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The files that tools for the vendor's driver read: debugfs, procfs and devfreq. */
+/*
+ * The files that tools for the vendor's driver read: debugfs, procfs and devfreq.
+ *
+ * boot: vendor
+ * boot: dtvendor
+ * boot: armhfvend
+ * boot: noopps
+ * boot: lowsupply
+ * boot: readmargin
+ * boot: noiommulib
+ * boot: debug-vendor
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -3,6 +3,9 @@
  * The vendor's uAPI when its device goes: unbinding, the end of jobs and closing files
  * in every order, on the DRM node and on /dev/rknpu. What is used after it was freed
  * shows on a kernel with KASAN.
+ *
+ * boot: gone TEST_LIMIT=600 --module vgem --module ours --param vendor_misc=1
+ * boot: debug-gone KERNEL=debug TEST_LIMIT=1800 --module vgem --module ours --param vendor_misc=1
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -5,6 +5,11 @@
  * that change while they are submitted, on the primary node, the render node, and
  * /dev/rknpu if there is one. Meanwhile a second client verifies all of
  * its own results. RKNPU_SEED and RKNPU_ROUNDS choose the run.
+ *
+ * boot: vendor
+ * boot: misc
+ * boot: dtvendor
+ * boot: debug-short
  */
 #define _GNU_SOURCE
 #include <errno.h>

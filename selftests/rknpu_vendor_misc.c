@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The vendor's uAPI on /dev/rknpu, where handles are dma-buf fds. */
+/*
+ * The vendor's uAPI on /dev/rknpu, where handles are dma-buf fds.
+ *
+ * boot: misc TEST_LIMIT=600 --param vendor_misc=1
+ * boot: dtvendor
+ * boot: armhfvend
+ * boot: debug-vendor
+ */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/dma-buf.h>

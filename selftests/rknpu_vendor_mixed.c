@@ -3,6 +3,12 @@
  * Both uAPIs at once: processes of either run jobs and verify every result while
  * tasks of either are made to hang. Exactly those jobs fail that hung, and with
  * the right error. If there is /dev/rknpu, one process uses that.
+ *
+ * boot: vendor
+ * boot: dtvendor
+ * boot: armhfvend
+ * boot: noiommulib
+ * boot: debug-vendor
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -2,6 +2,12 @@
 /*
  * The sequence of ioctls that librknnrt 2.3.0 makes for one model on driver
  * 0.9.8 (public trace), and what it checks of each answer. The programs are ours.
+ *
+ * boot: vendor
+ * boot: dtvendor
+ * boot: armhfvend
+ * boot: noiommulib
+ * boot: debug-vendor
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,5 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Jobs of the vendor's uAPI on node "rknpu": cores, fences, failures, address spaces. */
+/*
+ * Jobs of the vendor's uAPI on node "rknpu": cores, fences, failures, address spaces.
+ *
+ * boot: vendor
+ * boot: dtvendor
+ * boot: armhfvend
+ * boot: novirq
+ * boot: noiommulib
+ * boot: noviommu
+ * boot: noviommdis
+ * boot: debug-vendor
+ * boot: kcsan-exec
+ */
 #define _GNU_SOURCE
 #include <linux/sync_file.h>
 #include <poll.h>

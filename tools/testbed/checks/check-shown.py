@@ -6,6 +6,7 @@ A table counts if its last column is headed "Shown by". A cell holds, separated 
 "make check GROUPS=", and programs of the selftests with variants of their fixtures or cases. In double quotes the first
 column has messages of the driver, with "..." or a number for what differs.
 """
+import glob
 import os
 import re
 import sys
@@ -34,8 +35,14 @@ def tables(text):
         yield rows
 
 
+def sources(name):
+    """The files of a test program, or of all."""
+    return [os.path.relpath(path, top) for folder in ('selftests', 'tools/lib/tests/guest')
+            for path in glob.glob(f'{top}/{folder}/rknpu_{name}.c') + glob.glob(f'{top}/{folder}/rknpu_{name}.sh')]
+
+
 def groups():
-    boots = re.findall(r'^([a-z0-9]+) .*-- ', read('selftests/boots') + read('selftests/boots-debug'), re.M)
+    boots = [name for path in sources('*') for name in re.findall(r'^(?: \*|#) boot: (\S+)', read(path), re.M)]
     return set(boots) | set(re.findall(r'\bhost ([a-z]+) ', read('tools/testbed/bin/check')))
 
 
@@ -58,10 +65,10 @@ class Shown:
     @staticmethod
     def program(item):
         name, *rest = re.findall(r'``([a-z0-9_.]+)``', item)
-        path = f'selftests/{name}.c'
-        if not os.path.exists(os.path.join(top, path)):
+        paths = sources(name.removeprefix('rknpu_'))
+        if not paths:
             return [f'no program {name}']
-        text = read(path)
+        text = read(paths[0])
         if 'rknpu_faults.h' in text:
             text += read('selftests/rknpu_faults.h')
         if not rest:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Counts results of `check --kernel` per kernel, shape of the device tree and user interface. Reads first a line per
-# kernel (series, release, "simple" if it has no driver for the SoC), then the results.
+# kernel (series, release, "simple" if it has no driver for the SoC), then the results; and the boots from the file "boots".
 
 function interface(prog, group) {
 	if (prog ~ /^rknpu_vendor_misc/)

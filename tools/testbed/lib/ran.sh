@@ -43,8 +43,7 @@ rk_in_check_all() {
 	check-all) return 1 ;;
 	"check GROUPS="* | "check-all GROUPS="*)
 		for group in ${1#*GROUPS=}; do
-			awk -v g="$group" '$1 == g && !/ RARE /' "$RK_TOP/selftests/boots" | grep -q . ||
-				awk -v g="$group" '$1 == g && / CI /' "$RK_TOP/selftests/boots-debug" | grep -q . ||
+			rk_boots | awk -v g="$group" '$1 == g && (/ KERNEL=/ ? / CI / : !/ RARE /) { found = 1 } END { exit !found }' ||
 				grep -qE "^	(long_)?host $group " "$check" || return 1
 		done
 		;;

@@ -3,6 +3,8 @@
  * What attention by libnpu costs: rknpu_attention TOKENS HEADS KV_HEADS DIM [OF_HEADS] prints a line
  * of values for each way to do it. With OF_HEADS the heads stand for so many: what a head costs does not
  * depend on how many there are. Instructions mean something under QEMU's -icount only.
+ *
+ * tool of: make bench-attention
  */
 #define _GNU_SOURCE
 #include <errno.h>

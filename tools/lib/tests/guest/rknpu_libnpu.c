@@ -2,6 +2,11 @@
 /*
  * What libnpu promises beyond products, on the driver: convolutions, waiting
  * with a limit, the causes of failures, several jobs and several files.
+ *
+ * boot: library TEST_LIMIT=600
+ * boot: armhf
+ * boot: noiommulib RARE TEST_LIMIT=600 --model npu-iommu=0 --cmdline cma=256M --param unsafe_noiommu=1
+ * boot: debug-libnpu KERNEL=debug TEST_LIMIT=1800 --param default_timeout_ms=10000
  */
 #include <errno.h>
 #include <math.h>

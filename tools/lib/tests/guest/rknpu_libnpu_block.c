@@ -2,6 +2,8 @@
 /*
  * A transformer block of 1536 columns, 12 heads and 128 tokens by libnpu, over both uAPIs: one
  * submission and one interrupt per core, and the same as operation by operation.
+ *
+ * boot: block LONG TEST_LIMIT=900
  */
 #include <math.h>
 

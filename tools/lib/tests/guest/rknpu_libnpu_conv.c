@@ -2,6 +2,8 @@
 /*
  * What libnpu promises of operations on images, on the driver, over both uAPIs and on 1, 2 and 3
  * cores: results against the CPU's, an interrupt per chain, and where a run failed.
+ *
+ * boot: library
  */
 #include <math.h>
 #include <stdlib.h>

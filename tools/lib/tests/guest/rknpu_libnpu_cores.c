@@ -2,6 +2,9 @@
 /*
  * What libnpu promises of recordings of several cores, on the driver and over both uAPIs: the
  * results of one core, an interrupt per chain, order where it matters, and where a run failed.
+ *
+ * boot: library
+ * boot: noiommulib
  */
 #include <errno.h>
 #include <poll.h>

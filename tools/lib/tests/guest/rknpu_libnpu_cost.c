@@ -3,6 +3,8 @@
  * What a recording saves: instructions of its second call, of the process in user space and
  * in the kernel, beside those of the first. With RKNPU_ICOUNT the guest's CPU counts them
  * (tools/testbed/bin/run --icount), and without it nothing is measured.
+ *
+ * boot: irqtime
  */
 #define _GNU_SOURCE
 #include <errno.h>

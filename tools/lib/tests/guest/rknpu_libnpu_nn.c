@@ -2,6 +2,9 @@
 /*
  * What libnpu promises of layers of neural networks, on the driver and over both uAPIs: results
  * within their bounds, and one ioctl and one interrupt for a block of them.
+ *
+ * boot: library
+ * boot: noiommulib
  */
 #include <math.h>
 #include <stdlib.h>

@@ -2,6 +2,9 @@
 /*
  * What libnpu promises of recordings, on the driver and over both uAPIs: results, one
  * ioctl and one interrupt for any number of tasks, what the CPU touches, and failures.
+ *
+ * boot: library
+ * boot: noiommulib
  */
 #include <errno.h>
 #include <math.h>

@@ -2,6 +2,10 @@
 /*
  * What libnpu promises of models that exceed an address space, and of memory that others see: on
  * the driver and over both uAPIs.
+ *
+ * A model of 6 GiB, which the host needs 9 GiB for.
+ * boot: bigmodel RARE TEST_LIMIT=3600 --qemu-arg -m --qemu-arg 8G --param max_memory_percent=90 --param max_user_memory_percent=90
+ * boot: library
  */
 #include <errno.h>
 #include <sys/wait.h>

@@ -2,6 +2,8 @@
 /*
  * The uCA interface on the driver and over both uAPIs: a feed-forward block of 4096 x 4096 twice, with
  * one sync and nothing touched by the CPU in between.
+ *
+ * boot: block
  */
 #include <errno.h>
 

@@ -21,6 +21,9 @@
  *   (K + parts) 2^-23 |a||b|, |a||b| being the product of the norms, which is
  *   no less than sum|a||b| (Cauchy-Schwarz).  An fp16 result may in addition be
  *   off by half a unit in its last place for its one rounding.
+ *
+ * boot: matmul OLD TEST_LIMIT=600
+ * boot: noiommulib
  */
 #include <errno.h>
 #include <math.h>

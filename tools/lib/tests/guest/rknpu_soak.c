@@ -7,6 +7,8 @@
  *
  * usage: rknpu_soak MINUTES [SEED]; RKNPU_SOAK_SLEEP=1 rehearses system sleep,
  * which costs a guest of the testbed its console for the time being.
+ *
+ * tool of: make soak
  */
 #define _GNU_SOURCE
 #include <errno.h>
