@@ -206,7 +206,7 @@ top: ## npu-top
 
 selftests: lib ## the test programs
 	@linux=$$($(BIN)/linux-source) && $(BIN)/root make -sC $(CURDIR)/selftests $(CROSS) \
-		OUTPUT=$(O)/selftests KSELFTEST=$$linux/tools/testing/selftests LIBNPU=$(O)/lib/libnpu.a && \
+		OUTPUT=$(O)/selftests KSELFTEST=$$linux/tools/testing/selftests && \
 		$(BIN)/root make -sC $(CURDIR)/tools/lib/tests/guest $(CROSS) \
 		OUTPUT=$(O)/selftests KSELFTEST=$$linux/tools/testing/selftests LIBNPU=$(O)/lib/libnpu.a
 

@@ -127,7 +127,7 @@ static int tasks_prepare(struct rk_allocfail_state *s)
 {
 	int ret = rk_bo_fill(&s->c.in, 6, RK_BYTES);
 
-	s->c.inc.used = 2 * RK_PAGE;
+	s->c.inc.used = RK_OP_PROG;
 	for (int j = 0; j < MANY_JOBS && !ret; j++) {
 		ret = rk_bo_fill(&s->extra[j], UNTOUCHED, RK_BYTES);
 		for (int t = 0; t < MANY_TASKS && !ret; t++)

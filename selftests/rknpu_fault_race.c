@@ -121,7 +121,7 @@ static int run_job(struct rk_client *c, unsigned int core, int value)
 
 	if (!ret)
 		ret = rk_bo_fill(&c->out, 0, RK_BYTES);
-	c->inc.used = 2 * RK_PAGE;
+	c->inc.used = RK_OP_PROG;
 	if (!ret)
 		ret = rk_op_task(&c->inc, c->in.iova, c->out.iova, &t);
 	if (!ret)

@@ -198,7 +198,7 @@ static int storm(int rounds)
 	int ret = rk_client_init(&c);
 
 	for (int i = 0; i < rounds && !ret; i++) {
-		c.inc.used = 2 * RK_PAGE;
+		c.inc.used = RK_OP_PROG;
 		ret = run_raw(&c, 0xfff00000, c.out.iova) == -EFAULT ? 0 : 1;
 	}
 	rk_client_fini(&c);

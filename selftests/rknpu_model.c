@@ -91,7 +91,7 @@ static int hold(unsigned int ms)
 	rk_latency_us(100000);
 	for (unsigned int i = 0; i < 20 * rk_slow() && !ret; i++) {
 		/* The same program in the same place: there is no room for so many. */
-		c.inc.used = 2 * RK_PAGE;
+		c.inc.used = RK_OP_PROG;
 		ret = rk_submit_op(&c.inc, &c.in, &c.out);
 	}
 	report("ready", ret);
@@ -127,7 +127,7 @@ static int work(unsigned int ms)
 		for (int i = 0; i < 10 && !ret; i++) {
 			struct drm_rocket_task t;
 
-			c.inc.used = 2 * RK_PAGE;
+			c.inc.used = RK_OP_PROG;
 			ret = rk_op_task(&c.inc, c.in.iova, c.out.iova, &t);
 			if (!ret)
 				ret = rk_submit_task(c.fd, &t, &c.in, &c.out);

@@ -26,7 +26,7 @@ static int run_on(struct rk_client *c, uint32_t cores)
 	long differs;
 	int ret = rk_bo_fill(&c->in, 3, RK_BYTES);
 
-	c->inc.used = 2 * RK_PAGE;
+	c->inc.used = RK_OP_PROG;
 	if (!ret)
 		ret = rk_bo_fill(&c->out, 0, RK_BYTES);
 	if (!ret)

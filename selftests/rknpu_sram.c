@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "npu_prog.h"
 #include "rknpu_harness.h"
 #include "rknpu_vendor_util.h"
 
@@ -36,9 +35,9 @@ struct shape {
 };
 
 /* One bank of feature data and one of weights; then 11 of either. */
-static const struct shape small = { 4, 32, 32 };
-static const struct shape eleven_of_data = { 352, 32, 1024 };
-static const struct shape eleven_of_weights = { 1, 32, 11264 };
+static const struct shape small = { 4, RK_CHANNELS, 32 };
+static const struct shape eleven_of_data = { 352, RK_CHANNELS, 1024 };
+static const struct shape eleven_of_weights = { 1, RK_CHANNELS, 11264 };
 
 struct work {
 	int fd;
@@ -96,30 +95,22 @@ static void set_bits(uint64_t *entries, uint32_t count, uint32_t reg, uint32_t b
 static int product_init(struct work *w, int fd, const struct shape *s, int in, int weight,
 			uint32_t reuse)
 {
-	struct npu_prog *p = npu_prog_new();
-	struct npu_conv_task t;
-	int ret;
+	struct rk_product p = { .m = s->m, .k = s->k };
+	uint64_t entries[RK_PROGRAM_ENTRIES];
+	int ret = work_init(w, fd, s->m * s->k, s->n * s->k, s->m * s->n);
 
-	if (!p)
-		return -ENOMEM;
-	ret = work_init(w, fd, s->m * s->k, s->n * s->k, s->m * s->n);
 	if (!ret)
 		ret = rk_bo_fill(&w->in, in, s->m * s->k);
 	if (!ret)
 		ret = rk_bo_fill(&w->weights, weight, s->n * s->k);
-	npu_matmul_task(&t, NPU_PREC_INT8, NPU_PREC_INT8, s->m, s->n, s->k);
-	t.in_iova = w->in.iova;
-	t.weight_iova = w->weights.iova;
-	t.out_iova = w->out.iova;
-	t.rq = (struct npu_requant) { .scale = 1 };
-	if (!ret)
-		ret = npu_prog_conv(p, &t);
-	if (!ret) {
-		set_bits((uint64_t *)npu_prog_entries(p), npu_prog_count(p), CBUF_CON0, reuse);
-		ret = work_program(w, npu_prog_entries(p), npu_prog_count(p));
-	}
-	npu_prog_free(p);
-	return ret;
+	if (ret)
+		return ret;
+	p.in = w->in.iova;
+	p.weights = w->weights.iova;
+	p.out = w->out.iova;
+	rk_program(entries, &p);
+	set_bits(entries, RK_PROGRAM_ENTRIES, CBUF_CON0, reuse);
+	return work_program(w, entries, RK_PROGRAM_ENTRIES);
 }
 
 /* How it ended: 0, or the error of the job or of an ioctl. */

@@ -14,7 +14,8 @@
 
 #include <drm/rocket_accel.h>
 
-#include <hw/misc/rk3588_npu_ctl_regs.h>
+#include "rknpu_model_regs.h"
+
 
 #define RK_CORES	3
 #define RK_PAGE		4096u
@@ -119,6 +120,26 @@ long rk_bo_differs(struct rk_bo *bo, int value, size_t n);
 
 /* ---- a job whose result shows whether, when and on what it ran ---- */
 
+/* The register that takes the address of a program. */
+#define PC_BASE_ADDRESS		0x0010
+
+#define RK_CHANNELS		32u
+#define RK_PROGRAM_ENTRIES	126u
+
+/*
+ * C[m][32] = A[m][k] * B[32][k], saturated to int8. @m is 1 or a multiple of 4, @k one of 32;
+ * @bias has an int32 for each column, or is 0.
+ */
+struct rk_product {
+	uint32_t m, k;
+	uint32_t in, weights, out, bias;
+};
+
+/* Writes RK_PROGRAM_ENTRIES entries, and returns their number. */
+uint32_t rk_program(uint64_t *entries, const struct rk_product *p);
+/* The weights of m * 32 bytes times @gain, plus @bias. */
+void rk_diagonal(int8_t *weights, int gain, int32_t *biases, int bias);
+
 /*
  * out[i] = saturate_int8(in[i] * gain + bias) for m * 32 bytes: a 1x1 int8
  * convolution with a diagonal weight matrix, bias and requantisation by 1.
@@ -130,6 +151,8 @@ struct rk_op {
 	uint32_t used;
 };
 
+/* Where its programs begin: @used of an op that has none. */
+#define RK_OP_PROG	(2 * RK_PAGE)
 #define RK_OP_BYTES(m)	((size_t)(m) * 32)
 #define RK_M		4u
 #define RK_BYTES	RK_OP_BYTES(RK_M)
@@ -254,6 +277,9 @@ uint64_t rk_count_all(enum npu_ctl_counter c);
  * was none. Armed faults do not count. rk_prep() prints what is new when a job fails.
  */
 bool rk_hang_reason(unsigned int core, char *text, size_t size);
+/* Prints the reasons of those that are new; and what is old from now on. */
+void rk_tell_hangs(void);
+void rk_forget_hangs(void);
 /*
  * For differences of kicks and tasks: without those by which the driver overwrites a
  * core's memories when its client changes, as it does with the first job of a file.

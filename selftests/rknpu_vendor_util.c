@@ -13,7 +13,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "npu_prog.h"
 #include "rknpu_vendor_util.h"
 
 static int open_named(const char *fmt, int first, int last)
@@ -158,7 +157,6 @@ int rv_sync_every_way(int fd, uint64_t obj, uint64_t size)
 
 /* ---- chains ---- */
 
-#define CHANNELS	32u
 #define BIAS		RK_PAGE
 #define DATA		(2 * RK_PAGE)	/* a page per step */
 #define PROG		((2 + RV_MAX_CHAIN + 1) * RK_PAGE)
@@ -171,34 +169,6 @@ static uint8_t *step(struct rv_chain *c, uint32_t i)
 	return c->bo.map + DATA + i * RK_PAGE;
 }
 
-static int make_weights(struct rv_chain *c)
-{
-	int8_t w[CHANNELS][CHANNELS] = { 0 };
-	int32_t *b = (int32_t *)(c->bo.map + BIAS);
-
-	for (unsigned int i = 0; i < CHANNELS; i++) {
-		w[i][i] = 1;
-		b[i] = 1;
-	}
-	npu_pack_weights(c->bo.map, w, CHANNELS, 0, 1, 1, CHANNELS, 1, CHANNELS, CHANNELS,
-			 CHANNELS, 0);
-	return 0;
-}
-
-static int make_program(struct rv_chain *c, struct npu_prog *p, uint32_t i)
-{
-	struct npu_conv_task t;
-
-	npu_matmul_task(&t, NPU_PREC_INT8, NPU_PREC_INT8, RK_M, CHANNELS, CHANNELS);
-	t.in_iova = c->bo.iova + DATA + i * RK_PAGE;
-	t.out_iova = t.in_iova + RK_PAGE;
-	t.weight_iova = c->bo.iova;
-	t.has_bias = true;
-	t.bias_iova = c->bo.iova + BIAS;
-	t.rq = (struct npu_requant) { .scale = 1 };
-	return npu_prog_conv(p, &t);
-}
-
 /* The program of @n commands at @at ends by naming the one of task @next, which is as long. */
 static void lead_to(const struct rv_chain *c, uint64_t *at, uint32_t n, uint32_t next)
 {
@@ -206,32 +176,22 @@ static void lead_to(const struct rv_chain *c, uint64_t *at, uint32_t n, uint32_t
 	at[n - RV_TASK_TAIL + 1] = PC_WRITE(0x14, (n + 1) / 2 - 1);
 }
 
-static int make_task(struct rv_chain *c, uint32_t i)
+static void make_task(struct rv_chain *c, uint32_t i)
 {
-	struct drm_rknpu_task *task = rv_chain_task(c, i);
-	struct npu_prog *p = npu_prog_new();
+	const struct rk_product p = {
+		.m = RK_M, .k = RK_CHANNELS, .in = c->bo.iova + DATA + i * RK_PAGE, .weights = c->bo.iova,
+		.out = c->bo.iova + DATA + (i + 1) * RK_PAGE, .bias = c->bo.iova + BIAS,
+	};
 	uint64_t *at = (uint64_t *)(c->bo.map + PROG + i * PROG_SIZE);
-	uint32_t n;
-	int ret;
+	uint32_t n = rk_program(at, &p);
 
-	if (!p)
-		return -ENOMEM;
-	ret = make_program(c, p, i);
-	n = npu_prog_count(p);
-	if (!ret && n * 8 > PROG_SIZE)
-		ret = -ENOSPC;
-	if (!ret) {
-		memcpy(at, npu_prog_entries(p), n * 8);
-		if (i + 1 < c->n)
-			lead_to(c, at, n, i + 1);
-		*task = (struct drm_rknpu_task) {
-			.op_idx = i, .enable_mask = 0xd, .int_mask = RV_INT_DPU,
-			.int_clear = 0x1ffff, .regcfg_amount = n - RV_TASK_TAIL,
-			.regcmd_addr = c->bo.iova + PROG + i * PROG_SIZE,
-		};
-	}
-	npu_prog_free(p);
-	return ret;
+	if (i + 1 < c->n)
+		lead_to(c, at, n, i + 1);
+	*rv_chain_task(c, i) = (struct drm_rknpu_task) {
+		.op_idx = i, .enable_mask = 0xd, .int_mask = RV_INT_DPU,
+		.int_clear = 0x1ffff, .regcfg_amount = n - RV_TASK_TAIL,
+		.regcmd_addr = c->bo.iova + PROG + i * PROG_SIZE,
+	};
 }
 
 int rv_chain_init(struct rv_chain *c, int fd, uint32_t n, uint32_t first, int domain)
@@ -246,12 +206,12 @@ int rv_chain_init(struct rv_chain *c, int fd, uint32_t n, uint32_t first, int do
 	if (!ret)
 		ret = rv_bo_init(&c->tasks, fd, (first + n) * sizeof(struct drm_rknpu_task),
 				 RV_FLAGS_TASK, domain);
-	if (!ret)
-		ret = make_weights(c);
-	for (uint32_t i = 0; i < n && !ret; i++)
-		ret = make_task(c, i);
-	if (!ret)
-		ret = rv_sync(&c->tasks, DRM_RKNPU_MEM_SYNC_TO_DEVICE, 0, c->tasks.size);
+	if (ret)
+		return ret;
+	rk_diagonal((int8_t *)c->bo.map, 1, (int32_t *)(c->bo.map + BIAS), 1);
+	for (uint32_t i = 0; i < n; i++)
+		make_task(c, i);
+	ret = rv_sync(&c->tasks, DRM_RKNPU_MEM_SYNC_TO_DEVICE, 0, c->tasks.size);
 	return ret ? ret : rv_sync(&c->bo, DRM_RKNPU_MEM_SYNC_TO_DEVICE, 0, c->bo.size);
 }
 

@@ -1,0 +1,1 @@
+../tools/qemu/include/hw/misc/rk3588_npu_ctl_regs.h

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Time, environment, rights, files and the kernel's log. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rknpu_util.h"
+
+unsigned int rk_slow(void)
+{
+	const char *env = getenv("RKNPU_TEST_SLOW");
+	int slow = env ? atoi(env) : 1;
+
+	return slow < 1 ? 1 : slow;
+}
+
+bool rk_long(void)
+{
+	const char *env = getenv("RKNPU_LONG");
+
+	return env && atoi(env);
+}
+
+int rk_drop_capability(unsigned int cap)
+{
+	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct d[2] = { 0 };
+
+	if (syscall(SYS_capget, &h, d))
+		return -errno;
+	d[cap / 32].effective &= ~(1u << (cap % 32));
+	return syscall(SYS_capset, &h, d) ? -errno : 0;
+}
+
+int rk_drop_sys_nice(void)
+{
+	return rk_drop_capability(CAP_SYS_NICE);
+}
+
+int64_t rk_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ll + ts.tv_nsec;
+}
+
+void rk_sleep_ms(unsigned int ms)
+{
+	poll(NULL, 0, ms);
+}
+
+bool rk_listed(int argc, char **argv, const struct rk_named *cases, size_t n)
+{
+	if (argc != 2 || strcmp(argv[1], "-l"))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		printf("%s: %s\n", cases[i].name, cases[i].shows);
+	return true;
+}
+
+int rk_write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	ssize_t n;
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	n = write(fd, text, strlen(text));
+	ret = n < 0 ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+int rk_log_open(void)
+{
+	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (log >= 0)
+		lseek(log, 0, SEEK_END);
+	return log;
+}
+
+bool rk_log_says(int log, const char *what)
+{
+	char record[1024];
+	ssize_t n;
+
+	/* -EPIPE: some were overwritten. */
+	while ((n = read(log, record, sizeof(record) - 1)) > 0 || (n < 0 && errno == EPIPE)) {
+		record[n < 0 ? 0 : n] = 0;
+		if (strstr(record, what))
+			return true;
+	}
+	return false;
+}
+
+#define DRM_DEBUG	"/sys/module/drm/parameters/debug"
+
+int rk_refusal_told(int (*refused)(void *arg), void *arg, int err, const char *why)
+{
+	int log = rk_log_open();
+	int ret = log < 0 ? log : rk_write_file(DRM_DEBUG, "2");
+	bool told = false;
+
+	for (int i = 0; i < 200 && !ret && !told; i++) {
+		int got = refused(arg);
+
+		if (got != err)
+			ret = got ? got : -EILSEQ;
+		told = rk_log_says(log, why);
+		if (!told)
+			rk_sleep_ms(100);
+	}
+	rk_write_file(DRM_DEBUG, "0");
+	if (log >= 0)
+		close(log);
+	return ret ? ret : told ? 0 : -ENOMSG;
+}
