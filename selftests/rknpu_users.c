@@ -355,8 +355,8 @@ RK_TEST_F_TIMEOUT(users, memory_of_some_is_not_anothers, 200,
 	EXPECT_TRUE(rk_stat_settles("bo_bytes", bytes));
 	EXPECT_EQ(0, vendor_works(VICTIM, own / RK_PAGE * RK_PAGE));
 	for (int i = 0; i < ATTACKERS * ATTACKER_FILES; i++)
-		if (fd[0][i] >= 0)
-			close(fd[0][i]);
+		if (fd[i / ATTACKER_FILES][i % ATTACKER_FILES] >= 0)
+			close(fd[i / ATTACKER_FILES][i % ATTACKER_FILES]);
 }
 
 /* ---- core time: who has how much of it, as the model saw it ---- */

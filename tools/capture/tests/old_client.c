@@ -3,7 +3,6 @@
  * With CLIENT_OLD in the environment a client is one of a driver before 0.9.6: its SUBMIT names the object
  * that holds its programs where the domain is since.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdlib.h>
