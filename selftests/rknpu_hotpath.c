@@ -4,6 +4,7 @@
  * its own tracing shows, and what 1,000 chained jobs cost.
  *
  * boot: sched
+ * boot: irqtime
  * boot: noiommujob
  */
 #define _GNU_SOURCE
@@ -321,6 +322,9 @@ RK_TEST_F_TIMEOUT(hotpath, short_burst_wakes_one_core, 120,
 	RK_REQUIRE_MODEL();
 	if (!rk_power_domains())
 		SKIP(return, "cores cannot lose their power");
+	/* Elsewhere jobs take as long as the host is late, and are worth a second core then. */
+	if (!getenv("RKNPU_ICOUNT"))
+		SKIP(return, "for a machine whose time is the instructions that it has run");
 	ASSERT_EQ(0, pair_init(&p));
 	/* How long they take, and waking a core. */
 	rk_latency_us(20);
@@ -339,7 +343,6 @@ RK_TEST_F_TIMEOUT(hotpath, short_burst_wakes_one_core, 120,
 	ups = power_ups() - ups;
 	fprintf(stderr, "# %d bursts, %lld power-ups\n", BURSTS, ups);
 	EXPECT_LE(BURSTS, ups);
-	/* The host may stand still until the core that is awake has gone to sleep. */
 	EXPECT_GE(BURSTS + BURSTS / 4, ups);
 
 	/* It is noticed that they take longer now. */
