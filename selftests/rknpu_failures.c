@@ -6,7 +6,7 @@
  *
  * boot: failures SHORT TEST_LIMIT=600
  * boot: long LONG TEST_LIMIT=1200 ENV=RKNPU_LONG=1
- * boot: dtlong LONG TEST_LIMIT=1200 ENV=RKNPU_LONG=1 --dt vendor
+ * boot: dtlong LONG TEST_LIMIT=1200 --dt vendor
  * boot: debug-failures KERNEL=debug TEST_LIMIT=3600
  */
 #define _GNU_SOURCE

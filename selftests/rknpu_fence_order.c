@@ -6,6 +6,7 @@
  *
  * boot: sched
  * boot: irqtime
+ * boot: irqlong
  * boot: debug-reclaim
  */
 #define _GNU_SOURCE

@@ -5,6 +5,7 @@
  *
  * boot: sched
  * boot: irqtime
+ * boot: irqlong
  * boot: noiommujob
  */
 #define _GNU_SOURCE

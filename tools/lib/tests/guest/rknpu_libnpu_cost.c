@@ -5,6 +5,7 @@
  * (tools/testbed/bin/run --icount), and without it nothing is measured.
  *
  * boot: irqtime
+ * boot: irqlong
  */
 #define _GNU_SOURCE
 #include <errno.h>
