@@ -12,11 +12,38 @@ rk_job() {
 	RK_JOB_COMMANDS+=("$(printf '%q ' "$@")")
 }
 
-# One more than there are cores: guests wait for a third of their time. With many more some would miss deadlines. Each
+# Two more than there are cores: guests wait for half of their time. With many more some would miss deadlines. Each
 # takes one GiB and what QEMU needs.
 rk_jobs_default() {
 	awk -v cores="$(nproc)" '/^MemAvailable:/ { most = int($2 / 1572864) }
-		END { n = cores + 1; if (n > most) n = most; print n < 1 ? 1 : n }' /proc/meminfo
+		END { n = cores + 2; if (n > most) n = most; print n < 1 ? 1 : n }' /proc/meminfo
+}
+
+# Seconds that each job took when it ran last, on this host: what takes long begins early, so that it is not alone in the end.
+RK_TOOK_FILE=$RK_CACHE/took.tsv
+
+# rk_jobs_sort: the longest first; what nobody knows yet, before.
+rk_jobs_sort() {
+	local i names=() commands=()
+	while read -r _ i; do
+		names+=("${RK_JOB_NAMES[i]}")
+		commands+=("${RK_JOB_COMMANDS[i]}")
+	done < <(
+		for i in "${!RK_JOB_NAMES[@]}"; do printf '%s\t%s\n' "$i" "${RK_JOB_NAMES[i]}"; done |
+			awk -F'\t' -v took="$RK_TOOK_FILE" '
+				BEGIN { while ((getline line <took) > 0) { split(line, part); seconds[part[1]] = part[2] } }
+				{ print $2 in seconds ? seconds[$2] : 99999, $1 }' | sort -s -k1,1nr
+	)
+	RK_JOB_NAMES=("${names[@]}") RK_JOB_COMMANDS=("${commands[@]}")
+}
+
+# rk_jobs_took FILE: keeps the lines "NAME SECONDS" of the file, with a tab.
+rk_jobs_took() {
+	(
+		flock 9
+		cat "$RK_TOOK_FILE" "$1" 2>/dev/null | awk -F'\t' '{ took[$1] = $2 } END { for (n in took) print n "\t" took[n] }' \
+			>"$RK_TOOK_FILE.new" && mv "$RK_TOOK_FILE.new" "$RK_TOOK_FILE"
+	) 9>"$RK_CACHE/locks/took"
 }
 
 # Tells every now and then what is running and for how long.

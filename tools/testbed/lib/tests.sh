@@ -126,9 +126,20 @@ rk_detector_options() {
 	esac
 }
 
-# rk_boot_test NAME KERNEL WORD... -- PROGRAM...: one boot with all of build/selftests, or -armhf, copied into it.
+# rk_boot_copies PROGRAM...: options of run that copy them from build/$built, in copy.
+rk_boot_copies() {
+	local p
+	# Scripts call these.
+	case " $*" in *.sh*) set -- "$@" rknpu_model rknpu_matmul ;; esac
+	copy=()
+	for p in $(printf '%s\n' "$@" | sort -u); do
+		copy+=(--copy "$RK_TOP/build/$built/$p")
+	done
+}
+
+# rk_boot_test NAME KERNEL WORD... -- PROGRAM...: one boot with its programs copied into it.
 rk_boot_test() {
-	local name=$1 kernel=$2 start=$SECONDS rc copy=() f limit kind expected traces environ options programs built
+	local name=$1 kernel=$2 start=$SECONDS rc copy limit kind expected traces environ options programs built
 	local tap=$RK_TESTS/$name.tap
 	shift 2
 	rk_parse_boot "$@"
@@ -137,8 +148,7 @@ rk_boot_test() {
 	'') options+=(--kernel "$kernel") ;;
 	*) rk_detector_options "$kernel" ;;
 	esac
-	while IFS= read -r -d '' f; do copy+=(--copy "$f"); done < <(
-		find "$RK_TOP/build/$built" -maxdepth 1 -type f -not -name '*.[oad]' -print0)
+	rk_boot_copies "${programs[@]}"
 	printf '# testbed: expect %s\n' "${expected[@]+"${expected[@]}"}" "${programs[@]}" >"$tap"
 	[ "$kernel" != debug ] || echo "# testbed: expect kmemleak" >>"$tap"
 	[ "$kernel" != kcsan ] || echo "# testbed: expect kcsan" >>"$tap"
