@@ -2,14 +2,14 @@
 """Every row of a table of behaviours names tests that exist: check-tables.py PAGE.rst SELFTESTS-DIRECTORY
 
 A table counts if its last column is headed "Test". Its cells hold names of cases, separated by commas, of the programs
-that the text before last named by '"Test" names cases of ``selftests/NAME.c``', with 'and ``NAME.c``' for a second one;
+that the text before last named by '"Test" names cases of ``selftests/NAME.c``', with ', ``NAME.c``' or 'and ``NAME.c``' for others;
 or, in parentheses, of another one.
 """
 import os
 import re
 import sys
 
-PROGRAM = re.compile(r'"Test" names cases of ``selftests/([a-z_]+\.c)``(?: and ``([a-z_]+\.c)``)?')
+PROGRAM = re.compile(r'"Test" names cases of ``selftests/([a-z_]+\.c)``((?:(?:,| and) ``[a-z_]+\.c``)*)')
 ITEM = re.compile(r'([a-z0-9_]+)(?: \(``([a-z_]+\.c)``\))?')
 
 
@@ -41,8 +41,8 @@ def main(page, selftests):
     count = bad = 0
     for i, line in enumerate(text):
         # The sentence may be broken anywhere.
-        found = PROGRAM.findall(' '.join(text[max(0, i - 1):i + 1]))
-        programs = [name for name in found[-1] if name] if found else programs
+        found = PROGRAM.findall(' '.join(text[max(0, i - 2):i + 1]))
+        programs = [found[-1][0], *re.findall(r'[a-z_]+\.c', found[-1][1])] if found else programs
         if not line.startswith('.. list-table::'):
             continue
         table = rows(text[i + 1:])
