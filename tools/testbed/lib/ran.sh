@@ -21,18 +21,26 @@ rk_test_targets() {
 RK_RAN_COMMIT=
 ! rk_test_targets | grep -qx -- "${RK_RAN%% *}" || RK_RAN_COMMIT=$(rk_commit)
 
-# rk_note_run STATUS: keeps how a test ended, but for one that was interrupted; the newest thousand.
-rk_note_run() {
-	local result=fail
-	[ -n "$RK_RAN_COMMIT" ] && [ "$1" -lt 128 ] || return 0
-	[ "$1" -ne 0 ] || result=pass
+# rk_note_results: keeps what stdin says, lines "pass|fail COMMAND"; the newest thousands.
+rk_note_results() {
+	[ -n "$RK_RAN_COMMIT" ] || return 0
 	(
 		flock 9
 		{
-			tail -n 999 "$RK_RAN_FILE" 2>/dev/null
-			printf '%s\t%s\t%s\t%s\n' "$(date -u +%FT%TZ)" "${RK_RAN//\"/}" "$RK_RAN_COMMIT" "$result"
+			tail -n 5000 "$RK_RAN_FILE" 2>/dev/null
+			while read -r result command; do
+				printf '%s\t%s\t%s\t%s\n' "$(date -u +%FT%TZ)" "${command//\"/}" "$RK_RAN_COMMIT" "$result"
+			done
 		} >"$RK_RAN_FILE.new" && mv "$RK_RAN_FILE.new" "$RK_RAN_FILE"
 	) 9>"$RK_CACHE/locks/ran"
+}
+
+# rk_note_run STATUS: keeps how a test ended, but for one that was interrupted.
+rk_note_run() {
+	local result=fail
+	[ "$1" -lt 128 ] || return 0
+	[ "$1" -ne 0 ] || result=pass
+	rk_note_results <<<"$result $RK_RAN"
 }
 
 # rk_in_check_all COMMAND: does check-all contain it? Groups are boots, or the first word behind host.
