@@ -46,7 +46,7 @@ html_show_copyright = False
 html_last_updated_fmt = None
 
 # A struct and a function may have one name in C, but Sphinx takes the second for a duplicate of the first.
-TAGS_AND_FUNCTIONS = ("npu_version", "npu_sync", "npu_job_info", "npu_stats", "npu_rec_failure", "npu_rec_info")
+TAGS_AND_FUNCTIONS = ("npu_version", "npu_stats", "npu_rec_failure", "npu_rec_info")
 
 
 def is_duplicate(record):

@@ -24,7 +24,7 @@
 struct product {
 	const char *name;
 	uint32_t m, n, k;
-	struct npu_job_info info;
+	struct npu_rec_info info;
 	double max_err;
 	double seconds;
 };
@@ -68,23 +68,56 @@ static void *alloc(size_t n, size_t size)
 	return p;
 }
 
-static int run_on_npu(struct npu_dev *dev, struct product *p, enum npu_dtype dtype,
+/* What a product needs: weights that are packed once, tensors, and a recording for all cores. */
+struct on_npu {
+	struct npu_weights *w;
+	struct npu_tensor *x, *y;
+	struct npu_rec *rec;
+};
+
+static int make(struct on_npu *o, struct npu_dev *dev, const struct product *p, enum npu_prec in,
+		enum npu_prec out, const void *b)
+{
+	struct npu_weights_desc d = { .type = in, .n = p->n, .k = p->k };
+	struct npu_rec_opts all = { .cores = NPU_MAX_CORES };
+	int ret = npu_weights_new(dev, &d, b, &o->w);
+
+	ret = ret ? ret : npu_tensor_new(dev, in, p->m, p->k, &o->x);
+	ret = ret ? ret : npu_tensor_new(dev, out, p->m, p->n, &o->y);
+	ret = ret ? ret : npu_rec_new(dev, &all, &o->rec);
+	ret = ret ? ret : npu_rec_matmul(o->rec, o->x, o->w, o->y, NULL);
+	return ret ? ret : npu_rec_end(o->rec);
+}
+
+static int run(const struct on_npu *o, const struct product *p, const void *a, void *c)
+{
+	struct npu_rec_failure f;
+	int ret = npu_tensor_write(o->x, a, 0);
+
+	ret = ret ? ret : npu_rec_run(o->rec);
+	ret = ret ? ret : npu_rec_wait(o->rec, WAIT_NS);
+	if (ret && !npu_rec_failure(o->rec, &f))
+		printf("%s: %s in task %d\n", p->name, npu_strcause(f.cause), f.task);
+	return ret ? ret : npu_tensor_read(o->y, c, 0);
+}
+
+static int run_on_npu(struct npu_dev *dev, struct product *p, enum npu_prec in, enum npu_prec out,
 		      const void *a, const void *b, void *c)
 {
-	struct npu_matmul_desc d = { .dtype = dtype, .m = p->m, .n = p->n, .k = p->k };
+	struct on_npu o = { NULL };
 	double start = now();
-	struct npu_job *job;
-	int ret;
+	int ret = make(&o, dev, p, in, out, b);
 
-	job = npu_matmul_submit(dev, &d, a, b, NULL, c, NULL);
-	if (!job)
-		return fail("%s: submit: %s", p->name, strerror(errno));
-	ret = npu_sync(job, WAIT_NS);
+	ret = ret ? ret : run(&o, p, a, c);
 	p->seconds = now() - start;
 	if (ret)
-		fail("%s: %s (%s)", p->name, npu_strcause(npu_job_cause(job)), strerror(-ret));
-	npu_job_info(job, &p->info);
-	npu_job_free(job);
+		fail("%s: %s", p->name, strerror(-ret));
+	else
+		p->info = npu_rec_info(o.rec);
+	npu_rec_free(o.rec);
+	npu_tensor_free(o.x);
+	npu_tensor_free(o.y);
+	npu_weights_free(o.w);
 	return ret;
 }
 
@@ -132,7 +165,7 @@ static int demo_int8(struct npu_dev *dev, struct product *p)
 			b[(size_t)n * p->k + k] = (int8_t)rnd();
 			bt[(size_t)k * p->n + n] = b[(size_t)n * p->k + k];
 		}
-	ret = run_on_npu(dev, p, NPU_INT8_INT32, a, b, c);
+	ret = run_on_npu(dev, p, NPU_PREC_INT8, NPU_PREC_INT32, a, b, c);
 	if (!ret)
 		ret = check_int8(p, a, bt, c);
 	free(a);
@@ -219,7 +252,7 @@ static int demo_fp16(struct npu_dev *dev, struct product *p)
 		}
 		norm_b[n] = sqrt(norm_b[n]);
 	}
-	ret = run_on_npu(dev, p, NPU_FP16_FP32, a, b, c);
+	ret = run_on_npu(dev, p, NPU_PREC_FP16, NPU_PREC_FP32, a, b, c);
 	if (!ret)
 		ret = check_fp16(p, af, bt, norm_b, c);
 	free(a);
@@ -234,7 +267,7 @@ static int demo_fp16(struct npu_dev *dev, struct product *p)
 static void describe(const struct product *p)
 {
 	printf("%s: %u x %u x %u: every element right, largest error %g, %u jobs, %u tasks, %.2f s\n",
-	       p->name, p->m, p->k, p->n, p->max_err, p->info.jobs, p->info.tasks, p->seconds);
+	       p->name, p->m, p->k, p->n, p->max_err, p->info.chains, p->info.tasks, p->seconds);
 }
 
 struct work {
@@ -261,7 +294,7 @@ static void difference(struct work *w, const struct demo_counters *before,
 static int summary(const struct product *i8, const struct product *f16,
 		   const struct demo_counters *before, const struct demo_counters *after)
 {
-	unsigned int jobs = i8->info.jobs + f16->info.jobs;
+	unsigned int jobs = i8->info.chains + f16->info.chains;
 	unsigned int tasks = i8->info.tasks + f16->info.tasks;
 	double err = fmax(i8->max_err, f16->max_err);
 	char counted[96] = "tasks=n/a irqs=n/a", cores[16] = "n/a";

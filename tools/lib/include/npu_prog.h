@@ -462,6 +462,28 @@ int npu_submit_ext(struct npu_dev *dev, const struct npu_hwjob *jobs,
 		   const struct npu_job_opts *opts, uint32_t njobs, uint64_t *first);
 
 /**
+ * struct npu_result - how a job ended
+ */
+struct npu_result {
+	/** @cause: why */
+	enum npu_cause cause;
+	/** @err: 0 or the negative errno that waiting for it reports */
+	int err;
+	/** @core: core that it ran on last, -1 = none */
+	int core;
+	/** @task: number of tasks done, thus the index of the one that failed */
+	uint32_t task;
+	/** @fault_iova: address that was accessed, for NPU_CAUSE_IOMMU_FAULT */
+	uint64_t fault_iova;
+	/** @fault_write: the access that failed was a write */
+	bool fault_write;
+	/** @elapsed_ns: how long it occupied a core */
+	uint64_t elapsed_ns;
+	/** @tag: &npu_job_opts.tag */
+	uint64_t tag;
+};
+
+/**
  * npu_wait_job - wait for a job and learn how it ended
  * @dev: device
  * @number: from npu_submit_ext()

@@ -28,16 +28,12 @@
 #define NPU_FEATURE_SLACK	32768u
 
 /*
- * Most MACs of a job.  At the 200 MHz that mainline leaves the NPU at, a core
- * peaks at 204 (int8) or 102 (fp16) GMAC/s, and 15 % of that was sustained by
- * rocket-userspace: 0.5 to 1 ms, against some 25 us to dispatch a job.  The
- * driver allows 500 ms, which a simulated NPU on a busy host may well need.
+ * Most MACs of a task, unless no smaller one can be.  At the 200 MHz that mainline leaves the NPU at,
+ * a core peaks at 204 (int8) or 102 (fp16) GMAC/s, and 15 % of that was sustained by
+ * rocket-userspace: 0.5 to 1 ms.  The driver allows 500 ms, which a simulated NPU on a busy host may
+ * well need.
  */
-#define NPU_JOB_MACS		(UINT64_C(16) << 20)
-
-/* Below this, dispatching to three cores costs more than it gains. */
-#define NPU_SPREAD_MACS		(UINT64_C(1) << 20)
-#define NPU_SPREAD_JOBS		3u
+#define NPU_TASK_MACS		(UINT64_C(16) << 20)
 
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 
@@ -156,79 +152,25 @@ int npu_requant_check(const struct npu_requant *rq);
 
 /* npu_plan.c: how a product is cut */
 
-/* One stretch of K: k real elements from k0, kp with padding. */
-struct npu_kpart {
-	uint32_t k0, k, kp;
-};
-
-/* One rectangle of the result, computed by one task per stretch of K. */
+/* One rectangle of the result, computed by one task; @mp and @np are what it writes. */
 struct npu_tile {
 	uint32_t m0, m, mp;
 	uint32_t n0, n, np;
-	uint32_t job;
 };
 
 struct npu_plan {
-	enum npu_prec in;	/* operands */
-	enum npu_prec hw_out;	/* what the NPU writes */
-	struct npu_kpart *part;
-	uint32_t nparts;
-	struct npu_tile *tile;	/* sorted by job */
-	uint32_t ntiles;
-	uint32_t njobs;
-	uint64_t macs;
+	uint32_t m, n;
+	uint32_t m_unit, n_unit;
+	uint32_t m_step, n_step;	/* of a tile */
+	uint64_t ntiles;
 };
 
-int npu_plan_make(struct npu_plan *plan, const struct npu_matmul_desc *desc,
-		  const struct npu_opts *opts);
+/* M, N and K are at least 1, K at most NPU_TASK_MAX_K; 0 = no limit of the caller's. */
+struct npu_plan npu_plan_make(enum npu_prec in, uint32_t m, uint32_t n, uint32_t k, uint32_t max_m,
+			      uint32_t max_n);
+struct npu_tile npu_plan_tile(const struct npu_plan *plan, uint64_t i);
 /* K of all programs of a product but perhaps the last one. */
 uint32_t npu_k_step(uint32_t k);
-void npu_plan_free(struct npu_plan *plan);
-uint64_t npu_job_budget(const struct npu_opts *opts);
-uint32_t npu_jobs_wanted(const struct npu_opts *opts, uint64_t macs);
-
-/* npu_job.c: buffers and driver jobs behind one call */
-
-struct npu_hw {
-	struct npu_bo *out;
-	uint32_t first_task;
-	uint32_t ntasks;
-	bool done;
-	int err;
-};
-
-struct npu_job {
-	struct npu_dev *dev;		/* that npu_open() returned */
-	uint32_t space;			/* of all its buffers */
-	struct npu_bo *in;		/* features */
-	struct npu_bo *weights;
-	struct npu_bo *bias;		/* or NULL */
-	struct npu_bo *regcmd;
-	struct npu_task *task;
-	uint32_t ntasks;
-	struct npu_hw *hw;
-	uint32_t nhw;
-	bool running;
-	bool started;
-	uint64_t first;			/* number of the first driver job, or 0 */
-	enum npu_cause cause;
-	int err;
-	struct npu_job_info info;
-	/* Lay the NPU's result out in the caller's memory. */
-	int (*collect)(struct npu_job *job);
-	void (*release)(struct npu_job *job);
-	void *priv;
-};
-
-struct npu_job *npu_job_new(struct npu_dev *dev, uint32_t nhw);
-int npu_job_buffer(struct npu_job *job, size_t size, struct npu_bo **bo);
-int npu_job_program(struct npu_job *job, const struct npu_prog *prog);
-int npu_job_flush(struct npu_job *job);
-/*
- * Calls @fill, which allocates and writes all buffers, for one address space after the other until
- * one has room for them.
- */
-int npu_job_fill(struct npu_job *job, const void *arg, int (*fill)(struct npu_job *job, const void *arg));
 
 /* npu_ext.c: does npu_bo_import() work? */
 bool npu_can_import(const struct npu_dev *dev);

@@ -78,21 +78,14 @@ struct stretch {
 	enum npu_act act;
 };
 
-static int make_plan(struct npu_plan *plan, const struct npu_tensor *x,
-		     const struct npu_weights *w, const struct npu_rec_matmul_opts *opts)
+static struct npu_plan make_plan(const struct npu_tensor *x, const struct npu_weights *w,
+				 const struct npu_rec_matmul_opts *opts)
 {
-	struct npu_matmul_desc d = {
-		.dtype = is_float(w) ? NPU_FP16_FP32 : NPU_INT8_INT32,
-		.m = x->shape.rows, .n = w->n, .k = (uint32_t)min_u64(w->k, w->k_step),
-	};
-	struct npu_opts o = { .jobs = 1 };
+	/* Of INT4 it is planned as of INT8, whose groups of kernels are smaller. */
+	uint32_t max_n = opts ? (uint32_t)round_up(opts->max_n, npu_kernel_group(w->type)) : 0;
 
-	if (opts) {
-		o.max_m = opts->max_m;
-		/* Of INT4 it is planned as of INT8, whose groups of kernels are smaller. */
-		o.max_n = (uint32_t)round_up(opts->max_n, npu_kernel_group(w->type));
-	}
-	return npu_plan_make(plan, &d, &o);
+	return npu_plan_make(is_float(w) ? NPU_PREC_FP16 : NPU_PREC_INT8, x->shape.rows, w->n,
+			     (uint32_t)min_u64(w->k, w->k_step), opts ? opts->max_m : 0, max_n);
 }
 
 static int add_tile(struct npu_rec *rec, const struct npu_tile *t, const struct npu_tensor *x,
@@ -128,9 +121,12 @@ static int add_tiles(struct npu_rec *rec, const struct npu_plan *plan,
 {
 	int ret = npu_rec_writes(rec, y);
 
-	for (uint32_t i = 0; !ret && i < plan->ntiles && npu_rec_room(rec); i++)
-		if (add_tile(rec, &plan->tile[i], x, w, y, s))
+	for (uint64_t i = 0; !ret && i < plan->ntiles && npu_rec_room(rec); i++) {
+		struct npu_tile t = npu_plan_tile(plan, i);
+
+		if (add_tile(rec, &t, x, w, y, s))
 			break;
+	}
 	return ret;
 }
 
@@ -254,13 +250,8 @@ int npu_rec_matmul_tasks(struct npu_rec *rec, const struct npu_tensor *x,
 		ret = npu_rec_reads_weights(rec, w);
 	if (ret)
 		return ret;
-	ret = make_plan(&plan, x, w, opts);
-	if (ret)
-		return npu_rec_fail(rec, ret, "matmul: no plan for %u x %u x %u", x->shape.rows,
-				    w->n, w->k);
-	ret = append(rec, &plan, x, w, y, opts ? opts->act : NPU_ACT_NONE);
-	npu_plan_free(&plan);
-	return ret;
+	plan = make_plan(x, w, opts);
+	return append(rec, &plan, x, w, y, opts ? opts->act : NPU_ACT_NONE);
 }
 
 /* ---- shared by cores ---- */

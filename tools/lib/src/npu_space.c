@@ -103,29 +103,6 @@ int npu_mem_new_at(struct npu_dev *dev, uint32_t space, size_t size, struct npu_
 	return 0;
 }
 
-int npu_space_bo(struct npu_dev *dev, uint32_t space, size_t size, struct npu_bo **out)
-{
-	struct npu_spaces *s = npu_dev_spaces(dev);
-	int ret;
-
-	if (!size || size > NPU_MEM_MAX)
-		return -EINVAL;
-	if (!has_room(s, space, size, limit_of(s)))
-		return -ENOSPC;
-	ret = alloc_mapped(s->dev[space], size, out);
-	if (!ret)
-		s->used[space] += round_up(size, PAGE);
-	return ret;
-}
-
-void npu_space_bo_free(struct npu_dev *dev, uint32_t space, struct npu_bo *bo)
-{
-	if (!bo)
-		return;
-	npu_dev_spaces(dev)->used[space] -= round_up(bo->size, PAGE);
-	npu_bo_free(bo);
-}
-
 /* A space that stays empty goes on being one. */
 static int add_space(struct npu_dev *dev)
 {
@@ -138,16 +115,6 @@ static int add_space(struct npu_dev *dev)
 	if (!ret)
 		s->n++;
 	return ret;
-}
-
-int npu_space_next(struct npu_dev *dev, uint32_t space)
-{
-	const struct npu_spaces *s = npu_dev_spaces(dev);
-
-	if (space + 1 < s->n)
-		return 0;
-	/* What an empty one has no room for another one has not, either. */
-	return s->used[space] ? add_space(dev) : -ENOSPC;
 }
 
 static int new_in_another(struct npu_dev *dev, size_t size, struct npu_mem **out)

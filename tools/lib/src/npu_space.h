@@ -24,12 +24,6 @@ struct npu_spaces *npu_dev_spaces(struct npu_dev *dev);
 /* Another address space of the same node; its number is what the vendor's interface calls it. */
 int npu_dev_open_space(struct npu_dev *dev, uint32_t number, struct npu_dev **out);
 
-/* A buffer in one of them, mapped, and counted as used. */
-int npu_space_bo(struct npu_dev *dev, uint32_t space, size_t size, struct npu_bo **out);
-void npu_space_bo_free(struct npu_dev *dev, uint32_t space, struct npu_bo *bo);
-/* Makes sure that there is one behind this one, which is full: 0 or a negative errno. */
-int npu_space_next(struct npu_dev *dev, uint32_t space);
-
 /* A buffer with several users, which can be seen from several address spaces. */
 struct npu_mem {
 	struct npu_dev *dev;		/* that npu_open() returned */

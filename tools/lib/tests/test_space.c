@@ -463,67 +463,6 @@ static void test_import_elsewhere(void)
 	npu_close(dev);
 }
 
-/* ---- jobs ---- */
-
-#define JOB_ROWS	64u
-#define JOB_SIDE	384u
-
-static bool product_right(struct npu_dev *dev)
-{
-	static int8_t a[JOB_ROWS * JOB_SIDE], b[JOB_SIDE * JOB_SIDE];
-	static int32_t c[JOB_ROWS * JOB_SIDE];
-	struct npu_matmul_desc d = { .dtype = NPU_INT8_INT32, .m = JOB_ROWS, .n = JOB_SIDE, .k = JOB_SIDE };
-	uint32_t wrong = 0;
-
-	for (size_t i = 0; i < sizeof(a); i++)
-		a[i] = rnd();
-	for (size_t i = 0; i < sizeof(b); i++)
-		b[i] = rnd();
-	if (npu_matmul_run(dev, &d, a, b, NULL, c, NULL))
-		return false;
-	for (uint32_t i = 0; i < JOB_ROWS * JOB_SIDE; i++) {
-		int32_t sum = 0;
-
-		for (uint32_t k = 0; k < JOB_SIDE; k++)
-			sum += a[i / JOB_SIDE * JOB_SIDE + k] * b[i % JOB_SIDE * JOB_SIDE + k];
-		wrong += sum != c[i];
-	}
-	return !wrong;
-}
-
-/* All buffers of a job go where there is room for the last of them, too. */
-static void test_jobs(void)
-{
-	struct npu_matmul_desc large = { .dtype = NPU_INT8_INT32, .m = 4, .n = 2048, .k = 2048 };
-	static int8_t a[4 * 2048], b[2048 * 2048];
-	static int32_t c[4 * 2048];
-	struct npu_weights *ballast[2];
-	struct npu_stats s;
-	struct npu_dev *dev;
-	int ret;
-
-	npu_open(NULL, &dev);
-	npu_limit_space(dev, LIMIT);
-	npu_stats(dev, &s);
-	tap_ok(product_right(dev) && s.spaces == 1, "a job in the first address space");
-	tap_ok(npu_matmul_run(dev, &large, a, b, NULL, c, NULL) == -ENOSPC, "one that no address space holds");
-	npu_stats(dev, &s);
-	tap_ok(s.spaces == 1 && !sim_bos(), "opens none, and leaves nothing");
-	for (int i = 0; i < 2; i++)
-		ret = add_ballast(dev, &ballast[i]);
-	npu_stats(dev, &s);
-	tap_ok(!ret && s.spaces == 1, "weights of 3/4 of it");
-	tap_ok(product_right(dev), "a job that fits no more");
-	npu_stats(dev, &s);
-	tap_ok(s.spaces == 2 && product_right(dev), "is in a second one, as the next is");
-	npu_stats(dev, &s);
-	tap_ok(s.spaces == 2, "which is the same");
-	for (int i = 0; i < 2; i++)
-		npu_weights_free(ballast[i]);
-	npu_close(dev);
-	tap_ok(!sim_bos(), "nothing is left");
-}
-
 int main(void)
 {
 	test_net("one space", IMPORTS, 1, 0);
@@ -540,6 +479,5 @@ int main(void)
 	test_import_again();
 	test_import_order();
 	test_import_elsewhere();
-	test_jobs();
 	return tap_done();
 }

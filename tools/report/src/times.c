@@ -3,6 +3,7 @@
  * Measures what an NPU and its driver need: a small job from submit to result, products of
  * matrices, a copy through the DPU.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -72,35 +73,65 @@ static void print_copies(FILE *f, struct rp_machine *m, unsigned int rounds)
 			"DPU copies memory", bytes / (large[0] - small[0]) / 1e9);
 }
 
-static void print_product(FILE *f, struct rp_machine *m, const char *name, enum npu_dtype type,
-			  unsigned int n, unsigned int rounds)
+struct product {
+	struct npu_weights *w;
+	struct npu_tensor *x, *y;
+	struct npu_rec *rec;
+};
+
+/* Of zeros, on all cores. */
+static int make_product(struct product *p, struct npu_dev *dev, enum npu_prec in, enum npu_prec out,
+			unsigned int n)
 {
-	const size_t bytes = type == NPU_INT8_INT32 ? 1 : 2;
-	struct npu_matmul_desc d = { .dtype = type, .m = PRODUCT_M, .n = n, .k = PRODUCT_K };
-	struct npu_job *job = NULL;
-	double best = 1e9;
-	void *a = calloc(PRODUCT_M * PRODUCT_K, bytes), *b = calloc(PRODUCT_K * n, bytes);
-	void *c = calloc(PRODUCT_M * n, 4);
-	int ret = a && b && c ? npu_matmul_prepare(m->dev, &d, a, b, NULL, c, NULL, &job) : -1;
+	struct npu_weights_desc d = { .type = in, .n = n, .k = PRODUCT_K };
+	struct npu_rec_opts all = { .cores = NPU_MAX_CORES };
+	void *b = calloc((size_t)PRODUCT_K * n, in == NPU_PREC_INT8 ? 1 : 2);
+	int ret = b ? npu_weights_new(dev, &d, b, &p->w) : -ENOMEM;
+
+	free(b);
+	ret = ret ? ret : npu_tensor_new(dev, in, PRODUCT_M, PRODUCT_K, &p->x);
+	ret = ret ? ret : npu_tensor_new(dev, out, PRODUCT_M, n, &p->y);
+	ret = ret ? ret : npu_rec_new(dev, &all, &p->rec);
+	ret = ret ? ret : npu_rec_matmul(p->rec, p->x, p->w, p->y, NULL);
+	return ret ? ret : npu_rec_end(p->rec);
+}
+
+/* From the submit to the result in the CPU's layout. */
+static int time_product(struct product *p, unsigned int n, unsigned int rounds, double *best)
+{
+	void *c = calloc((size_t)PRODUCT_M * n, 4);
+	int ret = c ? 0 : -ENOMEM;
 
 	for (unsigned int i = 0; i < rounds && !ret; i++) {
 		double begin = seconds();
 
-		ret = npu_job_start(job);
-		if (!ret)
-			ret = npu_sync(job, -1);
-		if (!ret && seconds() - begin < best)
-			best = seconds() - begin;
+		ret = npu_rec_run(p->rec);
+		ret = ret ? ret : npu_rec_wait(p->rec, -1);
+		ret = ret ? ret : npu_tensor_read(p->y, c, 0);
+		if (!ret && seconds() - begin < *best)
+			*best = seconds() - begin;
 	}
+	free(c);
+	return ret;
+}
+
+static void print_product(FILE *f, struct rp_machine *m, const char *name, enum npu_prec in,
+			  enum npu_prec out, unsigned int n, unsigned int rounds)
+{
+	struct product p = { NULL };
+	double best = 1e9;
+	int ret = make_product(&p, m->dev, in, out, n);
+
+	ret = ret ? ret : time_product(&p, n, rounds, &best);
 	if (ret)
-		fprintf(f, "%-34s not run: %s\n", name, strerror(ret < 0 ? -ret : ret));
+		fprintf(f, "%-34s not run: %s\n", name, strerror(-ret));
 	else
 		fprintf(f, "%-34s %.1f GOP/s (%ux%ux%u, all cores, the CPU's share included)\n",
 			name, 2e-9 * PRODUCT_M * n * PRODUCT_K / best, PRODUCT_M, PRODUCT_K, n);
-	npu_job_free(job);
-	free(a);
-	free(b);
-	free(c);
+	npu_rec_free(p.rec);
+	npu_tensor_free(p.x);
+	npu_tensor_free(p.y);
+	npu_weights_free(p.w);
 }
 
 void rp_times(FILE *f, struct rp_machine *m)
@@ -111,6 +142,6 @@ void rp_times(FILE *f, struct rp_machine *m)
 	if (rp_is_model())
 		fprintf(f, "Of the model on this host; they cannot be compared with silicon's.\n");
 	print_copies(f, m, rounds);
-	print_product(f, m, "int8 product", NPU_INT8_INT32, n, rounds);
-	print_product(f, m, "fp16 product", NPU_FP16_FP32, n, rounds);
+	print_product(f, m, "int8 product", NPU_PREC_INT8, NPU_PREC_INT32, n, rounds);
+	print_product(f, m, "fp16 product", NPU_PREC_FP16, NPU_PREC_FP32, n, rounds);
 }

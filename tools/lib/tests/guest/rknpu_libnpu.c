@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What libnpu promises beyond products, on the driver: convolutions, waiting
- * with a limit, the causes of failures, several jobs and several files.
+ * What libnpu promises beyond products, on the driver: convolutions of bytes, waiting
+ * with a limit, the causes of failures, several recordings and several files, raw programs.
  *
  * boot: library TEST_LIMIT=600
  * boot: armhf
@@ -15,6 +15,7 @@
 
 #include "floats.h"
 #include "npu_prog.h"
+#include "one_op.h"
 #include "rknpu_harness.h"
 
 #define WAIT_NS		(30000 * RK_MS)
@@ -45,56 +46,57 @@ FIXTURE(conv) {
 };
 
 FIXTURE_VARIANT(conv) {
-	struct npu_conv_desc d;
-	struct npu_opts o;
+	struct npu_window win;
+	uint32_t in_c, out_c;
+	int32_t in_zp, weight_zp;
+	uint32_t cores;
+	struct npu_rec_conv_opts how;
 };
 
-#define KERNEL(w, h, s)	.kw = (w), .kh = (h), .stride_x = (s), .stride_y = (s), \
-			.dil_x = 1, .dil_y = 1
+#define KERNEL(w, h, s)	.kw = (w), .kh = (h), .stride_x = (s), .stride_y = (s)
 #define PAD(n)		.pad_left = (n), .pad_right = (n), .pad_top = (n), .pad_bottom = (n)
 
 FIXTURE_VARIANT_ADD(conv, one_by_one) {
-	.d = { .in_w = 14, .in_h = 14, .in_c = 64, .out_c = 96, KERNEL(1, 1, 1) },
+	.win = { .in_w = 14, .in_h = 14, KERNEL(1, 1, 1) }, .in_c = 64, .out_c = 96,
 };
 
 FIXTURE_VARIANT_ADD(conv, three_by_three) {
-	.d = { .in_w = 15, .in_h = 9, .in_c = 33, .out_c = 40, KERNEL(3, 3, 1), PAD(1),
-	       .in_zp = -17 },
+	.win = { .in_w = 15, .in_h = 9, KERNEL(3, 3, 1), PAD(1) }, .in_c = 33, .out_c = 40,
+	.in_zp = -17,
 };
 
 FIXTURE_VARIANT_ADD(conv, weight_zero_point) {
-	.d = { .in_w = 8, .in_h = 12, .in_c = 20, .out_c = 32, KERNEL(3, 3, 1), PAD(1),
-	       .in_zp = 30, .weight_zp = -11 },
+	.win = { .in_w = 8, .in_h = 12, KERNEL(3, 3, 1), PAD(1) }, .in_c = 20, .out_c = 32,
+	.in_zp = 30, .weight_zp = -11,
 };
 
 FIXTURE_VARIANT_ADD(conv, stride_two) {
-	.d = { .in_w = 28, .in_h = 28, .in_c = 32, .out_c = 64, KERNEL(3, 3, 2),
-	       .pad_right = 1, .pad_bottom = 1, .in_zp = 5 },
+	.win = { .in_w = 28, .in_h = 28, KERNEL(3, 3, 2), .pad_right = 1, .pad_bottom = 1 },
+	.in_c = 32, .out_c = 64, .in_zp = 5,
 };
 
 FIXTURE_VARIANT_ADD(conv, rectangular_kernel) {
-	.d = { .in_w = 20, .in_h = 11, .in_c = 32, .out_c = 32, KERNEL(5, 2, 1),
-	       .pad_left = 2, .pad_right = 2, .pad_top = 1 },
+	.win = { .in_w = 20, .in_h = 11, KERNEL(5, 2, 1), .pad_left = 2, .pad_right = 2, .pad_top = 1 },
+	.in_c = 32, .out_c = 32,
 };
 
 FIXTURE_VARIANT_ADD(conv, dilated) {
-	.d = { .in_w = 17, .in_h = 17, .in_c = 32, .out_c = 32, .kw = 3, .kh = 3,
-	       .stride_x = 1, .stride_y = 1, .dil_x = 2, .dil_y = 3, PAD(2), .weight_zp = 3 },
+	.win = { .in_w = 17, .in_h = 17, KERNEL(3, 3, 1), .dil_x = 2, .dil_y = 3, PAD(2) },
+	.in_c = 32, .out_c = 32, .weight_zp = 3,
 };
 
 FIXTURE_VARIANT_ADD(conv, three_channels) {
-	.d = { .in_w = 32, .in_h = 32, .in_c = 3, .out_c = 16, KERNEL(3, 3, 2), PAD(1),
-	       .in_zp = -1 },
+	.win = { .in_w = 32, .in_h = 32, KERNEL(3, 3, 2), PAD(1) }, .in_c = 3, .out_c = 16,
+	.in_zp = -1,
 };
 
-FIXTURE_VARIANT_ADD(conv, several_jobs) {
-	.d = { .in_w = 16, .in_h = 16, .in_c = 64, .out_c = 100, KERNEL(3, 3, 1), PAD(1),
-	       .in_zp = 9, .weight_zp = 2 },
-	.o = { .jobs = 3, .max_m = 3, .max_n = 32 },
+FIXTURE_VARIANT_ADD(conv, several_cores) {
+	.win = { .in_w = 16, .in_h = 16, KERNEL(3, 3, 1), PAD(1) }, .in_c = 64, .out_c = 100,
+	.in_zp = 9, .weight_zp = 2, .cores = 3, .how = { .max_lines = 3, .max_n = 32 },
 };
 
 FIXTURE_VARIANT_ADD(conv, larger_than_the_buffer) {
-	.d = { .in_w = 56, .in_h = 130, .in_c = 64, .out_c = 32, KERNEL(3, 3, 2), PAD(1) },
+	.win = { .in_w = 56, .in_h = 130, KERNEL(3, 3, 2), PAD(1) }, .in_c = 64, .out_c = 32,
 };
 
 FIXTURE_SETUP(conv)
@@ -111,21 +113,28 @@ FIXTURE_TEARDOWN(conv)
 	npu_close(self->dev);
 }
 
-static int64_t conv_sum(const struct npu_conv_desc *d, const int8_t *in, const int8_t *w,
+static uint32_t one_if_0(uint32_t v)
+{
+	return v ? v : 1;
+}
+
+static int64_t conv_sum(const FIXTURE_VARIANT(conv) *v, const int8_t *in, const int8_t *w,
 			int64_t y0, int64_t x0)
 {
+	const struct npu_window *win = &v->win;
 	int64_t acc = 0;
 
-	for (uint32_t ky = 0; ky < d->kh; ky++)
-		for (uint32_t kx = 0; kx < d->kw; kx++) {
-			int64_t y = y0 + (int64_t)ky * d->dil_y, x = x0 + (int64_t)kx * d->dil_x;
-			const int8_t *p = in + (y * d->in_w + x) * d->in_c;
-			const int8_t *q = w + ((size_t)ky * d->kw + kx) * d->in_c;
+	for (uint32_t ky = 0; ky < win->kh; ky++)
+		for (uint32_t kx = 0; kx < win->kw; kx++) {
+			int64_t y = y0 + (int64_t)ky * one_if_0(win->dil_y);
+			int64_t x = x0 + (int64_t)kx * one_if_0(win->dil_x);
+			const int8_t *p = in + (y * win->in_w + x) * v->in_c;
+			const int8_t *q = w + ((size_t)ky * win->kw + kx) * v->in_c;
 
-			if (y < 0 || x < 0 || y >= d->in_h || x >= d->in_w)
+			if (y < 0 || x < 0 || y >= win->in_h || x >= win->in_w)
 				continue;
-			for (uint32_t c = 0; c < d->in_c; c++)
-				acc += (p[c] - d->in_zp) * (q[c] - d->weight_zp);
+			for (uint32_t c = 0; c < v->in_c; c++)
+				acc += (p[c] - v->in_zp) * (q[c] - v->weight_zp);
 		}
 	return acc;
 }
@@ -139,57 +148,68 @@ static int8_t requantised(const struct npu_requant *rq, int64_t acc)
 }
 
 /* Elements of @got that are wrong. */
-static unsigned long conv_wrong(const struct npu_conv_desc *d, const int8_t *in, const int8_t *w,
-				const int32_t *bias, const int8_t *got)
+static unsigned long conv_wrong(const FIXTURE_VARIANT(conv) *v, const struct npu_requant *rq,
+				const int8_t *in, const int8_t *w, const int32_t *bias, const int8_t *got)
 {
-	uint32_t ow = npu_conv_out_w(d), oh = npu_conv_out_h(d);
-	size_t per = (size_t)d->kw * d->kh * d->in_c;
+	const struct npu_window *win = &v->win;
+	uint32_t ow = npu_window_out_w(win), oh = npu_window_out_h(win);
+	size_t per = (size_t)win->kw * win->kh * v->in_c;
 	unsigned long wrong = 0;
 
 	for (uint32_t y = 0; y < oh; y++)
 		for (uint32_t x = 0; x < ow; x++)
-			for (uint32_t n = 0; n < d->out_c; n++) {
+			for (uint32_t n = 0; n < v->out_c; n++) {
 				int64_t acc = bias[n] +
-					conv_sum(d, in, w + n * per,
-						 (int64_t)y * d->stride_y - d->pad_top,
-						 (int64_t)x * d->stride_x - d->pad_left);
+					conv_sum(v, in, w + n * per,
+						 (int64_t)y * win->stride_y - win->pad_top,
+						 (int64_t)x * win->stride_x - win->pad_left);
 
-				wrong += *got++ != requantised(&d->rq, acc);
+				wrong += *got++ != requantised(rq, acc);
 			}
 	return wrong;
 }
 
 RK_TEST_F(conv, every_element_is_right, "every element of this convolution is right")
 {
-	struct npu_conv_desc d = variant->d;
-	size_t per = (size_t)d.kw * d.kh * d.in_c;
-	size_t out = (size_t)npu_conv_out_w(&d) * npu_conv_out_h(&d) * d.out_c;
-	int8_t *in = random_int8((size_t)d.in_w * d.in_h * d.in_c);
-	int8_t *w = random_int8(per * d.out_c), *got = random_int8(out);
-	int32_t *bias = malloc(d.out_c * sizeof(*bias));
+	const struct npu_window *win = &variant->win;
+	size_t per = (size_t)win->kw * win->kh * variant->in_c;
+	size_t out = (size_t)npu_window_out_w(win) * npu_window_out_h(win) * variant->out_c;
+	int8_t *in = random_int8((size_t)win->in_w * win->in_h * variant->in_c);
+	int8_t *w = random_int8(per * variant->out_c), *got = random_int8(out);
+	int32_t *bias = malloc(variant->out_c * sizeof(*bias));
+	struct npu_rec_opts opts = { .cores = variant->cores };
+	struct npu_conv_weights_desc d = {
+		.type = NPU_PREC_INT8, .in_c = variant->in_c, .out_c = variant->out_c,
+		.kw = win->kw, .kh = win->kh, .bias = bias,
+		.in_zp = variant->in_zp, .weight_zp = variant->weight_zp,
+	};
+	struct one_op o;
 
 	ASSERT_TRUE(in && w && got && bias);
 	for (uint32_t n = 0; n < d.out_c; n++)
 		bias[n] = (int32_t)(rnd() % 20001) - 10000;
 	/* Results with a spread of about 50. */
 	ASSERT_EQ(0, npu_requant_from_double(50 / (5500 * sqrt(per) + 5800), 4, &d.rq));
-	ASSERT_EQ(0, npu_conv_run(self->dev, &d, in, w, bias, got, &variant->o));
-	EXPECT_EQ(0, conv_wrong(&d, in, w, bias, got));
+	ASSERT_EQ(0, one_op_conv(&o, self->dev, &d, w, win, &opts, &variant->how));
+	ASSERT_EQ(0, one_op_start(&o, in));
+	ASSERT_EQ(0, one_op_finish(&o, got, WAIT_NS));
+	EXPECT_EQ(0, conv_wrong(variant, &d.rq, in, w, bias, got));
+	one_op_free(&o);
 	free(in);
 	free(w);
 	free(got);
 	free(bias);
 }
 
-/* ---- jobs ---- */
+/* ---- recordings ---- */
 
 #define M	16u
 #define N	96u
 #define K	64u
 
-/* One product of three driver jobs with its operands and result. */
+/* One product on three cores with its operands and result. */
 struct product {
-	struct npu_job *job;
+	struct one_op o;
 	int8_t a[M * K];
 	int8_t b[N * K];
 	int32_t c[M * N];
@@ -211,12 +231,18 @@ static void product_fill(struct product *p)
 
 static int product_start(struct product *p, struct npu_dev *dev)
 {
-	struct npu_matmul_desc d = { .dtype = NPU_INT8_INT32, .m = M, .n = N, .k = K };
-	struct npu_opts o = { .jobs = 3 };
+	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = N, .k = K };
+	struct npu_rec_opts opts = { .cores = 3 };
+	int ret;
 
 	product_fill(p);
-	p->job = npu_matmul_submit(dev, &d, p->a, p->b, NULL, p->c, &o);
-	return p->job ? 0 : -errno;
+	ret = one_op_matmul(&p->o, dev, &d, p->b, M, NPU_PREC_INT32, &opts, NULL);
+	return ret ?: one_op_start(&p->o, p->a);
+}
+
+static int product_wait(struct product *p, int64_t timeout_ns)
+{
+	return one_op_finish(&p->o, p->c, timeout_ns);
 }
 
 static bool product_right(const struct product *p)
@@ -235,8 +261,7 @@ static bool product_right(const struct product *p)
 
 static void product_free(struct product *p)
 {
-	npu_job_free(p->job);
-	p->job = NULL;
+	one_op_free(&p->o);
 }
 
 FIXTURE_SETUP(job)
@@ -260,13 +285,12 @@ FIXTURE_TEARDOWN(job)
 }
 
 RK_TEST_F(job, many_in_flight_collected_backwards,
-	  "eight jobs can be in flight, and waited for in any order")
+	  "eight recordings can be in flight, and waited for in any order")
 {
 	for (int i = 0; i < 8; i++)
 		ASSERT_EQ(0, product_start(&self->p[i], self->dev));
 	for (int i = 7; i >= 0; i--) {
-		EXPECT_EQ(0, npu_sync(self->p[i].job, WAIT_NS));
-		EXPECT_EQ(NPU_CAUSE_DONE, npu_job_cause(self->p[i].job));
+		EXPECT_EQ(0, product_wait(&self->p[i], WAIT_NS));
 		EXPECT_TRUE(product_right(&self->p[i]));
 	}
 }
@@ -280,7 +304,7 @@ RK_TEST_F(job, several_files_of_one_process, "one process can have several devic
 		ASSERT_EQ(0, product_start(&self->p[i], dev[i]));
 	}
 	for (int i = 0; i < 3; i++) {
-		EXPECT_EQ(0, npu_sync(self->p[i].job, WAIT_NS));
+		EXPECT_EQ(0, product_wait(&self->p[i], WAIT_NS));
 		EXPECT_TRUE(product_right(&self->p[i]));
 		product_free(&self->p[i]);
 		npu_close(dev[i]);
@@ -298,20 +322,20 @@ RK_TEST_F(job, floats, "tensors take and give floats as the conversions of singl
 	}
 }
 
-RK_TEST_F(job, runs_again, "a job can be started again")
+RK_TEST_F(job, runs_again, "a recording can be started again")
 {
 	struct product *p = &self->p[0];
 
 	ASSERT_EQ(0, product_start(p, self->dev));
 	for (int i = 0; i < 20; i++) {
-		ASSERT_EQ(0, npu_sync(p->job, WAIT_NS));
+		ASSERT_EQ(0, product_wait(p, WAIT_NS));
 		EXPECT_TRUE(product_right(p));
 		memset(p->c, 0x5a, sizeof(p->c));
-		ASSERT_EQ(0, npu_job_start(p->job));
+		ASSERT_EQ(0, npu_rec_run(p->o.rec));
 	}
 }
 
-RK_TEST_F(job, freed_while_running, "a job may be freed while it runs")
+RK_TEST_F(job, freed_while_running, "a recording may be freed while it runs")
 {
 	RK_REQUIRE_MODEL();
 	rk_latency_us(50000);
@@ -320,7 +344,7 @@ RK_TEST_F(job, freed_while_running, "a job may be freed while it runs")
 		product_free(&self->p[0]);
 	}
 	ASSERT_EQ(0, product_start(&self->p[1], self->dev));
-	EXPECT_EQ(0, npu_sync(self->p[1].job, WAIT_NS));
+	EXPECT_EQ(0, product_wait(&self->p[1], WAIT_NS));
 	EXPECT_TRUE(product_right(&self->p[1]));
 }
 
@@ -332,14 +356,14 @@ RK_TEST_F(job, wait_that_expires_can_be_repeated, "a wait that expires can be re
 	RK_REQUIRE_MODEL();
 	rk_latency_us(300000);
 	ASSERT_EQ(0, product_start(p, self->dev));
-	EXPECT_EQ(-EBUSY, npu_sync(p->job, 0));
+	EXPECT_EQ(-EBUSY, product_wait(p, 0));
 	start = rk_now();
-	EXPECT_EQ(-ETIMEDOUT, npu_sync(p->job, 50 * RK_MS));
+	EXPECT_EQ(-ETIMEDOUT, product_wait(p, 50 * RK_MS));
 	EXPECT_LE(50 * RK_MS, rk_now() - start);
-	EXPECT_EQ(NPU_CAUSE_NONE, npu_job_cause(p->job));
-	EXPECT_EQ(-EBUSY, npu_job_start(p->job));
-	EXPECT_EQ(0, npu_sync(p->job, WAIT_NS));
-	EXPECT_EQ(NPU_CAUSE_DONE, npu_job_cause(p->job));
+	EXPECT_EQ(NPU_CAUSE_NONE, one_op_cause(&p->o));
+	EXPECT_EQ(-EBUSY, npu_rec_run(p->o.rec));
+	EXPECT_EQ(0, product_wait(p, WAIT_NS));
+	EXPECT_EQ(NPU_CAUSE_NONE, one_op_cause(&p->o));
 	EXPECT_TRUE(product_right(p));
 }
 
@@ -358,16 +382,16 @@ static void fail_once(struct __test_metadata *_metadata, FIXTURE_DATA(job) *self
 
 	rk_fault_arm(NPU_CTL_ANY_CORE, kind, 0, 1);
 	ASSERT_EQ(0, product_start(p, self->dev));
-	EXPECT_EQ(err, npu_sync(p->job, WAIT_NS));
-	EXPECT_EQ(cause, npu_job_cause(p->job));
+	EXPECT_EQ(err, product_wait(p, WAIT_NS));
+	EXPECT_EQ(cause, one_op_cause(&p->o));
 	EXPECT_EQ((int32_t)0xa5a5a5a5, p->c[0]);
-	EXPECT_EQ(err, npu_sync(p->job, WAIT_NS));
-	EXPECT_EQ(0, npu_job_start(p->job));
-	EXPECT_EQ(0, npu_sync(p->job, WAIT_NS));
+	EXPECT_EQ(err, product_wait(p, WAIT_NS));
+	EXPECT_EQ(0, npu_rec_run(p->o.rec));
+	EXPECT_EQ(0, product_wait(p, WAIT_NS));
 	EXPECT_TRUE(product_right(p));
 }
 
-RK_TEST_F(job, hang_is_a_timeout, "a hang is a timeout, and the job can be started again")
+RK_TEST_F(job, hang_is_a_timeout, "a hang is a timeout, and the recording can be started again")
 {
 	REQUIRE_CAUSES();
 	fail_once(_metadata, self, NPU_FAULT_HANG, -ETIME, NPU_CAUSE_TIMEOUT);
@@ -411,7 +435,7 @@ RK_TEST_F(job, unmapped_address_is_an_iommu_fault,
 	npu_bo_free(out);
 	npu_bo_free(code);
 	ASSERT_EQ(0, product_start(&self->p[0], self->dev));
-	EXPECT_EQ(0, npu_sync(self->p[0].job, WAIT_NS));
+	EXPECT_EQ(0, product_wait(&self->p[0], WAIT_NS));
 	EXPECT_TRUE(product_right(&self->p[0]));
 }
 
@@ -425,15 +449,46 @@ RK_TEST_F(job, buffer_sizes_out_of_range, "buffer sizes out of range are refused
 		EXPECT_EQ(-EINVAL, npu_bo_alloc(self->dev, (size_t)((1ull << 32) + 1), &bo));
 }
 
+/* Operands behind each other in the NPU's layouts. */
 RK_TEST_F(job, program_without_rdma, "the vendor's short program computes the same")
 {
-	struct npu_matmul_desc d = { .dtype = NPU_INT8_INT32, .m = M, .n = N, .k = K };
-	struct npu_opts o = { .no_rdma = true };
+	struct npu_bo *in, *out, *code;
+	struct npu_prog *prog = npu_prog_new();
+	struct npu_hwjob hw = { .ntasks = 1, .nin = 2, .nout = 1 };
+	struct npu_bo *read[2];
+	struct npu_conv_task t;
+	struct npu_task task;
 
 	product_fill(&self->p[0]);
-	EXPECT_EQ(0, npu_matmul_run(self->dev, &d, self->p[0].a, self->p[0].b, NULL,
-				    self->p[0].c, &o));
+	ASSERT_EQ(0, npu_bo_alloc(self->dev, 65536, &in));
+	ASSERT_EQ(0, npu_bo_alloc(self->dev, sizeof(self->p[0].c), &out));
+	ASSERT_EQ(0, npu_bo_alloc(self->dev, 4096, &code));
+	npu_pack_feature(npu_bo_map(in), self->p[0].a, K, 1, M, K, M, K, 0);
+	npu_pack_weights((uint8_t *)in->map + 4096, self->p[0].b, K, 0, 1, 1, N, 1, K, N, K, 0);
+	npu_matmul_task(&t, NPU_PREC_INT8, NPU_PREC_INT32, M, N, K);
+	t.in_iova = in->iova;
+	t.weight_iova = in->iova + 4096;
+	t.out_iova = out->iova;
+	t.no_rdma = true;
+	ASSERT_EQ(0, npu_prog_conv(prog, &t));
+	memcpy(npu_bo_map(code), npu_prog_entries(prog), npu_prog_count(prog) * 8);
+	ASSERT_EQ(0, npu_bo_fini(in));
+	ASSERT_EQ(0, npu_bo_fini(code));
+	task.regcmd = code->iova;
+	task.count = npu_prog_count(prog);
+	read[0] = code;
+	read[1] = in;
+	hw.tasks = &task;
+	hw.in = read;
+	hw.out = &out;
+	ASSERT_EQ(0, npu_submit(self->dev, &hw, 1));
+	ASSERT_EQ(0, npu_bo_prep(out, WAIT_NS));
+	npu_unpack_feature(self->p[0].c, N, npu_bo_map(out), 4, M, N, M);
 	EXPECT_TRUE(product_right(&self->p[0]));
+	npu_prog_free(prog);
+	npu_bo_free(in);
+	npu_bo_free(out);
+	npu_bo_free(code);
 }
 
 RK_HARNESS_MAIN

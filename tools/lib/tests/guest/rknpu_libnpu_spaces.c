@@ -232,74 +232,7 @@ RK_TEST_F(spaces, hang_in_the_second, "a hang in the second address space tells 
 	net_free(&n);
 }
 
-/* ---- jobs ---- */
-
-#define JOB_ROWS	24u
-#define JOB_SIDE	96u
-
-struct job {
-	int8_t a[JOB_ROWS * JOB_SIDE], b[JOB_SIDE * JOB_SIDE];
-	int32_t c[JOB_ROWS * JOB_SIDE];
-	struct npu_job *job;
-};
-
-static int job_start(struct job *j, struct npu_dev *dev, uint32_t seed)
-{
-	struct npu_matmul_desc d = {
-		.dtype = NPU_INT8_INT32, .m = JOB_ROWS, .n = JOB_SIDE, .k = JOB_SIDE,
-	};
-	struct npu_opts o = { .jobs = 3 };
-
-	for (uint32_t i = 0; i < JOB_ROWS * JOB_SIDE; i++)
-		j->a[i] = mix(seed, i, 1);
-	for (uint32_t i = 0; i < JOB_SIDE * JOB_SIDE; i++)
-		j->b[i] = mix(seed, i, 2);
-	j->job = npu_matmul_submit(dev, &d, j->a, j->b, NULL, j->c, &o);
-	return j->job ? 0 : -errno;
-}
-
-static bool job_right(const struct job *j)
-{
-	for (uint32_t i = 0; i < JOB_ROWS * JOB_SIDE; i++) {
-		int32_t sum = 0;
-
-		for (uint32_t k = 0; k < JOB_SIDE; k++)
-			sum += j->a[i / JOB_SIDE * JOB_SIDE + k] * j->b[i % JOB_SIDE * JOB_SIDE + k];
-		if (sum != j->c[i])
-			return false;
-	}
-	return true;
-}
-
-RK_TEST_F(spaces, jobs, "a job goes where there is room for all of its memory")
-{
-	static struct job first, second;
-	struct npu_job_info info;
-	struct npu_stats s;
-
-	ASSERT_EQ(0, job_start(&first, self->dev, 1));
-	npu_job_info(first.job, &info);
-	/* Six buffers of whole pages; not twice. */
-	npu_limit_space(self->dev, info.bytes + 6 * RK_PAGE);
-	ASSERT_EQ(0, job_start(&second, self->dev, 2));
-	npu_stats(self->dev, &s);
-	EXPECT_EQ(2, s.spaces);
-	for (int i = 0; i < 3; i++) {
-		ASSERT_EQ(0, npu_sync(first.job, WAIT_NS));
-		ASSERT_EQ(0, npu_sync(second.job, WAIT_NS));
-		EXPECT_TRUE(job_right(&first));
-		EXPECT_TRUE(job_right(&second));
-		memset(second.c, 0, sizeof(second.c));
-		ASSERT_EQ(0, npu_job_start(first.job));
-		ASSERT_EQ(0, npu_job_start(second.job));
-	}
-	npu_job_free(first.job);
-	npu_job_free(second.job);
-	npu_limit_space(self->dev, 8 * RK_PAGE);
-	EXPECT_EQ(-ENOSPC, job_start(&first, self->dev, 3));
-	npu_stats(self->dev, &s);
-	EXPECT_EQ(2, s.spaces);
-}
+/* ---- buffers ---- */
 
 RK_TEST_F(spaces, foreign_buffer, "a buffer of another device is refused, not mistaken for one's own")
 {

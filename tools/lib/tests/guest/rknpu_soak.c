@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "npu.h"
+#include "one_op.h"
 #include "rknpu_util.h"
 
 #define WORKERS		4
@@ -171,18 +172,30 @@ static struct {
 	} c;
 } mm;
 
+/* Once, from the operand to the result. */
+static int run_op(struct one_op *o, int ret, const void *x, void *y)
+{
+	if (!ret)
+		ret = one_op_start(o, x);
+	if (!ret)
+		ret = one_op_finish(o, y, WAIT_NS);
+	one_op_free(o);
+	return ret;
+}
+
 /* Sums of products of small integers are exact in every type. */
 static int run_matmul(struct npu_dev *dev, bool half)
 {
-	struct npu_opts o = { .jobs = below(4), .max_n = below(2) ? 32 : 0 };
-	struct npu_matmul_desc d = {
-		.dtype = half ? NPU_FP16_FP32 : NPU_INT8_INT32,
-		.m = 1 + below(MAX_M), .n = 1 + below(MAX_N), .k = 1 + below(MAX_K),
+	struct npu_rec_opts opts = { .cores = below(4) };
+	struct npu_rec_matmul_opts how = { .max_n = below(2) ? 32 : 0 };
+	struct npu_weights_desc d = {
+		.type = half ? NPU_PREC_FP16 : NPU_PREC_INT8, .n = 1 + below(MAX_N), .k = 1 + below(MAX_K),
 	};
-	struct npu_job *job;
+	uint32_t m = 1 + below(MAX_M);
+	struct one_op o;
 	int ret;
 
-	for (size_t i = 0; i < d.m * d.k; i++) {
+	for (size_t i = 0; i < m * d.k; i++) {
 		mm.a[i] = small_int();
 		mm.ah[i] = npu_f64_to_f16(mm.a[i]);
 	}
@@ -191,15 +204,12 @@ static int run_matmul(struct npu_dev *dev, bool half)
 		mm.bh[i] = npu_f64_to_f16(mm.b[i]);
 	}
 	memset(&mm.c, 0xa5, sizeof(mm.c));
-	job = npu_matmul_submit(dev, &d, half ? (void *)mm.ah : mm.a, half ? (void *)mm.bh : mm.b,
-				NULL, &mm.c, &o);
-	if (!job)
-		return -errno;
-	ret = npu_sync(job, WAIT_NS);
-	npu_job_free(job);
+	ret = one_op_matmul(&o, dev, &d, half ? (void *)mm.bh : mm.b, m, half ? NPU_PREC_FP32 : NPU_PREC_INT32,
+			    &opts, &how);
+	ret = run_op(&o, ret, half ? (void *)mm.ah : mm.a, &mm.c);
 	if (ret)
 		return ret;
-	for (uint32_t r = 0; r < d.m; r++)
+	for (uint32_t r = 0; r < m; r++)
 		for (uint32_t j = 0; j < d.n; j++) {
 			size_t at = (size_t)r * d.n + j;
 			int32_t sum = 0;
@@ -215,8 +225,7 @@ static int run_matmul(struct npu_dev *dev, bool half)
 #define CONV_SIDE	9u
 #define CONV_C		32u
 
-static int32_t conv_sum(const struct npu_conv_desc *d, const int8_t *in, const int8_t *w,
-			int y0, int x0)
+static int32_t conv_sum(const int8_t *in, const int8_t *w, int y0, int x0)
 {
 	int32_t acc = 0;
 
@@ -224,11 +233,10 @@ static int32_t conv_sum(const struct npu_conv_desc *d, const int8_t *in, const i
 		for (int kx = 0; kx < 3; kx++) {
 			int y = y0 + ky, x = x0 + kx;
 
-			if (y < 0 || x < 0 || y >= (int)d->in_h || x >= (int)d->in_w)
+			if (y < 0 || x < 0 || y >= (int)CONV_SIDE || x >= (int)CONV_SIDE)
 				continue;
-			for (uint32_t c = 0; c < d->in_c; c++)
-				acc += in[(y * d->in_w + x) * d->in_c + c] *
-				       w[(ky * 3 + kx) * d->in_c + c];
+			for (uint32_t c = 0; c < CONV_C; c++)
+				acc += in[(y * CONV_SIDE + x) * CONV_C + c] * w[(ky * 3 + kx) * CONV_C + c];
 		}
 	return acc;
 }
@@ -237,15 +245,17 @@ static int run_conv(struct npu_dev *dev)
 {
 	static int8_t in[CONV_SIDE * CONV_SIDE * CONV_C], w[CONV_C * 9 * CONV_C];
 	static int8_t out[CONV_SIDE * CONV_SIDE * CONV_C];
-	static const int32_t bias[CONV_C];
-	struct npu_conv_desc d = {
-		.in_w = CONV_SIDE, .in_h = CONV_SIDE, .in_c = CONV_C, .out_c = CONV_C,
-		.kw = 3, .kh = 3, .stride_x = 1, .stride_y = 1, .dil_x = 1, .dil_y = 1,
+	static const struct npu_window win = {
+		.in_w = CONV_SIDE, .in_h = CONV_SIDE, .kw = 3, .kh = 3,
 		.pad_left = 1, .pad_right = 1, .pad_top = 1, .pad_bottom = 1,
+	};
+	static const struct npu_conv_weights_desc d = {
+		.type = NPU_PREC_INT8, .in_c = CONV_C, .out_c = CONV_C, .kw = 3, .kh = 3,
 		/* Ties go to even, as nearbyint() has them. */
 		.rq = { .scale = 1, .shift = 5 },
 	};
-	struct npu_opts o = { .jobs = 1 + below(3) };
+	struct npu_rec_opts opts = { .cores = 1 + below(3) };
+	struct one_op o;
 	int ret;
 
 	for (size_t i = 0; i < sizeof(in); i++)
@@ -253,13 +263,13 @@ static int run_conv(struct npu_dev *dev)
 	for (size_t i = 0; i < sizeof(w); i++)
 		w[i] = small_int();
 	memset(out, 0xa5, sizeof(out));
-	ret = npu_conv_run(dev, &d, in, w, bias, out, &o);
+	ret = run_op(&o, one_op_conv(&o, dev, &d, w, &win, &opts, NULL), in, out);
 	if (ret)
 		return ret;
 	/* A sample: every element would be most of the time. */
 	for (int i = 0; i < 300; i++) {
 		uint32_t y = below(CONV_SIDE), x = below(CONV_SIDE), n = below(CONV_C);
-		double v = nearbyint(conv_sum(&d, in, w + n * 9 * CONV_C, y - 1, x - 1) / 32.0);
+		double v = nearbyint(conv_sum(in, w + n * 9 * CONV_C, y - 1, x - 1) / 32.0);
 
 		v = v > 127 ? 127 : v < -128 ? -128 : v;
 		if (out[(y * CONV_SIDE + x) * CONV_C + n] != v)
