@@ -4,11 +4,12 @@
  * program after the other, and refuses what nobody has seen silicon do.
  */
 
+#include "sim_model.h"
+
 /* Only what tests touch of it takes memory. */
 #define MEM_SIZE	(256u << 20)
+#define MEM_IS_MAPPED(iova, len)	sim_is_mapped(iova, len)
 #include "harness.h"
-
-#include "sim_model.h"
 
 uint8_t *sim_model_memory(uint32_t *base, uint32_t *size)
 {

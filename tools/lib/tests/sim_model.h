@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What can take the place of the simulator's own arithmetic, if it is linked.
+ * What the simulator has of the model, its memory and its arithmetic, and what the model asks it.
  */
 #ifndef SIM_MODEL_H
 #define SIM_MODEL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Its memory, which the NPU sees at @base. */
-uint8_t *sim_model_memory(uint32_t *base, uint32_t *size) __attribute__((weak));
+uint8_t *sim_model_memory(uint32_t *base, uint32_t *size);
 /* True if it could be run. */
-bool sim_model_run(const uint64_t *entry, uint32_t count) __attribute__((weak));
+bool sim_model_run(const uint64_t *entry, uint32_t count);
+
+/* May the task that runs touch it? */
+bool sim_is_mapped(uint64_t iova, size_t len);
 
 #endif /* SIM_MODEL_H */

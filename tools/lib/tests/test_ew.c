@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Element-wise operations on an interpreter of register programs, against doubles.
+ * Element-wise operations against doubles.
  */
 #include <errno.h>
 #include <math.h>

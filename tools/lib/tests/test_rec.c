@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Recordings on an interpreter of register programs: what is computed, how often the
+ * Recordings: what is computed, how often the
  * hardware is started, what runs again, how failures are told.
  */
 #include <errno.h>

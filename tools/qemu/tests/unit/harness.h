@@ -90,10 +90,15 @@ static inline void start(Prog *p, uint32_t enable)
     p->cmd[p->n++] = 0x0081ull << 48 | (uint64_t)enable << 16 | 8;
 }
 
+/* Whether tasks may touch it, for programs that know of parts. */
+#ifndef MEM_IS_MAPPED
+#define MEM_IS_MAPPED(iova, len) true
+#endif
+
 static inline bool mem_has(uint64_t iova, size_t len)
 {
     return iova >= MEM_BASE && len <= MEM_SIZE &&
-           iova - MEM_BASE <= MEM_SIZE - len;
+           iova - MEM_BASE <= MEM_SIZE - len && MEM_IS_MAPPED(iova, len);
 }
 
 typedef struct Copy {
