@@ -6,6 +6,7 @@
 #define NPU_COMPUTE_H
 
 #include "npu_space.h"
+#include "npu_task.h"
 
 #define NPU_ATOM_BYTES		16u
 /* What programs read and write of a tensor comes in these units. */
@@ -84,11 +85,5 @@ void npu_pack_int4(uint8_t *dst, const uint8_t *src, size_t ld, bool is_kn, size
 /* npu_pack.c: npu_pack_weights() for matrices, faster */
 void npu_pack_matrix(void *dst, const void *src, size_t ld, bool is_kn, size_t bpe,
 		     size_t n, size_t k, size_t n_pad, size_t k_pad);
-
-/* npu_submit.c: does the driver start chained programs in one go? */
-bool npu_can_batch(const struct npu_dev *dev);
-
-/* npu_dev.c */
-struct npu_stats *npu_dev_stats(struct npu_dev *dev);
 
 #endif /* NPU_COMPUTE_H */

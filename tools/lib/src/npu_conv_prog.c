@@ -8,7 +8,7 @@
  */
 #include <errno.h>
 
-#include "npu_parts.h"
+#include "npu_task.h"
 
 /* DATAIN rows: FEATURE_GRAINS has 10 bits and is set to rows + 1. */
 #define MAX_IN_H	1022u

@@ -16,7 +16,7 @@
 #include <xf86drm.h>
 
 #include "drm/rocket_accel.h"
-#include "npu_compute.h"
+#include "npu_space.h"
 #include "npu_vendor.h"
 
 #define DRIVER_NAME	"rocket"

@@ -3,7 +3,7 @@
  * What the register programs of all tasks of the DPU have in common: the order of its registers
  * and of its RDMA's, stages that do nothing, groups that take turns.
  */
-#include "npu_internal.h"
+#include "npu_task.h"
 
 #define SET(p, f, v)	npu_prog_field(p, NPU_F_##f, v)
 

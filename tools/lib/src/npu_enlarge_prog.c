@@ -7,7 +7,7 @@
  * size in both directions; that the directions need not be the same is inferred. What comes as
  * the copies of an atom below each other is written as that many surfaces, which are the lines.
  */
-#include "npu_window.h"
+#include "npu_task.h"
 
 #define BURST_16	15
 #define OUT_TO_MEMORY	2

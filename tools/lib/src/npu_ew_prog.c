@@ -10,7 +10,7 @@
  */
 #include <errno.h>
 
-#include "npu_internal.h"
+#include "npu_task.h"
 
 #define BURST_16	15
 #define OUT_TO_MEMORY	2

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "npu_internal.h"
+#include "npu_task.h"
 
 #define ATOM		16u	/* bytes of one position of one channel block */
 #define CHAN_GROUP	32u	/* channels per weight group */

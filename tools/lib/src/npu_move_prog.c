@@ -7,7 +7,7 @@
  * turns, surfaces that lie inside of each other, and write shapes that have nothing but the
  * amount in common with what is read. That these go together is inferred.
  */
-#include "npu_parts.h"
+#include "npu_task.h"
 
 #define BURST_16	15
 #define OUT_TO_MEMORY	2

@@ -1,61 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What longer operations are made of: tasks that move elements, and operations inside of
- * another one.
+ * What longer operations are made of: operations inside of another one.
  */
 #ifndef NPU_PARTS_H
 #define NPU_PARTS_H
 
 #include "npu_recorder.h"
-
-/*
- * Of one task. The DPU's sizes have 13 bits; 8191 positions have been seen to corrupt some
- * (rocket-userspace).
- */
-#define NPU_FLY_ROWS	4096u
-#define NPU_FLY_COLS	4096u
-
-/* npu_move_prog.c: tasks of the DPU alone that compute next to nothing */
-
-/* Atoms of 16 bytes: columns lie side by side, lines and surfaces at distances in atoms. */
-struct npu_atoms {
-	uint64_t iova;
-	uint32_t width, height, surfaces;
-	uint32_t line, surf;
-};
-
-/* What is read surface by surface, line by line, is written so. */
-struct npu_move_task {
-	enum npu_prec in, out;
-	bool raw;		/* as it is, whatever @in is */
-	bool relu;
-	struct npu_atoms from, to;
-};
-
-int npu_prog_move(struct npu_prog *p, const struct npu_move_task *t);
-
-/* The largest of @cols halves of each position, one behind the other at @out_iova. */
-struct npu_row_max_task {
-	struct npu_atoms from;	/* one line */
-	uint32_t cols;
-	uint64_t out_iova;
-};
-
-int npu_prog_row_max(struct npu_prog *p, const struct npu_row_max_task *t);
-
-/* npu_conv_prog.c: each of the halves at @in_iova times a weight per column */
-
-/* Channels of a weight in memory; the first one counts. */
-#define NPU_SPREAD_CHANNELS	8u
-
-struct npu_spread_task {
-	uint64_t in_iova, weight_iova, out_iova;
-	uint32_t rows;		/* halves, below 2048 */
-	uint32_t cols;		/* a multiple of 16 */
-	uint32_t out_pitch;
-};
-
-int npu_prog_spread(struct npu_prog *p, const struct npu_spread_task *t);
 
 /* npu_rec_ew.c: within an operation that has begun */
 
@@ -78,8 +28,6 @@ int npu_rec_matmul_tasks(struct npu_rec *rec, const struct npu_tensor *x,
 			 const struct npu_rec_matmul_opts *opts);
 /* The k_step that weights had better have for an operand of so many rows. */
 uint32_t npu_sum_step(uint32_t rows, const struct npu_weights *w);
-
-#define NPU_HALF_MAX	65504.0f
 
 /* A part of @t from a row and a column on, which the layout must allow; to be read or written. */
 static inline struct npu_tensor npu_part(const struct npu_tensor *t, uint32_t row, uint32_t rows,

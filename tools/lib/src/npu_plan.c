@@ -3,7 +3,7 @@
  * How a matrix product is cut into tasks: M by what the convolution buffer holds next to the
  * weights of one group of kernels, N so that no task has more than its share of time.
  */
-#include "npu_internal.h"
+#include "npu_task.h"
 
 #define M_ALIGN		4u
 #define K_ALIGN		32u

@@ -7,7 +7,7 @@
  */
 #include <errno.h>
 
-#include "npu_window.h"
+#include "npu_task.h"
 
 #define SET(p, f, v)	npu_prog_field(p, NPU_F_##f, v)
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npu_internal.h"
+#include "npu_task.h"
 
 /* One entry per field: where it lies and what its values mean. */
 struct field {

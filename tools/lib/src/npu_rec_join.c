@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "drm/rocket_accel.h"
-#include "npu_parts.h"
 #include "npu_rec_impl.h"
 
 #define SCRATCH_BYTES	4096u

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "npu_internal.h"
+#include "npu_task.h"
 
 #define SCALE_MAX	0x7fff
 #define SHIFT_MAX	47

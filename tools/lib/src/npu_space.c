@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "npu_compute.h"
+#include "npu_space.h"
 
 #define PAGE		UINT64_C(4096)
 /* Page 0 is never used. */

@@ -5,7 +5,7 @@
 #ifndef NPU_SPACE_H
 #define NPU_SPACE_H
 
-#include "npu_internal.h"
+#include "npu_device.h"
 
 /* As many domains as the vendor's interface has. */
 #define NPU_MAX_SPACES	16u

@@ -9,7 +9,6 @@
 #include <xf86drm.h>
 
 #include "drm/rocket_accel.h"
-#include "npu_compute.h"
 #include "npu_vendor.h"
 
 _Static_assert(sizeof(struct npu_sync) == sizeof(struct drm_rocket_sync) &&

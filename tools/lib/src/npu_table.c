@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "npu_parts.h"
+#include "npu_task.h"
 
 #define STEPS		512
 #define STEP_SHIFT	5

@@ -3,7 +3,7 @@
 #ifndef NPU_VENDOR_H
 #define NPU_VENDOR_H
 
-#include "npu_internal.h"
+#include "npu_device.h"
 
 /* npu_dev.c: number of the address space among those of the process. */
 uint32_t npu_dev_domain(const struct npu_dev *dev);

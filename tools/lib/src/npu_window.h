@@ -50,31 +50,4 @@ struct npu_picture {
 int npu_rec_by_area(struct npu_rec *rec, const struct npu_picture *p, const void *arg,
 		    int (*append)(struct npu_rec *rec, const void *arg, const struct npu_area *a));
 
-/* npu_pool_prog.c: positions of the PPU, which reads and writes parts of lines */
-struct npu_pool_task {
-	enum npu_pool pool;
-	enum npu_prec type;		/* INT8 or FP16 */
-	uint32_t in_w, in_h;
-	uint32_t in_line, in_pitch;	/* positions from line to line, and to the next surface */
-	uint32_t out_w, out_h;
-	uint32_t out_line, out_pitch;
-	uint32_t channels;		/* that fill atoms */
-	uint32_t kw, kh, stride_x, stride_y;
-	uint32_t left, right, top, bottom;
-	uint32_t pad_value;		/* of averages */
-	uint64_t in_iova, out_iova;
-};
-
-int npu_prog_pool(struct npu_prog *p, const struct npu_pool_task *t);
-
-/* npu_enlarge_prog.c: lines of one surface, each atom so many times */
-struct npu_enlarge_task {
-	enum npu_prec type;		/* INT8 or FP16 */
-	uint32_t width, lines;
-	uint32_t times_x, times_y;	/* to 8 */
-	uint64_t in_iova, out_iova;
-};
-
-int npu_prog_enlarge(struct npu_prog *p, const struct npu_enlarge_task *t);
-
 #endif /* NPU_WINDOW_H */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What libnpu's source files share with each other and with its unit tests.
+ * Owns what register programs of tasks are to the library's other files: limits of the hardware,
+ * tasks of each kind, how a product is cut into them.
  */
-#ifndef NPU_INTERNAL_H
-#define NPU_INTERNAL_H
-
-#include <errno.h>
+#ifndef NPU_TASK_H
+#define NPU_TASK_H
 
 #include "npu_prog.h"
+#include "npu_util.h"
 
 #define NPU_CBUF_BANKS		12u
 #define NPU_CBUF_BANK_BYTES	32768u
@@ -35,36 +35,7 @@
  */
 #define NPU_TASK_MACS		(UINT64_C(16) << 20)
 
-#define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
-
-static inline uint64_t div_up(uint64_t a, uint64_t b)
-{
-	return (a + b - 1) / b;
-}
-
-static inline uint64_t round_up(uint64_t a, uint64_t b)
-{
-	return div_up(a, b) * b;
-}
-
-static inline uint64_t min_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-static inline uint64_t max_u64(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-/*
- * What a function of libdrm returned, as this library returns it.  They restart calls after a
- * signal, which is right here: every wait has an absolute deadline.
- */
-static inline int npu_errno(int ret)
-{
-	return ret ? -errno : 0;
-}
+#define NPU_HALF_MAX	65504.0f
 
 /* npu_prog.c */
 int npu_prog_fail(struct npu_prog *p, int err, const char *fmt, ...)
@@ -172,37 +143,80 @@ struct npu_tile npu_plan_tile(const struct npu_plan *plan, uint64_t i);
 /* K of all programs of a product but perhaps the last one. */
 uint32_t npu_k_step(uint32_t k);
 
-/* npu_ext.c: does npu_bo_import() work? */
-bool npu_can_import(const struct npu_dev *dev);
-
 /*
- * What every buffer begins with. A handle is a number of the open file: whoever imports what that has
- * already gets the same one, and closing it once takes it from all.
+ * Of one task. The DPU's sizes have 13 bits; 8191 positions have been seen to corrupt some
+ * (rocket-userspace).
  */
-struct npu_kept_bo {
-	struct npu_bo base;
-	unsigned int refs;		/* npu_bo_free() ends one */
-	struct npu_mem *mem;		/* that consists of it, or NULL */
-	struct npu_kept_bo *next, **link;	/* in the list of its file */
+#define NPU_FLY_ROWS	4096u
+#define NPU_FLY_COLS	4096u
+
+/* npu_move_prog.c: tasks of the DPU alone that compute next to nothing */
+
+/* Atoms of 16 bytes: columns lie side by side, lines and surfaces at distances in atoms. */
+struct npu_atoms {
+	uint64_t iova;
+	uint32_t width, height, surfaces;
+	uint32_t line, surf;
 };
 
-static inline struct npu_kept_bo *npu_kept(struct npu_bo *bo)
-{
-	return (struct npu_kept_bo *)bo;
-}
+/* What is read surface by surface, line by line, is written so. */
+struct npu_move_task {
+	enum npu_prec in, out;
+	bool raw;		/* as it is, whatever @in is */
+	bool relu;
+	struct npu_atoms from, to;
+};
 
-/* npu_ext.c: a new handle, with the first reference to it; and whether that was the last one */
-void npu_bo_keep(struct npu_bo *bo);
-bool npu_bo_unref(struct npu_bo *bo);
-/* npu_dev.c: those of a file */
-struct npu_kept_bo **npu_dev_bos(struct npu_dev *dev);
+int npu_prog_move(struct npu_prog *p, const struct npu_move_task *t);
 
-/* npu_dev.c */
-int64_t npu_deadline(int64_t timeout_ns);
-int npu_wait_job_until(struct npu_dev *dev, uint64_t number, int64_t deadline_ns,
-		       struct npu_result *result);
-bool npu_is_vendor(const struct npu_dev *dev);
-/* DRM_ROCKET_PARAM_FEATURES as npu_open() found it. */
-uint64_t npu_dev_features(const struct npu_dev *dev);
+/* The largest of @cols halves of each position, one behind the other at @out_iova. */
+struct npu_row_max_task {
+	struct npu_atoms from;	/* one line */
+	uint32_t cols;
+	uint64_t out_iova;
+};
 
-#endif /* NPU_INTERNAL_H */
+int npu_prog_row_max(struct npu_prog *p, const struct npu_row_max_task *t);
+
+/* npu_conv_prog.c: each of the halves at @in_iova times a weight per column */
+
+/* Channels of a weight in memory; the first one counts. */
+#define NPU_SPREAD_CHANNELS	8u
+
+struct npu_spread_task {
+	uint64_t in_iova, weight_iova, out_iova;
+	uint32_t rows;		/* halves, below 2048 */
+	uint32_t cols;		/* a multiple of 16 */
+	uint32_t out_pitch;
+};
+
+int npu_prog_spread(struct npu_prog *p, const struct npu_spread_task *t);
+
+/* npu_pool_prog.c: positions of the PPU, which reads and writes parts of lines */
+struct npu_pool_task {
+	enum npu_pool pool;
+	enum npu_prec type;		/* INT8 or FP16 */
+	uint32_t in_w, in_h;
+	uint32_t in_line, in_pitch;	/* positions from line to line, and to the next surface */
+	uint32_t out_w, out_h;
+	uint32_t out_line, out_pitch;
+	uint32_t channels;		/* that fill atoms */
+	uint32_t kw, kh, stride_x, stride_y;
+	uint32_t left, right, top, bottom;
+	uint32_t pad_value;		/* of averages */
+	uint64_t in_iova, out_iova;
+};
+
+int npu_prog_pool(struct npu_prog *p, const struct npu_pool_task *t);
+
+/* npu_enlarge_prog.c: lines of one surface, each atom so many times */
+struct npu_enlarge_task {
+	enum npu_prec type;		/* INT8 or FP16 */
+	uint32_t width, lines;
+	uint32_t times_x, times_y;	/* to 8 */
+	uint64_t in_iova, out_iova;
+};
+
+int npu_prog_enlarge(struct npu_prog *p, const struct npu_enlarge_task *t);
+
+#endif /* NPU_TASK_H */
