@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "npu_compute.h"
+#include "tensor/npu_compute.h"
 
 /* npu_pack.c without vectors, see tools/lib/Makefile. */
 void npu_pack_matrix_plain(void *dst, const void *src, size_t ld, bool is_kn, size_t bpe,

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "drm/rocket_accel.h"
-#include "npu_compute.h"
+#include "tensor/npu_compute.h"
 #include "sim.h"
 #include "tap.h"
 

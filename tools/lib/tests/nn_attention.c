@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "nn.h"
-#include "npu_recorder.h"
+#include "rec/npu_recorder.h"
 
 /* Below this a mask leaves nothing of a token. */
 #define MASKED	(-1000.0f)

@@ -5,7 +5,7 @@
  */
 #include <unistd.h>
 
-#include "npu_parts.h"
+#include "ops/npu_parts.h"
 #include "nn.h"
 
 #define OURS	(DRM_ROCKET_FEATURE_SUBMIT_EXT | DRM_ROCKET_FEATURE_BATCHED | DRM_ROCKET_FEATURE_SCHED)

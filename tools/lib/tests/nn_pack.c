@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "nn.h"
-#include "npu_parts.h"
+#include "ops/npu_parts.h"
 
 static void transpose_case(struct npu_dev *dev, enum npu_prec type, uint32_t rows, uint32_t cols,
 			   uint32_t cores)

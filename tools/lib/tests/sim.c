@@ -12,8 +12,8 @@
 #include <xf86drm.h>
 
 #include "drm/rocket_accel.h"
-#include "npu_compute.h"
-#include "npu_vendor.h"
+#include "tensor/npu_compute.h"
+#include "dev/npu_vendor.h"
 #include "sim.h"
 #include "sim_model.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "act.h"
-#include "npu_compute.h"
+#include "tensor/npu_compute.h"
 #include "sim.h"
 #include "tap.h"
 

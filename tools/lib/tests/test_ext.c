@@ -13,7 +13,7 @@
 
 #include "drm.h"
 #include "drm/rocket_accel.h"
-#include "npu_space.h"
+#include "dev/npu_space.h"
 #include "tap.h"
 
 static struct {

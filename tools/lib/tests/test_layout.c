@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npu_task.h"
+#include "prog/npu_task.h"
 #include "tap.h"
 
 static void fill(uint8_t *p, size_t n, unsigned int seed)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npu_task.h"
+#include "prog/npu_task.h"
 #include "tap.h"
 
 struct shape {

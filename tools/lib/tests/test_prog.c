@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "npu_task.h"
+#include "prog/npu_task.h"
 #include "tap.h"
 
 struct fdesc {

@@ -10,7 +10,7 @@
 
 #include "drm.h"
 #include "drm/rocket_accel.h"
-#include "npu_compute.h"
+#include "tensor/npu_compute.h"
 #include "sim.h"
 #include "tap.h"
 

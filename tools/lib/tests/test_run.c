@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "drm/rocket_accel.h"
-#include "npu_task.h"
+#include "prog/npu_task.h"
 #include "one_op.h"
 #include "sim.h"
 #include "tap.h"

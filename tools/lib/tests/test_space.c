@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "drm/rocket_accel.h"
-#include "npu_compute.h"
+#include "tensor/npu_compute.h"
 #include "sim.h"
 #include "tap.h"
 

@@ -5,7 +5,7 @@
 #ifndef NPU_RECORDER_H
 #define NPU_RECORDER_H
 
-#include "npu_compute.h"
+#include "tensor/npu_compute.h"
 
 /* TASK_CON counts tasks in 12 bits. */
 #define NPU_REC_MAX_TASKS	4095u

@@ -9,7 +9,7 @@
 
 #include "drm/rocket_accel.h"
 #include "npu_rec_impl.h"
-#include "npu_vendor.h"
+#include "dev/npu_vendor.h"
 
 /* Entries that end a program: next base, next amount, marker, enable. */
 #define TAIL		4u

@@ -5,7 +5,7 @@
 #ifndef NPU_PARTS_H
 #define NPU_PARTS_H
 
-#include "npu_recorder.h"
+#include "rec/npu_recorder.h"
 
 /* npu_rec_ew.c: within an operation that has begun */
 

@@ -5,8 +5,8 @@
 #ifndef NPU_COMPUTE_H
 #define NPU_COMPUTE_H
 
-#include "npu_space.h"
-#include "npu_task.h"
+#include "dev/npu_space.h"
+#include "prog/npu_task.h"
 
 #define NPU_ATOM_BYTES		16u
 /* What programs read and write of a tensor comes in these units. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "npu_rec_impl.h"
-#include "npu_vendor.h"
+#include "dev/npu_vendor.h"
 
 int npu_rec_end(struct npu_rec *rec)
 {
