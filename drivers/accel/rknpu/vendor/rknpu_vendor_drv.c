@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Owns the DRM node "rknpu": its files, its table of ioctls, and ACTION. */
-#include <linux/capability.h>
-#include <linux/hashtable.h>
-#include <linux/sched.h>
-#include <linux/sched/signal.h>
+/* Owns the DRM node "rknpu": its driver and its table of ioctls. */
 #include <linux/slab.h>
 
 #include <drm/drm_drv.h>
@@ -13,7 +9,6 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
-#include "mem/rknpu_vm.h"
 #include "sched/rknpu_backlog.h"
 #include "sched/rknpu_client.h"
 #include "sched/rknpu_client_types.h"
@@ -24,55 +19,6 @@
 #include "rknpu_params.h"
 #include "rknpu_vendor.h"
 #include "rknpu_vendor_iface.h"
-#include "rknpu_vendor_files.h"
-
-static int rknpu_vendor_fill_file(struct rknpu_vfile *vfile)
-{
-	vfile->space = rknpu_space_get(vfile->vendor);
-	if (IS_ERR(vfile->space))
-		return PTR_ERR(vfile->space);
-
-	vfile->client = rknpu_client_create(&vfile->vendor->rdev->sched);
-	if (IS_ERR(vfile->client)) {
-		rknpu_space_put(vfile->space);
-		return PTR_ERR(vfile->client);
-	}
-	return 0;
-}
-
-struct rknpu_vfile *rknpu_vfile_create(struct rknpu_vendor *vendor)
-{
-	struct rknpu_vfile *vfile;
-	int idx, ret;
-
-	vfile = kzalloc_obj(*vfile, GFP_KERNEL_ACCOUNT);
-	if (!vfile)
-		return ERR_PTR(-ENOMEM);
-	vfile->vendor = vendor;
-	mutex_init(&vfile->lock);
-	hash_init(vfile->objects);
-
-	if (drm_dev_enter(&vendor->drm, &idx)) {
-		ret = rknpu_vendor_fill_file(vfile);
-		drm_dev_exit(idx);
-	} else {
-		ret = -ENODEV;
-	}
-
-	if (ret) {
-		kfree(vfile);
-		return ERR_PTR(ret);
-	}
-	return vfile;
-}
-
-void rknpu_vfile_destroy(struct rknpu_vfile *vfile)
-{
-	rknpu_sched_close_client(vfile->client);
-	rknpu_space_put(vfile->space);
-	mutex_destroy(&vfile->lock);
-	kfree(vfile);
-}
 
 static int rknpu_vendor_open(struct drm_device *dev, struct drm_file *file)
 {
@@ -96,89 +42,6 @@ static void rknpu_vendor_show_fdinfo(struct drm_printer *p, struct drm_file *fil
 	rknpu_client_show_busy(vfile->client, p);
 	rknpu_debt_show(vfile->client, p);
 	drm_show_memory_stats(p, file);
-}
-
-/* Less nice as by setpriority(). That one's can_nice() is exported by Debian's kernels alone. */
-static bool rknpu_vendor_may_be_nice(s32 nice)
-{
-	return nice >= task_nice(current) || nice_to_rlimit(nice) <= rlimit(RLIMIT_NICE) ||
-	       capable(CAP_SYS_NICE);
-}
-
-/* The vendor's driver lets anybody take any priority. */
-static void rknpu_vendor_set_nice(s32 nice)
-{
-	nice = clamp(nice, MIN_NICE, MAX_NICE);
-	if (rknpu_vendor_may_be_nice(nice))
-		set_user_nice(current, nice);
-}
-
-static int rknpu_vendor_set_domain(struct rknpu_space *space, u32 domain)
-{
-	if (domain >= DRM_RKNPU_DOMAINS)
-		return -EINVAL;
-	WRITE_ONCE(space->domain, domain);
-	return 0;
-}
-
-static int rknpu_vendor_get_volt(struct rknpu_device *rdev, u32 *value)
-{
-	int uv = rknpu_vendor_info_uv(rdev);
-
-	if (uv < 0)
-		return -EINVAL;
-	*value = uv;
-	return 0;
-}
-
-int rknpu_vendor_do_action(struct rknpu_vfile *vfile, struct drm_rknpu_action *args)
-{
-	struct rknpu_device *rdev = vfile->vendor->rdev;
-
-	switch (args->flags) {
-	case DRM_RKNPU_GET_HW_VERSION:
-		args->value = rknpu_vendor_info_hw_version(rdev);
-		return 0;
-	case DRM_RKNPU_GET_DRV_VERSION:
-		args->value = rknpu_vendor_version_code();
-		return 0;
-	case DRM_RKNPU_GET_FREQ:
-		args->value = rknpu_vendor_info_hz(rdev);
-		return 0;
-	case DRM_RKNPU_GET_VOLT:
-		return rknpu_vendor_get_volt(rdev, &args->value);
-	case DRM_RKNPU_RESET:
-		/* Nobody else's jobs are the caller's business, and ours need no help. */
-		rknpu_sched_cancel_jobs(vfile->client);
-		return 0;
-	case DRM_RKNPU_CLEAR_TOTAL_RW_AMOUNT:
-	case DRM_RKNPU_GET_DT_WR_AMOUNT:
-	case DRM_RKNPU_GET_DT_RD_AMOUNT:
-	case DRM_RKNPU_GET_WT_RD_AMOUNT:
-	case DRM_RKNPU_GET_TOTAL_RW_AMOUNT:
-		/* RK3588 has no such counters; the vendor's driver leaves the value alone. */
-		return 0;
-	case DRM_RKNPU_GET_IOMMU_EN:
-		args->value = !rdev->hw.no_iommu;
-		return 0;
-	case DRM_RKNPU_SET_PROC_NICE:
-		rknpu_vendor_set_nice(args->value);
-		return 0;
-	case DRM_RKNPU_GET_TOTAL_SRAM_SIZE:
-	case DRM_RKNPU_GET_FREE_SRAM_SIZE:
-		args->value = 0;
-		return 0;
-	case DRM_RKNPU_GET_IOMMU_DOMAIN_ID:
-		args->value = READ_ONCE(vfile->space->domain);
-		return 0;
-	case DRM_RKNPU_SET_IOMMU_DOMAIN_ID:
-		return rknpu_vendor_set_domain(vfile->space, args->value);
-	default:
-		/* The rest of the vendor's table does the same on RK3588. */
-		drm_dbg_ratelimited(&vfile->vendor->drm, "action: %u is not possible\n",
-				    args->flags);
-		return -EINVAL;
-	}
 }
 
 static int rknpu_vendor_action(struct drm_device *dev, void *data, struct drm_file *file)
@@ -277,12 +140,6 @@ static int rknpu_vendor_parse_version(void)
 	rknpu_vendor_driver.minor = minor;
 	rknpu_vendor_driver.patchlevel = patch;
 	return 0;
-}
-
-u32 rknpu_vendor_version_code(void)
-{
-	return rknpu_vendor_driver.major * 10000 + rknpu_vendor_driver.minor * 100 +
-	       rknpu_vendor_driver.patchlevel;
 }
 
 /* The other drm_device is what @rdev is part of. */
