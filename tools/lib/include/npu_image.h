@@ -212,8 +212,8 @@ int npu_rec_pool(struct npu_rec *rec, enum npu_pool pool, const struct npu_tenso
  *
  * What others call resizing to the nearest, by an integer. Exact. There is one task for each 16
  * bytes of channels. @width * @times_x * (@times_y - 1) and @width * @times_x are at most 8191.
- * (Rockchip's programs do so to 2, 4 and 8 times the size; that the directions need not be the
- * same is inferred.) See npu_rec_pool() for making images smaller.
+ * (Rockchip's programs do so to 2, 4 and 8 times the size; others are a guess:
+ * evidence.toml, row out.unpool.) See npu_rec_pool() for making images smaller.
  *
  * Return: 0, -EINVAL for types or shapes that do not belong together, -E2BIG for images too wide
  * or more than 4095 tasks, -EBUSY after npu_rec_end(), -ENOMEM.

@@ -46,8 +46,8 @@ typedef struct CruPll {
 
 /*
  * Rates a boot loader leaves behind (24 MHz * (m + k / 65536) / p / 2^s):
- * the DT's assigned rates where it has some, else common ones.  Inferred, and
- * only visible in the guest's clock tree.
+ * the DT's assigned rates where it has some, else common ones (row
+ * soc.domains).  They are only visible in the guest's clock tree.
  */
 static const CruPll cru_plls[] = {
     { 0x50000, 272, 2, 2, 0 },          /* B0PLL 816 MHz */
@@ -66,7 +66,7 @@ typedef struct CruInit {
     uint16_t value;
 } CruInit;
 
-/* Muxes on PLL output and nominal rates of the clk_*m_src dividers: inferred */
+/* Muxes on PLL output and rates of clk_*m_src dividers (row soc.domains) */
 static const CruInit cru_init[] = {
     { MODE_CON0, 0x0555 },
     { 0x50280, 1 }, { 0x52280, 1 }, { 0x58280, 1 },

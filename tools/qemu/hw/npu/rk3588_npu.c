@@ -64,7 +64,7 @@ static bool npu_dead(Rk3588NpuState *s, uint32_t *value)
 
 /*
  * CRU reset or loss of power: nothing of registers or task survives.  A reset
- * line reaches flip-flops and not RAM (inferred, as nobody has measured it).
+ * line reaches flip-flops and not RAM (row cbuf.survives).
  */
 static void npu_hard_reset(Rk3588NpuState *s, NpuResetCause cause)
 {

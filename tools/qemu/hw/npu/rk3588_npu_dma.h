@@ -8,8 +8,8 @@
 #include "rk3588_npu_env.h"
 
 /*
- * Core 0 has two AXI masters and so two translation banks; that the second
- * one is for commands and weights is inferred.  Other cores have one.
+ * Core 0 has two AXI masters and so two translation banks, the second one for
+ * commands and weights (row iommu.second-bank).  Other cores have one.
  */
 enum {
     NPU_BANK_DATA = 0,

@@ -97,8 +97,8 @@ void npu_groups_toggle_executers(NpuGroups *g)
 }
 
 /*
- * While pointers toggle by themselves a written POINTER is ignored (inferred:
- * every program of a chain writes 0 there and yet the groups alternate).
+ * While pointers toggle by themselves a written POINTER is ignored (row
+ * groups.pointer-toggles).
  */
 static void npu_write_s_pointer(NpuGroups *g, unsigned block,
                                 uint32_t value)

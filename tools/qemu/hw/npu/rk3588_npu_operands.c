@@ -34,7 +34,7 @@ static uint32_t bank_mask(size_t start, size_t bytes)
     return MAKE_64BIT_MASK(first, DIV_ROUND_UP(bytes, NPU_CBUF_BANK));
 }
 
-/* What is longer than its banks goes through them in turns (inferred). */
+/* What is longer than its banks goes through them in turns. */
 static void banks_fill(NpuCbuf *cbuf, uint32_t first, uint32_t banks,
                        const NpuBuf *b)
 {
@@ -56,8 +56,8 @@ static void banks_fill(NpuCbuf *cbuf, uint32_t first, uint32_t banks,
 }
 
 /*
- * A task that reuses what the last one did not leave gets what the banks hold:
- * inferred, from the RAM that they are.
+ * A task that reuses what the last one did not leave gets what the banks hold
+ * (row cbuf.reuse-other).
  */
 static NpuBuf *banks_left(const NpuCbuf *cbuf, const NpuEnv *env,
                           uint32_t first, uint32_t banks, size_t bytes)
@@ -202,9 +202,8 @@ NpuMemResult npu_cbuf_load(NpuCbuf *cbuf, const NpuEnv *env, const NpuTask *t,
 }
 
 /*
- * FC_DATA_BANK moves the bank that is read, not the one that is written:
- * gregordinary saw other results, and no other time.  That banks behind the
- * last are the first again is assumed.
+ * FC_DATA_BANK moves the bank that is read, not the one that is written; banks
+ * behind the last are the first again (row cbuf.fc-data-bank).
  */
 NpuBuf *npu_cbuf_feature(const NpuCbuf *cbuf, const NpuTask *t)
 {

@@ -16,7 +16,7 @@
 #include "rk3588_npu_pc.h"
 #include "trace.h"
 
-/* From op-enable to the first command, and between chained tasks; inferred. */
+/* From op-enable to the first command, and between tasks (row pc.prefetch). */
 #define NPU_FETCH_NS            500
 
 static void npu_pc_arm(NpuPc *pc, uint64_t delay_ns)
@@ -227,7 +227,7 @@ static void npu_pc_finish_prefetch(NpuPc *pc)
 
 /* --- Tasks --- */
 
-/* When the flags of the TASK_STATUS register come and go is inferred. */
+/* When the flags of TASK_STATUS come and go: row pc.task-status. */
 static void npu_pc_show_progress(NpuPc *pc)
 {
     uint32_t *status = &pc->groups->regs[R_PC_TASK_STATUS];
@@ -743,8 +743,9 @@ static bool npu_pc_complete_set(NpuPc *pc, uint32_t enable)
 }
 
 /*
- * Inferred: each block waits for its neighbours, so the order of the op-enables
- * does not matter and the task runs from the one that completes it on.
+ * Each block waits for its neighbours, so the order of the op-enables does not
+ * matter and the task runs from the one that completes it on (row
+ * pc.slave-mode).
  */
 void npu_pc_enable_block(NpuPc *pc, unsigned block)
 {

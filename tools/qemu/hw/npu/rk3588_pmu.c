@@ -338,7 +338,7 @@ static const MemoryRegionOps qos_ops = {
     .impl.max_access_size = 4,
 };
 
-/* Firmware leaves the NPU off, bus idle requested (inferred), unless told. */
+/* Firmware leaves the NPU off, bus idle requested (row soc.domains). */
 static void pmu_reset_enter(Object *obj, ResetType type)
 {
     Rk3588PmuState *s = RK3588_PMU(obj);

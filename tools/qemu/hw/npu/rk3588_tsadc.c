@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The RK3588's temperature sensors (TSADC): measured values and the alarm at a
- * high temperature.  A measurement takes no time, and the lines that shut the
+ * The RK3588's temperature sensors (TSADC): values and the alarm at a high
+ * temperature.  A conversion takes no time, and the lines that shut the
  * board down are not there.
  */
 #include "qemu/osdep.h"

@@ -68,7 +68,7 @@ FIELD(ENTRY, ADDR_31_12, 12, 20)
 
 #define INT_BITS                (R_INT_PAGE_FAULT_MASK | R_INT_BUS_ERROR_MASK)
 #define PAGE_BYTES              4096u
-/* Reset value inferred: Linux only ORs bit 31 in and never reads the rest. */
+/* Linux only ORs bit 31 in and never reads the rest (row iommu.reset-values) */
 #define AUTO_GATING_RESET       0x3
 
 /*
@@ -80,8 +80,8 @@ FIELD(ENTRY, ADDR_31_12, 12, 20)
 /*
  * An acknowledged access is replayed a little later: Linux acknowledges a
  * fault right before it asks for a stall, and that must still be granted.
- * Inferred; so long because a guest's CPU may be off the host's for a while
- * between the two writes.
+ * It is so long because a guest's CPU may be off the host's for a while between
+ * the two writes (row iommu.replay).
  */
 #define REPLAY_DELAY_NS         1000000
 
@@ -562,8 +562,8 @@ static bool rk_iommu_command_lost(RkIommuBank *b, uint32_t cmd)
 }
 
 /*
- * While a fault is active the bank neither stalls nor leaves paging: measured
- * by users of the board as "stall request timed out, status 0x2b".
+ * While a fault is active the bank neither stalls nor leaves paging; Linux says
+ * "stall request timed out, status 0x2b" (row iommu.fault-status).
  */
 static void rk_iommu_command(RkIommuBank *b, uint32_t cmd)
 {

@@ -27,15 +27,14 @@
 #define ENTRY_ATOMS             4
 
 /*
- * Where the last channels of a row may begin, in entries: measured by
- * boydjohnson, who reads others from the wrong place.
+ * Where the last channels of a row may begin, in entries; boards read others
+ * from the wrong place (row refused.long-rows).
  */
 #define MAX_ROW_ENTRIES         2047
 
 /*
  * Kernels from this size on hang with more bytes of input channels than that,
- * or half as many of int4: measured by boydjohnson with square ones.  What he
- * saw of int8 contradicts others.
+ * or half as many of int4 (rows cna.large-kernels, cna.kernel-5x5).
  */
 #define LARGE_KERNEL            7
 #define LARGE_KERNEL_BITS       (128 * 8)
@@ -127,7 +126,7 @@ const char *npu_cna_check_output(const NpuTask *t, const uint32_t *regs)
 
     REFUSE_IF(!output_known(c->precision, out),
               "output precision for this input precision");
-    /* Silicon writes one tile of int16 results, and nobody knows why. */
+    /* Boards wrote one tile of int16 results only (row refused.int16). */
     REFUSE_IF(c->precision == NPU_PREC_INT16 &&
               (c->out_w * c->out_h != 1 || c->kernels > c->kernel_group),
               "int16 beyond one position and one kernel group");
@@ -233,7 +232,7 @@ static const char *decode_geometry(NpuConv *c, const uint32_t *regs)
     c->step_y = GET(regs, CNA_CONV_CON3, ATROUS_Y) + 1;
     c->pad_left = GET(regs, CNA_PAD_CON0, PAD_LEFT);
     c->pad_top = GET(regs, CNA_PAD_CON0, PAD_TOP);
-    /* That narrow types take the low bits is inferred, but for int8. */
+    /* Narrow types take the low bits (row cna.pad-types). */
     c->pad_value = regs[R_CNA_PAD_CON1];
 
     REFUSE_IF(!c->in_w || !c->in_h || !c->in_c || !c->out_w,
@@ -324,7 +323,7 @@ static const char *decode_feature(NpuConv *c, const uint32_t *regs)
     /*
      * Lines may be longer than the DMA's width: Mesa announces 16 packed
      * pixels where lines of memory have them, and doubles a width of 8 before
-     * an addition.  That the DMA then reads on is inferred.
+     * an addition.  The DMA then reads on (row cna.dma-width).
      */
     inner = npu_feature_surf_pitch(f) == c->in_w && !c->packed;
     REFUSE_IF(!npu_cube_init(&c->atoms, surfaces, c->in_h,

@@ -7,8 +7,8 @@
  * column, channel.  The channels of a group at one tap are a piece: what the
  * array multiplies at once.  The products of halves of a piece are summed
  * exactly and rounded to fp32, and these sums are added in fp32 in that order
- * (measured by gregordinary for pieces of 32 channels).  Other floats are
- * assumed to do the same, with a double instead of an exact sum.  Integers are
+ * (rows core.fp16, core.fp16-short).  Other floats do the same, with a double
+ * instead of an exact sum (row core.bf16).  Integers are
  * summed exactly; those that are too many or too wide for an int32 are summed
  * in double, where all of them are below 2^53.
  */

@@ -15,8 +15,8 @@ const uint8_t *npu_conv_atom(const NpuConv *c, const uint8_t *feature,
                              uint32_t s, int32_t y, int32_t x);
 /*
  * What the CORE hands over: CPEND, then truncation, then int32.  Only in this
- * order does Mesa's arithmetic add up (inferred).  @pend is the operand of
- * CPEND times the sum of the window.
+ * order does Mesa's arithmetic add up (row core.cpend-order).  @pend is the
+ * operand of CPEND times the sum of the window.
  */
 int32_t npu_core_result(const NpuConv *c, int64_t acc, int64_t pend);
 

@@ -80,7 +80,7 @@ const char *npu_cvt_decode(NpuConv *c, const uint32_t *regs)
     return NULL;
 }
 
-/* That the shift comes before the offset is inferred from Mesa's constants. */
+/* The shift comes before the offset (row cna.cvt-type-0). */
 static int64_t convert(const NpuCvt *cvt, unsigned lane, int64_t v)
 {
     int32_t scale = cvt->lane[lane].scale, offset = cvt->lane[lane].offset;
@@ -115,7 +115,7 @@ static void convert_element(const NpuConv *c, uint8_t *dst, const uint8_t *src,
     }
 }
 
-/* Channels that the pixels do not have are 0 (inferred). */
+/* Channels that the pixels do not have are 0 (row cna.packed-others). */
 static void unpack_line(const NpuConv *c, uint8_t *dst, const uint8_t *src)
 {
     uint32_t x, ch, bytes = c->bits / 8;

@@ -60,7 +60,7 @@ static const char *decode_out_cvt(NpuDpu *d, const uint32_t *regs)
     bool to_half = GET(regs, DPU_OUT_CVT_SCALE, FP32TOFP16_EN);
 
     d->cvt_offset = regs[R_DPU_OUT_CVT_OFFSET];
-    /* Signed: measured on RK3588 with 0x8000. */
+    /* Signed (row out.cvt). */
     d->cvt_scale = (int16_t)GET(regs, DPU_OUT_CVT_SCALE, SCALE);
     d->cvt_shift = GET(regs, DPU_OUT_CVT_SHIFT, SHIFT);
     d->cvt_away = GET(regs, DPU_OUT_CVT_SHIFT, CVT_ROUND);
@@ -271,7 +271,7 @@ static float out_cvt_codes(const NpuDpu *d, float v)
     return ldexp(x, -(int)d->cvt_minus_exp);
 }
 
-/* That ties go to even is assumed. */
+/* Ties go to even (row out.half-to-int8). */
 static int8_t to_byte(float v)
 {
     return isnan(v) ? 0 : v < INT8_MIN ? INT8_MIN : v > INT8_MAX ? INT8_MAX

@@ -54,8 +54,8 @@ static const uint8_t *tap_feature(const DwRun *run, int32_t y, int32_t x,
 }
 
 /*
- * Measured (gregordinary): the odd ones of the first 32 channels take the
- * register's second byte.  That each group of 64 does so is assumed.
+ * The odd ones of the first 32 channels of each group of 64 take the register's
+ * second byte (row cna.dw-pad).
  */
 static int8_t pad_int(const DwRun *run, uint32_t lane)
 {

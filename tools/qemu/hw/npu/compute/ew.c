@@ -17,7 +17,7 @@
 
 /* COMB_USE with which MRDMA and ERDMA take turns in fetching operands. */
 #define COMB_USE_PAIR           5
-/* DATA_MODE, as measured; the TRM's words for them differ. */
+/* DATA_MODE; the TRM's words for them differ (row ew.per-channel). */
 #define DATA_MODE_CHANNEL       0
 #define DATA_MODE_ELEMENT       1
 #define MAX_SHIFT               62
@@ -40,8 +40,8 @@ static uint32_t feed_pitch(const NpuDpu *d, uint32_t notch)
 
 /*
  * Operands next to a convolution: surfaces of 16 bytes come from MRDMA and
- * ERDMA in turns (inferred from three producers and a marker test on silicon).
- * Only surfaces with computed channels are read.
+ * ERDMA in turns (row ew.pair).  Only surfaces with computed channels are read
+ * (row ew.surf-stride).
  */
 static const char *decode_pair(NpuTask *t, const uint32_t *regs)
 {
@@ -236,7 +236,7 @@ static const char *decode_op(NpuTask *t, const uint32_t *regs)
     e->cvt_offset = regs[R_DPU_EW_CVT_OFFSET];
     e->cvt_scale = sextract32(regs[R_DPU_EW_CVT_SCALE], 0, 16);
     e->cvt_shift = GET(regs, DPU_EW_CVT_SCALE, SHIFT);
-    /* As BS and BN shift their products; never measured here. */
+    /* As BS and BN shift their products (row ew.truncate). */
     e->shift = GET(regs, DPU_EW_CVT_SCALE, TRUNCATE);
     e->shift_neg = GET(regs, DPU_DATA_FORMAT, EW_TRUNCATE_NEG);
     REFUSE_IF(!e->mul && !npu_alu_known(e->alu_algo, t->dpu.is_float),

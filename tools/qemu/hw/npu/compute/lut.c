@@ -3,9 +3,8 @@
  * The LUT of the RK3588 NPU's DPU: interpolation in two tables of 512 steps,
  * with a line beyond each end.
  *
- * Public activations were validated with tables that meet at 0.  That others
- * overlap, leave gaps and choose by priorities as the two do in NVDLA, from
- * which the unit descends, is inferred.
+ * Tables may meet at 0 (row lut.steps), overlap or leave gaps and choose by
+ * priorities, as in NVDLA, from which the unit descends (row lut.anywhere).
  */
 #include "qemu/osdep.h"
 #include <math.h>
@@ -99,7 +98,7 @@ const char *npu_lut_decode(NpuLutUse *u, const uint32_t *regs,
     return decode_ranges(u, regs);
 }
 
-/* Nearest, ties to even; how silicon converts is inferred. */
+/* Nearest, ties to even (rows lut.index, lut.index-ties). */
 int32_t npu_lut_index(float x)
 {
     double d = x;
@@ -156,7 +155,7 @@ static int32_t value_at(const NpuLutUse *u, int32_t x)
     i = at >> r->shift;
     part = (entry[i + 1] - entry[i]) *
            (at & (((int64_t)1 << r->shift) - 1));
-    /* Ties upwards are inferred. */
+    /* Ties upwards; boards round down (row lut.interpolation). */
     return entry[i] + ((2 * part + ((int64_t)1 << r->shift)) >>
                        (r->shift + 1));
 }

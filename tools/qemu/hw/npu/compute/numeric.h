@@ -40,7 +40,7 @@ static inline int64_t npu_round_shift(int64_t value, unsigned shift,
 
 /*
  * The same in the converters of the DPU, where the other ties go away from
- * zero: measured with OUT_CVT on RK3588, whatever the TRM says.
+ * zero, whatever the TRM says (row out.cvt-ties).
  */
 static inline int64_t npu_cvt_shift(int64_t value, unsigned shift,
                                     bool ties_away)

@@ -122,11 +122,10 @@ static const char *decode_pad(NpuPool *p, const uint32_t *regs)
 }
 
 /*
- * Measured by boydjohnson with square windows and strides: from these widths on
- * they hang if they overlap, those below 5x5 only if they do so with a vertical
- * stride of 1.  Between 20 and 24 for the larger ones nobody knows.  For those
- * below it must be the output's width that counts: Rockchip's compilers pool 45
- * columns with a horizontal stride of 2, but no more than 32 with one of 1.
+ * Windows hang from these widths on if they overlap, those below 5x5 only if
+ * they do so with a vertical stride of 1 (row ppu.overlap).  For the latter it
+ * must be the output's width that counts: Rockchip's compilers pool 45 columns
+ * with a horizontal stride of 2, but no more than 32 with one of 1.
  */
 const char *npu_ppu_find_stall(const uint32_t *regs)
 {
@@ -164,7 +163,7 @@ static const char *decode_window(NpuPool *p, const uint32_t *regs)
     p->pad_top = GET(regs, PPU_POOLING_PADDING_CFG, TOP);
     REFUSE_IF(GET(regs, PPU_DATA_CUBE_OUT_CHANNEL, CHANNEL) + 1 != p->channels,
               "pooling that changes the channels");
-    /* Measured by allbilly with 16x16 and 7 on all sides: wrong results. */
+    /* Boards give wrong results (row refused.pool-16). */
     REFUSE_IF((p->k_w == 16 || p->k_h == 16) &&
               (p->pad_left || p->pad_top || right || bottom),
               "pooling windows of 16 with padding");
@@ -324,9 +323,8 @@ static void fold_int(const NpuPool *p, uint32_t lanes, int64_t *acc,
 
 /*
  * The sum times both reciprocals, which have 16 bits of fraction, rounded once
- * with ties to even.  That is what public probes measured on RK3588: with
- * reciprocals that are not exact, ties go towards zero.  That excess wraps was
- * seen on a sibling.
+ * with ties to even (row ppu.average-int): with reciprocals that are not exact,
+ * ties go towards zero.  Excess wraps (row ppu.average-wraps).
  */
 static int64_t average_int(const NpuPool *p, int64_t sum)
 {
@@ -389,7 +387,7 @@ static float fold_float(const NpuPool *p, float acc, float v)
     }
 }
 
-/* Sums and products of averages in fp32: inferred, right to 1 ulp of a half. */
+/* Sums and products of averages in fp32 (row ppu.average-floats). */
 static float average_float(const NpuPool *p, float sum)
 {
     float v = sum * fp17_to_fp32(p->recip_w);

@@ -24,7 +24,7 @@ bool npu_row_max_wanted(const uint32_t *regs)
     return GET(regs, DPU_DATA_CUBE_HEIGHT, MINMAX_CTL);
 }
 
-/* That the bytes of SURF_LEN behind the last maximum stay is assumed. */
+/* The bytes of SURF_LEN behind the last maximum stay (row out.minmax-tail). */
 const char *npu_row_max_decode(NpuTask *t, const uint32_t *regs)
 {
     NpuDpu *d = &t->dpu;

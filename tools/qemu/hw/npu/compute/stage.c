@@ -13,7 +13,7 @@
 
 /*
  * The packed operands of eight channels: words of the ALU, halfwords of CPEND
- * and of the multiplier (measured by a public probe on RK3588).
+ * and of the multiplier (row stage.packed).
  */
 #define PACKED_CHANNELS         8
 #define PACKED_BYTES            64
@@ -232,11 +232,10 @@ int32_t npu_cpend_operand(const NpuTask *t, const NpuOperands *in,
 
 /*
  * The product is kept wide until it is shifted, the two signs by shifts of
- * their own, and ties go to even.  A multiplier that is bypassed still shifts
- * (all measured on RK3588 by public probes), and so do values that PReLU
- * spares: Rockchip's compilers get the same slope with and without shifts.
- * Where the ALU comes behind the multiplier it adds to the wide product: the
- * operands that those compilers give BN are zero points times the multiplier.
+ * their own, and ties go to even (row stage.bs).  A multiplier that is bypassed
+ * still shifts (row stage.bypassed-shift), and so do values that PReLU spares
+ * (row stage.prelu).  Where the ALU comes behind the multiplier it adds to the
+ * wide product (row stage.bn-wide).
  */
 static int64_t product(const NpuStage *s, int32_t v, int32_t factor)
 {

