@@ -22,8 +22,9 @@ TEXTS = ("what", "status", "model")
 FIELDS = {"what": str, "status": str, "by": list, "why": str, "board": str, "model": str, "property": str, "driver": str,
           "test": list, "report": list, "says": list}
 QTESTS = ("core", "conv", "meet", "pc", "dpu", "fail")
-# Words by which a comment speaks of evidence.
+# Words by which a comment, or another page, speaks of evidence.
 CLAIM = re.compile(r"\b(measured|assumed|inferred|nobody knows)\b", re.I)
+CLAIM_OF_PAGE = re.compile(r"\b(assumed|inferred)\b|\bnobody (has|is known to have) measured\b", re.I)
 # How a page names a row, and how a comment does.
 ROW = re.compile(r":row:`([a-z]+\.[a-z0-9-]+)")
 ROW_IN_C = re.compile(r"\brows?\s+(?:\*\s+)?([a-z]+\.[a-z0-9-]+)")
@@ -143,10 +144,10 @@ def check_rows(table):
 
 
 def statements(text):
-    """(line, text) of each paragraph, bullet, and item of a definition list of a page; not its titles and directives."""
+    """(line, text) of each paragraph, bullet and row of a table."""
     first, block = 0, []
     for number, line in enumerate(text.split("\n") + [""], 1):
-        if re.match(r"\* ", line) and block:
+        if re.match(r"(   )?\* ", line) and block:
             yield first, " ".join(block)
             block = []
         if line.strip():
@@ -174,6 +175,12 @@ def check_page(page, text):
             yield f"{page}:{before + number}: no row: {statement[:60]}"
 
 
+def check_other_page(name, text):
+    for number, statement in statements(text):
+        if CLAIM_OF_PAGE.search(statement) and not ROW.search(statement):
+            yield f"{name}:{number}: no row: {' '.join(statement.split())[:60]}"
+
+
 def check_claims(name, text):
     for comment in re.findall(r"/\*.*?\*/", text, re.S):
         # A kernel-doc comment has a paragraph for each member.
@@ -194,6 +201,8 @@ def main():
     for name, text in sources.items():
         bad += check_claims(name, text)
     pages = read_all("README.md", "Documentation/**/*.rst", "tools/**/*.rst")
+    for name, text in pages.items():
+        bad += check_other_page(name, text) if os.path.dirname(name) == os.path.dirname(TABLE) and name not in PAGES else []
     for texts, form_of in ((pages, ROW), (sources, ROW_IN_C)):
         bad += [f"{name}: no row {row} in {TABLE}" for name, text in texts.items() for row in form_of.findall(text) if row not in ids]
     shown = set(re.findall(r"^\.\. evidence:: ([a-z]+)$", "".join(read(page) for page in PAGES), re.M))
