@@ -46,14 +46,26 @@ build() {
 	$CC -std=c11 -Wall -Werror $(pc --cflags) "$@" -o "$to" "$stage/example.c" $libs
 }
 
-# What a compiler sees of the headers, against what the library gives.
-exports() {
-	printf '#include "npu_prog.h"\n' >"$stage/all.c"
+# declared HEADER: the functions that a compiler sees of it.
+declared() {
+	printf '#include "%s"\n' "$1" >"$stage/all.c"
 	# shellcheck disable=SC2046 # words
 	$CC $(pc --cflags) -E -P "$stage/all.c" | tr '\n;' ' \n' | grep -v 'typedef\|[{}]' |
-		sed -nE 's/^.*\b(npu_[a-z0-9_]+) ?\(.*/\1/p' | sort -u >"$stage/declared"
+		sed -nE 's/^.*\b(npu_[a-z0-9_]+) ?\(.*/\1/p' | sort -u
+}
+
+exports() {
+	declared npu.h >"$stage/declared"
 	nm -D --defined-only "$lib/librknpu.so" | sed -nE 's/.* T (.*)@@LIBRKNPU_0$/\1/p' | sort -u >"$stage/exported"
 	[ -s "$stage/declared" ] && diff "$stage/declared" "$stage/exported"
+}
+
+# Beyond those: what writes register programs is linked in, and is no part of the ABI.
+static_part() {
+	declared npu_prog.h >"$stage/all"
+	nm --defined-only "$lib/librknpu.a" | sed -nE 's/.* T (npu_.*)$/\1/p' | sort -u >"$stage/archived"
+	comm -13 "$stage/exported" "$stage/all" >"$stage/more"
+	grep -qx npu_prog_new "$stage/more" && [ -z "$(comm -23 "$stage/all" "$stage/archived")" ]
 }
 
 soname() {
@@ -78,7 +90,8 @@ rm -rf "$stage"
 check "make install" make -s -C "$here/.." O="$O" CC="$CC" PKG_CONFIG="$PKG_CONFIG" DESTDIR="$stage" PREFIX=/usr install
 check "the soname is there" soname
 check "it needs libdrm" needs_libdrm
-check "the functions of the headers are exported, and no others" exports
+check "the functions of npu.h are exported, and no others" exports
+check "those of npu_prog.h are in the static library" static_part
 check "the example is built with the shared library" shared
 check "and with the static one" static
 check "programs do not link with libdrm themselves" hides_libdrm
