@@ -8,23 +8,13 @@
 #include "cap.h"
 #include "npu_regs.h"
 
-#define REG_OFF(b, r, off)			OFF_##b##_##r = off,
-#define SKIP_F(b, r, f, lsb, w, k)
-#define SKIP_R(b, r, off)
-#define FIELD_POS(b, r, f, lsb, w, k)		LSB_##b##_##r##_##f = lsb, WIDTH_##b##_##r##_##f = w,
-enum { NPU_REG_TABLE(REG_OFF, SKIP_F) };
-enum { NPU_REG_TABLE(SKIP_R, FIELD_POS) };
-
 /* Registers after all commands of a program; those that it leaves alone are 0. */
 struct image {
 	uint32_t reg[0x8000 / 4];
 	uint32_t enable;
 };
 
-#define GET(im, b, r, f)	((im)->reg[OFF_##b##_##r / 4] >> LSB_##b##_##r##_##f &	\
-				 ((UINT64_C(1) << WIDTH_##b##_##r##_##f) - 1))
-
-enum precision { INT8 = 0, INT16 = 1, INT4 = 6, TF32 = 7 };
+#define GET(im, b, r, f)	NPU_GET((im)->reg[NPU_OFF_##b##_##r / 4], b##_##r##_##f)
 
 #define LARGE_KERNEL		7
 #define LARGE_KERNEL_BITS	1024
@@ -36,9 +26,6 @@ enum precision { INT8 = 0, INT16 = 1, INT4 = 6, TF32 = 7 };
 #define USE_MUL			4u
 #define USE_PACKED		7u
 
-/* The lowest bit of BRDMA_CFG and NRDMA_CFG. */
-#define FETCH_DISABLE		1u
-
 static void add(struct cap_hangs *h, const char *field, const char *why)
 {
 	if (h->count < CAP_HANGS)
@@ -47,15 +34,15 @@ static void add(struct cap_hangs *h, const char *field, const char *why)
 
 static uint32_t bits_of(uint32_t precision)
 {
-	return precision == INT4 ? 4 : precision == TF32 ? 32 : 16;
+	return precision == NPU_CODE_PREC_INT4 ? 4 : precision == NPU_CODE_PREC_TF32 ? 32 : 16;
 }
 
 static void check_kernel(struct cap_hangs *h, const struct image *im)
 {
 	uint32_t in = GET(im, CNA, CONV_CON1, IN_PRECISION);
-	uint32_t limit = in == INT4 ? LARGE_KERNEL_BITS / 2 : LARGE_KERNEL_BITS;
+	uint32_t limit = in == NPU_CODE_PREC_INT4 ? LARGE_KERNEL_BITS / 2 : LARGE_KERNEL_BITS;
 
-	if (in == INT8 || GET(im, CNA, CONV_CON1, CONV_MODE) ||
+	if (in == NPU_CODE_PREC_INT8 || GET(im, CNA, CONV_CON1, CONV_MODE) ||
 	    GET(im, CNA, WEIGHT_SIZE2, WIDTH) < LARGE_KERNEL ||
 	    GET(im, CNA, WEIGHT_SIZE2, HEIGHT) < LARGE_KERNEL)
 		return;
@@ -68,9 +55,9 @@ static void check_conv(struct cap_hangs *h, const struct image *im)
 	uint32_t in = GET(im, CNA, CONV_CON1, IN_PRECISION);
 
 	check_kernel(h, im);
-	if (in == INT8 && GET(im, DPU, DATA_FORMAT, OUT_PRECISION) == INT16)
+	if (in == NPU_CODE_PREC_INT8 && GET(im, DPU, DATA_FORMAT, OUT_PRECISION) == NPU_CODE_PREC_INT16)
 		add(h, "DPU.DATA_FORMAT OUT_PRECISION", "int16 output of int8");
-	if (in == TF32 && GET(im, CNA, DATA_SIZE1, DATAIN_CHANNEL) > TF32_CHANNELS)
+	if (in == NPU_CODE_PREC_TF32 && GET(im, CNA, DATA_SIZE1, DATAIN_CHANNEL) > TF32_CHANNELS)
 		add(h, "CNA.DATA_SIZE1 DATAIN_CHANNEL", "too many channels of tf32");
 }
 
@@ -79,32 +66,32 @@ static uint32_t wanted(uint32_t cfg, uint32_t mul)
 {
 	uint32_t want = 0;
 
-	if (cfg >> LSB_DPU_BS_CFG_BYPASS & 1)
+	if (NPU_GET(cfg, DPU_BS_CFG_BYPASS))
 		return 0;
-	if (!(cfg >> LSB_DPU_BS_CFG_ALU_BYPASS & 1) && (cfg >> LSB_DPU_BS_CFG_ALU_SRC & 1))
+	if (!NPU_GET(cfg, DPU_BS_CFG_ALU_BYPASS) && NPU_GET(cfg, DPU_BS_CFG_ALU_SRC))
 		want |= USE_ALU;
-	if (!(cfg >> LSB_DPU_BS_CFG_MUL_BYPASS & 1) && (mul >> LSB_DPU_BS_MUL_CFG_MUL_SRC & 1))
+	if (!NPU_GET(cfg, DPU_BS_CFG_MUL_BYPASS) && NPU_GET(mul, DPU_BS_MUL_CFG_MUL_SRC))
 		want |= USE_MUL;
 	return want;
 }
 
 static uint32_t fetched(const struct image *im, uint32_t cfg)
 {
-	if (!(im->enable & NPU_EN_DPU_RDMA) || (cfg & FETCH_DISABLE))
+	if (!(im->enable & NPU_EN_DPU_RDMA) || NPU_GET(cfg, RDMA_BRDMA_CFG_DISABLE))
 		return 0;
-	return cfg >> LSB_RDMA_BRDMA_CFG_DATA_USE & 0xf;
+	return NPU_GET(cfg, RDMA_BRDMA_CFG_DATA_USE);
 }
 
 static void check_stages(struct cap_hangs *h, const struct image *im)
 {
-	uint32_t bs = wanted(im->reg[OFF_DPU_BS_CFG / 4], im->reg[OFF_DPU_BS_MUL_CFG / 4]);
-	uint32_t bn = wanted(im->reg[OFF_DPU_BN_CFG / 4], im->reg[OFF_DPU_BN_MUL_CFG / 4]);
-	uint32_t bn_has = fetched(im, im->reg[OFF_RDMA_NRDMA_CFG / 4]);
+	uint32_t bs = wanted(im->reg[NPU_OFF_DPU_BS_CFG / 4], im->reg[NPU_OFF_DPU_BS_MUL_CFG / 4]);
+	uint32_t bn = wanted(im->reg[NPU_OFF_DPU_BN_CFG / 4], im->reg[NPU_OFF_DPU_BN_MUL_CFG / 4]);
+	uint32_t bn_has = fetched(im, im->reg[NPU_OFF_RDMA_NRDMA_CFG / 4]);
 	bool flying = GET(im, DPU, FEATURE_MODE_CFG, FLYING_MODE);
 
 	if (!flying && !GET(im, DPU, BS_OW_CFG, OD_BYPASS) && GET(im, DPU, BS_OW_CFG, OW_SRC))
 		bs |= USE_CPEND;
-	if (bs & ~fetched(im, im->reg[OFF_RDMA_BRDMA_CFG / 4]))
+	if (bs & ~fetched(im, im->reg[NPU_OFF_RDMA_BRDMA_CFG / 4]))
 		add(h, "RDMA.BRDMA_CFG DATA_USE", "BS waits for an operand that nothing fetches");
 	if (bn & ~bn_has)
 		add(h, "RDMA.NRDMA_CFG DATA_USE", "BN waits for an operand that nothing fetches");

@@ -19,18 +19,21 @@ struct field {
 	uint8_t lsb, width, kind;
 };
 
-#define SKIP_R(b, r, off)
-#define SKIP_F(b, r, f, lsb, w, k)
-#define REG(b, r, off)			{ #b "." #r, off },
-#define FIELD(b, r, f, lsb, w, k)	{ #f, NPU_R_##b##_##r, lsb, w, NPU_FK_##k },
+static const struct reg regs[] = {
+#define NPU_REG(b, r, off)	{ #b "." #r, off },
+#include "npu/rk3588_regs.h"
+};
 
-static const struct reg regs[] = { NPU_REG_TABLE(REG, SKIP_F) };
-static const struct field fields[] = { NPU_REG_TABLE(SKIP_R, FIELD) };
+static const struct field fields[] = {
+#define NPU_FIELD(b, r, f, lsb, w, k)	{ #f, NPU_R_##b##_##r, lsb, w, NPU_FK_##k },
+#include "npu/rk3588_regs.h"
+};
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
 static const char * const blocks[16] = {
-	"PC", "CNA", "?", "CORE", "DPU", "RDMA", "PPU", "PPU_RDMA",
+#define NPU_BLOCK(block, base, target)	[(base) >> 12] = #block,
+#include "npu/rk3588_regs.h"
 };
 
 /* The table is sorted by offset. */
@@ -49,10 +52,10 @@ static int find_reg(uint32_t off)
 	return lo < COUNT(regs) && regs[lo].off == off ? (int)lo : -1;
 }
 
-/* Writes end in 0x01; a target of 0x0001 does nothing (model, from TRM and public programs). */
+/* Writes end in 0x01; NOP1 does nothing (model, from TRM and public programs). */
 bool cap_is_write(uint64_t entry)
 {
-	return (CAP_ENTRY_TARGET(entry) & 0xff) == 0x01 && CAP_ENTRY_TARGET(entry) != 0x0001;
+	return (CAP_ENTRY_TARGET(entry) & 0xff) == 0x01 && CAP_ENTRY_TARGET(entry) != NPU_TGT_NOP1;
 }
 
 static uint32_t field_mask(const struct field *f)
@@ -71,13 +74,10 @@ uint32_t cap_address_mask(uint64_t entry)
 	return 0;
 }
 
-#define OFF_ENUM(b, r, off)	OFF_##b##_##r = off,
-enum { NPU_REG_TABLE(OFF_ENUM, SKIP_F) };
-
 bool cap_is_destination(uint64_t entry)
 {
-	return cap_is_write(entry) && (CAP_ENTRY_REG(entry) == OFF_DPU_DST_BASE_ADDR ||
-				   CAP_ENTRY_REG(entry) == OFF_PPU_DST_BASE_ADDR);
+	return cap_is_write(entry) && (CAP_ENTRY_REG(entry) == NPU_OFF_DPU_DST_BASE_ADDR ||
+				   CAP_ENTRY_REG(entry) == NPU_OFF_PPU_DST_BASE_ADDR);
 }
 
 bool cap_is_enable(uint64_t entry)
@@ -88,31 +88,31 @@ bool cap_is_enable(uint64_t entry)
 static uint32_t *image_word(struct cap_image *im, uint32_t reg)
 {
 	switch (reg) {
-	case OFF_DPU_DST_BASE_ADDR:
+	case NPU_OFF_DPU_DST_BASE_ADDR:
 		return &im->dpu_dst;
-	case OFF_DPU_DST_SURF_STRIDE:
+	case NPU_OFF_DPU_DST_SURF_STRIDE:
 		return &im->dpu_stride;
-	case OFF_DPU_WDMA_SIZE_1:
+	case NPU_OFF_DPU_WDMA_SIZE_1:
 		return &im->dpu_height;	/* and width */
-	case OFF_DPU_WDMA_SIZE_0:
+	case NPU_OFF_DPU_WDMA_SIZE_0:
 		return &im->dpu_channels;
-	case OFF_DPU_DATA_CUBE_NOTCH:
+	case NPU_OFF_DPU_DATA_CUBE_NOTCH:
 		return &im->dpu_notch;
-	case OFF_DPU_DATA_FORMAT:
+	case NPU_OFF_DPU_DATA_FORMAT:
 		return &im->dpu_format;
-	case OFF_DPU_FEATURE_MODE_CFG:
+	case NPU_OFF_DPU_FEATURE_MODE_CFG:
 		return &im->feature_mode;
-	case OFF_PPU_DST_BASE_ADDR:
+	case NPU_OFF_PPU_DST_BASE_ADDR:
 		return &im->ppu_dst;
-	case OFF_PPU_DST_SURF_STRIDE:
+	case NPU_OFF_PPU_DST_SURF_STRIDE:
 		return &im->ppu_stride;
-	case OFF_PPU_DATA_CUBE_OUT_WIDTH:
+	case NPU_OFF_PPU_DATA_CUBE_OUT_WIDTH:
 		return &im->ppu_width;
-	case OFF_PPU_DATA_CUBE_OUT_HEIGHT:
+	case NPU_OFF_PPU_DATA_CUBE_OUT_HEIGHT:
 		return &im->ppu_height;
-	case OFF_PPU_DATA_CUBE_OUT_CHANNEL:
+	case NPU_OFF_PPU_DATA_CUBE_OUT_CHANNEL:
 		return &im->ppu_channels;
-	case OFF_PPU_OPERATION_MODE_CFG:
+	case NPU_OFF_PPU_OPERATION_MODE_CFG:
 		return &im->ppu_mode;
 	default:
 		return NULL;
@@ -134,10 +134,10 @@ uint32_t cap_image_run(struct cap_image *im, const uint64_t *entry, uint32_t n)
 		if (!cap_is_write(entry[i]))
 			continue;
 		/* The amount counts pairs beyond the first. */
-		if (reg == OFF_PC_BASE_ADDRESS)
-			im->next = value & ~UINT32_C(15);
-		else if (reg == OFF_PC_REGISTER_AMOUNTS)
-			im->next_entries = ((value & 0xffff) + 1) * 2;
+		if (reg == NPU_OFF_PC_BASE_ADDRESS)
+			im->next = value & NPU_MASK_PC_BASE_ADDRESS_IOVA;
+		else if (reg == NPU_OFF_PC_REGISTER_AMOUNTS)
+			im->next_entries = (NPU_GET(value, PC_REGISTER_AMOUNTS_AMOUNT) + 1) * 2;
 		w = image_word(im, reg);
 		if (w)
 			*w = value;
@@ -169,20 +169,22 @@ static struct cap_output output(uint64_t base, uint64_t stride, uint64_t width, 
 
 unsigned int cap_image_outputs(const struct cap_image *im, struct cap_output out[2])
 {
-	/* OUTPUT_MODE: bit 1 to memory, bit 0 to the PPU. */
-	bool to_memory = im->feature_mode & 4;
+	/* Bit 1: to memory, bit 0: to the PPU. */
+	bool to_memory = NPU_GET(im->feature_mode, DPU_FEATURE_MODE_CFG_OUTPUT_MODE) & 2;
 	unsigned int n = 0;
 
 	if (im->enable & NPU_EN_DPU && to_memory)
-		out[n++] = output(im->dpu_dst, im->dpu_stride, (im->dpu_height & 0x1fff) + 1,
-				  (im->dpu_height >> 16 & 0x1fff) + 1, im->dpu_notch & 0x1fff,
-				  ((im->dpu_channels & 0x1fff) + UINT64_C(1)) *
-				  precision_bytes(im->dpu_format >> 29));
+		out[n++] = output(im->dpu_dst, im->dpu_stride, NPU_GET(im->dpu_height, DPU_WDMA_SIZE_1_WIDTH) + 1,
+				  NPU_GET(im->dpu_height, DPU_WDMA_SIZE_1_HEIGHT) + 1,
+				  NPU_GET(im->dpu_notch, DPU_DATA_CUBE_NOTCH_NOTCH_0),
+				  (NPU_GET(im->dpu_channels, DPU_WDMA_SIZE_0_CHANNEL) + UINT64_C(1)) *
+				  precision_bytes(NPU_GET(im->dpu_format, DPU_DATA_FORMAT_OUT_PRECISION)));
 	/* Two bytes an element, as the PPU's format is not decoded further. */
 	if (im->enable & NPU_EN_PPU)
-		out[n++] = output(im->ppu_dst, im->ppu_stride, (im->ppu_width & 0x1fff) + 1,
-				  (im->ppu_height & 0x1fff) + 1, im->ppu_mode >> 16 & 0x1fff,
-				  ((im->ppu_channels & 0x1fff) + UINT64_C(1)) * 2);
+		out[n++] = output(im->ppu_dst, im->ppu_stride, NPU_GET(im->ppu_width, PPU_DATA_CUBE_OUT_WIDTH_WIDTH) + 1,
+				  NPU_GET(im->ppu_height, PPU_DATA_CUBE_OUT_HEIGHT_HEIGHT) + 1,
+				  NPU_GET(im->ppu_mode, PPU_OPERATION_MODE_CFG_NOTCH),
+				  (NPU_GET(im->ppu_channels, PPU_DATA_CUBE_OUT_CHANNEL_CHANNEL) + UINT64_C(1)) * 2);
 	return n;
 }
 
@@ -242,7 +244,7 @@ static void print_write(FILE *f, uint64_t entry, const struct cap_hangs *h)
 	if (reg >= 0)
 		fprintf(f, "%s", regs[reg].name);
 	else
-		fprintf(f, "%s.%04x", blocks[off >> 12], off);
+		fprintf(f, "%s.%04x", blocks[off >> 12] ?: "?", off);
 	fprintf(f, " (%04x:%04x) = 0x%08x", target, off, CAP_ENTRY_VALUE(entry));
 	if (reg < 0)
 		return;

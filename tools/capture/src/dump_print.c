@@ -4,27 +4,31 @@
 
 #include "cap.h"
 #include "dump.h"
+#include "npu_regs.h"
 
 struct bits {
 	const char *reg;
 	const char *name;
-	uint8_t lsb, width;
+	uint32_t mask;
+	uint8_t lsb;
 };
+
+#define BITS(reg, name, field)	{ reg, name, NPU_MASK_##field, NPU_LSB_##field }
 
 /* Registers that the CPU drives (TRM); those of Rockchip's MMUs as their driver uses them. */
 static const struct bits bits[] = {
-	{ "PC.OPERATION_ENABLE", "OP_EN", 0, 1 },
-	{ "PC.BASE_ADDRESS", "PC_SEL", 0, 1 },
-	{ "PC.REGISTER_AMOUNTS", "AMOUNT", 0, 16 },
-	{ "PC.TASK_CON", "TASK_NUMBER", 0, 12 },
-	{ "PC.TASK_CON", "TASK_PP_EN", 12, 1 },
-	{ "PC.TASK_STATUS", "COMPLETED", 0, 12 },
-	{ ".S_POINTER", "POINTER", 0, 1 },
-	{ ".S_POINTER", "POINTER_PP_EN", 1, 1 },
-	{ ".S_POINTER", "EXECUTER_PP_EN", 2, 1 },
-	{ ".S_POINTER", "POINTER_PP_MODE", 3, 1 },
-	{ ".S_POINTER", "EXECUTER", 16, 1 },
-	{ ".S_POINTER", "CORE", 28, 2 },
+	BITS("PC.OPERATION_ENABLE", "OP_EN", PC_OPERATION_ENABLE_OP_EN),
+	BITS("PC.BASE_ADDRESS", "PC_SEL", PC_BASE_ADDRESS_PC_SEL),
+	BITS("PC.REGISTER_AMOUNTS", "AMOUNT", PC_REGISTER_AMOUNTS_AMOUNT),
+	BITS("PC.TASK_CON", "TASK_NUMBER", PC_TASK_CON_TASK_NUMBER),
+	BITS("PC.TASK_CON", "TASK_PP_EN", PC_TASK_CON_TASK_PP_EN),
+	BITS("PC.TASK_STATUS", "COMPLETED", PC_TASK_STATUS_COUNT),
+	BITS(".S_POINTER", "POINTER", CNA_S_POINTER_POINTER),
+	BITS(".S_POINTER", "POINTER_PP_EN", CNA_S_POINTER_POINTER_PP_EN),
+	BITS(".S_POINTER", "EXECUTER_PP_EN", CNA_S_POINTER_EXECUTER_PP_EN),
+	BITS(".S_POINTER", "POINTER_PP_MODE", CNA_S_POINTER_POINTER_PP_MODE),
+	BITS(".S_POINTER", "EXECUTER", CNA_S_POINTER_EXECUTER),
+	BITS(".S_POINTER", "CORE", CNA_S_POINTER_CORE),
 };
 
 struct flag {
@@ -33,15 +37,19 @@ struct flag {
 	uint32_t mask;
 };
 
+/* Of either group of registers. */
+#define EVENT(name, event)	{ "PC.INTERRUPT", name, NPU_MASK_PC_INTERRUPT_MASK_##event##_0 | \
+						NPU_MASK_PC_INTERRUPT_MASK_##event##_1 }
+
 static const struct flag flags[] = {
-	{ "PC.INTERRUPT", "CNA-feature", 0x3 },
-	{ "PC.INTERRUPT", "CNA-weight", 0xc },
-	{ "PC.INTERRUPT", "CNA-CSC", 0x30 },
-	{ "PC.INTERRUPT", "CORE", 0xc0 },
-	{ "PC.INTERRUPT", "DPU", 0x300 },
-	{ "PC.INTERRUPT", "PPU", 0xc00 },
-	{ "PC.INTERRUPT", "DMA-read-error", 0x1000 },
-	{ "PC.INTERRUPT", "DMA-write-error", 0x2000 },
+	EVENT("CNA-feature", CNA_FEATURE),
+	EVENT("CNA-weight", CNA_WEIGHT),
+	EVENT("CNA-CSC", CNA_CSC),
+	EVENT("CORE", CORE),
+	EVENT("DPU", DPU),
+	EVENT("PPU", PPU),
+	{ "PC.INTERRUPT", "DMA-read-error", NPU_MASK_PC_INTERRUPT_MASK_DMA_READ_ERROR },
+	{ "PC.INTERRUPT", "DMA-write-error", NPU_MASK_PC_INTERRUPT_MASK_DMA_WRITE_ERROR },
 	{ ".S_STATUS", "group-0-runs", 1 << 0 },
 	{ ".S_STATUS", "group-0-waits", 1 << 1 },
 	{ ".S_STATUS", "group-1-runs", 1 << 16 },
@@ -60,7 +68,7 @@ static void print_reg(FILE *f, const struct dump_reg *r)
 	for (size_t i = 0; i < COUNT(bits); i++) {
 		if (strstr(r->name, bits[i].reg))
 			fprintf(f, " %s=%u", bits[i].name,
-				r->value >> bits[i].lsb & ((1u << bits[i].width) - 1));
+				(r->value & bits[i].mask) >> bits[i].lsb);
 	}
 	for (size_t i = 0; i < COUNT(flags); i++) {
 		if (strstr(r->name, flags[i].reg) && (r->value & flags[i].mask))

@@ -13,8 +13,6 @@
 #include "npu_regs.h"
 #include "rec.h"
 
-#define PC_BASE_ADDRESS	0x0010u
-
 void rec_submit_begin(void)
 {
 	for (struct rec_bo *bo = rec_bos; bo; bo = bo->next)
@@ -63,7 +61,7 @@ static void note_address(struct rec_bo *bo, uint64_t offset, struct rec_file *f,
 			 uint64_t base, uint64_t word)
 {
 	uint32_t value = CAP_ENTRY_VALUE(word) & cap_address_mask(word);
-	bool program = CAP_ENTRY_REG(word) == PC_BASE_ADDRESS;
+	bool program = CAP_ENTRY_REG(word) == NPU_OFF_PC_BASE_ADDRESS;
 	uint32_t iova = value + (program ? 0 : (uint32_t)base & ~15u);
 	struct rec_bo *target = program && !iova ? NULL : rec_bo_at(f, domain, iova);
 

@@ -17,9 +17,6 @@
 #include "replay.h"
 
 #define TAIL		4u
-#define INT_DPU		0x300u
-#define INT_PPU		0xc00u
-#define INT_ALL		0x1ffffu
 #define TIMEOUT_MS	60000u
 
 void replay_job_skip(const struct cap_job *job, struct cap_cursor *c)
@@ -41,7 +38,7 @@ static uint32_t task_ints(struct replay *r, const struct cap_task *t)
 	struct cap_image im = { 0 };
 
 	cap_image_run(&im, program(r, t), t->entries);
-	return im.enable & NPU_EN_PPU ? INT_PPU : INT_DPU;
+	return im.enable & NPU_EN_PPU ? NPU_IRQ_PPU : NPU_IRQ_DPU;
 }
 
 /* ---- rocket ---- */
@@ -85,7 +82,7 @@ static uint32_t rocket_flags(struct replay *r, const struct cap_job *job, const 
 
 	if (job->flags & CAP_JOB_CHAINED && n > 1 && r->version.minor >= 1)
 		flags |= DRM_ROCKET_JOB_BATCHED;
-	if (task_ints(r, &t[n - 1]) == INT_PPU && r->version.minor >= 3)
+	if (task_ints(r, &t[n - 1]) == NPU_IRQ_PPU && r->version.minor >= 3)
 		flags |= DRM_ROCKET_JOB_PPU_DONE;
 	return flags;
 }
@@ -204,7 +201,7 @@ static int task_buffer(struct replay *r, uint32_t n)
 static void fill_task(struct replay *r, uint32_t i, const struct cap_task *t)
 {
 	struct drm_rknpu_task v = {
-		.enable_mask = 0xd, .int_mask = task_ints(r, t), .int_clear = INT_ALL,
+		.enable_mask = 0xd, .int_mask = task_ints(r, t), .int_clear = NPU_IRQ_ALL,
 		.regcfg_amount = t->entries > TAIL ? t->entries - TAIL : 0,
 		.regcmd_addr = r->bo[t->bo].bo->iova + t->offset,
 	};

@@ -13,14 +13,17 @@
 
 #include "npu_regs.h"
 
-/* Offsets of registers, by the names of npu_regs.h: OFF_DPU_OUT_CVT_SHIFT. */
-#define RP_OFF(b, r, off)	OFF_##b##_##r = off,
-#define RP_NO_FIELD(b, r, f, lsb, w, k)
-enum { NPU_REG_TABLE(RP_OFF, RP_NO_FIELD) };
+/* Offsets of registers: OFF_DPU_OUT_CVT_SHIFT. */
+enum {
+#define NPU_REG(block, reg, offset)	OFF_##block##_##reg = (offset),
+#include "npu/rk3588_regs.h"
+};
 
 /* Elements, by the code that every block uses; tf32 lies in memory as fp32. */
 enum rp_type {
-	RP_INT8, RP_INT16, RP_FP16, RP_BF16, RP_INT32, RP_FP32, RP_INT4, RP_TF32,
+	RP_INT8 = NPU_CODE_PREC_INT8, RP_INT16 = NPU_CODE_PREC_INT16, RP_FP16 = NPU_CODE_PREC_FP16,
+	RP_BF16 = NPU_CODE_PREC_BF16, RP_INT32 = NPU_CODE_PREC_INT32, RP_FP32 = NPU_CODE_PREC_FP32,
+	RP_INT4 = NPU_CODE_PREC_INT4, RP_TF32 = NPU_CODE_PREC_TF32,
 };
 
 /* ---- the NPU ---- */

@@ -12,7 +12,6 @@
 #include "report.h"
 
 #define ATOM		16u
-#define PC_OPERATION_ENABLE	0x0008
 
 /* ---- programs ---- */
 
@@ -71,7 +70,7 @@ static void end_program(struct trial *t, uint32_t enable)
 	rp_entry(t, 0, 0, 0);
 	rp_write(t, OFF_PC_REGISTER_AMOUNTS, 0);
 	rp_entry(t, NPU_TGT_MARKER, 0, 0);
-	rp_entry(t, NPU_TGT_ENABLE, PC_OPERATION_ENABLE, enable);
+	rp_entry(t, NPU_TGT_ENABLE, OFF_PC_OPERATION_ENABLE, enable);
 	*s = (struct rp_span){
 		.first = t->first, .count = t->n - t->first, .enable = enable,
 		.dpu_done = t->dpu_done, .core_mask = t->core_mask, .meet = t->meet,

@@ -21,17 +21,10 @@
 #include "npu_regs.h"
 #include "npu_vendor_run.h"
 
-#define INT_DPU		0x300u
-#define INT_PPU		0xc00u
-#define INT_ALL		0x1ffffu
-
 /* Entries that end a program: next base, next amount, marker, enable. */
 #define TAIL		4u
 #define OP(target, reg, value) \
 	((uint64_t)(target) << 48 | (uint64_t)(uint32_t)(value) << 16 | (reg))
-#define TARGET_PC	0x0101u
-#define PC_BASE		0x10u
-#define PC_AMOUNTS	0x14u
 
 /* A buffer's part in a submission. */
 struct use {
@@ -380,11 +373,11 @@ static int chain_programs(const struct npu_hwjob *job)
 			return -EINVAL;
 		prog += t->count - TAIL;
 		if (i + 1 < job->ntasks) {
-			prog[0] = OP(TARGET_PC, PC_BASE, next->regcmd);
-			prog[1] = OP(TARGET_PC, PC_AMOUNTS, (next->count + 1) / 2 - 1);
+			prog[0] = OP(NPU_TGT_PC, NPU_OFF_PC_BASE_ADDRESS, next->regcmd);
+			prog[1] = OP(NPU_TGT_PC, NPU_OFF_PC_REGISTER_AMOUNTS, (next->count + 1) / 2 - 1);
 		} else {
 			prog[0] = 0;
-			prog[1] = OP(TARGET_PC, PC_AMOUNTS, 0);
+			prog[1] = OP(NPU_TGT_PC, NPU_OFF_PC_REGISTER_AMOUNTS, 0);
 		}
 	}
 	return bo ? npu_vendor_bo_fini(bo) : -EINVAL;
@@ -412,8 +405,8 @@ int npu_vendor_make_tasks(struct npu_dev *dev, const struct npu_hwjob *job, stru
 		memset(&task[i], 0, sizeof(task[i]));
 		task[i].enable_mask = (uint32_t)(prog[job->tasks[i].count - 1] >> 16);
 		/* The PPU is the last block where it runs. */
-		task[i].int_mask = task[i].enable_mask & NPU_EN_PPU ? INT_PPU : INT_DPU;
-		task[i].int_clear = INT_ALL;
+		task[i].int_mask = task[i].enable_mask & NPU_EN_PPU ? NPU_IRQ_PPU : NPU_IRQ_DPU;
+		task[i].int_clear = NPU_IRQ_ALL;
 		task[i].regcfg_amount = job->tasks[i].count - TAIL;
 		task[i].regcmd_addr = job->tasks[i].regcmd;
 	}

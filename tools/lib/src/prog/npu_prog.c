@@ -3,6 +3,7 @@
  * The register program builder: checks every field against its width and
  * appends 64-bit register-write entries.
  */
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -27,19 +28,22 @@ struct reg {
 	uint16_t off;
 };
 
-#define SKIP_R(b, r, off)
-#define SKIP_F(b, r, f, lsb, w, k)
-#define REG(b, r, off)			{ #b "." #r, NPU_TGT_##b, off },
-#define FIELD(b, r, f, lsb, w, k)	\
-	{ #b "." #r "." #f, NPU_R_##b##_##r, lsb, w, NPU_FK_##k },
-
 static const struct reg regs[NPU_R_COUNT] = {
-	NPU_REG_TABLE(REG, SKIP_F)
+#define NPU_REG(b, r, off)	{ #b "." #r, NPU_TGT_##b, off },
+#include "npu/rk3588_regs.h"
 };
 
 static const struct field fields[NPU_F_COUNT] = {
-	NPU_REG_TABLE(SKIP_R, FIELD)
+#define NPU_FIELD(b, r, f, lsb, w, k)	\
+	{ #b "." #r "." #f, NPU_R_##b##_##r, lsb, w, NPU_FK_##k },
+#include "npu/rk3588_regs.h"
 };
+
+/* Types are written to fields as they are. */
+static_assert(NPU_PREC_INT8 == (int)NPU_CODE_PREC_INT8 && NPU_PREC_INT16 == (int)NPU_CODE_PREC_INT16 &&
+	      NPU_PREC_FP16 == (int)NPU_CODE_PREC_FP16 && NPU_PREC_BF16 == (int)NPU_CODE_PREC_BF16 &&
+	      NPU_PREC_INT32 == (int)NPU_CODE_PREC_INT32 && NPU_PREC_FP32 == (int)NPU_CODE_PREC_FP32 &&
+	      NPU_PREC_INT4 == (int)NPU_CODE_PREC_INT4, "codes of types");
 
 struct task_span {
 	size_t first;
@@ -61,9 +65,6 @@ struct npu_prog {
 
 /* Tasks start at multiples of this many entries (64 bytes). */
 #define TASK_ALIGN	8
-
-#define PC_REGISTER_AMOUNTS	0x0014
-#define PC_OPERATION_ENABLE	0x0008
 
 struct npu_prog *npu_prog_new(void)
 {
@@ -198,8 +199,8 @@ int npu_prog_emit(struct npu_prog *p, enum npu_reg_id r)
 {
 	if (p->err)
 		return p->err;
-	if ((unsigned int)r >= NPU_R_COUNT)
-		return npu_prog_fail(p, -EINVAL, "register %d does not exist", (int)r);
+	if ((unsigned int)r >= NPU_R_COUNT || !regs[r].target)
+		return npu_prog_fail(p, -EINVAL, "register %d is not one of programs", (int)r);
 	return npu_prog_raw(p, regs[r].target, regs[r].off, p->image[r]);
 }
 
@@ -219,9 +220,9 @@ int npu_prog_finish(struct npu_prog *p, uint32_t enable)
 	if ((p->count - p->first) % 2)
 		npu_prog_raw(p, 0, 0, 0);
 	npu_prog_raw(p, 0, 0, 0);
-	npu_prog_raw(p, NPU_TGT_PC, PC_REGISTER_AMOUNTS, 0);
+	npu_prog_raw(p, NPU_TGT_PC, NPU_OFF_PC_REGISTER_AMOUNTS, 0);
 	npu_prog_raw(p, NPU_TGT_MARKER, 0, 0);
-	npu_prog_raw(p, NPU_TGT_ENABLE, PC_OPERATION_ENABLE, enable);
+	npu_prog_raw(p, NPU_TGT_ENABLE, NPU_OFF_PC_OPERATION_ENABLE, enable);
 	if (p->err)
 		return p->err;
 

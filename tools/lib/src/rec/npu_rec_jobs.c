@@ -13,8 +13,6 @@
 
 /* Entries that end a program: next base, next amount, marker, enable. */
 #define TAIL		4u
-#define PC_BASE		0x10u
-#define PC_AMOUNTS	0x14u
 /* Entries: a program begins at a multiple of 64 bytes. */
 #define CHAIN_ALIGN	8u
 #define TOKEN_BYTES	4096u
@@ -32,8 +30,8 @@ static void link_programs(const struct npu_rec *rec, const struct rec_chain *c, 
 		size_t first, count;
 
 		npu_prog_task(c->prog, i, &first, &count);
-		entry[first + count - TAIL] = pc_entry(PC_BASE, next->regcmd);
-		entry[first + count - TAIL + 1] = pc_entry(PC_AMOUNTS, (next->count + 1) / 2 - 1);
+		entry[first + count - TAIL] = pc_entry(NPU_OFF_PC_BASE_ADDRESS, next->regcmd);
+		entry[first + count - TAIL + 1] = pc_entry(NPU_OFF_PC_REGISTER_AMOUNTS, (next->count + 1) / 2 - 1);
 	}
 }
 
