@@ -79,7 +79,7 @@ RK_QEMU_OVERLAY=$RK_TOP/tools/qemu
 
 # What of tools/qemu goes into QEMU's tree: all but the patches, the documents and the tests that need no QEMU.
 rk_qemu_overlay_files() {
-	(cd "$RK_QEMU_OVERLAY" && find . -type f -not -path './patches/*' -not -path './docs/*' -not -path './tests/unit/*' \
+	(cd "$RK_QEMU_OVERLAY" && find -L . -type f -not -path './patches/*' -not -path './docs/*' -not -path './tests/unit/*' \
 		-not -path './tests/fuzz/*' \
 		-not -name '*~' -not -name '.*.sw?' -printf '%P\n' | LC_ALL=C sort)
 }

@@ -8,14 +8,6 @@
 #include "compute/regs.h"
 #include "rk3588_npu_groups.h"
 
-/*
- * Linux reports the sum of both; vendor and mainline drivers log 1179210309
- * ("FIRE").  How it is split between the two registers is not published.
- */
-#define NPU_VERSION             0x46495245
-#define NPU_VERSION_NUM         0
-#define NPU_MAC_GATING_RESET    0x07800800      /* TRM */
-
 static uint32_t *npu_s_pointer(NpuGroups *g, unsigned block)
 {
     return &g->regs[(block << 12 | NPU_BLOCK_S_POINTER) / 4];
@@ -36,7 +28,7 @@ bool npu_block_enabled(const NpuGroups *g, unsigned block)
 static unsigned npu_pointer(NpuGroups *g, unsigned block)
 {
     return block == NPU_BLOCK_PC ? 0 : *npu_s_pointer(g, block) &
-                                       NPU_S_POINTER_POINTER;
+                                       NPU_S_POINTER(POINTER);
 }
 
 uint32_t *npu_group_regs(NpuGroups *g, unsigned block)
@@ -74,9 +66,9 @@ void npu_groups_toggle_pointers(NpuGroups *g, uint32_t enable,
         uint32_t *p = npu_s_pointer(g, block);
 
         if (npu_block_in(enable, block) &&
-            (*p & NPU_S_POINTER_POINTER_PP_EN) &&
-            !!(*p & NPU_S_POINTER_PP_MODE) == by_pointer) {
-            *p ^= NPU_S_POINTER_POINTER;
+            (*p & NPU_S_POINTER(POINTER_PP_EN)) &&
+            !!(*p & NPU_S_POINTER(POINTER_PP_MODE)) == by_pointer) {
+            *p ^= NPU_S_POINTER(POINTER);
         }
     }
 }
@@ -84,7 +76,7 @@ void npu_groups_toggle_pointers(NpuGroups *g, uint32_t enable,
 static bool npu_executer_toggles(NpuGroups *g, unsigned block)
 {
     return npu_block_enabled(g, block) &&
-           (*npu_s_pointer(g, block) & NPU_S_POINTER_EXECUTER_PP_EN);
+           (*npu_s_pointer(g, block) & NPU_S_POINTER(EXECUTER_PP_EN));
 }
 
 void npu_groups_toggle_executers(NpuGroups *g)
@@ -104,20 +96,20 @@ static void npu_write_s_pointer(NpuGroups *g, unsigned block,
                                 uint32_t value)
 {
     uint32_t *p = npu_s_pointer(g, block);
-    uint32_t pointer = *p & NPU_S_POINTER_POINTER;
+    uint32_t pointer = *p & NPU_S_POINTER(POINTER);
 
-    if (!(value & NPU_S_POINTER_POINTER_PP_EN)) {
-        pointer = value & NPU_S_POINTER_POINTER;
+    if (!(value & NPU_S_POINTER(POINTER_PP_EN))) {
+        pointer = value & NPU_S_POINTER(POINTER);
     }
-    if (value & NPU_S_POINTER_POINTER_CLEAR) {
+    if (value & NPU_S_POINTER(POINTER_PP_CLEAR)) {
         pointer = 0;
     }
-    if (value & NPU_S_POINTER_EXECUTER_CLEAR) {
+    if (value & NPU_S_POINTER(EXECUTER_PP_CLEAR)) {
         g->executer[block] = 0;
     }
-    *p = (value & ~(NPU_S_POINTER_POINTER | NPU_S_POINTER_POINTER_CLEAR |
-                    NPU_S_POINTER_EXECUTER_CLEAR |
-                    NPU_S_POINTER_EXECUTER)) | pointer;
+    *p = (value & ~(NPU_S_POINTER(POINTER) | NPU_S_POINTER(POINTER_PP_CLEAR) |
+                    NPU_S_POINTER(EXECUTER_PP_CLEAR) |
+                    NPU_S_POINTER(EXECUTER))) | pointer;
 }
 
 /* What a block does in either group: nothing, run or wait. */
@@ -147,7 +139,7 @@ uint32_t npu_groups_read(NpuGroups *g, uint32_t offset, uint32_t runs,
         return npu_block_status(g, block, runs, waits);
     case NPU_BLOCK_S_POINTER:
         return g->regs[offset / 4] |
-               (g->executer[block] ? NPU_S_POINTER_EXECUTER : 0);
+               (g->executer[block] ? NPU_S_POINTER(EXECUTER) : 0);
     default:
         return *npu_block_reg(g, offset);
     }
@@ -200,8 +192,7 @@ bool npu_groups_wrong_core(const NpuGroups *g, uint32_t core)
                                        NPU_BLOCK_S_POINTER) / 4];
 
         if (npu_block_enabled(g, blocks[i]) &&
-            (pointer >> NPU_S_POINTER_CORE_SHIFT & NPU_S_POINTER_CORE_MASK) !=
-            core) {
+            FIELD_EX32(pointer, CNA_S_POINTER, CORE) != core) {
             return true;
         }
     }
@@ -223,13 +214,13 @@ bool npu_groups_taken(NpuGroups *g, uint32_t enable)
 
 bool npu_groups_change(NpuGroups *g, unsigned block, uint32_t value)
 {
-    const uint32_t modes = NPU_S_POINTER_POINTER_PP_EN |
-                           NPU_S_POINTER_EXECUTER_PP_EN |
-                           NPU_S_POINTER_PP_MODE;
+    const uint32_t modes = NPU_S_POINTER(POINTER_PP_EN) |
+                           NPU_S_POINTER(EXECUTER_PP_EN) |
+                           NPU_S_POINTER(POINTER_PP_MODE);
 
     return npu_block_enabled(g, block) &&
-           ((value & (NPU_S_POINTER_POINTER_CLEAR |
-                      NPU_S_POINTER_EXECUTER_CLEAR)) ||
+           ((value & (NPU_S_POINTER(POINTER_PP_CLEAR) |
+                      NPU_S_POINTER(EXECUTER_PP_CLEAR))) ||
             ((value ^ *npu_s_pointer(g, block)) & modes));
 }
 
@@ -245,14 +236,22 @@ void npu_groups_execute(NpuGroups *g)
 
 void npu_groups_reset(NpuGroups *g)
 {
+    static const struct {
+        uint32_t reg, value;
+    } set[] = {
+#define NPU_RESET(block, reg, value)    { R_##block##_##reg, value },
+#include "npu/rk3588_regs.h"
+    };
+    unsigned i;
+
     memset(g->regs, 0, sizeof(g->regs));
     memset(g->regs1, 0, sizeof(g->regs1));
     memset(g->executer, 0, sizeof(g->executer));
     npu_lut_access(&g->lut, 0);
-    g->regs[R_PC_VERSION] = NPU_VERSION;
-    g->regs[R_PC_VERSION_NUM] = NPU_VERSION_NUM;
-    g->regs[R_CORE_MAC_GATING] = NPU_MAC_GATING_RESET;
-    g->regs1[R_CORE_MAC_GATING] = NPU_MAC_GATING_RESET;
+    for (i = 0; i < ARRAY_SIZE(set); i++) {
+        g->regs[set[i].reg] = set[i].value;
+        g->regs1[set[i].reg] = set[i].value;
+    }
 }
 
 const VMStateDescription vmstate_npu_groups = {
@@ -264,9 +263,9 @@ const VMStateDescription vmstate_npu_groups = {
         VMSTATE_UINT32_ARRAY(regs1, NpuGroups, NPU_REGFILE_WORDS),
         VMSTATE_BOOL_ARRAY(executer, NpuGroups, NPU_BLOCK_NUM),
         VMSTATE_INT16_ARRAY(lut.entry, NpuGroups,
-                            NPU_LUT_NUM * NPU_LUT_ENTRIES),
+                            NPU_LUT_TABLES * NPU_LUT_ENTRIES),
         VMSTATE_BOOL_ARRAY(lut.written, NpuGroups,
-                           NPU_LUT_NUM * NPU_LUT_ENTRIES),
+                           NPU_LUT_TABLES * NPU_LUT_ENTRIES),
         VMSTATE_BOOL(lut.writing, NpuGroups),
         VMSTATE_UINT32(lut.table, NpuGroups),
         VMSTATE_UINT32(lut.addr, NpuGroups),

@@ -12,13 +12,14 @@
 
 /* Blocks have 4 KiB each; the PC's come first and are no task's. */
 #define BLOCK_SIZE      0x1000u
-#define LUT_DATA        0x4104u         /* a port, not a register */
 
 static void npu_hang_add(NpuHang *h, uint32_t offset, uint32_t value)
 {
     uint64_t target = 1u << (8 + offset / BLOCK_SIZE) | 1;
 
-    if (value && offset != LUT_DATA && h->n < NPU_CTL_HANG_ENTRIES) {
+    /* A port, not a register. */
+    if (value && offset != A_DPU_LUT_ACCESS_DATA &&
+        h->n < NPU_CTL_HANG_ENTRIES) {
         h->entry[h->n++] = target << 48 | (uint64_t)value << 16 | offset;
     }
 }

@@ -22,16 +22,16 @@ static bool same_cube(const NpuCube *a, const NpuCube *b)
 static size_t bank_room(uint32_t first, uint32_t banks, size_t *start)
 {
     first = MIN(first, NPU_CBUF_BANKS);
-    *start = first * NPU_CBUF_BANK;
-    return MIN(banks, NPU_CBUF_BANKS - first) * NPU_CBUF_BANK;
+    *start = first * NPU_CBUF_BANK_BYTES;
+    return MIN(banks, NPU_CBUF_BANKS - first) * NPU_CBUF_BANK_BYTES;
 }
 
 /* Banks of @bytes from @start on. */
 static uint32_t bank_mask(size_t start, size_t bytes)
 {
-    unsigned first = start / NPU_CBUF_BANK;
+    unsigned first = start / NPU_CBUF_BANK_BYTES;
 
-    return MAKE_64BIT_MASK(first, DIV_ROUND_UP(bytes, NPU_CBUF_BANK));
+    return MAKE_64BIT_MASK(first, DIV_ROUND_UP(bytes, NPU_CBUF_BANK_BYTES));
 }
 
 /* What is longer than its banks goes through them in turns. */
@@ -207,7 +207,7 @@ NpuMemResult npu_cbuf_load(NpuCbuf *cbuf, const NpuEnv *env, const NpuTask *t,
  */
 NpuBuf *npu_cbuf_feature(const NpuCbuf *cbuf, const NpuTask *t)
 {
-    size_t at = t->conv.read_bank * NPU_CBUF_BANK, i;
+    size_t at = t->conv.read_bank * NPU_CBUF_BANK_BYTES, i;
     NpuBuf *b = NULL;
 
     if (at) {

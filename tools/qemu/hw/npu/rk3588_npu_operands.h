@@ -9,7 +9,7 @@
 #include "rk3588_npu_dma.h"
 #include "rk3588_npu_worker.h"
 
-#define NPU_CBUF_SIZE   (NPU_CBUF_BANKS * NPU_CBUF_BANK)
+#define NPU_CBUF_SIZE   (NPU_CBUF_BANKS * NPU_CBUF_BANK_BYTES)
 
 /* What tasks left in CBUF, for DATA_REUSE and WEIGHT_REUSE. */
 typedef struct NpuCbuf {

@@ -352,10 +352,10 @@ static void npu_pc_events(NpuPc *pc, uint32_t events)
         unsigned block;
         uint32_t bit;
     } of[NPU_EVENT_NUM] = {
-        [NPU_EVENT_FEATURE] = { NPU_BLOCK_CNA, NPU_INT_CNA_FEATURE },
-        [NPU_EVENT_WEIGHT] = { NPU_BLOCK_CNA, NPU_INT_CNA_WEIGHT },
-        [NPU_EVENT_CSC] = { NPU_BLOCK_CNA, NPU_INT_CNA_CSC },
-        [NPU_EVENT_CORE] = { NPU_BLOCK_CORE, NPU_INT_CORE },
+        [NPU_EVENT_FEATURE] = { NPU_BLOCK_CNA, NPU_INT(CNA_FEATURE) },
+        [NPU_EVENT_WEIGHT] = { NPU_BLOCK_CNA, NPU_INT(CNA_WEIGHT) },
+        [NPU_EVENT_CSC] = { NPU_BLOCK_CNA, NPU_INT(CNA_CSC) },
+        [NPU_EVENT_CORE] = { NPU_BLOCK_CORE, NPU_INT(CORE) },
     };
     uint32_t bits = 0;
     unsigned i;
@@ -404,14 +404,14 @@ static uint32_t npu_pc_done_bits(const NpuPc *pc)
     uint32_t bits = 0;
 
     if (npu_block_enabled(pc->groups, NPU_BLOCK_DPU)) {
-        bits |= NPU_INT_DPU << !!(pc->groups->group & (1u << NPU_BLOCK_DPU));
+        bits |= NPU_INT(DPU) << !!(pc->groups->group & (1u << NPU_BLOCK_DPU));
     }
     if (npu_block_enabled(pc->groups, NPU_BLOCK_PPU)) {
         unsigned group = !!(pc->groups->group & (1u << NPU_BLOCK_PPU));
 
-        bits |= NPU_INT_PPU << group;
+        bits |= NPU_INT(PPU) << group;
         /* Drivers that know of the DPU alone have been seen to complete. */
-        bits |= pc->ppu_sets_dpu_done ? NPU_INT_DPU << group : 0;
+        bits |= pc->ppu_sets_dpu_done ? NPU_INT(DPU) << group : 0;
     }
     return bits;
 }

@@ -37,8 +37,12 @@ typedef struct Field {
     uint8_t shift, len;
 } Field;
 
+/* Registers are fields of 32 bits. */
 static const Field field[] = {
-#include "fields.h"
+#define NPU_REG(block, reg, offset)     { offset, 0, 32 },
+#define NPU_FIELD(block, reg, field, lsb, width, kind)                      \
+    { A_##block##_##reg, lsb, width },
+#include "npu/rk3588_regs.h"
 };
 
 static FuzzCase *corpus;
@@ -394,7 +398,7 @@ static void fill_lut(NpuLut *lut, const FuzzCase *c)
     uint64_t s = c->data + 88172645463325252ull;
     unsigned table, i;
 
-    for (table = 0; table < NPU_LUT_NUM; table++) {
+    for (table = 0; table < NPU_LUT_TABLES; table++) {
         npu_lut_access(lut, table << 16 | 1 << 17);
         for (i = 0; i < NPU_LUT_ENTRIES; i++) {
             s = s * 6364136223846793005ull + 1442695040888963407ull;

@@ -13,7 +13,7 @@
 #include "compute/timing.h"
 
 #define CORES       3
-#define CBUF        (12 * NPU_CBUF_BANK)
+#define CBUF        (NPU_CBUF_BANKS * NPU_CBUF_BANK_BYTES)
 #define MEMORY      33792000000.0       /* bytes per second, as the model */
 
 typedef struct Type {
@@ -59,7 +59,8 @@ static NpuTask conv(uint32_t w, uint32_t h, uint32_t c, uint32_t k,
     v->feature.group_lines = 1;
     v->feature.dma_width = v->feature.line_stride = w;
     cube(&v->feature.cube, atoms, h, w * NPU_ATOM);
-    v->data_banks = MIN(DIV_ROUND_UP(v->feature.cube.bytes, NPU_CBUF_BANK),
+    v->data_banks = MIN(DIV_ROUND_UP(v->feature.cube.bytes,
+                                     NPU_CBUF_BANK_BYTES),
                         11);
     cube(&t.dpu.out.cube, DIV_ROUND_UP(ROUND_UP(kernels, 32) *
                                        type->out_bytes, NPU_ATOM),
@@ -129,9 +130,10 @@ static void layer(Net *net, uint32_t size, uint32_t c, uint32_t k,
     uint32_t out = DIV_ROUND_UP(size, stride);
     uint32_t cc = ROUND_UP(c, 16);
     uint32_t weights = (depthwise ? 1 : oc) * k * k * cc;
-    uint32_t banks = weights / NPU_CBUF_BANK + 1;
-    bool reuse = banks + 1 < 12;
-    uint32_t rows = MIN((reuse ? 12 - banks : 7) * NPU_CBUF_BANK / (size * cc),
+    uint32_t banks = weights / NPU_CBUF_BANK_BYTES + 1;
+    bool reuse = banks + 1 < NPU_CBUF_BANKS;
+    uint32_t rows = MIN((reuse ? NPU_CBUF_BANKS - banks : 7) *
+                        NPU_CBUF_BANK_BYTES / (size * cc),
                         size);
     uint32_t per_task = rows == size ? out : (rows - k) / stride + 1;
     uint32_t done;

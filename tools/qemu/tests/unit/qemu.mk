@@ -11,5 +11,8 @@ $(error no glib headers: install pkgconf and libglib2.0-dev)
 endif
 endif
 
-QEMU_INC := -iquote $(QEMU)/src/include -iquote $(QEMU)/src/host/include/generic -iquote $(QEMU)/build $(GLIB)
+# The table of registers, which QEMU's build gets by this way, too.
+NPU_INCLUDE := $(dir $(lastword $(MAKEFILE_LIST)))../../include
+
+QEMU_INC := -iquote $(NPU_INCLUDE) -iquote $(QEMU)/src/include -iquote $(QEMU)/src/host/include/generic -iquote $(QEMU)/build $(GLIB)
 QEMU_LIBS = $(shell pkg-config --libs glib-2.0) -lm

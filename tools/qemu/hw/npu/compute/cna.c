@@ -389,7 +389,7 @@ static const char *decode_core(NpuTask *t, const uint32_t *regs)
 {
     NpuConv *c = &t->conv;
 
-    c->truncate = GET(regs, CORE_CLIP_TRUNCATE, TRUNCATE);
+    c->truncate = GET(regs, CORE_CLIP_TRUNCATE, CLIP_TRUNCATE);
     c->truncate_up = GET(regs, CORE_CLIP_TRUNCATE, ROUND_TYPE);
     REFUSE_IF(c->truncate && npu_conv_is_float(c),
               "CLIP_TRUNCATE with floats");
@@ -433,9 +433,9 @@ const char *npu_task_cbuf_short(const NpuTask *t)
     REFUSE_IF(c->data_banks + c->weight_banks > NPU_CBUF_BANKS,
               "more banks than CBUF has");
     REFUSE_IF(c->read_bank, "feature data is read behind its first bank");
-    REFUSE_IF(c->feature.cube.bytes > c->data_banks * NPU_CBUF_BANK,
+    REFUSE_IF(c->feature.cube.bytes > c->data_banks * NPU_CBUF_BANK_BYTES,
               "feature data exceeds its banks");
-    REFUSE_IF(weights > c->weight_banks * NPU_CBUF_BANK,
+    REFUSE_IF(weights > c->weight_banks * NPU_CBUF_BANK_BYTES,
               "weights exceed their banks");
     return NULL;
 }

@@ -235,7 +235,7 @@ static const char *decode_op(NpuTask *t, const uint32_t *regs)
     e->cvt_offset_first = GET(regs, DPU_EW_CFG, CVT_TYPE);
     e->cvt_offset = regs[R_DPU_EW_CVT_OFFSET];
     e->cvt_scale = sextract32(regs[R_DPU_EW_CVT_SCALE], 0, 16);
-    e->cvt_shift = GET(regs, DPU_EW_CVT_SCALE, SHIFT);
+    e->cvt_shift = GET(regs, DPU_EW_CVT_SCALE, CVT_SHIFT);
     /* As BS and BN shift their products (row ew.truncate). */
     e->shift = GET(regs, DPU_EW_CVT_SCALE, TRUNCATE);
     e->shift_neg = GET(regs, DPU_DATA_FORMAT, EW_TRUNCATE_NEG);

@@ -31,7 +31,7 @@ void npu_lut_drop(NpuLut *lut)
 
 void npu_lut_data(NpuLut *lut, uint32_t data)
 {
-    if (lut->writing && lut->table < NPU_LUT_NUM &&
+    if (lut->writing && lut->table < NPU_LUT_TABLES &&
         lut->addr < NPU_LUT_ENTRIES) {
         uint32_t at = lut->table * NPU_LUT_ENTRIES + lut->addr;
 

@@ -6,17 +6,16 @@
 #ifndef HW_NPU_COMPUTE_LUT_H
 #define HW_NPU_COMPUTE_LUT_H
 
-#define NPU_LUT_ENTRIES         513
+#include "regs.h"
 
 enum {
     NPU_LUT_LE,         /* negative inputs */
     NPU_LUT_LO,
-    NPU_LUT_NUM,
 };
 
 typedef struct NpuLut {
-    int16_t entry[NPU_LUT_NUM * NPU_LUT_ENTRIES];
-    bool written[NPU_LUT_NUM * NPU_LUT_ENTRIES];
+    int16_t entry[NPU_LUT_TABLES * NPU_LUT_ENTRIES];
+    bool written[NPU_LUT_TABLES * NPU_LUT_ENTRIES];
     bool writing;
     uint32_t table;
     uint32_t addr;      /* of the next access */
@@ -32,9 +31,9 @@ typedef struct NpuLutRange {
 
 /* How a task uses the tables: which of them where both or neither cover it. */
 typedef struct NpuLutUse {
-    NpuLutRange range[NPU_LUT_NUM];
+    NpuLutRange range[NPU_LUT_TABLES];
     uint8_t both, below, above;
-    int16_t entry[NPU_LUT_NUM * NPU_LUT_ENTRIES];
+    int16_t entry[NPU_LUT_TABLES * NPU_LUT_ENTRIES];
 } NpuLutUse;
 
 /* Registers LUT_ACCESS_CFG and LUT_ACCESS_DATA are written. */

@@ -34,8 +34,6 @@
 #define CORE_DRAIN          64
 #define DPU_DRAIN           64
 
-#define CBUF_BANKS          12
-
 static uint64_t dma_cycles(uint64_t bytes, uint64_t runs)
 {
     uint64_t bursts = DIV_ROUND_UP(bytes, BURST_BYTES);
@@ -144,9 +142,9 @@ static void conv_cost(const NpuTask *t, uint64_t others, NpuCost *cost)
     uint64_t fill = fill_cycles(c, feature, weight);
     uint64_t busy = MAX(mac, post_cycles(t));
     uint64_t csc, fetched;
-    bool fits = c->data_banks < CBUF_BANKS &&
-                c->weight_bytes <= (CBUF_BANKS - c->data_banks) *
-                                   NPU_CBUF_BANK;
+    bool fits = c->data_banks < NPU_CBUF_BANKS &&
+                c->weight_bytes <= (NPU_CBUF_BANKS - c->data_banks) *
+                                   NPU_CBUF_BANK_BYTES;
 
     busy = MAX(busy, feature + weight + others - fill);
     cost->cycles = FIXED_CYCLES + fill + busy;

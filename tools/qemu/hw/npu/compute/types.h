@@ -18,8 +18,6 @@
 
 #define NPU_ATOM                16      /* bytes per position and surface */
 #define NPU_ATOM_BITS           (NPU_ATOM * 8)
-#define NPU_CBUF_BANK           32768u
-#define NPU_CBUF_BANKS          12
 #define NPU_CHANNEL_GROUP       32      /* channels per weight group */
 
 typedef enum NpuVerdict {
