@@ -10,16 +10,12 @@
 #include <linux/sizes.h>
 
 #include "hw/rknpu_core.h"
+#include "hw/rknpu_regs.h"
 #include "hw/rknpu_soc.h"
 #include "rknpu_device.h"
 #include "rknpu_drv.h"
 #include "rknpu_dt_vendor_power.h"
 #include "sched/rknpu_lifecycle.h"
-
-/* Blocks of a core that the CPU touches, see rknpu_regs.h. */
-#define RKNPU_VDT_PC	0x0000
-#define RKNPU_VDT_CNA	0x1000
-#define RKNPU_VDT_MAC	0x3000
 
 /**
  * struct rknpu_vdt - the platform device while it is bound
@@ -71,15 +67,15 @@ static void __iomem *rknpu_vdt_map_block(struct rknpu_vdt *vdt, const struct res
 static int rknpu_vdt_map_core(struct rknpu_vdt *vdt, struct rknpu_core *core,
 			      const struct resource *window)
 {
-	core->pc = rknpu_vdt_map_block(vdt, window, RKNPU_VDT_PC);
+	core->pc = rknpu_vdt_map_block(vdt, window, RKNPU_BASE_PC);
 	if (IS_ERR(core->pc))
 		return PTR_ERR(core->pc);
 
-	core->cna = rknpu_vdt_map_block(vdt, window, RKNPU_VDT_CNA);
+	core->cna = rknpu_vdt_map_block(vdt, window, RKNPU_BASE_CNA);
 	if (IS_ERR(core->cna))
 		return PTR_ERR(core->cna);
 
-	core->mac = rknpu_vdt_map_block(vdt, window, RKNPU_VDT_MAC);
+	core->mac = rknpu_vdt_map_block(vdt, window, RKNPU_BASE_CORE);
 	return PTR_ERR_OR_ZERO(core->mac);
 }
 

@@ -66,10 +66,10 @@ static u32 rknpu_pc_fuzz(u32 status)
 /* The CPU drives the registers only in slave mode, and the program must find this done. */
 static void rknpu_pc_select_groups(struct rknpu_core *core)
 {
-	u32 pointer = RKNPU_BLOCK_S_POINTER_CORE(core->index) |
-		      RKNPU_BLOCK_S_POINTER_POINTER_PP_EN |
-		      RKNPU_BLOCK_S_POINTER_EXECUTER_PP_EN |
-		      RKNPU_BLOCK_S_POINTER_POINTER_PP_MODE;
+	u32 pointer = RKNPU_FIELD(CNA_S_POINTER_CORE, core->index) |
+		      RKNPU_CNA_S_POINTER_POINTER_PP_EN |
+		      RKNPU_CNA_S_POINTER_EXECUTER_PP_EN |
+		      RKNPU_CNA_S_POINTER_POINTER_PP_MODE;
 
 	rknpu_pc_put(core->pc + RKNPU_PC_BASE_ADDRESS, RKNPU_PC_BASE_ADDRESS_PC_SEL);
 	rknpu_pc_put(core->cna + RKNPU_BLOCK_S_POINTER, pointer);
@@ -90,9 +90,9 @@ static void rknpu_pc_put_kick(struct rknpu_core *core, const struct rknpu_kick *
 	rknpu_pc_put(core->pc + RKNPU_PC_INTERRUPT_MASK, mask);
 	rknpu_pc_put(core->pc + RKNPU_PC_INTERRUPT_CLEAR, RKNPU_INT_ALL);
 	rknpu_pc_put(core->pc + RKNPU_PC_TASK_CON,
-		     RKNPU_PC_TASK_CON_BIT14 | RKNPU_PC_TASK_CON_TASK_COUNT_CLEAR |
+		     RKNPU_PC_TASK_CON_LAST_LAYER_CLEAR | RKNPU_PC_TASK_CON_TASK_COUNT_CLEAR |
 		     (kick->no_pingpong ? 0 : RKNPU_PC_TASK_CON_TASK_PP_EN) |
-		     RKNPU_PC_TASK_CON_TASK_NUMBER(kick->tasks));
+		     FIELD_PREP(RKNPU_PC_TASK_CON_TASK_NUMBER, kick->tasks));
 	rknpu_pc_put(core->pc + RKNPU_PC_TASK_DMA_BASE_ADDR, kick->dma_base);
 	/* The program and its data must be in memory before the NPU is told to look. */
 	wmb();
@@ -143,7 +143,7 @@ u32 rknpu_pc_tasks_done(struct rknpu_core *core)
 {
 	u32 status = rknpu_pc_read(core, core->pc + RKNPU_PC_TASK_STATUS);
 
-	return status & RKNPU_PC_TASK_STATUS_COUNTER;
+	return status & RKNPU_PC_TASK_STATUS_COUNT;
 }
 
 /*
@@ -212,7 +212,7 @@ static bool rknpu_pc_busy(struct rknpu_core *core)
 	u32 cna = rknpu_pc_read(core, core->cna + RKNPU_BLOCK_S_STATUS);
 	u32 mac = rknpu_pc_read(core, core->mac + RKNPU_BLOCK_S_STATUS);
 
-	return (cna | mac) & RKNPU_BLOCK_S_STATUS_GROUPS;
+	return (cna | mac) & (RKNPU_CNA_S_STATUS_STATUS_0 | RKNPU_CNA_S_STATUS_STATUS_1);
 }
 
 /*

@@ -1,60 +1,51 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Owns the registers that the CPU touches, named as in the RK3588 TRM part 1, chapter 36. */
+/* Owns the driver's names for the numbers of the NPU, which are in the table of its registers. */
 #ifndef __RKNPU_REGS_H__
 #define __RKNPU_REGS_H__
 
+#include <linux/bitfield.h>
 #include <linux/bits.h>
 
-/* Program controller, window "pc". */
-#define RKNPU_PC_VERSION		0x00
-#define RKNPU_PC_VERSION_NUM		0x04
-#define RKNPU_PC_OPERATION_ENABLE	0x08
-#define RKNPU_PC_OPERATION_ENABLE_OP_EN		BIT(0)
-#define RKNPU_PC_BASE_ADDRESS		0x10
-#define RKNPU_PC_BASE_ADDRESS_PC_SEL		BIT(0)	/* 1: the CPU writes the blocks */
-#define RKNPU_PC_REGISTER_AMOUNTS	0x14	/* fetches of 128 bits, minus 1 */
-#define RKNPU_PC_REGISTER_AMOUNTS_MASK		0xffff
-#define RKNPU_PC_INTERRUPT_MASK		0x20	/* 1: enabled */
-#define RKNPU_PC_INTERRUPT_CLEAR	0x24
-#define RKNPU_PC_INTERRUPT_STATUS	0x28	/* raw status and mask */
-#define RKNPU_PC_INTERRUPT_RAW_STATUS	0x2c
-#define RKNPU_PC_TASK_CON		0x30
-#define RKNPU_PC_TASK_CON_TASK_NUMBER(n)	((n) & 0xfff)
-#define RKNPU_PC_TASK_CON_TASK_NUMBER_MAX	0xfff
-#define RKNPU_PC_TASK_CON_TASK_PP_EN		BIT(12)
-#define RKNPU_PC_TASK_CON_TASK_COUNT_CLEAR	BIT(13)
-/* Not in the TRM; both existing drivers always set it. */
-#define RKNPU_PC_TASK_CON_BIT14			BIT(14)
-#define RKNPU_PC_TASK_DMA_BASE_ADDR	0x34	/* added to every address of a program */
-#define RKNPU_PC_TASK_STATUS		0x3c
-#define RKNPU_PC_TASK_STATUS_COUNTER		0xfff	/* tasks completed */
+/* RKNPU_PC_TASK_CON is an offset in a core, RKNPU_PC_TASK_CON_TASK_PP_EN a mask. */
+enum {
+#define NPU_SIZE(name, value)		RKNPU_##name = (value),
+#define NPU_TARGET(name, value)		RKNPU_CMD_TARGET_##name = (value),
+#define NPU_BLOCK(block, base, target)	RKNPU_BASE_##block = (base), \
+					RKNPU_CMD_TARGET_##block = (target),
+#define NPU_UNIT(block, bit)		RKNPU_UNIT_##block = BIT(bit),
+#define NPU_REG(block, reg, offset)	RKNPU_##block##_##reg = (offset),
+#include "../../../../include/npu/rk3588_regs.h"
+};
 
-/*
- * Interrupts. Bit 2n and 2n + 1 are one event, told apart by which of a
- * block's two register groups the task ran from.
- */
-#define RKNPU_INT_DPU_DONE		(BIT(8) | BIT(9))
-#define RKNPU_INT_PPU_DONE		(BIT(10) | BIT(11))
+/* An enum each: from gcc 13 on one that is no int makes all others of its enum unsigned. */
+#define NPU_FIELD(block, reg, field, lsb, width, kind) \
+	enum { RKNPU_##block##_##reg##_##field = (u32)GENMASK((lsb) + (width) - 1, lsb) };
+#include "../../../../include/npu/rk3588_regs.h"
+
+/* Constant, as FIELD_PREP() is not. */
+#define RKNPU_FIELD(field, value)	((u32)(value) << __bf_shf(RKNPU_##field))
+
+#define RKNPU_PC_TASK_CON_TASK_NUMBER_MAX	RKNPU_PC_TASK_CON_TASK_NUMBER
+
+/* Of an event's two bits each is for one of the block's groups of registers. */
+#define RKNPU_INT(event)		RKNPU_PC_INTERRUPT_MASK_##event
+#define RKNPU_INT_DPU_DONE		(RKNPU_INT(DPU_0) | RKNPU_INT(DPU_1))
+#define RKNPU_INT_PPU_DONE		(RKNPU_INT(PPU_0) | RKNPU_INT(PPU_1))
 #define RKNPU_INT_PAIRS			GENMASK(11, 0)
-#define RKNPU_INT_DMA_READ_ERROR	BIT(12)
-#define RKNPU_INT_DMA_WRITE_ERROR	BIT(13)
+#define RKNPU_INT_DMA_READ_ERROR	RKNPU_INT(DMA_READ_ERROR)
+#define RKNPU_INT_DMA_WRITE_ERROR	RKNPU_INT(DMA_WRITE_ERROR)
 #define RKNPU_INT_DMA_ERROR		(RKNPU_INT_DMA_READ_ERROR | RKNPU_INT_DMA_WRITE_ERROR)
-#define RKNPU_INT_ALL			GENMASK(16, 0)
+#define RKNPU_INT_ALL			GENMASK(RKNPU_EVENT_BITS - 1, 0)
 
 /* Commands of programs. */
 #define RKNPU_CMD_TARGET(cmd)		((u16)((cmd) >> 48))
-#define RKNPU_CMD_TARGET_PC			0x0101
 #define RKNPU_CMD_VALUE(cmd)		((u32)((cmd) >> 16))
 #define RKNPU_CMD_REG(cmd)		((u16)(cmd))
+/* The target of writes to a register: its block's number shifted. */
+#define RKNPU_CMD_TARGET_OF(reg)	(0x100U << ((reg) >> 12) | 1)
 
-/* Common to the windows "cna" and "core". */
-#define RKNPU_BLOCK_S_STATUS		0x00	/* 0: idle, for each group */
-#define RKNPU_BLOCK_S_STATUS_GROUPS		(GENMASK(1, 0) | GENMASK(17, 16))
-#define RKNPU_BLOCK_S_POINTER		0x04
-#define RKNPU_BLOCK_S_POINTER_POINTER_PP_EN	BIT(1)
-#define RKNPU_BLOCK_S_POINTER_EXECUTER_PP_EN	BIT(2)
-#define RKNPU_BLOCK_S_POINTER_POINTER_PP_MODE	BIT(3)
-/* Reserved in the TRM; both existing drivers put the core's number here. */
-#define RKNPU_BLOCK_S_POINTER_CORE(n)		((u32)(n) << 28)
+/* In the windows "cna" and "core", which are blocks. */
+#define RKNPU_BLOCK_S_STATUS		(RKNPU_CNA_S_STATUS - RKNPU_BASE_CNA)
+#define RKNPU_BLOCK_S_POINTER		(RKNPU_CNA_S_POINTER - RKNPU_BASE_CNA)
 
 #endif

@@ -86,7 +86,7 @@ static bool rknpu_failure_find_next(struct rknpu_vm_look *look, u64 *iova, u32 *
 		if (RKNPU_CMD_REG(commands[i]) == RKNPU_PC_BASE_ADDRESS)
 			next = RKNPU_CMD_VALUE(commands[i]);
 		else if (RKNPU_CMD_REG(commands[i]) == RKNPU_PC_REGISTER_AMOUNTS)
-			amounts = RKNPU_CMD_VALUE(commands[i]) & RKNPU_PC_REGISTER_AMOUNTS_MASK;
+			amounts = RKNPU_CMD_VALUE(commands[i]) & RKNPU_PC_REGISTER_AMOUNTS_AMOUNT;
 	}
 	if (!next || !amounts)
 		return false;
