@@ -202,71 +202,15 @@ static void reuse(struct trial *t)
 
 /* ---- what the driver runs between two clients (drivers/accel/rknpu/hw/rknpu_scrub.c) ---- */
 
-#define SCRUB_ROWS	32u
-#define SCRUB_DEPTH	4096u
-#define SCRUB_COLUMNS	64u
-#define SCRUB_TABLE	513
-#define SCRUB_ACCESS(k)	(1u << 17 | (uint32_t)(k) << 16)
-
 struct scrub_regs {
 	uint32_t off, count, value;
 };
 
-/* Its product of bytes, in its order. */
 static const struct scrub_regs scrub_product[] = {
-	{ OFF_DPU_S_POINTER, 1, 0xe },
-	{ OFF_CNA_CONV_CON1, 1, 0 },
-	{ OFF_CNA_CONV_CON2, 1, (SCRUB_ROWS + 1) << 4 },
-	{ OFF_CNA_CONV_CON3, 1, 0x9 },
-	{ OFF_CNA_DATA_SIZE0, 1, 1 << 16 | SCRUB_ROWS },
-	{ OFF_CNA_DATA_SIZE1, 1, (SCRUB_DEPTH - 1) << 16 | SCRUB_DEPTH },
-	{ OFF_CNA_DATA_SIZE2, 1, 1 },
-	{ OFF_CNA_DATA_SIZE3, 1, SCRUB_ROWS },
-	{ OFF_CNA_WEIGHT_SIZE0, 1, SCRUB_DEPTH * SCRUB_COLUMNS },
-	{ OFF_CNA_WEIGHT_SIZE1, 1, SCRUB_DEPTH },
-	{ OFF_CNA_WEIGHT_SIZE2, 1, 0x01010000 | SCRUB_COLUMNS },
-	{ OFF_CNA_CBUF_CON0, 1, BANKS(4) },
-	{ OFF_CNA_CBUF_CON1, 1, SCRUB_DEPTH / 64 },
-	{ OFF_CNA_CVT_CON0, 1, 0xb },
-	{ OFF_CNA_CVT_CON1, 4, 1 << 16 },
-	{ OFF_CNA_FC_CON0, 3, 0 },
-	{ OFF_CNA_FC_CON2, 1, 0 },
-	{ OFF_CNA_DMA_CON0, 1, 0x000f000f },
-	{ OFF_CNA_DMA_CON1, 1, 4 },
-	{ OFF_CNA_DMA_CON2, 1, SCRUB_ROWS - 4 },
-	{ OFF_CNA_FC_DATA_SIZE0, 1, 1 << 16 | SCRUB_ROWS },
-	{ OFF_CNA_FC_DATA_SIZE1, 1, SCRUB_DEPTH },
-	{ OFF_CNA_DCOMP_CTRL, 2, 0 },
-	{ OFF_CNA_DCOMP_AMOUNT0, 16, 0 },
-	{ OFF_CNA_CVT_CON5, 2, 0 },
-	{ OFF_CORE_MISC_CFG, 1, 1 },
-	{ OFF_CORE_DATAOUT_SIZE_0, 1, (SCRUB_ROWS - 1) << 16 },
-	{ OFF_CORE_DATAOUT_SIZE_1, 1, SCRUB_COLUMNS - 1 },
-	{ OFF_CORE_CLIP_TRUNCATE, 1, 0 },
-	{ OFF_DPU_FEATURE_MODE_CFG, 1, 0x1e4 },
-	{ OFF_DPU_DATA_FORMAT, 2, 0 },
-	{ OFF_DPU_DST_SURF_STRIDE, 1, SCRUB_ROWS << 4 },
-	{ OFF_DPU_DATA_CUBE_WIDTH, 1, 0 },
-	{ OFF_DPU_DATA_CUBE_HEIGHT, 1, SCRUB_ROWS - 1 },
-	{ OFF_DPU_DATA_CUBE_NOTCH, 1, 0 },
-	{ OFF_DPU_DATA_CUBE_CHANNEL, 1, (SCRUB_COLUMNS - 1) << 16 | (SCRUB_COLUMNS - 1) },
-	{ OFF_DPU_BS_CFG, 1, 0x53 },
-	{ OFF_DPU_BS_ALU_CFG, 3, 0 },
-	{ OFF_DPU_BS_OW_CFG, 1, 0x124 },
-	{ OFF_DPU_BS_OW_OP, 1, 0 },
-	{ OFF_DPU_WDMA_SIZE_0, 1, SCRUB_COLUMNS - 1 },
-	{ OFF_DPU_WDMA_SIZE_1, 1, (SCRUB_ROWS - 1) << 16 },
-	{ OFF_DPU_BN_CFG, 1, 0x53 },
-	{ OFF_DPU_BN_ALU_CFG, 3, 0 },
-	{ OFF_DPU_EW_CFG, 1, 0x383 },
-	{ OFF_DPU_EW_CVT_OFFSET, 1, 0 },
-	{ OFF_DPU_EW_CVT_SCALE, 1, 1 },
-	{ OFF_DPU_EW_RELUX_CMP, 2, 0 },
-	{ OFF_DPU_OUT_CVT_SCALE, 1, 1 },
-	{ OFF_DPU_OUT_CVT_SHIFT, 1, 0 },
-	{ OFF_DPU_EW_OP_VALUE_0, 8, 0 },
-	{ OFF_DPU_SURFACE_ADD, 1, SCRUB_ROWS * 32 },
-	{ OFF_DPU_LUT_CFG, 10, 0 },
+#define NPU_BANK				NPU_SIZE_CBUF_BANK_BYTES
+#define NPU_IN(field, value)			((uint32_t)(value) << NPU_LSB_##field)
+#define NPU_SCRUB(block, reg, count, value)	{ OFF_##block##_##reg, count, value },
+#include "npu/rk3588_scrub.h"
 };
 
 static void scrub(struct trial *t)
@@ -281,14 +225,15 @@ static void scrub(struct trial *t)
 	rp_set(t, OFF_CNA_FEATURE_DATA_ADDR, t->npu->in_iova);
 	rp_set(t, OFF_CNA_DCOMP_ADDR0, t->npu->in_iova);
 	rp_set(t, OFF_DPU_DST_BASE_ADDR, t->npu->out_iova);
-	for (unsigned int k = 0; k < 2; k++) {
-		rp_write(t, OFF_DPU_LUT_ACCESS_CFG, SCRUB_ACCESS(k));
-		for (unsigned int i = 0; i < SCRUB_TABLE; i++)
+	for (unsigned int k = 0; k < NPU_SIZE_LUT_TABLES; k++) {
+		rp_write(t, OFF_DPU_LUT_ACCESS_CFG, 1u << NPU_LSB_DPU_LUT_ACCESS_CFG_ACCESS_TYPE |
+						    k << NPU_LSB_DPU_LUT_ACCESS_CFG_TABLE_ID);
+		for (unsigned int i = 0; i < NPU_SIZE_LUT_ENTRIES; i++)
 			rp_write(t, OFF_DPU_LUT_ACCESS_DATA, 0);
 	}
 	rp_write(t, OFF_DPU_LUT_ACCESS_CFG, 0);
 	rp_run(t, NPU_EN_CNA | NPU_EN_CORE | NPU_EN_DPU);
-	rp_result(t, RP_INT8, SCRUB_ROWS, SCRUB_COLUMNS, SCRUB_ROWS * 16);
+	rp_result(t, RP_INT8, NPU_SCRUB_ROWS, NPU_SCRUB_COLUMNS, NPU_SCRUB_ROWS * 16);
 	same(want, RP_VALUES, 0);
 	rp_model(t, "the driver's program for cores between two clients ends", want);
 	rp_other_hangs(t, "the driver's program for cores between two clients does not end");

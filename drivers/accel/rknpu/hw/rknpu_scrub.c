@@ -57,28 +57,10 @@
 /* It has succeeded on this machine. */
 static bool rknpu_scrub_proven;
 
-/* 32 rows of 4096 bytes by 64 columns: as large as public programs have them. */
-#define RKNPU_SCRUB_ROWS	32
-#define RKNPU_SCRUB_DEPTH	4096
-#define RKNPU_SCRUB_COLUMNS	64
-#define RKNPU_SCRUB_WEIGHTS	(RKNPU_SCRUB_DEPTH * RKNPU_SCRUB_COLUMNS)
-#define RKNPU_SCRUB_FEATURE	(RKNPU_SCRUB_DEPTH * RKNPU_SCRUB_ROWS)
-
-#define RKNPU_CBUF_BANK		SZ_32K
-#define RKNPU_CBUF_BANKS	12
-
-#define RKNPU_LUT_TABLES	2
-#define RKNPU_LUT_ENTRIES	513
-
 /* Addresses in rknpu_scrub::domain. One page of zeros is mapped as often as it takes. */
 #define RKNPU_SCRUB_PROGRAM	0x100000
 #define RKNPU_SCRUB_ZEROS	0x200000
 #define RKNPU_SCRUB_RESULT	0x300000
-
-/* Registers with the latter two. */
-#define RKNPU_CNA_FEATURE_DATA_ADDR	0x1070
-#define RKNPU_CNA_DCOMP_ADDR0		0x1110
-#define RKNPU_DPU_DST_BASE_ADDR		0x4020
 
 #define RKNPU_SCRUB_PAGE	SZ_4K
 #define RKNPU_SCRUB_PROGRAM_MAX	SZ_16K
@@ -96,16 +78,6 @@ static bool rknpu_scrub_proven;
 /* Of rknpu_core::sram_of: nobody knows. No domain gets so far. */
 #define RKNPU_SRAM_UNKNOWN	U64_MAX
 
-/* Targets of commands: a block's number shifted, or the op-enable of several. */
-#define RKNPU_CMD_BLOCK(reg)	(0x100U << ((reg) >> 12) | 1)
-#define RKNPU_CMD_MARKER	0x0041
-#define RKNPU_CMD_ENABLE	0x0081
-#define RKNPU_CMD_ENABLE_CNA_CORE_DPU	0x0d
-
-#define RKNPU_DPU_LUT_ACCESS_CFG	0x4100
-#define RKNPU_DPU_LUT_ACCESS_CFG_WRITE(table)	(BIT(17) | (u32)(table) << 16)
-#define RKNPU_DPU_LUT_ACCESS_DATA	0x4104
-
 /* @count registers from @reg on get @value. */
 struct rknpu_scrub_regs {
 	u16 reg;
@@ -113,63 +85,11 @@ struct rknpu_scrub_regs {
 	u32 value;
 };
 
-/* The product of bytes, as public programs for matrix products have it; offsets of the TRM. */
 static const struct rknpu_scrub_regs rknpu_scrub_product[] = {
-	{ 0x4004, 1, 0xe },				/* DPU S_POINTER: groups in turns */
-	{ 0x100c, 1, 0 },				/* CONV_CON1: int8 */
-	{ 0x1010, 1, (RKNPU_SCRUB_ROWS + 1) << 4 },	/* CONV_CON2: FEATURE_GRAINS */
-	{ 0x1014, 1, 0x9 },				/* CONV_CON3: strides of 1 */
-	{ 0x1020, 1, 1 << 16 | RKNPU_SCRUB_ROWS },	/* DATA_SIZE0: width, height */
-	{ 0x1024, 1, (RKNPU_SCRUB_DEPTH - 1) << 16 | RKNPU_SCRUB_DEPTH },
-	{ 0x1028, 1, 1 },				/* DATA_SIZE2: width of the output */
-	{ 0x102c, 1, RKNPU_SCRUB_ROWS },		/* DATA_SIZE3: its positions */
-	{ 0x1030, 1, RKNPU_SCRUB_WEIGHTS },		/* WEIGHT_SIZE0: bytes */
-	{ 0x1034, 1, RKNPU_SCRUB_DEPTH },		/* WEIGHT_SIZE1: bytes of a kernel */
-	{ 0x1038, 1, 0x01010000 | RKNPU_SCRUB_COLUMNS },	/* WEIGHT_SIZE2: 1x1 kernels */
-	/* CBUF_CON0: banks of weights and of feature data */
-	{ 0x1040, 1, RKNPU_SCRUB_WEIGHTS / RKNPU_CBUF_BANK << 4 |
-		     RKNPU_SCRUB_FEATURE / RKNPU_CBUF_BANK },
-	{ 0x1044, 1, RKNPU_SCRUB_DEPTH / 64 },		/* CBUF_CON1: entries of a row */
-	{ 0x104c, 1, 0xb },				/* CVT_CON0: no conversion */
-	{ 0x1050, 4, 1 << 16 },				/* CVT_CON1..4: scales of 1 */
-	{ 0x1060, 3, 0 },				/* FC_CON0, FC_CON1, PAD_CON0 */
-	{ 0x1074, 1, 0 },				/* FC_CON2 */
-	{ 0x1078, 1, 0x000f000f },			/* DMA_CON0: bursts */
-	{ 0x107c, 1, 4 },				/* DMA_CON1: line stride */
-	{ 0x1080, 1, RKNPU_SCRUB_ROWS - 4 },		/* DMA_CON2: surface stride */
-	{ 0x1084, 1, 1 << 16 | RKNPU_SCRUB_ROWS },	/* FC_DATA_SIZE0 */
-	{ 0x1088, 1, RKNPU_SCRUB_DEPTH },		/* FC_DATA_SIZE1 */
-	{ 0x1100, 2, 0 },				/* DCOMP_CTRL, DCOMP_REGNUM */
-	{ 0x1140, 16, 0 },				/* DCOMP_AMOUNT0..15 */
-	{ 0x1180, 2, 0 },				/* CVT_CON5, PAD_CON1 */
-	{ 0x3010, 1, 1 },				/* MISC_CFG: QD_EN */
-	{ 0x3014, 1, (RKNPU_SCRUB_ROWS - 1) << 16 },	/* DATAOUT_SIZE_0 */
-	{ 0x3018, 1, RKNPU_SCRUB_COLUMNS - 1 },		/* DATAOUT_SIZE_1 */
-	{ 0x301c, 1, 0 },				/* CLIP_TRUNCATE */
-	{ 0x400c, 1, 0x1e4 },				/* FEATURE_MODE_CFG: to memory */
-	{ 0x4010, 2, 0 },				/* DATA_FORMAT, OFFSET_PEND */
-	{ 0x4024, 1, RKNPU_SCRUB_ROWS << 4 },		/* DST_SURF_STRIDE */
-	{ 0x4030, 1, 0 },				/* DATA_CUBE_WIDTH */
-	{ 0x4034, 1, RKNPU_SCRUB_ROWS - 1 },		/* DATA_CUBE_HEIGHT */
-	{ 0x4038, 1, 0 },				/* DATA_CUBE_NOTCH */
-	{ 0x403c, 1, (RKNPU_SCRUB_COLUMNS - 1) << 16 | (RKNPU_SCRUB_COLUMNS - 1) },
-	{ 0x4040, 1, 0x53 },				/* BS_CFG: bypassed */
-	{ 0x4044, 3, 0 },
-	{ 0x4050, 1, 0x124 },				/* BS_OW_CFG */
-	{ 0x4054, 1, 0 },
-	{ 0x4058, 1, RKNPU_SCRUB_COLUMNS - 1 },		/* WDMA_SIZE_0 */
-	{ 0x405c, 1, (RKNPU_SCRUB_ROWS - 1) << 16 },	/* WDMA_SIZE_1 */
-	{ 0x4060, 1, 0x53 },				/* BN_CFG: bypassed */
-	{ 0x4064, 3, 0 },
-	{ 0x4070, 1, 0x383 },				/* EW_CFG: bypassed, no LUT */
-	{ 0x4074, 1, 0 },
-	{ 0x4078, 1, 1 },
-	{ 0x407c, 2, 0 },
-	{ 0x4084, 1, 1 },				/* OUT_CVT_SCALE */
-	{ 0x4088, 1, 0 },				/* OUT_CVT_SHIFT */
-	{ 0x4090, 8, 0 },				/* EW_OP_VALUE_0..7 */
-	{ 0x40c0, 1, RKNPU_SCRUB_ROWS * 32 },		/* SURFACE_ADD */
-	{ 0x4108, 10, 0 },				/* LUT_CFG to LUT_LO_SLOPE_SHIFT */
+#define NPU_BANK				RKNPU_CBUF_BANK_BYTES
+#define NPU_IN(field, value)			RKNPU_FIELD(field, value)
+#define NPU_SCRUB(block, reg, count, value)	{ RKNPU_##block##_##reg, count, value },
+#include "../../../../include/npu/rk3588_scrub.h"
 };
 
 struct rknpu_scrub_prog {
@@ -187,7 +107,7 @@ static void rknpu_scrub_put_command(struct rknpu_scrub_prog *p, u16 target, u16 
 
 static void rknpu_scrub_put_reg(struct rknpu_scrub_prog *p, u16 reg, u32 value)
 {
-	rknpu_scrub_put_command(p, RKNPU_CMD_BLOCK(reg), reg, value);
+	rknpu_scrub_put_command(p, RKNPU_CMD_TARGET_OF(reg), reg, value);
 }
 
 static void rknpu_scrub_put_tables(struct rknpu_scrub_prog *p)
@@ -196,7 +116,8 @@ static void rknpu_scrub_put_tables(struct rknpu_scrub_prog *p)
 
 	for (table = 0; table < RKNPU_LUT_TABLES; table++) {
 		rknpu_scrub_put_reg(p, RKNPU_DPU_LUT_ACCESS_CFG,
-				    RKNPU_DPU_LUT_ACCESS_CFG_WRITE(table));
+				    RKNPU_FIELD(DPU_LUT_ACCESS_CFG_ACCESS_TYPE, 1) |
+				    RKNPU_FIELD(DPU_LUT_ACCESS_CFG_TABLE_ID, table));
 		for (i = 0; i < RKNPU_LUT_ENTRIES; i++)
 			rknpu_scrub_put_reg(p, RKNPU_DPU_LUT_ACCESS_DATA, 0);
 	}
@@ -205,7 +126,7 @@ static void rknpu_scrub_put_tables(struct rknpu_scrub_prog *p)
 
 static size_t rknpu_scrub_size(const struct rknpu_hw *hw)
 {
-	return RKNPU_SCRUB_ZEROS_AT + (hw->no_iommu ? RKNPU_SCRUB_WEIGHTS : RKNPU_SCRUB_PAGE);
+	return RKNPU_SCRUB_ZEROS_AT + (hw->no_iommu ? NPU_SCRUB_WEIGHTS : RKNPU_SCRUB_PAGE);
 }
 
 /* Where the core finds what is @at in the allocation. */
@@ -231,8 +152,8 @@ static int rknpu_scrub_write(struct rknpu_hw *hw)
 	const struct rknpu_scrub_regs *r;
 	unsigned int i;
 
-	BUILD_BUG_ON(RKNPU_SCRUB_WEIGHTS + RKNPU_SCRUB_FEATURE !=
-		     RKNPU_CBUF_BANKS * RKNPU_CBUF_BANK);
+	BUILD_BUG_ON(NPU_SCRUB_WEIGHTS + NPU_SCRUB_FEATURE !=
+		     RKNPU_CBUF_BANKS * RKNPU_CBUF_BANK_BYTES);
 	for (r = rknpu_scrub_product; r < rknpu_scrub_product + ARRAY_SIZE(rknpu_scrub_product);
 	     r++) {
 		for (i = 0; i < r->count; i++)
@@ -242,9 +163,9 @@ static int rknpu_scrub_write(struct rknpu_hw *hw)
 	rknpu_scrub_put_tables(&p);
 	/* Nothing follows. */
 	rknpu_scrub_put_reg(&p, RKNPU_PC_REGISTER_AMOUNTS, 0);
-	rknpu_scrub_put_command(&p, RKNPU_CMD_MARKER, 0, 0);
-	rknpu_scrub_put_command(&p, RKNPU_CMD_ENABLE, RKNPU_PC_OPERATION_ENABLE,
-				RKNPU_CMD_ENABLE_CNA_CORE_DPU);
+	rknpu_scrub_put_command(&p, RKNPU_CMD_TARGET_MARKER, 0, 0);
+	rknpu_scrub_put_command(&p, RKNPU_CMD_TARGET_ENABLE, RKNPU_PC_OPERATION_ENABLE,
+				RKNPU_UNIT_CNA | RKNPU_UNIT_CORE | RKNPU_UNIT_DPU);
 	scrub->count = p.count;
 	return p.count * sizeof(*p.commands) <= RKNPU_SCRUB_PROGRAM_MAX ? 0 : -ENOSPC;
 }
@@ -265,7 +186,7 @@ static int rknpu_scrub_map(struct rknpu_scrub *scrub)
 
 	ret = rknpu_scrub_map_one(scrub, RKNPU_SCRUB_PROGRAM, 0, RKNPU_SCRUB_PROGRAM_MAX,
 				  IOMMU_READ);
-	for (at = 0; at < RKNPU_SCRUB_WEIGHTS && !ret; at += RKNPU_SCRUB_PAGE)
+	for (at = 0; at < NPU_SCRUB_WEIGHTS && !ret; at += RKNPU_SCRUB_PAGE)
 		ret = rknpu_scrub_map_one(scrub, RKNPU_SCRUB_ZEROS + at, RKNPU_SCRUB_ZEROS_AT,
 					  RKNPU_SCRUB_PAGE, IOMMU_READ);
 	return ret ?: rknpu_scrub_map_one(scrub, RKNPU_SCRUB_RESULT, RKNPU_SCRUB_RESULT_AT,
