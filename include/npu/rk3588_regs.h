@@ -103,6 +103,28 @@ NPU_CODE(PREC, TF32, 7)
 /* CONV_MODE of CNA, DPU and DPU_RDMA. */
 NPU_CODE(MODE, DIRECT, 0)
 NPU_CODE(MODE, DEPTHWISE, 3)
+/* OUTPUT_MODE of the DPU, a bit each. */
+NPU_CODE(OUTPUT, TO_PPU, 1)
+NPU_CODE(OUTPUT, TO_MEMORY, 2)
+/* ALU_ALGO of BS, BN and EW. */
+NPU_CODE(ALU, MAX, 0)
+NPU_CODE(ALU, MIN, 1)
+NPU_CODE(ALU, ADD, 2)
+NPU_CODE(ALU, DIV, 3)
+NPU_CODE(ALU, MINUS, 4)
+NPU_CODE(ALU, ABS, 5)
+NPU_CODE(ALU, NEG, 6)
+NPU_CODE(ALU, FLOOR, 7)
+NPU_CODE(ALU, CEIL, 8)
+/* DATA_USE of BRDMA and NRDMA: which operands they fetch, a bit each or all in one record. */
+NPU_CODE(USE, ALU, 1)
+NPU_CODE(USE, CPEND, 2)
+NPU_CODE(USE, MUL, 4)
+NPU_CODE(USE, PACKED, 7)
+/* POOLING_METHOD of the PPU. */
+NPU_CODE(POOL, AVERAGE, 0)
+NPU_CODE(POOL, MAX, 1)
+NPU_CODE(POOL, MIN, 2)
 
 /*
  * What each block but the PC starts with. Of the two groups of registers one is written while the

@@ -20,12 +20,6 @@ struct image {
 #define LARGE_KERNEL_BITS	1024
 #define TF32_CHANNELS		4096
 
-/* What a unit fetches, in DATA_USE. */
-#define USE_ALU			1u
-#define USE_CPEND		2u
-#define USE_MUL			4u
-#define USE_PACKED		7u
-
 static void add(struct cap_hangs *h, const char *field, const char *why)
 {
 	if (h->count < CAP_HANGS)
@@ -69,9 +63,9 @@ static uint32_t wanted(uint32_t cfg, uint32_t mul)
 	if (NPU_GET(cfg, DPU_BS_CFG_BYPASS))
 		return 0;
 	if (!NPU_GET(cfg, DPU_BS_CFG_ALU_BYPASS) && NPU_GET(cfg, DPU_BS_CFG_ALU_SRC))
-		want |= USE_ALU;
+		want |= NPU_CODE_USE_ALU;
 	if (!NPU_GET(cfg, DPU_BS_CFG_MUL_BYPASS) && NPU_GET(mul, DPU_BS_MUL_CFG_MUL_SRC))
-		want |= USE_MUL;
+		want |= NPU_CODE_USE_MUL;
 	return want;
 }
 
@@ -90,12 +84,12 @@ static void check_stages(struct cap_hangs *h, const struct image *im)
 	bool flying = GET(im, DPU, FEATURE_MODE_CFG, FLYING_MODE);
 
 	if (!flying && !GET(im, DPU, BS_OW_CFG, OD_BYPASS) && GET(im, DPU, BS_OW_CFG, OW_SRC))
-		bs |= USE_CPEND;
+		bs |= NPU_CODE_USE_CPEND;
 	if (bs & ~fetched(im, im->reg[NPU_OFF_RDMA_BRDMA_CFG / 4]))
 		add(h, "RDMA.BRDMA_CFG DATA_USE", "BS waits for an operand that nothing fetches");
 	if (bn & ~bn_has)
 		add(h, "RDMA.NRDMA_CFG DATA_USE", "BN waits for an operand that nothing fetches");
-	if ((bn & USE_MUL) && !flying && bn_has == USE_PACKED)
+	if ((bn & NPU_CODE_USE_MUL) && !flying && bn_has == NPU_CODE_USE_PACKED)
 		add(h, "RDMA.NRDMA_CFG DATA_USE", "packed BN operands of a convolution");
 }
 

@@ -169,8 +169,7 @@ static struct cap_output output(uint64_t base, uint64_t stride, uint64_t width, 
 
 unsigned int cap_image_outputs(const struct cap_image *im, struct cap_output out[2])
 {
-	/* Bit 1: to memory, bit 0: to the PPU. */
-	bool to_memory = NPU_GET(im->feature_mode, DPU_FEATURE_MODE_CFG_OUTPUT_MODE) & 2;
+	bool to_memory = NPU_GET(im->feature_mode, DPU_FEATURE_MODE_CFG_OUTPUT_MODE) & NPU_CODE_OUTPUT_TO_MEMORY;
 	unsigned int n = 0;
 
 	if (im->enable & NPU_EN_DPU && to_memory)

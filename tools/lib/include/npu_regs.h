@@ -46,8 +46,9 @@ enum {
 	enum { NPU_MASK_##block##_##reg##_##field = 0xffffffffu >> (32 - (width)) << (lsb) };
 #include "npu/rk3588_regs.h"
 
-/* The value that field has in the contents of its register. */
+/* The value that a field has in the contents of its register, and the contents with this value. */
 #define NPU_GET(value, name)	(((value) & NPU_MASK_##name) >> NPU_LSB_##name)
+#define NPU_PUT(name, value)	((uint32_t)(value) << NPU_LSB_##name)
 
 /* Interrupts at the end of a task, of either group of registers. */
 #define NPU_IRQ_DPU	(NPU_MASK_PC_INTERRUPT_MASK_DPU_0 | NPU_MASK_PC_INTERRUPT_MASK_DPU_1)

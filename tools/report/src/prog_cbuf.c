@@ -9,10 +9,10 @@
 #include "report.h"
 
 #define ENABLE		(NPU_EN_CNA | NPU_EN_CORE | NPU_EN_DPU | NPU_EN_DPU_RDMA)
-#define BANKS(data)	((12u - (data)) << 4 | (data))
-#define DATA_REUSE	(1u << 12)
-#define WEIGHT_REUSE	(1u << 13)
-#define FC_DATA_BANK	8
+#define BANKS(data)	(NPU_PUT(CNA_CBUF_CON0_WEIGHT_BANK, NPU_SIZE_CBUF_BANKS - (data)) |	\
+			 NPU_PUT(CNA_CBUF_CON0_DATA_BANK, data))
+#define DATA_REUSE	NPU_MASK_CNA_CBUF_CON0_DATA_REUSE
+#define WEIGHT_REUSE	NPU_MASK_CNA_CBUF_CON0_WEIGHT_REUSE
 #define CHANNELS	64u
 #define KERNELS		32u
 #define BANK_POSITIONS	512u	/* of 64 bytes */
@@ -76,7 +76,7 @@ static struct rp_conv other_bank(struct trial *t)
 
 	leave(t, 32, BANKS(2));
 	rp_close(t, ENABLE);
-	follow(t, &c, w, 32, BANKS(2) | 1 << FC_DATA_BANK);
+	follow(t, &c, w, 32, BANKS(2) | NPU_PUT(CNA_CBUF_CON0_FC_DATA_BANK, 1));
 	return c;
 }
 
@@ -208,7 +208,7 @@ struct scrub_regs {
 
 static const struct scrub_regs scrub_product[] = {
 #define NPU_BANK				NPU_SIZE_CBUF_BANK_BYTES
-#define NPU_IN(field, value)			((uint32_t)(value) << NPU_LSB_##field)
+#define NPU_IN(field, value)			NPU_PUT(field, value)
 #define NPU_SCRUB(block, reg, count, value)	{ OFF_##block##_##reg, count, value },
 #include "npu/rk3588_scrub.h"
 };

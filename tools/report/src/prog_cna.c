@@ -307,10 +307,11 @@ static void cvt(struct trial *t, uint32_t cfg, uint32_t mask, uint32_t offset)
 	rp_conv_run(t, &c);
 }
 
-#define CVT_SHIFT_1	(1 << 22 | 1 << 16 | 1 << 10 | 1 << 4)
-#define CVT_SIGNED	(1 << 3)
-#define CVT_UP		(1 << 2)
-#define CVT_ADD_FIRST	(1 << 1)
+#define CVT_SHIFT_1	(NPU_PUT(CNA_CVT_CON0_TRUNCATE_0, 1) | NPU_PUT(CNA_CVT_CON0_TRUNCATE_1, 1) |	\
+			 NPU_PUT(CNA_CVT_CON0_TRUNCATE_2, 1) | NPU_PUT(CNA_CVT_CON0_TRUNCATE_3, 1))
+#define CVT_SIGNED	NPU_MASK_CNA_CVT_CON0_DATA_SIGN
+#define CVT_UP		NPU_MASK_CNA_CVT_CON0_ROUND_TYPE
+#define CVT_ADD_FIRST	NPU_MASK_CNA_CVT_CON0_CVT_TYPE
 
 static double clip8(double v)
 {

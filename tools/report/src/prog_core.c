@@ -8,8 +8,8 @@
 #include "report.h"
 
 #define ENABLE_NO_RDMA	(NPU_EN_CNA | NPU_EN_CORE | NPU_EN_DPU)
-#define OD_BYPASS	2u
-#define QD_EN		1u
+#define OD_BYPASS	NPU_MASK_DPU_BS_OW_CFG_OD_BYPASS
+#define QD_EN		NPU_MASK_CORE_MISC_CFG_QD_EN
 
 /* Kernels that hand through the channels one by one, or all with the same weights. */
 static double weights[32 * 1024], features[32 * 64];

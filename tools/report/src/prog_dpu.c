@@ -7,23 +7,22 @@
 #include "report.h"
 
 /* BS_CFG and BN_CFG */
-#define ALU_BYPASS	(1u << 1)
-#define MUL_BYPASS	(1u << 4)
-#define MUL_PRELU	(1u << 5)
-#define RELU_BYPASS	(1u << 6)
-#define ALU_FROM_MEMORY	(1u << 8)
-#define ALGO(a)		((uint32_t)(a) << 16)
-enum { MAX, MIN, ADD, DIV, MINUS };
+#define ALU_BYPASS	NPU_MASK_DPU_BS_CFG_ALU_BYPASS
+#define MUL_BYPASS	NPU_MASK_DPU_BS_CFG_MUL_BYPASS
+#define MUL_PRELU	NPU_MASK_DPU_BS_CFG_MUL_PRELU
+#define RELU_BYPASS	NPU_MASK_DPU_BS_CFG_RELU_BYPASS
+#define ALU_FROM_MEMORY	NPU_MASK_DPU_BS_CFG_ALU_SRC
+/* of EW_CFG as well */
+#define ALGO(a)		NPU_PUT(DPU_BS_CFG_ALU_ALGO, NPU_CODE_ALU_##a)
 
 /* EW_CFG: nothing but the operation */
-#define EW_ONLY		(1u << 7 | 1u << 8 | 1u << 9)
-#define EW_MUL		(1u << 2)
-#define EW_CVT_BYPASS	(1u << 8)
-#define EW_CVT_AWAY	(1u << 30)
-#define EW_CVT_FIRST	(1u << 31)
+#define EW_CVT_BYPASS	NPU_MASK_DPU_EW_CFG_OP_CVT_BYPASS
+#define EW_ONLY		(NPU_MASK_DPU_EW_CFG_LUT_BYPASS | EW_CVT_BYPASS | NPU_MASK_DPU_EW_CFG_RELU_BYPASS)
+#define EW_MUL		NPU_MASK_DPU_EW_CFG_OP_TYPE
+#define EW_CVT_AWAY	NPU_MASK_DPU_EW_CFG_CVT_ROUND
+#define EW_CVT_FIRST	NPU_MASK_DPU_EW_CFG_CVT_TYPE
 
-/* BS_MUL_SHIFT_NEG and BN_MUL_SHIFT_NEG of DATA_FORMAT */
-#define BN_SHIFT_NEG(n)	((uint32_t)(n) << 10)
+#define BN_SHIFT_NEG(n)	NPU_PUT(DPU_DATA_FORMAT_BN_MUL_SHIFT_NEG, n)
 
 static void prelu_shift(struct trial *t)
 {

@@ -6,16 +6,16 @@
 
 #include "report.h"
 
-#define STEPS		512
-#define EW_LUT		(1u << 1 | 1u << 8 | 1u << 9)
-#define EW_LUT_AND_OP	(1u << 8 | 1u << 9)
-#define ACCESS_WRITE	(1u << 17)
-#define ACCESS_LO	(1u << 16)
+#define STEPS		(NPU_SIZE_LUT_ENTRIES - 1)
+#define EW_LUT_AND_OP	(NPU_MASK_DPU_EW_CFG_OP_CVT_BYPASS | NPU_MASK_DPU_EW_CFG_RELU_BYPASS)
+#define EW_LUT		(NPU_MASK_DPU_EW_CFG_OP_BYPASS | EW_LUT_AND_OP)
+#define ACCESS_WRITE	NPU_MASK_DPU_LUT_ACCESS_CFG_ACCESS_TYPE
+#define ACCESS_LO	NPU_MASK_DPU_LUT_ACCESS_CFG_TABLE_ID
 /* LUT_CFG: what is beyond both tables on one side, or in both or neither */
-#define BELOW_LO	(1u << 4)
-#define ABOVE_LO	(1u << 5)
-#define BOTH_LO		(1u << 6)
-#define LUT_ROAD	(2u << 2)
+#define BELOW_LO	NPU_MASK_DPU_LUT_CFG_UFLOW_PRIORITY
+#define ABOVE_LO	NPU_MASK_DPU_LUT_CFG_OFLOW_PRIORITY
+#define BOTH_LO		NPU_MASK_DPU_LUT_CFG_HYBRID_PRIORITY
+#define LUT_ROAD	NPU_PUT(DPU_LUT_CFG_LO_LE_MUX, 2)
 
 struct table {
 	int32_t start;

@@ -6,8 +6,8 @@
 
 #include "report.h"
 
-#define CVT_TYPE	(1u << 31)
-#define FP32TOFP16_EN	(1u << 16)
+#define CVT_TYPE	NPU_MASK_DPU_OUT_CVT_SHIFT_CVT_TYPE
+#define FP32TOFP16_EN	NPU_MASK_DPU_OUT_CVT_SCALE_FP32TOFP16_EN
 
 static const double halves[] = { -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 9, 11, -7 };
 

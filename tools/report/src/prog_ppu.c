@@ -10,7 +10,6 @@
 #define ATOM		16u
 #define ENABLE_POOL	(NPU_EN_PPU | NPU_EN_PPU_RDMA)
 #define ENABLE_FED	(NPU_EN_DPU | NPU_EN_DPU_RDMA | NPU_EN_PPU)
-enum { AVERAGE, MAXIMUM, MINIMUM };
 
 /* One atom of channels from RP_X, or from the DPU, through windows without padding. */
 struct pool {
@@ -80,7 +79,7 @@ static void overlap(struct trial *t, unsigned int k, unsigned int columns, const
 {
 	static double v[2048], want[2048];
 	struct pool p = {
-		.type = RP_FP16, .method = MAXIMUM, .h = k, .w = columns + k - 1, .kh = k, .kw = k,
+		.type = RP_FP16, .method = NPU_CODE_POOL_MAX, .h = k, .w = columns + k - 1, .kh = k, .kw = k,
 		.sy = 1, .sx = 1,
 	};
 	unsigned int ch;
@@ -115,7 +114,7 @@ static void windows_of_16(struct trial *t)
 	static double v[16 * 16 * 8];
 	double last[8], first[8];
 	struct pool p = {
-		.type = RP_INT16, .method = MAXIMUM, .h = 16, .w = 16, .kh = 16, .kw = 16, .sy = 1,
+		.type = RP_INT16, .method = NPU_CODE_POOL_MAX, .h = 16, .w = 16, .kh = 16, .kw = 16, .sy = 1,
 		.sx = 1,
 	};
 
@@ -135,7 +134,7 @@ static void average_wraps(struct trial *t)
 {
 	double v[32], wraps[16], saturates[16];
 	struct pool p = {
-		.type = RP_INT8, .method = AVERAGE, .h = 1, .w = 2, .kh = 1, .kw = 2, .sy = 1,
+		.type = RP_INT8, .method = NPU_CODE_POOL_AVERAGE, .h = 1, .w = 2, .kh = 1, .kw = 2, .sy = 1,
 		.sx = 1,
 		.recip_h = 0x10000, .recip_w = 0x10000,
 	};
@@ -158,7 +157,7 @@ static void average_floats(struct trial *t)
 	double v[72], wide[8], narrow[8];
 	const float third = 21840 / 65536.0f;
 	struct pool p = {
-		.type = RP_FP16, .method = AVERAGE, .h = 3, .w = 3, .kh = 3, .kw = 3, .sy = 1,
+		.type = RP_FP16, .method = NPU_CODE_POOL_AVERAGE, .h = 3, .w = 3, .kh = 3, .kw = 3, .sy = 1,
 		.sx = 1,
 		.recip_h = 0x7555, .recip_w = 0x7555,
 	};
@@ -182,7 +181,7 @@ static void pool_notch(struct trial *t)
 {
 	double v[128], want[40], none[40];
 	struct pool p = {
-		.type = RP_INT16, .method = MAXIMUM, .h = 4, .w = 4, .kh = 2, .kw = 2, .sy = 2,
+		.type = RP_INT16, .method = NPU_CODE_POOL_MAX, .h = 4, .w = 4, .kh = 2, .kw = 2, .sy = 2,
 		.sx = 2,
 		.notch = 1,
 	};
@@ -208,7 +207,7 @@ static void pool_notch(struct trial *t)
 static void feed(struct trial *t, double want[32])
 {
 	struct pool p = {
-		.type = RP_INT8, .method = MAXIMUM, .h = 1, .w = 4, .kh = 1, .kw = 2, .sy = 1,
+		.type = RP_INT8, .method = NPU_CODE_POOL_MAX, .h = 1, .w = 4, .kh = 1, .kw = 2, .sy = 1,
 		.sx = 2,
 		.fed = true,
 	};
@@ -252,7 +251,7 @@ static void pool_done(struct trial *t)
 {
 	double v[32], want[16];
 	struct pool p = {
-		.type = RP_INT8, .method = MAXIMUM, .h = 1, .w = 2, .kh = 1, .kw = 2, .sy = 1,
+		.type = RP_INT8, .method = NPU_CODE_POOL_MAX, .h = 1, .w = 2, .kh = 1, .kw = 2, .sy = 1,
 		.sx = 1,
 	};
 

@@ -353,9 +353,8 @@ void rp_copy(struct trial *t, unsigned int positions, unsigned int surfaces)
 	rp_close(t, NPU_EN_DPU | NPU_EN_DPU_RDMA);
 }
 
-#define EW_ELEMENT	(1u << 28)
-#define EW_SIZE		22
-#define EW_OPERAND	(1u << 6)
+#define EW_ELEMENT	NPU_PUT(DPU_EW_CFG_DATA_MODE, 1)
+#define EW_OPERAND	NPU_MASK_DPU_EW_CFG_OP_SRC
 
 void rp_fly_operand(struct trial *t, const struct rp_fly *f, const double *v)
 {
@@ -364,9 +363,9 @@ void rp_fly_operand(struct trial *t, const struct rp_fly *f, const double *v)
 	for (unsigned int i = 0; i < f->n; i++)
 		rp_put(t, RP_E + place(f->in, i / f->channels, i % f->channels,
 				       f->positions * ATOM), f->in, v[i]);
-	rp_bits(t, OFF_DPU_EW_CFG, EW_ELEMENT | 3u << EW_SIZE | EW_OPERAND | 1,
-		EW_ELEMENT | size << EW_SIZE | EW_OPERAND);
-	rp_set(t, OFF_RDMA_ERDMA_CFG, 1u << 30 | size << 2);
+	rp_bits(t, OFF_DPU_EW_CFG, EW_ELEMENT | NPU_MASK_DPU_EW_CFG_EDATA_SIZE | EW_OPERAND | NPU_MASK_DPU_EW_CFG_BYPASS,
+		EW_ELEMENT | NPU_PUT(DPU_EW_CFG_EDATA_SIZE, size) | EW_OPERAND);
+	rp_set(t, OFF_RDMA_ERDMA_CFG, NPU_PUT(RDMA_ERDMA_CFG_DATA_MODE, 1) | NPU_PUT(RDMA_ERDMA_CFG_DATA_SIZE, size));
 }
 
 void rp_fly_run(struct trial *t, const struct rp_fly *f)

@@ -14,10 +14,7 @@
 #define MAX_IN_H	1022u
 #define CVT_SCALE_ONE	1
 #define BURST_16	15
-#define ALU_ADD		2
-#define OUT_TO_MEMORY	2
 #define ARGB_ONE	8	/* one packed channel */
-#define MODE_DEPTHWISE	3
 /* Kernels of this size hang with more bytes of channels, but for int8 (boydjohnson). */
 #define LARGE_KERNEL	7u
 #define LARGE_BYTES	128u
@@ -220,7 +217,7 @@ static int64_t pad_value(const struct npu_conv_task *t)
 
 static void set_geometry(struct npu_prog *p, const struct npu_conv_task *t)
 {
-	SET(p, CNA_CONV_CON1_CONV_MODE, t->depthwise ? MODE_DEPTHWISE : 0);
+	SET(p, CNA_CONV_CON1_CONV_MODE, t->depthwise ? NPU_CODE_MODE_DEPTHWISE : 0);
 	SET(p, CNA_CONV_CON1_IN_PRECISION, t->in);
 	SET(p, CNA_CONV_CON1_PROC_PRECISION, t->in);
 	SET(p, CNA_CONV_CON2_FEATURE_GRAINS, (int64_t)t->in_h + 1);
@@ -302,8 +299,8 @@ static void set_output(struct npu_prog *p, const struct npu_conv_task *t)
 	int64_t surfaces = (int64_t)(channel_group(t) * npu_prec_bytes(t->out) / 16);
 	int64_t pitch = 16 * (t->out_pitch ? t->out_pitch : (int64_t)t->out_w * t->out_h_full);
 
-	SET(p, DPU_FEATURE_MODE_CFG_CONV_MODE, t->depthwise ? MODE_DEPTHWISE : 0);
-	SET(p, DPU_FEATURE_MODE_CFG_OUTPUT_MODE, OUT_TO_MEMORY);
+	SET(p, DPU_FEATURE_MODE_CFG_CONV_MODE, t->depthwise ? NPU_CODE_MODE_DEPTHWISE : 0);
+	SET(p, DPU_FEATURE_MODE_CFG_OUTPUT_MODE, NPU_CODE_OUTPUT_TO_MEMORY);
 	SET(p, DPU_FEATURE_MODE_CFG_BURST_LEN, BURST_16);
 	SET(p, DPU_DATA_FORMAT_PROC_PRECISION, t->in);
 	SET(p, DPU_DATA_FORMAT_IN_PRECISION, t->in);
@@ -332,7 +329,7 @@ static void set_bias(struct npu_prog *p, const struct npu_conv_task *t)
 	SET(p, DPU_BS_CFG_ALU_BYPASS, !bias);
 	SET(p, DPU_BS_CFG_RELU_BYPASS, !t->relu);
 	SET(p, DPU_BS_CFG_ALU_SRC, bias);
-	SET(p, DPU_BS_CFG_ALU_ALGO, bias ? ALU_ADD : 0);
+	SET(p, DPU_BS_CFG_ALU_ALGO, bias ? NPU_CODE_ALU_ADD : 0);
 	SET(p, RDMA_BRDMA_CFG_DATA_USE, bias);
 	SET(p, RDMA_BS_BASE_ADDR_IOVA, bias ? (int64_t)t->bias_iova : 0);
 }
@@ -358,7 +355,7 @@ static void set_rdma(struct npu_prog *p, const struct npu_conv_task *t)
 	SET(p, RDMA_DATA_CUBE_HEIGHT_HEIGHT, t->out_h);
 	SET(p, RDMA_DATA_CUBE_CHANNEL_CHANNEL, t->out_c);
 	SET(p, RDMA_ERDMA_CFG_DISABLE, 1);
-	SET(p, RDMA_FEATURE_MODE_CFG_CONV_MODE, t->depthwise ? MODE_DEPTHWISE : 0);
+	SET(p, RDMA_FEATURE_MODE_CFG_CONV_MODE, t->depthwise ? NPU_CODE_MODE_DEPTHWISE : 0);
 	SET(p, RDMA_FEATURE_MODE_CFG_BURST_LEN, BURST_16);
 	SET(p, RDMA_FEATURE_MODE_CFG_MRDMA_DISABLE, 1);
 	SET(p, RDMA_FEATURE_MODE_CFG_MRDMA_FP16TOFP32, t->out == NPU_PREC_FP16);

@@ -10,7 +10,6 @@
 #include "npu_task.h"
 
 #define BURST_16	15
-#define OUT_TO_MEMORY	2
 #define INT16		1	/* for the read engine: halfwords, whatever they are */
 #define HALFWORDS	8
 
@@ -32,7 +31,7 @@ static void set_output(struct npu_prog *p, const struct npu_enlarge_task *t)
 	int64_t width = (int64_t)t->width * t->times_x, copies = t->times_y;
 
 	SET(p, DPU_FEATURE_MODE_CFG_FLYING_MODE, 1);
-	SET(p, DPU_FEATURE_MODE_CFG_OUTPUT_MODE, OUT_TO_MEMORY);
+	SET(p, DPU_FEATURE_MODE_CFG_OUTPUT_MODE, NPU_CODE_OUTPUT_TO_MEMORY);
 	SET(p, DPU_FEATURE_MODE_CFG_BURST_LEN, BURST_16);
 	SET(p, DPU_DST_BASE_ADDR_IOVA, (int64_t)t->out_iova);
 	SET(p, DPU_DST_SURF_STRIDE_BYTES, width * 16);

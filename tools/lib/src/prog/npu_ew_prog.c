@@ -13,7 +13,6 @@
 #include "npu_task.h"
 
 #define BURST_16	15
-#define OUT_TO_MEMORY	2
 #define PER_CHANNEL	0
 #define PER_ELEMENT	1
 #define INT16		1
@@ -21,8 +20,8 @@
 #define SET(p, f, v)	npu_prog_field(p, NPU_F_##f, v)
 
 static const uint8_t algo[] = {
-	[NPU_EW_MAX] = 0, [NPU_EW_MIN] = 1, [NPU_EW_ADD] = 2, [NPU_EW_SUB] = 4,
-	[NPU_EW_DIV] = 3,
+	[NPU_EW_MAX] = NPU_CODE_ALU_MAX, [NPU_EW_MIN] = NPU_CODE_ALU_MIN, [NPU_EW_ADD] = NPU_CODE_ALU_ADD,
+	[NPU_EW_SUB] = NPU_CODE_ALU_MINUS, [NPU_EW_DIV] = NPU_CODE_ALU_DIV,
 };
 
 static int64_t bytes(uint32_t positions)
@@ -49,7 +48,7 @@ static bool widens(const struct npu_ew_task *t)
 static void set_output(struct npu_prog *p, const struct npu_ew_task *t, uint32_t c)
 {
 	SET(p, DPU_FEATURE_MODE_CFG_FLYING_MODE, 1);
-	SET(p, DPU_FEATURE_MODE_CFG_OUTPUT_MODE, OUT_TO_MEMORY);
+	SET(p, DPU_FEATURE_MODE_CFG_OUTPUT_MODE, NPU_CODE_OUTPUT_TO_MEMORY);
 	SET(p, DPU_FEATURE_MODE_CFG_BURST_LEN, BURST_16);
 	SET(p, DPU_DATA_FORMAT_PROC_PRECISION, precision(t));
 	SET(p, DPU_DATA_FORMAT_IN_PRECISION, precision(t));

@@ -10,7 +10,6 @@
 #include "npu_task.h"
 
 #define BURST_16	15
-#define OUT_TO_MEMORY	2
 #define MAIN_PAIR	3
 #define INT16		1
 #define WORDS		3
@@ -53,7 +52,7 @@ static void set_output(struct npu_prog *p, const struct npu_move_task *t)
 	uint32_t c = t->from.surfaces * lanes(t);
 
 	SET(p, DPU_FEATURE_MODE_CFG_FLYING_MODE, 1);
-	SET(p, DPU_FEATURE_MODE_CFG_OUTPUT_MODE, OUT_TO_MEMORY);
+	SET(p, DPU_FEATURE_MODE_CFG_OUTPUT_MODE, NPU_CODE_OUTPUT_TO_MEMORY);
 	SET(p, DPU_FEATURE_MODE_CFG_BURST_LEN, BURST_16);
 	SET(p, DPU_FEATURE_MODE_CFG_COMB_USE, narrows(t));
 	SET(p, DPU_DST_BASE_ADDR_IOVA, (int64_t)to->iova);

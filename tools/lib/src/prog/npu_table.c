@@ -12,10 +12,9 @@
 
 #include "npu_task.h"
 
-#define STEPS		512
+#define STEPS		(NPU_SIZE_LUT_ENTRIES - 1)
 #define STEP_SHIFT	5
 #define EDGE		(STEPS << STEP_SHIFT)	/* indices are -EDGE to EDGE */
-#define ALU_ADD		2
 #define MUX		2
 #define TABLE_WRITE	1
 #define LAST_PATTERN	0x7bff
@@ -192,7 +191,7 @@ void npu_prog_set_table(struct npu_prog *p, const struct npu_table *t)
 	SET(p, DPU_BN_CFG_BYPASS, 0);
 	SET(p, DPU_BN_CFG_ALU_BYPASS, 0);
 	SET(p, DPU_BN_CFG_RELU_BYPASS, 1);
-	SET(p, DPU_BN_CFG_ALU_ALGO, ALU_ADD);
+	SET(p, DPU_BN_CFG_ALU_ALGO, NPU_CODE_ALU_ADD);
 	SET(p, DPU_EW_CFG_BYPASS, 0);
 	SET(p, DPU_EW_CFG_LUT_BYPASS, 0);
 	SET(p, DPU_LUT_CFG_LO_LE_MUX, MUX);

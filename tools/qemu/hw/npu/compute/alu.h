@@ -7,19 +7,6 @@
 
 #include "regs.h"
 
-/* ALU_ALGO codes of BS, BN and EW. */
-enum {
-    NPU_ALU_MAX = 0,
-    NPU_ALU_MIN = 1,
-    NPU_ALU_ADD = 2,
-    NPU_ALU_DIV = 3,
-    NPU_ALU_MINUS = 4,
-    NPU_ALU_ABS = 5,
-    NPU_ALU_NEG = 6,
-    NPU_ALU_FLOOR = 7,
-    NPU_ALU_CEIL = 8,
-};
-
 /* Is it known what multiplies floats of this precision? */
 static inline bool npu_mul_known(uint8_t precision)
 {

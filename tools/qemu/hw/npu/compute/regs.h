@@ -55,13 +55,4 @@ enum {
 #define DPU_STRIDE_MASK         R_DPU_DST_SURF_STRIDE_BYTES_MASK
 #define DPU_EW_OP_VALUE_NUM     8
 
-#define NPU_OUTPUT_TO_PPU       1
-#define NPU_OUTPUT_TO_MEMORY    2
-
-/* Which operands BRDMA and NRDMA fetch. */
-#define RDMA_DATA_USE_ALU       1u
-#define RDMA_DATA_USE_CPEND     2u
-#define RDMA_DATA_USE_MUL       4u
-#define RDMA_DATA_USE_PACKED    7u
-
 #endif

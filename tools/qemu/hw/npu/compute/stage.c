@@ -57,9 +57,9 @@ static uint32_t wanted(const uint32_t *regs, unsigned idx)
     uint32_t cfg = stage_cfg(regs, idx);
     uint32_t mul = regs[idx ? R_DPU_BN_MUL_CFG : R_DPU_BS_MUL_CFG];
 
-    return (wants_alu(cfg) ? RDMA_DATA_USE_ALU : 0) |
-           (wants_mul(cfg, mul) ? RDMA_DATA_USE_MUL : 0) |
-           (!idx && wants_cpend(regs) ? RDMA_DATA_USE_CPEND : 0);
+    return (wants_alu(cfg) ? NPU_USE_ALU : 0) |
+           (wants_mul(cfg, mul) ? NPU_USE_MUL : 0) |
+           (!idx && wants_cpend(regs) ? NPU_USE_CPEND : 0);
 }
 
 static uint32_t fetched(const uint32_t *regs, unsigned idx)
@@ -80,9 +80,9 @@ const char *npu_stage_stall(const uint32_t *regs, bool rdma)
     REFUSE_IF(bn & ~(rdma ? fetched(regs, NPU_STAGE_BN) : 0),
               "BN waits for an operand that nothing fetches");
     /* Every task of a public probe that tried this hung. */
-    REFUSE_IF((bn & RDMA_DATA_USE_MUL) && !GET(regs, DPU_FEATURE_MODE_CFG,
+    REFUSE_IF((bn & NPU_USE_MUL) && !GET(regs, DPU_FEATURE_MODE_CFG,
                                                FLYING_MODE) &&
-              fetched(regs, NPU_STAGE_BN) == RDMA_DATA_USE_PACKED,
+              fetched(regs, NPU_STAGE_BN) == NPU_USE_PACKED,
               "packed BN operands of a convolution");
     return NULL;
 }
@@ -100,23 +100,23 @@ static const char *decode_layout(NpuTask *t, const uint32_t *regs,
     s->use = fetched(regs, idx);
     s->addr = npu_dma_addr(regs, regs[idx ? R_RDMA_BN_BASE_ADDR
                                           : R_RDMA_BS_BASE_ADDR]);
-    s->alu_dma = want & RDMA_DATA_USE_ALU;
-    s->mul_dma = want & RDMA_DATA_USE_MUL;
-    s->cpend_dma = want & RDMA_DATA_USE_CPEND;
+    s->alu_dma = want & NPU_USE_ALU;
+    s->mul_dma = want & NPU_USE_MUL;
+    s->cpend_dma = want & NPU_USE_CPEND;
     if (!want) {
         s->use = 0;
         return NULL;
     }
     switch (s->use) {
-    case RDMA_DATA_USE_ALU:
+    case NPU_USE_ALU:
         return NULL;
-    case RDMA_DATA_USE_MUL:
+    case NPU_USE_MUL:
         /* Silicon takes zeros for a part of a surface behind a whole one. */
         REFUSE_IF(t->dpu.channels > PACKED_CHANNELS &&
                   t->dpu.channels % PACKED_CHANNELS,
                   "multipliers of an incomplete surface");
         return NULL;
-    case RDMA_DATA_USE_PACKED:
+    case NPU_USE_PACKED:
         REFUSE_IF(idx == NPU_STAGE_BN, "packed BN operands");
         REFUSE_IF(t->dpu.is_float, "packed BS operands of floats");
         REFUSE_IF(!s->alu_dma || !s->mul_dma,
@@ -184,9 +184,9 @@ size_t npu_task_stage_bytes(const NpuTask *t, unsigned stage)
     switch (t->dpu.stage[stage].use) {
     case 0:
         return 0;
-    case RDMA_DATA_USE_ALU:
+    case NPU_USE_ALU:
         return t->dpu.channels * sizeof(uint32_t);
-    case RDMA_DATA_USE_MUL:
+    case NPU_USE_MUL:
         return t->dpu.channels * sizeof(uint16_t);
     default:
         return DIV_ROUND_UP(t->dpu.channels, PACKED_CHANNELS) *
@@ -207,7 +207,7 @@ NpuStageOperand npu_stage_operand(const NpuTask *t, const NpuOperands *in,
     uint32_t lane = channel % PACKED_CHANNELS;
     NpuStageOperand op = { .alu = s->alu_operand, .mul = s->mul_operand };
 
-    if (s->use == RDMA_DATA_USE_PACKED) {
+    if (s->use == NPU_USE_PACKED) {
         op.alu = ldl_le_p(packed(p, channel) + 4 * lane);
         op.mul = lduw_le_p(packed(p, channel) + PACKED_MUL + 2 * lane);
     } else if (s->alu_dma) {

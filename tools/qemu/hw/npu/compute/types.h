@@ -229,13 +229,6 @@ typedef struct NpuDpu {
     NpuOutput out;
 } NpuDpu;
 
-/* Methods of PPU pooling, as the register has them. */
-enum {
-    NPU_POOL_AVERAGE = 0,
-    NPU_POOL_MAX = 1,
-    NPU_POOL_MIN = 2,
-};
-
 typedef struct NpuPool {
     bool from_dpu;              /* in the same task, not from memory */
     NpuCube from;               /* host layout of the input */
