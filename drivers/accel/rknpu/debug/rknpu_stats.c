@@ -41,7 +41,7 @@ static const char * const rknpu_device_stat_names[RKNPU_DEVICE_STAT_COUNT] = {
 
 static struct {
 	/** @lock: protects the rest */
-	struct mutex lock; /* see above */
+	struct mutex lock;
 	/** @show: prints the counters, or NULL */
 	void (*show)(void *data, struct drm_printer *p);
 	/** @data: for @show */

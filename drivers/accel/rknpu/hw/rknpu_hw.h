@@ -57,12 +57,12 @@ struct rknpu_iommu {
 	/** @hw: device */
 	struct rknpu_hw *hw;
 	/** @attach_lock: serialises changes of @domain and of what @group is attached to */
-	struct mutex attach_lock; /* see above */
+	struct mutex attach_lock;
 	/**
 	 * @power_lock: one core at a time wakes the device that may be that of all;
 	 * outside @attach_lock
 	 */
-	struct mutex power_lock; /* see above */
+	struct mutex power_lock;
 	/** @group: NULL while no core is bound, and without IOMMU */
 	struct iommu_group *group;
 	/** @np: its DT node, to tell whose fault it was */
@@ -152,7 +152,7 @@ struct rknpu_core {
 	/** @reset_shows: registers tell whether a reset took */
 	bool reset_shows;
 	/** @reset_lock: one reset at a time */
-	struct mutex reset_lock; /* see above */
+	struct mutex reset_lock;
 	/** @parked: held in reset, under @reset_lock */
 	bool parked;
 	/** @iommu: its own or a shared one */
@@ -201,7 +201,7 @@ struct rknpu_core {
  */
 struct rknpu_rate {
 	/** @lock: protects the rest */
-	struct mutex lock; /* see above */
+	struct mutex lock;
 	/**
 	 * @dev: whose operating points count: the first core's, or that of all cores;
 	 * NULL while the rate is nobody's business

@@ -86,7 +86,7 @@ struct rknpu_bo {
 	/** @sgt: segments, mapped for the DMA device (which has no IOMMU) */
 	struct sg_table *sgt;
 	/** @map_lock: protects @mappings */
-	struct mutex map_lock; /* see above */
+	struct mutex map_lock;
 	/** @mappings: one struct rknpu_mapping per VM */
 	struct list_head mappings;
 	/** @write_error: see rknpu_bo_record_error() */

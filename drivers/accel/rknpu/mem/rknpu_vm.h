@@ -35,7 +35,7 @@ struct rknpu_vm {
 	/** @tables: page tables that it was charged for; there is one more, the directory */
 	DECLARE_BITMAP(tables, RKNPU_VM_MAX_TABLES);
 	/** @lock: serialises @mm, changes of @domain, @tables, @uses and @orphans */
-	struct mutex lock; /* see above */
+	struct mutex lock;
 	/** @mm: IOVA allocator */
 	struct drm_mm mm;
 	/** @uses: jobs that may still access memory, oldest first */
@@ -49,7 +49,7 @@ struct rknpu_vm {
 	/** @reap_link: among the VMs whose @over is not empty */
 	struct list_head reap_link;
 	/** @reap_lock: one frees at a time */
-	struct mutex reap_lock; /* see above */
+	struct mutex reap_lock;
 	/** @release_work: end of life */
 	struct work_struct release_work;
 };

@@ -19,7 +19,7 @@
  */
 struct rknpu_history {
 	/** @lock: protects the rest; process context only */
-	spinlock_t lock; /* see above */
+	spinlock_t lock;
 	/** @last: number of the newest job */
 	u64 last;
 	/** @fences: of job n at n modulo the size, with a reference */

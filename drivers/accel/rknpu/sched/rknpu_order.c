@@ -84,9 +84,9 @@ struct rknpu_order {
 struct rknpu_order_few {
 	/** @locked: of rknpu_order::locked, and so on */
 	struct drm_gem_object *locked[RKNPU_ORDER_FEW];
-	/** @resvs: see above */
+	/** @resvs: of rknpu_order::resvs */
 	struct rknpu_order_resv resvs[RKNPU_ORDER_FEW];
-	/** @uses: see above */
+	/** @uses: of rknpu_order::uses */
 	struct rknpu_order_use uses[RKNPU_ORDER_FEW];
 };
 

@@ -37,7 +37,7 @@ struct rknpu_vendor {
 	/** @rdev: the device behind it; holds a reference on its other drm_device */
 	struct rknpu_device *rdev;
 	/** @lock: protects @spaces */
-	struct mutex lock; /* see above */
+	struct mutex lock;
 	/** @spaces: all struct rknpu_space */
 	struct list_head spaces;
 };
@@ -66,7 +66,7 @@ struct rknpu_space {
 	 */
 	struct mm_struct *mm;
 	/** @lock: protects @vms and @domain */
-	struct mutex lock; /* see above */
+	struct mutex lock;
 	/** @vms: by domain id, made when first used */
 	struct rknpu_vm *vms[DRM_RKNPU_DOMAINS];
 	/** @domain: where imported BOs go */
@@ -87,7 +87,7 @@ struct rknpu_vfile {
 	/** @client: what the scheduler knows of it */
 	struct rknpu_client *client;
 	/** @lock: protects @objects */
-	struct mutex lock; /* see above */
+	struct mutex lock;
 	/** @objects: struct rknpu_vobject by cookie */
 	DECLARE_HASHTABLE(objects, 7);
 };
@@ -113,7 +113,7 @@ struct rknpu_vbo {
 	/** @domain: id of the domain that it is mapped in, in every process */
 	u32 domain;
 	/** @list_lock: protects @objects and @openers */
-	spinlock_t list_lock; /* see above */
+	spinlock_t list_lock;
 	/** @objects: struct rknpu_vobject, one per file that has handles for it */
 	struct list_head objects;
 	/** @openers: files that have handles or are about to: @domain is settled */
