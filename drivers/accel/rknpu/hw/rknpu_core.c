@@ -661,6 +661,11 @@ static void rknpu_core_power_off(struct rknpu_core *core)
 	rknpu_iommu_unlock_dev(core->iommu);
 }
 
+/*
+ * Off and on, and reset once more: if the power stayed on for other cores' sake, nothing has
+ * cleared what hangs. All of it under the power_lock, so that nobody's try to power up meets
+ * an IOMMU in reset.
+ */
 int rknpu_core_power_cycle(struct rknpu_core *core)
 {
 	int ret;

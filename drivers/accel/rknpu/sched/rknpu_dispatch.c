@@ -124,6 +124,11 @@ void rknpu_dispatch_start_over(struct rknpu_runqueue *rq)
 	queue_work(rq->wq, &rq->work);
 }
 
+/*
+ * The gang is over: each core of @ready has taken its job, is STARTING with it, and has waited
+ * for the others. Meanwhile the core may have faulted, and the job may have become one that is
+ * not to start: such a core goes back to its work, as if it had just been told to start.
+ */
 static void rknpu_dispatch_start_gang(struct rknpu_sched *sched, u32 ready)
 {
 	struct rknpu_runqueue *rq;

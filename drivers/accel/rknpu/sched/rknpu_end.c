@@ -75,6 +75,12 @@ static void rknpu_end_continue(struct rknpu_runqueue *rq)
 	}
 }
 
+/*
+ * The core is to be idle for as short as possible. So first what it needs for the next start
+ * is done: the controller is made ready, and the job goes on with its next task; or it
+ * leaves the core, its successor is queued, and the core takes whatever is next. Time and
+ * result of the job, and its fence, come when the core works again.
+ */
 struct rknpu_job *rknpu_end_kick(struct rknpu_runqueue *rq)
 {
 	struct rknpu_core *core = rq->core;

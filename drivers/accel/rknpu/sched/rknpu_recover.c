@@ -106,16 +106,22 @@ static void rknpu_recover_detach(struct rknpu_core *core)
 }
 
 /*
- * The reset takes the IOMMU along, whose driver does not know: detached, it is
- * programmed anew by the next job. Never before the reset: an IOMMU that holds
- * a faulting access does not let go. And not while it is awake: going back to
- * the default domain takes an IOMMU that works, or ends in a warning.
+ * Brings the core back, whatever its program left it in, and its IOMMU with it: both are behind
+ * the same resets, and the IOMMU's driver does not know that its registers are gone.
+ *
+ * An IOMMU of the core's own is powered off and on, and detached: the next job has it
+ * programmed anew. That is in this order, as an IOMMU that holds a faulting access does not
+ * let go before the reset, and, while it is awake, goes back to the default domain only if it
+ * works, or with a warning. See rknpu_core_power_cycle().
+ *
+ * A shared one other cores may be using. So the core alone is reset first, and the IOMMU's
+ * registers put back as they were; the power goes off only if that does not help, and as
+ * far as the others allow.
  */
 static int rknpu_recover_hardware_foreign(struct rknpu_core *core)
 {
 	int ret;
 
-	/* A shared one is put back as it was, for other cores may be using it. */
 	if (core->iommu->shared) {
 		ret = rknpu_core_reset_locked(core);
 		if (!ret)
