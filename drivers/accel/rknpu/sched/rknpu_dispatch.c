@@ -11,6 +11,7 @@
 #include "hw/rknpu_poll.h"
 #include "hw/rknpu_regs.h"
 #include "hw/rknpu_scrub.h"
+#include "rknpu_anticipate.h"
 #include "rknpu_client_types.h"
 #include "rknpu_deadline.h"
 #include "rknpu_dispatch.h"
@@ -262,6 +263,8 @@ static struct rknpu_job *rknpu_dispatch_next(struct rknpu_runqueue *rq)
 			return NULL;
 		}
 		job = rknpu_runqueue_first(rq);
+		if (rknpu_anticipate(rq, job->entity->group))
+			return NULL;
 		if (!rknpu_gang_admits(rq, job))
 			job = rknpu_dispatch_backfill(rq) ?: rknpu_place_steal(rq);
 	}
@@ -342,8 +345,12 @@ struct rknpu_job *rknpu_dispatch_take_next(struct rknpu_runqueue *rq)
 static enum rknpu_cause rknpu_dispatch_enqueue(struct rknpu_job *job)
 {
 	struct rknpu_sched *sched = job->client->sched;
-	struct rknpu_runqueue *rq = sched->gone ? NULL : rknpu_place_choose(sched, job, NULL);
+	struct rknpu_runqueue *rq = NULL;
 
+	if (!sched->gone && sched->anticipating)
+		rq = rknpu_anticipate_core(sched, job);
+	if (!sched->gone && !rq)
+		rq = rknpu_place_choose(sched, job, NULL);
 	if (rq && !job->cancelled) {
 		if (!rknpu_dispatch_directly(rq, job)) {
 			rknpu_runqueue_add(rq, job);

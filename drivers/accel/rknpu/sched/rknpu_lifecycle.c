@@ -8,6 +8,7 @@
 #include <drm/drm_managed.h>
 
 #include "hw/rknpu_core.h"
+#include "rknpu_anticipate.h"
 #include "rknpu_client.h"
 #include "rknpu_dispatch.h"
 #include "rknpu_end.h"
@@ -142,6 +143,7 @@ static void rknpu_sched_stop_core(struct rknpu_runqueue *rq)
 		return;
 	rknpu_core_disable_irq(core);
 	rknpu_sched_set_absent(rq);
+	rknpu_anticipate_stop(rq);
 	cancel_work_sync(&rq->work);
 	cancel_delayed_work_sync(&rq->watchdog);
 	/* A recovery that was under way has ended with the line on. */

@@ -3,6 +3,7 @@
 #include <linux/ktime.h>
 #include <linux/time64.h>
 
+#include "rknpu_anticipate.h"
 #include "rknpu_client_types.h"
 #include "rknpu_job.h"
 #include "rknpu_runqueue.h"
@@ -60,6 +61,7 @@ void rknpu_runqueue_init(struct rknpu_runqueue *rq, struct rknpu_sched *sched,
 	rq->state = RKNPU_CORE_ABSENT;
 	for (p = 0; p < RKNPU_PRIORITY_COUNT; p++)
 		timerqueue_init_head(&rq->groups[p]);
+	rknpu_anticipate_init(rq);
 	init_waitqueue_head(&rq->idle_wait);
 }
 

@@ -3,6 +3,7 @@
 #ifndef __RKNPU_RUNQUEUE_TYPES_H__
 #define __RKNPU_RUNQUEUE_TYPES_H__
 
+#include <linux/hrtimer.h>
 #include <linux/list.h>
 #include <linux/timerqueue.h>
 #include <linux/types.h>
@@ -160,6 +161,15 @@ struct rknpu_runqueue {
 	u64 vtime_ns;
 	/** @turn: whose jobs it ran last, or NULL */
 	struct rknpu_group *turn;
+	/** @anticipate: of a job of the user of @turn; see rknpu_anticipate.c */
+	struct {
+		/** @anticipate.since_ns: since when the core is kept for it; 0: it is not */
+		u64 since_ns;
+		/** @anticipate.over: it was, since @turn began, for nothing */
+		bool over;
+		/** @anticipate.timer: ends it */
+		struct hrtimer timer;
+	} anticipate;
 	/** @passed_over: by priority, jobs of higher ones that were preferred since */
 	unsigned int passed_over[RKNPU_PRIORITY_COUNT];
 	/** @queued: jobs in all of @groups, and of users that are held */

@@ -48,6 +48,8 @@ struct rknpu_sched {
 	 * jobs, and valid while one of them is queued
 	 */
 	struct rknpu_gang *gang;
+	/** @anticipating: bit per core that is kept for a user, see rknpu_anticipate.c */
+	u32 anticipating;
 	/** @wake_ns: what powering up a core and attaching took lately; 0: not known */
 	u64 wake_ns;
 	/** @shared: of an IOMMU that serves all cores */

@@ -5,6 +5,7 @@
 #include <linux/minmax.h>
 #include <linux/timerqueue.h>
 
+#include "rknpu_anticipate.h"
 #include "rknpu_client_types.h"
 #include "rknpu_sched_types.h"
 #include "rknpu_share.h"
@@ -26,12 +27,6 @@
  * A user's groups, one for each priority, are queued by that time. All walks are
  * bounded, and with one user alone nothing is sorted.
  */
-
-/* How far ahead of others that wait a user may be. */
-static u64 rknpu_share_lead_ns(void)
-{
-	return rknpu_share_slice_ns() / 2;
-}
 
 static void rknpu_share_init_group(struct rknpu_group *group, struct rknpu_share *share)
 {
@@ -72,11 +67,6 @@ bool rknpu_share_in_debt(struct rknpu_user *user)
 			return true;
 	}
 	return false;
-}
-
-static unsigned int rknpu_share_priority(const struct rknpu_group *group)
-{
-	return group - group->share->groups;
 }
 
 static void rknpu_share_set_vtime(struct rknpu_runqueue *rq, struct rknpu_share *share, u64 vtime)
@@ -120,13 +110,15 @@ static u64 rknpu_share_vtime(const struct rknpu_runqueue *rq, const struct rknpu
 				      share->vtime_ns;
 }
 
+void rknpu_share_charge(struct rknpu_runqueue *rq, struct rknpu_share *share, u64 ns)
+{
+	lockdep_assert_held(&rq->sched->hw->lock);
+	rknpu_share_set_vtime(rq, share, rknpu_share_vtime(rq, share) + ns);
+}
+
 void rknpu_user_charge(struct rknpu_user *user, unsigned int index, u64 ns)
 {
-	struct rknpu_runqueue *rq = &user->sched->rqs[index];
-	struct rknpu_share *share = &user->shares[index];
-
-	lockdep_assert_held(&user->sched->hw->lock);
-	rknpu_share_set_vtime(rq, share, rknpu_share_vtime(rq, share) + ns);
+	rknpu_share_charge(&user->sched->rqs[index], &user->shares[index], ns);
 }
 
 void rknpu_share_join(struct rknpu_runqueue *rq, struct rknpu_group *group)
@@ -136,6 +128,8 @@ void rknpu_share_join(struct rknpu_runqueue *rq, struct rknpu_group *group)
 
 	if (share->held)
 		return;
+	if (rq->shares && !share->queued)
+		rknpu_anticipate_joins(rq, group);
 	vtime = rknpu_share_vtime(rq, share);
 	if (vtime != share->vtime_ns)
 		rknpu_share_set_vtime(rq, share, vtime);
@@ -224,6 +218,7 @@ void rknpu_share_change_turn(struct rknpu_runqueue *rq, struct rknpu_group *grou
 		rq->turn->left_ns = ktime_get_ns();
 	group->away_ns += ktime_get_ns() - group->left_ns;
 	rq->turn = group;
+	rq->anticipate.over = false;
 }
 
 bool rknpu_share_turn_over(struct rknpu_runqueue *rq, const struct rknpu_job *job)

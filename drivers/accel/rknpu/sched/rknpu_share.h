@@ -8,6 +8,7 @@
 #include <linux/time64.h>
 #include <linux/timerqueue.h>
 
+#include "rknpu_anticipate.h"
 #include "rknpu_params.h"
 #include "rknpu_runqueue_types.h"
 #include "rknpu_share_types.h"
@@ -28,7 +29,19 @@ static inline u64 rknpu_share_slice_ns(void)
 	return (u64)READ_ONCE(rknpu_params.slice_us) * NSEC_PER_USEC;
 }
 
-/* It has cost others @ns of core @index: its turn comes the later. */
+/* How far ahead of others that wait a user may be. */
+static inline u64 rknpu_share_lead_ns(void)
+{
+	return rknpu_share_slice_ns() / 2;
+}
+
+static inline unsigned int rknpu_share_priority(const struct rknpu_group *group)
+{
+	return group - group->share->groups;
+}
+
+/* It has cost others @ns of the core, or of core @index: its turn comes the later. */
+void rknpu_share_charge(struct rknpu_runqueue *rq, struct rknpu_share *share, u64 ns);
 void rknpu_user_charge(struct rknpu_user *user, unsigned int index, u64 ns);
 
 /* The group gets its first entity, and has lost its last one. */
@@ -70,6 +83,8 @@ void rknpu_share_change_turn(struct rknpu_runqueue *rq, struct rknpu_group *grou
 
 static inline void rknpu_share_begin_turn(struct rknpu_runqueue *rq, struct rknpu_group *group)
 {
+	if (rq->anticipate.since_ns)
+		rknpu_anticipate_end(rq);
 	rq->vtime_ns = max(rq->vtime_ns, group->share->vtime_ns);
 	if (group != rq->turn)
 		rknpu_share_change_turn(rq, group);

@@ -76,6 +76,8 @@ struct rknpu_share {
 	unsigned int queued;
 	/** @held: none of @groups is, as its user is held */
 	bool held;
+	/** @think_ns: how long after a job its next one lately came, while others waited */
+	u64 think_ns;
 	/** @groups: by priority */
 	struct rknpu_group groups[RKNPU_PRIORITY_COUNT];
 };

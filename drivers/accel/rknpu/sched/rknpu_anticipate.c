@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Owns keeping an idle core for a moment for a user who submits its next job when one is over. */
+#include <linux/cleanup.h>
+#include <linux/hrtimer.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
+
+#include "hw/rknpu_core.h"
+#include "rknpu_anticipate.h"
+#include "rknpu_client_types.h"
+#include "rknpu_dispatch.h"
+#include "rknpu_sched_types.h"
+#include "rknpu_share.h"
+
+/**
+ * DOC: anticipation
+ *
+ * A program that waits for each job before it submits the next one has nothing queued
+ * when the core is free. Users with long jobs would have the core then, each time, and
+ * the program one short job between two of theirs, however little it has had.
+ *
+ * So when a user's job is over who has had less than all that wait, the core stays idle
+ * for it: for half a time slice at most, and only if its jobs lately came as soon as
+ * that. The idle time counts as time that it has had. Whoever makes cores wait takes it
+ * from its own share. With one user alone nothing of this is done.
+ */
+
+/* Weighs in so that a user who did not come in time has to be soon a few times. */
+#define RKNPU_ANTICIPATE_LATE	4
+
+static void rknpu_anticipate_learn(struct rknpu_share *share, u64 ns)
+{
+	ns = min(ns, RKNPU_ANTICIPATE_LATE * rknpu_share_lead_ns());
+	share->think_ns = (3 * share->think_ns + ns) / 4;
+}
+
+bool rknpu_anticipate_another(struct rknpu_runqueue *rq, const struct rknpu_group *group)
+{
+	const struct rknpu_share *share = rq->turn->share;
+	u64 ns = rknpu_share_lead_ns();
+
+	/* With one IOMMU for all cores it is not this one alone that would have to wait. */
+	if (rq->anticipate.over || share->queued || share->held || rq->core->iommu->shared)
+		return false;
+	if (rknpu_share_priority(group) > rknpu_share_priority(rq->turn))
+		return false;
+	if (share->think_ns > ns || share->vtime_ns + ns >= group->share->vtime_ns)
+		return false;
+	if (!rq->anticipate.since_ns) {
+		rq->anticipate.since_ns = ktime_get_ns();
+		rq->sched->anticipating |= BIT(rq->core->index);
+		hrtimer_start(&rq->anticipate.timer, ns_to_ktime(ns), HRTIMER_MODE_REL);
+	}
+	return true;
+}
+
+static void rknpu_anticipate_charge(struct rknpu_runqueue *rq)
+{
+	u64 ns = ktime_get_ns() - rq->anticipate.since_ns;
+
+	rq->anticipate.since_ns = 0;
+	rq->sched->anticipating &= ~BIT(rq->core->index);
+	if (rq->turn)
+		rknpu_share_charge(rq, rq->turn->share, ns);
+}
+
+void rknpu_anticipate_end(struct rknpu_runqueue *rq)
+{
+	lockdep_assert_held(&rq->sched->hw->lock);
+	rknpu_anticipate_charge(rq);
+	/* Or it comes once more, and finds that it was for nothing. */
+	hrtimer_try_to_cancel(&rq->anticipate.timer);
+}
+
+static enum hrtimer_restart rknpu_anticipate_timer(struct hrtimer *timer)
+{
+	struct rknpu_runqueue *rq = container_of(timer, struct rknpu_runqueue, anticipate.timer);
+
+	guard(spinlock_irqsave)(&rq->sched->hw->lock);
+	/* A job came, and perhaps the core is kept once more: that has set the timer again. */
+	if (!rq->anticipate.since_ns || hrtimer_is_queued(timer))
+		return HRTIMER_NORESTART;
+	if (rq->turn)
+		rknpu_anticipate_learn(rq->turn->share, U64_MAX);
+	rknpu_anticipate_charge(rq);
+	rq->anticipate.over = true;
+	rknpu_dispatch(rq);
+	return HRTIMER_NORESTART;
+}
+
+void rknpu_anticipate_joins(struct rknpu_runqueue *rq, const struct rknpu_group *group)
+{
+	struct rknpu_share *share = group->share;
+	u64 since;
+
+	/* It has not waited for that one. */
+	if (rq->job && rq->job->entity->group->share == share)
+		return;
+	since = rq->turn && rq->turn->share == share ? rq->anticipate.since_ns : group->left_ns;
+	if (since)
+		rknpu_anticipate_learn(share, ktime_get_ns() - since);
+}
+
+struct rknpu_runqueue *rknpu_anticipate_core(struct rknpu_sched *sched,
+					     const struct rknpu_job *job)
+{
+	struct rknpu_runqueue *rq;
+
+	rknpu_for_each_rq(rq, sched) {
+		if (rq->anticipate.since_ns && rq->turn &&
+		    rq->turn->share == &job->client->user->shares[rq->core->index] &&
+		    (!job->core_mask || (job->core_mask & BIT(rq->core->index))))
+			return rq;
+	}
+	return NULL;
+}
+
+void rknpu_anticipate_init(struct rknpu_runqueue *rq)
+{
+	hrtimer_setup(&rq->anticipate.timer, rknpu_anticipate_timer, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL);
+}
+
+void rknpu_anticipate_stop(struct rknpu_runqueue *rq)
+{
+	hrtimer_cancel(&rq->anticipate.timer);
+	guard(spinlock_irq)(&rq->sched->hw->lock);
+	if (rq->anticipate.since_ns)
+		rknpu_anticipate_charge(rq);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Owns keeping an idle core for a moment for a user who submits its next job when one is over. */
+#ifndef __RKNPU_ANTICIPATE_H__
+#define __RKNPU_ANTICIPATE_H__
+
+#include <linux/bits.h>
+
+#include "rknpu_runqueue_types.h"
+#include "rknpu_share_types.h"
+
+void rknpu_anticipate_init(struct rknpu_runqueue *rq);
+/* The core is absent. Without rknpu_hw::lock, which all that follow are under. */
+void rknpu_anticipate_stop(struct rknpu_runqueue *rq);
+
+bool rknpu_anticipate_another(struct rknpu_runqueue *rq, const struct rknpu_group *group);
+
+/* Is the idle core to be kept for the user of the latest turn, although @group waits? */
+static inline bool rknpu_anticipate(struct rknpu_runqueue *rq, const struct rknpu_group *group)
+{
+	return rq->turn && rq->turn->share != group->share && rknpu_anticipate_another(rq, group);
+}
+
+/* The core gets a job, or nobody who would have one comes: its user pays for the time. */
+void rknpu_anticipate_end(struct rknpu_runqueue *rq);
+/* The group has its first job, while others wait. */
+void rknpu_anticipate_joins(struct rknpu_runqueue *rq, const struct rknpu_group *group);
+/* A core that is kept for the user of @job, or NULL. */
+struct rknpu_runqueue *rknpu_anticipate_core(struct rknpu_sched *sched,
+					     const struct rknpu_job *job);
+
+#endif
