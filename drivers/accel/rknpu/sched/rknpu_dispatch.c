@@ -220,8 +220,7 @@ static struct rknpu_job *rknpu_dispatch_pass(struct list_head *entities, unsigne
 	return NULL;
 }
 
-/* What runs while a gang that would be next has to wait. */
-static struct rknpu_job *rknpu_dispatch_backfill(struct rknpu_runqueue *rq)
+struct rknpu_job *rknpu_dispatch_backfill(struct rknpu_runqueue *rq)
 {
 	unsigned int tries = RKNPU_DISPATCH_BACKFILL_TRIES;
 	struct rknpu_group *group;

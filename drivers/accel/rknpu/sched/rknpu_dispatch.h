@@ -27,6 +27,8 @@ void rknpu_dispatch_dep_met(struct rknpu_job *job);
  * need not be queued. False: it has to be.
  */
 bool rknpu_dispatch_directly(struct rknpu_runqueue *rq, struct rknpu_job *job);
+/* What the core may run while a gang that would be next has to wait, or NULL. */
+struct rknpu_job *rknpu_dispatch_backfill(struct rknpu_runqueue *rq);
 /* The next job of a core that is STARTING and ready for it, or NULL. */
 struct rknpu_job *rknpu_dispatch_take_next(struct rknpu_runqueue *rq);
 /*

@@ -3,9 +3,12 @@
 #include <linux/bitops.h>
 #include <linux/slab.h>
 
+#include "hw/rknpu_core.h"
 #include "rknpu_client_types.h"
+#include "rknpu_dispatch.h"
 #include "rknpu_gang.h"
 #include "rknpu_sched_types.h"
+#include "rknpu_share.h"
 
 int rknpu_gang_form(struct rknpu_job **jobs, unsigned int count)
 {
@@ -36,6 +39,47 @@ void rknpu_gang_put(struct rknpu_gang *gang)
 	kref_put(&gang->ref, rknpu_gang_release);
 }
 
+/* Is its user to leave the core to another one, whose job runs, is about to come, or can run? */
+static bool rknpu_gang_goes_later(struct rknpu_runqueue *rq, const struct rknpu_job *job)
+{
+	const struct rknpu_job *other;
+
+	if (rq->turn && (rq->job || rq->anticipate.since_ns) &&
+	    rknpu_share_is_ahead(rq, job, rq->turn->share))
+		return true;
+	other = rknpu_dispatch_backfill(rq);
+	return other && other->priority >= job->priority &&
+	       rknpu_share_is_ahead(rq, job, other->entity->group->share);
+}
+
+/*
+ * Is it its turn on all cores? A gang that gathers comes before all else. Those that run
+ * instead have had the more by that, so that its turn comes.
+ */
+static bool rknpu_gang_is_due(struct rknpu_sched *sched, const struct rknpu_gang *gang)
+{
+	struct rknpu_runqueue *rq;
+
+	rknpu_for_each_rq(rq, sched) {
+		const struct rknpu_job *job = gang->jobs[rq->core->index];
+
+		if (job && job->state == RKNPU_JOB_QUEUED && rknpu_gang_goes_later(rq, job))
+			return false;
+	}
+	return true;
+}
+
+static bool rknpu_gang_has_core(const struct rknpu_gang *gang)
+{
+	unsigned int i;
+
+	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+		if (gang->jobs[i] && gang->jobs[i]->state == RKNPU_JOB_ON_CORE)
+			return true;
+	}
+	return false;
+}
+
 struct rknpu_job *rknpu_gang_next(struct rknpu_runqueue *rq)
 {
 	struct rknpu_gang *gang = rq->sched->gang;
@@ -46,6 +90,11 @@ struct rknpu_job *rknpu_gang_next(struct rknpu_runqueue *rq)
 	gang->before &= ~BIT(rq->core->index);
 	if (gang->before)
 		return NULL;
+	/* Others have come since it began to gather. */
+	if (!rknpu_gang_has_core(gang) && !rknpu_gang_is_due(rq->sched, gang)) {
+		rq->sched->gang = NULL;
+		return NULL;
+	}
 	job = gang->jobs[rq->core->index];
 	/* Before that it waits for its dependencies, as the others do. */
 	return job && job->state == RKNPU_JOB_QUEUED && job->rq == rq &&
@@ -69,7 +118,7 @@ bool rknpu_gang_admits(struct rknpu_runqueue *rq, struct rknpu_job *job)
 
 	if (!rknpu_gang_waits(job))
 		return true;
-	if (!sched->gang)
+	if (!sched->gang && rknpu_gang_is_due(sched, job->gang))
 		rknpu_gang_gather(sched, job->gang);
 	return sched->gang == job->gang && !job->gang->before;
 }

@@ -14,7 +14,7 @@ struct rknpu_runqueue;
  * struct rknpu_gang - jobs for several cores that start together
  *
  * One gang at a time gathers (rknpu_sched::gang), so that two gangs cannot each hold
- * a core that the other one wants. It begins when its turn comes on one of its
+ * a core that the other one wants. It begins when its turn has come on all of its
  * cores. Until the jobs end that the others run at that time, all its cores go on
  * with other clients' jobs; then each takes the gang's job next. Cores that have
  * theirs are STARTING until the last one does, or for RKNPU_DEADLINE_GANG_MS: then the

@@ -212,6 +212,14 @@ bool rknpu_share_lets_overtake(struct rknpu_runqueue *rq, unsigned int low, unsi
 	       rknpu_share_first(rq, high)->share->vtime_ns + rknpu_share_lead_ns();
 }
 
+bool rknpu_share_is_ahead(struct rknpu_runqueue *rq, const struct rknpu_job *job,
+			  const struct rknpu_share *other)
+{
+	const struct rknpu_share *share = &job->client->user->shares[rq->core->index];
+
+	return share != other && share->vtime_ns > other->vtime_ns + rknpu_share_lead_ns();
+}
+
 void rknpu_share_change_turn(struct rknpu_runqueue *rq, struct rknpu_group *group)
 {
 	if (rq->turn)
