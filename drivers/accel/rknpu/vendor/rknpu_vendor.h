@@ -12,7 +12,6 @@
 
 #include <drm/drm.h>
 #include <drm/drm_device.h>
-#include <drm/drm_drv.h>
 
 #include "mem/rknpu_bo.h"
 
@@ -32,6 +31,8 @@ struct sg_table;
 struct rknpu_vendor {
 	/** @drm: its drm_device */
 	struct drm_device drm;
+	/** @version: the version that it reports, as one number */
+	u32 version;
 	/** @misc: /dev/rknpu, if it was asked for; see rknpu_chardev_register() */
 	struct miscdevice misc;
 	/** @rdev: the device behind it; holds a reference on its other drm_device */
@@ -163,14 +164,6 @@ int rknpu_vobject_describe(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo, u64
 			   u64 *iova);
 /* A reference on the BO, or NULL. */
 struct rknpu_vbo *rknpu_vobject_lookup(struct rknpu_vfile *vfile, u64 cookie);
-
-/* The version that the node reports, as one number; 0 without a node. */
-static inline u32 rknpu_vendor_version_code(const struct rknpu_vendor *vendor)
-{
-	const struct drm_driver *driver = vendor ? vendor->drm.driver : NULL;
-
-	return driver ? driver->major * 10000 + driver->minor * 100 + driver->patchlevel : 0;
-}
 
 /* What both nodes do for a file. */
 int rknpu_vendor_do_action(struct rknpu_vfile *vfile, struct drm_rknpu_action *args);

@@ -170,6 +170,8 @@ int rknpu_vendor_create(struct rknpu_device *rdev, struct rknpu_vendor **vendor)
 	mutex_init(&v->lock);
 	INIT_LIST_HEAD(&v->spaces);
 	v->rdev = rdev;
+	v->version = rknpu_vendor_driver.major * 10000 + rknpu_vendor_driver.minor * 100 +
+		     rknpu_vendor_driver.patchlevel;
 	drm_dev_get(&rdev->accel);
 	ret = drmm_add_action_or_reset(&v->drm, rknpu_vendor_put_rdev, rdev);
 	if (ret)

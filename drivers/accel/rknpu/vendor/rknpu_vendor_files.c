@@ -102,7 +102,7 @@ struct rknpu_vendor_file {
 
 static void rknpu_vfile_show_version(struct rknpu_device *rdev, struct seq_file *m)
 {
-	u32 code = rknpu_vendor_version_code(rdev->vendor);
+	u32 code = rdev->vendor ? rdev->vendor->version : 0;
 
 	seq_printf(m, "RKNPU driver: v%u.%u.%u\n", code / 10000, code / 100 % 100, code % 100);
 }

@@ -105,7 +105,7 @@ int rknpu_vendor_do_action(struct rknpu_vfile *vfile, struct drm_rknpu_action *a
 		args->value = rknpu_vendor_info_hw_version(rdev);
 		return 0;
 	case DRM_RKNPU_GET_DRV_VERSION:
-		args->value = rknpu_vendor_version_code(vfile->vendor);
+		args->value = vfile->vendor->version;
 		return 0;
 	case DRM_RKNPU_GET_FREQ:
 		args->value = rknpu_vendor_info_hz(rdev);
