@@ -8,7 +8,6 @@
 #include "hw/rknpu_core.h"
 #include "rknpu_anticipate.h"
 #include "rknpu_client_types.h"
-#include "rknpu_dispatch.h"
 #include "rknpu_sched_types.h"
 #include "rknpu_share.h"
 
@@ -72,23 +71,20 @@ void rknpu_anticipate_end(struct rknpu_runqueue *rq)
 	hrtimer_try_to_cancel(&rq->anticipate.timer);
 }
 
-static enum hrtimer_restart rknpu_anticipate_timer(struct hrtimer *timer)
+bool rknpu_anticipate_expired(struct rknpu_runqueue *rq)
 {
-	struct rknpu_runqueue *rq = container_of(timer, struct rknpu_runqueue, anticipate.timer);
-
-	guard(spinlock_irqsave)(&rq->sched->hw->lock);
+	lockdep_assert_held(&rq->sched->hw->lock);
 	/* A job came, and perhaps the core is kept once more: that has set the timer again. */
-	if (!rq->anticipate.since_ns || hrtimer_is_queued(timer))
-		return HRTIMER_NORESTART;
+	if (!rq->anticipate.since_ns || hrtimer_is_queued(&rq->anticipate.timer))
+		return false;
 	if (rq->turn)
 		rknpu_anticipate_learn(rq->turn->share, U64_MAX);
 	rknpu_anticipate_charge(rq);
 	rq->anticipate.over = true;
-	rknpu_dispatch(rq);
-	return HRTIMER_NORESTART;
+	return true;
 }
 
-void rknpu_anticipate_joins(struct rknpu_runqueue *rq, const struct rknpu_group *group)
+void rknpu_anticipate_learn_from(struct rknpu_runqueue *rq, const struct rknpu_group *group)
 {
 	struct rknpu_share *share = group->share;
 	u64 since;
@@ -115,10 +111,10 @@ struct rknpu_runqueue *rknpu_anticipate_core(struct rknpu_sched *sched,
 	return NULL;
 }
 
-void rknpu_anticipate_init(struct rknpu_runqueue *rq)
+void rknpu_anticipate_init(struct rknpu_runqueue *rq,
+			   enum hrtimer_restart (*expired)(struct hrtimer *timer))
 {
-	hrtimer_setup(&rq->anticipate.timer, rknpu_anticipate_timer, CLOCK_MONOTONIC,
-		      HRTIMER_MODE_REL);
+	hrtimer_setup(&rq->anticipate.timer, expired, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 }
 
 void rknpu_anticipate_stop(struct rknpu_runqueue *rq)

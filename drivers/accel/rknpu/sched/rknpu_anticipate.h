@@ -4,11 +4,14 @@
 #define __RKNPU_ANTICIPATE_H__
 
 #include <linux/bits.h>
+#include <linux/hrtimer.h>
 
 #include "rknpu_runqueue_types.h"
 #include "rknpu_share_types.h"
 
-void rknpu_anticipate_init(struct rknpu_runqueue *rq);
+/* @expired asks rknpu_anticipate_expired(). */
+void rknpu_anticipate_init(struct rknpu_runqueue *rq,
+			   enum hrtimer_restart (*expired)(struct hrtimer *timer));
 /* The core is absent. Without rknpu_hw::lock, which all that follow are under. */
 void rknpu_anticipate_stop(struct rknpu_runqueue *rq);
 
@@ -20,10 +23,28 @@ static inline bool rknpu_anticipate(struct rknpu_runqueue *rq, const struct rknp
 	return rq->turn && rq->turn->share != group->share && rknpu_anticipate_another(rq, group);
 }
 
-/* The core gets a job, or nobody who would have one comes: its user pays for the time. */
+/* Its timer's time has come: is the core to be kept no longer? */
+bool rknpu_anticipate_expired(struct rknpu_runqueue *rq);
+
 void rknpu_anticipate_end(struct rknpu_runqueue *rq);
-/* The group has its first job, while others wait. */
-void rknpu_anticipate_joins(struct rknpu_runqueue *rq, const struct rknpu_group *group);
+
+/* The core gets a job: whom it was kept for pays for the time. */
+static inline void rknpu_anticipate_ends(struct rknpu_runqueue *rq)
+{
+	if (rq->anticipate.since_ns)
+		rknpu_anticipate_end(rq);
+}
+
+void rknpu_anticipate_learn_from(struct rknpu_runqueue *rq, const struct rknpu_group *group);
+
+/* The group, which has no jobs, gets its first one. */
+static inline void rknpu_anticipate_joins(struct rknpu_runqueue *rq,
+					  const struct rknpu_group *group)
+{
+	if (rq->shares && !group->share->queued && !group->share->held)
+		rknpu_anticipate_learn_from(rq, group);
+}
+
 /* A core that is kept for the user of @job, or NULL. */
 struct rknpu_runqueue *rknpu_anticipate_core(struct rknpu_sched *sched,
 					     const struct rknpu_job *job);

@@ -26,9 +26,6 @@
 #include "rknpu_shared.h"
 #include "rknpu_slice.h"
 
-/* What is looked at for a job that does not have to wait for a gang. */
-#define RKNPU_DISPATCH_BACKFILL_TRIES	8
-
 /* Lock held. Idle cores that are still powered need nobody to wake up to start a job. */
 static bool rknpu_dispatch_hold_active(struct rknpu_runqueue *rq)
 {
@@ -203,42 +200,6 @@ bool rknpu_dispatch_directly(struct rknpu_runqueue *rq, struct rknpu_job *job)
 	return true;
 }
 
-/* Within one entity, jobs keep their order. */
-static struct rknpu_job *rknpu_dispatch_pass(struct list_head *entities, unsigned int *tries)
-{
-	struct rknpu_entity *entity;
-	struct rknpu_job *job;
-
-	list_for_each_entry(entity, entities, link) {
-		if (!*tries)
-			return NULL;
-		(*tries)--;
-		job = list_first_entry(&entity->jobs, struct rknpu_job, link);
-		if (!rknpu_gang_waits(job))
-			return job;
-	}
-	return NULL;
-}
-
-struct rknpu_job *rknpu_dispatch_backfill(struct rknpu_runqueue *rq)
-{
-	unsigned int tries = RKNPU_DISPATCH_BACKFILL_TRIES;
-	struct rknpu_group *group;
-	struct rknpu_job *job;
-	int p;
-
-	for (p = RKNPU_PRIORITY_COUNT - 1; p >= 0; p--) {
-		for (group = rknpu_share_first(rq, p); group && tries;
-		     group = rknpu_share_next(group)) {
-			job = rknpu_dispatch_pass(&group->boosted, &tries) ?:
-			      rknpu_dispatch_pass(&group->entities, &tries);
-			if (job)
-				return job;
-		}
-	}
-	return NULL;
-}
-
 /*
  * The job that an idle core should run next: one of its own run queue, by time
  * slices, else one taken over from a busy core. It stays queued. NULL if there is
@@ -265,7 +226,7 @@ static struct rknpu_job *rknpu_dispatch_next(struct rknpu_runqueue *rq)
 		if (rknpu_anticipate(rq, job->entity->group))
 			return NULL;
 		if (!rknpu_gang_admits(rq, job))
-			job = rknpu_dispatch_backfill(rq) ?: rknpu_place_steal(rq);
+			job = rknpu_gang_backfill(rq) ?: rknpu_place_steal(rq);
 	}
 	return job && rknpu_shared_admits(rq, job) ? job : NULL;
 }
@@ -309,6 +270,16 @@ void rknpu_dispatch(struct rknpu_runqueue *rq)
 	/* What this one does decides about cores behind the same IOMMU, and of a gang. */
 	rknpu_for_each_rq(other, rq->sched)
 		rknpu_dispatch_one(other);
+}
+
+enum hrtimer_restart rknpu_dispatch_anticipated(struct hrtimer *timer)
+{
+	struct rknpu_runqueue *rq = container_of(timer, struct rknpu_runqueue, anticipate.timer);
+
+	guard(spinlock_irqsave)(&rq->sched->hw->lock);
+	if (rknpu_anticipate_expired(rq))
+		rknpu_dispatch(rq);
+	return HRTIMER_NORESTART;
 }
 
 /*

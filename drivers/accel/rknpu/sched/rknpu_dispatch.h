@@ -3,6 +3,7 @@
 #ifndef __RKNPU_DISPATCH_H__
 #define __RKNPU_DISPATCH_H__
 
+#include <linux/hrtimer.h>
 #include <linux/types.h>
 
 struct rknpu_job;
@@ -12,6 +13,8 @@ struct rknpu_sched;
 /* An idle core takes its interrupt down and may power down. Without rknpu_hw::lock, and with it. */
 void rknpu_dispatch_rest(struct rknpu_runqueue *rq);
 void rknpu_dispatch_rest_locked(struct rknpu_runqueue *rq);
+/* rknpu_runqueue::anticipate.timer's function */
+enum hrtimer_restart rknpu_dispatch_anticipated(struct hrtimer *timer);
 
 /* The others with it: */
 
@@ -27,8 +30,6 @@ void rknpu_dispatch_dep_met(struct rknpu_job *job);
  * need not be queued. False: it has to be.
  */
 bool rknpu_dispatch_directly(struct rknpu_runqueue *rq, struct rknpu_job *job);
-/* What the core may run while a gang that would be next has to wait, or NULL. */
-struct rknpu_job *rknpu_dispatch_backfill(struct rknpu_runqueue *rq);
 /* The next job of a core that is STARTING and ready for it, or NULL. */
 struct rknpu_job *rknpu_dispatch_take_next(struct rknpu_runqueue *rq);
 /*

@@ -5,10 +5,12 @@
 
 #include "hw/rknpu_core.h"
 #include "rknpu_client_types.h"
-#include "rknpu_dispatch.h"
 #include "rknpu_gang.h"
 #include "rknpu_sched_types.h"
 #include "rknpu_share.h"
+
+/* What is looked at for a job that does not have to wait for a gang. */
+#define RKNPU_GANG_BACKFILL_TRIES	8
 
 int rknpu_gang_form(struct rknpu_job **jobs, unsigned int count)
 {
@@ -39,6 +41,42 @@ void rknpu_gang_put(struct rknpu_gang *gang)
 	kref_put(&gang->ref, rknpu_gang_release);
 }
 
+/* Within one entity, jobs keep their order. */
+static struct rknpu_job *rknpu_gang_pass(struct list_head *entities, unsigned int *tries)
+{
+	struct rknpu_entity *entity;
+	struct rknpu_job *job;
+
+	list_for_each_entry(entity, entities, link) {
+		if (!*tries)
+			return NULL;
+		(*tries)--;
+		job = list_first_entry(&entity->jobs, struct rknpu_job, link);
+		if (!rknpu_gang_waits(job))
+			return job;
+	}
+	return NULL;
+}
+
+struct rknpu_job *rknpu_gang_backfill(struct rknpu_runqueue *rq)
+{
+	unsigned int tries = RKNPU_GANG_BACKFILL_TRIES;
+	struct rknpu_group *group;
+	struct rknpu_job *job;
+	int p;
+
+	for (p = RKNPU_PRIORITY_COUNT - 1; p >= 0; p--) {
+		for (group = rknpu_share_first(rq, p); group && tries;
+		     group = rknpu_share_next(group)) {
+			job = rknpu_gang_pass(&group->boosted, &tries) ?:
+			      rknpu_gang_pass(&group->entities, &tries);
+			if (job)
+				return job;
+		}
+	}
+	return NULL;
+}
+
 /* Is its user to leave the core to another one, whose job runs, is about to come, or can run? */
 static bool rknpu_gang_goes_later(struct rknpu_runqueue *rq, const struct rknpu_job *job)
 {
@@ -47,7 +85,7 @@ static bool rknpu_gang_goes_later(struct rknpu_runqueue *rq, const struct rknpu_
 	if (rq->turn && (rq->job || rq->anticipate.since_ns) &&
 	    rknpu_share_is_ahead(rq, job, rq->turn->share))
 		return true;
-	other = rknpu_dispatch_backfill(rq);
+	other = rknpu_gang_backfill(rq);
 	return other && other->priority >= job->priority &&
 	       rknpu_share_is_ahead(rq, job, other->entity->group->share);
 }

@@ -53,6 +53,9 @@ struct rknpu_job *rknpu_gang_next(struct rknpu_runqueue *rq);
 /* May @job, which would be next, run now? A gang begins to gather by that. */
 bool rknpu_gang_admits(struct rknpu_runqueue *rq, struct rknpu_job *job);
 
+/* The first job that waits for the core and does not have to wait for a gang, or NULL. */
+struct rknpu_job *rknpu_gang_backfill(struct rknpu_runqueue *rq);
+
 /* Is rq->job a member of a gang that has not started, and ready? */
 bool rknpu_gang_keeps(const struct rknpu_runqueue *rq);
 /*

@@ -110,6 +110,7 @@ int rknpu_sched_init(struct rknpu_sched *sched, struct rknpu_hw *hw, struct rknp
 
 		hw->cores[i].priv = rq;
 		rknpu_runqueue_init(rq, sched, &hw->cores[i]);
+		rknpu_anticipate_init(rq, rknpu_dispatch_anticipated);
 	}
 	ret = rknpu_dumps_init(&sched->dumps, hw->drm);
 	return ret ?: rknpu_sched_create_wq(sched);

@@ -61,7 +61,6 @@ void rknpu_runqueue_init(struct rknpu_runqueue *rq, struct rknpu_sched *sched,
 	rq->state = RKNPU_CORE_ABSENT;
 	for (p = 0; p < RKNPU_PRIORITY_COUNT; p++)
 		timerqueue_init_head(&rq->groups[p]);
-	rknpu_anticipate_init(rq);
 	init_waitqueue_head(&rq->idle_wait);
 }
 
@@ -149,6 +148,7 @@ void rknpu_runqueue_take(struct rknpu_runqueue *rq, struct rknpu_job *job)
 	unsigned int p;
 
 	rknpu_shared_took(rq, job);
+	rknpu_anticipate_ends(rq);
 	rknpu_share_begin_turn(rq, group);
 	if (entity->boosted)
 		rknpu_slice_boost_begins(rq, entity);
@@ -174,6 +174,7 @@ void rknpu_runqueue_pass_through(struct rknpu_runqueue *rq, struct rknpu_job *jo
 	struct rknpu_entity *entity = rknpu_runqueue_admit(rq, job);
 
 	entity->boosted = false;
+	rknpu_anticipate_ends(rq);
 	rknpu_share_begin_turn(rq, entity->group);
 	rknpu_slice_boost_ends(rq, entity->group);
 	rq->passed_over[job->priority] = 0;

@@ -5,7 +5,6 @@
 #include <linux/minmax.h>
 #include <linux/timerqueue.h>
 
-#include "rknpu_anticipate.h"
 #include "rknpu_client_types.h"
 #include "rknpu_sched_types.h"
 #include "rknpu_share.h"
@@ -128,8 +127,6 @@ void rknpu_share_join(struct rknpu_runqueue *rq, struct rknpu_group *group)
 
 	if (share->held)
 		return;
-	if (rq->shares && !share->queued)
-		rknpu_anticipate_joins(rq, group);
 	vtime = rknpu_share_vtime(rq, share);
 	if (vtime != share->vtime_ns)
 		rknpu_share_set_vtime(rq, share, vtime);

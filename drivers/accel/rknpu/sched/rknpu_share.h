@@ -8,7 +8,6 @@
 #include <linux/time64.h>
 #include <linux/timerqueue.h>
 
-#include "rknpu_anticipate.h"
 #include "rknpu_params.h"
 #include "rknpu_runqueue_types.h"
 #include "rknpu_share_types.h"
@@ -87,8 +86,6 @@ void rknpu_share_change_turn(struct rknpu_runqueue *rq, struct rknpu_group *grou
 
 static inline void rknpu_share_begin_turn(struct rknpu_runqueue *rq, struct rknpu_group *group)
 {
-	if (rq->anticipate.since_ns)
-		rknpu_anticipate_end(rq);
 	rq->vtime_ns = max(rq->vtime_ns, group->share->vtime_ns);
 	if (group != rq->turn)
 		rknpu_share_change_turn(rq, group);
