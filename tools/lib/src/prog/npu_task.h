@@ -9,8 +9,8 @@
 #include "npu_prog.h"
 #include "npu_util.h"
 
-#define NPU_CBUF_BANKS		12u
-#define NPU_CBUF_BANK_BYTES	32768u
+#define NPU_CBUF_BANKS		((unsigned int)NPU_SIZE_CBUF_BANKS)
+#define NPU_CBUF_BANK_BYTES	((unsigned int)NPU_SIZE_CBUF_BANK_BYTES)
 #define NPU_CBUF_ENTRY_BYTES	64u
 
 /*
