@@ -260,6 +260,7 @@ FIXTURE_SETUP(unbinding)
 
 FIXTURE_TEARDOWN(unbinding)
 {
+	rk_stay_awake(false);
 	put(UNBOUND, "3");
 }
 
