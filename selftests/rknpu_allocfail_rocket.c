@@ -9,7 +9,7 @@
  * the end no BO and no address space may be left over. What it leaked in other
  * ways is for kmemleak to say once the module is gone.
  *
- * boot: debug-faults KERNEL=debug CI COVERAGE TRACES TEST_LIMIT=1800 ENV=RKNPU_FAULT_STRIDE=101 --param vendor_misc=1
+ * boot: debug-faults
  */
 #define _GNU_SOURCE
 #include <errno.h>

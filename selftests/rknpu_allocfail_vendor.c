@@ -4,7 +4,8 @@
  * the DRM node and, where it is offered, on /dev/rknpu, and the files that tools
  * for the vendor's driver read and write.
  *
- * boot: debug-faults
+ * This one comes first: rknpu_allocfail_bind loads the module without vendor_misc.
+ * boot: debug-faults KERNEL=debug CI COVERAGE TRACES TEST_LIMIT=1800 ENV=RKNPU_FAULT_STRIDE=101 --param vendor_misc=1
  */
 #define _GNU_SOURCE
 #include <errno.h>
