@@ -88,7 +88,7 @@ int rk_bo_fill(struct rk_bo *bo, int value, size_t n)
 long rk_bo_differs(struct rk_bo *bo, int value, size_t n)
 {
 	long wrong = 0;
-	int ret = rk_prep(bo, 10000);
+	int ret = rk_prep(bo, 25000);
 
 	if (ret)
 		return ret;
