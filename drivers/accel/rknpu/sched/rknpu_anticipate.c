@@ -97,18 +97,10 @@ void rknpu_anticipate_learn_from(struct rknpu_runqueue *rq, const struct rknpu_g
 		rknpu_anticipate_learn(share, ktime_get_ns() - since);
 }
 
-struct rknpu_runqueue *rknpu_anticipate_core(struct rknpu_sched *sched,
-					     const struct rknpu_job *job)
+bool rknpu_anticipate_is_for(const struct rknpu_runqueue *rq, const struct rknpu_job *job)
 {
-	struct rknpu_runqueue *rq;
-
-	rknpu_for_each_rq(rq, sched) {
-		if (rq->anticipate.since_ns && rq->turn &&
-		    rq->turn->share == &job->client->user->shares[rq->core->index] &&
-		    (!job->core_mask || (job->core_mask & BIT(rq->core->index))))
-			return rq;
-	}
-	return NULL;
+	return rq->anticipate.since_ns && rq->turn &&
+	       rq->turn->share == &job->client->user->shares[rq->core->index];
 }
 
 void rknpu_anticipate_init(struct rknpu_runqueue *rq,

@@ -45,8 +45,7 @@ static inline void rknpu_anticipate_joins(struct rknpu_runqueue *rq,
 		rknpu_anticipate_learn_from(rq, group);
 }
 
-/* A core that is kept for the user of @job, or NULL. */
-struct rknpu_runqueue *rknpu_anticipate_core(struct rknpu_sched *sched,
-					     const struct rknpu_job *job);
+/* Is the core kept for the user of @job? */
+bool rknpu_anticipate_is_for(const struct rknpu_runqueue *rq, const struct rknpu_job *job);
 
 #endif

@@ -315,12 +315,8 @@ struct rknpu_job *rknpu_dispatch_take_next(struct rknpu_runqueue *rq)
 static enum rknpu_cause rknpu_dispatch_enqueue(struct rknpu_job *job)
 {
 	struct rknpu_sched *sched = job->client->sched;
-	struct rknpu_runqueue *rq = NULL;
+	struct rknpu_runqueue *rq = sched->gone ? NULL : rknpu_place_choose(sched, job, NULL);
 
-	if (!sched->gone && sched->anticipating)
-		rq = rknpu_anticipate_core(sched, job);
-	if (!sched->gone && !rq)
-		rq = rknpu_place_choose(sched, job, NULL);
 	if (rq && !job->cancelled) {
 		if (!rknpu_dispatch_directly(rq, job)) {
 			rknpu_runqueue_add(rq, job);

@@ -4,6 +4,7 @@
 #include <linux/minmax.h>
 #include <linux/time64.h>
 
+#include "rknpu_anticipate.h"
 #include "rknpu_client_types.h"
 #include "rknpu_job.h"
 #include "rknpu_place.h"
@@ -97,12 +98,29 @@ static struct rknpu_runqueue *rknpu_place_sooner(struct rknpu_sched *sched, stru
 	return best;
 }
 
+/* One that is kept for the job's user, whatever else is queued there; or NULL. */
+static struct rknpu_runqueue *rknpu_place_kept(struct rknpu_sched *sched, struct rknpu_job *job)
+{
+	struct rknpu_runqueue *rq;
+
+	rknpu_for_each_rq(rq, sched) {
+		if (rknpu_anticipate_is_for(rq, job) && rknpu_place_may_run(rq, job))
+			return rq;
+	}
+	return NULL;
+}
+
 struct rknpu_runqueue *rknpu_place_choose(struct rknpu_sched *sched, struct rknpu_job *job,
 					  struct rknpu_runqueue *first)
 {
 	struct rknpu_runqueue *rq, *best = NULL;
 	unsigned int cost, best_cost = UINT_MAX;
 
+	if (sched->anticipating) {
+		rq = rknpu_place_kept(sched, job);
+		if (rq)
+			return rq;
+	}
 	/* None is better than one that costs nothing. */
 	if (first && rknpu_place_may_run(first, job) && !rknpu_place_cost(first, job))
 		return first;
