@@ -437,6 +437,7 @@ static int open_npu(struct state *st, const char *node)
 
 	if (ret)
 		return ret;
+	st->r.version.size = sizeof(st->r.version);
 	ret = npu_version(st->r.dev, &st->r.version);
 	st->r.vendor = !strcmp(st->r.version.name, "rknpu");
 	if (!st->r.vendor && !npu_param(st->r.dev, DRM_ROCKET_PARAM_MAX_TIMEOUT_NS, 0, &max))

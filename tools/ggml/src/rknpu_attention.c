@@ -128,7 +128,7 @@ static int tensors(struct run *run)
 static int record(struct run *run)
 {
 	const struct shape *s = &run->shape;
-	struct npu_attention_opts opts = { .heads = s->heads, .kv_heads = s->kv_heads, .scale = 1 };
+	struct npu_attention_opts opts = { .size = sizeof(opts), .heads = s->heads, .kv_heads = s->kv_heads, .scale = 1 };
 	int ret = tensors(run);
 
 	opts.mask = run->mask;

@@ -48,7 +48,7 @@ void rknpu_unlock(void)
 
 int rknpu_open(void)
 {
-	struct npu_version v;
+	struct npu_version v = { .size = sizeof(v) };
 	int ret;
 
 	if (npu)
@@ -109,7 +109,7 @@ int rknpu_scratch_get(struct npu_shape shape, uint32_t which, struct npu_tensor 
 
 void rknpu_get_stats(struct rknpu_ggml_stats *stats)
 {
-	struct npu_stats n;
+	struct npu_stats n = { .size = sizeof(n) };
 
 	*stats = rknpu_stats;
 	if (!npu)

@@ -16,7 +16,7 @@ uint32_t rknpu_cores(void)
 
 int rknpu_record(struct npu_rec **out)
 {
-	struct npu_rec_opts opts = { .block = true, .cores = rknpu_cores() };
+	struct npu_rec_opts opts = { .size = sizeof(opts), .block = true, .cores = rknpu_cores() };
 
 	return npu_rec_new(rknpu_npu(), &opts, out);
 }
@@ -32,7 +32,7 @@ int rknpu_go(struct npu_rec *rec)
 
 void rknpu_explain(const struct npu_rec *rec, int err, char *why, size_t size)
 {
-	struct npu_rec_failure f;
+	struct npu_rec_failure f = { .size = sizeof(f) };
 
 	if (npu_rec_failure(rec, &f))
 		snprintf(why, size, "%s", strerror(-err));

@@ -71,6 +71,7 @@ static int to_bytes(struct rknpu_weights *w, int8_t *dst, float *floats)
 static int pack(struct rknpu_weights *w, const void *src, size_t ld)
 {
 	struct npu_weights_desc desc = {
+		.size = sizeof(desc),
 		.type = w->type, .n = w->from.n, .k = w->from.k, .ld = ld,
 	};
 

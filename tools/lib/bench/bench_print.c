@@ -81,7 +81,7 @@ static void text_plan(const struct bench_plan *plan)
 
 void bench_print_text(const struct bench_result *r)
 {
-	struct npu_version v;
+	struct npu_version v = { .size = sizeof(v) };
 
 	if (!npu_version(r->dev, &v))
 		printf("%s: driver %s %d.%d.%d\n", npu_path(r->dev), v.name, v.major, v.minor, v.patch);
@@ -181,7 +181,7 @@ static void json_plan(const struct bench_plan *plan, bool model)
 
 void bench_print_json(const struct bench_result *r)
 {
-	struct npu_version v = { .name = "" };
+	struct npu_version v = { .size = sizeof(v), .name = "" };
 
 	npu_version(r->dev, &v);
 	printf("{\"driver\": \"%s\", \"model\": %s, \"threads\": %u, \"repeat\": %u", v.name,

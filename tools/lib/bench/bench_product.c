@@ -104,8 +104,8 @@ static void release(struct run *r)
 
 static int pack(struct run *r)
 {
-	struct npu_weights_desc d = { .type = r->p->type, .n = r->p->n, .k = r->p->k };
-	struct npu_stats before, after;
+	struct npu_weights_desc d = { .size = sizeof(d), .type = r->p->type, .n = r->p->n, .k = r->p->k };
+	struct npu_stats before = { .size = sizeof(before) }, after = { .size = sizeof(after) };
 	int ret = 0;
 
 	for (uint32_t i = 0; i < r->o->repeat && !ret; i++) {
@@ -186,7 +186,7 @@ static void note_counters(struct bench_product *p, const struct demo_counters *b
 static int run_on_npu(struct run *r)
 {
 	struct demo_counters before, after;
-	struct npu_stats s, t;
+	struct npu_stats s = { .size = sizeof(s) }, t = { .size = sizeof(t) };
 	int ret = 0;
 
 	for (uint32_t i = 0; i < r->o->repeat && !ret; i++) {
@@ -204,7 +204,7 @@ static int run_on_npu(struct run *r)
 /* Over the vendor's interface only calls that block are told it. */
 static int time_core(struct run *r)
 {
-	struct npu_rec_opts opts = { .block = true };
+	struct npu_rec_opts opts = { .size = sizeof(opts), .block = true };
 	struct npu_rec *rec = NULL;
 	uint64_t ns;
 	int ret = record(r, &opts, &rec);

@@ -78,8 +78,8 @@ struct on_npu {
 static int make(struct on_npu *o, struct npu_dev *dev, const struct product *p, enum npu_prec in,
 		enum npu_prec out, const void *b)
 {
-	struct npu_weights_desc d = { .type = in, .n = p->n, .k = p->k };
-	struct npu_rec_opts all = { .cores = NPU_MAX_CORES };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = in, .n = p->n, .k = p->k };
+	struct npu_rec_opts all = { .size = sizeof(all), .cores = NPU_MAX_CORES };
 	int ret = npu_weights_new(dev, &d, b, &o->w);
 
 	ret = ret ? ret : npu_tensor_new(dev, in, p->m, p->k, &o->x);
@@ -91,7 +91,7 @@ static int make(struct on_npu *o, struct npu_dev *dev, const struct product *p, 
 
 static int run(const struct on_npu *o, const struct product *p, const void *a, void *c)
 {
-	struct npu_rec_failure f;
+	struct npu_rec_failure f = { .size = sizeof(f) };
 	int ret = npu_tensor_write(o->x, a, 0);
 
 	ret = ret ? ret : npu_rec_run(o->rec);
@@ -323,7 +323,7 @@ int main(void)
 	struct product i8 = { .name = "int8", .m = 64, .n = 1536, .k = 1536 };
 	struct product f16 = { .name = "fp16", .m = 64, .n = 768, .k = 768 };
 	struct demo_counters before, after;
-	struct npu_version v;
+	struct npu_version v = { .size = sizeof(v) };
 	struct npu_dev *dev;
 	int ret;
 

@@ -59,9 +59,9 @@ static int row_wrong(int row, int head)
 
 int main(void)
 {
-	struct npu_attention_opts opts = { .heads = HEADS, .kv_heads = KV, .causal = true };
+	struct npu_attention_opts opts = { .size = sizeof(opts), .heads = HEADS, .kv_heads = KV, .causal = true };
 	struct npu_tensor *tq = NULL, *tk = NULL, *tv = NULL, *ty = NULL;
-	struct npu_rec_opts cores = { .cores = 2 };
+	struct npu_rec_opts cores = { .size = sizeof(cores), .cores = 2 };
 	struct npu_rec *rec = NULL;
 	struct npu_dev *dev = NULL;
 	int ret, bad = 0;

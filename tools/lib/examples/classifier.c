@@ -32,17 +32,18 @@ struct layer {
 };
 
 #define LAYERS	6u
+#define WINDOW	.size = sizeof(struct npu_window)
 
 static const struct layer net[LAYERS] = {
-	{ CONV, { .in_w = 16, .in_h = 16, .kw = 3, .kh = 3, .pad_left = 1, .pad_right = 1,
+	{ CONV, { WINDOW, .in_w = 16, .in_h = 16, .kw = 3, .kh = 3, .pad_left = 1, .pad_right = 1,
 		  .pad_top = 1, .pad_bottom = 1, }, 3, BLACK },
-	{ DEPTHWISE, { .in_w = 16, .in_h = 16, .kw = 3, .kh = 3, .stride_x = 2, .stride_y = 2,
+	{ DEPTHWISE, { WINDOW, .in_w = 16, .in_h = 16, .kw = 3, .kh = 3, .stride_x = 2, .stride_y = 2,
 		       .pad_right = 1, .pad_bottom = 1, }, WIDE, 0 },
-	{ CONV, { .in_w = 8, .in_h = 8, .kw = 1, .kh = 1 }, WIDE, 0 },
-	{ MAX, { .in_w = 8, .in_h = 8, .kw = 2, .kh = 2, .stride_x = 2, .stride_y = 2 }, WIDE, 0 },
-	{ CONV, { .in_w = 4, .in_h = 4, .kw = 3, .kh = 3, .pad_left = 1, .pad_right = 1,
+	{ CONV, { WINDOW, .in_w = 8, .in_h = 8, .kw = 1, .kh = 1 }, WIDE, 0 },
+	{ MAX, { WINDOW, .in_w = 8, .in_h = 8, .kw = 2, .kh = 2, .stride_x = 2, .stride_y = 2 }, WIDE, 0 },
+	{ CONV, { WINDOW, .in_w = 4, .in_h = 4, .kw = 3, .kh = 3, .pad_left = 1, .pad_right = 1,
 		  .pad_top = 1, .pad_bottom = 1, }, WIDE, 0 },
-	{ AVERAGE, { .in_w = 4, .in_h = 4, .kw = 4, .kh = 4 }, WIDE, 0 },
+	{ AVERAGE, { WINDOW, .in_w = 4, .in_h = 4, .kw = 4, .kh = 4 }, WIDE, 0 },
 };
 
 static int8_t weight[LAYERS][MOST_WEIGHTS], last[CLASSES * WIDE];
@@ -222,10 +223,11 @@ static int add_layer(struct npu_dev *dev, struct model *m, uint32_t i)
 {
 	const struct layer *l = &net[i];
 	struct npu_conv_weights_desc d = {
+		.size = sizeof(d),
 		.type = NPU_PREC_INT8, .in_c = l->in_c, .out_c = WIDE, .kw = l->win.kw, .kh = l->win.kh,
 		.depthwise = l->kind == DEPTHWISE, .bias = bias[i], .rq = rq[i], .in_zp = l->in_zp,
 	};
-	struct npu_rec_conv_opts relu = { .act = NPU_ACT_RELU };
+	struct npu_rec_conv_opts relu = { .size = sizeof(relu), .act = NPU_ACT_RELU };
 	int ret = npu_tensor_new(dev, NPU_PREC_INT8, npu_window_out_w(&l->win) *
 				 npu_window_out_h(&l->win), WIDE, &m->t[i + 1]);
 
@@ -238,8 +240,8 @@ static int add_layer(struct npu_dev *dev, struct model *m, uint32_t i)
 
 static int record(struct npu_dev *dev, struct model *m)
 {
-	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = CLASSES, .k = WIDE };
-	struct npu_rec_opts cores = { .cores = CORES };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = CLASSES, .k = WIDE };
+	struct npu_rec_opts cores = { .size = sizeof(cores), .cores = CORES };
 	int ret = npu_rec_new(dev, &cores, &m->rec);
 
 	ret = ret ? ret : npu_tensor_new(dev, NPU_PREC_INT8, SIDE * SIDE, 3, &m->t[0]);

@@ -124,9 +124,9 @@ static int alloc_layers(struct npu_dev *dev, struct layers *l)
 
 int main(void)
 {
-	struct npu_weights_desc d1 = { .type = NPU_PREC_FP16, .n = INNER, .k = WIDTH };
-	struct npu_weights_desc d2 = { .type = NPU_PREC_FP16, .n = WIDTH, .k = INNER };
-	struct npu_rec_opts opts = { .cores = CORES };
+	struct npu_weights_desc d1 = { .size = sizeof(d1), .type = NPU_PREC_FP16, .n = INNER, .k = WIDTH };
+	struct npu_weights_desc d2 = { .size = sizeof(d2), .type = NPU_PREC_FP16, .n = WIDTH, .k = INNER };
+	struct npu_rec_opts opts = { .size = sizeof(opts), .cores = CORES };
 	struct npu_weights *up = NULL, *down = NULL;
 	struct layers all = { { NULL } };
 	struct npu_rec *rec = NULL;

@@ -62,8 +62,8 @@ static int run(struct npu_rec *rec, struct npu_tensor *in, struct npu_tensor *ou
 
 int main(void)
 {
-	struct npu_weights_desc desc = { .type = NPU_PREC_FP16, .n = N, .k = K };
-	struct npu_rec_opts opts = { .cores = 3 };
+	struct npu_weights_desc desc = { .size = sizeof(desc), .type = NPU_PREC_FP16, .n = N, .k = K };
+	struct npu_rec_opts opts = { .size = sizeof(opts), .cores = 3 };
 	struct npu_tensor *in = NULL, *out = NULL;
 	struct npu_weights *weights = NULL;
 	struct npu_rec *rec = NULL;

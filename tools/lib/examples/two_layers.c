@@ -33,8 +33,8 @@ struct network {
 /* [weights] */
 static int make_weights(struct npu_dev *dev, struct network *net)
 {
-	struct npu_weights_desc d1 = { .type = NPU_PREC_FP16, .n = HIDDEN, .k = IN, .bias = b1 };
-	struct npu_weights_desc d2 = { .type = NPU_PREC_FP16, .n = OUT, .k = HIDDEN, .bias = b2 };
+	struct npu_weights_desc d1 = { .size = sizeof(d1), .type = NPU_PREC_FP16, .n = HIDDEN, .k = IN, .bias = b1 };
+	struct npu_weights_desc d2 = { .size = sizeof(d2), .type = NPU_PREC_FP16, .n = OUT, .k = HIDDEN, .bias = b2 };
 	int ret = npu_weights_new(dev, &d1, w1, &net->w1);
 
 	return ret ? ret : npu_weights_new(dev, &d2, w2, &net->w2);
@@ -54,7 +54,7 @@ static int make_tensors(struct npu_dev *dev, struct network *net)
 /* [record] */
 static int record(struct npu_dev *dev, struct network *net)
 {
-	struct npu_rec_matmul_opts relu = { .act = NPU_ACT_RELU };
+	struct npu_rec_matmul_opts relu = { .size = sizeof(relu), .act = NPU_ACT_RELU };
 	int ret = npu_rec_new(dev, NULL, &net->rec);
 
 	ret = ret ? ret : npu_rec_matmul(net->rec, net->in, net->w1, net->hidden, &relu);

@@ -26,6 +26,12 @@ extern "C" {
  * A device and everything made from it belong to one thread at a time. Different
  * threads may use different devices.
  *
+ * Structures that may grow begin with their size: the program sets it to sizeof(), and the library
+ * accepts those of older and newer versions of these headers. Fields that an older program's structure
+ * lacks count as 0. Of a newer one the fields that the library does not know must be 0, or the call fails with
+ * -EOPNOTSUPP; where the library fills the structure it sets them to 0. A size of no version, 0 among them,
+ * is -EINVAL. struct npu_shape and struct npu_requant have no size, and stay as they are.
+ *
  * Opaque types: ``struct npu_dev`` is an open file of the node, with its own address
  * space, and more of them when one is full.
  *
@@ -39,6 +45,16 @@ extern "C" {
  * NPU_LIBRARY_VERSION - version that these headers belong to
  */
 #define NPU_LIBRARY_VERSION	"0.1"
+
+/**
+ * NPU_LIBRARY_MAJOR - its first number, for #if
+ */
+#define NPU_LIBRARY_MAJOR	0
+
+/**
+ * NPU_LIBRARY_MINOR - its second number
+ */
+#define NPU_LIBRARY_MINOR	1
 
 /**
  * npu_library_version - version of the library that runs
@@ -57,6 +73,8 @@ struct npu_dev;
  * struct npu_version - what DRM_IOCTL_VERSION says about the driver
  */
 struct npu_version {
+	/** @size: sizeof(struct npu_version) */
+	size_t size;
 	/** @major: interface version; mainline's is 1 */
 	/** @minor: grows when ioctls or flags are added */
 	/** @patch: grows with fixes */
@@ -106,9 +124,9 @@ const char *npu_path(const struct npu_dev *dev);
 /**
  * npu_version - ask the driver for its name and version
  * @dev: device
- * @v: filled on success; strings are cut to fit and always terminated
+ * @v: filled on success, but for its size; strings are cut to fit and always terminated
  *
- * Return: 0 or a negative errno.
+ * Return: 0, -EINVAL for a bad size of @v, or another negative errno.
  */
 int npu_version(const struct npu_dev *dev, struct npu_version *v);
 

@@ -28,6 +28,8 @@ extern "C" {
  * struct npu_window - an image, and the window that goes over it
  */
 struct npu_window {
+	/** @size: sizeof(struct npu_window) */
+	size_t size;
 	/** @in_w: width of the input, 1 to 2047; of pooling and enlarging to 8192 */
 	/** @in_h: height of the input; width times height are the rows of its tensor */
 	uint32_t in_w, in_h;
@@ -56,7 +58,8 @@ struct npu_window {
  * npu_window_out_w - width of what an operation makes
  * @w: image and window
  *
- * Return: positions per line, 0 if there are none or the window may hold padding alone.
+ * Return: positions per line, 0 if there are none, the window may hold padding alone, or the structure has a
+ * bad size or fields of a newer library.
  */
 uint32_t npu_window_out_w(const struct npu_window *w);
 
@@ -74,6 +77,8 @@ uint32_t npu_window_out_h(const struct npu_window *w);
  * struct npu_conv_weights_desc - weights of a convolution
  */
 struct npu_conv_weights_desc {
+	/** @size: sizeof(struct npu_conv_weights_desc) */
+	size_t size;
 	/** @type: INT8 or FP16 */
 	enum npu_prec type;
 	/** @in_c: channels of the input, 1 to 8192 */
@@ -107,18 +112,20 @@ struct npu_conv_weights_desc {
  *	needed after the call
  * @out: the weights, for npu_rec_conv() only
  *
- * Return: 0, -EINVAL for a bad description, -ERANGE for a requantisation or a bias with what
- * zero points add to it out of range, -E2BIG if a kernel exceeds 32 KiB, of a depthwise
- * convolution 32 KiB for 64 channels of INT8 or 32 of FP16; -ENOMEM, or another errno of the
- * driver.
+ * Return: 0, -EINVAL for a bad description, -EOPNOTSUPP for one of a newer library, -ERANGE for a
+ * requantisation or a bias with what zero points add to it out of range, -E2BIG if a kernel exceeds
+ * 32 KiB, of a depthwise convolution 32 KiB for 64 channels of INT8 or 32 of FP16; -ENOMEM, or
+ * another errno of the driver.
  */
 int npu_conv_weights_new(struct npu_dev *dev, const struct npu_conv_weights_desc *desc,
 			 const void *src, struct npu_weights **out);
 
 /**
- * struct npu_rec_conv_opts - options of npu_rec_conv(); NULL or all zero = defaults
+ * struct npu_rec_conv_opts - options of npu_rec_conv(); NULL or all but the size zero = defaults
  */
 struct npu_rec_conv_opts {
+	/** @size: sizeof(struct npu_rec_conv_opts) */
+	size_t size;
 	/** @act: as in struct npu_rec_matmul_opts */
 	enum npu_act act;
 	/** @max_lines: most lines of the result per task, 0 = as many as fit */
@@ -148,9 +155,9 @@ struct npu_rec_conv_opts {
  * INT8 depthwise convolutions work on 64 channels at a time: the last 32 of what is no multiple
  * of that are copied on the NPU, forth and back.
  *
- * Return: 0, -EINVAL for types or shapes that do not belong together or have no mode, -E2BIG
- * for lines that do not fit, or more than 4095 tasks; -EBUSY after npu_rec_end(), -ENOMEM, or an
- * errno of the driver.
+ * Return: 0, -EINVAL for types or shapes that do not belong together or have no mode, -EOPNOTSUPP for a
+ * window or options of a newer library, -E2BIG for lines that do not fit, or more than 4095 tasks;
+ * -EBUSY after npu_rec_end(), -ENOMEM, or an errno of the driver.
  */
 int npu_rec_conv(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w,
 		 const struct npu_window *win, struct npu_tensor *y,
@@ -192,7 +199,8 @@ enum npu_pool {
  * of that. In-tree rocket waits for the DPU alone, and whether pooling wakes it is not known.
  *
  * Return: 0, -EINVAL for types, shapes or windows that do not belong together or have no mode,
- * -E2BIG for more than 4095 tasks, -EBUSY after npu_rec_end(), -ENOMEM.
+ * -EOPNOTSUPP for a window of a newer library, -E2BIG for more than 4095 tasks, -EBUSY after
+ * npu_rec_end(), -ENOMEM.
  */
 int npu_rec_pool(struct npu_rec *rec, enum npu_pool pool, const struct npu_tensor *x,
 		 const struct npu_window *win, struct npu_tensor *y);

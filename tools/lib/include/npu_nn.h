@@ -117,9 +117,11 @@ int npu_rec_transpose(struct npu_rec *rec, const struct npu_tensor *x, struct np
 /* ---- softmax and norms ------------------------------------------------------ */
 
 /**
- * struct npu_softmax_opts - options of npu_rec_softmax(); NULL or all zero = defaults
+ * struct npu_softmax_opts - options of npu_rec_softmax(); NULL or all but the size zero = defaults
  */
 struct npu_softmax_opts {
+	/** @size: sizeof(struct npu_softmax_opts) */
+	size_t size;
 	/** @scale: what elements are multiplied with, from 2^-11 to 8; 0 = 1 */
 	float scale;
 	/** @causal: row r of M counts its first N - M + r + 1 columns only; N is M or more */
@@ -144,16 +146,18 @@ struct npu_softmax_opts {
  * Masked elements may be large negative numbers in @x: they count as 0 from 18 / scale below
  * the largest one on. What @causal leaves out counts as -65504.
  *
- * Return: as npu_rec_reduce_sum(); -E2BIG for more columns.
+ * Return: as npu_rec_reduce_sum(); -EOPNOTSUPP for options of a newer library; -E2BIG for more columns.
  */
 int npu_rec_softmax(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y,
 		    const struct npu_softmax_opts *opts);
 
 /**
  * struct npu_norm_opts - options of npu_rec_rms_norm() and npu_rec_layer_norm(); NULL or all
- * zero = defaults
+ * but the size zero = defaults
  */
 struct npu_norm_opts {
+	/** @size: sizeof(struct npu_norm_opts) */
+	size_t size;
 	/** @gamma: 1 x N of FP16, a factor per column, or NULL */
 	/** @beta: 1 x N of FP16, added to each row, or NULL */
 	const struct npu_tensor *gamma, *beta;
@@ -176,7 +180,7 @@ struct npu_norm_opts {
  * to FP16, those under the root by half. A quotient below 2^-14 is off by 2^-25, and then
  * multiplied with at most sqrt(N).)
  *
- * Return: as npu_rec_reduce_sum(); -E2BIG for more columns.
+ * Return: as npu_rec_reduce_sum(); -EOPNOTSUPP for options of a newer library; -E2BIG for more columns.
  */
 int npu_rec_rms_norm(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y,
 		     const struct npu_norm_opts *opts);
@@ -202,9 +206,11 @@ int npu_rec_layer_norm(struct npu_rec *rec, const struct npu_tensor *x, struct n
 /* ---- attention -------------------------------------------------------------- */
 
 /**
- * struct npu_attention_opts - options of npu_rec_attention(); NULL or all zero = defaults
+ * struct npu_attention_opts - options of npu_rec_attention(); NULL or all but the size zero = defaults
  */
 struct npu_attention_opts {
+	/** @size: sizeof(struct npu_attention_opts) */
+	size_t size;
 	/** @heads: heads of the queries, 0 = 1 */
 	/** @kv_heads: heads of keys and values, each for as many of @heads; 0 = @heads */
 	uint32_t heads, kv_heads;
@@ -247,7 +253,7 @@ struct npu_attention_opts {
  * interrupt of its own: 4096 tokens and a head of 64 columns take 633, four heads of 128 with keys in
  * common 2338.
  *
- * Return: as npu_rec_reduce_sum(); -E2BIG for more tokens.
+ * Return: as npu_rec_reduce_sum(); -EOPNOTSUPP for options of a newer library; -E2BIG for more tokens.
  */
 int npu_rec_attention(struct npu_rec *rec, const struct npu_tensor *q, const struct npu_tensor *k,
 		      const struct npu_tensor *v, struct npu_tensor *y,

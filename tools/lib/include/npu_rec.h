@@ -48,8 +48,8 @@ extern "C" {
  *
  *	int layer(struct npu_dev *dev, const int8_t w[32][64], const int8_t x[64], int32_t y[32])
  *	{
- *		struct npu_weights_desc desc = { .type = NPU_PREC_INT8, .n = 32, .k = 64 };
- *		struct npu_rec_matmul_opts relu = { .act = NPU_ACT_RELU };
+ *		struct npu_weights_desc desc = { .size = sizeof(desc), .type = NPU_PREC_INT8, .n = 32, .k = 64 };
+ *		struct npu_rec_matmul_opts relu = { .size = sizeof(relu), .act = NPU_ACT_RELU };
  *		struct npu_tensor *in = NULL, *out = NULL;
  *		struct npu_weights *weights = NULL;
  *		struct npu_rec *rec = NULL;
@@ -72,9 +72,11 @@ extern "C" {
 struct npu_rec;
 
 /**
- * struct npu_rec_opts - how a recording runs; NULL or all zero = defaults
+ * struct npu_rec_opts - how a recording runs; NULL or all but the size zero = defaults
  */
 struct npu_rec_opts {
+	/** @size: sizeof(struct npu_rec_opts) */
+	size_t size;
 	/**
 	 * @core_mask: bit per core that may run it, 0 = any. Over the vendor's
 	 * interface at most one bit, and none if @cores is above 1
@@ -102,8 +104,8 @@ struct npu_rec_opts {
  * @opts: options or NULL
  * @out: the recording
  *
- * Return: 0, -EINVAL for options out of range, -EOPNOTSUPP for options that the driver
- * does not have, -ENOMEM.
+ * Return: 0, -EINVAL for options out of range or of a bad size, -EOPNOTSUPP for options that the driver or
+ * the library does not have, -ENOMEM.
  */
 int npu_rec_new(struct npu_dev *dev, const struct npu_rec_opts *opts, struct npu_rec **out);
 
@@ -168,9 +170,11 @@ enum npu_act {
 };
 
 /**
- * struct npu_rec_matmul_opts - options of npu_rec_matmul(); NULL or all zero = defaults
+ * struct npu_rec_matmul_opts - options of npu_rec_matmul(); NULL or all but the size zero = defaults
  */
 struct npu_rec_matmul_opts {
+	/** @size: sizeof(struct npu_rec_matmul_opts) */
+	size_t size;
 	/**
 	 * @act: applied after the bias, and before requantisation; sigmoid, tanh, exp,
 	 * sin and cos to FP16 results only. For others see npu_rec_act()
@@ -204,8 +208,9 @@ struct npu_rec_matmul_opts {
  * covers. There is no mode for INT8 or BF16 results then, and functions see the sum rounded to
  * FP16.
  *
- * Return: 0, -EINVAL for types or shapes that do not belong together, -E2BIG for more
- * than 4095 tasks, -EBUSY after npu_rec_end(), -ENOMEM.
+ * Return: 0, -EINVAL for types or shapes that do not belong together or options of a bad size,
+ * -EOPNOTSUPP for options of a newer library, -E2BIG for more than 4095 tasks, -EBUSY after
+ * npu_rec_end(), -ENOMEM.
  */
 int npu_rec_matmul(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w,
 		   struct npu_tensor *y, const struct npu_rec_matmul_opts *opts);
@@ -409,6 +414,8 @@ int npu_rec_wait(struct npu_rec *rec, int64_t timeout_ns);
  * struct npu_rec_failure - how a run failed
  */
 struct npu_rec_failure {
+	/** @size: sizeof(struct npu_rec_failure) */
+	size_t size;
 	/** @cause: why */
 	enum npu_cause cause;
 	/** @err: negative errno, as npu_rec_wait() returned it */
@@ -428,9 +435,9 @@ struct npu_rec_failure {
 /**
  * npu_rec_failure - how the last run failed
  * @rec: recording
- * @f: filled on success
+ * @f: filled on success, but for its size
  *
- * Return: 0, -ENOENT if it did not fail, or npu_rec_wait() has not said so.
+ * Return: 0, -ENOENT if it did not fail, or npu_rec_wait() has not said so; -EINVAL for a bad size of @f.
  */
 int npu_rec_failure(const struct npu_rec *rec, struct npu_rec_failure *f);
 
@@ -449,6 +456,8 @@ int npu_rec_elapsed(const struct npu_rec *rec, uint64_t *ns);
  * struct npu_rec_info - what a recording consists of
  */
 struct npu_rec_info {
+	/** @size: sizeof(struct npu_rec_info) */
+	size_t size;
 	/** @ops: operations */
 	/** @tasks: hardware tasks */
 	uint32_t ops, tasks;
@@ -466,12 +475,30 @@ struct npu_rec_info {
 };
 
 /**
- * npu_rec_info - ask what a recording consists of
+ * npu_rec_get_info - ask what a recording consists of
  * @rec: recording
+ * @info: filled, but for its size
+ *
+ * Return: 0, -EINVAL for a bad size of @info.
+ */
+int npu_rec_get_info(const struct npu_rec *rec, struct npu_rec_info *info);
+
+/**
+ * npu_rec_info - npu_rec_get_info() as a value
+ * @rec: recording
+ *
+ * Compiled into the program, which knows the structure's size.
  *
  * Return: the answer.
  */
-struct npu_rec_info npu_rec_info(const struct npu_rec *rec);
+static inline struct npu_rec_info npu_rec_info(const struct npu_rec *rec)
+{
+	struct npu_rec_info info;
+
+	info.size = sizeof(info);
+	npu_rec_get_info(rec, &info);
+	return info;
+}
 
 /**
  * npu_rec_message - the first error in words

@@ -51,7 +51,7 @@ extern "C" {
 struct npu_tensor;
 
 /**
- * struct npu_shape - type and size of a tensor
+ * struct npu_shape - type and size of a tensor, which is all there will be
  */
 struct npu_shape {
 	/**
@@ -237,6 +237,8 @@ struct npu_weights;
  * struct npu_weights_desc - weights of y = x * W^T + bias
  */
 struct npu_weights_desc {
+	/** @size: sizeof(struct npu_weights_desc) */
+	size_t size;
 	/**
 	 * @type: INT8, FP16, BF16 or INT4. The operand has the same type: no mode of the NPU that is
 	 * known multiplies INT4 weights with INT8. Of INT4, @n is a multiple of 64, @k and @ld are even,
@@ -268,7 +270,7 @@ struct npu_weights_desc {
  * @out: the weights
  *
  * Return: 0, -EINVAL for a bad description, among them INT8 with @desc->bias and without
- * @desc->rq; -E2BIG if they exceed 2 GiB, -ERANGE for a
+ * @desc->rq; -EOPNOTSUPP for one of a newer library; -E2BIG if they exceed 2 GiB, -ERANGE for a
  * requantisation out of range, -ENOMEM, -ENOSPC if no address space has room, or another errno of
  * the driver.
  */
@@ -315,6 +317,8 @@ int npu_reserve_spaces(struct npu_dev *dev, uint32_t n);
  * struct npu_stats - what a device was given since it was opened
  */
 struct npu_stats {
+	/** @size: sizeof(struct npu_stats) */
+	size_t size;
 	/** @packed: bytes of elements that npu_tensor_write() laid out */
 	uint64_t packed;
 	/** @unpacked: bytes of elements that npu_tensor_read() copied back */
@@ -334,9 +338,11 @@ struct npu_stats {
 /**
  * npu_stats - ask for the counters
  * @dev: device
- * @s: filled
+ * @s: filled, but for its size
+ *
+ * Return: 0, -EINVAL for a bad size of @s.
  */
-void npu_stats(struct npu_dev *dev, struct npu_stats *s);
+int npu_stats(struct npu_dev *dev, struct npu_stats *s);
 
 #ifdef __cplusplus
 }

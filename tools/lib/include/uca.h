@@ -195,7 +195,7 @@ static inline int uca_memcpy_from(struct uca *u, uint16_t *dst, struct npu_tenso
 static inline int uca_begin(struct uca *u, uint32_t slot, const struct npu_tensor *dst,
 			    uint32_t flags)
 {
-	struct npu_rec_opts o = { .cores = u->cores };
+	struct npu_rec_opts o = { .size = sizeof(o), .cores = u->cores };
 	int ret = flags & ~UCA_FLAGS ? -EINVAL : uca_fits(u, slot, dst);
 
 	if (ret)

@@ -71,7 +71,7 @@ static inline struct npu_tensor *nn_result(struct npu_dev *dev, enum npu_prec ty
 static inline struct npu_weights *nn_weights(struct npu_dev *dev, uint32_t n, uint32_t k,
 					     const float *v, const float *bias)
 {
-	struct npu_weights_desc d = { .type = NPU_PREC_FP16, .n = n, .k = k, .bias = bias };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_FP16, .n = n, .k = k, .bias = bias };
 	uint16_t *h = malloc((size_t)n * k * sizeof(*h));
 	struct npu_weights *w = NULL;
 

@@ -127,7 +127,7 @@ static void att_case(struct npu_dev *dev, const struct att *c, bool masked, uint
 	};
 	struct npu_attention_opts o = c->o;
 	struct npu_tensor *q, *k, *v, *mask = NULL, *y = nn_result(dev, NPU_PREC_FP16, c->rows, qcols);
-	struct npu_rec_opts opts = { .cores = cores };
+	struct npu_rec_opts opts = { .size = sizeof(opts), .cores = cores };
 	unsigned int starts = sim_starts;
 	struct npu_rec *rec = NULL;
 	struct npu_rec_info info;
@@ -141,6 +141,7 @@ static void att_case(struct npu_dev *dev, const struct att *c, bool masked, uint
 	v = nn_tensor(dev, NPU_PREC_FP16, c->tokens, kcols, d.v);
 	if (d.mask)
 		mask = nn_tensor(dev, NPU_PREC_FP16, c->rows, c->tokens, d.mask);
+	o.size = sizeof(o);
 	o.mask = mask;
 	npu_rec_new(dev, &opts, &rec);
 	ret = nn_run(rec, npu_rec_attention(rec, q, k, v, y, &o));
@@ -229,9 +230,11 @@ static void count_case(struct npu_dev *dev, uint32_t tokens, const struct npu_at
 /* The heads that each of three cores has, and all of them on one. */
 static void test_counts(struct npu_dev *dev)
 {
-	static const struct npu_attention_opts share = { .heads = 4, .kv_heads = 4, .causal = true };
-	static const struct npu_attention_opts all = { .heads = 12, .kv_heads = 12, .causal = true };
-	static const struct npu_attention_opts grouped = { .heads = 32, .kv_heads = 8, .causal = true };
+	static const struct npu_attention_opts share = { .size = sizeof(share), .heads = 4, .kv_heads = 4, .causal = true };
+	static const struct npu_attention_opts all = { .size = sizeof(all), .heads = 12, .kv_heads = 12, .causal = true };
+	static const struct npu_attention_opts grouped = {
+		.size = sizeof(grouped), .heads = 32, .kv_heads = 8, .causal = true,
+	};
 
 	for (uint32_t tokens = 128; tokens <= 4096; tokens *= 2)
 		count_case(dev, tokens, &share, 64, 1);
@@ -245,9 +248,11 @@ static void refused(struct npu_dev *dev, const struct att *c, uint32_t kcols, in
 	struct npu_tensor *q = nn_tensor(dev, NPU_PREC_FP16, c->rows, c->o.heads * c->dim, NULL);
 	struct npu_tensor *k = nn_tensor(dev, NPU_PREC_FP16, c->tokens, kcols, NULL);
 	struct npu_tensor *y = nn_tensor(dev, NPU_PREC_FP16, c->rows, c->o.heads * c->dim, NULL);
+	struct npu_attention_opts o = c->o;
 	struct npu_rec *rec = nn_rec(dev);
 
-	tap_ok(npu_rec_attention(rec, q, k, k, y, &c->o) == err && npu_rec_end(rec) == err, "%s",
+	o.size = sizeof(o);
+	tap_ok(npu_rec_attention(rec, q, k, k, y, &o) == err && npu_rec_end(rec) == err, "%s",
 	       npu_rec_message(rec));
 	npu_rec_free(rec);
 	npu_tensor_free(q);
@@ -260,7 +265,7 @@ static void refused_mask(struct npu_dev *dev)
 	struct npu_tensor *q = nn_tensor(dev, NPU_PREC_FP16, 4, 32, NULL);
 	struct npu_tensor *y = nn_tensor(dev, NPU_PREC_FP16, 4, 32, NULL);
 	struct npu_tensor *mask = nn_tensor(dev, NPU_PREC_FP16, 4, 8, NULL);
-	struct npu_attention_opts o = { .mask = mask };
+	struct npu_attention_opts o = { .size = sizeof(o), .mask = mask };
 	struct npu_rec *rec = nn_rec(dev);
 
 	tap_ok(npu_rec_attention(rec, q, q, q, y, &o) == -EINVAL, "%s", npu_rec_message(rec));

@@ -32,7 +32,7 @@ static float *numbers(size_t n, float size)
 static struct npu_weights *weights(struct npu_dev *dev, const struct product *p, const float *w,
 				   const float *bias)
 {
-	struct npu_weights_desc d = { .type = BF16, .n = p->n, .k = p->k, .bias = p->bias ? bias : NULL };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = BF16, .n = p->n, .k = p->k, .bias = p->bias ? bias : NULL };
 	uint16_t *src = malloc((size_t)p->n * p->k * sizeof(*src));
 	struct npu_weights *out = NULL;
 
@@ -61,9 +61,9 @@ static void product(struct npu_dev *dev, const struct product *p)
 	float *x = numbers((size_t)p->m * p->k, 0x1p60f), *w = numbers((size_t)p->n * p->k, 0x1p40f);
 	float *bias = numbers(p->n, 0x1p100f), *y = calloc((size_t)p->m * p->n, sizeof(*y));
 	struct npu_tensor *tx = nn_tensor(dev, BF16, p->m, p->k, x), *ty = nn_tensor(dev, p->out, p->m, p->n, NULL);
-	struct npu_rec_matmul_opts o = { .act = p->relu ? NPU_ACT_RELU : NPU_ACT_NONE };
+	struct npu_rec_matmul_opts o = { .size = sizeof(o), .act = p->relu ? NPU_ACT_RELU : NPU_ACT_NONE };
 	struct npu_weights *tw = weights(dev, p, w, bias);
-	struct npu_rec_opts ro = { .cores = p->cores };
+	struct npu_rec_opts ro = { .size = sizeof(ro), .cores = p->cores };
 	struct npu_rec *rec = NULL;
 	double worst = 0;
 	int ret;
@@ -93,7 +93,7 @@ static void refuse(struct npu_dev *dev, const char *word, uint32_t k, enum npu_p
 	struct product p = { .m = 4, .n = 32, .k = k };
 	float *w = numbers((size_t)p.n * k, 1);
 	struct npu_tensor *x = nn_tensor(dev, in, p.m, k, NULL), *y = nn_tensor(dev, out, p.m, p.n, NULL);
-	struct npu_rec_matmul_opts o = { .act = act };
+	struct npu_rec_matmul_opts o = { .size = sizeof(o), .act = act };
 	struct npu_weights *tw = weights(dev, &p, w, NULL);
 	struct npu_rec *rec = nn_rec(dev);
 	int ret = npu_rec_matmul(rec, x, tw, y, &o);

@@ -64,8 +64,8 @@ static struct npu_tensor *temp(struct npu_dev *dev, uint32_t cols)
 /* On the NPU, to @y. */
 static int run(struct npu_dev *dev, const struct net *n, float *y)
 {
-	static const struct npu_attention_opts att = { .heads = HEADS, .causal = true };
-	static const struct npu_norm_opts norm = { .epsilon = 1e-5f };
+	static const struct npu_attention_opts att = { .size = sizeof(att), .heads = HEADS, .causal = true };
+	static const struct npu_norm_opts norm = { .size = sizeof(norm), .epsilon = 1e-5f };
 	struct npu_tensor *x = nn_tensor(dev, NPU_PREC_FP16, TOKENS, WIDTH, n->x);
 	enum { A, Q, K, V, MIXED, OUT, MID, B, DOWN, Y, H, G, TENSORS };
 	struct npu_tensor *t[TENSORS];

@@ -69,7 +69,7 @@ static void concat_case(struct npu_dev *dev, const struct concat_case *c)
 	uint32_t rows = c->rows ? all : c->other, cols = c->rows ? c->other : all;
 	size_t bpe = npu_prec_bytes(c->type), size = (size_t)rows * cols * bpe;
 	uint8_t *want = bytes(size), *got = malloc(size);
-	struct npu_rec_opts o = { .cores = c->cores };
+	struct npu_rec_opts o = { .size = sizeof(o), .cores = c->cores };
 	const struct npu_tensor *const *parts;
 	struct npu_tensor *t[PARTS], *y = nn_tensor(dev, c->type, rows, cols, NULL);
 	struct npu_rec_info info;

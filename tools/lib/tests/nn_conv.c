@@ -22,7 +22,7 @@ struct conv_case {
 #define I32	NPU_PREC_INT32
 #define F16	NPU_PREC_FP16
 #define F32	NPU_PREC_FP32
-#define WIN(...)	.win = { __VA_ARGS__ }
+#define WIN(...)	.win = { .size = sizeof(struct npu_window), __VA_ARGS__ }
 #define SAME3	.kw = 3, .kh = 3, .pad_left = 1, .pad_right = 1, .pad_top = 1, .pad_bottom = 1
 
 static const struct conv_case cases[] = {
@@ -168,6 +168,7 @@ static void *elements(const struct conv_case *c, const float *v, size_t n)
 static struct npu_weights *weights(struct npu_dev *dev, const struct conv_case *c, const struct data *d)
 {
 	struct npu_conv_weights_desc desc = {
+		.size = sizeof(desc),
 		.type = c->in, .in_c = c->in_c, .out_c = c->out_c, .kw = c->win.kw, .kh = c->win.kh,
 		.depthwise = c->depthwise, .in_zp = c->in_zp, .weight_zp = c->weight_zp,
 	};
@@ -232,7 +233,7 @@ static bool is_clean(const struct npu_tensor *t)
 static int run(struct npu_dev *dev, const struct conv_case *c, struct data *d, struct npu_rec *rec)
 {
 	const struct npu_window *w = &c->win;
-	struct npu_rec_conv_opts o = { .act = c->act, .max_lines = c->max_lines, .max_n = c->max_n };
+	struct npu_rec_conv_opts o = { .size = sizeof(o), .act = c->act, .max_lines = c->max_lines, .max_n = c->max_n };
 	struct npu_tensor *x = nn_tensor(dev, c->in, w->in_w * w->in_h, c->in_c, d->x), *y;
 	struct npu_weights *weight = weights(dev, c, d);
 	int ret;
@@ -251,7 +252,7 @@ static int run(struct npu_dev *dev, const struct conv_case *c, struct data *d, s
 static double worst_of(struct npu_dev *dev, const struct conv_case *c, struct data *d,
 		       struct npu_rec_info *info, int *ret)
 {
-	struct npu_rec_opts o = { .cores = c->cores };
+	struct npu_rec_opts o = { .size = sizeof(o), .cores = c->cores };
 	struct npu_rec *rec = NULL;
 	double worst = 0;
 
@@ -329,7 +330,7 @@ static void test_any(struct npu_dev *dev)
 {
 	for (int i = 0; i < ANY; i++) {
 		struct conv_case c = { .cores = any_of(1, 3), .max_lines = any_of(0, 4),
-				       .max_n = any_of(0, 2) * 32 };
+				       .max_n = any_of(0, 2) * 32, WIN() };
 		struct npu_rec_info info;
 		double worst;
 		struct data d;
@@ -356,8 +357,8 @@ static void test_any(struct npu_dev *dev)
 static void test_stages(struct npu_dev *dev)
 {
 	enum { W = 4, H = 12, C = 32, N = W * H * C };
-	struct npu_window win = { .in_w = W, .in_h = H, SAME3 };
-	struct npu_conv_weights_desc desc = { .type = F16, .in_c = C, .out_c = C, .kw = 3, .kh = 3 };
+	struct npu_window win = { .size = sizeof(win), .in_w = W, .in_h = H, SAME3 };
+	struct npu_conv_weights_desc desc = { .size = sizeof(desc), .type = F16, .in_c = C, .out_c = C, .kw = 3, .kh = 3 };
 	float *x = nn_floats(N, 1), y[2][N];
 	uint16_t *src = malloc(9 * C * C * sizeof(*src));
 	struct npu_tensor *tx = nn_tensor(dev, F16, W * H, C, x), *mid, *ty;
@@ -369,7 +370,7 @@ static void test_stages(struct npu_dev *dev)
 		src[i] = npu_f32_to_f16(nn_rnd() / 16);
 	ret = npu_conv_weights_new(dev, &desc, src, &w);
 	for (uint32_t cores = 1; cores <= 3; cores += 2) {
-		struct npu_rec_opts o = { .cores = cores };
+		struct npu_rec_opts o = { .size = sizeof(o), .cores = cores };
 		struct npu_rec *rec = NULL;
 
 		mid = nn_tensor(dev, F16, W * H, C, NULL);
@@ -395,8 +396,8 @@ static void test_stages(struct npu_dev *dev)
 static void test_views(struct npu_dev *dev)
 {
 	enum { W = 5, H = 5, C = 96, N = W * H * C };
-	struct npu_window win = { .in_w = W, .in_h = H, .kw = 1, .kh = 1 };
-	struct npu_conv_weights_desc desc = { .type = F16, .in_c = 32, .out_c = 32, .kw = 1, .kh = 1,
+	struct npu_window win = { .size = sizeof(win), .in_w = W, .in_h = H, .kw = 1, .kh = 1 };
+	struct npu_conv_weights_desc desc = { .size = sizeof(desc), .type = F16, .in_c = 32, .out_c = 32, .kw = 1, .kh = 1,
 					      .depthwise = true };
 	float *x = nn_floats(N, 1), y[N];
 	uint16_t twos[32];
@@ -438,8 +439,10 @@ struct refusal {
 	enum npu_act act;
 };
 
-#define SIZES(w, h, x, y, ...)	{ .in_w = (w), .in_h = (h), .kw = (x), .kh = (y), __VA_ARGS__ }
-#define W11	{ .type = F16, .in_c = 32, .out_c = 32, .kw = 1, .kh = 1 }
+#define SIZES(w, h, x, y, ...)	\
+	{ .size = sizeof(struct npu_window), .in_w = (w), .in_h = (h), .kw = (x), .kh = (y), __VA_ARGS__ }
+#define WEIGHTS	.size = sizeof(struct npu_conv_weights_desc)
+#define W11	{ WEIGHTS, .type = F16, .in_c = 32, .out_c = 32, .kw = 1, .kh = 1 }
 
 static const struct refusal refused[] = {
 	{ "another window", "window", SIZES(4, 4, 3, 3), W11, 16, 32, 4, 32, F16, F16, -EINVAL, 0 },
@@ -450,21 +453,21 @@ static const struct refusal refused[] = {
 	{ "a type", "no mode", SIZES(4, 4, 1, 1), W11, 16, 32, 16, 32, F16, I8, -EINVAL, 0 },
 	{ "sine of fp32", "folded", SIZES(4, 4, 1, 1), W11, 16, 32, 16, 32, F16, F32, -EINVAL, NPU_ACT_SIN },
 	{ "depthwise words", "no mode", SIZES(4, 4, 1, 1),
-	  { .type = I8, .in_c = 64, .out_c = 64, .kw = 1, .kh = 1, .depthwise = true }, 16, 64, 16, 64, I8,
+	  { WEIGHTS, .type = I8, .in_c = 64, .out_c = 64, .kw = 1, .kh = 1, .depthwise = true }, 16, 64, 16, 64, I8,
 	  I32, -EINVAL, 0 },
 	{ "kernels that hang", "hangs", SIZES(7, 7, 7, 7),
-	  { .type = F16, .in_c = 96, .out_c = 16, .kw = 7, .kh = 7 }, 49, 96, 1, 16, F16, F16, -EINVAL, 0 },
+	  { WEIGHTS, .type = F16, .in_c = 96, .out_c = 16, .kw = 7, .kh = 7 }, 49, 96, 1, 16, F16, F16, -EINVAL, 0 },
 	{ "a long row", "too long", SIZES(1030, 1, 1, 1),
-	  { .type = F16, .in_c = 96, .out_c = 16, .kw = 1, .kh = 1 }, 1030, 96, 1030, 16, F16, F16,
+	  { WEIGHTS, .type = F16, .in_c = 96, .out_c = 16, .kw = 1, .kh = 1 }, 1030, 96, 1030, 16, F16, F16,
 	  -E2BIG, 0 },
 	{ "lines that do not fit", "do not fit beside", SIZES(512, 9, 1, 9),
-	  { .type = F16, .in_c = 64, .out_c = 16, .kw = 1, .kh = 9 }, 512 * 9, 64, 512, 16, F16, F16,
+	  { WEIGHTS, .type = F16, .in_c = 64, .out_c = 16, .kw = 1, .kh = 9 }, 512 * 9, 64, 512, 16, F16, F16,
 	  -E2BIG, 0 },
 };
 
 static void refusal(struct npu_dev *dev, const struct refusal *r)
 {
-	struct npu_rec_conv_opts o = { .act = r->act };
+	struct npu_rec_conv_opts o = { .size = sizeof(o), .act = r->act };
 	void *src = calloc((size_t)r->w.out_c * r->w.in_c * r->w.kw * r->w.kh, 2);
 	struct npu_tensor *x = nn_tensor(dev, r->in, r->x_rows, r->x_cols, NULL);
 	struct npu_tensor *y = nn_tensor(dev, r->out, r->y_rows, r->y_cols, NULL);
@@ -485,16 +488,16 @@ static void refusal(struct npu_dev *dev, const struct refusal *r)
 static void test_weights(struct npu_dev *dev)
 {
 	static const struct npu_conv_weights_desc bad[] = {
-		{ .type = I32, .in_c = 1, .out_c = 1, .kw = 1, .kh = 1 },
-		{ .type = F16, .in_c = 1, .out_c = 1, .kw = 32, .kh = 1 },
-		{ .type = F16, .in_c = 2, .out_c = 1, .kw = 1, .kh = 1, .depthwise = true },
-		{ .type = F16, .in_c = 1, .out_c = 1, .kw = 1, .kh = 1, .in_zp = 1 },
-		{ .type = I8, .in_c = 1, .out_c = 1, .kw = 1, .kh = 1, .weight_zp = 1 },
-		{ .type = I8, .in_c = 1, .out_c = 1, .kw = 1, .kh = 1, .rq = { .scale = 1 }, .in_zp = 128 },
+		{ WEIGHTS, .type = I32, .in_c = 1, .out_c = 1, .kw = 1, .kh = 1 },
+		{ WEIGHTS, .type = F16, .in_c = 1, .out_c = 1, .kw = 32, .kh = 1 },
+		{ WEIGHTS, .type = F16, .in_c = 2, .out_c = 1, .kw = 1, .kh = 1, .depthwise = true },
+		{ WEIGHTS, .type = F16, .in_c = 1, .out_c = 1, .kw = 1, .kh = 1, .in_zp = 1 },
+		{ WEIGHTS, .type = I8, .in_c = 1, .out_c = 1, .kw = 1, .kh = 1, .weight_zp = 1 },
+		{ WEIGHTS, .type = I8, .in_c = 1, .out_c = 1, .kw = 1, .kh = 1, .rq = { .scale = 1 }, .in_zp = 128 },
 	};
-	struct npu_conv_weights_desc big = { .type = F16, .in_c = 8192, .out_c = 1, .kw = 3, .kh = 3 };
+	struct npu_conv_weights_desc big = { .size = sizeof(big), .type = F16, .in_c = 8192, .out_c = 1, .kw = 3, .kh = 3 };
 	struct npu_weights *w = NULL, *m = NULL;
-	struct npu_weights_desc md = { .type = F16, .n = 32, .k = 32 };
+	struct npu_weights_desc md = { .size = sizeof(md), .type = F16, .n = 32, .k = 32 };
 	struct npu_conv_weights_desc cd = W11;
 	struct npu_window win = SIZES(4, 4, 1, 1);
 	static uint16_t src[32 * 32];

@@ -62,7 +62,7 @@ static void drop(struct data *d)
 /* A row or two of the operands: by columns. */
 static int by_columns(struct npu_rec *rec, struct data *d)
 {
-	struct npu_rec_matmul_opts relu = { .act = NPU_ACT_RELU };
+	struct npu_rec_matmul_opts relu = { .size = sizeof(relu), .act = NPU_ACT_RELU };
 	struct npu_tensor x = npu_part(d->x, 0, 1, 0, WIDTH), y = npu_part(d->y, 8, 1, 0, WIDTH);
 
 	return npu_rec_matmul(rec, &x, d->w, &y, &relu);
@@ -94,14 +94,14 @@ static int gated(struct npu_rec *rec, struct data *d)
 
 static int causal(struct npu_rec *rec, struct data *d)
 {
-	struct npu_softmax_opts o = { .causal = true };
+	struct npu_softmax_opts o = { .size = sizeof(o), .causal = true };
 
 	return npu_rec_softmax(rec, d->x, d->y, &o);
 }
 
 static int norms(struct npu_rec *rec, struct data *d)
 {
-	struct npu_norm_opts o = { .gamma = d->row };
+	struct npu_norm_opts o = { .size = sizeof(o), .gamma = d->row };
 	int ret = npu_rec_layer_norm(rec, d->x, d->mid, &o);
 
 	return ret ? ret : npu_rec_rms_norm(rec, d->mid, d->y, NULL);
@@ -118,14 +118,14 @@ static int reductions(struct npu_rec *rec, struct data *d)
 
 static int heads(struct npu_rec *rec, struct data *d)
 {
-	struct npu_attention_opts o = { .heads = 3, .causal = true };
+	struct npu_attention_opts o = { .size = sizeof(o), .heads = 3, .causal = true };
 
 	return npu_rec_attention(rec, d->x, d->z, d->x, d->y, &o);
 }
 
 static int queries(struct npu_rec *rec, struct data *d)
 {
-	struct npu_attention_opts o = { .heads = 3, .kv_heads = 1 };
+	struct npu_attention_opts o = { .size = sizeof(o), .heads = 3, .kv_heads = 1 };
 	struct npu_tensor k = npu_part(d->z, 0, ROWS, 0, 32), v = npu_part(d->x, 0, ROWS, 32, 32);
 
 	return npu_rec_attention(rec, d->x, &k, &v, d->y, &o);
@@ -176,7 +176,7 @@ static const struct op_case {
 static int run(struct npu_dev *dev, struct data *d, const struct op_case *c, uint32_t cores,
 	       struct npu_rec_info *info, uint16_t *y)
 {
-	struct npu_rec_opts o = { .cores = cores };
+	struct npu_rec_opts o = { .size = sizeof(o), .cores = cores };
 	struct npu_rec *rec;
 	int ret = npu_rec_new(dev, &o, &rec);
 
@@ -235,8 +235,8 @@ static void test_placed(struct npu_dev *dev)
 {
 	static uint16_t want[ROWS * WIDTH], got[ROWS * WIDTH];
 	static const struct op_case placed = { "", append_placed, { 1, 1 } };
-	struct npu_rec_opts o = { .cores = 3 };
-	struct npu_rec_failure f;
+	struct npu_rec_opts o = { .size = sizeof(o), .cores = 3 };
+	struct npu_rec_failure f = { .size = sizeof(f) };
 	struct npu_rec_info info;
 	struct npu_rec *rec;
 	struct data d;
@@ -282,8 +282,8 @@ static void test_placed(struct npu_dev *dev)
 static void test_foreign(struct npu_dev *dev)
 {
 	static uint16_t want[ROWS * WIDTH], got[ROWS * WIDTH];
-	struct npu_rec_opts o = { .cores = 3 };
-	struct npu_rec_failure f = { 0 };
+	struct npu_rec_opts o = { .size = sizeof(o), .cores = 3 };
+	struct npu_rec_failure f = { .size = sizeof(f) };
 	struct npu_rec *rec = NULL;
 	struct data d;
 	uint64_t offset;

@@ -36,7 +36,7 @@ static void enlarge_case(struct npu_dev *dev, const struct enlarge_case *e)
 	uint8_t *x = bytes(e->w * e->h * pos), *y = malloc(ow * oh * pos);
 	struct npu_tensor *tx = nn_tensor(dev, e->type, e->w * e->h, e->c, NULL);
 	struct npu_tensor *ty = nn_tensor(dev, e->type, ow * oh, e->c, NULL);
-	struct npu_rec_opts o = { .cores = e->cores };
+	struct npu_rec_opts o = { .size = sizeof(o), .cores = e->cores };
 	struct npu_rec_info info;
 	struct npu_rec *rec = NULL;
 	unsigned int bad = 0;

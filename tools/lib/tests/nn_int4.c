@@ -46,9 +46,9 @@ static int16_t want(const struct shape *s, const uint8_t *x, const uint8_t *w, u
 
 static int run(struct npu_dev *dev, const struct shape *s, const uint8_t *px, const uint8_t *pw, int16_t *y)
 {
-	struct npu_weights_desc d = { .type = NPU_PREC_INT4, .n = s->n, .k = s->k, .is_kn = s->is_kn };
-	struct npu_rec_opts o = { .cores = s->cores };
-	struct npu_rec_matmul_opts mo = { .max_m = s->max_m };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT4, .n = s->n, .k = s->k, .is_kn = s->is_kn };
+	struct npu_rec_opts o = { .size = sizeof(o), .cores = s->cores };
+	struct npu_rec_matmul_opts mo = { .size = sizeof(mo), .max_m = s->max_m };
 	struct npu_tensor *x = nn_tensor(dev, NPU_PREC_INT4, s->m, s->k, NULL);
 	struct npu_tensor *t = nn_tensor(dev, NPU_PREC_INT16, s->m, s->n, NULL);
 	uint8_t *back = malloc((size_t)s->m * s->k / 2);
@@ -107,15 +107,19 @@ static void test_refused(struct npu_dev *dev)
 		{ .type = NPU_PREC_INT4, .n = 64, .k = 64, .rq = { .scale = 1 } },
 		{ .type = NPU_PREC_INT4, .n = 64, .k = 64, .bias = "" }, { .type = NPU_PREC_INT16, .n = 64, .k = 64 },
 	};
-	struct npu_weights_desc d = { .type = NPU_PREC_INT4, .n = 64, .k = 64 };
-	struct npu_rec_matmul_opts relu = { .act = NPU_ACT_RELU };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT4, .n = 64, .k = 64 };
+	struct npu_rec_matmul_opts relu = { .size = sizeof(relu), .act = NPU_ACT_RELU };
 	struct npu_tensor *x[3], *y[3], *odd = NULL;
 	static uint8_t src[64 * 4100];
 	struct npu_weights *w = NULL;
 	float f[4 * 64];
 
-	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-		tap_ok(npu_weights_new(dev, &bad[i], src, &w) == -EINVAL, "weights of description %zu", i);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct npu_weights_desc b = bad[i];
+
+		b.size = sizeof(b);
+		tap_ok(npu_weights_new(dev, &b, src, &w) == -EINVAL, "weights of description %zu", i);
+	}
 	tap_ok(npu_tensor_new(dev, NPU_PREC_INT4, 4, 63, &odd) == -EINVAL, "an odd number of columns");
 	npu_weights_new(dev, &d, src, &w);
 	x[0] = nn_tensor(dev, NPU_PREC_INT4, 4, 64, NULL);

@@ -13,7 +13,7 @@ static void transpose_case(struct npu_dev *dev, enum npu_prec type, uint32_t row
 	size_t n = (size_t)rows * cols;
 	float *x = nn_floats(n, 1000), *y = calloc(n, sizeof(*y));
 	struct npu_tensor *tx, *ty = nn_result(dev, type, cols, rows);
-	struct npu_rec_opts o = { .cores = cores };
+	struct npu_rec_opts o = { .size = sizeof(o), .cores = cores };
 	struct npu_rec *rec = NULL;
 	unsigned long bad = 0;
 	int ret;
@@ -40,7 +40,7 @@ static void transpose_case(struct npu_dev *dev, enum npu_prec type, uint32_t row
 static struct npu_weights *packed(struct npu_dev *dev, enum npu_prec type, uint32_t n, uint32_t k,
 				  const float *v)
 {
-	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = n, .k = k };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = n, .k = k };
 	int8_t *src = malloc((size_t)n * k);
 	struct npu_weights *w = NULL;
 

@@ -8,7 +8,8 @@
 
 #define I8	NPU_PREC_INT8
 #define F16	NPU_PREC_FP16
-#define SIZES(w, h, x, y, ...)	{ .in_w = (w), .in_h = (h), .kw = (x), .kh = (y), __VA_ARGS__ }
+#define SIZES(w, h, x, y, ...)	\
+	{ .size = sizeof(struct npu_window), .in_w = (w), .in_h = (h), .kw = (x), .kh = (y), __VA_ARGS__ }
 #define PAD1	.pad_left = 1, .pad_right = 1, .pad_top = 1, .pad_bottom = 1
 
 struct pool_case {
@@ -92,7 +93,7 @@ static double worst_of(struct npu_dev *dev, const struct pool_case *c, struct np
 	uint32_t in = w->in_w * w->in_h, out = npu_window_out_w(w) * npu_window_out_h(w);
 	float *x = nn_floats((size_t)in * c->channels, 1), *y = calloc((size_t)out * c->channels, sizeof(*y));
 	struct npu_tensor *tx, *ty = nn_tensor(dev, c->type, out, c->channels, NULL);
-	struct npu_rec_opts o = { .cores = c->cores };
+	struct npu_rec_opts o = { .size = sizeof(o), .cores = c->cores };
 	struct npu_rec *rec = NULL;
 	double worst = 0;
 
@@ -160,6 +161,7 @@ static void test_any(struct npu_dev *dev)
 		struct pool_case c = {
 			.pool = (enum npu_pool)any_of(0, 2), .type = any_of(0, 1) ? I8 : F16,
 			.channels = any_of(1, 70), .cores = any_of(1, 3),
+			.win.size = sizeof(c.win),
 		};
 		struct npu_rec_info info;
 		double worst;

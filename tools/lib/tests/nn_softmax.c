@@ -62,15 +62,17 @@ static void soft_case(struct npu_dev *dev, const struct soft *c)
 	size_t n = (size_t)c->rows * c->cols;
 	float *x = malloc(n * sizeof(*x)), *y = calloc(n, sizeof(*y));
 	struct npu_rec *rec = nn_rec(dev);
+	struct npu_softmax_opts o = c->o;
 	struct npu_tensor *tx, *ty;
 	double worst = 0;
 	int ret;
 
+	o.size = sizeof(o);
 	for (size_t i = 0; i < n; i++)
 		x[i] = logit(c->kind, (uint32_t)i, c->cols);
 	tx = nn_tensor(dev, NPU_PREC_FP16, c->rows, c->cols, x);
 	ty = nn_result(dev, NPU_PREC_FP16, c->rows, c->cols);
-	ret = nn_run(rec, npu_rec_softmax(rec, tx, ty, &c->o));
+	ret = nn_run(rec, npu_rec_softmax(rec, tx, ty, &o));
 	ret = ret ? ret : npu_tensor_read_f32(ty, y, 0, 1);
 	for (uint32_t r = 0; r < c->rows; r++)
 		worst = nn_worse(worst, row_excess(c, x + (size_t)r * c->cols,
@@ -115,7 +117,8 @@ static void test_softmax(struct npu_dev *dev)
 
 static void test_refused(struct npu_dev *dev)
 {
-	static const struct npu_softmax_opts causal = { .causal = true }, hot = { .scale = 9 };
+	static const struct npu_softmax_opts causal = { .size = sizeof(causal), .causal = true };
+	static const struct npu_softmax_opts hot = { .size = sizeof(hot), .scale = 9 };
 	struct npu_tensor *x = nn_tensor(dev, NPU_PREC_FP16, 8, 4, NULL);
 	struct npu_tensor *y = nn_tensor(dev, NPU_PREC_FP16, 8, 4, NULL);
 	struct npu_tensor *z = nn_tensor(dev, NPU_PREC_FP32, 8, 4, NULL);
@@ -180,6 +183,7 @@ static void norm_case(struct npu_dev *dev, const struct norm *c)
 	struct npu_tensor *tg = nn_tensor(dev, NPU_PREC_FP16, 1, c->cols, g);
 	struct npu_tensor *tb = nn_tensor(dev, NPU_PREC_FP16, 1, c->cols, b);
 	struct npu_norm_opts o = {
+		.size = sizeof(o),
 		.gamma = c->gamma ? tg : NULL, .beta = c->beta ? tb : NULL, .epsilon = (float)c->eps,
 	};
 	struct npu_rec *rec = nn_rec(dev);
@@ -241,7 +245,8 @@ static void test_refused_norms(struct npu_dev *dev)
 	struct npu_tensor *x = nn_tensor(dev, NPU_PREC_FP16, 4, 32, NULL);
 	struct npu_tensor *y = nn_tensor(dev, NPU_PREC_FP16, 4, 32, NULL);
 	struct npu_tensor *big = nn_tensor(dev, NPU_PREC_FP16, 1, 8200, NULL);
-	struct npu_norm_opts bad_row = { .gamma = x }, bad_eps = { .epsilon = 2 };
+	struct npu_norm_opts bad_row = { .size = sizeof(bad_row), .gamma = x };
+	struct npu_norm_opts bad_eps = { .size = sizeof(bad_eps), .epsilon = 2 };
 	struct npu_rec *rec = nn_rec(dev);
 
 	tap_ok(npu_rec_rms_norm(rec, x, y, &bad_row) == -EINVAL, "%s", npu_rec_message(rec));

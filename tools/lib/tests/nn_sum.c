@@ -54,6 +54,7 @@ static struct npu_weights *weights(struct npu_dev *dev, const struct sum_case *c
 				   const struct data *d)
 {
 	struct npu_weights_desc desc = {
+		.size = sizeof(desc),
 		.type = NPU_PREC_FP16, .n = c->n, .k = c->k, .is_kn = c->is_kn,
 		.bias = c->bias ? d->bias : NULL,
 	};
@@ -76,7 +77,7 @@ static void sum_case(struct npu_dev *dev, const struct sum_case *c)
 	};
 	struct npu_tensor *x = nn_tensor(dev, NPU_PREC_FP16, c->m, c->k, d.x);
 	struct npu_tensor *y = nn_result(dev, c->out, c->m, c->n);
-	struct npu_rec_matmul_opts o = { .act = c->act, .max_n = 32 };
+	struct npu_rec_matmul_opts o = { .size = sizeof(o), .act = c->act, .max_n = 32 };
 	struct npu_weights *w = weights(dev, c, &d);
 	struct npu_rec *rec = nn_rec(dev);
 	double worst = 0;
@@ -102,10 +103,10 @@ static void sum_case(struct npu_dev *dev, const struct sum_case *c)
 /* Sums at the ends of what 32 bits hold: K of 139264 and 127 * 127 exceed them. */
 static void int_case(struct npu_dev *dev, uint32_t k, int8_t xv, int8_t wv, enum npu_act act)
 {
-	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = 2, .k = k };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = 2, .k = k };
 	int64_t want = (int64_t)k * xv * wv;
 	int8_t *x = malloc(k), *w = malloc(2 * (size_t)k);
-	struct npu_rec_matmul_opts o = { .act = act };
+	struct npu_rec_matmul_opts o = { .size = sizeof(o), .act = act };
 	struct npu_rec *rec = nn_rec(dev);
 	struct npu_weights *weights = NULL;
 	struct npu_tensor *tx, *ty;
@@ -142,6 +143,7 @@ static void test_leftovers(struct npu_dev *dev)
 	enum { M = 4, K = 4200, WIDE = 64, N = 33 };
 	float *x = malloc(M * K * sizeof(*x)), *w = malloc(WIDE * K * sizeof(*w)), last[N], y[M] = { 0 };
 	struct npu_tensor *tx, *big, *ty, *tz;
+	const struct npu_rec_matmul_opts relu = { .size = sizeof(relu), .act = NPU_ACT_RELU };
 	struct npu_weights *w1, *w2, *w3;
 	struct npu_rec *rec = nn_rec(dev);
 	unsigned int bad = 0;
@@ -160,7 +162,7 @@ static void test_leftovers(struct npu_dev *dev)
 	w1 = nn_weights(dev, WIDE, K, w, NULL);
 	w2 = nn_weights(dev, N, K, w, NULL);
 	w3 = nn_weights(dev, 1, N, last, NULL);
-	ret = npu_rec_matmul(rec, tx, w1, big, &(struct npu_rec_matmul_opts){ .act = NPU_ACT_RELU });
+	ret = npu_rec_matmul(rec, tx, w1, big, &relu);
 	ret = ret ? ret : npu_rec_matmul(rec, tx, w2, ty, NULL);
 	ret = nn_run(rec, ret ? ret : npu_rec_matmul(rec, ty, w3, tz, NULL));
 	ret = ret ? ret : npu_tensor_read_f32(tz, y, 0, 1);
@@ -183,6 +185,7 @@ static void test_leftovers(struct npu_dev *dev)
 static void test_refused(struct npu_dev *dev)
 {
 	struct npu_weights_desc d = {
+		.size = sizeof(d),
 		.type = NPU_PREC_INT8, .n = 32, .k = 4097, .rq = { .scale = 1 },
 	};
 	struct npu_weights *w = NULL;

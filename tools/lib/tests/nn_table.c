@@ -200,7 +200,7 @@ static void test_uploads(struct npu_dev *dev)
 	struct npu_tensor *tx, *ty, *tz;
 	struct npu_rec *rec = nn_rec(dev);
 	uint64_t before, once, twice;
-	struct npu_stats s;
+	struct npu_stats s = { .size = sizeof(s) };
 	unsigned long bad = 0;
 	int ret;
 

@@ -200,10 +200,10 @@ static void test_feed_forward(struct uca *u)
 	static uint16_t x[SIDE], y[SIDE];
 	static double vx[SIDE], h[SIDE], g[SIDE], want[SIDE], off[3][SIDE];
 	uint16_t *w = square();
-	struct npu_weights_desc d = { .type = NPU_PREC_FP16, .n = SIDE, .k = SIDE };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_FP16, .n = SIDE, .k = SIDE };
 	struct npu_weights *first = NULL, *second = NULL;
 	struct npu_tensor *t[4];
-	struct npu_stats s0, s1;
+	struct npu_stats s0 = { .size = sizeof(s0) }, s1 = { .size = sizeof(s1) };
 	unsigned int jobs, bad = 0;
 	int ret = npu_weights_new(u->dev, &d, w, &first);
 

@@ -75,7 +75,7 @@ static inline int one_op_finish(struct one_op *o, void *y, int64_t timeout_ns)
 
 static inline enum npu_cause one_op_cause(const struct one_op *o)
 {
-	struct npu_rec_failure f;
+	struct npu_rec_failure f = { .size = sizeof(f) };
 
 	return npu_rec_failure(o->rec, &f) ? NPU_CAUSE_NONE : f.cause;
 }

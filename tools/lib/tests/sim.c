@@ -13,6 +13,7 @@
 
 #include "drm/rocket_accel.h"
 #include "tensor/npu_compute.h"
+#include "dev/npu_struct.h"
 #include "dev/npu_vendor.h"
 #include "sim.h"
 #include "sim_model.h"
@@ -253,9 +254,10 @@ const char *npu_path(const struct npu_dev *dev)
 
 int npu_version(const struct npu_dev *dev, struct npu_version *v)
 {
+	const struct npu_version none = { .size = sizeof(none) };
+
 	(void)dev;
-	memset(v, 0, sizeof(*v));
-	return 0;
+	return NPU_FILL(v, desc, &none);
 }
 
 int64_t npu_deadline(int64_t timeout_ns)

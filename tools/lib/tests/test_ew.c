@@ -234,8 +234,8 @@ static void act_case(struct npu_dev *dev, const struct act *a)
 static void test_folded(struct npu_dev *dev)
 {
 	enum { M = 9, K = 32, N = 48 };
-	struct npu_weights_desc d = { .type = NPU_PREC_FP16, .n = N, .k = K };
-	struct npu_rec_matmul_opts o = { .act = NPU_ACT_TANH, .max_m = 4, .max_n = 16 };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_FP16, .n = N, .k = K };
+	struct npu_rec_matmul_opts o = { .size = sizeof(o), .act = NPU_ACT_TANH, .max_m = 4, .max_n = 16 };
 	float x[M * K], y[M * N], z[M * N];
 	struct npu_tensor *tx, *ty, *tz;
 	uint16_t w[N * K];

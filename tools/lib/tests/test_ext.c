@@ -331,7 +331,7 @@ static dev_t device_of(const struct npu_dev *dev)
 /* Opens another address space; what is at the path has changed meanwhile. */
 static int space_after(struct npu_dev *dev, const char *path, const char *now, dev_t *device)
 {
-	struct npu_stats before, after;
+	struct npu_stats before = { .size = sizeof(before) }, after = { .size = sizeof(after) };
 	int ret;
 
 	unlink(path);

@@ -50,7 +50,7 @@ build() {
 declared() {
 	printf '#include "%s"\n' "$1" >"$stage/all.c"
 	# shellcheck disable=SC2046 # words
-	$CC $(pc --cflags) -E -P "$stage/all.c" | tr '\n;' ' \n' | grep -v 'typedef\|[{}]' |
+	$CC $(pc --cflags) -E -P "$stage/all.c" | tr '\n;' ' \n' | sed 's/.*}//' | grep -v 'typedef\|{' |
 		sed -nE 's/^.*\b(npu_[a-z0-9_]+) ?\(.*/\1/p' | sort -u
 }
 
@@ -83,7 +83,9 @@ hides_libdrm() { ! pc --libs | grep -e -ldrm; }
 same_version() {
 	version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' "$here/../../../dkms.conf")
 	[ "$(pc --modversion)" = "$version" ] &&
-		grep -qx "#define NPU_LIBRARY_VERSION.\"$version\"" "$stage/usr/include/librknpu/npu.h"
+		grep -qx "#define NPU_LIBRARY_VERSION.\"$version\"" "$stage/usr/include/librknpu/npu.h" &&
+		[ "$(sed -n 's/^#define NPU_LIBRARY_MAJOR.//p; s/^#define NPU_LIBRARY_MINOR.//p' \
+			"$stage/usr/include/librknpu/npu.h" | paste -sd.)" = "$version" ]
 }
 
 rm -rf "$stage"

@@ -81,7 +81,7 @@ static double expected(const struct product *p, const struct operands *v, uint32
 static struct npu_weights *make_weights(struct npu_dev *dev, const struct product *p,
 					const struct operands *v)
 {
-	struct npu_weights_desc d = { .type = p->in, .n = p->n, .k = p->k };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = p->in, .n = p->n, .k = p->k };
 	size_t total = (size_t)p->n * p->k;
 	uint16_t *half = malloc(total * 2);
 	float *bias = malloc(p->n * sizeof(float));
@@ -134,6 +134,7 @@ static void product_case(struct npu_dev *dev, struct product p)
 	int ret;
 
 	fill(&v, &p);
+	p.o.size = sizeof(p.o);
 	p.o.act = p.relu ? NPU_ACT_RELU : NPU_ACT_NONE;
 	w = make_weights(dev, &p, &v);
 	npu_tensor_new(dev, p.in, p.m, p.k, &x);
@@ -175,7 +176,7 @@ static void test_products(struct npu_dev *dev)
 			};
 
 			product_case(dev, p);
-			p.o = (struct npu_rec_matmul_opts){ .max_m = 8, .max_n = 32 };
+			p.o = (struct npu_rec_matmul_opts){ .size = sizeof(struct npu_rec_matmul_opts), .max_m = 8, .max_n = 32 };
 			p.bias = p.out != NPU_PREC_INT32;
 			p.relu = true;
 			product_case(dev, p);
@@ -194,7 +195,7 @@ struct net {
 
 static const struct product layer1 = {
 	.in = NPU_PREC_INT8, .out = NPU_PREC_INT8, .m = 5, .n = 64, .k = 40, .bias = true,
-	.relu = true, .o = { .act = NPU_ACT_RELU, .max_n = 32 },
+	.relu = true, .o = { .size = sizeof(struct npu_rec_matmul_opts), .act = NPU_ACT_RELU, .max_n = 32 },
 };
 static const struct product layer2 = {
 	.in = NPU_PREC_INT8, .out = NPU_PREC_INT32, .m = 5, .n = 33, .k = 128,
@@ -260,7 +261,7 @@ static unsigned long net_run(struct net *n)
 static void test_chain(struct npu_dev *dev, uint64_t features, bool chained)
 {
 	struct npu_rec_info info;
-	struct npu_stats s0, s1;
+	struct npu_stats s0 = { .size = sizeof(s0) }, s1 = { .size = sizeof(s1) };
 	struct net n = { 0 };
 	unsigned int jobs, tasks, starts;
 	unsigned long bad;
@@ -349,7 +350,7 @@ static void test_one_row(struct npu_dev *dev)
 
 static void test_hang(struct npu_dev *dev)
 {
-	struct npu_rec_failure f;
+	struct npu_rec_failure f = { .size = sizeof(f) };
 	struct net n = { 0 };
 	bool ok;
 
@@ -394,8 +395,8 @@ static void test_waiting(struct npu_dev *dev, uint64_t features)
 
 static void test_block(struct npu_dev *dev)
 {
-	struct npu_rec_opts o = { .block = true };
-	struct npu_rec_failure f;
+	struct npu_rec_opts o = { .size = sizeof(o), .block = true };
+	struct npu_rec_failure f = { .size = sizeof(f) };
 	struct net n = { 0 };
 
 	sim_features(OURS);
@@ -438,7 +439,7 @@ static int try_act(struct npu_dev *dev, enum npu_act act, struct npu_tensor *x, 
 static void test_refused(struct npu_dev *dev)
 {
 	static const int8_t src[64 * 64];
-	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = 64, .k = 64 };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = 64, .k = 64 };
 	struct npu_tensor *x, *half, *y, *y8, *part, *small;
 	struct npu_weights *w;
 	struct npu_rec *rec;
@@ -480,7 +481,7 @@ static void test_refused(struct npu_dev *dev)
 static void test_overlap(struct npu_dev *dev)
 {
 	static const int8_t src[32 * 32];
-	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = 32, .k = 32,
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = 32, .k = 32,
 				      .rq = { .scale = 1 } };
 	struct npu_tensor *t, *a, *b;
 	struct npu_weights *w;
@@ -503,8 +504,8 @@ static void test_overlap(struct npu_dev *dev)
 static void test_limits(struct npu_dev *dev)
 {
 	static int8_t src[32 * 32];
-	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = 32, .k = 32 };
-	struct npu_rec_matmul_opts tiny = { .max_m = 4 };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = 32, .k = 32 };
+	struct npu_rec_matmul_opts tiny = { .size = sizeof(tiny), .max_m = 4 };
 	unsigned int starts, tasks;
 	struct npu_tensor *x, *y;
 	struct npu_weights *w;
@@ -539,12 +540,12 @@ static void test_limits(struct npu_dev *dev)
 
 static void test_opts(struct npu_dev *dev)
 {
-	struct npu_rec_opts o = { .core_mask = 2 };
+	struct npu_rec_opts o = { .size = sizeof(o), .core_mask = 2 };
 	struct npu_rec *rec;
 
 	sim_features(0);
 	tap_ok(npu_rec_new(dev, &o, &rec) == -EOPNOTSUPP, "a core, on a driver that has no choice");
-	o = (struct npu_rec_opts){ .timeout_ns = 1000 };
+	o = (struct npu_rec_opts){ .size = sizeof(struct npu_rec_opts), .timeout_ns = 1000 };
 	tap_ok(npu_rec_new(dev, &o, &rec) == -EOPNOTSUPP, "a timeout, the same");
 	o.timeout_ns = UINT64_MAX;
 	tap_ok(npu_rec_new(dev, &o, &rec) == -EINVAL, "a timeout of centuries");

@@ -144,8 +144,8 @@ static const int8_t zeros[COLS * DEPTH];
 
 static int make(struct npu_dev *dev, struct one_op *o)
 {
-	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = COLS, .k = DEPTH };
-	struct npu_rec_opts three = { .cores = 3 };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = COLS, .k = DEPTH };
+	struct npu_rec_opts three = { .size = sizeof(three), .cores = 3 };
 
 	return one_op_matmul(o, dev, &d, zeros, ROWS, NPU_PREC_INT32, &three, NULL);
 }

@@ -40,7 +40,7 @@ static int8_t rnd(void)
 /* What fills an address space between two layers. */
 static int add_ballast(struct npu_dev *dev, struct npu_weights **out)
 {
-	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = 512, .k = 768 };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = 512, .k = 768 };
 	int8_t *src = calloc(d.n, d.k);
 	int ret = npu_weights_new(dev, &d, src, out);
 
@@ -50,8 +50,8 @@ static int add_ballast(struct npu_dev *dev, struct npu_weights **out)
 
 static int make(struct net *n, struct npu_dev *dev, uint32_t cores)
 {
-	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = SIDE, .k = SIDE, .rq = rq };
-	struct npu_rec_opts o = { .cores = cores };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = SIDE, .k = SIDE, .rq = rq };
+	struct npu_rec_opts o = { .size = sizeof(o), .cores = cores };
 	int ret = npu_tensor_new(dev, NPU_PREC_INT8, ROWS, SIDE, &n->t[0]);
 
 	for (uint32_t i = 0; i < LAYERS && !ret; i++) {
@@ -116,7 +116,7 @@ static void test_net(const char *how, uint64_t features, uint32_t cores, uint64_
 {
 	static struct net n;
 	struct npu_rec_info info;
-	struct npu_stats s;
+	struct npu_stats s = { .size = sizeof(s) };
 	struct npu_dev *dev;
 	unsigned int submits;
 	int ret;
@@ -147,7 +147,7 @@ static void test_net(const char *how, uint64_t features, uint32_t cores, uint64_
 		ret = npu_rec_wait(n.rec, -1);
 		tap_ok(ret == -ETIME, "%s: a hang in the last space is seen: %d", how, ret);
 		if (features & DRM_ROCKET_FEATURE_SUBMIT_EXT) {
-			struct npu_rec_failure f = { 0 };
+			struct npu_rec_failure f = { .size = sizeof(f) };
 
 			npu_rec_failure(n.rec, &f);
 			tap_ok(f.op == LAYERS - 1 && f.task == (int)info.tasks - 1, "%s: as task %d of operation %d",
@@ -164,7 +164,7 @@ static void test_net(const char *how, uint64_t features, uint32_t cores, uint64_
 static void test_reserve(void)
 {
 	struct npu_weights *w[4] = { NULL };
-	struct npu_stats s;
+	struct npu_stats s = { .size = sizeof(s) };
 	struct npu_dev *dev;
 	int ret = 0;
 
@@ -205,7 +205,7 @@ static void test_full_driver(void)
 static void test_room(void)
 {
 	struct npu_tensor *t = NULL, *most[64] = { NULL };
-	struct npu_stats s;
+	struct npu_stats s = { .size = sizeof(s) };
 	struct npu_dev *dev;
 	int ret = 0, n = 0;
 
@@ -233,7 +233,7 @@ static void test_room(void)
 /* Tensors in one space, an operation of another one whose room they exceed. */
 static void test_no_room_there(void)
 {
-	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = SIDE, .k = SIDE };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = SIDE, .k = SIDE };
 	static int8_t src[SIDE * SIDE];
 	struct npu_tensor *x = NULL, *y = NULL;
 	struct npu_weights *w = NULL, *full = NULL;
@@ -265,7 +265,7 @@ static void test_no_room_there(void)
 /* Two devices, as if of two processes: the second one multiplies what the first one wrote. */
 static void test_export(void)
 {
-	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = SIDE, .k = SIDE };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = SIDE, .k = SIDE };
 	static int8_t x[ROWS * SIDE], w[SIDE * SIDE];
 	static int32_t y[ROWS * SIDE];
 	struct npu_tensor *in, *out, *half = NULL, *rows = NULL, *in2 = NULL, *out2 = NULL;
@@ -372,8 +372,8 @@ static void test_import_again(void)
 /* Stages of a recording whose second core reads, as another tensor, what the first one writes. */
 static uint32_t stages_of(struct npu_dev *dev, struct npu_tensor *to, struct npu_tensor *from)
 {
-	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = SIDE, .k = SIDE, .rq = rq };
-	struct npu_rec_opts o = { .cores = 2 };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = SIDE, .k = SIDE, .rq = rq };
+	struct npu_rec_opts o = { .size = sizeof(o), .cores = 2 };
 	struct npu_shape s = npu_tensor_shape(from);
 	static int8_t w[SIDE * SIDE];
 	struct npu_weights *first = NULL, *second = NULL;
@@ -440,7 +440,7 @@ static void test_import_order(void)
 static void test_import_elsewhere(void)
 {
 	struct npu_tensor *full, *own, *a = NULL;
-	struct npu_stats s;
+	struct npu_stats s = { .size = sizeof(s) };
 	struct npu_dev *dev;
 	uint64_t at;
 	int fd, ret;

@@ -39,6 +39,7 @@ static void weights_case(struct npu_dev *dev, size_t bpe, uint32_t n, uint32_t k
 			 size_t extra)
 {
 	struct npu_weights_desc d = {
+		.size = sizeof(d),
 		.type = bpe == 1 ? NPU_PREC_INT8 : NPU_PREC_FP16, .n = n, .k = k, .is_kn = kn,
 		.ld = extra ? (kn ? n : k) + extra : 0,
 	};
@@ -47,7 +48,7 @@ static void weights_case(struct npu_dev *dev, size_t bpe, uint32_t n, uint32_t k
 	uint32_t np = (uint32_t)round_up(n, bpe == 1 ? 32 : 16), kp = (uint32_t)round_up(k, 32);
 	const uint8_t *got;
 	struct npu_weights *w;
-	struct npu_stats s0, s1;
+	struct npu_stats s0 = { .size = sizeof(s0) }, s1 = { .size = sizeof(s1) };
 	unsigned long bad = 0;
 	int ret;
 
@@ -93,6 +94,7 @@ static void test_bias(struct npu_dev *dev)
 	int32_t bias[40];
 	int8_t src[40 * 8] = { 0 };
 	struct npu_weights_desc d = {
+		.size = sizeof(d),
 		.type = NPU_PREC_INT8, .n = 40, .k = 8, .bias = bias, .rq = { .scale = 1 },
 	};
 	struct npu_weights *w;
@@ -111,7 +113,7 @@ static void test_bias(struct npu_dev *dev)
 static void test_refused_weights(struct npu_dev *dev)
 {
 	static const int8_t src[64];
-	const struct npu_weights_desc good = { .type = NPU_PREC_INT8, .n = 2, .k = 8 };
+	const struct npu_weights_desc good = { .size = sizeof(good), .type = NPU_PREC_INT8, .n = 2, .k = 8 };
 	struct npu_weights_desc d = good;
 	struct npu_weights *w;
 
@@ -157,7 +159,7 @@ static void tensor_case(struct npu_dev *dev, enum npu_prec type, uint32_t rows, 
 	size_t bpe = npu_prec_bytes(type), ld = cols + extra;
 	uint8_t *src = random_bytes(rows * ld * bpe), *dst = calloc(rows * ld, bpe);
 	unsigned long bad = 0, changed = 0;
-	struct npu_stats s0, s1;
+	struct npu_stats s0 = { .size = sizeof(s0) }, s1 = { .size = sizeof(s1) };
 	struct npu_tensor *t;
 
 	npu_stats(dev, &s0);

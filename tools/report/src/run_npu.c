@@ -152,6 +152,7 @@ int rp_machine_open(struct rp_machine *m, const char *node)
 	int ret;
 
 	memset(m, 0, sizeof(*m));
+	m->version.size = sizeof(m->version);
 	ret = npu_open(node, &m->dev);
 	if (!ret)
 		ret = npu_version(m->dev, &m->version);

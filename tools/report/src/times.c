@@ -83,8 +83,8 @@ struct product {
 static int make_product(struct product *p, struct npu_dev *dev, enum npu_prec in, enum npu_prec out,
 			unsigned int n)
 {
-	struct npu_weights_desc d = { .type = in, .n = n, .k = PRODUCT_K };
-	struct npu_rec_opts all = { .cores = NPU_MAX_CORES };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = in, .n = n, .k = PRODUCT_K };
+	struct npu_rec_opts all = { .size = sizeof(all), .cores = NPU_MAX_CORES };
 	void *b = calloc((size_t)PRODUCT_K * n, in == NPU_PREC_INT8 ? 1 : 2);
 	int ret = b ? npu_weights_new(dev, &d, b, &p->w) : -ENOMEM;
 

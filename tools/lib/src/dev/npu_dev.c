@@ -17,6 +17,7 @@
 
 #include "drm/rocket_accel.h"
 #include "npu_space.h"
+#include "npu_struct.h"
 #include "npu_vendor.h"
 
 #define DRIVER_NAME	"rocket"
@@ -318,9 +319,7 @@ int npu_version(const struct npu_dev *dev, struct npu_version *v)
 	struct npu_version got;
 	int ret = get_version(dev->fd, &got);
 
-	if (!ret)
-		*v = got;
-	return ret;
+	return ret ? ret : NPU_FILL(v, desc, &got);
 }
 
 int npu_bo_alloc(struct npu_dev *dev, size_t size, struct npu_bo **out)

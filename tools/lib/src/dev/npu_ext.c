@@ -111,7 +111,7 @@ int npu_sync_wait(struct npu_dev *dev, const struct npu_sync *sync, int64_t time
 /* From interface 1.5 on; ours has them at any version. */
 static bool has_ranges(struct npu_dev *dev)
 {
-	struct npu_version v;
+	struct npu_version v = { .size = sizeof(v) };
 
 	if (npu_dev_features(dev))
 		return true;

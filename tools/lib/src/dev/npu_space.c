@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "npu_space.h"
+#include "npu_struct.h"
 
 #define PAGE		UINT64_C(4096)
 /* Page 0 is never used. */
@@ -322,8 +323,10 @@ int npu_reserve_spaces(struct npu_dev *dev, uint32_t n)
 	return ret;
 }
 
-void npu_stats(struct npu_dev *dev, struct npu_stats *s)
+int npu_stats(struct npu_dev *dev, struct npu_stats *s)
 {
-	*s = *npu_dev_stats(dev);
-	s->spaces = npu_dev_spaces(dev)->n;
+	struct npu_stats now = *npu_dev_stats(dev);
+
+	now.spaces = npu_dev_spaces(dev)->n;
+	return NPU_FILL(s, spaces, &now);
 }

@@ -169,7 +169,7 @@ int npu_submit(struct npu_dev *dev, const struct npu_hwjob *jobs, uint32_t njobs
 
 bool npu_can_batch(const struct npu_dev *dev)
 {
-	struct npu_version v;
+	struct npu_version v = { .size = sizeof(v) };
 
 	if (npu_dev_features(dev))
 		return npu_dev_features(dev) & DRM_ROCKET_FEATURE_BATCHED;

@@ -314,22 +314,25 @@ int npu_rec_attention(struct npu_rec *rec, const struct npu_tensor *q, const str
 		      const struct npu_tensor *v, struct npu_tensor *y,
 		      const struct npu_attention_opts *opts)
 {
-	static const struct npu_attention_opts defaults;
-	const struct npu_attention_opts *o = opts ? opts : &defaults;
-	uint32_t heads = o->heads ? o->heads : 1, kv_heads = o->kv_heads ? o->kv_heads : heads;
+	struct npu_attention_opts o = { 0 };
 	struct attention a = {
-		.rec = rec, .q = q, .k = k, .v = v, .y = y, .heads = heads, .kv_heads = kv_heads,
-		.dim = q->shape.cols / heads, .rows = q->shape.rows, .tokens = k->shape.rows,
-		.stored = (uint32_t)round_up(k->shape.rows, NPU_TENSOR_COLS), .causal = o->causal,
-		.added = o->mask,
+		.rec = rec, .q = q, .k = k, .v = v, .y = y, .rows = q->shape.rows, .tokens = k->shape.rows,
+		.stored = (uint32_t)round_up(k->shape.rows, NPU_TENSOR_COLS),
 	};
 	int ret = npu_rec_begin(rec, "attention");
 
 	if (!ret)
+		ret = NPU_REC_TAKE(rec, &o, mask, opts);
+	a.heads = o.heads ? o.heads : 1;
+	a.kv_heads = o.kv_heads ? o.kv_heads : a.heads;
+	a.dim = q->shape.cols / a.heads;
+	a.causal = o.causal;
+	a.added = o.mask;
+	if (!ret)
 		ret = check(&a);
 	if (!ret) {
-		a.block = block_rows(&a, o->max_rows);
-		ret = append_shared(&a, o->scale ? o->scale : 1 / sqrtf((float)a.dim));
+		a.block = block_rows(&a, o.max_rows);
+		ret = append_shared(&a, o.scale ? o.scale : 1 / sqrtf((float)a.dim));
 	}
 	return ret ? ret : npu_rec_commit(rec);
 }

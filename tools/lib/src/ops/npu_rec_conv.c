@@ -307,17 +307,24 @@ int npu_rec_conv(struct npu_rec *rec, const struct npu_tensor *x, const struct n
 		 const struct npu_window *win, struct npu_tensor *y,
 		 const struct npu_rec_conv_opts *opts)
 {
-	struct conv c = {
-		.x = x, .y = y, .w = w, .win = win, .sx = npu_window_x(win), .sy = npu_window_y(win),
-		.act = opts ? opts->act : NPU_ACT_NONE, .max_lines = opts ? opts->max_lines : 0,
-		.max_n = opts ? opts->max_n : 0,
-	};
+	struct npu_window window = { 0 };
+	struct npu_rec_conv_opts o = { 0 };
+	struct conv c = { .x = x, .y = y, .w = w, .win = &window };
 	struct npu_picture p = {
 		.cols = y->shape.cols,
 		.unit = w->depthwise ? npu_depthwise_group(w->type) : NPU_TENSOR_COLS,
 	};
 	int ret = npu_rec_begin(rec, "conv");
 
+	if (!ret)
+		ret = NPU_REC_TAKE(rec, &window, zp, win);
+	if (!ret)
+		ret = NPU_REC_TAKE(rec, &o, max_n, opts);
+	c.sx = npu_window_x(&window);
+	c.sy = npu_window_y(&window);
+	c.act = o.act;
+	c.max_lines = o.max_lines;
+	c.max_n = o.max_n;
 	c.out_w = npu_side_out(&c.sx);
 	p.width = c.out_w;
 	p.height = npu_side_out(&c.sy);

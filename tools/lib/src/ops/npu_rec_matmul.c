@@ -307,11 +307,14 @@ static int append_shared(struct npu_rec *rec, const struct product *p)
 int npu_rec_matmul(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w,
 		   struct npu_tensor *y, const struct npu_rec_matmul_opts *opts)
 {
-	const struct product p = { x, w, y, opts };
+	struct npu_rec_matmul_opts o;
+	const struct product p = { x, w, y, &o };
 	int ret = npu_rec_begin(rec, "matmul");
 
 	if (!ret)
-		ret = check(rec, x, w, y, opts);
+		ret = NPU_REC_TAKE(rec, &o, max_n, opts);
+	if (!ret)
+		ret = check(rec, x, w, y, &o);
 	if (!ret)
 		ret = npu_rec_settle(rec, w);
 	if (!ret)

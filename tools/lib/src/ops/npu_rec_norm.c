@@ -248,10 +248,12 @@ static int append_rows(struct npu_rec *rec, const void *arg, uint32_t row, uint3
 static int append(struct npu_rec *rec, const char *name, norm_fn fn, const struct npu_tensor *x,
 		  const struct npu_norm_opts *opts, struct npu_tensor *y)
 {
-	static const struct npu_norm_opts defaults;
-	struct norm n = { fn, x, opts ? opts : &defaults, y };
+	struct npu_norm_opts o;
+	struct norm n = { fn, x, &o, y };
 	int ret = npu_rec_begin(rec, name);
 
+	if (!ret)
+		ret = NPU_REC_TAKE(rec, &o, epsilon, opts);
 	if (!ret)
 		ret = check(rec, name, x, n.opts, y);
 	if (!ret)

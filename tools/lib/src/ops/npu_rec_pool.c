@@ -156,13 +156,15 @@ static int append_area(struct npu_rec *rec, const void *arg, const struct npu_ar
 int npu_rec_pool(struct npu_rec *rec, enum npu_pool pool, const struct npu_tensor *x,
 		 const struct npu_window *win, struct npu_tensor *y)
 {
-	struct pool p = {
-		.pool = pool, .x = x, .y = y, .win = win, .sx = npu_window_x(win),
-		.sy = npu_window_y(win),
-	};
+	struct npu_window window = { 0 };
+	struct pool p = { .pool = pool, .x = x, .y = y, .win = &window };
 	struct npu_picture pic = { .cols = y->shape.cols, .unit = NPU_TENSOR_COLS };
 	int ret = npu_rec_begin(rec, "pool");
 
+	if (!ret)
+		ret = NPU_REC_TAKE(rec, &window, zp, win);
+	p.sx = npu_window_x(&window);
+	p.sy = npu_window_y(&window);
 	p.out_w = npu_side_out(&p.sx);
 	pic.width = p.out_w;
 	pic.height = npu_side_out(&p.sy);

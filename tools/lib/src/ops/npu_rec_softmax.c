@@ -188,17 +188,18 @@ static int append_rows(struct npu_rec *rec, const void *arg, uint32_t row, uint3
 int npu_rec_softmax(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y,
 		    const struct npu_softmax_opts *opts)
 {
-	static const struct npu_softmax_opts defaults;
+	struct npu_softmax_opts o;
 	struct npu_table *table = NULL;
 	int ret = npu_rec_begin(rec, "softmax");
 
-	opts = opts ? opts : &defaults;
 	if (!ret)
-		ret = check(rec, x, y, opts);
+		ret = NPU_REC_TAKE(rec, &o, causal, opts);
 	if (!ret)
-		ret = npu_rec_exp_table(rec, opts->scale ? opts->scale : 1, &table);
+		ret = check(rec, x, y, &o);
+	if (!ret)
+		ret = npu_rec_exp_table(rec, o.scale ? o.scale : 1, &table);
 	if (!ret) {
-		struct softmax s = { x, y, opts->causal, table };
+		struct softmax s = { x, y, o.causal, table };
 
 		ret = npu_rec_by_rows(rec, x->shape.rows, &s, append_rows);
 	}

@@ -16,7 +16,7 @@
 static int new_uniform(struct npu_rec *rec, struct npu_dev *dev, uint32_t n, uint32_t k, float value,
 		       struct npu_weights **out)
 {
-	struct npu_weights_desc d = { .type = NPU_PREC_FP16, .n = n, .k = k };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_FP16, .n = n, .k = k };
 	size_t count = (size_t)n * k;
 	uint16_t *src = malloc(count * sizeof(*src));
 	int ret;

@@ -72,15 +72,23 @@ struct npu_side npu_window_y(const struct npu_window *w)
 
 uint32_t npu_window_out_w(const struct npu_window *w)
 {
-	struct npu_side s = npu_window_x(w);
+	struct npu_window known;
+	struct npu_side s;
 
+	if (NPU_TAKE(&known, zp, w))
+		return 0;
+	s = npu_window_x(&known);
 	return npu_side_out(&s);
 }
 
 uint32_t npu_window_out_h(const struct npu_window *w)
 {
-	struct npu_side s = npu_window_y(w);
+	struct npu_window known;
+	struct npu_side s;
 
+	if (NPU_TAKE(&known, zp, w))
+		return 0;
+	s = npu_window_y(&known);
 	return npu_side_out(&s);
 }
 

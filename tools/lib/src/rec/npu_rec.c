@@ -11,6 +11,7 @@
 
 #include "drm/rocket_accel.h"
 #include "npu_rec_impl.h"
+#include "dev/npu_struct.h"
 
 int npu_rec_fail(struct npu_rec *rec, int err, const char *fmt, ...)
 {
@@ -51,20 +52,20 @@ static bool can_spread(const struct npu_dev *dev)
 
 int npu_rec_new(struct npu_dev *dev, const struct npu_rec_opts *opts, struct npu_rec **out)
 {
-	static const struct npu_rec_opts defaults;
+	struct npu_rec_opts o;
 	struct npu_rec *rec;
-	int ret;
+	int ret = NPU_TAKE(&o, cores, opts);
 
-	opts = opts ? opts : &defaults;
-	ret = check_opts(dev, opts);
+	if (!ret)
+		ret = check_opts(dev, &o);
 	if (ret)
 		return ret;
 	rec = calloc(1, sizeof(*rec));
 	if (!rec)
 		return -ENOMEM;
 	rec->dev = dev;
-	rec->opts = *opts;
-	rec->opts.cores = opts->cores ? opts->cores : 1;
+	rec->opts = o;
+	rec->opts.cores = o.cores ? o.cores : 1;
 	rec->cores = can_spread(dev) ? rec->opts.cores : 1;
 	ret = npu_rec_first_chain(rec);
 	if (ret) {
@@ -127,6 +128,16 @@ int npu_rec_begin(struct npu_rec *rec, const char *name)
 	rec->op = op;
 	rec->op[rec->nops].name = name;
 	return npu_rec_go_to(rec, rec->placed == NPU_REC_SPREAD ? 0 : (uint32_t)rec->placed);
+}
+
+int npu_rec_take_struct(struct npu_rec *rec, void *to, size_t known, size_t first, const void *from)
+{
+	int ret = npu_take_struct(to, known, first, from);
+
+	if (ret == -EOPNOTSUPP)
+		return npu_rec_fail(rec, ret, "%s: library %s does not know all of the options", rec->op[rec->nops].name,
+				    npu_library_version());
+	return ret ? npu_rec_fail(rec, ret, "%s: no options have this size", rec->op[rec->nops].name) : 0;
 }
 
 static struct npu_mem *idle_sums(const struct npu_rec *rec, uint64_t bytes)
@@ -213,7 +224,7 @@ static uint32_t chain_tasks(const struct npu_rec *rec, const struct rec_chain *c
 	return rec->ended ? c->ntasks : (uint32_t)npu_prog_ntasks(c->prog);
 }
 
-struct npu_rec_info npu_rec_info(const struct npu_rec *rec)
+int npu_rec_get_info(const struct npu_rec *rec, struct npu_rec_info *out)
 {
 	struct npu_rec_info info = {
 		.ops = rec->nops, .chained = rec->chained, .stages = rec->stage + 1,
@@ -229,7 +240,7 @@ struct npu_rec_info npu_rec_info(const struct npu_rec *rec)
 	}
 	for (; spaces; spaces &= spaces - 1)
 		info.spaces++;
-	return info;
+	return NPU_FILL(out, spaces, &info);
 }
 
 const char *npu_rec_message(const struct npu_rec *rec)

@@ -307,8 +307,7 @@ int npu_rec_failure(const struct npu_rec *rec, struct npu_rec_failure *f)
 {
 	if (rec->running || !rec->failure.err)
 		return -ENOENT;
-	*f = rec->failure;
-	return 0;
+	return NPU_FILL(f, fault_iova, &rec->failure);
 }
 
 int npu_rec_elapsed(const struct npu_rec *rec, uint64_t *ns)

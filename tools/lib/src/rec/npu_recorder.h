@@ -5,6 +5,7 @@
 #ifndef NPU_RECORDER_H
 #define NPU_RECORDER_H
 
+#include "dev/npu_struct.h"
 #include "tensor/npu_compute.h"
 
 /* TASK_CON counts tasks in 12 bits. */
@@ -15,6 +16,10 @@ int npu_rec_fail(struct npu_rec *rec, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Begins an operation: 0, or why nothing can be appended. */
 int npu_rec_begin(struct npu_rec *rec, const char *name);
+/* npu_take_struct() for an operation that has begun; NPU_REC_TAKE() as NPU_TAKE(). */
+int npu_rec_take_struct(struct npu_rec *rec, void *to, size_t known, size_t first, const void *from);
+#define NPU_REC_TAKE(rec, to, last, from)				\
+	npu_rec_take_struct(rec, to, sizeof(*(to)), NPU_SIZE_TO(__typeof__(*(to)), last), from)
 /*
  * What the tasks read or write that are appended next. Where that is what another core has to
  * do with in this stage, a new stage begins.

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "npu_compute.h"
+#include "dev/npu_struct.h"
 
 /* A page of its own: the fetch of a bias in one never crosses into the next. */
 #define BIAS_ALIGN	4096u
@@ -142,28 +143,32 @@ static int alloc_and_fill(struct npu_weights *w, const struct npu_conv_weights_d
 	return ret;
 }
 
-int npu_conv_weights_new(struct npu_dev *dev, const struct npu_conv_weights_desc *d,
+int npu_conv_weights_new(struct npu_dev *dev, const struct npu_conv_weights_desc *desc,
 			 const void *src, struct npu_weights **out)
 {
-	uint32_t unit = d->depthwise ? npu_depthwise_group(d->type) : NPU_TENSOR_COLS;
+	struct npu_conv_weights_desc d;
 	struct npu_weights *w;
-	int ret = check_desc(d);
+	uint32_t unit;
+	int ret = NPU_TAKE(&d, weight_zp, desc);
 
+	if (!ret)
+		ret = check_desc(&d);
 	if (ret)
 		return ret;
-	if (npu_prec_bytes(d->type) * d->kw * d->kh *
-	    (d->depthwise ? unit : round_up(d->in_c, unit)) > NPU_CBUF_BANK_BYTES)
+	unit = d.depthwise ? npu_depthwise_group(d.type) : NPU_TENSOR_COLS;
+	if (npu_prec_bytes(d.type) * d.kw * d.kh *
+	    (d.depthwise ? unit : round_up(d.in_c, unit)) > NPU_CBUF_BANK_BYTES)
 		return -E2BIG;
 	w = calloc(1, sizeof(*w));
 	if (!w)
 		return -ENOMEM;
 	*w = (struct npu_weights){
-		.dev = dev, .type = d->type, .n = d->out_c, .k = d->in_c,
-		.kp = (uint32_t)round_up(d->in_c, unit), .has_bias = d->bias || is_quantised(d),
-		.rq = d->rq, .kw = d->kw, .kh = d->kh, .depthwise = d->depthwise,
-		.in_zp = d->in_zp, .weight_zp = d->weight_zp,
+		.dev = dev, .type = d.type, .n = d.out_c, .k = d.in_c,
+		.kp = (uint32_t)round_up(d.in_c, unit), .has_bias = d.bias || is_quantised(&d),
+		.rq = d.rq, .kw = d.kw, .kh = d.kh, .depthwise = d.depthwise,
+		.in_zp = d.in_zp, .weight_zp = d.weight_zp,
 	};
-	ret = alloc_and_fill(w, d, src);
+	ret = alloc_and_fill(w, &d, src);
 	if (ret) {
 		npu_weights_free(w);
 		return ret;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "npu_compute.h"
+#include "dev/npu_struct.h"
 
 /* A page of its own: the fetch of a bias in one never crosses into the next. */
 #define BIAS_ALIGN	4096u
@@ -105,7 +106,10 @@ int npu_weights_new_at(struct npu_dev *dev, int space, const struct npu_weights_
 int npu_weights_new(struct npu_dev *dev, const struct npu_weights_desc *desc, const void *src,
 		    struct npu_weights **out)
 {
-	return npu_weights_new_at(dev, NPU_ANY_SPACE, desc, src, out);
+	struct npu_weights_desc d;
+	int ret = NPU_TAKE(&d, rq, desc);
+
+	return ret ? ret : npu_weights_new_at(dev, NPU_ANY_SPACE, &d, src, out);
 }
 
 void npu_weights_free(struct npu_weights *w)

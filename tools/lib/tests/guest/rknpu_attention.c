@@ -71,7 +71,7 @@ static struct cost now(const struct data *d)
 		.instructions = instructions(),
 		.npu_bytes = rk_count_all(NPU_CNT_DMA_READ_BYTES),
 	};
-	struct npu_stats s;
+	struct npu_stats s = { .size = sizeof(s) };
 
 	c.npu_bytes += rk_count_all(NPU_CNT_DMA_WRITE_BYTES);
 	npu_stats(d->dev, &s);
@@ -135,7 +135,7 @@ static int run(struct npu_rec *rec, int ret)
 /* Timeouts are for a board; what the model computes for long it does within them. */
 static struct npu_rec *recording(const struct data *d, uint32_t cores)
 {
-	struct npu_rec_opts o = { .cores = cores };
+	struct npu_rec_opts o = { .size = sizeof(o), .cores = cores };
 	struct npu_rec *rec = NULL;
 
 	npu_rec_new(d->dev, &o, &rec);
@@ -162,6 +162,7 @@ static int run_fused(struct data *d)
 static int fused(struct data *d, uint32_t cores)
 {
 	struct npu_attention_opts o = {
+		.size = sizeof(o),
 		.heads = d->s.heads, .kv_heads = d->s.kv_heads, .causal = true,
 	};
 	int ret;
@@ -188,6 +189,7 @@ static struct npu_weights *pack(const struct data *d, uint16_t *half, const floa
 				bool is_kn)
 {
 	struct npu_weights_desc w = {
+		.size = sizeof(w),
 		.type = NPU_PREC_FP16, .is_kn = is_kn, .n = is_kn ? d->s.dim : d->s.tokens,
 		.k = is_kn ? d->s.tokens : d->s.dim,
 	};
@@ -212,7 +214,7 @@ static int product(const struct data *d, struct npu_tensor *x, struct npu_weight
 
 static int npu_share(const struct data *d, struct head *h)
 {
-	struct npu_softmax_opts o = { .scale = 1 / sqrtf(d->s.dim), .causal = true };
+	struct npu_softmax_opts o = { .size = sizeof(o), .scale = 1 / sqrtf(d->s.dim), .causal = true };
 	struct npu_rec *rec = recording(d, 1);
 	int ret = rec ? run(rec, npu_rec_softmax(rec, h->score, h->share, &o)) : -ENOMEM;
 

@@ -53,7 +53,7 @@ FIXTURE_VARIANT(conv) {
 	struct npu_rec_conv_opts how;
 };
 
-#define KERNEL(w, h, s)	.kw = (w), .kh = (h), .stride_x = (s), .stride_y = (s)
+#define KERNEL(w, h, s)	.size = sizeof(struct npu_window), .kw = (w), .kh = (h), .stride_x = (s), .stride_y = (s)
 #define PAD(n)		.pad_left = (n), .pad_right = (n), .pad_top = (n), .pad_bottom = (n)
 
 FIXTURE_VARIANT_ADD(conv, one_by_one) {
@@ -177,20 +177,23 @@ RK_TEST_F(conv, every_element_is_right, "every element of this convolution is ri
 	int8_t *in = random_int8((size_t)win->in_w * win->in_h * variant->in_c);
 	int8_t *w = random_int8(per * variant->out_c), *got = random_int8(out);
 	int32_t *bias = malloc(variant->out_c * sizeof(*bias));
-	struct npu_rec_opts opts = { .cores = variant->cores };
+	struct npu_rec_opts opts = { .size = sizeof(opts), .cores = variant->cores };
 	struct npu_conv_weights_desc d = {
+		.size = sizeof(d),
 		.type = NPU_PREC_INT8, .in_c = variant->in_c, .out_c = variant->out_c,
 		.kw = win->kw, .kh = win->kh, .bias = bias,
 		.in_zp = variant->in_zp, .weight_zp = variant->weight_zp,
 	};
+	struct npu_rec_conv_opts how = variant->how;
 	struct one_op o;
 
+	how.size = sizeof(how);
 	ASSERT_TRUE(in && w && got && bias);
 	for (uint32_t n = 0; n < d.out_c; n++)
 		bias[n] = (int32_t)(rnd() % 20001) - 10000;
 	/* Results with a spread of about 50. */
 	ASSERT_EQ(0, npu_requant_from_double(50 / (5500 * sqrt(per) + 5800), 4, &d.rq));
-	ASSERT_EQ(0, one_op_conv(&o, self->dev, &d, w, win, &opts, &variant->how));
+	ASSERT_EQ(0, one_op_conv(&o, self->dev, &d, w, win, &opts, &how));
 	ASSERT_EQ(0, one_op_start(&o, in));
 	ASSERT_EQ(0, one_op_finish(&o, got, WAIT_NS));
 	EXPECT_EQ(0, conv_wrong(variant, &d.rq, in, w, bias, got));
@@ -231,8 +234,8 @@ static void product_fill(struct product *p)
 
 static int product_start(struct product *p, struct npu_dev *dev)
 {
-	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = N, .k = K };
-	struct npu_rec_opts opts = { .cores = 3 };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = N, .k = K };
+	struct npu_rec_opts opts = { .size = sizeof(opts), .cores = 3 };
 	int ret;
 
 	product_fill(p);

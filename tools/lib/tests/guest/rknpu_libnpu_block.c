@@ -49,7 +49,7 @@ static struct npu_tensor *tensor(struct npu_dev *dev, uint32_t rows, uint32_t co
 /* Elements up to 1/32, so that products of normed rows have a size of about 1. */
 static bool make_matrix(struct matrix *m, struct npu_dev *dev, uint32_t n, uint32_t k)
 {
-	struct npu_weights_desc d = { .type = NPU_PREC_FP16, .n = n, .k = k };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_FP16, .n = n, .k = k };
 
 	m->n = n;
 	m->k = k;
@@ -120,8 +120,8 @@ struct views {
 static int append_views(struct npu_rec *rec, const struct block *b, const struct share *s,
 			const struct views *v, int step)
 {
-	static const struct npu_attention_opts att = { .heads = HEADS, .causal = true };
-	static const struct npu_norm_opts norm = { .epsilon = 1e-5f };
+	static const struct npu_attention_opts att = { .size = sizeof(att), .heads = HEADS, .causal = true };
+	static const struct npu_norm_opts norm = { .size = sizeof(norm), .epsilon = 1e-5f };
 
 	switch (step) {
 	case 0:
@@ -180,7 +180,7 @@ static uint32_t share_end(uint32_t cores, uint32_t core)
 static struct npu_rec *record(struct __test_metadata *_metadata, struct npu_dev *dev,
 			      const struct block *b, struct share *s, uint32_t cores)
 {
-	struct npu_rec_opts o = { .cores = cores };
+	struct npu_rec_opts o = { .size = sizeof(o), .cores = cores };
 	struct npu_rec *rec = NULL;
 	uint32_t row = 0;
 	int ret = npu_rec_new(dev, &o, &rec);

@@ -33,10 +33,14 @@ static void fill_bytes(int8_t *v, float *f, size_t n, int most)
 
 /* ---- a network of bytes, which are exact ---- */
 
-static const struct npu_window first = { .in_w = W, .in_h = H, SAME };
-static const struct npu_window second = { .in_w = W, .in_h = H, SAME, .stride_x = 2, .stride_y = 2 };
-static const struct npu_window most = { .in_w = 5, .in_h = 5, SAME };
-static const struct npu_window mean = { .in_w = 10, .in_h = 10, .kw = 2, .kh = 2, .stride_x = 2, .stride_y = 2 };
+static const struct npu_window first = { .size = sizeof(first), .in_w = W, .in_h = H, SAME };
+static const struct npu_window second = {
+	.size = sizeof(second), .in_w = W, .in_h = H, SAME, .stride_x = 2, .stride_y = 2,
+};
+static const struct npu_window most = { .size = sizeof(most), .in_w = 5, .in_h = 5, SAME };
+static const struct npu_window mean = {
+	.size = sizeof(mean), .in_w = 10, .in_h = 10, .kw = 2, .kh = 2, .stride_x = 2, .stride_y = 2,
+};
 
 #define HALF		(5u * 5u)
 #define IN_ZP		(-5)
@@ -54,10 +58,12 @@ static int new_weights(struct net *n, struct npu_dev *dev)
 {
 	static int8_t wa[WIDE * 9 * C], wb[9 * WIDE];
 	struct npu_conv_weights_desc da = {
+		.size = sizeof(da),
 		.type = NPU_PREC_INT8, .in_c = C, .out_c = WIDE, .kw = 3, .kh = 3, .in_zp = IN_ZP,
 		.weight_zp = WEIGHT_ZP,
 	};
 	struct npu_conv_weights_desc db = {
+		.size = sizeof(db),
 		.type = NPU_PREC_INT8, .in_c = WIDE, .out_c = WIDE, .kw = 3, .kh = 3, .depthwise = true,
 	};
 	int ret;
@@ -88,7 +94,7 @@ static int new_tensors(struct net *n, struct npu_dev *dev)
 static int append_net(struct net *n)
 {
 	const struct npu_tensor *parts[] = { n->d, n->d };
-	struct npu_rec_conv_opts relu = { .act = NPU_ACT_RELU, .max_lines = 4 };
+	struct npu_rec_conv_opts relu = { .size = sizeof(relu), .act = NPU_ACT_RELU, .max_lines = 4 };
 	int ret = npu_rec_conv(n->rec, n->x, n->wa, &first, n->a, &relu);
 
 	ret = ret ?: npu_rec_conv(n->rec, n->a, n->wb, &second, n->b, NULL);
@@ -181,7 +187,7 @@ RK_TEST_F_TIMEOUT(conv, bytes, 120, "a network of bytes on 1, 2 and 3 cores is t
 	RK_REQUIRE_MODEL();
 	rk_scrub(false);
 	for (uint32_t cores = 1; cores <= CORES; cores++) {
-		struct npu_rec_opts o = { .cores = cores };
+		struct npu_rec_opts o = { .size = sizeof(o), .cores = cores };
 		static struct net n;
 		struct npu_rec_info info;
 
@@ -206,12 +212,12 @@ RK_TEST_F_TIMEOUT(conv, bytes, 120, "a network of bytes on 1, 2 and 3 cores is t
 /* The third task of the core is the first layer's: ten lines are three tasks of four or less. */
 RK_TEST_F_TIMEOUT(conv, hang, 120, "a hang inside of a network tells the operation, and the next run is right")
 {
-	struct npu_rec_opts o = { .timeout_ns = 100 * RK_MS, .block = true, .core_mask = 1 << 1 };
+	struct npu_rec_opts o = { .size = sizeof(o), .timeout_ns = 100 * RK_MS, .block = true, .core_mask = 1 << 1 };
 	static const struct {
 		uint32_t task, op;
 		const char *name;
 	} at[] = { { 2, 0, "conv" }, { 3, 1, "conv" }, { 4, 2, "pool" }, { 6, 3, "enlarge" } };
-	struct npu_rec_failure f;
+	struct npu_rec_failure f = { .size = sizeof(f) };
 	static struct net n;
 
 	RK_REQUIRE_MODEL();
@@ -254,6 +260,7 @@ static int halves_weights(struct halves *h, struct npu_dev *dev, struct npu_weig
 {
 	static uint16_t src[ARRAY_SIZE(h->w)];
 	struct npu_conv_weights_desc d = {
+		.size = sizeof(d),
 		.type = NPU_PREC_FP16, .in_c = HALVES_C, .out_c = 48, .kw = 3, .kh = 3, .bias = h->bias,
 	};
 
@@ -279,7 +286,7 @@ static unsigned int halves_wrong(const struct halves *h)
 
 RK_TEST_F_TIMEOUT(conv, halves, 120, "fp16 convolutions with a tanh are within their bound on 1, 2 and 3 cores")
 {
-	struct npu_rec_conv_opts o = { .act = NPU_ACT_TANH, .max_lines = 3 };
+	struct npu_rec_conv_opts o = { .size = sizeof(o), .act = NPU_ACT_TANH, .max_lines = 3 };
 	struct npu_tensor *x = NULL, *y = NULL;
 	struct npu_weights *w = NULL;
 	static struct halves h;
@@ -294,7 +301,7 @@ RK_TEST_F_TIMEOUT(conv, halves, 120, "fp16 convolutions with a tanh are within t
 	ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_FP16, W * H, 48, &y));
 	ASSERT_EQ(0, npu_tensor_write_f32(x, h.x, 0, 1));
 	for (uint32_t cores = 1; cores <= CORES; cores++) {
-		struct npu_rec_opts ro = { .cores = cores };
+		struct npu_rec_opts ro = { .size = sizeof(ro), .cores = cores };
 		struct npu_rec *rec = NULL;
 
 		memset(h.y, 0, sizeof(h.y));

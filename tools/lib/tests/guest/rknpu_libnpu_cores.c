@@ -32,8 +32,8 @@ struct net {
 
 static int net_alloc(struct net *n, struct npu_dev *dev)
 {
-	struct npu_weights_desc d1 = { .type = NPU_PREC_INT8, .n = N, .k = K, .rq = rq };
-	struct npu_weights_desc d2 = { .type = NPU_PREC_INT8, .n = K, .k = N };
+	struct npu_weights_desc d1 = { .size = sizeof(d1), .type = NPU_PREC_INT8, .n = N, .k = K, .rq = rq };
+	struct npu_weights_desc d2 = { .size = sizeof(d2), .type = NPU_PREC_INT8, .n = K, .k = N };
 	int ret;
 
 	for (size_t i = 0; i < N * K; i++) {
@@ -101,8 +101,8 @@ static bool net_right(struct net *n)
 	return !npu_tensor_read(n->out, y, 0) && !memcmp(y, n->want, sizeof(y));
 }
 
-static const struct npu_rec_matmul_opts relu = { .act = NPU_ACT_RELU, .max_m = 4 };
-static const struct npu_rec_matmul_opts small = { .max_m = 4 };
+static const struct npu_rec_matmul_opts relu = { .size = sizeof(relu), .act = NPU_ACT_RELU, .max_m = 4 };
+static const struct npu_rec_matmul_opts small = { .size = sizeof(small), .max_m = 4 };
 
 /* Both layers for the rows of each core: four tasks, of which the last two are the second layer. */
 static int append_placed(struct net *n)
@@ -165,7 +165,7 @@ RK_TEST_F(cores, shared, "1, 2 and 3 cores share products, with one interrupt ea
 	RK_REQUIRE_MODEL();
 	rk_scrub(false);
 	for (uint32_t cores = 1; cores <= CORES; cores++) {
-		struct npu_rec_opts o = { .cores = cores };
+		struct npu_rec_opts o = { .size = sizeof(o), .cores = cores };
 		static struct net n;
 
 		ASSERT_EQ(0, net_alloc(&n, self->dev));
@@ -185,7 +185,7 @@ RK_TEST_F(cores, joined, "cores wait for each other where they need what others 
 	RK_REQUIRE_MODEL();
 	rk_scrub(false);
 	for (uint32_t cores = 2; cores <= CORES; cores++) {
-		struct npu_rec_opts o = { .cores = cores };
+		struct npu_rec_opts o = { .size = sizeof(o), .cores = cores };
 		static struct net n;
 
 		ASSERT_EQ(0, net_alloc(&n, self->dev));
@@ -201,7 +201,7 @@ RK_TEST_F(cores, joined, "cores wait for each other where they need what others 
 
 RK_TEST_F(cores, placed, "each core does the layers of its rows: one ioctl, an interrupt per core")
 {
-	struct npu_rec_opts o = { .cores = CORES };
+	struct npu_rec_opts o = { .size = sizeof(o), .cores = CORES };
 	long long irqs[CORES];
 	static struct net n;
 
@@ -226,8 +226,8 @@ RK_TEST_F(cores, placed, "each core does the layers of its rows: one ioctl, an i
 /* The chain of a core has 4 tasks: two of the first layer, two of the second. */
 RK_TEST_F(cores, hang_on_one_core, "a hang of one of three cores tells operation, task and core")
 {
-	struct npu_rec_opts o = { .cores = CORES, .timeout_ns = 100 * RK_MS, .block = true };
-	struct npu_rec_failure f;
+	struct npu_rec_opts o = { .size = sizeof(o), .cores = CORES, .timeout_ns = 100 * RK_MS, .block = true };
+	struct npu_rec_failure f = { .size = sizeof(f) };
 	static struct net n;
 
 	RK_REQUIRE_MODEL();
@@ -261,7 +261,7 @@ RK_TEST_F(cores, hang_on_one_core, "a hang of one of three cores tells operation
 
 RK_TEST_F(cores, two_in_turns, "another recording waits for all cores that write what it reads")
 {
-	struct npu_rec_opts o = { .cores = CORES };
+	struct npu_rec_opts o = { .size = sizeof(o), .cores = CORES };
 	static struct net n;
 	struct npu_rec *layer[2];
 
@@ -310,7 +310,7 @@ static int append_uneven(struct npu_rec *rec, struct net *n)
 /* The second layer, of a device that has the middle by its dma-buf. */
 static int other_layer(struct net *n, struct npu_dev *dev, int fd, uint64_t offset)
 {
-	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = K, .k = N };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = K, .k = N };
 	int ret = npu_tensor_import(dev, fd, offset, NPU_PREC_INT8, M, N, &n->mid);
 
 	ret = ret ?: npu_weights_new(dev, &d, n->w2, &n->second);
@@ -322,7 +322,7 @@ static int other_layer(struct net *n, struct npu_dev *dev, int fd, uint64_t offs
 
 RK_TEST_F(cores, another_client, "another client's job waits for all cores that write what it reads")
 {
-	struct npu_rec_opts o = { .cores = CORES };
+	struct npu_rec_opts o = { .size = sizeof(o), .cores = CORES };
 	struct npu_rec *rec = NULL;
 	static struct net n, other;
 	struct npu_dev *dev;
@@ -389,8 +389,8 @@ RK_TEST_F_TIMEOUT(cores, several_chains, 300, "a core that has more tasks than a
 	ASSERT_EQ(0, npu_tensor_write_f32(q, x, 0, 1));
 	ASSERT_EQ(0, npu_tensor_write_f32(k, x, 0, 1));
 	for (uint32_t cores = 1; cores <= CORES; cores += 2) {
-		struct npu_attention_opts heads = { .heads = 9, .max_rows = cores == 1 ? 32 : 0 };
-		struct npu_rec_opts o = { .cores = cores };
+		struct npu_attention_opts heads = { .size = sizeof(heads), .heads = 9, .max_rows = cores == 1 ? 32 : 0 };
+		struct npu_rec_opts o = { .size = sizeof(o), .cores = cores };
 		struct npu_rec *rec = NULL;
 
 		ASSERT_EQ(0, npu_rec_new(self->dev, &o, &rec));
@@ -420,7 +420,7 @@ struct att {
 
 static int att_make(struct att *a, struct npu_dev *dev, const struct npu_rec_opts *o)
 {
-	struct npu_attention_opts heads = { .heads = HEADS, .causal = true };
+	struct npu_attention_opts heads = { .size = sizeof(heads), .heads = HEADS, .causal = true };
 	static float x[TOKENS * WIDTH];
 	int ret;
 
@@ -448,11 +448,11 @@ static void att_free(struct att *a)
 RK_TEST_F(cores, hang_in_attention, "a hang inside of attention tells so, and the next run is right")
 {
 	static uint16_t want[TOKENS * WIDTH], got[TOKENS * WIDTH];
-	struct npu_rec_failure f;
+	struct npu_rec_failure f = { .size = sizeof(f) };
 
 	RK_REQUIRE_MODEL();
 	for (uint32_t cores = 1; cores <= CORES; cores += 2) {
-		struct npu_rec_opts o = { .cores = cores, .timeout_ns = 100 * RK_MS, .block = true };
+		struct npu_rec_opts o = { .size = sizeof(o), .cores = cores, .timeout_ns = 100 * RK_MS, .block = true };
 		struct att a = { 0 };
 
 		if (cores == 1)

@@ -89,6 +89,7 @@ struct mlp {
 static int pack(struct mlp *m, struct npu_dev *dev, const int8_t *src)
 {
 	struct npu_weights_desc d = {
+		.size = sizeof(d),
 		.type = NPU_PREC_INT8, .n = SIDE, .k = SIDE, .rq = { .scale = 1, .shift = 8 },
 	};
 	int ret = 0;

@@ -46,7 +46,7 @@ static struct npu_tensor *tensor(struct npu_dev *dev, uint32_t rows, uint32_t co
 
 static struct npu_weights *weights(struct npu_dev *dev, uint32_t n, uint32_t k, const float *v)
 {
-	struct npu_weights_desc d = { .type = NPU_PREC_FP16, .n = n, .k = k };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_FP16, .n = n, .k = k };
 	uint16_t *h = malloc((size_t)n * k * sizeof(*h));
 	struct npu_weights *w = NULL;
 
@@ -60,7 +60,7 @@ static struct npu_weights *weights(struct npu_dev *dev, uint32_t n, uint32_t k, 
 
 static struct npu_rec *recording(struct npu_dev *dev)
 {
-	struct npu_rec_opts o = { .core_mask = 1 << CORE };
+	struct npu_rec_opts o = { .size = sizeof(o), .core_mask = 1 << CORE };
 	struct npu_rec *rec = NULL;
 
 	npu_rec_new(dev, &o, &rec);
@@ -119,7 +119,7 @@ static int nibble(const uint8_t *p, size_t i)
 RK_TEST_F(nn, int4, "products of INT4 are exact, in INT16")
 {
 	enum { M = 13, N = 128, K = 510 };
-	struct npu_weights_desc d = { .type = NPU_PREC_INT4, .n = N, .k = K };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT4, .n = N, .k = K };
 	static uint8_t x[M * K / 2], w[N * K / 2];
 	struct npu_rec *rec = recording(self->dev);
 	struct npu_weights *tw = NULL;
@@ -158,7 +158,7 @@ RK_TEST_F_TIMEOUT(nn, softmax, 120, "softmax with a causal mask is within its bo
 {
 	enum { M = 33, N = 70 };
 	static float x[M * N], y[M * N];
-	struct npu_softmax_opts o = { .scale = 0.5f, .causal = true };
+	struct npu_softmax_opts o = { .size = sizeof(o), .scale = 0.5f, .causal = true };
 	struct npu_rec *rec = recording(self->dev);
 	struct npu_tensor *tx, *ty;
 	unsigned int bad = 0;
@@ -248,9 +248,10 @@ static void free_block(struct block *b)
 static int append_step(struct npu_rec *rec, const struct block *b, int step)
 {
 	static const struct npu_attention_opts att = {
+		.size = sizeof(att),
 		.heads = HEADS, .kv_heads = KV, .causal = true,
 	};
-	static const struct npu_norm_opts norm = { .epsilon = 1e-5f };
+	static const struct npu_norm_opts norm = { .size = sizeof(norm), .epsilon = 1e-5f };
 
 	switch (step) {
 	case 0:

@@ -73,9 +73,9 @@ static void ffn_input(struct ffn *f)
 
 static int ffn_make(struct ffn *f, struct npu_dev *dev)
 {
-	struct npu_weights_desc d = { .type = f->type, .n = SIDE, .k = SIDE };
-	struct npu_rec_opts o = { .core_mask = 1 << CORE };
-	struct npu_rec_matmul_opts relu = { .act = NPU_ACT_RELU };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = f->type, .n = SIDE, .k = SIDE };
+	struct npu_rec_opts o = { .size = sizeof(o), .core_mask = 1 << CORE };
+	struct npu_rec_matmul_opts relu = { .size = sizeof(relu), .act = NPU_ACT_RELU };
 	int ret;
 
 	if (f->type == NPU_PREC_INT8)
@@ -185,6 +185,7 @@ struct counts {
 static struct counts count(struct npu_dev *dev)
 {
 	struct counts c = {
+		.lib.size = sizeof(c.lib),
 		.ioctls = ioctls, .irqs = rk_cores_stat("irqs"), .jobs = rk_cores_stat("jobs"),
 		.tasks = rk_cores_stat("tasks"),
 		.kicks = rk_count_all_jobs(NPU_CNT_KICK),
@@ -266,8 +267,8 @@ struct net {
 /* Each result is a part of the columns of one tensor. */
 static int net_make(struct net *n, struct npu_dev *dev, const struct npu_rec_opts *o)
 {
-	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = N, .k = K };
-	struct npu_rec_matmul_opts small = { .max_m = 8, .max_n = 32 };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = N, .k = K };
+	struct npu_rec_matmul_opts small = { .size = sizeof(small), .max_m = 8, .max_n = 32 };
 	int ret;
 
 	for (size_t i = 0; i < sizeof(n->w); i++)
@@ -339,7 +340,7 @@ RK_TEST_F(rec, concatenated, "operations write the columns of one tensor, any nu
 RK_TEST_F(rec, two_in_turns, "recordings wait for each other where they share memory")
 {
 	static const int8_t one[32 * 32] = { [0] = 1 };
-	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = 32, .k = 32,
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = 32, .k = 32,
 				      .rq = { .scale = 1 } };
 	struct npu_rec *rec[2];
 	struct npu_tensor *t[3];
@@ -392,9 +393,10 @@ RK_TEST_F(rec, hang_in_the_middle,
 	  "a hang tells operation, task and core, and the next run is right")
 {
 	struct npu_rec_opts o = {
+		.size = sizeof(o),
 		.core_mask = 1 << CORE, .timeout_ns = 100 * RK_MS, .block = true,
 	};
-	struct npu_rec_failure f;
+	struct npu_rec_failure f = { .size = sizeof(f) };
 	static struct net n;
 
 	RK_REQUIRE_MODEL();
@@ -599,7 +601,7 @@ RK_TEST_F(rec, functions, "functions of every finite half are within their bound
 RK_TEST_F(rec, transposed_weights, "weights stored as [k][n] are packed right")
 {
 	enum { ROWS = 37, COLS = 53 };
-	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = COLS, .k = ROWS, .is_kn = true };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = COLS, .k = ROWS, .is_kn = true };
 	static int8_t src[ROWS][COLS], unit[ROWS][ROWS];
 	static int32_t y[ROWS][COLS];
 	struct npu_tensor *x, *out;

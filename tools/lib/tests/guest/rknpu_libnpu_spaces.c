@@ -89,6 +89,7 @@ static void net_expect(struct net *n)
 static int net_weights(struct net *n, struct npu_dev *dev)
 {
 	struct npu_weights_desc d = {
+		.size = sizeof(d),
 		.type = NPU_PREC_INT8, .n = n->side, .k = n->side, .rq = rq,
 	};
 	int ret = 0;
@@ -169,7 +170,7 @@ static void check_spaces(struct __test_metadata *_metadata, struct npu_dev *dev,
 			 const char *uapi)
 {
 	struct npu_rec_info info = npu_rec_info(n->rec);
-	struct npu_stats s;
+	struct npu_stats s = { .size = sizeof(s) };
 
 	npu_stats(dev, &s);
 	/* Weights of 3 MiB, and a space holds 7/4 MiB of them. */
@@ -195,7 +196,7 @@ RK_TEST_F(spaces, layers, "layers in several address spaces: a submit for each, 
 		static struct net n;
 
 		n = (struct net){ .layers = SMALL_LAYERS, .side = SMALL_SIDE, .rows = 24 };
-		ASSERT_EQ(0, net_make(&n, self->dev, &(struct npu_rec_opts){ .cores = cores }))
+		ASSERT_EQ(0, net_make(&n, self->dev, &(struct npu_rec_opts){ .size = sizeof(struct npu_rec_opts), .cores = cores }))
 			TH_LOG("%s", n.rec ? npu_rec_message(n.rec) : "no recording");
 		check_spaces(_metadata, self->dev, &n, variant->uapi);
 		net_free(&n);
@@ -204,8 +205,8 @@ RK_TEST_F(spaces, layers, "layers in several address spaces: a submit for each, 
 
 RK_TEST_F(spaces, hang_in_the_second, "a hang in the second address space tells operation and task")
 {
-	struct npu_rec_opts o = { .core_mask = 1 << CORE, .timeout_ns = 100 * RK_MS, .block = true };
-	struct npu_rec_failure f;
+	struct npu_rec_opts o = { .size = sizeof(o), .core_mask = 1 << CORE, .timeout_ns = 100 * RK_MS, .block = true };
+	struct npu_rec_failure f = { .size = sizeof(f) };
 	struct npu_rec_info info;
 	static struct net n = { .layers = SMALL_LAYERS, .side = SMALL_SIDE, .rows = 8 };
 
@@ -263,7 +264,7 @@ RK_TEST_F(spaces, foreign_buffer, "a buffer of another device is refused, not mi
 RK_TEST_F(spaces, memory_is_short, "memory that is short is told from addresses that are")
 {
 	struct npu_tensor *t[16] = { NULL };
-	struct npu_stats s;
+	struct npu_stats s = { .size = sizeof(s) };
 	int ret = 0;
 
 	if ((uint64_t)sysconf(_SC_PHYS_PAGES) * RK_PAGE >= 4 * GIB)
@@ -281,7 +282,7 @@ RK_TEST_F_TIMEOUT(spaces, six_gib, 1500, "a model of 6 GiB, twice")
 {
 	static struct net n = { .layers = MOST_LAYERS, .side = MOST_SIDE, .rows = 1 };
 	struct npu_rec_info info;
-	struct npu_stats s;
+	struct npu_stats s = { .size = sizeof(s) };
 
 	if ((uint64_t)sysconf(_SC_PHYS_PAGES) * RK_PAGE < 7 * GIB)
 		SKIP(return, "it takes a machine with 8 GiB of memory");
@@ -324,11 +325,11 @@ static void product(const int8_t *x, int32_t *y)
 /* In a process of its own: multiplies @in and puts the result into @out. */
 static int multiply(const char *uapi, const struct shared *in, const struct shared *out)
 {
-	struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = SIDE, .k = SIDE };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = SIDE, .k = SIDE };
 	static int8_t w[SIDE * SIDE];
 	struct npu_tensor *x, *y;
 	struct npu_weights *weights;
-	struct npu_stats s;
+	struct npu_stats s = { .size = sizeof(s) };
 	struct npu_dev *dev;
 	struct npu_rec *rec;
 	int ret = libnpu_open(uapi, &dev);
@@ -413,14 +414,14 @@ RK_TEST_F(spaces, dropped, "address spaces that were reserved are there after pr
 {
 	const uid_t root = geteuid();
 	struct npu_weights *w[3] = { NULL };
-	struct npu_stats s;
+	struct npu_stats s = { .size = sizeof(s) };
 	int ret = 0;
 
 	npu_limit_space(self->dev, 1 << 20);
 	ASSERT_EQ(0, npu_reserve_spaces(self->dev, 2));
 	ASSERT_EQ(0, seteuid(65534));
 	for (int i = 0; i < 3 && !ret; i++) {
-		struct npu_weights_desc d = { .type = NPU_PREC_INT8, .n = 512, .k = 1536 };
+		struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = 512, .k = 1536 };
 		static int8_t src[512 * 1536];
 
 		ret = npu_weights_new(self->dev, &d, src, &w[i]);

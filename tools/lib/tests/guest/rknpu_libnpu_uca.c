@@ -28,7 +28,7 @@ struct net {
 /* The second layer's weights are the first's, transposed. Up to 1/32, so that sums are about 1. */
 static int make(struct net *n, struct npu_dev *dev)
 {
-	struct npu_weights_desc d = { .type = NPU_PREC_FP16, .n = SIDE, .k = SIDE };
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_FP16, .n = SIDE, .k = SIDE };
 	int ret;
 
 	n->w = malloc(SIDE * SIDE * sizeof(*n->w));
@@ -100,7 +100,7 @@ static uint32_t most_submits(const struct npu_rec *rec, const char *uapi)
 
 static void run(struct __test_metadata *_metadata, struct uca *u, struct net *n, const char *uapi)
 {
-	struct npu_stats before, after;
+	struct npu_stats before = { .size = sizeof(before) }, after = { .size = sizeof(after) };
 	long long irqs, tasks;
 	uint32_t chains, wanted, submitted;
 

@@ -310,9 +310,11 @@ static int make(struct one_op *o, struct npu_dev *dev, const struct problem *p, 
 {
 	bool f16 = operands_of[t] == NPU_PREC_FP16;
 	struct npu_weights_desc d = {
+		.size = sizeof(d),
 		.type = operands_of[t], .n = p->s->n, .k = p->s->k, .is_kn = p->s->b_is_kn,
 	};
-	struct npu_rec_opts opts = { .cores = p->s->cores };
+	struct npu_rec_opts opts = { .size = sizeof(opts), .cores = p->s->cores };
+	struct npu_rec_matmul_opts how = p->s->how;
 	void *b = f16 ? (void *)p->bh : p->b, *bt = NULL;
 	int ret;
 
@@ -320,9 +322,10 @@ static int make(struct one_op *o, struct npu_dev *dev, const struct problem *p, 
 		d.rq = p->rq;
 		d.bias = p->bias;
 	}
+	how.size = sizeof(how);
 	if (d.is_kn)
 		b = bt = transposed(b, d.n, d.k, f16 ? 2 : 1);
-	ret = one_op_matmul(o, dev, &d, b, p->s->m, result_of[t], &opts, &p->s->how);
+	ret = one_op_matmul(o, dev, &d, b, p->s->m, result_of[t], &opts, &how);
 	free(bt);
 	return ret;
 }

@@ -186,9 +186,10 @@ static int run_op(struct one_op *o, int ret, const void *x, void *y)
 /* Sums of products of small integers are exact in every type. */
 static int run_matmul(struct npu_dev *dev, bool half)
 {
-	struct npu_rec_opts opts = { .cores = below(4) };
-	struct npu_rec_matmul_opts how = { .max_n = below(2) ? 32 : 0 };
+	struct npu_rec_opts opts = { .size = sizeof(opts), .cores = below(4) };
+	struct npu_rec_matmul_opts how = { .size = sizeof(how), .max_n = below(2) ? 32 : 0 };
 	struct npu_weights_desc d = {
+		.size = sizeof(d),
 		.type = half ? NPU_PREC_FP16 : NPU_PREC_INT8, .n = 1 + below(MAX_N), .k = 1 + below(MAX_K),
 	};
 	uint32_t m = 1 + below(MAX_M);
@@ -246,15 +247,17 @@ static int run_conv(struct npu_dev *dev)
 	static int8_t in[CONV_SIDE * CONV_SIDE * CONV_C], w[CONV_C * 9 * CONV_C];
 	static int8_t out[CONV_SIDE * CONV_SIDE * CONV_C];
 	static const struct npu_window win = {
+		.size = sizeof(win),
 		.in_w = CONV_SIDE, .in_h = CONV_SIDE, .kw = 3, .kh = 3,
 		.pad_left = 1, .pad_right = 1, .pad_top = 1, .pad_bottom = 1,
 	};
 	static const struct npu_conv_weights_desc d = {
+		.size = sizeof(d),
 		.type = NPU_PREC_INT8, .in_c = CONV_C, .out_c = CONV_C, .kw = 3, .kh = 3,
 		/* Ties go to even, as nearbyint() has them. */
 		.rq = { .scale = 1, .shift = 5 },
 	};
-	struct npu_rec_opts opts = { .cores = 1 + below(3) };
+	struct npu_rec_opts opts = { .size = sizeof(opts), .cores = 1 + below(3) };
 	struct one_op o;
 	int ret;
 
