@@ -128,6 +128,9 @@ check-report: ## npu-report finds no difference in the model, and one where ther
 check-dump: ## npu-dump reads a dump of each failure, made in a guest
 	@$(CHECKS)/check-dump $(ARGS)
 
+check-abi: ## the ABI of librknpu.so beside that of the last release; writes it to build/abi
+	@$(CHECKS)/check-abi
+
 check-bench: ## npu-bench with small products, in a guest that counts instructions
 	@$(CHECKS)/check-bench $(ARGS)
 
