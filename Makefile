@@ -193,7 +193,7 @@ install: ## install it (INSTALL_MOD_PATH= as in a kernel tree)
 	@$(BIN)/module --kdir $(KDIR) $(KVARS)
 	$(MAKE) -C $(KDIR) M=$(O)/module/kdir modules_install
 
-lib: ## libnpu, npu-demo, npu-bench
+lib: ## libnpu, npu-demo, npu-bench, and the programs of tools/lib/examples
 	@$(BIN)/root make -sC $(CURDIR)/tools/lib $(CROSS) O=$(O)/lib
 
 capture: lib ## npu-capture, npu-replay, npu-dump
