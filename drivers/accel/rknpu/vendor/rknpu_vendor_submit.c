@@ -57,15 +57,6 @@ static struct dma_buf *rknpu_vtask_dmabuf(struct rknpu_vbo *vbo)
 	return vbo->base.base.import_attach->dmabuf;
 }
 
-/*
- * The CPU's other mapping of what user space maps uncached may hold old lines,
- * from prefetching if nothing else.
- */
-static bool rknpu_vtask_needs_sync(struct rknpu_vbo *vbo)
-{
-	return !(vbo->flags & DRM_RKNPU_MEM_CACHEABLE);
-}
-
 static int rknpu_vtask_begin_imported(struct rknpu_vtask_range *r)
 {
 	struct dma_buf *dmabuf = rknpu_vtask_dmabuf(r->vbo);
@@ -85,7 +76,11 @@ static int rknpu_vtask_begin(struct rknpu_vtask_range *r)
 {
 	if (drm_gem_is_imported(&r->vbo->base.base))
 		return rknpu_vtask_begin_imported(r);
-	if (rknpu_vtask_needs_sync(r->vbo))
+	/*
+	 * The CPU's other mapping of what user space maps uncached may hold old lines,
+	 * from prefetching if nothing else.
+	 */
+	if (!(r->vbo->flags & DRM_RKNPU_MEM_CACHEABLE))
 		rknpu_bo_sync_range_for_cpu(&r->vbo->base, r->offset, r->len);
 	return 0;
 }
@@ -95,7 +90,8 @@ static void rknpu_vtask_end(struct rknpu_vtask_range *r, bool written)
 	if (drm_gem_is_imported(&r->vbo->base.base)) {
 		dma_buf_vunmap_unlocked(rknpu_vtask_dmabuf(r->vbo), &r->map);
 		dma_buf_end_cpu_access(rknpu_vtask_dmabuf(r->vbo), DMA_BIDIRECTIONAL);
-	} else if (written && rknpu_vtask_needs_sync(r->vbo)) {
+	} else if (written) {
+		/* MEM_SYNC from the device would throw it away: with the vendor's driver it can. */
 		rknpu_bo_sync_range_for_device(&r->vbo->base, r->offset, r->len);
 	}
 }
