@@ -179,7 +179,7 @@ void rknpu_bo_sync_ranges_for_cpu(struct rknpu_bo *bo, const struct rknpu_bo_ran
 				  u32 count);
 void rknpu_bo_sync_ranges_for_device(struct rknpu_bo *bo, const struct rknpu_bo_range *ranges,
 				     u32 count);
-/* A part of a BO that is not imported; [offset, offset + size) is inside it. */
+/* [offset, offset + size) is inside @bo, which may be imported if its exporter does not mind. */
 void rknpu_bo_sync_range_for_cpu(struct rknpu_bo *bo, u64 offset, u64 size);
 void rknpu_bo_sync_range_for_device(struct rknpu_bo *bo, u64 offset, u64 size);
 

@@ -169,6 +169,8 @@ struct rknpu_vbo *rknpu_vobject_lookup(struct rknpu_vfile *vfile, u64 cookie);
 int rknpu_vendor_do_action(struct rknpu_vfile *vfile, struct drm_rknpu_action *args);
 int rknpu_vendor_do_submit(struct rknpu_vfile *vfile, struct drm_rknpu_submit *args);
 int rknpu_vendor_do_sync(struct rknpu_vfile *vfile, const struct drm_rknpu_mem_sync *args);
+/* What the CPU wrote to imported memory gets to it; the exporter's errno. */
+int rknpu_vbo_clean_imported(struct rknpu_vbo *vbo);
 /* Of the size and kind asked for; @vfile has no handle for it yet. See rknpu_bo_init(). */
 struct rknpu_vbo *rknpu_vendor_new_bo(struct rknpu_vfile *vfile,
 				      const struct drm_rknpu_mem_create *args);

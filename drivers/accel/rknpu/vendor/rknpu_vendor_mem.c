@@ -516,6 +516,18 @@ int rknpu_vendor_mem_destroy(struct drm_device *dev, void *data, struct drm_file
 	return drm_gem_handle_delete(file, args->handle);
 }
 
+int rknpu_vbo_clean_imported(struct rknpu_vbo *vbo)
+{
+	struct dma_buf *dmabuf = vbo->base.base.import_attach->dmabuf;
+	int ret = dma_buf_end_cpu_access(dmabuf, DMA_BIDIRECTIONAL);
+
+	if (ret != -EINVAL)
+		return ret;
+	/* udmabuf, until somebody begins, which throws away what nobody has cleaned. */
+	rknpu_bo_sync_range_for_device(&vbo->base, 0, vbo->base.base.size);
+	return 0;
+}
+
 /* The exporter knows no ranges. */
 static int rknpu_vendor_sync_imported(struct rknpu_vbo *vbo, u32 flags)
 {
@@ -523,7 +535,7 @@ static int rknpu_vendor_sync_imported(struct rknpu_vbo *vbo, u32 flags)
 	int ret = 0;
 
 	if (flags & DRM_RKNPU_MEM_SYNC_TO_DEVICE)
-		ret = dma_buf_end_cpu_access(dmabuf, DMA_BIDIRECTIONAL);
+		ret = rknpu_vbo_clean_imported(vbo);
 	if (!ret && (flags & DRM_RKNPU_MEM_SYNC_FROM_DEVICE))
 		ret = dma_buf_begin_cpu_access(dmabuf, DMA_BIDIRECTIONAL);
 	return ret;

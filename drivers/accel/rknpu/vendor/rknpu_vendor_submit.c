@@ -62,7 +62,9 @@ static int rknpu_vtask_begin_imported(struct rknpu_vtask_range *r)
 	struct dma_buf *dmabuf = rknpu_vtask_dmabuf(r->vbo);
 	int ret;
 
-	ret = dma_buf_begin_cpu_access(dmabuf, DMA_BIDIRECTIONAL);
+	/* First: what a client wrote without a sync is not to be thrown away. */
+	ret = rknpu_vbo_clean_imported(r->vbo) ?:
+	      dma_buf_begin_cpu_access(dmabuf, DMA_BIDIRECTIONAL);
 	if (ret)
 		return ret;
 	ret = dma_buf_vmap_unlocked(dmabuf, &r->map);
