@@ -324,6 +324,7 @@ RK_TEST_F(noiommu, import_in_one_piece, "a dma-buf in one piece is used where it
 {
 	struct drm_rocket_bo_info info = { 0 };
 	struct rk_client *a = &self->a;
+	uint8_t nines[RK_BYTES];
 	uint32_t handles[2];
 	uint8_t *map;
 	int fd = rv_foreign_memory(RK_PAGE, &map), one = rv_open(), two = rv_open();
@@ -332,7 +333,8 @@ RK_TEST_F(noiommu, import_in_one_piece, "a dma-buf in one piece is used where it
 		SKIP(return, "no foreign memory, or it may be a copy");
 	ASSERT_EQ(0, drmPrimeFDToHandle(a->fd, fd, &info.handle));
 	ASSERT_EQ(0, rk_ioctl(a->fd, DRM_IOCTL_ROCKET_GET_BO_INFO, &info));
-	memset(map, 9, RK_BYTES);
+	memset(nines, 9, sizeof(nines));
+	ASSERT_EQ(0, rk_dmabuf_write(fd, map, nines, sizeof(nines)));
 	EXPECT_EQ(0, run_raw(a, info.dma_address, a->out.iova));
 	EXPECT_EQ(0, rk_bo_differs(&a->out, 10, RK_BYTES));
 	EXPECT_EQ(0, rk_gem_close(a->fd, info.handle));
@@ -362,7 +364,8 @@ RK_TEST_F(noiommu, program_in_foreign_memory, "a program may be in another drive
 	ASSERT_EQ(0, rk_ioctl(b->fd, DRM_IOCTL_ROCKET_GET_BO_INFO, &info));
 	ASSERT_EQ(0, rk_op_task(&b->inc, b->in.iova, b->out.iova, &t));
 	ASSERT_GE(RK_PAGE, t.regcmd_count * sizeof(uint64_t));
-	memcpy(map, b->inc.bo.map + (t.regcmd - b->inc.bo.iova), t.regcmd_count * sizeof(uint64_t));
+	ASSERT_EQ(0, rk_dmabuf_write(fd, map, b->inc.bo.map + (t.regcmd - b->inc.bo.iova),
+				     t.regcmd_count * sizeof(uint64_t)));
 	t.regcmd = info.dma_address;
 	ASSERT_EQ(0, rk_bo_fill(&b->in, 3, RK_BYTES));
 	EXPECT_EQ(0, run_task(b, &t));

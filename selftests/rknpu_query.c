@@ -405,13 +405,6 @@ RK_TEST_F(bo, info_in_another_file,
 	rk_client_fini(&other);
 }
 
-static int dmabuf_sync(int buf, uint64_t flags)
-{
-	struct dma_buf_sync s = { .flags = flags };
-
-	return rk_ioctl(buf, DMA_BUF_IOCTL_SYNC, &s);
-}
-
 RK_TEST_F(bo, dmabuf_sync, "the CPU's access to an exported BO waits for jobs and maintains caches")
 {
 	struct rk_client *c = &self->c;
@@ -426,9 +419,9 @@ RK_TEST_F(bo, dmabuf_sync, "the CPU's access to an exported BO waits for jobs an
 	ASSERT_NE(MAP_FAILED, p);
 
 	bytes = rk_stat("cache_bytes");
-	EXPECT_EQ(0, dmabuf_sync(buf, DMA_BUF_SYNC_START | DMA_BUF_SYNC_WRITE));
+	EXPECT_EQ(0, rk_dmabuf_sync(buf, DMA_BUF_SYNC_START | DMA_BUF_SYNC_WRITE));
 	memset(p, 20, RK_BYTES);
-	EXPECT_EQ(0, dmabuf_sync(buf, DMA_BUF_SYNC_END | DMA_BUF_SYNC_WRITE));
+	EXPECT_EQ(0, rk_dmabuf_sync(buf, DMA_BUF_SYNC_END | DMA_BUF_SYNC_WRITE));
 	EXPECT_EQ(bytes + 2ll * BO_BYTES, rk_stat("cache_bytes"));
 
 	rk_latency_us(100000);
@@ -436,13 +429,13 @@ RK_TEST_F(bo, dmabuf_sync, "the CPU's access to an exported BO waits for jobs an
 	ASSERT_EQ(0, rk_submit_task(c->fd, &task, &self->bo, &c->out));
 	ASSERT_EQ(0, rk_op_task(&c->inc, c->out.iova, self->bo.iova, &task));
 	ASSERT_EQ(0, rk_submit_task(c->fd, &task, &c->out, &self->bo));
-	EXPECT_EQ(0, dmabuf_sync(buf, DMA_BUF_SYNC_START | DMA_BUF_SYNC_READ));
+	EXPECT_EQ(0, rk_dmabuf_sync(buf, DMA_BUF_SYNC_START | DMA_BUF_SYNC_READ));
 	for (size_t i = 0; i < RK_BYTES; i++) {
 		ASSERT_EQ(22, p[i]);
 	}
 	/* Nothing was written, so there is nothing to write back. */
 	bytes = rk_stat("cache_bytes");
-	EXPECT_EQ(0, dmabuf_sync(buf, DMA_BUF_SYNC_END | DMA_BUF_SYNC_READ));
+	EXPECT_EQ(0, rk_dmabuf_sync(buf, DMA_BUF_SYNC_END | DMA_BUF_SYNC_READ));
 	EXPECT_EQ(bytes, rk_stat("cache_bytes"));
 	munmap(p, BO_BYTES);
 	close(buf);
@@ -473,7 +466,7 @@ RK_TEST_F(bo, imported, "PREP and FINI take a BO of another driver, by ranges, t
 	struct drm_rocket_task task;
 	struct drm_rocket_bo_info i;
 	struct rk_bo bo = { .fd = c->fd };
-	uint8_t *map;
+	uint8_t nines[RK_BYTES], *map;
 	int fd = rv_foreign_memory(RK_PAGE, &map);
 
 	if (fd < 0 || rk_no_iommu())
@@ -484,7 +477,8 @@ RK_TEST_F(bo, imported, "PREP and FINI take a BO of another driver, by ranges, t
 	EXPECT_EQ(RK_PAGE, i.size);
 	EXPECT_EQ(0, i.offset);
 	/* Read by a job, and then written. */
-	memset(map, 9, RK_BYTES);
+	memset(nines, 9, sizeof(nines));
+	ASSERT_EQ(0, rk_dmabuf_write(fd, map, nines, sizeof(nines)));
 	EXPECT_EQ(0, rk_fini(&bo));
 	EXPECT_EQ(0, fini_ranges(c->fd, bo.handle, &r, 1, 0));
 	ASSERT_EQ(0, rk_op_task(&c->inc, i.dma_address, c->out.iova, &task));
@@ -496,8 +490,10 @@ RK_TEST_F(bo, imported, "PREP and FINI take a BO of another driver, by ranges, t
 	EXPECT_EQ(0, prep_ranges(c->fd, bo.handle, &r, 1, 0));
 	EXPECT_EQ(-EINVAL, prep_ranges(c->fd, bo.handle, &beyond, 1, 0));
 	EXPECT_EQ(-EINVAL, fini_ranges(c->fd, bo.handle, &beyond, 1, 0));
+	EXPECT_EQ(0, rk_dmabuf_sync(fd, DMA_BUF_SYNC_START | DMA_BUF_SYNC_READ));
 	for (size_t k = 0; k < RK_BYTES; k++)
 		ASSERT_EQ(11, map[k]);
+	EXPECT_EQ(0, rk_dmabuf_sync(fd, DMA_BUF_SYNC_END | DMA_BUF_SYNC_READ));
 	EXPECT_EQ(0, rk_gem_close(c->fd, bo.handle));
 	munmap(map, RK_PAGE);
 	close(fd);

@@ -108,6 +108,10 @@ void rk_bo_fini(struct rk_bo *bo);
 int rk_gem_close(int fd, uint32_t handle);
 /* A dma-buf of it, or a negative errno. */
 int rk_export(int fd, uint32_t handle);
+/* The CPU's access to a dma-buf begins or ends: DMA_BUF_SYNC_* of linux/dma-buf.h. */
+int rk_dmabuf_sync(int buf, uint64_t flags);
+/* Copies to where it is mapped, as an access that begins and ends. */
+int rk_dmabuf_write(int buf, void *map, const void *from, size_t n);
 /* PREP_BO with an absolute deadline, and relative to now. */
 int rk_prep_until(int fd, uint32_t handle, int64_t deadline);
 /* With patience: @timeout_ms times rk_slow(). */

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <xf86drmMode.h>
+#include <linux/dma-buf.h>
 
 #include "rknpu_util.h"
 
@@ -54,6 +55,23 @@ int rk_export(int fd, uint32_t handle)
 	int buf;
 
 	return drmPrimeHandleToFD(fd, handle, DRM_CLOEXEC | DRM_RDWR, &buf) ? -errno : buf;
+}
+
+int rk_dmabuf_sync(int buf, uint64_t flags)
+{
+	struct dma_buf_sync s = { .flags = flags };
+
+	return rk_ioctl(buf, DMA_BUF_IOCTL_SYNC, &s);
+}
+
+int rk_dmabuf_write(int buf, void *map, const void *from, size_t n)
+{
+	int ret = rk_dmabuf_sync(buf, DMA_BUF_SYNC_START | DMA_BUF_SYNC_WRITE);
+
+	if (ret)
+		return ret;
+	memcpy(map, from, n);
+	return rk_dmabuf_sync(buf, DMA_BUF_SYNC_END | DMA_BUF_SYNC_WRITE);
 }
 
 int rk_prep_until(int fd, uint32_t handle, int64_t deadline)
