@@ -528,6 +528,14 @@ static void set_interrupt(NpuFdt *f, const char *node, int spi)
                            spi, GIC_FDT_IRQ_FLAGS_LEVEL_HI);
 }
 
+/* Of what reads and writes memory. */
+static void set_coherence(NpuFdt *f, const char *node)
+{
+    if (f->config->coherent) {
+        qemu_fdt_setprop(f->fdt, node, "dma-coherent", NULL, 0);
+    }
+}
+
 static void add_iommu(NpuFdt *f, unsigned core)
 {
     static const char names[] = "aclk\0iface";
@@ -551,6 +559,7 @@ static void add_iommu(NpuFdt *f, unsigned core)
     qemu_fdt_setprop(f->fdt, node, "clock-names", names, sizeof(names));
     qemu_fdt_setprop_cell(f->fdt, node, "#iommu-cells", 0);
     set_core_domain(f, node, core);
+    set_coherence(f, node);
     qemu_fdt_setprop_string(f->fdt, node, "status", "okay");
     set_phandle(f->fdt, node, f->iommu[core]);
 }
@@ -634,6 +643,7 @@ static void add_vendor_iommu(NpuFdt *f)
     set_array(f, node, "clocks", clocks);
     set_array(f, node, "clock-names", clock_names);
     qemu_fdt_setprop_cell(f->fdt, node, "#iommu-cells", 0);
+    set_coherence(f, node);
     qemu_fdt_setprop_string(f->fdt, node, "status", "okay");
     set_phandle(f->fdt, node, f->iommu[0]);
 }
@@ -758,6 +768,7 @@ static void add_vendor_npu(NpuFdt *f)
     set_iommus(f, node, 0);
     qemu_fdt_setprop_cell(f->fdt, node, "rknpu-supply", f->regulator);
     qemu_fdt_setprop_cell(f->fdt, node, "mem-supply", f->regulator);
+    set_coherence(f, node);
     if (f->config->scmi) {
         add_vendor_opps(f, node);
     }
@@ -809,6 +820,7 @@ static void add_core(NpuFdt *f, unsigned core)
     set_iommus(f, node, core);
     qemu_fdt_setprop_cell(f->fdt, node, "npu-supply", f->regulator);
     qemu_fdt_setprop_cell(f->fdt, node, "sram-supply", f->regulator);
+    set_coherence(f, node);
     qemu_fdt_setprop_string(f->fdt, node, "status", "okay");
 }
 

@@ -44,6 +44,7 @@ typedef struct Rk3588NpuFdtConfig {
     unsigned iommu_version; /* 0: the tree has none */
     bool simple;            /* no CRU, PMU and SCMI: fixed clocks, always on */
     bool rockchip;          /* numbers and IOMMU's name of Rockchip's kernels */
+    bool coherent;          /* it snoops the CPUs' caches */
     bool one_irq;           /* in the vendor's tree, of all cores */
     bool scmi;              /* the NPU's clock is SCMI's, else a fixed one */
     uint32_t assigned_hz;   /* rate that the cores' nodes ask for */

@@ -8,7 +8,9 @@
 #include "qemu/module.h"
 #include "qemu/units.h"
 #include "qapi/error.h"
+#include "qapi/qapi-visit-common.h"
 #include "system/device_tree.h"
+#include "system/tcg.h"
 #include "exec/address-spaces.h"
 #include "hw/arm/virt.h"
 #include "hw/boards.h"
@@ -16,6 +18,7 @@
 #include "hw/misc/unimp.h"
 #include "hw/npu/rk3588_cru.h"
 #include "hw/npu/rk3588_npu.h"
+#include "hw/npu/rk3588_poc.h"
 #include "hw/npu/rk3588_scmi.h"
 #include "hw/npu/rk3588_tsadc.h"
 #include "hw/or-irq.h"
@@ -24,6 +27,7 @@
 #include "target/arm/cpu.h"
 #include "target/arm/kvm-consts.h"
 #include "rk3588_npu_fdt.h"
+#include <libfdt.h>
 
 #define TYPE_RK3588_NPU_MACHINE MACHINE_TYPE_NAME("rk3588-npu")
 OBJECT_DECLARE_SIMPLE_TYPE(Rk3588NpuMachineState, RK3588_NPU_MACHINE)
@@ -64,6 +68,8 @@ struct Rk3588NpuMachineState {
     uint32_t iommu_version;
     bool rockchip;
     bool one_irq;
+    OnOffAuto coherent;
+    uint32_t evict;
     uint32_t assigned_hz;
     uint32_t num_cores;
     uint32_t latency_ns;
@@ -73,6 +79,7 @@ struct Rk3588NpuMachineState {
     DeviceState *cru;
     DeviceState *pmu;
     DeviceState *scmi;
+    DeviceState *poc;       /* NULL: the NPU snoops the CPUs' caches */
     DeviceState *irq;       /* the last one made */
 };
 
@@ -111,6 +118,14 @@ static void npu_check_machine(MachineState *machine)
     s->dt_shape = npu_find_dt_shape(s->npu_dt);
     if (s->one_irq && !g_str_has_prefix(s->npu_dt, "vendor")) {
         error_report("npu-one-irq needs npu-dt=vendor");
+        exit(EXIT_FAILURE);
+    }
+    /* Only TCG asks where uncached accesses go and what is cleaned. */
+    if (s->coherent == ON_OFF_AUTO_AUTO) {
+        s->coherent = tcg_enabled() ? ON_OFF_AUTO_OFF : ON_OFF_AUTO_ON;
+    }
+    if (s->evict && s->coherent == ON_OFF_AUTO_ON) {
+        error_report("npu-evict needs npu-coherent=off");
         exit(EXIT_FAILURE);
     }
 }
@@ -192,6 +207,33 @@ static void npu_realize_at(DeviceState *dev, hwaddr base)
 
     sysbus_realize_and_unref(sbd, &error_fatal);
     sysbus_mmio_map(sbd, 0, base);
+}
+
+static void npu_create_poc(Rk3588NpuMachineState *s)
+{
+    MachineState *machine = MACHINE(s);
+    uint64_t low = MIN(machine->ram_size, LOW_RAM_SIZE);
+
+    if (s->coherent == ON_OFF_AUTO_ON) {
+        return;
+    }
+    s->poc = qdev_new(TYPE_RK3588_POC);
+    npu_attach(s, "poc", s->poc);
+    qdev_prop_set_uint32(s->poc, "evict", s->evict);
+    object_property_set_link(OBJECT(s->poc), "ram", OBJECT(machine->ram),
+                             &error_abort);
+    qdev_realize_and_unref(s->poc, NULL, &error_fatal);
+    rk3588_poc_map(RK3588_POC(s->poc), VIRT_MACHINE(s)->memmap[VIRT_MEM].base,
+                   0, low);
+    if (machine->ram_size > low) {
+        rk3588_poc_map(RK3588_POC(s->poc), HIGH_RAM_BASE, low,
+                       machine->ram_size - low);
+    }
+}
+
+static MemoryRegion *npu_dma_view(Rk3588NpuMachineState *s)
+{
+    return s->poc ? rk3588_poc_view(RK3588_POC(s->poc)) : get_system_memory();
 }
 
 static void npu_create_ctl(Rk3588NpuMachineState *s)
@@ -314,8 +356,12 @@ static DeviceState *npu_create_iommu(Rk3588NpuMachineState *s, unsigned n)
     qdev_prop_set_uint32(dev, "version", s->iommu_version ?: 2);
     qdev_prop_set_uint32(dev, "core-index", n);
     object_property_set_link(OBJECT(dev), "ctl", OBJECT(s->ctl), &error_abort);
-    object_property_set_link(OBJECT(dev), "dma", OBJECT(get_system_memory()),
+    object_property_set_link(OBJECT(dev), "dma", OBJECT(npu_dma_view(s)),
                              &error_abort);
+    if (s->poc) {
+        object_property_set_link(OBJECT(dev), "poc", OBJECT(s->poc),
+                                 &error_abort);
+    }
     sysbus_realize_and_unref(SYS_BUS_DEVICE(dev), &error_fatal);
     for (i = 0; i < info->num_banks; i++) {
         sysbus_mmio_map_overlap(SYS_BUS_DEVICE(dev), i, info->bank[i], 1);
@@ -374,6 +420,7 @@ static void npu_create(Rk3588NpuMachineState *s)
                                 RK3588_GRF_SIZE);
     create_unimplemented_device("rk3588.php-grf", RK3588_PHP_GRF_BASE,
                                 RK3588_GRF_SIZE);
+    npu_create_poc(s);
     npu_create_ctl(s);
     npu_create_cru(s);
     npu_create_pmu(s);
@@ -427,11 +474,14 @@ static void npu_add_fdt(Rk3588NpuMachineState *s, void *fdt)
         .iommu_version = s->iommu_version,
         .simple = s->dt_shape->simple,
         .rockchip = s->rockchip,
+        .coherent = s->coherent == ON_OFF_AUTO_ON,
         .one_irq = s->one_irq,
         .scmi = s->use_scmi && !s->dt_shape->simple,
         .assigned_hz = s->assigned_hz,
     };
 
+    /* virt says so of all devices; its own say it of themselves, too. */
+    fdt_delprop(fdt, 0, "dma-coherent");
     if (s->dt_shape->add) {
         npu_name_soc(fdt);
         s->dt_shape->add(fdt, &config);
@@ -494,6 +544,18 @@ static void npu_set_one_irq(Object *obj, bool value, Error **errp)
     RK3588_NPU_MACHINE(obj)->one_irq = value;
 }
 
+static void npu_get_coherent(Object *obj, Visitor *v, const char *name,
+                             void *opaque, Error **errp)
+{
+    visit_type_OnOffAuto(v, name, &RK3588_NPU_MACHINE(obj)->coherent, errp);
+}
+
+static void npu_set_coherent(Object *obj, Visitor *v, const char *name,
+                             void *opaque, Error **errp)
+{
+    visit_type_OnOffAuto(v, name, &RK3588_NPU_MACHINE(obj)->coherent, errp);
+}
+
 static void npu_machine_instance_init(Object *obj)
 {
     Rk3588NpuMachineState *s = RK3588_NPU_MACHINE(obj);
@@ -502,11 +564,14 @@ static void npu_machine_instance_init(Object *obj)
     s->npu_dt = g_strdup("mainline");
     s->num_cores = NPU_MAX_CORES;
     s->use_scmi = true;
+    s->coherent = ON_OFF_AUTO_AUTO;
     s->iommu_version = 2;
     s->assigned_hz = RK3588_NPU_CLOCK_HZ;
     object_property_add_uint32_ptr(obj, "npu-assigned-hz", &s->assigned_hz,
                                    OBJ_PROP_FLAG_READWRITE);
     object_property_add_uint32_ptr(obj, "npu-cores", &s->num_cores,
+                                   OBJ_PROP_FLAG_READWRITE);
+    object_property_add_uint32_ptr(obj, "npu-evict", &s->evict,
                                    OBJ_PROP_FLAG_READWRITE);
     object_property_add_uint32_ptr(obj, "npu-iommu", &s->iommu_version,
                                    OBJ_PROP_FLAG_READWRITE);
@@ -542,6 +607,10 @@ static void npu_machine_class_init(ObjectClass *oc, void *data)
                                    npu_set_one_irq);
     object_class_property_set_description(oc, "npu-one-irq",
         "All cores share an interrupt, as their only one");
+    object_class_property_add(oc, "npu-coherent", "OnOffAuto",
+                              npu_get_coherent, npu_set_coherent, NULL, NULL);
+    object_class_property_set_description(oc, "npu-coherent",
+        "The NPU snoops the CPUs' caches; auto: no with TCG, else yes");
     object_class_property_add_str(oc, "npu-dt", npu_get_dt, npu_set_dt);
     object_class_property_set_description(oc, "npu-dt",
         "Shape of the NPU's device-tree nodes: mainline, vendor, simple, "

@@ -23,6 +23,7 @@
 #include "hw/sysbus.h"
 #include "migration/vmstate.h"
 #include "hw/npu/rk3588_npu_stats.h"
+#include "hw/npu/rk3588_poc.h"
 #include "hw/npu/rk_iommu.h"
 #include "trace.h"
 
@@ -126,6 +127,7 @@ struct RkIommuState {
     uint32_t version;
     Rk3588NpuCtlState *ctl;
     MemoryRegion *dma_mr;
+    Rk3588PocState *poc;        /* NULL: snoops */
     AddressSpace dma_as;
     RkIommuBank bank[RK_IOMMU_MAX_BANKS];
     qemu_irq irq;
@@ -345,12 +347,32 @@ static RkDmaResult rk_iommu_bus_error(RkIommuBank *b, uint32_t iova)
     return RK_DMA_BUS_ERROR;
 }
 
+static void rk_iommu_begin_dma(RkIommuState *s, uint64_t pa, uint64_t len,
+                               bool write)
+{
+    if (s->poc && !rk3588_poc_begin_dma(s->poc, pa, len, write)) {
+        trace_rk_iommu_dirty_read(s->core_index, pa, len);
+        npu_ctl_count(s->ctl, s->core_index, NPU_CNT_DIRTY_READ, 1);
+    }
+}
+
+static void rk_iommu_end_write(RkIommuState *s, uint64_t pa, uint64_t len)
+{
+    unsigned dirty = s->poc ? rk3588_poc_end_write(s->poc, pa, len) : 0;
+
+    if (dirty) {
+        trace_rk_iommu_dirty_write(s->core_index, pa, len, dirty);
+        npu_ctl_count(s->ctl, s->core_index, NPU_CNT_DIRTY_WRITE, 1);
+    }
+}
+
 static bool rk_iommu_load_entry(RkIommuState *s, uint64_t table,
                                 unsigned index, uint32_t *entry)
 {
     MemTxAttrs attrs = { .memory = true };
 
     *entry = 0;
+    rk_iommu_begin_dma(s, table + index * 4, sizeof(*entry), false);
     if (address_space_read(&s->dma_as, table + index * 4, attrs, entry,
                            sizeof(*entry)) != MEMTX_OK) {
         return false;
@@ -467,8 +489,12 @@ static RkDmaResult rk_iommu_dma_page(RkIommuBank *b, uint32_t iova, void *buf,
         return r;
     }
     b->stuck = false;
+    rk_iommu_begin_dma(s, pa, len, write);
     if (address_space_rw(&s->dma_as, pa, attrs, buf, len, write) != MEMTX_OK) {
         return rk_iommu_bus_error(b, iova);
+    }
+    if (write) {
+        rk_iommu_end_write(s, pa, len);
     }
     rk_iommu_count_bytes(s, len, write);
     return RK_DMA_OK;
@@ -944,6 +970,8 @@ static const Property rk_iommu_properties[] = {
                      Rk3588NpuCtlState *),
     DEFINE_PROP_LINK("dma", RkIommuState, dma_mr, TYPE_MEMORY_REGION,
                      MemoryRegion *),
+    DEFINE_PROP_LINK("poc", RkIommuState, poc, TYPE_RK3588_POC,
+                     Rk3588PocState *),
 };
 
 static void rk_iommu_class_init(ObjectClass *klass, void *data)

@@ -7,7 +7,9 @@
  * the RK3588: page tables with 40-bit addresses; 1: with 32-bit ones, for
  * guests that know no others), "reset-wipes" (bool, on as on silicon: a reset
  * of the core resets the IOMMU too), links "ctl"
- * (rk3588-npu-ctl, optional) and "dma" (MemoryRegion, required).
+ * (rk3588-npu-ctl, optional), "dma" (MemoryRegion, required) and "poc"
+ * (rk3588-poc, optional: the CPUs' caches are not snooped, and "dma" is its
+ * view).
  * Named GPIO inputs: "power" (1 = domain on), "aclk", "hclk" (1 = running),
  * "reset"[2] (1 = asserted; 0 is srst_a, 1 is srst_h).
  * MMIO region n is register bank n; the only IRQ is the OR of all banks.
