@@ -6,10 +6,10 @@
  * RKNPU_FUZZ_SECONDS (15) bounds the time, RKNPU_FUZZ_SEED picks what is sent:
  * the calls of a thread follow from the seed, how threads meet does not.
  *
- * boot: misc
+ * boot: fuzz TEST_LIMIT=600 --may-read-dirty --param vendor_misc=1
  * Calls at random on all nodes; kmemleak and its share of the host's time come on top. The longest comes first.
- * boot: debug-fuzz KERNEL=debug TEST_LIMIT=4000 ENV=RKNPU_FUZZ_SECONDS=900 --param vendor_misc=1
- * boot: debug-fuzzhour KERNEL=debug RARE TEST_LIMIT=9000 ENV=RKNPU_FUZZ_SECONDS=3600 --param vendor_misc=1
+ * boot: debug-fuzz KERNEL=debug TEST_LIMIT=4000 ENV=RKNPU_FUZZ_SECONDS=900 --may-read-dirty --param vendor_misc=1
+ * boot: debug-fuzzhour KERNEL=debug RARE TEST_LIMIT=9000 ENV=RKNPU_FUZZ_SECONDS=3600 --may-read-dirty --param vendor_misc=1
  */
 #define _GNU_SOURCE
 #include <errno.h>
