@@ -4,6 +4,8 @@
  *
  * boot: jobs OLD TEST_LIMIT=400
  * boot: dt
+ * boot: coherent
+ * boot: evict
  * boot: armhf
  * boot: nonames
  * boot: polled

@@ -4,6 +4,7 @@
  *
  * boot: jobs
  * boot: dt
+ * boot: evict
  * boot: polled
  * boot: debug-main
  */

@@ -3,6 +3,8 @@
  * The ioctls beyond mainline's that do not run jobs: what there is, where BOs are, and their caches.
  *
  * boot: memory
+ * boot: coherent
+ * boot: evict
  * boot: armhf
  * boot: noiommujob
  * boot: debug-ext

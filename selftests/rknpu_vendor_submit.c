@@ -3,6 +3,8 @@
  * SUBMIT of the vendor's uAPI on node "rknpu": its fields, fences, failures.
  *
  * boot: vendor
+ * boot: coherent
+ * boot: evict
  * boot: dtvendor
  * boot: armhfvend
  * boot: novirq

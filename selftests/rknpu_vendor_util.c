@@ -260,21 +260,34 @@ static int make_shared_memory(size_t size)
 	return fd;
 }
 
+/* @fd is a dma-buf, or a negative errno to return. */
+static int map_memory(int fd, size_t size, uint8_t **map)
+{
+	if (fd < 0)
+		return fd;
+	*map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (*map != MAP_FAILED)
+		return fd;
+	close(fd);
+	return -ENOMEM;
+}
+
+int rv_udmabuf(size_t size, uint8_t **map)
+{
+	return map_memory(make_shared_memory(size), size, map);
+}
+
+int rv_heap_memory(size_t size, uint8_t **map)
+{
+	return map_memory(make_heap_memory(size), size, map);
+}
+
 int rv_foreign_memory(size_t size, uint8_t **map)
 {
-	int fd = make_shared_memory(size);
+	int fd = rv_udmabuf(size, map);
 
 	/* All that Rockchip's kernels have. */
-	if (fd == -ENOENT)
-		fd = make_heap_memory(size);
-	if (fd >= 0) {
-		*map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		if (*map == MAP_FAILED) {
-			close(fd);
-			fd = -ENOMEM;
-		}
-	}
-	return fd;
+	return fd == -ENOENT ? rv_heap_memory(size, map) : fd;
 }
 
 void rv_chain_fini(struct rv_chain *c)
