@@ -84,6 +84,32 @@ static void fly_thrice(struct trial *t, struct rp_fly *f, const double *v, struc
 	fly_lut(t, f, v, table, BOTH_LO | ABOVE_LO);
 }
 
+/* Steps of 4 between entries that fall by 3, so that the way down differs from the way to 0. */
+static void lut_falls(struct trial *t)
+{
+	const double v[] = { 1, 2, 3, 4, -1, -2, -3, -4 };
+	double down[8], step[8];
+	struct table table[2];
+	struct rp_fly f = { RP_INT16, RP_INT16, .n = RP_COUNT(v) };
+
+	meet_at_zero(table, 2);
+	for (unsigned int i = 0; i <= STEPS; i++) {
+		table[0].y[i] = (int16_t)-table[0].y[i];
+		table[1].y[i] = (int16_t)-table[1].y[i];
+	}
+	for (unsigned int i = 0; i < 8; i++) {
+		double left = floor(v[i] / 4);
+
+		down[i] = floor(-v[i] * 3 / 4);
+		step[i] = -3 * left + trunc(-(v[i] - 4 * left) * 3 / 4);
+	}
+	rp_clear(t);
+	fly_lut(t, &f, v, table, BOTH_LO | ABOVE_LO);
+	rp_fly_run(t, &f);
+	rp_model(t, "between entries that fall results are rounded down", down);
+	rp_other_reading(t, "what entries fall by is rounded towards 0", step);
+}
+
 /* Steps of 2: half of the inputs lie between two entries that are 3 apart. */
 static void lut_interpolation(struct trial *t)
 {
@@ -104,9 +130,10 @@ static void lut_interpolation(struct trial *t)
 	up[7] = even[7] = cut[7] = 3 * STEPS + floor((2000 - 2 * STEPS) * 3 / 4.0);
 	fly_lut(t, &f, v, table, BOTH_LO | ABOVE_LO);
 	rp_fly_run(t, &f);
-	rp_model(t, "between entries ties go up", up);
+	rp_model(t, "between entries results are rounded down", cut);
+	rp_other_reading(t, "between entries ties go up", up);
 	rp_other_reading(t, "between entries ties go to even", even);
-	rp_other_reading(t, "between entries results are rounded down", cut);
+	lut_falls(t);
 }
 
 static void lut_slope(struct trial *t)

@@ -77,9 +77,9 @@ static const struct npu_table sin_table = NUMBERS(sin, 1024, HALF_STEP, 14, -(1 
 static const struct npu_table cos_table = NUMBERS(cos, 1024, HALF_STEP, 14, -(1 << 14));
 /*
  * The bits of a positive half grow with it, and with its logarithm: 32 steps for each power
- * of 2. An entry and what lies between two are off by half a unit of a half each, 2^-10 of
- * the result together; the line between two by 1/32^2/8 of it times 1/4 for the square root,
- * 3/4 and 2 for the others. Only finite halves are needed.
+ * of 2. An entry is rounded up and what lies between two down: both together are off by a unit
+ * of a half, 2^-10 of the result; the line between two by 1/32^2/8 of it times 1/4 for the
+ * square root, 3/4 and 2 for the others. Only finite halves are needed.
  */
 #define PATTERNS(f_)	{ .f = (f_), .per_one = 1, .zero = STEPS - EDGE, .patterns = true }
 
@@ -139,12 +139,25 @@ static int16_t clamp(double c)
 
 static double of_pattern(const struct npu_table *t, double pattern)
 {
+	uint16_t h;
 	double y;
 
 	if (pattern < 0 || pattern > LAST_PATTERN)
 		pattern = pattern < 0 ? 0 : LAST_PATTERN;
 	y = t->f((double)npu_f16_to_f32((uint16_t)pattern));
-	return y > MAX_HALF ? LAST_PATTERN : npu_f64_to_f16(y);
+	if (y > MAX_HALF)
+		return LAST_PATTERN;
+	h = npu_f64_to_f16(y);
+	return h + ((double)npu_f16_to_f32(h) < y);
+}
+
+/*
+ * Up, because what lies between two entries is rounded down (evidence.toml, row
+ * lut.interpolation). What all but is an entry stays: functions that approach 0 get there.
+ */
+static double entry(double y)
+{
+	return ceil(y - 0x1p-4);
 }
 
 static int16_t code(const struct npu_table *t, int32_t index)
@@ -155,7 +168,7 @@ static int16_t code(const struct npu_table *t, int32_t index)
 		return t->code[(index + EDGE) >> STEP_SHIFT];
 	if (t->patterns)
 		return clamp(of_pattern(t, x) + 1);
-	return clamp(rint(ldexp(t->f(x), (int)t->bits)) - t->base + 1);
+	return clamp(entry(ldexp(t->f(x), (int)t->bits)) - t->base + 1);
 }
 
 static uint32_t float_bits(float f)
@@ -308,7 +321,7 @@ static double look_up(const struct npu_table *t, double x)
 	int32_t part = ((int32_t)index + EDGE) & (STEP - 1);
 
 	c = t->code[i] + (part ? (double)(t->code[i + 1] - t->code[i]) * part / STEP : 0);
-	c = ldexp(floor(c + 0.5) + t->base - 1, -(int)t->bits);
+	c = ldexp(floor(c) + t->base - 1, -(int)t->bits);
 	return (double)npu_f16_to_f32(npu_f64_to_f16(c));
 }
 
@@ -339,7 +352,7 @@ static int fill(struct npu_table *t, const struct function *fn)
 	span(v, &least, &most);
 	ret = scale(t, least, most);
 	for (int i = 0; !ret && i < KNOTS; i++)
-		t->code[i] = clamp(rint(ldexp(v[i], (int)t->bits)) - t->base + 1);
+		t->code[i] = clamp(entry(ldexp(v[i], (int)t->bits)) - t->base + 1);
 	return ret;
 }
 

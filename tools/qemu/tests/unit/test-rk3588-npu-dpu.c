@@ -440,7 +440,7 @@ static Value ref_ew_op(Value v, uint32_t bits)
     return v;
 }
 
-/* A table as a function: lines, with floor(... + 1/2) between the samples. */
+/* A table as a function: lines, rounded down. */
 static int64_t ref_table(const Table *t, int64_t x)
 {
     int64_t step = (int64_t)1 << t->shift, end = t->start + LUT_STEPS * step;
@@ -457,7 +457,7 @@ static int64_t ref_table(const Table *t, int64_t x)
     }
     left = floor(at);
     i = left;
-    return floor(t->y[i] + (t->y[i + 1] - t->y[i]) * (at - left) + 0.5);
+    return floor(t->y[i] + (t->y[i + 1] - t->y[i]) * (at - left));
 }
 
 static int64_t ref_lut(int64_t x)

@@ -1410,7 +1410,7 @@ static double act_ref(const Act *a, float x)
         double near = at < 0 ? a->le[512 - i] : a->lo[i];
         double far = at < 0 ? a->le[511 - i] : a->lo[i + 1];
 
-        code = floor(near + (far - near) * (u - i) + 0.5);
+        code = floor(near + (far - near) * (u - i));
     }
     return ldexp(code + a->offset, -a->minus_exp);
 }

@@ -142,7 +142,7 @@ static int32_t value_at(const NpuLutUse *u, int32_t x)
     unsigned table = choose(u, x);
     const NpuLutRange *r = &u->range[table];
     const int16_t *entry = u->entry + table * NPU_LUT_ENTRIES;
-    int64_t at = (int64_t)x - r->start, part;
+    int64_t at = (int64_t)x - r->start, rest;
     uint32_t i;
 
     if (x < r->start) {
@@ -153,11 +153,9 @@ static int32_t value_at(const NpuLutUse *u, int32_t x)
                      r->over_shift);
     }
     i = at >> r->shift;
-    part = (entry[i + 1] - entry[i]) *
-           (at & (((int64_t)1 << r->shift) - 1));
-    /* Ties upwards; boards round down (row lut.interpolation). */
-    return entry[i] + ((2 * part + ((int64_t)1 << r->shift)) >>
-                       (r->shift + 1));
+    rest = at & (((int64_t)1 << r->shift) - 1);
+    /* Rounds down (row lut.interpolation). */
+    return entry[i] + ((entry[i + 1] - entry[i]) * rest >> r->shift);
 }
 
 void npu_lut_values(const NpuLutUse *u, int32_t *v, unsigned n)

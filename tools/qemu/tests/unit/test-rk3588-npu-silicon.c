@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What others read from RK3588 boards, as numbers: the model has to give the
+ * same.  Documentation/accel/rknpu/evidence.toml says who measured what.
+ */
+#include "harness.h"
+
+#define ADDR_X          (MEM_BASE + 0x00000)
+#define ADDR_W          (MEM_BASE + 0x20000)
+#define ADDR_E          (MEM_BASE + 0x40000)
+#define ADDR_Y          (MEM_BASE + 0x80000)
+#define OUT_SIZE        0x40000
+
+#define SUMS            32
+#define IC              32
+#define LUT_ENTRIES     513
+
+typedef struct Write {
+    uint16_t reg;
+    uint32_t value;
+} Write;
+
+static void put_all(Prog *p, const Write *w, unsigned n)
+{
+    unsigned i;
+
+    for (i = 0; i < n; i++) {
+        put(p, w[i].reg, w[i].value);
+    }
+}
+
+#define PUT(p, ...)                                             \
+    do {                                                        \
+        static const Write w_[] = { __VA_ARGS__ };              \
+        put_all(p, w_, ARRAY_SIZE(w_));                         \
+    } while (0)
+
+static void clear(void)
+{
+    memset(mem, 0, MEM_SIZE);
+    memset(at(ADDR_Y), POISON, OUT_SIZE);
+}
+
+static bool runs(Prog *p, uint32_t enable)
+{
+    NpuTaskOptions opt = { .write_padding = true };
+    const char *why = NULL;
+    bool ok;
+
+    start(p, enable);
+    ok = run_prog(p, opt, &why) == NPU_TASK_RUN;
+    if (!ok) {
+        printf("# refused: %s\n", why);
+    }
+    return ok;
+}
+
+static int32_t word(unsigned i)
+{
+    int32_t v;
+
+    memcpy(&v, at(ADDR_Y + 4 * i), sizeof(v));
+    return v;
+}
+
+static uint16_t half(unsigned i)
+{
+    uint16_t v;
+
+    memcpy(&v, at(ADDR_Y + 2 * i), sizeof(v));
+    return v;
+}
+
+static void store_half(uint32_t addr, unsigned i, uint16_t v)
+{
+    memcpy(at(addr + 2 * i), &v, sizeof(v));
+}
+
+/* --- Integers behind a product --- */
+
+static int clip8(int v)
+{
+    return v < -128 ? -128 : v > 127 ? 127 : v;
+}
+
+/* Three channels, of 127, 127 and 1, by weights that give each @sum. */
+static void store_sums(const int32_t *sum, unsigned n)
+{
+    unsigned i;
+
+    *at(ADDR_X) = 127;
+    *at(ADDR_X + 1) = 127;
+    *at(ADDR_X + 2) = 1;
+    for (i = 0; i < n; i++) {
+        int32_t q = (sum[i] - (sum[i] < 0 ? 63 : -63)) / 127;
+        int32_t first = clip8(q);
+
+        *at(ADDR_W + IC * i) = first;
+        *at(ADDR_W + IC * i + 1) = q - first;
+        *at(ADDR_W + IC * i + 2) = sum[i] - 127 * q;
+    }
+}
+
+/* An int8 product of one position and 32 kernels whose sums leave as int32. */
+static void product(Prog *p, const int32_t *sum, unsigned n)
+{
+    clear();
+    store_sums(sum, n);
+    p->n = 0;
+    PUT(p, { 0x100c, 1 << 29 }, { 0x1014, 9 }, { 0x1020, 1 << 16 | 1 },
+        { 0x1024, (IC - 1) << 16 | IC }, { 0x1028, 1 }, { 0x102c, 1 },
+        { 0x1030, IC * SUMS }, { 0x1034, IC },
+        { 0x1038, 1 << 24 | 1 << 16 | SUMS }, { 0x1040, 0xb1 },
+        { 0x1044, 1 }, { 0x104c, 0xb }, { 0x1050, 1 << 16 },
+        { 0x1054, 1 << 16 }, { 0x1058, 1 << 16 }, { 0x105c, 1 << 16 },
+        { 0x1070, ADDR_X }, { 0x1078, 0xf000f }, { 0x107c, 1 },
+        { 0x1084, 1 << 16 | 1 }, { 0x1088, IC }, { 0x1110, ADDR_W },
+        { 0x3018, SUMS - 1 });
+    PUT(p, { 0x400c, 0x1e4 }, { 0x4010, 4u << 29 }, { 0x4020, ADDR_Y },
+        { 0x4024, 16 }, { 0x403c, (SUMS - 1) << 16 | (SUMS - 1) },
+        { 0x4040, 0x53 }, { 0x4050, 0x7fe }, { 0x4058, SUMS - 1 },
+        { 0x4060, 0x53 }, { 0x4070, 0x383 }, { 0x4078, 1 }, { 0x4084, 1 },
+        { 0x40c0, 128 });
+}
+
+static bool gives_words(const int32_t *want, unsigned n)
+{
+    unsigned i;
+
+    for (i = 0; i < n; i++) {
+        if (word(i) != want[i]) {
+            printf("# number %u: %d, want %d\n", i, word(i), want[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- Tables --- */
+
+static void put_table(Prog *p, unsigned id, const int16_t *entry)
+{
+    unsigned i;
+
+    put(p, 0x4100, 1 << 17 | id << 16);
+    for (i = 0; i < LUT_ENTRIES; i++) {
+        put(p, 0x4104, (uint16_t)entry[i]);
+    }
+}
+
+/* Steps of 32 that meet at 0. */
+static void use_tables(Prog *p, const int16_t *le, const int16_t *lo)
+{
+    put_table(p, 0, le);
+    put_table(p, 1, lo);
+    PUT(p, { 0x4108, 0x68 }, { 0x410c, 0x50500 }, { 0x4110, -16384u },
+        { 0x411c, 16384 });
+}
+
+/*
+ * Entries that rise by 1, with a slope of 0x4032 / 2^13 above the upper table.
+ */
+static void test_lut_of_sums(void)
+{
+    static const int32_t x[] = {
+        -20000, -16416, -16385, -16384, -16383, -16352, -32, -1, 0, 1, 32,
+        16352, 16383, 16384, 16385, 16416, 16466, 20000,
+    };
+    static const int32_t y[] = {
+        4096, 4096, 4096, 4096, 4096, 4097, 4607, 4607, 8192, 8192, 8193,
+        8703, 8703, 8704, 8706, 8768, 8868, 15958,
+    };
+    int16_t le[LUT_ENTRIES], lo[LUT_ENTRIES];
+    unsigned i;
+    Prog p;
+
+    for (i = 0; i < LUT_ENTRIES; i++) {
+        le[i] = 0x1000 + i;
+        lo[i] = 0x2000 + i;
+    }
+    product(&p, x, ARRAY_SIZE(x));
+    use_tables(&p, le, lo);
+    PUT(&p, { 0x4070, 0x302 }, { 0x4128, 0x40320000 }, { 0x412c, 0x1a0 });
+    report(runs(&p, 0xd) && gives_words(y, ARRAY_SIZE(y)),
+           "a table of sums, between its entries and beyond");
+}
+
+/*
+ * exp() as Rockchip's softmax has it, of which only the entries are here that
+ * the inputs reach.
+ */
+static void test_lut_of_halves(void)
+{
+    static const struct {
+        uint16_t x, y;
+    } lane[] = {
+        { 0x0000, 0x3bfe }, { 0xb800, 0x38d9 }, { 0xbc00, 0x35e1 },
+        { 0xc000, 0x3054 }, { 0xc400, 0x24b2 }, { 0xc800, 0x0e00 },
+        { 0xcc00, 0x0400 }, { 0xd000, 0x0400 },
+    };
+    int16_t le[LUT_ENTRIES] = {
+        [0] = 1, [204] = 11, [205] = 11,
+    }, lo[LUT_ENTRIES] = {
+        [102] = 598, [103] = 604, [307] = 4426, [308] = 4469,
+        [409] = 11984, [410] = 12101, [460] = 19720, [461] = 19913,
+        [511] = 32449, [512] = 32767,
+    };
+    bool ok;
+    unsigned i;
+    Prog p;
+
+    clear();
+    for (i = 0; i < ARRAY_SIZE(lane); i++) {
+        store_half(ADDR_X, i, lane[i].x);
+    }
+    p.n = 0;
+    PUT(&p, { 0x400c, 0x1e5 }, { 0x4010, 2u << 29 | 2 << 26 | 2 },
+        { 0x4020, ADDR_Y }, { 0x4024, 16 }, { 0x403c, 7 << 16 | 7 },
+        { 0x4040, 0x53 }, { 0x4050, 2 }, { 0x4058, 7 }, { 0x4060, 0x20040 },
+        { 0x4064, 0x467ff000 }, { 0x4068, 0x6a660000 }, { 0x4070, 0x302 },
+        { 0x4080, 1 }, { 0x4084, 0x10001 }, { 0x4088, 15 << 12 },
+        { 0x40c0, 16 }, { 0x5014, 7 }, { 0x5018, ADDR_X }, { 0x5034, 1 },
+        { 0x5044, 0x17849 });
+    use_tables(&p, le, lo);
+    ok = runs(&p, 0x18);
+    for (i = 0; i < ARRAY_SIZE(lane) && ok; i++) {
+        ok = half(i) == lane[i].y;
+        if (!ok) {
+            printf("# lane %u: %04x, want %04x\n", i, half(i), lane[i].y);
+        }
+    }
+    report(ok, "a table of halves, as softmax has it");
+}
+
+int main(void)
+{
+    printf("TAP version 13\n");
+    test_lut_of_sums();
+    test_lut_of_halves();
+    printf("1..%u\n", tests);
+    return failures != 0;
+}
