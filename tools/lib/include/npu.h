@@ -156,8 +156,8 @@ enum npu_prec {
 /**
  * struct npu_requant - how int32 becomes int8
  *
- * y = sat8(round(acc * scale / 2^shift) + zp). Ties round to even (evidence.toml, row out.cvt-ties); with
- * an odd zp boards add it before they round (row out.cvt-offset).
+ * y = sat8(round(acc * scale / 2^shift + zp)). Ties round to even (evidence.toml, rows out.cvt-ties and
+ * out.cvt-offset).
  */
 struct npu_requant {
 	/** @scale: 1 to 32767; above that the operand is negative */

@@ -124,7 +124,8 @@ static void test_requant(void)
 		{ -129, 1, 0, 0, -128 }, { 1, 1, 1, 0, 0 }, { 3, 1, 1, 0, 2 },
 		{ 5, 1, 1, 0, 2 }, { -1, 1, 1, 0, 0 }, { -3, 1, 1, 0, -2 },
 		{ -5, 1, 1, 0, -2 }, { 7, 1, 2, 0, 2 }, { 6, 1, 2, 0, 2 },
-		{ -6, 1, 2, 0, -2 }, { -7, 1, 2, 0, -2 }, { 10, 1, 2, -5, -3 },
+		{ -6, 1, 2, 0, -2 }, { -7, 1, 2, 0, -2 }, { 10, 1, 2, -5, -2 },
+		{ 5, 1, 1, 1, 4 }, { 7, 1, 1, 1, 4 }, { -5, 1, 1, -1, -4 }, { 1, 1, 0, -7, -6 },
 		{ 1000, 16384, 20, 3, 19 }, { -1000, 16384, 20, 3, -13 },
 		{ INT32_MAX, 32767, 47, 0, 0 }, { INT32_MIN, 32767, 39, 0, -128 },
 		{ INT32_MIN, 32767, 40, 0, -64 },
@@ -139,7 +140,7 @@ static void test_requant(void)
 			printf("# case %zu: %d, want %d\n", i, got, c[i].want);
 		ok &= got == c[i].want;
 	}
-	tap_ok(ok, "requantisation: ties to even, saturation after the zero point");
+	tap_ok(ok, "requantisation: ties to even with the zero point, then saturation");
 }
 
 static void test_requant_factor(void)

@@ -6,10 +6,32 @@
 
 #include "report.h"
 
+#define CVT_ROUND	NPU_MASK_DPU_OUT_CVT_SHIFT_CVT_ROUND
 #define CVT_TYPE	NPU_MASK_DPU_OUT_CVT_SHIFT_CVT_TYPE
 #define FP32TOFP16_EN	NPU_MASK_DPU_OUT_CVT_SCALE_FP32TOFP16_EN
 
 static const double halves[] = { -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 9, 11, -7 };
+
+/* Half of each, and an odd offset: does the sum or the product decide about ties? */
+static void cvt_offset(struct trial *t, int offset, uint32_t round, const char *sum,
+		       const char *product)
+{
+	struct rp_fly f = { RP_INT16, RP_INT16, .n = RP_COUNT(halves) };
+	double inside[RP_COUNT(halves)], behind[RP_COUNT(halves)];
+
+	for (unsigned int i = 0; i < f.n; i++) {
+		inside[i] = round ? rp_away(halves[i] + 2 * offset, 1)
+				  : rp_even(halves[i] + 2 * offset, 1);
+		behind[i] = (round ? rp_away(halves[i], 1) : rp_even(halves[i], 1)) + offset;
+	}
+	rp_clear(t);
+	rp_fly(t, &f, halves);
+	rp_set(t, OFF_DPU_OUT_CVT_OFFSET, (uint32_t)offset);
+	rp_set(t, OFF_DPU_OUT_CVT_SHIFT, round | 1);
+	rp_fly_run(t, &f);
+	rp_model(t, sum, inside);
+	rp_other_reading(t, product, behind);
+}
 
 static void cvt_ties(struct trial *t)
 {
@@ -27,6 +49,12 @@ static void cvt_ties(struct trial *t)
 	rp_model(t, "ties go to even", even);
 	rp_other_reading(t, "ties go away from zero", away);
 	rp_other_reading(t, "ties go up", up);
+	cvt_offset(t, 1, 0, "with an offset of 1 ties of the sum go to even",
+		   "with an offset of 1 ties of the product go to even");
+	cvt_offset(t, -1, 0, "with an offset of -1 ties of the sum go to even",
+		   "with an offset of -1 ties of the product go to even");
+	cvt_offset(t, 3, CVT_ROUND, "with an offset of 3 ties of the sum go away from zero",
+		   "with an offset of 3 ties of the product go away from zero");
 }
 
 static void cvt_type(struct trial *t)
@@ -353,7 +381,7 @@ static void minmax_tail(struct trial *t)
 }
 
 const struct rp_program rp_out[] = {
-	RP_TRY("cvt-ties", "ties of OUT_CVT without CVT_ROUND", cvt_ties),
+	RP_TRY("cvt-ties", "ties of OUT_CVT, with odd offsets too", cvt_ties),
 	RP_TRY("cvt-type", "CVT_TYPE with integers", cvt_type),
 	RP_TRY("fp32-to-fp16", "rounding of fp32 results to halves", fp32_to_fp16),
 	RP_TRY("fp32-keeps", "FP32TOFP16_EN where floats are written as fp32", fp32_keeps),

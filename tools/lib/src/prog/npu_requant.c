@@ -48,17 +48,17 @@ int npu_requant_from_double(double factor, int32_t zp, struct npu_requant *rq)
 int8_t npu_requant_apply(const struct npu_requant *rq, int64_t acc)
 {
 	int64_t p = acc * rq->scale;
-	int64_t q = p, half, rest;
+	int64_t q = p + rq->zp, half, rest;
 
 	if (rq->shift) {
 		/* Arithmetic shift floors; the rest is then never negative. */
 		half = INT64_C(1) << (rq->shift - 1);
 		q = p >> rq->shift;
 		rest = p - q * (half * 2);
+		q += rq->zp;
 		if (rest > half || (rest == half && (q & 1)))
 			q++;
 	}
-	q += rq->zp;
 	if (q > 127)
 		q = 127;
 	if (q < -128)

@@ -139,10 +139,11 @@ static int64_t conv_sum(const FIXTURE_VARIANT(conv) *v, const int8_t *in, const 
 	return acc;
 }
 
-/* nearbyint() rounds ties to even; everything before it is exact in double. */
+/* nearbyint() rounds ties to even; everything before it is exact in double, as 1 for an odd zp is. */
 static int8_t requantised(const struct npu_requant *rq, int64_t acc)
 {
-	double y = nearbyint(ldexp((double)acc * rq->scale, -rq->shift)) + rq->zp;
+	int odd = rq->zp & 1;
+	double y = nearbyint(ldexp((double)acc * rq->scale, -rq->shift) + odd) + rq->zp - odd;
 
 	return y > 127 ? 127 : y < -128 ? -128 : y;
 }

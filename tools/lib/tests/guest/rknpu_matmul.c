@@ -363,9 +363,10 @@ static bool is_refused(struct npu_dev *dev, const struct problem *p, enum type t
 static double expected_int8(const struct problem *p, size_t i, uint32_t n)
 {
 	double y = ((double)p->ref[i] + p->bias[n]) * p->rq.scale;
+	int odd = p->rq.zp & 1;
 
-	/* Exact up to here; nearbyint() rounds ties to even. */
-	y = nearbyint(ldexp(y, -p->rq.shift)) + p->rq.zp;
+	/* Exact up to here; nearbyint() rounds ties to even, with the zero point. */
+	y = nearbyint(ldexp(y, -p->rq.shift) + odd) + p->rq.zp - odd;
 	return fmin(fmax(y, -128), 127);
 }
 

@@ -610,7 +610,8 @@ static double ref_result(const Case *c, double sum, bool *saturated)
     }
     v = ref_clip(ref_round(v, c->truncate, c->truncate_up), INT32_MIN,
                  INT32_MAX);
-    v = ref_round(v * c->scale, c->shift, false) + c->offset;
+    v = ref_round(v * c->scale + c->offset * ((int64_t)1 << c->shift), c->shift,
+                  false);
     v = ref_clip(v, INT32_MIN, INT32_MAX);
     if (c->out == FP32) {
         return (float)v;

@@ -266,6 +266,12 @@ static int64_t nearest(__int128 v, int s, bool away)
     return v < 0 ? -q : q;
 }
 
+/* What a converter makes of a product: the offset is in what is rounded. */
+static int64_t converted(__int128 v, int s, int64_t offset, bool away)
+{
+    return nearest(v + (offset * ((__int128)1 << s)), s, away);
+}
+
 static int64_t wrap_neg(int64_t v)
 {
     return v == INT32_MIN ? v : -v;
@@ -527,7 +533,7 @@ static uint32_t ref_convert(Value v)
     }
     i = c.cvt_first
         ? nearest((__int128)(v.i + c.offset) * c.scale, c.shift, c.cvt_away)
-        : nearest((__int128)v.i * c.scale, c.shift, c.cvt_away) + c.offset;
+        : converted((__int128)v.i * c.scale, c.shift, c.offset, c.cvt_away);
     i = clip32(i);
     switch (c.out) {
     case INT8:

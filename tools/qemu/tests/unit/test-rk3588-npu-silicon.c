@@ -136,6 +136,37 @@ static bool gives_words(const int32_t *want, unsigned n)
     return true;
 }
 
+static const int32_t sums[] = { 203, -131, -204, -45, -205, 418, -148, -163 };
+
+/* Times 3, over 2, with an odd offset: the sum decides about ties. */
+static void test_out_cvt(void)
+{
+    static const struct {
+        uint32_t offset, shift;
+        int32_t y[ARRAY_SIZE(sums)];
+    } cvt[] = {
+        { 0, 1, { 304, -196, -306, -68, -308, 627, -222, -244 } },
+        { 0, 1 << 30 | 1, { 305, -197, -306, -68, -308, 627, -222, -245 } },
+        { 5, 1, { 310, -192, -301, -62, -302, 632, -217, -240 } },
+        { 5, 1 << 12 | 1, { 310, -192, -301, -62, -302, 632, -217, -240 } },
+        { 5, 1u << 31 | 1, { 312, -189, -298, -60, -300, 634, -214, -237 } },
+        { 5, 1u << 31 | 1 << 12 | 1,
+          { 312, -189, -298, -60, -300, 634, -214, -237 } },
+    };
+    unsigned i;
+    Prog p;
+
+    for (i = 0; i < ARRAY_SIZE(cvt); i++) {
+        product(&p, sums, ARRAY_SIZE(sums));
+        put(&p, 0x4080, cvt[i].offset);
+        put(&p, 0x4084, 3);
+        put(&p, 0x4088, cvt[i].shift);
+        report(runs(&p, 0xd) && gives_words(cvt[i].y, ARRAY_SIZE(sums)),
+               "OUT_CVT with an offset of %u and a shift of %08x",
+               cvt[i].offset, cvt[i].shift);
+    }
+}
+
 /* --- Tables --- */
 
 static void put_table(Prog *p, unsigned id, const int16_t *entry)
@@ -235,6 +266,7 @@ static void test_lut_of_halves(void)
 int main(void)
 {
     printf("TAP version 13\n");
+    test_out_cvt();
     test_lut_of_sums();
     test_lut_of_halves();
     printf("1..%u\n", tests);

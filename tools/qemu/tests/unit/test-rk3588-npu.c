@@ -449,7 +449,10 @@ static int64_t ref_round(int64_t p, int s, bool up)
     return q;
 }
 
-/* OUT_CVT sends the ties that are not for even away from zero. */
+/*
+ * OUT_CVT sends the ties that are not for even away from zero, those of the sum
+ * with its offset.
+ */
 static int64_t ref_away(int64_t p, int s, bool away)
 {
     return p < 0 ? -ref_round(-p, s, away) : ref_round(p, s, away);
@@ -517,7 +520,8 @@ static int64_t ref_output(const Conv *c, const int8_t *x, const int8_t *w,
     if (c->offset_first) {
         acc = ref_away((acc + c->offset) * c->scale, c->shift, c->ties_up);
     } else {
-        acc = ref_away(acc * c->scale, c->shift, c->ties_up) + c->offset;
+        acc = ref_away(acc * c->scale + c->offset * ((int64_t)1 << c->shift),
+                       c->shift, c->ties_up);
     }
     return c->to_int32 ? ref_clip(acc, INT32_MIN, INT32_MAX)
                        : ref_clip(acc, -128, 127);

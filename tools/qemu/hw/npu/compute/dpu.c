@@ -235,22 +235,27 @@ const char *npu_dpu_decode(NpuTask *t, const uint32_t *regs,
 static void out_cvt(const NpuDpu *d, int32_t *v, unsigned n)
 {
     int64_t before = d->cvt_offset_first ? d->cvt_offset : 0;
-    int64_t after = d->cvt_offset_first ? 0 : d->cvt_offset;
+    int32_t after = d->cvt_offset_first ? 0 : d->cvt_offset;
     int32_t scale = d->cvt_scale;
     uint32_t shift = d->cvt_shift;
     bool away = d->cvt_away;
     unsigned i;
 
     if (!away && shift && shift <= 62) {
+        /* The same without a choice in the loop. */
+        int64_t half = (int64_t)1 << (shift - 1);
+
         for (i = 0; i < n; i++) {
-            v[i] = npu_sat32(npu_round_even((v[i] + before) * scale, shift) +
-                             after);
+            int64_t x = (v[i] + before) * scale;
+            int64_t odd = ((x >> shift) + after) & 1;
+
+            v[i] = npu_sat32(((x + half - 1 + odd) >> shift) + after);
         }
         return;
     }
     for (i = 0; i < n; i++) {
-        v[i] = npu_sat32(npu_cvt_shift((v[i] + before) * scale, shift, away) +
-                         after);
+        v[i] = npu_sat32(npu_cvt_shift((v[i] + before) * scale, shift, away,
+                                       after));
     }
 }
 

@@ -173,9 +173,9 @@ static int64_t convert(const NpuEw *e, int64_t v)
 {
     if (e->cvt_offset_first) {
         return npu_cvt_shift((v + e->cvt_offset) * e->cvt_scale, e->cvt_shift,
-                             e->cvt_away);
+                             e->cvt_away, 0);
     }
-    return npu_cvt_shift(v * e->cvt_scale, e->cvt_shift, e->cvt_away) +
+    return npu_cvt_shift(v * e->cvt_scale, e->cvt_shift, e->cvt_away, 0) +
            e->cvt_offset;
 }
 

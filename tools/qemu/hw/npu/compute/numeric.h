@@ -39,14 +39,26 @@ static inline int64_t npu_round_shift(int64_t value, unsigned shift,
 }
 
 /*
- * The same in the converters of the DPU, where the other ties go away from
- * zero, whatever the TRM says (row out.cvt-ties).
+ * value / 2^shift + offset in the converters of the DPU, rounded as a whole:
+ * the sum decides where a tie goes (row out.cvt-offset).  The other ties go
+ * away from zero, whatever the TRM says (row out.cvt-ties).
  */
 static inline int64_t npu_cvt_shift(int64_t value, unsigned shift,
-                                    bool ties_away)
+                                    bool ties_away, int32_t offset)
 {
-    return ties_away && value < 0 ? -npu_round_shift(-value, shift, true)
-                                  : npu_round_shift(value, shift, ties_away);
+    int64_t half, floor;
+    bool up;
+
+    if (!shift) {
+        return value + offset;
+    }
+    if (shift > 62) {
+        return offset;
+    }
+    half = (int64_t)1 << (shift - 1);
+    floor = (value >> shift) + offset;
+    up = ties_away ? floor >= 0 : floor & 1;
+    return ((value + half - 1 + up) >> shift) + offset;
 }
 
 /* The same with a shift for either sign, ties to even. */
