@@ -147,13 +147,14 @@ static void ew_truncate(struct trial *t)
 static void ew_cvt(struct trial *t)
 {
 	const double zero[8] = { 0 }, e[] = { 1, 3, -1, -3, 2, 5, -5, 7 };
-	double last[8], first[8], away[8], down[8];
+	double sum[8], last[8], first[8], away[8], down[8];
 	struct rp_fly f = { RP_INT16, RP_INT16, .n = RP_COUNT(e) };
 
 	for (unsigned int i = 0; i < 8; i++) {
+		sum[i] = rp_even(e[i] * 3 + 10, 1);
 		last[i] = rp_even(e[i] * 3, 1) + 5;
 		first[i] = rp_even((e[i] + 5) * 3, 1);
-		away[i] = rp_away(e[i] * 3, 1) + 5;
+		away[i] = rp_away(e[i] * 3 + 10, 1);
 		down[i] = ceil(e[i] * 3 / 2 - 0.5) + 5;
 	}
 	rp_fly(t, &f, zero);
@@ -162,7 +163,8 @@ static void ew_cvt(struct trial *t)
 	rp_set(t, OFF_DPU_EW_CVT_OFFSET, 5);
 	rp_set(t, OFF_DPU_EW_CVT_SCALE, 1 << 16 | 3);
 	rp_fly_run(t, &f);
-	rp_model(t, "the operand's offset comes last, ties go to even", last);
+	rp_model(t, "the operand's offset is in what is rounded, ties go to even", sum);
+	rp_other_reading(t, "the operand's offset comes last", last);
 	rp_other_reading(t, "the operand's offset comes first", first);
 	rp_other_reading(t, "the operand's ties go away from zero", away);
 	rp_other_reading(t, "the operand's ties go down", down);

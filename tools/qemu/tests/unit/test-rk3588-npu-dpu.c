@@ -416,8 +416,8 @@ static int64_t ref_ew_operand(uint32_t bits)
         v = nearest((v + e->cvt_offset) * e->cvt_scale, e->cvt_shift,
                     e->cvt_away);
     } else if (e->cvt) {
-        v = nearest(v * e->cvt_scale, e->cvt_shift, e->cvt_away) +
-            e->cvt_offset;
+        v = converted(v * e->cvt_scale, e->cvt_shift, e->cvt_offset,
+                      e->cvt_away);
     }
     return e->op == MUL ? (int16_t)v : v;
 }

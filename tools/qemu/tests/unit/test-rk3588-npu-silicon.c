@@ -167,6 +167,42 @@ static void test_out_cvt(void)
     }
 }
 
+/* Bytes for EW, 16 each from MRDMA and ERDMA. */
+static void operands(Prog *p, const int8_t *e, unsigned n, uint32_t ew_cfg)
+{
+    memcpy(at(ADDR_E), e, n);
+    put(p, 0x4070, ew_cfg);
+    PUT(p, { 0x5014, SUMS - 1 }, { 0x5018, ADDR_E }, { 0x5034, 0x40000004 },
+        { 0x5038, ADDR_E + 16 }, { 0x5040, 16 }, { 0x5044, 0x7d00 });
+}
+
+/* Times 3, over 2, plus 5, as addends of 0. */
+static void test_ew_cvt(void)
+{
+    static const int8_t e[] = { 3, -3, 3, -3 };
+    static const struct {
+        uint32_t ew_cfg, offset;
+        int32_t y[ARRAY_SIZE(e)];
+    } cvt[] = {
+        { 0x104202c0, 0, { 4, -4, 4, -4 } },
+        { 0x504202c0, 0, { 5, -5, 5, -5 } },
+        { 0x104202c0, 5, { 10, 0, 10, 0 } },
+    };
+    static const int32_t zero[SUMS];
+    unsigned i;
+    Prog p;
+
+    for (i = 0; i < ARRAY_SIZE(cvt); i++) {
+        product(&p, zero, SUMS);
+        operands(&p, e, ARRAY_SIZE(e), cvt[i].ew_cfg);
+        put(&p, 0x4074, cvt[i].offset);
+        put(&p, 0x4078, 1 << 16 | 3);
+        report(runs(&p, 0x1d) && gives_words(cvt[i].y, ARRAY_SIZE(e)),
+               "converted EW operands, EW_CFG %08x and an offset of %u",
+               cvt[i].ew_cfg, cvt[i].offset);
+    }
+}
+
 /* --- Tables --- */
 
 static void put_table(Prog *p, unsigned id, const int16_t *entry)
@@ -267,6 +303,7 @@ int main(void)
 {
     printf("TAP version 13\n");
     test_out_cvt();
+    test_ew_cvt();
     test_lut_of_sums();
     test_lut_of_halves();
     printf("1..%u\n", tests);

@@ -175,8 +175,8 @@ static int64_t convert(const NpuEw *e, int64_t v)
         return npu_cvt_shift((v + e->cvt_offset) * e->cvt_scale, e->cvt_shift,
                              e->cvt_away, 0);
     }
-    return npu_cvt_shift(v * e->cvt_scale, e->cvt_shift, e->cvt_away, 0) +
-           e->cvt_offset;
+    return npu_cvt_shift(v * e->cvt_scale, e->cvt_shift, e->cvt_away,
+                         e->cvt_offset);
 }
 
 /* The multiplier takes 16 bits, the lower ones of a word. */
