@@ -122,6 +122,30 @@ static void ew_div(struct trial *t)
 	rp_other_reading(t, "quotients are products with a reciprocal of a half", half);
 }
 
+/* 5 is taken from, or is at most: what shifts, and by which sign? */
+static void truncate_alu(struct trial *t, uint32_t algo, bool largest, const char *shifts,
+			 const char *none)
+{
+	const double v[] = { 8, -8, 100, -100, 12, -12, 1, -1 };
+	double by_sign[8], plain[8];
+	struct rp_fly f = { RP_INT32, RP_INT32, .n = RP_COUNT(v) };
+
+	for (unsigned int i = 0; i < 8; i++) {
+		plain[i] = largest ? fmax(v[i], 5) : v[i] - 5;
+		by_sign[i] = rp_even(plain[i], plain[i] < 0 ? 1 : 2);
+	}
+	rp_clear(t);
+	rp_fly(t, &f, v);
+	rp_set(t, OFF_DPU_EW_CFG, EW_ONLY | algo);
+	for (unsigned int i = 0; i < 8; i++)
+		rp_set(t, OFF_DPU_EW_OP_VALUE_0 + 4 * i, 5);
+	rp_set(t, OFF_DPU_EW_CVT_SCALE, 2 << 22 | 1);
+	rp_bits(t, OFF_DPU_DATA_FORMAT, 0x3ff << 16, 1 << 16);
+	rp_fly_run(t, &f);
+	rp_model(t, shifts, by_sign);
+	rp_other_reading(t, none, plain);
+}
+
 static void ew_truncate(struct trial *t)
 {
 	const double v[] = { 8, -8, 100, -100, 12, -12, 1, -1 };
@@ -141,6 +165,10 @@ static void ew_truncate(struct trial *t)
 	rp_fly_run(t, &f);
 	rp_model(t, "EW_TRUNCATE shifts products by their sign", by_sign);
 	rp_other_reading(t, "EW_TRUNCATE shifts all products alike", one);
+	truncate_alu(t, ALGO(MINUS), false, "EW_TRUNCATE shifts differences",
+		     "EW_TRUNCATE leaves differences alone");
+	truncate_alu(t, ALGO(MAX), true, "EW_TRUNCATE shifts maxima",
+		     "EW_TRUNCATE leaves maxima alone");
 }
 
 /* Operands times 3, over 2, with an offset of 5; the main input is 0. */
@@ -227,7 +255,7 @@ const struct rp_program rp_dpu[] = {
 	RP_TRY("stage-saturates", "integers beyond 32 bits between stages", stage_saturates),
 	RP_TRY("ew-div", "division of floats", ew_div),
 	RP_TRY("erdma-halves", "halves that ERDMA alone fetches for a flying DPU", erdma_halves),
-	RP_TRY("ew-truncate", "EW_TRUNCATE of products of either sign", ew_truncate),
+	RP_TRY("ew-truncate", "EW_TRUNCATE by the sign of results", ew_truncate),
 	RP_TRY("ew-cvt", "order and ties of the EW operand's conversion", ew_cvt),
 	RP_TRY("div-halves", "division of halves that nothing widens", div_halves),
 	{ 0 }

@@ -115,6 +115,7 @@ static const char *const feature_name[] = {
     "EW operand per channel", "EW operand per channel of a convolution",
     "EW operand from a register",
     "EW pair of MRDMA and ERDMA", "EW operand conversion", "EW truncation",
+    "EW truncation of sums",
     "LUT of integers", "LUT of floats", "LUT tables apart or overlapping",
     "LUT behind a convolution", "LUT behind an EW operation",
     "LUT with a floor",
@@ -431,7 +432,7 @@ static Value ref_ew_op(Value v, uint32_t bits)
         int64_t o = ref_ew_operand(bits);
 
         if (e->op != MUL) {
-            v.i = op_int(e->op, v.i, o);
+            v.i = shifted(op_wide(e->op, v.i, o), e->shift, e->shift_neg);
         } else if (!e->prelu || v.i < 0) {
             v.i = shifted(v.i * o, e->shift, e->shift_neg);
         }
@@ -1115,7 +1116,7 @@ static void draw_ew(void)
         e->from = rnd_in(REGISTER, CHANNEL);
         e->prelu = e->op == MUL && one_in(3);
     }
-    if (e->op == MUL && !flt && one_in(2)) {
+    if (e->op >= 0 && !flt && one_in(2)) {
         e->shift = e->prelu ? 0 : rnd_in(0, 15);
         e->shift_neg = rnd_in(0, 15);
     }
@@ -1394,6 +1395,7 @@ static void mark_ew(void)
     mark("EW ReLUX", e->relux);
     mark("EW operand conversion", e->cvt && !is_float(c.in));
     mark("EW truncation", e->shift || e->shift_neg);
+    mark("EW truncation of sums", e->op == ADD && e->shift);
     mark("LUT of integers", c.lut.on && !is_float(c.in));
     mark("LUT of floats", c.lut.on && is_float(c.in));
     mark("LUT behind a convolution", c.lut.on && c.feed != FLY);
@@ -1757,7 +1759,7 @@ static void test_ew_hangs(void)
     EXPECT("integer floor", unimp, { 0x4070, 0x108702c0 });
     EXPECT("unknown algorithm", unimp, { 0x4070, 0x108902c0 });
     EXPECT("binary results", unimp, { 0x4070, 0x109202c0 });
-    EXPECT("truncation of sums", unimp, { 0x4078, 1u << 22 | 1 });
+    EXPECT("truncation by more than 62", unimp, { 0x4078, 63u << 22 | 1 });
     EXPECT("multipliers above 16 bits", unimp,
            { 0x4070, 0x108002c4 }, { 0x4078, 2 });
     EXPECT("register operands that differ", unimp,

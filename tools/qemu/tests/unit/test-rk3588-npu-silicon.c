@@ -203,6 +203,38 @@ static void test_ew_cvt(void)
     }
 }
 
+/* With 3 from registers: EW_TRUNCATE for results of 0 and more, and below. */
+static void test_ew_truncate(void)
+{
+    static const struct {
+        uint32_t ew_cfg, shift, shift_neg;
+        int32_t y[ARRAY_SIZE(sums)];
+    } ew[] = {
+        { 0x384, 1, 0, { 304, -393, -612, -135, -615, 627, -444, -489 } },
+        { 0x384, 2, 0, { 152, -393, -612, -135, -615, 314, -444, -489 } },
+        { 0x384, 1, 1, { 304, -196, -306, -68, -308, 627, -222, -244 } },
+        { 0x383, 0, 1, { 203, -131, -204, -45, -205, 418, -148, -163 } },
+        { 0x383, 1, 0, { 203, -131, -204, -45, -205, 418, -148, -163 } },
+        { 0x20380, 0, 1, { 206, -64, -100, -21, -101, 421, -72, -80 } },
+        { 0x20380, 1, 0, { 103, -128, -201, -42, -202, 210, -145, -160 } },
+    };
+    unsigned i, j;
+    Prog p;
+
+    for (i = 0; i < ARRAY_SIZE(ew); i++) {
+        product(&p, sums, ARRAY_SIZE(sums));
+        put(&p, 0x4010, 4u << 29 | ew[i].shift_neg << 16);
+        put(&p, 0x4070, ew[i].ew_cfg);
+        put(&p, 0x4078, ew[i].shift << 22 | 1);
+        for (j = 0; j < 8; j++) {
+            put(&p, 0x4090 + 4 * j, 3);
+        }
+        report(runs(&p, 0xd) && gives_words(ew[i].y, ARRAY_SIZE(sums)),
+               "EW_TRUNCATE of %u and %u, EW_CFG %x", ew[i].shift,
+               ew[i].shift_neg, ew[i].ew_cfg);
+    }
+}
+
 /* --- Tables --- */
 
 static void put_table(Prog *p, unsigned id, const int16_t *entry)
@@ -304,6 +336,7 @@ int main(void)
     printf("TAP version 13\n");
     test_out_cvt();
     test_ew_cvt();
+    test_ew_truncate();
     test_lut_of_sums();
     test_lut_of_halves();
     printf("1..%u\n", tests);

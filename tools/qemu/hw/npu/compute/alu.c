@@ -68,7 +68,8 @@ int64_t npu_alu_wide(uint8_t algo, int64_t v, int32_t operand)
     case NPU_ALU_MINUS:
         return v + negate(operand);
     default:
-        return v;
+        /* Those of one operand, which EW alone has, of 32 bits. */
+        return npu_alu_int(algo, v, operand);
     }
 }
 

@@ -236,16 +236,13 @@ static const char *decode_op(NpuTask *t, const uint32_t *regs)
     e->cvt_offset = regs[R_DPU_EW_CVT_OFFSET];
     e->cvt_scale = sextract32(regs[R_DPU_EW_CVT_SCALE], 0, 16);
     e->cvt_shift = GET(regs, DPU_EW_CVT_SCALE, CVT_SHIFT);
-    /* As BS and BN shift their products (row ew.truncate). */
+    /* Of what comes out, by its sign (row ew.truncate). */
     e->shift = GET(regs, DPU_EW_CVT_SCALE, TRUNCATE);
     e->shift_neg = GET(regs, DPU_DATA_FORMAT, EW_TRUNCATE_NEG);
     REFUSE_IF(!e->mul && !npu_alu_known(e->alu_algo, t->dpu.is_float),
               "EW ALU algorithm");
-    REFUSE_IF(GET(regs, DPU_EW_CVT_SCALE, TRUNCATE) > MAX_SHIFT ||
-              GET(regs, DPU_DATA_FORMAT, EW_TRUNCATE_NEG) > MAX_SHIFT,
+    REFUSE_IF(e->shift > MAX_SHIFT || e->shift_neg > MAX_SHIFT,
               "EW truncation above 62");
-    REFUSE_IF(!e->mul && (e->shift || e->shift_neg),
-              "EW truncation but of products");
     REFUSE_IF(e->mul && t->dpu.is_float && !npu_mul_known(t->dpu.operands),
               "EW multiplier of this precision");
     REFUSE_IF(e->prelu && e->shift, "PReLU that shifts what is positive");
@@ -336,6 +333,10 @@ static int32_t op_int(const NpuEw *e, int32_t v, int32_t operand)
 {
     if (e->mul) {
         return multiply_int(e, v, operand);
+    }
+    if (e->shift || e->shift_neg) {
+        return npu_sat32(npu_sign_shift(npu_alu_wide(e->alu_algo, v, operand),
+                                        e->shift, e->shift_neg));
     }
     /* The usual one needs no call. */
     return e->alu_algo == NPU_ALU_ADD ? npu_sat32((int64_t)v + operand)

@@ -151,7 +151,7 @@ typedef struct NpuEw {
     bool per_channel;
     uint8_t bytes;          /* of an operand in memory */
     uint8_t alu_algo;
-    uint8_t shift, shift_neg;   /* of products, by their sign */
+    uint8_t shift, shift_neg;   /* of the result, by its sign */
     uint32_t value;         /* register operand */
     bool cvt, cvt_away, cvt_offset_first;
     int32_t cvt_offset, cvt_scale;
