@@ -213,6 +213,25 @@ static void ew_cvt(struct trial *t)
 	rp_other_reading(t, "bit 31 of EW_CFG adds first, bit 30 changes nothing", first);
 }
 
+/* Would the converter, had it a say, make 7 of an operand of 1? */
+static void ew_bypass(struct trial *t)
+{
+	const double v[] = { 10, 20, 30, 40 }, e[] = { 1, -2, 300, -400 };
+	double sum[4];
+	struct rp_fly f = { RP_INT16, RP_INT16, .n = RP_COUNT(v) };
+
+	for (unsigned int i = 0; i < 4; i++)
+		sum[i] = v[i] + e[i];
+	rp_fly(t, &f, v);
+	rp_set(t, OFF_DPU_EW_CFG, EW_ONLY | ALGO(ADD));
+	rp_fly_operand(t, &f, e);
+	rp_set(t, OFF_DPU_EW_CVT_OFFSET, 5);
+	rp_set(t, OFF_DPU_EW_CVT_SCALE, 2);
+	rp_fly_run(t, &f);
+	rp_model(t, "halfwords that go round the converter count as they are", sum);
+	rp_other_reading(t, "halfwords that go round the converter are 0", v);
+}
+
 static void erdma_halves(struct trial *t)
 {
 	const double v[] = { 1, 2, 3, 4, 5, 6, 7, 8 }, e[] = { 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4 };
@@ -256,6 +275,7 @@ const struct rp_program rp_dpu[] = {
 	RP_TRY("ew-div", "division of floats", ew_div),
 	RP_TRY("erdma-halves", "halves that ERDMA alone fetches for a flying DPU", erdma_halves),
 	RP_TRY("ew-truncate", "EW_TRUNCATE by the sign of results", ew_truncate),
+	RP_TRY("ew-bypass", "EW operands that go round the converter", ew_bypass),
 	RP_TRY("ew-cvt", "order and ties of the EW operand's conversion", ew_cvt),
 	RP_TRY("div-halves", "division of halves that nothing widens", div_halves),
 	{ 0 }

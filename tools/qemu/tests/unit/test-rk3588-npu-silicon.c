@@ -203,6 +203,28 @@ static void test_ew_cvt(void)
     }
 }
 
+/* Operands that go round the converter count as they are. */
+static void test_ew_bypass(void)
+{
+    static const int32_t x[] = { -455, -74, 133, -704, -212, 225, -237, -293 };
+    static const int8_t e[] = { 2, 2, 2, 2, 2, 2, 2, 2 };
+    static const int32_t twice[] = {
+        -910, -148, 266, -1408, -424, 450, -474, -586,
+    }, more[] = {
+        -453, -72, 135, -702, -210, 227, -235, -291,
+    };
+    Prog p;
+
+    product(&p, x, ARRAY_SIZE(x));
+    operands(&p, e, ARRAY_SIZE(e), 0x104003c4);
+    report(runs(&p, 0x1d) && gives_words(twice, ARRAY_SIZE(x)),
+           "factors that nothing converts");
+    product(&p, x, ARRAY_SIZE(x));
+    operands(&p, e, ARRAY_SIZE(e), 0x104203c0);
+    report(runs(&p, 0x1d) && gives_words(more, ARRAY_SIZE(x)),
+           "addends that nothing converts");
+}
+
 /* With 3 from registers: EW_TRUNCATE for results of 0 and more, and below. */
 static void test_ew_truncate(void)
 {
@@ -336,6 +358,7 @@ int main(void)
     printf("TAP version 13\n");
     test_out_cvt();
     test_ew_cvt();
+    test_ew_bypass();
     test_ew_truncate();
     test_lut_of_sums();
     test_lut_of_halves();

@@ -194,9 +194,8 @@ static const char *check_int(const NpuEw *e, uint8_t precision)
         REFUSE_IF(e->cvt, "conversion of EW words");
         return NULL;
     }
-    REFUSE_IF(!e->cvt, "EW operands that nothing widens");
-    REFUSE_IF(e->mul && !(fits_int16(convert(e, lo)) &&
-                          fits_int16(convert(e, hi))),
+    REFUSE_IF(e->mul && e->cvt && !(fits_int16(convert(e, lo)) &&
+                                    fits_int16(convert(e, hi))),
               "EW multiplier above 16 bits");
     return NULL;
 }
@@ -308,16 +307,13 @@ static const uint8_t *operand(const NpuTask *t, const NpuOperands *in,
            channel % per_surf * t->dpu.ew.bytes;
 }
 
+/* Those that no converter widens count as they are (row ew.bypass). */
 static int32_t int_operand(const NpuEw *e, const uint8_t *p)
 {
-    switch (e->bytes) {
-    case 1:
-        return npu_sat32(convert(e, (int8_t)*p));
-    case 2:
-        return npu_sat32(convert(e, (int16_t)lduw_le_p(p)));
-    default:
-        return ldl_le_p(p);
-    }
+    int32_t v = e->bytes == 1 ? (int8_t)*p :
+                e->bytes == 2 ? (int16_t)lduw_le_p(p) : (int32_t)ldl_le_p(p);
+
+    return e->cvt ? npu_sat32(convert(e, v)) : v;
 }
 
 static int32_t multiply_int(const NpuEw *e, int32_t v, int32_t operand)
