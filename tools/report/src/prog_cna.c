@@ -371,6 +371,40 @@ static void int8_partial(struct trial *t)
 	rp_other_hangs(t, "int8 results of a partial group of kernels hang");
 }
 
+/*
+ * Surfaces are groups of eight, four words to an atom. The write DMA takes eight atoms for a
+ * position where the CORE gives 16: @all if it gives those of all channels before the next.
+ */
+static void deal_sums(const struct rp_conv *c, bool all)
+{
+	unsigned int positions = c->oh * c->ow, atoms = all ? c->oc / 4 : 16;
+
+	for (unsigned int i = 0; i < positions * c->oc; i++) {
+		unsigned int pos = i / c->oc, surface = i % c->oc / 4;
+		unsigned int nth = (surface / 8 * positions + pos) * 8 + surface % 8;
+		unsigned int group = nth / (atoms * positions), at = nth / atoms % positions;
+		unsigned int channel = (group * atoms + nth % atoms) * 4 + i % 4;
+
+		other[i] = rp_conv_sum(c, x, w, at * c->oc + channel, 0);
+	}
+}
+
+static void deal(struct trial *t, struct rp_conv *c, const char *reading)
+{
+	fill_both(c);
+	rp_clear(t);
+	rp_conv(t, c, x, w);
+	rp_conv_run(t, c);
+	deal_sums(c, false);
+	rp_model(t, reading, other);
+	sums(c, 0);
+	rp_other_reading(t, "int32 results of a depthwise convolution follow the strides", want);
+	if (c->oc > 64) {
+		deal_sums(c, true);
+		rp_other_reading(t, "a position gives the atoms of all channels", other);
+	}
+}
+
 static void dw_int32(struct trial *t)
 {
 	struct rp_conv c = {
@@ -378,7 +412,10 @@ static void dw_int32(struct trial *t)
 		.oc = 64,
 	};
 
-	plain(t, &c, "int32 results of a depthwise convolution follow the strides");
+	deal(t, &c, "each position of 64 channels gives 16 atoms, in groups of eight");
+	/* Is it 64 channels of a position, or all of them? */
+	c.ic = c.oc = c.written = c.stored = 128;
+	deal(t, &c, "each position of 64 of 128 channels gives 16 atoms");
 }
 
 static void kernel_5x5(struct trial *t)

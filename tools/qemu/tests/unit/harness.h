@@ -147,6 +147,20 @@ static inline float half_products(const float *a, const float *b, int n)
     return sum;
 }
 
+/*
+ * An int8 depthwise convolution hands over words of 64 channels at a position,
+ * 16 atoms, and the write DMA takes as many for each as its group has: where
+ * the atom of @surface at @pos lands.
+ */
+static inline void deal_words(int group, int positions, int *surface, int *pos)
+{
+    int nth = (*surface / 16 * positions + *pos) * 16 + *surface % 16;
+    int rest = nth % (group * positions);
+
+    *surface = nth / (group * positions) * group + rest % group;
+    *pos = rest / group;
+}
+
 /* Exactly as long as asked for, so that sanitizers see a step too far. */
 static inline uint8_t *fetch(uint64_t iova, size_t len, bool *ok)
 {

@@ -83,7 +83,7 @@ typedef struct Case {
     uint32_t amount[ENC_LANES]; /* in so many blocks */
     int pend_op, truncate;
     bool truncate_up;
-    int scale, shift, offset, notch;
+    int scale, shift, offset, notch, size_e;
     bool wild;              /* halves of all exponents */
     double *x, *wt;         /* [h][w][ic], [kernel][kh][kw][ic] */
 } Case;
@@ -343,6 +343,17 @@ static void random_output(Case *c)
     }
     c->truncate = rnd() % 2 ? rnd_in(1, 9) : 0;
     c->truncate_up = rnd() % 2;
+}
+
+static bool gives_depthwise_words(const Case *c)
+{
+    return c->depthwise && c->in == INT8 && prec[c->out].bits == 32;
+}
+
+/* Surfaces of a group of the output, less 1. */
+static void random_group(Case *c)
+{
+    c->size_e = gives_depthwise_words(c) ? (1 << rnd() % 4) - 1 : rnd() % 8;
 }
 
 static void random_case(Case *c)
@@ -679,7 +690,7 @@ static void put_window(Prog *p, const Case *c)
 static void put_output(Prog *p, const Case *c)
 {
     uint32_t surf = (c->ow + c->notch) * c->oh * 16;
-    uint32_t e = rnd() % 8, dpu = c->in == TF32 ? FP32 : c->in;
+    uint32_t e = c->size_e, dpu = c->in == TF32 ? FP32 : c->in;
 
     put(p, 0x400c, 0x1e4 | (c->depthwise ? 3 << 3 : 0));
     put(p, 0x4010, (uint32_t)c->out << 29 | dpu << 26 | dpu);
@@ -707,10 +718,13 @@ static void put_output(Prog *p, const Case *c)
 
 static size_t out_index(const Case *c, int k, int y, int x)
 {
-    int per = 128 / prec[c->out].bits;
+    int per = 128 / prec[c->out].bits, surf = k / per, pos = y * c->ow + x;
 
-    return ((size_t)(k / per * c->oh + y) * (c->ow + c->notch) + x) * per +
-           k % per;
+    if (gives_depthwise_words(c)) {
+        deal_words(c->size_e + 1, c->ow * c->oh, &surf, &pos);
+    }
+    return ((size_t)(surf * c->oh + pos / c->ow) * (c->ow + c->notch) +
+            pos % c->ow) * per + k % per;
 }
 
 static bool check(const Case *c)
@@ -758,8 +772,8 @@ static void make_prog(Prog *p, const Case *c)
 
 static bool run_case(Case *c)
 {
-    size_t out = out_index(c, up(c->written, 16), 0, 0) *
-                 prec[c->out].bits / 8;
+    size_t out = prec[c->out].bits / 8 * (c->ow + c->notch) * c->oh *
+                 up(c->written, 16);
     NpuTaskOptions opt = { .write_padding = true };
     const char *why = NULL;
     bool ok;
@@ -773,6 +787,7 @@ static bool run_case(Case *c)
     if (c->dcomp) {
         compress(c);
     }
+    random_group(c);
     make_prog(&p, c);
     ok = run_prog(&p, opt, &why) == NPU_TASK_RUN;
     if (!ok) {
@@ -827,6 +842,7 @@ static bool fuzz(unsigned programs)
         Prog p;
 
         random_case(&c);
+        random_group(&c);
         make_prog(&p, &c);
         for (j = 0; j < 1 + i % 3; j++) {
             uint64_t *cmd = &p.cmd[rnd() % (p.n - 1)];
@@ -1024,6 +1040,7 @@ static NpuVerdict run_cpend(Case *c, uint32_t ow_cfg, int operand, int qd_en,
     NpuVerdict got;
     Prog p;
 
+    c->size_e = 7;
     make_prog(&p, c);
     p.n--;
     put(&p, 0x3010, c->in << 8 | c->depthwise << 1 | qd_en);

@@ -592,6 +592,11 @@ static int out_lanes(void)
     return 16 / size_of(c.out);
 }
 
+static bool gives_depthwise_words(void)
+{
+    return c.feed == DEPTHWISE && c.in == INT8 && size_of(c.out) == 4;
+}
+
 static int whole_atoms(int channels)
 {
     return (channels + out_lanes() - 1) / out_lanes() * out_lanes();
@@ -1279,14 +1284,14 @@ static void draw_shape(void)
     c.ic = rnd_in(1, 4) * (c.in == FP16 ? 8 : 16);
     c.ic = c.feed == CONV ? MIN(c.ic, 32) : MIN(c.ic, c.in == FP16 ? 32 : 64);
     c.c = c.feed == DEPTHWISE ? rnd_in(1, c.ic) : rnd_in(1, 20) * 2;
-    c.written = (c.c + 31) / 32 * 32;
+    c.written = gives_depthwise_words() ? 64 : (c.c + 31) / 32 * 32;
 }
 
 static void draw_layout(void)
 {
     c.notch = one_in(3) ? rnd_in(1, 5) : 0;
     c.gap = one_in(3) ? rnd_in(1, 9) : 0;
-    c.group = rnd_in(1, 4);
+    c.group = gives_depthwise_words() ? 1 << rnd_in(0, 2) : rnd_in(1, 4);
     c.group_gap = one_in(3) ? rnd_in(1, 9) : 0;
 }
 
@@ -1472,6 +1477,9 @@ static uint32_t out_addr(int pos, int ch)
     uint32_t add = c.pool.on ? ((c.pool.w + c.notch) * c.pool.h + c.gap) * 16
                              : surf_add();
 
+    if (gives_depthwise_words()) {
+        deal_words(c.group, c.w * c.h, &surface, &pos);
+    }
     return ADDR_C + surface / c.group * add +
            surface % c.group * surf_stride() +
            (pos / w * (w + c.notch) + pos % w) * 16 +

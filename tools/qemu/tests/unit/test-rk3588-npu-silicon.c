@@ -257,6 +257,59 @@ static void test_ew_truncate(void)
     }
 }
 
+/* --- Depthwise words --- */
+
+#define SIDE            8
+
+/*
+ * 32 of 64 channels and 3x3 kernels.  The board's bytes are known by their
+ * FNV-1a hash, whose first value lacks a digit there.
+ */
+static void test_depthwise_words(void)
+{
+    const uint64_t hash = 0x4ac79cc1ec36444d;
+    uint64_t h = 1469598103934665603;
+    int ch, x, y, tap;
+    bool ok;
+    Prog p;
+
+    clear();
+    for (y = 0; y < SIDE; y++) {
+        for (x = 0; x < SIDE; x++) {
+            for (ch = 0; ch < 32; ch++) {
+                *at(ADDR_X + (ch / 16 * SIDE * SIDE + y * SIDE + x) * 16 +
+                    ch % 16) = (3 + 5 * ch + 7 * x + 13 * y) % 31 - 15;
+            }
+        }
+    }
+    for (tap = 0; tap < 9; tap++) {
+        for (ch = 0; ch < 32; ch++) {
+            *at(ADDR_W + tap * 32 + ch) =
+                (1 + 11 * ch + 3 * (tap % 3) + 5 * (tap / 3)) % 19 - 9;
+        }
+    }
+    p.n = 0;
+    PUT(&p, { 0x100c, 3 }, { 0x1014, 9 }, { 0x1020, SIDE << 16 | SIDE },
+        { 0x1024, 31 << 16 | 32 }, { 0x1028, SIDE },
+        { 0x102c, SIDE * SIDE }, { 0x1030, 9 * 32 }, { 0x1034, 9 * 32 },
+        { 0x1038, 3 << 24 | 3 << 16 | 1 }, { 0x1040, 0xb1 },
+        { 0x104c, 0xb }, { 0x1068, 0x11 }, { 0x1070, ADDR_X },
+        { 0x107c, 4 * SIDE }, { 0x1080, SIDE * (SIDE - 4) },
+        { 0x1084, SIDE << 16 | SIDE }, { 0x1088, 32 }, { 0x1110, ADDR_W },
+        { 0x3010, 2 }, { 0x3014, 7 << 16 | 7 }, { 0x3018, 63 });
+    PUT(&p, { 0x400c, 0x1fc }, { 0x4010, 4u << 29 }, { 0x4020, ADDR_Y },
+        { 0x4024, SIDE * SIDE * 16 }, { 0x4030, 7 }, { 0x4034, 7 },
+        { 0x403c, 31 << 16 | 63 }, { 0x4040, 0x53 }, { 0x4050, 0x7fe },
+        { 0x4058, 63 }, { 0x405c, 7 << 16 | 7 }, { 0x4060, 0x53 },
+        { 0x4070, 0x383 }, { 0x4078, 1 }, { 0x4084, 1 },
+        { 0x40c0, 8 * SIDE * SIDE * 16 });
+    ok = runs(&p, 0xd);
+    for (x = 0; x < SIDE * SIDE * 64 * 4; x++) {
+        h = (h ^ *at(ADDR_Y + x)) * 0x100000001b3;
+    }
+    report(ok && h == hash, "words of a depthwise convolution");
+}
+
 /* --- Tables --- */
 
 static void put_table(Prog *p, unsigned id, const int16_t *entry)
@@ -360,6 +413,7 @@ int main(void)
     test_ew_cvt();
     test_ew_bypass();
     test_ew_truncate();
+    test_depthwise_words();
     test_lut_of_sums();
     test_lut_of_halves();
     printf("1..%u\n", tests);

@@ -560,10 +560,16 @@ static void store_weights(const Conv *c, const int8_t *w)
 
 static int64_t load_output(const Conv *c, int ch, int y, int x)
 {
-    int per = c->to_int32 ? 4 : 16;
-    size_t pos = (size_t)ch / per * (c->out_w + c->notch) * c->out_h +
-                 y * (c->out_w + c->notch) + x;
+    int per = c->to_int32 ? 4 : 16, surf = ch / per;
+    int at_pos = y * c->out_w + x;
+    size_t pos;
     int32_t v;
+
+    if (c->to_int32 && c->depthwise) {
+        deal_words(8, c->out_w * c->out_h, &surf, &at_pos);
+    }
+    pos = ((size_t)surf * c->out_h + at_pos / c->out_w) *
+          (c->out_w + c->notch) + at_pos % c->out_w;
 
     if (!c->to_int32) {
         return (int8_t)at(ADDR_C)[pos * 16 + ch % 16];

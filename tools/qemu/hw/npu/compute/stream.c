@@ -17,6 +17,12 @@
 
 #define BLOCK_ATOMS     NPU_ATOM
 
+/*
+ * An int8 depthwise convolution hands over words of all 64 channels at a
+ * position, which is more than a group of the write DMA can have.
+ */
+#define DEPTHWISE_ATOMS 16
+
 static uint64_t atoms(uint32_t surfaces, uint32_t width, uint32_t height)
 {
     return (uint64_t)surfaces * width * height;
@@ -37,6 +43,19 @@ static bool widens(const NpuDpu *d)
     }
 }
 
+static bool gives_depthwise_words(const NpuTask *t)
+{
+    return t->kind == NPU_KIND_CONV && t->conv.depthwise &&
+           t->conv.precision == NPU_PREC_INT8 && t->dpu.out_bytes == 4;
+}
+
+/* Surfaces of which the DPU hands over an atom before the next position. */
+static uint32_t own_group(const NpuTask *t)
+{
+    return t->kind == NPU_KIND_FLYING ? 1 :
+           gives_depthwise_words(t) ? DEPTHWISE_ATOMS : t->dpu.out.surf_group;
+}
+
 /*
  * Other shapes than the DPU's.  Surfaces of padding come behind the computed
  * ones of a group, so that they are left out where there is only one group.
@@ -51,7 +70,7 @@ static const char *decode_shape(NpuTask *t, uint32_t surfaces,
     REFUSE_IF(atoms(surfaces, d->width, d->height) * s->copies_x *
               s->copies_y != atoms(s->surfaces, s->width, s->height),
               "DPU and its write DMA disagree about the amount");
-    s->own_group = t->kind == NPU_KIND_FLYING ? 1 : per_group;
+    s->own_group = own_group(t);
     REFUSE_IF(s->own_group < surfaces && t->kind == NPU_KIND_FLYING &&
               widens(d), "other shapes of wider elements");
     REFUSE_IF(surfaces % s->own_group || s->surfaces % per_group,
@@ -124,7 +143,7 @@ const char *npu_stream_decode(NpuTask *t, const uint32_t *regs,
                     NPU_ATOM;
     if (s->width != d->width || s->height != d->height ||
         s->surfaces != surfaces || s->copies_x * s->copies_y > 1 ||
-        s->blocks) {
+        s->blocks || gives_depthwise_words(t)) {
         return decode_shape(t, surfaces, computed);
     }
     inner = d->height > 1 &&
