@@ -121,7 +121,7 @@ static double bound(void)
 {
 	double largest = sqrt(D), e = 0x1p-11 * (3 * largest + 1) + D * 0x1p-24 * largest;
 
-	return expm1(2 * e) + (14 + 2 * log(TOKENS)) * 0x1p-11 + 2 * sqrt(TOKENS) * 0x1p-14 +
+	return expm1(2 * e) + (15 + 2 * log(TOKENS)) * 0x1p-11 + 2 * sqrt(TOKENS) * 0x1p-14 +
 	       TOKENS * 0x1p-23 + 0x1p-11;
 }
 

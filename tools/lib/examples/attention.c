@@ -46,7 +46,7 @@ static int row_wrong(int row, int head)
 		sum += p[t];
 	}
 	off = expm1(2 / sqrt(DIM) * (0x1p-11 * big + DIM * 0x1p-24 * sizes)) +
-	      (14 + 2 * log(TOKENS)) * 0x1p-11 + 2 * sqrt(TOKENS) * 0x1p-14 + TOKENS * 0x1p-23;
+	      (15 + 2 * log(TOKENS)) * 0x1p-11 + 2 * sqrt(TOKENS) * 0x1p-14 + TOKENS * 0x1p-23;
 	for (int i = 0; i < DIM; i++) {
 		double want = 0;
 

@@ -20,8 +20,8 @@ extern "C" {
  * passes the CPU.
  *
  * Bounds of errors are for finite operands, are absolute unless they say otherwise, and add
- * up the roundings of each step. They assume that the NPU adds, multiplies and divides floats
- * in fp32 and rounds to nearest, as QEMU's model does.
+ * up the roundings of each step. They assume that the NPU adds and multiplies floats in fp32 and
+ * rounds to nearest, as QEMU's model does, and that npu_rec_div() is off by 5/8 of a unit.
  */
 
 /* ---- over the columns of each row ------------------------------------------ */
@@ -136,7 +136,7 @@ struct npu_softmax_opts {
  * @opts: options or NULL
  *
  * The largest element of a row is subtracted first. With t = scale * (largest - x), an element
- * y is off by at most y * ((12 + t + ln(N)) * 2^-11 + sqrt(N) * 2^-14) + sqrt(y) * 2^-14 +
+ * y is off by at most y * ((13 + t + ln(N)) * 2^-11 + sqrt(N) * 2^-14) + sqrt(y) * 2^-14 +
  * 2^-24. (The difference is rounded to FP16, which is t * 2^-11 of y. exp(-t/2) is a table of
  * 1023 steps, whose entries are multiples of 2^-15; it is squared, the squares are summed up
  * in fp32, and y is their quotient: eight roundings to FP16 of y or the sum, 2^-14 * sqrt(y)
@@ -176,8 +176,8 @@ struct npu_norm_opts {
  * @opts: options or NULL
  *
  * Rows are divided by their largest magnitude first. Before @beta y is off by at most
- * 10 * 2^-11 of itself and 2^-18 of gamma, and by 2^-24; @beta rounds once more. (Ten roundings
- * to FP16, those under the root by half. A quotient below 2^-14 is off by 2^-25, and then
+ * 11 * 2^-11 of itself and 2^-18 of gamma, and by 2^-24; @beta rounds once more. (Ten roundings
+ * to FP16, those under the root by half, two of quotients. A quotient below 2^-14 is off by 2^-25, and then
  * multiplied with at most sqrt(N).)
  *
  * Return: as npu_rec_reduce_sum(); -EOPNOTSUPP for options of a newer library; -E2BIG for more columns.
@@ -193,7 +193,7 @@ int npu_rec_rms_norm(struct npu_rec *rec, const struct npu_tensor *x, struct npu
  * @opts: options or NULL
  *
  * The mean is subtracted twice, so that its own rounding does not count. Before gamma the
- * result is off by at most (20 * abs(y) + 2) * 2^-11 and 2^-18 * abs(mean) / sqrt(variance +
+ * result is off by at most (21 * abs(y) + 2) * 2^-11 and 2^-18 * abs(mean) / sqrt(variance +
  * epsilon); gamma and beta round once each, and by 2^-24. (As npu_rec_rms_norm(); differences
  * are off by 2^-11 of themselves, whose mean moves all by as much; the first mean by 2^-10 of
  * itself, the second one by 2^-10 of that.) No difference from the mean may exceed 65504.
@@ -245,7 +245,7 @@ struct npu_attention_opts {
  * to FP16, so that the exponent is off by e = scale * (2^-11 * the largest score + D * 2^-24 * the
  * largest sum of magnitudes) at most; with a mask by scale * 2^-11 * the largest sum with it, too,
  * of those that count. The result is off by the largest value of @v times exp(2 * e) - 1 +
- * (14 + 2 * ln(T)) * 2^-11 + 2 * sqrt(T) * 2^-14 + T * 2^-23, and 2^-11 of itself.
+ * (15 + 2 * ln(T)) * 2^-11 + 2 * sqrt(T) * 2^-14 + T * 2^-23, and 2^-11 of itself.
  * (The bound of npu_rec_softmax() summed up over a row, in which the mean of t is at most ln(T);
  * then products and sums in fp32.)
  *

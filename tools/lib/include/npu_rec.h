@@ -143,7 +143,7 @@ int npu_rec_on(struct npu_rec *rec, int core);
  * @NPU_ACT_SQRT: sqrt(x) for x from 2^-14 on, off by at most 5 * 2^-12 of the result
  * @NPU_ACT_RSQRT: 1 / sqrt(x), the same
  * @NPU_ACT_RECIPROCAL: 1 / x for x from 2^-14 to 16384, off by at most 6 * 2^-12 of the result;
- *	npu_rec_div() is exact
+ *	npu_rec_div() is closer
  *
  * All but ReLU are tables of 1024 steps with linear interpolation, for fp16. Bounds include the
  * rounding to fp16, and are absolute but for the last three; the NPU rounds the place in
@@ -271,7 +271,8 @@ int npu_rec_mul(struct npu_rec *rec, const struct npu_tensor *a, const struct np
  * @b: the same; or 1 x N; or M x 1
  * @y: M x N of FP16; shares no element with @a or @b
  *
- * The quotient is rounded to nearest even once; boards may differ (evidence.toml, row ew.div).
+ * The quotient is cut to 13 bits of fraction, then rounded to nearest even (evidence.toml, row
+ * ew.div): it is off by at most 5/8 of a unit of a half.
  *
  * Return: as npu_rec_matmul().
  */

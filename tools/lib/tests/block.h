@@ -16,7 +16,7 @@
  *   roundings had one sign), u * abs(y) + 2^-25, and the squares of the row's weights times those of x;
  * - scores: u * abs(s), and the errors of q by the size of k, and of k by that of q;
  * - a share p of the softmax, t below the largest one: p times the error of its score, and
- *   p * ((12 + t + ln(T)) * u + sqrt(T) * 2^-14) + sqrt(p) * 2^-14 + 2^-24, times the size of a value;
+ *   p * ((13 + t + ln(T)) * u + sqrt(T) * 2^-14) + sqrt(p) * 2^-14 + 2^-24, times the size of a value;
  *   what shares of a row have in common is as much of the result, with two more roundings;
  * - GELU: u * (abs(x) + abs(y)) + 2^-25, and the error of x times 1.13, its steepest slope;
  * - a sum: u * abs(y) + 2^-25, and the errors of both.
@@ -203,7 +203,7 @@ static inline double block_shares(const struct block_operands *o, const struct b
 	for (uint32_t t = 0; t < seen; t++) {
 		double below = most - h->p[t], p = exp(-below) / sum;
 		double size = block_square(norm[t].v, width, 1, 0), value = h->values / o->dim * size;
-		double own = p * ((12 + below + log(n)) * BLOCK_U + sqrt(n) * 0x1p-14) + sqrt(p) * 0x1p-14 +
+		double own = p * ((13 + below + log(n)) * BLOCK_U + sqrt(n) * 0x1p-14) + sqrt(p) * 0x1p-14 +
 			     0x1p-24;
 
 		off += (p * p * h->var[t] + own * own) * value +

@@ -62,7 +62,7 @@ static double shares(const struct att *c, const struct data *d, uint32_t row, ui
 	for (uint32_t t = 0; t < c->tokens; t++)
 		p[t] /= sum;
 	return expm1(2 * scale * (0x1p-11 * big + c->dim * 0x1p-24 * sizes)) +
-	       (14 + 2 * log(n)) * 0x1p-11 + 2 * sqrt(n) * 0x1p-14 + n * 0x1p-23;
+	       (15 + 2 * log(n)) * 0x1p-11 + 2 * sqrt(n) * 0x1p-14 + n * 0x1p-23;
 }
 
 /* The worst of a head's row. */

@@ -50,7 +50,7 @@ static double row_excess(const struct soft *c, const float *x, const float *y, u
 		double off = 0x1p-24;
 
 		if (i < seen)
-			off += want * ((12 + fmin(t, 1e4) + log(c->cols)) * 0x1p-11 +
+			off += want * ((13 + fmin(t, 1e4) + log(c->cols)) * 0x1p-11 +
 				       sqrt(c->cols) * 0x1p-14) + sqrt(want) * 0x1p-14;
 		worst = nn_worse(worst, fabs(y[i] - want) / off);
 	}
@@ -163,8 +163,8 @@ static double norm_excess(const struct norm *c, const float *x, const float *g, 
 		double gamma = c->gamma ? g[i] : 1, beta = c->beta ? b[i] : 0;
 		double norm = (x[i] - mean) / root, want = norm * gamma + beta, off;
 
-		off = c->layer ? (20 * fabs(norm) + 2) * 0x1p-11 + 0x1p-18 * fabs(mean) / root :
-				 10 * 0x1p-11 * fabs(norm) + 0x1p-18;
+		off = c->layer ? (21 * fabs(norm) + 2) * 0x1p-11 + 0x1p-18 * fabs(mean) / root :
+				 11 * 0x1p-11 * fabs(norm) + 0x1p-18;
 		off = off * fabs(gamma) + 0x1p-24;
 		if (c->gamma && c->layer)
 			off += fabs(norm * gamma) * 0x1p-11 + 0x1p-24;

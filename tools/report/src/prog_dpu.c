@@ -248,15 +248,29 @@ static void erdma_halves(struct trial *t)
 	rp_other_reading(t, "halves of ERDMA alone are 0", v);
 }
 
+static double half_of(double q, int bits)
+{
+	int exp;
+
+	frexp(q, &exp);
+	exp -= bits + 1;
+	return (double)(_Float16)ldexp(trunc(ldexp(q, -exp)), exp);
+}
+
+/* Each is above a tie by another one of the bits behind it. */
 static void div_halves(struct trial *t)
 {
-	const double v[] = { 1, 2, 10, 1, -7, 22, 355, 1 };
-	const double d[] = { 3, 3, 7, 10, 9, 7, 113, 49 };
+	const double v[] = { 17, 9, 5, 3, 19, 5, 7, 34 };
+	const double d[] = { 11, 7, 3, 5, 11, 7, 9, 11 };
+	static const char *const cut[] = {
+		"quotients of halves are cut to 11 bits of fraction, then rounded",
+		"quotients of halves are cut to 12 bits of fraction, then rounded",
+		"quotients of halves are cut to 13 bits of fraction, then rounded",
+		"quotients of halves are cut to 14 bits of fraction, then rounded",
+	};
 	double want[8];
 	struct rp_fly f = { RP_FP16, RP_FP16, .n = RP_COUNT(v) };
 
-	for (unsigned int i = 0; i < 8; i++)
-		want[i] = (float)(_Float16)((float)v[i] / (float)d[i]);
 	rp_fly(t, &f, v);
 	rp_set(t, OFF_DPU_EW_CFG, EW_ONLY | ALGO(DIV));
 	rp_fly_operand(t, &f, d);
@@ -264,7 +278,18 @@ static void div_halves(struct trial *t)
 	rp_bits(t, OFF_RDMA_FEATURE_MODE_CFG, 1 << 3, 0);
 	rp_bits(t, OFF_DPU_OUT_CVT_SCALE, 1 << 16, 0);
 	rp_fly_run(t, &f);
-	rp_model(t, "a division takes and gives halves that nothing converts", want);
+	for (unsigned int i = 0; i < 8; i++)
+		want[i] = half_of(v[i] / d[i], 13);
+	rp_model(t, cut[2], want);
+	for (int bits = 11; bits <= 14; bits++) {
+		for (unsigned int i = 0; i < 8; i++)
+			want[i] = half_of(v[i] / d[i], bits);
+		if (bits != 13)
+			rp_other_reading(t, cut[bits - 11], want);
+	}
+	for (unsigned int i = 0; i < 8; i++)
+		want[i] = (double)(_Float16)(v[i] / d[i]);
+	rp_other_reading(t, "quotients of halves are exact to one rounding", want);
 }
 
 const struct rp_program rp_dpu[] = {

@@ -181,7 +181,7 @@ RK_TEST_F_TIMEOUT(nn, softmax, 120, "softmax with a causal mask is within its bo
 			sum += exp((x[m * N + n] - most) / 2);
 		for (int n = 0; n < N; n++) {
 			double t = (most - x[m * N + n]) / 2, p = n < seen ? exp(-t) / sum : 0;
-			double off = p * ((12 + t + log(N)) * 0x1p-11 + sqrt(N) * 0x1p-14) +
+			double off = p * ((13 + t + log(N)) * 0x1p-11 + sqrt(N) * 0x1p-14) +
 				     sqrt(p) * 0x1p-14 + 0x1p-24;
 
 			bad += !(fabs(y[m * N + n] - p) <= off);

@@ -54,7 +54,7 @@ static inline unsigned int oracle_attention(const struct oracle_head *h, double 
 		sum += p[t];
 	}
 	off = expm1(2 * scale * (0x1p-11 * big + h->dim * 0x1p-24 * sizes)) +
-	      (14 + 2 * log(h->tokens)) * 0x1p-11 + 2 * sqrt(h->tokens) * 0x1p-14 +
+	      (15 + 2 * log(h->tokens)) * 0x1p-11 + 2 * sqrt(h->tokens) * 0x1p-14 +
 	      h->tokens * 0x1p-23;
 	for (uint32_t i = 0; i < h->dim; i++) {
 		double want = 0, largest = 0;

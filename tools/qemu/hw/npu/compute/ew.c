@@ -185,6 +185,8 @@ static const char *check_int(const NpuEw *e, uint8_t precision)
     int32_t lo = e->bytes == 1 ? INT8_MIN : INT16_MIN;
     int32_t hi = e->bytes == 1 ? INT8_MAX : INT16_MAX;
 
+    REFUSE_IF(e->shift > MAX_SHIFT || e->shift_neg > MAX_SHIFT,
+              "EW truncation above 62");
     if (!e->dma) {
         REFUSE_IF(e->mul && !fits_int16((int32_t)e->value) &&
                   precision != NPU_PREC_INT32, "EW multiplier above 16 bits");
@@ -200,10 +202,13 @@ static const char *check_int(const NpuEw *e, uint8_t precision)
     return NULL;
 }
 
-/* The ALU takes floats: the conversion is what widens halves. */
-static const char *check_float(const NpuEw *e, const NpuDpu *d)
+/*
+ * The ALU takes floats: the conversion is what widens halves.  Its shifts do
+ * not count, nor does what a bypassed converter has (row ew.div).
+ */
+static const char *check_float(NpuEw *e, const NpuDpu *d)
 {
-    REFUSE_IF(e->shift || e->shift_neg, "EW truncation of floats");
+    REFUSE_IF(e->mul && (e->shift || e->shift_neg), "EW truncation of floats");
     if (!e->dma) {
         return NULL;
     }
@@ -213,7 +218,8 @@ static const char *check_float(const NpuEw *e, const NpuDpu *d)
     }
     REFUSE_IF(e->cvt && (e->cvt_offset || e->cvt_scale != 1 || e->cvt_shift),
               "conversion of EW floats");
-    if (d->halves && !e->cvt && e->alu_algo == NPU_ALU_DIV) {
+    if (d->halves && !e->cvt && !e->mul && e->alu_algo == NPU_ALU_DIV) {
+        e->halves = true;
         return NULL;
     }
     REFUSE_IF(e->cvt == e->mul, "EW operand of the other width");
@@ -240,8 +246,6 @@ static const char *decode_op(NpuTask *t, const uint32_t *regs)
     e->shift_neg = GET(regs, DPU_DATA_FORMAT, EW_TRUNCATE_NEG);
     REFUSE_IF(!e->mul && !npu_alu_known(e->alu_algo, t->dpu.is_float),
               "EW ALU algorithm");
-    REFUSE_IF(e->shift > MAX_SHIFT || e->shift_neg > MAX_SHIFT,
-              "EW truncation above 62");
     REFUSE_IF(e->mul && t->dpu.is_float && !npu_mul_known(t->dpu.operands),
               "EW multiplier of this precision");
     REFUSE_IF(e->prelu && e->shift, "PReLU that shifts what is positive");
@@ -421,8 +425,17 @@ static float float_operand(const NpuTask *t, const uint8_t *p)
                                                 : lduw_le_p(p));
 }
 
+/* 13 bits of fraction stay, which a half rounds once more (row ew.div). */
+static float divide_halves(float v, float operand)
+{
+    return npu_bits_to_float(npu_float_bits(v / operand) & ~0x3ffu);
+}
+
 static float op_float(const NpuEw *e, float v, float operand)
 {
+    if (e->halves) {
+        return divide_halves(v, operand);
+    }
     if (!e->mul) {
         return npu_alu_float(e->alu_algo, v, operand);
     }

@@ -149,6 +149,7 @@ typedef struct NpuEw {
     bool op, mul, prelu;
     bool dma;               /* operand from memory, else from a register */
     bool per_channel;
+    bool halves;            /* neither is widened: quotients are cut */
     uint8_t bytes;          /* of an operand in memory */
     uint8_t alu_algo;
     uint8_t shift, shift_neg;   /* of the result, by its sign */
