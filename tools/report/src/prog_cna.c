@@ -418,6 +418,29 @@ static void dw_int32(struct trial *t)
 	deal(t, &c, "each position of 64 of 128 channels gives 16 atoms");
 }
 
+/* Twelve positions of 64 kernels: 24 blocks of 32 words. At most eight are said to be written. */
+static void mc_surf(struct trial *t)
+{
+	struct rp_conv c = {
+		.in = RP_INT8, .out = RP_INT32, .h = 3, .w = 4, .ic = 32, .oc = 64,
+	};
+
+	fill_both(&c);
+	rp_conv(t, &c, x, w);
+	rp_bits(t, OFF_DPU_DATA_FORMAT, 1 << 3, 1 << 3);
+	rp_set(t, OFF_DPU_SURFACE_ADD, 512);
+	rp_conv_run(t, &c);
+	for (unsigned int i = 0; i < 24 * 32; i++) {
+		unsigned int block = i / 32, pos = block % 12;
+
+		rp_read(t, i, RP_INT32, block / 2 * 512 + block % 2 * 128 + i % 32 * 4);
+		want[i] = rp_conv_sum(&c, x, w, pos * c.oc + block / 12 * 32 + i % 32, 0);
+		other[i] = block < 8 ? want[i] : (int32_t)(RP_POISON * 0x1010101u);
+	}
+	rp_model(t, "MC_SURF_OUT writes blocks of 32 words in pairs", want);
+	rp_other_reading(t, "MC_SURF_OUT writes eight blocks", other);
+}
+
 static void kernel_5x5(struct trial *t)
 {
 	struct rp_conv c = {
@@ -537,6 +560,7 @@ const struct rp_program rp_cna[] = {
 	RP_TRY("half-sixteenth", "sums of halves on every sixteenth channel", half_sixteenth),
 	RP_TRY("int8-partial", "int8 results of a partial group of kernels", int8_partial),
 	RP_TRY("dw-int32", "addresses of int32 results of depthwise convolutions", dw_int32),
+	RP_TRY("mc-surf-out", "where MC_SURF_OUT writes words", mc_surf),
 	RP_TRY("kernel-5x5", "int8 kernels above 3x3", kernel_5x5),
 	RP_TRY("comb-use", "operands of EW behind a convolution", comb_use),
 	RP_TRY("packed-bypass", "packed operands for a stage that is bypassed", packed_bypass),

@@ -244,6 +244,46 @@ static void test_ew_truncate(void)
     }
 }
 
+/*
+ * MC_SURF_OUT, as a board is said to lay blocks of 32 out: three positions and
+ * 96 kernels make nine of them.
+ */
+static void test_mc_surf(void)
+{
+    int32_t y[9 * 32];
+    unsigned i, n;
+    bool ok;
+    Prog p;
+
+    product(&p, NULL, 0);
+    /* Position i is i + 1 in channel 0, kernel k is k + 1 there. */
+    for (i = 0; i < 3; i++) {
+        *at(ADDR_X + 16 * i) = i + 1;
+    }
+    for (i = 0; i < 96; i++) {
+        *at(ADDR_W + i / 32 * 32 * IC + i % 32 * IC) = i + 1;
+    }
+    PUT(&p, { 0x1020, 3 << 16 | 1 }, { 0x1028, 3 }, { 0x102c, 3 },
+        { 0x1030, IC * 96 }, { 0x1038, 1 << 24 | 1 << 16 | 96 },
+        { 0x107c, 3 }, { 0x1084, 3 << 16 | 1 }, { 0x3014, 2 },
+        { 0x3018, 95 }, { 0x4010, 4u << 29 | 8 }, { 0x4024, 48 },
+        { 0x4030, 2 }, { 0x403c, 95 << 16 | 95 }, { 0x4058, 95 },
+        { 0x405c, 2 }, { 0x40c0, 480 });
+    ok = runs(&p, 0xd);
+    for (n = 0; n < 9; n++) {
+        for (i = 0; i < 32; i++) {
+            y[n * 32 + i] = (n % 3 + 1) * (n / 3 * 32 + i + 1);
+        }
+        ok = ok && !memcmp(at(ADDR_Y + n / 2 * 480 + n % 2 * 128),
+                           &y[n * 32], 128);
+        memset(at(ADDR_Y + n / 2 * 480 + n % 2 * 128), POISON, 128);
+    }
+    for (i = 0; i < OUT_SIZE && ok; i++) {
+        ok = *at(ADDR_Y + i) == POISON;
+    }
+    report(ok, "blocks of 32 words by MC_SURF_OUT");
+}
+
 /* --- Depthwise words --- */
 
 #define SIDE            8
@@ -442,6 +482,7 @@ int main(void)
     test_ew_cvt();
     test_ew_bypass();
     test_ew_truncate();
+    test_mc_surf();
     test_depthwise_words();
     test_division();
     test_lut_of_sums();

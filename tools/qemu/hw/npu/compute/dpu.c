@@ -148,6 +148,8 @@ static const char *decode_output(NpuTask *t, const uint32_t *regs,
               GET(regs, DPU_FEATURE_MODE_CFG, TP_EN);
     REFUSE_IF(d->raw && t->pool.from_dpu, "transposed output to the PPU");
     REFUSE_IF(d->raw && !moves(d), "arithmetic on what is moved as it is");
+    REFUSE_IF(GET(regs, DPU_DATA_FORMAT, MC_SURF_OUT) &&
+              (t->pool.from_dpu || d->row_max), "DPU feature mode");
     if (t->pool.from_dpu) {
         /* Strides are for memory; on the way to the PPU there is none. */
         REFUSE_IF(!npu_cube_init(&o->cube, surfaces, d->height,
@@ -177,9 +179,7 @@ const char *npu_dpu_check_modes(const NpuTask *t, const uint32_t *regs)
               "DPU output against the enabled blocks, or to both sides");
     REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, RGP_TYPE) ||
               (GET(regs, DPU_FEATURE_MODE_CFG, COMB_USE) &&
-               t->kind != NPU_KIND_FLYING) ||
-              GET(regs, DPU_DATA_FORMAT, MC_SURF_OUT),
-              "DPU feature mode");
+               t->kind != NPU_KIND_FLYING), "DPU feature mode");
     REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, NONALIGN) !=
               npu_row_max_wanted(regs), "unaligned output but of maxima");
     return NULL;

@@ -23,6 +23,9 @@
  */
 #define DEPTHWISE_ATOMS 16
 
+/* Words of 32 kernels at a position. */
+#define MC_ATOMS        8
+
 static uint64_t atoms(uint32_t surfaces, uint32_t width, uint32_t height)
 {
     return (uint64_t)surfaces * width * height;
@@ -124,6 +127,39 @@ static const char *decode_transposition(NpuTask *t, const uint32_t *regs)
     return NULL;
 }
 
+/*
+ * MC_SURF_OUT: blocks of eight atoms, one of 32 kernels at a position each, lie
+ * in pairs.  A pair begins SURFACE_ADD behind the last one, whatever SIZE_E and
+ * DST_SURF_STRIDE say (row out.mc-surf).
+ */
+static const char *decode_mc_surf(NpuTask *t, uint32_t surfaces)
+{
+    NpuDpu *d = &t->dpu;
+    NpuStream *s = &d->stream;
+    uint32_t blocks = surfaces / MC_ATOMS * d->width * d->height;
+
+    REFUSE_IF(t->kind != NPU_KIND_CONV || t->conv.depthwise ||
+              t->conv.precision != NPU_PREC_INT8 ||
+              d->out_precision != NPU_PREC_INT32 || surfaces % MC_ATOMS ||
+              d->orig_channels != d->channels || s->surfaces != surfaces ||
+              s->width != d->width || s->height != d->height,
+              "DPU feature mode");
+    s->on = true;
+    s->own_group = MC_ATOMS;
+    s->group = 1;
+    s->written = 1;
+    s->surfaces = blocks;
+    s->width = MC_ATOMS;
+    s->height = 1;
+    d->out.surf_group = 2;
+    d->out.surf_stride = MC_ATOMS * NPU_ATOM;
+    REFUSE_IF(!npu_cube_init(&s->from, surfaces, d->height,
+                             (uint64_t)d->width * NPU_ATOM, false) ||
+              !npu_cube_init(&d->out.cube, blocks, 1, MC_ATOMS * NPU_ATOM,
+                             false), "too much output");
+    return NULL;
+}
+
 const char *npu_stream_decode(NpuTask *t, const uint32_t *regs,
                               uint32_t surfaces, uint32_t computed)
 {
@@ -139,6 +175,9 @@ const char *npu_stream_decode(NpuTask *t, const uint32_t *regs,
                                d->out_bytes, NPU_ATOM) * s->copies_y;
     why = decode_transposition(t, regs);
     REFUSE_IF(why, why);
+    if (GET(regs, DPU_DATA_FORMAT, MC_SURF_OUT)) {
+        return decode_mc_surf(t, surfaces);
+    }
     o->line_bytes = (s->width + GET(regs, DPU_DATA_CUBE_NOTCH, NOTCH_0)) *
                     NPU_ATOM;
     if (s->width != d->width || s->height != d->height ||
