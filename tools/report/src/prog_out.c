@@ -380,6 +380,49 @@ static void minmax_tail(struct trial *t)
 	rp_other_reading(t, "an atom of largest channels is filled with zeros", zero);
 }
 
+/* Eight channels, the least of which is also in the padding behind. */
+static void minmax(struct trial *t, uint32_t ctl, double value, double index, double all,
+		   const char *reading)
+{
+	const double v[] = { 3, 5, 9, 9, -2, 4, 1, 2 };
+	const double poison = rp_half(RP_POISON * 0x101);
+	struct rp_fly f = { RP_FP16, RP_FP16, .n = RP_COUNT(v) };
+	double want[2], padded[2], zero[2] = { value, 0 };
+
+	want[0] = value;
+	want[1] = index < 0 ? poison : rp_half((uint16_t)index);
+	padded[0] = all;
+	padded[1] = index < 0 ? poison : rp_half(8);
+	rp_clear(t);
+	rp_fly(t, &f, v);
+	rp_set(t, OFF_DPU_FEATURE_MODE_CFG, 0x20001e5 | 1 << 9);
+	rp_set(t, OFF_DPU_OFFSET_PEND, 0x4900);
+	rp_set(t, OFF_DPU_DATA_CUBE_HEIGHT, ctl << 22);
+	rp_set(t, OFF_DPU_DATA_CUBE_CHANNEL, 7 << 16 | 15);
+	rp_set(t, OFF_DPU_WDMA_SIZE_0, 15);
+	rp_set(t, OFF_DPU_OUT_CVT_SCALE, 1);
+	rp_set(t, OFF_DPU_OUT_CVT_SHIFT, 1 << 30);
+	rp_set(t, OFF_RDMA_DATA_CUBE_CHANNEL, 15);
+	rp_set(t, OFF_RDMA_ERDMA_CFG, 3);
+	rp_set(t, OFF_RDMA_FEATURE_MODE_CFG, 0x17841);
+	rp_run(t, NPU_EN_DPU | NPU_EN_DPU_RDMA);
+	for (unsigned int i = 0; i < 2; i++)
+		rp_read(t, i, RP_FP16, 2 * i);
+	rp_model(t, reading, ctl & 2 ? padded : want);
+	if (ctl & 2)
+		rp_other_reading(t, "padding of channels does not count", want);
+	else
+		rp_other_reading(t, "a 0 follows the least", zero);
+}
+
+static void minmax_ctl(struct trial *t)
+{
+	minmax(t, 1, -2, 4, 10, "MINMAX_CTL 1 gives the least and its index");
+	minmax(t, 3, 9, 2, 10, "MINMAX_CTL 3 gives the largest, padding too, and its index");
+	minmax(t, 5, -2, -1, 10, "MINMAX_CTL 5 gives the least alone");
+	minmax(t, 7, 9, -1, 10, "MINMAX_CTL 7 gives the largest, padding too, alone");
+}
+
 const struct rp_program rp_out[] = {
 	RP_TRY("cvt-ties", "ties of OUT_CVT, with odd offsets too", cvt_ties),
 	RP_TRY("cvt-type", "CVT_TYPE with integers", cvt_type),
@@ -390,6 +433,7 @@ const struct rp_program rp_out[] = {
 	RP_TRY("notch-1", "NOTCH_1 of the output", notch_1),
 	RP_TRY("surface-groups", "addresses of output surfaces in groups", surface_groups),
 	RP_TRY("transpose", "transposition of int16", transpose),
+	RP_TRY("minmax-ctl", "MINMAX_CTL of other values, and padding", minmax_ctl),
 	RP_TRY("minmax-tail", "bytes behind the last of the largest channels", minmax_tail),
 	RP_TRY("unpool", "unpooling by copies", unpool),
 	{ 0 }

@@ -396,6 +396,34 @@ static void test_division(void)
     report(runs(&p, 0x18) && gives_halves(q, 8), "quotients of halves");
 }
 
+/* Of eight channels and eight of padding, with MINMAX_CTL. */
+static void test_minmax(void)
+{
+    static const uint16_t x[8] = {
+        0x3c00, 0x4000, 0x4200, 0x4400, 0x4500, 0x4600, 0x4700, 0x4100,
+    };
+    static const struct {
+        uint32_t ctl;
+        uint16_t y[2];
+    } minmax[] = {
+        { 1, { 0xfbff, 8 } }, { 3, { 0x4700, 6 } }, { 7, { 0x4700, 0xa5a5 } },
+        { 5, { 0xfbff, 0xa5a5 } },
+    };
+    unsigned i;
+    Prog p;
+
+    for (i = 0; i < ARRAY_SIZE(minmax); i++) {
+        fly_halves(&p, x);
+        PUT(&p, { 0x400c, 0x20003e5 }, { 0x4014, 0xfbff },
+            { 0x403c, 7 << 16 | 15 }, { 0x4058, 15 }, { 0x4070, 0x383 },
+            { 0x4084, 1 }, { 0x4088, 1 << 30 }, { 0x5014, 15 },
+            { 0x5034, 3 }, { 0x5044, 0x17841 });
+        put(&p, 0x4034, minmax[i].ctl << 22);
+        report(runs(&p, 0x18) && gives_halves(minmax[i].y, 2),
+               "MINMAX_CTL %u", minmax[i].ctl);
+    }
+}
+
 /* --- Tables --- */
 
 static void put_table(Prog *p, unsigned id, const int16_t *entry)
@@ -485,6 +513,7 @@ int main(void)
     test_mc_surf();
     test_depthwise_words();
     test_division();
+    test_minmax();
     test_lut_of_sums();
     test_lut_of_halves();
     printf("1..%u\n", tests);

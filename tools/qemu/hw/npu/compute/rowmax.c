@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Maxima over the channels of each position, by the RK3588 NPU's DPU: the
- * write DMA packs them, one half after the other.
+ * Maxima and minima over the channels of each position, by the RK3588 NPU's
+ * DPU: the write DMA packs them, one half after the other.
  *
  * Softmax of Rockchip's compilers shows it: the next task broadcasts what this
  * one wrote, as one packed channel, with weights that subtract it from the
@@ -10,13 +10,17 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "rowmax.h"
-#include "alu.h"
 #include "cube.h"
 #include "decode.h"
 #include "numeric.h"
 
-/* Three bits, which the TRM does not tell apart; no other value was seen. */
-#define MINMAX_ROW_MAX      7
+/*
+ * MINMAX_CTL, which the TRM does not explain (row out.minmax-ctl).  Without
+ * VALUE_ONLY the index of the first such channel follows.
+ */
+#define MINMAX_ON           1
+#define MINMAX_LARGEST      2
+#define MINMAX_VALUE_ONLY   4
 #define BYTES               2
 
 bool npu_row_max_wanted(const uint32_t *regs)
@@ -27,11 +31,16 @@ bool npu_row_max_wanted(const uint32_t *regs)
 /* The bytes of SURF_LEN behind the last maximum stay (row out.minmax-tail). */
 const char *npu_row_max_decode(NpuTask *t, const uint32_t *regs)
 {
+    uint32_t ctl = GET(regs, DPU_DATA_CUBE_HEIGHT, MINMAX_CTL);
     NpuDpu *d = &t->dpu;
-    uint32_t bytes = d->width * BYTES;
+    uint32_t bytes;
 
-    REFUSE_IF(GET(regs, DPU_DATA_CUBE_HEIGHT, MINMAX_CTL) != MINMAX_ROW_MAX,
-              "minima and maxima but the largest channel");
+    d->row_least = !(ctl & MINMAX_LARGEST);
+    d->row_index = !(ctl & MINMAX_VALUE_ONLY);
+    bytes = d->width * BYTES * (d->row_index ? 2 : 1);
+    REFUSE_IF(!(ctl & MINMAX_ON), "MINMAX_CTL without its lowest bit");
+    REFUSE_IF(d->row_index && d->width > 1,
+              "index of the largest channel but of one position");
     REFUSE_IF(t->kind != NPU_KIND_FLYING || d->precision != NPU_PREC_FP16 ||
               d->out_precision != NPU_PREC_FP16 || t->pool.from_dpu,
               "maxima of channels but of halves from memory");
@@ -50,28 +59,38 @@ const char *npu_row_max_decode(NpuTask *t, const uint32_t *regs)
 }
 
 /*
- * Padding does not count: compilers make it the least half there is, in memory
- * and as OFFSET_PEND, so that it would not either way.
+ * The first of them.  Padding counts as what OFFSET_PEND says, which compilers
+ * make the least half there is.
  */
-static uint16_t largest(const NpuDpu *d, const uint8_t *from, uint32_t x)
+static uint16_t extreme(const NpuDpu *d, const uint8_t *from, uint32_t x,
+                        uint16_t *index)
 {
     uint32_t per_surf = NPU_ATOM / BYTES, c;
-    float max = npu_bits_to_float(0xff800000);
+    float best = npu_bits_to_float(d->row_least ? 0x7f800000 : 0xff800000);
 
-    for (c = 0; c < d->orig_channels; c++) {
+    *index = 0;
+    for (c = 0; c < d->channels; c++) {
         const uint8_t *p = from + c / per_surf * d->stream.from.host_surf +
                            (size_t)x * NPU_ATOM + c % per_surf * BYTES;
+        float v = npu_fp16_to_fp32(lduw_le_p(p));
 
-        max = npu_alu_float(NPU_ALU_MAX, max, npu_fp16_to_fp32(lduw_le_p(p)));
+        if (d->row_least ? v < best : v > best) {
+            best = v;
+            *index = c;
+        }
     }
-    return npu_fp32_to_fp16(max);
+    return npu_fp32_to_fp16(best);
 }
 
 void npu_row_max_write(const NpuTask *t, const uint8_t *from, uint8_t *out)
 {
+    uint16_t index = 0;
     uint32_t x;
 
     for (x = 0; x < t->dpu.width; x++) {
-        stw_le_p(out + x * BYTES, largest(&t->dpu, from, x));
+        stw_le_p(out + x * BYTES, extreme(&t->dpu, from, x, &index));
+    }
+    if (t->dpu.row_index) {
+        stw_le_p(out + BYTES, index);
     }
 }

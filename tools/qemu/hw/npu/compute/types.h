@@ -208,6 +208,8 @@ typedef struct NpuDpu {
     bool halves;            /* are not widened on the way in and out */
     bool raw;               /* elements are moved as they are */
     bool row_max;           /* a position's largest half is all of its output */
+    bool row_least;         /* the smallest instead */
+    bool row_index;         /* which channel it was follows */
     uint8_t precision;      /* of the main input */
     uint8_t operands;       /* of halfwords that multiply, as precision */
     uint8_t out_precision;
