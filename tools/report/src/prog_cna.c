@@ -441,6 +441,21 @@ static void mc_surf(struct trial *t)
 	rp_other_reading(t, "MC_SURF_OUT writes eight blocks", other);
 }
 
+static void cpend_halves(struct trial *t)
+{
+	struct rp_conv c = { .in = RP_FP16, .out = RP_FP32, .h = 1, .w = 1, .ic = 32, .oc = 16 };
+
+	fill_both(&c);
+	rp_conv(t, &c, x, w);
+	rp_bits(t, OFF_DPU_BS_OW_CFG, 3, 1);
+	rp_bits(t, OFF_CORE_MISC_CFG, 1, 1);
+	rp_run(t, NPU_EN_CNA | NPU_EN_CORE | NPU_EN_DPU);
+	rp_result(t, c.out, 1, c.oc, 16);
+	sums(&c, 0);
+	rp_model(t, "a product of halves without DPU_RDMA does not wait for CPEND", want);
+	rp_other_hangs(t, "a product of halves waits for CPEND");
+}
+
 static void kernel_5x5(struct trial *t)
 {
 	struct rp_conv c = {
@@ -561,6 +576,7 @@ const struct rp_program rp_cna[] = {
 	RP_TRY("int8-partial", "int8 results of a partial group of kernels", int8_partial),
 	RP_TRY("dw-int32", "addresses of int32 results of depthwise convolutions", dw_int32),
 	RP_TRY("mc-surf-out", "where MC_SURF_OUT writes words", mc_surf),
+	RP_TRY("cpend-halves", "CPEND operands that nothing fetches, with halves", cpend_halves),
 	RP_TRY("kernel-5x5", "int8 kernels above 3x3", kernel_5x5),
 	RP_TRY("comb-use", "operands of EW behind a convolution", comb_use),
 	RP_TRY("packed-bypass", "packed operands for a stage that is bypassed", packed_bypass),

@@ -424,6 +424,54 @@ static void test_minmax(void)
     }
 }
 
+/* A product of halves: four channels, 0.5 in each kernel but for its number. */
+static void product_of_halves(Prog *p)
+{
+    uint16_t x[8] = { 0x3c00, 0x4000, 0x4200, 0x4400 }, w[8] = { 0 };
+    unsigned k;
+
+    clear();
+    store_halves(ADDR_X, x, 8);
+    for (k = 0; k < 16; k++) {
+        w[0] = w[1] = w[2] = w[3] = 0x3800;
+        w[k % 4] = 0x4000;
+        store_halves(ADDR_W + k * 64, w, 8);
+    }
+    p->n = 0;
+    PUT(p, { 0x100c, 1 << 29 | 0x120 }, { 0x1014, 9 },
+        { 0x1020, 1 << 16 | 1 }, { 0x1024, 31 << 16 | 32 }, { 0x1028, 1 },
+        { 0x102c, 1 }, { 0x1030, 64 * 16 }, { 0x1034, 64 },
+        { 0x1038, 1 << 24 | 1 << 16 | 16 }, { 0x1040, 0xb1 },
+        { 0x104c, 0xb }, { 0x1070, ADDR_X }, { 0x107c, 1 },
+        { 0x1084, 1 << 16 | 1 }, { 0x1088, 32 }, { 0x1110, ADDR_W },
+        { 0x3010, 0x200 }, { 0x3018, 15 });
+    PUT(p, { 0x400c, 0x1e4 }, { 0x4010, 2u << 29 | 2 << 26 | 2 },
+        { 0x4020, ADDR_Y }, { 0x4024, 16 }, { 0x403c, 15 << 16 | 15 },
+        { 0x4040, 0x53 }, { 0x4050, 0x126 }, { 0x4058, 15 },
+        { 0x4060, 0x53 }, { 0x4070, 0x383 }, { 0x4078, 1 },
+        { 0x4084, 0x10001 }, { 0x40c0, 32 });
+}
+
+/* 5 + 1.5 times the channel of which the kernel has 2. */
+static const uint16_t sums_of_halves[] = {
+    0x4680, 0x4800, 0x48c0, 0x4980, 0x4680, 0x4800, 0x48c0, 0x4980,
+    0x4680, 0x4800, 0x48c0, 0x4980, 0x4680, 0x4800, 0x48c0, 0x4980,
+};
+
+/* What is said of boards. */
+static void test_products_of_halves(void)
+{
+    Prog p;
+
+    product_of_halves(&p);
+    report(runs(&p, 0xd) && gives_halves(sums_of_halves, 16),
+           "a product of halves");
+    product_of_halves(&p);
+    PUT(&p, { 0x3010, 0x201 }, { 0x4050, 0x125 });
+    report(runs(&p, 0xd) && gives_halves(sums_of_halves, 16),
+           "CPEND of halves that waits for nothing");
+}
+
 /* --- Tables --- */
 
 static void put_table(Prog *p, unsigned id, const int16_t *entry)
@@ -514,6 +562,7 @@ int main(void)
     test_depthwise_words();
     test_division();
     test_minmax();
+    test_products_of_halves();
     test_lut_of_sums();
     test_lut_of_halves();
     printf("1..%u\n", tests);

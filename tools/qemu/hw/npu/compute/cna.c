@@ -13,6 +13,7 @@
 #include "decode.h"
 #include "dwconv.h"
 #include "ew.h"
+#include "stage.h"
 
 /* Padding that nobody understands beside a deconvolution by 2. */
 #define MIN_ODD_PAD             12
@@ -375,7 +376,9 @@ static const char *decode_cpend(NpuTask *t, const uint32_t *regs)
         return NULL;
     }
     if (npu_conv_is_float(c)) {
-        REFUSE_IF(dma, "CPEND operands in memory with floats");
+        REFUSE_IF(dma && !npu_stage_skips_cpend(regs, t->enable &
+                                                NPU_ENABLE_DPU_RDMA),
+                  "CPEND operands in memory with floats");
         return NULL;
     }
     c->zero_point = dma ? 0 : sextract32(regs[R_DPU_BS_OW_OP], 0, 16);

@@ -51,15 +51,26 @@ static bool wants_cpend(const uint32_t *regs)
            GET(regs, DPU_BS_OW_CFG, OW_SRC);
 }
 
+/*
+ * CPEND does nothing to halves, and without DPU_RDMA a bypassed BS does not
+ * wait for its operands either (row stage.cpend-halves).
+ */
+bool npu_stage_skips_cpend(const uint32_t *regs, bool rdma)
+{
+    return !rdma && !stage_on(stage_cfg(regs, NPU_STAGE_BS)) &&
+           GET(regs, DPU_DATA_FORMAT, IN_PRECISION) == NPU_PREC_FP16;
+}
+
 /* DATA_USE bits of what the stage takes from memory. */
-static uint32_t wanted(const uint32_t *regs, unsigned idx)
+static uint32_t wanted(const uint32_t *regs, unsigned idx, bool rdma)
 {
     uint32_t cfg = stage_cfg(regs, idx);
     uint32_t mul = regs[idx ? R_DPU_BN_MUL_CFG : R_DPU_BS_MUL_CFG];
 
     return (wants_alu(cfg) ? NPU_USE_ALU : 0) |
            (wants_mul(cfg, mul) ? NPU_USE_MUL : 0) |
-           (!idx && wants_cpend(regs) ? NPU_USE_CPEND : 0);
+           (!idx && wants_cpend(regs) && !npu_stage_skips_cpend(regs, rdma)
+            ? NPU_USE_CPEND : 0);
 }
 
 static uint32_t fetched(const uint32_t *regs, unsigned idx)
@@ -72,8 +83,8 @@ static uint32_t fetched(const uint32_t *regs, unsigned idx)
 
 const char *npu_stage_stall(const uint32_t *regs, bool rdma)
 {
-    uint32_t bs = wanted(regs, NPU_STAGE_BS);
-    uint32_t bn = wanted(regs, NPU_STAGE_BN);
+    uint32_t bs = wanted(regs, NPU_STAGE_BS, rdma);
+    uint32_t bn = wanted(regs, NPU_STAGE_BN, rdma);
 
     REFUSE_IF(bs & ~(rdma ? fetched(regs, NPU_STAGE_BS) : 0),
               "BS waits for an operand that nothing fetches");
@@ -95,7 +106,7 @@ static const char *decode_layout(NpuTask *t, const uint32_t *regs,
                                  unsigned idx)
 {
     NpuStage *s = &t->dpu.stage[idx];
-    uint32_t want = wanted(regs, idx);
+    uint32_t want = wanted(regs, idx, t->enable & NPU_ENABLE_DPU_RDMA);
 
     s->use = fetched(regs, idx);
     s->addr = npu_dma_addr(regs, regs[idx ? R_RDMA_BN_BASE_ADDR

@@ -12,6 +12,9 @@ const char *npu_stage_decode(NpuTask *t, const uint32_t *regs, unsigned idx);
 /* What BS or BN would wait for in vain. */
 const char *npu_stage_stall(const uint32_t *regs, bool rdma);
 
+/* Is CPEND on, but not to be waited for? */
+bool npu_stage_skips_cpend(const uint32_t *regs, bool rdma);
+
 /* Bytes of the per-channel operands of a stage, 0 if it reads none. */
 size_t npu_task_stage_bytes(const NpuTask *t, unsigned stage);
 
