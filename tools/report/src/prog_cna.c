@@ -441,6 +441,39 @@ static void mc_surf(struct trial *t)
 	rp_other_reading(t, "MC_SURF_OUT writes eight blocks", other);
 }
 
+/* 17 kernels of halves, where 32 are stored: in a group of one or of 16? */
+static void kernels_stored(struct trial *t)
+{
+	struct rp_conv c = {
+		.in = RP_FP16, .out = RP_FP32, .h = 1, .w = 1, .ic = 32, .oc = 17, .kernels = 32,
+		.written = 32,
+	};
+
+	fill_both(&c);
+	rp_conv(t, &c, x, w);
+	rp_bits(t, OFF_CNA_WEIGHT_SIZE2, 0x3fff, 17);
+	rp_conv_run(t, &c);
+	sums(&c, 0);
+	rp_model(t, "17 kernels of halves may be stored as 32", want);
+	rp_other_hangs(t, "weights of more kernels than there are hang");
+}
+
+/* Surfaces of one position that lie where SURFACE_ADD and a stride of 0 say. */
+static void stride_0(struct trial *t)
+{
+	struct rp_conv c = { .in = RP_FP16, .out = RP_FP16, .h = 1, .w = 1, .ic = 32, .oc = 16 };
+
+	fill_both(&c);
+	rp_conv(t, &c, x, w);
+	rp_set(t, OFF_DPU_DST_SURF_STRIDE, 0);
+	rp_conv_run(t, &c);
+	sums(&c, 0);
+	for (unsigned int i = 0; i < 16; i++)
+		other[i] = i < 8 ? want[i + 8] : rp_half(RP_POISON * 0x101);
+	rp_model(t, "with a stride of 0 surfaces of one position are packed", want);
+	rp_other_reading(t, "with a stride of 0 surfaces lie on each other", other);
+}
+
 static void cpend_halves(struct trial *t)
 {
 	struct rp_conv c = { .in = RP_FP16, .out = RP_FP32, .h = 1, .w = 1, .ic = 32, .oc = 16 };
@@ -576,6 +609,8 @@ const struct rp_program rp_cna[] = {
 	RP_TRY("int8-partial", "int8 results of a partial group of kernels", int8_partial),
 	RP_TRY("dw-int32", "addresses of int32 results of depthwise convolutions", dw_int32),
 	RP_TRY("mc-surf-out", "where MC_SURF_OUT writes words", mc_surf),
+	RP_TRY("kernels-stored", "a last group of kernels that is stored whole", kernels_stored),
+	RP_TRY("stride-0", "a stride of 0 between surfaces", stride_0),
 	RP_TRY("cpend-halves", "CPEND operands that nothing fetches, with halves", cpend_halves),
 	RP_TRY("kernel-5x5", "int8 kernels above 3x3", kernel_5x5),
 	RP_TRY("comb-use", "operands of EW behind a convolution", comb_use),

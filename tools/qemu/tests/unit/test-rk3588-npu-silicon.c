@@ -4,6 +4,7 @@
  * same.  Documentation/accel/rknpu/evidence.toml says who measured what.
  */
 #include "harness.h"
+#include "compute/numeric.h"
 
 #define ADDR_X          (MEM_BASE + 0x00000)
 #define ADDR_W          (MEM_BASE + 0x20000)
@@ -458,6 +459,35 @@ static const uint16_t sums_of_halves[] = {
     0x4680, 0x4800, 0x48c0, 0x4980, 0x4680, 0x4800, 0x48c0, 0x4980,
 };
 
+/* Kernels of 64 channels, 17 of 32 that are stored, give 4 times k + 1. */
+static void test_stored_kernels(void)
+{
+    uint16_t one[64], y[17], w[32];
+    unsigned k, i;
+    Prog p;
+
+    product_of_halves(&p);
+    for (i = 0; i < 64; i++) {
+        one[i] = i % 32 < 2 ? 0x3c00 : 0;
+    }
+    store_halves(ADDR_X, one, 64);
+    for (k = 0; k < 32; k++) {
+        for (i = 0; i < 32; i++) {
+            w[i] = i < 2 ? npu_fp32_to_fp16(k + 1) : 0;
+        }
+        /* Groups of 16 kernels, of 32 channels each. */
+        store_halves(ADDR_W + (k / 16 * 32 + k % 16) * 64, w, 32);
+        store_halves(ADDR_W + (k / 16 * 32 + 16 + k % 16) * 64, w, 32);
+    }
+    for (k = 0; k < 17; k++) {
+        y[k] = npu_fp32_to_fp16(4 * (k + 1));
+    }
+    PUT(&p, { 0x1024, 63 << 16 | 64 }, { 0x1030, 128 * 32 },
+        { 0x1034, 128 }, { 0x1038, 1 << 24 | 1 << 16 | 17 }, { 0x1088, 64 },
+        { 0x3018, 16 }, { 0x403c, 16 << 16 | 16 }, { 0x4058, 16 });
+    report(runs(&p, 0xd) && gives_halves(y, 17), "17 kernels stored as 32");
+}
+
 /* What is said of boards. */
 static void test_products_of_halves(void)
 {
@@ -470,6 +500,11 @@ static void test_products_of_halves(void)
     PUT(&p, { 0x3010, 0x201 }, { 0x4050, 0x125 });
     report(runs(&p, 0xd) && gives_halves(sums_of_halves, 16),
            "CPEND of halves that waits for nothing");
+    product_of_halves(&p);
+    put(&p, 0x4024, 0);
+    report(runs(&p, 0xd) && gives_halves(sums_of_halves, 16),
+           "surfaces of one position without a stride");
+    test_stored_kernels();
 }
 
 /* --- Tables --- */

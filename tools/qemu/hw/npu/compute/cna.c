@@ -276,6 +276,19 @@ static const char *decode_kernel_size(NpuConv *c, const uint32_t *regs)
     return NULL;
 }
 
+/*
+ * Halves may be stored with their last group filled; the DPU drops what comes
+ * of that (row cna.kernels-stored).
+ */
+static uint32_t stored_kernels(const NpuConv *c, const uint32_t *regs)
+{
+    uint32_t full = ROUND_UP(c->kernels, c->kernel_group);
+    uint64_t bytes = GET(regs, CNA_WEIGHT_SIZE1, BYTES_PER_KERNEL);
+
+    return c->precision == NPU_PREC_FP16 && !c->depthwise &&
+           full * bytes == regs[R_CNA_WEIGHT_SIZE0] ? full : c->kernels;
+}
+
 static const char *decode_weights(NpuConv *c, const uint32_t *regs)
 {
     const char *why;
@@ -294,6 +307,7 @@ static const char *decode_weights(NpuConv *c, const uint32_t *regs)
               c->kernel_elems > TF32_MAX_CHANNELS, "long sums of tf32");
     why = decode_kernel_size(c, regs);
     REFUSE_IF(why, why);
+    c->kernels = stored_kernels(c, regs);
     total = (uint64_t)c->kernels * GET(regs, CNA_WEIGHT_SIZE1,
                                        BYTES_PER_KERNEL);
     REFUSE_IF(total != regs[R_CNA_WEIGHT_SIZE0],

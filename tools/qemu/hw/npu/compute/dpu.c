@@ -159,6 +159,10 @@ static const char *decode_output(NpuTask *t, const uint32_t *regs,
     }
     o->base = npu_dma_addr(regs, regs[R_DPU_DST_BASE_ADDR]);
     o->surf_stride = regs[R_DPU_DST_SURF_STRIDE] & DPU_STRIDE_MASK;
+    /* One atom each: 0 packs them (row out.stride-0). */
+    if (!o->surf_stride && d->width * d->height == 1) {
+        o->surf_stride = NPU_ATOM;
+    }
     o->surf_add = regs[R_DPU_SURFACE_ADD] & DPU_STRIDE_MASK;
     o->surf_group = size_e + 1;
     if (d->row_max) {
