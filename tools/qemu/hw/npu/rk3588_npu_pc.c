@@ -413,11 +413,19 @@ static uint32_t npu_pc_done_bits(const NpuPc *pc)
         /* Drivers that know of the DPU alone have been seen to complete. */
         bits |= pc->ppu_sets_dpu_done ? NPU_INT(DPU) << group : 0;
     }
+    if (pc->raw_high_bits && (pc->task.conv.depthwise ||
+                              npu_block_enabled(pc->groups, NPU_BLOCK_PPU))) {
+        bits |= NPU_INT_RAW_HIGH;
+    }
     return bits;
 }
 
 static void npu_pc_end_chain(NpuPc *pc)
 {
+    if (pc->status_all_bits) {
+        pc->groups->regs[R_PC_TASK_STATUS] =
+            pc->slave ? NPU_STATUS_OF_SLAVE : NPU_STATUS_OF_CHAIN;
+    }
     npu_pc_set_phase(pc, NPU_PHASE_IDLE);
     npu_ctl_busy(pc->env->ctl, pc->env->core_index, false);
     npu_irq_open(pc->irq, pc->irq->raw);

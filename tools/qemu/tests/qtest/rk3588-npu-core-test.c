@@ -858,6 +858,19 @@ static void test_pooling(void)
     g_assert_cmphex(rd(q, INT_RAW), ==, 0x400);
     assert_pooled(q);
     qtest_quit(q);
+
+    /* Bits that the mask lacks; TASK_STATUS without a count. */
+    q = qtest_init(MACHINE "-global rk3588-npu-core.raw-high-bits=on "
+                   "-global rk3588-npu-core.status-all-bits=on");
+    power(q, true);
+    write_operands(q);
+    write_pool(q);
+    kick(q, CMD_ADDR, 11, 1);
+    g_assert_true(wait_irq(q));
+    g_assert_cmphex(rd(q, INT_RAW), ==, 0xc0000500);
+    g_assert_cmphex(rd(q, TASK_STATUS), ==, 0xf000);
+    assert_pooled(q);
+    qtest_quit(q);
 }
 
 /* Sum of two cubes of int32, one surface of W positions each. */

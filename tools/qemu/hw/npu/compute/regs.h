@@ -50,6 +50,12 @@ enum {
 #define NPU_INT_DMA_READ_ERR    R_PC_INTERRUPT_MASK_DMA_READ_ERROR_MASK
 #define NPU_INT_DMA_WRITE_ERR   R_PC_INTERRUPT_MASK_DMA_WRITE_ERROR_MASK
 #define NPU_INT_ALL             ((1u << NPU_EVENT_BITS) - 1)
+/* In the raw status alone, of pooling and depthwise tasks (row pc.raw-high). */
+#define NPU_INT_RAW_HIGH        (3u << 30)
+
+/* All of TASK_STATUS after success, by one source (row pc.task-status). */
+#define NPU_STATUS_OF_CHAIN     0xf000u
+#define NPU_STATUS_OF_SLAVE     0x5000u
 
 #define PC_BASE_ADDRESS_MASK    R_PC_BASE_ADDRESS_IOVA_MASK
 #define DPU_STRIDE_MASK         R_DPU_DST_SURF_STRIDE_BYTES_MASK
