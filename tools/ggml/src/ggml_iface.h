@@ -155,6 +155,11 @@ ggml_backend_buffer_t ggml_backend_buffer_init(ggml_backend_buffer_type_t type,
 					       struct ggml_buffer_ops ops, void *context,
 					       size_t size);
 
+/* What ggml's own backends log with: the program's callback gets the line. */
+__attribute__((format(printf, 2, 3))) void ggml_log_internal(enum ggml_log_level level, const char *format, ...);
+#define GGML_LOG_WARN(...)	ggml_log_internal(GGML_LOG_LEVEL_WARN, __VA_ARGS__)
+#define GGML_LOG_ERROR(...)	ggml_log_internal(GGML_LOG_LEVEL_ERROR, __VA_ARGS__)
+
 /* What ggml looks up in a backend that it loads. */
 __attribute__((visibility("default"))) ggml_backend_reg_t ggml_backend_init(void);
 __attribute__((visibility("default"))) int ggml_backend_score(void);

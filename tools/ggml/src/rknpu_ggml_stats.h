@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counters of the backend, which ggml_backend_reg_get_proc_address() finds as
- * "rknpu_ggml_get_stats".
+ * Owns what programs find of this backend by ggml_backend_reg_get_proc_address(): its counters, as
+ * "ggml_backend_rknpu_get_stats", and "ggml_backend_rknpu_read_params".
  */
 #ifndef RKNPU_GGML_STATS_H
 #define RKNPU_GGML_STATS_H
 
 #include <stdint.h>
+
+#include <ggml-backend.h>
 
 struct rknpu_ggml_stats {
 	/* Recordings started, each with one ioctl, and recordings made. */
@@ -21,6 +23,9 @@ struct rknpu_ggml_stats {
 	uint64_t moved_in, moved_out;
 };
 
-typedef void (*rknpu_ggml_get_stats_t)(struct rknpu_ggml_stats *stats);
+typedef void (*ggml_backend_rknpu_get_stats_t)(ggml_backend_reg_t reg, struct rknpu_ggml_stats *stats);
+
+/* Reads the environment once more: for a program that changes it after ggml has loaded the backend. */
+typedef void (*ggml_backend_rknpu_read_params_t)(ggml_backend_reg_t reg);
 
 #endif /* RKNPU_GGML_STATS_H */

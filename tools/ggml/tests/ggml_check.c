@@ -22,7 +22,9 @@
 #define LOG	"/tmp/ggml_check.stderr"
 
 static int results, bad;
-static rknpu_ggml_get_stats_t get_stats;
+static ggml_backend_reg_t reg;
+static ggml_backend_rknpu_get_stats_t get_stats;
+static ggml_backend_rknpu_read_params_t read_params;
 static ggml_backend_dev_t dev;
 static ggml_backend_t npu;
 
@@ -43,13 +45,22 @@ struct rknpu_ggml_stats stats(void)
 {
 	struct rknpu_ggml_stats s;
 
-	get_stats(&s);
+	get_stats(reg, &s);
 	return s;
 }
 
 ggml_backend_t tested(void)
 {
 	return npu;
+}
+
+void parameter(const char *name, const char *value)
+{
+	if (value)
+		setenv(name, value, 1);
+	else
+		unsetenv(name);
+	read_params(reg);
 }
 
 static void switch_off_planner(bool off)
@@ -59,10 +70,7 @@ static void switch_off_planner(bool off)
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (off)
-			setenv(names[i], "0", 1);
-		else
-			unsetenv(names[i]);
+		parameter(names[i], off ? "0" : NULL);
 }
 
 /* ---- a product y = x * w^T in buffers of the backend ---- */
@@ -428,7 +436,7 @@ static void whole_graphs(void)
 	struct ggml_tensor *z;
 	bool ok = true;
 
-	setenv("RKNPU_GGML_KEEP", "1", 1);
+	parameter("RKNPU_GGML_KEEP", "1");
 	make(&p, GGML_TYPE_F16, GGML_BACKEND_BUFFER_USAGE_ANY);
 	z = ggml_relu(ctx, p.y);
 	buf = ggml_backend_alloc_ctx_tensors_from_buft(ctx, ggml_backend_dev_buffer_type(dev));
@@ -443,7 +451,7 @@ static void whole_graphs(void)
 	set_weights(&p, 1);
 	ok = ggml_backend_graph_compute(npu, graph) == GGML_STATUS_SUCCESS && cut_right(&p, z);
 	tap(ok && stats().packed == a.packed + 2, "and again if they are written");
-	unsetenv("RKNPU_GGML_KEEP");
+	parameter("RKNPU_GGML_KEEP", NULL);
 	ggml_backend_buffer_free(buf);
 	ggml_free(ctx);
 	drop(&p);
@@ -461,8 +469,6 @@ static void floats(void)
 
 int main(int argc, char **argv)
 {
-	ggml_backend_reg_t reg;
-
 	layout();
 	ggml_backend_load_all();
 	reg = argc > 1 ? ggml_backend_load(argv[1]) : NULL;
@@ -471,7 +477,8 @@ int main(int argc, char **argv)
 		printf("Bail out! no device RKNPU0\n");
 		return 2;
 	}
-	get_stats = (rknpu_ggml_get_stats_t)ggml_backend_reg_get_proc_address(reg, "rknpu_ggml_get_stats");
+	get_stats = (ggml_backend_rknpu_get_stats_t)ggml_backend_reg_get_proc_address(reg, "ggml_backend_rknpu_get_stats");
+	read_params = (ggml_backend_rknpu_read_params_t)ggml_backend_reg_get_proc_address(reg, "ggml_backend_rknpu_read_params");
 	npu = ggml_backend_dev_init(dev, NULL);
 	switch_off_planner(true);
 	resident_weights();

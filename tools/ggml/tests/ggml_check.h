@@ -27,6 +27,8 @@ bool npu_limit(uint64_t bytes);
 /* ---- the backend: ggml_check.c ---- */
 
 struct rknpu_ggml_stats stats(void);
+/* Sets a variable of the environment, or removes it if @value is NULL, and the backend reads them again. */
+void parameter(const char *name, const char *value);
 /*
  * A hang while @compute, and once more without: failure and one line with these words, then success. True without
  * anything if no hang can be made.

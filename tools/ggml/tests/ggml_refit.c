@@ -21,7 +21,9 @@
 /* Of ggml's test-backend-ops for products. */
 #define MOST	5e-4
 
-static rknpu_ggml_get_stats_t get_stats;
+static ggml_backend_reg_t reg;
+static ggml_backend_rknpu_get_stats_t get_stats;
+static ggml_backend_rknpu_read_params_t read_params;
 
 /* Sums of uniform numbers are close to normal ones. */
 static float normal(void)
@@ -113,9 +115,9 @@ static struct result product(ggml_backend_t backend, enum ggml_type type, const 
 	ggml_backend_tensor_set(wt, q, 0, ggml_nbytes(wt));
 	ggml_backend_tensor_set(xt, x, 0, ggml_nbytes(xt));
 	ggml_build_forward_expand(graph, yt);
-	get_stats(&before);
+	get_stats(reg, &before);
 	r.ok = ggml_backend_graph_compute(backend, graph) == GGML_STATUS_SUCCESS;
-	get_stats(&after);
+	get_stats(reg, &after);
 	r.nmse = r.ok ? nmse(yt->data, w, x) : INFINITY;
 	r.cost = less(after, &before);
 	ggml_backend_buffer_free(buf);
@@ -147,8 +149,10 @@ static bool rows(enum ggml_type type, ggml_backend_t npu, ggml_backend_t cpu, fl
 	bool ok;
 
 	setenv("RKNPU_GGML_WEIGHTS", "f16", 1);
+	read_params(reg);
 	ok = row(type, "NPU f16", npu, q, w, x, &halves);
 	setenv("RKNPU_GGML_WEIGHTS", "int8", 1);
+	read_params(reg);
 	ok = row(type, "NPU int8", npu, q, w, x, &bytes) && ok;
 	ok = row(type, "CPU", cpu, q, w, x, &none) && ok;
 	free(q);
@@ -163,7 +167,6 @@ int main(int argc, char **argv)
 	};
 	float *x[2] = { activations(false), activations(true) };
 	ggml_backend_t npu, cpu;
-	ggml_backend_reg_t reg;
 	bool ok = true;
 
 	ggml_backend_load_all();
@@ -174,7 +177,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "no device RKNPU0\n");
 		return 2;
 	}
-	get_stats = (rknpu_ggml_get_stats_t)ggml_backend_reg_get_proc_address(reg, "rknpu_ggml_get_stats");
+	get_stats = (ggml_backend_rknpu_get_stats_t)ggml_backend_reg_get_proc_address(reg, "ggml_backend_rknpu_get_stats");
+	read_params = (ggml_backend_rknpu_read_params_t)ggml_backend_reg_get_proc_address(reg, "ggml_backend_rknpu_read_params");
 	printf("%d x %d weights, %d rows of activations; normalised mean square errors against doubles;\n"
 	       "bytes: resident for each weight, and in and out for each row\n", N, K, M);
 	printf("%-5s  %-9s  %-9s  %-9s  %-9s  %-8s  %-8s\n", "Type", "Where", "Error", "Outliers", "Resident",

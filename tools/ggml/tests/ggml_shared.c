@@ -97,7 +97,7 @@ static struct cost measure(const char *cores, bool alone)
 	float *y = c.y;
 	struct layer l;
 
-	setenv("RKNPU_GGML_CORES", cores, 1);
+	parameter("RKNPU_GGML_CORES", cores);
 	make(&l);
 	set(&l, 9);
 	a = stats();
@@ -115,7 +115,7 @@ static struct cost measure(const char *cores, bool alone)
 	c.in = b.moved_in - a.moved_in;
 	c.starts = after - before;
 	drop(&l);
-	unsetenv("RKNPU_GGML_CORES");
+	parameter("RKNPU_GGML_CORES", NULL);
 	return c;
 }
 

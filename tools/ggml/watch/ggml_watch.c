@@ -155,13 +155,14 @@ static uint64_t instructions(void)
 static void count(struct counts *c)
 {
 	ggml_backend_reg_t reg = ggml_backend_reg_by_name("RKNPU");
-	rknpu_ggml_get_stats_t get = NULL;
+	ggml_backend_rknpu_get_stats_t get = NULL;
 
 	memset(c, 0, sizeof(*c));
 	if (reg)
-		get = (rknpu_ggml_get_stats_t)ggml_backend_reg_get_proc_address(reg, "rknpu_ggml_get_stats");
+		get = (ggml_backend_rknpu_get_stats_t)ggml_backend_reg_get_proc_address(reg,
+											"ggml_backend_rknpu_get_stats");
 	if (get)
-		get(&c->backend);
+		get(reg, &c->backend);
 	demo_counters_read(&c->npu);
 	c->instructions = instructions();
 }

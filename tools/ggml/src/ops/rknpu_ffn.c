@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Gated feed-forward blocks: gate, up, SwiGLU and down as one recording, between which nothing
- * moves. They hold most of what a layer moves.
+ * Owns gated feed-forward blocks: gate, up, SwiGLU and down as one recording, between which nothing moves. They hold most
+ * of what a layer moves.
  */
 #include <errno.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rknpu_ggml.h"
+#include "rknpu_ops.h"
 
 /* Where numbers of tensors in between begin, of those with the same shape. */
 #define BETWEEN	8
@@ -25,15 +25,15 @@ enum { X, G, U, S, H, Y };
 
 /* ---- which ones ---- */
 
-bool rknpu_glu_possible(const struct ggml_tensor *op)
+bool rknpu_glu_supported(struct rknpu_context *ctx, const struct ggml_tensor *op)
 {
 	const struct ggml_tensor *gate = op->src[0], *up = op->src[1];
 
 	return ggml_get_glu_op(op) == GGML_GLU_OP_SWIGLU && up && op->type == GGML_TYPE_F32 &&
 	       gate->op == GGML_OP_MUL_MAT && up->op == GGML_OP_MUL_MAT && gate->src[1] == up->src[1] &&
 	       gate->type == GGML_TYPE_F32 && up->type == GGML_TYPE_F32 && ggml_is_contiguous(gate) &&
-	       ggml_is_contiguous(up) && ggml_is_contiguous(op) && rknpu_matmul_possible(gate) &&
-	       rknpu_matmul_possible(up) && rknpu_worthwhile(gate) && rknpu_worthwhile(up);
+	       ggml_is_contiguous(up) && ggml_is_contiguous(op) && rknpu_matmul_supported(ctx, gate) &&
+	       rknpu_matmul_supported(ctx, up);
 }
 
 static bool only_for(const struct ggml_cgraph *graph, const struct ggml_tensor *t)
@@ -41,7 +41,7 @@ static bool only_for(const struct ggml_cgraph *graph, const struct ggml_tensor *
 	return ggml_uses(graph, t) == 1 && !(t->flags & GGML_TENSOR_FLAG_OUTPUT);
 }
 
-bool rknpu_is_ffn(const struct ggml_cgraph *graph, const struct rknpu_ffn *f)
+bool rknpu_ffn_supported(struct rknpu_context *ctx, const struct ggml_cgraph *graph, const struct rknpu_ffn *f)
 {
 	const struct ggml_tensor *gate = f->glu->src[0], *up = f->glu->src[1];
 
@@ -49,9 +49,9 @@ bool rknpu_is_ffn(const struct ggml_cgraph *graph, const struct rknpu_ffn *f)
 		return false;
 	if (!((gate == f->a && up == f->b) || (gate == f->b && up == f->a)))
 		return false;
-	return rknpu_matmul_shares(gate, up) && rknpu_matmul_shares(f->down, f->down) && rknpu_supports(f->down) &&
-	       rknpu_prec_of(gate->src[0]->type) == NPU_PREC_FP16 &&
-	       rknpu_prec_of(f->down->src[0]->type) == NPU_PREC_FP16 && only_for(graph, gate) &&
+	return rknpu_matmul_shares(ctx, gate, up) && rknpu_matmul_shares(ctx, f->down, f->down) &&
+	       rknpu_matmul_supported(ctx, f->down) && rknpu_prec_of(ctx, gate->src[0]->type) == NPU_PREC_FP16 &&
+	       rknpu_prec_of(ctx, f->down->src[0]->type) == NPU_PREC_FP16 && only_for(graph, gate) &&
 	       only_for(graph, up) && only_for(graph, f->glu);
 }
 
@@ -85,9 +85,9 @@ static int record(struct rknpu_run *run)
 	return ret ? ret : npu_rec_matmul(run->rec, t[H], run->w[DOWN]->npu, t[Y], NULL);
 }
 
-static int run_for(struct rknpu_weights *const *w, uint32_t m, struct rknpu_run **out)
+static int run_for(struct rknpu_context *ctx, struct rknpu_weights *const *w, uint32_t m, struct rknpu_run **out)
 {
-	struct rknpu_run want = { .recorder = record, .m = m, .n = WEIGHTS };
+	struct rknpu_run want = { .ctx = ctx, .record = record, .m = m, .n = WEIGHTS };
 
 	memcpy(want.w, w, WEIGHTS * sizeof(*w));
 	return rknpu_run_get(&want, out);
@@ -95,31 +95,31 @@ static int run_for(struct rknpu_weights *const *w, uint32_t m, struct rknpu_run 
 
 /* ---- one block ---- */
 
-/* -ERANGE if halves would not hold them: SiLU has to see what gate really is, so no scale helps. */
+/* -ERANGE if fp16 would not hold them: SiLU has to see what gate really is, so no scale helps. */
 static int write_x(struct npu_tensor *x, const struct ggml_tensor *from, float scale)
 {
 	size_t k = (size_t)from->ne[0], m = (size_t)from->ne[1];
-	uint16_t *halves = malloc(m * k * sizeof(*halves));
+	uint16_t *fp16 = malloc(m * k * sizeof(*fp16));
 	float most = 0;
 	int ret = 0;
 
-	if (!halves)
+	if (!fp16)
 		return -ENOMEM;
 	for (size_t i = 0; i < m; i++) {
 		const float *row = (const float *)((const char *)from->data + i * from->nb[1]);
 
-		most = fmaxf(most, rknpu_to_half(halves + i * k, row, k, 1 / scale));
+		most = fmaxf(most, rknpu_to_fp16(fp16 + i * k, row, k, 1 / scale));
 	}
 	most *= scale;
 	if (!(most <= MOST && most >= LEAST))
 		ret = -ERANGE;
 	if (!ret)
-		ret = npu_tensor_write(x, halves, 0);
-	free(halves);
+		ret = npu_tensor_write(x, fp16, 0);
+	free(fp16);
 	return ret;
 }
 
-/* -ERANGE if something in between was more than halves hold. */
+/* -ERANGE if something in between was more than fp16 hold. */
 static int read_y(struct npu_tensor *y, const struct ggml_tensor *to, float scale)
 {
 	int ret = npu_tensor_read(y, to->data, to->nb[1] / sizeof(float));
@@ -144,11 +144,12 @@ static bool go_together(struct rknpu_weights *const *w)
 }
 
 /* Activations times gate's scale, so that gate is right; up and down get theirs in the end. */
-static int at_once(const struct rknpu_ffn *f, struct rknpu_weights *const *w, char *why, size_t size)
+static int at_once(struct rknpu_context *ctx, const struct rknpu_ffn *f, struct rknpu_weights *const *w, char *why,
+		   size_t size)
 {
 	const struct ggml_tensor *x = f->glu->src[0]->src[1];
 	struct rknpu_run *run;
-	int ret = go_together(w) && x->type == GGML_TYPE_F32 ? run_for(w, (uint32_t)x->ne[1], &run) : -ERANGE;
+	int ret = go_together(w) && x->type == GGML_TYPE_F32 ? run_for(ctx, w, (uint32_t)x->ne[1], &run) : -ERANGE;
 
 	if (ret) {
 		snprintf(why, size, "%s", strerror(-ret));
@@ -156,37 +157,34 @@ static int at_once(const struct rknpu_ffn *f, struct rknpu_weights *const *w, ch
 	}
 	ret = write_x(run->t[X], x, w[GATE]->scale);
 	if (!ret)
-		ret = rknpu_go(run->rec);
+		ret = rknpu_run_compute(run);
 	if (!ret)
 		ret = read_y(run->t[Y], f->down, w[UP]->scale / w[GATE]->scale * w[DOWN]->scale);
-	if (!ret || ret == -ERANGE)
-		return ret;
-	rknpu_explain(run->rec, ret, why, size);
-	/* Made anew the next time, and whatever was wrong with it is gone. */
-	rknpu_runs_free(w[DOWN]);
+	if (ret && ret != -ERANGE)
+		rknpu_run_failed(run, ret, why, size);
 	return ret;
 }
 
 /* ---- operation by operation ---- */
 
-int rknpu_glu(const struct ggml_tensor *op)
+void rknpu_glu(const struct ggml_tensor *op)
 {
 	const float *gate = op->src[0]->data, *up = op->src[1]->data;
 	float *y = op->data;
 
 	for (int64_t i = 0; i < ggml_nelements(op); i++)
 		y[i] = gate[i] / (1 + expf(-gate[i])) * up[i];
-	return 0;
 }
 
-static int one_by_one(const struct rknpu_ffn *f, char *why, size_t size)
+static int one_by_one(struct rknpu_context *ctx, const struct rknpu_ffn *f, char *why, size_t size)
 {
 	const struct ggml_tensor *both[2] = { f->a, f->b };
-	int ret = rknpu_matmul_shared(both, 2, why, size);
+	int ret = rknpu_matmul(ctx, both, 2, why, size);
 
-	if (!ret)
-		ret = rknpu_glu(f->glu);
-	return ret ? ret : rknpu_matmul(f->down, why, size);
+	if (ret)
+		return ret;
+	rknpu_glu(f->glu);
+	return rknpu_matmul(ctx, &f->down, 1, why, size);
 }
 
 static uint64_t macs(const struct ggml_tensor *op)
@@ -195,19 +193,19 @@ static uint64_t macs(const struct ggml_tensor *op)
 }
 
 /* Also where tasks are too many, or memory is short, it takes less at a time. */
-int rknpu_ffn(const struct rknpu_ffn *f, char *why, size_t size)
+int rknpu_ffn(struct rknpu_context *ctx, const struct rknpu_ffn *f, char *why, size_t size)
 {
 	const struct ggml_tensor *op[WEIGHTS] = { f->glu->src[0], f->glu->src[1], f->down };
 	struct rknpu_weights *w[WEIGHTS];
 	int ret = 0;
 
 	for (int i = 0; !ret && i < WEIGHTS; i++)
-		ret = rknpu_slice_get(op[i]->src[0], 0, 0, &w[i], why, size);
+		ret = rknpu_slice_get(ctx, op[i]->src[0], 0, &w[i], why, size);
 	if (ret)
 		return ret;
-	ret = at_once(f, w, why, size);
+	ret = at_once(ctx, f, w, why, size);
 	if (ret == -ERANGE || ret == -E2BIG || ret == -ENOMEM)
-		return one_by_one(f, why, size);
-	rknpu_stats.macs += macs(op[GATE]) + macs(op[UP]) + macs(op[DOWN]);
+		return one_by_one(ctx, f, why, size);
+	ctx->stats.macs += macs(op[GATE]) + macs(op[UP]) + macs(op[DOWN]);
 	return ret;
 }

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* Owns what computing needs of the NPU: the open device, and recordings with the tensors that they share. */
+#ifndef RKNPU_EXEC_H
+#define RKNPU_EXEC_H
+
+#include "rknpu_context.h"
+
+/* Tensors of a recording, and numbers that say what it is for, beside its rows. */
+#define RKNPU_MOST_TENSORS	6u
+#define RKNPU_SHAPE		5u
+
+/* Opens the NPU if it is not open yet; 0 or a negative errno. */
+int rknpu_open(struct rknpu_context *ctx);
+/* The backend's counters and libnpu's. */
+void rknpu_get_stats(struct rknpu_context *ctx, struct rknpu_ggml_stats *stats);
+
+/*
+ * A recording, made once for some rows of activations and some weights, and kept until the weights go.
+ * @record appends the operations; it gets tensors by rknpu_run_tensor().
+ */
+struct rknpu_run {
+	struct rknpu_context *ctx;
+	int (*record)(struct rknpu_run *run);
+	uint32_t m, shape[RKNPU_SHAPE], n;
+	struct rknpu_weights *w[RKNPU_MOST_SHARED];
+	struct npu_rec *rec;
+	struct npu_tensor *t[RKNPU_MOST_TENSORS];
+	struct rknpu_run *next;
+};
+
+/* The one that was made with all that is in @want, or a new one. */
+int rknpu_run_get(const struct rknpu_run *want, struct rknpu_run **out);
+/* Tensor @i of a run: number @which of that shape, which all recordings share. */
+int rknpu_run_tensor(struct rknpu_run *run, uint32_t i, struct npu_shape shape, uint32_t which);
+/* Runs it and waits for its end. */
+int rknpu_run_compute(struct rknpu_run *run);
+/* Says in words why it failed, and frees it and those of other rows: they are recorded again the next time. */
+void rknpu_run_failed(struct rknpu_run *run, int err, char *why, size_t size);
+/* Frees what was recorded with @w. */
+void rknpu_runs_free(struct rknpu_context *ctx, const struct rknpu_weights *w);
+
+#endif /* RKNPU_EXEC_H */

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Owns products with packed weights: a recording for each number of rows, and as many at once as it holds. Activations
+ * are fp16 with a scale for all, or int8 with one for each row.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rknpu_ops.h"
+
+/* Bytes of results that lie in the NPU's memory at once: a vocabulary is wide. */
+#define MOST_RESULTS	(64u << 20)
+
+/* The tensors of a run: activations, and the results of each. */
+enum { X, Y };
+
+/* What activations were divided by: all, or each row. Whoever has it frees @row. */
+struct scale {
+	float all, *row;
+};
+
+/* ---- activations and results ---- */
+
+const void *rknpu_x_row(const struct rknpu_rows *r, uint32_t m)
+{
+	return (const char *)r->x + m * r->x_stride;
+}
+
+float *rknpu_y_row(const struct rknpu_result *y, uint32_t m)
+{
+	return (float *)((char *)y->y + m * y->y_stride);
+}
+
+static float convert(uint16_t *dst, const struct rknpu_rows *r, uint32_t k, float scale)
+{
+	float most = 0;
+
+	for (uint32_t m = 0; m < r->m; m++) {
+		float largest = rknpu_to_fp16(dst + (size_t)m * k, rknpu_x_row(r, m), k, scale);
+
+		most = largest > most ? largest : most;
+	}
+	return most;
+}
+
+static int write_fp16(struct npu_tensor *x, const struct rknpu_rows *r, uint32_t k, float *scale)
+{
+	uint16_t *fp16;
+	float wanted;
+	int ret;
+
+	*scale = 1;
+	if (r->x_type == GGML_TYPE_F16)
+		return npu_tensor_write(x, r->x, r->x_stride / sizeof(*fp16));
+	fp16 = malloc((size_t)r->m * k * sizeof(*fp16));
+	if (!fp16)
+		return -ENOMEM;
+	wanted = rknpu_scale_for(convert(fp16, r, k, 1));
+	if (wanted != 1)
+		convert(fp16, r, k, wanted);
+	*scale = wanted;
+	ret = npu_tensor_write(x, fp16, 0);
+	free(fp16);
+	return ret;
+}
+
+static void row_to_int8(int8_t *dst, const struct rknpu_rows *r, uint32_t m, uint32_t k, float *floats,
+			float *scale)
+{
+	const float *src = rknpu_x_row(r, m);
+
+	if (r->x_type == GGML_TYPE_F16) {
+		ggml_fp16_to_fp32_row(rknpu_x_row(r, m), floats, k);
+		src = floats;
+	}
+	*scale = rknpu_to_int8(dst, src, k);
+}
+
+static int write_int8(struct npu_tensor *x, const struct rknpu_rows *r, uint32_t k, struct scale *s)
+{
+	int8_t *bytes = malloc((size_t)r->m * k);
+	float *floats = malloc(k * sizeof(*floats));
+	int ret = -ENOMEM;
+
+	s->row = malloc(r->m * sizeof(*s->row));
+	if (bytes && floats && s->row) {
+		for (uint32_t m = 0; m < r->m; m++)
+			row_to_int8(bytes + (size_t)m * k, r, m, k, floats, &s->row[m]);
+		ret = npu_tensor_write(x, bytes, 0);
+	}
+	free(bytes);
+	free(floats);
+	return ret;
+}
+
+static int write_x(struct npu_tensor *x, const struct rknpu_rows *r, struct scale *s)
+{
+	const struct rknpu_weights *w = r->out[0].w;
+
+	if (w->type == NPU_PREC_INT8)
+		return write_int8(x, r, w->from.k, s);
+	return write_fp16(x, r, w->from.k, &s->all);
+}
+
+/* Sums are read to where the floats are to be. */
+static int read_int32(struct npu_tensor *y, const struct rknpu_result *out, uint32_t rows,
+		      const struct scale *s)
+{
+	int ret = npu_tensor_read(y, out->y, out->y_stride / sizeof(float));
+
+	for (uint32_t m = 0; !ret && m < rows; m++) {
+		float *to = rknpu_y_row(out, m);
+
+		for (uint32_t i = 0; i < out->w->from.n; i++) {
+			int32_t sum;
+
+			memcpy(&sum, &to[i], sizeof(sum));
+			to[i] = (float)sum * (s->row[m] * out->w->row_scale[i]);
+		}
+	}
+	return ret;
+}
+
+static int read_y(struct npu_tensor *y, const struct rknpu_result *out, uint32_t rows,
+		  const struct scale *s)
+{
+	float scale = s->all * out->w->scale;
+	int ret;
+
+	if (out->w->type == NPU_PREC_INT8)
+		return read_int32(y, out, rows, s);
+	ret = npu_tensor_read(y, out->y, out->y_stride / sizeof(float));
+	for (uint32_t m = 0; !ret && scale != 1 && m < rows; m++)
+		for (uint32_t i = 0; i < out->w->from.n; i++)
+			rknpu_y_row(out, m)[i] *= scale;
+	return ret;
+}
+
+/* ---- recordings ---- */
+
+/* Of those before it, how many have as many rows of weights: results want memory of their own. */
+static uint32_t alike(const struct rknpu_run *run, uint32_t i)
+{
+	uint32_t which = 0;
+
+	for (uint32_t j = 0; j < i; j++)
+		which += run->w[j]->from.n == run->w[i]->from.n;
+	return which;
+}
+
+static int add_product(struct rknpu_run *run, uint32_t i)
+{
+	bool exact = run->w[i]->type == NPU_PREC_INT8;
+	struct npu_shape y = { exact ? NPU_PREC_INT32 : NPU_PREC_FP32, run->m, run->w[i]->from.n };
+	int ret = rknpu_run_tensor(run, Y + i, y, alike(run, i));
+
+	return ret ? ret : npu_rec_matmul(run->rec, run->t[X], run->w[i]->npu, run->t[Y + i], NULL);
+}
+
+static int record(struct rknpu_run *run)
+{
+	struct npu_shape x = { run->w[0]->type, run->m, run->w[0]->from.k };
+	int ret = rknpu_run_tensor(run, X, x, 0);
+
+	for (uint32_t i = 0; !ret && i < run->n; i++)
+		ret = add_product(run, i);
+	return ret;
+}
+
+static int run_for(struct rknpu_context *ctx, const struct rknpu_rows *r, struct rknpu_run **out)
+{
+	struct rknpu_run want = { .ctx = ctx, .record = record, .m = r->m, .n = r->n };
+
+	for (uint32_t i = 0; i < r->n; i++)
+		want.w[i] = r->out[i].w;
+	return rknpu_run_get(&want, out);
+}
+
+/* ---- products ---- */
+
+static int multiply_rows(struct rknpu_context *ctx, const struct rknpu_rows *r, char *why, size_t size)
+{
+	struct scale scale = { 0 };
+	struct rknpu_run *run;
+	int ret = run_for(ctx, r, &run);
+
+	if (ret) {
+		snprintf(why, size, "%s", strerror(-ret));
+		return ret;
+	}
+	ret = write_x(run->t[X], r, &scale);
+	if (!ret)
+		ret = rknpu_run_compute(run);
+	for (uint32_t i = 0; !ret && i < r->n; i++)
+		ret = read_y(run->t[Y + i], &r->out[i], r->m, &scale);
+	free(scale.row);
+	if (ret)
+		rknpu_run_failed(run, ret, why, size);
+	return ret;
+}
+
+static uint64_t result_bytes(const struct rknpu_rows *r)
+{
+	uint64_t columns = 0;
+
+	for (uint32_t i = 0; i < r->n; i++)
+		columns += r->out[i].w->from.n;
+	return r->m * columns * sizeof(float);
+}
+
+/* Less at a time, if a recording cannot hold the tasks of all, or for less memory. */
+int rknpu_multiply(struct rknpu_context *ctx, const struct rknpu_rows *r, char *why, size_t size)
+{
+	uint32_t parts = r->n > 1 ? r->n : 2, half = r->m / 2;
+	bool small = r->m == 1 && r->n == 1;
+	int ret = -E2BIG;
+
+	if (small || result_bytes(r) <= MOST_RESULTS)
+		ret = multiply_rows(ctx, r, why, size);
+	if (ret != -E2BIG || small)
+		return ret;
+	ret = 0;
+	for (uint32_t i = 0; !ret && i < parts; i++) {
+		struct rknpu_rows part = *r;
+
+		part.n = 1;
+		if (r->n > 1) {
+			part.out[0] = r->out[i];
+		} else {
+			part.m = i ? r->m - half : half;
+			part.x = rknpu_x_row(r, i ? half : 0);
+			part.out[0].y = rknpu_y_row(&r->out[0], i ? half : 0);
+		}
+		ret = rknpu_multiply(ctx, &part, why, size);
+	}
+	return ret;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns the operations of ggml: which ones the NPU can compute, which ones it is worth, and how. The context is locked
+ * unless said otherwise.
+ */
+#ifndef RKNPU_OPS_H
+#define RKNPU_OPS_H
+
+#include "exec/rknpu_exec.h"
+#include "weights/rknpu_weights.h"
+
+/* ---- products with packed weights: rknpu_multiply.c ---- */
+
+/* y[m][n] = x[m][k] * w, with rows so many bytes apart. */
+struct rknpu_result {
+	struct rknpu_weights *w;
+	float *y;
+	size_t y_stride;
+};
+
+/* All weights are of one type for the NPU, and have as many columns as @x. */
+struct rknpu_rows {
+	const void *x;
+	enum ggml_type x_type;
+	size_t x_stride;
+	uint32_t m;
+	uint32_t n;
+	struct rknpu_result out[RKNPU_MOST_SHARED];
+};
+
+const void *rknpu_x_row(const struct rknpu_rows *r, uint32_t m);
+float *rknpu_y_row(const struct rknpu_result *y, uint32_t m);
+/* 0, or a negative errno with a reason in @why. */
+int rknpu_multiply(struct rknpu_context *ctx, const struct rknpu_rows *r, char *why, size_t size);
+
+/* ---- results that are wanted next: rknpu_prefetch.c ---- */
+
+/* rknpu_multiply() of one product, and perhaps of others that are wanted next; @x is where rows are of. */
+int rknpu_multiply_prefetch(struct rknpu_context *ctx, const struct ggml_tensor *x, const struct rknpu_rows *r,
+			    char *why, size_t size);
+/* Forgets what was learnt of @w. */
+void rknpu_prefetch_forget(struct rknpu_context *ctx, const struct rknpu_weights *w);
+
+/* ---- MUL_MAT and MUL_MAT_ID: rknpu_matmul.c ---- */
+
+/* Matrix @i of the weights @t. */
+struct rknpu_matrix rknpu_slice(const struct ggml_tensor *t, int64_t i);
+/* The same, packed; to be put back when it was used. */
+int rknpu_slice_get(struct rknpu_context *ctx, const struct ggml_tensor *t, int64_t i, struct rknpu_weights **out,
+		    char *why, size_t size);
+void rknpu_slice_put(struct rknpu_context *ctx, const struct ggml_tensor *t, struct rknpu_weights *w);
+/* Not locked: can the NPU compute it, and had it better? */
+bool rknpu_matmul_supported(struct rknpu_context *ctx, const struct ggml_tensor *op);
+bool rknpu_matmul_id_supported(struct rknpu_context *ctx, const struct ggml_tensor *op);
+/* May both be computed at once, because they share activations? */
+bool rknpu_matmul_shares(struct rknpu_context *ctx, const struct ggml_tensor *a, const struct ggml_tensor *b);
+/* @n products, at most RKNPU_MOST_SHARED: one, or several of which each shares activations with the first. */
+int rknpu_matmul(struct rknpu_context *ctx, const struct ggml_tensor *const *op, uint32_t n, char *why, size_t size);
+int rknpu_matmul_id(struct rknpu_context *ctx, const struct ggml_tensor *op, char *why, size_t size);
+
+/* ---- feed-forward blocks: rknpu_ffn.c ---- */
+
+/* Products with the same activations, their SwiGLU, and the product with that. */
+struct rknpu_ffn {
+	const struct ggml_tensor *a, *b, *glu, *down;
+};
+
+/* Not locked: can the NPU compute all of it, and does nobody else want the numbers in between? */
+bool rknpu_ffn_supported(struct rknpu_context *ctx, const struct ggml_cgraph *graph, const struct rknpu_ffn *f);
+int rknpu_ffn(struct rknpu_context *ctx, const struct rknpu_ffn *f, char *why, size_t size);
+/* SwiGLU of two products of ours, if it is part of such a block; and where it is not, on the CPU. */
+bool rknpu_glu_supported(struct rknpu_context *ctx, const struct ggml_tensor *op);
+void rknpu_glu(const struct ggml_tensor *op);
+
+/* ---- FLASH_ATTN_EXT: rknpu_attention.c ---- */
+
+/* Not locked. */
+bool rknpu_attention_supported(struct rknpu_context *ctx, const struct ggml_tensor *op);
+int rknpu_attention(struct rknpu_context *ctx, const struct ggml_tensor *op, char *why, size_t size);
+
+#endif /* RKNPU_OPS_H */

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* Owns the context of the backend: what ggml knows of the device, its parameters, and what each layer keeps. */
+#ifndef RKNPU_CONTEXT_H
+#define RKNPU_CONTEXT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ggml_iface.h"
+#include "npu.h"
+#include "rknpu_ggml_stats.h"
+
+#define RKNPU_NAME	"RKNPU"
+#define RKNPU_DEVICE	"RKNPU0"
+
+/* Products of one recording, which share activations. */
+#define RKNPU_MOST_SHARED	4u
+
+/* What the environment says; ggml.rst has the table. */
+struct rknpu_params {
+	int64_t min_rows, min_k, min_macs, min_reuse;
+	uint32_t cores;
+	bool int8, prefetch, keep;
+};
+
+/* rknpu_params.c */
+void rknpu_params_read(struct rknpu_params *p);
+
+/* State of ops/rknpu_prefetch.c. */
+struct rknpu_prefetch {
+	struct rknpu_group *groups;
+	/* The product before. */
+	const struct ggml_tensor *x;
+	const void *data;
+	struct rknpu_weights *leader;
+	/* Results of a group that nobody has asked for yet, and a copy of the activations that they are of. */
+	struct rknpu_group *ready;
+	float *copy, *y[RKNPU_MOST_SHARED];
+	uint32_t m, k, left;
+};
+
+struct rknpu_context {
+	struct ggml_backend_reg reg;
+	struct ggml_backend_device device;
+	struct ggml_backend_buffer_type buffer_type;
+	ggml_guid guid;
+	struct rknpu_params params;
+	bool complained;	/* that the NPU is not used, and why */
+
+	/*
+	 * Held for all that follows: ggml may call from several threads, and a libnpu device belongs to
+	 * one at a time.
+	 */
+	pthread_mutex_t lock;
+	struct rknpu_ggml_stats stats;
+
+	/* exec */
+	struct npu_dev *npu;
+	char description[128];
+	struct rknpu_scratch *scratch;
+	struct rknpu_run *runs;		/* the newest first */
+
+	/* weights */
+	struct rknpu_weights *newest;	/* of all buffers */
+	bool full;			/* memory ran out since weights were last dropped */
+	void (*weights_freed)(struct rknpu_context *ctx, const struct rknpu_weights *w);
+
+	/* ops */
+	struct rknpu_prefetch prefetch;
+
+	/* backend: ggml's CPU backend, if it was needed */
+	ggml_backend_t cpu;
+};
+
+static inline void rknpu_lock(struct rknpu_context *ctx)
+{
+	pthread_mutex_lock(&ctx->lock);
+}
+
+static inline void rknpu_unlock(struct rknpu_context *ctx)
+{
+	pthread_mutex_unlock(&ctx->lock);
+}
+
+#endif /* RKNPU_CONTEXT_H */

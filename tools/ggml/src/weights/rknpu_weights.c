@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+/* Owns the packing of weights: matrices of ggml's types as fp16 with a scale, or as int8 with one for each row. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/rknpu_exec.h"
+#include "rknpu_weights.h"
+
+/* ---- fp16 ---- */
+
+/* Exponents that need no scale, and the one that a scale aims at. */
+#define LEAST_EXP	(-4)
+#define MOST_EXP	14
+#define GOOD_EXP	8
+/* What is smaller becomes 0: the factor would not be a float. */
+#define SMALLEST_EXP	(-100)
+
+float rknpu_scale_for(float largest)
+{
+	int e;
+
+	if (!(largest > 0) || isinf(largest))
+		return 1;
+	e = ilogbf(largest);
+	e = e < SMALLEST_EXP ? SMALLEST_EXP : e;
+	return e >= LEAST_EXP && e <= MOST_EXP ? 1 : scalbnf(1, e - GOOD_EXP);
+}
+
+/* The patterns of magnitudes are ordered as their values are, and NaN is above infinity. */
+float rknpu_to_fp16(uint16_t *dst, const float *src, size_t n, float scale)
+{
+	uint32_t most = 0, bits;
+	float by = 1 / scale, largest;
+	_Float16 h;
+
+	for (size_t i = 0; i < n; i++) {
+		memcpy(&bits, &src[i], sizeof(bits));
+		bits &= 0x7fffffff;
+		most = bits > most ? bits : most;
+		h = (_Float16)(src[i] * by);
+		memcpy(&dst[i], &h, sizeof(h));
+	}
+	memcpy(&largest, &most, sizeof(largest));
+	return isnan(largest) ? INFINITY : largest;
+}
+
+/* ---- int8 ---- */
+
+enum npu_prec rknpu_prec_of(const struct rknpu_context *ctx, enum ggml_type type)
+{
+	return ctx->params.int8 && ggml_is_quantized(type) ? NPU_PREC_INT8 : NPU_PREC_FP16;
+}
+
+static float largest_of(const float *src, size_t n)
+{
+	float most = 0;
+
+	for (size_t i = 0; i < n; i++)
+		/* NaN is none of the two, and stays. */
+		most = fabsf(src[i]) <= most ? most : fabsf(src[i]);
+	return most;
+}
+
+float rknpu_to_int8(int8_t *dst, const float *src, size_t n)
+{
+	float most = largest_of(src, n), by = 127 / most;
+
+	/* A row of zeros, or of so little that the factor is no float. */
+	if (!isfinite(by) || !isfinite(most)) {
+		memset(dst, 0, n);
+		return isfinite(most) ? 0 : NAN;
+	}
+	for (size_t i = 0; i < n; i++)
+		dst[i] = (int8_t)rintf(src[i] * by);
+	return most / 127;
+}
+
+/* ---- packed matrices ---- */
+
+bool rknpu_can_pack(enum ggml_type type)
+{
+	return type == GGML_TYPE_F32 || ggml_get_type_traits(type)->to_float;
+}
+
+static const void *row(const struct rknpu_matrix *m, uint32_t n)
+{
+	return (const char *)m->data + n * m->stride;
+}
+
+size_t rknpu_weights_bytes(const struct rknpu_weights *w)
+{
+	size_t unit = w->type == NPU_PREC_INT8 ? sizeof(int8_t) : sizeof(uint16_t);
+
+	return (size_t)w->from.n * w->from.k * unit;
+}
+
+/* A row as floats, in @floats unless it is. */
+static const float *row_floats(const struct rknpu_matrix *m, uint32_t n, float *floats)
+{
+	if (m->type == GGML_TYPE_F32)
+		return row(m, n);
+	ggml_get_type_traits(m->type)->to_float(row(m, n), floats, m->k);
+	return floats;
+}
+
+/* Returns the largest magnitude of all. */
+static float convert(uint16_t *dst, const struct rknpu_matrix *m, float *floats, float scale)
+{
+	float most = 0;
+
+	for (uint32_t n = 0; n < m->n; n++) {
+		float largest = rknpu_to_fp16(dst + (size_t)n * m->k, row_floats(m, n, floats), m->k, scale);
+
+		most = largest > most ? largest : most;
+	}
+	return most;
+}
+
+static void to_fp16(struct rknpu_weights *w, uint16_t *dst, float *floats)
+{
+	float wanted = rknpu_scale_for(convert(dst, &w->from, floats, 1));
+
+	if (wanted == 1)
+		return;
+	w->scale = wanted;
+	convert(dst, &w->from, floats, wanted);
+}
+
+static int to_int8(struct rknpu_weights *w, int8_t *dst, float *floats)
+{
+	const struct rknpu_matrix *m = &w->from;
+
+	w->row_scale = malloc(m->n * sizeof(*w->row_scale));
+	if (!w->row_scale)
+		return -ENOMEM;
+	for (uint32_t n = 0; n < m->n; n++)
+		w->row_scale[n] = rknpu_to_int8(dst + (size_t)n * m->k, row_floats(m, n, floats), m->k);
+	return 0;
+}
+
+static int pack(struct rknpu_context *ctx, struct rknpu_weights *w, const void *src, size_t ld)
+{
+	struct npu_weights_desc desc = {
+		.size = sizeof(desc),
+		.type = w->type, .n = w->from.n, .k = w->from.k, .ld = ld,
+	};
+
+	return npu_weights_new(ctx->npu, &desc, src, &w->npu);
+}
+
+static int pack_converted(struct rknpu_context *ctx, struct rknpu_weights *w)
+{
+	void *packed = malloc(rknpu_weights_bytes(w));
+	float *floats = malloc(w->from.k * sizeof(*floats));
+	int ret = packed && floats ? 0 : -ENOMEM;
+
+	if (!ret && w->type == NPU_PREC_INT8)
+		ret = to_int8(w, packed, floats);
+	else if (!ret)
+		to_fp16(w, packed, floats);
+	free(floats);
+	if (!ret)
+		ret = pack(ctx, w, packed, 0);
+	free(packed);
+	return ret;
+}
+
+static int pack_any(struct rknpu_context *ctx, struct rknpu_weights *w)
+{
+	const struct rknpu_matrix *m = &w->from;
+
+	if (m->type == GGML_TYPE_F16 && !(m->stride % sizeof(uint16_t)))
+		return pack(ctx, w, m->data, m->stride / sizeof(uint16_t));
+	return pack_converted(ctx, w);
+}
+
+int rknpu_weights_new(struct rknpu_context *ctx, const struct rknpu_matrix *m, struct rknpu_weights **out)
+{
+	struct rknpu_weights *w = calloc(1, sizeof(*w));
+	int ret;
+
+	if (!w)
+		return -ENOMEM;
+	w->from = *m;
+	w->type = rknpu_prec_of(ctx, m->type);
+	w->scale = 1;
+	ret = pack_any(ctx, w);
+	if (ret) {
+		free(w->row_scale);
+		free(w);
+		return ret;
+	}
+	ctx->stats.packed++;
+	ctx->stats.resident += rknpu_weights_bytes(w);
+	*out = w;
+	return 0;
+}
+
+void rknpu_weights_free(struct rknpu_context *ctx, struct rknpu_weights *w)
+{
+	ctx->weights_freed(ctx, w);
+	rknpu_runs_free(ctx, w);
+	npu_weights_free(w->npu);
+	ctx->stats.resident -= rknpu_weights_bytes(w);
+	free(w->row_scale);
+	free(w);
+}
