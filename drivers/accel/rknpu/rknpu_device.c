@@ -23,8 +23,7 @@
 
 /*
  * Of two render nodes with one parent; DRM's own attributes do not name the driver.
- * Only kernels without accel nodes, which check-matrix boots, read this and get as
- * far as the end of rknpu_sysfs_add().
+ * Kernels with accel nodes do not get as far as the end of rknpu_sysfs_add().
  */
 static ssize_t rocket_render_node_show(struct device *dev, struct device_attribute *attr,
 				       char *buf)
@@ -190,7 +189,6 @@ void rknpu_device_unpublish(struct rknpu_device *rdev)
 	rknpu_vm_flush();
 }
 
-/* Of check-reboot and check-kexec: a guest that goes down sends no counts to "make coverage". */
 void rknpu_device_shutdown(struct rknpu_device *rdev)
 {
 	if (rdev->hw.down)

@@ -110,7 +110,7 @@ static int rknpu_core_pm_suspend(struct device *dev)
 		return ret;
 
 	ret = pm_runtime_force_suspend(dev);
-	/* Ours does not fail; whoever else is asked might, but in no test. */
+	/* Ours does not fail; whoever else is asked might. */
 	if (ret && core)
 		rknpu_sched_core_thaw(core);
 	return ret;
@@ -232,7 +232,6 @@ static bool rknpu_foreign_driver(struct device *dev, char *name, size_t size)
 	device_lock(dev);
 	driver = dev->driver;
 	foreign = driver && driver->owner != THIS_MODULE;
-	/* Of check-takeover, which sends no counts; and so is what is said of it. */
 	if (foreign)
 		strscpy(name, driver->name, size);
 	device_unlock(dev);

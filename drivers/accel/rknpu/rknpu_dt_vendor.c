@@ -361,7 +361,6 @@ static int rknpu_vdt_freeze(struct rknpu_vdt *vdt)
 
 	for (i = 0; i < vdt->num_cores; i++) {
 		ret = rknpu_sched_core_freeze(&vdt->hw->cores[i]);
-		/* In no test, as no core fails to. */
 		if (ret) {
 			rknpu_vdt_thaw(vdt, i);
 			return ret;

@@ -119,7 +119,6 @@ static int rknpu_vdt_power_add_supplies(struct rknpu_vdt_power *power)
 		if (IS_ERR(supply))
 			return PTR_ERR(supply);
 		ret = regulator_enable(supply);
-		/* In no test: those of the machine are always on. */
 		if (ret) {
 			regulator_put(supply);
 			return ret;
@@ -189,7 +188,7 @@ static void rknpu_vdt_power_release(struct device *facade, void *res)
 {
 	struct rknpu_vdt_power *power = res;
 
-	/* In no test: its users are gone by now, unless user space keeps it on. */
+	/* Its users are gone by now, unless user space keeps it on. */
 	if (!rknpu_vdt_power_iommu_is_off(power)) {
 		dev_err(&power->npu->dev, "the IOMMU is in use, power is left as it is\n");
 		return;

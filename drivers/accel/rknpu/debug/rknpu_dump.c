@@ -148,7 +148,6 @@ static void rknpu_dump_publish(struct rknpu_dumps *dumps)
 	};
 
 	text.to = vmalloc(text.size);
-	/* In no test: a worker does this, and allocations fail in chosen tasks only. */
 	if (!text.to)
 		return;
 	rknpu_dump_put_versions(&text, dump);

@@ -224,8 +224,7 @@ static void rknpu_core_pulse_asleep(struct rknpu_iommu *iommu)
 
 /*
  * Kernels up to 6.12 at least do not resume a device that has failed to, before
- * they are told what state it is in. Later ones remember failures to suspend,
- * of which no test has one.
+ * they are told what state it is in. Later ones remember failures to suspend.
  */
 static void rknpu_core_forget_failure(struct device *dev)
 {
@@ -287,10 +286,7 @@ static int rknpu_core_check(struct rknpu_core *core)
 	core->reset_shows = true;
 	ret = rknpu_core_reset(core);
 	if (ret == -EIO) {
-		/*
-		 * Then the registers do not tell on this hardware, and must not be asked later.
-		 * In no test: a core would have to hang on when it is bound, without power too.
-		 */
+		/* Then the registers do not tell on this hardware, and must not be asked later. */
 		dev_dbg(core->dev, "a reset does not show in the registers\n");
 		core->reset_shows = false;
 		ret = 0;
@@ -596,7 +592,6 @@ void rknpu_core_park(struct rknpu_core *core)
 	mutex_unlock(&core->reset_lock);
 	rknpu_iommu_lines_on(core->iommu);
 	mutex_unlock(&core->iommu->attach_lock);
-	/* In no test: controllers with registers in memory do as they are told. */
 	if (ret)
 		dev_err(core->dev, "core %u cannot be held in reset: %d\n", core->index, ret);
 }

@@ -86,7 +86,6 @@ static int rknpu_devfreq_target(struct device *dev, unsigned long *freq, u32 fla
 {
 	struct dev_pm_opp *opp = devfreq_recommended_opp(dev, freq, flags);
 
-	/* In no test: devfreq asks only where there are operating points. */
 	if (IS_ERR(opp))
 		return PTR_ERR(opp);
 	dev_pm_opp_put(opp);
@@ -310,7 +309,6 @@ static int rknpu_devfreq_add(struct rknpu_hw *hw)
 		return ret;
 	devfreq = devfreq_add_device(hw->rate.dev, &rknpu_devfreq_profile,
 				     rknpu_devfreq_governor.name, NULL);
-	/* In no test: without memory, devfreq_add_device() itself crashes (7.3.4). */
 	if (IS_ERR(devfreq)) {
 		rknpu_devfreq_remove_only_opp(hw);
 		return PTR_ERR(devfreq);

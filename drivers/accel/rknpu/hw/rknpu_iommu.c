@@ -525,7 +525,7 @@ void rknpu_domain_unmap(struct rknpu_domain *domain, u64 iova, u64 size)
 	if (domain->hw->down)
 		return;
 	unmapped = iommu_unmap(domain->iommu, iova, size);
-	/* In no test: what is unmapped was mapped as a whole. */
+	/* What is unmapped was mapped as a whole. */
 	if (unmapped != size)
 		drm_err_ratelimited(domain->hw->drm, "only %zu of %llu bytes at %#llx could be unmapped; please report it\n",
 				    unmapped, size, iova);
@@ -597,7 +597,7 @@ static int rknpu_iommu_get_group(struct rknpu_core *core)
 	struct rknpu_iommu *iommu = core->iommu;
 	struct iommu_group *group = iommu_group_get(core->dev);
 
-	/* In no test: by default kernels probe the IOMMU's driver first, and it makes one. */
+	/* By default kernels probe the IOMMU's driver first, and it makes one. */
 	if (!group)
 		return dev_err_probe(core->dev, -EPROBE_DEFER, "no IOMMU yet\n");
 

@@ -192,8 +192,7 @@ bool rknpu_pc_over(struct rknpu_core *core, u32 status)
 		return true;
 
 	/*
-	 * The line may be up for it. What ends meanwhile shows in the counter. In no test: the
-	 * model's line rises at the end of a chain.
+	 * The line may be up for it. What ends meanwhile shows in the counter.
 	 */
 	rknpu_pc_write(core, core->pc + RKNPU_PC_INTERRUPT_CLEAR, RKNPU_INT_PAIRS);
 	return rknpu_pc_count_agrees(core);

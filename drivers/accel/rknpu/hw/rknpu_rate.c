@@ -37,7 +37,6 @@ static int rknpu_rate_enable_supplies(struct regulator **supplies, unsigned int 
 
 	for (i = 0; i < count && !rknpu_rate_supplies_on; i++) {
 		ret = regulator_enable(supplies[i]);
-		/* In no test: those of the machine are always on. */
 		if (ret) {
 			while (i--)
 				regulator_disable(supplies[i]);
@@ -59,7 +58,6 @@ static int rknpu_rate_set_supplies(struct device *dev, struct dev_pm_opp *old_op
 	int ret;
 
 	ret = dev_pm_opp_get_supplies(old_opp, now) ?: dev_pm_opp_get_supplies(new_opp, next);
-	/* In no test: without supplies this is not called. */
 	if (ret)
 		return ret;
 
@@ -229,7 +227,6 @@ static int rknpu_rate_apply(struct rknpu_rate *rate, unsigned long hz)
 {
 	int ret = dev_pm_opp_set_rate(rate->dev, hz);
 
-	/* In no test: firmware and supplies of the machine refuse no operating point. */
 	if (ret)
 		dev_warn_ratelimited(rate->dev, "compute clock stays at %lu Hz, not %lu: %d\n",
 				     rate->hz, hz, ret);

@@ -193,10 +193,7 @@ static int rknpu_scrub_map(struct rknpu_scrub *scrub)
 					  RKNPU_SCRUB_PAGE, IOMMU_WRITE);
 }
 
-/*
- * It is used again, if the device ever is. In no test, as it takes an IOMMU that
- * stops to let go in the short time that this domain is attached.
- */
+/* It is used again, if the device ever is. */
 static void rknpu_scrub_let_go(struct rknpu_domain *domain)
 {
 }

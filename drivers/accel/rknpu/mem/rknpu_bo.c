@@ -393,7 +393,7 @@ static int rknpu_bo_get_sgt(struct rknpu_bo *bo)
 		return PTR_ERR(sgt);
 
 	ret = dma_map_sgtable(rknpu_bo_dma_dev(bo), sgt, DMA_BIDIRECTIONAL, 0);
-	/* Memory that the NPU's addresses do not reach: an RK3588 has none, and so has no test. */
+	/* Memory that the NPU's addresses do not reach. */
 	if (ret) {
 		sg_free_table(sgt);
 		kfree(sgt);
@@ -480,7 +480,6 @@ static int rknpu_bo_list_block(struct rknpu_bo *bo)
 	sgt = kzalloc_obj(*sgt, GFP_KERNEL_ACCOUNT);
 	if (!sgt)
 		return -ENOMEM;
-	/* In no test, as those that make allocations fail have an IOMMU. */
 	if (sg_alloc_table(sgt, 1, GFP_KERNEL)) {
 		kfree(sgt);
 		return -ENOMEM;
@@ -619,7 +618,6 @@ static struct sg_table *rknpu_bo_map_dma_buf(struct dma_buf_attachment *attach,
 {
 	struct rknpu_bo *bo = to_rknpu_bo(attach->dmabuf->priv);
 
-	/* In no test: of the drivers that import in its guests only these nodes map. */
 	if (attach->dev != rknpu_bo_dma_dev(bo))
 		return drm_gem_map_dma_buf(attach, dir);
 	return rknpu_bo_mapped_sgt(bo);

@@ -149,8 +149,8 @@ void rknpu_dispatch_start(struct rknpu_runqueue *rq)
 	u32 ready;
 
 	/*
-	 * A fault since whoever took the job looked, an instant that no test hits: nobody else
-	 * would turn the line on.
+	 * A fault may have come since whoever took the job looked: nobody else would turn the
+	 * line on.
 	 */
 	if (rq->core->irq_off) {
 		rknpu_dispatch_start_over(rq);
@@ -282,10 +282,7 @@ enum hrtimer_restart rknpu_dispatch_anticipated(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/*
- * Lock held. Not idle with a line that is off: it may be other cores' too. No test has
- * a fault in the instant before.
- */
+/* Lock held. Not idle with a line that is off: it may be other cores' too. */
 static void rknpu_dispatch_nothing(struct rknpu_runqueue *rq)
 {
 	if (rq->core->irq_off && !rq->frozen)

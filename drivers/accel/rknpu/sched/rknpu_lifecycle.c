@@ -220,7 +220,7 @@ static void rknpu_sched_thaw_all(struct rknpu_sched *sched)
 
 	rknpu_for_each_rq(rq, sched) {
 		rq->frozen = false;
-		/* A fault that came meanwhile, as in no test, has not been answered. */
+		/* A fault that came meanwhile has not been answered. */
 		if (rq->core->irq_off && rq->state == RKNPU_CORE_IDLE)
 			rknpu_runqueue_suspect(rq, RKNPU_CAUSE_IOMMU_FAULT);
 	}
@@ -240,7 +240,7 @@ int rknpu_sched_core_freeze(struct rknpu_core *core)
 
 	if (!rknpu_sched_wait_empty(rq, READ_ONCE(rknpu_params.sleep_wait_ms)) &&
 	    !rknpu_sched_stop_job(rq)) {
-		/* In no test: recovery takes every job off its core, or the core out of service. */
+		/* Hardly ever: recovery takes the job off its core, or the core out of service. */
 		rknpu_sched_core_thaw(core);
 		return -EBUSY;
 	}

@@ -163,10 +163,7 @@ static void rknpu_order_add_use(struct rknpu_order *s, u32 job, struct drm_gem_o
 	struct rknpu_order_resv *resv = rknpu_order_find_resv(s, obj);
 	struct rknpu_order_use *use;
 
-	/*
-	 * Two imported BOs of one job can have one reservation object; those of
-	 * the tests have not, as no exporter in their guests shares one.
-	 */
+	/* Two imported BOs of one job can have one reservation object. */
 	if (resv->first != RKNPU_ORDER_NONE && s->uses[resv->last].job == job) {
 		s->uses[resv->last].write |= write;
 		return;

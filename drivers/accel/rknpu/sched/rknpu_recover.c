@@ -381,7 +381,7 @@ static void rknpu_recover_bring_up(struct rknpu_runqueue *rq)
 	int ret;
 
 	ret = rknpu_recover_power_up(rq);
-	/* A fault since the core was told to start: an instant that no test hits. */
+	/* A fault may have come since the core was told to start. */
 	if (!ret && READ_ONCE(rq->core->irq_off))
 		ret = rknpu_recover_clean(rq);
 	if (ret)
@@ -581,7 +581,7 @@ static void rknpu_recover(struct rknpu_runqueue *rq)
 		return;
 	}
 	rknpu_core_disable_irq(rq->core);
-	/* A fault while idle comes without a power reference. No test has power fail right then. */
+	/* A fault while idle comes without a power reference. */
 	ret = rknpu_recover_power_up(rq);
 	if (ret) {
 		rknpu_recover_give_up(rq, ret);

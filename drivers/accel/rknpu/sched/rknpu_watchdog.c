@@ -79,7 +79,7 @@ static void rknpu_watchdog_look_at_gang(struct rknpu_runqueue *rq)
 {
 	unsigned long now = jiffies;
 
-	/* Only if it was woken for something else, as in no test. */
+	/* Only if it was woken for something else. */
 	if (time_before(now, rq->watch.gang_at))
 		rknpu_deadline_look_in(rq, rq->watch.gang_at - now);
 	else

@@ -191,10 +191,7 @@ static void rknpu_vtask_write_status(struct rknpu_vbo *vbo, u32 index, u32 int_s
 		.len = sizeof(int_status),
 	};
 
-	/*
-	 * The job is over, whether user space gets to know this or not. In no test: the exporter
-	 * let the kernel have a mapping before.
-	 */
+	/* The job is over, whether user space gets to know this or not. */
 	if (rknpu_vtask_begin(&r))
 		return;
 	if (drm_gem_is_imported(&vbo->base.base))
