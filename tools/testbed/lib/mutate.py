@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Lists the changes that bin/mutate can make to the driver, in an order that the seed chooses, and makes one.
 
-mutate.py list TREE COVERAGE SEED    a line for each: FILE LINE KIND BOOT...
-mutate.py apply TREE FILE LINE KIND  changes the file, prints the lines before and after
+mutate.py list TREE COVERAGE SEED SOURCES RESULTS  a line for each that RESULTS does not have of these sources:
+                                                   FILE LINE KIND BOOT:PROGRAM,PROGRAM... ...
+                                                   with the SEED "again" those that survived
+mutate.py apply TREE FILE LINE KIND                changes the file, prints the lines before and after
+mutate.py sum RESULTS SOURCES                      prints the survivors and how many were noticed
 
-Only lines that tests run are changed. COVERAGE has BOOT.json, as gcovr writes it, for each boot; the boots of a line are
-those that run it, the ones with the fewest lines in all first, which are the quickest.
+Only lines that tests run are changed. COVERAGE has BOOT.PROGRAM.json, as gcovr writes it, and seconds.tsv.
 """
 import glob
+import hashlib
 import json
 import os
-import random
 import re
 import sys
 
+# What it takes to start one, and the name that guest-tests has for that.
+GUEST_SECONDS = 8
+LOAD = 'npu'
 CALL = re.compile(r'^\t+(?!return\b|goto\b|if\b|for\b|while\b|switch\b|else\b|case\b|guard\b|scoped_guard\b)'
                   r'[a-z_][\w>.\-]*\(.*\);$')
 ASSIGN = re.compile(r'^\t+[a-z_][\w>.\-\[\]]*(\+\+|--| [-+|&^]?= .*);$')
@@ -21,9 +26,10 @@ IF = re.compile(r'^(\t+(?:} else )?if \()(.*)(\)(?: \{)?)$')
 LEAVES = re.compile(r'^\t+(return\b.*|goto \w+|continue|break);$')
 COMPARE = re.compile(r' (<=|>=|<|>|==|!=) ')
 OTHER = {'<': '<=', '<=': '<', '>': '>=', '>=': '>', '==': '!=', '!=': '=='}
-# What only checks the driver itself or tells somebody something: no test needs to notice its absence.
+# What only checks the driver itself, tells somebody something, or orders memory accesses, which QEMU does not reorder: no
+# test can notice its absence.
 NO_EFFECT = re.compile(r'\b(lockdep_assert|might_sleep|trace_|drm_dbg|dev_dbg|dev_warn|dev_info|dev_err|drm_err|'
-                       r'static_assert|cond_resched|cpu_relax|mutex_init|WARN)')
+                       r'static_assert|cond_resched|cpu_relax|preempt_(dis|en)able|smp_\w*mb\w*|mutex_init|WARN)')
 
 
 def balanced(text):
@@ -55,7 +61,10 @@ def kinds(lines, i):
             found.append('drop')
     code = line.split('/*')[0]
     if '"' not in code and code.startswith('\t') and not NO_EFFECT.search(code):
-        found += [f'bound{n}' for n in range(len(COMPARE.findall(code)))]
+        operators = COMPARE.findall(code)
+        # Where this is all of the condition, it is the same as "negate".
+        alone = m and len(operators) == 1 and operators[0] in ('==', '!=') and not re.search(r'&&|\|\|', code)
+        found += [f'bound{n}' for n in range(len(operators)) if not alone]
     if CALL.match(line) and not NO_EFFECT.search(line):
         found.append('skip')
     alone = not re.search(r'(\)|else|do)$', before.rstrip())
@@ -85,38 +94,120 @@ def read(tree, name):
         return f.read().split('\n')
 
 
-def boots_by_line(coverage):
-    by_line, size = {}, {}
-    for path in glob.glob(os.path.join(coverage, '*.json')):
-        boot = os.path.basename(path)[:-5]
-        if boot == 'all':
-            continue
+class Coverage:
+    """Which programs run a line, in which boots, and how long they take."""
+
+    def __init__(self, tree, folder):
+        self.tree = tree
+        self.by_line = {}
+        self.seconds = {}
+        self.sources = {}
+        with open(os.path.join(folder, 'seconds.tsv'), encoding='utf-8') as f:
+            for row in f:
+                boot, program, seconds = row.split('\t')
+                self.seconds[boot, program] = float(seconds)
+        for path in sorted(glob.glob(os.path.join(folder, '*.*.json'))):
+            boot, program = os.path.basename(path)[:-len('.json')].split('.', 1)
+            # A kernel with detectors takes too long for this.
+            if not boot.startswith('debug-'):
+                self.add(path, boot, program)
+
+        # What ran when the module was loaded concerns every program of the boot.
+        for where in self.by_line.values():
+            for boot, program in [w for w in where if w[1] == LOAD]:
+                where.discard((boot, program))
+                where.update(w for w in self.seconds if w[0] == boot and w[1] != LOAD)
+
+    def lines(self, name):
+        if name not in self.sources:
+            self.sources[name] = read(self.tree, name) if os.path.exists(os.path.join(self.tree, name)) else []
+        return self.sources[name]
+
+    def add(self, path, boot, program):
         with open(path, encoding='utf-8') as f:
             files = json.load(f)['files']
-        size[boot] = 0
         for entry in files:
+            name = entry['file']
+            if not name.endswith('.c') or '/compat/' in name:
+                continue
+            lines = self.lines(name)
             for line in entry['lines']:
-                if line['count'] > 0:
-                    size[boot] += 1
-                    by_line.setdefault((entry['file'], line['line_number']), []).append(boot)
-    for boots in by_line.values():
-        boots[:] = sorted(set(boots), key=lambda b: (size[b], b))
-    return by_line
+                number = line['line_number']
+                # Where the sources have changed since, only what is still at its place counts.
+                if line['count'] > 0 and number <= len(lines) and line['gcovr/md5'] == md5(lines[number - 1]):
+                    self.by_line.setdefault((name, number), set()).add((boot, program))
+
+    def cost(self, boot, programs):
+        return GUEST_SECONDS + sum(self.seconds.get((boot, p), 30) for p in programs)
+
+    def special(self, name, number):
+        """Where the line close by runs that the fewest programs run: they are about what the line decides."""
+        near = [self.by_line.get((name, n), ()) for n in range(number - 1, number + 4)]
+        found = {p for _, p in min((w for w in near if w), key=len)}
+        return {w for w in self.by_line[name, number] if w[1] in found}
+
+    def steps(self, name, number):
+        """BOOT:PROGRAM,PROGRAM... in an order: every program once, then all again where else they run the line."""
+        where, special = self.by_line[name, number], self.special(name, number)
+        few = sorted(special, key=lambda w: (self.cost(w[0], [w[1]]), w))[:3]
+        first, rest = {}, {}
+        by_program = {}
+        for boot, program in where:
+            by_program.setdefault(program, []).append(boot)
+        for program, boots in by_program.items():
+            # In a guest that starts for others anyway, if it is not too slow.
+            boots.sort(key=lambda b: (self.cost(b, [program]) - 2 * sum(b in o for o in by_program.values()), b))
+            first.setdefault(boots[0], []).append(program)
+            for boot in boots[1:]:
+                rest.setdefault(boot, []).append(program)
+        found = [f'{boot}:{program}' for boot, program in few]
+        for group in first, rest:
+            for boot, programs in sorted(group.items(), key=lambda g: (self.cost(*g), g[0])):
+                programs.sort(key=lambda p: (self.seconds.get((boot, p), 30), p))
+                found.append(f'{boot}:{",".join(programs)}')
+        return found
 
 
-def list_changes(tree, coverage, seed):
-    by_line = boots_by_line(coverage)
+def md5(line):
+    return hashlib.md5(line.encode('utf-8')).hexdigest()
+
+
+def known(results, sources):
+    """The last result of each change."""
+    found = {}
+    with open(results, encoding='utf-8') as f:
+        for row in f.read().split('\n')[1:]:
+            parts = row.split('\t')
+            if len(parts) == 6 and parts[0] == sources:
+                found[parts[1], int(parts[2]), parts[3]] = parts[4], parts[5]
+    return found
+
+
+def list_changes(tree, folder, seed, sources, results):
+    coverage = Coverage(tree, folder)
+    done = known(results, sources)
     changes = []
-    for name in sorted({name for name, _ in by_line}):
-        if not name.endswith('.c') or '/compat/' in name or not os.path.exists(os.path.join(tree, name)):
-            continue
-        lines = read(tree, name)
-        for (file, number), boots in sorted(by_line.items()):
-            if file == name and number <= len(lines):
-                changes += [(name, number, kind, boots) for kind in kinds(lines, number - 1)]
-    random.Random(seed).shuffle(changes)
-    for name, number, kind, boots in changes:
-        print(name, number, kind, *boots)
+    for name, number in sorted(coverage.by_line):
+        lines = coverage.lines(name)
+        for kind in kinds(lines, number - 1):
+            was = done.get((name, number, kind))
+            if was is None if seed != 'again' else was and was[0].startswith('SURVIVED'):
+                # The order of the others stays when there are more lines.
+                key = hashlib.sha256(f'{seed} {name} {lines[number - 1]} {number} {kind}'.encode()).hexdigest()
+                changes.append((key, name, number, kind))
+    for _, name, number, kind in sorted(changes):
+        print(name, number, kind, ' '.join(coverage.steps(name, number)), sep='\t')
+
+
+def print_sum(results, sources):
+    done = known(results, sources)
+    counted = {c: r for c, r in done.items() if r[0] not in ('does not build', 'same code')}
+    survivors = {c: r for c, r in counted.items() if r[0].startswith('SURVIVED')}
+    if survivors:
+        print('nobody noticed:')
+    for (name, number, kind), (result, text) in sorted(survivors.items()):
+        print(f'  {name}:{number}: {kind}: {text} ({result})')
+    print(f'{len(counted) - len(survivors)} of {len(counted)} changes noticed')
 
 
 def apply_change(tree, name, number, kind):
@@ -129,7 +220,5 @@ def apply_change(tree, name, number, kind):
     print(' '.join(s.strip() for s in old), '->', ' '.join(s.strip() for s in lines[number - 1:last]))
 
 
-if sys.argv[1] == 'list':
-    list_changes(sys.argv[2], sys.argv[3], int(sys.argv[4]))
-else:
-    apply_change(sys.argv[2], sys.argv[3], int(sys.argv[4]), sys.argv[5])
+{'list': list_changes, 'sum': print_sum,
+ 'apply': lambda tree, name, number, kind: apply_change(tree, name, int(number), kind)}[sys.argv[1]](*sys.argv[2:])
