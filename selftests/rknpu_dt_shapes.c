@@ -196,4 +196,34 @@ RK_TEST_F_TIMEOUT(shape, sleeps_and_wakes, 120, "the cores fall asleep and wake 
 	}
 }
 
+static int count_paths(const char *pattern)
+{
+	glob_t g = { 0 };
+	int n = glob(pattern, 0, NULL, &g) ? 0 : (int)g.gl_pathc;
+
+	globfree(&g);
+	return n;
+}
+
+RK_TEST_F(shape, domains_power_cores_and_iommu,
+	  "the NPU and its IOMMU keep the tree's power domains up, and let them sleep")
+{
+	/* A phandle and a number each. */
+	int domains = property_size("power-domains") / 8;
+	int iommus = rk_no_iommu() ? 0 : domains;
+
+	EXPECT_EQ(domains, count_paths("/sys/devices/platform/*.npu/supplier:genpd:*"));
+	EXPECT_EQ(iommus, count_paths("/sys/devices/platform/*.iommu/supplier:genpd:*"));
+	EXPECT_TRUE(rk_wait_asleep(10000));
+	for (int i = 0; i < domains; i++) {
+		char pattern[96];
+		glob_t g = { 0 };
+
+		snprintf(pattern, sizeof(pattern), "/sys/devices/genpd:%d:*.npu/power/runtime_status", i);
+		ASSERT_EQ(0, glob(pattern, 0, NULL, &g)) TH_LOG("%s", pattern);
+		EXPECT_EQ(1, lines_with(g.gl_pathv[0], "suspended"));
+		globfree(&g);
+	}
+}
+
 RK_HARNESS_MAIN
