@@ -22,6 +22,8 @@
 #include "rknpu_harness.h"
 #include "rknpu_vendor_util.h"
 
+#define LARGE	(64u << 20)
+
 FIXTURE(misc)
 {
 	int fd;
@@ -162,6 +164,50 @@ RK_TEST_F(misc, no_descriptor_left, "MEM_CREATE without a descriptor left says s
 	ASSERT_EQ(0, rv_create(self->fd, &c));
 	EXPECT_EQ(0, destroy(self->fd, c.obj_addr));
 	close(c.handle);
+}
+
+RK_TEST_F_TIMEOUT(misc, no_address_left, 120,
+		  "MEM_CREATE without addresses left says so as the vendor's driver does, and keeps nothing")
+{
+	struct drm_rknpu_mem_create c = { .flags = RV_FLAGS, .size = LARGE };
+	uint64_t objs[4096 / (LARGE >> 20)];
+	int n, ret = 0, fds, fd;
+	long long bos;
+	uint8_t *map;
+
+	RK_REQUIRE_IOMMU();
+	if (!access("/sys/kernel/debug/dma-api", F_OK))
+		SKIP(return, "DMA-API debugging warns of memory that is mapped again and again");
+	fd = rv_foreign_memory(LARGE, &map);
+	if (fd == -ENOENT)
+		SKIP(return, "neither /dev/udmabuf nor a DMA heap");
+	ASSERT_LE(0, fd);
+	/* The same memory each time, at other addresses. */
+	for (n = 0; n < (int)(sizeof(objs) / sizeof(*objs)); n++) {
+		struct drm_rknpu_mem_create again = { .handle = fd };
+
+		ret = rv_create(self->fd, &again);
+		if (ret)
+			break;
+		objs[n] = again.obj_addr;
+	}
+	EXPECT_EQ(-EFAULT, ret);
+	ASSERT_LT(1, n);
+	fds = count_fds();
+	bos = rk_stat("bos");
+	EXPECT_EQ(-EFAULT, rv_create(self->fd, &c));
+	EXPECT_EQ(fds, count_fds());
+	EXPECT_TRUE(rk_stat_settles("bos", bos));
+
+	EXPECT_EQ(0, destroy(self->fd, objs[--n]));
+	c = (struct drm_rknpu_mem_create) { .flags = RV_FLAGS, .size = LARGE };
+	EXPECT_EQ(0, rv_create(self->fd, &c));
+	EXPECT_EQ(0, destroy(self->fd, c.obj_addr));
+	close(c.handle);
+	while (n--)
+		EXPECT_EQ(0, destroy(self->fd, objs[n]));
+	munmap(map, LARGE);
+	close(fd);
 }
 
 RK_TEST_F(misc, handles_are_dma_bufs, "a handle is a dma-buf that keeps the memory")
