@@ -17,6 +17,7 @@
 #define LONG_US		300000
 /* Not LONG_US and a bit: a busy host takes the guest's CPU for that long. */
 #define TIMEOUT_MS	3000
+#define PATIENCE_MS	10000
 #define UNMAPPED	0xfffff000u
 #define FLOOD		30
 
@@ -187,6 +188,43 @@ RK_TEST_F(one_iommu, two_files_alternate,
 	/* Never both at once. */
 	EXPECT_EQ(1, rk_ctl_read(NPU_CTL_MAX_BUSY));
 	rk_client_fini(&other);
+}
+
+static int submit_on(struct rk_client *c, unsigned int core)
+{
+	struct drm_rocket_job_ext job;
+	struct drm_rocket_task task;
+	uint64_t id;
+	int ret = rk_op_task(&c->inc, c->in.iova, c->out.iova, &task);
+
+	rk_job_ext(&job, &task, 1, &c->in, &c->out);
+	job.core_mask = 1u << core;
+	return ret ?: rk_submit_ext(c->fd, &job, 1, &id);
+}
+
+RK_TEST_F_TIMEOUT(one_iommu, nobody_waits_for_one_that_went, 60,
+		  "a job that left the IOMMU to another one starts when that one is cancelled")
+{
+	struct rk_client other;
+
+	ASSERT_EQ(0, rk_client_init(&other));
+	rk_task_timeout_ms(PATIENCE_MS);
+	/* All that follows happens meanwhile. */
+	rk_latency_us(4 * 1000000);
+	ASSERT_EQ(0, submit_on(&self->c[2], 2));
+	ASSERT_TRUE(rk_wait_count(2, NPU_CNT_TASK_STARTED, 1, PATIENCE_MS));
+	/* Longer than a slice. */
+	rk_latency_us(50000);
+	ASSERT_EQ(0, submit_on(&self->c[0], 0));
+	ASSERT_EQ(0, submit_on(&self->c[1], 0));
+	ASSERT_EQ(0, submit_on(&other, 1));
+	ASSERT_TRUE(rk_wait_count(0, NPU_CNT_TASK_DONE, 1, PATIENCE_MS));
+	EXPECT_EQ(1, rk_count(0, NPU_CNT_TASK_STARTED));
+	rk_client_fini(&other);
+	EXPECT_EQ(0, rk_prep(&self->c[1].out, PATIENCE_MS));
+	EXPECT_EQ(0, rk_count(1, NPU_CNT_TASK_STARTED));
+	EXPECT_EQ(0, rk_count(2, NPU_CNT_TASK_DONE));
+	EXPECT_EQ(0, rk_bo_differs(&self->c[1].out, 11, RK_BYTES));
 }
 
 RK_TEST_F_TIMEOUT(one_iommu, stuck_reset_spares_the_others, 60,

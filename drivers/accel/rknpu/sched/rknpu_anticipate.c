@@ -5,7 +5,6 @@
 #include <linux/ktime.h>
 #include <linux/minmax.h>
 
-#include "hw/rknpu_core.h"
 #include "rknpu_anticipate.h"
 #include "rknpu_client_types.h"
 #include "rknpu_sched_types.h"
@@ -21,16 +20,24 @@
  * So when a user's job is over who has had less than all that wait, the core stays idle
  * for it: for half a time slice at most, and only if its jobs lately came as soon as
  * that. The idle time counts as time that it has had. Whoever makes cores wait takes it
- * from its own share. With one user alone nothing of this is done.
+ * from its own share. With one user alone nothing of this is done. One IOMMU for all cores
+ * is kept in the same way, by the core that had the user's job, see rknpu_shared.c.
  */
 
 /* Weighs in so that a user who did not come in time has to be soon a few times. */
 #define RKNPU_ANTICIPATE_LATE	4
 
-static void rknpu_anticipate_learn(struct rknpu_share *share, u64 ns)
+static void rknpu_anticipate_learn(struct rknpu_runqueue *rq, struct rknpu_share *share, u64 ns)
 {
+	unsigned int i;
+	u64 think_ns;
+
 	ns = min(ns, RKNPU_ANTICIPATE_LATE * rknpu_share_lead_ns());
-	share->think_ns = (3 * share->think_ns + ns) / 4;
+	think_ns = (3 * share->think_ns + ns) / 4;
+	share->think_ns = think_ns;
+	/* Its next job may come from any of them. */
+	for (i = 0; rq->shared && i < RKNPU_MAX_CORES; i++)
+		rknpu_share_user(rq, share)->shares[i].think_ns = think_ns;
 }
 
 bool rknpu_anticipate_another(struct rknpu_runqueue *rq, const struct rknpu_group *group)
@@ -38,8 +45,7 @@ bool rknpu_anticipate_another(struct rknpu_runqueue *rq, const struct rknpu_grou
 	const struct rknpu_share *share = rq->turn->share;
 	u64 ns = rknpu_share_lead_ns();
 
-	/* With one IOMMU for all cores it is not this one alone that would have to wait. */
-	if (rq->anticipate.over || share->queued || share->held || rq->core->iommu->shared)
+	if (rq->anticipate.over || share->queued || share->held)
 		return false;
 	if (rknpu_share_priority(group) > rknpu_share_priority(rq->turn))
 		return false;
@@ -78,23 +84,40 @@ bool rknpu_anticipate_expired(struct rknpu_runqueue *rq)
 	if (!rq->anticipate.since_ns || hrtimer_is_queued(&rq->anticipate.timer))
 		return false;
 	if (rq->turn)
-		rknpu_anticipate_learn(rq->turn->share, U64_MAX);
+		rknpu_anticipate_learn(rq, rq->turn->share, U64_MAX);
 	rknpu_anticipate_charge(rq);
 	rq->anticipate.over = true;
 	return true;
 }
 
+/* Has the user of @share, which has nothing queued there, other jobs that could make it wait? */
+static bool rknpu_anticipate_has_jobs(const struct rknpu_runqueue *rq, struct rknpu_share *share)
+{
+	const struct rknpu_runqueue *other;
+
+	if (!rq->shared)
+		return rq->job && rq->job->entity->group->share == share;
+	rknpu_for_each_rq(other, rq->sched) {
+		struct rknpu_user *user = rknpu_share_user(rq, share);
+
+		if (user->shares[other->core->index].queued ||
+		    (other->job && other->job->client->user == user))
+			return true;
+	}
+	return false;
+}
+
 void rknpu_anticipate_learn_from(struct rknpu_runqueue *rq, const struct rknpu_group *group)
 {
+	struct rknpu_runqueue *kept = rq->shared ? rq->sched->shared.last : rq;
 	struct rknpu_share *share = group->share;
 	u64 since;
 
-	/* It has not waited for that one. */
-	if (rq->job && rq->job->entity->group->share == share)
+	if (rknpu_anticipate_has_jobs(rq, share))
 		return;
-	since = rq->turn && rq->turn->share == share ? rq->anticipate.since_ns : group->left_ns;
+	since = rq->turn && rq->turn->share == share ? kept->anticipate.since_ns : group->left_ns;
 	if (since)
-		rknpu_anticipate_learn(share, ktime_get_ns() - since);
+		rknpu_anticipate_learn(rq, share, ktime_get_ns() - since);
 }
 
 bool rknpu_anticipate_is_for(const struct rknpu_runqueue *rq, const struct rknpu_job *job)

@@ -173,7 +173,7 @@ static void rknpu_client_add_busy(struct rknpu_client *client, unsigned int inde
 	}
 	client->busy_ns += end_ns - start_ns;
 	client->core_ns[index] += end_ns - start_ns;
-	rknpu_user_charge(client->user, index, end_ns - start_ns);
+	rknpu_user_charge_run(client->user, index, start_ns, end_ns);
 	rknpu_load_add(&client->sched->rqs[index].load, start_ns, end_ns);
 }
 

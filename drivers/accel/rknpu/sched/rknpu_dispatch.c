@@ -65,6 +65,8 @@ static void rknpu_dispatch_run(struct rknpu_runqueue *rq)
 	rknpu_dispatch_start_kick(rq);
 	/* What else there is to do is done while the core works. */
 	rq->job->start_ns = ktime_get_ns();
+	if (rq->shared)
+		rknpu_shared_starts(rq);
 	rknpu_devfreq_job_starts(rq->core->hw);
 	trace_rknpu_job_start(rq->job, rq->core->index);
 	rknpu_deadline_set(rq, rknpu_limits_timeout(rq->job));
@@ -191,7 +193,7 @@ static bool rknpu_dispatch_is_ready_for(struct rknpu_runqueue *rq, struct rknpu_
 bool rknpu_dispatch_directly(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
 	if (rq->state != RKNPU_CORE_IDLE || rq->shares || rq->frozen || rq->sched->gang ||
-	    job->gang || rq->core->iommu->shared || job->client->user->held ||
+	    job->gang || rq->shared || job->client->user->held ||
 	    !rknpu_dispatch_is_ready_for(rq, job))
 		return false;
 	rknpu_runqueue_pass_through(rq, job);
@@ -204,10 +206,9 @@ bool rknpu_dispatch_directly(struct rknpu_runqueue *rq, struct rknpu_job *job)
  * The job that an idle core should run next: one of its own run queue, by time
  * slices, else one taken over from a busy core. It stays queued. NULL if there is
  * none, or none that may run now: those of a gang that gathers come first or let
- * others pass, see struct rknpu_gang, and cores behind one IOMMU run jobs of one VM
- * at a time.
+ * others pass, see struct rknpu_gang.
  */
-static struct rknpu_job *rknpu_dispatch_next(struct rknpu_runqueue *rq)
+static struct rknpu_job *rknpu_dispatch_find(struct rknpu_runqueue *rq)
 {
 	struct rknpu_job *job;
 
@@ -223,24 +224,22 @@ static struct rknpu_job *rknpu_dispatch_next(struct rknpu_runqueue *rq)
 			return NULL;
 		}
 		job = rknpu_runqueue_first(rq);
-		if (rknpu_anticipate(rq, job->entity->group))
+		if (!rq->shared && rknpu_anticipate(rq, job->entity->group))
 			return NULL;
 		if (!rknpu_gang_admits(rq, job))
 			job = rknpu_gang_backfill(rq) ?: rknpu_place_steal(rq);
 	}
-	return job && rknpu_shared_admits(rq, job) ? job : NULL;
+	return job;
 }
 
-static void rknpu_dispatch_one(struct rknpu_runqueue *rq)
+static bool rknpu_dispatch_may_start(const struct rknpu_runqueue *rq)
 {
-	struct rknpu_job *job;
+	return rq->state == RKNPU_CORE_IDLE && !rq->frozen;
+}
 
-	if (rq->state != RKNPU_CORE_IDLE || rq->frozen)
-		return;
-	job = rknpu_dispatch_next(rq);
-	if (!job)
-		return;
-
+/* The core is idle, and @job is queued there. */
+static void rknpu_dispatch_begin(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
 	if (!rknpu_dispatch_is_ready_for(rq, job)) {
 		rknpu_runqueue_set_state(rq, RKNPU_CORE_STARTING);
 		rknpu_place_wakes(rq);
@@ -251,12 +250,42 @@ static void rknpu_dispatch_one(struct rknpu_runqueue *rq)
 	rknpu_dispatch_start(rq);
 }
 
+static void rknpu_dispatch_one(struct rknpu_runqueue *rq)
+{
+	struct rknpu_job *job;
+
+	if (!rknpu_dispatch_may_start(rq))
+		return;
+	job = rknpu_dispatch_find(rq);
+	if (job)
+		rknpu_dispatch_begin(rq, job);
+}
+
+/* Whose turn it is depends on what all cores want, so that is found out first. */
+static void rknpu_dispatch_shared(struct rknpu_sched *sched)
+{
+	struct rknpu_runqueue *rq;
+
+	rknpu_for_each_rq(rq, sched) {
+		if (rknpu_dispatch_may_start(rq))
+			rknpu_shared_want(rq, rknpu_dispatch_find(rq));
+	}
+	rknpu_for_each_rq(rq, sched) {
+		if (rknpu_dispatch_may_start(rq) && rq->wanted &&
+		    rq->wanted_vm == rknpu_shared_turn(sched))
+			rknpu_dispatch_begin(rq, rq->wanted);
+	}
+}
+
 void rknpu_dispatch_all(struct rknpu_sched *sched)
 {
 	struct rknpu_runqueue *rq;
 
-	rknpu_for_each_rq(rq, sched)
+	rknpu_for_each_rq(rq, sched) {
 		rknpu_dispatch(rq);
+		if (rq->shared)
+			return;
+	}
 }
 
 void rknpu_dispatch(struct rknpu_runqueue *rq)
@@ -264,12 +293,23 @@ void rknpu_dispatch(struct rknpu_runqueue *rq)
 	struct rknpu_runqueue *other;
 
 	lockdep_assert_held(&rq->sched->hw->lock);
-	rknpu_dispatch_one(rq);
-	if (!rq->core->iommu->shared && !rq->sched->gang)
+	if (rq->shared) {
+		rknpu_dispatch_shared(rq->sched);
 		return;
-	/* What this one does decides about cores behind the same IOMMU, and of a gang. */
+	}
+	rknpu_dispatch_one(rq);
+	if (!rq->sched->gang)
+		return;
+	/* What this one does decides about cores of a gang. */
 	rknpu_for_each_rq(other, rq->sched)
 		rknpu_dispatch_one(other);
+}
+
+void rknpu_dispatch_left(struct rknpu_sched *sched)
+{
+	lockdep_assert_held(&sched->hw->lock);
+	if (sched->shared.vm)
+		rknpu_dispatch_all(sched);
 }
 
 enum hrtimer_restart rknpu_dispatch_anticipated(struct hrtimer *timer)
@@ -291,6 +331,17 @@ static void rknpu_dispatch_nothing(struct rknpu_runqueue *rq)
 		rknpu_runqueue_set_state(rq, RKNPU_CORE_IDLE);
 }
 
+/* What a core that is STARTING should run now, or NULL. It stays queued. */
+static struct rknpu_job *rknpu_dispatch_next(struct rknpu_runqueue *rq)
+{
+	struct rknpu_job *job = rknpu_dispatch_find(rq);
+
+	if (!rq->shared)
+		return job;
+	rknpu_shared_want(rq, job);
+	return job && job->vm == rknpu_shared_turn(rq->sched) ? job : NULL;
+}
+
 struct rknpu_job *rknpu_dispatch_take_next(struct rknpu_runqueue *rq)
 {
 	struct rknpu_job *job = NULL;
@@ -303,7 +354,7 @@ struct rknpu_job *rknpu_dispatch_take_next(struct rknpu_runqueue *rq)
 	else if (rq->state == RKNPU_CORE_STARTING)
 		rknpu_dispatch_nothing(rq);
 	/* Others may have waited for it to start, or to take the job of a gang. */
-	if (rq->sched->gang || (!job && rq->core->iommu->shared))
+	if (rq->sched->gang || rq->shared)
 		rknpu_dispatch(rq);
 	return job;
 }

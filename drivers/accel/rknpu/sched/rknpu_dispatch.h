@@ -21,6 +21,8 @@ enum hrtimer_restart rknpu_dispatch_anticipated(struct hrtimer *timer);
 /* Gives an idle core, and those behind the same IOMMU, something to do, if there is anything. */
 void rknpu_dispatch(struct rknpu_runqueue *rq);
 void rknpu_dispatch_all(struct rknpu_sched *sched);
+/* Jobs that waited do so no more: others may have left an IOMMU to them that all cores share. */
+void rknpu_dispatch_left(struct rknpu_sched *sched);
 /* All that the job waited for is over: it starts, or joins a run queue, or sched->ending. */
 void rknpu_dispatch_ready(struct rknpu_job *job);
 /* Of what the job waits for, one is over. It may have been the last one that counts. */

@@ -103,7 +103,7 @@ struct rknpu_job *rknpu_end_kick(struct rknpu_runqueue *rq)
 	if (whole)
 		rknpu_end_queue_successor(rq, job);
 	/* What it took decides whose job is next. */
-	if (rknpu_share_contended(rq, job))
+	if (rq->shared || rknpu_share_contended(rq, job))
 		rknpu_job_pause(job, ktime_get_ns());
 	rknpu_dispatch(rq);
 	/* As in rknpu_dispatch_run(): the core has its next job now. */

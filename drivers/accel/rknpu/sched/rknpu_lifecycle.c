@@ -49,8 +49,11 @@ static void rknpu_sched_fini_core(struct rknpu_core *core)
 
 static void rknpu_sched_start_core(struct rknpu_core *core)
 {
+	struct rknpu_runqueue *rq = to_rknpu_runqueue(core);
+
 	guard(spinlock_irq)(&core->hw->lock);
-	rknpu_runqueue_set_state(to_rknpu_runqueue(core), RKNPU_CORE_IDLE);
+	rq->shared = core->iommu->shared;
+	rknpu_runqueue_set_state(rq, RKNPU_CORE_IDLE);
 }
 
 const struct rknpu_hw_ops rknpu_sched_hw_ops = {

@@ -79,8 +79,9 @@ void rknpu_penalty_begin(struct rknpu_job *job)
 }
 
 /*
- * Lock held. What was lost on its core after the job had left it; and on those behind
- * the same IOMMU, where no other user's job could start, all of it.
+ * Lock held. What was lost on its core after the job had left it. Those behind the same
+ * IOMMU, where no other user's job could start, lost all of it; their time is charged with
+ * the core's.
  */
 static void rknpu_penalty_charge(const struct rknpu_job *job, u64 now)
 {
@@ -91,11 +92,9 @@ static void rknpu_penalty_charge(const struct rknpu_job *job, u64 now)
 	client->failure_ns += cost;
 	rknpu_user_charge(client->user, job->result.core, now - job->failed_ns);
 	rknpu_for_each_rq(rq, client->sched) {
-		if (rq->core->index == job->result.core || !rq->core->iommu->shared ||
-		    !rknpu_runqueue_in_service(rq))
-			continue;
-		client->failure_ns += cost;
-		rknpu_user_charge(client->user, rq->core->index, cost);
+		if (rq->core->index != job->result.core && rq->shared &&
+		    rknpu_runqueue_in_service(rq))
+			client->failure_ns += cost;
 	}
 }
 

@@ -175,7 +175,8 @@ static struct rknpu_job *rknpu_place_find(struct rknpu_runqueue *from, struct li
 
 	list_for_each_entry_reverse(entity, entities, link) {
 		list_for_each_entry(job, &entity->jobs, link) {
-			if (job != from->early && rknpu_place_gains(idle, job))
+			if (job != from->early && job != from->wanted &&
+			    rknpu_place_gains(idle, job))
 				return job;
 			if (!--tries)
 				return NULL;

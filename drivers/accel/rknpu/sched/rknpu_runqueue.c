@@ -147,7 +147,8 @@ void rknpu_runqueue_take(struct rknpu_runqueue *rq, struct rknpu_job *job)
 	bool in_turn = entity->boosted || list_is_first(&entity->link, &group->entities);
 	unsigned int p;
 
-	rknpu_shared_took(rq, job);
+	if (rq->shared)
+		rknpu_shared_took(rq, job);
 	rknpu_anticipate_ends(rq);
 	rknpu_share_begin_turn(rq, group);
 	if (entity->boosted)
@@ -199,5 +200,5 @@ bool rknpu_runqueue_wants_core(struct rknpu_runqueue *rq)
 	struct rknpu_job *job = rq->job;
 
 	return rknpu_runqueue_others_wait(rq, job) ||
-	       (rq->core->iommu->shared && rknpu_shared_slice_over(rq, job->vm));
+	       (rq->shared && rknpu_shared_turn(rq->sched) != job->vm);
 }

@@ -178,9 +178,16 @@ struct rknpu_runqueue {
 	u64 queued_ns;
 	/** @waking_ns: since when it is STARTING for want of power; or 0 */
 	u64 waking_ns;
-	/** @wants_iommu: its next job has not been taken since it was found */
-	bool wants_iommu;
-	/** @wanted_vm: what VM that job needs; compared, not followed */
+	/** @shared: behind one IOMMU with all cores; does not change while the core is bound */
+	bool shared;
+	/**
+	 * @wanted: what the core, then without a job, would run next if the IOMMU were its own;
+	 * or NULL. Followed by who has found it, until the lock is dropped; then only compared
+	 */
+	struct rknpu_job *wanted;
+	/** @wanted_group: of that job */
+	struct rknpu_group *wanted_group;
+	/** @wanted_vm: what VM it needs; compared, not followed */
 	struct rknpu_vm *wanted_vm;
 	/** @fault: why RECOVERING */
 	struct {

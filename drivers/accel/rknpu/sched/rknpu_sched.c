@@ -314,6 +314,8 @@ void rknpu_sched_cancel_jobs(struct rknpu_client *client)
 		list_splice_tail_init(&client->jobs, &client->visit);
 	while (rknpu_sched_cancel_next(client, &cancelled))
 		cond_resched();
+	scoped_guard(spinlock_irq, &client->sched->hw->lock)
+		rknpu_dispatch_left(client->sched);
 
 	/* Not before: the others must not take an end for one that they waited for. */
 	rknpu_end_jobs(&cancelled, READ_ONCE(client->banned) ? RKNPU_CAUSE_BANNED :

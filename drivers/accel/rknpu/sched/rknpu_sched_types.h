@@ -58,6 +58,10 @@ struct rknpu_sched {
 		struct rknpu_vm *vm;
 		/** @shared.start_ns: since when */
 		u64 start_ns;
+		/** @shared.last: the core that got the latest job, or NULL */
+		struct rknpu_runqueue *last;
+		/** @shared.charged_ns: until when their user is charged for what jobs run */
+		u64 charged_ns;
 		/**
 		 * @shared.lost: out of service: a core that cannot be reset is behind it; read
 		 * without the lock, too

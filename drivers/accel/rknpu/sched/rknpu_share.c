@@ -23,6 +23,10 @@
  * until it is half a time slice ahead. Who was away comes back where the others
  * are, less one slice: it is next, but has not saved up what it did not use.
  *
+ * One IOMMU for all cores serves one user at a time. So there users share that, and not
+ * cores: time in which any core runs a user's jobs, or is kept for it, counts once,
+ * and on all cores alike.
+ *
  * A user's groups, one for each priority, are queued by that time. All walks are
  * bounded, and with one user alone nothing is sorted.
  */
@@ -51,8 +55,12 @@ void rknpu_share_forget(struct rknpu_user *user)
 
 	guard(spinlock_irq)(&user->sched->hw->lock);
 	rknpu_for_each_rq(rq, user->sched) {
-		if (rq->turn && rq->turn->share == &user->shares[rq->core->index])
+		struct rknpu_share *share = &user->shares[rq->core->index];
+
+		if (rq->turn && rq->turn->share == share)
 			rq->turn = NULL;
+		if (rq->wanted && rq->wanted_group->share == share)
+			rq->wanted = NULL;
 	}
 }
 
@@ -109,15 +117,45 @@ static u64 rknpu_share_vtime(const struct rknpu_runqueue *rq, const struct rknpu
 				      share->vtime_ns;
 }
 
+static void rknpu_share_charge_core(struct rknpu_runqueue *rq, struct rknpu_share *share, u64 ns)
+{
+	rknpu_share_set_vtime(rq, share, rknpu_share_vtime(rq, share) + ns);
+}
+
+struct rknpu_user *rknpu_share_user(const struct rknpu_runqueue *rq, struct rknpu_share *share)
+{
+	return container_of(share - rq->core->index, struct rknpu_user, shares[0]);
+}
+
 void rknpu_share_charge(struct rknpu_runqueue *rq, struct rknpu_share *share, u64 ns)
 {
+	struct rknpu_runqueue *other;
+	struct rknpu_user *user;
+
 	lockdep_assert_held(&rq->sched->hw->lock);
-	rknpu_share_set_vtime(rq, share, rknpu_share_vtime(rq, share) + ns);
+	if (!rq->shared) {
+		rknpu_share_charge_core(rq, share, ns);
+		return;
+	}
+	user = rknpu_share_user(rq, share);
+	rknpu_for_each_rq(other, rq->sched)
+		rknpu_share_charge_core(other, &user->shares[other->core->index], ns);
 }
 
 void rknpu_user_charge(struct rknpu_user *user, unsigned int index, u64 ns)
 {
 	rknpu_share_charge(&user->sched->rqs[index], &user->shares[index], ns);
+}
+
+void rknpu_user_charge_run(struct rknpu_user *user, unsigned int index, u64 start_ns, u64 end_ns)
+{
+	struct rknpu_sched *sched = user->sched;
+
+	if (sched->rqs[index].shared) {
+		start_ns = min(sched->shared.charged_ns, end_ns);
+		sched->shared.charged_ns = max(sched->shared.charged_ns, end_ns);
+	}
+	rknpu_user_charge(user, index, end_ns - start_ns);
 }
 
 void rknpu_share_join(struct rknpu_runqueue *rq, struct rknpu_group *group)
@@ -234,5 +272,6 @@ bool rknpu_share_turn_over(struct rknpu_runqueue *rq, const struct rknpu_job *jo
 	if (first && first->share == share)
 		first = rknpu_share_next(first);
 	return first && first->share->vtime_ns + rknpu_share_lead_ns() <
-			share->vtime_ns + ktime_get_ns() - job->start_ns;
+			share->vtime_ns + ktime_get_ns() -
+			(rq->shared ? rq->sched->shared.charged_ns : job->start_ns);
 }

@@ -39,9 +39,17 @@ static inline unsigned int rknpu_share_priority(const struct rknpu_group *group)
 	return group - group->share->groups;
 }
 
-/* It has cost others @ns of the core, or of core @index: its turn comes the later. */
+/*
+ * It has cost others @ns of the core, or of core @index, or of all of them behind one
+ * IOMMU: its turn comes the later.
+ */
 void rknpu_share_charge(struct rknpu_runqueue *rq, struct rknpu_share *share, u64 ns);
 void rknpu_user_charge(struct rknpu_user *user, unsigned int index, u64 ns);
+/* A job of it has run there. Behind one IOMMU, times of its jobs that overlap count once. */
+void rknpu_user_charge_run(struct rknpu_user *user, unsigned int index, u64 start_ns, u64 end_ns);
+
+/* Whose it is, on that core. */
+struct rknpu_user *rknpu_share_user(const struct rknpu_runqueue *rq, struct rknpu_share *share);
 
 /* The group gets its first entity, and has lost its last one. */
 void rknpu_share_join(struct rknpu_runqueue *rq, struct rknpu_group *group);

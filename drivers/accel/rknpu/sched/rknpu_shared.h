@@ -3,25 +3,23 @@
 #ifndef __RKNPU_SHARED_H__
 #define __RKNPU_SHARED_H__
 
-#include <linux/types.h>
-
 struct rknpu_job;
 struct rknpu_runqueue;
+struct rknpu_sched;
 struct rknpu_vm;
 
 /*
  * In the vendor's DT shape one IOMMU serves all cores; so they run jobs of one VM at a
- * time. All of these under rknpu_hw::lock.
+ * time. All of these under rknpu_hw::lock, and only there.
  */
 
-/* May the core, which is to run @job next, have it now? Yes, if its IOMMU is its own. */
-bool rknpu_shared_admits(struct rknpu_runqueue *rq, struct rknpu_job *job);
+/* What the core, which has no job, would run next; or NULL. */
+void rknpu_shared_want(struct rknpu_runqueue *rq, struct rknpu_job *job);
+/* Whose jobs may start now; to be compared. NULL: nobody's, others that run have to end first. */
+struct rknpu_vm *rknpu_shared_turn(struct rknpu_sched *sched);
 /* That job comes to the core. */
 void rknpu_shared_took(struct rknpu_runqueue *rq, struct rknpu_job *job);
-/*
- * A VM that others wait for may go on for a slice; then its jobs that run end, no
- * new one starts, and the next VM comes.
- */
-bool rknpu_shared_slice_over(struct rknpu_runqueue *rq, struct rknpu_vm *vm);
+/* The core begins to run its job. */
+void rknpu_shared_starts(struct rknpu_runqueue *rq);
 
 #endif
