@@ -61,7 +61,7 @@ static int rknpu_sysfs_add(struct device *dev, struct rknpu_device *rdev)
  * What makes udev's rules bind the device anew. DRM's own function follows the card
  * node, which accel devices do not have (7.3).
  */
-static void rknpu_device_tell_wedged(struct drm_device *drm)
+static void rknpu_device_report_wedged(struct drm_device *drm)
 {
 	struct device *accel = RKNPU_COMPAT_ACCEL_KDEV(drm);
 	char rebind[] = "WEDGED=rebind", *event[] = { rebind, NULL };
@@ -77,9 +77,9 @@ static void rknpu_device_core_lost(struct rknpu_sched *sched)
 	struct rknpu_device *rdev = container_of(sched, struct rknpu_device, sched);
 	struct drm_device *vendor = rknpu_vendor_drm(rdev->vendor);
 
-	rknpu_device_tell_wedged(&rdev->accel);
+	rknpu_device_report_wedged(&rdev->accel);
 	if (vendor)
-		rknpu_device_tell_wedged(vendor);
+		rknpu_device_report_wedged(vendor);
 }
 
 struct rknpu_device *rknpu_device_create(struct device *dev, const struct rknpu_soc *soc)

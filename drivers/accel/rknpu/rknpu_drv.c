@@ -356,7 +356,7 @@ static int rknpu_facade_create(void)
 }
 
 /* Whoever bound first keeps the NPU; then a module that loads in silence looks broken. */
-static void rknpu_tell_who_owns(void)
+static void rknpu_report_owner(void)
 {
 	char name[32];
 	struct platform_device *pdev = rknpu_find_foreign(name, sizeof(name));
@@ -409,7 +409,7 @@ static int __init rknpu_module_init(void)
 		rknpu_release_exit();
 		return ret;
 	}
-	rknpu_tell_who_owns();
+	rknpu_report_owner();
 	return 0;
 }
 module_init(rknpu_module_init);

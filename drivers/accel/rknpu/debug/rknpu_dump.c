@@ -101,7 +101,7 @@ static void rknpu_dump_put_core(struct rknpu_dump_text *text, const struct rknpu
 }
 
 /* Who other clients are is not told. */
-static void rknpu_dump_put_past(struct rknpu_dump_text *text, const struct rknpu_dump *dump)
+static void rknpu_dump_put_history(struct rknpu_dump_text *text, const struct rknpu_dump *dump)
 {
 	unsigned int i;
 
@@ -154,7 +154,7 @@ static void rknpu_dump_publish(struct rknpu_dumps *dumps)
 	rknpu_dump_put_failure(&text, dump);
 	rknpu_dump_put_job(&text, dump);
 	rknpu_dump_put_core(&text, dump);
-	rknpu_dump_put_past(&text, dump);
+	rknpu_dump_put_history(&text, dump);
 	rknpu_dump_put_program(&text, dump);
 	rknpu_dump_put(&text, "end\n");
 	dev_notice_ratelimited(dumps->dev, "core %u: there is a dump in /sys/class/devcoredump, of this failure or an older one that nobody has read\n",

@@ -21,7 +21,7 @@
  *
  * Governor rknpu_ondemand, the default one, has the name of the vendor's. Cores that
  * wake up start at the highest rate that limits permit, as do cores that have been
- * awake with nothing to do (rknpu_rate::dozes) when a job starts. Every 50 ms it then
+ * awake with nothing to do (rknpu_rate::idle) when a job starts. Every 50 ms it then
  * looks how busy the busiest core was, and lowers the rate or raises it. A rate that
  * was asked for (rknpu_devfreq_request(): the vendor's file "freq") is kept instead,
  * until 0 is asked for, another governor is chosen, or the device is bound anew.
@@ -76,10 +76,10 @@ static bool rknpu_devfreq_follows(void)
 	return rknpu_devfreq_governs && !rknpu_devfreq_requested;
 }
 
-static void rknpu_devfreq_set_dozes(struct rknpu_hw *hw, bool dozes)
+static void rknpu_devfreq_set_idle(struct rknpu_hw *hw, bool idle)
 {
 	guard(spinlock_irq)(&hw->lock);
-	hw->rate.dozes = dozes;
+	hw->rate.idle = idle;
 }
 
 static int rknpu_devfreq_target(struct device *dev, unsigned long *freq, u32 flags)
@@ -101,7 +101,7 @@ static int rknpu_devfreq_get_cur_freq(struct device *dev, unsigned long *freq)
 }
 
 /* Returns ns since the last look. The clock has to be fast enough for the busiest core. */
-static u64 rknpu_devfreq_look(struct rknpu_hw *hw, u64 *busiest)
+static u64 rknpu_devfreq_sample(struct rknpu_hw *hw, u64 *busiest)
 {
 	u64 now = ktime_get_ns(), total = now - rknpu_devfreq_seen_ns, busy;
 	unsigned int i;
@@ -120,7 +120,7 @@ static u64 rknpu_devfreq_look(struct rknpu_hw *hw, u64 *busiest)
 
 static int rknpu_devfreq_get_status(struct device *dev, struct devfreq_dev_status *status)
 {
-	u64 busy, total = rknpu_devfreq_look(rknpu_devfreq_hw, &busy);
+	u64 busy, total = rknpu_devfreq_sample(rknpu_devfreq_hw, &busy);
 
 	status->total_time = div_u64(total, NSEC_PER_USEC);
 	status->busy_time = min_t(u64, div_u64(busy, NSEC_PER_USEC), status->total_time);
@@ -155,12 +155,12 @@ static unsigned long rknpu_devfreq_follow(struct devfreq *devfreq)
 	u64 unused;
 
 	if (xchg(&rknpu_devfreq_roused, false) || !rknpu_rate_is_powered(hw)) {
-		rknpu_devfreq_look(hw, &unused);
+		rknpu_devfreq_sample(hw, &unused);
 		rknpu_devfreq_desired = ULONG_MAX;
 	} else if (ktime_get_ns() - rknpu_devfreq_seen_ns >= RKNPU_DEVFREQ_MIN_LOOK_NS) {
 		devfreq_update_stats(devfreq);
 		rknpu_devfreq_desired = rknpu_devfreq_fit(&devfreq->last_status);
-		rknpu_devfreq_set_dozes(hw, !devfreq->last_status.busy_time);
+		rknpu_devfreq_set_idle(hw, !devfreq->last_status.busy_time);
 	}
 	return rknpu_devfreq_desired;
 }
@@ -182,7 +182,7 @@ static void rknpu_devfreq_governor_start(struct devfreq *devfreq)
 	rknpu_devfreq_requested = 0;
 	rknpu_devfreq_desired = devfreq->previous_freq;
 	rknpu_devfreq_governs = true;
-	rknpu_devfreq_set_dozes(rknpu_devfreq_hw, awake);
+	rknpu_devfreq_set_idle(rknpu_devfreq_hw, awake);
 	devfreq_monitor_start(devfreq);
 	if (!awake)
 		devfreq_monitor_suspend(devfreq);
@@ -192,7 +192,7 @@ static void rknpu_devfreq_governor_stop(struct devfreq *devfreq)
 {
 	devfreq_monitor_stop(devfreq);
 	rknpu_devfreq_governs = false;
-	rknpu_devfreq_set_dozes(rknpu_devfreq_hw, false);
+	rknpu_devfreq_set_idle(rknpu_devfreq_hw, false);
 }
 
 static int rknpu_devfreq_governor_event(struct devfreq *devfreq, unsigned int event, void *data)
@@ -233,7 +233,7 @@ static int rknpu_devfreq_update(struct devfreq *devfreq)
 	return update_devfreq(devfreq);
 }
 
-static void rknpu_devfreq_rouse_work(struct work_struct *work)
+static void rknpu_devfreq_leave_idle_work(struct work_struct *work)
 {
 	guard(mutex)(&rknpu_devfreq_lock);
 	WRITE_ONCE(rknpu_devfreq_roused, true);
@@ -241,19 +241,19 @@ static void rknpu_devfreq_rouse_work(struct work_struct *work)
 		rknpu_devfreq_update(rknpu_devfreq);
 }
 
-static DECLARE_WORK(rknpu_devfreq_rousing, rknpu_devfreq_rouse_work);
+static DECLARE_WORK(rknpu_devfreq_leaving_idle, rknpu_devfreq_leave_idle_work);
 
-void rknpu_devfreq_rouse(struct rknpu_hw *hw)
+void rknpu_devfreq_leave_idle(struct rknpu_hw *hw)
 {
 	lockdep_assert_held(&hw->lock);
-	hw->rate.dozes = false;
-	queue_work(system_highpri_wq, &rknpu_devfreq_rousing);
+	hw->rate.idle = false;
+	queue_work(system_highpri_wq, &rknpu_devfreq_leaving_idle);
 }
 
 static void rknpu_devfreq_sleep(struct rknpu_hw *hw)
 {
 	devfreq_suspend_device(rknpu_devfreq);
-	rknpu_devfreq_set_dozes(hw, false);
+	rknpu_devfreq_set_idle(hw, false);
 	if (rknpu_devfreq_follows())
 		rknpu_devfreq_update(rknpu_devfreq);
 }
@@ -263,7 +263,7 @@ static void rknpu_devfreq_wake(struct rknpu_hw *hw)
 	u64 unused;
 
 	scoped_guard(mutex, &rknpu_devfreq->lock) {
-		rknpu_devfreq_look(hw, &unused);
+		rknpu_devfreq_sample(hw, &unused);
 		rknpu_devfreq_desired = ULONG_MAX;
 	}
 	devfreq_resume_device(rknpu_devfreq);
@@ -330,7 +330,7 @@ void rknpu_devfreq_start(struct rknpu_hw *hw)
 	if (!rknpu_devfreq_profile.initial_freq)
 		return;
 	RKNPU_COMPAT_SET_COOLING(&rknpu_devfreq_profile, rknpu_rate_scales(hw));
-	rknpu_devfreq_look(hw, &unused);
+	rknpu_devfreq_sample(hw, &unused);
 
 	ret = devfreq_add_governor(&rknpu_devfreq_governor);
 	rknpu_devfreq_has_governor = !ret;
@@ -363,8 +363,8 @@ void rknpu_devfreq_stop(struct rknpu_hw *hw)
 		devfreq_remove_governor(&rknpu_devfreq_governor);
 	rknpu_devfreq_has_governor = false;
 	/* Nobody sets it any more. */
-	rknpu_devfreq_set_dozes(hw, false);
-	cancel_work_sync(&rknpu_devfreq_rousing);
+	rknpu_devfreq_set_idle(hw, false);
+	cancel_work_sync(&rknpu_devfreq_leaving_idle);
 	rknpu_devfreq_hw = NULL;
 }
 
@@ -375,7 +375,7 @@ int rknpu_devfreq_request(struct rknpu_hw *hw, unsigned long hz)
 		return -EFAULT;
 	guard(mutex)(&rknpu_devfreq->lock);
 	rknpu_devfreq_requested = hz;
-	rknpu_devfreq_set_dozes(hw, false);
+	rknpu_devfreq_set_idle(hw, false);
 	/* Without a request: up, and down again if there is no load. */
 	WRITE_ONCE(rknpu_devfreq_roused, !hz);
 	return update_devfreq(rknpu_devfreq);

@@ -21,8 +21,8 @@ void rknpu_devfreq_stop(struct rknpu_hw *hw);
 int rknpu_devfreq_request(struct rknpu_hw *hw, unsigned long hz);
 /* After rknpu_rate_power_up() and rknpu_rate_power_down(): nothing polls a NPU that sleeps. */
 void rknpu_devfreq_power_changed(struct rknpu_hw *hw);
-/* With rknpu_hw::lock: rknpu_rate::dozes is over. */
-void rknpu_devfreq_rouse(struct rknpu_hw *hw);
+/* With rknpu_hw::lock: rknpu_rate::idle is over. */
+void rknpu_devfreq_leave_idle(struct rknpu_hw *hw);
 
 #else
 
@@ -43,7 +43,7 @@ static inline void rknpu_devfreq_power_changed(struct rknpu_hw *hw)
 {
 }
 
-static inline void rknpu_devfreq_rouse(struct rknpu_hw *hw)
+static inline void rknpu_devfreq_leave_idle(struct rknpu_hw *hw)
 {
 }
 
@@ -52,8 +52,8 @@ static inline void rknpu_devfreq_rouse(struct rknpu_hw *hw)
 /* With rknpu_hw::lock, for each job that starts. */
 static inline void rknpu_devfreq_job_starts(struct rknpu_hw *hw)
 {
-	if (unlikely(hw->rate.dozes))
-		rknpu_devfreq_rouse(hw);
+	if (unlikely(hw->rate.idle))
+		rknpu_devfreq_leave_idle(hw);
 }
 
 #endif

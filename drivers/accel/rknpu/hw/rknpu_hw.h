@@ -46,8 +46,8 @@ struct rknpu_domain {
 	u64 id;
 	/** @faults: page faults taken */
 	atomic_t faults;
-	/** @let_go: see rknpu_domain_fini() */
-	void (*let_go)(struct rknpu_domain *domain);
+	/** @release: see rknpu_domain_fini() */
+	void (*release)(struct rknpu_domain *domain);
 };
 
 /**
@@ -183,7 +183,7 @@ struct rknpu_core {
 		struct hrtimer timer;
 		/** @poll.since: ktime_get_ns() when that began */
 		u64 since;
-		/** @poll.looking: callers of rknpu_poll_look() */
+		/** @poll.looking: callers of rknpu_poll_once() */
 		atomic_t looking;
 	} poll;
 	/** @stats: counters */
@@ -230,10 +230,10 @@ struct rknpu_rate {
 	/** @parked: rate to leave the clock at when the power goes off */
 	unsigned long parked;
 	/**
-	 * @dozes: cores are powered and have had nothing to do, so the rate is low; the
+	 * @idle: cores are powered and have had nothing to do, so the rate is low; the
 	 * next job that starts raises it. Under rknpu_hw::lock alone
 	 */
-	bool dozes;
+	bool idle;
 };
 
 /**

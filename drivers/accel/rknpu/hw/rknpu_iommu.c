@@ -317,7 +317,7 @@ static void rknpu_iommu_unstick(struct rknpu_iommu *iommu)
 	if (!iommu->stuck_over)
 		return;
 	iommu->stuck_over = false;
-	domain->let_go(domain);
+	domain->release(domain);
 }
 
 int rknpu_iommu_detach(struct rknpu_core *core)
@@ -411,7 +411,7 @@ static struct iommu_domain *rknpu_domain_alloc(struct rknpu_hw *hw)
 }
 
 int rknpu_domain_init(struct rknpu_domain *domain, struct rknpu_hw *hw,
-		      void (*let_go)(struct rknpu_domain *domain))
+		      void (*release)(struct rknpu_domain *domain))
 {
 	static atomic64_t last_id = ATOMIC64_INIT(0);
 	struct iommu_domain *iommu = rknpu_domain_alloc(hw);
@@ -421,7 +421,7 @@ int rknpu_domain_init(struct rknpu_domain *domain, struct rknpu_hw *hw,
 	domain->hw = hw;
 	domain->id = atomic64_inc_return(&last_id);
 	domain->iommu = iommu;
-	domain->let_go = let_go;
+	domain->release = release;
 	if (iommu)
 		iommu_set_fault_handler(iommu, rknpu_iommu_fault, domain);
 	return 0;

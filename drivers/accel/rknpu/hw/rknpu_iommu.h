@@ -36,10 +36,10 @@ struct rknpu_mmu_state {
 
 /* -ENODEV if no core is bound. */
 int rknpu_domain_init(struct rknpu_domain *domain, struct rknpu_hw *hw,
-		      void (*let_go)(struct rknpu_domain *domain));
+		      void (*release)(struct rknpu_domain *domain));
 /*
  * Takes the domain off all IOMMUs and frees it. False if one of them does not
- * let go: then it stays, @let_go is called when it does, and this is to be tried
+ * let go: then it stays, @release is called when it does, and this is to be tried
  * again. Process context.
  */
 bool rknpu_domain_fini(struct rknpu_domain *domain);

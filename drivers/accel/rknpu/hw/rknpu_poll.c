@@ -56,7 +56,7 @@ void rknpu_poll_start(struct rknpu_core *core)
 }
 
 /* Not preempted, because rknpu_poll_sync() waits for it as for an interrupt handler. */
-bool rknpu_poll_look(struct rknpu_core *core)
+bool rknpu_poll_once(struct rknpu_core *core)
 {
 	bool running;
 
@@ -75,7 +75,7 @@ bool rknpu_poll_look(struct rknpu_core *core)
 void rknpu_poll_sync(struct rknpu_core *core)
 {
 	hrtimer_cancel(&core->poll.timer);
-	/* See rknpu_poll_look(). */
+	/* See rknpu_poll_once(). */
 	smp_mb();
 	while (atomic_read(&core->poll.looking))
 		cpu_relax();

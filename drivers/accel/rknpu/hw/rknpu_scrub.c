@@ -194,7 +194,7 @@ static int rknpu_scrub_map(struct rknpu_scrub *scrub)
 }
 
 /* It is used again, if the device ever is. */
-static void rknpu_scrub_let_go(struct rknpu_domain *domain)
+static void rknpu_scrub_detached(struct rknpu_domain *domain)
 {
 }
 
@@ -216,7 +216,7 @@ static int rknpu_scrub_make(struct rknpu_hw *hw)
 	if (!scrub->mem)
 		return -ENOMEM;
 	ret = rknpu_scrub_write(hw) ?:
-	      rknpu_domain_init(&scrub->domain, hw, rknpu_scrub_let_go);
+	      rknpu_domain_init(&scrub->domain, hw, rknpu_scrub_detached);
 	if (ret) {
 		rknpu_scrub_free(hw);
 		return ret;

@@ -70,7 +70,7 @@ static void rknpu_vm_release(struct work_struct *work)
 	drm_dev_put(hw->drm);
 }
 
-static void rknpu_vm_let_go(struct rknpu_domain *domain)
+static void rknpu_vm_detached(struct rknpu_domain *domain)
 {
 	rknpu_release_queue(&container_of(domain, struct rknpu_vm, domain)->release_work);
 }
@@ -82,7 +82,7 @@ static int rknpu_vm_init_domain(struct rknpu_vm *vm, struct rknpu_account *accou
 
 	if (ret)
 		return ret;
-	ret = rknpu_domain_init(&vm->domain, hw, rknpu_vm_let_go);
+	ret = rknpu_domain_init(&vm->domain, hw, rknpu_vm_detached);
 	if (ret) {
 		rknpu_account_uncharge_tables(account, rknpu_vm_count_tables(vm, hw));
 		return ret;
@@ -225,19 +225,19 @@ static void rknpu_vm_unmap(struct rknpu_vm *vm, struct drm_mm_node *node)
 	drm_mm_remove_node(node);
 }
 
-void rknpu_vm_look_begin(struct rknpu_vm_look *look, struct rknpu_vm *vm)
+void rknpu_vm_lookup_begin(struct rknpu_vm_lookup *look, struct rknpu_vm *vm)
 {
 	mutex_lock(&vm->lock);
 	look->vm = vm;
 	look->end = 0;
 }
 
-void rknpu_vm_look_end(struct rknpu_vm_look *look)
+void rknpu_vm_lookup_end(struct rknpu_vm_lookup *look)
 {
 	mutex_unlock(&look->vm->lock);
 }
 
-bool rknpu_vm_look_at(struct rknpu_vm_look *look, u64 iova, u64 size)
+bool rknpu_vm_lookup_range(struct rknpu_vm_lookup *look, u64 iova, u64 size)
 {
 	struct drm_mm_node *node;
 
@@ -335,7 +335,7 @@ static void rknpu_bo_peek(const struct rknpu_bo *bo, u64 offset, void *to, size_
 	}
 }
 
-size_t rknpu_vm_look_read(struct rknpu_vm_look *look, u64 iova, void *to, size_t size)
+size_t rknpu_vm_lookup_read(struct rknpu_vm_lookup *look, u64 iova, void *to, size_t size)
 {
 	struct rknpu_mapping *map = rknpu_vm_mapping_at(look->vm, iova);
 	u64 offset;

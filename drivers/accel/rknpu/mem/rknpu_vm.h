@@ -125,9 +125,9 @@ void rknpu_vm_flush(void);
 void rknpu_vm_reclaim(struct rknpu_vm *vm);
 
 /**
- * struct rknpu_vm_look - looking up many ranges
+ * struct rknpu_vm_lookup - looking up many ranges
  */
-struct rknpu_vm_look {
+struct rknpu_vm_lookup {
 	/** @vm: where */
 	struct rknpu_vm *vm;
 	/** @start: of the BO that the last range was in */
@@ -137,19 +137,19 @@ struct rknpu_vm_look {
 };
 
 /* Between the two nothing is mapped or unmapped; so no user memory may be touched there. */
-void rknpu_vm_look_begin(struct rknpu_vm_look *look, struct rknpu_vm *vm);
-void rknpu_vm_look_end(struct rknpu_vm_look *look);
+void rknpu_vm_lookup_begin(struct rknpu_vm_lookup *look, struct rknpu_vm *vm);
+void rknpu_vm_lookup_end(struct rknpu_vm_lookup *look);
 /*
  * Is [iova, iova + size) inside one BO? Stays true while the caller holds a use
  * of the VM, if the BO had a handle when that began; else it may end with older
  * uses, and the worst is a fault in the caller's own address space.
  */
-bool rknpu_vm_look_at(struct rknpu_vm_look *look, u64 iova, u64 size);
+bool rknpu_vm_lookup_range(struct rknpu_vm_lookup *look, u64 iova, u64 size);
 /*
  * Copies what lies there, up to the end of the BO: returns how much, 0 if nothing
  * does that is the driver's to read.
  */
-size_t rknpu_vm_look_read(struct rknpu_vm_look *look, u64 iova, void *to, size_t size);
+size_t rknpu_vm_lookup_read(struct rknpu_vm_lookup *look, u64 iova, void *to, size_t size);
 
 /* Finds or makes the mapping; every get needs one put. Process context. */
 struct rknpu_mapping *rknpu_mapping_get(struct rknpu_vm *vm, struct rknpu_bo *bo);

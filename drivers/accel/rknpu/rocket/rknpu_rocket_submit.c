@@ -107,7 +107,7 @@ static int rknpu_rocket_check_count(struct drm_device *dev, const char *name, u6
 }
 
 /* Programs are fetched in pairs of commands, so the last pair has to be mapped as a whole. */
-static int rknpu_rocket_check_task(struct rknpu_rocket_ctx *ctx, struct rknpu_vm_look *look,
+static int rknpu_rocket_check_task(struct rknpu_rocket_ctx *ctx, struct rknpu_vm_lookup *look,
 				   const struct drm_rocket_task *t)
 {
 	int ret;
@@ -121,9 +121,9 @@ static int rknpu_rocket_check_task(struct rknpu_rocket_ctx *ctx, struct rknpu_vm
 		return rknpu_rocket_refuse(ctx->dev, -EINVAL, "regcmd %#x is not 16-byte aligned",
 					   t->regcmd);
 
-	if (!rknpu_vm_look_at(look, t->regcmd,
-			      ALIGN((u64)t->regcmd_count * RKNPU_REGCMD_SIZE,
-				    RKNPU_REGCMD_FETCH)))
+	if (!rknpu_vm_lookup_range(look, t->regcmd,
+				   ALIGN((u64)t->regcmd_count * RKNPU_REGCMD_SIZE,
+					 RKNPU_REGCMD_FETCH)))
 		return rknpu_rocket_refuse(ctx->dev, -EINVAL,
 					   "regcmd %#x, regcmd_count %u: not in a BO", t->regcmd,
 					   t->regcmd_count);
@@ -150,11 +150,11 @@ static int rknpu_rocket_take_tasks(struct rknpu_rocket_ctx *ctx, struct rknpu_jo
 				   const struct drm_rocket_task *tasks, u32 first, u32 count,
 				   u32 last_mask)
 {
-	struct rknpu_vm_look look;
+	struct rknpu_vm_lookup look;
 	u32 i;
 	int ret = 0;
 
-	rknpu_vm_look_begin(&look, ctx->rfile->vm);
+	rknpu_vm_lookup_begin(&look, ctx->rfile->vm);
 	for (i = 0; i < count && !ret; i++) {
 		ret = rknpu_rocket_check_task(ctx, &look, &tasks[i]);
 		if (!ret)
@@ -163,7 +163,7 @@ static int rknpu_rocket_take_tasks(struct rknpu_rocket_ctx *ctx, struct rknpu_jo
 		else
 			ret = rknpu_rocket_refuse(ctx->dev, ret, "task %u", first + i);
 	}
-	rknpu_vm_look_end(&look);
+	rknpu_vm_lookup_end(&look);
 	return ret;
 }
 

@@ -16,7 +16,7 @@
  */
 #define RKNPU_DEADLINE_GANG_MS	500
 
-void rknpu_deadline_look_in(struct rknpu_runqueue *rq, unsigned long delay)
+void rknpu_deadline_check_in(struct rknpu_runqueue *rq, unsigned long delay)
 {
 	queue_delayed_work(rq->wq, &rq->watchdog, delay);
 }
@@ -27,9 +27,9 @@ void rknpu_deadline_set(struct rknpu_runqueue *rq, unsigned long timeout)
 	unsigned long delay = check_ms ? min(msecs_to_jiffies(check_ms) + 1, timeout) : timeout;
 
 	/* A watchdog that is pending for a longer one would come too late. */
-	if (delay < rq->watch.look_delay)
+	if (delay < rq->watch.check_delay)
 		mod_delayed_work(rq->wq, &rq->watchdog, delay);
-	rq->watch.look_delay = delay;
+	rq->watch.check_delay = delay;
 	rq->watch.timeout = timeout;
 }
 
@@ -37,13 +37,13 @@ void rknpu_deadline_begin_kick(struct rknpu_runqueue *rq)
 {
 	rq->watch.tasks_seen = 0;
 	rq->watch.deadline = jiffies + rq->watch.timeout;
-	rq->watch.look_at = jiffies + rq->watch.look_delay;
+	rq->watch.check_at = jiffies + rq->watch.check_delay;
 	/* What cannot be tried again is given all its time. */
-	rq->watch.looked = rq->watch.look_delay >= rq->watch.timeout ||
+	rq->watch.checked = rq->watch.check_delay >= rq->watch.timeout ||
 			   !rknpu_job_may_retry(rq->job);
 	rq->watch.late = false;
 	/* Left pending over many tasks: it looks at the times above when it fires. */
-	rknpu_deadline_look_in(rq, rq->watch.look_delay);
+	rknpu_deadline_check_in(rq, rq->watch.check_delay);
 }
 
 void rknpu_deadline_gang(struct rknpu_runqueue *rq)
@@ -52,25 +52,25 @@ void rknpu_deadline_gang(struct rknpu_runqueue *rq)
 
 	rq->watch.gang_at = jiffies + delay;
 	/* For rknpu_deadline_set(). */
-	rq->watch.look_delay = delay;
+	rq->watch.check_delay = delay;
 	mod_delayed_work(rq->wq, &rq->watchdog, delay);
 }
 
-void rknpu_deadline_doubt(struct rknpu_runqueue *rq, struct rknpu_job *job)
+void rknpu_deadline_recheck(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
-	if (rq->state != RKNPU_CORE_RUNNING || rq->watch.spread ||
+	if (rq->state != RKNPU_CORE_RUNNING || rq->watch.balance ||
 	    !rknpu_place_lets_sleep(rq, job))
 		return;
-	rq->watch.spread = true;
+	rq->watch.balance = true;
 	mod_delayed_work(rq->wq, &rq->watchdog, 1);
 }
 
-void rknpu_deadline_hurry(struct rknpu_runqueue *rq)
+void rknpu_deadline_expedite(struct rknpu_runqueue *rq)
 {
 	unsigned long grace = rknpu_limits_grace();
 
 	rq->watch.cancel_at = jiffies + grace;
 	/* Otherwise it is not started any more, or does not go on. */
 	if (rq->state == RKNPU_CORE_RUNNING)
-		mod_delayed_work(rq->wq, &rq->watchdog, min(grace, rq->watch.look_delay));
+		mod_delayed_work(rq->wq, &rq->watchdog, min(grace, rq->watch.check_delay));
 }

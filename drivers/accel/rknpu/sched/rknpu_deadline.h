@@ -11,7 +11,7 @@ struct rknpu_runqueue;
 /* All of these under rknpu_hw::lock. */
 
 /* In so many jiffies, unless it is about to look anyway. */
-void rknpu_deadline_look_in(struct rknpu_runqueue *rq, unsigned long delay);
+void rknpu_deadline_check_in(struct rknpu_runqueue *rq, unsigned long delay);
 
 /* rq->job has come to the core: each of its kicks has @timeout jiffies from its beginning. */
 void rknpu_deadline_set(struct rknpu_runqueue *rq, unsigned long timeout);
@@ -23,11 +23,11 @@ void rknpu_deadline_gang(struct rknpu_runqueue *rq);
  * rq->job is cancelled. What runs of it may go on for a moment: a task that ends by
  * itself costs less than a reset, but a chain may be of 4095 tasks.
  */
-void rknpu_deadline_hurry(struct rknpu_runqueue *rq);
+void rknpu_deadline_expedite(struct rknpu_runqueue *rq);
 /*
  * @job waits for the core's other jobs because those of their clients were short
  * lately. If the running one is not, somebody has to notice.
  */
-void rknpu_deadline_doubt(struct rknpu_runqueue *rq, struct rknpu_job *job);
+void rknpu_deadline_recheck(struct rknpu_runqueue *rq, struct rknpu_job *job);
 
 #endif

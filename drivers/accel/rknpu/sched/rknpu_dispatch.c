@@ -242,7 +242,7 @@ static void rknpu_dispatch_begin(struct rknpu_runqueue *rq, struct rknpu_job *jo
 {
 	if (!rknpu_dispatch_is_ready_for(rq, job)) {
 		rknpu_runqueue_set_state(rq, RKNPU_CORE_STARTING);
-		rknpu_place_wakes(rq);
+		rknpu_place_wake_begin(rq);
 		queue_work(rq->wq, &rq->work);
 		return;
 	}
@@ -369,7 +369,7 @@ static enum rknpu_cause rknpu_dispatch_enqueue(struct rknpu_job *job)
 		if (!rknpu_dispatch_directly(rq, job)) {
 			rknpu_runqueue_add(rq, job);
 			rknpu_dispatch(rq);
-			rknpu_deadline_doubt(rq, job);
+			rknpu_deadline_recheck(rq, job);
 		}
 		return RKNPU_CAUSE_NONE;
 	}
@@ -393,7 +393,7 @@ void rknpu_dispatch_ready(struct rknpu_job *job)
 	queue_work(sched->wq, &sched->work);
 }
 
-void rknpu_dispatch_dep_met(struct rknpu_job *job)
+void rknpu_dispatch_dep_resolved(struct rknpu_job *job)
 {
 	struct rknpu_sched *sched = job->client->sched;
 
@@ -407,7 +407,7 @@ static bool rknpu_dispatch_between_jobs(struct rknpu_runqueue *rq)
 	return rq->state == RKNPU_CORE_IDLE || rq->state == RKNPU_CORE_STARTING;
 }
 
-void rknpu_dispatch_rest_locked(struct rknpu_runqueue *rq)
+void rknpu_dispatch_idle_locked(struct rknpu_runqueue *rq)
 {
 	struct rknpu_core *core = rq->core;
 
@@ -422,8 +422,8 @@ void rknpu_dispatch_rest_locked(struct rknpu_runqueue *rq)
 	}
 }
 
-void rknpu_dispatch_rest(struct rknpu_runqueue *rq)
+void rknpu_dispatch_idle(struct rknpu_runqueue *rq)
 {
 	guard(spinlock_irqsave)(&rq->sched->hw->lock);
-	rknpu_dispatch_rest_locked(rq);
+	rknpu_dispatch_idle_locked(rq);
 }

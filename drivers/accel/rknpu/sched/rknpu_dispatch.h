@@ -11,8 +11,8 @@ struct rknpu_runqueue;
 struct rknpu_sched;
 
 /* An idle core takes its interrupt down and may power down. Without rknpu_hw::lock, and with it. */
-void rknpu_dispatch_rest(struct rknpu_runqueue *rq);
-void rknpu_dispatch_rest_locked(struct rknpu_runqueue *rq);
+void rknpu_dispatch_idle(struct rknpu_runqueue *rq);
+void rknpu_dispatch_idle_locked(struct rknpu_runqueue *rq);
 /* rknpu_runqueue::anticipate.timer's function */
 enum hrtimer_restart rknpu_dispatch_anticipated(struct hrtimer *timer);
 
@@ -26,7 +26,7 @@ void rknpu_dispatch_left(struct rknpu_sched *sched);
 /* All that the job waited for is over: it starts, or joins a run queue, or sched->ending. */
 void rknpu_dispatch_ready(struct rknpu_job *job);
 /* Of what the job waits for, one is over. It may have been the last one that counts. */
-void rknpu_dispatch_dep_met(struct rknpu_job *job);
+void rknpu_dispatch_dep_resolved(struct rknpu_job *job);
 /*
  * The short way of the usual job: there is nobody whom it could pass over, so it
  * need not be queued. False: it has to be.

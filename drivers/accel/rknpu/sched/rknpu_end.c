@@ -27,8 +27,8 @@ static struct rknpu_job *rknpu_end_successor(struct rknpu_job *job)
 }
 
 /* Lock held. Is @next to be queued before the fence of @job signals? The core is done with that. */
-static bool rknpu_end_is_early(struct rknpu_runqueue *rq, struct rknpu_job *job,
-			       struct rknpu_job *next)
+static bool rknpu_end_may_prequeue(struct rknpu_runqueue *rq, struct rknpu_job *job,
+				   struct rknpu_job *next)
 {
 	/* With one dependency left, that is @job. */
 	if (!next || next->state != RKNPU_JOB_WAITING || next->cancelled ||
@@ -52,13 +52,13 @@ static void rknpu_end_queue_successor(struct rknpu_runqueue *rq, struct rknpu_jo
 {
 	struct rknpu_job *next = rknpu_end_successor(job);
 
-	if (!rknpu_end_is_early(rq, job, next))
+	if (!rknpu_end_may_prequeue(rq, job, next))
 		return;
 	if (!rknpu_dispatch_directly(rq, next))
 		rknpu_runqueue_add(rq, next);
-	rknpu_job_dep_met(list_first_entry(&job->dependents, struct rknpu_dep, waiter));
+	rknpu_job_resolve_dep(list_first_entry(&job->dependents, struct rknpu_dep, waiter));
 	atomic_set(&next->deps_pending, 0);
-	rq->early = next;
+	rq->prequeued = next;
 }
 
 /* Between two tasks of a job: on with it, unless others are more urgent. */
@@ -118,18 +118,18 @@ struct rknpu_job *rknpu_end_kick(struct rknpu_runqueue *rq)
 	job->result.cause = rknpu_job_cancel_cause(job);
 	list_add_tail(&job->link, &rq->sched->ending);
 	queue_work(rq->sched->wq, &rq->sched->work);
-	rknpu_dispatch_rest_locked(rq);
+	rknpu_dispatch_idle_locked(rq);
 	return NULL;
 }
 
 /* Lock held. What @dep waits for is over. */
-static void rknpu_end_meet(struct rknpu_dep *dep)
+static void rknpu_end_resolve_dep(struct rknpu_dep *dep)
 {
-	rknpu_dispatch_dep_met(rknpu_job_dep_met(dep));
+	rknpu_dispatch_dep_resolved(rknpu_job_resolve_dep(dep));
 }
 
 /* @job's fence has signalled. */
-static void rknpu_end_meet_dependents(struct rknpu_job *job)
+static void rknpu_end_resolve_dependents(struct rknpu_job *job)
 {
 	struct rknpu_sched *sched = job->client->sched;
 
@@ -138,7 +138,7 @@ static void rknpu_end_meet_dependents(struct rknpu_job *job)
 		return;
 	guard(spinlock_irqsave)(&sched->hw->lock);
 	if (!list_empty(&job->dependents))
-		rknpu_end_meet(list_first_entry(&job->dependents, struct rknpu_dep, waiter));
+		rknpu_end_resolve_dep(list_first_entry(&job->dependents, struct rknpu_dep, waiter));
 	if (list_empty(&job->dependents))
 		return;
 	list_splice_tail_init(&job->dependents, &sched->met);
@@ -153,7 +153,7 @@ void rknpu_end_job(struct rknpu_job *job, enum rknpu_cause cause)
 		rknpu_dispatch_dissolve_gang(job);
 	}
 	rknpu_job_end(job, cause);
-	rknpu_end_meet_dependents(job);
+	rknpu_end_resolve_dependents(job);
 	rknpu_job_put(job);
 }
 
@@ -175,7 +175,7 @@ static bool rknpu_end_work_step(struct rknpu_sched *sched)
 	struct rknpu_job *job;
 
 	if (!list_empty(&sched->met)) {
-		rknpu_end_meet(list_first_entry(&sched->met, struct rknpu_dep, waiter));
+		rknpu_end_resolve_dep(list_first_entry(&sched->met, struct rknpu_dep, waiter));
 		return true;
 	}
 	job = list_first_entry_or_null(&sched->ready, struct rknpu_job, link);
@@ -219,11 +219,11 @@ void rknpu_end_over(struct rknpu_runqueue *rq, struct rknpu_job *job)
 	rknpu_end_job(job, RKNPU_CAUSE_DONE);
 
 	guard(spinlock_irqsave)(&rq->sched->hw->lock);
-	rq->early = NULL;
+	rq->prequeued = NULL;
 	rq->ending = false;
 	/*
 	 * Only now, because a job that waited for this one may have started: that
 	 * saves taking the interrupt down and power references up again.
 	 */
-	rknpu_dispatch_rest_locked(rq);
+	rknpu_dispatch_idle_locked(rq);
 }

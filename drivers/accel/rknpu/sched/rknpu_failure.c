@@ -18,14 +18,14 @@
 #define RKNPU_FAILURE_TAIL	8
 
 /* Lock held. */
-static void rknpu_failure_add_past(struct rknpu_dump *dump, const struct rknpu_runqueue *rq)
+static void rknpu_failure_add_history(struct rknpu_dump *dump, const struct rknpu_runqueue *rq)
 {
-	unsigned int count = min_t(unsigned int, rq->past_count, RKNPU_DUMP_JOBS);
+	unsigned int count = min_t(unsigned int, rq->history_count, RKNPU_DUMP_JOBS);
 	unsigned int i;
 
 	for (i = 0; i < count; i++) {
-		const struct rknpu_past *past =
-			&rq->past[(rq->past_count - count + i) % RKNPU_DUMP_JOBS];
+		const struct rknpu_past_job *past =
+			&rq->history[(rq->history_count - count + i) % RKNPU_DUMP_JOBS];
 
 		dump->jobs[i] = (struct rknpu_dump_job) {
 			.seqno = past->seqno,
@@ -56,7 +56,7 @@ struct rknpu_dump *rknpu_failure_begin(struct rknpu_runqueue *rq)
 		rknpu_pc_dump(core, dump);
 		rknpu_iommu_dump(core, dump);
 	}
-	rknpu_failure_add_past(dump, rq);
+	rknpu_failure_add_history(dump, rq);
 	return dump;
 }
 
@@ -71,14 +71,14 @@ static void rknpu_failure_add_comm(struct rknpu_dump *dump, const struct rknpu_c
 }
 
 /* A program of a chain ends by writing the next one's address and size (TRM). */
-static bool rknpu_failure_find_next(struct rknpu_vm_look *look, u64 *iova, u32 *size)
+static bool rknpu_failure_find_next(struct rknpu_vm_lookup *look, u64 *iova, u32 *size)
 {
 	u32 tail = min_t(u32, *size, RKNPU_FAILURE_TAIL);
 	u64 at = *iova + (u64)(*size - tail) * sizeof(u64);
 	u64 commands[RKNPU_FAILURE_TAIL];
 	u32 next = 0, amounts = 0, i;
 
-	if (rknpu_vm_look_read(look, at, commands, tail * sizeof(u64)) != tail * sizeof(u64))
+	if (rknpu_vm_lookup_read(look, at, commands, tail * sizeof(u64)) != tail * sizeof(u64))
 		return false;
 	for (i = 0; i < tail; i++) {
 		if (RKNPU_CMD_TARGET(commands[i]) != RKNPU_CMD_TARGET_PC)
@@ -95,7 +95,7 @@ static bool rknpu_failure_find_next(struct rknpu_vm_look *look, u64 *iova, u32 *
 	return true;
 }
 
-static void rknpu_failure_add_program(struct rknpu_dump *dump, struct rknpu_vm_look *look,
+static void rknpu_failure_add_program(struct rknpu_dump *dump, struct rknpu_vm_lookup *look,
 				      const struct rknpu_job *job)
 {
 	u32 within = job->batched ? dump->task % RKNPU_PC_TASK_CON_TASK_NUMBER_MAX : 0;
@@ -114,9 +114,9 @@ static void rknpu_failure_add_program(struct rknpu_dump *dump, struct rknpu_vm_l
 	}
 	dump->program = iova;
 	dump->program_size = size;
-	dump->command_count = rknpu_vm_look_read(look, iova, dump->commands,
-						 min_t(u32, size, RKNPU_DUMP_COMMANDS) *
-						 sizeof(dump->commands[0])) /
+	dump->command_count = rknpu_vm_lookup_read(look, iova, dump->commands,
+						   min_t(u32, size, RKNPU_DUMP_COMMANDS) *
+						   sizeof(dump->commands[0])) /
 			      sizeof(dump->commands[0]);
 }
 
@@ -127,11 +127,11 @@ static void rknpu_failure_add_program(struct rknpu_dump *dump, struct rknpu_vm_l
 static void rknpu_failure_collect(struct rknpu_dump *dump)
 {
 	struct rknpu_job *job = dump->source;
-	struct rknpu_vm_look look;
+	struct rknpu_vm_lookup look;
 
-	rknpu_vm_look_begin(&look, job->vm);
+	rknpu_vm_lookup_begin(&look, job->vm);
 	rknpu_failure_add_program(dump, &look, job);
-	rknpu_vm_look_end(&look);
+	rknpu_vm_lookup_end(&look);
 	trace_rknpu_job_dump(job, dump);
 	rknpu_job_put(job);
 }
@@ -176,8 +176,8 @@ static bool rknpu_failure_is_one(const struct rknpu_job *job, enum rknpu_cause c
 	}
 }
 
-void rknpu_failure_tell(struct rknpu_dump *dump, struct rknpu_runqueue *rq,
-			struct rknpu_job *job, enum rknpu_cause cause)
+void rknpu_failure_report(struct rknpu_dump *dump, struct rknpu_runqueue *rq,
+			  struct rknpu_job *job, enum rknpu_cause cause)
 {
 	if (!dump || !rknpu_failure_is_one(job, cause))
 		return;
@@ -203,7 +203,7 @@ static struct rknpu_job *rknpu_failure_get_job(struct rknpu_runqueue *rq)
 	return rq->job;
 }
 
-void rknpu_failure_tell_lost(struct rknpu_dump *dump, struct rknpu_runqueue *rq, int error)
+void rknpu_failure_report_lost(struct rknpu_dump *dump, struct rknpu_runqueue *rq, int error)
 {
 	struct rknpu_job *job;
 

@@ -20,9 +20,9 @@ struct rknpu_dump *rknpu_failure_begin(struct rknpu_runqueue *rq);
  * NULL. Nothing, if the driver stopped the job, or is to try it again. The job's
  * program is read later, by rknpu_dumps::work.
  */
-void rknpu_failure_tell(struct rknpu_dump *dump, struct rknpu_runqueue *rq,
-			struct rknpu_job *job, enum rknpu_cause cause);
+void rknpu_failure_report(struct rknpu_dump *dump, struct rknpu_runqueue *rq,
+			  struct rknpu_job *job, enum rknpu_cause cause);
 /* The core goes out of service, by that or, with the job that is on it, for no other reason. */
-void rknpu_failure_tell_lost(struct rknpu_dump *dump, struct rknpu_runqueue *rq, int error);
+void rknpu_failure_report_lost(struct rknpu_dump *dump, struct rknpu_runqueue *rq, int error);
 
 #endif

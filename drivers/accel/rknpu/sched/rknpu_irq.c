@@ -23,7 +23,7 @@ static struct rknpu_job *rknpu_irq_handle_status(struct rknpu_runqueue *rq, u32 
 		if (!(status & RKNPU_INT_DMA_ERROR))
 			return rknpu_pc_over(core, status) ? rknpu_end_kick(rq) : NULL;
 		rknpu_pc_mask(core);
-		rknpu_runqueue_suspect(rq, status & RKNPU_INT_DMA_WRITE_ERROR ?
+		rknpu_runqueue_start_recovery(rq, status & RKNPU_INT_DMA_WRITE_ERROR ?
 				    RKNPU_CAUSE_DMA_WRITE : RKNPU_CAUSE_DMA_READ);
 		return NULL;
 	case RKNPU_CORE_RECOVERING:
@@ -71,7 +71,7 @@ static bool rknpu_irq_is_polled(const struct rknpu_runqueue *rq)
 }
 
 /* Lock held. As rknpu_irq_handle_status() while RUNNING, if nothing interrupts. */
-static struct rknpu_job *rknpu_irq_look_at_kick(struct rknpu_runqueue *rq)
+static struct rknpu_job *rknpu_irq_poll_kick(struct rknpu_runqueue *rq)
 {
 	struct rknpu_core *core = rq->core;
 	u32 status;
@@ -85,7 +85,7 @@ static struct rknpu_job *rknpu_irq_look_at_kick(struct rknpu_runqueue *rq)
 	rq->job->result.int_status = status;
 	if (!(status & RKNPU_INT_DMA_ERROR))
 		return rknpu_end_kick(rq);
-	rknpu_runqueue_suspect(rq, status & RKNPU_INT_DMA_WRITE_ERROR ?
+	rknpu_runqueue_start_recovery(rq, status & RKNPU_INT_DMA_WRITE_ERROR ?
 			    RKNPU_CAUSE_DMA_WRITE : RKNPU_CAUSE_DMA_READ);
 	return NULL;
 }
@@ -97,7 +97,7 @@ bool rknpu_irq_poll(struct rknpu_core *core)
 	bool again;
 
 	scoped_guard(spinlock_irqsave, &core->hw->lock) {
-		over = rknpu_irq_look_at_kick(rq);
+		over = rknpu_irq_poll_kick(rq);
 		/* A core whose line is off is about to be recovered, or comes back. */
 		again = rknpu_irq_is_polled(rq);
 	}
@@ -123,7 +123,7 @@ void rknpu_irq_iommu_fault(struct rknpu_core *core, unsigned long iova, bool wri
 	if (rknpu_irq_recovers_from_fault(rq)) {
 		rq->fault.iova = iova;
 		rq->fault.write = write;
-		rknpu_runqueue_suspect(rq, RKNPU_CAUSE_IOMMU_FAULT);
+		rknpu_runqueue_start_recovery(rq, RKNPU_CAUSE_IOMMU_FAULT);
 	}
 	/*
 	 * The IOMMU lets the access be retried, and nothing ends that but a

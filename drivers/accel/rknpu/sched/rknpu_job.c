@@ -386,7 +386,7 @@ int rknpu_job_add_dep(struct rknpu_job *job, struct dma_fence *fence)
 	return 0;
 }
 
-struct rknpu_job *rknpu_job_dep_met(struct rknpu_dep *dep)
+struct rknpu_job *rknpu_job_resolve_dep(struct rknpu_dep *dep)
 {
 	list_del_init(&dep->waiter);
 	dep->job->jobs_pending--;
@@ -454,7 +454,7 @@ void rknpu_job_pause(struct rknpu_job *job, u64 now)
 static void rknpu_job_remember(const struct rknpu_job *job)
 {
 	struct rknpu_runqueue *rq = &job->client->sched->rqs[job->result.core];
-	struct rknpu_past *past = &rq->past[rq->past_count++ % ARRAY_SIZE(rq->past)];
+	struct rknpu_past_job *past = &rq->history[rq->history_count++ % ARRAY_SIZE(rq->history)];
 
 	past->seqno = job->fence->seqno;
 	past->client = job->client->id;

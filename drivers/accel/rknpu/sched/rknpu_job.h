@@ -36,7 +36,7 @@ static inline struct rknpu_task *rknpu_job_task(const struct rknpu_job *job, u32
 /* Takes its own reference on @fence. Before rknpu_sched_push(). May sleep. */
 int rknpu_job_add_dep(struct rknpu_job *job, struct dma_fence *fence);
 /* For the scheduler, under rknpu_hw::lock: @dep no longer stands for a job that is not over. */
-struct rknpu_job *rknpu_job_dep_met(struct rknpu_dep *dep);
+struct rknpu_job *rknpu_job_resolve_dep(struct rknpu_dep *dep);
 
 /* Borrowed from the job. */
 static inline struct dma_fence *rknpu_job_fence(struct rknpu_job *job)

@@ -75,7 +75,7 @@ static void rknpu_sched_destroy_wq(struct drm_device *drm, void *data)
 	destroy_workqueue(sched->wq);
 }
 
-static void rknpu_sched_tell_lost(struct work_struct *work)
+static void rknpu_sched_report_lost(struct work_struct *work)
 {
 	struct rknpu_sched *sched = container_of(work, struct rknpu_sched, losing);
 
@@ -89,7 +89,7 @@ static int rknpu_sched_create_wq(struct rknpu_sched *sched)
 	INIT_LIST_HEAD(&sched->ready);
 	INIT_LIST_HEAD(&sched->ending);
 	INIT_WORK(&sched->work, rknpu_end_work);
-	INIT_WORK(&sched->losing, rknpu_sched_tell_lost);
+	INIT_WORK(&sched->losing, rknpu_sched_report_lost);
 	rknpu_penalty_init(sched);
 	sched->wq = alloc_workqueue("rknpu", WQ_HIGHPRI | WQ_MEM_RECLAIM | WQ_UNBOUND, 3);
 	if (!sched->wq)
@@ -188,7 +188,7 @@ static void rknpu_sched_interrupt_job(struct rknpu_runqueue *rq)
 {
 	guard(spinlock_irq)(&rq->sched->hw->lock);
 	if (rq->state == RKNPU_CORE_RUNNING)
-		rknpu_runqueue_suspect(rq, RKNPU_CAUSE_STOPPED);
+		rknpu_runqueue_start_recovery(rq, RKNPU_CAUSE_STOPPED);
 }
 
 /* It may be starting, or its next task was started when it should have stopped. */
@@ -225,7 +225,7 @@ static void rknpu_sched_thaw_all(struct rknpu_sched *sched)
 		rq->frozen = false;
 		/* A fault that came meanwhile has not been answered. */
 		if (rq->core->irq_off && rq->state == RKNPU_CORE_IDLE)
-			rknpu_runqueue_suspect(rq, RKNPU_CAUSE_IOMMU_FAULT);
+			rknpu_runqueue_start_recovery(rq, RKNPU_CAUSE_IOMMU_FAULT);
 	}
 	rknpu_dispatch_all(sched);
 }

@@ -215,7 +215,7 @@ static bool rknpu_order_is_user(struct dma_fence *fence, const struct dma_resv *
 	return rknpu_fence_is_job(fence) && (!before->shared || rknpu_fence_uses(fence, resv));
 }
 
-static void rknpu_order_look_back(struct drm_gem_object *obj, struct rknpu_order_before *before)
+static void rknpu_order_find_writers(struct drm_gem_object *obj, struct rknpu_order_before *before)
 {
 	struct dma_resv_iter cursor;
 	struct dma_fence *fence;
@@ -268,7 +268,7 @@ static int rknpu_order_by_resv(struct rknpu_order *s, u32 index)
 	u32 i, j;
 	int ret = 0;
 
-	rknpu_order_look_back(s->locked[index], &before);
+	rknpu_order_find_writers(s->locked[index], &before);
 	for (i = since; i != RKNPU_ORDER_NONE && !ret; i = s->uses[i].next) {
 		struct rknpu_order_use *use = &s->uses[i];
 		struct rknpu_job *job = s->jobs[use->job];

@@ -126,14 +126,14 @@ static bool rknpu_penalty_ban(struct rknpu_job *job)
 	return true;
 }
 
-static void rknpu_penalty_tell_user(const struct rknpu_client *client, u64 ns)
+static void rknpu_penalty_report_user(const struct rknpu_client *client, u64 ns)
 {
 	dev_notice_ratelimited(client->sched->hw->drm->dev, "user %lu is banned for %llu ms: jobs of its programs, the last one %s[%d], failed too often; see max_hangs and hang_ban_ms\n",
 			       client->user->uid, div_u64(ns, NSEC_PER_MSEC) + 1, client->comm,
 			       client->pid);
 }
 
-static void rknpu_penalty_tell_client(const struct rknpu_client *client)
+static void rknpu_penalty_report_client(const struct rknpu_client *client)
 {
 	dev_notice_ratelimited(client->sched->hw->drm->dev, "client %llu, of %s[%d] and user %lu, is banned for good: %u of its jobs failed; the program can open the device again\n",
 			       client->id, client->comm, client->pid, client->user->uid,
@@ -156,9 +156,9 @@ void rknpu_penalty_end(struct rknpu_job *job)
 		banned = rknpu_penalty_ban(job);
 	}
 	if (user_ban)
-		rknpu_penalty_tell_user(client, user_ban);
+		rknpu_penalty_report_user(client, user_ban);
 	if (banned)
-		rknpu_penalty_tell_client(client);
+		rknpu_penalty_report_client(client);
 	else
 		rknpu_job_put(job);
 	rknpu_job_put(job);
@@ -184,7 +184,7 @@ void rknpu_penalty_stray(struct rknpu_runqueue *rq)
 	rknpu_penalty_hold(client->user);
 	ban = rknpu_penalty_pause(client->user, now, 0);
 	if (ban)
-		rknpu_penalty_tell_user(client, ban);
+		rknpu_penalty_report_user(client, ban);
 }
 
 /* Lock held. For how long the user is held from now on; 0: not any longer. */
@@ -202,7 +202,7 @@ static u64 rknpu_penalty_held_ns(struct rknpu_user *user, u64 now)
 }
 
 /* When to look again, in ns; 0: nobody is held. */
-static u64 rknpu_penalty_let_go(struct rknpu_sched *sched)
+static u64 rknpu_penalty_release_users(struct rknpu_sched *sched)
 {
 	struct rknpu_user *user, *next;
 	struct rknpu_runqueue *rq;
@@ -219,7 +219,7 @@ static u64 rknpu_penalty_let_go(struct rknpu_sched *sched)
 		user->held = false;
 		list_del_init(&user->hold_link);
 		rknpu_for_each_rq(rq, sched)
-			rknpu_share_let_go(user, rq);
+			rknpu_share_release(user, rq);
 	}
 	rknpu_dispatch_all(sched);
 	return list_empty(&sched->held) ? 0 : least;
@@ -230,7 +230,7 @@ static void rknpu_penalty_hold_work(struct work_struct *work)
 	struct rknpu_sched *sched = container_of(to_delayed_work(work), struct rknpu_sched,
 						 hold_work);
 	bool cookie = dma_fence_begin_signalling();
-	u64 ns = rknpu_penalty_let_go(sched);
+	u64 ns = rknpu_penalty_release_users(sched);
 
 	/* Unless a failure since then has queued it. */
 	if (ns)

@@ -45,12 +45,12 @@ void rknpu_place_job_took(struct rknpu_job *job, u64 ns)
 	rknpu_place_average(&job->client->job_ns, ns);
 }
 
-void rknpu_place_wakes(struct rknpu_runqueue *rq)
+void rknpu_place_wake_begin(struct rknpu_runqueue *rq)
 {
 	rq->waking_ns = rq->core->powered ? 0 : ktime_get_ns();
 }
 
-void rknpu_place_woke(struct rknpu_runqueue *rq)
+void rknpu_place_wake_end(struct rknpu_runqueue *rq)
 {
 	if (rq->waking_ns)
 		rknpu_place_average(&rq->sched->wake_ns, min(ktime_get_ns() - rq->waking_ns,
@@ -78,7 +78,7 @@ static bool rknpu_place_may_run(struct rknpu_runqueue *rq, struct rknpu_job *job
  * A core that has the job's domain attached and will be free before one that
  * sleeps would be awake, as long as that took lately; or NULL. So a run of
  * short jobs leaves the other cores asleep. If the client's jobs are not that
- * short any more, rknpu_deadline_doubt() corrects it.
+ * short any more, rknpu_deadline_recheck() corrects it.
  */
 static struct rknpu_runqueue *rknpu_place_sooner(struct rknpu_sched *sched, struct rknpu_job *job)
 {
@@ -175,7 +175,7 @@ static struct rknpu_job *rknpu_place_find(struct rknpu_runqueue *from, struct li
 
 	list_for_each_entry_reverse(entity, entities, link) {
 		list_for_each_entry(job, &entity->jobs, link) {
-			if (job != from->early && job != from->wanted &&
+			if (job != from->prequeued && job != from->wanted &&
 			    rknpu_place_gains(idle, job))
 				return job;
 			if (!--tries)
@@ -236,7 +236,7 @@ bool rknpu_place_evacuate(struct rknpu_runqueue *rq, struct list_head *stranded)
 
 	/* Their jobs wait on the cores where they come to. */
 	list_for_each_entry(user, &rq->sched->held, hold_link)
-		rknpu_share_let_go(user, rq);
+		rknpu_share_release(user, rq);
 
 	if (!rq->queued)
 		return false;

@@ -28,8 +28,8 @@ bool rknpu_place_evacuate(struct rknpu_runqueue *rq, struct list_head *stranded)
 
 /* What is learnt for that: a job ended by itself; a core is brought up for one; and is up. */
 void rknpu_place_job_took(struct rknpu_job *job, u64 ns);
-void rknpu_place_wakes(struct rknpu_runqueue *rq);
-void rknpu_place_woke(struct rknpu_runqueue *rq);
+void rknpu_place_wake_begin(struct rknpu_runqueue *rq);
+void rknpu_place_wake_end(struct rknpu_runqueue *rq);
 
 /* @job waits in @rq: does another core sleep that it may run on? */
 bool rknpu_place_lets_sleep(struct rknpu_runqueue *rq, struct rknpu_job *job);

@@ -56,7 +56,7 @@ void rknpu_recover_set_held(struct rknpu_runqueue *rq, bool held)
 	rq->pm_held = held;
 }
 
-/* Power until rknpu_dispatch_rest(). */
+/* Power until rknpu_dispatch_idle(). */
 static int rknpu_recover_power_up(struct rknpu_runqueue *rq)
 {
 	unsigned int flags;
@@ -236,7 +236,7 @@ static void rknpu_recover_retire(struct rknpu_runqueue *rq)
  * Lock held. With a core in it that cannot be made to let go, a shared IOMMU
  * cannot be switched any more, and the core could get at any domain that comes.
  */
-static void rknpu_recover_lose_iommu(struct rknpu_runqueue *rq)
+static void rknpu_recover_retire_iommu(struct rknpu_runqueue *rq)
 {
 	struct rknpu_sched *sched = rq->sched;
 	struct rknpu_runqueue *other;
@@ -283,7 +283,7 @@ static void rknpu_recover_give_up_with(struct rknpu_runqueue *rq, int error,
 	dev_err(core->dev, "core %u is out of service (%d) until the device is bound again; its jobs go to other cores, if any\n",
 		core->index, error);
 	rknpu_core_stat_count(core, RKNPU_CORE_STAT_RETIRED, 1);
-	rknpu_failure_tell_lost(dump, rq, error);
+	rknpu_failure_report_lost(dump, rq, error);
 	rknpu_dump_end(&rq->sched->dumps, dump);
 	rknpu_core_disable_irq(core);
 	flags = rknpu_recover_begin_foreign(rq);
@@ -294,7 +294,7 @@ static void rknpu_recover_give_up_with(struct rknpu_runqueue *rq, int error,
 	/* Not if the device is being unbound: then that takes care of the job. */
 	if (rq->state != RKNPU_CORE_ABSENT) {
 		rknpu_runqueue_set_state(rq, RKNPU_CORE_DEAD);
-		rknpu_recover_lose_iommu(rq);
+		rknpu_recover_retire_iommu(rq);
 		/* Taken for this core, but not started. */
 		if (rq->job)
 			rknpu_dispatch_put_back(rq);
@@ -327,7 +327,7 @@ static void rknpu_recover_end_taken(struct rknpu_runqueue *rq, struct rknpu_job 
 		rknpu_runqueue_set_state(rq, RKNPU_CORE_IDLE);
 		rknpu_dispatch(rq);
 	}
-	rknpu_dispatch_rest_locked(rq);
+	rknpu_dispatch_idle_locked(rq);
 }
 
 static void rknpu_recover_start_taken(struct rknpu_runqueue *rq)
@@ -342,7 +342,7 @@ static void rknpu_recover_start_taken(struct rknpu_runqueue *rq)
 		} else if (rq->job->client->user->held) {
 			rknpu_dispatch_start_over(rq);
 		} else {
-			rknpu_place_woke(rq);
+			rknpu_place_wake_end(rq);
 			rknpu_dispatch_start(rq);
 		}
 	}
@@ -360,7 +360,7 @@ static void rknpu_recover_start_next(struct rknpu_runqueue *rq)
 	scoped_guard(spinlock_irq, &core->hw->lock)
 		job = rknpu_dispatch_take_next(rq);
 	if (!job) {
-		rknpu_dispatch_rest(rq);
+		rknpu_dispatch_idle(rq);
 		return;
 	}
 
@@ -550,7 +550,7 @@ static void rknpu_recover_from(struct rknpu_runqueue *rq)
 	enum rknpu_cause cause = rq->fault.cause;
 	int ret;
 
-	rknpu_failure_tell(dump, rq, job, cause);
+	rknpu_failure_report(dump, rq, job, cause);
 	/* The job does not wait for what takes long, unless it has to for its memory's sake. */
 	if (job && !rknpu_core_stop(rq->core)) {
 		rknpu_end_job(job, cause);
@@ -568,7 +568,7 @@ static void rknpu_recover_from(struct rknpu_runqueue *rq)
 	}
 	if (guilty)
 		rknpu_penalty_end(guilty);
-	rknpu_dispatch_rest(rq);
+	rknpu_dispatch_idle(rq);
 }
 
 /* RECOVERING: finds out what is wrong, ends the job, resets. */

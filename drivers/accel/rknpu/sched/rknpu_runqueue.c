@@ -44,7 +44,7 @@ void rknpu_runqueue_set_state(struct rknpu_runqueue *rq, enum rknpu_core_state s
 	rq->state = state;
 }
 
-void rknpu_runqueue_suspect(struct rknpu_runqueue *rq, enum rknpu_cause cause)
+void rknpu_runqueue_start_recovery(struct rknpu_runqueue *rq, enum rknpu_cause cause)
 {
 	rknpu_runqueue_set_state(rq, RKNPU_CORE_RECOVERING);
 	rq->fault.cause = cause;

@@ -14,7 +14,7 @@ void rknpu_runqueue_init(struct rknpu_runqueue *rq, struct rknpu_sched *sched,
 /* WARNs, on a kernel that proves locking, where "states of a core" does not allow it. */
 void rknpu_runqueue_set_state(struct rknpu_runqueue *rq, enum rknpu_core_state state);
 /* The core's work is to find out what is wrong: RECOVERING. */
-void rknpu_runqueue_suspect(struct rknpu_runqueue *rq, enum rknpu_cause cause);
+void rknpu_runqueue_start_recovery(struct rknpu_runqueue *rq, enum rknpu_cause cause);
 
 /* Neither absent nor dead. */
 static inline bool rknpu_runqueue_in_service(const struct rknpu_runqueue *rq)

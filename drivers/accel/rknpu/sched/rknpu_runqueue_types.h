@@ -57,10 +57,10 @@ enum rknpu_core_state {
 };
 
 /**
- * struct rknpu_past - a job that has left its core, for dumps of what comes after it; under
+ * struct rknpu_past_job - a job that has left its core, for dumps of what comes after it; under
  * rknpu_hw::lock
  */
-struct rknpu_past {
+struct rknpu_past_job {
 	/** @seqno: its number */
 	u64 seqno;
 	/** @client: rknpu_client::id */
@@ -110,10 +110,10 @@ struct rknpu_runqueue {
 	 */
 	bool pm_held;
 	/**
-	 * @early: queued before the fence that it waited for signalled, and perhaps no
+	 * @prequeued: queued before the fence that it waited for signalled, and perhaps no
 	 * longer queued: until then it stays here; compared, not followed
 	 */
-	struct rknpu_job *early;
+	struct rknpu_job *prequeued;
 	/**
 	 * @ending: a job has left the core, and whoever found it over has still to signal its
 	 * fence. Until then nobody who polls ends another job of this core, see rknpu_end_kick()
@@ -134,12 +134,12 @@ struct rknpu_runqueue {
 	struct {
 		/** @watch.tasks_seen: of the kick, complete when last looked at */
 		u32 tasks_seen;
-		/** @watch.look_delay: jiffies after which to look whether a kick has started */
-		unsigned long look_delay;
-		/** @watch.look_at: jiffies when that is */
-		unsigned long look_at;
-		/** @watch.looked: it was done */
-		bool looked;
+		/** @watch.check_delay: jiffies after which to look whether a kick has started */
+		unsigned long check_delay;
+		/** @watch.check_at: jiffies when that is */
+		unsigned long check_at;
+		/** @watch.checked: it was done */
+		bool checked;
 		/** @watch.timeout: jiffies a task may take */
 		unsigned long timeout;
 		/** @watch.deadline: jiffies when the running task is late */
@@ -148,8 +148,8 @@ struct rknpu_runqueue {
 		bool late;
 		/** @watch.cancel_at: jiffies when it is stopped, if it is cancelled */
 		unsigned long cancel_at;
-		/** @watch.spread: look whether to wake a core for what is queued after all */
-		bool spread;
+		/** @watch.balance: look whether to wake a core for what is queued after all */
+		bool balance;
 		/** @watch.gang_at: jiffies when it starts without the rest of its gang */
 		unsigned long gang_at;
 	} watch;
@@ -211,10 +211,10 @@ struct rknpu_runqueue {
 	wait_queue_head_t idle_wait;
 	/** @load: busy time */
 	struct rknpu_load load;
-	/** @past_count: jobs that have left the core */
-	unsigned int past_count;
-	/** @past: the last ones of them, by that number */
-	struct rknpu_past past[RKNPU_DUMP_JOBS];
+	/** @history_count: jobs that have left the core */
+	unsigned int history_count;
+	/** @history: the last ones of them, by that number */
+	struct rknpu_past_job history[RKNPU_DUMP_JOBS];
 };
 
 #endif

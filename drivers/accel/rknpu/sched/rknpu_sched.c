@@ -206,7 +206,7 @@ void rknpu_sched_push(struct rknpu_job *job)
 
 	scoped_guard(spinlock_irqsave, &sched->hw->lock) {
 		job->jobs_pending--;
-		rknpu_dispatch_dep_met(job);
+		rknpu_dispatch_dep_resolved(job);
 	}
 	rknpu_job_put(job);
 }
@@ -222,29 +222,29 @@ static void rknpu_sched_take_job(struct rknpu_job *job, struct list_head *taken)
 }
 
 /* Lock held. What it waited for has perhaps not signalled: it ends when its core comes to it. */
-static bool rknpu_sched_is_early(const struct rknpu_job *job)
+static bool rknpu_sched_is_prequeued(const struct rknpu_job *job)
 {
-	return job->state == RKNPU_JOB_QUEUED && job->rq->early == job &&
+	return job->state == RKNPU_JOB_QUEUED && job->rq->prequeued == job &&
 	       job->rq->state != RKNPU_CORE_ABSENT;
 }
 
 /* Lock held. Once is enough: cancelled again it gets no more time. */
 static void rknpu_sched_cancel_job(struct rknpu_job *job, struct list_head *taken)
 {
-	/* Fences of one context signal in order: others end in rknpu_dispatch_dep_met(). */
+	/* Fences of one context signal in order: others end in rknpu_dispatch_dep_resolved(). */
 	if (job->client->sched->gone) {
 		if (job->state != RKNPU_JOB_ON_CORE && !job->jobs_pending &&
-		    !rknpu_sched_is_early(job))
+		    !rknpu_sched_is_prequeued(job))
 			rknpu_sched_take_job(job, taken);
 		return;
 	}
 	if (job->cancelled)
 		return;
 	job->cancelled = true;
-	if (job->state == RKNPU_JOB_QUEUED && !rknpu_sched_is_early(job))
+	if (job->state == RKNPU_JOB_QUEUED && !rknpu_sched_is_prequeued(job))
 		rknpu_sched_take_job(job, taken);
 	else if (job->state == RKNPU_JOB_ON_CORE)
-		rknpu_deadline_hurry(&job->client->sched->rqs[job->result.core]);
+		rknpu_deadline_expedite(&job->client->sched->rqs[job->result.core]);
 }
 
 /* Lock held. False: there was none left. */

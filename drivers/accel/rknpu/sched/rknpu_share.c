@@ -204,7 +204,7 @@ void rknpu_share_hold(struct rknpu_user *user)
 	}
 }
 
-void rknpu_share_let_go(struct rknpu_user *user, struct rknpu_runqueue *rq)
+void rknpu_share_release(struct rknpu_user *user, struct rknpu_runqueue *rq)
 {
 	struct rknpu_share *share = &user->shares[rq->core->index];
 	unsigned int p;

@@ -60,7 +60,7 @@ void rknpu_share_leave(struct rknpu_runqueue *rq, struct rknpu_group *group);
  * nor does it make others wait. And on one core that is over.
  */
 void rknpu_share_hold(struct rknpu_user *user);
-void rknpu_share_let_go(struct rknpu_user *user, struct rknpu_runqueue *rq);
+void rknpu_share_release(struct rknpu_user *user, struct rknpu_runqueue *rq);
 
 /* Of those of a priority that wait: the one that has had least, and the next one; or NULL. */
 static inline struct rknpu_group *rknpu_share_first(struct rknpu_runqueue *rq,

@@ -13,14 +13,14 @@
 #include "rknpu_spin.h"
 
 /* False: there is nothing to look at. */
-static bool rknpu_spin_look_at_all(struct rknpu_sched *sched)
+static bool rknpu_spin_poll_all(struct rknpu_sched *sched)
 {
 	struct rknpu_core *core;
 	bool running = false;
 
 	rknpu_for_each_core(core, sched->hw) {
 		if (READ_ONCE(core->polled))
-			running |= rknpu_poll_look(core);
+			running |= rknpu_poll_once(core);
 	}
 	return running;
 }
@@ -32,7 +32,7 @@ bool rknpu_spin_until(struct rknpu_sched *sched, s64 deadline_ns, bool (*over)(v
 	s64 until;
 
 	/*
-	 * Looking takes spinlocks with preemption off, see rknpu_poll_look(). With PREEMPT_RT
+	 * Looking takes spinlocks with preemption off, see rknpu_poll_once(). With PREEMPT_RT
 	 * these sleep, and the timer looks alone.
 	 */
 	if (!us || IS_ENABLED(CONFIG_PREEMPT_RT))
@@ -40,7 +40,7 @@ bool rknpu_spin_until(struct rknpu_sched *sched, s64 deadline_ns, bool (*over)(v
 	until = min_t(s64, deadline_ns, ktime_get_ns() + (s64)us * NSEC_PER_USEC);
 	while (!over(data)) {
 		if (need_resched() || signal_pending(current) || (s64)ktime_get_ns() >= until ||
-		    !rknpu_spin_look_at_all(sched))
+		    !rknpu_spin_poll_all(sched))
 			return over(data);
 		cpu_relax();
 	}

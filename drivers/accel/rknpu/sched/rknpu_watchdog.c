@@ -35,16 +35,16 @@ static bool rknpu_watchdog_chain_moves(struct rknpu_runqueue *rq)
 }
 
 /* Lock held, RUNNING. When to look again, in jiffies, or 0: something is wrong. */
-static unsigned long rknpu_watchdog_look(struct rknpu_runqueue *rq)
+static unsigned long rknpu_watchdog_check(struct rknpu_runqueue *rq)
 {
 	unsigned long now = jiffies;
 
 	if (rknpu_limits_job_over(rq))
 		return 0;
-	if (!rq->watch.looked) {
-		if (time_before(now, rq->watch.look_at))
-			return rq->watch.look_at - now;
-		rq->watch.looked = true;
+	if (!rq->watch.checked) {
+		if (time_before(now, rq->watch.check_at))
+			return rq->watch.check_at - now;
+		rq->watch.checked = true;
 		/* As rknpu_deadline_begin_kick(): what is not tried again is given all its time. */
 		if (!rknpu_pc_progressed(rq->core) && !rknpu_debt_is_owed(rq->job->client->user))
 			return 0;
@@ -65,7 +65,7 @@ static unsigned long rknpu_watchdog_look(struct rknpu_runqueue *rq)
 }
 
 /* Lock held, RUNNING. The same for a job that is cancelled; never is long enough for others. */
-static unsigned long rknpu_watchdog_look_cancelled(struct rknpu_runqueue *rq)
+static unsigned long rknpu_watchdog_check_cancelled(struct rknpu_runqueue *rq)
 {
 	unsigned long now = jiffies;
 
@@ -75,13 +75,13 @@ static unsigned long rknpu_watchdog_look_cancelled(struct rknpu_runqueue *rq)
 }
 
 /* Lock held. The core waits for the rest of a gang. */
-static void rknpu_watchdog_look_at_gang(struct rknpu_runqueue *rq)
+static void rknpu_watchdog_check_gang(struct rknpu_runqueue *rq)
 {
 	unsigned long now = jiffies;
 
 	/* Only if it was woken for something else. */
 	if (time_before(now, rq->watch.gang_at))
-		rknpu_deadline_look_in(rq, rq->watch.gang_at - now);
+		rknpu_deadline_check_in(rq, rq->watch.gang_at - now);
 	else
 		rknpu_dispatch_dissolve_gang(rq->job);
 }
@@ -90,15 +90,15 @@ static void rknpu_watchdog_look_at_gang(struct rknpu_runqueue *rq)
  * Lock held, RUNNING. Cores take over what is queued behind a job that takes longer
  * than waking them. When to look again, in jiffies.
  */
-static unsigned long rknpu_watchdog_spread(struct rknpu_runqueue *rq)
+static unsigned long rknpu_watchdog_balance(struct rknpu_runqueue *rq)
 {
 	u64 ran = rq->job->before_ns + ktime_get_ns() - rq->job->start_ns;
 
-	if (!rq->watch.spread)
+	if (!rq->watch.balance)
 		return MAX_JIFFY_OFFSET;
 	if (rq->queued && ran <= rq->sched->wake_ns)
 		return nsecs_to_jiffies(rq->sched->wake_ns - ran) + 1;
-	rq->watch.spread = false;
+	rq->watch.balance = false;
 	if (rq->queued)
 		rknpu_dispatch_all(rq->sched);
 	return MAX_JIFFY_OFFSET;
@@ -107,25 +107,25 @@ static unsigned long rknpu_watchdog_spread(struct rknpu_runqueue *rq)
 /* Lock held. */
 static void rknpu_watchdog_again(struct rknpu_runqueue *rq)
 {
-	unsigned long again, cancelled, spread;
+	unsigned long again, cancelled, balance;
 
 	if (rknpu_gang_keeps(rq))
-		rknpu_watchdog_look_at_gang(rq);
+		rknpu_watchdog_check_gang(rq);
 	if (rq->state != RKNPU_CORE_RUNNING) {
-		rq->watch.spread = false;
+		rq->watch.balance = false;
 		return;
 	}
-	spread = rknpu_watchdog_spread(rq);
-	again = rknpu_watchdog_look(rq);
-	cancelled = rknpu_watchdog_look_cancelled(rq);
+	balance = rknpu_watchdog_balance(rq);
+	again = rknpu_watchdog_check(rq);
+	cancelled = rknpu_watchdog_check_cancelled(rq);
 	if (!again)
-		rknpu_runqueue_suspect(rq, RKNPU_CAUSE_NONE);
+		rknpu_runqueue_start_recovery(rq, RKNPU_CAUSE_NONE);
 	else if (!cancelled)
-		rknpu_runqueue_suspect(rq, RKNPU_CAUSE_STOPPED);
+		rknpu_runqueue_start_recovery(rq, RKNPU_CAUSE_STOPPED);
 	else
 		/* Not longer: another kick may have begun by then. */
-		rknpu_deadline_look_in(rq, min(min3(again, cancelled, rq->watch.look_delay),
-					       spread));
+		rknpu_deadline_check_in(rq, min(min3(again, cancelled, rq->watch.check_delay),
+						balance));
 }
 
 void rknpu_watchdog_work(struct work_struct *work)

@@ -131,7 +131,7 @@ static void rknpu_vfile_show_power(struct rknpu_device *rdev, struct seq_file *m
 	seq_puts(m, on ? "on\n" : "off\n");
 }
 
-static void rknpu_vfile_let_go(struct rknpu_device *rdev)
+static void rknpu_vfile_release_power(struct rknpu_device *rdev)
 {
 	unsigned int i;
 
@@ -144,7 +144,7 @@ static void rknpu_vfile_let_go(struct rknpu_device *rdev)
 	rknpu_vfiles_powered = false;
 }
 
-static int rknpu_vfile_hold(struct rknpu_device *rdev)
+static int rknpu_vfile_hold_power(struct rknpu_device *rdev)
 {
 	unsigned int i;
 
@@ -162,10 +162,10 @@ static int rknpu_vfile_hold(struct rknpu_device *rdev)
 static int rknpu_vfile_store_power(struct rknpu_device *rdev, const char *input)
 {
 	if (!strcmp(input, "on"))
-		return rknpu_vfile_hold(rdev);
+		return rknpu_vfile_hold_power(rdev);
 	if (strcmp(input, "off"))
 		return -EINVAL;
-	rknpu_vfile_let_go(rdev);
+	rknpu_vfile_release_power(rdev);
 	return 0;
 }
 
@@ -349,7 +349,7 @@ void rknpu_vendor_files_set_device(struct rknpu_device *rdev)
 {
 	mutex_lock(&rknpu_vfiles_lock);
 	if (rknpu_vfiles_rdev)
-		rknpu_vfile_let_go(rknpu_vfiles_rdev);
+		rknpu_vfile_release_power(rknpu_vfiles_rdev);
 	rknpu_vfiles_rdev = rdev;
 	mutex_unlock(&rknpu_vfiles_lock);
 }
