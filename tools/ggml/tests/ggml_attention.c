@@ -44,9 +44,9 @@ static void set(struct attention *a)
 {
 	ggml_fp16_t *mask = malloc(ggml_nbytes(a->mask));
 
-	fill_halves(a->q);
-	fill_halves(a->k);
-	fill_halves(a->v);
+	fill_fp16(a->q);
+	fill_fp16(a->k);
+	fill_fp16(a->v);
 	for (int i = 0; i < ROWS * TOKENS; i++)
 		mask[i] = ggml_fp32_to_fp16(masked(i / TOKENS, i % TOKENS) ? -INFINITY : rnd());
 	ggml_backend_tensor_set(a->mask, mask, 0, ggml_nbytes(a->mask));

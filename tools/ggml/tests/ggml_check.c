@@ -103,7 +103,7 @@ float rnd(void)
 	return (float)((int)(seed >> 16) % 1001 - 500) / 500;
 }
 
-void fill_halves(struct ggml_tensor *t)
+void fill_fp16(struct ggml_tensor *t)
 {
 	size_t n = (size_t)ggml_nelements(t);
 	float *v = malloc(n * sizeof(*v));

@@ -43,7 +43,7 @@ struct ggml_context *context(void);
 float rnd(void);
 void seed_rnd(unsigned int by);
 /* Halves as @t, which has their memory. */
-void fill_halves(struct ggml_tensor *t);
+void fill_fp16(struct ggml_tensor *t);
 /* In the backend's memory. */
 ggml_backend_buffer_t allocate(struct ggml_context *ctx, enum ggml_backend_buffer_usage usage);
 

@@ -49,8 +49,8 @@ static void set(struct block *b, float x, float down)
 	float *v = malloc(ggml_nbytes(b->w[2]));
 
 	seed_rnd(3);
-	fill_halves(b->w[0]);
-	fill_halves(b->w[1]);
+	fill_fp16(b->w[0]);
+	fill_fp16(b->w[1]);
 	for (int i = 0; i < M * K; i++)
 		((float *)b->x->data)[i] = rnd() * x;
 	for (int i = 0; i < N * K; i++)

@@ -54,7 +54,7 @@ static void make(struct model *m, bool outputs)
 	}
 	m->wbuf = allocate(m->wctx, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
 	for (int i = 0; i < MATRICES; i++)
-		fill_halves(m->w[i]);
+		fill_fp16(m->w[i]);
 	for (int i = 0; i < M * K; i++)
 		m->xv[i] = ggml_fp16_to_fp32(ggml_fp32_to_fp16(rnd()));
 }
@@ -177,7 +177,7 @@ static void no_room(void)
 	tap(ok && stats().runs > a.runs && stats().failures == a.failures && stats().packed == a.packed + MATRICES - 1,
 	    "the CPU computes with them and the NPU with the others");
 	npu_limit(0);
-	fill_halves(m.w[0]);
+	fill_fp16(m.w[0]);
 	ok = right(&m);
 	tap(ok && stats().resident == a.resident + 3 * small + LARGE * K * sizeof(ggml_fp16_t),
 	    "all are packed when the buffer was written and there is room");

@@ -47,9 +47,9 @@ static void set(struct layer *l, unsigned int seed)
 {
 	seed_rnd(seed);
 	for (int i = 0; i < MOST; i++)
-		fill_halves(l->w[i]);
+		fill_fp16(l->w[i]);
 	for (int i = 0; i < 3; i++)
-		fill_halves(l->x[i]);
+		fill_fp16(l->x[i]);
 }
 
 static void drop(struct layer *l)
@@ -187,16 +187,16 @@ static void ahead(void)
 	set(&l, 11);
 	ok = right_apart(&l, 0, 3);
 	b = stats();
-	fill_halves(l.x[0]);
+	fill_fp16(l.x[0]);
 	ok = right_apart(&l, 0, 3) && ok;
 	c = stats();
 	tap(ok && b.runs - a.runs == 3 && c.runs - b.runs == 1 && c.moved_in - b.moved_in == 2ull * M * K,
 	    "products that followed each other once are one ioctl the next time, and move activations once");
 	/* Activations of the same place and time, but not the same ones. */
 	compute(&l, 0, 1);
-	fill_halves(l.x[0]);
+	fill_fp16(l.x[0]);
 	tap(right_apart(&l, 1, 2), "what was computed ahead of other activations is not taken");
-	fill_halves(l.w[1]);
+	fill_fp16(l.w[1]);
 	tap(right_apart(&l, 0, 3), "nor what was computed with weights that were written since");
 	drop(&l);
 }

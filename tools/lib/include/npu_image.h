@@ -208,7 +208,7 @@ int npu_rec_pool(struct npu_rec *rec, enum npu_pool pool, const struct npu_tenso
 /* ---- sizes ---------------------------------------------------------------- */
 
 /**
- * npu_rec_enlarge - append y = x with each position several times
+ * npu_rec_upscale - append y = x with each position several times
  * @rec: recording
  * @x: image of INT8 or FP16
  * @width: of @x
@@ -226,7 +226,7 @@ int npu_rec_pool(struct npu_rec *rec, enum npu_pool pool, const struct npu_tenso
  * Return: 0, -EINVAL for types or shapes that do not belong together, -E2BIG for images too wide
  * or more than 4095 tasks, -EBUSY after npu_rec_end(), -ENOMEM.
  */
-int npu_rec_enlarge(struct npu_rec *rec, const struct npu_tensor *x, uint32_t width, uint32_t height,
+int npu_rec_upscale(struct npu_rec *rec, const struct npu_tensor *x, uint32_t width, uint32_t height,
 		    uint32_t times_x, uint32_t times_y, struct npu_tensor *y);
 
 #ifdef __cplusplus

@@ -294,7 +294,7 @@ static uint32_t any_of(uint32_t least, uint32_t most)
 	return least + (rnd_seed >> 8) % (most - least + 1);
 }
 
-static void any_side(uint32_t *in, uint32_t *k, uint32_t *stride, uint32_t *dil, uint32_t *before,
+static void any_axis(uint32_t *in, uint32_t *k, uint32_t *stride, uint32_t *dil, uint32_t *before,
 		     uint32_t *after)
 {
 	do {
@@ -336,9 +336,9 @@ static void test_any(struct npu_dev *dev)
 		struct data d;
 		int ret;
 
-		any_side(&c.win.in_w, &c.win.kw, &c.win.stride_x, &c.win.dil_x, &c.win.pad_left,
+		any_axis(&c.win.in_w, &c.win.kw, &c.win.stride_x, &c.win.dil_x, &c.win.pad_left,
 			 &c.win.pad_right);
-		any_side(&c.win.in_h, &c.win.kh, &c.win.stride_y, &c.win.dil_y, &c.win.pad_top,
+		any_axis(&c.win.in_h, &c.win.kh, &c.win.stride_y, &c.win.dil_y, &c.win.pad_top,
 			 &c.win.pad_bottom);
 		any_types(&c);
 		worst = worst_of(dev, &c, &d, &info, &ret);

@@ -71,7 +71,7 @@ static void pack_case(struct npu_dev *dev, enum npu_prec type, uint32_t rows, ui
 	part->shape.rows = rows;
 	npu_tensor_write_f32(part, v, 0, 1);
 	ret = ret ? ret : npu_rec_begin(rec, "pack");
-	ret = ret ? ret : npu_rec_blank(rec, dev, type, rows, cols, &got);
+	ret = ret ? ret : npu_rec_zero_weights(rec, dev, type, rows, cols, &got);
 	ret = ret ? ret : npu_rec_pack(rec, part, got);
 	ret = nn_run(rec, ret ? ret : npu_rec_commit(rec));
 	tap_ok(!ret && !memcmp(got->mem->bo->map, want->mem->bo->map, bytes),

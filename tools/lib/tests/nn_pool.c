@@ -143,7 +143,7 @@ static uint32_t any_of(uint32_t least, uint32_t most)
 	return least + (rnd_seed >> 8) % (most - least + 1);
 }
 
-static void any_side(uint32_t limit, uint32_t *in, uint32_t *k, uint32_t *stride, uint32_t *before,
+static void any_axis(uint32_t limit, uint32_t *in, uint32_t *k, uint32_t *stride, uint32_t *before,
 		     uint32_t *after)
 {
 	do {
@@ -167,8 +167,8 @@ static void test_any(struct npu_dev *dev)
 		double worst;
 		int ret;
 
-		any_side(60, &c.win.in_w, &c.win.kw, &c.win.stride_x, &c.win.pad_left, &c.win.pad_right);
-		any_side(12, &c.win.in_h, &c.win.kh, &c.win.stride_y, &c.win.pad_top, &c.win.pad_bottom);
+		any_axis(60, &c.win.in_w, &c.win.kw, &c.win.stride_x, &c.win.pad_left, &c.win.pad_right);
+		any_axis(12, &c.win.in_h, &c.win.kh, &c.win.stride_y, &c.win.pad_top, &c.win.pad_bottom);
 		c.win.zp = c.type == I8 ? (int32_t)any_of(0, 255) - 128 : 0;
 		worst = worst_of(dev, &c, &info, &ret);
 		if (ret || worst > 1) {

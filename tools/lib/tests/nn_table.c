@@ -14,7 +14,7 @@ struct all {
 	float in[HALVES], out[HALVES];
 };
 
-static void all_halves(struct npu_dev *dev, struct all *a)
+static void all_fp16(struct npu_dev *dev, struct all *a)
 {
 	for (uint32_t i = 0; i < HALVES; i++) {
 		float v = npu_f16_to_f32((uint16_t)i);
@@ -69,7 +69,7 @@ static void act_case(struct npu_dev *dev, const struct act_case *c)
 	double worst = 0;
 	int ret;
 
-	all_halves(dev, &a);
+	all_fp16(dev, &a);
 	ret = nn_run(rec, npu_rec_act(rec, c->act, a.x, a.y));
 	ret = ret ? ret : npu_tensor_read_f32(a.y, a.out, 0, 1);
 	for (uint32_t i = 0; i < HALVES; i++) {
@@ -133,7 +133,7 @@ static void fn_case(struct npu_dev *dev, const struct fn_case *c)
 	struct npu_table *t = NULL;
 	int ret;
 
-	all_halves(dev, &a);
+	all_fp16(dev, &a);
 	ret = npu_table_new(c->f, &arg, c->lo, c->hi, &t);
 	if (!ret) {
 		bound = npu_table_error(t);

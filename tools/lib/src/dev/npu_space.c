@@ -251,7 +251,7 @@ static int share(const struct npu_mem *mem, struct npu_dev *with, struct npu_bo 
 	return ret;
 }
 
-int npu_mem_enter(struct npu_mem *mem, uint32_t space)
+int npu_mem_bind(struct npu_mem *mem, uint32_t space)
 {
 	struct npu_spaces *s = npu_dev_spaces(mem->dev);
 	struct npu_bo *bo = npu_mem_bo(mem, space);

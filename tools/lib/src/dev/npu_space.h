@@ -50,7 +50,7 @@ int npu_mem_import(struct npu_dev *dev, int fd, struct npu_mem **out);
 struct npu_mem *npu_mem_get(struct npu_mem *mem);
 void npu_mem_put(struct npu_mem *mem);
 /* Makes it seen there: @iova is its address in that space until it enters another one. */
-int npu_mem_enter(struct npu_mem *mem, uint32_t space);
+int npu_mem_bind(struct npu_mem *mem, uint32_t space);
 /* NULL if it never entered. */
 struct npu_bo *npu_mem_bo(const struct npu_mem *mem, uint32_t space);
 /* If what @space sees is a copy: brings it there, or back. Nothing may run with it. */

@@ -45,20 +45,20 @@ static inline struct npu_tensor npu_part(const struct npu_tensor *t, uint32_t ro
 int npu_rec_temp(struct npu_rec *rec, enum npu_prec type, uint32_t rows,
 		 uint32_t cols, struct npu_tensor **out);
 
-/* npu_rec_spread.c: the same */
+/* npu_rec_broadcast.c: the same */
 
 /* Weights that are @value where the column of the input is below @k; the recording's own. */
-int npu_rec_uniform(struct npu_rec *rec, struct npu_dev *dev, uint32_t n, uint32_t k, float value,
-		    const struct npu_weights **out);
+int npu_rec_fill_weights(struct npu_rec *rec, struct npu_dev *dev, uint32_t n, uint32_t k,
+			 float value, const struct npu_weights **out);
 /* Each element of @v, 1 x M, or of a column, M x 1, goes to all columns of a row of @y. */
-int npu_rec_spread(struct npu_rec *rec, const struct npu_tensor *v, struct npu_tensor *y);
-int npu_rec_widen(struct npu_rec *rec, const struct npu_tensor *col, struct npu_tensor *y);
+int npu_rec_broadcast_row(struct npu_rec *rec, const struct npu_tensor *v, struct npu_tensor *y);
+int npu_rec_broadcast_col(struct npu_rec *rec, const struct npu_tensor *col, struct npu_tensor *y);
 
 /* npu_rec_reduce.c: the same; the largest of each row to @v, 1 x M */
 int npu_rec_row_max(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *v);
 /* 1 x N to whole groups of columns: largest for the first @cols, least behind them. */
-int npu_rec_fence_row(struct npu_rec *rec, uint32_t cols,
-		      struct npu_tensor **out);
+int npu_rec_mask_row(struct npu_rec *rec, uint32_t cols,
+		     struct npu_tensor **out);
 
 /* npu_rec_softmax.c: the same */
 
@@ -85,8 +85,8 @@ int npu_rec_softmax_tasks(struct npu_rec *rec, const struct npu_tensor *x, struc
 /* npu_rec_pack.c: the same; rows of @x to kernels of @w, which has as many rows and columns */
 int npu_rec_pack(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w);
 /* Memory for such weights; 0. */
-int npu_rec_blank(struct npu_rec *rec, struct npu_dev *dev, enum npu_prec type, uint32_t n,
-		  uint32_t k, struct npu_weights **out);
+int npu_rec_zero_weights(struct npu_rec *rec, struct npu_dev *dev, enum npu_prec type, uint32_t n,
+			 uint32_t k, struct npu_weights **out);
 /* What it takes to transpose tensors of @rows rows. */
 struct npu_transposer {
 	struct npu_tensor *identity;

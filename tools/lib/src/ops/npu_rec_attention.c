@@ -47,7 +47,7 @@ static bool shapes_fit(const struct attention *a)
 	       (uint64_t)a->dim * a->kv_heads == k->cols;
 }
 
-static bool all_halves(const struct attention *a)
+static bool all_fp16(const struct attention *a)
 {
 	return a->q->shape.type == NPU_PREC_FP16 && a->k->shape.type == NPU_PREC_FP16 &&
 	       a->v->shape.type == NPU_PREC_FP16 && a->y->shape.type == NPU_PREC_FP16;
@@ -64,7 +64,7 @@ static int check(const struct attention *a)
 {
 	struct npu_rec *rec = a->rec;
 
-	if (!all_halves(a))
+	if (!all_fp16(a))
 		return npu_rec_fail(rec, -EINVAL, "attention: no mode for other types than FP16");
 	if (a->heads % a->kv_heads || !shapes_fit(a))
 		return npu_rec_fail(rec, -EINVAL,
@@ -107,7 +107,7 @@ static int make_mask(struct attention *a)
 		return npu_rec_causal_mask(a->rec, a->block, a->stored + last_block(a),
 					   before + last_block(a) + 1, &a->mask);
 	if (a->tokens < a->stored)
-		return npu_rec_fence_row(a->rec, a->tokens, &a->mask);
+		return npu_rec_mask_row(a->rec, a->tokens, &a->mask);
 	return 0;
 }
 
@@ -117,9 +117,10 @@ static int prepare(struct attention *a, float scale)
 	int ret = npu_rec_exp_table(a->rec, scale, &a->table);
 
 	if (!ret)
-		ret = npu_rec_blank(a->rec, dev, NPU_PREC_FP16, a->stored, a->dim, &a->keys);
+		ret = npu_rec_zero_weights(a->rec, dev, NPU_PREC_FP16, a->stored, a->dim, &a->keys);
 	if (!ret)
-		ret = npu_rec_blank(a->rec, dev, NPU_PREC_FP16, a->dim, a->stored, &a->values);
+		ret = npu_rec_zero_weights(a->rec, dev, NPU_PREC_FP16, a->dim, a->stored,
+						   &a->values);
 	if (!ret)
 		a->values->k_step = npu_sum_step(a->block, a->values);
 	if (!ret)
@@ -294,7 +295,7 @@ static int append_shared(const struct attention *a, float scale)
 	for (uint32_t i = 0; !ret && i < shares; i++) {
 		uint32_t heads = (units / shares + (i < units % shares)) * unit;
 
-		ret = npu_rec_go_to(a->rec, i);
+		ret = npu_rec_select_core(a->rec, i);
 		if (!ret)
 			ret = append_heads(a, head, heads, scale);
 		head += heads;

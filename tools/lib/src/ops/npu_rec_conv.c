@@ -14,7 +14,7 @@ struct conv {
 	const struct npu_tensor *x, *y;
 	const struct npu_weights *w;
 	const struct npu_window *win;
-	struct npu_side sx, sy;
+	struct npu_axis sx, sy;
 	uint32_t out_w;
 	uint32_t w_col;		/* channel of the weights that the first one of @x or @y has */
 	enum npu_act act;
@@ -46,7 +46,7 @@ static bool holds(const struct npu_tensor *t, uint64_t positions, uint32_t chann
 static int check(struct npu_rec *rec, const struct conv *c)
 {
 	const struct npu_window *win = c->win;
-	uint32_t out_h = npu_side_out(&c->sy);
+	uint32_t out_h = npu_axis_out(&c->sy);
 	int ret = check_types(rec, c);
 
 	if (ret)
@@ -54,7 +54,7 @@ static int check(struct npu_rec *rec, const struct conv *c)
 	if (win->kw != c->w->kw || win->kh != c->w->kh)
 		return npu_rec_fail(rec, -EINVAL, "conv: a window of %u x %u, kernels of %u x %u",
 				    win->kw, win->kh, c->w->kw, c->w->kh);
-	if (!c->out_w || !out_h || win->in_w > MAX_WIDTH || !npu_side_convolves(&c->sx) || !npu_side_convolves(&c->sy))
+	if (!c->out_w || !out_h || win->in_w > MAX_WIDTH || !npu_axis_convolves(&c->sx) || !npu_axis_convolves(&c->sy))
 		return npu_rec_fail(rec, -EINVAL, "conv: no such window over %u x %u", win->in_w,
 				    win->in_h);
 	if (!holds(c->x, (uint64_t)win->in_w * win->in_h, c->w->k) ||
@@ -84,7 +84,7 @@ static uint32_t lines_beside(const struct conv *c, uint32_t channels, uint64_t b
 
 	if (banks >= NPU_CBUF_BANKS)
 		return 0;
-	return npu_side_fit(&c->sy, min_u64((NPU_CBUF_BANKS - banks) * NPU_CBUF_BANK_BYTES / row,
+	return npu_axis_fit(&c->sy, min_u64((NPU_CBUF_BANKS - banks) * NPU_CBUF_BANK_BYTES / row,
 					    NPU_TASK_MAX_ROWS));
 }
 
@@ -148,7 +148,7 @@ static int add_task(struct npu_rec *rec, const struct conv *c, const struct npu_
 {
 	const struct npu_weights *w = c->w;
 	const struct npu_table *table = npu_table_of(c->act);
-	struct npu_band in = npu_side_band(&c->sy, a->line, a->lines);
+	struct npu_band in = npu_axis_band(&c->sy, a->line, a->lines);
 	uint32_t channels = w->depthwise ? a->cols : w->kp, first = c->w_col + a->col;
 	struct npu_conv_task t = {
 		.in = w->type, .out = c->y->shape.type, .depthwise = w->depthwise,
@@ -200,7 +200,7 @@ static int add_tasks(struct npu_rec *rec, const struct conv *c, const struct npu
 /* What the tasks of an area read and write. */
 static int note_area(struct npu_rec *rec, const struct conv *c, const struct npu_area *a)
 {
-	struct npu_band in = npu_side_band(&c->sy, a->line, a->lines);
+	struct npu_band in = npu_axis_band(&c->sy, a->line, a->lines);
 	uint32_t col = c->w->depthwise ? a->col : 0, cols = c->w->depthwise ? a->cols : c->x->shape.cols;
 	struct npu_tensor x = npu_part(c->x, in.first * c->win->in_w, in.n * c->win->in_w, col, cols);
 	struct npu_tensor y = npu_part(c->y, a->line * c->out_w, a->lines * c->out_w, a->col, a->cols);
@@ -268,7 +268,7 @@ static int append_group(struct npu_rec *rec, const struct conv *c, const struct 
 
 static int append_half(struct npu_rec *rec, const struct conv *c, const struct npu_area *a)
 {
-	struct npu_band in = npu_side_band(&c->sy, a->line, a->lines);
+	struct npu_band in = npu_axis_band(&c->sy, a->line, a->lines);
 	struct group g = { NULL };
 	int ret = npu_rec_temp(rec, NPU_PREC_INT8, in.n * c->win->in_w, DW_BYTES, &g.x);
 
@@ -310,7 +310,7 @@ int npu_rec_conv(struct npu_rec *rec, const struct npu_tensor *x, const struct n
 	struct npu_window window = { 0 };
 	struct npu_rec_conv_opts o = { 0 };
 	struct conv c = { .x = x, .y = y, .w = w, .win = &window };
-	struct npu_picture p = {
+	struct npu_image_split p = {
 		.cols = y->shape.cols,
 		.unit = w->depthwise ? npu_depthwise_group(w->type) : NPU_TENSOR_COLS,
 	};
@@ -325,13 +325,13 @@ int npu_rec_conv(struct npu_rec *rec, const struct npu_tensor *x, const struct n
 	c.act = o.act;
 	c.max_lines = o.max_lines;
 	c.max_n = o.max_n;
-	c.out_w = npu_side_out(&c.sx);
+	c.out_w = npu_axis_out(&c.sx);
 	p.width = c.out_w;
-	p.height = npu_side_out(&c.sy);
+	p.height = npu_axis_out(&c.sy);
 	if (!ret)
 		ret = check(rec, &c);
 	if (!ret)
-		ret = npu_rec_settle(rec, w);
+		ret = npu_rec_bind_weights(rec, w);
 	if (!ret)
 		ret = npu_rec_by_area(rec, &p, &c, append_area);
 	return ret ? ret : npu_rec_commit(rec);

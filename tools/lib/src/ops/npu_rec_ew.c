@@ -119,7 +119,7 @@ static int append_widened(struct npu_rec *rec, const struct ew *e)
 	int ret = npu_rec_temp(rec, a->type, a->rows, a->cols, &wide);
 
 	if (!ret)
-		ret = npu_rec_widen(rec, e->b, wide);
+		ret = npu_rec_broadcast_col(rec, e->b, wide);
 	with_wide.b = wide;
 	if (!ret)
 		ret = append_tasks(rec, &with_wide);

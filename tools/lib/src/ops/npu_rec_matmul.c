@@ -286,7 +286,7 @@ static int append_columns(struct npu_rec *rec, const struct product *p, uint32_t
 		w.n_all = n;
 		w.n_from = i * step;
 		w.n = y.shape.cols;
-		ret = npu_rec_go_to(rec, i);
+		ret = npu_rec_select_core(rec, i);
 		if (!ret)
 			ret = npu_rec_matmul_tasks(rec, p->x, &w, &y, p->opts);
 	}
@@ -316,7 +316,7 @@ int npu_rec_matmul(struct npu_rec *rec, const struct npu_tensor *x, const struct
 	if (!ret)
 		ret = check(rec, x, w, y, &o);
 	if (!ret)
-		ret = npu_rec_settle(rec, w);
+		ret = npu_rec_bind_weights(rec, w);
 	if (!ret)
 		ret = append_shared(rec, &p);
 	return ret ? ret : npu_rec_commit(rec);

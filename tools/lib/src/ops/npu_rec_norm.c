@@ -63,8 +63,8 @@ static int alloc_temps(struct npu_rec *rec, struct temps *t, const struct npu_te
 	if (!ret)
 		ret = filled(rec, 1, x->shape.cols, -1, &t->minus);
 	if (!ret)
-		ret = npu_rec_uniform(rec, dev, WIDE, x->shape.cols, 1 / (float)x->shape.cols,
-				      &t->mean);
+		ret = npu_rec_fill_weights(rec, dev, WIDE, x->shape.cols, 1 / (float)x->shape.cols,
+					   &t->mean);
 	return ret;
 }
 
@@ -113,7 +113,7 @@ static int append_factor(struct npu_rec *rec, const struct npu_tensor *b, struct
 	if (!ret)
 		ret = npu_rec_matmul_tasks(rec, &a, t->mean, col[0], NULL);
 	if (!ret)
-		ret = npu_rec_spread(rec, t->size, col[1]);
+		ret = npu_rec_broadcast_row(rec, t->size, col[1]);
 	if (!ret)
 		ret = npu_rec_ew(rec, NPU_EW_DIV, t->root, col[1], col[2]);
 	if (!ret)
@@ -148,13 +148,13 @@ static int append_rms(struct npu_rec *rec, const struct npu_tensor *x,
 	int ret = append_size(rec, x, t);
 
 	if (!ret)
-		ret = npu_rec_spread(rec, t->size, t->a);
+		ret = npu_rec_broadcast_row(rec, t->size, t->a);
 	if (!ret)
 		ret = npu_rec_ew(rec, NPU_EW_DIV, x, &a, &b);
 	if (!ret)
 		ret = append_factor(rec, &b, t);
 	if (!ret)
-		ret = npu_rec_widen(rec, t->col[0], t->a);
+		ret = npu_rec_broadcast_col(rec, t->col[0], t->a);
 	if (!ret)
 		ret = append_affine(rec, &a, &b, opts, y, t);
 	return ret;
@@ -168,7 +168,7 @@ static int append_centred(struct npu_rec *rec, const struct npu_tensor *x, struc
 	int ret = npu_rec_matmul_tasks(rec, x, t->mean, t->col[0], NULL);
 
 	if (!ret)
-		ret = npu_rec_widen(rec, t->col[0], t->a);
+		ret = npu_rec_broadcast_col(rec, t->col[0], t->a);
 	if (!ret)
 		ret = npu_rec_ew(rec, NPU_EW_SUB, x, &a, y);
 	return ret;

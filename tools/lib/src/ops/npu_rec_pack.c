@@ -21,8 +21,8 @@
 /* Rows and columns of the matrix that transposes. */
 #define SIDE		64u
 
-int npu_rec_blank(struct npu_rec *rec, struct npu_dev *dev, enum npu_prec type, uint32_t n,
-		  uint32_t k, struct npu_weights **out)
+int npu_rec_zero_weights(struct npu_rec *rec, struct npu_dev *dev, enum npu_prec type, uint32_t n,
+			 uint32_t k, struct npu_weights **out)
 {
 	size_t np = round_up(n, npu_kernel_group(type)), kp = round_up(k, GROUP_COLS);
 	struct npu_weights *w = calloc(1, sizeof(*w));
@@ -112,7 +112,7 @@ int npu_transposer_new(struct npu_rec *rec, struct npu_transposer *t, struct npu
 			npu_rec_fail(rec, ret, "no matrix to transpose with");
 	}
 	if (!ret)
-		ret = npu_rec_blank(rec, dev, type, rows, SIDE, &t->weights);
+		ret = npu_rec_zero_weights(rec, dev, type, rows, SIDE, &t->weights);
 	if (!ret && type == NPU_PREC_INT8)
 		t->weights->rq.scale = 1;
 	return ret;
@@ -184,7 +184,7 @@ static int append_columns(struct npu_rec *rec, const void *arg, const struct npu
 
 int npu_rec_transpose(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y)
 {
-	struct npu_picture p = { .width = 1, .height = 1, .cols = x->shape.cols, .unit = SIDE };
+	struct npu_image_split p = { .width = 1, .height = 1, .cols = x->shape.cols, .unit = SIDE };
 	const struct turn turn = { x, y };
 	int ret = npu_rec_begin(rec, "transpose");
 

@@ -24,17 +24,17 @@ struct pool {
 	enum npu_pool pool;
 	const struct npu_tensor *x, *y;
 	const struct npu_window *win;
-	struct npu_side sx, sy;
+	struct npu_axis sx, sy;
 	uint32_t out_w;
 };
 
-static bool side_fits(const struct npu_side *s)
+static bool axis_fits(const struct npu_axis *s)
 {
 	return s->kernel <= MAX_WINDOW && s->stride <= MAX_WINDOW && s->dil == 1 &&
 	       s->before <= MAX_PAD && s->after <= MAX_PAD && s->in <= MAX_WIDTH;
 }
 
-static bool pads(const struct npu_side *s)
+static bool pads(const struct npu_axis *s)
 {
 	return s->before || s->after;
 }
@@ -42,14 +42,14 @@ static bool pads(const struct npu_side *s)
 static int check(struct npu_rec *rec, const struct pool *p)
 {
 	const struct npu_shape *x = &p->x->shape, *y = &p->y->shape;
-	uint64_t in = (uint64_t)p->win->in_w * p->win->in_h, out_h = npu_side_out(&p->sy);
+	uint64_t in = (uint64_t)p->win->in_w * p->win->in_h, out_h = npu_axis_out(&p->sy);
 
 	if (p->pool > NPU_POOL_MIN)
 		return npu_rec_fail(rec, -EINVAL, "pool: no method %d", p->pool);
 	if (x->type != y->type || (x->type != NPU_PREC_INT8 && x->type != NPU_PREC_FP16))
 		return npu_rec_fail(rec, -EINVAL, "pool: no mode for %s to %s", npu_prec_name(x->type),
 				    npu_prec_name(y->type));
-	if (!p->out_w || !out_h || !side_fits(&p->sx) || !side_fits(&p->sy))
+	if (!p->out_w || !out_h || !axis_fits(&p->sx) || !axis_fits(&p->sy))
 		return npu_rec_fail(rec, -EINVAL, "pool: no such window over %u x %u", p->win->in_w,
 				    p->win->in_h);
 	if ((p->win->kw == MAX_WINDOW || p->win->kh == MAX_WINDOW) && (pads(&p->sx) || pads(&p->sy)))
@@ -89,7 +89,7 @@ static uint32_t most_lines(const struct pool *p, const struct npu_area *a)
 {
 	uint64_t line = (uint64_t)p->win->in_w * surfaces(p, a) * NPU_ATOM_BYTES;
 
-	return (uint32_t)max_u64(min_u64(npu_side_fit(&p->sy, TASK_BYTES / line), a->lines), 1);
+	return (uint32_t)max_u64(min_u64(npu_axis_fit(&p->sy, TASK_BYTES / line), a->lines), 1);
 }
 
 static uint64_t at(const struct npu_tensor *t, uint32_t width, uint32_t line, uint32_t x, uint32_t col)
@@ -99,7 +99,7 @@ static uint64_t at(const struct npu_tensor *t, uint32_t width, uint32_t line, ui
 }
 
 /* What windows want behind the last position that is there. */
-static uint32_t padding_behind(const struct npu_side *s, const struct npu_band *b, uint32_t n)
+static uint32_t padding_behind(const struct npu_axis *s, const struct npu_band *b, uint32_t n)
 {
 	uint32_t end = (n - 1) * s->stride + s->kernel;
 
@@ -109,8 +109,8 @@ static uint32_t padding_behind(const struct npu_side *s, const struct npu_band *
 static void add_task(struct npu_rec *rec, const struct pool *p, const struct npu_area *a, uint32_t x0,
 		     uint32_t width)
 {
-	struct npu_band bx = npu_side_band(&p->sx, x0, width);
-	struct npu_band by = npu_side_band(&p->sy, a->line, a->lines);
+	struct npu_band bx = npu_axis_band(&p->sx, x0, width);
+	struct npu_band by = npu_axis_band(&p->sy, a->line, a->lines);
 	struct npu_pool_task t = {
 		.pool = p->pool, .type = p->x->shape.type,
 		.in_w = bx.n, .in_h = by.n, .in_line = p->win->in_w, .in_pitch = p->x->pitch,
@@ -133,7 +133,7 @@ static void add_task(struct npu_rec *rec, const struct pool *p, const struct npu
 static int append_area(struct npu_rec *rec, const void *arg, const struct npu_area *a)
 {
 	const struct pool *p = arg;
-	struct npu_band in = npu_side_band(&p->sy, a->line, a->lines);
+	struct npu_band in = npu_axis_band(&p->sy, a->line, a->lines);
 	struct npu_tensor x = npu_part(p->x, in.first * p->win->in_w, in.n * p->win->in_w, a->col,
 				       a->cols);
 	struct npu_tensor y = npu_part(p->y, a->line * p->out_w, a->lines * p->out_w, a->col, a->cols);
@@ -158,16 +158,16 @@ int npu_rec_pool(struct npu_rec *rec, enum npu_pool pool, const struct npu_tenso
 {
 	struct npu_window window = { 0 };
 	struct pool p = { .pool = pool, .x = x, .y = y, .win = &window };
-	struct npu_picture pic = { .cols = y->shape.cols, .unit = NPU_TENSOR_COLS };
+	struct npu_image_split pic = { .cols = y->shape.cols, .unit = NPU_TENSOR_COLS };
 	int ret = npu_rec_begin(rec, "pool");
 
 	if (!ret)
 		ret = NPU_REC_TAKE(rec, &window, zp, win);
 	p.sx = npu_window_x(&window);
 	p.sy = npu_window_y(&window);
-	p.out_w = npu_side_out(&p.sx);
+	p.out_w = npu_axis_out(&p.sx);
 	pic.width = p.out_w;
-	pic.height = npu_side_out(&p.sy);
+	pic.height = npu_axis_out(&p.sy);
 	if (!ret)
 		ret = check(rec, &p);
 	if (!ret)

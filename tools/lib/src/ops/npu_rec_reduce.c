@@ -41,7 +41,7 @@ static int sum_rows(struct npu_rec *rec, const void *arg, uint32_t row, uint32_t
 	struct npu_tensor x = npu_part(r->x, row, rows, 0, r->x->shape.cols);
 	struct npu_tensor y = npu_part(r->y, row, rows, 0, 1);
 	const struct npu_weights *w = NULL;
-	int ret = npu_rec_uniform(rec, y.dev, 1, x.shape.cols, r->factor, &w);
+	int ret = npu_rec_fill_weights(rec, y.dev, 1, x.shape.cols, r->factor, &w);
 
 	return ret ? ret : npu_rec_matmul_tasks(rec, &x, w, &y, NULL);
 }
@@ -78,8 +78,8 @@ int npu_rec_reduce_mean(struct npu_rec *rec, const struct npu_tensor *x, struct 
 /* ---- maxima ---- */
 
 /* A row that takes away what lies behind the last column. */
-int npu_rec_fence_row(struct npu_rec *rec, uint32_t cols,
-		      struct npu_tensor **out)
+int npu_rec_mask_row(struct npu_rec *rec, uint32_t cols,
+		     struct npu_tensor **out)
 {
 	uint32_t stored = (uint32_t)round_up(cols, NPU_TENSOR_COLS);
 	float *v = malloc(stored * sizeof(*v));
@@ -97,7 +97,7 @@ int npu_rec_fence_row(struct npu_rec *rec, uint32_t cols,
 static int fence(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor **out)
 {
 	struct npu_tensor *row = NULL, whole = *x;
-	int ret = npu_rec_fence_row(rec, x->shape.cols, &row);
+	int ret = npu_rec_mask_row(rec, x->shape.cols, &row);
 
 	whole.shape.cols = (uint32_t)round_up(x->shape.cols, NPU_TENSOR_COLS);
 	if (!ret)
@@ -190,7 +190,7 @@ static int max_rows(struct npu_rec *rec, const void *arg, uint32_t row, uint32_t
 	if (!ret)
 		ret = npu_rec_row_max(rec, &x, v);
 	if (!ret)
-		ret = npu_rec_spread(rec, v, &y);
+		ret = npu_rec_broadcast_row(rec, v, &y);
 	npu_tensor_free(v);
 	return ret;
 }

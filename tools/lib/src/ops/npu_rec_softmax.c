@@ -79,7 +79,7 @@ static int append_sum(struct npu_rec *rec, const struct npu_tensor *x, struct np
 {
 	const struct npu_weights *ones = NULL;
 	struct npu_weights cut;
-	int ret = npu_rec_uniform(rec, x->dev, 1, x->shape.cols, 1, &ones);
+	int ret = npu_rec_fill_weights(rec, x->dev, 1, x->shape.cols, 1, &ones);
 
 	if (ret)
 		return ret;
@@ -102,7 +102,7 @@ int npu_rec_softmax_tasks(struct npu_rec *rec, const struct npu_tensor *x, struc
 	int ret = npu_rec_row_max(rec, x, t->max);
 
 	if (!ret)
-		ret = npu_rec_spread(rec, t->max, &whole);
+		ret = npu_rec_broadcast_row(rec, t->max, &whole);
 	if (!ret)
 		ret = npu_rec_ew(rec, NPU_EW_SUB, x, &a, &b);
 	if (!ret)
@@ -112,7 +112,7 @@ int npu_rec_softmax_tasks(struct npu_rec *rec, const struct npu_tensor *x, struc
 	if (!ret)
 		ret = append_sum(rec, &b, &sum);
 	if (!ret)
-		ret = npu_rec_widen(rec, &sum, &whole);
+		ret = npu_rec_broadcast_col(rec, &sum, &whole);
 	if (!ret)
 		ret = npu_rec_ew(rec, NPU_EW_DIV, &b, &a, y);
 	return ret;

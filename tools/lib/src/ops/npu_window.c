@@ -5,12 +5,12 @@
  */
 #include "npu_window.h"
 
-uint32_t npu_extent(const struct npu_side *s)
+uint32_t npu_extent(const struct npu_axis *s)
 {
 	return (s->kernel - 1) * s->dil + 1;
 }
 
-uint32_t npu_side_out(const struct npu_side *s)
+uint32_t npu_axis_out(const struct npu_axis *s)
 {
 	uint64_t full = (uint64_t)s->in + s->before + s->after;
 
@@ -24,7 +24,7 @@ uint32_t npu_side_out(const struct npu_side *s)
 	return ((uint32_t)full - npu_extent(s)) / s->stride + 1;
 }
 
-struct npu_band npu_side_band(const struct npu_side *s, uint32_t first, uint32_t n)
+struct npu_band npu_axis_band(const struct npu_axis *s, uint32_t first, uint32_t n)
 {
 	int64_t top = (int64_t)first * s->stride - s->before;
 	int64_t end = top + (int64_t)(n - 1) * s->stride + npu_extent(s);
@@ -35,7 +35,7 @@ struct npu_band npu_side_band(const struct npu_side *s, uint32_t first, uint32_t
 	return b;
 }
 
-uint32_t npu_side_fit(const struct npu_side *s, uint64_t in)
+uint32_t npu_axis_fit(const struct npu_axis *s, uint64_t in)
 {
 	if (in >= s->in)
 		return UINT32_MAX;
@@ -44,7 +44,7 @@ uint32_t npu_side_fit(const struct npu_side *s, uint64_t in)
 	return (uint32_t)(in - npu_extent(s)) / s->stride + 1;
 }
 
-bool npu_side_convolves(const struct npu_side *s)
+bool npu_axis_convolves(const struct npu_axis *s)
 {
 	return s->kernel <= 31 && s->dil <= 32 && s->stride <= 7 && s->before <= 15 && s->after <= 15;
 }
@@ -54,17 +54,17 @@ static uint32_t or_one(uint32_t v)
 	return v ? v : 1;
 }
 
-struct npu_side npu_window_x(const struct npu_window *w)
+struct npu_axis npu_window_x(const struct npu_window *w)
 {
-	return (struct npu_side){
+	return (struct npu_axis){
 		.in = w->in_w, .kernel = w->kw, .stride = or_one(w->stride_x),
 		.dil = or_one(w->dil_x), .before = w->pad_left, .after = w->pad_right,
 	};
 }
 
-struct npu_side npu_window_y(const struct npu_window *w)
+struct npu_axis npu_window_y(const struct npu_window *w)
 {
-	return (struct npu_side){
+	return (struct npu_axis){
 		.in = w->in_h, .kernel = w->kh, .stride = or_one(w->stride_y),
 		.dil = or_one(w->dil_y), .before = w->pad_top, .after = w->pad_bottom,
 	};
@@ -73,23 +73,23 @@ struct npu_side npu_window_y(const struct npu_window *w)
 uint32_t npu_window_out_w(const struct npu_window *w)
 {
 	struct npu_window known;
-	struct npu_side s;
+	struct npu_axis s;
 
 	if (NPU_TAKE(&known, zp, w))
 		return 0;
 	s = npu_window_x(&known);
-	return npu_side_out(&s);
+	return npu_axis_out(&s);
 }
 
 uint32_t npu_window_out_h(const struct npu_window *w)
 {
 	struct npu_window known;
-	struct npu_side s;
+	struct npu_axis s;
 
 	if (NPU_TAKE(&known, zp, w))
 		return 0;
 	s = npu_window_y(&known);
-	return npu_side_out(&s);
+	return npu_axis_out(&s);
 }
 
 /* ---- shared by cores ---- */
@@ -100,7 +100,7 @@ static uint32_t line_unit(uint32_t width)
 	return width % 4 == 0 ? 1 : width % 2 == 0 ? 2 : 4;
 }
 
-static int by_lines(struct npu_rec *rec, const struct npu_picture *p, uint32_t shares,
+static int by_lines(struct npu_rec *rec, const struct npu_image_split *p, uint32_t shares,
 		    const void *arg,
 		    int (*append)(struct npu_rec *rec, const void *arg, const struct npu_area *a))
 {
@@ -113,14 +113,14 @@ static int by_lines(struct npu_rec *rec, const struct npu_picture *p, uint32_t s
 			.cols = p->cols,
 		};
 
-		ret = npu_rec_go_to(rec, i);
+		ret = npu_rec_select_core(rec, i);
 		if (!ret)
 			ret = append(rec, arg, &a);
 	}
 	return ret;
 }
 
-static int by_channels(struct npu_rec *rec, const struct npu_picture *p, uint32_t shares,
+static int by_channels(struct npu_rec *rec, const struct npu_image_split *p, uint32_t shares,
 		       const void *arg,
 		       int (*append)(struct npu_rec *rec, const void *arg, const struct npu_area *a))
 {
@@ -133,14 +133,14 @@ static int by_channels(struct npu_rec *rec, const struct npu_picture *p, uint32_
 			.cols = (uint32_t)min_u64(step, p->cols - i * step),
 		};
 
-		ret = npu_rec_go_to(rec, i);
+		ret = npu_rec_select_core(rec, i);
 		if (!ret)
 			ret = append(rec, arg, &a);
 	}
 	return ret;
 }
 
-int npu_rec_by_area(struct npu_rec *rec, const struct npu_picture *p, const void *arg,
+int npu_rec_by_area(struct npu_rec *rec, const struct npu_image_split *p, const void *arg,
 		    int (*append)(struct npu_rec *rec, const void *arg, const struct npu_area *a))
 {
 	uint32_t lines = npu_rec_shares(rec, (uint32_t)div_up(p->height, line_unit(p->width)));

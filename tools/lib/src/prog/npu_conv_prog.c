@@ -429,13 +429,13 @@ static void set_packed(struct npu_prog *p, const struct npu_conv_task *t)
 	SET(p, CNA_DMA_CON2_SURF_STRIDE, 0);
 }
 
-int npu_prog_spread(struct npu_prog *p, const struct npu_spread_task *s)
+int npu_prog_broadcast(struct npu_prog *p, const struct npu_broadcast_task *s)
 {
 	struct npu_conv_task t;
 
 	if (npu_prog_error(p))
 		return npu_prog_error(p);
-	npu_matmul_task(&t, NPU_PREC_FP16, NPU_PREC_FP16, 1, s->cols, NPU_SPREAD_CHANNELS);
+	npu_matmul_task(&t, NPU_PREC_FP16, NPU_PREC_FP16, 1, s->cols, NPU_BROADCAST_CHANNELS);
 	t.in_w = s->rows;
 	t.out_w = s->rows;
 	t.in_iova = s->in_iova;

@@ -181,16 +181,16 @@ int npu_prog_row_max(struct npu_prog *p, const struct npu_row_max_task *t);
 /* npu_conv_prog.c: each of the halves at @in_iova times a weight per column */
 
 /* Channels of a weight in memory; the first one counts. */
-#define NPU_SPREAD_CHANNELS	8u
+#define NPU_BROADCAST_CHANNELS	8u
 
-struct npu_spread_task {
+struct npu_broadcast_task {
 	uint64_t in_iova, weight_iova, out_iova;
 	uint32_t rows;		/* halves, below 2048 */
 	uint32_t cols;		/* a multiple of 16 */
 	uint32_t out_pitch;
 };
 
-int npu_prog_spread(struct npu_prog *p, const struct npu_spread_task *t);
+int npu_prog_broadcast(struct npu_prog *p, const struct npu_broadcast_task *t);
 
 /* npu_pool_prog.c: positions of the PPU, which reads and writes parts of lines */
 struct npu_pool_task {
@@ -209,14 +209,14 @@ struct npu_pool_task {
 
 int npu_prog_pool(struct npu_prog *p, const struct npu_pool_task *t);
 
-/* npu_enlarge_prog.c: lines of one surface, each atom so many times */
-struct npu_enlarge_task {
+/* npu_upscale_prog.c: lines of one surface, each atom so many times */
+struct npu_upscale_task {
 	enum npu_prec type;		/* INT8 or FP16 */
 	uint32_t width, lines;
 	uint32_t times_x, times_y;	/* to 8 */
 	uint64_t in_iova, out_iova;
 };
 
-int npu_prog_enlarge(struct npu_prog *p, const struct npu_enlarge_task *t);
+int npu_prog_upscale(struct npu_prog *p, const struct npu_upscale_task *t);
 
 #endif /* NPU_TASK_H */

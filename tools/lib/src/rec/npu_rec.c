@@ -44,7 +44,7 @@ static int check_opts(const struct npu_dev *dev, const struct npu_rec_opts *opts
 }
 
 /* Another driver runs the jobs of a file one after the other, or tells nothing of them. */
-static bool can_spread(const struct npu_dev *dev)
+static bool can_broadcast(const struct npu_dev *dev)
 {
 	return npu_is_vendor(dev) || (npu_dev_features(dev) & DRM_ROCKET_FEATURE_SUBMIT_EXT &&
 				      npu_can_batch(dev));
@@ -66,7 +66,7 @@ int npu_rec_new(struct npu_dev *dev, const struct npu_rec_opts *opts, struct npu
 	rec->dev = dev;
 	rec->opts = o;
 	rec->opts.cores = o.cores ? o.cores : 1;
-	rec->cores = can_spread(dev) ? rec->opts.cores : 1;
+	rec->cores = can_broadcast(dev) ? rec->opts.cores : 1;
 	ret = npu_rec_first_chain(rec);
 	if (ret) {
 		npu_rec_free(rec);
@@ -127,7 +127,7 @@ int npu_rec_begin(struct npu_rec *rec, const char *name)
 		return npu_rec_fail(rec, -ENOMEM, "out of memory for operation %u", rec->nops);
 	rec->op = op;
 	rec->op[rec->nops].name = name;
-	return npu_rec_go_to(rec, rec->placed == NPU_REC_SPREAD ? 0 : (uint32_t)rec->placed);
+	return npu_rec_select_core(rec, rec->placed == NPU_REC_SPREAD ? 0 : (uint32_t)rec->placed);
 }
 
 int npu_rec_take_struct(struct npu_rec *rec, void *to, size_t known, size_t first, const void *from)

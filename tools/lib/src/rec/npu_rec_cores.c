@@ -41,7 +41,7 @@ static int open_chain(struct npu_rec *rec)
 	return 0;
 }
 
-int npu_rec_go_to(struct npu_rec *rec, uint32_t core)
+int npu_rec_select_core(struct npu_rec *rec, uint32_t core)
 {
 	rec->core = core;
 	return rec->open[core] < 0 ? open_chain(rec) : 0;
@@ -260,7 +260,7 @@ bool npu_rec_chain_uses(const struct rec_chain *c, const struct npu_mem *mem, bo
 
 static int use(struct npu_rec *rec, struct rec_region r)
 {
-	int ret = npu_rec_enter(rec, r.part.mem);
+	int ret = npu_rec_bind_mem(rec, r.part.mem);
 
 	r.core = rec->core;
 	if (!ret && rec->cores > 1) {
@@ -323,7 +323,7 @@ int npu_rec_by_rows(struct npu_rec *rec, uint32_t rows, const void *arg,
 	if (shares == 1)
 		return append(rec, arg, 0, rows);
 	for (uint32_t i = 0; !ret && i < shares && i * step < rows; i++) {
-		ret = npu_rec_go_to(rec, i);
+		ret = npu_rec_select_core(rec, i);
 		if (!ret)
 			ret = append(rec, arg, i * step, (uint32_t)min_u64(step, rows - i * step));
 	}

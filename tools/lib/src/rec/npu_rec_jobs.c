@@ -272,7 +272,7 @@ static int make_token(struct npu_rec *rec, struct npu_mem **token)
 
 	for (uint32_t i = 0; !ret && i < NPU_MAX_SPACES; i++)
 		if (rec->code[i])
-			ret = npu_mem_enter(*token, i);
+			ret = npu_mem_bind(*token, i);
 	return ret;
 }
 

@@ -38,7 +38,7 @@ int npu_rec_end(struct npu_rec *rec)
  * other; whoever has it next, or had it before, cannot be told by its fences. Other clients that
  * have it next can, see npu_rec_join.c.
  */
-static void settle_memory(const struct npu_rec *rec)
+static void bind_memory(const struct npu_rec *rec)
 {
 	for (uint32_t i = 0; i < rec->nuses; i++) {
 		struct npu_mem *mem = rec->use[i].mem;
@@ -281,7 +281,7 @@ int npu_rec_run(struct npu_rec *rec)
 	if (rec->running)
 		return -EBUSY;
 	if (!rec->batch)
-		settle_memory(rec);
+		bind_memory(rec);
 	rec->running = true;
 	rec->started = 0;
 	rec->waited = 0;

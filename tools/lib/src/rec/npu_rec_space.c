@@ -42,18 +42,18 @@ static int settle(struct npu_rec *rec, uint32_t space)
 	return 0;
 }
 
-int npu_rec_settle(struct npu_rec *rec, const struct npu_weights *w)
+int npu_rec_bind_weights(struct npu_rec *rec, const struct npu_weights *w)
 {
 	return settle(rec, w->mem->space);
 }
 
-int npu_rec_enter(struct npu_rec *rec, struct npu_mem *mem)
+int npu_rec_bind_mem(struct npu_rec *rec, struct npu_mem *mem)
 {
 	/* Operations without weights run where the one before did. */
 	int ret = rec->settled ? 0 : settle(rec, mem->space);
 
 	if (!ret)
-		ret = npu_mem_enter(mem, rec->space);
+		ret = npu_mem_bind(mem, rec->space);
 	return ret ? npu_rec_fail(rec, ret, "operation %u, %s: %zu bytes have no room in address space %u",
 				  rec->nops, rec->op[rec->nops].name, mem->bo->size, rec->space) : 0;
 }

@@ -29,9 +29,9 @@ int npu_rec_writes(struct npu_rec *rec, const struct npu_tensor *t);
 int npu_rec_reads_weights(struct npu_rec *rec, const struct npu_weights *w);
 int npu_rec_writes_weights(struct npu_rec *rec, const struct npu_weights *w);
 /* The operation that has begun runs in the address space of these weights. */
-int npu_rec_settle(struct npu_rec *rec, const struct npu_weights *w);
+int npu_rec_bind_weights(struct npu_rec *rec, const struct npu_weights *w);
 /* Its space has this memory from here on. */
-int npu_rec_enter(struct npu_rec *rec, struct npu_mem *mem);
+int npu_rec_bind_mem(struct npu_rec *rec, struct npu_mem *mem);
 /* Its space, or NPU_ANY_SPACE while nothing says which one. */
 int npu_rec_place(const struct npu_rec *rec);
 /* Memory and tensors there. */
@@ -51,7 +51,7 @@ int npu_rec_keep_const(struct npu_rec *rec, uint32_t n, uint32_t k, float value,
 /* How many cores may share what has @units parts at most: 1 where the caller chose a core. */
 uint32_t npu_rec_shares(const struct npu_rec *rec, uint32_t units);
 /* Tasks are appended to this core's chain from now on, until the next operation. */
-int npu_rec_go_to(struct npu_rec *rec, uint32_t core);
+int npu_rec_select_core(struct npu_rec *rec, uint32_t core);
 /* Calls @append for the rows of each core; they begin at multiples of 4. */
 int npu_rec_by_rows(struct npu_rec *rec, uint32_t rows, const void *arg,
 		    int (*append)(struct npu_rec *rec, const void *arg, uint32_t row, uint32_t n));

@@ -203,7 +203,7 @@ static uint64_t box_bytes(const struct npu_tensor *t, const struct box *b)
 	return ((b->surfs - 1) * t->pitch + b->rows) * NPU_ATOM_BYTES;
 }
 
-static bool ranges_meet(uint64_t a, uint64_t na, uint64_t b, uint64_t nb)
+static bool ranges_overlap(uint64_t a, uint64_t na, uint64_t b, uint64_t nb)
 {
 	return a < b + nb && b < a + na;
 }
@@ -222,8 +222,8 @@ bool npu_tensor_overlap(const struct npu_tensor *a, const struct npu_tensor *b)
 	if (a->mem != b->mem)
 		return false;
 	if (!same_rows(a, b, &x, &y))
-		return ranges_meet(a->offset, box_bytes(a, &x), b->offset, box_bytes(b, &y));
-	return ranges_meet(x.row, x.rows, y.row, y.rows) && ranges_meet(x.surf, x.surfs, y.surf, y.surfs);
+		return ranges_overlap(a->offset, box_bytes(a, &x), b->offset, box_bytes(b, &y));
+	return ranges_overlap(x.row, x.rows, y.row, y.rows) && ranges_overlap(x.surf, x.surfs, y.surf, y.surfs);
 }
 
 static struct npu_range byte_range(const struct npu_tensor *t)

@@ -99,7 +99,7 @@ static int append_net(struct net *n)
 
 	ret = ret ?: npu_rec_conv(n->rec, n->a, n->wb, &second, n->b, NULL);
 	ret = ret ?: npu_rec_pool(n->rec, NPU_POOL_MAX, n->b, &most, n->c);
-	ret = ret ?: npu_rec_enlarge(n->rec, n->c, 5, 5, 2, 2, n->d);
+	ret = ret ?: npu_rec_upscale(n->rec, n->c, 5, 5, 2, 2, n->d);
 	ret = ret ?: npu_rec_concat_cols(n->rec, parts, 2, n->both);
 	ret = ret ?: npu_rec_pool(n->rec, NPU_POOL_AVERAGE, n->both, &mean, n->y);
 	return ret ?: npu_rec_end(n->rec);
@@ -250,13 +250,13 @@ struct halves {
 	float x[W * H * HALVES_C], w[48 * 9 * HALVES_C], bias[48], y[W * H * 48];
 };
 
-static void fill_halves(float *v, size_t n, float size)
+static void fill_fp16(float *v, size_t n, float size)
 {
 	for (size_t i = 0; i < n; i++)
 		v[i] = npu_f16_to_f32(npu_f32_to_f16(((float)(libnpu_rnd() % 4001) / 2000 - 1) * size));
 }
 
-static int halves_weights(struct halves *h, struct npu_dev *dev, struct npu_weights **w)
+static int fp16_weights(struct halves *h, struct npu_dev *dev, struct npu_weights **w)
 {
 	static uint16_t src[ARRAY_SIZE(h->w)];
 	struct npu_conv_weights_desc d = {
@@ -270,7 +270,7 @@ static int halves_weights(struct halves *h, struct npu_dev *dev, struct npu_weig
 }
 
 /* The bound of npu_rec_conv(), then that of the tanh. */
-static unsigned int halves_wrong(const struct halves *h)
+static unsigned int fp16_wrong(const struct halves *h)
 {
 	struct oracle_conv c = { .win = first, .x = h->x, .w = h->w, .in_c = HALVES_C };
 	unsigned int bad = 0;
@@ -293,10 +293,10 @@ RK_TEST_F_TIMEOUT(conv, halves, 120, "fp16 convolutions with a tanh are within t
 
 	RK_REQUIRE_MODEL();
 	rk_scrub(false);
-	fill_halves(h.x, ARRAY_SIZE(h.x), 1);
-	fill_halves(h.w, ARRAY_SIZE(h.w), 0x1p-4f);
-	fill_halves(h.bias, ARRAY_SIZE(h.bias), 1);
-	ASSERT_EQ(0, halves_weights(&h, self->dev, &w));
+	fill_fp16(h.x, ARRAY_SIZE(h.x), 1);
+	fill_fp16(h.w, ARRAY_SIZE(h.w), 0x1p-4f);
+	fill_fp16(h.bias, ARRAY_SIZE(h.bias), 1);
+	ASSERT_EQ(0, fp16_weights(&h, self->dev, &w));
 	ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_FP16, W * H, HALVES_C, &x));
 	ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_FP16, W * H, 48, &y));
 	ASSERT_EQ(0, npu_tensor_write_f32(x, h.x, 0, 1));
@@ -313,7 +313,7 @@ RK_TEST_F_TIMEOUT(conv, halves, 120, "fp16 convolutions with a tanh are within t
 		EXPECT_EQ(1, npu_rec_info(rec).stages);
 		libnpu_run_counted(_metadata, rec, variant->uapi);
 		ASSERT_EQ(0, npu_tensor_read_f32(y, h.y, 0, 1));
-		EXPECT_EQ(0, halves_wrong(&h));
+		EXPECT_EQ(0, fp16_wrong(&h));
 		npu_rec_free(rec);
 	}
 	npu_tensor_free(x);

@@ -239,7 +239,7 @@ static uint16_t wild_half(void)
     return rand() & 0x3fff;
 }
 
-static void fill_halves(Data *d, size_t n, uint16_t (*half)(void))
+static void fill_fp16(Data *d, size_t n, uint16_t (*half)(void))
 {
     size_t i;
 
@@ -334,13 +334,13 @@ int main(void)
     }
     printf("one thread; oneDNN %d.%d.%d with weights reordered beforehand\n",
            v->major, v->minor, v->patch);
-    fill_halves(&d, max, usual_half);
+    fill_fp16(&d, max, usual_half);
     for (i = 0; i < ARRAY_SIZE(shape); i++) {
         bench(&shape[i], &d, false);
         bench(&shape[i], &d, true);
     }
     printf("wild exponents, ");
-    fill_halves(&d, max, wild_half);
+    fill_fp16(&d, max, wild_half);
     bench(&shape[1], &d, true);
     return 0;
 }

@@ -30,8 +30,8 @@ static int new_uniform(struct npu_rec *rec, struct npu_dev *dev, uint32_t n, uin
 	return ret;
 }
 
-int npu_rec_uniform(struct npu_rec *rec, struct npu_dev *dev, uint32_t n, uint32_t k, float value,
-		    const struct npu_weights **out)
+int npu_rec_fill_weights(struct npu_rec *rec, struct npu_dev *dev, uint32_t n, uint32_t k,
+			 float value, const struct npu_weights **out)
 {
 	struct npu_weights *w = NULL;
 	int ret;
@@ -56,12 +56,12 @@ static int packed_ones(struct npu_rec *rec, struct npu_dev *dev, uint32_t n,
 	*out = npu_rec_const(rec, n, 0, 1);
 	if (*out)
 		return npu_rec_reads_weights(rec, *out);
-	ret = npu_rec_blank(rec, dev, NPU_PREC_FP16, n, NPU_SPREAD_CHANNELS, &w);
+	ret = npu_rec_zero_weights(rec, dev, NPU_PREC_FP16, n, NPU_BROADCAST_CHANNELS, &w);
 	if (ret)
 		return ret;
 	*out = w;
 	for (uint32_t i = 0; i < n; i++)
-		((uint16_t *)w->mem->bo->map)[i * NPU_SPREAD_CHANNELS] = npu_f32_to_f16(1);
+		((uint16_t *)w->mem->bo->map)[i * NPU_BROADCAST_CHANNELS] = npu_f32_to_f16(1);
 	ret = npu_rec_keep_const(rec, n, 0, 1, w);
 	if (ret)
 		return ret;
@@ -69,15 +69,15 @@ static int packed_ones(struct npu_rec *rec, struct npu_dev *dev, uint32_t n,
 	return ret ? npu_rec_fail(rec, ret, "no weights of %u", n) : npu_rec_reads_weights(rec, w);
 }
 
-static void spread_tasks(struct npu_rec *rec, const struct npu_tensor *v,
-			 const struct npu_tensor *y, const struct npu_weights *ones)
+static void broadcast_tasks(struct npu_rec *rec, const struct npu_tensor *v,
+			    const struct npu_tensor *y, const struct npu_weights *ones)
 {
 	uint32_t stored = (uint32_t)round_up(y->shape.rows, NPU_TENSOR_ROWS);
 
 	for (uint32_t row = 0; row < stored; row += SPREAD_ROWS)
 		for (uint32_t col = 0; col < y->shape.cols && npu_rec_room(rec); col += SPREAD_COLS) {
 			uint64_t cols = min_u64(y->shape.cols - col, SPREAD_COLS);
-			struct npu_spread_task t = {
+			struct npu_broadcast_task t = {
 				.in_iova = npu_tensor_iova(v) + row * sizeof(uint16_t),
 				.weight_iova = ones->mem->iova,
 				.out_iova = npu_tensor_iova(y) +
@@ -86,18 +86,18 @@ static void spread_tasks(struct npu_rec *rec, const struct npu_tensor *v,
 				.cols = (uint32_t)round_up(cols, GROUP), .out_pitch = y->pitch,
 			};
 
-			npu_prog_spread(npu_rec_prog(rec), &t);
+			npu_prog_broadcast(npu_rec_prog(rec), &t);
 		}
 }
 
 /* A single element is a column, too. */
-int npu_rec_spread(struct npu_rec *rec, const struct npu_tensor *v, struct npu_tensor *y)
+int npu_rec_broadcast_row(struct npu_rec *rec, const struct npu_tensor *v, struct npu_tensor *y)
 {
 	const struct npu_weights *ones = NULL;
 	int ret;
 
 	if (y->shape.rows == 1)
-		return npu_rec_widen(rec, v, y);
+		return npu_rec_broadcast_col(rec, v, y);
 	ret = packed_ones(rec, y->dev, (uint32_t)round_up(min_u64(y->shape.cols, SPREAD_COLS), GROUP),
 			  &ones);
 	if (!ret)
@@ -105,15 +105,15 @@ int npu_rec_spread(struct npu_rec *rec, const struct npu_tensor *v, struct npu_t
 	if (!ret)
 		ret = npu_rec_writes(rec, y);
 	if (!ret)
-		spread_tasks(rec, v, y, ones);
+		broadcast_tasks(rec, v, y, ones);
 	return ret;
 }
 
-int npu_rec_widen(struct npu_rec *rec, const struct npu_tensor *col, struct npu_tensor *y)
+int npu_rec_broadcast_col(struct npu_rec *rec, const struct npu_tensor *col, struct npu_tensor *y)
 {
 	const struct npu_weights *ones = NULL;
 	struct npu_tensor first = *col;
-	int ret = npu_rec_uniform(rec, y->dev, y->shape.cols, 1, 1, &ones);
+	int ret = npu_rec_fill_weights(rec, y->dev, y->shape.cols, 1, 1, &ones);
 
 	first.shape.cols = 1;
 	if (!ret)

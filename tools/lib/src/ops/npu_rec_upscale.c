@@ -59,7 +59,7 @@ static int append_area(struct npu_rec *rec, const void *arg, const struct npu_ar
 		ret = npu_rec_writes(rec, &y);
 	for (uint32_t line = 0; !ret && line < a->lines; line += NPU_FLY_ROWS)
 		for (uint32_t col = 0; col < a->cols && npu_rec_room(rec); col += lanes) {
-			struct npu_enlarge_task t = {
+			struct npu_upscale_task t = {
 				.type = e->x->shape.type, .width = e->width,
 				.lines = (uint32_t)min_u64(a->lines - line, NPU_FLY_ROWS),
 				.times_x = e->times_x, .times_y = e->times_y,
@@ -67,12 +67,12 @@ static int append_area(struct npu_rec *rec, const void *arg, const struct npu_ar
 				.out_iova = at(&y, (uint64_t)line * e->width * times, col),
 			};
 
-			npu_prog_enlarge(npu_rec_prog(rec), &t);
+			npu_prog_upscale(npu_rec_prog(rec), &t);
 		}
 	return ret;
 }
 
-int npu_rec_enlarge(struct npu_rec *rec, const struct npu_tensor *x, uint32_t width, uint32_t height,
+int npu_rec_upscale(struct npu_rec *rec, const struct npu_tensor *x, uint32_t width, uint32_t height,
 		    uint32_t times_x, uint32_t times_y, struct npu_tensor *y)
 {
 	struct enlarge e = {
@@ -80,7 +80,7 @@ int npu_rec_enlarge(struct npu_rec *rec, const struct npu_tensor *x, uint32_t wi
 		.times_y = times_y,
 	};
 	/* A share begins at a position of the image and of the result that is a multiple of 4. */
-	struct npu_picture p = {
+	struct npu_image_split p = {
 		.width = width, .height = height, .cols = y->shape.cols, .unit = NPU_TENSOR_COLS,
 	};
 	int ret = npu_rec_begin(rec, "enlarge");

@@ -15,7 +15,7 @@
 
 #define SET(p, f, v)	npu_prog_field(p, NPU_F_##f, v)
 
-static void set_types(struct npu_prog *p, const struct npu_enlarge_task *t)
+static void set_types(struct npu_prog *p, const struct npu_upscale_task *t)
 {
 	SET(p, DPU_DATA_FORMAT_PROC_PRECISION, t->type);
 	SET(p, DPU_DATA_FORMAT_IN_PRECISION, INT16);
@@ -25,7 +25,7 @@ static void set_types(struct npu_prog *p, const struct npu_enlarge_task *t)
 	SET(p, DPU_OUT_CVT_SCALE_SCALE, 1);
 }
 
-static void set_output(struct npu_prog *p, const struct npu_enlarge_task *t)
+static void set_output(struct npu_prog *p, const struct npu_upscale_task *t)
 {
 	int64_t lanes = (int64_t)(16 / npu_prec_bytes(t->type));
 	int64_t width = (int64_t)t->width * t->times_x, copies = t->times_y;
@@ -51,7 +51,7 @@ static void set_output(struct npu_prog *p, const struct npu_enlarge_task *t)
 	SET(p, DPU_BS_OW_CFG_SIZE_E_2, copies - 1);
 }
 
-static void set_input(struct npu_prog *p, const struct npu_enlarge_task *t)
+static void set_input(struct npu_prog *p, const struct npu_upscale_task *t)
 {
 	SET(p, RDMA_DATA_CUBE_WIDTH_WIDTH, t->width);
 	SET(p, RDMA_DATA_CUBE_HEIGHT_HEIGHT, t->lines);
@@ -68,7 +68,7 @@ static void set_input(struct npu_prog *p, const struct npu_enlarge_task *t)
 	npu_prog_set_shares(p);
 }
 
-int npu_prog_enlarge(struct npu_prog *p, const struct npu_enlarge_task *t)
+int npu_prog_upscale(struct npu_prog *p, const struct npu_upscale_task *t)
 {
 	if (npu_prog_error(p))
 		return npu_prog_error(p);

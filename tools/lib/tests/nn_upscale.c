@@ -18,18 +18,18 @@ static uint8_t *bytes(size_t n)
 	return v;
 }
 
-struct enlarge_case {
+struct upscale_case {
 	enum npu_prec type;
 	uint32_t w, h, c, times_x, times_y, cores, tasks;
 };
 
-static const struct enlarge_case enlarge[] = {
+static const struct upscale_case enlarge[] = {
 	{ F16, 5, 3, 32, 2, 2, 1, 4 }, { F16, 7, 4, 20, 4, 4, 1, 3 }, { I8, 3, 5, 33, 8, 8, 1, 3 },
 	{ I8, 6, 2, 16, 3, 1, 1, 1 }, { F16, 1, 6, 8, 1, 5, 1, 1 }, { F16, 9, 1, 8, 7, 2, 1, 1 },
 	{ I8, 4, 4, 16, 1, 1, 1, 1 }, { F16, 6, 7, 32, 2, 3, 2, 8 }, { I8, 3, 2, 96, 2, 2, 3, 6 },
 };
 
-static void enlarge_case(struct npu_dev *dev, const struct enlarge_case *e)
+static void upscale_case(struct npu_dev *dev, const struct upscale_case *e)
 {
 	size_t bpe = npu_prec_bytes(e->type), pos = e->c * bpe;
 	uint32_t ow = e->w * e->times_x, oh = e->h * e->times_y;
@@ -43,7 +43,7 @@ static void enlarge_case(struct npu_dev *dev, const struct enlarge_case *e)
 	int ret = npu_tensor_write(tx, x, 0);
 
 	npu_rec_new(dev, &o, &rec);
-	ret = nn_run(rec, ret ? ret : npu_rec_enlarge(rec, tx, e->w, e->h, e->times_x, e->times_y, ty));
+	ret = nn_run(rec, ret ? ret : npu_rec_upscale(rec, tx, e->w, e->h, e->times_x, e->times_y, ty));
 	ret = ret ? ret : npu_tensor_read(ty, y, 0);
 	info = npu_rec_info(rec);
 	for (uint32_t i = 0; i < oh; i++)
@@ -60,13 +60,13 @@ static void enlarge_case(struct npu_dev *dev, const struct enlarge_case *e)
 	free(y);
 }
 
-static void refuse_enlarging(struct npu_dev *dev, const char *word, int err, const struct enlarge_case *e,
+static void refuse_enlarging(struct npu_dev *dev, const char *word, int err, const struct upscale_case *e,
 			     enum npu_prec type, uint32_t rows)
 {
 	struct npu_tensor *x = nn_tensor(dev, e->type, e->w * e->h, e->c, NULL);
 	struct npu_tensor *y = nn_tensor(dev, type, rows, e->c, NULL);
 	struct npu_rec *rec = nn_rec(dev);
-	int ret = npu_rec_enlarge(rec, x, e->w, e->h, e->times_x, e->times_y, y);
+	int ret = npu_rec_upscale(rec, x, e->w, e->h, e->times_x, e->times_y, y);
 
 	tap_ok(ret == err && strstr(npu_rec_message(rec), word), "%d, %s", ret, npu_rec_message(rec));
 	npu_rec_free(rec);
@@ -76,8 +76,8 @@ static void refuse_enlarging(struct npu_dev *dev, const char *word, int err, con
 
 static void test_refused_enlarging(struct npu_dev *dev)
 {
-	struct enlarge_case e = { F16, 4, 4, 8, 2, 2, 1, 1 }, nine = { F16, 4, 4, 8, 9, 1, 1, 1 };
-	struct enlarge_case wide = { F16, 1400, 1, 8, 2, 4, 1, 1 };
+	struct upscale_case e = { F16, 4, 4, 8, 2, 2, 1, 1 }, nine = { F16, 4, 4, 8, 9, 1, 1, 1 };
+	struct upscale_case wide = { F16, 1400, 1, 8, 2, 4, 1, 1 };
 
 	refuse_enlarging(dev, "no mode", -EINVAL, &e, I8, 64);
 	refuse_enlarging(dev, "times as large", -EINVAL, &e, F16, 60);
@@ -92,7 +92,7 @@ int main(void)
 	npu_open(NULL, &dev);
 	sim_features(OURS);
 	for (size_t i = 0; i < ARRAY_SIZE(enlarge); i++)
-		enlarge_case(dev, &enlarge[i]);
+		upscale_case(dev, &enlarge[i]);
 	test_refused_enlarging(dev);
 	tap_ok(!sim_bos(), "nothing is left");
 	npu_close(dev);
