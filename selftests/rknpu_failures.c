@@ -10,6 +10,7 @@
  * boot: debug-failures KERNEL=debug TEST_LIMIT=3600
  */
 #define _GNU_SOURCE
+#include <linux/dma-buf.h>
 #include <linux/netlink.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -576,20 +577,25 @@ RK_TEST_F(special, stale_tlb,
 	struct rk_team *t = &self->t;
 	struct rk_client c;
 	struct rk_bo old;
+	int buf;
 
 	ASSERT_EQ(0, rk_client_init(&c));
 	for (int lost = 0; lost < 2; lost++) {
 		ASSERT_EQ(0, rk_client_run(&c, 5));
 		/* Its page stays, through the mapping, so that another one takes its place. */
 		old = c.out;
+		buf = rk_export(c.fd, old.handle);
+		ASSERT_LE(0, buf);
 		if (lost)
 			rk_fault_arm(NPU_CTL_ANY_CORE, NPU_FAULT_MMU_ZAP, 0, 0);
 		ASSERT_EQ(0, rk_gem_close(c.fd, old.handle));
 		ASSERT_EQ(0, rk_bo_init(&c.out, c.fd, RK_BYTES));
 		ASSERT_EQ(old.iova, c.out.iova);
 		EXPECT_EQ(lost ? -EILSEQ : 0, rk_client_run(&c, 9));
+		EXPECT_EQ(0, rk_dmabuf_sync(buf, DMA_BUF_SYNC_START | DMA_BUF_SYNC_READ));
 		EXPECT_EQ(lost ? 10 : 6, old.map[0]);
 		munmap(old.map, old.size);
+		close(buf);
 	}
 	rk_client_fini(&c);
 	rk_model_calm();
