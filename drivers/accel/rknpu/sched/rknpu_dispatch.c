@@ -261,15 +261,25 @@ static void rknpu_dispatch_one(struct rknpu_runqueue *rq)
 		rknpu_dispatch_begin(rq, job);
 }
 
+/* Of cores that may start a job and have one queued, or have none and may take one over. */
+static void rknpu_dispatch_find_wanted(struct rknpu_sched *sched, bool queued)
+{
+	struct rknpu_runqueue *rq;
+
+	rknpu_for_each_rq(rq, sched) {
+		if (rknpu_dispatch_may_start(rq) && !!rq->shares == queued)
+			rknpu_shared_want(rq, rknpu_dispatch_find(rq));
+	}
+}
+
 /* Whose turn it is depends on what all cores want, so that is found out first. */
 static void rknpu_dispatch_shared(struct rknpu_sched *sched)
 {
 	struct rknpu_runqueue *rq;
 
-	rknpu_for_each_rq(rq, sched) {
-		if (rknpu_dispatch_may_start(rq))
-			rknpu_shared_want(rq, rknpu_dispatch_find(rq));
-	}
+	/* Nobody takes over what a core can begin with itself. */
+	rknpu_dispatch_find_wanted(sched, true);
+	rknpu_dispatch_find_wanted(sched, false);
 	rknpu_for_each_rq(rq, sched) {
 		if (rknpu_dispatch_may_start(rq) && rq->wanted &&
 		    rq->wanted_vm == rknpu_shared_turn(sched))
