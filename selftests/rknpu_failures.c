@@ -120,7 +120,7 @@ static int meet(const struct rk_fault *f, struct rk_team *t, unsigned int core)
 	int ret;
 
 	for (unsigned int us = 10000; us <= 160000; us *= 2) {
-		if (f->when == RK_WHEN_ASLEEP && !rk_wait_asleep(5000))
+		if (f->when == RK_WHEN_ASLEEP && !rk_wait_asleep(20000))
 			return -EBUSY;
 		if (f->when != RK_WHEN_BUSY)
 			rk_fault_arm_row(f, core, 0);
@@ -249,7 +249,7 @@ RK_TEST_F_TIMEOUT(failure, is_survived, 240,
 static bool core_asleep(unsigned int core)
 {
 	if (!rk_power_domains() || rk_one_iommu())
-		return rk_wait_asleep(5000);
+		return rk_wait_asleep(20000);
 	return rk_wait_count(core, NPU_CNT_POWERED, 0, 5000);
 }
 
@@ -492,7 +492,7 @@ RK_TEST_F_TIMEOUT(special, dies_while_it_idles, 120,
 		ASSERT_EQ(0, good_jobs(t, 1));
 		rk_fault_arm_param(i / 2, NPU_FAULT_CORE_DEAD, 0, 0, reads[i % 2]);
 		rk_stay_awake(false);
-		EXPECT_TRUE(rk_wait_asleep(5000));
+		EXPECT_TRUE(rk_wait_asleep(20000));
 		EXPECT_LE(1, rk_fault_fired()) TH_LOG("core %d, %#x", i / 2, reads[i % 2]);
 		rk_model_calm();
 		EXPECT_EQ(0, good_jobs(t, good_enough())) TH_LOG("core %d, %#x", i / 2, reads[i % 2]);
@@ -514,7 +514,7 @@ RK_TEST_F_TIMEOUT(special, dies_before_the_file_closes, 120,
 		rk_fault_arm_param(core, NPU_FAULT_CORE_DEAD, 0, 0, core % 2 ? 0 : ~0u);
 		rk_team_fini(t);
 		rk_stay_awake(false);
-		EXPECT_TRUE(rk_wait_asleep(5000));
+		EXPECT_TRUE(rk_wait_asleep(20000));
 		rk_model_calm();
 		ASSERT_EQ(0, rk_team_init(t));
 		EXPECT_EQ(0, good_jobs(t, good_enough())) TH_LOG("core %u", core);
@@ -556,7 +556,7 @@ RK_TEST_F_TIMEOUT(special, does_not_power_up_when_bound, 120,
 		ASSERT_EQ(0, rk_unbind(core, &u));
 		/* One for all cores goes to sleep some time after the last user. */
 		if (rk_one_iommu()) {
-			ASSERT_TRUE(rk_wait_asleep(5000));
+			ASSERT_TRUE(rk_wait_asleep(20000));
 		}
 		/* Its IOMMU fails to resume, and so it does. */
 		rk_fault_arm(core, NPU_FAULT_MMU_RESET, 0, 0);
