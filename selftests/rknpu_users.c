@@ -622,4 +622,29 @@ RK_TEST_F_TIMEOUT(turns, debts_outlive_files, 120,
 	EXPECT_EQ(0, self->attackers);
 }
 
+#define KEPT	20
+
+RK_TEST_F_TIMEOUT(turns, who_goes_while_a_core_is_kept, 120,
+		  "a core that is kept for another user sleeps, although the job that had to wait is gone")
+{
+	struct hog *a = &self->attacker[0];
+
+	rk_latency_us(2000);
+	ASSERT_EQ(0, hog_put(a, 1, LONG_TASKS, 1, 0));
+	ASSERT_EQ(0, hog_wait(a, 1));
+	hog_fini(a);
+	rk_latency_us(0);
+	for (int i = 1; i <= KEPT; i++) {
+		ASSERT_EQ(0, hog_init(a, ATTACKER, 3));
+		/* Soon after one another, so that the core is kept for the next one. */
+		for (int j = 1; j <= 4; j++) {
+			ASSERT_EQ(0, hog_put(&self->victim, 1, 1, 1, 0));
+			ASSERT_EQ(0, hog_wait(&self->victim, 4 * (i - 1) + j));
+		}
+		ASSERT_EQ(0, hog_put(a, 1, 1, 1, 0));
+		hog_fini(a);
+		ASSERT_TRUE(rk_wait_asleep(10000)) TH_LOG("try %d", i);
+	}
+}
+
 RK_HARNESS_MAIN

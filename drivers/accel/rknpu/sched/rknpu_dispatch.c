@@ -327,8 +327,11 @@ enum hrtimer_restart rknpu_dispatch_anticipated(struct hrtimer *timer)
 	struct rknpu_runqueue *rq = container_of(timer, struct rknpu_runqueue, anticipate.timer);
 
 	guard(spinlock_irqsave)(&rq->sched->hw->lock);
-	if (rknpu_anticipate_expired(rq))
-		rknpu_dispatch(rq);
+	if (!rknpu_anticipate_expired(rq))
+		return HRTIMER_NORESTART;
+	rknpu_dispatch(rq);
+	/* A job may have held the core awake that had to wait, and is gone since. */
+	rknpu_dispatch_idle_locked(rq);
 	return HRTIMER_NORESTART;
 }
 
