@@ -305,7 +305,8 @@ static void check_record(struct __test_metadata *_metadata, const struct rk_faul
 		EXPECT_LT(0, t->w.elapsed_ns);
 	}
 	if (f->late) {
-		EXPECT_LE(deadline, t->w.elapsed_ns);
+		/* It is counted in jiffies, which are behind when a CPU has stood still. */
+		EXPECT_LE(deadline - deadline / 5, t->w.elapsed_ns);
 	}
 	if (f->early) {
 		EXPECT_GT(deadline, t->w.elapsed_ns);
