@@ -581,6 +581,8 @@ RK_TEST_F(special, stale_tlb,
 	int buf;
 
 	ASSERT_EQ(0, rk_client_init(&c));
+	/* Asleep, the TLB forgets. */
+	rk_stay_awake(true);
 	for (int lost = 0; lost < 2; lost++) {
 		ASSERT_EQ(0, rk_client_run(&c, 5));
 		/* Its page stays, through the mapping, so that another one takes its place. */
