@@ -214,6 +214,9 @@ RK_TEST_F(shape, domains_power_cores_and_iommu,
 
 	EXPECT_EQ(domains, count_paths("/sys/devices/platform/*.npu/supplier:genpd:*"));
 	EXPECT_EQ(iommus, count_paths("/sys/devices/platform/*.iommu/supplier:genpd:*"));
+	/* The first, which is the others' parent, sleeps last. */
+	EXPECT_EQ(domains - !!domains,
+		  count_paths("/sys/devices/genpd:*.npu/supplier:genpd:genpd:0:*"));
 	EXPECT_TRUE(rk_wait_asleep(10000));
 	for (int i = 0; i < domains; i++) {
 		char pattern[96];

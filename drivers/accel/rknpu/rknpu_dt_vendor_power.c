@@ -29,6 +29,8 @@ struct rknpu_vdt_domain {
 	struct device_link *npu;
 	/** @iommu: makes the IOMMU resume it, if there is one */
 	struct device_link *iommu;
+	/** @first: makes it go to sleep before the first one; NULL: it is that */
+	struct device_link *first;
 };
 
 /**
@@ -50,6 +52,19 @@ static struct device_link *rknpu_vdt_power_link(struct device *consumer, struct 
 	return device_link_add(consumer, domain, DL_FLAG_STATELESS | DL_FLAG_PM_RUNTIME);
 }
 
+/*
+ * The first domain is the parent of the others on the RK3588. If its device goes to sleep while
+ * another one does, genpd may leave it on: each of the two finds the other still on its way (seen
+ * with 7.3 on a busy host). So it comes last.
+ */
+static int rknpu_vdt_power_order(struct rknpu_vdt_power *power, struct rknpu_vdt_domain *domain)
+{
+	if (domain == power->domains)
+		return 0;
+	domain->first = rknpu_vdt_power_link(domain->dev, power->domains->dev);
+	return domain->first ? 0 : -ENODEV;
+}
+
 static int rknpu_vdt_power_add_domain(struct rknpu_vdt_power *power, unsigned int index)
 {
 	struct rknpu_vdt_domain *domain = &power->domains[index];
@@ -66,7 +81,9 @@ static int rknpu_vdt_power_add_domain(struct rknpu_vdt_power *power, unsigned in
 	domain->npu = rknpu_vdt_power_link(dev, domain->dev);
 	if (power->iommu)
 		domain->iommu = rknpu_vdt_power_link(&power->iommu->dev, domain->dev);
-	return domain->npu && (domain->iommu || !power->iommu) ? 0 : -ENODEV;
+	if (!domain->npu || (power->iommu && !domain->iommu))
+		return -ENODEV;
+	return rknpu_vdt_power_order(power, domain);
 }
 
 /*
@@ -89,11 +106,13 @@ static int rknpu_vdt_power_add_domains(struct rknpu_vdt_power *power)
 
 static void rknpu_vdt_power_remove_domains(struct rknpu_vdt_power *power)
 {
-	unsigned int i;
+	int i;
 
-	for (i = 0; i < RKNPU_MAX_CORES; i++) {
+	for (i = RKNPU_MAX_CORES - 1; i >= 0; i--) {
 		struct rknpu_vdt_domain *domain = &power->domains[i];
 
+		if (domain->first)
+			device_link_del(domain->first);
 		if (domain->iommu)
 			device_link_del(domain->iommu);
 		if (domain->npu)
