@@ -107,6 +107,8 @@ rk_qemu_copy_stock() {
 	cp -a --reflink=auto "$RK_QEMU_STOCK/." "$tree/" || rk_die "cannot copy the stock QEMU tree to $tree"
 	cp "$tree/build/config-poison.h" "$tree/poison" || rk_die "$tree has not been built"
 	printf '#!/bin/sh\nexec cat /rk/qemu/poison\n' >"$tree/src/scripts/make-config-poison.sh"
+	# Every change of the model compiles what our patches touch again; the stock tree is built once.
+	sed -i 's/^exec cc /exec ccache cc /' "$tree/cc"
 }
 
 # rk_qemu_sync TREE: bring our files into a tree, touching only what differs, so that ninja rebuilds no more.
