@@ -32,8 +32,7 @@ help:
 	@awk -F':.*## ' '/^## / { printf "\n%s\n", substr($$0, 4) } /^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' \
 		$(firstword $(MAKEFILE_LIST))
 	@echo
-	@echo 'Variables: KERNEL=$(KERNEL) (series of tools/testbed/data/kernels), ARGS=options of the command behind a target;'
-	@echo 'the commands, with what each shows and how long it takes: tools/testbed/README.rst'
+	@echo 'Variables: KERNEL=$(KERNEL) (series of tools/testbed/data/kernels), ARGS=options of the command behind a target'
 
 ## Every day, on Debian 12 or 13 (what it needs is downloaded once, to ~/.cache/rknpu-accel):
 
