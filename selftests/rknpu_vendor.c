@@ -26,21 +26,7 @@
 /* The first @size bytes of a struct, as older callers have it. */
 #define SIZED(nr, size)	_IOC(_IOC_READ | _IOC_WRITE, 'd', 0x40 + (nr), size)
 
-FIXTURE(vendor)
-{
-	int fd;
-};
-
-FIXTURE_SETUP(vendor)
-{
-	RV_OPEN_OR_SKIP(self->fd);
-}
-
-FIXTURE_TEARDOWN(vendor)
-{
-	rk_model_calm();
-	close(self->fd);
-}
+RV_FIXTURE(vendor);
 
 /* ---- discovery ---- */
 

@@ -19,21 +19,7 @@
 #include "rknpu_harness.h"
 #include "rknpu_vendor_util.h"
 
-FIXTURE(vendor)
-{
-	int fd;
-};
-
-FIXTURE_SETUP(vendor)
-{
-	RV_OPEN_OR_SKIP(self->fd);
-}
-
-FIXTURE_TEARDOWN(vendor)
-{
-	rk_model_calm();
-	close(self->fd);
-}
+RV_FIXTURE(vendor);
 
 RK_TEST_F(vendor, every_domain_works, "jobs run in each of the 16 domains")
 {

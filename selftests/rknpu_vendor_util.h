@@ -104,4 +104,20 @@ int rv_submit_tasks_in(int fd, uint64_t obj);
 		rk_model_calm();					\
 	} while (0)
 
+/* A fixture that has the node open. */
+#define RV_FIXTURE(name)						\
+	FIXTURE(name) {							\
+		int fd;							\
+	};								\
+	FIXTURE_SETUP(name)						\
+	{								\
+		RV_OPEN_OR_SKIP(self->fd);				\
+	}								\
+	FIXTURE_TEARDOWN(name)						\
+	{								\
+		rk_model_calm();					\
+		close(self->fd);					\
+	}								\
+	struct rv_fixture_##name##_ends
+
 #endif /* RKNPU_VENDOR_UTIL_H */
