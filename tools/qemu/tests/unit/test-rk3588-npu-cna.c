@@ -211,8 +211,8 @@ static void random_window(Case *c)
     do {
         c->h = rnd_in(1, 11);
         c->w = rnd_in(1, 11);
-        c->kh = rnd_in(1, 4);
-        c->kw = rnd_in(1, 4);
+        c->kh = rnd_in(1, 5);
+        c->kw = rnd_in(1, 5);
         random_steps(c);
         h = (c->h - 1) * spread(c, c->fy) + 1;
         w = (c->w - 1) * spread(c, c->fx) + 1;
