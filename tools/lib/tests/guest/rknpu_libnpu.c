@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What libnpu promises beyond products, on the driver: convolutions of bytes, waiting
- * with a limit, the causes of failures, several recordings and several files, raw programs.
+ * What libnpu promises beyond results, on the driver: waiting with a limit, the causes of
+ * failures, several recordings and several files, raw programs.
  *
  * boot: library TEST_LIMIT=600
  * boot: armhf
@@ -9,7 +9,6 @@
  * boot: debug-libnpu KERNEL=debug TEST_LIMIT=1800 --param default_timeout_ms=10000
  */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,181 +27,6 @@ static uint32_t rnd(void)
 	state ^= state >> 17;
 	state ^= state << 5;
 	return state;
-}
-
-static int8_t *random_int8(size_t n)
-{
-	int8_t *p = malloc(n);
-
-	for (size_t i = 0; p && i < n; i++)
-		p[i] = (int8_t)rnd();
-	return p;
-}
-
-/* ---- convolutions ---- */
-
-FIXTURE(conv) {
-	struct npu_dev *dev;
-};
-
-FIXTURE_VARIANT(conv) {
-	struct npu_window win;
-	uint32_t in_c, out_c;
-	int32_t in_zp, weight_zp;
-	uint32_t cores;
-	struct npu_rec_conv_opts how;
-};
-
-#define KERNEL(w, h, s)	.size = sizeof(struct npu_window), .kw = (w), .kh = (h), .stride_x = (s), .stride_y = (s)
-#define PAD(n)		.pad_left = (n), .pad_right = (n), .pad_top = (n), .pad_bottom = (n)
-
-FIXTURE_VARIANT_ADD(conv, one_by_one) {
-	.win = { .in_w = 14, .in_h = 14, KERNEL(1, 1, 1) }, .in_c = 64, .out_c = 96,
-};
-
-FIXTURE_VARIANT_ADD(conv, three_by_three) {
-	.win = { .in_w = 15, .in_h = 9, KERNEL(3, 3, 1), PAD(1) }, .in_c = 33, .out_c = 40,
-	.in_zp = -17,
-};
-
-FIXTURE_VARIANT_ADD(conv, weight_zero_point) {
-	.win = { .in_w = 8, .in_h = 12, KERNEL(3, 3, 1), PAD(1) }, .in_c = 20, .out_c = 32,
-	.in_zp = 30, .weight_zp = -11,
-};
-
-FIXTURE_VARIANT_ADD(conv, stride_two) {
-	.win = { .in_w = 28, .in_h = 28, KERNEL(3, 3, 2), .pad_right = 1, .pad_bottom = 1 },
-	.in_c = 32, .out_c = 64, .in_zp = 5,
-};
-
-FIXTURE_VARIANT_ADD(conv, rectangular_kernel) {
-	.win = { .in_w = 20, .in_h = 11, KERNEL(5, 2, 1), .pad_left = 2, .pad_right = 2, .pad_top = 1 },
-	.in_c = 32, .out_c = 32,
-};
-
-FIXTURE_VARIANT_ADD(conv, dilated) {
-	.win = { .in_w = 17, .in_h = 17, KERNEL(3, 3, 1), .dil_x = 2, .dil_y = 3, PAD(2) },
-	.in_c = 32, .out_c = 32, .weight_zp = 3,
-};
-
-FIXTURE_VARIANT_ADD(conv, three_channels) {
-	.win = { .in_w = 32, .in_h = 32, KERNEL(3, 3, 2), PAD(1) }, .in_c = 3, .out_c = 16,
-	.in_zp = -1,
-};
-
-FIXTURE_VARIANT_ADD(conv, several_cores) {
-	.win = { .in_w = 16, .in_h = 16, KERNEL(3, 3, 1), PAD(1) }, .in_c = 64, .out_c = 100,
-	.in_zp = 9, .weight_zp = 2, .cores = 3, .how = { .max_lines = 3, .max_n = 32 },
-};
-
-FIXTURE_VARIANT_ADD(conv, larger_than_the_buffer) {
-	.win = { .in_w = 56, .in_h = 130, KERNEL(3, 3, 2), PAD(1) }, .in_c = 64, .out_c = 32,
-};
-
-FIXTURE_SETUP(conv)
-{
-	int ret = npu_open(NULL, &self->dev);
-
-	if (ret)
-		SKIP(return, "no NPU: %s", strerror(-ret));
-	rk_model_calm();
-}
-
-FIXTURE_TEARDOWN(conv)
-{
-	npu_close(self->dev);
-}
-
-static uint32_t one_if_0(uint32_t v)
-{
-	return v ? v : 1;
-}
-
-static int64_t conv_sum(const FIXTURE_VARIANT(conv) *v, const int8_t *in, const int8_t *w,
-			int64_t y0, int64_t x0)
-{
-	const struct npu_window *win = &v->win;
-	int64_t acc = 0;
-
-	for (uint32_t ky = 0; ky < win->kh; ky++)
-		for (uint32_t kx = 0; kx < win->kw; kx++) {
-			int64_t y = y0 + (int64_t)ky * one_if_0(win->dil_y);
-			int64_t x = x0 + (int64_t)kx * one_if_0(win->dil_x);
-			const int8_t *p = in + (y * win->in_w + x) * v->in_c;
-			const int8_t *q = w + ((size_t)ky * win->kw + kx) * v->in_c;
-
-			if (y < 0 || x < 0 || y >= win->in_h || x >= win->in_w)
-				continue;
-			for (uint32_t c = 0; c < v->in_c; c++)
-				acc += (p[c] - v->in_zp) * (q[c] - v->weight_zp);
-		}
-	return acc;
-}
-
-/* nearbyint() rounds ties to even; everything before it is exact in double, as 1 for an odd zp is. */
-static int8_t requantised(const struct npu_requant *rq, int64_t acc)
-{
-	int odd = rq->zp & 1;
-	double y = nearbyint(ldexp((double)acc * rq->scale, -rq->shift) + odd) + rq->zp - odd;
-
-	return y > 127 ? 127 : y < -128 ? -128 : y;
-}
-
-/* Elements of @got that are wrong. */
-static unsigned long conv_wrong(const FIXTURE_VARIANT(conv) *v, const struct npu_requant *rq,
-				const int8_t *in, const int8_t *w, const int32_t *bias, const int8_t *got)
-{
-	const struct npu_window *win = &v->win;
-	uint32_t ow = npu_window_out_w(win), oh = npu_window_out_h(win);
-	size_t per = (size_t)win->kw * win->kh * v->in_c;
-	unsigned long wrong = 0;
-
-	for (uint32_t y = 0; y < oh; y++)
-		for (uint32_t x = 0; x < ow; x++)
-			for (uint32_t n = 0; n < v->out_c; n++) {
-				int64_t acc = bias[n] +
-					conv_sum(v, in, w + n * per,
-						 (int64_t)y * win->stride_y - win->pad_top,
-						 (int64_t)x * win->stride_x - win->pad_left);
-
-				wrong += *got++ != requantised(rq, acc);
-			}
-	return wrong;
-}
-
-RK_TEST_F(conv, every_element_is_right, "every element of this convolution is right")
-{
-	const struct npu_window *win = &variant->win;
-	size_t per = (size_t)win->kw * win->kh * variant->in_c;
-	size_t out = (size_t)npu_window_out_w(win) * npu_window_out_h(win) * variant->out_c;
-	int8_t *in = random_int8((size_t)win->in_w * win->in_h * variant->in_c);
-	int8_t *w = random_int8(per * variant->out_c), *got = random_int8(out);
-	int32_t *bias = malloc(variant->out_c * sizeof(*bias));
-	struct npu_rec_opts opts = { .size = sizeof(opts), .cores = variant->cores };
-	struct npu_conv_weights_desc d = {
-		.size = sizeof(d),
-		.type = NPU_PREC_INT8, .in_c = variant->in_c, .out_c = variant->out_c,
-		.kw = win->kw, .kh = win->kh, .bias = bias,
-		.in_zp = variant->in_zp, .weight_zp = variant->weight_zp,
-	};
-	struct npu_rec_conv_opts how = variant->how;
-	struct one_op o;
-
-	how.size = sizeof(how);
-	ASSERT_TRUE(in && w && got && bias);
-	for (uint32_t n = 0; n < d.out_c; n++)
-		bias[n] = (int32_t)(rnd() % 20001) - 10000;
-	/* Results with a spread of about 50. */
-	ASSERT_EQ(0, npu_requant_from_double(50 / (5500 * sqrt(per) + 5800), 4, &d.rq));
-	ASSERT_EQ(0, one_op_conv(&o, self->dev, &d, w, win, &opts, &how));
-	ASSERT_EQ(0, one_op_start(&o, in));
-	ASSERT_EQ(0, one_op_finish(&o, got, WAIT_NS));
-	EXPECT_EQ(0, conv_wrong(variant, &d.rq, in, w, bias, got));
-	one_op_free(&o);
-	free(in);
-	free(w);
-	free(got);
-	free(bias);
 }
 
 /* ---- recordings ---- */
