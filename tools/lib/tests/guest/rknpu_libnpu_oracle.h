@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What products and attention give in doubles, and how far halves may be off: the bounds that
+ * What attention and convolutions give in doubles, and how far halves may be off: the bounds that
  * libnpu's headers state.
  */
 #ifndef RKNPU_LIBNPU_ORACLE_H
@@ -10,18 +10,6 @@
 #include <stdint.h>
 
 #include "npu.h"
-
-/* Is @y the sum of @k products, as far as npu_rec_matmul() says? */
-static inline bool oracle_product(const float *x, const float *w, uint32_t k, double y)
-{
-	double sum = 0, size = 0;
-
-	for (uint32_t i = 0; i < k; i++) {
-		sum += (double)x[i] * w[i];
-		size += fabs((double)x[i] * w[i]);
-	}
-	return fabs(y - sum) <= k * 0x1p-24 * size + fabs(sum) * 0x1p-11 + 0x1p-25;
-}
 
 /* A head of one row: @q of @dim, keys and values of @seen tokens that are @pitch apart. */
 struct oracle_head {

@@ -3,7 +3,7 @@
  * The uCA interface on the driver and over both uAPIs: a feed-forward block of 4096 x 4096 twice, with
  * one sync and nothing touched by the CPU in between.
  *
- * boot: block
+ * boot: uca LONG TEST_LIMIT=900
  */
 #include <errno.h>
 
