@@ -348,6 +348,24 @@ static void unpool(struct trial *t)
 	rp_other_reading(t, "unpooling writes zeros", plain);
 }
 
+/* In @atoms of channels up to @last, padded by @pad; reads @n halves. */
+static void minmax_run(struct trial *t, uint32_t atoms, uint32_t pad, uint32_t ctl, uint32_t last, unsigned int n)
+{
+	rp_set(t, OFF_DPU_FEATURE_MODE_CFG, 0x20001e5 | atoms << 9);
+	rp_set(t, OFF_DPU_OFFSET_PEND, pad);
+	rp_set(t, OFF_DPU_DATA_CUBE_HEIGHT, ctl << 22);
+	rp_set(t, OFF_DPU_DATA_CUBE_CHANNEL, last << 16 | 15);
+	rp_set(t, OFF_DPU_WDMA_SIZE_0, 15);
+	rp_set(t, OFF_DPU_OUT_CVT_SCALE, 1);
+	rp_set(t, OFF_DPU_OUT_CVT_SHIFT, 1 << 30);
+	rp_set(t, OFF_RDMA_DATA_CUBE_CHANNEL, 15);
+	rp_set(t, OFF_RDMA_ERDMA_CFG, 3);
+	rp_set(t, OFF_RDMA_FEATURE_MODE_CFG, 0x17841);
+	rp_run(t, NPU_EN_DPU | NPU_EN_DPU_RDMA);
+	for (unsigned int i = 0; i < n; i++)
+		rp_read(t, i, RP_FP16, 2 * i);
+}
+
 /* The largest of 16 channels at 13 positions: 26 bytes of two atoms. */
 static void minmax_tail(struct trial *t)
 {
@@ -363,19 +381,7 @@ static void minmax_tail(struct trial *t)
 	}
 	rp_fly(t, &f, v);
 	rp_cube(t, RP_X, RP_FP16, 13, 16, v);
-	rp_set(t, OFF_DPU_FEATURE_MODE_CFG, 0x20001e5 | 2 << 9);
-	rp_set(t, OFF_DPU_OFFSET_PEND, 0xfbff);
-	rp_set(t, OFF_DPU_DATA_CUBE_HEIGHT, 7 << 22);
-	rp_set(t, OFF_DPU_DATA_CUBE_CHANNEL, 15 << 16 | 15);
-	rp_set(t, OFF_DPU_WDMA_SIZE_0, 15);
-	rp_set(t, OFF_DPU_OUT_CVT_SCALE, 1);
-	rp_set(t, OFF_DPU_OUT_CVT_SHIFT, 1 << 30);
-	rp_set(t, OFF_RDMA_DATA_CUBE_CHANNEL, 15);
-	rp_set(t, OFF_RDMA_ERDMA_CFG, 3);
-	rp_set(t, OFF_RDMA_FEATURE_MODE_CFG, 0x17841);
-	rp_run(t, NPU_EN_DPU | NPU_EN_DPU_RDMA);
-	for (unsigned int i = 0; i < 16; i++)
-		rp_read(t, i, RP_FP16, 2 * i);
+	minmax_run(t, 2, 0xfbff, 7, 15, 16);
 	rp_model(t, "what follows the last of the largest channels is not written", want);
 	rp_other_reading(t, "an atom of largest channels is filled with zeros", zero);
 }
@@ -395,19 +401,7 @@ static void minmax(struct trial *t, uint32_t ctl, double value, double index, do
 	padded[1] = index < 0 ? poison : rp_half(8);
 	rp_clear(t);
 	rp_fly(t, &f, v);
-	rp_set(t, OFF_DPU_FEATURE_MODE_CFG, 0x20001e5 | 1 << 9);
-	rp_set(t, OFF_DPU_OFFSET_PEND, 0x4900);
-	rp_set(t, OFF_DPU_DATA_CUBE_HEIGHT, ctl << 22);
-	rp_set(t, OFF_DPU_DATA_CUBE_CHANNEL, 7 << 16 | 15);
-	rp_set(t, OFF_DPU_WDMA_SIZE_0, 15);
-	rp_set(t, OFF_DPU_OUT_CVT_SCALE, 1);
-	rp_set(t, OFF_DPU_OUT_CVT_SHIFT, 1 << 30);
-	rp_set(t, OFF_RDMA_DATA_CUBE_CHANNEL, 15);
-	rp_set(t, OFF_RDMA_ERDMA_CFG, 3);
-	rp_set(t, OFF_RDMA_FEATURE_MODE_CFG, 0x17841);
-	rp_run(t, NPU_EN_DPU | NPU_EN_DPU_RDMA);
-	for (unsigned int i = 0; i < 2; i++)
-		rp_read(t, i, RP_FP16, 2 * i);
+	minmax_run(t, 1, 0x4900, ctl, 7, 2);
 	rp_model(t, reading, ctl & 2 ? padded : want);
 	if (ctl & 2)
 		rp_other_reading(t, "padding of channels does not count", want);
