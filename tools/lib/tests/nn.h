@@ -15,6 +15,26 @@
 #include "sim.h"
 #include "tap.h"
 
+/* What our driver has. */
+#define OURS	(DRM_ROCKET_FEATURE_SUBMIT_EXT | DRM_ROCKET_FEATURE_BATCHED | DRM_ROCKET_FEATURE_SCHED)
+
+static inline struct npu_dev *nn_begin(uint64_t features)
+{
+	struct npu_dev *dev = NULL;
+
+	if (npu_open(NULL, &dev))
+		abort();
+	sim_features(features);
+	return dev;
+}
+
+static inline int nn_end(struct npu_dev *dev)
+{
+	tap_ok(!sim_bos(), "nothing is left");
+	npu_close(dev);
+	return tap_done();
+}
+
 static uint32_t nn_seed = 1;
 
 /* -1 to 1 in steps of 1/2048, which halves have. */

@@ -296,14 +296,10 @@ static void test_refused(struct npu_dev *dev)
 
 int main(void)
 {
-	struct npu_dev *dev;
+	struct npu_dev *dev = nn_begin(DRM_ROCKET_FEATURE_SUBMIT_EXT | DRM_ROCKET_FEATURE_BATCHED);
 
-	npu_open(NULL, &dev);
-	sim_features(DRM_ROCKET_FEATURE_SUBMIT_EXT | DRM_ROCKET_FEATURE_BATCHED);
 	test_attention(dev);
 	test_counts(dev);
 	test_refused(dev);
-	tap_ok(!sim_bos(), "nothing is left");
-	npu_close(dev);
-	return tap_done();
+	return nn_end(dev);
 }

@@ -4,8 +4,6 @@
  */
 #include "nn.h"
 
-#define OURS	(DRM_ROCKET_FEATURE_SUBMIT_EXT | DRM_ROCKET_FEATURE_BATCHED | DRM_ROCKET_FEATURE_SCHED)
-
 #define I8	NPU_PREC_INT8
 #define F16	NPU_PREC_FP16
 #define F32	NPU_PREC_FP32
@@ -180,16 +178,12 @@ static void test_shared(struct npu_dev *dev)
 
 int main(void)
 {
-	struct npu_dev *dev;
+	struct npu_dev *dev = nn_begin(OURS);
 
-	npu_open(NULL, &dev);
-	sim_features(OURS);
 	for (size_t i = 0; i < ARRAY_SIZE(concats); i++)
 		concat_case(dev, &concats[i]);
 	test_in_place(dev);
 	test_refused_concat(dev);
 	test_shared(dev);
-	tap_ok(!sim_bos(), "nothing is left");
-	npu_close(dev);
-	return tap_done();
+	return nn_end(dev);
 }

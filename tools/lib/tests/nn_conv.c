@@ -5,8 +5,6 @@
  */
 #include "nn.h"
 
-#define OURS	(DRM_ROCKET_FEATURE_SUBMIT_EXT | DRM_ROCKET_FEATURE_BATCHED | DRM_ROCKET_FEATURE_SCHED)
-
 struct conv_case {
 	const char *name;
 	struct npu_window win;
@@ -524,10 +522,8 @@ static void test_weights(struct npu_dev *dev)
 
 int main(void)
 {
-	struct npu_dev *dev;
+	struct npu_dev *dev = nn_begin(OURS);
 
-	npu_open(NULL, &dev);
-	sim_features(OURS);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		conv_case(dev, &cases[i]);
 	test_any(dev);
@@ -536,7 +532,5 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
 		refusal(dev, &refused[i]);
 	test_weights(dev);
-	tap_ok(!sim_bos(), "nothing is left");
-	npu_close(dev);
-	return tap_done();
+	return nn_end(dev);
 }

@@ -8,8 +8,6 @@
 #include "ops/npu_parts.h"
 #include "nn.h"
 
-#define OURS	(DRM_ROCKET_FEATURE_SUBMIT_EXT | DRM_ROCKET_FEATURE_BATCHED | DRM_ROCKET_FEATURE_SCHED)
-
 #define ROWS	40u
 #define WIDTH	96u
 #define LONG	4200u

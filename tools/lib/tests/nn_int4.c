@@ -4,8 +4,6 @@
  */
 #include "nn.h"
 
-#define OURS	(DRM_ROCKET_FEATURE_SUBMIT_EXT | DRM_ROCKET_FEATURE_BATCHED | DRM_ROCKET_FEATURE_SCHED)
-
 static int nibble(const uint8_t *p, size_t i)
 {
 	int v = p[i / 2] >> (i % 2 ? 4 : 0) & 0xf;
@@ -154,15 +152,11 @@ int main(void)
 		{ .m = 700, .n = 64, .k = 500, .cores = 1 }, { .m = 1, .n = 4224, .k = 34, .cores = 3 },
 		{ .m = 5, .n = 64, .k = 511 * 2, .cores = 1, .large = true },
 	};
-	struct npu_dev *dev;
+	struct npu_dev *dev = nn_begin(OURS);
 
-	npu_open(NULL, &dev);
-	sim_features(OURS);
 	for (size_t i = 0; i < ARRAY_SIZE(some); i++)
 		test_product(dev, &some[i]);
 	test_random(dev);
 	test_refused(dev);
-	tap_ok(!sim_bos(), "nothing is left");
-	npu_close(dev);
-	return tap_done();
+	return nn_end(dev);
 }

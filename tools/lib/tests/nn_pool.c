@@ -4,8 +4,6 @@
  */
 #include "nn.h"
 
-#define OURS	(DRM_ROCKET_FEATURE_SUBMIT_EXT | DRM_ROCKET_FEATURE_BATCHED | DRM_ROCKET_FEATURE_SCHED)
-
 #define I8	NPU_PREC_INT8
 #define F16	NPU_PREC_FP16
 #define SIZES(w, h, x, y, ...)	\
@@ -248,17 +246,13 @@ static void refusal(struct npu_dev *dev, const struct refusal *r)
 
 int main(void)
 {
-	struct npu_dev *dev;
+	struct npu_dev *dev = nn_begin(OURS);
 
-	npu_open(NULL, &dev);
-	sim_features(OURS);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		pool_case(dev, &cases[i]);
 	test_large(dev);
 	test_any(dev);
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
 		refusal(dev, &refused[i]);
-	tap_ok(!sim_bos(), "nothing is left");
-	npu_close(dev);
-	return tap_done();
+	return nn_end(dev);
 }

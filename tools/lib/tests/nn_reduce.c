@@ -159,17 +159,13 @@ static void test_refused(struct npu_dev *dev)
 
 int main(void)
 {
-	struct npu_dev *dev;
+	struct npu_dev *dev = nn_begin(DRM_ROCKET_FEATURE_BATCHED);
 
-	npu_open(NULL, &dev);
-	sim_features(DRM_ROCKET_FEATURE_BATCHED);
 	test_reductions(dev);
 	column_case(dev, true, 9, 70);
 	column_case(dev, true, 1, 33);
 	column_case(dev, false, 40, 4100);
 	test_argmax(dev);
 	test_refused(dev);
-	tap_ok(!sim_bos(), "nothing is left");
-	npu_close(dev);
-	return tap_done();
+	return nn_end(dev);
 }

@@ -264,15 +264,11 @@ static void test_refused_norms(struct npu_dev *dev)
 
 int main(void)
 {
-	struct npu_dev *dev;
+	struct npu_dev *dev = nn_begin(DRM_ROCKET_FEATURE_BATCHED);
 
-	npu_open(NULL, &dev);
-	sim_features(DRM_ROCKET_FEATURE_BATCHED);
 	test_softmax(dev);
 	test_refused(dev);
 	test_norms(dev);
 	test_refused_norms(dev);
-	tap_ok(!sim_bos(), "nothing is left");
-	npu_close(dev);
-	return tap_done();
+	return nn_end(dev);
 }

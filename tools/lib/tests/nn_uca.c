@@ -5,7 +5,6 @@
 #include "nn.h"
 #include "uca.h"
 
-#define OURS	(DRM_ROCKET_FEATURE_SUBMIT_EXT | DRM_ROCKET_FEATURE_BATCHED | DRM_ROCKET_FEATURE_SCHED)
 #define ROWS	12u
 #define COLS	40u
 

@@ -4,8 +4,6 @@
  */
 #include "nn.h"
 
-#define OURS	(DRM_ROCKET_FEATURE_SUBMIT_EXT | DRM_ROCKET_FEATURE_BATCHED | DRM_ROCKET_FEATURE_SCHED)
-
 #define I8	NPU_PREC_INT8
 #define F16	NPU_PREC_FP16
 
@@ -87,14 +85,10 @@ static void test_refused_enlarging(struct npu_dev *dev)
 
 int main(void)
 {
-	struct npu_dev *dev;
+	struct npu_dev *dev = nn_begin(OURS);
 
-	npu_open(NULL, &dev);
-	sim_features(OURS);
 	for (size_t i = 0; i < ARRAY_SIZE(enlarge); i++)
 		upscale_case(dev, &enlarge[i]);
 	test_refused_enlarging(dev);
-	tap_ok(!sim_bos(), "nothing is left");
-	npu_close(dev);
-	return tap_done();
+	return nn_end(dev);
 }
