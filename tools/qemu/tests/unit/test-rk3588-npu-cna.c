@@ -32,9 +32,9 @@ static const struct {
 
 /* What a run of programs must have had some of. */
 enum {
-    F_DEPTHWISE, F_STRIDE, F_DILATION, F_PADDING, F_PARTIAL_CHANNELS,
-    F_PARTIAL_KERNELS, F_GROUPED, F_LINEWISE, F_ROW_MAJOR, F_SURFACE_GAPS,
-    F_LONG_LINES, F_CPEND, F_TRUNCATE, F_NOTCH, F_PACKED1, F_PACKED2, F_PACKED3,
+    F_DEPTHWISE, F_STRIDE, F_STRIDE_0, F_DILATION, F_PADDING,
+    F_PARTIAL_CHANNELS, F_PARTIAL_KERNELS, F_GROUPED, F_LINEWISE,
+    F_ROW_MAJOR, F_SURFACE_GAPS, F_LONG_LINES, F_CPEND, F_TRUNCATE, F_NOTCH, F_PACKED1, F_PACKED2, F_PACKED3,
     F_PACKED4, F_PACKED_RAW, F_CVT_PACKED, F_CVT_ATOMS, F_CVT_MASK,
     F_CVT_ADD_FIRST, F_CVT_TIES_UP, F_CVT_UNSIGNED, F_SATURATED, F_WILD,
     F_BEYOND_DOUBLE, F_PAD_SECOND, F_STORED, F_DCOMP,
@@ -42,8 +42,8 @@ enum {
 };
 
 static const char *const feature_name[FEATURES] = {
-    "depthwise", "stride", "dilation", "padding", "partial channel groups",
-    "partial kernel groups", "groups of four lines", "single lines",
+    "depthwise", "stride", "stride of 0", "dilation", "padding",
+    "partial channel groups", "partial kernel groups", "groups of four lines", "single lines",
     "row major input", "gaps between surfaces", "lines longer than the DMA's",
     "CPEND", "truncation", "output notch", "1 packed channel",
     "2 packed channels", "3 packed channels", "4 packed channels",
@@ -198,10 +198,16 @@ static void random_steps(Case *c)
         c->sy = c->sx = c->dy = c->dx = 1;
         return;
     }
-    c->sy = rnd_in(1, 4);
-    c->sx = rnd_in(1, 4);
+    c->sy = one_in(8) ? 0 : rnd_in(1, 4);
+    c->sx = one_in(8) ? 0 : rnd_in(1, 4);
     c->dy = rnd_in(1, 3);
     c->dx = rnd_in(1, 3);
+}
+
+/* Places of a window within @room; with a stride of 0 it stays at the first. */
+static int places(int room, int stride)
+{
+    return stride ? room / stride + 1 : rnd_in(1, 6);
 }
 
 static void random_window(Case *c)
@@ -218,10 +224,10 @@ static void random_window(Case *c)
         w = (c->w - 1) * spread(c, c->fx) + 1;
         c->top = rnd_in(0, c->kh - 1);
         c->left = rnd_in(0, c->kw - 1);
-        c->oh = (h + c->top + rnd_in(0, c->top) - (c->kh - 1) * c->dy - 1) /
-                c->sy + 1;
-        c->ow = (w + c->left + rnd_in(0, c->left) - (c->kw - 1) * c->dx - 1) /
-                c->sx + 1;
+        c->oh = places(h + c->top + rnd_in(0, c->top) -
+                       (c->kh - 1) * c->dy - 1, c->sy);
+        c->ow = places(w + c->left + rnd_in(0, c->left) -
+                       (c->kw - 1) * c->dx - 1, c->sx);
     } while (h + c->top <= (c->kh - 1) * c->dy ||
              w + c->left <= (c->kw - 1) * c->dx || c->oh < 1 || c->ow < 1 ||
              c->oh * c->ow > limit);
@@ -387,6 +393,7 @@ static void note_case(const Case *c)
     of_type[c->in][c->out]++;
     note(F_DEPTHWISE, c->depthwise);
     note(F_STRIDE, c->sy > 1 || c->sx > 1);
+    note(F_STRIDE_0, !c->sy || !c->sx);
     note(F_DILATION, (c->dy > 1 && c->kh > 1) || (c->dx > 1 && c->kw > 1));
     note(F_PADDING, c->top || c->left);
     note(F_PARTIAL_CHANNELS, c->ic % prec[c->in].channels);

@@ -862,7 +862,6 @@ static void test_refusals(void)
     expect_refusal("LUT", 0x4070, 0x302, NPU_TASK_UNIMP);
     expect_refusal("MRDMA pair that EW ignores", 0x5044, 0x7d00,
                    NPU_TASK_UNIMP);
-    expect_refusal("stride 0", 0x1014, 0, NPU_TASK_UNIMP);
     expect_refusal("AMOUNT without decompression", 0x1140, 9, NPU_TASK_UNIMP);
     expect_refusal("REGNUM without decompression", 0x1104, 0x55555555,
                    NPU_TASK_UNIMP);

@@ -238,7 +238,6 @@ static const char *decode_geometry(NpuConv *c, const uint32_t *regs)
 
     REFUSE_IF(!c->in_w || !c->in_h || !c->in_c || !c->out_w,
               "empty input or output");
-    REFUSE_IF(!c->stride_x || !c->stride_y, "stride of 0");
     REFUSE_IF(c->in_c * c->bits % NPU_ATOM_BITS, "channels do not fill atoms");
     REFUSE_IF(GET(regs, CNA_DATA_SIZE1, DATAIN_CHANNEL_REAL) >= c->in_c,
               "more real than aligned channels");
