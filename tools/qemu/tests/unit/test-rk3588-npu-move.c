@@ -460,6 +460,65 @@ static void test_rows(void)
     finish(&p, "bytes of positions to rows");
 }
 
+/* Halves of 80 positions become planes, one for each of 16 channels. */
+static void planes_prog(Prog *p)
+{
+    transpose_prog(p, 20, 4, 16);
+    put(p, 0x4024, 10 * ATOM);
+    put(p, 0x4050, 0x80007fe);
+    put(p, 0x4058, 0x8000000 | 1 << 16 | 15);
+    put(p, 0x405c, 1 << 16 | 4);
+    put(p, 0x40c0, 80 * ATOM);
+}
+
+static void expect_half(uint32_t to, uint32_t from)
+{
+    memcpy(expected + (to - MEM_BASE), mem + (from - MEM_BASE), 2);
+}
+
+static void test_planes(void)
+{
+    int pos, c;
+    Prog p;
+
+    scramble();
+    for (pos = 0; pos < 80; pos++) {
+        for (c = 0; c < 16; c++) {
+            expect_half(ADDR_C + (c * 80 + pos) * 2,
+                        ADDR_A + (c / 8 * 80 + pos) * ATOM + c % 8 * 2);
+        }
+    }
+    planes_prog(&p);
+    start(&p, 0x18);
+    finish(&p, "halves of positions to planes");
+}
+
+/* And 16 planes of 24 positions become positions of 16 channels again. */
+static void test_positions(void)
+{
+    int pos, c;
+    Prog p;
+
+    scramble();
+    for (pos = 0; pos < 24; pos++) {
+        for (c = 0; c < 16; c++) {
+            expect_half(ADDR_C + (c / 8 * 24 + pos) * ATOM + c % 8 * 2,
+                        ADDR_A + (c * 24 + pos) * 2);
+        }
+    }
+    transpose_prog(&p, 1, 16, 24);
+    put(&p, 0x4024, ATOM);
+    put(&p, 0x4038, 23 << 16 | 23);
+    put(&p, 0x4050, 0x80007fe);
+    put(&p, 0x4058, 0x8000000 | 2 << 16 | 23);
+    put(&p, 0x405c, 1 << 16);
+    put(&p, 0x40c0, 8 * ATOM);
+    put(&p, 0x5048, 2 << 19);
+    put(&p, 0x504c, (uint32_t)((1 - (15 * 3 + 1)) * ATOM));
+    start(&p, 0x18);
+    finish(&p, "halves of planes to positions");
+}
+
 static void refuse_transposing(void (*prog)(Prog *p), uint16_t reg,
                                uint32_t value, const char *name)
 {
@@ -476,11 +535,13 @@ static void test_transposing(void)
 {
     test_columns();
     test_rows();
+    test_planes();
+    test_positions();
     refuse_transposing(columns_prog, 0x4050, 0x80007fe, "both at once");
     refuse_transposing(columns_prog, 0x4058, 23, "columns of bytes");
-    refuse_transposing(rows_prog, 0x4058, 0x8020007, "rows of halves");
     refuse_transposing(rows_prog, 0x4058, 1 << 16 | 7, "rows of less");
     refuse_transposing(rows_prog, 0x405c, 0, "blocks of eight positions");
+    refuse_transposing(planes_prog, 0x4050, 0x8000126, "blocks of ten halves");
     refuse_transposing(rows_prog, 0x4040, 0x12, "ReLU beside it");
 }
 

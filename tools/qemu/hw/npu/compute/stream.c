@@ -15,8 +15,6 @@
 #include "cube.h"
 #include "decode.h"
 
-#define BLOCK_ATOMS     NPU_ATOM
-
 /*
  * An int8 depthwise convolution hands over words of all 64 channels at a
  * position, which is more than a group of the write DMA can have.
@@ -99,29 +97,31 @@ static const char *decode_shape(NpuTask *t, uint32_t surfaces,
 /*
  * Transposition by Rockchip's compilers, of tensors that are moved as 16-bit
  * integers.  TP_EN makes one group of all that is written, in which the
- * surfaces take eight columns.  TP_ORG_EN transposes 16 positions of 16 bytes,
- * SIZE_C times and once.  A network uses the result of either as weights, which
- * leaves no choice for what becomes of the bytes of an atom.
+ * surfaces take eight columns.  TP_ORG_EN transposes atoms in square blocks: 16
+ * of 16 bytes, or eight of eight halfwords with TP_PRECISION; SIZE_C + 1 groups
+ * are written.  Networks use the results as weights, or give them out, which
+ * leaves no choice for what becomes of the elements of an atom.
  */
 static const char *decode_transposition(NpuTask *t, const uint32_t *regs)
 {
     NpuDpu *d = &t->dpu;
     NpuStream *s = &d->stream;
     bool rows = GET(regs, DPU_FEATURE_MODE_CFG, TP_EN);
+    bool blocks = GET(regs, DPU_BS_OW_CFG, TP_ORG_EN);
+    bool wide = GET(regs, DPU_WDMA_SIZE_0, TP_PRECISION);
 
-    s->blocks = GET(regs, DPU_BS_OW_CFG, TP_ORG_EN);
-    if (!rows && !s->blocks) {
+    if (!rows && !blocks) {
         return NULL;
     }
     REFUSE_IF(t->kind != NPU_KIND_FLYING || d->precision != NPU_PREC_INT16 ||
-              d->out_precision != NPU_PREC_INT16 || rows == s->blocks ||
-              GET(regs, DPU_WDMA_SIZE_0, TP_PRECISION) != rows ||
-              d->orig_channels != d->channels || s->copies_x > 1,
-              "transposed output");
+              d->out_precision != NPU_PREC_INT16 || rows == blocks ||
+              (rows && !wide) || d->orig_channels != d->channels ||
+              s->copies_x > 1, "transposed output");
     s->surfaces = d->out.surf_group;
-    if (s->blocks) {
-        REFUSE_IF(s->width * s->height * d->out.surf_group != BLOCK_ATOMS,
-                  "transposition in blocks of other than 16 positions");
+    if (blocks) {
+        s->block = wide ? NPU_ATOM / 2 : NPU_ATOM;
+        REFUSE_IF(s->width * s->height * d->out.surf_group % s->block,
+                  "transposition in blocks that a group cuts");
         s->surfaces *= GET(regs, DPU_WDMA_SIZE_0, SIZE_C) + 1;
     }
     return NULL;
@@ -182,7 +182,7 @@ const char *npu_stream_decode(NpuTask *t, const uint32_t *regs,
                     NPU_ATOM;
     if (s->width != d->width || s->height != d->height ||
         s->surfaces != surfaces || s->copies_x * s->copies_y > 1 ||
-        s->blocks || gives_depthwise_words(t)) {
+        s->block || gives_depthwise_words(t)) {
         return decode_shape(t, surfaces, computed);
     }
     inner = d->height > 1 &&
@@ -211,14 +211,18 @@ static const uint8_t *nth_atom(const NpuDpu *d, const uint8_t *from,
            line % d->height * s->from.host_line + (size_t)x * NPU_ATOM;
 }
 
-/* Byte @column of the atoms of a block makes an atom. */
-static void transpose(const NpuDpu *d, const uint8_t *from, uint64_t block,
-                      uint32_t column, uint8_t *to)
+/* An element of each atom of a block makes an atom. */
+static void transpose(const NpuDpu *d, const uint8_t *from, uint64_t nth,
+                      uint8_t *to)
 {
+    uint32_t block = d->stream.block;
+    uint32_t bytes = NPU_ATOM / block;
+    uint32_t column = nth % block;
     uint32_t i;
 
-    for (i = 0; i < BLOCK_ATOMS; i++) {
-        to[i] = nth_atom(d, from, block + i)[column];
+    for (i = 0; i < block; i++) {
+        memcpy(to + i * bytes,
+               nth_atom(d, from, nth - column + i) + column * bytes, bytes);
     }
 }
 
@@ -228,8 +232,7 @@ static void write_group(const NpuTask *t, uint32_t group, const uint8_t *from,
     const NpuDpu *d = &t->dpu;
     const NpuStream *s = &d->stream;
     const NpuCube *to = &d->out.cube;
-    uint64_t start = atoms(group, s->width, s->height) * s->group;
-    uint64_t nth = start;
+    uint64_t nth = atoms(group, s->width, s->height) * s->group;
     uint32_t x, y, j;
 
     out += group * s->written * to->host_surf;
@@ -239,8 +242,8 @@ static void write_group(const NpuTask *t, uint32_t group, const uint8_t *from,
                 uint8_t *p = out + j * to->host_surf + y * to->host_line +
                              (size_t)x * NPU_ATOM;
 
-                if (s->blocks) {
-                    transpose(d, from, start, nth - start, p);
+                if (s->block) {
+                    transpose(d, from, nth, p);
                 } else if (j < s->written) {
                     memcpy(p, nth_atom(d, from, nth), NPU_ATOM);
                 }

@@ -194,7 +194,7 @@ typedef struct NpuOutput {
  */
 typedef struct NpuStream {
     bool on;
-    bool blocks;            /* of 16 atoms, which are transposed by bytes */
+    uint32_t block;         /* atoms that are transposed together, or 0 */
     uint32_t copies_x, copies_y;    /* unpooling: of each atom */
     uint32_t surfaces, width, height;
     uint32_t own_group;     /* surfaces that the DPU hands over at a position */
