@@ -270,6 +270,39 @@ static void transpose_rows(struct trial *t)
 	rp_other_reading(t, "TP_ORG_EN changes nothing", plain);
 }
 
+/* 16 positions of 16 channels become planes of halfwords (as Reshape and Transpose of Rockchip's networks). */
+static void transpose_planes(struct trial *t)
+{
+	static const double none[32 * 8];
+	static double want[512], plain[512];
+	struct rp_fly f = { RP_INT16, RP_INT16, .n = RP_COUNT(none) };
+
+	rp_clear(t);
+	rp_fly(t, &f, none);
+	bytes_in(t, 512);
+	rp_set(t, OFF_DPU_DST_SURF_STRIDE, 2 * 16);
+	rp_set(t, OFF_DPU_DATA_CUBE_WIDTH, 7);
+	rp_set(t, OFF_DPU_DATA_CUBE_HEIGHT, 1);
+	rp_set(t, OFF_DPU_DATA_CUBE_CHANNEL, 15 << 16 | 15);
+	rp_set(t, OFF_DPU_BS_OW_CFG, 0x080007fe);
+	rp_set(t, OFF_DPU_WDMA_SIZE_0, 1 << 27 | 1 << 16 | 15);
+	rp_set(t, OFF_DPU_WDMA_SIZE_1, 1);
+	rp_set(t, OFF_DPU_SURFACE_ADD, 16 * 16);
+	rp_set(t, OFF_RDMA_DATA_CUBE_WIDTH, 7);
+	rp_set(t, OFF_RDMA_DATA_CUBE_HEIGHT, 1);
+	rp_set(t, OFF_RDMA_DATA_CUBE_CHANNEL, 15);
+	rp_run(t, NPU_EN_DPU | NPU_EN_DPU_RDMA);
+	bytes_out(t, 512);
+	same_bytes(plain, 512);
+	for (unsigned int i = 0; i < 512; i++) {
+		unsigned int c = i / 32, pos = i % 32 / 2;
+
+		want[i] = plain[(c / 8 * 16 + pos) * 16 + c % 8 * 2 + i % 2];
+	}
+	rp_model(t, "TP_ORG_EN and TP_PRECISION transpose blocks of eight positions by halfwords", want);
+	rp_other_reading(t, "they change nothing", plain);
+}
+
 /* Five lines of 24 positions become columns, eight positions of each line at a time. */
 static void transpose_columns(struct trial *t)
 {
@@ -310,6 +343,7 @@ static void transpose_columns(struct trial *t)
 static void transpose(struct trial *t)
 {
 	transpose_rows(t);
+	transpose_planes(t);
 	transpose_columns(t);
 }
 
