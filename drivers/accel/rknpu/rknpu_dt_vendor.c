@@ -126,14 +126,13 @@ static int rknpu_vdt_get_irq(struct rknpu_vdt *vdt, unsigned int index)
 
 static int rknpu_vdt_get_resets(struct rknpu_vdt *vdt, struct rknpu_core *core)
 {
-	char axi[16], ahb[16];
+	char index[4];
 
 	if (vdt->num_cores == 1 && of_property_match_string(vdt->dev->of_node, "reset-names",
-							    "srst_a") >= 0)
-		return rknpu_core_get_resets(core, "srst_a", "srst_h");
-	snprintf(axi, sizeof(axi), "srst_a%u", core->index);
-	snprintf(ahb, sizeof(ahb), "srst_h%u", core->index);
-	return rknpu_core_get_resets(core, axi, ahb);
+							    vdt->hw->soc->resets[0]) >= 0)
+		return rknpu_core_get_resets(core, "");
+	snprintf(index, sizeof(index), "%u", core->index);
+	return rknpu_core_get_resets(core, index);
 }
 
 static int rknpu_vdt_get_core(struct rknpu_vdt *vdt, struct rknpu_core *core)

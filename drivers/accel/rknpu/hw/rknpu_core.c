@@ -28,8 +28,6 @@
 
 #define RKNPU_CORE_POWER_TRIES	2
 
-static const char * const rknpu_core_clk_names[] = { "npu", "aclk", "hclk", "pclk" };
-
 static int rknpu_core_map(struct rknpu_core *core, struct platform_device *pdev)
 {
 	core->pc = devm_platform_ioremap_resource_byname(pdev, "pc");
@@ -46,43 +44,49 @@ static int rknpu_core_map(struct rknpu_core *core, struct platform_device *pdev)
 
 static int rknpu_core_get_clks(struct rknpu_core *core)
 {
+	const char * const *names = core->hw->soc->clks;
 	unsigned int i;
 	int ret;
 
-	core->num_clks = ARRAY_SIZE(rknpu_core_clk_names);
-	core->clks = devm_kcalloc(core->dev, core->num_clks, sizeof(*core->clks), GFP_KERNEL);
+	core->clks = devm_kcalloc(core->dev, RKNPU_MAX_CLKS, sizeof(*core->clks), GFP_KERNEL);
 	if (!core->clks)
 		return -ENOMEM;
 
-	for (i = 0; i < core->num_clks; i++)
-		core->clks[i].id = rknpu_core_clk_names[i];
+	for (i = 0; i < RKNPU_MAX_CLKS && names[i]; i++)
+		core->clks[i].id = names[i];
+	core->num_clks = i;
 	ret = devm_clk_bulk_get(core->dev, core->num_clks, core->clks);
 	if (!ret)
 		core->npu_clk = core->clks[0].clk;
 	return ret;
 }
 
-int rknpu_core_get_resets(struct rknpu_core *core, const char *axi, const char *ahb)
+int rknpu_core_get_resets(struct rknpu_core *core, const char *suffix)
 {
-	const char * const names[RKNPU_CORE_RESETS] = { axi, ahb };
+	const char * const *names = core->hw->soc->resets;
+	char name[16];
 	unsigned int i;
 
-	for (i = 0; i < RKNPU_CORE_RESETS; i++) {
-		core->resets[i] = devm_reset_control_get_exclusive(core->dev, names[i]);
+	for (i = 0; i < RKNPU_MAX_RESETS && names[i]; i++) {
+		snprintf(name, sizeof(name), "%s%s", names[i], suffix);
+		core->resets[i] = devm_reset_control_get_exclusive(core->dev, name);
 		if (IS_ERR(core->resets[i]))
 			return dev_err_probe(core->dev, PTR_ERR(core->resets[i]),
-					     "no reset %s\n", names[i]);
+					     "no reset %s\n", name);
 	}
 	return 0;
 }
 
-/* Rockchip's reset controller writes a register and never fails; another one might. */
+/*
+ * Rockchip's reset controller writes a register and never fails; another one might. A chip has
+ * fewer than there is room for: those are NULL, and the reset core does nothing.
+ */
 int rknpu_core_deassert(struct rknpu_core *core)
 {
 	unsigned int i;
 	int ret, err = 0;
 
-	for (i = 0; i < RKNPU_CORE_RESETS; i++) {
+	for (i = 0; i < RKNPU_MAX_RESETS; i++) {
 		ret = reset_control_deassert(core->resets[i]);
 		err = err ?: ret;
 	}
@@ -94,7 +98,7 @@ static int rknpu_core_assert(struct rknpu_core *core)
 	unsigned int i;
 	int ret, err = 0;
 
-	for (i = 0; i < RKNPU_CORE_RESETS; i++) {
+	for (i = 0; i < RKNPU_MAX_RESETS; i++) {
 		ret = reset_control_assert(core->resets[i]);
 		err = err ?: ret;
 	}
@@ -129,7 +133,7 @@ static int rknpu_core_get_resources(struct rknpu_core *core)
 	if (ret)
 		return dev_err_probe(core->dev, ret, "no clocks\n");
 
-	ret = rknpu_core_get_resets(core, "srst_a", "srst_h");
+	ret = rknpu_core_get_resets(core, "");
 	if (ret)
 		return ret;
 

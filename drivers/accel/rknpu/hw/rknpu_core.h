@@ -18,7 +18,8 @@ int rknpu_core_bind(struct rknpu_core *core, struct device *dev);
 void rknpu_core_unbind(struct rknpu_core *core);
 
 /* What these consist of, for a device that is all cores. */
-int rknpu_core_get_resets(struct rknpu_core *core, const char *axi, const char *ahb);
+/* @suffix: follows the names that the chip's resets have in mainline's DT shape. */
+int rknpu_core_get_resets(struct rknpu_core *core, const char *suffix);
 /* @irq: as platform_get_irq_optional() returns it. Without one the core is polled. */
 int rknpu_core_set_irq(struct rknpu_core *core, int irq);
 int rknpu_core_deassert(struct rknpu_core *core);

@@ -87,11 +87,8 @@ struct rknpu_iommu {
 	bool off;
 };
 
-/* Only core 0 has two. */
+/* On the RK3588 only core 0 has two. */
 #define RKNPU_CORE_MAX_MMUS	2
-
-/* One for the AXI side and one for the AHB side. */
-#define RKNPU_CORE_RESETS	2
 
 /**
  * struct rknpu_kick - what the program controller is started for
@@ -141,8 +138,8 @@ struct rknpu_core {
 	struct clk *npu_clk;
 	/** @supply: regulator, or NULL: only to tell its voltage */
 	struct regulator *supply;
-	/** @resets: all reset lines */
-	struct reset_control *resets[RKNPU_CORE_RESETS];
+	/** @resets: all reset lines, by rknpu_soc::resets */
+	struct reset_control *resets[RKNPU_MAX_RESETS];
 	/** @irq: interrupt, shared with the IOMMU, or only that one's; 0: none */
 	int irq;
 	/** @irq_requested: it is the core's own, and has its handler */
@@ -282,7 +279,7 @@ struct rknpu_hw_ops {
 struct rknpu_hw {
 	/** @drm: the accel drm_device, whose references keep all of this alive */
 	struct drm_device *drm;
-	/** @soc: SoC tables */
+	/** @soc: description of the chip */
 	const struct rknpu_soc *soc;
 	/** @no_iommu: nothing is between the cores and memory; does not change */
 	bool no_iommu;

@@ -18,6 +18,11 @@
  */
 #define RKNPU_PC_INT_DEFAULT	(RKNPU_INT_DPU_DONE | RKNPU_INT_PPU_DONE)
 
+static const struct rknpu_soc_pc *rknpu_pc_soc(const struct rknpu_core *core)
+{
+	return &core->hw->soc->pc;
+}
+
 static u32 rknpu_pc_read(struct rknpu_core *core, void __iomem *reg)
 {
 	rknpu_core_stat_add(core, RKNPU_CORE_STAT_MMIO_READS, 1);
@@ -66,10 +71,8 @@ static u32 rknpu_pc_fuzz(u32 status)
 /* The CPU drives the registers only in slave mode, and the program must find this done. */
 static void rknpu_pc_select_groups(struct rknpu_core *core)
 {
-	u32 pointer = RKNPU_FIELD(CNA_S_POINTER_CORE, core->index) |
-		      RKNPU_CNA_S_POINTER_POINTER_PP_EN |
-		      RKNPU_CNA_S_POINTER_EXECUTER_PP_EN |
-		      RKNPU_CNA_S_POINTER_POINTER_PP_MODE;
+	const struct rknpu_soc_pc *soc = rknpu_pc_soc(core);
+	u32 pointer = soc->s_pointer + core->index * soc->s_pointer_core;
 
 	rknpu_pc_put(core->pc + RKNPU_PC_BASE_ADDRESS, RKNPU_PC_BASE_ADDRESS_PC_SEL);
 	rknpu_pc_put(core->cna + RKNPU_BLOCK_S_POINTER, pointer);
@@ -81,18 +84,18 @@ static void rknpu_pc_select_groups(struct rknpu_core *core)
 
 static void rknpu_pc_put_kick(struct rknpu_core *core, const struct rknpu_kick *kick, u32 mask)
 {
-	/* Two commands per fetch; an odd count fetches one more, which programs allow for. */
-	u32 amounts = DIV_ROUND_UP(kick->regcmd_count, 2) - 1;
+	const struct rknpu_soc_pc *soc = rknpu_pc_soc(core);
+	/* The last fetch may get more than there is, which programs allow for. */
+	u32 amounts = DIV_ROUND_UP(kick->regcmd_count, soc->commands_per_fetch) - 1;
 
 	rknpu_pc_select_groups(core);
 	rknpu_pc_put(core->pc + RKNPU_PC_BASE_ADDRESS, kick->regcmd);
 	rknpu_pc_put(core->pc + RKNPU_PC_REGISTER_AMOUNTS, amounts);
 	rknpu_pc_put(core->pc + RKNPU_PC_INTERRUPT_MASK, mask);
-	rknpu_pc_put(core->pc + RKNPU_PC_INTERRUPT_CLEAR, RKNPU_INT_ALL);
+	rknpu_pc_put(core->pc + RKNPU_PC_INTERRUPT_CLEAR, soc->events);
 	rknpu_pc_put(core->pc + RKNPU_PC_TASK_CON,
-		     RKNPU_PC_TASK_CON_LAST_LAYER_CLEAR | RKNPU_PC_TASK_CON_TASK_COUNT_CLEAR |
-		     (kick->no_pingpong ? 0 : RKNPU_PC_TASK_CON_TASK_PP_EN) |
-		     FIELD_PREP(RKNPU_PC_TASK_CON_TASK_NUMBER, kick->tasks));
+		     soc->task_con | (kick->no_pingpong ? 0 : soc->task_con_pingpong) |
+		     kick->tasks);
 	rknpu_pc_put(core->pc + RKNPU_PC_TASK_DMA_BASE_ADDR, kick->dma_base);
 	/* The program and its data must be in memory before the NPU is told to look. */
 	wmb();
@@ -121,7 +124,7 @@ void rknpu_pc_finish(struct rknpu_core *core)
 void rknpu_pc_quiesce(struct rknpu_core *core)
 {
 	rknpu_pc_mask(core);
-	rknpu_pc_write(core, core->pc + RKNPU_PC_INTERRUPT_CLEAR, RKNPU_INT_ALL);
+	rknpu_pc_write(core, core->pc + RKNPU_PC_INTERRUPT_CLEAR, rknpu_pc_soc(core)->events);
 }
 
 void rknpu_pc_mask(struct rknpu_core *core)
@@ -141,9 +144,9 @@ u32 rknpu_pc_raw_status(struct rknpu_core *core)
 
 u32 rknpu_pc_tasks_done(struct rknpu_core *core)
 {
-	u32 status = rknpu_pc_read(core, core->pc + RKNPU_PC_TASK_STATUS);
+	const struct rknpu_soc_pc *soc = rknpu_pc_soc(core);
 
-	return status & RKNPU_PC_TASK_STATUS_COUNT;
+	return rknpu_pc_read(core, core->pc + soc->task_status) & soc->tasks_done;
 }
 
 /*
@@ -235,10 +238,10 @@ bool rknpu_pc_polled(struct rknpu_core *core, u32 *status)
 
 bool rknpu_pc_progressed(struct rknpu_core *core)
 {
-	u32 raw = rknpu_pc_raw_status(core);
+	u32 raw = rknpu_pc_raw_status(core) & rknpu_pc_soc(core)->events;
 
 	/* Raw bits were cleared at the start, so any of them is the task's work. */
-	return rknpu_pc_tasks_done(core) || (raw & RKNPU_INT_ALL) || rknpu_pc_busy(core);
+	return rknpu_pc_tasks_done(core) || raw || rknpu_pc_busy(core);
 }
 
 u32 rknpu_pc_version(struct rknpu_core *core)
@@ -278,7 +281,6 @@ static const struct rknpu_pc_reg rknpu_pc_regs[] = {
 	{ "PC.INTERRUPT_RAW_STATUS", RKNPU_PC_INTERRUPT_RAW_STATUS },
 	{ "PC.TASK_CON", RKNPU_PC_TASK_CON },
 	{ "PC.TASK_DMA_BASE_ADDR", RKNPU_PC_TASK_DMA_BASE_ADDR },
-	{ "PC.TASK_STATUS", RKNPU_PC_TASK_STATUS },
 };
 
 static const struct rknpu_pc_reg rknpu_cna_regs[] = {
@@ -304,7 +306,10 @@ static void rknpu_pc_dump_window(struct rknpu_core *core, void __iomem *window,
 
 void rknpu_pc_dump(struct rknpu_core *core, struct rknpu_dump *dump)
 {
+	const struct rknpu_pc_reg status = { "PC.TASK_STATUS", rknpu_pc_soc(core)->task_status };
+
 	rknpu_pc_dump_window(core, core->pc, rknpu_pc_regs, ARRAY_SIZE(rknpu_pc_regs), dump);
+	rknpu_pc_dump_window(core, core->pc, &status, 1, dump);
 	rknpu_pc_dump_window(core, core->cna, rknpu_cna_regs, ARRAY_SIZE(rknpu_cna_regs), dump);
 	rknpu_pc_dump_window(core, core->mac, rknpu_mac_regs, ARRAY_SIZE(rknpu_mac_regs), dump);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Owns the driver's names for the numbers of the NPU, which are in the table of its registers. */
+/*
+ * Owns the driver's names for the numbers of the NPU, which are in the table of the RK3588's
+ * registers. What other chips have elsewhere is for rknpu_soc_rk3588.c alone.
+ */
 #ifndef __RKNPU_REGS_H__
 #define __RKNPU_REGS_H__
 
@@ -25,8 +28,6 @@ enum {
 /* Constant, as FIELD_PREP() is not. */
 #define RKNPU_FIELD(field, value)	((u32)(value) << __bf_shf(RKNPU_##field))
 
-#define RKNPU_PC_TASK_CON_TASK_NUMBER_MAX	RKNPU_PC_TASK_CON_TASK_NUMBER
-
 /* Of an event's two bits each is for one of the block's groups of registers. */
 #define RKNPU_INT(event)		RKNPU_PC_INTERRUPT_MASK_##event
 #define RKNPU_INT_DPU_DONE		(RKNPU_INT(DPU_0) | RKNPU_INT(DPU_1))
@@ -35,7 +36,6 @@ enum {
 #define RKNPU_INT_DMA_READ_ERROR	RKNPU_INT(DMA_READ_ERROR)
 #define RKNPU_INT_DMA_WRITE_ERROR	RKNPU_INT(DMA_WRITE_ERROR)
 #define RKNPU_INT_DMA_ERROR		(RKNPU_INT_DMA_READ_ERROR | RKNPU_INT_DMA_WRITE_ERROR)
-#define RKNPU_INT_ALL			GENMASK(RKNPU_EVENT_BITS - 1, 0)
 
 /* Commands of programs. */
 #define RKNPU_CMD_TARGET(cmd)		((u16)((cmd) >> 48))

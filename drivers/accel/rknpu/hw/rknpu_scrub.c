@@ -20,14 +20,15 @@
 /**
  * DOC: what a client leaves in a core
  *
- * A reset clears registers. CBUF, the 384 KiB that feature data and weights are
+ * A reset clears registers. CBUF, the RAM that feature data and weights are
  * fetched into, and the tables of the LUT are RAM, which as far as anybody knows
  * keeps its contents: a program may ask for what is there, with DATA_REUSE and
  * WEIGHT_REUSE, or use tables that it has not written. Programs are not looked
  * into, and could be changed while they run. So before a core gets an address
  * space other than the one whose jobs it ran last, it runs a program of the
- * driver's: a matrix product of zeros that fills all banks, four with feature data
- * and eight with weights, and whose commands write zeros to both tables.
+ * driver's: a matrix product of zeros that fills all banks, and whose commands write
+ * zeros to the tables. It is part of the chip's description (struct rknpu_soc_scrub); on
+ * a chip of which none is known a client may find what another one left.
  *
  * It runs in an address space of its own, where no client's programs ever run:
  * they can neither change it, nor skip it, nor read what it writes. Without IOMMU
@@ -78,20 +79,6 @@ static bool rknpu_scrub_proven;
 /* Of rknpu_core::sram_of: nobody knows. No domain gets so far. */
 #define RKNPU_SRAM_UNKNOWN	U64_MAX
 
-/* @count registers from @reg on get @value. */
-struct rknpu_scrub_regs {
-	u16 reg;
-	u16 count;
-	u32 value;
-};
-
-static const struct rknpu_scrub_regs rknpu_scrub_product[] = {
-#define NPU_BANK				RKNPU_CBUF_BANK_BYTES
-#define NPU_IN(field, value)			RKNPU_FIELD(field, value)
-#define NPU_SCRUB(block, reg, count, value)	{ RKNPU_##block##_##reg, count, value },
-#include "../../../../include/npu/rk3588_scrub.h"
-};
-
 struct rknpu_scrub_prog {
 	__le64 *commands;
 	unsigned int count;
@@ -110,23 +97,9 @@ static void rknpu_scrub_put_reg(struct rknpu_scrub_prog *p, u16 reg, u32 value)
 	rknpu_scrub_put_command(p, RKNPU_CMD_TARGET_OF(reg), reg, value);
 }
 
-static void rknpu_scrub_put_tables(struct rknpu_scrub_prog *p)
-{
-	unsigned int table, i;
-
-	for (table = 0; table < RKNPU_LUT_TABLES; table++) {
-		rknpu_scrub_put_reg(p, RKNPU_DPU_LUT_ACCESS_CFG,
-				    RKNPU_FIELD(DPU_LUT_ACCESS_CFG_ACCESS_TYPE, 1) |
-				    RKNPU_FIELD(DPU_LUT_ACCESS_CFG_TABLE_ID, table));
-		for (i = 0; i < RKNPU_LUT_ENTRIES; i++)
-			rknpu_scrub_put_reg(p, RKNPU_DPU_LUT_ACCESS_DATA, 0);
-	}
-	rknpu_scrub_put_reg(p, RKNPU_DPU_LUT_ACCESS_CFG, 0);
-}
-
 static size_t rknpu_scrub_size(const struct rknpu_hw *hw)
 {
-	return RKNPU_SCRUB_ZEROS_AT + (hw->no_iommu ? NPU_SCRUB_WEIGHTS : RKNPU_SCRUB_PAGE);
+	return RKNPU_SCRUB_ZEROS_AT + (hw->no_iommu ? hw->soc->scrub->zeros : RKNPU_SCRUB_PAGE);
 }
 
 /* Where the core finds what is @at in the allocation. */
@@ -135,37 +108,35 @@ static u32 rknpu_scrub_address(const struct rknpu_hw *hw, u32 iova, u32 at)
 	return hw->no_iommu ? hw->scrub.dma + at : iova;
 }
 
-static void rknpu_scrub_put_addresses(struct rknpu_scrub_prog *p, const struct rknpu_hw *hw)
+static u32 rknpu_scrub_operand(const struct rknpu_hw *hw, const struct rknpu_soc_regs *r)
 {
-	u32 zeros = rknpu_scrub_address(hw, RKNPU_SCRUB_ZEROS, RKNPU_SCRUB_ZEROS_AT);
-
-	rknpu_scrub_put_reg(p, RKNPU_CNA_FEATURE_DATA_ADDR, zeros);
-	rknpu_scrub_put_reg(p, RKNPU_CNA_DCOMP_ADDR0, zeros);
-	rknpu_scrub_put_reg(p, RKNPU_DPU_DST_BASE_ADDR,
-			    rknpu_scrub_address(hw, RKNPU_SCRUB_RESULT, RKNPU_SCRUB_RESULT_AT));
+	switch (r->operand) {
+	case RKNPU_SOC_ZEROS:
+		return rknpu_scrub_address(hw, RKNPU_SCRUB_ZEROS, RKNPU_SCRUB_ZEROS_AT);
+	case RKNPU_SOC_RESULT:
+		return rknpu_scrub_address(hw, RKNPU_SCRUB_RESULT, RKNPU_SCRUB_RESULT_AT);
+	default:
+		return r->value;
+	}
 }
 
 static int rknpu_scrub_write(struct rknpu_hw *hw)
 {
+	const struct rknpu_soc_scrub *soc = hw->soc->scrub;
 	struct rknpu_scrub *scrub = &hw->scrub;
 	struct rknpu_scrub_prog p = { .commands = scrub->mem };
-	const struct rknpu_scrub_regs *r;
+	const struct rknpu_soc_regs *r;
 	unsigned int i;
 
-	BUILD_BUG_ON(NPU_SCRUB_WEIGHTS + NPU_SCRUB_FEATURE !=
-		     RKNPU_CBUF_BANKS * RKNPU_CBUF_BANK_BYTES);
-	for (r = rknpu_scrub_product; r < rknpu_scrub_product + ARRAY_SIZE(rknpu_scrub_product);
-	     r++) {
+	for (r = soc->regs; r < soc->regs + soc->num_regs; r++) {
 		for (i = 0; i < r->count; i++)
-			rknpu_scrub_put_reg(&p, r->reg + 4 * i, r->value);
+			rknpu_scrub_put_reg(&p, r->reg + r->step * i, rknpu_scrub_operand(hw, r));
 	}
-	rknpu_scrub_put_addresses(&p, hw);
-	rknpu_scrub_put_tables(&p);
 	/* Nothing follows. */
 	rknpu_scrub_put_reg(&p, RKNPU_PC_REGISTER_AMOUNTS, 0);
 	rknpu_scrub_put_command(&p, RKNPU_CMD_TARGET_MARKER, 0, 0);
 	rknpu_scrub_put_command(&p, RKNPU_CMD_TARGET_ENABLE, RKNPU_PC_OPERATION_ENABLE,
-				RKNPU_UNIT_CNA | RKNPU_UNIT_CORE | RKNPU_UNIT_DPU);
+				soc->units);
 	scrub->count = p.count;
 	return p.count * sizeof(*p.commands) <= RKNPU_SCRUB_PROGRAM_MAX ? 0 : -ENOSPC;
 }
@@ -176,8 +147,9 @@ static int rknpu_scrub_map_one(struct rknpu_scrub *scrub, u32 iova, u32 at, u32 
 }
 
 /* The DMA device has no IOMMU, so its addresses are physical ones. */
-static int rknpu_scrub_map(struct rknpu_scrub *scrub)
+static int rknpu_scrub_map(struct rknpu_hw *hw)
 {
+	struct rknpu_scrub *scrub = &hw->scrub;
 	u32 at;
 	int ret;
 
@@ -186,7 +158,7 @@ static int rknpu_scrub_map(struct rknpu_scrub *scrub)
 
 	ret = rknpu_scrub_map_one(scrub, RKNPU_SCRUB_PROGRAM, 0, RKNPU_SCRUB_PROGRAM_MAX,
 				  IOMMU_READ);
-	for (at = 0; at < NPU_SCRUB_WEIGHTS && !ret; at += RKNPU_SCRUB_PAGE)
+	for (at = 0; at < hw->soc->scrub->zeros && !ret; at += RKNPU_SCRUB_PAGE)
 		ret = rknpu_scrub_map_one(scrub, RKNPU_SCRUB_ZEROS + at, RKNPU_SCRUB_ZEROS_AT,
 					  RKNPU_SCRUB_PAGE, IOMMU_READ);
 	return ret ?: rknpu_scrub_map_one(scrub, RKNPU_SCRUB_RESULT, RKNPU_SCRUB_RESULT_AT,
@@ -221,7 +193,7 @@ static int rknpu_scrub_make(struct rknpu_hw *hw)
 		rknpu_scrub_free(hw);
 		return ret;
 	}
-	ret = rknpu_scrub_map(scrub);
+	ret = rknpu_scrub_map(hw);
 	if (ret) {
 		rknpu_domain_fini(&scrub->domain);
 		rknpu_scrub_free(hw);
@@ -232,7 +204,7 @@ static int rknpu_scrub_make(struct rknpu_hw *hw)
 int rknpu_scrub_get(struct rknpu_hw *hw)
 {
 	struct rknpu_scrub *scrub = &hw->scrub;
-	int ret = scrub->mem ? 0 : rknpu_scrub_make(hw);
+	int ret = scrub->mem || !hw->soc->scrub ? 0 : rknpu_scrub_make(hw);
 
 	if (!ret)
 		scrub->users++;
@@ -243,7 +215,7 @@ void rknpu_scrub_put(struct rknpu_hw *hw)
 {
 	struct rknpu_scrub *scrub = &hw->scrub;
 
-	if (--scrub->users)
+	if (--scrub->users || !scrub->mem)
 		return;
 	if (rknpu_domain_fini(&scrub->domain)) {
 		rknpu_scrub_free(hw);
@@ -270,7 +242,8 @@ void rknpu_scrub_mark(struct rknpu_core *core, const struct rknpu_domain *domain
 
 static bool rknpu_scrub_left_out(const struct rknpu_core *core)
 {
-	return core->scrub_tries == RKNPU_SCRUB_TRIES && !READ_ONCE(rknpu_scrub_proven);
+	return !core->hw->soc->scrub ||
+	       (core->scrub_tries == RKNPU_SCRUB_TRIES && !READ_ONCE(rknpu_scrub_proven));
 }
 
 static bool rknpu_scrub_core_is_due(const struct rknpu_core *core,

@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Owns the tables of what differs between SoCs. */
+/* Owns the choice of the chip's description, by the device tree. */
 #include <linux/errno.h>
 #include <linux/module.h>
 #include <linux/of.h>
 
 #include "rknpu_soc.h"
-
-static const struct rknpu_soc rknpu_soc_rk3588 = {
-	.number = 3588,
-	.num_cores = 3,
-	.dma_bits = 40,
-	.core_base = { 0xfdab0000, 0xfdac0000, 0xfdad0000 },
-};
 
 const struct of_device_id rknpu_soc_mainline_match[] = {
 	{ .compatible = "rockchip,rk3588-rknn-core", .data = &rknpu_soc_rk3588 },

@@ -43,8 +43,7 @@ void rknpu_dispatch_start_kick(struct rknpu_runqueue *rq)
 		.regcmd = task->regcmd,
 		.regcmd_count = task->regcmd_count,
 		/* A chain longer than the counter is wide takes several kicks. */
-		.tasks = !job->batched ? 1 : min_t(u32, job->task_count - job->result.task,
-						   RKNPU_PC_TASK_CON_TASK_NUMBER_MAX),
+		.tasks = min(job->task_count - job->result.task, job->kick_tasks),
 		.int_mask = task->int_mask,
 		.dma_base = job->dma_base,
 		.no_pingpong = job->no_pingpong,

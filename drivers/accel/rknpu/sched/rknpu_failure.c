@@ -71,7 +71,8 @@ static void rknpu_failure_add_comm(struct rknpu_dump *dump, const struct rknpu_c
 }
 
 /* A program of a chain ends by writing the next one's address and size (TRM). */
-static bool rknpu_failure_find_next(struct rknpu_vm_lookup *look, u64 *iova, u32 *size)
+static bool rknpu_failure_find_next(struct rknpu_vm_lookup *look, const struct rknpu_soc *soc,
+				    u64 *iova, u32 *size)
 {
 	u32 tail = min_t(u32, *size, RKNPU_FAILURE_TAIL);
 	u64 at = *iova + (u64)(*size - tail) * sizeof(u64);
@@ -91,20 +92,21 @@ static bool rknpu_failure_find_next(struct rknpu_vm_lookup *look, u64 *iova, u32
 	if (!next || !amounts)
 		return false;
 	*iova = next & ~RKNPU_PC_BASE_ADDRESS_PC_SEL;
-	*size = (amounts + 1) * 2;
+	*size = (amounts + 1) * soc->pc.commands_per_fetch;
 	return true;
 }
 
 static void rknpu_failure_add_program(struct rknpu_dump *dump, struct rknpu_vm_lookup *look,
 				      const struct rknpu_job *job)
 {
-	u32 within = job->batched ? dump->task % RKNPU_PC_TASK_CON_TASK_NUMBER_MAX : 0;
+	u32 within = dump->task % job->kick_tasks;
 	const struct rknpu_task *task = rknpu_job_task(job, dump->task);
+	const struct rknpu_soc *soc = job->client->sched->hw->soc;
 	u64 iova = task->regcmd;
 	u32 size = task->regcmd_count, i;
 
 	dump->program_task = dump->task;
-	for (i = 0; i < within && rknpu_failure_find_next(look, &iova, &size); i++)
+	for (i = 0; i < within && rknpu_failure_find_next(look, soc, &iova, &size); i++)
 		;
 	/* The client has written over the chain: what was started is what can be told. */
 	if (i < within) {

@@ -273,12 +273,6 @@ void rknpu_job_put(struct rknpu_job *job)
 	kref_put(&job->ref, rknpu_job_last_put);
 }
 
-/* Of how many tasks the addresses are needed: hardware finds those of a chain itself. */
-static u32 rknpu_job_kicks(u32 task_count, bool batched)
-{
-	return batched ? DIV_ROUND_UP(task_count, RKNPU_PC_TASK_CON_TASK_NUMBER_MAX) : task_count;
-}
-
 static struct rknpu_job *rknpu_job_alloc_memory(u32 kick_count, u32 bo_count)
 {
 	/* 32-bit counts, which fit. */
@@ -302,6 +296,7 @@ static struct rknpu_job *rknpu_job_alloc_memory(u32 kick_count, u32 bo_count)
 struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *vm,
 				  u32 task_count, bool batched, u32 bo_count)
 {
+	u32 kick_tasks = batched ? client->sched->hw->soc->pc.max_tasks : 1;
 	struct rknpu_job *job;
 	int ret;
 
@@ -321,7 +316,8 @@ struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *
 		return ERR_PTR(ret);
 	}
 
-	job = rknpu_job_alloc_memory(rknpu_job_kicks(task_count, batched), bo_count);
+	/* Of each kick's first task the address is needed: hardware finds the others itself. */
+	job = rknpu_job_alloc_memory(DIV_ROUND_UP(task_count, kick_tasks), bo_count);
 	if (!job) {
 		rknpu_backlog_uncharge(client, task_count, bo_count);
 		return ERR_PTR(-ENOMEM);
@@ -338,6 +334,7 @@ struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *
 	job->task_count = task_count;
 	job->bo_room = bo_count;
 	job->batched = batched;
+	job->kick_tasks = kick_tasks;
 	job->priority = RKNPU_PRIORITY_NORMAL;
 	job->result.core = -1;
 	job->client = rknpu_client_get(client);
@@ -348,10 +345,9 @@ struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *
 void rknpu_job_set_task(struct rknpu_job *job, u32 index, u32 regcmd, u32 regcmd_count,
 			u32 int_mask)
 {
-	u32 within = job->batched ? index % RKNPU_PC_TASK_CON_TASK_NUMBER_MAX : 0;
 	struct rknpu_task *task = rknpu_job_task(job, index);
 
-	if (!within) {
+	if (index % job->kick_tasks == 0) {
 		task->regcmd = regcmd;
 		task->regcmd_count = regcmd_count;
 	}

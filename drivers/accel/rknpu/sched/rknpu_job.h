@@ -30,7 +30,7 @@ void rknpu_job_set_task(struct rknpu_job *job, u32 index, u32 regcmd, u32 regcmd
 /* What the kick is for that task @index is in. */
 static inline struct rknpu_task *rknpu_job_task(const struct rknpu_job *job, u32 index)
 {
-	return &job->tasks[job->batched ? index / RKNPU_PC_TASK_CON_TASK_NUMBER_MAX : index];
+	return &job->tasks[index / job->kick_tasks];
 }
 
 /* Takes its own reference on @fence. Before rknpu_sched_push(). May sleep. */

@@ -164,6 +164,8 @@ struct rknpu_job {
 	u64 budget_ns;
 	/** @batched: the tasks are chained in memory, one kick runs them all */
 	bool batched;
+	/** @kick_tasks: how many one kick runs at most: 1, or what the hardware counts up to */
+	u32 kick_tasks;
 	/** @no_pingpong: their programs keep to one register group, so they must not overlap */
 	bool no_pingpong;
 	/**
