@@ -7,6 +7,7 @@
 #include <linux/of_address.h>
 #include <linux/platform_device.h>
 #include <linux/pm_runtime.h>
+#include <linux/reset.h>
 #include <linux/sizes.h>
 
 #include "hw/rknpu_core.h"
@@ -135,6 +136,20 @@ static int rknpu_vdt_get_resets(struct rknpu_vdt *vdt, struct rknpu_core *core)
 	return rknpu_core_get_resets(core, index);
 }
 
+/* They are never asserted: a core is reset alone. */
+static int rknpu_vdt_deassert_shared(struct rknpu_vdt *vdt)
+{
+	const char * const *names = vdt->hw->soc->shared_resets;
+	struct reset_control *reset;
+	int i, ret = 0;
+
+	for (i = 0; i < RKNPU_MAX_RESETS && names[i] && !ret; i++) {
+		reset = devm_reset_control_get_exclusive(vdt->dev, names[i]);
+		ret = IS_ERR(reset) ? PTR_ERR(reset) : reset_control_deassert(reset);
+	}
+	return ret;
+}
+
 static int rknpu_vdt_get_core(struct rknpu_vdt *vdt, struct rknpu_core *core)
 {
 	struct resource *window;
@@ -187,6 +202,9 @@ static int rknpu_vdt_get_resources(struct rknpu_vdt *vdt)
 	ret = rknpu_vdt_get_clks(vdt);
 	if (ret)
 		return dev_err_probe(vdt->dev, ret, "no clocks\n");
+	ret = rknpu_vdt_deassert_shared(vdt);
+	if (ret)
+		return dev_err_probe(vdt->dev, ret, "no resets\n");
 	for (i = 0; i < vdt->num_cores && !ret; i++)
 		ret = rknpu_vdt_get_core(vdt, &vdt->hw->cores[i]);
 	return ret;

@@ -4,7 +4,9 @@
 #include <linux/clk.h>
 #include <linux/delay.h>
 #include <linux/interrupt.h>
+#include <linux/of.h>
 #include <linux/platform_device.h>
+#include <linux/pm_domain.h>
 #include <linux/pm_runtime.h>
 #include <linux/regulator/consumer.h>
 #include <linux/reset.h>
@@ -105,6 +107,45 @@ static int rknpu_core_assert(struct rknpu_core *core)
 	return err;
 }
 
+static void rknpu_core_put_domain(void *domain)
+{
+	dev_pm_domain_detach(domain, true);
+}
+
+static void rknpu_core_put_link(void *link)
+{
+	device_link_del(link);
+}
+
+static int rknpu_core_get_domain(struct device *dev, int index)
+{
+	struct device *domain = dev_pm_domain_attach_by_id(dev, index);
+	struct device_link *link;
+	int ret;
+
+	if (IS_ERR_OR_NULL(domain))
+		return domain ? PTR_ERR(domain) : -ENOENT;
+	ret = devm_add_action_or_reset(dev, rknpu_core_put_domain, domain);
+	if (ret)
+		return ret;
+	link = device_link_add(dev, domain, DL_FLAG_STATELESS | DL_FLAG_PM_RUNTIME);
+	if (!link)
+		return -ENODEV;
+	return devm_add_action_or_reset(dev, rknpu_core_put_link, link);
+}
+
+/* The driver core attaches a single one, but of several none. */
+static int rknpu_core_get_domains(struct rknpu_core *core)
+{
+	int count = of_count_phandle_with_args(core->dev->of_node, "power-domains",
+					       "#power-domain-cells");
+	int i, ret = 0;
+
+	for (i = 0; count > 1 && i < count && !ret; i++)
+		ret = rknpu_core_get_domain(core->dev, i);
+	return ret;
+}
+
 /* The power domain switches it; here it is only read. */
 static void rknpu_core_get_supply(struct rknpu_core *core)
 {
@@ -136,6 +177,10 @@ static int rknpu_core_get_resources(struct rknpu_core *core)
 	ret = rknpu_core_get_resets(core, "");
 	if (ret)
 		return ret;
+
+	ret = rknpu_core_get_domains(core);
+	if (ret)
+		return dev_err_probe(core->dev, ret, "no power domains\n");
 
 	rknpu_core_get_supply(core);
 	return rknpu_core_set_irq(core, platform_get_irq_optional(pdev, 0));

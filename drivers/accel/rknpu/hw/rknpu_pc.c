@@ -142,11 +142,16 @@ u32 rknpu_pc_raw_status(struct rknpu_core *core)
 	return rknpu_pc_read(core, core->pc + RKNPU_PC_INTERRUPT_RAW_STATUS);
 }
 
+static u32 rknpu_pc_task_status(struct rknpu_core *core)
+{
+	return rknpu_pc_read(core, core->pc + rknpu_pc_soc(core)->task_status);
+}
+
 u32 rknpu_pc_tasks_done(struct rknpu_core *core)
 {
-	const struct rknpu_soc_pc *soc = rknpu_pc_soc(core);
+	u32 mask = rknpu_pc_soc(core)->tasks_done;
 
-	return rknpu_pc_read(core, core->pc + soc->task_status) & soc->tasks_done;
+	return (rknpu_pc_task_status(core) & mask) >> __ffs(mask);
 }
 
 /*
@@ -156,8 +161,13 @@ u32 rknpu_pc_tasks_done(struct rknpu_core *core)
  */
 static bool rknpu_pc_count_agrees(struct rknpu_core *core)
 {
-	u32 done = core->kick.tasks > 1 ? rknpu_pc_tasks_done(core) : 0;
+	u32 done;
 
+	if (core->kick.tasks == 1)
+		return true;
+	if (rknpu_pc_soc(core)->tasks_wrap)
+		return !rknpu_pc_task_status(core);
+	done = rknpu_pc_tasks_done(core);
 	return !done || done >= core->kick.tasks;
 }
 
@@ -223,7 +233,10 @@ static bool rknpu_pc_busy(struct rknpu_core *core)
  */
 static bool rknpu_pc_chain_done(struct rknpu_core *core)
 {
-	return core->kick.tasks == 1 || rknpu_pc_tasks_done(core) >= core->kick.tasks;
+	/* Where it wraps, it is 0 before the first one, too, but that has no bit then. */
+	if (core->kick.tasks == 1 || rknpu_pc_soc(core)->tasks_wrap)
+		return rknpu_pc_count_agrees(core);
+	return rknpu_pc_tasks_done(core) >= core->kick.tasks;
 }
 
 bool rknpu_pc_polled(struct rknpu_core *core, u32 *status)

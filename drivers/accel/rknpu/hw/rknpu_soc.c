@@ -7,12 +7,14 @@
 #include "rknpu_soc.h"
 
 const struct of_device_id rknpu_soc_mainline_match[] = {
+	{ .compatible = "rockchip,rk3576-rknn-core", .data = &rknpu_soc_rk3576 },
 	{ .compatible = "rockchip,rk3588-rknn-core", .data = &rknpu_soc_rk3588 },
 	{ }
 };
 MODULE_DEVICE_TABLE(of, rknpu_soc_mainline_match);
 
 const struct of_device_id rknpu_soc_vendor_match[] = {
+	{ .compatible = "rockchip,rk3576-rknpu", .data = &rknpu_soc_rk3576 },
 	{ .compatible = "rockchip,rk3588-rknpu", .data = &rknpu_soc_rk3588 },
 	{ }
 };

@@ -26,8 +26,10 @@ struct rknpu_soc_pc {
 	u32 max_tasks;
 	/** @task_status: offset of TASK_STATUS */
 	u32 task_status;
-	/** @tasks_done: its bits, from bit 0 on, that count tasks of the kick that have ended */
+	/** @tasks_done: its bits that count tasks of the kick that have ended */
 	u32 tasks_done;
+	/** @tasks_wrap: modulo the tasks of the kick: all of TASK_STATUS is 0 when they have ended */
+	bool tasks_wrap;
 	/** @commands_per_fetch: what REGISTER_AMOUNTS counts */
 	u32 commands_per_fetch;
 	/** @events: bits of the interrupt registers */
@@ -95,12 +97,20 @@ struct rknpu_soc {
 	 * follows
 	 */
 	const char *resets[RKNPU_MAX_RESETS];
+	/** @shared_resets: others that the vendor's DT shape has, of what all cores share */
+	const char *shared_resets[RKNPU_MAX_RESETS];
+	/**
+	 * @one_cbuf: the cores share their RAM, of which programs name the parts that they use:
+	 * jobs of two VMs do not run at the same time, and each runs on the core that it is for
+	 */
+	bool one_cbuf;
 	/** @pc: program controller */
 	struct rknpu_soc_pc pc;
 	/** @scrub: NULL: none is known */
 	const struct rknpu_soc_scrub *scrub;
 };
 
+extern const struct rknpu_soc rknpu_soc_rk3576;
 extern const struct rknpu_soc rknpu_soc_rk3588;
 
 /* DT shapes: one DT node per core, as mainline has it; one for all cores, as the vendor has it. */

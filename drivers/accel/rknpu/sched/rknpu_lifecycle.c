@@ -52,7 +52,7 @@ static void rknpu_sched_start_core(struct rknpu_core *core)
 	struct rknpu_runqueue *rq = to_rknpu_runqueue(core);
 
 	guard(spinlock_irq)(&core->hw->lock);
-	rq->shared = core->iommu->shared;
+	rq->shared = core->iommu->shared || core->hw->soc->one_cbuf;
 	rknpu_runqueue_set_state(rq, RKNPU_CORE_IDLE);
 }
 

@@ -178,7 +178,10 @@ struct rknpu_runqueue {
 	u64 queued_ns;
 	/** @waking_ns: since when it is STARTING for want of power; or 0 */
 	u64 waking_ns;
-	/** @shared: behind one IOMMU with all cores; does not change while the core is bound */
+	/**
+	 * @shared: cores run jobs of one VM at a time, see rknpu_shared.c; does not change while
+	 * the core is bound
+	 */
 	bool shared;
 	/**
 	 * @wanted: what the core, then without a job, would run next if the IOMMU were its own;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Owns who may use an IOMMU that all cores share. */
+/* Owns who may use an IOMMU, or a memory, that all cores share. */
 #include <linux/ktime.h>
 #include <linux/minmax.h>
 
@@ -13,7 +13,9 @@
 /**
  * DOC: one IOMMU for all cores
  *
- * Cores behind one IOMMU run jobs of one VM at a time. Each core without a job says
+ * Cores behind one IOMMU run jobs of one VM at a time. So do cores that have one CBUF
+ * (rknpu_soc::one_cbuf): a program names the part of it that it uses, nobody checks that,
+ * and in the other core's part is what another client computes with. Each core without a job says
  * what it would run next (rknpu_runqueue::wanted), and rknpu_shared_turn() chooses among
  * these: the VM that the IOMMU serves goes on, until its user is half a time slice
  * ahead of another one that waits; after a slice the next one comes if its user has not
