@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Addresses, interrupts and device-tree nodes of the RK3588 NPU subsystem on
- * the rk3588-npu machine.
+ * Addresses, interrupts and device-tree nodes of the NPU subsystems of the
+ * rk3588-npu machine: the RK3588's and the RK3576's.
  */
 #ifndef HW_ARM_RK3588_NPU_FDT_H
 #define HW_ARM_RK3588_NPU_FDT_H
 
 #include "exec/hwaddr.h"
+#include "hw/npu/rk3576_cru.h"
+#include "hw/npu/rk3576_pmu.h"
 #include "hw/npu/rk3588_npu_stats.h"
 #include "hw/npu/rk3588_pmu.h"
 #include "hw/npu/rk_iommu.h"
@@ -22,6 +24,18 @@ typedef struct Rk3588NpuCoreInfo {
 
 extern const Rk3588NpuCoreInfo rk3588_npu_cores[NPU_MAX_CORES];
 extern const hwaddr rk3588_npu_qos[RK3588_QOS_NUM];
+
+#define RK3576_NPU_CORE_SIZE    0x8000
+
+extern const Rk3588NpuCoreInfo rk3576_npu_cores[RK3576_NPU_CORES];
+extern const hwaddr rk3576_npu_qos[RK3576_QOS_NUM];
+
+#define RK3576_PMU0_GRF_BASE    0x26024000
+#define RK3576_IOC_GRF_BASE     0x26040000
+#define RK3576_CRU_BASE         0x27200000
+#define RK3576_PMU_BASE         0x27380000
+/* What version 14 of mainline's nodes assigns. */
+#define RK3576_NPU_CLOCK_HZ     594000000
 
 #define RK3588_SYS_GRF_BASE     0xfd58c000
 #define RK3588_PHP_GRF_BASE     0xfd5b0000
@@ -54,5 +68,8 @@ typedef struct Rk3588NpuFdtConfig {
 void rk3588_npu_fdt_mainline(void *fdt, const Rk3588NpuFdtConfig *config);
 /* The same hardware as the vendor's tree has it: one node for all cores. */
 void rk3588_npu_fdt_vendor(void *fdt, const Rk3588NpuFdtConfig *config);
+/* The RK3576's. */
+void rk3576_npu_fdt_mainline(void *fdt, const Rk3588NpuFdtConfig *config);
+void rk3576_npu_fdt_vendor(void *fdt, const Rk3588NpuFdtConfig *config);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Machine "rk3588-npu": the virt board plus the NPU subsystem of an RK3588 at
- * its real addresses and interrupts.
+ * Machine "rk3588-npu": the virt board plus the NPU subsystem of an RK3588, or
+ * with soc=rk3576 that of an RK3576, at its real addresses and interrupts.
  */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
@@ -47,16 +47,58 @@ OBJECT_DECLARE_SIMPLE_TYPE(Rk3588NpuMachineState, RK3588_NPU_MACHINE)
 
 typedef struct NpuDtShape {
     const char *name;
-    void (*add)(void *fdt, const Rk3588NpuFdtConfig *config);
+    bool there;
+    bool vendor;
     bool simple;
 } NpuDtShape;
 
 static const NpuDtShape npu_dt_shapes[] = {
-    { "mainline", rk3588_npu_fdt_mainline, false },
-    { "vendor", rk3588_npu_fdt_vendor, false },
-    { "simple", rk3588_npu_fdt_mainline, true },
-    { "vendor-simple", rk3588_npu_fdt_vendor, true },
-    { "none", NULL, false },
+    { "mainline", true, false, false },
+    { "vendor", true, true, false },
+    { "simple", true, false, true },
+    { "vendor-simple", true, true, true },
+    { "none", false, false, false },
+};
+
+typedef void NpuFdtAdd(void *fdt, const Rk3588NpuFdtConfig *config);
+
+/* What differs between the chips. */
+typedef struct NpuSoc {
+    const char *name;
+    const char *compatible;
+    unsigned num_cores;
+    const Rk3588NpuCoreInfo *cores;
+    hwaddr core_size;
+    hwaddr bank_size;
+    const char *cru;
+    hwaddr cru_base;
+    const char *pmu;
+    hwaddr pmu_base;
+    unsigned num_qos;
+    const hwaddr *qos;
+    /* Looked at by clock and reset drivers; nothing depends on them. */
+    hwaddr grf[2];
+    uint32_t hz;
+    bool rk3588;        /* srst_h, SCMI, tsadc, simple trees */
+    NpuFdtAdd *mainline, *vendor;
+} NpuSoc;
+
+static const NpuSoc npu_socs[] = {
+    {
+        "rk3588", "rockchip,rk3588", NPU_MAX_CORES, rk3588_npu_cores,
+        RK3588_NPU_CORE_SIZE, RK_IOMMU_BANK_SIZE,
+        TYPE_RK3588_CRU, RK3588_CRU_BASE, TYPE_RK3588_PMU, RK3588_PMU_BASE,
+        RK3588_QOS_NUM, rk3588_npu_qos,
+        { RK3588_SYS_GRF_BASE, RK3588_PHP_GRF_BASE }, RK3588_NPU_CLOCK_HZ,
+        true, rk3588_npu_fdt_mainline, rk3588_npu_fdt_vendor,
+    }, {
+        "rk3576", "rockchip,rk3576", RK3576_NPU_CORES, rk3576_npu_cores,
+        RK3576_NPU_CORE_SIZE, 0x100,
+        TYPE_RK3576_CRU, RK3576_CRU_BASE, TYPE_RK3576_PMU, RK3576_PMU_BASE,
+        RK3576_QOS_NUM, rk3576_npu_qos,
+        { RK3576_PMU0_GRF_BASE, RK3576_IOC_GRF_BASE }, RK3576_NPU_CLOCK_HZ,
+        false, rk3576_npu_fdt_mainline, rk3576_npu_fdt_vendor,
+    },
 };
 
 struct Rk3588NpuMachineState {
@@ -64,6 +106,8 @@ struct Rk3588NpuMachineState {
 
     char *npu_dt;
     const NpuDtShape *dt_shape;
+    char *soc_name;
+    const NpuSoc *soc;
     bool use_scmi;
     uint32_t iommu_version;
     bool rockchip;
@@ -99,6 +143,35 @@ static const NpuDtShape *npu_find_dt_shape(const char *name)
     exit(EXIT_FAILURE);
 }
 
+static const NpuSoc *npu_find_soc(const char *name)
+{
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(npu_socs); i++) {
+        if (!strcmp(name, npu_socs[i].name)) {
+            return &npu_socs[i];
+        }
+    }
+    error_report("soc must be rk3588 or rk3576");
+    exit(EXIT_FAILURE);
+}
+
+/* Options that only the RK3588's nodes follow. */
+static void npu_check_soc(Rk3588NpuMachineState *s)
+{
+    s->soc = npu_find_soc(s->soc_name);
+    s->num_cores = s->num_cores ?: s->soc->num_cores;
+    s->assigned_hz = s->assigned_hz ?: s->soc->hz;
+    if (!s->soc->rk3588 && (s->dt_shape->simple || s->rockchip || s->one_irq ||
+                            s->iommu_version == 1 ||
+                            s->num_cores != s->soc->num_cores)) {
+        error_report("soc=%s has npu-dt mainline, vendor or none, all cores "
+                     "and interrupts, npu-iommu 0 or 2, and mainline's numbers",
+                     s->soc->name);
+        exit(EXIT_FAILURE);
+    }
+}
+
 static void npu_check_machine(MachineState *machine)
 {
     Rk3588NpuMachineState *s = RK3588_NPU_MACHINE(machine);
@@ -107,15 +180,16 @@ static void npu_check_machine(MachineState *machine)
         error_report("rk3588-npu has at most 32 GiB of RAM");
         exit(EXIT_FAILURE);
     }
-    if (s->num_cores < 1 || s->num_cores > NPU_MAX_CORES) {
-        error_report("npu-cores must be 1..%d", NPU_MAX_CORES);
-        exit(EXIT_FAILURE);
-    }
     if (s->iommu_version > 2) {
         error_report("npu-iommu must be 0 (not in the device tree), 1 or 2");
         exit(EXIT_FAILURE);
     }
     s->dt_shape = npu_find_dt_shape(s->npu_dt);
+    npu_check_soc(s);
+    if (s->num_cores < 1 || s->num_cores > s->soc->num_cores) {
+        error_report("npu-cores must be 1..%u", s->soc->num_cores);
+        exit(EXIT_FAILURE);
+    }
     if (s->one_irq && !g_str_has_prefix(s->npu_dt, "vendor")) {
         error_report("npu-one-irq needs npu-dt=vendor");
         exit(EXIT_FAILURE);
@@ -206,7 +280,8 @@ static void npu_realize_at(DeviceState *dev, hwaddr base)
     SysBusDevice *sbd = SYS_BUS_DEVICE(dev);
 
     sysbus_realize_and_unref(sbd, &error_fatal);
-    sysbus_mmio_map(sbd, 0, base);
+    /* On an RK3576 over the windows of virt's PCIe. */
+    sysbus_mmio_map_overlap(sbd, 0, base, 1);
 }
 
 static void npu_create_poc(Rk3588NpuMachineState *s)
@@ -247,11 +322,11 @@ static void npu_create_ctl(Rk3588NpuMachineState *s)
 
 static void npu_create_cru(Rk3588NpuMachineState *s)
 {
-    s->cru = qdev_new(TYPE_RK3588_CRU);
+    s->cru = qdev_new(s->soc->cru);
     npu_attach(s, "cru", s->cru);
     object_property_set_link(OBJECT(s->cru), "ctl", OBJECT(s->ctl),
                              &error_abort);
-    npu_realize_at(s->cru, RK3588_CRU_BASE);
+    npu_realize_at(s->cru, s->soc->cru_base);
     if (s->dt_shape->simple) {
         sysbus_mmio_map(SYS_BUS_DEVICE(s->cru), 1, RK3588_RESETS_BASE);
     }
@@ -261,14 +336,17 @@ static void npu_create_pmu(Rk3588NpuMachineState *s)
 {
     unsigned i;
 
-    s->pmu = qdev_new(TYPE_RK3588_PMU);
+    s->pmu = qdev_new(s->soc->pmu);
     npu_attach(s, "pmu", s->pmu);
     object_property_set_link(OBJECT(s->pmu), "ctl", OBJECT(s->ctl),
                              &error_abort);
-    qdev_prop_set_bit(s->pmu, "npu-on", s->dt_shape->simple);
-    npu_realize_at(s->pmu, RK3588_PMU_BASE);
-    for (i = 0; i < RK3588_QOS_NUM; i++) {
-        sysbus_mmio_map(SYS_BUS_DEVICE(s->pmu), 1 + i, rk3588_npu_qos[i]);
+    if (s->soc->rk3588) {
+        qdev_prop_set_bit(s->pmu, "npu-on", s->dt_shape->simple);
+    }
+    npu_realize_at(s->pmu, s->soc->pmu_base);
+    for (i = 0; i < s->soc->num_qos; i++) {
+        sysbus_mmio_map_overlap(SYS_BUS_DEVICE(s->pmu), 1 + i, s->soc->qos[i],
+                                1);
     }
 }
 
@@ -306,7 +384,9 @@ static void npu_wire_core(Rk3588NpuMachineState *s, unsigned n,
     npu_fan_out(s->cru, "aclk", n, core, iommu, "aclk", 0, NULL);
     npu_fan_out(s->cru, "hclk", n, core, iommu, "hclk", 0, NULL);
     npu_fan_out(s->cru, "srst-a", n, core, iommu, "reset", 0, NULL);
-    npu_fan_out(s->cru, "srst-h", n, core, iommu, "reset", 1, NULL);
+    if (s->soc->rk3588) {
+        npu_fan_out(s->cru, "srst-h", n, core, iommu, "reset", 1, NULL);
+    }
 }
 
 /* A core and its IOMMU share one interrupt, and perhaps all cores do. */
@@ -321,7 +401,7 @@ static DeviceState *npu_create_irq(Rk3588NpuMachineState *s, unsigned n,
                             s->one_irq ? 2 * NPU_MAX_CORES : 2, &error_abort);
     qdev_realize_and_unref(or_irq, NULL, &error_fatal);
     qdev_connect_gpio_out(or_irq, 0,
-                          qdev_get_gpio_in(gic, rk3588_npu_cores[n].spi));
+                          qdev_get_gpio_in(gic, s->soc->cores[n].spi));
     return or_irq;
 }
 
@@ -346,13 +426,14 @@ static void npu_wire_irq(Rk3588NpuMachineState *s, unsigned n,
  */
 static DeviceState *npu_create_iommu(Rk3588NpuMachineState *s, unsigned n)
 {
-    const Rk3588NpuCoreInfo *info = &rk3588_npu_cores[n];
+    const Rk3588NpuCoreInfo *info = &s->soc->cores[n];
     g_autofree char *name = g_strdup_printf("npu-iommu%u", n);
     DeviceState *dev = qdev_new(TYPE_RK_IOMMU);
     unsigned i;
 
     npu_attach(s, name, dev);
     qdev_prop_set_uint32(dev, "num-banks", info->num_banks);
+    qdev_prop_set_uint32(dev, "bank-size", s->soc->bank_size);
     qdev_prop_set_uint32(dev, "version", s->iommu_version ?: 2);
     qdev_prop_set_uint32(dev, "core-index", n);
     object_property_set_link(OBJECT(dev), "ctl", OBJECT(s->ctl), &error_abort);
@@ -364,9 +445,22 @@ static DeviceState *npu_create_iommu(Rk3588NpuMachineState *s, unsigned n)
     }
     sysbus_realize_and_unref(SYS_BUS_DEVICE(dev), &error_fatal);
     for (i = 0; i < info->num_banks; i++) {
-        sysbus_mmio_map_overlap(SYS_BUS_DEVICE(dev), i, info->bank[i], 1);
+        sysbus_mmio_map_overlap(SYS_BUS_DEVICE(dev), i, info->bank[i], 2);
     }
     return dev;
+}
+
+/* Rows pc.task-con-16, pc.task-status-halves, pc.done-bits, chip.rk3576. */
+static void npu_set_rk3576(Rk3588NpuMachineState *s, DeviceState *core)
+{
+    qdev_prop_set_uint32(core, "window-size", s->soc->core_size);
+    qdev_prop_set_uint32(core, "version-num", 0x00010002);
+    qdev_prop_set_uint32(core, "task-bits", 16);
+    qdev_prop_set_uint32(core, "task-status", 0x48);
+    qdev_prop_set_bit(core, "pc-done-bits", true);
+    qdev_prop_set_bit(core, "decodes", false);
+    object_property_set_uint(OBJECT(core), "clock-frequency", s->assigned_hz,
+                             &error_abort);
 }
 
 static DeviceState *npu_create_core(Rk3588NpuMachineState *s, unsigned n,
@@ -380,7 +474,10 @@ static DeviceState *npu_create_core(Rk3588NpuMachineState *s, unsigned n,
     object_property_set_link(OBJECT(dev), "ctl", OBJECT(s->ctl), &error_abort);
     object_property_set_link(OBJECT(dev), "iommu", OBJECT(iommu),
                              &error_abort);
-    npu_realize_at(dev, rk3588_npu_cores[n].base);
+    if (!s->soc->rk3588) {
+        npu_set_rk3576(s, dev);
+    }
+    npu_realize_at(dev, s->soc->cores[n].base);
     return dev;
 }
 
@@ -415,28 +512,33 @@ static void npu_create(Rk3588NpuMachineState *s)
 {
     unsigned n;
 
-    /* Clock and reset drivers look at these but nothing depends on them. */
-    create_unimplemented_device("rk3588.sys-grf", RK3588_SYS_GRF_BASE,
-                                RK3588_GRF_SIZE);
-    create_unimplemented_device("rk3588.php-grf", RK3588_PHP_GRF_BASE,
-                                RK3588_GRF_SIZE);
+    for (n = 0; n < ARRAY_SIZE(s->soc->grf); n++) {
+        create_unimplemented_device("npu-grf", s->soc->grf[n],
+                                    RK3588_GRF_SIZE);
+    }
     npu_create_poc(s);
     npu_create_ctl(s);
     npu_create_cru(s);
     npu_create_pmu(s);
-    npu_create_scmi(s);
-    npu_create_tsadc(s);
+    if (s->soc->rk3588) {
+        npu_create_scmi(s);
+        npu_create_tsadc(s);
+    }
     for (n = 0; n < s->num_cores; n++) {
         DeviceState *iommu = npu_create_iommu(s, n);
         DeviceState *core = npu_create_core(s, n, iommu);
         g_autofree char *link = g_strdup_printf("core%u", n);
 
-        object_property_set_link(OBJECT(s->scmi), link, OBJECT(core),
-                                 &error_abort);
+        if (s->scmi) {
+            object_property_set_link(OBJECT(s->scmi), link, OBJECT(core),
+                                     &error_abort);
+        }
         npu_wire_core(s, n, core, iommu);
         npu_wire_irq(s, n, core, iommu);
     }
-    npu_realize_scmi(s);
+    if (s->scmi) {
+        npu_realize_scmi(s);
+    }
 }
 
 static ArmSmcVerdict npu_smc_call(Object *fw, const uint64_t args[4],
@@ -446,7 +548,8 @@ static ArmSmcVerdict npu_smc_call(Object *fw, const uint64_t args[4],
 
     switch ((uint32_t)args[0]) {
     case RK3588_SCMI_SMC_ID:
-        return rk3588_scmi_call(RK3588_SCMI(s->scmi), ret);
+        return s->scmi ? rk3588_scmi_call(RK3588_SCMI(s->scmi), ret)
+                       : ARM_SMC_UNKNOWN;
     case QEMU_PSCI_1_0_FN_PSCI_FEATURES:
         *ret = 0;
         return args[1] == SMCCC_VERSION ? ARM_SMC_DONE : ARM_SMC_UNKNOWN;
@@ -460,11 +563,12 @@ static ArmSmcVerdict npu_smc_call(Object *fw, const uint64_t args[4],
 }
 
 /* Clients look for the SoC among the root's names. */
-static void npu_name_soc(void *fdt)
+static void npu_name_soc(Rk3588NpuMachineState *s, void *fdt)
 {
-    static const char compatible[] = "linux,dummy-virt\0rockchip,rk3588";
+    const char *names[] = { "linux,dummy-virt", s->soc->compatible };
 
-    qemu_fdt_setprop(fdt, "/", "compatible", compatible, sizeof(compatible));
+    qemu_fdt_setprop_string_array(fdt, "/", "compatible", (char **)names,
+                                  ARRAY_SIZE(names));
 }
 
 static void npu_add_fdt(Rk3588NpuMachineState *s, void *fdt)
@@ -482,9 +586,9 @@ static void npu_add_fdt(Rk3588NpuMachineState *s, void *fdt)
 
     /* virt says so of all devices; its own say it of themselves, too. */
     fdt_delprop(fdt, 0, "dma-coherent");
-    if (s->dt_shape->add) {
-        npu_name_soc(fdt);
-        s->dt_shape->add(fdt, &config);
+    if (s->dt_shape->there) {
+        npu_name_soc(s, fdt);
+        (s->dt_shape->vendor ? s->soc->vendor : s->soc->mainline)(fdt, &config);
     }
 }
 
@@ -512,6 +616,19 @@ static void npu_set_dt(Object *obj, const char *value, Error **errp)
 
     g_free(s->npu_dt);
     s->npu_dt = g_strdup(value);
+}
+
+static char *npu_get_soc(Object *obj, Error **errp)
+{
+    return g_strdup(RK3588_NPU_MACHINE(obj)->soc_name);
+}
+
+static void npu_set_soc(Object *obj, const char *value, Error **errp)
+{
+    Rk3588NpuMachineState *s = RK3588_NPU_MACHINE(obj);
+
+    g_free(s->soc_name);
+    s->soc_name = g_strdup(value);
 }
 
 static bool npu_get_scmi(Object *obj, Error **errp)
@@ -562,11 +679,10 @@ static void npu_machine_instance_init(Object *obj)
 
     VIRT_MACHINE(obj)->gic_version = VIRT_GIC_VERSION_3;
     s->npu_dt = g_strdup("mainline");
-    s->num_cores = NPU_MAX_CORES;
+    s->soc_name = g_strdup("rk3588");
     s->use_scmi = true;
     s->coherent = ON_OFF_AUTO_AUTO;
     s->iommu_version = 2;
-    s->assigned_hz = RK3588_NPU_CLOCK_HZ;
     object_property_add_uint32_ptr(obj, "npu-assigned-hz", &s->assigned_hz,
                                    OBJ_PROP_FLAG_READWRITE);
     object_property_add_uint32_ptr(obj, "npu-cores", &s->num_cores,
@@ -582,6 +698,7 @@ static void npu_machine_instance_init(Object *obj)
 static void npu_machine_instance_finalize(Object *obj)
 {
     g_free(RK3588_NPU_MACHINE(obj)->npu_dt);
+    g_free(RK3588_NPU_MACHINE(obj)->soc_name);
 }
 
 static void npu_machine_class_init(ObjectClass *oc, void *data)
@@ -596,6 +713,9 @@ static void npu_machine_class_init(ObjectClass *oc, void *data)
     mc->default_ram_size = 1 * GiB;
     mc->default_cpu_type = ARM_CPU_TYPE_NAME("cortex-a76");
     ARM_SMC_FIRMWARE_CLASS(oc)->call = npu_smc_call;
+    object_class_property_add_str(oc, "soc", npu_get_soc, npu_set_soc);
+    object_class_property_set_description(oc, "soc",
+        "Whose NPU it is: rk3588 or rk3576");
     object_class_property_add_bool(oc, "npu-scmi", npu_get_scmi, npu_set_scmi);
     object_class_property_set_description(oc, "npu-scmi",
         "The device tree has the NPU's clock from SCMI, else a fixed one");

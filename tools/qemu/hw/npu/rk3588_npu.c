@@ -28,6 +28,8 @@ struct Rk3588NpuState {
 
     MemoryRegion iomem;
     bool reset_keeps_sram;  /* property: CBUF and tables of the LUT */
+    uint32_t version_num;   /* properties: of the chip */
+    uint32_t window_size;
     bool in_reset[2];       /* inputs; they survive a reset of this device */
     NpuEnv env;
     NpuIrq irq;
@@ -85,7 +87,13 @@ static void npu_hard_reset(Rk3588NpuState *s, NpuResetCause cause)
 
 static uint32_t npu_pc_read(Rk3588NpuState *s, uint32_t offset)
 {
+    if (offset == s->pc.task_status) {
+        return npu_pc_task_status(&s->pc);
+    }
     switch (offset) {
+    case A_PC_VERSION_NUM:
+        return s->version_num;
+    case A_PC_TASK_STATUS:
     case A_PC_INTERRUPT_CLEAR:
         return 0;
     case A_PC_INTERRUPT_STATUS:
@@ -120,11 +128,7 @@ static void npu_pc_write(Rk3588NpuState *s, uint32_t offset, uint32_t value)
         npu_irq_clear(&s->irq, value);
         break;
     case A_PC_TASK_CON:
-        if (FIELD_EX32(value, PC_TASK_CON, TASK_COUNT_CLEAR)) {
-            regs[R_PC_TASK_STATUS] = 0;
-        }
-        regs[R_PC_TASK_CON] = value & ~(R_PC_TASK_CON_TASK_COUNT_CLEAR_MASK |
-                                        R_PC_TASK_CON_LAST_LAYER_CLEAR_MASK);
+        npu_pc_write_task_con(&s->pc, value);
         break;
     case A_PC_BASE_ADDRESS:
     case A_PC_REGISTER_AMOUNTS:
@@ -337,9 +341,6 @@ static void npu_init(Object *obj)
     qdev_init_gpio_in_named(dev, npu_set_aclk, "aclk", 1);
     qdev_init_gpio_in_named(dev, npu_set_hclk, "hclk", 1);
     qdev_init_gpio_in_named(dev, npu_set_reset, "reset", 2);
-    memory_region_init_io(&s->iomem, obj, &npu_ops, s, TYPE_RK3588_NPU,
-                          RK3588_NPU_WINDOW_SIZE);
-    sysbus_init_mmio(SYS_BUS_DEVICE(obj), &s->iomem);
     sysbus_init_irq(SYS_BUS_DEVICE(obj), &s->irq.line);
 }
 
@@ -351,6 +352,13 @@ static void npu_realize(DeviceState *dev, Error **errp)
         error_setg(errp, "rk3588-npu-core needs its iommu");
         return;
     }
+    if (s->pc.task_bits != 12 && s->pc.task_bits != 16) {
+        error_setg(errp, "task-bits must be 12 or 16");
+        return;
+    }
+    memory_region_init_io(&s->iomem, OBJECT(dev), &npu_ops, s, TYPE_RK3588_NPU,
+                          s->window_size);
+    sysbus_init_mmio(SYS_BUS_DEVICE(dev), &s->iomem);
     npu_irq_realize(&s->irq);
     npu_pc_realize(&s->pc, dev);
 }
@@ -413,6 +421,15 @@ static const Property npu_properties[] = {
     DEFINE_PROP_BOOL("raw-high-bits", Rk3588NpuState, pc.raw_high_bits, false),
     DEFINE_PROP_BOOL("status-all-bits", Rk3588NpuState, pc.status_all_bits,
                      false),
+    DEFINE_PROP_UINT32("window-size", Rk3588NpuState, window_size,
+                       RK3588_NPU_WINDOW_SIZE),
+    DEFINE_PROP_UINT32("version-num", Rk3588NpuState, version_num, 0),
+    DEFINE_PROP_UINT32("task-bits", Rk3588NpuState, pc.task_bits, 12),
+    DEFINE_PROP_UINT32("task-status", Rk3588NpuState, pc.task_status,
+                       A_PC_TASK_STATUS),
+    DEFINE_PROP_BOOL("pc-done-bits", Rk3588NpuState, pc.pc_done_bits, false),
+    DEFINE_PROP_BOOL("decodes", Rk3588NpuState, pc.decodes, true),
+    DEFINE_PROP_BOOL("empty-tasks", Rk3588NpuState, pc.empty_tasks, false),
     DEFINE_PROP_BOOL("pp-banks", Rk3588NpuState, groups.pp_banks, true),
     DEFINE_PROP_BOOL("pc-prefetch", Rk3588NpuState, pc.prefetch, true),
     DEFINE_PROP_BOOL("reset-keeps-sram", Rk3588NpuState, reset_keeps_sram,

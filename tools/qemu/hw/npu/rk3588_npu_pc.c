@@ -44,7 +44,38 @@ static void npu_pc_hang(NpuPc *pc)
 static bool npu_pc_in_task(const NpuPc *pc)
 {
     return pc->phase == NPU_PHASE_LOAD || pc->phase == NPU_PHASE_RUN ||
-           pc->phase == NPU_PHASE_STORE;
+           pc->phase == NPU_PHASE_STORE || pc->phase == NPU_PHASE_EMPTY;
+}
+
+/* --- Registers that differ between chips --- */
+
+/* Flags of TASK_CON, above the number of tasks. */
+#define NPU_TASK_PP_EN(pc)      (1u << (pc)->task_bits)
+#define NPU_TASK_COUNT_CLEAR(pc)        (2u << (pc)->task_bits)
+#define NPU_LAST_LAYER_CLEAR(pc)        (4u << (pc)->task_bits)
+
+void npu_pc_write_task_con(NpuPc *pc, uint32_t value)
+{
+    if (value & NPU_TASK_COUNT_CLEAR(pc)) {
+        pc->groups->regs[R_PC_TASK_STATUS] = 0;
+    }
+    pc->groups->regs[R_PC_TASK_CON] = value & ~(NPU_TASK_COUNT_CLEAR(pc) |
+                                                NPU_LAST_LAYER_CLEAR(pc));
+}
+
+/* Where it is at 0x48: started and completed, modulo those of the kick. */
+uint32_t npu_pc_task_status(const NpuPc *pc)
+{
+    uint32_t started = pc->tasks_done + npu_pc_in_task(pc);
+
+    if (pc->task_status == A_PC_TASK_STATUS) {
+        return pc->groups->regs[R_PC_TASK_STATUS];
+    }
+    if (!pc->tasks_wanted) {
+        return 0;
+    }
+    return (pc->tasks_done % pc->tasks_wanted) << 16 |
+           started % pc->tasks_wanted;
 }
 
 /* Lets the guest know; a task has registers from its start on. */
@@ -192,7 +223,7 @@ static void npu_pc_begin_prefetch(NpuPc *pc)
 {
     if (pc->prefetch && !pc->next.pending && !pc->prefetching &&
         npu_pc_chain_goes_on(pc) &&
-        FIELD_EX32(pc->groups->regs[R_PC_TASK_CON], PC_TASK_CON, TASK_PP_EN)) {
+        (pc->groups->regs[R_PC_TASK_CON] & NPU_TASK_PP_EN(pc))) {
         npu_fetch_point_at(&pc->fetch, pc->fetch.next_addr,
                            pc->fetch.next_amount);
         pc->prefetching = true;
@@ -260,6 +291,51 @@ static bool npu_pc_must_hang(NpuPc *pc)
                             base & PC_BASE_ADDRESS_MASK);
 }
 
+/* Beyond S_POINTER, and in the groups that execute. */
+static bool npu_pc_is_empty(const NpuPc *pc)
+{
+    unsigned block, i;
+
+    for (block = NPU_BLOCK_CNA; block < NPU_BLOCK_NUM; block++) {
+        for (i = 3; npu_block_enabled(pc->groups, block) && i < 0x400; i++) {
+            /* The only one that a reset leaves a value in. */
+            if (pc->groups->latched[block * 0x400 + i] &&
+                block * 0x400 + i != R_CORE_MAC_GATING) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Without a decoder for the chip's registers. */
+static NpuVerdict npu_pc_foreign(NpuPc *pc, const char **why)
+{
+    memset(&pc->task, 0, sizeof(pc->task));
+    *why = NULL;
+    if (pc->empty_tasks && npu_pc_is_empty(pc)) {
+        return NPU_TASK_RUN;
+    }
+    *why = "registers of this chip";
+    return NPU_TASK_UNIMP;
+}
+
+/* The number alternates, as the groups of registers do. */
+static void npu_pc_commands_done(NpuPc *pc)
+{
+    if (pc->pc_done_bits) {
+        npu_irq_latch(pc->irq, NPU_INT_PC_DONE << (pc->tasks_done & 1));
+    }
+}
+
+/* A test of drivers: nothing is read, computed or written. */
+static void npu_pc_start_empty(NpuPc *pc)
+{
+    npu_pc_set_phase(pc, NPU_PHASE_EMPTY);
+    npu_pc_arm(pc, MAX(npu_ctl_latency_ns(pc->env->ctl), NPU_FETCH_NS));
+    npu_pc_begin_prefetch(pc);
+}
+
 static void npu_pc_start(NpuPc *pc)
 {
     NpuTaskOptions opt = npu_pc_options(pc);
@@ -270,7 +346,10 @@ static void npu_pc_start(NpuPc *pc)
     npu_groups_execute(g);
     npu_pc_show_progress(pc);
     npu_count(pc->env, NPU_CNT_TASK_STARTED, 1);
-    verdict = npu_task_decode(&pc->task, g->latched, g->enable, &opt, &why);
+    npu_pc_commands_done(pc);
+    verdict = pc->decodes ? npu_task_decode(&pc->task, g->latched, g->enable,
+                                            &opt, &why)
+                          : npu_pc_foreign(pc, &why);
     trace_rk3588_npu_task(pc->env->core_index, g->enable, pc->task.macs,
                           why ? why : "runs");
     if (npu_pc_must_hang(pc)) {
@@ -286,6 +365,8 @@ static void npu_pc_start(NpuPc *pc)
         npu_pc_unimplemented(pc, why);
     } else if (npu_fault(pc->env, NPU_FAULT_DMA_READ, NULL)) {
         npu_pc_dma_error(pc, false);
+    } else if (!pc->decodes) {
+        npu_pc_start_empty(pc);
     } else {
         npu_pc_set_phase(pc, NPU_PHASE_LOAD);
     }
@@ -535,6 +616,9 @@ static void npu_pc_run_phase(NpuPc *pc)
     case NPU_PHASE_STORE:
         npu_pc_store(pc);
         break;
+    case NPU_PHASE_EMPTY:
+        npu_pc_end_task(pc);
+        break;
     }
 }
 
@@ -592,6 +676,7 @@ uint32_t npu_pc_running(const NpuPc *pc)
 
     switch (pc->phase) {
     case NPU_PHASE_LOAD:
+    case NPU_PHASE_EMPTY:
     case NPU_PHASE_HUNG:
         return blocks;
     case NPU_PHASE_RUN:
@@ -654,8 +739,8 @@ void npu_pc_kick(NpuPc *pc)
     if (!npu_pc_accept(pc, false)) {
         return;
     }
-    pc->tasks_wanted = FIELD_EX32(pc->groups->regs[R_PC_TASK_CON], PC_TASK_CON,
-                                 TASK_NUMBER);
+    pc->tasks_wanted = extract32(pc->groups->regs[R_PC_TASK_CON], 0,
+                                 pc->task_bits);
     if (!pc->tasks_wanted) {
         npu_pc_guest_error(pc, "op-enable for no task");
         return;

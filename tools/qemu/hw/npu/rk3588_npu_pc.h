@@ -20,6 +20,7 @@ typedef enum NpuPhase {
     NPU_PHASE_STORE,    /* writing results */
     NPU_PHASE_HUNG,     /* until reset */
     NPU_PHASE_MEET,     /* between tasks, until other cores are, too */
+    NPU_PHASE_EMPTY,    /* a task that does nothing, until it ends */
     NPU_PHASE_NUM,
 } NpuPhase;
 
@@ -35,6 +36,11 @@ typedef struct NpuPc {
     bool raw_high_bits;     /* raw status bits of tasks that the mask lacks */
     bool status_all_bits;   /* four flags and no count after the last task */
     bool prefetch;          /* the next segment, while a task executes */
+    uint32_t task_bits;     /* of TASK_CON's number of tasks */
+    uint32_t task_status;   /* offset of TASK_STATUS */
+    bool pc_done_bits;      /* raw bits 28 and 29: a program's commands ended */
+    bool decodes;           /* the registers are the RK3588's */
+    bool empty_tasks;       /* of others, without any register written, run */
 
     uint32_t phase;         /* NpuPhase */
     bool blocked;           /* an access waits for the IOMMU */
@@ -73,6 +79,8 @@ void npu_pc_init(NpuPc *pc, const NpuEnv *env, NpuGroups *groups, NpuIrq *irq);
 void npu_pc_realize(NpuPc *pc, DeviceState *dev);
 void npu_pc_unrealize(NpuPc *pc);
 
+uint32_t npu_pc_task_status(const NpuPc *pc);
+void npu_pc_write_task_con(NpuPc *pc, uint32_t value);
 /* PC_OPERATION_ENABLE rose. */
 void npu_pc_kick(NpuPc *pc);
 /* GLOBAL_OPERATION_ENABLE was written. */

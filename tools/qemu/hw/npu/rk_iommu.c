@@ -123,6 +123,7 @@ struct RkIommuState {
     SysBusDevice parent_obj;
 
     uint32_t num_banks;
+    uint32_t bank_size;     /* property */
     uint32_t core_index;
     uint32_t version;
     Rk3588NpuCtlState *ctl;
@@ -889,7 +890,7 @@ static void rk_iommu_realize(DeviceState *dev, Error **errp)
         b->iommu = s;
         b->index = i;
         memory_region_init_io(&b->iomem, OBJECT(dev), &rk_iommu_ops, b,
-                              TYPE_RK_IOMMU, RK_IOMMU_BANK_SIZE);
+                              TYPE_RK_IOMMU, s->bank_size);
         sysbus_init_mmio(SYS_BUS_DEVICE(dev), &b->iomem);
     }
 }
@@ -963,6 +964,8 @@ static const VMStateDescription vmstate_rk_iommu = {
 
 static const Property rk_iommu_properties[] = {
     DEFINE_PROP_UINT32("num-banks", RkIommuState, num_banks, 1),
+    DEFINE_PROP_UINT32("bank-size", RkIommuState, bank_size,
+                       RK_IOMMU_BANK_SIZE),
     DEFINE_PROP_UINT32("core-index", RkIommuState, core_index, 0),
     DEFINE_PROP_UINT32("version", RkIommuState, version, 2),
     DEFINE_PROP_BOOL("reset-wipes", RkIommuState, reset_wipes, true),

@@ -52,6 +52,7 @@ enum {
 #define NPU_INT_ALL             ((1u << NPU_EVENT_BITS) - 1)
 /* In the raw status alone, of pooling and depthwise tasks (row pc.raw-high). */
 #define NPU_INT_RAW_HIGH        (3u << 30)
+#define NPU_INT_PC_DONE         (1u << 28)      /* or bit 29: RK3576 */
 
 /* All of TASK_STATUS after success, by one source (row pc.task-status). */
 #define NPU_STATUS_OF_CHAIN     0xf000u

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Device-tree nodes of the RK3576 NPU subsystem: clocks, power domains and QoS
+ * as in Linux's rk3576.dtsi, cores and IOMMUs as the series "accel/rocket: add
+ * RK3576 NPU (RKNN) support" (version 14) has them, or one node for all cores
+ * as in the vendor's tree, with the numbers of Linux's drivers.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "hw/arm/fdt.h"
+#include "hw/npu/rk3576_cru.h"
+#include "hw/npu/rk3576_pmu.h"
+#include "system/device_tree.h"
+#include "rk3588_npu_fdt.h"
+
+const Rk3588NpuCoreInfo rk3576_npu_cores[RK3576_NPU_CORES] = {
+    { 0x27700000, 247, 2, { 0x27702000, 0x27702100 } },
+    { 0x27708000, 248, 2, { 0x2770a000, 0x2770a100 } },
+};
+
+const hwaddr rk3576_npu_qos[RK3576_QOS_NUM] = {
+    [RK3576_QOS_MCU] = 0x27f08000,
+    [RK3576_QOS_NSP0] = 0x27f08080,
+    [RK3576_QOS_NSP1] = 0x27f08100,
+    [RK3576_QOS_M0RO] = 0x27f22080,
+    [RK3576_QOS_M1RO] = 0x27f22100,
+    [RK3576_QOS_M0] = 0x27f20000,
+    [RK3576_QOS_M1] = 0x27f21000,
+};
+
+/* dt-bindings/clock/rockchip,rk3576-cru.h */
+enum {
+    ACLK_RKNN0 = 229,
+    ACLK_RKNN1 = 230,
+    HCLK_RKNN_ROOT = 231,
+    CLK_RKNN_DSU0 = 232,
+    PCLK_NPUTOP_ROOT = 233,
+    ACLK_RKNN_CBUF = 240,
+    HCLK_NPU_CM0_ROOT = 241,
+    HCLK_RKNN_CBUF = 244,
+};
+
+/* dt-bindings/reset/rockchip,rk3576-cru.h */
+enum {
+    SRST_A_RKNN0 = 204,
+    SRST_A_RKNN1 = 207,
+    SRST_A_RKNN_CBUF = 218,
+    SRST_H_RKNN_CBUF = 227,
+};
+
+/* dt-bindings/power/rockchip,rk3576-power.h */
+enum {
+    RK3576_PD_NPU = 0,
+    RK3576_PD_NPUTOP = 1,
+    RK3576_PD_NPU0 = 2,
+    RK3576_PD_NPU1 = 3,
+};
+
+#define CRU_NODE        "/clock-controller@27200000"
+#define PMU_NODE        "/power-management@27380000"
+#define POWER_NODE      PMU_NODE "/power-controller"
+#define PD_NPU_NODE     POWER_NODE "/power-domain@0"
+#define PD_NPUTOP_NODE  PD_NPU_NODE "/power-domain@1"
+
+typedef struct NpuFdt {
+    void *fdt;
+    const Rk3588NpuFdtConfig *config;
+    uint32_t cru;
+    uint32_t power;
+    uint32_t regulator;
+    uint32_t iommu[RK3576_NPU_CORES];
+    uint32_t qos[RK3576_QOS_NUM];
+} NpuFdt;
+
+#define SET_STRINGS(f, node, property, list) do {                       \
+    static const char strings_[] = list;                                \
+    qemu_fdt_setprop((f)->fdt, node, property, strings_,                \
+                     sizeof(strings_));                                 \
+} while (0)
+
+static void set_phandle(NpuFdt *f, const char *node, uint32_t phandle)
+{
+    qemu_fdt_setprop_cell(f->fdt, node, "phandle", phandle);
+}
+
+static void set_reg(NpuFdt *f, const char *node, hwaddr base, hwaddr size)
+{
+    qemu_fdt_setprop_sized_cells(f->fdt, node, "reg", 2, base, 2, size);
+}
+
+static void add_fixed_clock(NpuFdt *f, const char *node, const char *name,
+                            uint32_t hz)
+{
+    qemu_fdt_add_subnode(f->fdt, node);
+    qemu_fdt_setprop_string(f->fdt, node, "compatible", "fixed-clock");
+    qemu_fdt_setprop_cell(f->fdt, node, "clock-frequency", hz);
+    qemu_fdt_setprop_string(f->fdt, node, "clock-output-names", name);
+    qemu_fdt_setprop_cell(f->fdt, node, "#clock-cells", 0);
+}
+
+static void add_regulator(NpuFdt *f)
+{
+    const char *node = "/regulator-vdd-npu-s0";
+
+    qemu_fdt_add_subnode(f->fdt, node);
+    qemu_fdt_setprop_string(f->fdt, node, "compatible", "regulator-fixed");
+    qemu_fdt_setprop_string(f->fdt, node, "regulator-name", "vdd_npu_s0");
+    qemu_fdt_setprop_cell(f->fdt, node, "regulator-min-microvolt", 750000);
+    qemu_fdt_setprop_cell(f->fdt, node, "regulator-max-microvolt", 750000);
+    set_phandle(f, node, f->regulator);
+}
+
+/* The clock driver does nothing without these two. */
+static void add_grfs(NpuFdt *f)
+{
+    qemu_fdt_add_subnode(f->fdt, "/syscon@26024000");
+    SET_STRINGS(f, "/syscon@26024000", "compatible",
+                "rockchip,rk3576-pmu0-grf\0syscon");
+    set_reg(f, "/syscon@26024000", RK3576_PMU0_GRF_BASE, RK3588_GRF_SIZE);
+    qemu_fdt_add_subnode(f->fdt, "/syscon@26040000");
+    SET_STRINGS(f, "/syscon@26040000", "compatible",
+                "rockchip,rk3576-ioc-grf\0syscon");
+    set_reg(f, "/syscon@26040000", RK3576_IOC_GRF_BASE, RK3588_GRF_SIZE);
+}
+
+static void add_cru(NpuFdt *f)
+{
+    qemu_fdt_add_subnode(f->fdt, CRU_NODE);
+    qemu_fdt_setprop_string(f->fdt, CRU_NODE, "compatible",
+                            "rockchip,rk3576-cru");
+    set_reg(f, CRU_NODE, RK3576_CRU_BASE, RK3576_CRU_SIZE);
+    qemu_fdt_setprop_cell(f->fdt, CRU_NODE, "#clock-cells", 1);
+    qemu_fdt_setprop_cell(f->fdt, CRU_NODE, "#reset-cells", 1);
+    set_phandle(f, CRU_NODE, f->cru);
+}
+
+static void add_qos(NpuFdt *f)
+{
+    int i;
+
+    for (i = RK3576_QOS_NUM - 1; i >= 0; i--) {
+        g_autofree char *node = g_strdup_printf("/qos@%" PRIx64,
+                                                rk3576_npu_qos[i]);
+
+        qemu_fdt_add_subnode(f->fdt, node);
+        SET_STRINGS(f, node, "compatible", "rockchip,rk3576-qos\0syscon");
+        set_reg(f, node, rk3576_npu_qos[i], RK3576_QOS_SIZE);
+        set_phandle(f, node, f->qos[i]);
+    }
+}
+
+static void add_domain(NpuFdt *f, const char *node, uint32_t id, bool parent)
+{
+    qemu_fdt_add_subnode(f->fdt, node);
+    qemu_fdt_setprop_cell(f->fdt, node, "reg", id);
+    qemu_fdt_setprop_cell(f->fdt, node, "#power-domain-cells", parent);
+    if (parent) {
+        qemu_fdt_setprop_cell(f->fdt, node, "#address-cells", 1);
+        qemu_fdt_setprop_cell(f->fdt, node, "#size-cells", 0);
+    }
+}
+
+static void add_core_domain(NpuFdt *f, const char *node, uint32_t id,
+                            uint32_t aclk, uint32_t qos)
+{
+    add_domain(f, node, id, false);
+    qemu_fdt_setprop_cells(f->fdt, node, "clocks", f->cru, HCLK_RKNN_ROOT,
+                           f->cru, aclk);
+    qemu_fdt_setprop_cell(f->fdt, node, "pm_qos", qos);
+}
+
+static void add_domains(NpuFdt *f)
+{
+    add_domain(f, PD_NPU_NODE, RK3576_PD_NPU, true);
+    add_domain(f, PD_NPUTOP_NODE, RK3576_PD_NPUTOP, true);
+    qemu_fdt_setprop_cells(f->fdt, PD_NPUTOP_NODE, "clocks",
+                           f->cru, ACLK_RKNN0, f->cru, ACLK_RKNN1,
+                           f->cru, ACLK_RKNN_CBUF, f->cru, CLK_RKNN_DSU0,
+                           f->cru, HCLK_RKNN_CBUF, f->cru, HCLK_RKNN_ROOT,
+                           f->cru, HCLK_NPU_CM0_ROOT,
+                           f->cru, PCLK_NPUTOP_ROOT);
+    qemu_fdt_setprop_cells(f->fdt, PD_NPUTOP_NODE, "pm_qos",
+                           f->qos[RK3576_QOS_MCU], f->qos[RK3576_QOS_NSP0],
+                           f->qos[RK3576_QOS_NSP1], f->qos[RK3576_QOS_M0RO],
+                           f->qos[RK3576_QOS_M1RO]);
+    add_core_domain(f, PD_NPUTOP_NODE "/power-domain@3", RK3576_PD_NPU1,
+                    ACLK_RKNN1, f->qos[RK3576_QOS_M1]);
+    add_core_domain(f, PD_NPUTOP_NODE "/power-domain@2", RK3576_PD_NPU0,
+                    ACLK_RKNN0, f->qos[RK3576_QOS_M0]);
+}
+
+static void add_pmu(NpuFdt *f)
+{
+    qemu_fdt_add_subnode(f->fdt, PMU_NODE);
+    SET_STRINGS(f, PMU_NODE, "compatible",
+                "rockchip,rk3576-pmu\0syscon\0simple-mfd");
+    set_reg(f, PMU_NODE, RK3576_PMU_BASE, RK3576_PMU_SIZE);
+    qemu_fdt_add_subnode(f->fdt, POWER_NODE);
+    qemu_fdt_setprop_string(f->fdt, POWER_NODE, "compatible",
+                            "rockchip,rk3576-power-controller");
+    qemu_fdt_setprop_cell(f->fdt, POWER_NODE, "#address-cells", 1);
+    qemu_fdt_setprop_cell(f->fdt, POWER_NODE, "#power-domain-cells", 1);
+    qemu_fdt_setprop_cell(f->fdt, POWER_NODE, "#size-cells", 0);
+    set_phandle(f, POWER_NODE, f->power);
+    add_domains(f);
+}
+
+static void set_interrupt(NpuFdt *f, const char *node, unsigned core)
+{
+    qemu_fdt_setprop_cells(f->fdt, node, "interrupts", GIC_FDT_IRQ_TYPE_SPI,
+                           rk3576_npu_cores[core].spi,
+                           GIC_FDT_IRQ_FLAGS_LEVEL_HI);
+}
+
+static void set_coherence(NpuFdt *f, const char *node)
+{
+    if (f->config->coherent) {
+        qemu_fdt_setprop(f->fdt, node, "dma-coherent", NULL, 0);
+    }
+}
+
+static void set_iommu_end(NpuFdt *f, const char *node, unsigned iommu)
+{
+    SET_STRINGS(f, node, "compatible",
+                "rockchip,rk3576-npu-iommu\0rockchip,rk3568-iommu");
+    qemu_fdt_setprop_cell(f->fdt, node, "#iommu-cells", 0);
+    set_coherence(f, node);
+    qemu_fdt_setprop_string(f->fdt, node, "status", "okay");
+    set_phandle(f, node, f->iommu[iommu]);
+}
+
+static void add_iommu(NpuFdt *f, unsigned core)
+{
+    const hwaddr *bank = rk3576_npu_cores[core].bank;
+    g_autofree char *node = g_strdup_printf("/iommu@%" PRIx64, bank[0]);
+
+    qemu_fdt_add_subnode(f->fdt, node);
+    qemu_fdt_setprop_sized_cells(f->fdt, node, "reg", 2, bank[0], 2, 0x100,
+                                 2, bank[1], 2, 0x100);
+    set_interrupt(f, node, core);
+    qemu_fdt_setprop_cells(f->fdt, node, "clocks", f->cru, ACLK_RKNN0 + core,
+                           f->cru, HCLK_RKNN_ROOT, f->cru, CLK_RKNN_DSU0,
+                           f->cru, ACLK_RKNN_CBUF, f->cru, HCLK_RKNN_CBUF);
+    SET_STRINGS(f, node, "clock-names",
+                "aclk\0iface\0npu\0aclk_cbuf\0hclk_cbuf");
+    qemu_fdt_setprop_cells(f->fdt, node, "power-domains", f->power,
+                           RK3576_PD_NPU0 + core);
+    set_iommu_end(f, node, core);
+}
+
+static void set_npu_end(NpuFdt *f, const char *node, unsigned iommu)
+{
+    qemu_fdt_setprop_cells(f->fdt, node, "assigned-clocks", f->cru,
+                           CLK_RKNN_DSU0);
+    qemu_fdt_setprop_cell(f->fdt, node, "assigned-clock-rates",
+                          f->config->assigned_hz);
+    if (f->config->iommu_version) {
+        qemu_fdt_setprop_cell(f->fdt, node, "iommus", f->iommu[iommu]);
+    }
+    set_coherence(f, node);
+    qemu_fdt_setprop_string(f->fdt, node, "status", "okay");
+}
+
+static void add_core(NpuFdt *f, unsigned core)
+{
+    hwaddr base = rk3576_npu_cores[core].base;
+    g_autofree char *node = g_strdup_printf("/npu@%" PRIx64, base);
+
+    qemu_fdt_add_subnode(f->fdt, node);
+    qemu_fdt_setprop_string(f->fdt, node, "compatible",
+                            "rockchip,rk3576-rknn-core");
+    qemu_fdt_setprop_sized_cells(f->fdt, node, "reg", 2, base, 2, 0x1000,
+                                 2, base + 0x1000, 2, 0x1000,
+                                 2, base + 0x3000, 2, 0x1000);
+    SET_STRINGS(f, node, "reg-names", "pc\0cna\0core");
+    set_interrupt(f, node, core);
+    qemu_fdt_setprop_cells(f->fdt, node, "clocks", f->cru, ACLK_RKNN0 + core,
+                           f->cru, HCLK_RKNN_ROOT, f->cru, CLK_RKNN_DSU0,
+                           f->cru, PCLK_NPUTOP_ROOT, f->cru, ACLK_RKNN_CBUF,
+                           f->cru, HCLK_RKNN_CBUF);
+    SET_STRINGS(f, node, "clock-names",
+                "aclk\0hclk\0npu\0pclk\0aclk_cbuf\0hclk_cbuf");
+    qemu_fdt_setprop_cells(f->fdt, node, "resets", f->cru,
+                           core ? SRST_A_RKNN1 : SRST_A_RKNN0);
+    SET_STRINGS(f, node, "reset-names", "srst_a");
+    qemu_fdt_setprop_cells(f->fdt, node, "power-domains",
+                           f->power, core ? RK3576_PD_NPU1 : RK3576_PD_NPU0,
+                           f->power, core ? RK3576_PD_NPU0 : RK3576_PD_NPU1);
+    qemu_fdt_setprop_cell(f->fdt, node, "npu-supply", f->regulator);
+    set_npu_end(f, node, core);
+}
+
+static void set_vendor_interrupts(NpuFdt *f, const char *node)
+{
+    qemu_fdt_setprop_cells(f->fdt, node, "interrupts",
+                           GIC_FDT_IRQ_TYPE_SPI, rk3576_npu_cores[0].spi,
+                           GIC_FDT_IRQ_FLAGS_LEVEL_HI,
+                           GIC_FDT_IRQ_TYPE_SPI, rk3576_npu_cores[1].spi,
+                           GIC_FDT_IRQ_FLAGS_LEVEL_HI);
+}
+
+/* The vendor's tree: all banks in one node, which names no power domain. */
+static void add_vendor_iommu(NpuFdt *f)
+{
+    const char *node = "/iommu@27702000";
+    const hwaddr *b0 = rk3576_npu_cores[0].bank;
+    const hwaddr *b1 = rk3576_npu_cores[1].bank;
+
+    qemu_fdt_add_subnode(f->fdt, node);
+    qemu_fdt_setprop_sized_cells(f->fdt, node, "reg",
+                                 2, b0[0], 2, 0x100, 2, b0[1], 2, 0x100,
+                                 2, b1[0], 2, 0x100, 2, b1[1], 2, 0x100);
+    set_vendor_interrupts(f, node);
+    SET_STRINGS(f, node, "interrupt-names", "npu0_mmu\0npu1_mmu");
+    qemu_fdt_setprop_cells(f->fdt, node, "clocks", f->cru, ACLK_RKNN0,
+                           f->cru, ACLK_RKNN1, f->cru, HCLK_RKNN_ROOT,
+                           f->cru, ACLK_RKNN_CBUF, f->cru, HCLK_RKNN_CBUF);
+    SET_STRINGS(f, node, "clock-names",
+                "aclk0\0aclk1\0iface\0aclk_cbuf\0hclk_cbuf");
+    set_iommu_end(f, node, 0);
+}
+
+static void add_vendor_npu(NpuFdt *f)
+{
+    const char *node = "/npu@27700000";
+
+    qemu_fdt_add_subnode(f->fdt, node);
+    qemu_fdt_setprop_string(f->fdt, node, "compatible",
+                            "rockchip,rk3576-rknpu");
+    qemu_fdt_setprop_sized_cells(f->fdt, node, "reg",
+                                 2, rk3576_npu_cores[0].base,
+                                 2, RK3576_NPU_CORE_SIZE,
+                                 2, rk3576_npu_cores[1].base,
+                                 2, RK3576_NPU_CORE_SIZE);
+    set_vendor_interrupts(f, node);
+    SET_STRINGS(f, node, "interrupt-names", "npu0_irq\0npu1_irq");
+    qemu_fdt_setprop_cells(f->fdt, node, "clocks", f->cru, CLK_RKNN_DSU0,
+                           f->cru, ACLK_RKNN0, f->cru, ACLK_RKNN1,
+                           f->cru, HCLK_RKNN_ROOT, f->cru, ACLK_RKNN_CBUF,
+                           f->cru, HCLK_RKNN_CBUF);
+    SET_STRINGS(f, node, "clock-names",
+                "clk_npu\0aclk0\0aclk1\0hclk_root\0aclk_cbuf\0hclk_cbuf");
+    qemu_fdt_setprop_cells(f->fdt, node, "resets", f->cru, SRST_A_RKNN0,
+                           f->cru, SRST_A_RKNN1, f->cru, SRST_A_RKNN_CBUF,
+                           f->cru, SRST_H_RKNN_CBUF);
+    SET_STRINGS(f, node, "reset-names",
+                "srst_a0\0srst_a1\0srst_a_cbuf\0srst_h_cbuf");
+    qemu_fdt_setprop_cells(f->fdt, node, "power-domains",
+                           f->power, RK3576_PD_NPU0, f->power, RK3576_PD_NPU1);
+    SET_STRINGS(f, node, "power-domain-names", "npu0\0npu1");
+    qemu_fdt_setprop_cell(f->fdt, node, "rknpu-supply", f->regulator);
+    qemu_fdt_setprop_cell(f->fdt, node, "mem-supply", f->regulator);
+    set_npu_end(f, node, 0);
+}
+
+static void add_model_control(NpuFdt *f)
+{
+    const char *node = "/model-control@fdaf0000";
+
+    qemu_fdt_add_subnode(f->fdt, node);
+    qemu_fdt_setprop_string(f->fdt, node, "compatible",
+                            "rknpu-accel,model-control");
+    set_reg(f, node, NPU_CTL_BASE, NPU_CTL_SIZE);
+}
+
+static void begin(NpuFdt *f)
+{
+    unsigned i;
+
+    f->cru = qemu_fdt_alloc_phandle(f->fdt);
+    f->power = qemu_fdt_alloc_phandle(f->fdt);
+    f->regulator = qemu_fdt_alloc_phandle(f->fdt);
+    for (i = 0; i < RK3576_NPU_CORES; i++) {
+        f->iommu[i] = qemu_fdt_alloc_phandle(f->fdt);
+    }
+    for (i = 0; i < RK3576_QOS_NUM; i++) {
+        f->qos[i] = qemu_fdt_alloc_phandle(f->fdt);
+    }
+    /* The SoC's registers are where virt's PCIe has its windows. */
+    qemu_fdt_nop_node(f->fdt, "/pcie@10000000");
+    add_qos(f);
+    add_model_control(f);
+}
+
+/* New nodes become the first child: what others need is added last. */
+static void end(NpuFdt *f)
+{
+    add_pmu(f);
+    add_cru(f);
+    add_grfs(f);
+    add_regulator(f);
+    add_fixed_clock(f, "/clock-2", "xin32k", 32768);
+    add_fixed_clock(f, "/clock-1", "xin24m", 24000000);
+    add_fixed_clock(f, "/clock-0", "spll", 702000000);
+}
+
+void rk3576_npu_fdt_mainline(void *fdt, const Rk3588NpuFdtConfig *config)
+{
+    NpuFdt f = { .fdt = fdt, .config = config };
+    int core;
+
+    begin(&f);
+    for (core = config->num_cores - 1; core >= 0; core--) {
+        if (config->iommu_version) {
+            add_iommu(&f, core);
+        }
+        add_core(&f, core);
+    }
+    end(&f);
+}
+
+void rk3576_npu_fdt_vendor(void *fdt, const Rk3588NpuFdtConfig *config)
+{
+    NpuFdt f = { .fdt = fdt, .config = config };
+
+    begin(&f);
+    if (config->iommu_version) {
+        add_vendor_iommu(&f);
+    }
+    add_vendor_npu(&f);
+    end(&f);
+}
