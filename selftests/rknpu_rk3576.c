@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * An RK3576: its numbers, its way of counting tasks, and that its two cores share a memory. The model knows no register of
+ * its programs, so these have none: a task of theirs ends without having done anything.
+ *
+ * boot: rk3576 --model soc=rk3576 --model rk3588-npu-core.empty-tasks=on
+ * boot: rk3576dt LONG --dt vendor --model soc=rk3576 --model rk3588-npu-core.empty-tasks=on
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+
+#include "rknpu_harness.h"
+
+#define CORES		2
+#define TASKS		5
+#define WORDS		6
+/* Programs begin on multiples of it. */
+#define PROGRAM		64
+#define LATENCY_US	200000
+#define MODEL_VERSION	0x46495247
+
+#define PC_TASK_CON	0x0030
+#define WORD(target, value, reg)	((uint64_t)(target) << 48 | (uint64_t)(value) << 16 | (reg))
+
+/* A file with chained programs that only start CNA, CORE and DPU. */
+struct empty {
+	int fd;
+	struct rk_bo bo;
+	struct drm_rocket_task tasks[TASKS];
+};
+
+static int empty_init(struct empty *e, int fd)
+{
+	int ret;
+
+	e->fd = fd;
+	ret = rk_bo_init(&e->bo, fd, RK_PAGE);
+	if (ret)
+		return ret;
+	for (int i = 0; i < TASKS; i++) {
+		uint64_t *p = (uint64_t *)(e->bo.map + i * PROGRAM);
+		bool last = i == TASKS - 1;
+
+		p[0] = WORD(0x1001, 0xe, 0x4004);
+		p[1] = WORD(0, 0, 0);
+		p[2] = WORD(0x0101, last ? 0 : e->bo.iova + (i + 1) * PROGRAM, PC_BASE_ADDRESS);
+		p[3] = WORD(0x0101, last ? 0 : WORDS / 2 - 1, 0x14);
+		p[4] = WORD(0x0041, 0, 0);
+		p[5] = WORD(0x0081, 0xd, 0x8);
+		e->tasks[i].regcmd = e->bo.iova + i * PROGRAM;
+		e->tasks[i].regcmd_count = WORDS;
+	}
+	return rk_fini(&e->bo);
+}
+
+static void empty_fini(struct empty *e)
+{
+	rk_bo_fini(&e->bo);
+	close(e->fd);
+}
+
+static void empty_job(struct empty *e, struct drm_rocket_job_ext *job, uint32_t tasks, uint32_t core_mask)
+{
+	/* Any of them, as the last one would end a chain. */
+	rk_job_ext(job, &e->tasks[tasks == 1 ? TASKS - 1 : 0], tasks, &e->bo, &e->bo);
+	job->out_bo_handle_count = 0;
+	job->core_mask = core_mask;
+	if (tasks > 1)
+		job->flags |= DRM_ROCKET_JOB_BATCHED;
+}
+
+static int wait_for(struct empty *e, uint64_t id, struct drm_rocket_wait_job *w)
+{
+	int ret = rk_wait_job(e->fd, id, rk_now() + 25000 * RK_MS, w);
+
+	return ret ? ret : w->error;
+}
+
+static int run(struct empty *e, uint32_t tasks, uint32_t core_mask, struct drm_rocket_wait_job *w)
+{
+	struct drm_rocket_job_ext job;
+	uint64_t id;
+	int ret;
+
+	empty_job(e, &job, tasks, core_mask);
+	ret = rk_submit_ext(e->fd, &job, 1, &id);
+	return ret ? ret : wait_for(e, id, w);
+}
+
+/* What the trace has of programs: 1 << core for a start, 0 for an end, in order. */
+static int trace_events(unsigned int *events, int max)
+{
+	uint32_t entries;
+	int n = 0;
+
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_TRACE_STOP);
+	entries = rk_ctl_read(NPU_CTL_TRACE_COUNT);
+	for (uint32_t i = 0; i < entries && n < max; i++) {
+		uint32_t info, off;
+
+		rk_ctl_write(NPU_CTL_TRACE_INDEX, i);
+		info = rk_ctl_read(NPU_CTL_TRACE_INFO);
+		off = rk_ctl_read(NPU_CTL_TRACE_ADDR) & 0x7fff;
+		if (NPU_CTL_TRACE_UNIT(info) == NPU_CTL_UNIT_IRQ && rk_ctl_read(NPU_CTL_TRACE_VALUE))
+			events[n++] = 0;
+		else if (NPU_CTL_TRACE_UNIT(info) == NPU_CTL_UNIT_CORE && info & NPU_CTL_TRACE_WRITE && off == 0x8 &&
+			 rk_ctl_read(NPU_CTL_TRACE_VALUE))
+			events[n++] = 1 << NPU_CTL_TRACE_CORE(info);
+	}
+	return n;
+}
+
+FIXTURE(rk3576) {
+	struct empty e, other;
+};
+
+FIXTURE_SETUP(rk3576)
+{
+	int fd;
+
+	RK_OPEN_OR_SKIP(fd);
+	if (!rk_ours() || rk_param(fd, DRM_ROCKET_PARAM_SOC) != 3576)
+		SKIP(return, "not an RK3576");
+	ASSERT_EQ(0, empty_init(&self->e, fd));
+	fd = rk_open();
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, empty_init(&self->other, fd));
+}
+
+FIXTURE_TEARDOWN(rk3576)
+{
+	rk_model_calm();
+	empty_fini(&self->e);
+	empty_fini(&self->other);
+}
+
+RK_TEST_F(rk3576, is_described, "two cores, and the version by which Rockchip's runtime knows the chip")
+{
+	struct drm_rocket_get_param p = { .param = DRM_ROCKET_PARAM_HW_VERSION };
+
+	EXPECT_EQ(CORES, rk_param(self->e.fd, DRM_ROCKET_PARAM_CORE_COUNT));
+	EXPECT_EQ((1 << CORES) - 1, rk_param(self->e.fd, DRM_ROCKET_PARAM_CORE_MASK));
+	RK_REQUIRE_MODEL();
+	for (p.index = 0; p.index < CORES; p.index++) {
+		EXPECT_EQ(0, rk_ioctl(self->e.fd, DRM_IOCTL_ROCKET_GET_PARAM, &p));
+		EXPECT_EQ(MODEL_VERSION, p.value);
+	}
+}
+
+RK_TEST_F(rk3576, job_runs_on_each_core, "a job of one task ends by an interrupt on the core that it names")
+{
+	struct drm_rocket_wait_job w;
+	uint32_t con;
+
+	RK_REQUIRE_MODEL();
+	for (int core = 0; core < CORES; core++) {
+		uint64_t irqs = rk_count(core, NPU_CNT_IRQ), done = rk_count(core, NPU_CNT_TASK_DONE);
+
+		rk_trace_start();
+		EXPECT_EQ(0, run(&self->e, 1, 1 << core, &w));
+		EXPECT_EQ(core, w.core);
+		EXPECT_EQ(1, w.task);
+		EXPECT_EQ(irqs + 1, rk_count(core, NPU_CNT_IRQ));
+		EXPECT_EQ(done + 1, rk_count(core, NPU_CNT_TASK_DONE));
+	}
+	/* Of core 0: rk_trace_last() takes the windows for those of an RK3588. */
+	rk_trace_start();
+	EXPECT_EQ(0, run(&self->e, 1, 1, &w));
+	ASSERT_TRUE(rk_trace_last(PC_TASK_CON, &con));
+	EXPECT_EQ(0x70001, con);
+}
+
+RK_TEST_F(rk3576, chain_is_one_kick, "a chain is counted by 16 bits that are 0 again in the end")
+{
+	struct drm_rocket_wait_job w;
+	uint64_t irqs, kicks, done;
+	uint32_t con;
+
+	RK_REQUIRE_MODEL();
+	irqs = rk_count(0, NPU_CNT_IRQ);
+	kicks = rk_count(0, NPU_CNT_KICK);
+	done = rk_count(0, NPU_CNT_TASK_DONE);
+	rk_trace_start();
+	EXPECT_EQ(0, run(&self->e, TASKS, 1, &w));
+	EXPECT_EQ(TASKS, w.task);
+	EXPECT_EQ(kicks + 1, rk_count(0, NPU_CNT_KICK));
+	EXPECT_EQ(irqs + 1, rk_count(0, NPU_CNT_IRQ));
+	EXPECT_EQ(done + TASKS, rk_count(0, NPU_CNT_TASK_DONE));
+	ASSERT_TRUE(rk_trace_last(PC_TASK_CON, &con));
+	EXPECT_EQ(0x70000 | TASKS, con);
+}
+
+RK_TEST_F(rk3576, hang_in_a_chain_is_placed, "of a chain that hangs it is told how many tasks were done")
+{
+	struct drm_rocket_wait_job w;
+
+	RK_REQUIRE_MODEL();
+	rk_fault_arm(0, NPU_FAULT_HANG, 2, 1);
+	EXPECT_EQ(-ETIME, run(&self->e, TASKS, 1, &w));
+	EXPECT_EQ(2, w.task);
+	EXPECT_EQ(0, run(&self->e, TASKS, 1, &w));
+}
+
+RK_TEST_F(rk3576, unknown_program_is_refused, "the model refuses a program with registers, and says why")
+{
+	struct drm_rocket_wait_job w;
+	uint64_t *p = (uint64_t *)(self->e.bo.map + (TASKS - 1) * PROGRAM);
+	char text[128];
+
+	RK_REQUIRE_MODEL();
+	p[1] = WORD(0x1001, 1, 0x400c);
+	ASSERT_EQ(0, rk_fini(&self->e.bo));
+	EXPECT_EQ(-ETIME, run(&self->e, 1, 1, &w));
+	ASSERT_TRUE(rk_hang_reason(0, text, sizeof(text)));
+	EXPECT_STREQ("registers of this chip", text);
+	EXPECT_EQ(0, run(&self->other, 1, 1, &w));
+}
+
+RK_TEST_F(rk3576, nothing_said_is_core_0, "a job that may run anywhere runs on the core that programs are made for")
+{
+	struct drm_rocket_job_ext jobs[4];
+	struct drm_rocket_wait_job w;
+	uint64_t id;
+
+	for (int i = 0; i < 4; i++)
+		empty_job(&self->e, &jobs[i], 1, i & 1 ? 3 : 0);
+	ASSERT_EQ(0, rk_submit_ext(self->e.fd, jobs, 4, &id));
+	for (int i = 0; i < 4; i++) {
+		EXPECT_EQ(0, wait_for(&self->e, id + i, &w));
+		EXPECT_EQ(0, w.core);
+	}
+}
+
+/* With jobs of 200 ms on both cores: what started before the first of them had ended. */
+static unsigned int started_together(struct empty *a, struct empty *b)
+{
+	struct drm_rocket_job_ext job;
+	struct drm_rocket_wait_job w;
+	unsigned int events[16] = { 0 }, together = 0;
+	uint64_t first, second;
+	int n;
+
+	rk_latency_us(LATENCY_US);
+	rk_trace_start();
+	empty_job(a, &job, 1, 1);
+	if (rk_submit_ext(a->fd, &job, 1, &first))
+		return 0;
+	empty_job(b, &job, 1, 2);
+	if (rk_submit_ext(b->fd, &job, 1, &second) || wait_for(a, first, &w) || wait_for(b, second, &w))
+		return 0;
+	n = trace_events(events, 16);
+	for (int i = 0; i < n && events[i]; i++)
+		together |= events[i];
+	return together;
+}
+
+RK_TEST_F(rk3576, clients_take_turns, "two clients never have programs on the two cores at the same time")
+{
+	RK_REQUIRE_MODEL();
+	EXPECT_EQ(1, started_together(&self->e, &self->other));
+}
+
+RK_TEST_F(rk3576, one_client_has_both, "a client that names both cores has them at the same time")
+{
+	RK_REQUIRE_MODEL();
+	EXPECT_EQ(3, started_together(&self->e, &self->e));
+}
+
+RK_HARNESS_MAIN
