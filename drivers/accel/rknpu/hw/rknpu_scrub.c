@@ -206,6 +206,8 @@ int rknpu_scrub_get(struct rknpu_hw *hw)
 	struct rknpu_scrub *scrub = &hw->scrub;
 	int ret = scrub->mem || !hw->soc->scrub ? 0 : rknpu_scrub_make(hw);
 
+	if (!hw->soc->scrub)
+		drm_info_once(hw->drm, "this chip's memories are not overwritten between clients\n");
 	if (!ret)
 		scrub->users++;
 	return ret;
