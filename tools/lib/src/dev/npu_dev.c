@@ -15,6 +15,7 @@
 
 #include <xf86drm.h>
 
+#include "drm/rknpu_drm.h"
 #include "drm/rocket_accel.h"
 #include "npu_space.h"
 #include "npu_struct.h"
@@ -180,16 +181,36 @@ static uint64_t get_features(const struct npu_dev *dev)
 	return req.value;
 }
 
+/* What Rockchip's runtime knows an RK3576 by. */
+#define RK3576_HW_VERSION	0x46495247
+
+/* Programs are the RK3588's. Drivers that do not tell know no other chip. */
+static int check_chip(const struct npu_dev *dev)
+{
+	struct drm_rknpu_action version = { .flags = DRM_RKNPU_GET_HW_VERSION };
+	struct drm_rocket_get_param soc = { .param = DRM_ROCKET_PARAM_SOC };
+	bool other;
+
+	if (dev->vendor)
+		other = !drmIoctl(dev->fd, DRM_IOCTL_RKNPU_ACTION, &version) &&
+			version.value == RK3576_HW_VERSION;
+	else
+		other = !drmIoctl(dev->fd, DRM_IOCTL_ROCKET_GET_PARAM, &soc) && soc.value != 3588;
+	return other ? -EOPNOTSUPP : 0;
+}
+
 int npu_open(const char *path, struct npu_dev **out)
 {
 	struct npu_dev *dev = calloc(1, sizeof(*dev));
+	int err;
 
 	if (!dev)
 		return -ENOMEM;
 	open_dev(dev, path ? path : getenv("NPU_DEVICE"));
-	if (dev->fd < 0) {
-		int err = dev->fd;
-
+	err = dev->fd < 0 ? dev->fd : check_chip(dev);
+	if (err) {
+		if (dev->fd >= 0)
+			close(dev->fd);
 		free(dev);
 		return err;
 	}
