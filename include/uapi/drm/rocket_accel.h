@@ -458,7 +458,8 @@ struct drm_rocket_fini_bo_ranges {
 /**
  * enum drm_rocket_param - what %DRM_IOCTL_ROCKET_GET_PARAM can tell
  * @DRM_ROCKET_PARAM_FEATURES: OR of ``DRM_ROCKET_FEATURE_*``
- * @DRM_ROCKET_PARAM_SOC: number in the SoC's name, 3588 for the RK3588
+ * @DRM_ROCKET_PARAM_SOC: number in the SoC's name, 3588 for the RK3588. Programs are
+ *	for one of them: registers differ
  * @DRM_ROCKET_PARAM_CORE_COUNT: number of cores of the SoC
  * @DRM_ROCKET_PARAM_CORE_MASK: bit per core that can be given jobs now. A core
  *	is missing if it is not bound, or did not come back after a hang
@@ -650,6 +651,10 @@ struct drm_rocket_job_ext {
 	 * @core_mask: In: bit per core that may run the job; 0 for any. %EINVAL if
 	 * the SoC does not have such a core, %ENODEV if none of them is in
 	 * %DRM_ROCKET_PARAM_CORE_MASK.
+	 *
+	 * On an RK3576 the cores share their CBUF, and programs name the part that they
+	 * use. There the lowest of the cores runs the job: programs that are made for
+	 * core 0, as most are, need nothing, and those for core 1 name it alone.
 	 */
 	__u32 core_mask;
 
