@@ -12,32 +12,26 @@
  * With one IOMMU for all cores: the attacks that keep it from others, and all of them for longer.
  * boot: hostiledt LONG TEST_LIMIT=900 ENV=RKNPU_ICOUNT=1 ENV=RKNPU_FEW=1 --icount --dt vendor
  * boot: hostiledtlng RARE TEST_LIMIT=1800 ENV=RKNPU_ICOUNT=1 ENV=RKNPU_LONG=1 --icount --dt vendor
+ * All attacks on a kernel with detectors, whose time is not that of others.
+ * boot: debug-hostile KERNEL=debug TEST_LIMIT=4000
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <glob.h>
-#include <grp.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "rknpu_harness.h"
 #include "rknpu_hostile.h"
 
-#define RENDER		44
 #define SLICE_MS	4
 /* How late a job may be, in slices, beyond what runs when it comes and one recovery. */
 #define LATE_SLICES	4
-#define ATTACKER_FILES	1024
-#define ATTACKER_PROCS	64
 /* Jobs after which a victim closes its file and opens it again. */
 #define REOPEN		16
 #define REBINDS		6
@@ -49,8 +43,6 @@
 #define WINDOW_JOBS	12
 #define PATIENCE_MS	10000
 #define MIN_JOBS	20
-
-struct hostile_state *hostile;
 
 /* ---- victims ---- */
 
@@ -232,28 +224,6 @@ static void live(const struct kind *k, struct victim *v)
 
 /* ---- processes ---- */
 
-/* Nobody but a user with that uid, who may open the nodes; not for longer than the case lasts. */
-static void become(uid_t uid)
-{
-	gid_t groups[] = { RENDER };
-
-	if (setgroups(1, groups) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid) ||
-	    prctl(PR_SET_PDEATHSIG, SIGKILL))
-		_exit(1);
-}
-
-static void let_render_open(void)
-{
-	glob_t g = { 0 };
-
-	glob("/dev/accel/accel*", 0, NULL, &g);
-	glob("/dev/dri/*[0-9]", GLOB_APPEND, NULL, &g);
-	for (size_t i = 0; i < g.gl_pathc; i++)
-		if (chown(g.gl_pathv[i], 0, RENDER) || chmod(g.gl_pathv[i], 0660))
-			perror(g.gl_pathv[i]);
-	globfree(&g);
-}
-
 static pid_t start_victim(int i, uint32_t mask, bool may_go)
 {
 	static struct victim v;
@@ -265,43 +235,13 @@ static pid_t start_victim(int i, uint32_t mask, bool may_go)
 		return pid;
 	if (sched_setscheduler(0, SCHED_FIFO, &first))
 		_exit(1);
-	become(kinds[i].uid);
+	hostile_become(kinds[i].uid);
 	v.tally = &tallies[i];
 	v.mask = mask;
 	v.may_go = may_go;
 	v.fd = -1;
 	live(&kinds[i], &v);
 	_exit(0);
-}
-
-static pid_t start_attacker(uid_t uid, void (*attack)(void))
-{
-	struct rlimit files = { ATTACKER_FILES, ATTACKER_FILES };
-	struct rlimit procs = { ATTACKER_PROCS, ATTACKER_PROCS };
-	pid_t pid = fork();
-
-	if (pid) {
-		setpgid(pid, pid);
-		return pid;
-	}
-	setpgid(0, 0);
-	if (setrlimit(RLIMIT_NOFILE, &files) || setrlimit(RLIMIT_NPROC, &procs))
-		_exit(1);
-	become(uid);
-	attack();
-	hostile->odd++;
-	_exit(1);
-}
-
-/* With all that it has forked, which are ours since this process is their subreaper. */
-static void end_attacker(pid_t pid)
-{
-	int ret;
-
-	do {
-		kill(-pid, SIGKILL);
-		ret = waitpid(-pid, NULL, 0);
-	} while (ret > 0 || (ret < 0 && errno == EINTR));
 }
 
 /* ---- what is measured ---- */
@@ -430,7 +370,7 @@ FIXTURE_SETUP(hostile)
 	/* So that all of it can be taken in a moment. */
 	rk_module_param("max_user_memory_percent", 13);
 	rk_module_param("max_memory_percent", 15);
-	let_render_open();
+	hostile_let_open();
 
 	tallies = mmap(NULL, RK_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	hostile = mmap(NULL, RK_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -454,13 +394,12 @@ static bool all_have(int victims, const unsigned long *first, unsigned long jobs
 	return true;
 }
 
-static bool comes(atomic_bool *what)
+/* At its full strength, for which a kernel with detectors takes long; false if it ended before. */
+static bool comes(pid_t attacker)
 {
-	int64_t end = rk_now() + PATIENCE_MS * rk_slow() * RK_MS;
-
-	while (!*what && rk_now() < end)
+	while (!hostile->on && !waitpid(attacker, NULL, WNOHANG))
 		rk_sleep_ms(1);
-	return *what;
+	return hostile->on;
 }
 
 /* Until the victims have had their jobs, and long enough for a share to be one. */
@@ -478,7 +417,7 @@ static double look(int victims, unsigned long *jobs, unsigned int window_ms, boo
 
 		if (rk_rebind(n % RK_CORES))
 			return -1;
-		let_render_open();
+		hostile_let_open();
 		for (int ms = 0; !all_have(victims, had, MIN_JOBS) && ms < PATIENCE_MS; ms++)
 			rk_sleep_ms(1);
 	}
@@ -529,8 +468,8 @@ RK_TEST_F_TIMEOUT(hostile, is_bounded, 120,
 	for (int i = 0; i < VICTIMS; i++)
 		if (variant->victims & (1 << i))
 			self->victim[i] = start_victim(i, variant->mask, variant->rebinds);
-	self->attacker = start_attacker(3000 + getpid(), variant->attack);
-	EXPECT_TRUE(comes(&hostile->on));
+	self->attacker = hostile_start(3000 + getpid(), variant->attack);
+	EXPECT_TRUE(comes(self->attacker));
 	self->window_ms = look(variant->victims, jobs, window_ms, variant->rebinds);
 	EXPECT_LT(0, self->window_ms);
 	/* The last job of each is under attack, too. */
@@ -538,7 +477,7 @@ RK_TEST_F_TIMEOUT(hostile, is_bounded, 120,
 	EXPECT_TRUE(victims_end(self->victim));
 	EXPECT_LT(0, hostile->hits);
 	EXPECT_EQ(0, hostile->odd);
-	end_attacker(self->attacker);
+	hostile_end(self->attacker);
 	while (wait(NULL) > 0)
 		;
 

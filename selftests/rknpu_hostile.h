@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the two parts of rknpu_hostile share: the attacks, and what they tell of themselves. */
+/* The attacks, who runs them, and what they tell: of rknpu_hostile and of the soak. */
 #ifndef RKNPU_HOSTILE_H
 #define RKNPU_HOSTILE_H
 
@@ -28,6 +28,17 @@ struct hostile_state {
 
 /* In memory that all processes share. */
 extern struct hostile_state *hostile;
+
+/* Those who may open the nodes, since they came last: their group. */
+void hostile_let_open(void);
+/* Nobody but that user, of that group, in a process that does not outlive its parent. */
+void hostile_become(uid_t uid);
+/*
+ * An attack by a user who has all the files and processes that it may. hostile_end() ends it and
+ * all that it has forked, for which the caller must be a subreaper.
+ */
+pid_t hostile_start(uid_t uid, void (*attack)(void));
+void hostile_end(pid_t pid);
 
 /*
  * Each goes on until it is killed, in a process that is its user's alone, and may

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What an unprivileged user does to the NPU, each in its own process. */
+/* What an unprivileged user does to the NPU, each in its own process, and who that user is. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
+#include <grp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <xf86drm.h>
@@ -20,6 +24,66 @@
 #define FILES		200
 #define AT_ONCE		256
 #define AHEAD		4
+/* Who may open the nodes. */
+#define RENDER		44
+#define USER_FILES	1024
+#define USER_PROCS	64
+
+struct hostile_state *hostile;
+
+/* ---- the user ---- */
+
+void hostile_let_open(void)
+{
+	glob_t g = { 0 };
+
+	glob("/dev/accel/accel*", 0, NULL, &g);
+	glob("/dev/dri/*[0-9]", GLOB_APPEND, NULL, &g);
+	for (size_t i = 0; i < g.gl_pathc; i++)
+		if (chown(g.gl_pathv[i], 0, RENDER) || chmod(g.gl_pathv[i], 0660))
+			perror(g.gl_pathv[i]);
+	globfree(&g);
+}
+
+void hostile_become(uid_t uid)
+{
+	gid_t groups[] = { RENDER };
+
+	if (setgroups(1, groups) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid) ||
+	    prctl(PR_SET_PDEATHSIG, SIGKILL))
+		_exit(1);
+}
+
+pid_t hostile_start(uid_t uid, void (*attack)(void))
+{
+	struct rlimit files = { USER_FILES, USER_FILES };
+	struct rlimit procs = { USER_PROCS, USER_PROCS };
+	pid_t pid = fork();
+
+	if (pid) {
+		setpgid(pid, pid);
+		return pid;
+	}
+	setpgid(0, 0);
+	if (setrlimit(RLIMIT_NOFILE, &files) || setrlimit(RLIMIT_NPROC, &procs))
+		_exit(1);
+	hostile_become(uid);
+	attack();
+	hostile->odd++;
+	_exit(1);
+}
+
+void hostile_end(pid_t pid)
+{
+	int ret;
+
+	do {
+		kill(-pid, SIGKILL);
+		ret = waitpid(-pid, NULL, 0);
+	} while (ret > 0 || (ret < 0 && errno == EINTR));
+}
+
+/* ---- its processes ---- */
 
 /* 0 in the child, which does not outlive its parent. */
 static pid_t child(void)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Hours of everything at once: clients come, go and are killed, jobs of all
- * kinds are checked, faults are armed, cores unbound, power states forced, the
- * system put to sleep. Ends with counts; fails on any wrong result, on anything
- * left over, and when the device does not work in the end.
+ * kinds are checked, an unprivileged user attacks in each of rknpu_hostile's
+ * ways, faults are armed, cores unbound, power states forced, the system put to
+ * sleep. Ends with counts; fails on any wrong result, on anything left over, if
+ * an attack did nothing, and when the device does not work in the end.
  *
  * usage: rknpu_soak MINUTES [SEED]; RKNPU_SOAK_SLEEP=1 rehearses system sleep,
  * which costs a guest of the testbed its console for the time being.
@@ -28,10 +29,14 @@
 
 #include "npu.h"
 #include "one_op.h"
+#include "rknpu_hostile.h"
 #include "rknpu_util.h"
 
 #define WORKERS		4
 #define ERRNOS		134
+#define ATTACKER	3000
+/* An attack that began that often must have done something. */
+#define BEGUN_ENOUGH	5
 #define WAIT_NS		(60000 * RK_MS)
 #define DRIVER		"/sys/bus/platform/drivers/rknpu-accel"
 #define NUM(a)		(sizeof(a) / sizeof((a)[0]))
@@ -56,6 +61,31 @@ static struct {
 	unsigned long armed[NPU_FAULT_MAX + 1];
 	unsigned long killed, unbinds, power, sleeps, sleeps_refused;
 } did;
+
+static struct attack {
+	const char *name;
+	void (*run)(void);
+	unsigned long begun, hits;
+} attacks[] = {
+	{ "slots", attack_slots },
+	{ "long", attack_long },
+	{ "pauses", attack_pauses },
+	{ "gangs", attack_gangs },
+	{ "priorities", attack_priorities },
+	{ "hangs", attack_hangs },
+	{ "never_started", attack_never_started },
+	{ "faults", attack_faults },
+	{ "memory", attack_memory },
+	{ "clock", attack_clock },
+	{ "syncs", attack_syncs },
+	{ "poll", attack_poll },
+	{ "kills", attack_kills },
+	{ "everything", attack_everything },
+};
+
+/* The one that lasts, and its process. */
+static struct attack *attack = attacks;
+static pid_t attacker;
 
 /* Faults that fired before the count was last cleared. */
 static unsigned long fired_before;
@@ -364,6 +394,51 @@ static pid_t start_worker(void)
 	return pid;
 }
 
+/* ---- the attacker ---- */
+
+static void end_attack(void)
+{
+	if (attacker)
+		hostile_end(attacker);
+	attacker = 0;
+	attack->hits += atomic_exchange(&hostile->hits, 0);
+}
+
+static void begin_attack(void)
+{
+	hostile_let_open();
+	attacker = hostile_start(ATTACKER, attack->run);
+	attack->begun++;
+}
+
+/* Some attacks fail so often that their user is banned, if anybody is. */
+static void change_attack(void)
+{
+	end_attack();
+	attack = &attacks[below(NUM(attacks))];
+	rk_module_param("max_hangs", below(2) ? 8 : 0);
+	begin_attack();
+}
+
+/* It ends when the device goes, and where a fault that was armed for others meets it. */
+static void keep_attacking(void)
+{
+	hostile_let_open();
+	if (waitpid(attacker, NULL, WNOHANG) != attacker)
+		return;
+	end_attack();
+	begin_attack();
+}
+
+static bool all_attacked(void)
+{
+	bool good = true;
+
+	for (size_t i = 0; i < NUM(attacks); i++)
+		good &= attacks[i].begun < BEGUN_ENOUGH || attacks[i].hits;
+	return good;
+}
+
 /* ---- what happens to the device ---- */
 
 static bool put(const char *path, const char *value)
@@ -601,7 +676,10 @@ static void report(void)
 		if (shared->refused[e])
 			say("no device       %lu %s\n", shared->refused[e],
 			    e ? strerrorname_np(e) : "?");
-	say("faults armed   ");
+	say("attacks        ");
+	for (size_t i = 0; i < NUM(attacks); i++)
+		say(" %s:%lu/%lu", attacks[i].name, attacks[i].hits, attacks[i].begun);
+	say("\nfaults armed   ");
 	for (int i = 1; i <= NPU_FAULT_MAX; i++)
 		say(" %d:%lu", i, did.armed[i]);
 	say(", fired %lu\n", fired());
@@ -632,9 +710,12 @@ static void one_event(pid_t *pid, bool sleeps)
 		force_power();
 	} else if (dice < 880 && sleeps) {
 		rehearse_sleep();
+	} else if (dice < 900) {
+		change_attack();
 	} else {
 		rk_latency_us(below(4) ? 0 : below(20000));
 	}
+	keep_attacking();
 	/* Whatever was armed: it is to survive that, too. */
 	rk_scrub(below(4));
 }
@@ -647,6 +728,7 @@ static void run(unsigned int minutes, bool sleeps)
 
 	for (int i = 0; i < WORKERS; i++)
 		pid[i] = start_worker();
+	change_attack();
 	while (rk_now() < end) {
 		rk_sleep_ms(50 + below(800));
 		one_event(pid, sleeps);
@@ -655,6 +737,8 @@ static void run(unsigned int minutes, bool sleeps)
 	}
 	disarm();
 	rk_latency_us(0);
+	end_attack();
+	rk_module_param("max_hangs", 0);
 	shared->stop = true;
 	for (int i = 0; i < WORKERS; i++)
 		waitpid(pid[i], NULL, 0);
@@ -693,10 +777,15 @@ int main(int argc, char **argv)
 	}
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (shared == MAP_FAILED)
+	hostile = mmap(NULL, sizeof(*hostile), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED || hostile == MAP_FAILED || prctl(PR_SET_CHILD_SUBREAPER, 1))
 		return 1;
 	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_FAULT_CLEAR);
-	rk_module_param("max_hangs", 0);
+	rk_module_param("hang_ban_ms", FORGIVEN_MS);
+	/* So that the attacker takes all of it in a moment. */
+	rk_module_param("max_user_memory_percent", 13);
+	rk_module_param("max_memory_percent", 15);
 	mmu_failures = passthrough();
 	run(minutes, sleeps);
 	if (did.sleeps || did.sleeps_refused) {
@@ -707,5 +796,6 @@ int main(int argc, char **argv)
 	clean = settles("bos") & settles("vms");
 	working = works();
 	say("the device      %s\n", working ? "works" : "DOES NOT WORK");
-	return sum(shared->wrong, KINDS) || !clean || !working || !sum(shared->good, KINDS);
+	return sum(shared->wrong, KINDS) || !clean || !working || !sum(shared->good, KINDS) ||
+	       !all_attacked();
 }
