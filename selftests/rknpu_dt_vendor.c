@@ -227,6 +227,55 @@ RK_TEST_F_TIMEOUT(one_iommu, nobody_waits_for_one_that_went, 60,
 	EXPECT_EQ(0, rk_bo_differs(&self->c[1].out, 11, RK_BYTES));
 }
 
+#define PARTS		40
+
+static int submit_parts_on(struct rk_client *c, unsigned int core)
+{
+	struct drm_rocket_task task[PARTS];
+	struct drm_rocket_job_ext job;
+	int ret = rk_op_task(&c->inc, c->in.iova, c->out.iova, &task[0]);
+
+	for (int i = 1; i < PARTS; i++)
+		task[i] = task[0];
+	rk_job_ext(&job, task, PARTS, &c->in, &c->out);
+	job.core_mask = 1u << core;
+	job.flags = DRM_ROCKET_JOB_DIVISIBLE;
+	return ret ?: rk_submit_ext(c->fd, &job, 1, NULL);
+}
+
+static bool yielded_since(long long yields)
+{
+	for (int ms = 0; ms < PATIENCE_MS && rk_core_stat(0, "yields") == yields; ms++)
+		rk_sleep_ms(1);
+	return rk_core_stat(0, "yields") > yields;
+}
+
+RK_TEST_F_TIMEOUT(one_iommu, sleeps_after_one_that_yielded, 60,
+		  "a core sleeps when a job that yielded the IOMMU goes without having come back")
+{
+	long long yields = rk_core_stat(0, "yields");
+	struct rk_client parts, whole, other;
+
+	rk_task_timeout_ms(PATIENCE_MS);
+	ASSERT_EQ(0, rk_client_init(&other));
+	ASSERT_EQ(0, rk_client_init(&whole));
+	ASSERT_EQ(0, rk_client_init_on(&parts, dup(whole.fd)));
+	/* All that follows happens meanwhile. */
+	rk_latency_us(4 * 1000000);
+	ASSERT_EQ(0, submit_on(&whole, 2));
+	ASSERT_TRUE(rk_wait_count(2, NPU_CNT_TASK_STARTED, 1, PATIENCE_MS));
+	rk_latency_us(20000);
+	ASSERT_EQ(0, submit_parts_on(&parts, 0));
+	ASSERT_EQ(0, submit_on(&other, 1));
+	ASSERT_TRUE(yielded_since(yields));
+	rk_client_fini(&parts);
+	rk_client_fini(&whole);
+	EXPECT_EQ(0, rk_prep(&other.out, PATIENCE_MS));
+	EXPECT_GT(PARTS, rk_count(0, NPU_CNT_TASK_STARTED));
+	rk_client_fini(&other);
+	EXPECT_TRUE(rk_wait_asleep(10000));
+}
+
 RK_TEST_F_TIMEOUT(one_iommu, stuck_reset_spares_the_others, 60,
 		  "a reset that does not take at first spares the jobs of the others")
 {
