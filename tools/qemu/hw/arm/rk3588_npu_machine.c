@@ -21,6 +21,7 @@
 #include "hw/npu/rk3588_poc.h"
 #include "hw/npu/rk3588_scmi.h"
 #include "hw/npu/rk3588_tsadc.h"
+#include "hw/npu/rk_delay.h"
 #include "hw/or-irq.h"
 #include "hw/qdev-properties.h"
 #include "hw/sysbus.h"
@@ -114,11 +115,13 @@ struct Rk3588NpuMachineState {
     bool one_irq;
     OnOffAuto coherent;
     uint32_t evict;
+    uint32_t seed;
     uint32_t assigned_hz;
     uint32_t num_cores;
     uint32_t latency_ns;
     MemoryRegion low_ram;
     MemoryRegion high_ram;
+    DeviceState *delay;
     DeviceState *ctl;
     DeviceState *cru;
     DeviceState *pmu;
@@ -309,6 +312,14 @@ static void npu_create_poc(Rk3588NpuMachineState *s)
 static MemoryRegion *npu_dma_view(Rk3588NpuMachineState *s)
 {
     return s->poc ? rk3588_poc_view(RK3588_POC(s->poc)) : get_system_memory();
+}
+
+static void npu_create_delay(Rk3588NpuMachineState *s)
+{
+    s->delay = qdev_new(TYPE_RK_DELAY);
+    npu_attach(s, "delay", s->delay);
+    qdev_prop_set_uint32(s->delay, "seed", s->seed);
+    sysbus_realize_and_unref(SYS_BUS_DEVICE(s->delay), &error_fatal);
 }
 
 static void npu_create_ctl(Rk3588NpuMachineState *s)
@@ -516,6 +527,7 @@ static void npu_create(Rk3588NpuMachineState *s)
         create_unimplemented_device("npu-grf", s->soc->grf[n],
                                     RK3588_GRF_SIZE);
     }
+    npu_create_delay(s);
     npu_create_poc(s);
     npu_create_ctl(s);
     npu_create_cru(s);
@@ -683,6 +695,7 @@ static void npu_machine_instance_init(Object *obj)
     s->use_scmi = true;
     s->coherent = ON_OFF_AUTO_AUTO;
     s->iommu_version = 2;
+    s->seed = 1;
     object_property_add_uint32_ptr(obj, "npu-assigned-hz", &s->assigned_hz,
                                    OBJ_PROP_FLAG_READWRITE);
     object_property_add_uint32_ptr(obj, "npu-cores", &s->num_cores,
@@ -692,6 +705,8 @@ static void npu_machine_instance_init(Object *obj)
     object_property_add_uint32_ptr(obj, "npu-iommu", &s->iommu_version,
                                    OBJ_PROP_FLAG_READWRITE);
     object_property_add_uint32_ptr(obj, "npu-latency-ns", &s->latency_ns,
+                                   OBJ_PROP_FLAG_READWRITE);
+    object_property_add_uint32_ptr(obj, "npu-seed", &s->seed,
                                    OBJ_PROP_FLAG_READWRITE);
 }
 

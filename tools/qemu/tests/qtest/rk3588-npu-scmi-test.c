@@ -25,7 +25,7 @@ enum { NOT_SUPPORTED = -1, INVALID = -2, NOT_FOUND = -4, RANGE = -5 };
 
 static QTestState *start(const char *more)
 {
-    return qtest_initf("-machine rk3588-npu -nodefaults %s", more);
+    return qtest_initf("-machine rk3588-npu,npu-seed=0 -nodefaults %s", more);
 }
 
 static void power(QTestState *qts, bool on)

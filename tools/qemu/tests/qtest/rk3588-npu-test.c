@@ -38,7 +38,7 @@
 
 static QTestState *start(void)
 {
-    return qtest_init("-machine rk3588-npu -nodefaults");
+    return qtest_init("-machine rk3588-npu,npu-seed=0 -nodefaults");
 }
 
 static uint32_t counter(QTestState *qts, unsigned core, unsigned c)
@@ -262,7 +262,7 @@ static void test_machine_reset(void)
 /* For guests without drivers of the SoC: on from the start, other resets. */
 static void test_simple(void)
 {
-    QTestState *qts = qtest_init("-machine rk3588-npu,npu-dt=simple,"
+    QTestState *qts = qtest_init("-machine rk3588-npu,npu-seed=0,npu-dt=simple,"
                                  "npu-iommu=1 -nodefaults");
     unsigned core;
 

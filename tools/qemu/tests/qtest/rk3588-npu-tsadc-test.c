@@ -19,7 +19,7 @@
 
 static QTestState *start(void)
 {
-    QTestState *qts = qtest_init("-machine rk3588-npu -nodefaults");
+    QTestState *qts = qtest_init("-machine rk3588-npu,npu-seed=0 -nodefaults");
 
     qtest_irq_intercept_out_named(qts, "/machine/tsadc", "sysbus-irq");
     qtest_writel(qts, AUTO_SRC_CON, HIWORD(1u << NPU));
