@@ -695,7 +695,6 @@ static void npu_machine_instance_init(Object *obj)
     s->use_scmi = true;
     s->coherent = ON_OFF_AUTO_AUTO;
     s->iommu_version = 2;
-    s->seed = 1;
     object_property_add_uint32_ptr(obj, "npu-assigned-hz", &s->assigned_hz,
                                    OBJ_PROP_FLAG_READWRITE);
     object_property_add_uint32_ptr(obj, "npu-cores", &s->num_cores,
