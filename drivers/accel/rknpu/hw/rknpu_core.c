@@ -25,7 +25,11 @@
 #define CREATE_TRACE_POINTS
 #include "rknpu_hw_trace.h"
 
-/* The TRM asks for 32 cycles of the slowest clock; the vendor's driver waits this long. */
+/*
+ * Reset for so long, and then not touched for so long. The TRM asks for 32 cycles of the slowest
+ * clock in reset. The vendor's driver waits this long both times (0.9.8; earlier ones waited in
+ * reset alone). What is written too early may be lost.
+ */
 #define RKNPU_CORE_RESET_US	10
 
 #define RKNPU_CORE_POWER_TRIES	2
@@ -92,6 +96,7 @@ int rknpu_core_deassert(struct rknpu_core *core)
 		ret = reset_control_deassert(core->resets[i]);
 		err = err ?: ret;
 	}
+	udelay(RKNPU_CORE_RESET_US);
 	return err;
 }
 
