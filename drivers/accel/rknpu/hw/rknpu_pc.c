@@ -121,15 +121,26 @@ void rknpu_pc_finish(struct rknpu_core *core)
 	rknpu_pc_write(core, core->pc + RKNPU_PC_OPERATION_ENABLE, 0);
 }
 
+/*
+ * Writes are posted: they reach the core after the CPU went on, at the latest when it reads
+ * there. Until then the line stays up, and what is written is lost if the clock goes.
+ */
+static void rknpu_pc_arrive(struct rknpu_core *core)
+{
+	rknpu_pc_read(core, core->pc + RKNPU_PC_INTERRUPT_MASK);
+}
+
 void rknpu_pc_quiesce(struct rknpu_core *core)
 {
-	rknpu_pc_mask(core);
+	rknpu_pc_write(core, core->pc + RKNPU_PC_INTERRUPT_MASK, 0);
 	rknpu_pc_write(core, core->pc + RKNPU_PC_INTERRUPT_CLEAR, rknpu_pc_soc(core)->events);
+	rknpu_pc_arrive(core);
 }
 
 void rknpu_pc_mask(struct rknpu_core *core)
 {
 	rknpu_pc_write(core, core->pc + RKNPU_PC_INTERRUPT_MASK, 0);
+	rknpu_pc_arrive(core);
 }
 
 u32 rknpu_pc_status(struct rknpu_core *core)
