@@ -352,6 +352,8 @@ static void npu_create_pmu(Rk3588NpuMachineState *s)
     object_property_set_link(OBJECT(s->pmu), "ctl", OBJECT(s->ctl),
                              &error_abort);
     if (s->soc->rk3588) {
+        object_property_set_link(OBJECT(s->pmu), "delay", OBJECT(s->delay),
+                                 &error_abort);
         qdev_prop_set_bit(s->pmu, "npu-on", s->dt_shape->simple);
     }
     npu_realize_at(s->pmu, s->soc->pmu_base);

@@ -9,6 +9,7 @@
 #include "qemu/bitops.h"
 #include "qemu/log.h"
 #include "qemu/module.h"
+#include "qemu/timer.h"
 #include "hw/irq.h"
 #include "hw/qdev-properties.h"
 #include "hw/registerfields.h"
@@ -17,6 +18,7 @@
 #include "migration/vmstate.h"
 #include "hw/npu/rk3588_npu_stats.h"
 #include "hw/npu/rk3588_pmu.h"
+#include "hw/npu/rk_delay.h"
 #include "trace.h"
 
 #define NUM_REGS        (RK3588_PMU_SIZE / 4)
@@ -74,9 +76,14 @@ struct Rk3588PmuState {
 
     MemoryRegion iomem;
     Rk3588NpuCtlState *ctl;
+    RkDelayState *delay;
     bool npu_on;                /* property */
     uint32_t regs[NUM_REGS];
     bool on[PD_NUM];
+    bool target[PD_NUM];        /* what it will be */
+    uint32_t idle;              /* the requests that are acknowledged */
+    int64_t due[PD_NUM + 1];    /* when; the last one is @idle's; 0: it is */
+    QEMUTimer timer;            /* the next of them */
     bool stuck[PD_NUM];         /* a test keeps it from coming up */
     PmuQos qos[RK3588_QOS_NUM];
     qemu_irq power[NPU_MAX_CORES];
@@ -109,7 +116,7 @@ static bool pmu_bus_idle(Rk3588PmuState *s, enum PmuDomain d)
 {
     int bit = pmu_domains[d].idle_bit;
 
-    return bit == NO_BIT || s->regs[R_BUS_IDLE_REQ] & (1u << bit);
+    return bit == NO_BIT || s->idle & (1u << bit);
 }
 
 static void pmu_switch(Rk3588PmuState *s, enum PmuDomain d, bool on)
@@ -153,6 +160,22 @@ static void pmu_request_power(Rk3588PmuState *s, uint32_t mask, uint32_t val)
     }
 }
 
+/* One that has lost its parent does not go on for a while. */
+static uint32_t pmu_switch_ns(Rk3588PmuState *s, enum PmuDomain d)
+{
+    int parent = pmu_domains[d].parent;
+
+    if (parent >= 0 && !s->on[parent]) {
+        return 0;
+    }
+    return rk_delay_ns(s->delay, RK_DELAY_POWER, RK_DELAY_UNIT_SOC);
+}
+
+static int64_t pmu_due(uint32_t ns)
+{
+    return ns ? qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + ns : 0;
+}
+
 static void pmu_update(Rk3588PmuState *s)
 {
     unsigned d;
@@ -160,9 +183,59 @@ static void pmu_update(Rk3588PmuState *s)
     for (d = 0; d < PD_NUM; d++) {
         bool on = pmu_should_be_on(s, d);
 
-        if (on != s->on[d]) {
+        if (on == s->target[d]) {
+            continue;
+        }
+        s->target[d] = on;
+        s->due[d] = on == s->on[d] ? 0 : pmu_due(pmu_switch_ns(s, d));
+        if (on != s->on[d] && !s->due[d]) {
             pmu_switch(s, d, on);
         }
+    }
+}
+
+static void pmu_arm(Rk3588PmuState *s)
+{
+    int64_t next = INT64_MAX;
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(s->due); i++) {
+        next = s->due[i] ? MIN(next, s->due[i]) : next;
+    }
+    if (next == INT64_MAX) {
+        timer_del(&s->timer);
+    } else {
+        timer_mod(&s->timer, next);
+    }
+}
+
+/* What has had its time has happened, even if the host is late. */
+static void pmu_catch_up(void *opaque)
+{
+    Rk3588PmuState *s = opaque;
+    int64_t now = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+    unsigned d;
+
+    for (d = 0; d < PD_NUM; d++) {
+        if (s->due[d] && s->due[d] <= now) {
+            s->due[d] = 0;
+            pmu_switch(s, d, s->target[d]);
+            pmu_update(s);
+        }
+    }
+    if (s->due[PD_NUM] && s->due[PD_NUM] <= now) {
+        s->due[PD_NUM] = 0;
+        s->idle = s->regs[R_BUS_IDLE_REQ];
+    }
+    pmu_arm(s);
+}
+
+static void pmu_request_idle(Rk3588PmuState *s)
+{
+    s->due[PD_NUM] = pmu_due(rk_delay_ns(s->delay, RK_DELAY_IDLE,
+                                         RK_DELAY_UNIT_SOC));
+    if (!s->due[PD_NUM]) {
+        s->idle = s->regs[R_BUS_IDLE_REQ];
     }
 }
 
@@ -230,7 +303,7 @@ static uint32_t pmu_read_reg(Rk3588PmuState *s, hwaddr addr)
     switch (addr) {
     case A_BUS_IDLE_ACK:
     case A_BUS_IDLE_STATUS:
-        return s->regs[R_BUS_IDLE_REQ];
+        return s->idle;
     case A_PWR_STATUS:
         return pmu_power_status(s);
     case A_CHAIN_STATUS:
@@ -247,8 +320,10 @@ static uint32_t pmu_read_reg(Rk3588PmuState *s, hwaddr addr)
 static uint64_t pmu_read(void *opaque, hwaddr addr, unsigned size)
 {
     Rk3588PmuState *s = opaque;
-    uint32_t val = pmu_read_reg(s, addr);
+    uint32_t val;
 
+    pmu_catch_up(s);
+    val = pmu_read_reg(s, addr);
     trace_rk3588_pmu_read(addr, val);
     npu_ctl_trace(s->ctl, NPU_CTL_UNIT_PMU, NPU_CORE_NONE,
                   s->iomem.addr + addr, val, false);
@@ -275,11 +350,15 @@ static void pmu_write(void *opaque, hwaddr addr, uint64_t data, unsigned size)
                       "offset 0x%" HWADDR_PRIx "\n", addr);
         return;
     }
+    pmu_catch_up(s);
     *reg = (*reg & ~mask) | (data & mask);
     if (addr == A_PWR_REQ) {
         pmu_request_power(s, mask, data);
+    } else if (addr == A_BUS_IDLE_REQ) {
+        pmu_request_idle(s);
     }
     pmu_update(s);
+    pmu_arm(s);
 }
 
 static const MemoryRegionOps pmu_ops = {
@@ -349,6 +428,7 @@ static void pmu_reset_enter(Object *obj, ResetType type)
         const PmuDomainInfo *info = &pmu_domains[d];
 
         s->on[d] = s->npu_on;
+        s->target[d] = s->npu_on;
         s->stuck[d] = false;
         pmu_drop_qos(s, d);
         if (s->npu_on) {
@@ -359,6 +439,9 @@ static void pmu_reset_enter(Object *obj, ResetType type)
             s->regs[R_BUS_IDLE_REQ] |= 1u << info->idle_bit;
         }
     }
+    s->idle = s->regs[R_BUS_IDLE_REQ];
+    memset(s->due, 0, sizeof(s->due));
+    timer_del(&s->timer);
 }
 
 static void pmu_reset_exit(Object *obj, ResetType type)
@@ -390,6 +473,7 @@ static void pmu_init(Object *obj)
                               RK3588_QOS_SIZE);
         sysbus_init_mmio(sbd, &q->iomem);
     }
+    timer_init_ns(&s->timer, QEMU_CLOCK_VIRTUAL, pmu_catch_up, s);
     qdev_init_gpio_out_named(DEVICE(obj), s->power, "power", NPU_MAX_CORES);
 }
 
@@ -406,12 +490,16 @@ static const VMStateDescription vmstate_pmu_qos = {
 /* The lines are not driven again on load: their receivers keep their level. */
 static const VMStateDescription vmstate_pmu = {
     .name = TYPE_RK3588_PMU,
-    .version_id = 2,
-    .minimum_version_id = 2,
+    .version_id = 3,
+    .minimum_version_id = 3,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32_ARRAY(regs, Rk3588PmuState, NUM_REGS),
         VMSTATE_BOOL_ARRAY(on, Rk3588PmuState, PD_NUM),
+        VMSTATE_BOOL_ARRAY(target, Rk3588PmuState, PD_NUM),
         VMSTATE_BOOL_ARRAY(stuck, Rk3588PmuState, PD_NUM),
+        VMSTATE_UINT32(idle, Rk3588PmuState),
+        VMSTATE_INT64_ARRAY(due, Rk3588PmuState, PD_NUM + 1),
+        VMSTATE_TIMER(timer, Rk3588PmuState),
         VMSTATE_STRUCT_ARRAY(qos, Rk3588PmuState, RK3588_QOS_NUM, 1,
                              vmstate_pmu_qos, PmuQos),
         VMSTATE_END_OF_LIST()
@@ -422,6 +510,8 @@ static const Property pmu_properties[] = {
     DEFINE_PROP_BOOL("npu-on", Rk3588PmuState, npu_on, false),
     DEFINE_PROP_LINK("ctl", Rk3588PmuState, ctl, TYPE_RK3588_NPU_CTL,
                      Rk3588NpuCtlState *),
+    DEFINE_PROP_LINK("delay", Rk3588PmuState, delay, TYPE_RK_DELAY,
+                     RkDelayState *),
 };
 
 static void pmu_class_init(ObjectClass *klass, void *data)

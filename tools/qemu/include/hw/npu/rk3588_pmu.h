@@ -3,11 +3,11 @@
  * Power management unit of the RK3588 with the NPU's power domains, and the
  * QoS blocks that live inside those domains.
  *
- * Link property "ctl" (rk3588-npu-ctl, optional).  Property "npu-on" (bool,
- * off): firmware leaves the NPU's domains on, for guests without a driver for
- * them.  MMIO region 0 is the PMU, region 1 + n is QoS block n of enum
- * Rk3588PmuQos.  Named GPIO output "power", one per NPU core: 1 = the core's
- * domain is on.
+ * Link properties "ctl" (rk3588-npu-ctl) and "delay" (rk-delay), both
+ * optional.  Property "npu-on" (bool, off): firmware leaves the NPU's domains
+ * on, for guests without a driver for them.  MMIO region 0 is the PMU, region
+ * 1 + n is QoS block n of enum Rk3588PmuQos.  Named GPIO output "power", one
+ * per NPU core: 1 = the core's domain is on.
  */
 #ifndef HW_NPU_RK3588_PMU_H
 #define HW_NPU_RK3588_PMU_H
