@@ -210,7 +210,7 @@ rk_dmesg_complaints() {
 	local bad='WARNING: |BUG: |Oops|Unable to handle|Kernel panic|possible (circular|recursive)'
 	bad+='|INFO: task .* blocked|rcu: .*(stall|detected)|refcount_t: |KASAN|UBSAN|kmemleak: [0-9]|Internal error'
 	bad+='|soft lockup|DMA-API: .*device driver|INFO: trying to register non-static key|ODEBUG'
-	bad+='|list_(add|del) corruption|Voluntary context switch within RCU|^rk_iommu_dirty_read'
+	bad+='|list_(add|del) corruption|Voluntary context switch within RCU|^rk_iommu_dirty_read|^rk_port_lost'
 	[ -n "${2:-}" ] || bad+='|Call trace:'
 	[ -s "$1" ] || { echo "no console log $1"; return; }
 	grep -E -m5 "$bad" "$1" | tr -d '\r'

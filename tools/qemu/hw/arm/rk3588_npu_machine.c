@@ -450,6 +450,8 @@ static DeviceState *npu_create_iommu(Rk3588NpuMachineState *s, unsigned n)
     qdev_prop_set_uint32(dev, "version", s->iommu_version ?: 2);
     qdev_prop_set_uint32(dev, "core-index", n);
     object_property_set_link(OBJECT(dev), "ctl", OBJECT(s->ctl), &error_abort);
+    object_property_set_link(OBJECT(dev), "delay", OBJECT(s->delay),
+                             &error_abort);
     object_property_set_link(OBJECT(dev), "dma", OBJECT(npu_dma_view(s)),
                              &error_abort);
     if (s->poc) {
@@ -485,6 +487,8 @@ static DeviceState *npu_create_core(Rk3588NpuMachineState *s, unsigned n,
     npu_attach(s, name, dev);
     qdev_prop_set_uint32(dev, "core-index", n);
     object_property_set_link(OBJECT(dev), "ctl", OBJECT(s->ctl), &error_abort);
+    object_property_set_link(OBJECT(dev), "delay", OBJECT(s->delay),
+                             &error_abort);
     object_property_set_link(OBJECT(dev), "iommu", OBJECT(iommu),
                              &error_abort);
     if (!s->soc->rk3588) {

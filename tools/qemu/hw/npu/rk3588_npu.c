@@ -42,6 +42,12 @@ static bool npu_held_in_reset(const Rk3588NpuState *s)
     return s->in_reset[0] || s->in_reset[1];
 }
 
+/* Do its registers take no part in anything? */
+static bool npu_silent(const Rk3588NpuState *s)
+{
+    return npu_held_in_reset(s) || rk_iommu_settles(s->env.iommu);
+}
+
 /* An armed fault: does a reset of a core that hangs not help? */
 static bool npu_stays_hung(Rk3588NpuState *s, NpuResetCause cause)
 {
@@ -202,9 +208,10 @@ static MemTxResult npu_read(void *opaque, hwaddr offset, uint64_t *data,
     if (!npu_clocked(&s->env)) {
         return npu_inaccessible(s, offset);
     }
+    rk_port_flush(rk_iommu_port(s->env.iommu));
     if (npu_dead(s, &dead)) {
         *data = dead;
-    } else if (!npu_held_in_reset(s)) {
+    } else if (!npu_silent(s)) {
         *data = npu_reg_read(s, offset);
     }
     trace_rk3588_npu_read(s->env.core_index, offset, *data);
@@ -212,6 +219,19 @@ static MemTxResult npu_read(void *opaque, hwaddr offset, uint64_t *data,
     npu_trace_access(&s->env, NPU_CTL_UNIT_CORE, offset, *data, false);
     npu_looked_for_cause(s, offset);
     return MEMTX_OK;
+}
+
+/* A write of a CPU arrives. */
+static void npu_land(void *opaque, hwaddr offset, uint32_t value)
+{
+    Rk3588NpuState *s = opaque;
+
+    if (!npu_clocked(&s->env)) {
+        rk_port_lost(rk_iommu_port(s->env.iommu), s->iomem.addr + offset,
+                     value);
+    } else if (!npu_dead(s, NULL) && !npu_silent(s)) {
+        npu_reg_write(s, offset, value);
+    }
 }
 
 static MemTxResult npu_write(void *opaque, hwaddr offset, uint64_t data,
@@ -225,9 +245,7 @@ static MemTxResult npu_write(void *opaque, hwaddr offset, uint64_t data,
     trace_rk3588_npu_write(s->env.core_index, offset, data);
     npu_count(&s->env, NPU_CNT_MMIO_WRITE, 1);
     npu_trace_access(&s->env, NPU_CTL_UNIT_CORE, offset, data, true);
-    if (!npu_dead(s, NULL) && !npu_held_in_reset(s)) {
-        npu_reg_write(s, offset, data);
-    }
+    rk_port_post(rk_iommu_port(s->env.iommu), npu_land, s, offset, data);
     return MEMTX_OK;
 }
 
@@ -280,12 +298,35 @@ static bool npu_get_late(Object *obj, Error **errp)
     return RK3588_NPU(obj)->pc.late;
 }
 
+/*
+ * RAM, and registers that only software gives a meaning, come up with anything
+ * in them (row soc.garbage).
+ */
+static void npu_power_up(Rk3588NpuState *s)
+{
+    static const uint32_t any[] = {
+        R_PC_BASE_ADDRESS, R_PC_REGISTER_AMOUNTS, R_PC_TASK_CON,
+        R_PC_TASK_DMA_BASE_ADDR,
+    };
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(any); i++) {
+        s->groups.regs[any[i]] = rk_delay_garbage(s->env.delay,
+                                                  s->env.core_index);
+    }
+    npu_cbuf_fill(&s->pc.cbuf, rk_delay_garbage(s->env.delay,
+                                                s->env.core_index));
+}
+
 static void npu_set_power(void *opaque, int n, int level)
 {
     Rk3588NpuState *s = opaque;
 
+    rk_port_catch_up(rk_iommu_port(s->env.iommu));
     if (s->env.power && !level) {
         npu_hard_reset(s, NPU_RESET_POWER);
+    } else if (!s->env.power && level) {
+        npu_power_up(s);
     }
     s->env.power = level;
     npu_pc_clocks_changed(&s->pc);
@@ -295,6 +336,7 @@ static void npu_set_aclk(void *opaque, int n, int level)
 {
     Rk3588NpuState *s = opaque;
 
+    rk_port_catch_up(rk_iommu_port(s->env.iommu));
     s->env.aclk = level;
     npu_pc_clocks_changed(&s->pc);
 }
@@ -303,6 +345,7 @@ static void npu_set_hclk(void *opaque, int n, int level)
 {
     Rk3588NpuState *s = opaque;
 
+    rk_port_catch_up(rk_iommu_port(s->env.iommu));
     s->env.hclk = level;
     npu_pc_clocks_changed(&s->pc);
 }
@@ -313,6 +356,7 @@ static void npu_set_reset(void *opaque, int n, int level)
     Rk3588NpuState *s = opaque;
     bool before = npu_held_in_reset(s);
 
+    rk_port_catch_up(rk_iommu_port(s->env.iommu));
     s->in_reset[n] = level;
     if (!before && level) {
         npu_hard_reset(s, NPU_RESET_LINE);
@@ -438,6 +482,8 @@ static const Property npu_properties[] = {
                      RkIommuState *),
     DEFINE_PROP_LINK("ctl", Rk3588NpuState, env.ctl, TYPE_RK3588_NPU_CTL,
                      Rk3588NpuCtlState *),
+    DEFINE_PROP_LINK("delay", Rk3588NpuState, env.delay, TYPE_RK_DELAY,
+                     RkDelayState *),
 };
 
 static void npu_class_init(ObjectClass *klass, void *data)

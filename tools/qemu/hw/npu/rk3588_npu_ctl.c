@@ -796,8 +796,8 @@ static void npu_ctl_realize(DeviceState *dev, Error **errp)
 
 static const VMStateDescription vmstate_npu_stats = {
     .name = "rk3588-npu-ctl/stats",
-    .version_id = 3,
-    .minimum_version_id = 3,
+    .version_id = 4,
+    .minimum_version_id = 4,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT64_ARRAY(c, Rk3588NpuStats, NPU_CNT_NUM),
         VMSTATE_END_OF_LIST()

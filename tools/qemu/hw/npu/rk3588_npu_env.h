@@ -8,6 +8,7 @@
 
 #include "hw/sysbus.h"
 #include "hw/npu/rk3588_npu_stats.h"
+#include "hw/npu/rk_delay.h"
 #include "hw/npu/rk_iommu.h"
 
 typedef struct NpuEnv {
@@ -15,6 +16,7 @@ typedef struct NpuEnv {
     uint32_t core_index;
     RkIommuState *iommu;
     Rk3588NpuCtlState *ctl;
+    RkDelayState *delay;
 
     /* inputs; they survive a reset of the core */
     bool power;

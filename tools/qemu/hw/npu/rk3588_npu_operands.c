@@ -4,6 +4,7 @@
  * is there from an earlier task, and what the DPU and the PPU fetch themselves.
  */
 #include "qemu/osdep.h"
+#include "qemu/bswap.h"
 #include "qemu/log.h"
 #include "migration/vmstate.h"
 #include "compute/dcomp.h"
@@ -292,13 +293,50 @@ NpuMemResult npu_operands_load(const NpuEnv *env, const NpuTask *t,
     return r == NPU_MEM_OK ? load_feeds(env, t, job) : r;
 }
 
-NpuMemResult npu_results_store(const NpuEnv *env, const NpuTask *t,
-                               uint8_t *out)
-{
-    NpuSpanDma dma = { .env = env, .buf = out, .write = true };
+/* So much of a result may be late: a burst of the write DMA. */
+#define LATE_BYTES      64
 
-    npu_task_output_spans(t, npu_dma_span, &dma);
-    return dma.result;
+/* A walk over results that is one run of bytes behind. */
+typedef struct StoreWalk {
+    NpuSpanDma dma;
+    uint64_t iova;
+    size_t offset;
+    size_t len;         /* 0: there was none yet */
+} StoreWalk;
+
+static bool store_run(StoreWalk *w, size_t len)
+{
+    return !len || npu_dma_span(&w->dma, w->iova, w->offset, len);
+}
+
+static bool store_run_before(void *opaque, uint64_t iova, size_t offset,
+                             size_t len)
+{
+    StoreWalk *w = opaque;
+    bool ok = store_run(w, w->len);
+
+    w->iova = iova;
+    w->offset = offset;
+    w->len = len;
+    return ok;
+}
+
+NpuMemResult npu_results_store(const NpuEnv *env, const NpuTask *t,
+                               uint8_t *out, NpuTail *tail)
+{
+    StoreWalk w = { .dma = { .env = env, .buf = out, .write = true } };
+    uint32_t ns = tail ? npu_tail_ns(tail) : 0;
+
+    if (!ns) {
+        npu_task_output_spans(t, npu_dma_span, &w.dma);
+    } else if (npu_task_output_spans(t, store_run_before, &w)) {
+        size_t late = MIN(w.len, LATE_BYTES), now = w.len - late;
+
+        if (store_run(&w, now)) {
+            npu_tail_hold(tail, w.iova + now, out + w.offset + now, late, ns);
+        }
+    }
+    return w.dma.result;
 }
 
 void npu_cbuf_drop(NpuCbuf *cbuf)
@@ -309,6 +347,18 @@ void npu_cbuf_drop(NpuCbuf *cbuf)
     cbuf->weights = NULL;
     memset(cbuf->ram, 0, sizeof(cbuf->ram));
     cbuf->used = 0;
+}
+
+void npu_cbuf_fill(NpuCbuf *cbuf, uint32_t x)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof(cbuf->ram) && x; i += sizeof(x)) {
+        x ^= x << 13;
+        x ^= x >> 17;
+        x ^= x << 5;
+        stl_le_p(cbuf->ram + i, x);
+    }
 }
 
 /* --- Migration --- */

@@ -7,6 +7,7 @@
 #define HW_NPU_RK3588_NPU_OPERANDS_H
 
 #include "rk3588_npu_dma.h"
+#include "rk3588_npu_tail.h"
 #include "rk3588_npu_worker.h"
 
 #define NPU_CBUF_SIZE   (NPU_CBUF_BANKS * NPU_CBUF_BANK_BYTES)
@@ -35,6 +36,8 @@ extern const VMStateDescription vmstate_npu_cbuf;
 
 /* Loss of power. */
 void npu_cbuf_drop(NpuCbuf *cbuf);
+/* Fill it with anything, by @x; nothing if that is 0. */
+void npu_cbuf_fill(NpuCbuf *cbuf, uint32_t x);
 /*
  * Make CBUF hold what a convolution reads.  @why is set if the model cannot.
  */
@@ -48,7 +51,8 @@ void npu_cbuf_check(const NpuEnv *env, const NpuTask *t);
 /* What DPU and PPU fetch themselves. */
 NpuMemResult npu_operands_load(const NpuEnv *env, const NpuTask *t,
                                NpuJob *job);
+/* @tail takes the last bytes if they are late; NULL: none are. */
 NpuMemResult npu_results_store(const NpuEnv *env, const NpuTask *t,
-                               uint8_t *out);
+                               uint8_t *out, NpuTail *tail);
 
 #endif

@@ -402,6 +402,7 @@ static void npu_pc_load(NpuPc *pc)
     NpuMemResult r;
     NpuJob *job;
 
+    npu_tail_land(&pc->tail);
     if (pc->task.kind == NPU_KIND_CONV) {
         r = npu_cbuf_load(&pc->cbuf, pc->env, &pc->task, &why);
         if (!npu_pc_accessed(pc, r, why)) {
@@ -577,7 +578,8 @@ static void npu_pc_end_task(NpuPc *pc)
 
 static void npu_pc_store(NpuPc *pc)
 {
-    NpuMemResult r = npu_results_store(pc->env, &pc->task, pc->job->out);
+    NpuTail *tail = npu_pc_last_task(pc) ? &pc->tail : NULL;
+    NpuMemResult r = npu_results_store(pc->env, &pc->task, pc->job->out, tail);
     bool ok = npu_pc_accessed(pc, r, NULL);
 
     if (pc->blocked) {
@@ -880,6 +882,7 @@ void npu_pc_forget(NpuPc *pc)
         pc->job = NULL;
     }
     npu_progress_freeze(&pc->progress);
+    npu_tail_drop(&pc->tail);
     pc->blocked = false;
     pc->held = false;
     pc->late = false;
@@ -961,6 +964,7 @@ void npu_pc_realize(NpuPc *pc, DeviceState *dev)
     rk_iommu_set_retry(pc->env->iommu, npu_pc_retry, pc);
     npu_ctl_set_meet_cb(pc->env->ctl, pc->env->core_index, npu_pc_met, pc);
     npu_progress_realize(&pc->progress);
+    npu_tail_realize(&pc->tail, pc->env);
 }
 
 void npu_pc_unrealize(NpuPc *pc)
@@ -969,6 +973,7 @@ void npu_pc_unrealize(NpuPc *pc)
     npu_ctl_set_meet_cb(pc->env->ctl, pc->env->core_index, NULL, NULL);
     npu_progress_unrealize(&pc->progress);
     npu_pc_abort(pc, false);
+    npu_tail_unrealize(&pc->tail);
     npu_cbuf_drop(&pc->cbuf);
     npu_worker_fini(&pc->worker);
 }

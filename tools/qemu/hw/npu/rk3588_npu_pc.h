@@ -71,6 +71,7 @@ typedef struct NpuPc {
     NpuJob *job;
     NpuWorker worker;
     NpuProgress progress;
+    NpuTail tail;
 } NpuPc;
 
 extern const VMStateDescription vmstate_npu_pc;

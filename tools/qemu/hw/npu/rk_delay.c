@@ -65,7 +65,7 @@ static const VMStateDescription vmstate_rk_delay = {
     }
 };
 
-/* Sources of the times: rows delay.* of the evidence. */
+/* Where the times come from: rows soc.posted to soc.garbage, pc.results. */
 static const Property rk_delay_properties[] = {
     DEFINE_PROP_UINT32("seed", RkDelayState, seed, 0),
     DEFINE_PROP_UINT32("write-ns", RkDelayState, max_ns[RK_DELAY_WRITE], 1000),

@@ -79,6 +79,12 @@ FIELD(ENTRY, ADDR_31_12, 12, 20)
 #define TLB_ENTRIES             4096
 
 /*
+ * A walk fetches a cache line of the page table, and keeps what it finds there,
+ * invalid entries, too (row iommu.prefetch).
+ */
+#define LINE_ENTRIES            16u
+
+/*
  * An acknowledged access is replayed a little later: Linux acknowledges a
  * fault right before it asks for a stall, and that must still be granted.
  * It is so long because a guest's CPU may be off the host's for a while between
@@ -127,6 +133,8 @@ struct RkIommuState {
     uint32_t core_index;
     uint32_t version;
     Rk3588NpuCtlState *ctl;
+    RkDelayState *delay;
+    RkPort port;
     MemoryRegion *dma_mr;
     Rk3588PocState *poc;        /* NULL: snoops */
     AddressSpace dma_as;
@@ -137,8 +145,10 @@ struct RkIommuState {
     bool aclk;
     bool hclk;
     bool in_reset[2];
+    int64_t settled;            /* when a reset is over */
     bool spurious;              /* the line is up for no reason */
     bool reset_wipes;           /* property */
+    bool prefetch;              /* property */
 
     QEMUTimer replay_timer;
     QEMUTimer spurious_timer;
@@ -165,9 +175,19 @@ static bool rk_iommu_accessible(RkIommuState *s)
     return s->power && s->aclk && s->hclk;
 }
 
+RkPort *rk_iommu_port(RkIommuState *s)
+{
+    return &s->port;
+}
+
+bool rk_iommu_settles(RkIommuState *s)
+{
+    return s->settled && qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) < s->settled;
+}
+
 static bool rk_iommu_held_in_reset(RkIommuState *s)
 {
-    return s->in_reset[0] || s->in_reset[1];
+    return s->in_reset[0] || s->in_reset[1] || rk_iommu_settles(s);
 }
 
 static void rk_iommu_update_irq(RkIommuState *s)
@@ -215,12 +235,22 @@ static RkTlbEntry *rk_iommu_tlb_slot(RkIommuBank *b, uint32_t iova)
     return &b->tlb[(iova / PAGE_BYTES) % TLB_ENTRIES];
 }
 
+static uint32_t rk_iommu_line_entries(RkIommuState *s)
+{
+    return s->prefetch ? LINE_ENTRIES : 1;
+}
+
 static void rk_iommu_zap_line(RkIommuBank *b, uint32_t iova)
 {
-    RkTlbEntry *e = rk_iommu_tlb_slot(b, iova);
+    uint32_t n = rk_iommu_line_entries(b->iommu), i;
 
-    if (e->vpn == iova / PAGE_BYTES) {
-        e->generation = 0;
+    iova &= -(n * PAGE_BYTES);
+    for (i = 0; i < n; i++, iova += PAGE_BYTES) {
+        RkTlbEntry *e = rk_iommu_tlb_slot(b, iova);
+
+        if (e->vpn == iova / PAGE_BYTES) {
+            e->generation = 0;
+        }
     }
 }
 
@@ -382,6 +412,37 @@ static bool rk_iommu_load_entry(RkIommuState *s, uint64_t table,
     return true;
 }
 
+static void rk_iommu_keep(RkIommuBank *b, uint32_t iova, uint32_t pte)
+{
+    RkTlbEntry *e = rk_iommu_tlb_slot(b, iova);
+
+    e->generation = b->generation;
+    e->vpn = iova / PAGE_BYTES;
+    e->pte = FIELD_EX32(pte, ENTRY, VALID) ? pte : 0;
+}
+
+/*
+ * The entries around that of @iova, be they valid or not.  A CPU may just be
+ * writing some of them, and zaps them then: that is no dirty read.
+ */
+static void rk_iommu_keep_line(RkIommuBank *b, uint32_t iova, uint32_t dte)
+{
+    uint32_t line[LINE_ENTRIES] = { 0 }, i;
+    uint32_t index = extract32(iova, 12, 10) & -LINE_ENTRIES;
+    MemTxAttrs attrs = { .memory = true };
+
+    iova &= -(LINE_ENTRIES * PAGE_BYTES);
+    if (FIELD_EX32(dte, ENTRY, VALID) &&
+        address_space_read(&b->iommu->dma_as,
+                           entry_address(b->iommu, dte) + index * 4, attrs,
+                           line, sizeof(line)) != MEMTX_OK) {
+        return;
+    }
+    for (i = 0; i < LINE_ENTRIES; i++, iova += PAGE_BYTES) {
+        rk_iommu_keep(b, iova, le32_to_cpu(line[i]));
+    }
+}
+
 /* Walk the tables; *pte is 0 when there is no valid mapping. */
 static RkDmaResult rk_iommu_walk(RkIommuBank *b, uint32_t iova, uint32_t *pte)
 {
@@ -403,6 +464,11 @@ static RkDmaResult rk_iommu_walk(RkIommuBank *b, uint32_t iova, uint32_t *pte)
         }
     }
     trace_rk_iommu_walk(s->core_index, b->index, iova, dte, *pte);
+    if (s->prefetch) {
+        rk_iommu_keep_line(b, iova, dte);
+    } else if (*pte) {
+        rk_iommu_keep(b, iova, *pte);
+    }
     return RK_DMA_OK;
 }
 
@@ -410,8 +476,7 @@ static RkDmaResult rk_iommu_lookup(RkIommuBank *b, uint32_t iova,
                                    uint32_t *pte)
 {
     RkIommuState *s = b->iommu;
-    RkTlbEntry *e = rk_iommu_tlb_slot(b, iova);
-    RkDmaResult r;
+    const RkTlbEntry *e = rk_iommu_tlb_slot(b, iova);
 
     if (e->generation == b->generation && e->vpn == iova / PAGE_BYTES) {
         npu_ctl_count(s->ctl, s->core_index, NPU_CNT_TLB_HIT, 1);
@@ -419,13 +484,7 @@ static RkDmaResult rk_iommu_lookup(RkIommuBank *b, uint32_t iova,
         return RK_DMA_OK;
     }
     npu_ctl_count(s->ctl, s->core_index, NPU_CNT_TLB_MISS, 1);
-    r = rk_iommu_walk(b, iova, pte);
-    if (r == RK_DMA_OK && *pte) {
-        e->generation = b->generation;
-        e->vpn = iova / PAGE_BYTES;
-        e->pte = *pte;
-    }
-    return r;
+    return rk_iommu_walk(b, iova, pte);
 }
 
 static RkDmaResult rk_iommu_translate(RkIommuBank *b, uint32_t iova,
@@ -747,6 +806,7 @@ static MemTxResult rk_iommu_mmio_read(void *opaque, hwaddr addr,
         *data = 0;
         return rk_iommu_abort(b, addr);
     }
+    rk_port_flush(&b->iommu->port);
     if (npu_ctl_fault(b->iommu->ctl, b->iommu->core_index,
                       NPU_FAULT_CORE_DEAD, &dead)) {
         val = dead;
@@ -765,6 +825,20 @@ static MemTxResult rk_iommu_mmio_read(void *opaque, hwaddr addr,
     return MEMTX_OK;
 }
 
+/* A write of a CPU arrives. */
+static void rk_iommu_land(void *opaque, hwaddr addr, uint32_t val)
+{
+    RkIommuBank *b = opaque;
+    RkIommuState *s = b->iommu;
+
+    if (!rk_iommu_accessible(s)) {
+        rk_port_lost(&s->port, b->iomem.addr + addr, val);
+    } else if (!npu_ctl_fault(s->ctl, s->core_index, NPU_FAULT_CORE_DEAD,
+                              NULL) && !rk_iommu_held_in_reset(s)) {
+        rk_iommu_write_reg(b, addr, val);
+    }
+}
+
 static MemTxResult rk_iommu_mmio_write(void *opaque, hwaddr addr,
                                        uint64_t data, unsigned size,
                                        MemTxAttrs attrs)
@@ -776,11 +850,7 @@ static MemTxResult rk_iommu_mmio_write(void *opaque, hwaddr addr,
     }
     rk_iommu_note(b, addr, data, true);
     trace_rk_iommu_write(b->iommu->core_index, b->index, addr, data);
-    if (!npu_ctl_fault(b->iommu->ctl, b->iommu->core_index,
-                       NPU_FAULT_CORE_DEAD, NULL) &&
-        !rk_iommu_held_in_reset(b->iommu)) {
-        rk_iommu_write_reg(b, addr, data);
-    }
+    rk_port_post(&b->iommu->port, rk_iommu_land, b, addr, data);
     return MEMTX_OK;
 }
 
@@ -801,6 +871,7 @@ static void rk_iommu_set_line(RkIommuState *s, bool *line, bool level,
     if (*line == level) {
         return;
     }
+    rk_port_catch_up(&s->port);
     *line = level;
     trace_rk_iommu_state(s->core_index, rk_iommu_accessible(s),
                          rk_iommu_held_in_reset(s));
@@ -810,11 +881,28 @@ static void rk_iommu_set_line(RkIommuState *s, bool *line, bool level,
     }
 }
 
+/* Nothing resets what only software gives a meaning (row soc.garbage). */
+static void rk_iommu_power_up(RkIommuState *s)
+{
+    unsigned i;
+
+    for (i = 0; i < s->num_banks; i++) {
+        RkIommuBank *b = &s->bank[i];
+
+        b->dte_addr = rk_delay_garbage(s->delay, s->core_index);
+        b->fault_addr = rk_delay_garbage(s->delay, s->core_index);
+    }
+}
+
 static void rk_iommu_set_power(void *opaque, int n, int level)
 {
     RkIommuState *s = opaque;
+    bool was = s->power;
 
     rk_iommu_set_line(s, &s->power, level, !level);
+    if (level && !was) {
+        rk_iommu_power_up(s);
+    }
 }
 
 static void rk_iommu_set_aclk(void *opaque, int n, int level)
@@ -834,13 +922,23 @@ static void rk_iommu_set_hclk(void *opaque, int n, int level)
 static void rk_iommu_set_reset(void *opaque, int n, int level)
 {
     RkIommuState *s = opaque;
+    bool was = s->in_reset[n];
 
     rk_iommu_set_line(s, &s->in_reset[n], level, level && s->reset_wipes);
+    if (was && !level && !s->in_reset[!n]) {
+        uint32_t ns = rk_delay_ns(s->delay, RK_DELAY_RESET, s->core_index);
+
+        s->settled = ns ? qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + ns : 0;
+    }
 }
 
 static void rk_iommu_reset_enter(Object *obj, ResetType type)
 {
-    rk_iommu_reset_all(RK_IOMMU(obj));
+    RkIommuState *s = RK_IOMMU(obj);
+
+    rk_port_drop(&s->port);
+    rk_iommu_reset_all(s);
+    s->settled = 0;
 }
 
 static void rk_iommu_reset_hold(Object *obj, ResetType type)
@@ -884,6 +982,7 @@ static void rk_iommu_realize(DeviceState *dev, Error **errp)
         return;
     }
     address_space_init(&s->dma_as, s->dma_mr, "rk-iommu-dma");
+    rk_port_init(&s->port, s->delay, s->ctl, s->core_index);
     for (i = 0; i < s->num_banks; i++) {
         RkIommuBank *b = &s->bank[i];
 
@@ -899,6 +998,7 @@ static void rk_iommu_unrealize(DeviceState *dev)
 {
     RkIommuState *s = RK_IOMMU(dev);
 
+    rk_port_fini(&s->port);
     timer_del(&s->replay_timer);
     timer_del(&s->spurious_timer);
     timer_del(&s->stray_timer);
@@ -944,8 +1044,8 @@ static int rk_iommu_post_load(void *opaque, int version_id)
 
 static const VMStateDescription vmstate_rk_iommu = {
     .name = TYPE_RK_IOMMU,
-    .version_id = 3,
-    .minimum_version_id = 3,
+    .version_id = 4,
+    .minimum_version_id = 4,
     .post_load = rk_iommu_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_STRUCT_ARRAY(bank, RkIommuState, RK_IOMMU_MAX_BANKS, 1,
@@ -954,6 +1054,7 @@ static const VMStateDescription vmstate_rk_iommu = {
         VMSTATE_BOOL(aclk, RkIommuState),
         VMSTATE_BOOL(hclk, RkIommuState),
         VMSTATE_BOOL_ARRAY(in_reset, RkIommuState, 2),
+        VMSTATE_INT64(settled, RkIommuState),
         VMSTATE_BOOL(spurious, RkIommuState),
         VMSTATE_TIMER(replay_timer, RkIommuState),
         VMSTATE_TIMER(spurious_timer, RkIommuState),
@@ -969,8 +1070,11 @@ static const Property rk_iommu_properties[] = {
     DEFINE_PROP_UINT32("core-index", RkIommuState, core_index, 0),
     DEFINE_PROP_UINT32("version", RkIommuState, version, 2),
     DEFINE_PROP_BOOL("reset-wipes", RkIommuState, reset_wipes, true),
+    DEFINE_PROP_BOOL("prefetch", RkIommuState, prefetch, false),
     DEFINE_PROP_LINK("ctl", RkIommuState, ctl, TYPE_RK3588_NPU_CTL,
                      Rk3588NpuCtlState *),
+    DEFINE_PROP_LINK("delay", RkIommuState, delay, TYPE_RK_DELAY,
+                     RkDelayState *),
     DEFINE_PROP_LINK("dma", RkIommuState, dma_mr, TYPE_MEMORY_REGION,
                      MemoryRegion *),
     DEFINE_PROP_LINK("poc", RkIommuState, poc, TYPE_RK3588_POC,

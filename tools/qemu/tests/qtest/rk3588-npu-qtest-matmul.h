@@ -134,6 +134,7 @@ static inline void kick(QTestState *q, uint32_t addr, uint32_t amount,
     wr(q, INT_MASK, 0x300);
     wr(q, INT_CLEAR, 0x300);
     wr(q, TASK_CON, 0x7000 | tasks);
+    wr(q, DMA_BASE, 0);
     wr(q, OP_EN, 1);
     wr(q, OP_EN, 0);
 }

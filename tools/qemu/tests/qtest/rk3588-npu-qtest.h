@@ -28,6 +28,7 @@
 #define INT_STATUS      0x28
 #define INT_RAW         0x2c
 #define TASK_CON        0x30
+#define DMA_BASE        0x34
 #define TASK_STATUS     0x3c
 #define CNA_S_POINTER   0x1004
 #define GLOBAL_EN       0xf008

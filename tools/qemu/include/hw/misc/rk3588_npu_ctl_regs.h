@@ -169,6 +169,8 @@ enum npu_ctl_counter {
     NPU_CNT_DIRTY_READ,         /* DMA reads, page walks of what a CPU has */
                                 /* written and not cleaned */
     NPU_CNT_DIRTY_WRITE,        /* DMA writes to lines that a CPU has dirty */
+    NPU_CNT_WRITE_LOST,         /* register writes that were still under way */
+                                /* when the clock or the power went */
     NPU_CNT_NUM
 };
 

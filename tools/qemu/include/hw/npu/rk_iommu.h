@@ -6,10 +6,11 @@
  * Properties: "num-banks", "core-index" (uint32), "version" (uint32, 2 as on
  * the RK3588: page tables with 40-bit addresses; 1: with 32-bit ones, for
  * guests that know no others), "reset-wipes" (bool, on as on silicon: a reset
- * of the core resets the IOMMU too), links "ctl"
- * (rk3588-npu-ctl, optional), "dma" (MemoryRegion, required) and "poc"
- * (rk3588-poc, optional: the CPUs' caches are not snooped, and "dma" is its
- * view).
+ * of the core resets the IOMMU too), "prefetch" (bool, off; on: a walk fetches
+ * and keeps a line of entries, also invalid ones, until it is zapped), links
+ * "ctl" (rk3588-npu-ctl, optional), "delay" (rk-delay, optional), "dma"
+ * (MemoryRegion, required) and "poc" (rk3588-poc, optional: the CPUs' caches
+ * are not snooped, and "dma" is its view).
  * Named GPIO inputs: "power" (1 = domain on), "aclk", "hclk" (1 = running),
  * "reset"[2] (1 = asserted; 0 is srst_a, 1 is srst_h).
  * MMIO region n is register bank n; the only IRQ is the OR of all banks.
@@ -18,6 +19,7 @@
 #define HW_NPU_RK_IOMMU_H
 
 #include "qom/object.h"
+#include "hw/npu/rk_port.h"
 
 #define TYPE_RK_IOMMU "rk-iommu"
 OBJECT_DECLARE_SIMPLE_TYPE(RkIommuState, RK_IOMMU)
@@ -39,6 +41,15 @@ typedef enum {
  */
 RkDmaResult rk_iommu_dma(RkIommuState *s, unsigned bank, uint64_t iova,
                          void *buf, uint64_t len, bool write);
+
+/* The registers' way, which is the core's, too. */
+RkPort *rk_iommu_port(RkIommuState *s);
+
+/*
+ * Registers of the core and the IOMMU do not answer yet: the time of a reset
+ * is not over.
+ */
+bool rk_iommu_settles(RkIommuState *s);
 
 /*
  * For tests: raise the interrupt line.  The bits of the raw status latch in
