@@ -21,6 +21,7 @@
 #include "hw/npu/rk3588_poc.h"
 #include "hw/npu/rk3588_scmi.h"
 #include "hw/npu/rk3588_tsadc.h"
+#include "hw/npu/rk_chaos.h"
 #include "hw/npu/rk_delay.h"
 #include "hw/or-irq.h"
 #include "hw/qdev-properties.h"
@@ -122,6 +123,7 @@ struct Rk3588NpuMachineState {
     MemoryRegion low_ram;
     MemoryRegion high_ram;
     DeviceState *delay;
+    DeviceState *chaos;
     DeviceState *ctl;
     DeviceState *cru;
     DeviceState *pmu;
@@ -322,10 +324,21 @@ static void npu_create_delay(Rk3588NpuMachineState *s)
     sysbus_realize_and_unref(SYS_BUS_DEVICE(s->delay), &error_fatal);
 }
 
+static void npu_create_chaos(Rk3588NpuMachineState *s)
+{
+    s->chaos = qdev_new(TYPE_RK_CHAOS);
+    npu_attach(s, "chaos", s->chaos);
+    object_property_set_link(OBJECT(s->chaos), "delay", OBJECT(s->delay),
+                             &error_abort);
+    qdev_realize_and_unref(s->chaos, NULL, &error_fatal);
+}
+
 static void npu_create_ctl(Rk3588NpuMachineState *s)
 {
     s->ctl = qdev_new(TYPE_RK3588_NPU_CTL);
     npu_attach(s, "npu-ctl", s->ctl);
+    object_property_set_link(OBJECT(s->ctl), "chaos", OBJECT(s->chaos),
+                             &error_abort);
     qdev_prop_set_uint32(s->ctl, "num-cores", s->num_cores);
     qdev_prop_set_uint32(s->ctl, "latency-ns", s->latency_ns);
     npu_realize_at(s->ctl, NPU_CTL_BASE);
@@ -413,7 +426,8 @@ static DeviceState *npu_create_irq(Rk3588NpuMachineState *s, unsigned n,
     object_property_set_int(OBJECT(or_irq), "num-lines",
                             s->one_irq ? 2 * NPU_MAX_CORES : 2, &error_abort);
     qdev_realize_and_unref(or_irq, NULL, &error_fatal);
-    qdev_connect_gpio_out(or_irq, 0,
+    qdev_connect_gpio_out(or_irq, 0, qdev_get_gpio_in(s->chaos, n));
+    qdev_connect_gpio_out(s->chaos, n,
                           qdev_get_gpio_in(gic, s->soc->cores[n].spi));
     return or_irq;
 }
@@ -534,6 +548,7 @@ static void npu_create(Rk3588NpuMachineState *s)
                                     RK3588_GRF_SIZE);
     }
     npu_create_delay(s);
+    npu_create_chaos(s);
     npu_create_poc(s);
     npu_create_ctl(s);
     npu_create_cru(s);

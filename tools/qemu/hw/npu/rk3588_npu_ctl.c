@@ -14,6 +14,7 @@
 #include "hw/sysbus.h"
 #include "migration/vmstate.h"
 #include "hw/npu/rk3588_npu_stats.h"
+#include "hw/npu/rk_chaos.h"
 #include "compute/timing.h"
 #include "rk3588_npu_hang.h"
 #include "trace.h"
@@ -66,6 +67,7 @@ struct Rk3588NpuCtlState {
     uint32_t clock_hz[NPU_MAX_CORES];       /* 0 = stands still */
     uint64_t cycle_rest[NPU_MAX_CORES];     /* 1e-9 cycles */
     uint32_t latency_ns;
+    RkChaosState *chaos;
     uint32_t latch_hi;
 
     uint32_t memory_mbs;
@@ -155,7 +157,13 @@ void npu_ctl_trace(Rk3588NpuCtlState *s, unsigned unit, unsigned core,
 {
     NpuTraceEntry *e;
 
-    if (!s || !s->tracing) {
+    if (!s) {
+        return;
+    }
+    if (unit != NPU_CTL_UNIT_IRQ) {
+        rk_chaos_access(s->chaos);
+    }
+    if (!s->tracing) {
         return;
     }
     if (s->trace_count == NPU_CTL_TRACE_DEPTH) {
@@ -217,6 +225,11 @@ bool npu_ctl_fault(Rk3588NpuCtlState *s, unsigned core, unsigned kind,
 uint32_t npu_ctl_latency_ns(Rk3588NpuCtlState *s)
 {
     return s ? s->latency_ns : 0;
+}
+
+uint32_t npu_ctl_lag_ns(Rk3588NpuCtlState *s, unsigned core)
+{
+    return s ? rk_chaos_task_ns(s->chaos, core) : 0;
 }
 
 void npu_ctl_set_spurious_cb(Rk3588NpuCtlState *s, unsigned core,
@@ -879,6 +892,8 @@ static const VMStateDescription vmstate_npu_ctl = {
 static const Property npu_ctl_properties[] = {
     DEFINE_PROP_UINT32("num-cores", Rk3588NpuCtlState, num_cores,
                        NPU_MAX_CORES),
+    DEFINE_PROP_LINK("chaos", Rk3588NpuCtlState, chaos, TYPE_RK_CHAOS,
+                     RkChaosState *),
     DEFINE_PROP_UINT32("latency-ns", Rk3588NpuCtlState, latency_ns, 0),
     DEFINE_PROP_UINT32("memory-mbs", Rk3588NpuCtlState, memory_mbs,
                        NPU_MEMORY_MBS),

@@ -390,6 +390,8 @@ static void npu_pc_submit(NpuPc *pc, NpuJob *job)
         NpuCost cost;
 
         npu_task_cost(&pc->task, &cost);
+        /* Memory that is slow to answer, at a clock of about 1 GHz. */
+        cost.cycles += npu_ctl_lag_ns(pc->env->ctl, pc->env->core_index);
         npu_progress_start(&pc->progress, &cost,
                            npu_ctl_latency_ns(pc->env->ctl));
     }

@@ -43,6 +43,17 @@ uint32_t rk_delay_ns(RkDelayState *s, RkDelayKind kind, unsigned unit)
     return rk_delay_draw(s, kind, unit) % ((uint64_t)s->max_ns[kind] + 1);
 }
 
+uint32_t rk_delay_rare_ns(RkDelayState *s, RkDelayKind kind, unsigned unit)
+{
+    uint32_t x;
+
+    if (!s || !s->seed || !s->max_ns[kind]) {
+        return 0;
+    }
+    x = rk_delay_draw(s, kind, unit);
+    return x & 7 ? 0 : (x >> 6) % ((s->max_ns[kind] >> (x >> 3 & 7)) + 1);
+}
+
 uint32_t rk_delay_garbage(RkDelayState *s, unsigned unit)
 {
     return s && s->seed ? rk_delay_draw(s, RK_DELAY_NUM, unit) : 0;
@@ -74,6 +85,10 @@ static const Property rk_delay_properties[] = {
                        50000),
     DEFINE_PROP_UINT32("idle-ns", RkDelayState, max_ns[RK_DELAY_IDLE], 5000),
     DEFINE_PROP_UINT32("reset-ns", RkDelayState, max_ns[RK_DELAY_RESET], 5000),
+    DEFINE_PROP_UINT32("irq-ns", RkDelayState, max_ns[RK_DELAY_IRQ], 0),
+    DEFINE_PROP_UINT32("dma-ns", RkDelayState, max_ns[RK_DELAY_DMA], 0),
+    DEFINE_PROP_UINT32("cpu-ns", RkDelayState, max_ns[RK_DELAY_CPU], 0),
+    DEFINE_PROP_UINT32("turn-ns", RkDelayState, max_ns[RK_DELAY_TURN], 0),
 };
 
 static void rk_delay_class_init(ObjectClass *klass, void *data)

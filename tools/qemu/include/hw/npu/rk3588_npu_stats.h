@@ -36,7 +36,10 @@ void npu_ctl_count(Rk3588NpuCtlState *s, unsigned core,
 void npu_ctl_set(Rk3588NpuCtlState *s, unsigned core,
                  enum npu_ctl_counter c, uint64_t v);
 
-/* Append to the register trace, if it runs; unit is NPU_CTL_UNIT_*. */
+/*
+ * A CPU's access to a register, or with NPU_CTL_UNIT_IRQ a change of a line:
+ * for the register trace, if it runs.
+ */
 void npu_ctl_trace(Rk3588NpuCtlState *s, unsigned unit, unsigned core,
                    uint64_t addr, uint32_t val, bool write);
 
@@ -59,6 +62,8 @@ void npu_ctl_busy(Rk3588NpuCtlState *s, unsigned core, bool busy);
 
 /* Fixed task latency in ns; 0 = use the cycle model. */
 uint32_t npu_ctl_latency_ns(Rk3588NpuCtlState *s);
+/* By how much a task that begins now takes longer. */
+uint32_t npu_ctl_lag_ns(Rk3588NpuCtlState *s, unsigned core);
 
 /* The clock of @core in Hz, 0 while it does not run. */
 void npu_ctl_set_clock(Rk3588NpuCtlState *s, unsigned core, uint32_t hz);

@@ -24,6 +24,10 @@ typedef enum RkDelayKind {
     RK_DELAY_POWER,     /* from a request for power to the domain's status */
     RK_DELAY_IDLE,      /* from a bus idle request to its acknowledgement */
     RK_DELAY_RESET,     /* from the release of a reset until registers answer */
+    RK_DELAY_IRQ,       /* from an interrupt line to the interrupt controller */
+    RK_DELAY_DMA,       /* a task takes longer */
+    RK_DELAY_CPU,       /* a CPU stands still */
+    RK_DELAY_TURN,      /* until a CPU may stand still anywhere */
     RK_DELAY_NUM
 } RkDelayKind;
 
@@ -36,6 +40,12 @@ typedef enum RkDelayKind {
  * and with a longest time of 0.
  */
 uint32_t rk_delay_ns(RkDelayState *s, RkDelayKind kind, unsigned unit);
+
+/*
+ * The same for what is rare: seven of eight times 0, else with all orders of
+ * magnitude down to a hundredth of the longest time alike.
+ */
+uint32_t rk_delay_rare_ns(RkDelayState *s, RkDelayKind kind, unsigned unit);
 
 /* Contents of what powers up with anything in it; 0 without a seed. */
 uint32_t rk_delay_garbage(RkDelayState *s, unsigned unit);
