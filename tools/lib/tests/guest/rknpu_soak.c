@@ -8,8 +8,9 @@
  *
  * usage: rknpu_soak MINUTES [SEED]; RKNPU_SOAK_SLEEP=1 rehearses system sleep,
  * which costs a guest of the testbed its console for the time being.
+ * RKNPU_SOAK_SECONDS: for so long instead, with more happening in that time.
  *
- * tool of: make soak
+ * tool of: make soak and make chaos
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -41,10 +42,10 @@
 #define DRIVER		"/sys/bus/platform/drivers/rknpu-accel"
 #define NUM(a)		(sizeof(a) / sizeof((a)[0]))
 
-enum kind { RAW, CHAIN, EXT, MATMUL_INT8, MATMUL_FP16, CONV, KINDS };
+enum kind { RAW, CHAIN, EXT, ORDER, MATMUL_INT8, MATMUL_FP16, CONV, KINDS };
 
 static const char *const kind_names[KINDS] = {
-	"raw", "chain", "ext", "matmul_int8", "matmul_fp16", "conv",
+	"raw", "chain", "ext", "order", "matmul_int8", "matmul_fp16", "conv",
 };
 
 struct shared {
@@ -187,6 +188,40 @@ static int run_ext(struct rk_client *c)
 		return ret;
 	differs = rk_bo_differs(&c->out, value + 1, RK_BYTES);
 	return differs > 0 ? -EILSEQ : differs;
+}
+
+/* Jobs that write the same BO end in their order, also when there is no device to run them. */
+static int run_ordered(struct rk_client *c)
+{
+	struct drm_rocket_job_ext job;
+	struct drm_rocket_wait_job w;
+	struct drm_rocket_task t;
+	uint64_t id[4];
+	uint32_t n;
+	int ret;
+
+	c->inc.used = 2 * RK_PAGE;
+	ret = rk_op_task(&c->inc, c->in.iova, c->out.iova, &t);
+	if (!ret)
+		ret = rk_fini(&c->inc.bo);
+	for (n = 0; n < NUM(id) && !ret; n++) {
+		rk_job_ext(&job, &t, 1, &c->in, &c->out);
+		job.core_mask = below(8);
+		job.priority = below(DRM_ROCKET_PRIORITY_HIGH + 1);
+		ret = rk_submit_ext(c->fd, &job, 1, &id[n]);
+		if (ret)
+			break;
+	}
+	if (n > 1) {
+		/* Whoever saw the last one end must find that the others have. */
+		do {
+			ret = rk_wait_job(c->fd, id[n - 1], rk_now() + RK_MS, &w);
+		} while (ret == -ETIMEDOUT || ret == -EBUSY);
+		for (uint32_t i = 0; i < n - 1 && !ret; i++)
+			if (rk_wait_job(c->fd, id[i], 0, &w))
+				return -EILSEQ;
+	}
+	return ret ? ret : rk_prep(&c->out, 60000);
 }
 
 #define MAX_M	24u
@@ -342,11 +377,12 @@ static void live_raw(unsigned int jobs)
 	if (ret)
 		refused(ret);
 	for (unsigned int i = 0; i < jobs && !ret && !shared->stop; i++) {
-		enum kind k = below(3);
+		enum kind k = below(ORDER + 1);
 
-		ret = count(k, k == RAW ? run_raw(&c) : k == CHAIN ? run_chain(&c) : run_ext(&c));
+		ret = count(k, k == RAW ? run_raw(&c) : k == CHAIN ? run_chain(&c) :
+			       k == EXT ? run_ext(&c) : run_ordered(&c));
 		/* Also of a job whose only core has been taken out of service. */
-		if (ret != -ENODEV || k == EXT)
+		if (ret != -ENODEV || k == EXT || k == ORDER)
 			ret = 0;
 	}
 	if (c.fd >= 0)
@@ -720,9 +756,9 @@ static void one_event(pid_t *pid, bool sleeps)
 	rk_scrub(below(4));
 }
 
-static void run(unsigned int minutes, bool sleeps)
+static void run(unsigned int seconds, unsigned int pause_ms, bool sleeps)
 {
-	int64_t start = rk_now(), end = start + minutes * 60000ll * RK_MS;
+	int64_t start = rk_now(), end = start + seconds * 1000ll * RK_MS;
 	pid_t pid[WORKERS];
 	unsigned int minute = 0;
 
@@ -730,7 +766,7 @@ static void run(unsigned int minutes, bool sleeps)
 		pid[i] = start_worker();
 	change_attack();
 	while (rk_now() < end) {
-		rk_sleep_ms(50 + below(800));
+		rk_sleep_ms(pause_ms / 16 + below(pause_ms));
 		one_event(pid, sleeps);
 		if (rk_now() > start + (minute + 1) * 60000ll * RK_MS)
 			progress(++minute);
@@ -765,7 +801,8 @@ static bool works(void)
 
 int main(int argc, char **argv)
 {
-	unsigned int minutes = argc > 1 ? atoi(argv[1]) : 30;
+	const char *hurry = getenv("RKNPU_SOAK_SECONDS");
+	unsigned int seconds = hurry ? atoi(hurry) : 60 * (argc > 1 ? atoi(argv[1]) : 30);
 	bool sleeps = getenv("RKNPU_SOAK_SLEEP"), clean, working;
 
 	rng = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
@@ -787,7 +824,7 @@ int main(int argc, char **argv)
 	rk_module_param("max_user_memory_percent", 13);
 	rk_module_param("max_memory_percent", 15);
 	mmu_failures = passthrough();
-	run(minutes, sleeps);
+	run(seconds, hurry ? 40 : 800, sleeps);
 	if (did.sleeps || did.sleeps_refused) {
 		out = -1;
 		find_output();
