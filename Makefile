@@ -71,6 +71,9 @@ check-kcsan: ## guest tests on a kernel with the race detector
 soak: ## clients, faults, unbinds and sleeps at random for MINUTES=30, every result checked
 	@$(BIN)/soak --kernel $(KERNEL) $(ARGS) $(MINUTES)
 
+chaos: ## tests while everything comes at random times: SEEDS=10 guests from SEED=1 on; GROUPS, ARGS="--module KO"
+	@$(BIN)/chaos $(ARGS) $(or $(SEEDS),10) $(SEED) $(GROUPS)
+
 coverage: ## lines and branches of the module that the guest tests run, per file
 	@$(BIN)/coverage $(ARGS) $(GROUPS)
 
