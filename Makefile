@@ -77,8 +77,8 @@ chaos: ## tests while everything comes at random times: SEEDS=10 guests from SEE
 coverage: ## lines and branches of the module that the guest tests run, per file
 	@$(BIN)/coverage $(ARGS) $(GROUPS)
 
-mutate: ## break the driver in N=20 places, chosen by SEED=1, and list what no test notices
-	@$(BIN)/mutate $(or $(N),20) $(or $(SEED),1)
+mutate: ## break the driver in N=20 places, chosen by SEED=1, and list what no test notices; or as LIST=caches says
+	@$(if $(LIST),$(BIN)/mutate-list $(LIST),$(BIN)/mutate $(or $(N),20) $(or $(SEED),1))
 
 check-compilers: ## build the module with gcc 10 to clang 19, and run each in a guest
 	@$(CHECKS)/check-compilers $(ARGS)
