@@ -288,7 +288,13 @@ static void rknpu_bo_drop_pages(struct rknpu_bo *bo)
 		return;
 	}
 	if (bo->sgt) {
-		dma_unmap_sgtable(rknpu_bo_dma_dev(bo), bo->sgt, DMA_BIDIRECTIONAL, 0);
+		/*
+		 * The pages go back to the page allocator. Whoever has them next writes
+		 * before it reads, and cleans before its device does, so no line of them
+		 * need be invalidated: it would take as long as the BO is large.
+		 */
+		dma_unmap_sgtable(rknpu_bo_dma_dev(bo), bo->sgt, DMA_BIDIRECTIONAL,
+				  DMA_ATTR_SKIP_CPU_SYNC);
 		sg_free_table(bo->sgt);
 		kfree(bo->sgt);
 	}
