@@ -166,9 +166,8 @@ u32 rknpu_pc_tasks_done(struct rknpu_core *core)
 }
 
 /*
- * Earlier tasks of a chain leave their bits behind, so the counter has to agree.
- * Unless it shows none: some task is done, so then it does not count (it does in
- * the TRM and in the vendor's driver, which reads it after a timeout).
+ * Tasks of a chain before the last one set their bits, too (and leave them behind, says the
+ * TRM), so the counter has to agree. Unless it shows none, as on boards after the last task.
  */
 static bool rknpu_pc_count_agrees(struct rknpu_core *core)
 {
@@ -240,14 +239,23 @@ static bool rknpu_pc_busy(struct rknpu_core *core)
 
 /*
  * As rknpu_pc_count_agrees(), for who looks while tasks may still run: then a counter
- * of none may be that of a first task whose bit came just before.
+ * of none may be that of a first task whose bit came just before. After the last one boards
+ * have no count, but a state of their own (measured by zevorn and Awe31402); the TRM has the
+ * count.
  */
 static bool rknpu_pc_chain_done(struct rknpu_core *core)
 {
+	const struct rknpu_soc_pc *soc = rknpu_pc_soc(core);
+	u32 status, count;
+
 	/* Where it wraps, it is 0 before the first one, too, but that has no bit then. */
-	if (core->kick.tasks == 1 || rknpu_pc_soc(core)->tasks_wrap)
+	if (core->kick.tasks == 1 || soc->tasks_wrap)
 		return rknpu_pc_count_agrees(core);
-	return rknpu_pc_tasks_done(core) >= core->kick.tasks;
+	status = rknpu_pc_task_status(core);
+	count = (status & soc->tasks_done) >> __ffs(soc->tasks_done);
+	if (count)
+		return count >= core->kick.tasks;
+	return (status & soc->all_done) == soc->all_done;
 }
 
 bool rknpu_pc_polled(struct rknpu_core *core, u32 *status)
@@ -284,9 +292,15 @@ bool rknpu_pc_answers(struct rknpu_core *core)
 
 bool rknpu_pc_looks_reset(struct rknpu_core *core)
 {
+	u32 base;
+
 	guard(spinlock_irqsave)(&core->hw->lock);
-	/* Never 0 once a task ran: slave mode sets bit 0 and no program is at address 0. */
-	return !rknpu_pc_read(core, core->pc + RKNPU_PC_BASE_ADDRESS) && !rknpu_pc_busy(core);
+	base = rknpu_pc_read(core, core->pc + RKNPU_PC_BASE_ADDRESS);
+	/*
+	 * 1, which is slave mode, on a board (measured by Awe31402), 0 in the TRM. No program is
+	 * at address 0.
+	 */
+	return !FIELD_GET(RKNPU_PC_BASE_ADDRESS_IOVA, base) && !rknpu_pc_busy(core);
 }
 
 struct rknpu_pc_reg {

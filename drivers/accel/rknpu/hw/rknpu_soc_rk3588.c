@@ -53,6 +53,8 @@ const struct rknpu_soc rknpu_soc_rk3588 = {
 		.max_tasks = RKNPU_PC_TASK_CON_TASK_NUMBER,
 		.task_status = RKNPU_PC_TASK_STATUS,
 		.tasks_done = RKNPU_PC_TASK_STATUS_COUNT,
+		/* Measured by zevorn and Awe31402; the TRM keeps the count. */
+		.all_done = GENMASK(15, 12),
 		.commands_per_fetch = 2,
 		.events = GENMASK(RKNPU_EVENT_BITS - 1, 0),
 		.s_pointer = RKNPU_CNA_S_POINTER_POINTER_PP_EN |
