@@ -28,7 +28,7 @@ struct rknpu_soc_pc {
 	u32 task_status;
 	/** @tasks_done: its bits that count tasks of the kick that have ended */
 	u32 tasks_done;
-	/** @all_done: bits that are all set after the last task, when the count may be gone */
+	/** @all_done: bits that are all set after the last task, when the count is gone */
 	u32 all_done;
 	/** @tasks_wrap: modulo the tasks of the kick: all of TASK_STATUS is 0 when they have ended */
 	bool tasks_wrap;
