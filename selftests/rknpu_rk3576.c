@@ -257,8 +257,12 @@ static unsigned int started_together(struct empty *a, struct empty *b)
 
 RK_TEST_F(rk3576, clients_take_turns, "two clients never have programs on the two cores at the same time")
 {
+	unsigned int cores;
+
 	RK_REQUIRE_MODEL();
-	EXPECT_EQ(1, started_together(&self->e, &self->other));
+	/* Which of them is first is nobody's concern. */
+	cores = started_together(&self->e, &self->other);
+	EXPECT_TRUE(cores == 1 || cores == 2) TH_LOG("cores %#x", cores);
 }
 
 RK_TEST_F(rk3576, one_client_has_both, "a client that names both cores has them at the same time")
