@@ -144,6 +144,7 @@ RK_TEST_F(late, next_job_finds_them, "a client's next job finds the results of t
 	struct rk_client *a = &self->a;
 	struct rk_bo out;
 	unsigned int i;
+	int64_t end;
 
 	ASSERT_EQ(0, rk_bo_init(&out, a->fd, RK_BYTES));
 	/* Neither a core that sleeps nor another client's job comes between. */
@@ -153,8 +154,12 @@ RK_TEST_F(late, next_job_finds_them, "a client's next job finds the results of t
 		ASSERT_EQ(0, rk_bo_fill(&out, SENTINEL, RK_BYTES));
 		EXPECT_EQ(0, run(a, &a->in, &a->out));
 		EXPECT_EQ(0, run(a, &a->out, &out));
-		let_all_come();
-		ASSERT_EQ(0, rk_fini(&out));
+		/* On a busy host the model's timer is late, too. What the job read is not mended by waiting. */
+		end = rk_now() + 10000 * RK_MS;
+		do {
+			let_all_come();
+			ASSERT_EQ(0, rk_fini(&out));
+		} while (rk_bo_differs(&out, i + 2, RK_BYTES) && rk_now() < end);
 		EXPECT_EQ(0, rk_bo_differs(&out, i + 2, RK_BYTES));
 	}
 	rk_stay_awake(false);
