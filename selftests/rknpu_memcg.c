@@ -399,7 +399,7 @@ RK_TEST_F_TIMEOUT(memcg, jobs_end_while_memory_is_reclaimed, 600,
 	pid_t pid;
 
 	RK_REQUIRE_MODEL();
-	rk_task_timeout_ms(100 * rk_slow());
+	rk_task_timeout_ms(RK_TASK_TIMEOUT_MS * rk_slow());
 	pid = start_member(press);
 	ASSERT_LT(0, pid);
 	ASSERT_EQ(0, rk_team_init(&team));
