@@ -8,11 +8,43 @@ import struct
 import subprocess
 import sys
 
-CORES = ("npu@fdab0000", "npu@fdac0000", "npu@fdad0000")
-MMUS = ("iommu@fdab9000", "iommu@fdaca000", "iommu@fdada000")
-NPU_DOMAIN = "/power-management@fd8d8000/power-controller/power-domain@8"
-# Boards that must work; any other is tried as well and may be refused only for want of a regulator.
-BOARDS = ("rk3588-rock-5b", "rk3588s-orangepi-5", "rk3588-orangepi-5-plus", "rk3588-nanopc-t6", "rk3588s-rock-5a")
+
+
+class Chip:
+    """Where the NPU is in a chip's trees."""
+
+    def __init__(self, cores, mmus, supplies, domain, changed, series, boards):
+        self.cores = ["/" + c for c in cores]
+        self.mmus = ["/" + m for m in mmus]
+        self.supplies = supplies
+        self.domain = domain
+        # Nodes that are there before, and change.
+        self.changed = changed
+        # Series whose kernels switch the domain's supply.
+        self.switched = series
+        # Boards that must work; any other is tried as well and may be refused only for want of a regulator.
+        self.boards = boards
+
+    def nodes(self):
+        return self.cores + self.mmus
+
+    def in_model(self, node):
+        """The model has no node for the chip's bus."""
+        return node.removeprefix("/soc")
+
+
+RK3588_POWER = "/power-management@fd8d8000/power-controller/power-domain@8"
+RK3576_POWER = "/soc/power-management@27380000/power-controller/power-domain@0"
+CHIPS = {
+    "rk3588": Chip(
+        ("npu@fdab0000", "npu@fdac0000", "npu@fdad0000"), ("iommu@fdab9000", "iommu@fdaca000", "iommu@fdada000"),
+        ("npu-supply", "sram-supply"), RK3588_POWER, (RK3588_POWER,), ("7.2", "7.3"),
+        ("rk3588-rock-5b", "rk3588s-orangepi-5", "rk3588-orangepi-5-plus", "rk3588-nanopc-t6", "rk3588s-rock-5a")),
+    "rk3576": Chip(
+        ("soc/npu@27700000", "soc/npu@27708000"), ("soc/iommu@27702000", "soc/iommu@2770a000"),
+        ("npu-supply",), None, tuple(RK3576_POWER + f"/power-domain@1/power-domain@{n}" for n in (2, 3)), (),
+        ("rk3576-rock-4d", "rk3576-armsom-sige5", "rk3576-evb1-v10", "rk3576-nanopi-m5")),
+}
 # Cells after a reference, by the property that says how many there are.
 REFERENCES = {
     "clocks": "#clock-cells", "assigned-clocks": "#clock-cells", "resets": "#reset-cells",
@@ -132,38 +164,39 @@ def supply_is_right(tree, path):
         tree.value(path, "vin-supply")
 
 
-def npu_is_whole(tree, switched):
-    for node in ["/" + n for n in CORES + MMUS]:
+def npu_is_whole(tree, chip, switched):
+    for node in chip.nodes():
         require(node in tree.nodes, f"no {node}")
         require(tree.text(node, "status") == "okay", f"{node} is {tree.text(node, 'status')}")
         for prop in REFERENCES:
             tree.value(node, prop)
-    for core, mmu in zip(CORES, MMUS):
-        core = "/" + core
-        require(tree.value(core, "iommus") == [("/" + mmu, ())], f"{core} is behind {tree.value(core, 'iommus')}")
-        for prop in ("npu-supply", "sram-supply"):
+    for core, mmu in zip(chip.cores, chip.mmus):
+        require(tree.value(core, "iommus") == [(mmu, ())], f"{core} is behind {tree.value(core, 'iommus')}")
+        for prop in chip.supplies:
             supply_is_right(tree, tree.value(core, prop))
-    supply = tree.value("/" + CORES[0], "npu-supply")
-    require(tree.value(NPU_DOMAIN, "domain-supply") == supply, "the power domain has another supply")
+    supply = tree.value(chip.cores[0], "npu-supply")
+    for node in chip.changed:
+        for domain in [node] + [n for n in tree.nodes if n.startswith(node + "/")]:
+            tree.value(domain, "clocks")
+    if chip.domain:
+        require(tree.value(chip.domain, "domain-supply") == supply, "the power domain has another supply")
     # A kernel that does not switch a domain's supply must not turn it off either.
     require(switched or "regulator-always-on" in tree.nodes[supply], f"{supply} is not always on")
     require("/__symbols__" not in tree.nodes or len(tree.nodes["/__symbols__"]) > 100, "some labels were left behind")
 
 
-def same_nodes(tree, other, absent=()):
-    for node in ["/" + n for n in CORES + MMUS]:
+def same_nodes(tree, other, chip):
+    for node in chip.nodes():
         for prop in SAME:
-            if prop in absent:
-                continue
             ours, theirs = tree.value(node, prop), other.value(node, prop)
             require(ours == theirs, f"{node} {prop} is {ours}, not {theirs}")
 
 
-def same_numbers(tree, model):
+def same_numbers(tree, model, chip):
     """As same_nodes, for a tree whose providers lie at other paths."""
-    for node in ["/" + n for n in CORES + MMUS]:
+    for node in chip.nodes():
         for prop in SAME:
-            ours, theirs = tree.value(node, prop), model.value(node, prop)
+            ours, theirs = tree.value(node, prop), model.value(chip.in_model(node), prop)
             if prop in REFERENCES and ours is not None and theirs is not None:
                 ours, theirs = [c for _, c in ours], [c for _, c in theirs]
             if prop == "interrupts":
@@ -172,8 +205,8 @@ def same_numbers(tree, model):
             require(ours == theirs, f"{node} {prop} is {ours}, the model's {theirs}")
 
 
-def nothing_else_changed(before, after):
-    mine = ["/" + n for n in CORES + MMUS] + [NPU_DOMAIN]
+def nothing_else_changed(before, after, chip):
+    mine = chip.nodes() + list(chip.changed)
     added = ("phandle",)
     for node, props in before.nodes.items():
         if node in mine or node == "/__symbols__" or before.text(node, "regulator-name") == "vdd_npu_s0":
@@ -192,16 +225,16 @@ def nothing_else_changed(before, after):
             require(new, f"{node} has appeared")
 
 
-def disable(source, target):
+def disable(source, target, chip):
     """A copy of a tree that enables the NPU as it would be if it did not; the supplies are gone too."""
     shutil.copy(source, target)
     tree = Tree(source)
     commands = []
-    for node in CORES + MMUS:
-        commands.append(["-t", "s", target, "/" + node, "status", "disabled"])
-        commands += [["-d", target, "/" + node, p] for p in SUPPLIES if p in tree.nodes["/" + node]]
-    if "domain-supply" in tree.nodes[NPU_DOMAIN]:
-        commands.append(["-d", target, NPU_DOMAIN, "domain-supply"])
+    for node in chip.nodes():
+        commands.append(["-t", "s", target, node, "status", "disabled"])
+        commands += [["-d", target, node, p] for p in SUPPLIES if p in tree.nodes[node]]
+    if chip.domain and "domain-supply" in tree.nodes[chip.domain]:
+        commands.append(["-d", target, chip.domain, "domain-supply"])
     for c in commands:
         subprocess.run(["fdtput"] + c, check=True)
 
@@ -218,43 +251,45 @@ def refuses(args, out, source, change, message):
 
 def board(args, results, series, path, newest):
     name = os.path.basename(path)[:-4]
+    soc = name[:6]
+    chip = CHIPS[soc]
     label = f"{series}/{name}"
     result = os.path.join(args.out, f"{series}-{name}.dtb")
     status, said = run_tool(args.tool, path, result)
     if status != 0:
         def refusal():
-            require(name not in BOARDS and "does not describe the regulator" in said, said)
+            require(name not in chip.boards and "does not describe the regulator" in said, said)
             require(not any(p.get("regulator-name") == b"vdd_npu_s0\0" for p in Tree(path).nodes.values()), "it does")
         results.check(f"{label}: refused for want of a regulator", refusal)
         return
     before, after = Tree(path), Tree(result)
     if "nothing" in said:
         results.check(f"{label}: enabled already, left alone", lambda: require(before.nodes == after.nodes, "changed"))
-        if name not in BOARDS:
+        if name not in chip.boards:
             return
         off = os.path.join(args.out, f"{series}-{name}-off.dtb")
-        disable(path, off)
+        disable(path, off, chip)
 
         def again():
             status, said = run_tool(args.tool, off, result)
             require(status == 0 and "npu-enable" in said, said)
-            for node in ["/" + n for n in CORES + MMUS]:
-                for prop in SAME + ("npu-supply", "sram-supply", "status"):
+            for node in chip.nodes():
+                for prop in SAME + chip.supplies + ("status",):
                     require(Tree(result).value(node, prop) == before.value(node, prop), f"{node} {prop}")
         results.check(f"{label}: disabled and enabled, as its own tree has it", again)
         return
-    results.check(f"{label}: whole", npu_is_whole, after, series != "6.12")
-    results.check(f"{label}: nothing else changed", nothing_else_changed, before, after)
-    if series == "6.12" and os.path.exists(newest(name)):
-        results.check(f"{label}: same nodes as in 7.3", same_nodes, after, Tree(newest(name)))
-    results.check(f"{label}: the nodes that the model boots with", same_numbers, after, Tree(args.model))
+    results.check(f"{label}: whole", npu_is_whole, after, chip, series in chip.switched)
+    results.check(f"{label}: nothing else changed", nothing_else_changed, before, after, chip)
+    if soc == "rk3588" and series == "6.12" and os.path.exists(newest(name)):
+        results.check(f"{label}: same nodes as in 7.3", same_nodes, after, Tree(newest(name)), chip)
+    results.check(f"{label}: the nodes that the model boots with", same_numbers, after,
+                  Tree(os.path.join(args.out, soc + ".dtb")), chip)
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--tool", required=True)
     parser.add_argument("--out", required=True)
-    parser.add_argument("--model", required=True)
     parser.add_argument("sets", nargs="+", help="SERIES=DIRECTORY")
     args = parser.parse_args()
     results = Results()
@@ -265,19 +300,27 @@ def main():
 
     for series, directory in sets.items():
         names = sorted(n for n in os.listdir(directory) if n.endswith(".dtb"))
-        results.check(f"{series}: has the boards that must work",
-                      lambda n=names: require(set(b + ".dtb" for b in BOARDS) <= set(n), "missing"))
+        for soc, chip in CHIPS.items():
+            # 6.12 has one board with an RK3576, and describes no NPU domain there.
+            if soc == "rk3588" or series != "6.12":
+                results.check(f"{series}: has the {soc} boards that must work",
+                              lambda n=names, c=chip: require(set(b + ".dtb" for b in c.boards) <= set(n), "missing"))
         for name in names:
             board(args, results, series, os.path.join(directory, name), newest)
     rock = os.path.join(sets["6.12"], "rk3588-rock-5b.dtb")
-    top = NPU_DOMAIN + "/power-domain@9"
+    top = RK3588_POWER + "/power-domain@9"
     cru = str(Tree(rock).cells(top, "clocks")[0])
     results.check("unknown clock numbers are refused", refuses, args, args.out, rock,
                   [["-t", "i", "@", top, "clocks", cru, "300"]], "numbers its clocks")
+    sige = os.path.join(sets["7.3"], "rk3576-armsom-sige5.dtb")
+    top76 = RK3576_POWER + "/power-domain@1"
+    results.check("unknown clock numbers of an RK3576 are refused", refuses, args, args.out, sige,
+                  [["-t", "i", "@", top76, "clocks", str(Tree(sige).cells(top76, "clocks")[0]), "230"]],
+                  "numbers its clocks")
     results.check("mainline nodes are not put into a tree with vendor numbers", refuses, args, args.out, rock,
                   [["-t", "i", "@", top, "clocks", cru, "303"]], "no combination known")
     results.check("another SoC is refused", refuses, args, args.out, rock,
-                  [["-t", "s", "@", "/", "compatible", "rockchip,rk3568"]], "not a tree of an RK3588")
+                  [["-t", "s", "@", "/", "compatible", "rockchip,rk3568"]], "not a tree of an RK3588 or RK3576")
     print(f"1..{results.number}")
     sys.exit(1 if results.failed else 0)
 
