@@ -30,7 +30,7 @@ struct rknpu_soc_pc {
 	u32 tasks_done;
 	/** @all_done: bits that are all set after the last task, when the count is gone */
 	u32 all_done;
-	/** @tasks_wrap: modulo the tasks of the kick: all of TASK_STATUS is 0 when they have ended */
+	/** @tasks_wrap: modulo the tasks of the kick: TASK_STATUS is 0 when all have ended */
 	bool tasks_wrap;
 	/** @commands_per_fetch: what REGISTER_AMOUNTS counts */
 	u32 commands_per_fetch;
