@@ -261,12 +261,12 @@ static void pool_done(struct trial *t)
 		want[i] = v[16 + i];
 	t->dpu_done = true;
 	run_pool(t, &p, v);
-	rp_model(t, "pooling sets the DPU's interrupt bits, too", want);
-	rp_other_hangs(t, "pooling does not set the DPU's interrupt bits");
+	rp_model_hangs(t, "pooling does not set the DPU's interrupt bits");
+	rp_other_reading(t, "pooling sets the DPU's interrupt bits, too", want);
 }
 
 const struct rp_program rp_ppu[] = {
-	RP_TRY("ppu-dpu-done", "interrupt bits of a task that pools", pool_done),
+	RP_TRY_KIND("ppu-dpu-done", "interrupt bits of a task that pools", pool_done, RP_NEEDS_CORE),
 	RP_TRY("ppu-overlap", "overlapping windows in wide lines", overlap_hangs),
 	RP_TRY("ppu-16", "pooling windows of 16x16", windows_of_16),
 	RP_TRY("ppu-notch", "a notch behind each line of the output", pool_notch),

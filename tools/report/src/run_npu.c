@@ -39,6 +39,11 @@ static int to_outcome(int ret)
 	return npu_cause_of_errno(ret) == NPU_CAUSE_TIMEOUT ? -ETIMEDOUT : ret;
 }
 
+static bool pools_alone(const struct rp_span *task)
+{
+	return (task->enable & (NPU_EN_PPU | NPU_EN_DPU)) == NPU_EN_PPU;
+}
+
 /* Core 0 where the driver lets one choose: what a job leaves in a core is for the next one. */
 static int submit(struct rp_machine *m, const struct npu_hwjob *job, const struct rp_span *last)
 {
@@ -47,8 +52,12 @@ static int submit(struct rp_machine *m, const struct npu_hwjob *job, const struc
 
 	bool sched = npu_features(m->dev) & DRM_ROCKET_FEATURE_SCHED;
 
-	/* Ours takes either block's end for the task's; Rockchip's is asked for the PPU's. */
-	if ((last->dpu_done && m->tells_errors) || (last->core_mask && !sched))
+	/*
+	 * Ours takes either block's end for the task's; Rockchip's is asked for the PPU's. Mainline's
+	 * waits for the DPU, which does not tell of what the PPU does alone.
+	 */
+	if ((last->dpu_done && m->tells_errors) || (last->core_mask && !sched) ||
+	    (!m->tells_errors && !last->dpu_done && pools_alone(last)))
 		return -EOPNOTSUPP;
 	if (last->core_mask)
 		opts.core_mask = last->core_mask;
@@ -118,7 +127,8 @@ static int run(struct rp_npu *npu, const uint64_t *entry, const struct rp_span *
 	if (!m->vendor)
 		chain(m, task, tasks);
 	ret = to_outcome(run_job(m, task, tasks));
-	if (!ret && !m->tells_errors && now() - begin > HUNG_NS && untouched(npu->out))
+	if (!ret && !m->tells_errors && now() - begin > HUNG_NS &&
+	    (task[tasks - 1].dpu_done || untouched(npu->out)))
 		ret = -ETIMEDOUT;
 	if (ret == -ETIMEDOUT && model_news(&m->model, 0) >= 0)
 		model_read(&m->model, (unsigned int)model_news(&m->model, 0), &m->hang);

@@ -15,10 +15,9 @@ import sys
 DIFFERENT = {
     'PC.REGISTER_AMOUNTS 17:16': 'programs for several cores have it; reserved in the TRM',
     'PC.TASK_CON 14:14': 'both drivers write it; reserved in the TRM',
-    'PC.TASK_STATUS 11:0': 'three fields, by the TRM',
-    'PC.TASK_STATUS 12:12': 'three fields, by the TRM',
-    'PC.TASK_STATUS 13:13': 'three fields, by the TRM',
-    'PC.TASK_STATUS 27:0': 'three fields, by the TRM',
+    'PC.TASK_STATUS 11:0': 'a count, by the TRM',
+    'PC.TASK_STATUS 15:12': 'a state, as boards show',
+    'PC.TASK_STATUS 27:0': 'two fields',
     'CNA.S_POINTER 29:28': 'both drivers write the core here; reserved in the TRM',
     'CORE.S_POINTER 29:28': 'both drivers write the core here; reserved in the TRM',
     'CORE.UNKNOWN_3030': 'Rockchip\'s programs write it; not in the TRM',

@@ -105,9 +105,9 @@ static uint32_t npu_pc_read(Rk3588NpuState *s, uint32_t offset)
     case A_PC_INTERRUPT_STATUS:
         return npu_irq_status(&s->irq);
     case A_PC_INTERRUPT_RAW_STATUS:
-        return s->irq.raw;
+        return npu_irq_raw(&s->irq);
     case A_PC_INTERRUPT_MASK:
-        return s->irq.mask;
+        return npu_irq_mask(&s->irq);
     default:
         return s->groups.regs[offset / 4];
     }
@@ -305,8 +305,7 @@ static bool npu_get_late(Object *obj, Error **errp)
 static void npu_power_up(Rk3588NpuState *s)
 {
     static const uint32_t any[] = {
-        R_PC_BASE_ADDRESS, R_PC_REGISTER_AMOUNTS, R_PC_TASK_CON,
-        R_PC_TASK_DMA_BASE_ADDR,
+        R_PC_REGISTER_AMOUNTS, R_PC_TASK_CON, R_PC_TASK_DMA_BASE_ADDR,
     };
     unsigned i;
 
@@ -377,6 +376,7 @@ static void npu_init(Object *obj)
 
     s->env.sbd = SYS_BUS_DEVICE(obj);
     npu_irq_init(&s->irq, &s->env);
+    s->groups.env = &s->env;
     npu_pc_init(&s->pc, &s->env, &s->groups, &s->irq);
     s->env.aclk = true;
     s->env.hclk = true;
@@ -460,11 +460,18 @@ static const Property npu_properties[] = {
     DEFINE_PROP_UINT32("core-index", Rk3588NpuState, env.core_index, 0),
     DEFINE_PROP_BOOL("write-padding", Rk3588NpuState, pc.write_padding, true),
     DEFINE_PROP_BOOL("idle-ppu-rdma", Rk3588NpuState, pc.idle_ppu_rdma, false),
-    DEFINE_PROP_BOOL("ppu-sets-dpu-done", Rk3588NpuState, pc.ppu_sets_dpu_done,
-                     true),
-    DEFINE_PROP_BOOL("raw-high-bits", Rk3588NpuState, pc.raw_high_bits, false),
-    DEFINE_PROP_BOOL("status-all-bits", Rk3588NpuState, pc.status_all_bits,
-                     false),
+    DEFINE_PROP_BOOL("ppu-sets-dpu-done", Rk3588NpuState,
+                     env.reading[NPU_READ_PPU_SETS_DPU_DONE], false),
+    DEFINE_PROP_BOOL("raw-high-bits", Rk3588NpuState,
+                     env.reading[NPU_READ_RAW_HIGH_BITS], true),
+    DEFINE_PROP_BOOL("raw-keeps", Rk3588NpuState,
+                     env.reading[NPU_READ_RAW_KEEPS], false),
+    DEFINE_PROP_BOOL("status-all-bits", Rk3588NpuState,
+                     env.reading[NPU_READ_STATUS_ALL_BITS], true),
+    DEFINE_PROP_BOOL("s-status-done", Rk3588NpuState,
+                     env.reading[NPU_READ_S_STATUS_DONE], false),
+    DEFINE_PROP_BOOL("executer-shows", Rk3588NpuState,
+                     env.reading[NPU_READ_EXECUTER_SHOWS], true),
     DEFINE_PROP_UINT32("window-size", Rk3588NpuState, window_size,
                        RK3588_NPU_WINDOW_SIZE),
     DEFINE_PROP_UINT32("version-num", Rk3588NpuState, version_num, 0),

@@ -68,6 +68,7 @@ struct Rk3588NpuCtlState {
     uint64_t cycle_rest[NPU_MAX_CORES];     /* 1e-9 cycles */
     uint32_t latency_ns;
     RkChaosState *chaos;
+    uint32_t flip;
     uint32_t latch_hi;
 
     uint32_t memory_mbs;
@@ -230,6 +231,11 @@ uint32_t npu_ctl_latency_ns(Rk3588NpuCtlState *s)
 uint32_t npu_ctl_lag_ns(Rk3588NpuCtlState *s, unsigned core)
 {
     return s ? rk_chaos_task_ns(s->chaos, core) : 0;
+}
+
+bool npu_ctl_flipped(Rk3588NpuCtlState *s, enum npu_ctl_reading reading)
+{
+    return s && (s->flip & (1u << reading));
 }
 
 void npu_ctl_set_spurious_cb(Rk3588NpuCtlState *s, unsigned core,
@@ -575,6 +581,8 @@ static uint64_t npu_ctl_read(void *opaque, hwaddr addr, unsigned size)
         return s->max_busy;
     case NPU_CTL_LATENCY_NS:
         return s->latency_ns;
+    case NPU_CTL_FLIP:
+        return s->flip;
     case NPU_CTL_MEMORY_MBS:
         return s->memory_mbs;
     case NPU_CTL_TRACE_COUNT:
@@ -612,6 +620,9 @@ static void npu_ctl_write(void *opaque, hwaddr addr, uint64_t val,
     switch (addr) {
     case NPU_CTL_CMD:
         npu_ctl_command(s, val);
+        break;
+    case NPU_CTL_FLIP:
+        s->flip = val;
         break;
     case NPU_CTL_LATENCY_NS:
         s->latency_ns = val;
@@ -852,8 +863,8 @@ static int npu_ctl_post_load(void *opaque, int version_id)
 
 static const VMStateDescription vmstate_npu_ctl = {
     .name = TYPE_RK3588_NPU_CTL,
-    .version_id = 4,
-    .minimum_version_id = 4,
+    .version_id = 5,
+    .minimum_version_id = 5,
     .post_load = npu_ctl_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_STRUCT_ARRAY(stats, Rk3588NpuCtlState, NPU_MAX_CORES, 2,
@@ -866,6 +877,7 @@ static const VMStateDescription vmstate_npu_ctl = {
         VMSTATE_UINT32_ARRAY(clock_hz, Rk3588NpuCtlState, NPU_MAX_CORES),
         VMSTATE_UINT64_ARRAY(cycle_rest, Rk3588NpuCtlState, NPU_MAX_CORES),
         VMSTATE_UINT32(latency_ns, Rk3588NpuCtlState),
+        VMSTATE_UINT32(flip, Rk3588NpuCtlState),
         VMSTATE_UINT32(memory_mbs, Rk3588NpuCtlState),
         VMSTATE_UINT64_ARRAY(demand, Rk3588NpuCtlState, NPU_MAX_CORES),
         VMSTATE_UINT64_ARRAY(grant, Rk3588NpuCtlState, NPU_MAX_CORES),

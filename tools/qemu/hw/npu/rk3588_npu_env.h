@@ -17,6 +17,7 @@ typedef struct NpuEnv {
     RkIommuState *iommu;
     Rk3588NpuCtlState *ctl;
     RkDelayState *delay;
+    bool reading[NPU_READ_NUM];     /* properties, see npu_reads() */
 
     /* inputs; they survive a reset of the core */
     bool power;
@@ -40,6 +41,12 @@ static inline void npu_count(const NpuEnv *env, enum npu_ctl_counter c,
 static inline bool npu_fault(const NpuEnv *env, unsigned kind, uint32_t *param)
 {
     return npu_ctl_fault(env->ctl, env->core_index, kind, param);
+}
+
+/* Which of two readings of what sources do not agree on. */
+static inline bool npu_reads(const NpuEnv *env, enum npu_ctl_reading reading)
+{
+    return env->reading[reading] != npu_ctl_flipped(env->ctl, reading);
 }
 
 /* An access to the core's window, or a change of its interrupt line. */

@@ -79,11 +79,14 @@ static bool npu_executer_toggles(NpuGroups *g, unsigned block)
            (*npu_s_pointer(g, block) & NPU_S_POINTER(EXECUTER_PP_EN));
 }
 
-void npu_groups_toggle_executers(NpuGroups *g)
+void npu_groups_finish(NpuGroups *g)
 {
     unsigned block;
 
     for (block = 0; block < NPU_BLOCK_NUM; block++) {
+        if (npu_block_enabled(g, block)) {
+            g->done[g->executer[block]] |= 1u << block;
+        }
         g->executer[block] ^= npu_executer_toggles(g, block);
     }
 }
@@ -110,6 +113,7 @@ static void npu_write_s_pointer(NpuGroups *g, unsigned block,
     *p = (value & ~(NPU_S_POINTER(POINTER) | NPU_S_POINTER(POINTER_PP_CLEAR) |
                     NPU_S_POINTER(EXECUTER_PP_CLEAR) |
                     NPU_S_POINTER(EXECUTER))) | pointer;
+    *p &= NPU_S_POINTER_KEPT;
 }
 
 /* What a block does in either group: nothing, run or wait. */
@@ -126,6 +130,10 @@ static uint32_t npu_block_status(NpuGroups *g, unsigned block, uint32_t runs,
     if (npu_block_in(waits, block)) {
         value |= NPU_S_STATUS_WAITS << (16 * next);
     }
+    if (npu_reads(g->env, NPU_READ_S_STATUS_DONE)) {
+        value |= g->done[0] & (1u << block) ? NPU_S_STATUS_DONE : 0;
+        value |= g->done[1] & (1u << block) ? NPU_S_STATUS_DONE << 16 : 0;
+    }
     return value;
 }
 
@@ -139,7 +147,9 @@ uint32_t npu_groups_read(NpuGroups *g, uint32_t offset, uint32_t runs,
         return npu_block_status(g, block, runs, waits);
     case NPU_BLOCK_S_POINTER:
         return g->regs[offset / 4] |
-               (g->executer[block] ? NPU_S_POINTER(EXECUTER) : 0);
+               (g->executer[block] &&
+                npu_reads(g->env, NPU_READ_EXECUTER_SHOWS)
+                ? NPU_S_POINTER(EXECUTER) : 0);
     default:
         return *npu_block_reg(g, offset);
     }
@@ -231,6 +241,9 @@ void npu_groups_execute(NpuGroups *g)
     g->group = 0;
     for (block = 0; block < NPU_BLOCK_NUM; block++) {
         g->group |= g->executer[block] << block;
+        if (npu_block_enabled(g, block)) {
+            g->done[g->executer[block]] &= ~(1u << block);
+        }
     }
 }
 
@@ -247,21 +260,26 @@ void npu_groups_reset(NpuGroups *g)
     memset(g->regs, 0, sizeof(g->regs));
     memset(g->regs1, 0, sizeof(g->regs1));
     memset(g->executer, 0, sizeof(g->executer));
+    memset(g->done, 0, sizeof(g->done));
     npu_lut_access(&g->lut, 0);
     for (i = 0; i < ARRAY_SIZE(set); i++) {
         g->regs[set[i].reg] = set[i].value;
         g->regs1[set[i].reg] = set[i].value;
     }
+    if (!npu_reads(g->env, NPU_READ_STATUS_ALL_BITS)) {
+        g->regs[R_PC_TASK_STATUS] = 0;
+    }
 }
 
 const VMStateDescription vmstate_npu_groups = {
     .name = "rk3588-npu-core/groups",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32_ARRAY(regs, NpuGroups, NPU_REGFILE_WORDS),
         VMSTATE_UINT32_ARRAY(regs1, NpuGroups, NPU_REGFILE_WORDS),
         VMSTATE_BOOL_ARRAY(executer, NpuGroups, NPU_BLOCK_NUM),
+        VMSTATE_UINT32_ARRAY(done, NpuGroups, 2),
         VMSTATE_INT16_ARRAY(lut.entry, NpuGroups,
                             NPU_LUT_TABLES * NPU_LUT_ENTRIES),
         VMSTATE_BOOL_ARRAY(lut.written, NpuGroups,

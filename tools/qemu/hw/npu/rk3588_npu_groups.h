@@ -8,8 +8,10 @@
 
 #include "compute/lut.h"
 #include "compute/regs.h"
+#include "rk3588_npu_env.h"
 
 typedef struct NpuGroups {
+    const NpuEnv *env;
     bool pp_banks;          /* two register files, see below */
 
     /*
@@ -20,6 +22,7 @@ typedef struct NpuGroups {
     uint32_t regs[NPU_REGFILE_WORDS];
     uint32_t regs1[NPU_REGFILE_WORDS];
     bool executer[NPU_BLOCK_NUM];       /* group that executes */
+    uint32_t done[2];                   /* blocks that have executed in it */
     NpuLut lut;
 
     /* the task in flight */
@@ -51,7 +54,8 @@ void npu_groups_snapshot(NpuGroups *g, uint32_t *to);
 /* Pointers of @enable that toggle at op-enable, or at the end of a task. */
 void npu_groups_toggle_pointers(NpuGroups *g, uint32_t enable,
                                 bool by_pointer);
-void npu_groups_toggle_executers(NpuGroups *g);
+/* The task in flight is done. */
+void npu_groups_finish(NpuGroups *g);
 /* The task in flight starts in the groups whose turn it is. */
 void npu_groups_execute(NpuGroups *g);
 /* Was a task of @enable written to groups that do not execute next? */

@@ -18,6 +18,17 @@ uint32_t npu_irq_status(const NpuIrq *irq)
     return irq->raw & irq->open & irq->mask;
 }
 
+uint32_t npu_irq_raw(const NpuIrq *irq)
+{
+    return irq->raw | (npu_reads(irq->env, NPU_READ_RAW_HIGH_BITS) ? irq->high
+                                                                  : 0);
+}
+
+uint32_t npu_irq_mask(const NpuIrq *irq)
+{
+    return irq->mask | NPU_INT_MASK_HIGH;
+}
+
 void npu_irq_update(NpuIrq *irq)
 {
     const NpuEnv *env = irq->env;
@@ -128,6 +139,15 @@ static void npu_irq_fault_reset(NpuIrq *irq)
 void npu_irq_start(NpuIrq *irq)
 {
     irq->lost = false;
+    irq->high |= NPU_INT_RAW_STARTED;
+}
+
+/* What the mask lets through is of the last task alone in any case. */
+void npu_irq_next_task(NpuIrq *irq)
+{
+    if (!npu_reads(irq->env, NPU_READ_RAW_KEEPS)) {
+        irq->raw &= ~NPU_INT_PAIRS;
+    }
 }
 
 void npu_irq_latch(NpuIrq *irq, uint32_t bits)
@@ -185,6 +205,7 @@ void npu_irq_reset(NpuIrq *irq)
     irq->mask = NPU_INT_ALL;
     irq->raw = 0;
     irq->open = 0;
+    irq->high = NPU_INT_RAW_ALWAYS;
     npu_irq_fault_reset(irq);
     npu_irq_update(irq);
 }
@@ -213,12 +234,13 @@ void npu_irq_unrealize(NpuIrq *irq)
 
 const VMStateDescription vmstate_npu_irq = {
     .name = "rk3588-npu-core/irq",
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32(raw, NpuIrq),
         VMSTATE_UINT32(open, NpuIrq),
         VMSTATE_UINT32(mask, NpuIrq),
+        VMSTATE_UINT32(high, NpuIrq),
         VMSTATE_BOOL(level, NpuIrq),
         VMSTATE_BOOL(lost, NpuIrq),
         VMSTATE_BOOL(spurious, NpuIrq),

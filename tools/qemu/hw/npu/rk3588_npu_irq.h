@@ -15,6 +15,7 @@ typedef struct NpuIrq {
     uint32_t raw;
     uint32_t open;              /* raw bits that the mask lets through */
     uint32_t mask;
+    uint32_t high;              /* raw bits above those of events */
     bool level;
     bool lost;                  /* by a fault, for ever or for a while */
     bool spurious;
@@ -35,12 +36,16 @@ void npu_irq_update(NpuIrq *irq);
 
 /* Registers; whoever reads a status ends a spurious interrupt. */
 uint32_t npu_irq_status(const NpuIrq *irq);
+uint32_t npu_irq_raw(const NpuIrq *irq);
+uint32_t npu_irq_mask(const NpuIrq *irq);
 void npu_irq_set_mask(NpuIrq *irq, uint32_t mask);
 void npu_irq_clear(NpuIrq *irq, uint32_t bits);
 void npu_irq_end_spurious(NpuIrq *irq);
 
 /* A program starts: what an earlier one lost is over. */
 void npu_irq_start(NpuIrq *irq);
+/* Another task of a chain starts. */
+void npu_irq_next_task(NpuIrq *irq);
 /* Bits that software may see once they are opened. */
 void npu_irq_latch(NpuIrq *irq, uint32_t bits);
 /* The same at the end of a task. */

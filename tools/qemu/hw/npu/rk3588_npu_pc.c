@@ -54,10 +54,17 @@ static bool npu_pc_in_task(const NpuPc *pc)
 #define NPU_TASK_COUNT_CLEAR(pc)        (2u << (pc)->task_bits)
 #define NPU_LAST_LAYER_CLEAR(pc)        (4u << (pc)->task_bits)
 
+/* TASK_STATUS with flags of the first and the last task, and a count. */
+static bool npu_pc_has_flags(const NpuPc *pc)
+{
+    return !npu_reads(pc->env, NPU_READ_STATUS_ALL_BITS);
+}
+
 void npu_pc_write_task_con(NpuPc *pc, uint32_t value)
 {
     if (value & NPU_TASK_COUNT_CLEAR(pc)) {
-        pc->groups->regs[R_PC_TASK_STATUS] = 0;
+        pc->groups->regs[R_PC_TASK_STATUS] &=
+            npu_pc_has_flags(pc) ? 0 : R_PC_TASK_STATUS_STATE_MASK;
     }
     pc->groups->regs[R_PC_TASK_CON] = value & ~(NPU_TASK_COUNT_CLEAR(pc) |
                                                 NPU_LAST_LAYER_CLEAR(pc));
@@ -258,17 +265,19 @@ static void npu_pc_finish_prefetch(NpuPc *pc)
 
 /* --- Tasks --- */
 
-/* When the flags of TASK_STATUS come and go: row pc.task-status. */
+/* A task starts. */
 static void npu_pc_show_progress(NpuPc *pc)
 {
     uint32_t *status = &pc->groups->regs[R_PC_TASK_STATUS];
+    uint32_t state = FIELD_EX32(*status, PC_TASK_STATUS, STATE);
 
-    if (pc->tasks_done == 0) {
-        *status |= R_PC_TASK_STATUS_FIRST_MASK;
+    if (npu_pc_has_flags(pc)) {
+        state = pc->tasks_done ? state : NPU_FLAG_FIRST;
+        state |= pc->tasks_done + 1 == pc->tasks_wanted ? NPU_FLAG_LAST : 0;
+    } else if (!pc->slave) {
+        state = NPU_STATE_RUNS;
     }
-    if (pc->tasks_done + 1 == pc->tasks_wanted) {
-        *status |= R_PC_TASK_STATUS_LAST_MASK;
-    }
+    *status = FIELD_DP32(*status, PC_TASK_STATUS, STATE, state);
 }
 
 static NpuTaskOptions npu_pc_options(const NpuPc *pc)
@@ -345,6 +354,9 @@ static void npu_pc_start(NpuPc *pc)
 
     npu_groups_execute(g);
     npu_pc_show_progress(pc);
+    if (pc->tasks_done) {
+        npu_irq_next_task(pc->irq);
+    }
     npu_count(pc->env, NPU_CNT_TASK_STARTED, 1);
     npu_pc_commands_done(pc);
     verdict = pc->decodes ? npu_task_decode(&pc->task, g->latched, g->enable,
@@ -495,20 +507,17 @@ static uint32_t npu_pc_done_bits(const NpuPc *pc)
 
         bits |= NPU_INT(PPU) << group;
         /* Drivers that know of the DPU alone have been seen to complete. */
-        bits |= pc->ppu_sets_dpu_done ? NPU_INT(DPU) << group : 0;
-    }
-    if (pc->raw_high_bits && (pc->task.conv.depthwise ||
-                              npu_block_enabled(pc->groups, NPU_BLOCK_PPU))) {
-        bits |= NPU_INT_RAW_HIGH;
+        bits |= npu_reads(pc->env, NPU_READ_PPU_SETS_DPU_DONE)
+                ? NPU_INT(DPU) << group : 0;
     }
     return bits;
 }
 
 static void npu_pc_end_chain(NpuPc *pc)
 {
-    if (pc->status_all_bits) {
+    if (!npu_pc_has_flags(pc) && !pc->slave) {
         pc->groups->regs[R_PC_TASK_STATUS] =
-            pc->slave ? NPU_STATUS_OF_SLAVE : NPU_STATUS_OF_CHAIN;
+            FIELD_DP32(0, PC_TASK_STATUS, STATE, NPU_STATE_DONE);
     }
     npu_pc_set_phase(pc, NPU_PHASE_IDLE);
     npu_ctl_busy(pc->env->ctl, pc->env->core_index, false);
@@ -562,9 +571,11 @@ static void npu_pc_end_task(NpuPc *pc)
     npu_count(pc->env, NPU_CNT_TASK_DONE, 1);
     npu_count(pc->env, NPU_CNT_MACS, pc->task.macs);
     npu_irq_latch_done(pc->irq, npu_pc_done_bits(pc));
-    npu_groups_toggle_executers(pc->groups);
+    npu_groups_finish(pc->groups);
     npu_groups_toggle_pointers(pc->groups, pc->groups->enable, false);
-    *status = FIELD_DP32(*status, PC_TASK_STATUS, COUNT, done + 1);
+    if (npu_pc_has_flags(pc) || !pc->slave) {
+        *status = FIELD_DP32(*status, PC_TASK_STATUS, COUNT, done + 1);
+    }
     pc->groups->enable = 0;
     pc->tasks_done++;
     if (pc->slave) {
@@ -714,7 +725,9 @@ static bool npu_pc_accept(NpuPc *pc, bool slave)
     pc->tasks_done = 0;
     pc->groups->enable = 0;
     npu_irq_start(pc->irq);
-    pc->groups->regs[R_PC_TASK_STATUS] &= R_PC_TASK_STATUS_COUNT_MASK;
+    if (npu_pc_has_flags(pc)) {
+        pc->groups->regs[R_PC_TASK_STATUS] &= R_PC_TASK_STATUS_COUNT_MASK;
+    }
     if (npu_fault(pc->env, NPU_FAULT_NEVER_START, NULL)) {
         npu_pc_hang(pc);
         return false;

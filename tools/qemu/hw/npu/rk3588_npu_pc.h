@@ -32,9 +32,6 @@ typedef struct NpuPc {
     /* properties */
     bool write_padding;
     bool idle_ppu_rdma;     /* runs where the DPU feeds the PPU */
-    bool ppu_sets_dpu_done; /* the interrupt bit of the DPU, too */
-    bool raw_high_bits;     /* raw status bits of tasks that the mask lacks */
-    bool status_all_bits;   /* four flags and no count after the last task */
     bool prefetch;          /* the next segment, while a task executes */
     uint32_t task_bits;     /* of TASK_CON's number of tasks */
     uint32_t task_status;   /* offset of TASK_STATUS */

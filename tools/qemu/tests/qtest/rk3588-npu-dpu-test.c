@@ -164,7 +164,7 @@ static void test_conv_pool(void)
     pool_rows(&p);
     run(q, &p, 0x2d, INT_PPU);
     g_assert_true(wait_irq(q));
-    g_assert_cmphex(rd(q, INT_RAW) & (INT_DPU | INT_PPU), ==,
+    g_assert_cmphex(events(q) & (INT_DPU | INT_PPU), ==,
                     INT_DPU | INT_PPU);
     assert_pooled_product(q);
 

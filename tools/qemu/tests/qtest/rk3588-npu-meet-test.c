@@ -21,7 +21,7 @@ static uint32_t result(unsigned core, unsigned task)
 
 static QTestState *start_all(void)
 {
-    QTestState *q = qtest_init(MACHINE);
+    QTestState *q = qtest_init(MACHINE AS_IN_TRM);
 
     /* NPU, NPUTOP, NPU1, NPU2 */
     qtest_writel(q, PMU_PWR, 0x003a0000);

@@ -37,6 +37,12 @@
 
 /* With effects at once, but for tests that want them late. */
 #define MACHINE         "-machine rk3588-npu,npu-seed=0 -m 512 -display none "
+#define READING(what)   "-global rk3588-npu-core." what " "
+/* Of what boards do otherwise, as the TRM has it. */
+#define AS_IN_TRM       READING("status-all-bits=off") \
+                        READING("raw-keeps=on") \
+                        READING("raw-high-bits=off") \
+                        READING("ppu-sets-dpu-done=on")
 
 typedef struct Prog {
     uint64_t cmd[300];
@@ -46,6 +52,12 @@ typedef struct Prog {
 static inline uint32_t rd(QTestState *q, uint32_t reg)
 {
     return qtest_readl(q, CORE0 + reg);
+}
+
+/* Raw status without the bits that no mask has. */
+static inline uint32_t events(QTestState *q)
+{
+    return rd(q, INT_RAW) & 0x1ffff;
 }
 
 static inline void wr(QTestState *q, uint32_t reg, uint32_t value)

@@ -239,18 +239,18 @@ static void test_garbage(void)
     power(one, true);
     power(again, true);
     dte = qtest_readl(one, MMU0);
-    base = rd(one, BASE);
+    base = rd(one, DMA_BASE);
     g_assert_cmphex(dte, !=, 0);
     g_assert_cmphex(base, !=, 0);
     g_assert_cmphex(qtest_readl(again, MMU0), ==, dte);
-    g_assert_cmphex(rd(again, BASE), ==, base);
+    g_assert_cmphex(rd(again, DMA_BASE), ==, base);
 
     power(one, false);
     power(one, true);
     g_assert_cmphex(qtest_readl(one, MMU0), !=, dte);
     reset_core(one);
     g_assert_cmphex(qtest_readl(one, MMU0), ==, 0);
-    g_assert_cmphex(rd(one, BASE), ==, 0);
+    g_assert_cmphex(rd(one, DMA_BASE), ==, 0);
     qtest_quit(one);
     qtest_quit(again);
 }

@@ -37,10 +37,14 @@ enum {
 #define NPU_BLOCK_OP_ENABLE     (A_CNA_OPERATION_ENABLE & 0xfff)
 #define NPU_BLOCK_SHADOWED      0x8     /* each group has its own from here */
 #define NPU_S_POINTER(field)    R_CNA_S_POINTER_##field##_MASK
+/* What reads back as it was written (row groups.s-pointer). */
+#define NPU_S_POINTER_KEPT      0x3000000fu
 
 /* In bits 1:0 for group 0 and 17:16 for group 1; 0 is idle. */
 #define NPU_S_STATUS_RUNS               1u
 #define NPU_S_STATUS_WAITS              2u
+/* Row groups.s-status. */
+#define NPU_S_STATUS_DONE               0xcu
 
 /* Low byte of the target of a command that writes a register. */
 #define NPU_TARGET_WRITE        0x01
@@ -50,13 +54,19 @@ enum {
 #define NPU_INT_DMA_READ_ERR    R_PC_INTERRUPT_MASK_DMA_READ_ERROR_MASK
 #define NPU_INT_DMA_WRITE_ERR   R_PC_INTERRUPT_MASK_DMA_WRITE_ERROR_MASK
 #define NPU_INT_ALL             ((1u << NPU_EVENT_BITS) - 1)
-/* In the raw status alone, of pooling and depthwise tasks (row pc.raw-high). */
-#define NPU_INT_RAW_HIGH        (3u << 30)
+#define NPU_INT_PAIRS           0xfffu
+/* Row pc.raw-high: of any core, and of one that has started something. */
+#define NPU_INT_RAW_ALWAYS      (1u << 30)
+#define NPU_INT_RAW_STARTED     (1u << 31)
+/* Row pc.mask-high. */
+#define NPU_INT_MASK_HIGH       (1u << 31)
 #define NPU_INT_PC_DONE         (1u << 28)      /* or bit 29: RK3576 */
 
-/* All of TASK_STATUS after success, by one source (row pc.task-status). */
-#define NPU_STATUS_OF_CHAIN     0xf000u
-#define NPU_STATUS_OF_SLAVE     0x5000u
+/* STATE of TASK_STATUS: in the TRM, and on boards (row pc.task-status). */
+#define NPU_FLAG_FIRST          1u
+#define NPU_FLAG_LAST           2u
+#define NPU_STATE_RUNS          0xau
+#define NPU_STATE_DONE          0xfu
 
 #define PC_BASE_ADDRESS_MASK    R_PC_BASE_ADDRESS_IOVA_MASK
 #define DPU_STRIDE_MASK         R_DPU_DST_SURF_STRIDE_BYTES_MASK

@@ -112,6 +112,21 @@
 #define NPU_FAULT_MAX           26
 
 /*
+ * Properties of all cores that mean their opposite, 1 << one of these: a test
+ * tries each reading of what sources do not agree on in one machine.
+ */
+#define NPU_CTL_FLIP            0x098
+enum npu_ctl_reading {
+    NPU_READ_PPU_SETS_DPU_DONE, /* "ppu-sets-dpu-done" */
+    NPU_READ_RAW_HIGH_BITS,     /* "raw-high-bits" */
+    NPU_READ_RAW_KEEPS,         /* "raw-keeps" */
+    NPU_READ_STATUS_ALL_BITS,   /* "status-all-bits" */
+    NPU_READ_S_STATUS_DONE,     /* "s-status-done" */
+    NPU_READ_EXECUTER_SHOWS,    /* "executer-shows" */
+    NPU_READ_NUM
+};
+
+/*
  * Why the last task of a core hung, if the model decided that: RO, and not
  * cleared by NPU_CTL_CMD_CLEAR_COUNTERS.  Armed faults leave nothing here.
  */

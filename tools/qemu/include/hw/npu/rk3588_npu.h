@@ -5,8 +5,9 @@
  *
  * Properties: "core-index" (uint32), "clock-frequency" (uint32, Hz, may change
  * at any time), "write-padding" (bool: write output channels that are
- * padding), "ppu-sets-dpu-done", "raw-high-bits", "status-all-bits",
- * "pp-banks" and "pc-prefetch" (bool: see docs/specs/rk3588-npu-core.rst),
+ * padding), "ppu-sets-dpu-done", "raw-high-bits", "raw-keeps",
+ * "status-all-bits", "s-status-done", "executer-shows", "pp-banks" and
+ * "pc-prefetch" (bool: see docs/specs/rk3588-npu-core.rst),
  * links "iommu" (rk-iommu, required) and "ctl" (rk3588-npu-ctl, optional).
  * Named GPIO inputs: "power" (1 = domain on), "aclk", "hclk" (1 = running),
  * "reset"[2] (1 = asserted; 0 is srst_a, 1 is srst_h).

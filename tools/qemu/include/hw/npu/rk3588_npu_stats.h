@@ -65,6 +65,9 @@ uint32_t npu_ctl_latency_ns(Rk3588NpuCtlState *s);
 /* By how much a task that begins now takes longer. */
 uint32_t npu_ctl_lag_ns(Rk3588NpuCtlState *s, unsigned core);
 
+/* Does a test want this property of cores to mean its opposite? */
+bool npu_ctl_flipped(Rk3588NpuCtlState *s, enum npu_ctl_reading reading);
+
 /* The clock of @core in Hz, 0 while it does not run. */
 void npu_ctl_set_clock(Rk3588NpuCtlState *s, unsigned core, uint32_t hz);
 
