@@ -213,6 +213,7 @@ bool rk_trace_last(uint32_t offset, uint32_t *value)
 void rk_model_calm(void)
 {
 	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_FAULT_CLEAR);
+	rk_ctl_write(NPU_CTL_FLIP, 0);
 	rk_latency_us(0);
 	rk_task_timeout_ms(RK_TASK_TIMEOUT_MS);
 	rk_scrub(true);
