@@ -14,6 +14,7 @@
 #include "hw/rknpu_core.h"
 #include "hw/rknpu_devfreq.h"
 #include "hw/rknpu_iommu.h"
+#include "hw/rknpu_pc.h"
 #include "hw/rknpu_rate.h"
 #include "mem/rknpu_vm.h"
 #include "rknpu_device.h"
@@ -131,6 +132,17 @@ static void rknpu_device_show_stats(void *data, struct drm_printer *p)
 	}
 }
 
+static void rknpu_device_show_registers(void *data, struct drm_printer *p)
+{
+	struct rknpu_device *rdev = data;
+	struct rknpu_core *core;
+
+	rknpu_for_each_core(core, &rdev->hw) {
+		if (core->dev)
+			rknpu_pc_print(core, p);
+	}
+}
+
 static u32 rknpu_device_cores_bound(struct rknpu_device *rdev)
 {
 	u32 mask = 0;
@@ -156,7 +168,7 @@ int rknpu_device_publish(struct rknpu_device *rdev)
 		return ret;
 	}
 	rknpu_devfreq_start(&rdev->hw);
-	rknpu_debugfs_set_source(rknpu_device_show_stats, rdev);
+	rknpu_debugfs_set_source(rknpu_device_show_stats, rknpu_device_show_registers, rdev);
 	rknpu_vendor_files_set_device(rdev);
 
 	for (i = 0; i < RKNPU_MAX_CORES; i++) {
@@ -175,7 +187,7 @@ int rknpu_device_publish(struct rknpu_device *rdev)
 
 void rknpu_device_unpublish(struct rknpu_device *rdev)
 {
-	rknpu_debugfs_set_source(NULL, NULL);
+	rknpu_debugfs_set_source(NULL, NULL, NULL);
 	rknpu_vendor_files_set_device(NULL);
 	rknpu_devfreq_stop(&rdev->hw);
 	/* First, so that nobody inside an ioctl waits for a job that takes long. */

@@ -135,6 +135,60 @@ static void cores_meet(struct trial *t)
 	}
 }
 
+/* For statements about what a core shows after a job. */
+static bool chain_on_core_0(struct trial *t)
+{
+	rp_clear(t);
+	chain_of_two(t, 0);
+	if (!t->outcome)
+		return true;
+	rp_model(t, "a chain completes", in);
+	return false;
+}
+
+static void one(struct trial *t, const char *name, uint32_t mask, const char *model, double want,
+		const char *other, double else_want)
+{
+	if (!rp_register(t, name, mask))
+		return;
+	rp_model(t, model, &want);
+	rp_other_reading(t, other, &else_want);
+}
+
+static void task_status(struct trial *t)
+{
+	if (!chain_on_core_0(t))
+		return;
+	one(t, "PC.TASK_STATUS", ~0u, "after a chain TASK_STATUS is 0xf000", 0xf000,
+	    "after a chain of two TASK_STATUS is 0x3002", 0x3002);
+	one(t, "PC.TASK_CON", ~0u, "TASK_CON reads without bits 13 and 14", 0x1002,
+	    "TASK_CON reads as it was written", 0x7002);
+	one(t, "CNA.S_STATUS", ~0u, "S_STATUS is 0 after a task", 0,
+	    "S_STATUS has bits 2 and 3 after a task", 0xc);
+}
+
+static void interrupt_bits(struct trial *t)
+{
+	double n, last = 1, both = 2;
+
+	if (!chain_on_core_0(t))
+		return;
+	if (!rp_register(t, "PC.INTERRUPT_RAW_STATUS", 0x300))
+		return;
+	n = !!((unsigned int)t->got[0] & 0x100) + !!((unsigned int)t->got[0] & 0x200);
+	t->got[0] = n;
+	rp_model(t, "after a chain the last task's raw bits are set", &last);
+	rp_other_reading(t, "after a chain the raw bits of all tasks are set", &both);
+	one(t, "PC.INTERRUPT_RAW_STATUS", 0xc0000000, "raw bits 30 and 31 are set", 0xc0000000,
+	    "raw bits 30 and 31 are not set", 0);
+}
+
+static void version_split(struct trial *t)
+{
+	if (chain_on_core_0(t))
+		one(t, "PC.VERSION_NUM", 0xffff, "VERSION_NUM is 0", 0, "VERSION_NUM has a part", 1);
+}
+
 #define DRIVERS		"only drivers reach these registers"
 
 const struct rp_program rp_pc[] = {
@@ -146,10 +200,10 @@ const struct rp_program rp_pc[] = {
 	       "drivers count the tasks of a chain by themselves"),
 	RP_TRY_KIND("cores-meet", "cores that wait for each other", cores_meet, RP_NEEDS_CORE),
 	RP_WHY("prefetch", "when the next program is read", "no result shows when it is read"),
-	RP_WHY("interrupt-bits", "which interrupt bits are set when", DRIVERS),
-	RP_WHY("task-status", "TASK_STATUS, TASK_CON, S_STATUS", DRIVERS),
+	RP_TRY_KIND("interrupt-bits", "which interrupt bits a chain leaves", interrupt_bits, RP_NEEDS_CORE),
+	RP_TRY_KIND("task-status", "TASK_STATUS, TASK_CON, S_STATUS", task_status, RP_NEEDS_CORE),
 	RP_WHY("dma-base", "TASK_DMA_BASE_ADDR", DRIVERS),
-	RP_WHY("version-split", "VERSION and VERSION_NUM", "drivers tell their sum alone"),
+	RP_TRY_KIND("version-split", "VERSION and VERSION_NUM", version_split, RP_NEEDS_CORE),
 	RP_WHY("slave-mode", "tasks without programs", DRIVERS),
 	RP_WHY("group-turn", "a task for a group whose turn it is not",
 	       "drivers set the groups before each job"),

@@ -52,6 +52,8 @@ struct rp_npu {
 		   unsigned int tasks);
 	/* Why a model refused the last task, or NULL. */
 	const char *(*refusal)(struct rp_npu *npu);
+	/* What a register of core 0 reads now; may be NULL. */
+	int (*reg)(struct rp_npu *npu, const char *name, uint32_t *value);
 };
 
 /* ---- programs ---- */
@@ -142,6 +144,11 @@ void rp_result(struct trial *t, enum rp_type type, unsigned int positions, unsig
 	       uint32_t pitch);
 /* One value of trial::got, from any place. */
 void rp_read(struct trial *t, unsigned int i, enum rp_type type, uint32_t at);
+/*
+ * Some bits of a register of core 0, which has run what was run last, instead of a result. False: there is no
+ * telling.
+ */
+bool rp_register(struct trial *t, const char *name, uint32_t mask);
 /* A half's bits as a number. */
 double rp_half(uint16_t bits);
 

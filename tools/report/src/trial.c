@@ -393,6 +393,38 @@ void rp_not_run(struct trial *t, const char *why)
 	say(t, "%s", why);
 }
 
+/* A failure that says nothing about the statement: the driver did not take the job. */
+static bool no_outcome(struct trial *t)
+{
+	if (t->settled)
+		return true;
+	if (!t->ran) {
+		rp_not_run(t, "the program could not be made");
+		return true;
+	}
+	if (t->outcome && t->outcome != -ETIMEDOUT) {
+		rp_not_run(t, t->outcome == -EOPNOTSUPP ? "this driver does not take such a job"
+							 : strerror(-t->outcome));
+		return true;
+	}
+	return false;
+}
+
+bool rp_register(struct trial *t, const char *name, uint32_t mask)
+{
+	uint32_t value;
+
+	if (no_outcome(t))
+		return false;
+	if (!t->npu->reg || t->npu->reg(t->npu, name, &value)) {
+		rp_not_run(t, "only our driver shows registers, and only to root");
+		return false;
+	}
+	t->got[0] = value & mask;
+	t->ngot = 1;
+	return true;
+}
+
 static bool equal(double a, double b)
 {
 	return a == b || (isnan(a) && isnan(b));
@@ -417,23 +449,6 @@ static void say_values(struct trial *t, const char *reading, const double *v, un
 	say(t,
 	    "%u of %u values are other than in the model (\"%s\"); value %u is %.9g, modelled %.9g",
 	    wrong, t->ngot, reading, at, t->got[at], v[at]);
-}
-
-/* A failure that says nothing about the statement: the driver did not take the job. */
-static bool no_outcome(struct trial *t)
-{
-	if (t->settled)
-		return true;
-	if (!t->ran) {
-		rp_not_run(t, "the program could not be made");
-		return true;
-	}
-	if (t->outcome && t->outcome != -ETIMEDOUT) {
-		rp_not_run(t, t->outcome == -EOPNOTSUPP ? "this driver does not take such a job"
-							 : strerror(-t->outcome));
-		return true;
-	}
-	return false;
 }
 
 /* A program may have several readings that have to fit. */

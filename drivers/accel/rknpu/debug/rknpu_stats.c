@@ -44,7 +44,9 @@ static struct {
 	struct mutex lock;
 	/** @show: prints the counters, or NULL */
 	void (*show)(void *data, struct drm_printer *p);
-	/** @data: for @show */
+	/** @show_registers: the same of registers */
+	void (*show_registers)(void *data, struct drm_printer *p);
+	/** @data: for both */
 	void *data;
 	/** @dir: the directory; set once */
 	struct dentry *dir;
@@ -100,10 +102,24 @@ static int rknpu_debugfs_stats_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(rknpu_debugfs_stats);
 
+static int rknpu_debugfs_registers_show(struct seq_file *m, void *unused)
+{
+	struct drm_printer p = drm_seq_file_printer(m);
+
+	mutex_lock(&rknpu_debugfs.lock);
+	if (rknpu_debugfs.show_registers)
+		rknpu_debugfs.show_registers(rknpu_debugfs.data, &p);
+	mutex_unlock(&rknpu_debugfs.lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(rknpu_debugfs_registers);
+
 struct dentry *rknpu_debugfs_init(void)
 {
 	rknpu_debugfs.dir = debugfs_create_dir("rknpu", NULL);
 	debugfs_create_file("stats", 0444, rknpu_debugfs.dir, NULL, &rknpu_debugfs_stats_fops);
+	debugfs_create_file("registers", 0400, rknpu_debugfs.dir, NULL,
+			    &rknpu_debugfs_registers_fops);
 	return rknpu_debugfs.dir;
 }
 
@@ -112,10 +128,13 @@ void rknpu_debugfs_exit(void)
 	debugfs_remove(rknpu_debugfs.dir);
 }
 
-void rknpu_debugfs_set_source(void (*show)(void *data, struct drm_printer *p), void *data)
+void rknpu_debugfs_set_source(void (*show)(void *data, struct drm_printer *p),
+			      void (*show_registers)(void *data, struct drm_printer *p),
+			      void *data)
 {
 	mutex_lock(&rknpu_debugfs.lock);
 	rknpu_debugfs.show = show;
+	rknpu_debugfs.show_registers = show_registers;
 	rknpu_debugfs.data = data;
 	mutex_unlock(&rknpu_debugfs.lock);
 }

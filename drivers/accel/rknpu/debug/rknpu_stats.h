@@ -68,9 +68,11 @@ struct dentry *rknpu_debugfs_init(void);
 void rknpu_debugfs_exit(void);
 
 /*
- * What prints the counters from now on, or NULL. Does not return while a reader
- * still uses the previous one.
+ * What prints the counters and the registers from now on, or NULL. Does not return while a
+ * reader still uses the previous ones.
  */
-void rknpu_debugfs_set_source(void (*show)(void *data, struct drm_printer *p), void *data);
+void rknpu_debugfs_set_source(void (*show)(void *data, struct drm_printer *p),
+			      void (*show_registers)(void *data, struct drm_printer *p),
+			      void *data);
 
 #endif

@@ -2,7 +2,10 @@
 /* Owns the program controller: starting a task, its interrupts, its progress. */
 #include <linux/cleanup.h>
 #include <linux/io.h>
+#include <linux/mutex.h>
 #include <linux/spinlock.h>
+
+#include <drm/drm_print.h>
 
 #include "debug/rknpu_dump.h"
 #include "rknpu_hw.h"
@@ -331,23 +334,57 @@ static const struct rknpu_pc_reg rknpu_mac_regs[] = {
 	{ "CORE.S_POINTER", RKNPU_BLOCK_S_POINTER },
 };
 
-static void rknpu_pc_dump_window(struct rknpu_core *core, void __iomem *window,
+typedef void (*rknpu_pc_reg_fn)(void *data, const char *name, u32 value);
+
+static void rknpu_pc_tell_window(struct rknpu_core *core, void __iomem *window,
 				 const struct rknpu_pc_reg *regs, unsigned int count,
-				 struct rknpu_dump *dump)
+				 rknpu_pc_reg_fn fn, void *data)
 {
 	unsigned int i;
 
 	for (i = 0; i < count; i++)
-		rknpu_dump_add_reg(dump, regs[i].name,
-				   rknpu_pc_read(core, window + regs[i].offset));
+		fn(data, regs[i].name, rknpu_pc_read(core, window + regs[i].offset));
+}
+
+static void rknpu_pc_tell(struct rknpu_core *core, rknpu_pc_reg_fn fn, void *data)
+{
+	const struct rknpu_pc_reg status = { "PC.TASK_STATUS", rknpu_pc_soc(core)->task_status };
+
+	rknpu_pc_tell_window(core, core->pc, rknpu_pc_regs, ARRAY_SIZE(rknpu_pc_regs), fn, data);
+	rknpu_pc_tell_window(core, core->pc, &status, 1, fn, data);
+	rknpu_pc_tell_window(core, core->cna, rknpu_cna_regs, ARRAY_SIZE(rknpu_cna_regs), fn, data);
+	rknpu_pc_tell_window(core, core->mac, rknpu_mac_regs, ARRAY_SIZE(rknpu_mac_regs), fn, data);
+}
+
+static void rknpu_pc_dump_reg(void *dump, const char *name, u32 value)
+{
+	rknpu_dump_add_reg(dump, name, value);
 }
 
 void rknpu_pc_dump(struct rknpu_core *core, struct rknpu_dump *dump)
 {
-	const struct rknpu_pc_reg status = { "PC.TASK_STATUS", rknpu_pc_soc(core)->task_status };
+	rknpu_pc_tell(core, rknpu_pc_dump_reg, dump);
+}
 
-	rknpu_pc_dump_window(core, core->pc, rknpu_pc_regs, ARRAY_SIZE(rknpu_pc_regs), dump);
-	rknpu_pc_dump_window(core, core->pc, &status, 1, dump);
-	rknpu_pc_dump_window(core, core->cna, rknpu_cna_regs, ARRAY_SIZE(rknpu_cna_regs), dump);
-	rknpu_pc_dump_window(core, core->mac, rknpu_mac_regs, ARRAY_SIZE(rknpu_mac_regs), dump);
+struct rknpu_pc_print {
+	struct drm_printer *p;
+	unsigned int index;
+};
+
+static void rknpu_pc_print_reg(void *data, const char *name, u32 value)
+{
+	struct rknpu_pc_print *print = data;
+
+	drm_printf(print->p, "core%u.%s 0x%08x\n", print->index, name, value);
+}
+
+void rknpu_pc_print(struct rknpu_core *core, struct drm_printer *p)
+{
+	struct rknpu_pc_print print = { .p = p, .index = core->index };
+
+	guard(mutex)(&core->reset_lock);
+	guard(spinlock_irqsave)(&core->hw->lock);
+	/* Without power an access may hang the bus. */
+	if (core->powered && !READ_ONCE(core->parked))
+		rknpu_pc_tell(core, rknpu_pc_print_reg, &print);
 }

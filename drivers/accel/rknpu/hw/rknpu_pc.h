@@ -5,6 +5,7 @@
 
 #include <linux/types.h>
 
+struct drm_printer;
 struct rknpu_core;
 struct rknpu_dump;
 struct rknpu_kick;
@@ -44,6 +45,8 @@ void rknpu_pc_dump(struct rknpu_core *core, struct rknpu_dump *dump);
 u32 rknpu_pc_version(struct rknpu_core *core);
 /* Is that still what it reads? Zeroes or ones come from a core without clock or power. */
 bool rknpu_pc_answers(struct rknpu_core *core);
+/* What rknpu_pc_dump() has, or nothing of a core without power or in reset. */
+void rknpu_pc_print(struct rknpu_core *core, struct drm_printer *p);
 /* Has everything that a task leaves behind gone? */
 bool rknpu_pc_looks_reset(struct rknpu_core *core);
 
