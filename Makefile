@@ -83,6 +83,9 @@ mutate: ## break the driver in N=20 places, chosen by SEED=1, and list what no t
 check-compilers: ## build the module with gcc 10 to clang 19, and run each in a guest
 	@$(CHECKS)/check-compilers $(ARGS)
 
+check-chaos: ## a slice of "make chaos", and that the same seed does the same
+	@$(CHECKS)/check-chaos
+
 check-reboot: ## reboot a guest while jobs run
 	@$(CHECKS)/check-reboot
 
