@@ -3,8 +3,8 @@
  * What the CPU writes gets to the NPU, and what the NPU writes to the CPU, by what each call promises to maintain.
  *
  * boot: memory
- * boot: coherent OLD TEST_LIMIT=400 --model npu-coherent=on
- * boot: evict TEST_LIMIT=400 --model npu-evict=1
+ * boot: coherent TEST_LIMIT=400 --model npu-coherent=on
+ * boot: evict TEST_LIMIT=400 --model npu-evict=1 --model npu-ivac-cleans=off
  * boot: noiommu
  * boot: debug-ext
  */

@@ -121,8 +121,9 @@ struct drm_rocket_create_bo {
  * struct drm_rocket_prep_bo - wait until the CPU may use a BO
  *
  * Argument of %DRM_IOCTL_ROCKET_PREP_BO. Waits for all jobs that list the BO, as
- * read or as written, then makes what the NPU wrote visible to the CPU. The caches
- * of a BO that was imported from another driver are that driver's business
+ * read or as written, then makes what the NPU wrote visible to the CPU. What the
+ * CPU wrote and did not hand over (%DRM_IOCTL_ROCKET_FINI_BO) may be lost. The
+ * caches of a BO that was imported from another driver are that driver's business
  * (%DMA_BUF_IOCTL_SYNC).
  *
  * Errors of the wait:

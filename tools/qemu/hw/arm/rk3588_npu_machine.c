@@ -116,6 +116,7 @@ struct Rk3588NpuMachineState {
     bool one_irq;
     OnOffAuto coherent;
     uint32_t evict;
+    bool ivac_cleans;
     uint32_t seed;
     uint32_t assigned_hz;
     uint32_t num_cores;
@@ -300,6 +301,7 @@ static void npu_create_poc(Rk3588NpuMachineState *s)
     s->poc = qdev_new(TYPE_RK3588_POC);
     npu_attach(s, "poc", s->poc);
     qdev_prop_set_uint32(s->poc, "evict", s->evict);
+    qdev_prop_set_bit(s->poc, "ivac-cleans", s->ivac_cleans);
     object_property_set_link(OBJECT(s->poc), "ram", OBJECT(machine->ram),
                              &error_abort);
     qdev_realize_and_unref(s->poc, NULL, &error_fatal);
@@ -694,6 +696,16 @@ static void npu_set_one_irq(Object *obj, bool value, Error **errp)
     RK3588_NPU_MACHINE(obj)->one_irq = value;
 }
 
+static bool npu_get_ivac_cleans(Object *obj, Error **errp)
+{
+    return RK3588_NPU_MACHINE(obj)->ivac_cleans;
+}
+
+static void npu_set_ivac_cleans(Object *obj, bool value, Error **errp)
+{
+    RK3588_NPU_MACHINE(obj)->ivac_cleans = value;
+}
+
 static void npu_get_coherent(Object *obj, Visitor *v, const char *name,
                              void *opaque, Error **errp)
 {
@@ -715,6 +727,7 @@ static void npu_machine_instance_init(Object *obj)
     s->soc_name = g_strdup("rk3588");
     s->use_scmi = true;
     s->coherent = ON_OFF_AUTO_AUTO;
+    s->ivac_cleans = true;
     s->iommu_version = 2;
     object_property_add_uint32_ptr(obj, "npu-assigned-hz", &s->assigned_hz,
                                    OBJ_PROP_FLAG_READWRITE);
@@ -766,6 +779,10 @@ static void npu_machine_class_init(ObjectClass *oc, void *data)
                               npu_get_coherent, npu_set_coherent, NULL, NULL);
     object_class_property_set_description(oc, "npu-coherent",
         "The NPU snoops the CPUs' caches; auto: no with TCG, else yes");
+    object_class_property_add_bool(oc, "npu-ivac-cleans", npu_get_ivac_cleans,
+                                   npu_set_ivac_cleans);
+    object_class_property_set_description(oc, "npu-ivac-cleans",
+        "DC IVAC writes a dirty line back, as in a Cortex-A76, or drops it");
     object_class_property_add_str(oc, "npu-dt", npu_get_dt, npu_set_dt);
     object_class_property_set_description(oc, "npu-dt",
         "Shape of the NPU's device-tree nodes: mainline, vendor, simple, "

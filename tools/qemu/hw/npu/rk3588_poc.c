@@ -4,8 +4,9 @@
  *
  * RAM is what the caches hold: they have every line from the start, and let
  * one go only where the property "evict" says so.  A clean takes a dirty line
- * to the memory behind them, an invalidation fetches a line from there.  CPUs
- * get at that memory by mappings that are not cacheable, the NPU by its view.
+ * to the memory behind them, an invalidation fetches a line from there, a
+ * dirty one unless "ivac-cleans" has it cleaned first.  CPUs get at that
+ * memory by mappings that are not cacheable, the NPU by its view.
  *
  * "clean" is each line's contents at its last clean or fetch; a line is dirty
  * when RAM differs, or when DC ZVA has filled it.  A line that CPUs wrote with
@@ -55,6 +56,7 @@ struct Rk3588PocState {
 
     MemoryRegion *ram;
     uint32_t evict;
+    bool ivac_cleans;
 
     MemoryRegion memory;
     MemoryRegion clean;
@@ -197,7 +199,7 @@ static void poc_maintain(void *opaque, hwaddr pa, unsigned op)
     lock = line_lock(s, at);
     qemu_spin_lock(lock);
     dirty = line_is_dirty(s, at);
-    if (dirty && (op & ARM_POC_CLEAN)) {
+    if (dirty && ((op & ARM_POC_CLEAN) || s->ivac_cleans)) {
         line_clean(s, at);
     } else if (op & ARM_POC_INVALIDATE) {
         if (dirty) {
@@ -362,6 +364,7 @@ static const VMStateDescription vmstate_poc = {
 
 static const Property poc_properties[] = {
     DEFINE_PROP_UINT32("evict", Rk3588PocState, evict, 0),
+    DEFINE_PROP_BOOL("ivac-cleans", Rk3588PocState, ivac_cleans, true),
     DEFINE_PROP_LINK("ram", Rk3588PocState, ram, TYPE_MEMORY_REGION,
                      MemoryRegion *),
 };

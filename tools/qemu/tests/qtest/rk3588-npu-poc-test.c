@@ -79,7 +79,8 @@ static void test_not_invalidated(void)
     qtest_quit(q);
 }
 
-static void dirty_output(const char *args, uint8_t *out)
+/* Whose is it, if the CPU has a line dirty that the NPU writes? */
+static void dirty_output(const char *args, uint8_t *out, bool of_npu)
 {
     QTestState *q = start_behind(args);
 
@@ -88,7 +89,7 @@ static void dirty_output(const char *args, uint8_t *out)
     run(q);
     g_assert_cmpuint(count(q, NPU_CNT_DIRTY_WRITE), >, 0);
     maintain(q, "invalidate", C_ADDR, C_BYTES);
-    g_assert_true(result_right(q, C_ADDR) == !*args);
+    g_assert_true(result_right(q, C_ADDR) == of_npu);
     qtest_memread(q, C_ADDR, out, C_BYTES);
     qtest_quit(q);
 }
@@ -98,16 +99,28 @@ static void test_evictions(void)
     uint8_t none[C_BYTES], one[C_BYTES], again[C_BYTES], two[C_BYTES];
     unsigned i, kept = 0;
 
-    dirty_output("", none);
-    dirty_output(",npu-evict=1", one);
-    dirty_output(",npu-evict=1", again);
-    dirty_output(",npu-evict=2", two);
+    dirty_output(",npu-ivac-cleans=off", none, true);
+    dirty_output(",npu-ivac-cleans=off,npu-evict=1", one, false);
+    dirty_output(",npu-ivac-cleans=off,npu-evict=1", again, false);
+    dirty_output(",npu-ivac-cleans=off,npu-evict=2", two, false);
     g_assert_cmpmem(one, C_BYTES, again, C_BYTES);
     g_assert_true(memcmp(one, two, C_BYTES));
     for (i = 0; i < C_BYTES; i += LINE) {
         kept += !memcmp(one + i, none + i, LINE);
     }
     g_assert_cmpuint(kept, >, 0);
+}
+
+/* An invalidation writes back what is dirty, so that the CPU's bytes win. */
+static void test_ivac_cleans(void)
+{
+    uint8_t out[C_BYTES];
+    unsigned i;
+
+    dirty_output("", out, false);
+    for (i = 0; i < C_BYTES; i++) {
+        g_assert_cmphex(out[i], ==, 0x11);
+    }
 }
 
 static void test_high_ram(void)
@@ -162,6 +175,7 @@ int main(int argc, char **argv)
     qtest_add_func("rk3588-npu-poc/not-cleaned", test_not_cleaned);
     qtest_add_func("rk3588-npu-poc/not-invalidated", test_not_invalidated);
     qtest_add_func("rk3588-npu-poc/evictions", test_evictions);
+    qtest_add_func("rk3588-npu-poc/ivac-cleans", test_ivac_cleans);
     qtest_add_func("rk3588-npu-poc/high-ram", test_high_ram);
     qtest_add_func("rk3588-npu-poc/migration", test_migration);
     return g_test_run();
