@@ -41,7 +41,8 @@ rk_jobs_sort() {
 rk_jobs_took() {
 	(
 		flock 9
-		cat "$RK_TOOK_FILE" "$1" 2>/dev/null | awk -F'\t' '{ took[$1] = $2 } END { for (n in took) print n "\t" took[n] }' \
+		touch "$RK_TOOK_FILE"
+		awk -F'\t' '{ took[$1] = $2 } END { for (n in took) print n "\t" took[n] }' "$RK_TOOK_FILE" "$1" \
 			>"$RK_TOOK_FILE.new" && mv "$RK_TOOK_FILE.new" "$RK_TOOK_FILE"
 	) 9>"$RK_CACHE/locks/took"
 }
