@@ -605,6 +605,23 @@ int rknpu_core_reset(struct rknpu_core *core)
 }
 
 /*
+ * The IOMMU is in the same reset: its interrupt handler must not find its
+ * registers gone, least of all the address of its table, which it follows.
+ */
+static int rknpu_core_hold_in_reset(struct rknpu_core *core)
+{
+	int ret;
+
+	rknpu_iommu_lines_off(core->iommu);
+	mutex_lock(&core->reset_lock);
+	WRITE_ONCE(core->parked, true);
+	ret = rknpu_core_assert(core);
+	mutex_unlock(&core->reset_lock);
+	rknpu_iommu_lines_on(core->iommu);
+	return ret;
+}
+
+/*
  * Without rknpu_iommu::attach_lock, which others hold while they wait: the
  * domain that the job ran in is attached, so nobody programs the IOMMU.
  */
@@ -622,9 +639,7 @@ int rknpu_core_stop(struct rknpu_core *core)
 	if (!rknpu_pc_looks_reset(core))
 		return -EIO;
 	/* The domain may go once the job has ended, and its IOMMU has been wiped. */
-	guard(mutex)(&core->reset_lock);
-	WRITE_ONCE(core->parked, true);
-	return rknpu_core_assert(core);
+	return rknpu_core_hold_in_reset(core);
 }
 
 int rknpu_core_reset_locked(struct rknpu_core *core)
@@ -639,12 +654,7 @@ void rknpu_core_park(struct rknpu_core *core)
 
 	/* Not while the IOMMU is being programmed. */
 	mutex_lock(&core->iommu->attach_lock);
-	rknpu_iommu_lines_off(core->iommu);
-	mutex_lock(&core->reset_lock);
-	ret = rknpu_core_assert(core);
-	WRITE_ONCE(core->parked, true);
-	mutex_unlock(&core->reset_lock);
-	rknpu_iommu_lines_on(core->iommu);
+	ret = rknpu_core_hold_in_reset(core);
 	mutex_unlock(&core->iommu->attach_lock);
 	if (ret)
 		dev_err(core->dev, "core %u cannot be held in reset: %d\n", core->index, ret);
