@@ -6,9 +6,9 @@
  * instructions that the guest has run, and the bounds on time hold; otherwise it is only told.
  *
  * One CPU, whose time is the instructions it has run.
- * boot: hostile SHORT TEST_LIMIT=900 ENV=RKNPU_ICOUNT=1 --icount
+ * boot: hostile LONG TEST_LIMIT=900 ENV=RKNPU_ICOUNT=1 --icount
  * The same for longer, and all attacks at once.
- * boot: hostilelng LONG TEST_LIMIT=1800 ENV=RKNPU_ICOUNT=1 ENV=RKNPU_LONG=1 --icount
+ * boot: hostilelng RARE TEST_LIMIT=1800 ENV=RKNPU_ICOUNT=1 ENV=RKNPU_LONG=1 --icount
  * With one IOMMU for all cores: the attacks that keep it from others, and all of them for longer.
  * boot: hostiledt LONG TEST_LIMIT=900 ENV=RKNPU_ICOUNT=1 ENV=RKNPU_FEW=1 --icount --dt vendor
  * boot: hostiledtlng RARE TEST_LIMIT=1800 ENV=RKNPU_ICOUNT=1 ENV=RKNPU_LONG=1 --icount --dt vendor

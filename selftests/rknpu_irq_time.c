@@ -6,8 +6,8 @@
  * (tools/testbed/bin/run --icount), and without it nothing is measured.
  *
  * One CPU, whose time is the instructions it has run. irqlong has all the clients, jobs and BOs, irqtime a quarter.
- * boot: irqtime SHORT TEST_LIMIT=900 ENV=RKNPU_ICOUNT=1 --icount
- * boot: irqlong LONG TEST_LIMIT=900 ENV=RKNPU_ICOUNT=1 ENV=RKNPU_LONG=1 --icount
+ * boot: irqtime LONG TEST_LIMIT=900 ENV=RKNPU_ICOUNT=1 --icount
+ * boot: irqlong RARE TEST_LIMIT=900 ENV=RKNPU_ICOUNT=1 ENV=RKNPU_LONG=1 --icount
  * boot: clock
  */
 #define _GNU_SOURCE

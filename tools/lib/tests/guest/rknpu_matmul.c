@@ -22,7 +22,7 @@
  *   no less than sum|a||b| (Cauchy-Schwarz).  An fp16 result may in addition be
  *   off by half a unit in its last place for its one rounding.
  *
- * boot: matmul OLD TEST_LIMIT=600
+ * boot: matmul TEST_LIMIT=600
  * boot: noiommulib
  */
 #include <errno.h>
