@@ -52,9 +52,9 @@ rk_in_check_all() {
 	"check GROUPS="* | "check-all GROUPS="*)
 		for group in ${1#*GROUPS=}; do
 			rk_boots | awk -v g="$group" '$1 == g && (/ KERNEL=/ ? / CI / : !/ RARE /) { found = 1 } END { exit !found }' ||
-				grep -qE "^	(long_)?host $group " "$check" || return 1
+				grep -qE "^	(long_)?host(_once)? $group " "$check" || return 1
 		done
 		;;
-	*) grep -qE "^	(long_)?host .*(checks/$1\"?|checks/$1 --[a-z]+)\$" "$check" || { [ "$1" = qtest ] && grep -q 'host qtest ' "$check"; } ;;
+	*) grep -qE "^	(long_)?host .*(checks/$1\"?|checks/$1 --[a-z]+)\$" "$check" || { [ "$1" = qtest ] && grep -q 'host_once qtest ' "$check"; } ;;
 	esac
 }

@@ -68,6 +68,37 @@ rk_host_test() {
 	rk_tell "$name" - $((SECONDS - start)) "$prog"
 }
 
+# What decides how the tests that run on the host go: all but the driver, its selftests, the pages and the testbed.
+rk_host_inputs() {
+	(
+		cd "$RK_TOP" || exit
+		find include tools dts tools/testbed/checks/check-dts* -type f -not -name '*.pyc' \
+			\( -not -path 'tools/testbed/*' -o -name 'check-dts*' \) | LC_ALL=C sort -u | xargs sha256sum
+		basename -a "$RK_ROOT" "$(rk_qemu_hash with-tests)"
+		cat "$RK_TESTBED/data/kernels" "$RK_TESTBED/bin/dtbs"
+	)
+}
+
+# rk_host_once NAME CMD...: not again where it has passed for the same RK_HOST_INPUTS, in any clone; prints what it said then.
+rk_host_once() {
+	local kept
+	kept=$RK_CACHE/passed/$1-$(echo "$RK_HOST_INPUTS ${*//$RK_TOP/}" | rk_hash)
+	shift
+	if [ -e "$kept" ]; then
+		echo "# passed before with the same files: $kept"
+		touch "$kept"
+		cat "$kept"
+		return 0
+	fi
+	mkdir -p "$RK_CACHE/passed" || return
+	if "$@" | tee "$kept.$$" && ! grep -q '^not ok' "$kept.$$"; then
+		mv "$kept.$$" "$kept"
+	else
+		rm -f "$kept.$$"
+		return 1
+	fi
+}
+
 # Reports of the race detector go to a file of their own unless the access was ours: by the function that made it, or
 # by what that was called from, as with lists. Further up are always we, or whoever was interrupted.
 rk_foreign_races() {
