@@ -189,6 +189,21 @@ static inline uint8_t *fetch_weights(const NpuConv *c, bool *ok)
     return weights;
 }
 
+/* What CBUF has of the last convolution, for rows that one keeps. */
+static NpuCube last_cube;
+static uint8_t *last_feature;
+
+static inline bool keep_rows(const NpuTask *t, uint8_t *feature)
+{
+    bool ok = !npu_task_keep_rows(t, feature, last_feature ? &last_cube : NULL,
+                                  last_feature);
+
+    if (t->kind == NPU_KIND_CONV) {
+        last_cube = t->conv.feature.cube;
+    }
+    return ok;
+}
+
 static inline bool execute(const NpuTask *t)
 {
     Copy feature = { .size = t->conv.feature.cube.bytes };
@@ -205,7 +220,7 @@ static inline bool execute(const NpuTask *t)
     out.host = malloc(out.size);
     in.feature = feature.host;
     in.weights = fetch_weights(&t->conv, &ok);
-    ok = ok && npu_task_feature_spans(t, copy_span, &feature);
+    ok = ok && keep_rows(t, feature.host) && npu_task_feature_spans(t, copy_span, &feature);
     for (i = 0; i < NPU_STAGE_NUM; i++) {
         in.stage[i] = fetch(t->dpu.stage[i].addr, npu_task_stage_bytes(t, i),
                             &ok);
@@ -217,7 +232,12 @@ static inline bool execute(const NpuTask *t)
     }
     ok = ok && npu_task_compute(t, &in, out.host) &&
          npu_task_output_spans(t, copy_span, &out);
-    free(feature.host);
+    if (t->kind == NPU_KIND_CONV) {
+        free(last_feature);
+        last_feature = feature.host;
+    } else {
+        free(feature.host);
+    }
     free(out.host);
     free((void *)in.weights);
     for (i = 0; i < NPU_STAGE_NUM; i++) {

@@ -446,6 +446,9 @@ const char *npu_task_cbuf_short(const NpuTask *t)
     if (t->kind != NPU_KIND_CONV) {
         return NULL;
     }
+    if (c->windows) {
+        return c->window_short;
+    }
     REFUSE_IF(c->data_banks + c->weight_banks > NPU_CBUF_BANKS,
               "more banks than CBUF has");
     REFUSE_IF(c->read_bank, "feature data is read behind its first bank");
@@ -472,7 +475,8 @@ bool npu_task_cbuf_entries_usual(const NpuTask *t)
     const NpuConv *c = &t->conv;
     uint32_t atoms = c->in_c * c->bits / NPU_ATOM_BITS;
 
-    return c->packed || c->data_entries == npu_task_cbuf_entries(t) ||
+    return c->packed || c->windows ||
+           c->data_entries == npu_task_cbuf_entries(t) ||
            c->data_entries == DIV_ROUND_UP(c->in_w * atoms, ENTRY_ATOMS);
 }
 

@@ -24,6 +24,12 @@ uint32_t npu_output_surf_offset(const NpuOutput *o, uint32_t surface);
 typedef bool (*NpuSpanFn)(void *opaque, uint64_t iova, size_t offset,
                           size_t len);
 bool npu_task_feature_spans(const NpuTask *t, NpuSpanFn fn, void *opaque);
+/*
+ * Rows that @t keeps, from those that CBUF has of the last task, or why it
+ * cannot.  @last may be NULL.
+ */
+const char *npu_task_keep_rows(const NpuTask *t, uint8_t *feature,
+                               const NpuCube *last, const uint8_t *data);
 bool npu_task_feed_spans(const NpuTask *t, unsigned feed, NpuSpanFn fn,
                          void *opaque);
 bool npu_task_output_spans(const NpuTask *t, NpuSpanFn fn, void *opaque);

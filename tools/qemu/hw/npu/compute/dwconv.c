@@ -30,7 +30,7 @@ typedef struct DwRun {
     };
 } DwRun;
 
-/* The atom's weights at tap (ky, kx). */
+/* The atom's weights at tap (ky, kx); of pairs the first byte of the first. */
 static const uint8_t *tap_weights(const DwRun *run, uint32_t ky, uint32_t kx)
 {
     const NpuConv *c = &run->t->conv;
@@ -40,7 +40,20 @@ static const uint8_t *tap_weights(const DwRun *run, uint32_t ky, uint32_t kx)
     size_t elem = (size_t)first * c->k_w * c->k_h +
                   (size_t)(ky * c->k_w + kx) * group + (channel - first);
 
+    if (c->dw_pairs) {
+        return run->in->weights + 2 * elem;
+    }
     return run->in->weights + elem * c->bits / 8;
+}
+
+/* Bytes of two channels lie side by side, then those to add (row cna.dw-pairs). */
+static int32_t weight_int(const NpuConv *c, const uint8_t *w, uint32_t i)
+{
+    if (!c->dw_pairs) {
+        return (int8_t)w[i];
+    }
+    w += 4 * (i / 2) + i % 2;
+    return (int8_t)w[0] + (int8_t)w[2];
 }
 
 static const uint8_t *tap_feature(const DwRun *run, int32_t y, int32_t x,
@@ -81,7 +94,7 @@ static void position_int(DwRun *run, uint32_t pos, int32_t *dst)
             for (i = 0; i < run->lanes; i++) {
                 int32_t v = src ? (int8_t)src[i] : pad_int(run, i);
 
-                acc[i] += v * (int8_t)w[i];
+                acc[i] += v * weight_int(c, w, i);
                 sum[i] += v;
             }
         }

@@ -95,6 +95,10 @@ const char *npu_lut_decode(NpuLutUse *u, const uint32_t *regs,
         REFUSE_IF(!lut->written[i], "LUT that was not written");
     }
     memcpy(u->entry, lut->entry, sizeof(u->entry));
+    for (i = 0; i < NPU_LUT_TABLES; i++) {
+        u->range[i].before = u->entry[i * NPU_LUT_ENTRIES];
+        u->range[i].behind = u->entry[i * NPU_LUT_ENTRIES + STEPS];
+    }
     return decode_ranges(u, regs);
 }
 
@@ -146,11 +150,10 @@ static int32_t value_at(const NpuLutUse *u, int32_t x)
     uint32_t i;
 
     if (x < r->start) {
-        return slope(entry[0], at, r->under, r->under_shift);
+        return slope(r->before, at, r->under, r->under_shift);
     }
     if (x >= r->end) {
-        return slope(entry[STEPS], (int64_t)x - r->end, r->over,
-                     r->over_shift);
+        return slope(r->behind, (int64_t)x - r->end, r->over, r->over_shift);
     }
     i = at >> r->shift;
     rest = at & (((int64_t)1 << r->shift) - 1);

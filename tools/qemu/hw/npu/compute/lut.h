@@ -21,9 +21,10 @@ typedef struct NpuLut {
     uint32_t addr;      /* of the next access */
 } NpuLut;
 
-/* What a table covers; beyond its ends there are lines. */
+/* What a table covers; beyond its ends there are lines from these values on. */
 typedef struct NpuLutRange {
     int32_t start, end;
+    int32_t before, behind;
     uint8_t shift;          /* log2 of the step */
     int16_t under, over;    /* slopes */
     uint8_t under_shift, over_shift;

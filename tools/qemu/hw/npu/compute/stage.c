@@ -13,12 +13,15 @@
 
 /*
  * The packed operands of eight channels: words of the ALU, halfwords of CPEND
- * and of the multiplier (row stage.packed).
+ * where they are used, and of the multiplier (row stage.packed).
  */
 #define PACKED_CHANNELS         8
 #define PACKED_BYTES            64
 #define PACKED_CPEND            32
 #define PACKED_MUL              48
+#define PAIRED                  (NPU_USE_ALU | NPU_USE_MUL)
+#define PAIRED_BYTES            48
+#define PAIRED_MUL              32
 
 #define MAX_SHIFT               62
 
@@ -199,6 +202,9 @@ size_t npu_task_stage_bytes(const NpuTask *t, unsigned stage)
         return t->dpu.channels * sizeof(uint32_t);
     case NPU_USE_MUL:
         return t->dpu.channels * sizeof(uint16_t);
+    case PAIRED:
+        return DIV_ROUND_UP(t->dpu.channels, PACKED_CHANNELS) *
+               (size_t)PAIRED_BYTES;
     default:
         return DIV_ROUND_UP(t->dpu.channels, PACKED_CHANNELS) *
                (size_t)PACKED_BYTES;
@@ -221,6 +227,10 @@ NpuStageOperand npu_stage_operand(const NpuTask *t, const NpuOperands *in,
     if (s->use == NPU_USE_PACKED) {
         op.alu = ldl_le_p(packed(p, channel) + 4 * lane);
         op.mul = lduw_le_p(packed(p, channel) + PACKED_MUL + 2 * lane);
+    } else if (s->use == PAIRED) {
+        p += channel / PACKED_CHANNELS * (size_t)PAIRED_BYTES;
+        op.alu = ldl_le_p(p + 4 * lane);
+        op.mul = lduw_le_p(p + PAIRED_MUL + 2 * lane);
     } else if (s->alu_dma) {
         op.alu = ldl_le_p(p + 4 * (size_t)channel);
     } else if (s->mul_dma) {

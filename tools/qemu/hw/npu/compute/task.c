@@ -7,6 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bitops.h"
+#include "qemu/bswap.h"
 #include "task.h"
 #include "core.h"
 #include "decode.h"
@@ -14,6 +15,7 @@
 #include "ew.h"
 #include "flying.h"
 #include "ppu.h"
+#include "rk3576.h"
 #include "rowmax.h"
 #include "stream.h"
 
@@ -219,6 +221,10 @@ NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
 
     memset(t, 0, sizeof(*t));
     t->enable = enable;
+    if (opt->encoding == NPU_ENCODING_RK3576) {
+        *why = npu_rk3576_decode(t, regs, enable, opt);
+        return *why ? NPU_TASK_UNIMP : NPU_TASK_RUN;
+    }
     *why = find_stall(regs, enable, opt);
     if (*why) {
         return NPU_TASK_STALL;
@@ -296,7 +302,7 @@ static bool compute_row_max(const NpuTask *t, const NpuOperands *in,
     return mid;
 }
 
-bool npu_task_compute(const NpuTask *t, const NpuOperands *in, uint8_t *out)
+static bool compute(const NpuTask *t, const NpuOperands *in, uint8_t *out)
 {
     if (t->kind == NPU_KIND_POOL) {
         return npu_ppu_run(t, in, out);
@@ -309,4 +315,31 @@ bool npu_task_compute(const NpuTask *t, const NpuOperands *in, uint8_t *out)
     }
     return t->dpu.stream.on ? compute_stream(t, in, out)
                             : compute_dpu(t, in, out);
+}
+
+/* A word in memory for all channels is part of the task once it is there. */
+static bool compute_word(const NpuTask *t, const NpuOperands *in, uint8_t *out)
+{
+    uint32_t word = ldl_le_p(in->feed[NPU_FEED_BS_WORD]);
+    NpuTask *known = g_try_malloc(sizeof(*known));
+    bool ok = false;
+
+    if (known) {
+        *known = *t;
+        if (t->dpu.stage[NPU_STAGE_BS].word == NPU_BS_WORD_SHIFTS) {
+            known->dpu.stage[NPU_STAGE_BS].shift = extract32(word, 0, 6);
+            known->dpu.stage[NPU_STAGE_BS].shift_neg = extract32(word, 8, 6);
+        } else {
+            known->conv.zero_point = (int16_t)word;
+        }
+        ok = compute(known, in, out);
+    }
+    g_free(known);
+    return ok;
+}
+
+bool npu_task_compute(const NpuTask *t, const NpuOperands *in, uint8_t *out)
+{
+    return t->dpu.stage[NPU_STAGE_BS].word ? compute_word(t, in, out)
+                                           : compute(t, in, out);
 }

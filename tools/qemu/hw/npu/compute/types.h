@@ -46,6 +46,7 @@ typedef struct NpuCube {
     size_t bytes;       /* of the whole host buffer */
     bool surf_inner;
     bool converted;     /* CBUF has atoms made of these bytes */
+    uint32_t granule;   /* of CBUF's windows, where the first row is */
 } NpuCube;
 
 typedef struct NpuFeature {
@@ -56,6 +57,7 @@ typedef struct NpuFeature {
     uint32_t line_stride;   /* in positions, from group to group */
     int32_t surf_stride;    /* in positions, beyond the first group */
     uint32_t unit;          /* bytes of a position */
+    uint32_t kept;          /* first rows, which CBUF has from the last task */
 } NpuFeature;
 
 /* Sets of converter constants, taken in turns by channels. */
@@ -94,6 +96,7 @@ typedef struct NpuConv {
     uint32_t kernels;
     uint32_t channel_group; /* that weights keep together */
     uint32_t kernel_group;  /* depthwise: channels that weights interleave */
+    bool dw_pairs;          /* depthwise: two bytes whose sum is a weight */
     uint32_t kernel_elems;  /* k_w * k_h * in_c */
     uint32_t stored_c;      /* channels that weights are stored for */
     uint32_t stride_x, stride_y;
@@ -110,6 +113,10 @@ typedef struct NpuConv {
     uint32_t data_banks, weight_banks;  /* of CBUF; the model has no limit */
     uint32_t read_bank;     /* where the array looks for feature data */
     uint32_t data_entries;
+    /* One CBUF for all cores: a window of it, in granules, instead of banks. */
+    bool windows;
+    uint32_t window_base, window_size, row_granules;
+    const char *window_short;   /* why it is too small, or NULL */
     uint32_t weights;       /* IOVA */
     size_t weight_bytes;    /* expanded */
     NpuDcomp dcomp;
@@ -118,11 +125,19 @@ typedef struct NpuConv {
     NpuCube atoms;          /* feature data as the array takes it */
 } NpuConv;
 
+/* What the word in memory is that BS has for all channels. */
+typedef enum NpuBsWord {
+    NPU_BS_WORD_NONE,
+    NPU_BS_WORD_SHIFTS,     /* bits 5:0 for results from 0 on, 13:8 for others */
+    NPU_BS_WORD_CPEND,      /* operand of CPEND */
+} NpuBsWord;
+
 /* BS or BN. */
 typedef struct NpuStage {
     bool on;
     uint8_t use;            /* operands per channel that DMA fetches */
     uint32_t addr;          /* their IOVA */
+    NpuBsWord word;
     bool mul_first;
     bool alu, alu_dma;
     uint8_t alu_algo;
@@ -176,6 +191,7 @@ typedef struct NpuFeed {
 enum {
     NPU_FEED_EW,            /* operands of EW */
     NPU_FEED_MAIN,          /* main input where there is no convolution */
+    NPU_FEED_BS_WORD,       /* one for all channels, see NpuBsWord */
     NPU_FEED_NUM,
 };
 
@@ -187,6 +203,8 @@ typedef struct NpuOutput {
     uint32_t surf_group;    /* surfaces per group */
     uint32_t line_bytes;
 } NpuOutput;
+
+#define NPU_BS_WORD_BYTES       4
 
 /*
  * The write DMA's shape of what the DPU hands over, atom by atom.  Where it is
@@ -257,7 +275,15 @@ typedef struct NpuTask {
     uint64_t macs;
 } NpuTask;
 
+/* Whose registers a task is in. */
+typedef enum NpuEncoding {
+    NPU_ENCODING_RK3588,
+    NPU_ENCODING_RK3576,
+    NPU_ENCODING_NUM,
+} NpuEncoding;
+
 typedef struct NpuTaskOptions {
+    NpuEncoding encoding;
     /* Write channels that only exist as padding (row out.padding). */
     bool write_padding;
     /* Whether PPU_RDMA, enabled where the DPU feeds the PPU, does no harm. */

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * CNA and CORE of the RK3576 NPU: what their registers ask for.
+ *
+ * Sizes are stored less 1, features and weights of both cores share one CBUF,
+ * of which each program has a window, and a bias, a zero point and a factor
+ * per channel come with the DPU's operands.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bitops.h"
+#include "cube.h"
+#include "rk3576_conv.h"
+#include "rk3576_regs.h"
+
+#define BANK_GRANULES   (RK3576_CBUF_BANK_BYTES / RK3576_CBUF_GRANULE_BYTES)
+#define GRANULE_ATOMS   (RK3576_CBUF_GRANULE_BYTES / NPU_ATOM)
+
+static const char *decode_mode(NpuTask *t, const uint32_t *regs)
+{
+    NpuConv *c = &t->conv;
+    uint32_t mode = GET76(regs, CNA_CONV_CON1, CONV_MODE);
+    uint32_t precision = GET76(regs, CNA_CONV_CON1, IN_PRECISION);
+    bool half = precision == NPU_PREC_FP16;
+
+    REFUSE_IF(mode != RK3576_MODE_DIRECT && mode != RK3576_MODE_DEPTHWISE,
+              "packed pixels on this chip");
+    REFUSE_IF(GET76(regs, CNA_CONV_CON1, ARGB_IN) ||
+              GET76(regs, CNA_CONV_CON1, GROUP_LINE_OFF),
+              "packed pixels, or lines without groups");
+    REFUSE_IF(precision != NPU_PREC_INT8 && !half, "input precision");
+    c->depthwise = mode == RK3576_MODE_DEPTHWISE;
+    REFUSE_IF(GET76(regs, CORE_MISC, DW) != (c->depthwise ? RK3576_DW_ON
+                                                          : RK3576_DW_OFF) ||
+              GET76(regs, DPU_FEATURE_MODE, CONV_MODE) != c->depthwise,
+              "blocks disagree about the convolution mode");
+    REFUSE_IF(GET76(regs, CNA_CONV_CON1, PROC_PRECISION) != precision ||
+              GET76(regs, CNA_CONV_CON1, FLOAT) != half ||
+              GET76(regs, CORE_MISC, PROC_PRECISION) != precision,
+              "blocks disagree about the precision");
+    /* Compilers clear it for floats, and for all that is depthwise. */
+    REFUSE_IF(GET76(regs, CORE_MISC, QD_EN) != !(half || c->depthwise) ||
+              GET76(regs, CORE_MISC, ARGB) || !GET76(regs, CORE_MISC, ON),
+              "CORE mode");
+    c->precision = precision;
+    c->bits = half ? 16 : 8;
+    return NULL;
+}
+
+/* How weights lie (row cna.rk3576-weights). */
+static void set_groups(NpuConv *c)
+{
+    bool half = c->precision == NPU_PREC_FP16;
+
+    c->channel_group = half ? 16 : 32;
+    if (c->depthwise) {
+        c->kernel_group = half ? 32 : 64;
+        c->dw_pairs = !half;
+    } else {
+        c->kernel_group = half ? 16 : 32;
+    }
+}
+
+static const char *decode_geometry(NpuConv *c, const uint32_t *regs)
+{
+    uint32_t channels = GET76(regs, CNA_DATA_SIZE1, CHANNEL) + 1;
+
+    c->in_w = GET76(regs, CNA_DATA_SIZE0, WIDTH) + 1;
+    c->in_h = GET76(regs, CNA_DATA_SIZE0, HEIGHT) + 1;
+    c->in_c = ROUND_UP(channels, NPU_ATOM_BITS / c->bits);
+    c->out_w = GET76(regs, CNA_DATA_SIZE2, OUT_WIDTH) + 1;
+    c->out_h = GET76(regs, CORE_SIZE0, HEIGHT) + 1;
+    c->stride_x = GET76(regs, CNA_CONV_CON3, CONV_X_STRIDE);
+    c->stride_y = GET76(regs, CNA_CONV_CON3, CONV_Y_STRIDE);
+    c->step_x = c->step_y = 1;
+    c->spread_x = c->spread_y = 1;
+    c->pad_left = GET76(regs, CNA_PAD_CON0, LEFT);
+    c->pad_top = GET76(regs, CNA_PAD_CON0, TOP);
+    /* Compilers write a byte with its sign, of depthwise ones as well. */
+    c->pad_value = c->bits == 8 ? (uint8_t)regs[R_RK3576_CNA_PAD_CON1] * 0x101
+                                : regs[R_RK3576_CNA_PAD_CON1];
+    REFUSE_IF(!c->stride_x || !c->stride_y, "stride of 0");
+    REFUSE_IF(GET76(regs, CNA_DMA_CHANNEL, REAL) + 1 != channels,
+              "CNA and its DMA disagree about the channels");
+    REFUSE_IF(GET76(regs, CORE_SIZE0, WIDTH) + 1 != c->out_w ||
+              (uint64_t)c->out_w * c->out_h !=
+              (uint64_t)GET76(regs, CNA_DATA_SIZE3, OUT_ATOMICS) + 1,
+              "CNA and CORE disagree about the output size");
+    REFUSE_IF(GET76(regs, CNA_CONV_CON2, GRAINS) != 0xfff, "CONV_CON2");
+    return NULL;
+}
+
+/* Windows end where the padding that is named ends, or before. */
+static const char *check_window(const NpuConv *c, const uint32_t *regs)
+{
+    uint32_t bottom = GET76(regs, CNA_PAD_CON0, BOTTOM);
+    uint32_t right = GET76(regs, CNA_PAD_CON0, RIGHT);
+
+    REFUSE_IF((c->out_w - 1) * c->stride_x + c->k_w >
+              c->in_w + c->pad_left + right ||
+              (c->out_h - 1) * c->stride_y + c->k_h >
+              c->in_h + c->pad_top + bottom,
+              "windows outside the padded input");
+    return NULL;
+}
+
+static const char *decode_weights(NpuConv *c, const uint32_t *regs)
+{
+    uint64_t bytes = GET76(regs, CNA_WEIGHT_SIZE1, BYTES_PER_KERNEL);
+    uint64_t total = GET76(regs, CNA_WEIGHT_SIZE0, BYTES), stored;
+    uint32_t factor = c->precision == NPU_PREC_INT8 ? 2 : 1;
+    uint64_t again = factor * bytes;
+
+    c->k_w = GET76(regs, CNA_WEIGHT_SIZE2, WIDTH) + 1;
+    c->k_h = GET76(regs, CNA_WEIGHT_SIZE2, HEIGHT) + 1;
+    c->kernels = GET76(regs, CNA_WEIGHT_SIZE2, KERNELS) + 1;
+    c->kernel_elems = c->k_w * c->k_h * c->in_c;
+    c->stored_c = c->in_c;
+    stored = (uint64_t)c->k_w * c->k_h * c->stored_c * c->bits / 8;
+    REFUSE_IF(bytes != stored, "bytes per kernel do not match its shape");
+    REFUSE_IF(total != c->kernels * bytes,
+              "weight bytes do not match the kernels");
+    if (c->depthwise) {
+        /* Bytes have a second one each, to be added. */
+        REFUSE_IF(c->kernels != factor, "depthwise kernels but one");
+        c->kernels = 1;
+        again /= 16;
+    }
+    REFUSE_IF(GET76(regs, CNA_DATA_SIZE2, KERNEL_BYTES) != (uint16_t)again,
+              "two sizes of a kernel");
+    REFUSE_IF(total > NPU_TASK_MAX_WEIGHTS, "too many weights");
+    c->weight_bytes = total;
+    c->weights = ADDR76(regs, CNA_WEIGHT_ADDR);
+    return check_window(c, regs);
+}
+
+/* Data arrives as it is; other settings are those of packed pixels. */
+static const char *check_converter(const uint32_t *regs)
+{
+    REFUSE_IF(!GET76(regs, CNA_CVT_CON0, CVT_BYPASS),
+              "input converter but of packed pixels");
+    return NULL;
+}
+
+/*
+ * A granule takes four atoms of a position, two of two positions or one of
+ * four; three take all of it, as in entries of the RK3588.
+ */
+static uint32_t row_granules(const NpuConv *c)
+{
+    uint32_t rest = c->atoms.surfaces % GRANULE_ATOMS;
+    uint32_t share = rest == GRANULE_ATOMS - 1 ? GRANULE_ATOMS : rest;
+
+    return c->atoms.surfaces / GRANULE_ATOMS * c->in_w +
+           DIV_ROUND_UP(c->in_w * share, GRANULE_ATOMS);
+}
+
+/*
+ * Bank numbers are hints on one core (gregordinary's boards), granules are
+ * binding: weights begin in a bank of their own, behind the features.
+ */
+static const char *find_short(const NpuConv *c, const uint32_t *regs)
+{
+    uint32_t first = GET76(regs, CNA_CBUF_ROW, START);
+    uint32_t weights = GET76(regs, CNA_CBUF_START, WEIGHT);
+    uint32_t end = GET76(regs, CNA_CBUF_WEIGHT, END_BANK) * BANK_GRANULES;
+    size_t kernel = c->weight_bytes /
+                    DIV_ROUND_UP(c->kernels, c->kernel_group);
+
+    REFUSE_IF(first >= weights || weights >= end ||
+              end > RK3576_CBUF_BANKS * BANK_GRANULES,
+              "windows of CBUF out of order");
+    REFUSE_IF((uint64_t)c->row_granules * c->in_h > weights - c->window_base,
+              "feature data exceeds its window of CBUF");
+    REFUSE_IF(kernel > (end - weights) * RK3576_CBUF_GRANULE_BYTES,
+              "weights exceed their window of CBUF");
+    return NULL;
+}
+
+/*
+ * Rows that a sequence keeps are those before FETCH, in a ring of the
+ * feature's banks; without them bank numbers are no more than hints.
+ */
+static const char *decode_ring(NpuConv *c, const uint32_t *regs)
+{
+    uint32_t first = GET76(regs, CNA_CBUF_ROW, START);
+    uint32_t fetch = GET76(regs, CNA_CBUF_START, FETCH);
+    uint32_t banks = GET76(regs, CNA_CBUF_DATA, BANKS);
+    uint32_t end = GET76(regs, CNA_CBUF_DATA, END_BANK);
+    bool retain = GET76(regs, CNA_CBUF_DATA, RETAIN);
+
+    REFUSE_IF(retain != !!c->feature.kept,
+              "rows retained in CBUF against the rows that are fetched");
+    c->feature.cube.granule = first;
+    c->window_base = first;
+    c->window_size = RK3576_CBUF_BANKS * BANK_GRANULES;
+    if (retain) {
+        REFUSE_IF(!banks || banks > end || end > RK3576_CBUF_BANKS,
+                  "banks of a row sequence");
+        c->window_base = (end - banks) * BANK_GRANULES;
+        c->window_size = banks * BANK_GRANULES;
+        REFUSE_IF(first - c->window_base >= c->window_size,
+                  "row sequence outside its banks");
+    }
+    REFUSE_IF((first - c->window_base + c->feature.kept * c->row_granules) %
+              c->window_size != fetch - c->window_base,
+              "fetch that resumes elsewhere than behind the rows that are there");
+    return NULL;
+}
+
+static const char *decode_cbuf(NpuConv *c, const uint32_t *regs)
+{
+    uint32_t granules = row_granules(c);
+    const char *why;
+
+    c->row_granules = granules;
+    REFUSE_IF(!GET76(regs, CNA_CBUF_DATA, ON), "CBUF without its bit 30");
+    why = decode_ring(c, regs);
+    REFUSE_IF(why, why);
+    REFUSE_IF(GET76(regs, CNA_CBUF_ROW, GRANULES) != granules ||
+              GET76(regs, CNA_DATA_ROW, GRANULES) != granules ||
+              GET76(regs, CNA_DATA_ROW, WIDTH) != c->in_w,
+              "granules of a row that its width does not give");
+    REFUSE_IF(GET76(regs, CNA_DATA_SIZE1, GRANULES) !=
+              (uint16_t)(granules * (c->in_h - c->feature.kept)),
+              "granules that the rows do not give");
+    c->windows = true;
+    c->window_short = find_short(c, regs);
+    return NULL;
+}
+
+static const char *decode_feature(NpuConv *c, const uint32_t *regs)
+{
+    NpuFeature *f = &c->feature;
+    uint32_t surfaces = c->in_c * c->bits / NPU_ATOM_BITS;
+    uint32_t fetched = GET76(regs, CNA_DMA_SIZE, HEIGHT) + 1;
+    bool inner;
+
+    REFUSE_IF(GET76(regs, CNA_DMA_SIZE, WIDTH) + 1 != c->in_w ||
+              fetched > c->in_h ||
+              GET76(regs, CNA_DMA_LINE, LOW) + 1 != c->in_w ||
+              GET76(regs, CNA_DMA_LINE, HIGH) + 1 != c->in_w,
+              "CNA and its DMA disagree about the input");
+    REFUSE_OTHER(CNA_DMA_CON0, 0x000f000f, "bursts of the CNA");
+    f->base = ADDR76(regs, CNA_FEATURE_ADDR);
+    f->group_lines = 4;
+    f->dma_width = c->in_w;
+    f->line_stride = regs[R_RK3576_CNA_DMA_CON1];
+    f->surf_stride = regs[R_RK3576_CNA_DMA_CON2] - 4 * c->in_w;
+    f->unit = NPU_ATOM;
+    REFUSE_IF(f->line_stride != 4 * c->in_w && c->in_h > 4,
+              "gaps between lines of the input");
+    REFUSE_IF(regs[R_RK3576_CNA_DMA_CON2] > (NPU_TASK_MAX_BUFFER / NPU_ATOM),
+              "too much feature data");
+    inner = npu_feature_surf_pitch(f) == c->in_w;
+    REFUSE_IF(!npu_cube_init(&c->atoms, surfaces, c->in_h,
+                             (uint64_t)c->in_w * NPU_ATOM, inner),
+              "too much feature data");
+    f->cube = c->atoms;
+    f->kept = c->in_h - fetched;
+    return NULL;
+}
+
+const char *npu_rk3576_conv(NpuTask *t, const uint32_t *regs)
+{
+    NpuConv *c = &t->conv;
+    const char *why = decode_mode(t, regs);
+
+    REFUSE_IF(why, why);
+    set_groups(c);
+    why = decode_geometry(c, regs);
+    REFUSE_IF(why, why);
+    why = decode_weights(c, regs);
+    REFUSE_IF(why, why);
+    why = check_converter(regs);
+    REFUSE_IF(why, why);
+    why = decode_feature(c, regs);
+    REFUSE_IF(why, why);
+    why = decode_cbuf(c, regs);
+    REFUSE_IF(why, why);
+    t->macs = (uint64_t)c->out_w * c->out_h * c->kernels * c->kernel_elems;
+    REFUSE_IF(t->macs > NPU_TASK_MAX_MACS, "too much arithmetic");
+    return NULL;
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * DPU and DPU_RDMA of the RK3576 NPU: what their registers ask for.
+ *
+ * The words that say what BS, BN and EW do are known as a whole, by what
+ * compilers write for each kind of layer: what one of their bits would do alone
+ * is not.  Row chip.rk3576-dpu.
+ */
+#include "qemu/osdep.h"
+#include "cube.h"
+#include "rk3576_dpu.h"
+#include "rk3576_lut.h"
+#include "rk3576_regs.h"
+
+#define EW_OFF          0x010041c1
+#define EW_LUT          0x01004140
+#define BN_OFF          0x903
+#define BN_CLAMPS       0x902
+#define BS_OFF          0x53
+#define BS_CLAMPS       0x100012
+
+/* Words that go together for a kind of layer. */
+typedef struct DpuForm {
+    uint32_t bs, bs_operands, wdma, write, rdma_feature, erdma, brdma;
+    uint8_t use, surf_group;
+    NpuBsWord word;
+} DpuForm;
+
+static const DpuForm form_bytes = {
+    .bs = 0x120080, .bs_operands = 1, .wdma = 0x710, .write = 0x04440100,
+    .rdma_feature = 0x40000010, .erdma = 0x41, .brdma = 0x710,
+    .use = NPU_USE_PACKED, .surf_group = 2, .word = NPU_BS_WORD_SHIFTS,
+}, form_bytes_layer = {
+    .bs = 0x120080, .wdma = 0x710, .write = 0x04440100,
+    .rdma_feature = 0x40000010, .erdma = 0x41, .brdma = 0x114,
+    .use = NPU_USE_ALU, .surf_group = 2, .word = NPU_BS_WORD_CPEND,
+}, form_depthwise = {
+    .bs = 0x100092, .wdma = 0x310, .write = 0x04440100,
+    .rdma_feature = 0x40000012, .erdma = 0x41, .brdma = 0x510,
+    .use = NPU_USE_ALU | NPU_USE_MUL, .surf_group = 4,
+    .word = NPU_BS_WORD_SHIFTS,
+}, form_halves = {
+    .bs = 0x100092, .bs_operands = 2, .wdma = 0x710, .write = 0x04440100,
+    .rdma_feature = 0x40010050, .erdma = 1, .brdma = 0x100,
+    .use = NPU_USE_ALU, .surf_group = 2,
+}, form_depthwise_halves = {
+    .bs = 0x100092, .wdma = 0x310, .write = 0x04440100,
+    .rdma_feature = 0x40010052, .erdma = 0x41, .brdma = 0x110,
+    .use = NPU_USE_ALU, .surf_group = 4,
+}, form_copy = {
+    .bs = BS_OFF, .bs_operands = 2, .wdma = 0xf00, .write = 0x04440000,
+    .rdma_feature = 9, .erdma = 1,
+    .surf_group = 1,
+}, form_clamp = {
+    .bs = BS_CLAMPS, .bs_operands = 2, .wdma = 0xf00, .write = 0x04440000,
+    .rdma_feature = 9, .erdma = 0x41, .brdma = 2,
+    .surf_group = 1,
+};
+
+static const DpuForm *find_form(const NpuTask *t, const uint32_t *regs)
+{
+    bool half = t->conv.precision == NPU_PREC_FP16;
+
+    if (t->kind == NPU_KIND_FLYING) {
+        return regs[R_RK3576_DPU_BS_CFG] == BS_OFF ? &form_copy : &form_clamp;
+    }
+    if (t->conv.depthwise) {
+        return half ? &form_depthwise_halves : &form_depthwise;
+    }
+    if (half) {
+        return &form_halves;
+    }
+    return regs[R_RK3576_RDMA_BRDMA_CFG] == form_bytes.brdma ? &form_bytes
+                                                             : &form_bytes_layer;
+}
+
+/*
+ * BS_OW counts groups of 16 channels.  With the wrong parity of a direct
+ * convolution boards lose rows (gregordinary).
+ */
+static uint32_t usual_ow(const NpuTask *t, const DpuForm *f)
+{
+    uint32_t groups = DIV_ROUND_UP(t->dpu.channels, 16);
+    bool half = t->conv.precision == NPU_PREC_FP16;
+
+    if (t->kind == NPU_KIND_FLYING) {
+        return 0x20000;
+    }
+    if (t->conv.depthwise) {
+        return (half ? 0x23033 : 0x13033) | ((groups - 1) & 3) << 8;
+    }
+    if (half) {
+        return 0x21111;
+    }
+    return (groups % 2 ? 0x80001011 : 0x80001111) |
+           (f->use == NPU_USE_ALU ? 2 : 1) << 16;
+}
+
+static const char *check_form(const NpuTask *t, const uint32_t *regs,
+                              const DpuForm *f)
+{
+    REFUSE_OTHER(DPU_BS_CFG, f->bs, "BS of this layer");
+    REFUSE_OTHER(DPU_BS_OPERANDS, f->bs_operands, "operands of BS");
+    REFUSE_OTHER(DPU_WRITE_CFG0, f->write, "write DMA of this layer");
+    REFUSE_OTHER(RDMA_FEATURE_MODE, f->rdma_feature, "RDMA of this layer");
+    REFUSE_OTHER(RDMA_ERDMA_CFG, f->erdma, "ERDMA of this layer");
+    REFUSE_OTHER(RDMA_BRDMA_CFG, f->brdma, "BRDMA of this layer");
+    REFUSE_OTHER(RDMA_NRDMA_CFG, 0, "operands of BN in memory");
+    REFUSE_OTHER(DPU_BS_OW, usual_ow(t, f), "BS_OW of this many channels");
+    REFUSE_IF(GET76(regs, DPU_WDMA_SIZE0, MODE) != f->wdma,
+              "write DMA of this layer");
+    REFUSE_OTHER(DPU_WRITE_BYTES, 0x0040ffff, "bytes of an atom left out");
+    REFUSE_OTHER(DPU_WRITE_SHIFT, 0, "atoms that are shifted");
+    return NULL;
+}
+
+static const char *decode_precision(NpuTask *t, const uint32_t *regs)
+{
+    NpuDpu *d = &t->dpu;
+    uint32_t proc = GET76(regs, DPU_DATA_FORMAT, PROC_PRECISION);
+
+    REFUSE_IF(GET76(regs, DPU_DATA_FORMAT, IN_PRECISION), "input of the DPU");
+    d->precision = t->kind == NPU_KIND_CONV ? t->conv.precision : proc;
+    d->operands = d->precision;
+    d->is_float = d->precision == NPU_PREC_FP16;
+    d->out_precision = GET76(regs, DPU_DATA_FORMAT, OUT_PRECISION);
+    REFUSE_IF(d->precision != NPU_PREC_INT8 && d->precision != NPU_PREC_FP16,
+              "precision of the DPU");
+    REFUSE_IF(proc != d->precision, "blocks disagree about the precision");
+    /* Others go by patterns that only boards show. */
+    REFUSE_IF(d->out_precision != d->precision,
+              "output of another precision");
+    d->out_bytes = d->is_float ? 2 : 1;
+    return NULL;
+}
+
+static const char *decode_shape(NpuTask *t, const uint32_t *regs)
+{
+    NpuDpu *d = &t->dpu;
+
+    d->width = GET76(regs, DPU_CUBE_WIDTH, WIDTH) + 1;
+    d->height = GET76(regs, DPU_CUBE_HEIGHT, HEIGHT) + 1;
+    d->channels = GET76(regs, DPU_CUBE_CHANNEL, CHANNEL) + 1;
+    d->orig_channels = d->channels;
+    d->stream.copies_x = d->stream.copies_y = 1;
+    REFUSE_IF(GET76(regs, DPU_WDMA_SIZE0, CHANNEL) + 1 != d->channels ||
+              GET76(regs, DPU_WDMA_SIZE1, WIDTH) + 1 != d->width ||
+              GET76(regs, DPU_WDMA_SIZE1, HEIGHT) + 1 != d->height,
+              "DPU cube and its write DMA disagree");
+    REFUSE_IF(GET76(regs, RDMA_CUBE_WIDTH, WIDTH) + 1 != d->width ||
+              GET76(regs, RDMA_CUBE_HEIGHT, HEIGHT) + 1 != d->height ||
+              GET76(regs, RDMA_CUBE_CHANNEL, CHANNEL) + 1 != d->channels,
+              "DPU and RDMA cubes disagree");
+    REFUSE_IF(t->kind == NPU_KIND_CONV &&
+              (d->width != t->conv.out_w || d->height != t->conv.out_h ||
+               d->channels != GET76(regs, CORE_SIZE1, CHANNEL) + 1),
+              "CORE and DPU disagree about the output size");
+    REFUSE_IF(t->kind == NPU_KIND_CONV &&
+              d->channels > (t->conv.depthwise ? t->conv.in_c
+                                               : t->conv.kernels),
+              "more output channels than kernels");
+    return NULL;
+}
+
+
+typedef struct Clamp {
+    uint32_t low, high, low1, high1;    /* registers */
+} Clamp;
+
+static const Clamp clamp_bs = {
+    R_RK3576_DPU_BS_LOW, R_RK3576_DPU_BS_HIGH,
+    R_RK3576_DPU_BS_LOW1, R_RK3576_DPU_BS_HIGH1,
+}, clamp_bn = {
+    R_RK3576_DPU_BN_LOW, R_RK3576_DPU_BN_HIGH,
+    R_RK3576_DPU_BN_LOW1, R_RK3576_DPU_BN_HIGH1,
+};
+
+static bool clamp_open(const uint32_t *regs, uint32_t low, uint32_t high)
+{
+    return regs[low] == (uint32_t)INT32_MIN && regs[high] == INT32_MAX;
+}
+
+/* Each bound is there twice; all that was seen is a ReLU, with an upper end. */
+static const char *decode_clamp(NpuStage *s, const uint32_t *regs,
+                                const Clamp *c)
+{
+    REFUSE_IF(regs[c->low] != regs[c->low1] || regs[c->high] != regs[c->high1],
+              "two clamps of a stage");
+    if (clamp_open(regs, c->low, c->high)) {
+        return NULL;
+    }
+    REFUSE_IF(regs[c->low], "clamp but from 0 on");
+    s->on = true;
+    s->relu = true;
+    s->relux = regs[c->high] != INT32_MAX;
+    s->relux_cmp = regs[c->high];
+    return NULL;
+}
+
+/* Operands of each channel, and a word for all of them. */
+static void decode_operands(NpuTask *t, const uint32_t *regs,
+                            const DpuForm *f)
+{
+    NpuStage *s = &t->dpu.stage[NPU_STAGE_BS];
+    NpuFeed *word = &t->feed[NPU_FEED_BS_WORD];
+
+    s->on = true;
+    s->addr = ADDR76(regs, RDMA_BS_ADDR);
+    s->operands = t->dpu.operands;
+    s->alu = s->alu_dma = true;
+    s->alu_algo = NPU_ALU_ADD;
+    s->mul = s->mul_dma = s->use & NPU_USE_MUL;
+    s->cpend_dma = s->use & NPU_USE_CPEND;
+    s->word = f->word;
+    t->conv.cpend = s->cpend_dma || s->word == NPU_BS_WORD_CPEND;
+    if (s->word) {
+        word->base[0] = ADDR76(regs, RDMA_BS_WORD_ADDR);
+        word->line_bytes = NPU_BS_WORD_BYTES;
+        npu_cube_init(&word->cube, 1, 1, NPU_BS_WORD_BYTES, false);
+    }
+}
+
+static const char *decode_stages(NpuTask *t, const uint32_t *regs,
+                                 const DpuForm *f)
+{
+    uint32_t bn = regs[R_RK3576_DPU_BN_CFG];
+    const char *why;
+
+    t->dpu.stage[NPU_STAGE_BS].use = f->use;
+    if (f->use) {
+        decode_operands(t, regs, f);
+    }
+    if (f->bs == BS_CLAMPS) {
+        why = decode_clamp(&t->dpu.stage[NPU_STAGE_BS], regs, &clamp_bs);
+        REFUSE_IF(why, why);
+    } else {
+        REFUSE_IF(!clamp_open(regs, clamp_bs.low, clamp_bs.high) ||
+                  !clamp_open(regs, clamp_bs.low1, clamp_bs.high1),
+                  "clamp of a BS that does not clamp");
+    }
+    REFUSE_IF(bn != BN_OFF && bn != BN_CLAMPS, "BN but for a clamp");
+    if (bn == BN_CLAMPS) {
+        return decode_clamp(&t->dpu.stage[NPU_STAGE_BN], regs, &clamp_bn);
+    }
+    REFUSE_IF(!clamp_open(regs, clamp_bn.low, clamp_bn.high) ||
+              !clamp_open(regs, clamp_bn.low1, clamp_bn.high1),
+              "clamp of a BN that is off");
+    return NULL;
+}
+
+static const char *decode_ew(NpuTask *t, const uint32_t *regs,
+                             const NpuLut *lut)
+{
+    uint32_t cfg = regs[R_RK3576_DPU_EW_CFG];
+
+    REFUSE_IF(cfg != EW_OFF && cfg != EW_LUT, "EW but for the LUT");
+    REFUSE_IF(regs[R_RK3576_DPU_EW_CVT_OFFSET] ||
+              regs[R_RK3576_DPU_EW_CVT_SCALE] != 1,
+              "EW converter without an operand");
+    REFUSE_OTHER(DPU_EW_LOW, (uint32_t)INT32_MIN, "clamp of EW");
+    REFUSE_OTHER(DPU_EW_HIGH, INT32_MAX, "clamp of EW");
+    REFUSE_IF(regs[R_RK3576_RDMA_EW_SURF_STRIDE] ||
+              regs[R_RK3576_RDMA_SURF_NOTCH] ||
+              regs[R_RK3576_RDMA_EW_SURF_NOTCH],
+              "surfaces of an EW operand that is not there");
+    if (cfg == EW_OFF) {
+        return NULL;
+    }
+    t->dpu.ew.on = true;
+    t->dpu.ew.lut = true;
+    return npu_rk3576_lut(&t->dpu.lut, regs, lut);
+}
+
+static const char *decode_out_cvt(NpuDpu *d, const uint32_t *regs)
+{
+    d->cvt_offset = regs[R_RK3576_DPU_OUT_CVT_OFFSET];
+    d->cvt_scale = (int16_t)GET76(regs, DPU_OUT_CVT_SCALE, SCALE);
+    d->cvt_shift = GET76(regs, DPU_OUT_CVT_SHIFT, SHIFT);
+    d->cvt_codes = d->ew.lut && d->is_float;
+    d->cvt_minus_exp = GET76(regs, DPU_OUT_CVT_SHIFT, MINUS_EXP);
+    REFUSE_IF(!clamp_open(regs, R_RK3576_DPU_OUT_LOW, R_RK3576_DPU_OUT_HIGH),
+              "clamp of the output");
+    REFUSE_IF(d->is_float && d->ew.lut, "LUT of halves");
+    REFUSE_IF(d->cvt_minus_exp, "MINUS_EXP of this chip");
+    REFUSE_IF(d->is_float != GET76(regs, DPU_OUT_CVT_SCALE, FP32TOFP16_EN) &&
+              !(d->cvt_scale == 1 && !d->cvt_shift),
+              "FP32TOFP16_EN against the output precision");
+    REFUSE_IF(d->is_float && (d->cvt_offset || d->cvt_scale != 1 ||
+                              d->cvt_shift),
+              "OUT_CVT arithmetic with floats");
+    return NULL;
+}
+
+/*
+ * SURF_ADD is what follows the last line of a group, in the cube as it is
+ * written: boards write nothing if it does not fit the stride.
+ */
+static const char *decode_output(NpuTask *t, const uint32_t *regs,
+                                 const NpuTaskOptions *opt, uint32_t group)
+{
+    NpuDpu *d = &t->dpu;
+    NpuOutput *o = &d->out;
+    uint32_t stride = GET76(regs, DPU_DST_SURF_STRIDE, ATOMS);
+    uint32_t add = GET76(regs, DPU_SURF_ADD, ATOMS);
+    uint32_t surfaces = DIV_ROUND_UP(d->channels, NPU_ATOM / d->out_bytes);
+
+    /* Nobody has been seen to leave padding out. */
+    REFUSE_IF(!opt->write_padding && d->channels % (NPU_ATOM / d->out_bytes),
+              "part of an atom");
+    REFUSE_IF(t->kind == NPU_KIND_CONV && surfaces > 1 &&
+              (uint64_t)add + d->width * d->height != (uint64_t)group * stride,
+              "SURF_ADD against the stride of surfaces");
+    o->base = ADDR76(regs, DPU_DST_ADDR);
+    o->surf_stride = stride * NPU_ATOM;
+    o->surf_add = group * o->surf_stride;
+    o->surf_group = group;
+    o->line_bytes = d->width * NPU_ATOM;
+    REFUSE_IF(!npu_cube_init(&o->cube, surfaces, d->height,
+                             (uint64_t)d->width * NPU_ATOM,
+                             d->height > 1 && stride == d->width),
+              "too much output");
+    return NULL;
+}
+
+/* Surfaces one behind the other, without gaps between lines. */
+static const char *decode_input(NpuTask *t, const uint32_t *regs)
+{
+    NpuFeed *f = &t->feed[NPU_FEED_MAIN];
+    NpuDpu *d = &t->dpu;
+
+    f->base[0] = ADDR76(regs, RDMA_SRC_ADDR);
+    f->line_bytes = d->width * NPU_ATOM;
+    f->pitch[0] = d->width * d->height * NPU_ATOM;
+    REFUSE_IF(!npu_cube_init(&f->cube, d->out.cube.surfaces, d->height,
+                             (uint64_t)d->width * NPU_ATOM, false),
+              "too much input of a flying DPU");
+    return NULL;
+}
+
+const char *npu_rk3576_dpu(NpuTask *t, const uint32_t *regs,
+                           const NpuTaskOptions *opt)
+{
+    const DpuForm *f;
+    const char *why;
+
+    REFUSE_IF(GET76(regs, DPU_FEATURE_MODE, FLYING) !=
+              (t->kind == NPU_KIND_FLYING) ||
+              GET76(regs, DPU_FEATURE_MODE, CORE_FEEDS) !=
+              (t->kind == NPU_KIND_CONV) ||
+              GET76(regs, DPU_FEATURE_MODE, OUTPUT_MODE) != 2,
+              "DPU mode against the enabled blocks");
+    why = decode_precision(t, regs);
+    REFUSE_IF(why, why);
+    why = decode_shape(t, regs);
+    REFUSE_IF(why, why);
+    f = find_form(t, regs);
+    why = check_form(t, regs, f);
+    REFUSE_IF(why, why);
+    why = decode_stages(t, regs, f);
+    REFUSE_IF(why, why);
+    why = decode_ew(t, regs, opt->lut);
+    REFUSE_IF(why, why);
+    why = decode_out_cvt(&t->dpu, regs);
+    REFUSE_IF(why, why);
+    why = decode_output(t, regs, opt, f->surf_group);
+    REFUSE_IF(why, why);
+    return t->kind == NPU_KIND_FLYING ? decode_input(t, regs) : NULL;
+}

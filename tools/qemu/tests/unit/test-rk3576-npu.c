@@ -1,0 +1,1006 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Random programs for the RK3576, against loops over tensors by row, column
+ * and channel.
+ */
+#include "harness.h"
+#include "compute/numeric.h"
+
+#define ADDR_X          (MEM_BASE + 0x100000)
+#define ADDR_W          (MEM_BASE + 0x300000)
+#define ADDR_BS         (MEM_BASE + 0x500000)
+#define ADDR_SHIFT      (MEM_BASE + 0x580000)
+#define ADDR_Y          (MEM_BASE + 0x600000)
+
+#define CONV            0x1d
+#define CONV_PAIR       0x0100001d
+#define ALONE           0x18
+#define POOL            0x60
+#define LOW             0x80000000u
+#define HIGH            0x7fffffffu
+
+enum {
+    F_DIRECT, F_DEPTHWISE, F_HALF, F_DEPTHWISE_HALF, F_LAYER, F_STRIDE,
+    F_PADDING, F_ODD_GROUPS, F_PARTIAL_KERNELS, F_THREE_ATOMS, F_PAIR,
+    F_SEQUENCE, F_CORE_1, F_RELU, F_RELUX, F_TIE, F_NEGATIVE_SHIFT, F_SATURATED, F_TAIL,
+    F_LUT, FEATURES
+};
+
+static const char *const feature_name[FEATURES] = {
+    "bytes", "depthwise bytes", "halves", "depthwise halves",
+    "a zero point for all channels", "strides", "padding", "odd groups of 16",
+    "partial kernel groups", "three atoms as four", "pairs of tasks",
+    "row sequences",
+    "the window of core 1", "ReLU", "ReLU with an upper end",
+    "ties of the output", "another shift for negative results",
+    "saturated output", "channels that do not fill atoms", "LUT",
+};
+
+static unsigned seen[FEATURES];
+
+static const NpuTaskOptions options = {
+    .encoding = NPU_ENCODING_RK3576,
+    .write_padding = true,
+};
+
+typedef struct Case {
+    bool half, dw, layer, lut;
+    int h, w, ic, oc, kh, kw, sy, sx, top, left, bottom, right, oh, ow;
+    int core;
+    int8_t pad;
+    bool relu;
+    uint32_t relux;         /* or HIGH */
+    int shift, shift_neg, scale, out_shift, offset;
+    int *x, *wt;            /* [h][w][ic], [oc][kh][kw][ic] */
+    int a[256], b[256], c[256];
+} Case;
+
+/* Rows of the output that one program computes. */
+typedef struct Part {
+    int y, rows;            /* of the output */
+    int in_y, in_rows, top, bottom;
+    bool pair;
+    bool sequence;
+    int kept;               /* input rows that the last part left in CBUF */
+    int start;              /* granule of the first in a ring of five banks */
+} Part;
+
+#define RING            0x1400
+
+static int up(int v, int to)
+{
+    return (v + to - 1) / to * to;
+}
+
+/* floor((2p + 2^s) / 2^(s+1)), one less on an odd tie */
+static int64_t ref_round(int64_t p, int s)
+{
+    int64_t den = (int64_t)1 << (s + 1), num = 2 * p + den / 2;
+    int64_t q = num / den - (num % den < 0);
+
+    return q - (s && num % den == 0 && q % 2);
+}
+
+static int64_t ref_clip(int64_t v, int64_t lo, int64_t hi)
+{
+    return v < lo ? lo : v > hi ? hi : v;
+}
+
+static int *x_at(const Case *k, int y, int x, int c)
+{
+    return &k->x[(y * k->w + x) * k->ic + c];
+}
+
+static int *w_at(const Case *k, int o, int ky, int kx, int c)
+{
+    int ic = k->dw ? 1 : k->ic;
+
+    return &k->wt[((o * k->kh + ky) * k->kw + kx) * ic + c];
+}
+
+/* --- Memory --- */
+
+static void put_half(uint8_t *p, float v)
+{
+    stw_le_p(p, npu_fp32_to_fp16(v));
+}
+
+static void lay_features(const Case *k)
+{
+    int per = k->half ? 8 : 16, y, x, c;
+    uint8_t *base = at(ADDR_X);
+
+    memset(base, 0, (size_t)up(k->ic, per) / per * k->h * k->w * 16);
+    for (c = 0; c < k->ic; c++) {
+        for (y = 0; y < k->h; y++) {
+            for (x = 0; x < k->w; x++) {
+                uint8_t *p = base + ((c / per * k->h + y) * k->w + x) * 16;
+
+                if (k->half) {
+                    put_half(p + c % per * 2, *x_at(k, y, x, c));
+                } else {
+                    p[c % per] = *x_at(k, y, x, c);
+                }
+            }
+        }
+    }
+}
+
+/* Groups of kernels, of channels, taps, kernels, channels; partial ones tight. */
+static size_t lay_direct(const Case *k)
+{
+    int kg = k->half ? 16 : 32, cg = k->half ? 16 : 32;
+    int channels = up(k->ic, k->half ? 8 : 16);
+    uint8_t *p = at(ADDR_W);
+    int o, c, t, i, j;
+
+    for (o = 0; o < k->oc; o += kg) {
+        for (c = 0; c < channels; c += cg) {
+            for (t = 0; t < k->kh * k->kw; t++) {
+                for (i = o; i < k->oc && i < o + kg; i++) {
+                    for (j = c; j < channels && j < c + cg; j++) {
+                        int v = j < k->ic ? *w_at(k, i, t / k->kw, t % k->kw, j)
+                                          : 0;
+
+                        if (k->half) {
+                            put_half(p, v * 0.25f);
+                            p += 2;
+                        } else {
+                            *p++ = v;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    return p - at(ADDR_W);
+}
+
+/* A weight is the sum of two bytes two apart, by groups of 64. */
+static size_t lay_depthwise_bytes(const Case *k)
+{
+    uint8_t *base = at(ADDR_W);
+    int taps = k->kh * k->kw, c, t;
+
+    for (c = 0; c < k->ic; c++) {
+        int first = c / 64 * 64;
+        int held = k->ic - first < 64 ? k->ic - first : 64;
+
+        for (t = 0; t < taps; t++) {
+            uint8_t *p = base + first * taps * 2 + t * held * 2 +
+                         (c - first) / 2 * 4 + c % 2;
+            int v = *w_at(k, c, t / k->kw, t % k->kw, 0);
+            int one = v > 127 ? 127 : v < -128 ? -128 : v - v / 3;
+
+            p[0] = one;
+            p[2] = v - one;
+        }
+    }
+    return k->ic * taps * 2;
+}
+
+static size_t lay_depthwise_halves(const Case *k)
+{
+    uint8_t *base = at(ADDR_W);
+    int taps = k->kh * k->kw, c, t;
+
+    for (c = 0; c < k->ic; c++) {
+        int first = c / 32 * 32;
+        int held = k->ic - first < 32 ? k->ic - first : 32;
+
+        for (t = 0; t < taps; t++) {
+            put_half(base + (first * taps + t * held + c - first) * 2,
+                     *w_at(k, c, t / k->kw, t % k->kw, 0) * 0.25f);
+        }
+    }
+    return k->ic * taps * 2;
+}
+
+static size_t lay_weights(const Case *k)
+{
+    return !k->dw ? lay_direct(k) : k->half ? lay_depthwise_halves(k)
+                                            : lay_depthwise_bytes(k);
+}
+
+static void lay_operands(const Case *k)
+{
+    int bytes = k->dw ? 48 : 64, o;
+
+    memset(at(ADDR_BS), 0x5a, 256 / 8 * 64);
+    for (o = 0; o < k->oc; o++) {
+        uint8_t *p = at(ADDR_BS) + o / 8 * bytes;
+
+        if (k->half) {
+            stl_le_p(at(ADDR_BS) + 4 * o, npu_float_bits(k->a[o] * 0.5f));
+        } else if (k->layer) {
+            stl_le_p(at(ADDR_BS) + 4 * o, k->a[o]);
+        } else {
+            stl_le_p(p + o % 8 * 4, k->a[o]);
+            if (!k->dw) {
+                stw_le_p(p + 32 + o % 8 * 2, k->b[o]);
+            }
+            stw_le_p(p + bytes - 16 + o % 8 * 2, k->c[o]);
+        }
+    }
+    stl_le_p(at(ADDR_SHIFT), k->layer ? k->b[0] : k->shift | k->shift_neg << 8);
+}
+
+/* --- Programs --- */
+
+static int granules_of_row(const Case *k)
+{
+    int atoms = up(k->ic, k->half ? 8 : 16) / (k->half ? 8 : 16);
+    int rest = atoms % 4 == 3 ? 4 : atoms % 4;
+
+    return atoms / 4 * k->w + up(k->w * rest, 4) / 4;
+}
+
+static void put_cna(Prog *p, const Case *k, const Part *t)
+{
+    int row = granules_of_row(k), taps = k->kh * k->kw;
+    int channels = up(k->ic, k->half ? 8 : 16);
+    int kernel = taps * channels * (k->half ? 2 : 1);
+    int kernels = !k->dw ? k->oc : k->half ? 1 : 2;
+    int again = kernel * (k->half ? 1 : 2) / (k->dw ? 16 : 1);
+    int base = t->pair ? k->core * 0x1800 : k->core * 0x1c00;
+    int first = base + t->start, fetched = t->in_rows - t->kept;
+    int fetch = base + (t->start + t->kept * row) % RING;
+    int weights = t->pair ? 0x3000 : base + (t->sequence ? RING : 0x1000);
+
+    put(p, 0x100c, (k->half ? 0x200120 : 0) | k->dw);
+    put(p, 0x1010, 0xfff);
+    put(p, 0x1014, k->sy << 3 | k->sx | t->pair << 28);
+    put(p, 0x1018, (t->pair ? 0x40000606 + 6 * k->core :
+                    (t->sequence ? 0x40000505 : 0x40000404) + 7 * k->core) |
+                   (t->kept ? LOW : 0));
+    put(p, 0x101c, kernels * kernel);
+    put(p, 0x1020, kernel);
+    put(p, 0x1024, (k->kw - 1) << 24 | (k->kh - 1) << 16 | (kernels - 1));
+    put(p, 0x1028, row * fetched << 16 | (k->ic - 1));
+    put(p, 0x102c, (k->w - 1) << 16 | (t->in_rows - 1));
+    put(p, 0x1030, again << 16 | (k->ow - 1));
+    put(p, 0x1034, k->ow * t->rows - 1);
+    put(p, 0x1038, (t->pair ? 0x10u : k->core ? 0x10e : 7) |
+                   (t->sequence || (t->pair && k->core) ? LOW : 0));
+    put(p, 0x103c, row << 16 | first);
+    put(p, 0x1040, weights << 16 | fetch);
+    put(p, 0x1044, k->w << 16 | row);
+    put(p, 0x1048, 0xb);
+    put(p, 0x104c, 0x10001);
+    put(p, 0x1050, 0x10001);
+    put(p, 0x1078, (k->w - 1) << 16 | (fetched - 1));
+    put(p, 0x107c, k->ic - 1);
+    put(p, 0x1080, (uint32_t)k->right << 24 | t->bottom << 16 | k->left << 8 |
+                   t->top);
+    put(p, 0x1084, k->half ? 0 : (uint32_t)(int32_t)k->pad);
+    put(p, 0x1088, ADDR_X + (t->in_y + t->kept) * k->w * 16);
+    put(p, 0x108c, 0xf000f);
+    put(p, 0x1090, k->w * 4);
+    put(p, 0x1094, k->w * k->h);
+    put(p, 0x1098, up(k->w * fetched, 4));
+    put(p, 0x1110, ADDR_W);
+    put(p, 0x118c, (k->w - 1) << 16 | (k->w - 1));
+    put(p, 0x3018, 0x10000000 | (k->dw ? 10 : !k->half) |
+                   (k->half ? 0x200 : 0));
+    put(p, 0x301c, (t->rows - 1) << 16 | (k->ow - 1));
+    put(p, 0x3020, k->oc - 1);
+}
+
+static void put_clamps(Prog *p, bool bs, uint32_t low, uint32_t high)
+{
+    put(p, bs ? 0x4048 : 0x406c, low);
+    put(p, bs ? 0x404c : 0x4070, high);
+    put(p, bs ? 0x4058 : 0x4074, low);
+    put(p, bs ? 0x405c : 0x4078, high);
+}
+
+/* What all programs of the DPU have. */
+static void put_dpu(Prog *p, int w, int h, int c, uint32_t dst)
+{
+    put(p, 0x4018, dst);
+    put(p, 0x4020, w - 1);
+    put(p, 0x4024, h - 1);
+    put(p, 0x402c, c - 1);
+    put(p, 0x4034, (h - 1) << 16 | (w - 1));
+    put_clamps(p, true, LOW, HIGH);
+    put(p, 0x4060, 0x903);
+    put_clamps(p, false, LOW, HIGH);
+    put(p, 0x407c, 0x10041c1);
+    put(p, 0x4084, 1);
+    put(p, 0x4088, LOW);
+    put(p, 0x408c, HIGH);
+    put(p, 0x40a4, LOW);
+    put(p, 0x40a8, HIGH);
+    put(p, 0x40b0, 0x10001);
+    put(p, 0x40d0, 0x40ffff);
+    put(p, 0x500c, w - 1);
+    put(p, 0x5010, h - 1);
+    put(p, 0x5014, c - 1);
+}
+
+static uint32_t bs_ow(const Case *k)
+{
+    int groups = up(k->oc, 16) / 16;
+
+    if (k->dw) {
+        return (k->half ? 0x23033 : 0x13033) | ((groups - 1) & 3) << 8;
+    }
+    return k->half ? 0x21111 : (groups % 2 ? 0x80011011 : 0x80011111) +
+                               (k->layer ? 0x10000 : 0);
+}
+
+static int out_plane(const Case *k)
+{
+    return k->dw ? up(k->ow * k->oh, 4) : k->ow * k->oh;
+}
+
+static void put_bs(Prog *p, const Case *k)
+{
+    put(p, 0x4010, k->half ? 0x40000002 : 0);
+    put(p, 0x4030, (uint32_t)(k->oc - 1) << 16 | (k->dw ? 0x310 : 0x710));
+    put(p, 0x4038, k->half || k->dw ? 0x100092 : 0x120080);
+    put(p, 0x4044, k->dw || k->layer ? 0 : k->half ? 2 : 1);
+    put(p, 0x4050, bs_ow(k));
+    put(p, 0x40c0, 0x4440100);
+    put(p, 0x501c, k->dw ? (k->half ? 0x110 : 0x510) : k->half ? 0x100 :
+                   k->layer ? 0x114 : 0x710);
+    put(p, 0x5020, ADDR_BS);
+    put(p, 0x5024, ADDR_SHIFT);
+    put(p, 0x5034, k->half && !k->dw ? 1 : 0x41);
+    put(p, 0x5044, (k->half ? 0x40010050 : 0x40000010) | (k->dw ? 2 : 0));
+}
+
+static void put_lut_use(Prog *p)
+{
+    unsigned i;
+
+    put(p, 0x407c, 0x1004140);
+    put(p, 0x4108, 0x2000006);
+    put(p, 0x410c, 0x50500);
+    for (i = 0; i < 4; i++) {
+        put(p, 0x4110 + 4 * i, -0x4000);
+        put(p, 0x4140 + 4 * i, 0x4000);
+    }
+    put(p, 0x4188, (uint32_t)-77 << 16);
+    put(p, 0x418c, ((uint32_t)-77 << 16) | (uint16_t)-77);
+    put(p, 0x4190, 99 << 16);
+    put(p, 0x4194, 99 << 16 | 99);
+}
+
+static void put_program(Prog *p, const Case *k, const Part *t)
+{
+    int group = k->dw ? 4 : 2;
+
+    p->n = 0;
+    put_cna(p, k, t);
+    put_dpu(p, k->ow, t->rows, k->oc, ADDR_Y + t->y * k->ow * 16);
+    put(p, 0x400c, 0x40000004 | (k->dw ? 8 : 0));
+    put(p, 0x401c, out_plane(k));
+    put_bs(p, k);
+    if (k->relu) {
+        put(p, 0x4060, 0x902);
+        put_clamps(p, false, 0, k->relux);
+    }
+    if (!k->half) {
+        put(p, 0x40ac, k->offset);
+        put(p, 0x40b0, (uint16_t)k->scale);
+        put(p, 0x40b4, k->out_shift);
+    }
+    put(p, 0x40b8, group * out_plane(k) - k->ow * t->rows);
+    if (k->lut) {
+        put_lut_use(p);
+    }
+    start(p, t->pair ? CONV_PAIR : CONV);
+}
+
+/* --- Reference --- */
+
+static int64_t ref_lut_entry(int i)
+{
+    return (i * 37 + i / 7) % 4001 - 2000;
+}
+
+/* Two tables of 513, 32 apart: [-0x4000, 0] and [0, 0x4000]. */
+static int64_t ref_lut(int64_t v)
+{
+    int64_t at = v + 0x4000, i, rest, lo, hi;
+
+    if (at < 0 || v >= 0x4000) {
+        return at < 0 ? -77 : 99;
+    }
+    /* 0 is the first of the second table. */
+    i = at / 32 + (v >= 0);
+    rest = at % 32;
+    lo = ref_lut_entry(i);
+    hi = ref_lut_entry(i + 1);
+    rest *= hi - lo;
+    return lo + rest / 32 - (rest % 32 < 0);
+}
+
+/* The sum of a window, and of its elements. */
+static int64_t ref_window(const Case *k, int oy, int ox, int o, int64_t *sum)
+{
+    int64_t acc = 0;
+    int ky, kx, c;
+
+    *sum = 0;
+    for (ky = 0; ky < k->kh; ky++) {
+        for (kx = 0; kx < k->kw; kx++) {
+            int y = oy * k->sy + ky - k->top, x = ox * k->sx + kx - k->left;
+            bool in = y >= 0 && x >= 0 && y < k->h && x < k->w;
+
+            for (c = k->dw ? o : 0; c < (k->dw ? o + 1 : k->ic); c++) {
+                int v = in ? *x_at(k, y, x, c) : k->half ? 0 : k->pad;
+
+                acc += v * *w_at(k, o, ky, kx, k->dw ? 0 : c);
+                *sum += v;
+            }
+        }
+    }
+    return acc;
+}
+
+static int64_t ref_bytes(const Case *k, int64_t acc, int64_t sum, int o)
+{
+    int64_t v = acc + (k->dw ? 0 : k->b[k->layer ? 0 : o] * sum), p;
+
+    v = ref_clip(v + k->a[o], INT32_MIN, INT32_MAX);
+    if (!k->layer) {
+        v *= k->c[o];
+        v = ref_round(v, v < 0 ? k->shift_neg : k->shift);
+        seen[F_NEGATIVE_SHIFT] += v < 0 && k->shift != k->shift_neg;
+    }
+    v = ref_clip(v, INT32_MIN, INT32_MAX);
+    if (k->relu) {
+        v = ref_clip(v, 0, (int32_t)k->relux);
+    }
+    if (k->lut) {
+        v = ref_lut(v);
+    }
+    p = v * k->scale;
+    seen[F_TIE] += k->out_shift && (p & ((1ll << k->out_shift) - 1)) ==
+                   1ll << (k->out_shift - 1);
+    /* Which of two neighbours is even is asked with the offset. */
+    v = ref_round(p + k->offset * ((int64_t)1 << k->out_shift), k->out_shift);
+    seen[F_SATURATED] += v < -128 || v > 127;
+    return ref_clip(v, -128, 127);
+}
+
+static bool check_output(const Case *k, const char *what)
+{
+    int per = k->half ? 8 : 16, o, y, x;
+
+    for (o = 0; o < k->oc; o++) {
+        for (y = 0; y < k->oh; y++) {
+            for (x = 0; x < k->ow; x++) {
+                const uint8_t *p = at(ADDR_Y) + (o / per * out_plane(k) +
+                                                 y * k->ow + x) * 16;
+                int64_t sum, acc = ref_window(k, y, x, o, &sum);
+                double want, got;
+
+                if (k->half) {
+                    want = acc * 0.25 + k->a[o] * 0.5;
+                    want = k->relu && want < 0 ? 0 : want;
+                    if (k->relu && k->relux != HIGH) {
+                        want = MIN(want, npu_bits_to_float(k->relux));
+                    }
+                    want = npu_fp16_to_fp32(npu_fp32_to_fp16(want));
+                    got = npu_fp16_to_fp32(lduw_le_p(p + o % per * 2));
+                } else {
+                    want = ref_bytes(k, acc, sum, o);
+                    got = (int8_t)p[o % per];
+                }
+                if (want != got) {
+                    printf("# %s: channel %d, row %d, column %d: %g, want %g\n",
+                           what, o, y, x, got, want);
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+/* --- Cases --- */
+
+static void random_geometry(Case *k)
+{
+    k->kh = rnd_in(1, 4);
+    k->kw = rnd_in(1, 4);
+    k->sy = rnd_in(1, 3);
+    k->sx = rnd_in(1, 3);
+    k->top = rnd_in(0, k->kh - 1);
+    k->left = rnd_in(0, k->kw - 1);
+    k->bottom = rnd_in(0, k->kh - 1);
+    k->right = rnd_in(0, k->kw - 1);
+    k->h = rnd_in(4, 12);
+    k->w = rnd_in(4, 14);
+    k->oh = (k->h + k->top + k->bottom - k->kh) / k->sy + 1;
+    k->ow = (k->w + k->left + k->right - k->kw) / k->sx + 1;
+}
+
+static void random_channels(Case *k)
+{
+    int atom = k->half ? 8 : 16;
+
+    k->ic = rnd_in(1, 9) * atom;
+    if (!k->dw && one_in(4)) {
+        k->ic -= rnd_in(1, atom - 1);
+    }
+    k->oc = k->dw ? k->ic : 2 * rnd_in(1, 48);
+}
+
+static void random_tensors(Case *k)
+{
+    int n = k->h * k->w * k->ic, i;
+    int weights = k->oc * k->kh * k->kw * (k->dw ? 1 : k->ic);
+    int most = k->half ? 8 : k->dw ? 254 : 127;
+
+    k->x = malloc(n * sizeof(int));
+    k->wt = malloc(weights * sizeof(int));
+    for (i = 0; i < n; i++) {
+        k->x[i] = k->half ? rnd_in(-8, 8) : rnd_in(-128, 127);
+    }
+    for (i = 0; i < weights; i++) {
+        k->wt[i] = rnd_in(-most, most);
+    }
+    for (i = 0; i < k->oc; i++) {
+        k->a[i] = rnd_in(-20000, 20000) / (k->half ? 100 : 1);
+        /* What channels that only fill atoms add to it is not known. */
+        k->b[i] = k->ic % 16 ? 0 : rnd_in(-40, 40);
+        k->c[i] = rnd_in(-2000, 16384);
+    }
+}
+
+static void random_output(Case *k)
+{
+    k->pad = rnd_in(-128, 127);
+    k->shift = rnd_in(0, 16);
+    k->shift_neg = one_in(3) ? rnd_in(0, 16) : k->shift;
+    k->relu = one_in(3);
+    k->relux = one_in(2) ? HIGH : k->half ? npu_float_bits(6.0f) : rnd_in(1, 9000);
+    k->scale = rnd_in(-3, 3) ? rnd_in(1, 900) : 1 << rnd_in(0, 6);
+    k->out_shift = rnd_in(0, 16);
+    k->offset = rnd_in(-20, 20);
+}
+
+static void note(const Case *k)
+{
+    int atom = k->half ? 8 : 16;
+
+    seen[k->dw ? (k->half ? F_DEPTHWISE_HALF : F_DEPTHWISE)
+               : k->half ? F_HALF : F_DIRECT]++;
+    seen[F_LAYER] += k->layer;
+    seen[F_STRIDE] += k->sx != k->sy;
+    seen[F_PADDING] += k->top || k->left;
+    seen[F_ODD_GROUPS] += !k->dw && !k->half && up(k->oc, 16) / 16 % 2;
+    seen[F_PARTIAL_KERNELS] += !k->dw && k->oc % (k->half ? 16 : 32);
+    seen[F_THREE_ATOMS] += up(k->ic, atom) / atom % 4 == 3;
+    seen[F_CORE_1] += k->core;
+    seen[F_RELU] += k->relu;
+    seen[F_RELUX] += k->relu && k->relux != HIGH;
+    seen[F_TAIL] += k->ic % atom || k->oc % atom;
+    seen[F_LUT] += k->lut;
+}
+
+static bool run_part(Case *k, const Part *t)
+{
+    const char *why = NULL;
+    NpuVerdict v;
+    Prog p;
+
+    put_program(&p, k, t);
+    v = run_prog(&p, options, &why);
+    if (v != NPU_TASK_RUN) {
+        printf("# %s\n", why);
+    }
+    return v == NPU_TASK_RUN;
+}
+
+/* Output rows @y and so on, from the input rows that they need. */
+static Part rows_of(const Case *k, int y, int rows, bool pair)
+{
+    int from = y * k->sy - k->top;
+    int to = (y + rows - 1) * k->sy + k->kh - k->top;
+    Part t = { .y = y, .rows = rows, .pair = pair };
+
+    t.in_y = MAX(from, 0);
+    t.in_rows = MIN(to, k->h) - t.in_y;
+    t.top = t.in_y - from;
+    t.bottom = MAX(to - k->h, 0);
+    return t;
+}
+
+/*
+ * The second part finds its first rows where the first one left them, of which
+ * all but one are behind the end of the ring.  In memory they are others now.
+ */
+static bool run_sequence(Case *k, Part *part)
+{
+    int row = granules_of_row(k), c;
+    bool ok;
+
+    part[1].kept = part[0].in_y + part[0].in_rows - part[1].in_y;
+    part[1].start = RING - row;
+    part[0].start = part[1].start - (part[0].in_rows - part[1].kept) * row;
+    part[0].sequence = part[1].sequence = true;
+    ok = run_part(k, &part[0]);
+    for (c = 0; c < up(k->ic, k->half ? 8 : 16) / (k->half ? 8 : 16); c++) {
+        memset(at(ADDR_X) + c * k->h * k->w * 16, POISON,
+               (size_t)(part[0].in_y + part[0].in_rows) * k->w * 16);
+    }
+    return ok && run_part(k, &part[1]);
+}
+
+static bool run_case(Case *k)
+{
+    Part whole = {
+        .rows = k->oh, .in_rows = k->h, .top = k->top, .bottom = k->bottom,
+    };
+    int upper = (k->oh + 1) / 2;
+    bool ok;
+
+    memset(at(ADDR_Y), POISON, 0x100000);
+    lay_features(k);
+    lay_weights(k);
+    lay_operands(k);
+    if (k->oh >= 2 && k->top < k->kh && one_in(3)) {
+        Part half[2] = {
+            rows_of(k, 0, upper, true), rows_of(k, upper, k->oh - upper, true),
+        };
+
+        if (half[0].in_rows > 0 && half[1].in_rows > 0 && one_in(2)) {
+            int kept = half[0].in_y + half[0].in_rows - half[1].in_y;
+
+            if (kept > 0 && kept < half[1].in_rows) {
+                half[0].pair = half[1].pair = false;
+                seen[F_SEQUENCE]++;
+                return run_sequence(k, half);
+            }
+        }
+        if (half[0].in_rows > 0 && half[1].in_rows > 0) {
+            seen[F_PAIR]++;
+            k->core = 0;
+            ok = run_part(k, &half[0]);
+            k->core = 1;
+            return ok && run_part(k, &half[1]);
+        }
+    }
+    return run_part(k, &whole);
+}
+
+static void test_conv(bool half, bool dw, bool layer, bool lut,
+                      unsigned runs, const char *what)
+{
+    bool ok = true;
+    unsigned i;
+
+    for (i = 0; ok && i < runs; i++) {
+        Case k = { .half = half, .dw = dw, .layer = layer, .lut = lut };
+
+        k.core = one_in(3);
+        random_geometry(&k);
+        random_channels(&k);
+        random_tensors(&k);
+        random_output(&k);
+        note(&k);
+        ok = run_case(&k) && check_output(&k, what);
+        free(k.x);
+        free(k.wt);
+    }
+    report(ok, "%u convolutions of %s", runs, what);
+}
+
+/* --- The DPU alone --- */
+
+static void put_alone(Prog *p, bool half, int w, int h, int c)
+{
+    p->n = 0;
+    put_dpu(p, w, h, c, ADDR_Y);
+    put(p, 0x400c, 5);
+    put(p, 0x4010, half ? 0x40000002 : 0);
+    put(p, 0x401c, w * h);
+    put(p, 0x4030, (uint32_t)(c - 1) << 16 | 0xf00);
+    put(p, 0x4038, 0x53);
+    put(p, 0x4044, 2);
+    put(p, 0x4050, 0x20000);
+    put(p, 0x40c0, 0x4440000);
+    put(p, 0x5018, ADDR_X);
+    put(p, 0x5034, 1);
+    put(p, 0x5044, 9);
+}
+
+/* The program that loads the tables copies an atom, as compilers have it. */
+static void load_lut(void)
+{
+    const char *why = NULL;
+    Prog p;
+    int i;
+
+    put_alone(&p, false, 1, 1, 16);
+    put(&p, 0x4108, 0xff0000);
+    for (i = 0; i < 1026; i++) {
+        if (i % 513 == 0) {
+            put(&p, 0x4100, i ? 0x30000 : 0x20000);
+        }
+        put(&p, 0x4104, ref_lut_entry(i));
+    }
+    start(&p, ALONE);
+    report(run_prog(&p, options, &why) == NPU_TASK_RUN,
+           "tables are loaded by a task of the DPU alone");
+}
+
+static void test_alone(void)
+{
+    int w = 7, h = 5, c = 48, i, clamp;
+    const char *why = NULL;
+
+    for (clamp = 0; clamp < 2; clamp++) {
+        bool ok;
+        Prog p;
+
+        put_alone(&p, false, w, h, c);
+        if (clamp) {
+            put(&p, 0x4038, 0x100012);
+            put_clamps(&p, true, 0, 50);
+            put(&p, 0x501c, 2);
+            put(&p, 0x5034, 0x41);
+        }
+        start(&p, ALONE);
+        for (i = 0; i < w * h * c; i++) {
+            at(ADDR_X)[i] = rnd();
+        }
+        memset(at(ADDR_Y), POISON, w * h * c);
+        ok = run_prog(&p, options, &why) == NPU_TASK_RUN;
+        for (i = 0; ok && i < w * h * c; i++) {
+            int x = (int8_t)at(ADDR_X)[i];
+
+            ok = (int8_t)at(ADDR_Y)[i] == (clamp ? ref_clip(x, 0, 50) : x);
+        }
+        report(ok, clamp ? "the DPU alone clamps" : "the DPU alone copies");
+    }
+}
+
+/* --- Pooling --- */
+
+typedef struct Pool {
+    bool average;
+    int h, w, c, kh, kw, sy, sx, top, left, bottom, right, oh, ow, pad;
+} Pool;
+
+static void put_pool(Prog *p, const Pool *k)
+{
+    int i;
+
+    p->n = 0;
+    put(p, 0x600c, k->w - 1);
+    put(p, 0x6010, k->h - 1);
+    put(p, 0x6014, k->c - 1);
+    put(p, 0x6018, k->ow - 1);
+    put(p, 0x601c, k->oh - 1);
+    put(p, 0x6020, k->c - 1);
+    put(p, 0x6024, k->average ? 0x10 : 0x11);
+    put(p, 0x6034, (k->sy - 1) << 20 | (k->sx - 1) << 16 | (k->kh - 1) << 8 |
+                   (k->kw - 1));
+    if (k->average) {
+        put(p, 0x6038, 65536 / k->kw);
+        put(p, 0x603c, 65536 / k->kh);
+    }
+    put(p, 0x6040, k->bottom << 12 | k->right << 8 | k->top << 4 | k->left);
+    for (i = 0; i < 4; i++) {
+        put(p, 0x6044 + 4 * i, k->pad * (i + 1) & 0x7ffff);
+    }
+    put(p, 0x6070, ADDR_Y);
+    put(p, 0x607c, k->oh * k->ow * 16);
+    put(p, 0x6084, k->oh * k->ow * 16);
+    put(p, 0x700c, k->w - 1);
+    put(p, 0x7010, k->h - 1);
+    put(p, 0x7014, k->c - 1);
+    put(p, 0x701c, ADDR_X);
+    put(p, 0x7024, k->w * 16);
+    put(p, 0x7028, k->h * k->w * 16);
+    put(p, 0x7030, 0x40);
+    start(p, POOL);
+}
+
+static int64_t ref_pool(const Pool *k, int oy, int ox, int c)
+{
+    int64_t max = INT64_MIN, sum = 0;
+    int ky, kx;
+
+    for (ky = 0; ky < k->kh; ky++) {
+        for (kx = 0; kx < k->kw; kx++) {
+            int y = oy * k->sy + ky - k->top, x = ox * k->sx + kx - k->left;
+            bool in = y >= 0 && x >= 0 && y < k->h && x < k->w;
+            int v = in ? (int8_t)at(ADDR_X)[((c / 16 * k->h + y) * k->w + x) *
+                                            16 + c % 16] : k->pad;
+
+            sum += v;
+            max = in && v > max ? v : max;
+        }
+    }
+    sum *= (int64_t)(65536 / k->kw) * (65536 / k->kh);
+    return ref_clip(k->average ? ref_round(sum, 32) : max, -128, 127);
+}
+
+static bool run_pool(const Pool *k)
+{
+    const char *why = NULL;
+    int i, y, x, c;
+    Prog p;
+
+    for (i = 0; i < k->h * k->w * up(k->c, 16); i++) {
+        at(ADDR_X)[i] = rnd();
+    }
+    put_pool(&p, k);
+    if (run_prog(&p, options, &why) != NPU_TASK_RUN) {
+        printf("# %s\n", why);
+        return false;
+    }
+    for (c = 0; c < k->c; c++) {
+        for (y = 0; y < k->oh; y++) {
+            for (x = 0; x < k->ow; x++) {
+                if ((int8_t)at(ADDR_Y)[((c / 16 * k->oh + y) * k->ow + x) * 16 +
+                                       c % 16] != ref_pool(k, y, x, c)) {
+                    printf("# channel %d, row %d, column %d\n", c, y, x);
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+static void test_pool(bool average, unsigned runs)
+{
+    bool ok = true;
+    unsigned i;
+
+    for (i = 0; ok && i < runs; i++) {
+        Pool k = { .average = average, .c = rnd_in(1, 40) };
+
+        k.kh = rnd_in(1, 5);
+        k.kw = rnd_in(1, 5);
+        k.sy = rnd_in(1, 3);
+        k.sx = rnd_in(1, 3);
+        k.top = rnd_in(0, k.kh - 1);
+        k.left = rnd_in(0, k.kw - 1);
+        k.bottom = rnd_in(0, k.kh - 1);
+        k.right = rnd_in(0, k.kw - 1);
+        k.h = rnd_in(5, 12);
+        k.w = rnd_in(5, 12);
+        k.oh = (k.h + k.top + k.bottom - k.kh) / k.sy + 1;
+        k.ow = (k.w + k.left + k.right - k.kw) / k.sx + 1;
+        k.pad = rnd_in(-128, 127);
+        /* The last window must have more than padding. */
+        k.oh -= (k.oh - 1) * k.sy >= k.h + k.top;
+        k.ow -= (k.ow - 1) * k.sx >= k.w + k.left;
+        ok = run_pool(&k);
+    }
+    report(ok, "%u poolings for the %s", runs, average ? "average" : "maximum");
+}
+
+/* --- What is refused --- */
+
+typedef struct Refused {
+    uint16_t reg;
+    uint32_t value;
+    const char *why;
+} Refused;
+
+static const Refused refused[] = {
+    { 0x1068, 1, "a register that nobody has seen" },
+    { 0x1ffc, 1, "a register that nobody has seen" },
+    { 0x1014, 0x10000009, "half of a pair in one place, a whole task in another" },
+    { 0x1014, 0x00010009, "bits of CNA_CONV_CON3 that nobody has seen" },
+    { 0x1014, 1, "stride of 0" },
+    { 0x100c, 0x2000a006, "packed pixels on this chip" },
+    { 0x100c, 1, "blocks disagree about the convolution mode" },
+    { 0x100c, 0x120, "blocks disagree about the precision" },
+    { 0x100c, 0x70, "input precision" },
+    { 0x1018, 0xc0000404,
+      "rows retained in CBUF against the rows that are fetched" },
+    { 0x1018, 0x404, "CBUF without its bit 30" },
+    { 0x101c, 16, "weight bytes do not match the kernels" },
+    { 0x1020, 16, "bytes per kernel do not match its shape" },
+    { 0x1034, 1, "CNA and CORE disagree about the output size" },
+    { 0x1040, 0x10000010,
+      "fetch that resumes elsewhere than behind the rows that are there" },
+    { 0x1048, 0, "input converter but of packed pixels" },
+    { 0x1080, 0, "windows outside the padded input" },
+    { 0x1090, 8, "gaps between lines of the input" },
+    { 0x4010, 0xa0000000, "output of another precision" },
+    { 0x4038, 0x53, "BS of this layer" },
+    { 0x4050, 0x80011111, "BS_OW of this many channels" },
+    { 0x4060, 0x402, "BN but for a clamp" },
+    { 0x407c, 0x8002c0c0, "EW but for the LUT" },
+    { 0x40a4, 0, "clamp of the output" },
+    { 0x40b8, 7, "SURF_ADD against the stride of surfaces" },
+    { 0x501c, 0x108, "operands of BS" },
+    { 0x5028, 0x1a, "operands of BN in memory" },
+};
+
+/* A convolution that runs, but for one register. */
+static void test_refused(void)
+{
+    static Case k = {
+        .h = 9, .w = 8, .ic = 32, .oc = 48, .kh = 3, .kw = 3, .sy = 1, .sx = 1,
+        .top = 1, .left = 1, .bottom = 1, .right = 1, .oh = 9, .ow = 8,
+        .scale = 1, .relux = HIGH,
+    };
+    const Part whole = { .rows = 9, .in_rows = 9, .top = 1, .bottom = 1 };
+    unsigned i;
+
+    random_tensors(&k);
+    for (i = 0; i < ARRAY_SIZE(refused); i++) {
+        const Refused *r = &refused[i];
+        const char *why = NULL;
+        NpuVerdict v;
+        Prog p;
+
+        put_program(&p, &k, &whole);
+        p.n--;
+        put(&p, r->reg, r->value);
+        start(&p, CONV);
+        v = run_prog(&p, options, &why);
+        report(v == NPU_TASK_UNIMP && !strcmp(why, r->why),
+               "%04x = %x is refused: %s", r->reg, r->value,
+               v == NPU_TASK_RUN ? "it runs" : why);
+    }
+    free(k.x);
+    free(k.wt);
+}
+
+static void test_windows(void)
+{
+    static Case k = {
+        .h = 64, .w = 64, .ic = 64, .oc = 32, .kh = 1, .kw = 1, .sy = 1,
+        .sx = 1, .oh = 64, .ow = 64, .scale = 1, .relux = HIGH,
+    };
+    Part whole = { .rows = 64, .in_rows = 64 };
+    static uint32_t regs[NPU_REGFILE_WORDS];
+    NpuTaskOptions opt = options;
+    const char *why = NULL;
+    static NpuTask t;
+    unsigned i, j;
+    Prog p;
+
+    for (i = 0; i < 2; i++) {
+        k.h = whole.in_rows = whole.rows = k.oh = 64 + i;
+        memset(regs, 0, sizeof(regs));
+        put_program(&p, &k, &whole);
+        for (j = 0; j < p.n - 1; j++) {
+            NpuCmd cmd = npu_cmd_decode(p.cmd[j]);
+
+            regs[cmd.reg / 4] = cmd.value;
+        }
+        report(npu_task_decode(&t, regs, CONV, &opt, &why) == NPU_TASK_RUN &&
+               !npu_task_cbuf_short(&t) == !i,
+               "%u rows of 64 granules %s the window of 4096", 64 + i,
+               i ? "exceed" : "fill");
+    }
+}
+
+int main(void)
+{
+    unsigned i;
+
+    rnd_state = 0x3576;
+    test_conv(false, false, false, false, 150, "bytes");
+    test_conv(false, false, true, false, 40, "bytes with a zero point for all channels");
+    test_conv(false, true, false, false, 80, "depthwise bytes");
+    test_conv(true, false, false, false, 80, "halves");
+    test_conv(true, true, false, false, 60, "depthwise halves");
+    load_lut();
+    test_conv(false, false, false, true, 40, "bytes with a LUT");
+    test_alone();
+    test_pool(false, 60);
+    test_pool(true, 60);
+    test_refused();
+    test_windows();
+    for (i = 0; i < FEATURES; i++) {
+        report(seen[i], "some had %s", feature_name[i]);
+    }
+    printf("1..%u\n", tests);
+    return failures != 0;
+}
