@@ -481,7 +481,10 @@ static DeviceState *npu_create_iommu(Rk3588NpuMachineState *s, unsigned n)
     return dev;
 }
 
-/* Rows pc.task-con-16, pc.task-status-halves, pc.done-bits, chip.rk3576. */
+/*
+ * Rows pc.task-con-16, pc.task-status-halves, pc.done-bits, soc.rk3576,
+ * chip.rk3576-encoding.
+ */
 static void npu_set_rk3576(Rk3588NpuMachineState *s, DeviceState *core)
 {
     qdev_prop_set_uint32(core, "window-size", s->soc->core_size);
@@ -489,7 +492,7 @@ static void npu_set_rk3576(Rk3588NpuMachineState *s, DeviceState *core)
     qdev_prop_set_uint32(core, "task-bits", 16);
     qdev_prop_set_uint32(core, "task-status", 0x48);
     qdev_prop_set_bit(core, "pc-done-bits", true);
-    qdev_prop_set_bit(core, "decodes", false);
+    qdev_prop_set_uint32(core, "encoding", 1);  /* NPU_ENCODING_RK3576 */
     object_property_set_uint(OBJECT(core), "clock-frequency", s->assigned_hz,
                              &error_abort);
 }

@@ -400,6 +400,10 @@ static void npu_realize(DeviceState *dev, Error **errp)
         error_setg(errp, "task-bits must be 12 or 16");
         return;
     }
+    if (s->pc.encoding >= NPU_ENCODING_NUM) {
+        error_setg(errp, "encoding must be 0, RK3588, or 1, RK3576");
+        return;
+    }
     memory_region_init_io(&s->iomem, OBJECT(dev), &npu_ops, s, TYPE_RK3588_NPU,
                           s->window_size);
     sysbus_init_mmio(SYS_BUS_DEVICE(dev), &s->iomem);
@@ -479,7 +483,8 @@ static const Property npu_properties[] = {
     DEFINE_PROP_UINT32("task-status", Rk3588NpuState, pc.task_status,
                        A_PC_TASK_STATUS),
     DEFINE_PROP_BOOL("pc-done-bits", Rk3588NpuState, pc.pc_done_bits, false),
-    DEFINE_PROP_BOOL("decodes", Rk3588NpuState, pc.decodes, true),
+    DEFINE_PROP_UINT32("encoding", Rk3588NpuState, pc.encoding,
+                       NPU_ENCODING_RK3588),
     DEFINE_PROP_BOOL("empty-tasks", Rk3588NpuState, pc.empty_tasks, false),
     DEFINE_PROP_BOOL("pp-banks", Rk3588NpuState, groups.pp_banks, true),
     DEFINE_PROP_BOOL("pc-prefetch", Rk3588NpuState, pc.prefetch, true),

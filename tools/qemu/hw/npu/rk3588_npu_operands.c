@@ -136,6 +136,13 @@ static NpuMemResult load_feature(NpuCbuf *cbuf, const NpuEnv *env,
         return NPU_MEM_NO_HOST_MEMORY;
     }
     b->cube = *cube;
+    *why = npu_task_keep_rows(t, b->data,
+                              cbuf->feature ? &cbuf->feature->cube : NULL,
+                              cbuf->feature ? cbuf->feature->data : NULL);
+    if (*why) {
+        npu_buf_unref(b);
+        return NPU_MEM_UNIMPLEMENTED;
+    }
     dma.buf = b->data;
     if (!npu_task_feature_spans(t, npu_dma_span, &dma)) {
         npu_buf_unref(b);
@@ -430,14 +437,15 @@ static int npu_cbuf_post_load(void *opaque, int version_id)
 
 static const VMStateDescription vmstate_npu_cube = {
     .name = "rk3588-npu-core/cube",
-    .version_id = 2,
-    .minimum_version_id = 2,
+    .version_id = 3,
+    .minimum_version_id = 3,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32(surfaces, NpuCube),
         VMSTATE_UINT32(height, NpuCube),
         VMSTATE_UINT32(row_bytes, NpuCube),
         VMSTATE_BOOL(surf_inner, NpuCube),
         VMSTATE_BOOL(converted, NpuCube),
+        VMSTATE_UINT32(granule, NpuCube),
         VMSTATE_END_OF_LIST()
     }
 };

@@ -283,6 +283,7 @@ static void npu_pc_show_progress(NpuPc *pc)
 static NpuTaskOptions npu_pc_options(const NpuPc *pc)
 {
     return (NpuTaskOptions) {
+        .encoding = pc->encoding,
         .write_padding = pc->write_padding,
         .idle_ppu_rdma = pc->idle_ppu_rdma,
         .lut = &pc->groups->lut,
@@ -300,11 +301,14 @@ static bool npu_pc_must_hang(NpuPc *pc)
                             base & PC_BASE_ADDRESS_MASK);
 }
 
-/* Beyond S_POINTER, and in the groups that execute. */
+/* A task without registers beyond S_POINTER, and a test that wants those. */
 static bool npu_pc_is_empty(const NpuPc *pc)
 {
     unsigned block, i;
 
+    if (!pc->empty_tasks) {
+        return false;
+    }
     for (block = NPU_BLOCK_CNA; block < NPU_BLOCK_NUM; block++) {
         for (i = 3; npu_block_enabled(pc->groups, block) && i < 0x400; i++) {
             /* The only one that a reset leaves a value in. */
@@ -317,16 +321,17 @@ static bool npu_pc_is_empty(const NpuPc *pc)
     return true;
 }
 
-/* Without a decoder for the chip's registers. */
-static NpuVerdict npu_pc_foreign(NpuPc *pc, const char **why)
+static NpuVerdict npu_pc_decode(NpuPc *pc, bool empty, const char **why)
 {
-    memset(&pc->task, 0, sizeof(pc->task));
-    *why = NULL;
-    if (pc->empty_tasks && npu_pc_is_empty(pc)) {
+    NpuTaskOptions opt = npu_pc_options(pc);
+
+    if (empty) {
+        memset(&pc->task, 0, sizeof(pc->task));
+        *why = NULL;
         return NPU_TASK_RUN;
     }
-    *why = "registers of this chip";
-    return NPU_TASK_UNIMP;
+    return npu_task_decode(&pc->task, pc->groups->latched, pc->groups->enable,
+                           &opt, why);
 }
 
 /* The number alternates, as the groups of registers do. */
@@ -347,10 +352,10 @@ static void npu_pc_start_empty(NpuPc *pc)
 
 static void npu_pc_start(NpuPc *pc)
 {
-    NpuTaskOptions opt = npu_pc_options(pc);
     NpuGroups *g = pc->groups;
     const char *why;
     NpuVerdict verdict;
+    bool empty;
 
     npu_groups_execute(g);
     npu_pc_show_progress(pc);
@@ -359,9 +364,8 @@ static void npu_pc_start(NpuPc *pc)
     }
     npu_count(pc->env, NPU_CNT_TASK_STARTED, 1);
     npu_pc_commands_done(pc);
-    verdict = pc->decodes ? npu_task_decode(&pc->task, g->latched, g->enable,
-                                            &opt, &why)
-                          : npu_pc_foreign(pc, &why);
+    empty = npu_pc_is_empty(pc);
+    verdict = npu_pc_decode(pc, empty, &why);
     trace_rk3588_npu_task(pc->env->core_index, g->enable, pc->task.macs,
                           why ? why : "runs");
     if (npu_pc_must_hang(pc)) {
@@ -377,7 +381,7 @@ static void npu_pc_start(NpuPc *pc)
         npu_pc_unimplemented(pc, why);
     } else if (npu_fault(pc->env, NPU_FAULT_DMA_READ, NULL)) {
         npu_pc_dma_error(pc, false);
-    } else if (!pc->decodes) {
+    } else if (empty) {
         npu_pc_start_empty(pc);
     } else {
         npu_pc_set_phase(pc, NPU_PHASE_LOAD);
@@ -931,7 +935,6 @@ void npu_pc_abort(NpuPc *pc, bool stuck)
  */
 void npu_pc_resume(NpuPc *pc)
 {
-    NpuTaskOptions opt = npu_pc_options(pc);
     const char *why;
 
     switch (pc->phase) {
@@ -944,8 +947,7 @@ void npu_pc_resume(NpuPc *pc)
         npu_pc_arm(pc, 0);
         /* fall through */
     case NPU_PHASE_LOAD:
-        if (npu_task_decode(&pc->task, pc->groups->latched, pc->groups->enable,
-                            &opt, &why) != NPU_TASK_RUN) {
+        if (npu_pc_decode(pc, false, &why) != NPU_TASK_RUN) {
             pc->phase = NPU_PHASE_HUNG;
             return;
         }

@@ -36,8 +36,8 @@ typedef struct NpuPc {
     uint32_t task_bits;     /* of TASK_CON's number of tasks */
     uint32_t task_status;   /* offset of TASK_STATUS */
     bool pc_done_bits;      /* raw bits 28 and 29: a program's commands ended */
-    bool decodes;           /* the registers are the RK3588's */
-    bool empty_tasks;       /* of others, without any register written, run */
+    uint32_t encoding;      /* NpuEncoding: whose registers tasks are in */
+    bool empty_tasks;       /* tasks without any register written run */
 
     uint32_t phase;         /* NpuPhase */
     bool blocked;           /* an access waits for the IOMMU */
