@@ -240,21 +240,33 @@ def run_network(runner, data, found, twin):
         return '-', 'tensors that are not bytes'
     stored = blobs(data)
     regs = last_registers(found)
-    if len(stored[1]) != regs[0x101c]:
+    if len(stored[1]) < regs[0x101c]:
         return '-', 'weights that are not where they are looked for'
     _, channels, height, width = ends[0][0][2]
-    x = [[random.randint(-128, 127) for _ in range(height * width)] for _ in range(channels)]
-    atoms = bytearray(-(-channels // ATOM) * height * width * ATOM)
-    for c, plane in enumerate(x):
-        for i, value in enumerate(plane):
-            atoms[(c // ATOM * height * width + i) * ATOM + c % ATOM] = value & 0xff
-    outputs = {}
     _, kernels, out_height, out_width = ends[1][0][2]
+    x = [[random.randint(-128, 127) for _ in range(height * width)] for _ in range(channels)]
+    # One blob has a halfword per channel, or one for all; the other one begins with the word.
+    lengths = 2, 2 * kernels, 2 * (-(-kernels // 8) * 8)
+    word = stored[4 if len(stored[3]) in lengths else 3][:4]
+    packed = regs[0x100c] >> 12 & 15
+    if packed:
+        # Pixels of an image, of which the converter makes what the network takes.
+        raw = [[value + 128 for value in plane] for plane in x]
+        scales = [regs[0x104c + c // 2 * 4] >> c % 2 * 16 & 0xffff for c in range(channels)]
+        shifts = [regs[0x1048] >> 4 + 6 * c & 0x3f for c in range(channels)]
+        x = [[min(max(round(value * scales[c] / (1 << shifts[c])) - 128, -128), 127) for value in plane]
+             for c, plane in enumerate(raw)]
+    atoms = bytearray(-(-channels // ATOM) * height * width * ATOM)
+    for c, plane in enumerate(raw if packed else x):
+        for i, value in enumerate(plane):
+            at = i * channels + c if packed else (c // ATOM * height * width + i) * ATOM + c % ATOM
+            atoms[at] = value & 0xff
+    outputs = {}
     stride = regs[0x401c]
     size = -(-kernels // ATOM) * stride * ATOM
     for name, parts in by_core(found).items():
         lines = ['chip rk3576', f'mem {X:x} {atoms.hex()}', f'mem {W:x} {stored[1].hex()}',
-                 f'mem {BS:x} {stored[2].hex()}', f'mem {WORD:x} {stored[4][:4].hex()}']
+                 f'mem {BS:x} {stored[2].hex()}', f'mem {WORD:x} {word.hex()}']
         for program in parts:
             lines += words(program, True)
         said = run(runner, lines + [f'show {Y:x} {size:x}'])

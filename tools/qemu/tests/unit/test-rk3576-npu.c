@@ -23,7 +23,7 @@ enum {
     F_DIRECT, F_DEPTHWISE, F_HALF, F_DEPTHWISE_HALF, F_LAYER, F_STRIDE,
     F_PADDING, F_ODD_GROUPS, F_PARTIAL_KERNELS, F_THREE_ATOMS, F_PAIR,
     F_SEQUENCE, F_CORE_1, F_RELU, F_RELUX, F_TIE, F_NEGATIVE_SHIFT, F_SATURATED, F_TAIL,
-    F_LUT, FEATURES
+    F_LUT, F_PACKED, F_PACKED_HALF, FEATURES
 };
 
 static const char *const feature_name[FEATURES] = {
@@ -34,6 +34,7 @@ static const char *const feature_name[FEATURES] = {
     "the window of core 1", "ReLU", "ReLU with an upper end",
     "ties of the output", "another shift for negative results",
     "saturated output", "channels that do not fill atoms", "LUT",
+    "packed bytes", "packed halves",
 };
 
 static unsigned seen[FEATURES];
@@ -45,6 +46,7 @@ static const NpuTaskOptions options = {
 
 typedef struct Case {
     bool half, dw, layer, lut;
+    bool packed;            /* pixels, of ic channels */
     int h, w, ic, oc, kh, kw, sy, sx, top, left, bottom, right, oh, ow;
     int core;
     int8_t pad;
@@ -110,6 +112,17 @@ static void lay_features(const Case *k)
     int per = k->half ? 8 : 16, y, x, c;
     uint8_t *base = at(ADDR_X);
 
+    for (c = 0; k->packed && c < k->h * k->w * k->ic; c++) {
+        if (k->half) {
+            put_half(base + 2 * c, k->x[c]);
+        } else {
+            /* The converter takes 128 off. */
+            base[c] = k->x[c] + 128;
+        }
+    }
+    if (k->packed) {
+        return;
+    }
     memset(base, 0, (size_t)up(k->ic, per) / per * k->h * k->w * 16);
     for (c = 0; c < k->ic; c++) {
         for (y = 0; y < k->h; y++) {
@@ -196,9 +209,42 @@ static size_t lay_depthwise_halves(const Case *k)
     return k->ic * taps * 2;
 }
 
+/*
+ * Four lanes for a tap; of bytes, rows of taps fill 16, and the kernels of a
+ * group are inside a row of the kernel.
+ */
+static size_t lay_packed(const Case *k)
+{
+    int row = k->half ? k->kw * 8 : up(k->kw * 4, 16), kg = k->half ? 16 : 32;
+    int kernel = k->kh * row, o, t, c;
+
+    memset(at(ADDR_W), 0x33, k->oc * kernel);
+    for (o = 0; o < k->oc; o++) {
+        int first = o / kg * kg;
+        int group = k->oc - first < kg ? k->oc - first : kg;
+        uint8_t *base = at(ADDR_W) + first * kernel;
+
+        for (t = 0; t < k->kh * k->kw; t++) {
+            int ky = t / k->kw, kx = t % k->kw;
+
+            for (c = 0; c < k->ic; c++) {
+                int v = *w_at(k, o, ky, kx, c);
+
+                if (k->half) {
+                    put_half(base + (t * group + o - first) * 8 + c * 2,
+                             v * 0.25f);
+                } else {
+                    base[(ky * group + o - first) * row + kx * 4 + c] = v;
+                }
+            }
+        }
+    }
+    return k->oc * kernel;
+}
+
 static size_t lay_weights(const Case *k)
 {
-    return !k->dw ? lay_direct(k) : k->half ? lay_depthwise_halves(k)
+    return k->packed ? lay_packed(k) : !k->dw ? lay_direct(k) : k->half ? lay_depthwise_halves(k)
                                             : lay_depthwise_bytes(k);
 }
 
@@ -229,6 +275,9 @@ static void lay_operands(const Case *k)
 
 static int granules_of_row(const Case *k)
 {
+    if (k->packed) {
+        return k->half ? k->w / 8 : up(k->w + k->left, 16) / 16;
+    }
     int atoms = up(k->ic, k->half ? 8 : 16) / (k->half ? 8 : 16);
     int rest = atoms % 4 == 3 ? 4 : atoms % 4;
 
@@ -284,6 +333,38 @@ static void put_cna(Prog *p, const Case *k, const Part *t)
                    (k->half ? 0x200 : 0));
     put(p, 0x301c, (t->rows - 1) << 16 | (k->ow - 1));
     put(p, 0x3020, k->oc - 1);
+}
+
+/* What packed pixels have instead. */
+static void put_pixels(Prog *p, const Case *k, const Part *t)
+{
+    int atoms = k->w * k->ic * (k->half ? 2 : 1) / 16;
+    int kernel = k->kh * (k->half ? k->kw * 8 : up(k->kw * 4, 16));
+    int row = granules_of_row(k);
+
+    put(p, 0x100c, (k->half ? 0x20200122 : 0x20000006) | (k->ic + 7) << 12);
+    put(p, 0x101c, k->oc * kernel);
+    put(p, 0x1020, kernel);
+    put(p, 0x1028, (row * t->in_rows) << 16 |
+                   ((k->half ? k->ic : 4 * k->kw) - 1));
+    put(p, 0x1030, (kernel * (k->half ? 1 : 2)) << 16 | (k->ow - 1));
+    put(p, 0x1044, k->w << 16 | (k->half ? k->w : row));
+    if (!k->half) {
+        put(p, 0x1048, 0x38e38e0);
+        put(p, 0x104c, 0x40004000);
+        put(p, 0x1050, 0x40004000);
+        put(p, 0x1054, -128);
+        put(p, 0x1058, -128);
+        put(p, 0x105c, -128);
+        put(p, 0x1060, -128);
+        put(p, 0x1084, 0x80808080);
+    }
+    put(p, 0x1078, (atoms - 1) << 16 | (t->in_rows - 1));
+    put(p, 0x1088, ADDR_X + t->in_y * atoms * 16);
+    put(p, 0x1090, atoms);
+    put(p, 0x1094, atoms * t->in_rows);
+    put(p, 0x118c, (row - 1) << 16 | (k->w / (k->half ? 8 : 16) - 1));
+    put(p, 0x3018, k->half ? 0x10000280 : 0x10000081);
 }
 
 static void put_clamps(Prog *p, bool bs, uint32_t low, uint32_t high)
@@ -373,6 +454,9 @@ static void put_program(Prog *p, const Case *k, const Part *t)
 
     p->n = 0;
     put_cna(p, k, t);
+    if (k->packed) {
+        put_pixels(p, k, t);
+    }
     put_dpu(p, k->ow, t->rows, k->oc, ADDR_Y + t->y * k->ow * 16);
     put(p, 0x400c, 0x40000004 | (k->dw ? 8 : 0));
     put(p, 0x401c, out_plane(k));
@@ -547,7 +631,7 @@ static void random_tensors(Case *k)
     for (i = 0; i < k->oc; i++) {
         k->a[i] = rnd_in(-20000, 20000) / (k->half ? 100 : 1);
         /* What channels that only fill atoms add to it is not known. */
-        k->b[i] = k->ic % 16 ? 0 : rnd_in(-40, 40);
+        k->b[i] = k->ic % 16 && !k->packed ? 0 : rnd_in(-40, 40);
         k->c[i] = rnd_in(-2000, 16384);
     }
 }
@@ -581,6 +665,7 @@ static void note(const Case *k)
     seen[F_RELUX] += k->relu && k->relux != HIGH;
     seen[F_TAIL] += k->ic % atom || k->oc % atom;
     seen[F_LUT] += k->lut;
+    seen[k->half ? F_PACKED_HALF : F_PACKED] += k->packed;
 }
 
 static bool run_part(Case *k, const Part *t)
@@ -652,7 +737,7 @@ static bool run_case(Case *k)
         if (half[0].in_rows > 0 && half[1].in_rows > 0 && one_in(2)) {
             int kept = half[0].in_y + half[0].in_rows - half[1].in_y;
 
-            if (kept > 0 && kept < half[1].in_rows) {
+            if (kept > 0 && kept < half[1].in_rows && !k->packed) {
                 half[0].pair = half[1].pair = false;
                 seen[F_SEQUENCE]++;
                 return run_sequence(k, half);
@@ -669,20 +754,32 @@ static bool run_case(Case *k)
     return run_part(k, &whole);
 }
 
-static void test_conv(bool half, bool dw, bool layer, bool lut,
-                      unsigned runs, const char *what)
+/* Lines of whole atoms; padding is what the converter makes of 0. */
+static void pack(Case *k)
+{
+    k->packed = true;
+    k->ic = rnd_in(1, 4);
+    k->w = 16;
+    k->ow = (k->w + k->left + k->right - k->kw) / k->sx + 1;
+    k->pad = -128;
+}
+
+static void test_conv(const char *what, Case kind, unsigned runs)
 {
     bool ok = true;
     unsigned i;
 
     for (i = 0; ok && i < runs; i++) {
-        Case k = { .half = half, .dw = dw, .layer = layer, .lut = lut };
+        Case k = kind;
 
         k.core = one_in(3);
         random_geometry(&k);
         random_channels(&k);
-        random_tensors(&k);
         random_output(&k);
+        if (kind.packed) {
+            pack(&k);
+        }
+        random_tensors(&k);
         note(&k);
         ok = run_case(&k) && check_output(&k, what);
         free(k.x);
@@ -894,7 +991,9 @@ static const Refused refused[] = {
     { 0x1014, 0x10000009, "half of a pair in one place, a whole task in another" },
     { 0x1014, 0x00010009, "bits of CNA_CONV_CON3 that nobody has seen" },
     { 0x1014, 1, "stride of 0" },
-    { 0x100c, 0x2000a006, "packed pixels on this chip" },
+    { 0x100c, 0x2000a000, "packed pixels, or lines without groups" },
+    { 0x100c, 0x2000f006, "ARGB_IN" },
+    { 0x100c, 3, "CNA convolution mode" },
     { 0x100c, 1, "blocks disagree about the convolution mode" },
     { 0x100c, 0x120, "blocks disagree about the precision" },
     { 0x100c, 0x70, "input precision" },
@@ -906,7 +1005,7 @@ static const Refused refused[] = {
     { 0x1034, 1, "CNA and CORE disagree about the output size" },
     { 0x1040, 0x10000010,
       "fetch that resumes elsewhere than behind the rows that are there" },
-    { 0x1048, 0, "input converter but of packed pixels" },
+    { 0x1048, 0, "input converter but of packed bytes" },
     { 0x1080, 0, "windows outside the padded input" },
     { 0x1090, 8, "gaps between lines of the input" },
     { 0x4010, 0xa0000000, "output of another precision" },
@@ -986,13 +1085,15 @@ int main(void)
     unsigned i;
 
     rnd_state = 0x3576;
-    test_conv(false, false, false, false, 150, "bytes");
-    test_conv(false, false, true, false, 40, "bytes with a zero point for all channels");
-    test_conv(false, true, false, false, 80, "depthwise bytes");
-    test_conv(true, false, false, false, 80, "halves");
-    test_conv(true, true, false, false, 60, "depthwise halves");
+    test_conv("bytes", (Case) { 0 }, 150);
+    test_conv("bytes with one zero point", (Case) { .layer = true }, 40);
+    test_conv("depthwise bytes", (Case) { .dw = true }, 80);
+    test_conv("halves", (Case) { .half = true }, 80);
+    test_conv("depthwise halves", (Case) { .half = true, .dw = true }, 60);
+    test_conv("packed bytes", (Case) { .packed = true }, 60);
+    test_conv("packed halves", (Case) { .packed = true, .half = true }, 60);
     load_lut();
-    test_conv(false, false, false, true, 40, "bytes with a LUT");
+    test_conv("bytes with a LUT", (Case) { .lut = true }, 40);
     test_alone();
     test_pool(false, 60);
     test_pool(true, 60);

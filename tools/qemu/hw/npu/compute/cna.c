@@ -4,6 +4,7 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bitops.h"
+#include "argb.h"
 #include "cna.h"
 #include "conv.h"
 #include "core.h"
@@ -489,18 +490,22 @@ static bool convolve(const NpuTask *t, const NpuOperands *in, uint8_t *out)
 bool npu_cna_run(const NpuTask *t, const NpuOperands *in, uint8_t *out)
 {
     NpuOperands unpacked = *in;
-    uint8_t *atoms;
+    uint8_t *atoms, *weights = NULL;
     bool ok;
 
     if (!t->conv.cvt.on && !t->conv.packed) {
         return convolve(t, in, out);
     }
     atoms = npu_cvt_run(&t->conv, in->feature);
-    if (!atoms) {
-        return false;
+    ok = atoms;
+    if (ok && t->conv.packed_weights) {
+        weights = npu_argb_weights(&t->conv, in->weights);
+        unpacked.weights = weights;
+        ok = weights;
     }
     unpacked.feature = atoms;
-    ok = convolve(t, &unpacked, out);
+    ok = ok && convolve(t, &unpacked, out);
     g_free(atoms);
+    g_free(weights);
     return ok;
 }

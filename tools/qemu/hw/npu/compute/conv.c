@@ -181,6 +181,11 @@ static void make_padding(const NpuConv *c, uint8_t *atom)
             atom[i] = c->pad_value >> i % 4 * 8;
         }
     }
+    /* Row cna.argb-padding. */
+    if (c->packed_weights) {
+        memset(atom + c->packed * c->bits / 8, 0,
+               NPU_ATOM - c->packed * c->bits / 8);
+    }
 }
 
 /* --- Range --- */

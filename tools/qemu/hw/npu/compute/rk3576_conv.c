@@ -8,27 +8,41 @@
  */
 #include "qemu/osdep.h"
 #include "qemu/bitops.h"
+#include "argb.h"
 #include "cube.h"
+#include "numeric.h"
 #include "rk3576_conv.h"
 #include "rk3576_regs.h"
 
 #define BANK_GRANULES   (RK3576_CBUF_BANK_BYTES / RK3576_CBUF_GRANULE_BYTES)
 #define GRANULE_ATOMS   (RK3576_CBUF_GRANULE_BYTES / NPU_ATOM)
 
+/* ARGB_IN: this many packed channels more than one. */
+#define ARGB_IN_ONE     8
+#define ARGB_IN_FOUR    11
+/* CBUF has a pixel in four lanes. */
+#define PIXEL_LANES     4
+
 static const char *decode_mode(NpuTask *t, const uint32_t *regs)
 {
     NpuConv *c = &t->conv;
     uint32_t mode = GET76(regs, CNA_CONV_CON1, CONV_MODE);
     uint32_t precision = GET76(regs, CNA_CONV_CON1, IN_PRECISION);
+    uint32_t argb = GET76(regs, CNA_CONV_CON1, ARGB_IN);
     bool half = precision == NPU_PREC_FP16;
 
-    REFUSE_IF(mode != RK3576_MODE_DIRECT && mode != RK3576_MODE_DEPTHWISE,
-              "packed pixels on this chip");
-    REFUSE_IF(GET76(regs, CNA_CONV_CON1, ARGB_IN) ||
-              GET76(regs, CNA_CONV_CON1, GROUP_LINE_OFF),
-              "packed pixels, or lines without groups");
+    REFUSE_IF(mode != RK3576_MODE_DIRECT && mode != RK3576_MODE_DEPTHWISE &&
+              mode != (half ? RK3576_MODE_ARGB_FLOAT : RK3576_MODE_ARGB),
+              "CNA convolution mode");
     REFUSE_IF(precision != NPU_PREC_INT8 && !half, "input precision");
     c->depthwise = mode == RK3576_MODE_DEPTHWISE;
+    if (mode != RK3576_MODE_DIRECT && !c->depthwise) {
+        c->packed = argb - ARGB_IN_ONE + 1;
+        REFUSE_IF(argb < ARGB_IN_ONE || argb > ARGB_IN_FOUR, "ARGB_IN");
+    }
+    REFUSE_IF(!!argb != !!c->packed ||
+              GET76(regs, CNA_CONV_CON1, GROUP_LINE_OFF) != !!c->packed,
+              "packed pixels, or lines without groups");
     REFUSE_IF(GET76(regs, CORE_MISC, DW) != (c->depthwise ? RK3576_DW_ON
                                                           : RK3576_DW_OFF) ||
               GET76(regs, DPU_FEATURE_MODE, CONV_MODE) != c->depthwise,
@@ -39,7 +53,8 @@ static const char *decode_mode(NpuTask *t, const uint32_t *regs)
               "blocks disagree about the precision");
     /* Compilers clear it for floats, and for all that is depthwise. */
     REFUSE_IF(GET76(regs, CORE_MISC, QD_EN) != !(half || c->depthwise) ||
-              GET76(regs, CORE_MISC, ARGB) || !GET76(regs, CORE_MISC, ON),
+              GET76(regs, CORE_MISC, ARGB) != !!c->packed ||
+              !GET76(regs, CORE_MISC, ON),
               "CORE mode");
     c->precision = precision;
     c->bits = half ? 16 : 8;
@@ -62,8 +77,10 @@ static void set_groups(NpuConv *c)
 
 static const char *decode_geometry(NpuConv *c, const uint32_t *regs)
 {
-    uint32_t channels = GET76(regs, CNA_DATA_SIZE1, CHANNEL) + 1;
+    uint32_t channels = GET76(regs, CNA_DMA_CHANNEL, REAL) + 1;
 
+    c->k_w = GET76(regs, CNA_WEIGHT_SIZE2, WIDTH) + 1;
+    c->k_h = GET76(regs, CNA_WEIGHT_SIZE2, HEIGHT) + 1;
     c->in_w = GET76(regs, CNA_DATA_SIZE0, WIDTH) + 1;
     c->in_h = GET76(regs, CNA_DATA_SIZE0, HEIGHT) + 1;
     c->in_c = ROUND_UP(channels, NPU_ATOM_BITS / c->bits);
@@ -79,7 +96,9 @@ static const char *decode_geometry(NpuConv *c, const uint32_t *regs)
     c->pad_value = c->bits == 8 ? (uint8_t)regs[R_RK3576_CNA_PAD_CON1] * 0x101
                                 : regs[R_RK3576_CNA_PAD_CON1];
     REFUSE_IF(!c->stride_x || !c->stride_y, "stride of 0");
-    REFUSE_IF(GET76(regs, CNA_DMA_CHANNEL, REAL) + 1 != channels,
+    REFUSE_IF(GET76(regs, CNA_DATA_SIZE1, CHANNEL) + 1 !=
+              (c->packed && c->bits == 8 ? PIXEL_LANES * c->k_w : channels) ||
+              (c->packed && c->packed != channels),
               "CNA and its DMA disagree about the channels");
     REFUSE_IF(GET76(regs, CORE_SIZE0, WIDTH) + 1 != c->out_w ||
               (uint64_t)c->out_w * c->out_h !=
@@ -110,12 +129,14 @@ static const char *decode_weights(NpuConv *c, const uint32_t *regs)
     uint32_t factor = c->precision == NPU_PREC_INT8 ? 2 : 1;
     uint64_t again = factor * bytes;
 
-    c->k_w = GET76(regs, CNA_WEIGHT_SIZE2, WIDTH) + 1;
-    c->k_h = GET76(regs, CNA_WEIGHT_SIZE2, HEIGHT) + 1;
     c->kernels = GET76(regs, CNA_WEIGHT_SIZE2, KERNELS) + 1;
     c->kernel_elems = c->k_w * c->k_h * c->in_c;
     c->stored_c = c->in_c;
     stored = (uint64_t)c->k_w * c->k_h * c->stored_c * c->bits / 8;
+    c->packed_weights = c->packed;
+    if (c->packed) {
+        stored = npu_argb_kernel_bytes(c);
+    }
     REFUSE_IF(bytes != stored, "bytes per kernel do not match its shape");
     REFUSE_IF(total != c->kernels * bytes,
               "weight bytes do not match the kernels");
@@ -133,12 +154,75 @@ static const char *decode_weights(NpuConv *c, const uint32_t *regs)
     return check_window(c, regs);
 }
 
-/* Data arrives as it is; other settings are those of packed pixels. */
-static const char *check_converter(const uint32_t *regs)
+/* The RK3588's converter; a lane's constants are spread otherwise. */
+static void decode_lane(NpuCvt *cvt, const uint32_t *regs, unsigned i)
 {
-    REFUSE_IF(!GET76(regs, CNA_CVT_CON0, CVT_BYPASS),
-              "input converter but of packed pixels");
+    cvt->lane[i].scale = sextract32(regs[R_RK3576_CNA_CVT_CON1 + i / 2],
+                                    i % 2 * 16, 16);
+    cvt->lane[i].offset = regs[R_RK3576_CNA_CVT_OFFSET_0 + i];
+    cvt->lane[i].shift = extract32(regs[R_RK3576_CNA_CVT_CON0], 4 + 6 * i, 6);
+}
+
+/* What the converter makes of a raw 0. */
+static int64_t converted_zero(const NpuCvt *cvt, unsigned i)
+{
+    int64_t v = cvt->lane[i].offset;
+
+    if (cvt->on && cvt->offset_first) {
+        v = npu_round_shift(v * cvt->lane[i].scale, cvt->lane[i].shift,
+                            cvt->ties_up);
+    }
+    return cvt->on ? npu_clamp64(v, INT8_MIN, INT8_MAX) : 0;
+}
+
+/*
+ * Rows of padding take a byte of PAD_CON1 per channel, columns a raw 0 through
+ * the converter (gahingwoo, gregordinary).  The array is given one byte for
+ * both, which is what compilers ask for.
+ */
+static const char *decode_pixel_padding(NpuConv *c, const uint32_t *regs)
+{
+    unsigned i;
+
+    if (!regs[R_RK3576_CNA_PAD_CON0]) {
+        return NULL;
+    }
+    for (i = 0; i < c->packed; i++) {
+        int64_t row = c->bits == 8
+                      ? sextract32(regs[R_RK3576_CNA_PAD_CON1], i * 8, 8)
+                      : (int32_t)regs[R_RK3576_CNA_PAD_CON1];
+
+        REFUSE_IF(row != converted_zero(&c->cvt, i) ||
+                  row != converted_zero(&c->cvt, 0),
+                  "padding of pixels that rows and columns do not share");
+    }
     return NULL;
+}
+
+static const char *decode_converter(NpuConv *c, const uint32_t *regs)
+{
+    NpuCvt *cvt = &c->cvt;
+    unsigned i;
+
+    cvt->on = !GET76(regs, CNA_CVT_CON0, CVT_BYPASS);
+    REFUSE_IF(cvt->on && (!c->packed || c->bits != 8),
+              "input converter but of packed bytes");
+    cvt->mask = 0xffff;
+    cvt->is_signed = GET76(regs, CNA_CVT_CON0, DATA_SIGN);
+    cvt->ties_up = GET76(regs, CNA_CVT_CON0, ROUND_TYPE);
+    cvt->offset_first = GET76(regs, CNA_CVT_CON0, CVT_TYPE);
+    for (i = 0; i < NPU_CVT_LANES; i++) {
+        decode_lane(cvt, regs, i);
+        REFUSE_IF(cvt->lane[i].shift > 62, "converter shift above 62");
+    }
+    return c->packed ? decode_pixel_padding(c, regs) : NULL;
+}
+
+/* Bytes have their padding on the left in CBUF as well. */
+static uint32_t pixel_granules(const NpuConv *c, uint32_t more)
+{
+    return DIV_ROUND_UP((c->in_w + more) * PIXEL_LANES * c->bits / 8,
+                        RK3576_CBUF_GRANULE_BYTES);
 }
 
 /*
@@ -150,6 +234,9 @@ static uint32_t row_granules(const NpuConv *c)
     uint32_t rest = c->atoms.surfaces % GRANULE_ATOMS;
     uint32_t share = rest == GRANULE_ATOMS - 1 ? GRANULE_ATOMS : rest;
 
+    if (c->packed) {
+        return pixel_granules(c, c->bits == 8 ? c->pad_left : 0);
+    }
     return c->atoms.surfaces / GRANULE_ATOMS * c->in_w +
            DIV_ROUND_UP(c->in_w * share, GRANULE_ATOMS);
 }
@@ -217,7 +304,8 @@ static const char *decode_cbuf(NpuConv *c, const uint32_t *regs)
     why = decode_ring(c, regs);
     REFUSE_IF(why, why);
     REFUSE_IF(GET76(regs, CNA_CBUF_ROW, GRANULES) != granules ||
-              GET76(regs, CNA_DATA_ROW, GRANULES) != granules ||
+              GET76(regs, CNA_DATA_ROW, GRANULES) !=
+              (c->packed && c->bits == 16 ? c->in_w : granules) ||
               GET76(regs, CNA_DATA_ROW, WIDTH) != c->in_w,
               "granules of a row that its width does not give");
     REFUSE_IF(GET76(regs, CNA_DATA_SIZE1, GRANULES) !=
@@ -228,6 +316,33 @@ static const char *decode_cbuf(NpuConv *c, const uint32_t *regs)
     return NULL;
 }
 
+/* Lines of whole atoms, one behind the other. */
+static const char *decode_pixels(NpuConv *c, const uint32_t *regs)
+{
+    NpuFeature *f = &c->feature;
+    uint32_t row = regs[R_RK3576_CNA_DMA_CON1];
+
+    f->base = ADDR76(regs, CNA_FEATURE_ADDR);
+    f->group_lines = 1;
+    f->unit = c->packed * c->bits / 8;
+    f->dma_width = c->in_w;
+    f->line_stride = c->in_w;
+    REFUSE_IF(c->in_w * f->unit != row * NPU_ATOM ||
+              GET76(regs, CNA_DMA_SIZE, WIDTH) + 1 != row ||
+              GET76(regs, CNA_DMA_SIZE, HEIGHT) + 1 != c->in_h,
+              "packed pixels whose lines are not whole atoms, or have gaps");
+    REFUSE_IF(GET76(regs, CNA_DMA_LINE, LOW) + 1 != pixel_granules(c, 0) ||
+              GET76(regs, CNA_DMA_LINE, HIGH) + 1 != row_granules(c),
+              "CNA and its DMA disagree about the input");
+    REFUSE_IF(!npu_cube_init(&c->atoms, 1, c->in_h,
+                             (uint64_t)c->in_w * NPU_ATOM, false) ||
+              !npu_cube_init(&f->cube, 1, c->in_h,
+                             (uint64_t)c->in_w * f->unit, false),
+              "too much feature data");
+    f->cube.converted = true;
+    return NULL;
+}
+
 static const char *decode_feature(NpuConv *c, const uint32_t *regs)
 {
     NpuFeature *f = &c->feature;
@@ -235,12 +350,15 @@ static const char *decode_feature(NpuConv *c, const uint32_t *regs)
     uint32_t fetched = GET76(regs, CNA_DMA_SIZE, HEIGHT) + 1;
     bool inner;
 
+    REFUSE_OTHER(CNA_DMA_CON0, 0x000f000f, "bursts of the CNA");
+    if (c->packed) {
+        return decode_pixels(c, regs);
+    }
     REFUSE_IF(GET76(regs, CNA_DMA_SIZE, WIDTH) + 1 != c->in_w ||
               fetched > c->in_h ||
               GET76(regs, CNA_DMA_LINE, LOW) + 1 != c->in_w ||
               GET76(regs, CNA_DMA_LINE, HIGH) + 1 != c->in_w,
               "CNA and its DMA disagree about the input");
-    REFUSE_OTHER(CNA_DMA_CON0, 0x000f000f, "bursts of the CNA");
     f->base = ADDR76(regs, CNA_FEATURE_ADDR);
     f->group_lines = 4;
     f->dma_width = c->in_w;
@@ -271,7 +389,7 @@ const char *npu_rk3576_conv(NpuTask *t, const uint32_t *regs)
     REFUSE_IF(why, why);
     why = decode_weights(c, regs);
     REFUSE_IF(why, why);
-    why = check_converter(regs);
+    why = decode_converter(c, regs);
     REFUSE_IF(why, why);
     why = decode_feature(c, regs);
     REFUSE_IF(why, why);

@@ -91,6 +91,7 @@ typedef struct NpuConv {
     uint8_t precision;      /* of data and weights */
     uint8_t bits;           /* of an element */
     uint8_t packed;         /* channels of packed pixels; 0: atoms */
+    bool packed_weights;    /* they have four lanes for each tap */
     uint32_t in_w, in_h, in_c;
     uint32_t k_w, k_h;
     uint32_t kernels;
