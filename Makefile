@@ -176,6 +176,9 @@ qtest: ## the model's own tests
 fuzz-model: ## attack the model under sanitizers for SECONDS=60, with SEED=1
 	@$(BIN)/fuzz-model $(SECONDS) $(SEED)
 
+judge-rknn: ## the model on stored programs of the RK3576 against their networks; DIRS="..." have the .rknn and .onnx files
+	@$(BIN)/judge-rknn $(DIRS)
+
 bench-model: ## speed of the model's arithmetic beside a CPU library
 	@$(BIN)/bench-model
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An RK3576: its numbers, its way of counting tasks, and that its two cores share a memory. The model knows no register of
- * its programs, so these have none: a task of theirs ends without having done anything.
+ * An RK3576: its numbers, its way of counting tasks, and that its two cores share a memory. Most programs have no register,
+ * and their tasks end without having done anything; what registers do is tested beside the model's arithmetic.
  *
  * boot: rk3576 --model soc=rk3576 --model rk3588-npu-core.empty-tasks=on
  * boot: rk3576dt LONG --dt vendor --model soc=rk3576 --model rk3588-npu-core.empty-tasks=on
@@ -202,19 +202,83 @@ RK_TEST_F(rk3576, hang_in_a_chain_is_placed, "of a chain that hangs it is told h
 	EXPECT_EQ(0, run(&self->e, TASKS, 1, &w));
 }
 
-RK_TEST_F(rk3576, unknown_program_is_refused, "the model refuses a program with registers, and says why")
+RK_TEST_F(rk3576, unknown_program_is_refused, "the model refuses a register that no program has had, and says so")
 {
 	struct drm_rocket_wait_job w;
 	uint64_t *p = (uint64_t *)(self->e.bo.map + (TASKS - 1) * PROGRAM);
 	char text[128];
 
 	RK_REQUIRE_MODEL();
-	p[1] = WORD(0x1001, 1, 0x400c);
+	p[1] = WORD(0x1001, 1, 0x403c);
 	ASSERT_EQ(0, rk_fini(&self->e.bo));
 	EXPECT_EQ(-ETIME, run(&self->e, 1, 1, &w));
 	ASSERT_TRUE(rk_hang_reason(0, text, sizeof(text)));
-	EXPECT_STREQ("registers of this chip", text);
+	EXPECT_STREQ("a register that nobody has seen", text);
 	EXPECT_EQ(0, run(&self->other, 1, 1, &w));
+}
+
+/* A cube of 4x4 atoms, which the DPU alone copies. */
+static const struct {
+	uint16_t reg;
+	uint32_t value;
+} copy[] = {
+	{ 0x4004, 0xe }, { 0x5004, 0xe }, { 0x400c, 5 }, { 0x401c, 16 }, { 0x4020, 3 }, { 0x4024, 3 }, { 0x402c, 15 },
+	{ 0x4030, 0xf0f00 }, { 0x4034, 0x30003 }, { 0x4038, 0x53 }, { 0x4044, 2 }, { 0x4048, 0x80000000 },
+	{ 0x404c, 0x7fffffff }, { 0x4050, 0x20000 }, { 0x4058, 0x80000000 }, { 0x405c, 0x7fffffff }, { 0x4060, 0x903 },
+	{ 0x406c, 0x80000000 }, { 0x4070, 0x7fffffff }, { 0x4074, 0x80000000 }, { 0x4078, 0x7fffffff },
+	{ 0x407c, 0x10041c1 }, { 0x4084, 1 }, { 0x4088, 0x80000000 }, { 0x408c, 0x7fffffff }, { 0x40a4, 0x80000000 },
+	{ 0x40a8, 0x7fffffff }, { 0x40b0, 0x10001 }, { 0x40c0, 0x4440000 }, { 0x40d0, 0x40ffff }, { 0x500c, 3 },
+	{ 0x5010, 3 }, { 0x5014, 15 }, { 0x5034, 1 }, { 0x5044, 9 },
+};
+
+#define COPY_BYTES	256
+#define COPY_FROM	0x800
+#define COPY_TO		0xc00
+
+static uint32_t write_copy(struct rk_bo *bo)
+{
+	uint64_t *p = bo->map;
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < sizeof(copy) / sizeof(copy[0]); i++)
+		p[n++] = WORD(copy[i].reg >> 12 == 4 ? 0x1001 : 0x2001, copy[i].value, copy[i].reg);
+	p[n++] = WORD(0x1001, bo->iova + COPY_TO, 0x4018);
+	p[n++] = WORD(0x2001, bo->iova + COPY_FROM, 0x5018);
+	p[n++] = WORD(0x0101, 0, 0x14);
+	p[n++] = WORD(0x0041, 0, 0);
+	p[n++] = WORD(0x0081, 0x18, 0x8);
+	return n;
+}
+
+RK_TEST_F(rk3576, copy_runs_on_each_core, "a program in this chip's registers copies on either core")
+{
+	struct drm_rocket_job_ext job;
+	struct drm_rocket_wait_job w;
+	struct drm_rocket_task task;
+	struct rk_bo bo;
+	uint8_t *bytes;
+	uint64_t id;
+
+	ASSERT_EQ(0, rk_bo_init(&bo, self->e.fd, RK_PAGE));
+	bytes = bo.map;
+	for (int core = 0; core < 2; core++) {
+		task.regcmd = bo.iova;
+		task.regcmd_count = write_copy(&bo);
+		for (int i = 0; i < COPY_BYTES; i++) {
+			bytes[COPY_FROM + i] = i * 7 + core;
+			bytes[COPY_TO + i] = 0x5a;
+		}
+		ASSERT_EQ(0, rk_fini(&bo));
+		rk_job_ext(&job, &task, 1, &bo, &bo);
+		job.in_bo_handle_count = 0;
+		job.core_mask = 1 << core;
+		ASSERT_EQ(0, rk_submit_ext(self->e.fd, &job, 1, &id));
+		ASSERT_EQ(0, wait_for(&self->e, id, &w));
+		EXPECT_EQ(core, w.core);
+		ASSERT_EQ(0, rk_prep(&bo, 10000));
+		EXPECT_EQ(0, memcmp(bytes + COPY_FROM, bytes + COPY_TO, COPY_BYTES));
+	}
+	rk_bo_fini(&bo);
 }
 
 RK_TEST_F(rk3576, nothing_said_is_core_0, "a job that may run anywhere runs on the core that programs are made for")

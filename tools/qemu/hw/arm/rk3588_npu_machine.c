@@ -483,7 +483,7 @@ static DeviceState *npu_create_iommu(Rk3588NpuMachineState *s, unsigned n)
 
 /*
  * Rows pc.task-con-16, pc.task-status-halves, pc.done-bits, soc.rk3576,
- * chip.rk3576-encoding.
+ * soc.rk3576-encoding.
  */
 static void npu_set_rk3576(Rk3588NpuMachineState *s, DeviceState *core)
 {

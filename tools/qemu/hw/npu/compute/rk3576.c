@@ -5,7 +5,7 @@
  *
  * There is no manual.  What a program may contain is what Rockchip's compilers
  * have been seen to write, or what others have run on boards; anything else is
- * refused (row chip.rk3576-encoding).
+ * refused (row soc.rk3576-encoding).
  */
 #include "qemu/osdep.h"
 #include "rk3576.h"

@@ -4,7 +4,7 @@
  *
  * The words that say what BS, BN and EW do are known as a whole, by what
  * compilers write for each kind of layer: what one of their bits would do alone
- * is not.  Row chip.rk3576-dpu.
+ * is not.  Row stage.rk3576-forms.
  */
 #include "qemu/osdep.h"
 #include "cube.h"
