@@ -237,7 +237,7 @@ static const struct {
 
 static uint32_t write_copy(struct rk_bo *bo)
 {
-	uint64_t *p = bo->map;
+	uint64_t *p = (uint64_t *)bo->map;
 	uint32_t n = 0;
 
 	for (size_t i = 0; i < sizeof(copy) / sizeof(copy[0]); i++)

@@ -90,6 +90,8 @@ NPU_REG(CNA, CBUF_WEIGHT, 0x1038)
 	NPU_FIELD(CNA, CBUF_WEIGHT, END_BANK, 0, 8, U)
 	/* 1, or a reserved bank at the end: nobody knows. */
 	NPU_FIELD(CNA, CBUF_WEIGHT, TAIL_BANK, 8, 8, U)
+	/* A convolution that orders both cores, whose result nobody reads. */
+	NPU_FIELD(CNA, CBUF_WEIGHT, FENCE, 30, 1, U)
 	/* Half 1 of a pair, and tasks of a row sequence. */
 	NPU_FIELD(CNA, CBUF_WEIGHT, CONTINUES, 31, 1, U)
 NPU_REG(CNA, CBUF_ROW, 0x103c)

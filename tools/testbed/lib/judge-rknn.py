@@ -199,6 +199,9 @@ def by_core(found):
     """The same network for core 0, for core 1, and in halves."""
     sets = {}
     for program in found:
+        if register(program, 0x1038) >> 30 & 1:
+            # It only orders the cores.
+            continue
         bank = next((v & 0xff for _, reg, v in program if reg == 0x1018), 0)
         pair = program[-1][2] >> 24 & 1
         sets.setdefault('halves' if pair else f'core {int(bank > 7)}', []).append(program)
@@ -207,10 +210,6 @@ def by_core(found):
 
 def register(program, wanted):
     return next((v for _, reg, v in program if reg == wanted), 0)
-
-
-def last_registers(found):
-    return {reg: value for program in found for _, reg, value in program}
 
 
 def compare(outputs, twin, x, ends, shape):
@@ -239,7 +238,7 @@ def run_network(runner, data, found, twin):
     if len(ends[0]) != 1 or len(ends[1]) != 1 or not ends[0][0][1] or not ends[1][0][1]:
         return '-', 'tensors that are not bytes'
     stored = blobs(data)
-    regs = last_registers(found)
+    regs = {reg: value for _, reg, value in found[0]}
     if len(stored[1]) < regs[0x101c]:
         return '-', 'weights that are not where they are looked for'
     _, channels, height, width = ends[0][0][2]

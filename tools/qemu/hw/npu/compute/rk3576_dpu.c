@@ -34,6 +34,10 @@ static const DpuForm form_bytes = {
     .bs = 0x120080, .wdma = 0x710, .write = 0x04440100,
     .rdma_feature = 0x40000010, .erdma = 0x41, .brdma = 0x114,
     .use = NPU_USE_ALU, .surf_group = 2, .word = NPU_BS_WORD_CPEND,
+}, form_fence = {
+    .bs = 0x20040, .wdma = 0x710, .write = 0x04440100,
+    .rdma_feature = 0x40000010, .erdma = 0x41, .brdma = 0x14,
+    .word = NPU_BS_WORD_CPEND, .surf_group = 2,
 }, form_depthwise = {
     .bs = 0x100092, .wdma = 0x310, .write = 0x04440100,
     .rdma_feature = 0x40000012, .erdma = 0x41, .brdma = 0x510,
@@ -70,6 +74,9 @@ static const DpuForm *find_form(const NpuTask *t, const uint32_t *regs)
     if (half) {
         return &form_halves;
     }
+    if (GET76(regs, CNA_CBUF_WEIGHT, FENCE)) {
+        return &form_fence;
+    }
     return regs[R_RK3576_RDMA_BRDMA_CFG] == form_bytes.brdma ? &form_bytes
                                                              : &form_bytes_layer;
 }
@@ -93,7 +100,7 @@ static uint32_t usual_ow(const NpuTask *t, const DpuForm *f)
         return 0x21111;
     }
     return (groups % 2 ? 0x80001011 : 0x80001111) |
-           (f->use == NPU_USE_ALU ? 2 : 1) << 16;
+           (f->word == NPU_BS_WORD_CPEND ? 2 : 1) << 16;
 }
 
 static const char *check_form(const NpuTask *t, const uint32_t *regs,
@@ -134,7 +141,8 @@ static const char *decode_precision(NpuTask *t, const uint32_t *regs)
     return NULL;
 }
 
-static const char *decode_shape(NpuTask *t, const uint32_t *regs)
+static const char *decode_shape(NpuTask *t, const uint32_t *regs,
+                                const DpuForm *f)
 {
     NpuDpu *d = &t->dpu;
 
@@ -149,7 +157,8 @@ static const char *decode_shape(NpuTask *t, const uint32_t *regs)
               "DPU cube and its write DMA disagree");
     REFUSE_IF(GET76(regs, RDMA_CUBE_WIDTH, WIDTH) + 1 != d->width ||
               GET76(regs, RDMA_CUBE_HEIGHT, HEIGHT) + 1 != d->height ||
-              GET76(regs, RDMA_CUBE_CHANNEL, CHANNEL) + 1 != d->channels,
+              (f != &form_fence &&
+               GET76(regs, RDMA_CUBE_CHANNEL, CHANNEL) + 1 != d->channels),
               "DPU and RDMA cubes disagree");
     REFUSE_IF(t->kind == NPU_KIND_CONV &&
               (d->width != t->conv.out_w || d->height != t->conv.out_h ||
@@ -204,10 +213,10 @@ static void decode_operands(NpuTask *t, const uint32_t *regs,
     NpuStage *s = &t->dpu.stage[NPU_STAGE_BS];
     NpuFeed *word = &t->feed[NPU_FEED_BS_WORD];
 
-    s->on = true;
+    s->on = s->use;
     s->addr = ADDR76(regs, RDMA_BS_ADDR);
     s->operands = t->dpu.operands;
-    s->alu = s->alu_dma = true;
+    s->alu = s->alu_dma = s->use & NPU_USE_ALU;
     s->alu_algo = NPU_ALU_ADD;
     s->mul = s->mul_dma = s->use & NPU_USE_MUL;
     s->cpend_dma = s->use & NPU_USE_CPEND;
@@ -227,7 +236,7 @@ static const char *decode_stages(NpuTask *t, const uint32_t *regs,
     const char *why;
 
     t->dpu.stage[NPU_STAGE_BS].use = f->use;
-    if (f->use) {
+    if (f->use || f->word) {
         decode_operands(t, regs, f);
     }
     if (f->bs == BS_CLAMPS) {
@@ -351,9 +360,9 @@ const char *npu_rk3576_dpu(NpuTask *t, const uint32_t *regs,
               "DPU mode against the enabled blocks");
     why = decode_precision(t, regs);
     REFUSE_IF(why, why);
-    why = decode_shape(t, regs);
-    REFUSE_IF(why, why);
     f = find_form(t, regs);
+    why = decode_shape(t, regs, f);
+    REFUSE_IF(why, why);
     why = check_form(t, regs, f);
     REFUSE_IF(why, why);
     why = decode_stages(t, regs, f);
