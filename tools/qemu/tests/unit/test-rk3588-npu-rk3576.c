@@ -1004,7 +1004,7 @@ static const Refused refused[] = {
     { 0x1020, 16, "bytes per kernel do not match its shape" },
     { 0x1034, 1, "CNA and CORE disagree about the output size" },
     { 0x1040, 0x10000010,
-      "fetch that resumes elsewhere than behind the rows that are there" },
+      "fetch that resumes elsewhere than behind kept rows" },
     { 0x1048, 0, "input converter but of packed bytes" },
     { 0x1080, 0, "windows outside the padded input" },
     { 0x1090, 8, "gaps between lines of the input" },

@@ -46,7 +46,7 @@ static const uint8_t *tap_weights(const DwRun *run, uint32_t ky, uint32_t kx)
     return run->in->weights + elem * c->bits / 8;
 }
 
-/* Bytes of two channels lie side by side, then those to add (row cna.dw-pairs). */
+/* Bytes of two channels, then those to add to them (row cna.dw-pairs). */
 static int32_t weight_int(const NpuConv *c, const uint8_t *w, uint32_t i)
 {
     if (!c->dw_pairs) {

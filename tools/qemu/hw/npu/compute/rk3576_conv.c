@@ -290,7 +290,7 @@ static const char *decode_ring(NpuConv *c, const uint32_t *regs)
     }
     REFUSE_IF((first - c->window_base + c->feature.kept * c->row_granules) %
               c->window_size != fetch - c->window_base,
-              "fetch that resumes elsewhere than behind the rows that are there");
+              "fetch that resumes elsewhere than behind kept rows");
     return NULL;
 }
 

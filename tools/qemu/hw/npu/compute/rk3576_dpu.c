@@ -77,8 +77,8 @@ static const DpuForm *find_form(const NpuTask *t, const uint32_t *regs)
     if (GET76(regs, CNA_CBUF_WEIGHT, FENCE)) {
         return &form_fence;
     }
-    return regs[R_RK3576_RDMA_BRDMA_CFG] == form_bytes.brdma ? &form_bytes
-                                                             : &form_bytes_layer;
+    return regs[R_RK3576_RDMA_BRDMA_CFG] == form_bytes.brdma
+           ? &form_bytes : &form_bytes_layer;
 }
 
 /*

@@ -25,7 +25,8 @@ static const char *decode_bounds(NpuLutUse *u, const uint32_t *regs)
         REFUSE_IF(regs[R_RK3576_DPU_LUT_START_0 + i] !=
                   regs[R_RK3576_DPU_LUT_START_0] ||
                   regs[R_RK3576_DPU_LUT_END_0 + i] !=
-                  regs[R_RK3576_DPU_LUT_END_0], "bounds of the LUT that differ");
+                  regs[R_RK3576_DPU_LUT_END_0],
+                  "bounds of the LUT that differ");
     }
     le->start = regs[R_RK3576_DPU_LUT_START_0];
     le->shift = GET76(regs, DPU_LUT_INFO, LE_INDEX_SELECT);

@@ -129,7 +129,7 @@ typedef struct NpuConv {
 /* What the word in memory is that BS has for all channels. */
 typedef enum NpuBsWord {
     NPU_BS_WORD_NONE,
-    NPU_BS_WORD_SHIFTS,     /* bits 5:0 for results from 0 on, 13:8 for others */
+    NPU_BS_WORD_SHIFTS,     /* in bits 5:0, and 13:8 for negative results */
     NPU_BS_WORD_CPEND,      /* operand of CPEND */
 } NpuBsWord;
 
