@@ -1,28 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Lists the changes that bin/mutate can make to the driver, in an order that the seed chooses, and makes one.
+"""Puts all changes that bin/mutate tries into the driver at once, each behind a number, and chooses among them.
 
-mutate.py list TREE COVERAGE SEED SOURCES RESULTS  a line for each that RESULTS does not have of these sources:
-                                                   FILE LINE KIND BOOT:PROGRAM,PROGRAM... ...
-                                                   with the SEED "again" those that survived
-mutate.py apply TREE FILE LINE KIND                changes the file, prints the lines before and after
-mutate.py sum RESULTS SOURCES                      prints the survivors and how many were noticed
+mutate.py guard TREE LIST                      changes TREE's driver; a line of LIST for each: NUMBER FILE LINE KIND TEXT
+mutate.py choose LIST REACHED N SEED SECONDS SOURCES RESULTS
+                                               N that RESULTS does not have of these sources and some program reaches,
+                                               with the SEED "again" those that survived. For each boot, BOOT NUMBER
+                                               PROGRAMS PROGRAM:LIMIT...: of all PROGRAMS that run into it those
+                                               that take SECONDS together, special and quick ones first; "!" behind
+                                               a number that also runs while the module is loaded
+mutate.py sum LIST RESULTS SOURCES             prints the survivors and how many were noticed
 
-Only lines that tests run are changed. COVERAGE has BOOT.PROGRAM.json, as gcovr writes it, and seconds.tsv.
+REACHED has a line for each program: BOOT PROGRAM SECONDS NUMBER,NUMBER...; the program "load" is the module's start.
 """
-import glob
 import hashlib
-import json
 import os
 import re
 import sys
 
-# What it takes to start one, and the name that guest-tests has for that.
-GUEST_SECONDS = 8
-LOAD = 'npu'
-CALL = re.compile(r'^\t+(?!return\b|goto\b|if\b|for\b|while\b|switch\b|else\b|case\b|guard\b|scoped_guard\b)'
+# What stands before a statement, and not in the middle of one.
+BEGINS = re.compile(r'([;{})]|\*/|\b(else|do)|^\w+:|\bcase .*:|\bdefault:|^)$')
+CALL = re.compile(r'^\t+(?!return\b|goto\b|if\b|for\b|while\b|switch\b|else\b|case\b|guard\b|scoped_guard\b|do\b)'
                   r'[a-z_][\w>.\-]*\(.*\);$')
 ASSIGN = re.compile(r'^\t+[a-z_][\w>.\-\[\]]*(\+\+|--| [-+|&^]?= .*);$')
 IF = re.compile(r'^(\t+(?:} else )?if \()(.*)(\)(?: \{)?)$')
+VALUE = re.compile(r'^(\t+(?:return|[a-z_][\w>.\-\[\]]* [-+|&]?=) )(.*)(;)$')
 LEAVES = re.compile(r'^\t+(return\b.*|goto \w+|continue|break);$')
 COMPARE = re.compile(r' (<=|>=|<|>|==|!=) ')
 OTHER = {'<': '<=', '<=': '<', '>': '>=', '>=': '>', '==': '!=', '!=': '=='}
@@ -30,6 +31,41 @@ OTHER = {'<': '<=', '<=': '<', '>': '>=', '>=': '>', '==': '!=', '!=': '=='}
 # test can notice its absence.
 NO_EFFECT = re.compile(r'\b(lockdep_assert|might_sleep|trace_|drm_dbg|dev_dbg|dev_warn|dev_info|dev_err|drm_err|'
                        r'static_assert|cond_resched|cpu_relax|preempt_(dis|en)able|smp_\w*mb\w*|mutex_init|WARN)')
+DRIVER = 'drivers/accel/rknpu'
+HEADER = '''#ifndef RKNPU_MUTANT_H
+#define RKNPU_MUTANT_H
+#include <linux/compiler.h>
+#include <linux/types.h>
+extern unsigned int rknpu_mutant;
+extern u8 rknpu_reached[];
+static __always_inline bool rknpu_mut(unsigned int n)
+{
+	if (!READ_ONCE(rknpu_reached[n]))
+		WRITE_ONCE(rknpu_reached[n], 1);
+	return READ_ONCE(rknpu_mutant) == n;
+}
+#endif
+'''
+# A read empties it, as a parameter shows no more than a page.
+FOOTER = '''
+unsigned int rknpu_mutant;
+module_param(rknpu_mutant, uint, 0644);
+u8 rknpu_reached[%u];
+static int rknpu_reached_get(char *buf, const struct kernel_param *kp)
+{
+	int n = 0;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(rknpu_reached) && n < 3900; i++) {
+		if (rknpu_reached[i])
+			n += scnprintf(buf + n, 4000 - n, "%%u,", i);
+		rknpu_reached[i] = 0;
+	}
+	return n + scnprintf(buf + n, 4096 - n, i < sizeof(rknpu_reached) ? "more\\n" : "\\n");
+}
+static const struct kernel_param_ops rknpu_reached_ops = { .get = rknpu_reached_get };
+module_param_cb(rknpu_reached, &rknpu_reached_ops, NULL, 0444);
+'''
 
 
 def balanced(text):
@@ -41,135 +77,109 @@ def balanced(text):
     return depth == 0
 
 
+def plain(line):
+    return not re.search(r'"|/\*', line) and not NO_EFFECT.search(line)
+
+
 def simple(line):
-    return bool(CALL.match(line) or ASSIGN.match(line)) and not NO_EFFECT.search(line)
+    return bool(CALL.match(line) or ASSIGN.match(line)) and balanced(line) and plain(line)
 
 
 def indent(line):
     return len(line) - len(line.lstrip('\t'))
 
 
-def kinds(lines, i):
-    """The kinds of change that line @i, counted from 0, allows."""
-    line, after = lines[i], lines[i + 1] if i + 1 < len(lines) else ''
-    before = lines[i - 1] if i else ''
-    found = []
-    m = IF.match(line)
-    if m and balanced(m[2]) and not NO_EFFECT.search(line):
-        found.append('negate')
-        if not m[3].endswith('{') and LEAVES.match(after):
-            found.append('drop')
-    code = line.split('/*')[0]
-    if '"' not in code and code.startswith('\t') and not NO_EFFECT.search(code):
-        operators = COMPARE.findall(code)
-        # Where this is all of the condition, it is the same as "negate".
-        alone = m and len(operators) == 1 and operators[0] in ('==', '!=') and not re.search(r'&&|\|\|', code)
-        found += [f'bound{n}' for n in range(len(operators)) if not alone]
-    if CALL.match(line) and not NO_EFFECT.search(line):
-        found.append('skip')
-    alone = not re.search(r'(\)|else|do)$', before.rstrip())
-    # Two assignments could mostly stand the other way round.
-    if (simple(line) and simple(after) and indent(line) == indent(after) and line != after and alone and
-            (CALL.match(line) or CALL.match(after))):
-        found.append('swap')
-    return found
+class Guard:
+    """Numbers changes, and writes them beside what they change."""
 
+    def __init__(self):
+        self.rows = []
 
-def change(lines, i, kind):
-    line = lines[i]
-    if kind == 'swap':
-        lines[i], lines[i + 1] = lines[i + 1], lines[i]
-    elif kind == 'skip':
-        lines[i] = line[:indent(line)] + 'if (0) ' + line.lstrip('\t')
-    elif kind.startswith('bound'):
-        m = list(COMPARE.finditer(line))[int(kind[5:])]
-        lines[i] = line[:m.start(1)] + OTHER[m[1]] + line[m.end(1):]
-    else:
-        m = IF.match(line)
-        lines[i] = m[1] + ('!(' if kind == 'negate' else '0 && (') + m[2] + ')' + m[3]
+    def number(self, name, line, kind, old, new):
+        # 0 is none of them.
+        self.rows.append((len(self.rows) + 1, name, line, kind, f'{" ".join(old.split())} -> {" ".join(new.split())}'))
+        return f'rknpu_mut({len(self.rows)})'
 
+    def condition(self, name, i, lines, m):
+        """Another reading of what @m has between its first and last group, as an expression."""
+        head, text, tail = m.groups()
+        where = name, i + 1
+        result = f'({text})'
+        operators = list(COMPARE.finditer(text))
+        is_if = bool(IF.match(lines[i]))
+        alone = is_if and len(operators) == 1 and operators[0][1] in ('==', '!=') and not re.search(r'&&|\|\|', text)
+        for n, o in enumerate(operators):
+            if not alone:
+                other = text[:o.start(1)] + OTHER[o[1]] + text[o.end(1):]
+                result = f'({self.number(*where, f"bound{n}", text, other)} ? ({other}) : {result})'
+        if is_if:
+            # Not to bool: what is not a pointer or an integer is none that C can compare with.
+            if not tail.endswith('{') and i + 1 < len(lines) and LEAVES.match(lines[i + 1]):
+                result = f'(!{self.number(*where, "drop", text, "0")} && {result})'
+            result = f'({self.number(*where, "negate", text, f"!({text})")} ? !({text}) : !!{result})'
+        return head + result + tail if result != f'({text})' else lines[i]
 
-def read(tree, name):
-    with open(os.path.join(tree, name), encoding='utf-8') as f:
-        return f.read().split('\n')
+    def statement(self, name, i, line):
+        if CALL.match(line) and balanced(line):
+            tabs = '\t' * indent(line)
+            return f'{tabs}{{ if (!{self.number(name, i + 1, "skip", line, "")}) {line.strip()} }}'
+        return line
 
-
-class Coverage:
-    """Which programs run a line, in which boots, and how long they take."""
-
-    def __init__(self, tree, folder):
-        self.tree = tree
-        self.by_line = {}
-        self.seconds = {}
-        self.sources = {}
-        with open(os.path.join(folder, 'seconds.tsv'), encoding='utf-8') as f:
-            for row in f:
-                boot, program, seconds = row.split('\t')
-                self.seconds[boot, program] = float(seconds)
-        for path in sorted(glob.glob(os.path.join(folder, '*.*.json'))):
-            boot, program = os.path.basename(path)[:-len('.json')].split('.', 1)
-            # A kernel with detectors takes too long for this.
-            if not boot.startswith('debug-'):
-                self.add(path, boot, program)
-
-        # What ran when the module was loaded concerns every program of the boot.
-        for where in self.by_line.values():
-            for boot, program in [w for w in where if w[1] == LOAD]:
-                where.discard((boot, program))
-                where.update(w for w in self.seconds if w[0] == boot and w[1] != LOAD)
-
-    def lines(self, name):
-        if name not in self.sources:
-            self.sources[name] = read(self.tree, name) if os.path.exists(os.path.join(self.tree, name)) else []
-        return self.sources[name]
-
-    def add(self, path, boot, program):
-        with open(path, encoding='utf-8') as f:
-            files = json.load(f)['files']
-        for entry in files:
-            name = entry['file']
-            if not name.endswith('.c') or '/compat/' in name:
+    def file(self, name, lines):
+        out, i, in_code = [], 0, False
+        while i < len(lines):
+            line = lines[i]
+            after = lines[i + 1] if i + 1 < len(lines) else ''
+            before = lines[i - 1] if i else ''
+            in_code = (in_code or line == '{') and line != '}'
+            if not in_code or not BEGINS.search(before.strip()) or not plain(line):
+                out.append(line)
+                i += 1
                 continue
-            lines = self.lines(name)
-            for line in entry['lines']:
-                number = line['line_number']
-                # Where the sources have changed since, only what is still at its place counts.
-                if line['count'] > 0 and number <= len(lines) and line['gcovr/md5'] == md5(lines[number - 1]):
-                    self.by_line.setdefault((name, number), set()).add((boot, program))
-
-    def cost(self, boot, programs):
-        return GUEST_SECONDS + sum(self.seconds.get((boot, p), 30) for p in programs)
-
-    def special(self, name, number):
-        """Where the line close by runs that the fewest programs run: they are about what the line decides."""
-        near = [self.by_line.get((name, n), ()) for n in range(number - 1, number + 4)]
-        found = {p for _, p in min((w for w in near if w), key=len)}
-        return {w for w in self.by_line[name, number] if w[1] in found}
-
-    def steps(self, name, number):
-        """BOOT:PROGRAM,PROGRAM... in an order: every program once, then all again where else they run the line."""
-        where, special = self.by_line[name, number], self.special(name, number)
-        few = sorted(special, key=lambda w: (self.cost(w[0], [w[1]]), w))[:3]
-        first, rest = {}, {}
-        by_program = {}
-        for boot, program in where:
-            by_program.setdefault(program, []).append(boot)
-        for program, boots in by_program.items():
-            # In a guest that starts for others anyway, if it is not too slow.
-            boots.sort(key=lambda b: (self.cost(b, [program]) - 2 * sum(b in o for o in by_program.values()), b))
-            first.setdefault(boots[0], []).append(program)
-            for boot in boots[1:]:
-                rest.setdefault(boot, []).append(program)
-        found = [f'{boot}:{program}' for boot, program in few]
-        for group in first, rest:
-            for boot, programs in sorted(group.items(), key=lambda g: (self.cost(*g), g[0])):
-                programs.sort(key=lambda p: (self.seconds.get((boot, p), 30), p))
-                found.append(f'{boot}:{",".join(programs)}')
-        return found
+            m = IF.match(line) or VALUE.match(line)
+            # Two assignments could mostly stand the other way round.
+            if (not re.search(r'(\)|else|do)$', before) and simple(line) and simple(after) and line != after and
+                    indent(line) == indent(after) and (CALL.match(line) or CALL.match(after))):
+                swap = self.number(name, i + 1, 'swap', line + ' ' + after, after + ' ' + line)
+                tabs = '\t' * indent(line)
+                out.append(f'{tabs}if ({swap}) {{ {after.strip()} {line.strip()} }} else {{')
+                out += [self.statement(name, i, line), self.statement(name, i + 1, after), tabs + '}']
+                i += 2
+                continue
+            if m and balanced(m[2]):
+                out.append(self.condition(name, i, lines, m))
+            else:
+                out.append(self.statement(name, i, line))
+            i += 1
+        return out
 
 
-def md5(line):
-    return hashlib.md5(line.encode('utf-8')).hexdigest()
+def guard(tree, listing):
+    g = Guard()
+    for folder, _, files in sorted(os.walk(os.path.join(tree, DRIVER))):
+        for file in sorted(files):
+            path = os.path.join(folder, file)
+            name = os.path.relpath(path, tree)
+            if not file.endswith('.c') or '/compat/' in name:
+                continue
+            with open(path, encoding='utf-8') as f:
+                lines = f.read().split('\n')
+            lines = g.file(name, lines)
+            with open(path, 'w', encoding='utf-8') as f:
+                f.write(f'#include "{os.path.relpath(os.path.join(tree, DRIVER, "mutant.h"), folder)}"\n' + '\n'.join(lines))
+    with open(os.path.join(tree, DRIVER, 'mutant.h'), 'w', encoding='utf-8') as f:
+        f.write(HEADER)
+    with open(os.path.join(tree, DRIVER, 'rknpu_drv.c'), 'a', encoding='utf-8') as f:
+        f.write(FOOTER % (len(g.rows) + 1))
+    with open(listing, 'w', encoding='utf-8') as f:
+        for row in g.rows:
+            print(*row, sep='\t', file=f)
+
+
+def read_list(path):
+    with open(path, encoding='utf-8') as f:
+        rows = [row.split('\t') for row in f.read().split('\n') if row]
+    return {int(r[0]): (r[1], int(r[2]), r[3], r[4]) for r in rows}
 
 
 def known(results, sources):
@@ -183,25 +193,43 @@ def known(results, sources):
     return found
 
 
-def list_changes(tree, folder, seed, sources, results):
-    coverage = Coverage(tree, folder)
-    done = known(results, sources)
-    changes = []
-    for name, number in sorted(coverage.by_line):
-        lines = coverage.lines(name)
-        for kind in kinds(lines, number - 1):
-            was = done.get((name, number, kind))
-            if was is None if seed != 'again' else was and was[0].startswith('SURVIVED'):
-                # The order of the others stays when there are more lines.
-                key = hashlib.sha256(f'{seed} {name} {lines[number - 1]} {number} {kind}'.encode()).hexdigest()
-                changes.append((key, name, number, kind))
-    for _, name, number, kind in sorted(changes):
-        print(name, number, kind, ' '.join(coverage.steps(name, number)), sep='\t')
+def choose(listing, reached, count, seed, seconds, sources, results):
+    changes, done = read_list(listing), known(results, sources)
+    where, loads, boots = {}, set(), []
+    with open(reached, encoding='utf-8') as f:
+        for row in f:
+            boot, program, took, numbers = row.rstrip('\n').split('\t')
+            numbers = [int(n) for n in numbers.split(',') if n]
+            if boot not in boots:
+                boots.append(boot)
+            if program == 'load':
+                loads.update(numbers)
+                continue
+            for n in numbers:
+                # Who runs into little else is about this.
+                where.setdefault(n, []).append((float(took) * len(numbers), boot, program, float(took)))
+    # What only runs while the module is loaded concerns whoever is quick.
+    quick = sorted({w for v in where.values() for w in v}, key=lambda w: w[3])[:3]
+    keys = []
+    for n in set(where) | loads:
+        name, line, kind, text = changes[n]
+        was = done.get((name, line, kind))
+        if was is None if seed != 'again' else was and was[0].startswith('SURVIVED'):
+            keys.append((hashlib.sha256(f'{seed} {name} {text} {line} {kind}'.encode()).hexdigest(), n))
+    for _, n in sorted(keys)[:int(count)]:
+        steps, spent = {}, 0
+        for _, boot, program, took in sorted(where.get(n, quick)):
+            if not steps or spent + took <= float(seconds):
+                steps.setdefault(boot, []).append(f'{program}:{int(10 + 5 * took)}')
+                spent += took
+        for boot in boots:
+            if boot in steps:
+                print(boot, f'{n}{"!" if n in loads else ""}', len(where.get(n, quick)), *steps[boot])
 
 
-def print_sum(results, sources):
-    done = known(results, sources)
-    counted = {c: r for c, r in done.items() if r[0] not in ('does not build', 'same code')}
+def print_sum(listing, results, sources):
+    changes = {r[:3] for r in read_list(listing).values()}
+    counted = {c: r for c, r in known(results, sources).items() if c in changes}
     survivors = {c: r for c, r in counted.items() if r[0].startswith('SURVIVED')}
     if survivors:
         print('nobody noticed:')
@@ -210,15 +238,4 @@ def print_sum(results, sources):
     print(f'{len(counted) - len(survivors)} of {len(counted)} changes noticed')
 
 
-def apply_change(tree, name, number, kind):
-    lines = read(tree, name)
-    last = number + (kind == 'swap')
-    old = lines[number - 1:last]
-    change(lines, number - 1, kind)
-    with open(os.path.join(tree, name), 'w', encoding='utf-8') as f:
-        f.write('\n'.join(lines))
-    print(' '.join(s.strip() for s in old), '->', ' '.join(s.strip() for s in lines[number - 1:last]))
-
-
-{'list': list_changes, 'sum': print_sum,
- 'apply': lambda tree, name, number, kind: apply_change(tree, name, int(number), kind)}[sys.argv[1]](*sys.argv[2:])
+{'guard': guard, 'choose': choose, 'sum': print_sum}[sys.argv[1]](*sys.argv[2:])
