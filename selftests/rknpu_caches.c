@@ -270,7 +270,7 @@ static int new_vendor(uint8_t **map)
 
 	if (fd < 0)
 		return -ENOENT;
-	ret = rv_bo_init(&bo, fd, BYTES, RV_FLAGS, 0);
+	ret = rv_bo_init(&bo, fd, BYTES, RV_FLAGS_TASK, 0);
 	if (!ret) {
 		p.handle = bo.handle;
 		ret = rk_ioctl(fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &p);
@@ -351,20 +351,50 @@ RK_TEST_F(imported, goes_both_ways, "memory of this exporter takes the CPU's byt
 	rk_bo_fini(&own);
 }
 
+/* On node rknpu, which is @fd. */
+static int import(struct rv_bo *bo, int fd, int buf)
+{
+	struct drm_prime_handle p = { .fd = buf };
+	struct drm_rknpu_mem_create c = { 0 };
+	int ret = rk_ioctl(fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p);
+
+	c.handle = p.handle;
+	if (!ret)
+		ret = rv_create(fd, &c);
+	*bo = (struct rv_bo) { .fd = fd, .obj = c.obj_addr };
+	return ret;
+}
+
+RK_TEST_F(imported, status_outlives_a_sync,
+	  "MEM_SYNC from the device leaves int_status in a task buffer of this exporter")
+{
+	struct drm_rknpu_task *tasks = (struct drm_rknpu_task *)self->map;
+	struct rv_chain c;
+	struct rv_bo bo;
+	int fd = rv_open();
+
+	if (fd < 0)
+		SKIP(return, "no vendor node");
+	ASSERT_EQ(0, import(&bo, fd, self->buf));
+	ASSERT_EQ(0, rv_chain_init(&c, fd, 3, 0, 0));
+	for (int i = 0; i < 3; i++) {
+		ASSERT_EQ(0, rv_chain_run_from(&c, i, tasks, bo.obj));
+		ASSERT_EQ(0, rv_sync(&bo, DRM_RKNPU_MEM_SYNC_FROM_DEVICE, 0, BYTES));
+		EXPECT_NE(0, tasks[c.n - 1].int_status & RV_INT_DPU);
+	}
+	rv_chain_fini(&c);
+	close(fd);
+}
+
 RK_TEST_F(imported, mem_sync, "MEM_SYNC does for this exporter's memory what it does for the node's own")
 {
-	struct drm_prime_handle p = { .fd = self->buf };
-	struct drm_rknpu_mem_create c = { 0 };
 	struct rk_bo own;
 	struct rv_bo bo;
 	int fd = rv_open();
 
 	if (fd < 0)
 		SKIP(return, "no vendor node");
-	ASSERT_EQ(0, rk_ioctl(fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p));
-	c.handle = p.handle;
-	ASSERT_EQ(0, rv_create(fd, &c));
-	bo = (struct rv_bo) { .fd = fd, .obj = c.obj_addr };
+	ASSERT_EQ(0, import(&bo, fd, self->buf));
 	ASSERT_EQ(0, rk_bo_init(&own, self->c.fd, BYTES));
 	for (int i = 0; i < 5; i++) {
 		memset(self->map, 10 * i, BYTES);

@@ -15,6 +15,7 @@
 
 #include "rknpu_harness.h"
 #include "rknpu_faults.h"
+#include "rknpu_vendor_util.h"
 
 #define DUMPS		"/sys/class/devcoredump/devcd*/data"
 /* What Documentation/accel/rknpu/monitoring.rst promises. */
@@ -673,6 +674,47 @@ RK_TEST_F(special, of_a_program_that_hangs,
 	ASSERT_TRUE(wait_dump(self->b.d));
 	check_names(_metadata, &self->b, 1);
 	EXPECT_TRUE(keep(self->b.d, "known", "mrdma"));
+}
+
+RK_TEST_F(special, of_a_program_written_past_the_caches,
+	  "a program that a client of node rknpu writes without caches is in each dump as it is then")
+{
+	struct drm_rocket_task task = { 0 };
+	struct drm_rknpu_submit s;
+	struct rk_op as_op = { 0 };
+	struct rv_chain c;
+	struct rv_bo prog;
+	int fd = rv_open();
+
+	if (fd < 0)
+		SKIP(return, "no vendor node");
+	ASSERT_EQ(0, rv_chain_init(&c, fd, 2, 0, 0));
+	ASSERT_EQ(0, rv_bo_init(&prog, fd, RK_PAGE, RV_FLAGS & ~DRM_RKNPU_MEM_CACHEABLE, 0));
+	as_op.bo = (struct rk_bo) { .map = prog.map, .iova = prog.iova };
+	task.regcmd = prog.iova;
+	for (int i = 0; i < 2; i++) {
+		struct drm_rknpu_task *t = rv_chain_task(&c, i);
+
+		task.regcmd_count = t->regcfg_amount + RV_TASK_TAIL;
+		ASSERT_GE(RK_PAGE, 8 * task.regcmd_count);
+		memcpy(prog.map, c.bo.map + (t->regcmd_addr - c.bo.iova), 8 * task.regcmd_count);
+		t->regcmd_addr = prog.iova;
+		ASSERT_EQ(0, rv_sync(&c.tasks, DRM_RKNPU_MEM_SYNC_TO_DEVICE, 0, c.tasks.size));
+		rv_chain_submit(&c, &s);
+		s.timeout = task_timeout_ms();
+		s.task_number = 3;
+		for (int j = 0; j < 3; j++)
+			s.subcore_task[j] = (struct drm_rknpu_subcore_task) { i, 1 };
+		rk_fault_arm(NPU_CTL_ANY_CORE, NPU_FAULT_HANG, 0, 1);
+		EXPECT_GT(0, rv_submit(fd, &s));
+		ASSERT_TRUE(wait_dump(self->b.d));
+		EXPECT_EQ(task.regcmd, number(self->b.d, "program"));
+		/* The lines of the last dump, if it were not for the driver. */
+		EXPECT_EQ(0, commands_that_differ(self->b.d, &as_op, &task)) TH_LOG("dump %d", i);
+	}
+	rv_bo_fini(&prog);
+	rv_chain_fini(&c);
+	close(fd);
 }
 
 RK_TEST_F(special, is_bounded, "a long program is cut, and the dump keeps to its size")
