@@ -236,12 +236,18 @@ static int submit_gang_fence_call(struct rk_allocfail_state *s)
 	return submit(s, DRM_RKNPU_JOB_NONBLOCK | DRM_RKNPU_JOB_FENCE_OUT, 7);
 }
 
+static bool over(int fence)
+{
+	struct pollfd p = { .fd = fence, .events = POLLIN };
+
+	return fence < 0 || poll(&p, 1, 20000) == 1;
+}
+
 static int ran(struct rk_allocfail_state *s)
 {
-	struct pollfd p = { .fd = s->fd, .events = POLLIN };
 	long wrong;
 
-	if (s->fd >= 0 && poll(&p, 1, 20000) != 1)
+	if (!over(s->fd))
 		return rk_allocfail_wrong("the fence does not signal");
 	wrong = rv_chain_wrong(&s->one, VALUE + TASKS);
 	return wrong ? rk_allocfail_wrong("%ld bytes are wrong", wrong) : 0;
@@ -422,10 +428,12 @@ static const char *const files[] = {
 
 /* ---- the loop ---- */
 
-/* Whatever a call started is over before a chain runs on the same core. */
+/* The chain is written anew: nothing may read it any more. */
 static int finish(struct rk_allocfail_state *s)
 {
 	rk_latency_us(0);
+	if (!over(s->wait_for))
+		return -ETIME;
 	if (s->obj)
 		destroy(s);
 	else if (s->handle && !misc(s))

@@ -650,21 +650,27 @@ RK_TEST_F(bo, r2_killed_with_jobs_in_flight,
 RK_TEST_F(bo, file_closed_by_the_last_of_two_processes,
 	  "a file lives until the last process closes it, without the handles closed before")
 {
+	struct drm_rocket_wait_job w;
+	int status, closed[2];
 	struct rk_client c;
-	int status;
 	pid_t pid;
 
 	ASSERT_EQ(0, rk_client_init(&c));
+	ASSERT_EQ(0, pipe(closed));
 	rk_latency_us(20000);
 	ASSERT_EQ(0, rk_submit_op(&c.inc, &c.in, &c.out));
 	pid = fork();
 	ASSERT_LE(0, pid);
 	if (!pid) {
-		rk_sleep_ms(50);
+		close(closed[1]);
+		if (read(closed[0], &status, 1) || rk_wait_job(c.fd, rk_last_job(c.fd), RK_FOREVER, &w))
+			_exit(2);
 		rk_latency_us(0);
 		_exit(rk_client_run(&c, 4) ? 1 : 0);
 	}
+	close(closed[0]);
 	rk_client_fini(&c);
+	close(closed[1]);
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	/* The child keeps the file, but its BO handles were closed with ours. */
 	ASSERT_TRUE(WIFEXITED(status));
