@@ -229,6 +229,29 @@ static const ArmPocOps rk3588_poc_ops = {
     .zeroed = poc_zeroed,
 };
 
+/*
+ * A line that a CPU just fetches, or the NPU just poisons, differs until that
+ * is done.
+ */
+static bool span_is_clean(Rk3588PocState *s, uint64_t at, uint64_t len)
+{
+    while (len) {
+        unsigned n = MIN(len, ARM_POC_LINE - at % ARM_POC_LINE);
+        QemuSpin *lock = line_lock(s, at);
+        bool clean;
+
+        qemu_spin_lock(lock);
+        clean = !memcmp(s->ram_ptr + at, s->clean_ptr + at, n);
+        qemu_spin_unlock(lock);
+        if (!clean) {
+            return false;
+        }
+        at += n;
+        len -= n;
+    }
+    return true;
+}
+
 bool rk3588_poc_begin_dma(Rk3588PocState *s, hwaddr pa, uint64_t len,
                           bool write)
 {
@@ -238,7 +261,8 @@ bool rk3588_poc_begin_dma(Rk3588PocState *s, hwaddr pa, uint64_t len,
         return true;
     }
     poc_touch_all(s, at, len);
-    return write || !memcmp(s->ram_ptr + at, s->clean_ptr + at, len);
+    return write || !memcmp(s->ram_ptr + at, s->clean_ptr + at, len) ||
+           span_is_clean(s, at, len);
 }
 
 /* The same lines are evicted whenever the same is done with the same seed. */
