@@ -378,11 +378,11 @@ static RkDmaResult rk_iommu_bus_error(RkIommuBank *b, uint32_t iova)
     return RK_DMA_BUS_ERROR;
 }
 
-static void rk_iommu_begin_dma(RkIommuState *s, uint64_t pa, uint64_t len,
-                               bool write)
+static void rk_iommu_begin_dma(RkIommuState *s, uint32_t iova, uint64_t pa,
+                               uint64_t len, bool write)
 {
     if (s->poc && !rk3588_poc_begin_dma(s->poc, pa, len, write)) {
-        trace_rk_iommu_dirty_read(s->core_index, pa, len);
+        trace_rk_iommu_dirty_read(s->core_index, iova, pa, len);
         npu_ctl_count(s->ctl, s->core_index, NPU_CNT_DIRTY_READ, 1);
     }
 }
@@ -397,13 +397,14 @@ static void rk_iommu_end_write(RkIommuState *s, uint64_t pa, uint64_t len)
     }
 }
 
-static bool rk_iommu_load_entry(RkIommuState *s, uint64_t table,
-                                unsigned index, uint32_t *entry)
+static bool rk_iommu_load_entry(RkIommuState *s, uint32_t iova,
+                                uint64_t table, unsigned index,
+                                uint32_t *entry)
 {
     MemTxAttrs attrs = { .memory = true };
 
     *entry = 0;
-    rk_iommu_begin_dma(s, table + index * 4, sizeof(*entry), false);
+    rk_iommu_begin_dma(s, iova, table + index * 4, sizeof(*entry), false);
     if (address_space_read(&s->dma_as, table + index * 4, attrs, entry,
                            sizeof(*entry)) != MEMTX_OK) {
         return false;
@@ -450,12 +451,12 @@ static RkDmaResult rk_iommu_walk(RkIommuBank *b, uint32_t iova, uint32_t *pte)
     uint32_t dte;
 
     *pte = 0;
-    if (!rk_iommu_load_entry(s, entry_address(s, b->dte_addr),
+    if (!rk_iommu_load_entry(s, iova, entry_address(s, b->dte_addr),
                              extract32(iova, 22, 10), &dte)) {
         return rk_iommu_bus_error(b, iova);
     }
     if (FIELD_EX32(dte, ENTRY, VALID)) {
-        if (!rk_iommu_load_entry(s, entry_address(s, dte),
+        if (!rk_iommu_load_entry(s, iova, entry_address(s, dte),
                                  extract32(iova, 12, 10), pte)) {
             return rk_iommu_bus_error(b, iova);
         }
@@ -549,7 +550,7 @@ static RkDmaResult rk_iommu_dma_page(RkIommuBank *b, uint32_t iova, void *buf,
         return r;
     }
     b->stuck = false;
-    rk_iommu_begin_dma(s, pa, len, write);
+    rk_iommu_begin_dma(s, iova, pa, len, write);
     if (address_space_rw(&s->dma_as, pa, attrs, buf, len, write) != MEMTX_OK) {
         return rk_iommu_bus_error(b, iova);
     }
@@ -577,10 +578,11 @@ bool rk_iommu_probe_read(RkIommuState *s, unsigned bank, uint32_t iova,
 
         if (e->generation == b->generation && e->vpn == iova / PAGE_BYTES) {
             pte = e->pte;
-        } else if (!rk_iommu_load_entry(s, entry_address(s, b->dte_addr),
+        } else if (!rk_iommu_load_entry(s, iova,
+                                        entry_address(s, b->dte_addr),
                                         extract32(iova, 22, 10), &dte) ||
                    !FIELD_EX32(dte, ENTRY, VALID) ||
-                   !rk_iommu_load_entry(s, entry_address(s, dte),
+                   !rk_iommu_load_entry(s, iova, entry_address(s, dte),
                                         extract32(iova, 12, 10), &pte)) {
             return false;
         }
