@@ -751,6 +751,8 @@ RK_TEST_F(bo, r35_dmabuf_in_another_file,
 		rk_job(&job, &task, 1, &handle, 1, &c.out.handle, 1);
 		ret = rk_submit(c.fd, &job, 1);
 		EXPECT_TRUE(ret == 0 || ret == -EINVAL) TH_LOG("submit: %d", ret);
+		/* It reads memory that it did not name. */
+		EXPECT_EQ(0, rk_prep(&c.out, 5000));
 		EXPECT_EQ(0, rk_gem_close(c.fd, handle));
 	} else {
 		EXPECT_TRUE(ret == -EOPNOTSUPP || ret == -EINVAL) TH_LOG("import: %d", ret);
