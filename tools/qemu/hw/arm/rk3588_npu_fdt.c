@@ -384,15 +384,35 @@ static void add_simple_clocks(NpuFdt *f)
     set_phandle(f->fdt, "/clock-npu-bus", f->bus_clk);
 }
 
-static void add_regulator(NpuFdt *f)
+/* Of the binding for GPIOs. */
+#define GPIO_ACTIVE_LOW         1
+
+static void add_fixed_regulator(NpuFdt *f, const char *node, const char *name,
+                                unsigned line)
+{
+    qemu_fdt_add_subnode(f->fdt, node);
+    qemu_fdt_setprop_string(f->fdt, node, "compatible", "regulator-fixed");
+    qemu_fdt_setprop_string(f->fdt, node, "regulator-name", name);
+    qemu_fdt_setprop_cell(f->fdt, node, "regulator-min-microvolt", 800000);
+    qemu_fdt_setprop_cell(f->fdt, node, "regulator-max-microvolt", 800000);
+    if (f->config->gpio) {
+        /* Low is on, as after a reset; so do boot loaders leave it. */
+        qemu_fdt_setprop_cells(f->fdt, node, "gpio", f->config->gpio, line,
+                               GPIO_ACTIVE_LOW);
+        qemu_fdt_setprop(f->fdt, node, "regulator-boot-on", NULL, 0);
+    }
+}
+
+/* One that nobody uses tells guests when unused ones are switched off. */
+static void add_regulators(NpuFdt *f)
 {
     const char *node = "/regulator-vdd-npu-s0";
 
-    qemu_fdt_add_subnode(f->fdt, node);
-    qemu_fdt_setprop_string(f->fdt, node, "compatible", "regulator-fixed");
-    qemu_fdt_setprop_string(f->fdt, node, "regulator-name", "vdd_npu_s0");
-    qemu_fdt_setprop_cell(f->fdt, node, "regulator-min-microvolt", 800000);
-    qemu_fdt_setprop_cell(f->fdt, node, "regulator-max-microvolt", 800000);
+    if (f->config->gpio) {
+        add_fixed_regulator(f, "/regulator-unused", "unused",
+                            RK3588_NPU_UNUSED_GPIO);
+    }
+    add_fixed_regulator(f, node, "vdd_npu_s0", RK3588_NPU_SUPPLY_GPIO);
     set_phandle(f->fdt, node, f->regulator);
 }
 
@@ -987,14 +1007,14 @@ static void add_soc(NpuFdt *f)
 {
     if (f->config->simple) {
         add_simple_resets(f);
-        add_regulator(f);
+        add_regulators(f);
         add_simple_clocks(f);
         return;
     }
     add_pmu(f);
     add_cru(f);
     add_grfs(f);
-    add_regulator(f);
+    add_regulators(f);
     add_clocks(f);
 }
 

@@ -50,6 +50,10 @@ extern const hwaddr rk3576_npu_qos[RK3576_QOS_NUM];
 
 /* What firmware leaves the NPU's clock at, and mainline's tree assigns. */
 #define RK3588_NPU_CLOCK_HZ     200000000
+/* Lines of virt's GPIO controller: the NPU's supply, and one of nothing. */
+#define RK3588_NPU_SUPPLY_GPIO  4
+#define RK3588_NPU_UNUSED_GPIO  5
+
 /* Of the buses where their clock is fixed: clk_npu_dsu0 as the CRU has it. */
 #define RK3588_NPU_BUS_HZ       594000000
 
@@ -62,6 +66,7 @@ typedef struct Rk3588NpuFdtConfig {
     bool one_irq;           /* in the vendor's tree, of all cores */
     bool scmi;              /* the NPU's clock is SCMI's, else a fixed one */
     uint32_t assigned_hz;   /* rate that the cores' nodes ask for */
+    uint32_t gpio;          /* phandle of who switches the supply; 0: nobody */
 } Rk3588NpuFdtConfig;
 
 /* Add the NPU's nodes, shaped as in mainline's rk3588-base. */

@@ -117,6 +117,7 @@ struct Rk3588NpuMachineState {
     OnOffAuto coherent;
     uint32_t evict;
     bool ivac_cleans;
+    bool switched_supply;
     uint32_t seed;
     uint32_t assigned_hz;
     uint32_t num_cores;
@@ -169,11 +170,11 @@ static void npu_check_soc(Rk3588NpuMachineState *s)
     s->num_cores = s->num_cores ?: s->soc->num_cores;
     s->assigned_hz = s->assigned_hz ?: s->soc->hz;
     if (!s->soc->rk3588 && (s->dt_shape->simple || s->rockchip || s->one_irq ||
-                            s->iommu_version == 1 ||
+                            s->switched_supply || s->iommu_version == 1 ||
                             s->num_cores != s->soc->num_cores)) {
         error_report("soc=%s has npu-dt mainline, vendor or none, all cores "
-                     "and interrupts, npu-iommu 0 or 2, and mainline's numbers",
-                     s->soc->name);
+                     "and interrupts, npu-iommu 0 or 2, mainline's numbers, "
+                     "and its supply always on", s->soc->name);
         exit(EXIT_FAILURE);
     }
 }
@@ -378,6 +379,19 @@ static void npu_create_pmu(Rk3588NpuMachineState *s)
     }
 }
 
+/* By virt's GPIO controller, which there is without UEFI alone. */
+static void npu_switch_supply(Rk3588NpuMachineState *s)
+{
+    Object *gpio = object_resolve_path_type("", "pl061", NULL);
+
+    if (!gpio) {
+        error_report("npu-switched-supply needs virt's GPIO controller");
+        exit(EXIT_FAILURE);
+    }
+    qdev_connect_gpio_out(DEVICE(gpio), RK3588_NPU_SUPPLY_GPIO,
+                          qdev_get_gpio_in_named(s->pmu, "supply-cut", 0));
+}
+
 /*
  * One line of the CRU or PMU drives a core and its IOMMU alike, and perhaps
  * firmware, too.
@@ -558,6 +572,9 @@ static void npu_create(Rk3588NpuMachineState *s)
     npu_create_ctl(s);
     npu_create_cru(s);
     npu_create_pmu(s);
+    if (s->switched_supply) {
+        npu_switch_supply(s);
+    }
     if (s->soc->rk3588) {
         npu_create_scmi(s);
         npu_create_tsadc(s);
@@ -620,6 +637,8 @@ static void npu_add_fdt(Rk3588NpuMachineState *s, void *fdt)
         .one_irq = s->one_irq,
         .scmi = s->use_scmi && !s->dt_shape->simple,
         .assigned_hz = s->assigned_hz,
+        .gpio = s->switched_supply ?
+                qemu_fdt_get_phandle(fdt, "/pl061@9030000") : 0,
     };
 
     /* virt says so of all devices; its own say it of themselves, too. */
@@ -709,6 +728,16 @@ static void npu_set_ivac_cleans(Object *obj, bool value, Error **errp)
     RK3588_NPU_MACHINE(obj)->ivac_cleans = value;
 }
 
+static bool npu_get_switched_supply(Object *obj, Error **errp)
+{
+    return RK3588_NPU_MACHINE(obj)->switched_supply;
+}
+
+static void npu_set_switched_supply(Object *obj, bool value, Error **errp)
+{
+    RK3588_NPU_MACHINE(obj)->switched_supply = value;
+}
+
 static void npu_get_coherent(Object *obj, Visitor *v, const char *name,
                              void *opaque, Error **errp)
 {
@@ -786,6 +815,11 @@ static void npu_machine_class_init(ObjectClass *oc, void *data)
                                    npu_set_ivac_cleans);
     object_class_property_set_description(oc, "npu-ivac-cleans",
         "DC IVAC writes a dirty line back, as in a Cortex-A76, or drops it");
+    object_class_property_add_bool(oc, "npu-switched-supply",
+                                   npu_get_switched_supply,
+                                   npu_set_switched_supply);
+    object_class_property_set_description(oc, "npu-switched-supply",
+        "A GPIO switches the NPU's supply, else it is always on");
     object_class_property_add_str(oc, "npu-dt", npu_get_dt, npu_set_dt);
     object_class_property_set_description(oc, "npu-dt",
         "Shape of the NPU's device-tree nodes: mainline, vendor, simple, "

@@ -78,6 +78,7 @@ struct Rk3588PmuState {
     Rk3588NpuCtlState *ctl;
     RkDelayState *delay;
     bool npu_on;                /* property */
+    bool cut;                   /* level of GPIO input "supply-cut" */
     uint32_t regs[NUM_REGS];
     bool on[PD_NUM];
     bool target[PD_NUM];        /* what it will be */
@@ -98,7 +99,8 @@ static bool pmu_should_be_on(Rk3588PmuState *s, enum PmuDomain d)
 {
     int parent = pmu_domains[d].parent;
 
-    return pmu_requested(s, d) && !s->stuck[d] && (parent < 0 || s->on[parent]);
+    return pmu_requested(s, d) && !s->stuck[d] &&
+           (parent < 0 ? !s->cut : s->on[parent]);
 }
 
 static void pmu_drop_qos(Rk3588PmuState *s, enum PmuDomain d)
@@ -227,6 +229,18 @@ static void pmu_catch_up(void *opaque)
         s->due[PD_NUM] = 0;
         s->idle = s->regs[R_BUS_IDLE_REQ];
     }
+    pmu_arm(s);
+}
+
+/* No domain comes on then, and what was on loses what it held. */
+static void pmu_cut_supply(void *opaque, int n, int level)
+{
+    Rk3588PmuState *s = opaque;
+
+    pmu_catch_up(s);
+    trace_rk3588_pmu_cut(level);
+    s->cut = level;
+    pmu_update(s);
     pmu_arm(s);
 }
 
@@ -475,6 +489,7 @@ static void pmu_init(Object *obj)
     }
     timer_init_ns(&s->timer, QEMU_CLOCK_VIRTUAL, pmu_catch_up, s);
     qdev_init_gpio_out_named(DEVICE(obj), s->power, "power", NPU_MAX_CORES);
+    qdev_init_gpio_in_named(DEVICE(obj), pmu_cut_supply, "supply-cut", 1);
 }
 
 static const VMStateDescription vmstate_pmu_qos = {
@@ -490,9 +505,10 @@ static const VMStateDescription vmstate_pmu_qos = {
 /* The lines are not driven again on load: their receivers keep their level. */
 static const VMStateDescription vmstate_pmu = {
     .name = TYPE_RK3588_PMU,
-    .version_id = 3,
-    .minimum_version_id = 3,
+    .version_id = 4,
+    .minimum_version_id = 4,
     .fields = (const VMStateField[]) {
+        VMSTATE_BOOL(cut, Rk3588PmuState),
         VMSTATE_UINT32_ARRAY(regs, Rk3588PmuState, NUM_REGS),
         VMSTATE_BOOL_ARRAY(on, Rk3588PmuState, PD_NUM),
         VMSTATE_BOOL_ARRAY(target, Rk3588PmuState, PD_NUM),

@@ -7,7 +7,8 @@
  * optional.  Property "npu-on" (bool, off): firmware leaves the NPU's domains
  * on, for guests without a driver for them.  MMIO region 0 is the PMU, region
  * 1 + n is QoS block n of enum Rk3588PmuQos.  Named GPIO output "power", one
- * per NPU core: 1 = the core's domain is on.
+ * per NPU core: 1 = the core's domain is on.  Named GPIO input "supply-cut":
+ * 1 = the NPU's regulator is off.
  */
 #ifndef HW_NPU_RK3588_PMU_H
 #define HW_NPU_RK3588_PMU_H
