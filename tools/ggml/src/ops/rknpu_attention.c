@@ -27,6 +27,13 @@ struct part {
 	uint32_t row, rows, kv, kv_heads;
 };
 
+/* A part while it is laid out. */
+struct staging {
+	uint16_t *halves;	/* of one operand */
+	bool *seen, *sees;	/* tokens that some row sees, and rows that see some token */
+	float *centre;		/* of each head of the keys */
+};
+
 /* Of a recording, beside its rows of queries; and its tensors. */
 enum { TOKENS, DIM, HEADS, KV_HEADS, MASKED };
 enum { Q, K, V, MASK, Y };
@@ -144,102 +151,141 @@ static const void *row_of(const struct ggml_tensor *t, int64_t i1, int64_t i2, i
 	return (const char *)t->data + i1 * t->nb[1] + i2 * t->nb[2] + i3 * t->nb[3];
 }
 
-static void query_row(const struct part *p, uint32_t row, uint32_t head, uint32_t dim, uint16_t *to)
+static void to_halves(uint16_t *to, const float *v, size_t n, size_t dim)
+{
+	for (size_t i = 0; i < dim; i++)
+		to[i] = i < n ? fp16(v[i]) : 0;
+}
+
+static void query_row(const struct part *p, uint32_t row, uint32_t head, float *to)
 {
 	const struct ggml_tensor *q = p->op->src[0];
 	uint32_t group = (uint32_t)(q->ne[2] / p->op->src[1]->ne[2]);
 	const float *from = row_of(q, p->row + row, p->kv * group + head, p->i3);
 	float scale = parameter(p->op, SCALE);
 
-	for (uint32_t i = 0; i < dim; i++)
-		to[i] = i < q->ne[0] ? fp16(from[i] * scale) : 0;
+	for (int64_t i = 0; i < q->ne[0]; i++)
+		to[i] = from[i] * scale;
 }
 
-static void token_row(const struct part *p, const struct ggml_tensor *t, uint32_t token, uint32_t head,
-		      uint32_t dim, uint16_t *to)
+static int write_queries(const struct part *p, const struct rknpu_run *run, struct staging *s)
+{
+	const uint32_t *shape = run->shape;
+	uint32_t heads = shape[HEADS], dim = shape[DIM];
+	size_t n = (size_t)p->op->src[0]->ne[0];
+	float floats[MOST_TOKENS / 2];
+
+	for (uint32_t row = 0; row < run->m; row++)
+		for (uint32_t head = 0; head < heads; head++) {
+			query_row(p, row, head, floats);
+			to_halves(s->halves + ((size_t)row * heads + head) * dim, floats, n, dim);
+		}
+	return npu_tensor_write(run->t[Q], s->halves, 0);
+}
+
+static void token_row(const struct part *p, const struct ggml_tensor *t, uint32_t token, uint32_t head, float *to)
 {
 	int64_t i3 = p->i3 / (p->op->src[0]->ne[3] / t->ne[3]);
 	const void *from = row_of(t, token, p->kv + head, i3);
-	size_t n = (size_t)t->ne[0];
+
+	ggml_get_type_traits(t->type)->to_float(from, to, t->ne[0]);
+}
+
+/*
+ * Scores are fp16, and biases of keys are in all of them: as large as they are, what differs would be rounded. Softmax
+ * does not see what all scores of a row have in common, so keys may move.
+ */
+static void find_centre(const struct part *p, const struct rknpu_run *run, struct staging *s, uint32_t head)
+{
+	const struct ggml_tensor *k = p->op->src[1];
+	float *centre = s->centre + (size_t)head * run->shape[DIM], floats[MOST_TOKENS / 2];
+	uint32_t n = 0;
+
+	for (uint32_t token = 0; token < run->shape[TOKENS]; token++) {
+		if (!s->seen[token])
+			continue;
+		token_row(p, k, token, head, floats);
+		for (int64_t i = 0; i < k->ne[0]; i++)
+			centre[i] += floats[i];
+		n++;
+	}
+	/* As a half, so that the difference to one is seldom rounded. */
+	for (int64_t i = 0; n && i < k->ne[0]; i++)
+		centre[i] = number(fp16(centre[i] / (float)n));
+}
+
+static void key_row(const struct part *p, const struct rknpu_run *run, const struct staging *s, uint32_t token,
+		    uint32_t head, float *to)
+{
+	const struct ggml_tensor *k = p->op->src[1];
+	const float *centre = s->centre + (size_t)head * run->shape[DIM];
+
+	token_row(p, k, token, head, to);
+	for (int64_t i = 0; i < k->ne[0]; i++)
+		to[i] -= centre[i];
+}
+
+/* What no row sees may be anything, but not here: 0 times NaN is NaN. */
+static int write_tokens(const struct part *p, const struct rknpu_run *run, struct staging *s, int which)
+{
+	const uint32_t *shape = run->shape;
+	size_t n = (size_t)p->op->src[which]->ne[0];
 	float floats[MOST_TOKENS / 2];
 
-	memset(to + n, 0, (dim - n) * sizeof(*to));
-	if (t->type == GGML_TYPE_F16) {
-		memcpy(to, from, n * sizeof(*to));
-		return;
-	}
-	ggml_get_type_traits(t->type)->to_float(from, floats, (int64_t)n);
-	for (size_t i = 0; i < n; i++)
-		to[i] = fp16(floats[i]);
+	for (uint32_t head = 0; which == K && head < shape[KV_HEADS]; head++)
+		find_centre(p, run, s, head);
+	for (uint32_t token = 0; token < shape[TOKENS]; token++)
+		for (uint32_t head = 0; head < shape[KV_HEADS]; head++) {
+			if (s->seen[token] && which == K)
+				key_row(p, run, s, token, head, floats);
+			else if (s->seen[token])
+				token_row(p, p->op->src[which], token, head, floats);
+			to_halves(s->halves + ((size_t)token * shape[KV_HEADS] + head) * shape[DIM], floats,
+				  s->seen[token] ? n : 0, shape[DIM]);
+		}
+	return npu_tensor_write(run->t[which], s->halves, 0);
 }
 
-static int write_queries(const struct part *p, const struct rknpu_run *run, uint16_t *staging)
-{
-	const uint32_t *s = run->shape;
-
-	for (uint32_t row = 0; row < run->m; row++)
-		for (uint32_t head = 0; head < s[HEADS]; head++)
-			query_row(p, row, head, s[DIM], staging + ((size_t)row * s[HEADS] + head) * s[DIM]);
-	return npu_tensor_write(run->t[Q], staging, 0);
-}
-
-static int write_tokens(const struct part *p, const struct rknpu_run *run, const struct ggml_tensor *t,
-			struct npu_tensor *to, uint16_t *staging)
-{
-	const uint32_t *s = run->shape;
-
-	for (uint32_t token = 0; token < s[TOKENS]; token++)
-		for (uint32_t head = 0; head < s[KV_HEADS]; head++)
-			token_row(p, t, token, head, s[DIM],
-				  staging + ((size_t)token * s[KV_HEADS] + head) * s[DIM]);
-	return npu_tensor_write(to, staging, 0);
-}
-
-static const uint16_t *mask_row(const struct part *p, uint32_t row)
+static void mask_row(const struct part *p, const struct rknpu_run *run, struct staging *s, uint32_t row)
 {
 	const struct ggml_tensor *mask = p->op->src[3];
+	const uint16_t *from = row_of(mask, p->row + row, 0, p->i3 % mask->ne[3]);
+	uint16_t *to = s->halves + (size_t)row * run->shape[TOKENS];
 
-	return row_of(mask, p->row + row, 0, p->i3 % mask->ne[3]);
+	for (uint32_t i = 0; i < run->shape[TOKENS]; i++) {
+		float v = number(from[i]);
+
+		s->seen[i] |= v > MASKED_SCORE;
+		s->sees[row] |= v > MASKED_SCORE;
+		to[i] = fp16(fmaxf(v, MASKED_SCORE));
+	}
 }
 
-static int write_mask(const struct part *p, const struct rknpu_run *run, uint16_t *staging)
+static int write_mask(const struct part *p, const struct rknpu_run *run, struct staging *s)
 {
-	const uint32_t *s = run->shape;
-
-	if (!s[MASKED])
+	if (!run->shape[MASKED]) {
+		memset(s->seen, true, run->shape[TOKENS]);
+		memset(s->sees, true, run->m);
 		return 0;
-	for (uint32_t row = 0; row < run->m; row++) {
-		const uint16_t *from = mask_row(p, row);
-
-		for (uint32_t i = 0; i < s[TOKENS]; i++)
-			staging[(size_t)row * s[TOKENS] + i] = fp16(fmaxf(number(from[i]), MASKED_SCORE));
 	}
-	return npu_tensor_write(run->t[MASK], staging, 0);
+	for (uint32_t row = 0; row < run->m; row++)
+		mask_row(p, run, s, row);
+	return npu_tensor_write(run->t[MASK], s->halves, 0);
 }
 
 /* A row that sees no token has no shares: ggml's CPU backend gives 0 then. */
-static bool blind(const struct part *p, const struct rknpu_run *run, uint32_t row)
-{
-	const uint16_t *mask = run->shape[MASKED] ? mask_row(p, row) : NULL;
-	uint32_t i = 0;
-
-	while (mask && i < run->shape[TOKENS] && number(mask[i]) <= MASKED_SCORE)
-		i++;
-	return mask && i == run->shape[TOKENS];
-}
-
-static int read_row(const struct part *p, const struct rknpu_run *run, uint32_t row, const uint16_t *from)
+static int read_row(const struct part *p, const struct rknpu_run *run, const struct staging *s, uint32_t row)
 {
 	const struct ggml_tensor *op = p->op;
 	uint32_t group = run->shape[HEADS] / run->shape[KV_HEADS];
-	bool none = blind(p, run, row);
+	const uint16_t *from = s->halves + (size_t)row * run->shape[HEADS] * run->shape[DIM];
 
 	for (uint32_t head = 0; head < run->shape[HEADS]; head++, from += run->shape[DIM]) {
 		float *to = (float *)((char *)op->data + (p->kv * group + head) * op->nb[1] +
 				      (p->row + row) * op->nb[2] + p->i3 * op->nb[3]);
 
 		for (int64_t i = 0; i < op->ne[0]; i++) {
-			to[i] = none ? 0 : number(from[i]);
+			to[i] = s->sees[row] ? number(from[i]) : 0;
 			if (!isfinite(to[i]))
 				return -ERANGE;
 		}
@@ -247,31 +293,30 @@ static int read_row(const struct part *p, const struct rknpu_run *run, uint32_t 
 	return 0;
 }
 
-static int read_result(const struct part *p, const struct rknpu_run *run, uint16_t *staging)
+static int read_result(const struct part *p, const struct rknpu_run *run, const struct staging *s)
 {
-	size_t columns = (size_t)run->shape[HEADS] * run->shape[DIM];
-	int ret = npu_tensor_read(run->t[Y], staging, 0);
+	int ret = npu_tensor_read(run->t[Y], s->halves, 0);
 
 	for (uint32_t row = 0; !ret && row < run->m; row++)
-		ret = read_row(p, run, row, staging + row * columns);
+		ret = read_row(p, run, s, row);
 	return ret;
 }
 
 /* ---- attention ---- */
 
-static int compute(const struct part *p, struct rknpu_run *run, uint16_t *staging)
+static int compute(const struct part *p, struct rknpu_run *run, struct staging *s)
 {
-	int ret = write_queries(p, run, staging);
+	int ret = write_mask(p, run, s);
 
 	if (!ret)
-		ret = write_tokens(p, run, p->op->src[1], run->t[K], staging);
+		ret = write_queries(p, run, s);
 	if (!ret)
-		ret = write_tokens(p, run, p->op->src[2], run->t[V], staging);
+		ret = write_tokens(p, run, s, K);
 	if (!ret)
-		ret = write_mask(p, run, staging);
+		ret = write_tokens(p, run, s, V);
 	if (!ret)
 		ret = rknpu_run_compute(run);
-	return ret ? ret : read_result(p, run, staging);
+	return ret ? ret : read_result(p, run, s);
 }
 
 static size_t staging_size(const struct rknpu_run *run)
@@ -281,6 +326,24 @@ static size_t staging_size(const struct rknpu_run *run)
 	size_t mask = (size_t)run->m * s[TOKENS], most = q > k ? q : k;
 
 	return (most > mask ? most : mask) * sizeof(uint16_t);
+}
+
+static int stage_and_compute(const struct part *p, struct rknpu_run *run)
+{
+	const uint32_t *shape = run->shape;
+	struct staging s = {
+		.halves = malloc(staging_size(run)),
+		.seen = calloc(shape[TOKENS], sizeof(*s.seen)), .sees = calloc(run->m, sizeof(*s.sees)),
+		.centre = calloc((size_t)shape[KV_HEADS] * shape[DIM], sizeof(*s.centre)),
+	};
+	bool ok = s.halves && s.seen && s.sees && s.centre;
+	int ret = ok ? compute(p, run, &s) : -ENOMEM;
+
+	free(s.halves);
+	free(s.seen);
+	free(s.sees);
+	free(s.centre);
+	return ret;
 }
 
 static int attend_at_once(struct rknpu_context *ctx, const struct part *p, char *why, size_t size)
@@ -296,16 +359,13 @@ static int attend_at_once(struct rknpu_context *ctx, const struct part *p, char 
 		},
 	};
 	int ret = rknpu_run_get(&want, &run);
-	uint16_t *staging;
 
 	if (ret) {
 		snprintf(why, size, "%s", strerror(-ret));
 		return ret;
 	}
-	staging = malloc(staging_size(run));
-	ret = staging ? compute(p, run, staging) : -ENOMEM;
-	free(staging);
-	if (ret)
+	ret = stage_and_compute(p, run);
+	if (ret && ret != -ERANGE)
 		rknpu_run_failed(run, ret, why, size);
 	if (ret == -ERANGE)
 		snprintf(why, size, "scores or values exceed what fp16 holds");
