@@ -69,8 +69,11 @@ struct rknpu_context {
 	/* ops */
 	struct rknpu_prefetch prefetch;
 
-	/* backend: ggml's CPU backend, if it was needed */
+	/* backend: that the CPU computes what exceeds fp16, or has no room; ggml's CPU backend, if it was needed */
+	bool said_range, said_memory;
 	ggml_backend_t cpu;
+	/* Held while that computes; without the other lock. */
+	pthread_mutex_t cpu_lock;
 };
 
 static inline void rknpu_lock(struct rknpu_context *ctx)

@@ -21,6 +21,8 @@ struct rknpu_ggml_stats {
 	uint64_t chains;
 	/* Bytes of operands and results that were laid out for the NPU and back. */
 	uint64_t moved_in, moved_out;
+	/* Operations that the CPU computed because they exceeded fp16 or had no room. */
+	uint64_t to_cpu;
 };
 
 typedef void (*ggml_backend_rknpu_get_stats_t)(ggml_backend_reg_t reg, struct rknpu_ggml_stats *stats);

@@ -372,6 +372,18 @@ static void hang(void)
 	drop(&p);
 }
 
+static void cancelled(void)
+{
+	struct rknpu_ggml_stats a = stats();
+	static struct product p;
+
+	make(&p, GGML_TYPE_F16, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
+	if (npu_cancel_next())
+		tap(right(&p) && stats().runs == a.runs + 2 && stats().failures == a.failures,
+		    "what was cancelled is started once more");
+	drop(&p);
+}
+
 /* An operation of the CPU after ours, and ours after that, in the same memory. */
 static void with_cpu(void)
 {
@@ -493,6 +505,7 @@ int main(int argc, char **argv)
 	with_cpu();
 	whole_graphs();
 	hang();
+	cancelled();
 	ggml_backend_free(npu);
 	printf("1..%d\n", results);
 	return bad ? 1 : 0;

@@ -19,6 +19,8 @@ __attribute__((format(printf, 2, 3))) void tap(bool ok, const char *fmt, ...);
 /* The next task never ends, until npu_calm(); false if that cannot be made. */
 bool npu_hang_next(void);
 void npu_calm(void);
+/* The next job is cancelled; false if that cannot be made. */
+bool npu_cancel_next(void);
 /* How often cores were started; false if nobody counts. */
 bool npu_starts(uint64_t *starts);
 /* From now on an address space has no more than that, without a limit if 0; false if that cannot be made. */

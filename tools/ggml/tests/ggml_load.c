@@ -184,10 +184,33 @@ static void no_room(void)
 	drop(&m);
 }
 
+static bool is_right(void *arg)
+{
+	return right(arg);
+}
+
+/* Weights that a plan does not pack, and no room for some when they are used. */
+static void no_room_later(void)
+{
+	struct rknpu_ggml_stats a = stats();
+	static struct model m;
+	bool ok;
+
+	if (!npu_limit(LIMIT))
+		return;
+	make(&m, true);
+	ok = plan(&m) && says(is_right, &m, "blk.3.weight (f16, 1536 x 96)", "goes to the CPU, said once");
+	tap(ok && stats().to_cpu > a.to_cpu && stats().failures == a.failures,
+	    "a product whose weights have no room when it is computed is the CPU's, which one line says");
+	npu_limit(0);
+	drop(&m);
+}
+
 void load(void)
 {
 	early();
 	late();
 	read_by_program();
 	no_room();
+	no_room_later();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The NPU under test is the simulator in librknpu.so: what fails there, and what it counts. */
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #include "ggml_check.h"
@@ -27,6 +28,12 @@ bool npu_hang_next(void)
 void npu_calm(void)
 {
 	((void (*)(int))symbol("sim_hang_task"))(-1);
+}
+
+bool npu_cancel_next(void)
+{
+	((void (*)(int, int))symbol("sim_fail_job"))(0, -ECANCELED);
+	return true;
 }
 
 bool npu_starts(uint64_t *starts)

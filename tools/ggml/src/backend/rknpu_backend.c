@@ -51,13 +51,13 @@ bool ggml_backend_rknpu_supports_op(struct rknpu_context *ctx, const struct ggml
 /* ---- one operation, or some at once ---- */
 
 /* Not locked: it calls a function of the program. */
-static void log_failure(const struct ggml_tensor *t, const char *why)
+static void log_operation(enum ggml_log_level level, const struct ggml_tensor *t, const char *what, const char *why)
 {
 	const struct ggml_tensor *w = t->src[0];
 
-	GGML_LOG_ERROR("ggml-rknpu: %s %s with %s (%s, %lld x %lld) failed: %s\n", ggml_op_name(t->op), t->name,
-		       w ? w->name : "nothing", w ? ggml_type_name(w->type) : "none",
-		       w ? (long long)w->ne[1] : 0, w ? (long long)w->ne[0] : 0, why);
+	ggml_log_internal(level, "ggml-rknpu: %s %s with %s (%s, %lld x %lld) %s: %s\n", ggml_op_name(t->op), t->name,
+			  w ? w->name : "nothing", w ? ggml_type_name(w->type) : "none",
+			  w ? (long long)w->ne[1] : 0, w ? (long long)w->ne[0] : 0, what, why);
 }
 
 static int compute_one(struct rknpu_context *ctx, const struct ggml_tensor *t, char *why, size_t size)
@@ -78,28 +78,52 @@ static int compute_one(struct rknpu_context *ctx, const struct ggml_tensor *t, c
 	}
 }
 
-/* Products that share activations, one operation, or with @f a block. */
-static enum ggml_status compute(struct rknpu_context *ctx, const struct ggml_tensor *const *t, uint32_t n,
-				const struct rknpu_ffn *f)
+static int attempt(struct rknpu_context *ctx, const struct ggml_tensor *const *t, uint32_t n, const struct rknpu_ffn *f,
+		   char *why, size_t size)
 {
+	if (f)
+		return rknpu_ffn(ctx, f, why, size);
+	return n > 1 ? rknpu_matmul(ctx, t, n, why, size) : compute_one(ctx, t[0], why, size);
+}
+
+/* Numbers beyond fp16, no memory, or more tasks than a recording holds: none is the CPU's trouble. */
+static bool cpu_can(int err)
+{
+	return err == -ERANGE || err == -ENOMEM || err == -ENOSPC || err == -E2BIG;
+}
+
+/*
+ * Products that share activations, one operation, or with @f a block. 0, or a negative errno that it has logged, if
+ * cpu_can() only the first time.
+ */
+static int compute(struct rknpu_context *ctx, const struct ggml_tensor *const *t, uint32_t n, const struct rknpu_ffn *f)
+{
+	const struct ggml_tensor *named = f ? f->down : t[0];
 	char why[160] = "";
+	bool said;
 	int ret;
 
 	rknpu_lock(ctx);
-	if (f)
-		ret = rknpu_ffn(ctx, f, why, sizeof(why));
-	else if (n > 1)
-		ret = rknpu_matmul(ctx, t, n, why, sizeof(why));
-	else
-		ret = compute_one(ctx, t[0], why, sizeof(why));
-	ctx->stats.failures += ret != 0;
+	ret = attempt(ctx, t, n, f, why, sizeof(why));
+	/* Nothing is wrong with what was cancelled. */
+	if (ret == -ECANCELED)
+		ret = attempt(ctx, t, n, f, why, sizeof(why));
+	said = ret == -ERANGE ? ctx->said_range : ctx->said_memory;
+	if (cpu_can(ret)) {
+		ctx->stats.to_cpu++;
+		*(ret == -ERANGE ? &ctx->said_range : &ctx->said_memory) = true;
+	} else {
+		ctx->stats.failures += ret != 0;
+	}
 	rknpu_unlock(ctx);
-	if (ret)
-		log_failure(f ? f->down : t[0], why);
-	return !ret ? GGML_STATUS_SUCCESS : ret == -ENOMEM ? GGML_STATUS_ALLOC_FAILED : GGML_STATUS_FAILED;
+	if (cpu_can(ret) && !said)
+		log_operation(GGML_LOG_LEVEL_WARN, named, "goes to the CPU, said once", why);
+	else if (ret && !cpu_can(ret))
+		log_operation(GGML_LOG_LEVEL_ERROR, named, "failed", why);
+	return ret;
 }
 
-/* ---- by ggml's CPU backend: ggml's RPC server sends whole graphs without asking ---- */
+/* ---- by ggml's CPU backend: what exceeds fp16, and whole graphs that ggml's RPC server sends without asking ---- */
 
 typedef void (*set_threads_t)(ggml_backend_t backend, int threads);
 
@@ -140,7 +164,9 @@ static enum ggml_status compute_on_cpu(struct rknpu_context *ctx, const struct g
 	if (meta && cpu) {
 		graph = ggml_new_graph_custom(meta, 1, false);
 		ggml_graph_add_node(graph, (struct ggml_tensor *)op);
+		pthread_mutex_lock(&ctx->cpu_lock);
 		status = ggml_backend_graph_compute(cpu, graph);
+		pthread_mutex_unlock(&ctx->cpu_lock);
 	} else {
 		GGML_LOG_ERROR("ggml-rknpu: %s %s failed: there is no CPU backend, or no memory\n", ggml_op_name(op->op), op->name);
 	}
@@ -193,27 +219,48 @@ static int find_ffn(struct rknpu_context *ctx, struct ggml_cgraph *graph, int i,
 	return f->down && rknpu_ffn_supported(ctx, graph, f) ? i : -1;
 }
 
-static enum ggml_status ggml_backend_rknpu_graph_compute(ggml_backend_t backend, struct ggml_cgraph *graph)
+/* Of nodes @i to @behind, those that compute something. */
+static enum ggml_status nodes_on_cpu(struct rknpu_context *ctx, struct ggml_cgraph *graph, int i, int behind)
 {
-	struct rknpu_context *ctx = backend->context;
-	const struct ggml_tensor *t[RKNPU_MOST_SHARED];
 	enum ggml_status status = GGML_STATUS_SUCCESS;
-	int n = ggml_graph_n_nodes(graph);
+
+	for (; i < behind && status == GGML_STATUS_SUCCESS; i++)
+		if (computes(ggml_graph_node(graph, i)))
+			status = compute_on_cpu(ctx, ggml_graph_node(graph, i));
+	return status;
+}
+
+/* Node @i, and those behind it that are computed with it; @i is then the first one after them. */
+static enum ggml_status compute_nodes(struct rknpu_context *ctx, struct ggml_cgraph *graph, int *i)
+{
+	const struct ggml_tensor *t[RKNPU_MOST_SHARED];
+	int at = *i, behind, ret;
 	struct rknpu_ffn ffn;
 	uint32_t shared;
 
-	for (int i = 0; i < n && status == GGML_STATUS_SUCCESS;) {
-		int at = i, behind;
+	*i = gather(ctx, graph, at, t, &shared);
+	if (!shared)
+		return GGML_STATUS_SUCCESS;
+	if (!ggml_backend_rknpu_supports_op(ctx, t[0]))
+		return nodes_on_cpu(ctx, graph, at, *i);
+	behind = shared == 2 ? find_ffn(ctx, graph, *i, t, &ffn) : -1;
+	*i = behind >= 0 ? behind : *i;
+	ret = compute(ctx, t, shared, behind >= 0 ? &ffn : NULL);
+	if (!ret)
+		return GGML_STATUS_SUCCESS;
+	return cpu_can(ret) ? nodes_on_cpu(ctx, graph, at, *i) : GGML_STATUS_FAILED;
+}
 
-		i = gather(ctx, graph, i, t, &shared);
-		behind = shared == 2 ? find_ffn(ctx, graph, i, t, &ffn) : -1;
-		if (behind >= 0) {
-			status = compute(ctx, t, shared, &ffn);
-			i = behind;
-		} else if (shared) {
-			status = ggml_backend_rknpu_supports_op(ctx, t[0]) ? compute(ctx, t, shared, NULL) :
-									    compute_on_cpu(ctx, t[0]);
-		}
+static enum ggml_status ggml_backend_rknpu_graph_compute(ggml_backend_t backend, struct ggml_cgraph *graph)
+{
+	struct rknpu_context *ctx = backend->context;
+	enum ggml_status status = GGML_STATUS_SUCCESS;
+	int n = ggml_graph_n_nodes(graph);
+
+	for (int i = 0; i < n && status == GGML_STATUS_SUCCESS;) {
+		int at = i;
+
+		status = compute_nodes(ctx, graph, &i);
 		for (; at < i; at++)
 			if (computes(ggml_graph_node(graph, at)))
 				rknpu_buffer_wrote(ctx, ggml_graph_node(graph, at));
