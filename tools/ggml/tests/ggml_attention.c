@@ -83,14 +83,18 @@ static double half_at(const struct ggml_tensor *t, int i)
 static double shares(const struct attention *a, int row, int head, double *p)
 {
 	const float *q = (const float *)a->q->data + (head * ROWS + row) * D;
-	double sum = 0;
+	double sum = 0, most = -INFINITY;
 
 	for (int t = 0; t < TOKENS; t++) {
 		double score = 0;
 
 		for (int i = 0; i < D; i++)
 			score += (double)q[i] * half_at(a->k, (head / (HEADS / KV) * TOKENS + t) * D + i);
-		p[t] = masked(row, t) ? 0 : exp(score / sqrt(D) + half_at(a->mask, row * TOKENS + t));
+		p[t] = masked(row, t) ? -INFINITY : score / sqrt(D) + half_at(a->mask, row * TOKENS + t);
+		most = fmax(most, p[t]);
+	}
+	for (int t = 0; t < TOKENS; t++) {
+		p[t] = isinf(p[t]) ? 0 : exp(p[t] - most);
 		sum += p[t];
 	}
 	return sum;
@@ -266,6 +270,34 @@ static void overflow(void)
 	drop(&a);
 }
 
+/* Scores up to what is masked with, and beyond fp16; the results are finite all the same. */
+static void large_scores(void)
+{
+	static const float by[] = { 200, 6000, 20000 };
+	uint64_t before = stats().to_cpu;
+	struct attention a;
+	double worst = 0;
+
+	make(&a, GGML_TYPE_F16, 0, 0);
+	for (size_t i = 0; i < sizeof(by) / sizeof(*by); i++) {
+		double e;
+
+		set(&a);
+		for (int j = 0; j < KV * TOKENS * D; j++)
+			((ggml_fp16_t *)a.k->data)[j] = ggml_fp32_to_fp16(rnd() * by[i]);
+		for (int j = 0; i && j < HEADS * ROWS * D; j++)
+			((float *)a.q->data)[j] *= 3;
+		e = go(&a) == GGML_STATUS_SUCCESS ? nmse(&a) : INFINITY;
+		printf("# keys up to %g: normalised mean square error %g\n", (double)by[i], e);
+		worst = fmax(worst, e);
+		if (!i)
+			tap(stats().to_cpu == before, "scores of hundreds are the NPU's");
+	}
+	tap(worst <= 1e-4 && stats().to_cpu == before + 2,
+	    "larger ones, which fp16 or the mask do not hold, the CPU's: error %g", worst);
+	drop(&a);
+}
+
 static bool row_is_right(void *arg)
 {
 	return go(arg) == GGML_STATUS_SUCCESS && off(arg, 0) <= bound();
@@ -289,5 +321,6 @@ void attention(void)
 	offsets();
 	refused();
 	overflow();
+	large_scores();
 	hang();
 }

@@ -16,6 +16,9 @@
 #define HEAD_COLS	32u
 /* What is masked: far from any score, and so that the sum with one is still fp16. */
 #define MASKED_SCORE	(-30000.0f)
+/* Beyond half of that what is masked would count, or scores would exceed fp16. */
+#define MOST_SCORE	(-MASKED_SCORE / 2)
+#define MOST_FP16	65504.0f
 
 /* Places in the parameters of the operation (read off libggml-base 0.27). */
 enum { SCALE, MAX_BIAS, SOFTCAP };
@@ -32,6 +35,7 @@ struct staging {
 	uint16_t *halves;	/* of one operand */
 	bool *seen, *sees;	/* tokens that some row sees, and rows that see some token */
 	float *centre;		/* of each head of the keys */
+	float *largest_q, *largest_k;	/* squares of the longest vectors there */
 };
 
 /* Of a recording, beside its rows of queries; and its tensors. */
@@ -151,6 +155,16 @@ static const void *row_of(const struct ggml_tensor *t, int64_t i1, int64_t i2, i
 	return (const char *)t->data + i1 * t->nb[1] + i2 * t->nb[2] + i3 * t->nb[3];
 }
 
+static float longest(const float *v, size_t n, float than)
+{
+	float sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += v[i] * v[i];
+	/* NaN is none of the two, and stays. */
+	return sum <= than ? than : sum;
+}
+
 static void to_halves(uint16_t *to, const float *v, size_t n, size_t dim)
 {
 	for (size_t i = 0; i < dim; i++)
@@ -171,13 +185,16 @@ static void query_row(const struct part *p, uint32_t row, uint32_t head, float *
 static int write_queries(const struct part *p, const struct rknpu_run *run, struct staging *s)
 {
 	const uint32_t *shape = run->shape;
-	uint32_t heads = shape[HEADS], dim = shape[DIM];
+	uint32_t heads = shape[HEADS], dim = shape[DIM], group = heads / shape[KV_HEADS];
 	size_t n = (size_t)p->op->src[0]->ne[0];
 	float floats[MOST_TOKENS / 2];
 
 	for (uint32_t row = 0; row < run->m; row++)
 		for (uint32_t head = 0; head < heads; head++) {
+			float *most = &s->largest_q[head / group];
+
 			query_row(p, row, head, floats);
+			*most = longest(floats, n, *most);
 			to_halves(s->halves + ((size_t)row * heads + head) * dim, floats, n, dim);
 		}
 	return npu_tensor_write(run->t[Q], s->halves, 0);
@@ -214,7 +231,7 @@ static void find_centre(const struct part *p, const struct rknpu_run *run, struc
 		centre[i] = number(fp16(centre[i] / (float)n));
 }
 
-static void key_row(const struct part *p, const struct rknpu_run *run, const struct staging *s, uint32_t token,
+static void key_row(const struct part *p, const struct rknpu_run *run, struct staging *s, uint32_t token,
 		    uint32_t head, float *to)
 {
 	const struct ggml_tensor *k = p->op->src[1];
@@ -223,6 +240,7 @@ static void key_row(const struct part *p, const struct rknpu_run *run, const str
 	token_row(p, k, token, head, to);
 	for (int64_t i = 0; i < k->ne[0]; i++)
 		to[i] -= centre[i];
+	s->largest_k[head] = longest(to, (size_t)k->ne[0], s->largest_k[head]);
 }
 
 /* What no row sees may be anything, but not here: 0 times NaN is NaN. */
@@ -273,6 +291,18 @@ static int write_mask(const struct part *p, const struct rknpu_run *run, struct 
 	return npu_tensor_write(run->t[MASK], s->halves, 0);
 }
 
+/* No score is more than the lengths of both vectors. */
+static bool scores_fit(const struct rknpu_run *run, const struct staging *s)
+{
+	for (uint32_t head = 0; head < run->shape[KV_HEADS]; head++) {
+		float q = sqrtf(s->largest_q[head]), k = sqrtf(s->largest_k[head]);
+
+		if (!(q <= MOST_FP16 && k <= MOST_FP16 && q * k <= MOST_SCORE))
+			return false;
+	}
+	return true;
+}
+
 /* A row that sees no token has no shares: ggml's CPU backend gives 0 then. */
 static int read_row(const struct part *p, const struct rknpu_run *run, const struct staging *s, uint32_t row)
 {
@@ -312,6 +342,8 @@ static int compute(const struct part *p, struct rknpu_run *run, struct staging *
 		ret = write_queries(p, run, s);
 	if (!ret)
 		ret = write_tokens(p, run, s, K);
+	if (!ret && !scores_fit(run, s))
+		ret = -ERANGE;
 	if (!ret)
 		ret = write_tokens(p, run, s, V);
 	if (!ret)
@@ -335,14 +367,18 @@ static int stage_and_compute(const struct part *p, struct rknpu_run *run)
 		.halves = malloc(staging_size(run)),
 		.seen = calloc(shape[TOKENS], sizeof(*s.seen)), .sees = calloc(run->m, sizeof(*s.sees)),
 		.centre = calloc((size_t)shape[KV_HEADS] * shape[DIM], sizeof(*s.centre)),
+		.largest_q = calloc(shape[KV_HEADS], sizeof(*s.largest_q)),
+		.largest_k = calloc(shape[KV_HEADS], sizeof(*s.largest_k)),
 	};
-	bool ok = s.halves && s.seen && s.sees && s.centre;
+	bool ok = s.halves && s.seen && s.sees && s.centre && s.largest_q && s.largest_k;
 	int ret = ok ? compute(p, run, &s) : -ENOMEM;
 
 	free(s.halves);
 	free(s.seen);
 	free(s.sees);
 	free(s.centre);
+	free(s.largest_q);
+	free(s.largest_k);
 	return ret;
 }
 
