@@ -211,6 +211,43 @@ static void right(void)
 	drop(&b);
 }
 
+/* Of the first rows only. */
+static bool right_rows(struct attention *a, int rows)
+{
+	struct ggml_context *ctx = context();
+	struct ggml_cgraph *graph = ggml_new_graph(ctx);
+	struct ggml_tensor *q = ggml_view_3d(ctx, a->q, D, rows, HEADS, a->q->nb[1], a->q->nb[2], 0);
+	struct ggml_tensor *y = ggml_flash_attn_ext(ctx, q, a->k, a->v, a->mask, 1 / sqrtf(D), 0, 0);
+	bool ok;
+
+	y->data = a->y->data;
+	y->buffer = a->y->buffer;
+	ggml_backend_view_init(q);
+	memset(y->data, 0, ggml_nbytes(a->y));
+	ggml_build_forward_expand(graph, y);
+	ok = ggml_backend_graph_compute(tested(), graph) == GGML_STATUS_SUCCESS;
+	ggml_free(ctx);
+	for (int row = 0; row < ROWS; row++)
+		ok = ok && (row < rows ? row == BLIND || off(a, row) <= bound() :
+			    ((float *)a->y->data)[row * HEADS * D] == 0);
+	return ok;
+}
+
+static void lengths(void)
+{
+	uint64_t before;
+	struct attention a;
+	bool ok;
+
+	make(&a, GGML_TYPE_F16, 0, 0);
+	set(&a);
+	ok = right_rows(&a, ROWS);
+	before = stats().recorded;
+	ok = right_rows(&a, ROWS - 1) && right_rows(&a, ROWS - 2) && right_rows(&a, 33) && ok;
+	tap(ok && stats().recorded == before, "prompts of other lengths share a recording");
+	drop(&a);
+}
+
 static bool supported(enum ggml_type type, float bias, float cap, bool sinks)
 {
 	struct attention a;
@@ -319,6 +356,7 @@ void attention(void)
 {
 	right();
 	offsets();
+	lengths();
 	refused();
 	overflow();
 	large_scores();

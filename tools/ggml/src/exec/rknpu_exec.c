@@ -10,6 +10,10 @@
 /* Recordings that the same weights keep, or attention: of whole batches, and of the last one of a prompt. */
 #define KEPT	2
 
+/* Rows of recordings are multiples of that; those of views are of npu_tensor_view()'s. */
+#define ROWS_STEP	32u
+#define VIEW_ROWS	4u
+
 /* A tensor that every recording may use while it runs. */
 struct rknpu_scratch {
 	struct npu_tensor *tensor;
@@ -86,6 +90,66 @@ int rknpu_run_tensor(struct rknpu_run *run, uint32_t i, struct npu_shape shape, 
 	ctx->scratch = p;
 	run->t[i] = p->tensor;
 	return 0;
+}
+
+uint32_t rknpu_run_rows(uint32_t m)
+{
+	/* An answer's row would cost as much as 32. */
+	return m == 1 ? 1 : (m + ROWS_STEP - 1) / ROWS_STEP * ROWS_STEP;
+}
+
+static size_t element_bytes(enum npu_prec type)
+{
+	return type == NPU_PREC_INT8 ? sizeof(int8_t) : type == NPU_PREC_FP16 ? sizeof(uint16_t) : sizeof(uint32_t);
+}
+
+static int move_view(struct npu_tensor *t, uint32_t row, uint32_t rows, void *memory, size_t ld, bool write)
+{
+	struct npu_tensor *view;
+	int ret = npu_tensor_view(t, row, rows, 0, npu_tensor_shape(t).cols, &view);
+
+	if (ret)
+		return ret;
+	ret = write ? npu_tensor_write(view, memory, ld) : npu_tensor_read(view, memory, ld);
+	npu_tensor_free(view);
+	return ret;
+}
+
+/* Rows from @row to @m, too few for a view: by way of memory that has enough. */
+static int move_rest(struct npu_tensor *t, uint32_t row, uint32_t m, char *memory, size_t pitch, bool write)
+{
+	size_t bytes = npu_tensor_shape(t).cols * element_bytes(npu_tensor_shape(t).type);
+	char *rest = calloc(VIEW_ROWS, bytes);
+	int ret = rest ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !ret && write && i < m - row; i++)
+		memcpy(rest + i * bytes, memory + i * pitch, bytes);
+	if (!ret)
+		ret = move_view(t, row, VIEW_ROWS, rest, 0, write);
+	for (uint32_t i = 0; !ret && !write && i < m - row; i++)
+		memcpy(memory + i * pitch, rest + i * bytes, bytes);
+	free(rest);
+	return ret;
+}
+
+static int move_rows(struct npu_tensor *t, uint32_t m, char *memory, size_t ld, bool write)
+{
+	struct npu_shape shape = npu_tensor_shape(t);
+	uint32_t whole = m == shape.rows ? m : m / VIEW_ROWS * VIEW_ROWS;
+	size_t pitch = (ld ? ld : shape.cols) * element_bytes(shape.type);
+	int ret = whole ? move_view(t, 0, whole, memory, ld, write) : 0;
+
+	return ret || whole == m ? ret : move_rest(t, whole, m, memory + whole * pitch, pitch, write);
+}
+
+int rknpu_write_rows(struct npu_tensor *t, uint32_t m, const void *src, size_t ld)
+{
+	return move_rows(t, m, (char *)src, ld, true);
+}
+
+int rknpu_read_rows(struct npu_tensor *t, uint32_t m, void *dst, size_t ld)
+{
+	return move_rows(t, m, dst, ld, false);
 }
 
 static void put_tensor(struct rknpu_context *ctx, struct npu_tensor *t)

@@ -21,7 +21,7 @@ void rknpu_get_stats(struct rknpu_context *ctx, struct rknpu_ggml_stats *stats);
 struct rknpu_run {
 	struct rknpu_context *ctx;
 	int (*record)(struct rknpu_run *run);
-	uint32_t m, shape[RKNPU_SHAPE], n;
+	uint32_t m, shape[RKNPU_SHAPE], n;	/* rows are those of rknpu_run_rows() */
 	struct rknpu_weights *w[RKNPU_MOST_SHARED];
 	struct npu_rec *rec;
 	struct npu_tensor *t[RKNPU_MOST_TENSORS];
@@ -32,6 +32,11 @@ struct rknpu_run {
 int rknpu_run_get(const struct rknpu_run *want, struct rknpu_run **out);
 /* Tensor @i of a run: number @which of that shape, which all recordings share. */
 int rknpu_run_tensor(struct rknpu_run *run, uint32_t i, struct npu_shape shape, uint32_t which);
+/* Rows that a recording for @m of them has: few numbers, so that prompts of other lengths use it again. */
+uint32_t rknpu_run_rows(uint32_t m);
+/* The first @m rows of a tensor that has as many or more; what follows them stays. @ld as for npu_tensor_write(). */
+int rknpu_write_rows(struct npu_tensor *t, uint32_t m, const void *src, size_t ld);
+int rknpu_read_rows(struct npu_tensor *t, uint32_t m, void *dst, size_t ld);
 /* Runs it and waits for its end. */
 int rknpu_run_compute(struct rknpu_run *run);
 /* Says in words why it failed, and frees it and those of other rows: they are recorded again the next time. */

@@ -189,7 +189,7 @@ static int write_queries(const struct part *p, const struct rknpu_run *run, stru
 	size_t n = (size_t)p->op->src[0]->ne[0];
 	float floats[MOST_TOKENS / 2];
 
-	for (uint32_t row = 0; row < run->m; row++)
+	for (uint32_t row = 0; row < p->rows; row++)
 		for (uint32_t head = 0; head < heads; head++) {
 			float *most = &s->largest_q[head / group];
 
@@ -197,7 +197,7 @@ static int write_queries(const struct part *p, const struct rknpu_run *run, stru
 			*most = longest(floats, n, *most);
 			to_halves(s->halves + ((size_t)row * heads + head) * dim, floats, n, dim);
 		}
-	return npu_tensor_write(run->t[Q], s->halves, 0);
+	return rknpu_write_rows(run->t[Q], p->rows, s->halves, 0);
 }
 
 static void token_row(const struct part *p, const struct ggml_tensor *t, uint32_t token, uint32_t head, float *to)
@@ -283,12 +283,12 @@ static int write_mask(const struct part *p, const struct rknpu_run *run, struct 
 {
 	if (!run->shape[MASKED]) {
 		memset(s->seen, true, run->shape[TOKENS]);
-		memset(s->sees, true, run->m);
+		memset(s->sees, true, p->rows);
 		return 0;
 	}
-	for (uint32_t row = 0; row < run->m; row++)
+	for (uint32_t row = 0; row < p->rows; row++)
 		mask_row(p, run, s, row);
-	return npu_tensor_write(run->t[MASK], s->halves, 0);
+	return rknpu_write_rows(run->t[MASK], p->rows, s->halves, 0);
 }
 
 /* No score is more than the lengths of both vectors. */
@@ -325,9 +325,9 @@ static int read_row(const struct part *p, const struct rknpu_run *run, const str
 
 static int read_result(const struct part *p, const struct rknpu_run *run, const struct staging *s)
 {
-	int ret = npu_tensor_read(run->t[Y], s->halves, 0);
+	int ret = rknpu_read_rows(run->t[Y], p->rows, s->halves, 0);
 
-	for (uint32_t row = 0; !ret && row < run->m; row++)
+	for (uint32_t row = 0; !ret && row < p->rows; row++)
 		ret = read_row(p, run, s, row);
 	return ret;
 }
@@ -365,7 +365,7 @@ static int stage_and_compute(const struct part *p, struct rknpu_run *run)
 	const uint32_t *shape = run->shape;
 	struct staging s = {
 		.halves = malloc(staging_size(run)),
-		.seen = calloc(shape[TOKENS], sizeof(*s.seen)), .sees = calloc(run->m, sizeof(*s.sees)),
+		.seen = calloc(shape[TOKENS], sizeof(*s.seen)), .sees = calloc(p->rows, sizeof(*s.sees)),
 		.centre = calloc((size_t)shape[KV_HEADS] * shape[DIM], sizeof(*s.centre)),
 		.largest_q = calloc(shape[KV_HEADS], sizeof(*s.largest_q)),
 		.largest_k = calloc(shape[KV_HEADS], sizeof(*s.largest_k)),
@@ -386,7 +386,7 @@ static int attend_at_once(struct rknpu_context *ctx, const struct part *p, char 
 {
 	const struct ggml_tensor *q = p->op->src[0], *k = p->op->src[1];
 	struct rknpu_run *run, want = {
-		.ctx = ctx, .record = record, .m = p->rows,
+		.ctx = ctx, .record = record, .m = rknpu_run_rows(p->rows),
 		.shape = {
 			[TOKENS] = (uint32_t)k->ne[1],
 			[DIM] = ((uint32_t)k->ne[0] + HEAD_COLS - 1) / HEAD_COLS * HEAD_COLS,

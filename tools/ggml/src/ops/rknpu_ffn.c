@@ -87,7 +87,7 @@ static int record(struct rknpu_run *run)
 
 static int run_for(struct rknpu_context *ctx, struct rknpu_weights *const *w, uint32_t m, struct rknpu_run **out)
 {
-	struct rknpu_run want = { .ctx = ctx, .record = record, .m = m, .n = WEIGHTS };
+	struct rknpu_run want = { .ctx = ctx, .record = record, .m = rknpu_run_rows(m), .n = WEIGHTS };
 
 	memcpy(want.w, w, WEIGHTS * sizeof(*w));
 	return rknpu_run_get(&want, out);
@@ -114,7 +114,7 @@ static int write_x(struct npu_tensor *x, const struct ggml_tensor *from, float s
 	if (!(most <= MOST && most >= LEAST))
 		ret = -ERANGE;
 	if (!ret)
-		ret = npu_tensor_write(x, fp16, 0);
+		ret = rknpu_write_rows(x, (uint32_t)m, fp16, 0);
 	free(fp16);
 	return ret;
 }
@@ -122,7 +122,7 @@ static int write_x(struct npu_tensor *x, const struct ggml_tensor *from, float s
 /* -ERANGE if something in between was more than fp16 hold. */
 static int read_y(struct npu_tensor *y, const struct ggml_tensor *to, float scale)
 {
-	int ret = npu_tensor_read(y, to->data, to->nb[1] / sizeof(float));
+	int ret = rknpu_read_rows(y, (uint32_t)to->ne[1], to->data, to->nb[1] / sizeof(float));
 
 	for (int64_t m = 0; !ret && m < to->ne[1]; m++) {
 		float *row = (float *)((char *)to->data + m * to->nb[1]);

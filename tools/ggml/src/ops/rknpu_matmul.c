@@ -12,9 +12,6 @@
 
 #include "rknpu_ops.h"
 
-/* Recordings are for a number of rows: few numbers, so that they are used again. */
-#define ROWS_STEP	16u
-
 /* libnpu's limit for one matrix or tensor, with room for padding. */
 #define MAX_BYTES	(UINT64_C(0x7fff0000) - (1u << 20))
 
@@ -276,17 +273,16 @@ static int with_expert(struct rknpu_context *ctx, const struct ggml_tensor *op, 
 		       struct gather *g, uint32_t n, char *why, size_t size)
 {
 	const struct ggml_tensor *x = op->src[1];
-	uint32_t m = (n + ROWS_STEP - 1) / ROWS_STEP * ROWS_STEP, slots = (uint32_t)op->ne[1];
+	uint32_t slots = (uint32_t)op->ne[1];
 	size_t k = (size_t)x->ne[0], columns = (size_t)op->ne[0];
 	struct rknpu_rows r = {
-		.x = g->x, .x_type = GGML_TYPE_F32, .x_stride = k * sizeof(float), .m = m, .n = 1,
+		.x = g->x, .x_type = GGML_TYPE_F32, .x_stride = k * sizeof(float), .m = n, .n = 1,
 		.out[0] = { .w = w, .y = g->y, .y_stride = columns * sizeof(float) },
 	};
 	int ret;
 
 	for (uint32_t i = 0; i < n; i++)
 		memcpy(g->x + i * k, x_of(x, g->row[i] % slots, g->row[i] / slots), k * sizeof(float));
-	memset(g->x + n * k, 0, (m - n) * k * sizeof(float));
 	ret = rknpu_multiply(ctx, &r, why, size);
 	for (uint32_t i = 0; !ret && i < n; i++)
 		memcpy((char *)op->data + g->row[i] % slots * op->nb[1] +
@@ -300,7 +296,7 @@ bool rknpu_matmul_id_supported(struct rknpu_context *ctx, const struct ggml_tens
 
 	return x->type == GGML_TYPE_F32 && op->type == GGML_TYPE_F32 && ids->type == GGML_TYPE_I32 &&
 	       ids->ne[2] == 1 && ids->ne[3] == 1 && x->ne[3] == 1 && op->src[0]->ne[3] == 1 &&
-	       product_fits(ctx, op, x->ne[1] * x->ne[2] + ids->ne[0] * ids->ne[1] + ROWS_STEP) && worthwhile(ctx, op);
+	       product_fits(ctx, op, x->ne[1] * x->ne[2] + ids->ne[0] * ids->ne[1]) && worthwhile(ctx, op);
 }
 
 static int all_experts(struct rknpu_context *ctx, const struct ggml_tensor *op, struct gather *g, char *why, size_t size)
@@ -326,7 +322,7 @@ static int all_experts(struct rknpu_context *ctx, const struct ggml_tensor *op, 
 
 int rknpu_matmul_id(struct rknpu_context *ctx, const struct ggml_tensor *op, char *why, size_t size)
 {
-	size_t rows = (size_t)(op->ne[1] * op->ne[2]) + ROWS_STEP;
+	size_t rows = (size_t)(op->ne[1] * op->ne[2]);
 	struct gather g = {
 		.row = malloc(rows * sizeof(*g.row)),
 		.x = malloc(rows * (size_t)op->src[1]->ne[0] * sizeof(float)),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Owns products with packed weights: a recording for each number of rows, and as many at once as it holds. Activations
- * are fp16 with a scale for all, or int8 with one for each row.
+ * Owns products with packed weights: a recording for some rows and fewer, and as many products at once as it holds.
+ * Activations are fp16 with a scale for all, or int8 with one for each row.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ static int write_fp16(struct npu_tensor *x, const struct rknpu_rows *r, uint32_t
 
 	*scale = 1;
 	if (r->x_type == GGML_TYPE_F16)
-		return npu_tensor_write(x, r->x, r->x_stride / sizeof(*fp16));
+		return rknpu_write_rows(x, r->m, r->x, r->x_stride / sizeof(*fp16));
 	fp16 = malloc((size_t)r->m * k * sizeof(*fp16));
 	if (!fp16)
 		return -ENOMEM;
@@ -61,7 +61,7 @@ static int write_fp16(struct npu_tensor *x, const struct rknpu_rows *r, uint32_t
 	if (wanted != 1)
 		convert(fp16, r, k, wanted);
 	*scale = wanted;
-	ret = npu_tensor_write(x, fp16, 0);
+	ret = rknpu_write_rows(x, r->m, fp16, 0);
 	free(fp16);
 	return ret;
 }
@@ -88,7 +88,7 @@ static int write_int8(struct npu_tensor *x, const struct rknpu_rows *r, uint32_t
 	if (bytes && floats && s->row) {
 		for (uint32_t m = 0; m < r->m; m++)
 			row_to_int8(bytes + (size_t)m * k, r, m, k, floats, &s->row[m]);
-		ret = npu_tensor_write(x, bytes, 0);
+		ret = rknpu_write_rows(x, r->m, bytes, 0);
 	}
 	free(bytes);
 	free(floats);
@@ -108,7 +108,7 @@ static int write_x(struct npu_tensor *x, const struct rknpu_rows *r, struct scal
 static int read_int32(struct npu_tensor *y, const struct rknpu_result *out, uint32_t rows,
 		      const struct scale *s)
 {
-	int ret = npu_tensor_read(y, out->y, out->y_stride / sizeof(float));
+	int ret = rknpu_read_rows(y, rows, out->y, out->y_stride / sizeof(float));
 
 	for (uint32_t m = 0; !ret && m < rows; m++) {
 		float *to = rknpu_y_row(out, m);
@@ -131,7 +131,7 @@ static int read_y(struct npu_tensor *y, const struct rknpu_result *out, uint32_t
 
 	if (out->w->type == NPU_PREC_INT8)
 		return read_int32(y, out, rows, s);
-	ret = npu_tensor_read(y, out->y, out->y_stride / sizeof(float));
+	ret = rknpu_read_rows(y, rows, out->y, out->y_stride / sizeof(float));
 	for (uint32_t m = 0; !ret && scale != 1 && m < rows; m++)
 		for (uint32_t i = 0; i < out->w->from.n; i++)
 			rknpu_y_row(out, m)[i] *= scale;
@@ -171,7 +171,7 @@ static int record(struct rknpu_run *run)
 
 static int run_for(struct rknpu_context *ctx, const struct rknpu_rows *r, struct rknpu_run **out)
 {
-	struct rknpu_run want = { .ctx = ctx, .record = record, .m = r->m, .n = r->n };
+	struct rknpu_run want = { .ctx = ctx, .record = record, .m = rknpu_run_rows(r->m), .n = r->n };
 
 	for (uint32_t i = 0; i < r->n; i++)
 		want.w[i] = r->out[i].w;
@@ -207,7 +207,7 @@ static uint64_t result_bytes(const struct rknpu_rows *r)
 
 	for (uint32_t i = 0; i < r->n; i++)
 		columns += r->out[i].w->from.n;
-	return r->m * columns * sizeof(float);
+	return rknpu_run_rows(r->m) * columns * sizeof(float);
 }
 
 /* Less at a time, if a recording cannot hold the tasks of all, or for less memory. */
