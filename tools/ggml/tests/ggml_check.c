@@ -305,6 +305,34 @@ static void planner(void)
 	drop(&p);
 }
 
+/* As llama.cpp asks where weights may go: they lie in a buffer of @type without memory. Of experts, 64 rows each. */
+static bool asked_with_dummy(ggml_backend_buffer_type_t type)
+{
+	struct ggml_context *ctx = context();
+	struct ggml_tensor *w = ggml_new_tensor_3d(ctx, GGML_TYPE_F16, 256, 512, 8);
+	struct ggml_tensor *x = ggml_new_tensor_3d(ctx, GGML_TYPE_F32, 256, 2, 256);
+	struct ggml_tensor *ids = ggml_new_tensor_2d(ctx, GGML_TYPE_I32, 2, 256);
+	ggml_backend_buffer_t dummy = ggml_backend_buft_alloc_buffer(type, 0);
+	bool yes;
+
+	w->buffer = dummy;
+	yes = ggml_backend_dev_supports_op(dev, ggml_mul_mat_id(ctx, w, x, ids));
+	ggml_backend_buffer_free(dummy);
+	ggml_free(ctx);
+	return yes;
+}
+
+static void before_loading(void)
+{
+	bool ours, cpus;
+
+	switch_off_planner(false);
+	ours = asked_with_dummy(ggml_backend_dev_buffer_type(dev));
+	cpus = asked_with_dummy(ggml_backend_cpu_buffer_type());
+	switch_off_planner(true);
+	tap(ours && !cpus, "experts of a model that is not loaded yet are ours, in our buffers only");
+}
+
 /* What was written to stderr since, and whether it is one line with these words. */
 static bool one_line(FILE *log, const char *a, const char *b)
 {
@@ -502,6 +530,7 @@ int main(int argc, char **argv)
 	load();
 	ranges();
 	planner();
+	before_loading();
 	with_cpu();
 	whole_graphs();
 	hang();

@@ -75,12 +75,12 @@ static bool has_place(struct rknpu_context *ctx, const struct ggml_tensor *op)
 	return has;
 }
 
-/* Weights of a model; before it is loaded its tensors have no memory, and this is asked, too. */
+/* Weights of a model; before it is loaded its tensors have no memory, or a buffer of our type without any. */
 static bool stays(struct rknpu_context *ctx, const struct ggml_tensor *w)
 {
 	ggml_backend_buffer_t buffer = w->view_src ? w->view_src->buffer : w->buffer;
 
-	return !buffer || rknpu_cache_of(ctx, w);
+	return !buffer || (buffer->type == &ctx->buffer_type && !buffer->size) || rknpu_cache_of(ctx, w);
 }
 
 /* For each matrix of weights; if rows choose theirs, as many for each on average. */
