@@ -316,6 +316,12 @@ static ggml_backend_buffer_t buffer_of(struct rknpu_context *ctx, const struct g
 	return buffer && buffer->type == &ctx->buffer_type && buffer->context ? buffer : NULL;
 }
 
+/* What a program trains the CPU writes without a word, in a buffer that is said to hold weights. */
+static bool is_trained(const struct ggml_tensor *t)
+{
+	return (t->view_src ? t->view_src : t)->flags & GGML_TENSOR_FLAG_PARAM;
+}
+
 /*
  * The CPU writes to host memory without a word, but not to what is said to hold weights. A server of ggml's does not say
  * that: there leaves, which its functions alone write, may be kept (RKNPU_GGML_KEEP).
@@ -326,7 +332,7 @@ struct rknpu_cache *rknpu_cache_of(struct rknpu_context *ctx, const struct ggml_
 	bool kept = ctx->params.keep && w->op == GGML_OP_NONE && !w->view_src;
 	struct buffer *b = buffer ? buffer->context : NULL;
 
-	return b && (kept || buffer->usage == GGML_BACKEND_BUFFER_USAGE_WEIGHTS) ? &b->cache : NULL;
+	return b && !is_trained(w) && (kept || buffer->usage == GGML_BACKEND_BUFFER_USAGE_WEIGHTS) ? &b->cache : NULL;
 }
 
 bool rknpu_has_data(struct rknpu_context *ctx, const struct ggml_tensor *t)
