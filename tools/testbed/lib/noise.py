@@ -36,6 +36,10 @@ class Noise:
         data[1::2] = data[1::2].translate(bytes(table))
         return data
 
+    def halves(self, n, deviation):
+        """The numbers of f16(), as floats."""
+        return array.array("f", struct.unpack(f"<{n}e", self.f16(n, deviation)))
+
     def q8_0(self, n, deviation):
         return self.scaled(n // 32, 34, (0,), (deviation / 73.9,))
 
