@@ -200,12 +200,14 @@ static int write_queries(const struct part *p, const struct rknpu_run *run, stru
 	return rknpu_write_rows(run->t[Q], p->rows, s->halves, 0);
 }
 
+static const void *token_at(const struct part *p, const struct ggml_tensor *t, uint32_t token, uint32_t head)
+{
+	return row_of(t, token, p->kv + head, p->i3 / (p->op->src[0]->ne[3] / t->ne[3]));
+}
+
 static void token_row(const struct part *p, const struct ggml_tensor *t, uint32_t token, uint32_t head, float *to)
 {
-	int64_t i3 = p->i3 / (p->op->src[0]->ne[3] / t->ne[3]);
-	const void *from = row_of(t, token, p->kv + head, i3);
-
-	ggml_get_type_traits(t->type)->to_float(from, to, t->ne[0]);
+	ggml_get_type_traits(t->type)->to_float(token_at(p, t, token, head), to, t->ne[0]);
 }
 
 /*
@@ -231,36 +233,46 @@ static void find_centre(const struct part *p, const struct rknpu_run *run, struc
 		centre[i] = number(fp16(centre[i] / (float)n));
 }
 
-static void key_row(const struct part *p, const struct rknpu_run *run, struct staging *s, uint32_t token,
-		    uint32_t head, float *to)
+static void move_key(const struct rknpu_run *run, struct staging *s, uint32_t head, float *key, size_t n)
 {
-	const struct ggml_tensor *k = p->op->src[1];
 	const float *centre = s->centre + (size_t)head * run->shape[DIM];
 
-	token_row(p, k, token, head, to);
-	for (int64_t i = 0; i < k->ne[0]; i++)
-		to[i] -= centre[i];
-	s->largest_k[head] = longest(to, (size_t)k->ne[0], s->largest_k[head]);
+	for (size_t i = 0; i < n; i++)
+		key[i] -= centre[i];
+	s->largest_k[head] = longest(key, n, s->largest_k[head]);
 }
 
 /* What no row sees may be anything, but not here: 0 times NaN is NaN. */
+static void stage_token(const struct part *p, const struct rknpu_run *run, struct staging *s, int which, uint32_t token,
+			uint32_t head)
+{
+	const uint32_t *shape = run->shape;
+	const struct ggml_tensor *t = p->op->src[which];
+	uint16_t *to = s->halves + ((size_t)token * shape[KV_HEADS] + head) * shape[DIM];
+	size_t n = s->seen[token] ? (size_t)t->ne[0] : 0;
+	float floats[MOST_TOKENS / 2];
+
+	if (n && which == V && t->type == GGML_TYPE_F16) {
+		memcpy(to, token_at(p, t, token, head), n * sizeof(*to));
+		memset(to + n, 0, (shape[DIM] - n) * sizeof(*to));
+		return;
+	}
+	if (n)
+		token_row(p, t, token, head, floats);
+	if (which == K)
+		move_key(run, s, head, floats, n);
+	to_halves(to, floats, n, shape[DIM]);
+}
+
 static int write_tokens(const struct part *p, const struct rknpu_run *run, struct staging *s, int which)
 {
 	const uint32_t *shape = run->shape;
-	size_t n = (size_t)p->op->src[which]->ne[0];
-	float floats[MOST_TOKENS / 2];
 
 	for (uint32_t head = 0; which == K && head < shape[KV_HEADS]; head++)
 		find_centre(p, run, s, head);
 	for (uint32_t token = 0; token < shape[TOKENS]; token++)
-		for (uint32_t head = 0; head < shape[KV_HEADS]; head++) {
-			if (s->seen[token] && which == K)
-				key_row(p, run, s, token, head, floats);
-			else if (s->seen[token])
-				token_row(p, p->op->src[which], token, head, floats);
-			to_halves(s->halves + ((size_t)token * shape[KV_HEADS] + head) * shape[DIM], floats,
-				  s->seen[token] ? n : 0, shape[DIM]);
-		}
+		for (uint32_t head = 0; head < shape[KV_HEADS]; head++)
+			stage_token(p, run, s, which, token, head);
 	return npu_tensor_write(run->t[which], s->halves, 0);
 }
 
