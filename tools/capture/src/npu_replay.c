@@ -437,6 +437,9 @@ static int open_npu(struct state *st, const char *node)
 
 	if (ret)
 		return ret;
+	/* What is recorded does not say which chip it is for: no RK3576 has been recorded. */
+	if (npu_soc(st->r.dev) != 3588)
+		return -EOPNOTSUPP;
 	st->r.version.size = sizeof(st->r.version);
 	ret = npu_version(st->r.dev, &st->r.version);
 	st->r.vendor = !strcmp(st->r.version.name, "rknpu");

@@ -409,6 +409,17 @@ int npu_param(struct npu_dev *dev, uint32_t param, uint32_t index, uint64_t *val
 uint64_t npu_features(struct npu_dev *dev);
 
 /**
+ * npu_soc - whose programs the device runs
+ * @dev: device
+ *
+ * What npu_prog_new() and npu_prog_conv() make are programs for an RK3588: another chip takes their
+ * registers for others.
+ *
+ * Return: 3588, also on drivers that do not tell.
+ */
+uint32_t npu_soc(const struct npu_dev *dev);
+
+/**
  * struct npu_sync - a syncobj, or a point of its timeline
  */
 struct npu_sync {

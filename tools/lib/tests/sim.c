@@ -159,6 +159,12 @@ uint32_t npu_dev_domain(const struct npu_dev *dev)
 	return 0;
 }
 
+const struct npu_chip *npu_dev_chip(const struct npu_dev *dev)
+{
+	(void)dev;
+	return &npu_rk3588;
+}
+
 /* By default it knows no more than mainline's driver. */
 uint64_t npu_dev_features(const struct npu_dev *dev)
 {

@@ -9,14 +9,15 @@
 #include "tap.h"
 
 struct shape {
+	const struct npu_chip *chip;
 	enum npu_prec in;
 	uint32_t m, n, k, max_m, max_n;
 };
 
 /* Of these the NPU has results at full width. */
-static enum npu_prec sum_of(enum npu_prec in)
+static enum npu_prec sum_of(const struct shape *s)
 {
-	return in == NPU_PREC_INT8 ? NPU_PREC_INT32 : NPU_PREC_FP32;
+	return s->in == NPU_PREC_INT8 ? NPU_PREC_INT32 : NPU_PREC_FP32;
 }
 
 static bool covers(const struct npu_plan *p, const struct shape *s)
@@ -47,7 +48,7 @@ static bool tile_fits(struct npu_prog *prog, const struct npu_tile *t, const str
 	uint32_t group = npu_kernel_group(s->in), kp = (uint32_t)round_up(s->k, 32);
 	struct npu_conv_task task;
 
-	npu_matmul_task(&task, s->in, sum_of(s->in), t->mp, t->np, kp);
+	npu_matmul_task(&task, s->in, sum_of(s), t->mp, t->np, kp);
 	npu_prog_reset(prog);
 	if (npu_prog_conv(prog, &task)) {
 		printf("# %s\n", npu_prog_message(prog));
@@ -62,7 +63,7 @@ static bool tile_fits(struct npu_prog *prog, const struct npu_tile *t, const str
 
 static bool tiles_fit(const struct npu_plan *p, const struct shape *s)
 {
-	struct npu_prog *prog = npu_prog_new();
+	struct npu_prog *prog = npu_prog_new_for(s->chip);
 	bool ok = true;
 
 	for (uint64_t i = 0; i < p->ntiles && ok; i++) {
@@ -76,10 +77,10 @@ static bool tiles_fit(const struct npu_plan *p, const struct shape *s)
 
 static void check(const struct shape *s)
 {
-	struct npu_plan p = npu_plan_make(s->in, s->m, s->n, s->k, s->max_m, s->max_n);
+	struct npu_plan p = npu_plan_make(s->chip, s->in, s->m, s->n, s->k, s->max_m, s->max_n);
 
-	tap_ok(covers(&p, s) && tiles_fit(&p, s), "type %d M %u N %u K %u: %u tile(s)", s->in, s->m, s->n, s->k,
-	       (unsigned int)p.ntiles);
+	tap_ok(covers(&p, s) && tiles_fit(&p, s), "%s, type %d M %u N %u K %u: %u tile(s)", s->chip->name, s->in, s->m, s->n,
+	       s->k, (unsigned int)p.ntiles);
 }
 
 static void check_step(uint32_t k)
@@ -112,11 +113,11 @@ int main(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(size); i++)
 		for (size_t t = 0; t < ARRAY_SIZE(types); t++)
-			check(&(struct shape){ types[t], size[i][0], size[i][1], size[i][2], 0, 0 });
+			check(&(struct shape){ &npu_rk3588, types[t], size[i][0], size[i][1], size[i][2], 0, 0 });
 	for (size_t l = 0; l < ARRAY_SIZE(limits); l++)
 		for (int i = 0; i < 12; i++)
-			check(&(struct shape){ types[i % 2], pick(&seed, 300), pick(&seed, 500), pick(&seed, 700),
-					       limits[l][0], limits[l][1] });
+			check(&(struct shape){ &npu_rk3588, types[i % 2], pick(&seed, 300), pick(&seed, 500),
+					       pick(&seed, 700), limits[l][0], limits[l][1] });
 	for (size_t i = 0; i < ARRAY_SIZE(k); i++)
 		check_step(k[i]);
 	return tap_done();

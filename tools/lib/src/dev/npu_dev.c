@@ -28,6 +28,7 @@
 
 struct npu_dev {
 	int fd;
+	const struct npu_chip *chip;
 	bool vendor;		/* the ioctls of node "rknpu" */
 	uint32_t domain;	/* of that node */
 	uint64_t features;	/* DRM_ROCKET_FEATURE_* */
@@ -181,22 +182,20 @@ static uint64_t get_features(const struct npu_dev *dev)
 	return req.value;
 }
 
-/* What Rockchip's runtime knows an RK3576 by. */
-#define RK3576_HW_VERSION	0x46495247
-
-/* Programs are the RK3588's. Drivers that do not tell know no other chip. */
-static int check_chip(const struct npu_dev *dev)
+/* Drivers that do not tell know no other chip than the RK3588. */
+static int find_chip(struct npu_dev *dev)
 {
 	struct drm_rknpu_action version = { .flags = DRM_RKNPU_GET_HW_VERSION };
 	struct drm_rocket_get_param soc = { .param = DRM_ROCKET_PARAM_SOC };
-	bool other;
 
-	if (dev->vendor)
-		other = !drmIoctl(dev->fd, DRM_IOCTL_RKNPU_ACTION, &version) &&
-			version.value == RK3576_HW_VERSION;
-	else
-		other = !drmIoctl(dev->fd, DRM_IOCTL_ROCKET_GET_PARAM, &soc) && soc.value != 3588;
-	return other ? -EOPNOTSUPP : 0;
+	dev->chip = &npu_rk3588;
+	if (dev->vendor) {
+		if (!drmIoctl(dev->fd, DRM_IOCTL_RKNPU_ACTION, &version))
+			dev->chip = npu_chip_of_version(version.value);
+	} else if (!drmIoctl(dev->fd, DRM_IOCTL_ROCKET_GET_PARAM, &soc)) {
+		dev->chip = npu_chip_of_soc(soc.value);
+	}
+	return dev->chip ? 0 : -EOPNOTSUPP;
 }
 
 int npu_open(const char *path, struct npu_dev **out)
@@ -207,7 +206,7 @@ int npu_open(const char *path, struct npu_dev **out)
 	if (!dev)
 		return -ENOMEM;
 	open_dev(dev, path ? path : getenv("NPU_DEVICE"));
-	err = dev->fd < 0 ? dev->fd : check_chip(dev);
+	err = dev->fd < 0 ? dev->fd : find_chip(dev);
 	if (err) {
 		if (dev->fd >= 0)
 			close(dev->fd);
@@ -271,7 +270,7 @@ int npu_dev_open_space(struct npu_dev *dev, uint32_t number, struct npu_dev **ou
 		return -ENOMEM;
 	*space = (struct npu_dev){
 		.fd = dev->vendor ? dup_file(dev) : open_again(dev), .vendor = dev->vendor,
-		.domain = dev->vendor ? number : 0, .features = dev->features,
+		.domain = dev->vendor ? number : 0, .features = dev->features, .chip = dev->chip,
 	};
 	if (space->fd < 0) {
 		int err = space->fd;
@@ -313,6 +312,11 @@ uint32_t npu_dev_domain(const struct npu_dev *dev)
 bool npu_is_vendor(const struct npu_dev *dev)
 {
 	return dev->vendor;
+}
+
+const struct npu_chip *npu_dev_chip(const struct npu_dev *dev)
+{
+	return dev->chip;
 }
 
 uint64_t npu_dev_features(const struct npu_dev *dev)

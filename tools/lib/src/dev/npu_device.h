@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "chip/npu_chip.h"
 #include "npu_prog.h"
 #include "npu_util.h"
 
@@ -49,6 +50,8 @@ int64_t npu_deadline(int64_t timeout_ns);
 int npu_wait_job_until(struct npu_dev *dev, uint64_t number, int64_t deadline_ns,
 		       struct npu_result *result);
 bool npu_is_vendor(const struct npu_dev *dev);
+/* Whose programs the device runs, as npu_open() found it. */
+const struct npu_chip *npu_dev_chip(const struct npu_dev *dev);
 /* DRM_ROCKET_PARAM_FEATURES as npu_open() found it. */
 uint64_t npu_dev_features(const struct npu_dev *dev);
 struct npu_stats *npu_dev_stats(struct npu_dev *dev);

@@ -27,6 +27,11 @@ uint64_t npu_features(struct npu_dev *dev)
 	return npu_dev_features(dev);
 }
 
+uint32_t npu_soc(const struct npu_dev *dev)
+{
+	return npu_dev_chip(dev)->soc;
+}
+
 int npu_param(struct npu_dev *dev, uint32_t param, uint32_t index, uint64_t *value)
 {
 	struct drm_rocket_get_param req = { .param = param, .index = index };

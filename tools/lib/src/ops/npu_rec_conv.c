@@ -79,32 +79,35 @@ static size_t kernel_bytes(const struct conv *c, uint32_t channels)
 /* Lines of the result whose input fits beside so many banks of weights. */
 static uint32_t lines_beside(const struct conv *c, uint32_t channels, uint64_t banks)
 {
+	const struct npu_chip *chip = npu_dev_chip(c->w->dev);
 	uint64_t row = (uint64_t)npu_row_entries(c->w->type, c->win->in_w, channels) *
 		       NPU_CBUF_ENTRY_BYTES;
 
-	if (banks >= NPU_CBUF_BANKS)
+	if (banks >= chip->banks)
 		return 0;
-	return npu_axis_fit(&c->sy, min_u64((NPU_CBUF_BANKS - banks) * NPU_CBUF_BANK_BYTES / row,
-					    NPU_TASK_MAX_ROWS));
+	return npu_axis_fit(&c->sy, min_u64((chip->banks - banks) * chip->bank_bytes / row, chip->rows));
 }
 
 /* Fewer kernels than npu_weight_banks() wants are enough, too, if there is no room for those. */
 static uint32_t direct_lines(const struct conv *c)
 {
+	const struct npu_chip *chip = npu_dev_chip(c->w->dev);
 	size_t bytes = kernel_bytes(c, c->w->kp);
-	uint32_t lines = lines_beside(c, c->w->kp, npu_weight_banks(bytes));
-	uint64_t least = max_u64(2, div_up(bytes * npu_kernel_group(c->w->type), NPU_CBUF_BANK_BYTES));
+	uint32_t lines = lines_beside(c, c->w->kp, npu_weight_banks(chip, bytes));
+	uint64_t least = max_u64(chip->weight_banks,
+				 div_up(bytes * npu_kernel_group(c->w->type), chip->bank_bytes));
 
 	return lines ? lines : lines_beside(c, c->w->kp, least);
 }
 
 static uint32_t depthwise_lines(const struct conv *c, uint32_t channels)
 {
+	const struct npu_chip *chip = npu_dev_chip(c->w->dev);
 	size_t bytes = kernel_bytes(c, channels);
 
-	if (bytes > NPU_CBUF_BANK_BYTES)
+	if (bytes > chip->kernel_bytes)
 		return 0;
-	return lines_beside(c, channels, max_u64(2, div_up(bytes, NPU_CBUF_BANK_BYTES)));
+	return lines_beside(c, channels, max_u64(chip->weight_banks, div_up(bytes, chip->bank_bytes)));
 }
 
 /* What one task does at most. */
@@ -114,7 +117,8 @@ struct step {
 
 static struct step direct_step(const struct conv *c)
 {
-	uint32_t n = c->max_n ? (uint32_t)min_u64(c->max_n, NPU_TASK_MAX_N) : NPU_TASK_MAX_N;
+	uint32_t most = npu_task_kernels(npu_dev_chip(c->w->dev), kernel_bytes(c, c->w->kp));
+	uint32_t n = c->max_n ? (uint32_t)min_u64(c->max_n, most) : most;
 
 	return (struct step){
 		.lines = direct_lines(c),

@@ -96,13 +96,15 @@ uint32_t npu_row_entries(enum npu_prec in, uint32_t w, uint32_t c)
 	return (uint32_t)div_up((uint64_t)w * c * npu_prec_bits(in), 8 * NPU_CBUF_ENTRY_BYTES);
 }
 
-/*
- * Banks for 32 kernels, at least two: fewer have been seen to hang (11 data
- * banks with M=3000, K=384; rknpu2_matmul_open).
- */
-uint32_t npu_weight_banks(size_t kernel_bytes)
+/* Banks for 32 kernels. */
+uint32_t npu_weight_banks(const struct npu_chip *chip, size_t kernel_bytes)
 {
-	return (uint32_t)max_u64(2, div_up(32 * (uint64_t)kernel_bytes, NPU_CBUF_BANK_BYTES));
+	return (uint32_t)max_u64(chip->weight_banks, div_up(32 * (uint64_t)kernel_bytes, chip->bank_bytes));
+}
+
+uint32_t npu_task_kernels(const struct npu_chip *chip, uint64_t kernel_bytes)
+{
+	return (uint32_t)min_u64(chip->kernels, chip->weight_bytes / kernel_bytes) / 32 * 32;
 }
 
 static size_t kernel_bytes(const struct npu_conv_task *t)
@@ -402,16 +404,29 @@ int npu_prog_conv(struct npu_prog *p, const struct npu_conv_task *t)
 	return npu_prog_conv_table(p, t, NULL, false);
 }
 
-int npu_prog_conv_table(struct npu_prog *p, const struct npu_conv_task *t,
-			const struct npu_table *table, bool upload)
+static int conv_rk3588(struct npu_prog *p, const struct npu_conv_task *t, const struct npu_table *table,
+		       bool upload)
 {
-	if (npu_prog_error(p) || check_types(p, t) || check_channels(p, t) || check_shape(p, t) ||
+	if (check_types(p, t) || check_channels(p, t) || check_shape(p, t) ||
 	    check_cbuf(p, t))
 		return npu_prog_error(p);
 	stage(p, t);
 	if (table)
 		npu_prog_set_table(p, table);
 	return emit(p, !t->no_rdma, upload ? table : NULL);
+}
+
+static int (*const conv_of[NPU_ENCODINGS])(struct npu_prog *p, const struct npu_conv_task *t,
+					  const struct npu_table *table, bool upload) = {
+	[NPU_ENCODING_RK3588] = conv_rk3588,
+};
+
+int npu_prog_conv_table(struct npu_prog *p, const struct npu_conv_task *t,
+			const struct npu_table *table, bool upload)
+{
+	if (npu_prog_error(p))
+		return npu_prog_error(p);
+	return conv_of[npu_prog_chip(p)->encoding](p, t, table, upload);
 }
 
 /*
@@ -433,7 +448,7 @@ int npu_prog_broadcast(struct npu_prog *p, const struct npu_broadcast_task *s)
 {
 	struct npu_conv_task t;
 
-	if (npu_prog_error(p))
+	if (npu_prog_begin(p, "rows and columns that repeat"))
 		return npu_prog_error(p);
 	npu_matmul_task(&t, NPU_PREC_FP16, NPU_PREC_FP16, 1, s->cols, NPU_BROADCAST_CHANNELS);
 	t.in_w = s->rows;

@@ -115,7 +115,7 @@ int npu_prog_ew(struct npu_prog *p, const struct npu_ew_task *t)
 	uint32_t lanes = (uint32_t)(16 / npu_prec_bytes(t->type));
 	uint32_t c = (uint32_t)round_up(t->cols, lanes);
 
-	if (npu_prog_error(p))
+	if (npu_prog_begin(p, "element-wise operations"))
 		return npu_prog_error(p);
 	npu_prog_clear_image(p);
 	npu_prog_set_pointers(p);

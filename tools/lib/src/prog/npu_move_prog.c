@@ -129,7 +129,7 @@ static void stage(struct npu_prog *p, const struct npu_move_task *t)
 
 int npu_prog_move(struct npu_prog *p, const struct npu_move_task *t)
 {
-	if (npu_prog_error(p))
+	if (npu_prog_begin(p, "copies"))
 		return npu_prog_error(p);
 	stage(p, t);
 	return emit(p);
@@ -142,7 +142,7 @@ int npu_prog_row_max(struct npu_prog *p, const struct npu_row_max_task *t)
 		.in = NPU_PREC_FP16, .out = NPU_PREC_FP16, .from = t->from, .to = t->from,
 	};
 
-	if (npu_prog_error(p))
+	if (npu_prog_begin(p, "maxima of rows"))
 		return npu_prog_error(p);
 	move.to.iova = t->out_iova;
 	stage(p, &move);

@@ -29,25 +29,26 @@ static uint32_t limit(uint32_t opt, uint32_t hw)
 }
 
 /* Rows whose features fit the banks left by the weights. */
-static uint32_t rows_fit(enum npu_prec in, uint32_t kp)
+static uint32_t rows_fit(const struct npu_chip *chip, enum npu_prec in, uint32_t kp)
 {
 	size_t kernel = (size_t)kp * npu_prec_bytes(in);
-	uint64_t bytes = (uint64_t)(NPU_CBUF_BANKS - npu_weight_banks(kernel)) * NPU_CBUF_BANK_BYTES;
+	uint64_t bytes = (uint64_t)(chip->banks - npu_weight_banks(chip, kernel)) * chip->bank_bytes;
 	uint64_t row = (uint64_t)npu_row_entries(in, 1, kp) * NPU_CBUF_ENTRY_BYTES;
 
-	return (uint32_t)min_u64(bytes / row, NPU_TASK_MAX_ROWS);
+	return (uint32_t)min_u64(bytes / row, chip->rows);
 }
 
-struct npu_plan npu_plan_make(enum npu_prec in, uint32_t m, uint32_t n, uint32_t k, uint32_t max_m,
-			      uint32_t max_n)
+struct npu_plan npu_plan_make(const struct npu_chip *chip, enum npu_prec in, uint32_t m, uint32_t n,
+			      uint32_t k, uint32_t max_m, uint32_t max_n)
 {
 	struct npu_plan plan = {
 		.m = m, .n = n, .m_unit = m == 1 ? 1 : M_ALIGN, .n_unit = npu_kernel_group(in),
 	};
 	uint32_t kp = (uint32_t)round_up(k, K_ALIGN);
+	uint32_t kernels = npu_task_kernels(chip, (uint64_t)kp * npu_prec_bytes(in));
 
-	plan.m_step = even_piece(m, limit(max_m, rows_fit(in, kp)), plan.m_unit);
-	plan.n_step = even_piece(n, min_u64(limit(max_n, NPU_TASK_MAX_N),
+	plan.m_step = even_piece(m, limit(max_m, rows_fit(chip, in, kp)), plan.m_unit);
+	plan.n_step = even_piece(n, min_u64(limit(max_n, kernels),
 					    NPU_TASK_MACS / ((uint64_t)plan.m_step * kp)), plan.n_unit);
 	plan.ntiles = div_up(m, plan.m_step) * div_up(n, plan.n_step);
 	return plan;

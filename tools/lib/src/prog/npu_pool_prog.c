@@ -98,7 +98,7 @@ static void set_memory(struct npu_prog *p, const struct npu_pool_task *t)
 
 int npu_prog_pool(struct npu_prog *p, const struct npu_pool_task *t)
 {
-	if (npu_prog_error(p))
+	if (npu_prog_begin(p, "pooling"))
 		return npu_prog_error(p);
 	npu_prog_clear_image(p);
 	set_pointers(p);

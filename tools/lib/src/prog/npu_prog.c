@@ -51,6 +51,7 @@ struct task_span {
 };
 
 struct npu_prog {
+	const struct npu_chip *chip;
 	uint64_t *entry;
 	size_t count;
 	size_t cap;
@@ -66,9 +67,23 @@ struct npu_prog {
 /* Tasks start at multiples of this many entries (64 bytes). */
 #define TASK_ALIGN	8
 
+struct npu_prog *npu_prog_new_for(const struct npu_chip *chip)
+{
+	struct npu_prog *p = calloc(1, sizeof(*p));
+
+	if (p)
+		p->chip = chip;
+	return p;
+}
+
 struct npu_prog *npu_prog_new(void)
 {
-	return calloc(1, sizeof(struct npu_prog));
+	return npu_prog_new_for(&npu_rk3588);
+}
+
+const struct npu_chip *npu_prog_chip(const struct npu_prog *p)
+{
+	return p->chip;
 }
 
 void npu_prog_free(struct npu_prog *p)
@@ -103,6 +118,13 @@ int npu_prog_fail(struct npu_prog *p, int err, const char *fmt, ...)
 	vsnprintf(p->msg, sizeof(p->msg), fmt, ap);
 	va_end(ap);
 	return err;
+}
+
+int npu_prog_begin(struct npu_prog *p, const char *what)
+{
+	if (!p->err && p->chip->encoding != NPU_ENCODING_RK3588)
+		npu_prog_fail(p, -EOPNOTSUPP, "no programs for %s on the %s", what, p->chip->name);
+	return p->err;
 }
 
 static void field_range(const struct field *f, int64_t *lo, int64_t *hi)

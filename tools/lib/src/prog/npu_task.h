@@ -6,6 +6,7 @@
 #ifndef NPU_TASK_H
 #define NPU_TASK_H
 
+#include "chip/npu_chip.h"
 #include "npu_prog.h"
 #include "npu_util.h"
 
@@ -13,13 +14,8 @@
 #define NPU_CBUF_BANK_BYTES	((unsigned int)NPU_SIZE_CBUF_BANK_BYTES)
 #define NPU_CBUF_ENTRY_BYTES	64u
 
-/*
- * Limits of one matmul task: FEATURE_GRAINS (10 bits) holds rows + 1; K and N
- * up to 4096 are what public programs were run with on silicon (mtx512).
- */
-#define NPU_TASK_MAX_ROWS	1020u
+/* K up to 4096 is what public programs were run with on silicon (mtx512). */
 #define NPU_TASK_MAX_K		4096u
-#define NPU_TASK_MAX_N		4096u
 
 /*
  * The feature DMA of int8 tasks has been seen to read up to one CBUF bank past
@@ -41,6 +37,11 @@
 int npu_prog_fail(struct npu_prog *p, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void npu_prog_clear_image(struct npu_prog *p);
+/* Its programs are @chip's; npu_prog_new() makes those of an RK3588. */
+struct npu_prog *npu_prog_new_for(const struct npu_chip *chip);
+const struct npu_chip *npu_prog_chip(const struct npu_prog *p);
+/* 0, or an error: one that there was, or that only the RK3588 has programs for @what here. */
+int npu_prog_begin(struct npu_prog *p, const char *what);
 
 /* npu_conv_prog.c */
 uint32_t npu_prec_bits(enum npu_prec prec);
@@ -52,7 +53,9 @@ uint32_t npu_kernel_group(enum npu_prec in);
 /* Channels that depthwise weights keep together. */
 uint32_t npu_depthwise_group(enum npu_prec in);
 uint32_t npu_row_entries(enum npu_prec in, uint32_t w, uint32_t c);
-uint32_t npu_weight_banks(size_t kernel_bytes);
+uint32_t npu_weight_banks(const struct npu_chip *chip, size_t kernel_bytes);
+/* The most output channels of a task whose kernels have so many bytes, a multiple of 32. */
+uint32_t npu_task_kernels(const struct npu_chip *chip, uint64_t kernel_bytes);
 
 /* npu_dpu_prog.c: stage what all tasks of the DPU need; append all registers of a block */
 void npu_prog_set_pointers(struct npu_prog *p);
@@ -137,8 +140,8 @@ struct npu_plan {
 };
 
 /* M, N and K are at least 1, K at most NPU_TASK_MAX_K; 0 = no limit of the caller's. */
-struct npu_plan npu_plan_make(enum npu_prec in, uint32_t m, uint32_t n, uint32_t k, uint32_t max_m,
-			      uint32_t max_n);
+struct npu_plan npu_plan_make(const struct npu_chip *chip, enum npu_prec in, uint32_t m, uint32_t n,
+			      uint32_t k, uint32_t max_m, uint32_t max_n);
 struct npu_tile npu_plan_tile(const struct npu_plan *plan, uint64_t i);
 /* K of all programs of a product but perhaps the last one. */
 uint32_t npu_k_step(uint32_t k);

@@ -70,7 +70,7 @@ static void set_input(struct npu_prog *p, const struct npu_upscale_task *t)
 
 int npu_prog_upscale(struct npu_prog *p, const struct npu_upscale_task *t)
 {
-	if (npu_prog_error(p))
+	if (npu_prog_begin(p, "upscaling"))
 		return npu_prog_error(p);
 	npu_prog_clear_image(p);
 	npu_prog_set_pointers(p);

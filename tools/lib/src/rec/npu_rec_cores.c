@@ -33,7 +33,8 @@ static int open_chain(struct npu_rec *rec)
 		return no_memory(rec);
 	rec->chain = c;
 	c[rec->nchains] = (struct rec_chain){
-		.stage = rec->stage, .core = rec->core, .space = rec->space, .prog = npu_prog_new(),
+		.stage = rec->stage, .core = rec->core, .space = rec->space,
+		.prog = npu_prog_new_for(npu_dev_chip(rec->dev)),
 	};
 	if (!c[rec->nchains].prog)
 		return no_memory(rec);

@@ -68,7 +68,7 @@ int npu_rec_make_join(struct npu_rec *rec, struct npu_prog **prog)
 	if (!n || npu_is_vendor(rec->dev) || !find_space(rec, &rec->join.space))
 		return 0;
 	rec->join.bo = calloc(n + 2, sizeof(struct npu_bo *));
-	*prog = npu_prog_new();
+	*prog = npu_prog_new_for(npu_dev_chip(rec->dev));
 	if (!rec->join.bo || !*prog)
 		return -ENOMEM;
 	ret = npu_mem_new_at(rec->dev, rec->join.space, SCRATCH_BYTES, &rec->join.scratch);

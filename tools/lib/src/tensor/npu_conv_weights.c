@@ -157,7 +157,7 @@ int npu_conv_weights_new(struct npu_dev *dev, const struct npu_conv_weights_desc
 		return ret;
 	unit = d.depthwise ? npu_depthwise_group(d.type) : NPU_TENSOR_COLS;
 	if (npu_prec_bytes(d.type) * d.kw * d.kh *
-	    (d.depthwise ? unit : round_up(d.in_c, unit)) > NPU_CBUF_BANK_BYTES)
+	    (d.depthwise ? unit : round_up(d.in_c, unit)) > npu_dev_chip(dev)->kernel_bytes)
 		return -E2BIG;
 	w = calloc(1, sizeof(*w));
 	if (!w)

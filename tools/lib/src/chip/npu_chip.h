@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Owns what differs from chip to chip: whose registers programs are in, what a task may be.
+ */
+#ifndef NPU_CHIP_H
+#define NPU_CHIP_H
+
+#include <stdint.h>
+
+/* Whose registers programs are in. */
+enum npu_encoding {
+	NPU_ENCODING_RK3588,
+	NPU_ENCODINGS
+};
+
+struct npu_chip {
+	uint32_t soc;			/* DRM_ROCKET_PARAM_SOC */
+	uint32_t hw_version;		/* of the vendor's interface; 0 = any that is nobody else's */
+	const char *name;
+	enum npu_encoding encoding;
+
+	/* Of CBUF, what programs use. */
+	uint32_t banks, bank_bytes;
+	uint32_t weight_banks;		/* at least so many are the weights' */
+
+	/* Of one task. */
+	uint32_t rows;			/* positions of a product, lines of an image */
+	uint32_t kernels;
+	uint32_t kernel_bytes;
+	uint64_t weight_bytes;
+};
+
+/* What drivers have that do not tell. */
+extern const struct npu_chip npu_rk3588;
+
+/* NULL for a chip that nothing here writes programs for. */
+const struct npu_chip *npu_chip_of_soc(uint64_t soc);
+const struct npu_chip *npu_chip_of_version(uint32_t hw_version);
+
+#endif /* NPU_CHIP_H */
