@@ -23,6 +23,7 @@ bool sim_model_run(const uint64_t *entry, uint32_t count)
 	static Prog prog;
 	const char *why = "program too long";
 
+	must_fit = true;
 	if (count <= ARRAY_SIZE(prog.cmd)) {
 		memcpy(prog.cmd, entry, count * sizeof(*entry));
 		prog.n = count;

@@ -30,6 +30,9 @@ static unsigned skip_kernels;
 /* Tasks beyond this are decoded, not computed: for programs that go wild. */
 static uint64_t max_macs = UINT64_MAX;
 
+/* Whether what CBUF is too small for is refused. */
+static bool must_fit;
+
 static unsigned tests, failures;
 
 __attribute__((format(printf, 2, 3)))
@@ -273,6 +276,10 @@ static inline NpuVerdict run_prog(const Prog *p, NpuTaskOptions opt,
             }
         } else if (cmd.kind == NPU_CMD_ENABLE) {
             verdict = npu_task_decode(&t, regs, cmd.value, &opt, why);
+            if (verdict == NPU_TASK_RUN && must_fit) {
+                *why = npu_task_cbuf_short(&t);
+                verdict = *why ? NPU_TASK_UNIMP : NPU_TASK_RUN;
+            }
             if (verdict == NPU_TASK_RUN && !execute(&t)) {
                 *why = bad_weights ? bad_weights : "DMA outside memory";
                 return bad_weights ? NPU_TASK_UNIMP : NPU_TASK_STALL;
