@@ -101,7 +101,7 @@ struct npu_version {
  * not exist in another.
  *
  * Return: 0, -ENODEV when no node belongs to the driver, -EOPNOTSUPP for a chip whose
- * programs libnpu does not make (all but the RK3588), or the errno of the open() or
+ * programs libnpu does not make (all but the RK3588 and the RK3576), or the errno of the open() or
  * ioctl() that failed.
  */
 int npu_open(const char *path, struct npu_dev **out);

@@ -303,8 +303,13 @@ struct npu_conv_task {
 	 * for fp16 operands. A flag of its own, because in-tree rocket hands out IOVA 0
 	 */
 	bool has_bias;
-	/** @bias_iova: the bias, used when @has_bias */
+	/**
+	 * @bias_iova: the bias, used when @has_bias. In programs for an RK3576, which
+	 * npu_prog_new() does not make, int8 results have 64 bytes per 8 channels there
+	 */
 	uint64_t bias_iova;
+	/** @zeros_iova: 64 bytes of zeros, read by programs for an RK3576 alone */
+	uint64_t zeros_iova;
 	/** @rq: requantisation, int8 result only */
 	struct npu_requant rq;
 	/**
@@ -415,7 +420,7 @@ uint64_t npu_features(struct npu_dev *dev);
  * What npu_prog_new() and npu_prog_conv() make are programs for an RK3588: another chip takes their
  * registers for others.
  *
- * Return: 3588, also on drivers that do not tell.
+ * Return: 3588 or 3576; 3588 on drivers that do not tell.
  */
 uint32_t npu_soc(const struct npu_dev *dev);
 

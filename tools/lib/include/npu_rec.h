@@ -79,7 +79,8 @@ struct npu_rec_opts {
 	size_t size;
 	/**
 	 * @core_mask: bit per core that may run it, 0 = any. Over the vendor's
-	 * interface at most one bit, and none if @cores is above 1
+	 * interface at most one bit, and none if @cores is above 1. On an RK3576 it is core
+	 * 0 that runs it, whose part of CBUF programs are written for
 	 */
 	uint32_t core_mask;
 	/** @timeout_ns: how long one task may take on average, 0 = the driver's default */
@@ -89,7 +90,10 @@ struct npu_rec_opts {
 	 * tells only then how far a run came that failed
 	 */
 	bool block;
-	/** @cores: how many cores share the operations, 0 = 1; see npu_rec_on() */
+	/**
+	 * @cores: how many cores share the operations, 0 = 1; see npu_rec_on(). On an RK3576
+	 * one has them all
+	 */
 	uint32_t cores;
 };
 
@@ -214,6 +218,20 @@ struct npu_rec_matmul_opts {
  */
 int npu_rec_matmul(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w,
 		   struct npu_tensor *y, const struct npu_rec_matmul_opts *opts);
+
+/**
+ * npu_can_multiply - are there programs for products of these types on this chip?
+ * @dev: device
+ * @in: type of both operands
+ * @out: type of the result; INT8 means requantised
+ *
+ * On an RK3588 there are those that npu_rec_matmul() lists. On an RK3576 there are programs for INT8 to
+ * INT8, and of other operations for convolutions of these types that are not dilated; all else is
+ * refused there with -EOPNOTSUPP, and npu_rec_message() says what it was.
+ *
+ * Return: whether there are.
+ */
+bool npu_can_multiply(struct npu_dev *dev, enum npu_prec in, enum npu_prec out);
 
 /**
  * npu_rec_add - append y = a + b

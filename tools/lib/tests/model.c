@@ -18,8 +18,9 @@ uint8_t *sim_model_memory(uint32_t *base, uint32_t *size)
 	return mem;
 }
 
-bool sim_model_run(const uint64_t *entry, uint32_t count)
+bool sim_model_run(const uint64_t *entry, uint32_t count, uint32_t encoding)
 {
+	const NpuTaskOptions options = { .encoding = encoding };
 	static Prog prog;
 	const char *why = "program too long";
 
@@ -27,7 +28,7 @@ bool sim_model_run(const uint64_t *entry, uint32_t count)
 	if (count <= ARRAY_SIZE(prog.cmd)) {
 		memcpy(prog.cmd, entry, count * sizeof(*entry));
 		prog.n = count;
-		if (run_prog(&prog, (NpuTaskOptions) { 0 }, &why) == NPU_TASK_RUN)
+		if (run_prog(&prog, options, &why) == NPU_TASK_RUN)
 			return true;
 	}
 	printf("# the model refuses: %s\n", why);

@@ -196,7 +196,7 @@ static void make(const struct conv_case *c, struct data *d)
 
 	nn_seed = 7;
 	*d = (struct data){ .out_w = npu_window_out_w(w), .out_h = npu_window_out_h(w) };
-	d->x = floats(c, (size_t)w->in_w * w->in_h * c->in_c, 128);
+	d->x = floats(c, (size_t)w->in_w * w->in_h * c->in_c, 127);
 	d->w = floats(c, per_kernel(c) * c->out_c, 100);
 	d->bias = floats(c, c->out_c, 3000);
 	d->y = calloc((size_t)d->out_w * d->out_h * c->out_c, sizeof(float));
@@ -265,7 +265,7 @@ static double worst_of(struct npu_dev *dev, const struct conv_case *c, struct da
 	return worst;
 }
 
-static void conv_case(struct npu_dev *dev, const struct conv_case *c)
+static void conv_case(struct npu_dev *dev, const struct conv_case *c, uint32_t chains)
 {
 	struct npu_rec_info info;
 	struct data d;
@@ -273,7 +273,7 @@ static void conv_case(struct npu_dev *dev, const struct conv_case *c)
 	double worst = worst_of(dev, c, &d, &info, &ret);
 
 	tap_ok(!ret && worst <= 1 && info.ops == 1 && info.stages == 1 &&
-	       info.chains == (c->cores ? c->cores : 1),
+	       info.chains == chains,
 	       "%s: %u x %u of %u to %u x %u of %u, %u tasks, %u chains: error %d, %.3f of the bound",
 	       c->name, c->win.in_w, c->win.in_h, c->in_c, d.out_w, d.out_h, c->out_c, info.tasks,
 	       info.chains, ret, worst);
@@ -520,17 +520,159 @@ static void test_weights(struct npu_dev *dev)
 	npu_tensor_free(y);
 }
 
+/* ---- an RK3576 ---- */
+
+/* Beside those of the RK3588 that it has programs for. */
+static const struct conv_case rk3576_cases[] = {
+	{ "bytes, 1x1", WIN(.in_w = 6, .in_h = 5, .kw = 1, .kh = 1), 40, 20, I8, I8 },
+	{ "bytes with zero points", WIN(.in_w = 8, .in_h = 5, SAME3, .stride_y = 2), 20, 33, I8, I8, .bias = true,
+	  .in_zp = -11, .weight_zp = 5, .act = NPU_ACT_RELU },
+	{ "the largest zero points", WIN(.in_w = 7, .in_h = 4, SAME3), 32, 32, I8, I8, .in_zp = -128,
+	  .weight_zp = -128 },
+	{ "a line that fills no granule", WIN(.in_w = 1, .in_h = 4, .kw = 1, .kh = 2), 32, 32, I8, I8 },
+	{ "2x5, stride 3x1", WIN(.in_w = 14, .in_h = 8, .kw = 2, .kh = 5, .stride_x = 3, .pad_top = 4,
+				 .pad_right = 1), 33, 16, I8, I8, .bias = true },
+	{ "small tasks", WIN(.in_w = 10, .in_h = 10, SAME3), 32, 70, I8, I8, .bias = true, .max_lines = 3,
+	  .max_n = 32 },
+	{ "lines that do not fit at once", WIN(.in_w = 80, .in_h = 48, SAME3), 96, 16, I8, I8 },
+	{ "the largest kernels", WIN(.in_w = 4, .in_h = 4, SAME3), 512, 33, I8, I8, .bias = true },
+	{ "depthwise, a whole group", WIN(.in_w = 6, .in_h = 6, SAME3), 64, 64, I8, I8, true, .bias = true },
+	{ "depthwise, half a group", WIN(.in_w = 6, .in_h = 8, SAME3, .stride_y = 2), 32, 32, I8, I8, true,
+	  .bias = true, .in_zp = 7, .weight_zp = -3, .act = NPU_ACT_RELU },
+	{ "depthwise of 160", WIN(.in_w = 8, .in_h = 7, .kw = 2, .kh = 3, .pad_top = 2), 150, 150, I8, I8, true,
+	  .in_zp = -128, .weight_zp = 27, .max_lines = 2 },
+	{ "depthwise, 64 at a time", WIN(.in_w = 4, .in_h = 6, SAME3), 160, 160, I8, I8, true, .bias = true,
+	  .max_n = 64 },
+	{ "depthwise, large windows", WIN(.in_w = 8, .in_h = 8, .kw = 15, .kh = 15, .pad_left = 7, .pad_right = 7,
+					  .pad_top = 7, .pad_bottom = 7), 352, 352, I8, I8, true },
+	{ "more kernels than a task has", WIN(.in_w = 2, .in_h = 2, .kw = 1, .kh = 1), 32, 3000, I8, I8 },
+};
+
+static bool rk3576_has(const struct conv_case *c)
+{
+	return c->in == I8 && c->out == I8 && one(c->win.dil_x) == 1 && one(c->win.dil_y) == 1;
+}
+
+/* Lines whose bytes are no multiple of 64 must be all of their image. */
+static bool has_odd_lines(const struct conv_case *c)
+{
+	return c->win.in_w % 2 && round_up(c->in_c, 32) % 64;
+}
+
+static void refused_case(struct npu_dev *dev, const struct conv_case *c)
+{
+	struct npu_rec *rec = nn_rec(dev);
+	struct data d;
+	int ret;
+
+	make(c, &d);
+	ret = run(dev, c, &d, rec);
+	tap_ok(ret == -EOPNOTSUPP && strstr(npu_rec_message(rec), "RK3576"), "%s: %d, %s", c->name, ret,
+	       npu_rec_message(rec));
+	npu_rec_free(rec);
+	drop(&d);
+}
+
+static void test_odd_lines(struct npu_dev *dev)
+{
+	static const struct conv_case c = { "lines", WIN(.in_w = 7, .in_h = 5, SAME3), 20, 33, I8, I8 };
+	struct npu_rec *rec = nn_rec(dev);
+	struct data d;
+	int ret;
+
+	make(&c, &d);
+	ret = run(dev, &c, &d, rec);
+	tap_ok(ret == -EOPNOTSUPP && strstr(npu_rec_message(rec), "7 positions and 32 channels"), "%d, %s", ret,
+	       npu_rec_message(rec));
+	npu_rec_free(rec);
+	drop(&d);
+}
+
+/* Two bytes are added for each weight. */
+static void test_largest_weight(struct npu_dev *dev)
+{
+	struct npu_conv_weights_desc desc = {
+		WEIGHTS, .type = I8, .in_c = 1, .out_c = 1, .kw = 1, .kh = 1, .depthwise = true, .weight_zp = -127,
+		.rq = { .scale = 1 },
+	};
+	static const int8_t most = 127;
+	struct npu_weights *w = NULL;
+	int ret = npu_conv_weights_new(dev, &desc, &most, &w);
+
+	npu_weights_free(w);
+	desc.weight_zp = -128;
+	tap_ok(!ret && npu_conv_weights_new(dev, &desc, &most, &w) == -ERANGE, "254 is a weight, 255 is not");
+}
+
+/* What is refused is refused for its lines alone. */
+static void test_any_rk3576(struct npu_dev *dev)
+{
+	unsigned int right = 0, refused_lines = 0;
+
+	for (int i = 0; i < ANY; i++) {
+		struct conv_case c = { .in = I8, .out = I8, .bias = any_of(0, 1), .act = any_of(0, 1) ?
+				       NPU_ACT_RELU : NPU_ACT_NONE, .in_c = any_of(1, 200), .out_c = any_of(1, 100),
+				       .in_zp = (int32_t)any_of(0, 255) - 128,
+				       .weight_zp = (int32_t)any_of(0, 255) - 128,
+				       .max_lines = any_of(0, 4), .max_n = any_of(0, 2) * 32,
+				       .depthwise = any_of(0, 1), WIN() };
+		uint32_t dil = 1;
+		struct npu_rec_info info;
+		struct data d;
+		double worst;
+		int ret;
+
+		if (c.depthwise)
+			c.out_c = c.in_c;
+		any_axis(&c.win.in_w, &c.win.kw, &c.win.stride_x, &dil, &c.win.pad_left, &c.win.pad_right);
+		any_axis(&c.win.in_h, &c.win.kh, &c.win.stride_y, &dil, &c.win.pad_top, &c.win.pad_bottom);
+		if (npu_window_out_w(&c.win) && npu_window_out_h(&c.win)) {
+			worst = worst_of(dev, &c, &d, &info, &ret);
+			right += !ret && worst <= 1;
+			refused_lines += ret == -EOPNOTSUPP && has_odd_lines(&c);
+			drop(&d);
+		} else {
+			i--;
+		}
+	}
+	tap_ok(right + refused_lines == ANY && right > ANY / 2, "%u of %d convolutions of any size, %u refused",
+	       right, ANY, refused_lines);
+}
+
+static void test_rk3576(struct npu_dev *dev)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		/* There are no weights of kernels that are too large for either. */
+		if (rk3576_has(&cases[i]) ? has_odd_lines(&cases[i]) : cases[i].in_c > 500)
+			continue;
+		if (rk3576_has(&cases[i]))
+			conv_case(dev, &cases[i], 1);
+		else
+			refused_case(dev, &cases[i]);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(rk3576_cases); i++)
+		conv_case(dev, &rk3576_cases[i], 1);
+	tap_ok(sim_core_mask == 1, "on the core that programs are made for");
+	test_odd_lines(dev);
+	test_largest_weight(dev);
+	test_any_rk3576(dev);
+}
+
 int main(void)
 {
 	struct npu_dev *dev = nn_begin(OURS);
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		conv_case(dev, &cases[i]);
+		conv_case(dev, &cases[i], one(cases[i].cores));
 	test_any(dev);
 	test_stages(dev);
 	test_views(dev);
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
 		refusal(dev, &refused[i]);
 	test_weights(dev);
+	npu_close(dev);
+	sim_soc(3576);
+	dev = nn_begin(OURS);
+	test_rk3576(dev);
 	return nn_end(dev);
 }

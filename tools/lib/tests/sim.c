@@ -62,8 +62,10 @@ static uint64_t most_bytes;
 static struct memory *exported[64];
 
 unsigned int sim_submits;
+uint32_t sim_core_mask;
 unsigned int sim_jobs, sim_tasks, sim_starts, sim_shared_outputs, sim_depth;
 static uint64_t features;
+static const struct npu_chip *chip = &npu_rk3588;
 static int hang_task = -1;
 static int fail_index = -1, fail_err, busy_times, live_bos;
 
@@ -76,6 +78,13 @@ void sim_fail_job(int index, int err)
 void sim_features(uint64_t f)
 {
 	features = f;
+}
+
+void sim_soc(uint32_t soc)
+{
+	chip = npu_chip_of_soc(soc);
+	if (!chip)
+		abort();
 }
 
 void sim_hang_task(int index)
@@ -162,7 +171,7 @@ uint32_t npu_dev_domain(const struct npu_dev *dev)
 const struct npu_chip *npu_dev_chip(const struct npu_dev *dev)
 {
 	(void)dev;
-	return &npu_rk3588;
+	return chip;
 }
 
 /* By default it knows no more than mainline's driver. */
@@ -479,7 +488,7 @@ static struct npu_task run_task(struct npu_task t)
 		if (tgt == 0x0101 && off == 0x14 && next.regcmd)
 			next.count = 2 * (((uint32_t)(prog[i] >> 16) & 0xffff) + 1);
 		if (tgt == 0x0081) {
-			faulted |= !sim_model_run(prog, t.count);
+			faulted |= !sim_model_run(prog, t.count, chip->encoding);
 			return next;
 		}
 	}
@@ -608,6 +617,7 @@ static int submit(struct npu_dev *dev, const struct npu_hwjob *jobs,
 		}
 		submit_one(dev, &jobs[i], opts && opts[i].flags & DRM_ROCKET_JOB_BATCHED, i, hangs,
 			   fail_index == (int)i);
+		sim_core_mask = opts ? opts[i].core_mask : 0;
 		done[i] = true;
 	}
 	free(done);

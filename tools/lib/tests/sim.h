@@ -13,6 +13,9 @@ void sim_fail_job(int index, int err);
 /* DRM_ROCKET_FEATURE_* that the driver has from now on; none at first. */
 void sim_features(uint64_t features);
 
+/* Whose NPU it is from now on, DRM_ROCKET_PARAM_SOC; 3588 at first. */
+void sim_soc(uint32_t soc);
+
 /* The task with this index, counted from now in the order of submission, never ends. */
 void sim_hang_task(int index);
 
@@ -36,6 +39,9 @@ extern unsigned int sim_starts;
 
 /* Of the last submission: the most jobs of which each has to wait for the one before. */
 extern unsigned int sim_depth;
+
+/* Of the last job, cores that may run it. */
+extern uint32_t sim_core_mask;
 
 /* Jobs that shared an output buffer with another one of the same submission. */
 extern unsigned int sim_shared_outputs;

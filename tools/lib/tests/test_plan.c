@@ -14,9 +14,11 @@ struct shape {
 	uint32_t m, n, k, max_m, max_n;
 };
 
-/* Of these the NPU has results at full width. */
+/* At full width where there are programs for that. */
 static enum npu_prec sum_of(const struct shape *s)
 {
+	if (s->chip->encoding == NPU_ENCODING_RK3576)
+		return NPU_PREC_INT8;
 	return s->in == NPU_PREC_INT8 ? NPU_PREC_INT32 : NPU_PREC_FP32;
 }
 
@@ -49,6 +51,7 @@ static bool tile_fits(struct npu_prog *prog, const struct npu_tile *t, const str
 	struct npu_conv_task task;
 
 	npu_matmul_task(&task, s->in, sum_of(s), t->mp, t->np, kp);
+	task.has_bias = task.out == NPU_PREC_INT8;
 	npu_prog_reset(prog);
 	if (npu_prog_conv(prog, &task)) {
 		printf("# %s\n", npu_prog_message(prog));
@@ -79,8 +82,8 @@ static void check(const struct shape *s)
 {
 	struct npu_plan p = npu_plan_make(s->chip, s->in, s->m, s->n, s->k, s->max_m, s->max_n);
 
-	tap_ok(covers(&p, s) && tiles_fit(&p, s), "%s, type %d M %u N %u K %u: %u tile(s)", s->chip->name, s->in, s->m, s->n,
-	       s->k, (unsigned int)p.ntiles);
+	tap_ok(covers(&p, s) && tiles_fit(&p, s), "%s, type %d M %u N %u K %u: %u tile(s)", s->chip->name,
+	       s->in, s->m, s->n, s->k, (unsigned int)p.ntiles);
 }
 
 static void check_step(uint32_t k)
@@ -89,6 +92,19 @@ static void check_step(uint32_t k)
 
 	tap_ok(step % 32 == 0 && step <= 4096 && round_up(k, step) - k < step && step - last < step &&
 	       div_up(k, step) == div_up(k, 4096), "K %u in steps of %u", k, step);
+}
+
+/* Of the limits that one task has, each alone is what cuts some of these. */
+static void check_rk3576(void)
+{
+	static const uint32_t size[][3] = {
+		{ 1, 1, 1 }, { 3, 33, 100 }, { 1, 1536, 1536 }, { 128, 1536, 1536 }, { 1021, 32, 32 }, { 2047, 33, 65 },
+		{ 1, 9000, 33 }, { 1, 4000, 2900 }, { 70, 32, 4096 }, { 1000, 60, 288 }, { 513, 513, 513 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(size); i++)
+		check(&(struct shape){ npu_chip_of_soc(3576), NPU_PREC_INT8, size[i][0], size[i][1], size[i][2],
+				       0, 0 });
 }
 
 static uint32_t pick(unsigned int *seed, uint32_t max)
@@ -120,5 +136,6 @@ int main(void)
 					       pick(&seed, 700), limits[l][0], limits[l][1] });
 	for (size_t i = 0; i < ARRAY_SIZE(k); i++)
 		check_step(k[i]);
+	check_rk3576();
 	return tap_done();
 }

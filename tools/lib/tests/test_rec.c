@@ -197,7 +197,7 @@ static const struct product layer1 = {
 	.in = NPU_PREC_INT8, .out = NPU_PREC_INT8, .m = 5, .n = 64, .k = 40, .bias = true,
 	.relu = true, .o = { .size = sizeof(struct npu_rec_matmul_opts), .act = NPU_ACT_RELU, .max_n = 32 },
 };
-static const struct product layer2 = {
+static struct product layer2 = {
 	.in = NPU_PREC_INT8, .out = NPU_PREC_INT32, .m = 5, .n = 33, .k = 128,
 };
 
@@ -214,7 +214,7 @@ static int net_make(struct net *n, struct npu_dev *dev, const struct npu_rec_opt
 	n->w2 = make_weights(dev, &layer2, &n->v2);
 	npu_tensor_new(dev, NPU_PREC_INT8, 5, 40, &n->x);
 	npu_tensor_new(dev, NPU_PREC_INT8, 5, 128, &n->mid);
-	npu_tensor_new(dev, NPU_PREC_INT32, 5, 33, &n->y);
+	npu_tensor_new(dev, layer2.out, 5, 33, &n->y);
 	npu_tensor_view(n->mid, 0, 5, 0, 64, &n->a);
 	npu_tensor_view(n->mid, 0, 5, 64, 64, &n->b);
 	ret = npu_rec_new(dev, opts, &n->rec);
@@ -549,6 +549,9 @@ static void test_opts(struct npu_dev *dev)
 	tap_ok(npu_rec_new(dev, &o, &rec) == -EOPNOTSUPP, "a timeout, the same");
 	o.timeout_ns = UINT64_MAX;
 	tap_ok(npu_rec_new(dev, &o, &rec) == -EINVAL, "a timeout of centuries");
+	tap_ok(npu_can_multiply(dev, NPU_PREC_FP16, NPU_PREC_FP32) &&
+	       npu_can_multiply(dev, NPU_PREC_INT4, NPU_PREC_INT16) &&
+	       !npu_can_multiply(dev, NPU_PREC_INT8, NPU_PREC_FP16), "types that there are programs for");
 }
 
 static void test_example(struct npu_dev *dev)
@@ -573,6 +576,81 @@ static void test_example(struct npu_dev *dev)
 	tap_ok(ok && !sim_bos(), "the example of the documentation");
 }
 
+/* ---- an RK3576, which has programs from bytes to bytes ---- */
+
+static void test_rk3576_products(struct npu_dev *dev)
+{
+	static const struct product some[] = {
+		{ .m = 1, .n = 1, .k = 1 }, { .m = 1, .n = 70, .k = 65, .bias = true }, { .m = 6, .n = 33, .k = 100 },
+		{ .m = 17, .n = 96, .k = 32, .bias = true, .relu = true }, { .m = 3, .n = 40, .k = 4096 },
+		{ .m = 1, .n = 3000, .k = 32, .bias = true }, { .m = 1100, .n = 5, .k = 20 },
+		{ .m = 300, .n = 70, .k = 700, .relu = true },
+		{ .m = 9, .n = 70, .k = 64, .bias = true, .o = { .max_m = 4, .max_n = 32 } },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(some); i++) {
+		struct product p = some[i];
+
+		p.in = NPU_PREC_INT8;
+		p.out = NPU_PREC_INT8;
+		product_case(dev, p);
+		tap_ok(sim_core_mask == 1, "on the core that programs are made for");
+	}
+}
+
+static void test_rk3576_chain(struct npu_dev *dev)
+{
+	struct net n = { 0 };
+	unsigned int starts = sim_starts;
+
+	layer2.out = NPU_PREC_INT8;
+	tap_ok(!net_make(&n, dev, NULL) && !net_run(&n) && !net_run(&n) && sim_starts - starts == 2,
+	       "three products through views, started at once");
+	net_free(&n);
+	tap_ok(!sim_bos(), "nothing is left");
+}
+
+static void test_rk3576_refused(struct npu_dev *dev)
+{
+	static const int8_t src[64 * 64];
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = 64, .k = 32 };
+	struct npu_rec_opts o = { .size = sizeof(o), .core_mask = 2 };
+	struct npu_tensor *x, *y, *row, *y8, *half, *y16;
+	struct npu_weights *w, *q;
+	struct npu_rec *rec;
+
+	npu_weights_new(dev, &d, src, &w);
+	d.rq = rq;
+	npu_weights_new(dev, &d, src, &q);
+	npu_tensor_new(dev, NPU_PREC_INT8, 8, 32, &x);
+	npu_tensor_new(dev, NPU_PREC_INT32, 8, 64, &y);
+	npu_tensor_new(dev, NPU_PREC_INT8, 1, 64, &y8);
+	npu_tensor_new(dev, NPU_PREC_FP16, 1, 64, &half);
+	npu_tensor_new(dev, NPU_PREC_FP16, 1, 64, &y16);
+	npu_tensor_view(x, 3, 1, 0, 32, &row);
+	tap_ok(try_matmul(dev, x, w, y, "no programs from INT8 to INT32 on the RK3576") == -EOPNOTSUPP,
+	       "words of bytes");
+	tap_ok(try_matmul(dev, row, q, y8, "1 positions and 32 channels") == -EOPNOTSUPP,
+	       "half a granule of a larger tensor");
+	npu_rec_new(dev, NULL, &rec);
+	tap_ok(npu_rec_act(rec, NPU_ACT_TANH, half, y16) == -EOPNOTSUPP &&
+	       strstr(npu_rec_message(rec), "no programs for element-wise operations on the RK3576"), "functions");
+	npu_rec_free(rec);
+	tap_ok(npu_rec_new(dev, &o, &rec) == -EOPNOTSUPP, "another core");
+	tap_ok(npu_can_multiply(dev, NPU_PREC_INT8, NPU_PREC_INT8) &&
+	       !npu_can_multiply(dev, NPU_PREC_INT8, NPU_PREC_INT32) &&
+	       !npu_can_multiply(dev, NPU_PREC_FP16, NPU_PREC_FP16), "types that there are programs for");
+	npu_tensor_free(x);
+	npu_tensor_free(y);
+	npu_tensor_free(row);
+	npu_tensor_free(y8);
+	npu_tensor_free(y16);
+	npu_tensor_free(half);
+	npu_weights_free(w);
+	npu_weights_free(q);
+	tap_ok(!sim_bos(), "nothing is left");
+}
+
 int main(void)
 {
 	struct npu_dev *dev;
@@ -592,6 +670,13 @@ int main(void)
 	test_overlap(dev);
 	test_limits(dev);
 	test_opts(dev);
+	npu_close(dev);
+	sim_soc(3576);
+	sim_features(OURS);
+	npu_open(NULL, &dev);
+	test_rk3576_products(dev);
+	test_rk3576_chain(dev);
+	test_rk3576_refused(dev);
 	npu_close(dev);
 	return tap_done();
 }

@@ -35,6 +35,12 @@ int rknpu_open(struct rknpu_context *ctx)
 	ret = npu_open(NULL, &ctx->npu);
 	if (ret)
 		return ret;
+	/* All nodes that the device takes come down to these. */
+	if (!npu_can_multiply(ctx->npu, NPU_PREC_FP16, NPU_PREC_FP32)) {
+		npu_close(ctx->npu);
+		ctx->npu = NULL;
+		return -EOPNOTSUPP;
+	}
 	if (npu_version(ctx->npu, &v))
 		v.name[0] = 0;
 	snprintf(ctx->description, sizeof(ctx->description), "Rockchip NPU, %.48s, driver %.16s", npu_path(ctx->npu),

@@ -8,6 +8,11 @@
 #include "npu_regs.h"
 #include "npu_util.h"
 
+enum {
+#define NPU_SIZE(name, value)	RK3576_##name = (value),
+#include "npu/rk3576_regs.h"
+};
+
 /*
  * FEATURE_GRAINS (10 bits) holds rows + 1; N up to 4096 is what public programs were run with on
  * silicon (mtx512). Fewer than two banks of weights have been seen to hang (11 data banks with
@@ -18,9 +23,26 @@ const struct npu_chip npu_rk3588 = {
 	.banks = NPU_SIZE_CBUF_BANKS, .bank_bytes = NPU_SIZE_CBUF_BANK_BYTES, .weight_banks = 2,
 	.rows = 1020, .kernels = 4096, .kernel_bytes = NPU_SIZE_CBUF_BANK_BYTES,
 	.weight_bytes = UINT64_MAX,
+	.depthwise_cols = 64, .depthwise_weight = 1, .depthwise_bytes = NPU_SIZE_CBUF_BANK_BYTES,
+	.operand_bytes = sizeof(int32_t),
 };
 
-static const struct npu_chip * const chips[] = { &npu_rk3588 };
+/*
+ * One CBUF for both cores: Rockchip's compilers give core 0 four banks of features and three of
+ * weights, and store a second program for core 1. Measured on core 0 by gregordinary: weights of 32
+ * outputs to 144 KiB, 2944 outputs, 6 MiB of weights; beyond, outputs are lost without a fault.
+ * Rows as on the RK3588: nobody has told of more.
+ */
+static const struct npu_chip rk3576 = {
+	.soc = 3576, .hw_version = 0x46495247, .name = "RK3576", .encoding = NPU_ENCODING_RK3576,
+	.core_mask = 1,
+	.banks = 7, .bank_bytes = RK3576_CBUF_BANK_BYTES, .weight_banks = 3,
+	.rows = 1020, .kernels = 2944, .kernel_bytes = 144 * 1024 / 32, .weight_bytes = 6 << 20,
+	.depthwise_cols = 32, .depthwise_weight = 2, .depthwise_bytes = 144 * 1024,
+	.operand_bytes = 8, .zero_bytes = 64,
+};
+
+static const struct npu_chip * const chips[] = { &npu_rk3588, &rk3576 };
 
 const struct npu_chip *npu_chip_of_soc(uint64_t soc)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Owns what differs from chip to chip: whose registers programs are in, what a task may be.
+ * Owns what differs from chip to chip: whose registers programs are in, what a task may be, how
+ * the operands of a layer lie.
  */
 #ifndef NPU_CHIP_H
 #define NPU_CHIP_H
@@ -10,6 +11,7 @@
 /* Whose registers programs are in. */
 enum npu_encoding {
 	NPU_ENCODING_RK3588,
+	NPU_ENCODING_RK3576,
 	NPU_ENCODINGS
 };
 
@@ -18,6 +20,7 @@ struct npu_chip {
 	uint32_t hw_version;		/* of the vendor's interface; 0 = any that is nobody else's */
 	const char *name;
 	enum npu_encoding encoding;
+	uint32_t core_mask;		/* cores that programs are made for; 0 = any */
 
 	/* Of CBUF, what programs use. */
 	uint32_t banks, bank_bytes;
@@ -28,6 +31,13 @@ struct npu_chip {
 	uint32_t kernels;
 	uint32_t kernel_bytes;
 	uint64_t weight_bytes;
+
+	/* Of depthwise int8 layers: channels come in so many, and weights have so many bytes. */
+	uint32_t depthwise_cols, depthwise_weight;
+	uint32_t depthwise_bytes;	/* of all weights of a task, of any type */
+
+	/* What int8 layers have for each channel, and zeros before it that programs read. */
+	uint32_t operand_bytes, zero_bytes;
 };
 
 /* What drivers have that do not tell. */

@@ -73,7 +73,7 @@ static int check(struct npu_rec *rec, const struct conv *c)
 
 static size_t kernel_bytes(const struct conv *c, uint32_t channels)
 {
-	return (size_t)c->w->kw * c->w->kh * channels * npu_prec_bytes(c->w->type);
+	return (size_t)c->w->kw * c->w->kh * channels * npu_weight_bytes(c->w);
 }
 
 /* Lines of the result whose input fits beside so many banks of weights. */
@@ -105,7 +105,7 @@ static uint32_t depthwise_lines(const struct conv *c, uint32_t channels)
 	const struct npu_chip *chip = npu_dev_chip(c->w->dev);
 	size_t bytes = kernel_bytes(c, channels);
 
-	if (bytes > chip->kernel_bytes)
+	if (bytes > chip->depthwise_bytes)
 		return 0;
 	return lines_beside(c, channels, max_u64(chip->weight_banks, div_up(bytes, chip->bank_bytes)));
 }
@@ -126,16 +126,21 @@ static struct step direct_step(const struct conv *c)
 	};
 }
 
+static uint32_t unit_of(const struct conv *c)
+{
+	return npu_depthwise_unit(npu_dev_chip(c->w->dev), c->w->type);
+}
+
 /* Fewer channels leave room for more lines, which are of no use without all that are below one. */
 static struct step depthwise_step(const struct conv *c, uint32_t channels)
 {
 	uint32_t group = npu_depthwise_group(c->w->type);
 
-	channels = (uint32_t)round_up(channels, group);
+	channels = (uint32_t)round_up(channels, unit_of(c));
 	if (c->max_n)
 		channels = (uint32_t)min_u64(channels, round_up(c->max_n, group));
 	while (channels > group && !depthwise_lines(c, channels))
-		channels -= group;
+		channels = (channels - 1) / group * group;
 	return (struct step){ depthwise_lines(c, channels), channels };
 }
 
@@ -167,11 +172,10 @@ static int add_task(struct npu_rec *rec, const struct conv *c, const struct npu_
 		.in_iova = at(c->x, (uint64_t)in.first * c->win->in_w, w->depthwise ? a->col : 0),
 		.weight_iova = w->mem->iova + first * kernel_bytes(c, w->depthwise ? 1 : w->kp),
 		.out_iova = at(c->y, (uint64_t)a->line * c->out_w, a->col),
-		.has_bias = w->has_bias,
-		.bias_iova = w->mem->iova + w->bias_offset + first * sizeof(int32_t),
-		.rq = w->rq, .relu = c->act == NPU_ACT_RELU,
+		.has_bias = w->has_bias, .rq = w->rq, .relu = c->act == NPU_ACT_RELU,
 	};
 
+	npu_operands_set(w, first, &t);
 	if (!w->rq.scale)
 		t.rq = (struct npu_requant){ .scale = 1 };
 	return npu_prog_conv_table(npu_rec_prog(rec), &t, table,
@@ -228,7 +232,7 @@ static int append_depthwise(struct npu_rec *rec, const struct conv *c, const str
 	struct step step = depthwise_step(c, a->cols);
 	int ret = note_area(rec, c, a);
 
-	return ret ? ret : add_tasks(rec, c, a, &step, npu_depthwise_group(c->w->type));
+	return ret ? ret : add_tasks(rec, c, a, &step, unit_of(c));
 }
 
 /* ---- half a group of bytes ---- */
@@ -297,7 +301,7 @@ static int append_area(struct npu_rec *rec, const void *arg, const struct npu_ar
 
 	if (!c->w->depthwise)
 		return append_direct(rec, c, area);
-	if (stored % group == 0)
+	if (stored % unit_of(c) == 0)
 		return append_depthwise(rec, c, area);
 	whole.cols = stored / group * group;
 	rest.col = area->col + whole.cols;

@@ -106,8 +106,7 @@ static int add_tile(struct npu_rec *rec, const struct npu_tile *t, const struct 
 	task.relu = s->act == NPU_ACT_RELU;
 	task.has_bias = s->bias;
 	if (s->bias)
-		task.bias_iova = w->mem->iova + w->bias_offset +
-				 (w->n_from + t->n0) * sizeof(int32_t);
+		npu_operands_set(w, w->n_from + t->n0, &task);
 	if (y->shape.type == NPU_PREC_INT8)
 		task.rq = w->rq;
 	return npu_prog_conv_table(npu_rec_prog(rec), &task, table,
@@ -320,4 +319,18 @@ int npu_rec_matmul(struct npu_rec *rec, const struct npu_tensor *x, const struct
 	if (!ret)
 		ret = append_shared(rec, &p);
 	return ret ? ret : npu_rec_commit(rec);
+}
+
+/* The encoder knows. */
+bool npu_can_multiply(struct npu_dev *dev, enum npu_prec in, enum npu_prec out)
+{
+	struct npu_prog *p = npu_prog_new_for(npu_dev_chip(dev));
+	struct npu_conv_task t;
+	bool can;
+
+	npu_matmul_task(&t, in, out, 4, 64, 64);
+	t.has_bias = out == NPU_PREC_INT8;
+	can = p && !npu_prog_conv(p, &t);
+	npu_prog_free(p);
+	return can;
 }

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 
+#include "npu_rk3576.h"
 #include "npu_task.h"
 
 /* DATAIN rows: FEATURE_GRAINS has 10 bits and is set to rows + 1. */
@@ -419,6 +420,7 @@ static int conv_rk3588(struct npu_prog *p, const struct npu_conv_task *t, const 
 static int (*const conv_of[NPU_ENCODINGS])(struct npu_prog *p, const struct npu_conv_task *t,
 					  const struct npu_table *table, bool upload) = {
 	[NPU_ENCODING_RK3588] = conv_rk3588,
+	[NPU_ENCODING_RK3576] = npu_prog_conv_rk3576,
 };
 
 int npu_prog_conv_table(struct npu_prog *p, const struct npu_conv_task *t,

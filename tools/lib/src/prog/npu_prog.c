@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "npu_rk3576.h"
 #include "npu_task.h"
 
 /* One entry per field: where it lies and what its values mean. */
@@ -28,16 +29,40 @@ struct reg {
 	uint16_t off;
 };
 
-static const struct reg regs[NPU_R_COUNT] = {
+static const struct reg regs_rk3588[NPU_R_COUNT] = {
 #define NPU_REG(b, r, off)	{ #b "." #r, NPU_TGT_##b, off },
 #include "npu/rk3588_regs.h"
 };
 
-static const struct field fields[NPU_F_COUNT] = {
+static const struct field fields_rk3588[NPU_F_COUNT] = {
 #define NPU_FIELD(b, r, f, lsb, w, k)	\
 	{ #b "." #r "." #f, NPU_R_##b##_##r, lsb, w, NPU_FK_##k },
 #include "npu/rk3588_regs.h"
 };
+
+/* Targets are those of the RK3588. */
+static const struct reg regs_rk3576[NPU_R76_COUNT] = {
+#define NPU_REG(b, r, off)	{ #b "." #r, NPU_TGT_##b, off },
+#include "npu/rk3576_regs.h"
+};
+
+static const struct field fields_rk3576[NPU_F76_COUNT] = {
+#define NPU_FIELD(b, r, f, lsb, w, k)	\
+	{ #b "." #r "." #f, NPU_R76_##b##_##r, lsb, w, NPU_FK_##k },
+#include "npu/rk3576_regs.h"
+};
+
+/* The registers of an encoding. */
+static const struct {
+	const struct reg *reg;
+	const struct field *field;
+	unsigned int regs, fields;
+} sets[NPU_ENCODINGS] = {
+	[NPU_ENCODING_RK3588] = { regs_rk3588, fields_rk3588, NPU_R_COUNT, NPU_F_COUNT },
+	[NPU_ENCODING_RK3576] = { regs_rk3576, fields_rk3576, NPU_R76_COUNT, NPU_F76_COUNT },
+};
+
+static_assert((int)NPU_R76_COUNT <= (int)NPU_R_COUNT, "registers that an image holds");
 
 /* Types are written to fields as they are. */
 static_assert(NPU_PREC_INT8 == (int)NPU_CODE_PREC_INT8 && NPU_PREC_INT16 == (int)NPU_CODE_PREC_INT16 &&
@@ -152,9 +177,9 @@ int npu_prog_field(struct npu_prog *p, enum npu_field_id id, int64_t value)
 
 	if (p->err)
 		return p->err;
-	if ((unsigned int)id >= NPU_F_COUNT)
+	if ((unsigned int)id >= sets[p->chip->encoding].fields)
 		return npu_prog_fail(p, -EINVAL, "field %d does not exist", (int)id);
-	f = &fields[id];
+	f = &sets[p->chip->encoding].field[id];
 	field_range(f, &lo, &hi);
 	if (value > hi)
 		return npu_prog_fail(p, -ERANGE, "%s: %" PRId64 " exceeds the limit %" PRId64,
@@ -219,11 +244,13 @@ int npu_prog_raw(struct npu_prog *p, uint16_t target, uint16_t reg, uint32_t val
 
 int npu_prog_emit(struct npu_prog *p, enum npu_reg_id r)
 {
+	const struct reg *reg = sets[p->chip->encoding].reg;
+
 	if (p->err)
 		return p->err;
-	if ((unsigned int)r >= NPU_R_COUNT || !regs[r].target)
+	if ((unsigned int)r >= sets[p->chip->encoding].regs || !reg[r].target)
 		return npu_prog_fail(p, -EINVAL, "register %d is not one of programs", (int)r);
-	return npu_prog_raw(p, regs[r].target, regs[r].off, p->image[r]);
+	return npu_prog_raw(p, reg[r].target, reg[r].off, p->image[r]);
 }
 
 void npu_prog_clear_image(struct npu_prog *p)

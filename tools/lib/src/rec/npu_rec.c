@@ -31,8 +31,12 @@ int npu_rec_fail(struct npu_rec *rec, int err, const char *fmt, ...)
 
 static int check_opts(const struct npu_dev *dev, const struct npu_rec_opts *opts)
 {
+	uint32_t cores = npu_dev_chip(dev)->core_mask;
+
 	if (opts->timeout_ns > MAX_TIMEOUT_NS || opts->cores > NPU_MAX_CORES)
 		return -EINVAL;
+	if (cores && opts->core_mask & ~cores)
+		return -EOPNOTSUPP;
 	if (npu_is_vendor(dev))
 		return opts->core_mask & (opts->core_mask - 1) || (opts->core_mask && opts->cores > 1) ?
 			       -EINVAL : 0;
@@ -46,6 +50,9 @@ static int check_opts(const struct npu_dev *dev, const struct npu_rec_opts *opts
 /* Another driver runs the jobs of a file one after the other, or tells nothing of them. */
 static bool can_broadcast(const struct npu_dev *dev)
 {
+	/* Programs for one core are wrong on another. */
+	if (npu_dev_chip(dev)->core_mask)
+		return false;
 	return npu_is_vendor(dev) || (npu_dev_features(dev) & DRM_ROCKET_FEATURE_SUBMIT_EXT &&
 				      npu_can_batch(dev));
 }
@@ -66,6 +73,9 @@ int npu_rec_new(struct npu_dev *dev, const struct npu_rec_opts *opts, struct npu
 	rec->dev = dev;
 	rec->opts = o;
 	rec->opts.cores = o.cores ? o.cores : 1;
+	/* A driver that takes no masks has a core of its own choice for such programs. */
+	if (npu_is_vendor(dev) || npu_dev_features(dev) & DRM_ROCKET_FEATURE_SCHED)
+		rec->opts.core_mask |= npu_dev_chip(dev)->core_mask;
 	rec->cores = can_broadcast(dev) ? rec->opts.cores : 1;
 	ret = npu_rec_first_chain(rec);
 	if (ret) {

@@ -38,6 +38,20 @@ struct npu_weights {
 	int32_t in_zp, weight_zp;
 };
 
+/* Bytes of one weight; an RK3576 adds two for a depthwise one. */
+static inline size_t npu_weight_bytes(const struct npu_weights *w)
+{
+	return w->depthwise && w->type == NPU_PREC_INT8 ? npu_dev_chip(w->dev)->depthwise_weight :
+							  npu_prec_bytes(w->type);
+}
+
+/* Channels of depthwise layers come in multiples of it. */
+static inline uint32_t npu_depthwise_unit(const struct npu_chip *chip, enum npu_prec type)
+{
+	return (uint32_t)min_u64(npu_depthwise_group(type),
+				 type == NPU_PREC_INT8 ? chip->depthwise_cols : NPU_TENSOR_COLS);
+}
+
 /* In the space that the memory entered last. */
 static inline uint64_t npu_tensor_iova(const struct npu_tensor *t)
 {
@@ -73,6 +87,17 @@ int npu_tensor_begin(struct npu_tensor *t, bool write);
 int npu_tensor_end(struct npu_tensor *t);
 /* CPU address of a row of a surface. */
 uint8_t *npu_tensor_atom(const struct npu_tensor *t, uint32_t surface, uint32_t row);
+
+/* npu_operands.c: what layers add to the sums of each channel, and how they scale them */
+
+/* Bytes of @n channels. */
+uint64_t npu_operands_bytes(const struct npu_weights *w, uint64_t n);
+/* To where @w has them: @bias is one word per channel, or NULL. */
+void npu_operands_write(const struct npu_weights *w, const int32_t *bias);
+/* Those of the channels from @n on, a multiple of 8. */
+void npu_operands_set(const struct npu_weights *w, uint32_t n, struct npu_conv_task *t);
+/* Have weights operands that were asked for without a bias? */
+bool npu_operands_always(const struct npu_weights *w);
 
 /* npu_weights.c: npu_weights_new() in an address space of one's choice */
 #define NPU_ANY_SPACE	(-1)

@@ -93,33 +93,69 @@ static void pack_depthwise(uint8_t *dst, const uint8_t *src, const struct npu_co
 		}
 }
 
-static void pack(struct npu_weights *w, const struct npu_conv_weights_desc *d, const void *src,
-		 uint32_t np)
+static bool weight_fits(int32_t v)
+{
+	return v >= 2 * INT8_MIN && v <= 2 * INT8_MAX;
+}
+
+/*
+ * Two bytes that are added for each weight, without its zero point, by groups of 64 channels: of two
+ * channels the first bytes, then the second ones (gregordinary's boards).
+ */
+static int pack_depthwise_pairs(uint8_t *dst, const int8_t *src, const struct npu_conv_weights_desc *d,
+				const struct npu_weights *w)
+{
+	uint32_t group = npu_depthwise_group(d->type);
+
+	memset(dst, 0, (size_t)d->kw * d->kh * w->kp * npu_weight_bytes(w));
+	for (uint32_t c = 0; c < d->in_c; c++) {
+		uint32_t first = c / group * group, held = (uint32_t)min_u64(group, w->kp - first);
+
+		for (uint32_t tap = 0; tap < d->kw * d->kh; tap++) {
+			uint8_t *to = dst + 2 * ((size_t)first * d->kw * d->kh + tap * held) +
+				      (c - first) / 2 * 4 + c % 2;
+			int32_t v = *tap_of(d, src, c, tap) - d->weight_zp, most;
+
+			if (!weight_fits(v))
+				return -ERANGE;
+			most = v > INT8_MAX ? INT8_MAX : v < INT8_MIN ? INT8_MIN : v;
+			to[0] = (uint8_t)most;
+			to[2] = (uint8_t)(v - most);
+		}
+	}
+	return 0;
+}
+
+static int pack(struct npu_weights *w, const struct npu_conv_weights_desc *d, const void *src,
+		uint32_t np)
 {
 	uint32_t taps = d->kw * d->kh;
 
+	if (npu_weight_bytes(w) > npu_prec_bytes(d->type))
+		return pack_depthwise_pairs(w->mem->bo->map, src, d, w);
 	if (d->depthwise)
 		pack_depthwise(w->mem->bo->map, src, d, npu_depthwise_group(d->type));
 	else
 		npu_pack_weights(w->mem->bo->map, src, (size_t)taps * d->in_c, d->in_c, 1,
 				 npu_prec_bytes(d->type), d->out_c, taps, d->in_c, np, w->kp,
 				 (uint8_t)d->weight_zp);
+	return 0;
 }
 
 static int fill(struct npu_weights *w, const struct npu_conv_weights_desc *d, const void *src,
 		uint32_t np)
 {
-	void *bias = (uint8_t *)w->mem->bo->map + w->bias_offset;
+	int32_t *folded = is_quantised(d) ? malloc(d->out_c * sizeof(*folded)) : NULL;
 	int ret = 0;
 
 	if (is_quantised(d))
-		ret = fold_bias(bias, d, src);
-	else if (d->bias)
-		memcpy(bias, d->bias, d->out_c * sizeof(float));
-	if (ret)
-		return ret;
-	pack(w, d, src, np);
-	return npu_bo_fini(w->mem->bo);
+		ret = folded ? fold_bias(folded, d, src) : -ENOMEM;
+	if (!ret && w->has_bias)
+		npu_operands_write(w, folded ? folded : d->bias);
+	free(folded);
+	if (!ret)
+		ret = pack(w, d, src, np);
+	return ret ? ret : npu_bo_fini(w->mem->bo);
 }
 
 static int alloc_and_fill(struct npu_weights *w, const struct npu_conv_weights_desc *d,
@@ -129,10 +165,10 @@ static int alloc_and_fill(struct npu_weights *w, const struct npu_conv_weights_d
 	uint64_t taps = d->kw * d->kh, bpe = npu_prec_bytes(d->type), bytes;
 	int ret;
 
-	bytes = taps * bpe * w->kp * (d->depthwise ? 1 : np);
-	w->bias_offset = round_up(bytes, BIAS_ALIGN);
+	bytes = taps * npu_weight_bytes(w) * w->kp * (d->depthwise ? 1 : np);
+	w->bias_offset = round_up(bytes + npu_dev_chip(w->dev)->zero_bytes, BIAS_ALIGN);
 	if (w->has_bias)
-		bytes = w->bias_offset + np * sizeof(int32_t);
+		bytes = w->bias_offset + npu_operands_bytes(w, np);
 	if (bytes > NPU_MEM_MAX)
 		return -E2BIG;
 	ret = npu_mem_new_weights(w->dev, (size_t)bytes, &w->mem);
@@ -147,6 +183,7 @@ int npu_conv_weights_new(struct npu_dev *dev, const struct npu_conv_weights_desc
 			 const void *src, struct npu_weights **out)
 {
 	struct npu_conv_weights_desc d;
+	const struct npu_chip *chip;
 	struct npu_weights *w;
 	uint32_t unit;
 	int ret = NPU_TAKE(&d, weight_zp, desc);
@@ -155,10 +192,8 @@ int npu_conv_weights_new(struct npu_dev *dev, const struct npu_conv_weights_desc
 		ret = check_desc(&d);
 	if (ret)
 		return ret;
-	unit = d.depthwise ? npu_depthwise_group(d.type) : NPU_TENSOR_COLS;
-	if (npu_prec_bytes(d.type) * d.kw * d.kh *
-	    (d.depthwise ? unit : round_up(d.in_c, unit)) > npu_dev_chip(dev)->kernel_bytes)
-		return -E2BIG;
+	chip = npu_dev_chip(dev);
+	unit = d.depthwise ? npu_depthwise_unit(chip, d.type) : NPU_TENSOR_COLS;
 	w = calloc(1, sizeof(*w));
 	if (!w)
 		return -ENOMEM;
@@ -168,7 +203,9 @@ int npu_conv_weights_new(struct npu_dev *dev, const struct npu_conv_weights_desc
 		.rq = d.rq, .kw = d.kw, .kh = d.kh, .depthwise = d.depthwise,
 		.in_zp = d.in_zp, .weight_zp = d.weight_zp,
 	};
-	ret = alloc_and_fill(w, &d, src);
+	/* A task has all channels of a kernel, or one group of depthwise ones. */
+	ret = npu_weight_bytes(w) * d.kw * d.kh * (d.depthwise ? npu_depthwise_group(d.type) : w->kp) >
+	      (d.depthwise ? chip->depthwise_bytes : chip->kernel_bytes) ? -E2BIG : alloc_and_fill(w, &d, src);
 	if (ret) {
 		npu_weights_free(w);
 		return ret;

@@ -61,9 +61,9 @@ static int alloc_and_pack(struct npu_weights *w, int space, const struct npu_wei
 	uint64_t bytes = (uint64_t)np * w->kp * npu_prec_bits(d->type) / 8;
 	int ret;
 
-	w->bias_offset = round_up(bytes, BIAS_ALIGN);
-	if (d->bias)
-		bytes = w->bias_offset + round_up(d->n, BIAS_UNIT) * sizeof(int32_t);
+	w->bias_offset = round_up(bytes + npu_dev_chip(w->dev)->zero_bytes, BIAS_ALIGN);
+	if (w->has_bias)
+		bytes = w->bias_offset + npu_operands_bytes(w, round_up(d->n, BIAS_UNIT));
 	if (bytes > NPU_MEM_MAX)
 		return -E2BIG;
 	ret = space == NPU_ANY_SPACE ? npu_mem_new_weights(w->dev, (size_t)bytes, &w->mem) :
@@ -71,9 +71,8 @@ static int alloc_and_pack(struct npu_weights *w, int space, const struct npu_wei
 	if (ret)
 		return ret;
 	pack(w, d, src, np);
-	if (d->bias)
-		memcpy((uint8_t *)w->mem->bo->map + w->bias_offset, d->bias,
-		       d->n * sizeof(int32_t));
+	if (w->has_bias)
+		npu_operands_write(w, d->bias);
 	npu_dev_stats(w->dev)->weights += (uint64_t)d->n * d->k * npu_prec_bits(d->type) / 8;
 	return npu_bo_fini(w->mem->bo);
 }
@@ -92,8 +91,9 @@ int npu_weights_new_at(struct npu_dev *dev, int space, const struct npu_weights_
 	*w = (struct npu_weights){
 		.dev = dev, .type = desc->type, .n = desc->n, .k = desc->k,
 		.kp = (uint32_t)round_up(desc->k, NPU_TENSOR_COLS), .k_step = npu_k_step(desc->k),
-		.has_bias = desc->bias, .rq = desc->rq,
+		.rq = desc->rq,
 	};
+	w->has_bias = desc->bias || npu_operands_always(w);
 	ret = alloc_and_pack(w, space, desc, src);
 	if (ret) {
 		npu_weights_free(w);

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The register program of one convolution or matrix product task on an RK3576: bytes to bytes, in
+ * the CBUF window of core 0.
+ *
+ * What goes where, and the words whose bits nobody knows, are those of Rockchip's compilers for
+ * this chip and of gregordinary, who ran them on boards; see rk3576_regs.h. That bytes are all that
+ * it computes here is no limit of the chip: int32 results are incomplete on boards, and of fp16
+ * gregordinary has seen no more than 16 channels summed up.
+ */
+#include <errno.h>
+
+#include "npu_rk3576.h"
+
+#define GRANULE_BYTES	64u
+/* Features of core 0 begin CBUF, and weights follow four banks later. */
+#define BANK_GRANULES	1024u
+#define FEATURE_BANKS	4u
+#define END_BANK	7u
+
+#define GRAINS		0xfff
+#define BURST_16	15
+#define POINTERS	0xe		/* both groups of registers take turns, as on the RK3588 */
+#define ATOM_BYTES	0xffff		/* all of them are written */
+
+#define EW_OFF		0x010041c1
+#define BN_OFF		0x903
+#define BN_CLAMPS	0x902
+/* By groups of 16 channels: with the wrong one boards lose rows. */
+#define OW_EVEN		0x80011111
+#define OW_ODD		0x80011011
+#define OW_DEPTHWISE	0x00013033
+#define OW_GROUPS	8
+/* Boards have been seen to write depthwise surfaces at multiples of so many positions. */
+#define DEPTHWISE_PITCH	4u
+
+/* Words that go together for a kind of layer, with operands for each channel. */
+struct form {
+	uint32_t bs, bs_operands, brdma, wdma, rdma;
+	uint32_t surfaces;	/* that one group of channels fills */
+	uint32_t kernels;	/* of depthwise layers: bytes that are added for a weight; 0 = one per channel */
+};
+
+static const struct form direct = {
+	.bs = 0x120080, .bs_operands = 1, .brdma = 0x710, .wdma = 0x710, .rdma = 0x40000010, .surfaces = 2,
+}, depthwise = {
+	.bs = 0x100092, .brdma = 0x510, .wdma = 0x310, .rdma = 0x40000012, .surfaces = 4, .kernels = 2,
+};
+
+#define WRITE_TO_MEMORY	0x04440100
+#define ERDMA_OFF	0x41
+
+#define SET(p, f, v)	npu_prog_field(p, (enum npu_field_id)NPU_F76_##f, v)
+
+static const struct form *form_of(const struct npu_conv_task *t)
+{
+	return t->depthwise ? &depthwise : &direct;
+}
+
+static uint32_t kernels(const struct npu_conv_task *t)
+{
+	return t->depthwise ? depthwise.kernels : t->out_c;
+}
+
+static uint32_t kernel_bytes(const struct npu_conv_task *t)
+{
+	return t->kw * t->kh * t->in_c;
+}
+
+static uint64_t pitch_of(uint32_t pitch, uint32_t width, uint32_t height)
+{
+	return pitch ? pitch : (uint64_t)width * height;
+}
+
+/* The rows of a product are one line: then there is no rest of a granule in each of them. */
+static struct npu_conv_task one_line(const struct npu_conv_task *t)
+{
+	struct npu_conv_task line = *t;
+
+	if (t->in_w != 1 || t->out_w != 1 || t->kw != 1 || t->kh != 1 || t->stride_y != 1 ||
+	    t->in_h != t->out_h || t->pad_left || t->pad_top)
+		return line;
+	line.in_pitch = (uint32_t)pitch_of(t->in_pitch, 1, t->in_h_full);
+	line.out_pitch = (uint32_t)pitch_of(t->out_pitch, 1, t->out_h_full);
+	line.in_w = t->in_h;
+	line.out_w = t->out_h;
+	line.in_h = 1;
+	line.in_h_full = 1;
+	line.out_h = 1;
+	line.out_h_full = 1;
+	return line;
+}
+
+/* ---- what there are programs for ---- */
+
+static int check_types(struct npu_prog *p, const struct npu_conv_task *t, const struct npu_table *table)
+{
+	if (t->in != NPU_PREC_INT8 || t->out != NPU_PREC_INT8)
+		return npu_prog_fail(p, -EOPNOTSUPP, "no programs from %s to %s on the RK3576",
+				     npu_prec_name(t->in), npu_prec_name(t->out));
+	if (table)
+		return npu_prog_fail(p, -EOPNOTSUPP, "no programs with tables on the RK3576");
+	if (t->dil_x != 1 || t->dil_y != 1)
+		return npu_prog_fail(p, -EOPNOTSUPP, "the RK3576 has no dilation that is known");
+	/* They have the weights' zero point, too, and the factor without which sums are 0. */
+	if (!t->has_bias || t->no_rdma)
+		return npu_prog_fail(p, -EINVAL, "no operands, which programs of the RK3576 need");
+	if (npu_requant_check(&t->rq))
+		return npu_prog_fail(p, -ERANGE, "requantisation: scale %u, shift %u, zp %d",
+				     t->rq.scale, t->rq.shift, t->rq.zp);
+	return 0;
+}
+
+/* Padding below and to the right is what windows reach, see pad_after(). */
+static int check_shape(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	uint64_t plane = (uint64_t)t->in_w * t->in_h;
+
+	if (!t->in_c || t->in_c % 32 || !t->out_c || t->out_c % 32)
+		return npu_prog_fail(p, -EINVAL, "%u to %u channels are not positive multiples of 32",
+				     t->in_c, t->out_c);
+	if (t->depthwise && t->in_c != t->out_c)
+		return npu_prog_fail(p, -EINVAL, "depthwise: %u channels to %u", t->in_c, t->out_c);
+	if (!t->in_w || !t->in_h || !t->out_w || !t->out_h || !t->kw || !t->kh || !t->stride_x || !t->stride_y)
+		return npu_prog_fail(p, -EINVAL, "a size or stride is 0");
+	if (t->in_h > t->in_h_full || t->out_h > t->out_h_full)
+		return npu_prog_fail(p, -EINVAL, "a task is higher than its tensor");
+	if ((t->in_iova | t->weight_iova | t->out_iova | t->bias_iova | t->zeros_iova) % 16)
+		return npu_prog_fail(p, -EINVAL, "an address is not a multiple of 16");
+	/* Boards take the rows of a larger plane in whole granules (gregordinary). */
+	if (t->in_w * t->in_c % GRANULE_BYTES && pitch_of(t->in_pitch, t->in_w, t->in_h_full) != plane)
+		return npu_prog_fail(p, -EOPNOTSUPP,
+				     "lines of %u positions and %u channels, which are no multiple of %u bytes, of a larger image",
+				     t->in_w, t->in_c, GRANULE_BYTES);
+	if (t->depthwise && pitch_of(t->out_pitch, t->out_w, t->out_h_full) % DEPTHWISE_PITCH)
+		return npu_prog_fail(p, -EOPNOTSUPP, "a depthwise result of %u x %u, which is no multiple of %u",
+				     t->out_w, t->out_h_full, DEPTHWISE_PITCH);
+	return 0;
+}
+
+/* All weights of a depthwise task are in CBUF at once, else those of a group of kernels. */
+static int check_weights(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	const struct npu_chip *chip = npu_prog_chip(p);
+	uint32_t bytes = kernel_bytes(t), most = t->depthwise ? chip->depthwise_bytes / depthwise.kernels :
+							       chip->kernel_bytes;
+
+	if (bytes > most)
+		return npu_prog_fail(p, -E2BIG, "kernel of %u bytes exceeds the limit %u", bytes, most);
+	if (!t->depthwise && t->out_c > npu_task_kernels(chip, bytes))
+		return npu_prog_fail(p, -E2BIG, "%u kernels of %u bytes exceed the limit %u", t->out_c, bytes,
+				     npu_task_kernels(chip, bytes));
+	return 0;
+}
+
+static int check_features(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	uint64_t granules = (uint64_t)npu_row_entries(t->in, t->in_w, t->in_c) * t->in_h;
+
+	if (granules > FEATURE_BANKS * BANK_GRANULES)
+		return npu_prog_fail(p, -E2BIG, "features of %llu granules exceed the limit %u",
+				     (unsigned long long)granules, FEATURE_BANKS * BANK_GRANULES);
+	return 0;
+}
+
+/* ---- registers ---- */
+
+/* What windows reach behind the last position. */
+static int64_t pad_after(uint32_t in, uint32_t out, uint32_t kernel, uint32_t stride, uint32_t before)
+{
+	int64_t end = (int64_t)(out - 1) * stride + kernel - before;
+
+	return end > in ? end - in : 0;
+}
+
+static void set_geometry(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	SET(p, CNA_CONV_CON2_GRAINS, GRAINS);
+	SET(p, CNA_CONV_CON3_CONV_X_STRIDE, t->stride_x);
+	SET(p, CNA_CONV_CON3_CONV_Y_STRIDE, t->stride_y);
+	SET(p, CNA_DATA_SIZE0_WIDTH, t->in_w);
+	SET(p, CNA_DATA_SIZE0_HEIGHT, t->in_h);
+	SET(p, CNA_DATA_SIZE1_CHANNEL, t->in_c);
+	SET(p, CNA_DATA_SIZE2_OUT_WIDTH, t->out_w);
+	SET(p, CNA_DATA_SIZE3_OUT_ATOMICS, (int64_t)t->out_w * t->out_h);
+	SET(p, CNA_PAD_CON0_TOP, t->pad_top);
+	SET(p, CNA_PAD_CON0_LEFT, t->pad_left);
+	SET(p, CNA_PAD_CON0_BOTTOM, pad_after(t->in_h, t->out_h, t->kh, t->stride_y, t->pad_top));
+	SET(p, CNA_PAD_CON0_RIGHT, pad_after(t->in_w, t->out_w, t->kw, t->stride_x, t->pad_left));
+	SET(p, CNA_PAD_CON1_VALUE, (uint32_t)t->pad_value);
+	SET(p, CNA_CONV_CON1_CONV_MODE, t->depthwise ? NPU_CODE76_MODE_DEPTHWISE : NPU_CODE76_MODE_DIRECT);
+	SET(p, CORE_MISC_QD_EN, !t->depthwise);
+	SET(p, CORE_MISC_DW, t->depthwise ? NPU_CODE76_DW_ON : NPU_CODE76_DW_OFF);
+	SET(p, CORE_MISC_ON, 1);
+	SET(p, CORE_SIZE0_WIDTH, t->out_w);
+	SET(p, CORE_SIZE0_HEIGHT, t->out_h);
+	SET(p, CORE_SIZE1_CHANNEL, t->out_c);
+}
+
+static void set_weights(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	int64_t bytes = kernel_bytes(t);
+
+	SET(p, CNA_WEIGHT_SIZE0_BYTES, bytes * kernels(t));
+	SET(p, CNA_WEIGHT_SIZE1_BYTES_PER_KERNEL, bytes);
+	SET(p, CNA_WEIGHT_SIZE2_WIDTH, t->kw);
+	SET(p, CNA_WEIGHT_SIZE2_HEIGHT, t->kh);
+	SET(p, CNA_WEIGHT_SIZE2_KERNELS, kernels(t));
+	SET(p, CNA_DATA_SIZE2_KERNEL_BYTES, 2 * bytes / (t->depthwise ? 16 : 1) & 0xffff);
+	SET(p, CNA_WEIGHT_ADDR_IOVA, (int64_t)t->weight_iova);
+}
+
+/* Strides are in positions of 16 bytes. */
+static void set_feature_dma(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	uint64_t plane = (uint64_t)t->in_w * t->in_h;
+
+	SET(p, CNA_FEATURE_ADDR_IOVA, (int64_t)t->in_iova);
+	SET(p, CNA_DMA_SIZE_WIDTH, t->in_w);
+	SET(p, CNA_DMA_SIZE_HEIGHT, t->in_h);
+	SET(p, CNA_DMA_CHANNEL_REAL, t->in_c);
+	SET(p, CNA_DMA_CON0_WEIGHT_BURST, BURST_16);
+	SET(p, CNA_DMA_CON0_DATA_BURST, BURST_16);
+	SET(p, CNA_DMA_CON1_LINE_STRIDE, 4 * (int64_t)t->in_w);
+	SET(p, CNA_DMA_CON2_SURF_STRIDE, (int64_t)pitch_of(t->in_pitch, t->in_w, t->in_h_full));
+	SET(p, CNA_DMA_CON3_FETCHED, (int64_t)round_up(plane, 4));
+	SET(p, CNA_DMA_LINE_LOW, t->in_w);
+	SET(p, CNA_DMA_LINE_HIGH, t->in_w);
+}
+
+static void set_cbuf(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	int64_t row = npu_row_entries(t->in, t->in_w, t->in_c);
+
+	SET(p, CNA_CBUF_DATA_END_BANK, FEATURE_BANKS);
+	SET(p, CNA_CBUF_DATA_BANKS, FEATURE_BANKS);
+	SET(p, CNA_CBUF_DATA_ON, 1);
+	SET(p, CNA_CBUF_WEIGHT_END_BANK, END_BANK);
+	SET(p, CNA_CBUF_START_WEIGHT, FEATURE_BANKS * BANK_GRANULES);
+	SET(p, CNA_CBUF_ROW_GRANULES, row);
+	SET(p, CNA_DATA_SIZE1_GRANULES, row * t->in_h);
+	SET(p, CNA_DATA_ROW_GRANULES, row);
+	SET(p, CNA_DATA_ROW_WIDTH, t->in_w);
+}
+
+static void set_converter_off(struct npu_prog *p)
+{
+	SET(p, CNA_CVT_CON0_CVT_BYPASS, 1);
+	SET(p, CNA_CVT_CON0_CVT_TYPE, 1);
+	SET(p, CNA_CVT_CON0_DATA_SIGN, 1);
+	SET(p, CNA_CVT_CON1_SCALE_0, 1);
+	SET(p, CNA_CVT_CON1_SCALE_1, 1);
+	SET(p, CNA_CVT_CON2_SCALE_2, 1);
+	SET(p, CNA_CVT_CON2_SCALE_3, 1);
+}
+
+/* Boards write nothing if the stride of surfaces and what follows the last line do not agree. */
+static void set_output(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	int64_t pitch = (int64_t)pitch_of(t->out_pitch, t->out_w, t->out_h_full);
+
+	SET(p, DPU_FEATURE_MODE_CORE_FEEDS, 1);
+	SET(p, DPU_FEATURE_MODE_CONV_MODE, t->depthwise);
+	SET(p, DPU_FEATURE_MODE_OUTPUT_MODE, NPU_CODE_OUTPUT_TO_MEMORY);
+	SET(p, DPU_DST_ADDR_IOVA, (int64_t)t->out_iova);
+	SET(p, DPU_DST_SURF_STRIDE_ATOMS, pitch);
+	SET(p, DPU_SURF_ADD_ATOMS, form_of(t)->surfaces * pitch - (int64_t)t->out_w * t->out_h);
+	SET(p, DPU_CUBE_WIDTH_WIDTH, t->out_w);
+	SET(p, DPU_CUBE_HEIGHT_HEIGHT, t->out_h);
+	SET(p, DPU_CUBE_CHANNEL_CHANNEL, t->out_c);
+	SET(p, DPU_WDMA_SIZE0_MODE, form_of(t)->wdma);
+	SET(p, DPU_WDMA_SIZE0_CHANNEL, t->out_c);
+	SET(p, DPU_WDMA_SIZE1_WIDTH, t->out_w);
+	SET(p, DPU_WDMA_SIZE1_HEIGHT, t->out_h);
+	SET(p, DPU_WRITE_CFG0_VALUE, WRITE_TO_MEMORY);
+	SET(p, DPU_WRITE_BYTES_ENABLE, ATOM_BYTES);
+	SET(p, DPU_WRITE_BYTES_ON, 1);
+}
+
+/* Clamps have no switch of their own: open ones let everything pass. */
+static void set_clamps(struct npu_prog *p, bool relu)
+{
+	SET(p, DPU_BS_LOW_VALUE, INT32_MIN);
+	SET(p, DPU_BS_LOW1_VALUE, INT32_MIN);
+	SET(p, DPU_BS_HIGH_VALUE, INT32_MAX);
+	SET(p, DPU_BS_HIGH1_VALUE, INT32_MAX);
+	SET(p, DPU_BN_CFG_VALUE, relu ? BN_CLAMPS : BN_OFF);
+	SET(p, DPU_BN_LOW_VALUE, relu ? 0 : INT32_MIN);
+	SET(p, DPU_BN_LOW1_VALUE, relu ? 0 : INT32_MIN);
+	SET(p, DPU_BN_HIGH_VALUE, INT32_MAX);
+	SET(p, DPU_BN_HIGH1_VALUE, INT32_MAX);
+	SET(p, DPU_EW_LOW_VALUE, INT32_MIN);
+	SET(p, DPU_EW_HIGH_VALUE, INT32_MAX);
+	SET(p, DPU_OUT_LOW_VALUE, INT32_MIN);
+	SET(p, DPU_OUT_HIGH_VALUE, INT32_MAX);
+}
+
+static uint32_t ow_of(const struct npu_conv_task *t)
+{
+	uint32_t groups = (uint32_t)div_up(t->out_c, 16);
+
+	if (t->depthwise)
+		return OW_DEPTHWISE | ((groups - 1) & 3) << OW_GROUPS;
+	return groups % 2 ? OW_ODD : OW_EVEN;
+}
+
+static void set_stages(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	SET(p, DPU_BS_CFG_VALUE, form_of(t)->bs);
+	SET(p, DPU_BS_OPERANDS_VALUE, form_of(t)->bs_operands);
+	SET(p, DPU_BS_OW_VALUE, ow_of(t));
+	SET(p, DPU_EW_CFG_VALUE, EW_OFF);
+	SET(p, DPU_EW_CVT_SCALE_SCALE, 1);
+	SET(p, DPU_OUT_CVT_OFFSET_VALUE, t->rq.zp);
+	SET(p, DPU_OUT_CVT_SCALE_SCALE, t->rq.scale);
+	SET(p, DPU_OUT_CVT_SHIFT_SHIFT, t->rq.shift);
+	set_clamps(p, t->relu);
+}
+
+/* The word at BS_WORD_ADDR shifts what the operands' factors give: by 0. */
+static void set_rdma(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	SET(p, RDMA_CUBE_WIDTH_WIDTH, t->out_w);
+	SET(p, RDMA_CUBE_HEIGHT_HEIGHT, t->out_h);
+	SET(p, RDMA_CUBE_CHANNEL_CHANNEL, t->out_c);
+	SET(p, RDMA_BRDMA_CFG_VALUE, form_of(t)->brdma);
+	SET(p, RDMA_BS_ADDR_IOVA, (int64_t)t->bias_iova);
+	SET(p, RDMA_BS_WORD_ADDR_IOVA, (int64_t)t->zeros_iova);
+	SET(p, RDMA_ERDMA_CFG_VALUE, ERDMA_OFF);
+	SET(p, RDMA_FEATURE_MODE_VALUE, form_of(t)->rdma);
+}
+
+/* In the order of the table. */
+static void emit_from_to(struct npu_prog *p, enum npu_reg76_id first, enum npu_reg76_id last)
+{
+	for (int r = first; r <= (int)last; r++)
+		npu_prog_emit(p, (enum npu_reg_id)r);
+}
+
+/* All registers but those of the LUT, which stays off: the groups keep what was in them before. */
+static int emit(struct npu_prog *p)
+{
+	npu_prog_raw(p, NPU_TGT_DPU, NPU_OFF_DPU_S_POINTER, POINTERS);
+	npu_prog_raw(p, NPU_TGT_RDMA, NPU_OFF_RDMA_S_POINTER, POINTERS);
+	emit_from_to(p, NPU_R76_CNA_CONV_CON1, NPU_R76_DPU_WRITE_BYTES);
+	emit_from_to(p, NPU_R76_RDMA_CUBE_WIDTH, NPU_R76_RDMA_EW_SURF_NOTCH);
+	return npu_prog_finish(p, NPU_EN_CNA | NPU_EN_CORE | NPU_EN_DPU | NPU_EN_DPU_RDMA);
+}
+
+int npu_prog_conv_rk3576(struct npu_prog *p, const struct npu_conv_task *task,
+			 const struct npu_table *table, bool upload)
+{
+	struct npu_conv_task t = one_line(task);
+
+	(void)upload;
+	if (check_types(p, &t, table) || check_shape(p, &t) || check_weights(p, &t) ||
+	    check_features(p, &t))
+		return npu_prog_error(p);
+	npu_prog_clear_image(p);
+	set_geometry(p, &t);
+	set_weights(p, &t);
+	set_feature_dma(p, &t);
+	set_cbuf(p, &t);
+	set_converter_off(p);
+	set_output(p, &t);
+	set_stages(p, &t);
+	set_rdma(p, &t);
+	return emit(p);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names registers and fields of the RK3576 for its programs, as npu_regs.h does those of the RK3588.
+ */
+#ifndef NPU_RK3576_H
+#define NPU_RK3576_H
+
+#include "npu_task.h"
+
+enum npu_reg76_id {
+#define NPU_REG(block, reg, offset)	NPU_R76_##block##_##reg,
+#include "npu/rk3576_regs.h"
+	NPU_R76_COUNT
+};
+
+enum npu_field76_id {
+#define NPU_FIELD(block, reg, field, lsb, width, kind)	NPU_F76_##block##_##reg##_##field,
+#include "npu/rk3576_regs.h"
+	NPU_F76_COUNT
+};
+
+enum {
+#define NPU_CODE(set, name, value)	NPU_CODE76_##set##_##name = (value),
+#include "npu/rk3576_regs.h"
+};
+
+/* npu_conv_prog_rk3576.c */
+int npu_prog_conv_rk3576(struct npu_prog *p, const struct npu_conv_task *t,
+			 const struct npu_table *table, bool upload);
+
+#endif /* NPU_RK3576_H */

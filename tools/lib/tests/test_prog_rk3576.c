@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Unit tests of programs for the RK3576: the words that Rockchip's compilers write for core 0, and
+ * what there are no programs for. What programs compute is in nn_conv and test_rec.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "prog/npu_task.h"
+#include "tap.h"
+
+/* 3 x 3 over 80 x 80 of 32 channels, lines 10 to 24 of the result. */
+static const struct npu_conv_task band = {
+	.in = NPU_PREC_INT8, .out = NPU_PREC_INT8, .in_w = 80, .in_h = 17, .in_h_full = 80, .in_c = 32,
+	.out_w = 80, .out_h = 15, .out_h_full = 80, .out_c = 64, .kw = 3, .kh = 3, .stride_x = 1, .stride_y = 1,
+	.dil_x = 1, .dil_y = 1, .pad_left = 1, .pad_value = -3,
+	.in_iova = 0x10000, .weight_iova = 0x20000, .out_iova = 0x30000, .bias_iova = 0x40000,
+	.zeros_iova = 0x3ffc0, .has_bias = true, .rq = { .scale = 20000, .shift = 20, .zp = -5 },
+};
+
+struct word {
+	uint16_t reg;
+	uint32_t value;
+};
+
+/* Each once, as the header of the registers tells them from compilers and boards. */
+static const struct word words[] = {
+	{ 0x1010, 0xfff }, { 0x1014, 1 << 3 | 1 }, { 0x1018, 0x40000404 }, { 0x101c, 64 * 288 }, { 0x1020, 288 },
+	{ 0x1024, 2 << 24 | 2 << 16 | 63 }, { 0x1028, 40 * 17 << 16 | 31 }, { 0x102c, 79 << 16 | 16 },
+	{ 0x1030, 576 << 16 | 79 }, { 0x1034, 80 * 15 - 1 }, { 0x1038, 7 }, { 0x103c, 40 << 16 },
+	{ 0x1040, 0x10000000 },
+	{ 0x1044, 80 << 16 | 40 }, { 0x1048, 0xb }, { 0x104c, 0x10001 }, { 0x1050, 0x10001 },
+	{ 0x1078, 79 << 16 | 16 }, { 0x107c, 31 }, { 0x1080, 1 << 24 | 1 << 8 }, { 0x1084, (uint32_t)-3 },
+	{ 0x1088, 0x10000 }, { 0x108c, 0xf000f }, { 0x1090, 320 }, { 0x1094, 6400 }, { 0x1098, 1360 },
+	{ 0x1110, 0x20000 }, { 0x118c, 79 << 16 | 79 },
+	{ 0x3018, 0x10000001 }, { 0x301c, 14 << 16 | 79 }, { 0x3020, 63 },
+	{ 0x4004, 0xe }, { 0x400c, 0x40000004 }, { 0x4010, 0 }, { 0x4018, 0x30000 }, { 0x401c, 6400 }, { 0x4020, 79 },
+	{ 0x4024, 14 }, { 0x402c, 63 }, { 0x4030, 63 << 16 | 0x710 }, { 0x4034, 14 << 16 | 79 }, { 0x4038, 0x120080 },
+	{ 0x4044, 1 }, { 0x4050, 0x80011111 }, { 0x4060, 0x903 }, { 0x407c, 0x10041c1 }, { 0x40ac, (uint32_t)-5 },
+	{ 0x40b0, 20000 }, { 0x40b4, 20 }, { 0x40b8, 2 * 6400 - 1200 }, { 0x40c0, 0x4440100 }, { 0x40d0, 0x40ffff },
+	{ 0x5004, 0xe }, { 0x501c, 0x710 }, { 0x5020, 0x40000 }, { 0x5024, 0x3ffc0 }, { 0x5034, 0x41 },
+	{ 0x5044, 0x40000010 },
+};
+
+static struct npu_prog *prog;
+
+/* Entries that write it, of which the last one wrote @value. */
+static unsigned int writes(uint16_t reg, uint32_t *value)
+{
+	uint16_t target = (uint16_t)(1u << (8 + (reg >> 12)) | 1);
+	const uint64_t *e = npu_prog_entries(prog);
+	unsigned int n = 0;
+
+	for (size_t i = 0; i < npu_prog_count(prog); i++)
+		if (e[i] >> 48 == target && (uint16_t)e[i] == reg) {
+			*value = (uint32_t)(e[i] >> 16);
+			n++;
+		}
+	return n;
+}
+
+static int make(const struct npu_conv_task *t)
+{
+	npu_prog_reset(prog);
+	return npu_prog_conv(prog, t);
+}
+
+static void test_words(void)
+{
+	unsigned int bad = 0;
+	uint32_t got = 0;
+
+	tap_ok(!make(&band), "a program: %s", npu_prog_message(prog));
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		if (writes(words[i].reg, &got) == 1 && got == words[i].value)
+			continue;
+		printf("# 0x%04x: 0x%08x, want 0x%08x\n", words[i].reg, got, words[i].value);
+		bad++;
+	}
+	tap_ok(!bad, "each register is written once: %u wrong", bad);
+	got = (uint32_t)(npu_prog_entries(prog)[npu_prog_count(prog) - 1] >> 16);
+	tap_ok(got == 0x1d, "all blocks of a convolution are started: 0x%x", got);
+}
+
+static uint32_t value_of(uint16_t reg, const struct npu_conv_task *t)
+{
+	uint32_t got = 0;
+
+	return make(t) || writes(reg, &got) != 1 ? 0xdeadbeef : got;
+}
+
+static void test_variants(void)
+{
+	struct npu_conv_task t = band;
+
+	t.relu = true;
+	tap_ok(value_of(0x4060, &t) == 0x902 && !value_of(0x406c, &t) && !value_of(0x4074, &t) &&
+	       value_of(0x4070, &t) == INT32_MAX && value_of(0x4048, &t) == 0x80000000, "ReLU is a clamp of BN");
+	t = band;
+	t.in_h = 16;
+	t.pad_top = 1;
+	tap_ok(value_of(0x1080, &t) == 0x01000101, "padding below is what windows reach");
+	t.out_h = 16;
+	tap_ok(value_of(0x1080, &t) == 0x01010101, "one line more, one of padding more");
+	t = band;
+	t.depthwise = true;
+	t.out_c = 32;
+	tap_ok(value_of(0x100c, &t) == 1 && value_of(0x101c, &t) == 576 && value_of(0x1020, &t) == 288 &&
+	       value_of(0x1024, &t) == (2 << 24 | 2 << 16 | 1) && value_of(0x1030, &t) == (36 << 16 | 79) &&
+	       value_of(0x3018, &t) == 0x1000000a && value_of(0x400c, &t) == 0x4000000c &&
+	       value_of(0x4030, &t) == (31 << 16 | 0x310) && value_of(0x4038, &t) == 0x100092 &&
+	       value_of(0x4050, &t) == 0x13133 && value_of(0x40b8, &t) == 4 * 6400 - 1200 &&
+	       value_of(0x501c, &t) == 0x510 && value_of(0x5044, &t) == 0x40000012, "the words of depthwise layers");
+	npu_matmul_task(&t, NPU_PREC_INT8, NPU_PREC_INT8, 12, 32, 64);
+	t.has_bias = true;
+	tap_ok(value_of(0x102c, &t) == 11 << 16 && value_of(0x301c, &t) == 11 && value_of(0x401c, &t) == 12,
+	       "the rows of a product are one line");
+}
+
+static struct npu_conv_task changed;
+
+/* Refused with this error and in these words, and npu_prog_field() would not have known better. */
+static void refuses(int err, const char *word, const char *what)
+{
+	int ret = make(&changed);
+
+	tap_ok(ret == err && strstr(npu_prog_message(prog), word) && !npu_prog_ntasks(prog), "%s: %s", what,
+	       npu_prog_message(prog));
+	changed = band;
+}
+
+static void test_refused(void)
+{
+	changed = band;
+	changed.out = NPU_PREC_INT32;
+	refuses(-EOPNOTSUPP, "from INT8 to INT32", "words");
+	changed.depthwise = true;
+	refuses(-EINVAL, "32 channels to 64", "depthwise to other channels");
+	changed.depthwise = true;
+	changed.out_c = 32;
+	changed.out_pitch = 6402;
+	refuses(-EOPNOTSUPP, "multiple of 4", "depthwise surfaces at other distances");
+	changed.depthwise = true;
+	changed.in_c = 8224;
+	changed.out_c = 8224;
+	refuses(-E2BIG, "74016 bytes exceeds the limit 73728", "depthwise weights that do not fit");
+	changed.dil_y = 2;
+	refuses(-EOPNOTSUPP, "dilation", "dilation");
+	changed.has_bias = false;
+	refuses(-EINVAL, "operands", "no operands");
+	changed.rq.scale = 0;
+	refuses(-ERANGE, "scale 0", "a factor of 0");
+	changed.in_c = 48;
+	refuses(-EINVAL, "48 to 64 channels", "48 channels");
+	changed.out_h = 0;
+	refuses(-EINVAL, "is 0", "no result");
+	changed.in_h = 81;
+	refuses(-EINVAL, "higher", "more lines than there are");
+	changed.zeros_iova = 8;
+	refuses(-EINVAL, "multiple of 16", "zeros at 8");
+	changed.in_w = 81;
+	refuses(-EOPNOTSUPP, "larger image", "half a granule in each line");
+	changed.in_c = 544;
+	refuses(-E2BIG, "4896 bytes exceeds the limit 4608", "a kernel that does not fit");
+	changed.out_c = 2976;
+	refuses(-E2BIG, "2976 kernels", "too many kernels");
+	changed.in_c = 512;
+	changed.in_h = 3;
+	changed.out_h = 1;
+	changed.out_c = 1376;
+	refuses(-E2BIG, "exceed the limit 1344", "6 MiB of weights");
+	changed.in_c = 224;
+	refuses(-E2BIG, "granules exceed the limit 4096", "features that do not fit");
+}
+
+int main(void)
+{
+	prog = npu_prog_new_for(npu_chip_of_soc(3576));
+	test_words();
+	test_variants();
+	test_refused();
+	npu_prog_free(prog);
+	tap_ok(!npu_chip_of_soc(3568) && npu_chip_of_version(0x46495247) == npu_chip_of_soc(3576) &&
+	       npu_chip_of_version(0) == &npu_rk3588, "chips by what drivers tell of them");
+	return tap_done();
+}
