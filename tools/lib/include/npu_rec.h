@@ -226,8 +226,8 @@ int npu_rec_matmul(struct npu_rec *rec, const struct npu_tensor *x, const struct
  * @out: type of the result; INT8 means requantised
  *
  * On an RK3588 there are those that npu_rec_matmul() lists. On an RK3576 there are programs for INT8 to
- * INT8, and of other operations for convolutions of these types that are not dilated; all else is
- * refused there with -EOPNOTSUPP, and npu_rec_message() says what it was.
+ * INT8, and of other operations for convolutions of these types that are not dilated, for maxima and
+ * for averages of images; all else is refused there with -EOPNOTSUPP, and npu_rec_message() says what it was.
  *
  * Return: whether there are.
  */

@@ -244,6 +244,77 @@ static void refusal(struct npu_dev *dev, const struct refusal *r)
 	npu_tensor_free(y);
 }
 
+/* ---- an RK3576 ---- */
+
+/* Beside those of the RK3588 that it has programs for. */
+static const struct pool_case rk3576_cases[] = {
+	{ "3x3 in a wide image", NPU_POOL_MAX, I8, SIZES(32, 5, 3, 3, PAD1), 40, 1, 1 },
+	{ "2x2 in a wider one", NPU_POOL_MAX, I8, SIZES(256, 4, 2, 2, .stride_x = 2, .stride_y = 2), 20, 1, 1 },
+	{ "with a zero point below", NPU_POOL_AVERAGE, I8,
+	  SIZES(9, 6, 3, 3, .pad_left = 1, .pad_bottom = 2, .zp = -128), 32, 1, 1 },
+	{ "of 16 lines", NPU_POOL_AVERAGE, I8, SIZES(12, 16, 12, 16), 96, 1, 1 },
+};
+
+/* Lines of a result are written as a whole: as long as they come out right. */
+static bool rk3576_has(const struct pool_case *c)
+{
+	uint32_t stride = one(c->win.stride_y), overlaps = (c->win.kh + stride - 1) / stride - 1;
+
+	if (npu_window_out_h(&c->win) == 1)
+		overlaps = 0;
+	return c->type == I8 && c->pool != NPU_POOL_MIN && c->win.kw * c->win.kh > 1 &&
+	       npu_window_out_w(&c->win) <= 128u >> overlaps;
+}
+
+static void rk3576_case(struct npu_dev *dev, struct pool_case c)
+{
+	struct npu_rec_info info;
+	double worst;
+	int ret;
+
+	c.cores = 1;
+	c.tasks = 1;
+	if (rk3576_has(&c)) {
+		pool_case(dev, &c);
+		return;
+	}
+	worst = worst_of(dev, &c, &info, &ret);
+	tap_ok(ret == -EOPNOTSUPP, "%s is refused: %d, %.0f", c.name, ret, worst);
+}
+
+static void test_any_rk3576(struct npu_dev *dev)
+{
+	unsigned int right = 0, refusals = 0;
+
+	for (int i = 0; i < ANY; i++) {
+		struct pool_case c = {
+			.pool = any_of(0, 1) ? NPU_POOL_MAX : NPU_POOL_AVERAGE, .type = I8,
+			.channels = any_of(1, 70), .cores = 1, .win.size = sizeof(c.win),
+		};
+		struct npu_rec_info info;
+		double worst;
+		int ret;
+
+		any_axis(60, &c.win.in_w, &c.win.kw, &c.win.stride_x, &c.win.pad_left, &c.win.pad_right);
+		any_axis(12, &c.win.in_h, &c.win.kh, &c.win.stride_y, &c.win.pad_top, &c.win.pad_bottom);
+		c.win.zp = (int32_t)any_of(0, 255) - 128;
+		worst = worst_of(dev, &c, &info, &ret);
+		right += !ret && worst <= 1 && rk3576_has(&c);
+		refusals += ret == -EOPNOTSUPP && !rk3576_has(&c);
+	}
+	tap_ok(right + refusals == ANY && right > ANY / 2, "%u of %d images of any size, %u refused", right, ANY,
+	       refusals);
+}
+
+static void test_rk3576(struct npu_dev *dev)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		rk3576_case(dev, cases[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(rk3576_cases); i++)
+		pool_case(dev, &rk3576_cases[i]);
+	test_any_rk3576(dev);
+}
+
 int main(void)
 {
 	struct npu_dev *dev = nn_begin(OURS);
@@ -254,5 +325,9 @@ int main(void)
 	test_any(dev);
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
 		refusal(dev, &refused[i]);
+	npu_close(dev);
+	sim_soc(3576);
+	dev = nn_begin(OURS);
+	test_rk3576(dev);
 	return nn_end(dev);
 }

@@ -173,12 +173,69 @@ static void test_refused(void)
 	refuses(-E2BIG, "granules exceed the limit 4096", "features that do not fit");
 }
 
+/* 3 x 3 every second over 20 x 9 of 48 channels, with a column and a line of padding. */
+static const struct npu_pool_task averages = {
+	.pool = NPU_POOL_AVERAGE, .type = NPU_PREC_INT8, .in_w = 20, .in_h = 9, .in_line = 20, .in_pitch = 184,
+	.out_w = 10, .out_h = 5, .out_line = 10, .out_pitch = 52, .channels = 48, .kw = 3, .kh = 3,
+	.stride_x = 2, .stride_y = 2, .left = 1, .top = 1, .bottom = 1, .pad_value = (uint32_t)-3 & 0x7ffff,
+	.in_iova = 0x10000, .out_iova = 0x20000,
+};
+
+static const struct word pool_words[] = {
+	{ 0x6004, 0xe }, { 0x600c, 19 }, { 0x6010, 8 }, { 0x6014, 47 }, { 0x6018, 9 }, { 0x601c, 4 }, { 0x6020, 47 },
+	{ 0x6024, 0x10 }, { 0x6034, 1 << 20 | 1 << 16 | 2 << 8 | 2 }, { 0x6038, 21845 }, { 0x603c, 21845 },
+	{ 0x6040, 0x1011 }, { 0x6044, 0x7fffd }, { 0x6048, 0x7fffa }, { 0x604c, 0x7fff7 }, { 0x6050, 0x7fff4 },
+	{ 0x6070, 0x20000 }, { 0x607c, 832 }, { 0x6084, 832 }, { 0x7004, 0xe }, { 0x700c, 19 }, { 0x7010, 8 },
+	{ 0x7014, 47 }, { 0x701c, 0x10000 }, { 0x7024, 320 }, { 0x7028, 2944 }, { 0x7030, 0x40 },
+};
+
+static int pool(const struct npu_pool_task *t)
+{
+	npu_prog_reset(prog);
+	return npu_prog_pool(prog, t);
+}
+
+static void refuses_pool(const struct npu_pool_task *t, const char *word)
+{
+	tap_ok(pool(t) == -EOPNOTSUPP && strstr(npu_prog_message(prog), word) && !npu_prog_ntasks(prog), "%s",
+	       npu_prog_message(prog));
+}
+
+static void test_pool(void)
+{
+	struct npu_pool_task t = averages;
+	unsigned int bad = 0;
+	uint32_t got = 0;
+
+	tap_ok(!pool(&t), "a program: %s", npu_prog_message(prog));
+	for (size_t i = 0; i < ARRAY_SIZE(pool_words); i++)
+		bad += writes(pool_words[i].reg, &got) != 1 || got != pool_words[i].value;
+	got = (uint32_t)(npu_prog_entries(prog)[npu_prog_count(prog) - 1] >> 16);
+	tap_ok(!bad && got == 0x60, "the words of pooling: %u wrong, 0x%x started", bad, got);
+	t.type = NPU_PREC_FP16;
+	refuses_pool(&t, "pooling of FP16");
+	t = averages;
+	t.pool = NPU_POOL_MIN;
+	refuses_pool(&t, "minima");
+	t = averages;
+	t.out_w = 65;
+	refuses_pool(&t, "makes 64 right");
+	t = averages;
+	t.out_line = 12;
+	refuses_pool(&t, "parts of lines");
+	t = averages;
+	t.kw = 1;
+	t.kh = 1;
+	refuses_pool(&t, "one position");
+}
+
 int main(void)
 {
 	prog = npu_prog_new_for(npu_chip_of_soc(3576));
 	test_words();
 	test_variants();
 	test_refused();
+	test_pool();
 	npu_prog_free(prog);
 	tap_ok(!npu_chip_of_soc(3568) && npu_chip_of_version(0x46495247) == npu_chip_of_soc(3576) &&
 	       npu_chip_of_version(0) == &npu_rk3588, "chips by what drivers tell of them");

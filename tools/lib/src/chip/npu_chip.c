@@ -24,6 +24,7 @@ const struct npu_chip npu_rk3588 = {
 	.rows = 1020, .kernels = 4096, .kernel_bytes = NPU_SIZE_CBUF_BANK_BYTES,
 	.weight_bytes = UINT64_MAX,
 	.depthwise_cols = 64, .depthwise_weight = 1, .depthwise_bytes = NPU_SIZE_CBUF_BANK_BYTES,
+	.pools_columns = true,
 	.operand_bytes = sizeof(int32_t),
 };
 

@@ -6,6 +6,7 @@
 #ifndef NPU_CHIP_H
 #define NPU_CHIP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Whose registers programs are in. */
@@ -35,6 +36,8 @@ struct npu_chip {
 	/* Of depthwise int8 layers: channels come in so many, and weights have so many bytes. */
 	uint32_t depthwise_cols, depthwise_weight;
 	uint32_t depthwise_bytes;	/* of all weights of a task, of any type */
+
+	bool pools_columns;		/* a pooling task may write a part of each line */
 
 	/* What int8 layers have for each channel, and zeros before it that programs read. */
 	uint32_t operand_bytes, zero_bytes;

@@ -137,7 +137,8 @@ static int append_area(struct npu_rec *rec, const void *arg, const struct npu_ar
 	struct npu_tensor x = npu_part(p->x, in.first * p->win->in_w, in.n * p->win->in_w, a->col,
 				       a->cols);
 	struct npu_tensor y = npu_part(p->y, a->line * p->out_w, a->lines * p->out_w, a->col, a->cols);
-	uint32_t lines = most_lines(p, a), columns = most_columns(p);
+	uint32_t lines = most_lines(p, a);
+	uint32_t columns = npu_dev_chip(p->x->dev)->pools_columns ? most_columns(p) : p->out_w;
 	int ret = npu_rec_reads(rec, &x);
 
 	if (!ret)

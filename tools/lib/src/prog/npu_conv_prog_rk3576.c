@@ -20,7 +20,6 @@
 
 #define GRAINS		0xfff
 #define BURST_16	15
-#define POINTERS	0xe		/* both groups of registers take turns, as on the RK3588 */
 #define ATOM_BYTES	0xffff		/* all of them are written */
 
 #define EW_OFF		0x010041c1
@@ -50,7 +49,7 @@ static const struct form direct = {
 #define WRITE_TO_MEMORY	0x04440100
 #define ERDMA_OFF	0x41
 
-#define SET(p, f, v)	npu_prog_field(p, (enum npu_field_id)NPU_F76_##f, v)
+#define SET		SET76
 
 static const struct form *form_of(const struct npu_conv_task *t)
 {
@@ -330,20 +329,13 @@ static void set_rdma(struct npu_prog *p, const struct npu_conv_task *t)
 	SET(p, RDMA_FEATURE_MODE_VALUE, form_of(t)->rdma);
 }
 
-/* In the order of the table. */
-static void emit_from_to(struct npu_prog *p, enum npu_reg76_id first, enum npu_reg76_id last)
-{
-	for (int r = first; r <= (int)last; r++)
-		npu_prog_emit(p, (enum npu_reg_id)r);
-}
-
 /* All registers but those of the LUT, which stays off: the groups keep what was in them before. */
 static int emit(struct npu_prog *p)
 {
-	npu_prog_raw(p, NPU_TGT_DPU, NPU_OFF_DPU_S_POINTER, POINTERS);
-	npu_prog_raw(p, NPU_TGT_RDMA, NPU_OFF_RDMA_S_POINTER, POINTERS);
-	emit_from_to(p, NPU_R76_CNA_CONV_CON1, NPU_R76_DPU_WRITE_BYTES);
-	emit_from_to(p, NPU_R76_RDMA_CUBE_WIDTH, NPU_R76_RDMA_EW_SURF_NOTCH);
+	npu_prog_raw(p, NPU_TGT_DPU, NPU_OFF_DPU_S_POINTER, NPU_POINTERS76);
+	npu_prog_raw(p, NPU_TGT_RDMA, NPU_OFF_RDMA_S_POINTER, NPU_POINTERS76);
+	npu_prog_emit76(p, NPU_R76_CNA_CONV_CON1, NPU_R76_DPU_WRITE_BYTES);
+	npu_prog_emit76(p, NPU_R76_RDMA_CUBE_WIDTH, NPU_R76_RDMA_EW_SURF_NOTCH);
 	return npu_prog_finish(p, NPU_EN_CNA | NPU_EN_CORE | NPU_EN_DPU | NPU_EN_DPU_RDMA);
 }
 

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 
+#include "npu_rk3576.h"
 #include "npu_task.h"
 
 #define SET(p, f, v)	npu_prog_field(p, NPU_F_##f, v)
@@ -96,10 +97,8 @@ static void set_memory(struct npu_prog *p, const struct npu_pool_task *t)
 	SET(p, PPU_RDMA_DATA_FORMAT_IN_PRECISION, WIDTH_16);
 }
 
-int npu_prog_pool(struct npu_prog *p, const struct npu_pool_task *t)
+static int pool_rk3588(struct npu_prog *p, const struct npu_pool_task *t)
 {
-	if (npu_prog_begin(p, "pooling"))
-		return npu_prog_error(p);
 	npu_prog_clear_image(p);
 	set_pointers(p);
 	set_cubes(p, t);
@@ -109,4 +108,16 @@ int npu_prog_pool(struct npu_prog *p, const struct npu_pool_task *t)
 	npu_prog_emit(p, NPU_R_PPU_RDMA_S_POINTER);
 	npu_prog_emit_all(p, ppu_order, ARRAY_SIZE(ppu_order));
 	return npu_prog_finish(p, NPU_EN_PPU | NPU_EN_PPU_RDMA);
+}
+
+static int (*const pool_of[NPU_ENCODINGS])(struct npu_prog *p, const struct npu_pool_task *t) = {
+	[NPU_ENCODING_RK3588] = pool_rk3588,
+	[NPU_ENCODING_RK3576] = npu_prog_pool_rk3576,
+};
+
+int npu_prog_pool(struct npu_prog *p, const struct npu_pool_task *t)
+{
+	if (npu_prog_error(p))
+		return npu_prog_error(p);
+	return pool_of[npu_prog_chip(p)->encoding](p, t);
 }

@@ -28,4 +28,19 @@ enum {
 int npu_prog_conv_rk3576(struct npu_prog *p, const struct npu_conv_task *t,
 			 const struct npu_table *table, bool upload);
 
+/* npu_pool_prog_rk3576.c */
+int npu_prog_pool_rk3576(struct npu_prog *p, const struct npu_pool_task *t);
+
+#define SET76(p, f, v)	npu_prog_field(p, (enum npu_field_id)NPU_F76_##f, v)
+
+/* Appends registers in the order of the table. */
+static inline void npu_prog_emit76(struct npu_prog *p, enum npu_reg76_id first, enum npu_reg76_id last)
+{
+	for (int r = first; r <= (int)last; r++)
+		npu_prog_emit(p, (enum npu_reg_id)r);
+}
+
+/* S_POINTER: both groups of registers take turns, as on the RK3588. */
+#define NPU_POINTERS76	0xe
+
 #endif /* NPU_RK3576_H */
