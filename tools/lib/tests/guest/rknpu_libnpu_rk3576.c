@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What libnpu computes on an RK3576, on the driver, over both uAPIs: a network of bytes, which are
+ * exact, in one chain on core 0, and what is refused with a reason.
+ *
+ * boot: rk3576
+ * boot: rk3576dt
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "drm/rocket_accel.h"
+#include "rknpu_libnpu.h"
+#include "rknpu_libnpu_oracle.h"
+
+#define CORE_0	1
+/* The image, its channels, those inside of the network, and columns of its result. */
+#define SIDE	10u
+#define PIXELS	(SIDE * SIDE)
+#define C	24u
+#define WIDE	64u
+#define HALF	(5u * 5u)
+#define COLS	40u
+#define SAME	.size = sizeof(struct npu_window), .in_w = SIDE, .in_h = SIDE, .kw = 3, .kh = 3, .pad_left = 1, \
+		.pad_right = 1, .pad_top = 1, .pad_bottom = 1
+#define CONV	.size = sizeof(struct npu_conv_weights_desc), .type = NPU_PREC_INT8, .kw = 3, .kh = 3
+
+static const struct npu_window first = { SAME }, second = { SAME, .stride_x = 2, .stride_y = 2 };
+
+LIBNPU_FIXTURE(rk3576)
+
+static void fill(int8_t *v, float *f, size_t n, int most)
+{
+	for (size_t i = 0; i < n; i++) {
+		v[i] = (int)(libnpu_rnd() % (2 * most + 1)) - most;
+		f[i] = v[i];
+	}
+}
+
+/* A convolution above 0, a depthwise one, and a product. */
+struct net {
+	struct npu_conv_weights_desc a, b;
+	struct npu_weights_desc c;
+	struct npu_weights *wa, *wb, *wc;
+	struct npu_tensor *x, *ta, *tb, *y;
+	struct npu_rec *rec;
+	int32_t bias[COLS];
+	float fx[PIXELS * C], fa[WIDE * 9 * C], fb[9 * WIDE], fc[COLS * WIDE];
+};
+
+static int new_weights(struct net *n, struct npu_dev *dev)
+{
+	static int8_t a[WIDE * 9 * C], b[9 * WIDE], c[COLS * WIDE];
+	int ret;
+
+	n->a = (struct npu_conv_weights_desc){ CONV, .in_c = C, .out_c = WIDE, .in_zp = -5, .weight_zp = 3 };
+	n->b = (struct npu_conv_weights_desc){ CONV, .in_c = WIDE, .out_c = WIDE, .depthwise = true, .weight_zp = -70 };
+	n->c = (struct npu_weights_desc){ .size = sizeof(n->c), .type = NPU_PREC_INT8, .n = COLS, .k = WIDE,
+					  .bias = n->bias };
+	fill(a, n->fa, ARRAY_SIZE(a), 90);
+	fill(b, n->fb, ARRAY_SIZE(b), 90);
+	fill(c, n->fc, ARRAY_SIZE(c), 90);
+	for (uint32_t i = 0; i < COLS; i++)
+		n->bias[i] = (int32_t)(libnpu_rnd() % 2001) - 1000;
+	npu_requant_from_double(1.0 / 1500, 0, &n->a.rq);
+	npu_requant_from_double(1.0 / 300, -2, &n->b.rq);
+	npu_requant_from_double(1.0 / 700, 4, &n->c.rq);
+	ret = npu_conv_weights_new(dev, &n->a, a, &n->wa);
+	ret = ret ?: npu_conv_weights_new(dev, &n->b, b, &n->wb);
+	return ret ?: npu_weights_new(dev, &n->c, c, &n->wc);
+}
+
+static int net_new(struct net *n, struct npu_dev *dev)
+{
+	struct npu_rec_conv_opts relu = { .size = sizeof(relu), .act = NPU_ACT_RELU, .max_lines = 4 };
+	int ret = new_weights(n, dev);
+
+	ret = ret ?: npu_tensor_new(dev, NPU_PREC_INT8, PIXELS, C, &n->x);
+	ret = ret ?: npu_tensor_new(dev, NPU_PREC_INT8, PIXELS, WIDE, &n->ta);
+	ret = ret ?: npu_tensor_new(dev, NPU_PREC_INT8, HALF, WIDE, &n->tb);
+	ret = ret ?: npu_tensor_new(dev, NPU_PREC_INT8, HALF, COLS, &n->y);
+	ret = ret ?: npu_rec_new(dev, NULL, &n->rec);
+	ret = ret ?: npu_rec_conv(n->rec, n->x, n->wa, &first, n->ta, &relu);
+	ret = ret ?: npu_rec_conv(n->rec, n->ta, n->wb, &second, n->tb, NULL);
+	ret = ret ?: npu_rec_matmul(n->rec, n->tb, n->wc, n->y, NULL);
+	return ret ?: npu_rec_end(n->rec);
+}
+
+static void net_free(struct net *n)
+{
+	struct npu_tensor *t[] = { n->x, n->ta, n->tb, n->y };
+
+	npu_rec_free(n->rec);
+	for (size_t i = 0; i < ARRAY_SIZE(t); i++)
+		npu_tensor_free(t[i]);
+	npu_weights_free(n->wa);
+	npu_weights_free(n->wb);
+	npu_weights_free(n->wc);
+}
+
+static void convolve(const struct npu_conv_weights_desc *d, const struct npu_window *win, const float *x,
+		     const float *w, bool relu, float *y)
+{
+	const struct oracle_conv o = {
+		.win = *win, .x = x, .w = w, .in_c = d->in_c, .in_zp = d->in_zp, .weight_zp = d->weight_zp,
+		.depthwise = d->depthwise,
+	};
+	uint32_t positions = npu_window_out_w(win) * npu_window_out_h(win);
+	double size;
+
+	for (uint32_t pos = 0; pos < positions; pos++)
+		for (uint32_t n = 0; n < d->out_c; n++) {
+			double sum = oracle_conv(&o, pos, n, &size);
+
+			y[pos * d->out_c + n] = npu_requant_apply(&d->rq, relu && sum < 0 ? 0 : (int64_t)sum);
+		}
+}
+
+static unsigned int wrong(const struct net *n, const int8_t *got)
+{
+	static float a[PIXELS * WIDE], b[HALF * WIDE];
+	unsigned int bad = 0;
+
+	convolve(&n->a, &first, n->fx, n->fa, true, a);
+	convolve(&n->b, &second, a, n->fb, false, b);
+	for (uint32_t row = 0; row < HALF; row++)
+		for (uint32_t col = 0; col < COLS; col++) {
+			double sum = n->bias[col];
+
+			for (uint32_t k = 0; k < WIDE; k++)
+				sum += b[row * WIDE + k] * n->fc[col * WIDE + k];
+			bad += got[row * COLS + col] != npu_requant_apply(&n->c.rq, (int64_t)sum);
+		}
+	return bad;
+}
+
+RK_TEST_F(rk3576, network_of_bytes, "two convolutions and a product are exact, in one chain that is started once")
+{
+	static int8_t x[PIXELS * C], got[HALF * COLS];
+	static struct net n;
+	char why[128] = "";
+
+	memset(&n, 0, sizeof(n));
+	ASSERT_EQ(0, net_new(&n, self->dev)) TH_LOG("%s", n.rec ? npu_rec_message(n.rec) : "no recording");
+	EXPECT_EQ(5, npu_rec_info(n.rec).tasks);
+	ASSERT_EQ(0, npu_rec_run(n.rec));
+	/* What the model has against a program. */
+	ASSERT_EQ(0, npu_rec_wait(n.rec, WAIT_NS)) TH_LOG("%s", rk_hang_reason(0, why, sizeof(why)) ? why : "no reason");
+	for (int run = 0; run < 2; run++) {
+		fill(x, n.fx, ARRAY_SIZE(x), 120);
+		ASSERT_EQ(0, npu_tensor_write(n.x, x, 0));
+		libnpu_run_counted(_metadata, n.rec, variant->uapi);
+		ASSERT_EQ(0, npu_tensor_read(n.y, got, 0));
+		EXPECT_EQ(0, wrong(&n, got));
+	}
+	net_free(&n);
+}
+
+RK_TEST_F(rk3576, others_are_refused, "what there are no programs for is refused with a reason, and so is core 1")
+{
+	struct npu_rec_opts core_1 = { .size = sizeof(core_1), .core_mask = CORE_0 << 1 };
+	struct npu_rec *rec = NULL;
+	struct npu_tensor *x, *y;
+
+	EXPECT_TRUE(npu_can_multiply(self->dev, NPU_PREC_INT8, NPU_PREC_INT8));
+	EXPECT_FALSE(npu_can_multiply(self->dev, NPU_PREC_FP16, NPU_PREC_FP32));
+	EXPECT_EQ(-EOPNOTSUPP, npu_rec_new(self->dev, &core_1, &rec));
+	ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_FP16, 4, 32, &x));
+	ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_FP16, 4, 32, &y));
+	ASSERT_EQ(0, npu_rec_new(self->dev, NULL, &rec));
+	EXPECT_EQ(-EOPNOTSUPP, npu_rec_act(rec, NPU_ACT_TANH, x, y));
+	EXPECT_NE(NULL, strstr(npu_rec_message(rec), "RK3576"));
+	npu_rec_free(rec);
+	npu_tensor_free(x);
+	npu_tensor_free(y);
+}
+
+RK_HARNESS_MAIN
