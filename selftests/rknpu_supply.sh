@@ -43,6 +43,7 @@ supply_is() { supply && [ "$(supply)" = "$1" ]; }
 asleep() { [ "$(./rknpu_model powered)" = "0 0 0" ]; }
 runs() { ./rknpu_model three; }
 load() { insmod "$(ko)"; }
+reload() { unload && wait_for 100 supply_is disabled && load && runs; }
 unload() { rmmod rknpu_accel; }
 dmesg_clean() { ! dmesg | grep -E 'WARNING:|BUG:|Oops|Call trace|Unable to handle|cut here|failed to set domain'; }
 
@@ -79,6 +80,7 @@ fi
 if [ -n "$list" ] || [ "$RKNPU_SUPPLY" = driver ]; then
 	check works_before "the NPU works while the supply is as the boot loader left it" runs
 	check is_cut_beside "the kernel has cut what nobody uses" wait_cleaned_up
+	check loads_again "the module can be unloaded and loaded again, also after that" reload
 	check is_held "a supply that no power domain switches stays on while the module is loaded" asleep_and_on
 fi
 check works_after "the NPU works after that" runs

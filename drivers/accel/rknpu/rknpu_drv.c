@@ -15,6 +15,7 @@
 #include "hw/rknpu_core.h"
 #include "hw/rknpu_iommu.h"
 #include "hw/rknpu_soc.h"
+#include "hw/rknpu_supply.h"
 #include "mem/rknpu_release.h"
 #include "mem/rknpu_vm.h"
 #include "rknpu_device.h"
@@ -309,7 +310,7 @@ static int rknpu_facade_probe(struct platform_device *pdev)
 	match = rknpu_facade_match(&pdev->dev);
 	if (IS_ERR_OR_NULL(match))
 		return match ? PTR_ERR(match) : -ENODEV;
-	ret = vdt ? rknpu_vdt_power_get(&pdev->dev) : 0;
+	ret = vdt ? rknpu_vdt_power_get(&pdev->dev) : rknpu_supply_get(&pdev->dev);
 	if (ret)
 		return ret;
 	ret = component_master_add_with_match(&pdev->dev, &rknpu_facade_ops, match);

@@ -8,6 +8,7 @@
 #include <linux/platform_device.h>
 #include <linux/pm_domain.h>
 #include <linux/pm_runtime.h>
+#include <linux/regulator/consumer.h>
 #include <linux/reset.h>
 #include <linux/slab.h>
 
@@ -20,7 +21,6 @@
 #include "rknpu_poll.h"
 #include "rknpu_rate.h"
 #include "rknpu_scrub.h"
-#include "rknpu_supply.h"
 
 #define CREATE_TRACE_POINTS
 #include "rknpu_hw_trace.h"
@@ -151,6 +151,14 @@ static int rknpu_core_get_domains(struct rknpu_core *core)
 	return ret;
 }
 
+/* Here it is only read. */
+static void rknpu_core_get_supply(struct rknpu_core *core)
+{
+	core->supply = devm_regulator_get_optional(core->dev, "npu");
+	if (IS_ERR(core->supply))
+		core->supply = NULL;
+}
+
 int rknpu_core_set_irq(struct rknpu_core *core, int irq)
 {
 	core->polled = rknpu_params.poll || irq == -ENXIO;
@@ -179,9 +187,7 @@ static int rknpu_core_get_resources(struct rknpu_core *core)
 	if (ret)
 		return dev_err_probe(core->dev, ret, "no power domains\n");
 
-	ret = rknpu_supply_init(core);
-	if (ret)
-		return ret;
+	rknpu_core_get_supply(core);
 	return rknpu_core_set_irq(core, platform_get_irq_optional(pdev, 0));
 }
 

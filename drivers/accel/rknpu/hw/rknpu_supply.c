@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Owns the supplies of a core that its power domain does not switch. */
+/* Owns the supplies of mainline's cores that their power domain does not switch. */
 #include <linux/of.h>
+#include <linux/of_platform.h>
+#include <linux/platform_device.h>
 #include <linux/regulator/consumer.h>
+#include <linux/slab.h>
 
-#include "rknpu_hw.h"
+#include "rknpu_soc.h"
 #include "rknpu_supply.h"
 
-/* Of mainline's binding. The voltage of the first is told. */
+/* Of mainline's binding. */
 static const char * const rknpu_supply_names[] = { "npu", "sram" };
 
 /* The node of domain @id, somewhere below @np. */
@@ -56,46 +59,89 @@ static bool rknpu_supply_is_the_domains(struct device *dev, const char *name)
 	return np && np != domain.np;
 }
 
-static void rknpu_supply_off(void *supply)
+/* A supply that is on, with the core that it feeds. */
+struct rknpu_supply_held {
+	struct platform_device *core;
+	struct regulator *supply;
+};
+
+static void rknpu_supply_release(void *data)
 {
-	regulator_disable(supply);
+	struct rknpu_supply_held *held = data;
+
+	regulator_disable(held->supply);
+	regulator_put(held->supply);
+	platform_device_put(held->core);
+	kfree(held);
 }
 
-static int rknpu_supply_get(struct rknpu_core *core, const char *name, struct regulator **supply)
+static int rknpu_supply_enable(struct rknpu_supply_held *held, struct platform_device *core,
+			       const char *name)
 {
-	bool switched = rknpu_supply_is_the_domains(core->dev, name);
 	int ret;
 
-	*supply = devm_regulator_get_optional(core->dev, name);
-	if (IS_ERR(*supply)) {
-		ret = PTR_ERR(*supply);
-		*supply = NULL;
-		return ret == -EPROBE_DEFER && !switched ? ret : 0;
-	}
-	if (switched)
+	held->supply = regulator_get_optional(&core->dev, name);
+	if (IS_ERR(held->supply))
+		return PTR_ERR(held->supply);
+	ret = regulator_enable(held->supply);
+	if (ret)
+		regulator_put(held->supply);
+	return ret;
+}
+
+static int rknpu_supply_hold(struct device *facade, struct platform_device *core, const char *name)
+{
+	struct rknpu_supply_held *held;
+	int ret;
+
+	if (rknpu_supply_is_the_domains(&core->dev, name))
 		return 0;
-	ret = regulator_enable(*supply);
-	return ret ?: devm_add_action_or_reset(core->dev, rknpu_supply_off, *supply);
+	held = kzalloc(sizeof(*held), GFP_KERNEL);
+	if (!held)
+		return -ENOMEM;
+	ret = rknpu_supply_enable(held, core, name);
+	if (ret) {
+		kfree(held);
+		return ret == -ENODEV ? 0 : ret;
+	}
+	held->core = core;
+	get_device(&core->dev);
+	return devm_add_action_or_reset(facade, rknpu_supply_release, held);
+}
+
+static int rknpu_supply_hold_core(struct device *facade, struct platform_device *core)
+{
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < ARRAY_SIZE(rknpu_supply_names) && !ret; i++)
+		ret = rknpu_supply_hold(facade, core, rknpu_supply_names[i]);
+	return ret;
 }
 
 /*
  * Boot loaders leave the supplies on, and half a minute after boot the kernel
- * cuts what nobody has enabled. Kernels before 6.18 leave even a power
- * domain's own supply to that, so their trees say that it is always on.
+ * cuts what nobody has enabled. The driver core powers a domain before it
+ * probes a core, so a core's driver could only do it too late. Kernels before
+ * 6.18 leave even a power domain's own supply to that, so their trees say that
+ * it is always on.
  */
-int rknpu_supply_init(struct rknpu_core *core)
+int rknpu_supply_get(struct device *facade)
 {
-	struct regulator *supply;
-	unsigned int i;
+	struct platform_device *core;
+	struct device_node *np;
 	int ret;
 
-	for (i = 0; i < ARRAY_SIZE(rknpu_supply_names); i++) {
-		ret = rknpu_supply_get(core, rknpu_supply_names[i], &supply);
-		if (ret)
-			return dev_err_probe(core->dev, ret, "no %s-supply\n",
-					     rknpu_supply_names[i]);
-		if (!i)
-			core->supply = supply;
+	for_each_matching_node(np, rknpu_soc_mainline_match) {
+		core = of_device_is_available(np) ? of_find_device_by_node(np) : NULL;
+		if (!core)
+			continue;
+		ret = rknpu_supply_hold_core(facade, core);
+		platform_device_put(core);
+		if (ret) {
+			of_node_put(np);
+			return dev_err_probe(facade, ret, "a supply cannot be enabled\n");
+		}
 	}
 	return 0;
 }

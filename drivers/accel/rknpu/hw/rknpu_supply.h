@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Owns the supplies of a core that its power domain does not switch. */
+/* Owns the supplies of mainline's cores that their power domain does not switch. */
 #ifndef __RKNPU_SUPPLY_H__
 #define __RKNPU_SUPPLY_H__
 
-struct rknpu_core;
+struct device;
 
-/* Takes them until the core is unbound, and fills in rknpu_core::supply. */
-int rknpu_supply_init(struct rknpu_core *core);
+/* Holds them until @facade is unbound; before there is a driver for the cores. */
+int rknpu_supply_get(struct device *facade);
 
 #endif
