@@ -96,7 +96,7 @@ static int rknpu_supply_hold(struct device *facade, struct platform_device *core
 
 	if (rknpu_supply_is_the_domains(&core->dev, name))
 		return 0;
-	held = kzalloc(sizeof(*held), GFP_KERNEL);
+	held = kzalloc_obj(*held, GFP_KERNEL);
 	if (!held)
 		return -ENOMEM;
 	ret = rknpu_supply_enable(held, core, name);
