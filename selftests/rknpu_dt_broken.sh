@@ -18,62 +18,31 @@
 # boot: nodomain RARE BROKEN ENV=RKNPU_SAYS=the+NPU+cannot+be+powered --dt vendor --dt-edit /npu@fdab0000:power-domains=800a,63
 # boot: noiommube LONG BROKEN ENV=RKNPU_SAYS=the+kernel+uses+the+IOMMU ENV=RKNPU_LOAD=noiommu=1 --param noiommu=1
 
-n=0
-failed=0
-list='' only=''
-case ${1:-} in
--l) list=1 ;;
--t) only=${2:?} ;;
-esac
+cd "$(dirname "$0")" || exit 1
+group=dt_broken
+# shellcheck source-path=SCRIPTDIR source=script_lib.sh
+. ./script_lib.sh
 
-# check NAME WHAT-IT-SHOWS CMD...
-check() {
-	name=$1 shows=$2
-	shift 2
-	if [ -n "$list" ]; then
-		echo "dt_broken.$name: $shows"
-		return
-	fi
-	[ -z "$only" ] || [ "$only" = "$name" ] || return 0
-	n=$((n + 1))
-	if "$@" >/tmp/dt_broken.log 2>&1; then
-		echo "ok $n dt_broken.$name"
-	else
-		failed=$((failed + 1))
-		echo "not ok $n dt_broken.$name"
-		sed 's/^/# /' /tmp/dt_broken.log
-	fi
-}
-
-ko() { find /modules "/lib/modules/$(uname -r)" -name 'rknpu_accel.ko*' 2>/dev/null | head -n1; }
 messages() { dmesg; cat /sys/kernel/debug/devices_deferred; }
-loaded() { grep '^rknpu_accel ' /proc/modules; }
 no_node() { ! find /dev/accel /dev/dri -name 'accel*[0-9]' -o -name 'renderD*' 2>/dev/null | grep .; }
 times_said() { messages | grep -ci "$says"; }
 said() { messages | grep -i "$says"; }
 no_stats() { [ ! -e /sys/kernel/debug/rknpu/stats ] || ! grep . /sys/kernel/debug/rknpu/stats; }
 again() {
 	before=$(times_said)
-	rmmod rknpu_accel && insmod "$(ko)" ${RKNPU_LOAD:+"$RKNPU_LOAD"} || return 1
+	rmmod rknpu_accel && insmod "$(module_file)" ${RKNPU_LOAD:+"$RKNPU_LOAD"} || return 1
 	echo "said $before times, then $(times_said)"
 	no_node && [ "$(times_said)" -ge "$before" ]
 }
-dmesg_clean() { ! dmesg | grep -E 'WARNING:|BUG:|Oops|Call trace|Unable to handle|cut here'; }
 
-if [ -z "$list" ]; then
-	echo "TAP version 13"
-	if [ -z "${RKNPU_SAYS:-}" ]; then
-		echo "1..0 # SKIP the device tree is not said to be broken"
-		exit 4
-	fi
-	says=$(echo "$RKNPU_SAYS" | tr + ' ')
-fi
+why=
+[ -n "${RKNPU_SAYS:-}" ] || why="the device tree is not said to be broken"
+begin "$why" || exit
+says=$(echo "${RKNPU_SAYS:-}" | tr + ' ')
 check stays_loaded "the module stays loaded" loaded
 check says_what_is_wrong "the kernel's log or debugfs says what is wrong" said
 check no_node "there is no node" no_node
 check no_stats "and nobody to tell how the NPU is" no_stats
 check loads_again "the module can be unloaded and loaded again" again
 check dmesg_has_no_warning "the kernel has not warned of anything" dmesg_clean
-[ -z "$list" ] || exit 0
-echo "1..$n"
-[ $failed -eq 0 ]
+end

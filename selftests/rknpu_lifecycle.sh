@@ -14,51 +14,15 @@
 
 cd "$(dirname "$0")" || exit 1
 rounds=${RKNPU_ROUNDS:-20}
-n=0
-failed=0
-list='' only=''
-case ${1:-} in
--l) list=1 ;;
--t) only=${2:?} ;;
-esac
+group=lifecycle
+# shellcheck source-path=SCRIPTDIR source=script_lib.sh
+. ./script_lib.sh
 
-ok() { n=$((n + 1)); echo "ok $n lifecycle.$1"; }
-not_ok() { n=$((n + 1)); failed=$((failed + 1)); echo "not ok $n lifecycle.$1"; shift; echo "# $*"; }
-skip() { n=$((n + 1)); echo "ok $n lifecycle.$1 # SKIP $2"; }
-
-# check NAME WHAT-IT-SHOWS CMD...: one case, passed when CMD succeeds
-check() {
-	name=$1 shows=$2
-	shift 2
-	if [ -n "$list" ]; then
-		echo "lifecycle.$name: $shows"
-	elif [ -n "$only" ] && [ "$only" != "$name" ]; then
-		:
-	elif "$@" >/tmp/lifecycle.log 2>&1; then
-		ok "$name"
-	else
-		not_ok "$name" "failed: $*"
-		sed 's/^/# /' /tmp/lifecycle.log
-	fi
-}
-
-# check_if CONDITION WHY-NOT NAME WHAT-IT-SHOWS CMD...: the same where the condition holds
-check_if() {
-	if [ -n "$list" ] || [ -n "$only" ] || "$1"; then
-		shift 2
-		check "$@"
-	else
-		skip "$3" "$2"
-	fi
-}
-
-ko() { find /modules "/lib/modules/$(uname -r)" -name 'rknpu_accel.ko*' 2>/dev/null | head -n1; }
 model() { ./rknpu_model present; }
 # Kernels without a driver for the power domains are given none.
 power_domains() { model && [ -n "$(find /sys/bus/platform/devices/*.npu/of_node/ -name power-domains)" ]; }
 load() { insmod "$ko" ${RKNPU_LOAD:+"$RKNPU_LOAD"}; }
 remove() { rmmod rknpu_accel; }
-loaded() { grep -q '^rknpu_accel ' /proc/modules; }
 node() { ./rknpu_model node >/dev/null 2>&1; }
 no_node() { ! node; }
 sunreclaim() { awk '/^SUnreclaim/ { print $2 }' /proc/meminfo; }
@@ -66,17 +30,6 @@ vmallocs() { wc -l </proc/vmallocinfo; }
 powered() { [ "$(./rknpu_model powered)" = "$1" ]; }
 npu_domains() { awk '/^npu/ { print $1, $2 }' /sys/kernel/debug/pm_genpd/pm_genpd_summary; }
 cores() { find "$driver" -name '*.npu' | sort; }
-
-# wait_for TENTHS CMD...
-wait_for() {
-	left=$(($1 * ${RKNPU_TEST_SLOW:-1}))
-	shift
-	while ! "$@"; do
-		left=$((left - 1))
-		[ $left -gt 0 ] || return 1
-		sleep 0.1
-	done
-}
 
 # Before 7.2 a fence holds the module until RCU has freed it, a while after its last user let go of it.
 fences_hold_module() { uname -r | awk -F '[.-]' '{ exit !($1 < 7 || $1 == 7 && $2 < 2) }'; }
@@ -291,10 +244,6 @@ supply_comes_late() {
 	[ $loaded_it -eq 0 ] && [ $waited -eq 0 ] && wait_for 50 node && ./rknpu_model three
 }
 
-dmesg_clean() {
-	! dmesg | grep -E 'WARNING:|BUG:|Oops|Call trace|Unable to handle|cut here|possible circular|scheduling while atomic|Enable stall request timed out|Disable paging request timed out|Error during raw reset'
-}
-
 # Whom it uses, /proc/modules says in their lines.
 depends_on_drm() { [ -z "$(awk '(","$4) ~ /,rknpu_accel,/ && $1 != "drm"' /proc/modules)" ]; }
 can_rehearse_sleep() { model && grep -qw platform /sys/power/pm_test 2>/dev/null && grep -qw freeze /sys/power/state; }
@@ -352,17 +301,13 @@ if [ -n "$list" ]; then
 	exit
 fi
 
-echo "TAP version 13"
-ko=$(ko)
-if [ -z "$ko" ] || ! loaded; then
-	echo "1..0 # SKIP rknpu_accel is not loaded or its file is not here"
-	exit 4
-fi
+ko=$(module_file) why=
+[ -n "$ko" ] && loaded >/dev/null || why="rknpu_accel is not loaded or its file is not here"
+begin "$why" || exit
 driver=$(find /sys/bus/platform/drivers/rknpu* -name '*.npu' | head -n1)
 driver=${driver%/*}
 # With the vendor's device tree one device is all cores.
 case $driver in */rknpu-accel-node) devices=1 ;; *) devices=3 ;; esac
 supply=$(find /sys/bus/platform/drivers/reg-fixed-voltage/ -name 'regulator-vdd-npu*' 2>/dev/null)
 cases
-echo "1..$n"
-[ $failed -eq 0 ]
+end

@@ -9,54 +9,18 @@
 # boot: supplyvend RARE TEST_LIMIT=300 ENV=RKNPU_SUPPLY=driver --model npu-switched-supply=on --dt vendor --dt-edit /power-management@fd8d8000/power-controller/power-domain@8:domain-supply
 
 cd "$(dirname "$0")" || exit 1
-n=0
-failed=0
-list='' only=''
-case ${1:-} in
--l) list=1 ;;
--t) only=${2:?} ;;
-esac
+group=supply
+# shellcheck source-path=SCRIPTDIR source=script_lib.sh
+. ./script_lib.sh
 
-# check NAME WHAT-IT-SHOWS CMD...
-check() {
-	name=$1 shows=$2
-	shift 2
-	if [ -n "$list" ]; then
-		echo "supply.$name: $shows"
-		return
-	fi
-	[ -z "$only" ] || [ "$only" = "$name" ] || return 0
-	n=$((n + 1))
-	if "$@" >/tmp/supply.log 2>&1; then
-		echo "ok $n supply.$name"
-	else
-		failed=$((failed + 1))
-		echo "not ok $n supply.$name"
-		sed 's/^/# /' /tmp/supply.log
-	fi
-}
-
-ko() { find /modules "/lib/modules/$(uname -r)" -name 'rknpu_accel.ko*' 2>/dev/null | head -n1; }
 regulator() { dirname "$(grep -lx "$1" /sys/class/regulator/*/name)"; }
 supply() { cat "$(regulator vdd_npu_s0)/state"; }
 supply_is() { supply && [ "$(supply)" = "$1" ]; }
 asleep() { [ "$(./rknpu_model powered)" = "0 0 0" ]; }
 runs() { ./rknpu_model three; }
-load() { insmod "$(ko)"; }
+load() { insmod "$(module_file)"; }
 reload() { unload && wait_for 100 supply_is disabled && load && runs; }
 unload() { rmmod rknpu_accel; }
-dmesg_clean() { ! dmesg | grep -E 'WARNING:|BUG:|Oops|Call trace|Unable to handle|cut here|failed to set domain'; }
-
-# wait_for TENTHS CMD...
-wait_for() {
-	left=$(($1 * ${RKNPU_TEST_SLOW:-1}))
-	shift
-	while ! "$@"; do
-		left=$((left - 1))
-		[ $left -gt 0 ] || return 1
-		sleep 0.1
-	done
-}
 
 # The kernel looks for unused ones once, in the order in which they came, and says so of each.
 cleaned_up() { dmesg | grep -w 'unused: disabling'; }
@@ -64,13 +28,9 @@ wait_cleaned_up() { wait_for 900 cleaned_up; }
 asleep_and_on() { wait_for 100 asleep && supply_is enabled; }
 asleep_and_off() { wait_for 100 asleep && wait_for 100 supply_is disabled; }
 
-if [ -z "$list" ]; then
-	echo "TAP version 13"
-	if [ -z "${RKNPU_SUPPLY:-}" ] || ! regulator unused >/dev/null 2>&1; then
-		echo "1..0 # SKIP the supply is always on"
-		exit 4
-	fi
-fi
+why=
+[ -n "${RKNPU_SUPPLY:-}" ] && regulator unused >/dev/null 2>&1 || why="the supply is always on"
+begin "$why" || exit
 if [ -n "$list" ] || [ "$RKNPU_SUPPLY" = domain ]; then
 	check goes_with_the_domain "a supply that the power domain switches is off while the NPU sleeps" asleep_and_off
 	check unloads "the module can be unloaded" unload
@@ -85,6 +45,4 @@ if [ -n "$list" ] || [ "$RKNPU_SUPPLY" = driver ]; then
 fi
 check works_after "the NPU works after that" runs
 check dmesg_has_no_warning "the kernel has not warned of anything" dmesg_clean
-[ -z "$list" ] || exit 0
-echo "1..$n"
-[ $failed -eq 0 ]
+end

@@ -160,8 +160,8 @@ rk_detector_options() {
 # rk_boot_copies PROGRAM...: options of run that copy them from build/$built, in copy.
 rk_boot_copies() {
 	local p
-	# Scripts call these.
-	case " $*" in *.sh*) set -- "$@" rknpu_model rknpu_matmul ;; esac
+	# Scripts read and call these.
+	case " $*" in *.sh*) set -- "$@" script_lib.sh rknpu_model rknpu_matmul ;; esac
 	copy=()
 	for p in $(printf '%s\n' "$@" | sort -u); do
 		copy+=(--copy "$RK_TOP/build/$built/$p")
