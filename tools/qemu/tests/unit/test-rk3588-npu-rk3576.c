@@ -1082,6 +1082,42 @@ static void test_windows(void)
     }
 }
 
+/* Surfaces of two tensors, wherever these are. */
+static void test_distance(void)
+{
+    static Case k = {
+        .h = 4, .w = 4, .ic = 32, .oc = 16, .kh = 1, .kw = 1, .sy = 1,
+        .sx = 1, .oh = 4, .ow = 4, .scale = 1, .relux = HIGH,
+    };
+    static const uint32_t distance[] = { 16, 0xfffffff, 0x10000000 };
+    Part whole = { .rows = 4, .in_rows = 4 };
+    static uint32_t regs[NPU_REGFILE_WORDS];
+    NpuTaskOptions opt = options;
+    static NpuTask t;
+    unsigned i, j;
+    Prog p;
+
+    put_program(&p, &k, &whole);
+    for (i = 0; i < ARRAY_SIZE(distance); i++) {
+        const char *why = NULL;
+        bool fits = i < 2;
+
+        memset(regs, 0, sizeof(regs));
+        regs[0x300c / 4] = 0x07800800;
+        for (j = 0; j < p.n - 1; j++) {
+            NpuCmd cmd = npu_cmd_decode(p.cmd[j]);
+
+            regs[cmd.reg / 4] = cmd.value;
+        }
+        regs[0x1094 / 4] = distance[i];
+        report(npu_task_decode(&t, regs, CONV, &opt, &why) ==
+               (fits ? NPU_TASK_RUN : NPU_TASK_UNIMP) &&
+               (fits || !strcmp(why, "surfaces that are 4 GiB apart")),
+               "surfaces %u atoms apart are %s", distance[i],
+               fits ? "taken" : "refused");
+    }
+}
+
 int main(void)
 {
     unsigned i;
@@ -1101,6 +1137,7 @@ int main(void)
     test_pool(true, 60);
     test_refused();
     test_windows();
+    test_distance();
     for (i = 0; i < FEATURES; i++) {
         report(seen[i], "some had %s", feature_name[i]);
     }

@@ -367,8 +367,9 @@ static const char *decode_feature(NpuConv *c, const uint32_t *regs)
     f->unit = NPU_ATOM;
     REFUSE_IF(f->line_stride != 4 * c->in_w && c->in_h > 4,
               "gaps between lines of the input");
-    REFUSE_IF(regs[R_RK3576_CNA_DMA_CON2] > (NPU_TASK_MAX_BUFFER / NPU_ATOM),
-              "too much feature data");
+    /* Two surfaces may be those of two tensors. */
+    REFUSE_IF(regs[R_RK3576_CNA_DMA_CON2] > UINT32_MAX / NPU_ATOM,
+              "surfaces that are 4 GiB apart");
     inner = npu_feature_surf_pitch(f) == c->in_w;
     REFUSE_IF(!npu_cube_init(&c->atoms, surfaces, c->in_h,
                              (uint64_t)c->in_w * NPU_ATOM, inner),
