@@ -227,7 +227,8 @@ int npu_rec_matmul(struct npu_rec *rec, const struct npu_tensor *x, const struct
  *
  * On an RK3588 there are those that npu_rec_matmul() lists. On an RK3576 there are programs for INT8 to
  * INT8, and of other operations for convolutions of these types that are not dilated, for maxima and
- * for averages of images; all else is refused there with -EOPNOTSUPP, and npu_rec_message() says what it was.
+ * for averages of images, and for sums of bytes; all else is refused there with -EOPNOTSUPP, and
+ * npu_rec_message() says what it was.
  *
  * Return: whether there are.
  */
@@ -324,6 +325,59 @@ int npu_rec_max(struct npu_rec *rec, const struct npu_tensor *a, const struct np
  */
 int npu_rec_min(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
 		struct npu_tensor *y);
+
+/**
+ * struct npu_byte_sum - how npu_rec_add_bytes() adds
+ *
+ * y = requantise((a - a_zp) * a_weight + (b - b_zp) * b_weight). Weights are to each other as the
+ * scales of the operands; see npu_byte_sum_from_double().
+ */
+struct npu_byte_sum {
+	/** @size: sizeof(struct npu_byte_sum) */
+	size_t size;
+	/** @a_weight: of the first operand, -127 to 127 */
+	/** @b_weight: of the second one, the same */
+	int32_t a_weight, b_weight;
+	/** @a_zp: zero point of the first operand, -128 to 127 */
+	/** @b_zp: of the second one, the same */
+	int32_t a_zp, b_zp;
+	/** @rq: from the weighted sum to the result; scale 0 is out of range */
+	struct npu_requant rq;
+	/** @act: none, or ReLU, which is applied before @rq */
+	enum npu_act act;
+};
+
+/**
+ * npu_byte_sum_from_double - weights and a requantisation for real factors
+ * @a: scale of the first operand by that of the result; negative to subtract it
+ * @b: scale of the second operand by that of the result, the same
+ * @zp: zero point of the result, -128 to 127
+ * @how: a_weight, b_weight and rq are filled, all else stays
+ *
+ * The quotient of the weights is off by at most 2^-8 of 1, where the larger one counts as 1.
+ *
+ * Return: 0, or -ERANGE where both are 0, one is not finite, or the larger one is out of the range of
+ * npu_requant_from_double().
+ */
+int npu_byte_sum_from_double(double a, double b, int32_t zp, struct npu_byte_sum *how);
+
+/**
+ * npu_rec_add_bytes - append y = a + b, with scales and zero points
+ * @rec: recording
+ * @a: M x N of INT8
+ * @b: the same
+ * @how: weights, zero points, requantisation
+ * @y: the same; no two of the tensors share an element
+ *
+ * Exact, modulo requantisation, see npu_requant_apply(). It is a convolution of one position, whose
+ * channels are a surface of each operand: each task does up to 1020 atoms of 16 bytes, so that a tensor whose
+ * rows are all that its memory has is cut least. There are programs for an RK3576 only.
+ *
+ * Return: as npu_rec_matmul(); -ERANGE for weights, zero points or a requantisation out of range, -EOPNOTSUPP on
+ * other chips, and for one row of a tensor that has more, or an errno of the driver.
+ */
+int npu_rec_add_bytes(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
+		      const struct npu_byte_sum *how, struct npu_tensor *y);
 
 /**
  * npu_rec_act - append y = act(x)

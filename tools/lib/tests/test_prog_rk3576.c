@@ -111,10 +111,19 @@ static void test_variants(void)
 	       value_of(0x4030, &t) == (31 << 16 | 0x310) && value_of(0x4038, &t) == 0x100092 &&
 	       value_of(0x4050, &t) == 0x13133 && value_of(0x40b8, &t) == 4 * 6400 - 1200 &&
 	       value_of(0x501c, &t) == 0x510 && value_of(0x5044, &t) == 0x40000012, "the words of depthwise layers");
+	t = band;
+	t.out_c = 48;
+	tap_ok(value_of(0x4050, &t) == 0x80011011 && value_of(0x3020, &t) == 47 && value_of(0x101c, &t) == 48 * 288,
+	       "an odd number of surfaces");
 	npu_matmul_task(&t, NPU_PREC_INT8, NPU_PREC_INT8, 12, 32, 64);
 	t.has_bias = true;
 	tap_ok(value_of(0x102c, &t) == 11 << 16 && value_of(0x301c, &t) == 11 && value_of(0x401c, &t) == 12,
 	       "the rows of a product are one line");
+	npu_matmul_task(&t, NPU_PREC_INT8, NPU_PREC_INT8, 12, 16, 32);
+	t.has_bias = true;
+	t.in_pitch = 0x1234567;
+	tap_ok(value_of(0x1094, &t) == 0x1234567 && value_of(0x402c, &t) == 15 && value_of(0x40b8, &t) == 12 &&
+	       value_of(0x4050, &t) == 0x80011011, "a surface of two that are far apart");
 }
 
 static struct npu_conv_task changed;
@@ -152,6 +161,8 @@ static void test_refused(void)
 	refuses(-ERANGE, "scale 0", "a factor of 0");
 	changed.in_c = 48;
 	refuses(-EINVAL, "48 to 64 channels", "48 channels");
+	changed.out_c = 24;
+	refuses(-EINVAL, "32 to 24 channels", "24 channels");
 	changed.out_h = 0;
 	refuses(-EINVAL, "is 0", "no result");
 	changed.in_h = 81;

@@ -38,6 +38,7 @@ struct npu_chip {
 	uint32_t depthwise_bytes;	/* of all weights of a task, of any type */
 
 	bool pools_columns;		/* a pooling task may write a part of each line */
+	bool adds_bytes;		/* a convolution may take surfaces from anywhere, and write a single one */
 
 	/* What int8 layers have for each channel, and zeros before it that programs read. */
 	uint32_t operand_bytes, zero_bytes;

@@ -115,8 +115,8 @@ static int check_shape(struct npu_prog *p, const struct npu_conv_task *t)
 {
 	uint64_t plane = (uint64_t)t->in_w * t->in_h;
 
-	if (!t->in_c || t->in_c % 32 || !t->out_c || t->out_c % 32)
-		return npu_prog_fail(p, -EINVAL, "%u to %u channels are not positive multiples of 32",
+	if (!t->in_c || t->in_c % 32 || !t->out_c || t->out_c % 16)
+		return npu_prog_fail(p, -EINVAL, "%u to %u channels are not positive multiples of 32 and 16",
 				     t->in_c, t->out_c);
 	if (t->depthwise && t->in_c != t->out_c)
 		return npu_prog_fail(p, -EINVAL, "depthwise: %u channels to %u", t->in_c, t->out_c);

@@ -52,6 +52,12 @@ static inline uint32_t npu_depthwise_unit(const struct npu_chip *chip, enum npu_
 				 type == NPU_PREC_INT8 ? chip->depthwise_cols : NPU_TENSOR_COLS);
 }
 
+/* In memory a tensor of several rows has whole units. */
+static inline uint32_t npu_rows_stored(uint32_t rows)
+{
+	return rows == 1 ? 1 : (uint32_t)round_up(rows, NPU_TENSOR_ROWS);
+}
+
 /* In the space that the memory entered last. */
 static inline uint64_t npu_tensor_iova(const struct npu_tensor *t)
 {

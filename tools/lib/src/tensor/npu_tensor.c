@@ -16,11 +16,6 @@ static bool known_type(enum npu_prec type)
 	       type == NPU_PREC_INT16;
 }
 
-static uint32_t rows_stored(uint32_t rows)
-{
-	return rows == 1 ? 1 : (uint32_t)round_up(rows, NPU_TENSOR_ROWS);
-}
-
 uint64_t npu_tensor_bytes(enum npu_prec type, uint32_t rows, uint32_t cols)
 {
 	/* The product must not wrap. */
@@ -29,7 +24,7 @@ uint64_t npu_tensor_bytes(enum npu_prec type, uint32_t rows, uint32_t cols)
 	/* Rows are read and written in whole bytes. */
 	if (type == NPU_PREC_INT4 && cols % 2)
 		return 0;
-	return rows_stored(rows) * (round_up(cols, NPU_TENSOR_COLS) * npu_prec_bits(type) / 8);
+	return npu_rows_stored(rows) * (round_up(cols, NPU_TENSOR_COLS) * npu_prec_bits(type) / 8);
 }
 
 static struct npu_tensor *tensor_new(struct npu_dev *dev, struct npu_mem *mem,
@@ -47,7 +42,7 @@ static struct npu_tensor *tensor_new(struct npu_dev *dev, struct npu_mem *mem,
 
 struct npu_tensor *npu_tensor_take(struct npu_dev *dev, struct npu_mem *mem, struct npu_shape shape)
 {
-	struct npu_tensor *t = tensor_new(dev, mem, shape, rows_stored(shape.rows), 0);
+	struct npu_tensor *t = tensor_new(dev, mem, shape, npu_rows_stored(shape.rows), 0);
 
 	if (!t)
 		npu_mem_put(mem);
@@ -85,7 +80,7 @@ int npu_tensor_new(struct npu_dev *dev, enum npu_prec type, uint32_t rows, uint3
 int npu_tensor_in(struct npu_dev *dev, struct npu_mem *mem, struct npu_shape shape,
 		  struct npu_tensor **out)
 {
-	*out = tensor_new(dev, mem, shape, rows_stored(shape.rows), 0);
+	*out = tensor_new(dev, mem, shape, npu_rows_stored(shape.rows), 0);
 	if (!*out)
 		return -ENOMEM;
 	npu_mem_get(mem);
@@ -108,7 +103,7 @@ int npu_tensor_import(struct npu_dev *dev, int fd, uint64_t offset, enum npu_pre
 		return ret;
 	if (mem->bo->size < bytes || offset > mem->bo->size - bytes)
 		ret = -EINVAL;
-	t = ret ? NULL : tensor_new(dev, mem, shape, rows_stored(rows), offset);
+	t = ret ? NULL : tensor_new(dev, mem, shape, npu_rows_stored(rows), offset);
 	if (!t) {
 		npu_mem_put(mem);
 		return ret ? ret : -ENOMEM;
@@ -122,7 +117,7 @@ int npu_tensor_export(const struct npu_tensor *t, int *fd, uint64_t *offset)
 	int ret;
 
 	/* Who imports it takes its rows to be all that there are. */
-	if (t->pitch != rows_stored(t->shape.rows))
+	if (t->pitch != npu_rows_stored(t->shape.rows))
 		return -EINVAL;
 	/* And can only guess domain 0. */
 	if (npu_is_vendor(t->dev) && t->mem->space)
@@ -191,7 +186,7 @@ static struct box tensor_box(const struct npu_tensor *t)
 	uint64_t atom = t->offset / NPU_ATOM_BYTES;
 
 	return (struct box){
-		.row = atom % t->pitch, .rows = rows_stored(t->shape.rows),
+		.row = atom % t->pitch, .rows = npu_rows_stored(t->shape.rows),
 		.surf = atom / t->pitch,
 		.surfs = round_up(t->shape.cols, NPU_TENSOR_COLS) / npu_tensor_lanes(t),
 	};

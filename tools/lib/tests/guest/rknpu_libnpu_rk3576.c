@@ -156,6 +156,51 @@ RK_TEST_F(rk3576, network_of_bytes, "two convolutions and a product are exact, i
 	net_free(&n);
 }
 
+/* Rows and columns of what is added. */
+#define ROWS	12u
+#define ADDED	72u
+
+RK_TEST_F(rk3576, sums_of_bytes, "sums of bytes with scales, weights and zero points are exact")
+{
+	struct npu_byte_sum first_sum = { .size = sizeof(first_sum), .a_zp = -7, .b_zp = 30 }, second_sum = {
+		.size = sizeof(second_sum), .a_weight = -101, .b_weight = 127, .a_zp = 3, .b_zp = -7,
+		.rq = { .scale = 21000, .shift = 21, .zp = -9 }, .act = NPU_ACT_RELU,
+	};
+	static int8_t a[ROWS * ADDED], b[ROWS * ADDED], got[ROWS * ADDED];
+	static float unused[ROWS * ADDED];
+	struct npu_rec *rec = NULL;
+	struct npu_tensor *t[4];
+	unsigned int bad = 0;
+
+	ASSERT_EQ(0, npu_byte_sum_from_double(0.7, 0.45, 3, &first_sum));
+	for (size_t i = 0; i < ARRAY_SIZE(t); i++)
+		ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_INT8, ROWS, ADDED, &t[i]));
+	ASSERT_EQ(0, npu_rec_new(self->dev, NULL, &rec));
+	/* One operand is behind the other in memory, then it is before. */
+	ASSERT_EQ(0, npu_rec_add_bytes(rec, t[0], t[1], &first_sum, t[2])) TH_LOG("%s", npu_rec_message(rec));
+	ASSERT_EQ(0, npu_rec_add_bytes(rec, t[2], t[0], &second_sum, t[3])) TH_LOG("%s", npu_rec_message(rec));
+	ASSERT_EQ(0, npu_rec_end(rec));
+	for (int run = 0; run < 2; run++) {
+		fill(a, unused, ARRAY_SIZE(a), 127);
+		fill(b, unused, ARRAY_SIZE(b), 127);
+		ASSERT_EQ(0, npu_tensor_write(t[0], a, 0));
+		ASSERT_EQ(0, npu_tensor_write(t[1], b, 0));
+		libnpu_run_counted(_metadata, rec, variant->uapi);
+		ASSERT_EQ(0, npu_tensor_read(t[3], got, 0));
+		for (uint32_t i = 0; i < ROWS * ADDED; i++) {
+			int32_t s = npu_requant_apply(&first_sum.rq, (a[i] + 7) * first_sum.a_weight +
+						      (b[i] - 30) * first_sum.b_weight);
+			int32_t v = (s - 3) * -101 + (a[i] + 7) * 127;
+
+			bad += got[i] != npu_requant_apply(&second_sum.rq, v < 0 ? 0 : v);
+		}
+	}
+	EXPECT_EQ(0, bad);
+	npu_rec_free(rec);
+	for (size_t i = 0; i < ARRAY_SIZE(t); i++)
+		npu_tensor_free(t[i]);
+}
+
 RK_TEST_F(rk3576, others_are_refused, "what there are no programs for is refused with a reason, and so is core 1")
 {
 	struct npu_rec_opts core_1 = { .size = sizeof(core_1), .core_mask = CORE_0 << 1 };

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Element-wise operations of bytes by convolutions of one position, for a chip whose DPU is not
+ * known to take a second operand: the sum of two tensors is that of two surfaces, one of each.
+ *
+ * On an RK3576 gregordinary found no way to the second operand of EW, and computes sums of this
+ * form on boards.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "npu_parts.h"
+
+/* Columns of a surface. */
+#define LANES		16u
+#define MAX_WEIGHT	127
+#define MIN_WEIGHT	64
+
+/* Elements are all alike: what lies one behind the other in memory is a run of positions. */
+struct runs {
+	uint32_t n, positions;
+};
+
+static bool is_dense(const struct npu_tensor *t)
+{
+	return t->pitch == npu_rows_stored(t->shape.rows);
+}
+
+static struct runs runs_of(const struct npu_tensor *y, bool dense)
+{
+	uint32_t surfaces = (uint32_t)round_up(y->shape.cols, NPU_TENSOR_COLS) / LANES;
+	uint32_t rows = npu_rows_stored(y->shape.rows);
+
+	return dense ? (struct runs){ 1, rows * surfaces } : (struct runs){ surfaces, rows };
+}
+
+static uint64_t at(const struct npu_tensor *t, uint32_t run, uint32_t position)
+{
+	return npu_tensor_iova(t) + ((uint64_t)run * t->pitch + position) * NPU_ATOM_BYTES;
+}
+
+static bool same_bytes(const struct npu_tensor *a, const struct npu_tensor *b)
+{
+	return a->shape.type == NPU_PREC_INT8 && b->shape.type == NPU_PREC_INT8 &&
+	       a->shape.rows == b->shape.rows && a->shape.cols == b->shape.cols;
+}
+
+/* ---- sums ---- */
+
+struct sum {
+	const struct npu_tensor *a, *b, *y;
+	const struct npu_byte_sum *how;
+	const struct npu_weights *w;	/* of the run's task */
+};
+
+static bool is_byte(int32_t v, int32_t least)
+{
+	return v >= least && v <= INT8_MAX;
+}
+
+static int check_sum(struct npu_rec *rec, const struct sum *s)
+{
+	const struct npu_byte_sum *how = s->how;
+	const struct npu_chip *chip = npu_dev_chip(s->y->dev);
+
+	if (!chip->adds_bytes)
+		return npu_rec_fail(rec, -EOPNOTSUPP, "add bytes: no programs for it on the %s", chip->name);
+	if (!same_bytes(s->a, s->y) || !same_bytes(s->b, s->y))
+		return npu_rec_fail(rec, -EINVAL, "add bytes: %u x %u of %s and %u x %u of %s to %u x %u of %s do not fit",
+				    s->a->shape.rows, s->a->shape.cols, npu_prec_name(s->a->shape.type),
+				    s->b->shape.rows, s->b->shape.cols, npu_prec_name(s->b->shape.type),
+				    s->y->shape.rows, s->y->shape.cols, npu_prec_name(s->y->shape.type));
+	if (npu_tensor_overlap(s->a, s->b) || npu_tensor_overlap(s->a, s->y) || npu_tensor_overlap(s->b, s->y))
+		return npu_rec_fail(rec, -EINVAL, "add bytes: tensors share memory");
+	if (how->act > NPU_ACT_RELU)
+		return npu_rec_fail(rec, -EINVAL, "add bytes: %s cannot be folded into a sum", npu_act_name(how->act));
+	if (!is_byte(how->a_weight, -MAX_WEIGHT) || !is_byte(how->b_weight, -MAX_WEIGHT) ||
+	    !is_byte(how->a_zp, INT8_MIN) || !is_byte(how->b_zp, INT8_MIN) || npu_requant_check(&how->rq))
+		return npu_rec_fail(rec, -ERANGE, "add bytes: weights %d and %d, zero points %d and %d, scale %u, shift %u, zp %d",
+				    how->a_weight, how->b_weight, how->a_zp, how->b_zp, how->rq.scale, how->rq.shift,
+				    how->rq.zp);
+	return 0;
+}
+
+/*
+ * Two sets of kernels: the array takes surfaces by rising addresses, and either operand may be the
+ * lower one.
+ */
+static int sum_weights(struct npu_rec *rec, const struct sum *s, struct npu_weights **out)
+{
+	int8_t src[2 * LANES][2 * LANES] = { 0 };
+	const struct npu_byte_sum *how = s->how;
+	int32_t bias[2 * LANES];
+	struct npu_weights_desc d = {
+		.size = sizeof(d), .type = NPU_PREC_INT8, .n = 2 * LANES, .k = 2 * LANES, .bias = bias, .rq = how->rq,
+	};
+	int ret;
+
+	for (uint32_t i = 0; i < LANES; i++) {
+		src[i][i] = (int8_t)how->a_weight;
+		src[i][LANES + i] = (int8_t)how->b_weight;
+		src[LANES + i][i] = (int8_t)how->b_weight;
+		src[LANES + i][LANES + i] = (int8_t)how->a_weight;
+	}
+	for (uint32_t i = 0; i < 2 * LANES; i++)
+		bias[i] = -(how->a_weight * how->a_zp + how->b_weight * how->b_zp);
+	ret = npu_weights_new_at(s->y->dev, npu_rec_place(rec), &d, src, out);
+	return ret ? npu_rec_fail(rec, ret, "add bytes: no memory for weights") : 0;
+}
+
+static int add_task(struct npu_rec *rec, const struct sum *s, uint32_t run, uint32_t position, uint32_t n)
+{
+	uint64_t a = at(s->a, run, position), b = at(s->b, run, position);
+	uint32_t set = b < a ? LANES : 0;
+	struct npu_conv_task t;
+
+	npu_matmul_task(&t, NPU_PREC_INT8, NPU_PREC_INT8, n, LANES, 2 * LANES);
+	t.in_iova = min_u64(a, b);
+	t.in_pitch = (uint32_t)((max_u64(a, b) - t.in_iova) / NPU_ATOM_BYTES);
+	t.weight_iova = s->w->mem->iova + set * s->w->kp;
+	t.out_iova = at(s->y, run, position);
+	t.has_bias = true;
+	t.rq = s->w->rq;
+	t.relu = s->how->act == NPU_ACT_RELU;
+	npu_operands_set(s->w, set, &t);
+	return npu_prog_conv(npu_rec_prog(rec), &t);
+}
+
+static int sum_tasks(struct npu_rec *rec, const struct sum *s)
+{
+	struct runs r = runs_of(s->y, is_dense(s->a) && is_dense(s->b) && is_dense(s->y));
+	uint32_t most = npu_dev_chip(s->y->dev)->rows;
+
+	for (uint32_t run = 0; run < r.n; run++)
+		for (uint32_t i = 0; i < r.positions && npu_rec_room(rec); i += most)
+			if (add_task(rec, s, run, i, (uint32_t)min_u64(r.positions - i, most)))
+				return 0;
+	return 0;
+}
+
+/* Where their space is known, the weights go there. */
+static int append_sum(struct npu_rec *rec, struct sum *s)
+{
+	struct npu_weights *w = NULL;
+	int ret = npu_rec_reads(rec, s->a);
+
+	if (!ret)
+		ret = npu_rec_reads(rec, s->b);
+	if (!ret)
+		ret = npu_rec_writes(rec, s->y);
+	if (!ret)
+		ret = sum_weights(rec, s, &w);
+	if (!ret)
+		ret = npu_rec_reads_weights(rec, w);
+	s->w = w;
+	if (!ret)
+		ret = sum_tasks(rec, s);
+	npu_weights_free(w);
+	return ret;
+}
+
+int npu_rec_add_bytes(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
+		      const struct npu_byte_sum *how, struct npu_tensor *y)
+{
+	struct npu_byte_sum h = { 0 };
+	struct sum s = { .a = a, .b = b, .y = y, .how = &h };
+	int ret = npu_rec_begin(rec, "add bytes");
+
+	if (!ret)
+		ret = NPU_REC_TAKE(rec, &h, act, how);
+	if (!ret)
+		ret = check_sum(rec, &s);
+	if (!ret)
+		ret = append_sum(rec, &s);
+	return ret ? ret : npu_rec_commit(rec);
+}
+
+/* The larger one is at least MIN_WEIGHT, so that 64 quotients can be tried. */
+int npu_byte_sum_from_double(double a, double b, int32_t zp, struct npu_byte_sum *how)
+{
+	double big = fmax(fabs(a), fabs(b)), small = fmin(fabs(a), fabs(b)), off = INFINITY;
+	int32_t one = 0, other = 0;
+	struct npu_requant rq;
+
+	if (!isfinite(a) || !isfinite(b) || !(big > 0))
+		return -ERANGE;
+	for (int32_t w = MAX_WEIGHT; w >= MIN_WEIGHT; w--) {
+		int32_t v = (int32_t)rint(w * (small / big));
+		double error = fabs((double)v / w - small / big);
+
+		if (error >= off)
+			continue;
+		off = error;
+		one = w;
+		other = v;
+	}
+	if (npu_requant_from_double(big / one, zp, &rq))
+		return -ERANGE;
+	how->rq = rq;
+	how->a_weight = (int32_t)copysign(fabs(a) == big ? one : other, a);
+	how->b_weight = (int32_t)copysign(fabs(a) == big ? other : one, b);
+	return 0;
+}

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Element-wise operations of bytes on an RK3576 against integers, which they equal, and what is refused.
+ */
+#include "nn.h"
+
+#define I8	NPU_PREC_INT8
+#define ANY	60
+/* What no element of a result is known to be. */
+#define UNTOUCHED	85
+
+static int8_t any_byte(void)
+{
+	return (int8_t)(nn_rnd() * 128);
+}
+
+static int32_t any_of(int32_t least, int32_t most)
+{
+	nn_seed = nn_seed * 1664525u + 1013904223u;
+	return least + (int32_t)((nn_seed >> 8) % (uint32_t)(most - least + 1));
+}
+
+static int8_t *bytes(size_t n)
+{
+	int8_t *v = malloc(n);
+
+	for (size_t i = 0; i < n; i++)
+		v[i] = any_byte();
+	return v;
+}
+
+/* Memory with a hole, of which a tensor is a part. */
+struct place {
+	struct npu_tensor *all, *t;
+};
+
+/* @row and @col more of them are before it, and as many behind. */
+static struct place place_new(struct npu_dev *dev, uint32_t rows, uint32_t cols, uint32_t row, uint32_t col)
+{
+	struct place p = { .all = nn_tensor(dev, I8, rows + 2 * row, cols + 2 * col, NULL) };
+	struct npu_shape s = npu_tensor_shape(p.all);
+	int8_t *v = malloc((size_t)s.rows * s.cols);
+
+	memset(v, UNTOUCHED, (size_t)s.rows * s.cols);
+	npu_tensor_write(p.all, v, 0);
+	free(v);
+	if (npu_tensor_view(p.all, row, rows, col, cols, &p.t))
+		abort();
+	return p;
+}
+
+static void place_free(struct place *p)
+{
+	npu_tensor_free(p->t);
+	npu_tensor_free(p->all);
+}
+
+/* Elements around the tensor that something wrote. */
+static unsigned int written_around(const struct place *p, uint32_t row, uint32_t col)
+{
+	struct npu_shape all = npu_tensor_shape(p->all), s = npu_tensor_shape(p->t);
+	int8_t *v = malloc((size_t)all.rows * all.cols);
+	unsigned int n = 0;
+
+	npu_tensor_read(p->all, v, 0);
+	for (uint32_t r = 0; r < all.rows; r++)
+		for (uint32_t c = 0; c < all.cols; c++)
+			if (r < row || r >= row + s.rows || c < col || c >= col + s.cols)
+				n += v[r * all.cols + c] != UNTOUCHED;
+	free(v);
+	return n;
+}
+
+/* ---- sums ---- */
+
+struct sum_case {
+	const char *name;
+	uint32_t rows, cols;
+	uint32_t row, col;	/* around the tensors */
+	struct npu_byte_sum how;
+	uint32_t tasks;		/* 0: any */
+};
+
+#define HOW(...)	{ .size = sizeof(struct npu_byte_sum), __VA_ARGS__ }
+
+static const struct sum_case sums[] = {
+	{ "one task", 36, 64, 0, 0, HOW(127, 127, 0, 0, { 258, 16, 0 }), 1 },
+	{ "one element", 1, 1, 0, 0, HOW(127, 64, -128, 127, { 20000, 22, -3 }), 1 },
+	{ "a row", 1, 4000, 0, 0, HOW(3, -7, 5, 0, { 9000, 17, 100 }), 1 },
+	{ "ReLU", 12, 40, 0, 0, HOW(100, -90, 9, -11, { 30000, 22, -128 }, NPU_ACT_RELU), 1 },
+	{ "saturation", 8, 32, 0, 0, HOW(127, 127, -128, -128, { 32767, 15, 0 }), 1 },
+	{ "two tasks", 64, 500, 0, 0, HOW(-127, 127, 1, 2, { 17000, 21, 7 }), 3 },
+	{ "the last positions", 1020, 17, 0, 0, HOW(88, 127, 0, 0, { 17000, 21, 0 }), 2 },
+	{ "columns of larger tensors", 20, 96, 0, 32, HOW(99, 101, -4, 4, { 16384, 22, 0 }), 1 },
+	{ "rows of larger tensors", 20, 64, 8, 0, HOW(99, 101, -4, 4, { 16384, 22, 0 }), 4 },
+	{ "parts of both", 8, 64, 4, 64, HOW(0, 101, 7, -4, { 16384, 21, 9 }), 4 },
+	{ "many rows of larger tensors", 2044, 32, 4, 0, HOW(99, 50, -4, 4, { 16384, 22, 0 }), 6 },
+};
+
+static unsigned int wrong_sums(const struct sum_case *c, const int8_t *a, const int8_t *b, const int8_t *y)
+{
+	const struct npu_byte_sum *h = &c->how;
+	unsigned int bad = 0;
+
+	for (size_t i = 0; i < (size_t)c->rows * c->cols; i++) {
+		int32_t v = (a[i] - h->a_zp) * h->a_weight + (b[i] - h->b_zp) * h->b_weight;
+
+		bad += y[i] != npu_requant_apply(&h->rq, h->act && v < 0 ? 0 : v);
+	}
+	return bad;
+}
+
+/* The second operand is behind the first one in memory, or before it. */
+static unsigned int sum_wrong(struct npu_dev *dev, const struct sum_case *c, bool before, int *ret, uint32_t *tasks)
+{
+	struct place p[3] = { place_new(dev, c->rows, c->cols, c->row, c->col),
+			      place_new(dev, c->rows, c->cols, c->row, c->col),
+			      place_new(dev, c->rows, c->cols, c->row, c->col) };
+	struct npu_tensor *a = p[before].t, *b = p[!before].t;
+	size_t n = (size_t)c->rows * c->cols;
+	int8_t *va = bytes(n), *vb = bytes(n), *vy = calloc(n, 1);
+	struct npu_rec_info info = { .size = sizeof(info) };
+	struct npu_rec *rec = nn_rec(dev);
+	unsigned int bad;
+
+	npu_tensor_write(a, va, 0);
+	npu_tensor_write(b, vb, 0);
+	*ret = nn_run(rec, npu_rec_add_bytes(rec, a, b, &c->how, p[2].t));
+	npu_rec_get_info(rec, &info);
+	*tasks = info.tasks;
+	npu_tensor_read(p[2].t, vy, 0);
+	bad = wrong_sums(c, va, vb, vy) + written_around(&p[2], c->row, c->col);
+	npu_rec_free(rec);
+	for (int i = 0; i < 3; i++)
+		place_free(&p[i]);
+	free(va);
+	free(vb);
+	free(vy);
+	return bad;
+}
+
+static void sum_case(struct npu_dev *dev, const struct sum_case *c)
+{
+	uint32_t tasks;
+	int ret;
+
+	for (int before = 0; before < 2; before++) {
+		unsigned int bad = sum_wrong(dev, c, before, &ret, &tasks);
+
+		tap_ok(!ret && !bad && tasks == c->tasks, "sum, %s, %s: error %d, %u wrong, %u tasks", c->name,
+		       before ? "b before a" : "a before b", ret, bad, tasks);
+	}
+}
+
+static void test_any_sum(struct npu_dev *dev)
+{
+	unsigned int right = 0;
+	uint32_t tasks;
+	int ret;
+
+	for (int i = 0; i < ANY; i++) {
+		struct sum_case c = {
+			.rows = (uint32_t)any_of(1, 60), .cols = (uint32_t)any_of(1, 200),
+			.how = HOW(any_of(-127, 127), any_of(-127, 127), any_of(-128, 127), any_of(-128, 127),
+				   { (uint16_t)any_of(1, 32767), (uint8_t)any_of(14, 24), any_of(-128, 127) },
+				   any_of(0, 1) ? NPU_ACT_RELU : NPU_ACT_NONE),
+		};
+
+		right += !sum_wrong(dev, &c, i % 2, &ret, &tasks) && !ret;
+	}
+	tap_ok(right == ANY, "%u of %d sums of any size", right, ANY);
+}
+
+/* With weights from real factors a sum is off by what they are, and its rounding. */
+static void test_factors(void)
+{
+	static const double factor[][2] = {
+		{ 1, 1 }, { 0.5, -0.5 }, { 0.013, 0.9 }, { -3.7, 0.001 }, { 1e-4, 5e-5 }, { 100, 33.3 }, { 0, 1 },
+	};
+	struct npu_byte_sum how = HOW(0);
+	int bad = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(factor); i++) {
+		double a = factor[i][0], b = factor[i][1], big = fmax(fabs(a), fabs(b)), f;
+
+		bad += npu_byte_sum_from_double(a, b, 5, &how) || how.rq.zp != 5;
+		f = how.rq.scale / ldexp(1, how.rq.shift);
+		bad += fabs(how.a_weight * f - a) > big * 0x1p-8 || fabs(how.b_weight * f - b) > big * 0x1p-8;
+	}
+	tap_ok(!bad, "weights of real factors: %d are too far off", bad);
+	tap_ok(npu_byte_sum_from_double(0, 0, 0, &how) == -ERANGE && npu_byte_sum_from_double(1, NAN, 0, &how) == -ERANGE &&
+	       npu_byte_sum_from_double(1, INFINITY, 0, &how) == -ERANGE &&
+	       npu_byte_sum_from_double(1e9, 1, 0, &how) == -ERANGE && npu_byte_sum_from_double(1, 1, 128, &how) == -ERANGE,
+	       "factors out of range are refused");
+}
+
+static void refused_sum(struct npu_dev *dev, int err, const char *words, const struct npu_byte_sum *how,
+			const struct npu_tensor *a, const struct npu_tensor *b, struct npu_tensor *y)
+{
+	struct npu_rec *rec = nn_rec(dev);
+	int ret = npu_rec_add_bytes(rec, a, b, how, y);
+
+	tap_ok(ret == err && strstr(npu_rec_message(rec), words), "%d, %s", ret, npu_rec_message(rec));
+	npu_rec_free(rec);
+}
+
+static void test_refused_sums(struct npu_dev *dev)
+{
+	static const struct npu_byte_sum good = HOW(1, 1, 0, 0, { 1, 0, 0 });
+	struct npu_tensor *a = nn_tensor(dev, I8, 8, 64, NULL), *b = nn_tensor(dev, I8, 8, 64, NULL);
+	struct npu_tensor *y = nn_tensor(dev, I8, 8, 64, NULL), *half = nn_tensor(dev, NPU_PREC_FP16, 8, 64, NULL);
+	struct npu_tensor *other = nn_tensor(dev, I8, 1, 64, NULL), *row, *row_b;
+	struct npu_byte_sum how = good;
+
+	npu_tensor_view(a, 3, 1, 0, 64, &row);
+	npu_tensor_view(b, 3, 1, 0, 64, &row_b);
+	refused_sum(dev, -EINVAL, "share memory", &good, a, a, y);
+	refused_sum(dev, -EINVAL, "share memory", &good, a, b, b);
+	refused_sum(dev, -EINVAL, "FP16", &good, a, half, y);
+	refused_sum(dev, -EINVAL, "1 x 64", &good, a, other, y);
+	refused_sum(dev, -EOPNOTSUPP, "1 positions and 32 channels", &good, row, row_b, other);
+	refused_sum(dev, -ERANGE, "scale 0", NULL, a, b, y);
+	how.a_weight = 128;
+	refused_sum(dev, -ERANGE, "128", &how, a, b, y);
+	how = good;
+	how.b_zp = -129;
+	refused_sum(dev, -ERANGE, "-129", &how, a, b, y);
+	how = good;
+	how.act = NPU_ACT_TANH;
+	refused_sum(dev, -EINVAL, "tanh", &how, a, b, y);
+	how = good;
+	how.size = 8;
+	refused_sum(dev, -EINVAL, "", &how, a, b, y);
+	npu_tensor_free(a);
+	npu_tensor_free(b);
+	npu_tensor_free(y);
+	npu_tensor_free(half);
+	npu_tensor_free(other);
+	npu_tensor_free(row);
+	npu_tensor_free(row_b);
+}
+
+static void test_rk3588(struct npu_dev *dev)
+{
+	static const struct npu_byte_sum good = HOW(1, 1, 0, 0, { 1, 0, 0 });
+	struct npu_tensor *t[3];
+
+	for (int i = 0; i < 3; i++)
+		t[i] = nn_tensor(dev, I8, 8, 64, NULL);
+	refused_sum(dev, -EOPNOTSUPP, "RK3588", &good, t[0], t[1], t[2]);
+	for (int i = 0; i < 3; i++)
+		npu_tensor_free(t[i]);
+}
+
+int main(void)
+{
+	struct npu_dev *dev = nn_begin(OURS);
+
+	test_rk3588(dev);
+	npu_close(dev);
+	sim_soc(3576);
+	dev = nn_begin(OURS);
+	for (size_t i = 0; i < ARRAY_SIZE(sums); i++)
+		sum_case(dev, &sums[i]);
+	test_any_sum(dev);
+	test_factors();
+	test_refused_sums(dev);
+	tap_ok(sim_core_mask == 1, "on the core that programs are made for");
+	return nn_end(dev);
+}
