@@ -227,7 +227,7 @@ int npu_rec_matmul(struct npu_rec *rec, const struct npu_tensor *x, const struct
  *
  * On an RK3588 there are those that npu_rec_matmul() lists. On an RK3576 there are programs for INT8 to
  * INT8, and of other operations for convolutions of these types that are not dilated, for maxima and
- * for averages of images, and for sums of bytes; all else is refused there with -EOPNOTSUPP, and
+ * for averages of images, and for sums and functions of bytes; all else is refused there with -EOPNOTSUPP, and
  * npu_rec_message() says what it was.
  *
  * Return: whether there are.
@@ -378,6 +378,43 @@ int npu_byte_sum_from_double(double a, double b, int32_t zp, struct npu_byte_sum
  */
 int npu_rec_add_bytes(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
 		      const struct npu_byte_sum *how, struct npu_tensor *y);
+
+/**
+ * struct npu_byte_scales - what bytes stand for: (byte - zero point) * scale
+ */
+struct npu_byte_scales {
+	/** @x: scale of the operand, a finite number above 0 */
+	/** @y: scale of the result, the same */
+	double x, y;
+	/** @x_zp: zero point of the operand, -128 to 127 */
+	/** @y_zp: zero point of the result, the same */
+	int32_t x_zp, y_zp;
+};
+
+/**
+ * npu_byte_map - values of a function of real numbers, for npu_rec_map_bytes()
+ * @f: function
+ * @arg: what it is called with
+ * @s: scales and zero points
+ * @value: filled: results for the bytes from -128 on, the nearest ones (ties to even); what is too
+ *	large becomes the last byte, and what is not a number the zero point
+ */
+void npu_byte_map(double (*f)(double x, void *arg), void *arg, const struct npu_byte_scales *s, int8_t value[256]);
+
+/**
+ * npu_rec_map_bytes - append y = value[x + 128], a function of each byte by table
+ * @rec: recording
+ * @value: results, in the order of the bytes from -128 to 127; not needed after the call
+ * @x: M x N of INT8
+ * @y: M x N of INT8; shares no element with @x
+ *
+ * Exact. A task loads the table, and each of those that follow does up to 2040 atoms of 16 bytes.
+ * There are programs for an RK3576 only.
+ *
+ * Return: as npu_rec_add_bytes().
+ */
+int npu_rec_map_bytes(struct npu_rec *rec, const int8_t value[256], const struct npu_tensor *x,
+		      struct npu_tensor *y);
 
 /**
  * npu_rec_act - append y = act(x)

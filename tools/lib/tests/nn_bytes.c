@@ -240,6 +240,139 @@ static void test_refused_sums(struct npu_dev *dev)
 	npu_tensor_free(row_b);
 }
 
+/* ---- functions ---- */
+
+struct map_case {
+	const char *name;
+	uint32_t rows, cols;
+	uint32_t row, col;	/* around the tensors */
+	uint32_t tasks;
+};
+
+static const struct map_case maps[] = {
+	{ "all bytes", 8, 32, 0, 0, 2 }, { "one element", 1, 1, 0, 0, 2 }, { "a row", 1, 1000, 0, 0, 2 },
+	{ "two tasks", 64, 544, 0, 0, 3 }, { "the last positions", 1021, 33, 0, 0, 4 },
+	{ "columns of larger tensors", 20, 96, 0, 32, 2 }, { "rows of larger tensors", 20, 64, 8, 0, 3 },
+	{ "many rows of larger tensors", 2044, 32, 4, 0, 4 },
+};
+
+/* Each byte is there if there is room. */
+static int8_t *all_bytes(size_t n)
+{
+	int8_t *v = bytes(n);
+
+	for (size_t i = 0; i < n && i < 256; i++)
+		v[i] = (int8_t)(i * 5);
+	return v;
+}
+
+/* One function after the other: the LUT is loaded for each. */
+static unsigned int map_wrong(struct npu_dev *dev, const struct map_case *c, int *ret, uint32_t *tasks)
+{
+	struct place x = place_new(dev, c->rows, c->cols, c->row, c->col);
+	struct place y = place_new(dev, c->rows, c->cols, c->row, c->col);
+	struct place z = place_new(dev, c->rows, c->cols, c->row, c->col);
+	size_t n = (size_t)c->rows * c->cols;
+	int8_t *f = bytes(256), *g = bytes(256), *vx = all_bytes(n), *vy = calloc(n, 1), *vz = calloc(n, 1);
+	struct npu_rec_info info = { .size = sizeof(info) };
+	struct npu_rec *rec = nn_rec(dev);
+	unsigned int bad = 0;
+
+	npu_tensor_write(x.t, vx, 0);
+	*ret = npu_rec_map_bytes(rec, f, x.t, y.t);
+	*ret = nn_run(rec, *ret ? *ret : npu_rec_map_bytes(rec, g, y.t, z.t));
+	npu_rec_get_info(rec, &info);
+	*tasks = info.tasks / 2;
+	npu_tensor_read(y.t, vy, 0);
+	npu_tensor_read(z.t, vz, 0);
+	for (size_t i = 0; i < n; i++)
+		bad += (vy[i] != f[vx[i] + 128]) + (vz[i] != g[vy[i] + 128]);
+	bad += written_around(&y, c->row, c->col) + written_around(&z, c->row, c->col);
+	npu_rec_free(rec);
+	place_free(&x);
+	place_free(&y);
+	place_free(&z);
+	free(f);
+	free(g);
+	free(vx);
+	free(vy);
+	free(vz);
+	return bad;
+}
+
+static void map_case(struct npu_dev *dev, const struct map_case *c)
+{
+	uint32_t tasks;
+	int ret;
+	unsigned int bad = map_wrong(dev, c, &ret, &tasks);
+
+	tap_ok(!ret && !bad && tasks == c->tasks, "function, %s: error %d, %u wrong, %u tasks", c->name, ret, bad,
+	       tasks);
+}
+
+static void test_any_map(struct npu_dev *dev)
+{
+	unsigned int right = 0;
+	uint32_t tasks;
+	int ret;
+
+	for (int i = 0; i < ANY; i++) {
+		struct map_case c = { .rows = (uint32_t)any_of(1, 60), .cols = (uint32_t)any_of(1, 200) };
+
+		right += !map_wrong(dev, &c, &ret, &tasks) && !ret;
+	}
+	tap_ok(right == ANY, "%u of %d functions of any size", right, ANY);
+}
+
+static double root(double x, void *arg)
+{
+	*(int *)arg += 1;
+	return sqrt(x);
+}
+
+static void test_values(void)
+{
+	static const struct npu_byte_scales s = { .x = 0.25, .y = 0.03125, .x_zp = -100, .y_zp = -7 };
+	int8_t v[256];
+	int calls = 0;
+
+	npu_byte_map(root, &calls, &s, v);
+	/* Below the zero point there is no root; the largest one, 7.53, is 241 steps. */
+	tap_ok(calls == 256 && v[0] == -7 && v[28] == -7 && v[32] == 25 && v[36] == 38 && v[255] == 127,
+	       "values of a function of real numbers: %d %d %d %d %d", v[0], v[28], v[32], v[36], v[255]);
+}
+
+static void refused_map(struct npu_dev *dev, int err, const char *words, const struct npu_tensor *x,
+			struct npu_tensor *y)
+{
+	struct npu_rec *rec = nn_rec(dev);
+	static const int8_t value[256];
+	int ret = npu_rec_map_bytes(rec, value, x, y);
+
+	if (!ret)
+		ret = npu_rec_end(rec);
+	tap_ok(ret == err && strstr(npu_rec_message(rec), words), "%d, %s", ret, npu_rec_message(rec));
+	npu_rec_free(rec);
+}
+
+static void test_refused_maps(struct npu_dev *dev)
+{
+	struct npu_tensor *x = nn_tensor(dev, I8, 8, 64, NULL), *y = nn_tensor(dev, I8, 8, 32, NULL);
+	struct npu_tensor *half = nn_tensor(dev, NPU_PREC_FP16, 8, 64, NULL), *row, *line;
+
+	npu_tensor_view(x, 3, 1, 0, 32, &row);
+	npu_tensor_view(y, 3, 1, 0, 32, &line);
+	refused_map(dev, -EINVAL, "share memory", x, x);
+	refused_map(dev, -EINVAL, "FP16", half, x);
+	refused_map(dev, -EINVAL, "8 x 32", x, y);
+	refused_map(dev, -EOPNOTSUPP, "1 positions and 32 channels", row, line);
+	npu_tensor_free(x);
+	npu_tensor_free(y);
+	npu_tensor_free(half);
+	npu_tensor_free(row);
+	npu_tensor_free(line);
+}
+
 static void test_rk3588(struct npu_dev *dev)
 {
 	static const struct npu_byte_sum good = HOW(1, 1, 0, 0, { 1, 0, 0 });
@@ -248,6 +381,7 @@ static void test_rk3588(struct npu_dev *dev)
 	for (int i = 0; i < 3; i++)
 		t[i] = nn_tensor(dev, I8, 8, 64, NULL);
 	refused_sum(dev, -EOPNOTSUPP, "RK3588", &good, t[0], t[1], t[2]);
+	refused_map(dev, -EOPNOTSUPP, "functions of bytes on the RK3588", t[0], t[2]);
 	for (int i = 0; i < 3; i++)
 		npu_tensor_free(t[i]);
 }
@@ -265,6 +399,11 @@ int main(void)
 	test_any_sum(dev);
 	test_factors();
 	test_refused_sums(dev);
+	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
+		map_case(dev, &maps[i]);
+	test_any_map(dev);
+	test_values();
+	test_refused_maps(dev);
 	tap_ok(sim_core_mask == 1, "on the core that programs are made for");
 	return nn_end(dev);
 }

@@ -25,6 +25,7 @@ struct word {
 
 /* Each once, as the header of the registers tells them from compilers and boards. */
 static const struct word words[] = {
+	{ 0x1004, 0xe }, { 0x3004, 0xe },
 	{ 0x1010, 0xfff }, { 0x1014, 1 << 3 | 1 }, { 0x1018, 0x40000404 }, { 0x101c, 64 * 288 }, { 0x1020, 288 },
 	{ 0x1024, 2 << 24 | 2 << 16 | 63 }, { 0x1028, 40 * 17 << 16 | 31 }, { 0x102c, 79 << 16 | 16 },
 	{ 0x1030, 576 << 16 | 79 }, { 0x1034, 80 * 15 - 1 }, { 0x1038, 7 }, { 0x103c, 40 << 16 },
@@ -240,6 +241,88 @@ static void test_pool(void)
 	refuses_pool(&t, "one position");
 }
 
+/* ---- functions of bytes ---- */
+
+static const struct word load_words[] = {
+	{ 0x4004, 0xe }, { 0x400c, 5 }, { 0x4010, 0 }, { 0x4018, 0x30000 }, { 0x401c, 1 }, { 0x4020, 0 }, { 0x4024, 0 },
+	{ 0x402c, 15 }, { 0x4030, 0xf0f00 }, { 0x4034, 0 }, { 0x4038, 0x53 }, { 0x4044, 2 }, { 0x4048, 0x80000000 },
+	{ 0x404c, INT32_MAX }, { 0x4050, 0x20000 }, { 0x4060, 0x903 }, { 0x407c, 0x10041c1 }, { 0x4084, 1 },
+	{ 0x40ac, 0 }, { 0x40b0, 0x10001 }, { 0x40b4, 0 }, { 0x40b8, 0 }, { 0x40c0, 0x4440000 }, { 0x40d0, 0x40ffff },
+	{ 0x4108, 0xff0000 }, { 0x410c, 0 }, { 0x5004, 0xe }, { 0x500c, 0 }, { 0x5014, 15 }, { 0x5018, 0x10000 },
+	{ 0x501c, 0 }, { 0x5028, 0 }, { 0x5034, 1 }, { 0x5044, 9 },
+};
+
+static const struct word map_words[] = {
+	{ 0x1004, 0x30 }, { 0x3004, 0x30 }, { 0x4004, 0x30 }, { 0x4038, 0x120080 }, { 0x4060, 0x903 },
+	{ 0x407c, 0x1004140 }, { 0x40ac, (uint32_t)-129 }, { 0x40b0, 1 }, { 0x40b4, 0 }, { 0x4108, 0x2000006 },
+	{ 0x410c, 0x50500 }, { 0x4110, (uint32_t)-0x4000 }, { 0x4114, (uint32_t)-0x4000 },
+	{ 0x4118, (uint32_t)-0x4000 }, { 0x411c, (uint32_t)-0x4000 }, { 0x4140, 0x4000 }, { 0x414c, 0x4000 },
+	{ 0x4150, 0 }, { 0x4188, 99u << 16 }, { 0x418c, 99u << 16 | 99 }, { 0x4190, 207u << 16 },
+	{ 0x4194, 207u << 16 | 207 }, { 0x5004, 0x30 }, { 0x5028, 0 },
+};
+
+static unsigned int wrong_words(const struct word *w, size_t n)
+{
+	unsigned int bad = 0;
+	uint32_t got = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (writes(w[i].reg, &got) == 1 && got == w[i].value)
+			continue;
+		printf("# 0x%04x: 0x%08x, want 0x%08x\n", w[i].reg, got, w[i].value);
+		bad++;
+	}
+	return bad;
+}
+
+/* Entries follow the word that selects their table. */
+static unsigned int wrong_entries(const int8_t *map)
+{
+	const uint64_t *e = npu_prog_entries(prog);
+	unsigned int n = 0, bad = 0;
+	uint32_t cfg = 0;
+
+	for (size_t i = 0; i < npu_prog_count(prog); i++) {
+		uint32_t value = (uint32_t)(e[i] >> 16);
+		int32_t at = (int32_t)(n % 513) - (cfg == 0x20000 ? 512 : 0);
+
+		if ((uint16_t)e[i] == 0x4100 && e[i] >> 48 == 0x1001)
+			cfg = value;
+		if ((uint16_t)e[i] != 0x4104 || e[i] >> 48 != 0x1001 || !cfg)
+			continue;
+		at = at < -128 ? -128 : at > 127 ? 127 : at;
+		bad += value != (uint32_t)(map[at + 128] + 129) || cfg != (n < 513 ? 0x20000u : 0x30000u);
+		n++;
+	}
+	return n == 1026 ? bad : 1026;
+}
+
+static void test_map(void)
+{
+	struct npu_prog *other = npu_prog_new();
+	struct npu_conv_task t;
+	int8_t map[256];
+
+	for (int i = 0; i < 256; i++)
+		map[i] = (int8_t)(i * 77 % 256 - 128);
+	map[0] = -30;
+	map[255] = 78;
+	npu_prog_reset(prog);
+	tap_ok(!npu_prog_load_map(prog, map, 0x10000, 0x30000) && !wrong_words(load_words, ARRAY_SIZE(load_words)) &&
+	       !wrong_entries(map), "a program that loads the LUT: %s", npu_prog_message(prog));
+	tap_ok((uint32_t)(npu_prog_entries(prog)[npu_prog_count(prog) - 1] >> 16) == 0x18, "of the DPU alone");
+	npu_matmul_task(&t, NPU_PREC_INT8, NPU_PREC_INT8, 12, 32, 32);
+	t.has_bias = true;
+	npu_prog_reset(prog);
+	tap_ok(!npu_prog_map(prog, &t, map) && !wrong_words(map_words, ARRAY_SIZE(map_words)),
+	       "a program that uses it: %s", npu_prog_message(prog));
+	npu_prog_reset(prog);
+	tap_ok(npu_prog_load_map(prog, map, 0x10008, 0x30000) == -EINVAL, "%s", npu_prog_message(prog));
+	tap_ok(npu_prog_map(other, &t, map) == -EOPNOTSUPP && strstr(npu_prog_message(other), "RK3588"), "%s",
+	       npu_prog_message(other));
+	npu_prog_free(other);
+}
+
 int main(void)
 {
 	prog = npu_prog_new_for(npu_chip_of_soc(3576));
@@ -247,6 +330,7 @@ int main(void)
 	test_variants();
 	test_refused();
 	test_pool();
+	test_map();
 	npu_prog_free(prog);
 	tap_ok(!npu_chip_of_soc(3568) && npu_chip_of_version(0x46495247) == npu_chip_of_soc(3576) &&
 	       npu_chip_of_version(0) == &npu_rk3588, "chips by what drivers tell of them");

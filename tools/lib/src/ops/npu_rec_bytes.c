@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Element-wise operations of bytes by convolutions of one position, for a chip whose DPU is not
- * known to take a second operand: the sum of two tensors is that of two surfaces, one of each.
+ * known to take a second operand: the sum of two tensors is that of two surfaces, one of each. A
+ * function looks up what a convolution makes of a single weight.
  *
  * On an RK3576 gregordinary found no way to the second operand of EW, and computes sums of this
  * form on boards.
@@ -175,6 +176,123 @@ int npu_rec_add_bytes(struct npu_rec *rec, const struct npu_tensor *a, const str
 		ret = append_sum(rec, &s);
 	return ret ? ret : npu_rec_commit(rec);
 }
+
+/* ---- functions ---- */
+
+struct map {
+	const struct npu_tensor *x, *y;
+	const int8_t *value;
+	const struct npu_weights *w;	/* that make a step of the table of a byte's */
+	const struct npu_tensor *scratch;
+};
+
+static int check_map(struct npu_rec *rec, const struct map *m)
+{
+	if (!same_bytes(m->x, m->y))
+		return npu_rec_fail(rec, -EINVAL, "map bytes: %u x %u of %s to %u x %u of %s do not fit",
+				    m->x->shape.rows, m->x->shape.cols, npu_prec_name(m->x->shape.type),
+				    m->y->shape.rows, m->y->shape.cols, npu_prec_name(m->y->shape.type));
+	if (npu_tensor_overlap(m->x, m->y))
+		return npu_rec_fail(rec, -EINVAL, "map bytes: x and y share memory");
+	return 0;
+}
+
+static int map_weights(struct npu_rec *rec, const struct map *m, struct npu_weights **out)
+{
+	int8_t src[2 * LANES][2 * LANES] = { 0 };
+	struct npu_weights_desc d = {
+		.size = sizeof(d), .type = NPU_PREC_INT8, .n = 2 * LANES, .k = 2 * LANES, .rq = { .scale = 1 },
+	};
+	int ret;
+
+	for (uint32_t i = 0; i < 2 * LANES; i++)
+		src[i][i] = NPU_MAP_STEP;
+	ret = npu_weights_new_at(m->y->dev, npu_rec_place(rec), &d, src, out);
+	return ret ? npu_rec_fail(rec, ret, "map bytes: no memory for weights") : 0;
+}
+
+/* Two surfaces of @n positions from @run and @position on; of one run, the halves of it. */
+static int map_task(struct npu_rec *rec, const struct map *m, bool dense, uint32_t run, uint32_t position,
+		    uint32_t n)
+{
+	struct npu_conv_task t;
+
+	npu_matmul_task(&t, NPU_PREC_INT8, NPU_PREC_INT8, n, 2 * LANES, 2 * LANES);
+	t.in_pitch = dense ? n : m->x->pitch;
+	t.out_pitch = dense ? n : m->y->pitch;
+	t.in_iova = at(m->x, run, position);
+	t.out_iova = at(m->y, run, position);
+	t.weight_iova = m->w->mem->iova;
+	t.has_bias = true;
+	t.rq = m->w->rq;
+	npu_operands_set(m->w, 0, &t);
+	return npu_prog_map(npu_rec_prog(rec), &t, m->value);
+}
+
+/* Surfaces, and the positions of one that has them all, are even numbers. */
+static int map_tasks(struct npu_rec *rec, const struct map *m)
+{
+	bool dense = is_dense(m->x) && is_dense(m->y);
+	struct runs r = runs_of(m->y, dense);
+	uint32_t most = npu_dev_chip(m->y->dev)->rows, share = dense ? 2 : 1;
+
+	if (npu_prog_load_map(npu_rec_prog(rec), m->value, at(m->scratch, 0, 0), at(m->scratch, 1, 0)))
+		return 0;
+	for (uint32_t run = 0; run < r.n; run += 2)
+		for (uint32_t i = 0; i < r.positions && npu_rec_room(rec); i += share * most)
+			if (map_task(rec, m, dense, run, i, (uint32_t)min_u64(r.positions - i, share * most) / share))
+				return 0;
+	return 0;
+}
+
+static int append_map(struct npu_rec *rec, struct map *m)
+{
+	struct npu_tensor *scratch = NULL;
+	struct npu_weights *w = NULL;
+	int ret = npu_rec_reads(rec, m->x);
+
+	if (!ret)
+		ret = npu_rec_writes(rec, m->y);
+	if (!ret)
+		ret = map_weights(rec, m, &w);
+	if (!ret)
+		ret = npu_rec_reads_weights(rec, w);
+	if (!ret)
+		ret = npu_rec_temp(rec, NPU_PREC_INT8, 1, 2 * LANES, &scratch);
+	if (!ret)
+		ret = npu_rec_writes(rec, scratch);
+	m->w = w;
+	m->scratch = scratch;
+	if (!ret)
+		ret = map_tasks(rec, m);
+	npu_tensor_free(scratch);
+	npu_weights_free(w);
+	return ret;
+}
+
+int npu_rec_map_bytes(struct npu_rec *rec, const int8_t value[256], const struct npu_tensor *x,
+		      struct npu_tensor *y)
+{
+	struct map m = { .x = x, .y = y, .value = value };
+	int ret = npu_rec_begin(rec, "map bytes");
+
+	if (!ret)
+		ret = check_map(rec, &m);
+	if (!ret)
+		ret = append_map(rec, &m);
+	return ret ? ret : npu_rec_commit(rec);
+}
+
+void npu_byte_map(double (*f)(double x, void *arg), void *arg, const struct npu_byte_scales *s, int8_t value[256])
+{
+	for (int32_t x = INT8_MIN; x <= INT8_MAX; x++) {
+		double y = rint(f((x - s->x_zp) * s->x, arg) / s->y) + s->y_zp;
+
+		value[x - INT8_MIN] = (int8_t)(isnan(y) ? s->y_zp : fmin(fmax(y, INT8_MIN), INT8_MAX));
+	}
+}
+
+/* ---- weights of real factors ---- */
 
 /* The larger one is at least MIN_WEIGHT, so that 64 quotients can be tried. */
 int npu_byte_sum_from_double(double a, double b, int32_t zp, struct npu_byte_sum *how)

@@ -276,22 +276,30 @@ static void set_output(struct npu_prog *p, const struct npu_conv_task *t)
 	SET(p, DPU_WRITE_BYTES_ON, 1);
 }
 
-/* Clamps have no switch of their own: open ones let everything pass. */
-static void set_clamps(struct npu_prog *p, bool relu)
+void npu_prog_open_clamps76(struct npu_prog *p)
 {
 	SET(p, DPU_BS_LOW_VALUE, INT32_MIN);
 	SET(p, DPU_BS_LOW1_VALUE, INT32_MIN);
 	SET(p, DPU_BS_HIGH_VALUE, INT32_MAX);
 	SET(p, DPU_BS_HIGH1_VALUE, INT32_MAX);
-	SET(p, DPU_BN_CFG_VALUE, relu ? BN_CLAMPS : BN_OFF);
-	SET(p, DPU_BN_LOW_VALUE, relu ? 0 : INT32_MIN);
-	SET(p, DPU_BN_LOW1_VALUE, relu ? 0 : INT32_MIN);
+	SET(p, DPU_BN_LOW_VALUE, INT32_MIN);
+	SET(p, DPU_BN_LOW1_VALUE, INT32_MIN);
 	SET(p, DPU_BN_HIGH_VALUE, INT32_MAX);
 	SET(p, DPU_BN_HIGH1_VALUE, INT32_MAX);
 	SET(p, DPU_EW_LOW_VALUE, INT32_MIN);
 	SET(p, DPU_EW_HIGH_VALUE, INT32_MAX);
 	SET(p, DPU_OUT_LOW_VALUE, INT32_MIN);
 	SET(p, DPU_OUT_HIGH_VALUE, INT32_MAX);
+}
+
+static void set_clamps(struct npu_prog *p, bool relu)
+{
+	npu_prog_open_clamps76(p);
+	SET(p, DPU_BN_CFG_VALUE, relu ? BN_CLAMPS : BN_OFF);
+	if (relu) {
+		SET(p, DPU_BN_LOW_VALUE, 0);
+		SET(p, DPU_BN_LOW1_VALUE, 0);
+	}
 }
 
 static uint32_t ow_of(const struct npu_conv_task *t)
@@ -329,14 +337,43 @@ static void set_rdma(struct npu_prog *p, const struct npu_conv_task *t)
 	SET(p, RDMA_FEATURE_MODE_VALUE, form_of(t)->rdma);
 }
 
-/* All registers but those of the LUT, which stays off: the groups keep what was in them before. */
-static int emit(struct npu_prog *p)
+/*
+ * All registers but those of the LUT, where it is off: the groups keep what was in them before. The
+ * CNA and the CORE take turns in the same way, also behind a program that used the LUT.
+ */
+static int emit(struct npu_prog *p, bool lut)
 {
-	npu_prog_raw(p, NPU_TGT_DPU, NPU_OFF_DPU_S_POINTER, NPU_POINTERS76);
-	npu_prog_raw(p, NPU_TGT_RDMA, NPU_OFF_RDMA_S_POINTER, NPU_POINTERS76);
+	uint32_t pointers = lut ? NPU_POINTERS76_LUT : NPU_POINTERS76;
+
+	npu_prog_raw(p, NPU_TGT_CNA, NPU_OFF_CNA_S_POINTER, pointers);
+	npu_prog_raw(p, NPU_TGT_CORE, NPU_OFF_CORE_S_POINTER, pointers);
+	npu_prog_raw(p, NPU_TGT_DPU, NPU_OFF_DPU_S_POINTER, pointers);
+	npu_prog_raw(p, NPU_TGT_RDMA, NPU_OFF_RDMA_S_POINTER, pointers);
 	npu_prog_emit76(p, NPU_R76_CNA_CONV_CON1, NPU_R76_DPU_WRITE_BYTES);
+	if (lut)
+		npu_prog_emit76(p, NPU_R76_DPU_LUT_CFG, NPU_R76_DPU_LUT_ABOVE_1);
 	npu_prog_emit76(p, NPU_R76_RDMA_CUBE_WIDTH, NPU_R76_RDMA_EW_SURF_NOTCH);
 	return npu_prog_finish(p, NPU_EN_CNA | NPU_EN_CORE | NPU_EN_DPU | NPU_EN_DPU_RDMA);
+}
+
+static int check(struct npu_prog *p, const struct npu_conv_task *t, const struct npu_table *table)
+{
+	if (check_types(p, t, table) || check_shape(p, t) || check_weights(p, t) || check_features(p, t))
+		return npu_prog_error(p);
+	return 0;
+}
+
+static void stage(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	npu_prog_clear_image(p);
+	set_geometry(p, t);
+	set_weights(p, t);
+	set_feature_dma(p, t);
+	set_cbuf(p, t);
+	set_converter_off(p);
+	set_output(p, t);
+	set_stages(p, t);
+	set_rdma(p, t);
 }
 
 int npu_prog_conv_rk3576(struct npu_prog *p, const struct npu_conv_task *task,
@@ -345,17 +382,19 @@ int npu_prog_conv_rk3576(struct npu_prog *p, const struct npu_conv_task *task,
 	struct npu_conv_task t = one_line(task);
 
 	(void)upload;
-	if (check_types(p, &t, table) || check_shape(p, &t) || check_weights(p, &t) ||
-	    check_features(p, &t))
+	if (check(p, &t, table))
 		return npu_prog_error(p);
-	npu_prog_clear_image(p);
-	set_geometry(p, &t);
-	set_weights(p, &t);
-	set_feature_dma(p, &t);
-	set_cbuf(p, &t);
-	set_converter_off(p);
-	set_output(p, &t);
-	set_stages(p, &t);
-	set_rdma(p, &t);
-	return emit(p);
+	stage(p, &t);
+	return emit(p, false);
+}
+
+int npu_prog_conv_map_rk3576(struct npu_prog *p, const struct npu_conv_task *task, const int8_t *map)
+{
+	struct npu_conv_task t = one_line(task);
+
+	if (check(p, &t, NULL))
+		return npu_prog_error(p);
+	stage(p, &t);
+	npu_prog_set_map76(p, map);
+	return emit(p, true);
 }

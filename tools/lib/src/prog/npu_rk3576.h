@@ -28,6 +28,14 @@ enum {
 int npu_prog_conv_rk3576(struct npu_prog *p, const struct npu_conv_task *t,
 			 const struct npu_table *table, bool upload);
 
+/* The same with the LUT, of a function that is in it. */
+int npu_prog_conv_map_rk3576(struct npu_prog *p, const struct npu_conv_task *t, const int8_t *map);
+/* Clamps have no switch of their own: open ones let everything pass. */
+void npu_prog_open_clamps76(struct npu_prog *p);
+
+/* npu_map_prog_rk3576.c: stage EW and OUT_CVT, whatever was there before */
+void npu_prog_set_map76(struct npu_prog *p, const int8_t *map);
+
 /* npu_pool_prog_rk3576.c */
 int npu_prog_pool_rk3576(struct npu_prog *p, const struct npu_pool_task *t);
 
@@ -42,5 +50,7 @@ static inline void npu_prog_emit76(struct npu_prog *p, enum npu_reg76_id first, 
 
 /* S_POINTER: both groups of registers take turns, as on the RK3588. */
 #define NPU_POINTERS76	0xe
+/* All of them back to the first group, which compilers have in programs that use the LUT. */
+#define NPU_POINTERS76_LUT	0x30
 
 #endif /* NPU_RK3576_H */

@@ -121,6 +121,15 @@ void npu_prog_upload_table(struct npu_prog *p, const struct npu_table *t);
 int npu_prog_conv_table(struct npu_prog *p, const struct npu_conv_task *t,
 			const struct npu_table *table, bool upload);
 
+/*
+ * npu_map_prog_rk3576.c: functions of bytes, @map[x + 128], of an RK3576; others are refused. A task
+ * copies an atom while it loads the LUT, and convolutions that follow look up their sums, in steps
+ * of NPU_MAP_STEP; of their requantisation nothing counts.
+ */
+#define NPU_MAP_STEP	32
+int npu_prog_load_map(struct npu_prog *p, const int8_t *map, uint64_t from_iova, uint64_t to_iova);
+int npu_prog_map(struct npu_prog *p, const struct npu_conv_task *t, const int8_t *map);
+
 /* npu_requant.c */
 int npu_requant_check(const struct npu_requant *rq);
 

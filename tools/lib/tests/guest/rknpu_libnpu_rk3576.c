@@ -201,6 +201,95 @@ RK_TEST_F(rk3576, sums_of_bytes, "sums of bytes with scales, weights and zero po
 		npu_tensor_free(t[i]);
 }
 
+#define HALF_WIDE	32u
+
+/* A convolution, a function of its result, another one of columns of that, and a product of both. */
+struct functions {
+	struct npu_tensor *x, *a, *fa, *part, *y;
+	struct npu_weights *w;
+	struct npu_rec *rec;
+	struct npu_weights_desc d;
+	int8_t f[256], g[256], x8[ROWS * HALF_WIDE];
+	float fw[WIDE * HALF_WIDE], fx[ROWS * HALF_WIDE];
+};
+
+static int functions_new(struct functions *n, struct npu_dev *dev)
+{
+	static int8_t w[WIDE * HALF_WIDE];
+	int ret;
+
+	n->d = (struct npu_weights_desc){ .size = sizeof(n->d), .type = NPU_PREC_INT8, .n = WIDE, .k = HALF_WIDE };
+	fill(w, n->fw, ARRAY_SIZE(w), 90);
+	fill(n->f, n->fx, 256, 127);
+	fill(n->g, n->fx, 256, 127);
+	npu_requant_from_double(1.0 / 400, 3, &n->d.rq);
+	ret = npu_weights_new(dev, &n->d, w, &n->w);
+	ret = ret ?: npu_tensor_new(dev, NPU_PREC_INT8, ROWS, HALF_WIDE, &n->x);
+	ret = ret ?: npu_tensor_new(dev, NPU_PREC_INT8, ROWS, WIDE, &n->a);
+	ret = ret ?: npu_tensor_new(dev, NPU_PREC_INT8, ROWS, WIDE, &n->fa);
+	ret = ret ?: npu_tensor_view(n->fa, 0, ROWS, HALF_WIDE, HALF_WIDE, &n->part);
+	ret = ret ?: npu_tensor_new(dev, NPU_PREC_INT8, ROWS, HALF_WIDE, &n->y);
+	ret = ret ?: npu_rec_new(dev, NULL, &n->rec);
+	ret = ret ?: npu_rec_matmul(n->rec, n->x, n->w, n->a, NULL);
+	ret = ret ?: npu_rec_map_bytes(n->rec, n->f, n->a, n->fa);
+	/* Behind a program that uses the LUT there are others again. */
+	ret = ret ?: npu_rec_map_bytes(n->rec, n->g, n->part, n->y);
+	ret = ret ?: npu_rec_matmul(n->rec, n->y, n->w, n->a, NULL);
+	return ret ?: npu_rec_end(n->rec);
+}
+
+/* @row of a product; from the second operand on all are bytes. */
+static void multiply(const struct functions *n, const int8_t *row, int8_t *y)
+{
+	for (uint32_t c = 0; c < WIDE; c++) {
+		double sum = 0;
+
+		for (uint32_t k = 0; k < HALF_WIDE; k++)
+			sum += row[k] * n->fw[c * HALF_WIDE + k];
+		y[c] = npu_requant_apply(&n->d.rq, (int64_t)sum);
+	}
+}
+
+static unsigned int functions_wrong(const struct functions *n, const int8_t *got)
+{
+	unsigned int bad = 0;
+
+	for (uint32_t r = 0; r < ROWS; r++) {
+		int8_t a[WIDE], y[HALF_WIDE];
+
+		multiply(n, n->x8 + r * HALF_WIDE, a);
+		for (uint32_t c = 0; c < HALF_WIDE; c++)
+			y[c] = n->g[n->f[a[HALF_WIDE + c] + 128] + 128];
+		multiply(n, y, a);
+		for (uint32_t c = 0; c < WIDE; c++)
+			bad += got[r * WIDE + c] != a[c];
+	}
+	return bad;
+}
+
+RK_TEST_F(rk3576, functions_of_bytes, "functions by table, one after the other, are exact between products")
+{
+	static int8_t got[ROWS * WIDE];
+	static struct functions n;
+
+	memset(&n, 0, sizeof(n));
+	ASSERT_EQ(0, functions_new(&n, self->dev)) TH_LOG("%s", n.rec ? npu_rec_message(n.rec) : "no recording");
+	for (int run = 0; run < 2; run++) {
+		fill(n.x8, n.fx, ARRAY_SIZE(n.x8), 127);
+		ASSERT_EQ(0, npu_tensor_write(n.x, n.x8, 0));
+		libnpu_run_counted(_metadata, n.rec, variant->uapi);
+		ASSERT_EQ(0, npu_tensor_read(n.a, got, 0));
+		EXPECT_EQ(0, functions_wrong(&n, got));
+	}
+	npu_rec_free(n.rec);
+	npu_tensor_free(n.x);
+	npu_tensor_free(n.a);
+	npu_tensor_free(n.part);
+	npu_tensor_free(n.fa);
+	npu_tensor_free(n.y);
+	npu_weights_free(n.w);
+}
+
 RK_TEST_F(rk3576, others_are_refused, "what there are no programs for is refused with a reason, and so is core 1")
 {
 	struct npu_rec_opts core_1 = { .size = sizeof(core_1), .core_mask = CORE_0 << 1 };

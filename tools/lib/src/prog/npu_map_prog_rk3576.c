@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Functions of bytes by the RK3576's LUT, which takes what BS makes of sums: the program that loads
+ * it, and what a convolution needs that uses it.
+ *
+ * Tables are loaded by a task of the DPU alone, which copies an atom, and index 0 is where they meet,
+ * all as Rockchip's compilers have it for this chip. They also have BN scale what is looked up; gregordinary
+ * leaves BN off, as it is here, and found on boards that only then all of the tables is used.
+ */
+#include <assert.h>
+#include <errno.h>
+
+#include "npu_rk3576.h"
+
+#define STEPS		(NPU_SIZE_LUT_ENTRIES - 1)
+#define EDGE		(STEPS * NPU_MAP_STEP)
+#define STEP_SHIFT	5
+#define TABLE_WRITE	1
+/* Codes are from 1 on: boards of the RK3588 read an entry of 0 as 4.0 (rocket-userspace). */
+#define CODE_BASE	(1 - INT8_MIN)
+
+#define EW_OFF		0x010041c1
+#define EW_LUT		0x01004140
+#define LUT_USE		0x02000006
+#define LUT_LOAD	0x00ff0000
+#define ALL_OFF		0x53
+#define BS_NO_OPERANDS	2
+#define OW_COPY		0x20000
+#define BN_OFF		0x903
+#define WRITE_COPY	0x04440000
+#define WDMA_COPY	0xf00
+#define ATOM_BYTES	0xffff
+#define ERDMA_OFF_COPY	1
+#define RDMA_COPY	9
+#define LANES		16
+
+#define SET		SET76
+
+static_assert(NPU_MAP_STEP == 1 << STEP_SHIFT, "a step of a byte is one of the tables");
+
+static int check(struct npu_prog *p)
+{
+	const struct npu_chip *chip = npu_prog_chip(p);
+
+	if (!npu_prog_error(p) && chip->encoding != NPU_ENCODING_RK3576)
+		npu_prog_fail(p, -EOPNOTSUPP, "no programs for functions of bytes on the %s", chip->name);
+	return npu_prog_error(p);
+}
+
+/* At a step of the tables, which are longer than there are bytes: the ends go on. */
+static int32_t code(const int8_t *map, int32_t step)
+{
+	int32_t x = step < INT8_MIN ? INT8_MIN : step > INT8_MAX ? INT8_MAX : step;
+
+	return map[x - INT8_MIN] + CODE_BASE;
+}
+
+/* ---- the program that loads ---- */
+
+static void set_copy(struct npu_prog *p, uint64_t from, uint64_t to)
+{
+	SET(p, DPU_FEATURE_MODE_FLYING, 1);
+	SET(p, DPU_FEATURE_MODE_OUTPUT_MODE, NPU_CODE_OUTPUT_TO_MEMORY);
+	SET(p, DPU_DST_ADDR_IOVA, (int64_t)to);
+	SET(p, DPU_DST_SURF_STRIDE_ATOMS, 1);
+	SET(p, DPU_CUBE_CHANNEL_CHANNEL, LANES);
+	SET(p, DPU_WDMA_SIZE0_MODE, WDMA_COPY);
+	SET(p, DPU_WDMA_SIZE0_CHANNEL, LANES);
+	SET(p, DPU_BS_CFG_VALUE, ALL_OFF);
+	SET(p, DPU_BS_OPERANDS_VALUE, BS_NO_OPERANDS);
+	SET(p, DPU_BS_OW_VALUE, OW_COPY);
+	SET(p, DPU_BN_CFG_VALUE, BN_OFF);
+	SET(p, DPU_EW_CFG_VALUE, EW_OFF);
+	SET(p, DPU_EW_CVT_SCALE_SCALE, 1);
+	SET(p, DPU_OUT_CVT_SCALE_SCALE, 1);
+	SET(p, DPU_OUT_CVT_SCALE_FP32TOFP16_EN, 1);
+	SET(p, DPU_WRITE_CFG0_VALUE, WRITE_COPY);
+	SET(p, DPU_WRITE_BYTES_ENABLE, ATOM_BYTES);
+	SET(p, DPU_WRITE_BYTES_ON, 1);
+	npu_prog_open_clamps76(p);
+	SET(p, RDMA_CUBE_CHANNEL_CHANNEL, LANES);
+	SET(p, RDMA_SRC_ADDR_IOVA, (int64_t)from);
+	SET(p, RDMA_ERDMA_CFG_VALUE, ERDMA_OFF_COPY);
+	SET(p, RDMA_FEATURE_MODE_VALUE, RDMA_COPY);
+}
+
+static void emit_table(struct npu_prog *p, const int8_t *map, uint32_t id, int32_t first)
+{
+	SET(p, DPU_LUT_ACCESS_CFG_ACCESS_TYPE, TABLE_WRITE);
+	SET(p, DPU_LUT_ACCESS_CFG_TABLE_ID, id);
+	npu_prog_emit76(p, NPU_R76_DPU_LUT_ACCESS_CFG, NPU_R76_DPU_LUT_ACCESS_CFG);
+	for (int32_t i = 0; i <= STEPS; i++) {
+		SET(p, DPU_LUT_ACCESS_DATA_VALUE, code(map, first + i));
+		npu_prog_emit76(p, NPU_R76_DPU_LUT_ACCESS_DATA, NPU_R76_DPU_LUT_ACCESS_DATA);
+	}
+}
+
+int npu_prog_load_map(struct npu_prog *p, const int8_t *map, uint64_t from_iova, uint64_t to_iova)
+{
+	if (check(p))
+		return npu_prog_error(p);
+	if ((from_iova | to_iova) % 16)
+		return npu_prog_fail(p, -EINVAL, "an address is not a multiple of 16");
+	npu_prog_clear_image(p);
+	set_copy(p, from_iova, to_iova);
+	npu_prog_raw(p, NPU_TGT_DPU, NPU_OFF_DPU_S_POINTER, NPU_POINTERS76);
+	npu_prog_raw(p, NPU_TGT_RDMA, NPU_OFF_RDMA_S_POINTER, NPU_POINTERS76);
+	/* An access that reads, which changes nothing, comes first. */
+	SET(p, DPU_LUT_CFG_VALUE, LUT_LOAD);
+	npu_prog_emit76(p, NPU_R76_DPU_FEATURE_MODE, NPU_R76_DPU_LUT_ABOVE_1);
+	npu_prog_emit76(p, NPU_R76_RDMA_CUBE_WIDTH, NPU_R76_RDMA_EW_SURF_NOTCH);
+	emit_table(p, map, 0, -STEPS);
+	emit_table(p, map, 1, 0);
+	return npu_prog_finish(p, NPU_EN_DPU | NPU_EN_DPU_RDMA);
+}
+
+/* ---- programs that use it ---- */
+
+/* Every value is there as two halves of a register, and alone in the upper half of another one. */
+static int64_t twice(int32_t value)
+{
+	return (int64_t)value << 16 | value;
+}
+
+static void set_bounds(struct npu_prog *p)
+{
+	SET(p, DPU_LUT_START_0_VALUE, -EDGE);
+	SET(p, DPU_LUT_START_1_VALUE, -EDGE);
+	SET(p, DPU_LUT_START_2_VALUE, -EDGE);
+	SET(p, DPU_LUT_START_3_VALUE, -EDGE);
+	SET(p, DPU_LUT_END_0_VALUE, EDGE);
+	SET(p, DPU_LUT_END_1_VALUE, EDGE);
+	SET(p, DPU_LUT_END_2_VALUE, EDGE);
+	SET(p, DPU_LUT_END_3_VALUE, EDGE);
+}
+
+void npu_prog_set_map76(struct npu_prog *p, const int8_t *map)
+{
+	SET(p, DPU_EW_CFG_VALUE, EW_LUT);
+	SET(p, DPU_LUT_CFG_VALUE, LUT_USE);
+	SET(p, DPU_LUT_INFO_LE_INDEX_SELECT, STEP_SHIFT);
+	SET(p, DPU_LUT_INFO_LO_INDEX_SELECT, STEP_SHIFT);
+	set_bounds(p);
+	SET(p, DPU_LUT_BELOW_0_VALUE, (int64_t)code(map, -STEPS) << 16);
+	SET(p, DPU_LUT_BELOW_1_VALUE, twice(code(map, -STEPS)));
+	SET(p, DPU_LUT_ABOVE_0_VALUE, (int64_t)code(map, STEPS) << 16);
+	SET(p, DPU_LUT_ABOVE_1_VALUE, twice(code(map, STEPS)));
+	SET(p, DPU_OUT_CVT_OFFSET_VALUE, -CODE_BASE);
+	SET(p, DPU_OUT_CVT_SCALE_SCALE, 1);
+	SET(p, DPU_OUT_CVT_SHIFT_SHIFT, 0);
+}
+
+int npu_prog_map(struct npu_prog *p, const struct npu_conv_task *t, const int8_t *map)
+{
+	return check(p) ? npu_prog_error(p) : npu_prog_conv_map_rk3576(p, t, map);
+}
