@@ -1082,6 +1082,96 @@ static void test_windows(void)
     }
 }
 
+/* --- Words of bytes --- */
+
+/* What changes of a product's program; positions are one line. */
+static void put_words(Prog *p, const Case *k)
+{
+    put_program(p, k, &(const Part) { .rows = 1, .in_rows = 1 });
+    p->n--;
+    put(p, 0x4010, 0xa0000002);
+    put(p, 0x4030, (uint32_t)(k->oc - 1) << 16 | 0x310);
+    put(p, 0x4038, 0x53);
+    put(p, 0x4044, 2);
+    put(p, 0x4050, 0x23333);
+    put(p, 0x40b8, 3 * k->ow);
+}
+
+static bool check_words(const Case *k)
+{
+    int o, x;
+
+    for (o = 0; o < k->oc; o++) {
+        for (x = 0; x < k->ow; x++) {
+            int32_t got = ldl_le_p(at(ADDR_Y) + (o / 4 * k->ow + x) * 16 +
+                                   o % 4 * 4);
+            int64_t sum, want = ref_window(k, 0, x, o, &sum);
+
+            if (got != want) {
+                printf("# words: channel %d, position %d: %d, want %d\n", o, x,
+                       got, (int)want);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static const Refused refused_words[] = {
+    { 0x4010, 0xa0000000, "output of another precision" },
+    { 0x4010, 0x80000002, "blocks disagree about the precision" },
+    { 0x4050, 0x80011111, "BS_OW of this many channels" },
+    { 0x4060, 0x902, "clamp of words" },
+    { 0x40ac, 1, "LUT or OUT_CVT of words" },
+    { 0x40b4, 1, "LUT or OUT_CVT of words" },
+    { 0x40b8, 7, "SURF_ADD against the stride of surfaces" },
+    { 0x501c, 0, "BRDMA of this layer" },
+};
+
+static void test_words(unsigned runs)
+{
+    const char *why = NULL;
+    bool ok = true;
+    unsigned i;
+    Prog p;
+
+    for (i = 0; i < runs; i++) {
+        Case k = {
+            .h = 1, .kh = 1, .kw = 1, .sy = 1, .sx = 1, .oh = 1, .scale = 1,
+            .relux = HIGH,
+        };
+
+        k.w = k.ow = rnd_in(1, 40);
+        k.ic = 16 * rnd_in(1, 16);
+        k.oc = 16 * rnd_in(1, 15);
+        random_tensors(&k);
+        memset(at(ADDR_Y), POISON, 0x100000);
+        lay_features(&k);
+        lay_weights(&k);
+        lay_operands(&k);
+        put_words(&p, &k);
+        start(&p, CONV);
+        ok = ok && run_prog(&p, options, &why) == NPU_TASK_RUN &&
+             check_words(&k);
+        if (i < ARRAY_SIZE(refused_words)) {
+            const Refused *r = &refused_words[i];
+            NpuVerdict v;
+
+            put_words(&p, &k);
+            put(&p, r->reg, r->value);
+            start(&p, CONV);
+            v = run_prog(&p, options, &why);
+            report(v == NPU_TASK_UNIMP && !strcmp(why, r->why),
+                   "%04x = %x of words is refused: %s", r->reg, r->value,
+                   v == NPU_TASK_RUN ? "it runs" : why);
+        }
+        free(k.x);
+        free(k.wt);
+    }
+    report(ok, "%u products of words%s%s", runs, why ? ": " : "",
+           ok || !why ? "" : why);
+}
+
 /* Surfaces of two tensors, wherever these are. */
 static void test_distance(void)
 {
@@ -1138,6 +1228,7 @@ int main(void)
     test_refused();
     test_windows();
     test_distance();
+    test_words(40);
     for (i = 0; i < FEATURES; i++) {
         report(seen[i], "some had %s", feature_name[i]);
     }

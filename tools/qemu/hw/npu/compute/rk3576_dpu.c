@@ -18,12 +18,15 @@
 #define BN_CLAMPS       0x902
 #define BS_OFF          0x53
 #define BS_CLAMPS       0x100012
+/* OUT_PRECISION is no more than a width here. */
+#define OUT_WORDS       NPU_PREC_FP32
 
 /* Words that go together for a kind of layer. */
 typedef struct DpuForm {
     uint32_t bs, bs_operands, wdma, write, rdma_feature, erdma, brdma;
     uint8_t use, surf_group;
     NpuBsWord word;
+    bool idle;          /* operands are fetched, and nothing takes them */
 } DpuForm;
 
 static const DpuForm form_bytes = {
@@ -51,6 +54,11 @@ static const DpuForm form_bytes = {
     .bs = 0x100092, .wdma = 0x310, .write = 0x04440100,
     .rdma_feature = 0x40010052, .erdma = 0x41, .brdma = 0x110,
     .use = NPU_USE_ALU, .surf_group = 4,
+}, form_words = {
+    .bs = BS_OFF, .bs_operands = 2, .wdma = 0x310, .write = 0x04440100,
+    .rdma_feature = 0x40000010, .erdma = 0x41, .brdma = 0x710,
+    .use = NPU_USE_PACKED, .idle = true, .surf_group = 4,
+    .word = NPU_BS_WORD_SHIFTS,
 }, form_copy = {
     .bs = BS_OFF, .bs_operands = 2, .wdma = 0xf00, .write = 0x04440000,
     .rdma_feature = 9, .erdma = 1,
@@ -73,6 +81,9 @@ static const DpuForm *find_form(const NpuTask *t, const uint32_t *regs)
     }
     if (half) {
         return &form_halves;
+    }
+    if (t->dpu.out_precision == NPU_PREC_INT32) {
+        return &form_words;
     }
     if (GET76(regs, CNA_CBUF_WEIGHT, FENCE)) {
         return &form_fence;
@@ -99,6 +110,9 @@ static uint32_t usual_ow(const NpuTask *t, const DpuForm *f)
     if (half) {
         return 0x21111;
     }
+    if (f == &form_words) {
+        return 0x23333;
+    }
     return (groups % 2 ? 0x80001011 : 0x80001111) |
            (f->word == NPU_BS_WORD_CPEND ? 2 : 1) << 16;
 }
@@ -121,6 +135,18 @@ static const char *check_form(const NpuTask *t, const uint32_t *regs,
     return NULL;
 }
 
+/*
+ * Sums of bytes as they are, as a DPU of halves hands them on (row
+ * out.rk3576-words).
+ */
+static bool wants_words(const NpuTask *t, const uint32_t *regs)
+{
+    return t->kind == NPU_KIND_CONV && !t->conv.depthwise && !t->conv.packed &&
+           t->conv.precision == NPU_PREC_INT8 &&
+           GET76(regs, DPU_DATA_FORMAT, PROC_PRECISION) == NPU_PREC_FP16 &&
+           GET76(regs, DPU_DATA_FORMAT, OUT_PRECISION) == OUT_WORDS;
+}
+
 static const char *decode_precision(NpuTask *t, const uint32_t *regs)
 {
     NpuDpu *d = &t->dpu;
@@ -130,6 +156,11 @@ static const char *decode_precision(NpuTask *t, const uint32_t *regs)
     d->precision = t->kind == NPU_KIND_CONV ? t->conv.precision : proc;
     d->operands = d->precision;
     d->is_float = d->precision == NPU_PREC_FP16;
+    if (wants_words(t, regs)) {
+        d->out_precision = NPU_PREC_INT32;
+        d->out_bytes = 4;
+        return NULL;
+    }
     d->out_precision = GET76(regs, DPU_DATA_FORMAT, OUT_PRECISION);
     REFUSE_IF(d->precision != NPU_PREC_INT8 && d->precision != NPU_PREC_FP16,
               "precision of the DPU");
@@ -164,6 +195,7 @@ static const char *decode_shape(NpuTask *t, const uint32_t *regs,
               (d->width != t->conv.out_w || d->height != t->conv.out_h ||
                d->channels != GET76(regs, CORE_SIZE1, CHANNEL) + 1),
               "CORE and DPU disagree about the output size");
+    REFUSE_IF(f == &form_words && d->height > 1, "words of several lines");
     REFUSE_IF(t->kind == NPU_KIND_CONV &&
               d->channels > (t->conv.depthwise ? t->conv.in_c
                                                : t->conv.kernels),
@@ -213,16 +245,18 @@ static void decode_operands(NpuTask *t, const uint32_t *regs,
     NpuStage *s = &t->dpu.stage[NPU_STAGE_BS];
     NpuFeed *word = &t->feed[NPU_FEED_BS_WORD];
 
-    s->on = s->use;
     s->addr = ADDR76(regs, RDMA_BS_ADDR);
-    s->operands = t->dpu.operands;
-    s->alu = s->alu_dma = s->use & NPU_USE_ALU;
-    s->alu_algo = NPU_ALU_ADD;
-    s->mul = s->mul_dma = s->use & NPU_USE_MUL;
-    s->cpend_dma = s->use & NPU_USE_CPEND;
-    s->word = f->word;
+    if (!f->idle) {
+        s->on = s->use;
+        s->operands = t->dpu.operands;
+        s->alu = s->alu_dma = s->use & NPU_USE_ALU;
+        s->alu_algo = NPU_ALU_ADD;
+        s->mul = s->mul_dma = s->use & NPU_USE_MUL;
+        s->cpend_dma = s->use & NPU_USE_CPEND;
+        s->word = f->word;
+    }
     t->conv.cpend = s->cpend_dma || s->word == NPU_BS_WORD_CPEND;
-    if (s->word) {
+    if (f->word) {
         word->base[0] = ADDR76(regs, RDMA_BS_WORD_ADDR);
         word->line_bytes = NPU_BS_WORD_BYTES;
         npu_cube_init(&word->cube, 1, 1, NPU_BS_WORD_BYTES, false);
@@ -248,6 +282,7 @@ static const char *decode_stages(NpuTask *t, const uint32_t *regs,
                   "clamp of a BS that does not clamp");
     }
     REFUSE_IF(bn != BN_OFF && bn != BN_CLAMPS, "BN but for a clamp");
+    REFUSE_IF(bn != BN_OFF && f == &form_words, "clamp of words");
     if (bn == BN_CLAMPS) {
         return decode_clamp(&t->dpu.stage[NPU_STAGE_BN], regs, &clamp_bn);
     }
@@ -290,6 +325,9 @@ static const char *decode_out_cvt(NpuDpu *d, const uint32_t *regs)
     REFUSE_IF(!clamp_open(regs, R_RK3576_DPU_OUT_LOW, R_RK3576_DPU_OUT_HIGH),
               "clamp of the output");
     REFUSE_IF(d->is_float && d->ew.lut, "LUT of halves");
+    REFUSE_IF(d->out_precision == NPU_PREC_INT32 &&
+              (d->ew.lut || d->cvt_offset || d->cvt_scale != 1 ||
+               d->cvt_shift), "LUT or OUT_CVT of words");
     REFUSE_IF(d->cvt_minus_exp, "MINUS_EXP of this chip");
     REFUSE_IF(d->is_float != GET76(regs, DPU_OUT_CVT_SCALE, FP32TOFP16_EN) &&
               !(d->cvt_scale == 1 && !d->cvt_shift),
