@@ -125,6 +125,18 @@ static void test_variants(void)
 	t.in_pitch = 0x1234567;
 	tap_ok(value_of(0x1094, &t) == 0x1234567 && value_of(0x402c, &t) == 15 && value_of(0x40b8, &t) == 12 &&
 	       value_of(0x4050, &t) == 0x80011011, "a surface of two that are far apart");
+	npu_matmul_task(&t, NPU_PREC_INT8, NPU_PREC_INT32, 12, 96, 64);
+	t.out_pitch = 20;
+	t.bias_iova = 0x40000;
+	t.zeros_iova = 0x3ffc0;
+	t.rq = (struct npu_requant){ .scale = 9, .shift = 2, .zp = 7 };
+	tap_ok(value_of(0x100c, &t) == 0 && value_of(0x4010, &t) == 0xa0000002 && value_of(0x401c, &t) == 20 &&
+	       value_of(0x4030, &t) == (95 << 16 | 0x310) && value_of(0x4038, &t) == 0x53 &&
+	       value_of(0x4044, &t) == 2 && value_of(0x4050, &t) == 0x23333 && value_of(0x4060, &t) == 0x903 &&
+	       !value_of(0x40ac, &t) && value_of(0x40b0, &t) == 1 && !value_of(0x40b4, &t) &&
+	       value_of(0x40b8, &t) == 4 * 20 - 12 && value_of(0x501c, &t) == 0x710 &&
+	       value_of(0x5020, &t) == 0x40000 && value_of(0x5024, &t) == 0x3ffc0 && value_of(0x5034, &t) == 0x41 &&
+	       value_of(0x5044, &t) == 0x40000010, "a product of words");
 }
 
 static struct npu_conv_task changed;
@@ -142,8 +154,17 @@ static void refuses(int err, const char *word, const char *what)
 static void test_refused(void)
 {
 	changed = band;
+	changed.out = NPU_PREC_FP32;
+	refuses(-EOPNOTSUPP, "from INT8 to FP32", "floats");
 	changed.out = NPU_PREC_INT32;
-	refuses(-EOPNOTSUPP, "from INT8 to INT32", "words");
+	changed.has_bias = false;
+	refuses(-EOPNOTSUPP, "INT32 results but of products", "words of windows");
+	npu_matmul_task(&changed, NPU_PREC_INT8, NPU_PREC_INT32, 12, 32, 64);
+	changed.relu = true;
+	refuses(-EOPNOTSUPP, "without ReLU", "words above 0");
+	npu_matmul_task(&changed, NPU_PREC_INT8, NPU_PREC_INT32, 12, 32, 64);
+	changed.has_bias = true;
+	refuses(-EINVAL, "operands", "words with a bias");
 	changed.depthwise = true;
 	refuses(-EINVAL, "32 channels to 64", "depthwise to other channels");
 	changed.depthwise = true;

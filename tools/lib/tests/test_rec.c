@@ -576,7 +576,7 @@ static void test_example(struct npu_dev *dev)
 	tap_ok(ok && !sim_bos(), "the example of the documentation");
 }
 
-/* ---- an RK3576, which has programs from bytes to bytes ---- */
+/* ---- an RK3576, which has programs of bytes ---- */
 
 static void test_rk3576_products(struct npu_dev *dev)
 {
@@ -595,6 +595,10 @@ static void test_rk3576_products(struct npu_dev *dev)
 		p.out = NPU_PREC_INT8;
 		product_case(dev, p);
 		tap_ok(sim_core_mask == 1, "on the core that programs are made for");
+		p.out = NPU_PREC_INT32;
+		p.bias = false;
+		p.relu = false;
+		product_case(dev, p);
 	}
 }
 
@@ -615,6 +619,7 @@ static void test_rk3576_refused(struct npu_dev *dev)
 	static const int8_t src[64 * 64];
 	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = 64, .k = 32 };
 	struct npu_rec_opts o = { .size = sizeof(o), .core_mask = 2 };
+	struct npu_rec_matmul_opts relu = { .size = sizeof(relu), .act = NPU_ACT_RELU };
 	struct npu_tensor *x, *y, *row, *y8, *half, *y16;
 	struct npu_weights *w, *q;
 	struct npu_rec *rec;
@@ -628,8 +633,10 @@ static void test_rk3576_refused(struct npu_dev *dev)
 	npu_tensor_new(dev, NPU_PREC_FP16, 1, 64, &half);
 	npu_tensor_new(dev, NPU_PREC_FP16, 1, 64, &y16);
 	npu_tensor_view(x, 3, 1, 0, 32, &row);
-	tap_ok(try_matmul(dev, x, w, y, "no programs from INT8 to INT32 on the RK3576") == -EOPNOTSUPP,
-	       "words of bytes");
+	npu_rec_new(dev, NULL, &rec);
+	tap_ok(npu_rec_matmul(rec, x, w, y, &relu) == -EOPNOTSUPP &&
+	       strstr(npu_rec_message(rec), "without ReLU on the RK3576"), "words above 0");
+	npu_rec_free(rec);
 	tap_ok(try_matmul(dev, row, q, y8, "1 positions and 32 channels") == -EOPNOTSUPP,
 	       "half a granule of a larger tensor");
 	npu_rec_new(dev, NULL, &rec);
@@ -638,7 +645,7 @@ static void test_rk3576_refused(struct npu_dev *dev)
 	npu_rec_free(rec);
 	tap_ok(npu_rec_new(dev, &o, &rec) == -EOPNOTSUPP, "another core");
 	tap_ok(npu_can_multiply(dev, NPU_PREC_INT8, NPU_PREC_INT8) &&
-	       !npu_can_multiply(dev, NPU_PREC_INT8, NPU_PREC_INT32) &&
+	       npu_can_multiply(dev, NPU_PREC_INT8, NPU_PREC_INT32) &&
 	       !npu_can_multiply(dev, NPU_PREC_FP16, NPU_PREC_FP16), "types that there are programs for");
 	npu_tensor_free(x);
 	npu_tensor_free(y);

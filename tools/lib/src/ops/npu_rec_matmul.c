@@ -105,7 +105,7 @@ static int add_tile(struct npu_rec *rec, const struct npu_tile *t, const struct 
 	task.out_iova = npu_tensor_iova(y) + npu_tensor_place(y, t->m0, t->n0);
 	task.relu = s->act == NPU_ACT_RELU;
 	task.has_bias = s->bias;
-	if (s->bias)
+	if (s->bias || npu_operands_always(w))
 		npu_operands_set(w, w->n_from + t->n0, &task);
 	if (y->shape.type == NPU_PREC_INT8)
 		task.rq = w->rq;

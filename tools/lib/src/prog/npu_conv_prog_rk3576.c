@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * The register program of one convolution or matrix product task on an RK3576: bytes to bytes, in
- * the CBUF window of core 0.
+ * The register program of one convolution or matrix product task on an RK3576: bytes to bytes, and
+ * products of bytes to words, in the CBUF window of core 0.
  *
  * What goes where, and the words whose bits nobody knows, are those of Rockchip's compilers for
- * this chip and of gregordinary, who ran them on boards; see rk3576_regs.h. That bytes are all that
- * it computes here is no limit of the chip: int32 results are incomplete on boards, and of fp16
+ * this chip and of gregordinary, who ran them on boards; see rk3576_regs.h. Words are what the output stage
+ * of Rockchip's int4 products makes of sums of bytes, all of it, which gahingwoo ran on boards; with less of
+ * it they are incomplete, and what follows may hang. That there is no fp16 here is no limit of the chip:
  * gregordinary has seen no more than 16 channels summed up.
  */
 #include <errno.h>
@@ -29,6 +30,7 @@
 #define OW_EVEN		0x80011111
 #define OW_ODD		0x80011011
 #define OW_DEPTHWISE	0x00013033
+#define OW_WORDS	0x00023333
 #define OW_GROUPS	8
 /* Boards have been seen to write depthwise surfaces at multiples of so many positions. */
 #define DEPTHWISE_PITCH	4u
@@ -44,6 +46,8 @@ static const struct form direct = {
 	.bs = 0x120080, .bs_operands = 1, .brdma = 0x710, .wdma = 0x710, .rdma = 0x40000010, .surfaces = 2,
 }, depthwise = {
 	.bs = 0x100092, .brdma = 0x510, .wdma = 0x310, .rdma = 0x40000012, .surfaces = 4, .kernels = 2,
+}, words = {
+	.bs = 0x53, .bs_operands = 2, .brdma = 0x710, .wdma = 0x310, .rdma = 0x40000010, .surfaces = 4,
 };
 
 #define WRITE_TO_MEMORY	0x04440100
@@ -51,8 +55,15 @@ static const struct form direct = {
 
 #define SET		SET76
 
+static bool is_words(const struct npu_conv_task *t)
+{
+	return t->out == NPU_PREC_INT32;
+}
+
 static const struct form *form_of(const struct npu_conv_task *t)
 {
+	if (is_words(t))
+		return &words;
 	return t->depthwise ? &depthwise : &direct;
 }
 
@@ -92,19 +103,27 @@ static struct npu_conv_task one_line(const struct npu_conv_task *t)
 
 /* ---- what there are programs for ---- */
 
+static bool is_product(const struct npu_conv_task *t)
+{
+	return !t->depthwise && t->in_h == 1 && t->in_w == t->out_w && t->out_h == 1 && t->kw == 1 && t->kh == 1 &&
+	       t->stride_x == 1 && !t->pad_left;
+}
+
 static int check_types(struct npu_prog *p, const struct npu_conv_task *t, const struct npu_table *table)
 {
-	if (t->in != NPU_PREC_INT8 || t->out != NPU_PREC_INT8)
+	if (t->in != NPU_PREC_INT8 || (t->out != NPU_PREC_INT8 && !is_words(t)))
 		return npu_prog_fail(p, -EOPNOTSUPP, "no programs from %s to %s on the RK3576",
 				     npu_prec_name(t->in), npu_prec_name(t->out));
 	if (table)
 		return npu_prog_fail(p, -EOPNOTSUPP, "no programs with tables on the RK3576");
 	if (t->dil_x != 1 || t->dil_y != 1)
 		return npu_prog_fail(p, -EOPNOTSUPP, "the RK3576 has no dilation that is known");
-	/* They have the weights' zero point, too, and the factor without which sums are 0. */
-	if (!t->has_bias || t->no_rdma)
+	if (is_words(t) && (!is_product(t) || t->relu))
+		return npu_prog_fail(p, -EOPNOTSUPP, "INT32 results but of products without ReLU on the RK3576");
+	/* Operands have the weights' zero point, too, and the factor without which sums are 0. */
+	if (t->has_bias == is_words(t) || t->no_rdma)
 		return npu_prog_fail(p, -EINVAL, "no operands, which programs of the RK3576 need");
-	if (npu_requant_check(&t->rq))
+	if (!is_words(t) && npu_requant_check(&t->rq))
 		return npu_prog_fail(p, -ERANGE, "requantisation: scale %u, shift %u, zp %d",
 				     t->rq.scale, t->rq.shift, t->rq.zp);
 	return 0;
@@ -261,6 +280,9 @@ static void set_output(struct npu_prog *p, const struct npu_conv_task *t)
 	SET(p, DPU_FEATURE_MODE_CORE_FEEDS, 1);
 	SET(p, DPU_FEATURE_MODE_CONV_MODE, t->depthwise);
 	SET(p, DPU_FEATURE_MODE_OUTPUT_MODE, NPU_CODE_OUTPUT_TO_MEMORY);
+	/* For the DPU they are halves, of which it writes all 32 bits. */
+	SET(p, DPU_DATA_FORMAT_PROC_PRECISION, is_words(t) ? NPU_PREC_FP16 : NPU_PREC_INT8);
+	SET(p, DPU_DATA_FORMAT_OUT_PRECISION, is_words(t) ? NPU_PREC_FP32 : NPU_PREC_INT8);
 	SET(p, DPU_DST_ADDR_IOVA, (int64_t)t->out_iova);
 	SET(p, DPU_DST_SURF_STRIDE_ATOMS, pitch);
 	SET(p, DPU_SURF_ADD_ATOMS, form_of(t)->surfaces * pitch - (int64_t)t->out_w * t->out_h);
@@ -306,6 +328,8 @@ static uint32_t ow_of(const struct npu_conv_task *t)
 {
 	uint32_t groups = (uint32_t)div_up(t->out_c, 16);
 
+	if (is_words(t))
+		return OW_WORDS;
 	if (t->depthwise)
 		return OW_DEPTHWISE | ((groups - 1) & 3) << OW_GROUPS;
 	return groups % 2 ? OW_ODD : OW_EVEN;
@@ -318,13 +342,16 @@ static void set_stages(struct npu_prog *p, const struct npu_conv_task *t)
 	SET(p, DPU_BS_OW_VALUE, ow_of(t));
 	SET(p, DPU_EW_CFG_VALUE, EW_OFF);
 	SET(p, DPU_EW_CVT_SCALE_SCALE, 1);
-	SET(p, DPU_OUT_CVT_OFFSET_VALUE, t->rq.zp);
-	SET(p, DPU_OUT_CVT_SCALE_SCALE, t->rq.scale);
-	SET(p, DPU_OUT_CVT_SHIFT_SHIFT, t->rq.shift);
+	SET(p, DPU_OUT_CVT_OFFSET_VALUE, is_words(t) ? 0 : t->rq.zp);
+	SET(p, DPU_OUT_CVT_SCALE_SCALE, is_words(t) ? 1 : t->rq.scale);
+	SET(p, DPU_OUT_CVT_SHIFT_SHIFT, is_words(t) ? 0 : t->rq.shift);
 	set_clamps(p, t->relu);
 }
 
-/* The word at BS_WORD_ADDR shifts what the operands' factors give: by 0. */
+/*
+ * The word at BS_WORD_ADDR shifts what the operands' factors give: by 0. Of words neither counts, and both
+ * are read.
+ */
 static void set_rdma(struct npu_prog *p, const struct npu_conv_task *t)
 {
 	SET(p, RDMA_CUBE_WIDTH_WIDTH, t->out_w);

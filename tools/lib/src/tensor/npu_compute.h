@@ -102,7 +102,7 @@ uint64_t npu_operands_bytes(const struct npu_weights *w, uint64_t n);
 void npu_operands_write(const struct npu_weights *w, const int32_t *bias);
 /* Those of the channels from @n on, a multiple of 8. */
 void npu_operands_set(const struct npu_weights *w, uint32_t n, struct npu_conv_task *t);
-/* Have weights operands that were asked for without a bias? */
+/* Have weights operands in memory without a bias, too? */
 bool npu_operands_always(const struct npu_weights *w);
 
 /* npu_weights.c: npu_weights_new() in an address space of one's choice */

@@ -3,7 +3,8 @@
  * Operands of the DPU's first stage, one set per output channel behind the weights. An RK3588
  * adds a word. An RK3576 computes (sum + word + halfword * sum of inputs) * factor of bytes, whose
  * operands lie by groups of eight channels, and reads a word with shifts beside them. Depthwise
- * layers have no halfword: there the weights are without their zero point.
+ * layers have no halfword: there the weights are without their zero point. Where results are
+ * the sums themselves, programs read the operands as well, and nothing uses them.
  */
 #include <string.h>
 
@@ -30,7 +31,7 @@ uint64_t npu_operands_bytes(const struct npu_weights *w, uint64_t n)
 
 bool npu_operands_always(const struct npu_weights *w)
 {
-	return has_sets(w) && w->rq.scale;
+	return has_sets(w);
 }
 
 /* Host and NPU are little endian. */

@@ -59,10 +59,11 @@ static int alloc_and_pack(struct npu_weights *w, int space, const struct npu_wei
 {
 	uint32_t np = (uint32_t)round_up(d->n, npu_kernel_group(d->type));
 	uint64_t bytes = (uint64_t)np * w->kp * npu_prec_bits(d->type) / 8;
+	bool operands = w->has_bias || npu_operands_always(w);
 	int ret;
 
 	w->bias_offset = round_up(bytes + npu_dev_chip(w->dev)->zero_bytes, BIAS_ALIGN);
-	if (w->has_bias)
+	if (operands)
 		bytes = w->bias_offset + npu_operands_bytes(w, round_up(d->n, BIAS_UNIT));
 	if (bytes > NPU_MEM_MAX)
 		return -E2BIG;
@@ -71,7 +72,7 @@ static int alloc_and_pack(struct npu_weights *w, int space, const struct npu_wei
 	if (ret)
 		return ret;
 	pack(w, d, src, np);
-	if (w->has_bias)
+	if (operands)
 		npu_operands_write(w, d->bias);
 	npu_dev_stats(w->dev)->weights += (uint64_t)d->n * d->k * npu_prec_bits(d->type) / 8;
 	return npu_bo_fini(w->mem->bo);
@@ -93,7 +94,7 @@ int npu_weights_new_at(struct npu_dev *dev, int space, const struct npu_weights_
 		.kp = (uint32_t)round_up(desc->k, NPU_TENSOR_COLS), .k_step = npu_k_step(desc->k),
 		.rq = desc->rq,
 	};
-	w->has_bias = desc->bias || npu_operands_always(w);
+	w->has_bias = desc->bias || (w->rq.scale && npu_operands_always(w));
 	ret = alloc_and_pack(w, space, desc, src);
 	if (ret) {
 		npu_weights_free(w);

@@ -290,6 +290,45 @@ RK_TEST_F(rk3576, functions_of_bytes, "functions by table, one after the other, 
 	npu_weights_free(n.w);
 }
 
+RK_TEST_F(rk3576, words_of_bytes, "products of bytes are exact as words, of one row and of several")
+{
+	static const struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = ADDED, .k = 200 };
+	static int8_t w[ADDED * 200], x[ROWS * 200];
+	static float fw[ADDED * 200], fx[ROWS * 200];
+	static int32_t got[ROWS * ADDED];
+	struct npu_tensor *tx, *ty;
+	struct npu_weights *tw;
+	struct npu_rec *rec;
+
+	fill(w, fw, ARRAY_SIZE(w), 127);
+	ASSERT_EQ(0, npu_weights_new(self->dev, &d, w, &tw));
+	for (uint32_t rows = 1; rows <= ROWS; rows += ROWS - 1) {
+		unsigned int bad = 0;
+
+		ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_INT8, rows, d.k, &tx));
+		ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_INT32, rows, d.n, &ty));
+		ASSERT_EQ(0, npu_rec_new(self->dev, NULL, &rec));
+		ASSERT_EQ(0, npu_rec_matmul(rec, tx, tw, ty, NULL)) TH_LOG("%s", npu_rec_message(rec));
+		ASSERT_EQ(0, npu_rec_end(rec));
+		fill(x, fx, rows * d.k, 127);
+		ASSERT_EQ(0, npu_tensor_write(tx, x, 0));
+		libnpu_run_counted(_metadata, rec, variant->uapi);
+		ASSERT_EQ(0, npu_tensor_read(ty, got, 0));
+		for (uint32_t i = 0; i < rows * d.n; i++) {
+			int32_t sum = 0;
+
+			for (uint32_t k = 0; k < d.k; k++)
+				sum += x[i / d.n * d.k + k] * w[i % d.n * d.k + k];
+			bad += got[i] != sum;
+		}
+		EXPECT_EQ(0, bad);
+		npu_rec_free(rec);
+		npu_tensor_free(tx);
+		npu_tensor_free(ty);
+	}
+	npu_weights_free(tw);
+}
+
 RK_TEST_F(rk3576, others_are_refused, "what there are no programs for is refused with a reason, and so is core 1")
 {
 	struct npu_rec_opts core_1 = { .size = sizeof(core_1), .core_mask = CORE_0 << 1 };
