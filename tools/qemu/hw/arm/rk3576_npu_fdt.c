@@ -8,8 +8,6 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "hw/arm/fdt.h"
-#include "hw/npu/rk3576_cru.h"
-#include "hw/npu/rk3576_pmu.h"
 #include "system/device_tree.h"
 #include "rk3588_npu_fdt.h"
 

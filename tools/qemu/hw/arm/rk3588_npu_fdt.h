@@ -7,11 +7,11 @@
 #define HW_ARM_RK3588_NPU_FDT_H
 
 #include "exec/hwaddr.h"
-#include "hw/npu/rk3576_cru.h"
-#include "hw/npu/rk3576_pmu.h"
 #include "hw/npu/rk3588_npu_stats.h"
 #include "hw/npu/rk3588_pmu.h"
+#include "hw/npu/rk_cru.h"
 #include "hw/npu/rk_iommu.h"
+#include "hw/npu/rk_pmu.h"
 
 #define RK3588_NPU_CORE_SIZE    0x10000
 

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Power management unit of the RK3576 with the NPU's power domains, and the
- * QoS blocks that live inside those domains.
+ * Power management units of the RK3568 and the RK3576 with the NPU's power
+ * domains, and the RK3576's QoS blocks that live inside those domains.
  *
  * Link property "ctl" (rk3588-npu-ctl, optional).  MMIO region 0 is the PMU,
  * region 1 + n is QoS block n of enum Rk3576PmuQos.  Named GPIO output "power",
  * one per NPU core: 1 = the core's domain is on.
  */
-#ifndef HW_NPU_RK3576_PMU_H
-#define HW_NPU_RK3576_PMU_H
+#ifndef HW_NPU_RK_PMU_H
+#define HW_NPU_RK_PMU_H
 
 #include "qom/object.h"
 
+#define TYPE_RK_PMU "rk-pmu"
+#define TYPE_RK3568_PMU "rk3568-pmu"
 #define TYPE_RK3576_PMU "rk3576-pmu"
-OBJECT_DECLARE_SIMPLE_TYPE(Rk3576PmuState, RK3576_PMU)
+OBJECT_DECLARE_TYPE(RkPmuState, RkPmuClass, RK_PMU)
+
+#define RK3568_PMU_SIZE         0x1000
 
 #define RK3576_PMU_SIZE         0x800
 #define RK3576_QOS_SIZE         0x20
