@@ -8,8 +8,8 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "hw/arm/fdt.h"
-#include "system/device_tree.h"
 #include "rk3588_npu_fdt.h"
+#include "rk_npu_fdt_util.h"
 
 const Rk3588NpuCoreInfo rk3576_npu_cores[RK3576_NPU_CORES] = {
     { 0x27700000, 247, 2, { 0x27702000, 0x27702100 } },
@@ -70,32 +70,6 @@ typedef struct NpuFdt {
     uint32_t qos[RK3576_QOS_NUM];
 } NpuFdt;
 
-#define SET_STRINGS(f, node, property, list) do {                       \
-    static const char strings_[] = list;                                \
-    qemu_fdt_setprop((f)->fdt, node, property, strings_,                \
-                     sizeof(strings_));                                 \
-} while (0)
-
-static void set_phandle(NpuFdt *f, const char *node, uint32_t phandle)
-{
-    qemu_fdt_setprop_cell(f->fdt, node, "phandle", phandle);
-}
-
-static void set_reg(NpuFdt *f, const char *node, hwaddr base, hwaddr size)
-{
-    qemu_fdt_setprop_sized_cells(f->fdt, node, "reg", 2, base, 2, size);
-}
-
-static void add_fixed_clock(NpuFdt *f, const char *node, const char *name,
-                            uint32_t hz)
-{
-    qemu_fdt_add_subnode(f->fdt, node);
-    qemu_fdt_setprop_string(f->fdt, node, "compatible", "fixed-clock");
-    qemu_fdt_setprop_cell(f->fdt, node, "clock-frequency", hz);
-    qemu_fdt_setprop_string(f->fdt, node, "clock-output-names", name);
-    qemu_fdt_setprop_cell(f->fdt, node, "#clock-cells", 0);
-}
-
 static void add_regulator(NpuFdt *f)
 {
     const char *node = "/regulator-vdd-npu-s0";
@@ -105,31 +79,20 @@ static void add_regulator(NpuFdt *f)
     qemu_fdt_setprop_string(f->fdt, node, "regulator-name", "vdd_npu_s0");
     qemu_fdt_setprop_cell(f->fdt, node, "regulator-min-microvolt", 750000);
     qemu_fdt_setprop_cell(f->fdt, node, "regulator-max-microvolt", 750000);
-    set_phandle(f, node, f->regulator);
+    rk_phandle(f->fdt, node, f->regulator);
 }
 
 /* The clock driver does nothing without these two. */
 static void add_grfs(NpuFdt *f)
 {
     qemu_fdt_add_subnode(f->fdt, "/syscon@26024000");
-    SET_STRINGS(f, "/syscon@26024000", "compatible",
-                "rockchip,rk3576-pmu0-grf\0syscon");
-    set_reg(f, "/syscon@26024000", RK3576_PMU0_GRF_BASE, RK3588_GRF_SIZE);
+    RK_STRINGS(f->fdt, "/syscon@26024000", "compatible",
+               "rockchip,rk3576-pmu0-grf\0syscon");
+    rk_reg(f->fdt, "/syscon@26024000", RK3576_PMU0_GRF_BASE, RK3588_GRF_SIZE);
     qemu_fdt_add_subnode(f->fdt, "/syscon@26040000");
-    SET_STRINGS(f, "/syscon@26040000", "compatible",
-                "rockchip,rk3576-ioc-grf\0syscon");
-    set_reg(f, "/syscon@26040000", RK3576_IOC_GRF_BASE, RK3588_GRF_SIZE);
-}
-
-static void add_cru(NpuFdt *f)
-{
-    qemu_fdt_add_subnode(f->fdt, CRU_NODE);
-    qemu_fdt_setprop_string(f->fdt, CRU_NODE, "compatible",
-                            "rockchip,rk3576-cru");
-    set_reg(f, CRU_NODE, RK3576_CRU_BASE, RK3576_CRU_SIZE);
-    qemu_fdt_setprop_cell(f->fdt, CRU_NODE, "#clock-cells", 1);
-    qemu_fdt_setprop_cell(f->fdt, CRU_NODE, "#reset-cells", 1);
-    set_phandle(f, CRU_NODE, f->cru);
+    RK_STRINGS(f->fdt, "/syscon@26040000", "compatible",
+               "rockchip,rk3576-ioc-grf\0syscon");
+    rk_reg(f->fdt, "/syscon@26040000", RK3576_IOC_GRF_BASE, RK3588_GRF_SIZE);
 }
 
 static void add_qos(NpuFdt *f)
@@ -141,9 +104,9 @@ static void add_qos(NpuFdt *f)
                                                 rk3576_npu_qos[i]);
 
         qemu_fdt_add_subnode(f->fdt, node);
-        SET_STRINGS(f, node, "compatible", "rockchip,rk3576-qos\0syscon");
-        set_reg(f, node, rk3576_npu_qos[i], RK3576_QOS_SIZE);
-        set_phandle(f, node, f->qos[i]);
+        RK_STRINGS(f->fdt, node, "compatible", "rockchip,rk3576-qos\0syscon");
+        rk_reg(f->fdt, node, rk3576_npu_qos[i], RK3576_QOS_SIZE);
+        rk_phandle(f->fdt, node, f->qos[i]);
     }
 }
 
@@ -190,41 +153,22 @@ static void add_domains(NpuFdt *f)
 static void add_pmu(NpuFdt *f)
 {
     qemu_fdt_add_subnode(f->fdt, PMU_NODE);
-    SET_STRINGS(f, PMU_NODE, "compatible",
-                "rockchip,rk3576-pmu\0syscon\0simple-mfd");
-    set_reg(f, PMU_NODE, RK3576_PMU_BASE, RK3576_PMU_SIZE);
-    qemu_fdt_add_subnode(f->fdt, POWER_NODE);
-    qemu_fdt_setprop_string(f->fdt, POWER_NODE, "compatible",
-                            "rockchip,rk3576-power-controller");
-    qemu_fdt_setprop_cell(f->fdt, POWER_NODE, "#address-cells", 1);
-    qemu_fdt_setprop_cell(f->fdt, POWER_NODE, "#power-domain-cells", 1);
-    qemu_fdt_setprop_cell(f->fdt, POWER_NODE, "#size-cells", 0);
-    set_phandle(f, POWER_NODE, f->power);
+    RK_STRINGS(f->fdt, PMU_NODE, "compatible",
+               "rockchip,rk3576-pmu\0syscon\0simple-mfd");
+    rk_reg(f->fdt, PMU_NODE, RK3576_PMU_BASE, RK3576_PMU_SIZE);
+    rk_power_controller(f->fdt, POWER_NODE,
+                        "rockchip,rk3576-power-controller", f->power);
     add_domains(f);
-}
-
-static void set_interrupt(NpuFdt *f, const char *node, unsigned core)
-{
-    qemu_fdt_setprop_cells(f->fdt, node, "interrupts", GIC_FDT_IRQ_TYPE_SPI,
-                           rk3576_npu_cores[core].spi,
-                           GIC_FDT_IRQ_FLAGS_LEVEL_HI);
-}
-
-static void set_coherence(NpuFdt *f, const char *node)
-{
-    if (f->config->coherent) {
-        qemu_fdt_setprop(f->fdt, node, "dma-coherent", NULL, 0);
-    }
 }
 
 static void set_iommu_end(NpuFdt *f, const char *node, unsigned iommu)
 {
-    SET_STRINGS(f, node, "compatible",
-                "rockchip,rk3576-npu-iommu\0rockchip,rk3568-iommu");
+    RK_STRINGS(f->fdt, node, "compatible",
+               "rockchip,rk3576-npu-iommu\0rockchip,rk3568-iommu");
     qemu_fdt_setprop_cell(f->fdt, node, "#iommu-cells", 0);
-    set_coherence(f, node);
+    rk_dma_coherent(f->fdt, node, f->config->coherent);
     qemu_fdt_setprop_string(f->fdt, node, "status", "okay");
-    set_phandle(f, node, f->iommu[iommu]);
+    rk_phandle(f->fdt, node, f->iommu[iommu]);
 }
 
 static void add_iommu(NpuFdt *f, unsigned core)
@@ -235,12 +179,12 @@ static void add_iommu(NpuFdt *f, unsigned core)
     qemu_fdt_add_subnode(f->fdt, node);
     qemu_fdt_setprop_sized_cells(f->fdt, node, "reg", 2, bank[0], 2, 0x100,
                                  2, bank[1], 2, 0x100);
-    set_interrupt(f, node, core);
+    rk_interrupt(f->fdt, node, rk3576_npu_cores[core].spi);
     qemu_fdt_setprop_cells(f->fdt, node, "clocks", f->cru, ACLK_RKNN0 + core,
                            f->cru, HCLK_RKNN_ROOT, f->cru, CLK_RKNN_DSU0,
                            f->cru, ACLK_RKNN_CBUF, f->cru, HCLK_RKNN_CBUF);
-    SET_STRINGS(f, node, "clock-names",
-                "aclk\0iface\0npu\0aclk_cbuf\0hclk_cbuf");
+    RK_STRINGS(f->fdt, node, "clock-names",
+               "aclk\0iface\0npu\0aclk_cbuf\0hclk_cbuf");
     qemu_fdt_setprop_cells(f->fdt, node, "power-domains", f->power,
                            RK3576_PD_NPU0 + core);
     set_iommu_end(f, node, core);
@@ -255,7 +199,7 @@ static void set_npu_end(NpuFdt *f, const char *node, unsigned iommu)
     if (f->config->iommu_version) {
         qemu_fdt_setprop_cell(f->fdt, node, "iommus", f->iommu[iommu]);
     }
-    set_coherence(f, node);
+    rk_dma_coherent(f->fdt, node, f->config->coherent);
     qemu_fdt_setprop_string(f->fdt, node, "status", "okay");
 }
 
@@ -270,17 +214,17 @@ static void add_core(NpuFdt *f, unsigned core)
     qemu_fdt_setprop_sized_cells(f->fdt, node, "reg", 2, base, 2, 0x1000,
                                  2, base + 0x1000, 2, 0x1000,
                                  2, base + 0x3000, 2, 0x1000);
-    SET_STRINGS(f, node, "reg-names", "pc\0cna\0core");
-    set_interrupt(f, node, core);
+    RK_STRINGS(f->fdt, node, "reg-names", "pc\0cna\0core");
+    rk_interrupt(f->fdt, node, rk3576_npu_cores[core].spi);
     qemu_fdt_setprop_cells(f->fdt, node, "clocks", f->cru, ACLK_RKNN0 + core,
                            f->cru, HCLK_RKNN_ROOT, f->cru, CLK_RKNN_DSU0,
                            f->cru, PCLK_NPUTOP_ROOT, f->cru, ACLK_RKNN_CBUF,
                            f->cru, HCLK_RKNN_CBUF);
-    SET_STRINGS(f, node, "clock-names",
-                "aclk\0hclk\0npu\0pclk\0aclk_cbuf\0hclk_cbuf");
+    RK_STRINGS(f->fdt, node, "clock-names",
+               "aclk\0hclk\0npu\0pclk\0aclk_cbuf\0hclk_cbuf");
     qemu_fdt_setprop_cells(f->fdt, node, "resets", f->cru,
                            core ? SRST_A_RKNN1 : SRST_A_RKNN0);
-    SET_STRINGS(f, node, "reset-names", "srst_a");
+    RK_STRINGS(f->fdt, node, "reset-names", "srst_a");
     qemu_fdt_setprop_cells(f->fdt, node, "power-domains",
                            f->power, core ? RK3576_PD_NPU1 : RK3576_PD_NPU0,
                            f->power, core ? RK3576_PD_NPU0 : RK3576_PD_NPU1);
@@ -309,12 +253,12 @@ static void add_vendor_iommu(NpuFdt *f)
                                  2, b0[0], 2, 0x100, 2, b0[1], 2, 0x100,
                                  2, b1[0], 2, 0x100, 2, b1[1], 2, 0x100);
     set_vendor_interrupts(f, node);
-    SET_STRINGS(f, node, "interrupt-names", "npu0_mmu\0npu1_mmu");
+    RK_STRINGS(f->fdt, node, "interrupt-names", "npu0_mmu\0npu1_mmu");
     qemu_fdt_setprop_cells(f->fdt, node, "clocks", f->cru, ACLK_RKNN0,
                            f->cru, ACLK_RKNN1, f->cru, HCLK_RKNN_ROOT,
                            f->cru, ACLK_RKNN_CBUF, f->cru, HCLK_RKNN_CBUF);
-    SET_STRINGS(f, node, "clock-names",
-                "aclk0\0aclk1\0iface\0aclk_cbuf\0hclk_cbuf");
+    RK_STRINGS(f->fdt, node, "clock-names",
+               "aclk0\0aclk1\0iface\0aclk_cbuf\0hclk_cbuf");
     set_iommu_end(f, node, 0);
 }
 
@@ -331,34 +275,24 @@ static void add_vendor_npu(NpuFdt *f)
                                  2, rk3576_npu_cores[1].base,
                                  2, RK3576_NPU_CORE_SIZE);
     set_vendor_interrupts(f, node);
-    SET_STRINGS(f, node, "interrupt-names", "npu0_irq\0npu1_irq");
+    RK_STRINGS(f->fdt, node, "interrupt-names", "npu0_irq\0npu1_irq");
     qemu_fdt_setprop_cells(f->fdt, node, "clocks", f->cru, CLK_RKNN_DSU0,
                            f->cru, ACLK_RKNN0, f->cru, ACLK_RKNN1,
                            f->cru, HCLK_RKNN_ROOT, f->cru, ACLK_RKNN_CBUF,
                            f->cru, HCLK_RKNN_CBUF);
-    SET_STRINGS(f, node, "clock-names",
-                "clk_npu\0aclk0\0aclk1\0hclk_root\0aclk_cbuf\0hclk_cbuf");
+    RK_STRINGS(f->fdt, node, "clock-names",
+               "clk_npu\0aclk0\0aclk1\0hclk_root\0aclk_cbuf\0hclk_cbuf");
     qemu_fdt_setprop_cells(f->fdt, node, "resets", f->cru, SRST_A_RKNN0,
                            f->cru, SRST_A_RKNN1, f->cru, SRST_A_RKNN_CBUF,
                            f->cru, SRST_H_RKNN_CBUF);
-    SET_STRINGS(f, node, "reset-names",
-                "srst_a0\0srst_a1\0srst_a_cbuf\0srst_h_cbuf");
+    RK_STRINGS(f->fdt, node, "reset-names",
+               "srst_a0\0srst_a1\0srst_a_cbuf\0srst_h_cbuf");
     qemu_fdt_setprop_cells(f->fdt, node, "power-domains",
                            f->power, RK3576_PD_NPU0, f->power, RK3576_PD_NPU1);
-    SET_STRINGS(f, node, "power-domain-names", "npu0\0npu1");
+    RK_STRINGS(f->fdt, node, "power-domain-names", "npu0\0npu1");
     qemu_fdt_setprop_cell(f->fdt, node, "rknpu-supply", f->regulator);
     qemu_fdt_setprop_cell(f->fdt, node, "mem-supply", f->regulator);
     set_npu_end(f, node, 0);
-}
-
-static void add_model_control(NpuFdt *f)
-{
-    const char *node = "/model-control@fdaf0000";
-
-    qemu_fdt_add_subnode(f->fdt, node);
-    qemu_fdt_setprop_string(f->fdt, node, "compatible",
-                            "rknpu-accel,model-control");
-    set_reg(f, node, NPU_CTL_BASE, NPU_CTL_SIZE);
 }
 
 static void begin(NpuFdt *f)
@@ -377,19 +311,20 @@ static void begin(NpuFdt *f)
     /* The SoC's registers are where virt's PCIe has its windows. */
     qemu_fdt_nop_node(f->fdt, "/pcie@10000000");
     add_qos(f);
-    add_model_control(f);
+    rk_model_control(f->fdt);
 }
 
 /* New nodes become the first child: what others need is added last. */
 static void end(NpuFdt *f)
 {
     add_pmu(f);
-    add_cru(f);
+    rk_cru(f->fdt, CRU_NODE, "rockchip,rk3576-cru", RK3576_CRU_BASE,
+           RK3576_CRU_SIZE, f->cru);
     add_grfs(f);
     add_regulator(f);
-    add_fixed_clock(f, "/clock-2", "xin32k", 32768);
-    add_fixed_clock(f, "/clock-1", "xin24m", 24000000);
-    add_fixed_clock(f, "/clock-0", "spll", 702000000);
+    rk_fixed_clock(f->fdt, "/clock-2", "xin32k", 32768);
+    rk_fixed_clock(f->fdt, "/clock-1", "xin24m", 24000000);
+    rk_fixed_clock(f->fdt, "/clock-0", "spll", 702000000);
 }
 
 void rk3576_npu_fdt_mainline(void *fdt, const Rk3588NpuFdtConfig *config)

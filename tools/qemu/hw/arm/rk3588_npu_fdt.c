@@ -13,8 +13,8 @@
 #include "hw/npu/rk3588_cru.h"
 #include "hw/npu/rk3588_scmi.h"
 #include "hw/npu/rk3588_tsadc.h"
-#include "system/device_tree.h"
 #include "rk3588_npu_fdt.h"
+#include "rk_npu_fdt_util.h"
 
 const Rk3588NpuCoreInfo rk3588_npu_cores[NPU_MAX_CORES] = {
     { 0xfdab0000, 110, 2, { 0xfdab9000, 0xfdaba000 } },
@@ -170,21 +170,11 @@ typedef struct NpuFdt {
     uint32_t qos[RK3588_QOS_NUM];
 } NpuFdt;
 
-static void set_phandle(void *fdt, const char *node, uint32_t phandle)
-{
-    qemu_fdt_setprop_cell(fdt, node, "phandle", phandle);
-}
-
 /* Several strings in one property: @len includes all terminators. */
 static void set_compatible(void *fdt, const char *node, const char *list,
                            size_t len)
 {
     qemu_fdt_setprop(fdt, node, "compatible", list, len);
-}
-
-static void set_reg(void *fdt, const char *node, hwaddr base, hwaddr size)
-{
-    qemu_fdt_setprop_sized_cells(fdt, node, "reg", 2, base, 2, size);
 }
 
 /* Properties whose length depends on the number of cores are collected. */
@@ -304,63 +294,18 @@ static void set_iommu_compatible(NpuFdt *f, const char *node)
     }
 }
 
-static void add_fixed_clock(void *fdt, const char *node, const char *name,
-                            uint32_t hz)
-{
-    qemu_fdt_add_subnode(fdt, node);
-    qemu_fdt_setprop_string(fdt, node, "compatible", "fixed-clock");
-    qemu_fdt_setprop_cell(fdt, node, "clock-frequency", hz);
-    qemu_fdt_setprop_string(fdt, node, "clock-output-names", name);
-    qemu_fdt_setprop_cell(fdt, node, "#clock-cells", 0);
-}
-
-/* The NPU's compute clock is firmware's, which is asked over SCMI. */
-static void add_scmi(NpuFdt *f)
-{
-    static const char clk[] = "/firmware/scmi/protocol@14";
-    uint32_t shmem = qemu_fdt_alloc_phandle(f->fdt);
-
-    qemu_fdt_add_subnode(f->fdt, "/sram@10f000");
-    qemu_fdt_setprop_string(f->fdt, "/sram@10f000", "compatible", "mmio-sram");
-    set_reg(f->fdt, "/sram@10f000", RK3588_SCMI_BASE, RK3588_SCMI_SIZE);
-    qemu_fdt_setprop_cell(f->fdt, "/sram@10f000", "#address-cells", 1);
-    qemu_fdt_setprop_cell(f->fdt, "/sram@10f000", "#size-cells", 1);
-    qemu_fdt_setprop_cells(f->fdt, "/sram@10f000", "ranges", 0, 0,
-                           RK3588_SCMI_BASE, RK3588_SCMI_SIZE);
-    qemu_fdt_add_subnode(f->fdt, "/sram@10f000/sram@0");
-    qemu_fdt_setprop_string(f->fdt, "/sram@10f000/sram@0", "compatible",
-                            "arm,scmi-shmem");
-    qemu_fdt_setprop_cells(f->fdt, "/sram@10f000/sram@0", "reg", 0,
-                           RK3588_SCMI_SIZE);
-    set_phandle(f->fdt, "/sram@10f000/sram@0", shmem);
-
-    qemu_fdt_add_subnode(f->fdt, "/firmware");
-    qemu_fdt_add_subnode(f->fdt, "/firmware/scmi");
-    qemu_fdt_setprop_string(f->fdt, "/firmware/scmi", "compatible",
-                            "arm,scmi-smc");
-    qemu_fdt_setprop_cell(f->fdt, "/firmware/scmi", "arm,smc-id",
-                          RK3588_SCMI_SMC_ID);
-    qemu_fdt_setprop_cell(f->fdt, "/firmware/scmi", "shmem", shmem);
-    qemu_fdt_setprop_cell(f->fdt, "/firmware/scmi", "#address-cells", 1);
-    qemu_fdt_setprop_cell(f->fdt, "/firmware/scmi", "#size-cells", 0);
-    qemu_fdt_add_subnode(f->fdt, clk);
-    qemu_fdt_setprop_cell(f->fdt, clk, "reg", 0x14);
-    qemu_fdt_setprop_cell(f->fdt, clk, "#clock-cells", 1);
-    set_phandle(f->fdt, clk, f->npu_clk);
-}
-
 static void add_clocks(NpuFdt *f)
 {
     if (f->config->scmi) {
-        add_scmi(f);
+        rk_scmi(f->fdt, f->npu_clk);
     } else {
-        add_fixed_clock(f->fdt, "/clock-npu", "scmi_clk_npu",
-                        f->config->assigned_hz);
-        set_phandle(f->fdt, "/clock-npu", f->npu_clk);
+        rk_fixed_clock(f->fdt, "/clock-npu", "scmi_clk_npu",
+                       f->config->assigned_hz);
+        rk_phandle(f->fdt, "/clock-npu", f->npu_clk);
     }
-    add_fixed_clock(f->fdt, "/clock-2", "xin32k", 32768);
-    add_fixed_clock(f->fdt, "/clock-1", "xin24m", 24000000);
-    add_fixed_clock(f->fdt, "/clock-0", "spll", 702000000);
+    rk_fixed_clock(f->fdt, "/clock-2", "xin32k", 32768);
+    rk_fixed_clock(f->fdt, "/clock-1", "xin24m", 24000000);
+    rk_fixed_clock(f->fdt, "/clock-0", "spll", 702000000);
 }
 
 /* What a DesignWare core's reset register looks like to Linux. */
@@ -370,18 +315,18 @@ static void add_simple_resets(NpuFdt *f)
 
     qemu_fdt_add_subnode(f->fdt, node);
     qemu_fdt_setprop_string(f->fdt, node, "compatible", "snps,dw-high-reset");
-    set_reg(f->fdt, node, RK3588_RESETS_BASE, RK3588_CRU_RESETS_SIZE);
+    rk_reg(f->fdt, node, RK3588_RESETS_BASE, RK3588_CRU_RESETS_SIZE);
     qemu_fdt_setprop_cell(f->fdt, node, "#reset-cells", 1);
-    set_phandle(f->fdt, node, f->resets);
+    rk_phandle(f->fdt, node, f->resets);
 }
 
 static void add_simple_clocks(NpuFdt *f)
 {
-    add_fixed_clock(f->fdt, "/clock-npu", "clk_npu", f->config->assigned_hz);
-    set_phandle(f->fdt, "/clock-npu", f->npu_clk);
-    add_fixed_clock(f->fdt, "/clock-npu-bus", "clk_npu_bus",
-                    RK3588_NPU_BUS_HZ);
-    set_phandle(f->fdt, "/clock-npu-bus", f->bus_clk);
+    rk_fixed_clock(f->fdt, "/clock-npu", "clk_npu", f->config->assigned_hz);
+    rk_phandle(f->fdt, "/clock-npu", f->npu_clk);
+    rk_fixed_clock(f->fdt, "/clock-npu-bus", "clk_npu_bus",
+                   RK3588_NPU_BUS_HZ);
+    rk_phandle(f->fdt, "/clock-npu-bus", f->bus_clk);
 }
 
 /* Of the binding for GPIOs. */
@@ -413,7 +358,7 @@ static void add_regulators(NpuFdt *f)
                             RK3588_NPU_UNUSED_GPIO);
     }
     add_fixed_regulator(f, node, "vdd_npu_s0", RK3588_NPU_SUPPLY_GPIO);
-    set_phandle(f->fdt, node, f->regulator);
+    rk_phandle(f->fdt, node, f->regulator);
 }
 
 static void add_syscon(NpuFdt *f, const char *name, hwaddr base, hwaddr size,
@@ -423,8 +368,8 @@ static void add_syscon(NpuFdt *f, const char *name, hwaddr base, hwaddr size,
 
     qemu_fdt_add_subnode(f->fdt, node);
     set_compatible(f->fdt, node, compat, len);
-    set_reg(f->fdt, node, base, size);
-    set_phandle(f->fdt, node, phandle);
+    rk_reg(f->fdt, node, base, size);
+    rk_phandle(f->fdt, node, phandle);
 }
 
 static void add_grfs(NpuFdt *f)
@@ -456,19 +401,15 @@ static void add_cru(NpuFdt *f)
     g_autoptr(GByteArray) rates = g_byte_array_new();
     unsigned i;
 
-    qemu_fdt_add_subnode(f->fdt, node);
-    set_phandle(f->fdt, node, f->cru);
+    rk_cru(f->fdt, node, "rockchip,rk3588-cru", RK3588_CRU_BASE,
+           RK3588_CRU_SIZE, f->cru);
     for (i = 0; i < ARRAY_SIZE(cru_rates); i++) {
         append_cru_clock(f, clocks, cru_rates[i].clock);
         append_cell(rates, cru_rates[i].rate);
     }
-    qemu_fdt_setprop_string(f->fdt, node, "compatible", "rockchip,rk3588-cru");
-    set_reg(f->fdt, node, RK3588_CRU_BASE, RK3588_CRU_SIZE);
     set_array(f, node, "assigned-clocks", clocks);
     set_array(f, node, "assigned-clock-rates", rates);
     qemu_fdt_setprop_cell(f->fdt, node, "rockchip,grf", f->php_grf);
-    qemu_fdt_setprop_cell(f->fdt, node, "#clock-cells", 1);
-    qemu_fdt_setprop_cell(f->fdt, node, "#reset-cells", 1);
 }
 
 static void add_domain(NpuFdt *f, const char *node, uint32_t id, bool parent)
@@ -531,29 +472,10 @@ static void add_pmu(NpuFdt *f)
 
     qemu_fdt_add_subnode(f->fdt, PMU_NODE);
     set_compatible(f->fdt, PMU_NODE, compat, sizeof(compat));
-    set_reg(f->fdt, PMU_NODE, RK3588_PMU_BASE, RK3588_PMU_SIZE);
-    qemu_fdt_add_subnode(f->fdt, POWER_NODE);
-    qemu_fdt_setprop_string(f->fdt, POWER_NODE, "compatible",
-                            "rockchip,rk3588-power-controller");
-    qemu_fdt_setprop_cell(f->fdt, POWER_NODE, "#address-cells", 1);
-    qemu_fdt_setprop_cell(f->fdt, POWER_NODE, "#power-domain-cells", 1);
-    qemu_fdt_setprop_cell(f->fdt, POWER_NODE, "#size-cells", 0);
-    set_phandle(f->fdt, POWER_NODE, f->power);
+    rk_reg(f->fdt, PMU_NODE, RK3588_PMU_BASE, RK3588_PMU_SIZE);
+    rk_power_controller(f->fdt, POWER_NODE,
+                        "rockchip,rk3588-power-controller", f->power);
     add_domains(f);
-}
-
-static void set_interrupt(NpuFdt *f, const char *node, int spi)
-{
-    qemu_fdt_setprop_cells(f->fdt, node, "interrupts", GIC_FDT_IRQ_TYPE_SPI,
-                           spi, GIC_FDT_IRQ_FLAGS_LEVEL_HI);
-}
-
-/* Of what reads and writes memory. */
-static void set_coherence(NpuFdt *f, const char *node)
-{
-    if (f->config->coherent) {
-        qemu_fdt_setprop(f->fdt, node, "dma-coherent", NULL, 0);
-    }
 }
 
 static void add_iommu(NpuFdt *f, unsigned core)
@@ -570,18 +492,18 @@ static void add_iommu(NpuFdt *f, unsigned core)
                                      2, info->bank[0], 2, 0x100,
                                      2, info->bank[1], 2, 0x100);
     } else {
-        set_reg(f->fdt, node, info->bank[0], 0x100);
+        rk_reg(f->fdt, node, info->bank[0], 0x100);
     }
-    set_interrupt(f, node, info->spi);
+    rk_interrupt(f->fdt, node, info->spi);
     append_clock(f, clocks, core_ids[core].aclk);
     append_clock(f, clocks, core_ids[core].hclk);
     set_array(f, node, "clocks", clocks);
     qemu_fdt_setprop(f->fdt, node, "clock-names", names, sizeof(names));
     qemu_fdt_setprop_cell(f->fdt, node, "#iommu-cells", 0);
     set_core_domain(f, node, core);
-    set_coherence(f, node);
+    rk_dma_coherent(f->fdt, node, f->config->coherent);
     qemu_fdt_setprop_string(f->fdt, node, "status", "okay");
-    set_phandle(f->fdt, node, f->iommu[core]);
+    rk_phandle(f->fdt, node, f->iommu[core]);
 }
 
 static void set_iommus(NpuFdt *f, const char *node, unsigned iommu)
@@ -663,9 +585,9 @@ static void add_vendor_iommu(NpuFdt *f)
     set_array(f, node, "clocks", clocks);
     set_array(f, node, "clock-names", clock_names);
     qemu_fdt_setprop_cell(f->fdt, node, "#iommu-cells", 0);
-    set_coherence(f, node);
+    rk_dma_coherent(f->fdt, node, f->config->coherent);
     qemu_fdt_setprop_string(f->fdt, node, "status", "okay");
-    set_phandle(f->fdt, node, f->iommu[0]);
+    rk_phandle(f->fdt, node, f->iommu[0]);
 }
 
 static void set_vendor_clocks(NpuFdt *f, const char *node)
@@ -752,7 +674,7 @@ static void add_vendor_opps(NpuFdt *f, const char *npu)
     for (i = ARRAY_SIZE(vendor_opps) - 1; i >= 0; i--) {
         add_vendor_opp(f, vendor_opps[i].hz, vendor_opps[i].uv);
     }
-    set_phandle(f->fdt, node, phandle);
+    rk_phandle(f->fdt, node, phandle);
     qemu_fdt_setprop_cell(f->fdt, npu, "operating-points-v2", phandle);
 }
 
@@ -788,7 +710,7 @@ static void add_vendor_npu(NpuFdt *f)
     set_iommus(f, node, 0);
     qemu_fdt_setprop_cell(f->fdt, node, "rknpu-supply", f->regulator);
     qemu_fdt_setprop_cell(f->fdt, node, "mem-supply", f->regulator);
-    set_coherence(f, node);
+    rk_dma_coherent(f->fdt, node, f->config->coherent);
     if (f->config->scmi) {
         add_vendor_opps(f, node);
     }
@@ -829,7 +751,7 @@ static void add_core(NpuFdt *f, unsigned core)
                                  2, info->base + 0x1000, 2, 0x1000,
                                  2, info->base + 0x3000, 2, 0x1000);
     qemu_fdt_setprop(f->fdt, node, "reg-names", reg_names, sizeof(reg_names));
-    set_interrupt(f, node, info->spi);
+    rk_interrupt(f->fdt, node, info->spi);
     set_core_clocks(f, node, core);
     append_reset_a(f, resets, core);
     append_reset_h(f, resets, core);
@@ -840,7 +762,7 @@ static void add_core(NpuFdt *f, unsigned core)
     set_iommus(f, node, core);
     qemu_fdt_setprop_cell(f->fdt, node, "npu-supply", f->regulator);
     qemu_fdt_setprop_cell(f->fdt, node, "sram-supply", f->regulator);
-    set_coherence(f, node);
+    rk_dma_coherent(f->fdt, node, f->config->coherent);
     qemu_fdt_setprop_string(f->fdt, node, "status", "okay");
 }
 
@@ -861,8 +783,8 @@ static void add_tsadc(NpuFdt *f, uint32_t phandle)
     qemu_fdt_add_subnode(f->fdt, TSADC_NODE);
     qemu_fdt_setprop_string(f->fdt, TSADC_NODE, "compatible",
                             "rockchip,rk3588-tsadc");
-    set_reg(f->fdt, TSADC_NODE, RK3588_TSADC_BASE, RK3588_TSADC_SIZE);
-    set_interrupt(f, TSADC_NODE, RK3588_TSADC_SPI);
+    rk_reg(f->fdt, TSADC_NODE, RK3588_TSADC_BASE, RK3588_TSADC_SIZE);
+    rk_interrupt(f->fdt, TSADC_NODE, RK3588_TSADC_SPI);
     qemu_fdt_setprop_cells(f->fdt, TSADC_NODE, "clocks", f->cru, CLK_TSADC,
                            f->cru, PCLK_TSADC);
     qemu_fdt_setprop(f->fdt, TSADC_NODE, "clock-names", clock_names,
@@ -880,7 +802,7 @@ static void add_tsadc(NpuFdt *f, uint32_t phandle)
     qemu_fdt_setprop_cell(f->fdt, TSADC_NODE, "rockchip,hw-tshut-mode", 0);
     qemu_fdt_setprop_cell(f->fdt, TSADC_NODE, "rockchip,hw-tshut-polarity", 0);
     qemu_fdt_setprop_cell(f->fdt, TSADC_NODE, "#thermal-sensor-cells", 1);
-    set_phandle(f->fdt, TSADC_NODE, phandle);
+    rk_phandle(f->fdt, TSADC_NODE, phandle);
 }
 
 /* By sensor. */
@@ -898,7 +820,7 @@ static void add_trip(NpuFdt *f, const char *zone, const char *name,
     qemu_fdt_setprop_cell(f->fdt, node, "temperature", mc);
     qemu_fdt_setprop_cell(f->fdt, node, "hysteresis", hysteresis);
     qemu_fdt_setprop_string(f->fdt, node, "type", type);
-    set_phandle(f->fdt, node, phandle);
+    rk_phandle(f->fdt, node, phandle);
 }
 
 /* As the GPU's: mainline's zone of the NPU names nothing that cools it. */
@@ -947,7 +869,7 @@ static uint32_t add_cooling_device(NpuFdt *f)
     uint32_t phandle = qemu_fdt_alloc_phandle(f->fdt);
 
     qemu_fdt_setprop_cell(f->fdt, node, "#cooling-cells", 2);
-    set_phandle(f->fdt, node, phandle);
+    rk_phandle(f->fdt, node, phandle);
     return phandle;
 }
 
@@ -966,16 +888,6 @@ static void add_thermal(NpuFdt *f, bool cooled)
         add_zone(f, i, tsadc, npu);
     }
     add_tsadc(f, tsadc);
-}
-
-static void add_model_control(NpuFdt *f)
-{
-    const char *node = "/model-control@fdaf0000";
-
-    qemu_fdt_add_subnode(f->fdt, node);
-    qemu_fdt_setprop_string(f->fdt, node, "compatible",
-                            "rknpu-accel,model-control");
-    set_reg(f->fdt, node, NPU_CTL_BASE, NPU_CTL_SIZE);
 }
 
 static void allocate_phandles(NpuFdt *f)
@@ -1027,7 +939,7 @@ void rk3588_npu_fdt_mainline(void *fdt, const Rk3588NpuFdtConfig *config)
     if (!config->simple) {
         add_qos(&f);
     }
-    add_model_control(&f);
+    rk_model_control(fdt);
     for (core = config->num_cores - 1; core >= 0; core--) {
         if (config->iommu_version) {
             add_iommu(&f, core);
@@ -1046,7 +958,7 @@ void rk3588_npu_fdt_vendor(void *fdt, const Rk3588NpuFdtConfig *config)
     if (!config->simple) {
         add_qos(&f);
     }
-    add_model_control(&f);
+    rk_model_control(fdt);
     if (config->iommu_version) {
         add_vendor_iommu(&f);
     }

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Device-tree nodes and properties that all NPU subsystems of the rk3588-npu
+ * machine have.
+ */
+#include "qemu/osdep.h"
+#include "qemu/bswap.h"
+#include "hw/arm/fdt.h"
+#include "hw/npu/rk3588_npu_stats.h"
+#include "hw/npu/rk3588_scmi.h"
+#include "rk_npu_fdt_util.h"
+
+void rk_phandle(void *fdt, const char *node, uint32_t phandle)
+{
+    qemu_fdt_setprop_cell(fdt, node, "phandle", phandle);
+}
+
+void rk_reg(void *fdt, const char *node, hwaddr base, hwaddr size)
+{
+    qemu_fdt_setprop_sized_cells(fdt, node, "reg", 2, base, 2, size);
+}
+
+void rk_interrupt(void *fdt, const char *node, int spi)
+{
+    qemu_fdt_setprop_cells(fdt, node, "interrupts", GIC_FDT_IRQ_TYPE_SPI, spi,
+                           GIC_FDT_IRQ_FLAGS_LEVEL_HI);
+}
+
+void rk_dma_coherent(void *fdt, const char *node, bool coherent)
+{
+    if (coherent) {
+        qemu_fdt_setprop(fdt, node, "dma-coherent", NULL, 0);
+    }
+}
+
+void rk_fixed_clock(void *fdt, const char *node, const char *name, uint32_t hz)
+{
+    qemu_fdt_add_subnode(fdt, node);
+    qemu_fdt_setprop_string(fdt, node, "compatible", "fixed-clock");
+    qemu_fdt_setprop_cell(fdt, node, "clock-frequency", hz);
+    qemu_fdt_setprop_string(fdt, node, "clock-output-names", name);
+    qemu_fdt_setprop_cell(fdt, node, "#clock-cells", 0);
+}
+
+void rk_scmi(void *fdt, uint32_t phandle)
+{
+    static const char clk[] = "/firmware/scmi/protocol@14";
+    uint32_t shmem = qemu_fdt_alloc_phandle(fdt);
+
+    qemu_fdt_add_subnode(fdt, "/sram@10f000");
+    qemu_fdt_setprop_string(fdt, "/sram@10f000", "compatible", "mmio-sram");
+    rk_reg(fdt, "/sram@10f000", RK3588_SCMI_BASE, RK3588_SCMI_SIZE);
+    qemu_fdt_setprop_cell(fdt, "/sram@10f000", "#address-cells", 1);
+    qemu_fdt_setprop_cell(fdt, "/sram@10f000", "#size-cells", 1);
+    qemu_fdt_setprop_cells(fdt, "/sram@10f000", "ranges", 0, 0,
+                           RK3588_SCMI_BASE, RK3588_SCMI_SIZE);
+    qemu_fdt_add_subnode(fdt, "/sram@10f000/sram@0");
+    qemu_fdt_setprop_string(fdt, "/sram@10f000/sram@0", "compatible",
+                            "arm,scmi-shmem");
+    qemu_fdt_setprop_cells(fdt, "/sram@10f000/sram@0", "reg", 0,
+                           RK3588_SCMI_SIZE);
+    rk_phandle(fdt, "/sram@10f000/sram@0", shmem);
+
+    qemu_fdt_add_subnode(fdt, "/firmware");
+    qemu_fdt_add_subnode(fdt, "/firmware/scmi");
+    qemu_fdt_setprop_string(fdt, "/firmware/scmi", "compatible",
+                            "arm,scmi-smc");
+    qemu_fdt_setprop_cell(fdt, "/firmware/scmi", "arm,smc-id",
+                          RK3588_SCMI_SMC_ID);
+    qemu_fdt_setprop_cell(fdt, "/firmware/scmi", "shmem", shmem);
+    qemu_fdt_setprop_cell(fdt, "/firmware/scmi", "#address-cells", 1);
+    qemu_fdt_setprop_cell(fdt, "/firmware/scmi", "#size-cells", 0);
+    qemu_fdt_add_subnode(fdt, clk);
+    qemu_fdt_setprop_cell(fdt, clk, "reg", 0x14);
+    qemu_fdt_setprop_cell(fdt, clk, "#clock-cells", 1);
+    rk_phandle(fdt, clk, phandle);
+}
+
+void rk_cru(void *fdt, const char *node, const char *compatible, hwaddr base,
+            hwaddr size, uint32_t phandle)
+{
+    qemu_fdt_add_subnode(fdt, node);
+    qemu_fdt_setprop_string(fdt, node, "compatible", compatible);
+    rk_reg(fdt, node, base, size);
+    qemu_fdt_setprop_cell(fdt, node, "#clock-cells", 1);
+    qemu_fdt_setprop_cell(fdt, node, "#reset-cells", 1);
+    rk_phandle(fdt, node, phandle);
+}
+
+void rk_power_controller(void *fdt, const char *node, const char *compatible,
+                         uint32_t phandle)
+{
+    qemu_fdt_add_subnode(fdt, node);
+    qemu_fdt_setprop_string(fdt, node, "compatible", compatible);
+    qemu_fdt_setprop_cell(fdt, node, "#address-cells", 1);
+    qemu_fdt_setprop_cell(fdt, node, "#power-domain-cells", 1);
+    qemu_fdt_setprop_cell(fdt, node, "#size-cells", 0);
+    rk_phandle(fdt, node, phandle);
+}
+
+void rk_model_control(void *fdt)
+{
+    const char *node = "/model-control@fdaf0000";
+
+    qemu_fdt_add_subnode(fdt, node);
+    qemu_fdt_setprop_string(fdt, node, "compatible",
+                            "rknpu-accel,model-control");
+    rk_reg(fdt, node, NPU_CTL_BASE, NPU_CTL_SIZE);
+}
