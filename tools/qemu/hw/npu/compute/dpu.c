@@ -136,7 +136,7 @@ static const char *decode_output(NpuTask *t, const uint32_t *regs,
     NpuDpu *d = &t->dpu;
     NpuOutput *o = &d->out;
     uint32_t size_e = GET(regs, DPU_BS_OW_CFG, SIZE_E_0);
-    uint32_t per_surf = NPU_ATOM / d->out_bytes;
+    uint32_t per_surf = d->atom / d->out_bytes;
     uint32_t channels = opt->write_padding ? d->channels : d->orig_channels;
     uint32_t surfaces = DIV_ROUND_UP(d->channels, per_surf);
 
@@ -153,7 +153,7 @@ static const char *decode_output(NpuTask *t, const uint32_t *regs,
     if (t->pool.from_dpu) {
         /* Strides are for memory; on the way to the PPU there is none. */
         REFUSE_IF(!npu_cube_init(&o->cube, surfaces, d->height,
-                                 (uint64_t)d->width * NPU_ATOM, false),
+                                 (uint64_t)d->width * d->atom, false),
                   "too much output");
         return NULL;
     }
@@ -161,7 +161,7 @@ static const char *decode_output(NpuTask *t, const uint32_t *regs,
     o->surf_stride = regs[R_DPU_DST_SURF_STRIDE] & DPU_STRIDE_MASK;
     /* One atom each: 0 packs them (row out.stride-0). */
     if (!o->surf_stride && d->width * d->height == 1) {
-        o->surf_stride = NPU_ATOM;
+        o->surf_stride = d->atom;
     }
     o->surf_add = regs[R_DPU_SURFACE_ADD] & DPU_STRIDE_MASK;
     o->surf_group = size_e + 1;
@@ -290,14 +290,14 @@ static int8_t to_byte(float v)
 /* Host offset of channel @c at position 0 and of position @row in a surface. */
 static size_t channel_offset(const NpuDpu *d, uint32_t c)
 {
-    uint32_t per_surf = NPU_ATOM / d->out_bytes;
+    uint32_t per_surf = d->atom / d->out_bytes;
 
     return c / per_surf * d->out.cube.host_surf + c % per_surf * d->out_bytes;
 }
 
 static size_t row_offset(const NpuDpu *d, uint32_t row)
 {
-    return row / d->width * d->out.cube.host_line + row % d->width * NPU_ATOM;
+    return row / d->width * d->out.cube.host_line + row % d->width * d->atom;
 }
 
 /* Goes from position to position without the divisions. */
@@ -313,10 +313,10 @@ static RowWalk row_start(const NpuDpu *d, uint32_t row)
 
 static void row_next(const NpuDpu *d, RowWalk *w)
 {
-    w->at += NPU_ATOM;
+    w->at += d->atom;
     if (++w->x == d->width) {
         w->x = 0;
-        w->at += d->out.cube.host_line - (size_t)d->width * NPU_ATOM;
+        w->at += d->out.cube.host_line - (size_t)d->width * d->atom;
     }
 }
 
@@ -509,7 +509,7 @@ void npu_dpu_store(const NpuTask *t, const NpuOperands *in, const NpuBlock *b,
 void npu_dpu_fill_padding(const NpuTask *t, uint8_t *out)
 {
     const NpuDpu *d = &t->dpu;
-    uint32_t per_surf = NPU_ATOM / d->out_bytes;
+    uint32_t per_surf = d->atom / d->out_bytes;
     uint32_t end = d->out.cube.surfaces * per_surf;
     uint32_t rows = d->width * d->height;
     uint32_t c, r;

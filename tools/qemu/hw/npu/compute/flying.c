@@ -214,22 +214,22 @@ static const char *decode_feed(NpuTask *t, const uint32_t *regs)
     NpuDpu *d = &t->dpu;
     uint32_t in_bytes = element_bytes(d->precision);
     uint32_t rdma_bytes = d->raw ? 2 : in_bytes;
-    uint32_t atoms = DIV_ROUND_UP(d->orig_channels * in_bytes, NPU_ATOM);
+    uint32_t atoms = DIV_ROUND_UP(d->orig_channels * in_bytes, d->atom);
     uint32_t line = d->width + GET(regs, RDMA_SRC_DMA_CFG, LINE_NOTCH);
 
     REFUSE_IF(DIV_ROUND_UP((GET(regs, RDMA_DATA_CUBE_CHANNEL, CHANNEL) + 1) *
-                           rdma_bytes, NPU_ATOM) !=
-              DIV_ROUND_UP(d->channels * in_bytes, NPU_ATOM),
+                           rdma_bytes, d->atom) !=
+              DIV_ROUND_UP(d->channels * in_bytes, d->atom),
               "DPU and RDMA disagree about the channels");
     REFUSE_IF(d->stream.copies_x * d->stream.copies_y > 1 && atoms > 1,
               "unpooling of several surfaces");
     f->base[0] = npu_dma_addr(regs, regs[R_RDMA_SRC_BASE_ADDR]);
-    f->line_bytes = line * NPU_ATOM;
+    f->line_bytes = line * d->atom;
     /* From the end of the last line; negative where surfaces are nested. */
-    f->pitch[0] = (line * (d->height - 1) + d->width) * NPU_ATOM +
+    f->pitch[0] = (line * (d->height - 1) + d->width) * d->atom +
                   (regs[R_RDMA_SURF_NOTCH] & DPU_STRIDE_MASK);
     REFUSE_IF(!npu_cube_init(&f->cube, atoms, d->height,
-                             (uint64_t)d->width * NPU_ATOM, false),
+                             (uint64_t)d->width * d->atom, false),
               "too much input of a flying DPU");
     return npu_flying_pairs(regs) ? decode_pair(f, regs) : NULL;
 }
@@ -261,8 +261,9 @@ static void load(FlyRun *run, uint32_t surface, uint32_t pos, uint32_t row)
 {
     const NpuFeed *f = &run->t->feed[NPU_FEED_MAIN];
     const uint8_t *p = run->in->feed[NPU_FEED_MAIN] +
-                       surface * f->cube.host_surf + (size_t)pos * NPU_ATOM;
-    uint32_t lanes = NPU_ATOM / run->bytes;
+                       surface * f->cube.host_surf +
+                       (size_t)pos * run->t->dpu.atom;
+    uint32_t lanes = run->t->dpu.atom / run->bytes;
     uint32_t i;
 
     for (i = 0; i < lanes; i++) {
@@ -293,7 +294,7 @@ static void load(FlyRun *run, uint32_t surface, uint32_t pos, uint32_t row)
 static void run_block(FlyRun *run, uint32_t surface, uint32_t pos,
                       uint32_t rows)
 {
-    uint32_t lanes = NPU_ATOM / run->bytes;
+    uint32_t lanes = run->t->dpu.atom / run->bytes;
     NpuBlock block = {
         .row = pos,
         .rows = rows,

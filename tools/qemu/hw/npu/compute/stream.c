@@ -172,23 +172,23 @@ const char *npu_stream_decode(NpuTask *t, const uint32_t *regs,
     s->width = GET(regs, DPU_WDMA_SIZE_1, WIDTH) + 1;
     s->height = GET(regs, DPU_WDMA_SIZE_1, HEIGHT) + 1;
     s->surfaces = DIV_ROUND_UP((GET(regs, DPU_WDMA_SIZE_0, CHANNEL) + 1) *
-                               d->out_bytes, NPU_ATOM) * s->copies_y;
+                               d->out_bytes, d->atom) * s->copies_y;
     why = decode_transposition(t, regs);
     REFUSE_IF(why, why);
     if (GET(regs, DPU_DATA_FORMAT, MC_SURF_OUT)) {
         return decode_mc_surf(t, surfaces);
     }
     o->line_bytes = (s->width + GET(regs, DPU_DATA_CUBE_NOTCH, NOTCH_0)) *
-                    NPU_ATOM;
+                    d->atom;
     if (s->width != d->width || s->height != d->height ||
         s->surfaces != surfaces || s->copies_x * s->copies_y > 1 ||
         s->block || gives_depthwise_words(t)) {
         return decode_shape(t, surfaces, computed);
     }
     inner = d->height > 1 &&
-            npu_output_surf_offset(o, 1) == d->width * NPU_ATOM;
+            npu_output_surf_offset(o, 1) == d->width * d->atom;
     REFUSE_IF(!npu_cube_init(&o->cube, computed, d->height,
-                             (uint64_t)d->width * NPU_ATOM, inner),
+                             (uint64_t)d->width * d->atom, inner),
               "too much output");
     return NULL;
 }

@@ -221,6 +221,7 @@ NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
 
     memset(t, 0, sizeof(*t));
     t->enable = enable;
+    t->dpu.atom = NPU_ATOM;
     if (opt->encoding == NPU_ENCODING_RK3576) {
         *why = npu_rk3576_decode(t, regs, enable, opt);
         return *why ? NPU_TASK_UNIMP : NPU_TASK_RUN;

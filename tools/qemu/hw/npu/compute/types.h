@@ -233,6 +233,7 @@ typedef struct NpuDpu {
     uint8_t operands;       /* of halfwords that multiply, as precision */
     uint8_t out_precision;
     uint8_t out_bytes;
+    uint32_t atom;          /* bytes of a position in a surface */
     uint32_t width, height;
     uint32_t channels;      /* written */
     uint32_t orig_channels; /* computed; the rest holds pend */
