@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Addresses, interrupts and device-tree nodes of the NPU subsystems of the
- * rk3588-npu machine: the RK3588's and the RK3576's.
+ * rk3588-npu machine: the RK3588's, the RK3576's and the RK3568's.
  */
 #ifndef HW_ARM_RK3588_NPU_FDT_H
 #define HW_ARM_RK3588_NPU_FDT_H
@@ -24,6 +24,15 @@ typedef struct Rk3588NpuCoreInfo {
 
 extern const Rk3588NpuCoreInfo rk3588_npu_cores[NPU_MAX_CORES];
 extern const hwaddr rk3588_npu_qos[RK3588_QOS_NUM];
+
+extern const Rk3588NpuCoreInfo rk3568_npu_cores[RK3568_NPU_CORES];
+
+#define RK3568_PMU_GRF_BASE     0xfdc20000
+#define RK3568_GRF_BASE         0xfdc60000
+#define RK3568_CRU_BASE         0xfdd20000
+#define RK3568_PMU_BASE         0xfdd90000
+/* What the vendor's tree assigns. */
+#define RK3568_NPU_CLOCK_HZ     600000000
 
 #define RK3576_NPU_CORE_SIZE    0x8000
 
@@ -73,6 +82,8 @@ typedef struct Rk3588NpuFdtConfig {
 void rk3588_npu_fdt_mainline(void *fdt, const Rk3588NpuFdtConfig *config);
 /* The same hardware as the vendor's tree has it: one node for all cores. */
 void rk3588_npu_fdt_vendor(void *fdt, const Rk3588NpuFdtConfig *config);
+/* The RK3568's, which mainline has none of. */
+void rk3568_npu_fdt_vendor(void *fdt, const Rk3588NpuFdtConfig *config);
 /* The RK3576's. */
 void rk3576_npu_fdt_mainline(void *fdt, const Rk3588NpuFdtConfig *config);
 void rk3576_npu_fdt_vendor(void *fdt, const Rk3588NpuFdtConfig *config);

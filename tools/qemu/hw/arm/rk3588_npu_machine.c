@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Machine "rk3588-npu": the virt board plus the NPU subsystem of an RK3588, or
- * with soc=rk3576 that of an RK3576, at its real addresses and interrupts.
+ * with soc=rk3568 or rk3576 that of such a chip, at its real addresses and
+ * interrupts.
  */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
@@ -81,9 +82,35 @@ typedef struct NpuSoc {
     /* Looked at by clock and reset drivers; nothing depends on them. */
     hwaddr grf[2];
     uint32_t hz;
-    bool rk3588;        /* srst_h, SCMI, tsadc, simple trees */
-    NpuFdtAdd *mainline, *vendor;
+    bool rk3588;        /* tsadc, simple trees, supply that can be off */
+    bool srst_h;
+    uint32_t scmi_clk;  /* number of its clock, 0: no such firmware */
+    void (*set_core)(DeviceState *core);    /* NULL: as by default */
+    NpuFdtAdd *mainline, *vendor;           /* NULL: there is none */
 } NpuSoc;
+
+/*
+ * Rows pc.task-con-16, pc.task-status-halves, pc.done-bits, soc.rk3576,
+ * soc.rk3576-encoding.
+ */
+static void npu_set_rk3576(DeviceState *core)
+{
+    qdev_prop_set_uint32(core, "version-num", 0x00010002);
+    qdev_prop_set_uint32(core, "task-bits", 16);
+    qdev_prop_set_uint32(core, "task-status", 0x48);
+    qdev_prop_set_bit(core, "pc-done-bits", true);
+    qdev_prop_set_uint32(core, "encoding", 1);  /* NPU_ENCODING_RK3576 */
+}
+
+/* Rows soc.rk3568, pc.amounts-words, pc.fetch-error. */
+static void npu_set_rk3568(DeviceState *core)
+{
+    qdev_prop_set_uint32(core, "version", 0);
+    qdev_prop_set_uint32(core, "commands-per-amount", 1);
+    qdev_prop_set_bit(core, "fetch-error-bit", true);
+    qdev_prop_set_bit(core, "no-dma-base", true);
+    qdev_prop_set_uint32(core, "encoding", 2);  /* NPU_ENCODING_RK3568 */
+}
 
 static const NpuSoc npu_socs[] = {
     {
@@ -92,14 +119,24 @@ static const NpuSoc npu_socs[] = {
         TYPE_RK3588_CRU, RK3588_CRU_BASE, TYPE_RK3588_PMU, RK3588_PMU_BASE,
         RK3588_QOS_NUM, rk3588_npu_qos,
         { RK3588_SYS_GRF_BASE, RK3588_PHP_GRF_BASE }, RK3588_NPU_CLOCK_HZ,
-        true, rk3588_npu_fdt_mainline, rk3588_npu_fdt_vendor,
+        true, true, RK3588_SCMI_CLK_NPU, NULL,
+        rk3588_npu_fdt_mainline, rk3588_npu_fdt_vendor,
+    }, {
+        "rk3568", "rockchip,rk3568", RK3568_NPU_CORES, rk3568_npu_cores,
+        RK3588_NPU_CORE_SIZE, 0x100,
+        TYPE_RK3568_CRU, RK3568_CRU_BASE, TYPE_RK3568_PMU, RK3568_PMU_BASE,
+        0, NULL,
+        { RK3568_PMU_GRF_BASE, RK3568_GRF_BASE }, RK3568_NPU_CLOCK_HZ,
+        false, true, RK3568_SCMI_CLK_NPU, npu_set_rk3568,
+        NULL, rk3568_npu_fdt_vendor,
     }, {
         "rk3576", "rockchip,rk3576", RK3576_NPU_CORES, rk3576_npu_cores,
         RK3576_NPU_CORE_SIZE, 0x100,
         TYPE_RK3576_CRU, RK3576_CRU_BASE, TYPE_RK3576_PMU, RK3576_PMU_BASE,
         RK3576_QOS_NUM, rk3576_npu_qos,
         { RK3576_PMU0_GRF_BASE, RK3576_IOC_GRF_BASE }, RK3576_NPU_CLOCK_HZ,
-        false, rk3576_npu_fdt_mainline, rk3576_npu_fdt_vendor,
+        false, false, 0, npu_set_rk3576,
+        rk3576_npu_fdt_mainline, rk3576_npu_fdt_vendor,
     },
 };
 
@@ -159,7 +196,7 @@ static const NpuSoc *npu_find_soc(const char *name)
             return &npu_socs[i];
         }
     }
-    error_report("soc must be rk3588 or rk3576");
+    error_report("soc must be rk3588, rk3568 or rk3576");
     exit(EXIT_FAILURE);
 }
 
@@ -170,11 +207,19 @@ static void npu_check_soc(Rk3588NpuMachineState *s)
     s->num_cores = s->num_cores ?: s->soc->num_cores;
     s->assigned_hz = s->assigned_hz ?: s->soc->hz;
     if (!s->soc->rk3588 && (s->dt_shape->simple || s->rockchip || s->one_irq ||
-                            s->switched_supply || s->iommu_version == 1 ||
+                            s->switched_supply ||
                             s->num_cores != s->soc->num_cores)) {
         error_report("soc=%s has npu-dt mainline, vendor or none, all cores "
-                     "and interrupts, npu-iommu 0 or 2, mainline's numbers, "
-                     "and its supply always on", s->soc->name);
+                     "and interrupts, mainline's numbers, and its supply "
+                     "always on", s->soc->name);
+        exit(EXIT_FAILURE);
+    }
+    if (s->iommu_version == 1 && s->soc->set_core == npu_set_rk3576) {
+        error_report("soc=%s has npu-iommu 0 or 2", s->soc->name);
+        exit(EXIT_FAILURE);
+    }
+    if (s->dt_shape->there && !s->dt_shape->vendor && !s->soc->mainline) {
+        error_report("soc=%s has npu-dt vendor or none", s->soc->name);
         exit(EXIT_FAILURE);
     }
 }
@@ -426,7 +471,7 @@ static void npu_wire_core(Rk3588NpuMachineState *s, unsigned n,
     npu_fan_out(s->cru, "aclk", n, core, iommu, "aclk", 0, NULL);
     npu_fan_out(s->cru, "hclk", n, core, iommu, "hclk", 0, NULL);
     npu_fan_out(s->cru, "srst-a", n, core, iommu, "reset", 0, NULL);
-    if (s->soc->rk3588) {
+    if (s->soc->srst_h) {
         npu_fan_out(s->cru, "srst-h", n, core, iommu, "reset", 1, NULL);
     }
 }
@@ -463,6 +508,19 @@ static void npu_wire_irq(Rk3588NpuMachineState *s, unsigned n,
 }
 
 /*
+ * The RK3568's knows addresses of 32 bits (row iommu.rk3568), whatever guests
+ * take it for.
+ */
+static void npu_set_walker(Rk3588NpuMachineState *s, DeviceState *iommu)
+{
+    bool narrow = s->soc->set_core == npu_set_rk3568;
+
+    qdev_prop_set_uint32(iommu, "version",
+                         narrow ? 1 : s->iommu_version ?: 2);
+    qdev_prop_set_bit(iommu, "dte-time-limit", narrow);
+}
+
+/*
  * The register banks overlay the core's window.  One that the device tree does
  * not have is there all the same, and lets everything through, as it does on
  * silicon as long as nobody turns it on.
@@ -477,7 +535,7 @@ static DeviceState *npu_create_iommu(Rk3588NpuMachineState *s, unsigned n)
     npu_attach(s, name, dev);
     qdev_prop_set_uint32(dev, "num-banks", info->num_banks);
     qdev_prop_set_uint32(dev, "bank-size", s->soc->bank_size);
-    qdev_prop_set_uint32(dev, "version", s->iommu_version ?: 2);
+    npu_set_walker(s, dev);
     qdev_prop_set_uint32(dev, "core-index", n);
     object_property_set_link(OBJECT(dev), "ctl", OBJECT(s->ctl), &error_abort);
     object_property_set_link(OBJECT(dev), "delay", OBJECT(s->delay),
@@ -495,22 +553,6 @@ static DeviceState *npu_create_iommu(Rk3588NpuMachineState *s, unsigned n)
     return dev;
 }
 
-/*
- * Rows pc.task-con-16, pc.task-status-halves, pc.done-bits, soc.rk3576,
- * soc.rk3576-encoding.
- */
-static void npu_set_rk3576(Rk3588NpuMachineState *s, DeviceState *core)
-{
-    qdev_prop_set_uint32(core, "window-size", s->soc->core_size);
-    qdev_prop_set_uint32(core, "version-num", 0x00010002);
-    qdev_prop_set_uint32(core, "task-bits", 16);
-    qdev_prop_set_uint32(core, "task-status", 0x48);
-    qdev_prop_set_bit(core, "pc-done-bits", true);
-    qdev_prop_set_uint32(core, "encoding", 1);  /* NPU_ENCODING_RK3576 */
-    object_property_set_uint(OBJECT(core), "clock-frequency", s->assigned_hz,
-                             &error_abort);
-}
-
 static DeviceState *npu_create_core(Rk3588NpuMachineState *s, unsigned n,
                                     DeviceState *iommu)
 {
@@ -524,8 +566,13 @@ static DeviceState *npu_create_core(Rk3588NpuMachineState *s, unsigned n,
                              &error_abort);
     object_property_set_link(OBJECT(dev), "iommu", OBJECT(iommu),
                              &error_abort);
-    if (!s->soc->rk3588) {
-        npu_set_rk3576(s, dev);
+    qdev_prop_set_uint32(dev, "window-size", s->soc->core_size);
+    if (s->soc->set_core) {
+        s->soc->set_core(dev);
+    }
+    if (!s->soc->scmi_clk) {
+        object_property_set_uint(OBJECT(dev), "clock-frequency",
+                                 s->assigned_hz, &error_abort);
     }
     npu_realize_at(dev, s->soc->cores[n].base);
     return dev;
@@ -535,6 +582,9 @@ static void npu_create_scmi(Rk3588NpuMachineState *s)
 {
     s->scmi = qdev_new(TYPE_RK3588_SCMI);
     npu_attach(s, "scmi", s->scmi);
+    qdev_prop_set_uint32(s->scmi, "clock-id", s->soc->scmi_clk);
+    /* Of the RK3568 nobody has reported that firmware would hang. */
+    qdev_prop_set_bit(s->scmi, "in-domain", s->soc->rk3588);
 }
 
 static void npu_realize_scmi(Rk3588NpuMachineState *s)
@@ -575,8 +625,10 @@ static void npu_create(Rk3588NpuMachineState *s)
     if (s->switched_supply) {
         npu_switch_supply(s);
     }
-    if (s->soc->rk3588) {
+    if (s->soc->scmi_clk) {
         npu_create_scmi(s);
+    }
+    if (s->soc->rk3588) {
         npu_create_tsadc(s);
     }
     for (n = 0; n < s->num_cores; n++) {
@@ -795,7 +847,7 @@ static void npu_machine_class_init(ObjectClass *oc, void *data)
     ARM_SMC_FIRMWARE_CLASS(oc)->call = npu_smc_call;
     object_class_property_add_str(oc, "soc", npu_get_soc, npu_set_soc);
     object_class_property_set_description(oc, "soc",
-        "Whose NPU it is: rk3588 or rk3576");
+        "Whose NPU it is: rk3588, rk3568 or rk3576");
     object_class_property_add_bool(oc, "npu-scmi", npu_get_scmi, npu_set_scmi);
     object_class_property_set_description(oc, "npu-scmi",
         "The device tree has the NPU's clock from SCMI, else a fixed one");

@@ -15,6 +15,7 @@
 #include "rk3588_npu_pc.h"
 #include "trace.h"
 
+#define NPU_VERSION             0x46495245
 #define NPU_CLOCK_HZ            200000000       /* as firmware leaves it */
 
 typedef enum NpuResetCause {
@@ -28,7 +29,8 @@ struct Rk3588NpuState {
 
     MemoryRegion iomem;
     bool reset_keeps_sram;  /* property: CBUF and tables of the LUT */
-    uint32_t version_num;   /* properties: of the chip */
+    uint32_t version;       /* properties: of the chip */
+    uint32_t version_num;
     uint32_t window_size;
     bool in_reset[2];       /* inputs; they survive a reset of this device */
     NpuEnv env;
@@ -97,6 +99,8 @@ static uint32_t npu_pc_read(Rk3588NpuState *s, uint32_t offset)
         return npu_pc_task_status(&s->pc);
     }
     switch (offset) {
+    case A_PC_VERSION:
+        return s->version;
     case A_PC_VERSION_NUM:
         return s->version_num;
     case A_PC_TASK_STATUS:
@@ -400,8 +404,13 @@ static void npu_realize(DeviceState *dev, Error **errp)
         error_setg(errp, "task-bits must be 12 or 16");
         return;
     }
+    if (s->pc.fetch.per_amount != 1 && s->pc.fetch.per_amount != 2) {
+        error_setg(errp, "commands-per-amount must be 1 or 2");
+        return;
+    }
     if (s->pc.encoding >= NPU_ENCODING_NUM) {
-        error_setg(errp, "encoding must be 0, RK3588, or 1, RK3576");
+        error_setg(errp, "encoding must be 0, RK3588, 1, RK3576, or 2, "
+                   "RK3568");
         return;
     }
     memory_region_init_io(&s->iomem, OBJECT(dev), &npu_ops, s, TYPE_RK3588_NPU,
@@ -478,11 +487,16 @@ static const Property npu_properties[] = {
                      env.reading[NPU_READ_EXECUTER_SHOWS], true),
     DEFINE_PROP_UINT32("window-size", Rk3588NpuState, window_size,
                        RK3588_NPU_WINDOW_SIZE),
+    DEFINE_PROP_UINT32("version", Rk3588NpuState, version, NPU_VERSION),
     DEFINE_PROP_UINT32("version-num", Rk3588NpuState, version_num, 0),
     DEFINE_PROP_UINT32("task-bits", Rk3588NpuState, pc.task_bits, 12),
     DEFINE_PROP_UINT32("task-status", Rk3588NpuState, pc.task_status,
                        A_PC_TASK_STATUS),
     DEFINE_PROP_BOOL("pc-done-bits", Rk3588NpuState, pc.pc_done_bits, false),
+    DEFINE_PROP_BOOL("fetch-error-bit", Rk3588NpuState, pc.fetch_error, false),
+    DEFINE_PROP_BOOL("no-dma-base", Rk3588NpuState, pc.no_dma_base, false),
+    DEFINE_PROP_UINT32("commands-per-amount", Rk3588NpuState,
+                       pc.fetch.per_amount, 2),
     DEFINE_PROP_UINT32("encoding", Rk3588NpuState, pc.encoding,
                        NPU_ENCODING_RK3588),
     DEFINE_PROP_BOOL("empty-tasks", Rk3588NpuState, pc.empty_tasks, false),

@@ -137,7 +137,7 @@ NpuFetchResult npu_fetch_read(NpuFetch *f, bool ahead, uint32_t *enable)
 void npu_fetch_point_at(NpuFetch *f, uint32_t addr, uint32_t amount)
 {
     f->addr = addr;
-    f->left = (amount + 1) * 16;
+    f->left = (amount + 1) * f->per_amount * 8;
     f->next_addr = 0;
     f->next_amount = 0;
     f->next_meet = 0;

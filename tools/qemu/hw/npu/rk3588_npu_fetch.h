@@ -12,6 +12,7 @@
 typedef struct NpuFetch {
     const NpuEnv *env;
     NpuGroups *groups;
+    uint32_t per_amount;    /* property: commands */
     uint32_t addr;
     uint32_t left;          /* bytes */
     uint32_t next_addr;     /* the segment that the stream names */

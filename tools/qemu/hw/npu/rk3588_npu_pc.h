@@ -36,6 +36,8 @@ typedef struct NpuPc {
     uint32_t task_bits;     /* of TASK_CON's number of tasks */
     uint32_t task_status;   /* offset of TASK_STATUS */
     bool pc_done_bits;      /* raw bits 28 and 29: a program's commands ended */
+    bool fetch_error;       /* raw bit 16: commands that cannot be read */
+    bool no_dma_base;       /* an address in TASK_DMA_BASE_ADDR hangs */
     uint32_t encoding;      /* NpuEncoding: whose registers tasks are in */
     bool empty_tasks;       /* tasks without any register written run */
 

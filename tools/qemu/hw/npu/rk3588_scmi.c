@@ -75,6 +75,8 @@ struct Rk3588ScmiState {
     MemoryRegion shm;
     Rk3588NpuState *core[NPU_MAX_CORES];
     bool hang;          /* property: hang as boards do, else refuse */
+    bool in_domain;     /* property: the oscillator is in the power domain */
+    uint32_t clock_id;  /* property */
 
     bool powered;
     uint32_t hz;
@@ -166,7 +168,7 @@ static int32_t clock_set(Rk3588ScmiState *s, ScmiMsg *m)
         return SCMI_OUT_OF_RANGE;
     }
     trace_rk3588_scmi_rate(s->hz, hz, s->powered);
-    if (hz > BOOT_HZ && !s->powered) {
+    if (hz > BOOT_HZ && !s->powered && s->in_domain) {
         qemu_log_mask(LOG_GUEST_ERROR, "rk3588-scmi: NPU clock raised while "
                       "its power domain is off%s\n",
                       s->hang ? ": firmware hangs" : "");
@@ -194,7 +196,7 @@ static int32_t clock_call_npu(Rk3588ScmiState *s, uint32_t message, ScmiMsg *m)
 {
     uint32_t id = msg_arg(m, message == CLOCK_RATE_SET ? 1 : 0);
 
-    if (id != RK3588_SCMI_CLK_NPU) {
+    if (id != s->clock_id) {
         return SCMI_NOT_FOUND;
     }
     switch (message) {
@@ -224,7 +226,7 @@ static int32_t clock_call(Rk3588ScmiState *s, uint32_t message, ScmiMsg *m)
         msg_put(m, 0x10000);
         return SCMI_SUCCESS;
     case MSG_ATTRIBUTES:
-        msg_put(m, RK3588_SCMI_CLK_NPU + 1);
+        msg_put(m, s->clock_id + 1);
         return SCMI_SUCCESS;
     case MSG_MESSAGE_ATTRIBUTES:
         if (msg_arg(m, 0) > CLOCK_CONFIG_SET) {
@@ -366,6 +368,9 @@ static const Property scmi_properties[] = {
     DEFINE_PROP_LINK("core2", Rk3588ScmiState, core[2], TYPE_RK3588_NPU,
                      Rk3588NpuState *),
     DEFINE_PROP_BOOL("hang", Rk3588ScmiState, hang, true),
+    DEFINE_PROP_BOOL("in-domain", Rk3588ScmiState, in_domain, true),
+    DEFINE_PROP_UINT32("clock-id", Rk3588ScmiState, clock_id,
+                       RK3588_SCMI_CLK_NPU),
 };
 
 static void scmi_class_init(ObjectClass *klass, void *data)

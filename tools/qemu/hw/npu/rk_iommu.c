@@ -633,6 +633,7 @@ static const Property rk_iommu_properties[] = {
     DEFINE_PROP_UINT32("version", RkIommuState, version, 2),
     DEFINE_PROP_BOOL("reset-wipes", RkIommuState, reset_wipes, true),
     DEFINE_PROP_BOOL("prefetch", RkIommuState, prefetch, false),
+    DEFINE_PROP_BOOL("dte-time-limit", RkIommuState, dte_time_limit, false),
     DEFINE_PROP_LINK("ctl", RkIommuState, ctl, TYPE_RK3588_NPU_CTL,
                      Rk3588NpuCtlState *),
     DEFINE_PROP_LINK("delay", RkIommuState, delay, TYPE_RK_DELAY,

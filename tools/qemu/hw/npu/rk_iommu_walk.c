@@ -24,6 +24,9 @@ FIELD(ENTRY, ADDR_39_36, 4, 4)
 FIELD(ENTRY, ADDR_35_32, 8, 4)
 FIELD(ENTRY, ADDR_31_12, 12, 20)
 
+/* Of AUTO_GATING. */
+#define AUTO_GATING_NO_TIME_LIMIT       (1u << 31)
+
 /*
  * A walk fetches a cache line of the page table, and keeps what it finds there,
  * invalid entries, too (row iommu.prefetch).
@@ -200,6 +203,9 @@ static RkDmaResult rk_iommu_walk(RkIommuBank *b, uint32_t iova, uint32_t *pte)
     uint32_t dte;
 
     *pte = 0;
+    if (s->dte_time_limit && !(b->auto_gating & AUTO_GATING_NO_TIME_LIMIT)) {
+        return RK_DMA_OK;
+    }
     if (!rk_iommu_load_entry(s, iova, entry_address(s, b->dte_addr),
                              extract32(iova, 22, 10), &dte)) {
         return rk_iommu_bus_error(b, iova);

@@ -78,6 +78,7 @@ struct RkIommuState {
     bool spurious;              /* the line is up for no reason */
     bool reset_wipes;           /* property */
     bool prefetch;              /* property */
+    bool dte_time_limit;        /* property */
 
     QEMUTimer replay_timer;
     QEMUTimer spurious_timer;

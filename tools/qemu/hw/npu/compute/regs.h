@@ -60,6 +60,7 @@ enum {
 #define NPU_INT_RAW_STARTED     (1u << 31)
 /* Row pc.mask-high. */
 #define NPU_INT_MASK_HIGH       (1u << 31)
+#define NPU_INT_FETCH_ERR       (1u << 16)      /* RK3568 */
 #define NPU_INT_PC_DONE         (1u << 28)      /* or bit 29: RK3576 */
 
 /* STATE of TASK_STATUS: in the TRM, and on boards (row pc.task-status). */

@@ -15,6 +15,7 @@
 #include "ew.h"
 #include "flying.h"
 #include "ppu.h"
+#include "rk3568.h"
 #include "rk3576.h"
 #include "rowmax.h"
 #include "stream.h"
@@ -226,6 +227,13 @@ NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
         *why = npu_rk3576_decode(t, regs, enable, opt);
         return *why ? NPU_TASK_UNIMP : NPU_TASK_RUN;
     }
+    if (opt->encoding == NPU_ENCODING_RK3568) {
+        *why = npu_rk3568_check_blocks(enable);
+        if (*why) {
+            return NPU_TASK_UNIMP;
+        }
+        t->dpu.atom = RK3568_ATOM;
+    }
     *why = find_stall(regs, enable, opt);
     if (*why) {
         return NPU_TASK_STALL;
@@ -235,6 +243,9 @@ NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
                          opt);
     if (!*why && t->pool.from_dpu) {
         *why = npu_ppu_decode(t, regs);
+    }
+    if (!*why && opt->encoding == NPU_ENCODING_RK3568) {
+        *why = npu_rk3568_check_task(t);
     }
     return *why ? NPU_TASK_UNIMP : NPU_TASK_RUN;
 }

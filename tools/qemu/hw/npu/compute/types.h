@@ -281,6 +281,7 @@ typedef struct NpuTask {
 typedef enum NpuEncoding {
     NPU_ENCODING_RK3588,
     NPU_ENCODING_RK3576,
+    NPU_ENCODING_RK3568,
     NPU_ENCODING_NUM,
 } NpuEncoding;
 

@@ -7,7 +7,9 @@
  * the RK3588: page tables with 40-bit addresses; 1: with 32-bit ones, for
  * guests that know no others), "reset-wipes" (bool, on as on silicon: a reset
  * of the core resets the IOMMU too), "prefetch" (bool, off; on: a walk fetches
- * and keeps a line of entries, also invalid ones, until it is zapped), links
+ * and keeps a line of entries, also invalid ones, until it is zapped),
+ * "dte-time-limit" (bool, off; on: without bit 31 of AUTO_GATING a walk finds
+ * nothing, row iommu.gating), links
  * "ctl" (rk3588-npu-ctl, optional), "delay" (rk-delay, optional), "dma"
  * (MemoryRegion, required) and "poc" (rk3588-poc, optional: the CPUs' caches
  * are not snooped, and "dma" is its view).
