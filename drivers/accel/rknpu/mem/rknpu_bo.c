@@ -435,6 +435,14 @@ static int rknpu_bo_fault_in(struct rknpu_bo *bo)
 	return 0;
 }
 
+/* A BO larger than what is free is the caller's error, no reason to kill processes. */
+static gfp_t rknpu_bo_gfp(const struct rknpu_bo *bo)
+{
+	gfp_t reach = bo->mem->hw->soc->dma_bits > 32 ? GFP_HIGHUSER : GFP_USER | GFP_DMA32;
+
+	return reach | __GFP_RETRY_MAYFAIL | __GFP_NOWARN;
+}
+
 static int rknpu_bo_populate(struct rknpu_bo *bo)
 {
 	struct page **pages;
@@ -443,9 +451,7 @@ static int rknpu_bo_populate(struct rknpu_bo *bo)
 	/* Trying that would push everybody else's memory out first. */
 	if (bo->base.size >> PAGE_SHIFT > totalram_pages())
 		return -ENOMEM;
-	/* A BO larger than what is free is the caller's error, no reason to kill processes. */
-	mapping_set_gfp_mask(bo->base.filp->f_mapping,
-			     GFP_HIGHUSER | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
+	mapping_set_gfp_mask(bo->base.filp->f_mapping, rknpu_bo_gfp(bo));
 
 	ret = rknpu_bo_fault_in(bo);
 	if (ret)
