@@ -106,6 +106,8 @@ struct rknpu_kick {
 	u32 dma_base;
 	/** @no_pingpong: the next program is not fetched while one executes */
 	bool no_pingpong;
+	/** @own_pointer: the programs write S_POINTER, if those for the chip do */
+	bool own_pointer;
 };
 
 /**

@@ -59,6 +59,11 @@ static u32 rknpu_pc_done_mask(const struct rknpu_core *core)
 	return rknpu_pc_named_mask(core) ?: RKNPU_PC_INT_DEFAULT;
 }
 
+u32 rknpu_pc_errors(const struct rknpu_core *core)
+{
+	return RKNPU_INT_DMA_ERROR | rknpu_pc_soc(core)->fetch_error;
+}
+
 /*
  * Interrupts come from register group 0 or 1, and the two alternate from task
  * to task in a way that depends on the history since the last reset, so which
@@ -72,12 +77,14 @@ static u32 rknpu_pc_fuzz(u32 status)
 }
 
 /* The CPU drives the registers only in slave mode, and the program must find this done. */
-static void rknpu_pc_select_groups(struct rknpu_core *core)
+static void rknpu_pc_select_groups(struct rknpu_core *core, const struct rknpu_kick *kick)
 {
 	const struct rknpu_soc_pc *soc = rknpu_pc_soc(core);
 	u32 pointer = soc->s_pointer + core->index * soc->s_pointer_core;
 
 	rknpu_pc_put(core->pc + RKNPU_PC_BASE_ADDRESS, RKNPU_PC_BASE_ADDRESS_PC_SEL);
+	if (kick->own_pointer && soc->s_pointer_in_programs)
+		return;
 	rknpu_pc_put(core->cna + RKNPU_BLOCK_S_POINTER, pointer);
 	rknpu_pc_put(core->mac + RKNPU_BLOCK_S_POINTER, pointer);
 }
@@ -91,7 +98,7 @@ static void rknpu_pc_put_kick(struct rknpu_core *core, const struct rknpu_kick *
 	/* The last fetch may get more than there is, which programs allow for. */
 	u32 amounts = DIV_ROUND_UP(kick->regcmd_count, soc->commands_per_fetch) - 1;
 
-	rknpu_pc_select_groups(core);
+	rknpu_pc_select_groups(core, kick);
 	rknpu_pc_put(core->pc + RKNPU_PC_BASE_ADDRESS, kick->regcmd);
 	rknpu_pc_put(core->pc + RKNPU_PC_REGISTER_AMOUNTS, amounts);
 	rknpu_pc_put(core->pc + RKNPU_PC_INTERRUPT_MASK, mask);
@@ -99,7 +106,8 @@ static void rknpu_pc_put_kick(struct rknpu_core *core, const struct rknpu_kick *
 	rknpu_pc_put(core->pc + RKNPU_PC_TASK_CON,
 		     soc->task_con | (kick->no_pingpong ? 0 : soc->task_con_pingpong) |
 		     kick->tasks);
-	rknpu_pc_put(core->pc + RKNPU_PC_TASK_DMA_BASE_ADDR, kick->dma_base);
+	rknpu_pc_put(core->pc + RKNPU_PC_TASK_DMA_BASE_ADDR,
+		     soc->no_dma_base ? 0 : kick->dma_base);
 	/* The program and its data must be in memory before the NPU is told to look. */
 	wmb();
 	rknpu_pc_put(core->pc + RKNPU_PC_OPERATION_ENABLE, RKNPU_PC_OPERATION_ENABLE_OP_EN);
@@ -110,7 +118,7 @@ void rknpu_pc_start(struct rknpu_core *core, const struct rknpu_kick *kick)
 {
 	core->kick = *kick;
 	rknpu_pc_put_kick(core, kick,
-			  core->polled ? 0 : rknpu_pc_done_mask(core) | RKNPU_INT_DMA_ERROR);
+			  core->polled ? 0 : rknpu_pc_done_mask(core) | rknpu_pc_errors(core));
 }
 
 void rknpu_pc_start_silent(struct rknpu_core *core, const struct rknpu_kick *kick)
@@ -206,7 +214,7 @@ static bool rknpu_pc_rest_done(struct rknpu_core *core)
 
 	if (rest)
 		rknpu_pc_write(core, core->pc + RKNPU_PC_INTERRUPT_MASK,
-			       rest | RKNPU_INT_DMA_ERROR);
+			       rest | rknpu_pc_errors(core));
 	return rknpu_pc_units_done(core, raw);
 }
 
@@ -228,7 +236,7 @@ bool rknpu_pc_over_raw(struct rknpu_core *core)
 {
 	u32 raw = rknpu_pc_raw_status(core);
 
-	return !(raw & RKNPU_INT_DMA_ERROR) &&
+	return !(raw & rknpu_pc_errors(core)) &&
 	       rknpu_pc_units_done(core, raw) && rknpu_pc_count_agrees(core);
 }
 
@@ -265,8 +273,8 @@ bool rknpu_pc_polled(struct rknpu_core *core, u32 *status)
 {
 	u32 raw = rknpu_pc_raw_status(core);
 
-	*status = raw & (rknpu_pc_done_mask(core) | RKNPU_INT_DMA_ERROR);
-	if (raw & RKNPU_INT_DMA_ERROR)
+	*status = raw & (rknpu_pc_done_mask(core) | rknpu_pc_errors(core));
+	if (raw & rknpu_pc_errors(core))
 		return true;
 	return rknpu_pc_units_done(core, raw) && rknpu_pc_chain_done(core);
 }

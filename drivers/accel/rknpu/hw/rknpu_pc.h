@@ -26,6 +26,8 @@ void rknpu_pc_mask(struct rknpu_core *core);
 /* What interrupts now, and what would if it was not masked. */
 u32 rknpu_pc_status(struct rknpu_core *core);
 u32 rknpu_pc_raw_status(struct rknpu_core *core);
+/* The bits of both that say that memory could not be read or written. */
+u32 rknpu_pc_errors(const struct rknpu_core *core);
 /* Is the kick over, if this is what interrupts? */
 bool rknpu_pc_over(struct rknpu_core *core, u32 status);
 /* The same, interrupt or not. */

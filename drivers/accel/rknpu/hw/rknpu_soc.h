@@ -40,6 +40,12 @@ struct rknpu_soc_pc {
 	u32 s_pointer;
 	/** @s_pointer_core: what is added for each core number */
 	u32 s_pointer_core;
+	/** @s_pointer_in_programs: those for the vendor's uAPI write S_POINTER themselves */
+	bool s_pointer_in_programs;
+	/** @fetch_error: of @events, what says that a program could not be read */
+	u32 fetch_error;
+	/** @no_dma_base: nothing but 0 may be written to TASK_DMA_BASE_ADDR */
+	bool no_dma_base;
 };
 
 /* What a row of a program writes. */

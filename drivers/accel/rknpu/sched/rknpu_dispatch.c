@@ -47,6 +47,7 @@ void rknpu_dispatch_start_kick(struct rknpu_runqueue *rq)
 		.int_mask = task->int_mask,
 		.dma_base = job->dma_base,
 		.no_pingpong = job->no_pingpong,
+		.own_pointer = job->own_pointer,
 	};
 
 	rknpu_pc_start(core, &kick);

@@ -20,7 +20,7 @@ static struct rknpu_job *rknpu_irq_handle_status(struct rknpu_runqueue *rq, u32 
 	switch (rq->state) {
 	case RKNPU_CORE_RUNNING:
 		rq->job->result.int_status = status;
-		if (!(status & RKNPU_INT_DMA_ERROR))
+		if (!(status & rknpu_pc_errors(core)))
 			return rknpu_pc_over(core, status) ? rknpu_end_kick(rq) : NULL;
 		rknpu_pc_mask(core);
 		rknpu_runqueue_start_recovery(rq, status & RKNPU_INT_DMA_WRITE_ERROR ?
@@ -83,7 +83,7 @@ static struct rknpu_job *rknpu_irq_poll_kick(struct rknpu_runqueue *rq)
 		return NULL;
 
 	rq->job->result.int_status = status;
-	if (!(status & RKNPU_INT_DMA_ERROR))
+	if (!(status & rknpu_pc_errors(core)))
 		return rknpu_end_kick(rq);
 	rknpu_runqueue_start_recovery(rq, status & RKNPU_INT_DMA_WRITE_ERROR ?
 			    RKNPU_CAUSE_DMA_WRITE : RKNPU_CAUSE_DMA_READ);

@@ -168,6 +168,8 @@ struct rknpu_job {
 	u32 kick_tasks;
 	/** @no_pingpong: their programs keep to one register group, so they must not overlap */
 	bool no_pingpong;
+	/** @own_pointer: their programs write S_POINTER, if those for the chip do */
+	bool own_pointer;
 	/**
 	 * @divisible: no task needs what the one before left in the core, so other jobs
 	 * may run in between

@@ -383,6 +383,7 @@ static int rknpu_vsubmit_fill_job(struct rknpu_vsubmit *s, struct rknpu_job *job
 	int ret;
 
 	job->no_pingpong = !(s->args->flags & DRM_RKNPU_JOB_PINGPONG);
+	job->own_pointer = true;
 	job->core_mask = s->masks[i];
 	/* Not a deadline per task, as elsewhere. Runtimes ask for whatever they like. */
 	job->timeout_ns = (u64)max(s->args->timeout, 1U) * NSEC_PER_MSEC;
