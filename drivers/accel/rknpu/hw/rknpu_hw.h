@@ -128,9 +128,9 @@ struct rknpu_core {
 	void __iomem *cna;
 	/** @mac: MAC array registers (the block named "core") */
 	void __iomem *mac;
-	/** @mmus: the core's part of a shared IOMMU's registers */
+	/** @mmus: the core's part of the IOMMU's registers, if that is shared or has mmu_gating */
 	void __iomem *mmus[RKNPU_CORE_MAX_MMUS];
-	/** @num_mmus: number of @mmus; 0 for an IOMMU of its own */
+	/** @num_mmus: number of @mmus; 0 for other IOMMUs */
 	unsigned int num_mmus;
 	/** @clks: clocks, unless they are all cores' */
 	struct clk_bulk_data *clks;

@@ -3,6 +3,7 @@
 #include <linux/bits.h>
 #include <linux/cleanup.h>
 #include <linux/delay.h>
+#include <linux/dma-mapping.h>
 #include <linux/interrupt.h>
 #include <linux/iommu.h>
 #include <linux/iopoll.h>
@@ -55,7 +56,8 @@ static bool rknpu_iommu_save_core(struct rknpu_core *core, struct rknpu_mmu_stat
 {
 	void __iomem *mmu = core->mmus[0];
 
-	if (!core->num_mmus || !core->clocked || core->parked || !rknpu_mmu_is_on(mmu))
+	if (!core->num_mmus || !core->iommu->shared || !core->clocked || core->parked ||
+	    !rknpu_mmu_is_on(mmu))
 		return false;
 	state->on = true;
 	state->dte = readl(mmu + RKNPU_MMU_DTE_ADDR);
@@ -99,6 +101,20 @@ int rknpu_iommu_restore(struct rknpu_core *core, const struct rknpu_mmu_state *s
 	for (i = 0; i < core->num_mmus && state->on && !ret; i++)
 		ret = rknpu_mmu_restore(core->mmus[i], state);
 	return ret;
+}
+
+void rknpu_iommu_set_gating(struct rknpu_core *core)
+{
+	u32 want = core->hw->soc->mmu_gating;
+	unsigned int i;
+
+	for (i = 0; want && i < core->num_mmus; i++) {
+		void __iomem *reg = core->mmus[i] + RKNPU_MMU_AUTO_GATING;
+		u32 gating = readl(reg);
+
+		if ((gating & want) != want)
+			writel(gating | want, reg);
+	}
 }
 
 static const u16 rknpu_mmu_dump_regs[] = {
@@ -353,12 +369,17 @@ int rknpu_iommu_detach(struct rknpu_core *core)
 
 static int rknpu_iommu_enter(struct rknpu_iommu *iommu, struct rknpu_domain *domain)
 {
+	struct rknpu_core *core;
 	int ret;
 
 	if (!domain->iommu)
 		return 0;
 	rknpu_iommu_lines_off(iommu);
 	ret = iommu_attach_group(domain->iommu, iommu->group);
+	rknpu_for_each_core_behind(core, iommu) {
+		if (core->clocked)
+			rknpu_iommu_set_gating(core);
+	}
 	rknpu_iommu_lines_on(iommu);
 	return ret;
 }
@@ -592,6 +613,17 @@ static int rknpu_iommu_check_absent(struct rknpu_core *core)
 	return 0;
 }
 
+static void rknpu_iommu_check_reach(struct rknpu_core *core)
+{
+	const struct rknpu_soc *soc = core->hw->soc;
+
+	if (!soc->far_tables ||
+	    of_property_match_string(core->iommu->np, "compatible", soc->far_tables) < 0 ||
+	    dma_get_required_mask(core->hw->drm->dev) <= DMA_BIT_MASK(soc->dma_bits))
+		return;
+	dev_warn(core->dev, "page tables may be where this IOMMU cannot read them: its node wants the compatible rockchip,iommu\n");
+}
+
 static int rknpu_iommu_get_group(struct rknpu_core *core)
 {
 	struct rknpu_iommu *iommu = core->iommu;
@@ -604,6 +636,7 @@ static int rknpu_iommu_get_group(struct rknpu_core *core)
 	iommu->np = of_parse_phandle(core->dev->of_node, "iommus", 0);
 	iommu->dev = rknpu_iommu_find(iommu->np);
 	iommu->group = group;
+	rknpu_iommu_check_reach(core);
 	return 0;
 }
 

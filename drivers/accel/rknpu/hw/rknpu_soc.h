@@ -112,6 +112,16 @@ struct rknpu_soc {
 	 * jobs of two VMs do not run at the same time, and each runs on the core that it is for
 	 */
 	bool one_cbuf;
+	/**
+	 * @mmu_gating: bits of the IOMMU's AUTO_GATING that have to be set while it translates,
+	 * which kernels before 7.2 leave to us; in the vendor's DT shape alone
+	 */
+	u32 mmu_gating;
+	/**
+	 * @far_tables: what its IOMMU may be compatible with, though that has page tables where
+	 * the chip's does not reach; or NULL
+	 */
+	const char *far_tables;
 	/** @pc: program controller */
 	struct rknpu_soc_pc pc;
 	/** @scrub: NULL: none is known */
