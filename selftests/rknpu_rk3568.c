@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * An RK3568: programs counted by single commands, buffers and page tables below 4 GiB, what its IOMMU wants of kernels that
+ * do not know it, and what is not written to its registers. Programs are copies by the DPU, in atoms of 8 bytes.
+ *
+ * A part of the memory is above 4 GiB, where kernels look first. Unlike the RK3588, 6.1 has drivers for all of it.
+ * boot: rk3568 --dt vendor --model soc=rk3568 --model npu-dt=vendor --model npu-iommu=1 --qemu-arg -m --qemu-arg 3G
+ * boot: rk3568v2 LONG --dt vendor --model soc=rk3568 --model npu-dt=vendor
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <glob.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rknpu_harness.h"
+#include "rknpu_vendor_util.h"
+
+#define TASKS		2
+/* Each has its program, what it reads and where it writes. */
+#define PROGRAM		0x400
+#define FROM		0x800
+#define TO		0xc00
+#define BYTES		256
+#define STEP		RK_PAGE
+#define BIG		(128u << 20)
+#define DUMPS		"/sys/class/devcoredump/devcd*/data"
+
+#define PC_AMOUNTS	0x0014
+#define PC_INT_MASK	0x0020
+#define FETCH_ERROR	0x10000
+#define PC_TASK_CON	0x0030
+#define PC_DMA_BASE	0x0034
+#define CNA_S_POINTER	0x1004
+#define WORD(target, value, reg)	((uint64_t)(target) << 48 | (uint64_t)(value) << 16 | (reg))
+
+/* Two surfaces of 4x4 atoms. */
+static const struct {
+	uint16_t reg;
+	uint32_t value;
+} copy[] = {
+	{ 0x4004, 0xe }, { 0x5004, 0xe }, { 0x400c, 0x1e5 }, { 0x4010, 0 }, { 0x4024, BYTES / 2 }, { 0x4030, 3 },
+	{ 0x4034, 3 }, { 0x4038, 0 }, { 0x403c, 0xf000f }, { 0x4040, 0x53 }, { 0x4050, 2 }, { 0x4058, 15 },
+	{ 0x405c, 0x30003 }, { 0x4060, 0x53 }, { 0x4070, 0x383 }, { 0x4078, 1 }, { 0x4080, 0 }, { 0x4084, 1 },
+	{ 0x4088, 0 }, { 0x40c0, BYTES / 2 }, { 0x500c, 3 }, { 0x5010, 3 }, { 0x5014, 15 }, { 0x501c, 0 },
+	{ 0x5034, 1 }, { 0x5040, 0 }, { 0x5044, 0x7801 },
+};
+
+#define COPY_WORDS	((uint32_t)(sizeof(copy) / sizeof(copy[0])))
+#define TAIL		4u
+#define WORDS		(COPY_WORDS + 2 + TAIL)
+
+/* In memory at @map, which the NPU has at @iova; @next is the next program, or 0. */
+static void write_copy(uint8_t *map, uint64_t iova, uint64_t next)
+{
+	uint64_t *p = (uint64_t *)(map + PROGRAM);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < COPY_WORDS; i++)
+		p[n++] = WORD(copy[i].reg >> 12 == 4 ? 0x1001 : 0x2001, copy[i].value, copy[i].reg);
+	p[n++] = WORD(0x1001, iova + TO, 0x4020);
+	p[n++] = WORD(0x2001, iova + FROM, 0x5018);
+	p[n++] = WORD(0x0101, next, PC_BASE_ADDRESS);
+	p[n++] = WORD(0x0101, next ? WORDS - 1 : 0, PC_AMOUNTS);
+	p[n++] = WORD(0x0041, 0, 0);
+	p[n++] = WORD(0x0081, 0x18, 0x8);
+}
+
+static void write_chain(uint8_t *map, uint64_t iova, int seed)
+{
+	for (int t = 0; t < TASKS; t++) {
+		uint8_t *at = map + t * STEP;
+
+		write_copy(at, iova + t * STEP, t < TASKS - 1 ? iova + (t + 1) * STEP + PROGRAM : 0);
+		for (int i = 0; i < BYTES; i++) {
+			at[FROM + i] = i * 7 + t + seed;
+			at[TO + i] = 0x5a;
+		}
+	}
+}
+
+/* Tasks whose bytes have arrived. */
+static int copied(const uint8_t *map)
+{
+	int done = 0;
+
+	for (int t = 0; t < TASKS; t++)
+		done += !memcmp(map + t * STEP + FROM, map + t * STEP + TO, BYTES);
+	return done;
+}
+
+FIXTURE(rk3568) {
+	int fd;
+	struct rk_bo bo;
+	struct drm_rocket_task tasks[TASKS];
+};
+
+FIXTURE_SETUP(rk3568)
+{
+	RK_OPEN_OR_SKIP(self->fd);
+	if (!rk_ours() || rk_param(self->fd, DRM_ROCKET_PARAM_SOC) != 3568)
+		SKIP(return, "not an RK3568");
+	ASSERT_EQ(0, rk_bo_init(&self->bo, self->fd, TASKS * STEP));
+	write_chain(self->bo.map, self->bo.iova, 1);
+	ASSERT_EQ(0, rk_fini(&self->bo));
+	for (int t = 0; t < TASKS; t++) {
+		self->tasks[t].regcmd = self->bo.iova + t * STEP + PROGRAM;
+		self->tasks[t].regcmd_count = WORDS;
+	}
+}
+
+FIXTURE_TEARDOWN(rk3568)
+{
+	rk_model_calm();
+	rk_bo_fini(&self->bo);
+	close(self->fd);
+}
+
+/* Tasks from @first on, in one kick. */
+static int run(const FIXTURE_DATA(rk3568) *self, uint32_t first, uint32_t n, struct drm_rocket_wait_job *w)
+{
+	struct drm_rocket_job_ext job;
+	uint64_t id;
+	int ret;
+
+	rk_job_ext(&job, self->tasks + first, n, &self->bo, &self->bo);
+	job.in_bo_handle_count = 0;
+	if (n > 1)
+		job.flags |= DRM_ROCKET_JOB_BATCHED;
+	ret = rk_submit_ext(self->fd, &job, 1, &id);
+	if (!ret)
+		ret = rk_wait_job(self->fd, id, rk_now() + 25000 * RK_MS, w);
+	if (ret)
+		return ret;
+	/* Tells of an error once. */
+	ret = rk_prep(&self->bo, 10000);
+	return w->error ? w->error : ret;
+}
+
+/* A copy to where nothing is. */
+static int copy_to_nowhere(FIXTURE_DATA(rk3568) *self, uint64_t iova)
+{
+	uint8_t *last = self->bo.map + (TASKS - 1) * STEP;
+	struct drm_rocket_wait_job w;
+
+	write_copy(last, self->bo.iova + (TASKS - 1) * STEP, 0);
+	((uint64_t *)(last + PROGRAM))[COPY_WORDS] = WORD(0x1001, iova, 0x4020);
+	return rk_fini(&self->bo) ?: run(self, TASKS - 1, 1, &w);
+}
+
+/* Of the core's registers, after rk_trace_last(): was it ever written with one of @bits? */
+static bool was_written(uint32_t offset, uint32_t bits)
+{
+	uint32_t entries = rk_ctl_read(NPU_CTL_TRACE_COUNT);
+
+	for (uint32_t i = 0; i < entries; i++) {
+		uint32_t info;
+
+		rk_ctl_write(NPU_CTL_TRACE_INDEX, i);
+		info = rk_ctl_read(NPU_CTL_TRACE_INFO);
+		if (NPU_CTL_TRACE_UNIT(info) == NPU_CTL_UNIT_CORE && info & NPU_CTL_TRACE_WRITE &&
+		    (rk_ctl_read(NPU_CTL_TRACE_ADDR) & 0xffff) == offset && rk_ctl_read(NPU_CTL_TRACE_VALUE) & bits)
+			return true;
+	}
+	return false;
+}
+
+RK_TEST_F(rk3568, is_described, "one core, and the version of 0 that boards read")
+{
+	struct drm_rocket_get_param p = { .param = DRM_ROCKET_PARAM_HW_VERSION };
+
+	EXPECT_EQ(1, rk_param(self->fd, DRM_ROCKET_PARAM_CORE_COUNT));
+	EXPECT_EQ(1, rk_param(self->fd, DRM_ROCKET_PARAM_CORE_MASK));
+	RK_REQUIRE_MODEL();
+	EXPECT_EQ(0, rk_ioctl(self->fd, DRM_IOCTL_ROCKET_GET_PARAM, &p));
+	EXPECT_EQ(0, p.value);
+}
+
+RK_TEST_F(rk3568, bytes_are_copied, "a program with an odd number of commands is read to its end, and copies")
+{
+	struct drm_rocket_wait_job w;
+	uint32_t value;
+
+	ASSERT_EQ(1, WORDS % 2);
+	rk_trace_start();
+	ASSERT_EQ(0, run(self, TASKS - 1, 1, &w));
+	EXPECT_EQ(1, copied(self->bo.map));
+	RK_REQUIRE_MODEL();
+	ASSERT_TRUE(rk_trace_last(PC_AMOUNTS, &value));
+	EXPECT_EQ(WORDS - 1, value);
+	ASSERT_TRUE(rk_trace_last(PC_TASK_CON, &value));
+	EXPECT_EQ(0x7001, value);
+	/* A fetch that fails would interrupt. */
+	EXPECT_TRUE(was_written(PC_INT_MASK, FETCH_ERROR));
+	ASSERT_TRUE(rk_trace_last(CNA_S_POINTER, &value));
+	EXPECT_EQ(0xe, value);
+}
+
+RK_TEST_F(rk3568, chain_is_one_kick, "two chained programs copy, and one interrupt tells of both")
+{
+	uint64_t irqs = rk_count(0, NPU_CNT_IRQ), kicks = rk_count(0, NPU_CNT_KICK);
+	struct drm_rocket_wait_job w;
+
+	ASSERT_EQ(0, run(self, 0, TASKS, &w));
+	EXPECT_EQ(TASKS, w.task);
+	EXPECT_EQ(TASKS, copied(self->bo.map));
+	RK_REQUIRE_MODEL();
+	EXPECT_EQ(kicks + 1, rk_count(0, NPU_CNT_KICK));
+	EXPECT_EQ(irqs + 1, rk_count(0, NPU_CNT_IRQ));
+}
+
+RK_TEST_F(rk3568, hang_is_recovered, "after a hang in a chain, and after a page fault, chains copy again")
+{
+	struct drm_rocket_wait_job w;
+
+	RK_REQUIRE_MODEL();
+	rk_fault_arm(0, NPU_FAULT_HANG, 1, 1);
+	EXPECT_EQ(-ETIME, run(self, 0, TASKS, &w));
+	EXPECT_EQ(1, w.task);
+	EXPECT_EQ(-EFAULT, copy_to_nowhere(self, self->bo.iova + TASKS * STEP));
+	write_chain(self->bo.map, self->bo.iova, 2);
+	ASSERT_EQ(0, rk_fini(&self->bo));
+	ASSERT_EQ(0, run(self, 0, TASKS, &w));
+	EXPECT_EQ(TASKS, copied(self->bo.map));
+}
+
+RK_TEST_F(rk3568, wakes_up, "what is set in the IOMMU is set again when power comes back")
+{
+	struct drm_rocket_wait_job w;
+	uint64_t ons = rk_count(0, NPU_CNT_POWER_ON);
+
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, run(self, 0, TASKS, &w));
+	ASSERT_TRUE(rk_wait_count(0, NPU_CNT_POWERED, 0, 10000));
+	write_chain(self->bo.map, self->bo.iova, 3);
+	ASSERT_EQ(0, rk_fini(&self->bo));
+	ASSERT_EQ(0, run(self, 0, TASKS, &w));
+	EXPECT_EQ(TASKS, copied(self->bo.map));
+	EXPECT_LT(ons, rk_count(0, NPU_CNT_POWER_ON));
+}
+
+/* The next dump that nobody has read, as text that is valid until the one after it; it is gone then. */
+static const char *next_dump(unsigned int patience_ms)
+{
+	static char text[128 * 1024 + 1];
+	FILE *f = NULL;
+	glob_t g;
+
+	for (unsigned int i = 0; i <= patience_ms && !f; i++) {
+		rk_sleep_ms(!!i);
+		if (glob(DUMPS, 0, NULL, &g))
+			continue;
+		f = fopen(g.gl_pathv[0], "re");
+		if (f) {
+			text[fread(text, 1, sizeof(text) - 1, f)] = 0;
+			fclose(f);
+			rk_write_file(g.gl_pathv[0], "1");
+		}
+		globfree(&g);
+	}
+	return f ? text : NULL;
+}
+
+RK_TEST_F(rk3568, memory_is_in_reach, "pages of BOs are below 4 GiB, where there is memory above")
+{
+	const char *dump;
+	struct rk_bo big;
+	int pages = 0;
+
+	/* More than bounce buffers have room for. */
+	ASSERT_EQ(0, rk_bo_init(&big, self->fd, BIG));
+	/* The kernel drops them a little later. */
+	while (next_dump(0))
+		;
+	rk_sleep_ms(200);
+	EXPECT_EQ(-EFAULT, copy_to_nowhere(self, big.iova + BIG));
+	dump = next_dump(10000);
+	ASSERT_NE(NULL, dump);
+	for (dump = strstr(dump, "\npage 0x"); dump; dump = strstr(dump + 1, "\npage 0x")) {
+		unsigned long long iova, at;
+
+		if (sscanf(dump, " page %llx %llx", &iova, &at) != 2)
+			continue;
+		EXPECT_GT(1ULL << 32, at);
+		pages++;
+	}
+	EXPECT_LT(0, pages);
+	rk_bo_fini(&big);
+}
+
+RK_TEST_F(rk3568, unknown_program_is_refused, "the model refuses a convolution, and says so")
+{
+	uint64_t *p = (uint64_t *)(self->bo.map + (TASKS - 1) * STEP + PROGRAM);
+	struct drm_rocket_wait_job w;
+	char text[128];
+
+	RK_REQUIRE_MODEL();
+	p[WORDS - 1] = WORD(0x0081, 0x1f, 0x8);
+	ASSERT_EQ(0, rk_fini(&self->bo));
+	EXPECT_EQ(-ETIME, run(self, TASKS - 1, 1, &w));
+	ASSERT_TRUE(rk_hang_reason(0, text, sizeof(text)));
+	EXPECT_STREQ("convolution of an RK3568", text);
+}
+
+RK_TEST_F(rk3568, vendor_chain, "the vendor's uAPI copies, and leaves to programs what its own driver leaves to them")
+{
+	struct drm_rknpu_submit s = {
+		.flags = DRM_RKNPU_JOB_PC | DRM_RKNPU_JOB_PINGPONG, .timeout = 6000, .task_number = TASKS,
+		.core_mask = 1, .fence_fd = -1, .subcore_task = { { 0, TASKS } },
+		/* Which hangs a bus, if it got there. */
+		.task_base_addr = 0x1000,
+	};
+	struct drm_rknpu_task *task;
+	struct rv_bo bo, tasks;
+	uint32_t value = 0;
+	int fd = rv_open();
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, rv_bo_init(&bo, fd, TASKS * STEP, RV_FLAGS, 0));
+	ASSERT_EQ(0, rv_bo_init(&tasks, fd, RK_PAGE, RV_FLAGS_TASK, 0));
+	write_chain(bo.map, bo.iova, 4);
+	task = (struct drm_rknpu_task *)tasks.map;
+	for (uint32_t t = 0; t < TASKS; t++) {
+		task[t] = (struct drm_rknpu_task) {
+			.op_idx = t, .enable_mask = 0x18, .int_mask = RV_INT_DPU, .int_clear = 0x1ffff,
+			.regcfg_amount = WORDS - RV_TASK_TAIL, .regcmd_addr = bo.iova + t * STEP + PROGRAM,
+		};
+	}
+	ASSERT_EQ(0, rv_sync(&bo, DRM_RKNPU_MEM_SYNC_TO_DEVICE, 0, bo.size));
+	ASSERT_EQ(0, rv_sync(&tasks, DRM_RKNPU_MEM_SYNC_TO_DEVICE, 0, tasks.size));
+	s.task_obj_addr = tasks.obj;
+	rk_trace_start();
+	ASSERT_EQ(0, rv_submit(fd, &s));
+	ASSERT_EQ(0, rv_sync(&bo, DRM_RKNPU_MEM_SYNC_FROM_DEVICE, 0, bo.size));
+	EXPECT_EQ(TASKS, copied(bo.map));
+	RK_REQUIRE_MODEL();
+	EXPECT_FALSE(rk_trace_last(CNA_S_POINTER, &value));
+	ASSERT_TRUE(rk_trace_last(PC_AMOUNTS, &value));
+	EXPECT_EQ(WORDS - 1, value);
+	ASSERT_TRUE(rk_trace_last(PC_DMA_BASE, &value));
+	EXPECT_EQ(0, value);
+	rv_bo_fini(&tasks);
+	rv_bo_fini(&bo);
+	close(fd);
+}
+
+RK_HARNESS_MAIN
