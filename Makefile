@@ -106,6 +106,9 @@ check-margin: ## the vendor's operating points, with and without read margins
 check-tree: ## build the module for the kernel tree DIR with CONFIG, and look up every symbol
 	@$(CHECKS)/check-tree "$(DIR)" "$(CONFIG)"
 
+check-series: ## the patches of "make series" for 7.3: a kernel with the driver built in, and guest tests on it
+	@$(CHECKS)/check-series $(ARGS)
+
 check-takeover: ## from in-tree rocket to our driver and back, in a guest
 	@$(CHECKS)/check-takeover
 
@@ -192,6 +195,9 @@ bench-attention: selftests ## what attention by libnpu costs, to build/attention
 	@$(BIN)/bench-attention $(ARGS)
 
 ## Builds:
+
+series: ## the driver as patches for a kernel tree, in build/series; LINUX=DIR and CONFIG choose another than Debian's 7.3
+	@$(BIN)/series $(if $(LINUX),"$(LINUX)" $(CONFIG))
 
 modules: ## rknpu_accel.ko for KDIR (on arm64 the running kernel, else KERNEL); W=1 C=1 as in a kernel tree
 	@$(BIN)/module $(if $(KDIR),--kdir $(KDIR),--kernel $(KERNEL)) $(KVARS)

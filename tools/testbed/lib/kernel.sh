@@ -95,10 +95,14 @@ rk_build_kernel() {
 		ln -s usr/lib "$1/lib" && depmod -b "$1" "$2" && rm "$1/lib"' sh "$tmp" "$rel-arm64"
 }
 
+# Is the driver built in?
+rk_kernel_has_rknpu() { grep -q '^CONFIG_DRM_ACCEL_RKNPU=y' "$RK_KERNEL/config"; }
+
 # rk_kernel_of_tree NAME: what tools/testbed/bin/tree-kernel made last.
 rk_kernel_of_tree() {
 	RK_KERNEL=$(find "$RK_CACHE" -maxdepth 1 -name "kernel-$1-*" -printf '%T@ %p\n' | sort -n | tail -n1 | cut -d' ' -f2-)
-	[ -n "$RK_KERNEL" ] || rk_die "no kernel $1: make it with tools/testbed/bin/tree-kernel $1 DIR CONFIG"
+	[ -n "$RK_KERNEL" ] || rk_die "no kernel $1: make it with tools/testbed/bin/tree-kernel $1 DIR CONFIG, or builtin with make check-series"
+	! rk_kernel_has_rknpu || return 0
 	# shellcheck disable=SC2034 # for rk_make_module
 	RK_MODULE_BINDS=(-b "$(readlink "$RK_KERNEL/source"):$(readlink "$RK_KERNEL/source")")
 }

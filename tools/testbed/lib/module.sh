@@ -65,15 +65,16 @@ rk_sparse() {
 	install -m 755 "$RK_LINUX/scripts/checker-valid.sh" "$checker/scripts/" || rk_die "cannot write to $checker"
 }
 
-# rk_module SERIES [VAR=VALUE...]: our module for a kernel; its path is in RK_MODULE.
+# rk_module SERIES [VAR=VALUE...]: our module for a kernel; its path is in RK_MODULE, or "none" if the driver is built in.
 # With variables (W=1 C=1 ...) everything is compiled anew, in a tree of its own; RK_MODULE_LOG keeps what was said.
 # RKNPU_COMPILER names another compiler, of tools/testbed/data/compilers.
 # Old kernels cannot build where a path has a "=" in it.
 rk_module() {
 	local series=$1 dst log stamp rel
 	shift
-	RK_MODULE_BINDS=()
+	RK_MODULE_BINDS=() RK_MODULE=none
 	rk_kernel "$series"
+	! rk_kernel_has_rknpu || return 0
 	rk_root
 	rel=$(cat "$RK_KERNEL/release")
 	dst=$RK_TOP/build/module/$rel

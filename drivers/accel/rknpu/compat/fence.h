@@ -14,12 +14,8 @@ struct rknpu_compat_fence {
 /* Members of an initializer of struct dma_fence_ops. */
 #define RKNPU_COMPAT_FENCE_OPS
 
-static inline void rknpu_compat_fence_init(struct dma_fence *fence,
-					   struct rknpu_compat_fence *compat,
-					   const struct dma_fence_ops *ops, u64 context, u64 seqno)
-{
-	dma_fence_init(fence, ops, NULL, context, seqno);
-}
+#define rknpu_compat_fence_init(fence, compat, ops, context, seqno) \
+	dma_fence_init(fence, ops, NULL, context, seqno)
 
 #else
 

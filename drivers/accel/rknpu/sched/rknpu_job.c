@@ -104,8 +104,7 @@ static const char *rknpu_fence_name(struct dma_fence *fence)
  * this module is. So a fence is memory of its own with its lock inside, and has
  * neither .wait nor .release: then the fence core forgets these operations when
  * the fence signals. Every fence signals before its device goes; module exit
- * waits for those who are looking at the names meanwhile. Fences of older
- * kernels keep this module instead, see compat/fence.h.
+ * waits for those who are looking at the names meanwhile.
  */
 static const struct dma_fence_ops rknpu_fence_ops = {
 	.get_driver_name = rknpu_fence_name,
