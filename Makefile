@@ -196,8 +196,8 @@ bench-attention: selftests ## what attention by libnpu costs, to build/attention
 
 ## Builds:
 
-series: ## the driver as patches for a kernel tree, in build/series; LINUX=DIR and CONFIG choose another than Debian's 7.3
-	@$(BIN)/series $(if $(LINUX),"$(LINUX)" $(CONFIG))
+series: ## the driver as patches for LINUX=DIR (Debian's 7.3) and its CONFIG, or the model for QEMU=DIR, in build/series
+	@$(BIN)/series $(if $(QEMU),--qemu "$(QEMU)",$(if $(LINUX),"$(LINUX)" $(CONFIG)))
 
 modules: ## rknpu_accel.ko for KDIR (on arm64 the running kernel, else KERNEL); W=1 C=1 as in a kernel tree
 	@$(BIN)/module $(if $(KDIR),--kdir $(KDIR),--kernel $(KERNEL)) $(KVARS)

@@ -1,9 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# The driver as patches for a kernel tree.
+# The driver as patches for a kernel tree, and the model as patches for QEMU.
 
 # shellcheck source-path=SCRIPTDIR source=module.sh
 . "$RK_TESTBED/lib/module.sh"
+# shellcheck source-path=SCRIPTDIR source=qemu.sh
+. "$RK_TESTBED/lib/qemu.sh"
+
+# rk_series_author: who signs.
+rk_series_author() {
+	local author
+	author="$(git -C "$RK_TOP" config user.name) <$(git -C "$RK_TOP" config user.email)>"
+	[ "$author" != ' <>' ] || rk_die "git has no user.name and user.email to sign patches with"
+	echo "$author"
+}
+
+# rk_series_format DIR: a patch in RK_SERIES of each commit of that repository but the first.
+rk_series_format() {
+	git -C "$1" format-patch -q --zero-commit --no-signature -o "$RK_SERIES" "$(git -C "$1" rev-list --max-parents=0 HEAD)"
+}
 
 # rk_series_make OBJ [VAR=VALUE] GOAL...: in the tree RK_SERIES_LINUX.
 rk_series_make() {
@@ -30,10 +45,10 @@ rk_series_probe() {
 		cp "$dir/module/drivers/accel/rknpu/compat/have.h" "$dir/have.h"
 }
 
-# rk_series_commit WORK PATCHES: a commit for each line of WORK/tree/.groups, on top of the files that change, and a patch of each.
+# rk_series_commit WORK: a commit for each line of WORK/tree/.groups, on top of the files that change, and a patch of each.
 rk_series_commit() {
-	local work=$1 patches=$2 number words f
-	rm -rf "$work/git" "$patches" && git init -q "$work/git" && mkdir -p "$patches" || return
+	local work=$1 number words f
+	rm -rf "$work/git" "$RK_SERIES" && git init -q "$work/git" && mkdir -p "$RK_SERIES" || return
 	cut -d ' ' -f 2- "$work/tree/.groups" | tr ' ' '\n' | while read -r f; do
 		[ ! -e "$RK_SERIES_LINUX/$f" ] || (cd "$RK_SERIES_LINUX" && cp --parents "$f" "$work/git/")
 	done
@@ -43,8 +58,7 @@ rk_series_commit() {
 		(cd "$work/tree" && cp --parents $words "$work/git/") && git -C "$work/git" add -A &&
 			git -C "$work/git" commit -q -s -F "$work/tree/.message.$number" || return
 	done <"$work/tree/.groups"
-	git -C "$work/git" format-patch -q --zero-commit --no-signature -o "$patches" \
-		"$(git -C "$work/git" rev-list --max-parents=0 HEAD)"
+	rk_series_format "$work/git"
 }
 
 # rk_series [DIR [CONFIG]]: patches for that tree; their directory is in RK_SERIES.
@@ -59,10 +73,9 @@ rk_series() {
 		rk_linux_source 7.3
 		RK_SERIES_LINUX=$RK_LINUX RK_SERIES=$RK_TOP/build/series/7.3
 	fi
-	work=$RK_SERIES/work
+	work=$RK_SERIES/work RK_SERIES=$RK_SERIES/patches
 	mkdir -p "$work/obj" || rk_die "cannot create $work"
-	author="$(git -C "$RK_TOP" config user.name) <$(git -C "$RK_TOP" config user.email)>"
-	[ "$author" != ' <>' ] || rk_die "git has no user.name and user.email to sign patches with"
+	author=$(rk_series_author) || exit
 	if [ ! -e "$work/obj/.prepared" ]; then
 		rk_step "read the headers of $RK_SERIES_LINUX" rk_series_configure "$work/obj" "${@:2}"
 		touch "$work/obj/.prepared"
@@ -72,8 +85,7 @@ rk_series() {
 	rm -rf "$work/tree"
 	rk_enter -b "$RK_OUT:/rk/unifdef" -b "$RK_SERIES_LINUX:$RK_SERIES_LINUX" python3 "$RK_TESTBED/lib/series.py" "$RK_TOP" \
 		"$RK_SERIES_LINUX" "$work/have.h" /rk/unifdef/unifdef "$author" "$work/tree" || rk_die "the series cannot be made"
-	rk_series_commit "$work" "$RK_SERIES/patches" || rk_die "git cannot make patches of $work/tree"
-	RK_SERIES=$RK_SERIES/patches
+	rk_series_commit "$work" || rk_die "git cannot make patches of $work/tree"
 }
 
 # rk_series_hash: of what is compiled into the kernel.
@@ -109,4 +121,86 @@ rk_builtin_kernel() {
 	rk_cached kernel-builtin "$(rk_series_hash)" rk_build_builtin_kernel
 	# The newest is what rk_kernel takes.
 	touch "$RK_OUT"
+}
+
+# ---- QEMU ----
+
+# rk_series_qemu_commit MESSAGE PATH...: a commit of these files, of tools/qemu or changed already.
+rk_series_qemu_commit() {
+	local message=$1 f
+	shift
+	[ $# = 0 ] || (cd "$RK_QEMU_OVERLAY" && find -L "$@" -type f) | while read -r f; do
+		mkdir -p "$work/git/${f%/*}" && cp "$RK_QEMU_OVERLAY/$f" "$work/git/$f" || return
+	done && git -C "$work/git" add -A && git -C "$work/git" commit -q -s -m "$message"
+}
+
+rk_series_qemu_patch() { git -C "$work/git" apply "$@"; }
+
+rk_series_qemu_maintainers() {
+	local entry
+	entry="Rockchip NPUs
+M: $(rk_series_author)
+L: qemu-arm@nongnu.org
+S: Maintained
+F: hw/npu/
+F: hw/arm/rk35*
+F: include/hw/npu/
+F: include/npu/
+F: tests/qtest/rk3588-npu*
+F: docs/specs/rk3588-npu-core.rst
+F: docs/system/arm/rk3588-npu.rst
+"
+	awk -v entry="$entry" '/^SABRELITE/ { print entry; found = 1 } { print } END { exit !found }' "$work/git/MAINTAINERS" >"$work/new" &&
+		mv "$work/new" "$work/git/MAINTAINERS"
+}
+
+# Patches of QEMU itself come with the headers that they include; what makes all built is with the machine.
+rk_series_qemu_commits() {
+	local p=$RK_QEMU_OVERLAY/patches hooks
+	hooks=$(echo "$p"/*-build-hooks.patch)
+	rk_series_qemu_patch "$p"/*-arm-smc-firmware.patch && rk_series_qemu_commit "target/arm: let machines have firmware
+
+Calls that are not those of PSCI go to the machine, if it has an answer." include/hw/arm/smc-firmware.h &&
+	rk_series_qemu_patch "$p"/*-arm-poc.patch && rk_series_qemu_commit "target/arm: tell machines of maintenance to the point of coherency
+
+A machine whose devices do not snoop the CPUs' caches has to know what is cleaned and invalidated." include/hw/arm/arm_poc.h &&
+	rk_series_qemu_patch "$p"/*-icount-same-run.patch && rk_series_qemu_commit "accel/tcg: skip idle time in the vCPU thread with sleep=off
+
+The main loop did it before, at moments that differ from host to host." &&
+	rk_series_qemu_maintainers && rk_series_qemu_commit "MAINTAINERS: add Rockchip's NPUs" &&
+	rk_series_qemu_commit "hw/npu: arithmetic of Rockchip's NPUs
+
+Stages from the decoded registers to the result, which know no device." hw/npu/compute include/npu &&
+	rk_series_qemu_commit "hw/npu: devices of Rockchip's NPUs
+
+Program controller, IOMMU, and what of clocks, resets and power their drivers touch." hw/npu include/hw &&
+	rk_series_qemu_patch --exclude='docs/*' --exclude='tests/*' "$hooks" && rk_series_qemu_commit "hw/arm: machines with Rockchip's NPUs
+
+The virt board with the NPU of an RK3588 or RK3576 beside it." hw/arm &&
+	rk_series_qemu_patch --include='tests/*' "$hooks" && rk_series_qemu_commit "tests/qtest: test Rockchip's NPUs" tests/qtest &&
+	rk_series_qemu_patch --include='docs/*' "$hooks" &&
+	sed -i 's/^   edu$/&\n   rk3588-npu-core/' "$work/git/docs/specs/index.rst" &&
+	rk_series_qemu_commit "docs: describe the machines with Rockchip's NPUs" docs
+}
+
+# rk_series_qemu [DIR]: patches for that source of QEMU, by default Debian's; their directory is in RK_SERIES.
+rk_series_qemu() {
+	local work=$RK_TOP/build/series/qemu/work src f
+	rk_series_author >/dev/null
+	if [ $# -gt 0 ]; then
+		[ -e "$1/hw/arm/virt.c" ] || rk_die "$1 is no source of QEMU"
+		src=$(realpath -- "$1")
+	else
+		rk_qemu_stock
+		src=$RK_QEMU_STOCK/src
+	fi
+	RK_SERIES=$RK_TOP/build/series/qemu/patches
+	rm -rf "$work" "$RK_SERIES"
+	mkdir -p "$work" "$RK_SERIES" || rk_die "cannot create $work"
+	git init -q "$work/git" && { sed -n 's,^--- a/,,p' "$RK_QEMU_OVERLAY"/patches/*.patch; printf '%s\n' MAINTAINERS docs/specs/index.rst; } | sort -u | while read -r f; do
+		mkdir -p "$(dirname "$work/git/$f")" && cp "$src/$f" "$work/git/$f" || exit
+	done && git -C "$work/git" add -A && git -C "$work/git" commit -q -m 'what changes of the tree' &&
+		rk_series_qemu_commits && rk_series_format "$work/git"
+	# shellcheck disable=SC2181 # of all that
+	[ $? = 0 ] || rk_die "the patches do not apply to $src"
 }
