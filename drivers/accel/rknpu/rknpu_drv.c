@@ -224,7 +224,10 @@ static struct component_match *rknpu_facade_match(struct device *dev)
 	return match;
 }
 
-/* The name outlives the lock only as a copy: its driver may be unloaded next. */
+/*
+ * By name, as drivers that are built in have no owner. The name outlives the lock only as
+ * a copy: its driver may be unloaded next.
+ */
 static bool rknpu_foreign_driver(struct device *dev, char *name, size_t size)
 {
 	const struct device_driver *driver;
@@ -232,7 +235,8 @@ static bool rknpu_foreign_driver(struct device *dev, char *name, size_t size)
 
 	device_lock(dev);
 	driver = dev->driver;
-	foreign = driver && driver->owner != THIS_MODULE;
+	foreign = driver && driver->name != rknpu_core_driver.driver.name &&
+		  driver->name != rknpu_vdt_driver.driver.name;
 	if (foreign)
 		strscpy(name, driver->name, size);
 	device_unlock(dev);

@@ -46,6 +46,16 @@ static __printf(2, 3) void rknpu_dump_put(struct rknpu_dump_text *text, const ch
 	va_end(args);
 }
 
+/* A hash of the sources, if the kernel's configuration asks for one. What is built in has none. */
+static const char *rknpu_dump_srcversion(void)
+{
+#ifdef MODULE
+	return THIS_MODULE->srcversion ?: "-";
+#else
+	return "-";
+#endif
+}
+
 static void rknpu_dump_put_versions(struct rknpu_dump_text *text, const struct rknpu_dump *dump)
 {
 	u32 ns;
@@ -53,8 +63,7 @@ static void rknpu_dump_put_versions(struct rknpu_dump_text *text, const struct r
 
 	rknpu_dump_put(text, "rknpu-dump %d\n", RKNPU_DUMP_FORMAT);
 	rknpu_dump_put(text, "kernel %s\n", init_utsname()->release);
-	/* A hash of the sources, if the kernel's configuration asks for one. */
-	rknpu_dump_put(text, "driver %s %s\n", KBUILD_MODNAME, THIS_MODULE->srcversion ?: "-");
+	rknpu_dump_put(text, "driver %s %s\n", KBUILD_MODNAME, rknpu_dump_srcversion());
 	rknpu_dump_put(text, "npu rk%u version %u\n", dump->soc, dump->version);
 	rknpu_dump_put(text, "time %llu.%09u\n", s, ns);
 }
