@@ -144,6 +144,7 @@ L: qemu-arm@nongnu.org
 S: Maintained
 F: hw/npu/
 F: hw/arm/rk35*
+F: hw/arm/rk_npu*
 F: include/hw/npu/
 F: include/npu/
 F: tests/qtest/rk3588-npu*
