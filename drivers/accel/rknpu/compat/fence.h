@@ -7,15 +7,16 @@
 
 #ifdef RKNPU_HAVE_FENCE_LOCK_INLINE
 
-/* A member of the struct whose first member the fence is. */
+/* The member "compat" of the struct whose first member, "base", the fence is. */
 struct rknpu_compat_fence {
 };
 
 /* Members of an initializer of struct dma_fence_ops. */
 #define RKNPU_COMPAT_FENCE_OPS
 
-#define rknpu_compat_fence_init(fence, compat, ops, context, seqno) \
-	dma_fence_init(fence, ops, NULL, context, seqno)
+/* @fence is the struct. */
+#define rknpu_compat_fence_init(fence, ops, context, seqno) \
+	dma_fence_init(&(fence)->base, ops, NULL, context, seqno)
 
 #else
 
@@ -47,15 +48,19 @@ static inline void rknpu_compat_fence_release(struct dma_fence *fence)
 
 #define RKNPU_COMPAT_FENCE_OPS .release = rknpu_compat_fence_release,
 
-static inline void rknpu_compat_fence_init(struct dma_fence *fence,
-					   struct rknpu_compat_fence *compat,
-					   const struct dma_fence_ops *ops, u64 context, u64 seqno)
+static inline void rknpu_compat_fence_lock_init(struct dma_fence *fence,
+						struct rknpu_compat_fence *compat,
+						const struct dma_fence_ops *ops, u64 context,
+						u64 seqno)
 {
 	spin_lock_init(&compat->lock);
 	/* The file that the caller acts for holds one too. */
 	__module_get(THIS_MODULE);
 	dma_fence_init(fence, ops, &compat->lock, context, seqno);
 }
+
+#define rknpu_compat_fence_init(fence, ops, context, seqno) \
+	rknpu_compat_fence_lock_init(&(fence)->base, &(fence)->compat, ops, context, seqno)
 
 #define dma_fence_lock_irqsave(fence, flags)		spin_lock_irqsave((fence)->lock, flags)
 #define dma_fence_unlock_irqrestore(fence, flags)	spin_unlock_irqrestore((fence)->lock, flags)

@@ -119,8 +119,7 @@ static struct dma_fence *rknpu_fence_create(struct rknpu_job *job)
 
 	if (!fence)
 		return NULL;
-	rknpu_compat_fence_init(&fence->base, &fence->compat, &rknpu_fence_ops,
-				dma_fence_context_alloc(1), 1);
+	rknpu_compat_fence_init(fence, &rknpu_fence_ops, dma_fence_context_alloc(1), 1);
 	fence->job = job;
 	return &fence->base;
 }
