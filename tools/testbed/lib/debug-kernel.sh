@@ -13,11 +13,12 @@ rk_kernel_make() {
 	rk_enter env CCACHE_DISABLE=1 make -C "$RK_LINUX" O="$obj" ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- -j2 "$@"
 }
 
-# rk_kernel_config_holds OBJ KIND FILE...: a word of ours that another option overruled would be a detector that
+# rk_kernel_config_holds OBJ KIND [FILE...]: a word of ours that another option overruled would be a detector that
 # silently does not detect.
 rk_kernel_config_holds() {
 	local obj=$1 kind=$2 line missing=
 	shift 2
+	[ $# -gt 0 ] || set -- "$RK_KERNEL_CONFIGS/base" "$RK_KERNEL_CONFIGS/$kind"
 	while read -r line; do
 		case $line in
 		CONFIG_*=n) ! grep -q "^${line%=n}=" "$obj/.config" || missing+=" $line" ;;
@@ -34,14 +35,13 @@ rk_kernel_prune() {
 	rm -rf "$1"/vmlinux* "$1"/System.map "$1"/.tmp_* "$1"/arch/arm64/boot "$1"/modules.*
 }
 
-# rk_build_debug_kernel TMP KIND [CONFIG]
 rk_build_debug_kernel() {
-	local tmp=$1 kind=$2 rel obj config=${3:-$RK_KERNEL_CONFIGS/$2}
+	local tmp=$1 kind=$2 rel obj
 	obj=$tmp/obj
 	mkdir "$obj"
-	cat "$RK_KERNEL_CONFIGS/base" "$config" >"$obj/wanted"
+	cat "$RK_KERNEL_CONFIGS/base" "$RK_KERNEL_CONFIGS/$kind" >"$obj/wanted"
 	rk_step "configure the $kind kernel" rk_kernel_make "$obj" KCONFIG_ALLCONFIG="$obj/wanted" allnoconfig
-	rk_kernel_config_holds "$obj" "$kind" "$obj/wanted"
+	rk_kernel_config_holds "$obj" "$kind"
 	rk_step "build the $kind kernel" rk_kernel_make "$obj" Image modules
 	rk_step "install the modules of the $kind kernel" rk_kernel_make "$obj" INSTALL_MOD_PATH="$tmp/usr" \
 		INSTALL_MOD_STRIP=1 modules_install

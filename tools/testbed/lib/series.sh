@@ -106,14 +106,16 @@ rk_build_tree_selftests() {
 
 # The copy shares the files that no patch changes.
 rk_build_builtin_kernel() {
-	local tmp=$1
-	{ cp -al "$RK_SERIES_LINUX" "$tmp/linux" && cp "$RK_SERIES_LINUX/../package" "$tmp/package" &&
+	local tmp=$1 base=$RK_KERNEL_CONFIGS/base
+	RK_KERNEL_CONFIGS=$tmp/configs
+	{ mkdir "$RK_KERNEL_CONFIGS" && cp "$base" "$RK_KERNEL_CONFIGS/" &&
+		cp "$RK_TESTBED/data/builtin-config" "$RK_KERNEL_CONFIGS/builtin" && cp -al "$RK_SERIES_LINUX" "$tmp/linux" && cp "$RK_SERIES_LINUX/../package" "$tmp/package" &&
 		cat "$RK_SERIES"/*.patch | (cd "$tmp/linux" && GIT_CEILING_DIRECTORIES=$tmp git apply --whitespace=nowarn); } ||
 		rk_die "the patches do not apply to $RK_SERIES_LINUX"
 	RK_LINUX=$tmp/linux
-	rk_build_debug_kernel "$tmp" builtin "$RK_TESTBED/data/builtin-config"
+	rk_build_debug_kernel "$tmp" builtin
 	rk_step "build the selftests in the tree" rk_build_tree_selftests
-	rm -rf "$tmp/linux" "$tmp/package"
+	rm -rf "$tmp/linux" "$tmp/package" "$RK_KERNEL_CONFIGS"
 }
 
 # rk_builtin_kernel: the kernel "builtin", which has the patches of rk_series.
