@@ -103,20 +103,6 @@ int rknpu_iommu_restore(struct rknpu_core *core, const struct rknpu_mmu_state *s
 	return ret;
 }
 
-void rknpu_iommu_set_gating(struct rknpu_core *core)
-{
-	u32 want = core->hw->soc->mmu_gating;
-	unsigned int i;
-
-	for (i = 0; want && i < core->num_mmus; i++) {
-		void __iomem *reg = core->mmus[i] + RKNPU_MMU_AUTO_GATING;
-		u32 gating = readl(reg);
-
-		if ((gating & want) != want)
-			writel(gating | want, reg);
-	}
-}
-
 static const u16 rknpu_mmu_dump_regs[] = {
 	RKNPU_MMU_DTE_ADDR, RKNPU_MMU_STATUS, RKNPU_MMU_FAULT_ADDR, RKNPU_MMU_INT_RAWSTAT,
 	RKNPU_MMU_INT_MASK,
@@ -367,6 +353,26 @@ int rknpu_iommu_detach(struct rknpu_core *core)
 	return ret;
 }
 
+/*
+ * What the chip wants of AUTO_GATING, which the IOMMU's driver may not set. A core that
+ * sleeps has no domain of ours, so that it is enough to do so whenever one is attached.
+ */
+static void rknpu_iommu_set_gating(struct rknpu_core *core)
+{
+	u32 want = core->hw->soc->mmu_gating;
+	unsigned int i;
+
+	if (!core->clocked || READ_ONCE(core->parked))
+		return;
+	for (i = 0; want && i < core->num_mmus; i++) {
+		void __iomem *reg = core->mmus[i] + RKNPU_MMU_AUTO_GATING;
+		u32 gating = readl(reg);
+
+		if ((gating & want) != want)
+			writel(gating | want, reg);
+	}
+}
+
 static int rknpu_iommu_enter(struct rknpu_iommu *iommu, struct rknpu_domain *domain)
 {
 	struct rknpu_core *core;
@@ -376,10 +382,8 @@ static int rknpu_iommu_enter(struct rknpu_iommu *iommu, struct rknpu_domain *dom
 		return 0;
 	rknpu_iommu_lines_off(iommu);
 	ret = iommu_attach_group(domain->iommu, iommu->group);
-	rknpu_for_each_core_behind(core, iommu) {
-		if (core->clocked)
-			rknpu_iommu_set_gating(core);
-	}
+	rknpu_for_each_core_behind(core, iommu)
+		rknpu_iommu_set_gating(core);
 	rknpu_iommu_lines_on(iommu);
 	return ret;
 }

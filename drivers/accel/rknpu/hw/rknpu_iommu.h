@@ -109,12 +109,6 @@ void rknpu_iommu_lines_on(struct rknpu_iommu *iommu);
 void rknpu_iommu_save(struct rknpu_core *core, struct rknpu_mmu_state *state);
 int rknpu_iommu_restore(struct rknpu_core *core, const struct rknpu_mmu_state *state);
 
-/*
- * Sets what the chip wants of AUTO_GATING, which the IOMMU's driver may not do. With
- * attach_lock held, clocked: when a domain has been attached, and when power has come back.
- */
-void rknpu_iommu_set_gating(struct rknpu_core *core);
-
 /* With rknpu_hw::lock, powered: the core's part of the IOMMU, if its registers are mapped. */
 void rknpu_iommu_dump(struct rknpu_core *core, struct rknpu_dump *dump);
 
