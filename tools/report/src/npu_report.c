@@ -20,7 +20,7 @@ enum { EXIT_AS_MODELLED = 0, EXIT_DIFFERS = 1, EXIT_USAGE = 2, EXIT_BROKEN = 3 }
 
 struct options {
 	const char *file, *node, *selftests;
-	bool force, list, times;
+	bool force, list, doctor, times;
 	char *const *only;	/* programs that are named */
 	int nonly;
 };
@@ -33,11 +33,12 @@ static int usage(void)
 {
 	fprintf(stderr, "usage: npu-report [-f] [-o FILE] [--uapi rocket|rknpu] [--device NODE]\n"
 		"                  [--selftests PROGRAM | --no-selftests] [--no-times] [ID]...\n"
-		"       npu-report --list\n"
+		"       npu-report --list | --doctor\n"
 		"  -o FILE        the report (" DEFAULT_FILE ")\n"
 		"  -f             replace FILE\n"
 		"  --selftests    what runs the selftests (" SELFTESTS ", if it is there)\n"
 		"  --list         name the programs, without an NPU\n"
+		"  --doctor       say what keeps the NPU from working\n"
 		"exit status: 0 as modelled, 1 something differs, 2 FILE or options are wrong,\n"
 		"             3 no NPU\n");
 	return EXIT_USAGE;
@@ -194,8 +195,8 @@ static int report(const struct options *o)
 	int ret = rp_machine_open(&m, o->node);
 
 	if (ret) {
-		fprintf(stderr, "npu-report: %s: %s\n", o->node ? o->node : "no NPU",
-			strerror(-ret));
+		fprintf(stderr, "npu-report: %s: %s; see npu-report --doctor\n",
+			o->node ? o->node : "no NPU", strerror(-ret));
 		return EXIT_BROKEN;
 	}
 	f = create(o);
@@ -222,6 +223,7 @@ int main(int argc, char **argv)
 		{ "no-selftests", no_argument, NULL, 'n' },
 		{ "no-times", no_argument, NULL, 't' },
 		{ "list", no_argument, NULL, 'l' },
+		{ "doctor", no_argument, NULL, 'D' },
 		{ 0 },
 	};
 	struct options o = { .file = DEFAULT_FILE, .times = true };
@@ -244,9 +246,13 @@ int main(int argc, char **argv)
 			o.times = false;
 		else if (opt == 'l')
 			o.list = true;
+		else if (opt == 'D')
+			o.doctor = true;
 		else
 			return usage();
 	}
+	if (o.doctor)
+		return rp_doctor() ? EXIT_AS_MODELLED : EXIT_BROKEN;
 	o.only = argv + optind;
 	o.nonly = argc - optind;
 	for (int i = 0; i < o.nonly; i++) {

@@ -29,6 +29,8 @@ void rp_machine_close(struct rp_machine *m);
 bool rp_is_model(void);
 /* Facts about machine, kernel, driver and NPU, a line each. */
 void rp_describe(FILE *f, struct rp_machine *m);
+/* Prints what this machine's NPU needs and has; false if something is missing. */
+bool rp_doctor(void);
 void rp_times(FILE *f, struct rp_machine *m);
 
 #endif /* RUN_NPU_H */
