@@ -3,6 +3,7 @@
 #include <linux/cleanup.h>
 #include <linux/clk.h>
 #include <linux/err.h>
+#include <linux/limits.h>
 #include <linux/minmax.h>
 #include <linux/of.h>
 #include <linux/pm_opp.h>
@@ -73,6 +74,20 @@ static int rknpu_rate_set_supplies(struct device *dev, struct dev_pm_opp *old_op
 	return rknpu_rate_enable_supplies(supplies, count);
 }
 
+/* dev_pm_opp_config.config_regulators: for operating points that do with the voltage there is. */
+static int rknpu_rate_keep_supplies(struct device *dev, struct dev_pm_opp *old_opp,
+				    struct dev_pm_opp *new_opp, struct regulator **supplies,
+				    unsigned int count)
+{
+	return rknpu_rate_enable_supplies(supplies, count);
+}
+
+/* The device tree says that nobody may change the NPU's voltage. */
+static bool rknpu_rate_keeps_voltage(struct device *dev)
+{
+	return of_property_read_bool(dev->of_node, "rockchip,keep-voltage");
+}
+
 static bool rknpu_rate_has_supply(struct device *dev, const char *name)
 {
 	char property[32];
@@ -118,7 +133,8 @@ static int rknpu_rate_config_opps(struct device *dev)
 		return -ENOENT;
 	if (rknpu_rate_find_supplies(dev, supplies)) {
 		config.regulator_names = supplies;
-		config.config_regulators = rknpu_rate_set_supplies;
+		config.config_regulators = rknpu_rate_keeps_voltage(dev) ?
+					   rknpu_rate_keep_supplies : rknpu_rate_set_supplies;
 	}
 	return dev_pm_opp_set_config(dev, &config);
 }
@@ -126,7 +142,8 @@ static int rknpu_rate_config_opps(struct device *dev)
 /*
  * Tables of Rockchip's own trees say which read margin the NPU's memories need
  * at which voltage. To change one without the other is to lose data, and the
- * margin is set through registers that only Rockchip's drivers know.
+ * margin is set through registers that only Rockchip's drivers know. Where the
+ * voltage stays, so may the margin that firmware has left.
  */
 static bool rknpu_rate_needs_margin(struct device *dev)
 {
@@ -134,7 +151,68 @@ static bool rknpu_rate_needs_margin(struct device *dev)
 	bool needs = of_find_property(np, "volt-mem-read-margin", NULL);
 
 	of_node_put(np);
-	return needs;
+	return needs && !rknpu_rate_keeps_voltage(dev);
+}
+
+/* Microvolts of the lowest supply, or a negative errno. */
+static int rknpu_rate_voltage(struct device *dev)
+{
+	const char *names[RKNPU_RATE_SUPPLIES + 1] = { };
+	unsigned int i, n = rknpu_rate_find_supplies(dev, names);
+	int lowest = n ? INT_MAX : -ENODEV;
+
+	for (i = 0; i < n && lowest > 0; i++) {
+		struct regulator *supply = regulator_get(dev, names[i]);
+
+		if (IS_ERR(supply))
+			return PTR_ERR(supply);
+		lowest = min(lowest, regulator_get_voltage(supply));
+		regulator_put(supply);
+	}
+	return lowest;
+}
+
+static bool rknpu_rate_does_with(struct dev_pm_opp *opp, int uv)
+{
+	struct dev_pm_opp_supply needs[RKNPU_RATE_SUPPLIES] = { };
+	unsigned int i;
+
+	if (dev_pm_opp_get_supplies(opp, needs))
+		return false;
+	for (i = 0; i < RKNPU_RATE_SUPPLIES; i++) {
+		if (needs[i].u_volt > uv)
+			return false;
+	}
+	return true;
+}
+
+/* Leaves the operating points that do with the voltage there is. */
+static int rknpu_rate_fit_voltage(struct rknpu_rate *rate)
+{
+	int uv = rknpu_rate_voltage(rate->dev);
+	unsigned long hz = 0, most = 0;
+	struct dev_pm_opp *opp;
+	bool fits;
+
+	for (;; hz++) {
+		opp = dev_pm_opp_find_freq_ceil(rate->dev, &hz);
+		if (IS_ERR(opp))
+			break;
+		fits = uv > 0 && rknpu_rate_does_with(opp, uv);
+		dev_pm_opp_put(opp);
+		if (fits)
+			most = hz;
+		else
+			dev_pm_opp_disable(rate->dev, hz);
+	}
+	if (!most) {
+		dev_info(rate->dev, "compute clock stays at %lu Hz: no operating point does with the supply's voltage, %d uV\n",
+			 rate->hz, uv);
+		return -ENODEV;
+	}
+	dev_info(rate->dev, "compute clock scales to %lu Hz at the supply's voltage, %d uV\n",
+		 most, uv);
+	return 0;
 }
 
 /* Without operating points nobody knows the voltages, so the rate stays what it is. */
@@ -145,7 +223,7 @@ static int rknpu_rate_add_opps(struct rknpu_rate *rate)
 	if (!of_find_property(rate->dev->of_node, "operating-points-v2", NULL))
 		return -ENODEV;
 	if (rknpu_rate_needs_margin(rate->dev)) {
-		dev_info(rate->dev, "compute clock stays at %lu Hz: operating points with read margins, which this driver cannot set; it scales with a table without volt-mem-read-margin\n",
+		dev_info(rate->dev, "compute clock stays at %lu Hz: operating points with read margins, which this driver cannot set; see rknpu-dt --clock\n",
 			 rate->hz);
 		return -ENODEV;
 	}
@@ -155,12 +233,21 @@ static int rknpu_rate_add_opps(struct rknpu_rate *rate)
 	if (token < 0)
 		return token;
 	ret = dev_pm_opp_of_add_table(rate->dev);
-	if (ret) {
-		dev_pm_opp_clear_config(token);
-		return ret;
+	if (ret)
+		goto err_clear_config;
+	if (rknpu_rate_keeps_voltage(rate->dev)) {
+		ret = rknpu_rate_fit_voltage(rate);
+		if (ret)
+			goto err_remove_table;
 	}
 	rate->opp_config = token;
 	return 0;
+
+err_remove_table:
+	dev_pm_opp_of_remove_table(rate->dev);
+err_clear_config:
+	dev_pm_opp_clear_config(token);
+	return ret;
 }
 
 static void rknpu_rate_remove_opps(struct rknpu_rate *rate)
