@@ -147,8 +147,8 @@ def require(condition, message):
         raise ValueError(message)
 
 
-def run_tool(tool, base, out):
-    done = subprocess.run([tool, base, out], capture_output=True, text=True, check=False)
+def run_tool(tool, base, out, *options):
+    done = subprocess.run([tool, *options, base, out], capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -286,6 +286,21 @@ def board(args, results, series, path, newest):
                   Tree(os.path.join(args.out, soc + ".dtb")), chip)
 
 
+def scales(args, base):
+    """With --clock the first core has operating points, and keeps its voltage."""
+    result = os.path.join(args.out, "clock.dtb")
+    status, said = run_tool(args.tool, base, result, "--clock")
+    require(status == 0, said)
+    tree = Tree(result)
+    core = "/npu@fdab0000"
+    require("rockchip,keep-voltage" in tree.nodes[core], "the voltage may change")
+    points = [path for path in tree.nodes if path.startswith("/opp-table-npu/")]
+    require(len(points) == 8, f"{len(points)} operating points")
+    for path in points:
+        require(tree.cells(path, "opp-hz") == [0, int(path.rsplit("-", 1)[1])], f"{path} has another rate")
+    require(tree.cells(core, "operating-points-v2") == tree.cells("/opp-table-npu", "phandle"), "they are not the NPU's")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--tool", required=True)
@@ -321,6 +336,9 @@ def main():
                   [["-t", "i", "@", top, "clocks", cru, "303"]], "no combination known")
     results.check("another SoC is refused", refuses, args, args.out, rock,
                   [["-t", "s", "@", "/", "compatible", "rockchip,rk3568"]], "not a tree of an RK3588 or RK3576")
+    results.check("the clock scales where that is asked for", scales, args, newest("rk3588-rock-5b"))
+    results.check("not on an RK3576", lambda: require(run_tool(args.tool, sige, os.path.join(args.out, "none.dtb"), "--clock")[0] != 0,
+                                                      "it was"))
     print(f"1..{results.number}")
     sys.exit(1 if results.failed else 0)
 
