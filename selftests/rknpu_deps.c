@@ -337,6 +337,76 @@ RK_TEST_F(files, older_sync_file_on_bo,
 	EXPECT_EQ(0, rk_bo_differs(&a->bo[1], 2, RK_BYTES));
 }
 
+/*
+ * Two jobs read BO 0, the first of them for long; the fence of the second, or what
+ * DMA_BUF_IOCTL_EXPORT_SYNC_FILE gives for both, is put there as if they wrote.
+ */
+static int readers_as_writers(struct side *a, struct side *b, bool both)
+{
+	struct dma_buf_export_sync_file get = { .flags = DMA_BUF_SYNC_RW };
+	struct drm_rocket_job_ext job;
+	int buf, file, ret;
+
+	rk_latency_us(2000000);
+	ret = add_one(a, 0, 1, 1);
+	if (ret || !rk_wait_count(0, NPU_CNT_TASK_STARTED, 1, 10000))
+		return ret ? ret : -ETIMEDOUT;
+	rk_latency_us(20000);
+	rk_job_ext(&job, &b->inc[0][2], 1, &b->bo[0], &b->bo[2]);
+	job.core_mask = 2;
+	file = sync_file_of_job(b->c.fd, &job);
+	if (!both || file < 0)
+		return file;
+	close(file);
+	buf = rk_export(b->c.fd, b->bo[0].handle);
+	ret = buf < 0 ? buf : rk_ioctl(buf, DMA_BUF_IOCTL_EXPORT_SYNC_FILE, &get);
+	close(buf);
+	return ret ? ret : get.fd;
+}
+
+/* @to = @from + 1 has come to its end. */
+static int end_on_core_2(struct side *s, int from, int to)
+{
+	struct drm_rocket_job_ext job;
+	struct drm_rocket_wait_job w;
+	uint64_t id;
+	int ret;
+
+	rk_job_ext(&job, &s->inc[from][to], 1, &s->bo[from], &s->bo[to]);
+	job.core_mask = 4;
+	ret = rk_submit_ext(s->c.fd, &job, 1, &id);
+	return ret ? ret : rk_wait_job(s->c.fd, id, RK_FOREVER, &w);
+}
+
+RK_TEST_F(files, reader_put_as_writer,
+	  "a reader's fence that was put on its BO as a writer's does not stand for older readers")
+{
+	struct side *a = &self->s[0], *b = &self->s[1];
+	int file = readers_as_writers(a, b, false);
+
+	ASSERT_LE(0, file);
+	PUT_FENCE(&b->bo[0], file);
+	/* Whoever writes the BO ends after its readers. */
+	ASSERT_EQ(0, end_on_core_2(b, 3, 0));
+	EXPECT_EQ(0, rk_prep_until(a->c.fd, a->bo[1].handle, 0));
+	EXPECT_EQ(0, rk_bo_differs(&a->bo[0], 31, RK_BYTES));
+}
+
+RK_TEST_F(files, readers_put_as_writers,
+	  "readers' fences that were put on their BO as writers' all hold up who reads it")
+{
+	struct side *a = &self->s[0], *b = &self->s[1];
+	int file = readers_as_writers(a, b, true);
+
+	if (file == -ENOTTY)
+		SKIP(return, "no sync_files of dma-bufs before 6.0");
+	ASSERT_LE(0, file);
+	PUT_FENCE(&b->bo[0], file);
+	ASSERT_EQ(0, end_on_core_2(b, 0, 3));
+	EXPECT_EQ(0, rk_prep_until(a->c.fd, a->bo[1].handle, 0));
+	EXPECT_EQ(0, rk_bo_differs(&a->bo[3], 1, RK_BYTES));
+}
+
 /* ---- lifetime ---- */
 
 RK_TEST_F(files, exporter_closes_while_the_job_runs,

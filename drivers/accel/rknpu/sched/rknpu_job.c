@@ -144,15 +144,16 @@ static struct rknpu_job *rknpu_fence_get_job(struct dma_fence *fence)
 	return job;
 }
 
-bool rknpu_fence_uses(struct dma_fence *fence, const struct dma_resv *resv)
+bool rknpu_fence_uses(struct dma_fence *fence, const struct dma_resv *resv, bool write)
 {
 	struct rknpu_job *job = rknpu_fence_get_job(fence);
 	bool uses = false;
-	u32 i;
+	u32 i, count;
 
 	if (!job)
 		return false;
-	for (i = 0; i < min(job->bo_count, RKNPU_FENCE_USES_BOS) && !uses; i++)
+	count = write ? job->write_count : job->bo_count;
+	for (i = 0; i < min(count, RKNPU_FENCE_USES_BOS) && !uses; i++)
 		uses = job->bos[i]->base.resv == resv;
 	rknpu_job_put(job);
 	return uses;

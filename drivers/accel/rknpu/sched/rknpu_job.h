@@ -72,10 +72,10 @@ void rknpu_job_end(struct rknpu_job *job, enum rknpu_cause cause);
 /* Is it one of these? Possibly false for one that has signalled. */
 bool rknpu_fence_is_job(const struct dma_fence *fence);
 /*
- * Does its job list a BO with that reservation? Only for a fence that is known to be one of
- * these. Possibly false if it has signalled, or the job lists many BOs.
+ * Does its job list a BO with that reservation, or if @write, list it as written? Only for a fence
+ * that is known to be one of these. Possibly false if it has signalled, or the job lists many BOs.
  */
-bool rknpu_fence_uses(struct dma_fence *fence, const struct dma_resv *resv);
+bool rknpu_fence_uses(struct dma_fence *fence, const struct dma_resv *resv, bool write);
 /* After it signalled. Only for a fence that is known to be one of these. */
 void rknpu_fence_get_result(struct dma_fence *fence, struct rknpu_result *result);
 /*

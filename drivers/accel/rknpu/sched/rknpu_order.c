@@ -204,15 +204,22 @@ struct rknpu_order_before {
 	bool written;
 	/** @newest: when the last of the jobs was published that do and have not signalled; or 0 */
 	u64 newest;
-	/** @shared: fences of other jobs may be there, by DMA_BUF_IOCTL_IMPORT_SYNC_FILE */
+	/**
+	 * @shared: by DMA_BUF_IOCTL_IMPORT_SYNC_FILE fences of other jobs may be there, and
+	 * those of readers as if they wrote
+	 */
 	bool shared;
 };
 
-/* Is it there because its job uses it? Those have waited for each other, in order of seqno. */
-static bool rknpu_order_is_user(struct dma_fence *fence, const struct dma_resv *resv,
+/*
+ * Is it there because its job uses it, or if @write, writes it? Those that write have waited for
+ * all of these, in order of seqno; those that read have not waited for each other.
+ */
+static bool rknpu_order_is_user(struct dma_fence *fence, const struct dma_resv *resv, bool write,
 				const struct rknpu_order_before *before)
 {
-	return rknpu_fence_is_job(fence) && (!before->shared || rknpu_fence_uses(fence, resv));
+	return rknpu_fence_is_job(fence) &&
+	       (!before->shared || rknpu_fence_uses(fence, resv, write));
 }
 
 static void rknpu_order_find_writers(struct drm_gem_object *obj, struct rknpu_order_before *before)
@@ -225,7 +232,7 @@ static void rknpu_order_find_writers(struct drm_gem_object *obj, struct rknpu_or
 	before->shared = READ_ONCE(to_rknpu_bo(obj)->shared);
 	dma_resv_for_each_fence(&cursor, obj->resv, DMA_RESV_USAGE_WRITE, fence) {
 		before->written = true;
-		if (rknpu_order_is_user(fence, obj->resv, before))
+		if (rknpu_order_is_user(fence, obj->resv, true, before))
 			before->newest = max(before->newest, fence->seqno);
 	}
 }
@@ -246,7 +253,8 @@ static int rknpu_order_wait_for_resv(struct rknpu_job *job, struct dma_resv *res
 	if (!write && !before->written)
 		return 0;
 	dma_resv_for_each_fence(&cursor, resv, dma_resv_usage_rw(write), fence) {
-		if (before->newest > fence->seqno && rknpu_order_is_user(fence, resv, before))
+		if (before->newest > fence->seqno &&
+		    rknpu_order_is_user(fence, resv, false, before))
 			continue;
 		ret = rknpu_job_add_dep(job, fence);
 		if (ret)
