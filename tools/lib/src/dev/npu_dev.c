@@ -23,8 +23,7 @@
 
 #define DRIVER_NAME	"rocket"
 #define VENDOR_NAME	"rknpu"
-#define ACCEL_NODES	64
-#define DEVICES		64
+#define NODES		64
 
 struct npu_dev {
 	int fd;
@@ -97,41 +96,16 @@ static int try_node(struct search *s, const char *path)
 	return fd;
 }
 
-/* drmGetDevices2() of libdrm 2.4.124 reads /dev/dri only and knows no nodes of DRM_ACCEL. */
-static int search_accel(struct search *s)
+/* Not by drmGetDevices2(), which wants /sys: a container need not have it. */
+static int search_nodes(struct search *s, const char *name, int first)
 {
 	char path[32];
 	int fd = -1;
 
-	for (int i = 0; i < ACCEL_NODES && fd < 0; i++) {
-		snprintf(path, sizeof(path), "/dev/accel/accel%d", i);
+	for (int i = first; i < first + NODES && fd < 0; i++) {
+		snprintf(path, sizeof(path), "%s%d", name, i);
 		fd = try_node(s, path);
 	}
-	return fd;
-}
-
-/* The numbers of render nodes have three digits. */
-static int by_render_node(const void *a, const void *b)
-{
-	const drmDevicePtr *x = a, *y = b;
-
-	return strcmp((*x)->nodes[DRM_NODE_RENDER], (*y)->nodes[DRM_NODE_RENDER]);
-}
-
-static int search_render(struct search *s)
-{
-	drmDevicePtr dev[DEVICES], keep[DEVICES];
-	int n = drmGetDevices2(0, dev, DEVICES), nkeep = 0, fd = -1;
-
-	for (int i = 0; i < n; i++)
-		if (dev[i]->available_nodes & 1 << DRM_NODE_RENDER)
-			keep[nkeep++] = dev[i];
-	if (nkeep)
-		qsort(keep, (size_t)nkeep, sizeof(*keep), by_render_node);
-	for (int i = 0; i < nkeep && fd < 0; i++)
-		fd = try_node(s, keep[i]->nodes[DRM_NODE_RENDER]);
-	if (n > 0)
-		drmFreeDevices(dev, n);
 	return fd;
 }
 
@@ -141,9 +115,9 @@ static int search(char *path, size_t size, const char *driver)
 	int fd = -1;
 
 	if (!strcmp(driver, DRIVER_NAME))
-		fd = search_accel(&s);
+		fd = search_nodes(&s, "/dev/accel/accel", 0);
 	if (fd < 0)
-		fd = search_render(&s);
+		fd = search_nodes(&s, "/dev/dri/renderD", 128);
 	return fd < 0 ? s.err : fd;
 }
 
