@@ -404,16 +404,13 @@ int rv_chain_submit_by(const struct rv_chain *c, int fd)
 	return ret;
 }
 
-int rv_submit_tasks_in(int fd, uint64_t obj)
+int rv_run_tasks_in(int fd, uint64_t obj, void *map)
 {
-	struct drm_rknpu_submit s;
 	struct rv_chain c;
-	int ret = rv_chain_init(&c, fd, 1, 0, 0);
+	int ret = rv_chain_init(&c, fd, 5, 0, 0);
 
-	rv_chain_submit(&c, &s);
-	s.task_obj_addr = obj;
 	if (!ret)
-		ret = rv_submit(fd, &s);
+		ret = rv_chain_run_from(&c, 1, map, obj);
 	rv_chain_fini(&c);
 	return ret;
 }

@@ -93,8 +93,8 @@ int rv_chain_run_from(struct rv_chain *c, int value, struct drm_rknpu_task *task
  * address space do they find their programs and data.
  */
 int rv_chain_submit_by(const struct rv_chain *c, int fd);
-/* SUBMIT of one task that would be in that object. */
-int rv_submit_tasks_in(int fd, uint64_t obj);
+/* As rv_chain_run(), with tasks in that object, which is mapped at @map. */
+int rv_run_tasks_in(int fd, uint64_t obj, void *map);
 
 #define RV_OPEN_OR_SKIP(fd)						\
 	do {								\

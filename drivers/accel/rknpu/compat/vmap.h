@@ -6,6 +6,14 @@
 #include <linux/dma-buf.h>
 #include <linux/iosys-map.h>
 
+/* Members of an initializer of struct dma_buf_ops. */
+#ifdef RKNPU_HAVE_DMA_BUF_VMAP_MAP
+#define RKNPU_COMPAT_DMA_BUF_VMAP(map, unmap)	.vmap = map, .vunmap = unmap,
+#else
+/* Before 5.18 it has another type: what maps dma-bufs there cannot map ours. */
+#define RKNPU_COMPAT_DMA_BUF_VMAP(map, unmap)
+#endif
+
 #ifndef RKNPU_HAVE_DMA_BUF_VMAP_UNLOCKED
 
 #ifdef RKNPU_HAVE_DMA_BUF_VMAP_MAP

@@ -10,6 +10,7 @@
 #include <linux/sched/signal.h>
 #include <linux/shmem_fs.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
@@ -646,6 +647,23 @@ static void rknpu_bo_unmap_dma_buf(struct dma_buf_attachment *attach, struct sg_
 	kfree(sgt);
 }
 
+/* For drivers that write with the CPU, USB cameras' among them: who submits cleans the caches. */
+static int __maybe_unused rknpu_bo_vmap(struct dma_buf *dmabuf, struct iosys_map *map)
+{
+	struct rknpu_bo *bo = to_rknpu_bo(dmabuf->priv);
+	void *vaddr = vmap(bo->pages, bo->base.size >> PAGE_SHIFT, VM_MAP, PAGE_KERNEL);
+
+	if (!vaddr)
+		return -ENOMEM;
+	iosys_map_set_vaddr(map, vaddr);
+	return 0;
+}
+
+static void __maybe_unused rknpu_bo_vunmap(struct dma_buf *dmabuf, struct iosys_map *map)
+{
+	vunmap(map->vaddr);
+}
+
 /* What drm uses for every driver, with CPU access, which drm leaves out. */
 static const struct dma_buf_ops rknpu_bo_dma_buf_ops = {
 	.attach = drm_gem_map_attach,
@@ -654,6 +672,7 @@ static const struct dma_buf_ops rknpu_bo_dma_buf_ops = {
 	.unmap_dma_buf = rknpu_bo_unmap_dma_buf,
 	.release = drm_gem_dmabuf_release,
 	.mmap = drm_gem_dmabuf_mmap,
+	RKNPU_COMPAT_DMA_BUF_VMAP(rknpu_bo_vmap, rknpu_bo_vunmap)
 	.begin_cpu_access = rknpu_bo_begin_cpu_access,
 	.end_cpu_access = rknpu_bo_end_cpu_access,
 };

@@ -9,6 +9,11 @@ struct iosys_map {
 	void *vaddr;
 };
 
+static inline void iosys_map_set_vaddr(struct iosys_map *map, void *vaddr)
+{
+	map->vaddr = vaddr;
+}
+
 static inline void iosys_map_memcpy_from(void *dst, const struct iosys_map *src, size_t src_offset,
 					 size_t len)
 {
