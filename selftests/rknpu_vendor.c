@@ -11,6 +11,7 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/dma-buf.h>
 #include <linux/sync_file.h>
 #include <poll.h>
 #include <stdio.h>
@@ -485,6 +486,83 @@ RK_TEST_F(vendor, import, "a BO of node rocket can be imported and synced")
 		  rv_run_tasks_in(self->fd, c.obj_addr, bo.map));
 	close(p.fd);
 	close(rocket);
+}
+
+/* Not waited for: its fence as a file. */
+static int submit_with_fence(struct rv_chain *c, int value, int fence_in)
+{
+	struct drm_rknpu_submit s;
+	int ret = rv_chain_fill(c, value);
+
+	rv_chain_submit(c, &s);
+	s.flags |= DRM_RKNPU_JOB_NONBLOCK | DRM_RKNPU_JOB_FENCE_OUT;
+	if (fence_in >= 0) {
+		s.flags |= DRM_RKNPU_JOB_FENCE_IN;
+		s.fence_fd = fence_in;
+	}
+	ret = ret ? ret : rv_submit(c->fd, &s);
+	return ret ? ret : s.fence_fd;
+}
+
+static bool signalled(int fence, int timeout_ms)
+{
+	struct pollfd p = { .fd = fence, .events = POLLIN };
+
+	return poll(&p, 1, timeout_ms) == 1;
+}
+
+RK_TEST_F_TIMEOUT(vendor, fences_of_a_dma_buf, 120,
+		  "jobs of the two nodes wait for each other by the fences of a dma-buf")
+{
+	struct dma_buf_export_sync_file get = { .flags = DMA_BUF_SYNC_READ };
+	struct dma_buf_import_sync_file put = { .flags = DMA_BUF_SYNC_WRITE };
+	struct drm_rocket_wait_job w;
+	struct rv_chain chain;
+	struct rk_client c;
+	int buf, ret, fence;
+
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, rk_client_init(&c));
+	ASSERT_EQ(0, rv_chain_init(&chain, self->fd, 3, 0, 0));
+	ASSERT_EQ(0, rk_bo_fill(&c.in, 40, RK_BYTES));
+	buf = rk_export(c.fd, c.out.handle);
+	ASSERT_LE(0, buf);
+	rk_task_timeout_ms(20000);
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+
+	/* This node's job waits for the other's, by what the dma-buf gives. */
+	rk_latency_us(1000000);
+	ASSERT_EQ(0, rk_submit_op(&c.inc, &c.in, &c.out));
+	for (int ms = 0; !rk_count_all(NPU_CNT_TASK_STARTED) && ms < 10000; ms++)
+		rk_sleep_ms(1);
+	rk_latency_us(1000);
+	ret = rk_ioctl(buf, DMA_BUF_IOCTL_EXPORT_SYNC_FILE, &get);
+	if (ret == -ENOTTY)
+		SKIP(return, "no sync_files of dma-bufs before 6.0");
+	ASSERT_EQ(0, ret);
+	EXPECT_FALSE(signalled(get.fd, 0));
+	fence = submit_with_fence(&chain, 10, get.fd);
+	ASSERT_LE(0, fence);
+	EXPECT_TRUE(signalled(fence, 20000));
+	EXPECT_TRUE(signalled(get.fd, 0));
+	EXPECT_EQ(0, rv_chain_wrong(&chain, 13));
+	close(get.fd);
+	close(fence);
+
+	/* And the other way, by what is put there. */
+	rk_latency_us(300000);
+	put.fd = submit_with_fence(&chain, 20, -1);
+	ASSERT_LE(0, put.fd);
+	ASSERT_EQ(0, rk_ioctl(buf, DMA_BUF_IOCTL_IMPORT_SYNC_FILE, &put));
+	ASSERT_EQ(0, rk_submit_op(&c.inc, &c.out, &c.in));
+	EXPECT_FALSE(signalled(put.fd, 0));
+	ASSERT_EQ(0, rk_wait_job(c.fd, 2, RK_FOREVER, &w));
+	EXPECT_TRUE(signalled(put.fd, 0));
+	EXPECT_EQ(0, rv_chain_wrong(&chain, 23));
+	close(put.fd);
+	close(buf);
+	rv_chain_fini(&chain);
+	rk_client_fini(&c);
 }
 
 RK_TEST_F(vendor, part_of_an_imported_bo, "parts of a BO are synced while node rknpu has it, too")
