@@ -148,6 +148,9 @@ check-top: ## npu-top while two clients compute in a guest, also on a terminal
 check-readers: ## Debian's glances, perf and nvtop beside clients in a guest
 	@$(CHECKS)/check-readers $(ARGS)
 
+check-field: ## Debian's podman and bubblewrap as an ordinary user, and cameras, in guests on both uAPIs
+	@$(CHECKS)/check-field $(ARGS)
+
 check-timeline: ## record the tracepoints in a guest and draw them with npu-timeline
 	@$(CHECKS)/check-timeline $(ARGS)
 
