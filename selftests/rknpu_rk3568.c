@@ -306,7 +306,7 @@ RK_TEST_F(rk3568, vendor_chain, "the vendor's uAPI copies, and leaves to program
 {
 	struct drm_rknpu_submit s = {
 		.flags = DRM_RKNPU_JOB_PC | DRM_RKNPU_JOB_PINGPONG, .timeout = 6000, .task_number = TASKS,
-		.core_mask = 1, .fence_fd = -1, .subcore_task = { { 0, TASKS } },
+		.fence_fd = -1,
 		/* Which hangs a bus, if it got there. */
 		.task_base_addr = 0x1000,
 	};

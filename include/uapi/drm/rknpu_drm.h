@@ -310,8 +310,9 @@ struct drm_rknpu_subcore_task {
  * @flags: in: OR of ``DRM_RKNPU_JOB_*``; unknown bits are ignored
  * @timeout: in: ms for all tasks, from when the hardware starts; 0 counts as 1. The
  *	administrator limits what a task and a job may take; more counts as the limit
- * @task_start: ignored on an NPU of several cores
- * @task_number: in: not 0; only echoed in @task_counter
+ * @task_start: in: index of the first task on an NPU of one core; else ignored
+ * @task_number: in: not 0: the number of tasks on an NPU of one core; else only echoed in
+ *	@task_counter
  * @task_counter: out: @task_number, or how many tasks were completed if the job failed
  * @priority: ignored, as by the vendor's driver
  * @task_obj_addr: in: obj_addr of a buffer of struct drm_rknpu_task
@@ -326,7 +327,7 @@ struct drm_rknpu_subcore_task {
  * @fence_fd: sync_file; in with %DRM_RKNPU_JOB_FENCE_IN, out with
  *	%DRM_RKNPU_JOB_FENCE_OUT
  * @subcore_task: in: slices. A job of one or two cores uses the element of each core's
- *	number, one of three cores the elements 2, 3 and 4
+ *	number, one of three cores the elements 2, 3 and 4. Ignored on an NPU of one core
  *
  * Argument of %DRM_IOCTL_RKNPU_SUBMIT. Without %DRM_RKNPU_JOB_NONBLOCK it returns when
  * the job is over. The struct is copied back in all cases.

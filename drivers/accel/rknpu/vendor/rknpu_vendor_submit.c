@@ -226,6 +226,8 @@ struct rknpu_vsubmit {
 	struct rknpu_job *jobs[RKNPU_MAX_CORES];
 	/** @slices: what each job runs */
 	const struct drm_rknpu_subcore_task *slices[RKNPU_MAX_CORES];
+	/** @whole: what the job of an NPU of one core runs */
+	struct drm_rknpu_subcore_task whole;
 	/** @masks: where each job runs */
 	u32 masks[RKNPU_MAX_CORES];
 	/** @count: number of @jobs */
@@ -270,6 +272,16 @@ static void rknpu_vsubmit_pick_any(struct rknpu_vsubmit *s)
 	}
 }
 
+/* The vendor's driver looks at no slice then, and librknnrt fills none in. */
+static void rknpu_vsubmit_pick_only(struct rknpu_vsubmit *s)
+{
+	s->whole.task_start = s->args->task_start;
+	s->whole.task_number = s->args->task_number;
+	s->slices[0] = &s->whole;
+	s->masks[0] = BIT(0);
+	s->count = 1;
+}
+
 static int rknpu_vsubmit_pick_cores(struct rknpu_vsubmit *s)
 {
 	u32 there = s->vfile->vendor->rdev->hw.core_mask;
@@ -279,6 +291,10 @@ static int rknpu_vsubmit_pick_cores(struct rknpu_vsubmit *s)
 		drm_dbg_ratelimited(s->dev, "submit: core_mask %#x, but there is %#x\n",
 				    s->args->core_mask, there);
 		return -EINVAL;
+	}
+	if (s->vfile->vendor->rdev->hw.soc->num_cores == 1) {
+		rknpu_vsubmit_pick_only(s);
+		return 0;
 	}
 
 	switch (s->args->core_mask) {
