@@ -41,7 +41,10 @@ static NpuTask conv(uint32_t w, uint32_t h, uint32_t c, uint32_t k,
                     uint32_t out_w, uint32_t out_h, uint32_t kernels,
                     const Type *type)
 {
-    NpuTask t = { .kind = NPU_KIND_CONV };
+    NpuTask t = {
+        .kind = NPU_KIND_CONV,
+        .dpu = { .atom = NPU_ATOM, .packed = NPU_PACKED_CHANNELS },
+    };
     NpuConv *v = &t.conv;
     uint32_t atoms = DIV_ROUND_UP(c * type->in_bits / 8, NPU_ATOM);
 

@@ -1020,6 +1020,7 @@ static bool entries(void)
 
     for (i = 0; i < ARRAY_SIZE(row); i++) {
         NpuTask t = {
+            .dpu.atom = NPU_ATOM,
             .conv.in_w = row[i].w, .conv.in_c = row[i].ic,
             .conv.bits = prec[row[i].in].bits,
             .conv.data_entries = row[i].mesa,

@@ -67,7 +67,8 @@ static const char *decode_mode(NpuTask *t, const uint32_t *regs)
     return NULL;
 }
 
-static const char *decode_precision(NpuConv *c, const uint32_t *regs)
+static const char *decode_precision(NpuConv *c, const uint32_t *regs,
+                                    uint32_t atom)
 {
     /* Groups of the weight stream; partial ones of all are compact. */
     static const struct {
@@ -96,6 +97,11 @@ static const char *decode_precision(NpuConv *c, const uint32_t *regs)
     c->bits = f->bits;
     c->channel_group = f->channel_group;
     c->kernel_group = c->depthwise ? f->depthwise_group : f->kernel_group;
+    /* Row cna.rk3568-weights. */
+    c->kernel_group = c->kernel_group * atom / NPU_ATOM;
+    if (c->bits > 8) {
+        c->channel_group = c->channel_group * atom / NPU_ATOM;
+    }
     return NULL;
 }
 
@@ -219,7 +225,8 @@ static const char *decode_deconv(NpuConv *c, const uint32_t *regs)
     return NULL;
 }
 
-static const char *decode_geometry(NpuConv *c, const uint32_t *regs)
+static const char *decode_geometry(NpuConv *c, const uint32_t *regs,
+                                   uint32_t atom)
 {
     uint32_t atomics = GET(regs, CNA_DATA_SIZE3, DATAOUT_ATOMICS);
 
@@ -239,7 +246,8 @@ static const char *decode_geometry(NpuConv *c, const uint32_t *regs)
 
     REFUSE_IF(!c->in_w || !c->in_h || !c->in_c || !c->out_w,
               "empty input or output");
-    REFUSE_IF(c->in_c * c->bits % NPU_ATOM_BITS, "channels do not fill atoms");
+    REFUSE_IF(c->in_c * c->bits % (atom * 8), "channels do not fill atoms");
+    c->pad_channels = c->in_c;
     REFUSE_IF(GET(regs, CNA_DATA_SIZE1, DATAIN_CHANNEL_REAL) >= c->in_c,
               "more real than aligned channels");
     REFUSE_IF(GET(regs, CORE_DATAOUT_SIZE_0, WIDTH) + 1 != c->out_w ||
@@ -253,21 +261,22 @@ static const char *decode_geometry(NpuConv *c, const uint32_t *regs)
  * compilers store three atoms as four; what the fourth has is taken not to
  * count.  Mesa announces three as three, and is believed.
  */
-static uint32_t padded_channels(const NpuConv *c)
+static uint32_t padded_channels(const NpuConv *c, uint32_t atom)
 {
-    uint32_t per_atom = NPU_ATOM_BITS / c->bits;
+    uint32_t per_atom = atom * 8 / c->bits;
     uint32_t group = c->depthwise ? c->kernel_group : c->channel_group;
     uint32_t rest = c->in_c % group / per_atom;
 
     return c->in_c + (rest == ENTRY_ATOMS - 1 ? per_atom : 0);
 }
 
-static const char *decode_kernel_size(NpuConv *c, const uint32_t *regs)
+static const char *decode_kernel_size(NpuConv *c, const uint32_t *regs,
+                                      uint32_t atom)
 {
     uint64_t bytes = GET(regs, CNA_WEIGHT_SIZE1, BYTES_PER_KERNEL);
     uint64_t channel = (uint64_t)c->k_w * c->k_h * c->bits;
 
-    c->stored_c = padded_channels(c);
+    c->stored_c = padded_channels(c, atom);
     if (channel * c->stored_c != bytes * 8) {
         c->stored_c = c->in_c;
     }
@@ -289,7 +298,8 @@ static uint32_t stored_kernels(const NpuConv *c, const uint32_t *regs)
            full * bytes == regs[R_CNA_WEIGHT_SIZE0] ? full : c->kernels;
 }
 
-static const char *decode_weights(NpuConv *c, const uint32_t *regs)
+static const char *decode_weights(NpuConv *c, const uint32_t *regs,
+                                  uint32_t atom)
 {
     const char *why;
     uint64_t total;
@@ -305,7 +315,7 @@ static const char *decode_weights(NpuConv *c, const uint32_t *regs)
               "int4 kernels that do not fill their group");
     REFUSE_IF(c->precision == NPU_PREC_TF32 &&
               c->kernel_elems > TF32_MAX_CHANNELS, "long sums of tf32");
-    why = decode_kernel_size(c, regs);
+    why = decode_kernel_size(c, regs, atom);
     REFUSE_IF(why, why);
     c->kernels = stored_kernels(c, regs);
     total = (uint64_t)c->kernels * GET(regs, CNA_WEIGHT_SIZE1,
@@ -324,10 +334,25 @@ static const char *decode_weights(NpuConv *c, const uint32_t *regs)
     return npu_dcomp_decode(c, regs);
 }
 
-static const char *decode_feature(NpuConv *c, const uint32_t *regs)
+/* A narrow line of packed pixels is counted in atoms. */
+static const char *decode_pixels(NpuConv *c, uint32_t atom)
 {
     NpuFeature *f = &c->feature;
-    uint32_t surfaces = c->in_c * c->bits / NPU_ATOM_BITS;
+    uint32_t pixel = c->packed * c->bits / 8;
+
+    f->unit = atom == NPU_ATOM ? pixel : atom;
+    REFUSE_IF(!npu_cube_init(&f->cube, 1, c->in_h, (uint64_t)c->in_w * pixel,
+                             false), "too much feature data");
+    c->pad_channels = atom == NPU_ATOM ? c->in_c : c->packed;
+    return NULL;
+}
+
+static const char *decode_feature(NpuConv *c, const uint32_t *regs,
+                                  uint32_t atom)
+{
+    NpuFeature *f = &c->feature;
+    uint32_t surfaces = c->in_c * c->bits / (atom * 8);
+    const char *why = NULL;
     bool inner;
 
     f->base = npu_dma_addr(regs, regs[R_CNA_FEATURE_DATA_ADDR]);
@@ -341,19 +366,23 @@ static const char *decode_feature(NpuConv *c, const uint32_t *regs)
      * an addition.  The DMA then reads on (row cna.dma-width).
      */
     inner = npu_feature_surf_pitch(f) == c->in_w && !c->packed;
-    REFUSE_IF(!npu_cube_init(&c->atoms, surfaces, c->in_h,
-                             (uint64_t)c->in_w * NPU_ATOM, inner),
+    REFUSE_IF(!npu_cube_init(&f->cube, surfaces, c->in_h,
+                             (uint64_t)c->in_w * atom, inner),
+              "too much feature data");
+    c->atoms = f->cube;
+    REFUSE_IF(atom != NPU_ATOM &&
+              !npu_cube_init(&c->atoms, DIV_ROUND_UP(surfaces * atom, NPU_ATOM),
+                             c->in_h, (uint64_t)c->in_w * NPU_ATOM, false),
               "too much feature data");
     REFUSE_IF(!c->packed && (DIV_ROUND_UP(surfaces, 4) - 1) * c->in_w >
                             MAX_ROW_ENTRIES, "rows too long for CBUF");
-    f->unit = NPU_ATOM;
-    f->cube = c->atoms;
+    f->unit = atom;
     if (c->packed) {
-        f->unit = c->packed * c->bits / 8;
-        REFUSE_IF(!npu_cube_init(&f->cube, 1, c->in_h,
-                                 (uint64_t)c->in_w * f->unit, false),
-                  "too much feature data");
+        why = decode_pixels(c, atom);
+        REFUSE_IF(why, why);
     }
+    REFUSE_IF(c->cvt.on && !c->packed && atom != NPU_ATOM,
+              "input converter but of packed pixels");
     f->cube.converted = c->cvt.on || c->packed;
     return NULL;
 }
@@ -415,21 +444,22 @@ static const char *decode_core(NpuTask *t, const uint32_t *regs)
 
 const char *npu_cna_decode(NpuTask *t, const uint32_t *regs)
 {
+    uint32_t atom = t->dpu.atom;
     const char *why;
 
     why = decode_cna_modes(regs);
     REFUSE_IF(why, why);
     why = decode_mode(t, regs);
     REFUSE_IF(why, why);
-    why = decode_precision(&t->conv, regs);
+    why = decode_precision(&t->conv, regs, atom);
     REFUSE_IF(why, why);
-    why = decode_geometry(&t->conv, regs);
+    why = decode_geometry(&t->conv, regs, atom);
     REFUSE_IF(why, why);
-    why = decode_weights(&t->conv, regs);
+    why = decode_weights(&t->conv, regs, atom);
     REFUSE_IF(why, why);
     why = npu_cvt_decode(&t->conv, regs);
     REFUSE_IF(why, why);
-    why = decode_feature(&t->conv, regs);
+    why = decode_feature(&t->conv, regs, atom);
     REFUSE_IF(why, why);
     return decode_core(t, regs);
 }
@@ -463,7 +493,7 @@ const char *npu_task_cbuf_short(const NpuTask *t)
 uint32_t npu_task_cbuf_entries(const NpuTask *t)
 {
     const NpuConv *c = &t->conv;
-    uint32_t atoms = c->in_c * c->bits / NPU_ATOM_BITS;
+    uint32_t atoms = c->in_c * c->bits / (t->dpu.atom * 8);
     uint32_t rest = atoms % ENTRY_ATOMS;
     uint32_t share = rest == ENTRY_ATOMS - 1 ? ENTRY_ATOMS : rest;
 
@@ -474,7 +504,7 @@ uint32_t npu_task_cbuf_entries(const NpuTask *t)
 bool npu_task_cbuf_entries_usual(const NpuTask *t)
 {
     const NpuConv *c = &t->conv;
-    uint32_t atoms = c->in_c * c->bits / NPU_ATOM_BITS;
+    uint32_t atoms = c->in_c * c->bits / (t->dpu.atom * 8);
 
     return c->packed || c->windows ||
            c->data_entries == npu_task_cbuf_entries(t) ||

@@ -77,7 +77,7 @@ typedef struct ConvRun {
         double *acc_d;
         float *acc_f;
     };
-    uint8_t pad[NPU_ATOM];
+    uint8_t pad[NPU_ATOM], pad_end[NPU_ATOM];   /* of the last channels */
     const void *src[MAX_TILE];
     Piece piece[MAX_TILE];
     Range range[MAX_TILE];
@@ -161,8 +161,11 @@ static void set_source(ConvRun *run, uint32_t lane, const uint8_t *src,
     }
 }
 
-/* An atom of padding: the register repeats its value for every element. */
-static void make_padding(const NpuConv *c, uint8_t *atom)
+/*
+ * An atom of padding: the register repeats its value for each of @channels
+ * elements.
+ */
+static void make_padding(const NpuConv *c, uint8_t *atom, uint32_t channels)
 {
     unsigned i;
 
@@ -181,11 +184,8 @@ static void make_padding(const NpuConv *c, uint8_t *atom)
             atom[i] = c->pad_value >> i % 4 * 8;
         }
     }
-    /* Row cna.argb-padding. */
-    if (c->packed_weights) {
-        memset(atom + c->packed * c->bits / 8, 0,
-               NPU_ATOM - c->packed * c->bits / 8);
-    }
+    memset(atom + channels * c->bits / 8, 0,
+           NPU_ATOM - channels * c->bits / 8);
 }
 
 /* --- Range --- */
@@ -378,9 +378,11 @@ static void gather(ConvRun *run, const Window *w, uint32_t ch, uint32_t count)
     uint32_t per_atom = NPU_ATOM_BITS / c->bits, i;
     const uint8_t *surface = run->in->feature +
                              ch / per_atom * c->atoms.host_surf;
+    const uint8_t *pad = ch + per_atom > c->pad_channels ? run->pad_end
+                                                         : run->pad;
 
     for (i = 0; i < count; i++) {
-        set_source(run, i, w[i].tap == TAP_PAD ? run->pad : surface + w[i].tap,
+        set_source(run, i, w[i].tap == TAP_PAD ? pad : surface + w[i].tap,
                    per_atom);
         if (run->source == NPU_GEMM_HALF) {
             note_range(&run->range[i], run->src[i], per_atom);
@@ -777,7 +779,9 @@ bool npu_conv_run(const NpuTask *t, const NpuOperands *in, uint8_t *out)
                                           sizeof(*run->row_bits));
     run->col_bits = pack_alloc(&raw[4], run->cols_max / run->gemm->cols *
                                           sizeof(*run->col_bits));
-    make_padding(&t->conv, run->pad);
+    make_padding(&t->conv, run->pad, NPU_ATOM_BITS / t->conv.bits);
+    make_padding(&t->conv, run->pad_end,
+                 t->conv.pad_channels % (NPU_ATOM_BITS / t->conv.bits));
     if (run->rows && run->cols && run->acc_i && run->row_bits &&
         run->col_bits) {
         npu_dpu_fill_padding(t, out);

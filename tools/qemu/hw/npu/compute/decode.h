@@ -22,4 +22,10 @@ static inline uint32_t npu_dma_addr(const uint32_t *regs, uint32_t addr)
     return addr + (regs[R_PC_TASK_DMA_BASE_ADDR] & PC_BASE_ADDRESS_MASK);
 }
 
+/* Strides are whole atoms. */
+static inline uint32_t npu_stride(uint32_t value, uint32_t atom)
+{
+    return value & -atom;
+}
+
 #endif

@@ -158,12 +158,12 @@ static const char *decode_output(NpuTask *t, const uint32_t *regs,
         return NULL;
     }
     o->base = npu_dma_addr(regs, regs[R_DPU_DST_BASE_ADDR]);
-    o->surf_stride = regs[R_DPU_DST_SURF_STRIDE] & DPU_STRIDE_MASK;
+    o->surf_stride = npu_stride(regs[R_DPU_DST_SURF_STRIDE], d->atom);
     /* One atom each: 0 packs them (row out.stride-0). */
     if (!o->surf_stride && d->width * d->height == 1) {
         o->surf_stride = d->atom;
     }
-    o->surf_add = regs[R_DPU_SURFACE_ADD] & DPU_STRIDE_MASK;
+    o->surf_add = npu_stride(regs[R_DPU_SURFACE_ADD], d->atom);
     o->surf_group = size_e + 1;
     if (d->row_max) {
         REFUSE_IF(!moves(d), "arithmetic beside a maximum of channels");
@@ -185,7 +185,8 @@ const char *npu_dpu_check_modes(const NpuTask *t, const uint32_t *regs)
               (GET(regs, DPU_FEATURE_MODE_CFG, COMB_USE) &&
                t->kind != NPU_KIND_FLYING), "DPU feature mode");
     REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, NONALIGN) !=
-              npu_row_max_wanted(regs), "unaligned output but of maxima");
+              npu_row_max_wanted(regs) && t->dpu.atom == NPU_ATOM,
+              "unaligned output but of maxima");
     return NULL;
 }
 

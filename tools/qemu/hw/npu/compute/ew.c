@@ -35,7 +35,7 @@ bool npu_ew_per_channel(const uint32_t *regs)
 
 static uint32_t feed_pitch(const NpuDpu *d, uint32_t notch)
 {
-    return d->width * d->height * NPU_ATOM + (notch & DPU_STRIDE_MASK);
+    return d->width * d->height * d->atom + npu_stride(notch, d->atom);
 }
 
 /*
@@ -73,7 +73,7 @@ static const char *decode_single(NpuTask *t, const uint32_t *regs)
 {
     NpuFeed *f = &t->feed[NPU_FEED_EW];
     NpuDpu *d = &t->dpu;
-    uint32_t per_surf = NPU_ATOM / d->ew.bytes;
+    uint32_t per_surf = d->atom / d->ew.bytes;
     uint32_t positions = d->ew.per_channel ? 1 : d->width * d->height;
 
     REFUSE_IF(t->kind != NPU_KIND_FLYING &&
@@ -83,12 +83,12 @@ static const char *decode_single(NpuTask *t, const uint32_t *regs)
               "EW operands per channel of a convolution but from ERDMA");
     f->base[0] = npu_dma_addr(regs, regs[R_RDMA_EW_BASE_ADDR]);
     /* Rockchip's compilers say the pitch twice, so that either would do. */
-    f->pitch[0] = regs[R_RDMA_EW_SURF_STRIDE] & DPU_STRIDE_MASK;
+    f->pitch[0] = npu_stride(regs[R_RDMA_EW_SURF_STRIDE], d->atom);
     REFUSE_IF(regs[R_RDMA_EW_SURF_NOTCH] &&
               feed_pitch(d, regs[R_RDMA_EW_SURF_NOTCH]) != f->pitch[0],
               "notch against the stride of ERDMA surfaces");
     REFUSE_IF(!npu_cube_init(&f->cube, DIV_ROUND_UP(d->orig_channels, per_surf),
-                             1, (uint64_t)positions * NPU_ATOM, false),
+                             1, (uint64_t)positions * d->atom, false),
               "too many EW operands");
     return NULL;
 }
@@ -136,7 +136,9 @@ static const char *decode_memory(NpuTask *t, const uint32_t *regs)
     REFUSE_IF(regs[R_RDMA_SRC_DMA_CFG] || regs[R_RDMA_PAD_CFG] ||
               GET(regs, RDMA_DATA_CUBE_HEIGHT, EW_LINE_NOTCH),
               "notches or padding of RDMA lines with an EW operand");
-    return t->kind == NPU_KIND_FLYING || t->dpu.ew.per_channel
+    /* Where MRDMA helps out it takes surfaces of 16 bytes. */
+    return t->kind == NPU_KIND_FLYING || t->dpu.ew.per_channel ||
+           t->dpu.atom != NPU_ATOM
            ? decode_single(t, regs) : decode_pair(t, regs);
 }
 

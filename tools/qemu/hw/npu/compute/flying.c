@@ -185,7 +185,8 @@ const char *npu_flying_shape(NpuTask *t, const uint32_t *regs)
  * The main input by surfaces of MRDMA and ERDMA in turns, so that words fill
  * the atoms of halves as fast as those are written (Rockchip's compilers).
  */
-static const char *decode_pair(NpuFeed *f, const uint32_t *regs)
+static const char *decode_pair(NpuFeed *f, const uint32_t *regs,
+                               uint32_t atom)
 {
     REFUSE_IF(regs[R_RDMA_SRC_DMA_CFG] ||
               GET(regs, RDMA_DATA_CUBE_HEIGHT, EW_LINE_NOTCH),
@@ -197,7 +198,7 @@ static const char *decode_pair(NpuFeed *f, const uint32_t *regs)
     f->alternate = true;
     f->base[1] = npu_dma_addr(regs, regs[R_RDMA_EW_BASE_ADDR]);
     f->pitch[1] = f->cube.height * f->line_bytes +
-                  (regs[R_RDMA_EW_SURF_NOTCH] & DPU_STRIDE_MASK);
+                  npu_stride(regs[R_RDMA_EW_SURF_NOTCH], atom);
     return NULL;
 }
 
@@ -227,11 +228,11 @@ static const char *decode_feed(NpuTask *t, const uint32_t *regs)
     f->line_bytes = line * d->atom;
     /* From the end of the last line; negative where surfaces are nested. */
     f->pitch[0] = (line * (d->height - 1) + d->width) * d->atom +
-                  (regs[R_RDMA_SURF_NOTCH] & DPU_STRIDE_MASK);
+                  npu_stride(regs[R_RDMA_SURF_NOTCH], d->atom);
     REFUSE_IF(!npu_cube_init(&f->cube, atoms, d->height,
                              (uint64_t)d->width * d->atom, false),
               "too much input of a flying DPU");
-    return npu_flying_pairs(regs) ? decode_pair(f, regs) : NULL;
+    return npu_flying_pairs(regs) ? decode_pair(f, regs, d->atom) : NULL;
 }
 
 const char *npu_flying_decode(NpuTask *t, const uint32_t *regs)

@@ -199,9 +199,9 @@ static const char *decode_reciprocals(NpuPool *p, const uint32_t *regs)
     return NULL;
 }
 
-static uint32_t surfaces(const NpuPool *p)
+static uint32_t surfaces(const NpuTask *t)
 {
-    return DIV_ROUND_UP(p->channels * p->bytes, NPU_ATOM);
+    return DIV_ROUND_UP(t->pool.channels * t->pool.bytes, t->dpu.atom);
 }
 
 /* From memory, by PPU_RDMA. */
@@ -215,10 +215,10 @@ static const char *decode_feed(NpuTask *t, const uint32_t *regs)
               GET(regs, PPU_RDMA_CUBE_IN_CHANNEL, CHANNEL) + 1 != p->channels,
               "PPU and its RDMA disagree about the input");
     f->base[0] = npu_dma_addr(regs, regs[R_PPU_RDMA_SRC_BASE_ADDR]);
-    f->pitch[0] = regs[R_PPU_RDMA_SRC_SURF_STRIDE] & DPU_STRIDE_MASK;
-    f->line_bytes = regs[R_PPU_RDMA_SRC_LINE_STRIDE] & DPU_STRIDE_MASK;
-    REFUSE_IF(!npu_cube_init(&f->cube, surfaces(p), p->in_h,
-                             (uint64_t)p->in_w * NPU_ATOM, false),
+    f->pitch[0] = npu_stride(regs[R_PPU_RDMA_SRC_SURF_STRIDE], t->dpu.atom);
+    f->line_bytes = npu_stride(regs[R_PPU_RDMA_SRC_LINE_STRIDE], t->dpu.atom);
+    REFUSE_IF(!npu_cube_init(&f->cube, surfaces(t), p->in_h,
+                             (uint64_t)p->in_w * t->dpu.atom, false),
               "too much pooling input");
     p->from = f->cube;
     return NULL;
@@ -242,13 +242,13 @@ static const char *decode_output(NpuTask *t, const uint32_t *regs)
     NpuOutput *o = &t->dpu.out;
 
     o->base = npu_dma_addr(regs, regs[R_PPU_DST_BASE_ADDR]);
-    o->surf_stride = regs[R_PPU_DST_SURF_STRIDE] & DPU_STRIDE_MASK;
+    o->surf_stride = npu_stride(regs[R_PPU_DST_SURF_STRIDE], t->dpu.atom);
     o->surf_add = o->surf_stride;
     o->surf_group = 1;
     o->line_bytes = (p->out_w + GET(regs, PPU_OPERATION_MODE_CFG, NOTCH)) *
-                    NPU_ATOM;
-    REFUSE_IF(!npu_cube_init(&o->cube, surfaces(p), p->out_h,
-                             (uint64_t)p->out_w * NPU_ATOM, false),
+                    t->dpu.atom;
+    REFUSE_IF(!npu_cube_init(&o->cube, surfaces(t), p->out_h,
+                             (uint64_t)p->out_w * t->dpu.atom, false),
               "too much pooling output");
     return NULL;
 }

@@ -70,7 +70,6 @@ enum {
 #define NPU_STATE_DONE          0xfu
 
 #define PC_BASE_ADDRESS_MASK    R_PC_BASE_ADDRESS_IOVA_MASK
-#define DPU_STRIDE_MASK         R_DPU_DST_SURF_STRIDE_BYTES_MASK
 #define DPU_EW_OP_VALUE_NUM     8
 
 #endif

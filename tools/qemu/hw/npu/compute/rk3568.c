@@ -1,35 +1,246 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which tasks of the RK3568 NPU the model computes: copies by the DPU alone.
+ * Tasks of the RK3568 NPU: its registers are put where the RK3588 has them,
+ * whose decoders then read both.
  *
- * Its DPU has most registers where the RK3588's has them, and atoms of 8 bytes
- * (row soc.rk3568-atoms).  Convolutions have a block more and other registers,
- * operands of the DPU's stages come in other records, and none of it has been
- * compared with silicon's results byte by byte.
+ * There is no manual.  What a program may contain is what Rockchip's compilers
+ * have been seen to write; other values of what has moved are refused (row
+ * soc.rk3568-encoding).
  */
 #include "qemu/osdep.h"
+#include "qemu/bitops.h"
 #include "decode.h"
 #include "rk3568.h"
+#include "stage.h"
 
-const char *npu_rk3568_check_blocks(uint32_t enable)
+#define NPU_REG(block, reg, offset)                                         \
+    REG32(RK3568_##block##_##reg, offset)
+#define NPU_FIELD(block, reg, field, lsb, width, kind)                      \
+    FIELD(RK3568_##block##_##reg, field, lsb, width)
+#include "npu/rk3568_regs.h"
+
+#define GET68(regs, reg, field)     GET(regs, RK3568_##reg, field)
+#define PUT(reg, field, value)                                              \
+    (to[R_##reg] = FIELD_DP32(to[R_##reg], reg, field, value))
+
+#define CNA_DMA_KNOWN       0x00171c07
+#define DPU_BURST_KNOWN     4
+#define ALL_LANES           0xffff
+
+/* Is there more in a word than @mask? */
+#define REFUSE_BITS(reg, mask)                                              \
+    REFUSE_IF(regs[R_##reg] & ~(uint32_t)(mask),                            \
+              "bits of " #reg " that nobody has seen")
+
+static const char *move_cna(uint32_t *to, const uint32_t *regs)
 {
-    REFUSE_IF(enable & NPU_ENABLE_CNA, "convolution of an RK3568");
-    REFUSE_IF(enable & (NPU_ENABLE_PPU | NPU_ENABLE_PPU_RDMA),
-              "pooling of an RK3568");
+    bool packed = GET68(regs, CNA_CONV_CON1, ARGB_IN);
+    uint32_t pad = GET68(regs, CNA_PAD_CON0, PAD_VALUE);
+    uint32_t precision = GET68(regs, CNA_CONV_CON1, IN_PRECISION);
+
+    REFUSE_BITS(CNA_CONV_CON1, 0x1f77f);
+    PUT(CNA_CONV_CON1, PROC_PRECISION,
+        GET68(regs, CNA_CONV_CON1, PROC_PRECISION));
+    PUT(CNA_CONV_CON1, ARGB_IN, GET68(regs, CNA_CONV_CON1, ARGB_IN));
+    /* Lines are fetched one by one. */
+    PUT(CNA_CONV_CON1, GROUP_LINE_OFF, 1);
+    PUT(CNA_CONV_CON1, NONALIGN_DMA, packed);
+    PUT(CNA_CVT_CON0, CVT_BYPASS, !GET68(regs, CNA_CVT_CON0, CVT_EN));
+    to[R_CNA_CVT_CON5] = ALL_LANES;
+    /* Bytes have it twice. */
+    to[R_CNA_PAD_CON1] = precision == NPU_PREC_INT8 ? (uint8_t)pad * 0x101
+                                                    : pad;
+    to[R_CNA_DMA_CON2] = GET68(regs, CNA_DMA_CON2, SURF_STRIDE) -
+                         GET(regs, CNA_FC_DATA_SIZE0, DMA_WIDTH);
+    REFUSE_IF(regs[R_CNA_DMA_CON0] != CNA_DMA_KNOWN, "fetches of the CNA");
+    REFUSE_IF(regs[R_CNA_DCOMP_CTRL], "compressed weights of an RK3568");
     return NULL;
 }
 
-const char *npu_rk3568_check_task(const NpuTask *t)
+static const char *move_core(uint32_t *to, const uint32_t *regs)
 {
-    const NpuDpu *d = &t->dpu;
+    uint32_t precision = GET68(regs, CMAC_MISC_CFG, PROC_PRECISION);
+    uint32_t depthwise = GET68(regs, CMAC_MISC_CFG, DW_EN);
 
-    REFUSE_IF(d->precision != NPU_PREC_INT8 ||
-              d->out_precision != NPU_PREC_INT8,
-              "other elements than bytes of an RK3568");
-    REFUSE_IF(d->stage[NPU_STAGE_BS].on || d->stage[NPU_STAGE_BN].on ||
-              d->ew.on || d->cvt_offset || d->cvt_scale != 1 || d->cvt_shift,
-              "arithmetic of an RK3568");
-    REFUSE_IF(d->raw || d->row_max || d->stream.on,
-              "an RK3568's output in another shape");
+    REFUSE_IF(GET68(regs, CORE_MISC_CFG, PROC_PRECISION) != precision ||
+              GET68(regs, CORE_MISC_CFG, DW_EN) != depthwise,
+              "CMAC and CORE disagree");
+    to[R_CORE_MISC_CFG] = 0;
+    PUT(CORE_MISC_CFG, QD_EN, GET68(regs, CMAC_MISC_CFG, QD_EN));
+    PUT(CORE_MISC_CFG, DW_EN, depthwise);
+    PUT(CORE_MISC_CFG, PROC_PRECISION, precision);
+    to[R_CORE_DATAOUT_SIZE_0] = regs[R_RK3568_CORE_DATAOUT_SIZE_0];
+    to[R_CORE_DATAOUT_SIZE_1] = regs[R_RK3568_CORE_DATAOUT_SIZE_1];
+    REFUSE_IF(regs[R_CORE_DATAOUT_SIZE_1], "CLIP_TRUNCATE of an RK3568");
+    to[R_CORE_CLIP_TRUNCATE] = 0;
     return NULL;
+}
+
+/* Of BS and BN, whose words are alike. */
+static uint32_t move_stage(uint32_t cfg)
+{
+    uint32_t algo = FIELD_EX32(cfg, RK3568_DPU_BS_CFG, ALU_ALGO);
+
+    cfg &= ~R_RK3568_DPU_BS_CFG_ALU_ALGO_MASK;
+    return FIELD_DP32(cfg, DPU_BS_CFG, ALU_ALGO, algo);
+}
+
+static void move_ew(uint32_t *to, const uint32_t *regs)
+{
+    uint32_t size = GET68(regs, RDMA_ERDMA_CFG, DATA_SIZE) + 1;
+    uint32_t algo = GET68(regs, DPU_EW_CFG, ALU_ALGO);
+
+    to[R_DPU_EW_CFG] &= ~R_RK3568_DPU_EW_CFG_ALU_ALGO_MASK;
+    PUT(DPU_EW_CFG, ALU_ALGO, algo);
+    if (GET(regs, DPU_EW_CFG, OP_SRC)) {
+        PUT(DPU_EW_CFG, EDATA_SIZE, size);
+    }
+    PUT(RDMA_ERDMA_CFG, DATA_SIZE, size);
+}
+
+static bool is_half(uint32_t precision)
+{
+    return precision == NPU_PREC_FP16;
+}
+
+/*
+ * The cube is what memory gets; what the DPU is given has the shape that CORE
+ * or MRDMA have.
+ */
+static void move_cube(uint32_t *to, const uint32_t *regs, bool flying)
+{
+    to[R_DPU_WDMA_SIZE_0] = GET(regs, DPU_DATA_CUBE_CHANNEL, CHANNEL);
+    to[R_DPU_WDMA_SIZE_1] = 0;
+    PUT(DPU_WDMA_SIZE_1, WIDTH, GET(regs, DPU_DATA_CUBE_WIDTH, WIDTH));
+    PUT(DPU_WDMA_SIZE_1, HEIGHT, GET(regs, DPU_DATA_CUBE_HEIGHT, HEIGHT));
+    if (flying) {
+        return;
+    }
+    PUT(DPU_DATA_CUBE_WIDTH, WIDTH, GET68(regs, CORE_DATAOUT_SIZE_0, WIDTH));
+    PUT(DPU_DATA_CUBE_HEIGHT, HEIGHT,
+        GET68(regs, CORE_DATAOUT_SIZE_0, HEIGHT));
+    PUT(DPU_DATA_CUBE_CHANNEL, CHANNEL,
+        GET68(regs, CORE_DATAOUT_SIZE_1, CHANNEL));
+}
+
+static const char *move_dpu(uint32_t *to, const uint32_t *regs)
+{
+    bool flying = GET68(regs, DPU_FEATURE_MODE_CFG, FLYING_MODE);
+
+    REFUSE_BITS(DPU_FEATURE_MODE_CFG, 0x03fffffd);
+    REFUSE_IF(GET68(regs, DPU_FEATURE_MODE_CFG, BURST_LEN) != DPU_BURST_KNOWN,
+              "burst of the DPU");
+    to[R_DPU_FEATURE_MODE_CFG] = 0;
+    PUT(DPU_FEATURE_MODE_CFG, FLYING_MODE, flying);
+    PUT(DPU_FEATURE_MODE_CFG, OUTPUT_MODE,
+        GET68(regs, DPU_FEATURE_MODE_CFG, OUTPUT_MODE));
+    PUT(DPU_FEATURE_MODE_CFG, CONV_MODE,
+        GET68(regs, DPU_FEATURE_MODE_CFG, CONV_MODE));
+    PUT(DPU_FEATURE_MODE_CFG, SURF_LEN,
+        GET68(regs, DPU_FEATURE_MODE_CFG, SURF_LEN));
+    PUT(DPU_FEATURE_MODE_CFG, NONALIGN,
+        GET(regs, DPU_FEATURE_MODE_CFG, NONALIGN));
+    to[R_DPU_BS_CFG] = move_stage(regs[R_DPU_BS_CFG]);
+    to[R_DPU_BN_CFG] = move_stage(regs[R_DPU_BN_CFG]);
+    move_ew(to, regs);
+    move_cube(to, regs, flying);
+    PUT(DPU_OUT_CVT_SCALE, FP32TOFP16_EN,
+        is_half(GET(regs, DPU_DATA_FORMAT, OUT_PRECISION)));
+    return NULL;
+}
+
+static const char *move_rdma(uint32_t *to, const uint32_t *regs)
+{
+    bool flying = GET(regs, RDMA_FEATURE_MODE_CFG, FLYING_MODE);
+
+    PUT(RDMA_FEATURE_MODE_CFG, MRDMA_DISABLE, !flying);
+    PUT(RDMA_FEATURE_MODE_CFG, MRDMA_FP16TOFP32, flying &&
+        is_half(GET(regs, RDMA_FEATURE_MODE_CFG, IN_PRECISION)));
+    to[R_RDMA_EW_SURF_NOTCH] = 0;
+    /* Compilers have an ERDMA fetch for an EW that is off. */
+    if (GET(regs, DPU_EW_CFG, BYPASS)) {
+        PUT(RDMA_ERDMA_CFG, DISABLE, 1);
+    }
+    REFUSE_IF(GET68(regs, RDMA_ERDMA_CFG, DISABLE) ? 0 :
+              regs[R_RK3568_RDMA_EW_SURF_END] !=
+              regs[R_RDMA_EW_SURF_STRIDE] - RK3568_ATOM,
+              "end of EW's surfaces");
+    return NULL;
+}
+
+/* The pad value of averages is there four times over, as on the RK3576. */
+static const char *move_ppu(uint32_t *to, const uint32_t *regs)
+{
+    int32_t pad = sextract32(regs[R_RK3568_PPU_PADDING_VALUE_1], 0, 19), i;
+    bool used = GET(regs, PPU_OPERATION_MODE_CFG, POOLING_METHOD) ==
+                NPU_POOL_AVERAGE;
+
+    for (i = 1; used && i < 4; i++) {
+        REFUSE_IF(sextract32(regs[R_RK3568_PPU_PADDING_VALUE_1 + i], 0, 19) !=
+                  pad * (i + 1), "multiples of the pad value");
+    }
+    to[R_PPU_PADDING_VALUE_2] = 0;
+    REFUSE_IF(GET(regs, PPU_RDMA_DATA_FORMAT, IN_PRECISION),
+              "pooling precision");
+    PUT(PPU_RDMA_DATA_FORMAT, IN_PRECISION, 1);
+    return NULL;
+}
+
+const char *npu_rk3568_move(uint32_t *to, const uint32_t *regs,
+                            uint32_t enable)
+{
+    const char *why = NULL;
+
+    memcpy(to, regs, NPU_REGFILE_SIZE);
+    REFUSE_IF(!(enable & RK3568_ENABLE_CMAC) != !(enable & NPU_ENABLE_CNA),
+              "CNA without CMAC");
+    REFUSE_IF((enable & NPU_ENABLE_DPU) && (enable & NPU_ENABLE_PPU),
+              "pooling of what has not been in memory");
+    if (enable & NPU_ENABLE_CNA) {
+        why = move_cna(to, regs);
+        REFUSE_IF(why, why);
+        why = move_core(to, regs);
+        REFUSE_IF(why, why);
+    }
+    if (enable & NPU_ENABLE_DPU) {
+        why = move_dpu(to, regs);
+        REFUSE_IF(why, why);
+    }
+    if (enable & NPU_ENABLE_DPU_RDMA) {
+        why = move_rdma(to, regs);
+        REFUSE_IF(why, why);
+    }
+    return enable & NPU_ENABLE_PPU ? move_ppu(to, regs) : NULL;
+}
+
+const char *npu_rk3568_check_output(const NpuTask *t, const uint32_t *regs)
+{
+    uint32_t out = GET(regs, DPU_DATA_FORMAT, OUT_PRECISION);
+
+    REFUSE_IF(t->conv.precision != NPU_PREC_INT8 &&
+              t->conv.precision != NPU_PREC_FP16,
+              "convolution of other types of an RK3568");
+    REFUSE_IF(out != t->conv.precision && out != NPU_PREC_FP16,
+              "output precision for this input precision");
+    return NULL;
+}
+
+static const char *check_cbuf(const NpuConv *c)
+{
+    REFUSE_IF(c->data_banks + c->weight_banks > RK3568_CBUF_BANKS,
+              "more banks than CBUF has");
+    return NULL;
+}
+
+/* Lengths that the RK3588 does not have are those of its operands. */
+const char *npu_rk3568_check_task(const NpuTask *t, const uint32_t *regs)
+{
+    size_t bs = npu_task_stage_bytes(t, NPU_STAGE_BS);
+    size_t bn = npu_task_stage_bytes(t, NPU_STAGE_BN);
+
+    REFUSE_IF(bs && bs != (GET68(regs, RDMA_BS_LENGTH, WORDS) + 1) * 8,
+              "length of the operands of BS");
+    REFUSE_IF(bn && bn != (GET68(regs, RDMA_BN_LENGTH, WORDS) + 1) * 8,
+              "length of the operands of BN");
+    return t->kind == NPU_KIND_CONV ? check_cbuf(&t->conv) : NULL;
 }

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which tasks of the RK3568 NPU the model computes.
+ * Tasks of the RK3568 NPU as tasks of the RK3588's.
  */
 #ifndef HW_NPU_COMPUTE_RK3568_H
 #define HW_NPU_COMPUTE_RK3568_H
 
 #include "types.h"
 
-/* Bytes of a position in a surface. */
-#define RK3568_ATOM             8
+enum {
+#define NPU_SIZE(name, value)           RK3568_##name = (value),
+#include "npu/rk3568_regs.h"
+};
 
-/* NULL, or why no task of these blocks can be computed. */
-const char *npu_rk3568_check_blocks(uint32_t enable);
-/* NULL, or why @t, which has been decoded, is more than is known. */
-const char *npu_rk3568_check_task(const NpuTask *t);
+/* Write @moved, or say why that cannot be. */
+const char *npu_rk3568_move(uint32_t *moved, const uint32_t *regs,
+                            uint32_t enable);
+/* Can a convolution put out what DATA_FORMAT asks for? */
+const char *npu_rk3568_check_output(const NpuTask *t, const uint32_t *regs);
+/* What is wrong with @t, which has been decoded from @regs. */
+const char *npu_rk3568_check_task(const NpuTask *t, const uint32_t *regs);
 
 #endif

@@ -134,6 +134,8 @@ static const char *decode_weights(NpuConv *c, const uint32_t *regs)
     c->stored_c = c->in_c;
     stored = (uint64_t)c->k_w * c->k_h * c->stored_c * c->bits / 8;
     c->packed_weights = c->packed;
+    /* Row cna.argb-padding. */
+    c->pad_channels = c->packed ? c->packed : c->in_c;
     if (c->packed) {
         stored = npu_argb_kernel_bytes(c);
     }

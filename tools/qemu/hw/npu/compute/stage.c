@@ -12,16 +12,10 @@
 #include "numeric.h"
 
 /*
- * The packed operands of eight channels: words of the ALU, halfwords of CPEND
+ * The packed operands of some channels: words of the ALU, halfwords of CPEND
  * where they are used, and of the multiplier (row stage.packed).
  */
-#define PACKED_CHANNELS         8
-#define PACKED_BYTES            64
-#define PACKED_CPEND            32
-#define PACKED_MUL              48
 #define PAIRED                  (NPU_USE_ALU | NPU_USE_MUL)
-#define PAIRED_BYTES            48
-#define PAIRED_MUL              32
 
 #define MAX_SHIFT               62
 
@@ -126,8 +120,8 @@ static const char *decode_layout(NpuTask *t, const uint32_t *regs,
         return NULL;
     case NPU_USE_MUL:
         /* Silicon takes zeros for a part of a surface behind a whole one. */
-        REFUSE_IF(t->dpu.channels > PACKED_CHANNELS &&
-                  t->dpu.channels % PACKED_CHANNELS,
+        REFUSE_IF(t->dpu.channels > t->dpu.packed &&
+                  t->dpu.channels % t->dpu.packed,
                   "multipliers of an incomplete surface");
         return NULL;
     case NPU_USE_PACKED:
@@ -193,6 +187,13 @@ const char *npu_stage_decode(NpuTask *t, const uint32_t *regs, unsigned idx)
     return NULL;
 }
 
+/* Of a channel. */
+static uint32_t packed_bytes(const NpuStage *s)
+{
+    return s->use == PAIRED ? sizeof(uint32_t) + sizeof(uint16_t)
+                            : sizeof(uint32_t) + 2 * sizeof(uint16_t);
+}
+
 size_t npu_task_stage_bytes(const NpuTask *t, unsigned stage)
 {
     switch (t->dpu.stage[stage].use) {
@@ -202,18 +203,18 @@ size_t npu_task_stage_bytes(const NpuTask *t, unsigned stage)
         return t->dpu.channels * sizeof(uint32_t);
     case NPU_USE_MUL:
         return t->dpu.channels * sizeof(uint16_t);
-    case PAIRED:
-        return DIV_ROUND_UP(t->dpu.channels, PACKED_CHANNELS) *
-               (size_t)PAIRED_BYTES;
     default:
-        return DIV_ROUND_UP(t->dpu.channels, PACKED_CHANNELS) *
-               (size_t)PACKED_BYTES;
+        return ROUND_UP(t->dpu.channels, t->dpu.packed) *
+               (size_t)packed_bytes(&t->dpu.stage[stage]);
     }
 }
 
-static const uint8_t *packed(const uint8_t *operands, uint32_t channel)
+/* The packed operands of which @channel has some. */
+static const uint8_t *packed(const NpuTask *t, const NpuOperands *in,
+                             unsigned stage, uint32_t channel)
 {
-    return operands + channel / PACKED_CHANNELS * (size_t)PACKED_BYTES;
+    return in->stage[stage] + (channel - channel % t->dpu.packed) *
+           (size_t)packed_bytes(&t->dpu.stage[stage]);
 }
 
 NpuStageOperand npu_stage_operand(const NpuTask *t, const NpuOperands *in,
@@ -221,16 +222,13 @@ NpuStageOperand npu_stage_operand(const NpuTask *t, const NpuOperands *in,
 {
     const NpuStage *s = &t->dpu.stage[stage];
     const uint8_t *p = in->stage[stage];
-    uint32_t lane = channel % PACKED_CHANNELS;
+    uint32_t group = t->dpu.packed, lane = channel % group;
     NpuStageOperand op = { .alu = s->alu_operand, .mul = s->mul_operand };
 
-    if (s->use == NPU_USE_PACKED) {
-        op.alu = ldl_le_p(packed(p, channel) + 4 * lane);
-        op.mul = lduw_le_p(packed(p, channel) + PACKED_MUL + 2 * lane);
-    } else if (s->use == PAIRED) {
-        p += channel / PACKED_CHANNELS * (size_t)PAIRED_BYTES;
+    if (s->use == NPU_USE_PACKED || s->use == PAIRED) {
+        p = packed(t, in, stage, channel);
         op.alu = ldl_le_p(p + 4 * lane);
-        op.mul = lduw_le_p(p + PAIRED_MUL + 2 * lane);
+        op.mul = lduw_le_p(p + (s->use == PAIRED ? 4 : 6) * group + 2 * lane);
     } else if (s->alu_dma) {
         op.alu = ldl_le_p(p + 4 * (size_t)channel);
     } else if (s->mul_dma) {
@@ -247,8 +245,9 @@ int32_t npu_cpend_operand(const NpuTask *t, const NpuOperands *in,
     if (!s->cpend_dma || channel >= t->dpu.channels) {
         return t->conv.zero_point;
     }
-    return (int16_t)lduw_le_p(packed(in->stage[NPU_STAGE_BS], channel) +
-                              PACKED_CPEND + 2 * (channel % PACKED_CHANNELS));
+    return (int16_t)lduw_le_p(packed(t, in, NPU_STAGE_BS, channel) +
+                              4 * t->dpu.packed +
+                              2 * (channel % t->dpu.packed));
 }
 
 /*

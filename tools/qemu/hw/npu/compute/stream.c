@@ -86,10 +86,10 @@ static const char *decode_shape(NpuTask *t, uint32_t surfaces,
     }
     d->out.surf_group = s->written;
     REFUSE_IF(!npu_cube_init(&s->from, surfaces, d->height,
-                             (uint64_t)d->width * NPU_ATOM, false) ||
+                             (uint64_t)d->width * d->atom, false) ||
               !npu_cube_init(&d->out.cube,
                              s->surfaces / per_group * s->written, s->height,
-                             (uint64_t)s->width * NPU_ATOM, false),
+                             (uint64_t)s->width * d->atom, false),
               "too much output");
     return NULL;
 }
@@ -119,7 +119,7 @@ static const char *decode_transposition(NpuTask *t, const uint32_t *regs)
               s->copies_x > 1, "transposed output");
     s->surfaces = d->out.surf_group;
     if (blocks) {
-        s->block = wide ? NPU_ATOM / 2 : NPU_ATOM;
+        s->block = wide ? d->atom / 2 : d->atom;
         REFUSE_IF(s->width * s->height * d->out.surf_group % s->block,
                   "transposition in blocks that a group cuts");
         s->surfaces *= GET(regs, DPU_WDMA_SIZE_0, SIZE_C) + 1;
@@ -160,6 +160,37 @@ static const char *decode_mc_surf(NpuTask *t, uint32_t surfaces)
     return NULL;
 }
 
+/*
+ * NONALIGN of the RK3568: the words of four halves lie one behind the other,
+ * SURF_LEN times 16 bytes (row out.rk3568-nonalign).
+ */
+static const char *decode_unaligned(NpuTask *t, const uint32_t *regs)
+{
+    NpuDpu *d = &t->dpu;
+    NpuStream *s = &d->stream;
+    uint32_t atoms = NPU_ATOM / d->atom;
+
+    REFUSE_IF(t->kind != NPU_KIND_FLYING || d->precision != NPU_PREC_FP16 ||
+              d->out_precision != NPU_PREC_FP32 ||
+              d->channels * d->out_bytes != NPU_ATOM ||
+              d->orig_channels != d->channels ||
+              GET(regs, DPU_FEATURE_MODE_CFG, SURF_LEN) !=
+              d->width * d->height, "unaligned output but of four halves");
+    s->on = true;
+    s->own_group = atoms;
+    s->group = 1;
+    s->written = 1;
+    s->surfaces = 1;
+    s->width = atoms * d->width * d->height;
+    s->height = 1;
+    d->out.surf_group = 1;
+    REFUSE_IF(!npu_cube_init(&s->from, atoms, d->height,
+                             (uint64_t)d->width * d->atom, false) ||
+              !npu_cube_init(&d->out.cube, 1, 1, (uint64_t)s->width * d->atom,
+                             false), "too much output");
+    return NULL;
+}
+
 const char *npu_stream_decode(NpuTask *t, const uint32_t *regs,
                               uint32_t surfaces, uint32_t computed)
 {
@@ -177,6 +208,9 @@ const char *npu_stream_decode(NpuTask *t, const uint32_t *regs,
     REFUSE_IF(why, why);
     if (GET(regs, DPU_DATA_FORMAT, MC_SURF_OUT)) {
         return decode_mc_surf(t, surfaces);
+    }
+    if (GET(regs, DPU_FEATURE_MODE_CFG, NONALIGN)) {
+        return decode_unaligned(t, regs);
     }
     o->line_bytes = (s->width + GET(regs, DPU_DATA_CUBE_NOTCH, NOTCH_0)) *
                     d->atom;
@@ -208,7 +242,7 @@ static const uint8_t *nth_atom(const NpuDpu *d, const uint8_t *from,
     uint64_t line = pos / ((uint64_t)d->width * s->copies_x);
 
     return from + (line / d->height * group + j) * s->from.host_surf +
-           line % d->height * s->from.host_line + (size_t)x * NPU_ATOM;
+           line % d->height * s->from.host_line + (size_t)x * d->atom;
 }
 
 /* An element of each atom of a block makes an atom. */
@@ -216,7 +250,7 @@ static void transpose(const NpuDpu *d, const uint8_t *from, uint64_t nth,
                       uint8_t *to)
 {
     uint32_t block = d->stream.block;
-    uint32_t bytes = NPU_ATOM / block;
+    uint32_t bytes = d->atom / block;
     uint32_t column = nth % block;
     uint32_t i;
 
@@ -240,12 +274,12 @@ static void write_group(const NpuTask *t, uint32_t group, const uint8_t *from,
         for (x = 0; x < s->width; x++) {
             for (j = 0; j < s->group; j++, nth++) {
                 uint8_t *p = out + j * to->host_surf + y * to->host_line +
-                             (size_t)x * NPU_ATOM;
+                             (size_t)x * d->atom;
 
                 if (s->block) {
                     transpose(d, from, nth, p);
                 } else if (j < s->written) {
-                    memcpy(p, nth_atom(d, from, nth), NPU_ATOM);
+                    memcpy(p, nth_atom(d, from, nth), d->atom);
                 }
             }
         }

@@ -14,6 +14,7 @@
 #include "dpu.h"
 #include "ew.h"
 #include "flying.h"
+#include "narrow.h"
 #include "ppu.h"
 #include "rk3568.h"
 #include "rk3576.h"
@@ -57,7 +58,7 @@ static const char *decode_dpu_precision(NpuTask *t, const uint32_t *regs)
     t->dpu.precision = npu_cna_dpu_precision(&t->conv);
     t->dpu.operands = t->dpu.precision;
     t->dpu.is_float = npu_conv_is_float(&t->conv);
-    return npu_cna_check_output(t, regs);
+    return NULL;
 }
 
 static const char *decode_dpu_shape(NpuTask *t, const uint32_t *regs)
@@ -139,6 +140,9 @@ static const char *decode_conv(NpuTask *t, const uint32_t *regs,
 
     why = npu_cna_decode(t, regs);
     REFUSE_IF(why, why);
+    why = opt->encoding == NPU_ENCODING_RK3568
+          ? npu_rk3568_check_output(t, regs) : npu_cna_check_output(t, regs);
+    REFUSE_IF(why, why);
     why = decode_dpu(t, regs, opt);
     REFUSE_IF(why, why);
     t->macs = (uint64_t)t->conv.out_w * t->conv.out_h * t->conv.kernels *
@@ -215,6 +219,24 @@ static const char *decode_blocks(NpuTask *t, const uint32_t *regs,
     return "combination of enabled blocks";
 }
 
+/* The same blocks, once their registers are where the RK3588 has them. */
+static const char *decode_rk3568(NpuTask *t, const uint32_t *regs,
+                                 uint32_t enable, const NpuTaskOptions *opt)
+{
+    g_autofree uint32_t *moved = g_new(uint32_t, NPU_REGFILE_WORDS);
+    uint32_t blocks = enable & ~RK3568_ENABLE_CMAC;
+    const char *why = npu_rk3568_move(moved, regs, enable);
+
+    REFUSE_IF(why, why);
+    t->enable = blocks;
+    t->dpu.atom = RK3568_ATOM;
+    t->dpu.packed = RK3568_PACKED_CHANNELS;
+    why = npu_stage_stall(moved, blocks & NPU_ENABLE_DPU_RDMA);
+    REFUSE_IF((blocks & NPU_ENABLE_DPU) && why, why);
+    why = decode_blocks(t, moved, blocks, opt);
+    return why ? why : npu_rk3568_check_task(t, regs);
+}
+
 NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
                            const NpuTaskOptions *opt, const char **why)
 {
@@ -223,16 +245,14 @@ NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
     memset(t, 0, sizeof(*t));
     t->enable = enable;
     t->dpu.atom = NPU_ATOM;
+    t->dpu.packed = NPU_PACKED_CHANNELS;
     if (opt->encoding == NPU_ENCODING_RK3576) {
         *why = npu_rk3576_decode(t, regs, enable, opt);
         return *why ? NPU_TASK_UNIMP : NPU_TASK_RUN;
     }
     if (opt->encoding == NPU_ENCODING_RK3568) {
-        *why = npu_rk3568_check_blocks(enable);
-        if (*why) {
-            return NPU_TASK_UNIMP;
-        }
-        t->dpu.atom = RK3568_ATOM;
+        *why = decode_rk3568(t, regs, enable, opt);
+        return *why ? NPU_TASK_UNIMP : NPU_TASK_RUN;
     }
     *why = find_stall(regs, enable, opt);
     if (*why) {
@@ -244,16 +264,27 @@ NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
     if (!*why && t->pool.from_dpu) {
         *why = npu_ppu_decode(t, regs);
     }
-    if (!*why && opt->encoding == NPU_ENCODING_RK3568) {
-        *why = npu_rk3568_check_task(t);
-    }
     return *why ? NPU_TASK_UNIMP : NPU_TASK_RUN;
 }
 
-static bool compute_dpu(const NpuTask *t, const NpuOperands *in, uint8_t *out)
+static bool compute_wide(const NpuTask *t, const NpuOperands *in, uint8_t *out)
 {
-    return t->kind == NPU_KIND_FLYING ? npu_flying_run(t, in, out)
-                                      : npu_cna_run(t, in, out);
+    switch (t->kind) {
+    case NPU_KIND_FLYING:
+        return npu_flying_run(t, in, out);
+    case NPU_KIND_POOL:
+        return npu_ppu_run(t, in, out);
+    default:
+        return npu_cna_run(t, in, out);
+    }
+}
+
+/* All but what is between the DPU and the PPU or memory. */
+static bool compute_block(const NpuTask *t, const NpuOperands *in,
+                          uint8_t *out)
+{
+    return t->dpu.atom == NPU_ATOM ? compute_wide(t, in, out)
+                                   : npu_narrow_run(t, in, out, compute_wide);
 }
 
 /* What the DPU hands over, as @cube; NULL if there is none. */
@@ -267,7 +298,7 @@ static uint8_t *compute_cube(const NpuTask *t, const NpuOperands *in,
     if (ok) {
         *dpu = *t;
         dpu->dpu.out.cube = *cube;
-        ok = compute_dpu(dpu, in, mid);
+        ok = compute_block(dpu, in, mid);
     }
     g_free(dpu);
     if (!ok) {
@@ -316,9 +347,6 @@ static bool compute_row_max(const NpuTask *t, const NpuOperands *in,
 
 static bool compute(const NpuTask *t, const NpuOperands *in, uint8_t *out)
 {
-    if (t->kind == NPU_KIND_POOL) {
-        return npu_ppu_run(t, in, out);
-    }
     if (t->pool.from_dpu) {
         return compute_both(t, in, out);
     }
@@ -326,7 +354,7 @@ static bool compute(const NpuTask *t, const NpuOperands *in, uint8_t *out)
         return compute_row_max(t, in, out);
     }
     return t->dpu.stream.on ? compute_stream(t, in, out)
-                            : compute_dpu(t, in, out);
+                            : compute_block(t, in, out);
 }
 
 /* A word in memory for all channels is part of the task once it is there. */

@@ -18,6 +18,7 @@
 
 #define NPU_ATOM                16      /* bytes per position and surface */
 #define NPU_ATOM_BITS           (NPU_ATOM * 8)
+#define NPU_PACKED_CHANNELS     8       /* whose operands are together */
 #define NPU_CHANNEL_GROUP       32      /* channels per weight group */
 
 typedef enum NpuVerdict {
@@ -105,6 +106,7 @@ typedef struct NpuConv {
     uint32_t spread_x, spread_y;    /* of the input: deconvolution, 1 = none */
     uint32_t pad_left, pad_top;
     uint32_t pad_value;     /* its low bits are an element */
+    uint32_t pad_channels;  /* that have it; others are 0 */
     uint32_t out_w, out_h;
     uint32_t truncate;
     bool truncate_up;       /* ties upwards instead of to even */
@@ -233,7 +235,8 @@ typedef struct NpuDpu {
     uint8_t operands;       /* of halfwords that multiply, as precision */
     uint8_t out_precision;
     uint8_t out_bytes;
-    uint32_t atom;          /* bytes of a position in a surface */
+    uint32_t atom;          /* bytes of a position in a surface of memory */
+    uint8_t packed;         /* channels whose operands are packed together */
     uint32_t width, height;
     uint32_t channels;      /* written */
     uint32_t orig_channels; /* computed; the rest holds pend */

@@ -1,0 +1,651 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Random programs for the RK3568, against loops over tensors by row, column
+ * and channel.
+ */
+#include "harness.h"
+#include "compute/numeric.h"
+
+#define ADDR_X          (MEM_BASE + 0x100000)
+#define ADDR_W          (MEM_BASE + 0x300000)
+#define ADDR_BS         (MEM_BASE + 0x500000)
+#define ADDR_EW         (MEM_BASE + 0x580000)
+#define ADDR_Y          (MEM_BASE + 0x600000)
+
+#define CONV            0x1f
+#define ALONE           0x18
+#define POOL            0x60
+#define MAX_CHANNELS    160
+
+enum {
+    F_HALF_SURFACE, F_THREE_ATOMS, F_PARTIAL_KERNELS, F_STRIDE, F_PADDING,
+    F_LAYER, F_SUM, F_RELU, F_SATURATED, F_GAP, F_LINES, FEATURES
+};
+
+static const char *const feature_name[FEATURES] = {
+    "a surface without a second one", "three atoms as four",
+    "partial kernel groups", "strides", "padding",
+    "one zero point and no factors", "sums with another tensor", "ReLU",
+    "saturated output", "positions between surfaces",
+    "lines of another length in memory",
+};
+
+static unsigned seen[FEATURES];
+
+static const NpuTaskOptions options = {
+    .encoding = NPU_ENCODING_RK3568,
+    .write_padding = true,
+};
+
+typedef struct Case {
+    bool half, dw, packed, layer, sum, relu, lines;
+    int h, w, ic, oc, kh, kw, s, top, left, oh, ow;
+    int8_t pad;
+    int scale, shift, offset, e_scale, e_shift, e_offset;
+    int *x, *wt, *e;        /* [h][w][ic], [oc][kh][kw][ic], [oh][ow][oc] */
+    int a[MAX_CHANNELS], b[MAX_CHANNELS], c[MAX_CHANNELS];
+} Case;
+
+static int up(int v, int to)
+{
+    return (v + to - 1) / to * to;
+}
+
+/* floor((2p + 2^s) / 2^(s+1)), one less on an odd tie */
+static int64_t ref_round(int64_t p, int s)
+{
+    int64_t den = (int64_t)1 << (s + 1), num = 2 * p + den / 2;
+    int64_t q = num / den - (num % den < 0);
+
+    return q - (s && num % den == 0 && q % 2);
+}
+
+static int64_t ref_clip(int64_t v, int64_t lo, int64_t hi)
+{
+    return v < lo ? lo : v > hi ? hi : v;
+}
+
+static int per_atom(const Case *k)
+{
+    return k->half ? 4 : 8;
+}
+
+/* Positions of a surface, the next of which begins at a multiple of four. */
+static int plane(int h, int w)
+{
+    return up(h * w, 4);
+}
+
+static int x_at(const Case *k, int y, int x, int c)
+{
+    return k->x[(y * k->w + x) * k->ic + c];
+}
+
+static int w_at(const Case *k, int o, int t, int c)
+{
+    return k->wt[(o * k->kh * k->kw + t) * (k->dw ? 1 : k->ic) + c];
+}
+
+/* --- Memory --- */
+
+static uint8_t *put_elem(const Case *k, uint8_t *p, int v)
+{
+    if (k->half) {
+        stw_le_p(p, npu_fp32_to_fp16(v));
+        return p + 2;
+    }
+    *p = v;
+    return p + 1;
+}
+
+/* A tensor in surfaces of 8 bytes. */
+static void lay_tensor(const Case *k, uint32_t addr, const int *v, int h,
+                       int w, int channels)
+{
+    int per = per_atom(k), i, c;
+
+    memset(at(addr), 0, up(channels, per) / per * plane(h, w) * 8);
+    for (i = 0; i < h * w; i++) {
+        for (c = 0; c < channels; c++) {
+            put_elem(k, at(addr) + (c / per * plane(h, w) + i) * 8 +
+                        c % per * (8 / per), v[i * channels + c]);
+        }
+    }
+}
+
+static int line_bytes(const Case *k)
+{
+    return up(k->w * k->ic * (k->half ? 2 : 1), 8);
+}
+
+static void lay_pixels(const Case *k)
+{
+    int y, i;
+
+    for (y = 0; y < k->h; y++) {
+        uint8_t *p = at(ADDR_X) + y * line_bytes(k);
+
+        for (i = 0; i < k->w * k->ic; i++) {
+            /* The converter takes 128 off. */
+            p = put_elem(k, p, k->x[y * k->w * k->ic + i] +
+                               (k->half ? 0 : 128));
+        }
+    }
+}
+
+/* Channels of a kernel that are stored. */
+static int stored(const Case *k)
+{
+    int per = per_atom(k), atoms = up(k->packed ? 1 : k->ic, per) / per;
+
+    return (atoms % 4 == 3 ? atoms + 1 : atoms) * per;
+}
+
+/*
+ * Groups of 16 kernels, of 32 channels, taps, kernels, channels; of halves 8
+ * and 16.  Depthwise ones have 32 channels for kernels.
+ */
+static size_t lay_weights(const Case *k)
+{
+    int kg = k->dw ? 1 : k->half ? 8 : 16, cg = k->half ? 16 : 32;
+    int kernels = k->dw ? 1 : k->oc, o, c, t, i, j;
+    uint8_t *p = at(ADDR_W);
+
+    for (o = 0; o < kernels; o += kg) {
+        for (c = 0; c < stored(k); c += cg) {
+            for (t = 0; t < k->kh * k->kw; t++) {
+                for (i = o; i < kernels && i < o + kg; i++) {
+                    for (j = c; j < stored(k) && j < c + cg; j++) {
+                        p = put_elem(k, p, j >= k->ic ? 0 :
+                                           k->dw ? w_at(k, j, t, 0)
+                                                 : w_at(k, i, t, j));
+                    }
+                }
+            }
+        }
+    }
+    return p - at(ADDR_W);
+}
+
+static void lay_operands(const Case *k)
+{
+    int o;
+
+    memset(at(ADDR_BS), 0x5a, MAX_CHANNELS * 8);
+    for (o = 0; o < k->oc; o++) {
+        uint8_t *p = at(ADDR_BS) + o / 4 * 32;
+
+        if (k->layer) {
+            stl_le_p(at(ADDR_BS) + 4 * o, k->a[o]);
+        } else {
+            stl_le_p(p + o % 4 * 4, k->a[o]);
+            stw_le_p(p + 16 + o % 4 * 2, k->b[o]);
+            stw_le_p(p + 24 + o % 4 * 2, k->c[o]);
+        }
+    }
+}
+
+/* --- Programs --- */
+
+static void put_cna(Prog *p, const Case *k)
+{
+    int bytes = k->half ? 2 : 1, taps = k->kh * k->kw;
+    int channels = k->packed ? per_atom(k) : up(k->ic, per_atom(k));
+    int kernel = taps * stored(k) * bytes, kernels = k->dw ? 1 : k->oc, lane;
+
+    put(p, 0x100c, (k->packed ? (7 + k->ic) << 12 : 0) |
+                   (k->half ? 0x220 : 0) | (k->dw ? 3 : 0));
+    put(p, 0x1010, 0x30);
+    put(p, 0x1014, k->s << 3 | k->s);
+    put(p, 0x1020, k->w << 16 | k->h);
+    put(p, 0x1024, (k->ic - 1) << 16 | channels);
+    put(p, 0x1028, k->ow);
+    put(p, 0x102c, k->ow * k->oh);
+    put(p, 0x1030, kernels * kernel);
+    put(p, 0x1034, kernel);
+    put(p, 0x1038, k->kw << 24 | k->kh << 16 | kernels);
+    put(p, 0x1040, 0x44);
+    put(p, 0x1044, k->w << 16 | (k->w * channels * bytes / 8 + 3) / 4);
+    put(p, 0x104c, k->packed && !k->half ? 1 : 0xa);
+    for (lane = 0; lane < 4; lane++) {
+        put(p, 0x1050 + 4 * lane, k->packed && !k->half ? 0x1ff80 : 0x10000);
+    }
+    put(p, 0x1068, (uint32_t)(uint16_t)(k->half ? 0 : k->pad) << 16 |
+                   k->left << 4 | k->top);
+    put(p, 0x1070, ADDR_X);
+    put(p, 0x1078, 0x171c07);
+    put(p, 0x107c, k->packed ? line_bytes(k) / 8 : k->w);
+    put(p, 0x1080, plane(k->h, k->w));
+    put(p, 0x1084, k->w << 16 | k->h);
+    put(p, 0x1088, channels);
+    put(p, 0x1110, ADDR_W);
+    put(p, 0x200c, (k->half ? 0x2001 : 1) | (k->dw ? 2 : 0));
+    put(p, 0x300c, (k->half ? 0x2000 : 0) | (k->dw ? 2 : 0));
+    put(p, 0x3010, (k->oh - 1) << 16 | (k->ow - 1));
+    put(p, 0x3014, k->oc - 1);
+}
+
+static void put_dpu(Prog *p, const Case *k)
+{
+    int stride = plane(k->oh, k->ow) * 8, group = k->dw ? 3 : 1;
+
+    put(p, 0x400c, 0x108 | (k->dw ? 0x30 : 0));
+    put(p, 0x4010, k->half ? 0x48000002 : k->layer ? 0 : 0xe0);
+    put(p, 0x4020, ADDR_Y);
+    put(p, 0x4024, stride);
+    put(p, 0x4030, k->lines ? k->ow * k->oh - 1 : k->ow - 1);
+    put(p, 0x4034, k->lines ? 0 : k->oh - 1);
+    put(p, 0x403c, (k->oc - 1) << 16 | (k->oc - 1));
+    put(p, 0x4040, k->half ? 0x53 : k->layer ? 0x158 : 0x148);
+    put(p, 0x4048, k->half || k->layer ? 0 : 0xe01);
+    put(p, 0x4050, group << 2 | group << 5 | group << 8 |
+                   (k->half ? 2 : !k->layer));
+    put(p, 0x4054, k->layer ? k->b[0] & 0xffff : 0);
+    put(p, 0x4060, k->relu ? 0x12 : 0x53);
+    put(p, 0x4070, k->sum ? 0x900002d0 : 0x383);
+    put(p, 0x4074, k->e_offset);
+    put(p, 0x4078, k->e_shift << 16 | k->e_scale);
+    put(p, 0x4080, k->offset);
+    put(p, 0x4084, k->scale);
+    put(p, 0x4088, k->shift);
+    put(p, 0x40c0, stride * (group + 1));
+    put(p, 0x500c, k->ow - 1);
+    put(p, 0x5010, k->oh - 1);
+    put(p, 0x5014, k->oc - 1);
+    put(p, 0x501c, k->half ? 1 : k->layer ? 2 : 0xe);
+    put(p, 0x5020, ADDR_BS);
+    put(p, 0x5024, k->layer ? k->oc / 2 - 1 : k->oc - 1);
+    put(p, 0x5028, 1);
+    put(p, 0x5034, k->sum ? 0x40000000 : 1);
+    put(p, 0x5038, ADDR_EW);
+    put(p, 0x503c, k->sum ? stride - 8 : 0);
+    put(p, 0x5040, k->sum ? stride : 0);
+    put(p, 0x5044, k->dw ? 0x4006 : 0x4000);
+    put(p, 0x5068, 0x1010101);
+}
+
+static void put_program(Prog *p, const Case *k)
+{
+    p->n = 0;
+    put_cna(p, k);
+    put_dpu(p, k);
+    start(p, CONV);
+}
+
+/* --- Results --- */
+
+static int64_t ref_products(const Case *k, int y, int x, int o, int64_t *sum)
+{
+    int64_t acc = 0;
+    int ky, kx, c;
+
+    for (ky = 0; ky < k->kh; ky++) {
+        for (kx = 0; kx < k->kw; kx++) {
+            int iy = y * k->s + ky - k->top, ix = x * k->s + kx - k->left;
+            bool in = iy >= 0 && ix >= 0 && iy < k->h && ix < k->w;
+
+            for (c = 0; c < (k->dw ? 1 : k->ic); c++) {
+                int v = in ? x_at(k, iy, ix, k->dw ? o : c)
+                           : k->half ? 0 : k->pad;
+
+                acc += v * w_at(k, o, ky * k->kw + kx, c);
+                *sum += v;
+            }
+        }
+    }
+    return acc;
+}
+
+static int ref_output(const Case *k, int y, int x, int o)
+{
+    int64_t sum = 0, v = ref_products(k, y, x, o, &sum);
+
+    if (k->half) {
+        return v;
+    }
+    v += k->a[o] + sum * k->b[k->layer ? 0 : o];
+    if (!k->layer) {
+        v = ref_round(v * k->c[o], 14);
+    }
+    v = k->relu && v < 0 ? 0 : v;
+    if (k->sum) {
+        v += ref_round((int64_t)(k->e[(y * k->ow + x) * k->oc + o] +
+                                 k->e_offset) * k->e_scale, k->e_shift);
+    }
+    /* The parity of the result decides ties. */
+    v = ref_round(v * k->scale + k->offset * ((int64_t)1 << k->shift),
+                  k->shift);
+    seen[F_SATURATED] += v < -128 || v > 127;
+    return ref_clip(v, -128, 127);
+}
+
+static bool check_output(const Case *k)
+{
+    int per = per_atom(k), y, x, o;
+
+    for (o = 0; o < k->oc; o++) {
+        for (y = 0; y < k->oh; y++) {
+            for (x = 0; x < k->ow; x++) {
+                const uint8_t *p = at(ADDR_Y) + (o / per *
+                                   plane(k->oh, k->ow) + y * k->ow + x) * 8 +
+                                   o % per * (8 / per);
+                int want = ref_output(k, y, x, o);
+                int got = k->half ? npu_fp16_to_fp32(lduw_le_p(p))
+                                  : (int8_t)*p;
+
+                if (got != want) {
+                    printf("# channel %d at %d, %d: %d, not %d\n", o, y, x,
+                           got, want);
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+/* --- Draws --- */
+
+static int *tensor(int n, int lo, int hi)
+{
+    int *v = malloc(n * sizeof(*v)), i;
+
+    for (i = 0; i < n; i++) {
+        v[i] = rnd_in(lo, hi);
+    }
+    return v;
+}
+
+static void draw_shape(Case *k)
+{
+    k->h = rnd_in(1, 12);
+    k->w = rnd_in(1, 12);
+    k->ic = k->packed ? rnd_in(1, 4) : per_atom(k) * rnd_in(1, 10);
+    k->kh = rnd_in(1, MIN(3, k->h));
+    k->kw = rnd_in(1, MIN(3, k->w));
+    k->top = rnd_in(0, k->kh - 1);
+    k->left = rnd_in(0, k->kw - 1);
+    k->s = rnd_in(1, 2);
+    k->oh = (k->h + k->top - k->kh) / k->s + 1;
+    k->ow = (k->w + k->left - k->kw) / k->s + 1;
+    k->oc = k->dw ? k->ic : 8 * rnd_in(1, 10);
+}
+
+static void draw(Case *k)
+{
+    int most = k->half ? 3 : 127, i;
+
+    draw_shape(k);
+    k->pad = rnd_in(-128, 127);
+    k->layer = !k->half && one_in(4);
+    k->relu = !k->half && one_in(3);
+    k->sum = !k->half && !k->dw && one_in(3);
+    k->lines = !k->sum && !k->dw && k->oc % 16 == 0 && one_in(4);
+    k->x = tensor(k->h * k->w * k->ic, -most - 1, most);
+    k->wt = tensor(k->oc * k->kh * k->kw * (k->dw ? 1 : k->ic), -most - 1,
+                   most);
+    k->e = tensor(k->oh * k->ow * k->oc, -128, 127);
+    for (i = 0; i < k->oc; i++) {
+        k->a[i] = rnd_in(-20000, 20000);
+        k->b[i] = rnd_in(-128, 127);
+        k->c[i] = rnd_in(1, 0x7fff);
+    }
+    k->scale = k->half ? 1 : rnd_in(1, 0x7fff);
+    k->shift = k->half ? 0 : rnd_in(15, 26);
+    k->offset = k->half ? 0 : rnd_in(-128, 127);
+    k->e_scale = k->sum ? rnd_in(1, 0x7fff) : 1;
+    k->e_shift = k->sum ? rnd_in(0, 12) : 0;
+    k->e_offset = k->sum ? rnd_in(-128, 127) : 0;
+}
+
+static void note(const Case *k)
+{
+    int atoms = up(k->ic, per_atom(k)) / per_atom(k);
+
+    seen[F_HALF_SURFACE] += atoms % 2;
+    seen[F_THREE_ATOMS] += atoms % 4 == 3;
+    seen[F_PARTIAL_KERNELS] += !k->dw && k->oc % (k->half ? 8 : 16);
+    seen[F_STRIDE] += k->s > 1;
+    seen[F_PADDING] += k->top || k->left;
+    seen[F_LAYER] += k->layer;
+    seen[F_SUM] += k->sum;
+    seen[F_RELU] += k->relu;
+    seen[F_GAP] += k->h * k->w % 4 && atoms > 1;
+    seen[F_LINES] += k->lines;
+}
+
+static bool run_case(Case *k, const char **why)
+{
+    Prog p;
+
+    draw(k);
+    note(k);
+    memset(at(ADDR_Y), POISON, 0x100000);
+    if (k->packed) {
+        lay_pixels(k);
+    } else {
+        lay_tensor(k, ADDR_X, k->x, k->h, k->w, k->ic);
+    }
+    lay_tensor(k, ADDR_EW, k->e, k->oh, k->ow, k->oc);
+    lay_weights(k);
+    lay_operands(k);
+    put_program(&p, k);
+    return run_prog(&p, options, why) == NPU_TASK_RUN && check_output(k);
+}
+
+static void test_conv(const char *name, Case kind, unsigned runs)
+{
+    const char *why = NULL;
+    bool ok = true;
+    unsigned i;
+
+    for (i = 0; ok && i < runs; i++) {
+        Case k = kind;
+
+        ok = run_case(&k, &why);
+        free(k.x);
+        free(k.wt);
+        free(k.e);
+        if (!ok) {
+            printf("# %dx%d, %d to %d channels, %dx%d by %d, pads %d %d\n",
+                   k.h, k.w, k.ic, k.oc, k.kh, k.kw, k.s, k.top, k.left);
+        }
+    }
+    report(ok, "%u convolutions of %s%s%s", runs, name, why ? ": " : "",
+           why ? why : "");
+}
+
+/* --- The DPU alone, and the PPU --- */
+
+static void put_words(Prog *p, int w, int h)
+{
+    put(p, 0x400c, 0x2000109 | (w * h) << 10);
+    put(p, 0x4010, 0xa8000002);
+    put(p, 0x4020, ADDR_Y);
+    put(p, 0x4024, w * h * 16);
+    put(p, 0x4030, w - 1);
+    put(p, 0x4034, h - 1);
+    put(p, 0x403c, 0x30003);
+    put(p, 0x4040, 0x48);
+    put(p, 0x4044, 0xc1a00000);         /* -20 */
+    put(p, 0x4048, 0x40000000);         /* times 2 */
+    put(p, 0x4050, 2);
+    put(p, 0x4060, 0x53);
+    put(p, 0x4070, 0x383);
+    put(p, 0x4078, 1);
+    put(p, 0x4084, 1);
+    put(p, 0x40c0, w * h * 16);
+    put(p, 0x500c, w - 1);
+    put(p, 0x5010, h - 1);
+    put(p, 0x5014, 3);
+    put(p, 0x5018, ADDR_X);
+    put(p, 0x501c, 1);
+    put(p, 0x5028, 1);
+    put(p, 0x5034, 1);
+    put(p, 0x5044, 0x14041);
+}
+
+static void test_unaligned(void)
+{
+    const char *why = NULL;
+    int w = 16, h = 3, i;
+    Prog p = { 0 };
+    bool ok;
+
+    for (i = 0; i < 4 * w * h; i++) {
+        stw_le_p(at(ADDR_X) + 2 * i, npu_fp32_to_fp16(i));
+    }
+    put_words(&p, w, h);
+    start(&p, ALONE);
+    ok = run_prog(&p, options, &why) == NPU_TASK_RUN;
+    for (i = 0; ok && i < 4 * w * h; i++) {
+        ok = ldl_le_p(at(ADDR_Y) + 4 * i) ==
+             npu_float_bits((i - 20) * 2.0f);
+    }
+    report(ok, "words of four halves lie one behind the other%s%s",
+           why ? ": " : "", why ? why : "");
+}
+
+static void put_pool(Prog *p, const Case *k, bool average)
+{
+    put(p, 0x600c, k->w - 1);
+    put(p, 0x6010, k->h - 1);
+    put(p, 0x6014, k->ic - 1);
+    put(p, 0x6018, k->ow - 1);
+    put(p, 0x601c, k->oh - 1);
+    put(p, 0x6020, k->ic - 1);
+    put(p, 0x6024, average ? 0x10 : 0x11);
+    put(p, 0x6034, (k->s - 1) * 0x110000 | (k->kh - 1) << 8 | (k->kw - 1));
+    put(p, 0x6038, average ? 65536 / k->kw : 0);
+    put(p, 0x603c, average ? 65536 / k->kh : 0);
+    put(p, 0x6044, 0x7ff80);
+    put(p, 0x6048, average ? 0x7ff00 : 0x7ff80);
+    put(p, 0x604c, average ? 0x7fe80 : 0x7ff80);
+    put(p, 0x6050, average ? 0x7fe00 : 0x7ff80);
+    put(p, 0x6070, ADDR_Y);
+    put(p, 0x607c, plane(k->oh, k->ow) * 8);
+    put(p, 0x6084, plane(k->oh, k->ow) * 8);
+    put(p, 0x60dc, 3);
+    put(p, 0x700c, k->w - 1);
+    put(p, 0x7010, k->h - 1);
+    put(p, 0x7014, k->ic - 1);
+    put(p, 0x7018, 1);
+    put(p, 0x701c, ADDR_X);
+    put(p, 0x7024, k->w * 8);
+    put(p, 0x7028, plane(k->h, k->w) * 8);
+}
+
+static int ref_pool(const Case *k, bool average, int y, int x, int c)
+{
+    int64_t sum = 0, most = -128;
+    int ky, kx;
+
+    for (ky = 0; ky < k->kh; ky++) {
+        for (kx = 0; kx < k->kw; kx++) {
+            int v = x_at(k, y * k->s + ky, x * k->s + kx, c);
+
+            sum += v;
+            most = MAX(most, v);
+        }
+    }
+    return average ? ref_round(sum * (65536 / k->kw) * (65536 / k->kh), 32)
+                   : most;
+}
+
+static void test_pool(bool average, unsigned runs)
+{
+    const char *why = NULL;
+    bool ok = true;
+    unsigned i;
+    int j, c;
+
+    for (i = 0; ok && i < runs; i++) {
+        Case k = { 0 };
+        Prog p = { 0 };
+
+        draw(&k);
+        k.oh = (k.h - k.kh) / k.s + 1;
+        k.ow = (k.w - k.kw) / k.s + 1;
+        lay_tensor(&k, ADDR_X, k.x, k.h, k.w, k.ic);
+        put_pool(&p, &k, average);
+        start(&p, POOL);
+        ok = run_prog(&p, options, &why) == NPU_TASK_RUN;
+        for (j = 0; ok && j < k.oh * k.ow; j++) {
+            for (c = 0; ok && c < k.ic; c++) {
+                ok = (int8_t)at(ADDR_Y)[(c / 8 * plane(k.oh, k.ow) + j) * 8 +
+                                        c % 8] ==
+                     ref_pool(&k, average, j / k.ow, j % k.ow, c);
+            }
+        }
+        free(k.x);
+        free(k.wt);
+        free(k.e);
+    }
+    report(ok, "%u poolings for the %s%s%s", runs,
+           average ? "average" : "maximum", why ? ": " : "", why ? why : "");
+}
+
+/* --- What is refused --- */
+
+static void test_refused(void)
+{
+    static const struct {
+        uint16_t reg;
+        uint32_t value, enable;
+        const char *why;
+    } bad[] = {
+        { 0x1078, 0x171c06, CONV, "fetches of the CNA" },
+        { 0x1100, 1, CONV, "compressed weights of an RK3568" },
+        { 0x100c, 0x20000, CONV,
+          "bits of CNA_CONV_CON1 that nobody has seen" },
+        { 0x1040, 0x54, CONV, "more banks than CBUF has" },
+        { 0x200c, 3, CONV, "CMAC and CORE disagree" },
+        { 0x3018, 1, CONV, "CLIP_TRUNCATE of an RK3568" },
+        { 0x400c, 0x148, CONV, "burst of the DPU" },
+        { 0x4010, 0x200000e0, CONV,
+          "output precision for this input precision" },
+        { 0x5024, 3, CONV, "length of the operands of BS" },
+        { 0x5068, 0, CONV - 2, "CNA without CMAC" },
+        { 0x5068, 0, CONV | POOL,
+          "pooling of what has not been in memory" },
+    };
+    Case k = { .h = 4, .w = 4, .ic = 8, .oc = 8, .kh = 1, .kw = 1, .s = 1,
+               .oh = 4, .ow = 4, .scale = 1 };
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(bad); i++) {
+        const char *why = NULL;
+        NpuVerdict v;
+        Prog p = { 0 };
+
+        put_cna(&p, &k);
+        put_dpu(&p, &k);
+        put(&p, bad[i].reg, bad[i].value);
+        start(&p, bad[i].enable);
+        v = run_prog(&p, options, &why);
+        report(v == NPU_TASK_UNIMP && !strcmp(why, bad[i].why),
+               "%04x = %x is refused: %s", bad[i].reg, bad[i].value,
+               v == NPU_TASK_RUN ? "it runs" : why);
+    }
+}
+
+int main(void)
+{
+    unsigned i;
+
+    rnd_state = 0x3568;
+    test_conv("bytes", (Case) { 0 }, 150);
+    test_conv("depthwise bytes", (Case) { .dw = true }, 80);
+    test_conv("halves", (Case) { .half = true }, 80);
+    test_conv("packed bytes", (Case) { .packed = true }, 60);
+    test_conv("packed halves", (Case) { .packed = true, .half = true }, 40);
+    test_unaligned();
+    test_pool(false, 60);
+    test_pool(true, 60);
+    test_refused();
+    for (i = 0; i < FEATURES; i++) {
+        report(seen[i], "some had %s", feature_name[i]);
+    }
+    printf("1..%u\n", tests);
+    return failures != 0;
+}
