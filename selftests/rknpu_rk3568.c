@@ -22,6 +22,7 @@
 #define FROM		0x800
 #define TO		0xc00
 #define BYTES		256
+#define POOLED		(BYTES / 4)
 #define STEP		RK_PAGE
 #define BIG		(128u << 20)
 #define DUMPS		"/sys/class/devcoredump/devcd*/data"
@@ -48,6 +49,14 @@ static const struct word copy[] = {
 	{ 0x5044, 0x4001 },
 };
 
+/* The largest of two by two of them. */
+static const struct word pool[] = {
+	{ 0x6004, 0xe }, { 0x7004, 0xe }, { 0x600c, 3 }, { 0x6010, 3 }, { 0x6014, 15 }, { 0x6018, 1 }, { 0x601c, 1 },
+	{ 0x6020, 15 }, { 0x6024, 0x11 }, { 0x6034, 0x110101 }, { 0x607c, POOLED / 2 }, { 0x6084, POOLED / 2 },
+	{ 0x60dc, 3 }, { 0x700c, 3 }, { 0x7010, 3 }, { 0x7014, 15 }, { 0x7018, 1 }, { 0x7024, 32 },
+	{ 0x7028, BYTES / 2 },
+};
+
 #define COPY_WORDS	((uint32_t)(sizeof(copy) / sizeof(copy[0])))
 #define TAIL		4u
 #define WORDS		(COPY_WORDS + 2 + TAIL)
@@ -66,6 +75,41 @@ static void write_copy(uint8_t *map, uint64_t iova, uint64_t next)
 	p[n++] = WORD(0x0101, next ? WORDS - 1 : 0, PC_AMOUNTS);
 	p[n++] = WORD(0x0041, 0, 0);
 	p[n++] = WORD(0x0081, 0x18, 0x8);
+}
+
+/* Of the length of a copy, which follows. */
+static void write_pool(uint8_t *map, uint64_t iova, uint64_t next)
+{
+	uint64_t *p = (uint64_t *)(map + PROGRAM);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < sizeof(pool) / sizeof(pool[0]); i++)
+		p[n++] = WORD(pool[i].reg >> 12 == 6 ? 0x4001 : 0x8001, pool[i].value, pool[i].reg);
+	p[n++] = WORD(0x4001, iova + TO, 0x6070);
+	p[n++] = WORD(0x8001, iova + FROM, 0x701c);
+	while (n < WORDS - TAIL)
+		p[n++] = 0;
+	p[n++] = WORD(0x0101, next, PC_BASE_ADDRESS);
+	p[n++] = WORD(0x0101, next ? WORDS - 1 : 0, PC_AMOUNTS);
+	p[n++] = WORD(0x0041, 0, 0);
+	p[n++] = WORD(0x0081, 0x60, 0x8);
+}
+
+/* How many bytes of the pooling are the largest of their four. */
+static unsigned int pooled(const uint8_t *map)
+{
+	const int8_t *from = (const int8_t *)map + FROM, *to = (const int8_t *)map + TO;
+	unsigned int right = 0;
+
+	for (uint32_t i = 0; i < POOLED; i++) {
+		const int8_t *p = from + i / (POOLED / 2) * (BYTES / 2) + i / 16 % 2 * 64 + i / 8 % 2 * 16 + i % 8;
+		int8_t most = p[0];
+
+		for (uint32_t k = 1; k < 4; k++)
+			most = p[k / 2 * 32 + k % 2 * 8] > most ? p[k / 2 * 32 + k % 2 * 8] : most;
+		right += to[i] == most;
+	}
+	return right;
 }
 
 static void write_chain(uint8_t *map, uint64_t iova, int seed)
@@ -209,6 +253,23 @@ RK_TEST_F(rk3568, chain_is_one_kick, "two chained programs copy, and one interru
 	RK_REQUIRE_MODEL();
 	EXPECT_EQ(kicks + 1, rk_count(0, NPU_CNT_KICK));
 	EXPECT_EQ(irqs + 1, rk_count(0, NPU_CNT_IRQ));
+}
+
+RK_TEST_F(rk3568, pooling_is_silent, "a pooling before a copy is right, and one alone ends without an interrupt")
+{
+	uint64_t irqs = rk_count(0, NPU_CNT_IRQ);
+	struct drm_rocket_wait_job w;
+
+	write_pool(self->bo.map, self->bo.iova, self->bo.iova + STEP + PROGRAM);
+	ASSERT_EQ(0, rk_fini(&self->bo));
+	ASSERT_EQ(0, run(self, 0, TASKS, &w));
+	EXPECT_EQ(POOLED, pooled(self->bo.map));
+	EXPECT_EQ(1, copied(self->bo.map));
+	RK_REQUIRE_MODEL();
+	EXPECT_EQ(irqs + 1, rk_count(0, NPU_CNT_IRQ));
+	write_pool(self->bo.map, self->bo.iova, 0);
+	ASSERT_EQ(0, rk_fini(&self->bo));
+	EXPECT_EQ(-ETIME, run(self, 0, 1, &w));
 }
 
 RK_TEST_F(rk3568, hang_is_recovered, "after a hang in a chain, and after a page fault, chains copy again")

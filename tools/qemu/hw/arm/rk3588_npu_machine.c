@@ -102,13 +102,14 @@ static void npu_set_rk3576(DeviceState *core)
     qdev_prop_set_uint32(core, "encoding", 1);  /* NPU_ENCODING_RK3576 */
 }
 
-/* Rows soc.rk3568, pc.amounts-words, pc.fetch-error. */
+/* Rows soc.rk3568, pc.amounts-words, pc.fetch-error, pc.silent-ppu. */
 static void npu_set_rk3568(DeviceState *core)
 {
     qdev_prop_set_uint32(core, "version", 0);
     qdev_prop_set_uint32(core, "commands-per-amount", 1);
     qdev_prop_set_bit(core, "fetch-error-bit", true);
     qdev_prop_set_bit(core, "no-dma-base", true);
+    qdev_prop_set_bit(core, "silent-ppu", true);
     qdev_prop_set_uint32(core, "encoding", 2);  /* NPU_ENCODING_RK3568 */
 }
 

@@ -495,6 +495,7 @@ static const Property npu_properties[] = {
     DEFINE_PROP_BOOL("pc-done-bits", Rk3588NpuState, pc.pc_done_bits, false),
     DEFINE_PROP_BOOL("fetch-error-bit", Rk3588NpuState, pc.fetch_error, false),
     DEFINE_PROP_BOOL("no-dma-base", Rk3588NpuState, pc.no_dma_base, false),
+    DEFINE_PROP_BOOL("silent-ppu", Rk3588NpuState, pc.silent_ppu, false),
     DEFINE_PROP_UINT32("commands-per-amount", Rk3588NpuState,
                        pc.fetch.per_amount, 2),
     DEFINE_PROP_UINT32("encoding", Rk3588NpuState, pc.encoding,

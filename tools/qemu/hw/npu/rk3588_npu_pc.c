@@ -507,7 +507,7 @@ static uint32_t npu_pc_done_bits(const NpuPc *pc)
     if (npu_block_enabled(pc->groups, NPU_BLOCK_DPU)) {
         bits |= NPU_INT(DPU) << !!(pc->groups->group & (1u << NPU_BLOCK_DPU));
     }
-    if (npu_block_enabled(pc->groups, NPU_BLOCK_PPU)) {
+    if (npu_block_enabled(pc->groups, NPU_BLOCK_PPU) && !pc->silent_ppu) {
         unsigned group = !!(pc->groups->group & (1u << NPU_BLOCK_PPU));
 
         bits |= NPU_INT(PPU) << group;
