@@ -191,6 +191,52 @@ static int case_run(void *arg)
 	return ret ? ret : net_close(&n);
 }
 
+/* Noise is all the same to networks that look for something: waves across the picture, by channel. */
+static void fill_waves(struct net *n, uint32_t i, void *to, unsigned int seed)
+{
+	const struct rt_tensor *t = &n->in[i];
+	uint32_t c = t->dims[t->n_dims - 1], w = t->n_dims > 2 ? t->dims[t->n_dims - 2] : 1;
+	size_t k;
+
+	for (k = 0; k < t->n_elems; k++) {
+		float v = sinf(k / c % w / 17.0f + k % c + seed) * cosf(k / c / w / 23.0f + 0.7f * (k % c));
+
+		if (net_is_float(t))
+			((float *)to)[k] = v;
+		else
+			((uint8_t *)to)[k] = 127.5f + 127 * v;
+	}
+}
+
+/* Noise, waves, and the noise again. */
+static int case_noise(void *arg)
+{
+	const struct known *k = arg;
+	uint64_t first = 0, hash = 0;
+	struct net n;
+	int ret;
+
+	ret = net_open(&n, k->model, 0);
+	if (ret)
+		return ret;
+	n.output = print_output;
+	printf("# job noise\n");
+	ret = net_run(&n, 1, &first);
+	if (ret)
+		return ret;
+	n.fill = fill_waves;
+	printf("# job waves\n");
+	ret = net_run(&n, 1, &hash);
+	if (ret)
+		return ret;
+	n.fill = NULL;
+	n.output = NULL;
+	ret = net_run(&n, 1, &hash);
+	if (!ret && hash != first)
+		return rt_fail("the same input gives other outputs");
+	return ret ? ret : net_close(&n);
+}
+
 /* ---- which ---- */
 
 static const struct {
@@ -201,6 +247,7 @@ static const struct {
 	{ "add", "is fp16 addition", case_add },
 	{ "linear", "is linear in its inputs", case_linear },
 	{ "run", "runs", case_run },
+	{ "noise", "gives the same for the same inputs", case_noise },
 };
 
 /* KIND:MODEL[:JOB:FILE...] */
@@ -228,7 +275,7 @@ int main(int argc, char **argv)
 	int i;
 
 	if (argc < 3) {
-		fprintf(stderr, "usage: rknn_known librknnrt.so KIND:MODEL[:JOB:INPUT...]...; add, linear, run\n");
+		fprintf(stderr, "usage: rknn_known librknnrt.so KIND:MODEL[:JOB:INPUT...]...; add, linear, noise, run\n");
 		return 2;
 	}
 	rt_load(argv[1]);
