@@ -604,6 +604,8 @@ static void test_refused(void)
         { 0x400c, 0x148, CONV, "burst of the DPU" },
         { 0x4010, 0x200000e0, CONV,
           "output precision for this input precision" },
+        { 0x4034, 0x400003, CONV, "output of an RK3568 in another order" },
+        { 0x4050, 0x8000125, CONV, "output of an RK3568 in another order" },
         { 0x5024, 3, CONV, "length of the operands of BS" },
         { 0x5068, 0, CONV - 2, "CNA without CMAC" },
         { 0x5068, 0, CONV | POOL,

@@ -23,6 +23,9 @@
 #define PUT(reg, field, value)                                              \
     (to[R_##reg] = FIELD_DP32(to[R_##reg], reg, field, value))
 
+/* The fields of the table. */
+#define CNA_CON1_KNOWN      0x0001f77f
+#define DPU_MODE_KNOWN      0x03fffffd
 #define CNA_DMA_KNOWN       0x00171c07
 #define DPU_BURST_KNOWN     4
 #define ALL_LANES           0xffff
@@ -38,7 +41,7 @@ static const char *move_cna(uint32_t *to, const uint32_t *regs)
     uint32_t pad = GET68(regs, CNA_PAD_CON0, PAD_VALUE);
     uint32_t precision = GET68(regs, CNA_CONV_CON1, IN_PRECISION);
 
-    REFUSE_BITS(CNA_CONV_CON1, 0x1f77f);
+    REFUSE_BITS(CNA_CONV_CON1, CNA_CON1_KNOWN);
     PUT(CNA_CONV_CON1, PROC_PRECISION,
         GET68(regs, CNA_CONV_CON1, PROC_PRECISION));
     PUT(CNA_CONV_CON1, ARGB_IN, GET68(regs, CNA_CONV_CON1, ARGB_IN));
@@ -127,9 +130,13 @@ static const char *move_dpu(uint32_t *to, const uint32_t *regs)
 {
     bool flying = GET68(regs, DPU_FEATURE_MODE_CFG, FLYING_MODE);
 
-    REFUSE_BITS(DPU_FEATURE_MODE_CFG, 0x03fffffd);
+    REFUSE_BITS(DPU_FEATURE_MODE_CFG, DPU_MODE_KNOWN);
     REFUSE_IF(GET68(regs, DPU_FEATURE_MODE_CFG, BURST_LEN) != DPU_BURST_KNOWN,
               "burst of the DPU");
+    REFUSE_IF(GET(regs, DPU_DATA_CUBE_HEIGHT, MINMAX_CTL) ||
+              GET(regs, DPU_BS_OW_CFG, TP_ORG_EN) ||
+              GET(regs, DPU_DATA_FORMAT, MC_SURF_OUT),
+              "output of an RK3568 in another order");
     to[R_DPU_FEATURE_MODE_CFG] = 0;
     PUT(DPU_FEATURE_MODE_CFG, FLYING_MODE, flying);
     PUT(DPU_FEATURE_MODE_CFG, OUTPUT_MODE,
@@ -161,7 +168,7 @@ static const char *move_rdma(uint32_t *to, const uint32_t *regs)
     if (GET(regs, DPU_EW_CFG, BYPASS)) {
         PUT(RDMA_ERDMA_CFG, DISABLE, 1);
     }
-    REFUSE_IF(GET68(regs, RDMA_ERDMA_CFG, DISABLE) ? 0 :
+    REFUSE_IF(!GET(to, RDMA_ERDMA_CFG, DISABLE) &&
               regs[R_RK3568_RDMA_EW_SURF_END] !=
               regs[R_RDMA_EW_SURF_STRIDE] - RK3568_ATOM,
               "end of EW's surfaces");
