@@ -31,6 +31,12 @@ enum {
     NPU_BLOCK_NUM = NPU_REGFILE_SIZE >> 12,
 };
 
+/* Of the chip whose registers become those of the RK3588. */
+enum {
+#define NPU_SIZE(name, value)           RK3568_##name = (value),
+#include "npu/rk3568_regs.h"
+};
+
 /* Every block but the PC starts with the same three registers. */
 #define NPU_BLOCK_S_STATUS      (A_CNA_S_STATUS & 0xfff)
 #define NPU_BLOCK_S_POINTER     (A_CNA_S_POINTER & 0xfff)

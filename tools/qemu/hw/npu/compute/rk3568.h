@@ -7,11 +7,6 @@
 
 #include "types.h"
 
-enum {
-#define NPU_SIZE(name, value)           RK3568_##name = (value),
-#include "npu/rk3568_regs.h"
-};
-
 /* Write @moved, or say why that cannot be. */
 const char *npu_rk3568_move(uint32_t *moved, const uint32_t *regs,
                             uint32_t enable);
