@@ -9,8 +9,8 @@ import os
 import re
 import sys
 
-PROGRAM = re.compile(r'"Test" names cases of ``selftests/([a-z_]+\.c)``((?:(?:,| and) ``[a-z_]+\.c``)*)')
-ITEM = re.compile(r'([a-z0-9_]+)(?: \(``([a-z_]+\.c)``\))?')
+PROGRAM = re.compile(r'"Test" names cases of ``selftests/([a-z0-9_]+\.c)``((?:(?:,| and) ``[a-z0-9_]+\.c``)*)')
+ITEM = re.compile(r'([a-z0-9_]+)(?: \(``([a-z0-9_]+\.c)``\))?')
 
 
 def rows(lines):
@@ -42,7 +42,7 @@ def main(page, selftests):
     for i, line in enumerate(text):
         # The sentence may be broken anywhere.
         found = PROGRAM.findall(' '.join(text[max(0, i - 2):i + 1]))
-        programs = [found[-1][0], *re.findall(r'[a-z_]+\.c', found[-1][1])] if found else programs
+        programs = [found[-1][0], *re.findall(r'[a-z0-9_]+\.c', found[-1][1])] if found else programs
         if not line.startswith('.. list-table::'):
             continue
         table = rows(text[i + 1:])
