@@ -194,11 +194,14 @@ static int rknpu_rate_fit_voltage(struct rknpu_rate *rate)
 	struct dev_pm_opp *opp;
 	bool fits;
 
+	/* A reason of its own, which the caller tells. */
+	if (uv < 0)
+		return uv == -ENODEV ? -ENXIO : uv;
 	for (;; hz++) {
 		opp = dev_pm_opp_find_freq_ceil(rate->dev, &hz);
 		if (IS_ERR(opp))
 			break;
-		fits = uv > 0 && rknpu_rate_does_with(opp, uv);
+		fits = rknpu_rate_does_with(opp, uv);
 		dev_pm_opp_put(opp);
 		if (fits)
 			most = hz;
