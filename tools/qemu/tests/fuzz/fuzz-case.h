@@ -13,6 +13,7 @@
 
 typedef struct FuzzCase {
     uint32_t data;          /* seed of the operands' contents */
+    unsigned encoding;      /* NpuTaskOptions.encoding */
     bool padding;           /* NpuTaskOptions.write_padding */
     bool idle_rdma;         /* NpuTaskOptions.idle_ppu_rdma */
     bool lut;               /* the tables have been written */
@@ -49,8 +50,8 @@ static inline void fuzz_case_write(const FuzzCase *c, FILE *f)
 {
     unsigned i;
 
-    fprintf(f, "case %u %d %d %d %d %u\n", c->data, c->padding, c->idle_rdma,
-            c->lut, c->cancel, c->n);
+    fprintf(f, "case %u %u %d %d %d %d %u\n", c->data, c->encoding,
+            c->padding, c->idle_rdma, c->lut, c->cancel, c->n);
     for (i = 0; i < c->n; i++) {
         fprintf(f, "%016llx\n", (unsigned long long)c->cmd[i]);
     }
@@ -61,8 +62,9 @@ static inline bool fuzz_case_read(FuzzCase *c, FILE *f)
     int padding, idle_rdma, lut, cancel;
     unsigned i;
 
-    if (fscanf(f, " case %u %d %d %d %d %u", &c->data, &padding, &idle_rdma,
-               &lut, &cancel, &c->n) != 6 || c->n > FUZZ_MAX_CMDS) {
+    if (fscanf(f, " case %u %u %d %d %d %d %u", &c->data, &c->encoding,
+               &padding, &idle_rdma, &lut, &cancel, &c->n) != 7 ||
+        c->encoding >= NPU_ENCODING_NUM || c->n > FUZZ_MAX_CMDS) {
         return false;
     }
     c->padding = padding;

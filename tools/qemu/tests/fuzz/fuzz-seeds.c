@@ -31,6 +31,7 @@ static void write_seed(const NpuTask *t, const uint32_t *regs, uint32_t enable,
     FuzzCase c = { 0 };
     unsigned i;
 
+    c.encoding = opt->encoding;
     c.padding = opt->write_padding;
     c.idle_rdma = opt->idle_ppu_rdma;
     c.lut = t->dpu.ew.lut;

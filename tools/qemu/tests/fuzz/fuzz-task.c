@@ -411,6 +411,7 @@ static void run_task(const FuzzCase *c, const uint32_t *regs, uint32_t enable,
                      const NpuLut *lut)
 {
     NpuTaskOptions opt = {
+        .encoding = c->encoding,
         .write_padding = c->padding,
         .idle_ppu_rdma = c->idle_rdma,
         .lut = lut,
@@ -769,6 +770,9 @@ static void new_case(FuzzCase *c)
     c->padding ^= one_in(8);
     c->idle_rdma ^= one_in(8);
     c->lut ^= one_in(16);
+    if (one_in(64)) {
+        c->encoding = below(NPU_ENCODING_NUM);
+    }
     if (one_in(256)) {
         random_stream(c);
         return;
@@ -776,7 +780,8 @@ static void new_case(FuzzCase *c)
     for (i = 0; i < n; i++) {
         mutate(c);
     }
-    if (!one_in(3)) {
+    /* The RK3576 has other registers there. */
+    if (c->encoding != NPU_ENCODING_RK3576 && !one_in(3)) {
         repair(c);
     }
 }
