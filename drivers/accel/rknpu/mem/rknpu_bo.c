@@ -196,13 +196,17 @@ void rknpu_bo_sync_for_cpu(struct rknpu_bo *bo)
 			      bo->base.size);
 }
 
-void rknpu_bo_sync_for_device(struct rknpu_bo *bo)
+static void rknpu_bo_clean_whole(struct rknpu_bo *bo)
 {
-	if (drm_gem_is_imported(&bo->base))
-		return;
 	dma_sync_sgtable_for_device(rknpu_bo_dma_dev(bo), bo->sgt, DMA_BIDIRECTIONAL);
 	rknpu_device_stat_add(&bo->mem->hw->stats, RKNPU_DEVICE_STAT_CACHE_BYTES,
 			      bo->base.size);
+}
+
+void rknpu_bo_sync_for_device(struct rknpu_bo *bo)
+{
+	if (!drm_gem_is_imported(&bo->base))
+		rknpu_bo_clean_whole(bo);
 }
 
 static void rknpu_bo_sync_segment(struct rknpu_bo *bo, dma_addr_t addr, size_t size, bool for_cpu)
@@ -269,6 +273,18 @@ void rknpu_bo_sync_range_for_device(struct rknpu_bo *bo, u64 offset, u64 size)
 	struct rknpu_bo_range range = { .offset = offset, .size = size };
 
 	rknpu_bo_sync_ranges(bo, &range, 1, false);
+}
+
+/*
+ * By its table, if that has lengths, which an importer's has not with DMABUF_DEBUG. When
+ * the same pages are imported twice, DMA_API_DEBUG knows only whole tables apart.
+ */
+void rknpu_bo_clean_imported(struct rknpu_bo *bo)
+{
+	if (bo->sgt->sgl->length)
+		rknpu_bo_clean_whole(bo);
+	else
+		rknpu_bo_sync_range_for_device(bo, 0, bo->base.size);
 }
 
 static void rknpu_bo_drop_block(struct rknpu_bo *bo)

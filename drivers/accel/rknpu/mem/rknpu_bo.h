@@ -179,9 +179,11 @@ void rknpu_bo_sync_ranges_for_cpu(struct rknpu_bo *bo, const struct rknpu_bo_ran
 				  u32 count);
 void rknpu_bo_sync_ranges_for_device(struct rknpu_bo *bo, const struct rknpu_bo_range *ranges,
 				     u32 count);
-/* [offset, offset + size) is inside @bo, which may be imported if its exporter does not mind. */
+/* [offset, offset + size) is inside @bo, which is not imported. */
 void rknpu_bo_sync_range_for_cpu(struct rknpu_bo *bo, u64 offset, u64 size);
 void rknpu_bo_sync_range_for_device(struct rknpu_bo *bo, u64 offset, u64 size);
+/* For exporters that do not do it. */
+void rknpu_bo_clean_imported(struct rknpu_bo *bo);
 
 /*
  * A job that wrote @bo failed with @error (negative). Any context. To be

@@ -524,7 +524,7 @@ int rknpu_vbo_clean_imported(struct rknpu_vbo *vbo)
 	if (ret != -EINVAL)
 		return ret;
 	/* udmabuf, until somebody begins, which throws away what nobody has cleaned. */
-	rknpu_bo_sync_range_for_device(&vbo->base, 0, vbo->base.base.size);
+	rknpu_bo_clean_imported(&vbo->base);
 	return 0;
 }
 
