@@ -561,7 +561,8 @@ RK_TEST_F_TIMEOUT(limits, number_of_jobs_of_a_file, 180, "a file can queue jobs 
 	for (uint64_t n = 0; n < max; n += ARRAY_SIZE(jobs))
 		ASSERT_EQ(0, rk_submit_ext(c.fd, jobs, ARRAY_SIZE(jobs), n ? NULL : &hung));
 	ret = rk_submit_ext(c.fd, jobs, 1, NULL);
-	if (!ret && rk_slow() > 1 && !rk_wait_job(c.fd, hung, 0, &w))
+	/* Its end may be forgotten, if as many ended after it. */
+	if (!ret && rk_slow() > 1 && rk_wait_job(c.fd, hung, 0, &w) != -EBUSY)
 		SKIP(return, "the job that hangs was given up before so many were queued");
 	EXPECT_EQ(-EBUSY, ret);
 	rk_client_fini(&c);
