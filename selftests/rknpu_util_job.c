@@ -64,14 +64,15 @@ int rk_dmabuf_sync(int buf, uint64_t flags)
 	return rk_ioctl(buf, DMA_BUF_IOCTL_SYNC, &s);
 }
 
+/* udmabuf maps in the direction of the first access, and DMA_API_DEBUG minds others in another one. */
 int rk_dmabuf_write(int buf, void *map, const void *from, size_t n)
 {
-	int ret = rk_dmabuf_sync(buf, DMA_BUF_SYNC_START | DMA_BUF_SYNC_WRITE);
+	int ret = rk_dmabuf_sync(buf, DMA_BUF_SYNC_START | DMA_BUF_SYNC_RW);
 
 	if (ret)
 		return ret;
 	memcpy(map, from, n);
-	return rk_dmabuf_sync(buf, DMA_BUF_SYNC_END | DMA_BUF_SYNC_WRITE);
+	return rk_dmabuf_sync(buf, DMA_BUF_SYNC_END | DMA_BUF_SYNC_RW);
 }
 
 int rk_prep_until(int fd, uint32_t handle, int64_t deadline)
