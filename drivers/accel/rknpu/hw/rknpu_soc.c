@@ -14,6 +14,7 @@ const struct of_device_id rknpu_soc_mainline_match[] = {
 MODULE_DEVICE_TABLE(of, rknpu_soc_mainline_match);
 
 const struct of_device_id rknpu_soc_vendor_match[] = {
+	{ .compatible = "rockchip,rk3562-rknpu", .data = &rknpu_soc_rk3562 },
 	{ .compatible = "rockchip,rk3568-rknpu", .data = &rknpu_soc_rk3568 },
 	{ .compatible = "rockchip,rk3576-rknpu", .data = &rknpu_soc_rk3576 },
 	{ .compatible = "rockchip,rk3588-rknpu", .data = &rknpu_soc_rk3588 },

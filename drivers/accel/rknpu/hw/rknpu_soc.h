@@ -128,6 +128,7 @@ struct rknpu_soc {
 	const struct rknpu_soc_scrub *scrub;
 };
 
+extern const struct rknpu_soc rknpu_soc_rk3562;
 extern const struct rknpu_soc rknpu_soc_rk3568;
 extern const struct rknpu_soc rknpu_soc_rk3576;
 extern const struct rknpu_soc rknpu_soc_rk3588;
