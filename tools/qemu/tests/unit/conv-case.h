@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Random convolutions for chips whose array is half as wide as the RK3588's:
+ * tensors, what must come out, and where they lie in memory.
+ *
+ * Who includes it has ATOM, the bytes of a position in a surface, and PLANE,
+ * of which a surface has a multiple of positions.
+ */
+#ifndef CONV_CASE_H
+#define CONV_CASE_H
+
+#include "harness.h"
+#include "compute/numeric.h"
+
+#define ADDR_X          (MEM_BASE + 0x100000)
+#define ADDR_W          (MEM_BASE + 0x300000)
+#define ADDR_BS         (MEM_BASE + 0x500000)
+#define ADDR_EW         (MEM_BASE + 0x580000)
+#define ADDR_Y          (MEM_BASE + 0x600000)
+
+#define MAX_CHANNELS    160
+
+typedef struct Case {
+    bool half, dw, packed, layer, sum, relu, lines;
+    int h, w, ic, oc, kh, kw, s, top, left, oh, ow;
+    int8_t pad;
+    int scale, shift, offset, e_scale, e_shift, e_offset;
+    int *x, *wt, *e;        /* [h][w][ic], [oc][kh][kw][ic], [oh][ow][oc] */
+    int a[MAX_CHANNELS], b[MAX_CHANNELS], c[MAX_CHANNELS];
+} Case;
+
+static inline int up(int v, int to)
+{
+    return (v + to - 1) / to * to;
+}
+
+/* floor((2p + 2^s) / 2^(s+1)), one less on an odd tie */
+static inline int64_t ref_round(int64_t p, int s)
+{
+    int64_t den = (int64_t)1 << (s + 1), num = 2 * p + den / 2;
+    int64_t q = num / den - (num % den < 0);
+
+    return q - (s && num % den == 0 && q % 2);
+}
+
+static inline int64_t ref_clip(int64_t v, int64_t lo, int64_t hi)
+{
+    return v < lo ? lo : v > hi ? hi : v;
+}
+
+static inline int per_atom(const Case *k)
+{
+    return k->half ? ATOM / 2 : ATOM;
+}
+
+static inline int plane(int h, int w)
+{
+    return up(h * w, PLANE);
+}
+
+static inline int x_at(const Case *k, int y, int x, int c)
+{
+    return k->x[(y * k->w + x) * k->ic + c];
+}
+
+static inline int w_at(const Case *k, int o, int t, int c)
+{
+    return k->wt[(o * k->kh * k->kw + t) * (k->dw ? 1 : k->ic) + c];
+}
+
+/* --- Memory --- */
+
+static inline uint8_t *put_elem(const Case *k, uint8_t *p, int v)
+{
+    if (k->half) {
+        stw_le_p(p, npu_fp32_to_fp16(v));
+        return p + 2;
+    }
+    *p = v;
+    return p + 1;
+}
+
+static inline void lay_tensor(const Case *k, uint32_t addr, const int *v, int h,
+                       int w, int channels)
+{
+    int per = per_atom(k), i, c;
+
+    memset(at(addr), 0, up(channels, per) / per * plane(h, w) * ATOM);
+    for (i = 0; i < h * w; i++) {
+        for (c = 0; c < channels; c++) {
+            put_elem(k, at(addr) + (c / per * plane(h, w) + i) * ATOM +
+                        c % per * (ATOM / per), v[i * channels + c]);
+        }
+    }
+}
+
+/* --- Results --- */
+
+/* Results beyond the range of bytes. */
+static unsigned saturated;
+
+static inline int64_t ref_products(const Case *k, int y, int x, int o,
+                                   int64_t *sum)
+{
+    int64_t acc = 0;
+    int ky, kx, c;
+
+    for (ky = 0; ky < k->kh; ky++) {
+        for (kx = 0; kx < k->kw; kx++) {
+            int iy = y * k->s + ky - k->top, ix = x * k->s + kx - k->left;
+            bool in = iy >= 0 && ix >= 0 && iy < k->h && ix < k->w;
+
+            for (c = 0; c < (k->dw ? 1 : k->ic); c++) {
+                int v = in ? x_at(k, iy, ix, k->dw ? o : c)
+                           : k->half ? 0 : k->pad;
+
+                acc += v * w_at(k, o, ky * k->kw + kx, c);
+                *sum += v;
+            }
+        }
+    }
+    return acc;
+}
+
+static inline int ref_output(const Case *k, int y, int x, int o)
+{
+    int64_t sum = 0, v = ref_products(k, y, x, o, &sum);
+
+    if (k->half) {
+        return v;
+    }
+    v += k->a[o] + sum * k->b[k->layer ? 0 : o];
+    if (!k->layer) {
+        v = ref_round(v * k->c[o], 14);
+    }
+    v = k->relu && v < 0 ? 0 : v;
+    if (k->sum) {
+        v += ref_round((int64_t)(k->e[(y * k->ow + x) * k->oc + o] +
+                                 k->e_offset) * k->e_scale, k->e_shift);
+    }
+    /* The parity of the result decides ties. */
+    v = ref_round(v * k->scale + k->offset * ((int64_t)1 << k->shift),
+                  k->shift);
+    saturated += v < -128 || v > 127;
+    return ref_clip(v, -128, 127);
+}
+
+static inline bool check_output(const Case *k)
+{
+    int per = per_atom(k), y, x, o;
+
+    for (o = 0; o < k->oc; o++) {
+        for (y = 0; y < k->oh; y++) {
+            for (x = 0; x < k->ow; x++) {
+                const uint8_t *p = at(ADDR_Y) + (o / per *
+                                   plane(k->oh, k->ow) + y * k->ow + x) *
+                                   ATOM + o % per * (ATOM / per);
+                int want = ref_output(k, y, x, o);
+                int got = k->half ? npu_fp16_to_fp32(lduw_le_p(p))
+                                  : (int8_t)*p;
+
+                if (got != want) {
+                    printf("# channel %d at %d, %d: %d, not %d\n", o, y, x,
+                           got, want);
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+/* --- Draws --- */
+
+static inline int *tensor(int n, int lo, int hi)
+{
+    int *v = malloc(n * sizeof(*v)), i;
+
+    for (i = 0; i < n; i++) {
+        v[i] = rnd_in(lo, hi);
+    }
+    return v;
+}
+
+static inline void draw_shape(Case *k)
+{
+    k->h = rnd_in(1, 12);
+    k->w = rnd_in(1, 12);
+    k->ic = k->packed ? rnd_in(1, 4) : per_atom(k) * rnd_in(1, 10);
+    k->kh = rnd_in(1, MIN(3, k->h));
+    k->kw = rnd_in(1, MIN(3, k->w));
+    k->top = rnd_in(0, k->kh - 1);
+    k->left = rnd_in(0, k->kw - 1);
+    k->s = rnd_in(1, 2);
+    k->oh = (k->h + k->top - k->kh) / k->s + 1;
+    k->ow = (k->w + k->left - k->kw) / k->s + 1;
+    k->oc = k->dw ? k->ic : 8 * rnd_in(1, 10);
+}
+
+static inline void draw(Case *k)
+{
+    int most = k->half ? 3 : 127, i;
+
+    draw_shape(k);
+    k->pad = rnd_in(-128, 127);
+    k->layer = !k->half && one_in(4);
+    k->relu = !k->half && one_in(3);
+    k->sum = !k->half && !k->dw && one_in(3);
+    k->lines = !k->sum && !k->dw && k->oc % 16 == 0 && one_in(4);
+    k->x = tensor(k->h * k->w * k->ic, -most - 1, most);
+    k->wt = tensor(k->oc * k->kh * k->kw * (k->dw ? 1 : k->ic), -most - 1,
+                   most);
+    k->e = tensor(k->oh * k->ow * k->oc, -128, 127);
+    for (i = 0; i < k->oc; i++) {
+        k->a[i] = rnd_in(-20000, 20000);
+        k->b[i] = rnd_in(-128, 127);
+        k->c[i] = rnd_in(1, 0x7fff);
+    }
+    k->scale = k->half ? 1 : rnd_in(1, 0x7fff);
+    k->shift = k->half ? 0 : rnd_in(15, 26);
+    k->offset = k->half ? 0 : rnd_in(-128, 127);
+    k->e_scale = k->sum ? rnd_in(1, 0x7fff) : 1;
+    k->e_shift = k->sum ? rnd_in(0, 12) : 0;
+    k->e_offset = k->sum ? rnd_in(-128, 127) : 0;
+}
+
+static inline int ref_pool(const Case *k, bool average, int y, int x, int c)
+{
+    int64_t sum = 0, most = -128;
+    int ky, kx;
+
+    for (ky = 0; ky < k->kh; ky++) {
+        for (kx = 0; kx < k->kw; kx++) {
+            int v = x_at(k, y * k->s + ky, x * k->s + kx, c);
+
+            sum += v;
+            most = MAX(most, v);
+        }
+    }
+    return average ? ref_round(sum * (65536 / k->kw) * (65536 / k->kh), 32)
+                   : most;
+}
+
+/* --- Runs --- */
+
+/* Of the chip: what it can do of what draw() gives, the tensors, commands. */
+static void draw_case(Case *k);
+static void lay_case(const Case *k);
+static void put_program(Prog *p, const Case *k);
+static const NpuTaskOptions options;
+
+static inline bool run_case(Case *k, const char **why)
+{
+    Prog p;
+
+    draw_case(k);
+    memset(at(ADDR_Y), POISON, 0x100000);
+    lay_tensor(k, ADDR_EW, k->e, k->oh, k->ow, k->oc);
+    lay_case(k);
+    put_program(&p, k);
+    return run_prog(&p, options, why) == NPU_TASK_RUN && check_output(k);
+}
+
+/* As many of this kind, until one fails: *@why it was refused, or NULL. */
+static inline bool run_cases(Case kind, unsigned runs, const char **why)
+{
+    bool ok = true;
+    unsigned i;
+
+    *why = NULL;
+    for (i = 0; ok && i < runs; i++) {
+        Case k = kind;
+
+        ok = run_case(&k, why);
+        free(k.x);
+        free(k.wt);
+        free(k.e);
+        if (!ok) {
+            printf("# %dx%d, %d to %d channels, %dx%d by %d, pads %d %d\n",
+                   k.h, k.w, k.ic, k.oc, k.kh, k.kw, k.s, k.top, k.left);
+        }
+    }
+    return ok;
+}
+
+#endif
