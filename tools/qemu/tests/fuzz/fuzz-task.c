@@ -780,8 +780,9 @@ static void new_case(FuzzCase *c)
     for (i = 0; i < n; i++) {
         mutate(c);
     }
-    /* The RK3576 has other registers there. */
-    if (c->encoding != NPU_ENCODING_RK3576 && !one_in(3)) {
+    /* The RK3576 and the RK3562 have other registers there. */
+    if (c->encoding != NPU_ENCODING_RK3576 &&
+        c->encoding != NPU_ENCODING_RK3562 && !one_in(3)) {
         repair(c);
     }
 }

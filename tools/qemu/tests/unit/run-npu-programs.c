@@ -4,7 +4,8 @@
  * arithmetic, without a machine, for comparisons with stored programs.
  *
  * Lines, all numbers hexadecimal:
- *   chip NAME          rk3588, rk3576 or rk3568; registers and memory are 0 again
+ *   chip NAME          rk3588, rk3576, rk3568 or rk3562; registers and memory
+ *                      are 0 again
  *   mem IOVA BYTES     write memory
  *   zero IOVA LEN      clear memory
  *   only 0|1           1: programs are decoded and not run
@@ -24,7 +25,8 @@ static bool only_decode;
 static void set_chip(const char *name)
 {
     options.encoding = !strcmp(name, "rk3576") ? NPU_ENCODING_RK3576 :
-                       !strcmp(name, "rk3568") ? NPU_ENCODING_RK3568
+                       !strcmp(name, "rk3568") ? NPU_ENCODING_RK3568 :
+                       !strcmp(name, "rk3562") ? NPU_ENCODING_RK3562
                                                : NPU_ENCODING_RK3588;
     memset(regs, 0, sizeof(regs));
     memset(&lut, 0, sizeof(lut));

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Weights of packed pixels as the RK3576 NPU stores them: four for each tap,
- * whatever the pixels have.  Rows of taps of bytes fill 16 bytes (row
- * cna.argb-weights).
+ * Weights of packed pixels as the RK3576 and RK3562 NPUs store them: four for
+ * each tap, whatever the pixels have.  The RK3576's rows of taps of bytes fill
+ * 16 bytes (rows cna.argb-weights, cna.rk3562-weights).
  */
 #include "qemu/osdep.h"
 #include "argb.h"
 
 #define TAP_LANES       4
 
+/* Do kernels come row by row, else tap by tap? */
+static bool by_rows(const NpuConv *c)
+{
+    return c->bits == 8 && !c->packed_tight;
+}
+
 static uint32_t row_bytes(const NpuConv *c)
 {
-    return c->bits == 8 ? ROUND_UP(TAP_LANES * c->k_w, NPU_ATOM)
-                        : TAP_LANES * c->k_w * 2;
+    return by_rows(c) ? ROUND_UP(TAP_LANES * c->k_w, NPU_ATOM)
+                      : TAP_LANES * c->k_w * c->bits / 8;
 }
 
 uint32_t npu_argb_kernel_bytes(const NpuConv *c)
@@ -28,7 +34,7 @@ static size_t stored_at(const NpuConv *c, uint32_t o, uint32_t ky, uint32_t kx)
     size_t at = (size_t)first * npu_argb_kernel_bytes(c);
     uint32_t tap = TAP_LANES * c->bits / 8;
 
-    if (c->bits == 8) {
+    if (by_rows(c)) {
         return at + ((size_t)ky * group + (o - first)) * row_bytes(c) +
                kx * tap;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Weights of packed pixels as the RK3576 NPU stores them.
+ * Weights of packed pixels as the RK3576 and RK3562 NPUs store them.
  */
 #ifndef HW_NPU_COMPUTE_ARGB_H
 #define HW_NPU_COMPUTE_ARGB_H

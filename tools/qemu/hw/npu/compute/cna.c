@@ -67,8 +67,7 @@ static const char *decode_mode(NpuTask *t, const uint32_t *regs)
     return NULL;
 }
 
-static const char *decode_precision(NpuConv *c, const uint32_t *regs,
-                                    uint32_t atom)
+static const char *decode_precision(NpuTask *t, const uint32_t *regs)
 {
     /* Groups of the weight stream; partial ones of all are compact. */
     static const struct {
@@ -81,6 +80,7 @@ static const char *decode_precision(NpuConv *c, const uint32_t *regs,
         [NPU_PREC_BF16] = { 16, 32, 16, 0 },
         [NPU_PREC_TF32] = { 32, 16, 16, 0 },
     }, *f;
+    NpuConv *c = &t->conv;
     uint8_t dpu;
 
     c->precision = GET(regs, CNA_CONV_CON1, IN_PRECISION);
@@ -97,10 +97,12 @@ static const char *decode_precision(NpuConv *c, const uint32_t *regs,
     c->bits = f->bits;
     c->channel_group = f->channel_group;
     c->kernel_group = c->depthwise ? f->depthwise_group : f->kernel_group;
-    /* Row cna.rk3568-weights. */
-    c->kernel_group = c->kernel_group * atom / NPU_ATOM;
+    /* Rows cna.rk3568-weights, cna.rk3562-weights. */
+    if (t->encoding != NPU_ENCODING_RK3588) {
+        c->kernel_group /= 2;
+    }
     if (c->bits > 8) {
-        c->channel_group = c->channel_group * atom / NPU_ATOM;
+        c->channel_group = c->channel_group * t->dpu.atom / NPU_ATOM;
     }
     return NULL;
 }
@@ -451,7 +453,7 @@ const char *npu_cna_decode(NpuTask *t, const uint32_t *regs)
     REFUSE_IF(why, why);
     why = decode_mode(t, regs);
     REFUSE_IF(why, why);
-    why = decode_precision(&t->conv, regs, atom);
+    why = decode_precision(t, regs);
     REFUSE_IF(why, why);
     why = decode_geometry(&t->conv, regs, atom);
     REFUSE_IF(why, why);

@@ -185,7 +185,7 @@ const char *npu_dpu_check_modes(const NpuTask *t, const uint32_t *regs)
               (GET(regs, DPU_FEATURE_MODE_CFG, COMB_USE) &&
                t->kind != NPU_KIND_FLYING), "DPU feature mode");
     REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, NONALIGN) !=
-              npu_row_max_wanted(regs) && t->dpu.atom == NPU_ATOM,
+              npu_row_max_wanted(regs) && t->encoding == NPU_ENCODING_RK3588,
               "unaligned output but of maxima");
     return NULL;
 }

@@ -46,14 +46,23 @@ static const uint8_t *tap_weights(const DwRun *run, uint32_t ky, uint32_t kx)
     return run->in->weights + elem * c->bits / 8;
 }
 
-/* Bytes of two channels, then those to add to them (row cna.dw-pairs). */
+/*
+ * Bytes of two channels, then those to add to them (rows cna.dw-pairs and
+ * cna.rk3562-weights).
+ */
 static int32_t weight_int(const NpuConv *c, const uint8_t *w, uint32_t i)
 {
+    int32_t add;
+
     if (!c->dw_pairs) {
         return (int8_t)w[i];
     }
     w += 4 * (i / 2) + i % 2;
-    return (int8_t)w[0] + (int8_t)w[2];
+    add = (int8_t)w[2];
+    if (c->dw_adds_128 && add == INT8_MIN) {
+        add = -INT8_MIN;
+    }
+    return (int8_t)w[0] + add;
 }
 
 static const uint8_t *tap_feature(const DwRun *run, int32_t y, int32_t x,

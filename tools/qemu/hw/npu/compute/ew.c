@@ -136,9 +136,9 @@ static const char *decode_memory(NpuTask *t, const uint32_t *regs)
     REFUSE_IF(regs[R_RDMA_SRC_DMA_CFG] || regs[R_RDMA_PAD_CFG] ||
               GET(regs, RDMA_DATA_CUBE_HEIGHT, EW_LINE_NOTCH),
               "notches or padding of RDMA lines with an EW operand");
-    /* Where MRDMA helps out it takes surfaces of 16 bytes. */
+    /* On the RK3588 MRDMA helps out. */
     return t->kind == NPU_KIND_FLYING || t->dpu.ew.per_channel ||
-           t->dpu.atom != NPU_ATOM
+           t->encoding != NPU_ENCODING_RK3588
            ? decode_single(t, regs) : decode_pair(t, regs);
 }
 

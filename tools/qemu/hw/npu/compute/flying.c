@@ -10,6 +10,7 @@
 #include "decode.h"
 #include "dpu.h"
 #include "numeric.h"
+#include "stream.h"
 
 /* COMB_USE with which ERDMA fetches a half of the main input. */
 #define COMB_USE_MAIN_PAIR      3
@@ -27,27 +28,17 @@ typedef struct FlyRun {
     };
 } FlyRun;
 
-static uint32_t element_bytes(uint8_t precision)
-{
-    switch (precision) {
-    case NPU_PREC_INT8:
-        return 1;
-    case NPU_PREC_INT16:
-    case NPU_PREC_FP16:
-    case NPU_PREC_BF16:
-        return 2;
-    default:
-        return 4;
-    }
-}
-
 /* Pairs that somebody has run on silicon. */
-static const char *check_types(const NpuDpu *d)
+static const char *check_types(const NpuTask *t)
 {
+    const NpuDpu *d = &t->dpu;
+
     switch (d->precision) {
     case NPU_PREC_INT8:
         REFUSE_IF(d->out_precision != NPU_PREC_INT8 &&
-                  d->out_precision != NPU_PREC_FP16,
+                  d->out_precision != NPU_PREC_FP16 &&
+                  (d->out_precision != NPU_PREC_FP32 ||
+                   t->encoding != NPU_ENCODING_RK3562),
                   "output precision of a flying DPU");
         return NULL;
     case NPU_PREC_INT16:
@@ -213,7 +204,7 @@ static const char *decode_feed(NpuTask *t, const uint32_t *regs)
 {
     NpuFeed *f = &t->feed[NPU_FEED_MAIN];
     NpuDpu *d = &t->dpu;
-    uint32_t in_bytes = element_bytes(d->precision);
+    uint32_t in_bytes = npu_element_bytes(d->precision);
     uint32_t rdma_bytes = d->raw ? 2 : in_bytes;
     uint32_t atoms = DIV_ROUND_UP(d->orig_channels * in_bytes, d->atom);
     uint32_t line = d->width + GET(regs, RDMA_SRC_DMA_CFG, LINE_NOTCH);
@@ -238,7 +229,7 @@ static const char *decode_feed(NpuTask *t, const uint32_t *regs)
 const char *npu_flying_decode(NpuTask *t, const uint32_t *regs)
 {
     NpuDpu *d = &t->dpu;
-    const char *why = check_types(d);
+    const char *why = check_types(t);
 
     REFUSE_IF(why, why);
     REFUSE_IF(!GET(regs, RDMA_FEATURE_MODE_CFG, FLYING_MODE) ||
@@ -322,7 +313,7 @@ bool npu_flying_run(const NpuTask *t, const NpuOperands *in, uint8_t *out)
     uint32_t positions = t->dpu.width * t->dpu.height;
     uint32_t surface, pos;
 
-    run.bytes = element_bytes(t->dpu.precision);
+    run.bytes = npu_element_bytes(t->dpu.precision);
     npu_dpu_fill_padding(t, out);
     for (surface = 0; surface < t->feed[NPU_FEED_MAIN].cube.surfaces;
          surface++) {

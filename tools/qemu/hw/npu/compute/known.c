@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Refuses registers and bits without a row in a chip's table: of chips without
- * a manual nobody knows what they would do (row refused.rk3576).
+ * a manual nobody knows what they would do (rows refused.rk3562,
+ * refused.rk3576).
  */
 #include "qemu/osdep.h"
 #include "decode.h"

@@ -31,8 +31,11 @@ enum {
     NPU_BLOCK_NUM = NPU_REGFILE_SIZE >> 12,
 };
 
-/* Of the chip whose registers become those of the RK3588. */
+/* Of the chips whose registers become those of the RK3588. */
 enum {
+#define NPU_SIZE(name, value)           RK3562_##name = (value),
+#define NPU_CODE(set, name, value)      RK3562_##set##_##name = (value),
+#include "npu/rk3562_regs.h"
 #define NPU_SIZE(name, value)           RK3568_##name = (value),
 #include "npu/rk3568_regs.h"
 };

@@ -175,8 +175,7 @@ static const char *move_rdma(uint32_t *to, const uint32_t *regs)
     return NULL;
 }
 
-/* The pad value of averages is there four times over, as on the RK3576. */
-static const char *move_ppu(uint32_t *to, const uint32_t *regs)
+const char *npu_rk3568_move_pad(uint32_t *to, const uint32_t *regs)
 {
     int32_t pad = sextract32(regs[R_RK3568_PPU_PADDING_VALUE_1], 0, 19), i;
     bool used = GET(regs, PPU_OPERATION_MODE_CFG, POOLING_METHOD) ==
@@ -187,10 +186,15 @@ static const char *move_ppu(uint32_t *to, const uint32_t *regs)
                   pad * (i + 1), "multiples of the pad value");
     }
     to[R_PPU_PADDING_VALUE_2] = 0;
+    return NULL;
+}
+
+static const char *move_ppu(uint32_t *to, const uint32_t *regs)
+{
     REFUSE_IF(GET(regs, PPU_RDMA_DATA_FORMAT, IN_PRECISION),
               "pooling precision");
     PUT(PPU_RDMA_DATA_FORMAT, IN_PRECISION, 1);
-    return NULL;
+    return npu_rk3568_move_pad(to, regs);
 }
 
 const char *npu_rk3568_move(uint32_t *to, const uint32_t *regs,

@@ -124,6 +124,10 @@ static const char *decode_layout(NpuTask *t, const uint32_t *regs,
                   t->dpu.channels % t->dpu.packed,
                   "multipliers of an incomplete surface");
         return NULL;
+    case PAIRED:
+        REFUSE_IF(t->encoding != NPU_ENCODING_RK3562 || s->cpend_dma,
+                  "layout of BS or BN operands");
+        /* fall through */
     case NPU_USE_PACKED:
         REFUSE_IF(idx == NPU_STAGE_BN, "packed BN operands");
         REFUSE_IF(t->dpu.is_float, "packed BS operands of floats");

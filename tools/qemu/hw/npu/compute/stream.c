@@ -29,19 +29,24 @@ static uint64_t atoms(uint32_t surfaces, uint32_t width, uint32_t height)
     return (uint64_t)surfaces * width * height;
 }
 
-/* Does an atom of the input make more than one of the output? */
-static bool widens(const NpuDpu *d)
+uint32_t npu_element_bytes(uint8_t precision)
 {
-    switch (d->precision) {
+    switch (precision) {
     case NPU_PREC_INT8:
-        return d->out_bytes > 1;
+        return 1;
     case NPU_PREC_INT16:
     case NPU_PREC_FP16:
     case NPU_PREC_BF16:
-        return d->out_bytes > 2;
+        return 2;
     default:
-        return false;
+        return 4;
     }
+}
+
+/* Does an atom of the input make more than one of the output? */
+static bool widens(const NpuDpu *d)
+{
+    return d->out_bytes > npu_element_bytes(d->precision);
 }
 
 static bool gives_depthwise_words(const NpuTask *t)
@@ -160,34 +165,56 @@ static const char *decode_mc_surf(NpuTask *t, uint32_t surfaces)
     return NULL;
 }
 
+/* What has been seen of the RK3568: words of four halves. */
+static const char *check_four_halves(const NpuDpu *d)
+{
+    REFUSE_IF(d->precision != NPU_PREC_FP16 ||
+              d->out_precision != NPU_PREC_FP32 ||
+              d->channels * d->out_bytes != NPU_ATOM,
+              "unaligned output but of four halves");
+    return NULL;
+}
+
+/* Bytes of all that is written. */
+static uint64_t unaligned_bytes(const NpuDpu *d, uint32_t surfaces)
+{
+    uint32_t last = d->stream.last_bytes ?: d->atom;
+
+    return (uint64_t)surfaces * d->height * ((d->width - 1) * d->atom + last);
+}
+
 /*
- * NONALIGN of the RK3568: the words of four halves lie one behind the other,
- * SURF_LEN times 16 bytes (row out.rk3568-nonalign).
+ * NONALIGN of the RK3568 and the RK3562: atoms lie one behind the other, in the
+ * order in which the DPU hands them over, SURF_LEN times 16 bytes in all (rows
+ * out.rk3568-nonalign, out.rk3562-nonalign).
  */
-static const char *decode_unaligned(NpuTask *t, const uint32_t *regs)
+static const char *decode_unaligned(NpuTask *t, const uint32_t *regs,
+                                    uint32_t surfaces)
 {
     NpuDpu *d = &t->dpu;
     NpuStream *s = &d->stream;
-    uint32_t atoms = NPU_ATOM / d->atom;
+    uint64_t bytes = unaligned_bytes(d, surfaces);
+    const char *why = d->atom == NPU_ATOM ? NULL : check_four_halves(d);
 
-    REFUSE_IF(t->kind != NPU_KIND_FLYING || d->precision != NPU_PREC_FP16 ||
-              d->out_precision != NPU_PREC_FP32 ||
-              d->channels * d->out_bytes != NPU_ATOM ||
-              d->orig_channels != d->channels ||
+    REFUSE_IF(why, why);
+    s->own_group = MAX(d->out_bytes / npu_element_bytes(d->precision), 1);
+    REFUSE_IF(t->kind != NPU_KIND_FLYING || s->copies_x * s->copies_y > 1 ||
+              d->orig_channels != d->channels || surfaces % s->own_group ||
               GET(regs, DPU_FEATURE_MODE_CFG, SURF_LEN) !=
-              d->width * d->height, "unaligned output but of four halves");
+              DIV_ROUND_UP(bytes, NPU_ATOM), "unaligned output");
+    REFUSE_IF(s->last_bytes && (d->height > 1 || s->own_group > 1),
+              "part of an atom but of one line");
     s->on = true;
-    s->own_group = atoms;
     s->group = 1;
     s->written = 1;
     s->surfaces = 1;
-    s->width = atoms * d->width * d->height;
+    s->width = atoms(surfaces, d->width, d->height);
     s->height = 1;
     d->out.surf_group = 1;
-    REFUSE_IF(!npu_cube_init(&s->from, atoms, d->height,
+    REFUSE_IF(!npu_cube_init(&s->from, surfaces, d->height,
                              (uint64_t)d->width * d->atom, false) ||
-              !npu_cube_init(&d->out.cube, 1, 1, (uint64_t)s->width * d->atom,
-                             false), "too much output");
+              !npu_cube_init(&d->out.cube, 1, 1, bytes, false),
+              "too much output");
     return NULL;
 }
 
@@ -210,7 +237,7 @@ const char *npu_stream_decode(NpuTask *t, const uint32_t *regs,
         return decode_mc_surf(t, surfaces);
     }
     if (GET(regs, DPU_FEATURE_MODE_CFG, NONALIGN)) {
-        return decode_unaligned(t, regs);
+        return decode_unaligned(t, regs, surfaces);
     }
     o->line_bytes = (s->width + GET(regs, DPU_DATA_CUBE_NOTCH, NOTCH_0)) *
                     d->atom;
@@ -286,11 +313,30 @@ static void write_group(const NpuTask *t, uint32_t group, const uint8_t *from,
     }
 }
 
+/* Lines one behind the other, of whose last atom some bytes count. */
+static void write_lines(const NpuDpu *d, const uint8_t *from, uint8_t *out)
+{
+    const NpuStream *s = &d->stream;
+    uint32_t nth;
+
+    for (nth = 0; nth < s->width; nth++) {
+        uint32_t len = nth % d->width == d->width - 1 ? s->last_bytes
+                                                      : d->atom;
+
+        memcpy(out, nth_atom(d, from, nth), len);
+        out += len;
+    }
+}
+
 void npu_stream_write(const NpuTask *t, const uint8_t *from, uint8_t *out)
 {
     const NpuStream *s = &t->dpu.stream;
     uint32_t group;
 
+    if (s->last_bytes) {
+        write_lines(&t->dpu, from, out);
+        return;
+    }
     for (group = 0; group < s->surfaces / s->group; group++) {
         write_group(t, group, from, out);
     }

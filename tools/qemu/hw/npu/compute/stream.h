@@ -18,4 +18,7 @@ const char *npu_stream_decode(NpuTask *t, const uint32_t *regs,
 /* Arrange what the DPU handed over, @from, as the write DMA does. */
 void npu_stream_write(const NpuTask *t, const uint8_t *from, uint8_t *out);
 
+/* Of a precision of the DPU; nibbles and what is unknown are not asked for. */
+uint32_t npu_element_bytes(uint8_t precision);
+
 #endif

@@ -16,10 +16,18 @@
 #include "flying.h"
 #include "narrow.h"
 #include "ppu.h"
+#include "rk3562.h"
 #include "rk3568.h"
 #include "rk3576.h"
 #include "rowmax.h"
 #include "stream.h"
+
+/*
+ * Ahead of the end of all programs of an RK3562: registers of a block that no
+ * task starts (row soc.rk3562-encoding).
+ */
+#define RK3562_TAIL_8028        0x04010000000c8028ull
+#define RK3562_TAIL_802C        0x0401ffffffff802cull
 
 NpuCmd npu_cmd_decode(uint64_t entry)
 {
@@ -38,6 +46,10 @@ NpuCmd npu_cmd_decode(uint64_t entry)
         return cmd;
     case NPU_TARGET_ENABLE:
         cmd.kind = NPU_CMD_ENABLE;
+        return cmd;
+    }
+    if (entry == RK3562_TAIL_8028 || entry == RK3562_TAIL_802C) {
+        cmd.kind = NPU_CMD_NOP;
         return cmd;
     }
     if ((cmd.target & 0xff) != NPU_TARGET_WRITE ||
@@ -140,7 +152,7 @@ static const char *decode_conv(NpuTask *t, const uint32_t *regs,
 
     why = npu_cna_decode(t, regs);
     REFUSE_IF(why, why);
-    why = opt->encoding == NPU_ENCODING_RK3568
+    why = opt->encoding != NPU_ENCODING_RK3588
           ? npu_rk3568_check_output(t, regs) : npu_cna_check_output(t, regs);
     REFUSE_IF(why, why);
     why = decode_dpu(t, regs, opt);
@@ -237,12 +249,30 @@ static const char *decode_rk3568(NpuTask *t, const uint32_t *regs,
     return why ? why : npu_rk3568_check_task(t, regs);
 }
 
+static const char *decode_rk3562(NpuTask *t, const uint32_t *regs,
+                                 uint32_t enable, const NpuTaskOptions *opt)
+{
+    g_autofree uint32_t *moved = g_new(uint32_t, NPU_REGFILE_WORDS);
+    const char *why = npu_rk3562_move(moved, regs, enable);
+
+    REFUSE_IF(why, why);
+    t->dpu.packed = RK3562_PACKED_CHANNELS;
+    if (enable & NPU_ENABLE_DPU) {
+        why = npu_stage_stall(moved, enable & NPU_ENABLE_DPU_RDMA);
+        REFUSE_IF(why, why);
+        t->dpu.stream.last_bytes = npu_rk3562_last_bytes(regs);
+    }
+    why = decode_blocks(t, moved, enable, opt);
+    return why ? why : npu_rk3562_finish(t, regs);
+}
+
 NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
                            const NpuTaskOptions *opt, const char **why)
 {
     const uint32_t pool = NPU_ENABLE_PPU | NPU_ENABLE_PPU_RDMA;
 
     memset(t, 0, sizeof(*t));
+    t->encoding = opt->encoding;
     t->enable = enable;
     t->dpu.atom = NPU_ATOM;
     t->dpu.packed = NPU_PACKED_CHANNELS;
@@ -252,6 +282,10 @@ NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
     }
     if (opt->encoding == NPU_ENCODING_RK3568) {
         *why = decode_rk3568(t, regs, enable, opt);
+        return *why ? NPU_TASK_UNIMP : NPU_TASK_RUN;
+    }
+    if (opt->encoding == NPU_ENCODING_RK3562) {
+        *why = decode_rk3562(t, regs, enable, opt);
         return *why ? NPU_TASK_UNIMP : NPU_TASK_RUN;
     }
     *why = find_stall(regs, enable, opt);

@@ -93,12 +93,14 @@ typedef struct NpuConv {
     uint8_t bits;           /* of an element */
     uint8_t packed;         /* channels of packed pixels; 0: atoms */
     bool packed_weights;    /* they have four lanes for each tap */
+    bool packed_tight;      /* rows of taps of bytes do not fill atoms */
     uint32_t in_w, in_h, in_c;
     uint32_t k_w, k_h;
     uint32_t kernels;
     uint32_t channel_group; /* that weights keep together */
     uint32_t kernel_group;  /* depthwise: channels that weights interleave */
     bool dw_pairs;          /* depthwise: two bytes whose sum is a weight */
+    bool dw_adds_128;       /* of which 0x80 as the second one is 128 */
     uint32_t kernel_elems;  /* k_w * k_h * in_c */
     uint32_t stored_c;      /* channels that weights are stored for */
     uint32_t stride_x, stride_y;
@@ -221,6 +223,7 @@ typedef struct NpuStream {
     uint32_t own_group;     /* surfaces that the DPU hands over at a position */
     uint32_t group;         /* and those that the write DMA takes there */
     uint32_t written;       /* of them; the rest is padding */
+    uint32_t last_bytes;    /* of the last atom of a line; 0: all */
     NpuCube from;
 } NpuStream;
 
@@ -270,7 +273,17 @@ typedef struct NpuPool {
     uint32_t recip_w, recip_h;  /* averages: FP17, or 16 bits of fraction */
 } NpuPool;
 
+/* Whose registers a task is in. */
+typedef enum NpuEncoding {
+    NPU_ENCODING_RK3588,
+    NPU_ENCODING_RK3576,
+    NPU_ENCODING_RK3568,
+    NPU_ENCODING_RK3562,
+    NPU_ENCODING_NUM,
+} NpuEncoding;
+
 typedef struct NpuTask {
+    NpuEncoding encoding;
     NpuTaskKind kind;
     uint32_t enable;
     NpuConv conv;
@@ -279,14 +292,6 @@ typedef struct NpuTask {
     NpuFeed feed[NPU_FEED_NUM];
     uint64_t macs;
 } NpuTask;
-
-/* Whose registers a task is in. */
-typedef enum NpuEncoding {
-    NPU_ENCODING_RK3588,
-    NPU_ENCODING_RK3576,
-    NPU_ENCODING_RK3568,
-    NPU_ENCODING_NUM,
-} NpuEncoding;
 
 typedef struct NpuTaskOptions {
     NpuEncoding encoding;
