@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Addresses, interrupts and device-tree nodes of the NPU subsystems of the
- * rk3588-npu machine: the RK3588's, the RK3576's and the RK3568's.
+ * rk3588-npu machine: the RK3588's and those of smaller chips.
  */
 #ifndef HW_ARM_RK3588_NPU_FDT_H
 #define HW_ARM_RK3588_NPU_FDT_H
@@ -24,6 +24,17 @@ typedef struct Rk3588NpuCoreInfo {
 
 extern const Rk3588NpuCoreInfo rk3588_npu_cores[NPU_MAX_CORES];
 extern const hwaddr rk3588_npu_qos[RK3588_QOS_NUM];
+
+extern const Rk3588NpuCoreInfo rk3562_npu_cores[RK3562_NPU_CORES];
+extern const hwaddr rk3562_npu_qos[RK3562_QOS_NUM];
+
+#define RK3562_PMU_GRF_BASE     0xff010000
+#define RK3562_SYS_GRF_BASE     0xff030000
+#define RK3562_CRU_BASE         0xff100000
+#define RK3562_PMU_BASE         0xff258000
+#define RK3562_QOS_BASE         0xfee40000
+/* What the vendor's tree assigns. */
+#define RK3562_NPU_CLOCK_HZ     600000000
 
 extern const Rk3588NpuCoreInfo rk3568_npu_cores[RK3568_NPU_CORES];
 
@@ -82,7 +93,8 @@ typedef struct Rk3588NpuFdtConfig {
 void rk3588_npu_fdt_mainline(void *fdt, const Rk3588NpuFdtConfig *config);
 /* The same hardware as the vendor's tree has it: one node for all cores. */
 void rk3588_npu_fdt_vendor(void *fdt, const Rk3588NpuFdtConfig *config);
-/* The RK3568's, which mainline has none of. */
+/* The RK3562's and the RK3568's, which mainline has none of. */
+void rk3562_npu_fdt_vendor(void *fdt, const Rk3588NpuFdtConfig *config);
 void rk3568_npu_fdt_vendor(void *fdt, const Rk3588NpuFdtConfig *config);
 /* The RK3576's. */
 void rk3576_npu_fdt_mainline(void *fdt, const Rk3588NpuFdtConfig *config);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Machine "rk3588-npu": the virt board plus the NPU subsystem of an RK3588, or
- * with soc=rk3568 or rk3576 that of such a chip, at its real addresses and
- * interrupts.
+ * with soc=rk3562, rk3568 or rk3576 that of such a chip, at its real addresses
+ * and interrupts.
  */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
@@ -102,6 +102,16 @@ static void npu_set_rk3576(DeviceState *core)
     qdev_prop_set_uint32(core, "encoding", 1);  /* NPU_ENCODING_RK3576 */
 }
 
+/* Rows soc.rk3562, pc.task-con-16, pc.task-status-halves. */
+static void npu_set_rk3562(DeviceState *core)
+{
+    qdev_prop_set_uint32(core, "version", 0x54524545);
+    qdev_prop_set_uint32(core, "version-num", 4);
+    qdev_prop_set_uint32(core, "task-bits", 16);
+    qdev_prop_set_uint32(core, "task-status", 0x48);
+    qdev_prop_set_uint32(core, "encoding", 3);  /* NPU_ENCODING_RK3562 */
+}
+
 /* Rows soc.rk3568, pc.amounts-words, pc.fetch-error, pc.silent-ppu. */
 static void npu_set_rk3568(DeviceState *core)
 {
@@ -122,6 +132,14 @@ static const NpuSoc npu_socs[] = {
         { RK3588_SYS_GRF_BASE, RK3588_PHP_GRF_BASE }, RK3588_NPU_CLOCK_HZ,
         true, true, RK3588_SCMI_CLK_NPU, NULL,
         rk3588_npu_fdt_mainline, rk3588_npu_fdt_vendor,
+    }, {
+        "rk3562", "rockchip,rk3562", RK3562_NPU_CORES, rk3562_npu_cores,
+        RK3588_NPU_CORE_SIZE, 0x100,
+        TYPE_RK3562_CRU, RK3562_CRU_BASE, TYPE_RK3562_PMU, RK3562_PMU_BASE,
+        RK3562_QOS_NUM, rk3562_npu_qos,
+        { RK3562_PMU_GRF_BASE, RK3562_SYS_GRF_BASE }, RK3562_NPU_CLOCK_HZ,
+        false, true, RK3562_SCMI_CLK_NPU, npu_set_rk3562,
+        NULL, rk3562_npu_fdt_vendor,
     }, {
         "rk3568", "rockchip,rk3568", RK3568_NPU_CORES, rk3568_npu_cores,
         RK3588_NPU_CORE_SIZE, 0x100,
@@ -197,7 +215,7 @@ static const NpuSoc *npu_find_soc(const char *name)
             return &npu_socs[i];
         }
     }
-    error_report("soc must be rk3588, rk3568 or rk3576");
+    error_report("soc must be rk3588, rk3562, rk3568 or rk3576");
     exit(EXIT_FAILURE);
 }
 
@@ -215,7 +233,8 @@ static void npu_check_soc(Rk3588NpuMachineState *s)
                      "always on", s->soc->name);
         exit(EXIT_FAILURE);
     }
-    if (s->iommu_version == 1 && s->soc->set_core == npu_set_rk3576) {
+    if (s->iommu_version == 1 && (s->soc->set_core == npu_set_rk3562 ||
+                                  s->soc->set_core == npu_set_rk3576)) {
         error_report("soc=%s has npu-iommu 0 or 2", s->soc->name);
         exit(EXIT_FAILURE);
     }
@@ -584,7 +603,7 @@ static void npu_create_scmi(Rk3588NpuMachineState *s)
     s->scmi = qdev_new(TYPE_RK3588_SCMI);
     npu_attach(s, "scmi", s->scmi);
     qdev_prop_set_uint32(s->scmi, "clock-id", s->soc->scmi_clk);
-    /* Of the RK3568 nobody has reported that firmware would hang. */
+    /* Of the others nobody has reported that firmware would hang. */
     qdev_prop_set_bit(s->scmi, "in-domain", s->soc->rk3588);
 }
 
@@ -848,7 +867,7 @@ static void npu_machine_class_init(ObjectClass *oc, void *data)
     ARM_SMC_FIRMWARE_CLASS(oc)->call = npu_smc_call;
     object_class_property_add_str(oc, "soc", npu_get_soc, npu_set_soc);
     object_class_property_set_description(oc, "soc",
-        "Whose NPU it is: rk3588, rk3568 or rk3576");
+        "Whose NPU it is: rk3588, rk3562, rk3568 or rk3576");
     object_class_property_add_bool(oc, "npu-scmi", npu_get_scmi, npu_set_scmi);
     object_class_property_set_description(oc, "npu-scmi",
         "The device tree has the NPU's clock from SCMI, else a fixed one");

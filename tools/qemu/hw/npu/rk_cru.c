@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Clock and reset units of the RK3568 and the RK3576: every register is storage
- * with a write mask in its upper half; only the NPU's gates and resets, the PLL
- * lock bits and the global reset have an effect.
+ * Clock and reset units of the RK3562, the RK3568 and the RK3576: every
+ * register is storage with a write mask in its upper half; only the NPU's gates
+ * and resets, the PLL lock bits and the global reset have an effect.
  *
- * Register positions are from Linux's clk-rk3568, clk-rk3576 and rst-rk3576
- * tables.
+ * Register positions are from Linux's clk-rk3562, clk-rk3568, clk-rk3576,
+ * rst-rk3562 and rst-rk3576 tables.
  */
 #include "qemu/osdep.h"
 #include "qemu/module.h"
@@ -68,21 +68,67 @@ struct RkCruClass {
     const CruChip *chip;
 };
 
+#define RK3562_CLKSEL_CON(n)    (0x100 + 4 * (n))
+#define RK3562_CLKGATE_CON(n)   (0x300 + 4 * (n))
+#define RK3562_SOFTRST_CON(n)   (0x400 + 4 * (n))
+
+/* fbdiv and postdiv1; refdiv, postdiv2 and DSMPD, which is whole numbers. */
+#define RK3036_PLL(base, fb, p1, ref, p2)                                   \
+    { base, { (fb) | (p1) << 12, (ref) | (p2) << 6 | 1u << 12, 0 } }
+
+static const CruPll rk3562_plls[] = {
+    RK3036_PLL(0x00000, 68, 2, 1, 1),   /* APLL 816 MHz */
+    RK3036_PLL(0x00060, 99, 2, 1, 1),   /* GPLL 1188 MHz */
+    RK3036_PLL(0x00080, 99, 4, 1, 1),   /* VPLL 594 MHz */
+    RK3036_PLL(0x000a0, 100, 2, 1, 1),  /* HPLL 1200 MHz */
+    RK3036_PLL(0x18040, 125, 3, 1, 1),  /* CPLL 1000 MHz */
+    RK3036_PLL(0x28020, 65, 1, 1, 1),   /* DPLL 1560 MHz */
+};
+
+static const CruInit rk3562_init[] = {
+    { 0x600, 0x0145 },                  /* the PLLs' outputs */
+    { 0x18380, 1 }, { 0x28380, 1 },
+    { RK3562_CLKSEL_CON(15), 1 },       /* clk_npu_pre 594 MHz */
+    { RK3562_CLKSEL_CON(16), 2 },       /* hclk_npu_pre 198 MHz */
+};
+
+/* CLK_NPU_PRE feeds HCLK_NPU_PRE, too. */
+#define RK3562_NPU_PRE          { RK3562_CLKGATE_CON(6), 0 }
+
+static const CruChip rk3562_chip = {
+    .desc = "RK3562 clock and reset unit",
+    .size = RK3562_CRU_SIZE,
+    .glb_srst_fst = 0x614,
+    .plls = rk3562_plls,
+    .num_plls = ARRAY_SIZE(rk3562_plls),
+    .lock_con = 4,
+    .lock = 1u << 10,
+    .init = rk3562_init,
+    .num_init = ARRAY_SIZE(rk3562_init),
+    .num_cores = RK3562_NPU_CORES,
+    .core = {
+        {
+            .aclk = { RK3562_NPU_PRE, { RK3562_CLKGATE_CON(6), 4 } },
+            .hclk = { RK3562_NPU_PRE, { RK3562_CLKGATE_CON(6), 1 },
+                      { RK3562_CLKGATE_CON(6), 5 } },
+            /* SRST_A_RKNN and SRST_H_RKNN */
+            .srst_a = { RK3562_SOFTRST_CON(6), 4 },
+            .srst_h = { RK3562_SOFTRST_CON(6), 5 },
+        },
+    },
+};
+
 #define RK3568_CLKSEL_CON(n)    (0x100 + 4 * (n))
 #define RK3568_CLKGATE_CON(n)   (0x300 + 4 * (n))
 #define RK3568_SOFTRST_CON(n)   (0x400 + 4 * (n))
 
-/* fbdiv and postdiv1; refdiv, postdiv2 and DSMPD, which is whole numbers. */
-#define RK3568_PLL(base, fb, p1, ref, p2)                                   \
-    { base, { (fb) | (p1) << 12, (ref) | (p2) << 6 | 1u << 12, 0 } }
-
 static const CruPll rk3568_plls[] = {
-    RK3568_PLL(0x00, 68, 2, 1, 1),      /* APLL 816 MHz */
-    RK3568_PLL(0x20, 65, 1, 1, 1),      /* DPLL 1560 MHz */
-    RK3568_PLL(0x40, 99, 2, 1, 1),      /* GPLL 1188 MHz */
-    RK3568_PLL(0x60, 125, 3, 1, 1),     /* CPLL 1000 MHz */
-    RK3568_PLL(0x80, 100, 2, 1, 1),     /* NPLL 1200 MHz */
-    RK3568_PLL(0xa0, 99, 4, 1, 1),      /* VPLL 594 MHz */
+    RK3036_PLL(0x00, 68, 2, 1, 1),      /* APLL 816 MHz */
+    RK3036_PLL(0x20, 65, 1, 1, 1),      /* DPLL 1560 MHz */
+    RK3036_PLL(0x40, 99, 2, 1, 1),      /* GPLL 1188 MHz */
+    RK3036_PLL(0x60, 125, 3, 1, 1),     /* CPLL 1000 MHz */
+    RK3036_PLL(0x80, 100, 2, 1, 1),     /* NPLL 1200 MHz */
+    RK3036_PLL(0xa0, 99, 4, 1, 1),      /* VPLL 594 MHz */
 };
 
 static const CruInit rk3568_init[] = {
@@ -403,6 +449,11 @@ static const TypeInfo cru_info[] = {
         .instance_init = cru_init_instance,
         .class_size = sizeof(RkCruClass),
         .class_init = cru_class_init,
+    }, {
+        .name = TYPE_RK3562_CRU,
+        .parent = TYPE_RK_CRU,
+        .class_init = cru_chip_class_init,
+        .class_data = (void *)&rk3562_chip,
     }, {
         .name = TYPE_RK3568_CRU,
         .parent = TYPE_RK_CRU,

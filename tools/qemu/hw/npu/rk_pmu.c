@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Power management units of the RK3568 and the RK3576: power, memory and
- * bus-idle handshakes of the NPU's power domains; other domains always report
- * on.
+ * Power management units of the RK3562, the RK3568 and the RK3576: power,
+ * memory and bus-idle handshakes of the NPU's power domains; other domains
+ * always report on.
  *
  * Offsets, bits and polarities follow Linux's rockchip pm-domains driver.  A
  * domain answers as soon as it is on: silicon wants 15 us and a reset of its
@@ -58,6 +58,26 @@ struct RkPmuClass {
     SysBusDeviceClass parent_class;
 
     const PmuChip *chip;
+};
+
+static const unsigned rk3562_qos_domain[RK3562_QOS_NUM] = { 0 };
+
+/* That the domain's clocks run while its bus goes idle is not looked at. */
+static const PmuChip rk3562_chip = {
+    .desc = "RK3562 power management unit",
+    .name = "rk3562-pmu",
+    .size = RK3562_PMU_SIZE,
+    .num_cores = RK3562_NPU_CORES,
+    .num_qos = RK3562_QOS_NUM,
+    .qos_domain = rk3562_qos_domain,
+    .bus_idle_req = 0x110,
+    .bus_idle_ack = 0x120,
+    .bus_idle_status = 0x128,
+    .pwr_status = 0x230,
+    .num_domains = 1,
+    .domain = {
+        { "npu", -1, 0, 0x210, 1u << 1, 1u << 1, 0, 1u << 2 },
+    },
 };
 
 /*
@@ -463,6 +483,11 @@ static const TypeInfo pmu_info[] = {
         .instance_init = pmu_init,
         .class_size = sizeof(RkPmuClass),
         .class_init = pmu_class_init,
+    }, {
+        .name = TYPE_RK3562_PMU,
+        .parent = TYPE_RK_PMU,
+        .class_init = pmu_chip_class_init,
+        .class_data = (void *)&rk3562_chip,
     }, {
         .name = TYPE_RK3568_PMU,
         .parent = TYPE_RK_PMU,

@@ -22,6 +22,7 @@ OBJECT_DECLARE_SIMPLE_TYPE(Rk3588ScmiState, RK3588_SCMI)
 #define RK3588_SCMI_SIZE        0x100
 #define RK3588_SCMI_SMC_ID      0x82000010
 #define RK3588_SCMI_CLK_NPU     6
+#define RK3562_SCMI_CLK_NPU     10
 #define RK3568_SCMI_CLK_NPU     2
 
 /* Serves what is in the shared memory. */
