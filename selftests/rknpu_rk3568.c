@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * An RK3568: programs counted by single commands, buffers and page tables below 4 GiB, what its IOMMU wants of kernels that
- * do not know it, and what is not written to its registers. Programs are copies by the DPU, in atoms of 8 bytes.
+ * Chips with one core. An RK3568: programs counted by single commands, buffers and page tables below 4 GiB, what its IOMMU
+ * wants of kernels that do not know it, and what is not written to its registers. An RK3562: its numbers. Programs are
+ * copies by the DPU.
  *
- * A part of the memory is above 4 GiB, where kernels look first. Unlike the RK3588, 6.1 has drivers for all of it.
+ * A part of the RK3568's memory is above 4 GiB, where kernels look first. Unlike the RK3588, 6.1 has drivers for all of it.
  * boot: rk3568 --dt vendor --model soc=rk3568 --model npu-dt=vendor --model npu-iommu=1 --qemu-arg -m --qemu-arg 3G
  * boot: rk3568v2 LONG --dt vendor --model soc=rk3568 --model npu-dt=vendor
+ * boot: rk3562 --dt vendor --model soc=rk3562 --model npu-dt=vendor
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -35,13 +37,16 @@
 #define CNA_S_POINTER	0x1004
 #define WORD(target, value, reg)	((uint64_t)(target) << 48 | (uint64_t)(value) << 16 | (reg))
 
+#define COUNT(rows)	(sizeof(rows) / sizeof((rows)[0]))
+
 struct word {
 	uint16_t reg;
 	uint32_t value;
 };
 
-/* Two surfaces of 4x4 atoms. */
-static const struct word copy[] = {
+/* 4x4 positions of 16 channels. */
+#define POSITIONS	16
+static const struct word copy_rk3568[] = {
 	{ 0x4004, 0xe }, { 0x5004, 0xe }, { 0x400c, 0x109 }, { 0x4010, 0 }, { 0x4024, BYTES / 2 }, { 0x4030, 3 },
 	{ 0x4034, 3 }, { 0x4038, 0 }, { 0x403c, 0xf000f }, { 0x4040, 0x53 }, { 0x4050, 2 }, { 0x4060, 0x53 },
 	{ 0x4070, 0x383 }, { 0x4078, 1 }, { 0x4080, 0 }, { 0x4084, 1 }, { 0x4088, 0 }, { 0x40c0, BYTES / 2 },
@@ -49,17 +54,84 @@ static const struct word copy[] = {
 	{ 0x5044, 0x4001 },
 };
 
+#define LEAST		0x80000000
+#define MOST		0x7fffffff
+static const struct word copy_rk3562[] = {
+	{ 0x4004, 0xe }, { 0x5004, 0xe }, { 0x400c, 0x1e5 }, { 0x4010, 0 }, { 0x401c, POSITIONS }, { 0x4020, 3 },
+	{ 0x4024, 3 }, { 0x4028, 0 }, { 0x402c, 15 }, { 0x4030, 0xf0003 }, { 0x4034, 0x30003 }, { 0x4038, 0x53 },
+	{ 0x4048, LEAST }, { 0x404c, MOST }, { 0x4050, 2 }, { 0x4054, 0 }, { 0x4058, LEAST }, { 0x405c, MOST },
+	{ 0x4060, 0x13 }, { 0x406c, LEAST }, { 0x4070, MOST }, { 0x4074, LEAST }, { 0x4078, MOST },
+	{ 0x407c, 0x10041c1 }, { 0x4080, 0 }, { 0x4084, 1 }, { 0x4088, LEAST }, { 0x408c, MOST }, { 0x40a4, LEAST },
+	{ 0x40a8, MOST }, { 0x40ac, 0 }, { 0x40b0, 0x10001 }, { 0x40b4, 0 }, { 0x40b8, POSITIONS },
+	{ 0x40c0, 0x4440002 }, { 0x40c8, 0 }, { 0x40cc, 0 }, { 0x500c, 3 }, { 0x5010, 3 }, { 0x5014, 15 },
+	{ 0x501c, 0 }, { 0x5028, 0 }, { 0x5034, 1 }, { 0x5044, 0x7809 }, { 0x5048, 0 }, { 0x504c, 0 }, { 0x5078, 0 },
+	{ 0x8028, 0xc }, { 0x802c, 0xffffffff },
+};
+
 /* The largest of two by two of them. */
-static const struct word pool[] = {
+static const struct word pool_rk3568[] = {
 	{ 0x6004, 0xe }, { 0x7004, 0xe }, { 0x600c, 3 }, { 0x6010, 3 }, { 0x6014, 15 }, { 0x6018, 1 }, { 0x601c, 1 },
 	{ 0x6020, 15 }, { 0x6024, 0x11 }, { 0x6034, 0x110101 }, { 0x607c, POOLED / 2 }, { 0x6084, POOLED / 2 },
 	{ 0x60dc, 3 }, { 0x700c, 3 }, { 0x7010, 3 }, { 0x7014, 15 }, { 0x7018, 1 }, { 0x7024, 32 },
 	{ 0x7028, BYTES / 2 },
 };
 
-#define COPY_WORDS	((uint32_t)(sizeof(copy) / sizeof(copy[0])))
+static const struct word pool_rk3562[] = {
+	{ 0x6004, 0xe }, { 0x7004, 0xe }, { 0x600c, 3 }, { 0x6010, 3 }, { 0x6014, 15 }, { 0x6018, 1 }, { 0x601c, 1 },
+	{ 0x6020, 15 }, { 0x6024, 0x11 }, { 0x6034, 0x110101 }, { 0x607c, POOLED }, { 0x6084, POOLED },
+	{ 0x60dc, 3 }, { 0x700c, 3 }, { 0x7010, 3 }, { 0x7014, 15 }, { 0x7024, 64 }, { 0x7028, BYTES },
+	{ 0x7030, 0x40 },
+};
+
+/* What differs; @to is the register that has the address of a copy's result. */
+static const struct chip {
+	unsigned int soc, version;
+	const struct word *copy, *pool;
+	uint32_t copy_words, pool_words;
+	uint16_t to;
+	uint32_t atom, per_amount;
+	uint32_t conv, task_con;
+	uint32_t fetch_error;
+	bool silent_pool, in_reach, no_dma_base;
+	const char *refusal;
+} chips[] = {
+	{
+		3568, 0, copy_rk3568, pool_rk3568, COUNT(copy_rk3568), COUNT(pool_rk3568), 0x4020, 8, 1, 0x1f,
+		0x7001, FETCH_ERROR, true, true, true, "fetches of the CNA",
+	}, {
+		3562, 0x54524549, copy_rk3562, pool_rk3562, COUNT(copy_rk3562), COUNT(pool_rk3562), 0x4018, 16, 2,
+		0x1d, 0x70001, 0, false, false, false, "words of the CNA that nobody has seen",
+	},
+}, *chip;
+
 #define TAIL		4u
-#define WORDS		(COPY_WORDS + 2 + TAIL)
+
+static uint32_t words(void)
+{
+	return chip->copy_words + 2 + TAIL;
+}
+
+/* REGISTER_AMOUNTS of @n commands. */
+static uint32_t amount(uint32_t n)
+{
+	return (n + chip->per_amount - 1) / chip->per_amount - 1;
+}
+
+static uint64_t command(uint16_t reg, uint32_t value)
+{
+	static const uint16_t target[] = { [4] = 0x1001, [5] = 0x2001, [6] = 0x4001, [7] = 0x8001, [8] = 0x0401 };
+
+	return WORD(target[reg >> 12], value, reg);
+}
+
+/* What ends a program that goes on with @next, or with nothing, at command @n of @p. */
+static void write_tail(uint64_t *p, uint32_t n, uint64_t next, uint32_t enable)
+{
+	p[n++] = WORD(0x0101, next, PC_BASE_ADDRESS);
+	p[n++] = WORD(0x0101, next ? amount(words()) : 0, PC_AMOUNTS);
+	p[n++] = WORD(0x0041, 0, 0);
+	p[n++] = WORD(0x0081, enable, 0x8);
+}
 
 /* In memory at @map, which the NPU has at @iova; @next is the next program, or 0. */
 static void write_copy(uint8_t *map, uint64_t iova, uint64_t next)
@@ -67,14 +139,11 @@ static void write_copy(uint8_t *map, uint64_t iova, uint64_t next)
 	uint64_t *p = (uint64_t *)(map + PROGRAM);
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < COPY_WORDS; i++)
-		p[n++] = WORD(copy[i].reg >> 12 == 4 ? 0x1001 : 0x2001, copy[i].value, copy[i].reg);
-	p[n++] = WORD(0x1001, iova + TO, 0x4020);
-	p[n++] = WORD(0x2001, iova + FROM, 0x5018);
-	p[n++] = WORD(0x0101, next, PC_BASE_ADDRESS);
-	p[n++] = WORD(0x0101, next ? WORDS - 1 : 0, PC_AMOUNTS);
-	p[n++] = WORD(0x0041, 0, 0);
-	p[n++] = WORD(0x0081, 0x18, 0x8);
+	for (uint32_t i = 0; i < chip->copy_words; i++)
+		p[n++] = command(chip->copy[i].reg, chip->copy[i].value);
+	p[n++] = command(chip->to, iova + TO);
+	p[n++] = command(0x5018, iova + FROM);
+	write_tail(p, n, next, 0x18);
 }
 
 /* Of the length of a copy, which follows. */
@@ -83,16 +152,13 @@ static void write_pool(uint8_t *map, uint64_t iova, uint64_t next)
 	uint64_t *p = (uint64_t *)(map + PROGRAM);
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < sizeof(pool) / sizeof(pool[0]); i++)
-		p[n++] = WORD(pool[i].reg >> 12 == 6 ? 0x4001 : 0x8001, pool[i].value, pool[i].reg);
-	p[n++] = WORD(0x4001, iova + TO, 0x6070);
-	p[n++] = WORD(0x8001, iova + FROM, 0x701c);
-	while (n < WORDS - TAIL)
+	for (uint32_t i = 0; i < chip->pool_words; i++)
+		p[n++] = command(chip->pool[i].reg, chip->pool[i].value);
+	p[n++] = command(0x6070, iova + TO);
+	p[n++] = command(0x701c, iova + FROM);
+	while (n < words() - TAIL)
 		p[n++] = 0;
-	p[n++] = WORD(0x0101, next, PC_BASE_ADDRESS);
-	p[n++] = WORD(0x0101, next ? WORDS - 1 : 0, PC_AMOUNTS);
-	p[n++] = WORD(0x0041, 0, 0);
-	p[n++] = WORD(0x0081, 0x60, 0x8);
+	write_tail(p, n, next, 0x60);
 }
 
 /* How many bytes of the pooling are the largest of their four. */
@@ -102,11 +168,12 @@ static unsigned int pooled(const uint8_t *map)
 	unsigned int right = 0;
 
 	for (uint32_t i = 0; i < POOLED; i++) {
-		const int8_t *p = from + i / (POOLED / 2) * (BYTES / 2) + i / 16 % 2 * 64 + i / 8 % 2 * 16 + i % 8;
+		uint32_t a = chip->atom, surface = i / (4 * a), y = i / (2 * a) % 2, x = i / a % 2;
+		const int8_t *p = from + (surface * POSITIONS + y * 8 + x * 2) * a + i % a;
 		int8_t most = p[0];
 
 		for (uint32_t k = 1; k < 4; k++)
-			most = p[k / 2 * 32 + k % 2 * 8] > most ? p[k / 2 * 32 + k % 2 * 8] : most;
+			most = p[(k / 2 * 4 + k % 2) * a] > most ? p[(k / 2 * 4 + k % 2) * a] : most;
 		right += to[i] == most;
 	}
 	return right;
@@ -144,14 +211,18 @@ FIXTURE(rk3568) {
 FIXTURE_SETUP(rk3568)
 {
 	RK_OPEN_OR_SKIP(self->fd);
-	if (!rk_ours() || rk_param(self->fd, DRM_ROCKET_PARAM_SOC) != 3568)
-		SKIP(return, "not an RK3568");
+	for (uint32_t i = 0; i < COUNT(chips); i++) {
+		if (rk_ours() && rk_param(self->fd, DRM_ROCKET_PARAM_SOC) == chips[i].soc)
+			chip = &chips[i];
+	}
+	if (!chip)
+		SKIP(return, "not an RK3568 or RK3562");
 	ASSERT_EQ(0, rk_bo_init(&self->bo, self->fd, TASKS * STEP));
 	write_chain(self->bo.map, self->bo.iova, 1);
 	ASSERT_EQ(0, rk_fini(&self->bo));
 	for (int t = 0; t < TASKS; t++) {
 		self->tasks[t].regcmd = self->bo.iova + t * STEP + PROGRAM;
-		self->tasks[t].regcmd_count = WORDS;
+		self->tasks[t].regcmd_count = words();
 	}
 }
 
@@ -190,7 +261,7 @@ static int copy_to_nowhere(FIXTURE_DATA(rk3568) *self, uint64_t iova)
 	struct drm_rocket_wait_job w;
 
 	write_copy(last, self->bo.iova + (TASKS - 1) * STEP, 0);
-	((uint64_t *)(last + PROGRAM))[COPY_WORDS] = WORD(0x1001, iova, 0x4020);
+	((uint64_t *)(last + PROGRAM))[chip->copy_words] = command(chip->to, iova);
 	return rk_fini(&self->bo) ?: run(self, TASKS - 1, 1, &w);
 }
 
@@ -211,7 +282,7 @@ static bool was_written(uint32_t offset, uint32_t bits)
 	return false;
 }
 
-RK_TEST_F(rk3568, is_described, "one core, and the version of 0 that boards read")
+RK_TEST_F(rk3568, is_described, "one core, and the version that boards read or the runtime expects")
 {
 	struct drm_rocket_get_param p = { .param = DRM_ROCKET_PARAM_HW_VERSION };
 
@@ -219,7 +290,7 @@ RK_TEST_F(rk3568, is_described, "one core, and the version of 0 that boards read
 	EXPECT_EQ(1, rk_param(self->fd, DRM_ROCKET_PARAM_CORE_MASK));
 	RK_REQUIRE_MODEL();
 	EXPECT_EQ(0, rk_ioctl(self->fd, DRM_IOCTL_ROCKET_GET_PARAM, &p));
-	EXPECT_EQ(0, p.value);
+	EXPECT_EQ(chip->version, p.value);
 }
 
 RK_TEST_F(rk3568, bytes_are_copied, "a program with an odd number of commands is read to its end, and copies")
@@ -227,17 +298,18 @@ RK_TEST_F(rk3568, bytes_are_copied, "a program with an odd number of commands is
 	struct drm_rocket_wait_job w;
 	uint32_t value;
 
-	ASSERT_EQ(1, WORDS % 2);
+	ASSERT_EQ(1, words() % 2);
 	rk_trace_start();
 	ASSERT_EQ(0, run(self, TASKS - 1, 1, &w));
 	EXPECT_EQ(1, copied(self->bo.map));
 	RK_REQUIRE_MODEL();
 	ASSERT_TRUE(rk_trace_last(PC_AMOUNTS, &value));
-	EXPECT_EQ(WORDS - 1, value);
+	EXPECT_EQ(amount(words()), value);
 	ASSERT_TRUE(rk_trace_last(PC_TASK_CON, &value));
-	EXPECT_EQ(0x7001, value);
+	EXPECT_EQ(chip->task_con, value);
 	/* A fetch that fails would interrupt. */
-	EXPECT_TRUE(was_written(PC_INT_MASK, FETCH_ERROR));
+	if (chip->fetch_error)
+		EXPECT_TRUE(was_written(PC_INT_MASK, chip->fetch_error));
 	ASSERT_TRUE(rk_trace_last(CNA_S_POINTER, &value));
 	EXPECT_EQ(0xe, value);
 }
@@ -266,6 +338,9 @@ RK_TEST_F(rk3568, pooling_is_silent, "a pooling before a copy is right, and one 
 	EXPECT_EQ(POOLED, pooled(self->bo.map));
 	EXPECT_EQ(1, copied(self->bo.map));
 	RK_REQUIRE_MODEL();
+	/* Of the RK3562 it is not known. */
+	if (!chip->silent_pool)
+		return;
 	EXPECT_EQ(irqs + 1, rk_count(0, NPU_CNT_IRQ));
 	write_pool(self->bo.map, self->bo.iova, 0);
 	ASSERT_EQ(0, rk_fini(&self->bo));
@@ -330,6 +405,8 @@ RK_TEST_F(rk3568, memory_is_in_reach, "pages of BOs are below 4 GiB, where there
 	struct rk_bo big;
 	int pages = 0;
 
+	if (!chip->in_reach)
+		SKIP(return, "this chip's IOMMU reaches all memory");
 	/* More than bounce buffers have room for. */
 	ASSERT_EQ(0, rk_bo_init(&big, self->fd, BIG));
 	/* The kernel drops them a little later. */
@@ -358,11 +435,11 @@ RK_TEST_F(rk3568, unknown_program_is_refused, "the model refuses a convolution, 
 	char text[128];
 
 	RK_REQUIRE_MODEL();
-	p[WORDS - 1] = WORD(0x0081, 0x1f, 0x8);
+	p[words() - 1] = WORD(0x0081, chip->conv, 0x8);
 	ASSERT_EQ(0, rk_fini(&self->bo));
 	EXPECT_EQ(-ETIME, run(self, TASKS - 1, 1, &w));
 	ASSERT_TRUE(rk_hang_reason(0, text, sizeof(text)));
-	EXPECT_STREQ("fetches of the CNA", text);
+	EXPECT_STREQ(chip->refusal, text);
 }
 
 RK_TEST_F(rk3568, vendor_chain, "the vendor's uAPI copies, and leaves to programs what its own driver leaves to them")
@@ -370,8 +447,8 @@ RK_TEST_F(rk3568, vendor_chain, "the vendor's uAPI copies, and leaves to program
 	struct drm_rknpu_submit s = {
 		.flags = DRM_RKNPU_JOB_PC | DRM_RKNPU_JOB_PINGPONG, .timeout = 6000, .task_number = TASKS,
 		.fence_fd = -1,
-		/* Which hangs a bus, if it got there. */
-		.task_base_addr = 0x1000,
+		/* Which hangs the RK3568's bus, if it got there. */
+		.task_base_addr = chip->no_dma_base ? 0x1000 : 0,
 	};
 	struct drm_rknpu_task *task;
 	struct rv_bo bo, tasks;
@@ -386,7 +463,7 @@ RK_TEST_F(rk3568, vendor_chain, "the vendor's uAPI copies, and leaves to program
 	for (uint32_t t = 0; t < TASKS; t++) {
 		task[t] = (struct drm_rknpu_task) {
 			.op_idx = t, .enable_mask = 0x18, .int_mask = RV_INT_DPU, .int_clear = 0x1ffff,
-			.regcfg_amount = WORDS - RV_TASK_TAIL, .regcmd_addr = bo.iova + t * STEP + PROGRAM,
+			.regcfg_amount = words() - RV_TASK_TAIL, .regcmd_addr = bo.iova + t * STEP + PROGRAM,
 		};
 	}
 	ASSERT_EQ(0, rv_sync(&bo, DRM_RKNPU_MEM_SYNC_TO_DEVICE, 0, bo.size));
@@ -399,7 +476,7 @@ RK_TEST_F(rk3568, vendor_chain, "the vendor's uAPI copies, and leaves to program
 	RK_REQUIRE_MODEL();
 	EXPECT_FALSE(rk_trace_last(CNA_S_POINTER, &value));
 	ASSERT_TRUE(rk_trace_last(PC_AMOUNTS, &value));
-	EXPECT_EQ(WORDS - 1, value);
+	EXPECT_EQ(amount(words()), value);
 	ASSERT_TRUE(rk_trace_last(PC_DMA_BASE, &value));
 	EXPECT_EQ(0, value);
 	rv_bo_fini(&tasks);
