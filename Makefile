@@ -185,7 +185,7 @@ fuzz-model: ## attack the model under sanitizers for SECONDS=60, with SEED=1
 judge-rknn: ## the model on stored programs of the RK3576 against their networks; DIRS="..." have the .rknn and .onnx files
 	@$(BIN)/judge-rknn $(DIRS)
 
-judge-chips: ## networks for the RK3568 and the RK3588 on both models; RUNTIME=DIR has them and Rockchip's library
+judge-chips: ## networks for the RK3562, the RK3568 and the RK3588 on their models; RUNTIME=DIR has them and Rockchip's library
 	@$(BIN)/judge-chips $(RUNTIME)
 
 bench-model: ## speed of the model's arithmetic beside a CPU library

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Outputs of networks that were compiled for two chips, from what rknn_known printed: judge-chips.py FILE...
+"""Outputs of networks that were compiled for two chips, from what rknn_known printed: judge-chips.py CHIP FILE...
 
-FILE.rk3568 and FILE.rk3588 are its outputs. Prints a row for each output of noise and of waves: how many numbers, from
-which to which on the RK3588, their smallest distance there, how far the RK3568's are from them at most and on average,
+FILE.CHIP and FILE.rk3588 are its outputs. Prints a row for each output of noise and of waves: how many numbers, from
+which to which on the RK3588, their smallest distance there, how far the chip's are from them at most and on average,
 and whether the same number is the largest.
 """
 import base64
@@ -36,10 +36,11 @@ def row(got, want):
 
 
 def main():
+    chip = sys.argv[1]
     print("network\tinput\toutput\tnumbers\trange\tstep\toff at most\ton average\tsame largest")
-    for path in sys.argv[1:]:
+    for path in sys.argv[2:]:
         name = os.path.basename(path).removesuffix(".rknn")
-        ours, theirs = outputs(path + ".rk3568"), outputs(path + ".rk3588")
+        ours, theirs = outputs(f"{path}.{chip}"), outputs(path + ".rk3588")
         for job in sorted(ours.keys() | theirs.keys()):
             pairs = list(zip(ours.get(job, []), theirs.get(job, [])))
             if not pairs:
