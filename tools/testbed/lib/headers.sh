@@ -7,19 +7,19 @@ rk_build_headers() {
 	mapfile -t packages < <(rk_kernel_packages "$rel" "$image" | grep -E '^linux-(headers|kbuild|base)-')
 	rk_apt_get "$tmp" "${packages[@]}" linux-base:all
 	# In place of a kernel image, which would want an initramfs, and of compilers, which the root has of its own.
-	version=$(rk_apt_version "linux-headers-$rel-arm64:arm64")
+	version=$(rk_apt_version "linux-headers-$rel:arm64")
 	mkdir -p "$tmp/x/DEBIAN"
 	cat >"$tmp/x/DEBIAN/control" <<-END
-	Package: rknpu-test-standin-$rel
+	Package: rknpu-test-standin-${rel%-arm64}
 	Version: 1
 	Architecture: arm64
 	Maintainer: none <none@none.invalid>
-	Provides: gcc-14, gcc-14-for-host, linux-image-$rel-arm64 (= $version)
+	Provides: gcc-14, gcc-14-for-host, linux-image-$rel (= $version)
 	Description: stands for a kernel image and a compiler
 	END
 	rk_enter dpkg-deb -b "$tmp/x" "$tmp/rknpu-test-standin.deb" >/dev/null || rk_die "cannot make a package"
 	rm -r "$tmp/x"
-	echo "$rel-arm64" >"$tmp/release"
+	echo "$rel" >"$tmp/release"
 }
 
 # rk_headers SERIES: the directory of the .deb files is in RK_HEADERS, its file release says of which kernel.

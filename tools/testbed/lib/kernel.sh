@@ -18,16 +18,15 @@ rk_kernel_lacks() {
 		"$RK_TESTBED/data/kernels"
 }
 
-# Newest release of the series that has an arm64 image; prints "RELEASE IMAGE-PACKAGE".
+# Newest release of the series that has an image; prints "RELEASE IMAGE-PACKAGE".
 rk_kernel_newest() {
-	local series=$1 rel p
-	apt-cache -c "$RK_APT" pkgnames "linux-headers-$series." |
-		sed -nE "s/^linux-headers-(${series//./\\.}\.[0-9]+.*)-arm64\$/\1/p" |
-		grep -vE -- '-(rt|cloud)$' | sort -rV |
+	local number=${1%%[a-z]*} ends rel p
+	ends=$(awk -v k="$1" '$1 == k { for (i = 3; i <= NF; i++) if (sub(/^ends=/, "", $i)) print $i }' "$RK_TESTBED/data/kernels")
+	apt-cache -c "$RK_APT" pkgnames "linux-headers-$number." |
+		sed -nE "s/^linux-headers-(${number//./\\.}\.[0-9]+[^-]*(-[0-9]+)?${ends:--arm64})\$/\1/p" | sort -rV |
 		while read -r rel; do
 			# From 7.x on linux-image only depends on linux-binary, which holds the image.
-			for p in "linux-binary-$rel-arm64" "linux-binary-unsigned-$rel-arm64" \
-				"linux-image-$rel-arm64" "linux-image-$rel-arm64-unsigned"; do
+			for p in "linux-binary-$rel" "linux-binary-unsigned-$rel" "linux-image-$rel" "linux-image-$rel-unsigned"; do
 				[ -n "$(rk_apt_version "$p:arm64")" ] || continue
 				echo "$rel $p"
 				return
@@ -42,16 +41,23 @@ rk_apt_version() {
 
 # Since 7.3 the modules and the config are packages of their own.
 rk_kernel_packages() {
-	local rel=$1 image=$2 p
+	local rel=$1 image=$2 common p
+	common=$(rk_kernel_common "$rel")
 	echo "$image:arm64"
-	for p in "linux-modules-$rel-arm64" "linux-base-$rel-arm64"; do
+	for p in "linux-modules-$rel" "linux-base-$rel"; do
 		[ -z "$(rk_apt_version "$p:arm64")" ] || echo "$p:arm64"
 	done
-	echo "linux-headers-$rel-arm64:arm64"
-	echo "linux-headers-$rel-common:all"
-	for p in "linux-kbuild-$rel" "linux-kbuild-${rel%%-*}" "linux-kbuild-${rel%.*}"; do
+	echo "linux-headers-$rel:arm64"
+	echo "linux-headers-$common-common:all"
+	for p in "linux-kbuild-$common" "linux-kbuild-${common%%-*}" "linux-kbuild-${common%.*}"; do
 		[ -z "$(rk_apt_version "$p:$(rk_host_arch)")" ] || { echo "$p:$(rk_host_arch)"; break; }
 	done
+}
+
+# What the flavours of a release have in common in their names.
+rk_kernel_common() {
+	local common=${1%%-arm64*}
+	echo "${common%-rt}"
 }
 
 # Debian's header Makefiles name /usr/src; make them say where they really are.
@@ -63,7 +69,7 @@ rk_relocate_headers() {
 # Image and config were in /boot until 7.x put them beside the modules, the image as vmlinuz, .unsigned or .signed.
 rk_kernel_file() {
 	local f
-	for f in "$1/boot/$2-$3-arm64" "$1/usr/lib/modules/$3-arm64/$2"{,.unsigned,.signed}; do
+	for f in "$1/boot/$2-$3" "$1/usr/lib/modules/$3/$2"{,.unsigned,.signed}; do
 		[ ! -f "$f" ] || { mv "$f" "$1/$2"; return; }
 	done
 	return 1
@@ -88,11 +94,11 @@ rk_build_kernel() {
 	rk_kernel_file "$tmp" vmlinuz "$rel" || rk_die "no image in $image"
 	rk_kernel_file "$tmp" config "$rel" || rk_die "no config for $rel"
 	rm -rf "$tmp"/usr/lib/modules/*/dtb "${tmp:?}/boot" "$tmp"/usr/lib/linux-image-*
-	echo "$rel-arm64" >"$tmp/release"
-	rk_relocate_headers "$tmp/usr/src/linux-headers-$rel-arm64"
+	echo "$rel" >"$tmp/release"
+	rk_relocate_headers "$tmp/usr/src/linux-headers-$rel"
 	rk_root
 	rk_step "list the modules of $rel" rk_enter sh -c '
-		ln -s usr/lib "$1/lib" && depmod -b "$1" "$2" && rm "$1/lib"' sh "$tmp" "$rel-arm64"
+		ln -s usr/lib "$1/lib" && depmod -b "$1" "$2" && rm "$1/lib"' sh "$tmp" "$rel"
 }
 
 # Is the driver built in?

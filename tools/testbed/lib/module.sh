@@ -58,7 +58,7 @@ rk_sparse() {
 	local kdir=$1 checker
 	rk_cached sparse "$RK_SPARSE_SUITE" rk_build_program "$RK_SPARSE_SUITE" sparse
 	RK_SPARSE=$RK_OUT/sparse
-	checker=$(dirname -- "$kdir")/linux-headers-$(basename -- "$kdir" | sed 's/^linux-headers-//; s/-arm64$//')-common
+	checker=$(dirname -- "$kdir")/$(rk_kernel_common "$(basename -- "$kdir")")-common
 	[ -d "$checker" ] || rk_die "no common headers beside $kdir"
 	[ -e "$checker/scripts/checker-valid.sh" ] && return 0
 	rk_linux_source 7.3
