@@ -6,8 +6,9 @@
  * RKNPU_FAULT_STRIDE=n takes every n-th only.
  *
  * boot: debug-faults
+ * boot: debug-bind KERNEL=debug COVERAGE TRACES TEST_LIMIT=3600 ENV=RKNPU_FAULT_STRIDE=7
  * Makes the device anew a thousand times and more.
- * boot: debug-bind KERNEL=debug COVERAGE TRACES TEST_LIMIT=7200
+ * boot: debug-bindall KERNEL=debug RARE TRACES TEST_LIMIT=9000
  * boot: debug-bindnode KERNEL=debug COVERAGE TRACES TEST_LIMIT=3600 ENV=RKNPU_FAULT_STRIDE=11 --dt vendor
  */
 #define _GNU_SOURCE

@@ -268,6 +268,8 @@ FIXTURE_VARIANT(hostile) {
 	/* How often the core is recovered from a job of it. */
 	unsigned int recoveries;
 	bool rebinds;
+	/* It is on when there is no room for a job more. */
+	bool fills;
 	/* Only where there is time. */
 	bool takes_long;
 	/* One of those that are left if there is little: it keeps what all cores share. */
@@ -282,11 +284,11 @@ FIXTURE_VARIANT(hostile) {
 #define LONG_MS		(LONG_TASKS * TASK_MS)
 
 ATTACK(nothing);
-ATTACK(slots, .matters_most = true);
+ATTACK(slots, .fills = true, .matters_most = true);
 ATTACK(long, .holds_ms = LONG_MS, .matters_most = true);
 ATTACK(pauses);
 ATTACK(gangs, .holds_ms = LONG_MS, .matters_most = true);
-ATTACK(priorities, .holds_ms = LONG_MS);
+ATTACK(priorities, .holds_ms = LONG_MS, .fills = true);
 /* The deadline begins anew when the first task of the chain is found to be over. */
 ATTACK(hangs, .holds_ms = 2 * LONGEST_MS, .recoveries = 1, .matters_most = true);
 /* The first one is tried once more. */
@@ -302,10 +304,10 @@ ROW(long_against_rocket, .attack = attack_long, .victims = ROCKET, .mask = 1, .h
 ROW(long_against_rknpu, .attack = attack_long, .victims = VENDOR, .mask = 1, .holds_ms = LONG_MS);
 ROW(long_on_any_core, .attack = attack_long, .victims = BOTH, .holds_ms = LONG_MS,
 	.matters_most = true);
-ROW(slots_on_any_core, .attack = attack_slots, .victims = BOTH);
+ROW(slots_on_any_core, .attack = attack_slots, .victims = BOTH, .fills = true);
 ROW(unbind, .attack = attack_kills, .victims = BOTH, .holds_ms = LONG_MS, .rebinds = true);
 ROW(everything, .attack = attack_everything, .victims = BOTH, .mask = 1,
-	.holds_ms = 2 * LONGEST_MS + LONG_MS, .recoveries = 2, .takes_long = true);
+	.holds_ms = 2 * LONGEST_MS + LONG_MS, .recoveries = 2, .fills = true, .takes_long = true);
 
 static bool counts_time(void)
 {
@@ -395,10 +397,14 @@ static bool all_have(int victims, const unsigned long *first, unsigned long jobs
 }
 
 /* At its full strength, for which a kernel with detectors takes long; false if it ended before. */
-static bool comes(pid_t attacker)
+static bool comes(pid_t attacker, bool fills)
 {
+	/* Such a one submits no faster than cores run jobs of TASK_MS. */
+	if (fills && rk_slow() > 1)
+		rk_latency_us(LONGEST_MS * 1000 / 2);
 	while (!hostile->on && !waitpid(attacker, NULL, WNOHANG))
 		rk_sleep_ms(1);
+	rk_latency_us(TASK_MS * 1000);
 	return hostile->on;
 }
 
@@ -469,7 +475,7 @@ RK_TEST_F_TIMEOUT(hostile, is_bounded, 120,
 		if (variant->victims & (1 << i))
 			self->victim[i] = start_victim(i, variant->mask, variant->rebinds);
 	self->attacker = hostile_start(3000 + getpid(), variant->attack);
-	EXPECT_TRUE(comes(self->attacker));
+	EXPECT_TRUE(comes(self->attacker, variant->fills));
 	self->window_ms = look(variant->victims, jobs, window_ms, variant->rebinds);
 	EXPECT_LT(0, self->window_ms);
 	/* The last job of each is under attack, too. */
