@@ -221,6 +221,19 @@ rk_made() {
 	[ -n "${RKNPU_MADE:-}" ] || env -u MAKEFLAGS -u MFLAGS make -sC "$RK_TOP" "$@" >&2 </dev/null || rk_die "make $* fails"
 }
 
+# rk_copy_changed FROM TO <NAMES: copies those files that are not the same in TO, with their directories.
+rk_copy_changed() {
+	local from=$1 to=$2 names f
+	names=$(cat)
+	mkdir -p "$to" || return
+	# All sums in one go: a cmp for each file was a seventh of what a guest's start costs.
+	LC_ALL=C comm -23 <(cd "$from" && xargs -d '\n' sha256sum <<<"$names" | LC_ALL=C sort) \
+		<(cd "$to" && xargs -d '\n' sha256sum <<<"$names" 2>/dev/null | LC_ALL=C sort) | cut -d' ' -f3- |
+		while read -r f; do
+			mkdir -p "$to/$(dirname "$f")" && cp "$from/$f" "$to/$f" || return 1
+		done
+}
+
 # --- host packages and apt -------------------------------------------------
 
 rk_need_host() {

@@ -19,10 +19,7 @@ rk_module_sync() {
 	rk_module_files >"$dst/.sources.new"
 	touch "$dst/.sources"
 	LC_ALL=C comm -13 "$dst/.sources.new" "$dst/.sources" | while read -r f; do rm -f "$dst/$f"; done
-	while read -r f; do
-		cmp -s "$RK_TOP/$f" "$dst/$f" && continue
-		mkdir -p "$dst/$(dirname "$f")" && cp "$RK_TOP/$f" "$dst/$f" || return 1
-	done <"$dst/.sources.new"
+	rk_copy_changed "$RK_TOP" "$dst" <"$dst/.sources.new" || return
 	mv "$dst/.sources.new" "$dst/.sources"
 }
 

@@ -113,11 +113,8 @@ rk_qemu_copy_stock() {
 
 # rk_qemu_sync TREE: bring our files into a tree, touching only what differs, so that ninja rebuilds no more.
 rk_qemu_sync() {
-	local tree=$1 f
-	rk_qemu_overlay_files | while read -r f; do
-		cmp -s "$RK_QEMU_OVERLAY/$f" "$tree/src/$f" && continue
-		mkdir -p "$tree/src/${f%/*}" && cp "$RK_QEMU_OVERLAY/$f" "$tree/src/$f" || return 1
-	done || rk_die "cannot copy tools/qemu to $tree"
+	local tree=$1
+	rk_qemu_overlay_files | rk_copy_changed "$RK_QEMU_OVERLAY" "$tree/src" || rk_die "cannot copy tools/qemu to $tree"
 	rk_qemu_apply "$tree" || exit
 	{ rk_qemu_devices; rk_qemu_own_devices; } >"$tree/devices"
 	cmp -s "$tree/devices" "$tree/src/configs/devices/aarch64-softmmu/rknpu.mak" ||
