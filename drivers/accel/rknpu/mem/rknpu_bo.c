@@ -3,6 +3,7 @@
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
 #include <linux/dma-resv.h>
+#include <linux/highmem.h>
 #include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
@@ -273,6 +274,33 @@ void rknpu_bo_sync_range_for_device(struct rknpu_bo *bo, u64 offset, u64 size)
 	struct rknpu_bo_range range = { .offset = offset, .size = size };
 
 	rknpu_bo_sync_ranges(bo, &range, 1, false);
+}
+
+/*
+ * A chain of programs in a large BO is read in thousands of pieces, so no piece may look for
+ * its segment: what one page's bus address differs by from its physical one, all do, as the
+ * DMA device has no IOMMU.
+ */
+static dma_addr_t rknpu_bo_page_addr(const struct rknpu_bo *bo, pgoff_t page)
+{
+	return sg_dma_address(bo->sgt->sgl) +
+	       (page_to_phys(bo->pages[page]) - sg_phys(bo->sgt->sgl));
+}
+
+void rknpu_bo_read(struct rknpu_bo *bo, u64 offset, void *to, size_t size)
+{
+	size_t done, n;
+
+	for (done = 0; done < size; done += n) {
+		size_t in_page = offset_in_page(offset + done);
+		pgoff_t page = (offset + done) >> PAGE_SHIFT;
+
+		n = min(size - done, PAGE_SIZE - in_page);
+		/* The CPU's other mapping of it may hold old lines. */
+		if (bo->uncached)
+			rknpu_bo_sync_segment(bo, rknpu_bo_page_addr(bo, page) + in_page, n, true);
+		memcpy_from_page(to + done, bo->pages[page], in_page, n);
+	}
 }
 
 /*

@@ -182,6 +182,8 @@ void rknpu_bo_sync_ranges_for_device(struct rknpu_bo *bo, const struct rknpu_bo_
 /* [offset, offset + size) is inside @bo, which is not imported. */
 void rknpu_bo_sync_range_for_cpu(struct rknpu_bo *bo, u64 offset, u64 size);
 void rknpu_bo_sync_range_for_device(struct rknpu_bo *bo, u64 offset, u64 size);
+/* What is at @offset now; as the range functions. */
+void rknpu_bo_read(struct rknpu_bo *bo, u64 offset, void *to, size_t size);
 /* For exporters that do not do it. */
 void rknpu_bo_clean_imported(struct rknpu_bo *bo);
 

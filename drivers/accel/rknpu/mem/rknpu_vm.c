@@ -2,7 +2,6 @@
 /* Owns address spaces: IOVA allocator, mappings of BOs, and how long those must stay. */
 #include <linux/bitmap.h>
 #include <linux/cleanup.h>
-#include <linux/highmem.h>
 #include <linux/jiffies.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
@@ -323,18 +322,6 @@ static struct rknpu_mapping *rknpu_vm_mapping_at(struct rknpu_vm *vm, u64 iova)
 	return NULL;
 }
 
-static void rknpu_bo_peek(const struct rknpu_bo *bo, u64 offset, void *to, size_t size)
-{
-	size_t done, n;
-
-	for (done = 0; done < size; done += n) {
-		size_t in_page = offset_in_page(offset + done);
-
-		n = min(size - done, PAGE_SIZE - in_page);
-		memcpy_from_page(to + done, bo->pages[(offset + done) >> PAGE_SHIFT], in_page, n);
-	}
-}
-
 size_t rknpu_vm_lookup_read(struct rknpu_vm_lookup *look, u64 iova, void *to, size_t size)
 {
 	struct rknpu_mapping *map = rknpu_vm_mapping_at(look->vm, iova);
@@ -344,10 +331,7 @@ size_t rknpu_vm_lookup_read(struct rknpu_vm_lookup *look, u64 iova, void *to, si
 		return 0;
 	offset = iova - map->node.start;
 	size = min_t(u64, size, map->node.size - offset);
-	/* The CPU's other mapping of it may hold old lines. */
-	if (map->bo->uncached)
-		rknpu_bo_sync_range_for_cpu(map->bo, offset, size);
-	rknpu_bo_peek(map->bo, offset, to, size);
+	rknpu_bo_read(map->bo, offset, to, size);
 	return size;
 }
 
