@@ -148,6 +148,14 @@ void rknpu_account_uncharge_tables(struct rknpu_account *account, unsigned long 
 	rknpu_account_uncharge(account, pages);
 }
 
+/* An imported one's belongs to nobody's memory cgroup. */
+unsigned long rknpu_bo_list_pages(const struct rknpu_bo *bo)
+{
+	size_t size = (size_t)bo->sgt->orig_nents * sizeof(*bo->sgt->sgl);
+
+	return drm_gem_is_imported(&bo->base) ? DIV_ROUND_UP(size, PAGE_SIZE) : 0;
+}
+
 u64 rknpu_mem_table_bytes(struct rknpu_mem *mem)
 {
 	return (u64)atomic_long_read(&mem->table_pages) << PAGE_SHIFT;

@@ -129,6 +129,9 @@ static inline struct rknpu_account *rknpu_account_get(struct rknpu_account *acco
 int rknpu_account_charge_tables(struct rknpu_account *account, unsigned long pages);
 void rknpu_account_uncharge_tables(struct rknpu_account *account, unsigned long pages);
 
+/* Pages that the list of @bo's segments takes; to be charged with page tables. */
+unsigned long rknpu_bo_list_pages(const struct rknpu_bo *bo);
+
 /* Bytes of all BOs and of all page tables. */
 u64 rknpu_mem_bo_bytes(struct rknpu_mem *mem);
 u64 rknpu_mem_table_bytes(struct rknpu_mem *mem);

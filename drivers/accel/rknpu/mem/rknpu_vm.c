@@ -264,22 +264,32 @@ static struct rknpu_mapping *rknpu_mapping_create(struct rknpu_vm *vm, struct rk
 	map = kzalloc_obj(*map, GFP_KERNEL_ACCOUNT);
 	if (!map)
 		return ERR_PTR(-ENOMEM);
+	/* Whoever reads a program finds it as soon as it has an address. */
+	map->bo = bo;
+	map->vm = vm;
 
+	ret = rknpu_account_charge_tables(vm->account, rknpu_bo_list_pages(bo));
+	if (ret)
+		goto err_free;
 	ret = rknpu_vm_map(vm, bo->sgt, bo->base.size, &map->node);
-	if (ret) {
-		kfree(map);
-		return ERR_PTR(ret);
-	}
+	if (ret)
+		goto err_uncharge;
 
 	drm_gem_object_get(&bo->base);
-	map->bo = bo;
-	map->vm = rknpu_vm_get(vm);
+	rknpu_vm_get(vm);
 	return map;
+
+err_uncharge:
+	rknpu_account_uncharge_tables(vm->account, rknpu_bo_list_pages(bo));
+err_free:
+	kfree(map);
+	return ERR_PTR(ret);
 }
 
 static void rknpu_mapping_destroy(struct rknpu_mapping *map)
 {
 	rknpu_vm_unmap(map->vm, &map->node);
+	rknpu_account_uncharge_tables(map->vm->account, rknpu_bo_list_pages(map->bo));
 	rknpu_bo_put(map->bo);
 	rknpu_vm_put(map->vm);
 	kfree(map);
