@@ -730,18 +730,31 @@ static const struct dma_buf_ops rknpu_bo_dma_buf_ops = {
 };
 
 /*
- * Without IOMMU: one piece of memory below 4 GiB, and itself. Of memory above, the DMA
- * API makes a copy there, and does not tell which of the two an address is of. BOs
- * of the other node are below in any case.
+ * Of memory that the NPU's addresses do not reach the DMA API makes one copy (swiotlb), as long
+ * as there is room for copies, which other devices need: neither side would see what the
+ * other writes later. Tables without lengths (DMABUF_DEBUG) do not tell. BOs of the other
+ * node are in reach in any case.
  */
-static bool rknpu_bo_sgt_is_block(struct dma_buf_attachment *attach, struct sg_table *sgt)
+static bool rknpu_bo_sgt_is_in_reach(struct dma_buf_attachment *attach, struct sg_table *sgt)
+{
+	struct scatterlist *sg;
+	int i;
+
+	if (attach->dmabuf->ops == &rknpu_bo_dma_buf_ops || !dma_addressing_limited(attach->dev))
+		return true;
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		if (!sg->length || sg_dma_address(sg) != sg_phys(sg))
+			return false;
+	}
+	return true;
+}
+
+static bool rknpu_bo_sgt_is_block(struct sg_table *sgt)
 {
 	struct scatterlist *sg;
 	dma_addr_t next = 0;
 	int i;
 
-	if (attach->dmabuf->ops != &rknpu_bo_dma_buf_ops && dma_addressing_limited(attach->dev))
-		return false;
 	for_each_sgtable_dma_sg(sgt, sg, i) {
 		if (i && sg_dma_address(sg) != next)
 			return false;
@@ -757,9 +770,13 @@ int rknpu_bo_check_import(struct rknpu_mem *mem, struct dma_buf_attachment *atta
 
 	if (size > RKNPU_BO_MAX_SIZE || !PAGE_ALIGNED(size) || !rknpu_bo_sgt_is_paged(sgt))
 		return -EINVAL;
-	if (mem->hw->no_iommu && !rknpu_bo_sgt_is_block(attach, sgt)) {
+	if (!rknpu_bo_sgt_is_in_reach(attach, sgt)) {
+		drm_dbg_ratelimited(mem->hw->drm, "import: the NPU reaches memory below 4 GiB only\n");
+		return -EINVAL;
+	}
+	if (mem->hw->no_iommu && !rknpu_bo_sgt_is_block(sgt)) {
 		drm_dbg_ratelimited(mem->hw->drm,
-				    "import: without IOMMU it has to be contiguous and below 4 GiB\n");
+				    "import: without IOMMU it has to be contiguous\n");
 		return -EINVAL;
 	}
 	return 0;
