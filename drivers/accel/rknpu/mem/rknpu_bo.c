@@ -37,29 +37,32 @@ static struct device *rknpu_bo_dma_dev(struct rknpu_bo *bo)
 	return bo->base.dev->dev;
 }
 
-static unsigned long rknpu_mem_limit(unsigned int percent)
+/* BOs are where the NPU's addresses reach, and what is there is wanted by other devices, too. */
+static unsigned long rknpu_mem_limit(const struct rknpu_mem *mem, unsigned int percent)
 {
-	return mul_u64_u32_div(totalram_pages(), min(percent, 100U), 100);
+	u64 reach = BIT_ULL(mem->hw->soc->dma_bits - PAGE_SHIFT);
+
+	return mul_u64_u32_div(min_t(u64, totalram_pages(), reach), min(percent, 100U), 100);
 }
 
-static unsigned long rknpu_mem_owner_pages(void)
+static unsigned long rknpu_mem_owner_pages(const struct rknpu_mem *mem)
 {
-	return rknpu_mem_limit(READ_ONCE(rknpu_params.max_user_memory_percent));
+	return rknpu_mem_limit(mem, READ_ONCE(rknpu_params.max_user_memory_percent));
 }
 
-static unsigned long rknpu_mem_device_pages(void)
+static unsigned long rknpu_mem_device_pages(const struct rknpu_mem *mem)
 {
-	return rknpu_mem_limit(READ_ONCE(rknpu_params.max_memory_percent));
+	return rknpu_mem_limit(mem, READ_ONCE(rknpu_params.max_memory_percent));
 }
 
-u64 rknpu_mem_owner_limit(void)
+u64 rknpu_mem_owner_limit(const struct rknpu_mem *mem)
 {
-	return (u64)rknpu_mem_owner_pages() << PAGE_SHIFT;
+	return (u64)rknpu_mem_owner_pages(mem) << PAGE_SHIFT;
 }
 
-u64 rknpu_mem_device_limit(void)
+u64 rknpu_mem_device_limit(const struct rknpu_mem *mem)
 {
-	return (u64)rknpu_mem_device_pages() << PAGE_SHIFT;
+	return (u64)rknpu_mem_device_pages(mem) << PAGE_SHIFT;
 }
 
 /*
@@ -67,9 +70,9 @@ u64 rknpu_mem_device_limit(void)
  * kept for those that have little, so that nobody takes all and the next one cannot
  * even open a file.
  */
-static unsigned long rknpu_mem_device_pages_for(unsigned long own)
+static unsigned long rknpu_mem_device_pages_for(const struct rknpu_mem *mem, unsigned long own)
 {
-	unsigned long all = rknpu_mem_device_pages(), one = rknpu_mem_owner_pages();
+	unsigned long all = rknpu_mem_device_pages(mem), one = rknpu_mem_owner_pages(mem);
 
 	if (all <= one || own <= (all - one) / RKNPU_MEM_SMALL_OWNERS)
 		return all;
@@ -110,13 +113,13 @@ static int rknpu_account_charge(struct rknpu_account *account, unsigned long pag
 	/* An address space without an IOMMU has no tables. */
 	if (!pages)
 		return 0;
-	own = rknpu_mem_add_pages(&account->quota->pages, pages, rknpu_mem_owner_pages());
+	own = rknpu_mem_add_pages(&account->quota->pages, pages, rknpu_mem_owner_pages(mem));
 	if (!own) {
 		drm_dbg_ratelimited(mem->hw->drm, "%lu more pages exceed max_user_memory_percent\n",
 				    pages);
 		return -ENOMEM;
 	}
-	if (!rknpu_mem_add_pages(&mem->pages, pages, rknpu_mem_device_pages_for(own))) {
+	if (!rknpu_mem_add_pages(&mem->pages, pages, rknpu_mem_device_pages_for(mem, own))) {
 		atomic_long_sub(pages, &account->quota->pages);
 		drm_dbg_ratelimited(mem->hw->drm, "%lu more pages exceed max_memory_percent\n",
 				    pages);

@@ -137,8 +137,8 @@ u64 rknpu_mem_bo_bytes(struct rknpu_mem *mem);
 u64 rknpu_mem_table_bytes(struct rknpu_mem *mem);
 
 /* Limits of that memory, in bytes. They follow the memory that there is, and module parameters. */
-u64 rknpu_mem_owner_limit(void);
-u64 rknpu_mem_device_limit(void);
+u64 rknpu_mem_owner_limit(const struct rknpu_mem *mem);
+u64 rknpu_mem_device_limit(const struct rknpu_mem *mem);
 
 /*
  * BOs are embedded first in what a uAPI makes of them, and each uAPI has

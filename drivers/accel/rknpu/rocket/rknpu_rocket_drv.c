@@ -154,10 +154,10 @@ static int rknpu_rocket_param(struct drm_file *file, u32 param, u32 index, u64 *
 		*value = rknpu_limits_max_job_ns();
 		return 0;
 	case DRM_ROCKET_PARAM_MAX_USER_MEMORY:
-		*value = rknpu_mem_owner_limit();
+		*value = rknpu_mem_owner_limit(&rdev->mem);
 		return 0;
 	case DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY:
-		*value = rknpu_mem_device_limit();
+		*value = rknpu_mem_device_limit(&rdev->mem);
 		return 0;
 	case DRM_ROCKET_PARAM_BANNED_NS:
 		*value = rknpu_debt_banned_ns(rfile->client);
