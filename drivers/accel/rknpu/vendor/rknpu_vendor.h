@@ -87,10 +87,12 @@ struct rknpu_vfile {
 	struct rknpu_space *space;
 	/** @client: what the scheduler knows of it */
 	struct rknpu_client *client;
-	/** @lock: protects @objects */
+	/** @lock: protects @objects and @objects_by_bo */
 	struct mutex lock;
 	/** @objects: struct rknpu_vobject by cookie */
 	DECLARE_HASHTABLE(objects, 7);
+	/** @objects_by_bo: the same by their BO's address */
+	DECLARE_HASHTABLE(objects_by_bo, 7);
 };
 
 /*
@@ -113,10 +115,8 @@ struct rknpu_vbo {
 	u32 flags;
 	/** @domain: id of the domain that it is mapped in, in every process */
 	u32 domain;
-	/** @list_lock: protects @objects and @openers */
-	spinlock_t list_lock;
-	/** @objects: struct rknpu_vobject, one per file that has handles for it */
-	struct list_head objects;
+	/** @openers_lock: protects @openers */
+	spinlock_t openers_lock;
 	/** @openers: files that have handles or are about to: @domain is settled */
 	unsigned int openers;
 };
@@ -137,10 +137,8 @@ struct drm_gem_object *rknpu_vbo_import_sgt(struct drm_device *dev,
 struct rknpu_vobject {
 	/** @node: in rknpu_vfile::objects */
 	struct hlist_node node;
-	/** @link: in rknpu_vbo::objects */
-	struct list_head link;
-	/** @vfile: whose it is; all else is under its lock */
-	struct rknpu_vfile *vfile;
+	/** @bo_node: in rknpu_vfile::objects_by_bo */
+	struct hlist_node bo_node;
 	/** @cookie: number that user space knows it by, hard to guess and never 0 */
 	u64 cookie;
 	/** @vbo: BO, whose handles hold a reference each */

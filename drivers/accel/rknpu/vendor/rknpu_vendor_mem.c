@@ -118,18 +118,14 @@ static struct rknpu_vobject *rknpu_vobject_find_cookie(struct rknpu_vfile *vfile
 static struct rknpu_vobject *rknpu_vobject_find_bo(struct rknpu_vfile *vfile,
 						   struct rknpu_vbo *vbo)
 {
-	struct rknpu_vobject *vobj, *found = NULL;
+	struct rknpu_vobject *vobj;
 
 	lockdep_assert_held(&vfile->lock);
-	spin_lock(&vbo->list_lock);
-	list_for_each_entry(vobj, &vbo->objects, link) {
-		if (vobj->vfile == vfile) {
-			found = vobj;
-			break;
-		}
+	hash_for_each_possible(vfile->objects_by_bo, vobj, bo_node, (unsigned long)vbo) {
+		if (vobj->vbo == vbo)
+			return vobj;
 	}
-	spin_unlock(&vbo->list_lock);
-	return found;
+	return NULL;
 }
 
 static u64 rknpu_vobject_new_cookie(struct rknpu_vfile *vfile)
@@ -150,19 +146,19 @@ static u32 rknpu_vobject_domain(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo
 {
 	u32 current_domain = READ_ONCE(vfile->space->domain);
 
-	spin_lock(&vbo->list_lock);
+	spin_lock(&vbo->openers_lock);
 	if (drm_gem_is_imported(&vbo->base.base) && !vbo->openers)
 		vbo->domain = current_domain;
 	vbo->openers++;
-	spin_unlock(&vbo->list_lock);
+	spin_unlock(&vbo->openers_lock);
 	return vbo->domain;
 }
 
 static void rknpu_vobject_leave_domain(struct rknpu_vbo *vbo)
 {
-	spin_lock(&vbo->list_lock);
+	spin_lock(&vbo->openers_lock);
 	vbo->openers--;
-	spin_unlock(&vbo->list_lock);
+	spin_unlock(&vbo->openers_lock);
 }
 
 static struct rknpu_vobject *rknpu_vobject_map(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo,
@@ -184,7 +180,6 @@ static struct rknpu_vobject *rknpu_vobject_map(struct rknpu_vfile *vfile, struct
 		kfree(vobj);
 		return ERR_CAST(map);
 	}
-	vobj->vfile = vfile;
 	vobj->vbo = vbo;
 	vobj->vm = vm;
 	vobj->iova = map->node.start;
@@ -203,9 +198,7 @@ static struct rknpu_vobject *rknpu_vobject_create(struct rknpu_vfile *vfile, str
 	}
 	vobj->cookie = rknpu_vobject_new_cookie(vfile);
 	hash_add(vfile->objects, &vobj->node, vobj->cookie);
-	spin_lock(&vbo->list_lock);
-	list_add(&vobj->link, &vbo->objects);
-	spin_unlock(&vbo->list_lock);
+	hash_add(vfile->objects_by_bo, &vobj->bo_node, (unsigned long)vbo);
 	return vobj;
 }
 
@@ -231,9 +224,7 @@ static void rknpu_vobject_destroy(struct rknpu_vobject *vobj)
 	struct rknpu_vbo *vbo = vobj->vbo;
 
 	hash_del(&vobj->node);
-	spin_lock(&vbo->list_lock);
-	list_del(&vobj->link);
-	spin_unlock(&vbo->list_lock);
+	hash_del(&vobj->bo_node);
 	rknpu_mapping_put_handle(vobj->vm, &vbo->base);
 	rknpu_vobject_leave_domain(vbo);
 	kfree(vobj);
@@ -339,8 +330,7 @@ static struct rknpu_vbo *rknpu_vbo_alloc(u32 flags, u32 domain)
 	if (vbo) {
 		vbo->flags = flags;
 		vbo->domain = domain;
-		spin_lock_init(&vbo->list_lock);
-		INIT_LIST_HEAD(&vbo->objects);
+		spin_lock_init(&vbo->openers_lock);
 	}
 	return vbo;
 }

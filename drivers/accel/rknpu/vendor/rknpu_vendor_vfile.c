@@ -40,6 +40,7 @@ struct rknpu_vfile *rknpu_vfile_create(struct rknpu_vendor *vendor)
 	vfile->vendor = vendor;
 	mutex_init(&vfile->lock);
 	hash_init(vfile->objects);
+	hash_init(vfile->objects_by_bo);
 
 	if (drm_dev_enter(&vendor->drm, &idx)) {
 		ret = rknpu_vendor_fill_file(vfile);
