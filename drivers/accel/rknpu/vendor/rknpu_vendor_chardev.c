@@ -61,19 +61,19 @@ static int rknpu_chardev_open_bo(struct rknpu_vfile *vfile, struct rknpu_vbo *vb
 	return rknpu_vendor_describe(vfile, vbo, args);
 }
 
-static int rknpu_chardev_import_entered(struct rknpu_vfile *vfile,
-					struct drm_rknpu_mem_create *args)
+static int rknpu_chardev_import(struct rknpu_vfile *vfile, struct drm_rknpu_mem_create *args)
 {
 	struct drm_device *dev = &vfile->vendor->drm;
 	struct drm_gem_object *obj;
 	struct dma_buf *dmabuf;
-	int ret;
+	int idx, ret;
 
 	dmabuf = dma_buf_get(args->handle);
 	if (IS_ERR(dmabuf)) {
 		drm_dbg_ratelimited(dev, "mem_create: fd %d is no dma-buf\n", (int)args->handle);
 		return PTR_ERR(dmabuf);
 	}
+	/* The exporter may allocate now, which takes seconds: not inside drm_dev_enter(). */
 	obj = rknpu_bo_import(dev, dmabuf);
 	dma_buf_put(dmabuf);
 	if (IS_ERR(obj)) {
@@ -81,19 +81,12 @@ static int rknpu_chardev_import_entered(struct rknpu_vfile *vfile,
 				    (int)args->handle);
 		return PTR_ERR(obj);
 	}
-	ret = rknpu_chardev_open_bo(vfile, to_rknpu_vbo(to_rknpu_bo(obj)), args);
+	ret = -ENODEV;
+	if (drm_dev_enter(dev, &idx)) {
+		ret = rknpu_chardev_open_bo(vfile, to_rknpu_vbo(to_rknpu_bo(obj)), args);
+		drm_dev_exit(idx);
+	}
 	drm_gem_object_put(obj);
-	return ret;
-}
-
-static int rknpu_chardev_import(struct rknpu_vfile *vfile, struct drm_rknpu_mem_create *args)
-{
-	int idx, ret;
-
-	if (!drm_dev_enter(&vfile->vendor->drm, &idx))
-		return -ENODEV;
-	ret = rknpu_chardev_import_entered(vfile, args);
-	drm_dev_exit(idx);
 	return ret;
 }
 
