@@ -28,8 +28,8 @@ static u64 rknpu_backlog_pack(u32 jobs, u32 tasks, u32 bos)
 	       FIELD_PREP(RKNPU_BACKLOG_BOS, bos);
 }
 
-/* What the largest call of both uAPIs has. */
-#define RKNPU_BACKLOG_CALL	rknpu_backlog_pack(1024, 65536, 65536)
+/* What the largest calls of both uAPIs have: the vendor's is one job for each of three cores. */
+#define RKNPU_BACKLOG_CALL	rknpu_backlog_pack(1024, 3 * 65536, 65536)
 
 void rknpu_backlog_init(struct rknpu_backlog *backlog, u32 files)
 {
