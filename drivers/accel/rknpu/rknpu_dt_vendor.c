@@ -262,7 +262,7 @@ static void rknpu_vdt_forget_cores(struct rknpu_vdt *vdt)
 	unsigned int i;
 
 	for (i = 0; i < RKNPU_MAX_CORES; i++) {
-		vdt->hw->cores[i].dev = NULL;
+		rknpu_core_forget_dev(&vdt->hw->cores[i]);
 		vdt->hw->cores[i].num_mmus = 0;
 	}
 }

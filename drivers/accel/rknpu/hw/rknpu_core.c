@@ -500,6 +500,13 @@ void rknpu_core_free_irq(struct rknpu_core *core)
 		devm_free_irq(core->dev, core->irq, core);
 }
 
+/* Who releases an address space may be at it. */
+void rknpu_core_forget_dev(struct rknpu_core *core)
+{
+	guard(mutex)(&core->iommu->power_lock);
+	core->dev = NULL;
+}
+
 int rknpu_core_bind(struct rknpu_core *core, struct device *dev)
 {
 	int ret;
@@ -524,7 +531,7 @@ err_off:
 	rknpu_core_unprepare(core);
 	rknpu_core_end_unbind(dev);
 err_dev:
-	core->dev = NULL;
+	rknpu_core_forget_dev(core);
 	return ret;
 }
 
@@ -537,7 +544,7 @@ void rknpu_core_unbind(struct rknpu_core *core)
 	rknpu_core_free_irq(core);
 	rknpu_core_unprepare(core);
 	rknpu_core_end_unbind(dev);
-	core->dev = NULL;
+	rknpu_core_forget_dev(core);
 }
 
 /*

@@ -16,6 +16,8 @@ void rknpu_hw_init(struct rknpu_hw *hw, struct drm_device *drm, const struct rkn
 /* Component bind and unbind. The core is out of the scheduler's hands in unbind. */
 int rknpu_core_bind(struct rknpu_core *core, struct device *dev);
 void rknpu_core_unbind(struct rknpu_core *core);
+/* The last step, also of a bind that failed. */
+void rknpu_core_forget_dev(struct rknpu_core *core);
 
 /* What these consist of, for a device that is all cores. */
 /* @suffix: follows the names that the chip's resets have in mainline's DT shape. */

@@ -681,6 +681,8 @@ void rknpu_iommu_put(struct rknpu_core *core)
 
 	if (--iommu->users)
 		return;
+	/* Address spaces that are released meanwhile lock its device, and unlock the same one. */
+	guard(mutex)(&iommu->power_lock);
 	rknpu_iommu_lock_dev(iommu);
 	mutex_lock(&iommu->attach_lock);
 	rknpu_iommu_detach(core);
