@@ -534,6 +534,48 @@ RK_TEST_F_TIMEOUT(limits, tasks_are_given_back, 180,
 	rk_client_fini(&c);
 }
 
+#define READ_BOS	32
+#define READERS		1024
+
+RK_TEST_F_TIMEOUT(limits, uses_of_bos_in_a_call, 300,
+		  "a call whose many jobs name many BOs that many use is refused, not worked on for minutes")
+{
+	static struct drm_rocket_task t[JOB_TASKS];
+	static struct drm_rocket_job_ext jobs[READERS];
+	struct drm_rocket_job_ext hang;
+	struct drm_rocket_wait_job w;
+	struct rk_client c, other;
+	uint32_t handle[READ_BOS];
+	uint64_t first;
+
+	RK_REQUIRE_MODEL();
+	if (rk_slow() > 1)
+		SKIP(return, "takes minutes");
+	rk_module_param("max_job_ms", 60000);
+	ASSERT_EQ(0, queue_init(&other, t, &hang));
+	ASSERT_EQ(0, queue_init(&c, t, &jobs[0]));
+	for (int i = 0; i < READ_BOS; i++) {
+		ASSERT_EQ(0, create(c.fd, RK_PAGE, &handle[i]));
+	}
+	jobs[0].in_bo_handles = (uintptr_t)handle;
+	jobs[0].in_bo_handle_count = READ_BOS;
+	for (int i = 1; i < READERS; i++)
+		jobs[i] = jobs[0];
+	hang.timeout_ns = 60000 * RK_MS;
+	rk_fault_arm(0, NPU_FAULT_HANG, 0, 1);
+	ASSERT_EQ(0, rk_submit_ext(other.fd, &hang, 1, NULL));
+	EXPECT_EQ(0, rk_submit_ext(c.fd, jobs, READERS, NULL));
+	EXPECT_EQ(0, rk_submit_ext(c.fd, jobs, READERS, NULL));
+	EXPECT_EQ(-EBUSY, rk_submit_ext(c.fd, jobs, READERS, NULL));
+	/* There is room for a few, and once the lists are short again for as many as before. */
+	EXPECT_EQ(0, rk_submit_ext(c.fd, jobs, 8, &first));
+	rk_client_fini(&other);
+	EXPECT_EQ(0, rk_wait_job(c.fd, first + 7, RK_FOREVER, &w));
+	EXPECT_EQ(0, rk_submit_ext(c.fd, jobs, READERS, &first));
+	EXPECT_EQ(0, rk_wait_job(c.fd, first + READERS - 1, RK_FOREVER, &w));
+	rk_client_fini(&c);
+}
+
 RK_TEST_F_TIMEOUT(limits, number_of_jobs_of_a_file, 180, "a file can queue jobs up to its limit")
 {
 	static struct drm_rocket_task t[JOB_TASKS];

@@ -6,23 +6,31 @@
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/ww_mutex.h>
 
 #include <drm/drm_gem.h>
+#include <drm/drm_print.h>
 
 #include "mem/rknpu_bo.h"
+#include "rknpu_client_types.h"
 #include "rknpu_job.h"
 #include "rknpu_job_types.h"
 #include "rknpu_limits.h"
 #include "rknpu_order.h"
 #include "rknpu_sched.h"
+#include "rknpu_sched_types.h"
 
 /* How many uses of BOs a submit may have without an allocation for them. */
 #define RKNPU_ORDER_FEW		8
 
 #define RKNPU_ORDER_NONE	U32_MAX
+
+/* Steps along lists of fences that a call may take: about a second. Few uses take fewer. */
+#define RKNPU_ORDER_MAX_STEPS	BIT_ULL(26)
+#define RKNPU_ORDER_FEW_USES	512
 
 /**
  * struct rknpu_order_use - one job's use of one reservation object
@@ -283,6 +291,8 @@ static int rknpu_order_by_resv(struct rknpu_order *s, u32 index)
 
 		/* Many jobs may read what many have read before. */
 		cond_resched();
+		if (fatal_signal_pending(current))
+			return -EINTR;
 		if (writer == RKNPU_ORDER_NONE)
 			ret = rknpu_order_wait_for_resv(job, resv, use->write, &before);
 		else if (!use->write || since == i)
@@ -328,11 +338,45 @@ static unsigned int rknpu_order_count_fences(struct rknpu_order *s, u32 resv)
 	return count;
 }
 
+static u64 rknpu_order_count_steps(struct rknpu_order *s, u32 resv)
+{
+	struct dma_resv_iter cursor;
+	struct dma_fence *fence;
+	u64 uses = 0, listed = 0;
+	u32 i;
+
+	for (i = s->resvs[resv].first; i != RKNPU_ORDER_NONE; i = s->uses[i].next)
+		uses++;
+	/* The place of one that has signalled is taken by the next one that is added. */
+	dma_resv_for_each_fence(&cursor, rknpu_order_resv(s, resv), DMA_RESV_USAGE_BOOKKEEP, fence)
+		listed += !dma_fence_is_signaled(fence);
+	return uses * (uses / 2 + listed);
+}
+
+/* For each use a list is walked as long as there are users. Others wait for the lock meanwhile. */
+static int rknpu_order_check_steps(struct rknpu_order *s)
+{
+	u64 steps = 0;
+	u32 i;
+
+	if (s->use_count < RKNPU_ORDER_FEW_USES)
+		return 0;
+	for (i = 0; i < s->lock_count; i++) {
+		steps += rknpu_order_count_steps(s, i);
+		cond_resched();
+	}
+	if (steps <= RKNPU_ORDER_MAX_STEPS)
+		return 0;
+	drm_dbg_ratelimited(s->jobs[0]->client->sched->hw->drm,
+			    "submit: too many jobs use too many BOs that too many use already\n");
+	return -EBUSY;
+}
+
 /* The last steps that can fail, with the reservation objects locked. */
 static int rknpu_order_by_resvs(struct rknpu_order *s)
 {
+	int ret = rknpu_order_check_steps(s);
 	u32 i;
-	int ret = 0;
 
 	for (i = 0; i < s->lock_count && !ret; i++)
 		ret = rknpu_order_by_resv(s, i);
@@ -353,6 +397,7 @@ static void rknpu_order_publish_resv(struct rknpu_order *s, u32 resv)
 		if (!use->replaced)
 			dma_resv_add_fence(rknpu_order_resv(s, resv), rknpu_order_fence(s, i),
 					   use->write ? DMA_RESV_USAGE_WRITE : DMA_RESV_USAGE_READ);
+		cond_resched();
 	}
 }
 
