@@ -303,6 +303,61 @@ static int submit_unlisted(struct side *s, const struct drm_rocket_task *task, u
 	return sync_file_of_job(s->c.fd, &job);
 }
 
+#define WAITED_FOR	1000
+#define WAITING		1024
+/* Of a user; two of each job are not counted. */
+#define MOST_WAITS	1048576
+#define LONGEST_MS	60000u
+
+/* Each has a fence of its own, and waits for the core. */
+static int put_many_fences(struct side *s, const struct rk_bo *bo)
+{
+	struct drm_rocket_job_ext job;
+	int ret = 0;
+
+	for (int i = 0; i < WAITED_FOR && !ret; i++) {
+		rk_job_ext(&job, &s->inc[0][1], 1, NULL, NULL);
+		job.core_mask = 1;
+		ret = put_fence(bo, sync_file_of_job(s->c.fd, &job));
+	}
+	return ret;
+}
+
+RK_TEST_F_TIMEOUT(files, number_of_fences_that_jobs_wait_for, 300,
+		  "the jobs of a user can wait for a million fences in all, and no more, until they are over")
+{
+	static struct drm_rocket_job_ext jobs[WAITING];
+	struct side *a = &self->s[0], *b = &self->s[1];
+	uint64_t last;
+	int ret;
+
+	if (rk_slow() > 1)
+		SKIP(return, "takes minutes");
+	rk_module_param("max_job_ms", LONGEST_MS);
+	rk_task_timeout_ms(LONGEST_MS);
+	rk_fault_arm(0, NPU_FAULT_HANG, 0, 1);
+	ASSERT_EQ(0, add_one(b, 2, 3, 1));
+	ret = put_many_fences(a, &a->bo[1]);
+	if (ret == -ENOTTY)
+		SKIP(return, "no sync_files of dma-bufs before 6.0");
+	ASSERT_EQ(0, ret);
+	for (int i = 0; i < WAITING; i++) {
+		rk_job_ext(&jobs[i], &a->inc[1][0], 1, &a->bo[1], NULL);
+		jobs[i].core_mask = 1;
+	}
+	ASSERT_LT(MOST_WAITS, (WAITED_FOR - 2) * 2 * WAITING);
+	EXPECT_EQ(0, rk_submit_ext(a->c.fd, jobs, WAITING, NULL));
+	EXPECT_EQ(-EBUSY, rk_submit_ext(a->c.fd, jobs, WAITING, NULL));
+	/* What was refused has left nothing, and there is room for a few more. */
+	EXPECT_EQ(0, rk_submit_ext(a->c.fd, jobs, 1, &last));
+	rk_client_fini(&b->c);
+	b->c.fd = 0;
+	ASSERT_EQ(0, rk_prep_until(a->c.fd, a->bo[1].handle, RK_FOREVER));
+	EXPECT_EQ(0, rk_submit_ext(a->c.fd, jobs, WAITING, NULL));
+	EXPECT_EQ(0, rk_prep_until(a->c.fd, a->bo[1].handle, RK_FOREVER));
+	rk_module_param("max_job_ms", 10000);
+}
+
 RK_TEST_F(files, newer_sync_file_on_bo,
 	  "another file's fence on a BO does not stand for what the BO's own writer still does")
 {

@@ -25,6 +25,8 @@ struct rknpu_sched;
 #define RKNPU_CLIENT_MAX_TASKS	1048576
 #define RKNPU_CLIENT_MAX_BOS	524288
 #define RKNPU_USER_FILES	8
+/* Of all jobs of a user on all fences, beyond those that each job has room for: 128 MiB. */
+#define RKNPU_USER_MAX_DEPS	1048576
 
 /**
  * struct rknpu_backlog - jobs that exist
@@ -67,6 +69,8 @@ struct rknpu_user {
 	struct rknpu_quota quota;
 	/** @backlog: jobs of all its clients; atomic */
 	struct rknpu_backlog backlog;
+	/** @deps: what they wait for, counted by rknpu_job.c */
+	atomic_t deps;
 	/** @shares: by core; under rknpu_hw::lock, as all that follows */
 	struct rknpu_share shares[RKNPU_MAX_CORES];
 	/** @debt: of all its clients */

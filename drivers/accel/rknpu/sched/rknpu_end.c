@@ -171,18 +171,20 @@ void rknpu_end_jobs(struct list_head *jobs, enum rknpu_cause cause)
 	dma_fence_end_signalling(cookie);
 }
 
-/* Lock held. False: there is nothing to do. */
+/*
+ * Lock held. False: there is nothing to do. One of each, so that whoever has a million jobs wait
+ * for one does not keep jobs of others from being queued.
+ */
 static bool rknpu_end_work_step(struct rknpu_sched *sched)
 {
+	struct rknpu_dep *dep = list_first_entry_or_null(&sched->met, struct rknpu_dep, waiter);
 	struct rknpu_job *job;
 
-	if (!list_empty(&sched->met)) {
-		rknpu_end_resolve_dep(list_first_entry(&sched->met, struct rknpu_dep, waiter));
-		return true;
-	}
+	if (dep)
+		rknpu_end_resolve_dep(dep);
 	job = list_first_entry_or_null(&sched->ready, struct rknpu_job, link);
 	if (!job)
-		return false;
+		return dep;
 	list_del_init(&job->link);
 	rknpu_dispatch_ready(job);
 	return true;

@@ -210,17 +210,32 @@ static void rknpu_fence_follow(struct dma_fence *fence, struct dma_fence *before
 
 static struct rknpu_dep *rknpu_job_alloc_dep(struct rknpu_job *job)
 {
+	struct rknpu_client *client = job->client;
 	struct rknpu_dep *dep;
 
 	if (job->dep_count < RKNPU_JOB_FEW_DEPS)
 		return &job->few_deps[job->dep_count];
-	return kzalloc_obj(*dep, GFP_KERNEL_ACCOUNT);
+	if (atomic_inc_return(&client->user->deps) > RKNPU_USER_MAX_DEPS) {
+		atomic_dec(&client->user->deps);
+		atomic_inc(&client->refused);
+		drm_dbg_ratelimited(client->sched->hw->drm,
+				    "user %lu has jobs that wait for %u fences in all, the most\n",
+				    client->user->uid, RKNPU_USER_MAX_DEPS);
+		return ERR_PTR(-EBUSY);
+	}
+	dep = kzalloc_obj(*dep, GFP_KERNEL_ACCOUNT);
+	if (dep)
+		return dep;
+	atomic_dec(&client->user->deps);
+	return ERR_PTR(-ENOMEM);
 }
 
 static void rknpu_job_free_dep(struct rknpu_job *job, struct rknpu_dep *dep)
 {
-	if (dep < job->few_deps || dep >= job->few_deps + RKNPU_JOB_FEW_DEPS)
-		kfree(dep);
+	if (dep >= job->few_deps && dep < job->few_deps + RKNPU_JOB_FEW_DEPS)
+		return;
+	atomic_dec(&job->client->user->deps);
+	kfree(dep);
 }
 
 static void rknpu_job_drop_deps(struct rknpu_job *job)
@@ -369,8 +384,8 @@ int rknpu_job_add_dep(struct rknpu_job *job, struct dma_fence *fence)
 		return 0;
 
 	dep = rknpu_job_alloc_dep(job);
-	if (!dep)
-		return -ENOMEM;
+	if (IS_ERR(dep))
+		return PTR_ERR(dep);
 	job->dep_count++;
 	INIT_LIST_HEAD(&dep->waiter);
 	dep->fence = dma_fence_get(fence);
