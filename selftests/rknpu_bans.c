@@ -9,8 +9,10 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -311,6 +313,44 @@ RK_TEST_F_TIMEOUT(bans, at_once_is_one_failure, 60,
 	}
 	EXPECT_EQ(RK_CORES * LIMIT, rk_fdinfo(a.c.fd, "rknpu-failures"));
 	EXPECT_EQ(-EPIPE, submit(&a));
+	actor_fini(&a);
+}
+
+#define HANG_MS		400
+
+RK_TEST_F(bans, reading_hides_nothing,
+	  "what a failure costs is all of it, and one failure is one, while somebody reads fdinfo all the time")
+{
+	struct drm_rocket_wait_job w;
+	uint64_t first[RK_CORES];
+	long long least;
+	struct actor a;
+	pid_t reader;
+
+	RK_REQUIRE_CORES(self->victim.c.fd);
+	ASSERT_EQ(0, actor_init(&a, self->uid + 1));
+	rk_task_timeout_ms(HANG_MS);
+	reader = fork();
+	ASSERT_LE(0, reader);
+	if (!reader) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			rk_fdinfo(a.c.fd, "drm-engine-npu0");
+	}
+	for (int n = 1; n < LIMIT; n++) {
+		rk_fault_arm(NPU_CTL_ANY_CORE, NPU_FAULT_HANG, 0, RK_CORES);
+		ASSERT_EQ(0, queue(&a, 1, 0, first));
+		for (int i = 0; i < RK_CORES; i++)
+			EXPECT_EQ(0, rk_wait_job(a.c.fd, first[i], RK_FOREVER, &w));
+		/* The time of recovery is known when that has ended, which the fences do not wait for. */
+		least = n * RK_CORES * HANG_MS * RK_MS;
+		for (int i = 0; i < 1000 && rk_fdinfo(a.c.fd, "rknpu-failure-time") < least; i++)
+			rk_sleep_ms(10);
+		EXPECT_LE(least, rk_fdinfo(a.c.fd, "rknpu-failure-time"));
+		EXPECT_GE(0, rk_fdinfo(a.c.fd, "rknpu-banned"));
+	}
+	kill(reader, SIGKILL);
+	EXPECT_EQ(reader, waitpid(reader, NULL, 0));
 	actor_fini(&a);
 }
 

@@ -64,7 +64,8 @@ static void rknpu_dispatch_run(struct rknpu_runqueue *rq)
 	rknpu_scrub_mark(rq->core, &rq->job->vm->domain);
 	rknpu_dispatch_start_kick(rq);
 	/* What else there is to do is done while the core works. */
-	rq->job->start_ns = ktime_get_ns();
+	rq->job->try_ns = ktime_get_ns();
+	rq->job->start_ns = rq->job->try_ns;
 	if (rq->shared)
 		rknpu_shared_starts(rq);
 	rknpu_devfreq_job_starts(rq->core->hw);

@@ -229,7 +229,11 @@ struct rknpu_job {
 	u64 start_ns;
 	/** @before_ns: time on cores that is counted */
 	u64 before_ns;
-	/** @retried: it was taken off a core where it did not start */
+	/** @try_ns: since when it has been on the core, whether that is counted or not */
+	u64 try_ns;
+	/** @lost_ns: time on a core where it did not start, before it was tried again */
+	u64 lost_ns;
+	/** @retried: it was taken off that core */
 	bool retried;
 	/** @failed_start_ns: since when the core has been lost to a failure; for rknpu_penalty.c */
 	u64 failed_start_ns;

@@ -64,15 +64,15 @@ void rknpu_penalty_begin(struct rknpu_job *job)
 
 	lockdep_assert_held(&client->sched->hw->lock);
 	rknpu_job_get(job);
-	/* Of the try before it only the job's own time is known. */
-	job->failed_start_ns = job->start_ns - (job->retried ? job->before_ns : 0);
+	/* Not start_ns: that is when its time was counted last, for whoever asked. */
+	job->failed_start_ns = job->try_ns - job->lost_ns;
 	job->failed_ns = ktime_get_ns();
 	client->user->recovering++;
 	client->failures++;
 	if (!rknpu_debt_is_on())
 		return;
-	rknpu_debt_strike(&client->user->debt, job->start_ns);
-	rknpu_debt_strike(&client->debt, job->start_ns);
+	rknpu_debt_strike(&client->user->debt, job->try_ns);
+	rknpu_debt_strike(&client->debt, job->try_ns);
 	if (rknpu_debt_excess_ns(&client->debt))
 		WRITE_ONCE(client->banned, true);
 	rknpu_penalty_hold(client->user);
