@@ -395,9 +395,10 @@ static bool rknpu_recover_may_be_late(struct rknpu_runqueue *rq)
 {
 	if (rq->state != RKNPU_CORE_RECOVERING || !rq->job)
 		return false;
-	return rq->fault.cause == RKNPU_CAUSE_NONE ||
-	       (rq->fault.cause == RKNPU_CAUSE_STOPPED &&
-		rq->job->result.task + rq->core->kick.tasks == rq->job->task_count);
+	if (rq->fault.cause == RKNPU_CAUSE_NONE && !rknpu_limits_job_over(rq))
+		return true;
+	return (rq->fault.cause == RKNPU_CAUSE_NONE || rq->fault.cause == RKNPU_CAUSE_STOPPED) &&
+	       rq->job->result.task + rq->core->kick.tasks == rq->job->task_count;
 }
 
 /*
