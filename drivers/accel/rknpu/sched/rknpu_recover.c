@@ -320,7 +320,7 @@ static void rknpu_recover_end_taken(struct rknpu_runqueue *rq, struct rknpu_job 
 	 * Before the core has its next job, as this would stop the timer that polls that.
 	 */
 	rknpu_core_sync_irq(rq->core);
-	rknpu_end_job(job, RKNPU_CAUSE_CANCELLED);
+	rknpu_end_job(job, rknpu_job_cancel_cause(job));
 
 	guard(spinlock_irq)(&rq->sched->hw->lock);
 	if (rq->state == RKNPU_CORE_STARTING) {
