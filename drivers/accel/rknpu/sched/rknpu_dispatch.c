@@ -57,8 +57,18 @@ void rknpu_dispatch_start_kick(struct rknpu_runqueue *rq)
 		rq->irq_pending = true;
 }
 
+/* Who keeps a core waiting for the rest of a gang pays; behind a shared IOMMU he does anyhow. */
+static void rknpu_dispatch_end_wait(struct rknpu_runqueue *rq)
+{
+	if (rq->gang_since_ns && !rq->shared)
+		rknpu_user_charge(rq->job->client->user, rq->core->index,
+				  ktime_get_ns() - rq->gang_since_ns);
+	rq->gang_since_ns = 0;
+}
+
 static void rknpu_dispatch_run(struct rknpu_runqueue *rq)
 {
+	rknpu_dispatch_end_wait(rq);
 	rknpu_runqueue_set_state(rq, RKNPU_CORE_RUNNING);
 	rq->fault.cause = RKNPU_CAUSE_NONE;
 	rknpu_scrub_mark(rq->core, &rq->job->vm->domain);
@@ -90,6 +100,7 @@ static void rknpu_dispatch_take(struct rknpu_runqueue *rq, struct rknpu_job *job
 
 void rknpu_dispatch_leave_core(struct rknpu_runqueue *rq)
 {
+	rknpu_dispatch_end_wait(rq);
 	WRITE_ONCE(rq->job, NULL);
 	if (rq->frozen)
 		wake_up_all(&rq->idle_wait);
@@ -164,10 +175,12 @@ void rknpu_dispatch_start(struct rknpu_runqueue *rq)
 		return;
 	}
 	rknpu_runqueue_set_state(rq, RKNPU_CORE_STARTING);
-	if (rknpu_gang_ready(rq, &ready))
+	if (rknpu_gang_ready(rq, &ready)) {
 		rknpu_dispatch_start_gang(rq->sched, ready);
-	else
-		rknpu_deadline_gang(rq);
+		return;
+	}
+	rq->gang_since_ns = ktime_get_ns();
+	rknpu_deadline_gang(rq);
 }
 
 void rknpu_dispatch_dissolve_gang(struct rknpu_job *job)

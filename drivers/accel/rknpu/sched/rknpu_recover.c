@@ -390,7 +390,7 @@ static void rknpu_recover_bring_up(struct rknpu_runqueue *rq)
 		rknpu_recover_start_next(rq);
 }
 
-/* Of a job that is to be stopped, only the end counts: it is not to go on. */
+/* Of a job that is to be stopped, or has no time left, only the end counts: it is not to go on. */
 static bool rknpu_recover_may_be_late(struct rknpu_runqueue *rq)
 {
 	if (rq->state != RKNPU_CORE_RECOVERING || !rq->job)

@@ -130,6 +130,8 @@ struct rknpu_runqueue {
 	 * asked without the lock, too
 	 */
 	struct rknpu_job *job;
+	/** @gang_since_ns: since when @job waits for the rest of its gang; 0: it does not */
+	u64 gang_since_ns;
 	/** @watch: how long the running kick may take */
 	struct {
 		/** @watch.tasks_seen: of the kick, complete when last looked at */
