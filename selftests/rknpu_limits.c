@@ -382,6 +382,34 @@ RK_TEST_F_TIMEOUT(limits, page_tables_count, 120,
 	EXPECT_EQ(self->tables + tables * RK_PAGE, rk_stat("table_bytes"));
 }
 
+RK_TEST_F(limits, lists_of_imports_count, "what it takes to know the pages of an imported BO counts as page tables do")
+{
+	struct rk_bo bo, next;
+	long long tables;
+	uint32_t handle;
+	int buf, fd;
+
+	fd = rv_open();
+	if (fd < 0)
+		SKIP(return, "no vendor node");
+	ASSERT_EQ(0, rk_bo_init(&bo, self->fd, RK_PAGE));
+	ASSERT_EQ(0, rk_bo_init(&next, self->fd, RK_PAGE));
+	/* The address space has its first table after that. */
+	buf = rk_export(bo.fd, bo.handle);
+	ASSERT_EQ(0, drmPrimeFDToHandle(fd, buf, &handle));
+	close(buf);
+	tables = rk_stat("table_bytes");
+	buf = rk_export(next.fd, next.handle);
+	ASSERT_EQ(0, drmPrimeFDToHandle(fd, buf, &handle));
+	close(buf);
+	EXPECT_EQ(tables + RK_PAGE, rk_stat("table_bytes"));
+	EXPECT_EQ(0, rk_gem_close(fd, handle));
+	EXPECT_TRUE(rk_stat_settles("table_bytes", tables));
+	close(fd);
+	rk_bo_fini(&next);
+	rk_bo_fini(&bo);
+}
+
 RK_TEST_F(limits, domains_of_a_vendor_file, "each domain of the vendor's uAPI takes page tables")
 {
 	struct rv_bo bo[DRM_RKNPU_DOMAINS];
