@@ -340,7 +340,7 @@ struct drm_rknpu_subcore_task {
  * - %EIO: bus error.
  * - %EPIPE: too many jobs of the file or of its user have failed.
  * - %ENODEV: the device went away.
- * - %EINTR: the caller was killed.
+ * - %EINTR: the caller was killed, or interrupted before anything was queued.
  */
 struct drm_rknpu_submit {
 	__u32 flags;
@@ -368,10 +368,11 @@ struct drm_rknpu_submit {
  *	either one of each pair
  * @int_clear: ignored
  * @int_status: out: written for the last task of a slice of a blocking job
- * @regcfg_amount: of the first task of a slice: number of 64-bit commands before the
- *	four that end a program
+ * @regcfg_amount: number of 64-bit commands before the four that end a program; checked
+ *	for all tasks, used of the first one of a slice
  * @regcfg_offset: ignored
- * @regcmd_addr: of the first task of a slice: IOVA of the program, 16-byte aligned
+ * @regcmd_addr: IOVA of the program, 16-byte aligned; checked for all tasks, used of
+ *	the first one of a slice
  *
  * Element of the buffer that &drm_rknpu_submit.task_obj_addr names. The driver copies
  * it when the job is submitted.

@@ -313,10 +313,12 @@ struct drm_rocket_job {
  *   %DRM_ROCKET_PARAM_MAX_FILE_JOBS, or as many tasks as
  *   %DRM_ROCKET_PARAM_MAX_FILE_TASKS, or half as many BO handles; or all files of its user
  *   have %DRM_ROCKET_PARAM_MAX_USER_JOBS, or as many times the tasks or handles of one file.
- *   poll() of the file waits for room.
+ *   poll() of the file waits for room. Or the jobs wait for more fences, or name more BOs
+ *   with more users, than a user or a call may.
  * - %EPIPE: too many jobs of the file or of its user have failed, see
  *   %DRM_ROCKET_PARAM_BANNED_NS.
- * - %EINTR: the caller was killed.
+ * - %EINTR: interrupted while another call had locked the BOs; nothing is queued, call
+ *   again.
  */
 struct drm_rocket_submit {
 	/** @jobs: In: pointer to an array of struct drm_rocket_job. */
