@@ -3,6 +3,7 @@
 #include <linux/of.h>
 #include <linux/of_platform.h>
 #include <linux/platform_device.h>
+#include <linux/pm_runtime.h>
 #include <linux/regulator/consumer.h>
 #include <linux/slab.h>
 
@@ -65,12 +66,35 @@ struct rknpu_supply_held {
 	struct regulator *supply;
 };
 
+/*
+ * To unbind a core the driver core wakes it, and its IOMMU with it, which goes back to sleep in
+ * its own time: not without power. User space may keep it awake.
+ */
+static bool rknpu_supply_is_unused(struct platform_device *core)
+{
+	struct device_node *np = of_parse_phandle(core->dev.of_node, "iommus", 0);
+	struct platform_device *iommu = np ? of_find_device_by_node(np) : NULL;
+	bool asleep;
+
+	of_node_put(np);
+	if (!iommu)
+		return true;
+	pm_runtime_suspend(&iommu->dev);
+	asleep = pm_runtime_status_suspended(&iommu->dev);
+	platform_device_put(iommu);
+	return asleep;
+}
+
 static void rknpu_supply_release(void *data)
 {
 	struct rknpu_supply_held *held = data;
 
-	regulator_disable(held->supply);
-	regulator_put(held->supply);
+	if (rknpu_supply_is_unused(held->core)) {
+		regulator_disable(held->supply);
+		regulator_put(held->supply);
+	} else {
+		dev_err(&held->core->dev, "the IOMMU is in use, its supply is left on\n");
+	}
 	platform_device_put(held->core);
 	kfree(held);
 }
