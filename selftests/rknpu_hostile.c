@@ -288,6 +288,7 @@ ATTACK(slots, .fills = true, .matters_most = true);
 ATTACK(long, .holds_ms = LONG_MS, .matters_most = true);
 ATTACK(pauses);
 ATTACK(gangs, .holds_ms = LONG_MS, .matters_most = true);
+ATTACK(late_gangs, .holds_ms = GANG_MS);
 ATTACK(priorities, .holds_ms = LONG_MS, .fills = true);
 /* The deadline begins anew when the first task of the chain is found to be over. */
 ATTACK(hangs, .holds_ms = 2 * LONGEST_MS, .recoveries = 1, .matters_most = true);

@@ -310,21 +310,21 @@ void attack_priorities(void)
 }
 
 /* SUBMIT of the vendor's uAPI for all cores, which waits. */
-static void gang(void)
+static void gangs(uint32_t tasks)
 {
 	struct drm_rknpu_submit s;
 	struct rv_chain c;
 	int fd = rv_open();
 
-	if (fd < 0 || rv_chain_init(&c, fd, 2, LONG_TASKS, 0) || rv_chain_fill(&c, 1) ||
-	    rv_chain_loop(&c, LONG_TASKS))
+	if (fd < 0 || rv_chain_init(&c, fd, 2, tasks, 0) || rv_chain_fill(&c, 1) ||
+	    rv_chain_loop(&c, tasks))
 		return;
 	for (;;) {
 		rv_chain_submit(&c, &s);
 		s.core_mask = 7;
 		s.timeout = UINT32_MAX;
 		for (int i = 0; i < 3; i++)
-			s.subcore_task[i + 2] = (struct drm_rknpu_subcore_task) { 0, LONG_TASKS };
+			s.subcore_task[i + 2] = (struct drm_rknpu_subcore_task) { 0, tasks };
 		if (rv_submit(fd, &s))
 			return;
 		hit();
@@ -332,12 +332,45 @@ static void gang(void)
 	}
 }
 
+static void long_gangs(void)
+{
+	gangs(LONG_TASKS);
+}
+
+static void short_gangs(void)
+{
+	gangs(2);
+}
+
 void attack_gangs(void)
 {
 	for (int i = 0; i < AHEAD; i++)
-		also(gang);
+		also(long_gangs);
 	for (;;)
 		pause();
+}
+
+/* Gangs whose other cores wait for the second one, which has jobs of its own that take longer. */
+void attack_late_gangs(void)
+{
+	static struct drm_rocket_task t[LATE_TASKS];
+	struct drm_rocket_wait_job wait;
+	struct weapon w;
+
+	for (int i = 0; i < AHEAD; i++)
+		also(short_gangs);
+	if (weapon_open(&w) || weapon_make_long(&w, 2))
+		return;
+	for (unsigned int i = 0; i < LATE_TASKS; i++)
+		t[i] = w.t[i % 2];
+	w.job.tasks = (uintptr_t)t;
+	w.job.task_count = LATE_TASKS;
+	for (int k = 0; k < AHEAD; k++)
+		if (weapon_fire(&w))
+			return;
+	is_on();
+	while (!rk_wait_job(w.c.fd, w.last - AHEAD + 1, RK_FOREVER, &wait) && !weapon_fire(&w))
+		;
 }
 
 /* ---- failures ---- */
