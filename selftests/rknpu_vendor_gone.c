@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/dma-buf.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -273,6 +274,63 @@ RK_TEST_F_TIMEOUT(gone, killed_in_a_call, 120,
 		ASSERT_EQ(0, rk_rebind(0));
 		rk_model_calm();
 	}
+}
+
+#define CLOSERS		4
+#define CLOSED		16
+#define GOES		10
+
+/* Many address spaces that are released as soon as the device is gone. */
+static pid_t start_closer(int (*open_node)(void), int ready)
+{
+	pid_t pid = fork();
+	struct pollfd p[CLOSED];
+
+	if (pid)
+		return pid;
+	for (int i = 0; i < CLOSED; i++) {
+		struct rv_bo bo;
+
+		p[i] = (struct pollfd) { .fd = open_node() };
+		if (p[i].fd < 0 || rv_bo_init(&bo, p[i].fd, RK_PAGE, RV_FLAGS, 0))
+			_exit(1);
+		if (bo.map)
+			munmap(bo.map, bo.size);
+	}
+	if (write(ready, "", 1) == 1)
+		poll(p, 1, -1);
+	_exit(0);
+}
+
+RK_TEST_F_TIMEOUT(gone, closed_by_many_as_it_goes, 300,
+		  "many close their files while the device goes, and who comes next can run jobs")
+{
+	int ready[2], status, fd;
+	pid_t pid[CLOSERS];
+	char c;
+
+	forget_all(variant->misc, &self->big, &self->chain);
+	close(self->fd);
+	self->fd = 0;
+	ASSERT_EQ(0, pipe(ready));
+	for (int n = 0; n < GOES; n++) {
+		for (int i = 0; i < CLOSERS; i++) {
+			pid[i] = start_closer(variant->open, ready[1]);
+			ASSERT_LT(0, pid[i]);
+		}
+		for (int i = 0; i < CLOSERS; i++)
+			ASSERT_EQ(1, read(ready[0], &c, 1));
+		ASSERT_EQ(0, rk_rebind(n % RK_CORES));
+		for (int i = 0; i < CLOSERS; i++) {
+			EXPECT_EQ(pid[i], waitpid(pid[i], &status, 0));
+			EXPECT_EQ(0, status);
+		}
+		fd = rk_open();
+		EXPECT_EQ(0, rk_run_on_every_core(fd, 1));
+		close(fd);
+	}
+	close(ready[0]);
+	close(ready[1]);
 }
 
 /* What @fd calls the object in @buf. */
