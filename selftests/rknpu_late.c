@@ -44,27 +44,6 @@ FIXTURE_TEARDOWN(late)
 	rk_client_fini(&self->b);
 }
 
-/* Interrupts of all lines that a core is on, spurious ones too. */
-static unsigned long irqs_taken(void)
-{
-	FILE *f = fopen("/proc/interrupts", "re");
-	char line[512], *at, *end;
-	unsigned long sum = 0, n;
-
-	while (f && fgets(line, sizeof(line), f)) {
-		at = strchr(line, ':');
-		if (!at || !strstr(line, ".npu"))
-			continue;
-		for (at++, n = strtoul(at, &end, 10); end != at; n = strtoul(at, &end, 10)) {
-			sum += n;
-			at = end;
-		}
-	}
-	if (f)
-		fclose(f);
-	return sum;
-}
-
 /* By the model's clock, for what it holds back to have come. */
 static void let_all_come(void)
 {
@@ -108,10 +87,10 @@ RK_TEST_F(late, one_interrupt, "a core that goes idle has taken its interrupt ba
 		SKIP(return, "the core is polled");
 	rk_stay_awake(true);
 	ASSERT_EQ(0, run(&self->a, &self->a.in, &self->a.out));
-	before = irqs_taken();
+	before = rk_irqs_taken();
 	for (i = 0; i < JOBS; i++)
 		EXPECT_EQ(0, run(&self->a, &self->a.in, &self->a.out));
-	n = irqs_taken() - before;
+	n = rk_irqs_taken() - before;
 	rk_stay_awake(false);
 	EXPECT_LE(JOBS, n);
 	EXPECT_GE(JOBS + JOBS / 4, n);

@@ -331,6 +331,8 @@ long long rk_core_stat(unsigned int core, const char *name);
 long long rk_cores_stat(const char *name);
 /* Waits for "name" to be @value again, and prints both if it is not; false after 30 s. */
 bool rk_stat_settles(const char *name, long long value);
+/* Interrupts that the kernel took on all lines of cores, also those that were over by then. */
+unsigned long rk_irqs_taken(void);
 /* The number behind "key:" in what /proc says of a file, -1 if it does not, or another negative errno. */
 long long rk_fdinfo(int fd, const char *key);
 /* A core that no driver has, and with it the device. */

@@ -81,3 +81,23 @@ long long rk_fdinfo(int fd, const char *key)
 	fclose(f);
 	return v;
 }
+
+unsigned long rk_irqs_taken(void)
+{
+	FILE *f = fopen("/proc/interrupts", "re");
+	char line[512], *at, *end;
+	unsigned long sum = 0, n;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		at = strchr(line, ':');
+		if (!at || !strstr(line, ".npu"))
+			continue;
+		for (at++, n = strtoul(at, &end, 10); end != at; n = strtoul(at, &end, 10)) {
+			sum += n;
+			at = end;
+		}
+	}
+	if (f)
+		fclose(f);
+	return sum;
+}
