@@ -833,6 +833,7 @@ static void npu_machine_instance_init(Object *obj)
     s->coherent = ON_OFF_AUTO_AUTO;
     s->ivac_cleans = true;
     s->iommu_version = 2;
+    s->seed = 1;
     object_property_add_uint32_ptr(obj, "npu-assigned-hz", &s->assigned_hz,
                                    OBJ_PROP_FLAG_READWRITE);
     object_property_add_uint32_ptr(obj, "npu-cores", &s->num_cores,
