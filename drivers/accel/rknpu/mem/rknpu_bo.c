@@ -10,6 +10,7 @@
 #include <linux/scatterlist.h>
 #include <linux/sched/signal.h>
 #include <linux/shmem_fs.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -199,28 +200,6 @@ void rknpu_bo_forget_reported_error(struct rknpu_bo *bo)
 		atomic_cmpxchg(&bo->write_error, old, 0);
 }
 
-void rknpu_bo_sync_for_cpu(struct rknpu_bo *bo)
-{
-	if (drm_gem_is_imported(&bo->base))
-		return;
-	dma_sync_sgtable_for_cpu(rknpu_bo_dma_dev(bo), bo->sgt, DMA_BIDIRECTIONAL);
-	rknpu_device_stat_add(&bo->mem->hw->stats, RKNPU_DEVICE_STAT_CACHE_BYTES,
-			      bo->base.size);
-}
-
-static void rknpu_bo_clean_whole(struct rknpu_bo *bo)
-{
-	dma_sync_sgtable_for_device(rknpu_bo_dma_dev(bo), bo->sgt, DMA_BIDIRECTIONAL);
-	rknpu_device_stat_add(&bo->mem->hw->stats, RKNPU_DEVICE_STAT_CACHE_BYTES,
-			      bo->base.size);
-}
-
-void rknpu_bo_sync_for_device(struct rknpu_bo *bo)
-{
-	if (!drm_gem_is_imported(&bo->base))
-		rknpu_bo_clean_whole(bo);
-}
-
 static void rknpu_bo_sync_segment(struct rknpu_bo *bo, dma_addr_t addr, size_t size, bool for_cpu)
 {
 	if (for_cpu)
@@ -231,7 +210,8 @@ static void rknpu_bo_sync_segment(struct rknpu_bo *bo, dma_addr_t addr, size_t s
 
 /*
  * One walk over the segments serves all ranges, because they ascend. A segment
- * is contiguous in physical memory too: the DMA device has no IOMMU.
+ * is contiguous in physical memory too: the DMA device has no IOMMU. Gigabytes take a
+ * second or more, and not every kernel preempts that by itself.
  */
 static void rknpu_bo_sync_ranges(struct rknpu_bo *bo, const struct rknpu_bo_range *ranges,
 				 u32 count, bool for_cpu)
@@ -249,12 +229,12 @@ static void rknpu_bo_sync_ranges(struct rknpu_bo *bo, const struct rknpu_bo_rang
 				start += sg_dma_len(sg);
 				sg = sg_next(sg);
 			}
-			chunk = min(end, start + sg_dma_len(sg)) - pos;
+			chunk = min3(end, start + sg_dma_len(sg), pos + SZ_16M) - pos;
 			rknpu_bo_sync_segment(bo, sg_dma_address(sg) + (pos - start), chunk,
 					      for_cpu);
 			pos += chunk;
+			cond_resched();
 		}
-		cond_resched();
 	}
 	rknpu_device_stat_add(&bo->mem->hw->stats, RKNPU_DEVICE_STAT_CACHE_BYTES, total);
 }
@@ -285,6 +265,18 @@ void rknpu_bo_sync_range_for_device(struct rknpu_bo *bo, u64 offset, u64 size)
 	struct rknpu_bo_range range = { .offset = offset, .size = size };
 
 	rknpu_bo_sync_ranges(bo, &range, 1, false);
+}
+
+void rknpu_bo_sync_for_cpu(struct rknpu_bo *bo)
+{
+	if (!drm_gem_is_imported(&bo->base))
+		rknpu_bo_sync_range_for_cpu(bo, 0, bo->base.size);
+}
+
+void rknpu_bo_sync_for_device(struct rknpu_bo *bo)
+{
+	if (!drm_gem_is_imported(&bo->base))
+		rknpu_bo_sync_range_for_device(bo, 0, bo->base.size);
 }
 
 /*
@@ -320,10 +312,13 @@ void rknpu_bo_read(struct rknpu_bo *bo, u64 offset, void *to, size_t size)
  */
 void rknpu_bo_clean_imported(struct rknpu_bo *bo)
 {
-	if (bo->sgt->sgl->length)
-		rknpu_bo_clean_whole(bo);
-	else
+	if (!bo->sgt->sgl->length) {
 		rknpu_bo_sync_range_for_device(bo, 0, bo->base.size);
+		return;
+	}
+	dma_sync_sgtable_for_device(rknpu_bo_dma_dev(bo), bo->sgt, DMA_BIDIRECTIONAL);
+	rknpu_device_stat_add(&bo->mem->hw->stats, RKNPU_DEVICE_STAT_CACHE_BYTES,
+			      bo->base.size);
 }
 
 static void rknpu_bo_drop_block(struct rknpu_bo *bo)
