@@ -22,7 +22,7 @@
 #define PMU             0xfd8d8000u
 #define PMU_PWR         (PMU + 0x14c)
 #define PMU_MEM_PWR     (PMU + 0x1a0)
-#define MACHINE         "-machine rk3588-npu -m 256 -display none"
+#define MACHINE         "-machine rk3588-npu,npu-seed=0 -m 256 -display none"
 
 #define SCMI_SHM        0x0010f000u
 
