@@ -398,6 +398,8 @@ RK_TEST_F(limits, lists_of_imports_count, "what it takes to know the pages of an
 	buf = rk_export(bo.fd, bo.handle);
 	ASSERT_EQ(0, drmPrimeFDToHandle(fd, buf, &handle));
 	close(buf);
+	/* Not those of nodes that rv_open() found to be others. */
+	EXPECT_TRUE(rk_stat_settles("vms", 3));
 	tables = rk_stat("table_bytes");
 	buf = rk_export(next.fd, next.handle);
 	ASSERT_EQ(0, drmPrimeFDToHandle(fd, buf, &handle));
