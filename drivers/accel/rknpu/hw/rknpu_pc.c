@@ -121,6 +121,12 @@ void rknpu_pc_start(struct rknpu_core *core, const struct rknpu_kick *kick)
 			  core->polled ? 0 : rknpu_pc_done_mask(core) | rknpu_pc_errors(core));
 }
 
+void rknpu_pc_unmask(struct rknpu_core *core)
+{
+	rknpu_pc_write(core, core->pc + RKNPU_PC_INTERRUPT_MASK,
+		       rknpu_pc_done_mask(core) | rknpu_pc_errors(core));
+}
+
 void rknpu_pc_start_silent(struct rknpu_core *core, const struct rknpu_kick *kick)
 {
 	rknpu_pc_put_kick(core, kick, 0);

@@ -23,6 +23,9 @@ void rknpu_pc_quiesce(struct rknpu_core *core);
 /* No interrupts, but what is pending stays visible to rknpu_pc_over_raw(). */
 void rknpu_pc_mask(struct rknpu_core *core);
 
+/* As rknpu_pc_start() has it: what is pending interrupts. */
+void rknpu_pc_unmask(struct rknpu_core *core);
+
 /* What interrupts now, and what would if it was not masked. */
 u32 rknpu_pc_status(struct rknpu_core *core);
 u32 rknpu_pc_raw_status(struct rknpu_core *core);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns starting: what an idle core runs next, how a kick begins, and taking jobs off cores. */
 #include <linux/cleanup.h>
+#include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/minmax.h>
 #include <linux/pm_runtime.h>
@@ -55,6 +56,16 @@ void rknpu_dispatch_start_kick(struct rknpu_runqueue *rq)
 		rknpu_poll_start(core);
 	else
 		rq->irq_pending = true;
+}
+
+void rknpu_dispatch_go_on(struct rknpu_runqueue *rq)
+{
+	lockdep_assert_held(&rq->sched->hw->lock);
+	if (rq->core->polled)
+		rknpu_poll_start(rq->core);
+	else
+		rknpu_pc_unmask(rq->core);
+	rknpu_deadline_check_in(rq, max(rq->watch.deadline - jiffies, 1UL));
 }
 
 /* Who keeps a core waiting for the rest of a gang pays; behind a shared IOMMU he does anyhow. */

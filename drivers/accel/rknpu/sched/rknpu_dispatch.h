@@ -46,6 +46,8 @@ void rknpu_dispatch_start(struct rknpu_runqueue *rq);
 void rknpu_dispatch_start_over(struct rknpu_runqueue *rq);
 /* Starts the next task of rq->job, or the next ones if they are chained. */
 void rknpu_dispatch_start_kick(struct rknpu_runqueue *rq);
+/* rq->job is RUNNING again, and its kick has been all the time. */
+void rknpu_dispatch_go_on(struct rknpu_runqueue *rq);
 /* The gang of @job, if there is one, has to start without the rest. */
 void rknpu_dispatch_dissolve_gang(struct rknpu_job *job);
 /* Takes the job off the core, to go on with its next task when it comes to a core again. */

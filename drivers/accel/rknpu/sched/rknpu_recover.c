@@ -3,6 +3,7 @@
 #include <linux/cleanup.h>
 #include <linux/dma-fence.h>
 #include <linux/interrupt.h>
+#include <linux/jiffies.h>
 #include <linux/pm_runtime.h>
 #include <linux/sched/mm.h>
 
@@ -415,7 +416,15 @@ static bool rknpu_recover_lost_irq(struct rknpu_runqueue *rq)
 	return true;
 }
 
-/* Did the task finish after its deadline, or its interrupt get lost? */
+/* Lock held. The watchdog has seen nothing of a start that came just after it had looked. */
+static bool rknpu_recover_has_begun(struct rknpu_runqueue *rq)
+{
+	return rq->fault.cause == RKNPU_CAUSE_NONE && !rq->job->cancelled &&
+	       !rknpu_limits_job_over(rq) && time_before(jiffies, rq->watch.deadline) &&
+	       rknpu_pc_progressed(rq->core);
+}
+
+/* Did the task finish after its deadline, or its interrupt get lost? Or does it run after all? */
 static bool rknpu_recover_was_late(struct rknpu_runqueue *rq)
 {
 	bool late = false, polled = false;
@@ -427,6 +436,10 @@ static bool rknpu_recover_was_late(struct rknpu_runqueue *rq)
 		polled = rknpu_recover_lost_irq(rq);
 		rknpu_runqueue_set_state(rq, RKNPU_CORE_RUNNING);
 		over = rknpu_end_kick(rq);
+	} else if (rknpu_recover_may_be_late(rq) && rknpu_recover_has_begun(rq)) {
+		late = true;
+		rknpu_runqueue_set_state(rq, RKNPU_CORE_RUNNING);
+		rknpu_dispatch_go_on(rq);
 	}
 	spin_unlock_irq(&rq->sched->hw->lock);
 
