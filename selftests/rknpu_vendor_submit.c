@@ -299,6 +299,18 @@ static uint32_t run_with_flags(struct rv_chain *c, uint32_t flags, int value)
 	return con;
 }
 
+RK_TEST_F(vendor, tasks_between_are_not_looked_at,
+	  "programs lead to each other: what tasks between the first and the last say is ignored")
+{
+	struct rv_chain c;
+
+	ASSERT_EQ(0, rv_chain_init(&c, self->fd, 4, 100, 0));
+	memset(rv_chain_task(&c, 1), 0xff, 2 * sizeof(struct drm_rknpu_task));
+	ASSERT_EQ(0, rv_sync(&c.tasks, DRM_RKNPU_MEM_SYNC_TO_DEVICE, 0, c.tasks.size));
+	EXPECT_EQ(0, rv_chain_run(&c, 5));
+	rv_chain_fini(&c);
+}
+
 RK_TEST_F(vendor, pingpong_is_the_clients_choice,
 	  "programs are fetched early only if PINGPONG asks for it")
 {

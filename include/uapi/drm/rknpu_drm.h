@@ -368,14 +368,13 @@ struct drm_rknpu_submit {
  *	either one of each pair
  * @int_clear: ignored
  * @int_status: out: written for the last task of a slice of a blocking job
- * @regcfg_amount: number of 64-bit commands before the four that end a program; checked
- *	for all tasks, used of the first one of a slice
+ * @regcfg_amount: number of 64-bit commands before the four that end a program
  * @regcfg_offset: ignored
- * @regcmd_addr: IOVA of the program, 16-byte aligned; checked for all tasks, used of
- *	the first one of a slice
+ * @regcmd_addr: IOVA of the program, 16-byte aligned
  *
- * Element of the buffer that &drm_rknpu_submit.task_obj_addr names. The driver copies
- * it when the job is submitted.
+ * Element of the buffer that &drm_rknpu_submit.task_obj_addr names. Programs lead to each
+ * other, so the driver looks at the first and the last task of a slice alone, or of as many
+ * of its tasks as the hardware counts. It copies what it uses when the job is submitted.
  */
 struct drm_rknpu_task {
 	__u32 flags;

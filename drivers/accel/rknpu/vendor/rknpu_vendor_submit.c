@@ -148,9 +148,11 @@ static int rknpu_vtask_read_one(struct rknpu_vtask_range *r, u32 start, struct r
 }
 
 /*
- * Copies the tasks [start, start + job->task_count) into @job, once and for all:
- * user space may change the buffer meanwhile. -EINVAL if they are not inside it
- * or cannot be run, or if it is imported and its exporter cannot map it.
+ * Copies what is used of the tasks [start, start + job->task_count) into @job, once and
+ * for all: user space may change the buffer meanwhile. Programs lead to each other, so of
+ * those that one kick runs only the first and the last one matter, as to the vendor's
+ * driver. -EINVAL if the tasks are not inside the buffer or these cannot be run, or if it
+ * is imported and its exporter cannot map it.
  */
 static int rknpu_vtask_read(struct rknpu_vbo *vbo, u32 start, struct rknpu_job *job)
 {
@@ -159,7 +161,7 @@ static int rknpu_vtask_read(struct rknpu_vbo *vbo, u32 start, struct rknpu_job *
 		.offset = (u64)start * sizeof(struct drm_rknpu_task),
 		.len = (u64)job->task_count * sizeof(struct drm_rknpu_task),
 	};
-	u32 i;
+	u32 i, last;
 	int ret;
 
 	if (r.offset + r.len > vbo->base.base.size) {
@@ -175,8 +177,12 @@ static int rknpu_vtask_read(struct rknpu_vbo *vbo, u32 start, struct rknpu_job *
 				    "submit: the task buffer cannot be read: %d\n", ret);
 		return ret;
 	}
-	for (i = 0; i < job->task_count && !ret; i++)
+	for (i = 0; i < job->task_count && !ret; i += job->kick_tasks) {
+		last = min(job->task_count, i + job->kick_tasks) - 1;
 		ret = rknpu_vtask_read_one(&r, start, job, i);
+		if (!ret && last != i)
+			ret = rknpu_vtask_read_one(&r, start, job, last);
+	}
 	rknpu_vtask_end(&r, false);
 	return ret;
 }
