@@ -8,14 +8,12 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "rknpu_counter.h"
 #include "rknpu_util.h"
 
 #define MAX_JOBS	1000
@@ -23,135 +21,6 @@
 #define OUTPUTS		8
 
 static int jobs_per_batch = MAX_JOBS;
-
-static const struct {
-	enum npu_ctl_counter counter;
-	const char *name;
-	const char *unit;
-} measures[] = {
-	{ NPU_CNT_MMIO_READ, "NPU register reads", "reads" },
-	{ NPU_CNT_MMIO_WRITE, "NPU register writes", "writes" },
-	{ NPU_CNT_MMU_READ, "IOMMU register reads", "reads" },
-	{ NPU_CNT_MMU_WRITE, "IOMMU register writes", "writes" },
-	{ NPU_CNT_IRQ, "interrupts", "irqs" },
-	{ NPU_CNT_MMU_ATTACH, "IOMMU attaches", "attaches" },
-	{ NPU_CNT_MMU_ZAP_ALL, "IOMMU TLB flushes", "zaps" },
-	{ NPU_CNT_POWER_ON, "power-ups", "power-ups" },
-	{ NPU_CNT_RESET, "resets", "resets" },
-};
-
-#define NMEASURES (sizeof(measures) / sizeof(measures[0]))
-
-/* ---- instructions of every CPU, kernel and idle loop included ---- */
-
-static int perf_fd[8];
-static int perf_cpus;
-
-static void perf_init(void)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_HARDWARE, .size = sizeof(attr),
-		.config = PERF_COUNT_HW_INSTRUCTIONS,
-	};
-	int cpus = sysconf(_SC_NPROCESSORS_ONLN);
-
-	if (cpus > 8)
-		cpus = 8;
-	for (int i = 0; i < cpus; i++) {
-		perf_fd[i] = syscall(SYS_perf_event_open, &attr, -1, i, -1, 0);
-		if (perf_fd[i] < 0) {
-			fprintf(stderr, "# no instruction counter: %s\n", strerror(errno));
-			perf_cpus = 0;
-			return;
-		}
-		perf_cpus = i + 1;
-	}
-}
-
-static double instructions(void)
-{
-	double sum = 0;
-
-	for (int i = 0; i < perf_cpus; i++) {
-		uint64_t v = 0;
-
-		if (read(perf_fd[i], &v, sizeof(v)) == sizeof(v))
-			sum += v;
-	}
-	return sum;
-}
-
-/* ---- samples ---- */
-
-struct sample {
-	uint64_t model[NMEASURES];
-	double gap_ns, gaps, instructions;
-};
-
-static void take(struct sample *s)
-{
-	for (size_t i = 0; i < NMEASURES; i++)
-		s->model[i] = rk_count_all(measures[i].counter);
-	s->gap_ns = rk_count_all(NPU_CNT_GAP_NS);
-	s->gaps = rk_count_all(NPU_CNT_GAPS);
-	s->instructions = instructions();
-}
-
-static void print_one(const char *batch, const char *name, const char *unit, double value)
-{
-	printf("count\t%s: %s\t%s\t%.3f\n", batch, name, unit, value);
-}
-
-/* What all repetitions of a batch came to. */
-struct total {
-	uint64_t model[NMEASURES];
-	double instructions;
-	double gap_ns;
-	double idle_ns;
-};
-
-/*
- * Counts are exact, so they are summed.  Instructions and the gaps between
- * tasks include whatever else the system did meanwhile: the least disturbed
- * repetition is the one that says most.
- */
-static void add(struct total *t, const struct sample *a, const struct sample *b, int jobs)
-{
-	double insns = (b->instructions - a->instructions) / jobs;
-	double gap = b->gaps > a->gaps ? (b->gap_ns - a->gap_ns) / (b->gaps - a->gaps) : 0;
-
-	for (size_t i = 0; i < NMEASURES; i++)
-		t->model[i] += b->model[i] - a->model[i];
-	if (!t->instructions || insns < t->instructions)
-		t->instructions = insns;
-	if (!t->gap_ns || gap < t->gap_ns) {
-		t->gap_ns = gap;
-		t->idle_ns = (b->gap_ns - a->gap_ns) / jobs;
-	}
-}
-
-static void print_total(const char *batch, const struct total *t, int jobs, int tasks)
-{
-	char unit[64];
-
-	for (size_t i = 0; i < NMEASURES; i++) {
-		snprintf(unit, sizeof(unit), "%s/job", measures[i].unit);
-		print_one(batch, measures[i].name, unit, (double)t->model[i] / jobs);
-	}
-	if (perf_cpus)
-		print_one(batch, "guest instructions", "insns/job", t->instructions);
-	if (tasks > 1) {
-		print_one(batch, "NPU register writes per task", "writes/task",
-			  (double)t->model[1] / jobs / tasks);
-		print_one(batch, "interrupts per task", "irqs/task",
-			  (double)t->model[4] / jobs / tasks);
-		if (perf_cpus)
-			print_one(batch, "guest instructions per task", "insns/task",
-				  t->instructions / tasks);
-	}
-	print_one(batch, "idle gap between kicks", "ns/gap", t->gap_ns);
-	print_one(batch, "idle time of cores", "ns/job", t->idle_ns);
-}
 
 /* ---- the batches ---- */
 
@@ -283,8 +152,8 @@ static int plug(struct bench *b, enum plug what)
 static int measure(struct bench *b, const char *name, int (*run)(struct bench *, uint32_t),
 		   uint32_t tasks, enum plug what)
 {
-	struct total total = { 0 };
-	struct sample before, after;
+	struct rk_total total = { 0 };
+	struct rk_counts before, after;
 	int ret = 0;
 
 	for (int i = 0; i < REPEATS && !ret; i++) {
@@ -294,15 +163,15 @@ static int measure(struct bench *b, const char *name, int (*run)(struct bench *,
 			ret = plug(b, what);
 		if (ret)
 			break;
-		take(&before);
+		rk_counts_take(&before);
 		ret = run(b, tasks);
-		take(&after);
+		rk_counts_take(&after);
 		if (!ret && rk_bo_differs(&b->c.out, 4, RK_BYTES))
 			ret = -EILSEQ;
-		add(&total, &before, &after, jobs_per_batch);
+		rk_total_add(&total, &before, &after, jobs_per_batch);
 	}
 	if (!ret)
-		print_total(name, &total, REPEATS * jobs_per_batch, tasks);
+		rk_total_print(name, "job", &total, REPEATS * jobs_per_batch, tasks);
 	return ret;
 }
 
@@ -419,53 +288,33 @@ static void print_both(const char *batch, const char *name, const char *unit, do
 	char u[64], per_switch[64];
 
 	snprintf(u, sizeof(u), "%s/job", unit);
-	print_one(batch, name, u, value / jobs);
+	rk_count_print(batch, name, u, value / jobs);
 	/* A name of its own, by which the two drivers' rows are put together. */
 	snprintf(per_switch, sizeof(per_switch), "%s per switch", name);
 	snprintf(u, sizeof(u), "%s/switch", unit);
-	print_one(batch, per_switch, u, value / switches);
+	rk_count_print(batch, per_switch, u, value / switches);
 }
 
-static double accesses(const struct sample *s)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < NMEASURES; i++) {
-		if (measures[i].counter == NPU_CNT_MMIO_READ ||
-		    measures[i].counter == NPU_CNT_MMIO_WRITE ||
-		    measures[i].counter == NPU_CNT_MMU_READ ||
-		    measures[i].counter == NPU_CNT_MMU_WRITE)
-			sum += s->model[i];
-	}
-	return sum;
-}
-
-static double resets(const struct sample *s)
-{
-	for (size_t i = 0; i < NMEASURES; i++) {
-		if (measures[i].counter == NPU_CNT_RESET)
-			return s->model[i];
-	}
-	return 0;
-}
-
-static void print_turns(const char *batch, const struct sample *a, const struct sample *b,
+static void print_turns(const char *batch, const struct rk_counts *a, const struct rk_counts *b,
 			int switches)
 {
-	print_one(batch, "switches", "switches/job", (double)switches / TURN_JOBS);
-	if (perf_cpus)
+	rk_count_print(batch, "switches", "switches/job", (double)switches / TURN_JOBS);
+	if (rk_counts_instructions())
 		print_both(batch, "guest instructions", "insns", b->instructions - a->instructions,
 			   TURN_JOBS, switches);
-	print_both(batch, "register accesses", "accesses", accesses(b) - accesses(a),
+	print_both(batch, "register accesses", "accesses",
+		   rk_counts_accesses(b) - rk_counts_accesses(a),
 		   TURN_JOBS, switches);
-	print_both(batch, "resets", "resets", resets(b) - resets(a), TURN_JOBS, switches);
+	print_both(batch, "resets", "resets",
+		   rk_counts_of(b, NPU_CNT_RESET) - rk_counts_of(a, NPU_CNT_RESET), TURN_JOBS,
+		   switches);
 	print_both(batch, "idle time of cores", "ns", b->gap_ns - a->gap_ns, TURN_JOBS, switches);
 }
 
 /* The least disturbed repetition; each finds all queues full when the first job starts. */
 static int turns_measure(struct bench *b, struct turns *t, const char *batch)
 {
-	struct sample best[2] = { 0 }, s[2];
+	struct rk_counts best[2] = { 0 }, s[2];
 	int ret, switches = 0;
 	long long attaches;
 
@@ -476,12 +325,12 @@ static int turns_measure(struct bench *b, struct turns *t, const char *batch)
 		if (ret)
 			return ret;
 		attaches = attaches_so_far();
-		take(&s[0]);
+		rk_counts_take(&s[0]);
 		rk_trace_start();
 		ret = turns_submit(b, t);
 		if (!ret)
 			ret = turns_wait(t);
-		take(&s[1]);
+		rk_counts_take(&s[1]);
 		if (!ret)
 			ret = count_switches(t, attaches);
 		if (ret <= 0)
@@ -610,10 +459,10 @@ static int rates(struct bench *b)
 			ret = rate(b, n, from[f].files[n - 1], &per_s[n - 1]);
 			snprintf(name, sizeof(name), "%d chain%s", n, n > 1 ? "s" : "");
 			if (!ret)
-				print_one(from[f].batch, name, "jobs/s", per_s[n - 1]);
+				rk_count_print(from[f].batch, name, "jobs/s", per_s[n - 1]);
 		}
 		if (!ret)
-			print_one(from[f].batch, "3 chains over 1", "times", per_s[2] / per_s[0]);
+			rk_count_print(from[f].batch, "3 chains over 1", "times", per_s[2] / per_s[0]);
 	}
 	return ret;
 }
@@ -649,7 +498,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "rknpu_count: needs the NPU model\n");
 		return 4;
 	}
-	perf_init();
+	rk_counts_init();
 	/* Let the rest of the system come to rest. */
 	rk_sleep_ms(3000);
 	ret = bench_init(&b);
