@@ -194,8 +194,8 @@ bench-model: ## speed of the model's arithmetic beside a CPU library
 check-testbed: ## what tools/testbed/bin/run promises its callers
 	@$(CHECKS)/check-testbed
 
-compare: ## our driver beside in-tree rocket, on the same model; ARGS=--counts-only
-	@$(BIN)/compare $(ARGS)
+compare: ## our driver beside in-tree rocket, or Rockchip's in VENDOR=DIR, on the same model; ARGS=--counts-only
+	@$(if $(VENDOR),$(BIN)/compare-vendor $(VENDOR),$(BIN)/compare) $(ARGS)
 
 bench-attention: selftests ## what attention by libnpu costs, to build/attention.tsv; ARGS=--all: long sequences, too
 	@$(BIN)/bench-attention $(ARGS)
