@@ -113,15 +113,6 @@ static int start_pinned(int fd, struct rv_chain *c, uint32_t mask, int *fence)
 	return ret;
 }
 
-static int wait_fence(int fd)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	int ret = poll(&p, 1, 20000);
-
-	close(fd);
-	return ret == 1 ? 0 : -ETIMEDOUT;
-}
-
 /* A program for each core from @first on, of which a job with core_mask 0 runs one: which? */
 static int submit_on_any(int fd, struct rv_chain *c, unsigned int first)
 {
@@ -178,7 +169,7 @@ RK_TEST_F(vendor, each_core_has_its_slice,
 		EXPECT_EQ(wanted[i], submit_on_any(self->fd, c, 0));
 		for (unsigned int core = 0; core < 2; core++) {
 			if (fence[core] >= 0)
-				EXPECT_EQ(0, wait_fence(fence[core]));
+				EXPECT_EQ(0, rv_wait_fence(fence[core]));
 		}
 	}
 	rk_latency_us(0);
@@ -210,7 +201,7 @@ RK_TEST_F(vendor, several_cores_start_together,
 	if (rk_count(1, NPU_CNT_TASK_DONE) == 0)
 		EXPECT_EQ(0, rk_count(0, NPU_CNT_TASK_STARTED) - started);
 	for (int i = 0; i < 3; i++)
-		EXPECT_EQ(0, wait_fence(fence[i]));
+		EXPECT_EQ(0, rv_wait_fence(fence[i]));
 	/* Both cores at once, for most of the time that one task takes. */
 	EXPECT_EQ(2, rk_ctl_read(NPU_CTL_MAX_BUSY));
 	EXPECT_LT(100000000, rk_ctl_read64(NPU_CTL_OVERLAP2_LO));
@@ -279,7 +270,7 @@ static int occupy(FIXTURE_DATA(gangs) *self, int file, unsigned int core)
 
 static int finish(FIXTURE_DATA(gangs) *self, int file)
 {
-	int ret = wait_fence(self->fence[file]);
+	int ret = rv_wait_fence(self->fence[file]);
 
 	if (!ret && rv_chain_wrong(&self->c[file], 1 + self->c[file].n))
 		ret = -EILSEQ;
@@ -304,7 +295,7 @@ RK_TEST_F(gangs, let_others_run_until_their_cores_are_free,
 		fence[i] = self->fence[3];
 	}
 	for (int i = 0; i < ANYWHERE_JOBS; i++)
-		EXPECT_EQ(0, wait_fence(fence[i]));
+		EXPECT_EQ(0, rv_wait_fence(fence[i]));
 	EXPECT_GT(LONG_TASKS, rk_count(2, NPU_CNT_TASK_DONE));
 	EXPECT_LE(OTHERS_JOBS / 2, rk_count(0, NPU_CNT_TASK_STARTED));
 	EXPECT_LE(OTHERS_JOBS / 2, rk_count(1, NPU_CNT_TASK_STARTED));
@@ -353,8 +344,8 @@ RK_TEST_F(vendor, a_cancelled_gang_never_starts,
 	rk_sleep_ms(50);
 	/* It cancels the caller's jobs, and no others. */
 	ASSERT_EQ(0, rv_action(self->fd, DRM_RKNPU_RESET, &value));
-	EXPECT_EQ(0, wait_fence(fence[1]));
-	EXPECT_EQ(0, wait_fence(fence[0]));
+	EXPECT_EQ(0, rv_wait_fence(fence[1]));
+	EXPECT_EQ(0, rv_wait_fence(fence[0]));
 	EXPECT_EQ(0, rk_count(0, NPU_CNT_TASK_STARTED));
 	EXPECT_EQ(1, rk_count(1, NPU_CNT_TASK_STARTED));
 	EXPECT_EQ(0, rv_chain_wrong(&busy, 2));

@@ -9,7 +9,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,15 +108,6 @@ static int on_three_cores(const struct batch *b)
 	return ret;
 }
 
-static int wait_fence(int fd)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	int ret = poll(&p, 1, 60000);
-
-	close(fd);
-	return ret == 1 ? 0 : -ETIMEDOUT;
-}
-
 /* Jobs that are waited for by fences, of each file in turn, all on one core. */
 static int by_fence(const struct batch *b)
 {
@@ -136,7 +126,7 @@ static int by_fence(const struct batch *b)
 		}
 		/* The last one has no fence if its submit failed. */
 		for (int i = 0; i < n - !!ret; i++)
-			ret = wait_fence(fences[i]) ?: ret;
+			ret = rv_wait_fence(fences[i]) ?: ret;
 	}
 	return ret;
 }

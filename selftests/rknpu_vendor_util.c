@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/dma-heap.h>
 #include <linux/udmabuf.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -384,6 +385,15 @@ int rv_chain_run_from(struct rv_chain *c, int value, struct drm_rknpu_task *task
 	rv_chain_submit(c, &s);
 	s.task_obj_addr = obj;
 	return submit_and_compare(c, value, &s);
+}
+
+int rv_wait_fence(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	int ret = poll(&p, 1, 20000);
+
+	close(fd);
+	return ret == 1 ? 0 : -ETIMEDOUT;
 }
 
 int rv_chain_submit_by(const struct rv_chain *c, int fd)

@@ -88,6 +88,9 @@ int rv_chain_run(struct rv_chain *c, int value);
 /* The same tasks in a buffer at @tasks, which the file knows as @obj: 0, or as rv_chain_run(). */
 int rv_chain_run_from(struct rv_chain *c, int value, struct drm_rknpu_task *tasks, uint64_t obj);
 
+/* Waits for a sync_file, closes it, and says nothing of how the job ended: 0 or -ETIMEDOUT. */
+int rv_wait_fence(int fd);
+
 /*
  * SUBMIT by @fd, whose tasks are copies of the first of @c. Only in the same
  * address space do they find their programs and data.
