@@ -13,8 +13,6 @@
 
 #include "rknpu_harness.h"
 
-/* Where the driver has its program, in an address space of its own. */
-#define PROGRAM		0x100000u
 /* How often it is tried on a core before it is left out. */
 #define TRIES		2
 #define SAID		"the scrub program hangs here"
@@ -45,9 +43,10 @@ static int run_on(struct rk_client *c, uint32_t cores)
 	return differs > 0 ? -EILSEQ : differs;
 }
 
-static void break_program(uint32_t cores)
+/* The next @times programs never end, or all: the driver's own comes before a new client's. */
+static void break_programs(uint32_t cores, uint32_t times)
 {
-	rk_fault_arm_param(cores, NPU_FAULT_HANG_AT, 0, 0, PROGRAM);
+	rk_fault_arm(cores, NPU_FAULT_HANG, 0, times);
 	rk_scrub(true);
 }
 
@@ -110,8 +109,11 @@ RK_TEST_F_TIMEOUT(scrub, never_ends, 120,
 		  "where the driver's program has never ended, jobs run without it, and one warning says so")
 {
 	SKIP_IF_PROVEN();
-	break_program(NPU_CTL_ANY_CORE);
+	if (rk_one_iommu())
+		break_programs(NPU_CTL_ANY_CORE, TRIES * RK_CORES);
 	for (unsigned int core = 0; core < RK_CORES; core++) {
+		if (!rk_one_iommu())
+			break_programs(core, TRIES);
 		EXPECT_EQ(0, run_on(&self->a, 1u << core)) TH_LOG("core %u", core);
 		EXPECT_EQ(0, run_on(&self->b, 1u << core)) TH_LOG("core %u", core);
 		EXPECT_EQ(0, run_on(&self->a, 1u << core)) TH_LOG("core %u", core);
@@ -129,7 +131,7 @@ RK_TEST_F_TIMEOUT(scrub, ends_on_another_core, 120,
 	SKIP_IF_PROVEN();
 	if (rk_one_iommu())
 		SKIP(return, "all cores run it at once");
-	break_program(0);
+	break_programs(0, TRIES);
 	EXPECT_EQ(0, run_on(&self->a, 1));
 	EXPECT_EQ(0, run_on(&self->b, 1));
 	EXPECT_EQ(self->scrubs, rk_cores_stat("scrubs"));
@@ -138,6 +140,7 @@ RK_TEST_F_TIMEOUT(scrub, ends_on_another_core, 120,
 	/* The one that has the core goes on. */
 	EXPECT_EQ(0, run_on(&self->b, 1));
 	EXPECT_EQ(self->retired, rk_cores_stat("retired"));
+	break_programs(0, 0);
 	EXPECT_EQ(-ENODEV, run_on(&self->a, 1));
 	EXPECT_EQ(self->retired + 1, rk_cores_stat("retired"));
 	EXPECT_EQ(0, run_on(&self->a, 7));
@@ -152,7 +155,7 @@ RK_TEST_F_TIMEOUT(scrub, has_ended_before, 120,
 	ASSERT_EQ(0, run_on(&self->b, 1));
 	renew_clients(self);
 	scrubs = rk_cores_stat("scrubs");
-	break_program(NPU_CTL_ANY_CORE);
+	break_programs(NPU_CTL_ANY_CORE, 0);
 	EXPECT_EQ(-ENODEV, run_on(&self->a, 1));
 	EXPECT_LT(0, rk_fault_fired());
 	EXPECT_EQ(scrubs, rk_cores_stat("scrubs"));

@@ -120,7 +120,6 @@ static const char *const fault_names[NPU_FAULT_MAX + 1] = {
     [NPU_FAULT_OFF_STUCK] = "off-stuck",
     [NPU_FAULT_MMU_STRAY] = "mmu-stray",
     [NPU_FAULT_CPU_HELD] = "cpu-held",
-    [NPU_FAULT_HANG_AT] = "hang-at",
     [NPU_FAULT_RESET_HELD] = "reset-held",
 };
 
@@ -187,13 +186,6 @@ bool npu_ctl_fault_due(Rk3588NpuCtlState *s, unsigned core, unsigned kind)
 {
     return s && npu_ctl_fault_concerns(&s->fault[kind], core) &&
            !s->fault[kind].skip;
-}
-
-bool npu_ctl_fault_at(Rk3588NpuCtlState *s, unsigned core, unsigned kind,
-                      uint32_t param)
-{
-    return s && s->fault[kind].param == param &&
-           npu_ctl_fault(s, core, kind, NULL);
 }
 
 bool npu_ctl_fault(Rk3588NpuCtlState *s, unsigned core, unsigned kind,

@@ -291,17 +291,6 @@ static NpuTaskOptions npu_pc_options(const NpuPc *pc)
     };
 }
 
-/* A test wants it to, whatever it is, or for where its program began. */
-static bool npu_pc_must_hang(NpuPc *pc)
-{
-    uint32_t base = pc->groups->regs[R_PC_BASE_ADDRESS];
-
-    return npu_fault(pc->env, NPU_FAULT_HANG, NULL) ||
-           npu_ctl_fault_at(pc->env->ctl, pc->env->core_index,
-                            NPU_FAULT_HANG_AT,
-                            base & PC_BASE_ADDRESS_MASK);
-}
-
 /* A task without registers beyond S_POINTER, and a test that wants those. */
 static bool npu_pc_is_empty(const NpuPc *pc)
 {
@@ -369,7 +358,7 @@ static void npu_pc_start(NpuPc *pc)
     verdict = npu_pc_decode(pc, empty, &why);
     trace_rk3588_npu_task(pc->env->core_index, g->enable, pc->task.macs,
                           why ? why : "runs");
-    if (npu_pc_must_hang(pc)) {
+    if (npu_fault(pc->env, NPU_FAULT_HANG, NULL)) {
         npu_pc_hang(pc);
     } else if (!g->enable) {
         npu_pc_guest_error(pc, "op-enable of no block that executes");

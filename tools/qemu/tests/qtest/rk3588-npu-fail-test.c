@@ -471,25 +471,6 @@ static void test_core_dead(void)
     qtest_quit(q);
 }
 
-static void test_hang_at(void)
-{
-    QTestState *q = start();
-
-    arm_forever(q, NPU_FAULT_HANG_AT, CMD_ADDR + 0x1000);
-    assert_job_works(q);
-    clear_irq(q);
-    g_assert_cmpuint(fired(q), ==, 0);
-    arm_forever(q, NPU_FAULT_HANG_AT, CMD_ADDR);
-    kick_job(q);
-    g_assert_true(never_irq(q));
-    g_assert_cmpuint(fired(q), ==, 1);
-    g_assert_cmpuint(count(q, NPU_CNT_TASK_STARTED), ==, 2);
-    disarm(q);
-    reset_core(q);
-    assert_job_works(q);
-    qtest_quit(q);
-}
-
 static void test_hang_stays(void)
 {
     QTestState *q = start();
@@ -598,7 +579,7 @@ static void test_names(void)
         "reset-stuck", "irq-late", "irq-dup", "irq-mmu", "irq-partial",
         "regcmd-addr", "mmu-read", "mmu-write", "mmu-stall", "mmu-reset",
         "mmu-paging", "mmu-zap", "power-stuck", "clk-stuck", "core-dead",
-        "off-stuck", "mmu-stray", "cpu-held", "hang-at", "reset-held",
+        "off-stuck", "mmu-stray", "cpu-held", "reset-held",
     };
     QTestState *q = qtest_init(MACHINE);
     unsigned i;
@@ -634,7 +615,6 @@ int main(int argc, char **argv)
     qtest_add_func("rk3588-npu-fail/power-stuck", test_power_stuck);
     qtest_add_func("rk3588-npu-fail/clk-stuck", test_clk_stuck);
     qtest_add_func("rk3588-npu-fail/core-dead", test_core_dead);
-    qtest_add_func("rk3588-npu-fail/hang-at", test_hang_at);
     qtest_add_func("rk3588-npu-fail/hang-stays", test_hang_stays);
     qtest_add_func("rk3588-npu-fail/qom", test_qom);
     qtest_add_func("rk3588-npu-fail/names", test_names);

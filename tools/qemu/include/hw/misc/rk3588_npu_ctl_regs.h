@@ -107,9 +107,8 @@
 #define NPU_FAULT_OFF_STUCK     22   /* loss of power does not clear a hang */
 #define NPU_FAULT_MMU_STRAY     23   /* page fault PARAM ns after the end */
 #define NPU_FAULT_CPU_HELD      24   /* PARAM ns; the one that looks for it */
-#define NPU_FAULT_HANG_AT       25   /* HANG of the program at PARAM alone */
-#define NPU_FAULT_RESET_HELD    26   /* PARAM ns; a CPU at an MMU in reset */
-#define NPU_FAULT_MAX           26
+#define NPU_FAULT_RESET_HELD    25   /* PARAM ns; a CPU at an MMU in reset */
+#define NPU_FAULT_MAX           25
 
 /*
  * Properties of all cores that mean their opposite, 1 << one of these: a test

@@ -50,10 +50,6 @@ void npu_ctl_trace(Rk3588NpuCtlState *s, unsigned unit, unsigned core,
 bool npu_ctl_fault(Rk3588NpuCtlState *s, unsigned core, unsigned kind,
                    uint32_t *param);
 
-/* The same for a kind whose events are those of which @param is true. */
-bool npu_ctl_fault_at(Rk3588NpuCtlState *s, unsigned core, unsigned kind,
-                      uint32_t param);
-
 /* Would the next matching event be hit?  Consumes nothing. */
 bool npu_ctl_fault_due(Rk3588NpuCtlState *s, unsigned core, unsigned kind);
 
