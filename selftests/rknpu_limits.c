@@ -570,7 +570,7 @@ RK_TEST_F_TIMEOUT(limits, tasks_are_given_back, 180,
 RK_TEST_F_TIMEOUT(limits, uses_of_bos_in_a_call, 300,
 		  "a call whose many jobs name many BOs that many use is refused, not worked on for minutes")
 {
-	static struct drm_rocket_task t[JOB_TASKS];
+	static struct drm_rocket_task t[JOB_TASKS], others[JOB_TASKS];
 	static struct drm_rocket_job_ext jobs[READERS];
 	struct drm_rocket_job_ext hang;
 	struct drm_rocket_wait_job w;
@@ -582,7 +582,7 @@ RK_TEST_F_TIMEOUT(limits, uses_of_bos_in_a_call, 300,
 	if (rk_slow() > 1)
 		SKIP(return, "takes minutes");
 	rk_module_param("max_job_ms", 60000);
-	ASSERT_EQ(0, queue_init(&other, t, &hang));
+	ASSERT_EQ(0, queue_init(&other, others, &hang));
 	ASSERT_EQ(0, queue_init(&c, t, &jobs[0]));
 	for (int i = 0; i < READ_BOS; i++) {
 		ASSERT_EQ(0, create(c.fd, RK_PAGE, &handle[i]));
