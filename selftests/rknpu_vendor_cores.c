@@ -325,6 +325,37 @@ RK_TEST_F(gangs, keep_no_core_for_long,
 	EXPECT_EQ(LONG_TASKS + 1, rk_count(0, NPU_CNT_TASK_DONE));
 }
 
+#define OTHER		1234
+#define OTHERS_TASK_US	100000
+
+RK_TEST_F(gangs, keep_no_core_from_other_users,
+	  "a job for several cores that waits for a busy one soon leaves the others to another user")
+{
+	struct rv_chain c;
+	int fd, fence;
+
+	if (rk_one_iommu())
+		SKIP(return, "no two users run at a time");
+	fd = rk_open_as(OTHER, rv_open);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, rv_chain_init(&c, fd, 1, 0, 0));
+	rk_latency_us(2 * OTHERS_TASK_US);
+	ASSERT_EQ(0, occupy(self, 2, 2));
+	/* As above, but core 0 is busy for less than twice as long as a gang may wait. */
+	rk_latency_us(OTHERS_TASK_US);
+	ASSERT_EQ(0, start(self, 1, 7));
+	ASSERT_EQ(0, occupy(self, 0, 0));
+	EXPECT_EQ(0, finish(self, 2));
+	ASSERT_EQ(0, start_pinned(fd, &c, 2, &fence));
+	EXPECT_EQ(0, rv_wait_fence(fence));
+	EXPECT_GT(LONG_TASKS, rk_count(0, NPU_CNT_TASK_DONE));
+	EXPECT_EQ(0, rv_chain_wrong(&c, 2));
+	EXPECT_EQ(0, finish(self, 0));
+	EXPECT_EQ(0, finish(self, 1));
+	rv_chain_fini(&c);
+	close(fd);
+}
+
 RK_TEST_F(vendor, a_cancelled_gang_never_starts,
 	  "a job of two cores that is cancelled while it waits for one never starts")
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns when the watchdog of a core looks at it next: deadlines, and reasons to look earlier. */
 #include <linux/jiffies.h>
+#include <linux/ktime.h>
 #include <linux/minmax.h>
 
 #include "rknpu_deadline.h"
@@ -9,10 +10,11 @@
 #include "rknpu_params.h"
 #include "rknpu_place.h"
 #include "rknpu_runqueue_types.h"
+#include "rknpu_share.h"
 
 /*
  * How long cores that are ready wait for the rest of a gang, which ends what it had
- * begun before: as long as one task may take by default.
+ * begun before, if nobody else waits: as long as one task may take by default.
  */
 #define RKNPU_DEADLINE_GANG_MS	500
 
@@ -46,14 +48,35 @@ void rknpu_deadline_begin_kick(struct rknpu_runqueue *rq)
 	rknpu_deadline_check_in(rq, rq->watch.check_delay);
 }
 
+void rknpu_deadline_go_on(struct rknpu_runqueue *rq)
+{
+	/* Not longer: rknpu_deadline_set() relies on it, and the deadline may be over. */
+	rknpu_deadline_check_in(rq, rq->watch.check_delay);
+}
+
+static unsigned long rknpu_deadline_slice(void)
+{
+	return nsecs_to_jiffies(rknpu_share_slice_ns()) + 1;
+}
+
 void rknpu_deadline_gang(struct rknpu_runqueue *rq)
 {
-	unsigned long delay = msecs_to_jiffies(RKNPU_DEADLINE_GANG_MS);
+	unsigned long delay = rknpu_deadline_slice();
 
-	rq->watch.gang_at = jiffies + delay;
+	rq->watch.gang_at = jiffies + msecs_to_jiffies(RKNPU_DEADLINE_GANG_MS);
 	/* For rknpu_deadline_set(). */
 	rq->watch.check_delay = delay;
 	mod_delayed_work(rq->wq, &rq->watchdog, delay);
+}
+
+bool rknpu_deadline_gang_over(struct rknpu_runqueue *rq)
+{
+	if (!time_before(jiffies, rq->watch.gang_at) ||
+	    (ktime_get_ns() - rq->gang_since_ns > rknpu_share_slice_ns() &&
+	     rknpu_share_others_wait(rq)))
+		return true;
+	rknpu_deadline_check_in(rq, rknpu_deadline_slice());
+	return false;
 }
 
 void rknpu_deadline_recheck(struct rknpu_runqueue *rq, struct rknpu_job *job)

@@ -76,6 +76,19 @@ bool rknpu_share_in_debt(struct rknpu_user *user)
 	return false;
 }
 
+bool rknpu_share_others_wait(struct rknpu_runqueue *rq)
+{
+	const struct rknpu_user *user = rq->job->client->user;
+	struct rknpu_runqueue *other;
+
+	rknpu_for_each_rq(other, rq->sched) {
+		if ((other == rq || rq->shared) &&
+		    other->shares > !!user->shares[other->core->index].queued)
+			return true;
+	}
+	return false;
+}
+
 static void rknpu_share_set_vtime(struct rknpu_runqueue *rq, struct rknpu_share *share, u64 vtime)
 {
 	unsigned int p;

@@ -28,6 +28,9 @@ static inline u64 rknpu_share_slice_ns(void)
 	return (u64)READ_ONCE(rknpu_params.slice_us) * NSEC_PER_USEC;
 }
 
+/* Does another user than that of the core's job wait for it, or for the IOMMU that it shares? */
+bool rknpu_share_others_wait(struct rknpu_runqueue *rq);
+
 /* How far ahead of others that wait a user may be. */
 static inline u64 rknpu_share_lead_ns(void)
 {

@@ -74,18 +74,6 @@ static unsigned long rknpu_watchdog_check_cancelled(struct rknpu_runqueue *rq)
 	return time_before(now, rq->watch.cancel_at) ? rq->watch.cancel_at - now : 0;
 }
 
-/* Lock held. The core waits for the rest of a gang. */
-static void rknpu_watchdog_check_gang(struct rknpu_runqueue *rq)
-{
-	unsigned long now = jiffies;
-
-	/* Only if it was woken for something else. */
-	if (time_before(now, rq->watch.gang_at))
-		rknpu_deadline_check_in(rq, rq->watch.gang_at - now);
-	else
-		rknpu_dispatch_dissolve_gang(rq->job);
-}
-
 /*
  * Lock held, RUNNING. Cores take over what is queued behind a job that takes longer
  * than waking them. When to look again, in jiffies.
@@ -109,8 +97,8 @@ static void rknpu_watchdog_again(struct rknpu_runqueue *rq)
 {
 	unsigned long again, cancelled, balance;
 
-	if (rknpu_gang_keeps(rq))
-		rknpu_watchdog_check_gang(rq);
+	if (rknpu_gang_keeps(rq) && rknpu_deadline_gang_over(rq))
+		rknpu_dispatch_dissolve_gang(rq->job);
 	if (rq->state != RKNPU_CORE_RUNNING) {
 		rq->watch.balance = false;
 		return;
