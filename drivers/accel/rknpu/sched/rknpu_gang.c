@@ -9,7 +9,7 @@
 #include "rknpu_sched_types.h"
 #include "rknpu_share.h"
 
-/* What is looked at for a job that does not have to wait for a gang. */
+/* Of each user: what is looked at for a job that does not have to wait for a gang. */
 #define RKNPU_GANG_BACKFILL_TRIES	8
 
 int rknpu_gang_form(struct rknpu_job **jobs, unsigned int count)
@@ -60,14 +60,14 @@ static struct rknpu_job *rknpu_gang_pass(struct list_head *entities, unsigned in
 
 struct rknpu_job *rknpu_gang_backfill(struct rknpu_runqueue *rq)
 {
-	unsigned int tries = RKNPU_GANG_BACKFILL_TRIES;
 	struct rknpu_group *group;
 	struct rknpu_job *job;
+	unsigned int tries;
 	int p;
 
 	for (p = RKNPU_PRIORITY_COUNT - 1; p >= 0; p--) {
-		for (group = rknpu_share_first(rq, p); group && tries;
-		     group = rknpu_share_next(group)) {
+		for (group = rknpu_share_first(rq, p); group; group = rknpu_share_next(group)) {
+			tries = RKNPU_GANG_BACKFILL_TRIES;
 			job = rknpu_gang_pass(&group->boosted, &tries) ?:
 			      rknpu_gang_pass(&group->entities, &tries);
 			if (job)
