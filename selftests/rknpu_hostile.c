@@ -265,6 +265,8 @@ FIXTURE_VARIANT(hostile) {
 	uint32_t mask;
 	/* How long the attack keeps a core by one job that nobody may interrupt. */
 	unsigned int holds_ms;
+	/* And cores where no victim's job may run. */
+	unsigned int holds_others_ms;
 	/* How often the core is recovered from a job of it. */
 	unsigned int recoveries;
 	bool rebinds;
@@ -288,7 +290,8 @@ ATTACK(slots, .fills = true, .matters_most = true);
 ATTACK(long, .holds_ms = LONG_MS, .matters_most = true);
 ATTACK(pauses);
 ATTACK(gangs, .holds_ms = LONG_MS, .matters_most = true);
-ATTACK(late_gangs, .holds_ms = GANG_MS);
+ATTACK(gangs_and_long, .holds_ms = LONG_MS);
+ATTACK(late_gangs, .holds_others_ms = LATE_TASKS * TASK_MS);
 ATTACK(priorities, .holds_ms = LONG_MS, .fills = true);
 /* The deadline begins anew when the first task of the chain is found to be over. */
 ATTACK(hangs, .holds_ms = 2 * LONGEST_MS, .recoveries = 1, .matters_most = true);
@@ -465,12 +468,13 @@ RK_TEST_F_TIMEOUT(hostile, is_bounded, 120,
 	unsigned int users = 1 + __builtin_popcount(variant->victims);
 	double late = LATE_SLICES * SLICE_MS + variant->holds_ms +
 		      variant->recoveries * self->recovery_ms;
+	unsigned int holds_ms = variant->holds_ms + variant->holds_others_ms;
 	unsigned int window_ms = WINDOW_MS * (rk_long() ? 4 : 1);
 	unsigned long jobs[VICTIMS] = { 0 };
 	int fd;
 
-	if (window_ms < WINDOW_JOBS * variant->holds_ms)
-		window_ms = WINDOW_JOBS * variant->holds_ms;
+	if (window_ms < WINDOW_JOBS * holds_ms)
+		window_ms = WINDOW_JOBS * holds_ms;
 
 	for (int i = 0; i < VICTIMS; i++)
 		if (variant->victims & (1 << i))

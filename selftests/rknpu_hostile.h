@@ -12,7 +12,6 @@
 /* Of those of attackers that keep a core for long. */
 #define LONG_TASKS	100u
 /* And of those that take longer than a gang waits for its last core, half a second. */
-#define GANG_MS		500u
 #define LATE_TASKS	600u
 /* The longest deadline that anybody may ask for, and after how long a failure is forgiven. */
 #define LONGEST_MS	100u
@@ -52,6 +51,7 @@ void attack_slots(void);
 void attack_long(void);
 void attack_pauses(void);
 void attack_gangs(void);
+void attack_gangs_and_long(void);
 void attack_late_gangs(void);
 void attack_priorities(void);
 void attack_hangs(void);

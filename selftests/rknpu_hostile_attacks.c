@@ -24,6 +24,8 @@
 #define FILES		200
 #define AT_ONCE		256
 #define AHEAD		4
+/* Of files whose first job is one: more than the driver looks at for another. */
+#define GANGS		12
 /* Who may open the nodes. */
 #define RENDER		44
 #define USER_FILES	1024
@@ -350,6 +352,13 @@ void attack_gangs(void)
 		pause();
 }
 
+void attack_gangs_and_long(void)
+{
+	for (int i = 0; i < AHEAD; i++)
+		also(long_gangs);
+	long_jobs(DRM_ROCKET_PRIORITY_DEFAULT);
+}
+
 /* Gangs whose other cores wait for the second one, which has jobs of its own that take longer. */
 void attack_late_gangs(void)
 {
@@ -357,7 +366,7 @@ void attack_late_gangs(void)
 	struct drm_rocket_wait_job wait;
 	struct weapon w;
 
-	for (int i = 0; i < AHEAD; i++)
+	for (int i = 0; i < GANGS; i++)
 		also(short_gangs);
 	if (weapon_open(&w) || weapon_make_long(&w, 2))
 		return;

@@ -122,21 +122,25 @@ struct rknpu_job *rknpu_gang_next(struct rknpu_runqueue *rq)
 {
 	struct rknpu_gang *gang = rq->sched->gang;
 	struct rknpu_job *job;
+	bool has_core;
 
 	if (!gang)
 		return NULL;
 	gang->before &= ~BIT(rq->core->index);
 	if (gang->before)
 		return NULL;
+	has_core = rknpu_gang_has_core(gang);
 	/* Others have come since it began to gather. */
-	if (!rknpu_gang_has_core(gang) && !rknpu_gang_is_due(rq->sched, gang)) {
+	if (!has_core && !rknpu_gang_is_due(rq->sched, gang)) {
 		rq->sched->gang = NULL;
 		return NULL;
 	}
 	job = gang->jobs[rq->core->index];
 	/* Before that it waits for its dependencies, as the others do. */
-	return job && job->state == RKNPU_JOB_QUEUED && job->rq == rq &&
-	       !job->client->user->held ? job : NULL;
+	if (!job || job->state != RKNPU_JOB_QUEUED || job->rq != rq || job->client->user->held)
+		return NULL;
+	/* What the core ran since the gang has cores counts here. */
+	return has_core && rknpu_gang_goes_later(rq, job) ? NULL : job;
 }
 
 static void rknpu_gang_gather(struct rknpu_sched *sched, struct rknpu_gang *gang)
