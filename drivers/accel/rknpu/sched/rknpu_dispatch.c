@@ -65,7 +65,7 @@ void rknpu_dispatch_go_on(struct rknpu_runqueue *rq)
 		rknpu_poll_start(rq->core);
 	else
 		rknpu_pc_unmask(rq->core);
-	rknpu_deadline_check_in(rq, max(rq->watch.deadline - jiffies, 1UL));
+	rknpu_deadline_go_on(rq);
 }
 
 /* Who keeps a core waiting for the rest of a gang pays; behind a shared IOMMU he does anyhow. */
