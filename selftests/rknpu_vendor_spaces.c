@@ -126,4 +126,69 @@ RK_TEST_F(vendor, processes_do_not_share_addresses, "another process has another
 	rv_chain_fini(&c);
 }
 
+#define OTHER		1234
+#define JOBS		400
+#define TASK_US		20
+#define LONG_US		800000
+
+/* On core 0, each in the next one's domain, of which there are @spaces; the last one has a fence. */
+static int queue_jobs(struct rv_chain *c, uint32_t spaces, uint32_t n, int *fence)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < n && !ret; i++) {
+		struct drm_rknpu_submit s;
+
+		rv_chain_submit(&c[i % spaces], &s);
+		s.flags |= DRM_RKNPU_JOB_NONBLOCK;
+		if (i == n - 1)
+			s.flags |= DRM_RKNPU_JOB_FENCE_OUT;
+		s.core_mask = 1;
+		s.iommu_domain_id = i % spaces;
+		ret = rv_submit(c->fd, &s);
+		*fence = s.fence_fd;
+	}
+	return ret;
+}
+
+RK_TEST_F_TIMEOUT(vendor, changes_of_space_are_paid_for, 120,
+		  "who changes its address space with each job pays for the time, if another user waits")
+{
+	struct rv_chain first, a[2], b;
+	int fd[2], fence[3];
+	long long jobs;
+
+	RK_REQUIRE_MODEL();
+	RK_REQUIRE_IOMMU();
+	if (rk_slow() > 1)
+		SKIP(return, "queues for too long");
+	if (rk_polled())
+		SKIP(return, "polling takes longer than a change");
+	for (int i = 0; i < 2; i++) {
+		fd[i] = rk_open_as(OTHER + i, rv_open);
+		ASSERT_LE(0, fd[i]);
+	}
+	ASSERT_EQ(0, rv_chain_init(&first, fd[0], 1, 0, 0));
+	ASSERT_EQ(0, rv_chain_init(&a[0], self->fd, 1, 0, 0));
+	ASSERT_EQ(0, rv_chain_init(&a[1], self->fd, 1, 0, 1));
+	ASSERT_EQ(0, rv_chain_init(&b, fd[1], 1, 0, 0));
+	rk_latency_us(LONG_US);
+	ASSERT_EQ(0, queue_jobs(&first, 1, 1, &fence[0]));
+	ASSERT_TRUE(rk_wait_count(0, NPU_CNT_BUSY, 1, 20000));
+	jobs = rk_core_stat(0, "jobs");
+	rk_latency_us(TASK_US);
+	ASSERT_EQ(0, queue_jobs(a, 2, JOBS, &fence[1]));
+	ASSERT_EQ(0, queue_jobs(&b, 1, JOBS, &fence[2]));
+	EXPECT_EQ(0, rv_wait_fence(fence[2]));
+	EXPECT_GT(JOBS / 2, rk_core_stat(0, "jobs") - jobs - JOBS - 1);
+	EXPECT_EQ(0, rv_wait_fence(fence[0]));
+	EXPECT_EQ(0, rv_wait_fence(fence[1]));
+	rv_chain_fini(&first);
+	rv_chain_fini(&a[0]);
+	rv_chain_fini(&a[1]);
+	rv_chain_fini(&b);
+	close(fd[0]);
+	close(fd[1]);
+}
+
 RK_HARNESS_MAIN

@@ -4,6 +4,8 @@
 #include <linux/dma-fence.h>
 #include <linux/interrupt.h>
 #include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
 #include <linux/pm_runtime.h>
 #include <linux/sched/mm.h>
 
@@ -23,6 +25,7 @@
 #include "rknpu_recover.h"
 #include "rknpu_runqueue.h"
 #include "rknpu_sched_types.h"
+#include "rknpu_share.h"
 
 /*
  * Ends in a row whose interrupts were lost, until a core is polled: of a line that
@@ -179,12 +182,22 @@ static int rknpu_recover_attach_foreign(struct rknpu_core *core, struct rknpu_do
 	return ret;
 }
 
+/*
+ * STARTING. A user whose jobs need one address space after the other pays for what each change
+ * takes, unless it took a recovery. That between two users is nobody's.
+ */
 static int rknpu_recover_attach(struct rknpu_runqueue *rq, struct rknpu_domain *domain)
 {
 	unsigned int flags = rknpu_recover_begin_foreign(rq);
+	u64 ns = ktime_get_ns();
 	int ret = rknpu_recover_attach_foreign(rq->core, domain);
 
+	ns = min(ktime_get_ns() - ns, rknpu_share_slice_ns());
 	rknpu_recover_end_foreign(rq, flags);
+
+	guard(spinlock_irq)(&rq->sched->hw->lock);
+	if (rq->job && rq->job->client->user == rq->last_user)
+		rknpu_user_charge(rq->job->client->user, rq->core->index, ns);
 	return ret;
 }
 
