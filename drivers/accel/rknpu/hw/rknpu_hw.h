@@ -267,8 +267,12 @@ struct rknpu_hw_ops {
 	irq_handler_t irq;
 	/** @poll: hard interrupt context, of a core that is polled; true: look again */
 	bool (*poll)(struct rknpu_core *core);
-	/** @iommu_fault: hard interrupt context; the line of the core storms until it is off */
-	void (*iommu_fault)(struct rknpu_core *core, unsigned long iova, bool write);
+	/**
+	 * @iommu_fault: hard interrupt context, which keeps @domain; the line of the core
+	 * storms until it is off
+	 */
+	void (*iommu_fault)(struct rknpu_core *core, struct rknpu_domain *domain,
+			    unsigned long iova, bool write);
 	/** @busy_ns: for how long the core has run jobs, up to now */
 	u64 (*busy_ns)(struct rknpu_core *core);
 	/** @rate_changes: rknpu_hw::lock held; the clock was at rknpu_rate::hz until now */

@@ -181,7 +181,7 @@ static int rknpu_iommu_fault(struct iommu_domain *iommu, struct device *dev,
 		    (core->iommu->shared && !rknpu_iommu_core_faults(core, iova)))
 			continue;
 		trace_rknpu_fault(core->index, domain->id, iova, write);
-		hw->ops->iommu_fault(core, iova, write);
+		hw->ops->iommu_fault(core, domain, iova, write);
 	}
 	return 0;
 }

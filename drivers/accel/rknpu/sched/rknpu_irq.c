@@ -112,14 +112,15 @@ static bool rknpu_irq_recovers_from_fault(struct rknpu_runqueue *rq)
 	return rq->state == RKNPU_CORE_RUNNING || (rq->state == RKNPU_CORE_IDLE && !rq->frozen);
 }
 
-void rknpu_irq_iommu_fault(struct rknpu_core *core, unsigned long iova, bool write)
+void rknpu_irq_iommu_fault(struct rknpu_core *core, struct rknpu_domain *domain,
+			   unsigned long iova, bool write)
 {
 	struct rknpu_runqueue *rq = to_rknpu_runqueue(core);
 
 	guard(spinlock_irqsave)(&core->hw->lock);
 	rknpu_core_stat_add(core, RKNPU_CORE_STAT_FAULTS, 1);
-	if (rq->state == RKNPU_CORE_IDLE)
-		rknpu_penalty_stray(rq);
+	if (rq->state == RKNPU_CORE_IDLE || rq->state == RKNPU_CORE_STARTING)
+		rknpu_penalty_stray(rq, domain);
 	if (rknpu_irq_recovers_from_fault(rq)) {
 		rq->fault.iova = iova;
 		rq->fault.write = write;

@@ -7,10 +7,12 @@
 #include <linux/types.h>
 
 struct rknpu_core;
+struct rknpu_domain;
 
 /* struct rknpu_hw_ops */
 irqreturn_t rknpu_irq_handler(int irq, void *data);
 bool rknpu_irq_poll(struct rknpu_core *core);
-void rknpu_irq_iommu_fault(struct rknpu_core *core, unsigned long iova, bool write);
+void rknpu_irq_iommu_fault(struct rknpu_core *core, struct rknpu_domain *domain,
+			   unsigned long iova, bool write);
 
 #endif

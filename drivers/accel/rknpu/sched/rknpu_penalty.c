@@ -165,14 +165,13 @@ void rknpu_penalty_end(struct rknpu_job *job)
 }
 
 /* No job ends for such a fault, and what it costs is not known yet. */
-void rknpu_penalty_stray(struct rknpu_runqueue *rq)
+void rknpu_penalty_stray(struct rknpu_runqueue *rq, struct rknpu_domain *domain)
 {
-	struct rknpu_domain *domain = rknpu_iommu_domain(rq->core->iommu);
 	struct rknpu_client *client;
 	u64 now = ktime_get_ns(), ban;
 
 	lockdep_assert_held(&rq->sched->hw->lock);
-	if (!domain || domain == &rq->core->hw->scrub.domain)
+	if (domain == &rq->core->hw->scrub.domain)
 		return;
 	/* The handler that called keeps the VM, which keeps the client. */
 	client = container_of(container_of(domain, struct rknpu_vm, domain)->account,

@@ -5,6 +5,7 @@
 
 #include <linux/types.h>
 
+struct rknpu_domain;
 struct rknpu_job;
 struct rknpu_runqueue;
 struct rknpu_sched;
@@ -22,6 +23,6 @@ void rknpu_penalty_begin(struct rknpu_job *job);
 /* The core is back at work, or lost. Begins the pause, and the ban if one is due. */
 void rknpu_penalty_end(struct rknpu_job *job);
 /* With rknpu_hw::lock, in the IOMMU's handler: the core faulted while no job was on it. */
-void rknpu_penalty_stray(struct rknpu_runqueue *rq);
+void rknpu_penalty_stray(struct rknpu_runqueue *rq, struct rknpu_domain *domain);
 
 #endif
