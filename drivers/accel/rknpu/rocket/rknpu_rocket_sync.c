@@ -61,6 +61,9 @@ int rknpu_rocket_wait_for_syncs(struct drm_file *file, struct rknpu_job *job,
 					    i, sync.handle, sync.point, ret);
 			return ret;
 		}
+		/* Kernels before 5.10.86 have none for a point that is over. */
+		if (!fence)
+			continue;
 		ret = rknpu_job_add_dep(job, fence);
 		dma_fence_put(fence);
 		if (ret)
