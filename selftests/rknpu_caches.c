@@ -114,6 +114,27 @@ RK_TEST_F(caches, both_ways_again_and_again, "the same memory takes the CPU's by
 	}
 }
 
+RK_TEST_F(caches, ranges_cost_their_lines,
+	  "FINI_BO_RANGES and PREP_BO_RANGES maintain the lines of their ranges, and no others of the BO")
+{
+	const struct drm_rocket_bo_range r = { 3 * LINE, 8 * LINE };
+	uint64_t before, fini, prep;
+
+	RK_REQUIRE_FEATURE(RK_ANY_FEATURE);
+	RK_REQUIRE_MODEL();
+	before = rk_ctl_read64(NPU_CTL_CACHE_LINES_LO);
+	if (!before)
+		SKIP(return, "the NPU snoops the CPUs' caches");
+	ASSERT_EQ(0, fini_ranges(&self->in, &r, 1));
+	fini = rk_ctl_read64(NPU_CTL_CACHE_LINES_LO);
+	ASSERT_EQ(0, prep_ranges(&self->in, &r, 1));
+	prep = rk_ctl_read64(NPU_CTL_CACHE_LINES_LO);
+	EXPECT_LE(r.size / LINE, fini - before);
+	EXPECT_GT(BYTES / LINE, fini - before);
+	EXPECT_LE(r.size / LINE, prep - fini);
+	EXPECT_GT(BYTES / LINE, prep - fini);
+}
+
 RK_TEST_F(caches, fini_of_ranges_delivers, "FINI_BO_RANGES alone delivers its ranges, two in one cache line, too")
 {
 	const struct drm_rocket_bo_range r[] = {

@@ -74,6 +74,7 @@ void rk_counts_take(struct rk_counts *c)
 {
 	for (size_t i = 0; i < RK_COUNTS; i++)
 		c->model[i] = rk_count_all(measures[i].counter);
+	c->lines = rk_ctl_read64(NPU_CTL_CACHE_LINES_LO);
 	c->gap_ns = rk_count_all(NPU_CNT_GAP_NS);
 	c->gaps = rk_count_all(NPU_CNT_GAPS);
 	c->instructions = instructions();
@@ -103,6 +104,7 @@ void rk_total_add(struct rk_total *t, const struct rk_counts *before, const stru
 
 	for (size_t i = 0; i < RK_COUNTS; i++)
 		t->model[i] += after->model[i] - before->model[i];
+	t->lines += after->lines - before->lines;
 	if (!t->instructions || insns < t->instructions)
 		t->instructions = insns;
 	if (!t->gap_ns || gap < t->gap_ns) {
@@ -124,6 +126,8 @@ void rk_total_print(const char *batch, const char *per, const struct rk_total *t
 		snprintf(unit, sizeof(unit), "%s/%s", measures[i].unit, per);
 		rk_count_print(batch, measures[i].name, unit, (double)t->model[i] / n);
 	}
+	snprintf(unit, sizeof(unit), "lines/%s", per);
+	rk_count_print(batch, "cache lines cleaned or invalidated", unit, (double)t->lines / n);
 	snprintf(unit, sizeof(unit), "insns/%s", per);
 	if (perf_cpus)
 		rk_count_print(batch, "guest instructions", unit, t->instructions);

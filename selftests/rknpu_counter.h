@@ -12,12 +12,14 @@
 
 struct rk_counts {
 	uint64_t model[RK_COUNTS];
+	uint64_t lines;
 	double gap_ns, gaps, instructions;
 };
 
 /* What all repetitions of a batch came to. */
 struct rk_total {
 	uint64_t model[RK_COUNTS];
+	uint64_t lines;
 	double instructions;
 	double gap_ns;
 	double idle_ns;

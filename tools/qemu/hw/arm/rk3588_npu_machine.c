@@ -407,6 +407,10 @@ static void npu_create_ctl(Rk3588NpuMachineState *s)
     npu_attach(s, "npu-ctl", s->ctl);
     object_property_set_link(OBJECT(s->ctl), "chaos", OBJECT(s->chaos),
                              &error_abort);
+    if (s->poc) {
+        object_property_set_link(OBJECT(s->ctl), "poc", OBJECT(s->poc),
+                                 &error_abort);
+    }
     qdev_prop_set_uint32(s->ctl, "num-cores", s->num_cores);
     qdev_prop_set_uint32(s->ctl, "latency-ns", s->latency_ns);
     npu_realize_at(s->ctl, NPU_CTL_BASE);

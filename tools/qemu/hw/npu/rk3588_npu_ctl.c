@@ -14,6 +14,7 @@
 #include "hw/sysbus.h"
 #include "migration/vmstate.h"
 #include "hw/npu/rk3588_npu_stats.h"
+#include "hw/npu/rk3588_poc.h"
 #include "hw/npu/rk_chaos.h"
 #include "compute/timing.h"
 #include "rk3588_npu_hang.h"
@@ -68,6 +69,7 @@ struct Rk3588NpuCtlState {
     uint64_t cycle_rest[NPU_MAX_CORES];     /* 1e-9 cycles */
     uint32_t latency_ns;
     RkChaosState *chaos;
+    Rk3588PocState *poc;        /* NULL: the NPU snoops the CPUs' caches */
     uint32_t flip;
     uint32_t latch_hi;
 
@@ -413,6 +415,9 @@ static void npu_ctl_clear_counters(Rk3588NpuCtlState *s)
         s->done_ns[core] = -1;
         s->cycle_rest[core] = 0;
     }
+    if (s->poc) {
+        rk3588_poc_clear_lines(s->poc);
+    }
     s->overlap_ns[0] = 0;
     s->overlap_ns[1] = 0;
     s->max_busy = ctpop32(s->busy_mask);
@@ -565,7 +570,10 @@ static uint64_t npu_ctl_read(void *opaque, hwaddr addr, unsigned size)
     case NPU_CTL_OVERLAP3_LO:
         npu_ctl_account(s);
         return latch(s, s->overlap_ns[1]);
+    case NPU_CTL_CACHE_LINES_LO:
+        return latch(s, s->poc ? rk3588_poc_lines(s->poc) : 0);
     case NPU_CTL_TIME_HI:
+    case NPU_CTL_CACHE_LINES_HI:
     case NPU_CTL_OVERLAP2_HI:
     case NPU_CTL_OVERLAP3_HI:
         return s->latch_hi;
@@ -898,6 +906,8 @@ static const Property npu_ctl_properties[] = {
                        NPU_MAX_CORES),
     DEFINE_PROP_LINK("chaos", Rk3588NpuCtlState, chaos, TYPE_RK_CHAOS,
                      RkChaosState *),
+    DEFINE_PROP_LINK("poc", Rk3588NpuCtlState, poc, TYPE_RK3588_POC,
+                     Rk3588PocState *),
     DEFINE_PROP_UINT32("latency-ns", Rk3588NpuCtlState, latency_ns, 0),
     DEFINE_PROP_UINT32("memory-mbs", Rk3588NpuCtlState, memory_mbs,
                        NPU_MEMORY_MBS),

@@ -25,6 +25,7 @@
 #include "qemu/bitmap.h"
 #include "qemu/lockable.h"
 #include "qemu/module.h"
+#include "qemu/stats64.h"
 #include "qemu/thread.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
@@ -74,6 +75,7 @@ struct Rk3588PocState {
     QemuMutex touch_lock;
     /* Of lines: CPUs and the NPU see one whole step of each other. */
     QemuSpin lock[POC_LOCKS];
+    Stat64 lines;
 };
 
 static bool poc_find(Rk3588PocState *s, hwaddr pa, uint64_t *at)
@@ -196,6 +198,7 @@ static void poc_maintain(void *opaque, hwaddr pa, unsigned op)
         return;
     }
     poc_touch(s, at);
+    stat64_add(&s->lines, 1);
     lock = line_lock(s, at);
     qemu_spin_lock(lock);
     dirty = line_is_dirty(s, at);
@@ -208,6 +211,16 @@ static void poc_maintain(void *opaque, hwaddr pa, unsigned op)
         line_fetch(s, pa, at);
     }
     qemu_spin_unlock(lock);
+}
+
+uint64_t rk3588_poc_lines(Rk3588PocState *s)
+{
+    return stat64_get(&s->lines);
+}
+
+void rk3588_poc_clear_lines(Rk3588PocState *s)
+{
+    stat64_set(&s->lines, 0);
 }
 
 static void poc_zeroed(void *opaque, void *host, uint64_t len)

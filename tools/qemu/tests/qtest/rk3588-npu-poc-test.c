@@ -34,6 +34,11 @@ static QTestState *start_behind(const char *args)
     return q;
 }
 
+static uint32_t cache_lines(QTestState *q)
+{
+    return qtest_readl(q, NPU_CTL_BASE + NPU_CTL_CACHE_LINES_LO);
+}
+
 static void run(QTestState *q)
 {
     kick(q, CMD_ADDR, matmul_amount(), 1);
@@ -44,13 +49,16 @@ static void test_maintained(void)
 {
     QTestState *q = start_behind("");
 
+    qtest_writel(q, NPU_CTL_BASE + NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
     maintain(q, "clean", A_ADDR, M * K);
+    g_assert_cmpuint(cache_lines(q), ==, M * K / LINE);
     run(q);
     g_assert_cmpuint(count(q, NPU_CNT_DIRTY_READ), ==, 0);
     g_assert_cmpuint(count(q, NPU_CNT_DIRTY_WRITE), ==, 0);
     g_assert_true(result_right(q, BEHIND + C_ADDR));
     g_assert_true(untouched(q, C_ADDR));
     maintain(q, "invalidate", C_ADDR, C_BYTES);
+    g_assert_cmpuint(cache_lines(q), ==, (M * K + C_BYTES) / LINE);
     g_assert_true(result_right(q, C_ADDR));
     qtest_quit(q);
 }

@@ -38,6 +38,13 @@
 #define NPU_CTL_MAX_BUSY        0x030
 
 /*
+ * Cache lines that CPUs have cleaned or invalidated, whether dirty or not; 0
+ * if the NPU snoops.  Starts anew at migration.
+ */
+#define NPU_CTL_CACHE_LINES_LO  0x060
+#define NPU_CTL_CACHE_LINES_HI  0x064
+
+/*
  * Task latency: 0 = from the cycle model (default), otherwise a fixed number
  * of ns per task.
  */

@@ -23,6 +23,10 @@ void rk3588_poc_map(Rk3588PocState *s, hwaddr base, uint64_t offset,
 /* The system's memory as a device sees it that does not snoop. */
 struct MemoryRegion *rk3588_poc_view(Rk3588PocState *s);
 
+/* Lines that were cleaned or invalidated since the last of the latter. */
+uint64_t rk3588_poc_lines(Rk3588PocState *s);
+void rk3588_poc_clear_lines(Rk3588PocState *s);
+
 /*
  * Such a device is about to read or write @len bytes at @pa.  False if a read
  * would miss what a CPU wrote, because it has not been cleaned.
