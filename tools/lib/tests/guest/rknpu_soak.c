@@ -72,6 +72,8 @@ static struct attack {
 	{ "long", attack_long },
 	{ "pauses", attack_pauses },
 	{ "gangs", attack_gangs },
+	{ "gangs_and_long", attack_gangs_and_long },
+	{ "late_gangs", attack_late_gangs },
 	{ "priorities", attack_priorities },
 	{ "hangs", attack_hangs },
 	{ "never_started", attack_never_started },
