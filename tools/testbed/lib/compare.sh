@@ -151,11 +151,13 @@ rk_compare_text_of() { rk_enter aarch64-linux-gnu-size "$1" | awk 'NR == 2 { pri
 rk_compare_table() {
 	local v
 	printf 'measure\tunit\tours\t%s\tratio\n' "$RK_OTHER"
-	for v in pass fail hang crash skip; do
-		rk_compare_row "tests: $v" tests "$(rk_compare_verdicts ours $v)" "$(rk_compare_verdicts "$RK_OTHER" $v)"
-	done
-	rk_compare_row "kernel warnings and oopses" lines "$(cat "$RK_COMPARE_OUT/ours.warnings")" \
-		"$(cat "$RK_COMPARE_OUT/$RK_OTHER.warnings")"
+	if [ -s "$RK_COMPARE_OUT/ours.results" ]; then
+		for v in pass fail hang crash skip; do
+			rk_compare_row "tests: $v" tests "$(rk_compare_verdicts ours $v)" "$(rk_compare_verdicts "$RK_OTHER" $v)"
+		done
+		rk_compare_row "kernel warnings and oopses" lines "$(cat "$RK_COMPARE_OUT/ours.warnings")" \
+			"$(cat "$RK_COMPARE_OUT/$RK_OTHER.warnings")"
+	fi
 	rk_compare_row "text of the module" bytes "$(rk_compare_text_of "$RK_MODULE")" "$(rk_compare_text_of "$RK_OTHER_MODULE")"
 	awk -F '\t' -v OFS='\t' '
 		FILENAME ~ /ours.count$/ { order[++n] = $2; unit[$2] = $3; ours[$2] = $4; next }
