@@ -623,6 +623,26 @@ RK_TEST_F_TIMEOUT(turns, debts_outlive_files, 120,
 	EXPECT_EQ(0, self->attackers);
 }
 
+RK_TEST_F_TIMEOUT(turns, divisible_jobs_leave_slices_to_low_priority, 120,
+		  "a long divisible job lets another user's job of low priority run after some slices")
+{
+	struct hog *a = &self->attacker[0];
+	struct drm_rocket_job_ext job;
+
+	ASSERT_EQ(0, plug(&self->plug, 2 * SLICE_US));
+	rk_job_ext(&job, a->t, LONG_TASKS, NULL, NULL);
+	job.core_mask = 1;
+	job.flags = DRM_ROCKET_JOB_DIVISIBLE;
+	job.timeout_ns = TASK_TIMEOUT_MS * RK_MS;
+	ASSERT_EQ(0, rk_submit_ext(a->c.fd, &job, 1, NULL));
+	ASSERT_EQ(0, hog_put(&self->victim, 1, 1, 1, DRM_ROCKET_PRIORITY_LOW));
+	ASSERT_TRUE(still_plugged(&self->plug));
+	EXPECT_EQ(0, hog_wait(&self->victim, 1));
+	EXPECT_EQ(0, hog_wait(a, 1));
+	EXPECT_EQ(1, look_at_starts(self, 1));
+	EXPECT_GT(LONG_TASKS * 3 / 4, self->attackers);
+}
+
 #define KEPT	20
 
 RK_TEST_F_TIMEOUT(turns, who_goes_while_a_core_is_kept, 120,

@@ -356,6 +356,54 @@ RK_TEST_F(gangs, keep_no_core_from_other_users,
 	close(fd);
 }
 
+#define GANGS		64
+#define GANGS_TASK_US	5000
+
+/* Its part for core 0 takes twice as long as that for core 1, which is therefore free first. */
+static int start_uneven(struct rv_chain *c, int *fence)
+{
+	struct drm_rknpu_submit s;
+	int ret;
+
+	rv_chain_submit(c, &s);
+	s.flags |= DRM_RKNPU_JOB_NONBLOCK | DRM_RKNPU_JOB_FENCE_OUT;
+	s.core_mask = 3;
+	s.subcore_task[0].task_number = 2;
+	s.subcore_task[1] = s.subcore_task[0];
+	s.subcore_task[1].task_number = 1;
+	ret = rv_submit(c->fd, &s);
+	*fence = s.fence_fd;
+	return ret;
+}
+
+RK_TEST_F(gangs, leave_turns_to_low_priority,
+	  "beside jobs for several cores another user's job of low priority runs after some of them")
+{
+	struct drm_rocket_job_ext job;
+	struct drm_rocket_wait_job w;
+	struct drm_rocket_task t;
+	int fence[GANGS];
+	struct rk_client c;
+
+	if (rk_one_iommu())
+		SKIP(return, "no two users run at a time");
+	ASSERT_EQ(0, rk_client_init_on(&c, rk_open_as(OTHER, rk_open)));
+	ASSERT_EQ(0, rk_op_task(&c.inc, c.in.iova, c.out.iova, &t));
+	ASSERT_EQ(0, rk_fini(&c.inc.bo));
+	rk_job_ext(&job, &t, 1, NULL, NULL);
+	job.core_mask = 1;
+	job.priority = DRM_ROCKET_PRIORITY_LOW;
+	rk_latency_us(GANGS_TASK_US);
+	for (int i = 0; i < GANGS; i++)
+		ASSERT_EQ(0, start_uneven(&self->c[0], &fence[i]));
+	ASSERT_EQ(0, rk_submit_ext(c.fd, &job, 1, NULL));
+	EXPECT_EQ(0, rk_wait_job(c.fd, 1, RK_FOREVER, &w));
+	EXPECT_GT(GANGS * 3 / 4, rk_count(1, NPU_CNT_TASK_DONE));
+	for (int i = 0; i < GANGS; i++)
+		EXPECT_EQ(0, rv_wait_fence(fence[i]));
+	rk_client_fini(&c);
+}
+
 RK_TEST_F(vendor, a_cancelled_gang_never_starts,
 	  "a job of two cores that is cancelled while it waits for one never starts")
 {

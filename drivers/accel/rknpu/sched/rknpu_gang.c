@@ -86,7 +86,8 @@ static bool rknpu_gang_goes_later(struct rknpu_runqueue *rq, const struct rknpu_
 	    rknpu_share_is_ahead(rq, job, rq->turn->share))
 		return true;
 	other = rknpu_gang_backfill(rq);
-	return other && other->priority >= job->priority &&
+	return other && (other->priority >= job->priority ||
+			 rknpu_share_is_overdue(rq, other->priority)) &&
 	       rknpu_share_is_ahead(rq, job, other->entity->group->share);
 }
 

@@ -13,9 +13,6 @@
 #include "rknpu_shared.h"
 #include "rknpu_slice.h"
 
-/* Jobs of higher priorities that one of a lower priority has to let pass. */
-#define RKNPU_RUNQUEUE_PATIENCE		16
-
 /* What a job takes of whose client none has ended: too long to wait for while a core sleeps. */
 #define RKNPU_RUNQUEUE_UNKNOWN_NS	NSEC_PER_SEC
 
@@ -126,8 +123,7 @@ static unsigned int rknpu_runqueue_priority(struct rknpu_runqueue *rq)
 	while (best && !rknpu_runqueue_waits(rq, best))
 		best--;
 	for (p = 0; p < best; p++) {
-		if (rq->passed_over[p] >= RKNPU_RUNQUEUE_PATIENCE && rknpu_runqueue_waits(rq, p) &&
-		    rknpu_share_lets_overtake(rq, p, best))
+		if (rknpu_share_is_overdue(rq, p) && rknpu_share_lets_overtake(rq, p, best))
 			return p;
 	}
 	return best;
@@ -190,6 +186,12 @@ static bool rknpu_runqueue_others_wait(struct rknpu_runqueue *rq, struct rknpu_j
 		return false;
 	for (p = job->priority + 1; p < RKNPU_PRIORITY_COUNT; p++) {
 		if (rknpu_runqueue_waits(rq, p))
+			return true;
+	}
+	/* Each slice passes them over once more. */
+	for (p = 0; p < job->priority; p++) {
+		if (rknpu_runqueue_waits(rq, p) &&
+		    ktime_get_ns() - job->start_ns > rknpu_share_slice_ns())
 			return true;
 	}
 	return rknpu_share_turn_over(rq, job) || rknpu_slice_over(rq, job);

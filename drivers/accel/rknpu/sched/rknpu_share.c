@@ -9,6 +9,9 @@
 #include "rknpu_sched_types.h"
 #include "rknpu_share.h"
 
+/* Jobs of higher priorities that one of a lower priority has to let pass. */
+#define RKNPU_SHARE_PATIENCE		16
+
 /**
  * DOC: shares
  *
@@ -252,6 +255,11 @@ struct rknpu_group *rknpu_share_pick_of_many(struct rknpu_runqueue *rq, unsigned
 	    group->share->vtime_ns <= first->share->vtime_ns + rknpu_share_lead_ns())
 		return group;
 	return first;
+}
+
+bool rknpu_share_is_overdue(struct rknpu_runqueue *rq, unsigned int priority)
+{
+	return rq->passed_over[priority] >= RKNPU_SHARE_PATIENCE && rknpu_share_first(rq, priority);
 }
 
 bool rknpu_share_lets_overtake(struct rknpu_runqueue *rq, unsigned int low, unsigned int high)

@@ -85,6 +85,8 @@ static inline struct rknpu_group *rknpu_share_pick(struct rknpu_runqueue *rq,
 				rknpu_share_first(rq, priority);
 }
 
+/* A job of that priority waits, and has been passed over too often. */
+bool rknpu_share_is_overdue(struct rknpu_runqueue *rq, unsigned int priority);
 /* May users that wait with priority @low have the core before those with @high? */
 bool rknpu_share_lets_overtake(struct rknpu_runqueue *rq, unsigned int low, unsigned int high);
 
