@@ -246,6 +246,7 @@ FIXTURE_SETUP(gangs)
 FIXTURE_TEARDOWN(gangs)
 {
 	rk_model_calm();
+	rk_module_param("slice_us", 4000);
 	for (int i = 0; i < FILES; i++) {
 		if (self->c[i].n)
 			rv_chain_fini(&self->c[i]);
@@ -310,6 +311,8 @@ RK_TEST_F(gangs, let_others_run_until_their_cores_are_free,
 RK_TEST_F(gangs, keep_no_core_for_long,
 	  "a job for several cores goes on without a core that stays busy, and so do others behind it")
 {
+	/* However long time slices are. */
+	rk_module_param("slice_us", 100000000);
 	ASSERT_EQ(0, occupy(self, 2, 2));
 	/* It waits for core 2, and meanwhile core 0 is given something longer. */
 	ASSERT_EQ(0, start(self, 1, 7));

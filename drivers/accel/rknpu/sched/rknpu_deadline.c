@@ -48,15 +48,11 @@ void rknpu_deadline_begin_kick(struct rknpu_runqueue *rq)
 	rknpu_deadline_check_in(rq, rq->watch.check_delay);
 }
 
-void rknpu_deadline_go_on(struct rknpu_runqueue *rq)
-{
-	/* Not longer: rknpu_deadline_set() relies on it, and the deadline may be over. */
-	rknpu_deadline_check_in(rq, rq->watch.check_delay);
-}
-
+/* The parameter may make slices longer than a gang waits. */
 static unsigned long rknpu_deadline_slice(void)
 {
-	return nsecs_to_jiffies(rknpu_share_slice_ns()) + 1;
+	return min(nsecs_to_jiffies(rknpu_share_slice_ns()) + 1,
+		   msecs_to_jiffies(RKNPU_DEADLINE_GANG_MS));
 }
 
 void rknpu_deadline_gang(struct rknpu_runqueue *rq)

@@ -17,8 +17,6 @@ void rknpu_deadline_check_in(struct rknpu_runqueue *rq, unsigned long delay);
 void rknpu_deadline_set(struct rknpu_runqueue *rq, unsigned long timeout);
 /* A kick of rq->job begins. */
 void rknpu_deadline_begin_kick(struct rknpu_runqueue *rq);
-/* The kick that had begun late runs, and its watchdog does not. */
-void rknpu_deadline_go_on(struct rknpu_runqueue *rq);
 /* The core is idle until the rest of the gang is ready, but not for long. */
 void rknpu_deadline_gang(struct rknpu_runqueue *rq);
 /* Has it been long enough? Otherwise the watchdog looks again. */

@@ -65,7 +65,8 @@ void rknpu_dispatch_go_on(struct rknpu_runqueue *rq)
 		rknpu_poll_start(rq->core);
 	else
 		rknpu_pc_unmask(rq->core);
-	rknpu_deadline_go_on(rq);
+	/* Not longer: rknpu_deadline_set() relies on it, and the deadline may be over. */
+	rknpu_deadline_check_in(rq, rq->watch.check_delay);
 }
 
 /* Who keeps a core waiting for the rest of a gang pays; behind a shared IOMMU he does anyhow. */
