@@ -59,7 +59,9 @@ rk_sparse() {
 	[ -d "$checker" ] || rk_die "no common headers beside $kdir"
 	[ -e "$checker/scripts/checker-valid.sh" ] && return 0
 	rk_linux_source 7.3
-	install -m 755 "$RK_LINUX/scripts/checker-valid.sh" "$checker/scripts/" || rk_die "cannot write to $checker"
+	# At once: another build may be about to call it.
+	{ install -m 755 "$RK_LINUX/scripts/checker-valid.sh" "$checker/scripts/.new.$$" &&
+		mv "$checker/scripts/.new.$$" "$checker/scripts/checker-valid.sh"; } || rk_die "cannot write to $checker"
 }
 
 # rk_module SERIES [VAR=VALUE...]: our module for a kernel; its path is in RK_MODULE, or "none" if the driver is built in.
