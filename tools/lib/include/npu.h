@@ -100,9 +100,9 @@ struct npu_version {
  * Each call opens a new file, and with it a new address space: buffers of one device do
  * not exist in another.
  *
- * Return: 0, -ENODEV when no node belongs to the driver, -EOPNOTSUPP for a chip whose
- * programs libnpu does not make (all but the RK3588 and the RK3576), or the errno of the open() or
- * ioctl() that failed.
+ * Return: 0, -ENODEV when no node belongs to the driver, -EINVAL for another ``NPU_UAPI``,
+ * -EOPNOTSUPP for a chip whose programs libnpu does not make (all but the RK3588 and the RK3576), or the
+ * errno of the open() or ioctl() that failed.
  */
 int npu_open(const char *path, struct npu_dev **out);
 

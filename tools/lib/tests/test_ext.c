@@ -373,6 +373,27 @@ static void test_reopen(void)
 	rmdir(dir);
 }
 
+/* A typing error is not taken for a missing device. */
+static void test_uapi(void)
+{
+	static const struct {
+		const char *value;
+		int ret;
+	} tries[] = { { "rocket", 0 }, { "", 0 }, { "rknpu", -ENODEV }, { "vendor", -EINVAL } };
+	struct npu_dev *dev;
+	int ret;
+
+	memset(&drv, 0, sizeof(drv));
+	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
+		setenv("NPU_UAPI", tries[i].value, 1);
+		ret = npu_open("/dev/null", &dev);
+		tap_ok(ret == tries[i].ret, "uapi: NPU_UAPI=%s: %d", tries[i].value, ret);
+		if (!ret)
+			npu_close(dev);
+	}
+	unsetenv("NPU_UAPI");
+}
+
 /* All causes of the driver are causes of the library; what is lost of them is in other fields. */
 static void test_causes(void)
 {
@@ -411,6 +432,7 @@ int main(void)
 	test_ext();
 	test_handles();
 	test_reopen();
+	test_uapi();
 	test_causes();
 	return tap_done();
 }

@@ -128,6 +128,8 @@ static void open_dev(struct npu_dev *dev, const char *path)
 	const char *uapi = getenv("NPU_UAPI");
 	int err = -ENODEV;
 
+	if (uapi && *uapi && strcmp(uapi, DRIVER_NAME) && strcmp(uapi, VENDOR_NAME))
+		err = -EINVAL;
 	dev->fd = -ENODEV;
 	for (int i = 0; i < 2 && dev->fd < 0; i++) {
 		if (uapi && *uapi && strcmp(uapi, drivers[i]))
