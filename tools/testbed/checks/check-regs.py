@@ -139,7 +139,7 @@ def compare(path, ours, theirs):
     def differ(where, text):
         different.add(where)
         if where not in DIFFERENT:
-            bad.append(f'{path}: {where}: {text}')
+            bad.append(f'{path}: {where}: {text} (if on purpose, give the reason in DIFFERENT)')
 
     for at in sorted(set(our_reg) | set(their_reg)):
         if at not in our_reg:
@@ -202,5 +202,6 @@ def main(rocket, path, folders):
 
 if __name__ == '__main__':
     if len(sys.argv) < 4:
-        sys.exit('usage: check-regs.py ROCKET_HEADER TABLE INCLUDER...')
+        sys.exit('usage: check-regs.py "$(tools/testbed/bin/linux-source)/drivers/accel/rocket/rocket_registers.h" '
+                 'include/npu/rk3588_regs.h INCLUDER...')
     sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3:]))
