@@ -18,7 +18,8 @@ extern "C" {
  * An image is a tensor with a row for each position, line by line, and a column for each
  * channel: what others call [height][width][channels]. Products, element-wise operations,
  * functions and norms work on it as they do on any tensor. An operation that has to know
- * lines is told of them by a window.
+ * lines is told of them by a window. A product over a whole image, a fully connected layer, is a
+ * convolution whose kernel is as large as the image: tensors are not flattened.
  *
  * Several cores share the lines of a result, or its channels where there are more of these.
  * Where windows reach into lines that another core makes, a new stage begins.
