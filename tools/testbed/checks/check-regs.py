@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The table of registers is sound, agrees with Linux, and is used: check-regs.py ROCKET_HEADER TABLE INCLUDER...
 
-TABLE is a file of include/npu/: names and offsets are there once, fields do not overlap. ROCKET_HEADER is mainline's
-drivers/accel/rocket/rocket_registers.h; registers and fields are the same but for DIFFERENT. No INCLUDER, a folder of
-C, writes the offset of a register as a number; folders named tests may, to find mistakes in the table.
+TABLE is a file of include/npu/: names and offsets are there once, fields do not overlap. So it is in the tables of other
+chips beside it, which use its blocks. ROCKET_HEADER is mainline's drivers/accel/rocket/rocket_registers.h; registers and
+fields are the same but for DIFFERENT. No INCLUDER, a folder of C, writes the offset of a register as a number; folders
+named tests may, to find mistakes in the table.
 """
+import glob
 import os
 import re
 import subprocess
@@ -107,6 +109,19 @@ def read_regs(path, table):
     return {value: name for name, value in offset.items()}, fields
 
 
+def check_beside(path, blocks):
+    """The tables of other chips; a block that TABLE lacks is where its first register is."""
+    others = [other for other in sorted(glob.glob(f'{os.path.dirname(path)}/rk*_regs.h')) if not os.path.samefile(other, path)]
+    for other in others:
+        table = read_table(other)
+        own = {}
+        for block, _, at in table['REG']:
+            own.setdefault(block, [block, f'{number(at) & -PAGE:#x}', '0'])
+        table['BLOCK'] = [*blocks, *(row for name, row in own.items() if name not in [block[0] for block in blocks])]
+        read_regs(other, table)
+    return len(others)
+
+
 def read_rocket(path):
     """The same of mainline's header, with its own names."""
     with open(path, encoding='utf-8') as f:
@@ -194,9 +209,11 @@ def main(rocket, path, folders):
     table = read_table(path)
     ours = read_regs(path, table)
     compare(path, ours, read_rocket(rocket))
+    others = check_beside(path, table['BLOCK'])
     files = sum(find_numbers(folder, ours[0]) for folder in folders)
     fields = sum(map(len, ours[1].values()))
-    print('\n'.join(bad + [f'{path}: {len(ours[0])} registers, {fields} fields, {len(DIFFERENT)} differences; {files} files']))
+    print('\n'.join(bad + [f'{path}: {len(ours[0])} registers, {fields} fields, {len(DIFFERENT)} differences; '
+                           f'{others} other tables; {files} files']))
     return 1 if bad or not files else 0
 
 
