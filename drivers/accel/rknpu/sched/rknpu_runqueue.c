@@ -191,7 +191,7 @@ static bool rknpu_runqueue_others_wait(struct rknpu_runqueue *rq, struct rknpu_j
 	/* Each slice passes them over once more. */
 	for (p = 0; p < job->priority; p++) {
 		if (rknpu_runqueue_waits(rq, p) &&
-		    ktime_get_ns() - job->start_ns > rknpu_share_slice_ns())
+		    ktime_get_ns() - job->try_ns > rknpu_share_slice_ns())
 			return true;
 	}
 	return rknpu_share_turn_over(rq, job) || rknpu_slice_over(rq, job);
