@@ -11,8 +11,10 @@
  * boot: noviommdis
  * boot: debug-vendor
  * boot: kcsan-exec
+ * boot: irqtime
  */
 #define _GNU_SOURCE
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -179,6 +181,8 @@ RK_TEST_F_TIMEOUT(vendor, changes_of_space_are_paid_for, 120,
 	rk_latency_us(TASK_US);
 	ASSERT_EQ(0, queue_jobs(a, 2, JOBS, &fence[1]));
 	ASSERT_EQ(0, queue_jobs(&b, 1, JOBS, &fence[2]));
+	/* They have waited for it, all of them. */
+	ASSERT_EQ(jobs, rk_core_stat(0, "jobs"));
 	EXPECT_EQ(0, rv_wait_fence(fence[2]));
 	EXPECT_GT(JOBS / 2, rk_core_stat(0, "jobs") - jobs - JOBS - 1);
 	EXPECT_EQ(0, rv_wait_fence(fence[0]));
@@ -189,6 +193,76 @@ RK_TEST_F_TIMEOUT(vendor, changes_of_space_are_paid_for, 120,
 	rv_chain_fini(&b);
 	close(fd[0]);
 	close(fd[1]);
+}
+
+/* On core 0, by turns in both files and domains, each after the one before; the last one has a fence. */
+static int queue_by_turns(struct rv_chain *c, uint32_t n, int *fence)
+{
+	int ret = 0;
+
+	*fence = -1;
+	for (uint32_t i = 0; i < n && !ret; i++) {
+		struct drm_rknpu_submit s;
+		int before = *fence;
+
+		rv_chain_submit(&c[i % 2], &s);
+		s.flags |= DRM_RKNPU_JOB_NONBLOCK | DRM_RKNPU_JOB_FENCE_OUT;
+		s.core_mask = 1;
+		s.iommu_domain_id = 1 + i % 2;
+		if (before >= 0) {
+			s.flags |= DRM_RKNPU_JOB_FENCE_IN;
+			s.fence_fd = before;
+		}
+		ret = rv_submit(c[i % 2].fd, &s);
+		*fence = s.fence_fd;
+		if (before >= 0)
+			close(before);
+	}
+	return ret;
+}
+
+#define LONG_TASKS	6
+RK_TEST_F_TIMEOUT(vendor, changes_between_users_are_paid_for, 120,
+		  "two users whose jobs wait for each other have no more of a core than a third one")
+{
+	struct rv_chain first, a[2], b;
+	long long jobs, theirs;
+	int fd[3], fence[3];
+
+	RK_REQUIRE_MODEL();
+	RK_REQUIRE_IOMMU();
+	if (!getenv("RKNPU_ICOUNT"))
+		SKIP(return, "an interrupt takes about as long as a change, without -icount");
+	for (int i = 0; i < 3; i++) {
+		/* Not those of the case above, who may have had more than others. */
+		fd[i] = rk_open_as(OTHER + 10 + i, rv_open);
+		ASSERT_LE(0, fd[i]);
+	}
+	ASSERT_EQ(0, rv_chain_init(&first, self->fd, LONG_TASKS, 0, 0));
+	/* All are one process, whose files have the domains in common. */
+	ASSERT_EQ(0, rv_chain_init(&a[0], fd[0], 1, 0, 1));
+	ASSERT_EQ(0, rv_chain_init(&a[1], fd[1], 1, 0, 2));
+	ASSERT_EQ(0, rv_chain_init(&b, fd[2], 1, 0, 0));
+	rk_latency_us(LONG_US);
+	ASSERT_EQ(0, queue_jobs(&first, 1, 1, &fence[0]));
+	ASSERT_TRUE(rk_wait_count(0, NPU_CNT_BUSY, 1, 20000));
+	jobs = rk_core_stat(0, "jobs");
+	ASSERT_EQ(0, queue_by_turns(a, 2 * JOBS, &fence[1]));
+	ASSERT_EQ(0, queue_jobs(&b, 1, JOBS, &fence[2]));
+	rk_latency_us(TASK_US);
+	ASSERT_EQ(jobs, rk_core_stat(0, "jobs"));
+	EXPECT_EQ(0, rv_wait_fence(fence[2]));
+	theirs = rk_core_stat(0, "jobs") - jobs - JOBS - 1;
+	printf("# beside %d jobs of the third user: %lld\n", JOBS, theirs);
+	EXPECT_GT(JOBS, theirs);
+	EXPECT_EQ(0, rv_wait_fence(fence[0]));
+	EXPECT_EQ(0, rv_wait_fence(fence[1]));
+	rv_chain_fini(&first);
+	rv_chain_fini(&a[0]);
+	rv_chain_fini(&a[1]);
+	rv_chain_fini(&b);
+	for (int i = 0; i < 3; i++)
+		close(fd[i]);
 }
 
 RK_HARNESS_MAIN

@@ -83,7 +83,6 @@ static void rknpu_dispatch_run(struct rknpu_runqueue *rq)
 	rknpu_dispatch_end_wait(rq);
 	rknpu_runqueue_set_state(rq, RKNPU_CORE_RUNNING);
 	rq->fault.cause = RKNPU_CAUSE_NONE;
-	rq->last_user = rq->job->client->user;
 	rknpu_scrub_mark(rq->core, &rq->job->vm->domain);
 	rknpu_dispatch_start_kick(rq);
 	/* What else there is to do is done while the core works. */

@@ -26,6 +26,7 @@
 #include "rknpu_runqueue.h"
 #include "rknpu_sched_types.h"
 #include "rknpu_share.h"
+#include "rknpu_shared.h"
 
 /*
  * Ends in a row whose interrupts were lost, until a core is polled: of a line that
@@ -150,22 +151,28 @@ static int rknpu_recover_hardware(struct rknpu_runqueue *rq)
 	return ret;
 }
 
-static int rknpu_recover_try_attach(struct rknpu_core *core, struct rknpu_domain *domain)
+/* @ns: what it took, without the wait for other cores. */
+static int rknpu_recover_try_attach(struct rknpu_core *core, struct rknpu_domain *domain, u64 *ns)
 {
 	struct rknpu_iommu *iommu = core->iommu;
+	int ret;
 
 	guard(mutex)(&iommu->attach_lock);
 	if (iommu->shared)
 		rknpu_iommu_wait_unparked(iommu);
-	return rknpu_scrub_attach(core, domain);
+	*ns = ktime_get_ns();
+	ret = rknpu_scrub_attach(core, domain);
+	*ns = ktime_get_ns() - *ns;
+	return ret;
 }
 
 /* Powered. Resets the core as far as attaching takes that. */
-static int rknpu_recover_attach_foreign(struct rknpu_core *core, struct rknpu_domain *domain)
+static int rknpu_recover_attach_foreign(struct rknpu_core *core, struct rknpu_domain *domain,
+					u64 *ns)
 {
 	int ret;
 
-	ret = rknpu_recover_try_attach(core, domain);
+	ret = rknpu_recover_try_attach(core, domain, ns);
 	if (!ret)
 		return 0;
 
@@ -174,30 +181,32 @@ static int rknpu_recover_attach_foreign(struct rknpu_core *core, struct rknpu_do
 	rknpu_core_disable_irq(core);
 	if (core->iommu->shared)
 		ret = rknpu_recover_reset_all(core->iommu) ?:
-		      rknpu_recover_try_attach(core, domain);
+		      rknpu_recover_try_attach(core, domain, ns);
 	if (ret)
 		ret = rknpu_recover_hardware_foreign(core) ?:
-		      rknpu_recover_try_attach(core, domain);
+		      rknpu_recover_try_attach(core, domain, ns);
 	rknpu_core_enable_irq(core);
 	return ret;
 }
 
 /*
- * STARTING. A user whose jobs need one address space after the other pays for what each change
- * takes, unless it took a recovery. That between two users is nobody's.
+ * STARTING. Whose job needs another address space pays for the change, whatever becomes of the
+ * job: else a core could be kept busy with changes that nobody pays for. So much at most that
+ * the turn is not over by that.
  */
 static int rknpu_recover_attach(struct rknpu_runqueue *rq, struct rknpu_domain *domain)
 {
 	unsigned int flags = rknpu_recover_begin_foreign(rq);
-	u64 ns = ktime_get_ns();
-	int ret = rknpu_recover_attach_foreign(rq->core, domain);
+	u64 ns;
+	int ret = rknpu_recover_attach_foreign(rq->core, domain, &ns);
 
-	ns = min(ktime_get_ns() - ns, rknpu_share_slice_ns());
 	rknpu_recover_end_foreign(rq, flags);
 
 	guard(spinlock_irq)(&rq->sched->hw->lock);
-	if (rq->job && rq->job->client->user == rq->last_user)
-		rknpu_user_charge(rq->job->client->user, rq->core->index, ns);
+	/* Time in which another core runs its jobs is counted there. */
+	if (rq->job && !(rq->shared && rknpu_shared_runs(rq->sched)))
+		rknpu_user_charge(rq->job->client->user, rq->core->index,
+				  min(ns, rknpu_share_lead_ns()));
 	return ret;
 }
 

@@ -130,8 +130,6 @@ struct rknpu_runqueue {
 	 * asked without the lock, too
 	 */
 	struct rknpu_job *job;
-	/** @last_user: whose job ran last; compared, not followed */
-	const struct rknpu_user *last_user;
 	/** @gang_since_ns: since when @job waits for the rest of its gang; 0: it does not */
 	u64 gang_since_ns;
 	/** @watch: how long the running kick may take */

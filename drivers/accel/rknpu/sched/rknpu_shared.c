@@ -46,16 +46,21 @@ void rknpu_shared_want(struct rknpu_runqueue *rq, struct rknpu_job *job)
 	rq->wanted_vm = job->vm;
 }
 
-/* What the user whose jobs run has had since it was charged. */
-static u64 rknpu_shared_uncharged_ns(struct rknpu_sched *sched)
+bool rknpu_shared_runs(struct rknpu_sched *sched)
 {
 	struct rknpu_runqueue *rq;
 
 	rknpu_for_each_rq(rq, sched) {
 		if (rq->job && rq->job->start_ns)
-			return ktime_get_ns() - sched->shared.charged_ns;
+			return true;
 	}
-	return 0;
+	return false;
+}
+
+/* What the user whose jobs run has had since it was charged. */
+static u64 rknpu_shared_uncharged_ns(struct rknpu_sched *sched)
+{
+	return rknpu_shared_runs(sched) ? ktime_get_ns() - sched->shared.charged_ns : 0;
 }
 
 /* Of the cores that have a job, one; or NULL: the IOMMU serves none. */

@@ -17,6 +17,8 @@ struct rknpu_vm;
 void rknpu_shared_want(struct rknpu_runqueue *rq, struct rknpu_job *job);
 /* Whose jobs may start now; to be compared. NULL: nobody's, others that run have to end first. */
 struct rknpu_vm *rknpu_shared_turn(struct rknpu_sched *sched);
+/* Does a core run a job? */
+bool rknpu_shared_runs(struct rknpu_sched *sched);
 /* That job comes to the core. */
 void rknpu_shared_took(struct rknpu_runqueue *rq, struct rknpu_job *job);
 /* The core begins to run its job. */
