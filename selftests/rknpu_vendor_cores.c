@@ -308,11 +308,15 @@ RK_TEST_F(gangs, let_others_run_until_their_cores_are_free,
 	EXPECT_EQ(LONG_TASKS + 1, rk_count(2, NPU_CNT_TASK_DONE));
 }
 
-RK_TEST_F(gangs, keep_no_core_for_long,
-	  "a job for several cores goes on without a core that stays busy, and so do others behind it")
+#define OTHER		1234
+#define OTHERS_TASK_US	100000
+
+/* How long time slices are makes no difference. */
+static void keep_no_core(struct __test_metadata *_metadata, FIXTURE_DATA(gangs) *self, int slice_us,
+			 uint32_t task_us)
 {
-	/* However long time slices are. */
-	rk_module_param("slice_us", 100000000);
+	rk_module_param("slice_us", slice_us);
+	rk_latency_us(task_us);
 	ASSERT_EQ(0, occupy(self, 2, 2));
 	/* It waits for core 2, and meanwhile core 0 is given something longer. */
 	ASSERT_EQ(0, start(self, 1, 7));
@@ -328,8 +332,20 @@ RK_TEST_F(gangs, keep_no_core_for_long,
 	EXPECT_EQ(LONG_TASKS + 1, rk_count(0, NPU_CNT_TASK_DONE));
 }
 
-#define OTHER		1234
-#define OTHERS_TASK_US	100000
+RK_TEST_F_TIMEOUT(gangs, keep_no_core_for_long, 60,
+		  "a job for several cores goes on without a core that stays busy, and so do others behind it")
+{
+	keep_no_core(_metadata, self, 100000000, TASK_US);
+}
+
+RK_TEST_F_TIMEOUT(gangs, keep_no_core_for_two_slices, 60,
+		  "a job for several cores that waits for a busy one does so no longer where slices are nearly as long")
+{
+	if (rk_slow() > 1)
+		SKIP(return, "takes longer than the job");
+	/* Core 0 is busy for longer than a gang may wait, and for less than two slices and two tasks. */
+	keep_no_core(_metadata, self, 450000, 130000);
+}
 
 RK_TEST_F(gangs, keep_no_core_from_other_users,
 	  "a job for several cores that waits for a busy one soon leaves the others to another user")
@@ -339,6 +355,8 @@ RK_TEST_F(gangs, keep_no_core_from_other_users,
 
 	if (rk_one_iommu())
 		SKIP(return, "no two users run at a time");
+	if (rk_slow() > 1)
+		SKIP(return, "takes longer than the job");
 	fd = rk_open_as(OTHER, rv_open);
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, rv_chain_init(&c, fd, 1, 0, 0));
@@ -361,6 +379,7 @@ RK_TEST_F(gangs, keep_no_core_from_other_users,
 
 #define GANGS		64
 #define GANGS_TASK_US	5000
+#define PLUG_US		2000000
 
 /* Its part for core 0 takes twice as long as that for core 1, which is therefore free first. */
 static int start_uneven(struct rv_chain *c, int *fence)

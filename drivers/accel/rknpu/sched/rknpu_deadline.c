@@ -71,7 +71,8 @@ bool rknpu_deadline_gang_over(struct rknpu_runqueue *rq)
 	    (ktime_get_ns() - rq->gang_since_ns > rknpu_share_slice_ns() &&
 	     rknpu_share_others_wait(rq)))
 		return true;
-	rknpu_deadline_check_in(rq, rknpu_deadline_slice());
+	rq->watch.check_delay = min(rknpu_deadline_slice(), rq->watch.gang_at - jiffies);
+	rknpu_deadline_check_in(rq, rq->watch.check_delay);
 	return false;
 }
 
