@@ -398,8 +398,8 @@ static int start_uneven(struct rv_chain *c, int *fence)
 	return ret;
 }
 
-RK_TEST_F(gangs, leave_turns_to_low_priority,
-	  "beside jobs for several cores another user's job of low priority runs after some of them")
+/* When does a job of low priority of @uid's run beside many gangs? */
+static void low_priority_beside(struct __test_metadata *_metadata, FIXTURE_DATA(gangs) *self, uid_t uid)
 {
 	struct drm_rocket_job_ext job;
 	struct drm_rocket_wait_job w;
@@ -407,23 +407,77 @@ RK_TEST_F(gangs, leave_turns_to_low_priority,
 	int fence[GANGS];
 	struct rk_client c;
 
-	if (rk_one_iommu())
-		SKIP(return, "no two users run at a time");
-	ASSERT_EQ(0, rk_client_init_on(&c, rk_open_as(OTHER, rk_open)));
+	ASSERT_EQ(0, rk_client_init_on(&c, rk_open_as(uid, rk_open)));
 	ASSERT_EQ(0, rk_op_task(&c.inc, c.in.iova, c.out.iova, &t));
 	ASSERT_EQ(0, rk_fini(&c.inc.bo));
 	rk_job_ext(&job, &t, 1, NULL, NULL);
 	job.core_mask = 1;
 	job.priority = DRM_ROCKET_PRIORITY_LOW;
+	/* All are queued before the first of them begins. */
+	rk_latency_us(PLUG_US);
+	ASSERT_EQ(0, occupy(self, 2, 0));
+	ASSERT_EQ(0, occupy(self, 3, 1));
 	rk_latency_us(GANGS_TASK_US);
 	for (int i = 0; i < GANGS; i++)
 		ASSERT_EQ(0, start_uneven(&self->c[0], &fence[i]));
 	ASSERT_EQ(0, rk_submit_ext(c.fd, &job, 1, NULL));
+	ASSERT_EQ(0, rk_count(1, NPU_CNT_TASK_DONE));
 	EXPECT_EQ(0, rk_wait_job(c.fd, 1, RK_FOREVER, &w));
 	EXPECT_GT(GANGS * 3 / 4, rk_count(1, NPU_CNT_TASK_DONE));
 	for (int i = 0; i < GANGS; i++)
 		EXPECT_EQ(0, rv_wait_fence(fence[i]));
+	for (int i = 2; i < FILES; i++)
+		EXPECT_EQ(0, finish(self, i));
 	rk_client_fini(&c);
+}
+
+RK_TEST_F_TIMEOUT(gangs, leave_turns_to_low_priority, 60,
+		  "beside jobs for several cores another user's job of low priority runs after some of them")
+{
+	if (rk_one_iommu())
+		SKIP(return, "no two users run at a time");
+	low_priority_beside(_metadata, self, OTHER);
+}
+
+RK_TEST_F_TIMEOUT(gangs, leave_turns_to_ones_own, 60,
+		  "and so does a job of low priority of the same user")
+{
+	low_priority_beside(_metadata, self, geteuid());
+}
+
+/*
+ * The first one's job for all cores waits for core 2, where it has another one. When that is over
+ * the third user has had less of it, and its job for one core goes first.
+ */
+RK_TEST_F_TIMEOUT(gangs, given_up_keep_no_others, 60,
+		  "a job for several cores that is not to start yet after all leaves its cores to another user's")
+{
+	struct rv_chain pair, last;
+	int fd[2], fence[2];
+
+	if (rk_one_iommu())
+		SKIP(return, "no two users run at a time");
+	for (int i = 0; i < 2; i++) {
+		fd[i] = rk_open_as(OTHER + i, rv_open);
+		ASSERT_LE(0, fd[i]);
+	}
+	ASSERT_EQ(0, rv_chain_init(&pair, fd[0], 1, 0, 0));
+	ASSERT_EQ(0, rv_chain_init(&last, fd[1], LONG_TASKS, 0, 0));
+	ASSERT_EQ(0, occupy(self, 2, 2));
+	ASSERT_EQ(0, start(self, 1, 7));
+	ASSERT_EQ(0, start_pinned(fd[0], &pair, 3, &fence[0]));
+	ASSERT_EQ(0, start_pinned(fd[1], &last, 4, &fence[1]));
+	ASSERT_EQ(0, rk_count(2, NPU_CNT_TASK_DONE));
+	EXPECT_EQ(0, rv_wait_fence(fence[0]));
+	EXPECT_GT(LONG_TASKS, rk_count(2, NPU_CNT_TASK_DONE));
+	EXPECT_EQ(0, rv_chain_wrong(&pair, 2));
+	EXPECT_EQ(0, rv_wait_fence(fence[1]));
+	EXPECT_EQ(0, finish(self, 1));
+	EXPECT_EQ(0, finish(self, 2));
+	rv_chain_fini(&pair);
+	rv_chain_fini(&last);
+	close(fd[0]);
+	close(fd[1]);
 }
 
 RK_TEST_F(vendor, a_cancelled_gang_never_starts,

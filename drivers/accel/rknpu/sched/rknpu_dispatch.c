@@ -324,21 +324,34 @@ void rknpu_dispatch_all(struct rknpu_sched *sched)
 	}
 }
 
-void rknpu_dispatch(struct rknpu_runqueue *rq)
+static void rknpu_dispatch_cores(struct rknpu_runqueue *rq)
 {
+	const struct rknpu_gang *gang = rq->sched->gang;
 	struct rknpu_runqueue *other;
 
-	lockdep_assert_held(&rq->sched->hw->lock);
 	if (rq->shared) {
 		rknpu_dispatch_shared(rq->sched);
 		return;
 	}
 	rknpu_dispatch_one(rq);
-	if (!rq->sched->gang)
+	if (!gang && !rq->sched->gang)
 		return;
 	/* What this one does decides about cores of a gang. */
 	rknpu_for_each_rq(other, rq->sched)
 		rknpu_dispatch_one(other);
+}
+
+void rknpu_dispatch(struct rknpu_runqueue *rq)
+{
+	const struct rknpu_gang *gang;
+	unsigned int i = 0;
+
+	lockdep_assert_held(&rq->sched->hw->lock);
+	/* A gang that is given up lets jobs start on cores that were looked at before. */
+	do {
+		gang = rq->sched->gang;
+		rknpu_dispatch_cores(rq);
+	} while (gang && gang != rq->sched->gang && ++i < RKNPU_MAX_CORES);
 }
 
 void rknpu_dispatch_left(struct rknpu_sched *sched)
@@ -383,6 +396,7 @@ static struct rknpu_job *rknpu_dispatch_next(struct rknpu_runqueue *rq)
 
 struct rknpu_job *rknpu_dispatch_take_next(struct rknpu_runqueue *rq)
 {
+	bool gang = rq->sched->gang;
 	struct rknpu_job *job = NULL;
 
 	lockdep_assert_held(&rq->sched->hw->lock);
@@ -393,8 +407,8 @@ struct rknpu_job *rknpu_dispatch_take_next(struct rknpu_runqueue *rq)
 	else if (rq->state == RKNPU_CORE_STARTING)
 		rknpu_dispatch_nothing(rq);
 	/* Others may have waited for it to start, or to take the job of a gang. */
-	if (rq->sched->gang || rq->shared)
-		rknpu_dispatch(rq);
+	if (gang || rq->sched->gang || rq->shared)
+		rknpu_dispatch_all(rq->sched);
 	return job;
 }
 

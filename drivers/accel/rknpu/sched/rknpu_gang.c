@@ -9,8 +9,13 @@
 #include "rknpu_sched_types.h"
 #include "rknpu_share.h"
 
-/* Of each user: what is looked at for a job that does not have to wait for a gang. */
+/*
+ * What is looked at for a job that does not have to wait for a gang: clients of each user, and
+ * users, those that have had least; and of the gangs among these, which take longer to judge.
+ */
 #define RKNPU_GANG_BACKFILL_TRIES	8
+#define RKNPU_GANG_BACKFILL_USERS	32
+#define RKNPU_GANG_BACKFILL_GANGS	4
 
 int rknpu_gang_form(struct rknpu_job **jobs, unsigned int count)
 {
@@ -41,8 +46,21 @@ void rknpu_gang_put(struct rknpu_gang *gang)
 	kref_put(&gang->ref, rknpu_gang_release);
 }
 
+/* Can the core have @job? @gangs: so many gangs may be asked whether it is their turn. */
+static bool rknpu_gang_passes(struct rknpu_runqueue *rq, struct rknpu_job *job, unsigned int *gangs)
+{
+	if (!rknpu_gang_waits(job))
+		return true;
+	/* One that gathers has been asked. */
+	if (!*gangs || rq->sched->gang)
+		return false;
+	(*gangs)--;
+	return rknpu_gang_admits(rq, job);
+}
+
 /* Within one entity, jobs keep their order. */
-static struct rknpu_job *rknpu_gang_pass(struct list_head *entities, unsigned int *tries)
+static struct rknpu_job *rknpu_gang_pass(struct rknpu_runqueue *rq, struct list_head *entities,
+					 unsigned int *tries, unsigned int *gangs)
 {
 	struct rknpu_entity *entity;
 	struct rknpu_job *job;
@@ -52,43 +70,77 @@ static struct rknpu_job *rknpu_gang_pass(struct list_head *entities, unsigned in
 			return NULL;
 		(*tries)--;
 		job = list_first_entry(&entity->jobs, struct rknpu_job, link);
-		if (!rknpu_gang_waits(job))
+		if (rknpu_gang_passes(rq, job, gangs))
 			return job;
 	}
 	return NULL;
 }
 
+static struct rknpu_job *rknpu_gang_backfill_of(struct rknpu_runqueue *rq, unsigned int priority,
+						unsigned int *gangs)
+{
+	struct rknpu_group *group = rknpu_share_first(rq, priority);
+	struct rknpu_job *job = NULL;
+	unsigned int tries, users;
+
+	for (users = RKNPU_GANG_BACKFILL_USERS; group && users && !job; users--) {
+		tries = RKNPU_GANG_BACKFILL_TRIES;
+		job = rknpu_gang_pass(rq, &group->boosted, &tries, gangs) ?:
+		      rknpu_gang_pass(rq, &group->entities, &tries, gangs);
+		group = rknpu_share_next(group);
+	}
+	return job;
+}
+
 struct rknpu_job *rknpu_gang_backfill(struct rknpu_runqueue *rq)
 {
-	struct rknpu_group *group;
-	struct rknpu_job *job;
-	unsigned int tries;
+	/* Where one user's jobs run at a time, another one's could not start anyhow. */
+	unsigned int gangs = rq->shared ? 0 : RKNPU_GANG_BACKFILL_GANGS, none = 0;
+	struct rknpu_job *job = NULL, *other;
 	int p;
 
 	for (p = RKNPU_PRIORITY_COUNT - 1; p >= 0; p--) {
-		for (group = rknpu_share_first(rq, p); group; group = rknpu_share_next(group)) {
-			tries = RKNPU_GANG_BACKFILL_TRIES;
-			job = rknpu_gang_pass(&group->boosted, &tries) ?:
-			      rknpu_gang_pass(&group->entities, &tries);
-			if (job)
-				return job;
-		}
+		/* For whom a gang has been put off must not be passed over here again. */
+		if (job && !rknpu_share_is_overdue(rq, p))
+			continue;
+		other = rknpu_gang_backfill_of(rq, p, job ? &none : &gangs);
+		if (other && (!job || !rknpu_share_is_ahead(other->entity->group->share,
+							    job->entity->group->share)))
+			job = other;
 	}
-	return NULL;
+	return job;
 }
 
-/* Is its user to leave the core to another one, whose job runs, is about to come, or can run? */
-static bool rknpu_gang_goes_later(struct rknpu_runqueue *rq, const struct rknpu_job *job)
+/*
+ * Is it to leave the core to another job, which runs, is about to come, or can run? One that has
+ * cores has let lower priorities pass before.
+ */
+static bool rknpu_gang_goes_later(struct rknpu_runqueue *rq, const struct rknpu_job *job,
+				  bool has_core)
 {
+	const struct rknpu_share *share = &job->client->user->shares[rq->core->index];
+	const struct rknpu_share *theirs;
 	const struct rknpu_job *other;
+	unsigned int p, none = 0;
 
 	if (rq->turn && (rq->job || rq->anticipate.since_ns) &&
-	    rknpu_share_is_ahead(rq, job, rq->turn->share))
+	    rknpu_share_is_ahead(share, rq->turn->share))
 		return true;
-	other = rknpu_gang_backfill(rq);
-	return other && (other->priority >= job->priority ||
-			 rknpu_share_is_overdue(rq, other->priority)) &&
-	       rknpu_share_is_ahead(rq, job, other->entity->group->share);
+	for (p = has_core ? job->priority : 0; p < RKNPU_PRIORITY_COUNT; p++) {
+		bool low = p < job->priority;
+
+		other = low && !rknpu_share_is_overdue(rq, p) ? NULL :
+			rknpu_gang_backfill_of(rq, p, &none);
+		if (!other)
+			continue;
+		theirs = other->entity->group->share;
+		/* As without gangs, see rknpu_share_lets_overtake(): it need not have had less. */
+		if (low && !rknpu_share_is_ahead(theirs, share))
+			return true;
+		if (!low && rknpu_share_is_ahead(share, theirs))
+			return true;
+	}
+	return false;
 }
 
 /*
@@ -102,7 +154,7 @@ static bool rknpu_gang_is_due(struct rknpu_sched *sched, const struct rknpu_gang
 	rknpu_for_each_rq(rq, sched) {
 		const struct rknpu_job *job = gang->jobs[rq->core->index];
 
-		if (job && job->state == RKNPU_JOB_QUEUED && rknpu_gang_goes_later(rq, job))
+		if (job && job->state == RKNPU_JOB_QUEUED && rknpu_gang_goes_later(rq, job, false))
 			return false;
 	}
 	return true;
@@ -140,8 +192,11 @@ struct rknpu_job *rknpu_gang_next(struct rknpu_runqueue *rq)
 	/* Before that it waits for its dependencies, as the others do. */
 	if (!job || job->state != RKNPU_JOB_QUEUED || job->rq != rq || job->client->user->held)
 		return NULL;
-	/* What the core ran since the gang has cores counts here. */
-	return has_core && rknpu_gang_goes_later(rq, job) ? NULL : job;
+	/*
+	 * What the core ran since the gang has cores counts here; not where others could not run
+	 * meanwhile anyhow.
+	 */
+	return has_core && !rq->shared && rknpu_gang_goes_later(rq, job, true) ? NULL : job;
 }
 
 static void rknpu_gang_gather(struct rknpu_sched *sched, struct rknpu_gang *gang)
@@ -155,13 +210,43 @@ static void rknpu_gang_gather(struct rknpu_sched *sched, struct rknpu_gang *gang
 	}
 }
 
+/* Does somebody wait for the core who has had less, perhaps with a gang? */
+static bool rknpu_gang_others_first(struct rknpu_runqueue *rq, const struct rknpu_job *job)
+{
+	const struct rknpu_share *share = &job->client->user->shares[rq->core->index];
+	const struct rknpu_group *first;
+	unsigned int p;
+
+	for (p = job->priority; p < RKNPU_PRIORITY_COUNT; p++) {
+		first = rknpu_share_first(rq, p);
+		if (first && rknpu_share_is_ahead(share, first->share))
+			return true;
+	}
+	return false;
+}
+
+/* Once a core that is busy is free it is found out who goes next, but not while a gang gathers. */
+static bool rknpu_gang_is_early(struct rknpu_sched *sched, const struct rknpu_gang *gang)
+{
+	const struct rknpu_job *job;
+	struct rknpu_runqueue *rq;
+
+	rknpu_for_each_rq(rq, sched) {
+		job = gang->jobs[rq->core->index];
+		if (job && rq->job && rknpu_gang_others_first(rq, job))
+			return true;
+	}
+	return false;
+}
+
 bool rknpu_gang_admits(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
 	struct rknpu_sched *sched = rq->sched;
 
 	if (!rknpu_gang_waits(job))
 		return true;
-	if (!sched->gang && rknpu_gang_is_due(sched, job->gang))
+	if (!sched->gang && rknpu_gang_is_due(sched, job->gang) &&
+	    !rknpu_gang_is_early(sched, job->gang))
 		rknpu_gang_gather(sched, job->gang);
 	return sched->gang == job->gang && !job->gang->before;
 }

@@ -268,11 +268,8 @@ bool rknpu_share_lets_overtake(struct rknpu_runqueue *rq, unsigned int low, unsi
 	       rknpu_share_first(rq, high)->share->vtime_ns + rknpu_share_lead_ns();
 }
 
-bool rknpu_share_is_ahead(struct rknpu_runqueue *rq, const struct rknpu_job *job,
-			  const struct rknpu_share *other)
+bool rknpu_share_is_ahead(const struct rknpu_share *share, const struct rknpu_share *other)
 {
-	const struct rknpu_share *share = &job->client->user->shares[rq->core->index];
-
 	return share != other && share->vtime_ns > other->vtime_ns + rknpu_share_lead_ns();
 }
 

@@ -90,9 +90,8 @@ bool rknpu_share_is_overdue(struct rknpu_runqueue *rq, unsigned int priority);
 /* May users that wait with priority @low have the core before those with @high? */
 bool rknpu_share_lets_overtake(struct rknpu_runqueue *rq, unsigned int low, unsigned int high);
 
-/* Has the user of @job had more of the core than another one, by so much that it goes later? */
-bool rknpu_share_is_ahead(struct rknpu_runqueue *rq, const struct rknpu_job *job,
-			  const struct rknpu_share *other);
+/* Has its user had more of the core than another one, by so much that it goes later? */
+bool rknpu_share_is_ahead(const struct rknpu_share *share, const struct rknpu_share *other);
 
 /* It has the core from now on. */
 void rknpu_share_change_turn(struct rknpu_runqueue *rq, struct rknpu_group *group);
