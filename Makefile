@@ -243,6 +243,9 @@ selftests-armhf: ## the same for 32 bits
 deb: ## Debian packages, checked by lintian, in build/deb
 	@$(BIN)/deb
 
+deb-repo: deb ## an apt repository of them, in build/deb-repo; KEY=ID has your gpg sign it
+	@$(BIN)/deb-repo $(KEY)
+
 dist: ## the sources that git has committed, as one file
 	@mkdir -p $(O)
 	@git archive --prefix=rknpu-accel-$(VERSION)/ HEAD | xz -c >$(O)/rknpu-accel-$(VERSION).tar.xz
