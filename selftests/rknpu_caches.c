@@ -267,10 +267,7 @@ RK_TEST_F(vcaches, tasks_from_any_mapping, "tasks are read, and their end is wri
 }
 
 /*
- * ---- imported memory ----
- *
- * vgem's is no use without snooping: its pages are mapped uncached while the zeros of the
- * kernel's mapping are in the caches, and nobody cleans those.
+ * ---- imported memory; vgem's is in rknpu_vendor_gone ----
  */
 
 static int new_udmabuf(uint8_t **map)
@@ -369,6 +366,16 @@ RK_TEST_F(imported, goes_both_ways, "memory of this exporter takes the CPU's byt
 		EXPECT_EQ(0, wrong(self->map, 0, BYTES, 10 * i + 2));
 		ASSERT_EQ(0, rk_dmabuf_sync(self->buf, DMA_BUF_SYNC_END | DMA_BUF_SYNC_READ));
 	}
+	rk_bo_fini(&own);
+}
+
+RK_TEST_F(imported, fresh_has_zeros, "the NPU finds zeros in memory of this exporter that nobody wrote")
+{
+	struct rk_bo own;
+
+	ASSERT_EQ(0, rk_bo_init(&own, self->c.fd, BYTES));
+	ASSERT_EQ(0, rk_submit_op(&self->inc, &self->bo, &own));
+	EXPECT_EQ(0, rk_bo_differs(&own, 1, BYTES));
 	rk_bo_fini(&own);
 }
 

@@ -4,6 +4,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/dma-resv.h>
 #include <linux/highmem.h>
+#include <linux/ioport.h>
 #include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
@@ -312,6 +313,8 @@ void rknpu_bo_read(struct rknpu_bo *bo, u64 offset, void *to, size_t size)
  */
 void rknpu_bo_clean_imported(struct rknpu_bo *bo)
 {
+	if (!bo->ram)
+		return;
 	if (!bo->sgt->sgl->length) {
 		rknpu_bo_sync_range_for_device(bo, 0, bo->base.size);
 		return;
@@ -602,16 +605,18 @@ int rknpu_bo_init(struct rknpu_bo *bo, struct rknpu_account *account, struct drm
 }
 
 /* Segments that are not whole pages cannot be mapped without exposing what is beside them. */
-static bool rknpu_bo_sgt_is_paged(struct sg_table *sgt)
+static bool rknpu_bo_sgt_is_paged(struct sg_table *sgt, size_t size)
 {
 	struct scatterlist *sg;
+	size_t sum = 0;
 	int i;
 
 	for_each_sgtable_dma_sg(sgt, sg, i) {
 		if (!PAGE_ALIGNED(sg_dma_address(sg) | sg_dma_len(sg)))
 			return false;
+		sum += sg_dma_len(sg);
 	}
-	return true;
+	return sum >= size;
 }
 
 void rknpu_bo_init_imported(struct rknpu_bo *bo, struct rknpu_mem *mem,
@@ -622,6 +627,24 @@ void rknpu_bo_init_imported(struct rknpu_bo *bo, struct rknpu_mem *mem,
 	drm_gem_private_object_init(drm, &bo->base, size);
 	bo->sgt = sgt;
 	bo->shared = true;
+}
+
+/*
+ * What the kernel does not map, reserved memory or another device's, has no lines that it could
+ * clean: it would crash. The DMA device has no IOMMU, so its addresses are physical.
+ */
+static bool rknpu_bo_sgt_is_ram(struct sg_table *sgt)
+{
+	struct scatterlist *sg;
+	int i;
+
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		if (region_intersects(sg_dma_address(sg), sg_dma_len(sg), IORESOURCE_SYSTEM_RAM,
+				      IORES_DESC_NONE) != REGION_INTERSECTS)
+			return false;
+		cond_resched();
+	}
+	return true;
 }
 
 /*
@@ -766,7 +789,7 @@ int rknpu_bo_check_import(struct rknpu_mem *mem, struct dma_buf_attachment *atta
 {
 	size_t size = attach->dmabuf->size;
 
-	if (size > RKNPU_BO_MAX_SIZE || !PAGE_ALIGNED(size) || !rknpu_bo_sgt_is_paged(sgt))
+	if (size > RKNPU_BO_MAX_SIZE || !PAGE_ALIGNED(size) || !rknpu_bo_sgt_is_paged(sgt, size))
 		return -EINVAL;
 	if (!rknpu_bo_sgt_is_in_reach(attach, sgt)) {
 		drm_dbg_ratelimited(mem->hw->drm, "import: the NPU reaches memory below 4 GiB only\n");
@@ -778,6 +801,21 @@ int rknpu_bo_check_import(struct rknpu_mem *mem, struct dma_buf_attachment *atta
 		return -EINVAL;
 	}
 	return 0;
+}
+
+/*
+ * Exporters need not clean what they map (drm_gem_map_dma_buf() and udmabuf do not). Until
+ * somebody does, the NPU reads what the pages held before the kernel filled them with zeros.
+ * Not at the import, during which DRM holds a lock that all clients need for their handles.
+ */
+void rknpu_bo_before_mapping(struct rknpu_bo *bo)
+{
+	lockdep_assert_held(&bo->map_lock);
+	if (!drm_gem_is_imported(&bo->base) || !list_empty(&bo->mappings) ||
+	    bo->base.import_attach->dmabuf->ops == &rknpu_bo_dma_buf_ops)
+		return;
+	bo->ram = rknpu_bo_sgt_is_ram(bo->sgt);
+	rknpu_bo_clean_imported(bo);
 }
 
 struct dma_buf *rknpu_bo_export(struct drm_gem_object *obj, int flags)

@@ -81,11 +81,13 @@ struct rknpu_bo {
 	dma_addr_t block_dma;
 	/** @shared: it is or was a dma-buf, so that others can add fences to its reservation */
 	bool shared;
+	/** @ram: of one that another driver exported, the kernel maps all of it */
+	bool ram;
 	/** @uncached: user space maps it so */
 	bool uncached;
 	/** @sgt: segments, mapped for the DMA device (which has no IOMMU) */
 	struct sg_table *sgt;
-	/** @map_lock: protects @mappings */
+	/** @map_lock: protects @mappings and @ram */
 	struct mutex map_lock;
 	/** @mappings: one struct rknpu_mapping per VM */
 	struct list_head mappings;
@@ -187,8 +189,10 @@ void rknpu_bo_sync_range_for_cpu(struct rknpu_bo *bo, u64 offset, u64 size);
 void rknpu_bo_sync_range_for_device(struct rknpu_bo *bo, u64 offset, u64 size);
 /* What is at @offset now; as the range functions. */
 void rknpu_bo_read(struct rknpu_bo *bo, u64 offset, void *to, size_t size);
-/* For exporters that do not do it. */
+/* For exporters that do not do it. Mapped before. */
 void rknpu_bo_clean_imported(struct rknpu_bo *bo);
+/* For the NPU, with @map_lock held. Takes as long as caches take for all of @bo. */
+void rknpu_bo_before_mapping(struct rknpu_bo *bo);
 
 /*
  * A job that wrote @bo failed with @error (negative). Any context. To be

@@ -271,6 +271,7 @@ static struct rknpu_mapping *rknpu_mapping_create(struct rknpu_vm *vm, struct rk
 	ret = rknpu_account_charge_tables(vm->account, rknpu_bo_list_pages(bo));
 	if (ret)
 		goto err_free;
+	rknpu_bo_before_mapping(bo);
 	ret = rknpu_vm_map(vm, bo->sgt, bo->base.size, &map->node);
 	if (ret)
 		goto err_uncharge;
