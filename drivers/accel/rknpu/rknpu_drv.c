@@ -188,8 +188,8 @@ static void rknpu_facade_unbind(struct device *dev)
 
 	if (!rdev->hw.down)
 		rknpu_device_unpublish(rdev);
+	/* rocket_render_node can be read, and finds @rdev, until devres removes it after this. */
 	component_unbind_all(dev, rdev);
-	dev_set_drvdata(dev, NULL);
 }
 
 static const struct component_master_ops rknpu_facade_ops = {
