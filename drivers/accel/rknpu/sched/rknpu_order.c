@@ -31,6 +31,8 @@
 /* Steps along lists of fences that a call may take: about a second. Few uses take fewer. */
 #define RKNPU_ORDER_MAX_STEPS	BIT_ULL(26)
 #define RKNPU_ORDER_FEW_USES	512
+/* What a step counts where each fence's job is asked what it uses (estimated). */
+#define RKNPU_ORDER_SHARED	64
 
 /**
  * struct rknpu_order_use - one job's use of one reservation object
@@ -350,6 +352,8 @@ static u64 rknpu_order_count_steps(struct rknpu_order *s, u32 resv)
 	/* The place of one that has signalled is taken by the next one that is added. */
 	dma_resv_for_each_fence(&cursor, rknpu_order_resv(s, resv), DMA_RESV_USAGE_BOOKKEEP, fence)
 		listed += !dma_fence_is_signaled(fence);
+	if (READ_ONCE(to_rknpu_bo(s->locked[resv])->shared))
+		listed *= RKNPU_ORDER_SHARED;
 	return uses * (uses / 2 + listed);
 }
 
@@ -359,7 +363,7 @@ static int rknpu_order_check_steps(struct rknpu_order *s)
 	u64 steps = 0;
 	u32 i;
 
-	if (s->use_count < RKNPU_ORDER_FEW_USES)
+	if (s->use_count < RKNPU_ORDER_FEW_USES / RKNPU_ORDER_SHARED)
 		return 0;
 	for (i = 0; i < s->lock_count; i++) {
 		steps += rknpu_order_count_steps(s, i);
