@@ -377,6 +377,24 @@ RK_TEST_F(misc, import_of_own_objects,
 	rv_bo_fini(&bo);
 }
 
+RK_TEST_F_TIMEOUT(misc, handles_of_an_object, 300, "an object has at most 65536 handles in a file")
+{
+	struct drm_rknpu_mem_create c = { 0 };
+	struct rv_bo bo;
+	int n, ret = 0;
+
+	ASSERT_EQ(0, rv_bo_init(&bo, self->fd, 8192, RV_FLAGS, 0));
+	c.handle = bo.handle;
+	for (n = 1; n <= 65536 && !ret; n += !ret)
+		ret = rv_create(self->fd, &c);
+	EXPECT_EQ(65536, n);
+	EXPECT_EQ(-EMFILE, ret);
+	/* One less is one more. */
+	EXPECT_EQ(0, destroy(self->fd, bo.obj));
+	EXPECT_EQ(0, rv_create(self->fd, &c));
+	rv_bo_fini(&bo);
+}
+
 RK_TEST_F(misc, import_of_foreign_memory, "a BO of node rocket can be imported and synced")
 {
 	struct drm_prime_handle p = { .flags = DRM_CLOEXEC | DRM_RDWR };

@@ -8,6 +8,7 @@
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -232,8 +233,10 @@ static int rknpu_chardev_release(struct inode *inode, struct file *file)
 	struct rknpu_vendor *vendor = vfile->vendor;
 	struct rknpu_vbo *vbo;
 
-	while ((vbo = rknpu_vobject_first(vfile)))
+	while ((vbo = rknpu_vobject_first(vfile))) {
 		rknpu_chardev_close_bo(vfile, vbo);
+		cond_resched();
+	}
 	rknpu_vfile_destroy(vfile);
 	drm_dev_put(&vendor->drm);
 	return 0;

@@ -6,6 +6,7 @@
 #include <linux/mm.h>
 #include <linux/mm_types.h>
 #include <linux/module.h>
+#include <linux/nospec.h>
 #include <linux/overflow.h>
 #include <linux/random.h>
 #include <linux/sched.h>
@@ -27,6 +28,9 @@
 
 /* What fits one address space: runtimes ask for nearly 3 GB at once (public logs). */
 #define RKNPU_VBO_MAX_SIZE	((u64)SZ_4G - 2 * PAGE_SIZE)
+
+/* Each is a reference, and /dev/rknpu gives a new one for each import of the same dma-buf. */
+#define RKNPU_VOBJECT_MAX_HANDLES	SZ_64K
 
 static struct rknpu_space *rknpu_space_create(struct rknpu_vendor *vendor, struct mm_struct *mm)
 {
@@ -92,6 +96,7 @@ struct rknpu_vm *rknpu_vfile_vm(struct rknpu_vfile *vfile, u32 domain)
 	struct rknpu_space *space = vfile->space;
 	struct rknpu_vm *vm;
 
+	domain = array_index_nospec(domain, DRM_RKNPU_DOMAINS);
 	mutex_lock(&space->lock);
 	vm = space->vms[domain];
 	if (!vm) {
@@ -213,6 +218,8 @@ int rknpu_vobject_open(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo)
 		vobj = rknpu_vobject_create(vfile, vbo);
 	if (IS_ERR(vobj))
 		ret = PTR_ERR(vobj);
+	else if (vobj->handles == RKNPU_VOBJECT_MAX_HANDLES)
+		ret = -EMFILE;
 	else
 		vobj->handles++;
 	mutex_unlock(&vfile->lock);
