@@ -282,6 +282,7 @@ static int rknpu_vdt_bind(struct device *dev, struct device *facade, void *data)
 	ret = rknpu_vdt_get_resources(vdt);
 	if (ret)
 		goto err_cores;
+	rknpu_vdt_power_tell(facade, vdt->hw->cores, vdt->num_cores);
 
 	ret = rknpu_vdt_prepare(vdt);
 	if (ret)

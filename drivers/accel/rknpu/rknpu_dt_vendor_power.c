@@ -10,6 +10,8 @@
 #include <linux/regulator/consumer.h>
 
 #include "rknpu_dt_vendor_power.h"
+#include "hw/rknpu_core.h"
+#include "hw/rknpu_hw.h"
 #include "hw/rknpu_iommu.h"
 #include "hw/rknpu_soc.h"
 
@@ -245,4 +247,15 @@ struct regulator *rknpu_vdt_power_supply(struct device *facade)
 	struct rknpu_vdt_power *power = devres_find(facade, rknpu_vdt_power_release, NULL, NULL);
 
 	return power ? power->supplies[0] : NULL;
+}
+
+void rknpu_vdt_power_tell(struct device *facade, struct rknpu_core *cores, unsigned int count)
+{
+	struct rknpu_vdt_power *power = devres_find(facade, rknpu_vdt_power_release, NULL, NULL);
+	unsigned int i, d;
+
+	for (i = 0; power && i < count; i++) {
+		for (d = 0; d < RKNPU_MAX_CORES && power->domains[d].dev; d++)
+			rknpu_core_add_domain(&cores[i], power->domains[d].dev);
+	}
 }

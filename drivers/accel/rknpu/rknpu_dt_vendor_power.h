@@ -5,6 +5,7 @@
 
 struct device;
 struct regulator;
+struct rknpu_core;
 
 /*
  * In the facade's probe, before the NPU's driver is there. Devres of @facade gives
@@ -15,5 +16,8 @@ int rknpu_vdt_power_get(struct device *facade);
 
 /* The compute supply, to tell its voltage, or NULL. */
 struct regulator *rknpu_vdt_power_supply(struct device *facade);
+
+/* Tells each of @count cores its power domains. */
+void rknpu_vdt_power_tell(struct device *facade, struct rknpu_core *cores, unsigned int count);
 
 #endif

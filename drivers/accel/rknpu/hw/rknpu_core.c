@@ -112,6 +112,12 @@ static int rknpu_core_assert(struct rknpu_core *core)
 	return err;
 }
 
+void rknpu_core_add_domain(struct rknpu_core *core, struct device *domain)
+{
+	if (core->num_domains < ARRAY_SIZE(core->domains))
+		core->domains[core->num_domains++] = domain;
+}
+
 static void rknpu_core_put_domain(void *domain)
 {
 	dev_pm_domain_detach(domain, true);
@@ -122,9 +128,9 @@ static void rknpu_core_put_link(void *link)
 	device_link_del(link);
 }
 
-static int rknpu_core_get_domain(struct device *dev, int index)
+static int rknpu_core_get_domain(struct rknpu_core *core, int index)
 {
-	struct device *domain = dev_pm_domain_attach_by_id(dev, index);
+	struct device *dev = core->dev, *domain = dev_pm_domain_attach_by_id(dev, index);
 	struct device_link *link;
 	int ret;
 
@@ -136,7 +142,10 @@ static int rknpu_core_get_domain(struct device *dev, int index)
 	link = device_link_add(dev, domain, DL_FLAG_STATELESS | DL_FLAG_PM_RUNTIME);
 	if (!link)
 		return -ENODEV;
-	return devm_add_action_or_reset(dev, rknpu_core_put_link, link);
+	ret = devm_add_action_or_reset(dev, rknpu_core_put_link, link);
+	if (!ret)
+		rknpu_core_add_domain(core, domain);
+	return ret;
 }
 
 /* The driver core attaches a single one, but of several none. */
@@ -147,7 +156,7 @@ static int rknpu_core_get_domains(struct rknpu_core *core)
 	int i, ret = 0;
 
 	for (i = 0; count > 1 && i < count && !ret; i++)
-		ret = rknpu_core_get_domain(core->dev, i);
+		ret = rknpu_core_get_domain(core, i);
 	return ret;
 }
 
@@ -288,10 +297,12 @@ static void rknpu_core_forget_failure(struct device *dev)
 
 static int rknpu_core_try_power_on(struct rknpu_core *core)
 {
-	unsigned int tries;
+	unsigned int tries, i;
 	int ret;
 
 	for (tries = 1;; tries++) {
+		for (i = 0; i < core->num_domains; i++)
+			rknpu_core_forget_failure(core->domains[i]);
 		rknpu_core_forget_failure(core->iommu->dev);
 		rknpu_core_forget_failure(core->dev);
 		ret = pm_runtime_resume_and_get(core->dev);
@@ -505,6 +516,7 @@ void rknpu_core_forget_dev(struct rknpu_core *core)
 {
 	guard(mutex)(&core->iommu->power_lock);
 	core->dev = NULL;
+	core->num_domains = 0;
 }
 
 int rknpu_core_bind(struct rknpu_core *core, struct device *dev)

@@ -22,6 +22,8 @@ void rknpu_core_forget_dev(struct rknpu_core *core);
 /* What these consist of, for a device that is all cores. */
 /* @suffix: follows the names that the chip's resets have in mainline's DT shape. */
 int rknpu_core_get_resets(struct rknpu_core *core, const char *suffix);
+/* The device of a power domain that @dev needs, until rknpu_core_forget_dev(). */
+void rknpu_core_add_domain(struct rknpu_core *core, struct device *domain);
 /* @irq: as platform_get_irq_optional() returns it. Without one the core is polled. */
 int rknpu_core_set_irq(struct rknpu_core *core, int irq);
 int rknpu_core_deassert(struct rknpu_core *core);

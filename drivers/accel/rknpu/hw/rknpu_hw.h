@@ -138,6 +138,10 @@ struct rknpu_core {
 	int num_clks;
 	/** @npu_clk: compute clock, to tell its rate */
 	struct clk *npu_clk;
+	/** @domains: devices of power domains, where there are several */
+	struct device *domains[RKNPU_MAX_CORES];
+	/** @num_domains: number of @domains */
+	unsigned int num_domains;
 	/** @supply: regulator, or NULL: only to tell its voltage */
 	struct regulator *supply;
 	/** @resets: all reset lines, by rknpu_soc::resets */
