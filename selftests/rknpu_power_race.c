@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Somebody else wakes a core or its IOMMU, or unmaps memory, while a core is recovered:
- * that is held in reset then, and its IOMMU with it, which cannot be programmed.
+ * Somebody else wakes a core or its IOMMU, or unmaps memory, while a core is recovered that no
+ * reset stops: it is held in reset then, and its IOMMU with it, which cannot be programmed.
  *
  * boot: failures
  * boot: dt
@@ -55,17 +55,19 @@ static bool log_is_clean(int log)
 	return !rk_log_says(log, "rk_iommu");
 }
 
-/* A job on core 0 that hangs, whose core is then reset and power cycled. */
-static int hang(struct rk_trial *t)
+/*
+ * A job on core 0 that hangs. @stuck: resets of the core do not help, of which the driver tries
+ * two; so it is held in reset while it is power cycled.
+ */
+static int hang(struct rk_trial *t, bool stuck)
 {
 	int ret;
 
 	t->job.timeout_ns = 50 * RK_MS;
 	rk_fault_arm(0, NPU_FAULT_HANG, 0, 1);
 	rk_fault_arm_param(0, NPU_FAULT_RESET_HELD, 0, 1, HELD_NS);
-	/* One IOMMU for all is spared a cycle as long as a reset helps. */
-	if (rk_one_iommu())
-		rk_fault_arm(0, NPU_FAULT_RESET_STUCK, 0, 1);
+	if (stuck)
+		rk_fault_arm(0, NPU_FAULT_RESET_STUCK, 0, 2);
 	ret = rk_trial_run(t);
 	if (ret)
 		return ret;
@@ -175,7 +177,7 @@ RK_TEST_F_TIMEOUT(race, recovery, 120,
 	ASSERT_EQ(0, pthread_create(&self->thread, NULL, self->on ? wake : map_and_unmap, self));
 	/* On a busy machine the other thread can sleep through all of them. */
 	for (int i = 0; i < ROUNDS || (!self->turns && i < 20 * ROUNDS); i++) {
-		EXPECT_EQ(0, hang(&self->t)) TH_LOG("round %d: cause %u", i, self->t.w.cause);
+		EXPECT_EQ(0, hang(&self->t, true)) TH_LOG("round %d: cause %u", i, self->t.w.cause);
 		EXPECT_EQ(0, good(&self->t)) TH_LOG("round %d: cause %u", i, self->t.w.cause);
 	}
 	self->stop = true;
@@ -184,6 +186,33 @@ RK_TEST_F_TIMEOUT(race, recovery, 120,
 	EXPECT_TRUE(log_is_clean(self->log));
 	EXPECT_EQ(0, rk_count_all(NPU_CNT_ABORT));
 	EXPECT_EQ(0, rk_run_on_every_core(self->t.c.fd, 2));
+}
+
+/* ---- nobody else ---- */
+
+RK_TEST(nobody_looks_at_an_iommu_in_reset,
+	"a core that a reset stops is not held in reset while its IOMMU is put to sleep")
+{
+	struct rk_trial t;
+	uint32_t fired;
+
+	RK_REQUIRE_FEATURE(DRM_ROCKET_FEATURE_SCHED);
+	RK_REQUIRE_MODEL();
+	RK_REQUIRE_IOMMU();
+	ASSERT_EQ(0, rk_trial_init(&t, 0, 0));
+	fired = rk_fault_fired();
+	EXPECT_EQ(0, hang(&t, false));
+	EXPECT_EQ(0, good(&t));
+	/* The hang. */
+	EXPECT_EQ(fired + 1, rk_fault_fired());
+	rk_model_calm();
+	fired = rk_fault_fired();
+	EXPECT_EQ(0, hang(&t, true));
+	EXPECT_EQ(0, good(&t));
+	/* The hang, two resets, and a look at what they did not stop. */
+	EXPECT_EQ(fired + 4, rk_fault_fired());
+	rk_model_calm();
+	rk_trial_fini(&t);
 }
 
 /* ---- all the time ---- */
@@ -231,7 +260,7 @@ RK_TEST_F_TIMEOUT(kept, recovers, 60,
 {
 	for (int i = 0; i < 3; i++) {
 		ASSERT_EQ(0, good(&self->t));
-		ASSERT_EQ(0, hang(&self->t));
+		ASSERT_EQ(0, hang(&self->t, true));
 	}
 	ASSERT_EQ(0, good(&self->t));
 	EXPECT_EQ(0, rk_run_on_every_core(self->t.c.fd, 2));

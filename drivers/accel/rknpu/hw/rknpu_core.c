@@ -623,6 +623,26 @@ int rknpu_core_reset(struct rknpu_core *core)
 	return 0;
 }
 
+static void rknpu_core_set_parked(struct rknpu_core *core)
+{
+	guard(mutex)(&core->reset_lock);
+	WRITE_ONCE(core->parked, true);
+}
+
+/*
+ * Whether what is in reset answers the CPU is not known (soc.reset-reads in evidence.toml). The
+ * IOMMU's driver on its way to sleep and the switch of the power domain access what is behind
+ * the core's resets. So what can be seen to have stopped is reset and let go.
+ */
+static bool rknpu_core_comes_to_rest(struct rknpu_core *core)
+{
+	if (!core->clocked || !core->reset_shows || rknpu_core_pulse_reset(core) ||
+	    !rknpu_pc_looks_reset(core))
+		return false;
+	rknpu_core_set_parked(core);
+	return true;
+}
+
 /*
  * The IOMMU is in the same reset: its interrupt handler must not find its
  * registers gone, least of all the address of its table, which it follows.
@@ -658,7 +678,8 @@ int rknpu_core_stop(struct rknpu_core *core)
 	if (!rknpu_pc_looks_reset(core))
 		return -EIO;
 	/* The domain may go once the job has ended, and its IOMMU has been wiped. */
-	return rknpu_core_hold_in_reset(core);
+	rknpu_core_set_parked(core);
+	return 0;
 }
 
 int rknpu_core_reset_locked(struct rknpu_core *core)
@@ -672,9 +693,10 @@ void rknpu_core_park(struct rknpu_core *core)
 	int ret;
 
 	/* Not while the IOMMU is being programmed. */
-	mutex_lock(&core->iommu->attach_lock);
+	guard(mutex)(&core->iommu->attach_lock);
+	if (READ_ONCE(core->parked) || rknpu_core_comes_to_rest(core))
+		return;
 	ret = rknpu_core_hold_in_reset(core);
-	mutex_unlock(&core->iommu->attach_lock);
 	if (ret)
 		dev_err(core->dev, "core %u cannot be held in reset: %d\n", core->index, ret);
 }
@@ -700,10 +722,10 @@ void rknpu_core_retire(struct rknpu_core *core)
 	rknpu_core_detach_asleep(core);
 	pm_runtime_enable(core->dev);
 	rknpu_iommu_unlock_dev(iommu);
-	/* A core of its own stays in reset too, as others may keep the power domain on. */
+	/* A core of its own stays parked, as others may keep the power domain on. */
 	if (!iommu->shared)
 		return;
-	/* The power is off, so they need not stay in reset, where the IOMMU cannot be resumed. */
+	/* The power is off, so they need not stay parked: an IOMMU in reset cannot be resumed. */
 	rknpu_for_each_core_behind(other, iommu) {
 		if (other->dev)
 			rknpu_core_unpark(other);
@@ -726,7 +748,7 @@ static void rknpu_core_power_off(struct rknpu_core *core)
 {
 	/*
 	 * If other cores keep the domain on, what hangs stays alive, and a
-	 * suspended IOMMU passes everything: hold it in reset meanwhile.
+	 * suspended IOMMU passes everything: it must have stopped, or be held in reset.
 	 */
 	rknpu_iommu_lock_dev(core->iommu);
 	rknpu_core_park(core);

@@ -61,10 +61,10 @@ int rknpu_core_reset(struct rknpu_core *core);
 int rknpu_core_reset_locked(struct rknpu_core *core);
 /*
  * The same without the lock, while a job is on the core and the line is off; then
- * the core is held in reset. Fails for a core behind a shared IOMMU.
+ * the core is parked. Fails for a core behind a shared IOMMU.
  */
 int rknpu_core_stop(struct rknpu_core *core);
-/* Powered. Holds the core in reset, where it can access nothing. */
+/* It accesses nothing from then on: it was reset, or if that does not help is held in reset. */
 void rknpu_core_park(struct rknpu_core *core);
 /*
  * The power of a parked core goes off for good, with that of all behind a shared

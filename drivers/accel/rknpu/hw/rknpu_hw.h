@@ -156,7 +156,10 @@ struct rknpu_core {
 	bool reset_shows;
 	/** @reset_lock: one reset at a time */
 	struct mutex reset_lock;
-	/** @parked: held in reset, under @reset_lock */
+	/**
+	 * @parked: reset, or held in reset; its IOMMU is not to be programmed. Under
+	 * @reset_lock
+	 */
 	bool parked;
 	/** @iommu: its own or a shared one */
 	struct rknpu_iommu *iommu;

@@ -464,8 +464,8 @@ void rknpu_dispatch_idle_locked(struct rknpu_runqueue *rq)
 {
 	struct rknpu_core *core = rq->core;
 
-	if (rq->irq_pending && core->powered && rq->pm_held && !core->scrubbing &&
-	    rknpu_dispatch_between_jobs(rq)) {
+	if (rq->irq_pending && core->powered && !READ_ONCE(core->parked) && rq->pm_held &&
+	    !core->scrubbing && rknpu_dispatch_between_jobs(rq)) {
 		rknpu_pc_quiesce(core);
 		rq->irq_pending = false;
 	}

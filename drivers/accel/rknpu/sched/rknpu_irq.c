@@ -49,7 +49,7 @@ irqreturn_t rknpu_irq_handler(int irq, void *data)
 	u32 status = 0;
 
 	spin_lock_irqsave(&core->hw->lock, flags);
-	if (core->powered)
+	if (core->powered && !READ_ONCE(core->parked))
 		status = rknpu_pc_status(core);
 	if (status) {
 		rq->irq_seen = true;
