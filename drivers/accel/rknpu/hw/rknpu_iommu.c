@@ -98,6 +98,9 @@ int rknpu_iommu_restore(struct rknpu_core *core, const struct rknpu_mmu_state *s
 	unsigned int i;
 	int ret = 0;
 
+	/* No MMU is left that tells: the domain's jobs would run with physical addresses. */
+	if (core->num_mmus && core->iommu->shared && core->iommu->domain && !state->on)
+		return -EIO;
 	for (i = 0; i < core->num_mmus && state->on && !ret; i++)
 		ret = rknpu_mmu_restore(core->mmus[i], state);
 	return ret;

@@ -121,9 +121,12 @@ void rknpu_irq_iommu_fault(struct rknpu_core *core, struct rknpu_domain *domain,
 	rknpu_core_stat_add(core, RKNPU_CORE_STAT_FAULTS, 1);
 	if (rq->state == RKNPU_CORE_IDLE || rq->state == RKNPU_CORE_STARTING)
 		rknpu_penalty_stray(rq, domain);
-	if (rknpu_irq_recovers_from_fault(rq)) {
+	/* Also of one that sleeps first: it recovers afterwards. */
+	if (rq->state == RKNPU_CORE_RUNNING || rq->state == RKNPU_CORE_IDLE) {
 		rq->fault.iova = iova;
 		rq->fault.write = write;
+		rknpu_runqueue_start_recovery(rq, RKNPU_CAUSE_IOMMU_FAULT);
+	if (rknpu_irq_recovers_from_fault(rq))
 		rknpu_runqueue_start_recovery(rq, RKNPU_CAUSE_IOMMU_FAULT);
 	}
 	/*

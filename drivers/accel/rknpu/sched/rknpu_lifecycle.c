@@ -232,7 +232,7 @@ static void rknpu_sched_thaw_all(struct rknpu_sched *sched)
 
 int rknpu_sched_core_freeze(struct rknpu_core *core)
 {
-	struct rknpu_runqueue *rq = to_rknpu_runqueue(core);
+	struct rknpu_runqueue *rq = to_rknpu_runqueue(core), *other;
 	struct rknpu_sched *sched = rq->sched;
 
 	scoped_guard(spinlock_irq, &core->hw->lock) {
@@ -250,6 +250,9 @@ int rknpu_sched_core_freeze(struct rknpu_core *core)
 	/* Recovery may still be busy with what the job left behind; the watchdog queues it. */
 	flush_delayed_work(&rq->watchdog);
 	flush_work(&rq->work);
+	/* It may have given up a shared IOMMU, and with it cores that were quiet. */
+	rknpu_for_each_rq(other, sched)
+		flush_work(&other->work);
 	/* Nor may the handler still be quieting the core after the job. */
 	rknpu_core_sync_irq(core);
 	return 0;

@@ -416,7 +416,7 @@ static void rknpu_recover_bring_up(struct rknpu_runqueue *rq)
 /* Of a job that is to be stopped, or has no time left, only the end counts: it is not to go on. */
 static bool rknpu_recover_may_be_late(struct rknpu_runqueue *rq)
 {
-	if (rq->state != RKNPU_CORE_RECOVERING || !rq->job)
+	if (rq->state != RKNPU_CORE_RECOVERING || !rq->job || rknpu_recover_iommu_lost(rq))
 		return false;
 	if (rq->fault.cause == RKNPU_CAUSE_NONE && !rknpu_limits_job_over(rq))
 		return true;
