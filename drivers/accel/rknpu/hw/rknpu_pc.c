@@ -160,9 +160,12 @@ void rknpu_pc_mask(struct rknpu_core *core)
 	rknpu_pc_arrive(core);
 }
 
+/* Bit 31 of the mask reads as 1 on a board (Awe31402), and so may what it masks. */
 u32 rknpu_pc_status(struct rknpu_core *core)
 {
-	return rknpu_pc_read(core, core->pc + RKNPU_PC_INTERRUPT_STATUS);
+	u32 status = rknpu_pc_read(core, core->pc + RKNPU_PC_INTERRUPT_STATUS);
+
+	return status & rknpu_pc_soc(core)->events;
 }
 
 u32 rknpu_pc_raw_status(struct rknpu_core *core)

@@ -432,7 +432,8 @@ static bool rknpu_recover_lost_irq(struct rknpu_runqueue *rq)
 {
 	unsigned int limit = rq->irq_seen ? RKNPU_RECOVER_LOST_IRQS : RKNPU_RECOVER_NO_IRQS;
 
-	if (rq->core->polled || ++rq->lost_irqs < limit)
+	/* Nothing pending: a program may have masked it, which must not cost others theirs. */
+	if (rq->core->polled || !rknpu_pc_status(rq->core) || ++rq->lost_irqs < limit)
 		return false;
 	WRITE_ONCE(rq->core->polled, true);
 	return true;
