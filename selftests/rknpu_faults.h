@@ -74,9 +74,10 @@ struct rk_fault {
 
 /* ROW(name, fields of struct rk_fault...) for each. */
 #define RK_FAULTS(ROW)								\
-	ROW(never_start, RK_FAULT_NEVER_START)					\
+	ROW(never_start, RK_FAULT_NEVER_START, .result = DRM_ROCKET_RESULT_RERUN)	\
 	ROW(never_start_once, .kind = NPU_FAULT_NEVER_START, .times = 1,	\
-	    .never_starts = true, .early = true, RK_ENDS_DONE)			\
+	    .never_starts = true, .early = true, .result = DRM_ROCKET_RESULT_RERUN,	\
+	    RK_ENDS_DONE)							\
 	ROW(hang, RK_FAULT_HANG)						\
 	ROW(irq_lost, RK_FAULT_IRQ_LOST)					\
 	ROW(irq_late, .kind = NPU_FAULT_IRQ_LATE, .param = 3000000, .times = 1,	\
@@ -108,6 +109,7 @@ struct rk_fault {
 	/* Another page of the same buffer. */					\
 	ROW(regcmd_garbage, .kind = NPU_FAULT_REGCMD_ADDR, .param = 0x1000,	\
 	    .times = 2, .never_starts = true, .late = true,			\
+	    .result = DRM_ROCKET_RESULT_RERUN,					\
 	    .cause = DRM_ROCKET_CAUSE_NEVER_STARTED, .err = -ETIME)		\
 	ROW(mmu_read, .kind = NPU_FAULT_MMU_READ, .times = 1, RK_ENDS_FAULT)	\
 	ROW(mmu_read_elsewhere, .kind = NPU_FAULT_MMU_READ, .times = 1,		\

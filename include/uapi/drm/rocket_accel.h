@@ -760,10 +760,11 @@ enum drm_rocket_cause {
  */
 #define DRM_ROCKET_RESULT_FAULT_WRITE	(1u << 0)
 /**
- * define DRM_ROCKET_RESULT_RERUN - system sleep stopped the job, which then ran again
+ * define DRM_ROCKET_RESULT_RERUN - the job was started again
  *
- * In &drm_rocket_wait_job.result. The job ran again from its first task. If its
- * programs write over what they read, the result is wrong.
+ * In &drm_rocket_wait_job.result. System sleep stopped it, and it ran again from its
+ * first task; or a task had left no trace in any register for a while. If its
+ * programs write over what they read, the result may be wrong.
  */
 #define DRM_ROCKET_RESULT_RERUN		(1u << 1)
 

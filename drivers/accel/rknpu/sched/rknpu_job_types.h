@@ -99,7 +99,7 @@ struct rknpu_result {
 	u64 fault_iova;
 	/** @fault_write: the same: the access was a write */
 	bool fault_write;
-	/** @rerun: it was stopped for system sleep and started again */
+	/** @rerun: it was started again, after system sleep or as it had left no trace */
 	bool rerun;
 	/** @tag: its creator's, of any meaning */
 	u64 tag;

@@ -559,6 +559,8 @@ static bool rknpu_recover_retry(struct rknpu_runqueue *rq)
 	if (!rq->job || !rknpu_job_may_retry(rq->job) || rknpu_debt_is_owed(rq->job->client->user))
 		return false;
 	rq->job->retried = true;
+	/* A long first task of units that show nothing while they run may have begun. */
+	rq->job->result.rerun = true;
 	rq->job->lost_ns = ktime_get_ns() - rq->job->try_ns;
 	rknpu_core_stat_add(rq->core, RKNPU_CORE_STAT_RETRIES, 1);
 	return true;
