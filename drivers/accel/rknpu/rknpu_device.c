@@ -161,7 +161,9 @@ int rknpu_device_publish(struct rknpu_device *rdev)
 	int ret;
 
 	rdev->hw.core_mask = rknpu_device_cores_bound(rdev);
-	rknpu_rate_start(&rdev->hw);
+	ret = rknpu_rate_start(&rdev->hw);
+	if (ret)
+		return ret;
 	ret = rknpu_device_register(rdev);
 	if (ret) {
 		rknpu_rate_stop(&rdev->hw);

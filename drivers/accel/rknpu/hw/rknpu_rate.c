@@ -331,14 +331,16 @@ void rknpu_rate_init_static(struct rknpu_hw *hw)
 	mutex_init(&hw->rate.lock);
 }
 
-static void rknpu_rate_start_scaling(struct rknpu_rate *rate)
+static int rknpu_rate_start_scaling(struct rknpu_rate *rate)
 {
 	int ret = rknpu_rate_add_opps(rate);
 
+	if (ret == -EPROBE_DEFER)
+		return ret;
 	if (ret) {
 		if (ret != -ENODEV)
 			dev_warn(rate->dev, "no operating points: %d\n", ret);
-		return;
+		return 0;
 	}
 	rate->parked = min(rate->hz, RKNPU_RATE_PARKED_HZ);
 	rate->wanted = rknpu_rate_first_wanted(rate);
@@ -349,6 +351,7 @@ static void rknpu_rate_start_scaling(struct rknpu_rate *rate)
 		rknpu_rate_apply(rate, rate->wanted);
 	else
 		rknpu_rate_remove_opps(rate);
+	return 0;
 }
 
 static struct rknpu_core *rknpu_rate_core(struct rknpu_hw *hw)
@@ -362,22 +365,26 @@ static struct rknpu_core *rknpu_rate_core(struct rknpu_hw *hw)
 	return NULL;
 }
 
-void rknpu_rate_start(struct rknpu_hw *hw)
+int rknpu_rate_start(struct rknpu_hw *hw)
 {
 	struct rknpu_core *core = rknpu_rate_core(hw);
 	struct rknpu_rate *rate = &hw->rate;
+	int ret;
 
 	/* That a core cannot be powered is the scheduler's to find out. */
 	if (!core || pm_runtime_resume_and_get(core->dev))
-		return;
+		return 0;
 
 	mutex_lock(&rate->lock);
 	rate->dev = core->dev;
 	rate->clk = core->npu_clk;
 	rknpu_rate_note(rate, clk_get_rate(rate->clk));
-	rknpu_rate_start_scaling(rate);
+	ret = rknpu_rate_start_scaling(rate);
+	if (ret)
+		rate->dev = NULL;
 	mutex_unlock(&rate->lock);
 	pm_runtime_put_autosuspend(core->dev);
+	return ret;
 }
 
 void rknpu_rate_stop(struct rknpu_hw *hw)

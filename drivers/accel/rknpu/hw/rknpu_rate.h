@@ -9,8 +9,11 @@ struct rknpu_hw;
 
 void rknpu_rate_init_static(struct rknpu_hw *hw);
 
-/* All cores are bound, and before the first one is unbound. */
-void rknpu_rate_start(struct rknpu_hw *hw);
+/*
+ * All cores are bound, and before the first one is unbound. -EPROBE_DEFER: a supply is not there
+ * yet.
+ */
+int rknpu_rate_start(struct rknpu_hw *hw);
 void rknpu_rate_stop(struct rknpu_hw *hw);
 
 /* A core has come up, and is about to go down; its clocks are on. */
