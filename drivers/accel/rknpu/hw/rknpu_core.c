@@ -817,10 +817,11 @@ int rknpu_core_runtime_resume(struct rknpu_core *core)
 
 	rknpu_rate_power_up(core->hw);
 	rknpu_devfreq_power_changed(core->hw);
-	scoped_guard(mutex, &core->iommu->attach_lock)
+	scoped_guard(mutex, &core->iommu->attach_lock) {
 		core->clocked = true;
+		rknpu_core_set_powered(core, true);
+	}
 	rknpu_core_stat_count(core, RKNPU_CORE_STAT_POWER_UPS, 1);
-	rknpu_core_set_powered(core, true);
 	trace_rknpu_power(core->index, true);
 	return 0;
 }

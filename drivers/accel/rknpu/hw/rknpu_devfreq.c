@@ -177,7 +177,10 @@ static int rknpu_devfreq_governor_target(struct devfreq *devfreq, unsigned long 
 /* What was chosen before stays until the first look, or the first job. */
 static void rknpu_devfreq_governor_start(struct devfreq *devfreq)
 {
-	bool awake = READ_ONCE(rknpu_devfreq_awake);
+	bool awake;
+
+	guard(mutex)(&rknpu_devfreq_lock);
+	awake = rknpu_devfreq_awake;
 
 	rknpu_devfreq_requested = 0;
 	rknpu_devfreq_desired = devfreq->previous_freq;
