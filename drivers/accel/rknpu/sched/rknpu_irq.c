@@ -125,10 +125,9 @@ void rknpu_irq_iommu_fault(struct rknpu_core *core, struct rknpu_domain *domain,
 	if (rq->state == RKNPU_CORE_RUNNING || rq->state == RKNPU_CORE_IDLE) {
 		rq->fault.iova = iova;
 		rq->fault.write = write;
-		rknpu_runqueue_start_recovery(rq, RKNPU_CAUSE_IOMMU_FAULT);
+	}
 	if (rknpu_irq_recovers_from_fault(rq))
 		rknpu_runqueue_start_recovery(rq, RKNPU_CAUSE_IOMMU_FAULT);
-	}
 	/*
 	 * The IOMMU lets the access be retried, and nothing ends that but a
 	 * reset of the core. Until then the line must not storm, whatever the
