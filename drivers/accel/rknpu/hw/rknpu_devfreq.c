@@ -31,8 +31,9 @@
  * devfreq is told the lowest operating point, and rknpu_rate::wanted is what the cores
  * will wake up at.
  *
- * Locks: rknpu_devfreq_lock, devfreq::lock, rknpu_rate::lock, rknpu_hw::lock. The first
- * two are taken on the way to power and back, so nobody waits for power who holds them.
+ * Locks: devfreq's list of devices, rknpu_devfreq_lock, devfreq::lock, rknpu_rate::lock,
+ * rknpu_hw::lock. The second and the third are taken on the way to power and back, so nobody
+ * waits for power who holds one of the first three.
  */
 
 /* As the vendor's driver; governors that look at the load do it this often. */
