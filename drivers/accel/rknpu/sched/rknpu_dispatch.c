@@ -228,6 +228,12 @@ bool rknpu_dispatch_directly(struct rknpu_runqueue *rq, struct rknpu_job *job)
 	return true;
 }
 
+/* Is the core to be idle for a moment, for a user who has had less than that of @job? */
+static bool rknpu_dispatch_keeps(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	return !rq->shared && rknpu_anticipate(rq, job->entity->group);
+}
+
 /*
  * The job that an idle core should run next: one of its own run queue, by time
  * slices, else one taken over from a busy core. It stays queued. NULL if there is
@@ -241,21 +247,23 @@ static struct rknpu_job *rknpu_dispatch_find(struct rknpu_runqueue *rq)
 	lockdep_assert_held(&rq->sched->hw->lock);
 
 	job = rknpu_gang_next(rq);
-	if (!job) {
-		if (!rq->shares)
-			rknpu_place_steal(rq);
-		if (!rq->shares) {
-			if (rq->turn)
-				rknpu_slice_boost_ends(rq, rq->turn);
-			return NULL;
-		}
-		job = rknpu_runqueue_first(rq);
-		if (!rq->shared && rknpu_anticipate(rq, job->entity->group))
-			return NULL;
-		if (!rknpu_gang_admits(rq, job))
-			job = rknpu_gang_backfill(rq) ?: rknpu_place_steal(rq);
+	if (job)
+		return rknpu_dispatch_keeps(rq, job) ? NULL : job;
+	if (!rq->shares)
+		rknpu_place_steal(rq);
+	if (!rq->shares) {
+		if (rq->turn)
+			rknpu_slice_boost_ends(rq, rq->turn);
+		return NULL;
 	}
-	return job;
+	job = rknpu_runqueue_first(rq);
+	if (rknpu_dispatch_keeps(rq, job))
+		return NULL;
+	if (rknpu_gang_admits(rq, job))
+		return job;
+	/* Instead of a gang that has to wait, whose user may have had little, one of others. */
+	job = rknpu_gang_backfill(rq) ?: rknpu_place_steal(rq);
+	return job && rknpu_dispatch_keeps(rq, job) ? NULL : job;
 }
 
 static bool rknpu_dispatch_may_start(const struct rknpu_runqueue *rq)
