@@ -63,6 +63,23 @@ static u64 rknpu_shared_uncharged_ns(struct rknpu_sched *sched)
 	return rknpu_shared_runs(sched) ? ktime_get_ns() - sched->shared.charged_ns : 0;
 }
 
+/*
+ * Is a core being recovered, whose program may go on until that is reset? One IOMMU for all is
+ * not switched before that, but one memory has nobody to wait for it.
+ */
+static bool rknpu_shared_is_unclean(struct rknpu_sched *sched)
+{
+	struct rknpu_runqueue *rq;
+
+	if (!sched->hw->soc->one_cbuf)
+		return false;
+	rknpu_for_each_rq(rq, sched) {
+		if (rq->state == RKNPU_CORE_RECOVERING && !rq->job)
+			return true;
+	}
+	return false;
+}
+
 /* Of the cores that have a job, one; or NULL: the IOMMU serves none. */
 static struct rknpu_job *rknpu_shared_running(struct rknpu_sched *sched)
 {
@@ -186,6 +203,8 @@ struct rknpu_vm *rknpu_shared_turn(struct rknpu_sched *sched)
 	u64 least, vtime;
 
 	lockdep_assert_held(&sched->hw->lock);
+	if (!job && rknpu_shared_is_unclean(sched))
+		return NULL;
 	if (!job)
 		return rknpu_shared_idle_turn(sched);
 	if (rknpu_gang_waits(job))
