@@ -83,7 +83,8 @@ bool rknpu_anticipate_expired(struct rknpu_runqueue *rq)
 	/* A job came, and perhaps the core is kept once more: that has set the timer again. */
 	if (!rq->anticipate.since_ns || hrtimer_is_queued(&rq->anticipate.timer))
 		return false;
-	if (rq->turn)
+	/* Its job may have come, and the core not be ready for it yet. */
+	if (rq->turn && !rq->turn->share->queued)
 		rknpu_anticipate_learn(rq, rq->turn->share, U64_MAX);
 	rknpu_anticipate_charge(rq);
 	rq->anticipate.over = true;

@@ -41,7 +41,7 @@ void rknpu_anticipate_learn_from(struct rknpu_runqueue *rq, const struct rknpu_g
 static inline void rknpu_anticipate_joins(struct rknpu_runqueue *rq,
 					  const struct rknpu_group *group)
 {
-	if ((rq->shares || rq->shared) && !group->share->queued && !group->share->held)
+	if ((rq->shares || rq->job || rq->shared) && !group->share->queued && !group->share->held)
 		rknpu_anticipate_learn_from(rq, group);
 }
 

@@ -26,9 +26,8 @@ static bool rknpu_place_allows(struct rknpu_runqueue *rq, struct rknpu_job *job)
 /* Less is better: load first, then the cost of attaching the job's domain, then of power. */
 static unsigned int rknpu_place_cost(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
-	unsigned int load = rq->queued + (rq->state != RKNPU_CORE_IDLE);
 	struct rknpu_domain *domain = rknpu_iommu_domain(rq->core->iommu);
-	unsigned int cost = 8 * load + !rq->pm_held;
+	unsigned int cost = 8 * rknpu_runqueue_load(rq) + !rq->pm_held;
 
 	if (domain == &job->vm->domain)
 		return cost;
@@ -223,8 +222,7 @@ struct rknpu_job *rknpu_place_steal(struct rknpu_runqueue *rq)
 	}
 	if (!best)
 		return NULL;
-	rknpu_runqueue_remove(best);
-	rknpu_runqueue_add(rq, best);
+	rknpu_runqueue_move(rq, best);
 	return best;
 }
 
@@ -242,10 +240,10 @@ bool rknpu_place_evacuate(struct rknpu_runqueue *rq, struct list_head *stranded)
 		return false;
 	job = rknpu_runqueue_first(rq);
 	other = rknpu_place_choose(rq->sched, job, NULL);
-	rknpu_runqueue_remove(job);
 	if (other) {
-		rknpu_runqueue_add(other, job);
+		rknpu_runqueue_move(other, job);
 	} else {
+		rknpu_runqueue_remove(job);
 		rknpu_job_leave(job);
 		list_add_tail(&job->link, stranded);
 	}

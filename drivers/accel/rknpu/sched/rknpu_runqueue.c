@@ -72,15 +72,41 @@ static struct rknpu_entity *rknpu_runqueue_admit(struct rknpu_runqueue *rq, stru
 	return job->entity;
 }
 
-void rknpu_runqueue_add(struct rknpu_runqueue *rq, struct rknpu_job *job)
+/* It comes to its entity, or leaves that. */
+static void rknpu_runqueue_count(struct rknpu_runqueue *rq, struct rknpu_job *job, int n)
+{
+	struct rknpu_share *share = job->entity->group->share;
+
+	rq->queued += n;
+	rq->queued_ns += n * job->expected_ns;
+	share->jobs += n;
+	if (share->held)
+		rq->held += n;
+}
+
+static void rknpu_runqueue_join(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
 	struct rknpu_entity *entity = rknpu_runqueue_admit(rq, job);
 
 	if (list_empty(&entity->jobs))
 		rknpu_slice_join(rq, entity, rknpu_slice_boosts(rq, entity, job->client));
 	list_add_tail(&job->link, &entity->jobs);
-	rq->queued++;
-	rq->queued_ns += job->expected_ns;
+	rknpu_runqueue_count(rq, job, 1);
+}
+
+void rknpu_runqueue_add(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	struct rknpu_group *group = rknpu_runqueue_entity(rq, job)->group;
+
+	if (!rknpu_slice_group_waits(group))
+		rknpu_anticipate_joins(rq, group);
+	rknpu_runqueue_join(rq, job);
+}
+
+void rknpu_runqueue_move(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	rknpu_runqueue_remove(job);
+	rknpu_runqueue_join(rq, job);
 }
 
 void rknpu_runqueue_put_back(struct rknpu_runqueue *rq, struct rknpu_job *job)
@@ -90,8 +116,7 @@ void rknpu_runqueue_put_back(struct rknpu_runqueue *rq, struct rknpu_job *job)
 	if (list_empty(&entity->jobs))
 		rknpu_slice_join(rq, entity, false);
 	list_add(&job->link, &entity->jobs);
-	rq->queued++;
-	rq->queued_ns += job->expected_ns;
+	rknpu_runqueue_count(rq, job, 1);
 }
 
 void rknpu_runqueue_remove(struct rknpu_job *job)
@@ -106,8 +131,7 @@ void rknpu_runqueue_remove(struct rknpu_job *job)
 		if (!rknpu_slice_group_waits(entity->group))
 			rknpu_share_leave(rq, entity->group);
 	}
-	rq->queued--;
-	rq->queued_ns -= job->expected_ns;
+	rknpu_runqueue_count(rq, job, -1);
 }
 
 static bool rknpu_runqueue_waits(struct rknpu_runqueue *rq, unsigned int priority)

@@ -32,6 +32,14 @@ void rknpu_runqueue_add(struct rknpu_runqueue *rq, struct rknpu_job *job);
 /* The same for one that was on the core: it is the first of its client's. */
 void rknpu_runqueue_put_back(struct rknpu_runqueue *rq, struct rknpu_job *job);
 void rknpu_runqueue_remove(struct rknpu_job *job);
+/* From another core's, which is no job that comes. */
+void rknpu_runqueue_move(struct rknpu_runqueue *rq, struct rknpu_job *job);
+
+/* Jobs before one that would come now, but for those of users that are held. */
+static inline unsigned int rknpu_runqueue_load(const struct rknpu_runqueue *rq)
+{
+	return rq->queued - rq->held + (rq->state != RKNPU_CORE_IDLE);
+}
 
 /* By time slices: the job that the core, whose queue has some, should run next. It stays queued. */
 struct rknpu_job *rknpu_runqueue_first(struct rknpu_runqueue *rq);

@@ -176,7 +176,9 @@ struct rknpu_runqueue {
 	unsigned int passed_over[RKNPU_PRIORITY_COUNT];
 	/** @queued: jobs in all of @groups, and of users that are held */
 	unsigned int queued;
-	/** @queued_ns: what those are expected to take */
+	/** @held: of those, jobs of users that are held */
+	unsigned int held;
+	/** @queued_ns: what @queued are expected to take */
 	u64 queued_ns;
 	/** @waking_ns: since when it is STARTING for want of power; or 0 */
 	u64 waking_ns;

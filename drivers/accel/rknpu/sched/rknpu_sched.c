@@ -99,7 +99,7 @@ unsigned int rknpu_sched_quietest_core(struct rknpu_sched *sched, u32 mask)
 	rknpu_for_each_rq(rq, sched) {
 		if (!(mask & BIT(rq->core->index)) || !rknpu_runqueue_in_service(rq))
 			continue;
-		load = rq->queued + (rq->state != RKNPU_CORE_IDLE);
+		load = rknpu_runqueue_load(rq);
 		if (load < least) {
 			least = load;
 			best = rq->core->index;

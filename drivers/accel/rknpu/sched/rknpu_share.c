@@ -214,6 +214,8 @@ void rknpu_share_hold(struct rknpu_user *user)
 	rknpu_for_each_rq(rq, user->sched) {
 		struct rknpu_share *share = &user->shares[rq->core->index];
 
+		if (!share->held)
+			rq->held += share->jobs;
 		share->held = true;
 		for (p = 0; p < RKNPU_PRIORITY_COUNT; p++)
 			rknpu_share_leave(rq, &share->groups[p]);
@@ -229,6 +231,7 @@ void rknpu_share_release(struct rknpu_user *user, struct rknpu_runqueue *rq)
 	if (!share->held)
 		return;
 	share->held = false;
+	rq->held -= share->jobs;
 	for (p = 0; p < RKNPU_PRIORITY_COUNT; p++) {
 		struct rknpu_group *group = &share->groups[p];
 

@@ -74,6 +74,8 @@ struct rknpu_share {
 	u64 vtime_ns;
 	/** @queued: how many of @groups have entities, and are in rknpu_runqueue::groups */
 	unsigned int queued;
+	/** @jobs: in all entities of @groups */
+	unsigned int jobs;
 	/** @held: none of @groups is, as its user is held */
 	bool held;
 	/** @think_ns: how long after a job its next one lately came, while others waited */

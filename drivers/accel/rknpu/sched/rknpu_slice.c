@@ -3,7 +3,6 @@
 #include <linux/ktime.h>
 #include <linux/minmax.h>
 
-#include "rknpu_anticipate.h"
 #include "rknpu_client_types.h"
 #include "rknpu_runqueue_types.h"
 #include "rknpu_share.h"
@@ -91,10 +90,8 @@ void rknpu_slice_join(struct rknpu_runqueue *rq, struct rknpu_entity *entity, bo
 {
 	struct rknpu_group *group = entity->group;
 
-	if (!rknpu_slice_group_waits(group)) {
-		rknpu_anticipate_joins(rq, group);
+	if (!rknpu_slice_group_waits(group))
 		rknpu_share_join(rq, group);
-	}
 	entity->boosted = boosted;
 	if (boosted && entity == group->boost.entity)
 		list_add(&entity->link, &group->boosted);
