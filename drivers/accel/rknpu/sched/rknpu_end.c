@@ -69,6 +69,8 @@ static void rknpu_end_continue(struct rknpu_runqueue *rq)
 		rknpu_dispatch_put_back(rq);
 		rknpu_runqueue_set_state(rq, RKNPU_CORE_IDLE);
 		rknpu_dispatch(rq);
+		/* What waits here now may run on a core that has nothing to do. */
+		rknpu_dispatch_all(rq->sched);
 		/* It may have to wait, and be gone before anything else begins here. */
 		rknpu_dispatch_idle_locked(rq);
 	} else {
