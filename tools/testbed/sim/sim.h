@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the simulator's parts know of each other. */
+#ifndef SIM_H
+#define SIM_H
+
+#include "shim.h"
+
+#include "mem/rknpu_vm.h"
+#include "rknpu_params.h"
+#include "sched/rknpu_client_types.h"
+#include "sched/rknpu_job_types.h"
+#include "sched/rknpu_sched_types.h"
+
+/* What a program does to the hardware. */
+enum sim_deed { SIM_GOOD, SIM_HANGS, SIM_NEVER_STARTS, SIM_FAULTS, SIM_ERROR };
+
+/* Of a job: rknpu_result::tag is its number, and it is found by that when the job is gone. */
+struct sim_job {
+	u64 id;
+	u64 task_ns;
+	enum sim_deed deed;
+	/* The task that does it. */
+	u32 deed_task;
+	unsigned int uid;
+	bool victim;
+	/* What it waits for, of ours: numbers of jobs. */
+	u64 deps[4];
+	unsigned int dep_count;
+	/* When it could have run, and did. */
+	u64 queued_ns, started_ns;
+	/* The hardware is done with it for good. */
+	bool pushed, over, ended;
+	/* How much less than all others its user had had when it came; 0: not less. */
+	u64 behind_ns;
+};
+
+struct sim_job *sim_job(const struct rknpu_job *job);
+struct sim_job *sim_job_of(u64 id);
+
+/* How long things take, and what may happen; drawn by seed. */
+struct sim_world {
+	bool shared, one_cbuf, polled, lossy, breaks;
+	unsigned int cores;
+	u64 attach_ns, wake_ns, reset_ns;
+};
+
+extern struct sim_world world;
+extern struct rknpu_hw hw;
+extern struct rknpu_sched sched;
+
+/* ---- npu.c ---- */
+
+void npu_init(void);
+void npu_fini(void);
+/* All contexts of the hardware's are over, and all power is off. */
+bool npu_sleeps(void);
+/* A program that is over makes the IOMMU fault. */
+void npu_stray_fault(unsigned int core);
+/* For how long cores have worked for clients, and been kept from work by failures. */
+u64 npu_busy_ns(unsigned int core);
+u64 npu_kicks(unsigned int core);
+struct rknpu_vm *npu_vm_create(struct rknpu_account *account);
+
+#endif
