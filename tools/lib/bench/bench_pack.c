@@ -13,7 +13,7 @@
 #include "tensor/npu_compute.h"
 
 /* npu_pack.c without vectors, see tools/lib/Makefile. */
-void npu_pack_matrix_plain(void *dst, const void *src, size_t ld, bool is_kn, size_t bpe,
+void npu_pack_matrix_plain(void *dst, const void *src, size_t ld, bool is_kn, size_t bpe, size_t group,
 			   size_t n, size_t k, size_t n_pad, size_t k_pad);
 
 struct job {
@@ -50,7 +50,7 @@ static void keep_least(uint64_t *least, uint64_t v)
 static void pack(const struct job *j)
 {
 	(j->p->plain ? npu_pack_matrix_plain : npu_pack_matrix)(j->dst, j->src, j->side, j->p->is_kn, j->bpe,
-								j->side, j->side, j->side, j->side);
+								32 / j->bpe, j->side, j->side, j->side, j->side);
 }
 
 static void measure(const struct job *j, uint32_t repeat)

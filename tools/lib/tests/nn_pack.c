@@ -67,7 +67,7 @@ static void pack_case(struct npu_dev *dev, enum npu_prec type, uint32_t rows, ui
 	for (size_t i = 0; type == NPU_PREC_INT8 && i < (size_t)rows * cols; i++)
 		v[i] = (float)(int)(v[i] * 127);
 	want = packed(dev, type, rows, cols, v);
-	bytes = round_up(rows, npu_kernel_group(type)) * want->kp * npu_prec_bytes(type);
+	bytes = round_up(rows, npu_kernel_group(&npu_rk3588, type)) * want->kp * npu_prec_bytes(type);
 	part->shape.rows = rows;
 	npu_tensor_write_f32(part, v, 0, 1);
 	ret = ret ? ret : npu_rec_begin(rec, "pack");

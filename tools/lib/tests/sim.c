@@ -484,9 +484,9 @@ static struct npu_task run_task(struct npu_task t)
 
 		if (tgt == 0x0101 && off == 0x10)
 			next.regcmd = (uint32_t)(prog[i] >> 16);
-		/* Pairs of entries, less one. */
+		/* Fetches, less one. */
 		if (tgt == 0x0101 && off == 0x14 && next.regcmd)
-			next.count = 2 * (((uint32_t)(prog[i] >> 16) & 0xffff) + 1);
+			next.count = chip->fetch * (((uint32_t)(prog[i] >> 16) & 0xffff) + 1);
 		if (tgt == 0x0081) {
 			faulted |= !sim_model_run(prog, t.count, chip->encoding);
 			return next;

@@ -47,7 +47,7 @@ static bool covers(const struct npu_plan *p, const struct shape *s)
 /* The program generator knows the limits of the hardware: ask it. */
 static bool tile_fits(struct npu_prog *prog, const struct npu_tile *t, const struct shape *s)
 {
-	uint32_t group = npu_kernel_group(s->in), kp = (uint32_t)round_up(s->k, 32);
+	uint32_t group = npu_kernel_group(s->chip, s->in), kp = (uint32_t)round_up(s->k, 32);
 	struct npu_conv_task task;
 
 	npu_matmul_task(&task, s->in, sum_of(s), t->mp, t->np, kp);

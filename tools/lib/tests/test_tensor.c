@@ -45,7 +45,8 @@ static void weights_case(struct npu_dev *dev, size_t bpe, uint32_t n, uint32_t k
 	};
 	size_t ld = d.ld ? d.ld : kn ? n : k, rows = kn ? k : n;
 	uint8_t *src = random_bytes(rows * ld * bpe);
-	uint32_t np = (uint32_t)round_up(n, bpe == 1 ? 32 : 16), kp = (uint32_t)round_up(k, 32);
+	uint32_t group = npu_kernel_group(npu_dev_chip(dev), d.type);
+	uint32_t np = (uint32_t)round_up(n, group), kp = (uint32_t)round_up(k, 32);
 	const uint8_t *got;
 	struct npu_weights *w;
 	struct npu_stats s0 = { .size = sizeof(s0) }, s1 = { .size = sizeof(s1) };
@@ -65,9 +66,9 @@ static void weights_case(struct npu_dev *dev, size_t bpe, uint32_t n, uint32_t k
 		for (size_t c = 0; c < kp; c++) {
 			static const uint8_t zero[2];
 			const uint8_t *e = src + (kn ? c * ld + i : i * ld + c) * bpe;
+			size_t at = i / group * group * kp + c / 32 * group * 32 + i % group * 32 + c % 32;
 
-			bad += memcmp(got + npu_weight_offset(bpe, 1, kp, i, 0, c),
-				      i < n && c < k ? e : zero, bpe) != 0;
+			bad += memcmp(got + at * bpe, i < n && c < k ? e : zero, bpe) != 0;
 		}
 	npu_weights_free(w);
 	tap_ok(!bad && s1.weights - s0.weights == (uint64_t)n * k * bpe && !sim_bos(),
@@ -149,8 +150,9 @@ static void test_refused_weights(struct npu_dev *dev)
 /* What lies at an element, by the layout's definition. */
 static const uint8_t *element(const struct npu_tensor *t, uint32_t r, uint32_t c)
 {
-	return (const uint8_t *)t->mem->bo->map + t->offset +
-	       npu_feature_offset(npu_prec_bytes(t->shape.type), t->pitch, r, c);
+	size_t atom = npu_dev_chip(t->dev)->atom, bpe = npu_prec_bytes(t->shape.type), byte = c * bpe;
+
+	return (const uint8_t *)t->mem->bo->map + t->offset + (byte / atom * t->pitch + r) * atom + byte % atom;
 }
 
 static void tensor_case(struct npu_dev *dev, enum npu_prec type, uint32_t rows, uint32_t cols,

@@ -20,6 +20,7 @@ enum {
  */
 const struct npu_chip npu_rk3588 = {
 	.soc = 3588, .name = "RK3588", .encoding = NPU_ENCODING_RK3588,
+	.fetch = 2, .atom = 16, .kernel_group = 32, .depthwise_group = 64,
 	.banks = NPU_SIZE_CBUF_BANKS, .bank_bytes = NPU_SIZE_CBUF_BANK_BYTES, .weight_banks = 2,
 	.rows = 1020, .kernels = 4096, .kernel_bytes = NPU_SIZE_CBUF_BANK_BYTES,
 	.weight_bytes = UINT64_MAX,
@@ -37,6 +38,7 @@ const struct npu_chip npu_rk3588 = {
 static const struct npu_chip rk3576 = {
 	.soc = 3576, .hw_version = 0x46495247, .name = "RK3576", .encoding = NPU_ENCODING_RK3576,
 	.core_mask = 1,
+	.fetch = 2, .atom = 16, .kernel_group = 32, .depthwise_group = 64,
 	.banks = 7, .bank_bytes = RK3576_CBUF_BANK_BYTES, .weight_banks = 3,
 	.rows = 1020, .kernels = 2944, .kernel_bytes = 144 * 1024 / 32, .weight_bytes = 6 << 20,
 	.depthwise_cols = 32, .depthwise_weight = 2, .depthwise_bytes = 144 * 1024,

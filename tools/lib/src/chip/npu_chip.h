@@ -9,6 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Bytes of a position in a surface. */
+#define NPU_WIDE_ATOM	16u
+#define NPU_NARROW_ATOM	8u
+
 /* Whose registers programs are in. */
 enum npu_encoding {
 	NPU_ENCODING_RK3588,
@@ -22,6 +26,10 @@ struct npu_chip {
 	const char *name;
 	enum npu_encoding encoding;
 	uint32_t core_mask;		/* cores that programs are made for; 0 = any */
+	uint32_t fetch;			/* commands that REGISTER_AMOUNTS counts as one */
+
+	/* Of memory: bytes of a position in a surface; int8 kernels, and depthwise channels, of a group. */
+	uint32_t atom, kernel_group, depthwise_group;
 
 	/* Of CBUF, what programs use. */
 	uint32_t banks, bank_bytes;
@@ -43,6 +51,12 @@ struct npu_chip {
 	/* What int8 layers have for each channel, and zeros before it that programs read. */
 	uint32_t operand_bytes, zero_bytes;
 };
+
+/* What REGISTER_AMOUNTS has for so many commands. */
+static inline uint32_t npu_amount(const struct npu_chip *chip, uint32_t commands)
+{
+	return (commands + chip->fetch - 1) / chip->fetch - 1;
+}
 
 /* What drivers have that do not tell. */
 extern const struct npu_chip npu_rk3588;

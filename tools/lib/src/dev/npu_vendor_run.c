@@ -361,7 +361,7 @@ static uint64_t *find_program(const struct npu_hwjob *job, const struct npu_task
 }
 
 /* Points the end of each program to the next one, and the last one nowhere. */
-static int chain_programs(const struct npu_hwjob *job)
+static int chain_programs(const struct npu_chip *chip, const struct npu_hwjob *job)
 {
 	struct npu_bo *bo = NULL;
 
@@ -374,7 +374,7 @@ static int chain_programs(const struct npu_hwjob *job)
 		prog += t->count - TAIL;
 		if (i + 1 < job->ntasks) {
 			prog[0] = OP(NPU_TGT_PC, NPU_OFF_PC_BASE_ADDRESS, next->regcmd);
-			prog[1] = OP(NPU_TGT_PC, NPU_OFF_PC_REGISTER_AMOUNTS, (next->count + 1) / 2 - 1);
+			prog[1] = OP(NPU_TGT_PC, NPU_OFF_PC_REGISTER_AMOUNTS, npu_amount(chip, next->count));
 		} else {
 			prog[0] = 0;
 			prog[1] = OP(NPU_TGT_PC, NPU_OFF_PC_REGISTER_AMOUNTS, 0);
@@ -464,7 +464,7 @@ static int start_run(struct npu_dev *dev, const struct npu_hwjob *job, struct np
 
 	ret = npu_vendor_make_tasks(dev, job, &run->tasks);
 	if (!ret)
-		ret = chain_programs(job);
+		ret = chain_programs(npu_dev_chip(dev), job);
 	if (!ret)
 		ret = npu_vendor_reserve_uses(job);
 	if (ret)

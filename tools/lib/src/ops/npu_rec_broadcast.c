@@ -81,7 +81,7 @@ static void broadcast_tasks(struct npu_rec *rec, const struct npu_tensor *v,
 				.in_iova = npu_tensor_iova(v) + row * sizeof(uint16_t),
 				.weight_iova = ones->mem->iova,
 				.out_iova = npu_tensor_iova(y) +
-					    npu_feature_offset(2, y->pitch, row, col),
+					    npu_tensor_place(y, row, col),
 				.rows = (uint32_t)min_u64(stored - row, SPREAD_ROWS),
 				.cols = (uint32_t)round_up(cols, GROUP), .out_pitch = y->pitch,
 			};

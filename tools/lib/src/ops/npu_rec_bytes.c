@@ -38,7 +38,7 @@ static struct runs runs_of(const struct npu_tensor *y, bool dense)
 
 static uint64_t at(const struct npu_tensor *t, uint32_t run, uint32_t position)
 {
-	return npu_tensor_iova(t) + ((uint64_t)run * t->pitch + position) * NPU_ATOM_BYTES;
+	return npu_tensor_iova(t) + ((uint64_t)run * t->pitch + position) * npu_tensor_atom_bytes(t);
 }
 
 static bool same_bytes(const struct npu_tensor *a, const struct npu_tensor *b)
@@ -118,7 +118,7 @@ static int add_task(struct npu_rec *rec, const struct sum *s, uint32_t run, uint
 
 	npu_matmul_task(&t, NPU_PREC_INT8, NPU_PREC_INT8, n, LANES, 2 * LANES);
 	t.in_iova = min_u64(a, b);
-	t.in_pitch = (uint32_t)((max_u64(a, b) - t.in_iova) / NPU_ATOM_BYTES);
+	t.in_pitch = (uint32_t)((max_u64(a, b) - t.in_iova) / npu_tensor_atom_bytes(s->a));
 	t.weight_iova = s->w->mem->iova + set * s->w->kp;
 	t.out_iova = at(s->y, run, position);
 	t.has_bias = true;

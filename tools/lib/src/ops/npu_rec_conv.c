@@ -80,8 +80,7 @@ static size_t kernel_bytes(const struct conv *c, uint32_t channels)
 static uint32_t lines_beside(const struct conv *c, uint32_t channels, uint64_t banks)
 {
 	const struct npu_chip *chip = npu_dev_chip(c->w->dev);
-	uint64_t row = (uint64_t)npu_row_entries(c->w->type, c->win->in_w, channels) *
-		       NPU_CBUF_ENTRY_BYTES;
+	uint64_t row = npu_row_bytes(chip, c->w->type, c->win->in_w, channels);
 
 	if (banks >= chip->banks)
 		return 0;
@@ -95,7 +94,7 @@ static uint32_t direct_lines(const struct conv *c)
 	size_t bytes = kernel_bytes(c, c->w->kp);
 	uint32_t lines = lines_beside(c, c->w->kp, npu_weight_banks(chip, bytes));
 	uint64_t least = max_u64(chip->weight_banks,
-				 div_up(bytes * npu_kernel_group(c->w->type), chip->bank_bytes));
+				 div_up(bytes * npu_kernel_group(chip, c->w->type), chip->bank_bytes));
 
 	return lines ? lines : lines_beside(c, c->w->kp, least);
 }
@@ -126,6 +125,11 @@ static struct step direct_step(const struct conv *c)
 	};
 }
 
+static uint32_t depthwise_group(const struct conv *c)
+{
+	return npu_depthwise_group(npu_dev_chip(c->w->dev), c->w->type);
+}
+
 static uint32_t unit_of(const struct conv *c)
 {
 	return npu_depthwise_unit(npu_dev_chip(c->w->dev), c->w->type);
@@ -134,7 +138,7 @@ static uint32_t unit_of(const struct conv *c)
 /* Fewer channels leave room for more lines, which are of no use without all that are below one. */
 static struct step depthwise_step(const struct conv *c, uint32_t channels)
 {
-	uint32_t group = npu_depthwise_group(c->w->type);
+	uint32_t group = depthwise_group(c);
 
 	channels = (uint32_t)round_up(channels, unit_of(c));
 	if (c->max_n)
@@ -148,8 +152,7 @@ static struct step depthwise_step(const struct conv *c, uint32_t channels)
 
 static uint64_t at(const struct npu_tensor *t, uint64_t position, uint32_t col)
 {
-	return npu_tensor_iova(t) +
-	       npu_feature_offset(npu_prec_bytes(t->shape.type), t->pitch, position, col);
+	return npu_tensor_iova(t) + npu_tensor_place(t, position, col);
 }
 
 /* Lines of the result, and channels from @col on, as many as are written. */
@@ -224,7 +227,7 @@ static int append_direct(struct npu_rec *rec, const struct conv *c, const struct
 	struct step step = direct_step(c);
 	int ret = note_area(rec, c, a);
 
-	return ret ? ret : add_tasks(rec, c, a, &step, npu_kernel_group(c->w->type));
+	return ret ? ret : add_tasks(rec, c, a, &step, npu_kernel_group(npu_dev_chip(c->w->dev), c->w->type));
 }
 
 static int append_depthwise(struct npu_rec *rec, const struct conv *c, const struct npu_area *a)
@@ -294,7 +297,7 @@ static int append_half(struct npu_rec *rec, const struct conv *c, const struct n
 static int append_area(struct npu_rec *rec, const void *arg, const struct npu_area *area)
 {
 	const struct conv *c = arg;
-	uint32_t group = npu_depthwise_group(c->w->type);
+	uint32_t group = depthwise_group(c);
 	uint32_t stored = (uint32_t)round_up(area->cols, NPU_TENSOR_COLS);
 	struct npu_area whole = *area, rest = *area;
 	int ret = 0;
@@ -320,7 +323,7 @@ int npu_rec_conv(struct npu_rec *rec, const struct npu_tensor *x, const struct n
 	struct conv c = { .x = x, .y = y, .w = w, .win = &window };
 	struct npu_image_split p = {
 		.cols = y->shape.cols,
-		.unit = w->depthwise ? npu_depthwise_group(w->type) : NPU_TENSOR_COLS,
+		.unit = w->depthwise ? depthwise_group(&c) : NPU_TENSOR_COLS,
 	};
 	int ret = npu_rec_begin(rec, "conv");
 

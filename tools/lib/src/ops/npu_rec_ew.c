@@ -44,10 +44,8 @@ static int check(struct npu_rec *rec, const struct ew *e)
 
 static struct npu_ew_operand operand(const struct npu_tensor *t, uint32_t row, uint32_t col)
 {
-	size_t bpe = npu_prec_bytes(t->shape.type);
-
 	return (struct npu_ew_operand){
-		.iova = npu_tensor_iova(t) + npu_feature_offset(bpe, t->pitch, row, col),
+		.iova = npu_tensor_iova(t) + npu_tensor_place(t, row, col),
 		.pitch = t->pitch,
 	};
 }

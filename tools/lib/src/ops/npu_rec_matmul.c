@@ -81,10 +81,11 @@ struct stretch {
 static struct npu_plan make_plan(const struct npu_tensor *x, const struct npu_weights *w,
 				 const struct npu_rec_matmul_opts *opts)
 {
+	const struct npu_chip *chip = npu_dev_chip(w->dev);
 	/* Of INT4 it is planned as of INT8, whose groups of kernels are smaller. */
-	uint32_t max_n = opts ? (uint32_t)round_up(opts->max_n, npu_kernel_group(w->type)) : 0;
+	uint32_t max_n = opts ? (uint32_t)round_up(opts->max_n, npu_kernel_group(chip, w->type)) : 0;
 
-	return npu_plan_make(npu_dev_chip(w->dev), is_float(w) ? NPU_PREC_FP16 : NPU_PREC_INT8,
+	return npu_plan_make(chip, is_float(w) ? NPU_PREC_FP16 : NPU_PREC_INT8,
 			     x->shape.rows, w->n, (uint32_t)min_u64(w->k, w->k_step), opts ? opts->max_m : 0, max_n);
 }
 
@@ -93,7 +94,8 @@ static int add_tile(struct npu_rec *rec, const struct npu_tile *t, const struct 
 		    const struct stretch *s)
 {
 	const struct npu_table *table = npu_table_of(s->act);
-	uint32_t np = (uint32_t)round_up(w->n_all ? w->n_all : w->n, npu_kernel_group(w->type));
+	uint32_t np = (uint32_t)round_up(w->n_all ? w->n_all : w->n,
+					  npu_kernel_group(npu_dev_chip(w->dev), w->type));
 	struct npu_conv_task task;
 
 	npu_matmul_task(&task, w->type, y->shape.type, t->mp, t->np, s->kp);
@@ -273,7 +275,7 @@ static int append_rows(struct npu_rec *rec, const void *arg, uint32_t row, uint3
 
 static int append_columns(struct npu_rec *rec, const struct product *p, uint32_t shares)
 {
-	uint32_t unit = (uint32_t)max_u64(NPU_TENSOR_COLS, npu_kernel_group(p->w->type));
+	uint32_t unit = (uint32_t)max_u64(NPU_TENSOR_COLS, npu_kernel_group(npu_dev_chip(p->w->dev), p->w->type));
 	uint32_t n = p->w->n, step = (uint32_t)round_up(div_up(n, shares), unit);
 	int ret = 0;
 

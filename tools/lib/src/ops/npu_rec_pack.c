@@ -24,7 +24,7 @@
 int npu_rec_zero_weights(struct npu_rec *rec, struct npu_dev *dev, enum npu_prec type, uint32_t n,
 			 uint32_t k, struct npu_weights **out)
 {
-	size_t np = round_up(n, npu_kernel_group(type)), kp = round_up(k, GROUP_COLS);
+	size_t np = round_up(n, npu_kernel_group(npu_dev_chip(dev), type)), kp = round_up(k, GROUP_COLS);
 	struct npu_weights *w = calloc(1, sizeof(*w));
 	int ret = w ? npu_rec_mem(rec, np * kp * npu_prec_bytes(type), &w->mem) : -ENOMEM;
 
@@ -46,13 +46,13 @@ int npu_rec_zero_weights(struct npu_rec *rec, struct npu_dev *dev, enum npu_prec
 static void pack_task(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w,
 		      uint32_t row, uint32_t rows, uint32_t col, uint32_t k0, uint32_t kp)
 {
-	uint32_t group = npu_kernel_group(w->type), bpe = (uint32_t)npu_prec_bytes(w->type);
-	uint32_t atoms = GROUP_COLS * bpe / NPU_ATOM_BYTES, lines = (uint32_t)min_u64(rows, group);
+	uint32_t group = npu_kernel_group(npu_dev_chip(w->dev), w->type), bpe = (uint32_t)npu_prec_bytes(w->type);
+	uint32_t atoms = GROUP_COLS * bpe / npu_tensor_atom_bytes(x), lines = (uint32_t)min_u64(rows, group);
 	uint64_t at = round_up(w->n, group) * k0 + (uint64_t)row * kp;
 	struct npu_move_task t = {
 		.raw = true,
 		.from = {
-			.iova = npu_tensor_iova(x) + npu_feature_offset(bpe, x->pitch, row, col),
+			.iova = npu_tensor_iova(x) + npu_tensor_place(x, row, col),
 			.width = 1, .height = atoms, .surfaces = rows,
 			.line = x->pitch, .surf = 1,
 		},
@@ -70,7 +70,7 @@ static void pack_task(struct npu_rec *rec, const struct npu_tensor *x, const str
 static void pack_columns(struct npu_rec *rec, const struct npu_tensor *x,
 			 const struct npu_weights *w, uint32_t col, uint32_t k0, uint32_t kp)
 {
-	uint32_t group = npu_kernel_group(w->type), whole = w->n / group * group, row;
+	uint32_t group = npu_kernel_group(npu_dev_chip(w->dev), w->type), whole = w->n / group * group, row;
 
 	for (row = 0; row < whole && npu_rec_room(rec); row += PACK_ROWS)
 		pack_task(rec, x, w, row, (uint32_t)min_u64(whole - row, PACK_ROWS), col, k0, kp);

@@ -87,15 +87,14 @@ static uint32_t surfaces(const struct pool *p, const struct npu_area *a)
 
 static uint32_t most_lines(const struct pool *p, const struct npu_area *a)
 {
-	uint64_t line = (uint64_t)p->win->in_w * surfaces(p, a) * NPU_ATOM_BYTES;
+	uint64_t line = (uint64_t)p->win->in_w * surfaces(p, a) * npu_tensor_atom_bytes(p->x);
 
 	return (uint32_t)max_u64(min_u64(npu_axis_fit(&p->sy, TASK_BYTES / line), a->lines), 1);
 }
 
 static uint64_t at(const struct npu_tensor *t, uint32_t width, uint32_t line, uint32_t x, uint32_t col)
 {
-	return npu_tensor_iova(t) + npu_feature_offset(npu_prec_bytes(t->shape.type), t->pitch,
-						       (uint64_t)line * width + x, col);
+	return npu_tensor_iova(t) + npu_tensor_place(t, (uint64_t)line * width + x, col);
 }
 
 /* What windows want behind the last position that is there. */

@@ -118,7 +118,7 @@ static void max_task(struct npu_rec *rec, const struct npu_tensor *x, uint32_t r
 	uint32_t rows = (uint32_t)min_u64(x->shape.rows - row, NPU_FLY_ROWS);
 
 	t.from = (struct npu_atoms){
-		.iova = npu_tensor_iova(x) + npu_feature_offset(2, x->pitch, row, col),
+		.iova = npu_tensor_iova(x) + npu_tensor_place(x, row, col),
 		.width = rows, .height = 1, .line = rows, .surf = x->pitch,
 		.surfaces = (uint32_t)round_up(t.cols, MAX_UNIT) / 8,
 	};

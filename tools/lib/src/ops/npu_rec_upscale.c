@@ -41,8 +41,7 @@ static int check(struct npu_rec *rec, const struct enlarge *e)
 
 static uint64_t at(const struct npu_tensor *t, uint64_t position, uint32_t col)
 {
-	return npu_tensor_iova(t) +
-	       npu_feature_offset(npu_prec_bytes(t->shape.type), t->pitch, position, col);
+	return npu_tensor_iova(t) + npu_tensor_place(t, position, col);
 }
 
 /* Lines of the image, which the area counts. */

@@ -36,6 +36,9 @@ static const enum npu_reg_id cna_order[] = {
 	NPU_R_CNA_DMA_CON0, NPU_R_CNA_DMA_CON1, NPU_R_CNA_DMA_CON2,
 	NPU_R_CNA_FC_DATA_SIZE0, NPU_R_CNA_FC_DATA_SIZE1,
 	NPU_R_CNA_DCOMP_CTRL, NPU_R_CNA_DCOMP_REGNUM, NPU_R_CNA_DCOMP_ADDR0,
+};
+
+static const enum npu_reg_id cna_rest[] = {
 	NPU_R_CNA_DCOMP_AMOUNT0, NPU_R_CNA_DCOMP_AMOUNT1, NPU_R_CNA_DCOMP_AMOUNT2,
 	NPU_R_CNA_DCOMP_AMOUNT3, NPU_R_CNA_DCOMP_AMOUNT4, NPU_R_CNA_DCOMP_AMOUNT5,
 	NPU_R_CNA_DCOMP_AMOUNT6, NPU_R_CNA_DCOMP_AMOUNT7, NPU_R_CNA_DCOMP_AMOUNT8,
@@ -82,19 +85,30 @@ size_t npu_prec_bytes(enum npu_prec prec)
 	return npu_prec_bits(prec) / 8;
 }
 
-uint32_t npu_kernel_group(enum npu_prec in)
+uint32_t npu_kernel_group(const struct npu_chip *chip, enum npu_prec in)
 {
-	return in == NPU_PREC_INT4 ? 64 : in == NPU_PREC_INT8 ? 32 : 16;
+	return in == NPU_PREC_INT4 ? 2 * chip->kernel_group :
+	       in == NPU_PREC_INT8 ? chip->kernel_group : chip->kernel_group / 2;
 }
 
-uint32_t npu_depthwise_group(enum npu_prec in)
+uint32_t npu_depthwise_group(const struct npu_chip *chip, enum npu_prec in)
 {
-	return in == NPU_PREC_INT8 ? 64 : 32;
+	return in == NPU_PREC_INT8 ? chip->depthwise_group : chip->depthwise_group / 2;
 }
 
-uint32_t npu_row_entries(enum npu_prec in, uint32_t w, uint32_t c)
+static uint32_t entry_bytes(const struct npu_chip *chip)
 {
-	return (uint32_t)div_up((uint64_t)w * c * npu_prec_bits(in), 8 * NPU_CBUF_ENTRY_BYTES);
+	return NPU_ENTRY_ATOMS * chip->atom;
+}
+
+uint32_t npu_row_entries(const struct npu_chip *chip, enum npu_prec in, uint32_t w, uint32_t c)
+{
+	return (uint32_t)div_up((uint64_t)w * c * npu_prec_bits(in), 8 * entry_bytes(chip));
+}
+
+uint64_t npu_row_bytes(const struct npu_chip *chip, enum npu_prec in, uint32_t w, uint32_t c)
+{
+	return (uint64_t)npu_row_entries(chip, in, w, c) * entry_bytes(chip);
 }
 
 /* Banks for 32 kernels. */
@@ -120,16 +134,14 @@ static uint32_t kernels(const struct npu_conv_task *t)
 }
 
 /* Output channels that are computed together. */
-static uint32_t channel_group(const struct npu_conv_task *t)
+static uint32_t channel_group(const struct npu_chip *chip, const struct npu_conv_task *t)
 {
-	return t->depthwise ? npu_depthwise_group(t->in) : npu_kernel_group(t->in);
+	return t->depthwise ? npu_depthwise_group(chip, t->in) : npu_kernel_group(chip, t->in);
 }
 
-static uint64_t feature_banks(const struct npu_conv_task *t)
+static uint64_t feature_banks(const struct npu_chip *chip, const struct npu_conv_task *t)
 {
-	uint64_t row = (uint64_t)npu_row_entries(t->in, t->in_w, t->in_c) * NPU_CBUF_ENTRY_BYTES;
-
-	return div_up(row * t->in_h, NPU_CBUF_BANK_BYTES);
+	return div_up(npu_row_bytes(chip, t->in, t->in_w, t->in_c) * t->in_h, chip->bank_bytes);
 }
 
 static int check_types(struct npu_prog *p, const struct npu_conv_task *t)
@@ -158,7 +170,8 @@ static int check_types(struct npu_prog *p, const struct npu_conv_task *t)
 
 static int check_channels(struct npu_prog *p, const struct npu_conv_task *t)
 {
-	uint32_t group = channel_group(t), bytes = t->in_c * npu_prec_bits(t->in) / 8;
+	const struct npu_chip *chip = npu_prog_chip(p);
+	uint32_t group = channel_group(chip, t), bytes = t->in_c * npu_prec_bits(t->in) / 8;
 
 	if (!t->in_c || t->in_c % 32)
 		return npu_prog_fail(p, -EINVAL, "in_c: %u is not a positive multiple of 32",
@@ -172,7 +185,7 @@ static int check_channels(struct npu_prog *p, const struct npu_conv_task *t)
 	    t->kh >= LARGE_KERNEL && bytes > LARGE_BYTES)
 		return npu_prog_fail(p, -EINVAL, "a kernel of %u x %u with %u channels hangs the NPU",
 				     t->kw, t->kh, t->in_c);
-	if ((div_up(bytes, NPU_CBUF_ENTRY_BYTES) - 1) * t->in_w > MAX_ROW_ENTRIES)
+	if ((div_up(bytes, entry_bytes(chip)) - 1) * t->in_w > MAX_ROW_ENTRIES)
 		return npu_prog_fail(p, -E2BIG, "%u positions of %u channels are too long a row",
 				     t->in_w, t->in_c);
 	return 0;
@@ -180,33 +193,44 @@ static int check_channels(struct npu_prog *p, const struct npu_conv_task *t)
 
 static int check_shape(struct npu_prog *p, const struct npu_conv_task *t)
 {
+	uint32_t atom = npu_prog_chip(p)->atom;
+
 	if (!t->in_w || !t->in_h || !t->kw || !t->kh || !t->stride_x || !t->stride_y)
 		return npu_prog_fail(p, -EINVAL, "a size or stride is 0");
 	if (t->in_h > t->in_h_full || t->out_h > t->out_h_full)
 		return npu_prog_fail(p, -EINVAL, "a task is higher than its tensor");
-	if ((t->in_iova | t->weight_iova | t->out_iova | t->bias_iova) % 16)
-		return npu_prog_fail(p, -EINVAL, "an address is not a multiple of 16");
+	if ((t->in_iova | t->weight_iova | t->out_iova | t->bias_iova) % atom)
+		return npu_prog_fail(p, -EINVAL, "an address is not a multiple of %u", atom);
 	return 0;
 }
 
 static int check_cbuf(struct npu_prog *p, const struct npu_conv_task *t)
 {
+	const struct npu_chip *chip = npu_prog_chip(p);
+	uint32_t most = t->depthwise ? chip->depthwise_bytes : chip->kernel_bytes;
 	uint64_t data, weight, per_kernel = kernel_bytes(t);
 
 	if (t->in_h > MAX_IN_H)
 		return npu_prog_fail(p, -ERANGE, "in_h: %u exceeds the limit %u",
 				     t->in_h, MAX_IN_H);
-	if (per_kernel > NPU_CBUF_BANK_BYTES)
+	if (per_kernel > most)
 		return npu_prog_fail(p, -E2BIG, "kernel of %llu bytes exceeds the limit %u",
-				     (unsigned long long)per_kernel, NPU_CBUF_BANK_BYTES);
-	data = feature_banks(t);
-	weight = div_up(per_kernel * (t->depthwise ? 1 : npu_kernel_group(t->in)),
-			NPU_CBUF_BANK_BYTES);
-	if (data + weight > NPU_CBUF_BANKS)
+				     (unsigned long long)per_kernel, most);
+	data = feature_banks(chip, t);
+	weight = div_up(per_kernel * (t->depthwise ? 1 : npu_kernel_group(chip, t->in)),
+			chip->bank_bytes);
+	if (data + weight > chip->banks)
 		return npu_prog_fail(p, -E2BIG,
 				     "%llu feature and %llu weight banks exceed the limit %u",
 				     (unsigned long long)data, (unsigned long long)weight,
-				     NPU_CBUF_BANKS);
+				     chip->banks);
+	return 0;
+}
+
+int npu_prog_check_conv(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	if (check_types(p, t) || check_channels(p, t) || check_shape(p, t) || check_cbuf(p, t))
+		return npu_prog_error(p);
 	return 0;
 }
 
@@ -258,12 +282,13 @@ static void set_weights(struct npu_prog *p, const struct npu_conv_task *t)
  */
 static void set_feature_dma(struct npu_prog *p, const struct npu_conv_task *t)
 {
-	int64_t banks = (int64_t)feature_banks(t);
+	const struct npu_chip *chip = npu_prog_chip(p);
+	int64_t banks = (int64_t)feature_banks(chip, t);
 	int64_t pitch = t->in_pitch ? t->in_pitch : (int64_t)t->in_w * t->in_h_full;
 
 	SET(p, CNA_CBUF_CON0_DATA_BANK, banks);
-	SET(p, CNA_CBUF_CON0_WEIGHT_BANK, NPU_CBUF_BANKS - banks);
-	SET(p, CNA_CBUF_CON1_DATA_ENTRIES, npu_row_entries(t->in, t->in_w, t->in_c));
+	SET(p, CNA_CBUF_CON0_WEIGHT_BANK, chip->banks - banks);
+	SET(p, CNA_CBUF_CON1_DATA_ENTRIES, npu_row_entries(chip, t->in, t->in_w, t->in_c));
 	SET(p, CNA_FEATURE_DATA_ADDR_IOVA, (int64_t)t->in_iova);
 	SET(p, CNA_DMA_CON0_DATA_BURST, BURST_16);
 	SET(p, CNA_DMA_CON0_WEIGHT_BURST, BURST_16);
@@ -298,9 +323,10 @@ static void set_core(struct npu_prog *p, const struct npu_conv_task *t)
 
 static void set_output(struct npu_prog *p, const struct npu_conv_task *t)
 {
-	/* 16-byte surfaces that one group of channels fills */
-	int64_t surfaces = (int64_t)(channel_group(t) * npu_prec_bytes(t->out) / 16);
-	int64_t pitch = 16 * (t->out_pitch ? t->out_pitch : (int64_t)t->out_w * t->out_h_full);
+	const struct npu_chip *chip = npu_prog_chip(p);
+	/* Surfaces that one group of channels fills. */
+	int64_t surfaces = (int64_t)(channel_group(chip, t) * npu_prec_bytes(t->out) / chip->atom);
+	int64_t pitch = chip->atom * (t->out_pitch ? t->out_pitch : (int64_t)t->out_w * t->out_h_full);
 
 	SET(p, DPU_FEATURE_MODE_CFG_CONV_MODE, t->depthwise ? NPU_CODE_MODE_DEPTHWISE : 0);
 	SET(p, DPU_FEATURE_MODE_CFG_OUTPUT_MODE, NPU_CODE_OUTPUT_TO_MEMORY);
@@ -365,7 +391,7 @@ static void set_rdma(struct npu_prog *p, const struct npu_conv_task *t)
 	npu_prog_set_shares(p);
 }
 
-static void stage(struct npu_prog *p, const struct npu_conv_task *t)
+void npu_prog_stage_conv(struct npu_prog *p, const struct npu_conv_task *t)
 {
 	npu_prog_clear_image(p);
 	npu_prog_set_pointers(p);
@@ -373,12 +399,22 @@ static void stage(struct npu_prog *p, const struct npu_conv_task *t)
 	set_weights(p, t);
 	set_feature_dma(p, t);
 	set_converter_off(p);
-	set_core(p, t);
 	set_output(p, t);
 	npu_prog_set_stages_off(p);
 	set_bias(p, t);
 	set_conversions(p, t);
 	set_rdma(p, t);
+}
+
+static void stage(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	npu_prog_stage_conv(p, t);
+	set_core(p, t);
+}
+
+void npu_prog_emit_cna(struct npu_prog *p)
+{
+	npu_prog_emit_all(p, cna_order, ARRAY_SIZE(cna_order));
 }
 
 static int emit(struct npu_prog *p, bool rdma, const struct npu_table *upload)
@@ -390,7 +426,8 @@ static int emit(struct npu_prog *p, bool rdma, const struct npu_table *upload)
 		npu_prog_emit(p, NPU_R_RDMA_S_POINTER);
 	if (upload)
 		npu_prog_upload_table(p, upload);
-	npu_prog_emit_all(p, cna_order, ARRAY_SIZE(cna_order));
+	npu_prog_emit_cna(p);
+	npu_prog_emit_all(p, cna_rest, ARRAY_SIZE(cna_rest));
 	npu_prog_emit_all(p, core_order, ARRAY_SIZE(core_order));
 	npu_prog_emit_dpu(p);
 	if (rdma) {
@@ -408,8 +445,7 @@ int npu_prog_conv(struct npu_prog *p, const struct npu_conv_task *t)
 static int conv_rk3588(struct npu_prog *p, const struct npu_conv_task *t, const struct npu_table *table,
 		       bool upload)
 {
-	if (check_types(p, t) || check_channels(p, t) || check_shape(p, t) ||
-	    check_cbuf(p, t))
+	if (npu_prog_check_conv(p, t))
 		return npu_prog_error(p);
 	stage(p, t);
 	if (table)

@@ -173,7 +173,8 @@ static int check_weights(struct npu_prog *p, const struct npu_conv_task *t)
 
 static int check_features(struct npu_prog *p, const struct npu_conv_task *t)
 {
-	uint64_t granules = (uint64_t)npu_row_entries(t->in, t->in_w, t->in_c) * t->in_h;
+	uint64_t granules = (uint64_t)npu_row_entries(npu_prog_chip(p), t->in, t->in_w, t->in_c) *
+			    t->in_h;
 
 	if (granules > FEATURE_BANKS * BANK_GRANULES)
 		return npu_prog_fail(p, -E2BIG, "features of %llu granules exceed the limit %u",
@@ -248,7 +249,7 @@ static void set_feature_dma(struct npu_prog *p, const struct npu_conv_task *t)
 
 static void set_cbuf(struct npu_prog *p, const struct npu_conv_task *t)
 {
-	int64_t row = npu_row_entries(t->in, t->in_w, t->in_c);
+	int64_t row = npu_row_entries(npu_prog_chip(p), t->in, t->in_w, t->in_c);
 
 	SET(p, CNA_CBUF_DATA_END_BANK, FEATURE_BANKS);
 	SET(p, CNA_CBUF_DATA_BANKS, FEATURE_BANKS);

@@ -7,7 +7,7 @@
 
 #include "npu_task.h"
 
-#define ATOM		16u	/* bytes of one position of one channel block */
+#define ATOM		NPU_WIDE_ATOM	/* bytes of one position of one channel block */
 #define CHAN_GROUP	32u	/* channels per weight group */
 
 size_t npu_feature_offset(size_t bpe, size_t pos_pad, size_t pos, size_t c)
@@ -39,24 +39,37 @@ void npu_pack_feature(void *dst, const void *src, size_t ld, size_t bpe,
 	}
 }
 
-void npu_unpack_feature(void *dst, size_t ld, const void *src, size_t bpe,
-			size_t pos, size_t c, size_t pos_pad)
+/* A compiler that knows the size of atoms moves them by itself. */
+static inline void unpack(size_t atom, void *dst, size_t ld, const void *src, size_t bpe,
+			  size_t pos, size_t c, size_t pos_pad)
 {
-	size_t c2 = ATOM / bpe, row = ld * bpe;
+	size_t c2 = atom / bpe, row = ld * bpe;
 
 	for (size_t c0 = 0; c0 < c; c0 += c2) {
 		size_t have = min_u64(c - c0, c2) * bpe;
-		const uint8_t *s = (const uint8_t *)src + c0 / c2 * pos_pad * ATOM;
+		const uint8_t *s = (const uint8_t *)src + c0 / c2 * pos_pad * atom;
 		uint8_t *d = (uint8_t *)dst + c0 * bpe;
 
-		if (have == ATOM) {
+		if (have == atom) {
 			for (size_t p = 0; p < pos; p++)
-				memcpy(d + p * row, s + p * ATOM, ATOM);
+				memcpy(d + p * row, s + p * atom, atom);
 			continue;
 		}
 		for (size_t p = 0; p < pos; p++)
-			memcpy(d + p * row, s + p * ATOM, have);
+			memcpy(d + p * row, s + p * atom, have);
 	}
+}
+
+void npu_unpack_feature(void *dst, size_t ld, const void *src, size_t bpe,
+			size_t pos, size_t c, size_t pos_pad)
+{
+	unpack(ATOM, dst, ld, src, bpe, pos, c, pos_pad);
+}
+
+void npu_unpack_narrow(void *dst, size_t ld, const void *src, size_t bpe,
+		       size_t pos, size_t c, size_t pos_pad)
+{
+	unpack(NPU_NARROW_ATOM, dst, ld, src, bpe, pos, c, pos_pad);
 }
 
 static size_t kernel_group(size_t bpe)
@@ -96,7 +109,14 @@ void npu_pack_weights(void *dst, const void *src, size_t sn, size_t st, size_t s
 		      size_t bpe, size_t n, size_t taps, size_t c,
 		      size_t n_pad, size_t c_pad, int fill)
 {
-	size_t kg = kernel_group(bpe), run = CHAN_GROUP * bpe;
+	npu_pack_kernels(kernel_group(bpe), dst, src, sn, st, sc, bpe, n, taps, c, n_pad, c_pad, fill);
+}
+
+void npu_pack_kernels(size_t kg, void *dst, const void *src, size_t sn, size_t st, size_t sc,
+		      size_t bpe, size_t n, size_t taps, size_t c,
+		      size_t n_pad, size_t c_pad, int fill)
+{
+	size_t run = CHAN_GROUP * bpe;
 	const uint8_t *s = src;
 	uint8_t *d = dst;
 

@@ -33,16 +33,15 @@ static uint32_t rows_fit(const struct npu_chip *chip, enum npu_prec in, uint32_t
 {
 	size_t kernel = (size_t)kp * npu_prec_bytes(in);
 	uint64_t bytes = (uint64_t)(chip->banks - npu_weight_banks(chip, kernel)) * chip->bank_bytes;
-	uint64_t row = (uint64_t)npu_row_entries(in, 1, kp) * NPU_CBUF_ENTRY_BYTES;
 
-	return (uint32_t)min_u64(bytes / row, chip->rows);
+	return (uint32_t)min_u64(bytes / npu_row_bytes(chip, in, 1, kp), chip->rows);
 }
 
 struct npu_plan npu_plan_make(const struct npu_chip *chip, enum npu_prec in, uint32_t m, uint32_t n,
 			      uint32_t k, uint32_t max_m, uint32_t max_n)
 {
 	struct npu_plan plan = {
-		.m = m, .n = n, .m_unit = m == 1 ? 1 : M_ALIGN, .n_unit = npu_kernel_group(in),
+		.m = m, .n = n, .m_unit = m == 1 ? 1 : M_ALIGN, .n_unit = npu_kernel_group(chip, in),
 	};
 	uint32_t kp = (uint32_t)round_up(k, K_ALIGN);
 	uint32_t kernels = npu_task_kernels(chip, (uint64_t)kp * npu_prec_bytes(in));

@@ -36,7 +36,7 @@ static const struct reg regs_rk3588[NPU_R_COUNT] = {
 
 static const struct field fields_rk3588[NPU_F_COUNT] = {
 #define NPU_FIELD(b, r, f, lsb, w, k)	\
-	{ #b "." #r "." #f, NPU_R_##b##_##r, lsb, w, NPU_FK_##k },
+	{ #b "." #r "." #f, NPU_OFF_##b##_##r, lsb, w, NPU_FK_##k },
 #include "npu/rk3588_regs.h"
 };
 
@@ -48,7 +48,7 @@ static const struct reg regs_rk3576[NPU_R76_COUNT] = {
 
 static const struct field fields_rk3576[NPU_F76_COUNT] = {
 #define NPU_FIELD(b, r, f, lsb, w, k)	\
-	{ #b "." #r "." #f, NPU_R76_##b##_##r, lsb, w, NPU_FK_##k },
+	{ #b "." #r "." #f, NPU_OFF76_##b##_##r, lsb, w, NPU_FK_##k },
 #include "npu/rk3576_regs.h"
 };
 
@@ -62,8 +62,6 @@ static const struct {
 	[NPU_ENCODING_RK3576] = { regs_rk3576, fields_rk3576, NPU_R76_COUNT, NPU_F76_COUNT },
 };
 
-static_assert((int)NPU_R76_COUNT <= (int)NPU_R_COUNT, "registers that an image holds");
-
 /* Types are written to fields as they are. */
 static_assert(NPU_PREC_INT8 == (int)NPU_CODE_PREC_INT8 && NPU_PREC_INT16 == (int)NPU_CODE_PREC_INT16 &&
 	      NPU_PREC_FP16 == (int)NPU_CODE_PREC_FP16 && NPU_PREC_BF16 == (int)NPU_CODE_PREC_BF16 &&
@@ -75,6 +73,11 @@ struct task_span {
 	size_t count;
 };
 
+/* The first KiB of each block that programs write: what is behind has no registers. */
+#define BLOCK_WORDS	256
+#define IMAGE_WORDS	(8 * BLOCK_WORDS)
+#define IMAGE_END	0x8000
+
 struct npu_prog {
 	const struct npu_chip *chip;
 	uint64_t *entry;
@@ -84,7 +87,7 @@ struct npu_prog {
 	size_t ntasks;
 	size_t first;		/* first entry of the open task */
 	bool open;
-	uint32_t image[NPU_R_COUNT];
+	uint32_t image[IMAGE_WORDS];
 	int err;
 	char msg[160];
 };
@@ -152,7 +155,19 @@ int npu_prog_begin(struct npu_prog *p, const char *what)
 	return p->err;
 }
 
-static void field_range(const struct field *f, int64_t *lo, int64_t *hi)
+/* What the register at @off holds; several rows of a table may be of one. */
+static uint32_t *image_at(struct npu_prog *p, uint16_t off)
+{
+	return &p->image[(off >> 12) * BLOCK_WORDS + off % 4096 / 4];
+}
+
+/* Strides are in bytes, without the bits that are 0 because surfaces consist of atoms. */
+static uint32_t stride_unit(const struct npu_prog *p)
+{
+	return p->chip->atom;
+}
+
+static void field_range(const struct npu_prog *p, const struct field *f, int64_t *lo, int64_t *hi)
 {
 	int64_t span = INT64_C(1) << f->width;
 
@@ -165,7 +180,7 @@ static void field_range(const struct field *f, int64_t *lo, int64_t *hi)
 		*lo = 1;
 		*hi = span;
 	} else if (f->kind == NPU_FK_A16) {
-		*hi = (span - 1) * 16;
+		*hi = UINT32_MAX - (stride_unit(p) - 1);
 	}
 }
 
@@ -173,31 +188,33 @@ int npu_prog_field(struct npu_prog *p, enum npu_field_id id, int64_t value)
 {
 	const struct field *f;
 	int64_t lo, hi, raw = value;
-	uint32_t mask;
+	uint32_t mask, *image;
 
 	if (p->err)
 		return p->err;
 	if ((unsigned int)id >= sets[p->chip->encoding].fields)
 		return npu_prog_fail(p, -EINVAL, "field %d does not exist", (int)id);
 	f = &sets[p->chip->encoding].field[id];
-	field_range(f, &lo, &hi);
+	if (f->reg >= IMAGE_END)
+		return npu_prog_fail(p, -EINVAL, "%s is not one of programs", f->name);
+	field_range(p, f, &lo, &hi);
 	if (value > hi)
 		return npu_prog_fail(p, -ERANGE, "%s: %" PRId64 " exceeds the limit %" PRId64,
 			    f->name, value, hi);
 	if (value < lo)
 		return npu_prog_fail(p, -ERANGE, "%s: %" PRId64 " is below the limit %" PRId64,
 			    f->name, value, lo);
-	if (f->kind == NPU_FK_A16 && value % 16)
-		return npu_prog_fail(p, -ERANGE, "%s: %" PRId64 " is not a multiple of 16",
-			    f->name, value);
+	if (f->kind == NPU_FK_A16 && value % stride_unit(p))
+		return npu_prog_fail(p, -ERANGE, "%s: %" PRId64 " is not a multiple of %u",
+			    f->name, value, stride_unit(p));
 
-	if (f->kind == NPU_FK_M1)
-		raw = value - 1;
-	else if (f->kind == NPU_FK_A16)
-		raw = value / 16;
+	image = image_at(p, f->reg);
 	mask = (uint32_t)((UINT64_C(1) << f->width) - 1) << f->lsb;
-	p->image[f->reg] = (p->image[f->reg] & ~mask) |
-			   (((uint32_t)raw << f->lsb) & mask);
+	if (f->kind == NPU_FK_A16)
+		mask = ~(stride_unit(p) - 1);
+	else
+		raw = (int64_t)((uint64_t)(f->kind == NPU_FK_M1 ? value - 1 : value) << f->lsb);
+	*image = (*image & ~mask) | ((uint32_t)raw & mask);
 	return 0;
 }
 
@@ -250,7 +267,12 @@ int npu_prog_emit(struct npu_prog *p, enum npu_reg_id r)
 		return p->err;
 	if ((unsigned int)r >= sets[p->chip->encoding].regs || !reg[r].target)
 		return npu_prog_fail(p, -EINVAL, "register %d is not one of programs", (int)r);
-	return npu_prog_raw(p, reg[r].target, reg[r].off, p->image[r]);
+	return npu_prog_raw(p, reg[r].target, reg[r].off, *image_at(p, reg[r].off));
+}
+
+void npu_prog_clear_register(struct npu_prog *p, enum npu_reg_id r)
+{
+	*image_at(p, sets[p->chip->encoding].reg[r].off) = 0;
 }
 
 void npu_prog_clear_image(struct npu_prog *p)

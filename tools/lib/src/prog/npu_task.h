@@ -10,9 +10,8 @@
 #include "npu_prog.h"
 #include "npu_util.h"
 
-#define NPU_CBUF_BANKS		((unsigned int)NPU_SIZE_CBUF_BANKS)
-#define NPU_CBUF_BANK_BYTES	((unsigned int)NPU_SIZE_CBUF_BANK_BYTES)
-#define NPU_CBUF_ENTRY_BYTES	64u
+/* Atoms of an entry of CBUF. */
+#define NPU_ENTRY_ATOMS		4u
 
 /* K up to 4096 is what public programs were run with on silicon (mtx512). */
 #define NPU_TASK_MAX_K		4096u
@@ -37,6 +36,7 @@
 int npu_prog_fail(struct npu_prog *p, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void npu_prog_clear_image(struct npu_prog *p);
+void npu_prog_clear_register(struct npu_prog *p, enum npu_reg_id r);
 /* Its programs are @chip's; npu_prog_new() makes those of an RK3588. */
 struct npu_prog *npu_prog_new_for(const struct npu_chip *chip);
 const struct npu_chip *npu_prog_chip(const struct npu_prog *p);
@@ -49,13 +49,21 @@ uint32_t npu_prec_bits(enum npu_prec prec);
 const char *npu_prec_name(enum npu_prec prec);
 /* Of types that fill bytes. */
 size_t npu_prec_bytes(enum npu_prec prec);
-uint32_t npu_kernel_group(enum npu_prec in);
+uint32_t npu_kernel_group(const struct npu_chip *chip, enum npu_prec in);
 /* Channels that depthwise weights keep together. */
-uint32_t npu_depthwise_group(enum npu_prec in);
-uint32_t npu_row_entries(enum npu_prec in, uint32_t w, uint32_t c);
+uint32_t npu_depthwise_group(const struct npu_chip *chip, enum npu_prec in);
+/* What a line takes of CBUF, in entries and in bytes. */
+uint32_t npu_row_entries(const struct npu_chip *chip, enum npu_prec in, uint32_t w, uint32_t c);
+uint64_t npu_row_bytes(const struct npu_chip *chip, enum npu_prec in, uint32_t w, uint32_t c);
 uint32_t npu_weight_banks(const struct npu_chip *chip, size_t kernel_bytes);
 /* The most output channels of a task whose kernels have so many bytes, a multiple of 32. */
 uint32_t npu_task_kernels(const struct npu_chip *chip, uint64_t kernel_bytes);
+/* Stage what the RK3588's registers have of a convolution, but for CORE's. */
+void npu_prog_stage_conv(struct npu_prog *p, const struct npu_conv_task *t);
+/* Append the CNA's registers up to the weights' address. */
+void npu_prog_emit_cna(struct npu_prog *p);
+/* What is wrong with a task that depends on no encoding. */
+int npu_prog_check_conv(struct npu_prog *p, const struct npu_conv_task *t);
 
 /* npu_dpu_prog.c: stage what all tasks of the DPU need; append all registers of a block */
 void npu_prog_set_pointers(struct npu_prog *p);
@@ -80,7 +88,7 @@ enum npu_ew_op {
 /* Rows of a tensor in memory. */
 struct npu_ew_operand {
 	uint64_t iova;
-	uint32_t pitch;		/* rows from one 16-byte surface to the next */
+	uint32_t pitch;		/* rows from one surface to the next */
 };
 
 struct npu_ew_task {
@@ -129,6 +137,11 @@ int npu_prog_conv_table(struct npu_prog *p, const struct npu_conv_task *t,
 #define NPU_MAP_STEP	32
 int npu_prog_load_map(struct npu_prog *p, const int8_t *map, uint64_t from_iova, uint64_t to_iova);
 int npu_prog_map(struct npu_prog *p, const struct npu_conv_task *t, const int8_t *map);
+
+/* npu_layout.c: npu_pack_weights() by so many kernels, npu_unpack_feature() of atoms of 8 bytes */
+void npu_pack_kernels(size_t group, void *dst, const void *src, size_t sn, size_t st, size_t sc,
+		      size_t bpe, size_t n, size_t taps, size_t c, size_t n_pad, size_t c_pad, int fill);
+void npu_unpack_narrow(void *dst, size_t ld, const void *src, size_t bpe, size_t pos, size_t c, size_t pos_pad);
 
 /* npu_requant.c */
 int npu_requant_check(const struct npu_requant *rq);

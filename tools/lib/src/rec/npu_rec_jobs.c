@@ -31,7 +31,8 @@ static void link_programs(const struct npu_rec *rec, const struct rec_chain *c, 
 
 		npu_prog_task(c->prog, i, &first, &count);
 		entry[first + count - TAIL] = pc_entry(NPU_OFF_PC_BASE_ADDRESS, next->regcmd);
-		entry[first + count - TAIL + 1] = pc_entry(NPU_OFF_PC_REGISTER_AMOUNTS, (next->count + 1) / 2 - 1);
+		entry[first + count - TAIL + 1] = pc_entry(NPU_OFF_PC_REGISTER_AMOUNTS,
+							   npu_amount(npu_dev_chip(rec->dev), next->count));
 	}
 }
 

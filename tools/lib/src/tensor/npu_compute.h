@@ -8,7 +8,6 @@
 #include "dev/npu_space.h"
 #include "prog/npu_task.h"
 
-#define NPU_ATOM_BYTES		16u
 /* What programs read and write of a tensor comes in these units. */
 #define NPU_TENSOR_ROWS		4u
 #define NPU_TENSOR_COLS		32u
@@ -17,7 +16,7 @@ struct npu_tensor {
 	struct npu_dev *dev;	/* that npu_open() returned */
 	struct npu_mem *mem;
 	struct npu_shape shape;
-	uint32_t pitch;		/* rows from one 16-byte surface to the next */
+	uint32_t pitch;		/* rows from one surface to the next */
 	uint64_t offset;	/* of the first element in the buffer */
 };
 
@@ -48,7 +47,7 @@ static inline size_t npu_weight_bytes(const struct npu_weights *w)
 /* Channels of depthwise layers come in multiples of it. */
 static inline uint32_t npu_depthwise_unit(const struct npu_chip *chip, enum npu_prec type)
 {
-	return (uint32_t)min_u64(npu_depthwise_group(type),
+	return (uint32_t)min_u64(npu_depthwise_group(chip, type),
 				 type == NPU_PREC_INT8 ? chip->depthwise_cols : NPU_TENSOR_COLS);
 }
 
@@ -64,18 +63,24 @@ static inline uint64_t npu_tensor_iova(const struct npu_tensor *t)
 	return t->mem->iova + t->offset;
 }
 
-/* Columns of one 16-byte surface. */
+/* Bytes of a row in a surface. */
+static inline uint32_t npu_tensor_atom_bytes(const struct npu_tensor *t)
+{
+	return npu_dev_chip(t->dev)->atom;
+}
+
+/* Columns of one surface. */
 static inline uint32_t npu_tensor_lanes(const struct npu_tensor *t)
 {
-	return 8 * NPU_ATOM_BYTES / npu_prec_bits(t->shape.type);
+	return 8 * npu_tensor_atom_bytes(t) / npu_prec_bits(t->shape.type);
 }
 
 /* Where an element is, from the first one on. */
-static inline uint64_t npu_tensor_place(const struct npu_tensor *t, uint32_t row, uint32_t col)
+static inline uint64_t npu_tensor_place(const struct npu_tensor *t, uint64_t row, uint32_t col)
 {
 	uint32_t lanes = npu_tensor_lanes(t);
 
-	return ((uint64_t)(col / lanes) * t->pitch + row) * NPU_ATOM_BYTES +
+	return ((uint64_t)(col / lanes) * t->pitch + row) * npu_tensor_atom_bytes(t) +
 	       col % lanes * npu_prec_bits(t->shape.type) / 8;
 }
 
@@ -113,8 +118,8 @@ int npu_weights_new_at(struct npu_dev *dev, int space, const struct npu_weights_
 /* npu_pack_int4.c: elements are nibbles; @n is a multiple of 64, @ld and @k are even */
 void npu_pack_int4(uint8_t *dst, const uint8_t *src, size_t ld, bool is_kn, size_t n, size_t k, size_t k_pad);
 
-/* npu_pack.c: npu_pack_weights() for matrices, faster */
-void npu_pack_matrix(void *dst, const void *src, size_t ld, bool is_kn, size_t bpe,
+/* npu_pack.c: npu_pack_kernels() for matrices, faster */
+void npu_pack_matrix(void *dst, const void *src, size_t ld, bool is_kn, size_t bpe, size_t group,
 		     size_t n, size_t k, size_t n_pad, size_t k_pad);
 
 #endif /* NPU_COMPUTE_H */

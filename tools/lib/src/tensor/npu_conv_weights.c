@@ -105,7 +105,7 @@ static bool weight_fits(int32_t v)
 static int pack_depthwise_pairs(uint8_t *dst, const int8_t *src, const struct npu_conv_weights_desc *d,
 				const struct npu_weights *w)
 {
-	uint32_t group = npu_depthwise_group(d->type);
+	uint32_t group = npu_depthwise_group(npu_dev_chip(w->dev), d->type);
 
 	memset(dst, 0, (size_t)d->kw * d->kh * w->kp * npu_weight_bytes(w));
 	for (uint32_t c = 0; c < d->in_c; c++) {
@@ -129,14 +129,15 @@ static int pack_depthwise_pairs(uint8_t *dst, const int8_t *src, const struct np
 static int pack(struct npu_weights *w, const struct npu_conv_weights_desc *d, const void *src,
 		uint32_t np)
 {
+	const struct npu_chip *chip = npu_dev_chip(w->dev);
 	uint32_t taps = d->kw * d->kh;
 
 	if (npu_weight_bytes(w) > npu_prec_bytes(d->type))
 		return pack_depthwise_pairs(w->mem->bo->map, src, d, w);
 	if (d->depthwise)
-		pack_depthwise(w->mem->bo->map, src, d, npu_depthwise_group(d->type));
+		pack_depthwise(w->mem->bo->map, src, d, npu_depthwise_group(chip, d->type));
 	else
-		npu_pack_weights(w->mem->bo->map, src, (size_t)taps * d->in_c, d->in_c, 1,
+		npu_pack_kernels(npu_kernel_group(chip, d->type), w->mem->bo->map, src, (size_t)taps * d->in_c, d->in_c, 1,
 				 npu_prec_bytes(d->type), d->out_c, taps, d->in_c, np, w->kp,
 				 (uint8_t)d->weight_zp);
 	return 0;
@@ -161,12 +162,13 @@ static int fill(struct npu_weights *w, const struct npu_conv_weights_desc *d, co
 static int alloc_and_fill(struct npu_weights *w, const struct npu_conv_weights_desc *d,
 			  const void *src)
 {
-	uint32_t np = d->depthwise ? w->kp : (uint32_t)round_up(d->out_c, npu_kernel_group(d->type));
+	const struct npu_chip *chip = npu_dev_chip(w->dev);
+	uint32_t np = d->depthwise ? w->kp : (uint32_t)round_up(d->out_c, npu_kernel_group(chip, d->type));
 	uint64_t taps = d->kw * d->kh, bpe = npu_prec_bytes(d->type), bytes;
 	int ret;
 
 	bytes = taps * npu_weight_bytes(w) * w->kp * (d->depthwise ? 1 : np);
-	w->bias_offset = round_up(bytes + npu_dev_chip(w->dev)->zero_bytes, BIAS_ALIGN);
+	w->bias_offset = round_up(bytes + chip->zero_bytes, BIAS_ALIGN);
 	if (w->has_bias)
 		bytes = w->bias_offset + npu_operands_bytes(w, np);
 	if (bytes > NPU_MEM_MAX)
@@ -204,7 +206,7 @@ int npu_conv_weights_new(struct npu_dev *dev, const struct npu_conv_weights_desc
 		.in_zp = d.in_zp, .weight_zp = d.weight_zp,
 	};
 	/* A task has all channels of a kernel, or one group of depthwise ones. */
-	ret = npu_weight_bytes(w) * d.kw * d.kh * (d.depthwise ? npu_depthwise_group(d.type) : w->kp) >
+	ret = npu_weight_bytes(w) * d.kw * d.kh * (d.depthwise ? npu_depthwise_group(chip, d.type) : w->kp) >
 	      (d.depthwise ? chip->depthwise_bytes : chip->kernel_bytes) ? -E2BIG : alloc_and_fill(w, &d, src);
 	if (ret) {
 		npu_weights_free(w);

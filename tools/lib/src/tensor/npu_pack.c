@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Packs weight matrices: what npu_pack_weights() does for one tap, in blocks that suit
+ * Packs weight matrices: what npu_pack_kernels() does for one tap, in blocks that suit
  * the caches, and for sources of [k][n] with transposed blocks by NEON on arm64.
  */
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "npu_transpose.h"
 
 #define RUN	NPU_TENSOR_COLS	/* channels of one kernel that lie together */
+#define BLOCK	16u		/* bytes of a side of what is transposed at once */
 
 struct matrix {
 	uint8_t *dst;
@@ -62,7 +63,7 @@ static void pack_elements(const struct matrix *m, size_t n0, size_t n1, size_t c
 /* Square blocks of 16 bytes a side; what is left over at both edges goes by elements. */
 static void pack_columns(const struct matrix *m)
 {
-	const size_t side = NPU_ATOM_BYTES / m->bpe;
+	const size_t side = BLOCK / m->bpe;
 	const size_t n_whole = m->n / side * side, k_whole = m->k / side * side;
 
 	for (size_t c = 0; c < k_whole; c += side)
@@ -73,12 +74,12 @@ static void pack_columns(const struct matrix *m)
 	pack_elements(m, 0, m->n, k_whole, m->k);
 }
 
-void npu_pack_matrix(void *dst, const void *src, size_t ld, bool is_kn, size_t bpe,
+void npu_pack_matrix(void *dst, const void *src, size_t ld, bool is_kn, size_t bpe, size_t group,
 		     size_t n, size_t k, size_t n_pad, size_t k_pad)
 {
 	struct matrix m = {
 		.dst = dst, .src = src, .ld = ld * bpe, .bpe = bpe, .n = n, .k = k,
-		.kp = k_pad, .group = bpe == 1 ? 32 : 16,
+		.kp = k_pad, .group = group,
 	};
 
 	/* Padding is less than a group of kernels and a run of channels. */

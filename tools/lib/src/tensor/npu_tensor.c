@@ -9,6 +9,9 @@
 
 #include "npu_compute.h"
 
+/* Whatever the chip. */
+#define IMPORT_ALIGN	16u
+
 static bool known_type(enum npu_prec type)
 {
 	return type == NPU_PREC_INT8 || type == NPU_PREC_FP16 || type == NPU_PREC_BF16 ||
@@ -96,7 +99,7 @@ int npu_tensor_import(struct npu_dev *dev, int fd, uint64_t offset, enum npu_pre
 	struct npu_tensor *t;
 	int ret;
 
-	if (!bytes || bytes > NPU_MEM_MAX || offset % NPU_ATOM_BYTES)
+	if (!bytes || bytes > NPU_MEM_MAX || offset % IMPORT_ALIGN)
 		return -EINVAL;
 	ret = npu_mem_import(dev, fd, &mem);
 	if (ret)
@@ -183,7 +186,7 @@ struct box {
 
 static struct box tensor_box(const struct npu_tensor *t)
 {
-	uint64_t atom = t->offset / NPU_ATOM_BYTES;
+	uint64_t atom = t->offset / npu_tensor_atom_bytes(t);
 
 	return (struct box){
 		.row = atom % t->pitch, .rows = npu_rows_stored(t->shape.rows),
@@ -195,7 +198,7 @@ static struct box tensor_box(const struct npu_tensor *t)
 /* From its first atom to its last one. */
 static uint64_t box_bytes(const struct npu_tensor *t, const struct box *b)
 {
-	return ((b->surfs - 1) * t->pitch + b->rows) * NPU_ATOM_BYTES;
+	return ((b->surfs - 1) * t->pitch + b->rows) * npu_tensor_atom_bytes(t);
 }
 
 static bool ranges_overlap(uint64_t a, uint64_t na, uint64_t b, uint64_t nb)
@@ -225,7 +228,7 @@ static struct npu_range byte_range(const struct npu_tensor *t)
 {
 	uint64_t atoms = (uint64_t)(surfaces(t) - 1) * t->pitch + t->shape.rows;
 
-	return (struct npu_range){ .offset = t->offset, .size = atoms * NPU_ATOM_BYTES };
+	return (struct npu_range){ .offset = t->offset, .size = atoms * npu_tensor_atom_bytes(t) };
 }
 
 /* That an earlier job failed to write it does not keep the CPU from doing so. */
@@ -255,7 +258,7 @@ int npu_tensor_end(struct npu_tensor *t)
 uint8_t *npu_tensor_atom(const struct npu_tensor *t, uint32_t surface, uint32_t row)
 {
 	return (uint8_t *)t->mem->bo->map + t->offset +
-	       ((uint64_t)surface * t->pitch + row) * NPU_ATOM_BYTES;
+	       ((uint64_t)surface * t->pitch + row) * npu_tensor_atom_bytes(t);
 }
 
 /* Bytes of so many elements of a row. */
@@ -270,26 +273,40 @@ static uint64_t payload(const struct npu_tensor *t)
 }
 
 /* A last surface that is not full belongs to this tensor alone, so its rest is cleared. */
-static void copy_in(struct npu_tensor *t, const uint8_t *src, size_t pitch)
+static inline void copy_in_atoms(struct npu_tensor *t, const uint8_t *src, size_t pitch, const size_t atom)
 {
 	size_t bytes = row_bytes(t, t->shape.cols);
 	uint32_t n = surfaces(t);
 
 	for (uint32_t s = 0; s < n; s++) {
-		size_t at = (size_t)s * NPU_ATOM_BYTES, have = min_u64(bytes - at, NPU_ATOM_BYTES);
+		size_t at = s * atom, have = min_u64(bytes - at, atom);
 		uint8_t *d = npu_tensor_atom(t, s, 0);
 		const uint8_t *p = src + at;
 
-		if (have == NPU_ATOM_BYTES) {
+		if (have == atom) {
 			for (uint32_t r = 0; r < t->shape.rows; r++)
-				memcpy(d + (size_t)r * NPU_ATOM_BYTES, p + r * pitch, NPU_ATOM_BYTES);
+				memcpy(d + r * atom, p + r * pitch, atom);
 			continue;
 		}
 		for (uint32_t r = 0; r < t->shape.rows; r++) {
-			memset(d + (size_t)r * NPU_ATOM_BYTES, 0, NPU_ATOM_BYTES);
-			memcpy(d + (size_t)r * NPU_ATOM_BYTES, p + r * pitch, have);
+			memset(d + r * atom, 0, atom);
+			memcpy(d + r * atom, p + r * pitch, have);
 		}
 	}
+}
+
+static bool is_narrow(const struct npu_tensor *t)
+{
+	return npu_tensor_atom_bytes(t) == NPU_NARROW_ATOM;
+}
+
+/* Sizes that the compiler knows become moves. */
+static void copy_in(struct npu_tensor *t, const uint8_t *src, size_t pitch)
+{
+	if (is_narrow(t))
+		copy_in_atoms(t, src, pitch, NPU_NARROW_ATOM);
+	else
+		copy_in_atoms(t, src, pitch, NPU_WIDE_ATOM);
 }
 
 static bool ld_fits(const struct npu_tensor *t, size_t ld)
@@ -324,8 +341,8 @@ int npu_tensor_read(struct npu_tensor *t, void *dst, size_t ld)
 	ret = npu_tensor_begin(t, false);
 	if (ret)
 		return ret;
-	npu_unpack_feature(dst, ld / per, npu_tensor_atom(t, 0, 0), bpe, t->shape.rows,
-			   t->shape.cols / per, t->pitch);
+	(is_narrow(t) ? npu_unpack_narrow : npu_unpack_feature)(dst, ld / per, npu_tensor_atom(t, 0, 0), bpe,
+								t->shape.rows, t->shape.cols / per, t->pitch);
 	npu_dev_stats(t->dev)->unpacked += payload(t);
 	return 0;
 }

@@ -45,12 +45,12 @@ static void store_rows(uint8_t *d, const float *s, size_t ld, size_t rows, enum 
 	switch (type) {
 	case NPU_PREC_INT8:
 		NPU_SOME
-		for (; rows; rows--, d += NPU_ATOM_BYTES, s += ld)
+		for (; rows; rows--, d += NPU_WIDE_ATOM, s += ld)
 			npu_store_int8(d, s, scale);
 		break;
 	case NPU_PREC_FP16:
 		NPU_SOME
-		for (; rows; rows--, d += NPU_ATOM_BYTES, s += ld)
+		for (; rows; rows--, d += NPU_WIDE_ATOM, s += ld)
 			npu_store_f16(d, s, scale);
 		break;
 	case NPU_PREC_BF16:
@@ -58,7 +58,7 @@ static void store_rows(uint8_t *d, const float *s, size_t ld, size_t rows, enum 
 		break;
 	default:
 		NPU_SOME
-		for (; rows; rows--, d += NPU_ATOM_BYTES, s += ld)
+		for (; rows; rows--, d += NPU_WIDE_ATOM, s += ld)
 			npu_store_f32(d, s, scale);
 	}
 }
@@ -68,58 +68,66 @@ static void load_rows(float *d, size_t ld, const uint8_t *s, size_t rows, enum n
 	switch (type) {
 	case NPU_PREC_INT8:
 		NPU_SOME
-		for (; rows; rows--, d += ld, s += NPU_ATOM_BYTES)
+		for (; rows; rows--, d += ld, s += NPU_WIDE_ATOM)
 			npu_load_int8(d, s, scale);
 		break;
 	case NPU_PREC_FP16:
 		NPU_SOME
-		for (; rows; rows--, d += ld, s += NPU_ATOM_BYTES)
+		for (; rows; rows--, d += ld, s += NPU_WIDE_ATOM)
 			npu_load_f16(d, s, scale);
 		break;
 	case NPU_PREC_BF16:
 		NPU_SOME
-		for (; rows; rows--, d += ld, s += NPU_ATOM_BYTES)
+		for (; rows; rows--, d += ld, s += NPU_WIDE_ATOM)
 			npu_load_bf16(d, s, scale);
 		break;
 	case NPU_PREC_INT16:
 		NPU_SOME
-		for (; rows; rows--, d += ld, s += NPU_ATOM_BYTES)
+		for (; rows; rows--, d += ld, s += NPU_WIDE_ATOM)
 			npu_load_int16(d, s, scale);
 		break;
 	case NPU_PREC_INT32:
 		NPU_SOME
-		for (; rows; rows--, d += ld, s += NPU_ATOM_BYTES)
+		for (; rows; rows--, d += ld, s += NPU_WIDE_ATOM)
 			npu_load_int32(d, s, scale);
 		break;
 	default:
 		NPU_SOME
-		for (; rows; rows--, d += ld, s += NPU_ATOM_BYTES)
+		for (; rows; rows--, d += ld, s += NPU_WIDE_ATOM)
 			npu_load_f32(d, s, scale);
 	}
 }
 
+/* Surfaces of wide atoms that are full; others are done element by element. */
+static uint32_t full_surfaces(const struct npu_tensor *t)
+{
+	return npu_tensor_atom_bytes(t) == NPU_WIDE_ATOM ? t->shape.cols / npu_tensor_lanes(t) : 0;
+}
+
 static void store_all(const struct npu_tensor *t, const float *src, size_t ld, float scale)
 {
-	uint32_t lanes = npu_tensor_lanes(t), whole = t->shape.cols / lanes, rest = t->shape.cols % lanes;
+	uint32_t lanes = npu_tensor_lanes(t), whole = full_surfaces(t), cols = t->shape.cols;
 	uint32_t bpe = (uint32_t)npu_prec_bytes(t->shape.type);
 
 	for (uint32_t i = 0; i < whole; i++)
 		store_rows(npu_tensor_atom(t, i, 0), src + (size_t)i * lanes, ld, t->shape.rows, t->shape.type, scale);
-	for (uint32_t r = 0; rest && r < t->shape.rows; r++)
-		npu_store_some(npu_tensor_atom(t, whole, r), t->shape.type, bpe, src + r * ld + (size_t)whole * lanes, rest,
-			       scale);
+	for (uint32_t c = whole * lanes; c < cols; c += lanes)
+		for (uint32_t r = 0; r < t->shape.rows; r++)
+			npu_store_some(npu_tensor_atom(t, c / lanes, r), t->shape.type, bpe, src + r * ld + c,
+				       (uint32_t)min_u64(lanes, cols - c), scale);
 }
 
 static void load_all(const struct npu_tensor *t, float *dst, size_t ld, float scale)
 {
-	uint32_t lanes = npu_tensor_lanes(t), whole = t->shape.cols / lanes, rest = t->shape.cols % lanes;
+	uint32_t lanes = npu_tensor_lanes(t), whole = full_surfaces(t), cols = t->shape.cols;
 	uint32_t bpe = (uint32_t)npu_prec_bytes(t->shape.type);
 
 	for (uint32_t i = 0; i < whole; i++)
 		load_rows(dst + (size_t)i * lanes, ld, npu_tensor_atom(t, i, 0), t->shape.rows, t->shape.type, scale);
-	for (uint32_t r = 0; rest && r < t->shape.rows; r++)
-		npu_load_some(dst + r * ld + (size_t)whole * lanes, npu_tensor_atom(t, whole, r), t->shape.type, bpe, rest,
-			      scale);
+	for (uint32_t c = whole * lanes; c < cols; c += lanes)
+		for (uint32_t r = 0; r < t->shape.rows; r++)
+			npu_load_some(dst + r * ld + c, npu_tensor_atom(t, c / lanes, r), t->shape.type, bpe,
+				      (uint32_t)min_u64(lanes, cols - c), scale);
 }
 
 int npu_tensor_write_f32(struct npu_tensor *t, const float *src, size_t ld, float scale)

@@ -14,14 +14,14 @@
 /* Channels that a bias is fetched for at a time (inferred from Mesa's and MTX's programs). */
 #define BIAS_UNIT	32u
 
-static int check_desc(const struct npu_weights_desc *d)
+static int check_desc(const struct npu_dev *dev, const struct npu_weights_desc *d)
 {
 	size_t row = d->is_kn ? d->n : d->k;
 	bool known = d->type == NPU_PREC_INT8 || d->type == NPU_PREC_FP16 || d->type == NPU_PREC_BF16 ||
 		     d->type == NPU_PREC_INT4;
 
 	if (d->type == NPU_PREC_INT4 &&
-	    (d->n % npu_kernel_group(d->type) || d->k % 2 || d->ld % 2 || d->bias || d->k > NPU_TASK_MAX_K))
+	    (d->n % npu_kernel_group(npu_dev_chip(dev), d->type) || d->k % 2 || d->ld % 2 || d->bias || d->k > NPU_TASK_MAX_K))
 		return -EINVAL;
 	if (!known || !d->n || !d->k ||
 	    d->n > INT32_MAX / 2 || d->k > INT32_MAX / 2 || (d->ld && d->ld < row))
@@ -48,7 +48,8 @@ static void pack(const struct npu_weights *w, const struct npu_weights_desc *d, 
 		size_t from = d->is_kn ? k * ld : k;
 
 		npu_pack_matrix((uint8_t *)w->mem->bo->map + (size_t)np * k * bpe,
-				(const uint8_t *)src + from * bpe, ld, d->is_kn, bpe, d->n,
+				(const uint8_t *)src + from * bpe, ld, d->is_kn, bpe,
+				npu_kernel_group(npu_dev_chip(w->dev), d->type), d->n,
 				min_u64(w->k_step, w->k - k), np,
 				min_u64(w->k_step, w->kp - k));
 	}
@@ -57,7 +58,7 @@ static void pack(const struct npu_weights *w, const struct npu_weights_desc *d, 
 static int alloc_and_pack(struct npu_weights *w, int space, const struct npu_weights_desc *d,
 			  const void *src)
 {
-	uint32_t np = (uint32_t)round_up(d->n, npu_kernel_group(d->type));
+	uint32_t np = (uint32_t)round_up(d->n, npu_kernel_group(npu_dev_chip(w->dev), d->type));
 	uint64_t bytes = (uint64_t)np * w->kp * npu_prec_bits(d->type) / 8;
 	bool operands = w->has_bias || npu_operands_always(w);
 	int ret;
@@ -82,7 +83,7 @@ int npu_weights_new_at(struct npu_dev *dev, int space, const struct npu_weights_
 		       const void *src, struct npu_weights **out)
 {
 	struct npu_weights *w;
-	int ret = check_desc(desc);
+	int ret = check_desc(dev, desc);
 
 	if (ret)
 		return ret;

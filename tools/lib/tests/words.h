@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What unit tests ask of programs for a chip: the words that registers are written with.
+ */
+#ifndef WORDS_H
+#define WORDS_H
+
+#include <errno.h>
+#include <string.h>
+
+#include "prog/npu_task.h"
+#include "tap.h"
+
+struct word {
+	uint16_t reg;
+	uint32_t value;
+};
+
+static struct npu_prog *prog;
+
+/* Entries that write it, of which the last one wrote @value. */
+static inline unsigned int writes(uint16_t reg, uint32_t *value)
+{
+	uint16_t target = (uint16_t)(1u << (8 + (reg >> 12)) | 1);
+	const uint64_t *e = npu_prog_entries(prog);
+	unsigned int n = 0;
+
+	for (size_t i = 0; i < npu_prog_count(prog); i++)
+		if (e[i] >> 48 == target && (uint16_t)e[i] == reg) {
+			*value = (uint32_t)(e[i] >> 16);
+			n++;
+		}
+	return n;
+}
+
+/* Each is written once. */
+static inline unsigned int wrong_words(const struct word *w, size_t n)
+{
+	unsigned int bad = 0;
+	uint32_t got = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (writes(w[i].reg, &got) == 1 && got == w[i].value)
+			continue;
+		printf("# 0x%04x: 0x%08x, want 0x%08x\n", w[i].reg, got, w[i].value);
+		bad++;
+	}
+	return bad;
+}
+
+/* The blocks that the last task starts. */
+static inline uint32_t started(void)
+{
+	return (uint32_t)(npu_prog_entries(prog)[npu_prog_count(prog) - 1] >> 16);
+}
+
+static inline int make(const struct npu_conv_task *t)
+{
+	npu_prog_reset(prog);
+	return npu_prog_conv(prog, t);
+}
+
+static inline uint32_t value_of(uint16_t reg, const struct npu_conv_task *t)
+{
+	uint32_t got = 0;
+
+	return make(t) || writes(reg, &got) != 1 ? 0xdeadbeef : got;
+}
+
+/* A program of a convolution is refused with this error and in these words, and nothing is left of it. */
+static inline void refuses(const struct npu_conv_task *t, int err, const char *word, const char *what)
+{
+	int ret = make(t);
+
+	tap_ok(ret == err && strstr(npu_prog_message(prog), word) && !npu_prog_ntasks(prog), "%s: %s", what,
+	       npu_prog_message(prog));
+}
+
+#endif /* WORDS_H */
