@@ -3,8 +3,8 @@
  * Owns the numbers of the RK3566's and RK3568's NPU that differ from the RK3588's.
  *
  * A file of the form that rk3588_regs.h describes: a register without a row here is where that one
- * has it and means the same, but that strides count 8 bytes. The CMAC is a block that the RK3588
- * has not.
+ * has it and means the same, but that strides in bytes (A16) are multiples of 8. The CMAC is a block
+ * that the RK3588 has not.
  *
  * No manual describes these registers. They are the words of some 1400 programs of Rockchip's
  * compilers for this chip, read beside the log of iav/rk3568-npu, with names as the RK3588 TRM has
@@ -12,6 +12,9 @@
  */
 #ifndef NPU_SIZE
 #define NPU_SIZE(name, value)
+#endif
+#ifndef NPU_BLOCK
+#define NPU_BLOCK(block, base, target)
 #endif
 #ifndef NPU_REG
 #define NPU_REG(block, reg, offset)
@@ -28,12 +31,19 @@ NPU_SIZE(PACKED_CHANNELS, 4)
 /* Of the word that starts a task, between CNA and CORE. */
 NPU_SIZE(ENABLE_CMAC, 2)
 
+NPU_BLOCK(CMAC, 0x2000, 0x0401)
+
 NPU_REG(CNA, CONV_CON1, 0x100c)
 	NPU_FIELD(CNA, CONV_CON1, CONV_MODE, 0, 4, U)
 	NPU_FIELD(CNA, CONV_CON1, IN_PRECISION, 4, 3, U)
 	NPU_FIELD(CNA, CONV_CON1, PROC_PRECISION, 8, 3, U)
 	NPU_FIELD(CNA, CONV_CON1, ARGB_IN, 12, 4, U)
 	NPU_FIELD(CNA, CONV_CON1, DECONV, 16, 1, U)
+/* Programs write 0. */
+NPU_REG(CNA, UNKNOWN_1018, 0x1018)
+NPU_REG(CNA, CBUF_CON1, 0x1044)
+	/* Positions of a line. */
+	NPU_FIELD(CNA, CBUF_CON1, WIDTH, 16, 11, U)
 NPU_REG(CNA, CVT_CON0, 0x104c)
 	/* The RK3588 has the opposite there. */
 	NPU_FIELD(CNA, CVT_CON0, CVT_EN, 0, 1, U)
@@ -42,10 +52,37 @@ NPU_REG(CNA, PAD_CON0, 0x1068)
 	NPU_FIELD(CNA, PAD_CON0, PAD_LEFT, 4, 4, U)
 	NPU_FIELD(CNA, PAD_CON0, PAD_VALUE, 16, 16, U)
 NPU_REG(CNA, DMA_CON0, 0x1078)
+	NPU_FIELD(CNA, DMA_CON0, VALUE, 0, 32, U)
 NPU_REG(CNA, DMA_CON2, 0x1080)
 	/* Of a whole surface, in atoms. */
 	NPU_FIELD(CNA, DMA_CON2, SURF_STRIDE, 0, 28, U)
+/* Programs write 0 to these. */
+NPU_REG(CNA, DCOMP_ADDR1, 0x1114)
+NPU_REG(CNA, DCOMP_ADDR2, 0x1118)
+NPU_REG(CNA, DCOMP_ADDR3, 0x111c)
+NPU_REG(CNA, DCOMP_ADDR4, 0x1120)
+NPU_REG(CNA, DCOMP_ADDR5, 0x1124)
+NPU_REG(CNA, DCOMP_ADDR6, 0x1128)
+NPU_REG(CNA, DCOMP_ADDR7, 0x112c)
+NPU_REG(CNA, UNKNOWN_1130, 0x1130)
+NPU_REG(CNA, UNKNOWN_1134, 0x1134)
+NPU_REG(CNA, UNKNOWN_1138, 0x1138)
+NPU_REG(CNA, UNKNOWN_113C, 0x113c)
+NPU_REG(CNA, UNKNOWN_1140, 0x1140)
+NPU_REG(CNA, UNKNOWN_1144, 0x1144)
+NPU_REG(CNA, UNKNOWN_1148, 0x1148)
+NPU_REG(CNA, UNKNOWN_114C, 0x114c)
+NPU_REG(CNA, UNKNOWN_1210, 0x1210)
+NPU_REG(CNA, UNKNOWN_1214, 0x1214)
+NPU_REG(CNA, UNKNOWN_1218, 0x1218)
+NPU_REG(CNA, UNKNOWN_121C, 0x121c)
+NPU_REG(CNA, UNKNOWN_1220, 0x1220)
+NPU_REG(CNA, UNKNOWN_1224, 0x1224)
+NPU_REG(CNA, UNKNOWN_1228, 0x1228)
+NPU_REG(CNA, UNKNOWN_122C, 0x122c)
+NPU_REG(CNA, UNKNOWN_1230, 0x1230)
 
+NPU_REG(CMAC, S_POINTER, 0x2004)
 NPU_REG(CMAC, MISC_CFG, 0x200c)
 	NPU_FIELD(CMAC, MISC_CFG, QD_EN, 0, 1, U)
 	NPU_FIELD(CMAC, MISC_CFG, DW_EN, 1, 1, U)
@@ -59,6 +96,8 @@ NPU_REG(CORE, DATAOUT_SIZE_0, 0x3010)
 	NPU_FIELD(CORE, DATAOUT_SIZE_0, HEIGHT, 16, 16, M1)
 NPU_REG(CORE, DATAOUT_SIZE_1, 0x3014)
 	NPU_FIELD(CORE, DATAOUT_SIZE_1, CHANNEL, 0, 16, M1)
+/* Programs write 0, two of some 650 others. */
+NPU_REG(CORE, UNKNOWN_302C, 0x302c)
 
 NPU_REG(DPU, FEATURE_MODE_CFG, 0x400c)
 	NPU_FIELD(DPU, FEATURE_MODE_CFG, FLYING_MODE, 0, 1, U)
@@ -74,9 +113,12 @@ NPU_REG(DPU, BN_CFG, 0x4060)
 NPU_REG(DPU, EW_CFG, 0x4070)
 	NPU_FIELD(DPU, EW_CFG, ALU_ALGO, 3, 2, U)
 
+
 NPU_REG(RDMA, BS_LENGTH, 0x5024)
 	/* Of the operands, in 8 bytes. */
 	NPU_FIELD(RDMA, BS_LENGTH, WORDS, 0, 16, M1)
+NPU_REG(RDMA, NRDMA_CFG, 0x5028)
+	NPU_FIELD(RDMA, NRDMA_CFG, DISABLE, 0, 1, U)
 NPU_REG(RDMA, BN_LENGTH, 0x5030)
 	NPU_FIELD(RDMA, BN_LENGTH, WORDS, 0, 16, M1)
 NPU_REG(RDMA, ERDMA_CFG, 0x5034)
@@ -93,5 +135,6 @@ NPU_REG(PPU, PADDING_VALUE_3, 0x604c)
 NPU_REG(PPU, PADDING_VALUE_4, 0x6050)
 
 #undef NPU_SIZE
+#undef NPU_BLOCK
 #undef NPU_REG
 #undef NPU_FIELD

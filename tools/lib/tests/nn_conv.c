@@ -520,10 +520,17 @@ static void test_weights(struct npu_dev *dev)
 	npu_tensor_free(y);
 }
 
-/* ---- an RK3576 ---- */
+/* ---- chips that have programs of bytes ---- */
 
-/* Beside those of the RK3588 that it has programs for. */
-static const struct conv_case rk3576_cases[] = {
+/* An RK3576 has each line of a part of an image begin with a granule of CBUF. */
+static const struct bytes_chip {
+	uint32_t soc;
+	const char *name;
+	bool granules;
+} bytes_chips[] = { { 3576, "RK3576", true }, { 3568, "RK3568", false } }, *chip;
+
+/* Beside those of the RK3588 that they have programs for. */
+static const struct conv_case bytes_cases[] = {
 	{ "bytes, 1x1", WIN(.in_w = 6, .in_h = 5, .kw = 1, .kh = 1), 40, 20, I8, I8 },
 	{ "bytes with zero points", WIN(.in_w = 8, .in_h = 5, SAME3, .stride_y = 2), 20, 33, I8, I8, .bias = true,
 	  .in_zp = -11, .weight_zp = 5, .act = NPU_ACT_RELU },
@@ -548,7 +555,7 @@ static const struct conv_case rk3576_cases[] = {
 	{ "more kernels than a task has", WIN(.in_w = 2, .in_h = 2, .kw = 1, .kh = 1), 32, 3000, I8, I8 },
 };
 
-static bool rk3576_has(const struct conv_case *c)
+static bool bytes_has(const struct conv_case *c)
 {
 	return c->in == I8 && c->out == I8 && one(c->win.dil_x) == 1 && one(c->win.dil_y) == 1;
 }
@@ -556,7 +563,7 @@ static bool rk3576_has(const struct conv_case *c)
 /* Lines whose bytes are no multiple of 64 must be all of their image. */
 static bool has_odd_lines(const struct conv_case *c)
 {
-	return c->win.in_w % 2 && round_up(c->in_c, 32) % 64;
+	return chip->granules && c->win.in_w % 2 && round_up(c->in_c, 32) % 64;
 }
 
 static void refused_case(struct npu_dev *dev, const struct conv_case *c)
@@ -567,7 +574,7 @@ static void refused_case(struct npu_dev *dev, const struct conv_case *c)
 
 	make(c, &d);
 	ret = run(dev, c, &d, rec);
-	tap_ok(ret == -EOPNOTSUPP && strstr(npu_rec_message(rec), "RK3576"), "%s: %d, %s", c->name, ret,
+	tap_ok(ret == -EOPNOTSUPP && strstr(npu_rec_message(rec), chip->name), "%s: %d, %s", c->name, ret,
 	       npu_rec_message(rec));
 	npu_rec_free(rec);
 	drop(&d);
@@ -605,7 +612,7 @@ static void test_largest_weight(struct npu_dev *dev)
 }
 
 /* What is refused is refused for its lines alone. */
-static void test_any_rk3576(struct npu_dev *dev)
+static void test_any_bytes(struct npu_dev *dev)
 {
 	unsigned int right = 0, refused_lines = 0;
 
@@ -639,23 +646,25 @@ static void test_any_rk3576(struct npu_dev *dev)
 	       right, ANY, refused_lines);
 }
 
-static void test_rk3576(struct npu_dev *dev)
+static void test_bytes(struct npu_dev *dev)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		/* There are no weights of kernels that are too large for either. */
-		if (rk3576_has(&cases[i]) ? has_odd_lines(&cases[i]) : cases[i].in_c > 500)
+		if (bytes_has(&cases[i]) ? has_odd_lines(&cases[i]) : cases[i].in_c > 500)
 			continue;
-		if (rk3576_has(&cases[i]))
+		if (bytes_has(&cases[i]))
 			conv_case(dev, &cases[i], 1);
 		else
 			refused_case(dev, &cases[i]);
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(rk3576_cases); i++)
-		conv_case(dev, &rk3576_cases[i], 1);
+	for (size_t i = 0; i < ARRAY_SIZE(bytes_cases); i++)
+		conv_case(dev, &bytes_cases[i], 1);
 	tap_ok(sim_core_mask == 1, "on the core that programs are made for");
-	test_odd_lines(dev);
-	test_largest_weight(dev);
-	test_any_rk3576(dev);
+	if (chip->granules) {
+		test_odd_lines(dev);
+		test_largest_weight(dev);
+	}
+	test_any_bytes(dev);
 }
 
 int main(void)
@@ -670,9 +679,12 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
 		refusal(dev, &refused[i]);
 	test_weights(dev);
-	npu_close(dev);
-	sim_soc(3576);
-	dev = nn_begin(OURS);
-	test_rk3576(dev);
+	for (size_t i = 0; i < ARRAY_SIZE(bytes_chips); i++) {
+		npu_close(dev);
+		chip = &bytes_chips[i];
+		sim_soc(chip->soc);
+		dev = nn_begin(OURS);
+		test_bytes(dev);
+	}
 	return nn_end(dev);
 }

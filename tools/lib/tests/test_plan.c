@@ -17,7 +17,7 @@ struct shape {
 /* At full width where there are programs for that. */
 static enum npu_prec sum_of(const struct shape *s)
 {
-	if (s->chip->encoding == NPU_ENCODING_RK3576)
+	if (s->chip != &npu_rk3588)
 		return NPU_PREC_INT8;
 	return s->in == NPU_PREC_INT8 ? NPU_PREC_INT32 : NPU_PREC_FP32;
 }
@@ -95,7 +95,7 @@ static void check_step(uint32_t k)
 }
 
 /* Of the limits that one task has, each alone is what cuts some of these. */
-static void check_rk3576(void)
+static void check_bytes(uint32_t soc)
 {
 	static const uint32_t size[][3] = {
 		{ 1, 1, 1 }, { 3, 33, 100 }, { 1, 1536, 1536 }, { 128, 1536, 1536 }, { 1021, 32, 32 }, { 2047, 33, 65 },
@@ -103,7 +103,7 @@ static void check_rk3576(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(size); i++)
-		check(&(struct shape){ npu_chip_of_soc(3576), NPU_PREC_INT8, size[i][0], size[i][1], size[i][2],
+		check(&(struct shape){ npu_chip_of_soc(soc), NPU_PREC_INT8, size[i][0], size[i][1], size[i][2],
 				       0, 0 });
 }
 
@@ -136,6 +136,7 @@ int main(void)
 					       pick(&seed, 700), limits[l][0], limits[l][1] });
 	for (size_t i = 0; i < ARRAY_SIZE(k); i++)
 		check_step(k[i]);
-	check_rk3576();
+	check_bytes(3576);
+	check_bytes(3568);
 	return tap_done();
 }

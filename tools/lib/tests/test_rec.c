@@ -576,9 +576,9 @@ static void test_example(struct npu_dev *dev)
 	tap_ok(ok && !sim_bos(), "the example of the documentation");
 }
 
-/* ---- an RK3576, which has programs of bytes ---- */
+/* ---- chips that have programs of bytes ---- */
 
-static void test_rk3576_products(struct npu_dev *dev)
+static void test_bytes_products(struct npu_dev *dev, bool words)
 {
 	static const struct product some[] = {
 		{ .m = 1, .n = 1, .k = 1 }, { .m = 1, .n = 70, .k = 65, .bias = true }, { .m = 6, .n = 33, .k = 100 },
@@ -595,6 +595,8 @@ static void test_rk3576_products(struct npu_dev *dev)
 		p.out = NPU_PREC_INT8;
 		product_case(dev, p);
 		tap_ok(sim_core_mask == 1, "on the core that programs are made for");
+		if (!words)
+			continue;
 		p.out = NPU_PREC_INT32;
 		p.bias = false;
 		p.relu = false;
@@ -602,7 +604,7 @@ static void test_rk3576_products(struct npu_dev *dev)
 	}
 }
 
-static void test_rk3576_chain(struct npu_dev *dev)
+static void test_bytes_chain(struct npu_dev *dev)
 {
 	struct net n = { 0 };
 	unsigned int starts = sim_starts;
@@ -658,6 +660,17 @@ static void test_rk3576_refused(struct npu_dev *dev)
 	tap_ok(!sim_bos(), "nothing is left");
 }
 
+static void test_rk3568_refused(struct npu_dev *dev)
+{
+	struct npu_rec_opts o = { .size = sizeof(o), .core_mask = 2 };
+	struct npu_rec *rec;
+
+	tap_ok(npu_rec_new(dev, &o, &rec) == -EOPNOTSUPP, "another core");
+	tap_ok(npu_can_multiply(dev, NPU_PREC_INT8, NPU_PREC_INT8) &&
+	       !npu_can_multiply(dev, NPU_PREC_INT8, NPU_PREC_INT32) &&
+	       !npu_can_multiply(dev, NPU_PREC_FP16, NPU_PREC_FP16), "types that there are programs for");
+}
+
 int main(void)
 {
 	struct npu_dev *dev;
@@ -681,9 +694,15 @@ int main(void)
 	sim_soc(3576);
 	sim_features(OURS);
 	npu_open(NULL, &dev);
-	test_rk3576_products(dev);
-	test_rk3576_chain(dev);
+	test_bytes_products(dev, true);
+	test_bytes_chain(dev);
 	test_rk3576_refused(dev);
+	npu_close(dev);
+	sim_soc(3568);
+	npu_open(NULL, &dev);
+	test_bytes_products(dev, false);
+	test_bytes_chain(dev);
+	test_rk3568_refused(dev);
 	npu_close(dev);
 	return tap_done();
 }

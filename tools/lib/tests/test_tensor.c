@@ -76,14 +76,14 @@ static void weights_case(struct npu_dev *dev, size_t bpe, uint32_t n, uint32_t k
 	free(src);
 }
 
-static void test_weights(struct npu_dev *dev)
+static void test_weights(struct npu_dev *dev, size_t most_bytes)
 {
 	static const uint32_t size[][2] = {
 		{ 1, 1 }, { 32, 32 }, { 16, 64 }, { 33, 31 }, { 70, 100 }, { 64, 256 }, { 100, 48 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(size); i++)
-		for (size_t bpe = 1; bpe <= 2; bpe++)
+		for (size_t bpe = 1; bpe <= most_bytes; bpe++)
 			for (int kn = 0; kn <= 1; kn++) {
 				weights_case(dev, bpe, size[i][0], size[i][1], kn, 0);
 				weights_case(dev, bpe, size[i][0], size[i][1], kn, 5);
@@ -351,7 +351,7 @@ int main(void)
 	struct npu_dev *dev;
 
 	npu_open(NULL, &dev);
-	test_weights(dev);
+	test_weights(dev, 2);
 	test_bias(dev);
 	test_refused_weights(dev);
 	test_tensors(dev);
@@ -360,6 +360,16 @@ int main(void)
 	test_floats(dev);
 	test_any_floats(dev);
 	test_refused(dev);
+	npu_close(dev);
+	/* Atoms of 8 bytes, and other groups of kernels. */
+	sim_soc(3568);
+	npu_open(NULL, &dev);
+	test_weights(dev, 1);
+	test_tensors(dev);
+	test_views(dev);
+	test_overlap(dev);
+	test_floats(dev);
+	test_any_floats(dev);
 	npu_close(dev);
 	return tap_done();
 }

@@ -11,6 +11,8 @@
 enum {
 #define NPU_SIZE(name, value)	RK3576_##name = (value),
 #include "npu/rk3576_regs.h"
+#define NPU_SIZE(name, value)	RK3568_##name = (value),
+#include "npu/rk3568_regs.h"
 };
 
 /*
@@ -46,7 +48,24 @@ static const struct npu_chip rk3576 = {
 	.operand_bytes = 8, .zero_bytes = 64,
 };
 
-static const struct npu_chip * const chips[] = { &npu_rk3588, &rk3576 };
+/*
+ * Also the RK3566. In some 650 stored programs of Rockchip's compilers lines are up to 240 positions
+ * long, there are up to 1008 kernels, of 4896 bytes at most, and up to 62720 bytes of depthwise weights.
+ * Here a group of kernels may have all banks but one.
+ */
+static const struct npu_chip rk3568 = {
+	.soc = 3568, .hw_version = 0, .name = "RK3568", .encoding = NPU_ENCODING_RK3568,
+	.core_mask = 1,
+	.fetch = 1, .atom = RK3568_ATOM, .kernel_group = 16, .depthwise_group = 32,
+	.banks = RK3568_CBUF_BANKS, .bank_bytes = NPU_SIZE_CBUF_BANK_BYTES, .weight_banks = 1,
+	.rows = 1020, .kernels = 1024, .kernel_bytes = 7 * NPU_SIZE_CBUF_BANK_BYTES / 16,
+	.weight_bytes = UINT64_MAX,
+	.depthwise_cols = 32, .depthwise_weight = 1, .depthwise_bytes = 2 * NPU_SIZE_CBUF_BANK_BYTES,
+	.pools_columns = true,
+	.operand_bytes = sizeof(int32_t),
+};
+
+static const struct npu_chip * const chips[] = { &npu_rk3588, &rk3576, &rk3568 };
 
 const struct npu_chip *npu_chip_of_soc(uint64_t soc)
 {
@@ -58,8 +77,9 @@ const struct npu_chip *npu_chip_of_soc(uint64_t soc)
 
 const struct npu_chip *npu_chip_of_version(uint32_t hw_version)
 {
+	/* An RK3588 has several. */
 	for (size_t i = 0; i < ARRAY_SIZE(chips); i++)
-		if (chips[i]->hw_version && chips[i]->hw_version == hw_version)
+		if (chips[i] != &npu_rk3588 && chips[i]->hw_version == hw_version)
 			return chips[i];
 	return &npu_rk3588;
 }

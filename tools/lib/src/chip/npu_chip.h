@@ -17,12 +17,13 @@
 enum npu_encoding {
 	NPU_ENCODING_RK3588,
 	NPU_ENCODING_RK3576,
+	NPU_ENCODING_RK3568,
 	NPU_ENCODINGS
 };
 
 struct npu_chip {
 	uint32_t soc;			/* DRM_ROCKET_PARAM_SOC */
-	uint32_t hw_version;		/* of the vendor's interface; 0 = any that is nobody else's */
+	uint32_t hw_version;		/* of the vendor's interface */
 	const char *name;
 	enum npu_encoding encoding;
 	uint32_t core_mask;		/* cores that programs are made for; 0 = any */

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 
+#include "npu_rk3568.h"
 #include "npu_rk3576.h"
 #include "npu_task.h"
 
@@ -457,6 +458,7 @@ static int (*const conv_of[NPU_ENCODINGS])(struct npu_prog *p, const struct npu_
 					  const struct npu_table *table, bool upload) = {
 	[NPU_ENCODING_RK3588] = conv_rk3588,
 	[NPU_ENCODING_RK3576] = npu_prog_conv_rk3576,
+	[NPU_ENCODING_RK3568] = npu_prog_conv_rk3568,
 };
 
 int npu_prog_conv_table(struct npu_prog *p, const struct npu_conv_task *t,

@@ -78,10 +78,19 @@ void npu_prog_set_shares(struct npu_prog *p)
 	SET(p, RDMA_WEIGHT_E_WEIGHT, 1);
 }
 
+/* An RK3568 has no such registers: what memory gets is the cube. */
+static bool is_of_rk3588(enum npu_reg_id r)
+{
+	return r == NPU_R_DPU_WDMA_SIZE_0 || r == NPU_R_DPU_WDMA_SIZE_1 || r == NPU_R_RDMA_EW_SURF_NOTCH;
+}
+
 void npu_prog_emit_all(struct npu_prog *p, const enum npu_reg_id *order, size_t n)
 {
+	bool rk3568 = npu_prog_chip(p)->encoding == NPU_ENCODING_RK3568;
+
 	for (size_t i = 0; i < n; i++)
-		npu_prog_emit(p, order[i]);
+		if (!rk3568 || !is_of_rk3588(order[i]))
+			npu_prog_emit(p, order[i]);
 }
 
 void npu_prog_emit_dpu(struct npu_prog *p)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "npu_rk3568.h"
 #include "npu_rk3576.h"
 #include "npu_task.h"
 
@@ -52,6 +53,23 @@ static const struct field fields_rk3576[NPU_F76_COUNT] = {
 #include "npu/rk3576_regs.h"
 };
 
+/* The RK3588's, then those that differ. */
+static const struct reg regs_rk3568[NPU_R68_COUNT] = {
+#define NPU_REG(b, r, off)	{ #b "." #r, NPU_TGT_##b, off },
+#include "npu/rk3588_regs.h"
+#define NPU_REG(b, r, off)	{ #b "." #r, NPU_TGT_##b, off },
+#include "npu/rk3568_regs.h"
+};
+
+static const struct field fields_rk3568[NPU_F68_COUNT] = {
+#define NPU_FIELD(b, r, f, lsb, w, k)	\
+	{ #b "." #r "." #f, NPU_OFF_##b##_##r, lsb, w, NPU_FK_##k },
+#include "npu/rk3588_regs.h"
+#define NPU_FIELD(b, r, f, lsb, w, k)	\
+	{ #b "." #r "." #f, NPU_OFF68_##b##_##r, lsb, w, NPU_FK_##k },
+#include "npu/rk3568_regs.h"
+};
+
 /* The registers of an encoding. */
 static const struct {
 	const struct reg *reg;
@@ -60,6 +78,7 @@ static const struct {
 } sets[NPU_ENCODINGS] = {
 	[NPU_ENCODING_RK3588] = { regs_rk3588, fields_rk3588, NPU_R_COUNT, NPU_F_COUNT },
 	[NPU_ENCODING_RK3576] = { regs_rk3576, fields_rk3576, NPU_R76_COUNT, NPU_F76_COUNT },
+	[NPU_ENCODING_RK3568] = { regs_rk3568, fields_rk3568, NPU_R68_COUNT, NPU_F68_COUNT },
 };
 
 /* Types are written to fields as they are. */
