@@ -244,10 +244,16 @@ static void refusal(struct npu_dev *dev, const struct refusal *r)
 	npu_tensor_free(y);
 }
 
-/* ---- an RK3576 ---- */
+/* ---- chips that have programs of bytes ---- */
 
-/* Beside those of the RK3588 that it has programs for. */
-static const struct pool_case rk3576_cases[] = {
+/* An RK3568 pools parts of lines, and has a copy before and behind the tasks of a chain. */
+static const struct bytes_chip {
+	uint32_t soc, copies;
+	bool parts;
+} bytes_chips[] = { { 3576, 0, false }, { 3568, 2, true } }, *chip;
+
+/* Beside those of the RK3588 that they have programs for. */
+static const struct pool_case bytes_cases[] = {
 	{ "3x3 in a wide image", NPU_POOL_MAX, I8, SIZES(32, 5, 3, 3, PAD1), 40, 1, 1 },
 	{ "2x2 in a wider one", NPU_POOL_MAX, I8, SIZES(256, 4, 2, 2, .stride_x = 2, .stride_y = 2), 20, 1, 1 },
 	{ "with a zero point below", NPU_POOL_AVERAGE, I8,
@@ -255,26 +261,27 @@ static const struct pool_case rk3576_cases[] = {
 	{ "of 16 lines", NPU_POOL_AVERAGE, I8, SIZES(12, 16, 12, 16), 96, 1, 1 },
 };
 
-/* Lines of a result are written as a whole: as long as they come out right. */
-static bool rk3576_has(const struct pool_case *c)
+/* Without parts of them lines of a result are written as a whole: as long as they come out right. */
+static bool bytes_has(const struct pool_case *c)
 {
 	uint32_t stride = one(c->win.stride_y), overlaps = (c->win.kh + stride - 1) / stride - 1;
 
 	if (npu_window_out_h(&c->win) == 1)
 		overlaps = 0;
-	return c->type == I8 && c->pool != NPU_POOL_MIN && c->win.kw * c->win.kh > 1 &&
-	       npu_window_out_w(&c->win) <= 128u >> overlaps;
+	if (c->type != I8 || c->pool == NPU_POOL_MIN)
+		return false;
+	return chip->parts || (c->win.kw * c->win.kh > 1 && npu_window_out_w(&c->win) <= 128u >> overlaps);
 }
 
-static void rk3576_case(struct npu_dev *dev, struct pool_case c)
+static void bytes_case(struct npu_dev *dev, struct pool_case c)
 {
 	struct npu_rec_info info;
 	double worst;
 	int ret;
 
+	c.tasks = (chip->parts && c.cores == 1 ? c.tasks : 1) + chip->copies;
 	c.cores = 1;
-	c.tasks = 1;
-	if (rk3576_has(&c)) {
+	if (bytes_has(&c)) {
 		pool_case(dev, &c);
 		return;
 	}
@@ -282,7 +289,7 @@ static void rk3576_case(struct npu_dev *dev, struct pool_case c)
 	tap_ok(ret == -EOPNOTSUPP, "%s is refused: %d, %.0f", c.name, ret, worst);
 }
 
-static void test_any_rk3576(struct npu_dev *dev)
+static void test_any_bytes(struct npu_dev *dev)
 {
 	unsigned int right = 0, refusals = 0;
 
@@ -299,20 +306,43 @@ static void test_any_rk3576(struct npu_dev *dev)
 		any_axis(12, &c.win.in_h, &c.win.kh, &c.win.stride_y, &c.win.pad_top, &c.win.pad_bottom);
 		c.win.zp = (int32_t)any_of(0, 255) - 128;
 		worst = worst_of(dev, &c, &info, &ret);
-		right += !ret && worst <= 1 && rk3576_has(&c);
-		refusals += ret == -EOPNOTSUPP && !rk3576_has(&c);
+		right += !ret && worst <= 1 && bytes_has(&c);
+		refusals += ret == -EOPNOTSUPP && !bytes_has(&c);
 	}
 	tap_ok(right + refusals == ANY && right > ANY / 2, "%u of %d images of any size, %u refused", right, ANY,
 	       refusals);
 }
 
-static void test_rk3576(struct npu_dev *dev)
+static void test_bytes(struct npu_dev *dev)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		rk3576_case(dev, cases[i]);
-	for (size_t i = 0; i < ARRAY_SIZE(rk3576_cases); i++)
-		pool_case(dev, &rk3576_cases[i]);
-	test_any_rk3576(dev);
+		bytes_case(dev, cases[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(bytes_cases); i++)
+		bytes_case(dev, bytes_cases[i]);
+	test_any_bytes(dev);
+}
+
+/* Two poolings of one chain: a copy follows each. On a driver that starts each task none would end. */
+static void test_single_tasks(struct npu_dev *dev)
+{
+	const struct npu_window win = SIZES(6, 6, 2, 2);
+	struct npu_tensor *x = nn_tensor(dev, I8, 36, 40, NULL), *y = nn_tensor(dev, I8, 25, 40, NULL);
+	struct npu_tensor *z = nn_tensor(dev, I8, 25, 40, NULL);
+	struct npu_rec *rec = nn_rec(dev);
+	int ret = npu_rec_pool(rec, NPU_POOL_MAX, x, &win, y);
+
+	ret = nn_run(rec, ret ? ret : npu_rec_pool(rec, NPU_POOL_MAX, x, &win, z));
+	tap_ok(!ret && npu_rec_info(rec).tasks == 5, "two in a chain: error %d, %u tasks", ret, npu_rec_info(rec).tasks);
+	npu_rec_free(rec);
+	sim_features(DRM_ROCKET_FEATURE_SUBMIT_EXT);
+	rec = nn_rec(dev);
+	ret = npu_rec_pool(rec, NPU_POOL_MAX, x, &win, y);
+	tap_ok(ret == -EOPNOTSUPP && strstr(npu_rec_message(rec), "RK3568"), "%d, %s", ret, npu_rec_message(rec));
+	npu_rec_free(rec);
+	sim_features(OURS);
+	npu_tensor_free(x);
+	npu_tensor_free(y);
+	npu_tensor_free(z);
 }
 
 int main(void)
@@ -325,9 +355,13 @@ int main(void)
 	test_any(dev);
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
 		refusal(dev, &refused[i]);
-	npu_close(dev);
-	sim_soc(3576);
-	dev = nn_begin(OURS);
-	test_rk3576(dev);
+	for (size_t i = 0; i < ARRAY_SIZE(bytes_chips); i++) {
+		npu_close(dev);
+		chip = &bytes_chips[i];
+		sim_soc(chip->soc);
+		dev = nn_begin(OURS);
+		test_bytes(dev);
+	}
+	test_single_tasks(dev);
 	return nn_end(dev);
 }

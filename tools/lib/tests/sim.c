@@ -472,6 +472,9 @@ bool sim_is_mapped(uint64_t iova, size_t len)
 	return at(iova, len);
 }
 
+/* Did the last task set no interrupt bit? */
+static bool silent;
+
 /* What the program says comes next; count 0 if nothing does. */
 static struct npu_task run_task(struct npu_task t)
 {
@@ -489,6 +492,7 @@ static struct npu_task run_task(struct npu_task t)
 			next.count = chip->fetch * (((uint32_t)(prog[i] >> 16) & 0xffff) + 1);
 		if (tgt == 0x0081) {
 			faulted |= !sim_model_run(prog, t.count, chip->encoding);
+			silent = chip->silent_pools && prog[i] >> 16 & NPU_EN_PPU;
 			return next;
 		}
 	}
@@ -511,7 +515,7 @@ static uint32_t run_job(const struct npu_hwjob *job, bool chained, int hangs)
 		if (!t.count)
 			return i;
 		t = run_task(t);
-		if (faulted || (!chained && t.count))
+		if (faulted || (!chained && t.count) || (silent && (!chained || i + 1 == job->ntasks)))
 			return i;
 	}
 	/* Nothing stops a chain that goes on. */

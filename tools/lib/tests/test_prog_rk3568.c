@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Unit tests of programs for the RK3566 and RK3568: the words that Rockchip's compilers write, and
- * what there are no programs for. What programs compute is in nn_conv and test_rec.
+ * what there are no programs for. What programs compute is in nn_conv and nn_pool.
  */
 #include "words.h"
 
@@ -147,12 +147,48 @@ static void test_refused(void)
 	refuse(-E2BIG, "too long", "entries beyond those of a row");
 }
 
+/* ---- pooling ---- */
+
+/* 3 x 3 every second over 20 x 9 of 48 channels, with a column and a line of padding. */
+static const struct npu_pool_task averages = {
+	.pool = NPU_POOL_AVERAGE, .type = NPU_PREC_INT8, .in_w = 20, .in_h = 9, .in_line = 20, .in_pitch = 180,
+	.out_w = 10, .out_h = 5, .out_line = 12, .out_pitch = 52, .channels = 48, .kw = 3, .kh = 3,
+	.stride_x = 2, .stride_y = 2, .left = 1, .top = 1, .bottom = 1, .pad_value = (uint32_t)-3 & 0x7ffff,
+	.in_iova = 0x10000, .out_iova = 0x20008,
+};
+
+static const struct word pool_words[] = {
+	{ 0x6004, 0xe }, { 0x600c, 19 }, { 0x6010, 8 }, { 0x6014, 47 }, { 0x6018, 9 }, { 0x601c, 4 }, { 0x6020, 47 },
+	{ 0x6024, 2 << 16 | 0x10 }, { 0x6034, 1 << 20 | 1 << 16 | 2 << 8 | 2 }, { 0x6038, 21845 }, { 0x603c, 21845 },
+	{ 0x6040, 0x1011 }, { 0x6044, 0x7fffd }, { 0x6048, 0x7fffa }, { 0x604c, 0x7fff7 }, { 0x6050, 0x7fff4 },
+	{ 0x6070, 0x20008 }, { 0x607c, 416 }, { 0x6084, 416 }, { 0x60dc, 3 }, { 0x7004, 0xe }, { 0x700c, 19 },
+	{ 0x7010, 8 }, { 0x7014, 47 }, { 0x7018, 1 }, { 0x701c, 0x10000 }, { 0x7024, 160 }, { 0x7028, 1440 },
+	{ 0x7030, 0 },
+};
+
+static void test_pool(void)
+{
+	struct npu_pool_task t = averages;
+	unsigned int bad;
+
+	tap_ok(!make_pool(&t), "a program: %s", npu_prog_message(prog));
+	bad = wrong_words(pool_words, ARRAY_SIZE(pool_words));
+	tap_ok(!bad && only(pool_words, ARRAY_SIZE(pool_words)) && started() == 0x60,
+	       "the words of pooling: %u wrong, 0x%x started", bad, started());
+	t.type = NPU_PREC_FP16;
+	refuses_pool(&t, "pooling of FP16 on the RK3568");
+	t = averages;
+	t.pool = NPU_POOL_MIN;
+	refuses_pool(&t, "minima of INT8 on the RK3568");
+}
+
 int main(void)
 {
 	prog = npu_prog_new_for(npu_chip_of_soc(3568));
 	test_words();
 	test_variants();
 	test_refused();
+	test_pool();
 	npu_prog_free(prog);
 	return tap_done();
 }

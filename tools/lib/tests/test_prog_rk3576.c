@@ -173,24 +173,12 @@ static const struct word pool_words[] = {
 	{ 0x7014, 47 }, { 0x701c, 0x10000 }, { 0x7024, 320 }, { 0x7028, 2944 }, { 0x7030, 0x40 },
 };
 
-static int pool(const struct npu_pool_task *t)
-{
-	npu_prog_reset(prog);
-	return npu_prog_pool(prog, t);
-}
-
-static void refuses_pool(const struct npu_pool_task *t, const char *word)
-{
-	tap_ok(pool(t) == -EOPNOTSUPP && strstr(npu_prog_message(prog), word) && !npu_prog_ntasks(prog), "%s",
-	       npu_prog_message(prog));
-}
-
 static void test_pool(void)
 {
 	struct npu_pool_task t = averages;
 	unsigned int bad;
 
-	tap_ok(!pool(&t), "a program: %s", npu_prog_message(prog));
+	tap_ok(!make_pool(&t), "a program: %s", npu_prog_message(prog));
 	bad = wrong_words(pool_words, ARRAY_SIZE(pool_words));
 	tap_ok(!bad && started() == 0x60, "the words of pooling: %u wrong, 0x%x started", bad, started());
 	t.type = NPU_PREC_FP16;

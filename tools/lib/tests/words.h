@@ -76,4 +76,16 @@ static inline void refuses(const struct npu_conv_task *t, int err, const char *w
 	       npu_prog_message(prog));
 }
 
+static inline int make_pool(const struct npu_pool_task *t)
+{
+	npu_prog_reset(prog);
+	return npu_prog_pool(prog, t);
+}
+
+static inline void refuses_pool(const struct npu_pool_task *t, const char *word)
+{
+	tap_ok(make_pool(t) == -EOPNOTSUPP && strstr(npu_prog_message(prog), word) && !npu_prog_ntasks(prog), "%s",
+	       npu_prog_message(prog));
+}
+
 #endif /* WORDS_H */

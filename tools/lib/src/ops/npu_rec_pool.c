@@ -42,6 +42,7 @@ static bool pads(const struct npu_axis *s)
 static int check(struct npu_rec *rec, const struct pool *p)
 {
 	const struct npu_shape *x = &p->x->shape, *y = &p->y->shape;
+	const struct npu_chip *chip = npu_dev_chip(p->x->dev);
 	uint64_t in = (uint64_t)p->win->in_w * p->win->in_h, out_h = npu_axis_out(&p->sy);
 
 	if (p->pool > NPU_POOL_MIN)
@@ -64,6 +65,9 @@ static int check(struct npu_rec *rec, const struct pool *p)
 				    p->out_w, (uint32_t)out_h);
 	if (npu_tensor_overlap(p->x, p->y))
 		return npu_rec_fail(rec, -EINVAL, "pool: x and y share memory");
+	if (chip->silent_pools && !npu_is_vendor(p->x->dev) && !npu_can_batch(p->x->dev))
+		return npu_rec_fail(rec, -EOPNOTSUPP, "pool: a driver that starts each task does not learn when one of the %s ends",
+				    chip->name);
 	return 0;
 }
 
@@ -129,20 +133,12 @@ static void add_task(struct npu_rec *rec, const struct pool *p, const struct npu
 	npu_prog_pool(npu_rec_prog(rec), &t);
 }
 
-static int append_area(struct npu_rec *rec, const void *arg, const struct npu_area *a)
+static void add_tasks(struct npu_rec *rec, const struct pool *p, const struct npu_area *a)
 {
-	const struct pool *p = arg;
-	struct npu_band in = npu_axis_band(&p->sy, a->line, a->lines);
-	struct npu_tensor x = npu_part(p->x, in.first * p->win->in_w, in.n * p->win->in_w, a->col,
-				       a->cols);
-	struct npu_tensor y = npu_part(p->y, a->line * p->out_w, a->lines * p->out_w, a->col, a->cols);
 	uint32_t lines = most_lines(p, a);
 	uint32_t columns = npu_dev_chip(p->x->dev)->pools_columns ? most_columns(p) : p->out_w;
-	int ret = npu_rec_reads(rec, &x);
 
-	if (!ret)
-		ret = npu_rec_writes(rec, &y);
-	for (uint32_t line = 0; !ret && line < a->lines; line += lines)
+	for (uint32_t line = 0; line < a->lines; line += lines)
 		for (uint32_t x0 = 0; x0 < p->out_w && npu_rec_room(rec); x0 += columns) {
 			struct npu_area part = *a;
 
@@ -150,6 +146,47 @@ static int append_area(struct npu_rec *rec, const void *arg, const struct npu_ar
 			part.lines = (uint32_t)min_u64(lines, a->lines - line);
 			add_task(rec, p, &part, x0, (uint32_t)min_u64(columns, p->out_w - x0));
 		}
+}
+
+/*
+ * Where no interrupt tells that a pooling is over, others are around it, as in programs of Rockchip's
+ * compilers: the one behind reads what was written last.
+ */
+static int enclose_tasks(struct npu_rec *rec, const struct pool *p, const struct npu_area *a)
+{
+	uint32_t position = (a->line + a->lines) * p->out_w - 1;
+	uint32_t col = a->col + (surfaces(p, a) - 1) * npu_tensor_lanes(p->y);
+	struct npu_tensor *scratch = NULL;
+	int ret = npu_rec_sums(rec, NPU_PREC_INT8, 1, NPU_TENSOR_COLS, &scratch);
+
+	if (!ret)
+		ret = npu_rec_writes(rec, scratch);
+	if (!ret && !npu_rec_tasks(rec))
+		npu_prog_copy_atom(npu_rec_prog(rec), npu_tensor_iova(p->x), npu_tensor_iova(scratch));
+	if (!ret)
+		add_tasks(rec, p, a);
+	if (!ret && npu_rec_room(rec))
+		npu_prog_copy_atom(npu_rec_prog(rec), at(p->y, p->out_w, 0, position, col),
+				   npu_tensor_iova(scratch));
+	npu_tensor_free(scratch);
+	return ret;
+}
+
+static int append_area(struct npu_rec *rec, const void *arg, const struct npu_area *a)
+{
+	const struct pool *p = arg;
+	struct npu_band in = npu_axis_band(&p->sy, a->line, a->lines);
+	struct npu_tensor x = npu_part(p->x, in.first * p->win->in_w, in.n * p->win->in_w, a->col,
+				       a->cols);
+	struct npu_tensor y = npu_part(p->y, a->line * p->out_w, a->lines * p->out_w, a->col, a->cols);
+	int ret = npu_rec_reads(rec, &x);
+
+	if (!ret)
+		ret = npu_rec_writes(rec, &y);
+	if (!ret && npu_dev_chip(p->x->dev)->silent_pools)
+		return enclose_tasks(rec, p, a);
+	if (!ret)
+		add_tasks(rec, p, a);
 	return ret;
 }
 

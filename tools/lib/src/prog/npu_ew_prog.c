@@ -24,9 +24,9 @@ static const uint8_t algo[] = {
 	[NPU_EW_SUB] = NPU_CODE_ALU_MINUS, [NPU_EW_DIV] = NPU_CODE_ALU_DIV,
 };
 
-static int64_t bytes(uint32_t positions)
+static int64_t bytes(const struct npu_prog *p, uint32_t positions)
 {
-	return (int64_t)positions * 16;
+	return (int64_t)positions * npu_prog_chip(p)->atom;
 }
 
 static bool by_pattern(const struct npu_ew_task *t)
@@ -54,8 +54,8 @@ static void set_output(struct npu_prog *p, const struct npu_ew_task *t, uint32_t
 	SET(p, DPU_DATA_FORMAT_IN_PRECISION, precision(t));
 	SET(p, DPU_DATA_FORMAT_OUT_PRECISION, precision(t));
 	SET(p, DPU_DST_BASE_ADDR_IOVA, (int64_t)t->y.iova);
-	SET(p, DPU_DST_SURF_STRIDE_BYTES, bytes(t->y.pitch));
-	SET(p, DPU_SURFACE_ADD_BYTES, bytes(t->y.pitch));
+	SET(p, DPU_DST_SURF_STRIDE_BYTES, bytes(p, t->y.pitch));
+	SET(p, DPU_SURFACE_ADD_BYTES, bytes(p, t->y.pitch));
 	SET(p, DPU_DATA_CUBE_WIDTH_WIDTH, t->rows);
 	SET(p, DPU_DATA_CUBE_HEIGHT_HEIGHT, 1);
 	SET(p, DPU_DATA_CUBE_CHANNEL_CHANNEL, c);
@@ -83,8 +83,8 @@ static void set_operation(struct npu_prog *p, const struct npu_ew_task *t)
 	SET(p, RDMA_ERDMA_CFG_DATA_SIZE, size);
 	SET(p, RDMA_ERDMA_CFG_DATA_MODE, mode);
 	SET(p, RDMA_EW_BASE_ADDR_IOVA, (int64_t)t->b.iova);
-	SET(p, RDMA_EW_SURF_STRIDE_BYTES, bytes(t->b.pitch));
-	SET(p, RDMA_EW_SURF_NOTCH_BYTES, t->b_is_row ? 0 : bytes(t->b.pitch - t->rows));
+	SET(p, RDMA_EW_SURF_STRIDE_BYTES, bytes(p, t->b.pitch));
+	SET(p, RDMA_EW_SURF_NOTCH_BYTES, t->b_is_row ? 0 : bytes(p, t->b.pitch - t->rows));
 }
 
 /* Notches are from the end of a surface's rows to the next surface. */
@@ -94,7 +94,7 @@ static void set_input(struct npu_prog *p, const struct npu_ew_task *t, uint32_t 
 	SET(p, RDMA_DATA_CUBE_HEIGHT_HEIGHT, 1);
 	SET(p, RDMA_DATA_CUBE_CHANNEL_CHANNEL, c);
 	SET(p, RDMA_SRC_BASE_ADDR_IOVA, (int64_t)t->a.iova);
-	SET(p, RDMA_SURF_NOTCH_BYTES, bytes(t->a.pitch - t->rows));
+	SET(p, RDMA_SURF_NOTCH_BYTES, bytes(p, t->a.pitch - t->rows));
 	SET(p, RDMA_FEATURE_MODE_CFG_FLYING_MODE, 1);
 	SET(p, RDMA_FEATURE_MODE_CFG_MRDMA_FP16TOFP32, widens(t));
 	SET(p, RDMA_FEATURE_MODE_CFG_BURST_LEN, BURST_16);
@@ -110,24 +110,29 @@ static void set_function(struct npu_prog *p, const struct npu_ew_task *t)
 	npu_prog_set_table(p, t->table);
 }
 
-int npu_prog_ew(struct npu_prog *p, const struct npu_ew_task *t)
+void npu_prog_stage_fly(struct npu_prog *p, const struct npu_ew_task *t)
 {
-	uint32_t lanes = (uint32_t)(16 / npu_prec_bytes(t->type));
+	uint32_t lanes = (uint32_t)(npu_prog_chip(p)->atom / npu_prec_bytes(t->type));
 	uint32_t c = (uint32_t)round_up(t->cols, lanes);
 
-	if (npu_prog_begin(p, "element-wise operations"))
-		return npu_prog_error(p);
 	npu_prog_clear_image(p);
 	npu_prog_set_pointers(p);
 	set_output(p, t, c);
 	npu_prog_set_stages_off(p);
+	set_input(p, t, c);
+}
+
+int npu_prog_ew(struct npu_prog *p, const struct npu_ew_task *t)
+{
+	if (npu_prog_begin(p, "element-wise operations"))
+		return npu_prog_error(p);
+	npu_prog_stage_fly(p, t);
 	SET(p, DPU_EW_CFG_BYPASS, 0);
 	SET(p, DPU_EW_CFG_OP_BYPASS, t->op == NPU_EW_TABLE);
 	if (t->op == NPU_EW_TABLE)
 		set_function(p, t);
 	else
 		set_operation(p, t);
-	set_input(p, t, c);
 
 	npu_prog_emit(p, NPU_R_DPU_S_POINTER);
 	npu_prog_emit(p, NPU_R_RDMA_S_POINTER);

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 
+#include "npu_rk3568.h"
 #include "npu_rk3576.h"
 #include "npu_task.h"
 
@@ -15,6 +16,7 @@
 #define BURST_8		3
 #define WIDTH_16	2	/* of elements, for PPU_RDMA; does for bytes, too */
 #define ONE		65536
+#define PAD_BITS	19
 
 static const enum npu_reg_id ppu_order[] = {
 	NPU_R_PPU_DATA_CUBE_IN_WIDTH, NPU_R_PPU_DATA_CUBE_IN_HEIGHT,
@@ -88,38 +90,86 @@ static void set_window(struct npu_prog *p, const struct npu_pool_task *t)
 static void set_memory(struct npu_prog *p, const struct npu_pool_task *t)
 {
 	SET(p, PPU_DST_BASE_ADDR_IOVA, (int64_t)t->out_iova);
-	SET(p, PPU_DST_SURF_STRIDE_BYTES, (int64_t)t->out_pitch * 16);
+	int64_t atom = npu_prog_chip(p)->atom;
+
+	SET(p, PPU_DST_SURF_STRIDE_BYTES, t->out_pitch * atom);
 	SET(p, PPU_DATA_FORMAT_PROC_PRECISION, t->type);
 	SET(p, PPU_MISC_CTRL_BURST_LEN, BURST_8);
 	SET(p, PPU_RDMA_SRC_BASE_ADDR_IOVA, (int64_t)t->in_iova);
-	SET(p, PPU_RDMA_SRC_LINE_STRIDE_BYTES, (int64_t)t->in_line * 16);
-	SET(p, PPU_RDMA_SRC_SURF_STRIDE_BYTES, (int64_t)t->in_pitch * 16);
+	SET(p, PPU_RDMA_SRC_LINE_STRIDE_BYTES, t->in_line * atom);
+	SET(p, PPU_RDMA_SRC_SURF_STRIDE_BYTES, t->in_pitch * atom);
 	SET(p, PPU_RDMA_DATA_FORMAT_IN_PRECISION, WIDTH_16);
 }
 
-static int pool_rk3588(struct npu_prog *p, const struct npu_pool_task *t)
+static void stage(struct npu_prog *p, const struct npu_pool_task *t)
 {
 	npu_prog_clear_image(p);
 	set_pointers(p);
 	set_cubes(p, t);
 	set_window(p, t);
 	set_memory(p, t);
+}
+
+static void emit(struct npu_prog *p)
+{
 	npu_prog_emit(p, NPU_R_PPU_S_POINTER);
 	npu_prog_emit(p, NPU_R_PPU_RDMA_S_POINTER);
 	npu_prog_emit_all(p, ppu_order, ARRAY_SIZE(ppu_order));
+}
+
+static int pool_rk3588(struct npu_prog *p, const struct npu_pool_task *t)
+{
+	stage(p, t);
+	emit(p);
+	return npu_prog_finish(p, NPU_EN_PPU | NPU_EN_PPU_RDMA);
+}
+
+int npu_prog_check_pool_bytes(struct npu_prog *p, const struct npu_pool_task *t)
+{
+	if (t->type == NPU_PREC_INT8 && t->pool != NPU_POOL_MIN)
+		return 0;
+	return npu_prog_fail(p, -EOPNOTSUPP, "no programs for %s of %s on the %s",
+			     t->pool == NPU_POOL_MIN ? "minima" : "pooling", npu_prec_name(t->type),
+			     npu_prog_chip(p)->name);
+}
+
+int32_t npu_pool_pad_value(const struct npu_pool_task *t)
+{
+	return (int32_t)(t->pad_value << (32 - PAD_BITS)) >> (32 - PAD_BITS);
+}
+
+/* As in programs of Rockchip's compilers for these chips. */
+static int pool_rk3568(struct npu_prog *p, const struct npu_pool_task *t)
+{
+	int32_t pad = npu_pool_pad_value(t);
+
+	if (npu_prog_check_pool_bytes(p, t))
+		return npu_prog_error(p);
+	stage(p, t);
+	SET68(p, PPU_PADDING_VALUE_1_VALUE, pad);
+	SET68(p, PPU_PADDING_VALUE_2_VALUE, 2 * pad);
+	SET68(p, PPU_PADDING_VALUE_3_VALUE, 3 * pad);
+	SET68(p, PPU_PADDING_VALUE_4_VALUE, 4 * pad);
+	/* The distance of surfaces once more, without what makes no 16 bytes. */
+	SET(p, PPU_DATA_FORMAT_INDEX_ADD, (int64_t)t->out_pitch * npu_prog_chip(p)->atom / 16);
+	SET(p, PPU_RDMA_DATA_FORMAT_IN_PRECISION, 0);
+	SET68(p, PPU_RDMA_UNKNOWN_7018_VALUE, 1);
+	emit(p);
+	EMIT68(p, PPU_PADDING_VALUE_3);
+	EMIT68(p, PPU_PADDING_VALUE_4);
+	EMIT68(p, PPU_RDMA_UNKNOWN_7018);
 	return npu_prog_finish(p, NPU_EN_PPU | NPU_EN_PPU_RDMA);
 }
 
 static int (*const pool_of[NPU_ENCODINGS])(struct npu_prog *p, const struct npu_pool_task *t) = {
 	[NPU_ENCODING_RK3588] = pool_rk3588,
 	[NPU_ENCODING_RK3576] = npu_prog_pool_rk3576,
+	[NPU_ENCODING_RK3568] = pool_rk3568,
 };
 
 int npu_prog_pool(struct npu_prog *p, const struct npu_pool_task *t)
 {
 	if (npu_prog_error(p))
 		return npu_prog_error(p);
-	if (!pool_of[npu_prog_chip(p)->encoding])
-		return npu_prog_begin(p, "pooling");
 	return pool_of[npu_prog_chip(p)->encoding](p, t);
 }

@@ -15,8 +15,6 @@
 #define ONE		65536
 /* Positions of a result whose windows do not overlap from line to line; beyond, all are wrong. */
 #define MAX_OUT_W	128u
-/* The field of a pad value; there are four, for its multiples. */
-#define PAD_BITS	19
 
 /* A result of one line is the same at any: then no windows overlap. */
 static uint32_t line_stride(const struct npu_pool_task *t)
@@ -34,9 +32,8 @@ static uint32_t most_columns(const struct npu_pool_task *t)
 
 static int check(struct npu_prog *p, const struct npu_pool_task *t)
 {
-	if (t->type != NPU_PREC_INT8 || t->pool == NPU_POOL_MIN)
-		return npu_prog_fail(p, -EOPNOTSUPP, "no programs for %s of %s on the RK3576",
-				     t->pool == NPU_POOL_MIN ? "minima" : "pooling", npu_prec_name(t->type));
+	if (npu_prog_check_pool_bytes(p, t))
+		return npu_prog_error(p);
 	if (t->out_w > most_columns(t))
 		return npu_prog_fail(p, -EOPNOTSUPP,
 				     "%u columns of windows of %u lines, every %u; the RK3576 makes %u right", t->out_w,
@@ -61,12 +58,6 @@ static void set_cubes(struct npu_prog *p, const struct npu_pool_task *t)
 	SET76(p, PPU_RDMA_IN_CHANNEL_CHANNEL, t->channels);
 }
 
-/* The task has the value as the field of the RK3588, without its sign. */
-static int32_t pad_value(const struct npu_pool_task *t)
-{
-	return (int32_t)(t->pad_value << (32 - PAD_BITS)) >> (32 - PAD_BITS);
-}
-
 static void set_window(struct npu_prog *p, const struct npu_pool_task *t)
 {
 	bool average = t->pool == NPU_POOL_AVERAGE;
@@ -83,10 +74,10 @@ static void set_window(struct npu_prog *p, const struct npu_pool_task *t)
 	SET76(p, PPU_PAD_TOP, t->top);
 	SET76(p, PPU_PAD_RIGHT, t->right);
 	SET76(p, PPU_PAD_BOTTOM, t->bottom);
-	SET76(p, PPU_PAD_VALUE_1_VALUE, pad_value(t));
-	SET76(p, PPU_PAD_VALUE_2_VALUE, 2 * pad_value(t));
-	SET76(p, PPU_PAD_VALUE_3_VALUE, 3 * pad_value(t));
-	SET76(p, PPU_PAD_VALUE_4_VALUE, 4 * pad_value(t));
+	SET76(p, PPU_PAD_VALUE_1_VALUE, npu_pool_pad_value(t));
+	SET76(p, PPU_PAD_VALUE_2_VALUE, 2 * npu_pool_pad_value(t));
+	SET76(p, PPU_PAD_VALUE_3_VALUE, 3 * npu_pool_pad_value(t));
+	SET76(p, PPU_PAD_VALUE_4_VALUE, 4 * npu_pool_pad_value(t));
 }
 
 static void set_memory(struct npu_prog *p, const struct npu_pool_task *t)

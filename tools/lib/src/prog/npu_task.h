@@ -102,6 +102,8 @@ struct npu_ew_task {
 };
 
 int npu_prog_ew(struct npu_prog *p, const struct npu_ew_task *t);
+/* Stage a task that reads and writes, with stages that do nothing. */
+void npu_prog_stage_fly(struct npu_prog *p, const struct npu_ew_task *t);
 
 /* npu_table.c: functions by the LUT, for halves */
 
@@ -145,6 +147,9 @@ void npu_unpack_narrow(void *dst, size_t ld, const void *src, size_t bpe, size_t
 
 /* npu_requant.c */
 int npu_requant_check(const struct npu_requant *rq);
+
+/* npu_fly_prog_rk3568.c: the DPU of an RK3568 alone; others are refused */
+int npu_prog_copy_atom(struct npu_prog *p, uint64_t from_iova, uint64_t to_iova);
 
 /* npu_plan.c: how a product is cut */
 
@@ -233,6 +238,10 @@ struct npu_pool_task {
 };
 
 int npu_prog_pool(struct npu_prog *p, const struct npu_pool_task *t);
+/* For chips that maxima and averages of bytes are known of. */
+int npu_prog_check_pool_bytes(struct npu_prog *p, const struct npu_pool_task *t);
+/* The value as a number: tasks have it as the RK3588's field, without its sign. */
+int32_t npu_pool_pad_value(const struct npu_pool_task *t);
 
 /* npu_upscale_prog.c: lines of one surface, each atom so many times */
 struct npu_upscale_task {
