@@ -113,6 +113,8 @@ NPU_REG(DPU, BN_CFG, 0x4060)
 NPU_REG(DPU, EW_CFG, 0x4070)
 	NPU_FIELD(DPU, EW_CFG, ALU_ALGO, 3, 2, U)
 
+NPU_REG(DPU, EW_CVT_OFFSET, 0x4074)
+	NPU_FIELD(DPU, EW_CVT_OFFSET, VALUE, 0, 32, S)
 
 NPU_REG(RDMA, BS_LENGTH, 0x5024)
 	/* Of the operands, in 8 bytes. */
@@ -128,6 +130,7 @@ NPU_REG(RDMA, ERDMA_CFG, 0x5034)
 	NPU_FIELD(RDMA, ERDMA_CFG, DATA_MODE, 30, 2, U)
 /* The last atom of a surface of EW's operands. */
 NPU_REG(RDMA, EW_SURF_END, 0x503c)
+	NPU_FIELD(RDMA, EW_SURF_END, BYTES, 3, 29, A16)
 
 /* One, twice, three and four times the value. */
 NPU_REG(PPU, PADDING_VALUE_1, 0x6044)

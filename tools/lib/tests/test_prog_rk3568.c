@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Unit tests of programs for the RK3566 and RK3568: the words that Rockchip's compilers write, and
- * what there are no programs for. What programs compute is in nn_conv and nn_pool.
+ * what there are no programs for. What programs compute is in nn_conv, nn_pool and nn_bytes.
  */
 #include "words.h"
 
@@ -182,6 +182,86 @@ static void test_pool(void)
 	refuses_pool(&t, "minima of INT8 on the RK3568");
 }
 
+/* ---- the DPU alone ---- */
+
+static const struct npu_ew_task fly = {
+	.type = NPU_PREC_INT8, .rows = 225, .cols = 24, .a = { 0x10000, 228 }, .b = { 0x20000, 300 },
+	.y = { 0x30008, 256 },
+};
+
+/* Of all tasks here, with @rest. */
+static const struct word fly_words[] = {
+	{ 0x400c, 0x109 }, { 0x4010, 0 }, { 0x4014, 0 }, { 0x4020, 0x30008 }, { 0x4024, 256 * 8 }, { 0x4030, 224 },
+	{ 0x4034, 0 }, { 0x4038, 0 }, { 0x403c, 23 << 16 | 23 }, { 0x404c, 0 }, { 0x4050, 2 }, { 0x4054, 0 },
+	{ 0x406c, 0 }, { 0x407c, 0 }, { 0x4090, 0 }, { 0x40c0, 256 * 8 }, { 0x500c, 224 }, { 0x5010, 0 },
+	{ 0x5014, 23 }, { 0x5018, 0x10000 }, { 0x501c, 1 }, { 0x5020, 0 }, { 0x5024, 0 }, { 0x5028, 1 },
+	{ 0x502c, 0 }, { 0x5030, 0 }, { 0x5044, 0x4001 }, { 0x5048, 0 }, { 0x504c, 3 * 8 }, { 0x5064, 0 },
+	{ 0x5068, 0x1010101 },
+};
+
+static const struct word sum_words[] = {
+	{ 0x4004, 0xe }, { 0x5004, 0xe }, { 0x4040, 0x48 }, { 0x4044, 7 }, { 0x4048, 100 << 16 }, { 0x4060, 0x53 },
+	{ 0x4064, 0 }, { 0x4068, 0 }, { 0x4070, 0x900002d0 }, { 0x4074, (uint32_t)-30 }, { 0x4078, 0xff9b },
+	{ 0x4080, 9 }, { 0x4084, 21000 }, { 0x4088, 21 }, { 0x4108, 0 }, { 0x5034, 0x40000000 }, { 0x5038, 0x20000 },
+	{ 0x503c, 299 * 8 }, { 0x5040, 300 * 8 },
+};
+
+static const struct word map_words[] = {
+	{ 0x4004, 0x30 }, { 0x5004, 0x30 }, { 0x4040, 0x53 }, { 0x4044, 0 }, { 0x4048, 0 }, { 0x4060, 0x48 },
+	{ 0x4064, 0 }, { 0x4068, 32 << 16 }, { 0x4070, 0x302 }, { 0x4074, 0 }, { 0x4078, 1 },
+	{ 0x4080, (uint32_t)-129 }, { 0x4084, 1 }, { 0x4088, 0 }, { 0x4108, 0x68 }, { 0x410c, 0x50500 },
+	{ 0x4110, (uint32_t)-0x4000 }, { 0x4114, 0 }, { 0x4118, 0 }, { 0x411c, 0x4000 }, { 0x4120, 0 },
+	{ 0x412c, 0 }, { 0x5034, 1 }, { 0x5038, 0 }, { 0x503c, 0 }, { 0x5040, 0 },
+};
+
+static void test_flying(int ret, const struct word *rest, size_t n, const char *what)
+{
+	unsigned int bad = ret ? 1 : wrong_words(fly_words, ARRAY_SIZE(fly_words)) + wrong_words(rest, n);
+
+	tap_ok(!bad && started() == 0x18, "%s: %u wrong, %s", what, bad, npu_prog_message(prog));
+}
+
+static void test_sum(void)
+{
+	struct npu_byte_sum how = {
+		.size = sizeof(how), .a_weight = 100, .b_weight = -101, .a_zp = -7, .b_zp = 30,
+		.rq = { .scale = 21000, .shift = 21, .zp = 9 },
+	};
+	struct npu_ew_task t = fly;
+	uint32_t got;
+
+	npu_prog_reset(prog);
+	test_flying(npu_prog_add_bytes(prog, &t, &how), sum_words, ARRAY_SIZE(sum_words), "a sum");
+	how.act = NPU_ACT_RELU;
+	npu_prog_reset(prog);
+	tap_ok(!npu_prog_add_bytes(prog, &t, &how) && writes(0x4070, &got) == 1 && got == 0x900000d0, "above 0");
+	t.b.iova = 12;
+	npu_prog_reset(prog);
+	tap_ok(npu_prog_add_bytes(prog, &t, &how) == -EINVAL, "%s", npu_prog_message(prog));
+}
+
+static void test_map(void)
+{
+	struct npu_prog *other = npu_prog_new();
+	struct npu_ew_task t = fly;
+	int8_t map[256];
+	uint32_t got;
+
+	any_map(map);
+	npu_prog_reset(prog);
+	tap_ok(!npu_prog_load_map(prog, map, 0x10000, 0x30000) && !wrong_entries(map) && npu_prog_ntasks(prog) == 2,
+	       "two tasks that load a table each: %s", npu_prog_message(prog));
+	/* What accesses to the LUT that read come with, and the last one. */
+	tap_ok(writes(0x4030, &got) == 2 && !got && writes(0x403c, &got) == 2 && got == 0x70007 &&
+	       writes(0x4024, &got) == 2 && got == 8 && writes(0x4100, &got) == 4 && got == 0x30000 &&
+	       writes(0x4104, &got) == 1028 && started() == 0x18, "which copy an atom");
+	npu_prog_reset(prog);
+	test_flying(npu_prog_map_bytes(prog, &t), map_words, ARRAY_SIZE(map_words), "a function");
+	tap_ok(npu_prog_map_bytes(other, &t) == -EOPNOTSUPP && strstr(npu_prog_message(other), "RK3588"), "%s",
+	       npu_prog_message(other));
+	npu_prog_free(other);
+}
+
 int main(void)
 {
 	prog = npu_prog_new_for(npu_chip_of_soc(3568));
@@ -189,6 +269,8 @@ int main(void)
 	test_variants();
 	test_refused();
 	test_pool();
+	test_sum();
+	test_map();
 	npu_prog_free(prog);
 	return tap_done();
 }

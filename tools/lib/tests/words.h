@@ -88,4 +88,35 @@ static inline void refuses_pool(const struct npu_pool_task *t, const char *word)
 	       npu_prog_message(prog));
 }
 
+/* A function that has no order. */
+static inline void any_map(int8_t map[256])
+{
+	for (int i = 0; i < 256; i++)
+		map[i] = (int8_t)(i * 77 % 256 - 128);
+	map[0] = -30;
+	map[255] = 78;
+}
+
+/* Entries of the LUT's tables that are not those of @map. They follow the word that selects their table. */
+static inline unsigned int wrong_entries(const int8_t *map)
+{
+	const uint64_t *e = npu_prog_entries(prog);
+	unsigned int n = 0, bad = 0;
+	uint32_t cfg = 0;
+
+	for (size_t i = 0; i < npu_prog_count(prog); i++) {
+		uint32_t value = (uint32_t)(e[i] >> 16);
+		int32_t at = (int32_t)(n % 513) - (cfg == 0x20000 ? 512 : 0);
+
+		if ((uint16_t)e[i] == 0x4100 && e[i] >> 48 == 0x1001)
+			cfg = value;
+		if ((uint16_t)e[i] != 0x4104 || e[i] >> 48 != 0x1001 || !cfg)
+			continue;
+		at = at < -128 ? -128 : at > 127 ? 127 : at;
+		bad += value != (uint32_t)(map[at + 128] + 129) || cfg != (n < 513 ? 0x20000u : 0x30000u);
+		n++;
+	}
+	return n == 1026 ? bad : 1026;
+}
+
 #endif /* WORDS_H */

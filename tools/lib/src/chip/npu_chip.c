@@ -61,7 +61,7 @@ static const struct npu_chip rk3568 = {
 	.rows = 1020, .kernels = 1024, .kernel_bytes = 7 * NPU_SIZE_CBUF_BANK_BYTES / 16,
 	.weight_bytes = UINT64_MAX,
 	.depthwise_cols = 32, .depthwise_weight = 1, .depthwise_bytes = 2 * NPU_SIZE_CBUF_BANK_BYTES,
-	.pools_columns = true, .silent_pools = true,
+	.pools_columns = true, .flies_bytes = true, .silent_pools = true,
 	.operand_bytes = sizeof(int32_t),
 };
 

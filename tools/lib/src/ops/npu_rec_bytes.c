@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Element-wise operations of bytes by convolutions of one position, for a chip whose DPU is not
- * known to take a second operand: the sum of two tensors is that of two surfaces, one of each. A
- * function looks up what a convolution makes of a single weight.
+ * Element-wise operations of bytes: by tasks of the DPU alone, or by convolutions of one position, for
+ * a chip whose DPU is not known to take a second operand. There the sum of two tensors is that of two
+ * surfaces, one of each, and a function looks up what a convolution makes of a single weight.
  *
  * On an RK3576 gregordinary found no way to the second operand of EW, and computes sums of this
  * form on boards.
@@ -47,6 +47,33 @@ static bool same_bytes(const struct npu_tensor *a, const struct npu_tensor *b)
 	       a->shape.rows == b->shape.rows && a->shape.cols == b->shape.cols;
 }
 
+/* ---- tasks of the DPU alone ---- */
+
+/* What is appended for a part of @y; false ends. */
+typedef bool (*fly_fn)(struct npu_rec *rec, const void *arg, struct npu_ew_task *t, uint32_t row, uint32_t col);
+
+static struct npu_ew_operand operand(const struct npu_tensor *t, uint32_t row, uint32_t col)
+{
+	return (struct npu_ew_operand){ .iova = npu_tensor_iova(t) + npu_tensor_place(t, row, col), .pitch = t->pitch };
+}
+
+static void fly(struct npu_rec *rec, const struct npu_tensor *y, fly_fn add, const void *arg)
+{
+	const struct npu_chip *chip = npu_dev_chip(y->dev);
+	const struct npu_shape *s = &y->shape;
+
+	for (uint32_t row = 0; row < s->rows; row += chip->rows)
+		for (uint32_t col = 0; col < s->cols && npu_rec_room(rec); col += chip->kernels) {
+			struct npu_ew_task t = {
+				.type = NPU_PREC_INT8, .rows = (uint32_t)min_u64(s->rows - row, chip->rows),
+				.cols = (uint32_t)min_u64(s->cols - col, chip->kernels), .y = operand(y, row, col),
+			};
+
+			if (!add(rec, arg, &t, row, col))
+				return;
+		}
+}
+
 /* ---- sums ---- */
 
 struct sum {
@@ -65,7 +92,7 @@ static int check_sum(struct npu_rec *rec, const struct sum *s)
 	const struct npu_byte_sum *how = s->how;
 	const struct npu_chip *chip = npu_dev_chip(s->y->dev);
 
-	if (!chip->adds_bytes)
+	if (!chip->adds_bytes && !chip->flies_bytes)
 		return npu_rec_fail(rec, -EOPNOTSUPP, "add bytes: no programs for it on the %s", chip->name);
 	if (!same_bytes(s->a, s->y) || !same_bytes(s->b, s->y))
 		return npu_rec_fail(rec, -EINVAL, "add bytes: %u x %u of %s and %u x %u of %s to %u x %u of %s do not fit",
@@ -141,17 +168,11 @@ static int sum_tasks(struct npu_rec *rec, const struct sum *s)
 }
 
 /* Where their space is known, the weights go there. */
-static int append_sum(struct npu_rec *rec, struct sum *s)
+static int convolve_sum(struct npu_rec *rec, struct sum *s)
 {
 	struct npu_weights *w = NULL;
-	int ret = npu_rec_reads(rec, s->a);
+	int ret = sum_weights(rec, s, &w);
 
-	if (!ret)
-		ret = npu_rec_reads(rec, s->b);
-	if (!ret)
-		ret = npu_rec_writes(rec, s->y);
-	if (!ret)
-		ret = sum_weights(rec, s, &w);
 	if (!ret)
 		ret = npu_rec_reads_weights(rec, w);
 	s->w = w;
@@ -159,6 +180,29 @@ static int append_sum(struct npu_rec *rec, struct sum *s)
 		ret = sum_tasks(rec, s);
 	npu_weights_free(w);
 	return ret;
+}
+
+static bool add(struct npu_rec *rec, const void *arg, struct npu_ew_task *t, uint32_t row, uint32_t col)
+{
+	const struct sum *s = arg;
+
+	t->a = operand(s->a, row, col);
+	t->b = operand(s->b, row, col);
+	return !npu_prog_add_bytes(npu_rec_prog(rec), t, s->how);
+}
+
+static int append_sum(struct npu_rec *rec, struct sum *s)
+{
+	int ret = npu_rec_reads(rec, s->a);
+
+	if (!ret)
+		ret = npu_rec_reads(rec, s->b);
+	if (!ret)
+		ret = npu_rec_writes(rec, s->y);
+	if (ret || !npu_dev_chip(s->y->dev)->flies_bytes)
+		return ret ? ret : convolve_sum(rec, s);
+	fly(rec, s->y, add, s);
+	return 0;
 }
 
 int npu_rec_add_bytes(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
@@ -183,7 +227,6 @@ struct map {
 	const struct npu_tensor *x, *y;
 	const int8_t *value;
 	const struct npu_weights *w;	/* that make a step of the table of a byte's */
-	const struct npu_tensor *scratch;
 };
 
 static int check_map(struct npu_rec *rec, const struct map *m)
@@ -236,8 +279,6 @@ static int map_tasks(struct npu_rec *rec, const struct map *m)
 	struct runs r = runs_of(m->y, dense);
 	uint32_t most = npu_dev_chip(m->y->dev)->rows, share = dense ? 2 : 1;
 
-	if (npu_prog_load_map(npu_rec_prog(rec), m->value, at(m->scratch, 0, 0), at(m->scratch, 1, 0)))
-		return 0;
 	for (uint32_t run = 0; run < r.n; run += 2)
 		for (uint32_t i = 0; i < r.positions && npu_rec_room(rec); i += share * most)
 			if (map_task(rec, m, dense, run, i, (uint32_t)min_u64(r.positions - i, share * most) / share))
@@ -245,29 +286,62 @@ static int map_tasks(struct npu_rec *rec, const struct map *m)
 	return 0;
 }
 
-static int append_map(struct npu_rec *rec, struct map *m)
+/* Tasks that load the LUT copy an atom of the scratch. */
+static int load_map(struct npu_rec *rec, const int8_t *value)
 {
 	struct npu_tensor *scratch = NULL;
+	int ret = npu_rec_temp(rec, NPU_PREC_INT8, 1, 2 * LANES, &scratch);
+
+	if (!ret)
+		ret = npu_rec_writes(rec, scratch);
+	if (!ret)
+		npu_prog_load_map(npu_rec_prog(rec), value, at(scratch, 0, 0), at(scratch, 1, 0));
+	npu_tensor_free(scratch);
+	return ret;
+}
+
+static int convolve_map(struct npu_rec *rec, struct map *m)
+{
 	struct npu_weights *w = NULL;
+	int ret = map_weights(rec, m, &w);
+
+	if (!ret)
+		ret = npu_rec_reads_weights(rec, w);
+	if (!ret)
+		ret = load_map(rec, m->value);
+	m->w = w;
+	if (!ret && npu_rec_room(rec))
+		ret = map_tasks(rec, m);
+	npu_weights_free(w);
+	return ret;
+}
+
+static bool look_up(struct npu_rec *rec, const void *arg, struct npu_ew_task *t, uint32_t row, uint32_t col)
+{
+	const struct map *m = arg;
+
+	t->a = operand(m->x, row, col);
+	return !npu_prog_map_bytes(npu_rec_prog(rec), t);
+}
+
+static int fly_map(struct npu_rec *rec, const struct map *m)
+{
+	int ret = load_map(rec, m->value);
+
+	if (!ret)
+		fly(rec, m->y, look_up, m);
+	return ret;
+}
+
+static int append_map(struct npu_rec *rec, struct map *m)
+{
 	int ret = npu_rec_reads(rec, m->x);
 
 	if (!ret)
 		ret = npu_rec_writes(rec, m->y);
-	if (!ret)
-		ret = map_weights(rec, m, &w);
-	if (!ret)
-		ret = npu_rec_reads_weights(rec, w);
-	if (!ret)
-		ret = npu_rec_temp(rec, NPU_PREC_INT8, 1, 2 * LANES, &scratch);
-	if (!ret)
-		ret = npu_rec_writes(rec, scratch);
-	m->w = w;
-	m->scratch = scratch;
-	if (!ret)
-		ret = map_tasks(rec, m);
-	npu_tensor_free(scratch);
-	npu_weights_free(w);
-	return ret;
+	if (ret)
+		return ret;
+	return npu_dev_chip(m->y->dev)->flies_bytes ? fly_map(rec, m) : convolve_map(rec, m);
 }
 
 int npu_rec_map_bytes(struct npu_rec *rec, const int8_t value[256], const struct npu_tensor *x,

@@ -69,10 +69,10 @@ static void set_output(struct npu_prog *p, const struct npu_ew_task *t, uint32_t
 }
 
 /* The conversion widens halves for the ALU; the multiplier takes them as they are. */
-static void set_operation(struct npu_prog *p, const struct npu_ew_task *t)
+void npu_prog_set_operation(struct npu_prog *p, const struct npu_ew_task *t)
 {
 	bool mul = t->op == NPU_EW_MUL, half = t->type == NPU_PREC_FP16;
-	int64_t size = half ? 2 : 3, mode = t->b_is_row ? PER_CHANNEL : PER_ELEMENT;
+	int64_t size = t->type == NPU_PREC_INT8 ? 1 : half ? 2 : 3, mode = t->b_is_row ? PER_CHANNEL : PER_ELEMENT;
 
 	SET(p, DPU_EW_CFG_OP_TYPE, mul);
 	SET(p, DPU_EW_CFG_ALU_ALGO, mul ? 0 : algo[t->op]);
@@ -132,7 +132,7 @@ int npu_prog_ew(struct npu_prog *p, const struct npu_ew_task *t)
 	if (t->op == NPU_EW_TABLE)
 		set_function(p, t);
 	else
-		set_operation(p, t);
+		npu_prog_set_operation(p, t);
 
 	npu_prog_emit(p, NPU_R_DPU_S_POINTER);
 	npu_prog_emit(p, NPU_R_RDMA_S_POINTER);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Functions of bytes by the RK3576's LUT, which takes what BS makes of sums: the program that loads
- * it, and what a convolution needs that uses it.
+ * Functions of bytes by the LUT: their codes, and for the RK3576, whose LUT takes what BS makes of sums,
+ * the program that loads it, and what a convolution needs that uses it.
  *
  * Tables are loaded by a task of the DPU alone, which copies an atom, and index 0 is where they meet,
  * all as Rockchip's compilers have it for this chip. They also have BN scale what is looked up; gregordinary
@@ -10,14 +10,13 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "npu_rk3568.h"
 #include "npu_rk3576.h"
 
-#define STEPS		(NPU_SIZE_LUT_ENTRIES - 1)
+#define STEPS		NPU_MAP_STEPS
 #define EDGE		(STEPS * NPU_MAP_STEP)
 #define STEP_SHIFT	5
 #define TABLE_WRITE	1
-/* Codes are from 1 on: boards of the RK3588 read an entry of 0 as 4.0 (rocket-userspace). */
-#define CODE_BASE	(1 - INT8_MIN)
 
 #define EW_OFF		0x010041c1
 #define EW_LUT		0x01004140
@@ -48,11 +47,11 @@ static int check(struct npu_prog *p)
 }
 
 /* At a step of the tables, which are longer than there are bytes: the ends go on. */
-static int32_t code(const int8_t *map, int32_t step)
+int32_t npu_map_code(const int8_t *map, int32_t step)
 {
 	int32_t x = step < INT8_MIN ? INT8_MIN : step > INT8_MAX ? INT8_MAX : step;
 
-	return map[x - INT8_MIN] + CODE_BASE;
+	return map[x - INT8_MIN] + NPU_MAP_BASE;
 }
 
 /* ---- the program that loads ---- */
@@ -90,12 +89,12 @@ static void emit_table(struct npu_prog *p, const int8_t *map, uint32_t id, int32
 	SET(p, DPU_LUT_ACCESS_CFG_TABLE_ID, id);
 	npu_prog_emit76(p, NPU_R76_DPU_LUT_ACCESS_CFG, NPU_R76_DPU_LUT_ACCESS_CFG);
 	for (int32_t i = 0; i <= STEPS; i++) {
-		SET(p, DPU_LUT_ACCESS_DATA_VALUE, code(map, first + i));
+		SET(p, DPU_LUT_ACCESS_DATA_VALUE, npu_map_code(map, first + i));
 		npu_prog_emit76(p, NPU_R76_DPU_LUT_ACCESS_DATA, NPU_R76_DPU_LUT_ACCESS_DATA);
 	}
 }
 
-int npu_prog_load_map(struct npu_prog *p, const int8_t *map, uint64_t from_iova, uint64_t to_iova)
+static int load_rk3576(struct npu_prog *p, const int8_t *map, uint64_t from_iova, uint64_t to_iova)
 {
 	if (check(p))
 		return npu_prog_error(p);
@@ -112,6 +111,13 @@ int npu_prog_load_map(struct npu_prog *p, const int8_t *map, uint64_t from_iova,
 	emit_table(p, map, 0, -STEPS);
 	emit_table(p, map, 1, 0);
 	return npu_prog_finish(p, NPU_EN_DPU | NPU_EN_DPU_RDMA);
+}
+
+int npu_prog_load_map(struct npu_prog *p, const int8_t *map, uint64_t from_iova, uint64_t to_iova)
+{
+	return npu_prog_chip(p)->encoding == NPU_ENCODING_RK3568 ?
+		       npu_prog_load_map_rk3568(p, map, from_iova, to_iova) :
+		       load_rk3576(p, map, from_iova, to_iova);
 }
 
 /* ---- programs that use it ---- */
@@ -141,11 +147,11 @@ void npu_prog_set_map76(struct npu_prog *p, const int8_t *map)
 	SET(p, DPU_LUT_INFO_LE_INDEX_SELECT, STEP_SHIFT);
 	SET(p, DPU_LUT_INFO_LO_INDEX_SELECT, STEP_SHIFT);
 	set_bounds(p);
-	SET(p, DPU_LUT_BELOW_0_VALUE, (int64_t)code(map, -STEPS) << 16);
-	SET(p, DPU_LUT_BELOW_1_VALUE, twice(code(map, -STEPS)));
-	SET(p, DPU_LUT_ABOVE_0_VALUE, (int64_t)code(map, STEPS) << 16);
-	SET(p, DPU_LUT_ABOVE_1_VALUE, twice(code(map, STEPS)));
-	SET(p, DPU_OUT_CVT_OFFSET_VALUE, -CODE_BASE);
+	SET(p, DPU_LUT_BELOW_0_VALUE, (int64_t)npu_map_code(map, -STEPS) << 16);
+	SET(p, DPU_LUT_BELOW_1_VALUE, twice(npu_map_code(map, -STEPS)));
+	SET(p, DPU_LUT_ABOVE_0_VALUE, (int64_t)npu_map_code(map, STEPS) << 16);
+	SET(p, DPU_LUT_ABOVE_1_VALUE, twice(npu_map_code(map, STEPS)));
+	SET(p, DPU_OUT_CVT_OFFSET_VALUE, -NPU_MAP_BASE);
 	SET(p, DPU_OUT_CVT_SCALE_SCALE, 1);
 	SET(p, DPU_OUT_CVT_SHIFT_SHIFT, 0);
 }

@@ -199,12 +199,8 @@ static void set_numbers(struct npu_prog *p, const struct npu_table *t)
 }
 
 /* Slopes beyond the edges stay 0: the function goes on as it is there. */
-void npu_prog_set_table(struct npu_prog *p, const struct npu_table *t)
+void npu_prog_set_lut(struct npu_prog *p)
 {
-	SET(p, DPU_BN_CFG_BYPASS, 0);
-	SET(p, DPU_BN_CFG_ALU_BYPASS, 0);
-	SET(p, DPU_BN_CFG_RELU_BYPASS, 1);
-	SET(p, DPU_BN_CFG_ALU_ALGO, NPU_CODE_ALU_ADD);
 	SET(p, DPU_EW_CFG_BYPASS, 0);
 	SET(p, DPU_EW_CFG_LUT_BYPASS, 0);
 	SET(p, DPU_LUT_CFG_LO_LE_MUX, MUX);
@@ -216,6 +212,15 @@ void npu_prog_set_table(struct npu_prog *p, const struct npu_table *t)
 	SET(p, DPU_LUT_LE_END_INDEX, 0);
 	SET(p, DPU_LUT_LO_START_INDEX, 0);
 	SET(p, DPU_LUT_LO_END_INDEX, EDGE);
+}
+
+void npu_prog_set_table(struct npu_prog *p, const struct npu_table *t)
+{
+	SET(p, DPU_BN_CFG_BYPASS, 0);
+	SET(p, DPU_BN_CFG_ALU_BYPASS, 0);
+	SET(p, DPU_BN_CFG_RELU_BYPASS, 1);
+	SET(p, DPU_BN_CFG_ALU_ALGO, NPU_CODE_ALU_ADD);
+	npu_prog_set_lut(p);
 	SET(p, DPU_OUT_CVT_SCALE_SCALE, 1);
 	if (t->patterns)
 		set_patterns(p, t);
@@ -223,11 +228,16 @@ void npu_prog_set_table(struct npu_prog *p, const struct npu_table *t)
 		set_numbers(p, t);
 }
 
-static void upload_half(struct npu_prog *p, const struct npu_table *t, uint32_t id, int32_t start)
+void npu_prog_select_table(struct npu_prog *p, uint32_t id)
 {
 	SET(p, DPU_LUT_ACCESS_CFG_ACCESS_TYPE, TABLE_WRITE);
 	SET(p, DPU_LUT_ACCESS_CFG_TABLE_ID, id);
 	npu_prog_emit(p, NPU_R_DPU_LUT_ACCESS_CFG);
+}
+
+static void upload_half(struct npu_prog *p, const struct npu_table *t, uint32_t id, int32_t start)
+{
+	npu_prog_select_table(p, id);
 	for (int32_t i = 0; i <= STEPS; i++) {
 		SET(p, DPU_LUT_ACCESS_DATA_DATA, code(t, start + (i << STEP_SHIFT)));
 		npu_prog_emit(p, NPU_R_DPU_LUT_ACCESS_DATA);

@@ -102,8 +102,9 @@ struct npu_ew_task {
 };
 
 int npu_prog_ew(struct npu_prog *p, const struct npu_ew_task *t);
-/* Stage a task that reads and writes, with stages that do nothing. */
+/* Stage a task that reads and writes, with stages that do nothing; and the operation of one. */
 void npu_prog_stage_fly(struct npu_prog *p, const struct npu_ew_task *t);
+void npu_prog_set_operation(struct npu_prog *p, const struct npu_ew_task *t);
 
 /* npu_table.c: functions by the LUT, for halves */
 
@@ -131,12 +132,20 @@ void npu_prog_upload_table(struct npu_prog *p, const struct npu_table *t);
 int npu_prog_conv_table(struct npu_prog *p, const struct npu_conv_task *t,
 			const struct npu_table *table, bool upload);
 
+/* npu_table.c: stage EW and the tables, which meet at 0; append the word behind which one is written */
+void npu_prog_set_lut(struct npu_prog *p);
+void npu_prog_select_table(struct npu_prog *p, uint32_t id);
+
 /*
- * npu_map_prog_rk3576.c: functions of bytes, @map[x + 128], of an RK3576; others are refused. A task
- * copies an atom while it loads the LUT, and convolutions that follow look up their sums, in steps
- * of NPU_MAP_STEP; of their requantisation nothing counts.
+ * npu_map_prog_rk3576.c: functions of bytes, @map[x + 128], of an RK3576 or RK3568; others are refused.
+ * Tasks that load the LUT copy an atom. Convolutions that follow on an RK3576 look up their sums, in
+ * steps of NPU_MAP_STEP; of their requantisation nothing counts.
  */
 #define NPU_MAP_STEP	32
+#define NPU_MAP_STEPS	(NPU_SIZE_LUT_ENTRIES - 1)
+/* Codes are from 1 on: boards of the RK3588 read an entry of 0 as 4.0 (rocket-userspace). */
+#define NPU_MAP_BASE	(1 - INT8_MIN)
+int32_t npu_map_code(const int8_t *map, int32_t step);
 int npu_prog_load_map(struct npu_prog *p, const int8_t *map, uint64_t from_iova, uint64_t to_iova);
 int npu_prog_map(struct npu_prog *p, const struct npu_conv_task *t, const int8_t *map);
 
@@ -150,6 +159,9 @@ int npu_requant_check(const struct npu_requant *rq);
 
 /* npu_fly_prog_rk3568.c: the DPU of an RK3568 alone; others are refused */
 int npu_prog_copy_atom(struct npu_prog *p, uint64_t from_iova, uint64_t to_iova);
+int npu_prog_add_bytes(struct npu_prog *p, const struct npu_ew_task *t, const struct npu_byte_sum *how);
+/* By the LUT, which npu_prog_load_map() loaded. */
+int npu_prog_map_bytes(struct npu_prog *p, const struct npu_ew_task *t);
 
 /* npu_plan.c: how a product is cut */
 
