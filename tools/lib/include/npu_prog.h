@@ -421,7 +421,7 @@ uint64_t npu_features(struct npu_dev *dev);
  * What npu_prog_new() and npu_prog_conv() make are programs for an RK3588: another chip takes their
  * registers for others.
  *
- * Return: 3588 or 3576; 3588 on drivers that do not tell.
+ * Return: 3588, 3576 or, for an RK3566 as well, 3568; 3588 on drivers that do not tell.
  */
 uint32_t npu_soc(const struct npu_dev *dev);
 

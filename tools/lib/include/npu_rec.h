@@ -80,7 +80,7 @@ struct npu_rec_opts {
 	/**
 	 * @core_mask: bit per core that may run it, 0 = any. Over the vendor's
 	 * interface at most one bit, and none if @cores is above 1. On an RK3576 it is core
-	 * 0 that runs it, whose part of CBUF programs are written for
+	 * 0 that runs it, whose part of CBUF programs are written for; an RK3568 has no other
 	 */
 	uint32_t core_mask;
 	/** @timeout_ns: how long one task may take on average, 0 = the driver's default */
@@ -92,7 +92,7 @@ struct npu_rec_opts {
 	bool block;
 	/**
 	 * @cores: how many cores share the operations, 0 = 1; see npu_rec_on(). On an RK3576
-	 * one has them all
+	 * or RK3568 one has them all
 	 */
 	uint32_t cores;
 };
@@ -225,9 +225,9 @@ int npu_rec_matmul(struct npu_rec *rec, const struct npu_tensor *x, const struct
  * @in: type of both operands
  * @out: type of the result; INT8 means requantised
  *
- * On an RK3588 there are those that npu_rec_matmul() lists. On an RK3576 there are programs for INT8 to
- * INT8, and to INT32 of up to 4096 columns without activation; of other operations for convolutions
- * from INT8 to INT8 that are not dilated, for maxima and for averages of images, and for sums and
+ * On an RK3588 there are those that npu_rec_matmul() lists. On an RK3576 or RK3568 there are programs for INT8
+ * to INT8, and on the former to INT32 of up to 4096 columns without activation; of other operations for
+ * convolutions from INT8 to INT8 that are not dilated, for maxima and for averages of images, and for sums and
  * functions of bytes. All else is refused there with -EOPNOTSUPP, and npu_rec_message() says what it was.
  *
  * Return: whether there are.
@@ -369,12 +369,12 @@ int npu_byte_sum_from_double(double a, double b, int32_t zp, struct npu_byte_sum
  * @how: weights, zero points, requantisation
  * @y: the same; no two of the tensors share an element
  *
- * Exact, modulo requantisation, see npu_requant_apply(). It is a convolution of one position, whose
- * channels are a surface of each operand: each task does up to 1020 atoms of 16 bytes, so that a tensor whose
- * rows are all that its memory has is cut least. There are programs for an RK3576 only.
+ * Exact, modulo requantisation, see npu_requant_apply(). There are programs for an RK3576 and an RK3568 only.
+ * On the former it is a convolution of one position, whose channels are a surface of each operand: each task does
+ * up to 1020 atoms of 16 bytes, so that a tensor whose rows are all that its memory has is cut least.
  *
  * Return: as npu_rec_matmul(); -ERANGE for weights, zero points or a requantisation out of range, -EOPNOTSUPP on
- * other chips, and for one row of a tensor that has more, or an errno of the driver.
+ * other chips, and on an RK3576 for one row of a tensor that has more, or an errno of the driver.
  */
 int npu_rec_add_bytes(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
 		      const struct npu_byte_sum *how, struct npu_tensor *y);
@@ -408,8 +408,8 @@ void npu_byte_map(double (*f)(double x, void *arg), void *arg, const struct npu_
  * @x: M x N of INT8
  * @y: M x N of INT8; shares no element with @x
  *
- * Exact. A task loads the table, and each of those that follow does up to 2040 atoms of 16 bytes.
- * There are programs for an RK3576 only.
+ * Exact. There are programs for an RK3576 and an RK3568 only. Tasks load the table, and on the former each of those
+ * that follow does up to 2040 atoms of 16 bytes.
  *
  * Return: as npu_rec_add_bytes().
  */

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What libnpu computes on an RK3576, on the driver, over both uAPIs: a network of bytes, which are
- * exact, in one chain on core 0, and what is refused with a reason.
+ * What libnpu computes on an RK3576 and an RK3568, on the driver, over both uAPIs: networks of bytes,
+ * which are exact, in one chain on core 0, and what is refused with a reason.
  *
  * boot: rk3576
  * boot: rk3576dt
+ * boot: rk3568
  */
 #include <errno.h>
 #include <string.h>
 
 #include "drm/rocket_accel.h"
+#include "npu_prog.h"
 #include "rknpu_libnpu.h"
 #include "rknpu_libnpu_oracle.h"
 
@@ -27,7 +29,7 @@
 
 static const struct npu_window first = { SAME }, second = { SAME, .stride_x = 2, .stride_y = 2 };
 
-LIBNPU_FIXTURE(rk3576)
+LIBNPU_FIXTURE(bytes)
 
 static void fill(int8_t *v, float *f, size_t n, int most)
 {
@@ -134,7 +136,7 @@ static unsigned int wrong(const struct net *n, const int8_t *got)
 	return bad;
 }
 
-RK_TEST_F(rk3576, network_of_bytes, "two convolutions and a product are exact, in one chain that is started once")
+RK_TEST_F(bytes, network_of_bytes, "two convolutions and a product are exact, in one chain that is started once")
 {
 	static int8_t x[PIXELS * C], got[HALF * COLS];
 	static struct net n;
@@ -160,7 +162,7 @@ RK_TEST_F(rk3576, network_of_bytes, "two convolutions and a product are exact, i
 #define ROWS	12u
 #define ADDED	72u
 
-RK_TEST_F(rk3576, sums_of_bytes, "sums of bytes with scales, weights and zero points are exact")
+RK_TEST_F(bytes, sums_of_bytes, "sums of bytes with scales, weights and zero points are exact")
 {
 	struct npu_byte_sum first_sum = { .size = sizeof(first_sum), .a_zp = -7, .b_zp = 30 }, second_sum = {
 		.size = sizeof(second_sum), .a_weight = -101, .b_weight = 127, .a_zp = 3, .b_zp = -7,
@@ -267,7 +269,7 @@ static unsigned int functions_wrong(const struct functions *n, const int8_t *got
 	return bad;
 }
 
-RK_TEST_F(rk3576, functions_of_bytes, "functions by table, one after the other, are exact between products")
+RK_TEST_F(bytes, functions_of_bytes, "functions by table, one after the other, are exact between products")
 {
 	static int8_t got[ROWS * WIDE];
 	static struct functions n;
@@ -290,8 +292,11 @@ RK_TEST_F(rk3576, functions_of_bytes, "functions by table, one after the other, 
 	npu_weights_free(n.w);
 }
 
-RK_TEST_F(rk3576, words_of_bytes, "products of bytes are exact as words, of one row and of several")
+RK_TEST_F(bytes, words_of_bytes, "products of bytes are exact as words, of one row and of several")
 {
+	if (!npu_can_multiply(self->dev, NPU_PREC_INT8, NPU_PREC_INT32))
+		SKIP(return, "no programs for words on this chip");
+
 	static const struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = ADDED, .k = 200 };
 	static int8_t w[ADDED * 200], x[ROWS * 200];
 	static float fw[ADDED * 200], fx[ROWS * 200];
@@ -329,7 +334,7 @@ RK_TEST_F(rk3576, words_of_bytes, "products of bytes are exact as words, of one 
 	npu_weights_free(tw);
 }
 
-RK_TEST_F(rk3576, others_are_refused, "what there are no programs for is refused with a reason, and so is core 1")
+RK_TEST_F(bytes, others_are_refused, "what there are no programs for is refused with a reason, and so is core 1")
 {
 	struct npu_rec_opts core_1 = { .size = sizeof(core_1), .core_mask = CORE_0 << 1 };
 	struct npu_rec *rec = NULL;
@@ -342,10 +347,69 @@ RK_TEST_F(rk3576, others_are_refused, "what there are no programs for is refused
 	ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_FP16, 4, 32, &y));
 	ASSERT_EQ(0, npu_rec_new(self->dev, NULL, &rec));
 	EXPECT_EQ(-EOPNOTSUPP, npu_rec_act(rec, NPU_ACT_TANH, x, y));
-	EXPECT_NE(NULL, strstr(npu_rec_message(rec), "RK3576"));
+	EXPECT_NE(NULL, strstr(npu_rec_message(rec), npu_soc(self->dev) == 3568 ? "RK3568" : "RK3576"));
 	npu_rec_free(rec);
 	npu_tensor_free(x);
 	npu_tensor_free(y);
+}
+
+/* Larger than the network's image, in parts; what follows reads them. */
+#define WIDTH	50u
+#define HEIGHT	30u
+#define OUT	(WIDTH / 2 * (HEIGHT / 2))
+
+/* The largest of four, or what the sum of four is times two halves, rounded to even. */
+static int8_t pooled(const int8_t *x, uint32_t position, uint32_t c, bool average)
+{
+	uint32_t top = position / (WIDTH / 2) * 2 * WIDTH + position % (WIDTH / 2) * 2;
+	int32_t sum = 0, most = INT8_MIN;
+
+	for (uint32_t i = 0; i < 4; i++) {
+		int32_t v = x[(top + i / 2 * WIDTH + i % 2) * C + c];
+
+		sum += v;
+		most = v > most ? v : most;
+	}
+	if (!average)
+		return most;
+	return npu_requant_apply(&(struct npu_requant){ .scale = 1, .shift = 2 }, sum);
+}
+
+RK_TEST_F(bytes, pooling_of_bytes, "maxima and averages are exact, in a chain of their own and alone")
+{
+	static const struct npu_window win = {
+		.size = sizeof(win), .in_w = WIDTH, .in_h = HEIGHT, .kw = 2, .kh = 2, .stride_x = 2, .stride_y = 2,
+	};
+	static int8_t x[WIDTH * HEIGHT * C], got[OUT * C];
+	static float unused[WIDTH * HEIGHT * C];
+	struct npu_tensor *tx, *ty[2];
+	struct npu_rec *rec = NULL;
+
+	ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_INT8, WIDTH * HEIGHT, C, &tx));
+	ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_INT8, OUT, C, &ty[0]));
+	ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_INT8, OUT, C, &ty[1]));
+	for (int n = 1; n <= 2; n++) {
+		ASSERT_EQ(0, npu_rec_new(self->dev, NULL, &rec));
+		for (int i = 0; i < n; i++)
+			ASSERT_EQ(0, npu_rec_pool(rec, i ? NPU_POOL_AVERAGE : NPU_POOL_MAX, tx, &win, ty[i]))
+				TH_LOG("%s", npu_rec_message(rec));
+		ASSERT_EQ(0, npu_rec_end(rec));
+		fill(x, unused, ARRAY_SIZE(x), 127);
+		ASSERT_EQ(0, npu_tensor_write(tx, x, 0));
+		libnpu_run_counted(_metadata, rec, variant->uapi);
+		for (int i = 0; i < n; i++) {
+			unsigned int bad = 0;
+
+			ASSERT_EQ(0, npu_tensor_read(ty[i], got, 0));
+			for (uint32_t k = 0; k < OUT * C; k++)
+				bad += got[k] != pooled(x, k / C, k % C, i);
+			EXPECT_EQ(0, bad);
+		}
+		npu_rec_free(rec);
+	}
+	npu_tensor_free(tx);
+	npu_tensor_free(ty[0]);
+	npu_tensor_free(ty[1]);
 }
 
 RK_HARNESS_MAIN
