@@ -75,8 +75,13 @@ const struct npu_chip *npu_chip_of_soc(uint64_t soc)
 	return NULL;
 }
 
+/* Of an RK3562; no board is known to have been asked. */
+#define OTHER_VERSION	0x54524549
+
 const struct npu_chip *npu_chip_of_version(uint32_t hw_version)
 {
+	if (hw_version == OTHER_VERSION)
+		return NULL;
 	/* An RK3588 has several. */
 	for (size_t i = 0; i < ARRAY_SIZE(chips); i++)
 		if (chips[i] != &npu_rk3588 && chips[i]->hw_version == hw_version)
