@@ -61,7 +61,9 @@ struct rknpu_context {
 	struct rknpu_scratch *scratch;
 	struct rknpu_run *runs;		/* the newest first */
 
-	/* weights */
+	/* weights; layouts have a lock of their own */
+	pthread_mutex_t layouts_lock;
+	struct rknpu_layout *layouts;
 	struct rknpu_weights *newest;	/* of all buffers */
 	bool full;			/* memory ran out since weights were last dropped */
 	void (*weights_freed)(struct rknpu_context *ctx, const struct rknpu_weights *w);

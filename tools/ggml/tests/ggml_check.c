@@ -538,6 +538,7 @@ int main(int argc, char **argv)
 	attention();
 	feed_forward();
 	load();
+	cpu_buffers();
 	ranges();
 	planner();
 	before_loading();

@@ -56,5 +56,6 @@ void shared(void);
 void attention(void);
 void feed_forward(void);
 void load(void);
+void cpu_buffers(void);
 
 #endif /* GGML_CHECK_H */

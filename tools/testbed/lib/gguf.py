@@ -12,7 +12,8 @@ ALIGNMENT = 32
 
 # GGUF's numbers of value types and of tensor types, and what a block of the latter takes: elements, bytes.
 U32, F32, BOOL, STRING, ARRAY, I32 = 4, 6, 7, 8, 9, 5
-TENSORS = {"f32": (0, 1, 4), "f16": (1, 1, 2), "q5_0": (6, 32, 22), "q8_0": (8, 32, 34), "q4_K": (12, 256, 144)}
+TENSORS = {"f32": (0, 1, 4), "f16": (1, 1, 2), "q4_0": (2, 32, 18), "q5_0": (6, 32, 22), "q8_0": (8, 32, 34),
+           "q4_K": (12, 256, 144), "q6_K": (14, 256, 210)}
 
 
 class Model:

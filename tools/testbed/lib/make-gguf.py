@@ -58,7 +58,7 @@ def words(n, seed):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shape", choices=SHAPES, default="0.5b")
-    parser.add_argument("--type", choices=("f16", "q8_0", "q4_K"), default="f16")
+    parser.add_argument("--type", choices=("f16", "q8_0", "q4_0", "q4_K", "q6_K"), default="f16")
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--words", type=int, help="write so many words that such models know, instead of one")

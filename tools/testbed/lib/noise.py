@@ -43,12 +43,19 @@ class Noise:
     def q8_0(self, n, deviation):
         return self.scaled(n // 32, 34, (0,), (deviation / 73.9,))
 
+    def q4_0(self, n, deviation):
+        return self.scaled(n // 32, 18, (0,), (deviation / 4.61,))
+
     def q5_0(self, n, deviation):
         return self.scaled(n // 32, 22, (0,), (deviation / 9.23,))
 
     def q4_K(self, n, deviation):
         # Scales and minima have six bits, weights four: 7.5 is the weights' mean, which the minima take away.
         return self.scaled(n // 256, 144, (0, 2), (deviation / 258, 7.5 * deviation / 258))
+
+    def q6_K(self, n, deviation):
+        # Scales are signed bytes, weights six bits less 32.
+        return self.scaled(n // 256, 210, (208,), (deviation / 1366,))
 
     def f32(self, n, mean, deviation):
         values = array.array("f", (self.random.gauss(mean, deviation) for _ in range(n)))

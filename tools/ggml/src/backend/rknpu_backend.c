@@ -284,7 +284,7 @@ static int prepare(struct rknpu_context *ctx, const struct ggml_tensor *w)
 	int ret = 0;
 
 	for (int64_t i = 0; cache && !ret && i < slices; i++) {
-		struct rknpu_matrix m = rknpu_slice(w, i);
+		struct rknpu_matrix m = rknpu_slice(ctx, w, i);
 
 		ret = rknpu_cache_prepare(cache, &m);
 	}

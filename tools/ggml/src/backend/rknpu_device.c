@@ -71,7 +71,7 @@ static bool ggml_backend_rknpu_device_supports_op(ggml_backend_dev_t dev, const 
 
 static bool ggml_backend_rknpu_device_supports_buft(ggml_backend_dev_t dev, ggml_backend_buffer_type_t type)
 {
-	return ggml_backend_buft_is_host(type);
+	return ggml_backend_buft_is_host(type) || rknpu_is_cpu_extra(type);
 }
 
 /* ---- registration ---- */
@@ -165,7 +165,7 @@ static struct rknpu_context the_context = {
 		0x7d, 0x1e, 0x52, 0xa9, 0x0c, 0x84, 0x4b, 0x36,
 		0x9f, 0x10, 0x72, 0x6b, 0x6e, 0x70, 0x75, 0x30,
 	},
-	.lock = PTHREAD_MUTEX_INITIALIZER, .cpu_lock = PTHREAD_MUTEX_INITIALIZER,
+	.lock = PTHREAD_MUTEX_INITIALIZER, .layouts_lock = PTHREAD_MUTEX_INITIALIZER, .cpu_lock = PTHREAD_MUTEX_INITIALIZER,
 	.weights_freed = rknpu_prefetch_forget,
 };
 

@@ -28,11 +28,11 @@ static char *at(const struct ggml_tensor *t, int64_t i2, int64_t i3)
 	return (char *)t->data + i2 * t->nb[2] + i3 * t->nb[3];
 }
 
-struct rknpu_matrix rknpu_slice(const struct ggml_tensor *t, int64_t i)
+struct rknpu_matrix rknpu_slice(struct rknpu_context *ctx, const struct ggml_tensor *t, int64_t i)
 {
 	return (struct rknpu_matrix){
 		.data = at(t, i % t->ne[2], i / t->ne[2]), .type = t->type, .n = (uint32_t)t->ne[1],
-		.k = (uint32_t)t->ne[0], .stride = t->nb[1],
+		.k = (uint32_t)t->ne[0], .stride = t->nb[1], .layout = rknpu_layout_of(ctx, t),
 	};
 }
 
@@ -40,7 +40,7 @@ int rknpu_slice_get(struct rknpu_context *ctx, const struct ggml_tensor *t, int6
 		    char *why, size_t size)
 {
 	struct rknpu_cache *cache = rknpu_cache_of(ctx, t);
-	struct rknpu_matrix m = rknpu_slice(t, i);
+	struct rknpu_matrix m = rknpu_slice(ctx, t, i);
 	int ret = cache ? rknpu_cache_get(cache, &m, out) : rknpu_weights_new(ctx, &m, out);
 
 	if (ret)
@@ -67,7 +67,7 @@ static bool has_place(struct rknpu_context *ctx, const struct ggml_tensor *op)
 		return true;
 	rknpu_lock(ctx);
 	for (int64_t i = 0; has && ctx->full && i < w->ne[2] * w->ne[3]; i++) {
-		struct rknpu_matrix m = rknpu_slice(w, i);
+		struct rknpu_matrix m = rknpu_slice(ctx, w, i);
 
 		has = rknpu_cache_has(cache, &m);
 	}
@@ -75,12 +75,20 @@ static bool has_place(struct rknpu_context *ctx, const struct ggml_tensor *op)
 	return has;
 }
 
-/* Weights of a model; before it is loaded its tensors have no memory, or a buffer of our type without any. */
+/* Does the program ask whether weights should have a buffer of ours? It lends them one without memory. */
+static bool is_question(struct rknpu_context *ctx, const struct ggml_tensor *w)
+{
+	ggml_backend_buffer_t buffer = w->view_src ? w->view_src->buffer : w->buffer;
+
+	return buffer && buffer->type == &ctx->buffer_type && !buffer->size;
+}
+
+/* Weights of a model; before it is loaded its tensors have no memory. */
 static bool stays(struct rknpu_context *ctx, const struct ggml_tensor *w)
 {
 	ggml_backend_buffer_t buffer = w->view_src ? w->view_src->buffer : w->buffer;
 
-	return !buffer || (buffer->type == &ctx->buffer_type && !buffer->size) || rknpu_cache_of(ctx, w);
+	return !buffer || is_question(ctx, w) || rknpu_cache_of(ctx, w);
 }
 
 /* For each matrix of weights; if rows choose theirs, as many for each on average. */
@@ -93,15 +101,22 @@ static int64_t rows_each(const struct ggml_tensor *op)
 	return x->ne[1] * (x->ne[2] / w->ne[2]);
 }
 
+static bool is_large(struct rknpu_context *ctx, const struct ggml_tensor *op)
+{
+	int64_t k = op->src[0]->ne[0];
+	const struct rknpu_params *p = &ctx->params;
+
+	return rows_each(op) >= p->min_rows && k >= p->min_k && ggml_nelements(op) * k >= p->min_macs;
+}
+
 static bool worthwhile(struct rknpu_context *ctx, const struct ggml_tensor *op)
 {
 	const struct ggml_tensor *w = op->src[0];
-	int64_t rows = rows_each(op), macs = ggml_nelements(op) * w->ne[0];
-	const struct rknpu_params *p = &ctx->params;
 
-	if (rows < p->min_rows || w->ne[0] < p->min_k || macs < p->min_macs || !has_place(ctx, op))
+	/* Where the CPU has weights as it wants them, the NPU finds them, too. */
+	if (!has_place(ctx, op) || (is_question(ctx, w) && rknpu_is_rearranged(ctx, op)))
 		return false;
-	return stays(ctx, w) || rows >= p->min_reuse;
+	return stays(ctx, w) || rows_each(op) >= ctx->params.min_reuse;
 }
 
 /* ---- what can be computed ---- */
@@ -132,7 +147,7 @@ static bool product_fits(struct rknpu_context *ctx, const struct ggml_tensor *op
 		return false;
 	if (int8 && w->ne[0] > MOST_INT8_SUMMED)
 		return false;
-	return rknpu_can_pack(w->type) && rows_ok(w) && rows_ok(x) && rows_ok(op) &&
+	return rknpu_can_pack(w->type) && rknpu_is_readable(ctx, w) && rows_ok(w) && rows_ok(x) && rows_ok(op) &&
 	       fits(w->ne[1], w->ne[0], sizeof(uint16_t)) && fits(rows, w->ne[0], sizeof(float)) &&
 	       fits(rows, w->ne[1], sizeof(float));
 }
@@ -141,7 +156,7 @@ bool rknpu_matmul_supported(struct rknpu_context *ctx, const struct ggml_tensor 
 {
 	const struct ggml_tensor *w = op->src[0], *x = op->src[1];
 
-	if ((x->type != GGML_TYPE_F32 && x->type != GGML_TYPE_F16) || op->type != GGML_TYPE_F32)
+	if ((x->type != GGML_TYPE_F32 && x->type != GGML_TYPE_F16) || op->type != GGML_TYPE_F32 || !is_large(ctx, op))
 		return false;
 	return x->ne[2] % w->ne[2] == 0 && x->ne[3] % w->ne[3] == 0 &&
 	       product_fits(ctx, op, x->ne[1] * (x->ne[2] / w->ne[2])) && worthwhile(ctx, op);
@@ -295,7 +310,7 @@ bool rknpu_matmul_id_supported(struct rknpu_context *ctx, const struct ggml_tens
 	const struct ggml_tensor *x = op->src[1], *ids = op->src[2];
 
 	return x->type == GGML_TYPE_F32 && op->type == GGML_TYPE_F32 && ids->type == GGML_TYPE_I32 &&
-	       ids->ne[2] == 1 && ids->ne[3] == 1 && x->ne[3] == 1 && op->src[0]->ne[3] == 1 &&
+	       ids->ne[2] == 1 && ids->ne[3] == 1 && x->ne[3] == 1 && op->src[0]->ne[3] == 1 && is_large(ctx, op) &&
 	       product_fits(ctx, op, x->ne[1] * x->ne[2] + ids->ne[0] * ids->ne[1]) && worthwhile(ctx, op);
 }
 

@@ -44,7 +44,7 @@ void rknpu_prefetch_forget(struct rknpu_context *ctx, const struct rknpu_weights
 /* ---- MUL_MAT and MUL_MAT_ID: rknpu_matmul.c ---- */
 
 /* Matrix @i of the weights @t. */
-struct rknpu_matrix rknpu_slice(const struct ggml_tensor *t, int64_t i);
+struct rknpu_matrix rknpu_slice(struct rknpu_context *ctx, const struct ggml_tensor *t, int64_t i);
 /* The same, packed; to be put back when it was used. */
 int rknpu_slice_get(struct rknpu_context *ctx, const struct ggml_tensor *t, int64_t i, struct rknpu_weights **out,
 		    char *why, size_t size);

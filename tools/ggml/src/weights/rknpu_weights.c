@@ -96,39 +96,74 @@ size_t rknpu_weights_bytes(const struct rknpu_weights *w)
 	return (size_t)w->from.n * w->from.k * unit;
 }
 
-/* A row as floats, in @floats unless it is. */
-static const float *row_floats(const struct rknpu_matrix *m, uint32_t n, float *floats)
+/* Reads rows one after the other as floats. */
+struct reader {
+	const struct rknpu_matrix *m;
+	float *floats;
+	void *group;		/* rows that the CPU backend has rearranged */
+};
+
+static bool reader_init(struct reader *r, const struct rknpu_matrix *m)
 {
-	if (m->type == GGML_TYPE_F32)
-		return row(m, n);
-	ggml_get_type_traits(m->type)->to_float(row(m, n), floats, m->k);
-	return floats;
+	r->m = m;
+	r->floats = malloc(m->k * sizeof(*r->floats));
+	r->group = m->layout ? malloc(rknpu_layout_rows(m->layout) * m->stride) : NULL;
+	return r->floats && (r->group || !m->layout);
+}
+
+static void reader_free(struct reader *r)
+{
+	free(r->floats);
+	free(r->group);
+}
+
+static const void *read_row(struct reader *r, uint32_t n)
+{
+	uint32_t rows;
+
+	if (!r->m->layout)
+		return row(r->m, n);
+	rows = rknpu_layout_rows(r->m->layout);
+	if (n % rows == 0)
+		rknpu_layout_undo(r->m->layout, row(r->m, n), r->m->stride / ggml_type_size(r->m->type), r->group);
+	return (const char *)r->group + n % rows * r->m->stride;
+}
+
+static const float *row_floats(struct reader *r, uint32_t n)
+{
+	const void *from = read_row(r, n);
+
+	if (r->m->type == GGML_TYPE_F32)
+		return from;
+	ggml_get_type_traits(r->m->type)->to_float(from, r->floats, r->m->k);
+	return r->floats;
 }
 
 /* Returns the largest magnitude of all. */
-static float convert(uint16_t *dst, const struct rknpu_matrix *m, float *floats, float scale)
+static float convert(uint16_t *dst, struct reader *r, float scale)
 {
+	size_t k = r->m->k;
 	float most = 0;
 
-	for (uint32_t n = 0; n < m->n; n++) {
-		float largest = rknpu_to_fp16(dst + (size_t)n * m->k, row_floats(m, n, floats), m->k, scale);
+	for (uint32_t n = 0; n < r->m->n; n++) {
+		float largest = rknpu_to_fp16(dst + n * k, row_floats(r, n), k, scale);
 
 		most = largest > most ? largest : most;
 	}
 	return most;
 }
 
-static void to_fp16(struct rknpu_weights *w, uint16_t *dst, float *floats)
+static void to_fp16(struct rknpu_weights *w, uint16_t *dst, struct reader *r)
 {
-	float wanted = rknpu_scale_for(convert(dst, &w->from, floats, 1));
+	float wanted = rknpu_scale_for(convert(dst, r, 1));
 
 	if (wanted == 1)
 		return;
 	w->scale = wanted;
-	convert(dst, &w->from, floats, wanted);
+	convert(dst, r, wanted);
 }
 
-static int to_int8(struct rknpu_weights *w, int8_t *dst, float *floats)
+static int to_int8(struct rknpu_weights *w, int8_t *dst, struct reader *r)
 {
 	const struct rknpu_matrix *m = &w->from;
 
@@ -136,7 +171,7 @@ static int to_int8(struct rknpu_weights *w, int8_t *dst, float *floats)
 	if (!w->row_scale)
 		return -ENOMEM;
 	for (uint32_t n = 0; n < m->n; n++)
-		w->row_scale[n] = rknpu_to_int8(dst + (size_t)n * m->k, row_floats(m, n, floats), m->k);
+		w->row_scale[n] = rknpu_to_int8(dst + (size_t)n * m->k, row_floats(r, n), m->k);
 	return 0;
 }
 
@@ -153,14 +188,14 @@ static int pack(struct rknpu_context *ctx, struct rknpu_weights *w, const void *
 static int pack_converted(struct rknpu_context *ctx, struct rknpu_weights *w)
 {
 	void *packed = malloc(rknpu_weights_bytes(w));
-	float *floats = malloc(w->from.k * sizeof(*floats));
-	int ret = packed && floats ? 0 : -ENOMEM;
+	struct reader r;
+	int ret = reader_init(&r, &w->from) && packed ? 0 : -ENOMEM;
 
 	if (!ret && w->type == NPU_PREC_INT8)
-		ret = to_int8(w, packed, floats);
+		ret = to_int8(w, packed, &r);
 	else if (!ret)
-		to_fp16(w, packed, floats);
-	free(floats);
+		to_fp16(w, packed, &r);
+	reader_free(&r);
 	if (!ret)
 		ret = pack(ctx, w, packed, 0);
 	free(packed);

@@ -18,14 +18,32 @@ enum npu_prec rknpu_prec_of(const struct rknpu_context *ctx, enum ggml_type type
 /* May a matrix of that type be packed? */
 bool rknpu_can_pack(enum ggml_type type);
 
+/* ---- layouts of ggml's CPU backend: rknpu_layout.c ---- */
+
+struct rknpu_layout;
+
+/* Is it one of the buffer types in which the CPU backend rearranges weights? */
+bool rknpu_is_cpu_extra(ggml_backend_buffer_type_t type);
+/* How the weights @w are rearranged, NULL if they are not, or if nobody knows. */
+const struct rknpu_layout *rknpu_layout_of(struct rknpu_context *ctx, const struct ggml_tensor *w);
+/* Rows of a group. Groups follow each other; their blocks are in the order of a row's. */
+uint32_t rknpu_layout_rows(const struct rknpu_layout *l);
+/* The rows of a group as ggml's types have them, each of so many blocks. */
+void rknpu_layout_undo(const struct rknpu_layout *l, const void *group, size_t blocks, void *plain);
+/* Are weights in memory that can be read, as they are or by their layout? */
+bool rknpu_is_readable(struct rknpu_context *ctx, const struct ggml_tensor *w);
+/* Would the CPU backend rearrange the weights of that product, in a way that can be undone? */
+bool rknpu_is_rearranged(struct rknpu_context *ctx, const struct ggml_tensor *op);
+
 /* ---- packed matrices ---- */
 
-/* A matrix in memory: n rows of k elements, so many bytes apart. */
+/* A matrix in memory: n rows of k elements, so many bytes apart, or rearranged. */
 struct rknpu_matrix {
 	const void *data;
 	enum ggml_type type;
 	uint32_t n, k;
 	size_t stride;
+	const struct rknpu_layout *layout;
 };
 
 /* A matrix packed for the NPU: what it stands for is that times @scale, or by rows times @row_scale. */
@@ -48,6 +66,15 @@ size_t rknpu_weights_bytes(const struct rknpu_weights *w);
 
 /* ---- those that are kept ---- */
 
+#define RKNPU_BUCKETS	1024u
+
+/* Weights of one buffer, by their address there: they stay until the matrix changes or the buffer goes. */
+struct rknpu_cache {
+	struct rknpu_context *ctx;
+	struct rknpu_weights *bucket[RKNPU_BUCKETS];
+	size_t count;
+};
+
 /* Where products keep weights like @w, NULL if these may change unnoticed. */
 struct rknpu_cache *rknpu_cache_of(struct rknpu_context *ctx, const struct ggml_tensor *w);
 /* From @cache, or packed into it. */
@@ -55,10 +82,16 @@ int rknpu_cache_get(struct rknpu_cache *cache, const struct rknpu_matrix *m, str
 /* Packed before it is used. */
 int rknpu_cache_prepare(struct rknpu_cache *cache, const struct rknpu_matrix *m);
 bool rknpu_cache_has(struct rknpu_cache *cache, const struct rknpu_matrix *m);
+/* Forgets what was packed from so many bytes of memory. */
+void rknpu_cache_drop(struct rknpu_cache *cache, const void *data, size_t size);
 /* Forgets the newest of all caches, so many bytes and more. */
 void rknpu_cache_give_back(struct rknpu_context *ctx, size_t bytes);
 
 /* ---- buffers ---- */
+
+/* Is it one of ggml's CPU backend, and what is kept of weights in it? NULL if nothing may be. */
+bool rknpu_is_cpu_buffer(ggml_backend_buffer_t buffer);
+struct rknpu_cache *rknpu_cpu_cache(struct rknpu_context *ctx, ggml_backend_buffer_t buffer);
 
 /* The type of @ctx, as ggml knows it. */
 void ggml_backend_rknpu_buffer_type_init(struct rknpu_context *ctx);
