@@ -21,11 +21,15 @@
 struct rknpu_params {
 	int64_t min_rows, min_k, min_macs, min_reuse;
 	uint32_t cores;
-	bool int8, prefetch, keep;
+	enum { RKNPU_WEIGHTS_AUTO, RKNPU_WEIGHTS_FP16, RKNPU_WEIGHTS_INT8 } weights;
+	uint64_t memory;	/* bytes for weights at most; 0 without a limit */
+	bool prefetch, keep;
 };
 
 /* rknpu_params.c */
 void rknpu_params_read(struct rknpu_params *p);
+/* The options of ggml_backend_dev_init(), name=value with commas between them; false if one is unknown. */
+bool rknpu_params_parse(struct rknpu_params *p, const char *options);
 
 /* State of ops/rknpu_prefetch.c. */
 struct rknpu_prefetch {
@@ -65,6 +69,7 @@ struct rknpu_context {
 	pthread_mutex_t layouts_lock;
 	struct rknpu_layout *layouts;
 	struct rknpu_weights *newest;	/* of all buffers */
+	struct rknpu_claim *claims;	/* of all buffers, the oldest first */
 	bool full;			/* memory ran out since weights were last dropped */
 	void (*weights_freed)(struct rknpu_context *ctx, const struct rknpu_weights *w);
 

@@ -38,6 +38,10 @@ void parameter(const char *name, const char *value);
 bool survives_hang(bool (*compute)(void *arg), void *arg, const char *a, const char *b);
 /* Does @compute, and does the backend write one line with these words meanwhile? */
 bool says(bool (*compute)(void *arg), void *arg, const char *a, const char *b);
+/* Does @compute, and is the line about memory for weights, which says() does not look at, one with these words? */
+bool logs(bool (*compute)(void *arg), void *arg, const char *words);
+/* From now on the machine has so much memory left, or what it has if 0: meminfo.c. */
+void set_available(uint64_t bytes);
 ggml_backend_t tested(void);
 /* A context for tensors that have their memory elsewhere. */
 struct ggml_context *context(void);
@@ -57,5 +61,6 @@ void attention(void);
 void feed_forward(void);
 void load(void);
 void cpu_buffers(void);
+void budget(void);
 
 #endif /* GGML_CHECK_H */

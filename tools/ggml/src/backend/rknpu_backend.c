@@ -270,10 +270,10 @@ static enum ggml_status ggml_backend_rknpu_graph_compute(ggml_backend_t backend,
 
 /* ---- weights before they are used, when ggml plans a graph; programs do that when they load a model ---- */
 
-/* Experts are packed when rows choose them; of what a program reads a plan has all rows, and a prompt one. */
+/* Experts are packed when rows choose them. */
 static bool is_for_us(struct rknpu_context *ctx, const struct ggml_tensor *t)
 {
-	return t->op == GGML_OP_MUL_MAT && !(t->flags & GGML_TENSOR_FLAG_OUTPUT) &&
+	return t->op == GGML_OP_MUL_MAT && rknpu_is_early(t) &&
 	       ggml_backend_rknpu_supports_op(ctx, t) && rknpu_has_data(ctx, t->src[0]);
 }
 
@@ -283,10 +283,12 @@ static int prepare(struct rknpu_context *ctx, const struct ggml_tensor *w)
 	struct rknpu_cache *cache = rknpu_cache_of(ctx, w);
 	int ret = 0;
 
-	for (int64_t i = 0; cache && !ret && i < slices; i++) {
+	enum rknpu_fate fate = cache ? rknpu_decide_on(cache, w) : RKNPU_CPU;
+
+	for (int64_t i = 0; fate != RKNPU_CPU && !ret && i < slices; i++) {
 		struct rknpu_matrix m = rknpu_slice(ctx, w, i);
 
-		ret = rknpu_cache_prepare(cache, &m);
+		ret = rknpu_cache_prepare(cache, &m, fate == RKNPU_INT8 ? NPU_PREC_INT8 : NPU_PREC_FP16);
 	}
 	return ret;
 }
@@ -326,11 +328,25 @@ static void no_place(struct rknpu_context *ctx, struct ggml_cgraph *graph, const
 		      (unsigned long long)resident >> 20);
 }
 
+/* ggml has asked about all of a graph before it plans the first part of it. */
+static void decide(struct rknpu_context *ctx, struct ggml_cgraph *graph)
+{
+	enum ggml_log_level level;
+	char line[256];
+
+	rknpu_lock(ctx);
+	level = rknpu_decide(ctx, scratch_bytes(graph), line, sizeof(line));
+	rknpu_unlock(ctx);
+	if (level != GGML_LOG_LEVEL_NONE)
+		ggml_log_internal(level, "ggml-rknpu: %s\n", line);
+}
+
 static void ggml_backend_rknpu_graph_optimize(ggml_backend_t backend, struct ggml_cgraph *graph)
 {
 	struct rknpu_context *ctx = backend->context;
 	int ret = 0;
 
+	decide(ctx, graph);
 	for (int i = 0; !ret && i < ggml_graph_n_nodes(graph); i++) {
 		const struct ggml_tensor *t = ggml_graph_node(graph, i);
 

@@ -2,7 +2,6 @@
 /* Owns the device, and what ggml finds of this library when it loads it. */
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "rknpu_backend.h"
 
@@ -20,13 +19,17 @@ static const char *ggml_backend_rknpu_device_get_description(ggml_backend_dev_t 
 	return ctx->description;
 }
 
-/* The NPU has no memory of its own. */
+/* The NPU has no memory of its own: what weights may take of the machine's. */
 static void ggml_backend_rknpu_device_get_memory(ggml_backend_dev_t dev, size_t *free, size_t *total)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct rknpu_context *ctx = dev->context;
 
-	*free = (size_t)sysconf(_SC_AVPHYS_PAGES) * page;
-	*total = (size_t)sysconf(_SC_PHYS_PAGES) * page;
+	*total = rknpu_memory_total();
+	rknpu_lock(ctx);
+	*free = rknpu_budget_left(ctx);
+	if (ctx->params.memory && ctx->params.memory < *total)
+		*total = ctx->params.memory;
+	rknpu_unlock(ctx);
 }
 
 /* Beside the CPU, in its memory: models need no option to use it. */
@@ -48,7 +51,17 @@ static void ggml_backend_rknpu_device_get_props(ggml_backend_dev_t dev, struct g
 
 static ggml_backend_t ggml_backend_rknpu_device_init_backend(ggml_backend_dev_t dev, const char *params)
 {
-	return ggml_backend_rknpu_init(dev->context);
+	struct rknpu_context *ctx = dev->context;
+	bool known;
+
+	rknpu_lock(ctx);
+	known = rknpu_params_parse(&ctx->params, params);
+	rknpu_unlock(ctx);
+	if (!known) {
+		GGML_LOG_ERROR("ggml-rknpu: unknown option: %s\n", params);
+		return NULL;
+	}
+	return ggml_backend_rknpu_init(ctx);
 }
 
 static ggml_backend_buffer_type_t ggml_backend_rknpu_device_get_buffer_type(ggml_backend_dev_t dev)

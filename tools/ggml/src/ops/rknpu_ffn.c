@@ -33,7 +33,8 @@ bool rknpu_glu_supported(struct rknpu_context *ctx, const struct ggml_tensor *op
 	       gate->op == GGML_OP_MUL_MAT && up->op == GGML_OP_MUL_MAT && gate->src[1] == up->src[1] &&
 	       gate->type == GGML_TYPE_F32 && up->type == GGML_TYPE_F32 && ggml_is_contiguous(gate) &&
 	       ggml_is_contiguous(up) && ggml_is_contiguous(op) && rknpu_matmul_supported(ctx, gate) &&
-	       rknpu_matmul_supported(ctx, up);
+	       rknpu_matmul_supported(ctx, up) && rknpu_prec_of(ctx, gate->src[0]) == NPU_PREC_FP16 &&
+	       rknpu_prec_of(ctx, up->src[0]) == NPU_PREC_FP16;
 }
 
 static bool only_for(const struct ggml_cgraph *graph, const struct ggml_tensor *t)
@@ -50,8 +51,8 @@ bool rknpu_ffn_supported(struct rknpu_context *ctx, const struct ggml_cgraph *gr
 	if (!((gate == f->a && up == f->b) || (gate == f->b && up == f->a)))
 		return false;
 	return rknpu_matmul_shares(ctx, gate, up) && rknpu_matmul_shares(ctx, f->down, f->down) &&
-	       rknpu_matmul_supported(ctx, f->down) && rknpu_prec_of(ctx, gate->src[0]->type) == NPU_PREC_FP16 &&
-	       rknpu_prec_of(ctx, f->down->src[0]->type) == NPU_PREC_FP16 && only_for(graph, gate) &&
+	       rknpu_matmul_supported(ctx, f->down) && rknpu_prec_of(ctx, gate->src[0]) == NPU_PREC_FP16 &&
+	       rknpu_prec_of(ctx, f->down->src[0]) == NPU_PREC_FP16 && only_for(graph, gate) &&
 	       only_for(graph, up) && only_for(graph, f->glu);
 }
 

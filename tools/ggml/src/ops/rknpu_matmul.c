@@ -18,9 +18,6 @@
 /* Places of ggml_prec_set_src() in the parameters of products (read off libggml-base 0.27). */
 #define PREC_SRC1	3
 
-/* Products of int8 that 32 bits sum up without saturating. */
-#define MOST_INT8_SUMMED	(INT32_MAX / (127 * 127))
-
 /* ---- weights ---- */
 
 static char *at(const struct ggml_tensor *t, int64_t i2, int64_t i3)
@@ -36,12 +33,32 @@ struct rknpu_matrix rknpu_slice(struct rknpu_context *ctx, const struct ggml_ten
 	};
 }
 
+static int get_kept(struct rknpu_cache *cache, const struct ggml_tensor *t, const struct rknpu_matrix *m,
+		    struct rknpu_weights **out)
+{
+	enum rknpu_fate fate = rknpu_decide_on(cache, t);
+
+	if (fate == RKNPU_CPU)
+		return -ENOMEM;
+	return rknpu_cache_get(cache, m, fate == RKNPU_INT8 ? NPU_PREC_INT8 : NPU_PREC_FP16, out);
+}
+
+/* For one product: converted, and packed from that. */
+static int get_once(struct rknpu_context *ctx, const struct rknpu_matrix *m, struct rknpu_weights **out)
+{
+	bool int8 = ctx->params.weights == RKNPU_WEIGHTS_INT8 && ggml_is_quantized(m->type);
+
+	if (!rknpu_memory_has(UINT64_C(2) * sizeof(uint16_t) * m->n * m->k))
+		return -ENOMEM;
+	return rknpu_weights_new(ctx, m, int8 ? NPU_PREC_INT8 : NPU_PREC_FP16, out);
+}
+
 int rknpu_slice_get(struct rknpu_context *ctx, const struct ggml_tensor *t, int64_t i, struct rknpu_weights **out,
 		    char *why, size_t size)
 {
 	struct rknpu_cache *cache = rknpu_cache_of(ctx, t);
 	struct rknpu_matrix m = rknpu_slice(ctx, t, i);
-	int ret = cache ? rknpu_cache_get(cache, &m, out) : rknpu_weights_new(ctx, &m, out);
+	int ret = cache ? get_kept(cache, t, &m, out) : get_once(ctx, &m, out);
 
 	if (ret)
 		snprintf(why, size, "weights %s cannot be packed: %s", t->name, strerror(-ret));
@@ -56,6 +73,15 @@ void rknpu_slice_put(struct rknpu_context *ctx, const struct ggml_tensor *t, str
 
 /* ---- when the CPU is better ---- */
 
+/* Has every pass the rows of that product? A plan has all, but of what a program reads a prompt has one. */
+bool rknpu_is_early(const struct ggml_tensor *op)
+{
+	const char *name = op->src[0]->name;
+
+	/* Of models whose logits are capped the last product is not the result: names of GGUF. */
+	return !(op->flags & GGML_TENSOR_FLAG_OUTPUT) && strcmp(name, "output.weight") && strcmp(name, "token_embd.weight");
+}
+
 /* Are its weights packed, or may they be? */
 static bool has_place(struct rknpu_context *ctx, const struct ggml_tensor *op)
 {
@@ -63,8 +89,10 @@ static bool has_place(struct rknpu_context *ctx, const struct ggml_tensor *op)
 	struct rknpu_cache *cache = rknpu_cache_of(ctx, w);
 	bool has = true;
 
-	if (!cache)
+	if (!cache || !rknpu_has_data(ctx, w))
 		return true;
+	if (rknpu_claim(cache, w, !rknpu_is_early(op)) == RKNPU_CPU)
+		return false;
 	rknpu_lock(ctx);
 	for (int64_t i = 0; has && ctx->full && i < w->ne[2] * w->ne[3]; i++) {
 		struct rknpu_matrix m = rknpu_slice(ctx, w, i);
@@ -140,12 +168,12 @@ static bool rows_ok(const struct ggml_tensor *t)
 static bool product_fits(struct rknpu_context *ctx, const struct ggml_tensor *op, int64_t rows)
 {
 	const struct ggml_tensor *w = op->src[0], *x = op->src[1];
-	bool int8 = rknpu_prec_of(ctx, w->type) == NPU_PREC_INT8;
+	bool int8 = rknpu_prec_of(ctx, w) == NPU_PREC_INT8;
 
 	if (op->op_params[PREC_SRC1] &&
 	    op->op_params[PREC_SRC1] < (int32_t)(int8 ? GGML_PREC_Q8 : GGML_PREC_F16))
 		return false;
-	if (int8 && w->ne[0] > MOST_INT8_SUMMED)
+	if (int8 && w->ne[0] > RKNPU_MOST_INT8_SUMMED)
 		return false;
 	return rknpu_can_pack(w->type) && rknpu_is_readable(ctx, w) && rows_ok(w) && rows_ok(x) && rows_ok(op) &&
 	       fits(w->ne[1], w->ne[0], sizeof(uint16_t)) && fits(rows, w->ne[0], sizeof(float)) &&
@@ -226,7 +254,7 @@ static bool is_plain(struct rknpu_context *ctx, const struct ggml_tensor *op)
 bool rknpu_matmul_shares(struct rknpu_context *ctx, const struct ggml_tensor *a, const struct ggml_tensor *b)
 {
 	return is_plain(ctx, a) && is_plain(ctx, b) && a->src[1] == b->src[1] &&
-	       rknpu_prec_of(ctx, a->src[0]->type) == rknpu_prec_of(ctx, b->src[0]->type);
+	       rknpu_prec_of(ctx, a->src[0]) == rknpu_prec_of(ctx, b->src[0]);
 }
 
 int rknpu_matmul(struct rknpu_context *ctx, const struct ggml_tensor *const *op, uint32_t n, char *why, size_t size)

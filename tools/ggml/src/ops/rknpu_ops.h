@@ -49,6 +49,8 @@ struct rknpu_matrix rknpu_slice(struct rknpu_context *ctx, const struct ggml_ten
 int rknpu_slice_get(struct rknpu_context *ctx, const struct ggml_tensor *t, int64_t i, struct rknpu_weights **out,
 		    char *why, size_t size);
 void rknpu_slice_put(struct rknpu_context *ctx, const struct ggml_tensor *t, struct rknpu_weights *w);
+/* Does every pass have as many rows as a plan says? */
+bool rknpu_is_early(const struct ggml_tensor *op);
 /* Not locked: can the NPU compute it, and had it better? */
 bool rknpu_matmul_supported(struct rknpu_context *ctx, const struct ggml_tensor *op);
 bool rknpu_matmul_id_supported(struct rknpu_context *ctx, const struct ggml_tensor *op);

@@ -100,6 +100,7 @@ static ggml_backend_buffer_t wrap(struct rknpu_context *ctx, void *base, size_t 
 	b->base = base;
 	b->own = own;
 	b->cache.ctx = ctx;
+	b->cache.mapped = !own;
 	return ggml_backend_buffer_init(&ctx->buffer_type, buffer_ops, b, size);
 }
 
@@ -184,6 +185,16 @@ struct rknpu_cache *rknpu_cache_of(struct rknpu_context *ctx, const struct ggml_
 	if (!buffer || is_trained(w) || !(kept || buffer->usage == GGML_BACKEND_BUFFER_USAGE_WEIGHTS))
 		return NULL;
 	return cache_in(ctx, buffer);
+}
+
+enum npu_prec rknpu_prec_of(struct rknpu_context *ctx, const struct ggml_tensor *w)
+{
+	struct rknpu_cache *cache = rknpu_cache_of(ctx, w);
+	enum rknpu_fate fate = cache ? rknpu_fate_of(cache, w) : RKNPU_UNDECIDED;
+
+	if (fate != RKNPU_UNDECIDED)
+		return fate == RKNPU_INT8 ? NPU_PREC_INT8 : NPU_PREC_FP16;
+	return ctx->params.weights == RKNPU_WEIGHTS_INT8 && ggml_is_quantized(w->type) ? NPU_PREC_INT8 : NPU_PREC_FP16;
 }
 
 bool rknpu_has_data(struct rknpu_context *ctx, const struct ggml_tensor *t)

@@ -67,11 +67,11 @@ static void forget(struct rknpu_weights *w)
 	rknpu_weights_free(w->cache->ctx, w);
 }
 
-static int add(struct rknpu_cache *cache, const struct rknpu_matrix *m, struct rknpu_weights **out)
+static int add(struct rknpu_cache *cache, const struct rknpu_matrix *m, enum npu_prec type, struct rknpu_weights **out)
 {
 	struct rknpu_context *ctx = cache->ctx;
 	struct rknpu_weights **head = bucket_of(cache, m->data), *w;
-	int ret = rknpu_weights_new(ctx, m, &w);
+	int ret = rknpu_weights_new(ctx, m, type, &w);
 
 	if (ret) {
 		ctx->full |= ret == -ENOMEM || ret == -ENOSPC;
@@ -87,7 +87,7 @@ static int add(struct rknpu_cache *cache, const struct rknpu_matrix *m, struct r
 	return 0;
 }
 
-int rknpu_cache_get(struct rknpu_cache *cache, const struct rknpu_matrix *m, struct rknpu_weights **out)
+int rknpu_cache_get(struct rknpu_cache *cache, const struct rknpu_matrix *m, enum npu_prec type, struct rknpu_weights **out)
 {
 	struct rknpu_weights *w = find(cache, m);
 
@@ -97,20 +97,20 @@ int rknpu_cache_get(struct rknpu_cache *cache, const struct rknpu_matrix *m, str
 		w = NULL;
 	}
 	if (!w)
-		return add(cache, m, out);
+		return add(cache, m, type, out);
 	w->early = false;
 	*out = w;
 	return 0;
 }
 
-int rknpu_cache_prepare(struct rknpu_cache *cache, const struct rknpu_matrix *m)
+int rknpu_cache_prepare(struct rknpu_cache *cache, const struct rknpu_matrix *m, enum npu_prec type)
 {
 	struct rknpu_weights *w;
 	int ret;
 
 	if (find(cache, m))
 		return 0;
-	ret = add(cache, m, &w);
+	ret = add(cache, m, type, &w);
 	if (ret)
 		return ret;
 	w->early = true;
@@ -140,6 +140,7 @@ static bool touches(const struct rknpu_matrix *m, const char *data, size_t size)
 
 void rknpu_cache_drop(struct rknpu_cache *cache, const void *data, size_t size)
 {
+	rknpu_claims_drop(cache, data, size);
 	for (unsigned int i = 0; cache->count && i < RKNPU_BUCKETS; i++) {
 		struct rknpu_weights *w = cache->bucket[i], *next;
 

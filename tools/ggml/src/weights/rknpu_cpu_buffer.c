@@ -131,6 +131,7 @@ struct rknpu_cache *rknpu_cpu_cache(struct rknpu_context *ctx, ggml_backend_buff
 		w = calloc(1, sizeof(*w));
 		if (w) {
 			*w = (struct watched){ .buffer = buffer, .ops = buffer->ops, .cache.ctx = ctx, .next = all };
+			w->cache.mapped = is_mapped(buffer);
 			all = w;
 			replace(buffer);
 		}

@@ -48,11 +48,6 @@ float rknpu_to_fp16(uint16_t *dst, const float *src, size_t n, float scale)
 
 /* ---- int8 ---- */
 
-enum npu_prec rknpu_prec_of(const struct rknpu_context *ctx, enum ggml_type type)
-{
-	return ctx->params.int8 && ggml_is_quantized(type) ? NPU_PREC_INT8 : NPU_PREC_FP16;
-}
-
 static float largest_of(const float *src, size_t n)
 {
 	float most = 0;
@@ -211,7 +206,7 @@ static int pack_any(struct rknpu_context *ctx, struct rknpu_weights *w)
 	return pack_converted(ctx, w);
 }
 
-int rknpu_weights_new(struct rknpu_context *ctx, const struct rknpu_matrix *m, struct rknpu_weights **out)
+int rknpu_weights_new(struct rknpu_context *ctx, const struct rknpu_matrix *m, enum npu_prec type, struct rknpu_weights **out)
 {
 	struct rknpu_weights *w = calloc(1, sizeof(*w));
 	int ret;
@@ -219,7 +214,7 @@ int rknpu_weights_new(struct rknpu_context *ctx, const struct rknpu_matrix *m, s
 	if (!w)
 		return -ENOMEM;
 	w->from = *m;
-	w->type = rknpu_prec_of(ctx, m->type);
+	w->type = type;
 	w->scale = 1;
 	ret = pack_any(ctx, w);
 	if (ret) {

@@ -13,8 +13,6 @@ float rknpu_scale_for(float largest);
 float rknpu_to_fp16(uint16_t *dst, const float *src, size_t n, float scale);
 /* Requantizes a row; the result times what is returned is the row. NaN if it has any or infinity. */
 float rknpu_to_int8(int8_t *dst, const float *src, size_t n);
-/* What weights of that type are for the NPU. */
-enum npu_prec rknpu_prec_of(const struct rknpu_context *ctx, enum ggml_type type);
 /* May a matrix of that type be packed? */
 bool rknpu_can_pack(enum ggml_type type);
 
@@ -60,7 +58,7 @@ struct rknpu_weights {
 	struct rknpu_weights *next, *older;
 };
 
-int rknpu_weights_new(struct rknpu_context *ctx, const struct rknpu_matrix *m, struct rknpu_weights **out);
+int rknpu_weights_new(struct rknpu_context *ctx, const struct rknpu_matrix *m, enum npu_prec type, struct rknpu_weights **out);
 void rknpu_weights_free(struct rknpu_context *ctx, struct rknpu_weights *w);
 size_t rknpu_weights_bytes(const struct rknpu_weights *w);
 
@@ -73,19 +71,59 @@ struct rknpu_cache {
 	struct rknpu_context *ctx;
 	struct rknpu_weights *bucket[RKNPU_BUCKETS];
 	size_t count;
+	struct rknpu_claim *claims[RKNPU_BUCKETS];
+	bool mapped;	/* the buffer is pages of a file */
 };
 
 /* Where products keep weights like @w, NULL if these may change unnoticed. */
 struct rknpu_cache *rknpu_cache_of(struct rknpu_context *ctx, const struct ggml_tensor *w);
 /* From @cache, or packed into it. */
-int rknpu_cache_get(struct rknpu_cache *cache, const struct rknpu_matrix *m, struct rknpu_weights **out);
+int rknpu_cache_get(struct rknpu_cache *cache, const struct rknpu_matrix *m, enum npu_prec type, struct rknpu_weights **out);
 /* Packed before it is used. */
-int rknpu_cache_prepare(struct rknpu_cache *cache, const struct rknpu_matrix *m);
+int rknpu_cache_prepare(struct rknpu_cache *cache, const struct rknpu_matrix *m, enum npu_prec type);
 bool rknpu_cache_has(struct rknpu_cache *cache, const struct rknpu_matrix *m);
 /* Forgets what was packed from so many bytes of memory. */
 void rknpu_cache_drop(struct rknpu_cache *cache, const void *data, size_t size);
 /* Forgets the newest of all caches, so many bytes and more. */
 void rknpu_cache_give_back(struct rknpu_context *ctx, size_t bytes);
+
+/* ---- who gets memory: rknpu_budget.c ---- */
+
+/* Products of int8 that 32 bits sum up without saturating. */
+#define RKNPU_MOST_INT8_SUMMED	(INT32_MAX / (127 * 127))
+
+enum rknpu_fate { RKNPU_UNDECIDED, RKNPU_FP16, RKNPU_INT8, RKNPU_CPU };
+
+/* Weights that somebody wants to compute with: of @bytes in memory, @slices matrices of @matrix elements. */
+struct rknpu_claim {
+	const void *data;
+	size_t bytes;
+	uint64_t matrix, slices;
+	bool may_be_int8;
+	bool late;		/* decided on when they are used, with what is left then */
+	enum rknpu_fate fate;
+	uint32_t order;
+	struct rknpu_cache *cache;
+	struct rknpu_claim *next, *newer;
+};
+
+/* Bytes that the machine has; that can be had without swapping; and whether so many can be had for a moment. */
+uint64_t rknpu_memory_total(void);
+uint64_t rknpu_memory_available(void);
+bool rknpu_memory_has(uint64_t bytes);
+/* Bytes that further weights may take. */
+uint64_t rknpu_budget_left(const struct rknpu_context *ctx);
+
+/* Not locked. Takes down that @w, which @cache is for, will be used; what was decided about them so far. */
+enum rknpu_fate rknpu_claim(struct rknpu_cache *cache, const struct ggml_tensor *w, bool late);
+/* Not locked. The same of weights that were taken down before. */
+enum rknpu_fate rknpu_fate_of(struct rknpu_cache *cache, const struct ggml_tensor *w);
+/* Decides on all that are not late, beside so many bytes for something else; with a line to log at the level returned. */
+enum ggml_log_level rknpu_decide(struct rknpu_context *ctx, uint64_t scratch, char *line, size_t size);
+/* Of weights that are used now. */
+enum rknpu_fate rknpu_decide_on(struct rknpu_cache *cache, const struct ggml_tensor *w);
+/* Forgets claims for so many bytes of memory: they are decided on anew. */
+void rknpu_claims_drop(struct rknpu_cache *cache, const char *data, size_t size);
 
 /* ---- buffers ---- */
 
@@ -96,6 +134,8 @@ struct rknpu_cache *rknpu_cpu_cache(struct rknpu_context *ctx, ggml_backend_buff
 /* The type of @ctx, as ggml knows it. */
 void ggml_backend_rknpu_buffer_type_init(struct rknpu_context *ctx);
 ggml_backend_buffer_t ggml_backend_rknpu_buffer_from_ptr(struct rknpu_context *ctx, void *ptr, size_t size);
+/* Not locked. What weights are, or will be, for the NPU. */
+enum npu_prec rknpu_prec_of(struct rknpu_context *ctx, const struct ggml_tensor *w);
 /* Does it have memory with numbers in it? Programs measure graphs of models that they have not loaded. */
 bool rknpu_has_data(struct rknpu_context *ctx, const struct ggml_tensor *t);
 /* Forgets what was packed from memory that an operation has written. */
