@@ -2,9 +2,9 @@
 /*
  * Owns the numbers of the RK3566's and RK3568's NPU that differ from the RK3588's.
  *
- * A file of the form that rk3588_regs.h describes: a register without a row here is where that one
- * has it and means the same, but that strides in bytes (A16) are multiples of 8. The CMAC is a block
- * that the RK3588 has not.
+ * A file of the form that rk3588_regs.h describes: a register without a row here is where that
+ * one has it and means the same, but that strides in bytes (A16) are multiples of 8. The CMAC is
+ * a block that the RK3588 has not.
  *
  * No manual describes these registers. They are the words of some 1400 programs of Rockchip's
  * compilers for this chip, read beside the log of iav/rk3568-npu, with names as the RK3588 TRM has
