@@ -48,6 +48,40 @@ extern struct sim_world world;
 extern struct rknpu_hw hw;
 extern struct rknpu_sched sched;
 
+/* ---- sim.c ---- */
+
+#define MS		1000000ull
+#define US		1000ull
+#define START_NS	(100000 * MS)
+#define MAX_JOBS	20000
+#define MAX_USERS	48
+
+extern struct sim_job jobs[MAX_JOBS];
+extern u64 job_count;
+/* Programs that have not ended; users of this seed. */
+extern unsigned int processes, users;
+/* Events are kept; the device is about to go. */
+extern bool tracing, stopping;
+
+/* ---- check.c ---- */
+
+/* One user who is looked at: its share, and how long its jobs wait. */
+struct sim_victim {
+	u64 jobs, busy_ns, from_ns, window_ns, task_ns, longest_ns;
+	unsigned int uid, mask;
+	bool gang;
+};
+
+extern struct sim_victim victim;
+void sim_check_init(void);
+
+/* ---- play.c ---- */
+
+void sim_start_random(void);
+void sim_start_victim(void);
+/* In the end. */
+void sim_check_share(void);
+
 /* ---- npu.c ---- */
 
 void npu_init(void);
