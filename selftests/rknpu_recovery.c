@@ -176,7 +176,11 @@ RK_TEST_F_TIMEOUT(fault, all_three_cores_at_once, 60,
 	for (int i = 0; i < RK_CORES; i++) {
 		ASSERT_EQ(0, rk_bo_init(&out[i], c->fd, RK_BYTES));
 	}
-	rk_fault_arm(NPU_CTL_ANY_CORE, variant->f.kind, 0, RK_CORES);
+	/* One may be tried again before the last one starts, whose fault it must not meet. */
+	for (int i = 0; i < RK_CORES && is_retried(variant->f.kind); i++)
+		rk_fault_arm(i, variant->f.kind, 0, 1);
+	if (!is_retried(variant->f.kind))
+		rk_fault_arm(NPU_CTL_ANY_CORE, variant->f.kind, 0, RK_CORES);
 	for (int i = 0; i < RK_CORES; i++) {
 		ASSERT_EQ(0, rk_submit_op(&c->inc, &c->in, &out[i]));
 	}
