@@ -14,8 +14,8 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <linux/dma-buf.h>
 
+#include "rknpu_dmabuf.h"
 #include "rknpu_harness.h"
 
 #define TASK_TIMEOUT_MS	20000

@@ -524,7 +524,7 @@ static bool print_counts(void)
 				continue;
 			done += shared->err[op][e];
 			n += snprintf(line + n, sizeof(line) - n, ", %u %s", shared->err[op][e],
-				      e ? strerrorname_np(e) : "?");
+				      e ? rk_errno_name(e) : "?");
 			if (has_documentation(op) && !documented(op, e)) {
 				ksft_print_msg("%s: errno %d is not documented\n",
 					       op_names[op], e);

@@ -43,7 +43,7 @@ static int print_counter(unsigned int c)
 
 static int report(const char *what, int ret)
 {
-	printf("%s %s\n", what, ret ? strerrorname_np(-ret) : "0");
+	printf("%s %s\n", what, ret ? rk_errno_name(-ret) : "0");
 	fflush(stdout);
 	return ret ? 1 : 0;
 }

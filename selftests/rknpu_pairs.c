@@ -553,7 +553,7 @@ static void print_counts(void)
 		for (int e = 0; e < ERRNOS && n < (int)sizeof(line); e++)
 			if (shared->err[op][e])
 				n += snprintf(line + n, sizeof(line) - n, ", %u %s",
-					      shared->err[op][e], e ? strerrorname_np(e) : "?");
+					      shared->err[op][e], e ? rk_errno_name(e) : "?");
 		printf("# %s\n", line);
 	}
 }

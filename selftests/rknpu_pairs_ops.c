@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/dma-buf.h>
 #include <linux/sync_file.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,6 +15,7 @@
 
 #include <drm.h>
 
+#include "rknpu_dmabuf.h"
 #include "rknpu_pairs.h"
 
 /* In the first rocket BO: what its program reads and writes. */

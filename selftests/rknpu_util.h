@@ -71,6 +71,8 @@ void rk_module_param(const char *name, unsigned int value);
 void rk_task_timeout_ms(unsigned int ms);
 /* Does it overwrite what a client leaves in a core's memories? By default it does. */
 void rk_scrub(bool on);
+/* As "EIO"; one without a name that a driver returns is "errno N", until the next call. The C library has it from 2.32 on. */
+const char *rk_errno_name(int err);
 /* RKNPU_TEST_SLOW: how many times longer than usual things may take, at least 1. */
 unsigned int rk_slow(void);
 /* RKNPU_LONG: take the time that thorough tests need. */

@@ -14,6 +14,27 @@
 
 #include "rknpu_util.h"
 
+#define NAMED(e)	[e] = #e
+
+const char *rk_errno_name(int err)
+{
+	static const char *const names[] = {
+		NAMED(EPERM), NAMED(ENOENT), NAMED(ESRCH), NAMED(EINTR), NAMED(EIO), NAMED(ENXIO), NAMED(E2BIG),
+		NAMED(EBADF), NAMED(ECHILD), NAMED(EAGAIN), NAMED(ENOMEM), NAMED(EACCES), NAMED(EFAULT), NAMED(EBUSY),
+		NAMED(EEXIST), NAMED(EXDEV), NAMED(ENODEV), NAMED(ENOTDIR), NAMED(EISDIR), NAMED(EINVAL), NAMED(ENFILE),
+		NAMED(EMFILE), NAMED(ENOTTY), NAMED(EFBIG), NAMED(ENOSPC), NAMED(ESPIPE), NAMED(EROFS), NAMED(EPIPE),
+		NAMED(EDOM), NAMED(ERANGE), NAMED(EDEADLK), NAMED(ENOSYS), NAMED(ENODATA), NAMED(ETIME), NAMED(EPROTO),
+		NAMED(EOVERFLOW), NAMED(EILSEQ), NAMED(EOPNOTSUPP), NAMED(ENOBUFS), NAMED(ESHUTDOWN), NAMED(ETIMEDOUT),
+		NAMED(EALREADY), NAMED(EINPROGRESS), NAMED(ESTALE), NAMED(EREMOTEIO), NAMED(ECANCELED), NAMED(EHWPOISON),
+	};
+	static char number[16];
+
+	if (err > 0 && (size_t)err < sizeof(names) / sizeof(names[0]) && names[err])
+		return names[err];
+	snprintf(number, sizeof(number), "errno %d", err);
+	return number;
+}
+
 unsigned int rk_slow(void)
 {
 	const char *env = getenv("RKNPU_TEST_SLOW");

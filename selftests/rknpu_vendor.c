@@ -11,7 +11,6 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <linux/dma-buf.h>
 #include <linux/sync_file.h>
 #include <poll.h>
 #include <stdio.h>
@@ -21,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "rknpu_dmabuf.h"
 #include "rknpu_harness.h"
 #include "rknpu_vendor_util.h"
 
