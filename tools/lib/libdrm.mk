@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: MIT
-# How libnpu's users find libdrm: pkg-config of the architecture that CC names, and the host's for HOSTCC.
+# How libnpu's users find libdrm: pkg-config of the architecture that CC builds for, and the host's for HOSTCC.
 
-# Copying and removing take none.
+include $(dir $(lastword $(MAKEFILE_LIST)))debian.mk
+
 ifneq ($(filter-out clean add-to-tree,$(or $(MAKECMDGOALS),all)),)
-# aarch64-linux-gnu-gcc has aarch64-linux-gnu-pkg-config beside it.
-cc_name := $(notdir $(lastword $(CC)))
-PKG_CONFIG ?= $(if $(filter %-gcc,$(cc_name)),$(cc_name:gcc=pkg-config),pkg-config)
+# Where there is no cross pkg-config, the plain one is told where to look.
+PKG_CONFIG ?= $(or $(and $(cc_triplet),$(call have,$(cc_triplet)-pkg-config)),$(if \
+	$(cc_triplet),PKG_CONFIG_LIBDIR=/usr/lib/$(cc_triplet)/pkgconfig:/usr/share/pkgconfig )pkg-config)
 HOST_PKG_CONFIG ?= pkg-config
-DRM_CFLAGS := $(shell $(PKG_CONFIG) --cflags libdrm)
-DRM_LIBS := $(shell $(PKG_CONFIG) --libs libdrm)
+DRM_CFLAGS := $(shell $(PKG_CONFIG) --cflags libdrm 2>/dev/null)
+DRM_LIBS := $(shell $(PKG_CONFIG) --libs libdrm 2>/dev/null)
 HOST_DRM_LIBS = $(shell $(HOST_PKG_CONFIG) --libs libdrm)
 # For programs that are copied without their libraries.
-DRM_STATIC := $(shell $(PKG_CONFIG) --variable=libdir libdrm)/libdrm.a
+DRM_STATIC := $(shell $(PKG_CONFIG) --variable=libdir libdrm 2>/dev/null)/libdrm.a
 ifeq ($(DRM_LIBS),)
-$(error $(PKG_CONFIG) finds no libdrm: install libdrm-dev and pkgconf, of the architecture that is built for)
+$(error $(if $(call have,$(lastword $(PKG_CONFIG))),$(PKG_CONFIG) finds no libdrm: install the Debian package libdrm-dev$(cc_arch),there \
+	is no $(lastword $(PKG_CONFIG)): install the Debian packages pkgconf and libdrm-dev$(cc_arch)))
 endif
 endif
