@@ -385,8 +385,9 @@ rk_build_root() {
 	packages=$(xargs <<<"$packages" | tr ' ' ,)
 	archs=$({ rk_host_arch; echo arm64; grep -o ':armhf' <<<"$packages" | tr -d :; } | awk '!s[$0]++' | paste -sd,)
 	src=$(rk_sources "$suite" | grep '^deb ') || exit
+	# For each package mmdebstrap starts a python3, which wrappers such as pyenv's make slow.
 	rk_step "make the build root (Debian $suite)" \
-		bash "$RK_TESTBED/lib/mkroot" "$dir" "$suite" "$archs" "$packages" "$src"
+		env PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin bash "$RK_TESTBED/lib/mkroot" "$dir" "$suite" "$archs" "$packages" "$src"
 	rk_userns sh -c 'cd "$1" && mkdir -p rk/qemu rk/src && rm -rf var/cache/apt/archives/*.deb' sh "$dir"
 }
 
