@@ -488,8 +488,8 @@ RK_TEST_F_TIMEOUT(hostile, is_bounded, 120,
 	/* The last job of each is under attack, too. */
 	hostile->stop = true;
 	EXPECT_TRUE(victims_end(self->victim));
-	EXPECT_LT(0, hostile->hits);
-	EXPECT_EQ(0, hostile->odd);
+	EXPECT_LT(0, atomic_load(&hostile->hits));
+	EXPECT_EQ(0, atomic_load(&hostile->odd));
 	hostile_end(self->attacker);
 	while (wait(NULL) > 0)
 		;
@@ -505,9 +505,9 @@ RK_TEST_F_TIMEOUT(hostile, is_bounded, 120,
 		       t->wrong, t->gone, t->longest_ns / 1e6 / SLICE_MS, late / SLICE_MS, share,
 		       1.0 / (users + 1), hostile->hits);
 		EXPECT_LE(MIN_JOBS, jobs[i]);
-		EXPECT_EQ(0, t->refused) TH_LOG("%ld", t->last_error);
-		EXPECT_EQ(0, t->failed) TH_LOG("%ld", t->last_error);
-		EXPECT_EQ(0, t->wrong);
+		EXPECT_EQ(0, atomic_load(&t->refused)) TH_LOG("%ld", t->last_error);
+		EXPECT_EQ(0, atomic_load(&t->failed)) TH_LOG("%ld", t->last_error);
+		EXPECT_EQ(0, atomic_load(&t->wrong));
 		if (variant->rebinds || !counts_time())
 			continue;
 		EXPECT_LE(1, share * (users + 1));

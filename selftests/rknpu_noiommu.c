@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -251,21 +252,21 @@ RK_TEST_F(noiommu, bo_too_large, "a BO for which there is no contiguous memory f
 /* The page twice: no two pages of it follow each other. */
 static int scattered_dmabuf(void)
 {
-	struct {
-		struct udmabuf_create_list head;
-		struct udmabuf_create_item list[2];
-	} create = { .head = { .flags = UDMABUF_FLAGS_CLOEXEC, .count = 2 } };
+	struct udmabuf_create_list *create = calloc(1, sizeof(*create) + 2 * sizeof(create->list[0]));
 	int memfd = memfd_create("rknpu", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	int dev = open("/dev/udmabuf", O_RDWR | O_CLOEXEC);
 	int fd = -1;
 
-	for (int i = 0; i < 2; i++)
-		create.list[i] = (struct udmabuf_create_item) { .memfd = memfd, .size = RK_PAGE };
-	if (memfd >= 0 && dev >= 0 && !ftruncate(memfd, RK_PAGE) &&
+	if (create)
+		*create = (struct udmabuf_create_list) { .flags = UDMABUF_FLAGS_CLOEXEC, .count = 2 };
+	for (int i = 0; create && i < 2; i++)
+		create->list[i] = (struct udmabuf_create_item) { .memfd = memfd, .size = RK_PAGE };
+	if (create && memfd >= 0 && dev >= 0 && !ftruncate(memfd, RK_PAGE) &&
 	    !fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK))
-		fd = ioctl(dev, UDMABUF_CREATE_LIST, &create);
+		fd = ioctl(dev, UDMABUF_CREATE_LIST, create);
 	close(memfd);
 	close(dev);
+	free(create);
 	return fd;
 }
 
