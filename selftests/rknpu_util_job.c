@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <xf86drmMode.h>
 #include <linux/dma-buf.h>
 
 #include "rknpu_util.h"
@@ -47,7 +46,8 @@ void rk_bo_fini(struct rk_bo *bo)
 
 int rk_gem_close(int fd, uint32_t handle)
 {
-	return drmCloseBufferHandle(fd, handle) ? -errno : 0;
+	/* drmCloseBufferHandle() is newer than Debian 11's libdrm. */
+	return drmIoctl(fd, DRM_IOCTL_GEM_CLOSE, &(struct drm_gem_close) { .handle = handle }) ? -errno : 0;
 }
 
 int rk_export(int fd, uint32_t handle)
@@ -324,10 +324,11 @@ int rk_vgem_open(void)
 
 int rk_vgem_create(int vgem, uint32_t *handle)
 {
-	uint32_t pitch;
-	uint64_t size;
+	struct drm_mode_create_dumb c = { .width = 1024, .height = 1, .bpp = 32 };
+	int ret = rk_ioctl(vgem, DRM_IOCTL_MODE_CREATE_DUMB, &c);
 
-	return drmModeCreateDumbBuffer(vgem, 1024, 1, 32, 0, handle, &pitch, &size);
+	*handle = c.handle;
+	return ret;
 }
 
 uint32_t rk_vgem_begin(int vgem, uint32_t handle, uint32_t flags)

@@ -36,7 +36,7 @@ int rec_raw_dup3(int from, int to, int flags)
 
 int rec_raw_close_range(unsigned int first, unsigned int last, int flags)
 {
-	return (int)syscall(SYS_close_range, first, last, flags);
+	return (int)syscall(__NR_close_range, first, last, flags);
 }
 
 /* Kernels without cross memory attach read nothing for anybody. */

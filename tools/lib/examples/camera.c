@@ -25,6 +25,15 @@
 
 #include "npu.h"
 
+/* Headers of before Linux 6.0. */
+#ifndef DMA_BUF_IOCTL_EXPORT_SYNC_FILE
+struct dma_buf_export_sync_file {
+	__u32 flags;
+	__s32 fd;
+};
+#define DMA_BUF_IOCTL_EXPORT_SYNC_FILE	_IOWR(DMA_BUF_BASE, 2, struct dma_buf_export_sync_file)
+#endif
+
 #define WIDTH		320u
 #define HEIGHT		180u
 #define ATOM		16u

@@ -118,7 +118,7 @@ static int time_product(struct product *p, unsigned int n, unsigned int rounds, 
 static void print_product(FILE *f, struct rp_machine *m, const char *name, enum npu_prec in,
 			  enum npu_prec out, unsigned int n, unsigned int rounds)
 {
-	struct product p = { NULL };
+	struct product p = { 0 };
 	double best = 1e9;
 	int ret = make_product(&p, m->dev, in, out, n);
 

@@ -364,7 +364,8 @@ void npu_bo_free(struct npu_bo *bo)
 		return;
 	if (bo->map)
 		munmap(bo->map, bo->size);
-	drmCloseBufferHandle(bo->dev->fd, bo->handle);
+	/* drmCloseBufferHandle() is newer than Debian 11's libdrm. */
+	drmIoctl(bo->dev->fd, DRM_IOCTL_GEM_CLOSE, &(struct drm_gem_close) { .handle = bo->handle });
 	free(bo);
 }
 

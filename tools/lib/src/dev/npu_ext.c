@@ -235,6 +235,6 @@ int npu_bo_import(struct npu_dev *dev, int fd, struct npu_bo **out)
 	}
 	ret = npu_is_vendor(dev) ? npu_vendor_bo_describe(dev, handle, out) : describe(dev, handle, out);
 	if (ret)
-		drmCloseBufferHandle(npu_fd(dev), handle);
+		drmIoctl(npu_fd(dev), DRM_IOCTL_GEM_CLOSE, &(struct drm_gem_close) { .handle = handle });
 	return ret;
 }

@@ -60,6 +60,7 @@ static void store_rows(uint8_t *d, const float *s, size_t ld, size_t rows, enum 
 		NPU_SOME
 		for (; rows; rows--, d += NPU_WIDE_ATOM, s += ld)
 			npu_store_f32(d, s, scale);
+		break;
 	}
 }
 
@@ -95,6 +96,7 @@ static void load_rows(float *d, size_t ld, const uint8_t *s, size_t rows, enum n
 		NPU_SOME
 		for (; rows; rows--, d += ld, s += NPU_WIDE_ATOM)
 			npu_load_f32(d, s, scale);
+		break;
 	}
 }
 
