@@ -4,9 +4,9 @@
 include $(dir $(lastword $(MAKEFILE_LIST)))debian.mk
 
 ifneq ($(filter-out clean add-to-tree,$(or $(MAKECMDGOALS),all)),)
-# Where there is no cross pkg-config, the plain one is told where to look.
-PKG_CONFIG ?= $(or $(and $(cc_triplet),$(call have,$(cc_triplet)-pkg-config)),$(if \
-	$(cc_triplet),PKG_CONFIG_LIBDIR=/usr/lib/$(cc_triplet)/pkgconfig:/usr/share/pkgconfig )pkg-config)
+# Where no cross pkg-config works (Debian 11's wants dpkg-dev), the plain one is told where to look.
+PKG_CONFIG ?= $(or $(and $(cc_triplet),$(shell $(cc_triplet)-pkg-config --exists libdrm 2>/dev/null && \
+	echo $(cc_triplet)-pkg-config)),$(if $(cc_triplet),PKG_CONFIG_LIBDIR=/usr/lib/$(cc_triplet)/pkgconfig:/usr/share/pkgconfig )pkg-config)
 HOST_PKG_CONFIG ?= pkg-config
 DRM_CFLAGS := $(shell $(PKG_CONFIG) --cflags libdrm 2>/dev/null)
 DRM_LIBS := $(shell $(PKG_CONFIG) --libs libdrm 2>/dev/null)

@@ -141,7 +141,7 @@ static void end(struct buffers *b)
 
 static void ops_behind(int seed, size_t unused)
 {
-	struct buffers b = { NULL };
+	struct buffers b = { 0 };
 
 	start(&b, seed, unused);
 	run_both(&b, NULL);
@@ -227,7 +227,7 @@ static void vfork_between(struct buffers *b)
 
 static void vforks(void)
 {
-	struct buffers b = { NULL };
+	struct buffers b = { 0 };
 
 	start(&b, 1, 0);
 	run_both(&b, vfork_between);
@@ -237,7 +237,7 @@ static void vforks(void)
 /* Another file gets the number of one that was never closed by close(). */
 static void replaced(const char *how)
 {
-	struct buffers a = { NULL }, b = { NULL };
+	struct buffers a = { 0 }, b = { 0 };
 	struct npu_dev *dev;
 	int fd;
 

@@ -104,7 +104,7 @@ static int run(const struct on_npu *o, const struct product *p, const void *a, v
 static int run_on_npu(struct npu_dev *dev, struct product *p, enum npu_prec in, enum npu_prec out,
 		      const void *a, const void *b, void *c)
 {
-	struct on_npu o = { NULL };
+	struct on_npu o = { 0 };
 	double start = now();
 	int ret = make(&o, dev, p, in, out, b);
 

@@ -280,7 +280,7 @@ static int append_group(struct npu_rec *rec, const struct conv *c, const struct 
 static int append_half(struct npu_rec *rec, const struct conv *c, const struct npu_area *a)
 {
 	struct npu_band in = npu_axis_band(&c->sy, a->line, a->lines);
-	struct group g = { NULL };
+	struct group g = { 0 };
 	int ret = npu_rec_temp(rec, NPU_PREC_INT8, in.n * c->win->in_w, DW_BYTES, &g.x);
 
 	if (!ret)
