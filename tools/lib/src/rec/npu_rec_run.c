@@ -174,7 +174,7 @@ static int wait_one(struct npu_rec *rec, uint32_t i, int64_t deadline, struct en
 /* Until all that was started is over: 0, and perhaps a failure is known. */
 static int wait_started(struct npu_rec *rec, int64_t deadline)
 {
-	struct ending e;
+	struct ending e = { 0 };
 	int ret;
 
 	for (; rec->waited < rec->started; rec->waited++) {
