@@ -68,7 +68,7 @@ check-debug: ## guest tests on a kernel with KASAN, lockdep, kmemleak ..., with 
 check-kcsan: ## guest tests on a kernel with the race detector
 	@$(BIN)/check --debug kcsan-exec kcsan-sched
 
-soak: ## clients, faults, unbinds and sleeps at random for MINUTES=30, every result checked
+soak: ## clients, faults, unbinds and sleeps at random for MINUTES=30, every result checked; ARGS=--fast skips idle time
 	@$(BIN)/soak --kernel $(KERNEL) $(ARGS) $(MINUTES)
 
 chaos: ## tests while everything comes at random times: SEEDS=10 guests from SEED=1 on; GROUPS, ARGS="--module KO"
