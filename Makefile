@@ -80,7 +80,7 @@ coverage: ## lines and branches of the module that the guest tests run, per file
 mutate: ## break the driver in N=20 places, chosen by SEED=1, and list what no test notices; or as LIST=caches says
 	@$(if $(LIST),$(BIN)/mutate-list $(LIST),$(BIN)/mutate $(or $(N),20) $(or $(SEED),1))
 
-check-compilers: ## build the module with gcc 10 to clang 19, and run each in a guest
+check-compilers: ## build module and user space with gcc 10 to 16 and clang 14 to 22, and run them in guests; ARGS
 	@$(CHECKS)/check-compilers $(ARGS)
 
 check-chaos: ## a slice of "make chaos", and that the same seed does the same
