@@ -46,7 +46,7 @@ static struct shared {
 } *shared;
 
 static struct {
-	unsigned long events[EVENTS], checks, bad, slept_s, refused;
+	unsigned long events[EVENTS], checks, bad, slept_s, refused, forgotten;
 } did;
 
 /* ---- what is counted ---- */
@@ -343,12 +343,13 @@ static void expect(bool good, int round, const char *what, int core, long long i
 	tell("round %d: %s of core %d: %lld, not %lld", round, what, core, is, should);
 }
 
-/* Of each NPU and IOMMU that is not, its file and what it says. */
-static void tell_awake(void)
+/* The NPUs and IOMMUs that are not suspended, which it names. */
+static int tell_awake(void)
 {
 	static const char *const devices[] = { "/sys/bus/platform/devices/*.npu", "/sys/bus/platform/devices/*.iommu" };
 	char path[512], status[16];
 	glob_t g = { 0 };
+	int awake = 0;
 	FILE *f;
 
 	for (size_t i = 0; i < NUM(devices); i++)
@@ -356,14 +357,33 @@ static void tell_awake(void)
 	for (size_t i = 0; i < g.gl_pathc; i++) {
 		snprintf(path, sizeof(path), "%s/power/runtime_status", g.gl_pathv[i]);
 		f = fopen(path, "re");
-		if (f && fgets(status, sizeof(status), f) && strncmp(status, "suspended", 9))
+		if (f && fgets(status, sizeof(status), f) && strncmp(status, "suspended", 9)) {
 			tell("%s is %.*s", g.gl_pathv[i], (int)strcspn(status, "\n"), status);
+			awake++;
+		}
 		if (f)
 			fclose(f);
 	}
 	globfree(&g);
-	for (int i = 0; i < RK_CORES; i++)
-		tell("core %d: powered %llu", i, (unsigned long long)rk_count(i, NPU_CNT_POWERED));
+	return awake;
+}
+
+/*
+ * The kernel's power domains may stay on for good: a device that is on its way to sleep counts as awake for those that
+ * go to sleep meanwhile, in its domain or in one below, and nobody looks again (genpd_power_off() up to 7.3 at least, by
+ * reading). The next use of a core ends that.
+ */
+static bool went_to_sleep(int round)
+{
+	if (rk_wait_asleep(60000))
+		return true;
+	if (tell_awake())
+		return false;
+	tell("round %d: all devices sleep and a power domain is on", round);
+	did.forgotten++;
+	force_power(0, "on");
+	force_power(0, "auto");
+	return rk_wait_asleep(60000);
 }
 
 static void nothing_left(int round, const char *what)
@@ -522,15 +542,11 @@ static void one_round(int round, int64_t next, struct rest *r)
 	unsigned long failed = shared->failed;
 	struct sample before, after, end;
 	int64_t left;
-	bool asleep;
 
 	memset(shared->engine_ns, 0, sizeof(shared->engine_ns));
 	take(&before);
 	burst(event);
-	asleep = rk_wait_asleep(60000);
-	expect(asleep, round, "power after a minute", -1, 1, 0);
-	if (!asleep)
-		tell_awake();
+	expect(went_to_sleep(round), round, "power after a minute", -1, 1, 0);
 	take(&after);
 	check_burst(round, event, &before, &after);
 	if (event != REBIND && event != HANG)
@@ -549,6 +565,7 @@ static void report(int rounds, const struct rest *first, const struct rest *last
 	    rounds, did.events[CALM], did.events[KILL], did.events[REBIND], did.events[HANG], did.events[POWER],
 	    did.events[SLEEP]);
 	say("asleep          %lu s, %lu refused\n", did.slept_s, did.refused);
+	say("power domains   %lu times left on by the kernel\n", did.forgotten);
 	say("raw             %lu good, %lu wrong\n", shared->good[LIVE_RAW], shared->wrong);
 	say("libnpu          %lu good,\nvendor          %lu good,\n", shared->good[LIVE_LIB], shared->good[LIVE_VENDOR]);
 	say("failed          %lu clients, of rebinds and hangs\n", shared->failed);
