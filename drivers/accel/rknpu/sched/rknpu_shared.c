@@ -65,14 +65,13 @@ static u64 rknpu_shared_uncharged_ns(struct rknpu_sched *sched)
 
 /*
  * Is a core being recovered, whose program may go on until that is reset? One IOMMU for all is
- * not switched before that, but one memory has nobody to wait for it.
+ * not switched before that, and who waits for this core may be the next one. One memory has
+ * nobody else to wait for it.
  */
 static bool rknpu_shared_is_unclean(struct rknpu_sched *sched)
 {
 	struct rknpu_runqueue *rq;
 
-	if (!sched->hw->soc->one_cbuf)
-		return false;
 	rknpu_for_each_rq(rq, sched) {
 		if (rq->state == RKNPU_CORE_RECOVERING && !rq->job)
 			return true;
