@@ -534,6 +534,17 @@ static void floats(void)
 	drop(&p);
 }
 
+/* As often as it was loaded: by name, and by GGML_BACKEND_PATH. */
+static void unload(void)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%s", ggml_backend_reg_name(reg));
+	ggml_backend_free(npu);
+	while (ggml_backend_reg_by_name(name))
+		ggml_backend_unload(ggml_backend_reg_by_name(name));
+}
+
 int main(int argc, char **argv)
 {
 	layout();
@@ -564,7 +575,7 @@ int main(int argc, char **argv)
 	whole_graphs();
 	hang();
 	cancelled();
-	ggml_backend_free(npu);
+	outlives(unload);
 	printf("1..%d\n", results);
 	return bad ? 1 : 0;
 }

@@ -61,6 +61,8 @@ void attention(void);
 void feed_forward(void);
 void load(void);
 void cpu_buffers(void);
+/* The last one: @unload ends the tested backend. */
+void outlives(void (*unload)(void));
 void budget(void);
 
 #endif /* GGML_CHECK_H */

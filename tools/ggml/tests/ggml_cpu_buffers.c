@@ -249,3 +249,16 @@ void cpu_buffers(void)
 	rearranged();
 	unchanged();
 }
+
+void outlives(void (*unload)(void))
+{
+	struct rknpu_ggml_stats a = stats();
+	struct product p;
+	bool ok;
+
+	make(&p, ggml_backend_dev_buffer_type(cpu_dev()), GGML_TYPE_Q8_0, 48, 1);
+	ok = right(&p, 1);
+	unload();
+	drop(&p);
+	tap(ok && stats().resident == a.resident, "a buffer of the CPU backend can be freed after this backend was unloaded");
+}
