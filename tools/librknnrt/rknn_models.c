@@ -201,6 +201,7 @@ static struct rt_mem *user_mem(struct net *n, uint32_t bytes)
 
 static int with_memory(struct model *m, make_mem make, const char *whose)
 {
+	bool by_fd = make != own_mem;
 	struct net n;
 	uint64_t hash;
 	int ret;
@@ -210,11 +211,11 @@ static int with_memory(struct model *m, make_mem make, const char *whose)
 		return ret;
 	ret = net_set_memory(&n, make, whose);
 	if (!ret)
-		ret = net_run_memory(&n, 1, &hash);
+		ret = net_run_memory(&n, 1, by_fd, &hash);
 	if (!ret && hash != m->hash[0])
 		ret = rt_fail("%s gives another output", whose);
 	if (!ret)
-		ret = net_run_memory(&n, 2, &hash);
+		ret = net_run_memory(&n, 2, by_fd, &hash);
 	if (!ret && hash != m->hash[1])
 		ret = rt_fail("%s gives another output for the second input", whose);
 	return ret ? ret : net_close(&n);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Opens, feeds and runs compiled networks. */
 #include <errno.h>
+#include <linux/dma-buf.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "rknn_net.h"
 
@@ -291,21 +293,54 @@ int net_set_memory(struct net *n, struct rt_mem *(*make)(struct net *n, uint32_t
 	return ret;
 }
 
-int net_run_memory(struct net *n, unsigned int seed, uint64_t *hash)
+/* The library leaves the caches of memory that it has by a file descriptor to the client. */
+static int access_memory(struct rt_mem *const *mem, uint32_t count, uint64_t flags)
+{
+	struct dma_buf_sync s = { .flags = flags };
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+		if (ioctl(mem[i]->fd, DMA_BUF_IOCTL_SYNC, &s))
+			return rt_fail("DMA_BUF_IOCTL_SYNC: %s", strerror(errno));
+	return RT_PASS;
+}
+
+static int fill_memory(struct net *n, unsigned int seed)
 {
 	uint32_t i;
-	int ret;
+	int ret = RT_PASS;
 
-	for (i = 0; i < n->num.inputs; i++) {
+	for (i = 0; !ret && i < n->num.inputs; i++)
 		ret = fill(n, i, n->in_mem[i]->addr, seed);
-		if (ret)
-			return ret;
-	}
-	ret = run(n);
-	if (ret)
-		return ret;
+	return ret;
+}
+
+static int look_at_memory(struct net *n, uint64_t *hash)
+{
+	uint32_t i;
+	int ret = RT_PASS;
+
 	*hash = RT_HASH;
 	for (i = 0; !ret && i < n->num.outputs; i++)
 		ret = look(n, i, n->out_mem[i]->addr, hash);
+	return ret;
+}
+
+int net_run_memory(struct net *n, unsigned int seed, bool by_fd, uint64_t *hash)
+{
+	int ret = by_fd ? access_memory(n->in_mem, n->num.inputs, DMA_BUF_SYNC_START | DMA_BUF_SYNC_RW) : RT_PASS;
+
+	if (!ret)
+		ret = fill_memory(n, seed);
+	if (!ret && by_fd)
+		ret = access_memory(n->in_mem, n->num.inputs, DMA_BUF_SYNC_END | DMA_BUF_SYNC_RW);
+	if (!ret)
+		ret = run(n);
+	if (!ret && by_fd)
+		ret = access_memory(n->out_mem, n->num.outputs, DMA_BUF_SYNC_START | DMA_BUF_SYNC_READ);
+	if (!ret)
+		ret = look_at_memory(n, hash);
+	if (!ret && by_fd)
+		ret = access_memory(n->out_mem, n->num.outputs, DMA_BUF_SYNC_END | DMA_BUF_SYNC_READ);
 	return ret;
 }

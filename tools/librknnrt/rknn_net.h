@@ -45,6 +45,7 @@ int net_outputs(struct net *n, uint64_t *hash);
 int net_run(struct net *n, unsigned int seed, uint64_t *hash);
 /* Gives the network memory that @make makes for all inputs and outputs, and runs it there. */
 int net_set_memory(struct net *n, struct rt_mem *(*make)(struct net *n, uint32_t bytes), const char *whose);
-int net_run_memory(struct net *n, unsigned int seed, uint64_t *hash);
+/* @by_fd: it was made of a dma-buf, whose caches are the caller's business. */
+int net_run_memory(struct net *n, unsigned int seed, bool by_fd, uint64_t *hash);
 
 #endif
