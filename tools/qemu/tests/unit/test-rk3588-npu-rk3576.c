@@ -142,7 +142,7 @@ static void lay_features(const Case *k)
 /* Groups of kernels, of channels, taps, kernels, channels; partial ones tight. */
 static size_t lay_direct(const Case *k)
 {
-    int kg = k->half ? 16 : 32, cg = k->half ? 16 : 32;
+    int kg = k->half ? 16 : 32, cg = 32;
     int channels = up(k->ic, k->half ? 8 : 16);
     uint8_t *p = at(ADDR_W);
     int o, c, t, i, j;

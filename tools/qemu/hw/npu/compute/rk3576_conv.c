@@ -66,7 +66,7 @@ static void set_groups(NpuConv *c)
 {
     bool half = c->precision == NPU_PREC_FP16;
 
-    c->channel_group = half ? 16 : 32;
+    c->channel_group = 32;
     if (c->depthwise) {
         c->kernel_group = half ? 32 : 64;
         c->dw_pairs = !half;
