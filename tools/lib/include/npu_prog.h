@@ -306,7 +306,7 @@ struct npu_conv_task {
 	/**
 	 * @bias_iova: the bias, used when @has_bias. In programs for an RK3576, which
 	 * npu_prog_new() does not make, int8 operands have 64 bytes per 8 channels there; they are
-	 * read for int32 results as well, for which nothing of them counts
+	 * read for int32 results as well, for which nothing of them counts; fp16 operands have words there
 	 */
 	uint64_t bias_iova;
 	/** @zeros_iova: 64 bytes of zeros, read by programs for an RK3576 alone */

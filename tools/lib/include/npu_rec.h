@@ -226,9 +226,10 @@ int npu_rec_matmul(struct npu_rec *rec, const struct npu_tensor *x, const struct
  * @out: type of the result; INT8 means requantised
  *
  * On an RK3588 there are those that npu_rec_matmul() lists. On an RK3576 or RK3568 there are programs for INT8
- * to INT8, and on the former to INT32 of up to 4096 columns without activation; of other operations for
- * convolutions from INT8 to INT8 that are not dilated, for maxima and for averages of images, and for sums and
- * functions of bytes. All else is refused there with -EOPNOTSUPP, and npu_rec_message() says what it was.
+ * to INT8, and on the former to INT32 of up to 4096 columns without activation, and for FP16 to FP16 of up to
+ * 2304; of other operations for convolutions of these types that are not dilated, but for INT32 results and
+ * depthwise ones of FP16, for maxima and for averages of images, and for sums and functions of bytes. All else is
+ * refused there with -EOPNOTSUPP, and npu_rec_message() says what it was.
  *
  * Return: whether there are.
  */

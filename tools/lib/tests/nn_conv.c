@@ -520,14 +520,14 @@ static void test_weights(struct npu_dev *dev)
 	npu_tensor_free(y);
 }
 
-/* ---- chips that have programs of bytes ---- */
+/* ---- chips that have programs of bytes, one of halves as well ---- */
 
 /* An RK3576 has each line of a part of an image begin with a granule of CBUF. */
 static const struct bytes_chip {
 	uint32_t soc;
 	const char *name;
-	bool granules;
-} bytes_chips[] = { { 3576, "RK3576", true }, { 3568, "RK3568", false } }, *chip;
+	bool granules, halves;
+} bytes_chips[] = { { 3576, "RK3576", true, true }, { 3568, "RK3568", false, false } }, *chip;
 
 /* Beside those of the RK3588 that they have programs for. */
 static const struct conv_case bytes_cases[] = {
@@ -555,15 +555,25 @@ static const struct conv_case bytes_cases[] = {
 	{ "more kernels than a task has", WIN(.in_w = 2, .in_h = 2, .kw = 1, .kh = 1), 32, 3000, I8, I8 },
 };
 
+static const struct conv_case half_cases[] = {
+	{ "2x5 of halves, stride 3x1", WIN(.in_w = 14, .in_h = 8, .kw = 2, .kh = 5, .stride_x = 3, .pad_top = 4,
+					   .pad_right = 1), 33, 16, F16, F16, .bias = true },
+	{ "a line of halves", WIN(.in_w = 1, .in_h = 4, .kw = 1, .kh = 2), 32, 32, F16, F16 },
+	{ "the largest kernels of halves", WIN(.in_w = 4, .in_h = 4, SAME3), 256, 33, F16, F16, .bias = true },
+	{ "more kernels of halves than a task has", WIN(.in_w = 2, .in_h = 2, .kw = 1, .kh = 1), 32, 3000, F16, F16 },
+};
+
 static bool bytes_has(const struct conv_case *c)
 {
-	return c->in == I8 && c->out == I8 && one(c->win.dil_x) == 1 && one(c->win.dil_y) == 1;
+	bool halves = chip->halves && c->in == F16 && c->out == F16 && !c->depthwise && c->act <= NPU_ACT_RELU;
+
+	return (halves || (c->in == I8 && c->out == I8)) && one(c->win.dil_x) == 1 && one(c->win.dil_y) == 1;
 }
 
 /* Lines whose bytes are no multiple of 64 must be all of their image. */
 static bool has_odd_lines(const struct conv_case *c)
 {
-	return chip->granules && c->win.in_w % 2 && round_up(c->in_c, 32) % 64;
+	return chip->granules && c->in == I8 && c->win.in_w % 2 && round_up(c->in_c, 32) % 64;
 }
 
 static void refused_case(struct npu_dev *dev, const struct conv_case *c)
@@ -646,11 +656,63 @@ static void test_any_bytes(struct npu_dev *dev)
 	       right, ANY, refused_lines);
 }
 
+/* Of such halves sums are exact in any order, so that each result has its one pattern. */
+static void make_exact(const struct conv_case *c, struct data *d)
+{
+	make(c, d);
+	for (size_t i = 0; i < (size_t)c->win.in_w * c->win.in_h * c->in_c; i++)
+		d->x[i] = (float)any_of(0, 16) - 8;
+	for (size_t i = 0; i < per_kernel(c) * c->out_c; i++)
+		d->w[i] = ((float)any_of(0, 16) - 8) / 4;
+	for (uint32_t n = 0; n < c->out_c; n++)
+		d->bias[n] = ((float)any_of(0, 2000) - 1000) / 8;
+}
+
+static unsigned int other_patterns(const struct conv_case *c, const struct data *d)
+{
+	unsigned int bad = 0;
+	double size;
+
+	for (uint32_t pos = 0; pos < d->out_w * d->out_h; pos++)
+		for (uint32_t n = 0; n < c->out_c; n++) {
+			double sum = product(c, d, pos, n, &size);
+
+			if (c->act == NPU_ACT_RELU)
+				sum = fmax(sum, 0);
+			bad += npu_f32_to_f16(d->y[(size_t)pos * c->out_c + n]) != npu_f64_to_f16(sum);
+		}
+	return bad;
+}
+
+static void test_any_halves(struct npu_dev *dev)
+{
+	unsigned int right = 0;
+
+	for (int i = 0; i < ANY; i++) {
+		struct conv_case c = { .in = F16, .out = F16, .bias = any_of(0, 1), .act = any_of(0, 1) ?
+				       NPU_ACT_RELU : NPU_ACT_NONE, .in_c = any_of(1, 64), .out_c = any_of(1, 100),
+				       .max_lines = any_of(0, 4), .max_n = any_of(0, 2) * 32, WIN() };
+		struct npu_rec *rec = nn_rec(dev);
+		uint32_t dil = 1;
+		struct data d;
+
+		do {
+			any_axis(&c.win.in_w, &c.win.kw, &c.win.stride_x, &dil, &c.win.pad_left, &c.win.pad_right);
+			any_axis(&c.win.in_h, &c.win.kh, &c.win.stride_y, &dil, &c.win.pad_top, &c.win.pad_bottom);
+		} while (!npu_window_out_w(&c.win) || !npu_window_out_h(&c.win));
+		make_exact(&c, &d);
+		right += !run(dev, &c, &d, rec) && !other_patterns(&c, &d);
+		npu_rec_free(rec);
+		drop(&d);
+	}
+	tap_ok(right == ANY, "%u of %d convolutions of halves have all bits right", right, ANY);
+}
+
 static void test_bytes(struct npu_dev *dev)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		/* There are no weights of kernels that are too large for either. */
-		if (bytes_has(&cases[i]) ? has_odd_lines(&cases[i]) : cases[i].in_c > 500)
+		if (cases[i].in_c > 500 || (bytes_has(&cases[i]) && has_odd_lines(&cases[i])))
 			continue;
 		if (bytes_has(&cases[i]))
 			conv_case(dev, &cases[i], 1);
@@ -659,11 +721,15 @@ static void test_bytes(struct npu_dev *dev)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(bytes_cases); i++)
 		conv_case(dev, &bytes_cases[i], 1);
+	for (size_t i = 0; i < ARRAY_SIZE(half_cases) && chip->halves; i++)
+		conv_case(dev, &half_cases[i], 1);
 	tap_ok(sim_core_mask == 1, "on the core that programs are made for");
 	if (chip->granules) {
 		test_odd_lines(dev);
 		test_largest_weight(dev);
 	}
+	if (chip->halves)
+		test_any_halves(dev);
 	test_any_bytes(dev);
 }
 

@@ -44,6 +44,54 @@ static void test_words(void)
 	tap_ok(started() == 0x1d, "all blocks of a convolution are started: 0x%x", started());
 }
 
+/* What Rockchip's compiler writes for 3 x 3 over 16 x 16 of 64 channels to 32. */
+static const struct npu_conv_task half_task = {
+	.in = NPU_PREC_FP16, .out = NPU_PREC_FP16, .in_w = 16, .in_h = 16, .in_h_full = 16, .in_c = 64,
+	.out_w = 16, .out_h = 16, .out_h_full = 16, .out_c = 32, .kw = 3, .kh = 3, .stride_x = 1, .stride_y = 1,
+	.dil_x = 1, .dil_y = 1, .pad_left = 1, .pad_top = 1,
+	.in_iova = 0x10000, .weight_iova = 0x20000, .out_iova = 0x30000, .bias_iova = 0x40000,
+	.zeros_iova = 0x3ffc0, .has_bias = true,
+};
+
+static const struct word half_words[] = {
+	{ 0x1004, 0xe }, { 0x3004, 0xe }, { 0x100c, 0x200120 }, { 0x1010, 0xfff }, { 0x1014, 9 },
+	{ 0x1018, 0x40000404 }, { 0x101c, 0x9000 }, { 0x1020, 0x480 }, { 0x1024, 0x202001f }, { 0x1028, 0x200003f },
+	{ 0x102c, 0xf000f }, { 0x1030, 0x480000f }, { 0x1034, 0xff }, { 0x1038, 7 }, { 0x103c, 0x200000 },
+	{ 0x1040, 0x10000000 }, { 0x1044, 0x100020 }, { 0x1048, 0xb }, { 0x104c, 0x10001 }, { 0x1050, 0x10001 },
+	{ 0x1078, 0xf000f }, { 0x107c, 0x3f }, { 0x1080, 0x1010101 }, { 0x1084, 0 }, { 0x1088, 0x10000 },
+	{ 0x108c, 0xf000f }, { 0x1090, 0x40 }, { 0x1094, 0x100 }, { 0x1098, 0x100 }, { 0x1110, 0x20000 },
+	{ 0x118c, 0xf000f }, { 0x3018, 0x10000200 }, { 0x301c, 0xf000f }, { 0x3020, 0x1f }, { 0x4004, 0xe },
+	{ 0x400c, 0x40000004 }, { 0x4010, 0x40000002 }, { 0x4018, 0x30000 }, { 0x401c, 0x100 }, { 0x4020, 0xf },
+	{ 0x4024, 0xf }, { 0x402c, 0x1f }, { 0x4030, 0x1f0710 }, { 0x4034, 0xf000f }, { 0x4038, 0x100092 },
+	{ 0x4044, 2 }, { 0x4048, 0x80000000 }, { 0x404c, INT32_MAX }, { 0x4050, 0x21111 }, { 0x4058, 0x80000000 },
+	{ 0x405c, INT32_MAX }, { 0x4060, 0x903 }, { 0x406c, 0x80000000 }, { 0x4070, INT32_MAX },
+	{ 0x4074, 0x80000000 }, { 0x4078, INT32_MAX }, { 0x407c, 0x10041c1 }, { 0x4080, 0 }, { 0x4084, 1 },
+	{ 0x4088, 0x80000000 }, { 0x408c, INT32_MAX }, { 0x40a4, 0x80000000 }, { 0x40a8, INT32_MAX }, { 0x40ac, 0 },
+	{ 0x40b0, 0x10001 }, { 0x40b4, 0 }, { 0x40b8, 0x100 }, { 0x40c0, 0x4440100 }, { 0x40d0, 0x40ffff },
+	{ 0x5004, 0xe }, { 0x500c, 0xf }, { 0x5010, 0xf }, { 0x5014, 0x1f }, { 0x501c, 0x100 }, { 0x5020, 0x40000 },
+	{ 0x5024, 0x3ffc0 }, { 0x5034, 1 }, { 0x5044, 0x40010050 },
+};
+
+static void test_halves(void)
+{
+	struct npu_conv_task t = half_task;
+	unsigned int bad;
+
+	tap_ok(!make(&t), "a program of halves: %s", npu_prog_message(prog));
+	bad = wrong_words(half_words, ARRAY_SIZE(half_words));
+	tap_ok(!bad && started() == 0x1d, "the words of halves: %u wrong, 0x%x started", bad, started());
+	t.relu = true;
+	tap_ok(value_of(0x4060, &t) == 0x902 && !value_of(0x406c, &t) && !value_of(0x4074, &t) &&
+	       value_of(0x4070, &t) == INT32_MAX, "ReLU of halves");
+	t = half_task;
+	t.out_c = 48;
+	tap_ok(value_of(0x4050, &t) == 0x21111 && value_of(0x3020, &t) == 47, "three groups of kernels");
+	npu_matmul_task(&t, NPU_PREC_FP16, NPU_PREC_FP16, 12, 64, 96);
+	t.has_bias = true;
+	tap_ok(value_of(0x102c, &t) == 11 << 16 && value_of(0x103c, &t) == 36 << 16 && value_of(0x1030, &t) == (192u << 16 | 11),
+	       "the rows of a product of halves are one line");
+}
+
 static void test_variants(void)
 {
 	struct npu_conv_task t = band;
@@ -107,6 +155,24 @@ static void test_refused(void)
 	changed = band;
 	changed.out = NPU_PREC_FP32;
 	refuse(-EOPNOTSUPP, "from INT8 to FP32", "floats");
+	changed = half_task;
+	changed.out = NPU_PREC_FP32;
+	refuse(-EOPNOTSUPP, "from FP16 to FP32", "halves to floats");
+	changed = half_task;
+	changed.in = NPU_PREC_BF16;
+	refuse(-EOPNOTSUPP, "from BF16 to FP16", "bfloat16");
+	npu_matmul_task(&changed, NPU_PREC_INT4, NPU_PREC_INT16, 12, 64, 64);
+	refuse(-EOPNOTSUPP, "from INT4 to INT16", "nibbles");
+	changed = half_task;
+	changed.depthwise = true;
+	changed.out_c = 64;
+	refuse(-EOPNOTSUPP, "no depthwise programs of FP16", "depthwise halves");
+	changed = half_task;
+	changed.has_bias = false;
+	refuse(-EINVAL, "operands", "halves without a bias");
+	changed = half_task;
+	changed.in_c = 288;
+	refuse(-E2BIG, "5184 bytes exceeds the limit 4608", "a kernel of halves that does not fit");
 	changed.out = NPU_PREC_INT32;
 	changed.has_bias = false;
 	refuse(-EOPNOTSUPP, "INT32 results but of products", "words of windows");
@@ -245,6 +311,7 @@ int main(void)
 {
 	prog = npu_prog_new_for(npu_chip_of_soc(3576));
 	test_words();
+	test_halves();
 	test_variants();
 	test_refused();
 	test_pool();

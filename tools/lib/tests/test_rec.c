@@ -578,6 +578,9 @@ static void test_example(struct npu_dev *dev)
 
 /* ---- chips that have programs of bytes ---- */
 
+/* Columns of halves whose kernel is as large as one may be. */
+#define MOST_HALVES	2304
+
 static void test_bytes_products(struct npu_dev *dev, bool words)
 {
 	static const struct product some[] = {
@@ -600,6 +603,11 @@ static void test_bytes_products(struct npu_dev *dev, bool words)
 		p.out = NPU_PREC_INT32;
 		p.bias = false;
 		p.relu = false;
+		product_case(dev, p);
+		p = some[i];
+		p.in = NPU_PREC_FP16;
+		p.out = NPU_PREC_FP16;
+		p.k = (uint32_t)min_u64(p.k, MOST_HALVES);
 		product_case(dev, p);
 	}
 }
@@ -645,10 +653,17 @@ static void test_rk3576_refused(struct npu_dev *dev)
 	tap_ok(npu_rec_act(rec, NPU_ACT_TANH, half, y16) == -EOPNOTSUPP &&
 	       strstr(npu_rec_message(rec), "no programs for element-wise operations on the RK3576"), "functions");
 	npu_rec_free(rec);
+	npu_rec_new(dev, NULL, &rec);
+	tap_ok(npu_rec_mul(rec, half, half, y16) == -EOPNOTSUPP &&
+	       strstr(npu_rec_message(rec), "no programs for element-wise operations on the RK3576"), "products of elements");
+	npu_rec_free(rec);
 	tap_ok(npu_rec_new(dev, &o, &rec) == -EOPNOTSUPP, "another core");
 	tap_ok(npu_can_multiply(dev, NPU_PREC_INT8, NPU_PREC_INT8) &&
 	       npu_can_multiply(dev, NPU_PREC_INT8, NPU_PREC_INT32) &&
-	       !npu_can_multiply(dev, NPU_PREC_FP16, NPU_PREC_FP16), "types that there are programs for");
+	       npu_can_multiply(dev, NPU_PREC_FP16, NPU_PREC_FP16) &&
+	       !npu_can_multiply(dev, NPU_PREC_FP16, NPU_PREC_FP32) &&
+	       !npu_can_multiply(dev, NPU_PREC_BF16, NPU_PREC_BF16) &&
+	       !npu_can_multiply(dev, NPU_PREC_INT4, NPU_PREC_INT16), "types that there are programs for");
 	npu_tensor_free(x);
 	npu_tensor_free(y);
 	npu_tensor_free(row);

@@ -331,7 +331,7 @@ bool npu_can_multiply(struct npu_dev *dev, enum npu_prec in, enum npu_prec out)
 	bool can;
 
 	npu_matmul_task(&t, in, out, 4, 64, 64);
-	t.has_bias = out == NPU_PREC_INT8;
+	t.has_bias = out == NPU_PREC_INT8 || in == NPU_PREC_FP16;
 	can = p && !npu_prog_conv(p, &t);
 	npu_prog_free(p);
 	return can;

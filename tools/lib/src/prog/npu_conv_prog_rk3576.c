@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * The register program of one convolution or matrix product task on an RK3576: bytes to bytes, and
- * products of bytes to words, in the CBUF window of core 0.
+ * The register program of one convolution or matrix product task on an RK3576: bytes to bytes, halves
+ * to halves, and products of bytes to words, in the CBUF window of core 0.
  *
  * What goes where, and the words whose bits nobody knows, are those of Rockchip's compilers for
  * this chip and of gregordinary, who ran them on boards; see rk3576_regs.h. Words are what the output stage
  * of Rockchip's int4 products makes of sums of bytes, all of it, which gahingwoo ran on boards; with less of
- * it they are incomplete, and what follows may hang. That there is no fp16 here is no limit of the chip:
- * gregordinary has seen no more than 16 channels summed up.
+ * it they are incomplete, and what follows may hang. Halves are those of Rockchip's compilers, which have
+ * up to 64 channels; gregordinary, whose weights lay otherwise, saw boards sum up 16 of them.
  */
 #include <errno.h>
 
@@ -31,6 +31,7 @@
 #define OW_ODD		0x80011011
 #define OW_DEPTHWISE	0x00013033
 #define OW_WORDS	0x00023333
+#define OW_HALVES	0x00021111
 #define OW_GROUPS	8
 /* Boards have been seen to write depthwise surfaces at multiples of so many positions. */
 #define DEPTHWISE_PITCH	4u
@@ -40,6 +41,7 @@ struct form {
 	uint32_t bs, bs_operands, brdma, wdma, rdma;
 	uint32_t surfaces;	/* that one group of channels fills */
 	uint32_t kernels;	/* of depthwise layers: bytes that are added for a weight; 0 = one per channel */
+	uint32_t erdma;		/* 0 = ERDMA_OFF */
 };
 
 static const struct form direct = {
@@ -48,6 +50,9 @@ static const struct form direct = {
 	.bs = 0x100092, .brdma = 0x510, .wdma = 0x310, .rdma = 0x40000012, .surfaces = 4, .kernels = 2,
 }, words = {
 	.bs = 0x53, .bs_operands = 2, .brdma = 0x710, .wdma = 0x310, .rdma = 0x40000010, .surfaces = 4,
+}, halves = {
+	.bs = 0x100092, .bs_operands = 2, .brdma = 0x100, .wdma = 0x710, .rdma = 0x40010050, .surfaces = 2,
+	.erdma = 1,
 };
 
 #define WRITE_TO_MEMORY	0x04440100
@@ -60,8 +65,15 @@ static bool is_words(const struct npu_conv_task *t)
 	return t->out == NPU_PREC_INT32;
 }
 
+static bool is_halves(const struct npu_conv_task *t)
+{
+	return t->in == NPU_PREC_FP16;
+}
+
 static const struct form *form_of(const struct npu_conv_task *t)
 {
+	if (is_halves(t))
+		return &halves;
 	if (is_words(t))
 		return &words;
 	return t->depthwise ? &depthwise : &direct;
@@ -74,7 +86,12 @@ static uint32_t kernels(const struct npu_conv_task *t)
 
 static uint32_t kernel_bytes(const struct npu_conv_task *t)
 {
-	return t->kw * t->kh * t->in_c;
+	return t->kw * t->kh * t->in_c * (uint32_t)npu_prec_bytes(t->in);
+}
+
+static uint32_t line_bytes(const struct npu_conv_task *t)
+{
+	return t->in_w * t->in_c * (uint32_t)npu_prec_bytes(t->in);
 }
 
 static uint64_t pitch_of(uint32_t pitch, uint32_t width, uint32_t height)
@@ -109,21 +126,34 @@ static bool is_product(const struct npu_conv_task *t)
 	       t->stride_x == 1 && !t->pad_left;
 }
 
+static bool requantises(const struct npu_conv_task *t)
+{
+	return t->out == NPU_PREC_INT8;
+}
+
+static bool types_fit(const struct npu_conv_task *t)
+{
+	return is_halves(t) ? t->out == NPU_PREC_FP16 : t->in == NPU_PREC_INT8 && (requantises(t) || is_words(t));
+}
+
 static int check_types(struct npu_prog *p, const struct npu_conv_task *t, const struct npu_table *table)
 {
-	if (t->in != NPU_PREC_INT8 || (t->out != NPU_PREC_INT8 && !is_words(t)))
+	if (!types_fit(t))
 		return npu_prog_fail(p, -EOPNOTSUPP, "no programs from %s to %s on the RK3576",
 				     npu_prec_name(t->in), npu_prec_name(t->out));
 	if (table)
 		return npu_prog_fail(p, -EOPNOTSUPP, "no programs with tables on the RK3576");
 	if (t->dil_x != 1 || t->dil_y != 1)
 		return npu_prog_fail(p, -EOPNOTSUPP, "the RK3576 has no dilation that is known");
+	/* Compilers write other words in BS_OW for other channels, and nobody knows the rule. */
+	if (is_halves(t) && t->depthwise)
+		return npu_prog_fail(p, -EOPNOTSUPP, "no depthwise programs of FP16 on the RK3576");
 	if (is_words(t) && (!is_product(t) || t->relu))
 		return npu_prog_fail(p, -EOPNOTSUPP, "INT32 results but of products without ReLU on the RK3576");
-	/* Operands have the weights' zero point, too, and the factor without which sums are 0. */
+	/* Of bytes operands have the weights' zero point, too, and the factor without which sums are 0. */
 	if (t->has_bias == is_words(t) || t->no_rdma)
 		return npu_prog_fail(p, -EINVAL, "no operands, which programs of the RK3576 need");
-	if (!is_words(t) && npu_requant_check(&t->rq))
+	if (requantises(t) && npu_requant_check(&t->rq))
 		return npu_prog_fail(p, -ERANGE, "requantisation: scale %u, shift %u, zp %d",
 				     t->rq.scale, t->rq.shift, t->rq.zp);
 	return 0;
@@ -146,7 +176,7 @@ static int check_shape(struct npu_prog *p, const struct npu_conv_task *t)
 	if ((t->in_iova | t->weight_iova | t->out_iova | t->bias_iova | t->zeros_iova) % 16)
 		return npu_prog_fail(p, -EINVAL, "an address is not a multiple of 16");
 	/* Boards take the rows of a larger plane in whole granules (gregordinary). */
-	if (t->in_w * t->in_c % GRANULE_BYTES && pitch_of(t->in_pitch, t->in_w, t->in_h_full) != plane)
+	if (line_bytes(t) % GRANULE_BYTES && pitch_of(t->in_pitch, t->in_w, t->in_h_full) != plane)
 		return npu_prog_fail(p, -EOPNOTSUPP,
 				     "lines of %u positions and %u channels, which are no multiple of %u bytes, of a larger image",
 				     t->in_w, t->in_c, GRANULE_BYTES);
@@ -208,7 +238,11 @@ static void set_geometry(struct npu_prog *p, const struct npu_conv_task *t)
 	SET(p, CNA_PAD_CON0_RIGHT, pad_after(t->in_w, t->out_w, t->kw, t->stride_x, t->pad_left));
 	SET(p, CNA_PAD_CON1_VALUE, (uint32_t)t->pad_value);
 	SET(p, CNA_CONV_CON1_CONV_MODE, t->depthwise ? NPU_CODE76_MODE_DEPTHWISE : NPU_CODE76_MODE_DIRECT);
-	SET(p, CORE_MISC_QD_EN, !t->depthwise);
+	SET(p, CNA_CONV_CON1_IN_PRECISION, t->in);
+	SET(p, CNA_CONV_CON1_PROC_PRECISION, t->in);
+	SET(p, CNA_CONV_CON1_FLOAT, is_halves(t));
+	SET(p, CORE_MISC_PROC_PRECISION, t->in);
+	SET(p, CORE_MISC_QD_EN, !t->depthwise && !is_halves(t));
 	SET(p, CORE_MISC_DW, t->depthwise ? NPU_CODE76_DW_ON : NPU_CODE76_DW_OFF);
 	SET(p, CORE_MISC_ON, 1);
 	SET(p, CORE_SIZE0_WIDTH, t->out_w);
@@ -218,14 +252,14 @@ static void set_geometry(struct npu_prog *p, const struct npu_conv_task *t)
 
 static void set_weights(struct npu_prog *p, const struct npu_conv_task *t)
 {
-	int64_t bytes = kernel_bytes(t);
+	int64_t bytes = kernel_bytes(t), again = is_halves(t) ? bytes : 2 * bytes / (t->depthwise ? 16 : 1);
 
 	SET(p, CNA_WEIGHT_SIZE0_BYTES, bytes * kernels(t));
 	SET(p, CNA_WEIGHT_SIZE1_BYTES_PER_KERNEL, bytes);
 	SET(p, CNA_WEIGHT_SIZE2_WIDTH, t->kw);
 	SET(p, CNA_WEIGHT_SIZE2_HEIGHT, t->kh);
 	SET(p, CNA_WEIGHT_SIZE2_KERNELS, kernels(t));
-	SET(p, CNA_DATA_SIZE2_KERNEL_BYTES, 2 * bytes / (t->depthwise ? 16 : 1) & 0xffff);
+	SET(p, CNA_DATA_SIZE2_KERNEL_BYTES, again & 0xffff);
 	SET(p, CNA_WEIGHT_ADDR_IOVA, (int64_t)t->weight_iova);
 }
 
@@ -282,8 +316,8 @@ static void set_output(struct npu_prog *p, const struct npu_conv_task *t)
 	SET(p, DPU_FEATURE_MODE_CONV_MODE, t->depthwise);
 	SET(p, DPU_FEATURE_MODE_OUTPUT_MODE, NPU_CODE_OUTPUT_TO_MEMORY);
 	/* For the DPU they are halves, of which it writes all 32 bits. */
-	SET(p, DPU_DATA_FORMAT_PROC_PRECISION, is_words(t) ? NPU_PREC_FP16 : NPU_PREC_INT8);
-	SET(p, DPU_DATA_FORMAT_OUT_PRECISION, is_words(t) ? NPU_PREC_FP32 : NPU_PREC_INT8);
+	SET(p, DPU_DATA_FORMAT_PROC_PRECISION, is_words(t) ? NPU_PREC_FP16 : t->in);
+	SET(p, DPU_DATA_FORMAT_OUT_PRECISION, is_words(t) ? NPU_PREC_FP32 : t->in);
 	SET(p, DPU_DST_ADDR_IOVA, (int64_t)t->out_iova);
 	SET(p, DPU_DST_SURF_STRIDE_ATOMS, pitch);
 	SET(p, DPU_SURF_ADD_ATOMS, form_of(t)->surfaces * pitch - (int64_t)t->out_w * t->out_h);
@@ -331,6 +365,8 @@ static uint32_t ow_of(const struct npu_conv_task *t)
 
 	if (is_words(t))
 		return OW_WORDS;
+	if (is_halves(t))
+		return OW_HALVES;
 	if (t->depthwise)
 		return OW_DEPTHWISE | ((groups - 1) & 3) << OW_GROUPS;
 	return groups % 2 ? OW_ODD : OW_EVEN;
@@ -343,15 +379,16 @@ static void set_stages(struct npu_prog *p, const struct npu_conv_task *t)
 	SET(p, DPU_BS_OW_VALUE, ow_of(t));
 	SET(p, DPU_EW_CFG_VALUE, EW_OFF);
 	SET(p, DPU_EW_CVT_SCALE_SCALE, 1);
-	SET(p, DPU_OUT_CVT_OFFSET_VALUE, is_words(t) ? 0 : t->rq.zp);
-	SET(p, DPU_OUT_CVT_SCALE_SCALE, is_words(t) ? 1 : t->rq.scale);
-	SET(p, DPU_OUT_CVT_SHIFT_SHIFT, is_words(t) ? 0 : t->rq.shift);
+	SET(p, DPU_OUT_CVT_OFFSET_VALUE, requantises(t) ? t->rq.zp : 0);
+	SET(p, DPU_OUT_CVT_SCALE_SCALE, requantises(t) ? t->rq.scale : 1);
+	SET(p, DPU_OUT_CVT_SCALE_FP32TOFP16_EN, is_halves(t));
+	SET(p, DPU_OUT_CVT_SHIFT_SHIFT, requantises(t) ? t->rq.shift : 0);
 	set_clamps(p, t->relu);
 }
 
 /*
  * The word at BS_WORD_ADDR shifts what the operands' factors give: by 0. Of words neither counts, and both
- * are read.
+ * are read; of halves operands are words to add, and boards may read the word.
  */
 static void set_rdma(struct npu_prog *p, const struct npu_conv_task *t)
 {
@@ -361,7 +398,7 @@ static void set_rdma(struct npu_prog *p, const struct npu_conv_task *t)
 	SET(p, RDMA_BRDMA_CFG_VALUE, form_of(t)->brdma);
 	SET(p, RDMA_BS_ADDR_IOVA, (int64_t)t->bias_iova);
 	SET(p, RDMA_BS_WORD_ADDR_IOVA, (int64_t)t->zeros_iova);
-	SET(p, RDMA_ERDMA_CFG_VALUE, ERDMA_OFF);
+	SET(p, RDMA_ERDMA_CFG_VALUE, form_of(t)->erdma ? form_of(t)->erdma : ERDMA_OFF);
 	SET(p, RDMA_FEATURE_MODE_VALUE, form_of(t)->rdma);
 }
 

@@ -205,6 +205,7 @@ int npu_conv_weights_new(struct npu_dev *dev, const struct npu_conv_weights_desc
 		.rq = d.rq, .kw = d.kw, .kh = d.kh, .depthwise = d.depthwise,
 		.in_zp = d.in_zp, .weight_zp = d.weight_zp,
 	};
+	w->has_bias |= w->type == NPU_PREC_FP16 && npu_operands_always(w);
 	/* A task has all channels of a kernel, or one group of depthwise ones. */
 	ret = npu_weight_bytes(w) * d.kw * d.kh * (d.depthwise ? npu_depthwise_group(chip, d.type) : w->kp) >
 	      (d.depthwise ? chip->depthwise_bytes : chip->kernel_bytes) ? -E2BIG : alloc_and_fill(w, &d, src);

@@ -4,7 +4,8 @@
  * adds a word. An RK3576 computes (sum + word + halfword * sum of inputs) * factor of bytes, whose
  * operands lie by groups of eight channels, and reads a word with shifts beside them. Depthwise
  * layers have no halfword: there the weights are without their zero point. Where results are
- * the sums themselves, programs read the operands as well, and nothing uses them.
+ * the sums themselves, programs read the operands as well, and nothing uses them. Of halves they are a word
+ * there, too, which programs always add.
  */
 #include <string.h>
 
@@ -31,7 +32,7 @@ uint64_t npu_operands_bytes(const struct npu_weights *w, uint64_t n)
 
 bool npu_operands_always(const struct npu_weights *w)
 {
-	return has_sets(w);
+	return has_sets(w) || (w->type == NPU_PREC_FP16 && npu_dev_chip(w->dev)->zero_bytes);
 }
 
 /* Host and NPU are little endian. */
@@ -51,11 +52,15 @@ void npu_operands_write(const struct npu_weights *w, const int32_t *bias)
 	const struct npu_chip *chip = npu_dev_chip(w->dev);
 	uint8_t *to = (uint8_t *)w->mem->bo->map + w->bias_offset;
 
+	memset(to - chip->zero_bytes, 0, chip->zero_bytes);
 	if (!has_sets(w)) {
-		memcpy(to, bias, w->n * sizeof(*bias));
+		if (bias)
+			memcpy(to, bias, w->n * sizeof(*bias));
+		else
+			memset(to, 0, w->n * sizeof(*bias));
 		return;
 	}
-	memset(to - chip->zero_bytes, 0, chip->zero_bytes + npu_operands_bytes(w, round_up(w->n, CHANNELS)));
+	memset(to, 0, npu_operands_bytes(w, round_up(w->n, CHANNELS)));
 	for (uint32_t n = 0; n < w->n; n++)
 		write_set(w, to + npu_operands_bytes(w, n / GROUP * GROUP), n % GROUP, bias ? bias[n] : 0);
 }

@@ -95,7 +95,7 @@ int npu_weights_new_at(struct npu_dev *dev, int space, const struct npu_weights_
 		.kp = (uint32_t)round_up(desc->k, NPU_TENSOR_COLS), .k_step = npu_k_step(desc->k),
 		.rq = desc->rq,
 	};
-	w->has_bias = desc->bias || (w->rq.scale && npu_operands_always(w));
+	w->has_bias = desc->bias || ((w->rq.scale || w->type == NPU_PREC_FP16) && npu_operands_always(w));
 	ret = alloc_and_pack(w, space, desc, src);
 	if (ret) {
 		npu_weights_free(w);

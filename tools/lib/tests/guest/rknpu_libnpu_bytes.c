@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What libnpu computes on an RK3576 and an RK3568, on the driver, over both uAPIs: networks of bytes,
- * which are exact, in one chain on core 0, and what is refused with a reason.
+ * and of halves on the former, which are exact, in one chain on core 0, and what is refused with a reason.
  *
  * boot: rk3576
  * boot: rk3576dt
@@ -332,6 +332,104 @@ RK_TEST_F(bytes, words_of_bytes, "products of bytes are exact as words, of one r
 		npu_tensor_free(ty);
 	}
 	npu_weights_free(tw);
+}
+
+/* A convolution above 0, and a product of what it gives. */
+struct half_net {
+	struct npu_conv_weights_desc a;
+	struct npu_weights_desc b;
+	struct npu_weights *wa, *wb;
+	struct npu_tensor *x, *t, *y;
+	struct npu_rec *rec;
+	float x_bias[WIDE], y_bias[COLS], fx[PIXELS * C], fa[WIDE * 9 * C], fb[COLS * WIDE];
+};
+
+/* Steps of 1/4 or 1/8 to @most: sums are exact in any order, and halves round them once. */
+static void fill_halves(uint16_t *v, float *f, size_t n, int most, float step)
+{
+	for (size_t i = 0; i < n; i++) {
+		f[i] = step * (float)((int)(libnpu_rnd() % (2 * most + 1)) - most);
+		if (v)
+			v[i] = npu_f32_to_f16(f[i]);
+	}
+}
+
+static int half_net_new(struct half_net *n, struct npu_dev *dev)
+{
+	struct npu_rec_conv_opts relu = { .size = sizeof(relu), .act = NPU_ACT_RELU, .max_lines = 4 };
+	static uint16_t a[WIDE * 9 * C], b[COLS * WIDE];
+	int ret;
+
+	fill_halves(a, n->fa, ARRAY_SIZE(a), 8, 0.25f);
+	fill_halves(b, n->fb, ARRAY_SIZE(b), 8, 0.25f);
+	fill_halves(NULL, n->x_bias, WIDE, 1000, 0.125f);
+	fill_halves(NULL, n->y_bias, COLS, 1000, 0.125f);
+	n->a = (struct npu_conv_weights_desc){
+		.size = sizeof(n->a), .type = NPU_PREC_FP16, .in_c = C, .out_c = WIDE, .kw = 3, .kh = 3,
+		.bias = n->x_bias,
+	};
+	n->b = (struct npu_weights_desc){ .size = sizeof(n->b), .type = NPU_PREC_FP16, .n = COLS, .k = WIDE,
+					  .bias = n->y_bias };
+	ret = npu_conv_weights_new(dev, &n->a, a, &n->wa);
+	ret = ret ?: npu_weights_new(dev, &n->b, b, &n->wb);
+	ret = ret ?: npu_tensor_new(dev, NPU_PREC_FP16, PIXELS, C, &n->x);
+	ret = ret ?: npu_tensor_new(dev, NPU_PREC_FP16, PIXELS, WIDE, &n->t);
+	ret = ret ?: npu_tensor_new(dev, NPU_PREC_FP16, PIXELS, COLS, &n->y);
+	ret = ret ?: npu_rec_new(dev, NULL, &n->rec);
+	ret = ret ?: npu_rec_conv(n->rec, n->x, n->wa, &first, n->t, &relu);
+	ret = ret ?: npu_rec_matmul(n->rec, n->t, n->wb, n->y, NULL);
+	return ret ?: npu_rec_end(n->rec);
+}
+
+/* Bits of the result that are not those of exact sums, each rounded once. */
+static unsigned int halves_wrong(const struct half_net *n, const uint16_t *got)
+{
+	const struct oracle_conv o = { .win = first, .x = n->fx, .w = n->fa, .in_c = C };
+	static float t[PIXELS * WIDE];
+	unsigned int bad = 0;
+	double size;
+
+	for (uint32_t i = 0; i < PIXELS * WIDE; i++) {
+		double sum = oracle_conv(&o, i / WIDE, i % WIDE, &size) + n->x_bias[i % WIDE];
+
+		t[i] = npu_f16_to_f32(npu_f64_to_f16(sum > 0 ? sum : 0));
+	}
+	for (uint32_t i = 0; i < PIXELS * COLS; i++) {
+		double sum = n->y_bias[i % COLS];
+
+		for (uint32_t k = 0; k < WIDE; k++)
+			sum += (double)t[i / COLS * WIDE + k] * n->fb[i % COLS * WIDE + k];
+		bad += got[i] != npu_f64_to_f16(sum);
+	}
+	return bad;
+}
+
+RK_TEST_F(bytes, network_of_halves, "a convolution and a product of halves have all bits right, in one chain")
+{
+	if (!npu_can_multiply(self->dev, NPU_PREC_FP16, NPU_PREC_FP16))
+		SKIP(return, "no programs for halves on this chip");
+
+	static uint16_t x[PIXELS * C], got[PIXELS * COLS];
+	static struct half_net n;
+	char why[128] = "";
+
+	memset(&n, 0, sizeof(n));
+	ASSERT_EQ(0, half_net_new(&n, self->dev)) TH_LOG("%s", n.rec ? npu_rec_message(n.rec) : "no recording");
+	ASSERT_EQ(0, npu_rec_run(n.rec));
+	ASSERT_EQ(0, npu_rec_wait(n.rec, WAIT_NS)) TH_LOG("%s", rk_hang_reason(0, why, sizeof(why)) ? why : "no reason");
+	for (int run = 0; run < 2; run++) {
+		fill_halves(x, n.fx, ARRAY_SIZE(x), 16, 0.25f);
+		ASSERT_EQ(0, npu_tensor_write(n.x, x, 0));
+		libnpu_run_counted(_metadata, n.rec, variant->uapi);
+		ASSERT_EQ(0, npu_tensor_read(n.y, got, 0));
+		EXPECT_EQ(0, halves_wrong(&n, got));
+	}
+	npu_rec_free(n.rec);
+	npu_tensor_free(n.x);
+	npu_tensor_free(n.t);
+	npu_tensor_free(n.y);
+	npu_weights_free(n.wa);
+	npu_weights_free(n.wb);
 }
 
 RK_TEST_F(bytes, others_are_refused, "what there are no programs for is refused with a reason, and so is core 1")
