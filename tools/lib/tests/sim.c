@@ -69,6 +69,13 @@ static const struct npu_chip *chip = &npu_rk3588;
 static int hang_task = -1;
 static int fail_index = -1, fail_err, busy_times, live_bos;
 
+static bool unplugged;
+
+void sim_unplug(bool gone)
+{
+	unplugged = gone;
+}
+
 void sim_fail_job(int index, int err)
 {
 	fail_index = index;
@@ -211,6 +218,8 @@ static int wait_job(struct npu_dev *dev, struct drm_rocket_wait_job *w)
 
 static int prep(const struct slot *s, int64_t deadline)
 {
+	if (unplugged)
+		return -ENODEV;
 	if (busy_times > 0) {
 		busy_times--;
 		return deadline ? -ETIMEDOUT : -EBUSY;
@@ -231,6 +240,8 @@ static int answer(struct npu_dev *dev, unsigned long req, void *arg)
 {
 	struct drm_rocket_prep_bo_ranges *ranges = arg;
 
+	if (unplugged)
+		return -ENODEV;
 	switch (req) {
 	case DRM_IOCTL_ROCKET_WAIT_JOB:
 		return wait_job(dev, arg);

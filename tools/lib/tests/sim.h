@@ -5,6 +5,7 @@
 #ifndef SIM_H
 #define SIM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Make the driver job with this index, counted from now, end with @err. */
@@ -21,6 +22,9 @@ void sim_hang_task(int index);
 
 /* Report buffers and jobs as busy this many times before jobs are done. */
 void sim_stay_busy(int times);
+
+/* The device is unbound from now on, or is not: ioctls end with -ENODEV, but for those that free. */
+void sim_unplug(bool gone);
 
 /* Buffers alive, to catch leaks the sanitizer can't see. */
 int sim_bos(void);

@@ -180,6 +180,22 @@ static void test_causes(struct npu_dev *dev)
 	tap_ok(!sim_bos() && !sim_shared_outputs, "no buffer is left, no output was shared");
 }
 
+/* A device that is unbound answers no question about its jobs. */
+static void test_unplugged(struct npu_dev *dev)
+{
+	struct one_op o;
+	int32_t out[ROWS * COLS];
+	bool ok = !make(dev, &o) && !one_op_start(&o, zeros);
+
+	sim_unplug(true);
+	ok = ok && npu_rec_wait(o.rec, -1) == -ENODEV && one_op_cause(&o) == NPU_CAUSE_DEVICE_GONE &&
+	     npu_rec_wait(o.rec, 0) == -ENODEV;
+	sim_unplug(false);
+	ok = ok && !one_op_start(&o, zeros) && !one_op_finish(&o, out, -1);
+	one_op_free(&o);
+	tap_ok(ok && !sim_bos(), "a device that goes away ends the run, and its cause is told");
+}
+
 int main(void)
 {
 	struct npu_dev *dev;
@@ -188,6 +204,7 @@ int main(void)
 	test_programs(dev);
 	sim_features(OURS);
 	test_causes(dev);
+	test_unplugged(dev);
 	npu_close(dev);
 	return tap_done();
 }
