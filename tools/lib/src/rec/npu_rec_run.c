@@ -121,12 +121,14 @@ static int wait_job(struct npu_dev *dev, uint64_t number, int64_t deadline, stru
 	int ret = npu_wait_job_until(dev, number, deadline, &r);
 
 	/* Nobody answers for an unbound device any more, so its jobs are over. */
-	if (ret == -ENODEV)
+	if (ret == -ENODEV) {
 		*e = (struct ending){
 			.err = ret, .cause = NPU_CAUSE_DEVICE_GONE, .task = -1, .core = -1,
 		};
+		return 0;
+	}
 	if (ret)
-		return ret == -ENODEV ? 0 : ret;
+		return ret;
 	*e = (struct ending){
 		.err = r.err, .cause = r.cause, .task = (int)r.task, .core = r.core, .fault_iova = r.fault_iova,
 		.timed = true, .elapsed_ns = r.elapsed_ns,
