@@ -79,12 +79,15 @@ static int rknpu_recover_power_up(struct rknpu_runqueue *rq)
 }
 
 /* All cores of a shared IOMMU, which attaches to nothing if one of them hinders it. */
-static int rknpu_recover_reset_all(struct rknpu_iommu *iommu)
+static int rknpu_recover_reset_all(struct rknpu_iommu *iommu, struct rknpu_domain *domain)
 {
 	struct rknpu_core *core;
 	int ret;
 
 	guard(mutex)(&iommu->attach_lock);
+	/* Another core's attempt may have worked meanwhile, and its job may run. */
+	if (rknpu_iommu_domain(iommu) == domain)
+		return 0;
 	rknpu_for_each_core_behind(core, iommu) {
 		/*
 		 * No job is on them, as what is to be attached is not. Cores of one device sleep
@@ -180,7 +183,7 @@ static int rknpu_recover_attach_foreign(struct rknpu_core *core, struct rknpu_do
 			     core->index, ret);
 	rknpu_core_disable_irq(core);
 	if (core->iommu->shared)
-		ret = rknpu_recover_reset_all(core->iommu) ?:
+		ret = rknpu_recover_reset_all(core->iommu, domain) ?:
 		      rknpu_recover_try_attach(core, domain, ns);
 	if (ret)
 		ret = rknpu_recover_hardware_foreign(core) ?:
