@@ -15,8 +15,8 @@ static struct core_view {
 	struct stay stays[STAYS];
 	unsigned int stay_count;
 	bool occupied;
-	/* Since when it could run something, or others wait beside a gang's job. */
-	u64 idle_since, steal_since, others_since;
+	/* Since when it could run something, or others wait beside a gang's job, or its gang waits for it. */
+	u64 idle_since, steal_since, others_since, wanted_since;
 	/* Of a lower priority: the job that has waited longest, and those that went before it. */
 	u64 oldest[RKNPU_PRIORITY_COUNT];
 	unsigned int overtakes[RKNPU_PRIORITY_COUNT];
@@ -486,6 +486,23 @@ static bool others_wait(struct rknpu_runqueue *rq)
 	return false;
 }
 
+/* It has nothing to do, and other cores have their jobs of the gang that could begin there. */
+static bool gang_waits_for(const struct rknpu_runqueue *rq)
+{
+	unsigned int i;
+
+	for (i = 0; i < world.cores; i++) {
+		const struct rknpu_job *job = sched.rqs[i].job, *own;
+
+		if (!job || !sched.rqs[i].gang_since_ns)
+			continue;
+		own = job->gang->jobs[rq->core->index];
+		if (own && own->state == RKNPU_JOB_QUEUED && own->rq == rq && !own->client->user->held)
+			return true;
+	}
+	return false;
+}
+
 static void check_idle(void)
 {
 	struct rknpu_runqueue *rq, *from;
@@ -502,6 +519,8 @@ static void check_idle(void)
 		struct core_view *v = &views[rq->core->index];
 		bool idle = can_start(rq) && !rq->anticipate.since_ns, steal = false;
 
+		if (lasts(&v->wanted_since, idle && gang_waits_for(rq), SOON))
+			sim_fail("core %u is idle, although a gang waits for it", rq->core->index);
 		if (lasts(&v->idle_since, idle && !is_single_iommu() && queue_has(rq, is_single), SOON))
 			sim_fail("core %u is idle, although a job waits for it", rq->core->index);
 		if (idle && !rq->shares && !is_single_iommu()) {

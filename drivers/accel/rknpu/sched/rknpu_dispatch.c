@@ -69,7 +69,10 @@ void rknpu_dispatch_go_on(struct rknpu_runqueue *rq)
 	rknpu_deadline_check_in(rq, rq->watch.check_delay);
 }
 
-/* Who keeps a core waiting for the rest of a gang pays; behind a shared IOMMU he does anyhow. */
+/*
+ * Who keeps a core waiting for the rest of a gang pays. Behind a shared IOMMU the rest comes as
+ * soon as its address space is attached, and that is paid for.
+ */
 static void rknpu_dispatch_end_wait(struct rknpu_runqueue *rq)
 {
 	if (rq->gang_since_ns && !rq->shared)
@@ -306,14 +309,32 @@ static void rknpu_dispatch_find_wanted(struct rknpu_sched *sched, bool queued)
 	}
 }
 
+/*
+ * What one core wants decides about cores of a gang that were asked before: that it gathers, or
+ * no more, or waits for no job any longer.
+ */
+static void rknpu_dispatch_find_all_wanted(struct rknpu_sched *sched)
+{
+	const struct rknpu_gang *gang;
+	unsigned int i = 0;
+	u32 before;
+
+	do {
+		gang = sched->gang;
+		before = gang ? gang->before : 0;
+		/* Nobody takes over what a core can begin with itself. */
+		rknpu_dispatch_find_wanted(sched, true);
+		rknpu_dispatch_find_wanted(sched, false);
+	} while ((gang != sched->gang || (gang && before != gang->before)) &&
+		 ++i < RKNPU_MAX_CORES);
+}
+
 /* Whose turn it is depends on what all cores want, so that is found out first. */
 static void rknpu_dispatch_shared(struct rknpu_sched *sched)
 {
 	struct rknpu_runqueue *rq;
 
-	/* Nobody takes over what a core can begin with itself. */
-	rknpu_dispatch_find_wanted(sched, true);
-	rknpu_dispatch_find_wanted(sched, false);
+	rknpu_dispatch_find_all_wanted(sched);
 	rknpu_for_each_rq(rq, sched) {
 		if (rknpu_dispatch_may_start(rq) && rq->wanted &&
 		    rq->wanted_vm == rknpu_shared_turn(sched))
