@@ -197,6 +197,9 @@ check-testbed: ## what tools/testbed/bin/run promises its callers
 compare: ## our driver beside in-tree rocket, or Rockchip's in VENDOR=DIR, on the same model; ARGS=--counts-only
 	@$(if $(VENDOR),$(BIN)/compare-vendor $(VENDOR),$(BIN)/compare) $(ARGS)
 
+profile: ## what the instructions of a job are spent on, by function, with our driver and rocket; JOBS=200
+	@$(BIN)/profile $(JOBS)
+
 bench-attention: selftests ## what attention by libnpu costs, to build/attention.tsv; ARGS=--all: long sequences, too
 	@$(BIN)/bench-attention $(ARGS)
 

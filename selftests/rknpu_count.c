@@ -482,16 +482,38 @@ static int all_batches(struct bench *b)
 	return ret;
 }
 
+/* Until the guest is stopped; who profiles it starts at the line printed. */
+static int again(struct bench *b, const char *what)
+{
+	int (*run)(struct bench *, uint32_t) = dependent;
+	uint32_t tasks = 4;
+	int ret;
+
+	if (!strcmp(what, "one_by_one")) {
+		run = one_by_one;
+		tasks = 1;
+	}
+	ret = run(b, tasks);
+	printf("again\n");
+	fflush(stdout);
+	while (!ret)
+		ret = run(b, tasks);
+	return ret;
+}
+
 int main(int argc, char **argv)
 {
 	static struct bench b;
-	bool only_turns = argc > 2 && !strcmp(argv[2], "turns");
+	const char *only = argc > 2 ? argv[2] : "";
+	bool only_turns = !strcmp(only, "turns");
+	bool only_again = !strcmp(only, "one_by_one") || !strcmp(only, "unchained");
 	int ret;
 
 	if (argc > 1)
 		jobs_per_batch = atoi(argv[1]);
-	if (jobs_per_batch < 1 || jobs_per_batch > MAX_JOBS || (argc > 2 && !only_turns)) {
-		fprintf(stderr, "usage: rknpu_count [JOBS (1..%d) [turns]]\n", MAX_JOBS);
+	if (jobs_per_batch < 1 || jobs_per_batch > MAX_JOBS || (*only && !only_turns && !only_again)) {
+		fprintf(stderr, "usage: rknpu_count [JOBS (1..%d) [turns | one_by_one | unchained]]\n",
+			MAX_JOBS);
 		return 2;
 	}
 	if (!rk_model()) {
@@ -502,6 +524,8 @@ int main(int argc, char **argv)
 	/* Let the rest of the system come to rest. */
 	rk_sleep_ms(3000);
 	ret = bench_init(&b);
+	if (!ret && only_again)
+		ret = again(&b, only);
 	if (!ret && !only_turns)
 		ret = all_batches(&b);
 	if (!ret)
