@@ -27,7 +27,7 @@ struct block {
 	struct ggml_tensor *w[3], *x, *gate, *up, *glu, *y;
 };
 
-static void make(struct block *b)
+static void make_with(struct block *b, enum ggml_glu_op op)
 {
 	b->wctx = context();
 	b->w[0] = ggml_new_tensor_2d(b->wctx, GGML_TYPE_F16, K, N);
@@ -38,9 +38,14 @@ static void make(struct block *b)
 	b->x = ggml_new_tensor_2d(b->ctx, GGML_TYPE_F32, K, M);
 	b->gate = ggml_mul_mat(b->ctx, b->w[0], b->x);
 	b->up = ggml_mul_mat(b->ctx, b->w[1], b->x);
-	b->glu = ggml_swiglu_split(b->ctx, b->gate, b->up);
+	b->glu = ggml_glu_split(b->ctx, b->gate, b->up, op);
 	b->y = ggml_mul_mat(b->ctx, b->w[2], b->glu);
 	b->buf = allocate(b->ctx, GGML_BACKEND_BUFFER_USAGE_ANY);
+}
+
+static void make(struct block *b)
+{
+	make_with(b, GGML_GLU_OP_SWIGLU);
 }
 
 /* Numbers of up to so much in the activations and in down, which halves hold or not. */
@@ -96,9 +101,9 @@ static void hidden(const struct block *b, int m, double *h)
 	const float *x = (const float *)b->x->data + m * K;
 
 	for (int n = 0; n < N; n++) {
-		double gate = product(b->w[0], n, x);
+		double gate = product(b->w[0], n, x), up = product(b->w[1], n, x);
 
-		h[n] = gate / (1 + exp(-gate)) * product(b->w[1], n, x);
+		h[n] = (ggml_get_glu_op(b->glu) == GGML_GLU_OP_SWIGLU ? gate / (1 + exp(-gate)) : fmax(gate, 0)) * up;
 	}
 }
 
@@ -183,6 +188,17 @@ static void ranges(void)
 	drop(&b);
 }
 
+/* Who computes a graph without asking gets all functions right. */
+static void other_function(void)
+{
+	struct block b;
+
+	make_with(&b, GGML_GLU_OP_REGLU);
+	set(&b, 1, 1);
+	tap(right(&b, "with ReGLU"), "a block with another function than SwiGLU is none of ours");
+	drop(&b);
+}
+
 static void supported(void)
 {
 	struct ggml_context *ctx = context();
@@ -222,5 +238,6 @@ void feed_forward(void)
 	supported();
 	costs();
 	ranges();
+	other_function();
 	hang();
 }

@@ -46,7 +46,8 @@ bool rknpu_ffn_supported(struct rknpu_context *ctx, const struct ggml_cgraph *gr
 {
 	const struct ggml_tensor *gate = f->glu->src[0], *up = f->glu->src[1];
 
-	if (f->glu->op != GGML_OP_GLU || f->down->op != GGML_OP_MUL_MAT || f->down->src[1] != f->glu)
+	if (f->glu->op != GGML_OP_GLU || !rknpu_glu_supported(ctx, f->glu) || f->down->op != GGML_OP_MUL_MAT ||
+	    f->down->src[1] != f->glu)
 		return false;
 	if (!((gate == f->a && up == f->b) || (gate == f->b && up == f->a)))
 		return false;
