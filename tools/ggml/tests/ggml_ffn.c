@@ -188,6 +188,36 @@ static void ranges(void)
 	drop(&b);
 }
 
+/* As ggml's allocator does if nobody needs the activations any more: the result lies where they were. */
+static bool right_in_place(struct block *b)
+{
+	size_t bytes = ggml_nbytes(b->x);
+	void *own = b->y->data, *x = malloc(bytes);
+	bool ok;
+
+	memcpy(x, b->x->data, bytes);
+	b->y->data = b->x->data;
+	ok = go(b);
+	b->y->data = own;
+	memcpy(own, b->x->data, bytes);
+	memcpy(b->x->data, x, bytes);
+	free(x);
+	return ok && nmse(b) <= GOOD;
+}
+
+static void in_place(void)
+{
+	struct block b;
+	bool ok;
+
+	make(&b);
+	set(&b, 1, 1);
+	ok = right_in_place(&b);
+	set(&b, 100, 1);
+	tap(right_in_place(&b) && ok, "a block may overwrite its activations, even if its product is beyond halves");
+	drop(&b);
+}
+
 /* Who computes a graph without asking gets all functions right. */
 static void other_function(void)
 {
@@ -238,6 +268,7 @@ void feed_forward(void)
 	supported();
 	costs();
 	ranges();
+	in_place();
 	other_function();
 	hang();
 }

@@ -94,7 +94,7 @@ static bool cpu_can(int err)
 
 /*
  * Products that share activations, one operation, or with @f a block. 0, or a negative errno that it has logged, if
- * cpu_can() only the first time.
+ * cpu_can() only the first time, and not of a block, whose operations are tried next.
  */
 static int compute(struct rknpu_context *ctx, const struct ggml_tensor *const *t, uint32_t n, const struct rknpu_ffn *f)
 {
@@ -108,6 +108,10 @@ static int compute(struct rknpu_context *ctx, const struct ggml_tensor *const *t
 	/* Nothing is wrong with what was cancelled. */
 	if (ret == -ECANCELED)
 		ret = attempt(ctx, t, n, f, why, sizeof(why));
+	if (f && cpu_can(ret)) {
+		rknpu_unlock(ctx);
+		return ret;
+	}
 	said = ret == -ERANGE ? ctx->said_range : ctx->said_memory;
 	if (cpu_can(ret)) {
 		ctx->stats.to_cpu++;
@@ -234,7 +238,7 @@ static enum ggml_status nodes_on_cpu(struct rknpu_context *ctx, struct ggml_cgra
 static enum ggml_status compute_nodes(struct rknpu_context *ctx, struct ggml_cgraph *graph, int *i)
 {
 	const struct ggml_tensor *t[RKNPU_MOST_SHARED];
-	int at = *i, behind, ret;
+	int at = *i, behind, ret = 0;
 	struct rknpu_ffn ffn;
 	uint32_t shared;
 
@@ -244,8 +248,12 @@ static enum ggml_status compute_nodes(struct rknpu_context *ctx, struct ggml_cgr
 	if (!ggml_backend_rknpu_supports_op(ctx, t[0]))
 		return nodes_on_cpu(ctx, graph, at, *i);
 	behind = shared == 2 ? find_ffn(ctx, graph, *i, t, &ffn) : -1;
-	*i = behind >= 0 ? behind : *i;
-	ret = compute(ctx, t, shared, behind >= 0 ? &ffn : NULL);
+	if (behind >= 0)
+		ret = compute(ctx, t, shared, &ffn);
+	if (behind >= 0 && !cpu_can(ret))
+		*i = behind;
+	else
+		ret = compute(ctx, t, shared, NULL);
 	if (!ret)
 		return GGML_STATUS_SUCCESS;
 	return cpu_can(ret) ? nodes_on_cpu(ctx, graph, at, *i) : GGML_STATUS_FAILED;

@@ -121,20 +121,33 @@ static int write_x(struct npu_tensor *x, const struct ggml_tensor *from, float s
 	return ret;
 }
 
-/* -ERANGE if something in between was more than fp16 hold. */
+static bool all_finite(const float *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!isfinite(v[i]))
+			return false;
+	return true;
+}
+
+/*
+ * -ERANGE if something in between was more than fp16 hold. Nothing is written then: the activations, which may lie in the
+ * same memory, are needed again.
+ */
 static int read_y(struct npu_tensor *y, const struct ggml_tensor *to, float scale)
 {
-	int ret = rknpu_read_rows(y, (uint32_t)to->ne[1], to->data, to->nb[1] / sizeof(float));
+	size_t n = (size_t)to->ne[0], m = (size_t)to->ne[1];
+	float *floats = malloc(m * n * sizeof(*floats));
+	int ret = floats ? rknpu_read_rows(y, (uint32_t)m, floats, 0) : -ENOMEM;
 
-	for (int64_t m = 0; !ret && m < to->ne[1]; m++) {
-		float *row = (float *)((char *)to->data + m * to->nb[1]);
+	if (!ret && !all_finite(floats, m * n))
+		ret = -ERANGE;
+	for (size_t i = 0; !ret && i < m; i++) {
+		float *row = (float *)((char *)to->data + i * to->nb[1]);
 
-		for (int64_t i = 0; i < to->ne[0]; i++) {
-			if (!isfinite(row[i]))
-				return -ERANGE;
-			row[i] *= scale;
-		}
+		for (size_t j = 0; j < n; j++)
+			row[j] = floats[i * n + j] * scale;
 	}
+	free(floats);
 	return ret;
 }
 
@@ -167,7 +180,7 @@ static int at_once(struct rknpu_context *ctx, const struct rknpu_ffn *f, struct 
 	return ret;
 }
 
-/* ---- operation by operation ---- */
+/* ---- without the product behind it ---- */
 
 void rknpu_glu(const struct ggml_tensor *op)
 {
@@ -178,23 +191,11 @@ void rknpu_glu(const struct ggml_tensor *op)
 		y[i] = gate[i] / (1 + expf(-gate[i])) * up[i];
 }
 
-static int one_by_one(struct rknpu_context *ctx, const struct rknpu_ffn *f, char *why, size_t size)
-{
-	const struct ggml_tensor *both[2] = { f->a, f->b };
-	int ret = rknpu_matmul(ctx, both, 2, why, size);
-
-	if (ret)
-		return ret;
-	rknpu_glu(f->glu);
-	return rknpu_matmul(ctx, &f->down, 1, why, size);
-}
-
 static uint64_t macs(const struct ggml_tensor *op)
 {
 	return (uint64_t)ggml_nelements(op) * (uint64_t)op->src[0]->ne[0];
 }
 
-/* Also where tasks are too many, or memory is short, it takes less at a time. */
 int rknpu_ffn(struct rknpu_context *ctx, const struct rknpu_ffn *f, char *why, size_t size)
 {
 	const struct ggml_tensor *op[WEIGHTS] = { f->glu->src[0], f->glu->src[1], f->down };
@@ -203,11 +204,9 @@ int rknpu_ffn(struct rknpu_context *ctx, const struct rknpu_ffn *f, char *why, s
 
 	for (int i = 0; !ret && i < WEIGHTS; i++)
 		ret = rknpu_slice_get(ctx, op[i]->src[0], 0, &w[i], why, size);
-	if (ret)
-		return ret;
-	ret = at_once(ctx, f, w, why, size);
-	if (ret == -ERANGE || ret == -E2BIG || ret == -ENOMEM)
-		return one_by_one(ctx, f, why, size);
-	ctx->stats.macs += macs(op[GATE]) + macs(op[UP]) + macs(op[DOWN]);
+	if (!ret)
+		ret = at_once(ctx, f, w, why, size);
+	if (!ret)
+		ctx->stats.macs += macs(op[GATE]) + macs(op[UP]) + macs(op[DOWN]);
 	return ret;
 }

@@ -69,6 +69,7 @@ struct rknpu_ffn {
 
 /* Not locked: can the NPU compute all of it, and does nobody else want the numbers in between? */
 bool rknpu_ffn_supported(struct rknpu_context *ctx, const struct ggml_cgraph *graph, const struct rknpu_ffn *f);
+/* -ERANGE, -E2BIG, -ENOMEM or -ENOSPC if it takes less at a time; then nothing was written. */
 int rknpu_ffn(struct rknpu_context *ctx, const struct rknpu_ffn *f, char *why, size_t size);
 /* SwiGLU of two products of ours, if it is part of such a block; and where it is not, on the CPU. */
 bool rknpu_glu_supported(struct rknpu_context *ctx, const struct ggml_tensor *op);
