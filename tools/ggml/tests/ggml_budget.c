@@ -315,6 +315,58 @@ static void file(void)
 	set_available(0);
 }
 
+/* Without a plan, as ggml's RPC server computes: what products share a graph shows when it is computed. */
+static bool right_unplanned(void)
+{
+	struct ggml_context *wctx = context(), *ctx = context();
+	struct ggml_tensor *x = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, WIDTH, M), *w[3], *y[2], *down;
+	struct ggml_cgraph *graph = ggml_new_graph(ctx);
+	ggml_backend_buffer_t wbuf, buf;
+	bool ok;
+
+	for (int i = 0; i < 3; i++)
+		w[i] = ggml_new_tensor_2d(wctx, GGML_TYPE_Q8_0, i == 2 ? INNER : WIDTH, i == 2 ? WIDTH : INNER);
+	wbuf = allocate(wctx, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
+	for (int i = 0; i < 2; i++)
+		y[i] = ggml_mul_mat(ctx, w[i], x);
+	down = ggml_mul_mat(ctx, w[2], ggml_swiglu_split(ctx, y[0], y[1]));
+	buf = allocate(ctx, GGML_BACKEND_BUFFER_USAGE_ANY);
+	for (int i = 0; i < 3; i++)
+		fill(w[i]);
+	for (int i = 0; i < M * WIDTH; i++)
+		((float *)x->data)[i] = 1;
+	ggml_build_forward_expand(graph, down);
+	ok = ggml_backend_graph_compute(tested(), graph) == GGML_STATUS_SUCCESS;
+	for (int i = 0; ok && i < 2 * M * INNER; i++) {
+		const char *row = (const char *)w[i / (M * INNER)]->data + i % INNER * w[0]->nb[1];
+		float v[WIDTH], got = ((float *)y[i / (M * INNER)]->data)[i % (M * INNER)], sum = 0;
+
+		ggml_get_type_traits(GGML_TYPE_Q8_0)->to_float(row, v, WIDTH);
+		for (int k = 0; k < WIDTH; k++)
+			sum += v[k];
+		/* Of int8: half a step of 127 for each weight of up to 1/16. */
+		ok = fabsf(got - sum) <= WIDTH / 16.f / 127 / 2;
+	}
+	ggml_backend_buffer_free(buf);
+	ggml_backend_buffer_free(wbuf);
+	ggml_free(ctx);
+	ggml_free(wctx);
+	return ok;
+}
+
+static void unplanned(void)
+{
+	struct rknpu_ggml_stats a = stats();
+	bool ok;
+
+	/* One as fp16, the others as int8. */
+	limit(a.resident + 4 * LARGE / 2);
+	ok = right_unplanned();
+	tap(ok && stats().failures == a.failures && stats().runs > a.runs,
+	    "products that share activations compute if their weights become fp16 and int8");
+	limit(0);
+}
+
 static void options(void)
 {
 	ggml_backend_dev_t dev = ggml_backend_get_device(tested());
@@ -339,4 +391,5 @@ void budget(void)
 	little_memory();
 	file();
 	options();
+	unplanned();
 }

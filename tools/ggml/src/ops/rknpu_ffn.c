@@ -151,10 +151,14 @@ static int read_y(struct npu_tensor *y, const struct ggml_tensor *to, float scal
 	return ret;
 }
 
+/* Weights that were decided on just now may be int8. */
 static bool go_together(struct rknpu_weights *const *w)
 {
 	float apart = w[GATE]->scale / w[UP]->scale;
 
+	for (int i = 0; i < WEIGHTS; i++)
+		if (w[i]->type != NPU_PREC_FP16)
+			return false;
 	return apart <= APART && apart >= 1 / APART;
 }
 

@@ -257,6 +257,25 @@ bool rknpu_matmul_shares(struct rknpu_context *ctx, const struct ggml_tensor *a,
 	       rknpu_prec_of(ctx, a->src[0]) == rknpu_prec_of(ctx, b->src[0]);
 }
 
+/* Weights that were decided on just now may have become fp16 and int8: those each by itself. */
+static int multiply_shared(struct rknpu_context *ctx, const struct rknpu_rows *r, char *why, size_t size)
+{
+	struct rknpu_rows one = *r;
+	bool alike = true;
+	int ret = 0;
+
+	for (uint32_t i = 1; i < r->n; i++)
+		alike = alike && r->out[i].w->type == r->out[0].w->type;
+	if (alike)
+		return rknpu_multiply(ctx, r, why, size);
+	one.n = 1;
+	for (uint32_t i = 0; !ret && i < r->n; i++) {
+		one.out[0] = r->out[i];
+		ret = rknpu_multiply(ctx, &one, why, size);
+	}
+	return ret;
+}
+
 int rknpu_matmul(struct rknpu_context *ctx, const struct ggml_tensor *const *op, uint32_t n, char *why, size_t size)
 {
 	const struct ggml_tensor *x = op[0]->src[1];
@@ -275,7 +294,7 @@ int rknpu_matmul(struct rknpu_context *ctx, const struct ggml_tensor *const *op,
 	}
 	if (ret)
 		return ret;
-	return n == 1 ? rknpu_multiply_prefetch(ctx, x, &r, why, size) : rknpu_multiply(ctx, &r, why, size);
+	return n == 1 ? rknpu_multiply_prefetch(ctx, x, &r, why, size) : multiply_shared(ctx, &r, why, size);
 }
 
 /* ---- products whose rows choose their weights ---- */
