@@ -269,6 +269,45 @@ static void in_vain(void)
 	drop(&l);
 }
 
+/* With the first @k of the activations, which lie where and are described where those before were. */
+static bool succeeds(const struct layer *l, char *memory, int64_t k, struct ggml_tensor *w)
+{
+	struct ggml_init_params params = { .mem_size = 1 << 16, .mem_buffer = memory, .no_alloc = true };
+	struct ggml_context *ctx = ggml_init(params);
+	struct ggml_tensor *x = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, k, M), *y = ggml_mul_mat(ctx, w, x);
+	struct ggml_cgraph *graph = ggml_new_graph_custom(ctx, 8, false);
+	bool ok;
+
+	x->data = l->x[0]->data;
+	x->buffer = l->x[0]->buffer;
+	y->data = l->y[0]->data;
+	y->buffer = l->y[0]->buffer;
+	ggml_build_forward_expand(graph, y);
+	ok = ggml_backend_graph_compute(tested(), graph) == GGML_STATUS_SUCCESS;
+	ggml_free(ctx);
+	return ok;
+}
+
+/* Programs describe one graph after the other in the same memory. */
+static void same_place(void)
+{
+	char *memory = malloc(1 << 16);
+	struct ggml_tensor *short_w;
+	struct layer l;
+	bool ok = true;
+
+	make(&l);
+	set(&l, 14);
+	/* Half of a row is one of a matrix with half of the columns. */
+	short_w = ggml_view_2d(l.ctx, l.w[1], K / 2, columns[1], l.w[1]->nb[1], 0);
+	ggml_backend_view_init(short_w);
+	for (int i = 0; i < 2; i++)
+		ok = succeeds(&l, memory, K, l.w[0]) && succeeds(&l, memory, K / 2, short_w) && ok;
+	tap(ok, "products of other columns follow each other, whose activations are described in one place");
+	drop(&l);
+	free(memory);
+}
+
 void shared(void)
 {
 	struct cost alone = measure("1", true), one = measure("1", false), all = measure("3", false);
@@ -297,4 +336,5 @@ void shared(void)
 	ahead();
 	in_vain();
 	lengths();
+	same_place();
 }

@@ -87,11 +87,14 @@ static void add(struct rknpu_prefetch *p, struct rknpu_weights *leader, struct r
 		g->w[g->n++] = w;
 }
 
-/* What is prefetched in vain costs time, but is never wrong: an address is enough to go by. */
+/*
+ * What is prefetched in vain costs time, but is never wrong: an address is enough to go by, but for the columns. A
+ * program's next graph may have other activations there.
+ */
 static void learn(struct rknpu_prefetch *p, const struct ggml_tensor *x, struct rknpu_weights *w)
 {
 	bool follows = p->leader && p->x == x && p->data == x->data && p->leader != w &&
-		       p->leader->type == w->type;
+		       p->leader->type == w->type && p->leader->from.k == w->from.k;
 
 	if (follows) {
 		add(p, p->leader, w);
