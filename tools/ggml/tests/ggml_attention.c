@@ -335,6 +335,20 @@ static void large_scores(void)
 	drop(&a);
 }
 
+/* What is no number stays none. */
+static void not_a_number(void)
+{
+	struct attention a;
+	bool ok;
+
+	make(&a, GGML_TYPE_F16, 0, 0);
+	set(&a);
+	((float *)a.q->data)[3 * D] = NAN;
+	ok = go(&a) == GGML_STATUS_SUCCESS && isnan(((float *)a.y->data)[3 * HEADS * D]);
+	tap(ok && off(&a, 7) <= bound(), "a query that is NaN is so in the result, and others are right");
+	drop(&a);
+}
+
 static bool row_is_right(void *arg)
 {
 	return go(arg) == GGML_STATUS_SUCCESS && off(arg, 0) <= bound();
@@ -360,5 +374,6 @@ void attention(void)
 	refused();
 	overflow();
 	large_scores();
+	not_a_number();
 	hang();
 }

@@ -161,8 +161,8 @@ static float longest(const float *v, size_t n, float than)
 
 	for (size_t i = 0; i < n; i++)
 		sum += v[i] * v[i];
-	/* NaN is none of the two, and stays. */
-	return sum <= than ? than : sum;
+	/* NaN, which compares as false, stays whichever it is. */
+	return sum <= than || isnan(than) ? than : sum;
 }
 
 static void to_halves(uint16_t *to, const float *v, size_t n, size_t dim)
