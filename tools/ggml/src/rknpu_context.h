@@ -28,7 +28,7 @@ struct rknpu_params {
 
 /* rknpu_params.c */
 void rknpu_params_read(struct rknpu_params *p);
-/* The options of ggml_backend_dev_init(), name=value with commas between them; false if one is unknown. */
+/* The option of ggml_backend_dev_init(), memory=BYTES; false if it is another one, or no such number. */
 bool rknpu_params_parse(struct rknpu_params *p, const char *options);
 
 /* State of ops/rknpu_prefetch.c. */

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* Owns the reading of the environment, RKNPU_GGML_*; Documentation/accel/rknpu/ggml.rst says what each variable does. */
+#include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "rknpu_context.h"
 
@@ -12,20 +15,71 @@ static const char *text(const char *name)
 	return value ? value : "";
 }
 
-static int64_t number(const char *name, int64_t otherwise)
+static void not_understood(const char *name)
 {
-	return *text(name) ? strtoll(text(name), NULL, 0) : otherwise;
+	GGML_LOG_WARN("ggml-rknpu: %s=%s is not understood, and ignored\n", name, text(name));
 }
 
-/* Bytes, with K, M or G behind the number if they are many. */
-static uint64_t bytes(const char *value)
+static int64_t number(const char *name, int64_t otherwise)
+{
+	char *end;
+	int64_t n;
+
+	if (!*text(name))
+		return otherwise;
+	errno = 0;
+	n = strtoll(text(name), &end, 0);
+	if (!errno && end != text(name) && !*end)
+		return n;
+	not_understood(name);
+	return otherwise;
+}
+
+/* Bytes, with K, M or G behind the number if they are many; false if it is no such number. */
+static bool bytes(const char *value, uint64_t *out)
 {
 	static const char units[] = "KMG";
+	unsigned int shift = 0;
+	const char *unit;
 	char *end;
-	uint64_t n = strtoull(value, &end, 0);
-	const char *unit = *end ? strchr(units, *end) : NULL;
+	uint64_t n;
 
-	return unit ? n << 10 * (unit - units + 1) : n;
+	errno = 0;
+	n = strtoull(value, &end, 0);
+	if (errno || !isdigit((unsigned char)*value) || end == value)
+		return false;
+	unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
+	if (unit) {
+		shift = 10 * (unsigned int)(unit - units + 1);
+		end += 1 + (strcasecmp(end + 1, "b") && strcasecmp(end + 1, "ib") ? 0 : strlen(end + 1));
+	}
+	if (*end || n > UINT64_MAX >> shift)
+		return false;
+	*out = n << shift;
+	return true;
+}
+
+static uint64_t memory_limit(void)
+{
+	static const char name[] = "RKNPU_GGML_MEMORY";
+	uint64_t n = 0;
+
+	if (*text(name) && !bytes(text(name), &n))
+		not_understood(name);
+	return n;
+}
+
+static int weights(void)
+{
+	static const char name[] = "RKNPU_GGML_WEIGHTS";
+
+	if (!strcmp(text(name), "int8"))
+		return RKNPU_WEIGHTS_INT8;
+	if (!strcmp(text(name), "f16"))
+		return RKNPU_WEIGHTS_FP16;
+	if (*text(name) && strcmp(text(name), "auto"))
+		not_understood(name);
+	return RKNPU_WEIGHTS_AUTO;
 }
 
 bool rknpu_params_parse(struct rknpu_params *p, const char *options)
@@ -36,8 +90,7 @@ bool rknpu_params_parse(struct rknpu_params *p, const char *options)
 		return true;
 	if (strncmp(options, memory, strlen(memory)))
 		return false;
-	p->memory = bytes(options + strlen(memory));
-	return true;
+	return bytes(options + strlen(memory), &p->memory);
 }
 
 /*
@@ -56,9 +109,8 @@ void rknpu_params_read(struct rknpu_params *p)
 		.min_macs = number("RKNPU_GGML_MIN_MACS", 4000000),
 		.min_reuse = number("RKNPU_GGML_MIN_REUSE", 128),
 		.cores = cores < 1 ? 1 : cores > NPU_MAX_CORES ? NPU_MAX_CORES : (uint32_t)cores,
-		.weights = !strcmp(text("RKNPU_GGML_WEIGHTS"), "int8") ? RKNPU_WEIGHTS_INT8 :
-			   !strcmp(text("RKNPU_GGML_WEIGHTS"), "f16") ? RKNPU_WEIGHTS_FP16 : RKNPU_WEIGHTS_AUTO,
-		.memory = bytes(text("RKNPU_GGML_MEMORY")),
+		.weights = weights(),
+		.memory = memory_limit(),
 		.prefetch = number("RKNPU_GGML_AHEAD", 1),
 		.keep = getenv("RKNPU_GGML_KEEP") && strcmp(text("RKNPU_GGML_KEEP"), "0"),
 	};

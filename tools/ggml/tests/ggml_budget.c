@@ -367,6 +367,53 @@ static void unplanned(void)
 	limit(0);
 }
 
+static void garbage(void)
+{
+	static const struct { const char *value; uint64_t bytes; } good[] = {
+		{ "3M", 3 * MIB }, { "3m", 3 * MIB }, { "3MiB", 3 * MIB }, { "0x300000", 3 * MIB }, { "3072k", 3 * MIB },
+	};
+	static const char * const bad[] = { "1.5G", "much", "-1", "3T", "3 M", "99999999999G", "M" };
+	ggml_backend_dev_t dev = ggml_backend_get_device(tested());
+	size_t left, machine, total;
+	bool ok = true;
+
+	ggml_backend_dev_memory(dev, &left, &machine);
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+		parameter("RKNPU_GGML_MEMORY", good[i].value);
+		ggml_backend_dev_memory(dev, &left, &total);
+		ok = ok && total == good[i].bytes;
+	}
+	tap(ok, "a limit may have a unit, large or small");
+	ok = true;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		char option[64];
+
+		parameter("RKNPU_GGML_MEMORY", bad[i]);
+		ggml_backend_dev_memory(dev, &left, &total);
+		snprintf(option, sizeof(option), "memory=%s", bad[i]);
+		if (total != machine || ggml_backend_dev_init(dev, option)) {
+			printf("# %s is taken for %zu bytes\n", bad[i], total);
+			ok = false;
+		}
+	}
+	limit(0);
+	tap(ok, "one that is none is not taken for another");
+	tap(!ggml_backend_dev_init(dev, "memory=3M,speed=3"), "nor is an option behind a comma that is unknown");
+	limit(0);
+}
+
+static bool read_again(void *arg)
+{
+	parameter("RKNPU_GGML_MIN_MACS", arg);
+	return true;
+}
+
+static void said(void)
+{
+	tap(says(read_again, "4e6", "RKNPU_GGML_MIN_MACS", "4e6"), "a line names a variable that is not understood");
+	parameter("RKNPU_GGML_MIN_MACS", "0");
+}
+
 static void options(void)
 {
 	ggml_backend_dev_t dev = ggml_backend_get_device(tested());
@@ -392,4 +439,6 @@ void budget(void)
 	file();
 	options();
 	unplanned();
+	garbage();
+	said();
 }

@@ -58,7 +58,7 @@ static ggml_backend_t ggml_backend_rknpu_device_init_backend(ggml_backend_dev_t 
 	known = rknpu_params_parse(&ctx->params, params);
 	rknpu_unlock(ctx);
 	if (!known) {
-		GGML_LOG_ERROR("ggml-rknpu: unknown option: %s\n", params);
+		GGML_LOG_ERROR("ggml-rknpu: unknown option, or no number: %s\n", params);
 		return NULL;
 	}
 	return ggml_backend_rknpu_init(ctx);
@@ -101,9 +101,12 @@ static void ggml_backend_rknpu_get_stats(ggml_backend_reg_t reg, struct rknpu_gg
 static void ggml_backend_rknpu_read_params(ggml_backend_reg_t reg)
 {
 	struct rknpu_context *ctx = reg->context;
+	struct rknpu_params p;
 
+	/* Not locked: it may log. */
+	rknpu_params_read(&p);
 	rknpu_lock(ctx);
-	rknpu_params_read(&ctx->params);
+	ctx->params = p;
 	rknpu_unlock(ctx);
 }
 
