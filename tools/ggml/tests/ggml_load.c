@@ -206,6 +206,30 @@ static void no_room_later(void)
 	drop(&m);
 }
 
+static bool fails(void *arg)
+{
+	return ggml_backend_graph_compute(tested(), arg) == GGML_STATUS_FAILED;
+}
+
+/* Too small for the NPU, and activations that the CPU does not take beside such weights. */
+static void nobody(void)
+{
+	struct ggml_context *ctx = context();
+	struct ggml_tensor *w = ggml_new_tensor_2d(ctx, GGML_TYPE_Q8_0, K, SMALL), *x = ggml_new_tensor_2d(ctx, GGML_TYPE_F16, K, M);
+	struct ggml_tensor *y = ggml_set_name(ggml_mul_mat(ctx, w, x), "kq-4");
+	ggml_backend_buffer_t buf = allocate(ctx, GGML_BACKEND_BUFFER_USAGE_ANY);
+	struct ggml_cgraph *graph = ggml_new_graph(ctx);
+
+	ggml_backend_buffer_clear(buf, 0);
+	ggml_build_forward_expand(graph, y);
+	parameter("RKNPU_GGML_MIN_ROWS", "100");
+	tap(says(fails, graph, "MUL_MAT kq-4", "failed"),
+	    "what neither the NPU nor the CPU computes fails its graph, not the program");
+	parameter("RKNPU_GGML_MIN_ROWS", "0");
+	ggml_backend_buffer_free(buf);
+	ggml_free(ctx);
+}
+
 void load(void)
 {
 	early();
@@ -213,4 +237,5 @@ void load(void)
 	read_by_program();
 	no_room();
 	no_room_later();
+	nobody();
 }

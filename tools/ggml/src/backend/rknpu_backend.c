@@ -162,17 +162,19 @@ static enum ggml_status compute_on_cpu(struct rknpu_context *ctx, const struct g
 	};
 	struct ggml_context *meta = ggml_init(params);
 	ggml_backend_t cpu = the_cpu(ctx);
-	enum ggml_status status = GGML_STATUS_ALLOC_FAILED;
+	enum ggml_status status = GGML_STATUS_FAILED;
 	struct ggml_cgraph *graph;
 
-	if (meta && cpu) {
+	/* It ends the program if it is given what it does not support. */
+	if (meta && cpu && ggml_backend_supports_op(cpu, op)) {
 		graph = ggml_new_graph_custom(meta, 1, false);
 		ggml_graph_add_node(graph, (struct ggml_tensor *)op);
 		pthread_mutex_lock(&ctx->cpu_lock);
 		status = ggml_backend_graph_compute(cpu, graph);
 		pthread_mutex_unlock(&ctx->cpu_lock);
 	} else {
-		GGML_LOG_ERROR("ggml-rknpu: %s %s failed: there is no CPU backend, or no memory\n", ggml_op_name(op->op), op->name);
+		GGML_LOG_ERROR("ggml-rknpu: %s %s failed: the CPU cannot compute it, or there is no memory\n",
+			       ggml_op_name(op->op), op->name);
 	}
 	ggml_free(meta);
 	return status;
