@@ -131,7 +131,7 @@ int npu_vendor_batch_run(struct npu_vendor_batch *b)
 	if (!ret)
 		ret = submit_batch(b, run, fence);
 	if (!ret)
-		ret = npu_vendor_add_uses(&b->job, run);
+		npu_vendor_add_uses(&b->job, run);
 	if (fence >= 0)
 		close(fence);
 	if (ret) {

@@ -36,7 +36,7 @@ struct vbo {
 	struct npu_kept_bo kept;
 	uint64_t obj_addr;
 	struct use *uses;
-	uint32_t nuses;
+	uint32_t nuses, reserved;	/* room there is for this many more */
 	int err;		/* of the last job that wrote it */
 };
 
@@ -277,11 +277,12 @@ int npu_vendor_collect_fences(const struct npu_hwjob *job, int *fd)
 
 static int reserve_use(struct vbo *bo)
 {
-	struct use *uses = realloc(bo->uses, (bo->nuses + 1) * sizeof(*uses));
+	struct use *uses = realloc(bo->uses, (bo->nuses + bo->reserved + 1) * sizeof(*uses));
 
 	if (!uses)
 		return -ENOMEM;
 	bo->uses = uses;
+	bo->reserved++;
 	return 0;
 }
 
@@ -290,6 +291,10 @@ int npu_vendor_reserve_uses(const struct npu_hwjob *job)
 {
 	int ret = 0;
 
+	for (uint32_t i = 0; i < job->nin; i++)
+		to_vbo(job->in[i])->reserved = 0;
+	for (uint32_t i = 0; i < job->nout; i++)
+		to_vbo(job->out[i])->reserved = 0;
 	for (uint32_t i = 0; i < job->nin && !ret; i++)
 		ret = reserve_use(to_vbo(job->in[i]));
 	for (uint32_t i = 0; i < job->nout && !ret; i++)
@@ -316,30 +321,21 @@ static void drop_done_uses(struct vbo *bo)
 	bo->nuses = n;
 }
 
-static int add_use(struct vbo *bo, struct npu_run *run, bool write)
+static void add_use(struct vbo *bo, struct npu_run *run, bool write)
 {
-	int ret;
-
 	drop_done_uses(bo);
-	ret = reserve_use(bo);
-	if (ret)
-		return ret;
 	bo->uses[bo->nuses++] = (struct use) { .run = run, .write = write };
 	run->refs++;
 	if (write)
 		bo->err = 0;
-	return 0;
 }
 
-int npu_vendor_add_uses(const struct npu_hwjob *job, struct npu_run *run)
+void npu_vendor_add_uses(const struct npu_hwjob *job, struct npu_run *run)
 {
-	int ret = 0;
-
-	for (uint32_t i = 0; i < job->nin && !ret; i++)
-		ret = add_use(to_vbo(job->in[i]), run, false);
-	for (uint32_t i = 0; i < job->nout && !ret; i++)
-		ret = add_use(to_vbo(job->out[i]), run, true);
-	return ret;
+	for (uint32_t i = 0; i < job->nin; i++)
+		add_use(to_vbo(job->in[i]), run, false);
+	for (uint32_t i = 0; i < job->nout; i++)
+		add_use(to_vbo(job->out[i]), run, true);
 }
 
 /* ---- programs ---- */
@@ -490,7 +486,7 @@ static int submit_one(struct npu_dev *dev, const struct npu_hwjob *job)
 	run->refs = 1;
 	ret = start_run(dev, job, run);
 	if (!ret)
-		ret = npu_vendor_add_uses(job, run);
+		npu_vendor_add_uses(job, run);
 	npu_run_put(run);
 	return ret;
 }

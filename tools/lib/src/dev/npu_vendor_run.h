@@ -24,9 +24,9 @@ void npu_run_put(struct npu_run *run);
 /* 0, and then the run has its error; -EBUSY or -ETIMEDOUT while it goes on. */
 int npu_run_wait(struct npu_run *run, int64_t deadline_ns);
 
-/* Room for the uses of all buffers of a job, so that npu_vendor_add_uses() cannot fail. */
+/* Room for the uses of all buffers of a job, which npu_vendor_add_uses() takes up: nothing may fail once it runs. */
 int npu_vendor_reserve_uses(const struct npu_hwjob *job);
-int npu_vendor_add_uses(const struct npu_hwjob *job, struct npu_run *run);
+void npu_vendor_add_uses(const struct npu_hwjob *job, struct npu_run *run);
 /* A sync_file of all that the job has to wait for, or -1. */
 int npu_vendor_collect_fences(const struct npu_hwjob *job, int *fd);
 /* The driver's description of the job's tasks. */

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Unit tests of jobs over the vendor's interface, with an ioctl() of our own in its driver's place,
+ * and a realloc() that can fail.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <linux/sync_file.h>
+
+#include "drm.h"
+#include "drm/rknpu_drm.h"
+#include "dev/npu_vendor.h"
+#include "tap.h"
+
+#define ROOM	0x10000u
+
+static struct {
+	uint32_t handles;
+	unsigned int submits, alive;
+} drv;
+
+static unsigned int fail_at;	/* 1 = the next realloc() */
+
+void *realloc(void *p, size_t size)
+{
+	static void *(*real)(void *, size_t);
+
+	if (fail_at && !--fail_at)
+		return NULL;
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "realloc");
+	return real(p, size);
+}
+
+int ioctl(int fd, unsigned long req, ...)
+{
+	va_list ap;
+	void *arg;
+
+	(void)fd;
+	va_start(ap, req);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	if (req == DRM_IOCTL_VERSION) {
+		struct drm_version *v = arg;
+
+		if (v->name_len)
+			memcpy(v->name, "rknpu", v->name_len < 5 ? v->name_len : 5);
+		v->name_len = 5;
+		v->date_len = v->desc_len = 0;
+	} else if (req == DRM_IOCTL_RKNPU_MEM_CREATE) {
+		struct drm_rknpu_mem_create *c = arg;
+
+		c->handle = ++drv.handles;
+		c->dma_addr = c->obj_addr = c->handle * ROOM;
+		drv.alive++;
+	} else if (req == DRM_IOCTL_RKNPU_MEM_MAP) {
+		((struct drm_rknpu_mem_map *)arg)->offset = ((struct drm_rknpu_mem_map *)arg)->handle * ROOM;
+	} else if (req == DRM_IOCTL_RKNPU_MEM_DESTROY) {
+		drv.alive--;
+	} else if (req == DRM_IOCTL_RKNPU_SUBMIT) {
+		/* It can be read, so it is over. */
+		((struct drm_rknpu_submit *)arg)->fence_fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+		drv.submits++;
+	} else if (req == SYNC_IOC_FILE_INFO) {
+		((struct sync_file_info *)arg)->status = 1;
+	} else if (req == SYNC_IOC_MERGE) {
+		((struct sync_merge_data *)arg)->fence = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	} else if (req != DRM_IOCTL_RKNPU_MEM_SYNC) {
+		errno = ENOTTY;
+		return -1;
+	}
+	return 0;
+}
+
+/* Its memory is that of all buffers. */
+static struct npu_dev *open_file(void)
+{
+	int fd = memfd_create("rknpu", MFD_CLOEXEC);
+	struct npu_dev *dev = NULL;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (fd < 0 || ftruncate(fd, 256 * ROOM) || npu_open(path, &dev))
+		exit(1);
+	close(fd);
+	return dev;
+}
+
+/* A job that the driver has taken is known to each of its buffers, wherever memory runs out. */
+static void test_no_memory(struct npu_dev *dev)
+{
+	struct npu_task task = { .count = 8 };
+	struct npu_bo *in[4] = { NULL }, *out[2] = { NULL };
+	struct npu_hwjob job = { .tasks = &task, .ntasks = 1, .in = in, .nin = 4, .out = out, .nout = 2 };
+	unsigned int refused = 0, lost = 0;
+	int ret = -ENOMEM;
+
+	for (unsigned int at = 1; ret == -ENOMEM && at < 20; at++) {
+		drv.submits = 0;
+		if (npu_bo_alloc(dev, 4096, &in[0]) || npu_bo_alloc(dev, 4096, &in[1]) || npu_bo_alloc(dev, 4096, &out[0]))
+			exit(1);
+		in[2] = in[3] = in[1];
+		out[1] = out[0];
+		memset(npu_bo_map(in[0]), 0, 4096);
+		task.regcmd = (uint32_t)in[0]->iova;
+		fail_at = at;
+		ret = npu_submit(dev, &job, 1);
+		fail_at = 0;
+		refused += ret == -ENOMEM && !drv.submits;
+		lost += ret && drv.submits;
+		npu_bo_free(in[0]);
+		npu_bo_free(in[1]);
+		npu_bo_free(out[0]);
+	}
+	tap_ok(!ret && refused == 6 && !lost && drv.submits == 1,
+	       "buffers that a job lists twice: refused %u times before the driver has it, %u times after", refused, lost);
+	tap_ok(!drv.alive, "and no buffer is left");
+}
+
+int main(void)
+{
+	struct npu_dev *dev = open_file();
+
+	tap_ok(npu_is_vendor(dev), "the driver is the vendor's");
+	test_no_memory(dev);
+	npu_close(dev);
+	return tap_done();
+}
