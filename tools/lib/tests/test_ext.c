@@ -180,6 +180,24 @@ int ioctl(int fd, unsigned long req, ...)
 	}
 }
 
+/* Of the sanitizer that unit tests are built with. */
+int __sanitizer_install_malloc_and_free_hooks(void (*allocated)(const volatile void *p, size_t n),
+					      void (*freed)(const volatile void *p));
+
+static void allocated(const volatile void *p, size_t n)
+{
+	(void)p;
+	(void)n;
+}
+
+/* free() may change errno, as older C libraries' did. */
+static void freed(const volatile void *p)
+{
+	(void)p;
+	if (drv.gone)
+		errno = 0;
+}
+
 static struct npu_dev *open_as(bool plain, int minor)
 {
 	struct npu_dev *dev = NULL;
@@ -237,6 +255,19 @@ static void test_minor(void)
 	tap_ok(npu_bo_prep_ranges(bo, &range, 1, 0) == -EINVAL &&
 	       was_called(DRM_IOCTL_ROCKET_PREP_BO_RANGES), "1.5: ranges are used");
 	npu_bo_free(bo);
+	npu_close(dev);
+}
+
+static void test_version(void)
+{
+	struct npu_dev *dev = open_as(false, 3), *second = NULL;
+	struct npu_version v = { .size = sizeof(v) };
+
+	tap_ok(!npu_version(dev, &v) && v.major == 1 && v.minor == 3 && !strcmp(v.name, "rocket") && !*v.desc,
+	       "version: numbers and names");
+	drv.gone = true;
+	tap_ok(npu_version(dev, &v) == -ENODEV, "version: none of a device that is gone");
+	tap_ok(npu_open("/dev/null", &second) == -ENODEV, "version: which cannot be opened either");
 	npu_close(dev);
 }
 
@@ -427,8 +458,11 @@ static void test_causes(void)
 
 int main(void)
 {
+	if (!__sanitizer_install_malloc_and_free_hooks(allocated, freed))
+		return 1;
 	test_plain();
 	test_minor();
+	test_version();
 	test_ext();
 	test_handles();
 	test_reopen();

@@ -37,24 +37,24 @@ struct npu_dev {
 	char path[256];
 };
 
-/* libdrm has no string where the driver has none. */
-static void copy_text(char *to, size_t size, const char *from)
-{
-	snprintf(to, size, "%s", from ? from : "");
-}
-
+/* Not by drmGetVersion(), which frees memory before it returns: errno may be another one then. */
 static int get_version(int fd, struct npu_version *v)
 {
-	drmVersionPtr drm = drmGetVersion(fd);
+	struct drm_version drm = {
+		.name = v->name, .name_len = sizeof(v->name) - 1,
+		.desc = v->desc, .desc_len = sizeof(v->desc) - 1,
+	};
+	int ret;
 
-	if (!drm)
-		return -errno;
-	v->major = drm->version_major;
-	v->minor = drm->version_minor;
-	v->patch = drm->version_patchlevel;
-	copy_text(v->name, sizeof(v->name), drm->name);
-	copy_text(v->desc, sizeof(v->desc), drm->desc);
-	drmFreeVersion(drm);
+	/* The kernel ends no string. */
+	memset(v->name, 0, sizeof(v->name));
+	memset(v->desc, 0, sizeof(v->desc));
+	ret = npu_errno(drmIoctl(fd, DRM_IOCTL_VERSION, &drm));
+	if (ret)
+		return ret;
+	v->major = drm.version_major;
+	v->minor = drm.version_minor;
+	v->patch = drm.version_patchlevel;
 	return 0;
 }
 
