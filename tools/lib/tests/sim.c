@@ -70,6 +70,12 @@ static int hang_task = -1;
 static int fail_index = -1, fail_err, busy_times, live_bos;
 
 static bool unplugged;
+static int wait_err;
+
+void sim_refuse_wait(int err)
+{
+	wait_err = err;
+}
 
 void sim_unplug(bool gone)
 {
@@ -206,6 +212,8 @@ bool npu_is_vendor(const struct npu_dev *dev)
 
 static int wait_job(struct npu_dev *dev, struct drm_rocket_wait_job *w)
 {
+	if (wait_err)
+		return wait_err;
 	if (busy_times > 0) {
 		busy_times--;
 		return w->timeout_ns ? -ETIMEDOUT : -EBUSY;

@@ -26,6 +26,9 @@ void sim_stay_busy(int times);
 /* The device is unbound from now on, or is not: ioctls end with -ENODEV, but for those that free. */
 void sim_unplug(bool gone);
 
+/* WAIT_JOB ends with this error from now on, or with 0 works again. */
+void sim_refuse_wait(int err);
+
 /* Buffers alive, to catch leaks the sanitizer can't see. */
 int sim_bos(void);
 

@@ -142,12 +142,17 @@ static void test_programs(struct npu_dev *dev)
 
 static const int8_t zeros[COLS * DEPTH];
 
-static int make(struct npu_dev *dev, struct one_op *o)
+static int make_on(struct npu_dev *dev, struct one_op *o, uint32_t cores)
 {
 	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = COLS, .k = DEPTH };
-	struct npu_rec_opts three = { .size = sizeof(three), .cores = 3 };
+	struct npu_rec_opts opts = { .size = sizeof(opts), .cores = cores };
 
-	return one_op_matmul(o, dev, &d, zeros, ROWS, NPU_PREC_INT32, &three, NULL);
+	return one_op_matmul(o, dev, &d, zeros, ROWS, NPU_PREC_INT32, &opts, NULL);
+}
+
+static int make(struct npu_dev *dev, struct one_op *o)
+{
+	return make_on(dev, o, 3);
 }
 
 static void test_causes(struct npu_dev *dev)
@@ -196,6 +201,29 @@ static void test_unplugged(struct npu_dev *dev)
 	tap_ok(ok && !sim_bos(), "a device that goes away ends the run, and its cause is told");
 }
 
+/* A filter of system calls may refuse the question. Buffers tell of the run then, but for one that cores share. */
+static void test_refused_wait(struct npu_dev *dev)
+{
+	struct one_op one, shared;
+	int32_t out[ROWS * COLS];
+	bool ok = !make_on(dev, &one, 1) && !make(dev, &shared);
+
+	sim_refuse_wait(-EPERM);
+	ok = ok && !one_op_start(&one, zeros) && !one_op_finish(&one, out, -1);
+	sim_fail_job(0, -EIO);
+	ok = ok && !one_op_start(&one, zeros) && one_op_finish(&one, out, -1) == -EIO &&
+	     one_op_cause(&one) == NPU_CAUSE_DMA_ERROR && !one_op_start(&one, zeros) &&
+	     !one_op_finish(&one, out, -1);
+	tap_ok(ok, "where WAIT_JOB is refused a run ends as its buffers say");
+	ok = ok && !one_op_start(&shared, zeros) && one_op_finish(&shared, out, -1) == -EPERM &&
+	     one_op_cause(&shared) == NPU_CAUSE_OTHER;
+	sim_refuse_wait(0);
+	ok = ok && !one_op_start(&shared, zeros) && !one_op_finish(&shared, out, -1);
+	one_op_free(&one);
+	one_op_free(&shared);
+	tap_ok(ok && !sim_bos(), "and by the refusal where cores share its results");
+}
+
 int main(void)
 {
 	struct npu_dev *dev;
@@ -205,6 +233,7 @@ int main(void)
 	sim_features(OURS);
 	test_causes(dev);
 	test_unplugged(dev);
+	test_refused_wait(dev);
 	npu_close(dev);
 	return tap_done();
 }

@@ -162,6 +162,18 @@ static void take_errors(const struct npu_rec *rec)
 			npu_bo_prep(rec->job[i].out[k], 0);
 }
 
+/* Asks the job's buffers; where they cannot tell how it ended, because cores share what it writes, it is @err. */
+static int wait_refused(const struct npu_hwjob *job, int64_t deadline, int err, struct ending *e)
+{
+	int ret = wait_buffer(job, deadline, e);
+
+	if (!ret && !e->err && !job->nout)
+		*e = (struct ending){
+			.err = err, .cause = npu_cause_of_errno(err), .task = -1, .core = -1,
+		};
+	return ret;
+}
+
 static int wait_one(struct npu_rec *rec, uint32_t i, int64_t deadline, struct ending *e)
 {
 	const struct rec_part *part = npu_rec_part_of(rec, i);
@@ -169,13 +181,14 @@ static int wait_one(struct npu_rec *rec, uint32_t i, int64_t deadline, struct en
 
 	if (rec->batch)
 		return wait_batch(rec->batch[i], deadline, e);
-	if (part->number) {
-		ret = wait_job(npu_rec_part_dev(rec, part), part->number + i - part->first_job, deadline, e);
-		/* The driver knows the newest jobs only. */
-		if (ret != -ENOENT)
-			return ret;
-	}
-	return wait_buffer(&rec->job[i], deadline, e);
+	if (!part->number)
+		return wait_buffer(&rec->job[i], deadline, e);
+	ret = wait_job(npu_rec_part_dev(rec, part), part->number + i - part->first_job, deadline, e);
+	if (!ret || ret == -ETIMEDOUT || ret == -EBUSY)
+		return ret;
+	/* The driver knows the newest jobs only; what it refuses otherwise it would refuse again. */
+	return ret == -ENOENT ? wait_buffer(&rec->job[i], deadline, e) :
+				wait_refused(&rec->job[i], deadline, ret, e);
 }
 
 /* Until all that was started is over: 0, and perhaps a failure is known. */
