@@ -201,6 +201,29 @@ static void test_unplugged(struct npu_dev *dev)
 	tap_ok(ok && !sim_bos(), "a device that goes away ends the run, and its cause is told");
 }
 
+/* Memory of the NPU's results is also the CPU's to write, as that of keys and values. */
+static void test_rewrite(struct npu_dev *dev)
+{
+	static const int err[] = { -ETIME, -EFAULT, -EIO, -ECANCELED, -EPIPE, -ENODEV };
+	static const int32_t in[ROWS * COLS] = { 7 };
+	int32_t out[ROWS * COLS];
+	bool ok = true;
+
+	for (size_t i = 0; i < ARRAY_SIZE(err); i++) {
+		struct one_op o;
+		int ret = make_on(dev, &o, 1);
+
+		sim_fail_job(0, err[i]);
+		ok = ok && !ret && !one_op_start(&o, zeros) && one_op_finish(&o, out, -1) == err[i] &&
+		     !npu_tensor_write(o.y, in, 0) && npu_tensor_read(o.y, out, 0) == err[i];
+		sim_unplug(true);
+		ok = ok && npu_tensor_write(o.y, in, 0) == -ENODEV;
+		sim_unplug(false);
+		one_op_free(&o);
+	}
+	tap_ok(ok && !sim_bos(), "what a job failed to write can be written, whatever its end was");
+}
+
 /* A filter of system calls may refuse the question. Buffers tell of the run then, but for one that cores share. */
 static void test_refused_wait(struct npu_dev *dev)
 {
@@ -234,6 +257,7 @@ int main(void)
 	test_causes(dev);
 	test_unplugged(dev);
 	test_refused_wait(dev);
+	test_rewrite(dev);
 	npu_close(dev);
 	return tap_done();
 }

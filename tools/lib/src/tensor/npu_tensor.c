@@ -231,10 +231,14 @@ static struct npu_range byte_range(const struct npu_tensor *t)
 	return (struct npu_range){ .offset = t->offset, .size = atoms * npu_tensor_atom_bytes(t) };
 }
 
-/* That an earlier job failed to write it does not keep the CPU from doing so. */
+/*
+ * That an earlier job failed to write it does not keep the CPU from doing so. Of a device that is
+ * gone the end of the access says so, too.
+ */
 static bool may_write(int err)
 {
-	return err == -ETIME || err == -EFAULT || err == -EIO || err == -ECANCELED;
+	return err == -ETIME || err == -EFAULT || err == -EIO || err == -ECANCELED || err == -EPIPE ||
+	       err == -ENODEV;
 }
 
 int npu_tensor_begin(struct npu_tensor *t, bool write)
