@@ -369,7 +369,7 @@ static int fill(struct npu_table *t, const struct function *fn)
 int npu_table_new(double (*f)(double x, void *arg), void *arg, double lo, double hi,
 		  struct npu_table **out)
 {
-	static uint64_t serial;
+	static _Atomic uint64_t serial;	/* threads may use different devices */
 	struct function fn = { f, arg, lo, hi };
 	struct npu_table *t;
 	int ret;
