@@ -175,9 +175,9 @@ static bool product_fits(struct rknpu_context *ctx, const struct ggml_tensor *op
 		return false;
 	if (int8 && w->ne[0] > RKNPU_MOST_INT8_SUMMED)
 		return false;
-	return rknpu_can_pack(w->type) && rknpu_is_readable(ctx, w) && rows_ok(w) && rows_ok(x) && rows_ok(op) &&
+	return rknpu_can_pack(w->type) && rows_ok(w) && rows_ok(x) && rows_ok(op) &&
 	       fits(w->ne[1], w->ne[0], sizeof(uint16_t)) && fits(rows, w->ne[0], sizeof(float)) &&
-	       fits(rows, w->ne[1], sizeof(float));
+	       fits(rows, w->ne[1], sizeof(float)) && rknpu_is_readable(ctx, w);
 }
 
 bool rknpu_matmul_supported(struct rknpu_context *ctx, const struct ggml_tensor *op)
