@@ -91,8 +91,12 @@ void npu_rec_free(struct npu_rec *rec)
 	if (!rec)
 		return;
 	npu_rec_stop(rec);
-	for (uint32_t i = 0; i < rec->nuses; i++)
+	for (uint32_t i = 0; i < rec->nuses; i++) {
+		/* Its jobs are over, so nobody has to wait for them. */
+		if (rec->use[i].mem->last == rec)
+			rec->use[i].mem->last = NULL;
 		npu_mem_put(rec->use[i].mem);
+	}
 	for (uint32_t i = 0; i < rec->nconsts; i++)
 		npu_weights_free(rec->consts[i].weights);
 	for (uint32_t i = 0; i < NPU_MAX_SPACES; i++)
