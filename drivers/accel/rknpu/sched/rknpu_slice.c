@@ -154,16 +154,23 @@ static void rknpu_slice_unboost(struct rknpu_runqueue *rq, struct rknpu_entity *
 	rknpu_slice_join(rq, entity, false);
 }
 
+/* One entity waits, and is boosted. Several of those have to wait for slices, too. */
+static bool rknpu_slice_is_alone(const struct rknpu_group *group)
+{
+	return list_empty(&group->entities) && list_is_singular(&group->boosted);
+}
+
 struct rknpu_entity *rknpu_slice_pick(struct rknpu_runqueue *rq, struct rknpu_group *group)
 {
 	struct rknpu_entity *boosted;
 
 	boosted = list_first_entry_or_null(&group->boosted, struct rknpu_entity, link);
 	if (boosted) {
-		if (list_empty(&group->entities) || rknpu_slice_comes_between(rq, boosted))
+		if (rknpu_slice_is_alone(group) || rknpu_slice_comes_between(rq, boosted))
 			return boosted;
 		/* The next slice may be its. */
-		if (boosted == group->boost.entity || rknpu_slice_is_used_up(rq, group))
+		if (boosted == group->boost.entity || rknpu_slice_is_used_up(rq, group) ||
+		    list_empty(&group->entities))
 			rknpu_slice_unboost(rq, boosted);
 	}
 	return rknpu_slice_rotate(rq, group);
