@@ -250,8 +250,11 @@ static struct rknpu_job *rknpu_dispatch_find(struct rknpu_runqueue *rq)
 	lockdep_assert_held(&rq->sched->hw->lock);
 
 	job = rknpu_gang_next(rq);
-	if (job)
+	if (job) {
+		/* Its slice begins there, or it would use up that of another client. */
+		rknpu_slice_pick(rq, job->entity->group);
 		return rknpu_dispatch_keeps(rq, job) ? NULL : job;
+	}
 	if (!rq->shares)
 		rknpu_place_steal(rq);
 	if (!rq->shares) {

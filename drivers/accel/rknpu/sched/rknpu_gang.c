@@ -8,6 +8,7 @@
 #include "rknpu_gang.h"
 #include "rknpu_sched_types.h"
 #include "rknpu_share.h"
+#include "rknpu_slice.h"
 
 /*
  * What is looked at for a job that does not have to wait for a gang: clients of each user, and
@@ -239,6 +240,28 @@ static bool rknpu_gang_is_early(struct rknpu_sched *sched, const struct rknpu_ga
 	return false;
 }
 
+/*
+ * Is it the turn of another client of its user on one of its cores, with a job that can run? All
+ * have had as much as their user, so it goes by priorities and by time slices, as without gangs.
+ * One that gathers has had its turn: else it would hardly ever come on all cores at once.
+ */
+static bool rknpu_gang_siblings_first(struct rknpu_sched *sched, const struct rknpu_gang *gang)
+{
+	const struct rknpu_job *job, *first;
+	struct rknpu_runqueue *rq;
+
+	rknpu_for_each_rq(rq, sched) {
+		job = gang->jobs[rq->core->index];
+		if (!job || job->state != RKNPU_JOB_QUEUED)
+			continue;
+		first = rknpu_slice_peek(rq);
+		if (first && first->client->user == job->client->user &&
+		    first->entity != job->entity && !rknpu_gang_waits(first))
+			return true;
+	}
+	return false;
+}
+
 bool rknpu_gang_admits(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
 	struct rknpu_sched *sched = rq->sched;
@@ -246,7 +269,7 @@ bool rknpu_gang_admits(struct rknpu_runqueue *rq, struct rknpu_job *job)
 	if (!rknpu_gang_waits(job))
 		return true;
 	if (!sched->gang && rknpu_gang_is_due(sched, job->gang) &&
-	    !rknpu_gang_is_early(sched, job->gang))
+	    !rknpu_gang_is_early(sched, job->gang) && !rknpu_gang_siblings_first(sched, job->gang))
 		rknpu_gang_gather(sched, job->gang);
 	return sched->gang == job->gang && !job->gang->before;
 }

@@ -139,23 +139,9 @@ static bool rknpu_runqueue_waits(struct rknpu_runqueue *rq, unsigned int priorit
 	return rknpu_share_first(rq, priority);
 }
 
-/* Whoever was passed over too often goes first. The core has jobs. */
-static unsigned int rknpu_runqueue_priority(struct rknpu_runqueue *rq)
-{
-	unsigned int p, best = RKNPU_PRIORITY_COUNT - 1;
-
-	while (best && !rknpu_runqueue_waits(rq, best))
-		best--;
-	for (p = 0; p < best; p++) {
-		if (rknpu_share_is_overdue(rq, p) && rknpu_share_lets_overtake(rq, p, best))
-			return p;
-	}
-	return best;
-}
-
 struct rknpu_job *rknpu_runqueue_first(struct rknpu_runqueue *rq)
 {
-	struct rknpu_group *group = rknpu_share_pick(rq, rknpu_runqueue_priority(rq));
+	struct rknpu_group *group = rknpu_share_pick(rq, rknpu_share_pick_priority(rq));
 
 	return list_first_entry(&rknpu_slice_pick(rq, group)->jobs, struct rknpu_job, link);
 }

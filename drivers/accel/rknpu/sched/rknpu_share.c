@@ -271,6 +271,20 @@ bool rknpu_share_lets_overtake(struct rknpu_runqueue *rq, unsigned int low, unsi
 	       rknpu_share_first(rq, high)->share->vtime_ns + rknpu_share_lead_ns();
 }
 
+/* Whoever was passed over too often goes first. */
+unsigned int rknpu_share_pick_priority(struct rknpu_runqueue *rq)
+{
+	unsigned int p, best = RKNPU_PRIORITY_COUNT - 1;
+
+	while (best && !rknpu_share_first(rq, best))
+		best--;
+	for (p = 0; p < best; p++) {
+		if (rknpu_share_is_overdue(rq, p) && rknpu_share_lets_overtake(rq, p, best))
+			return p;
+	}
+	return best;
+}
+
 bool rknpu_share_is_ahead(const struct rknpu_share *share, const struct rknpu_share *other)
 {
 	return share != other && share->vtime_ns > other->vtime_ns + rknpu_share_lead_ns();

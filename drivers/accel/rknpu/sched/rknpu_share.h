@@ -75,6 +75,8 @@ static inline struct rknpu_group *rknpu_share_first(struct rknpu_runqueue *rq,
 }
 
 struct rknpu_group *rknpu_share_next(struct rknpu_group *group);
+/* The priority of whose turn that is, of those that wait for the core. */
+unsigned int rknpu_share_pick_priority(struct rknpu_runqueue *rq);
 /* Whose turn it is to have the core, which has no job; NULL if none waits. */
 struct rknpu_group *rknpu_share_pick_of_many(struct rknpu_runqueue *rq, unsigned int priority);
 

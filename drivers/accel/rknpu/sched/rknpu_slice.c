@@ -176,6 +176,33 @@ struct rknpu_entity *rknpu_slice_pick(struct rknpu_runqueue *rq, struct rknpu_gr
 	return rknpu_slice_rotate(rq, group);
 }
 
+/* As rknpu_slice_pick(). */
+static struct rknpu_entity *rknpu_slice_peek_entity(struct rknpu_runqueue *rq,
+						    struct rknpu_group *group)
+{
+	struct rknpu_entity *boosted, *entity;
+
+	boosted = list_first_entry_or_null(&group->boosted, struct rknpu_entity, link);
+	entity = list_first_entry_or_null(&group->entities, struct rknpu_entity, link);
+	if (!entity || (boosted && rknpu_slice_comes_between(rq, boosted)))
+		return boosted;
+	if (entity != group->slice.entity || !rknpu_slice_is_used_up(rq, group))
+		return entity;
+	if (!list_is_last(&entity->link, &group->entities))
+		return list_next_entry(entity, link);
+	return boosted ?: entity;
+}
+
+struct rknpu_job *rknpu_slice_peek(struct rknpu_runqueue *rq)
+{
+	struct rknpu_group *group;
+
+	if (!rq->shares)
+		return NULL;
+	group = rknpu_share_pick(rq, rknpu_share_pick_priority(rq));
+	return list_first_entry(&rknpu_slice_peek_entity(rq, group)->jobs, struct rknpu_job, link);
+}
+
 /* Nobody of the group of @job, which is on the core, waits but its own client, if that. */
 static bool rknpu_slice_waits_alone(const struct rknpu_job *job)
 {

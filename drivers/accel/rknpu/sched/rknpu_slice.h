@@ -23,6 +23,11 @@ void rknpu_slice_join(struct rknpu_runqueue *rq, struct rknpu_entity *entity, bo
 
 /* Of a group that waits: the entity whose turn it is. */
 struct rknpu_entity *rknpu_slice_pick(struct rknpu_runqueue *rq, struct rknpu_group *group);
+/*
+ * What rknpu_runqueue_first() would choose, or NULL if the jobs that wait are of users that are
+ * held. For who walks lists of entities: none of them moves.
+ */
+struct rknpu_job *rknpu_slice_peek(struct rknpu_runqueue *rq);
 
 /* The boosted entity has the core from now on; and nobody that is boosted has. */
 void rknpu_slice_boost_begins(struct rknpu_runqueue *rq, struct rknpu_entity *entity);
