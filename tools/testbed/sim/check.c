@@ -133,7 +133,7 @@ void sim_rknpu_job_queue(const struct rknpu_job *job, unsigned int core)
 	if (j->queued_ns)
 		return;
 	j->queued_ns = sim_now();
-	j->behind_ns = j->victim ? is_behind_by(&sched.rqs[core], job->client->user) : 0;
+	j->behind_ns = j->victim && !victim.inside ? is_behind_by(&sched.rqs[core], job->client->user) : 0;
 }
 
 /* ---- what waits ---- */

@@ -507,6 +507,11 @@ static void start_attacker(unsigned int uid, unsigned int count)
 		};
 		if (a->kind == FAILS || a->kind == CANCELS)
 			copies = 1 + sim_random(2);
+		/* What fails, or has to be stopped, is held against the user, and so against the victim. */
+		if (uid == victim.uid && (a->kind == FAILS || a->kind == CANCELS))
+			a->kind = QUEUE;
+		victim.files += copies;
+		victim.gangs |= a->kind == GANGS || a->kind == LATE_GANGS;
 		sim_trace("user %u: %u * %s, mask %x, %.3f and %.3f ms, %u ahead, pause %.3f ms, priority %u",
 			  uid, copies, kinds[a->kind], a->mask, a->ns / 1e6, a->other_ns / 1e6, a->ahead,
 			  a->pause_ns / 1e6, a->priority);
@@ -559,13 +564,14 @@ static void victim_lives(void *arg)
 	processes--;
 }
 
-void sim_start_victim(void)
+void sim_start_victim(bool inside)
 {
-	unsigned int attackers = 1 + (sim_chance(60) ? sim_random(3) : 0), i;
+	unsigned int attackers = inside ? 1 : 1 + (sim_chance(60) ? sim_random(3) : 0), i;
 
 	memset(&victim, 0, sizeof(victim));
 	users = attackers + 1;
-	victim.uid = 1;
+	victim.inside = inside;
+	victim.uid = inside ? 2 : 1;
 	victim.gang = world.cores > 1 && sim_chance(20);
 	victim.mask = sim_chance(80) ? 1 : 0;
 	victim.task_ns = MS;
@@ -577,11 +583,33 @@ void sim_start_victim(void)
 	start(victim_lives, NULL);
 }
 
+/*
+ * Files of one user take turns of a slice, and of a job that goes on then. Those that are boosted
+ * come between, and take a third of what the others have had. A gang, and an address space behind
+ * one IOMMU, comes when its turn has come on one core, and each core has its own order.
+ */
+static void check_turns(void)
+{
+	u64 turn = rknpu_params.slice_us * US + longest_hold + 2 * (world.attach_ns + world.wake_ns);
+	u64 rounds = victim.gangs || victim.gang || world.shared || world.one_cbuf ? world.cores : 1;
+	u64 most = rounds * (victim.files + 1) * turn * 4 / 3 + 20 * MS;
+
+	sim_trace("the victim's longest wait was %.3f ms, of %.3f, beside %u files of its user",
+		  victim.longest_ns / 1e6, most / 1e6, victim.files);
+	if (victim.longest_ns > most)
+		sim_fail("the victim waited %.3f ms, %.3f at most, beside %u files of its user",
+			 victim.longest_ns / 1e6, most / 1e6, victim.files);
+}
+
 /* With n users each has at least 1/(n + 1), less what changes between users take. */
 void sim_check_share(void)
 {
 	double share = (double)victim.busy_ns / victim.window_ns;
 
+	if (victim.inside) {
+		check_turns();
+		return;
+	}
 	sim_trace("the victim had %.3f of a core, of 1/%u; its longest wait %.3f ms; the longest job %.3f ms",
 		  share, users + 1, victim.longest_ns / 1e6, longest_hold / 1e6);
 	if (!victim.gang && victim.window_ns > 20 * longest_hold && share * (users + 1) < 0.85)

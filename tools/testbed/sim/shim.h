@@ -167,6 +167,7 @@ static inline bool list_empty(const struct list_head *h) { return h->next == h; 
 #define list_empty_careful list_empty
 static inline bool list_is_singular(const struct list_head *h) { return !list_empty(h) && h->next == h->prev; }
 static inline bool list_is_first(const struct list_head *n, const struct list_head *h) { return n->prev == h; }
+static inline bool list_is_last(const struct list_head *n, const struct list_head *h) { return n->next == h; }
 static inline void list_splice_tail_init(struct list_head *from, struct list_head *h)
 {
 	if (list_empty(from))
@@ -180,6 +181,7 @@ static inline void list_splice_tail_init(struct list_head *from, struct list_hea
 #define list_entry		container_of
 #define list_first_entry(h, t, m) list_entry((h)->next, t, m)
 #define list_last_entry(h, t, m) list_entry((h)->prev, t, m)
+#define list_next_entry(p, m) list_entry((p)->m.next, typeof(*(p)), m)
 #define list_first_entry_or_null(h, t, m) (list_empty(h) ? NULL : list_first_entry(h, t, m))
 #define list_for_each_entry(p, h, m) \
 	for (p = list_first_entry(h, typeof(*p), m); &p->m != (h); p = list_entry(p->m.next, typeof(*p), m))

@@ -222,7 +222,7 @@ static void begin(void *arg)
 		hw.ops->start_core(&hw.cores[i]);
 	}
 	if (victims_world)
-		sim_start_victim();
+		sim_start_victim(seed % 16 == 5);
 	else
 		sim_start_random();
 	if (!victims_world && sim_chance(15)) {

@@ -68,8 +68,9 @@ extern bool tracing, stopping;
 /* One user who is looked at: its share, and how long its jobs wait. */
 struct sim_victim {
 	u64 jobs, busy_ns, from_ns, window_ns, task_ns, longest_ns;
-	unsigned int uid, mask;
-	bool gang;
+	/* Attackers' files; if inside, they are its own user's. */
+	unsigned int uid, mask, files;
+	bool gang, inside, gangs;
 };
 
 extern struct sim_victim victim;
@@ -78,7 +79,8 @@ void sim_check_init(void);
 /* ---- play.c ---- */
 
 void sim_start_random(void);
-void sim_start_victim(void);
+/* @inside: the attackers are its own user's other files. */
+void sim_start_victim(bool inside);
 /* In the end. */
 void sim_check_share(void);
 
