@@ -398,8 +398,9 @@ static int start_uneven(struct rv_chain *c, int *fence)
 	return ret;
 }
 
-/* When does a job of low priority of @uid's run beside many gangs? */
-static void low_priority_beside(struct __test_metadata *_metadata, FIXTURE_DATA(gangs) *self, uid_t uid)
+/* Beside many gangs a job of @uid's runs after @most of them. */
+static void runs_beside(struct __test_metadata *_metadata, FIXTURE_DATA(gangs) *self, uid_t uid,
+			uint32_t priority, int most)
 {
 	struct drm_rocket_job_ext job;
 	struct drm_rocket_wait_job w;
@@ -412,7 +413,7 @@ static void low_priority_beside(struct __test_metadata *_metadata, FIXTURE_DATA(
 	ASSERT_EQ(0, rk_fini(&c.inc.bo));
 	rk_job_ext(&job, &t, 1, NULL, NULL);
 	job.core_mask = 1;
-	job.priority = DRM_ROCKET_PRIORITY_LOW;
+	job.priority = priority;
 	/* All are queued before the first of them begins. */
 	rk_latency_us(PLUG_US);
 	ASSERT_EQ(0, occupy(self, 2, 0));
@@ -423,7 +424,7 @@ static void low_priority_beside(struct __test_metadata *_metadata, FIXTURE_DATA(
 	ASSERT_EQ(0, rk_submit_ext(c.fd, &job, 1, NULL));
 	ASSERT_EQ(0, rk_count(1, NPU_CNT_TASK_DONE));
 	EXPECT_EQ(0, rk_wait_job(c.fd, 1, RK_FOREVER, &w));
-	EXPECT_GT(GANGS * 3 / 4, rk_count(1, NPU_CNT_TASK_DONE));
+	EXPECT_GT(most, rk_count(1, NPU_CNT_TASK_DONE));
 	for (int i = 0; i < GANGS; i++)
 		EXPECT_EQ(0, rv_wait_fence(fence[i]));
 	for (int i = 2; i < FILES; i++)
@@ -436,13 +437,19 @@ RK_TEST_F_TIMEOUT(gangs, leave_turns_to_low_priority, 60,
 {
 	if (rk_one_iommu())
 		SKIP(return, "no two users run at a time");
-	low_priority_beside(_metadata, self, OTHER);
+	runs_beside(_metadata, self, OTHER, DRM_ROCKET_PRIORITY_LOW, GANGS * 3 / 4);
 }
 
 RK_TEST_F_TIMEOUT(gangs, leave_turns_to_ones_own, 60,
 		  "and so does a job of low priority of the same user")
 {
-	low_priority_beside(_metadata, self, geteuid());
+	runs_beside(_metadata, self, geteuid(), DRM_ROCKET_PRIORITY_LOW, GANGS * 3 / 4);
+}
+
+RK_TEST_F_TIMEOUT(gangs, leave_slices_to_ones_own, 60,
+		  "beside jobs for several cores another file's job of the same user runs after a few")
+{
+	runs_beside(_metadata, self, geteuid(), DRM_ROCKET_PRIORITY_NORMAL, GANGS / 4);
 }
 
 /*
