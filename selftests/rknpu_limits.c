@@ -594,6 +594,8 @@ RK_TEST_F_TIMEOUT(limits, uses_of_bos_in_a_call, 300,
 	hang.timeout_ns = 60000 * RK_MS;
 	rk_fault_arm(0, NPU_FAULT_HANG, 0, 1);
 	ASSERT_EQ(0, rk_submit_ext(other.fd, &hang, 1, NULL));
+	/* Of two files the other one's first job may come first. */
+	ASSERT_TRUE(rk_wait_count(0, NPU_CNT_BUSY, 1, 10000));
 	EXPECT_EQ(0, rk_submit_ext(c.fd, jobs, READERS, NULL));
 	EXPECT_EQ(0, rk_submit_ext(c.fd, jobs, READERS, NULL));
 	EXPECT_EQ(-EBUSY, rk_submit_ext(c.fd, jobs, READERS, NULL));
