@@ -69,7 +69,7 @@ rk_sparse() {
 # RKNPU_COMPILER names another compiler, of tools/testbed/data/compilers.
 # Old kernels cannot build where a path has a "=" in it.
 rk_module() {
-	local series=$1 dst log stamp rel
+	local series=$1 dst log stamp rel flags
 	shift
 	RK_MODULE_BINDS=() RK_MODULE=none
 	rk_kernel "$series"
@@ -86,10 +86,16 @@ rk_module() {
 		dst+=-$(printf '%s\n' "$@" | grep -v '^CHECK' | tr -c 'A-Za-z0-9' - | sed 's/-*$//')
 		rk_remove "$dst"
 	fi
+	# Nothing here reads debug information, which is most of the module and a part of every guest's start.
+	flags=-g0
 	# Threads that count at once lose counts, and gcov takes differences of them. The kernel's own test for this
 	# option fails, because it is made without the other one.
-	[ "$series" != coverage ] ||
-		RK_CC_VARS+=(GCOV_PROFILE=y "KCFLAGS=-fprofile-update=atomic -mno-outline-atomics")
+	if [ "$series" = coverage ]; then
+		RK_CC_VARS+=(GCOV_PROFILE=y)
+		flags+=' -fprofile-update=atomic -mno-outline-atomics'
+	fi
+	# BTF is made of it.
+	RK_CC_VARS+=("KCFLAGS=$flags" CONFIG_DEBUG_INFO_BTF_MODULES=)
 	mkdir -p "$dst"
 	rk_lock "module-$(printf %s "$dst" | rk_hash)"
 	RK_MODULE=$dst/drivers/accel/rknpu/rknpu_accel.ko
