@@ -124,8 +124,8 @@ int npu_rec_new(struct npu_dev *dev, const struct npu_rec_opts *opts, struct npu
  * @core: 0 to npu_rec_opts.cores - 1, or NPU_REC_SPREAD, as at first
  *
  * The number tells apart what runs side by side. Which core of the hardware it is the driver
- * decides; over the vendor's interface it is the one with this number. A driver that knows no
- * SUBMIT_EXT runs everything on one core.
+ * decides; over the vendor's interface two that share a stage are cores 0 and 1, and three are
+ * cores 0 to 2, in order. A driver that knows no SUBMIT_EXT runs everything on one core.
  *
  * Return: 0, -EINVAL for a core that the recording does not have, -EBUSY after npu_rec_end().
  */

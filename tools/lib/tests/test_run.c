@@ -224,27 +224,25 @@ static void test_rewrite(struct npu_dev *dev)
 	tap_ok(ok && !sim_bos(), "what a job failed to write can be written, whatever its end was");
 }
 
-/* A filter of system calls may refuse the question. Buffers tell of the run then, but for one that cores share. */
-static void test_refused_wait(struct npu_dev *dev)
+/* The driver forgets old jobs, and a filter of system calls may refuse the question. */
+static void test_refused_wait(struct npu_dev *dev, int err)
 {
-	struct one_op one, shared;
-	int32_t out[ROWS * COLS];
-	bool ok = !make_on(dev, &one, 1) && !make(dev, &shared);
+	for (int cores = 1; cores <= 3; cores += 2) {
+		struct one_op o;
+		int32_t out[ROWS * COLS];
+		bool ok = !make_on(dev, &o, cores);
 
-	sim_refuse_wait(-EPERM);
-	ok = ok && !one_op_start(&one, zeros) && !one_op_finish(&one, out, -1);
-	sim_fail_job(0, -EIO);
-	ok = ok && !one_op_start(&one, zeros) && one_op_finish(&one, out, -1) == -EIO &&
-	     one_op_cause(&one) == NPU_CAUSE_DMA_ERROR && !one_op_start(&one, zeros) &&
-	     !one_op_finish(&one, out, -1);
-	tap_ok(ok, "where WAIT_JOB is refused a run ends as its buffers say");
-	ok = ok && !one_op_start(&shared, zeros) && one_op_finish(&shared, out, -1) == -EPERM &&
-	     one_op_cause(&shared) == NPU_CAUSE_OTHER;
-	sim_refuse_wait(0);
-	ok = ok && !one_op_start(&shared, zeros) && !one_op_finish(&shared, out, -1);
-	one_op_free(&one);
-	one_op_free(&shared);
-	tap_ok(ok && !sim_bos(), "and by the refusal where cores share its results");
+		sim_refuse_wait(err);
+		ok = ok && !one_op_start(&o, zeros) && !one_op_finish(&o, out, -1);
+		sim_fail_job(cores - 1, -EIO);
+		ok = ok && !one_op_start(&o, zeros) && one_op_finish(&o, out, -1) == -EIO &&
+		     one_op_cause(&o) == NPU_CAUSE_DMA_ERROR && !one_op_start(&o, zeros) &&
+		     !one_op_finish(&o, out, -1);
+		sim_refuse_wait(0);
+		one_op_free(&o);
+		tap_ok(ok && !sim_bos(), "where WAIT_JOB ends with %d, buffers tell how a run on %d cores ended",
+		       err, cores);
+	}
 }
 
 int main(void)
@@ -256,7 +254,8 @@ int main(void)
 	sim_features(OURS);
 	test_causes(dev);
 	test_unplugged(dev);
-	test_refused_wait(dev);
+	test_refused_wait(dev, -EPERM);
+	test_refused_wait(dev, -ENOENT);
 	test_rewrite(dev);
 	npu_close(dev);
 	return tap_done();

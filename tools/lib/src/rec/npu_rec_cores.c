@@ -157,6 +157,15 @@ bool npu_rec_is_shared(const struct npu_rec *rec, const struct npu_mem *mem)
 	return false;
 }
 
+uint32_t npu_rec_count_shared(const struct npu_rec *rec)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < rec->nuses; i++)
+		n += npu_use_is_shared(&rec->use[i]);
+	return n;
+}
+
 static int list_memory(struct npu_rec *rec, struct npu_mem *mem, bool write)
 {
 	struct rec_chain *c = this_chain(rec);

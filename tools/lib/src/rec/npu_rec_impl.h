@@ -144,12 +144,13 @@ static inline bool npu_use_is_shared(const struct rec_use *use)
 	return use->writers & (use->writers - 1);
 }
 
+bool npu_rec_is_shared(const struct npu_rec *rec, const struct npu_mem *mem);
+uint32_t npu_rec_count_shared(const struct npu_rec *rec);
+
 /* npu_rec_space.c: does a run copy between spaces? Into that of a part, and out of it. */
 bool npu_rec_copies(const struct npu_rec *rec);
 int npu_rec_copy_in(const struct npu_rec *rec, uint32_t part);
 int npu_rec_copy_out(const struct npu_rec *rec, uint32_t part);
-
-bool npu_rec_is_shared(const struct npu_rec *rec, const struct npu_mem *mem);
 
 /* npu_rec_jobs.c: programs and jobs of a recording that is complete */
 int npu_rec_write(struct npu_rec *rec);

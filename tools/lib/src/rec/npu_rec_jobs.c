@@ -183,15 +183,16 @@ static void add_job(struct npu_rec *rec, const struct lists *l, struct npu_bo **
 	};
 }
 
-static bool has_tokens(const struct npu_rec *rec)
-{
-	return rec->stage || rec->rounds;
-}
-
 /*
  * Jobs of a stage write a token per core, and those of the next stage wait for all of them. Jobs of
- * one core follow each other, because they write the same one.
+ * one core follow each other, because they write the same one. Where cores share what they write,
+ * it is the token that still tells how a job ended when the driver has forgotten the job.
  */
+static bool has_tokens(const struct npu_rec *rec)
+{
+	return rec->stage || rec->rounds || npu_rec_count_shared(rec);
+}
+
 static void add_chain(struct npu_rec *rec, struct lists *l, struct rec_chain *c)
 {
 	struct npu_bo **first = l->bo + l->n;

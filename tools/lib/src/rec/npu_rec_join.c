@@ -38,15 +38,6 @@ static bool find_space(const struct npu_rec *rec, uint32_t *space)
 	return found;
 }
 
-static uint32_t count_shared(const struct npu_rec *rec)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < rec->nuses; i++)
-		n += npu_use_is_shared(&rec->use[i]);
-	return n;
-}
-
 static int append_task(struct npu_prog *prog, uint64_t iova)
 {
 	struct npu_move_task t = {
@@ -61,7 +52,7 @@ static int append_task(struct npu_prog *prog, uint64_t iova)
 
 int npu_rec_make_join(struct npu_rec *rec, struct npu_prog **prog)
 {
-	uint32_t n = count_shared(rec);
+	uint32_t n = npu_rec_count_shared(rec);
 	int ret;
 
 	/* The vendor's interface has no fences in dma-bufs. */

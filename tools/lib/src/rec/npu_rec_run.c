@@ -105,7 +105,7 @@ static void note_ending(struct npu_rec *rec, const struct npu_hwjob *job, const 
 /* The buffers know that a job failed, but not where. */
 static int wait_buffer(const struct npu_hwjob *job, int64_t deadline, struct ending *e)
 {
-	int ret = npu_bo_prep_until(job->nout ? job->out[0] : job->in[0], deadline);
+	int ret = npu_bo_prep_until(job->out[0], deadline);
 
 	if (ret == -ETIMEDOUT || ret == -EBUSY)
 		return ret;
@@ -162,18 +162,6 @@ static void take_errors(const struct npu_rec *rec)
 			npu_bo_prep(rec->job[i].out[k], 0);
 }
 
-/* Asks the job's buffers; where they cannot tell how it ended, because cores share what it writes, it is @err. */
-static int wait_refused(const struct npu_hwjob *job, int64_t deadline, int err, struct ending *e)
-{
-	int ret = wait_buffer(job, deadline, e);
-
-	if (!ret && !e->err && !job->nout)
-		*e = (struct ending){
-			.err = err, .cause = npu_cause_of_errno(err), .task = -1, .core = -1,
-		};
-	return ret;
-}
-
 static int wait_one(struct npu_rec *rec, uint32_t i, int64_t deadline, struct ending *e)
 {
 	const struct rec_part *part = npu_rec_part_of(rec, i);
@@ -187,8 +175,7 @@ static int wait_one(struct npu_rec *rec, uint32_t i, int64_t deadline, struct en
 	if (!ret || ret == -ETIMEDOUT || ret == -EBUSY)
 		return ret;
 	/* The driver knows the newest jobs only; what it refuses otherwise it would refuse again. */
-	return ret == -ENOENT ? wait_buffer(&rec->job[i], deadline, e) :
-				wait_refused(&rec->job[i], deadline, ret, e);
+	return wait_buffer(&rec->job[i], deadline, e);
 }
 
 /* Until all that was started is over: 0, and perhaps a failure is known. */
