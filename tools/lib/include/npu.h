@@ -200,7 +200,7 @@ int8_t npu_requant_apply(const struct npu_requant *rq, int64_t acc);
  * @NPU_CAUSE_DMA_ERROR: bus error while reading or writing (EIO)
  * @NPU_CAUSE_IOMMU_FAULT: access to an unmapped address (EFAULT)
  * @NPU_CAUSE_CANCELLED: its file was closed before it was over (ECANCELED)
- * @NPU_CAUSE_DEVICE_GONE: the device was unbound (ENODEV)
+ * @NPU_CAUSE_DEVICE_GONE: the device was unbound, or its cores are out of service (ENODEV)
  * @NPU_CAUSE_OTHER: any other error of the driver
  */
 enum npu_cause {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * npu-report --doctor: looks at what an NPU needs, from the device tree to open(), and names the
- * first thing that is missing.
+ * npu-report --doctor: looks at what an NPU needs, from the device tree to a job on each core, and
+ * names the first thing that is missing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <xf86drm.h>
 
+#include "drm/rocket_accel.h"
 #include "run_npu.h"
 
 #define LOG_LINES	4
@@ -280,9 +281,110 @@ static const char *has_nodes(void)
 	}
 }
 
+/* ---- jobs ---- */
+
+#define COLS		64u
+#define ROWS		32u
+#define WAIT_NS		(INT64_C(90) * 1000000000)
+
+/* A product of a row on this core: 0, the errno of a job, or of a library or driver that has no choice of cores. */
+static int run_on(struct npu_dev *dev, uint32_t core, enum npu_cause *cause)
+{
+	struct npu_weights_desc desc = { .size = sizeof(desc), .type = NPU_PREC_INT8, .n = ROWS, .k = COLS };
+	struct npu_rec_opts opts = { .size = sizeof(opts), .core_mask = 1u << core };
+	struct npu_rec_failure f = { .size = sizeof(f) };
+	struct npu_tensor *in = NULL, *out = NULL;
+	struct npu_weights *weights = NULL;
+	struct npu_rec *rec = NULL;
+	int8_t w[ROWS][COLS], x[COLS];
+	int32_t y[ROWS] = { 0 };
+	int ret;
+
+	memset(w, 1, sizeof(w));
+	memset(x, (int)core + 1, sizeof(x));
+	ret = npu_weights_new(dev, &desc, w, &weights);
+	ret = ret ?: npu_tensor_new(dev, NPU_PREC_INT8, 1, COLS, &in);
+	ret = ret ?: npu_tensor_new(dev, NPU_PREC_INT32, 1, ROWS, &out);
+	ret = ret ?: npu_rec_new(dev, &opts, &rec);
+	ret = ret ?: npu_rec_matmul(rec, in, weights, out, NULL);
+	ret = ret ?: npu_rec_end(rec);
+	ret = ret ?: npu_tensor_write(in, x, 0);
+	ret = ret ?: npu_rec_run(rec);
+	ret = ret ?: npu_rec_wait(rec, WAIT_NS);
+	if (ret && rec && !npu_rec_failure(rec, &f))
+		*cause = f.cause;
+	ret = ret ?: npu_tensor_read(out, y, 0);
+	for (unsigned int i = 0; !ret && i < ROWS; i++)
+		ret = y[i] == (int32_t)((core + 1) * COLS) ? 0 : -EILSEQ;
+	npu_rec_free(rec);
+	npu_tensor_free(in);
+	npu_tensor_free(out);
+	npu_weights_free(weights);
+	return ret;
+}
+
+static const char *words(int ret, enum npu_cause cause)
+{
+	switch (ret) {
+	case 0:
+		return "right";
+	case -EILSEQ:
+		return "its result is wrong";
+	case -EPIPE:
+		return "too many jobs of this user have failed";
+	default:
+		return cause == NPU_CAUSE_NONE || cause == NPU_CAUSE_OTHER ? strerror(-ret) : npu_strcause(cause);
+	}
+}
+
+static const char *run_on_each(struct npu_dev *dev)
+{
+	static char text[160];
+	uint64_t cores = 1, version;
+
+	npu_param(dev, DRM_ROCKET_PARAM_CORE_COUNT, 0, &cores);
+	for (uint32_t i = 0; i < cores; i++) {
+		enum npu_cause cause = NPU_CAUSE_NONE;
+		int ret;
+
+		/* The device tree may have fewer. */
+		if (npu_param(dev, DRM_ROCKET_PARAM_HW_VERSION, i, &version))
+			continue;
+		ret = run_on(dev, i, &cause);
+		if (ret == -EOPNOTSUPP)
+			break;
+		say("job", "core %u: %s", i, words(ret, cause));
+		if (ret && !*text)
+			snprintf(text, sizeof(text), "a job on core %u failed: %s; see my-job-failed.rst", i,
+				 words(ret, cause));
+	}
+	return *text ? text : NULL;
+}
+
+static const char *runs_jobs(void)
+{
+	struct npu_dev *dev;
+	int ret = npu_open(NULL, &dev);
+	const char *wrong;
+
+	if (ret) {
+		say("job", "not tried: %s", strerror(-ret));
+		return NULL;
+	}
+	wrong = run_on_each(dev);
+	npu_close(dev);
+	return wrong;
+}
+
 /* ---- the kernel's log ---- */
 
-/* Its last warnings and errors that name the driver, if it may be read. */
+/* Of the driver, or of the power domain that a core is in. */
+static bool is_of_npu(const char *text)
+{
+	return (strstr(text, "rknpu") && !strstr(text, "taints kernel")) || strstr(text, "domain 'npu");
+}
+
+/* Its last warnings and errors that name the NPU, if it may be read. */
 static void say_log(void)
 {
 	static char line[LOG_LINES][256];
@@ -304,7 +406,7 @@ static void say_log(void)
 		if (!text || (atoi(record) & 7) > 4)
 			continue;
 		text[strcspn(text, "\n")] = '\0';
-		if (strstr(text, "rknpu") && !strstr(text, "taints kernel"))
+		if (is_of_npu(text))
 			snprintf(line[n++ % LOG_LINES], sizeof(line[0]), "%s", text + 1);
 	}
 	close(fd);
@@ -315,7 +417,7 @@ static void say_log(void)
 bool rp_doctor(void)
 {
 	static const char *(*const steps[])(void) = {
-		has_node, is_left_alone, has_module, has_driver, has_nodes
+		has_node, is_left_alone, has_module, has_driver, has_nodes, runs_jobs
 	};
 	const char *wrong = NULL;
 
