@@ -248,6 +248,24 @@ static void lengths(void)
 	drop(&l);
 }
 
+/* Who comes for his results now and then goes on being computed ahead, however long the program runs. */
+static void now_and_then(void)
+{
+	struct rknpu_ggml_stats a;
+	struct layer l;
+	bool ok;
+
+	make(&l);
+	set(&l, 15);
+	ok = right_apart(&l, 0, 3);
+	for (int i = 0; i < 3; i++)
+		ok = right_apart(&l, 0, 1) && right_apart(&l, 0, 1) && right_apart(&l, 0, 3) && ok;
+	a = stats();
+	ok = right_apart(&l, 0, 3) && ok;
+	tap(ok && stats().runs - a.runs == 1, "what is wanted again is computed ahead again");
+	drop(&l);
+}
+
 /* Who does not come for his results is not computed ahead again. */
 static void in_vain(void)
 {
@@ -334,6 +352,7 @@ void shared(void)
 	free(one.y);
 	free(all.y);
 	ahead();
+	now_and_then();
 	in_vain();
 	lengths();
 	same_place();

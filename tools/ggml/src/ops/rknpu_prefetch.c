@@ -11,14 +11,14 @@
 
 #include "rknpu_ops.h"
 
-/* As often a group may be prefetched in vain: batches that are too small for some are few. */
+/* As often in a row a group may be prefetched in vain: batches that are too small for some are few. */
 #define MOST_MISSED	3
 
 /* Matrices that were multiplied with the same activations, one after the other. */
 struct rknpu_group {
 	struct rknpu_weights *w[RKNPU_MOST_SHARED];
 	uint32_t n;
-	uint32_t missed;	/* times that nobody asked for a result */
+	uint32_t missed;	/* times in a row that nobody asked for a result */
 	struct rknpu_group *next;
 };
 
@@ -129,8 +129,10 @@ static bool take(struct rknpu_prefetch *p, const struct rknpu_rows *r)
 			memcpy(rknpu_y_row(out, m), p->y[i] + (size_t)m * out->w->from.n, row);
 		free(p->y[i]);
 		p->y[i] = NULL;
-		if (!--p->left)
+		if (!--p->left) {
+			p->ready->missed = 0;
 			forget_ready(p);
+		}
 		return true;
 	}
 	return false;
