@@ -216,7 +216,8 @@ static int wait_job(struct npu_dev *dev, struct drm_rocket_wait_job *w)
 		return wait_err;
 	if (busy_times > 0) {
 		busy_times--;
-		return w->timeout_ns ? -ETIMEDOUT : -EBUSY;
+		/* Also after a deadline that has passed. */
+		return -EBUSY;
 	}
 	if (!w->job || dev->result[w->job % RESULTS].job != w->job)
 		return -ENOENT;

@@ -47,6 +47,12 @@ struct npu_kept_bo **npu_dev_bos(struct npu_dev *dev);
 
 /* npu_dev.c */
 int64_t npu_deadline(int64_t timeout_ns);
+
+/* What a wait returned: drivers say of a deadline that has passed when they see it what they say of none. */
+static inline int npu_waited(int ret, int64_t deadline_ns)
+{
+	return ret == -EBUSY && deadline_ns ? -ETIMEDOUT : ret;
+}
 int npu_wait_job_until(struct npu_dev *dev, uint64_t number, int64_t deadline_ns,
 		       struct npu_result *result);
 bool npu_is_vendor(const struct npu_dev *dev);
