@@ -77,12 +77,17 @@ static unsigned long fired_before;
 
 static int count(enum kind k, int ret)
 {
-	if (!ret)
+	char line[64];
+
+	if (!ret) {
 		shared->good[k]++;
-	else if (ret == -EILSEQ)
+	} else if (ret == -EILSEQ) {
 		shared->wrong[k]++;
-	else
+		snprintf(line, sizeof(line), "soak: a result of %s is wrong\n", kind_names[k]);
+		put("/dev/kmsg", line);
+	} else {
 		shared->failed[k * ERRNOS + (-ret < ERRNOS ? -ret : 0)]++;
+	}
 	return ret;
 }
 
@@ -238,13 +243,15 @@ static bool passthrough(void)
 
 /*
  * What no driver of the NPU can help: the kernel's IOMMU driver accesses
- * registers whose clock it was told is on, and going back to the default domain,
- * between two address spaces, must not fail (a warning), unless that is none.
+ * registers whose clock it was told is on, and follows a table register whose
+ * value got lost (an oops); and going back to the default domain, between two
+ * address spaces, must not fail (a warning), unless that is none.
  */
 static bool survivable(uint32_t kind)
 {
 	switch (kind) {
 	case NPU_FAULT_CLK_STUCK:
+	case NPU_FAULT_CORE_DEAD:
 		return false;
 	case NPU_FAULT_MMU_RESET:
 	case NPU_FAULT_MMU_PAGING:

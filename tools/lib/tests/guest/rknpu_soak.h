@@ -153,9 +153,11 @@ static int run_ordered(struct rk_client *c)
 		do {
 			ret = rk_wait_job(c->fd, id[n - 1], rk_now() + RK_MS, &w);
 		} while (ret == -ETIMEDOUT || ret == -EBUSY);
+		/* Unless the device goes in between. */
 		for (uint32_t i = 0; i < n - 1 && !ret; i++)
-			if (rk_wait_job(c->fd, id[i], 0, &w))
-				return -EILSEQ;
+			ret = rk_wait_job(c->fd, id[i], 0, &w);
+		if (ret == -EBUSY)
+			return -EILSEQ;
 	}
 	return ret ? ret : rk_prep(&c->out, 60000);
 }
