@@ -32,6 +32,7 @@ static struct {
 	uint32_t import_is;	/* the handle, or 0 for a new one */
 	dev_t node;		/* that alone is rocket's, or 0 */
 	bool gone;
+	bool busy;		/* whatever is waited for, and all deadlines are in the past */
 } drv;
 
 static void seen(unsigned long req)
@@ -103,6 +104,8 @@ static int answer_ext(unsigned long req, void *arg)
 
 		if (w->job != 41)
 			return refuse(ENOENT);
+		if (drv.busy)
+			return refuse(EBUSY);
 		drv.wait = *w;
 		w->cause = drv.cause;
 		w->error = drv.error;
@@ -115,6 +118,8 @@ static int answer_ext(unsigned long req, void *arg)
 		return 0;
 	}
 	case DRM_IOCTL_ROCKET_PREP_BO_RANGES:
+		if (drv.busy)
+			return refuse(EBUSY);
 		drv.range_count = ((struct drm_rocket_prep_bo_ranges *)arg)->range_count;
 		return 0;
 	case DRM_IOCTL_ROCKET_FINI_BO_RANGES:
@@ -173,6 +178,7 @@ int ioctl(int fd, unsigned long req, ...)
 		drv.closed++;
 		return 0;
 	case DRM_IOCTL_ROCKET_PREP_BO:
+		return drv.busy ? refuse(EBUSY) : 0;
 	case DRM_IOCTL_ROCKET_FINI_BO:
 		return 0;
 	default:
@@ -320,6 +326,13 @@ static void test_ext(void)
 	tap_ok(!npu_bo_prep_ranges(bo, range, 2, 0) && drv.range_count == 2, "ext: prep ranges");
 	drv.range_count = 0;
 	tap_ok(!npu_bo_fini_ranges(bo, range, 2) && drv.range_count == 2, "ext: fini ranges");
+	drv.busy = true;
+	tap_ok(npu_wait_job(dev, 41, 0, &r) == -EBUSY && npu_wait_job(dev, 41, 5, &r) == -ETIMEDOUT,
+	       "ext: a job that is not over, without a wait and at a deadline in the past");
+	tap_ok(npu_bo_prep(bo, 0) == -EBUSY && npu_bo_prep(bo, 5) == -ETIMEDOUT, "ext: the same of a buffer");
+	tap_ok(npu_bo_prep_ranges(bo, range, 2, 0) == -EBUSY &&
+	       npu_bo_prep_ranges(bo, range, 2, 5) == -ETIMEDOUT, "ext: the same of ranges");
+	drv.busy = false;
 	npu_bo_free(bo);
 	npu_close(dev);
 }

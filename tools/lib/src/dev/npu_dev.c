@@ -405,7 +405,7 @@ int npu_bo_prep_until(struct npu_bo *bo, int64_t deadline_ns)
 		return npu_vendor_bo_prep_until(bo, deadline_ns);
 	req.handle = bo->handle;
 	req.timeout_ns = deadline_ns;
-	return npu_waited(npu_errno(drmIoctl(bo->dev->fd, DRM_IOCTL_ROCKET_PREP_BO, &req)), deadline_ns);
+	return npu_wait_errno(drmIoctl(bo->dev->fd, DRM_IOCTL_ROCKET_PREP_BO, &req), deadline_ns);
 }
 
 int npu_bo_prep(struct npu_bo *bo, int64_t timeout_ns)

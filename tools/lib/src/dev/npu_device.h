@@ -20,6 +20,13 @@ static inline int npu_errno(int ret)
 	return ret ? -errno : 0;
 }
 
+/* The same of a wait. A driver that finds a deadline in the past returns EBUSY, as if it was not to wait. */
+static inline int npu_wait_errno(int ret, int64_t deadline_ns)
+{
+	ret = npu_errno(ret);
+	return ret == -EBUSY && deadline_ns ? -ETIMEDOUT : ret;
+}
+
 /* npu_ext.c: does npu_bo_import() work? */
 bool npu_can_import(const struct npu_dev *dev);
 
@@ -47,12 +54,6 @@ struct npu_kept_bo **npu_dev_bos(struct npu_dev *dev);
 
 /* npu_dev.c */
 int64_t npu_deadline(int64_t timeout_ns);
-
-/* What a wait returned: drivers say of a deadline that has passed when they see it what they say of none. */
-static inline int npu_waited(int ret, int64_t deadline_ns)
-{
-	return ret == -EBUSY && deadline_ns ? -ETIMEDOUT : ret;
-}
 int npu_wait_job_until(struct npu_dev *dev, uint64_t number, int64_t deadline_ns,
 		       struct npu_result *result);
 bool npu_is_vendor(const struct npu_dev *dev);

@@ -59,7 +59,7 @@ int npu_wait_job_until(struct npu_dev *dev, uint64_t number, int64_t deadline_ns
 
 	if (!(npu_dev_features(dev) & DRM_ROCKET_FEATURE_SUBMIT_EXT))
 		return -EOPNOTSUPP;
-	ret = npu_waited(npu_errno(drmIoctl(npu_fd(dev), DRM_IOCTL_ROCKET_WAIT_JOB, &req)), deadline_ns);
+	ret = npu_wait_errno(drmIoctl(npu_fd(dev), DRM_IOCTL_ROCKET_WAIT_JOB, &req), deadline_ns);
 	if (ret)
 		return ret;
 	*result = (struct npu_result) {
@@ -135,7 +135,8 @@ int npu_bo_prep_ranges(struct npu_bo *bo, const struct npu_range *ranges, uint32
 
 	if (!has_ranges(bo->dev))
 		return npu_bo_prep(bo, timeout_ns);
-	return npu_waited(npu_errno(drmIoctl(npu_fd(bo->dev), DRM_IOCTL_ROCKET_PREP_BO_RANGES, &req)), req.timeout_ns);
+	return npu_wait_errno(drmIoctl(npu_fd(bo->dev), DRM_IOCTL_ROCKET_PREP_BO_RANGES, &req),
+			      req.timeout_ns);
 }
 
 int npu_bo_fini_ranges(struct npu_bo *bo, const struct npu_range *ranges, uint32_t n)
