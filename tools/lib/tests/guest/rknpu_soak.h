@@ -153,7 +153,7 @@ static int run_ordered(struct rk_client *c)
 		do {
 			ret = rk_wait_job(c->fd, id[n - 1], rk_now() + RK_MS, &w);
 		} while (ret == -ETIMEDOUT || ret == -EBUSY);
-		/* Unless the device goes in between. */
+		/* ENODEV if the device was unbound in between. */
 		for (uint32_t i = 0; i < n - 1 && !ret; i++)
 			ret = rk_wait_job(c->fd, id[i], 0, &w);
 		if (ret == -EBUSY)
