@@ -276,17 +276,28 @@ static int write_tokens(const struct part *p, const struct rknpu_run *run, struc
 	return npu_tensor_write(run->t[which], s->halves, 0);
 }
 
+static float largest(const uint16_t *v, uint32_t n)
+{
+	float most = -INFINITY;
+
+	for (uint32_t i = 0; i < n; i++)
+		most = fmaxf(most, number(v[i]));
+	return most;
+}
+
+/* Less the largest of the row, which softmax does not see: scores are added to it as fp16, however large it is. */
 static void mask_row(const struct part *p, const struct rknpu_run *run, struct staging *s, uint32_t row)
 {
 	const struct ggml_tensor *mask = p->op->src[3];
 	const uint16_t *from = row_of(mask, p->row + row, 0, p->i3 % mask->ne[3]);
 	uint16_t *to = s->halves + (size_t)row * run->shape[TOKENS];
+	float most = largest(from, run->shape[TOKENS]);
 
+	s->sees[row] = most > -INFINITY;
 	for (uint32_t i = 0; i < run->shape[TOKENS]; i++) {
-		float v = number(from[i]);
+		float v = number(from[i]) - (isfinite(most) ? most : 0);
 
 		s->seen[i] |= v > MASKED_SCORE;
-		s->sees[row] |= v > MASKED_SCORE;
 		to[i] = fp16(fmaxf(v, MASKED_SCORE));
 	}
 }
