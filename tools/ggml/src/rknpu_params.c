@@ -69,6 +69,17 @@ static uint64_t memory_limit(void)
 	return n;
 }
 
+static uint32_t cores(void)
+{
+	static const char name[] = "RKNPU_GGML_CORES";
+	int64_t n = number(name, NPU_MAX_CORES);
+
+	if (n >= 1 && n <= NPU_MAX_CORES)
+		return (uint32_t)n;
+	not_understood(name);
+	return NPU_MAX_CORES;
+}
+
 static int weights(void)
 {
 	static const char name[] = "RKNPU_GGML_WEIGHTS";
@@ -101,17 +112,15 @@ bool rknpu_params_parse(struct rknpu_params *p, const char *options)
  */
 void rknpu_params_read(struct rknpu_params *p)
 {
-	int64_t cores = number("RKNPU_GGML_CORES", NPU_MAX_CORES);
-
 	*p = (struct rknpu_params){
 		.min_rows = number("RKNPU_GGML_MIN_ROWS", 32),
 		.min_k = number("RKNPU_GGML_MIN_K", 64),
 		.min_macs = number("RKNPU_GGML_MIN_MACS", 4000000),
 		.min_reuse = number("RKNPU_GGML_MIN_REUSE", 128),
-		.cores = cores < 1 ? 1 : cores > NPU_MAX_CORES ? NPU_MAX_CORES : (uint32_t)cores,
+		.cores = cores(),
 		.weights = weights(),
 		.memory = memory_limit(),
 		.prefetch = number("RKNPU_GGML_AHEAD", 1),
-		.keep = getenv("RKNPU_GGML_KEEP") && strcmp(text("RKNPU_GGML_KEEP"), "0"),
+		.keep = number("RKNPU_GGML_KEEP", 0) != 0,
 	};
 }

@@ -402,15 +402,34 @@ static void garbage(void)
 	limit(0);
 }
 
+struct variable {
+	const char *name, *value;
+};
+
 static bool read_again(void *arg)
 {
-	parameter("RKNPU_GGML_MIN_MACS", arg);
+	const struct variable *v = arg;
+
+	parameter(v->name, v->value);
 	return true;
 }
 
 static void said(void)
 {
-	tap(says(read_again, "4e6", "RKNPU_GGML_MIN_MACS", "4e6"), "a line names a variable that is not understood");
+	static struct variable bad[] = {
+		{ "RKNPU_GGML_MIN_MACS", "4e6" }, { "RKNPU_GGML_KEEP", "no" }, { "RKNPU_GGML_CORES", "0" },
+		{ "RKNPU_GGML_CORES", "9" },
+	};
+	bool ok = true;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		if (!says(read_again, &bad[i], bad[i].name, bad[i].value)) {
+			printf("# nothing is said of %s=%s\n", bad[i].name, bad[i].value);
+			ok = false;
+		}
+		parameter(bad[i].name, NULL);
+	}
+	tap(ok, "a line names a variable that is not understood");
 	parameter("RKNPU_GGML_MIN_MACS", "0");
 }
 
