@@ -186,28 +186,13 @@ RK_TEST_F(prep, unrelated_bo_is_not_held_up,
 	rk_bo_fini(&other);
 }
 
-static void on_alarm(int sig)
-{
-}
-
-static void arm_alarm(unsigned int ms, int flags)
-{
-	struct sigaction sa = { .sa_handler = on_alarm, .sa_flags = flags };
-	struct itimerspec it = { .it_value.tv_nsec = ms * RK_MS };
-	struct sigevent ev = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1 };
-	timer_t timer;
-
-	sigaction(SIGUSR1, &sa, NULL);
-	timer_create(CLOCK_MONOTONIC, &ev, &timer);
-	timer_settime(timer, 0, &it, NULL);
-}
-
 RK_TEST_F(prep, signal_interrupts, "a signal interrupts PREP_BO")
 {
 	RK_REQUIRE_MODEL();
 	ASSERT_EQ(0, start_long_job(&self->c, 1));
-	arm_alarm(30, 0);
+	rk_alarms(30, 0);
 	EXPECT_EQ(-EINTR, rk_prep(&self->c.out, 5000));
+	rk_alarms(0, 0);
 	EXPECT_EQ(0, rk_bo_differs(&self->c.out, 2, RK_BYTES));
 }
 
@@ -215,8 +200,9 @@ RK_TEST_F(prep, signal_restarts, "PREP_BO goes on after a signal with SA_RESTART
 {
 	RK_REQUIRE_MODEL();
 	ASSERT_EQ(0, start_long_job(&self->c, 1));
-	arm_alarm(30, SA_RESTART);
+	rk_alarms(30, SA_RESTART);
 	EXPECT_EQ(0, rk_prep(&self->c.out, 5000));
+	rk_alarms(0, SA_RESTART);
 	EXPECT_EQ(2, self->c.out.map[0]);
 }
 

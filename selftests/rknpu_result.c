@@ -15,7 +15,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <linux/sync_file.h>
 
@@ -172,23 +171,17 @@ RK_TEST_F(result, timeouts, "WAIT_JOB waits until an absolute deadline")
 	EXPECT_EQ(DRM_ROCKET_CAUSE_DONE, w.cause);
 }
 
-static void on_alarm(int sig)
-{
-}
-
 RK_TEST_F(result, wait_is_interruptible, "a signal interrupts WAIT_JOB")
 {
-	struct sigaction sa = { .sa_handler = on_alarm };
-	struct itimerval it = { .it_value.tv_usec = 20000 };
 	struct drm_rocket_wait_job w;
 	uint64_t job;
 
 	RK_REQUIRE_MODEL();
-	ASSERT_EQ(0, sigaction(SIGALRM, &sa, NULL));
 	rk_latency_us(300000);
 	job = submit_one(&self->c);
-	ASSERT_EQ(0, setitimer(ITIMER_REAL, &it, NULL));
+	rk_alarms(20, 0);
 	EXPECT_EQ(-EINTR, wait_job(self->c.fd, job, RK_FOREVER, &w));
+	rk_alarms(0, 0);
 	EXPECT_EQ(0, wait_job(self->c.fd, job, RK_FOREVER, &w));
 }
 

@@ -82,6 +82,11 @@ int rk_drop_capability(unsigned int cap);
 int rk_drop_sys_nice(void);
 int64_t rk_now(void);
 void rk_sleep_ms(unsigned int ms);
+/*
+ * SIGALRM, which does nothing, again and again from now on: one may come before the call that it
+ * is to interrupt. 0: no more.
+ */
+void rk_alarms(unsigned int ms, int flags);
 
 /* ---- cases of programs that do without the harness ---- */
 

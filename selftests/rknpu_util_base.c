@@ -5,10 +5,12 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -72,6 +74,20 @@ int64_t rk_now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * 1000000000ll + ts.tv_nsec;
+}
+
+static void do_nothing(int sig)
+{
+}
+
+void rk_alarms(unsigned int ms, int flags)
+{
+	struct timeval every = { ms / 1000, ms % 1000 * 1000 };
+	struct itimerval it = { every, every };
+	struct sigaction sa = { .sa_handler = do_nothing, .sa_flags = flags };
+
+	sigaction(SIGALRM, &sa, NULL);
+	setitimer(ITIMER_REAL, &it, NULL);
 }
 
 void rk_sleep_ms(unsigned int ms)
