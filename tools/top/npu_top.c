@@ -24,7 +24,6 @@
 #include <unistd.h>
 
 #define CORES		8
-#define CLIENTS		256
 #define SECOND		1000000000ull
 
 struct client {
@@ -43,7 +42,8 @@ struct sample {
 	unsigned long long hz, max_hz;		/* 0: not known */
 	bool has_load;
 	unsigned int load[CORES];
-	struct client client[CLIENTS];
+	struct client *client;
+	unsigned int room;			/* of them */
 };
 
 static uint64_t now(void)
@@ -135,12 +135,31 @@ static bool is_device(const char *pid, const char *fd)
 	       !strncmp(to, "/dev/rknpu", 10);
 }
 
+/* Room for one more client, or NULL. */
+static struct client *next_client(struct sample *s)
+{
+	unsigned int room = s->room ? 2 * s->room : 64;
+	struct client *more;
+
+	if (s->count < s->room)
+		return &s->client[s->count];
+	more = realloc(s->client, room * sizeof(*more));
+	if (!more)
+		return NULL;
+	s->client = more;
+	s->room = room;
+	return &s->client[s->count];
+}
+
 static void add_client(struct sample *s, const char *pid, const char *fd)
 {
-	struct client *c = &s->client[s->count];
+	struct client *c;
 	char path[PATH_MAX];
 
-	if (s->count == CLIENTS || !is_device(pid, fd))
+	if (!is_device(pid, fd))
+		return;
+	c = next_client(s);
+	if (!c)
 		return;
 	snprintf(path, sizeof(path), "/proc/%.16s/fdinfo/%.16s", pid, fd);
 	if (!read_client(s, c, path) || is_known(s, c->id))
@@ -217,8 +236,7 @@ static void take(struct sample *s)
 	DIR *d = opendir("/proc");
 	struct dirent *e;
 
-	memset(s, 0, sizeof(*s));
-	s->at_ns = now();
+	*s = (struct sample){ .at_ns = now(), .client = s->client, .room = s->room };
 	while (d && (e = readdir(d)))
 		if (isdigit((unsigned char)e->d_name[0]))
 			add_process(s, e->d_name);

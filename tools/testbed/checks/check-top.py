@@ -49,7 +49,7 @@ def main():
         tests.append((name, bool(good)))
 
     try:
-        data = {name: json.loads(looks[name][0]) for name in ('nobody', 'warm', 'json', 'user', 'after')}
+        data = {name: json.loads(looks[name][0]) for name in ('nobody', 'warm', 'json', 'user', 'after', 'many')}
     except (KeyError, ValueError) as error:
         print(f'1..1\nnot ok 1 - each look is one line of JSON: {error}')
         sys.exit(1)
@@ -74,6 +74,7 @@ def main():
     test('another user sees the cores', data['user']['cores'][0] > BUSY and looks['user'][1] == 0)
     test('another user sees no client of root', not data['user']['clients'])
     test('killed clients are gone', not data['after']['clients'] and data['after']['cores'] == [0, 0, 0])
+    test('none of 300 clients is left out', len(data['many']['clients']) == 300)
     screen = looks['screen'][0]
     test('the screen has a bar for each core', len(re.findall(r'^core \d \[[| ]{20}\] +[\d.]+ %$', screen, re.M)) == 3)
     test('the screen has a line for each client', len(re.findall(r'^ +\d+ +\d+  rknpu_load ', screen, re.M)) == 2)
