@@ -179,6 +179,8 @@ PICTURES = {
                                               lambda o: best_scores(o[1::3], 80)), (0, 3, 6)))],
     "40df6d07b1f28ad2": [("people", ["bus.jpg"], 416, 416, "rgb", finds({0: None}, every_other(1, 1)))],
     "663f8fc2c873c4e2": [("people", ["bus.jpg"], 416, 416, "rgb", finds({0: None}, every_other(1, 1)))],
+    "2a93a890c02565c2": [("a face", ["xu_1.jpg"], 640, 640, "rgb",
+                          finds({0: None}, lambda o: logistic(best_scores(o[3:], 1))))],
     "1b8a17d66c012648": [("unit length", ["xu_1.jpg"], 128, 256, "rgb", unit_length)],
 }
 

@@ -420,6 +420,28 @@ static void minmax_tail(struct trial *t)
 	rp_other_reading(t, "an atom of largest channels is filled with zeros", zero);
 }
 
+/* 20 positions of eight halfwords, of which one byte counts. */
+static void nonalign_bytes(struct trial *t)
+{
+	double v[20 * 8], want[32], words[32];
+	struct rp_fly f = { RP_INT16, RP_INT16, .n = 20 * 8 };
+
+	for (unsigned int i = 0; i < 20 * 8; i++)
+		v[i] = i % 8 ? -1 : 0x4000 + i / 8;
+	for (unsigned int i = 0; i < 32; i++) {
+		want[i] = i < 20 ? (double)i : (int8_t)RP_POISON;
+		words[i] = i % 2 ? 0x40 : i / 2;
+	}
+	rp_fly(t, &f, v);
+	rp_set(t, OFF_DPU_FEATURE_MODE_CFG, 0xa0001e5 | 2 << 9);
+	rp_set(t, OFF_DPU_DATA_CUBE_CHANNEL, 7);
+	rp_run(t, NPU_EN_DPU | NPU_EN_DPU_RDMA);
+	for (unsigned int i = 0; i < 32; i++)
+		rp_read(t, i, RP_INT8, i);
+	rp_model(t, "RGP_TYPE 2 writes the first byte of each atom", want);
+	rp_other_reading(t, "RGP_TYPE 2 writes the first halfword of each atom", words);
+}
+
 /* Eight channels, the least of which is also in the padding behind. */
 static void minmax(struct trial *t, uint32_t ctl, double value, double index, double all,
 		   const char *reading)
@@ -462,6 +484,7 @@ const struct rp_program rp_out[] = {
 	RP_TRY("surface-groups", "addresses of output surfaces in groups", surface_groups),
 	RP_TRY("transpose", "transposition of int16", transpose),
 	RP_TRY("minmax-ctl", "MINMAX_CTL of other values, and padding", minmax_ctl),
+	RP_TRY("nonalign-bytes", "a channel of bytes without the rest of its atoms", nonalign_bytes),
 	RP_TRY("minmax-tail", "bytes behind the last of the largest channels", minmax_tail),
 	RP_TRY("unpool", "unpooling by copies", unpool),
 	{ 0 }

@@ -770,6 +770,59 @@ static void refuse_row_max(uint16_t reg, uint32_t value, const char *name)
     refuse(&p, name);
 }
 
+/* --- A channel of bytes, without the rest of its atoms --- */
+
+static void bytes_prog(Prog *p, int w, int h)
+{
+    p->n = 0;
+    put(p, 0x400c, 0xa0001e5 | DIV_ROUND_UP(w * h, 16) << 9);
+    put(p, 0x4010, 0x24000001);
+    put(p, 0x4020, ADDR_C + 6);
+    put(p, 0x4030, w - 1);
+    put(p, 0x4034, h - 1);
+    put(p, 0x403c, 7);
+    put(p, 0x4040, 0x53);
+    put(p, 0x4050, 2);
+    put(p, 0x4058, 7);
+    put(p, 0x405c, (h - 1) << 16 | (w - 1));
+    put(p, 0x4060, 0x53);
+    put(p, 0x4070, 0x383);
+    put(p, 0x4078, 1);
+    put(p, 0x4084, 1);
+    put(p, 0x500c, w - 1);
+    put(p, 0x5010, h - 1);
+    put(p, 0x5014, 7);
+    put(p, 0x5018, ADDR_A);
+    put(p, 0x5034, 1);
+    put(p, 0x5044, 0xf821);
+}
+
+static void test_bytes(int w, int h, const char *name)
+{
+    int i;
+    Prog p;
+
+    scramble();
+    memcpy(expected, mem, MEM_SIZE);
+    for (i = 0; i < w * h; i++) {
+        expected[ADDR_C + 6 - MEM_BASE + i] = *at(ADDR_A + i * ATOM);
+    }
+    bytes_prog(&p, w, h);
+    start(&p, 0x18);
+    finish(&p, name);
+}
+
+static void refuse_bytes(uint16_t reg, uint32_t value, const char *name)
+{
+    Prog p;
+
+    scramble();
+    bytes_prog(&p, 16, 4);
+    put(&p, reg, value);
+    start(&p, 0x18);
+    refuse(&p, name);
+}
+
 int main(void)
 {
     rnd_state = 0x6d6f7665;
@@ -802,6 +855,14 @@ int main(void)
     refuse_pair(0x400c, 0x1e5, "a pair that the DPU does not know of");
     refuse_pair(0x5044, 0x2f8a9, "a pair that RDMA does not know of");
     refuse_pair(0x5048, 1 << 19, "line notches of a pair");
+
+    test_bytes(16, 4, "a channel of bytes without the rest of its atoms");
+    test_bytes(13, 5, "the same, of 65 bytes");
+    refuse_bytes(0x400c, 0xa0001e5 | 8 << 9,
+                 "SURF_LEN of halfwords of a channel of bytes");
+    refuse_bytes(0x400c, 0x60001e5 | 4 << 9, "another RGP_TYPE");
+    refuse_bytes(0x403c, 1 << 16 | 7, "unaligned output of two channels");
+    refuse_bytes(0x4084, 2, "scaling of bytes that are moved");
 
     test_row_max(48, 24, "the largest of 48 halves at 24 positions");
     test_row_max(41, 13, "the largest of 41 halves, 13 in part of an atom");

@@ -130,6 +130,14 @@ static bool moves(const NpuDpu *d)
            !d->ew.on && d->cvt_scale == 1 && !d->cvt_shift && !d->cvt_offset;
 }
 
+/* Only the RK3588 has this form, with RGP_TYPE (row out.nonalign-bytes). */
+static bool packs_bytes(const NpuTask *t, const uint32_t *regs)
+{
+    return t->encoding == NPU_ENCODING_RK3588 && !npu_row_max_wanted(regs) &&
+           GET(regs, DPU_FEATURE_MODE_CFG, NONALIGN) &&
+           GET(regs, DPU_FEATURE_MODE_CFG, RGP_TYPE) == 2;
+}
+
 static const char *decode_output(NpuTask *t, const uint32_t *regs,
                                  const NpuTaskOptions *opt)
 {
@@ -147,7 +155,8 @@ static const char *decode_output(NpuTask *t, const uint32_t *regs,
     d->raw |= GET(regs, DPU_BS_OW_CFG, TP_ORG_EN) ||
               GET(regs, DPU_FEATURE_MODE_CFG, TP_EN);
     REFUSE_IF(d->raw && t->pool.from_dpu, "transposed output to the PPU");
-    REFUSE_IF(d->raw && !moves(d), "arithmetic on what is moved as it is");
+    REFUSE_IF((d->raw || packs_bytes(t, regs)) && !moves(d),
+              "arithmetic on what is moved as it is");
     REFUSE_IF(GET(regs, DPU_DATA_FORMAT, MC_SURF_OUT) &&
               (t->pool.from_dpu || d->row_max), "DPU feature mode");
     if (t->pool.from_dpu) {
@@ -175,17 +184,20 @@ static const char *decode_output(NpuTask *t, const uint32_t *regs,
 
 const char *npu_dpu_check_modes(const NpuTask *t, const uint32_t *regs)
 {
+    bool packs = packs_bytes(t, regs);
+
     REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, FLYING_MODE) !=
               (t->kind == NPU_KIND_FLYING),
               "FLYING_MODE against the enabled blocks");
     REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, OUTPUT_MODE) !=
               (t->pool.from_dpu ? NPU_OUTPUT_TO_PPU : NPU_OUTPUT_TO_MEMORY),
               "DPU output against the enabled blocks, or to both sides");
-    REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, RGP_TYPE) ||
+    REFUSE_IF((GET(regs, DPU_FEATURE_MODE_CFG, RGP_TYPE) && !packs) ||
               (GET(regs, DPU_FEATURE_MODE_CFG, COMB_USE) &&
                t->kind != NPU_KIND_FLYING), "DPU feature mode");
     REFUSE_IF(GET(regs, DPU_FEATURE_MODE_CFG, NONALIGN) !=
-              npu_row_max_wanted(regs) && t->encoding == NPU_ENCODING_RK3588,
+              npu_row_max_wanted(regs) && !packs &&
+              t->encoding == NPU_ENCODING_RK3588,
               "unaligned output but of maxima");
     return NULL;
 }

@@ -183,6 +183,25 @@ static uint64_t unaligned_bytes(const NpuDpu *d, uint32_t surfaces)
     return (uint64_t)surfaces * d->height * ((d->width - 1) * d->atom + last);
 }
 
+/* All atoms in one line, of so many bytes in all. */
+static const char *decode_row(NpuDpu *d, uint32_t surfaces, uint64_t bytes)
+{
+    NpuStream *s = &d->stream;
+
+    s->on = true;
+    s->group = 1;
+    s->written = 1;
+    s->surfaces = 1;
+    s->width = atoms(surfaces, d->width, d->height);
+    s->height = 1;
+    d->out.surf_group = 1;
+    REFUSE_IF(!npu_cube_init(&s->from, surfaces, d->height,
+                             (uint64_t)d->width * d->atom, false) ||
+              !npu_cube_init(&d->out.cube, 1, 1, bytes, false),
+              "too much output");
+    return NULL;
+}
+
 /*
  * NONALIGN of the RK3568 and the RK3562: atoms lie one behind the other, in the
  * order in which the DPU hands them over, SURF_LEN times 16 bytes in all (rows
@@ -204,18 +223,30 @@ static const char *decode_unaligned(NpuTask *t, const uint32_t *regs,
               DIV_ROUND_UP(bytes, NPU_ATOM), "unaligned output");
     REFUSE_IF(s->last_bytes && (d->height > 1 || s->own_group > 1),
               "part of an atom but of one line");
-    s->on = true;
-    s->group = 1;
-    s->written = 1;
-    s->surfaces = 1;
-    s->width = atoms(surfaces, d->width, d->height);
-    s->height = 1;
-    d->out.surf_group = 1;
-    REFUSE_IF(!npu_cube_init(&s->from, surfaces, d->height,
-                             (uint64_t)d->width * d->atom, false) ||
-              !npu_cube_init(&d->out.cube, 1, 1, bytes, false),
-              "too much output");
-    return NULL;
+    return decode_row(d, surfaces, bytes);
+}
+
+/*
+ * NONALIGN and RGP_TYPE 2 of the RK3588: of a channel of bytes, moved as the
+ * first of eight halfwords, its byte at each position, one behind the other.
+ */
+static const char *decode_bytes(NpuTask *t, const uint32_t *regs,
+                                uint32_t surfaces)
+{
+    NpuDpu *d = &t->dpu;
+    NpuStream *s = &d->stream;
+    uint64_t bytes = atoms(1, d->width, d->height);
+
+    REFUSE_IF(t->kind != NPU_KIND_FLYING || d->precision != NPU_PREC_INT16 ||
+              d->out_precision != NPU_PREC_INT16 || surfaces != 1 ||
+              d->orig_channels != 1 || s->copies_x * s->copies_y > 1 ||
+              s->surfaces != 1 || s->width != d->width ||
+              s->height != d->height ||
+              GET(regs, DPU_FEATURE_MODE_CFG, SURF_LEN) !=
+              DIV_ROUND_UP(bytes, NPU_ATOM), "unaligned output");
+    s->own_group = 1;
+    s->each_bytes = 1;
+    return decode_row(d, surfaces, bytes);
 }
 
 const char *npu_stream_decode(NpuTask *t, const uint32_t *regs,
@@ -237,7 +268,9 @@ const char *npu_stream_decode(NpuTask *t, const uint32_t *regs,
         return decode_mc_surf(t, surfaces);
     }
     if (GET(regs, DPU_FEATURE_MODE_CFG, NONALIGN)) {
-        return decode_unaligned(t, regs, surfaces);
+        return t->encoding == NPU_ENCODING_RK3588
+               ? decode_bytes(t, regs, surfaces)
+               : decode_unaligned(t, regs, surfaces);
     }
     o->line_bytes = (s->width + GET(regs, DPU_DATA_CUBE_NOTCH, NOTCH_0)) *
                     d->atom;
@@ -313,15 +346,15 @@ static void write_group(const NpuTask *t, uint32_t group, const uint8_t *from,
     }
 }
 
-/* Lines one behind the other, of whose last atom some bytes count. */
+/* Lines one behind the other; some bytes of each atom count, or of the last. */
 static void write_lines(const NpuDpu *d, const uint8_t *from, uint8_t *out)
 {
     const NpuStream *s = &d->stream;
     uint32_t nth;
 
     for (nth = 0; nth < s->width; nth++) {
-        uint32_t len = nth % d->width == d->width - 1 ? s->last_bytes
-                                                      : d->atom;
+        uint32_t len = s->each_bytes ?:
+                       nth % d->width == d->width - 1 ? s->last_bytes : d->atom;
 
         memcpy(out, nth_atom(d, from, nth), len);
         out += len;
@@ -333,7 +366,7 @@ void npu_stream_write(const NpuTask *t, const uint8_t *from, uint8_t *out)
     const NpuStream *s = &t->dpu.stream;
     uint32_t group;
 
-    if (s->last_bytes) {
+    if (s->last_bytes || s->each_bytes) {
         write_lines(&t->dpu, from, out);
         return;
     }

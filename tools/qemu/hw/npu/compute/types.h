@@ -224,6 +224,7 @@ typedef struct NpuStream {
     uint32_t group;         /* and those that the write DMA takes there */
     uint32_t written;       /* of them; the rest is padding */
     uint32_t last_bytes;    /* of the last atom of a line; 0: all */
+    uint32_t each_bytes;    /* of each atom; 0: all */
     NpuCube from;
 } NpuStream;
 
