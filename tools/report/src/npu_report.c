@@ -27,6 +27,7 @@ struct options {
 
 struct totals {
 	unsigned int n[RP_DIFFERS + 1];
+	int lost;	/* why the driver takes no job of ours any more, or 0 */
 };
 
 static int usage(void)
@@ -40,7 +41,7 @@ static int usage(void)
 		"  --list         name the programs, without an NPU\n"
 		"  --doctor       say what keeps the NPU from working\n"
 		"exit status: 0 as modelled, 1 something differs, 2 FILE or options are wrong,\n"
-		"             3 no NPU\n");
+		"             3 no NPU, or it was lost, or nothing could be run\n");
 	return EXIT_USAGE;
 }
 
@@ -103,6 +104,9 @@ static void try_one(FILE *f, struct rp_machine *m, const struct rp_program *p, s
 	fprintf(f, "%s (%s)\n%20s %s\n", verdicts[t.verdict], t.text, "", p->what);
 	print_hang(f, m);
 	sum->n[t.verdict]++;
+	/* Unbound, or we were banned: nothing that follows can run. */
+	if (t.outcome == -ENODEV || t.outcome == -EPIPE)
+		sum->lost = t.outcome;
 }
 
 static void try_all(FILE *f, struct rp_machine *m, const struct options *o, struct totals *sum)
@@ -163,6 +167,17 @@ static void run_times(FILE *f, struct rp_machine *m, const struct options *o)
 	rp_times(f, m);
 }
 
+static int status_of(const struct totals *sum)
+{
+	if (sum->lost)
+		fprintf(stderr, "npu-report: the driver takes no more jobs: %s\n", strerror(-sum->lost));
+	else if (!sum->n[RP_AS_MODELLED] && !sum->n[RP_DIFFERS])
+		fprintf(stderr, "npu-report: nothing could be run\n");
+	else
+		return sum->n[RP_DIFFERS] ? EXIT_DIFFERS : EXIT_AS_MODELLED;
+	return EXIT_BROKEN;
+}
+
 static int write_report(FILE *f, struct rp_machine *m, const struct options *o)
 {
 	struct totals sum = { 0 };
@@ -177,7 +192,7 @@ static int write_report(FILE *f, struct rp_machine *m, const struct options *o)
 	keep(f);
 	printf("%s: %u statements as modelled, %u differ, %u not run\n", o->file,
 	       sum.n[RP_AS_MODELLED], sum.n[RP_DIFFERS], sum.n[RP_NOT_RUN]);
-	return sum.n[RP_DIFFERS] ? EXIT_DIFFERS : EXIT_AS_MODELLED;
+	return status_of(&sum);
 }
 
 static FILE *create(const struct options *o)
