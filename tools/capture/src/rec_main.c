@@ -166,6 +166,9 @@ static bool fork_is_seen;
 static void before_fork(void)
 {
 	fork_is_seen = rec_is_ours() && rec_lock();
+	/* What is buffered the child would write, too. */
+	if (fork_is_seen)
+		rec_out_flush();
 }
 
 static void in_parent(void)
@@ -174,7 +177,7 @@ static void in_parent(void)
 		rec_unlock();
 }
 
-/* The parent's file stays the parent's; between calls nothing of it is buffered here. */
+/* The parent's file stays the parent's, of which nothing is buffered here. */
 static void in_child(void)
 {
 	if (!fork_is_seen)

@@ -176,7 +176,6 @@ static int forks(void)
 	pid_t pid;
 
 	ops(1);
-	fflush(NULL);
 	pid = fork();
 	if (!pid) {
 		ops(2);
