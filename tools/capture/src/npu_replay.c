@@ -28,6 +28,7 @@ struct state {
 	bool verbose;
 	size_t submit;		/* number of the current one, from 1 */
 	size_t total;
+	bool lost;		/* it failed, so there is nothing to compare */
 	size_t ran, skipped, differing, failed;
 	uint64_t bytes;		/* compared */
 	uint64_t operations;
@@ -296,6 +297,19 @@ static int compare(struct state *st, const struct cap_event *ev)
 	return ret;
 }
 
+/* A submit that failed says so again to whoever waits for its memory. */
+static void wait_for_failed(struct replay *r, const struct cap_event *ev)
+{
+	struct cap_cursor c;
+	const struct cap_submit *s = cap_submit_begin(ev, &c);
+	const struct cap_use *use = cap_submit_uses(&c, s->uses);
+
+	for (uint32_t i = 0; i < s->uses; i++) {
+		if (use[i].use & CAP_USE_WRITE)
+			npu_bo_prep(r->bo[use[i].bo].bo, -1);
+	}
+}
+
 /* The jobs that follow shall find what they found when they were recorded. */
 static void restore(struct replay *r, const struct cap_event *ev)
 {
@@ -383,6 +397,7 @@ static int begin_submit(struct state *st, const struct cap_event *ev)
 	model_forget(&st->model);
 	ret = run_jobs(&st->r, ev);
 	st->ran++;
+	st->lost = ret;
 	if (!ret)
 		return 0;
 	if (!st->failed++) {
@@ -415,10 +430,12 @@ static int play_event(struct state *st, const struct cap_event *ev, const struct
 		*open = ev;
 		return begin_submit(st, ev);
 	case CAP_DONE:
-		if (expected) {
+		if (expected && st->lost)
+			wait_for_failed(&st->r, *open);
+		else if (expected)
 			ret = compare(st, *open);
+		if (expected)
 			restore(&st->r, *open);
-		}
 		*open = NULL;
 		break;
 	case CAP_END:
