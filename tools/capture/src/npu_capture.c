@@ -121,7 +121,6 @@ static bool add_part(const char *dir, const char *name, gzFile out, unsigned lon
 		ok = copy(&p, out);
 	}
 	fclose(p.f);
-	unlink(path);
 	return ok;
 }
 
@@ -166,6 +165,21 @@ static int gather(const char *dir, const char *file, unsigned long *submits)
 	if (out && gzclose(out) != Z_OK)
 		ok = false;
 	return ok ? 0 : fail(file);
+}
+
+static void remove_parts(const char *dir)
+{
+	char path[PATH_MAX];
+	struct dirent **names;
+	int n = scandir(dir, &names, no_dots, NULL);
+
+	for (int i = 0; i < n; i++) {
+		if (snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name) < (int)sizeof(path))
+			unlink(path);
+		free(names[i]);
+	}
+	if (n >= 0)
+		free(names);
 }
 
 /* A file that is there, or a link, is replaced, never written through. */
@@ -266,16 +280,19 @@ static int capture(char **argv, const char *file, bool force, const char *librar
 	snprintf(whole, sizeof(whole), "%s/" WHOLE, full);
 	ret = run(argv, library, full);
 	err = gather(full, whole, &submits);
-	if (!err && put_in_place(whole, file, force)) {
+	if (err) {
+		unlink(whole);
+		if (rmdir(full))
+			fprintf(stderr, "npu-capture: what each process recorded is in %s\n", full);
+		return err;
+	}
+	remove_parts(full);
+	if (put_in_place(whole, file, force)) {
 		err = fail(file);
 		fprintf(stderr, "npu-capture: the capture is %s\n", whole);
 		return err;
 	}
-	if (err)
-		unlink(whole);
 	rmdir(full);
-	if (err)
-		return err;
 	fprintf(stderr, "npu-capture: %lu submits in %s\n", submits, file);
 	return ret;
 }

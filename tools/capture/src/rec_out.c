@@ -148,6 +148,7 @@ static bool table_grow(void)
 /* The number of a content, which is stored if it is new. */
 uint32_t rec_out_content(const void *data, uint32_t size, const uint64_t hash[2])
 {
+	uint32_t index;
 	size_t at;
 
 	if (contents * 2 >= table_size && !table_grow()) {
@@ -160,14 +161,15 @@ uint32_t rec_out_content(const void *data, uint32_t size, const uint64_t hash[2]
 			return table[at].index;
 		at = (at + 1) & (table_size - 1);
 	}
-	table[at] = (struct slot) { { hash[0], hash[1] }, (uint32_t)contents++, true };
+	index = (uint32_t)contents++;
+	table[at] = (struct slot) { { hash[0], hash[1] }, index, true };
+	/* Frees the table if that cannot be written. */
 	rec_put2(CAP_CONTENT, hash, sizeof(table[at].hash), data, size);
-	return table[at].index;
+	return index;
 }
 
 void rec_out_forget(void)
 {
-	/* A child must not write what its parent has buffered: nothing, between calls. */
 	atomic_store(&out_fd, -1);
 	if (out)
 		fclose(out);
