@@ -425,7 +425,7 @@ int npu_rec_map_bytes(struct npu_rec *rec, const int8_t value[256], const struct
  * @y: M x N of FP16; shares no element with @x
  *
  * SiLU and GELU are a table and a product, with memory for what is between them that the
- * recording keeps.
+ * recording keeps. Others but the square root take as much as npu_rec_table() where N is no multiple of 8.
  *
  * Return: as npu_rec_matmul(), or an errno of the driver.
  */
@@ -474,6 +474,9 @@ void npu_table_free(struct npu_table *table);
  * @table: from npu_table_new()
  * @x: M x N of FP16
  * @y: M x N of FP16; shares no element with @x
+ *
+ * Where N is no multiple of 8, and f(0) or an entry beside it is not 0, two more tasks for 4096 rows each
+ * clear what is behind the last column, with memory for it that the recording keeps.
  *
  * Return: as npu_rec_matmul().
  */

@@ -13,6 +13,13 @@ int npu_rec_ew(struct npu_rec *rec, enum npu_ew_op op, const struct npu_tensor *
 	       const struct npu_tensor *b, struct npu_tensor *y);
 int npu_rec_function(struct npu_rec *rec, const struct npu_table *table,
 		     const struct npu_tensor *x, struct npu_tensor *y);
+/*
+ * What fills the last 16 bytes of a row behind its last column is 0 in every result that others
+ * see, unless the row is not finite: zero weights leave it out, but not if it is infinite, and
+ * products and sums of what is not 0 may become so. Most operations make 0 of 0; this is for
+ * functions that may not: what @table made of it in @y becomes 0. @table may be NULL.
+ */
+int npu_rec_clear_rest(struct npu_rec *rec, const struct npu_table *table, const struct npu_tensor *y);
 
 /* npu_rec_matmul.c: modes of products, and functions that they can end with */
 bool npu_product_types_fit(const struct npu_tensor *x, const struct npu_weights *w,

@@ -98,8 +98,7 @@ int npu_rec_broadcast_row(struct npu_rec *rec, const struct npu_tensor *v, struc
 
 	if (y->shape.rows == 1)
 		return npu_rec_broadcast_col(rec, v, y);
-	ret = packed_ones(rec, y->dev, (uint32_t)round_up(min_u64(y->shape.cols, SPREAD_COLS), GROUP),
-			  &ones);
+	ret = packed_ones(rec, y->dev, (uint32_t)min_u64(y->shape.cols, SPREAD_COLS), &ones);
 	if (!ret)
 		ret = npu_rec_reads(rec, v);
 	if (!ret)

@@ -294,9 +294,8 @@ static int append_half(struct npu_rec *rec, const struct conv *c, const struct n
 
 /* ---- the operation ---- */
 
-static int append_area(struct npu_rec *rec, const void *arg, const struct npu_area *area)
+static int append_channels(struct npu_rec *rec, const struct conv *c, const struct npu_area *area)
 {
-	const struct conv *c = arg;
 	uint32_t group = depthwise_group(c);
 	uint32_t stored = (uint32_t)round_up(area->cols, NPU_TENSOR_COLS);
 	struct npu_area whole = *area, rest = *area;
@@ -312,6 +311,15 @@ static int append_area(struct npu_rec *rec, const void *arg, const struct npu_ar
 	if (whole.cols)
 		ret = append_depthwise(rec, c, &whole);
 	return ret ? ret : append_half(rec, c, &rest);
+}
+
+static int append_area(struct npu_rec *rec, const void *arg, const struct npu_area *a)
+{
+	const struct conv *c = arg;
+	struct npu_tensor y = npu_part(c->y, a->line * c->out_w, a->lines * c->out_w, a->col, a->cols);
+	int ret = append_channels(rec, c, a);
+
+	return ret ? ret : npu_rec_clear_rest(rec, npu_table_of(c->act), &y);
 }
 
 int npu_rec_conv(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w,

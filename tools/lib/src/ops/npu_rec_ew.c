@@ -101,6 +101,42 @@ int npu_rec_function(struct npu_rec *rec, const struct npu_table *table,
 	return append_tasks(rec, &(struct ew){ "table", NPU_EW_TABLE, x, x, y, table });
 }
 
+static int write_ones(struct npu_rec *rec, uint32_t cols, struct npu_tensor **out)
+{
+	static const float one[NPU_WIDE_ATOM / sizeof(uint16_t)] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+	int ret = npu_rec_temp(rec, NPU_PREC_FP16, 1, cols, out);
+
+	if (ret)
+		return ret;
+	ret = npu_tensor_write_f32(*out, one, 0, 1);
+	return ret ? npu_rec_fail(rec, ret, "no row of %u ones", cols) : 0;
+}
+
+/* A product with 1 and with 0, which is never formed in place. */
+static int clear_rest(struct npu_rec *rec, const struct npu_tensor *last)
+{
+	struct npu_tensor *ones = NULL, *kept = NULL;
+	int ret = write_ones(rec, last->shape.cols, &ones);
+
+	if (!ret)
+		ret = npu_rec_temp(rec, NPU_PREC_FP16, last->shape.rows, last->shape.cols, &kept);
+	if (!ret)
+		ret = npu_rec_ew(rec, NPU_EW_MUL, last, ones, kept);
+	if (!ret)
+		ret = npu_rec_copy_raw(rec, kept, last);
+	npu_tensor_free(ones);
+	npu_tensor_free(kept);
+	return ret;
+}
+
+int npu_rec_clear_rest(struct npu_rec *rec, const struct npu_table *table, const struct npu_tensor *y)
+{
+	uint32_t rest = y->shape.cols % npu_tensor_lanes(y);
+	struct npu_tensor last = npu_part(y, 0, y->shape.rows, y->shape.cols - rest, rest);
+
+	return !rest || !table || npu_table_keeps_zero(table) ? 0 : clear_rest(rec, &last);
+}
+
 static bool b_is_column(const struct ew *e)
 {
 	const struct npu_shape *a = &e->a->shape, *b = &e->b->shape;
@@ -132,12 +168,16 @@ static int append_rows(struct npu_rec *rec, const void *arg, uint32_t row, uint3
 	struct npu_tensor b = npu_part(all->b, row, rows, 0, all->b->shape.cols);
 	struct npu_tensor y = npu_part(all->y, row, rows, 0, all->y->shape.cols);
 	struct ew e = *all;
+	int ret;
 
 	e.a = &a;
 	e.y = &y;
 	if (all->b->shape.rows > 1)
 		e.b = &b;
-	return b_is_column(&e) ? append_widened(rec, &e) : append_tasks(rec, &e);
+	if (b_is_column(&e))
+		return append_widened(rec, &e);
+	ret = append_tasks(rec, &e);
+	return ret ? ret : npu_rec_clear_rest(rec, e.table, &y);
 }
 
 static int append(struct npu_rec *rec, const struct ew *e)
@@ -201,13 +241,17 @@ int npu_rec_min(struct npu_rec *rec, const struct npu_tensor *a, const struct np
 static int append_gated(struct npu_rec *rec, const char *name, const struct npu_table *table,
 			const struct npu_tensor *x, struct npu_tensor *y)
 {
-	struct npu_tensor *gate;
+	struct npu_tensor *gate, from = *x, to;
 	int ret;
 
 	ret = npu_rec_tensor(rec, NPU_PREC_FP16, y->shape.rows, y->shape.cols, &gate);
 	if (ret)
 		return npu_rec_fail(rec, ret, "%s: no memory for what is between", name);
-	ret = append(rec, &(struct ew){ name, NPU_EW_TABLE, x, x, gate, table });
+	/* Whole atoms, of which nothing has to be cleared. */
+	to = *gate;
+	from.shape.cols = (uint32_t)round_up(x->shape.cols, npu_tensor_lanes(x));
+	to.shape.cols = (uint32_t)round_up(y->shape.cols, npu_tensor_lanes(gate));
+	ret = append(rec, &(struct ew){ name, NPU_EW_TABLE, &from, &from, &to, table });
 	if (!ret)
 		ret = append(rec, &(struct ew){ name, NPU_EW_MUL, x, gate, y, NULL });
 	npu_tensor_free(gate);

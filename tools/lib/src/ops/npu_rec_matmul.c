@@ -229,13 +229,15 @@ static int append(struct npu_rec *rec, const struct npu_plan *plan, const struct
 	struct sums sums = { 0 };
 	int ret;
 
-	if (w->k <= w->k_step)
-		return add_tiles(rec, plan, x, w, y, &all);
-	ret = alloc_sums(rec, &sums, w, y);
-	if (!ret)
-		ret = add_stretches(rec, plan, &sums, x, w, y, act);
-	free_sums(&sums);
-	return ret;
+	if (w->k <= w->k_step) {
+		ret = add_tiles(rec, plan, x, w, y, &all);
+	} else {
+		ret = alloc_sums(rec, &sums, w, y);
+		if (!ret)
+			ret = add_stretches(rec, plan, &sums, x, w, y, act);
+		free_sums(&sums);
+	}
+	return ret ? ret : npu_rec_clear_rest(rec, npu_table_of(act), y);
 }
 
 int npu_rec_matmul_tasks(struct npu_rec *rec, const struct npu_tensor *x,

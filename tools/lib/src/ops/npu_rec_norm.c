@@ -160,7 +160,10 @@ static int append_rms(struct npu_rec *rec, const struct npu_tensor *x,
 	return ret;
 }
 
-/* y = x less the mean of each row */
+/*
+ * y = x less the mean of each row, but 0 behind the last column: a mean there would exceed a half
+ * when it is divided by a size that is small.
+ */
 static int append_centred(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y,
 			  struct temps *t)
 {
@@ -168,7 +171,7 @@ static int append_centred(struct npu_rec *rec, const struct npu_tensor *x, struc
 	int ret = npu_rec_matmul_tasks(rec, x, t->mean, t->col[0], NULL);
 
 	if (!ret)
-		ret = npu_rec_broadcast_col(rec, t->col[0], t->a);
+		ret = npu_rec_broadcast_col(rec, t->col[0], &a);
 	if (!ret)
 		ret = npu_rec_ew(rec, NPU_EW_SUB, x, &a, y);
 	return ret;

@@ -126,6 +126,8 @@ static int append(struct npu_rec *rec, const struct npu_tensor *x, struct npu_te
 
 	if (!ret)
 		ret = npu_rec_softmax_tasks(rec, x, y, table, &t);
+	if (!ret)
+		ret = npu_rec_clear_rest(rec, table, y);
 	npu_softmax_temps_free(&t);
 	return ret;
 }

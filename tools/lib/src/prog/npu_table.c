@@ -171,6 +171,20 @@ static int16_t code(const struct npu_table *t, int32_t index)
 	return clamp(entry(ldexp(t->f(x), (int)t->bits)) - t->base + 1);
 }
 
+static bool is_zero(const struct npu_table *t, int32_t index)
+{
+	return code(t, index) + t->base == 1;
+}
+
+/* Both entries that 0 lies between; it may be one, or beyond the edges. */
+bool npu_table_keeps_zero(const struct npu_table *t)
+{
+	int32_t index = t->zero < -EDGE ? -EDGE : t->zero > EDGE ? EDGE : t->zero;
+	int32_t part = (index + EDGE) & (STEP - 1);
+
+	return is_zero(t, index - part) && (!part || is_zero(t, index - part + STEP));
+}
+
 static uint32_t float_bits(float f)
 {
 	union { float f; uint32_t u; } v = { .f = f };

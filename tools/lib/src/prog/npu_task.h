@@ -114,6 +114,8 @@ struct npu_table;
 const struct npu_table *npu_table_of(enum npu_act act);
 /* Does it take halves as integers? */
 bool npu_table_of_patterns(const struct npu_table *t);
+/* Is f(0) nothing but 0? False also for what is close to 0. */
+bool npu_table_keeps_zero(const struct npu_table *t);
 /* Which table the LUT holds. */
 struct npu_table_mark {
 	const struct npu_table *table;
