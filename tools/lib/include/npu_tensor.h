@@ -123,7 +123,9 @@ int npu_tensor_view(const struct npu_tensor *t, uint32_t row, uint32_t rows, uin
  * @cols: columns
  * @out: the tensor
  *
- * The memory is in the NPU's layout, and as large as npu_tensor_bytes() says.
+ * The memory is in the NPU's layout, and as large as npu_tensor_bytes() says. From the last column
+ * to the next multiple of 32 it holds 0, as that of tensors does: products read that far, and leave it out by
+ * weights of 0, which an infinity there would spoil. npu_tensor_write() clears up to 16 bytes of a row.
  * An INT8 tensor that products read wants 32 KiB more: the NPU has been seen to read that far
  * behind it (rocket-userspace), and faults where nothing is mapped.
  * npu_tensor_write() and npu_tensor_read() work if it is the NPU driver's own.
@@ -179,7 +181,8 @@ struct npu_shape npu_tensor_shape(const struct npu_tensor *t);
  * @src: elements of the tensor's type
  * @ld: elements from row to row in @src, 0 = dense
  *
- * Waits for recordings that use the tensor.
+ * Waits for recordings that use the tensor. Where the last 16 bytes of a row are not full, their
+ * rest becomes 0.
  *
  * Return: 0, -EINVAL for @ld below the columns, or an errno of the driver.
  */

@@ -322,6 +322,86 @@ static void test_any_floats(struct npu_dev *dev)
 	}
 }
 
+/* Memory that held something else: what is behind the last column, where a row ends within an atom. */
+static void test_rest(struct npu_dev *dev, enum npu_prec type, bool view)
+{
+	uint32_t bpe = (uint32_t)npu_prec_bytes(type), bytes = 20 * bpe, end;
+	struct npu_tensor *t = NULL, *whole = NULL;
+	uint8_t zeros[4 * 20 * 4] = { 0 };
+	float v[4 * 20] = { 0 };
+	unsigned int bad[2] = { 0 }, beside = 0;
+
+	npu_tensor_new(dev, type, 4, view ? 52 : 20, &whole);
+	npu_tensor_view(whole, 0, 4, view ? 32 : 0, 20, &t);
+	end = (uint32_t)round_up(bytes, npu_tensor_atom_bytes(t));
+	for (int f32 = 0; f32 < 2; f32++) {
+		memset(whole->mem->bo->map, 0x7c, npu_tensor_bytes(type, 4, view ? 52 : 20));
+		if (f32)
+			npu_tensor_write_f32(t, v, 0, 1);
+		else
+			npu_tensor_write(t, zeros, 0);
+		for (uint32_t r = 0; r < 4; r++) {
+			for (uint32_t i = 0; i < end; i++)
+				bad[f32] += !!npu_tensor_atom(t, i / npu_tensor_atom_bytes(t), r)[i % npu_tensor_atom_bytes(t)];
+			beside += view && *npu_tensor_atom(whole, 0, r) != 0x7c;
+		}
+	}
+	tap_ok(!bad[0] && !bad[1] && !beside,
+	       "20 columns of type %d%s in memory that was used: %u bytes not cleared, %u of floats; %u beside", type,
+	       view ? " in a view" : "", bad[0], bad[1], beside);
+	npu_tensor_free(t);
+	npu_tensor_free(whole);
+}
+
+/* The same, and a product with ones: 40 everywhere. */
+static void test_used(struct npu_dev *dev, bool f32)
+{
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_FP16, .n = 32, .k = 20 };
+	struct npu_tensor *x = NULL, *y = NULL;
+	struct npu_weights *w = NULL;
+	struct npu_rec *rec = NULL;
+	uint16_t ones[32 * 20], h[4 * 20];
+	float v[4 * 20], out[4 * 32] = { 0 };
+	unsigned int bad = 0;
+	int ret;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ones); i++)
+		ones[i] = npu_f32_to_f16(1);
+	for (size_t i = 0; i < ARRAY_SIZE(v); i++) {
+		v[i] = 2;
+		h[i] = npu_f32_to_f16(2);
+	}
+	npu_tensor_new(dev, NPU_PREC_FP16, 4, 20, &x);
+	npu_tensor_new(dev, NPU_PREC_FP16, 4, 32, &y);
+	npu_weights_new(dev, &d, ones, &w);
+	npu_rec_new(dev, NULL, &rec);
+	for (uint32_t s = 0; s < 3; s++)
+		for (uint32_t i = 0; i < 4 * 8; i++)
+			((uint16_t *)(void *)npu_tensor_atom(x, s, 0))[i] = 0x7c00;
+	ret = f32 ? npu_tensor_write_f32(x, v, 0, 1) : npu_tensor_write(x, h, 0);
+	ret = ret ? ret : npu_rec_matmul(rec, x, w, y, NULL);
+	ret = ret ? ret : npu_rec_end(rec);
+	ret = ret ? ret : npu_rec_run(rec);
+	ret = ret ? ret : npu_rec_wait(rec, -1);
+	ret = ret ? ret : npu_tensor_read_f32(y, out, 0, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(out); i++)
+		bad += out[i] != 40;
+	tap_ok(!ret && !bad, "a product of %s where infinities were: error %d, %u wrong, the first is %g",
+	       f32 ? "floats" : "halves", ret, bad, (double)out[0]);
+	npu_rec_free(rec);
+	npu_weights_free(w);
+	npu_tensor_free(x);
+	npu_tensor_free(y);
+}
+
+static void test_rests(struct npu_dev *dev)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		for (int view = 0; view < 2; view++)
+			if (types[i] != NPU_PREC_INT32)
+				test_rest(dev, types[i], view);
+}
+
 static void test_refused(struct npu_dev *dev)
 {
 	static const uint32_t size[][2] = {
@@ -359,6 +439,9 @@ int main(void)
 	test_overlap(dev);
 	test_floats(dev);
 	test_any_floats(dev);
+	test_rests(dev);
+	test_used(dev, false);
+	test_used(dev, true);
 	test_refused(dev);
 	npu_close(dev);
 	/* Atoms of 8 bytes, and other groups of kernels. */
@@ -370,6 +453,7 @@ int main(void)
 	test_overlap(dev);
 	test_floats(dev);
 	test_any_floats(dev);
+	test_rests(dev);
 	npu_close(dev);
 	return tap_done();
 }

@@ -106,6 +106,7 @@ static uint32_t full_surfaces(const struct npu_tensor *t)
 	return npu_tensor_atom_bytes(t) == NPU_WIDE_ATOM ? t->shape.cols / npu_tensor_lanes(t) : 0;
 }
 
+/* As npu_tensor_write(): no other tensor has the rest of a last surface that is not full. */
 static void store_all(const struct npu_tensor *t, const float *src, size_t ld, float scale)
 {
 	uint32_t lanes = npu_tensor_lanes(t), whole = full_surfaces(t), cols = t->shape.cols;
@@ -114,9 +115,12 @@ static void store_all(const struct npu_tensor *t, const float *src, size_t ld, f
 	for (uint32_t i = 0; i < whole; i++)
 		store_rows(npu_tensor_atom(t, i, 0), src + (size_t)i * lanes, ld, t->shape.rows, t->shape.type, scale);
 	for (uint32_t c = whole * lanes; c < cols; c += lanes)
-		for (uint32_t r = 0; r < t->shape.rows; r++)
-			npu_store_some(npu_tensor_atom(t, c / lanes, r), t->shape.type, bpe, src + r * ld + c,
-				       (uint32_t)min_u64(lanes, cols - c), scale);
+		for (uint32_t r = 0; r < t->shape.rows; r++) {
+			uint8_t *d = npu_tensor_atom(t, c / lanes, r);
+
+			memset(d, 0, npu_tensor_atom_bytes(t));
+			npu_store_some(d, t->shape.type, bpe, src + r * ld + c, (uint32_t)min_u64(lanes, cols - c), scale);
+		}
 }
 
 static void load_all(const struct npu_tensor *t, float *dst, size_t ld, float scale)
