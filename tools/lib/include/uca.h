@@ -86,6 +86,8 @@ struct uca {
 	struct npu_rec *rec;
 	/** @running: the recording was started */
 	bool running;
+	/** @err: the first error of a call that was refused since the last sync, or 0 */
+	int err;
 	/** @emax: of the last call with UCA_FINDEMAX, or NULL */
 	struct npu_tensor *emax;
 	/** @slot: descriptors; 0 rows = not set */
@@ -191,6 +193,14 @@ static inline int uca_memcpy_from(struct uca *u, uint16_t *dst, struct npu_tenso
 	return ret ? ret : npu_tensor_read(src, dst, 0);
 }
 
+/* Internal: the end of a call that queues; what is refused keeps all that waits for the same sync from running. */
+static inline int uca_note(struct uca *u, int ret)
+{
+	if (ret && !u->err && !u->running)
+		u->err = ret;
+	return ret;
+}
+
 /* Internal: a recording to append to. */
 static inline int uca_begin(struct uca *u, uint32_t slot, const struct npu_tensor *dst,
 			    uint32_t flags)
@@ -265,9 +275,8 @@ static inline int uca_gemm(struct uca *u, struct npu_tensor *dst, const struct n
 	int ret = uca_begin(u, slot, dst, flags);
 
 	ret = ret ? ret : uca_target(u, dst, flags, &to);
-	if (ret)
-		return ret;
-	return uca_end(u, to, dst, flags, npu_rec_matmul(u->rec, x, w, to, NULL));
+	ret = ret ? ret : uca_end(u, to, dst, flags, npu_rec_matmul(u->rec, x, w, to, NULL));
+	return uca_note(u, ret);
 }
 
 /**
@@ -284,7 +293,7 @@ static inline int uca_gemm(struct uca *u, struct npu_tensor *dst, const struct n
 static inline int uca_gemv(struct uca *u, struct npu_tensor *dst, const struct npu_tensor *x,
 			   const struct npu_weights *w, uint32_t slot, uint32_t flags)
 {
-	return npu_tensor_shape(x).rows == 1 ? uca_gemm(u, dst, x, w, slot, flags) : -EINVAL;
+	return npu_tensor_shape(x).rows == 1 ? uca_gemm(u, dst, x, w, slot, flags) : uca_note(u, -EINVAL);
 }
 
 /* Internal: the function alone. */
@@ -332,20 +341,24 @@ static inline int uca_cvo(struct uca *u, enum uca_func func, struct npu_tensor *
 	int ret;
 
 	if ((unsigned int)func > UCA_RECIP || !operand != (func != UCA_SCALE))
-		return -EINVAL;
+		return uca_note(u, -EINVAL);
 	ret = uca_begin(u, slot, dst, flags);
 	ret = ret ? ret : uca_target(u, dst, flags, &to);
-	if (ret)
-		return ret;
-	return uca_end(u, to, dst, flags, uca_apply(u, func, to, src, operand));
+	ret = ret ? ret : uca_end(u, to, dst, flags, uca_apply(u, func, to, src, operand));
+	return uca_note(u, ret);
 }
 
-/* Internal: forgets what was queued. */
+/* Internal: forgets what was queued, and what it should have found. */
 static inline int uca_done(struct uca *u, int ret)
 {
 	npu_rec_free(u->rec);
 	u->rec = NULL;
 	u->running = false;
+	u->err = 0;
+	if (ret) {
+		npu_tensor_free(u->emax);
+		u->emax = NULL;
+	}
 	return ret;
 }
 
@@ -354,19 +367,21 @@ static inline int uca_done(struct uca *u, int ret)
  * @u: device
  * @timeout_ns: relative, in ns; negative = no limit
  *
- * One submission. A call that was refused is an error here, too, and nothing runs then.
+ * One submission. If a call was refused, before others or after them, that is an error here, too, and
+ * nothing runs. What is refused while a sync is not over does not count.
  *
- * Return: 0, also if nothing is queued; -ETIMEDOUT (-EBUSY with @timeout_ns 0) while it runs, call
- * again; or as npu_rec_end(), npu_rec_run() and npu_rec_wait(), and the queue is empty then.
+ * Return: 0, also if nothing is queued, whatever was refused; -ETIMEDOUT (-EBUSY with @timeout_ns 0)
+ * while it runs, call again; the error of the first call that was refused; or as npu_rec_end(),
+ * npu_rec_run() and npu_rec_wait(). The queue is empty then.
  */
 static inline int uca_sync(struct uca *u, int64_t timeout_ns)
 {
 	int ret;
 
 	if (!u->rec)
-		return 0;
+		return uca_done(u, 0);
 	if (!u->running) {
-		ret = npu_rec_end(u->rec);
+		ret = u->err ? u->err : npu_rec_end(u->rec);
 		ret = ret ? ret : npu_rec_run(u->rec);
 		if (ret)
 			return uca_done(u, ret);
@@ -381,7 +396,8 @@ static inline int uca_sync(struct uca *u, int64_t timeout_ns)
  * @u: device
  * @v: one per row of that result
  *
- * Return: 0, -ENOENT if none was asked for, -EBUSY before uca_sync(), or as npu_tensor_read().
+ * Return: 0, -ENOENT if none was asked for, or a sync has failed since; -EBUSY before uca_sync(), or as
+ * npu_tensor_read().
  */
 static inline int uca_emax(struct uca *u, float *v)
 {

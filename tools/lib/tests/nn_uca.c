@@ -163,6 +163,77 @@ static void test_refused(struct uca *u)
 	npu_tensor_free(y);
 }
 
+/* Calls that are queued beside one that is not. */
+static void test_refused_beside(struct uca *u)
+{
+	float zero[4 * 32] = { 0 }, out[4 * 32], most[4];
+	struct npu_tensor *t = nn_tensor(u->dev, NPU_PREC_FP16, 4, 32, zero);
+	struct npu_tensor *y = nn_tensor(u->dev, NPU_PREC_FP16, 4, 32, NULL);
+	struct npu_stats s0 = { .size = sizeof(s0) }, s1 = { .size = sizeof(s1) };
+	int queued[4], refused[4], sync[4], emax[4];
+	unsigned int bad = 0;
+
+	uca_memset(u, 2, 4, 32);
+	uca_memset(u, 3, 8, 32);
+	npu_stats(u->dev, &s0);
+	for (int i = 0; i < 4; i++) {
+		queued[i] = i == 1 ? 0 : uca_cvo(u, UCA_EXP, y, t, NULL, 2, UCA_FINDEMAX);
+		if (i < 2)
+			refused[i] = uca_cvo(u, UCA_EXP, y, t, NULL, 3, 0);
+		else if (i == 2)
+			refused[i] = uca_cvo(u, UCA_SCALE, y, t, NULL, 2, 0);
+		else
+			refused[i] = uca_gemv(u, y, t, NULL, 2, 0);
+		if (i == 1)
+			queued[i] = uca_cvo(u, UCA_EXP, y, t, NULL, 2, UCA_FINDEMAX);
+		sync[i] = uca_sync(u, -1);
+		emax[i] = uca_emax(u, most);
+		bad += queued[i] || refused[i] != -EINVAL || sync[i] != -EINVAL || emax[i] != -ENOENT;
+	}
+	npu_stats(u->dev, &s1);
+	read_floats(y, out);
+	tap_ok(!bad && s1.runs == s0.runs && !out[0],
+	       "a call beside one that is refused: syncs %d %d %d %d, maxima %d, %u runs, exp(0) is %g", sync[0], sync[1],
+	       sync[2], sync[3], emax[0], (unsigned int)(s1.runs - s0.runs), (double)out[0]);
+	tap_ok(!uca_sync(u, -1) && !uca_cvo(u, UCA_EXP, y, t, NULL, 2, UCA_FINDEMAX) && !uca_sync(u, -1) &&
+	       !uca_emax(u, most) && most[3] == 1, "after that calls run");
+	npu_tensor_free(t);
+	npu_tensor_free(y);
+}
+
+/* A sum for which there is no memory, but for so many tensors. */
+static void test_no_memory(struct uca *u, uint32_t left)
+{
+	float zero[4 * 32] = { 0 }, out[4 * 32] = { 0 };
+	struct npu_tensor *t = nn_tensor(u->dev, NPU_PREC_FP16, 4, 32, zero), *fill[160] = { 0 };
+	struct npu_tensor *y = nn_tensor(u->dev, NPU_PREC_FP16, 4, 32, NULL);
+	struct npu_stats s0 = { .size = sizeof(s0) }, s1 = { .size = sizeof(s1) };
+	uint32_t n = 0, first = 0;
+	int ret, more, sync;
+
+	uca_memset(u, 2, 4, 32);
+	ret = uca_cvo(u, UCA_EXP, y, t, NULL, 2, 0);
+	npu_limit_space(u->dev, 256 << 10);
+	while (n < ARRAY_SIZE(fill) && !npu_tensor_new(u->dev, NPU_PREC_FP16, 4, 32, &fill[n]))
+		n++;
+	/* Where the queue is. */
+	while (first < left && first < n)
+		npu_tensor_free(fill[first++]);
+	npu_stats(u->dev, &s0);
+	more = uca_cvo(u, UCA_EXP, y, t, NULL, 2, UCA_ACCM);
+	npu_limit_space(u->dev, 0);
+	while (n > first)
+		npu_tensor_free(fill[--n]);
+	sync = uca_sync(u, -1);
+	npu_stats(u->dev, &s1);
+	read_floats(y, out);
+	tap_ok(!ret && more && sync == more && s1.runs == s0.runs && !out[0],
+	       "memory for %u tensors, not for a sum: %d, sync %d, %u runs, exp(0) is %g", left, more, sync,
+	       (unsigned int)(s1.runs - s0.runs), (double)out[0]);
+	npu_tensor_free(t);
+	npu_tensor_free(y);
+}
+
 /* ---- a feed-forward block, twice ---- */
 
 #define SIDE	4096u
@@ -265,6 +336,9 @@ int main(void)
 		test_function(&u, f[i]);
 	test_sum(&u);
 	test_refused(&u);
+	test_refused_beside(&u);
+	test_no_memory(&u, 0);
+	test_no_memory(&u, 1);
 	test_feed_forward(&u);
 	uca_exit(&u);
 	uca_init(&u, NULL, 3);
