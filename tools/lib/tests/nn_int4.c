@@ -28,7 +28,7 @@ static uint8_t *nibbles(size_t n, bool large)
 }
 
 struct shape {
-	uint32_t m, n, k, cores, max_m;
+	uint32_t m, n, k, cores, max_m, max_n;
 	bool is_kn, large;
 };
 
@@ -46,7 +46,7 @@ static int run(struct npu_dev *dev, const struct shape *s, const uint8_t *px, co
 {
 	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT4, .n = s->n, .k = s->k, .is_kn = s->is_kn };
 	struct npu_rec_opts o = { .size = sizeof(o), .cores = s->cores };
-	struct npu_rec_matmul_opts mo = { .size = sizeof(mo), .max_m = s->max_m };
+	struct npu_rec_matmul_opts mo = { .size = sizeof(mo), .max_m = s->max_m, .max_n = s->max_n };
 	struct npu_tensor *x = nn_tensor(dev, NPU_PREC_INT4, s->m, s->k, NULL);
 	struct npu_tensor *t = nn_tensor(dev, NPU_PREC_INT16, s->m, s->n, NULL);
 	uint8_t *back = malloc((size_t)s->m * s->k / 2);
@@ -151,6 +151,9 @@ int main(void)
 		{ .m = 4, .n = 128, .k = 96, .cores = 1 }, { .m = 3, .n = 64, .k = 4096, .cores = 1 },
 		{ .m = 700, .n = 64, .k = 500, .cores = 1 }, { .m = 1, .n = 4224, .k = 34, .cores = 3 },
 		{ .m = 5, .n = 64, .k = 511 * 2, .cores = 1, .large = true },
+		/* Odd numbers of groups that are cut: by the caller, by the work of a task, by its columns. */
+		{ .m = 4, .n = 192, .k = 64, .cores = 1, .max_n = 128 }, { .m = 128, .n = 320, .k = 512, .cores = 1 },
+		{ .m = 16, .n = 4160, .k = 64, .cores = 1 },
 	};
 	struct npu_dev *dev = nn_begin(OURS);
 

@@ -19,7 +19,7 @@ static enum npu_prec sum_of(const struct shape *s)
 {
 	if (s->chip != &npu_rk3588)
 		return NPU_PREC_INT8;
-	return s->in == NPU_PREC_INT8 ? NPU_PREC_INT32 : NPU_PREC_FP32;
+	return s->in == NPU_PREC_INT8 ? NPU_PREC_INT32 : s->in == NPU_PREC_INT4 ? NPU_PREC_INT16 : NPU_PREC_FP32;
 }
 
 static bool covers(const struct npu_plan *p, const struct shape *s)
@@ -123,7 +123,7 @@ int main(void)
 		{ 5, 70, 4096 }, { 130, 50, 4064 }, { 513, 513, 513 },
 	};
 	static const uint32_t limits[][2] = { { 8, 0 }, { 0, 32 }, { 4, 32 }, { 30, 100 } };
-	static const enum npu_prec types[] = { NPU_PREC_INT8, NPU_PREC_FP16 };
+	static const enum npu_prec types[] = { NPU_PREC_INT8, NPU_PREC_FP16, NPU_PREC_INT4 };
 	static const uint32_t k[] = { 1, 32, 4095, 4096, 4097, 8192, 8200, 12288, 10000000 };
 	unsigned int seed = 1;
 
@@ -132,7 +132,7 @@ int main(void)
 			check(&(struct shape){ &npu_rk3588, types[t], size[i][0], size[i][1], size[i][2], 0, 0 });
 	for (size_t l = 0; l < ARRAY_SIZE(limits); l++)
 		for (int i = 0; i < 12; i++)
-			check(&(struct shape){ &npu_rk3588, types[i % 2], pick(&seed, 300), pick(&seed, 500),
+			check(&(struct shape){ &npu_rk3588, types[i % ARRAY_SIZE(types)], pick(&seed, 300), pick(&seed, 500),
 					       pick(&seed, 700), limits[l][0], limits[l][1] });
 	for (size_t i = 0; i < ARRAY_SIZE(k); i++)
 		check_step(k[i]);

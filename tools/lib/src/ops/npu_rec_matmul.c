@@ -82,11 +82,10 @@ static struct npu_plan make_plan(const struct npu_tensor *x, const struct npu_we
 				 const struct npu_rec_matmul_opts *opts)
 {
 	const struct npu_chip *chip = npu_dev_chip(w->dev);
-	/* Of INT4 it is planned as of INT8, whose groups of kernels are smaller. */
 	uint32_t max_n = opts ? (uint32_t)round_up(opts->max_n, npu_kernel_group(chip, w->type)) : 0;
 
-	return npu_plan_make(chip, is_float(w) ? NPU_PREC_FP16 : NPU_PREC_INT8,
-			     x->shape.rows, w->n, (uint32_t)min_u64(w->k, w->k_step), opts ? opts->max_m : 0, max_n);
+	return npu_plan_make(chip, w->type, x->shape.rows, w->n, (uint32_t)min_u64(w->k, w->k_step),
+			     opts ? opts->max_m : 0, max_n);
 }
 
 static int add_tile(struct npu_rec *rec, const struct npu_tile *t, const struct npu_tensor *x,

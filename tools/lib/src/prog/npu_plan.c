@@ -43,10 +43,12 @@ struct npu_plan npu_plan_make(const struct npu_chip *chip, enum npu_prec in, uin
 	struct npu_plan plan = {
 		.m = m, .n = n, .m_unit = m == 1 ? 1 : M_ALIGN, .n_unit = npu_kernel_group(chip, in),
 	};
+	/* A group of INT4 takes what one of INT8 does, for twice as many kernels; rows take less. */
+	enum npu_prec stored = in == NPU_PREC_INT4 ? NPU_PREC_INT8 : in;
 	uint32_t kp = (uint32_t)round_up(k, K_ALIGN);
-	uint32_t kernels = npu_task_kernels(chip, (uint64_t)kp * npu_prec_bytes(in));
+	uint32_t kernels = npu_task_kernels(chip, (uint64_t)kp * npu_prec_bytes(stored));
 
-	plan.m_step = even_piece(m, limit(max_m, rows_fit(chip, in, kp)), plan.m_unit);
+	plan.m_step = even_piece(m, limit(max_m, rows_fit(chip, stored, kp)), plan.m_unit);
 	plan.n_step = even_piece(n, min_u64(limit(max_n, kernels),
 					    NPU_TASK_MACS / ((uint64_t)plan.m_step * kp)), plan.n_unit);
 	plan.ntiles = div_up(m, plan.m_step) * div_up(n, plan.n_step);
