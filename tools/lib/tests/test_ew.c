@@ -283,6 +283,40 @@ static void test_folded(struct npu_dev *dev)
 	tap_ok(!bad && !sim_bos(), "tanh in a product, then sigmoid: %lu wrong", bad);
 }
 
+/* A column for rows of @a, and a result, or a part of one, of other rows. */
+static void refused_column(struct npu_dev *dev, op_fn fn, uint32_t rows, uint32_t y_rows, bool part)
+{
+	struct npu_tensor *a, *b, *y, *view = NULL;
+	struct npu_rec *rec;
+	int ret;
+
+	npu_tensor_new(dev, NPU_PREC_FP16, rows, 32, &a);
+	npu_tensor_new(dev, NPU_PREC_FP16, rows, 1, &b);
+	npu_tensor_new(dev, NPU_PREC_FP16, part ? y_rows + 8 : y_rows, 32, &y);
+	if (part)
+		npu_tensor_view(y, 4, y_rows, 0, 32, &view);
+	npu_rec_new(dev, NULL, &rec);
+	ret = fn(rec, a, b, view ? view : y);
+	tap_ok(ret == -EINVAL && strstr(npu_rec_message(rec), "do not fit"), "%d, %s", ret, npu_rec_message(rec));
+	npu_rec_free(rec);
+	npu_tensor_free(view);
+	npu_tensor_free(a);
+	npu_tensor_free(b);
+	npu_tensor_free(y);
+}
+
+static void test_refused_columns(struct npu_dev *dev)
+{
+	for (size_t o = 0; o < ARRAY_SIZE(ops); o++) {
+		refused_column(dev, ops[o].fn, 16, 8, false);
+		refused_column(dev, ops[o].fn, 5, 8, false);
+		refused_column(dev, ops[o].fn, 16, 8, true);
+		refused_column(dev, ops[o].fn, 5, 8, true);
+	}
+	refused_column(dev, npu_rec_div, 16, 8, false);
+	refused_column(dev, npu_rec_div, 5, 8, false);
+}
+
 static void test_refused(struct npu_dev *dev)
 {
 	struct npu_tensor *a, *i, *b, *y;
@@ -322,6 +356,7 @@ int main(void)
 		act_case(dev, &acts[i]);
 	test_folded(dev);
 	test_refused(dev);
+	test_refused_columns(dev);
 	npu_close(dev);
 	return tap_done();
 }

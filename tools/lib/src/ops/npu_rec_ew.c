@@ -24,6 +24,14 @@ static bool type_fits(const struct ew *e)
 	return type == NPU_PREC_FP16 || type == NPU_PREC_FP32 || type == NPU_PREC_INT32;
 }
 
+static bool b_is_column(const struct ew *e)
+{
+	const struct npu_shape *a = &e->a->shape, *b = &e->b->shape;
+
+	return !e->table && b->cols == 1 && a->cols > 1 && b->rows == a->rows &&
+	       a->type == NPU_PREC_FP16 && b->type == a->type;
+}
+
 static int check(struct npu_rec *rec, const struct ew *e)
 {
 	const struct npu_shape *a = &e->a->shape, *b = &e->b->shape, *y = &e->y->shape;
@@ -31,7 +39,7 @@ static int check(struct npu_rec *rec, const struct ew *e)
 	if (!type_fits(e))
 		return npu_rec_fail(rec, -EINVAL, "%s: no mode for %s and %s to %s", e->name,
 				    npu_prec_name(a->type), npu_prec_name(b->type), npu_prec_name(y->type));
-	if (a->rows != y->rows || a->cols != y->cols || b->cols != a->cols ||
+	if (a->rows != y->rows || a->cols != y->cols || (b->cols != a->cols && !b_is_column(e)) ||
 	    (b->rows != a->rows && b->rows != 1))
 		return npu_rec_fail(rec, -EINVAL, "%s: %u x %u and %u x %u to %u x %u do not fit",
 				    e->name, a->rows, a->cols, b->rows, b->cols, y->rows, y->cols);
@@ -137,14 +145,6 @@ int npu_rec_clear_rest(struct npu_rec *rec, const struct npu_table *table, const
 	return !rest || !table || npu_table_keeps_zero(table) ? 0 : clear_rest(rec, &last);
 }
 
-static bool b_is_column(const struct ew *e)
-{
-	const struct npu_shape *a = &e->a->shape, *b = &e->b->shape;
-
-	return !e->table && b->cols == 1 && a->cols > 1 && b->rows == a->rows &&
-	       a->type == NPU_PREC_FP16 && b->type == a->type;
-}
-
 static int append_widened(struct npu_rec *rec, const struct ew *e)
 {
 	const struct npu_shape *a = &e->a->shape;
@@ -184,7 +184,7 @@ static int append(struct npu_rec *rec, const struct ew *e)
 {
 	int ret = npu_rec_begin(rec, e->name);
 
-	if (!ret && !b_is_column(e))
+	if (!ret)
 		ret = check(rec, e);
 	if (!ret)
 		ret = npu_rec_by_rows(rec, e->y->shape.rows, e, append_rows);
