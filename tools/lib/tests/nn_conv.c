@@ -563,6 +563,13 @@ static const struct conv_case half_cases[] = {
 	{ "more kernels of halves than a task has", WIN(.in_w = 2, .in_h = 2, .kw = 1, .kh = 1), 32, 3000, F16, F16 },
 };
 
+/* As large as products of words, and no such. */
+static const struct conv_case word_cases[] = {
+	{ "words of a line", WIN(.in_w = 8, .in_h = 1, .kw = 1, .kh = 1), 32, 32, I8, I32 },
+	{ "words of a column", WIN(.in_w = 1, .in_h = 8, .kw = 1, .kh = 1), 32, 32, I8, I32 },
+	{ "words of a position", WIN(.in_w = 1, .in_h = 1, .kw = 1, .kh = 1), 64, 32, I8, I32 },
+};
+
 static bool bytes_has(const struct conv_case *c)
 {
 	bool halves = chip->halves && c->in == F16 && c->out == F16 && !c->depthwise && c->act <= NPU_ACT_RELU;
@@ -723,6 +730,8 @@ static void test_bytes(struct npu_dev *dev)
 		conv_case(dev, &bytes_cases[i], 1);
 	for (size_t i = 0; i < ARRAY_SIZE(half_cases) && chip->halves; i++)
 		conv_case(dev, &half_cases[i], 1);
+	for (size_t i = 0; i < ARRAY_SIZE(word_cases); i++)
+		refused_case(dev, &word_cases[i]);
 	tap_ok(sim_core_mask == 1, "on the core that programs are made for");
 	if (chip->granules) {
 		test_odd_lines(dev);

@@ -66,6 +66,10 @@ static int check(struct npu_rec *rec, const struct conv *c)
 				    c->w->n);
 	if (npu_tensor_overlap(c->x, c->y))
 		return npu_rec_fail(rec, -EINVAL, "conv: x and y share memory");
+	/* Its programs read operands of sums, too, which these weights have not. */
+	if (npu_operands_always(c->w) && !c->w->has_bias)
+		return npu_rec_fail(rec, -EOPNOTSUPP, "conv: no programs to %s on the %s",
+				    npu_prec_name(c->y->shape.type), npu_dev_chip(c->w->dev)->name);
 	return 0;
 }
 
