@@ -173,6 +173,9 @@ static void test_refused(void)
 	changed = half_task;
 	changed.in_c = 288;
 	refuse(-E2BIG, "5184 bytes exceeds the limit 4608", "a kernel of halves that does not fit");
+	npu_matmul_task(&changed, NPU_PREC_FP16, NPU_PREC_FP16, 12, 32, 2336);
+	changed.has_bias = true;
+	refuse(-EOPNOTSUPP, "more than 2304 columns", "a product of halves that does not fit");
 	changed.out = NPU_PREC_INT32;
 	changed.has_bias = false;
 	refuse(-EOPNOTSUPP, "INT32 results but of products", "words of windows");

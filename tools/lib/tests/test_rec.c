@@ -624,6 +624,24 @@ static void test_bytes_chain(struct npu_dev *dev)
 	tap_ok(!sim_bos(), "nothing is left");
 }
 
+static void test_wide_halves(struct npu_dev *dev, uint32_t k)
+{
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_FP16, .n = 32, .k = k };
+	static const uint16_t src[32 * 8192];
+	struct npu_weights *w = NULL;
+	struct npu_tensor *x, *y;
+	int ret;
+
+	npu_tensor_new(dev, NPU_PREC_FP16, 4, k, &x);
+	npu_tensor_new(dev, NPU_PREC_FP16, 4, 32, &y);
+	ret = npu_weights_new(dev, &d, src, &w);
+	ret = ret ? ret : try_matmul(dev, x, w, y, "on the RK3576");
+	tap_ok(ret == -EOPNOTSUPP, "halves of %u columns: %d", k, ret);
+	npu_tensor_free(x);
+	npu_tensor_free(y);
+	npu_weights_free(w);
+}
+
 static void test_rk3576_refused(struct npu_dev *dev)
 {
 	static const int8_t src[64 * 64];
@@ -712,6 +730,9 @@ int main(void)
 	test_bytes_products(dev, true);
 	test_bytes_chain(dev);
 	test_rk3576_refused(dev);
+	test_wide_halves(dev, MOST_HALVES + 1);
+	test_wide_halves(dev, 4096);
+	test_wide_halves(dev, 8192);
 	npu_close(dev);
 	sim_soc(3568);
 	npu_open(NULL, &dev);

@@ -193,6 +193,9 @@ static int check_weights(struct npu_prog *p, const struct npu_conv_task *t)
 	uint32_t bytes = kernel_bytes(t), most = t->depthwise ? chip->depthwise_bytes / depthwise.kernels :
 							       chip->kernel_bytes;
 
+	if (bytes > most && is_product(t))
+		return npu_prog_fail(p, -EOPNOTSUPP, "no programs from %s of more than %u columns on the RK3576",
+				     npu_prec_name(t->in), most / (uint32_t)npu_prec_bytes(t->in));
 	if (bytes > most)
 		return npu_prog_fail(p, -E2BIG, "kernel of %u bytes exceeds the limit %u", bytes, most);
 	if (!t->depthwise && t->out_c > npu_task_kernels(chip, bytes))
