@@ -455,6 +455,8 @@ int npu_table_new(double (*f)(double x, void *arg), void *arg, double lo, double
  * npu_table_error - how far a table is off
  * @table: from npu_table_new()
  *
+ * Values that are almost as large, or as far apart, as they may be cost the last step some of its slope.
+ *
  * Return: the largest absolute error of any half in the range, with the rounding to FP16 and
  * one unit of an entry. It is found by trying all of them.
  */

@@ -109,6 +109,19 @@ static double narrow(double x, void *arg)
 	return 1000 + sin(40 * x) / 64;
 }
 
+/* No half, so that there is an error. */
+static double line(double x, void *arg)
+{
+	(void)arg;
+	return x - 0.3;
+}
+
+static double falling(double x, void *arg)
+{
+	(void)arg;
+	return 0.3 - x;
+}
+
 struct fn_case {
 	const char *name;
 	double (*f)(double x, void *arg);
@@ -123,6 +136,10 @@ static const struct fn_case fns[] = {
 	{ "1/x below 0", one_over, -8, -0.25, 0.01 },
 	{ "a narrow wave", narrow, 0.1, 0.4, 0.51 },
 	{ "a wide line", cubic, -0.25, 0.25, 0x1p-10 },
+	/* At the limits of values and of how far they may be apart. */
+	{ "the largest", line, 60000, 65504, 1 }, { "the least", falling, 60000, 65504, 1 },
+	{ "the farthest apart", line, -16383, 16383, 4 }, { "the farthest apart, falling", falling, -16383, 16383, 4 },
+	{ "almost the farthest apart", line, -16380, 16380, 4 },
 };
 
 static void fn_case(struct npu_dev *dev, const struct fn_case *c)
@@ -191,6 +208,8 @@ static void test_refused_tables(void)
 	tap_ok(npu_table_new(one_over, NULL, 0, 2, &t) == -EINVAL, "an infinite value");
 	tap_ok(npu_table_new(large, NULL, -8, 8, &t) == -ERANGE, "values too far apart");
 	tap_ok(npu_table_new(large, NULL, 25, 30, &t) == -ERANGE, "values beyond those of halves");
+	tap_ok(npu_table_new(line, NULL, -16383, 16384, &t) == -ERANGE, "values just too far apart");
+	tap_ok(npu_table_new(large, NULL, 21, 65505 / 3000.0, &t) == -ERANGE, "values just beyond those of halves");
 }
 
 /* One table for two operations, another one between others: the LUT always has the right one. */

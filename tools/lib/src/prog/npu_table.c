@@ -293,13 +293,18 @@ static void place(struct npu_table *t, const struct function *fn)
 	t->zero = zero ? (int32_t)zero : 1;
 }
 
+static double place_of(const struct npu_table *t, int32_t i)
+{
+	return (i * STEP - EDGE - t->zero) / t->per_one;
+}
+
 /*
  * At the knot behind the end of the range there is what makes the step before it a line
  * through the function's end.
  */
 static double knot(const struct npu_table *t, const struct function *fn, int32_t i)
 {
-	double step = STEP / t->per_one, x = (i * STEP - EDGE - t->zero) / t->per_one;
+	double step = STEP / t->per_one, x = place_of(t, i);
 	double before = x - step, y;
 
 	if (x <= fn->hi)
@@ -312,21 +317,37 @@ static double knot(const struct npu_table *t, const struct function *fn, int32_t
 	return y + (fn->f(fn->hi, fn->arg) - y) * step / (fn->hi - before);
 }
 
-static void span(const double *v, double *least, double *most)
+struct span {
+	double least, most;
+};
+
+/* Of the end of the range and the knots up to @last. */
+static struct span span_of(const double *v, double end, double last, const struct npu_table *t)
 {
-	*least = INFINITY;
-	*most = -INFINITY;
-	for (int i = 0; i < KNOTS; i++) {
-		*least = fmin(*least, v[i]);
-		*most = fmax(*most, v[i]);
+	struct span s = { end, end };
+
+	for (int i = 0; i < KNOTS && place_of(t, i) <= last; i++) {
+		s.least = fmin(s.least, v[i]);
+		s.most = fmax(s.most, v[i]);
 	}
+	return s;
 }
 
-static int scale(struct npu_table *t, double least, double most)
+static double largest(const struct span *s)
 {
-	double big = fmax(fabs(least), fabs(most));
+	return fmax(fabs(s->least), fabs(s->most));
+}
 
-	if (!(most - least <= MAX_SPAN) || !(big <= MAX_HALF))
+static bool fits(const struct span *s)
+{
+	return s->most - s->least <= MAX_SPAN && largest(s) <= MAX_HALF;
+}
+
+static int scale(struct npu_table *t, const struct span *s)
+{
+	double least = s->least, most = s->most, big = largest(s);
+
+	if (!fits(s))
 		return -ERANGE;
 	for (t->bits = MAX_BITS; t->bits; t->bits--)
 		if (ldexp(most - least, (int)t->bits) <= MAX_SPAN &&
@@ -365,18 +386,25 @@ static double error(const struct npu_table *t, const struct function *fn)
 
 static int fill(struct npu_table *t, const struct function *fn)
 {
-	double v[KNOTS], least, most;
+	double v[KNOTS], end = fn->f(fn->hi, fn->arg);
+	struct span s;
 	int ret;
 
 	for (int i = 0; i < KNOTS; i++) {
 		v[i] = knot(t, fn, i);
-		if (!isfinite(v[i]))
+		if (!isfinite(v[i]) || !isfinite(end))
 			return -EINVAL;
 	}
-	span(v, &least, &most);
-	ret = scale(t, least, most);
-	for (int i = 0; !ret && i < KNOTS; i++)
-		t->code[i] = clamp(entry(ldexp(v[i], (int)t->bits)) - t->base + 1);
+	/* The knot behind the end is no value of the function: if it does not fit, it comes nearer. */
+	s = span_of(v, end, INFINITY, t);
+	if (!fits(&s))
+		s = span_of(v, end, fn->hi, t);
+	ret = scale(t, &s);
+	for (int i = 0; !ret && i < KNOTS; i++) {
+		double y = fmin(fmax(v[i], -MAX_HALF), MAX_HALF);
+
+		t->code[i] = clamp(entry(ldexp(y, (int)t->bits)) - t->base + 1);
+	}
 	return ret;
 }
 
