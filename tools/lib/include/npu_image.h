@@ -31,8 +31,8 @@ extern "C" {
 struct npu_window {
 	/** @size: sizeof(struct npu_window) */
 	size_t size;
-	/** @in_w: width of the input, 1 to 2047; of pooling and enlarging to 8192 */
-	/** @in_h: height of the input; width times height are the rows of its tensor */
+	/** @in_w: width of the input, 1 to 2047, as is that of the result; of pooling and enlarging to 8192 */
+	/** @in_h: height of the input, of pooling to 8192; width times height are the rows of its tensor */
 	uint32_t in_w, in_h;
 	/** @kw: width of the window, 1 to 31; of pooling to 16 */
 	/** @kh: height of the window, the same */

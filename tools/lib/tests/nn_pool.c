@@ -209,6 +209,18 @@ static void test_large(struct npu_dev *dev)
 	npu_tensor_free(y);
 }
 
+/* More channels than a task has: 16 more of the next one. */
+static void test_many_channels(struct npu_dev *dev, enum npu_prec type, uint32_t copies)
+{
+	struct pool_case c = { "many channels", NPU_POOL_MAX, type, SIZES(4, 4, 2, 2, .stride_x = 2, .stride_y = 2),
+			       8192, 1, 1 + copies };
+
+	pool_case(dev, &c);
+	c.channels = 8208;
+	c.tasks = 2 + copies;
+	pool_case(dev, &c);
+}
+
 struct refusal {
 	const char *what, *word;
 	struct npu_window win;
@@ -218,6 +230,8 @@ struct refusal {
 };
 
 static const struct refusal refused[] = {
+	{ "8193 columns", "no such", SIZES(8193, 1, 1, 1), 8193, 8193, 32, I8, I8, NPU_POOL_MAX },
+	{ "8193 lines", "no such", SIZES(1, 8193, 1, 1), 8193, 8193, 32, I8, I8, NPU_POOL_MAX },
 	{ "17 columns", "no such", SIZES(20, 1, 17, 1), 20, 4, 32, F16, F16, NPU_POOL_MAX },
 	{ "dilation", "no such", SIZES(20, 1, 2, 1, .dil_x = 2), 20, 18, 32, F16, F16, NPU_POOL_MAX },
 	{ "padding alone", "no such", SIZES(4, 1, 2, 1, .pad_left = 2), 4, 5, 32, F16, F16, NPU_POOL_MAX },
@@ -319,6 +333,7 @@ static void test_bytes(struct npu_dev *dev)
 		bytes_case(dev, cases[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(bytes_cases); i++)
 		bytes_case(dev, bytes_cases[i]);
+	test_many_channels(dev, I8, chip->copies);
 	test_any_bytes(dev);
 }
 
@@ -352,6 +367,8 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		pool_case(dev, &cases[i]);
 	test_large(dev);
+	test_many_channels(dev, I8, 0);
+	test_many_channels(dev, F16, 0);
 	test_any(dev);
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
 		refusal(dev, &refused[i]);

@@ -54,7 +54,8 @@ static int check(struct npu_rec *rec, const struct conv *c)
 	if (win->kw != c->w->kw || win->kh != c->w->kh)
 		return npu_rec_fail(rec, -EINVAL, "conv: a window of %u x %u, kernels of %u x %u",
 				    win->kw, win->kh, c->w->kw, c->w->kh);
-	if (!c->out_w || !out_h || win->in_w > MAX_WIDTH || !npu_axis_convolves(&c->sx) || !npu_axis_convolves(&c->sy))
+	if (!c->out_w || !out_h || win->in_w > MAX_WIDTH || c->out_w > MAX_WIDTH || !npu_axis_convolves(&c->sx) ||
+	    !npu_axis_convolves(&c->sy))
 		return npu_rec_fail(rec, -EINVAL, "conv: no such window over %u x %u", win->in_w,
 				    win->in_h);
 	if (!holds(c->x, (uint64_t)win->in_w * win->in_h, c->w->k) ||

@@ -7,6 +7,7 @@
 #include "npu_window.h"
 
 #define MAX_WIDTH	8192u
+#define MAX_CHANNELS	8192u
 #define MAX_WINDOW	16u
 #define MAX_PAD		7u
 /* Of one task: a quarter of a millisecond for a bus of 64 GB/s. */
@@ -133,7 +134,7 @@ static void add_task(struct npu_rec *rec, const struct pool *p, const struct npu
 	npu_prog_pool(npu_rec_prog(rec), &t);
 }
 
-static void add_tasks(struct npu_rec *rec, const struct pool *p, const struct npu_area *a)
+static void add_stretch(struct npu_rec *rec, const struct pool *p, const struct npu_area *a)
 {
 	uint32_t lines = most_lines(p, a);
 	uint32_t columns = npu_dev_chip(p->x->dev)->pools_columns ? most_columns(p) : p->out_w;
@@ -146,6 +147,17 @@ static void add_tasks(struct npu_rec *rec, const struct pool *p, const struct np
 			part.lines = (uint32_t)min_u64(lines, a->lines - line);
 			add_task(rec, p, &part, x0, (uint32_t)min_u64(columns, p->out_w - x0));
 		}
+}
+
+static void add_tasks(struct npu_rec *rec, const struct pool *p, const struct npu_area *a)
+{
+	for (uint32_t col = 0; col < a->cols; col += MAX_CHANNELS) {
+		struct npu_area part = *a;
+
+		part.col = a->col + col;
+		part.cols = (uint32_t)min_u64(MAX_CHANNELS, a->cols - col);
+		add_stretch(rec, p, &part);
+	}
 }
 
 /*
