@@ -101,6 +101,8 @@ static void test_softmax(struct npu_dev *dev)
 		{ 2, 4096, ANY, { 0, false } },
 		{ 1, 5000, ANY, { 0, false } },
 		{ 70, 2500, ANY, { 0, false } },
+		/* Maxima of more rows than one task spreads. */
+		{ 4100, 24, ANY, { .scale = 1 } },
 		{ 8, 64, ANY, { .scale = 0.125f } },
 		{ 8, 64, ANY, { .scale = 0.088388f } },
 		{ 8, 80, ANY, { .scale = 8 } },

@@ -8,8 +8,8 @@
 
 #include "npu_parts.h"
 
-/* CNA's width has 11 bits. */
-#define SPREAD_ROWS	2044u
+/* The width of the CNA has 11 bits, and the halves of each task begin at a whole atom. */
+#define SPREAD_ROWS	2040u
 #define SPREAD_COLS	4096u
 #define GROUP		16u
 

@@ -490,6 +490,8 @@ int npu_prog_broadcast(struct npu_prog *p, const struct npu_broadcast_task *s)
 
 	if (npu_prog_begin(p, "rows and columns that repeat"))
 		return npu_prog_error(p);
+	if (s->in_iova % npu_prog_chip(p)->atom)
+		return npu_prog_fail(p, -EINVAL, "an address is not a multiple of %u", npu_prog_chip(p)->atom);
 	npu_matmul_task(&t, NPU_PREC_FP16, NPU_PREC_FP16, 1, s->cols, NPU_BROADCAST_CHANNELS);
 	t.in_w = s->rows;
 	t.out_w = s->rows;
