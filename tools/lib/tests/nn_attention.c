@@ -243,6 +243,49 @@ static void test_counts(struct npu_dev *dev)
 	count_case(dev, 4096, &grouped, 128, 6);
 }
 
+/* Behind tasks of another operation, which leave no room for what a large head begins with, or for its rows. */
+static void behind_case(struct npu_dev *dev, uint32_t before, uint32_t rows, uint32_t dim, uint32_t max_rows,
+			uint32_t chains)
+{
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = 32, .k = 32 };
+	struct npu_rec_matmul_opts four = { .size = sizeof(four), .max_m = 4 };
+	struct npu_attention_opts o = { .size = sizeof(o), .max_rows = max_rows };
+	struct npu_tensor *x = nn_tensor(dev, NPU_PREC_INT8, before * 4, 32, NULL);
+	struct npu_tensor *t = nn_tensor(dev, NPU_PREC_INT32, before * 4, 32, NULL);
+	struct npu_tensor *q = nn_tensor(dev, NPU_PREC_FP16, rows, dim, NULL);
+	struct npu_tensor *k = nn_tensor(dev, NPU_PREC_FP16, 4096, dim, NULL);
+	struct npu_tensor *y = nn_tensor(dev, NPU_PREC_FP16, rows, dim, NULL);
+	static const int8_t src[32 * 32];
+	struct npu_rec *rec = nn_rec(dev);
+	struct npu_weights *w = NULL;
+	struct npu_rec_info info;
+	int ret = npu_weights_new(dev, &d, src, &w);
+
+	ret = ret ? ret : npu_rec_matmul(rec, x, w, t, &four);
+	info = npu_rec_info(rec);
+	ret = ret ? ret : npu_rec_attention(rec, q, k, k, y, &o);
+	tap_ok(!ret && info.tasks == before && npu_rec_info(rec).chains == chains,
+	       "%u rows and a head of %u behind %u tasks: %u tasks, %u chains: error %d, %s", rows, dim, before,
+	       npu_rec_info(rec).tasks, npu_rec_info(rec).chains, ret, npu_rec_message(rec));
+	npu_rec_free(rec);
+	npu_tensor_free(x);
+	npu_tensor_free(t);
+	npu_tensor_free(q);
+	npu_tensor_free(k);
+	npu_tensor_free(y);
+	npu_weights_free(w);
+}
+
+static void test_behind(struct npu_dev *dev)
+{
+	behind_case(dev, 1, 4, 2048, 0, 1);
+	behind_case(dev, 3000, 4, 1024, 0, 1);
+	behind_case(dev, 3000, 4, 2048, 0, 2);
+	behind_case(dev, 3071, 4, 1536, 0, 2);
+	behind_case(dev, 600, 4, 4096, 0, 1);
+	behind_case(dev, 2000, 4096, 1024, 4096, 2);
+}
+
 static void refused(struct npu_dev *dev, const struct att *c, uint32_t kcols, int err)
 {
 	struct npu_tensor *q = nn_tensor(dev, NPU_PREC_FP16, c->rows, c->o.heads * c->dim, NULL);
@@ -300,6 +343,7 @@ int main(void)
 
 	test_attention(dev);
 	test_counts(dev);
+	test_behind(dev);
 	test_refused(dev);
 	return nn_end(dev);
 }

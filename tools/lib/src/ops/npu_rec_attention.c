@@ -12,8 +12,9 @@
 /* Scores at a time, unless 32 rows have more: 4 MiB in each of four places. */
 #define BLOCK_SCORES	(1u << 21)
 #define BLOCK_UNIT	32u
-/* Tasks of a block of rows, or of what a head begins with: some hundreds at most of those that were tried. */
-#define STEP_TASKS	1024u
+/* Tasks of a block but for its products, for each so many rows: at most, with masks and sums of sums. */
+#define OTHER_TASKS	32u
+#define OTHER_ROWS	2040u
 
 struct attention {
 	struct npu_rec *rec;
@@ -32,10 +33,7 @@ struct attention {
 	struct npu_tensor *mask;	/* or NULL */
 	struct npu_tensor *score[2];
 	struct npu_softmax_temps temps;
-	uint32_t steps, most;		/* so far, and the most tasks of one */
 };
-
-typedef int (*attention_step)(struct attention *a, uint32_t head, uint32_t row);
 
 static bool shapes_fit(const struct attention *a)
 {
@@ -150,7 +148,7 @@ static void release(struct attention *a)
 }
 
 /* Keys are weights of the scores, values transposed those of the result. */
-static int load_head(struct attention *a, uint32_t head, uint32_t row)
+static int load_head(struct attention *a, uint32_t head)
 {
 	struct npu_tensor k = npu_part(a->k, 0, a->tokens, head * a->dim, a->dim);
 	struct npu_tensor v = npu_part(a->v, 0, a->tokens, head * a->dim, a->dim);
@@ -158,7 +156,6 @@ static int load_head(struct attention *a, uint32_t head, uint32_t row)
 	struct npu_weights keys = *a->keys;
 	int ret;
 
-	(void)row;
 	keys.n = a->tokens;
 	ret = npu_rec_pack(a->rec, &k, &keys);
 	if (!ret)
@@ -223,20 +220,50 @@ static int append_block(struct attention *a, uint32_t head, uint32_t row)
 	return ret;
 }
 
-/* In a chain that has room for as many tasks as any step took; long sequences fill several. */
-static int append_step(struct attention *a, attention_step step, uint32_t head, uint32_t row)
-{
-	/* The second step is the first one of the other kind. */
-	uint32_t need = a->steps < 2 ? (uint32_t)max_u64(a->most, STEP_TASKS) : a->most, before;
-	int ret = npu_rec_make_room(a->rec, need);
+/* ---- steps that are in one chain; long sequences fill several ---- */
 
-	if (ret)
-		return ret;
-	before = npu_rec_tasks(a->rec);
-	ret = step(a, head, row);
-	a->steps++;
-	a->most = (uint32_t)max_u64(a->most, npu_rec_tasks(a->rec) - before);
-	return ret;
+static uint64_t product_count(const struct attention *a, uint32_t n, uint32_t k, uint32_t k_step)
+{
+	uint32_t step = (uint32_t)min_u64(k, k_step);
+
+	return div_up(k, step) * npu_plan_make(npu_dev_chip(a->y->dev), NPU_PREC_FP16, a->block, n, step, 0, 0).ntiles;
+}
+
+static uint64_t load_count(const struct attention *a)
+{
+	const struct npu_chip *chip = npu_dev_chip(a->y->dev);
+
+	return (uint64_t)npu_pack_count(chip, a->tokens, a->dim) + npu_transpose_count(chip, a->tokens, a->dim) +
+	       npu_pack_count(chip, a->dim, a->stored);
+}
+
+/* Scores, sums of shares, these for all columns, values. */
+static uint64_t block_count(const struct attention *a)
+{
+	uint32_t k_step = a->values->k_step;
+
+	return product_count(a, a->tokens, a->dim, a->dim) + product_count(a, 1, a->stored, k_step) +
+	       product_count(a, a->stored, 1, 1) + product_count(a, a->dim, a->stored, k_step) +
+	       div_up(a->block, OTHER_ROWS) * OTHER_TASKS;
+}
+
+static int make_room(struct attention *a, uint64_t tasks)
+{
+	return npu_rec_make_room(a->rec, (uint32_t)min_u64(tasks, NPU_REC_MAX_TASKS));
+}
+
+static int append_head(struct attention *a, uint32_t head)
+{
+	int ret = make_room(a, load_count(a));
+
+	return ret ? ret : load_head(a, head);
+}
+
+static int append_rows(struct attention *a, uint32_t head, uint32_t row)
+{
+	int ret = make_room(a, block_count(a));
+
+	return ret ? ret : append_block(a, head, row);
 }
 
 static int append(struct attention *a)
@@ -246,9 +273,9 @@ static int append(struct attention *a)
 
 	for (uint32_t head = 0; !ret && head < a->heads && npu_rec_room(a->rec); head++) {
 		if (head % group == 0)
-			ret = append_step(a, load_head, head / group, 0);
-		for (uint32_t row = 0; !ret && row < a->rows; row += a->block)
-			ret = npu_rec_room(a->rec) ? append_step(a, append_block, head, row) : 0;
+			ret = append_head(a, head / group);
+		for (uint32_t row = 0; !ret && row < a->rows && npu_rec_room(a->rec); row += a->block)
+			ret = append_rows(a, head, row);
 	}
 	return ret;
 }

@@ -96,6 +96,13 @@ int npu_rec_pack(struct npu_rec *rec, const struct npu_tensor *x, const struct n
 	return ret;
 }
 
+uint32_t npu_pack_count(const struct npu_chip *chip, uint32_t n, uint32_t k)
+{
+	uint32_t group = npu_kernel_group(chip, NPU_PREC_FP16), rest = n % group;
+
+	return (uint32_t)(div_up(k, GROUP_COLS) * (div_up(n - rest, PACK_ROWS) + !!rest));
+}
+
 /* ---- transposition ---- */
 
 int npu_transposer_new(struct npu_rec *rec, struct npu_transposer *t, struct npu_dev *dev,
@@ -145,6 +152,13 @@ int npu_rec_transpose_tasks(struct npu_rec *rec, const struct npu_tensor *x, str
 			ret = npu_rec_matmul_tasks(rec, &one, &w, &to, NULL);
 	}
 	return ret;
+}
+
+uint32_t npu_transpose_count(const struct npu_chip *chip, uint32_t rows, uint32_t cols)
+{
+	struct npu_plan product = npu_plan_make(chip, NPU_PREC_FP16, SIDE, rows, SIDE, 0, 0);
+
+	return npu_pack_count(chip, rows, cols) + (uint32_t)(div_up(cols, SIDE) * product.ntiles);
 }
 
 static int check(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_tensor *y)
