@@ -238,7 +238,8 @@ struct npu_attention_opts {
  *
  * One operation of one recording, however many heads and tokens there are; what grows is the
  * number of tasks. Keys and values are tensors that the NPU may have written: it makes weights of
- * them, once per head of theirs. Several cores share the heads of keys and values, or if there is
+ * them, once per head of theirs; of those that are views of tensors of more than 8192 rows it makes a copy
+ * first, a head at a time. Several cores share the heads of keys and values, or if there is
  * one of them the heads of queries.
  *
  * Scores must not exceed 65504 before they are scaled, with and without the mask. They are rounded

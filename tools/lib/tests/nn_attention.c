@@ -117,7 +117,22 @@ static float *some_mask(const struct att *c)
 	return mask;
 }
 
-static void att_case(struct npu_dev *dev, const struct att *c, bool masked, uint32_t cores)
+/* The tokens of @c, which may be the last of @cache rows; @whole must be freed as well. */
+static struct npu_tensor *tokens_of(struct npu_dev *dev, const struct att *c, uint32_t cache, const float *src,
+				    uint32_t cols, struct npu_tensor **whole)
+{
+	struct npu_tensor *view = NULL;
+
+	*whole = NULL;
+	if (!cache)
+		return nn_tensor(dev, NPU_PREC_FP16, c->tokens, cols, src);
+	*whole = nn_result(dev, NPU_PREC_FP16, cache, cols);
+	npu_tensor_view(*whole, cache - c->tokens, c->tokens, 0, cols, &view);
+	npu_tensor_write_f32(view, src, 0, 1);
+	return view;
+}
+
+static void att_case(struct npu_dev *dev, const struct att *c, bool masked, uint32_t cores, uint32_t cache)
 {
 	uint32_t qcols = c->o.heads * c->dim, kcols = kv_heads(c) * c->dim;
 	struct data d = {
@@ -126,7 +141,7 @@ static void att_case(struct npu_dev *dev, const struct att *c, bool masked, uint
 		masked ? some_mask(c) : NULL,
 	};
 	struct npu_attention_opts o = c->o;
-	struct npu_tensor *q, *k, *v, *mask = NULL, *y = nn_result(dev, NPU_PREC_FP16, c->rows, qcols);
+	struct npu_tensor *q, *k, *v, *all_k, *all_v, *mask = NULL, *y = nn_result(dev, NPU_PREC_FP16, c->rows, qcols);
 	struct npu_rec_opts opts = { .size = sizeof(opts), .cores = cores };
 	unsigned int starts = sim_starts;
 	struct npu_rec *rec = NULL;
@@ -137,8 +152,8 @@ static void att_case(struct npu_dev *dev, const struct att *c, bool masked, uint
 	single_out(d.q, (size_t)c->rows * c->o.heads, c->dim, c->size);
 	single_out(d.k, (size_t)c->tokens * kv_heads(c), c->dim, c->size);
 	q = nn_tensor(dev, NPU_PREC_FP16, c->rows, qcols, d.q);
-	k = nn_tensor(dev, NPU_PREC_FP16, c->tokens, kcols, d.k);
-	v = nn_tensor(dev, NPU_PREC_FP16, c->tokens, kcols, d.v);
+	k = tokens_of(dev, c, cache, d.k, kcols, &all_k);
+	v = tokens_of(dev, c, cache, d.v, kcols, &all_v);
 	if (d.mask)
 		mask = nn_tensor(dev, NPU_PREC_FP16, c->rows, c->tokens, d.mask);
 	o.size = sizeof(o);
@@ -149,7 +164,7 @@ static void att_case(struct npu_dev *dev, const struct att *c, bool masked, uint
 	worst = ret ? INFINITY : worst_of(c, &d);
 	info = npu_rec_info(rec);
 	tap_ok(!ret && worst <= 1 && sim_starts - starts == 2 * info.chains &&
-	       (info.tasks <= NPU_REC_MAX_TASKS ? info.chains == 1 : info.chains > cores) &&
+	       (info.tasks <= NPU_REC_MAX_TASKS ? info.chains == cores : info.chains > cores) &&
 	       info.stages == 1,
 	       "%u rows, %u tokens, %u and %u heads of %u, size %g%s%s: %u tasks, %u start each, error %d, %.3f of the bound",
 	       c->rows, c->tokens, c->o.heads, kv_heads(c), c->dim, c->size, c->o.causal ? ", causal" : "",
@@ -158,6 +173,8 @@ static void att_case(struct npu_dev *dev, const struct att *c, bool masked, uint
 	npu_tensor_free(q);
 	npu_tensor_free(k);
 	npu_tensor_free(v);
+	npu_tensor_free(all_k);
+	npu_tensor_free(all_v);
 	npu_tensor_free(y);
 	npu_tensor_free(mask);
 	free(d.q);
@@ -191,6 +208,10 @@ static void test_attention(struct npu_dev *dev)
 		/* More tasks than a chain can have. */
 		{ 1500, 64, 32, { .heads = 9, .kv_heads = 3, .max_rows = 32 }, 1 },
 	};
+	static const struct att cached[] = {
+		{ 1, 128, 64, { .heads = 4, .kv_heads = 2 }, 2 }, { 5, 70, 96, { .heads = 3, .causal = true }, 2 },
+		{ 4, 100, 64, { .heads = 6 }, 1 },
+	};
 	static const struct att shared = { 1500, 64, 32, { .heads = 27, .kv_heads = 9, .max_rows = 32 }, 1 };
 
 	/* Blocks of rows, and tokens that fill no group of columns. */
@@ -201,10 +222,14 @@ static void test_attention(struct npu_dev *dev)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		att_case(dev, &cases[i], false, 1);
+		att_case(dev, &cases[i], false, 1, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(masked); i++)
-		att_case(dev, &masked[i], true, 1);
-	att_case(dev, &shared, false, 3);
+		att_case(dev, &masked[i], true, 1, 0);
+	att_case(dev, &shared, false, 3, 0);
+	att_case(dev, &cached[0], false, 1, 8192);
+	att_case(dev, &cached[0], false, 1, 8196);
+	att_case(dev, &cached[1], false, 1, 20002);
+	att_case(dev, &cached[2], false, 3, 9000);
 }
 
 /* What one core is started for: as often per head, or less, as three submits would be. */

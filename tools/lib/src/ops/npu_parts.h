@@ -57,6 +57,8 @@ int npu_rec_temp(struct npu_rec *rec, enum npu_prec type, uint32_t rows,
 /* Weights that are @value where the column of the input is below @k; the recording's own. */
 int npu_rec_fill_weights(struct npu_rec *rec, struct npu_dev *dev, uint32_t n, uint32_t k,
 			 float value, const struct npu_weights **out);
+/* Rows of one task of these: the width of the CNA has 11 bits, and the halves of each task begin at a whole atom. */
+#define NPU_SPREAD_ROWS	2040u
 /* Each element of @v, 1 x M, or of a column, M x 1, goes to all columns of a row of @y. */
 int npu_rec_broadcast_row(struct npu_rec *rec, const struct npu_tensor *v, struct npu_tensor *y);
 int npu_rec_broadcast_col(struct npu_rec *rec, const struct npu_tensor *col, struct npu_tensor *y);
@@ -88,6 +90,9 @@ int npu_softmax_temps_new(struct npu_rec *rec, struct npu_softmax_temps *t,
 void npu_softmax_temps_free(struct npu_softmax_temps *t);
 int npu_rec_softmax_tasks(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y,
 			  const struct npu_table *table, const struct npu_softmax_temps *t);
+
+/* What a line of the read engine may leave out has 13 bits. */
+#define NPU_PACK_PITCH	8192u
 
 /* npu_rec_pack.c: the same; rows of @x to kernels of @w, which has as many rows and columns */
 int npu_rec_pack(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w);

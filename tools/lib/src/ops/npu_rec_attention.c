@@ -12,9 +12,8 @@
 /* Scores at a time, unless 32 rows have more: 4 MiB in each of four places. */
 #define BLOCK_SCORES	(1u << 21)
 #define BLOCK_UNIT	32u
-/* Tasks of a block but for its products, for each so many rows: at most, with masks and sums of sums. */
+/* Tasks of a block but for its products, for each NPU_SPREAD_ROWS: at most, with masks and sums of sums. */
 #define OTHER_TASKS	32u
-#define OTHER_ROWS	2040u
 
 struct attention {
 	struct npu_rec *rec;
@@ -28,6 +27,7 @@ struct attention {
 
 	struct npu_table *table;
 	struct npu_weights *keys, *values;
+	struct npu_tensor *near;	/* keys or values of a head, or NULL: see bring_near() */
 	struct npu_tensor *turned;	/* values of a head, transposed */
 	struct npu_transposer transposer;
 	struct npu_tensor *mask;	/* or NULL */
@@ -109,11 +109,18 @@ static int make_mask(struct attention *a)
 	return 0;
 }
 
+static bool is_near(const struct npu_tensor *t)
+{
+	return t->pitch <= NPU_PACK_PITCH;
+}
+
 static int prepare(struct attention *a, float scale)
 {
 	struct npu_dev *dev = a->y->dev;
 	int ret = npu_rec_exp_table(a->rec, scale, &a->table);
 
+	if (!ret && !(is_near(a->k) && is_near(a->v)))
+		ret = npu_rec_temp(a->rec, NPU_PREC_FP16, a->tokens, a->dim, &a->near);
 	if (!ret)
 		ret = npu_rec_zero_weights(a->rec, dev, NPU_PREC_FP16, a->stored, a->dim, &a->keys);
 	if (!ret)
@@ -139,12 +146,25 @@ static void release(struct attention *a)
 	npu_table_free(a->table);
 	npu_weights_free(a->keys);
 	npu_weights_free(a->values);
+	npu_tensor_free(a->near);
 	npu_tensor_free(a->turned);
 	npu_transposer_free(&a->transposer);
 	npu_tensor_free(a->mask);
 	npu_tensor_free(a->score[0]);
 	npu_tensor_free(a->score[1]);
 	npu_softmax_temps_free(&a->temps);
+}
+
+/* Packing reads tensors of so many rows only; a view of a larger one is copied first. */
+static int bring_near(struct attention *a, struct npu_tensor *t)
+{
+	int ret;
+
+	if (is_near(t))
+		return 0;
+	ret = npu_rec_copy_raw(a->rec, t, a->near);
+	*t = *a->near;
+	return ret;
 }
 
 /* Keys are weights of the scores, values transposed those of the result. */
@@ -154,10 +174,13 @@ static int load_head(struct attention *a, uint32_t head)
 	struct npu_tensor v = npu_part(a->v, 0, a->tokens, head * a->dim, a->dim);
 	struct npu_tensor turned = npu_part(a->turned, 0, a->dim, 0, a->tokens);
 	struct npu_weights keys = *a->keys;
-	int ret;
+	int ret = bring_near(a, &k);
 
 	keys.n = a->tokens;
-	ret = npu_rec_pack(a->rec, &k, &keys);
+	if (!ret)
+		ret = npu_rec_pack(a->rec, &k, &keys);
+	if (!ret)
+		ret = bring_near(a, &v);
 	if (!ret)
 		ret = npu_rec_transpose_tasks(a->rec, &v, &turned, &a->transposer);
 	if (!ret)
@@ -234,7 +257,7 @@ static uint64_t load_count(const struct attention *a)
 	const struct npu_chip *chip = npu_dev_chip(a->y->dev);
 
 	return (uint64_t)npu_pack_count(chip, a->tokens, a->dim) + npu_transpose_count(chip, a->tokens, a->dim) +
-	       npu_pack_count(chip, a->dim, a->stored);
+	       npu_pack_count(chip, a->dim, a->stored) + !is_near(a->k) + !is_near(a->v);
 }
 
 /* Scores, sums of shares, these for all columns, values. */
@@ -244,7 +267,7 @@ static uint64_t block_count(const struct attention *a)
 
 	return product_count(a, a->tokens, a->dim, a->dim) + product_count(a, 1, a->stored, k_step) +
 	       product_count(a, a->stored, 1, 1) + product_count(a, a->dim, a->stored, k_step) +
-	       div_up(a->block, OTHER_ROWS) * OTHER_TASKS;
+	       div_up(a->block, NPU_SPREAD_ROWS) * OTHER_TASKS;
 }
 
 static int make_room(struct attention *a, uint64_t tasks)

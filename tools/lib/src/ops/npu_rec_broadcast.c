@@ -8,8 +8,6 @@
 
 #include "npu_parts.h"
 
-/* The width of the CNA has 11 bits, and the halves of each task begin at a whole atom. */
-#define SPREAD_ROWS	2040u
 #define SPREAD_COLS	4096u
 #define GROUP		16u
 
@@ -74,7 +72,7 @@ static void broadcast_tasks(struct npu_rec *rec, const struct npu_tensor *v,
 {
 	uint32_t stored = (uint32_t)round_up(y->shape.rows, NPU_TENSOR_ROWS);
 
-	for (uint32_t row = 0; row < stored; row += SPREAD_ROWS)
+	for (uint32_t row = 0; row < stored; row += NPU_SPREAD_ROWS)
 		for (uint32_t col = 0; col < y->shape.cols && npu_rec_room(rec); col += SPREAD_COLS) {
 			uint64_t cols = min_u64(y->shape.cols - col, SPREAD_COLS);
 			struct npu_broadcast_task t = {
@@ -82,7 +80,7 @@ static void broadcast_tasks(struct npu_rec *rec, const struct npu_tensor *v,
 				.weight_iova = ones->mem->iova,
 				.out_iova = npu_tensor_iova(y) +
 					    npu_tensor_place(y, row, col),
-				.rows = (uint32_t)min_u64(stored - row, SPREAD_ROWS),
+				.rows = (uint32_t)min_u64(stored - row, NPU_SPREAD_ROWS),
 				.cols = (uint32_t)round_up(cols, GROUP), .out_pitch = y->pitch,
 			};
 

@@ -16,8 +16,6 @@
 #define GROUP_COLS	32u
 /* Rows of one task: each makes eight channels. */
 #define PACK_ROWS	(NPU_FLY_COLS / 8)
-/* What a line of the read engine may leave out has 13 bits. */
-#define MAX_PITCH	8192u
 /* Rows and columns of the matrix that transposes. */
 #define SIDE		64u
 
@@ -82,9 +80,9 @@ int npu_rec_pack(struct npu_rec *rec, const struct npu_tensor *x, const struct n
 {
 	int ret = npu_rec_reads(rec, x);
 
-	if (!ret && x->pitch > MAX_PITCH)
+	if (!ret && x->pitch > NPU_PACK_PITCH)
 		ret = npu_rec_fail(rec, -E2BIG, "weights of a tensor of %u rows exceed the limit %u",
-				   x->pitch, MAX_PITCH);
+				   x->pitch, NPU_PACK_PITCH);
 	if (!ret)
 		ret = npu_rec_writes_weights(rec, w);
 	for (uint32_t k0 = 0; !ret && k0 < w->k; k0 += w->k_step) {
