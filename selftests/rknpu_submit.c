@@ -441,7 +441,8 @@ RK_TEST_F_TIMEOUT(submit, r15_too_many_unfinished_jobs, 120,
 		EXPECT_EQ(POLLOUT, room.revents);
 		EXPECT_EQ(0, rk_submit(c->fd, jobs, ARRAY_SIZE(jobs)));
 	}
-	EXPECT_EQ(0, rk_prep(&c->out[0][0], 30000));
+	/* Of 9216 jobs. */
+	EXPECT_EQ(0, rk_prep(&c->out[0][0], 120000));
 	EXPECT_EQ(0, rk_submit(c->fd, jobs, 1));
 	EXPECT_EQ(0, rk_prep(&c->out[0][0], 20000));
 }

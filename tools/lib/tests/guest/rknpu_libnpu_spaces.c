@@ -261,7 +261,8 @@ RK_TEST_F(spaces, foreign_buffer, "a buffer of another device is refused, not mi
 
 /* ---- full indeed ---- */
 
-RK_TEST_F(spaces, memory_is_short, "memory that is short is told from addresses that are")
+RK_TEST_F_TIMEOUT(spaces, memory_is_short, 120,
+		  "memory that is short is told from addresses that are")
 {
 	struct npu_tensor *t[16] = { NULL };
 	struct npu_stats s = { .size = sizeof(s) };
