@@ -307,7 +307,7 @@ static int submit_unlisted(struct side *s, const struct drm_rocket_task *task, u
 #define WAITING		1024
 /* Of a user; two of each job are not counted. */
 #define MOST_WAITS	1048576
-#define LONGEST_MS	60000u
+#define LONGEST_MS	240000u
 
 /* Each has a fence of its own, and waits for the core. */
 static int put_many_fences(struct side *s, const struct rk_bo *bo)

@@ -250,12 +250,16 @@ RK_TEST_F_TIMEOUT(hotpath, chained_jobs, 120,
 		  "a chain of four tasks costs one kick and one interrupt")
 {
 	unsigned long irqs;
+	int tries = 0;
 
 	RK_REQUIRE_MODEL();
-	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
-	irqs = rk_irqs_taken();
-	ASSERT_EQ(0, run_all(self, 4, DRM_ROCKET_JOB_BATCHED));
-	irqs = rk_irqs_taken() - irqs;
+	/* Where the guest stood still, the power went between two jobs, or a job had not started when that was checked. */
+	do {
+		rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+		irqs = rk_irqs_taken();
+		ASSERT_EQ(0, run_all(self, 4, DRM_ROCKET_JOB_BATCHED));
+		irqs = rk_irqs_taken() - irqs;
+	} while ((rk_count_all(NPU_CNT_POWER_ON) || rk_count_all(NPU_CNT_RESET)) && ++tries < 20);
 	EXPECT_EQ(4 * JOBS + 1, rk_count_all(NPU_CNT_TASK_DONE));
 	EXPECT_EQ(JOBS + 1, rk_count_all(NPU_CNT_KICK));
 	EXPECT_EQ(JOBS + 1, rk_count_all(NPU_CNT_IRQ));
