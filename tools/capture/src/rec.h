@@ -27,6 +27,7 @@ struct rec_bo {
 	uint64_t iova;
 	uint64_t size;
 	uint64_t obj_addr;	/* vendor */
+	unsigned int opens;	/* /dev/rknpu: how often it was made and not destroyed */
 	uint32_t domain;
 	bool cacheable;
 	bool imported;
@@ -123,6 +124,7 @@ int rec_vendor_ioctl(struct rec_file *f, int fd, unsigned long req, void *arg);
 /* ---- rec_raw.c ---- */
 
 int rec_raw_ioctl(int fd, unsigned long req, void *arg);	/* -1 and errno */
+bool rec_raw_is_misc(int fd);				/* /dev/rknpu? */
 int rec_raw_close(int fd);
 int rec_raw_dup3(int from, int to, int flags);
 int rec_raw_close_range(unsigned int first, unsigned int last, int flags);

@@ -77,13 +77,8 @@ static bool drm_driver(int fd, struct rec_file *f)
 static bool misc_driver(int fd, struct rec_file *f)
 {
 	struct drm_rknpu_action a = { .flags = DRM_RKNPU_GET_DRV_VERSION };
-	char link[64], path[64];
-	ssize_t n;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, path, sizeof(path) - 1);
-	path[n > 0 ? n : 0] = '\0';
-	if (strcmp(path, "/dev/rknpu"))
+	if (!rec_raw_is_misc(fd))
 		return false;
 	f->uapi = CAP_VENDOR_MISC;
 	if (!rec_raw_ioctl(fd, _IOWR('r', DRM_RKNPU_ACTION, struct drm_rknpu_action), &a)) {
@@ -291,19 +286,14 @@ static int any_fd(const struct rec_file *f)
 	return -1;
 }
 
-/* rocket's BOs come with their mapping, imported ones too; the others when they are needed. */
+/* BOs come with their mapping, but for those that the vendor's DRM node made: these when they are needed. */
 bool rec_bo_map(struct rec_bo *bo)
 {
 	int fd = any_fd(bo->file);
 	uint64_t offset;
 
-	if (bo->map || bo->imported || bo->file->uapi == CAP_ROCKET)
+	if (bo->map || bo->imported || bo->file->uapi != CAP_VENDOR)
 		return bo->map;
-	/* Handles of /dev/rknpu are dma-bufs. */
-	if (bo->file->uapi == CAP_VENDOR_MISC) {
-		bo->map = rec_raw_mmap(bo->size, (int)bo->handle, 0);
-		return bo->map;
-	}
 	offset = vendor_offset(bo, fd);
 	if (offset)
 		bo->map = rec_raw_mmap(bo->size, fd, offset);

@@ -11,10 +11,21 @@
 
 #include "rec.h"
 
-/* Weak: a test has its own. */
+/* Weak, as the next one: a test has its own. */
 int __attribute__((weak)) rec_raw_ioctl(int fd, unsigned long req, void *arg)
 {
 	return (int)syscall(SYS_ioctl, fd, req, arg);
+}
+
+bool __attribute__((weak)) rec_raw_is_misc(int fd)
+{
+	char link[64], path[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n > 0 ? n : 0] = '\0';
+	return !strcmp(path, "/dev/rknpu");
 }
 
 void *rec_raw_mmap(uint64_t size, int fd, uint64_t offset)

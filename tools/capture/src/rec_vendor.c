@@ -285,13 +285,19 @@ static int submit(struct rec_file *f, int fd, unsigned long req, void *arg)
 
 /* ---- memory ---- */
 
+/* On /dev/rknpu a handle is a descriptor, which the client may close: the next BO gets it. */
+static struct rec_bo *find_bo(struct rec_file *f, uint32_t handle, uint64_t obj_addr)
+{
+	return f->uapi == CAP_VENDOR_MISC ? rec_bo_by_obj(f, obj_addr) : rec_bo_find(f, handle);
+}
+
 static void created(struct rec_file *f, unsigned long req, const void *arg)
 {
 	struct drm_rknpu_mem_create c;
 	struct rec_bo *bo;
 
 	copy_arg(&c, sizeof(c), req, arg);
-	bo = rec_bo_find(f, c.handle);
+	bo = find_bo(f, c.handle, c.obj_addr);
 	if (!bo)
 		bo = rec_bo_new(f, c.handle, c.dma_addr, c.size);
 	if (!bo)
@@ -302,9 +308,20 @@ static void created(struct rec_file *f, unsigned long req, const void *arg)
 	bo->obj_addr = c.obj_addr;
 	bo->domain = (uint32_t)c.iommu_domain_id;
 	bo->cacheable = c.flags & DRM_RKNPU_MEM_CACHEABLE;
-	/* A handle that is a descriptor may be closed before it is needed. */
-	if (f->uapi == CAP_VENDOR_MISC)
-		rec_bo_map(bo);
+	bo->opens++;
+	if (f->uapi == CAP_VENDOR_MISC && !bo->map)
+		bo->map = rec_raw_mmap(bo->size, (int)c.handle, 0);
+}
+
+/* Also GEM_CLOSE, whose struct begins with the same. */
+static void destroy(struct rec_file *f, unsigned long req, const void *arg)
+{
+	struct drm_rknpu_mem_destroy d;
+	struct rec_bo *bo = copy_arg(&d, sizeof(d), req, arg) ? find_bo(f, d.handle, d.obj_addr) :
+			    NULL;
+
+	if (bo && !(f->uapi == CAP_VENDOR_MISC && --bo->opens))
+		rec_bo_gone(bo);
 }
 
 /* The dma-buf is what it can be mapped by; MEM_CREATE will tell the address. */
@@ -345,19 +362,13 @@ int rec_vendor_ioctl(struct rec_file *f, int fd, unsigned long req, void *arg)
 {
 	bool misc = (req >> 8 & 0xff) == 'r';
 	unsigned int nr = (req & 0xff) + (misc ? DRM_COMMAND_BASE : 0);
-	struct rec_bo *bo = NULL;
-	uint32_t handle;
 	int ret, err;
 
 	if (nr == DRM_COMMAND_BASE + DRM_RKNPU_SUBMIT)
 		return submit(f, fd, req, arg);
-	/* Both structs begin with it. */
-	if ((nr == DRM_COMMAND_BASE + DRM_RKNPU_MEM_DESTROY ||
-	     (nr == (DRM_IOCTL_GEM_CLOSE & 0xff) && !misc)) &&
-	    rec_copy(&handle, (uintptr_t)arg, sizeof(handle)))
-		bo = rec_bo_find(f, handle);
-	if (bo)
-		rec_bo_gone(bo);
+	if (nr == DRM_COMMAND_BASE + DRM_RKNPU_MEM_DESTROY ||
+	    (nr == (DRM_IOCTL_GEM_CLOSE & 0xff) && !misc))
+		destroy(f, req, arg);
 	ret = rec_raw_ioctl(fd, req, arg);
 	err = errno;
 	if (!ret && nr == DRM_COMMAND_BASE + DRM_RKNPU_MEM_CREATE)

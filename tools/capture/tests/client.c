@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * A client to record: client ops|shifted|fork|threads|killed|signals|vfork|dup2|range|from. Its
+ * A client to record: client ops|shifted|fork|threads|killed|signals|vfork|dup2|range|from|misc. Its
  * jobs are small products whose results lie where the test of npu-replay knows them.
  */
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "npu_prog.h"
+#include "client.h"
 
 #define M	4u
 #define N	32u
@@ -26,10 +26,16 @@ struct buffers {
 	struct npu_bo *in, *weights, *out, *last, *program, *shift;
 };
 
-static void die(const char *what, int err)
+void client_die(const char *what, int err)
 {
 	fprintf(stderr, "client: %s: %s\n", what, strerror(-err));
 	exit(1);
+}
+
+void client_fill(uint8_t *map, size_t size, int seed)
+{
+	for (size_t i = 0; i < size; i++)
+		map[i] = seed ? (uint8_t)((i * 7 + i / 256 + (size_t)seed) % 13 - 6) : 0;
 }
 
 static struct npu_bo *alloc(struct npu_dev *dev, size_t size, int seed)
@@ -39,15 +45,14 @@ static struct npu_bo *alloc(struct npu_dev *dev, size_t size, int seed)
 	uint8_t *map;
 
 	if (ret)
-		die("alloc", ret);
+		client_die("alloc", ret);
 	map = npu_bo_map(bo);
 	if (!map)
-		die("map", -1);
-	for (size_t i = 0; i < size; i++)
-		map[i] = seed ? (uint8_t)((i * 7 + i / 256 + (size_t)seed) % 13 - 6) : 0;
+		client_die("map", -1);
+	client_fill(map, size, seed);
 	ret = npu_bo_fini(bo);
 	if (ret)
-		die("fini", ret);
+		client_die("fini", ret);
 	return bo;
 }
 
@@ -65,7 +70,12 @@ static void add_product(struct npu_prog *p, uint64_t in, uint64_t weights, uint6
 	t.out_h_full = rows;
 	ret = npu_prog_conv(p, &t);
 	if (ret)
-		die(npu_prog_message(p), ret);
+		client_die(npu_prog_message(p), ret);
+}
+
+void client_product(struct npu_prog *p, uint64_t in, uint64_t weights, uint64_t out)
+{
+	add_product(p, in, weights, out, M);
 }
 
 static void run(struct buffers *b, struct npu_prog *p, struct npu_bo *in, struct npu_bo *out)
@@ -92,7 +102,7 @@ static void run(struct buffers *b, struct npu_prog *p, struct npu_bo *in, struct
 	if (!ret)
 		ret = npu_bo_prep(out, -1);
 	if (ret)
-		die("job", ret);
+		client_die("job", ret);
 }
 
 static void start(struct buffers *b, int seed, size_t unused)
@@ -100,7 +110,7 @@ static void start(struct buffers *b, int seed, size_t unused)
 	int ret = b->dev ? 0 : npu_open(NULL, &b->dev);
 
 	if (ret)
-		die("open", ret);
+		client_die("open", ret);
 	/* All that follows has other addresses. */
 	b->shift = unused ? alloc(b->dev, unused, 1) : NULL;
 	b->in = alloc(b->dev, OPS * STEP, seed);
@@ -245,7 +255,7 @@ static void replaced(const char *how)
 	fd = npu_fd(a.dev);
 	if (!strcmp(how, "dup2")) {
 		if (npu_open(NULL, &dev) || dup2(npu_fd(dev), fd) != fd)
-			die("dup2", -1);
+			client_die("dup2", -1);
 		npu_close(dev);
 		b.dev = a.dev;
 	} else if (!strcmp(how, "range")) {
@@ -272,6 +282,8 @@ int main(int argc, char **argv)
 		vforks();
 	else if (!strcmp(what, "dup2") || !strcmp(what, "range") || !strcmp(what, "from"))
 		replaced(what);
+	else if (!strcmp(what, "misc"))
+		client_misc();
 	else if (!strcmp(what, "shifted"))
 		ops_behind(1, 3 * STEP);
 	else

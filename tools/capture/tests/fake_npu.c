@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <pthread.h>
 
@@ -30,6 +31,8 @@ static struct bo {
 	uint32_t handle;
 	uint64_t iova, size, offset;
 	uint8_t *map;
+	ino_t ino;		/* /dev/rknpu: its dma-buf's */
+	unsigned int opens;
 } bos[BOS];
 
 static pthread_mutex_t npu = PTHREAD_MUTEX_INITIALIZER;
@@ -52,11 +55,9 @@ static struct bo *find(uint32_t handle)
 	return NULL;
 }
 
-/* Processes have memory of their own in the file; handles are of the process, not of a file. */
-static struct bo *create(int fd, uint64_t size)
+/* Handles are of the process, not of a file. */
+static struct bo *create_at(int fd, uint64_t offset, uint64_t size)
 {
-	uint64_t place = (uint64_t)(getpid() % 1024) << 32;
-
 	for (int i = 0; i < BOS; i++) {
 		struct bo *b = &bos[i];
 
@@ -64,7 +65,7 @@ static struct bo *create(int fd, uint64_t size)
 			continue;
 		b->size = (size + 4095) & ~UINT64_C(4095);
 		b->iova = next_iova;
-		b->offset = place + next_iova;
+		b->offset = offset;
 		b->map = mmap64(NULL, b->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
 				(off64_t)b->offset);
 		if (b->map == MAP_FAILED) {
@@ -77,6 +78,12 @@ static struct bo *create(int fd, uint64_t size)
 		return b;
 	}
 	return NULL;
+}
+
+/* Processes have memory of their own in the file. */
+static struct bo *create(int fd, uint64_t size)
+{
+	return create_at(fd, ((uint64_t)(getpid() % 1024) << 32) + next_iova, size);
 }
 
 static void destroy(uint32_t handle)
@@ -252,6 +259,67 @@ static int vendor(int fd, unsigned long req, void *arg)
 	}
 }
 
+/* /dev/rknpu: handles are descriptors of what can be mapped. */
+static int misc_create(struct drm_rknpu_mem_create *c)
+{
+	struct stat st = { 0 };
+	struct bo *b = NULL;
+	int fd = c->handle ? (int)c->handle : memfd_create("bo", MFD_CLOEXEC);
+
+	if (!c->handle && ftruncate(fd, (off_t)(c->size + 4095) & ~4095))
+		return -ENOMEM;
+	if (fstat(fd, &st))
+		return -EBADF;
+	for (int i = 0; i < BOS && c->handle; i++) {
+		if (bos[i].map && bos[i].ino == st.st_ino)
+			b = &bos[i];
+	}
+	if (!c->handle)
+		b = create_at(fd, 0, c->size);
+	if (!b)
+		return -EINVAL;
+	b->ino = st.st_ino;
+	b->opens++;
+	c->handle = (uint32_t)fd;
+	c->obj_addr = OBJECTS + b->handle;
+	c->dma_addr = b->iova;
+	c->size = b->size;
+	return 0;
+}
+
+static int misc_destroy(const struct drm_rknpu_mem_destroy *d)
+{
+	struct bo *b = object(d->obj_addr);
+
+	if (!b)
+		return -EINVAL;
+	if (!--b->opens)
+		destroy(b->handle);
+	return 0;
+}
+
+static int misc(int fd, unsigned long req, void *arg)
+{
+	switch (req & 0xff) {
+	case DRM_RKNPU_MEM_CREATE:
+		return misc_create(arg);
+	case DRM_RKNPU_MEM_DESTROY:
+		return misc_destroy(arg);
+	case DRM_RKNPU_MEM_MAP:
+		return -EINVAL;
+	default:
+		return vendor(fd, (req & ~0xffffUL) | 'd' << 8 | (DRM_COMMAND_BASE + (req & 0xff)), arg);
+	}
+}
+
+bool rec_raw_is_misc(int fd)
+{
+	const char *node = getenv("CLIENT_MISC");
+	struct stat a, b;
+
+	return node && !stat(node, &a) && !fstat(fd, &b) && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
 /* ---- both ---- */
 
 static int dispatch(int fd, unsigned long req, void *arg)
@@ -277,6 +345,8 @@ static int dispatch(int fd, unsigned long req, void *arg)
 		((struct sync_merge_data *)arg)->fence = dup(fd);
 		return 0;
 	}
+	if ((req >> 8 & 0xff) == 'r')
+		return misc(fd, req, arg);
 	return is_vendor() ? vendor(fd, req, arg) : rocket(fd, req, arg);
 }
 

@@ -10,4 +10,5 @@ cd run || exit 1
 for f in librknpu-capture.so client client-static npu-replay npu-capture cap_edit; do ln -s "../$f" "$f"; done
 # Sparse: 4 GiB for each process.
 truncate -s 4T npu || exit 1
-NPU_DEVICE=$PWD/npu "$GUEST" rocket rknpu
+: >misc
+NPU_DEVICE=$PWD/npu CLIENT_MISC=$PWD/misc "$GUEST" rocket rknpu

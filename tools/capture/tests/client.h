@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of the recorded client share.
+ */
+#ifndef CLIENT_H
+#define CLIENT_H
+
+#include "npu_prog.h"
+
+void client_die(const char *what, int err);
+void client_fill(uint8_t *map, size_t size, int seed);
+/* Of small integers; its result has 512 bytes. */
+void client_product(struct npu_prog *p, uint64_t in, uint64_t weights, uint64_t out);
+
+/* Over /dev/rknpu, or the file that CLIENT_MISC names. */
+void client_misc(void);
+
+#endif /* CLIENT_H */
