@@ -45,6 +45,7 @@ struct rec_file {
 	bool closed;		/* and it goes with the last of them */
 	uint32_t id;
 	enum cap_uapi uapi;
+	bool numbers;		/* its jobs have: our rocket */
 	int version[3];
 };
 

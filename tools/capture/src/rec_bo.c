@@ -14,6 +14,7 @@
 
 #include "drm.h"
 #include "drm/rknpu_drm.h"
+#include "drm/rocket_accel.h"
 #include "rec.h"
 
 struct rec_bo *rec_bos;
@@ -64,6 +65,7 @@ static bool drm_driver(int fd, struct rec_file *f)
 {
 	char name[32] = "";
 	struct drm_version v = { .name_len = sizeof(name) - 1, .name = name };
+	struct drm_rocket_get_param p = { .param = DRM_ROCKET_PARAM_FEATURES };
 
 	if (rec_raw_ioctl(fd, DRM_IOCTL_VERSION, &v))
 		return false;
@@ -71,6 +73,8 @@ static bool drm_driver(int fd, struct rec_file *f)
 	f->version[1] = v.version_minor;
 	f->version[2] = v.version_patchlevel;
 	f->uapi = !strcmp(name, "rocket") ? CAP_ROCKET : CAP_VENDOR;
+	f->numbers = f->uapi == CAP_ROCKET && !rec_raw_ioctl(fd, DRM_IOCTL_ROCKET_GET_PARAM, &p) &&
+		     p.value & DRM_ROCKET_FEATURE_SUBMIT_EXT;
 	return !strcmp(name, "rocket") || !strcmp(name, "rknpu");
 }
 

@@ -101,30 +101,75 @@ static int64_t wait_until(void)
 	return ((int64_t)ts.tv_sec + WAIT_S) * 1000000000 + ts.tv_nsec;
 }
 
-/* The jobs' end, by the BOs they write; 0, or the first error. */
-static int wait_for_outputs(struct rec_file *f, int fd, bool *known)
+static int prep(int fd, uint32_t handle, bool *known)
 {
-	struct drm_rocket_prep_bo p = { .timeout_ns = wait_until() };
-	int status = 0;
+	struct drm_rocket_prep_bo p = { .handle = handle, .timeout_ns = wait_until() };
+	int ret;
 
-	for (struct rec_bo *bo = rec_bos; bo; bo = bo->next) {
-		if (bo->file != f || !(bo->use & CAP_USE_WRITE))
-			continue;
-		p.handle = bo->handle;
-		if (!rec_raw_ioctl(fd, DRM_IOCTL_ROCKET_PREP_BO, &p))
-			continue;
-		if (errno == ETIMEDOUT || errno == EBUSY)
-			*known = false;
-		else if (!status)
-			status = -errno;
+	do {
+		ret = rec_raw_ioctl(fd, DRM_IOCTL_ROCKET_PREP_BO, &p);
+	} while (ret && errno == EINTR);
+	if (ret && (errno == ETIMEDOUT || errno == EBUSY)) {
+		*known = false;
+		return 0;
 	}
-	return status;
+	return ret ? -errno : 0;
 }
 
 struct jobs {
 	uint8_t *at;
 	uint32_t n, size;
+	uint64_t first;		/* number, or 0 if that is not known */
 };
+
+static int wait_for_number(int fd, uint64_t number, bool *known)
+{
+	struct drm_rocket_wait_job w = { .job = number, .timeout_ns = wait_until() };
+	int ret;
+
+	do {
+		ret = rec_raw_ioctl(fd, DRM_IOCTL_ROCKET_WAIT_JOB, &w);
+	} while (ret && errno == EINTR);
+	if (ret)
+		*known = false;
+	return ret ? 0 : w.error;
+}
+
+/* In-tree rocket has nothing to wait by but what a job lists as written. */
+static int wait_for_listed(int fd, const struct drm_rocket_job_ext *job, bool *known)
+{
+	uint32_t *h = copy_array(job->out_bo_handles, job->out_bo_handle_count, sizeof(*h));
+	int status = 0;
+
+	if (!h)
+		*known = false;
+	for (uint32_t i = 0; h && i < job->out_bo_handle_count; i++) {
+		int err = prep(fd, h[i], known);
+
+		status = status ? status : err;
+	}
+	free(h);
+	return status;
+}
+
+/* 0, or the first error. */
+static int wait_for_jobs(struct rec_file *f, int fd, const struct jobs *jobs, bool *known)
+{
+	int status = 0;
+
+	for (uint32_t i = 0; i < jobs->n && *known; i++) {
+		struct drm_rocket_job_ext job = job_at(jobs->at, i, jobs->size);
+		int err = f->numbers ? wait_for_number(fd, jobs->first + i, known) :
+			  wait_for_listed(fd, &job, known);
+
+		status = status ? status : err;
+	}
+	for (struct rec_bo *bo = rec_bos; bo && *known; bo = bo->next) {
+		if (bo->file == f && bo->use & CAP_USE_WRITE)
+			prep(fd, bo->handle, known);
+	}
+	return status;
+}
 
 static void describe(struct rec_file *f, int fd, const struct jobs *jobs, struct rec_job *j,
 		     bool *known)
@@ -136,9 +181,27 @@ static void describe(struct rec_file *f, int fd, const struct jobs *jobs, struct
 		add_job(f, j, &job);
 		*known &= syncs_are_over(fd, &job);
 	}
-	/* A job without such a list leaves nothing to wait by. */
 	for (struct rec_bo *bo = rec_bos; bo && j->good; bo = bo->next)
 		j->good = !bo->use || rec_bo_map(bo);
+}
+
+/* SUBMIT tells no numbers. SUBMIT_EXT does the same with jobs that are no longer than SUBMIT's, and tells them. */
+static int run(struct rec_file *f, int fd, unsigned long req, void *arg, struct jobs *jobs)
+{
+	struct drm_rocket_submit_ext e = { 0 };
+	int ret;
+
+	if (f->numbers && req == DRM_IOCTL_ROCKET_SUBMIT && jobs->at &&
+	    jobs->size <= sizeof(struct drm_rocket_job)) {
+		memcpy(&e, arg, sizeof(struct drm_rocket_submit));
+		ret = rec_raw_ioctl(fd, DRM_IOCTL_ROCKET_SUBMIT_EXT, &e);
+	} else {
+		ret = rec_raw_ioctl(fd, req, arg);
+		if (!ret && req == DRM_IOCTL_ROCKET_SUBMIT_EXT)
+			memcpy(&e, arg, sizeof(e));
+	}
+	jobs->first = e.first_job;
+	return ret;
 }
 
 static int submit(struct rec_file *f, int fd, unsigned long req, void *arg)
@@ -154,16 +217,16 @@ static int submit(struct rec_file *f, int fd, unsigned long req, void *arg)
 	if (rec_copy(&s, (uintptr_t)arg, sizeof(s)) && s.job_count <= 1024 &&
 	    s.job_struct_size >= offsetof(struct drm_rocket_job, flags)) {
 		jobs = (struct jobs) { copy_array(s.jobs, s.job_count, s.job_struct_size),
-				       s.job_count, s.job_struct_size };
+				       s.job_count, s.job_struct_size, 0 };
 		j.good = jobs.at;
 	}
 	describe(f, fd, &jobs, &j, &known);
 	if (j.good)
 		rec_submit_before();
-	ret = rec_raw_ioctl(fd, req, arg);
+	ret = run(f, fd, req, arg, &jobs);
 	err = errno;
 	if (!ret && j.good) {
-		int status = known ? wait_for_outputs(f, fd, &known) : 0;
+		int status = known ? wait_for_jobs(f, fd, &jobs, &known) : 0;
 
 		rec_submit_tell(f, &j, jobs.n);
 		rec_submit_after(status, known);

@@ -72,6 +72,9 @@ static int collect_bos(struct replay *r, const struct cap_submit *s, const struc
 		else
 			b->in[b->nin++] = bo;
 	}
+	/* A job that writes none: there must be something to wait by. */
+	if (!b->nout && b->nin)
+		b->out[b->nout++] = b->in[--b->nin];
 	return 0;
 }
 

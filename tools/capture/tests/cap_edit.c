@@ -5,6 +5,7 @@
  *   cap_edit IN OUT output SUBMIT OFFSET	another byte in what a submit wrote
  *   cap_edit IN OUT set REGISTER BITS		bits set in all commands for a register, which is a
  *						command's first two and last two bytes: 0x10014010
+ *   cap_edit IN OUT unwritten			submits write no BO that they name
  *   cap_edit IN OUT hash			another byte in the last content
  *   cap_edit IN OUT version			of another version
  *   cap_edit IN OUT name			processes are named with commands for a terminal
@@ -92,6 +93,17 @@ static bool set_bits(struct cap *cap, uint32_t reg, uint32_t bits)
 	return found;
 }
 
+static void take_writes(struct cap *cap)
+{
+	for (size_t i = 0; i < cap->nevents; i++) {
+		struct cap_submit *s = (struct cap_submit *)(uintptr_t)cap->events[i].data;
+		struct cap_use *use = (struct cap_use *)(s + 1);
+
+		for (uint32_t k = 0; cap->events[i].type == CAP_SUBMIT && k < s->uses; k++)
+			use[k].use = CAP_USE_READ;
+	}
+}
+
 static void spoil_hash(struct cap *cap)
 {
 	for (size_t i = cap->nevents; i-- > 0;) {
@@ -124,6 +136,8 @@ int main(int argc, char **argv)
 	else if (!strcmp(argv[3], "set") && argc == 6)
 		ok = set_bits(&cap, (uint32_t)strtoul(argv[4], NULL, 0),
 			      (uint32_t)strtoul(argv[5], NULL, 0));
+	else if (!strcmp(argv[3], "unwritten"))
+		take_writes(&cap);
 	else if (!strcmp(argv[3], "hash"))
 		spoil_hash(&cap);
 	else if (!strcmp(argv[3], "name"))

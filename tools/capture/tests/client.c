@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A client to record: client ops|shifted|fork|threads|killed|signals|vfork|dup2|range|from|misc. Its
+ * A client to record: client ops|shifted|fork|threads|killed|signals|vfork|dup2|range|from|misc|
+ * numbers|unlisted. Its
  * jobs are small products whose results lie where the test of npu-replay knows them.
  */
 #include <fcntl.h>
@@ -38,7 +39,7 @@ void client_fill(uint8_t *map, size_t size, int seed)
 		map[i] = seed ? (uint8_t)((i * 7 + i / 256 + (size_t)seed) % 13 - 6) : 0;
 }
 
-static struct npu_bo *alloc(struct npu_dev *dev, size_t size, int seed)
+struct npu_bo *client_alloc(struct npu_dev *dev, size_t size, int seed)
 {
 	struct npu_bo *bo;
 	int ret = npu_bo_alloc(dev, size, &bo);
@@ -112,12 +113,12 @@ static void start(struct buffers *b, int seed, size_t unused)
 	if (ret)
 		client_die("open", ret);
 	/* All that follows has other addresses. */
-	b->shift = unused ? alloc(b->dev, unused, 1) : NULL;
-	b->in = alloc(b->dev, OPS * STEP, seed);
-	b->weights = alloc(b->dev, 4096, seed + 1);
-	b->out = alloc(b->dev, OPS * STEP, 0);
-	b->last = alloc(b->dev, STEP, 0);
-	b->program = alloc(b->dev, 8192, 0);
+	b->shift = unused ? client_alloc(b->dev, unused, 1) : NULL;
+	b->in = client_alloc(b->dev, OPS * STEP, seed);
+	b->weights = client_alloc(b->dev, 4096, seed + 1);
+	b->out = client_alloc(b->dev, OPS * STEP, 0);
+	b->last = client_alloc(b->dev, STEP, 0);
+	b->program = client_alloc(b->dev, 8192, 0);
 }
 
 /* Three operations in one job, and then a job that reads what the first of them wrote. */
@@ -284,6 +285,10 @@ int main(int argc, char **argv)
 		replaced(what);
 	else if (!strcmp(what, "misc"))
 		client_misc();
+	else if (!strcmp(what, "numbers"))
+		return client_has_numbers() ? 0 : 1;
+	else if (!strcmp(what, "unlisted"))
+		client_unlisted();
 	else if (!strcmp(what, "shifted"))
 		ops_behind(1, 3 * STEP);
 	else

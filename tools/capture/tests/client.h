@@ -9,10 +9,18 @@
 
 void client_die(const char *what, int err);
 void client_fill(uint8_t *map, size_t size, int seed);
+struct npu_bo *client_alloc(struct npu_dev *dev, size_t size, int seed);
 /* Of small integers; its result has 512 bytes. */
 void client_product(struct npu_prog *p, uint64_t in, uint64_t weights, uint64_t out);
 
 /* Over /dev/rknpu, or the file that CLIENT_MISC names. */
 void client_misc(void);
+
+/* ---- queue_client.c, over rocket ---- */
+
+/* Does the driver number jobs? */
+bool client_has_numbers(void);
+/* A job that names no BOs. */
+void client_unlisted(void);
 
 #endif /* CLIENT_H */
