@@ -21,6 +21,8 @@
 #define LIBRARY		"librknpu-capture.so"
 /* In the directory with the parts, none of which begins with a dot. */
 #define WHOLE		".whole"
+/* Where COMMAND's own status is 0. */
+#define EXIT_NOTHING	124
 
 static int usage(void)
 {
@@ -28,7 +30,8 @@ static int usage(void)
 		"  -o  where to write the capture, for nobody else to read\n"
 		"  -f  replace FILE if it exists\n"
 		"  -l  the recorder (default: " LIBRARY " beside this program, or in ../lib)\n"
-		"  -s  preload nothing: COMMAND has the recorder linked in\n");
+		"  -s  preload nothing: COMMAND has the recorder linked in\n"
+		"exit status: COMMAND's; 124 if that is 0 and no submit was recorded; 125 if FILE cannot be written\n");
 	return 2;
 }
 
@@ -293,8 +296,13 @@ static int capture(char **argv, const char *file, bool force, const char *librar
 		return err;
 	}
 	rmdir(full);
-	fprintf(stderr, "npu-capture: %lu submits in %s\n", submits, file);
-	return ret;
+	if (submits) {
+		fprintf(stderr, "npu-capture: %lu submits in %s\n", submits, file);
+		return ret;
+	}
+	fprintf(stderr, "npu-capture: no submit was recorded in %s: the command ran nothing on the "
+		"NPU, or is linked statically\n", file);
+	return ret ? ret : EXIT_NOTHING;
 }
 
 int main(int argc, char **argv)
