@@ -31,6 +31,7 @@ struct rec_bo {
 	uint32_t domain;
 	bool cacheable;
 	bool imported;
+	bool foreign;		/* rocket: another driver's, whose caches are not ours to sync */
 	uint8_t *map;		/* our own mapping */
 	uint64_t (*hash)[2];	/* of each page, as the file has it */
 	struct rec_reloc *reloc;	/* sorted by offset */

@@ -3,10 +3,14 @@
  * Follows the ioctls of the DRM driver "rocket", mainline's or ours.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+
+#include <linux/dma-buf.h>
 
 #include "drm.h"
 #include "drm/rocket_accel.h"
@@ -152,6 +156,30 @@ static int wait_for_listed(int fd, const struct drm_rocket_job_ext *job, bool *k
 	return status;
 }
 
+/*
+ * What PREP_BO does, too, but that reports an error, which is forgotten with the next job: the client would not
+ * be told. In-tree rocket reports none.
+ */
+static void make_visible(int fd, uint32_t handle, bool *known)
+{
+	/* There is one dma-buf for a BO, so that its mode is the client's, too. */
+	struct drm_prime_handle p = { .handle = handle, .flags = DRM_CLOEXEC | DRM_RDWR };
+	struct dma_buf_sync s = { .flags = DMA_BUF_SYNC_START | DMA_BUF_SYNC_READ };
+	struct pollfd over = { .events = POLLIN };
+
+	if (rec_raw_ioctl(fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &p)) {
+		*known = false;
+		return;
+	}
+	over.fd = p.fd;
+	/* Another process may have it written since: that is not waited for. */
+	*known &= poll(&over, 1, 0) == 1 && !rec_raw_ioctl(p.fd, DMA_BUF_IOCTL_SYNC, &s);
+	s.flags = DMA_BUF_SYNC_END | DMA_BUF_SYNC_READ;
+	if (*known)
+		rec_raw_ioctl(p.fd, DMA_BUF_IOCTL_SYNC, &s);
+	rec_raw_close(p.fd);
+}
+
 /* 0, or the first error. */
 static int wait_for_jobs(struct rec_file *f, int fd, const struct jobs *jobs, bool *known)
 {
@@ -165,8 +193,12 @@ static int wait_for_jobs(struct rec_file *f, int fd, const struct jobs *jobs, bo
 		status = status ? status : err;
 	}
 	for (struct rec_bo *bo = rec_bos; bo && *known; bo = bo->next) {
-		if (bo->file == f && bo->use & CAP_USE_WRITE)
+		if (bo->file != f || !(bo->use & CAP_USE_WRITE))
+			continue;
+		if (!f->numbers)
 			prep(fd, bo->handle, known);
+		else if (!bo->foreign)
+			make_visible(fd, bo->handle, known);
 	}
 	return status;
 }
@@ -259,6 +291,7 @@ static void imported(struct rec_file *f, int fd, const struct drm_prime_handle *
 	if (!bo)
 		return;
 	bo->imported = true;
+	bo->foreign = info.flags & DRM_ROCKET_BO_IMPORTED;
 	bo->map = rec_raw_mmap(bo->size, p->fd, 0);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * A client to record: client ops|shifted|fork|threads|killed|signals|vfork|dup2|range|from|misc|
- * numbers|unlisted. Its
+ * numbers|unlisted|failed. Its
  * jobs are small products whose results lie where the test of npu-replay knows them.
  */
 #include <fcntl.h>
@@ -289,6 +289,8 @@ int main(int argc, char **argv)
 		return client_has_numbers() ? 0 : 1;
 	else if (!strcmp(what, "unlisted"))
 		client_unlisted();
+	else if (!strcmp(what, "failed"))
+		client_failed();
 	else if (!strcmp(what, "shifted"))
 		ops_behind(1, 3 * STEP);
 	else

@@ -22,5 +22,7 @@ void client_misc(void);
 bool client_has_numbers(void);
 /* A job that names no BOs. */
 void client_unlisted(void);
+/* A job that fails and one that does not: only then it asks how those that wrote the BO ended. */
+void client_failed(void);
 
 #endif /* CLIENT_H */

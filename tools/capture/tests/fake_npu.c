@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <linux/dma-buf.h>
 #include <linux/sync_file.h>
 
 #include "drm.h"
@@ -387,6 +388,11 @@ static int ours(unsigned long req, void *arg)
 		return wait_job(arg);
 	case DRM_IOCTL_ROCKET_PREP_BO:
 		return prep_bo(arg);
+	case DRM_IOCTL_PRIME_HANDLE_TO_FD:
+		((struct drm_prime_handle *)arg)->fd = eventfd(1, EFD_CLOEXEC);
+		return find(((struct drm_prime_handle *)arg)->handle) ? 0 : -ENOENT;
+	case DMA_BUF_IOCTL_SYNC:
+		return 0;
 	case DRM_IOCTL_SYNCOBJ_CREATE:
 		((struct drm_syncobj_create *)arg)->handle = 1;
 		return 0;

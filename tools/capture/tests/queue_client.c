@@ -2,6 +2,7 @@
 /*
  * A client of rocket that queues jobs in ways in which the recorder cannot wait for them by their BOs.
  */
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,6 +10,8 @@
 #include "drm/rocket_accel.h"
 
 #define SIZE	4096u
+/* Where no BO is. */
+#define NOWHERE	UINT64_C(0xf0000000)
 
 struct queue {
 	struct npu_dev *dev;
@@ -91,5 +94,18 @@ void client_unlisted(void)
 
 	start(&q);
 	wait_for(&q, submit(&q, q.out->iova, (struct npu_hwjob) { 0 }));
+	end(&q);
+}
+
+void client_failed(void)
+{
+	struct queue q;
+	struct npu_hwjob job = { .out = &q.out, .nout = 1 };
+
+	start(&q);
+	wait_for(&q, submit(&q, NOWHERE, job));
+	submit(&q, q.out->iova, job);
+	if (!npu_bo_prep(q.out, -1))
+		client_die("the error of the first job was not told", -EIO);
 	end(&q);
 }
