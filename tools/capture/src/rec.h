@@ -47,6 +47,7 @@ struct rec_file {
 	uint32_t id;
 	enum cap_uapi uapi;
 	bool numbers;		/* its jobs have: our rocket */
+	uint64_t loose, loose_end;	/* of those that were not waited for, and may not be over */
 	int version[3];
 };
 

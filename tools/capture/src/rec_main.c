@@ -24,6 +24,9 @@ static bool wanted(unsigned long req, const void *arg)
 
 	if (!arg || ((req >> 8 & 0xff) != 'd' && (req >> 8 & 0xff) != 'r'))
 		return false;
+	/* The others need no lock: one may be what a thread that has it waits for. */
+	if (!rec_rocket_wants(req) && !rec_vendor_wants(req))
+		return false;
 	dir = getenv("NPU_CAPTURE_DIR");
 	return dir && *dir;
 }

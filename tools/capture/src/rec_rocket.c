@@ -18,6 +18,8 @@
 
 #define NR(req)		((unsigned int)((req) & 0xff))
 #define WAIT_S		600
+/* What hardware owes has signalled by then. What has not may wait for the client. */
+#define SETTLE_MS	1000
 
 /* The most that a client may list; more is an error, and recorded as none. */
 #define ARRAY_MAX	(1u << 20)
@@ -156,28 +158,81 @@ static int wait_for_listed(int fd, const struct drm_rocket_job_ext *job, bool *k
 	return status;
 }
 
+/* There is one dma-buf for a BO, so that its mode is the client's, too. */
+static int export(int fd, uint32_t handle)
+{
+	struct drm_prime_handle p = { .handle = handle, .flags = DRM_CLOEXEC | DRM_RDWR };
+
+	return rec_raw_ioctl(fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &p) ? -1 : p.fd;
+}
+
+static bool is_idle(int dmabuf, short events, int ms)
+{
+	struct pollfd p = { .fd = dmabuf, .events = events };
+	int ret;
+
+	do {
+		ret = poll(&p, 1, ms);
+	} while (ret < 0 && errno == EINTR);
+	return ret == 1;
+}
+
 /*
  * What PREP_BO does, too, but that reports an error, which is forgotten with the next job: the client would not
  * be told. In-tree rocket reports none.
  */
 static void make_visible(int fd, uint32_t handle, bool *known)
 {
-	/* There is one dma-buf for a BO, so that its mode is the client's, too. */
-	struct drm_prime_handle p = { .handle = handle, .flags = DRM_CLOEXEC | DRM_RDWR };
 	struct dma_buf_sync s = { .flags = DMA_BUF_SYNC_START | DMA_BUF_SYNC_READ };
-	struct pollfd over = { .events = POLLIN };
+	int dmabuf = export(fd, handle);
 
-	if (rec_raw_ioctl(fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &p)) {
-		*known = false;
-		return;
-	}
-	over.fd = p.fd;
 	/* Another process may have it written since: that is not waited for. */
-	*known &= poll(&over, 1, 0) == 1 && !rec_raw_ioctl(p.fd, DMA_BUF_IOCTL_SYNC, &s);
+	*known = dmabuf >= 0 && is_idle(dmabuf, POLLIN, 0) &&
+		 !rec_raw_ioctl(dmabuf, DMA_BUF_IOCTL_SYNC, &s);
 	s.flags = DMA_BUF_SYNC_END | DMA_BUF_SYNC_READ;
 	if (*known)
-		rec_raw_ioctl(p.fd, DMA_BUF_IOCTL_SYNC, &s);
-	rec_raw_close(p.fd);
+		rec_raw_ioctl(dmabuf, DMA_BUF_IOCTL_SYNC, &s);
+	if (dmabuf >= 0)
+		rec_raw_close(dmabuf);
+}
+
+/* An imported BO may have others'. */
+static bool has_fences(int fd, const struct rec_bo *bo)
+{
+	int dmabuf = export(fd, bo->handle);
+	bool idle = dmabuf < 0 || is_idle(dmabuf, POLLOUT, SETTLE_MS);
+
+	if (dmabuf >= 0)
+		rec_raw_close(dmabuf);
+	return !idle;
+}
+
+/*
+ * A job may wait for one that was not waited for, and that for a fence that the client signals next: it has to
+ * get back to do so.
+ */
+static bool may_need_client(struct rec_file *f, int fd)
+{
+	for (; f->loose < f->loose_end; f->loose++) {
+		struct drm_rocket_wait_job w = { .job = f->loose };
+
+		if (rec_raw_ioctl(fd, DRM_IOCTL_ROCKET_WAIT_JOB, &w) && errno == EBUSY)
+			return true;
+	}
+	for (struct rec_bo *bo = rec_bos; bo; bo = bo->next) {
+		if (bo->file == f && bo->use && bo->imported && has_fences(fd, bo))
+			return true;
+	}
+	return false;
+}
+
+static void not_waited_for(struct rec_file *f, const struct jobs *jobs)
+{
+	if (!jobs->first)
+		return;
+	if (f->loose == f->loose_end)
+		f->loose = jobs->first;
+	f->loose_end = jobs->first + jobs->n;
 }
 
 /* 0, or the first error. */
@@ -213,6 +268,7 @@ static void describe(struct rec_file *f, int fd, const struct jobs *jobs, struct
 		add_job(f, j, &job);
 		*known &= syncs_are_over(fd, &job);
 	}
+	*known &= !may_need_client(f, fd);
 	for (struct rec_bo *bo = rec_bos; bo && j->good; bo = bo->next)
 		j->good = !bo->use || rec_bo_map(bo);
 }
@@ -257,6 +313,7 @@ static int submit(struct rec_file *f, int fd, unsigned long req, void *arg)
 		rec_submit_before();
 	ret = run(f, fd, req, arg, &jobs);
 	err = errno;
+	known &= j.good;
 	if (!ret && j.good) {
 		int status = known ? wait_for_jobs(f, fd, &jobs, &known) : 0;
 
@@ -265,6 +322,8 @@ static int submit(struct rec_file *f, int fd, unsigned long req, void *arg)
 	} else if (!ret) {
 		rec_complain("a submit was not recorded: its programs or BOs are not known");
 	}
+	if (!ret && !known)
+		not_waited_for(f, &jobs);
 	free(jobs.at);
 	free(j.bytes);
 	errno = err;

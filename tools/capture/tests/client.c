@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * A client to record: client ops|shifted|fork|threads|killed|signals|vfork|dup2|range|from|misc|
- * numbers|unlisted|failed. Its
+ * numbers|unlisted|failed|late. Its
  * jobs are small products whose results lie where the test of npu-replay knows them.
  */
 #include <fcntl.h>
@@ -291,6 +291,8 @@ int main(int argc, char **argv)
 		client_unlisted();
 	else if (!strcmp(what, "failed"))
 		client_failed();
+	else if (!strcmp(what, "late"))
+		client_late();
 	else if (!strcmp(what, "shifted"))
 		ops_behind(1, 3 * STEP);
 	else

@@ -24,5 +24,7 @@ bool client_has_numbers(void);
 void client_unlisted(void);
 /* A job that fails and one that does not: only then it asks how those that wrote the BO ended. */
 void client_failed(void);
+/* A job that waits for a fence, one that waits for that job, and only then the fence signals. On the host. */
+void client_late(void);
 
 #endif /* CLIENT_H */

@@ -4,7 +4,10 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
+
+#include <xf86drm.h>
 
 #include "client.h"
 #include "drm/rocket_accel.h"
@@ -40,7 +43,8 @@ static void end(struct queue *q)
 }
 
 /* A job whose lists are @job's; its number, or 0. */
-static uint64_t submit(struct queue *q, uint64_t out, struct npu_hwjob job)
+static uint64_t submit_with(struct queue *q, uint64_t out, struct npu_hwjob job,
+			    const struct npu_job_opts *opts)
 {
 	struct npu_prog *p = npu_prog_new();
 	struct npu_task task;
@@ -55,10 +59,15 @@ static uint64_t submit(struct queue *q, uint64_t out, struct npu_hwjob job)
 	job.ntasks = 1;
 	ret = npu_bo_fini(q->program);
 	if (!ret)
-		ret = npu_submit_ext(q->dev, &job, NULL, 1, &number);
+		ret = npu_submit_ext(q->dev, &job, opts, 1, &number);
 	if (ret)
 		client_die("submit", ret);
 	return number;
+}
+
+static uint64_t submit(struct queue *q, uint64_t out, struct npu_hwjob job)
+{
+	return submit_with(q, out, job, NULL);
 }
 
 bool client_has_numbers(void)
@@ -107,5 +116,26 @@ void client_failed(void)
 	submit(&q, q.out->iova, job);
 	if (!npu_bo_prep(q.out, -1))
 		client_die("the error of the first job was not told", -EIO);
+	end(&q);
+}
+
+void client_late(void)
+{
+	struct queue q;
+	struct npu_sync sync = { 0 };
+	struct npu_job_opts opts = { .wait = &sync, .nwait = 1 };
+	struct npu_hwjob job = { .out = &q.out, .nout = 1 };
+	int fence = eventfd(0, EFD_CLOEXEC);
+
+	start(&q);
+	if (npu_sync_create(q.dev, false, &sync.handle) ||
+	    drmSyncobjImportSyncFile(npu_fd(q.dev), sync.handle, fence))
+		client_die("syncobj", -EIO);
+	submit_with(&q, q.out->iova, job, &opts);
+	submit(&q, q.out->iova, job);
+	eventfd_write(fence, 1);
+	npu_bo_prep(q.out, -1);
+	submit(&q, q.out->iova, job);
+	npu_bo_prep(q.out, -1);
 	end(&q);
 }
