@@ -76,14 +76,19 @@ bool rec_lock(void)
 	return take(true);
 }
 
-/* Whoever closed something meanwhile has left what follows from it to this thread. */
+/*
+ * Whoever closed something meanwhile has left what follows from it to this thread. Nothing stays buffered: a child
+ * that does not know that it is one would write it, too.
+ */
 void rec_unlock(void)
 {
 	int saved = errno;
 
+	rec_out_flush();
 	give();
 	while (atomic_load(&any_closed) && take(false)) {
 		rec_take_closed();
+		rec_out_flush();
 		give();
 	}
 	errno = saved;

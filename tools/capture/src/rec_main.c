@@ -169,9 +169,6 @@ static bool fork_is_seen;
 static void before_fork(void)
 {
 	fork_is_seen = rec_is_ours() && rec_lock();
-	/* What is buffered the child would write, too. */
-	if (fork_is_seen)
-		rec_out_flush();
 }
 
 static void in_parent(void)

@@ -44,8 +44,31 @@ static void give_up(const char *why)
 	rec_out_forget();
 }
 
+/* A child has a copy of what was buffered when a signal handler made it, or of a call that is being recorded. */
+static ssize_t write_out(void *fd, const char *data, size_t size)
+{
+	size_t done = 0;
+
+	if (!rec_is_ours())
+		return (ssize_t)size;
+	while (done < size) {
+		ssize_t n = write((int)(intptr_t)fd, data + done, size - done);
+
+		if (n < 0)
+			return 0;
+		done += (size_t)n;
+	}
+	return (ssize_t)size;
+}
+
+static int close_out(void *fd)
+{
+	return rec_raw_close((int)(intptr_t)fd);
+}
+
 static bool open_new(const char *dir)
 {
+	const cookie_io_functions_t how = { .write = write_out, .close = close_out };
 	char name[4096];
 	int fd = -1;
 
@@ -58,7 +81,7 @@ static bool open_new(const char *dir)
 	}
 	if (fd < 0)
 		return false;
-	out = fdopen(fd, "w");
+	out = fopencookie((void *)(intptr_t)fd, "w", how);
 	if (!out)
 		rec_raw_close(fd);
 	else

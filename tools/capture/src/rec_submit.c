@@ -172,5 +172,4 @@ void rec_submit_after(int status, bool known)
 			rec_bo_tell_relocs(bo);
 	}
 	rec_put(CAP_DONE, &done, sizeof(done));
-	rec_out_flush();
 }

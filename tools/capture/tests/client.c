@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A client to record: client ops|shifted|fork|threads|killed|signals|vfork|dup2|range|from|misc|
- * numbers|unlisted|failed|late. Its
- * jobs are small products whose results lie where the test of npu-replay knows them.
+ * A client to record: client ops|shifted|fork|clone|handler|threads|killed|signals|vfork|dup2|range|from|
+ * misc|numbers|unlisted|failed|late. Its jobs are small products whose results lie where the test of npu-replay
+ * knows them.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -197,6 +198,39 @@ static int forks(void)
 	return status != 0;
 }
 
+/* A child that fork() has not announced, and that ends by exit(). */
+static void clones(void)
+{
+	pid_t pid;
+
+	ops(1);
+	pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	if (!pid)
+		exit(0);
+	waitpid(pid, NULL, 0);
+	ops(2);
+}
+
+static void on_signal(int sig)
+{
+	pid_t pid = fork();
+
+	(void)sig;
+	if (!pid) {
+		fflush(NULL);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+}
+
+/* A child that a signal handler makes while a call is recorded: on the host, whose driver sends the signal. */
+static void handler(void)
+{
+	signal(SIGUSR1, on_signal);
+	setenv("FAKE_SIGNAL", "1", 1);
+	ops(1);
+}
+
 /* ---- who closes what ---- */
 
 static void on_alarm(int sig)
@@ -275,7 +309,11 @@ int main(int argc, char **argv)
 
 	if (!strcmp(what, "fork"))
 		return forks();
-	if (!strcmp(what, "threads"))
+	if (!strcmp(what, "clone"))
+		clones();
+	else if (!strcmp(what, "handler"))
+		handler();
+	else if (!strcmp(what, "threads"))
 		threads();
 	else if (!strcmp(what, "signals"))
 		signals();

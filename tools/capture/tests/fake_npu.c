@@ -12,6 +12,7 @@
 #include <string.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -602,6 +603,8 @@ int rec_raw_ioctl(int fd, unsigned long req, void *arg)
 {
 	int ret;
 
+	if (getenv("FAKE_SIGNAL") && (req == DRM_IOCTL_ROCKET_SUBMIT || req == DRM_IOCTL_RKNPU_SUBMIT))
+		raise(SIGUSR1);
 	pthread_mutex_lock(&npu);
 	ret = dispatch(fd, req, arg);
 	pthread_mutex_unlock(&npu);
