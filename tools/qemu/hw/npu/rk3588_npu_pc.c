@@ -491,12 +491,13 @@ static void npu_pc_collect(NpuPc *pc)
 /* Other blocks have reported theirs before. */
 static uint32_t npu_pc_done_bits(const NpuPc *pc)
 {
+    bool silent = pc->silent_ppu && npu_pc_chain_goes_on(pc);
     uint32_t bits = 0;
 
     if (npu_block_enabled(pc->groups, NPU_BLOCK_DPU)) {
         bits |= NPU_INT(DPU) << !!(pc->groups->group & (1u << NPU_BLOCK_DPU));
     }
-    if (npu_block_enabled(pc->groups, NPU_BLOCK_PPU) && !pc->silent_ppu) {
+    if (npu_block_enabled(pc->groups, NPU_BLOCK_PPU) && !silent) {
         unsigned group = !!(pc->groups->group & (1u << NPU_BLOCK_PPU));
 
         bits |= NPU_INT(PPU) << group;
