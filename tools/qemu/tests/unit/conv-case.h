@@ -25,6 +25,7 @@ typedef struct Case {
     int h, w, ic, oc, kh, kw, s, top, left, oh, ow;
     int8_t pad;
     int scale, shift, offset, e_scale, e_shift, e_offset;
+    int truncate;           /* bits of the sums that are rounded off */
     int *x, *wt, *e;        /* [h][w][ic], [oc][kh][kw][ic], [oh][ow][oc] */
     int a[MAX_CHANNELS], b[MAX_CHANNELS], c[MAX_CHANNELS];
 } Case;
@@ -129,7 +130,7 @@ static inline int ref_output(const Case *k, int y, int x, int o)
     if (k->half) {
         return v;
     }
-    v += k->a[o] + sum * k->b[k->layer ? 0 : o];
+    v = ref_round(v + sum * k->b[k->layer ? 0 : o], k->truncate) + k->a[o];
     if (!k->layer) {
         v = ref_round(v * k->c[o], 14);
     }

@@ -18,7 +18,7 @@
 
 enum {
     F_PARTIAL_KERNELS, F_DEPTHWISE_TAIL, F_STRIDE, F_PADDING, F_LAYER, F_SUM,
-    F_RELU, F_SATURATED, F_LONG_LINES, F_ADD_128, FEATURES
+    F_RELU, F_SATURATED, F_LONG_LINES, F_ADD_128, F_TRUNCATE, FEATURES
 };
 
 static const char *const feature_name[FEATURES] = {
@@ -27,6 +27,7 @@ static const char *const feature_name[FEATURES] = {
     "sums with another tensor", "ReLU", "saturated output",
     "lines of pixels that are longer in memory",
     "depthwise weights to which 128 is added",
+    "sums whose last bits are rounded off",
 };
 
 static unsigned seen[FEATURES];
@@ -256,7 +257,7 @@ static void put_cna(Prog *p, const Case *k)
     put(p, 0x3018, k->half ? 0x200 : k->dw ? 0xa : 1);
     put(p, 0x301c, (k->oh - 1) << 16 | (k->ow - 1));
     put(p, 0x3020, up(k->oc, core_group(k)) - 1);
-    put(p, 0x3024, bytes ? 0x20 : 0);
+    put(p, 0x3024, bytes ? 0x20 : k->truncate * 0x21);
 }
 
 static void put_clamp(Prog *p, uint16_t reg, uint32_t low)
@@ -365,6 +366,9 @@ static void draw_case(Case *k)
     seen[F_SUM] += k->sum;
     seen[F_RELU] += k->relu;
     seen[F_LONG_LINES] += k->packed && line_pixels(k) > k->w;
+    k->truncate = !k->half && !k->dw && !k->packed && one_in(3)
+                  ? rnd_in(1, 5) : 0;
+    seen[F_TRUNCATE] += k->truncate > 0;
 }
 
 static void test_conv(const char *name, Case kind, unsigned runs)

@@ -92,6 +92,7 @@ static const char *check_modes(const uint32_t *regs)
     uint32_t mode = GET62(regs, CNA_CONV_CON1, CONV_MODE);
     uint32_t precision = GET62(regs, CNA_CONV_CON1, IN_PRECISION);
     bool half = is_half(precision), packed = mode == RK3562_MODE_ARGB;
+    uint32_t truncate = GET62(regs, CORE_MODE, CLIP_TRUNCATE);
     bool deconv = RAW62(regs, CNA_CONV_CON3) >>
                   R_RK3562_CNA_CONV_CON3_DECONV_X_STRIDE_SHIFT;
 
@@ -108,7 +109,9 @@ static const char *check_modes(const uint32_t *regs)
               "deconvolution but of direct ones");
     REFUSE_IF(half && is_depthwise(mode), "depthwise convolution of halves");
     REFUSE_IF(GET62(regs, CORE_MISC, QD_EN) != !(half || is_depthwise(mode)) ||
-              GET62(regs, CORE_MODE, ARGB) != (packed && !half), "CORE mode");
+              (packed && truncate) ||
+              GET62(regs, CORE_MODE, CLIP_AGAIN) !=
+              (packed && !half ? 1 : truncate), "CORE mode");
     REFUSE_IF(GET62(regs, CORE_MISC, DW) !=
               (is_depthwise(mode) ? RK3562_DW_ON : RK3562_DW_OFF) ||
               GET62(regs, DPU_FEATURE_MODE, CONV_MODE) != is_depthwise(mode),
@@ -158,6 +161,8 @@ static const char *move_modes(uint32_t *to, const uint32_t *regs)
     PUT(CORE_MISC_CFG, QD_EN, GET62(regs, CORE_MISC, QD_EN));
     PUT(CORE_MISC_CFG, DW_EN, is_depthwise(mode));
     PUT(CORE_MISC_CFG, PROC_PRECISION, GET62(regs, CORE_MISC, PROC_PRECISION));
+    PUT(CORE_CLIP_TRUNCATE, CLIP_TRUNCATE,
+        GET62(regs, CORE_MODE, CLIP_TRUNCATE));
     return NULL;
 }
 
