@@ -38,7 +38,7 @@ typedef struct NpuPc {
     bool pc_done_bits;      /* raw bits 28 and 29: a program's commands ended */
     bool fetch_error;       /* raw bit 16: commands that cannot be read */
     bool no_dma_base;       /* an address in TASK_DMA_BASE_ADDR hangs */
-    bool silent_ppu;        /* a pooling inside of a chain sets no interrupt bit */
+    bool silent_ppu;        /* poolings inside of chains set no bit */
     uint32_t encoding;      /* NpuEncoding: whose registers tasks are in */
     bool empty_tasks;       /* tasks without any register written run */
 

@@ -234,32 +234,67 @@ static void test_conv(const char *name, Case kind, unsigned runs)
 
 /* --- The DPU alone, and the PPU --- */
 
-static void put_words(Prog *p, int w, int h)
+/* Moves @c channels; 0x4010 has the types of the DPU, 0x5044 MRDMA's. */
+static void put_alone(Prog *p, int w, int h, int c, uint32_t dpu,
+                      uint32_t mrdma)
 {
-    put(p, 0x400c, 0x2000109 | (w * h) << 10);
-    put(p, 0x4010, 0xa8000002);
+    put(p, 0x400c, 0x109);
+    put(p, 0x4010, dpu);
     put(p, 0x4020, ADDR_Y);
-    put(p, 0x4024, w * h * 16);
+    put(p, 0x4024, w * h * 8);
     put(p, 0x4030, w - 1);
     put(p, 0x4034, h - 1);
-    put(p, 0x403c, 0x30003);
-    put(p, 0x4040, 0x48);
-    put(p, 0x4044, 0xc1a00000);         /* -20 */
-    put(p, 0x4048, 0x40000000);         /* times 2 */
+    put(p, 0x403c, (c - 1) << 16 | (c - 1));
+    put(p, 0x4040, 0x53);
     put(p, 0x4050, 2);
     put(p, 0x4060, 0x53);
     put(p, 0x4070, 0x383);
     put(p, 0x4078, 1);
     put(p, 0x4084, 1);
-    put(p, 0x40c0, w * h * 16);
+    put(p, 0x40c0, w * h * 8);
     put(p, 0x500c, w - 1);
     put(p, 0x5010, h - 1);
-    put(p, 0x5014, 3);
+    put(p, 0x5014, c - 1);
     put(p, 0x5018, ADDR_X);
     put(p, 0x501c, 1);
     put(p, 0x5028, 1);
     put(p, 0x5034, 1);
-    put(p, 0x5044, 0x14041);
+    put(p, 0x5044, mrdma);
+}
+
+/* Takes 20 off and doubles. */
+static void put_words(Prog *p, int w, int h, int c, uint32_t dpu,
+                      uint32_t mrdma)
+{
+    put_alone(p, w, h, c, dpu, mrdma);
+    put(p, 0x4024, w * h * 16);
+    put(p, 0x4040, 0x48);
+    put(p, 0x4044, 0xc1a00000);
+    put(p, 0x4048, 0x40000000);
+    put(p, 0x40c0, w * h * 16);
+}
+
+static bool words_are_right(int n)
+{
+    int i;
+
+    for (i = 0; i < n; i++) {
+        if (ldl_le_p(at(ADDR_Y) + 4 * i) != npu_float_bits((i - 20) * 2.0f)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool runs(Prog *p, const char **why)
+{
+    start(p, ALONE);
+    return run_prog(p, options, why) == NPU_TASK_RUN;
+}
+
+static void report_alone(bool ok, const char *what, const char *why)
+{
+    report(ok, "%s%s%s", what, why ? ": " : "", why ? why : "");
 }
 
 static void test_unaligned(void)
@@ -267,20 +302,116 @@ static void test_unaligned(void)
     const char *why = NULL;
     int w = 16, h = 3, i;
     Prog p = { 0 };
-    bool ok;
 
     for (i = 0; i < 4 * w * h; i++) {
         stw_le_p(at(ADDR_X) + 2 * i, npu_fp32_to_fp16(i));
     }
-    put_words(&p, w, h);
-    start(&p, ALONE);
-    ok = run_prog(&p, options, &why) == NPU_TASK_RUN;
-    for (i = 0; ok && i < 4 * w * h; i++) {
-        ok = ldl_le_p(at(ADDR_Y) + 4 * i) ==
-             npu_float_bits((i - 20) * 2.0f);
+    put_words(&p, w, h, 4, 0xa8000002, 0x14041);
+    put(&p, 0x400c, 0x2000109 | (w * h) << 10);
+    report_alone(runs(&p, &why) && words_are_right(4 * w * h),
+                 "words of four halves lie one behind the other", why);
+}
+
+/* Surfaces of four words, and back to halves. */
+static void test_words(void)
+{
+    const char *why = NULL;
+    int w = 4, h = 3, c = 12, i;
+    Prog p = { 0 }, back = { 0 };
+    bool ok;
+
+    for (i = 0; i < c * w * h; i++) {
+        stw_le_p(at(ADDR_X) + 2 * i, npu_fp32_to_fp16(i));
     }
-    report(ok, "words of four halves lie one behind the other%s%s",
-           why ? ": " : "", why ? why : "");
+    put_words(&p, w, h, c, 0xa8000002, 0x14041);
+    ok = runs(&p, &why) && words_are_right(c * w * h);
+    put_alone(&back, w, h, c, 0x54000002, 0x2c041);
+    put(&back, 0x5018, ADDR_Y);
+    put(&back, 0x4020, ADDR_EW);
+    ok = ok && runs(&back, &why);
+    for (i = 0; ok && i < c * w * h; i++) {
+        ok = lduw_le_p(at(ADDR_EW) + 2 * i) ==
+             npu_fp32_to_fp16((i - 20) * 2.0f);
+    }
+    report_alone(ok, "words come by four, also to halves", why);
+}
+
+/* Eight bytes of a position become its eight words. */
+static void test_bytes_to_words(void)
+{
+    const char *why = NULL;
+    int w = 5, h = 2, i;
+    Prog p = { 0 };
+    bool ok;
+
+    for (i = 0; i < 8 * w * h; i++) {
+        at(ADDR_X)[i] = i - 20;
+    }
+    put_alone(&p, w, h, 8, 0xa0000000, 0x4001);
+    put(&p, 0x400c, 0x2000109 | (2 * w * h) << 10);
+    ok = runs(&p, &why);
+    for (i = 0; ok && i < 8 * w * h; i++) {
+        ok = ldl_le_p(at(ADDR_Y) + 4 * i) == npu_float_bits(i - 20);
+    }
+    report_alone(ok, "eight bytes become words, one behind the other", why);
+}
+
+/* Surfaces become the columns of surfaces that were columns. */
+static void test_transposition(int columns)
+{
+    const char *why = NULL;
+    int c = 24, s, x, i;
+    Prog p = { 0 };
+    bool ok;
+
+    for (i = 0; i < c * columns; i++) {
+        stw_le_p(at(ADDR_X) + 2 * i, 3 * i);
+    }
+    put_alone(&p, columns, 1, c, 0x24000001, 0xc021);
+    put(&p, 0x400c, 0x40000109);
+    put(&p, 0x4024, c * 2);
+    put(&p, 0x4050, (columns - 1) * 0x124 | 2);
+    put(&p, 0x40c0, c * 2 * columns);
+    ok = runs(&p, &why);
+    for (x = 0; ok && x < columns; x++) {
+        for (s = 0; s < c / 4; s++) {
+            for (i = 0; i < 4; i++) {
+                ok &= lduw_le_p(at(ADDR_Y) + x * c * 2 + s * 8 + i * 2) ==
+                      (uint16_t)(3 * ((s * columns + x) * 4 + i));
+            }
+        }
+    }
+    report(ok, "%d columns become surfaces%s%s", columns, why ? ": " : "",
+           why ? why : "");
+}
+
+/* A product's operand is widened as a sum's; a quotient's halves are not. */
+static void test_halves_by_element(bool quotient)
+{
+    const char *why = NULL;
+    int w = 4, h = 2, c = 8, i;
+    Prog p = { 0 };
+    bool ok;
+
+    for (i = 0; i < c * w * h; i++) {
+        stw_le_p(at(ADDR_X) + 2 * i, npu_fp32_to_fp16(4 * i));
+        stw_le_p(at(ADDR_EW) + 2 * i, npu_fp32_to_fp16(1 << i % 4));
+    }
+    put_alone(&p, w, h, c, quotient ? 0x24000002 : 0x48000002,
+              quotient ? 0xc041 : 0x14041);
+    put(&p, 0x4070, quotient ? 0x100003d8 : 0x100002c4);
+    put(&p, 0x5034, 0x40000004);
+    put(&p, 0x5038, ADDR_EW);
+    put(&p, 0x503c, w * h * 8 - 8);
+    put(&p, 0x5040, w * h * 8);
+    ok = runs(&p, &why);
+    for (i = 0; ok && i < c * w * h; i++) {
+        float b = 1 << i % 4, want = quotient ? 4 * i / b : 4 * i * b;
+
+        ok = lduw_le_p(at(ADDR_Y) + 2 * i) == npu_fp32_to_fp16(want);
+    }
+    report_alone(ok, quotient ? "quotients of halves" : "products of halves",
+                 why);
 }
 
 static void put_pool(Prog *p, const Case *k, bool average)
@@ -310,6 +441,48 @@ static void put_pool(Prog *p, const Case *k, bool average)
     put(p, 0x701c, ADDR_X);
     put(p, 0x7024, k->w * 8);
     put(p, 0x7028, plane(k->h, k->w) * 8);
+}
+
+/* The largest of four halves, some of them next to padding. */
+static void test_pool_halves(void)
+{
+    const Case k = { .w = 4, .h = 4, .ic = 8, .ow = 3, .oh = 3, .kw = 2,
+                     .kh = 2, .s = 2 };
+    const char *why = NULL;
+    int i, y, x, c;
+    Prog p = { 0 };
+    bool ok;
+
+    for (i = 0; i < k.w * k.h * k.ic; i++) {
+        stw_le_p(at(ADDR_X) + 2 * i, npu_fp32_to_fp16(i * 37 % 101 - 120));
+    }
+    put_pool(&p, &k, false);
+    put(&p, 0x6040, 0x1111);
+    for (i = 0; i < 4; i++) {
+        put(&p, 0x6044 + 4 * i, 0xfbff);
+    }
+    put(&p, 0x6084, plane(3, 3) * 8 + 2);
+    put(&p, 0x7030, 2);
+    start(&p, POOL);
+    ok = run_prog(&p, options, &why) == NPU_TASK_RUN;
+    for (i = 0; ok && i < k.oh * k.ow * k.ic; i++) {
+        float most = -1000;
+
+        c = i % k.ic;
+        for (y = i / k.ic / k.ow * 2 - 1; y < i / k.ic / k.ow * 2 + 1; y++) {
+            for (x = i / k.ic % k.ow * 2 - 1; x < i / k.ic % k.ow * 2 + 1;
+                 x++) {
+                int at = ((c / 4 * k.h + y) * k.w + x) * 4 + c % 4;
+
+                if (y >= 0 && y < k.h && x >= 0 && x < k.w) {
+                    most = MAX(most, at * 37 % 101 - 120);
+                }
+            }
+        }
+        ok = lduw_le_p(at(ADDR_Y) + (c / 4 * plane(3, 3) + i / k.ic) * 8 +
+                       c % 4 * 2) == npu_fp32_to_fp16(most);
+    }
+    report_alone(ok, "the largest of halves", why);
 }
 
 static void test_pool(bool average, unsigned runs)
@@ -364,6 +537,8 @@ static void test_refused(void)
         { 0x400c, 0x148, CONV, "burst of the DPU" },
         { 0x4010, 0x200000e0, CONV,
           "output precision for this input precision" },
+        { 0x400c, 0x80000108, CONV,
+          "bits of DPU_FEATURE_MODE_CFG that nobody has seen" },
         { 0x4034, 0x400003, CONV, "output of an RK3568 in another order" },
         { 0x4050, 0x8000125, CONV, "output of an RK3568 in another order" },
         { 0x5024, 3, CONV, "length of the operands of BS" },
@@ -402,6 +577,13 @@ int main(void)
     test_conv("packed bytes", (Case) { .packed = true }, 60);
     test_conv("packed halves", (Case) { .packed = true, .half = true }, 40);
     test_unaligned();
+    test_words();
+    test_bytes_to_words();
+    test_transposition(8);
+    test_transposition(2);
+    test_halves_by_element(false);
+    test_halves_by_element(true);
+    test_pool_halves();
     test_pool(false, 60);
     test_pool(true, 60);
     test_refused();

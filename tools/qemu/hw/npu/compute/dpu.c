@@ -81,6 +81,13 @@ static const char *decode_out_cvt(NpuDpu *d, const uint32_t *regs)
     return NULL;
 }
 
+/* Words come by four, also where other atoms have 8 bytes. */
+static void find_atoms(NpuDpu *d)
+{
+    d->in_atom = npu_element_bytes(d->precision) == 4 ? NPU_ATOM : d->atom;
+    d->out_atom = d->out_bytes == 4 ? NPU_ATOM : d->atom;
+}
+
 static const char *decode_out_precision(NpuDpu *d, const uint32_t *regs)
 {
     d->out_precision = GET(regs, DPU_DATA_FORMAT, OUT_PRECISION);
@@ -144,7 +151,7 @@ static const char *decode_output(NpuTask *t, const uint32_t *regs,
     NpuDpu *d = &t->dpu;
     NpuOutput *o = &d->out;
     uint32_t size_e = GET(regs, DPU_BS_OW_CFG, SIZE_E_0);
-    uint32_t per_surf = d->atom / d->out_bytes;
+    uint32_t per_surf = d->out_atom / d->out_bytes;
     uint32_t channels = opt->write_padding ? d->channels : d->orig_channels;
     uint32_t surfaces = DIV_ROUND_UP(d->channels, per_surf);
 
@@ -162,7 +169,7 @@ static const char *decode_output(NpuTask *t, const uint32_t *regs,
     if (t->pool.from_dpu) {
         /* Strides are for memory; on the way to the PPU there is none. */
         REFUSE_IF(!npu_cube_init(&o->cube, surfaces, d->height,
-                                 (uint64_t)d->width * d->atom, false),
+                                 (uint64_t)d->width * d->out_atom, false),
                   "too much output");
         return NULL;
     }
@@ -170,7 +177,7 @@ static const char *decode_output(NpuTask *t, const uint32_t *regs,
     o->surf_stride = npu_stride(regs[R_DPU_DST_SURF_STRIDE], d->atom);
     /* One atom each: 0 packs them (row out.stride-0). */
     if (!o->surf_stride && d->width * d->height == 1) {
-        o->surf_stride = d->atom;
+        o->surf_stride = d->out_atom;
     }
     o->surf_add = npu_stride(regs[R_DPU_SURFACE_ADD], d->atom);
     o->surf_group = size_e + 1;
@@ -224,6 +231,7 @@ const char *npu_dpu_decode(NpuTask *t, const uint32_t *regs,
 
     why = decode_out_precision(d, regs);
     REFUSE_IF(why, why);
+    find_atoms(d);
 
     d->row_max = npu_row_max_wanted(regs);
     d->channels = GET(regs, DPU_DATA_CUBE_CHANNEL, CHANNEL) + 1;

@@ -38,7 +38,8 @@ static const char *check_types(const NpuTask *t)
         REFUSE_IF(d->out_precision != NPU_PREC_INT8 &&
                   d->out_precision != NPU_PREC_FP16 &&
                   (d->out_precision != NPU_PREC_FP32 ||
-                   t->encoding != NPU_ENCODING_RK3562),
+                   (t->encoding != NPU_ENCODING_RK3562 &&
+                    t->encoding != NPU_ENCODING_RK3568)),
                   "output precision of a flying DPU");
         return NULL;
     case NPU_PREC_INT16:
@@ -206,24 +207,24 @@ static const char *decode_feed(NpuTask *t, const uint32_t *regs)
     NpuDpu *d = &t->dpu;
     uint32_t in_bytes = npu_element_bytes(d->precision);
     uint32_t rdma_bytes = d->raw ? 2 : in_bytes;
-    uint32_t atoms = DIV_ROUND_UP(d->orig_channels * in_bytes, d->atom);
+    uint32_t atoms = DIV_ROUND_UP(d->orig_channels * in_bytes, d->in_atom);
     uint32_t line = d->width + GET(regs, RDMA_SRC_DMA_CFG, LINE_NOTCH);
 
     REFUSE_IF(DIV_ROUND_UP((GET(regs, RDMA_DATA_CUBE_CHANNEL, CHANNEL) + 1) *
-                           rdma_bytes, d->atom) !=
-              DIV_ROUND_UP(d->channels * in_bytes, d->atom),
+                           rdma_bytes, d->in_atom) !=
+              DIV_ROUND_UP(d->channels * in_bytes, d->in_atom),
               "DPU and RDMA disagree about the channels");
     REFUSE_IF(d->stream.copies_x * d->stream.copies_y > 1 && atoms > 1,
               "unpooling of several surfaces");
     f->base[0] = npu_dma_addr(regs, regs[R_RDMA_SRC_BASE_ADDR]);
-    f->line_bytes = line * d->atom;
+    f->line_bytes = line * d->in_atom;
     /* From the end of the last line; negative where surfaces are nested. */
-    f->pitch[0] = (line * (d->height - 1) + d->width) * d->atom +
-                  npu_stride(regs[R_RDMA_SURF_NOTCH], d->atom);
+    f->pitch[0] = (line * (d->height - 1) + d->width) * d->in_atom +
+                  npu_stride(regs[R_RDMA_SURF_NOTCH], d->in_atom);
     REFUSE_IF(!npu_cube_init(&f->cube, atoms, d->height,
-                             (uint64_t)d->width * d->atom, false),
+                             (uint64_t)d->width * d->in_atom, false),
               "too much input of a flying DPU");
-    return npu_flying_pairs(regs) ? decode_pair(f, regs, d->atom) : NULL;
+    return npu_flying_pairs(regs) ? decode_pair(f, regs, d->in_atom) : NULL;
 }
 
 const char *npu_flying_decode(NpuTask *t, const uint32_t *regs)

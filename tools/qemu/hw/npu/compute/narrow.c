@@ -115,6 +115,7 @@ static bool widen_conv(Wide *w, const NpuTask *t, const NpuOperands *in)
 
 static bool widen_feeds(Wide *w, const NpuTask *t, const NpuOperands *in)
 {
+    uint32_t atom;
     unsigned i;
 
     for (i = 0; i < NPU_FEED_NUM; i++) {
@@ -125,10 +126,12 @@ static bool widen_feeds(Wide *w, const NpuTask *t, const NpuOperands *in)
         if (!cube->bytes) {
             continue;
         }
-        if (!wide_cube(to, cube, t->dpu.atom)) {
+        atom = i == NPU_FEED_MAIN && t->kind == NPU_KIND_FLYING
+               ? t->dpu.in_atom : t->dpu.atom;
+        if (!wide_cube(to, cube, atom)) {
             return false;
         }
-        w->feed[i] = widen(to, cube, in->feed[i], t->dpu.atom);
+        w->feed[i] = widen(to, cube, in->feed[i], atom);
         w->in.feed[i] = w->feed[i];
         if (!w->feed[i]) {
             return false;
@@ -145,7 +148,7 @@ static bool widen_task(Wide *w, const NpuTask *t, const NpuOperands *in)
     w->t = *t;
     w->in = *in;
     w->t.dpu.atom = NPU_ATOM;
-    if (!wide_cube(out, &t->dpu.out.cube, t->dpu.atom) ||
+    if (!wide_cube(out, &t->dpu.out.cube, t->dpu.out_atom) ||
         !widen_feeds(w, t, in) ||
         (t->kind == NPU_KIND_CONV && !widen_conv(w, t, in))) {
         return false;
@@ -162,8 +165,8 @@ bool npu_narrow_run(const NpuTask *t, const NpuOperands *in, uint8_t *out,
     unsigned i;
 
     if (ok) {
-        copy(&w->t.dpu.out.cube, w->out, &t->dpu.out.cube, out, t->dpu.atom,
-             true);
+        copy(&w->t.dpu.out.cube, w->out, &t->dpu.out.cube, out,
+             t->dpu.out_atom, true);
     }
     if (w) {
         for (i = 0; i < NPU_FEED_NUM; i++) {

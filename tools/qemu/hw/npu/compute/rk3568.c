@@ -25,7 +25,7 @@
 
 /* The fields of the table. */
 #define CNA_CON1_KNOWN      0x0001f77f
-#define DPU_MODE_KNOWN      0x03fffffd
+#define DPU_MODE_KNOWN      0x43fffffd
 #define CNA_DMA_KNOWN       0x00171c07
 #define DPU_BURST_KNOWN     4
 #define ALL_LANES           0xffff
@@ -88,6 +88,12 @@ static uint32_t move_stage(uint32_t cfg)
     return FIELD_DP32(cfg, DPU_BS_CFG, ALU_ALGO, algo);
 }
 
+static bool is_half(uint32_t precision)
+{
+    return precision == NPU_PREC_FP16;
+}
+
+/* A converter that changes nothing widens halves, of products, too. */
 static void move_ew(uint32_t *to, const uint32_t *regs)
 {
     uint32_t size = GET68(regs, RDMA_ERDMA_CFG, DATA_SIZE) + 1;
@@ -99,11 +105,53 @@ static void move_ew(uint32_t *to, const uint32_t *regs)
         PUT(DPU_EW_CFG, EDATA_SIZE, size);
     }
     PUT(RDMA_ERDMA_CFG, DATA_SIZE, size);
+    if (GET(regs, DPU_EW_CFG, OP_TYPE) && !regs[R_DPU_EW_CVT_OFFSET] &&
+        regs[R_DPU_EW_CVT_SCALE] == 1 &&
+        is_half(GET(regs, DPU_DATA_FORMAT, IN_PRECISION))) {
+        PUT(DPU_EW_CFG, OP_CVT_BYPASS, 1);
+    }
 }
 
-static bool is_half(uint32_t precision)
+/*
+ * Types that the RK3588 names otherwise.  Quotients of halves that nothing
+ * widens are halves for the stages and 16-bit integers for the DMAs; words of
+ * floats are halves for the stages.
+ */
+static void move_types(uint32_t *to, const uint32_t *regs)
 {
-    return precision == NPU_PREC_FP16;
+    uint32_t in = GET(regs, DPU_DATA_FORMAT, IN_PRECISION);
+    uint32_t out = GET(regs, DPU_DATA_FORMAT, OUT_PRECISION);
+
+    if (!is_half(GET(regs, DPU_DATA_FORMAT, PROC_PRECISION)) ||
+        GET(regs, RDMA_FEATURE_MODE_CFG, IN_PRECISION) != in) {
+        return;
+    }
+    if (in == NPU_PREC_INT16 && out == NPU_PREC_INT16) {
+        PUT(DPU_DATA_FORMAT, IN_PRECISION, NPU_PREC_FP16);
+        PUT(DPU_DATA_FORMAT, OUT_PRECISION, NPU_PREC_FP16);
+        PUT(RDMA_FEATURE_MODE_CFG, IN_PRECISION, NPU_PREC_FP16);
+    } else if (in == NPU_PREC_FP32) {
+        PUT(DPU_DATA_FORMAT, PROC_PRECISION, NPU_PREC_FP32);
+        PUT(RDMA_FEATURE_MODE_CFG, PROC_PRECISION, NPU_PREC_FP32);
+    }
+}
+
+/*
+ * TP_EN writes a surface for each of a line's columns, in which what were
+ * surfaces are columns.
+ */
+static const char *move_transposition(uint32_t *to, const uint32_t *regs)
+{
+    uint32_t surfaces = DIV_ROUND_UP(
+        (GET(regs, DPU_DATA_CUBE_CHANNEL, CHANNEL) + 1) * 2, RK3568_ATOM);
+
+    REFUSE_IF(GET(regs, DPU_DATA_CUBE_HEIGHT, HEIGHT) ||
+              GET(regs, DPU_DATA_CUBE_WIDTH, WIDTH) !=
+              GET(regs, DPU_BS_OW_CFG, SIZE_E_0), "transposition");
+    PUT(DPU_FEATURE_MODE_CFG, TP_EN, 1);
+    PUT(DPU_WDMA_SIZE_0, TP_PRECISION, 1);
+    PUT(DPU_WDMA_SIZE_1, WIDTH, surfaces - 1);
+    return NULL;
 }
 
 /*
@@ -153,12 +201,17 @@ static const char *move_dpu(uint32_t *to, const uint32_t *regs)
     move_cube(to, regs, flying);
     PUT(DPU_OUT_CVT_SCALE, FP32TOFP16_EN,
         is_half(GET(regs, DPU_DATA_FORMAT, OUT_PRECISION)));
-    return NULL;
+    if (flying) {
+        move_types(to, regs);
+    }
+    return GET(regs, DPU_FEATURE_MODE_CFG, TP_EN)
+           ? move_transposition(to, regs) : NULL;
 }
 
 static const char *move_rdma(uint32_t *to, const uint32_t *regs)
 {
     bool flying = GET(regs, RDMA_FEATURE_MODE_CFG, FLYING_MODE);
+    uint32_t end;
 
     PUT(RDMA_FEATURE_MODE_CFG, MRDMA_DISABLE, !flying);
     PUT(RDMA_FEATURE_MODE_CFG, MRDMA_FP16TOFP32, flying &&
@@ -168,9 +221,10 @@ static const char *move_rdma(uint32_t *to, const uint32_t *regs)
     if (GET(regs, DPU_EW_CFG, BYPASS)) {
         PUT(RDMA_ERDMA_CFG, DISABLE, 1);
     }
+    /* The last of a surface's atoms, of which there may be four times some. */
+    end = ROUND_UP(regs[R_RK3568_RDMA_EW_SURF_END] + 1, 4 * RK3568_ATOM);
     REFUSE_IF(!GET(to, RDMA_ERDMA_CFG, DISABLE) &&
-              regs[R_RK3568_RDMA_EW_SURF_END] !=
-              regs[R_RDMA_EW_SURF_STRIDE] - RK3568_ATOM,
+              end != ROUND_UP(regs[R_RDMA_EW_SURF_STRIDE], 4 * RK3568_ATOM),
               "end of EW's surfaces");
     return NULL;
 }
@@ -191,9 +245,11 @@ const char *npu_rk3568_move_pad(uint32_t *to, const uint32_t *regs)
 
 static const char *move_ppu(uint32_t *to, const uint32_t *regs)
 {
-    REFUSE_IF(GET(regs, PPU_RDMA_DATA_FORMAT, IN_PRECISION),
+    uint32_t precision = GET(regs, PPU_RDMA_DATA_FORMAT, IN_PRECISION);
+
+    REFUSE_IF(precision != NPU_PREC_INT8 && !is_half(precision),
               "pooling precision");
-    PUT(PPU_RDMA_DATA_FORMAT, IN_PRECISION, 1);
+    PUT(PPU_RDMA_DATA_FORMAT, IN_PRECISION, is_half(precision) ? 2 : 1);
     return npu_rk3568_move_pad(to, regs);
 }
 

@@ -43,10 +43,13 @@ uint32_t npu_element_bytes(uint8_t precision)
     }
 }
 
-/* Does an atom of the input make more than one of the output? */
-static bool widens(const NpuDpu *d)
+/* How many atoms of the output does one of the input make? */
+static uint32_t atoms_of_one(const NpuDpu *d)
 {
-    return d->out_bytes > npu_element_bytes(d->precision);
+    uint32_t in = d->in_atom / npu_element_bytes(d->precision);
+    uint32_t out = d->out_atom / d->out_bytes;
+
+    return MAX(in / out, 1);
 }
 
 static bool gives_depthwise_words(const NpuTask *t)
@@ -78,7 +81,7 @@ static const char *decode_shape(NpuTask *t, uint32_t surfaces,
               "DPU and its write DMA disagree about the amount");
     s->own_group = own_group(t);
     REFUSE_IF(s->own_group < surfaces && t->kind == NPU_KIND_FLYING &&
-              widens(d), "other shapes of wider elements");
+              atoms_of_one(d) > 1, "other shapes of wider elements");
     REFUSE_IF(surfaces % s->own_group || s->surfaces % per_group,
               "write DMA with part of a group");
     s->on = true;
@@ -91,10 +94,10 @@ static const char *decode_shape(NpuTask *t, uint32_t surfaces,
     }
     d->out.surf_group = s->written;
     REFUSE_IF(!npu_cube_init(&s->from, surfaces, d->height,
-                             (uint64_t)d->width * d->atom, false) ||
+                             (uint64_t)d->width * d->out_atom, false) ||
               !npu_cube_init(&d->out.cube,
                              s->surfaces / per_group * s->written, s->height,
-                             (uint64_t)s->width * d->atom, false),
+                             (uint64_t)s->width * d->out_atom, false),
               "too much output");
     return NULL;
 }
@@ -124,7 +127,7 @@ static const char *decode_transposition(NpuTask *t, const uint32_t *regs)
               s->copies_x > 1, "transposed output");
     s->surfaces = d->out.surf_group;
     if (blocks) {
-        s->block = wide ? d->atom / 2 : d->atom;
+        s->block = wide ? d->out_atom / 2 : d->out_atom;
         REFUSE_IF(s->width * s->height * d->out.surf_group % s->block,
                   "transposition in blocks that a group cuts");
         s->surfaces *= GET(regs, DPU_WDMA_SIZE_0, SIZE_C) + 1;
@@ -165,22 +168,26 @@ static const char *decode_mc_surf(NpuTask *t, uint32_t surfaces)
     return NULL;
 }
 
-/* What has been seen of the RK3568: words of four halves. */
-static const char *check_four_halves(const NpuDpu *d)
+/*
+ * What has been seen of the RK3568: atoms of one surface that grow to floats,
+ * and floats as they lie in memory.
+ */
+static const char *check_rk3568(const NpuDpu *d, uint32_t surfaces)
 {
-    REFUSE_IF(d->precision != NPU_PREC_FP16 ||
-              d->out_precision != NPU_PREC_FP32 ||
-              d->channels * d->out_bytes != NPU_ATOM,
-              "unaligned output but of four halves");
+    bool words = npu_element_bytes(d->precision) == 4;
+
+    REFUSE_IF(d->out_precision != NPU_PREC_FP32 ||
+              (!words && surfaces != atoms_of_one(d)), "unaligned output");
     return NULL;
 }
 
 /* Bytes of all that is written. */
 static uint64_t unaligned_bytes(const NpuDpu *d, uint32_t surfaces)
 {
-    uint32_t last = d->stream.last_bytes ?: d->atom;
+    uint32_t last = d->stream.last_bytes ?: d->out_atom;
 
-    return (uint64_t)surfaces * d->height * ((d->width - 1) * d->atom + last);
+    return (uint64_t)surfaces * d->height *
+           ((d->width - 1) * d->out_atom + last);
 }
 
 /* All atoms in one line, of so many bytes in all. */
@@ -196,7 +203,7 @@ static const char *decode_row(NpuDpu *d, uint32_t surfaces, uint64_t bytes)
     s->height = 1;
     d->out.surf_group = 1;
     REFUSE_IF(!npu_cube_init(&s->from, surfaces, d->height,
-                             (uint64_t)d->width * d->atom, false) ||
+                             (uint64_t)d->width * d->out_atom, false) ||
               !npu_cube_init(&d->out.cube, 1, 1, bytes, false),
               "too much output");
     return NULL;
@@ -213,10 +220,11 @@ static const char *decode_unaligned(NpuTask *t, const uint32_t *regs,
     NpuDpu *d = &t->dpu;
     NpuStream *s = &d->stream;
     uint64_t bytes = unaligned_bytes(d, surfaces);
-    const char *why = d->atom == NPU_ATOM ? NULL : check_four_halves(d);
+    const char *why = t->encoding == NPU_ENCODING_RK3568
+                      ? check_rk3568(d, surfaces) : NULL;
 
     REFUSE_IF(why, why);
-    s->own_group = MAX(d->out_bytes / npu_element_bytes(d->precision), 1);
+    s->own_group = atoms_of_one(d);
     REFUSE_IF(t->kind != NPU_KIND_FLYING || s->copies_x * s->copies_y > 1 ||
               d->orig_channels != d->channels || surfaces % s->own_group ||
               GET(regs, DPU_FEATURE_MODE_CFG, SURF_LEN) !=
@@ -224,6 +232,18 @@ static const char *decode_unaligned(NpuTask *t, const uint32_t *regs,
     REFUSE_IF(s->last_bytes && (d->height > 1 || s->own_group > 1),
               "part of an atom but of one line");
     return decode_row(d, surfaces, bytes);
+}
+
+/* Does NONALIGN say what the strides say, too?  So it is at one position. */
+static bool lies_in_line(const NpuTask *t, const uint32_t *regs,
+                         uint32_t surfaces)
+{
+    const NpuDpu *d = &t->dpu;
+
+    return t->encoding == NPU_ENCODING_RK3568 && d->width * d->height == 1 &&
+           d->out.surf_stride == d->out_atom &&
+           GET(regs, DPU_FEATURE_MODE_CFG, SURF_LEN) ==
+           DIV_ROUND_UP(surfaces * d->out_atom, NPU_ATOM);
 }
 
 /*
@@ -261,28 +281,29 @@ const char *npu_stream_decode(NpuTask *t, const uint32_t *regs,
     s->width = GET(regs, DPU_WDMA_SIZE_1, WIDTH) + 1;
     s->height = GET(regs, DPU_WDMA_SIZE_1, HEIGHT) + 1;
     s->surfaces = DIV_ROUND_UP((GET(regs, DPU_WDMA_SIZE_0, CHANNEL) + 1) *
-                               d->out_bytes, d->atom) * s->copies_y;
+                               d->out_bytes, d->out_atom) * s->copies_y;
     why = decode_transposition(t, regs);
     REFUSE_IF(why, why);
     if (GET(regs, DPU_DATA_FORMAT, MC_SURF_OUT)) {
         return decode_mc_surf(t, surfaces);
     }
-    if (GET(regs, DPU_FEATURE_MODE_CFG, NONALIGN)) {
+    if (GET(regs, DPU_FEATURE_MODE_CFG, NONALIGN) &&
+        !lies_in_line(t, regs, surfaces)) {
         return t->encoding == NPU_ENCODING_RK3588
                ? decode_bytes(t, regs, surfaces)
                : decode_unaligned(t, regs, surfaces);
     }
     o->line_bytes = (s->width + GET(regs, DPU_DATA_CUBE_NOTCH, NOTCH_0)) *
-                    d->atom;
+                    d->out_atom;
     if (s->width != d->width || s->height != d->height ||
         s->surfaces != surfaces || s->copies_x * s->copies_y > 1 ||
         s->block || gives_depthwise_words(t)) {
         return decode_shape(t, surfaces, computed);
     }
     inner = d->height > 1 &&
-            npu_output_surf_offset(o, 1) == d->width * d->atom;
+            npu_output_surf_offset(o, 1) == d->width * d->out_atom;
     REFUSE_IF(!npu_cube_init(&o->cube, computed, d->height,
-                             (uint64_t)d->width * d->atom, inner),
+                             (uint64_t)d->width * d->out_atom, inner),
               "too much output");
     return NULL;
 }
@@ -302,7 +323,7 @@ static const uint8_t *nth_atom(const NpuDpu *d, const uint8_t *from,
     uint64_t line = pos / ((uint64_t)d->width * s->copies_x);
 
     return from + (line / d->height * group + j) * s->from.host_surf +
-           line % d->height * s->from.host_line + (size_t)x * d->atom;
+           line % d->height * s->from.host_line + (size_t)x * d->out_atom;
 }
 
 /* An element of each atom of a block makes an atom. */
@@ -310,7 +331,7 @@ static void transpose(const NpuDpu *d, const uint8_t *from, uint64_t nth,
                       uint8_t *to)
 {
     uint32_t block = d->stream.block;
-    uint32_t bytes = d->atom / block;
+    uint32_t bytes = d->out_atom / block;
     uint32_t column = nth % block;
     uint32_t i;
 
@@ -334,12 +355,12 @@ static void write_group(const NpuTask *t, uint32_t group, const uint8_t *from,
         for (x = 0; x < s->width; x++) {
             for (j = 0; j < s->group; j++, nth++) {
                 uint8_t *p = out + j * to->host_surf + y * to->host_line +
-                             (size_t)x * d->atom;
+                             (size_t)x * d->out_atom;
 
                 if (s->block) {
                     transpose(d, from, nth, p);
                 } else if (j < s->written) {
-                    memcpy(p, nth_atom(d, from, nth), d->atom);
+                    memcpy(p, nth_atom(d, from, nth), d->out_atom);
                 }
             }
         }
@@ -354,7 +375,8 @@ static void write_lines(const NpuDpu *d, const uint8_t *from, uint8_t *out)
 
     for (nth = 0; nth < s->width; nth++) {
         uint32_t len = s->each_bytes ?:
-                       nth % d->width == d->width - 1 ? s->last_bytes : d->atom;
+                       nth % d->width == d->width - 1 ? s->last_bytes
+                                                      : d->out_atom;
 
         memcpy(out, nth_atom(d, from, nth), len);
         out += len;

@@ -232,6 +232,13 @@ static const char *decode_blocks(NpuTask *t, const uint32_t *regs,
 }
 
 /* The same blocks, once their registers are where the RK3588 has them. */
+static void set_atom(NpuDpu *d, uint32_t atom)
+{
+    d->atom = atom;
+    d->in_atom = atom;
+    d->out_atom = atom;
+}
+
 static const char *decode_rk3568(NpuTask *t, const uint32_t *regs,
                                  uint32_t enable, const NpuTaskOptions *opt)
 {
@@ -241,7 +248,7 @@ static const char *decode_rk3568(NpuTask *t, const uint32_t *regs,
 
     REFUSE_IF(why, why);
     t->enable = blocks;
-    t->dpu.atom = RK3568_ATOM;
+    set_atom(&t->dpu, RK3568_ATOM);
     t->dpu.packed = RK3568_PACKED_CHANNELS;
     why = npu_stage_stall(moved, blocks & NPU_ENABLE_DPU_RDMA);
     REFUSE_IF((blocks & NPU_ENABLE_DPU) && why, why);
@@ -274,7 +281,7 @@ NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
     memset(t, 0, sizeof(*t));
     t->encoding = opt->encoding;
     t->enable = enable;
-    t->dpu.atom = NPU_ATOM;
+    set_atom(&t->dpu, NPU_ATOM);
     t->dpu.packed = NPU_PACKED_CHANNELS;
     if (opt->encoding == NPU_ENCODING_RK3576) {
         *why = npu_rk3576_decode(t, regs, enable, opt);

@@ -240,6 +240,8 @@ typedef struct NpuDpu {
     uint8_t out_precision;
     uint8_t out_bytes;
     uint32_t atom;          /* bytes of a position in a surface of memory */
+    uint32_t in_atom;       /* of a flying DPU's input and */
+    uint32_t out_atom;      /* of the output: an RK3568's words come by four */
     uint8_t packed;         /* channels whose operands are packed together */
     uint32_t width, height;
     uint32_t channels;      /* written */
