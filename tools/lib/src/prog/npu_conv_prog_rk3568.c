@@ -94,7 +94,7 @@ static int emit(struct npu_prog *p, bool rdma)
 	EMIT68(p, CORE_MISC_CFG);
 	EMIT68(p, CORE_DATAOUT_SIZE_0);
 	EMIT68(p, CORE_DATAOUT_SIZE_1);
-	EMIT68(p, CORE_UNKNOWN_302C);
+	EMIT68(p, CORE_CLIP_TRUNCATE);
 	npu_prog_emit_dpu(p);
 	if (rdma) {
 		npu_prog_emit_rdma68(p);

@@ -13,7 +13,7 @@
 
 enum {
     F_HALF_SURFACE, F_THREE_ATOMS, F_PARTIAL_KERNELS, F_STRIDE, F_PADDING,
-    F_LAYER, F_SUM, F_RELU, F_SATURATED, F_GAP, F_LINES, FEATURES
+    F_LAYER, F_SUM, F_RELU, F_SATURATED, F_GAP, F_LINES, F_TRUNCATE, FEATURES
 };
 
 static const char *const feature_name[FEATURES] = {
@@ -22,6 +22,7 @@ static const char *const feature_name[FEATURES] = {
     "one zero point and no factors", "sums with another tensor", "ReLU",
     "saturated output", "positions between surfaces",
     "lines of another length in memory",
+    "sums whose last bits are rounded off",
 };
 
 static unsigned seen[FEATURES];
@@ -143,6 +144,7 @@ static void put_cna(Prog *p, const Case *k)
     put(p, 0x300c, (k->half ? 0x2000 : 0) | (k->dw ? 2 : 0));
     put(p, 0x3010, (k->oh - 1) << 16 | (k->ow - 1));
     put(p, 0x3014, k->oc - 1);
+    put(p, 0x302c, k->truncate);
 }
 
 static void put_dpu(Prog *p, const Case *k)
@@ -210,6 +212,8 @@ static void draw_case(Case *k)
     seen[F_RELU] += k->relu;
     seen[F_GAP] += k->h * k->w % 4 && atoms > 1;
     seen[F_LINES] += k->lines;
+    k->truncate = !k->half && one_in(3) ? rnd_in(1, 5) : 0;
+    seen[F_TRUNCATE] += k->truncate > 0;
 }
 
 static void lay_case(const Case *k)
@@ -533,7 +537,8 @@ static void test_refused(void)
           "bits of CNA_CONV_CON1 that nobody has seen" },
         { 0x1040, 0x54, CONV, "more banks than CBUF has" },
         { 0x200c, 3, CONV, "CMAC and CORE disagree" },
-        { 0x3018, 1, CONV, "CLIP_TRUNCATE of an RK3568" },
+        { 0x3018, 1, CONV, "words of CORE that nobody has seen" },
+        { 0x302c, 0x40, CONV, "words of CORE that nobody has seen" },
         { 0x400c, 0x148, CONV, "burst of the DPU" },
         { 0x4010, 0x200000e0, CONV,
           "output precision for this input precision" },

@@ -26,6 +26,7 @@
 /* The fields of the table. */
 #define CNA_CON1_KNOWN      0x0001f77f
 #define DPU_MODE_KNOWN      0x43fffffd
+#define CORE_TRUNCATE_KNOWN 0x1f
 #define CNA_DMA_KNOWN       0x00171c07
 #define DPU_BURST_KNOWN     4
 #define ALL_LANES           0xffff
@@ -74,8 +75,10 @@ static const char *move_core(uint32_t *to, const uint32_t *regs)
     PUT(CORE_MISC_CFG, PROC_PRECISION, precision);
     to[R_CORE_DATAOUT_SIZE_0] = regs[R_RK3568_CORE_DATAOUT_SIZE_0];
     to[R_CORE_DATAOUT_SIZE_1] = regs[R_RK3568_CORE_DATAOUT_SIZE_1];
-    REFUSE_IF(regs[R_CORE_DATAOUT_SIZE_1], "CLIP_TRUNCATE of an RK3568");
-    to[R_CORE_CLIP_TRUNCATE] = 0;
+    REFUSE_IF(regs[R_CORE_DATAOUT_SIZE_1] ||
+              regs[R_RK3568_CORE_CLIP_TRUNCATE] & ~CORE_TRUNCATE_KNOWN,
+              "words of CORE that nobody has seen");
+    to[R_CORE_CLIP_TRUNCATE] = regs[R_RK3568_CORE_CLIP_TRUNCATE];
     return NULL;
 }
 
