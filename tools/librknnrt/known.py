@@ -158,7 +158,7 @@ BOARD = {
 }
 
 # Networks that take the mean off their input and divide it, so that their ONNX twins have to be given that: both.
-SCALED = {"aceee34bbc320b42": (127.5, 127.5)}
+SCALED = {"aceee34bbc320b42": (127.5, 127.5), "08759df96273c26f": (127.5, 127.5)}
 
 # Content of the model: [(name, pictures, width, height, how, judge)]
 PICTURES = {
@@ -177,6 +177,8 @@ PICTURES = {
                           finds({13: 0.94, 0: 0.89}, every_other(80, 1), 0.04))],
     "7aef982469389141": [("bus and people", ["bus.jpg"], 640, 640, "rgb",
                           finds({5: None, 0: None}, with_objectness))],
+    "f0b067c4877b0f62": [("bus and people", ["bus.jpg"], 640, 640, "rgb", finds({5: None, 0: None}, with_objectness))],
+    "4976a312c8457f96": [("bus and people", ["bus.jpg"], 640, 640, "rgb", finds({5: None, 0: None}, with_objectness))],
     "42273b6d1dbdba6b": [("bus and people", ["bus.jpg"], 640, 640, "rgb",
                           bins_mean_one(finds({5: None, 0: None},
                                               lambda o: best_scores(o[1::3], 80)), (0, 3, 6)))],
