@@ -107,14 +107,22 @@ static int64_t wait_until(void)
 	return ((int64_t)ts.tv_sec + WAIT_S) * 1000000000 + ts.tv_nsec;
 }
 
-static int prep(int fd, uint32_t handle, bool *known)
+/* A signal of the client's ends no wait of ours. */
+static int wait_on(int fd, unsigned long req, void *arg)
 {
-	struct drm_rocket_prep_bo p = { .handle = handle, .timeout_ns = wait_until() };
 	int ret;
 
 	do {
-		ret = rec_raw_ioctl(fd, DRM_IOCTL_ROCKET_PREP_BO, &p);
+		ret = rec_raw_ioctl(fd, req, arg);
 	} while (ret && errno == EINTR);
+	return ret;
+}
+
+static int prep(int fd, uint32_t handle, bool *known)
+{
+	struct drm_rocket_prep_bo p = { .handle = handle, .timeout_ns = wait_until() };
+	int ret = wait_on(fd, DRM_IOCTL_ROCKET_PREP_BO, &p);
+
 	if (ret && (errno == ETIMEDOUT || errno == EBUSY)) {
 		*known = false;
 		return 0;
@@ -131,11 +139,8 @@ struct jobs {
 static int wait_for_number(int fd, uint64_t number, bool *known)
 {
 	struct drm_rocket_wait_job w = { .job = number, .timeout_ns = wait_until() };
-	int ret;
+	int ret = wait_on(fd, DRM_IOCTL_ROCKET_WAIT_JOB, &w);
 
-	do {
-		ret = rec_raw_ioctl(fd, DRM_IOCTL_ROCKET_WAIT_JOB, &w);
-	} while (ret && errno == EINTR);
 	if (ret)
 		*known = false;
 	return ret ? 0 : w.error;
