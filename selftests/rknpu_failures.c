@@ -525,6 +525,37 @@ RK_TEST_F_TIMEOUT(special, dies_before_the_file_closes, 120,
 	EXPECT_TRUE(rk_stat_settles("vms", vms));
 }
 
+/*
+ * The file's end and the core's sleep both find an IOMMU that does not answer. A power domain
+ * stays on if the core's and the IOMMU's devices get in each other's way. Not core 0's, in
+ * which the others' are: the kernel itself may leave it on if all go at the same time (7.3).
+ */
+RK_TEST_F_TIMEOUT(special, dies_asleep_while_the_file_closes, 600,
+		  "a dead core's power domain goes off, whenever its file closes")
+{
+	unsigned int rounds = rk_long() ? 600 : 60;
+
+	RK_REQUIRE_POWER_DOMAINS();
+	if (rk_one_iommu())
+		SKIP(return, "one IOMMU for all cores");
+	for (unsigned int i = 0; i < rounds; i++) {
+		unsigned int core = 1 + i % (RK_CORES - 1);
+		struct rk_team *t = &self->t;
+
+		rk_stay_awake(true);
+		ASSERT_EQ(0, good_jobs(t, 1));
+		/* What is left of its last interrupt is cleared. */
+		rk_sleep_ms(2);
+		rk_fault_arm_param(core, NPU_FAULT_CORE_DEAD, 0, 0, 0);
+		rk_stay_awake(false);
+		usleep(i / 2 * 400 % 6000);
+		rk_team_fini(t);
+		ASSERT_TRUE(rk_wait_count(core, NPU_CNT_POWERED, 0, 20000)) TH_LOG("round %u", i);
+		rk_model_calm();
+		ASSERT_EQ(0, rk_team_init(t));
+	}
+}
+
 RK_TEST_F_TIMEOUT(special, dies_before_a_switch, 120,
 		  "a core that dies before another file's address space is attached takes nobody along")
 {

@@ -716,7 +716,7 @@ void rknpu_core_retire(struct rknpu_core *core)
 
 	guard(mutex)(&iommu->power_lock);
 	rknpu_iommu_lock_dev(iommu);
-	pm_runtime_disable(core->dev);
+	rknpu_iommu_disable_pm(core);
 	rknpu_core_suspend(core->dev, iommu);
 	WRITE_ONCE(iommu->off, true);
 	rknpu_core_detach_asleep(core);

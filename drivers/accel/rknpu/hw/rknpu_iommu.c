@@ -254,13 +254,43 @@ static bool rknpu_iommu_clocked(const struct rknpu_iommu *iommu)
 	return false;
 }
 
+/*
+ * A power domain takes a device for awake that is on its way to sleep. If its last two go
+ * at the same time each counts the other one, and the domain stays on.
+ */
+static bool rknpu_iommu_cores_suspending(const struct rknpu_iommu *iommu)
+{
+	struct rknpu_core *core;
+
+	rknpu_for_each_core_behind(core, iommu) {
+		if (core->dev && READ_ONCE(core->dev->power.runtime_status) == RPM_SUSPENDING)
+			return true;
+	}
+	return false;
+}
+
 bool rknpu_iommu_sleeps(const struct rknpu_iommu *iommu)
 {
 	if (!iommu->dev)
 		return true;
 	/* It would follow its cores in its own time. */
-	pm_runtime_suspend(iommu->dev);
+	if (!rknpu_iommu_cores_suspending(iommu))
+		pm_runtime_suspend(iommu->dev);
 	return pm_runtime_status_suspended(iommu->dev);
+}
+
+/*
+ * A power domain takes a device for awake, too, whose runtime PM is disabled: so if the
+ * core sleeps, its IOMMU goes to sleep before, not after. Meanwhile nobody lets it sleep.
+ */
+void rknpu_iommu_disable_pm(struct rknpu_core *core)
+{
+	pm_runtime_get_noresume(core->dev);
+	pm_runtime_barrier(core->dev);
+	if (pm_runtime_status_suspended(core->dev))
+		rknpu_iommu_sleeps(core->iommu);
+	pm_runtime_disable(core->dev);
+	pm_runtime_put_noidle(core->dev);
 }
 
 void rknpu_iommu_lock_dev(const struct rknpu_iommu *iommu)
@@ -489,7 +519,7 @@ static bool rknpu_domain_detach(struct rknpu_domain *domain, struct rknpu_core *
 	guard(mutex)(&iommu->power_lock);
 	stuck = core->dev && READ_ONCE(iommu->stuck) == domain;
 	if (stuck)
-		pm_runtime_disable(core->dev);
+		rknpu_iommu_disable_pm(core);
 	rknpu_iommu_lock_dev(iommu);
 	off = rknpu_domain_detach_locked(domain, core);
 	rknpu_iommu_unlock_dev(iommu);

@@ -84,6 +84,8 @@ void rknpu_iommu_lock_dev(const struct rknpu_iommu *iommu);
 void rknpu_iommu_unlock_dev(const struct rknpu_iommu *iommu);
 /* Its device sleeps, or does so now: nobody but its cores has used it. */
 bool rknpu_iommu_sleeps(const struct rknpu_iommu *iommu);
+/* Disables the core's runtime PM, under power_lock. */
+void rknpu_iommu_disable_pm(struct rknpu_core *core);
 /* Is a core behind it held in reset? The second waits, for a while, dropping the lock. */
 bool rknpu_iommu_parked(const struct rknpu_iommu *iommu);
 void rknpu_iommu_wait_unparked(struct rknpu_iommu *iommu);
