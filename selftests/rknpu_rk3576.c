@@ -296,6 +296,33 @@ RK_TEST_F(rk3576, nothing_said_is_core_0, "a job that may run anywhere runs on t
 	}
 }
 
+RK_TEST_F_TIMEOUT(rk3576, without_core_0, 120,
+		  "once core 0 is out of service, what may run anywhere runs on core 1, also what waits")
+{
+	struct drm_rocket_job_ext jobs[3];
+	struct drm_rocket_wait_job w;
+	uint64_t id;
+
+	RK_REQUIRE_MODEL();
+	for (int i = 0; i < 3; i++)
+		empty_job(&self->e, &jobs[i], 1, 0);
+	rk_fault_arm_param(0, NPU_FAULT_CORE_DEAD, 0, 0, 0);
+	ASSERT_EQ(0, rk_submit_ext(self->e.fd, jobs, 3, &id));
+	for (int i = 0; i < 3; i++) {
+		EXPECT_EQ(0, wait_for(&self->e, id + i, &w)) TH_LOG("job %d", i);
+		EXPECT_EQ(1, w.core);
+	}
+	EXPECT_NE(0, rk_core_stat(0, "retired"));
+	rk_model_calm();
+	empty_fini(&self->other);
+	empty_fini(&self->e);
+	ASSERT_EQ(0, rk_rebind(0));
+	ASSERT_EQ(0, empty_init(&self->e, rk_open()));
+	ASSERT_EQ(0, empty_init(&self->other, rk_open()));
+	EXPECT_EQ(0, run(&self->e, 1, 0, &w));
+	EXPECT_EQ(0, w.core);
+}
+
 /* With jobs of 200 ms on both cores: what started before the first of them had ended. */
 static unsigned int started_together(struct empty *a, struct empty *b)
 {

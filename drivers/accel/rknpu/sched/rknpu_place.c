@@ -18,9 +18,31 @@
 /* What took longer had to be tried again, or a virtual machine stood still. */
 #define RKNPU_PLACE_LONGEST_WAKE_NS	(10ULL * NSEC_PER_MSEC)
 
-static bool rknpu_place_allows(struct rknpu_runqueue *rq, struct rknpu_job *job)
+static bool rknpu_place_names(const struct rknpu_runqueue *rq, const struct rknpu_job *job)
 {
 	return !job->core_mask || (job->core_mask & BIT(rq->core->index));
+}
+
+/*
+ * With one CBUF for all cores a program uses the part of the core that it was made for. Its
+ * client says which that is by allowing no other one. What may run on several is made for
+ * the first of them, as far as anybody knows: on another one it would meet what that one runs.
+ */
+static bool rknpu_place_allows(const struct rknpu_runqueue *rq, const struct rknpu_job *job)
+{
+	const struct rknpu_runqueue *before;
+
+	if (!rknpu_place_names(rq, job))
+		return false;
+	if (!rq->core->hw->soc->one_cbuf)
+		return true;
+	rknpu_for_each_rq(before, rq->sched) {
+		if (before == rq)
+			break;
+		if (rknpu_runqueue_in_service(before) && rknpu_place_names(before, job))
+			return false;
+	}
+	return true;
 }
 
 /* Less is better: load first, then the cost of attaching the job's domain, then of power. */

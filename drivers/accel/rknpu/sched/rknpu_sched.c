@@ -192,23 +192,6 @@ static void rknpu_sched_wait_for_dep(struct rknpu_job *job, struct rknpu_dep *de
 		atomic_dec(&job->deps_pending);
 }
 
-/*
- * With one CBUF for all cores a program uses the part of the core that it was made for. Its
- * client says which that is by allowing no other one. What may run anywhere is made for the
- * first core, as far as anybody knows: on another one it would meet what the first one runs.
- */
-static void rknpu_sched_choose_core(struct rknpu_job *job)
-{
-	struct rknpu_sched *sched = job->client->sched;
-	u32 mask;
-
-	if (!sched->hw->soc->one_cbuf)
-		return;
-	mask = rknpu_sched_cores_alive(sched) & (job->core_mask ?: ~0u);
-	if (mask)
-		job->core_mask = BIT(__ffs(mask));
-}
-
 void rknpu_sched_push(struct rknpu_job *job)
 {
 	struct rknpu_sched *sched = job->client->sched;
@@ -216,7 +199,6 @@ void rknpu_sched_push(struct rknpu_job *job)
 
 	/* It can be gone as soon as it waits for nothing. */
 	rknpu_job_get(job);
-	rknpu_sched_choose_core(job);
 	trace_rknpu_job_submit(job);
 	rknpu_sched_admit(job);
 	list_for_each_entry(dep, &job->deps, link)
