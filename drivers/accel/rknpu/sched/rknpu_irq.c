@@ -119,6 +119,13 @@ void rknpu_irq_iommu_fault(struct rknpu_core *core, struct rknpu_domain *domain,
 
 	guard(spinlock_irqsave)(&core->hw->lock);
 	rknpu_core_stat_add(core, RKNPU_CORE_STAT_FAULTS, 1);
+	/*
+	 * The IOMMU lets the access be retried, and nothing ends that but a
+	 * reset of the core. Until then the line must not storm, whatever the
+	 * core is doing. One that starts a job, perhaps below, finds the line
+	 * off, and resets first.
+	 */
+	rknpu_core_mask_irq(core);
 	if (rq->state == RKNPU_CORE_IDLE || rq->state == RKNPU_CORE_STARTING)
 		rknpu_penalty_stray(rq, domain);
 	/* Also of one that sleeps first: it recovers afterwards. */
@@ -128,11 +135,4 @@ void rknpu_irq_iommu_fault(struct rknpu_core *core, struct rknpu_domain *domain,
 	}
 	if (rknpu_irq_recovers_from_fault(rq))
 		rknpu_runqueue_start_recovery(rq, RKNPU_CAUSE_IOMMU_FAULT);
-	/*
-	 * The IOMMU lets the access be retried, and nothing ends that but a
-	 * reset of the core. Until then the line must not storm, whatever the
-	 * core is doing. One that starts a job finds the line off, and resets
-	 * first.
-	 */
-	rknpu_core_mask_irq(core);
 }
