@@ -224,8 +224,7 @@ static void rknpu_sched_take_job(struct rknpu_job *job, struct list_head *taken)
 /* Lock held. What it waited for has perhaps not signalled: it ends when its core comes to it. */
 static bool rknpu_sched_is_prequeued(const struct rknpu_job *job)
 {
-	return job->state == RKNPU_JOB_QUEUED && job->rq->prequeued == job &&
-	       job->rq->state != RKNPU_CORE_ABSENT;
+	return job->state == RKNPU_JOB_QUEUED && job->rq->prequeued == job;
 }
 
 /* Lock held. Once is enough: cancelled again it gets no more time. */
