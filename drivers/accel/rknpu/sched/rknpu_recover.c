@@ -295,6 +295,18 @@ static bool rknpu_recover_evacuate(struct rknpu_runqueue *rq, struct list_head *
 	return false;
 }
 
+/* Lock held. It is to run again, unless its client has cancelled it. */
+static void rknpu_recover_put_back(struct rknpu_runqueue *rq)
+{
+	struct rknpu_job *job = rq->job;
+
+	if (job->cancelled) {
+		rknpu_end_cancelled(rq->sched, rknpu_dispatch_drop_job(rq));
+		return;
+	}
+	rknpu_dispatch_put_back(rq);
+}
+
 /*
  * Nothing helps: the core's jobs go elsewhere, or fail if it was the last one.
  * Ends @dump, if there is one.
@@ -321,9 +333,9 @@ static void rknpu_recover_give_up_with(struct rknpu_runqueue *rq, int error,
 	if (rq->state != RKNPU_CORE_ABSENT) {
 		rknpu_runqueue_set_state(rq, RKNPU_CORE_DEAD);
 		rknpu_recover_retire_iommu(rq);
-		/* Taken for this core, but not started. */
+		/* Taken for this core, but not started, or to be tried again. */
 		if (rq->job)
-			rknpu_dispatch_put_back(rq);
+			rknpu_recover_put_back(rq);
 	}
 	spin_unlock_irq(&core->hw->lock);
 
@@ -529,7 +541,7 @@ static void rknpu_recover_back_to_work(struct rknpu_runqueue *rq)
 	if (rq->state != RKNPU_CORE_RECOVERING || rknpu_recover_iommu_lost(rq))
 		return;
 	if (rq->job)
-		rknpu_dispatch_put_back(rq);
+		rknpu_recover_put_back(rq);
 	rknpu_runqueue_set_state(rq, RKNPU_CORE_IDLE);
 	rknpu_dispatch(rq);
 }
