@@ -722,6 +722,23 @@ RK_TEST_F(retry, once, "a job that never started is seen early, tried once more,
 	}
 }
 
+RK_TEST_F_TIMEOUT(retry, limit_of_the_second_try, 60,
+		  "what the first try lost is not taken from the job's own limit")
+{
+	struct rk_trial *t = &self->t;
+
+	rk_module_param("start_check_ms", 2600);
+	rk_latency_us(3500000);
+	t->job.flags = DRM_ROCKET_JOB_BATCHED;
+	t->job.task_count = 1;
+	t->job.timeout_ns = 5000 * RK_MS;
+	rk_fault_arm(1, NPU_FAULT_NEVER_START, 0, 1);
+	ASSERT_EQ(0, rk_trial_run(t));
+	EXPECT_EQ(0, t->w.error);
+	EXPECT_EQ(1, t->w.task);
+	EXPECT_LE(5000 * RK_MS, t->w.elapsed_ns);
+}
+
 RK_TEST_F(retry, a_later_task_of_a_divisible_job,
 	  "a later task is tried again if the job says that its tasks need nothing of each other")
 {

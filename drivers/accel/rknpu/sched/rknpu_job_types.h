@@ -229,6 +229,8 @@ struct rknpu_job {
 	u64 start_ns;
 	/** @before_ns: time on cores that is counted */
 	u64 before_ns;
+	/** @void_ns: of that, what tries took that came to nothing: it counts for no limit */
+	u64 void_ns;
 	/** @try_ns: since when it has been on the core, whether that is counted or not */
 	u64 try_ns;
 	/** @lost_ns: time on a core where it did not start, before it was tried again */

@@ -122,5 +122,5 @@ bool rknpu_limits_job_over(const struct rknpu_runqueue *rq)
 
 	/* A job of one task may take as long as that. */
 	return !job->divisible &&
-	       job->before_ns + ktime_get_ns() - job->start_ns > max(limit, task);
+	       job->before_ns - job->void_ns + ktime_get_ns() - job->start_ns > max(limit, task);
 }

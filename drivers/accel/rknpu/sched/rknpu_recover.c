@@ -295,7 +295,7 @@ static bool rknpu_recover_evacuate(struct rknpu_runqueue *rq, struct list_head *
 	return false;
 }
 
-/* Lock held. It is to run again, unless its client has cancelled it. */
+/* Lock held. It is to run again, with all its time, unless its client has cancelled it. */
 static void rknpu_recover_put_back(struct rknpu_runqueue *rq)
 {
 	struct rknpu_job *job = rq->job;
@@ -305,6 +305,7 @@ static void rknpu_recover_put_back(struct rknpu_runqueue *rq)
 		return;
 	}
 	rknpu_dispatch_put_back(rq);
+	job->void_ns = job->before_ns;
 }
 
 /*
