@@ -39,8 +39,9 @@ NPU_REG(CNA, CONV_CON1, 0x100c)
 	NPU_FIELD(CNA, CONV_CON1, PROC_PRECISION, 8, 3, U)
 	NPU_FIELD(CNA, CONV_CON1, ARGB_IN, 12, 4, U)
 	NPU_FIELD(CNA, CONV_CON1, DECONV, 16, 1, U)
-/* Programs write 0. */
 NPU_REG(CNA, UNKNOWN_1018, 0x1018)
+	/* Of images of three channels 9 times their positions, else 0. */
+	NPU_FIELD(CNA, UNKNOWN_1018, VALUE, 0, 32, U)
 NPU_REG(CNA, CBUF_CON1, 0x1044)
 	/* Positions of a line. */
 	NPU_FIELD(CNA, CBUF_CON1, WIDTH, 16, 11, U)

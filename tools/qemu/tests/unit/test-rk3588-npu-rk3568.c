@@ -118,6 +118,7 @@ static void put_cna(Prog *p, const Case *k)
                    (k->half ? 0x220 : 0) | (k->dw ? 3 : 0));
     put(p, 0x1010, 0x30);
     put(p, 0x1014, k->s << 3 | k->s);
+    put(p, 0x1018, k->packed && k->ic == 3 ? 9 * k->w * k->h : 0);
     put(p, 0x1020, k->w << 16 | k->h);
     put(p, 0x1024, (k->ic - 1) << 16 | channels);
     put(p, 0x1028, k->ow);
@@ -532,13 +533,17 @@ static void test_refused(void)
         const char *why;
     } bad[] = {
         { 0x1078, 0x171c06, CONV, "fetches of the CNA" },
+        { 0x1018, 9 * 4 * 4, CONV, "CNA's 0x1018" },
+        { 0x1130, 1, CONV, "a register that nobody has seen" },
+        { 0x3028, 1, CONV, "a register that nobody has seen" },
         { 0x1100, 1, CONV, "compressed weights of an RK3568" },
         { 0x100c, 0x20000, CONV,
           "bits of CNA_CONV_CON1 that nobody has seen" },
         { 0x1040, 0x54, CONV, "more banks than CBUF has" },
         { 0x200c, 3, CONV, "CMAC and CORE disagree" },
         { 0x3018, 1, CONV, "words of CORE that nobody has seen" },
-        { 0x302c, 0x40, CONV, "words of CORE that nobody has seen" },
+        { 0x302c, 0x40, CONV,
+          "bits of CORE_CLIP_TRUNCATE that nobody has seen" },
         { 0x400c, 0x148, CONV, "burst of the DPU" },
         { 0x4010, 0x200000e0, CONV,
           "output precision for this input precision" },

@@ -13,6 +13,7 @@
 #define HEAD_WORDS      3
 
 static const char *check_block(const NpuKnownField *f, size_t num,
+                               bool (*all)(uint32_t word),
                                const uint32_t *regs, unsigned block)
 {
     const NpuKnownField *end = f + num;
@@ -30,20 +31,23 @@ static const char *check_block(const NpuKnownField *f, size_t num,
             why = f->why;
         }
         /* No program has been seen to write what a reset leaves there. */
-        REFUSE_IF((regs[word] & ~mask) && word != R_CORE_MAC_GATING, why);
+        REFUSE_IF((regs[word] & ~mask) && word != R_CORE_MAC_GATING &&
+                  !(all && all(word)), why);
     }
     return NULL;
 }
 
 /* Blocks follow each other in the bitmap as in the address map. */
 const char *npu_known_check(const NpuKnownField *known, size_t num,
-                            const uint32_t *regs, uint32_t enable)
+                            bool (*all)(uint32_t word), const uint32_t *regs,
+                            uint32_t enable)
 {
     unsigned block;
 
     for (block = NPU_BLOCK_CNA; block < NPU_BLOCK_NUM; block++) {
         const char *why = enable & (1u << (block - 1))
-                          ? check_block(known, num, regs, block) : NULL;
+                          ? check_block(known, num, all, regs, block)
+                          : NULL;
 
         REFUSE_IF(why, why);
     }

@@ -20,9 +20,11 @@ typedef struct NpuKnownField {
 
 /*
  * NULL, or what the blocks of @enable have that is in none of the @num rows,
- * which come by ascending offsets.
+ * which come by ascending offsets.  Of words that @all says, which may be
+ * NULL, any bits are known.
  */
 const char *npu_known_check(const NpuKnownField *known, size_t num,
-                            const uint32_t *regs, uint32_t enable);
+                            bool (*all)(uint32_t word), const uint32_t *regs,
+                            uint32_t enable);
 
 #endif

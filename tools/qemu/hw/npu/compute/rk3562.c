@@ -794,7 +794,7 @@ const char *npu_rk3562_move(uint32_t *to, const uint32_t *regs,
                             uint32_t enable)
 {
     const uint32_t pool = NPU_ENABLE_PPU | NPU_ENABLE_PPU_RDMA;
-    const char *why = npu_known_check(known, ARRAY_SIZE(known), regs,
+    const char *why = npu_known_check(known, ARRAY_SIZE(known), NULL, regs,
                                       enable & ~pool);
 
     REFUSE_IF(why, why);

@@ -10,6 +10,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bitops.h"
 #include "decode.h"
+#include "known.h"
 #include "rk3568.h"
 #include "stage.h"
 
@@ -19,6 +20,24 @@
     FIELD(RK3568_##block##_##reg, field, lsb, width)
 #include "npu/rk3568_regs.h"
 
+/* Does the RK3588 have a register there, too? */
+static bool is_common(uint32_t word)
+{
+    switch (word * 4) {
+#define NPU_REG(block, reg, offset) case offset:
+#include "npu/rk3588_regs.h"
+        return true;
+    default:
+        return false;
+    }
+}
+
+static const NpuKnownField known[] = {
+#define NPU_FIELD(block, reg, field, lsb, width, kind)                      \
+    NPU_KNOWN_FIELD(RK3568, block, reg, field)
+#include "npu/rk3568_regs.h"
+};
+
 #define GET68(regs, reg, field)     GET(regs, RK3568_##reg, field)
 #define PUT(reg, field, value)                                              \
     (to[R_##reg] = FIELD_DP32(to[R_##reg], reg, field, value))
@@ -26,22 +45,36 @@
 /* The fields of the table. */
 #define CNA_CON1_KNOWN      0x0001f77f
 #define DPU_MODE_KNOWN      0x43fffffd
-#define CORE_TRUNCATE_KNOWN 0x1f
 #define CNA_DMA_KNOWN       0x00171c07
 #define DPU_BURST_KNOWN     4
 #define ALL_LANES           0xffff
+#define ARGB_OF_THREE       10
 
 /* Is there more in a word than @mask? */
 #define REFUSE_BITS(reg, mask)                                              \
     REFUSE_IF(regs[R_##reg] & ~(uint32_t)(mask),                            \
               "bits of " #reg " that nobody has seen")
 
+/* Whatever it is good for, compilers write it for three channels alone. */
+static const char *check_1018(const uint32_t *regs)
+{
+    uint32_t positions = GET(regs, CNA_DATA_SIZE0, DATAIN_WIDTH) *
+                         GET(regs, CNA_DATA_SIZE0, DATAIN_HEIGHT);
+    bool rgb = GET68(regs, CNA_CONV_CON1, ARGB_IN) == ARGB_OF_THREE;
+
+    REFUSE_IF(GET68(regs, CNA_UNKNOWN_1018, VALUE) !=
+              (rgb ? 9 * positions : 0), "CNA's 0x1018");
+    return NULL;
+}
+
 static const char *move_cna(uint32_t *to, const uint32_t *regs)
 {
+    const char *why = check_1018(regs);
     bool packed = GET68(regs, CNA_CONV_CON1, ARGB_IN);
     uint32_t pad = GET68(regs, CNA_PAD_CON0, PAD_VALUE);
     uint32_t precision = GET68(regs, CNA_CONV_CON1, IN_PRECISION);
 
+    REFUSE_IF(why, why);
     REFUSE_BITS(CNA_CONV_CON1, CNA_CON1_KNOWN);
     PUT(CNA_CONV_CON1, PROC_PRECISION,
         GET68(regs, CNA_CONV_CON1, PROC_PRECISION));
@@ -75,8 +108,7 @@ static const char *move_core(uint32_t *to, const uint32_t *regs)
     PUT(CORE_MISC_CFG, PROC_PRECISION, precision);
     to[R_CORE_DATAOUT_SIZE_0] = regs[R_RK3568_CORE_DATAOUT_SIZE_0];
     to[R_CORE_DATAOUT_SIZE_1] = regs[R_RK3568_CORE_DATAOUT_SIZE_1];
-    REFUSE_IF(regs[R_CORE_DATAOUT_SIZE_1] ||
-              regs[R_RK3568_CORE_CLIP_TRUNCATE] & ~CORE_TRUNCATE_KNOWN,
+    REFUSE_IF(regs[R_CORE_DATAOUT_SIZE_1],
               "words of CORE that nobody has seen");
     to[R_CORE_CLIP_TRUNCATE] = regs[R_RK3568_CORE_CLIP_TRUNCATE];
     return NULL;
@@ -252,6 +284,7 @@ static const char *move_ppu(uint32_t *to, const uint32_t *regs)
 
     REFUSE_IF(precision != NPU_PREC_INT8 && !is_half(precision),
               "pooling precision");
+    REFUSE_IF(regs[R_RK3568_PPU_RDMA_UNKNOWN_7018] != 1, "fetches of the PPU");
     PUT(PPU_RDMA_DATA_FORMAT, IN_PRECISION, is_half(precision) ? 2 : 1);
     return npu_rk3568_move_pad(to, regs);
 }
@@ -259,8 +292,10 @@ static const char *move_ppu(uint32_t *to, const uint32_t *regs)
 const char *npu_rk3568_move(uint32_t *to, const uint32_t *regs,
                             uint32_t enable)
 {
-    const char *why = NULL;
+    const char *why = npu_known_check(known, ARRAY_SIZE(known), is_common,
+                                      regs, enable);
 
+    REFUSE_IF(why, why);
     memcpy(to, regs, NPU_REGFILE_SIZE);
     REFUSE_IF(!(enable & RK3568_ENABLE_CMAC) != !(enable & NPU_ENABLE_CNA),
               "CNA without CMAC");

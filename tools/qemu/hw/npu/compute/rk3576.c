@@ -31,7 +31,8 @@ const char *npu_rk3576_decode(NpuTask *t, const uint32_t *regs,
     const uint32_t conv = NPU_ENABLE_CNA | NPU_ENABLE_CORE | NPU_ENABLE_DPU |
                           NPU_ENABLE_DPU_RDMA;
     uint32_t blocks = enable & ~ENABLE_PAIR;
-    const char *why = npu_known_check(known, ARRAY_SIZE(known), regs, blocks);
+    const char *why = npu_known_check(known, ARRAY_SIZE(known), NULL, regs,
+                                      blocks);
 
     REFUSE_IF(why, why);
     switch (blocks) {
