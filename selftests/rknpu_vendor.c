@@ -423,39 +423,52 @@ RK_TEST_F(vendor, mem_sync, "MEM_SYNC takes ranges inside the object only")
 	rv_bo_fini(&bo);
 }
 
-RK_TEST_F(vendor, flink_and_prime,
-	  "names and dma-bufs of an object are the same object in one file")
+RK_TEST_F(vendor, flink_and_prime, "a dma-buf of an object that has a name is that object")
 {
 	struct drm_prime_handle p = { .flags = DRM_CLOEXEC | DRM_RDWR };
 	struct drm_gem_flink flink = { 0 };
-	struct drm_gem_open open_arg = { 0 };
-	struct drm_rknpu_mem_create c = { 0 };
 	struct rv_bo bo;
 
 	ASSERT_EQ(0, rv_bo_init(&bo, self->fd, 4096, RV_FLAGS, 0));
 	flink.handle = bo.handle;
 	ASSERT_EQ(0, rk_ioctl(self->fd, DRM_IOCTL_GEM_FLINK, &flink));
-	open_arg.name = flink.name;
-	ASSERT_EQ(0, rk_ioctl(self->fd, DRM_IOCTL_GEM_OPEN, &open_arg));
-	/* Two handles of one object in one file: one cookie, one address. */
-	c.handle = open_arg.handle;
-	ASSERT_EQ(0, rv_create(self->fd, &c));
-	EXPECT_EQ(bo.obj, c.obj_addr);
-	EXPECT_EQ(bo.iova, c.dma_addr);
+	EXPECT_NE(0, flink.name);
 
 	p.handle = bo.handle;
 	ASSERT_EQ(0, rk_ioctl(self->fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &p));
 	p.handle = 0;
 	ASSERT_EQ(0, rk_ioctl(self->fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p));
+	EXPECT_EQ(bo.handle, p.handle);
 	EXPECT_EQ(0, rv_sync(&bo, 3, 0, 4096));
 	close(p.fd);
 
 	/* As long as there is a handle, the cookie lives. */
 	munmap(bo.map, bo.size);
 	ASSERT_EQ(0, rk_gem_close(self->fd, bo.handle));
-	EXPECT_EQ(0, rv_sync(&bo, 1, 0, 4096));
-	ASSERT_EQ(0, rk_gem_close(self->fd, open_arg.handle));
 	EXPECT_EQ(-EINVAL, rv_sync(&bo, 1, 0, 4096));
+}
+
+RK_TEST_F(vendor, names_open_nothing,
+	  "who was master of the primary node cannot open another's objects by their names")
+{
+	struct drm_gem_flink flink = { 0 };
+	struct drm_gem_open by_name = { 0 };
+	struct rv_bo bo;
+	int victim;
+
+	/* The first that opens it is master; its file stays authenticated. */
+	ASSERT_EQ(0, rk_ioctl(self->fd, DRM_IOCTL_DROP_MASTER, NULL));
+	victim = rv_open();
+	ASSERT_LE(0, victim);
+	ASSERT_EQ(0, rv_bo_init(&bo, victim, 4096, RV_FLAGS, 0));
+	flink.handle = bo.handle;
+	ASSERT_EQ(0, rk_ioctl(victim, DRM_IOCTL_GEM_FLINK, &flink));
+	by_name.name = flink.name;
+	EXPECT_EQ(-EACCES, rk_ioctl(self->fd, DRM_IOCTL_GEM_OPEN, &by_name));
+	/* Nor its own. */
+	EXPECT_EQ(-EACCES, rk_ioctl(victim, DRM_IOCTL_GEM_OPEN, &by_name));
+	rv_bo_fini(&bo);
+	close(victim);
 }
 
 RK_TEST_F(vendor, import, "a BO of node rocket can be imported and synced")

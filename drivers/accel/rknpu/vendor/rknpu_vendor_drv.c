@@ -59,12 +59,20 @@ static const struct drm_ioctl_desc rknpu_vendor_ioctls[] = {
 	DRM_IOCTL_DEF_DRV(RKNPU_MEM_SYNC, rknpu_vendor_mem_sync, DRM_RENDER_ALLOW),
 };
 
-/* The primary node's clients have a master, or DRM asks whether they are it. */
+/*
+ * The primary node's clients have a master, or DRM asks whether they are it. Names are small
+ * numbers that librknnrt has made for all its BOs, but does not use; whoever once was master
+ * could open everybody's.
+ */
 static int rknpu_vendor_check(struct file *filp, unsigned int cmd)
 {
-	if (!drm_is_render_client(filp->private_data))
-		return 0;
-	return rknpu_ioctl_check(cmd);
+	struct drm_file *file = filp->private_data;
+
+	if (DRM_IOCTL_NR(cmd) == DRM_IOCTL_NR(DRM_IOCTL_GEM_OPEN)) {
+		drm_dbg_ratelimited(file->minor->dev, "gem_open: names open nothing here\n");
+		return -EACCES;
+	}
+	return drm_is_render_client(file) ? rknpu_ioctl_check(cmd) : 0;
 }
 
 static long rknpu_vendor_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
