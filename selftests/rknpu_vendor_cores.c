@@ -13,6 +13,7 @@
  * boot: kcsan-exec
  */
 #define _GNU_SOURCE
+#include <linux/sync_file.h>
 #include <poll.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -567,6 +568,39 @@ RK_TEST_F(vendor, fence_of_several_cores,
 	EXPECT_EQ(1, poll(&p, 1, 20000));
 	EXPECT_EQ(0, rv_chain_wrong(&c, 5));
 	close(s.fence_fd);
+	rv_chain_fini(&c);
+}
+
+RK_TEST_F(vendor, fence_of_several_cores_has_their_error,
+	  "a fault on one of several cores is in their fence, which nobody polled")
+{
+	struct sync_file_info info = { 0 };
+	struct drm_rknpu_submit s;
+	struct rv_chain c;
+	int fence;
+
+	RK_REQUIRE_IOMMU();
+	ASSERT_EQ(0, rv_chain_init(&c, self->fd, 2, 0, 0));
+	ASSERT_EQ(0, rv_chain_fill(&c, 4));
+	rv_chain_task(&c, 1)->regcmd_addr = 0xf0000000;
+	ASSERT_EQ(0, rv_sync(&c.tasks, 1, 0, 4096));
+	rv_chain_submit(&c, &s);
+	s.flags |= DRM_RKNPU_JOB_NONBLOCK | DRM_RKNPU_JOB_FENCE_OUT;
+	s.core_mask = 7;
+	for (int i = 2; i < 5; i++)
+		s.subcore_task[i] = (struct drm_rknpu_subcore_task) { i == 3, 1 };
+	ASSERT_EQ(0, rv_submit(self->fd, &s));
+	fence = s.fence_fd;
+
+	/* Behind it on each core. */
+	rv_chain_submit(&c, &s);
+	s.core_mask = 7;
+	for (int i = 2; i < 5; i++)
+		s.subcore_task[i] = (struct drm_rknpu_subcore_task) { 0, 1 };
+	ASSERT_EQ(0, rv_submit(self->fd, &s));
+	ASSERT_EQ(0, rk_ioctl(fence, SYNC_IOC_FILE_INFO, &info));
+	EXPECT_EQ(-EFAULT, info.status);
+	close(fence);
 	rv_chain_fini(&c);
 }
 

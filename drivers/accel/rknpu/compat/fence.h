@@ -67,6 +67,10 @@ static inline void rknpu_compat_fence_lock_init(struct dma_fence *fence,
 
 #endif
 
+#ifndef RKNPU_HAVE_FENCE_ENABLE_SIGNALING
+#define dma_fence_enable_signaling	dma_fence_enable_sw_signaling
+#endif
+
 #ifndef RKNPU_HAVE_FENCE_CHAIN_FREE
 
 #include <linux/dma-fence-chain.h>

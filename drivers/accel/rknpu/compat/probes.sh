@@ -30,6 +30,7 @@ probe DRM_SHOW_FDINFO 'drm/drm_drv.h drm/drm_file.h' 'struct drm_driver d; d.sho
 # fence.h
 probe FENCE_LOCK_INLINE 'linux/dma-fence.h' 'struct dma_fence *f = 0; unsigned long flags; dma_fence_lock_irqsave(f, flags);'
 probe FENCE_ARRAY_CREATE_5 'linux/dma-fence-array.h' 'dma_fence_array_create(1, 0, 0, 0, false);'
+probe FENCE_ENABLE_SIGNALING 'linux/dma-fence.h' 'dma_fence_enable_signaling(0);'
 probe FENCE_CHAIN_FREE 'linux/dma-fence-chain.h' 'dma_fence_chain_free(0);'
 
 # fs.h
