@@ -17,6 +17,7 @@
 #define _GNU_SOURCE
 #include <linux/sync_file.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -500,6 +501,67 @@ RK_TEST_F(vendor, fault_is_told_apart, "a page fault has another errno than a ti
 	ASSERT_EQ(0, rv_sync(&c.tasks, 1, 0, 4096));
 	rv_chain_submit(&c, &s);
 	EXPECT_EQ(-EFAULT, rv_submit(self->fd, &s));
+	rv_chain_fini(&c);
+}
+
+struct blocked {
+	struct rv_chain *c;
+	pthread_t thread;
+	int ret;
+};
+
+static void *submit_blocking(void *arg)
+{
+	struct blocked *b = arg;
+	struct drm_rknpu_submit s;
+
+	rv_chain_submit(b->c, &s);
+	s.timeout = 10000;
+	b->ret = rv_submit(b->c->fd, &s);
+	return NULL;
+}
+
+/* All of system sleep up to the freezing of tasks, for a second: 0 or a negative errno. */
+static int freeze_tasks(void)
+{
+	int ret;
+
+	/* Not built into every kernel. */
+	rk_write_file("/sys/module/suspend/parameters/pm_test_delay", "1");
+	rk_write_file("/sys/power/pm_freeze_timeout", "2000");
+	ret = rk_write_file("/sys/power/pm_test", "freezer");
+	if (!ret)
+		ret = rk_write_file("/sys/power/state", "freeze");
+	rk_write_file("/sys/power/pm_test", "none");
+	rk_write_file("/sys/power/pm_freeze_timeout", "20000");
+	return ret;
+}
+
+RK_TEST_F_TIMEOUT(vendor, system_sleep_does_not_wait_for_callers, 120,
+		  "a caller that waits for its job is frozen for system sleep, and goes on after it")
+{
+	/* The job goes on after the sleep, and ends during it. */
+	static const unsigned int latency_ms[] = { 500, 100 };
+	struct rv_chain c;
+
+	RK_REQUIRE_MODEL();
+	if (access("/sys/power/pm_test", W_OK))
+		SKIP(return, "no CONFIG_PM_DEBUG");
+	ASSERT_EQ(0, rv_chain_init(&c, self->fd, 8, 0, 0));
+	for (size_t i = 0; i < ARRAY_SIZE(latency_ms); i++) {
+		struct blocked b = { .c = &c };
+
+		ASSERT_EQ(0, rv_chain_fill(&c, 10 * i));
+		rk_latency_us(latency_ms[i] * 1000);
+		rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+		ASSERT_EQ(0, pthread_create(&b.thread, NULL, submit_blocking, &b));
+		for (int ms = 0; !rk_count_all(NPU_CNT_TASK_STARTED) && ms < 10000; ms++)
+			rk_sleep_ms(1);
+		EXPECT_EQ(0, freeze_tasks());
+		pthread_join(b.thread, NULL);
+		EXPECT_EQ(0, b.ret);
+		EXPECT_EQ(0, rv_chain_wrong(&c, 10 * i + 8));
+	}
 	rv_chain_fini(&c);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Runtime PM. */
+/* Runtime PM, and the freezer of system sleep. */
 #ifndef __RKNPU_COMPAT_PM_H__
 #define __RKNPU_COMPAT_PM_H__
 
@@ -30,6 +30,27 @@ static inline int rknpu_compat_put_autosuspend(struct device *dev)
 
 #define SYSTEM_SLEEP_PM_OPS	SET_SYSTEM_SLEEP_PM_OPS
 #define RUNTIME_PM_OPS		SET_RUNTIME_PM_OPS
+
+#endif
+
+#ifndef RKNPU_HAVE_TASK_FREEZABLE
+
+/* Before 6.1 the freezer is told to do without a task, which freezes itself when it goes on. */
+#include <linux/completion.h>
+#include <linux/freezer.h>
+
+#define TASK_FREEZABLE		0
+
+#define wait_for_completion_state	rknpu_compat_wait_for_completion
+static inline int rknpu_compat_wait_for_completion(struct completion *done, unsigned int state)
+{
+	int ret;
+
+	freezer_do_not_count();
+	ret = wait_for_completion_killable(done);
+	freezer_count();
+	return ret;
+}
 
 #endif
 

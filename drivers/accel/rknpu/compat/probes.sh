@@ -61,6 +61,7 @@ probe PLATFORM_REMOVE_VOID 'linux/platform_device.h' 'void (*f)(struct platform_
 probe PM_GET_IF_ACTIVE_1 'linux/pm_runtime.h' 'struct device *d = 0; pm_runtime_get_if_active(d);'
 defined PM_RUNTIME_ACQUIRE 'linux/pm_runtime.h' PM_RUNTIME_ACQUIRE
 defined RUNTIME_PM_OPS 'linux/pm.h' RUNTIME_PM_OPS
+defined TASK_FREEZABLE 'linux/sched.h' TASK_FREEZABLE
 
 # resv.h
 probe DMA_RESV_USAGE 'linux/dma-resv.h' 'enum dma_resv_usage u = DMA_RESV_USAGE_WRITE;'

@@ -10,6 +10,7 @@
 #include <linux/highmem.h>
 #include <linux/iosys-map.h>
 #include <linux/minmax.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/sync_file.h>
@@ -578,7 +579,7 @@ static int rknpu_vsubmit_wait_job(struct rknpu_job *job)
 	init_completion(&w.done);
 	if (dma_fence_add_callback(rknpu_job_fence(job), &w.cb, rknpu_vsubmit_wake))
 		return 0;
-	ret = wait_for_completion_killable(&w.done);
+	ret = wait_for_completion_state(&w.done, TASK_KILLABLE | TASK_FREEZABLE);
 	if (ret)
 		dma_fence_remove_callback(rknpu_job_fence(job), &w.cb);
 	return ret ? -EINTR : 0;
