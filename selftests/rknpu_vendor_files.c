@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,6 +215,21 @@ RK_TEST_F(files, reset_harms_nobody, "writing the reset file harms nobody")
 	EXPECT_EQ(-EINVAL, rk_write_file(PROC "reset", "off\n"));
 	EXPECT_TRUE(says(PROC "reset", "on\n"));
 	EXPECT_EQ(0, rv_chain_run(&self->c, 7));
+}
+
+RK_TEST_F(files, writing_needs_a_capability, "root without capabilities reads the files, and cannot write them")
+{
+	static const char * const names[] = { "power", "freq", "delayms", "reset" };
+	char path[64], text[64];
+
+	ASSERT_EQ(0, rk_drop_capability(CAP_SYS_ADMIN));
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		snprintf(path, sizeof(path), PROC "%s", names[i]);
+		EXPECT_EQ(0, read_file(path, text, sizeof(text))) TH_LOG("%s", path);
+		EXPECT_EQ(-EPERM, rk_write_file(path, text)) TH_LOG("%s", path);
+		snprintf(path, sizeof(path), DEBUGFS "%s", names[i]);
+		EXPECT_EQ(-EPERM, rk_write_file(path, text)) TH_LOG("%s", path);
+	}
 }
 
 /* ---- the rate of the clock ---- */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns what the vendor's tools are told of the hardware, and their files in debugfs and procfs. */
+#include <linux/capability.h>
 #include <linux/debugfs.h>
 #include <linux/err.h>
 #include <linux/fs.h>
@@ -261,6 +262,9 @@ static ssize_t rknpu_vfile_write(struct file *file, const char __user *buf, size
 
 	if (!f->store)
 		return -EACCES;
+	/* Root of a container may see procfs, and has the uid. */
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
 	if (len >= sizeof(input))
 		return -EINVAL;
 	if (copy_from_user(input, buf, len))
