@@ -17,14 +17,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <linux/capability.h>
-#include <linux/udmabuf.h>
 
 #include "rknpu_harness.h"
 #include "rknpu_vendor_util.h"
@@ -249,31 +246,11 @@ RK_TEST_F(noiommu, bo_too_large, "a BO for which there is no contiguous memory f
 	EXPECT_EQ(0, rk_client_run(&self->a, 1));
 }
 
-/* The page twice: no two pages of it follow each other. */
-static int scattered_dmabuf(void)
-{
-	struct udmabuf_create_list *create = calloc(1, sizeof(*create) + 2 * sizeof(create->list[0]));
-	int memfd = memfd_create("rknpu", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	int dev = open("/dev/udmabuf", O_RDWR | O_CLOEXEC);
-	int fd = -1;
-
-	if (create)
-		*create = (struct udmabuf_create_list) { .flags = UDMABUF_FLAGS_CLOEXEC, .count = 2 };
-	for (int i = 0; create && i < 2; i++)
-		create->list[i] = (struct udmabuf_create_item) { .memfd = memfd, .size = RK_PAGE };
-	if (create && memfd >= 0 && dev >= 0 && !ftruncate(memfd, RK_PAGE) &&
-	    !fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK))
-		fd = ioctl(dev, UDMABUF_CREATE_LIST, create);
-	close(memfd);
-	close(dev);
-	free(create);
-	return fd;
-}
-
 RK_TEST_F(noiommu, import_must_be_contiguous, "a dma-buf in several pieces cannot be imported")
 {
 	uint32_t handle;
-	int fd = scattered_dmabuf(), vendor;
+	/* No two pages of it follow each other. */
+	int fd = rv_repeated_memory(RK_PAGE, 2), vendor;
 
 	if (fd < 0)
 		SKIP(return, "no /dev/udmabuf");

@@ -643,6 +643,36 @@ RK_TEST_F(vendor, imported_task_buffer,
 	close(p.fd);
 }
 
+RK_TEST_F_TIMEOUT(vendor, import_beyond_2_gib, 120,
+		  "as much can be imported as fits the address space, of which node rocket takes half")
+{
+	struct drm_rknpu_mem_create c = { 0 };
+	struct drm_prime_handle p = { 0 };
+	int rocket = rk_open();
+
+	RK_REQUIRE_IOMMU();
+	ASSERT_LE(0, rocket);
+	/* Some kernels begin with 64. */
+	rk_write_file("/sys/module/udmabuf/parameters/size_limit_mb", "4096");
+	p.fd = rv_repeated_memory(64u << 20, 34);
+	if (p.fd == -ENOENT || sizeof(void *) < 8)
+		SKIP(return, "no /dev/udmabuf, or not so large");
+	ASSERT_LE(0, p.fd);
+	ASSERT_EQ(0, rk_ioctl(self->fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p));
+	c.handle = p.handle;
+	ASSERT_EQ(0, rv_create(self->fd, &c));
+	EXPECT_EQ(34ull << 26, c.size);
+	EXPECT_NE(0, c.dma_addr);
+	EXPECT_EQ(-EINVAL, rk_ioctl(rocket, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p));
+	ASSERT_EQ(0, rk_gem_close(self->fd, c.handle));
+	close(p.fd);
+	p.fd = rv_repeated_memory(64u << 20, 64);
+	ASSERT_LE(0, p.fd);
+	EXPECT_EQ(-EINVAL, rk_ioctl(self->fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p));
+	close(p.fd);
+	close(rocket);
+}
+
 /* Nobody is known to use them. */
 RK_TEST_F(vendor, no_dumb_buffers, "the node offers no dumb buffers")
 {

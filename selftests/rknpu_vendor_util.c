@@ -7,6 +7,7 @@
 #include <linux/udmabuf.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -216,20 +217,29 @@ int rv_chain_init(struct rv_chain *c, int fd, uint32_t n, uint32_t first, int do
 	return ret ? ret : rv_sync(&c->bo, DRM_RKNPU_MEM_SYNC_TO_DEVICE, 0, c->bo.size);
 }
 
-static int make_udmabuf(int memfd, size_t size)
+static int make_udmabuf(int memfd, size_t size, unsigned int times)
 {
-	struct udmabuf_create create = {
-		.memfd = memfd, .flags = UDMABUF_FLAGS_CLOEXEC, .size = size,
-	};
+	struct udmabuf_create_list *create =
+		calloc(1, sizeof(*create) + times * sizeof(create->list[0]));
 	int dev = open("/dev/udmabuf", O_RDWR | O_CLOEXEC);
 	int fd;
 
-	if (dev < 0)
-		return -errno;
-	fd = ioctl(dev, UDMABUF_CREATE, &create);
-	if (fd < 0)
+	if (dev < 0 || !create) {
 		fd = -errno;
-	close(dev);
+	} else {
+		create->flags = UDMABUF_FLAGS_CLOEXEC;
+		create->count = times;
+		for (unsigned int i = 0; i < times; i++) {
+			create->list[i].memfd = memfd;
+			create->list[i].size = size;
+		}
+		fd = ioctl(dev, UDMABUF_CREATE_LIST, create);
+		if (fd < 0)
+			fd = -errno;
+	}
+	if (dev >= 0)
+		close(dev);
+	free(create);
 	return fd;
 }
 
@@ -246,7 +256,7 @@ static int make_heap_memory(size_t size)
 	return ret;
 }
 
-static int make_shared_memory(size_t size)
+int rv_repeated_memory(size_t size, unsigned int times)
 {
 	int memfd = memfd_create("rknpu", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	int fd;
@@ -256,7 +266,7 @@ static int make_shared_memory(size_t size)
 	if (ftruncate(memfd, size) || fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK))
 		fd = -errno;
 	else
-		fd = make_udmabuf(memfd, size);
+		fd = make_udmabuf(memfd, size, times);
 	close(memfd);
 	return fd;
 }
@@ -275,7 +285,7 @@ static int map_memory(int fd, size_t size, uint8_t **map)
 
 int rv_udmabuf(size_t size, uint8_t **map)
 {
-	return map_memory(make_shared_memory(size), size, map);
+	return map_memory(rv_repeated_memory(size, 1), size, map);
 }
 
 int rv_heap_memory(size_t size, uint8_t **map)

@@ -49,7 +49,9 @@ int rv_sync_every_way(int fd, uint64_t obj, uint64_t size);
  * the kernel has none that gives memory away.
  */
 int rv_foreign_memory(size_t size, uint8_t **map);
-/* The same of one exporter alone. */
+/* The same @size bytes @times times, and not mapped. */
+int rv_repeated_memory(size_t size, unsigned int times);
+/* Memory of one exporter alone. */
 int rv_udmabuf(size_t size, uint8_t **map);
 int rv_heap_memory(size_t size, uint8_t **map);
 

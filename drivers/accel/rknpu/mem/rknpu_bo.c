@@ -785,12 +785,16 @@ static bool rknpu_bo_sgt_is_block(struct sg_table *sgt)
 }
 
 int rknpu_bo_check_import(struct rknpu_mem *mem, struct dma_buf_attachment *attach,
-			  struct sg_table *sgt)
+			  struct sg_table *sgt, u64 max_size)
 {
 	size_t size = attach->dmabuf->size;
 
-	if (size > RKNPU_BO_MAX_SIZE || !PAGE_ALIGNED(size) || !rknpu_bo_sgt_is_paged(sgt, size))
+	if (size > max_size || !PAGE_ALIGNED(size) || !rknpu_bo_sgt_is_paged(sgt, size)) {
+		drm_dbg_ratelimited(mem->hw->drm,
+				    "import: %zu bytes are over %llu, or not whole pages\n", size,
+				    max_size);
 		return -EINVAL;
+	}
 	if (!rknpu_bo_sgt_is_in_reach(attach, sgt)) {
 		drm_dbg_ratelimited(mem->hw->drm, "import: the NPU reaches memory below 4 GiB only\n");
 		return -EINVAL;

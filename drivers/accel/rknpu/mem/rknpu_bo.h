@@ -154,7 +154,7 @@ int rknpu_bo_init(struct rknpu_bo *bo, struct rknpu_account *account, struct drm
 		  const struct drm_gem_object_funcs *funcs, size_t size);
 /* -EINVAL if the dma-buf cannot be mapped as a BO; then nothing was done. */
 int rknpu_bo_check_import(struct rknpu_mem *mem, struct dma_buf_attachment *attach,
-			  struct sg_table *sgt);
+			  struct sg_table *sgt, u64 max_size);
 void rknpu_bo_init_imported(struct rknpu_bo *bo, struct rknpu_mem *mem,
 			    struct drm_device *drm, const struct drm_gem_object_funcs *funcs,
 			    size_t size, struct sg_table *sgt);

@@ -61,7 +61,7 @@ struct drm_gem_object *rknpu_rocket_import_sgt(struct drm_device *dev,
 	struct rknpu_bo *bo;
 	int ret;
 
-	ret = rknpu_bo_check_import(&to_rknpu_device(dev)->mem, attach, sgt);
+	ret = rknpu_bo_check_import(&to_rknpu_device(dev)->mem, attach, sgt, RKNPU_BO_MAX_SIZE);
 	if (ret)
 		return ERR_PTR(ret);
 

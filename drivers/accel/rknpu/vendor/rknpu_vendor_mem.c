@@ -349,7 +349,8 @@ struct drm_gem_object *rknpu_vbo_import_sgt(struct drm_device *dev,
 	struct rknpu_vbo *vbo;
 	int ret;
 
-	ret = rknpu_bo_check_import(&to_rknpu_vendor(dev)->rdev->mem, attach, sgt);
+	ret = rknpu_bo_check_import(&to_rknpu_vendor(dev)->rdev->mem, attach, sgt,
+				    RKNPU_VBO_MAX_SIZE);
 	if (ret)
 		return ERR_PTR(ret);
 
