@@ -617,6 +617,54 @@ RK_TEST_F(ext, in_sync_of_a_file_that_closes,
 	EXPECT_EQ(0, ext_wrong(e, 51));
 }
 
+#define MANY_JOBS	256
+#define MANY_POINTS	64
+
+RK_TEST_F_TIMEOUT(ext, killed_while_points_get_fences, 120,
+		  "a caller that is killed while points of a timeline get their fences is gone at once")
+{
+	static struct drm_rocket_sync sync[MANY_JOBS][MANY_POINTS];
+	static struct drm_rocket_job_ext jobs[MANY_JOBS];
+	struct drm_rocket_task tasks[2];
+	struct ext *e = &self->e;
+	struct drm_rocket_wait_job w;
+	uint32_t timeline = sync_create(e->c.fd, 0);
+	int64_t start;
+	pid_t pid;
+
+	RK_REQUIRE_MODEL();
+	RK_REQUIRE_SCHED(e->c.fd);
+	if (rk_slow() > 1)
+		SKIP(return, "the first job would be over before so many were read");
+	/* All wait for the first one, of eight seconds. */
+	tasks[0] = tasks[1] = e->task[0];
+	rk_latency_us(4000000);
+	for (int i = 0; i < MANY_JOBS; i++) {
+		jobs[i] = e->job[0];
+		jobs[i].tasks = (uintptr_t)tasks;
+		jobs[i].task_count = i ? 1 : 2;
+		jobs[i].timeout_ns = 10000 * RK_MS;
+		jobs[i].core_mask = 1;
+		jobs[i].out_syncs = (uintptr_t)sync[i];
+		jobs[i].out_sync_count = MANY_POINTS;
+		for (int k = 0; k < MANY_POINTS; k++)
+			sync[i][k] = (struct drm_rocket_sync) {
+				.handle = timeline, .point = i * MANY_POINTS + k + 1,
+			};
+	}
+	pid = fork();
+	if (!pid)
+		_exit(!!rk_submit_ext(e->c.fd, jobs, MANY_JOBS, NULL));
+	ASSERT_LT(0, pid);
+	/* They are queued, and their points follow. */
+	while (rk_wait_job(e->c.fd, 1, 0, &w) == -ENOENT && !waitpid(pid, NULL, WNOHANG))
+		rk_sleep_ms(1);
+	start = rk_now();
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	EXPECT_GT(2000 * RK_MS, rk_now() - start);
+}
+
 /* ---- fdinfo ---- */
 
 static long long busy_ns(int fd, int core)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns the syncobjs of a submit. */
 #include <linux/dma-fence-chain.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include <drm/drm_file.h>
@@ -50,6 +52,10 @@ int rknpu_rocket_wait_for_syncs(struct drm_file *file, struct rknpu_job *job,
 	int ret;
 
 	for (i = 0; i < args->in_sync_count; i++) {
+		/* As in rknpu_rocket_publish_outs(). */
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
 		ret = rknpu_rocket_read_sync(file, &sync, args->in_syncs, i,
 					     args->sync_struct_size);
 		if (ret)
@@ -130,6 +136,13 @@ void rknpu_rocket_publish_outs(struct list_head *outs)
 	struct rknpu_rocket_out *out;
 
 	list_for_each_entry(out, outs, link) {
+		/*
+		 * A point costs a walk over all points of its timeline that are not over, which
+		 * may be millions. Who waits for one of a caller that dies has to expect none.
+		 */
+		if (fatal_signal_pending(current))
+			break;
+		cond_resched();
 		if (out->chain)
 			drm_syncobj_add_point(out->syncobj, out->chain, out->fence, out->point);
 		else
