@@ -629,9 +629,10 @@ struct drm_rocket_job_ext {
 
 	/**
 	 * @out_syncs: In: pointer to an array of struct drm_rocket_sync. Each
-	 * gets a fence, at its point, that signals when the job is over and
-	 * carries the job's error. If the caller is killed meanwhile, some may get
-	 * none.
+	 * gets a fence, at its point, that signals when the job is over. That of a
+	 * binary syncobj carries the job's error; that of a point does not, but
+	 * %DRM_IOCTL_ROCKET_WAIT_JOB tells. If the caller is killed meanwhile, some
+	 * may get none.
 	 */
 	__u64 out_syncs;
 
