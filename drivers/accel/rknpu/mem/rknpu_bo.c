@@ -185,8 +185,11 @@ void rknpu_bo_record_error(struct rknpu_bo *bo, int error)
 
 int rknpu_bo_report_error(struct rknpu_bo *bo)
 {
-	int old = atomic_read(&bo->write_error);
+	int old;
 
+	/* Pairs with dma_fence_signal(), before which it was recorded: who saw that did not acquire. */
+	smp_rmb();
+	old = atomic_read(&bo->write_error);
 	/* Lost races are fine: the error that came meanwhile stays unreported. */
 	if (old)
 		atomic_cmpxchg(&bo->write_error, old, old | RKNPU_BO_ERROR_REPORTED);
