@@ -592,7 +592,8 @@ static int rknpu_vsubmit_error(enum rknpu_cause cause)
 	return error == -ETIME ? -ETIMEDOUT : error;
 }
 
-static int rknpu_vsubmit_report_job(struct rknpu_vsubmit *s, unsigned int i)
+/* @task: how far it came */
+static int rknpu_vsubmit_report_job(struct rknpu_vsubmit *s, unsigned int i, u32 *task)
 {
 	u32 last = s->slices[i]->task_start + s->slices[i]->task_number - 1;
 	struct rknpu_result r;
@@ -604,6 +605,7 @@ static int rknpu_vsubmit_report_job(struct rknpu_vsubmit *s, unsigned int i)
 		s->args->core_mask = BIT(r.core);
 	if (r.cause == RKNPU_CAUSE_DONE)
 		rknpu_vtask_write_status(s->tasks, last, r.int_status);
+	*task = r.task;
 	return rknpu_vsubmit_error(r.cause);
 }
 
@@ -611,6 +613,7 @@ static int rknpu_vsubmit_wait(struct rknpu_vsubmit *s)
 {
 	unsigned int i;
 	int error, ret = 0;
+	u32 task;
 
 	for (i = 0; i < s->count; i++) {
 		error = rknpu_vsubmit_wait_job(s->jobs[i]);
@@ -620,11 +623,11 @@ static int rknpu_vsubmit_wait(struct rknpu_vsubmit *s)
 
 	s->args->hw_elapse_time = 0;
 	for (i = 0; i < s->count; i++) {
-		error = rknpu_vsubmit_report_job(s, i);
+		error = rknpu_vsubmit_report_job(s, i, &task);
 		/* The vendor's driver tells how far the first core came. */
 		if (error && !ret) {
 			ret = error;
-			s->args->task_counter = s->jobs[i]->result.task;
+			s->args->task_counter = task;
 		}
 	}
 	if (!ret)
