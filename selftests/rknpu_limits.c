@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -485,6 +486,66 @@ RK_TEST_F_TIMEOUT(limits, who_is_killed_meanwhile_leaves_nothing, 120,
 		rk_gem_close(self->fd, 1);
 		EXPECT_TRUE(rk_stat_settles("bo_bytes", self->bytes));
 	}
+}
+
+/* ---- memory of a BO that is freed while its address space is in use ---- */
+
+/* Of shmem, whose pages BOs have. */
+static long long shmem_bytes(void)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	long long kib = -1;
+	char line[128];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Shmem: %lld", &kib) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kib * 1024;
+}
+
+#define LARGE_BO	(64 * MIB)
+
+/* Jobs follow each other, so that the call for the second one frees what the first one kept. */
+RK_TEST_F_TIMEOUT(limits, freed_by_a_call_that_sleeps, 60,
+		  "a BO that is not counted any more takes no memory, while who freed it sleeps in a call")
+{
+	long long before = shmem_bytes();
+	struct drm_rknpu_submit s;
+	struct rv_chain chain;
+	struct rv_bo bo;
+	int fd, status;
+	pid_t pid;
+
+	REQUIRE_PAGES();
+	RK_REQUIRE_MODEL();
+	fd = rv_open();
+	if (fd < 0)
+		SKIP(return, "no vendor node");
+	ASSERT_EQ(0, rv_chain_init(&chain, fd, 1, 0, 0));
+	ASSERT_EQ(0, rv_bo_init(&bo, fd, LARGE_BO, RV_FLAGS, 0));
+	EXPECT_LT(before + LARGE_BO / 2, shmem_bytes());
+	rk_latency_us(1000000);
+	rv_chain_submit(&chain, &s);
+	s.core_mask = 1;
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		struct drm_rknpu_submit again = s;
+
+		munmap(bo.map, bo.size);
+		_exit(rv_submit(fd, &s) || rv_submit(fd, &again));
+	}
+	EXPECT_TRUE(rk_wait_count(0, NPU_CNT_BUSY, 1, 10000));
+	rv_bo_fini(&bo);
+	for (int i = 0; i < 10000 && rk_stat("bo_bytes") >= self->bytes + LARGE_BO; i++)
+		rk_sleep_ms(1);
+	EXPECT_GT(before + LARGE_BO / 2, shmem_bytes());
+	EXPECT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	rv_chain_fini(&chain);
+	close(fd);
 }
 
 /* ---- jobs that are not over ---- */

@@ -3,6 +3,7 @@
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
 #include <linux/dma-resv.h>
+#include <linux/fs.h>
 #include <linux/highmem.h>
 #include <linux/ioport.h>
 #include <linux/math64.h>
@@ -356,7 +357,13 @@ static void rknpu_bo_drop_pages(struct rknpu_bo *bo)
 		kfree(bo->sgt);
 	}
 	if (bo->pages)
-		drm_gem_put_pages(&bo->base, bo->pages, true, true);
+		drm_gem_put_pages(&bo->base, bo->pages, false, false);
+	/*
+	 * Else they stay in the file until its last fput(), which waits for the calling task to
+	 * return to user space: it may sleep first, while nobody is charged for them.
+	 */
+	if (bo->base.filp)
+		shmem_truncate_range(file_inode(bo->base.filp), 0, (loff_t)-1);
 }
 
 void rknpu_bo_gem_free(struct drm_gem_object *obj)
