@@ -548,6 +548,29 @@ RK_TEST_F_TIMEOUT(limits, freed_by_a_call_that_sleeps, 60,
 	close(fd);
 }
 
+#define ROUNDS	20
+
+RK_TEST_F_TIMEOUT(limits, closed_in_another_file, 60,
+		  "a BO that a file closes right after its job makes room for the user's other files at once")
+{
+	struct rk_client c;
+	uint64_t limit;
+	uint32_t handle;
+
+	REQUIRE_PAGES();
+	ASSERT_EQ(65, set_percent(USER_PERCENT, 6));
+	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_USER_MEMORY, 0, &limit));
+	ASSERT_EQ(0, rk_client_init_on(&c, rk_open_as(SOMEBODY, rk_open)));
+	for (int i = 0; i < ROUNDS; i++) {
+		ASSERT_EQ(0, create(c.fd, limit / 3 * 2, &handle));
+		ASSERT_EQ(0, rk_client_run(&c, 1));
+		ASSERT_EQ(0, rk_gem_close(c.fd, handle));
+		ASSERT_EQ(0, create(self->fd, limit / 3 * 2, &handle)) TH_LOG("round %d", i);
+		ASSERT_EQ(0, rk_gem_close(self->fd, handle));
+	}
+	rk_client_fini(&c);
+}
+
 /* ---- jobs that are not over ---- */
 
 #define FILE_TASKS	1048576u

@@ -24,6 +24,7 @@
 #include "hw/rknpu_hw.h"
 #include "rknpu_bo.h"
 #include "rknpu_params.h"
+#include "rknpu_vm.h"
 
 /* In rknpu_bo.write_error, beside the positive errno. */
 #define RKNPU_BO_ERROR_REPORTED	BIT(16)
@@ -579,8 +580,14 @@ static int rknpu_bo_populate_block(struct rknpu_bo *bo)
 
 static int rknpu_bo_charge(struct rknpu_bo *bo, struct rknpu_account *account)
 {
-	int ret = rknpu_account_charge(account, bo->base.size >> PAGE_SHIFT);
+	unsigned long pages = bo->base.size >> PAGE_SHIFT;
+	int ret = rknpu_account_charge(account, pages);
 
+	if (ret) {
+		/* What jobs that are over have kept in other VMs still counts. */
+		rknpu_vm_reap_all();
+		ret = rknpu_account_charge(account, pages);
+	}
 	if (ret)
 		return ret;
 	bo->account = rknpu_account_get(account);
