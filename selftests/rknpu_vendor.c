@@ -578,6 +578,42 @@ RK_TEST_F_TIMEOUT(vendor, fences_of_a_dma_buf, 120,
 	rk_client_fini(&c);
 }
 
+#define IMPORTS		20
+
+RK_TEST_F(vendor, address_of_a_closed_import,
+	  "the address of an import that is closed right after a job is given to the next import")
+{
+	struct drm_prime_handle p = { 0 };
+	struct rv_chain chain;
+	struct rk_bo bo;
+	int same = 0, rocket = rk_open();
+	uint64_t iova = 0;
+
+	RK_REQUIRE_IOMMU();
+	ASSERT_LE(0, rocket);
+	ASSERT_EQ(0, rk_bo_init(&bo, rocket, 1u << 20));
+	p.fd = rk_export(rocket, bo.handle);
+	ASSERT_LE(0, p.fd);
+	ASSERT_EQ(0, rv_chain_init(&chain, self->fd, 1, 0, 0));
+	for (int i = 0; i < IMPORTS; i++) {
+		struct drm_rknpu_mem_create c = { 0 };
+
+		ASSERT_EQ(0, rk_ioctl(self->fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p));
+		c.handle = p.handle;
+		ASSERT_EQ(0, rv_create(self->fd, &c));
+		same += c.dma_addr == iova;
+		iova = c.dma_addr;
+		ASSERT_EQ(0, rv_chain_run(&chain, 1));
+		ASSERT_EQ(0, rk_gem_close(self->fd, p.handle));
+	}
+	/* A core may be at the end of its job a moment longer than who waited. */
+	EXPECT_LT(IMPORTS * 3 / 4, same);
+	rv_chain_fini(&chain);
+	close(p.fd);
+	rk_bo_fini(&bo);
+	close(rocket);
+}
+
 RK_TEST_F(vendor, part_of_an_imported_bo, "parts of a BO are synced while node rknpu has it, too")
 {
 	struct drm_prime_handle p = { 0 };

@@ -33,6 +33,7 @@ static int rknpu_rocket_gem_open(struct drm_gem_object *obj, struct drm_file *fi
 {
 	struct rknpu_rocket_file *rfile = file->driver_priv;
 
+	rknpu_vm_reclaim(rfile->vm);
 	return PTR_ERR_OR_ZERO(rknpu_mapping_get(rfile->vm, to_rknpu_bo(obj)));
 }
 

@@ -180,6 +180,7 @@ static struct rknpu_vobject *rknpu_vobject_map(struct rknpu_vfile *vfile, struct
 	if (!vobj)
 		return ERR_PTR(-ENOMEM);
 
+	rknpu_vm_reclaim(vm);
 	map = rknpu_mapping_get(vm, &vbo->base);
 	if (IS_ERR(map)) {
 		kfree(vobj);
