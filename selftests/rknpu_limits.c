@@ -32,21 +32,26 @@
 #define SOMEBODY_ELSE	1002
 
 /* What it was, or a negative errno. */
-static int set_percent(const char *name, int percent)
+static int set_number(const char *path, int value)
 {
-	char path[128];
+	FILE *f = fopen(path, "r+e");
 	int old = -EIO;
-	FILE *f;
 
-	snprintf(path, sizeof(path), PARAMETERS "%s", name);
-	f = fopen(path, "r+e");
 	if (!f)
 		return -errno;
 	if (fscanf(f, "%d", &old) == 1) {
 		rewind(f);
-		fprintf(f, "%d\n", percent);
+		fprintf(f, "%d\n", value);
 	}
 	return fclose(f) ? -errno : old;
+}
+
+static int set_percent(const char *name, int percent)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), PARAMETERS "%s", name);
+	return set_number(path, percent);
 }
 
 static int create(int fd, uint32_t size, uint32_t *handle)
@@ -461,6 +466,38 @@ RK_TEST_F_TIMEOUT(limits, more_than_is_free_kills_nobody, 120,
 	EXPECT_EQ(0, rk_run_on_every_core(self->fd, 1));
 }
 
+/* Bytes. */
+static long long meminfo(const char *key)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	long long kib = -1;
+	char line[128];
+
+	while (f && kib < 0 && fgets(line, sizeof(line), f))
+		if (!strncmp(line, key, strlen(key)))
+			kib = atoll(line + strlen(key));
+	if (f)
+		fclose(f);
+	return kib * 1024;
+}
+
+#define OVERCOMMIT	"/proc/sys/vm/overcommit_"
+
+RK_TEST_F(limits, no_more_to_commit, "a BO beyond what the kernel commits itself to is refused for want of memory")
+{
+	int mode, ratio, ret;
+	uint32_t handle;
+
+	REQUIRE_PAGES();
+	ratio = set_number(OVERCOMMIT "ratio", 50);
+	ASSERT_LE(0, set_number(OVERCOMMIT "kbytes", meminfo("Committed_AS:") / 1024 + 16384));
+	mode = set_number(OVERCOMMIT "memory", 2);
+	ret = create(self->fd, 64 * MIB, &handle);
+	EXPECT_EQ(2, set_number(OVERCOMMIT "memory", mode));
+	set_number(OVERCOMMIT "ratio", ratio);
+	EXPECT_EQ(-ENOMEM, ret);
+}
+
 RK_TEST_F_TIMEOUT(limits, who_is_killed_meanwhile_leaves_nothing, 120,
 		  "a client killed while it allocates leaves nothing")
 {
@@ -490,28 +527,13 @@ RK_TEST_F_TIMEOUT(limits, who_is_killed_meanwhile_leaves_nothing, 120,
 
 /* ---- memory of a BO that is freed while its address space is in use ---- */
 
-/* Of shmem, whose pages BOs have. */
-static long long shmem_bytes(void)
-{
-	FILE *f = fopen("/proc/meminfo", "re");
-	long long kib = -1;
-	char line[128];
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "Shmem: %lld", &kib) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return kib * 1024;
-}
-
 #define LARGE_BO	(64 * MIB)
 
 /* Jobs follow each other, so that the call for the second one frees what the first one kept. */
 RK_TEST_F_TIMEOUT(limits, freed_by_a_call_that_sleeps, 60,
 		  "a BO that is not counted any more takes no memory, while who freed it sleeps in a call")
 {
-	long long before = shmem_bytes();
+	long long before = meminfo("Shmem:");
 	struct drm_rknpu_submit s;
 	struct rv_chain chain;
 	struct rv_bo bo;
@@ -525,7 +547,7 @@ RK_TEST_F_TIMEOUT(limits, freed_by_a_call_that_sleeps, 60,
 		SKIP(return, "no vendor node");
 	ASSERT_EQ(0, rv_chain_init(&chain, fd, 1, 0, 0));
 	ASSERT_EQ(0, rv_bo_init(&bo, fd, LARGE_BO, RV_FLAGS, 0));
-	EXPECT_LT(before + LARGE_BO / 2, shmem_bytes());
+	EXPECT_LT(before + LARGE_BO / 2, meminfo("Shmem:"));
 	rk_latency_us(1000000);
 	rv_chain_submit(&chain, &s);
 	s.core_mask = 1;
@@ -541,7 +563,7 @@ RK_TEST_F_TIMEOUT(limits, freed_by_a_call_that_sleeps, 60,
 	rv_bo_fini(&bo);
 	for (int i = 0; i < 10000 && rk_stat("bo_bytes") >= self->bytes + LARGE_BO; i++)
 		rk_sleep_ms(1);
-	EXPECT_GT(before + LARGE_BO / 2, shmem_bytes());
+	EXPECT_GT(before + LARGE_BO / 2, meminfo("Shmem:"));
 	EXPECT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
 	rv_chain_fini(&chain);

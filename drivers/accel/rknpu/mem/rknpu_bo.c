@@ -594,21 +594,17 @@ static int rknpu_bo_charge(struct rknpu_bo *bo, struct rknpu_account *account)
 	return 0;
 }
 
-int rknpu_bo_init(struct rknpu_bo *bo, struct rknpu_account *account, struct drm_device *drm,
-		  const struct drm_gem_object_funcs *funcs, size_t size)
+static int rknpu_bo_make(struct rknpu_bo *bo, struct rknpu_account *account,
+			 struct drm_device *drm, size_t size)
 {
-	int ret;
+	int ret = 0;
 
-	rknpu_bo_setup(bo, account->mem, drm, funcs);
-	if (account->mem->hw->no_iommu) {
-		drm_gem_private_object_init(drm, &bo->base, PAGE_ALIGN(size));
-		ret = 0;
-	} else {
-		ret = drm_gem_object_init(drm, &bo->base, PAGE_ALIGN(size));
-	}
+	if (account->mem->hw->no_iommu)
+		drm_gem_private_object_init(drm, &bo->base, size);
+	else
+		ret = drm_gem_object_init(drm, &bo->base, size);
 	if (ret)
-		/* ENOSPC: no memory for an inode. To our callers it would mean addresses. */
-		return ret == -ENOSPC ? -ENOMEM : ret;
+		return ret;
 
 	ret = rknpu_bo_charge(bo, account);
 	if (ret)
@@ -619,6 +615,17 @@ int rknpu_bo_init(struct rknpu_bo *bo, struct rknpu_account *account, struct drm
 		return ret;
 
 	return bo->base.filp ? rknpu_bo_populate(bo) : rknpu_bo_populate_block(bo);
+}
+
+int rknpu_bo_init(struct rknpu_bo *bo, struct rknpu_account *account, struct drm_device *drm,
+		  const struct drm_gem_object_funcs *funcs, size_t size)
+{
+	int ret;
+
+	rknpu_bo_setup(bo, account->mem, drm, funcs);
+	ret = rknpu_bo_make(bo, account, drm, PAGE_ALIGN(size));
+	/* What shmem says without memory for an inode, or for a page with overcommit_memory=2. */
+	return ret == -ENOSPC ? -ENOMEM : ret;
 }
 
 /* Segments that are not whole pages cannot be mapped without exposing what is beside them. */
