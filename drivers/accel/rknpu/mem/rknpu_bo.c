@@ -463,7 +463,8 @@ static int rknpu_bo_get_sgt(struct rknpu_bo *bo)
 	if (IS_ERR(sgt))
 		return PTR_ERR(sgt);
 
-	ret = dma_map_sgtable(rknpu_bo_dma_dev(bo), sgt, DMA_BIDIRECTIONAL, 0);
+	ret = dma_map_sgtable(rknpu_bo_dma_dev(bo), sgt, DMA_BIDIRECTIONAL,
+			      DMA_ATTR_SKIP_CPU_SYNC);
 	/* Memory that the NPU's addresses do not reach. */
 	if (ret) {
 		sg_free_table(sgt);
@@ -471,6 +472,8 @@ static int rknpu_bo_get_sgt(struct rknpu_bo *bo)
 		return ret;
 	}
 	bo->sgt = sgt;
+	/* The zeros that it was filled with, in pieces. */
+	rknpu_bo_sync_range_for_device(bo, 0, bo->base.size);
 	return 0;
 }
 

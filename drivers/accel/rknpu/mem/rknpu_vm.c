@@ -156,6 +156,7 @@ static int rknpu_vm_map_segments(struct rknpu_vm *vm, struct sg_table *sgt, u64 
 			return ret;
 		}
 		done += len;
+		cond_resched();
 	}
 
 	if (done == size)

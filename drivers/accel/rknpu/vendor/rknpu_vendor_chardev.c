@@ -67,14 +67,17 @@ static int rknpu_chardev_import(struct rknpu_vfile *vfile, struct drm_rknpu_mem_
 	struct drm_device *dev = &vfile->vendor->drm;
 	struct drm_gem_object *obj;
 	struct dma_buf *dmabuf;
-	int idx, ret;
+	int ret;
 
 	dmabuf = dma_buf_get(args->handle);
 	if (IS_ERR(dmabuf)) {
 		drm_dbg_ratelimited(dev, "mem_create: fd %d is no dma-buf\n", (int)args->handle);
 		return PTR_ERR(dmabuf);
 	}
-	/* The exporter may allocate now, which takes seconds: not inside drm_dev_enter(). */
+	/*
+	 * The exporter may allocate now, and mapping cleans the caches, which takes seconds:
+	 * not inside drm_dev_enter().
+	 */
 	obj = rknpu_bo_import(dev, dmabuf);
 	dma_buf_put(dmabuf);
 	if (IS_ERR(obj)) {
@@ -82,11 +85,7 @@ static int rknpu_chardev_import(struct rknpu_vfile *vfile, struct drm_rknpu_mem_
 				    (int)args->handle);
 		return PTR_ERR(obj);
 	}
-	ret = -ENODEV;
-	if (drm_dev_enter(dev, &idx)) {
-		ret = rknpu_chardev_open_bo(vfile, to_rknpu_vbo(to_rknpu_bo(obj)), args);
-		drm_dev_exit(idx);
-	}
+	ret = rknpu_chardev_open_bo(vfile, to_rknpu_vbo(to_rknpu_bo(obj)), args);
 	drm_gem_object_put(obj);
 	return ret;
 }
