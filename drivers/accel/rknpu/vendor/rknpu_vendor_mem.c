@@ -241,13 +241,15 @@ static void rknpu_vobject_destroy(struct rknpu_vobject *vobj)
 bool rknpu_vobject_close(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo)
 {
 	struct rknpu_vobject *vobj;
+	bool found;
 
 	mutex_lock(&vfile->lock);
 	vobj = rknpu_vobject_find_bo(vfile, vbo);
-	if (vobj && !--vobj->handles)
+	found = vobj;
+	if (found && !--vobj->handles)
 		rknpu_vobject_destroy(vobj);
 	mutex_unlock(&vfile->lock);
-	return vobj;
+	return found;
 }
 
 struct rknpu_vbo *rknpu_vobject_first(struct rknpu_vfile *vfile)
