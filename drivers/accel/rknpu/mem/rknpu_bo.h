@@ -81,13 +81,16 @@ struct rknpu_bo {
 	dma_addr_t block_dma;
 	/** @shared: it is or was a dma-buf, so that others can add fences to its reservation */
 	bool shared;
-	/** @ram: of one that another driver exported, the kernel maps all of it */
+	/**
+	 * @ram: of one that another driver exported, the kernel maps all of it; set before
+	 * anybody can have its address
+	 */
 	bool ram;
 	/** @uncached: user space maps it so */
 	bool uncached;
 	/** @sgt: segments, mapped for the DMA device (which has no IOMMU) */
 	struct sg_table *sgt;
-	/** @map_lock: protects @mappings and @ram */
+	/** @map_lock: protects @mappings */
 	struct mutex map_lock;
 	/** @mappings: one struct rknpu_mapping per VM */
 	struct list_head mappings;
