@@ -7,6 +7,7 @@
 #include <linux/highmem.h>
 #include <linux/ioport.h>
 #include <linux/math64.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/scatterlist.h>
@@ -170,9 +171,11 @@ u64 rknpu_mem_table_bytes(struct rknpu_mem *mem)
 
 u64 rknpu_mem_bo_bytes(struct rknpu_mem *mem)
 {
-	u64 tables = rknpu_mem_table_bytes(mem);
+	long tables = atomic_long_read(&mem->table_pages);
+	long bos = atomic_long_read(&mem->pages) - tables;
 
-	return ((u64)atomic_long_read(&mem->pages) << PAGE_SHIFT) - tables;
+	/* Tables may have gone in between. */
+	return (u64)max(bos, 0L) << PAGE_SHIFT;
 }
 
 void rknpu_bo_record_error(struct rknpu_bo *bo, int error)
