@@ -77,15 +77,21 @@ static int fill(int fd, int *err)
 	return n;
 }
 
+/* What counts beside a BO, in whole pages: one, and 40 bytes for each of its own. */
+static uint64_t beside(uint64_t size)
+{
+	return (1 + size / RK_PAGE * 40 / RK_PAGE) * RK_PAGE;
+}
+
 /*
- * Does @bytes of BOs and @tables of page tables reach @limit, so that no BO of 1 MiB more
- * and the two tables that this may need fit?
+ * Does @bytes of BOs and @tables of page tables and the like reach @limit, so that no BO of
+ * 1 MiB more and the two tables that this may need fit?
  */
 static bool is_full(uint64_t limit, uint64_t bytes, uint64_t tables)
 {
 	uint64_t all = bytes + tables;
 
-	if (all <= limit && limit < all + MIB + 2 * RK_PAGE)
+	if (all <= limit && limit < all + MIB + beside(MIB) + 2 * RK_PAGE)
 		return true;
 	printf("# %llu + %llu of %llu bytes\n", (unsigned long long)bytes,
 	       (unsigned long long)tables, (unsigned long long)limit);
@@ -361,7 +367,7 @@ RK_TEST_F_TIMEOUT(limits, page_tables_count, 120,
 	ASSERT_EQ(0, create(self->fd, size, &handle));
 	/* It begins at the second page. */
 	tables = (size + RK_PAGE) / (4 * MIB) + 1;
-	EXPECT_EQ(self->tables + tables * RK_PAGE, rk_stat("table_bytes"));
+	EXPECT_EQ(self->tables + tables * RK_PAGE + beside(size), rk_stat("table_bytes"));
 	buf = rk_export(self->fd, handle);
 	ASSERT_LE(0, buf);
 	for (n = 0; n < MAX_FILES; n++) {
@@ -418,6 +424,25 @@ RK_TEST_F(limits, lists_of_imports_count, "what it takes to know the pages of an
 	rk_bo_fini(&bo);
 }
 
+#define SMALL_BOS	100
+
+RK_TEST_F(limits, of_small_bos, "what the kernel needs to know a BO counts with it, most of all for small ones")
+{
+	uint32_t handle[SMALL_BOS];
+	long long tables;
+
+	/* With the table of its address. */
+	ASSERT_EQ(0, create(self->fd, RK_PAGE, &handle[0]));
+	tables = rk_stat("table_bytes");
+	for (int i = 1; i < SMALL_BOS; i++)
+		ASSERT_EQ(0, create(self->fd, RK_PAGE, &handle[i]));
+	EXPECT_EQ(self->bytes + SMALL_BOS * RK_PAGE, rk_stat("bo_bytes"));
+	EXPECT_EQ(tables + (SMALL_BOS - 1) * beside(RK_PAGE), rk_stat("table_bytes"));
+	for (int i = 1; i < SMALL_BOS; i++)
+		EXPECT_EQ(0, rk_gem_close(self->fd, handle[i]));
+	EXPECT_EQ(tables, rk_stat("table_bytes"));
+}
+
 RK_TEST_F(limits, domains_of_a_vendor_file, "each domain of the vendor's uAPI takes page tables")
 {
 	struct rv_bo bo[DRM_RKNPU_DOMAINS];
@@ -430,7 +455,8 @@ RK_TEST_F(limits, domains_of_a_vendor_file, "each domain of the vendor's uAPI ta
 	EXPECT_TRUE(rk_stat_settles("table_bytes", self->tables));
 	for (int i = 0; i < DRM_RKNPU_DOMAINS; i++) {
 		ASSERT_EQ(0, rv_bo_init(&bo[i], fd, RK_PAGE, RV_FLAGS, i));
-		EXPECT_EQ(self->tables + (i + 1) * 2 * RK_PAGE, rk_stat("table_bytes"));
+		EXPECT_EQ(self->tables + (i + 1) * (2 * RK_PAGE + beside(RK_PAGE)),
+			  rk_stat("table_bytes"));
 	}
 	for (int i = 0; i < DRM_RKNPU_DOMAINS; i++)
 		rv_bo_fini(&bo[i]);

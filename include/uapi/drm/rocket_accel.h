@@ -486,11 +486,11 @@ struct drm_rocket_fini_bo_ranges {
  * @DRM_ROCKET_PARAM_RESULT_COUNT: how many of a file's newest jobs
  *	%DRM_IOCTL_ROCKET_WAIT_JOB knows
  * @DRM_ROCKET_PARAM_MAX_PRIORITY: greatest priority that the caller may use now
- * @DRM_ROCKET_PARAM_MAX_USER_MEMORY: bytes that all BOs made by files of one user, and
- *	the page tables of their address spaces, may take; the administrator can change
- *	it at any time
- * @DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY: bytes that all BOs of the device and all page
- *	tables may take; what it is beyond %DRM_ROCKET_PARAM_MAX_USER_MEMORY is for users
+ * @DRM_ROCKET_PARAM_MAX_USER_MEMORY: bytes that all BOs made by files of one user, the
+ *	lists of their pages and the page tables of their address spaces may take; the
+ *	administrator can change it at any time
+ * @DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY: the same of all BOs and address spaces of the
+ *	device; what it is beyond %DRM_ROCKET_PARAM_MAX_USER_MEMORY is for users
  *	that have no more than an eighth of that; the administrator can change it at any
  *	time
  * @DRM_ROCKET_PARAM_MAX_JOB_TIME_NS: how long the tasks of a job together may keep a

@@ -130,13 +130,11 @@ static int rknpu_account_charge(struct rknpu_account *account, unsigned long pag
 				    pages);
 		return -ENOMEM;
 	}
-	atomic_long_add(pages, &account->pages);
 	return 0;
 }
 
 static void rknpu_account_uncharge(struct rknpu_account *account, unsigned long pages)
 {
-	atomic_long_sub(pages, &account->pages);
 	atomic_long_sub(pages, &account->mem->pages);
 	atomic_long_sub(pages, &account->quota->pages);
 }
@@ -156,7 +154,16 @@ void rknpu_account_uncharge_tables(struct rknpu_account *account, unsigned long 
 	rknpu_account_uncharge(account, pages);
 }
 
-/* An imported one's belongs to nobody's memory cgroup. */
+/*
+ * Of what a BO takes beside its own: structs, those of its file among them, in at most a
+ * page, and lists, which are longest if no two pages follow each other.
+ */
+static unsigned long rknpu_bo_extra_pages(unsigned long pages)
+{
+	return 1 + pages * (sizeof(struct page *) + sizeof(struct scatterlist)) / PAGE_SIZE;
+}
+
+/* One that is not imported has been charged for it with its pages. */
 unsigned long rknpu_bo_list_pages(const struct rknpu_bo *bo)
 {
 	size_t size = (size_t)bo->sgt->orig_nents * sizeof(*bo->sgt->sgl);
@@ -370,6 +377,15 @@ static void rknpu_bo_drop_pages(struct rknpu_bo *bo)
 		shmem_truncate_range(file_inode(bo->base.filp), 0, (loff_t)-1);
 }
 
+static void rknpu_bo_uncharge(struct rknpu_bo *bo)
+{
+	unsigned long pages = bo->base.size >> PAGE_SHIFT;
+
+	rknpu_account_uncharge_tables(bo->account, rknpu_bo_extra_pages(pages));
+	rknpu_account_uncharge(bo->account, pages);
+	atomic_long_sub(pages, &bo->account->pages);
+}
+
 void rknpu_bo_gem_free(struct drm_gem_object *obj)
 {
 	struct rknpu_bo *bo = to_rknpu_bo(obj);
@@ -382,7 +398,7 @@ void rknpu_bo_gem_free(struct drm_gem_object *obj)
 	else
 		rknpu_bo_drop_pages(bo);
 	if (account)
-		rknpu_account_uncharge(account, obj->size >> PAGE_SHIFT);
+		rknpu_bo_uncharge(bo);
 	drm_gem_object_release(obj);
 	mutex_destroy(&bo->map_lock);
 	kfree(bo);
@@ -587,15 +603,18 @@ static int rknpu_bo_populate_block(struct rknpu_bo *bo)
 static int rknpu_bo_charge(struct rknpu_bo *bo, struct rknpu_account *account)
 {
 	unsigned long pages = bo->base.size >> PAGE_SHIFT;
-	int ret = rknpu_account_charge(account, pages);
+	unsigned long extra = rknpu_bo_extra_pages(pages);
+	int ret = rknpu_account_charge(account, pages + extra);
 
 	if (ret) {
 		/* What jobs that are over have kept in other VMs still counts. */
 		rknpu_vm_reap_all();
-		ret = rknpu_account_charge(account, pages);
+		ret = rknpu_account_charge(account, pages + extra);
 	}
 	if (ret)
 		return ret;
+	atomic_long_add(extra, &account->mem->table_pages);
+	atomic_long_add(pages, &account->pages);
 	bo->account = rknpu_account_get(account);
 	return 0;
 }

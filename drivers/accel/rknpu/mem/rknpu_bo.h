@@ -30,9 +30,9 @@ struct vm_operations_struct;
 struct rknpu_mem {
 	/** @hw: hardware */
 	struct rknpu_hw *hw;
-	/** @pages: pages of all BOs and page tables */
+	/** @pages: of all BOs, and @table_pages */
 	atomic_long_t pages;
-	/** @table_pages: pages of page tables */
+	/** @table_pages: pages of page tables, and of what BOs take beside their own */
 	atomic_long_t table_pages;
 };
 
@@ -54,7 +54,7 @@ struct rknpu_account {
 	struct rknpu_mem *mem;
 	/** @quota: its owner's, which outlives the account */
 	struct rknpu_quota *quota;
-	/** @pages: pages of its BOs, and of the page tables of its address spaces */
+	/** @pages: pages of its BOs */
 	atomic_long_t pages;
 	/** @release: frees what the account is part of; process context */
 	void (*release)(struct kref *ref);
@@ -134,7 +134,7 @@ static inline struct rknpu_account *rknpu_account_get(struct rknpu_account *acco
 int rknpu_account_charge_tables(struct rknpu_account *account, unsigned long pages);
 void rknpu_account_uncharge_tables(struct rknpu_account *account, unsigned long pages);
 
-/* Pages that the list of @bo's segments takes; to be charged with page tables. */
+/* Pages that the list of an imported BO's segments takes; to be charged with page tables. */
 unsigned long rknpu_bo_list_pages(const struct rknpu_bo *bo);
 
 /* Bytes of all BOs and of all page tables. */
