@@ -104,7 +104,7 @@ int npu_rec_zero_weights(struct npu_rec *rec, struct npu_dev *dev, enum npu_prec
 /* What it takes to transpose tensors of @rows rows. */
 struct npu_transposer {
 	struct npu_tensor *identity;
-	struct npu_weights *weights;
+	struct npu_weights *wide, *narrow;	/* of 64 columns, and of 32: their layouts differ */
 };
 
 int npu_transposer_new(struct npu_rec *rec, struct npu_transposer *t, struct npu_dev *dev,

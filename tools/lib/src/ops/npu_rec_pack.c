@@ -117,16 +117,19 @@ int npu_transposer_new(struct npu_rec *rec, struct npu_transposer *t, struct npu
 			npu_rec_fail(rec, ret, "no matrix to transpose with");
 	}
 	if (!ret)
-		ret = npu_rec_zero_weights(rec, dev, type, rows, SIDE, &t->weights);
+		ret = npu_rec_zero_weights(rec, dev, type, rows, SIDE, &t->wide);
+	if (!ret)
+		ret = npu_rec_zero_weights(rec, dev, type, rows, GROUP_COLS, &t->narrow);
 	if (!ret && type == NPU_PREC_INT8)
-		t->weights->rq.scale = 1;
+		t->wide->rq.scale = t->narrow->rq.scale = 1;
 	return ret;
 }
 
 void npu_transposer_free(struct npu_transposer *t)
 {
 	npu_tensor_free(t->identity);
-	npu_weights_free(t->weights);
+	npu_weights_free(t->wide);
+	npu_weights_free(t->narrow);
 }
 
 /* A column of @x is the product of its rows with a row that has a single 1. */
@@ -140,11 +143,9 @@ int npu_rec_transpose_tasks(struct npu_rec *rec, const struct npu_tensor *x, str
 		struct npu_tensor from = npu_part(x, 0, x->shape.rows, col, n);
 		struct npu_tensor to = npu_part(y, col, n, 0, x->shape.rows);
 		struct npu_tensor one = npu_part(t->identity, 0, n, 0, n);
-		struct npu_weights w = *t->weights;
+		struct npu_weights w = n > GROUP_COLS ? *t->wide : *t->narrow;
 
 		w.k = n;
-		w.kp = (uint32_t)round_up(n, GROUP_COLS);
-		w.k_step = w.kp;
 		ret = npu_rec_pack(rec, &from, &w);
 		if (!ret)
 			ret = npu_rec_matmul_tasks(rec, &one, &w, &to, NULL);
