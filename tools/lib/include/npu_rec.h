@@ -512,7 +512,9 @@ int npu_rec_end(struct npu_rec *rec);
  * for. Where the recording is in several address spaces the call returns when the run is over instead.
  *
  * Return: 0, -EINVAL before npu_rec_end(), -EBUSY while it runs and until npu_rec_wait()
- * has returned 0 or an error of the run, or an errno of the driver.
+ * has returned 0 or an error of the run, or an errno of the driver. That is -EBUSY, too, if it has
+ * no room for more jobs: nothing has run, npu_rec_wait() returns 0 at once, and the call may be
+ * repeated. -EAGAIN says the same of a later part, and that those before it have run.
  */
 int npu_rec_run(struct npu_rec *rec);
 

@@ -84,8 +84,10 @@ struct uca {
 	uint32_t cores;
 	/** @rec: what is queued or runs, or NULL */
 	struct npu_rec *rec;
-	/** @running: the recording was started */
+	/** @running: a sync is not over */
 	bool running;
+	/** @started: and the recording was started */
+	bool started;
 	/** @err: the first error of a call that was refused since the last sync, or 0 */
 	int err;
 	/** @emax: of the last call with UCA_FINDEMAX, or NULL */
@@ -354,6 +356,7 @@ static inline int uca_done(struct uca *u, int ret)
 	npu_rec_free(u->rec);
 	u->rec = NULL;
 	u->running = false;
+	u->started = false;
 	u->err = 0;
 	if (ret) {
 		npu_tensor_free(u->emax);
@@ -371,7 +374,8 @@ static inline int uca_done(struct uca *u, int ret)
  * nothing runs. What is refused while a sync is not over does not count.
  *
  * Return: 0, also if nothing is queued, whatever was refused; -ETIMEDOUT (-EBUSY with @timeout_ns 0)
- * while it runs, call again; the error of the first call that was refused; or as npu_rec_end(),
+ * while it runs, call again; -EBUSY, whatever @timeout_ns, if the driver has no room for its jobs,
+ * call again when others have ended; the error of the first call that was refused; or as npu_rec_end(),
  * npu_rec_run() and npu_rec_wait(). The queue is empty then.
  */
 static inline int uca_sync(struct uca *u, int64_t timeout_ns)
@@ -382,10 +386,15 @@ static inline int uca_sync(struct uca *u, int64_t timeout_ns)
 		return uca_done(u, 0);
 	if (!u->running) {
 		ret = u->err ? u->err : npu_rec_end(u->rec);
-		ret = ret ? ret : npu_rec_run(u->rec);
 		if (ret)
 			return uca_done(u, ret);
 		u->running = true;
+	}
+	if (!u->started) {
+		ret = npu_rec_run(u->rec);
+		if (ret)
+			return ret == -EBUSY ? ret : uca_done(u, ret);
+		u->started = true;
 	}
 	ret = npu_rec_wait(u->rec, timeout_ns);
 	return ret == -ETIMEDOUT || ret == -EBUSY ? ret : uca_done(u, ret);

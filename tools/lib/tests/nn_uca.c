@@ -134,6 +134,7 @@ static void test_refused(struct uca *u)
 	struct npu_tensor *y = nn_tensor(u->dev, NPU_PREC_FP16, 4, 32, NULL);
 	uint16_t half[4 * 32] = { 0 };
 	float most[4];
+	unsigned int runs;
 	struct uca none;
 
 	tap_ok(uca_memset(u, 64, 1, 1) == -EINVAL && uca_memset(u, UINT32_MAX, 1, 1) == -EINVAL,
@@ -157,6 +158,12 @@ static void test_refused(struct uca *u)
 	tap_ok(uca_sync(u, 0) == -EBUSY && uca_cvo(u, UCA_EXP, y, t, NULL, 2, 0) == -EBUSY &&
 	       uca_sync(u, 1000) == -ETIMEDOUT && !uca_sync(u, 1000) &&
 	       !uca_memcpy_from(u, half, y, 2) && !uca_emax(u, most), "a sync that expires");
+	uca_cvo(u, UCA_EXP, y, t, NULL, 2, 0);
+	runs = sim_submits;
+	sim_refuse_submit(0, -EBUSY);
+	tap_ok(uca_sync(u, -1) == -EBUSY && uca_cvo(u, UCA_EXP, y, t, NULL, 2, 0) == -EBUSY && !uca_sync(u, 0) &&
+	       sim_submits - runs == 1 && !uca_sync(u, 0) && sim_submits - runs == 1, "a driver without room for jobs: %u ran",
+	       sim_submits - runs);
 	tap_ok(uca_init(&none, NULL, 0) == -EINVAL && uca_init(&none, NULL, 4) == -EINVAL,
 	       "no core, and more than there are");
 	npu_tensor_free(t);

@@ -77,6 +77,14 @@ void sim_refuse_wait(int err)
 	wait_err = err;
 }
 
+static int refuse_index = -1, refuse_err;
+
+void sim_refuse_submit(int index, int err)
+{
+	refuse_index = index;
+	refuse_err = err;
+}
+
 void sim_unplug(bool gone)
 {
 	unplugged = gone;
@@ -626,8 +634,11 @@ static void forget_faults(const struct npu_hwjob *jobs, uint32_t njobs)
 static int submit(struct npu_dev *dev, const struct npu_hwjob *jobs,
 		  const struct npu_job_opts *opts, uint32_t njobs)
 {
-	bool *done = calloc(njobs, sizeof(*done));
+	bool *done;
 
+	if (!refuse_index--)
+		return refuse_err;
+	done = calloc(njobs, sizeof(*done));
 	sim_submits++;
 	note_depth(jobs, njobs);
 	for (uint32_t n = 0; n < njobs; n++) {

@@ -29,6 +29,9 @@ void sim_unplug(bool gone);
 /* WAIT_JOB ends with this error from now on, or with 0 works again. */
 void sim_refuse_wait(int err);
 
+/* The submission with this index, counted from now, is refused with @err. */
+void sim_refuse_submit(int index, int err);
+
 /* Buffers alive, to catch leaks the sanitizer can't see. */
 int sim_bos(void);
 

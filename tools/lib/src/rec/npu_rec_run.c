@@ -304,7 +304,7 @@ int npu_rec_run(struct npu_rec *rec)
 	if (ret) {
 		rec->running = false;
 		rec->failure = (struct npu_rec_failure){ .cause = NPU_CAUSE_NONE };
-		return ret;
+		return ret == -EBUSY && rec->started ? -EAGAIN : ret;
 	}
 	npu_dev_stats(rec->dev)->runs++;
 	return 0;
