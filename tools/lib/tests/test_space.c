@@ -164,6 +164,49 @@ static void test_net(const char *how, uint64_t features, uint32_t cores, uint64_
 	npu_close(dev);
 }
 
+/* A recording that reads, in another space, what its last job writes. */
+static void test_state(void)
+{
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = SIDE, .k = SIDE, .rq = rq };
+	struct npu_shape shape = { .type = NPU_PREC_INT8, .rows = ROWS, .cols = SIDE };
+	static int8_t src[SIDE * SIDE];
+	struct npu_tensor *state = NULL, *mid = NULL;
+	struct npu_weights *w[5] = { NULL };
+	struct npu_rec *rec = NULL;
+	struct npu_mem *mem = NULL;
+	struct npu_dev *dev;
+	int ret, bad, again;
+
+	sim_features(BATCHES);
+	npu_open(NULL, &dev);
+	npu_limit_space(dev, LIMIT);
+	npu_tensor_new(dev, NPU_PREC_INT8, ROWS, SIDE, &mid);
+	ret = npu_weights_new(dev, &d, src, &w[0]);
+	for (int i = 1; i < 4 && !ret; i++)
+		ret = add_ballast(dev, &w[i]);
+	ret = ret ? ret : npu_weights_new(dev, &d, src, &w[4]);
+	ret = ret ? ret : npu_mem_new_at(dev, w[4]->mem->space, npu_tensor_alloc_bytes(shape), &mem);
+	state = ret ? NULL : npu_tensor_take(dev, mem, shape);
+	ret = ret ? ret : npu_rec_new(dev, NULL, &rec);
+	ret = ret ? ret : npu_rec_matmul(rec, state, w[0], mid, NULL);
+	ret = ret ? ret : npu_rec_matmul(rec, mid, w[4], state, NULL);
+	ret = ret ? ret : npu_rec_end(rec);
+	sim_fail_job(1, -ETIME);
+	ret = ret ? ret : npu_rec_run(rec);
+	bad = npu_rec_wait(rec, -1);
+	again = npu_rec_run(rec);
+	again = again ? again : npu_rec_wait(rec, -1);
+	tap_ok(!ret && npu_rec_info(rec).spaces == 2 && bad == -ETIME && !again,
+	       "what a job failed to write does not keep a recording from running again: %d, %d, %d", ret, bad, again);
+	npu_rec_free(rec);
+	npu_tensor_free(state);
+	npu_tensor_free(mid);
+	for (int i = 0; i < 5; i++)
+		npu_weights_free(w[i]);
+	tap_ok(!sim_bos(), "nothing is left");
+	npu_close(dev);
+}
+
 /* Spaces that are there before they are needed are filled in the same order. */
 static void test_reserve(void)
 {
@@ -476,6 +519,7 @@ int main(void)
 	test_net("copied by three cores", BATCHES, 3, LIMIT);
 	test_net("copied, task by task", 0, 1, LIMIT);
 	test_full_driver();
+	test_state();
 	test_reserve();
 	test_room();
 	test_no_room_there();

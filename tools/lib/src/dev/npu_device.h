@@ -27,6 +27,13 @@ static inline int npu_wait_errno(int ret, int64_t deadline_ns)
 	return ret == -EBUSY && deadline_ns ? -ETIMEDOUT : ret;
 }
 
+/* Does it say how a job ended, not that a wait failed? */
+static inline bool npu_is_job_error(int err)
+{
+	return err == -ETIME || err == -EFAULT || err == -EIO || err == -ECANCELED || err == -EPIPE ||
+	       err == -ENODEV;
+}
+
 /* npu_ext.c: does npu_bo_import() work? */
 bool npu_can_import(const struct npu_dev *dev);
 

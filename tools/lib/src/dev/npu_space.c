@@ -287,9 +287,9 @@ static int copy(struct npu_dev *dev, struct npu_bo *from, struct npu_bo *to)
 	if (!npu_bo_map(from) || !npu_bo_map(to))
 		return -errno;
 	ret = npu_bo_prep(from, -1);
-	if (ret)
+	/* What a job failed to write is as good as where jobs read it without a copy, or is written anew. */
+	if (ret && !npu_is_job_error(ret))
 		return ret;
-	/* What a job failed to write is written anew. */
 	npu_bo_prep(to, -1);
 	memcpy(to->map, from->map, min_u64(from->size, to->size));
 	npu_dev_stats(dev)->copied += min_u64(from->size, to->size);

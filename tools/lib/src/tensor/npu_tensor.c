@@ -231,16 +231,6 @@ static struct npu_range byte_range(const struct npu_tensor *t)
 	return (struct npu_range){ .offset = t->offset, .size = atoms * npu_tensor_atom_bytes(t) };
 }
 
-/*
- * That an earlier job failed to write it does not keep the CPU from doing so. Of a device that is
- * gone the end of the access says so, too.
- */
-static bool may_write(int err)
-{
-	return err == -ETIME || err == -EFAULT || err == -EIO || err == -ECANCELED || err == -EPIPE ||
-	       err == -ENODEV;
-}
-
 int npu_tensor_begin(struct npu_tensor *t, bool write)
 {
 	struct npu_range range = byte_range(t);
@@ -249,7 +239,11 @@ int npu_tensor_begin(struct npu_tensor *t, bool write)
 	if (!npu_bo_map(t->mem->bo))
 		return -errno;
 	ret = npu_bo_prep_ranges(t->mem->bo, &range, 1, -1);
-	return write && may_write(ret) ? 0 : ret;
+	/*
+	 * That an earlier job failed to write it does not keep the CPU from doing so. Of a device that is
+	 * gone the end of the access says so, too.
+	 */
+	return write && npu_is_job_error(ret) ? 0 : ret;
 }
 
 int npu_tensor_end(struct npu_tensor *t)
