@@ -127,12 +127,54 @@ static void test_no_memory(struct npu_dev *dev)
 	tap_ok(!drv.alive, "and no buffer is left");
 }
 
+/* Files of this process, and buffers: what jobs leave. */
+static unsigned int left(void)
+{
+	int fd = dup(0);
+
+	close(fd);
+	return (unsigned int)fd + drv.alive;
+}
+
+/* Two jobs again and again, of which only the second one's result is waited for. */
+static void test_chain(struct npu_dev *dev)
+{
+	struct npu_task task = { .count = 8 };
+	/* The program is in the first one's input. */
+	struct npu_bo *bo[3] = { NULL };
+	struct npu_hwjob job[2] = {
+		{ .tasks = &task, .ntasks = 1, .in = bo, .nin = 1, .out = bo + 1, .nout = 1 },
+		{ .tasks = &task, .ntasks = 1, .in = bo, .nin = 2, .out = bo + 2, .nout = 1 },
+	};
+	unsigned int few = 0, many;
+	int ret = 0;
+
+	for (int i = 0; i < 3 && !ret; i++)
+		ret = npu_bo_alloc(dev, 4096, &bo[i]);
+	memset(npu_bo_map(bo[0]), 0, 4096);
+	task.regcmd = (uint32_t)bo[0]->iova;
+	for (int i = 0; i < 50 && !ret; i++) {
+		ret = npu_submit(dev, &job[0], 1);
+		ret = ret ? ret : npu_submit(dev, &job[1], 1);
+		ret = ret ? ret : npu_bo_prep(bo[2], -1);
+		if (i == 1)
+			few = left();
+	}
+	many = left();
+	tap_ok(!ret && many <= few, "jobs that nobody waits for: %u files and buffers after two rounds, %u after fifty: %d",
+	       few, many, ret);
+	for (int i = 0; i < 3; i++)
+		npu_bo_free(bo[i]);
+	tap_ok(!drv.alive, "and no buffer is left");
+}
+
 int main(void)
 {
 	struct npu_dev *dev = open_file();
 
 	tap_ok(npu_is_vendor(dev), "the driver is the vendor's");
 	test_no_memory(dev);
+	test_chain(dev);
 	npu_close(dev);
 	return tap_done();
 }

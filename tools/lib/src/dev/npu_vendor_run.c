@@ -302,7 +302,7 @@ int npu_vendor_reserve_uses(const struct npu_hwjob *job)
 	return ret;
 }
 
-/* A recording uses its buffers again and again; waiting for it is enough to forget them. */
+/* Buffers are used again and again, some of them by jobs that nobody waits for. */
 static void drop_done_uses(struct vbo *bo)
 {
 	uint32_t n = 0;
@@ -310,7 +310,7 @@ static void drop_done_uses(struct vbo *bo)
 	for (uint32_t i = 0; i < bo->nuses; i++) {
 		struct use *use = &bo->uses[i];
 
-		if (!use->run->done) {
+		if (npu_run_wait(use->run, 0)) {
 			bo->uses[n++] = *use;
 			continue;
 		}
