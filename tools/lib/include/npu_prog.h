@@ -388,6 +388,10 @@ struct npu_hwjob {
  * @jobs: jobs; those that share no output may run on several cores at once
  * @njobs: elements of @jobs
  *
+ * Over the vendor's interface the end of each task's program comes to name the next one: programs are in
+ * inputs that are mapped, and where one has to name another than before the call waits for the jobs that
+ * use its buffer.
+ *
  * Return: 0, -EXDEV for a buffer of another device, or a negative errno of the driver.
  */
 int npu_submit(struct npu_dev *dev, const struct npu_hwjob *jobs, uint32_t njobs);

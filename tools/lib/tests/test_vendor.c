@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +26,18 @@
 
 static struct {
 	uint32_t handles;
-	unsigned int submits, alive;
+	unsigned int submits, alive, waits;
+	bool slow;		/* jobs are over when somebody waits for them without a limit */
+	uint32_t synced;	/* buffers that were handed over, a bit per handle */
 } drv;
+
+int poll(struct pollfd *fds, nfds_t n, int ms)
+{
+	(void)fds;
+	(void)n;
+	drv.waits += ms < 0;
+	return !drv.slow || ms < 0;
+}
 
 static unsigned int fail_at;	/* 1 = the next realloc() */
 
@@ -75,7 +86,12 @@ int ioctl(int fd, unsigned long req, ...)
 		((struct sync_file_info *)arg)->status = 1;
 	} else if (req == SYNC_IOC_MERGE) {
 		((struct sync_merge_data *)arg)->fence = open("/dev/zero", O_RDONLY | O_CLOEXEC);
-	} else if (req != DRM_IOCTL_RKNPU_MEM_SYNC) {
+	} else if (req == DRM_IOCTL_RKNPU_MEM_SYNC) {
+		struct drm_rknpu_mem_sync *s = arg;
+
+		if (s->flags == DRM_RKNPU_MEM_SYNC_TO_DEVICE)
+			drv.synced |= 1u << s->obj_addr / ROOM % 32;
+	} else {
 		errno = ENOTTY;
 		return -1;
 	}
@@ -168,6 +184,46 @@ static void test_chain(struct npu_dev *dev)
 	tap_ok(!drv.alive, "and no buffer is left");
 }
 
+static uint32_t handle_bit(const struct npu_bo *bo)
+{
+	return 1u << bo->handle % 32;
+}
+
+/* Tasks whose programs are in two buffers; a job of the first one alone that runs meanwhile. */
+static void test_programs(struct npu_dev *dev)
+{
+	struct npu_task task[3] = { { .count = 8 }, { .count = 8 }, { .count = 8 } };
+	struct npu_bo *bo[3] = { NULL };
+	struct npu_hwjob one = { .tasks = task, .ntasks = 1, .in = bo, .nin = 1, .out = bo + 2, .nout = 1 };
+	struct npu_hwjob all = { .tasks = task, .ntasks = 3, .in = bo, .nin = 2, .out = bo + 2, .nout = 1 };
+	unsigned int waits[4];
+	int ret = 0;
+
+	for (int i = 0; i < 3 && !ret; i++)
+		ret = npu_bo_alloc(dev, 4096, &bo[i]);
+	for (int i = 0; i < 2 && !ret; i++)
+		memset(npu_bo_map(bo[i]), 0, 4096);
+	task[0].regcmd = (uint32_t)bo[0]->iova;
+	task[1].regcmd = (uint32_t)bo[1]->iova;
+	task[2].regcmd = (uint32_t)bo[1]->iova + 64;
+	drv.synced = 0;
+	ret = ret ? ret : npu_submit(dev, &all, 1);
+	tap_ok(!ret && drv.synced & handle_bit(bo[0]) && drv.synced & handle_bit(bo[1]),
+	       "programs in two buffers: both are handed over: %d", ret);
+	drv.slow = true;
+	for (int i = 0; i < 4; i++) {
+		waits[i] = drv.waits;
+		ret = ret ? ret : npu_submit(dev, i == 0 || i == 3 ? &all : &one, 1);
+		waits[i] = drv.waits - waits[i];
+	}
+	tap_ok(!ret && !waits[0] && waits[1] && !waits[2] && waits[3],
+	       "what names another one than before waits for jobs that use it: %u, %u, %u, %u waits: %d", waits[0],
+	       waits[1], waits[2], waits[3], ret);
+	drv.slow = false;
+	for (int i = 0; i < 3; i++)
+		npu_bo_free(bo[i]);
+}
+
 int main(void)
 {
 	struct npu_dev *dev = open_file();
@@ -175,6 +231,7 @@ int main(void)
 	tap_ok(npu_is_vendor(dev), "the driver is the vendor's");
 	test_no_memory(dev);
 	test_chain(dev);
+	test_programs(dev);
 	npu_close(dev);
 	return tap_done();
 }

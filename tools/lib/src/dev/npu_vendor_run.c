@@ -356,27 +356,44 @@ static uint64_t *find_program(const struct npu_hwjob *job, const struct npu_task
 	return NULL;
 }
 
+/* Jobs before this one may chain the same program otherwise. */
+static int set_tail(const struct vbo *bo, uint64_t *at, const uint64_t tail[2])
+{
+	int ret = 0;
+
+	if (!memcmp(at, tail, 2 * sizeof(*tail)))
+		return 0;
+	for (uint32_t i = 0; i < bo->nuses && !ret; i++)
+		ret = npu_run_wait(bo->uses[i].run, INT64_MAX);
+	if (!ret)
+		memcpy(at, tail, 2 * sizeof(*tail));
+	return ret;
+}
+
 /* Points the end of each program to the next one, and the last one nowhere. */
 static int chain_programs(const struct npu_chip *chip, const struct npu_hwjob *job)
 {
 	struct npu_bo *bo = NULL;
+	int ret = 0;
 
-	for (uint32_t i = 0; i < job->ntasks; i++) {
+	for (uint32_t i = 0; i < job->ntasks && !ret; i++) {
+		uint64_t tail[2] = { 0, OP(NPU_TGT_PC, NPU_OFF_PC_REGISTER_AMOUNTS, 0) };
 		const struct npu_task *t = &job->tasks[i], *next = t + 1;
+		struct npu_bo *before = bo;
 		uint64_t *prog = find_program(job, t, &bo);
 
 		if (!prog || t->count < TAIL)
 			return -EINVAL;
-		prog += t->count - TAIL;
+		if (before && before != bo)
+			ret = npu_vendor_bo_fini(before);
 		if (i + 1 < job->ntasks) {
-			prog[0] = OP(NPU_TGT_PC, NPU_OFF_PC_BASE_ADDRESS, next->regcmd);
-			prog[1] = OP(NPU_TGT_PC, NPU_OFF_PC_REGISTER_AMOUNTS, npu_amount(chip, next->count));
-		} else {
-			prog[0] = 0;
-			prog[1] = OP(NPU_TGT_PC, NPU_OFF_PC_REGISTER_AMOUNTS, 0);
+			tail[0] = OP(NPU_TGT_PC, NPU_OFF_PC_BASE_ADDRESS, next->regcmd);
+			tail[1] = OP(NPU_TGT_PC, NPU_OFF_PC_REGISTER_AMOUNTS, npu_amount(chip, next->count));
 		}
+		if (!ret)
+			ret = set_tail(to_vbo(bo), prog + t->count - TAIL, tail);
 	}
-	return bo ? npu_vendor_bo_fini(bo) : -EINVAL;
+	return ret ? ret : npu_vendor_bo_fini(bo);
 }
 
 int npu_vendor_make_tasks(struct npu_dev *dev, const struct npu_hwjob *job, struct npu_bo **out)
