@@ -103,7 +103,7 @@ void *npu_bo_map(struct npu_bo *bo);
  *
  * Return: 0; -EBUSY (@timeout_ns 0) or -ETIMEDOUT while the buffer is in use; or the
  * error of the job that last wrote it, see npu_cause_of_errno(). mainline's driver never
- * reports the latter.
+ * reports the latter, and does not wait for jobs that only read the buffer.
  */
 int npu_bo_prep(struct npu_bo *bo, int64_t timeout_ns);
 

@@ -233,10 +233,45 @@ static int wait_job(struct npu_dev *dev, struct drm_rocket_wait_job *w)
 	return 0;
 }
 
+/* The last submission, if it is to run late. */
+static struct {
+	struct npu_dev *dev;
+	const struct npu_hwjob *jobs;
+	const struct npu_job_opts *opts;
+	uint32_t njobs;
+} pending;
+static bool run_late;
+
+static void execute(struct npu_dev *dev, const struct npu_hwjob *jobs,
+		    const struct npu_job_opts *opts, uint32_t njobs);
+
+static void run_pending(void)
+{
+	if (pending.dev)
+		execute(pending.dev, pending.jobs, pending.opts, pending.njobs);
+	pending.dev = NULL;
+}
+
+void sim_late(bool late)
+{
+	run_pending();
+	run_late = late;
+}
+
+static void run_writers(const struct memory *mem)
+{
+	for (uint32_t i = 0; pending.dev && i < pending.njobs; i++)
+		for (uint32_t o = 0; pending.dev && o < pending.jobs[i].nout; o++)
+			if (pending.dev->bo[pending.jobs[i].out[o]->handle].mem == mem)
+				run_pending();
+}
+
 static int prep(const struct slot *s, int64_t deadline)
 {
 	if (unplugged)
 		return -ENODEV;
+	if (deadline)
+		run_writers(s->mem);
 	if (busy_times > 0) {
 		busy_times--;
 		return deadline ? -ETIMEDOUT : -EBUSY;
@@ -631,16 +666,11 @@ static void forget_faults(const struct npu_hwjob *jobs, uint32_t njobs)
 	fail_index = fail_index >= (int)njobs ? fail_index - (int)njobs : -1;
 }
 
-static int submit(struct npu_dev *dev, const struct npu_hwjob *jobs,
-		  const struct npu_job_opts *opts, uint32_t njobs)
+static void execute(struct npu_dev *dev, const struct npu_hwjob *jobs,
+		    const struct npu_job_opts *opts, uint32_t njobs)
 {
-	bool *done;
+	bool *done = calloc(njobs, sizeof(*done));
 
-	if (!refuse_index--)
-		return refuse_err;
-	done = calloc(njobs, sizeof(*done));
-	sim_submits++;
-	note_depth(jobs, njobs);
 	for (uint32_t n = 0; n < njobs; n++) {
 		uint32_t i = next_job(jobs, njobs, done);
 		int hangs = hang_task;
@@ -658,6 +688,22 @@ static int submit(struct npu_dev *dev, const struct npu_hwjob *jobs,
 	free(done);
 	dev->jobs += njobs;
 	forget_faults(jobs, njobs);
+}
+
+static int submit(struct npu_dev *dev, const struct npu_hwjob *jobs,
+		  const struct npu_job_opts *opts, uint32_t njobs)
+{
+	if (!refuse_index--)
+		return refuse_err;
+	sim_submits++;
+	note_depth(jobs, njobs);
+	run_pending();
+	pending.dev = dev;
+	pending.jobs = jobs;
+	pending.opts = opts;
+	pending.njobs = njobs;
+	if (!run_late)
+		run_pending();
 	return 0;
 }
 

@@ -29,6 +29,9 @@ void sim_unplug(bool gone);
 /* WAIT_JOB ends with this error from now on, or with 0 works again. */
 void sim_refuse_wait(int err);
 
+/* From now on jobs run when somebody waits for what they write, as on a slow NPU of in-tree rocket. */
+void sim_late(bool late);
+
 /* The submission with this index, counted from now, is refused with @err. */
 void sim_refuse_submit(int index, int err);
 

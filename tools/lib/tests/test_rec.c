@@ -393,6 +393,32 @@ static void test_waiting(struct npu_dev *dev, uint64_t features)
 	tap_ok(!sim_bos(), "freed without a wait");
 }
 
+/* In-tree rocket's PREP_BO does not wait for readers. */
+static void test_overwrite(struct npu_dev *dev)
+{
+	static const int8_t other[5 * 40] = { 1, 2, 3 };
+	int32_t want[5 * 33], got[5 * 33] = { 0 };
+	struct net n = { 0 };
+	int ret;
+
+	sim_features(0);
+	net_make(&n, dev, NULL);
+	ret = net_run(&n) ? -EIO : npu_tensor_read(n.y, want, 0);
+	sim_late(true);
+	ret = ret ? ret : npu_rec_run(n.rec);
+	ret = ret ? ret : npu_tensor_write(n.x, other, 0);
+	ret = ret ? ret : npu_rec_wait(n.rec, -1);
+	ret = ret ? ret : npu_tensor_read(n.y, got, 0);
+	tap_ok(!ret && !memcmp(got, want, sizeof(got)), "an operand is not overwritten before it was read: %d", ret);
+	ret = npu_rec_run(n.rec);
+	npu_rec_free(n.rec);
+	n.rec = NULL;
+	tap_ok(!ret && !npu_tensor_write(n.x, other, 0), "and can be when its recording is gone");
+	sim_late(false);
+	net_free(&n);
+	tap_ok(!sim_bos(), "nothing is left");
+}
+
 static void test_block(struct npu_dev *dev)
 {
 	struct npu_rec_opts o = { .size = sizeof(o), .block = true };
@@ -718,6 +744,7 @@ int main(void)
 	test_hang(dev);
 	test_waiting(dev, OURS);
 	test_waiting(dev, 0);
+	test_overwrite(dev);
 	test_block(dev);
 	test_refused(dev);
 	test_overlap(dev);

@@ -35,6 +35,7 @@ struct npu_mem {
 	unsigned int refs;
 	const struct npu_rec *last;	/* that ran with it, perhaps long gone: only compared */
 	bool last_shared;		/* and several cores wrote it */
+	struct npu_bo *last_out;	/* in-tree rocket: who has waited for it can write; or NULL */
 	bool foreign;			/* other clients may see it: it was exported or imported */
 };
 

@@ -93,8 +93,10 @@ void npu_rec_free(struct npu_rec *rec)
 	npu_rec_stop(rec);
 	for (uint32_t i = 0; i < rec->nuses; i++) {
 		/* Its jobs are over, so nobody has to wait for them. */
-		if (rec->use[i].mem->last == rec)
+		if (rec->use[i].mem->last == rec) {
 			rec->use[i].mem->last = NULL;
+			rec->use[i].mem->last_out = NULL;
+		}
 		npu_mem_put(rec->use[i].mem);
 	}
 	for (uint32_t i = 0; i < rec->nconsts; i++)

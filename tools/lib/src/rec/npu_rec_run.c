@@ -49,10 +49,25 @@ static void bind_memory(const struct npu_rec *rec)
 	}
 }
 
+static bool is_in_tree(const struct npu_rec *rec)
+{
+	return !npu_is_vendor(rec->dev) && !npu_dev_features(rec->dev);
+}
+
+/*
+ * In-tree rocket's PREP_BO waits for those that write a buffer, and not for those that read it. It
+ * runs the jobs of a file one after the other: the last one of them tells.
+ */
+static struct npu_bo *last_out(const struct npu_rec *rec)
+{
+	return is_in_tree(rec) ? rec->job[rec->njobs - 1].out[0] : NULL;
+}
+
 static void note_users(const struct npu_rec *rec)
 {
 	for (uint32_t i = 0; i < rec->nuses; i++) {
 		rec->use[i].mem->last = rec;
+		rec->use[i].mem->last_out = last_out(rec);
 		rec->use[i].mem->last_shared = npu_use_is_shared(&rec->use[i]);
 	}
 }
@@ -299,7 +314,8 @@ int npu_rec_run(struct npu_rec *rec)
 	if (rec->started && !rec->batch)
 		note_users(rec);
 	/* What was started before is of no use. */
-	if (ret || rec->opts.block || (rec->nparts > 1 && npu_rec_has_to_join(rec)))
+	if (ret || rec->opts.block ||
+	    (rec->nparts > 1 && (npu_rec_has_to_join(rec) || is_in_tree(rec))))
 		npu_rec_wait(rec, -1);
 	if (ret) {
 		rec->running = false;

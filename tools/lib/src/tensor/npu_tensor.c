@@ -238,6 +238,10 @@ int npu_tensor_begin(struct npu_tensor *t, bool write)
 
 	if (!npu_bo_map(t->mem->bo))
 		return -errno;
+	if (write && t->mem->last_out) {
+		npu_bo_prep(t->mem->last_out, -1);
+		t->mem->last_out = NULL;
+	}
 	ret = npu_bo_prep_ranges(t->mem->bo, &range, 1, -1);
 	/*
 	 * That an earlier job failed to write it does not keep the CPU from doing so. Of a device that is
