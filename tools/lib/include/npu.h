@@ -202,6 +202,7 @@ int8_t npu_requant_apply(const struct npu_requant *rq, int64_t acc);
  * @NPU_CAUSE_CANCELLED: its file was closed before it was over (ECANCELED)
  * @NPU_CAUSE_DEVICE_GONE: the device was unbound, or its cores are out of service (ENODEV)
  * @NPU_CAUSE_OTHER: any other error of the driver
+ * @NPU_CAUSE_BANNED: jobs of its file, or of its user, have failed too often (EPIPE)
  */
 enum npu_cause {
 	NPU_CAUSE_NONE,
@@ -213,6 +214,7 @@ enum npu_cause {
 	NPU_CAUSE_CANCELLED,
 	NPU_CAUSE_DEVICE_GONE,
 	NPU_CAUSE_OTHER,
+	NPU_CAUSE_BANNED,
 };
 
 /**

@@ -163,6 +163,7 @@ static void test_causes(struct npu_dev *dev)
 		{ -EFAULT, NPU_CAUSE_IOMMU_FAULT, "IOMMU fault" },
 		{ -ECANCELED, NPU_CAUSE_CANCELLED, "cancelled" },
 		{ -ENODEV, NPU_CAUSE_DEVICE_GONE, "device gone" },
+		{ -EPIPE, NPU_CAUSE_BANNED, "banned after too many failures" },
 		{ -EXDEV, NPU_CAUSE_OTHER, "unknown error" },
 	};
 	int32_t out[ROWS * COLS];

@@ -21,6 +21,8 @@ enum npu_cause npu_cause_of_errno(int err)
 		return NPU_CAUSE_CANCELLED;
 	case -ENODEV:
 		return NPU_CAUSE_DEVICE_GONE;
+	case -EPIPE:
+		return NPU_CAUSE_BANNED;
 	case -ETIMEDOUT:
 	case -EBUSY:
 		return NPU_CAUSE_NONE;
@@ -48,6 +50,8 @@ const char *npu_strcause(enum npu_cause cause)
 		return "cancelled";
 	case NPU_CAUSE_DEVICE_GONE:
 		return "device gone";
+	case NPU_CAUSE_BANNED:
+		return "banned after too many failures";
 	default:
 		return "unknown error";
 	}
