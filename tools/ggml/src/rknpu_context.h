@@ -76,8 +76,8 @@ struct rknpu_context {
 	/* ops */
 	struct rknpu_prefetch prefetch;
 
-	/* backend: that the CPU computes what exceeds fp16, or has no room; ggml's CPU backend, if it was needed */
-	bool said_range, said_memory;
+	/* backend: that the CPU computes what exceeds fp16, or has no room or no NPU; ggml's CPU backend, if it was needed */
+	bool said_range, said_memory, said_gone;
 	ggml_backend_t cpu;
 	/* Held while that computes; without the other lock. */
 	pthread_mutex_t cpu_lock;

@@ -21,7 +21,7 @@ struct rknpu_ggml_stats {
 	uint64_t chains;
 	/* Bytes of operands and results that were laid out for the NPU and back. */
 	uint64_t moved_in, moved_out;
-	/* Operations that the CPU computed because they exceeded fp16 or had no room. */
+	/* Operations that the CPU computed because they exceeded fp16, or had no room or no NPU. */
 	uint64_t to_cpu;
 };
 

@@ -439,6 +439,30 @@ static void cancelled(void)
 	drop(&p);
 }
 
+/* What the NPU computed before, and computes again afterwards. */
+static void gone(void)
+{
+	struct rknpu_ggml_stats a, b;
+	static struct product p;
+	bool ok;
+
+	make(&p, GGML_TYPE_F16, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
+	ok = right(&p);
+	a = stats();
+	if (npu_ban_next()) {
+		tap(ok && says(is_right, &p, "banned after too many failures", "goes to the CPU, said once"),
+		    "a product after a ban is the CPU's, which one line says");
+		npu_gone(true);
+		ok = right(&p);
+		npu_gone(false);
+		b = stats();
+		tap(ok && b.to_cpu == a.to_cpu + 2 && b.failures == a.failures, "and one without an NPU, too");
+		ok = right(&p);
+		tap(ok && stats().to_cpu == b.to_cpu && stats().runs > b.runs, "the next one is the NPU's");
+	}
+	drop(&p);
+}
+
 /* An operation of the CPU after ours, and ours after that, in the same memory. */
 static void with_cpu(void)
 {
@@ -575,6 +599,7 @@ int main(int argc, char **argv)
 	whole_graphs();
 	hang();
 	cancelled();
+	gone();
 	outlives(unload);
 	printf("1..%d\n", results);
 	return bad ? 1 : 0;

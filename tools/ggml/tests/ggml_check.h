@@ -21,6 +21,9 @@ bool npu_hang_next(void);
 void npu_calm(void);
 /* The next job is cancelled; false if that cannot be made. */
 bool npu_cancel_next(void);
+/* The next job is refused as after a ban, or until it is there again the NPU is gone; false if that cannot be made. */
+bool npu_ban_next(void);
+bool npu_gone(bool gone);
 /* How often cores were started; false if nobody counts. */
 bool npu_starts(uint64_t *starts);
 /* From now on an address space has no more than that, without a limit if 0; false if that cannot be made. */

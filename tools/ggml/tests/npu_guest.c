@@ -23,6 +23,16 @@ bool npu_cancel_next(void)
 	return false;
 }
 
+bool npu_ban_next(void)
+{
+	return false;
+}
+
+bool npu_gone(bool gone)
+{
+	return false;
+}
+
 bool npu_starts(uint64_t *starts)
 {
 	*starts = rk_model() ? rk_count_all_jobs(NPU_CNT_KICK) : 0;

@@ -36,6 +36,18 @@ bool npu_cancel_next(void)
 	return true;
 }
 
+bool npu_ban_next(void)
+{
+	((void (*)(int, int))symbol("sim_refuse_submit"))(0, -EPIPE);
+	return true;
+}
+
+bool npu_gone(bool gone)
+{
+	((void (*)(bool))symbol("sim_unplug"))(gone);
+	return true;
+}
+
 bool npu_starts(uint64_t *starts)
 {
 	*starts = *(unsigned int *)symbol("sim_starts");

@@ -86,10 +86,21 @@ static int attempt(struct rknpu_context *ctx, const struct ggml_tensor *const *t
 	return n > 1 ? rknpu_matmul(ctx, t, n, why, size) : compute_one(ctx, t[0], why, size);
 }
 
-/* Numbers beyond fp16, no memory, or more tasks than a recording holds: none is the CPU's trouble. */
+/* Unbound, or the driver takes no jobs after too many failures. */
+static bool is_gone(int err)
+{
+	return err == -ENODEV || err == -EPIPE;
+}
+
+/* Numbers beyond fp16, no memory, more tasks than a recording holds, or no NPU: none is the CPU's trouble. */
 static bool cpu_can(int err)
 {
-	return err == -ERANGE || err == -ENOMEM || err == -ENOSPC || err == -E2BIG;
+	return err == -ERANGE || err == -ENOMEM || err == -ENOSPC || err == -E2BIG || is_gone(err);
+}
+
+static bool *said_of(struct rknpu_context *ctx, int err)
+{
+	return err == -ERANGE ? &ctx->said_range : is_gone(err) ? &ctx->said_gone : &ctx->said_memory;
 }
 
 /*
@@ -112,10 +123,10 @@ static int compute(struct rknpu_context *ctx, const struct ggml_tensor *const *t
 		rknpu_unlock(ctx);
 		return ret;
 	}
-	said = ret == -ERANGE ? ctx->said_range : ctx->said_memory;
+	said = *said_of(ctx, ret);
 	if (cpu_can(ret)) {
 		ctx->stats.to_cpu++;
-		*(ret == -ERANGE ? &ctx->said_range : &ctx->said_memory) = true;
+		*said_of(ctx, ret) = true;
 	} else {
 		ctx->stats.failures += ret != 0;
 	}
@@ -127,7 +138,7 @@ static int compute(struct rknpu_context *ctx, const struct ggml_tensor *const *t
 	return ret;
 }
 
-/* ---- by ggml's CPU backend: what exceeds fp16, and whole graphs that ggml's RPC server sends without asking ---- */
+/* ---- by ggml's CPU backend: what exceeds fp16 or has no NPU, and whole graphs that ggml's RPC server sends without asking ---- */
 
 typedef void (*set_threads_t)(ggml_backend_t backend, int threads);
 

@@ -286,7 +286,7 @@ void rknpu_run_failed(struct rknpu_run *run, int err, char *why, size_t size)
 	struct npu_rec_failure f = { .size = sizeof(f) };
 
 	if (npu_rec_failure(run->rec, &f))
-		snprintf(why, size, "%s", strerror(-err));
+		snprintf(why, size, "%s", err == -EPIPE ? npu_strcause(NPU_CAUSE_BANNED) : strerror(-err));
 	else if (f.task < 0)
 		snprintf(why, size, "%s", npu_strcause(f.cause));
 	else
