@@ -203,6 +203,8 @@ int8_t npu_requant_apply(const struct npu_requant *rq, int64_t acc);
  * @NPU_CAUSE_DEVICE_GONE: the device was unbound, or its cores are out of service (ENODEV)
  * @NPU_CAUSE_OTHER: any other error of the driver
  * @NPU_CAUSE_BANNED: jobs of its file, or of its user, have failed too often (EPIPE)
+ * @NPU_CAUSE_RERUN: it ran twice, after system sleep or because a start had left no trace, and a
+ *	recording that writes over what it has read may have read that (ENOTRECOVERABLE)
  */
 enum npu_cause {
 	NPU_CAUSE_NONE,
@@ -215,6 +217,7 @@ enum npu_cause {
 	NPU_CAUSE_DEVICE_GONE,
 	NPU_CAUSE_OTHER,
 	NPU_CAUSE_BANNED,
+	NPU_CAUSE_RERUN,
 };
 
 /**

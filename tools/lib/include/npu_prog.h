@@ -502,6 +502,11 @@ struct npu_result {
 	uint64_t elapsed_ns;
 	/** @tag: &npu_job_opts.tag */
 	uint64_t tag;
+	/**
+	 * @rerun: it was started again, after system sleep or because a start had left no trace; if its
+	 * programs write over what they read, the result may be wrong
+	 */
+	bool rerun;
 };
 
 /**

@@ -524,7 +524,10 @@ int npu_rec_run(struct npu_rec *rec);
  * @timeout_ns: relative, in ns; 0 = only look, negative = no limit
  *
  * Return: 0, also if it never ran; -ETIMEDOUT (-EBUSY with @timeout_ns 0) while it runs.
- * Any other error is that of the last run, see npu_rec_failure().
+ * Any other error is that of the last run, see npu_rec_failure(). Among them is -ENOTRECOVERABLE: the driver
+ * has started the run twice (system sleep), and it writes to memory that an operation before had read, as
+ * UCA_ACCM does. Memory of a tensor and all of its views counts as one. Over the vendor's interface, and
+ * from drivers without results of jobs, nobody learns of it.
  */
 int npu_rec_wait(struct npu_rec *rec, int64_t timeout_ns);
 

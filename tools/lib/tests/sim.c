@@ -78,6 +78,12 @@ void sim_refuse_wait(int err)
 }
 
 static int refuse_index = -1, refuse_err;
+static bool rerun;
+
+void sim_rerun(void)
+{
+	rerun = true;
+}
 
 void sim_refuse_submit(int index, int err)
 {
@@ -602,7 +608,9 @@ static int submit_one(struct npu_dev *dev, const struct npu_hwjob *job, bool cha
 		err = fail_err;
 	dev->result[number % RESULTS] = (struct drm_rocket_wait_job){
 		.job = number, .error = err, .core = (int)(1 + index) % 3, .task = tasks,
+		.result = rerun ? DRM_ROCKET_RESULT_RERUN : 0,
 	};
+	rerun = false;
 	for (uint32_t o = 0; o < job->nout; o++)
 		dev->bo[job->out[o]->handle].mem->err = err;
 	return err;

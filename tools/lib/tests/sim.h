@@ -32,6 +32,9 @@ void sim_refuse_wait(int err);
 /* From now on jobs run when somebody waits for what they write, as on a slow NPU of in-tree rocket. */
 void sim_late(bool late);
 
+/* The next job is told to have run twice. */
+void sim_rerun(void);
+
 /* The submission with this index, counted from now, is refused with @err. */
 void sim_refuse_submit(int index, int err);
 

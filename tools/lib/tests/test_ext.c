@@ -111,7 +111,8 @@ static int answer_ext(unsigned long req, void *arg)
 		w->error = drv.error;
 		w->core = 2;
 		w->task = 7;
-		w->result = drv.cause == DRM_ROCKET_CAUSE_IOMMU_FAULT ? DRM_ROCKET_RESULT_FAULT_WRITE : 0;
+		w->result = drv.cause == DRM_ROCKET_CAUSE_IOMMU_FAULT ? DRM_ROCKET_RESULT_FAULT_WRITE :
+			    drv.cause == DRM_ROCKET_CAUSE_DONE ? DRM_ROCKET_RESULT_RERUN : 0;
 		w->fault_address = 0x12345000;
 		w->elapsed_ns = 99;
 		w->tag = drv.job[0].tag;
@@ -465,7 +466,7 @@ static void test_causes(void)
 		drv.cause = t[i].cause;
 		drv.error = t[i].error;
 		tap_ok(!npu_wait_job(dev, 41, 0, &r) && r.cause == t[i].is && r.err == t[i].error &&
-		       r.fault_write == t[i].write, "causes: %s", npu_strcause(t[i].is));
+		       r.fault_write == t[i].write && r.rerun == !t[i].error, "causes: %s", npu_strcause(t[i].is));
 	}
 	npu_close(dev);
 }

@@ -419,6 +419,41 @@ static void test_overwrite(struct npu_dev *dev)
 	tap_ok(!sim_bos(), "nothing is left");
 }
 
+/* After system sleep. */
+static void test_rerun(struct npu_dev *dev)
+{
+	struct npu_rec_failure f = { .size = sizeof(f) };
+	struct npu_tensor *x = NULL, *sum = NULL;
+	struct npu_rec *rec = NULL;
+	struct net n = { 0 };
+	unsigned long bad;
+	int ret, first, again;
+
+	sim_features(OURS);
+	net_make(&n, dev, NULL);
+	sim_rerun();
+	bad = net_run(&n);
+	tap_ok(!bad, "a recording that writes over nothing it has read may run twice");
+	net_free(&n);
+	ret = npu_tensor_new(dev, NPU_PREC_FP16, 4, 32, &x);
+	ret = ret ? ret : npu_tensor_new(dev, NPU_PREC_FP16, 4, 32, &sum);
+	ret = ret ? ret : npu_rec_new(dev, NULL, &rec);
+	ret = ret ? ret : npu_rec_add(rec, x, x, sum);
+	ret = ret ? ret : npu_rec_max(rec, sum, sum, x);
+	ret = ret ? ret : npu_rec_end(rec);
+	sim_rerun();
+	ret = ret ? ret : npu_rec_run(rec);
+	first = npu_rec_wait(rec, -1);
+	ret = ret ? ret : npu_rec_failure(rec, &f);
+	ret = ret ? ret : npu_rec_run(rec);
+	again = npu_rec_wait(rec, -1);
+	tap_ok(!ret && first == -ENOTRECOVERABLE && f.cause == NPU_CAUSE_RERUN && !again,
+	       "one that does says that it did, and runs again: %d, %d, %d", ret, first, again);
+	npu_rec_free(rec);
+	npu_tensor_free(x);
+	npu_tensor_free(sum);
+}
+
 static void test_block(struct npu_dev *dev)
 {
 	struct npu_rec_opts o = { .size = sizeof(o), .block = true };
@@ -745,6 +780,7 @@ int main(void)
 	test_waiting(dev, OURS);
 	test_waiting(dev, 0);
 	test_overwrite(dev);
+	test_rerun(dev);
 	test_block(dev);
 	test_refused(dev);
 	test_overlap(dev);

@@ -164,6 +164,7 @@ static void test_causes(struct npu_dev *dev)
 		{ -ECANCELED, NPU_CAUSE_CANCELLED, "cancelled" },
 		{ -ENODEV, NPU_CAUSE_DEVICE_GONE, "device gone" },
 		{ -EPIPE, NPU_CAUSE_BANNED, "banned after too many failures" },
+		{ -ENOTRECOVERABLE, NPU_CAUSE_RERUN, "ran twice over its own results" },
 		{ -EXDEV, NPU_CAUSE_OTHER, "unknown error" },
 	};
 	int32_t out[ROWS * COLS];

@@ -23,6 +23,8 @@ enum npu_cause npu_cause_of_errno(int err)
 		return NPU_CAUSE_DEVICE_GONE;
 	case -EPIPE:
 		return NPU_CAUSE_BANNED;
+	case -ENOTRECOVERABLE:
+		return NPU_CAUSE_RERUN;
 	case -ETIMEDOUT:
 	case -EBUSY:
 		return NPU_CAUSE_NONE;
@@ -52,6 +54,8 @@ const char *npu_strcause(enum npu_cause cause)
 		return "device gone";
 	case NPU_CAUSE_BANNED:
 		return "banned after too many failures";
+	case NPU_CAUSE_RERUN:
+		return "ran twice over its own results";
 	default:
 		return "unknown error";
 	}

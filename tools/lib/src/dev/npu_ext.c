@@ -68,6 +68,7 @@ int npu_wait_job_until(struct npu_dev *dev, uint64_t number, int64_t deadline_ns
 		.tag = req.tag,
 		.fault_write = req.cause == DRM_ROCKET_CAUSE_DMA_WRITE ||
 			       req.result & DRM_ROCKET_RESULT_FAULT_WRITE,
+		.rerun = req.result & DRM_ROCKET_RESULT_RERUN,
 	};
 	return 0;
 }

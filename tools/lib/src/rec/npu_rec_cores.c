@@ -177,6 +177,7 @@ static int list_memory(struct npu_rec *rec, struct npu_mem *mem, bool write)
 	rec->use[use].writers |= (uint32_t)write << rec->core;
 	for (uint32_t i = 0; i < c->naccesses; i++) {
 		if (c->access[i].mem == mem) {
+			rec->rewrites |= write && !c->access[i].write;
 			c->access[i].write |= write;
 			return 0;
 		}

@@ -106,6 +106,7 @@ struct npu_rec {
 	bool settled;			/* is it known where operations run? */
 	uint32_t space;			/* there */
 
+	bool rewrites;			/* memory that an operation of the same chain has read */
 	bool ended;
 	bool chained;
 	struct npu_mem *code[NPU_MAX_SPACES];	/* the programs of chains there */

@@ -130,7 +130,7 @@ static int wait_buffer(const struct npu_hwjob *job, int64_t deadline, struct end
 	return 0;
 }
 
-static int wait_job(struct npu_dev *dev, uint64_t number, int64_t deadline, struct ending *e)
+static int wait_job(struct npu_dev *dev, uint64_t number, int64_t deadline, bool rewrites, struct ending *e)
 {
 	struct npu_result r;
 	int ret = npu_wait_job_until(dev, number, deadline, &r);
@@ -148,6 +148,11 @@ static int wait_job(struct npu_dev *dev, uint64_t number, int64_t deadline, stru
 		.err = r.err, .cause = r.cause, .task = (int)r.task, .core = r.core, .fault_iova = r.fault_iova,
 		.timed = true, .elapsed_ns = r.elapsed_ns,
 	};
+	if (!r.err && r.rerun && rewrites) {
+		e->err = -ENOTRECOVERABLE;
+		e->cause = NPU_CAUSE_RERUN;
+		e->task = -1;
+	}
 	return 0;
 }
 
@@ -186,7 +191,7 @@ static int wait_one(struct npu_rec *rec, uint32_t i, int64_t deadline, struct en
 		return wait_batch(rec->batch[i], deadline, e);
 	if (!part->number)
 		return wait_buffer(&rec->job[i], deadline, e);
-	ret = wait_job(npu_rec_part_dev(rec, part), part->number + i - part->first_job, deadline, e);
+	ret = wait_job(npu_rec_part_dev(rec, part), part->number + i - part->first_job, deadline, rec->rewrites, e);
 	if (!ret || ret == -ETIMEDOUT || ret == -EBUSY)
 		return ret;
 	/* The driver knows the newest jobs only; what it refuses otherwise it would refuse again. */
