@@ -23,13 +23,20 @@
 
 #ifndef RKNPU_HAVE_DRM_WEDGED_EVENT
 
+/* 6.15 and 6.16 declare one with two arguments. */
+#include <drm/drm_drv.h>
+
+#undef DRM_WEDGE_RECOVERY_REBIND
 #define DRM_WEDGE_RECOVERY_REBIND	0
 
 /* Nobody there listens for it. */
-static inline int drm_dev_wedged_event(struct drm_device *drm, unsigned long method, void *info)
+static inline int rknpu_compat_wedged_event(struct drm_device *drm, unsigned long method,
+					    void *info)
 {
 	return -EOPNOTSUPP;
 }
+
+#define drm_dev_wedged_event	rknpu_compat_wedged_event
 
 #endif
 
