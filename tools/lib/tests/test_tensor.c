@@ -129,6 +129,8 @@ static void test_refused_weights(struct npu_dev *dev)
 	d = good;
 	d.n = d.k = 1 << 20;
 	tap_ok(npu_weights_new(dev, &d, src, &w) == -E2BIG, "weights of 1 TiB");
+	d = (struct npu_weights_desc){ .size = sizeof(d), .type = NPU_PREC_FP16, .n = INT32_MAX / 2, .k = INT32_MAX / 2 };
+	tap_ok(npu_weights_new(dev, &d, src, &w) == -E2BIG, "and of 2 EiB");
 	d = good;
 	d.rq = (struct npu_requant){ .scale = 40000 };
 	tap_ok(npu_weights_new(dev, &d, src, &w) == -ERANGE, "scale 40000");

@@ -59,7 +59,8 @@ static int alloc_and_pack(struct npu_weights *w, int space, const struct npu_wei
 			  const void *src)
 {
 	uint32_t np = (uint32_t)round_up(d->n, npu_kernel_group(npu_dev_chip(w->dev), d->type));
-	uint64_t bytes = (uint64_t)np * w->kp * npu_prec_bits(d->type) / 8;
+	/* Divided first: a product of all three may wrap. */
+	uint64_t bytes = (uint64_t)np * w->kp / 8 * npu_prec_bits(d->type);
 	bool operands = w->has_bias || npu_operands_always(w);
 	int ret;
 
