@@ -26,7 +26,7 @@
 
 static struct {
 	uint32_t handles;
-	unsigned int submits, alive, waits;
+	unsigned int submits, alive, waits, inherited;
 	bool slow;		/* jobs are over when somebody waits for them without a limit */
 	uint32_t synced;	/* buffers that were handed over, a bit per handle */
 } drv;
@@ -79,8 +79,12 @@ int ioctl(int fd, unsigned long req, ...)
 	} else if (req == DRM_IOCTL_RKNPU_MEM_DESTROY) {
 		drv.alive--;
 	} else if (req == DRM_IOCTL_RKNPU_SUBMIT) {
+		struct drm_rknpu_submit *s = arg;
+
+		if (s->flags & DRM_RKNPU_JOB_FENCE_IN)
+			drv.inherited += !(fcntl(s->fence_fd, F_GETFD) & FD_CLOEXEC);
 		/* It can be read, so it is over. */
-		((struct drm_rknpu_submit *)arg)->fence_fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+		s->fence_fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 		drv.submits++;
 	} else if (req == SYNC_IOC_FILE_INFO) {
 		((struct sync_file_info *)arg)->status = 1;
@@ -219,6 +223,7 @@ static void test_programs(struct npu_dev *dev)
 	tap_ok(!ret && !waits[0] && waits[1] && !waits[2] && waits[3],
 	       "what names another one than before waits for jobs that use it: %u, %u, %u, %u waits: %d", waits[0],
 	       waits[1], waits[2], waits[3], ret);
+	tap_ok(!drv.inherited, "no child that a program starts inherits a fence");
 	drv.slow = false;
 	for (int i = 0; i < 3; i++)
 		npu_bo_free(bo[i]);

@@ -7,6 +7,7 @@
  * Tasks of a job run in one kick and have to be chained in memory.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,7 +242,7 @@ static int merge_fences(int a, int b)
 
 static int add_fence(int *fd, int more)
 {
-	int merged = *fd < 0 ? dup(more) : merge_fences(*fd, more);
+	int merged = *fd < 0 ? fcntl(more, F_DUPFD_CLOEXEC, 0) : merge_fences(*fd, more);
 
 	if (merged < 0)
 		return *fd < 0 ? -errno : merged;
