@@ -87,7 +87,7 @@ struct npu_version {
 
 /**
  * npu_open - open an NPU
- * @path: device node, or NULL to search
+ * @path: device node, of at most 255 bytes, or NULL to search
  * @out: the device on success
  *
  * If @path is NULL the environment variable ``NPU_DEVICE`` names the node. If that is not

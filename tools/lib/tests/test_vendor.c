@@ -229,6 +229,24 @@ static void test_programs(struct npu_dev *dev)
 		npu_bo_free(bo[i]);
 }
 
+/* As long as can be told, and one longer. */
+static void test_path(void)
+{
+	struct npu_dev *dev = NULL;
+	char path[257] = "/dev/null";
+	int ret;
+
+	memset(path, '/', 256 - 8);
+	memcpy(path + 256 - 8, "dev/null", 9);
+	ret = npu_open(path + 1, &dev);
+	tap_ok(!ret && !strcmp(npu_path(dev), path + 1), "a path of 255 bytes: %d", ret);
+	npu_close(dev);
+	dev = NULL;
+	ret = npu_open(path, &dev);
+	tap_ok(ret == -ENAMETOOLONG, "and of 256: %d", ret);
+	npu_close(dev);
+}
+
 int main(void)
 {
 	struct npu_dev *dev = open_file();
@@ -238,5 +256,6 @@ int main(void)
 	test_chain(dev);
 	test_programs(dev);
 	npu_close(dev);
+	test_path();
 	return tap_done();
 }

@@ -130,6 +130,11 @@ static void open_dev(struct npu_dev *dev, const char *path)
 
 	if (uapi && *uapi && strcmp(uapi, DRIVER_NAME) && strcmp(uapi, VENDOR_NAME))
 		err = -EINVAL;
+	/* npu_path() tells it, and it is opened again for more address spaces. */
+	if (path && strlen(path) >= sizeof(dev->path)) {
+		dev->fd = -ENAMETOOLONG;
+		return;
+	}
 	dev->fd = -ENODEV;
 	for (int i = 0; i < 2 && dev->fd < 0; i++) {
 		if (uapi && *uapi && strcmp(uapi, drivers[i]))
