@@ -159,14 +159,19 @@ static int call(struct replay *r, unsigned long req, void *arg)
 	return drmIoctl(npu_fd(r->dev), req, arg) ? -errno : 0;
 }
 
+static void destroy(struct replay *r, uint32_t handle, uint64_t obj)
+{
+	struct drm_rknpu_mem_destroy d = { .handle = handle, .obj_addr = obj };
+
+	call(r, DRM_IOCTL_RKNPU_MEM_DESTROY, &d);
+}
+
 void replay_job_free(struct replay *r)
 {
-	struct drm_rknpu_mem_destroy d = { .handle = r->task_handle, .obj_addr = r->task_obj };
-
 	if (!r->task_room)
 		return;
 	munmap(r->task_map, r->task_room * sizeof(struct drm_rknpu_task));
-	call(r, DRM_IOCTL_RKNPU_MEM_DESTROY, &d);
+	destroy(r, r->task_handle, r->task_obj);
 	r->task_room = 0;
 }
 
@@ -189,12 +194,13 @@ static int task_buffer(struct replay *r, uint32_t n)
 		return ret;
 	m.handle = c.handle;
 	ret = call(r, DRM_IOCTL_RKNPU_MEM_MAP, &m);
-	if (ret)
+	r->task_map = ret ? MAP_FAILED : mmap64(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, npu_fd(r->dev),
+						(off64_t)m.offset);
+	if (r->task_map == MAP_FAILED) {
+		ret = ret ? ret : -errno;
+		destroy(r, c.handle, c.obj_addr);
 		return ret;
-	r->task_map = mmap64(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, npu_fd(r->dev),
-			     (off64_t)m.offset);
-	if (r->task_map == MAP_FAILED)
-		return -errno;
+	}
 	r->task_handle = c.handle;
 	r->task_obj = c.obj_addr;
 	r->task_room = (uint32_t)(size / sizeof(struct drm_rknpu_task));
