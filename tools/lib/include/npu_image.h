@@ -152,7 +152,7 @@ struct npu_rec_conv_opts {
  * The lines below one line of the result have to fit the convolution buffer of 384 KiB beside
  * 16 kernels of FP16 or 32 of INT8; lines are not cut. A line must have in_w * (bytes of the
  * channels / 64 - 1) <= 2047, with bytes rounded up to 64: boards read others wrong
- * (evidence.toml, row refused.long-rows).
+ * (evidence.toml, row refused.long-rows). On the RK3566 and the RK3568 that is 32 in place of 64.
  * FP16 kernels of 7 x 7 or more have at most 64 channels: others hang (row cna.large-kernels).
  *
  * INT8 depthwise convolutions work on 64 channels at a time: the last 32 of what is no multiple

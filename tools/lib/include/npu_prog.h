@@ -79,8 +79,9 @@ int npu_bo_alloc(struct npu_dev *dev, size_t size, struct npu_bo **out);
  * npu_bo_free - unmap a buffer and drop its handle
  * @bo: buffer, or NULL
  *
- * A job that uses the buffer keeps the memory until the job is over. A buffer that npu_bo_import()
- * returned, too, is there until the last of these calls.
+ * A job that uses the buffer keeps the memory until the job is over. Rockchip's own driver is not told
+ * which buffers a job uses: over the vendor's interface wait with npu_bo_prep() first. A buffer that
+ * npu_bo_import() returned, too, is there until the last of these calls.
  */
 void npu_bo_free(struct npu_bo *bo);
 

@@ -424,8 +424,8 @@ int npu_rec_map_bytes(struct npu_rec *rec, const int8_t value[256], const struct
  * @x: M x N of FP16
  * @y: M x N of FP16; shares no element with @x
  *
- * SiLU and GELU are a table and a product, with memory for what is between them that the
- * recording keeps. Others but the square root take as much as npu_rec_table() where N is no multiple of 8.
+ * SiLU and GELU are a table and a product, which npu_rec_info.ops counts as two operations, with memory for
+ * what is between them that the recording keeps. Others but the square root take as much as npu_rec_table() where N is no multiple of 8.
  *
  * Return: as npu_rec_matmul(), or an errno of the driver.
  */

@@ -21,8 +21,10 @@ extern "C" {
  * them there, so only npu_tensor_write() and npu_tensor_read() move elements.
  *
  * Where the last 16 bytes of a row are not full, what is behind the last column is 0 in every
- * result, but for FP16 and BF16 rows that are not finite. So it stays out of what later operations
- * make of a row. A function by table that does not make 0 of 0 takes two more tasks for that.
+ * result, but for FP16 and BF16 rows that are not finite, and in INT8 results, whose 0 may be another
+ * byte: there it is what the operation makes of 0, such as the zero point (npu_requant.zp),
+ * npu_rec_map_bytes() or npu_rec_add_bytes(). It stays out of what later operations
+ * make of a row. A function of halves by table that does not make 0 of 0 takes two more tasks for that.
  *
  * Weights are packed once, into the order in which the NPU reads them, and stay in
  * memory that the NPU sees until npu_weights_free().
