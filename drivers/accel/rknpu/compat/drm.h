@@ -51,25 +51,6 @@ static inline bool drm_gem_is_imported(const struct drm_gem_object *obj)
 
 #endif
 
-#ifndef RKNPU_HAVE_DRM_GEM_FOPS
-
-#include <drm/drm_file.h>
-#include <drm/drm_gem.h>
-#include <drm/drm_ioctl.h>
-
-/* compat_ioctl is NULL where there are no 32-bit processes. */
-#define DRM_GEM_FOPS						\
-	.open = drm_open,					\
-	.release = drm_release,					\
-	.unlocked_ioctl = drm_ioctl,				\
-	.compat_ioctl = drm_compat_ioctl,			\
-	.poll = drm_poll,					\
-	.read = drm_read,					\
-	.llseek = noop_llseek,					\
-	.mmap = drm_gem_mmap
-
-#endif
-
 #ifndef RKNPU_HAVE_DRM_GEM_STATUS
 
 /* For a function that nobody calls then. */
