@@ -62,6 +62,9 @@ static inline void rknpu_compat_fence_lock_init(struct dma_fence *fence,
 #define rknpu_compat_fence_init(fence, ops, context, seqno) \
 	rknpu_compat_fence_lock_init(&(fence)->base, &(fence)->compat, ops, context, seqno)
 
+/* Some have both, without the inline lock. */
+#undef dma_fence_lock_irqsave
+#undef dma_fence_unlock_irqrestore
 #define dma_fence_lock_irqsave(fence, flags)		spin_lock_irqsave((fence)->lock, flags)
 #define dma_fence_unlock_irqrestore(fence, flags)	spin_unlock_irqrestore((fence)->lock, flags)
 

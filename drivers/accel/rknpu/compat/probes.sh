@@ -27,7 +27,7 @@ probe DRM_DRIVER_PRIME_MMAP 'drm/drm_drv.h drm/drm_prime.h' 'struct drm_driver d
 probe DRM_SHOW_FDINFO 'drm/drm_drv.h drm/drm_file.h' 'struct drm_driver d; d.show_fdinfo = 0; (void)drm_show_memory_stats;'
 
 # fence.h
-probe FENCE_LOCK_INLINE 'linux/dma-fence.h' 'struct dma_fence *f = 0; unsigned long flags; dma_fence_lock_irqsave(f, flags);'
+probe FENCE_LOCK_INLINE 'linux/dma-fence.h' 'struct dma_fence *f = 0; (void)&f->inline_lock;'
 probe FENCE_ARRAY_CREATE_5 'linux/dma-fence-array.h' 'dma_fence_array_create(1, 0, 0, 0, false);'
 probe FENCE_ENABLE_SIGNALING 'linux/dma-fence.h' 'dma_fence_enable_signaling(0);'
 probe FENCE_CHAIN_FREE 'linux/dma-fence-chain.h' 'dma_fence_chain_free(0);'
