@@ -25,7 +25,6 @@
 #include "hw/rknpu_hw.h"
 #include "rknpu_bo.h"
 #include "rknpu_params.h"
-#include "rknpu_vm.h"
 
 /* In rknpu_bo.write_error, beside the positive errno. */
 #define RKNPU_BO_ERROR_REPORTED	BIT(16)
@@ -199,7 +198,7 @@ int rknpu_bo_report_error(struct rknpu_bo *bo)
 {
 	int old;
 
-	/* Pairs with dma_fence_signal(), before which it was recorded: who saw that did not acquire. */
+	/* Pairs with dma_fence_signal(), before which it was recorded. */
 	smp_rmb();
 	old = atomic_read(&bo->write_error);
 	/* Lost races are fine: the error that came meanwhile stays unreported. */
@@ -607,8 +606,8 @@ static int rknpu_bo_charge(struct rknpu_bo *bo, struct rknpu_account *account)
 	int ret = rknpu_account_charge(account, pages + extra);
 
 	if (ret) {
-		/* What jobs that are over have kept in other VMs still counts. */
-		rknpu_vm_reap_all();
+		/* In other VMs, too, it still counts. */
+		account->mem->reclaim();
 		ret = rknpu_account_charge(account, pages + extra);
 	}
 	if (ret)

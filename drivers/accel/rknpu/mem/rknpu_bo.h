@@ -30,6 +30,8 @@ struct vm_operations_struct;
 struct rknpu_mem {
 	/** @hw: hardware */
 	struct rknpu_hw *hw;
+	/** @reclaim: frees what jobs that are over have kept */
+	void (*reclaim)(void);
 	/** @pages: of all BOs, and @table_pages */
 	atomic_long_t pages;
 	/** @table_pages: pages of page tables, and of what BOs take beside their own */
