@@ -324,7 +324,10 @@ struct drm_rocket_submit {
 	/** @jobs: In: pointer to an array of struct drm_rocket_job. */
 	__u64 jobs;
 
-	/** @job_count: In: number of jobs, 1 to %DRM_ROCKET_PARAM_MAX_JOBS. */
+	/**
+	 * @job_count: In: number of jobs, at most %DRM_ROCKET_PARAM_MAX_JOBS. With 0
+	 * the call does nothing, and the other fields do not matter.
+	 */
 	__u32 job_count;
 
 	/**

@@ -509,6 +509,9 @@ int rknpu_rocket_submit(struct drm_device *dev, void *data, struct drm_file *fil
 	u64 first;
 	int ret;
 
+	/* Mainline looks at nothing else then. */
+	if (!args->job_count)
+		return 0;
 	ret = rknpu_rocket_check_submit(&ctx, args->reserved);
 	return ret ?: rknpu_rocket_submit_checked(&ctx, &first);
 }
