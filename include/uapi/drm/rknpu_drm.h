@@ -41,7 +41,9 @@ extern "C" {
  * @DRM_RKNPU_SET_FREQ: %EINVAL, as the vendor's
  * @DRM_RKNPU_GET_VOLT: NPU supply in uV; %EINVAL if the supply is not known
  * @DRM_RKNPU_SET_VOLT: %EINVAL, as the vendor's
- * @DRM_RKNPU_RESET: ends the caller's own unfinished jobs; others are not touched
+ * @DRM_RKNPU_RESET: ends the caller's own unfinished jobs; others are not touched. One
+ *	that waits for a fence (%DRM_RKNPU_JOB_FENCE_IN) ends when that has signalled,
+ *	without having run, and a SUBMIT that waits for it returns then
  * @DRM_RKNPU_GET_BW_PRIORITY: %EINVAL: RK3588 has no such registers
  * @DRM_RKNPU_SET_BW_PRIORITY: %EINVAL
  * @DRM_RKNPU_GET_BW_EXPECT: %EINVAL
@@ -338,7 +340,12 @@ struct drm_rknpu_subcore_task {
  * - %ETIMEDOUT: the job ran out of time.
  * - %EFAULT: the job accessed what is not mapped.
  * - %EIO: bus error.
+ * - %ECANCELED: %DRM_RKNPU_RESET ended the job.
  * - %EPIPE: too many jobs of the file or of its user have failed.
+ * - %EBUSY: the file or its user has too many jobs that are not over; poll() of the file
+ *   waits for room. Or they wait for too many fences.
+ * - %ENOMEM: no memory.
+ * - %EMFILE: no file descriptor is left for @fence_fd.
  * - %ENODEV: the device went away.
  * - %EINTR: the caller was killed, or interrupted before anything was queued.
  */
