@@ -198,11 +198,14 @@ static int rknpu_vdt_power_add_all(struct rknpu_vdt_power *power)
 
 /*
  * The IOMMU goes down some time after the last user. Without the links it would
- * find itself without power then.
+ * find itself without power then. One without a driver cannot be suspended, and is.
  */
 static bool rknpu_vdt_power_iommu_is_off(const struct rknpu_vdt_power *power)
 {
-	return !power->iommu || pm_runtime_suspend(&power->iommu->dev) >= 0;
+	if (!power->iommu)
+		return true;
+	pm_runtime_suspend(&power->iommu->dev);
+	return pm_runtime_status_suspended(&power->iommu->dev);
 }
 
 static void rknpu_vdt_power_release(struct device *facade, void *res)
