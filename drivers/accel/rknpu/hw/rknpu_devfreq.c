@@ -97,7 +97,13 @@ static int rknpu_devfreq_target(struct device *dev, unsigned long *freq, u32 fla
 
 static int rknpu_devfreq_get_cur_freq(struct device *dev, unsigned long *freq)
 {
+	struct dev_pm_opp *opp;
+
 	*freq = rknpu_rate_get(rknpu_devfreq_hw);
+	/* Firmware may have rounded it; devfreq warns of what is no operating point. */
+	opp = devfreq_recommended_opp(dev, freq, 0);
+	if (!IS_ERR(opp))
+		dev_pm_opp_put(opp);
 	return 0;
 }
 
