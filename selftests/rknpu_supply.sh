@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # The NPU's supply, which is on at boot, and which the kernel cuts half a minute later unless somebody uses it; prints TAP.
-# RKNPU_SUPPLY is who does: "domain", whose node has a domain-supply, or "driver". -l lists the cases, -t NAME runs one, which
-# may need what those before it have left.
+# RKNPU_SUPPLY is who does: "domain", whose node has a domain-supply, or "driver", which also does where the kernel cannot
+# be seen to read that. -l lists the cases, -t NAME runs one, which may need what those before it have left.
 #
 # boot: supply LONG TEST_LIMIT=300 ENV=RKNPU_SUPPLY=domain --model npu-switched-supply=on
 # boot: supplydrv LONG TEST_LIMIT=300 ENV=RKNPU_SUPPLY=driver --model npu-switched-supply=on --dt-edit /power-management@fd8d8000/power-controller/power-domain@8:domain-supply
@@ -27,6 +27,8 @@ cleaned_up() { dmesg | grep -w 'unused: disabling'; }
 wait_cleaned_up() { wait_for 900 cleaned_up; }
 asleep_and_on() { wait_for 100 asleep && supply_is enabled; }
 asleep_and_off() { wait_for 100 asleep && wait_for 100 supply_is disabled; }
+
+uname -r | awk -F '[.-]' '{ exit !($1 < 6 || $1 == 6 && $2 < 19) }' && RKNPU_SUPPLY=${RKNPU_SUPPLY:+driver}
 
 why=
 [ -n "${RKNPU_SUPPLY:-}" ] && regulator unused >/dev/null 2>&1 || why="the supply is always on"

@@ -26,6 +26,13 @@ static inline int rknpu_compat_put_autosuspend(struct device *dev)
 
 #endif
 
+/* Power domains of the RK3588 switch the supply that their node names since 6.18, likewise. */
+#ifdef RKNPU_HAVE_PM_RUNTIME_ACQUIRE
+#define RKNPU_COMPAT_DOMAIN_SUPPLY	"domain-supply"
+#else
+#define RKNPU_COMPAT_DOMAIN_SUPPLY	""
+#endif
+
 #ifndef RKNPU_HAVE_RUNTIME_PM_OPS
 
 #define SYSTEM_SLEEP_PM_OPS	SET_SYSTEM_SLEEP_PM_OPS

@@ -53,7 +53,7 @@ static bool rknpu_supply_is_the_domains(struct device *dev, const char *name)
 				       &domain))
 		return false;
 	np = domain.args_count ? rknpu_supply_find_domain(domain.np, domain.args[0]) : NULL;
-	while (np && np != domain.np && rknpu_supply_node(np, "domain-supply") != supply)
+	while (np && np != domain.np && rknpu_supply_node(np, RKNPU_COMPAT_DOMAIN_SUPPLY) != supply)
 		np = of_get_next_parent(np);
 	of_node_put(np);
 	of_node_put(domain.np);
@@ -147,8 +147,8 @@ static int rknpu_supply_hold_core(struct device *facade, struct platform_device 
  * Boot loaders leave the supplies on, and half a minute after boot the kernel
  * cuts what nobody has enabled. The driver core powers a domain before it
  * probes a core, so a core's driver could only do it too late. Kernels before
- * 6.18 leave even a power domain's own supply to that, so their trees say that
- * it is always on.
+ * 6.18 leave even a power domain's own supply to that, and firmware may have
+ * given them the tree of a newer one, in which it is not always on.
  */
 int rknpu_supply_get(struct device *facade)
 {
