@@ -13,6 +13,8 @@
  * boot: noopps LONG --dt vendor --dt-edit /npu@fdab0000:operating-points-v2=8006
  * boot: lowsupply RARE --dt vendor --dt-edit /regulator-vdd-npu-s0:regulator-min-microvolt=7a120 --dt-edit /regulator-vdd-npu-s0:regulator-max-microvolt=7a120
  * boot: readmargin RARE --dt vendor --dt-edit /npu-opp-table:volt-mem-read-margin=d0bd8,1,bac48,2
+ * Firmware rounds the highest operating point up to one that there is not.
+ * boot: norate RARE --dt vendor --dt-edit /npu-opp-table/opp-900000000:opp-hz=0,359d47e0
  * boot: novirq
  * boot: noviommu
  * boot: noviommu1
@@ -255,6 +257,26 @@ RK_TEST_F_TIMEOUT(shape, sleeps_each_time, 120,
 		      rk_wait_asleep(10000) ? 0 : -ETIME;
 	autosuspend_ms(50);
 	EXPECT_EQ(0, ret) TH_LOG("job %d", i);
+}
+
+/* Fewer than one for every second wake. */
+#define WAKES		20
+
+RK_TEST_F_TIMEOUT(shape, log_is_not_filled, 120,
+		  "a client that has the cores wake up does not fill the kernel's log, whatever the clock does")
+{
+	int log, lines = 0;
+
+	RK_REQUIRE_MODEL();
+	ASSERT_LE(0, log = rk_log_open());
+	for (int i = 0; i < WAKES; i++) {
+		EXPECT_TRUE(rk_wait_asleep(10000));
+		EXPECT_EQ(0, run_on(&self->c, 1, i));
+	}
+	while (rk_log_says(log, ""))
+		lines++;
+	close(log);
+	EXPECT_GE(WAKES / 2, lines) TH_LOG("%d lines", lines);
 }
 
 RK_HARNESS_MAIN

@@ -235,6 +235,8 @@ struct rknpu_rate {
 	unsigned long max;
 	/** @parked: rate to leave the clock at when the power goes off */
 	unsigned long parked;
+	/** @retry_ns: ktime when to try again after a failure; [1]: for @parked */
+	u64 retry_ns[2];
 	/**
 	 * @idle: cores are powered and have had nothing to do, so the rate is low; the
 	 * next job that starts raises it. Under rknpu_hw::lock alone

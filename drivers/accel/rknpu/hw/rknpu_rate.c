@@ -3,12 +3,14 @@
 #include <linux/cleanup.h>
 #include <linux/clk.h>
 #include <linux/err.h>
+#include <linux/ktime.h>
 #include <linux/limits.h>
 #include <linux/minmax.h>
 #include <linux/of.h>
 #include <linux/pm_opp.h>
 #include <linux/pm_runtime.h>
 #include <linux/regulator/consumer.h>
+#include <linux/string.h>
 
 #include "rknpu_hw.h"
 #include "rknpu_hw_trace.h"
@@ -16,6 +18,9 @@
 
 /* Firmware's at boot. The vendor's driver leaves the clock there when the power goes off. */
 #define RKNPU_RATE_PARKED_HZ	200000000ul
+
+/* Any client can have the rate set dozens of times a second, and the OPP core logs each failure. */
+#define RKNPU_RATE_RETRY_NS	(10 * NSEC_PER_SEC)
 
 #define RKNPU_RATE_SUPPLIES	2
 
@@ -258,6 +263,7 @@ static void rknpu_rate_remove_opps(struct rknpu_rate *rate)
 	dev_pm_opp_of_remove_table(rate->dev);
 	dev_pm_opp_clear_config(rate->opp_config);
 	rate->scales = false;
+	memset(rate->retry_ns, 0, sizeof(rate->retry_ns));
 	rate->min = 0;
 	rate->max = 0;
 	rate->told = 0;
@@ -315,8 +321,13 @@ static void rknpu_rate_note(struct rknpu_rate *rate, unsigned long hz)
 /* A core is powered. */
 static int rknpu_rate_apply(struct rknpu_rate *rate, unsigned long hz)
 {
-	int ret = dev_pm_opp_set_rate(rate->dev, hz);
+	u64 *retry_ns = &rate->retry_ns[hz == rate->parked];
+	int ret;
 
+	if (ktime_get_ns() < *retry_ns)
+		return 0;
+	ret = dev_pm_opp_set_rate(rate->dev, hz);
+	*retry_ns = ret ? ktime_get_ns() + RKNPU_RATE_RETRY_NS : 0;
 	if (ret)
 		dev_warn_ratelimited(rate->dev, "compute clock stays at %lu Hz, not %lu: %d\n",
 				     rate->hz, hz, ret);
