@@ -237,6 +237,8 @@ struct rknpu_rate {
 	unsigned long parked;
 	/** @retry_ns: ktime when to try again after a failure; [1]: for @parked */
 	u64 retry_ns[2];
+	/** @was_set: the OPP core has set a rate */
+	bool was_set;
 	/**
 	 * @idle: cores are powered and have had nothing to do, so the rate is low; the
 	 * next job that starts raises it. Under rknpu_hw::lock alone

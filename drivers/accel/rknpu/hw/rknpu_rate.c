@@ -33,8 +33,12 @@ static const char * const rknpu_rate_supply_names[][RKNPU_RATE_SUPPLIES] = {
 	{ "rknpu", "mem" },
 };
 
-/* The OPP core disables at last what it thinks was enabled at first. There is one NPU. */
-static bool rknpu_rate_supplies_on;
+/*
+ * The OPP core disables at last what it thinks was enabled at first, if it has ever set a rate.
+ * There is one NPU.
+ */
+static struct regulator **rknpu_rate_supplies_on;
+static unsigned int rknpu_rate_num_supplies_on;
 
 static int rknpu_rate_enable_supplies(struct regulator **supplies, unsigned int count)
 {
@@ -49,8 +53,17 @@ static int rknpu_rate_enable_supplies(struct regulator **supplies, unsigned int 
 			return ret;
 		}
 	}
-	rknpu_rate_supplies_on = true;
+	rknpu_rate_supplies_on = supplies;
+	rknpu_rate_num_supplies_on = count;
 	return 0;
+}
+
+static void rknpu_rate_disable_supplies(void)
+{
+	unsigned int i;
+
+	for (i = 0; rknpu_rate_supplies_on && i < rknpu_rate_num_supplies_on; i++)
+		regulator_disable(rknpu_rate_supplies_on[i]);
 }
 
 /* dev_pm_opp_config.config_regulators */
@@ -236,7 +249,7 @@ static int rknpu_rate_add_opps(struct rknpu_rate *rate)
 		return -ENODEV;
 	}
 
-	rknpu_rate_supplies_on = false;
+	rknpu_rate_supplies_on = NULL;
 	token = rknpu_rate_config_opps(rate->dev);
 	if (token < 0)
 		return token;
@@ -260,9 +273,12 @@ err_clear_config:
 
 static void rknpu_rate_remove_opps(struct rknpu_rate *rate)
 {
+	if (!rate->was_set)
+		rknpu_rate_disable_supplies();
 	dev_pm_opp_of_remove_table(rate->dev);
 	dev_pm_opp_clear_config(rate->opp_config);
 	rate->scales = false;
+	rate->was_set = false;
 	memset(rate->retry_ns, 0, sizeof(rate->retry_ns));
 	rate->min = 0;
 	rate->max = 0;
@@ -328,6 +344,7 @@ static int rknpu_rate_apply(struct rknpu_rate *rate, unsigned long hz)
 		return 0;
 	ret = dev_pm_opp_set_rate(rate->dev, hz);
 	*retry_ns = ret ? ktime_get_ns() + RKNPU_RATE_RETRY_NS : 0;
+	rate->was_set |= !ret;
 	if (ret)
 		dev_warn_ratelimited(rate->dev, "compute clock stays at %lu Hz, not %lu: %d\n",
 				     rate->hz, hz, ret);
