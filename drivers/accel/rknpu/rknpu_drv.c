@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns the module: the facade that joins all cores to one device, and mainline's DT shape. */
+#include <linux/cleanup.h>
 #include <linux/component.h>
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
@@ -27,6 +28,9 @@
 
 /* Has no DT node and no IOMMU: it stands for the NPU as a whole towards DMA mapping and DRM. */
 static struct platform_device *rknpu_facade;
+
+/* Binding, unbinding and shutdown of the NPU: one at a time. */
+DEFINE_MUTEX(rknpu_drv_lock);
 
 static int rknpu_core_component_bind(struct device *dev, struct device *facade, void *data)
 {
@@ -135,8 +139,10 @@ static int rknpu_core_pm_resume(struct device *dev)
  */
 static void rknpu_core_shutdown(struct platform_device *pdev)
 {
-	struct rknpu_core *core = platform_get_drvdata(pdev);
+	struct rknpu_core *core;
 
+	guard(mutex)(&rknpu_drv_lock);
+	core = platform_get_drvdata(pdev);
 	if (!core)
 		return;
 	rknpu_device_shutdown(hw_to_rknpu_device(core->hw));
@@ -164,6 +170,7 @@ static int rknpu_facade_bind(struct device *dev)
 	struct rknpu_device *rdev;
 	int ret;
 
+	guard(mutex)(&rknpu_drv_lock);
 	rdev = rknpu_device_create(dev, dev_get_platdata(dev));
 	if (IS_ERR(rdev))
 		return PTR_ERR(rdev);
@@ -186,6 +193,7 @@ static void rknpu_facade_unbind(struct device *dev)
 {
 	struct rknpu_device *rdev = dev_get_drvdata(dev);
 
+	guard(mutex)(&rknpu_drv_lock);
 	if (!rdev->hw.down)
 		rknpu_device_unpublish(rdev);
 	/* rocket_render_node can be read, and finds @rdev, until devres removes it after this. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns the vendor's DT shape: one platform device that is all cores, behind one IOMMU. */
+#include <linux/cleanup.h>
 #include <linux/clk.h>
 #include <linux/component.h>
 #include <linux/io.h>
@@ -417,9 +418,11 @@ static int rknpu_vdt_resume(struct device *dev)
 
 static void rknpu_vdt_shutdown(struct platform_device *pdev)
 {
-	struct rknpu_vdt *vdt = platform_get_drvdata(pdev);
+	struct rknpu_vdt *vdt;
 	unsigned int i;
 
+	guard(mutex)(&rknpu_drv_lock);
+	vdt = platform_get_drvdata(pdev);
 	if (!vdt)
 		return;
 	rknpu_device_shutdown(hw_to_rknpu_device(vdt->hw));
