@@ -68,22 +68,11 @@ rk_host_test() {
 	rk_tell "$name" - $((SECONDS - start)) "$prog"
 }
 
-# What decides how the tests that run on the host go: all but the driver, its selftests, the pages and the testbed.
-rk_host_inputs() {
-	(
-		cd "$RK_TOP" || exit
-		find include tools dts tools/testbed/checks/check-dts* -type f -not -name '*.pyc' \
-			\( -not -path 'tools/testbed/*' -o -name 'check-dts*' \) | LC_ALL=C sort -u | xargs sha256sum
-		basename -a "$RK_ROOT" "$(rk_qemu_hash with-tests)"
-		cat "$RK_TESTBED/data/kernels" "$RK_TESTBED/bin/dtbs"
-	)
-}
-
-# rk_host_once NAME CMD...: not again where it has passed for the same RK_HOST_INPUTS, in any clone; prints what it said then.
-rk_host_once() {
+# rk_once NAME INPUTS CMD...: not again where it has passed with these inputs, in any clone; prints what it said then.
+rk_once() {
 	local kept
-	kept=$RK_CACHE/passed/$1-$(echo "$RK_HOST_INPUTS ${*//$RK_TOP/}" | rk_hash)
-	shift
+	kept=$RK_CACHE/passed/$1-$(echo "$2 ${*:3}" | sed "s|$RK_TOP||g" | rk_hash)
+	shift 2
 	if [ -e "$kept" ]; then
 		echo "# passed before with the same files: $kept"
 		touch "$kept"
@@ -97,6 +86,19 @@ rk_host_once() {
 		rm -f "$kept.$$"
 		return 1
 	fi
+}
+
+# rk_host_once NAME "PATH..." CMD...: the same for a test on the host whose sources are these.
+rk_host_once() {
+	local inputs
+	inputs=$(
+		cd "$RK_TOP" || exit
+		read -r -a paths <<<"$2"
+		find -L "${paths[@]}" -type f -not -name '*.pyc' | LC_ALL=C sort | xargs sha256sum
+		basename "$RK_ROOT"
+		[[ " $2 " != *" tools/qemu "* ]] || rk_qemu_hash with-tests
+	)
+	rk_once "$1" "$inputs" "${@:3}"
 }
 
 # Reports of the race detector go to a file of their own unless the access was ours: by the function that made it, or
