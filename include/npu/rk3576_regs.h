@@ -8,7 +8,8 @@
  * No manual describes these registers. They are the words of 1186 programs of Rockchip's compilers
  * for this chip, read beside what GPL-3 and GPL-2 authors report of boards (gregordinary,
  * gahingwoo), with names as the RK3588 TRM has them for what looks the same. Rows are in the order
- * of their offsets; a bit without a row has never been seen set.
+ * of their offsets; a bit without a row has never been seen set. Products with 4-bit weights are
+ * not among these programs: gahingwoo tells of those of a language model, and ran his own.
  */
 #ifndef NPU_SIZE
 #define NPU_SIZE(name, value)
@@ -27,6 +28,13 @@
 NPU_SIZE(CBUF_BANKS, 16)
 NPU_SIZE(CBUF_BANK_BYTES, 65536)
 NPU_SIZE(CBUF_GRANULE_BYTES, 64)
+/*
+ * Registers that products with 4-bit weights write, all 0 for core 0. For core 1, whose features
+ * begin at granule G, the third one has G in its upper half, and the fifth one G / 128 (gahingwoo).
+ */
+NPU_SIZE(PRODUCT, 0x2810)
+NPU_SIZE(PRODUCT_WORDS, 5)
+NPU_SIZE(PRODUCT_TARGET, 0x0401)
 
 NPU_CODE(MODE, DIRECT, 0)
 NPU_CODE(MODE, DEPTHWISE, 1)
@@ -52,6 +60,8 @@ NPU_REG(CNA, CONV_CON1, 0x100c)
 	/* As on the RK3588: 8 and so on for one packed channel and so on. */
 	NPU_FIELD(CNA, CONV_CON1, ARGB_IN, 12, 4, U)
 	NPU_FIELD(CNA, CONV_CON1, FLOAT, 21, 1, U)
+	/* Weights have 4 bits (gahingwoo). */
+	NPU_FIELD(CNA, CONV_CON1, INT4_WEIGHTS, 22, 1, U)
 	NPU_FIELD(CNA, CONV_CON1, GROUP_LINE_OFF, 29, 1, U)
 NPU_REG(CNA, CONV_CON2, 0x1010)
 	NPU_FIELD(CNA, CONV_CON2, GRAINS, 0, 12, U)
@@ -185,6 +195,9 @@ NPU_REG(DPU, CUBE_WIDTH, 0x4020)
 	NPU_FIELD(DPU, CUBE_WIDTH, WIDTH, 0, 16, M1)
 NPU_REG(DPU, CUBE_HEIGHT, 0x4024)
 	NPU_FIELD(DPU, CUBE_HEIGHT, HEIGHT, 0, 16, M1)
+/* Positions of a surface behind the line, of products with 4-bit weights (gahingwoo). */
+NPU_REG(DPU, CUBE_NOTCH, 0x4028)
+	NPU_FIELD(DPU, CUBE_NOTCH, ATOMS, 0, 13, U)
 NPU_REG(DPU, CUBE_CHANNEL, 0x402c)
 	NPU_FIELD(DPU, CUBE_CHANNEL, CHANNEL, 0, 16, M1)
 NPU_REG(DPU, WDMA_SIZE0, 0x4030)

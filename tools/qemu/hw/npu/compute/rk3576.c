@@ -37,12 +37,15 @@ const char *npu_rk3576_decode(NpuTask *t, const uint32_t *regs,
     REFUSE_IF(why, why);
     switch (blocks) {
     case conv:
+    case conv & ~NPU_ENABLE_DPU_RDMA:
         t->kind = NPU_KIND_CONV;
         REFUSE_IF(GET76(regs, CNA_CONV_CON3, PAIR) !=
                   !!(enable & ENABLE_PAIR),
                   "half of a pair in one place, a whole task in another");
         why = npu_rk3576_conv(t, regs);
         REFUSE_IF(why, why);
+        REFUSE_IF(blocks != conv && !t->conv.int4_weights,
+                  "convolution without RDMA but of int4 weights");
         return npu_rk3576_dpu(t, regs, opt);
     case NPU_ENABLE_DPU | NPU_ENABLE_DPU_RDMA:
         t->kind = NPU_KIND_FLYING;

@@ -31,6 +31,9 @@ static const char *decode_mode(NpuTask *t, const uint32_t *regs)
     uint32_t argb = GET76(regs, CNA_CONV_CON1, ARGB_IN);
     bool half = precision == NPU_PREC_FP16;
 
+    c->int4_weights = GET76(regs, CNA_CONV_CON1, INT4_WEIGHTS);
+    REFUSE_IF(c->int4_weights && (!half || mode != RK3576_MODE_DIRECT),
+              "int4 weights but of products with halves");
     REFUSE_IF(mode != RK3576_MODE_DIRECT && mode != RK3576_MODE_DEPTHWISE &&
               mode != (half ? RK3576_MODE_ARGB_FLOAT : RK3576_MODE_ARGB),
               "CNA convolution mode");
@@ -40,8 +43,10 @@ static const char *decode_mode(NpuTask *t, const uint32_t *regs)
         c->packed = argb - ARGB_IN_ONE + 1;
         REFUSE_IF(argb < ARGB_IN_ONE || argb > ARGB_IN_FOUR, "ARGB_IN");
     }
+    /* Products of one line have it or not, which makes no difference. */
     REFUSE_IF(!!argb != !!c->packed ||
-              GET76(regs, CNA_CONV_CON1, GROUP_LINE_OFF) != !!c->packed,
+              (GET76(regs, CNA_CONV_CON1, GROUP_LINE_OFF) != !!c->packed &&
+               !c->int4_weights),
               "packed pixels, or lines without groups");
     REFUSE_IF(GET76(regs, CORE_MISC, DW) != (c->depthwise ? RK3576_DW_ON
                                                           : RK3576_DW_OFF) ||
@@ -108,6 +113,37 @@ static const char *decode_geometry(NpuConv *c, const uint32_t *regs)
     return NULL;
 }
 
+/*
+ * What boards have been seen to compute with 4-bit weights: the rows of a
+ * product as one line, of channels that fill groups (row cna.rk3576-int4).
+ */
+static const char *check_int4(const NpuConv *c, const uint32_t *regs)
+{
+    uint32_t first = GET76(regs, CNA_CBUF_ROW, START);
+    const uint32_t *product = &regs[RK3576_PRODUCT / 4];
+    unsigned i;
+
+    REFUSE_IF(c->in_h > 1 || c->out_h > 1 || c->in_w != c->out_w ||
+              c->k_w > 1 || c->k_h > 1 || c->stride_x > 1 ||
+              c->stride_y > 1 || regs[R_RK3576_CNA_PAD_CON0],
+              "int4 weights but of rows in one line");
+    REFUSE_IF(GET76(regs, CNA_CONV_CON3, PAIR) ||
+              GET76(regs, CNA_CBUF_WEIGHT, FENCE) ||
+              GET76(regs, CNA_CBUF_WEIGHT, CONTINUES),
+              "int4 weights of a task of several");
+    REFUSE_IF(c->in_w > 1 && c->in_w % 2,
+              "int4 weights for an odd number of rows");
+    REFUSE_IF(c->in_c % NPU_CHANNEL_GROUP,
+              "int4 weights of channels that do not fill groups");
+    for (i = 0; i < RK3576_PRODUCT_WORDS; i++) {
+        uint32_t usual = i == 2 ? first << 16 : i == 4 ? first / 128 : 0;
+
+        REFUSE_IF(product[i] != usual,
+                  "registers of products against the window of CBUF");
+    }
+    return NULL;
+}
+
 /* Windows end where the padding that is named ends, or before. */
 static const char *check_window(const NpuConv *c, const uint32_t *regs)
 {
@@ -126,13 +162,14 @@ static const char *decode_weights(NpuConv *c, const uint32_t *regs)
 {
     uint64_t bytes = GET76(regs, CNA_WEIGHT_SIZE1, BYTES_PER_KERNEL);
     uint64_t total = GET76(regs, CNA_WEIGHT_SIZE0, BYTES), stored;
+    uint32_t bits = c->int4_weights ? 4 : c->bits;
     uint32_t factor = c->precision == NPU_PREC_INT8 ? 2 : 1;
     uint64_t again = factor * bytes;
 
     c->kernels = GET76(regs, CNA_WEIGHT_SIZE2, KERNELS) + 1;
     c->kernel_elems = c->k_w * c->k_h * c->in_c;
     c->stored_c = c->in_c;
-    stored = (uint64_t)c->k_w * c->k_h * c->stored_c * c->bits / 8;
+    stored = (uint64_t)c->k_w * c->k_h * c->stored_c * bits / 8;
     c->packed_weights = c->packed;
     /* Row cna.argb-padding. */
     c->pad_channels = c->packed ? c->packed : c->in_c;
@@ -150,7 +187,11 @@ static const char *decode_weights(NpuConv *c, const uint32_t *regs)
     }
     REFUSE_IF(GET76(regs, CNA_DATA_SIZE2, KERNEL_BYTES) != (uint16_t)again,
               "two sizes of a kernel");
-    REFUSE_IF(total > NPU_TASK_MAX_WEIGHTS, "too many weights");
+    REFUSE_IF(c->int4_weights && c->kernels % c->kernel_group,
+              "int4 weights of kernels that do not fill groups");
+    /* They become elements. */
+    REFUSE_IF(total > NPU_TASK_MAX_WEIGHTS / (c->bits / bits),
+              "too many weights");
     c->weight_bytes = total;
     c->weights = ADDR76(regs, CNA_WEIGHT_ADDR);
     return check_window(c, regs);
@@ -389,6 +430,8 @@ const char *npu_rk3576_conv(NpuTask *t, const uint32_t *regs)
     REFUSE_IF(why, why);
     set_groups(c);
     why = decode_geometry(c, regs);
+    REFUSE_IF(why, why);
+    why = c->int4_weights ? check_int4(c, regs) : NULL;
     REFUSE_IF(why, why);
     why = decode_weights(c, regs);
     REFUSE_IF(why, why);

@@ -59,6 +59,9 @@ static const DpuForm form_bytes = {
     .rdma_feature = 0x40000010, .erdma = 0x41, .brdma = 0x710,
     .use = NPU_USE_PACKED, .idle = true, .surf_group = 4,
     .word = NPU_BS_WORD_SHIFTS,
+}, form_no_rdma = {
+    .bs = BS_OFF, .bs_operands = 2, .wdma = 0x310, .write = 0x04440100,
+    .surf_group = 4,
 }, form_copy = {
     .bs = BS_OFF, .bs_operands = 2, .wdma = 0xf00, .write = 0x04440000,
     .rdma_feature = 9, .erdma = 1,
@@ -78,6 +81,9 @@ static const DpuForm *find_form(const NpuTask *t, const uint32_t *regs)
     }
     if (t->conv.depthwise) {
         return half ? &form_depthwise_halves : &form_depthwise;
+    }
+    if (t->conv.int4_weights) {
+        return t->enable & NPU_ENABLE_DPU_RDMA ? &form_words : &form_no_rdma;
     }
     if (half) {
         return &form_halves;
@@ -107,14 +113,43 @@ static uint32_t usual_ow(const NpuTask *t, const DpuForm *f)
     if (t->conv.depthwise) {
         return (half ? 0x23033 : 0x13033) | ((groups - 1) & 3) << 8;
     }
+    if (f == &form_words || f == &form_no_rdma) {
+        return 0x23333;
+    }
     if (half) {
         return 0x21111;
     }
-    if (f == &form_words) {
-        return 0x23333;
-    }
     return (groups % 2 ? 0x80001011 : 0x80001111) |
            (f->word == NPU_BS_WORD_CPEND ? 2 : 1) << 16;
+}
+
+/* Programs of gahingwoo's have the line as a column, and use no operand. */
+static bool rdma_cube_fits(const NpuTask *t, const uint32_t *regs)
+{
+    const NpuDpu *d = &t->dpu;
+    uint32_t width = GET76(regs, RDMA_CUBE_WIDTH, WIDTH) + 1;
+    uint32_t height = GET76(regs, RDMA_CUBE_HEIGHT, HEIGHT) + 1;
+
+    return (width == d->width && height == d->height) ||
+           (t->conv.int4_weights && width == 1 && height == d->width);
+}
+
+static const char *check_rdma(const NpuTask *t, const uint32_t *regs,
+                              const DpuForm *f)
+{
+    REFUSE_OTHER(RDMA_FEATURE_MODE, f->rdma_feature, "RDMA of this layer");
+    REFUSE_OTHER(RDMA_ERDMA_CFG, f->erdma, "ERDMA of this layer");
+    REFUSE_OTHER(RDMA_BRDMA_CFG, f->brdma, "BRDMA of this layer");
+    REFUSE_OTHER(RDMA_NRDMA_CFG, 0, "operands of BN in memory");
+    REFUSE_IF(!rdma_cube_fits(t, regs) ||
+              (f != &form_fence && GET76(regs, RDMA_CUBE_CHANNEL, CHANNEL) + 1
+                                   != t->dpu.channels),
+              "DPU and RDMA cubes disagree");
+    REFUSE_IF(regs[R_RK3576_RDMA_EW_SURF_STRIDE] ||
+              regs[R_RK3576_RDMA_SURF_NOTCH] ||
+              regs[R_RK3576_RDMA_EW_SURF_NOTCH],
+              "surfaces of an EW operand that is not there");
+    return NULL;
 }
 
 static const char *check_form(const NpuTask *t, const uint32_t *regs,
@@ -123,16 +158,12 @@ static const char *check_form(const NpuTask *t, const uint32_t *regs,
     REFUSE_OTHER(DPU_BS_CFG, f->bs, "BS of this layer");
     REFUSE_OTHER(DPU_BS_OPERANDS, f->bs_operands, "operands of BS");
     REFUSE_OTHER(DPU_WRITE_CFG0, f->write, "write DMA of this layer");
-    REFUSE_OTHER(RDMA_FEATURE_MODE, f->rdma_feature, "RDMA of this layer");
-    REFUSE_OTHER(RDMA_ERDMA_CFG, f->erdma, "ERDMA of this layer");
-    REFUSE_OTHER(RDMA_BRDMA_CFG, f->brdma, "BRDMA of this layer");
-    REFUSE_OTHER(RDMA_NRDMA_CFG, 0, "operands of BN in memory");
     REFUSE_OTHER(DPU_BS_OW, usual_ow(t, f), "BS_OW of this many channels");
     REFUSE_IF(GET76(regs, DPU_WDMA_SIZE0, MODE) != f->wdma,
               "write DMA of this layer");
     REFUSE_OTHER(DPU_WRITE_BYTES, 0x0040ffff, "bytes of an atom left out");
     REFUSE_OTHER(DPU_WRITE_SHIFT, 0, "atoms that are shifted");
-    return NULL;
+    return f == &form_no_rdma ? NULL : check_rdma(t, regs, f);
 }
 
 /*
@@ -156,6 +187,14 @@ static const char *decode_precision(NpuTask *t, const uint32_t *regs)
     d->precision = t->kind == NPU_KIND_CONV ? t->conv.precision : proc;
     d->operands = d->precision;
     d->is_float = d->precision == NPU_PREC_FP16;
+    if (t->conv.int4_weights) {
+        REFUSE_IF(proc != NPU_PREC_FP16 ||
+                  GET76(regs, DPU_DATA_FORMAT, OUT_PRECISION) != OUT_WORDS,
+                  "output of int4 weights but of floats");
+        d->out_precision = NPU_PREC_FP32;
+        d->out_bytes = 4;
+        return NULL;
+    }
     if (wants_words(t, regs)) {
         d->out_precision = NPU_PREC_INT32;
         d->out_bytes = 4;
@@ -186,11 +225,6 @@ static const char *decode_shape(NpuTask *t, const uint32_t *regs,
               GET76(regs, DPU_WDMA_SIZE1, WIDTH) + 1 != d->width ||
               GET76(regs, DPU_WDMA_SIZE1, HEIGHT) + 1 != d->height,
               "DPU cube and its write DMA disagree");
-    REFUSE_IF(GET76(regs, RDMA_CUBE_WIDTH, WIDTH) + 1 != d->width ||
-              GET76(regs, RDMA_CUBE_HEIGHT, HEIGHT) + 1 != d->height ||
-              (f != &form_fence &&
-               GET76(regs, RDMA_CUBE_CHANNEL, CHANNEL) + 1 != d->channels),
-              "DPU and RDMA cubes disagree");
     REFUSE_IF(t->kind == NPU_KIND_CONV &&
               (d->width != t->conv.out_w || d->height != t->conv.out_h ||
                d->channels != GET76(regs, CORE_SIZE1, CHANNEL) + 1),
@@ -282,7 +316,8 @@ static const char *decode_stages(NpuTask *t, const uint32_t *regs,
                   "clamp of a BS that does not clamp");
     }
     REFUSE_IF(bn != BN_OFF && bn != BN_CLAMPS, "BN but for a clamp");
-    REFUSE_IF(bn != BN_OFF && f == &form_words, "clamp of words");
+    REFUSE_IF(bn != BN_OFF && (f == &form_words || f == &form_no_rdma),
+              "clamp of words");
     if (bn == BN_CLAMPS) {
         return decode_clamp(&t->dpu.stage[NPU_STAGE_BN], regs, &clamp_bn);
     }
@@ -303,10 +338,6 @@ static const char *decode_ew(NpuTask *t, const uint32_t *regs,
               "EW converter without an operand");
     REFUSE_OTHER(DPU_EW_LOW, (uint32_t)INT32_MIN, "clamp of EW");
     REFUSE_OTHER(DPU_EW_HIGH, INT32_MAX, "clamp of EW");
-    REFUSE_IF(regs[R_RK3576_RDMA_EW_SURF_STRIDE] ||
-              regs[R_RK3576_RDMA_SURF_NOTCH] ||
-              regs[R_RK3576_RDMA_EW_SURF_NOTCH],
-              "surfaces of an EW operand that is not there");
     if (cfg == EW_OFF) {
         return NULL;
     }
@@ -332,6 +363,9 @@ static const char *decode_out_cvt(NpuDpu *d, const uint32_t *regs)
     REFUSE_IF(d->is_float != GET76(regs, DPU_OUT_CVT_SCALE, FP32TOFP16_EN) &&
               !(d->cvt_scale == 1 && !d->cvt_shift),
               "FP32TOFP16_EN against the output precision");
+    REFUSE_IF(d->out_precision == NPU_PREC_FP32 &&
+              GET76(regs, DPU_OUT_CVT_SCALE, FP32TOFP16_EN),
+              "FP32TOFP16_EN of words");
     REFUSE_IF(d->is_float && (d->cvt_offset || d->cvt_scale != 1 ||
                               d->cvt_shift),
               "OUT_CVT arithmetic with floats");
@@ -357,6 +391,9 @@ static const char *decode_output(NpuTask *t, const uint32_t *regs,
     REFUSE_IF(t->kind == NPU_KIND_CONV && surfaces > 1 &&
               (uint64_t)add + d->width * d->height != (uint64_t)group * stride,
               "SURF_ADD against the stride of surfaces");
+    REFUSE_IF(GET76(regs, DPU_CUBE_NOTCH, ATOMS) !=
+              (t->conv.int4_weights ? stride - d->width : 0),
+              "CUBE_NOTCH of this layer");
     o->base = ADDR76(regs, DPU_DST_ADDR);
     o->surf_stride = stride * NPU_ATOM;
     o->surf_add = group * o->surf_stride;

@@ -15,6 +15,7 @@
 #include "ew.h"
 #include "flying.h"
 #include "narrow.h"
+#include "numeric.h"
 #include "ppu.h"
 #include "rk3562.h"
 #include "rk3568.h"
@@ -308,6 +309,30 @@ NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
     return *why ? NPU_TASK_UNIMP : NPU_TASK_RUN;
 }
 
+/*
+ * Weights of 4 bits are halves to the array, in the same order.  A half has
+ * all of them, and a float all of their products.
+ */
+static bool compute_int4(const NpuTask *t, const NpuOperands *in, uint8_t *out)
+{
+    size_t n = t->conv.weight_bytes * 2, i;
+    uint8_t *halves = g_try_malloc(n * 2);
+    NpuOperands wide = *in;
+    bool ok = false;
+
+    if (halves) {
+        for (i = 0; i < n; i++) {
+            int8_t v = sextract32(in->weights[i / 2], i % 2 * 4, 4);
+
+            stw_le_p(halves + 2 * i, npu_fp32_to_fp16(v));
+        }
+        wide.weights = halves;
+        ok = npu_cna_run(t, &wide, out);
+    }
+    g_free(halves);
+    return ok;
+}
+
 static bool compute_wide(const NpuTask *t, const NpuOperands *in, uint8_t *out)
 {
     switch (t->kind) {
@@ -316,7 +341,8 @@ static bool compute_wide(const NpuTask *t, const NpuOperands *in, uint8_t *out)
     case NPU_KIND_POOL:
         return npu_ppu_run(t, in, out);
     default:
-        return npu_cna_run(t, in, out);
+        return t->conv.int4_weights ? compute_int4(t, in, out)
+                                    : npu_cna_run(t, in, out);
     }
 }
 
