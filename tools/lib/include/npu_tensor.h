@@ -228,6 +228,21 @@ int npu_tensor_write_f32(struct npu_tensor *t, const float *src, size_t ld, floa
 int npu_tensor_read_f32(struct npu_tensor *t, float *dst, size_t ld, float scale);
 
 /**
+ * npu_tensor_read_scaled - npu_tensor_read_f32() with a scale for each column
+ * @t: tensor or view
+ * @dst: numbers
+ * @ld: elements from row to row in @dst, 0 = dense
+ * @scale: for each column of @t: a number is an element times this
+ * @add: add the numbers to those in @dst
+ *
+ * For weights with a scale for each row of theirs. Where groups of their columns have scales, there is a product for
+ * each group, of a view of the operand, and @add sums up what they give.
+ *
+ * Return: as npu_tensor_read(), and -EINVAL for INT4.
+ */
+int npu_tensor_read_scaled(struct npu_tensor *t, float *dst, size_t ld, const float *scale, bool add);
+
+/**
  * npu_tensor_argmax - where the largest element of each row is
  * @t: tensor or view
  * @col: a column for each row; of equal elements the first one
@@ -249,9 +264,9 @@ struct npu_weights_desc {
 	/** @size: sizeof(struct npu_weights_desc) */
 	size_t size;
 	/**
-	 * @type: INT8, FP16, BF16 or INT4. The operand has the same type: no mode of the NPU that is
-	 * known multiplies INT4 weights with INT8. Of INT4, @n is a multiple of 64, @k and @ld are even,
-	 * and there is no @bias and no @rq
+	 * @type: INT8, FP16, BF16 or INT4. The operand has the same type, but for INT4 on an RK3576, where
+	 * it is FP16: no mode of the NPU that is known multiplies INT4 weights with INT8. Of INT4, @n is a
+	 * multiple of 64, @k and @ld are even, and there is no @bias and no @rq
 	 */
 	enum npu_prec type;
 	/** @n: columns of the result */

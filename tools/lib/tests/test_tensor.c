@@ -313,6 +313,35 @@ static void test_floats(struct npu_dev *dev)
 	npu_tensor_free(t);
 }
 
+/* Of any type, a scale for each column, and sums of two products. */
+static void test_scaled(struct npu_dev *dev)
+{
+	static const enum npu_prec kinds[] = { NPU_PREC_INT8, NPU_PREC_FP16, NPU_PREC_FP32 };
+	enum { ROWS = 5, COLS = 37, LD = 40 };
+	float in[ROWS * COLS], scale[COLS], out[ROWS * LD];
+
+	for (int i = 0; i < ROWS * COLS; i++)
+		in[i] = (float)(i * 37 % 201 - 100);
+	for (int i = 0; i < COLS; i++)
+		scale[i] = 0.25f * (float)(i - 9);
+	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
+		struct npu_tensor *t;
+		int bad = 0;
+
+		npu_tensor_new(dev, kinds[k], ROWS, COLS, &t);
+		npu_tensor_write_f32(t, in, 0, 1);
+		for (int i = 0; i < ROWS * LD; i++)
+			out[i] = 77;
+		bad += npu_tensor_read_scaled(t, out, LD, scale, false) ||
+		       npu_tensor_read_scaled(t, out, LD, scale, true);
+		for (int i = 0; i < ROWS * LD; i++)
+			bad += out[i] != (i % LD < COLS ? 2 * in[i / LD * COLS + i % LD] * scale[i % LD] : 77);
+		tap_ok(!bad && npu_tensor_read_scaled(t, out, COLS - 1, scale, false) == -EINVAL,
+		       "a scale for each column, type %d: %d wrong", kinds[k], bad);
+		npu_tensor_free(t);
+	}
+}
+
 static void test_any_floats(struct npu_dev *dev)
 {
 	static const enum npu_prec kinds[] = { NPU_PREC_INT8, NPU_PREC_FP16, NPU_PREC_BF16 };
@@ -440,6 +469,7 @@ int main(void)
 	test_views(dev);
 	test_overlap(dev);
 	test_floats(dev);
+	test_scaled(dev);
 	test_any_floats(dev);
 	test_rests(dev);
 	test_used(dev, false);
@@ -454,6 +484,7 @@ int main(void)
 	test_views(dev);
 	test_overlap(dev);
 	test_floats(dev);
+	test_scaled(dev);
 	test_any_floats(dev);
 	test_rests(dev);
 	npu_close(dev);

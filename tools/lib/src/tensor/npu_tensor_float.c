@@ -164,6 +164,42 @@ int npu_tensor_read_f32(struct npu_tensor *t, float *dst, size_t ld, float scale
 	return 0;
 }
 
+/* Elements of an atom; bytes are the most. */
+#define LANES	16u
+
+static void load_scaled(const struct npu_tensor *t, float *dst, size_t ld, const float *scale, bool add)
+{
+	uint32_t lanes = npu_tensor_lanes(t), cols = t->shape.cols;
+	uint32_t bpe = (uint32_t)npu_prec_bytes(t->shape.type);
+	float v[LANES];
+
+	for (uint32_t c = 0; c < cols; c += lanes)
+		for (uint32_t r = 0; r < t->shape.rows; r++) {
+			uint32_t n = (uint32_t)min_u64(lanes, cols - c);
+			float *d = dst + r * ld + c;
+
+			npu_load_some(v, npu_tensor_atom(t, c / lanes, r), t->shape.type, bpe, n, 1);
+			for (uint32_t i = 0; i < n; i++) {
+				v[i] *= scale[c + i];
+				d[i] = add ? d[i] + v[i] : v[i];
+			}
+		}
+}
+
+int npu_tensor_read_scaled(struct npu_tensor *t, float *dst, size_t ld, const float *scale, bool add)
+{
+	int ret;
+
+	if (!args_ok(t, &ld, 1))
+		return -EINVAL;
+	ret = npu_tensor_begin(t, false);
+	if (ret)
+		return ret;
+	load_scaled(t, dst, ld, scale, add);
+	npu_dev_stats(t->dev)->unpacked += payload(t);
+	return 0;
+}
+
 static uint32_t largest(const struct npu_tensor *t, uint32_t row)
 {
 	double most = -INFINITY;
