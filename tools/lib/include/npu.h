@@ -142,8 +142,8 @@ int npu_version(const struct npu_dev *dev, struct npu_version *v);
  * @NPU_PREC_BF16: the upper half of IEEE binary32, for products
  * @NPU_PREC_INT32: 32-bit two's complement, results only
  * @NPU_PREC_FP32: IEEE binary32, results only
- * @NPU_PREC_INT4: 4-bit two's complement, for products with each other: two in a byte, the first one in
- *	its lower half. There is no mode for INT4 with INT8
+ * @NPU_PREC_INT4: 4-bit two's complement, for products with each other, and on an RK3576 instead for weights
+ *	of FP16: two in a byte, the first one in its lower half. There is no mode for INT4 with INT8
  */
 enum npu_prec {
 	NPU_PREC_INT8 = 0,

@@ -251,9 +251,15 @@ const char *npu_prog_message(const struct npu_prog *p);
  * out_c = N with a 1x1 kernel.
  */
 struct npu_conv_task {
-	/** @in: NPU_PREC_INT8, NPU_PREC_FP16, NPU_PREC_BF16 or NPU_PREC_INT4 */
+	/**
+	 * @in: NPU_PREC_INT8, NPU_PREC_FP16, NPU_PREC_BF16 or NPU_PREC_INT4. In programs for an RK3576, which
+	 * npu_prog_new() does not make, INT4 is the weights' type, and features are FP16
+	 */
 	enum npu_prec in;
-	/** @out: INT8 or INT32 for INT8, FP16 or FP32 for FP16, BF16 or FP32 for BF16, INT16 for INT4 */
+	/**
+	 * @out: INT8 or INT32 for INT8, FP16 or FP32 for FP16, BF16 or FP32 for BF16, INT16 for INT4, and FP32
+	 * for INT4 weights with FP16
+	 */
 	enum npu_prec out;
 	/** @in_w: width this task reads, 1 to 2047 */
 	/** @in_h: height this task reads, 1 to 1022 */

@@ -193,9 +193,9 @@ struct npu_rec_matmul_opts {
  * npu_rec_matmul - append y = act(x * W^T + bias)
  * @rec: recording
  * @x: M x K, INT8, FP16, BF16 or INT4
- * @w: N x K weights of the same type
+ * @w: N x K weights of the same type, or of INT4 for FP16 on an RK3576
  * @y: M x N; INT32, or INT8 for weights with a requantisation; INT16 of INT4; or FP32, or the type
- *     of @x. Shares no element with @x
+ *     of @x. FP32 of INT4 weights with FP16. Shares no element with @x
  * @opts: options or NULL
  *
  * Integers are exact, modulo requantisation, see npu_requant_apply(). Sums of FP16
@@ -205,7 +205,8 @@ struct npu_rec_matmul_opts {
  * concatenation takes it.
  *
  * INT4 is exact up to 511 columns; sums of more may exceed INT16, where they saturate. It has no
- * activations, and there is no mode for more than 4096 columns.
+ * activations, and there is no mode for more than 4096 columns. INT4 weights of FP16 are the same, with sums as
+ * those of FP16, and the NPU has no scale for them that is known: see npu_tensor_read_scaled().
  *
  * More than 4096 columns are summed up by several programs, whose results the NPU adds:
  * INT32 saturates at each addition, FP32 is rounded once more for each, which the bound
@@ -222,13 +223,14 @@ int npu_rec_matmul(struct npu_rec *rec, const struct npu_tensor *x, const struct
 /**
  * npu_can_multiply - are there programs for products of these types on this chip?
  * @dev: device
- * @in: type of both operands
+ * @in: type of both operands; with INT4 and FP32 for @out that of the weights, whose operand is FP16
  * @out: type of the result; INT8 means requantised
  *
  * On an RK3588 there are those that npu_rec_matmul() lists. On an RK3576 or RK3568 there are programs for INT8
- * to INT8, and on the former to INT32 of up to 4096 columns without activation, and for FP16 to FP16 of up to
- * 2304; of other operations for convolutions of these types that are not dilated, but for INT32 results and
- * depthwise ones of FP16, for maxima and for averages of images, and for sums and functions of bytes. All else is
+ * to INT8, and on the former to INT32 of up to 4096 columns without activation, for FP16 to FP16 of up to
+ * 2304, and for FP16 with INT4 weights to FP32 of up to 4096, without activation; of other operations for
+ * convolutions of these types that are not dilated, but for INT32 results, INT4 weights and depthwise ones of
+ * FP16, for maxima and for averages of images, and for sums and functions of bytes. All else is
  * refused there with -EOPNOTSUPP, and npu_rec_message() says what it was.
  *
  * Return: whether there are.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Products of INT4 against integers, exact, and what there is no mode for.
+ * Products of INT4 against integers, exact, those of halves with INT4 weights on an RK3576 against floats, and
+ * what there is no mode for.
  */
 #include "nn.h"
 
@@ -144,6 +145,144 @@ static void test_refused(struct npu_dev *dev)
 	npu_weights_free(w);
 }
 
+/* ---- INT4 weights of halves ---- */
+
+/* Groups of columns have scales of their own. */
+struct mixed {
+	uint32_t m, n, k, groups, max_m, max_n, row;
+	bool is_kn;
+};
+
+static int nibble_of(const struct mixed *s, const uint8_t *w, uint32_t group, uint32_t n, uint32_t k)
+{
+	w += (size_t)group * s->n * s->k / 2;
+	return nibble(w, s->is_kn ? (size_t)k * s->n + n : (size_t)n * s->k + k);
+}
+
+/* Rows of larger tensors. */
+static int mixed_group(struct npu_dev *dev, const struct mixed *s, struct npu_tensor *all, uint32_t group,
+		       const uint8_t *w, const float *scale, float *y)
+{
+	struct npu_weights_desc d = {
+		.size = sizeof(d), .type = NPU_PREC_INT4, .n = s->n, .k = s->k, .is_kn = s->is_kn,
+	};
+	struct npu_rec_matmul_opts mo = { .size = sizeof(mo), .max_m = s->max_m, .max_n = s->max_n };
+	struct npu_tensor *to = nn_tensor(dev, NPU_PREC_FP32, s->m + s->row, s->n, NULL), *x = NULL, *t = NULL;
+	struct npu_rec *rec = nn_rec(dev);
+	struct npu_weights *tw = NULL;
+	int ret = npu_weights_new(dev, &d, w + (size_t)group * s->n * s->k / 2, &tw);
+
+	ret = ret ? ret : npu_tensor_view(all, s->row, s->m, group * s->k, s->k, &x);
+	ret = ret ? ret : npu_tensor_view(to, s->row, s->m, 0, s->n, &t);
+	ret = ret ? ret : nn_run(rec, npu_rec_matmul(rec, x, tw, t, &mo));
+	ret = ret ? ret : npu_tensor_read_scaled(t, y, 0, scale + (size_t)group * s->n, group);
+	npu_rec_free(rec);
+	npu_tensor_free(x);
+	npu_tensor_free(t);
+	npu_tensor_free(to);
+	npu_weights_free(tw);
+	return ret;
+}
+
+/* Within what npu_rec_matmul() says, and the rounding of the scales. */
+static uint32_t mixed_wrong(const struct mixed *s, const float *x, const uint8_t *w, const float *scale,
+			    const float *y)
+{
+	uint32_t bad = 0, ld = s->groups * s->k;
+	double bound = (s->k + 2 * s->groups) * 0x1p-24;
+
+	for (uint32_t m = 0; m < s->m; m++)
+		for (uint32_t n = 0; n < s->n; n++) {
+			double sum = 0, most = 0;
+
+			for (uint32_t i = 0; i < ld; i++) {
+				double v = (double)x[(size_t)(m + s->row) * ld + i] * scale[i / s->k * s->n + n];
+
+				v *= nibble_of(s, w, i / s->k, n, i % s->k);
+				sum += v;
+				most += fabs(v);
+			}
+			bad += !(fabs((double)y[(size_t)m * s->n + n] - sum) <= bound * most);
+		}
+	return bad;
+}
+
+static void test_mixed(struct npu_dev *dev, const struct mixed *s)
+{
+	size_t nx = (size_t)(s->m + s->row) * s->k * s->groups;
+	float *x = nn_floats(nx, 30), *y = calloc((size_t)s->m * s->n, sizeof(*y));
+	float *scale = nn_floats((size_t)s->groups * s->n, 0.1);
+	uint8_t *w = nibbles((size_t)s->n * s->k * s->groups, false);
+	struct npu_tensor *t = nn_tensor(dev, NPU_PREC_FP16, s->m + s->row, s->k * s->groups, x);
+	uint32_t bad;
+	int ret = 0;
+
+	for (uint32_t g = 0; !ret && g < s->groups; g++)
+		ret = mixed_group(dev, s, t, g, w, scale, y);
+	bad = mixed_wrong(s, x, w, scale, y);
+	tap_ok(!ret && !bad, "%u x %u x %u%s of FP16, %u groups: error %d, %u wrong", s->m, s->n, s->k,
+	       s->is_kn ? ", [k][n]" : "", s->groups, ret, bad);
+	npu_tensor_free(t);
+	free(x);
+	free(y);
+	free(w);
+	free(scale);
+}
+
+static void refused_mixed(struct npu_dev *dev, int err, const char *words, enum npu_prec in, enum npu_prec out,
+			  uint32_t rows, enum npu_act act)
+{
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT4, .n = 64, .k = 64 };
+	struct npu_rec_matmul_opts mo = { .size = sizeof(mo), .act = act };
+	struct npu_tensor *x = nn_tensor(dev, in, rows, 64, NULL), *y = nn_tensor(dev, out, rows, 64, NULL);
+	struct npu_rec *rec = nn_rec(dev);
+	static const uint8_t src[64 * 32];
+	struct npu_weights *w = NULL;
+	int ret = npu_weights_new(dev, &d, src, &w);
+
+	ret = ret ? ret : npu_rec_matmul(rec, x, w, y, &mo);
+	ret = ret ? ret : npu_rec_end(rec);
+	tap_ok(ret == err && strstr(npu_rec_message(rec), words), "%d, %s", ret, npu_rec_message(rec));
+	npu_rec_free(rec);
+	npu_tensor_free(x);
+	npu_tensor_free(y);
+	npu_weights_free(w);
+}
+
+static void test_rk3576(struct npu_dev *dev)
+{
+	static const struct mixed some[] = {
+		{ .m = 1, .n = 64, .k = 2, .groups = 1 }, { .m = 1, .n = 1024, .k = 2048, .groups = 1 },
+		{ .m = 2, .n = 64, .k = 32, .groups = 1 }, { .m = 3, .n = 128, .k = 98, .groups = 1, .is_kn = true },
+		{ .m = 80, .n = 192, .k = 512, .groups = 1 }, { .m = 33, .n = 64, .k = 4096, .groups = 1 },
+		{ .m = 64, .n = 128, .k = 64, .groups = 1, .max_m = 12, .max_n = 64 },
+		{ .m = 1, .n = 256, .k = 128, .groups = 4 }, { .m = 9, .n = 64, .k = 32, .groups = 9 },
+		{ .m = 12, .n = 128, .k = 96, .groups = 2, .row = 8 },
+		{ .m = 1, .n = 64, .k = 96, .groups = 1, .row = 7 },
+		{ .m = 1100, .n = 64, .k = 32, .groups = 1 }, { .m = 1, .n = 3008, .k = 32, .groups = 1 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(some); i++)
+		test_mixed(dev, &some[i]);
+	for (int i = 0; i < 25; i++) {
+		struct mixed s = {
+			.m = 1 + rnd(50), .n = 64 * (1 + rnd(4)), .k = 2 * (1 + rnd(200)), .groups = 1,
+			.max_m = rnd(2) * 8, .is_kn = rnd(2),
+		};
+
+		test_mixed(dev, &s);
+	}
+	refused_mixed(dev, -EOPNOTSUPP, "from INT4 to FP16 on the RK3576", NPU_PREC_FP16, NPU_PREC_FP16,
+		      4, NPU_ACT_NONE);
+	refused_mixed(dev, -EOPNOTSUPP, "from INT4 to INT16 on the RK3576", NPU_PREC_INT4, NPU_PREC_INT16,
+		      4, NPU_ACT_NONE);
+	refused_mixed(dev, -EOPNOTSUPP, "without bias and ReLU on the RK3576", NPU_PREC_FP16, NPU_PREC_FP32,
+		      4, NPU_ACT_RELU);
+	refused_mixed(dev, -EINVAL, "no mode for x of INT8, weights of INT4", NPU_PREC_INT8, NPU_PREC_FP32,
+		      4, NPU_ACT_NONE);
+	refused_mixed(dev, -EOPNOTSUPP, "of 9300 rows", NPU_PREC_FP16, NPU_PREC_FP32, 9300, NPU_ACT_NONE);
+}
+
 int main(void)
 {
 	static const struct shape some[] = {
@@ -161,5 +300,16 @@ int main(void)
 		test_product(dev, &some[i]);
 	test_random(dev);
 	test_refused(dev);
+	refused_mixed(dev, -EINVAL, "no mode for x of FP16, weights of INT4", NPU_PREC_FP16, NPU_PREC_FP32,
+		      4, NPU_ACT_NONE);
+	npu_close(dev);
+	sim_soc(3576);
+	dev = nn_begin(OURS);
+	test_rk3576(dev);
+	npu_close(dev);
+	sim_soc(3568);
+	dev = nn_begin(OURS);
+	refused_mixed(dev, -EINVAL, "no mode for x of FP16, weights of INT4", NPU_PREC_FP16, NPU_PREC_FP32,
+		      4, NPU_ACT_NONE);
 	return nn_end(dev);
 }

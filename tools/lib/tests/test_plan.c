@@ -18,7 +18,7 @@ struct shape {
 static enum npu_prec sum_of(const struct shape *s)
 {
 	if (s->chip != &npu_rk3588)
-		return NPU_PREC_INT8;
+		return s->in == NPU_PREC_INT4 ? NPU_PREC_FP32 : NPU_PREC_INT8;
 	return s->in == NPU_PREC_INT8 ? NPU_PREC_INT32 : s->in == NPU_PREC_INT4 ? NPU_PREC_INT16 : NPU_PREC_FP32;
 }
 
@@ -107,6 +107,20 @@ static void check_bytes(uint32_t soc)
 				       0, 0 });
 }
 
+/* INT4 weights of halves. */
+static void check_int4(void)
+{
+	static const uint32_t size[][3] = {
+		{ 1, 64, 2 }, { 3, 64, 100 }, { 1, 1536, 1536 }, { 128, 1536, 1536 }, { 1021, 64, 32 },
+		{ 2047, 128, 66 }, { 1, 9024, 34 }, { 1, 4032, 2900 }, { 70, 64, 4096 }, { 1000, 64, 288 },
+		{ 80, 1024, 2048 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(size); i++)
+		check(&(struct shape){ npu_chip_of_soc(3576), NPU_PREC_INT4, size[i][0], size[i][1], size[i][2],
+				       0, 0 });
+}
+
 static uint32_t pick(unsigned int *seed, uint32_t max)
 {
 	*seed = *seed * 1664525u + 1013904223u;
@@ -138,5 +152,6 @@ int main(void)
 		check_step(k[i]);
 	check_bytes(3576);
 	check_bytes(3568);
+	check_int4();
 	return tap_done();
 }

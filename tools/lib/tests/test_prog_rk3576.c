@@ -92,6 +92,77 @@ static void test_halves(void)
 	       "the rows of a product of halves are one line");
 }
 
+/* What gahingwoo has of Rockchip's, for a part of 12 rows of 20. */
+static const struct word int4_words[] = {
+	{ 0x1004, 0xe }, { 0x3004, 0xe }, { 0x100c, 0x20600120 }, { 0x1010, 0xfff }, { 0x1014, 9 },
+	{ 0x1018, 0x40000404 }, { 0x101c, 0x10000 }, { 0x1020, 0x400 }, { 0x1024, 0x3f }, { 0x1028, 0x30007ff },
+	{ 0x102c, 0xb0000 }, { 0x1030, 0x400000b }, { 0x1034, 0xb }, { 0x1038, 7 }, { 0x103c, 0x3000000 },
+	{ 0x1040, 0x10000000 }, { 0x1044, 0xc0300 }, { 0x1048, 0xb }, { 0x104c, 0x10001 }, { 0x1050, 0x10001 },
+	{ 0x1078, 0xb0000 }, { 0x107c, 0x7ff }, { 0x1080, 0 }, { 0x1084, 0 }, { 0x1088, 0x10000 },
+	{ 0x108c, 0xf000f }, { 0x1090, 48 }, { 0x1094, 20 }, { 0x1098, 12 }, { 0x1110, 0x20000 },
+	{ 0x118c, 0xb000b }, { 0x2810, 0 }, { 0x2814, 0 }, { 0x2818, 0 }, { 0x281c, 0 }, { 0x2820, 0 },
+	{ 0x3018, 0x10000200 }, { 0x301c, 0xb }, { 0x3020, 0x3f }, { 0x4004, 0xe }, { 0x400c, 0x40000004 },
+	{ 0x4010, 0xa0000002 }, { 0x4018, 0x30000 }, { 0x401c, 20 }, { 0x4020, 0xb }, { 0x4024, 0 }, { 0x4028, 8 },
+	{ 0x402c, 0x3f }, { 0x4030, 0x3f0310 }, { 0x4034, 0xb }, { 0x4038, 0x53 }, { 0x4044, 2 },
+	{ 0x4048, 0x80000000 }, { 0x404c, INT32_MAX }, { 0x4050, 0x23333 }, { 0x4058, 0x80000000 },
+	{ 0x405c, INT32_MAX }, { 0x4060, 0x903 }, { 0x406c, 0x80000000 }, { 0x4070, INT32_MAX },
+	{ 0x4074, 0x80000000 }, { 0x4078, INT32_MAX }, { 0x407c, 0x10041c1 }, { 0x4080, 0 }, { 0x4084, 1 },
+	{ 0x4088, 0x80000000 }, { 0x408c, INT32_MAX }, { 0x40a4, 0x80000000 }, { 0x40a8, INT32_MAX }, { 0x40ac, 0 },
+	{ 0x40b0, 1 }, { 0x40b4, 0 }, { 0x40b8, 4 * 20 - 12 }, { 0x40c0, 0x4440100 }, { 0x40cc, 0 },
+	{ 0x40d0, 0x40ffff },
+};
+
+static struct npu_conv_task int4_task(uint32_t m, uint32_t n, uint32_t k)
+{
+	struct npu_conv_task t;
+
+	npu_matmul_task(&t, NPU_PREC_INT4, NPU_PREC_FP32, m, n, k);
+	t.in_iova = 0x10000;
+	t.weight_iova = 0x20000;
+	t.out_iova = 0x30000;
+	return t;
+}
+
+static void test_int4(void)
+{
+	struct npu_conv_task t = int4_task(12, 64, 2048);
+	unsigned int bad;
+
+	t.in_pitch = 20;
+	t.out_pitch = 20;
+	tap_ok(!make(&t), "a program of INT4 weights: %s", npu_prog_message(prog));
+	bad = wrong_words(int4_words, ARRAY_SIZE(int4_words));
+	tap_ok(!bad && started() == 0xd, "the words of INT4 weights: %u wrong, 0x%x started", bad, started());
+	t = int4_task(1, 1024, 2048);
+	tap_ok(value_of(0x101c, &t) == 1 << 20 && value_of(0x103c, &t) == 64 << 16 && value_of(0x40b8, &t) == 3 &&
+	       !value_of(0x4028, &t) && !value_of(0x301c, &t), "one row of INT4 weights");
+	t = int4_task(32, 64, 4096);
+	tap_ok(value_of(0x1028, &t) == (4096u << 16 | 4095), "features that fill their banks");
+	t.in_h = 36;
+	t.in_h_full = 36;
+	t.out_h = 36;
+	t.out_h_full = 36;
+	refuses(&t, -E2BIG, "4608 granules exceed the limit 4096", "rows that do not fit");
+	t = int4_task(12, 64, 9248);
+	refuses(&t, -EOPNOTSUPP, "from INT4 of more than 9216 columns", "INT4 columns that do not fit");
+	t = int4_task(3, 64, 64);
+	refuses(&t, -EOPNOTSUPP, "of even rows", "three rows of INT4 weights");
+	t = int4_task(4, 64, 64);
+	t.relu = true;
+	refuses(&t, -EOPNOTSUPP, "without bias and ReLU", "INT4 weights above 0");
+	t.relu = false;
+	t.has_bias = true;
+	refuses(&t, -EOPNOTSUPP, "without bias and ReLU", "INT4 weights with a bias");
+	t.has_bias = false;
+	t.out = NPU_PREC_FP16;
+	refuses(&t, -EOPNOTSUPP, "from INT4 to FP16", "INT4 weights to halves");
+	t = half_task;
+	t.in = NPU_PREC_INT4;
+	t.out = NPU_PREC_FP32;
+	t.has_bias = false;
+	refuses(&t, -EOPNOTSUPP, "INT4 but in products", "a convolution with INT4 weights");
+}
+
 static void test_variants(void)
 {
 	struct npu_conv_task t = band;
@@ -315,6 +386,7 @@ int main(void)
 	prog = npu_prog_new_for(npu_chip_of_soc(3576));
 	test_words();
 	test_halves();
+	test_int4();
 	test_variants();
 	test_refused();
 	test_pool();

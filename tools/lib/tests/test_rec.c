@@ -612,6 +612,7 @@ static void test_opts(struct npu_dev *dev)
 	tap_ok(npu_rec_new(dev, &o, &rec) == -EINVAL, "a timeout of centuries");
 	tap_ok(npu_can_multiply(dev, NPU_PREC_FP16, NPU_PREC_FP32) &&
 	       npu_can_multiply(dev, NPU_PREC_INT4, NPU_PREC_INT16) &&
+	       !npu_can_multiply(dev, NPU_PREC_INT4, NPU_PREC_FP32) &&
 	       !npu_can_multiply(dev, NPU_PREC_INT8, NPU_PREC_FP16), "types that there are programs for");
 }
 
@@ -742,6 +743,8 @@ static void test_rk3576_refused(struct npu_dev *dev)
 	       npu_can_multiply(dev, NPU_PREC_FP16, NPU_PREC_FP16) &&
 	       !npu_can_multiply(dev, NPU_PREC_FP16, NPU_PREC_FP32) &&
 	       !npu_can_multiply(dev, NPU_PREC_BF16, NPU_PREC_BF16) &&
+	       npu_can_multiply(dev, NPU_PREC_INT4, NPU_PREC_FP32) &&
+	       !npu_can_multiply(dev, NPU_PREC_INT4, NPU_PREC_FP16) &&
 	       !npu_can_multiply(dev, NPU_PREC_INT4, NPU_PREC_INT16), "types that there are programs for");
 	npu_tensor_free(x);
 	npu_tensor_free(y);

@@ -22,7 +22,7 @@ enum {
  */
 const struct npu_chip npu_rk3588 = {
 	.soc = 3588, .name = "RK3588", .encoding = NPU_ENCODING_RK3588,
-	.fetch = 2, .atom = 16, .kernel_group = 32, .depthwise_group = 64,
+	.fetch = 2, .atom = 16, .kernel_group = 32, .depthwise_group = 64, .int4_group = 64,
 	.banks = NPU_SIZE_CBUF_BANKS, .bank_bytes = NPU_SIZE_CBUF_BANK_BYTES, .weight_banks = 2,
 	.rows = 1020, .kernels = 4096, .kernel_bytes = NPU_SIZE_CBUF_BANK_BYTES,
 	.weight_bytes = UINT64_MAX,
@@ -40,11 +40,11 @@ const struct npu_chip npu_rk3588 = {
 static const struct npu_chip rk3576 = {
 	.soc = 3576, .hw_version = 0x46495247, .name = "RK3576", .encoding = NPU_ENCODING_RK3576,
 	.core_mask = 1,
-	.fetch = 2, .atom = 16, .kernel_group = 32, .depthwise_group = 64,
+	.fetch = 2, .atom = 16, .kernel_group = 32, .depthwise_group = 64, .int4_group = 16,
 	.banks = 7, .bank_bytes = RK3576_CBUF_BANK_BYTES, .weight_banks = 3,
 	.rows = 1020, .kernels = 2944, .kernel_bytes = 144 * 1024 / 32, .weight_bytes = 6 << 20,
 	.depthwise_cols = 32, .depthwise_weight = 2, .depthwise_bytes = 144 * 1024,
-	.adds_bytes = true,
+	.int4_halves = true, .adds_bytes = true,
 	.operand_bytes = 8, .zero_bytes = 64,
 };
 
@@ -56,7 +56,7 @@ static const struct npu_chip rk3576 = {
 static const struct npu_chip rk3568 = {
 	.soc = 3568, .hw_version = 0, .name = "RK3568", .encoding = NPU_ENCODING_RK3568,
 	.core_mask = 1,
-	.fetch = 1, .atom = RK3568_ATOM, .kernel_group = 16, .depthwise_group = 32,
+	.fetch = 1, .atom = RK3568_ATOM, .kernel_group = 16, .depthwise_group = 32, .int4_group = 64,
 	.banks = RK3568_CBUF_BANKS, .bank_bytes = NPU_SIZE_CBUF_BANK_BYTES, .weight_banks = 1,
 	.rows = 1020, .kernels = 1024, .kernel_bytes = 7 * NPU_SIZE_CBUF_BANK_BYTES / 16,
 	.weight_bytes = UINT64_MAX,

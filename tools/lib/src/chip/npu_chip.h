@@ -31,6 +31,7 @@ struct npu_chip {
 
 	/* Of memory: bytes of a position in a surface; int8 kernels, and depthwise channels, of a group. */
 	uint32_t atom, kernel_group, depthwise_group;
+	uint32_t int4_group;		/* kernels of INT4 that lie together */
 
 	/* Of CBUF, what programs use. */
 	uint32_t banks, bank_bytes;
@@ -46,6 +47,7 @@ struct npu_chip {
 	uint32_t depthwise_cols, depthwise_weight;
 	uint32_t depthwise_bytes;	/* of all weights of a task, of any type */
 
+	bool int4_halves;		/* INT4 weights multiply halves, and not INT4 */
 	bool pools_columns;		/* a pooling task may write a part of each line */
 	bool adds_bytes;		/* a convolution may take surfaces from anywhere, and write a single one */
 	bool flies_bytes;		/* the DPU alone adds bytes, and looks them up */

@@ -21,6 +21,8 @@ bool npu_product_types_fit(const struct npu_tensor *x, const struct npu_weights 
 {
 	enum npu_prec out = y->shape.type;
 
+	if (w->type == NPU_PREC_INT4 && npu_dev_chip(w->dev)->int4_halves && x->shape.type == NPU_PREC_FP16)
+		return out == NPU_PREC_FP16 || out == NPU_PREC_FP32;
 	if (x->shape.type != w->type || (w->depthwise && out == NPU_PREC_INT32))
 		return false;
 	if (w->type == NPU_PREC_INT4)

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
  * The register program of one convolution or matrix product task on an RK3576: bytes to bytes, halves
- * to halves, and products of bytes to words, in the CBUF window of core 0.
+ * to halves, products of bytes to words, and of halves with INT4 weights to floats, in the CBUF window of core 0.
  *
  * What goes where, and the words whose bits nobody knows, are those of Rockchip's compilers for
  * this chip and of gregordinary, who ran them on boards; see rk3576_regs.h. Words are what the output stage
  * of Rockchip's int4 products makes of sums of bytes, all of it, which gahingwoo ran on boards; with less of
  * it they are incomplete, and what follows may hang. Halves are those of Rockchip's compilers, which have
- * up to 64 channels; gregordinary, whose weights lay otherwise, saw boards sum up 16 of them.
+ * up to 64 channels; gregordinary, whose weights lay otherwise, saw boards sum up 16 of them. INT4 weights
+ * are gahingwoo's, who has Rockchip's programs of a language model, which leave RDMA out, and ran his own
+ * on boards, which have it; all other words are the same.
  */
 #include <errno.h>
 
@@ -65,16 +67,32 @@ static bool is_words(const struct npu_conv_task *t)
 	return t->out == NPU_PREC_INT32;
 }
 
+/* INT4 weights of halves, to floats. */
+static bool is_int4(const struct npu_conv_task *t)
+{
+	return t->in == NPU_PREC_INT4;
+}
+
+static enum npu_prec features(const struct npu_conv_task *t)
+{
+	return is_int4(t) ? NPU_PREC_FP16 : t->in;
+}
+
 static bool is_halves(const struct npu_conv_task *t)
 {
 	return t->in == NPU_PREC_FP16;
+}
+
+static bool is_float(const struct npu_conv_task *t)
+{
+	return features(t) == NPU_PREC_FP16;
 }
 
 static const struct form *form_of(const struct npu_conv_task *t)
 {
 	if (is_halves(t))
 		return &halves;
-	if (is_words(t))
+	if (is_words(t) || is_int4(t))
 		return &words;
 	return t->depthwise ? &depthwise : &direct;
 }
@@ -86,12 +104,12 @@ static uint32_t kernels(const struct npu_conv_task *t)
 
 static uint32_t kernel_bytes(const struct npu_conv_task *t)
 {
-	return t->kw * t->kh * t->in_c * (uint32_t)npu_prec_bytes(t->in);
+	return t->kw * t->kh * t->in_c * npu_prec_bits(t->in) / 8;
 }
 
 static uint32_t line_bytes(const struct npu_conv_task *t)
 {
-	return t->in_w * t->in_c * (uint32_t)npu_prec_bytes(t->in);
+	return t->in_w * t->in_c * (uint32_t)npu_prec_bytes(features(t));
 }
 
 static uint64_t pitch_of(uint32_t pitch, uint32_t width, uint32_t height)
@@ -133,6 +151,8 @@ static bool requantises(const struct npu_conv_task *t)
 
 static bool types_fit(const struct npu_conv_task *t)
 {
+	if (is_int4(t))
+		return t->out == NPU_PREC_FP32;
 	return is_halves(t) ? t->out == NPU_PREC_FP16 : t->in == NPU_PREC_INT8 && (requantises(t) || is_words(t));
 }
 
@@ -150,8 +170,12 @@ static int check_types(struct npu_prog *p, const struct npu_conv_task *t, const 
 		return npu_prog_fail(p, -EOPNOTSUPP, "no depthwise programs of FP16 on the RK3576");
 	if (is_words(t) && (!is_product(t) || t->relu))
 		return npu_prog_fail(p, -EOPNOTSUPP, "INT32 results but of products without ReLU on the RK3576");
+	/* Nobody is known to have asked boards for others. */
+	if (is_int4(t) && (!is_product(t) || t->relu || t->has_bias || (t->in_w > 1 && t->in_w % 2)))
+		return npu_prog_fail(p, -EOPNOTSUPP,
+				     "INT4 but in products of one or of even rows without bias and ReLU on the RK3576");
 	/* Of bytes operands have the weights' zero point, too, and the factor without which sums are 0. */
-	if (t->has_bias == is_words(t) || t->no_rdma)
+	if (!is_int4(t) && (t->has_bias == is_words(t) || t->no_rdma))
 		return npu_prog_fail(p, -EINVAL, "no operands, which programs of the RK3576 need");
 	if (requantises(t) && npu_requant_check(&t->rq))
 		return npu_prog_fail(p, -ERANGE, "requantisation: scale %u, shift %u, zp %d",
@@ -186,6 +210,19 @@ static int check_shape(struct npu_prog *p, const struct npu_conv_task *t)
 	return 0;
 }
 
+/* What follows a line in a surface is a field of 13 bits on the RK3588. */
+#define MAX_NOTCH	8191u
+
+static int check_notch(struct npu_prog *p, const struct npu_conv_task *t)
+{
+	uint64_t pitch = pitch_of(t->out_pitch, t->out_w, t->out_h_full);
+
+	if (is_int4(t) && (pitch < t->out_w || pitch - t->out_w > MAX_NOTCH))
+		return npu_prog_fail(p, -EOPNOTSUPP, "INT4 for %u of %llu rows on the RK3576", t->out_w,
+				     (unsigned long long)pitch);
+	return 0;
+}
+
 /* All weights of a depthwise task are in CBUF at once, else those of a group of kernels. */
 static int check_weights(struct npu_prog *p, const struct npu_conv_task *t)
 {
@@ -195,7 +232,7 @@ static int check_weights(struct npu_prog *p, const struct npu_conv_task *t)
 
 	if (bytes > most && is_product(t))
 		return npu_prog_fail(p, -EOPNOTSUPP, "no programs from %s of more than %u columns on the RK3576",
-				     npu_prec_name(t->in), most / (uint32_t)npu_prec_bytes(t->in));
+				     npu_prec_name(t->in), most * 8 / npu_prec_bits(t->in));
 	if (bytes > most)
 		return npu_prog_fail(p, -E2BIG, "kernel of %u bytes exceeds the limit %u", bytes, most);
 	if (!t->depthwise && t->out_c > npu_task_kernels(chip, bytes))
@@ -206,7 +243,7 @@ static int check_weights(struct npu_prog *p, const struct npu_conv_task *t)
 
 static int check_features(struct npu_prog *p, const struct npu_conv_task *t)
 {
-	uint64_t granules = (uint64_t)npu_row_entries(npu_prog_chip(p), t->in, t->in_w, t->in_c) *
+	uint64_t granules = (uint64_t)npu_row_entries(npu_prog_chip(p), features(t), t->in_w, t->in_c) *
 			    t->in_h;
 
 	if (granules > FEATURE_BANKS * BANK_GRANULES)
@@ -241,11 +278,13 @@ static void set_geometry(struct npu_prog *p, const struct npu_conv_task *t)
 	SET(p, CNA_PAD_CON0_RIGHT, pad_after(t->in_w, t->out_w, t->kw, t->stride_x, t->pad_left));
 	SET(p, CNA_PAD_CON1_VALUE, (uint32_t)t->pad_value);
 	SET(p, CNA_CONV_CON1_CONV_MODE, t->depthwise ? NPU_CODE76_MODE_DEPTHWISE : NPU_CODE76_MODE_DIRECT);
-	SET(p, CNA_CONV_CON1_IN_PRECISION, t->in);
-	SET(p, CNA_CONV_CON1_PROC_PRECISION, t->in);
-	SET(p, CNA_CONV_CON1_FLOAT, is_halves(t));
-	SET(p, CORE_MISC_PROC_PRECISION, t->in);
-	SET(p, CORE_MISC_QD_EN, !t->depthwise && !is_halves(t));
+	SET(p, CNA_CONV_CON1_IN_PRECISION, features(t));
+	SET(p, CNA_CONV_CON1_PROC_PRECISION, features(t));
+	SET(p, CNA_CONV_CON1_FLOAT, is_float(t));
+	SET(p, CNA_CONV_CON1_INT4_WEIGHTS, is_int4(t));
+	SET(p, CNA_CONV_CON1_GROUP_LINE_OFF, is_int4(t));
+	SET(p, CORE_MISC_PROC_PRECISION, features(t));
+	SET(p, CORE_MISC_QD_EN, !t->depthwise && !is_float(t));
 	SET(p, CORE_MISC_DW, t->depthwise ? NPU_CODE76_DW_ON : NPU_CODE76_DW_OFF);
 	SET(p, CORE_MISC_ON, 1);
 	SET(p, CORE_SIZE0_WIDTH, t->out_w);
@@ -255,7 +294,7 @@ static void set_geometry(struct npu_prog *p, const struct npu_conv_task *t)
 
 static void set_weights(struct npu_prog *p, const struct npu_conv_task *t)
 {
-	int64_t bytes = kernel_bytes(t), again = is_halves(t) ? bytes : 2 * bytes / (t->depthwise ? 16 : 1);
+	int64_t bytes = kernel_bytes(t), again = is_float(t) ? bytes : 2 * bytes / (t->depthwise ? 16 : 1);
 
 	SET(p, CNA_WEIGHT_SIZE0_BYTES, bytes * kernels(t));
 	SET(p, CNA_WEIGHT_SIZE1_BYTES_PER_KERNEL, bytes);
@@ -286,7 +325,7 @@ static void set_feature_dma(struct npu_prog *p, const struct npu_conv_task *t)
 
 static void set_cbuf(struct npu_prog *p, const struct npu_conv_task *t)
 {
-	int64_t row = npu_row_entries(npu_prog_chip(p), t->in, t->in_w, t->in_c);
+	int64_t row = npu_row_entries(npu_prog_chip(p), features(t), t->in_w, t->in_c);
 
 	SET(p, CNA_CBUF_DATA_END_BANK, FEATURE_BANKS);
 	SET(p, CNA_CBUF_DATA_BANKS, FEATURE_BANKS);
@@ -319,8 +358,9 @@ static void set_output(struct npu_prog *p, const struct npu_conv_task *t)
 	SET(p, DPU_FEATURE_MODE_CONV_MODE, t->depthwise);
 	SET(p, DPU_FEATURE_MODE_OUTPUT_MODE, NPU_CODE_OUTPUT_TO_MEMORY);
 	/* For the DPU they are halves, of which it writes all 32 bits. */
-	SET(p, DPU_DATA_FORMAT_PROC_PRECISION, is_words(t) ? NPU_PREC_FP16 : t->in);
-	SET(p, DPU_DATA_FORMAT_OUT_PRECISION, is_words(t) ? NPU_PREC_FP32 : t->in);
+	SET(p, DPU_DATA_FORMAT_PROC_PRECISION, is_words(t) ? NPU_PREC_FP16 : features(t));
+	SET(p, DPU_DATA_FORMAT_OUT_PRECISION, is_words(t) ? NPU_PREC_FP32 : t->out);
+	SET(p, DPU_CUBE_NOTCH_ATOMS, is_int4(t) ? pitch - t->out_w : 0);
 	SET(p, DPU_DST_ADDR_IOVA, (int64_t)t->out_iova);
 	SET(p, DPU_DST_SURF_STRIDE_ATOMS, pitch);
 	SET(p, DPU_SURF_ADD_ATOMS, form_of(t)->surfaces * pitch - (int64_t)t->out_w * t->out_h);
@@ -366,7 +406,7 @@ static uint32_t ow_of(const struct npu_conv_task *t)
 {
 	uint32_t groups = (uint32_t)div_up(t->out_c, 16);
 
-	if (is_words(t))
+	if (form_of(t) == &words)
 		return OW_WORDS;
 	if (is_halves(t))
 		return OW_HALVES;
@@ -424,9 +464,23 @@ static int emit(struct npu_prog *p, bool lut)
 	return npu_prog_finish(p, NPU_EN_CNA | NPU_EN_CORE | NPU_EN_DPU | NPU_EN_DPU_RDMA);
 }
 
+/* As Rockchip's, without RDMA. For the window of core 0 the registers of products are 0. */
+static int emit_int4(struct npu_prog *p)
+{
+	npu_prog_raw(p, NPU_TGT_CNA, NPU_OFF_CNA_S_POINTER, NPU_POINTERS76);
+	npu_prog_raw(p, NPU_TGT_CORE, NPU_OFF_CORE_S_POINTER, NPU_POINTERS76);
+	npu_prog_raw(p, NPU_TGT_DPU, NPU_OFF_DPU_S_POINTER, NPU_POINTERS76);
+	npu_prog_emit76(p, NPU_R76_CNA_CONV_CON1, NPU_R76_CNA_DMA_LINE);
+	for (uint16_t i = 0; i < NPU_SIZE76_PRODUCT_WORDS; i++)
+		npu_prog_raw(p, NPU_SIZE76_PRODUCT_TARGET, NPU_SIZE76_PRODUCT + 4 * i, 0);
+	npu_prog_emit76(p, NPU_R76_CORE_MISC, NPU_R76_DPU_WRITE_BYTES);
+	return npu_prog_finish(p, NPU_EN_CNA | NPU_EN_CORE | NPU_EN_DPU);
+}
+
 static int check(struct npu_prog *p, const struct npu_conv_task *t, const struct npu_table *table)
 {
-	if (check_types(p, t, table) || check_shape(p, t) || check_weights(p, t) || check_features(p, t))
+	if (check_types(p, t, table) || check_shape(p, t) || check_notch(p, t) || check_weights(p, t) ||
+	    check_features(p, t))
 		return npu_prog_error(p);
 	return 0;
 }
@@ -453,7 +507,7 @@ int npu_prog_conv_rk3576(struct npu_prog *p, const struct npu_conv_task *task,
 	if (check(p, &t, table))
 		return npu_prog_error(p);
 	stage(p, &t);
-	return emit(p, false);
+	return is_int4(&t) ? emit_int4(p) : emit(p, false);
 }
 
 int npu_prog_conv_map_rk3576(struct npu_prog *p, const struct npu_conv_task *task, const int8_t *map)

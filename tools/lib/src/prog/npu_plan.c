@@ -28,10 +28,9 @@ static uint32_t limit(uint32_t opt, uint32_t hw)
 	return opt && opt < hw ? opt : hw;
 }
 
-/* Rows whose features fit the banks left by the weights. */
-static uint32_t rows_fit(const struct npu_chip *chip, enum npu_prec in, uint32_t kp)
+/* Rows of @in whose features fit the banks left by the weights. */
+static uint32_t rows_fit(const struct npu_chip *chip, enum npu_prec in, uint32_t kp, size_t kernel)
 {
-	size_t kernel = (size_t)kp * npu_prec_bytes(in);
 	uint64_t bytes = (uint64_t)(chip->banks - npu_weight_banks(chip, kernel)) * chip->bank_bytes;
 
 	return (uint32_t)min_u64(bytes / npu_row_bytes(chip, in, 1, kp), chip->rows);
@@ -43,12 +42,14 @@ struct npu_plan npu_plan_make(const struct npu_chip *chip, enum npu_prec in, uin
 	struct npu_plan plan = {
 		.m = m, .n = n, .m_unit = m == 1 ? 1 : M_ALIGN, .n_unit = npu_kernel_group(chip, in),
 	};
+	bool mixed = in == NPU_PREC_INT4 && chip->int4_halves;
 	/* A group of INT4 takes what one of INT8 does, for twice as many kernels; rows take less. */
-	enum npu_prec stored = in == NPU_PREC_INT4 ? NPU_PREC_INT8 : in;
+	enum npu_prec stored = mixed ? NPU_PREC_FP16 : in == NPU_PREC_INT4 ? NPU_PREC_INT8 : in;
 	uint32_t kp = (uint32_t)round_up(k, K_ALIGN);
-	uint32_t kernels = npu_task_kernels(chip, (uint64_t)kp * npu_prec_bytes(stored));
+	size_t kernel = mixed ? kp / 2 : kp * npu_prec_bytes(stored);
+	uint32_t kernels = npu_task_kernels(chip, kernel);
 
-	plan.m_step = even_piece(m, limit(max_m, rows_fit(chip, stored, kp)), plan.m_unit);
+	plan.m_step = even_piece(m, limit(max_m, rows_fit(chip, stored, kp, kernel)), plan.m_unit);
 	plan.n_step = even_piece(n, min_u64(limit(max_n, kernels),
 					    NPU_TASK_MACS / ((uint64_t)plan.m_step * kp)), plan.n_unit);
 	plan.ntiles = div_up(m, plan.m_step) * div_up(n, plan.n_step);

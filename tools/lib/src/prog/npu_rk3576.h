@@ -20,6 +20,7 @@ enum npu_field76_id {
 };
 
 enum {
+#define NPU_SIZE(name, value)		NPU_SIZE76_##name = (value),
 #define NPU_CODE(set, name, value)	NPU_CODE76_##set##_##name = (value),
 #define NPU_REG(block, reg, offset)	NPU_OFF76_##block##_##reg = (offset),
 #include "npu/rk3576_regs.h"

@@ -115,8 +115,9 @@ bool npu_operands_always(const struct npu_weights *w);
 int npu_weights_new_at(struct npu_dev *dev, int space, const struct npu_weights_desc *desc,
 		       const void *src, struct npu_weights **out);
 
-/* npu_pack_int4.c: elements are nibbles; @n is a multiple of 64, @ld and @k are even */
-void npu_pack_int4(uint8_t *dst, const uint8_t *src, size_t ld, bool is_kn, size_t n, size_t k, size_t k_pad);
+/* npu_pack_int4.c: elements are nibbles; @n is a multiple of @group, @ld and @k are even */
+void npu_pack_int4(uint8_t *dst, const uint8_t *src, size_t ld, bool is_kn, size_t group, size_t n, size_t k,
+		   size_t k_pad);
 
 /* npu_pack.c: npu_pack_kernels() for matrices, faster */
 void npu_pack_matrix(void *dst, const void *src, size_t ld, bool is_kn, size_t bpe, size_t group,

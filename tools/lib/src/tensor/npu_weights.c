@@ -41,7 +41,8 @@ static void pack(const struct npu_weights *w, const struct npu_weights_desc *d, 
 	size_t bpe = npu_prec_bytes(d->type), ld = d->ld ? d->ld : d->is_kn ? d->n : d->k;
 
 	if (d->type == NPU_PREC_INT4) {
-		npu_pack_int4(w->mem->bo->map, src, ld, d->is_kn, d->n, d->k, w->kp);
+		npu_pack_int4(w->mem->bo->map, src, ld, d->is_kn, npu_dev_chip(w->dev)->int4_group, d->n, d->k,
+			      w->kp);
 		return;
 	}
 	for (uint32_t k = 0; k < w->k; k += w->k_step) {
