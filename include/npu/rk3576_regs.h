@@ -8,7 +8,7 @@
  * No manual describes these registers. They are the words of 1186 programs of Rockchip's compilers
  * for this chip, read beside what GPL-3 and GPL-2 authors report of boards (gregordinary,
  * gahingwoo), with names as the RK3588 TRM has them for what looks the same. Rows are in the order
- * of their offsets; a bit without a row has never been seen set. Products with 4-bit weights are
+ * of their offsets; a bit without a row has never been seen set. Products of halves to floats are
  * not among these programs: gahingwoo tells of those of a language model, and ran his own.
  */
 #ifndef NPU_SIZE
@@ -29,7 +29,7 @@ NPU_SIZE(CBUF_BANKS, 16)
 NPU_SIZE(CBUF_BANK_BYTES, 65536)
 NPU_SIZE(CBUF_GRANULE_BYTES, 64)
 /*
- * Registers that products with 4-bit weights write, all 0 for core 0. For core 1, whose features
+ * Registers that products of halves to floats write, all 0 for core 0. For core 1, whose features
  * begin at granule G, the third one has G in its upper half, and the fifth one G / 128 (gahingwoo).
  */
 NPU_SIZE(PRODUCT, 0x2810)
@@ -195,7 +195,7 @@ NPU_REG(DPU, CUBE_WIDTH, 0x4020)
 	NPU_FIELD(DPU, CUBE_WIDTH, WIDTH, 0, 16, M1)
 NPU_REG(DPU, CUBE_HEIGHT, 0x4024)
 	NPU_FIELD(DPU, CUBE_HEIGHT, HEIGHT, 0, 16, M1)
-/* Positions of a surface behind the line, of products with 4-bit weights (gahingwoo). */
+/* Atoms behind a line, of products of halves (gahingwoo). */
 NPU_REG(DPU, CUBE_NOTCH, 0x4028)
 	NPU_FIELD(DPU, CUBE_NOTCH, ATOMS, 0, 13, U)
 NPU_REG(DPU, CUBE_CHANNEL, 0x402c)
@@ -254,7 +254,8 @@ NPU_REG(DPU, OUT_CVT_SHIFT, 0x40b4)
 	NPU_FIELD(DPU, OUT_CVT_SHIFT, SHIFT, 0, 6, U)
 	NPU_FIELD(DPU, OUT_CVT_SHIFT, MINUS_EXP, 12, 8, U)
 NPU_REG(DPU, SURF_ADD, 0x40b8)
-	NPU_FIELD(DPU, SURF_ADD, ATOMS, 0, 28, U)
+	/* Below 0 where rows of a result follow each other. */
+	NPU_FIELD(DPU, SURF_ADD, ATOMS, 0, 32, U)
 NPU_REG(DPU, WRITE_CFG0, 0x40c0)
 	NPU_FIELD(DPU, WRITE_CFG0, VALUE, 0, 32, U)
 NPU_REG(DPU, WRITE_SHIFT, 0x40cc)

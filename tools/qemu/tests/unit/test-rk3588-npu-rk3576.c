@@ -25,8 +25,8 @@ enum {
     F_DIRECT, F_DEPTHWISE, F_HALF, F_DEPTHWISE_HALF, F_LAYER, F_STRIDE,
     F_PADDING, F_ODD_GROUPS, F_PARTIAL_KERNELS, F_THREE_ATOMS, F_PAIR,
     F_SEQUENCE, F_CORE_1, F_RELU, F_RELUX, F_TIE, F_NEGATIVE_SHIFT, F_SATURATED, F_TAIL,
-    F_LUT, F_PACKED, F_PACKED_HALF, F_INT4_RDMA, F_INT4_NO_RDMA, F_INT4_PART,
-    F_INT4_CORE_1, FEATURES
+    F_LUT, F_PACKED, F_PACKED_HALF, F_PRODUCT_RDMA, F_PRODUCT_NO_RDMA,
+    F_PRODUCT_PART, F_PRODUCT_CORE_1, FEATURES
 };
 
 static const char *const feature_name[FEATURES] = {
@@ -37,9 +37,9 @@ static const char *const feature_name[FEATURES] = {
     "the window of core 1", "ReLU", "ReLU with an upper end",
     "ties of the output", "another shift for negative results",
     "saturated output", "channels that do not fill atoms", "LUT",
-    "packed bytes", "packed halves", "int4 weights with RDMA",
-    "int4 weights without RDMA", "int4 weights for a part of the rows",
-    "int4 weights in the window of core 1",
+    "packed bytes", "packed halves", "a product to floats with RDMA",
+    "a product to floats without RDMA", "a product of a part of the rows",
+    "a product in the window of core 1",
 };
 
 static unsigned seen[FEATURES];
@@ -1177,33 +1177,55 @@ static void test_words(unsigned runs)
            ok || !why ? "" : why);
 }
 
-/* --- 4-bit weights of halves --- */
+/* --- Products of halves to floats --- */
 
-typedef struct Int4 {
+/*
+ * With 4-bit weights rows are positions of surfaces; without these they follow
+ * each other in memory.
+ */
+
+typedef struct Product {
+    bool int4;
     int m, k, n;
     int rows, first;        /* of the tensors, of which M are computed */
     int core;
     bool rdma, lines;       /* operands are fetched; GROUP_LINE_OFF */
     float *x;               /* [rows][k] */
-    int8_t *w;              /* [n][k] */
-} Int4;
+    float *w;               /* [n][k] */
+} Product;
 
-static void lay_int4(const Int4 *k)
+static uint8_t *product_x(const Product *k, int row, int c)
+{
+    return at(ADDR_X) + (k->int4 ? (c / 8 * k->rows + row) * 16 + c % 8 * 2
+                                 : (row * k->k + c) * 2);
+}
+
+static uint8_t *product_y(const Product *k, int row, int o)
+{
+    return at(ADDR_Y) + (k->int4 ? (o / 4 * k->rows + row) * 16 + o % 4 * 4
+                                 : (row * k->n + o) * 4);
+}
+
+static void lay_product(const Product *k)
 {
     int r, c, o;
 
     for (r = 0; r < k->rows; r++) {
         for (c = 0; c < k->k; c++) {
-            put_half(at(ADDR_X) + (c / 8 * k->rows + r) * 16 + c % 8 * 2,
-                     k->x[r * k->k + c]);
+            put_half(product_x(k, r, c), k->x[r * k->k + c]);
         }
     }
-    memset(at(ADDR_W), 0, k->n * k->k / 2);
+    memset(at(ADDR_W), 0, k->n * k->k * 2);
     for (o = 0; o < k->n; o++) {
         for (c = 0; c < k->k; c++) {
             int i = o / 16 * 16 * k->k + c / 32 * 512 + o % 16 * 32 + c % 32;
 
-            at(ADDR_W)[i / 2] |= (k->w[o * k->k + c] & 15) << i % 2 * 4;
+            if (k->int4) {
+                at(ADDR_W)[i / 2] |= ((int)k->w[o * k->k + c] & 15)
+                                     << i % 2 * 4;
+            } else {
+                put_half(at(ADDR_W) + 2 * i, k->w[o * k->k + c]);
+            }
         }
     }
     memset(at(ADDR_BS), 0x5a, k->n * 8);
@@ -1211,55 +1233,60 @@ static void lay_int4(const Int4 *k)
 }
 
 /* The words that gahingwoo tells of, of his own programs and Rockchip's. */
-static void put_int4(Prog *p, const Int4 *k)
+static void put_product(Prog *p, const Product *k)
 {
-    int row = k->m * k->k / 32, base = k->core * 0x1c00, i;
+    int w = k->int4 ? k->m : 1, h = k->int4 ? 1 : k->m, i;
+    int row = w * k->k / 32, base = k->core * 0x1c00;
+    int notch = k->int4 ? k->rows - k->m : k->n / 4 - 1;
+    uint32_t kernel = k->int4 ? k->k / 2 : k->k * 2;
 
     p->n = 0;
-    put(p, 0x100c, k->lines ? 0x20600120 : 0x00600120);
+    put(p, 0x100c, 0x200120 | (k->lines ? 0x20000000 : 0) |
+                   (k->int4 ? 0x400000 : 0));
     put(p, 0x1010, 0xfff);
     put(p, 0x1014, 9);
     put(p, 0x1018, 0x40000404 + 7 * k->core);
-    put(p, 0x101c, k->k * k->n / 2);
-    put(p, 0x1020, k->k / 2);
+    put(p, 0x101c, kernel * k->n);
+    put(p, 0x1020, kernel);
     put(p, 0x1024, k->n - 1);
-    put(p, 0x1028, row << 16 | (k->k - 1));
-    put(p, 0x102c, (k->m - 1) << 16);
-    put(p, 0x1030, (uint32_t)(k->k / 2) << 16 | (k->m - 1));
+    put(p, 0x1028, row * h << 16 | (k->k - 1));
+    put(p, 0x102c, (w - 1) << 16 | (h - 1));
+    put(p, 0x1030, kernel << 16 | (w - 1));
     put(p, 0x1034, k->m - 1);
     put(p, 0x1038, k->core ? 0x10e : 7);
     put(p, 0x103c, row << 16 | base);
     put(p, 0x1040, (uint32_t)(base + 0x1000) << 16 | base);
-    put(p, 0x1044, k->m << 16 | row);
+    put(p, 0x1044, w << 16 | row);
     put(p, 0x1048, 0xb);
     put(p, 0x104c, 0x10001);
     put(p, 0x1050, 0x10001);
-    put(p, 0x1078, (k->m - 1) << 16);
+    put(p, 0x1078, (w - 1) << 16 | (h - 1));
     put(p, 0x107c, k->k - 1);
-    put(p, 0x1088, ADDR_X + k->first * 16);
+    put(p, 0x1088, MEM_BASE + (product_x(k, k->first, 0) - mem));
     put(p, 0x108c, 0xf000f);
-    put(p, 0x1090, k->m * 4);
-    put(p, 0x1094, k->rows);
+    put(p, 0x1090, k->int4 ? k->m * 4 : k->k / 8);
+    put(p, 0x1094, k->int4 ? k->rows : 1);
     put(p, 0x1098, k->m);
     put(p, 0x1110, ADDR_W);
-    put(p, 0x118c, (k->m - 1) << 16 | (k->m - 1));
+    put(p, 0x118c, (w - 1) << 16 | (w - 1));
     for (i = 0; i < 5; i++) {
         put(p, 0x2810 + 4 * i, i == 2 ? base << 16 : i == 4 ? base / 128 : 0);
     }
     put(p, 0x3018, 0x10000200);
-    put(p, 0x301c, k->m - 1);
+    put(p, 0x301c, (h - 1) << 16 | (w - 1));
     put(p, 0x3020, k->n - 1);
-    put_dpu(p, k->m, 1, k->n, ADDR_Y + k->first * 16);
+    put_dpu(p, w, h, k->n, MEM_BASE + (product_y(k, k->first, 0) - mem));
     put(p, 0x400c, 0x40000004);
     put(p, 0x4010, 0xa0000002);
-    put(p, 0x401c, k->rows);
-    put(p, 0x4028, k->rows - k->m);
+    put(p, 0x401c, k->int4 ? k->rows : 1);
+    put(p, 0x4028, notch);
     put(p, 0x4030, (uint32_t)(k->n - 1) << 16 | 0x310);
     put(p, 0x4038, 0x53);
     put(p, 0x4044, 2);
     put(p, 0x4050, 0x23333);
     put(p, 0x40b0, 1);
-    put(p, 0x40b8, 4 * k->rows - k->m);
+    put(p, 0x40b8, k->int4 ? 4 * k->rows - k->m
+                           : k->n / 4 + 3 - k->m * k->n / 4);
     put(p, 0x40c0, 0x4440100);
     if (k->rdma) {
         put(p, 0x500c, 0);
@@ -1272,20 +1299,19 @@ static void put_int4(Prog *p, const Int4 *k)
     }
 }
 
-static uint32_t enable_int4(const Int4 *k)
+static uint32_t enable_product(const Product *k)
 {
     return k->rdma ? CONV : CONV_NO_RDMA;
 }
 
 /* Of K products in fp32, in any order. */
-static bool check_int4(const Int4 *k)
+static bool check_product(const Product *k)
 {
     int r, o, c;
 
     for (r = 0; r < k->rows; r++) {
         for (o = 0; o < k->n; o++) {
-            uint32_t bits = ldl_le_p(at(ADDR_Y) + (o / 4 * k->rows + r) * 16 +
-                                     o % 4 * 4);
+            uint32_t bits = ldl_le_p(product_y(k, r, o));
             double want = 0, sum = 0, got = npu_bits_to_float(bits);
 
             for (c = 0; c < k->k; c++) {
@@ -1297,7 +1323,7 @@ static bool check_int4(const Int4 *k)
             if (r < k->first || r >= k->first + k->m
                 ? bits != POISON * 0x01010101u
                 : !(fabs(got - want) <= k->k * sum / (1 << 24))) {
-                printf("# int4: row %d, column %d: %g, want %g\n", r, o, got,
+                printf("# product: row %d, column %d: %g, want %g\n", r, o, got,
                        want);
                 return false;
             }
@@ -1306,34 +1332,37 @@ static bool check_int4(const Int4 *k)
     return true;
 }
 
-static void random_int4(Int4 *k)
+static float random_half(void)
+{
+    return ldexpf(rnd_in(-2047, 2047), rnd_in(-14, 2));
+}
+
+static void random_product(Product *k)
 {
     int i;
 
-    k->m = one_in(4) ? 1 : 2 * rnd_in(1, 24);
+    k->m = one_in(4) ? 1 : 2 * rnd_in(1, 24) - (!k->int4 && one_in(2));
     k->first = one_in(3) ? rnd_in(0, 9) : 0;
     k->rows = k->first + k->m + (one_in(3) ? rnd_in(0, 9) : 0);
     k->k = 32 * rnd_in(1, 24);
     k->n = 16 * rnd_in(1, 12);
     k->core = one_in(3);
     k->rdma = one_in(2);
-    k->lines = one_in(2);
+    k->lines = !k->int4 || one_in(2);
     k->x = malloc(k->rows * k->k * sizeof(*k->x));
-    k->w = malloc(k->n * k->k);
+    k->w = malloc(k->n * k->k * sizeof(*k->w));
     for (i = 0; i < k->rows * k->k; i++) {
-        float v = ldexpf(rnd_in(-2047, 2047), rnd_in(-14, 2));
-
-        k->x[i] = npu_fp16_to_fp32(npu_fp32_to_fp16(v));
+        k->x[i] = random_half();
     }
     for (i = 0; i < k->n * k->k; i++) {
-        k->w[i] = rnd_in(-8, 7);
+        k->w[i] = k->int4 ? rnd_in(-8, 7) : random_half();
     }
-    seen[k->rdma ? F_INT4_RDMA : F_INT4_NO_RDMA]++;
-    seen[F_INT4_PART] += k->rows > k->m;
-    seen[F_INT4_CORE_1] += k->core;
+    seen[k->rdma ? F_PRODUCT_RDMA : F_PRODUCT_NO_RDMA]++;
+    seen[F_PRODUCT_PART] += k->rows > k->m;
+    seen[F_PRODUCT_CORE_1] += k->core;
 }
 
-static void test_int4(unsigned runs)
+static void test_product(bool int4, unsigned runs)
 {
     const char *why = NULL;
     bool ok = true;
@@ -1341,32 +1370,35 @@ static void test_int4(unsigned runs)
     Prog p;
 
     for (i = 0; ok && i < runs; i++) {
-        Int4 k;
+        Product k = { .int4 = int4 };
 
-        random_int4(&k);
+        random_product(&k);
         memset(at(ADDR_Y), POISON, k.rows * k.n * 4);
-        lay_int4(&k);
-        put_int4(&p, &k);
-        start(&p, enable_int4(&k));
-        ok = run_prog(&p, options, &why) == NPU_TASK_RUN && check_int4(&k);
+        lay_product(&k);
+        put_product(&p, &k);
+        start(&p, enable_product(&k));
+        ok = run_prog(&p, options, &why) == NPU_TASK_RUN && check_product(&k);
         free(k.x);
         free(k.w);
     }
-    report(ok, "%u products of int4 weights%s%s", runs, why ? ": " : "",
+    report(ok, "%u products of halves%s%s%s", runs,
+           int4 ? " with int4 weights" : " to floats", why ? ": " : "",
            why ? why : "");
 }
 
 /* Eight values of a nibble, times one and a number that needs all of fp32. */
 static void test_int4_values(void)
 {
-    Int4 k = { .m = 2, .rows = 2, .k = 32, .n = 16, .lines = true };
+    Product k = {
+        .int4 = true, .m = 2, .rows = 2, .k = 32, .n = 16, .lines = true,
+    };
     const char *why = NULL;
     bool ok;
     Prog p;
     int o;
 
     k.x = calloc(2 * 32, sizeof(*k.x));
-    k.w = calloc(16, 32);
+    k.w = calloc(16 * 32, sizeof(*k.w));
     k.x[5] = 1;
     k.x[32 + 5] = 65504;
     k.x[32 + 6] = 0x1p-7f;
@@ -1374,8 +1406,8 @@ static void test_int4_values(void)
         k.w[o * 32 + 5] = o - 8;
         k.w[o * 32 + 6] = 1;
     }
-    lay_int4(&k);
-    put_int4(&p, &k);
+    lay_product(&k);
+    put_product(&p, &k);
     start(&p, CONV_NO_RDMA);
     ok = run_prog(&p, options, &why) == NPU_TASK_RUN;
     for (o = 0; ok && o < 16; o++) {
@@ -1394,19 +1426,19 @@ static const Refused refused_int4[] = {
     { 0x100c, 0x00400000, "int4 weights but of products with halves" },
     { 0x100c, 0x20600121, "int4 weights but of products with halves" },
     { 0x100c, 0x20400120, "blocks disagree about the precision" },
-    { 0x1014, 10, "int4 weights but of rows in one line" },
-    { 0x1080, 1, "int4 weights but of rows in one line" },
-    { 0x1038, 0x80000007, "int4 weights of a task of several" },
-    { 0x1038, 0x40000007, "int4 weights of a task of several" },
+    { 0x1014, 10, "product of halves with windows" },
+    { 0x1080, 1, "product of halves with windows" },
+    { 0x1038, 0x80000007, "product of halves in a task of several" },
+    { 0x1038, 0x40000007, "product of halves in a task of several" },
     { 0x1020, 128, "bytes per kernel do not match its shape" },
     { 0x1030, 0x800003, "two sizes of a kernel" },
     { 0x2810, 1, "registers of products against the window of CBUF" },
     { 0x2818, 0x1c000000, "registers of products against the window of CBUF" },
     { 0x2820, 0x38, "registers of products against the window of CBUF" },
     { 0x3018, 0x10000001, "blocks disagree about the precision" },
-    { 0x4010, 0x40000002, "output of int4 weights but of floats" },
-    { 0x4010, 0x80000002, "output of int4 weights but of floats" },
-    { 0x4010, 0xa0000000, "output of int4 weights but of floats" },
+    { 0x4010, 0x40000002, "output of a product of halves but floats" },
+    { 0x4010, 0x80000002, "output of a product of halves but floats" },
+    { 0x4010, 0xa0000000, "output of a product of halves but floats" },
     { 0x4028, 1, "CUBE_NOTCH of this layer" },
     { 0x4030, 0x1f0710, "write DMA of this layer" },
     { 0x4038, 0x100092, "BS of this layer" },
@@ -1425,6 +1457,16 @@ static const Refused refused_int4[] = {
     { 0x5044, 0x280a1, "RDMA of this layer" },
 };
 
+static const Refused refused_product[] = {
+    { 0x100c, 0x200120, "convolution without RDMA but a product of halves" },
+    { 0x1090, 8, "rows of a product that do not follow each other" },
+    { 0x1094, 4, "rows of a product that do not follow each other" },
+    { 0x401c, 4, "rows of a product that do not follow each other" },
+    { 0x4010, 0x40000002, "output of a product of halves but floats" },
+    { 0x4028, 0, "SURF_ADD against the stride of surfaces" },
+    { 0x40b8, 4, "SURF_ADD against the stride of surfaces" },
+};
+
 static void report_refused(const Prog *p, const char *want, const char *what)
 {
     const char *why = NULL;
@@ -1436,7 +1478,9 @@ static void report_refused(const Prog *p, const char *want, const char *what)
 
 static void test_refused_int4(void)
 {
-    Int4 k = { .m = 4, .rows = 4, .k = 128, .n = 32, .lines = true };
+    Product k = {
+        .int4 = true, .m = 4, .rows = 4, .k = 128, .n = 32, .lines = true,
+    };
     char what[40];
     unsigned i;
     Prog p;
@@ -1445,31 +1489,43 @@ static void test_refused_int4(void)
         const Refused *r = &refused_int4[i];
 
         k.rdma = r->reg >= 0x5000;
-        put_int4(&p, &k);
+        put_product(&p, &k);
         put(&p, r->reg, r->value);
-        start(&p, enable_int4(&k));
+        start(&p, enable_product(&k));
         snprintf(what, sizeof(what), "%04x = %x of int4 weights", r->reg,
                  r->value);
         report_refused(&p, r->why, what);
     }
     k.rdma = false;
+    k.int4 = false;
+    for (i = 0; i < ARRAY_SIZE(refused_product); i++) {
+        const Refused *r = &refused_product[i];
+
+        put_product(&p, &k);
+        put(&p, r->reg, r->value);
+        start(&p, CONV_NO_RDMA);
+        snprintf(what, sizeof(what), "%04x = %x of a product", r->reg,
+                 r->value);
+        report_refused(&p, r->why, what);
+    }
+    k.int4 = true;
     k.m = 3;
-    put_int4(&p, &k);
+    put_product(&p, &k);
     start(&p, CONV_NO_RDMA);
     report_refused(&p, "int4 weights for an odd number of rows",
                    "int4 weights of 3 rows");
     k.m = 4;
     k.n = 24;
-    put_int4(&p, &k);
+    put_product(&p, &k);
     start(&p, CONV_NO_RDMA);
-    report_refused(&p, "int4 weights of kernels that do not fill groups",
+    report_refused(&p, "product of halves whose kernels do not fill groups",
                    "int4 weights of 24 kernels");
     k.n = 32;
     k.k = 144;
-    put_int4(&p, &k);
+    put_product(&p, &k);
     put(&p, 0x1028, 4 * 18 / 4 << 16 | 143);
     start(&p, CONV_NO_RDMA);
-    report_refused(&p, "int4 weights of channels that do not fill groups",
+    report_refused(&p, "product of halves whose channels do not fill groups",
                    "int4 weights of 144 channels");
 }
 
@@ -1485,7 +1541,7 @@ static void test_refused_no_rdma(void)
     put_program(&p, &k, &(const Part) { .rows = 4, .in_rows = 4 });
     p.n--;
     start(&p, CONV_NO_RDMA);
-    report_refused(&p, "convolution without RDMA but of int4 weights",
+    report_refused(&p, "convolution without RDMA but a product of halves",
                    "a convolution of bytes without RDMA");
     p.n--;
     put(&p, 0x4028, 4);
@@ -1550,7 +1606,8 @@ int main(void)
     test_windows();
     test_distance();
     test_words(40);
-    test_int4(60);
+    test_product(true, 60);
+    test_product(false, 60);
     test_int4_values();
     test_refused_int4();
     test_refused_no_rdma();

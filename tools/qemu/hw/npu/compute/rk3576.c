@@ -44,8 +44,8 @@ const char *npu_rk3576_decode(NpuTask *t, const uint32_t *regs,
                   "half of a pair in one place, a whole task in another");
         why = npu_rk3576_conv(t, regs);
         REFUSE_IF(why, why);
-        REFUSE_IF(blocks != conv && !t->conv.int4_weights,
-                  "convolution without RDMA but of int4 weights");
+        REFUSE_IF(blocks != conv && !t->conv.product,
+                  "convolution without RDMA but a product of halves");
         return npu_rk3576_dpu(t, regs, opt);
     case NPU_ENABLE_DPU | NPU_ENABLE_DPU_RDMA:
         t->kind = NPU_KIND_FLYING;

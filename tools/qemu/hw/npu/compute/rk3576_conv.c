@@ -34,6 +34,10 @@ static const char *decode_mode(NpuTask *t, const uint32_t *regs)
     c->int4_weights = GET76(regs, CNA_CONV_CON1, INT4_WEIGHTS);
     REFUSE_IF(c->int4_weights && (!half || mode != RK3576_MODE_DIRECT),
               "int4 weights but of products with halves");
+    /* Of int4 weights some programs have GROUP_LINE_OFF, and some not. */
+    c->product = c->int4_weights ||
+                 (half && mode == RK3576_MODE_DIRECT && !argb &&
+                  GET76(regs, CNA_CONV_CON1, GROUP_LINE_OFF));
     REFUSE_IF(mode != RK3576_MODE_DIRECT && mode != RK3576_MODE_DEPTHWISE &&
               mode != (half ? RK3576_MODE_ARGB_FLOAT : RK3576_MODE_ARGB),
               "CNA convolution mode");
@@ -43,10 +47,9 @@ static const char *decode_mode(NpuTask *t, const uint32_t *regs)
         c->packed = argb - ARGB_IN_ONE + 1;
         REFUSE_IF(argb < ARGB_IN_ONE || argb > ARGB_IN_FOUR, "ARGB_IN");
     }
-    /* Products of one line have it or not, which makes no difference. */
     REFUSE_IF(!!argb != !!c->packed ||
               (GET76(regs, CNA_CONV_CON1, GROUP_LINE_OFF) != !!c->packed &&
-               !c->int4_weights),
+               !c->product),
               "packed pixels, or lines without groups");
     REFUSE_IF(GET76(regs, CORE_MISC, DW) != (c->depthwise ? RK3576_DW_ON
                                                           : RK3576_DW_OFF) ||
@@ -114,27 +117,31 @@ static const char *decode_geometry(NpuConv *c, const uint32_t *regs)
 }
 
 /*
- * What boards have been seen to compute with 4-bit weights: the rows of a
- * product as one line, of channels that fill groups (row cna.rk3576-int4).
+ * What boards have been seen to compute: with 4-bit weights rows that are one
+ * line, with halves rows that follow each other in memory, of channels that
+ * fill groups (rows cna.rk3576-int4, cna.rk3576-product).
  */
-static const char *check_int4(const NpuConv *c, const uint32_t *regs)
+static const char *check_product(const NpuConv *c, const uint32_t *regs)
 {
     uint32_t first = GET76(regs, CNA_CBUF_ROW, START);
     const uint32_t *product = &regs[RK3576_PRODUCT / 4];
     unsigned i;
 
-    REFUSE_IF(c->in_h > 1 || c->out_h > 1 || c->in_w != c->out_w ||
-              c->k_w > 1 || c->k_h > 1 || c->stride_x > 1 ||
-              c->stride_y > 1 || regs[R_RK3576_CNA_PAD_CON0],
+    REFUSE_IF(c->in_w != c->out_w || c->in_h != c->out_h || c->k_w > 1 ||
+              c->k_h > 1 || c->stride_x > 1 || c->stride_y > 1 ||
+              regs[R_RK3576_CNA_PAD_CON0], "product of halves with windows");
+    REFUSE_IF(c->int4_weights && c->in_h > 1,
               "int4 weights but of rows in one line");
+    REFUSE_IF(!c->int4_weights && c->in_w > 1,
+              "product of halves but of rows in a column");
     REFUSE_IF(GET76(regs, CNA_CONV_CON3, PAIR) ||
               GET76(regs, CNA_CBUF_WEIGHT, FENCE) ||
               GET76(regs, CNA_CBUF_WEIGHT, CONTINUES),
-              "int4 weights of a task of several");
+              "product of halves in a task of several");
     REFUSE_IF(c->in_w > 1 && c->in_w % 2,
               "int4 weights for an odd number of rows");
     REFUSE_IF(c->in_c % NPU_CHANNEL_GROUP,
-              "int4 weights of channels that do not fill groups");
+              "product of halves whose channels do not fill groups");
     for (i = 0; i < RK3576_PRODUCT_WORDS; i++) {
         uint32_t usual = i == 2 ? first << 16 : i == 4 ? first / 128 : 0;
 
@@ -187,8 +194,8 @@ static const char *decode_weights(NpuConv *c, const uint32_t *regs)
     }
     REFUSE_IF(GET76(regs, CNA_DATA_SIZE2, KERNEL_BYTES) != (uint16_t)again,
               "two sizes of a kernel");
-    REFUSE_IF(c->int4_weights && c->kernels % c->kernel_group,
-              "int4 weights of kernels that do not fill groups");
+    REFUSE_IF(c->product && c->kernels % c->kernel_group,
+              "product of halves whose kernels do not fill groups");
     /* They become elements. */
     REFUSE_IF(total > NPU_TASK_MAX_WEIGHTS / (c->bits / bits),
               "too many weights");
@@ -408,8 +415,17 @@ static const char *decode_feature(NpuConv *c, const uint32_t *regs)
     f->line_stride = regs[R_RK3576_CNA_DMA_CON1];
     f->surf_stride = regs[R_RK3576_CNA_DMA_CON2] - 4 * c->in_w;
     f->unit = NPU_ATOM;
-    REFUSE_IF(f->line_stride != 4 * c->in_w && c->in_h > 4,
-              "gaps between lines of the input");
+    if (c->product && !c->int4_weights) {
+        /* All of a row, then the next one. */
+        REFUSE_IF(f->line_stride != surfaces ||
+                  regs[R_RK3576_CNA_DMA_CON2] != 1,
+                  "rows of a product that do not follow each other");
+        f->group_lines = 1;
+        f->surf_stride = 0;
+    } else {
+        REFUSE_IF(f->line_stride != 4 * c->in_w && c->in_h > 4,
+                  "gaps between lines of the input");
+    }
     /* Two surfaces may be those of two tensors. */
     REFUSE_IF(regs[R_RK3576_CNA_DMA_CON2] > UINT32_MAX / NPU_ATOM,
               "surfaces that are 4 GiB apart");
@@ -431,7 +447,7 @@ const char *npu_rk3576_conv(NpuTask *t, const uint32_t *regs)
     set_groups(c);
     why = decode_geometry(c, regs);
     REFUSE_IF(why, why);
-    why = c->int4_weights ? check_int4(c, regs) : NULL;
+    why = c->product ? check_product(c, regs) : NULL;
     REFUSE_IF(why, why);
     why = decode_weights(c, regs);
     REFUSE_IF(why, why);

@@ -82,7 +82,7 @@ static const DpuForm *find_form(const NpuTask *t, const uint32_t *regs)
     if (t->conv.depthwise) {
         return half ? &form_depthwise_halves : &form_depthwise;
     }
-    if (t->conv.int4_weights) {
+    if (t->conv.product) {
         return t->enable & NPU_ENABLE_DPU_RDMA ? &form_words : &form_no_rdma;
     }
     if (half) {
@@ -131,7 +131,7 @@ static bool rdma_cube_fits(const NpuTask *t, const uint32_t *regs)
     uint32_t height = GET76(regs, RDMA_CUBE_HEIGHT, HEIGHT) + 1;
 
     return (width == d->width && height == d->height) ||
-           (t->conv.int4_weights && width == 1 && height == d->width);
+           (t->conv.product && width == 1 && height == d->width);
 }
 
 static const char *check_rdma(const NpuTask *t, const uint32_t *regs,
@@ -187,10 +187,10 @@ static const char *decode_precision(NpuTask *t, const uint32_t *regs)
     d->precision = t->kind == NPU_KIND_CONV ? t->conv.precision : proc;
     d->operands = d->precision;
     d->is_float = d->precision == NPU_PREC_FP16;
-    if (t->conv.int4_weights) {
+    if (t->conv.product) {
         REFUSE_IF(proc != NPU_PREC_FP16 ||
                   GET76(regs, DPU_DATA_FORMAT, OUT_PRECISION) != OUT_WORDS,
-                  "output of int4 weights but of floats");
+                  "output of a product of halves but floats");
         d->out_precision = NPU_PREC_FP32;
         d->out_bytes = 4;
         return NULL;
@@ -229,7 +229,8 @@ static const char *decode_shape(NpuTask *t, const uint32_t *regs,
               (d->width != t->conv.out_w || d->height != t->conv.out_h ||
                d->channels != GET76(regs, CORE_SIZE1, CHANNEL) + 1),
               "CORE and DPU disagree about the output size");
-    REFUSE_IF(f == &form_words && d->height > 1, "words of several lines");
+    REFUSE_IF(f == &form_words && d->height > 1 && !t->conv.product,
+              "words of several lines");
     REFUSE_IF(t->kind == NPU_KIND_CONV &&
               d->channels > (t->conv.depthwise ? t->conv.in_c
                                                : t->conv.kernels),
@@ -372,6 +373,16 @@ static const char *decode_out_cvt(NpuDpu *d, const uint32_t *regs)
     return NULL;
 }
 
+/* Atoms between lines: of products they are other surfaces. */
+static uint32_t usual_notch(const NpuTask *t, uint32_t stride,
+                            uint32_t surfaces)
+{
+    if (!t->conv.product) {
+        return 0;
+    }
+    return t->conv.int4_weights ? stride - t->dpu.width : surfaces - 1;
+}
+
 /*
  * SURF_ADD is what follows the last line of a group, in the cube as it is
  * written: boards write nothing if it does not fit the stride.
@@ -383,22 +394,28 @@ static const char *decode_output(NpuTask *t, const uint32_t *regs,
     NpuOutput *o = &d->out;
     uint32_t stride = GET76(regs, DPU_DST_SURF_STRIDE, ATOMS);
     uint32_t add = GET76(regs, DPU_SURF_ADD, ATOMS);
+    uint32_t notch = GET76(regs, DPU_CUBE_NOTCH, ATOMS);
     uint32_t surfaces = DIV_ROUND_UP(d->channels, NPU_ATOM / d->out_bytes);
+    bool rows = t->conv.product && !t->conv.int4_weights;
+    uint32_t line = d->width + (rows ? notch : 0);
+    /* There is no notch behind the last line. */
+    int64_t behind = rows ? (int64_t)(int32_t)add - notch : add;
 
     /* Nobody has been seen to leave padding out. */
     REFUSE_IF(!opt->write_padding && d->channels % (NPU_ATOM / d->out_bytes),
               "part of an atom");
+    REFUSE_IF(rows && stride != 1,
+              "rows of a product that do not follow each other");
     REFUSE_IF(t->kind == NPU_KIND_CONV && surfaces > 1 &&
-              (uint64_t)add + d->width * d->height != (uint64_t)group * stride,
+              behind + (int64_t)line * d->height != (int64_t)group * stride,
               "SURF_ADD against the stride of surfaces");
-    REFUSE_IF(GET76(regs, DPU_CUBE_NOTCH, ATOMS) !=
-              (t->conv.int4_weights ? stride - d->width : 0),
+    REFUSE_IF(notch != usual_notch(t, stride, surfaces),
               "CUBE_NOTCH of this layer");
     o->base = ADDR76(regs, DPU_DST_ADDR);
     o->surf_stride = stride * NPU_ATOM;
     o->surf_add = group * o->surf_stride;
     o->surf_group = group;
-    o->line_bytes = d->width * NPU_ATOM;
+    o->line_bytes = line * NPU_ATOM;
     REFUSE_IF(!npu_cube_init(&o->cube, surfaces, d->height,
                              (uint64_t)d->width * NPU_ATOM,
                              d->height > 1 && stride == d->width),

@@ -91,7 +91,8 @@ typedef struct NpuConv {
     bool deconv;            /* the input is spread */
     uint8_t precision;      /* of data and weights */
     uint8_t bits;           /* of an element */
-    bool int4_weights;      /* of data that are halves */
+    bool product;           /* RK3576: of halves, to floats */
+    bool int4_weights;      /* of such a product */
     uint8_t packed;         /* channels of packed pixels; 0: atoms */
     bool packed_weights;    /* they have four lanes for each tap */
     bool packed_tight;      /* rows of taps of bytes do not fill atoms */
