@@ -35,7 +35,7 @@
  * chosen by the core time that they have had, see "shares"; entities of a group take
  * time slices, and those of clients that use little are boosted.
  *
- * The start. rknpu_dispatch() asks rknpu_dispatch_next() for the next job
+ * The start. rknpu_dispatch() asks rknpu_dispatch_find() for the next job
  * of an idle core. If the core is powered and has the job's domain attached,
  * rknpu_dispatch_start() fills struct rknpu_kick and rknpu_pc_start() writes the
  * registers, in whatever context this is. Otherwise the core is STARTING, and

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Owns who may use an IOMMU that all cores share. */
+/* Owns whose turn it is on cores that share an IOMMU or a CBUF. */
 #ifndef __RKNPU_SHARED_H__
 #define __RKNPU_SHARED_H__
 
@@ -9,8 +9,8 @@ struct rknpu_sched;
 struct rknpu_vm;
 
 /*
- * In the vendor's DT shape one IOMMU serves all cores; so they run jobs of one VM at a
- * time. All of these under rknpu_hw::lock, and only there.
+ * Cores behind one IOMMU, as in the vendor's DT shape, or with one CBUF run jobs of one VM at
+ * a time. All of these under rknpu_hw::lock, and only there.
  */
 
 /* What the core, which has no job, would run next; or NULL. */
