@@ -24,6 +24,7 @@ export CMD
 # By this the test that a target starts is known to `make status`.
 export RKNPU_TARGET = $@$(foreach v,ARGS GROUPS KERNELS PROGRAM CASE BOOT DIR CONFIG NAME RUNTIME,$(if $($(v)), $(v)=$($(v))))$(if \
 	$(filter-out 7.3,$(KERNEL)), KERNEL=$(KERNEL))
+ROOT_MAKE := $(BIN)/root make -j$(shell nproc) -sC
 CROSS := CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar
 KVARS := $(foreach v,W C CF KCFLAGS RKNPU_VENDOR,$(if $($(v)),$(v)=$($(v))))
 
@@ -217,30 +218,30 @@ install: ## install it (INSTALL_MOD_PATH= as in a kernel tree)
 	$(MAKE) -C $(KDIR) M=$(O)/module/kdir modules_install
 
 lib: ## libnpu, npu-demo, npu-bench, and the programs of tools/lib/examples
-	@$(BIN)/root make -sC $(CURDIR)/tools/lib $(CROSS) O=$(O)/lib
+	@$(ROOT_MAKE) $(CURDIR)/tools/lib $(CROSS) O=$(O)/lib
 
 capture: lib ## npu-capture, npu-replay, npu-dump
-	@$(BIN)/root make -sC $(CURDIR)/tools/capture $(CROSS) O=$(O)/capture LIBNPU=$(O)/lib/libnpu.a all tests
+	@$(ROOT_MAKE) $(CURDIR)/tools/capture $(CROSS) O=$(O)/capture LIBNPU=$(O)/lib/libnpu.a all tests
 	@$(BIN)/root sh -c '[ ! -e /usr/lib/arm-linux-gnueabihf/pkgconfig/libdrm.pc ] || \
-		make -sC $(CURDIR)/tools/capture armhf O=$(O)/capture-armhf'
+		make -j$(shell nproc) -sC $(CURDIR)/tools/capture armhf O=$(O)/capture-armhf'
 
 report: lib ## npu-report
-	@$(BIN)/root make -sC $(CURDIR)/tools/report $(CROSS) O=$(O)/report LIBNPU=$(O)/lib/libnpu.a
+	@$(ROOT_MAKE) $(CURDIR)/tools/report $(CROSS) O=$(O)/report LIBNPU=$(O)/lib/libnpu.a
 
 top: ## npu-top
-	@$(BIN)/root make -sC $(CURDIR)/tools/top $(CROSS) O=$(O)/top
+	@$(ROOT_MAKE) $(CURDIR)/tools/top $(CROSS) O=$(O)/top
 
 selftests: lib ## the test programs
-	@linux=$$($(BIN)/linux-source) && $(BIN)/root make -sC $(CURDIR)/selftests $(CROSS) \
+	@linux=$$($(BIN)/linux-source) && $(ROOT_MAKE) $(CURDIR)/selftests $(CROSS) \
 		OUTPUT=$(O)/selftests KSELFTEST=$$linux/tools/testing/selftests && \
-		$(BIN)/root make -sC $(CURDIR)/tools/lib/tests/guest $(CROSS) \
+		$(ROOT_MAKE) $(CURDIR)/tools/lib/tests/guest $(CROSS) \
 		OUTPUT=$(O)/selftests KSELFTEST=$$linux/tools/testing/selftests LIBNPU=$(O)/lib/libnpu.a
 
 selftests-armhf: ## the same for 32 bits
-	@linux=$$($(BIN)/linux-source) && $(BIN)/root make -sC $(CURDIR)/selftests CROSS_COMPILE=arm-linux-gnueabihf- \
+	@linux=$$($(BIN)/linux-source) && $(ROOT_MAKE) $(CURDIR)/selftests CROSS_COMPILE=arm-linux-gnueabihf- \
 		CC=arm-linux-gnueabihf-gcc USERCFLAGS=-Wno-pointer-to-int-cast OUTPUT=$(O)/selftests-armhf \
 		KSELFTEST=$$linux/tools/testing/selftests && \
-		$(BIN)/root make -sC $(CURDIR)/tools/lib/tests/guest CROSS_COMPILE=arm-linux-gnueabihf- \
+		$(ROOT_MAKE) $(CURDIR)/tools/lib/tests/guest CROSS_COMPILE=arm-linux-gnueabihf- \
 		USERCFLAGS=-Wno-pointer-to-int-cast OUTPUT=$(O)/selftests-armhf KSELFTEST=$$linux/tools/testing/selftests
 
 deb: ## Debian packages, checked by lintian, in build/deb
