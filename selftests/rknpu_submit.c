@@ -5,7 +5,7 @@
  * boot: jobs
  * boot: armhf
  * boot: noiommujob RARE TEST_LIMIT=600 --model npu-iommu=0 --cmdline cma=256M --param unsafe_noiommu=1
- * boot: debug-short
+ * boot: debug-main
  */
 #define _GNU_SOURCE
 #include <poll.h>
