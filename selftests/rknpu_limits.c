@@ -363,7 +363,7 @@ RK_TEST_F_TIMEOUT(limits, page_tables_count, 120,
 	set_percent(USER_PERCENT, 100);
 	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY, 0, &limit));
 	/* 1 to 2 MiB are left for tables. */
-	size = (limit - self->bytes) / MIB * MIB - MIB;
+	size = (limit - self->bytes - beside(limit)) / MIB * MIB - MIB;
 	ASSERT_EQ(0, create(self->fd, size, &handle));
 	/* It begins at the second page. */
 	tables = (size + RK_PAGE) / (4 * MIB) + 1;
