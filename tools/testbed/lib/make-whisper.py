@@ -20,7 +20,9 @@ WIDTH, HEADS, FRAMES, TOKENS, MELS = 384, 6, 1500, 448, 80
 # whisper.cpp knows these by their numbers: words, then the end of text, languages, tasks and times.
 WORDS, VOCABULARY, END_OF_TEXT = 50256, 51864, 50256
 MAGIC = 0x67676d6c
-F32, F16 = 0, 1
+# Tensor types, and what a model's header says of its matrices: the latter of q8_0 with the version of quantised blocks.
+F32, F16, Q8_0 = 0, 1, 8
+TYPES = {"f16": (F16, 1), "q8_0": (Q8_0, 2007)}
 RATE, FFT = 16000, 400
 END = 10
 SYLLABLES = [c + v for c in "bcdfghjklmnpqrstvwxz" for v in "aeiou"]
@@ -53,13 +55,25 @@ def vocabulary():
     return struct.pack("<i", WORDS) + b"".join(struct.pack("<i", len(w)) + w.encode() for w in words)
 
 
+def row(kind, data, index):
+    """The numbers of a row of the model's width."""
+    if kind == F16:
+        return struct.unpack_from(f"<{WIDTH}e", data, index * WIDTH * 2)
+    blocks = struct.iter_unpack("<e32b", data[index * WIDTH // 32 * 34:(index + 1) * WIDTH // 32 * 34])
+    return [block[0] * q for block in blocks for q in block[1:]]
+
+
 class Model:
-    def __init__(self, out, seed):
+    def __init__(self, out, kind, seed):
         self.out = out
+        self.kind = kind
         self.noise = Noise(seed)
 
     def tensor(self, name, kind, shape, data):
         self.out.write(struct.pack(f"<iii{len(shape)}i", len(shape), len(name), kind, *shape) + name.encode() + data)
+
+    def matrix(self, kind, n, deviation):
+        return (self.noise.f16 if kind == F16 else self.noise.q8_0)(n, deviation)
 
     def vector(self, name, mean, deviation, shape=(WIDTH,)):
         self.tensor(name, F32, shape, self.noise.f32(math.prod(shape), mean, deviation))
@@ -70,7 +84,9 @@ class Model:
 
     def linear(self, name, rows, shape=(WIDTH,), bias=True, bias_shape=None):
         columns = math.prod(shape)
-        self.tensor(name + ".weight", F16, (*shape, rows), self.noise.f16(columns * rows, 1 / math.sqrt(columns)))
+        # Of convolutions whisper.cpp has halves alone.
+        kind = self.kind if len(shape) == 1 else F16
+        self.tensor(name + ".weight", kind, (*shape, rows), self.matrix(kind, columns * rows, 1 / math.sqrt(columns)))
         if bias:
             self.vector(name + ".bias", 0, 0.1, bias_shape or (rows,))
 
@@ -95,9 +111,9 @@ class Model:
 
     def decoder(self, layers):
         # The words' logits have a standard deviation of 3.
-        words = self.noise.f16(VOCABULARY * WIDTH, 3 / math.sqrt(WIDTH))
-        end = struct.unpack_from(f"<{WIDTH}e", words, END_OF_TEXT * WIDTH * 2)
-        self.tensor("decoder.token_embedding.weight", F16, (WIDTH, VOCABULARY), bytes(words))
+        words = self.matrix(self.kind, VOCABULARY * WIDTH, 3 / math.sqrt(WIDTH))
+        end = row(self.kind, words, END_OF_TEXT)
+        self.tensor("decoder.token_embedding.weight", self.kind, (WIDTH, VOCABULARY), bytes(words))
         places = self.noise.f32(END * WIDTH, 0, 2) + array.array("f", [100 * x for x in end]).tobytes() * (TOKENS - END)
         self.tensor("decoder.positional_embedding", F32, (WIDTH, TOKENS), places)
         for i in range(layers):
@@ -126,6 +142,7 @@ def sound(path, seconds, seed):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--layers", type=int, default=2, help="of the encoder, and of the decoder")
+    parser.add_argument("--type", choices=TYPES, default="f16", help="of the matrices")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--sound", type=float, metavar="SECONDS", help="write a WAV file of that length, instead of a model")
     parser.add_argument("out")
@@ -133,11 +150,12 @@ def main():
     if args.sound:
         sound(args.out, args.sound, args.seed)
         return
+    kind, header = TYPES[args.type]
     with open(args.out, "wb") as out:
         out.write(struct.pack("<12i", MAGIC, VOCABULARY, FRAMES, WIDTH, HEADS, args.layers, TOKENS, WIDTH, HEADS,
-                              args.layers, MELS, F16))
+                              args.layers, MELS, header))
         out.write(mel_bands() + vocabulary())
-        model = Model(out, args.seed)
+        model = Model(out, kind, args.seed)
         model.encoder(args.layers)
         model.decoder(args.layers)
 
