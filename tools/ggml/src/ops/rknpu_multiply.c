@@ -69,13 +69,13 @@ static int write_fp16(struct npu_tensor *x, const struct rknpu_rows *r, uint32_t
 static void row_to_int8(int8_t *dst, const struct rknpu_rows *r, uint32_t m, uint32_t k, float *floats,
 			float *scale)
 {
-	const float *src = rknpu_x_row(r, m);
+	const void *src = rknpu_x_row(r, m);
 
-	if (r->x_type == GGML_TYPE_F16) {
-		ggml_fp16_to_fp32_row(rknpu_x_row(r, m), floats, k);
-		src = floats;
-	}
-	*scale = rknpu_to_int8(dst, src, k);
+	if (r->x_type == GGML_TYPE_F16)
+		ggml_fp16_to_fp32_row(src, floats, k);
+	else
+		memcpy(floats, src, k * sizeof(*floats));
+	*scale = rknpu_to_int8(dst, floats, k);
 }
 
 static int write_int8(struct npu_tensor *x, const struct rknpu_rows *r, uint32_t k, struct scale *s)

@@ -48,6 +48,9 @@ float rknpu_to_fp16(uint16_t *dst, const float *src, size_t n, float scale)
 
 /* ---- int8 ---- */
 
+/* Columns that are rotated together. */
+#define MOST_ROTATED	((size_t)256)
+
 static float largest_of(const float *src, size_t n)
 {
 	float most = 0;
@@ -58,10 +61,44 @@ static float largest_of(const float *src, size_t n)
 	return most;
 }
 
-float rknpu_to_int8(int8_t *dst, const float *src, size_t n)
+/* Sums and differences of halves, of halves of these and so on: a Hadamard matrix. It is its own inverse, but for the scale. */
+static void rotate_block(float *x, size_t n)
 {
-	float most = largest_of(src, n), by = 127 / most;
+	for (size_t half = n / 2; half; half /= 2)
+		for (size_t i = 0; i < n; i += 2 * half)
+			for (size_t j = i; j < i + half; j++) {
+				float a = x[j], b = x[j + half];
 
+				x[j] = a + b;
+				x[j + half] = a - b;
+			}
+}
+
+/*
+ * Models have a few columns of activations that are many times the others, which a scale for the whole row would leave a
+ * few steps. Rotated, each column has a share of them, and a product of two rotated rows is that of the rows.
+ * Published for a model of 1B: a KL divergence of .003 instead of .074 (rk-llama.cpp).
+ */
+static void rotate(float *x, size_t k)
+{
+	size_t n = k & -k;
+	float by;
+
+	n = n < MOST_ROTATED ? n : MOST_ROTATED;
+	by = 1 / sqrtf((float)n);
+	for (size_t i = 0; i < k; i += n)
+		rotate_block(x + i, n);
+	for (size_t i = 0; i < k; i++)
+		x[i] *= by;
+}
+
+float rknpu_to_int8(int8_t *dst, float *src, size_t n)
+{
+	float most, by;
+
+	rotate(src, n);
+	most = largest_of(src, n);
+	by = 127 / most;
 	/* A row of zeros, or of so little that the factor is no float. */
 	if (!isfinite(by) || !isfinite(most)) {
 		memset(dst, 0, n);
@@ -124,13 +161,15 @@ static const void *read_row(struct reader *r, uint32_t n)
 	return (const char *)r->group + n % rows * r->m->stride;
 }
 
-static const float *row_floats(struct reader *r, uint32_t n)
+/* A copy. */
+static float *row_floats(struct reader *r, uint32_t n)
 {
 	const void *from = read_row(r, n);
 
 	if (r->m->type == GGML_TYPE_F32)
-		return from;
-	ggml_get_type_traits(r->m->type)->to_float(from, r->floats, r->m->k);
+		memcpy(r->floats, from, r->m->k * sizeof(*r->floats));
+	else
+		ggml_get_type_traits(r->m->type)->to_float(from, r->floats, r->m->k);
 	return r->floats;
 }
 

@@ -11,8 +11,11 @@
 float rknpu_scale_for(float largest);
 /* Converts; returns the largest magnitude of @src, infinity if it has NaN. */
 float rknpu_to_fp16(uint16_t *dst, const float *src, size_t n, float scale);
-/* Requantizes a row; the result times what is returned is the row. NaN if it has any or infinity. */
-float rknpu_to_int8(int8_t *dst, const float *src, size_t n);
+/*
+ * Rotates a row, in place, and requantizes it; the result times what is returned is the rotated row. NaN if it has any or
+ * infinity.
+ */
+float rknpu_to_int8(int8_t *dst, float *src, size_t n);
 /* May a matrix of that type be packed? */
 bool rknpu_can_pack(enum ggml_type type);
 
