@@ -105,7 +105,7 @@ static int run_round_on_all(struct rk_client *c, unsigned int seed)
 	if (!rk_model())
 		return run_round(c, seed);
 	cores_that_worked(done);
-	for (unsigned int us = 5000; us < 400000 && !ret; us *= 4) {
+	for (unsigned int us = rk_slow() > 1 ? 20000 : 5000; us < 400000 && !ret; us *= 4) {
 		rk_latency_us(us);
 		ret = run_round(c, seed);
 		if (cores_that_worked(done) == RK_CORES)
