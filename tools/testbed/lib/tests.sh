@@ -102,14 +102,15 @@ rk_host_once() {
 }
 
 # Reports of the race detector go to a file of their own unless the access was ours: by the function that made it, or
-# by what that was called from, as with lists. Further up are always we, or whoever was interrupted.
+# by what that was called from, as with lists. Further up are always we, or whoever was interrupted. The flags of a task
+# are its own: memalloc_noreclaim_save(), which is inlined in ours, writes them while the tick on the same CPU reads them.
 rk_foreign_races() {
 	grep -q 'BUG: KCSAN' "$1" || return 0
 	awk -v ours="$1.new" -v theirs="$1.races" '
 		function flush() { printf "%s", block >(race && !near ? theirs : ours); block = ""; race = near = 0 }
-		/BUG: KCSAN/ { race = 1 }
+		/BUG: KCSAN/ { race = 1; flags = / in kthread_data \/ / }
 		race && / by (task|interrupt)/ { frame = 0 }
-		race && /\+0x[0-9a-f]+\// { near = near || (++frame <= 2 && /rknpu_/) }
+		race && /\+0x[0-9a-f]+\// { near = near || (!flags && ++frame <= 2 && /rknpu_/) }
 		/====================/ { if (race) { block = block $0 "\n"; flush() } else { flush(); block = $0 "\n" }; next }
 		{ block = block $0 "\n" }
 		END { flush() }' "$1" && mv "$1.new" "$1"
