@@ -236,7 +236,7 @@ int npu_tensor_read_f32(struct npu_tensor *t, float *dst, size_t ld, float scale
  * @add: add the numbers to those in @dst
  *
  * For weights with a scale for each row of theirs. Where groups of their columns have scales, there is a product for
- * each group, of a view of the operand, and @add sums up what they give.
+ * each group (npu_weights_part()), of a view of the operand, and @add sums up what they give.
  *
  * Return: as npu_tensor_read(), and -EINVAL for INT4.
  */
@@ -266,7 +266,7 @@ struct npu_weights_desc {
 	/**
 	 * @type: INT8, FP16, BF16 or INT4. The operand has the same type, but for INT4 on an RK3576, where
 	 * it is FP16: no mode of the NPU that is known multiplies INT4 weights with INT8. Of INT4, @n is a
-	 * multiple of 64, @k and @ld are even, and there is no @bias and no @rq
+	 * multiple of 64, @k and @ld are even, @k is at most 4096 without @part, and there is no @bias and no @rq
 	 */
 	enum npu_prec type;
 	/** @n: columns of the result */
@@ -284,6 +284,11 @@ struct npu_weights_desc {
 	const void *bias;
 	/** @rq: for INT8 results of INT8 weights; scale 0 = results are INT32 */
 	struct npu_requant rq;
+	/**
+	 * @part: columns of each part that npu_weights_part() gives, but for the last one: a multiple of 32 up to
+	 * 4096. 0 = as many as a product takes. Without @bias and @rq
+	 */
+	uint32_t part;
 };
 
 /**
@@ -308,6 +313,19 @@ int npu_weights_new(struct npu_dev *dev, const struct npu_weights_desc *desc, co
  * The memory lives on while a recording uses it.
  */
 void npu_weights_free(struct npu_weights *w);
+
+/**
+ * npu_weights_part - weights of some of the columns, without a copy
+ * @w: weights with npu_weights_desc.part
+ * @i: which part
+ * @out: the part, which shares the memory of @w
+ *
+ * For weights whose columns have scales by groups, and for a chip on which one product does not take all of them: each
+ * part multiplies a view of the operand.
+ *
+ * Return: 0, -EINVAL for weights without parts or with fewer, -ENOMEM.
+ */
+int npu_weights_part(const struct npu_weights *w, uint32_t i, struct npu_weights **out);
 
 /* ---- address spaces -------------------------------------------------------- */
 

@@ -105,12 +105,17 @@ static void test_refused(struct npu_dev *dev)
 		{ .type = NPU_PREC_INT4, .n = 64, .k = 64, .ld = 65 }, { .type = NPU_PREC_INT4, .n = 64, .k = 4098 },
 		{ .type = NPU_PREC_INT4, .n = 64, .k = 64, .rq = { .scale = 1 } },
 		{ .type = NPU_PREC_INT4, .n = 64, .k = 64, .bias = "" }, { .type = NPU_PREC_INT16, .n = 64, .k = 64 },
+		{ .type = NPU_PREC_INT4, .n = 64, .k = 64, .part = 48 },
+		{ .type = NPU_PREC_INT8, .n = 64, .k = 64, .part = 4128 },
+		{ .type = NPU_PREC_INT8, .n = 64, .k = 64, .part = 32, .rq = { .scale = 1 } },
 	};
+	struct npu_weights_desc parts = { .size = sizeof(parts), .type = NPU_PREC_INT4, .n = 64, .k = 64, .part = 32 };
 	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT4, .n = 64, .k = 64 };
 	struct npu_rec_matmul_opts relu = { .size = sizeof(relu), .act = NPU_ACT_RELU };
 	struct npu_tensor *x[3], *y[3], *odd = NULL;
 	static uint8_t src[64 * 4100];
-	struct npu_weights *w = NULL;
+	struct npu_weights *w = NULL, *pw = NULL;
+	struct npu_rec *rec;
 	float f[4 * 64];
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -128,12 +133,17 @@ static void test_refused(struct npu_dev *dev)
 	y[1] = nn_tensor(dev, NPU_PREC_INT16, 4, 64, NULL);
 	y[2] = nn_tensor(dev, NPU_PREC_INT16, 4, 64, NULL);
 	for (int i = 0; i < 3; i++) {
-		struct npu_rec *rec = nn_rec(dev);
-
+		rec = nn_rec(dev);
 		tap_ok(npu_rec_matmul(rec, x[i], w, y[i], i == 2 ? &relu : NULL) == -EINVAL, "%s",
 		       npu_rec_message(rec));
 		npu_rec_free(rec);
 	}
+	tap_ok(npu_weights_part(w, 0, &pw) == -EINVAL && !npu_weights_new(dev, &parts, src, &pw),
+	       "weights without parts");
+	rec = nn_rec(dev);
+	tap_ok(npu_rec_matmul(rec, x[0], pw, y[1], NULL) == -EINVAL, "%s", npu_rec_message(rec));
+	npu_rec_free(rec);
+	npu_weights_free(pw);
 	tap_ok(npu_tensor_read_f32(x[0], f, 0, 1) == -EINVAL && npu_tensor_write_f32(x[0], f, 0, 1) == -EINVAL &&
 	       npu_tensor_write_f32(y[1], f, 0, 1) == -EINVAL, "no floats from and to INT4, none to INT16");
 	tap_ok(npu_tensor_write(x[0], src, 65) == -EINVAL && npu_tensor_read(x[0], src, 65) == -EINVAL,
@@ -147,10 +157,10 @@ static void test_refused(struct npu_dev *dev)
 
 /* ---- INT4 weights of halves ---- */
 
-/* Groups of columns have scales of their own. */
+/* Groups of columns have scales of their own; they are parts of the same weights, or weights each. */
 struct mixed {
 	uint32_t m, n, k, groups, max_m, max_n, row;
-	bool is_kn;
+	bool is_kn, parts;
 };
 
 static int nibble_of(const struct mixed *s, const uint8_t *w, uint32_t group, uint32_t n, uint32_t k)
@@ -159,18 +169,35 @@ static int nibble_of(const struct mixed *s, const uint8_t *w, uint32_t group, ui
 	return nibble(w, s->is_kn ? (size_t)k * s->n + n : (size_t)n * s->k + k);
 }
 
-/* Rows of larger tensors. */
-static int mixed_group(struct npu_dev *dev, const struct mixed *s, struct npu_tensor *all, uint32_t group,
-		       const uint8_t *w, const float *scale, float *y)
+static int group_weights(struct npu_dev *dev, const struct mixed *s, uint32_t group, const uint8_t *w,
+			 struct npu_weights **out)
 {
 	struct npu_weights_desc d = {
 		.size = sizeof(d), .type = NPU_PREC_INT4, .n = s->n, .k = s->k, .is_kn = s->is_kn,
 	};
+	struct npu_weights *all = NULL;
+	int ret;
+
+	if (!s->parts)
+		return npu_weights_new(dev, &d, w + (size_t)group * s->n * s->k / 2, out);
+	d.k *= s->groups;
+	d.part = s->k;
+	ret = npu_weights_new(dev, &d, w, &all);
+	ret = ret ? ret : npu_weights_part(all, group, out);
+	/* A part has the memory, too. */
+	npu_weights_free(all);
+	return ret;
+}
+
+/* Rows of larger tensors. */
+static int mixed_group(struct npu_dev *dev, const struct mixed *s, struct npu_tensor *all, uint32_t group,
+		       const uint8_t *w, const float *scale, float *y)
+{
 	struct npu_rec_matmul_opts mo = { .size = sizeof(mo), .max_m = s->max_m, .max_n = s->max_n };
 	struct npu_tensor *to = nn_tensor(dev, NPU_PREC_FP32, s->m + s->row, s->n, NULL), *x = NULL, *t = NULL;
 	struct npu_rec *rec = nn_rec(dev);
 	struct npu_weights *tw = NULL;
-	int ret = npu_weights_new(dev, &d, w + (size_t)group * s->n * s->k / 2, &tw);
+	int ret = group_weights(dev, s, group, w, &tw);
 
 	ret = ret ? ret : npu_tensor_view(all, s->row, s->m, group * s->k, s->k, &x);
 	ret = ret ? ret : npu_tensor_view(to, s->row, s->m, 0, s->n, &t);
@@ -249,6 +276,78 @@ static void refused_mixed(struct npu_dev *dev, int err, const char *words, enum 
 	npu_weights_free(w);
 }
 
+/* ---- parts of bytes ---- */
+
+#define PART_M	6u
+#define PART_N	40u
+
+/* Columns @from to @to of @k. */
+static uint32_t words_wrong(const int32_t *got, const int8_t *x, const int8_t *w, uint32_t k, uint32_t from, uint32_t to)
+{
+	uint32_t bad = 0;
+
+	for (uint32_t i = 0; i < PART_M * PART_N; i++) {
+		int32_t sum = 0;
+
+		for (uint32_t c = from; c < to; c++)
+			sum += x[i / PART_N * k + c] * w[i % PART_N * k + c];
+		bad += got[i] != sum;
+	}
+	return bad;
+}
+
+/* The product of columns @from and those behind with @w. */
+static int words(struct npu_dev *dev, struct npu_tensor *x, uint32_t from, const struct npu_weights *w, int32_t *got)
+{
+	struct npu_tensor *y = nn_tensor(dev, NPU_PREC_INT32, PART_M, PART_N, NULL), *view = NULL;
+	struct npu_rec *rec = nn_rec(dev);
+	int ret = npu_tensor_view(x, 0, PART_M, from, npu_tensor_shape(x).cols - from, &view);
+
+	ret = ret ? ret : nn_run(rec, npu_rec_matmul(rec, view, w, y, NULL));
+	ret = ret ? ret : npu_tensor_read(y, got, 0);
+	npu_rec_free(rec);
+	npu_tensor_free(view);
+	npu_tensor_free(y);
+	return ret;
+}
+
+static int8_t *any_bytes(size_t n)
+{
+	int8_t *p = malloc(n);
+
+	for (size_t i = 0; i < n; i++)
+		p[i] = (int8_t)(rnd(255) - 127);
+	return p;
+}
+
+/* The last part, and where the NPU adds them all at once. */
+static void test_parts(struct npu_dev *dev, uint32_t k, uint32_t part, bool adds)
+{
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = PART_N, .k = k, .part = part };
+	struct npu_tensor *x = nn_tensor(dev, NPU_PREC_INT8, PART_M, k, NULL);
+	int8_t *bw = any_bytes((size_t)PART_N * k), *bx = any_bytes((size_t)PART_M * k);
+	struct npu_weights *w = NULL, *last = NULL, *none = NULL;
+	uint32_t parts = (k - 1) / part + 1, from = (parts - 1) * part;
+	int32_t got[PART_M * PART_N];
+	int ret = npu_weights_new(dev, &d, bw, &w);
+
+	ret = ret ? ret : npu_weights_part(w, parts - 1, &last);
+	ret = ret ? ret : npu_tensor_write(x, bx, 0);
+	ret = ret ? ret : words(dev, x, from, last, got);
+	tap_ok(!ret && !words_wrong(got, bx, bw, k, from, k), "the last of %u parts of bytes: error %d", parts, ret);
+	tap_ok(npu_weights_part(w, parts, &none) == -EINVAL && npu_weights_part(last, 0, &none) == -EINVAL,
+	       "behind it is none, and in it neither");
+	if (adds) {
+		ret = words(dev, x, 0, w, got);
+		tap_ok(!ret && !words_wrong(got, bx, bw, k, 0, k), "all of them: error %d", ret);
+	}
+	npu_tensor_free(x);
+	npu_weights_free(w);
+	npu_weights_free(last);
+	free(bw);
+	free(bx);
+}
+
 static void test_rk3576(struct npu_dev *dev)
 {
 	static const struct mixed some[] = {
@@ -260,10 +359,13 @@ static void test_rk3576(struct npu_dev *dev)
 		{ .m = 12, .n = 128, .k = 96, .groups = 2, .row = 8 },
 		{ .m = 1, .n = 64, .k = 96, .groups = 1, .row = 7 },
 		{ .m = 1100, .n = 64, .k = 32, .groups = 1 }, { .m = 1, .n = 3008, .k = 32, .groups = 1 },
+		{ .m = 10, .n = 192, .k = 32, .groups = 5, .is_kn = true, .parts = true },
+		{ .m = 1, .n = 64, .k = 4096, .groups = 2, .is_kn = true, .parts = true },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(some); i++)
 		test_mixed(dev, &some[i]);
+	test_parts(dev, 4200, 4096, false);
 	for (int i = 0; i < 25; i++) {
 		struct mixed s = {
 			.m = 1 + rnd(50), .n = 64 * (1 + rnd(4)), .k = 2 * (1 + rnd(200)), .groups = 1,
@@ -299,6 +401,7 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(some); i++)
 		test_product(dev, &some[i]);
 	test_random(dev);
+	test_parts(dev, 200, 64, true);
 	test_refused(dev);
 	refused_mixed(dev, -EINVAL, "no mode for x of FP16, weights of INT4", NPU_PREC_FP16, NPU_PREC_FP32,
 		      4, NPU_ACT_NONE);

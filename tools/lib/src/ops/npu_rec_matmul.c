@@ -59,6 +59,8 @@ static int check(struct npu_rec *rec, const struct npu_tensor *x, const struct n
 				    y->shape.cols);
 	if (npu_tensor_overlap(x, y))
 		return npu_rec_fail(rec, -EINVAL, "matmul: x and y share memory");
+	if (w->type == NPU_PREC_INT4 && w->k > w->k_step)
+		return npu_rec_fail(rec, -EINVAL, "matmul: no mode that adds the parts of INT4 weights");
 	if ((y->shape.type == NPU_PREC_INT8 || y->shape.type == NPU_PREC_BF16) && w->k > w->k_step)
 		return npu_rec_fail(rec, -EINVAL, "matmul: no mode for y of %s of %u columns, more than %u",
 				    npu_prec_name(y->shape.type), w->k, NPU_TASK_MAX_K);
@@ -103,7 +105,7 @@ static int add_tile(struct npu_rec *rec, const struct npu_tile *t, const struct 
 	task.in_h_full = x->pitch;
 	task.out_h_full = y->pitch;
 	task.in_iova = npu_tensor_iova(x) + npu_tensor_place(x, t->m0, s->k0);
-	task.weight_iova = w->mem->iova + ((uint64_t)np * s->k0 + (uint64_t)(w->n_from + t->n0) * s->kp) *
+	task.weight_iova = w->mem->iova + w->offset + ((uint64_t)np * s->k0 + (uint64_t)(w->n_from + t->n0) * s->kp) *
 						  npu_prec_bits(w->type) / 8;
 	task.out_iova = npu_tensor_iova(y) + npu_tensor_place(y, t->m0, t->n0);
 	task.relu = s->act == NPU_ACT_RELU;

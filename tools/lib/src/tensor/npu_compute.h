@@ -27,6 +27,8 @@ struct npu_weights {
 	uint32_t n, k, kp;
 	uint32_t n_from, n_all;	/* of those in memory, which are @n if @n_all is 0 */
 	uint32_t k_step;	/* of one program; the last one may be shorter */
+	bool parts;		/* these are what npu_weights_part() gives */
+	uint64_t offset;	/* of a part in the buffer */
 	bool has_bias;
 	uint64_t bias_offset;
 	struct npu_requant rq;

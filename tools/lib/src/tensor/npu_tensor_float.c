@@ -166,6 +166,26 @@ int npu_tensor_read_f32(struct npu_tensor *t, float *dst, size_t ld, float scale
 
 /* Elements of an atom; bytes are the most. */
 #define LANES	16u
+/* Those of FP32 where one has 16 bytes. */
+#define FLOATS	4u
+
+/* Whole atoms of FP32, which compilers make vectors of: of groups there are many. */
+static void load_atoms(const struct npu_tensor *t, uint32_t c, float *dst, size_t ld, const float *scale, bool add)
+{
+	const float *s = scale + c;
+
+	for (uint32_t r = 0; r < t->shape.rows; r++) {
+		const float *v = (const float *)npu_tensor_atom(t, c / FLOATS, r);
+		float *d = dst + r * ld + c;
+
+		if (add)
+			for (uint32_t i = 0; i < FLOATS; i++)
+				d[i] += v[i] * s[i];
+		else
+			for (uint32_t i = 0; i < FLOATS; i++)
+				d[i] = v[i] * s[i];
+	}
+}
 
 static void load_scaled(const struct npu_tensor *t, float *dst, size_t ld, const float *scale, bool add)
 {
@@ -173,9 +193,14 @@ static void load_scaled(const struct npu_tensor *t, float *dst, size_t ld, const
 	uint32_t bpe = (uint32_t)npu_prec_bytes(t->shape.type);
 	float v[LANES];
 
-	for (uint32_t c = 0; c < cols; c += lanes)
+	for (uint32_t c = 0; c < cols; c += lanes) {
+		uint32_t n = (uint32_t)min_u64(lanes, cols - c);
+
+		if (t->shape.type == NPU_PREC_FP32 && n == FLOATS) {
+			load_atoms(t, c, dst, ld, scale, add);
+			continue;
+		}
 		for (uint32_t r = 0; r < t->shape.rows; r++) {
-			uint32_t n = (uint32_t)min_u64(lanes, cols - c);
 			float *d = dst + r * ld + c;
 
 			npu_load_some(v, npu_tensor_atom(t, c / lanes, r), t->shape.type, bpe, n, 1);
@@ -184,6 +209,7 @@ static void load_scaled(const struct npu_tensor *t, float *dst, size_t ld, const
 				d[i] = add ? d[i] + v[i] : v[i];
 			}
 		}
+	}
 }
 
 int npu_tensor_read_scaled(struct npu_tensor *t, float *dst, size_t ld, const float *scale, bool add)

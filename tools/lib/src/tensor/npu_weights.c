@@ -21,7 +21,10 @@ static int check_desc(const struct npu_dev *dev, const struct npu_weights_desc *
 		     d->type == NPU_PREC_INT4;
 
 	if (d->type == NPU_PREC_INT4 &&
-	    (d->n % npu_kernel_group(npu_dev_chip(dev), d->type) || d->k % 2 || d->ld % 2 || d->bias || d->k > NPU_TASK_MAX_K))
+	    (d->n % npu_kernel_group(npu_dev_chip(dev), d->type) || d->k % 2 || d->ld % 2 || d->bias ||
+	     (!d->part && d->k > NPU_TASK_MAX_K)))
+		return -EINVAL;
+	if (d->part % NPU_TENSOR_COLS || d->part > NPU_TASK_MAX_K || (d->part && (d->bias || d->rq.scale)))
 		return -EINVAL;
 	if (!known || !d->n || !d->k ||
 	    d->n > INT32_MAX / 2 || d->k > INT32_MAX / 2 || (d->ld && d->ld < row))
@@ -38,21 +41,19 @@ static int check_desc(const struct npu_dev *dev, const struct npu_weights_desc *
 static void pack(const struct npu_weights *w, const struct npu_weights_desc *d, const void *src,
 		 uint32_t np)
 {
-	size_t bpe = npu_prec_bytes(d->type), ld = d->ld ? d->ld : d->is_kn ? d->n : d->k;
+	const struct npu_chip *chip = npu_dev_chip(w->dev);
+	size_t bits = npu_prec_bits(d->type), ld = d->ld ? d->ld : d->is_kn ? d->n : d->k;
 
-	if (d->type == NPU_PREC_INT4) {
-		npu_pack_int4(w->mem->bo->map, src, ld, d->is_kn, npu_dev_chip(w->dev)->int4_group, d->n, d->k,
-			      w->kp);
-		return;
-	}
 	for (uint32_t k = 0; k < w->k; k += w->k_step) {
-		size_t from = d->is_kn ? k * ld : k;
+		const uint8_t *from = (const uint8_t *)src + (d->is_kn ? k * ld : k) * bits / 8;
+		uint8_t *to = (uint8_t *)w->mem->bo->map + (size_t)np * k * bits / 8;
+		size_t cols = min_u64(w->k_step, w->k - k), padded = min_u64(w->k_step, w->kp - k);
 
-		npu_pack_matrix((uint8_t *)w->mem->bo->map + (size_t)np * k * bpe,
-				(const uint8_t *)src + from * bpe, ld, d->is_kn, bpe,
-				npu_kernel_group(npu_dev_chip(w->dev), d->type), d->n,
-				min_u64(w->k_step, w->k - k), np,
-				min_u64(w->k_step, w->kp - k));
+		if (d->type == NPU_PREC_INT4)
+			npu_pack_int4(to, from, ld, d->is_kn, chip->int4_group, d->n, cols, padded);
+		else
+			npu_pack_matrix(to, from, ld, d->is_kn, bits / 8, npu_kernel_group(chip, d->type), d->n, cols,
+					np, padded);
 	}
 }
 
@@ -94,8 +95,8 @@ int npu_weights_new_at(struct npu_dev *dev, int space, const struct npu_weights_
 		return -ENOMEM;
 	*w = (struct npu_weights){
 		.dev = dev, .type = desc->type, .n = desc->n, .k = desc->k,
-		.kp = (uint32_t)round_up(desc->k, NPU_TENSOR_COLS), .k_step = npu_k_step(desc->k),
-		.rq = desc->rq,
+		.kp = (uint32_t)round_up(desc->k, NPU_TENSOR_COLS),
+		.k_step = desc->part ? desc->part : npu_k_step(desc->k), .parts = desc->part, .rq = desc->rq,
 	};
 	w->has_bias = desc->bias || ((w->rq.scale || w->type == NPU_PREC_FP16) && npu_operands_always(w));
 	ret = alloc_and_pack(w, space, desc, src);
@@ -114,6 +115,27 @@ int npu_weights_new(struct npu_dev *dev, const struct npu_weights_desc *desc, co
 	int ret = NPU_TAKE(&d, rq, desc);
 
 	return ret ? ret : npu_weights_new_at(dev, NPU_ANY_SPACE, &d, src, out);
+}
+
+int npu_weights_part(const struct npu_weights *w, uint32_t i, struct npu_weights **out)
+{
+	uint64_t k = (uint64_t)i * w->k_step;
+	uint32_t np = (uint32_t)round_up(w->n, npu_kernel_group(npu_dev_chip(w->dev), w->type));
+	struct npu_weights *part;
+
+	if (!w->parts || k >= w->k)
+		return -EINVAL;
+	part = malloc(sizeof(*part));
+	if (!part)
+		return -ENOMEM;
+	*part = *w;
+	part->mem = npu_mem_get(w->mem);
+	part->k = (uint32_t)min_u64(w->k_step, w->k - k);
+	part->kp = (uint32_t)min_u64(w->k_step, w->kp - k);
+	part->offset = k * np * npu_prec_bits(w->type) / 8;
+	part->parts = false;
+	*out = part;
+	return 0;
 }
 
 void npu_weights_free(struct npu_weights *w)
