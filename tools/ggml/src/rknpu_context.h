@@ -17,11 +17,17 @@
 /* Products of one recording, which share activations. */
 #define RKNPU_MOST_SHARED	4u
 
+/* What weights may be for the NPU, by the type that they have there; and the columns that one product takes. */
+struct rknpu_can {
+	bool fp16, int8, int4;
+	uint32_t columns;
+};
+
 /* What the environment says; ggml.rst has the table. */
 struct rknpu_params {
 	int64_t min_rows, min_k, min_macs, min_reuse;
 	uint32_t cores;
-	enum { RKNPU_WEIGHTS_AUTO, RKNPU_WEIGHTS_FP16, RKNPU_WEIGHTS_INT8 } weights;
+	enum { RKNPU_WEIGHTS_AUTO, RKNPU_WEIGHTS_FP16, RKNPU_WEIGHTS_INT8, RKNPU_WEIGHTS_INT4 } weights;
 	uint64_t memory;	/* bytes for weights at most; 0 without a limit */
 	bool prefetch, keep;
 };
@@ -61,6 +67,7 @@ struct rknpu_context {
 
 	/* exec */
 	struct npu_dev *npu;
+	struct rknpu_can can;
 	char description[128];
 	struct rknpu_scratch *scratch;
 	struct rknpu_run *runs;		/* the newest first */

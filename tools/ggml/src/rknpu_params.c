@@ -86,6 +86,8 @@ static int weights(void)
 
 	if (!strcmp(text(name), "int8"))
 		return RKNPU_WEIGHTS_INT8;
+	if (!strcmp(text(name), "int4"))
+		return RKNPU_WEIGHTS_INT4;
 	if (!strcmp(text(name), "f16"))
 		return RKNPU_WEIGHTS_FP16;
 	if (*text(name) && strcmp(text(name), "auto"))

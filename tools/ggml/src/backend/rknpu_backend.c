@@ -309,7 +309,7 @@ static int prepare(struct rknpu_context *ctx, const struct ggml_tensor *w)
 	for (int64_t i = 0; fate != RKNPU_CPU && !ret && i < slices; i++) {
 		struct rknpu_matrix m = rknpu_slice(ctx, w, i);
 
-		ret = rknpu_cache_prepare(cache, &m, fate == RKNPU_INT8 ? NPU_PREC_INT8 : NPU_PREC_FP16);
+		ret = rknpu_cache_prepare(cache, &m, rknpu_prec_of_fate(fate));
 	}
 	return ret;
 }

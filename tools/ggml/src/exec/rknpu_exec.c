@@ -23,7 +23,23 @@ struct rknpu_scratch {
 	struct rknpu_scratch *next;
 };
 
+/* Of a product on a chip where libnpu does not add up several (npu_can_multiply()). */
+#define MOST_COLUMNS	4096u
+
 /* ---- the NPU ---- */
+
+/* Results keep all bits of sums: of fp16 fp32, of int8 int32. */
+static struct rknpu_can ask(struct npu_dev *npu)
+{
+	struct rknpu_can can = {
+		.fp16 = npu_can_multiply(npu, NPU_PREC_FP16, NPU_PREC_FP32),
+		.int8 = npu_can_multiply(npu, NPU_PREC_INT8, NPU_PREC_INT32),
+		.int4 = npu_can_multiply(npu, NPU_PREC_INT4, NPU_PREC_FP32),
+	};
+
+	can.columns = can.fp16 ? UINT32_MAX : MOST_COLUMNS;
+	return can;
+}
 
 int rknpu_open(struct rknpu_context *ctx)
 {
@@ -35,8 +51,8 @@ int rknpu_open(struct rknpu_context *ctx)
 	ret = npu_open(NULL, &ctx->npu);
 	if (ret)
 		return ret;
-	/* All nodes that the device takes come down to these. */
-	if (!npu_can_multiply(ctx->npu, NPU_PREC_FP16, NPU_PREC_FP32)) {
+	ctx->can = ask(ctx->npu);
+	if (!ctx->can.fp16 && !ctx->can.int8) {
 		npu_close(ctx->npu);
 		ctx->npu = NULL;
 		return -EOPNOTSUPP;

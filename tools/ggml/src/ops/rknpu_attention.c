@@ -96,7 +96,7 @@ static bool worthwhile(const struct rknpu_params *p, const struct ggml_tensor *o
 
 bool rknpu_attention_supported(struct rknpu_context *ctx, const struct ggml_tensor *op)
 {
-	return can_compute(op) && worthwhile(&ctx->params, op);
+	return ctx->can.fp16 && can_compute(op) && worthwhile(&ctx->params, op);
 }
 
 /* ---- recordings ---- */

@@ -40,17 +40,18 @@ static int get_kept(struct rknpu_cache *cache, const struct ggml_tensor *t, cons
 
 	if (fate == RKNPU_CPU)
 		return -ENOMEM;
-	return rknpu_cache_get(cache, m, fate == RKNPU_INT8 ? NPU_PREC_INT8 : NPU_PREC_FP16, out);
+	return rknpu_cache_get(cache, m, rknpu_prec_of_fate(fate), out);
 }
 
 /* For one product: converted, and packed from that. */
-static int get_once(struct rknpu_context *ctx, const struct rknpu_matrix *m, struct rknpu_weights **out)
+static int get_once(struct rknpu_context *ctx, const struct ggml_tensor *t, const struct rknpu_matrix *m,
+		    struct rknpu_weights **out)
 {
-	bool int8 = ctx->params.weights == RKNPU_WEIGHTS_INT8 && ggml_is_quantized(m->type);
+	enum rknpu_fate fate = rknpu_best(ctx, t);
 
-	if (!rknpu_memory_has(UINT64_C(2) * sizeof(uint16_t) * m->n * m->k))
+	if (fate == RKNPU_CPU || !rknpu_memory_has(UINT64_C(2) * sizeof(uint16_t) * m->n * m->k))
 		return -ENOMEM;
-	return rknpu_weights_new(ctx, m, int8 ? NPU_PREC_INT8 : NPU_PREC_FP16, out);
+	return rknpu_weights_new(ctx, m, rknpu_prec_of_fate(fate), out);
 }
 
 int rknpu_slice_get(struct rknpu_context *ctx, const struct ggml_tensor *t, int64_t i, struct rknpu_weights **out,
@@ -58,7 +59,7 @@ int rknpu_slice_get(struct rknpu_context *ctx, const struct ggml_tensor *t, int6
 {
 	struct rknpu_cache *cache = rknpu_cache_of(ctx, t);
 	struct rknpu_matrix m = rknpu_slice(ctx, t, i);
-	int ret = cache ? get_kept(cache, t, &m, out) : get_once(ctx, &m, out);
+	int ret = cache ? get_kept(cache, t, &m, out) : get_once(ctx, t, &m, out);
 
 	if (ret)
 		snprintf(why, size, "weights %s cannot be packed: %s", t->name, strerror(-ret));
@@ -173,9 +174,7 @@ static bool product_fits(struct rknpu_context *ctx, const struct ggml_tensor *op
 	if (op->op_params[PREC_SRC1] &&
 	    op->op_params[PREC_SRC1] < (int32_t)(int8 ? GGML_PREC_Q8 : GGML_PREC_F16))
 		return false;
-	if (int8 && w->ne[0] > RKNPU_MOST_INT8_SUMMED)
-		return false;
-	return rknpu_can_pack(w->type) && rows_ok(w) && rows_ok(x) && rows_ok(op) &&
+	return rknpu_best(ctx, w) != RKNPU_CPU && rknpu_can_pack(w->type) && rows_ok(w) && rows_ok(x) && rows_ok(op) &&
 	       fits(w->ne[1], w->ne[0], sizeof(uint16_t)) && fits(rows, w->ne[0], sizeof(float)) &&
 	       fits(rows, w->ne[1], sizeof(float)) && rknpu_is_readable(ctx, w);
 }

@@ -12,26 +12,14 @@
 
 /* Bytes of results that lie in the NPU's memory at once: a vocabulary is wide. */
 #define MOST_RESULTS	(64u << 20)
+/* The same of parts, of which recordings have a multiple of so many rows. */
+#define MOST_PARTS	(24u << 20)
+#define PART_STEP	4u
 
 /* The tensors of a run: activations, and the results of each. */
 enum { X, Y };
 
-/* What activations were divided by: all, or each row. Whoever has it frees @row. */
-struct scale {
-	float all, *row;
-};
-
 /* ---- activations and results ---- */
-
-const void *rknpu_x_row(const struct rknpu_rows *r, uint32_t m)
-{
-	return (const char *)r->x + m * r->x_stride;
-}
-
-float *rknpu_y_row(const struct rknpu_result *y, uint32_t m)
-{
-	return (float *)((char *)y->y + m * y->y_stride);
-}
 
 static float convert(uint16_t *dst, const struct rknpu_rows *r, uint32_t k, float scale)
 {
@@ -78,7 +66,7 @@ static void row_to_int8(int8_t *dst, const struct rknpu_rows *r, uint32_t m, uin
 	*scale = rknpu_to_int8(dst, floats, k);
 }
 
-static int write_int8(struct npu_tensor *x, const struct rknpu_rows *r, uint32_t k, struct scale *s)
+static int write_int8(struct npu_tensor *x, const struct rknpu_rows *r, uint32_t k, struct rknpu_scale *s)
 {
 	int8_t *bytes = malloc((size_t)r->m * k);
 	float *floats = malloc(k * sizeof(*floats));
@@ -95,18 +83,20 @@ static int write_int8(struct npu_tensor *x, const struct rknpu_rows *r, uint32_t
 	return ret;
 }
 
-static int write_x(struct npu_tensor *x, const struct rknpu_rows *r, struct scale *s)
+static int write_x(struct npu_tensor *x, const struct rknpu_rows *r, struct rknpu_scale *s)
 {
 	const struct rknpu_weights *w = r->out[0].w;
+	int ret;
 
 	if (w->type == NPU_PREC_INT8)
 		return write_int8(x, r, w->from.k, s);
-	return write_fp16(x, r, w->from.k, &s->all);
+	ret = write_fp16(x, r, w->from.k, &s->all);
+	return ret ? ret : rknpu_parts_sum(r, s);
 }
 
 /* Sums are read to where the floats are to be. */
 static int read_int32(struct npu_tensor *y, const struct rknpu_result *out, uint32_t rows,
-		      const struct scale *s)
+		      const struct rknpu_scale *s)
 {
 	int ret = rknpu_read_rows(y, rows, out->y, out->y_stride / sizeof(float));
 
@@ -124,11 +114,13 @@ static int read_int32(struct npu_tensor *y, const struct rknpu_result *out, uint
 }
 
 static int read_y(struct npu_tensor *y, const struct rknpu_result *out, uint32_t rows,
-		  const struct scale *s)
+		  const struct rknpu_scale *s)
 {
 	float scale = s->all * out->w->scale;
 	int ret;
 
+	if (out->w->part)
+		return rknpu_parts_read(y, out, rows, s);
 	if (out->w->type == NPU_PREC_INT8)
 		return read_int32(y, out, rows, s);
 	ret = rknpu_read_rows(y, rows, out->y, out->y_stride / sizeof(float));
@@ -140,28 +132,36 @@ static int read_y(struct npu_tensor *y, const struct rknpu_result *out, uint32_t
 
 /* ---- recordings ---- */
 
-/* Of those before it, how many have as many rows of weights: results want memory of their own. */
+static uint32_t result_columns(const struct rknpu_weights *w)
+{
+	return w->n * rknpu_weights_parts(w);
+}
+
+/* Of those before it, how many have as many columns: results want memory of their own. */
 static uint32_t alike(const struct rknpu_run *run, uint32_t i)
 {
 	uint32_t which = 0;
 
 	for (uint32_t j = 0; j < i; j++)
-		which += run->w[j]->from.n == run->w[i]->from.n;
+		which += result_columns(run->w[j]) == result_columns(run->w[i]);
 	return which;
 }
 
 static int add_product(struct rknpu_run *run, uint32_t i)
 {
-	bool exact = run->w[i]->type == NPU_PREC_INT8;
-	struct npu_shape y = { exact ? NPU_PREC_INT32 : NPU_PREC_FP32, run->m, run->w[i]->from.n };
+	const struct rknpu_weights *w = run->w[i];
+	struct npu_shape y = { w->type == NPU_PREC_INT8 ? NPU_PREC_INT32 : NPU_PREC_FP32, run->m, result_columns(w) };
 	int ret = rknpu_run_tensor(run, Y + i, y, alike(run, i));
 
-	return ret ? ret : npu_rec_matmul(run->rec, run->t[X], run->w[i]->npu, run->t[Y + i], NULL);
+	if (!ret && !w->part)
+		return npu_rec_matmul(run->rec, run->t[X], w->npu, run->t[Y + i], NULL);
+	return ret ? ret : rknpu_parts_record(run->rec, run->t[X], w, run->t[Y + i]);
 }
 
 static int record(struct rknpu_run *run)
 {
-	struct npu_shape x = { run->w[0]->type, run->m, run->w[0]->from.k };
+	const struct rknpu_weights *w = run->w[0];
+	struct npu_shape x = { w->type == NPU_PREC_INT8 ? NPU_PREC_INT8 : NPU_PREC_FP16, run->m, w->from.k };
 	int ret = rknpu_run_tensor(run, X, x, 0);
 
 	for (uint32_t i = 0; !ret && i < run->n; i++)
@@ -169,9 +169,17 @@ static int record(struct rknpu_run *run)
 	return ret;
 }
 
+/* Of parts there is no room for many. */
+static uint32_t run_rows(const struct rknpu_rows *r)
+{
+	if (r->out[0].w->part && r->m > 1)
+		return (r->m + PART_STEP - 1) / PART_STEP * PART_STEP;
+	return rknpu_run_rows(r->m);
+}
+
 static int run_for(struct rknpu_context *ctx, const struct rknpu_rows *r, struct rknpu_run **out)
 {
-	struct rknpu_run want = { .ctx = ctx, .record = record, .m = rknpu_run_rows(r->m), .n = r->n };
+	struct rknpu_run want = { .ctx = ctx, .record = record, .m = run_rows(r), .n = r->n };
 
 	for (uint32_t i = 0; i < r->n; i++)
 		want.w[i] = r->out[i].w;
@@ -182,7 +190,7 @@ static int run_for(struct rknpu_context *ctx, const struct rknpu_rows *r, struct
 
 static int multiply_rows(struct rknpu_context *ctx, const struct rknpu_rows *r, char *why, size_t size)
 {
-	struct scale scale = { 0 };
+	struct rknpu_scale scale = { 0 };
 	struct rknpu_run *run;
 	int ret = run_for(ctx, r, &run);
 
@@ -196,18 +204,19 @@ static int multiply_rows(struct rknpu_context *ctx, const struct rknpu_rows *r, 
 	for (uint32_t i = 0; !ret && i < r->n; i++)
 		ret = read_y(run->t[Y + i], &r->out[i], r->m, &scale);
 	free(scale.row);
+	free(scale.sums);
 	if (ret)
 		rknpu_run_failed(run, ret, why, size);
 	return ret;
 }
 
-static uint64_t result_bytes(const struct rknpu_rows *r)
+static bool results_fit(const struct rknpu_rows *r)
 {
 	uint64_t columns = 0;
 
 	for (uint32_t i = 0; i < r->n; i++)
-		columns += r->out[i].w->from.n;
-	return rknpu_run_rows(r->m) * columns * sizeof(float);
+		columns += result_columns(r->out[i].w);
+	return run_rows(r) * columns * sizeof(float) <= (r->out[0].w->part ? MOST_PARTS : MOST_RESULTS);
 }
 
 /* Less at a time, if a recording cannot hold the tasks of all, or for less memory. */
@@ -217,7 +226,7 @@ int rknpu_multiply(struct rknpu_context *ctx, const struct rknpu_rows *r, char *
 	bool small = r->m == 1 && r->n == 1;
 	int ret = -E2BIG;
 
-	if (small || result_bytes(r) <= MOST_RESULTS)
+	if (small || results_fit(r))
 		ret = multiply_rows(ctx, r, why, size);
 	if (ret != -E2BIG || small)
 		return ret;

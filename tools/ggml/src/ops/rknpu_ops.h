@@ -28,10 +28,35 @@ struct rknpu_rows {
 	struct rknpu_result out[RKNPU_MOST_SHARED];
 };
 
-const void *rknpu_x_row(const struct rknpu_rows *r, uint32_t m);
-float *rknpu_y_row(const struct rknpu_result *y, uint32_t m);
+static inline const void *rknpu_x_row(const struct rknpu_rows *r, uint32_t m)
+{
+	return (const char *)r->x + m * r->x_stride;
+}
+
+static inline float *rknpu_y_row(const struct rknpu_result *y, uint32_t m)
+{
+	return (float *)((char *)y->y + m * y->y_stride);
+}
+
 /* 0, or a negative errno with a reason in @why. */
 int rknpu_multiply(struct rknpu_context *ctx, const struct rknpu_rows *r, char *why, size_t size);
+
+/*
+ * What activations were divided by: all, or each row; and for weights with offsets the sums of each part of a row, as the
+ * NPU has it. Whoever has it frees @row and @sums.
+ */
+struct rknpu_scale {
+	float all, *row, *sums;
+};
+
+/* ---- the same in parts of the columns: rknpu_parts.c ---- */
+
+/* @y has the columns of each part. */
+int rknpu_parts_record(struct npu_rec *rec, struct npu_tensor *x, const struct rknpu_weights *w, struct npu_tensor *y);
+/* The sums that weights of @r want, if there are any. */
+int rknpu_parts_sum(const struct rknpu_rows *r, struct rknpu_scale *s);
+/* Adds up all parts of @y, of whose rows the first @rows are wanted. */
+int rknpu_parts_read(struct npu_tensor *y, const struct rknpu_result *out, uint32_t rows, const struct rknpu_scale *s);
 
 /* ---- results that are wanted next: rknpu_prefetch.c ---- */
 

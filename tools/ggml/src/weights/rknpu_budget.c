@@ -68,9 +68,9 @@ bool rknpu_memory_has(uint64_t bytes)
 
 static uint64_t bytes_as(const struct rknpu_claim *c, enum rknpu_fate fate)
 {
-	uint64_t unit = fate == RKNPU_FP16 ? sizeof(uint16_t) : fate == RKNPU_INT8 ? sizeof(int8_t) : 0;
-
-	return c->matrix * c->slices * unit;
+	if (fate == RKNPU_UNDECIDED || fate == RKNPU_CPU)
+		return 0;
+	return rknpu_packed_bytes(rknpu_prec_of_fate(fate), c->type, c->matrix * c->slices);
 }
 
 static struct rknpu_claim **bucket_of(struct rknpu_cache *cache, const void *data)
@@ -105,8 +105,8 @@ static struct rknpu_claim *find_or_add(struct rknpu_cache *cache, const struct g
 		return NULL;
 	*c = (struct rknpu_claim){
 		.data = w->data, .bytes = ggml_nbytes(w), .matrix = (uint64_t)(w->ne[0] * w->ne[1]),
-		.slices = (uint64_t)(w->ne[2] * w->ne[3]), .late = late, .cache = cache, .next = *head,
-		.may_be_int8 = ggml_is_quantized(w->type) && w->ne[0] <= RKNPU_MOST_INT8_SUMMED,
+		.slices = (uint64_t)(w->ne[2] * w->ne[3]), .type = w->type, .late = late, .cache = cache, .next = *head,
+		.best = rknpu_best(cache->ctx, w), .smallest = rknpu_smallest(cache->ctx, w),
 	};
 	*head = c;
 	while (*end)
@@ -203,7 +203,8 @@ uint64_t rknpu_budget_left(const struct rknpu_context *ctx)
 
 struct decision {
 	struct rknpu_claim **claim;
-	size_t n, npu, int8;
+	size_t n, of[RKNPU_CPU + 1];	/* of those with each fate */
+	bool best;
 	uint64_t had, left, taken;
 };
 
@@ -252,51 +253,50 @@ static void give(struct decision *d, struct rknpu_claim *c, enum rknpu_fate fate
 	c->fate = fate;
 }
 
-static enum rknpu_fate smallest(const struct rknpu_context *ctx, const struct rknpu_claim *c)
-{
-	return c->may_be_int8 && ctx->params.weights != RKNPU_WEIGHTS_FP16 ? RKNPU_INT8 : RKNPU_FP16;
-}
-
 /* All that fit, small; then larger while there is room. */
-static void share(struct rknpu_context *ctx, struct decision *d)
+static void share(struct decision *d)
 {
 	for (size_t i = 0; i < d->n; i++)
-		give(d, d->claim[i], smallest(ctx, d->claim[i]));
-	for (size_t i = 0; i < d->n && ctx->params.weights == RKNPU_WEIGHTS_AUTO; i++)
-		if (d->claim[i]->fate == RKNPU_INT8)
-			give(d, d->claim[i], RKNPU_FP16);
+		give(d, d->claim[i], d->claim[i]->smallest);
+	for (size_t i = 0; i < d->n; i++)
+		if (d->claim[i]->fate != RKNPU_UNDECIDED)
+			give(d, d->claim[i], d->claim[i]->best);
 	for (size_t i = 0; i < d->n; i++) {
 		struct rknpu_claim *c = d->claim[i];
 
 		c->fate = c->fate == RKNPU_UNDECIDED ? RKNPU_CPU : c->fate;
-		d->npu += c->fate != RKNPU_CPU;
-		d->int8 += c->fate == RKNPU_INT8;
+		d->of[c->fate]++;
+		d->best = d->best && c->fate == c->best;
 		d->taken += bytes_as(c, c->fate);
 	}
 }
 
-static enum ggml_log_level say(const struct rknpu_context *ctx, const struct decision *d, char *line, size_t size)
+static enum ggml_log_level say(const struct decision *d, char *line, size_t size)
 {
-	bool as_asked = d->npu == d->n && (!d->int8 || ctx->params.weights == RKNPU_WEIGHTS_INT8);
+	size_t int8 = d->of[RKNPU_INT8], int4 = d->of[RKNPU_INT4], cpu = d->of[RKNPU_CPU];
 	unsigned long long mib = d->taken >> 20;
+	char small[64] = "";
 
-	if (as_asked)
-		snprintf(line, size, "weights: %zu tensors, %llu MiB, for the NPU as %s", d->n, mib, d->int8 ? "int8" : "fp16");
+	if (int4)
+		snprintf(small, sizeof(small), " and %zu as int4", int4);
+	if (d->best)
+		snprintf(line, size, "weights: %zu tensors, %llu MiB, for the NPU as %s", d->n, mib,
+			 int8 && int4 ? "int8 and int4" : int4 ? "int4" : int8 ? "int8" : "fp16");
 	else
-		snprintf(line, size, "weights: %zu of %zu tensors, %llu MiB, for the NPU, %zu of them as int8; %zu are the CPU's: "
-			 "%llu MiB of memory were left", d->npu, d->n, mib, d->int8, d->n - d->npu,
+		snprintf(line, size, "weights: %zu of %zu tensors, %llu MiB, for the NPU, %zu of them as int8%s; %zu are the CPU's: "
+			 "%llu MiB of memory were left", d->n - cpu, d->n, mib, int8, small, cpu,
 			 (unsigned long long)d->had >> 20);
-	return as_asked ? GGML_LOG_LEVEL_INFO : GGML_LOG_LEVEL_WARN;
+	return d->best ? GGML_LOG_LEVEL_INFO : GGML_LOG_LEVEL_WARN;
 }
 
 /* Decides on @also, too, even if it is late; false if there was nothing to decide. */
 static bool decide(struct rknpu_context *ctx, const struct rknpu_claim *also, uint64_t scratch, struct decision *d)
 {
-	*d = (struct decision){ 0 };
+	*d = (struct decision){ .best = true };
 	if (!collect(ctx, d, also))
 		return false;
 	d->had = d->left = less(free_bytes(ctx, scratch), less(promised(ctx), ctx->stats.resident));
-	share(ctx, d);
+	share(d);
 	free(d->claim);
 	return d->n;
 }
@@ -305,7 +305,7 @@ enum ggml_log_level rknpu_decide(struct rknpu_context *ctx, uint64_t scratch, ch
 {
 	struct decision d;
 
-	return decide(ctx, NULL, scratch, &d) ? say(ctx, &d, line, size) : GGML_LOG_LEVEL_NONE;
+	return decide(ctx, NULL, scratch, &d) ? say(&d, line, size) : GGML_LOG_LEVEL_NONE;
 }
 
 enum rknpu_fate rknpu_decide_on(struct rknpu_cache *cache, const struct ggml_tensor *w)

@@ -192,9 +192,7 @@ enum npu_prec rknpu_prec_of(struct rknpu_context *ctx, const struct ggml_tensor 
 	struct rknpu_cache *cache = rknpu_cache_of(ctx, w);
 	enum rknpu_fate fate = cache ? rknpu_fate_of(cache, w) : RKNPU_UNDECIDED;
 
-	if (fate != RKNPU_UNDECIDED)
-		return fate == RKNPU_INT8 ? NPU_PREC_INT8 : NPU_PREC_FP16;
-	return ctx->params.weights == RKNPU_WEIGHTS_INT8 && ggml_is_quantized(w->type) ? NPU_PREC_INT8 : NPU_PREC_FP16;
+	return rknpu_prec_of_fate(fate != RKNPU_UNDECIDED ? fate : rknpu_best(ctx, w));
 }
 
 bool rknpu_has_data(struct rknpu_context *ctx, const struct ggml_tensor *t)

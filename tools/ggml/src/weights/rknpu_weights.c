@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Owns the packing of weights: matrices of ggml's types as fp16 with a scale, or as int8 with one for each row. */
+/* Owns the packing of weights: as fp16 with a scale, as int8 with one for each row, or as INT4 with one for each group. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -111,6 +111,9 @@ float rknpu_to_int8(int8_t *dst, float *src, size_t n)
 
 /* ---- packed matrices ---- */
 
+/* Rows of weights of which parts are taken: libnpu wants that of INT4, and views of results begin there. */
+#define PART_ROWS	64u
+
 bool rknpu_can_pack(enum ggml_type type)
 {
 	return type == GGML_TYPE_F32 || ggml_get_type_traits(type)->to_float;
@@ -121,11 +124,23 @@ static const void *row(const struct rknpu_matrix *m, uint32_t n)
 	return (const char *)m->data + n * m->stride;
 }
 
+uint64_t rknpu_packed_bytes(enum npu_prec type, enum ggml_type from, uint64_t numbers)
+{
+	uint64_t group = sizeof(_Float16) * (rknpu_int4_has_offset(from) ? 2 : 1);
+
+	if (type == NPU_PREC_INT4)
+		return numbers / 2 + numbers / RKNPU_INT4_GROUP * group;
+	return numbers * (type == NPU_PREC_INT8 ? sizeof(int8_t) : sizeof(uint16_t));
+}
+
 size_t rknpu_weights_bytes(const struct rknpu_weights *w)
 {
-	size_t unit = w->type == NPU_PREC_INT8 ? sizeof(int8_t) : sizeof(uint16_t);
+	return (size_t)rknpu_packed_bytes(w->type, w->from.type, (uint64_t)w->from.n * w->from.k);
+}
 
-	return (size_t)w->from.n * w->from.k * unit;
+uint32_t rknpu_weights_parts(const struct rknpu_weights *w)
+{
+	return w->part ? (w->from.k - 1) / w->part + 1 : 1;
 }
 
 /* Reads rows one after the other as floats. */
@@ -209,24 +224,54 @@ static int to_int8(struct rknpu_weights *w, int8_t *dst, struct reader *r)
 	return 0;
 }
 
+static int to_int4(struct rknpu_weights *w, uint8_t *dst, struct reader *r)
+{
+	const struct rknpu_matrix *m = &w->from;
+	size_t groups = (size_t)rknpu_weights_parts(w) * w->n;
+	bool has_offset = rknpu_int4_has_offset(m->type);
+
+	w->scales = calloc(groups, sizeof(*w->scales));
+	w->offsets = has_offset ? calloc(groups, sizeof(*w->offsets)) : NULL;
+	if (!w->scales || (has_offset && !w->offsets))
+		return -ENOMEM;
+	for (uint32_t n = 0; n < m->n; n++) {
+		struct rknpu_int4 to = {
+			dst + (size_t)n * m->k / 2, w->scales + n, has_offset ? w->offsets + n : NULL, w->n,
+		};
+
+		rknpu_to_int4(&to, read_row(r, n), m->type, m->k);
+	}
+	return 0;
+}
+
 static int pack(struct rknpu_context *ctx, struct rknpu_weights *w, const void *src, size_t ld)
 {
 	struct npu_weights_desc desc = {
 		.size = sizeof(desc),
-		.type = w->type, .n = w->from.n, .k = w->from.k, .ld = ld,
+		.type = w->type, .n = w->n, .k = w->from.k, .ld = ld, .part = w->part,
 	};
 
 	return npu_weights_new(ctx->npu, &desc, src, &w->npu);
 }
 
+static size_t row_bytes(const struct rknpu_weights *w)
+{
+	size_t k = w->from.k;
+
+	return w->type == NPU_PREC_INT4 ? k / 2 : w->type == NPU_PREC_INT8 ? k : k * sizeof(uint16_t);
+}
+
 static int pack_converted(struct rknpu_context *ctx, struct rknpu_weights *w)
 {
-	void *packed = malloc(rknpu_weights_bytes(w));
+	/* Rows that the matrix lacks are 0. */
+	void *packed = calloc(w->n, row_bytes(w));
 	struct reader r;
 	int ret = reader_init(&r, &w->from) && packed ? 0 : -ENOMEM;
 
 	if (!ret && w->type == NPU_PREC_INT8)
 		ret = to_int8(w, packed, &r);
+	else if (!ret && w->type == NPU_PREC_INT4)
+		ret = to_int4(w, packed, &r);
 	else if (!ret)
 		to_fp16(w, packed, &r);
 	reader_free(&r);
@@ -240,9 +285,16 @@ static int pack_any(struct rknpu_context *ctx, struct rknpu_weights *w)
 {
 	const struct rknpu_matrix *m = &w->from;
 
-	if (m->type == GGML_TYPE_F16 && !(m->stride % sizeof(uint16_t)))
+	if (m->type == GGML_TYPE_F16 && w->type == NPU_PREC_FP16 && !(m->stride % sizeof(uint16_t)))
 		return pack(ctx, w, m->data, m->stride / sizeof(uint16_t));
 	return pack_converted(ctx, w);
+}
+
+static void scales_free(struct rknpu_weights *w)
+{
+	free(w->row_scale);
+	free(w->scales);
+	free(w->offsets);
 }
 
 int rknpu_weights_new(struct rknpu_context *ctx, const struct rknpu_matrix *m, enum npu_prec type, struct rknpu_weights **out)
@@ -255,9 +307,11 @@ int rknpu_weights_new(struct rknpu_context *ctx, const struct rknpu_matrix *m, e
 	w->from = *m;
 	w->type = type;
 	w->scale = 1;
+	w->part = type == NPU_PREC_INT4 ? RKNPU_INT4_GROUP : m->k > ctx->can.columns ? ctx->can.columns : 0;
+	w->n = w->part ? (m->n + PART_ROWS - 1) / PART_ROWS * PART_ROWS : m->n;
 	ret = pack_any(ctx, w);
 	if (ret) {
-		free(w->row_scale);
+		scales_free(w);
 		free(w);
 		return ret;
 	}
@@ -273,6 +327,6 @@ void rknpu_weights_free(struct rknpu_context *ctx, struct rknpu_weights *w)
 	rknpu_runs_free(ctx, w);
 	npu_weights_free(w->npu);
 	ctx->stats.resident -= rknpu_weights_bytes(w);
-	free(w->row_scale);
+	scales_free(w);
 	free(w);
 }

@@ -19,6 +19,23 @@ float rknpu_to_int8(int8_t *dst, float *src, size_t n);
 /* May a matrix of that type be packed? */
 bool rknpu_can_pack(enum ggml_type type);
 
+/* ---- 4-bit types: rknpu_int4.c ---- */
+
+/* Columns that have a scale. */
+#define RKNPU_INT4_GROUP	32u
+
+/* Where a row goes: two numbers in a byte, and of each group the scale and, unless NULL, the offset, so far apart. */
+struct rknpu_int4 {
+	uint8_t *q;
+	_Float16 *scale, *offset;
+	size_t pitch;
+};
+
+/* Are numbers of that type INT4 times a scale for each group, and has each group an offset beside it? */
+bool rknpu_is_int4(enum ggml_type type);
+bool rknpu_int4_has_offset(enum ggml_type type);
+void rknpu_to_int4(const struct rknpu_int4 *to, const void *row, enum ggml_type type, uint32_t k);
+
 /* ---- layouts of ggml's CPU backend: rknpu_layout.c ---- */
 
 struct rknpu_layout;
@@ -47,12 +64,18 @@ struct rknpu_matrix {
 	const struct rknpu_layout *layout;
 };
 
-/* A matrix packed for the NPU: what it stands for is that times @scale, or by rows times @row_scale. */
+/*
+ * A matrix packed for the NPU: what it stands for is that times @scale, or by rows times @row_scale, or of INT4 by rows
+ * and groups of columns times @scales, plus @offsets unless they are NULL. @n are the rows that the NPU has, and @part
+ * the columns that it multiplies at a time, or 0: all.
+ */
 struct rknpu_weights {
 	struct rknpu_matrix from;
 	enum npu_prec type;
+	uint32_t n, part;
 	struct npu_weights *npu;
 	float scale, *row_scale;
+	_Float16 *scales, *offsets;
 	/* Packed before anybody used it, from a matrix with this in some places. */
 	bool early;
 	uint64_t sample;
@@ -64,6 +87,10 @@ struct rknpu_weights {
 int rknpu_weights_new(struct rknpu_context *ctx, const struct rknpu_matrix *m, enum npu_prec type, struct rknpu_weights **out);
 void rknpu_weights_free(struct rknpu_context *ctx, struct rknpu_weights *w);
 size_t rknpu_weights_bytes(const struct rknpu_weights *w);
+/* Products that one with all columns is. */
+uint32_t rknpu_weights_parts(const struct rknpu_weights *w);
+/* So many numbers of @from, packed as @type. */
+uint64_t rknpu_packed_bytes(enum npu_prec type, enum ggml_type from, uint64_t numbers);
 
 /* ---- those that are kept ---- */
 
@@ -94,15 +121,23 @@ void rknpu_cache_give_back(struct rknpu_context *ctx, size_t bytes);
 
 /* Products of int8 that 32 bits sum up without saturating. */
 #define RKNPU_MOST_INT8_SUMMED	(INT32_MAX / (127 * 127))
+/* Numbers of a matrix of INT4: of as many, four rows of results of its groups are 24 MiB. */
+#define RKNPU_MOST_INT4		(48 << 20)
 
-enum rknpu_fate { RKNPU_UNDECIDED, RKNPU_FP16, RKNPU_INT8, RKNPU_CPU };
+enum rknpu_fate { RKNPU_UNDECIDED, RKNPU_FP16, RKNPU_INT8, RKNPU_INT4, RKNPU_CPU };
+
+/* rknpu_fate.c: of one that is not undecided or the CPU's; what weights become if there is room; and if there is not. */
+enum npu_prec rknpu_prec_of_fate(enum rknpu_fate fate);
+enum rknpu_fate rknpu_best(const struct rknpu_context *ctx, const struct ggml_tensor *w);
+enum rknpu_fate rknpu_smallest(const struct rknpu_context *ctx, const struct ggml_tensor *w);
 
 /* Weights that somebody wants to compute with: of @bytes in memory, @slices matrices of @matrix elements. */
 struct rknpu_claim {
 	const void *data;
 	size_t bytes;
 	uint64_t matrix, slices;
-	bool may_be_int8;
+	enum ggml_type type;
+	enum rknpu_fate best, smallest;
 	bool late;		/* decided on when they are used, with what is left then */
 	enum rknpu_fate fate;
 	uint32_t order;
