@@ -25,7 +25,7 @@ enum {
     F_DIRECT, F_DEPTHWISE, F_HALF, F_DEPTHWISE_HALF, F_LAYER, F_STRIDE,
     F_PADDING, F_ODD_GROUPS, F_PARTIAL_KERNELS, F_THREE_ATOMS, F_PAIR,
     F_SEQUENCE, F_CORE_1, F_RELU, F_RELUX, F_TIE, F_NEGATIVE_SHIFT, F_SATURATED, F_TAIL,
-    F_LUT, F_PACKED, F_PACKED_HALF, F_PRODUCT_RDMA, F_PRODUCT_NO_RDMA,
+    F_LUT, F_PACKED, F_PLAIN, F_PACKED_HALF, F_PRODUCT_RDMA, F_PRODUCT_NO_RDMA,
     F_PRODUCT_PART, F_PRODUCT_CORE_1, FEATURES
 };
 
@@ -37,7 +37,7 @@ static const char *const feature_name[FEATURES] = {
     "the window of core 1", "ReLU", "ReLU with an upper end",
     "ties of the output", "another shift for negative results",
     "saturated output", "channels that do not fill atoms", "LUT",
-    "packed bytes", "packed halves", "a product to floats with RDMA",
+    "packed bytes", "packed bytes with a sign", "packed halves", "a product to floats with RDMA",
     "a product to floats without RDMA", "a product of a part of the rows",
     "a product in the window of core 1",
 };
@@ -52,6 +52,7 @@ static const NpuTaskOptions options = {
 typedef struct Case {
     bool half, dw, layer, lut;
     bool packed;            /* pixels, of ic channels */
+    bool plain;             /* pixels have a sign, and are not offset */
     int h, w, ic, oc, kh, kw, sy, sx, top, left, bottom, right, oh, ow;
     int core;
     int8_t pad;
@@ -121,8 +122,8 @@ static void lay_features(const Case *k)
         if (k->half) {
             put_half(base + 2 * c, k->x[c]);
         } else {
-            /* The converter takes 128 off. */
-            base[c] = k->x[c] + 128;
+            /* The converter takes 128 off, or keeps the byte. */
+            base[c] = k->x[c] + (k->plain ? 0 : 128);
         }
     }
     if (k->packed) {
@@ -345,7 +346,7 @@ static void put_pixels(Prog *p, const Case *k, const Part *t)
 {
     int atoms = k->w * k->ic * (k->half ? 2 : 1) / 16;
     int kernel = k->kh * (k->half ? k->kw * 8 : up(k->kw * 4, 16));
-    int row = granules_of_row(k);
+    int row = granules_of_row(k), i;
 
     put(p, 0x100c, (k->half ? 0x20200122 : 0x20000006) | (k->ic + 7) << 12);
     put(p, 0x101c, k->oc * kernel);
@@ -358,11 +359,10 @@ static void put_pixels(Prog *p, const Case *k, const Part *t)
         put(p, 0x1048, 0x38e38e0);
         put(p, 0x104c, 0x40004000);
         put(p, 0x1050, 0x40004000);
-        put(p, 0x1054, -128);
-        put(p, 0x1058, -128);
-        put(p, 0x105c, -128);
-        put(p, 0x1060, -128);
-        put(p, 0x1084, 0x80808080);
+        for (i = 0; i < 4; i++) {
+            put(p, 0x1054 + 4 * i, k->pad);
+        }
+        put(p, 0x1084, k->plain ? 0 : 0x80808080);
     }
     put(p, 0x1078, (atoms - 1) << 16 | (t->in_rows - 1));
     put(p, 0x1088, ADDR_X + t->in_y * atoms * 16);
@@ -478,6 +478,8 @@ static void put_program(Prog *p, const Case *k, const Part *t)
     put(p, 0x40b8, group * out_plane(k) - k->ow * t->rows);
     if (k->lut) {
         put_lut_use(p);
+        /* As compilers have it, whose BN is on. */
+        put(p, 0x5028, k->relu ? 0 : 0x1a);
     }
     start(p, t->pair ? CONV_PAIR : CONV);
 }
@@ -670,6 +672,7 @@ static void note(const Case *k)
     seen[F_RELUX] += k->relu && k->relux != HIGH;
     seen[F_TAIL] += k->ic % atom || k->oc % atom;
     seen[F_LUT] += k->lut;
+    seen[F_PLAIN] += k->plain;
     seen[k->half ? F_PACKED_HALF : F_PACKED] += k->packed;
 }
 
@@ -766,7 +769,8 @@ static void pack(Case *k)
     k->ic = rnd_in(1, 4);
     k->w = 16;
     k->ow = (k->w + k->left + k->right - k->kw) / k->sx + 1;
-    k->pad = -128;
+    k->plain = !k->half && one_in(2);
+    k->pad = k->plain ? 0 : -128;
 }
 
 static void test_conv(const char *what, Case kind, unsigned runs)
@@ -867,6 +871,7 @@ static void test_alone(void)
 
 typedef struct Pool {
     bool average;
+    bool real;              /* by the taps that are not padding */
     int h, w, c, kh, kw, sy, sx, top, left, bottom, right, oh, ow, pad;
 } Pool;
 
@@ -881,7 +886,7 @@ static void put_pool(Prog *p, const Pool *k)
     put(p, 0x6018, k->ow - 1);
     put(p, 0x601c, k->oh - 1);
     put(p, 0x6020, k->c - 1);
-    put(p, 0x6024, k->average ? 0x10 : 0x11);
+    put(p, 0x6024, !k->average ? 0x11 : k->real ? 0x18 : 0x10);
     put(p, 0x6034, (k->sy - 1) << 20 | (k->sx - 1) << 16 | (k->kh - 1) << 8 |
                    (k->kw - 1));
     if (k->average) {
@@ -905,9 +910,19 @@ static void put_pool(Prog *p, const Pool *k)
     start(p, POOL);
 }
 
+/* Taps of a window in the input. */
+static int real_taps(int o, int in, int kernel, int stride, int before)
+{
+    int from = o * stride - before;
+
+    return MIN(from + kernel, in) - MAX(from, 0);
+}
+
 static int64_t ref_pool(const Pool *k, int oy, int ox, int c)
 {
     int64_t max = INT64_MIN, sum = 0;
+    int kw = k->real ? real_taps(ox, k->w, k->kw, k->sx, k->left) : k->kw;
+    int kh = k->real ? real_taps(oy, k->h, k->kh, k->sy, k->top) : k->kh;
     int ky, kx;
 
     for (ky = 0; ky < k->kh; ky++) {
@@ -921,8 +936,8 @@ static int64_t ref_pool(const Pool *k, int oy, int ox, int c)
             max = in && v > max ? v : max;
         }
     }
-    sum *= (int64_t)(65536 / k->kw) * (65536 / k->kh);
-    return ref_clip(k->average ? ref_round(sum, 32) : max, -128, 127);
+    sum *= (int64_t)(65536 / kw) * (65536 / kh);
+    return k->average ? (int8_t)ref_round(sum, 32) : max;
 }
 
 static bool run_pool(const Pool *k)
@@ -953,13 +968,13 @@ static bool run_pool(const Pool *k)
     return true;
 }
 
-static void test_pool(bool average, unsigned runs)
+static void test_pool(bool average, bool real, unsigned runs)
 {
     bool ok = true;
     unsigned i;
 
     for (i = 0; ok && i < runs; i++) {
-        Pool k = { .average = average, .c = rnd_in(1, 40) };
+        Pool k = { .average = average, .real = real, .c = rnd_in(1, 40) };
 
         k.kh = rnd_in(1, 5);
         k.kw = rnd_in(1, 5);
@@ -979,7 +994,9 @@ static void test_pool(bool average, unsigned runs)
         k.ow -= (k.ow - 1) * k.sx >= k.w + k.left;
         ok = run_pool(&k);
     }
-    report(ok, "%u poolings for the %s", runs, average ? "average" : "maximum");
+    report(ok, "%u poolings for the %s", runs,
+           real ? "average of what is not padding"
+                : average ? "average" : "maximum");
 }
 
 /* --- What is refused --- */
@@ -1600,8 +1617,9 @@ int main(void)
     load_lut();
     test_conv("bytes with a LUT", (Case) { .lut = true }, 40);
     test_alone();
-    test_pool(false, 60);
-    test_pool(true, 60);
+    test_pool(false, false, 60);
+    test_pool(true, false, 60);
+    test_pool(true, true, 60);
     test_refused();
     test_windows();
     test_distance();

@@ -107,7 +107,9 @@ static void convert_element(const NpuConv *c, uint8_t *dst, const uint8_t *src,
         v -= 2 * limit;
     }
     v = convert(&c->cvt, ch % NPU_CVT_LANES, v);
-    v = v < -limit ? -limit : v >= limit ? limit - 1 : v;
+    if (!c->cvt.wraps) {
+        v = v < -limit ? -limit : v >= limit ? limit - 1 : v;
+    }
     if (c->bits == 8) {
         *dst = v;
     } else {

@@ -326,10 +326,20 @@ static void fold_int(const NpuPool *p, uint32_t lanes, int64_t *acc,
  * with ties to even (row ppu.average-int): with reciprocals that are not exact,
  * ties go towards zero.  Excess wraps (row ppu.average-wraps).
  */
-static int64_t average_int(const NpuPool *p, int64_t sum)
+static int64_t average_int(const NpuPool *p, int64_t sum, uint32_t recip_w,
+                           uint32_t recip_h)
 {
-    return npu_round_shift(sum * ((int64_t)p->recip_w * p->recip_h), 32,
-                           false);
+    return npu_round_shift(sum * ((int64_t)recip_w * recip_h), 32, false);
+}
+
+/* For the taps of the window at @o that are in the input. */
+static uint32_t reciprocal(uint32_t recip, uint32_t o, uint32_t in,
+                           uint32_t kernel, uint32_t stride, uint32_t before)
+{
+    int64_t from = (int64_t)o * stride - before;
+    uint32_t taps = MIN(from + kernel, in) - MAX(from, 0);
+
+    return taps == kernel ? recip : (1u << 16) / taps;
 }
 
 static void pool_int(const PoolRun *run, uint32_t oy, uint32_t ox,
@@ -337,8 +347,15 @@ static void pool_int(const PoolRun *run, uint32_t oy, uint32_t ox,
 {
     const NpuPool *p = run->p;
     int64_t acc[MAX_LANES];
+    uint32_t recip_w = p->recip_w, recip_h = p->recip_h;
     uint32_t ky, kx, i;
 
+    if (p->real_taps) {
+        recip_w = reciprocal(recip_w, ox, p->in_w, p->k_w, p->stride_x,
+                             p->pad_left);
+        recip_h = reciprocal(recip_h, oy, p->in_h, p->k_h, p->stride_y,
+                             p->pad_top);
+    }
     for (i = 0; i < run->lanes; i++) {
         acc[i] = start_int(p);
     }
@@ -352,8 +369,8 @@ static void pool_int(const PoolRun *run, uint32_t oy, uint32_t ox,
         }
     }
     for (i = 0; i < run->lanes; i++) {
-        int64_t v = p->method == NPU_POOL_AVERAGE ? average_int(p, acc[i])
-                                                  : acc[i];
+        int64_t v = p->method == NPU_POOL_AVERAGE
+                    ? average_int(p, acc[i], recip_w, recip_h) : acc[i];
 
         if (p->bytes == 1) {
             dst[i] = v;

@@ -258,6 +258,7 @@ static const char *decode_converter(NpuConv *c, const uint32_t *regs)
     REFUSE_IF(cvt->on && (!c->packed || c->bits != 8),
               "input converter but of packed bytes");
     cvt->mask = 0xffff;
+    cvt->wraps = true;
     cvt->is_signed = GET76(regs, CNA_CVT_CON0, DATA_SIGN);
     cvt->ties_up = GET76(regs, CNA_CVT_CON0, ROUND_TYPE);
     cvt->offset_first = GET76(regs, CNA_CVT_CON0, CVT_TYPE);

@@ -17,6 +17,8 @@
 #define BN_OFF          0x903
 #define BN_CLAMPS       0x902
 #define BS_OFF          0x53
+/* BN's operands ahead of the LUT. */
+#define NRDMA_LUT       0x1a
 #define BS_CLAMPS       0x100012
 /* OUT_PRECISION is no more than a width here. */
 #define OUT_WORDS       NPU_PREC_FP32
@@ -134,13 +136,22 @@ static bool rdma_cube_fits(const NpuTask *t, const uint32_t *regs)
            (t->conv.product && width == 1 && height == d->width);
 }
 
+/* Fetched or not, nothing takes them (row lut.rk3576). */
+static bool bn_is_idle(const uint32_t *regs)
+{
+    return regs[R_RK3576_RDMA_NRDMA_CFG] == NRDMA_LUT &&
+           regs[R_RK3576_DPU_BN_CFG] == BN_OFF &&
+           regs[R_RK3576_DPU_EW_CFG] == EW_LUT;
+}
+
 static const char *check_rdma(const NpuTask *t, const uint32_t *regs,
                               const DpuForm *f)
 {
     REFUSE_OTHER(RDMA_FEATURE_MODE, f->rdma_feature, "RDMA of this layer");
     REFUSE_OTHER(RDMA_ERDMA_CFG, f->erdma, "ERDMA of this layer");
     REFUSE_OTHER(RDMA_BRDMA_CFG, f->brdma, "BRDMA of this layer");
-    REFUSE_OTHER(RDMA_NRDMA_CFG, 0, "operands of BN in memory");
+    REFUSE_IF(regs[R_RK3576_RDMA_NRDMA_CFG] && !bn_is_idle(regs),
+              "operands of BN in memory");
     REFUSE_IF(!rdma_cube_fits(t, regs) ||
               (f != &form_fence && GET76(regs, RDMA_CUBE_CHANNEL, CHANNEL) + 1
                                    != t->dpu.channels),

@@ -3,7 +3,8 @@
  * PPU and PPU_RDMA of the RK3576 NPU: what their registers ask for.
  *
  * The unit is the RK3588's; reciprocals of bytes are 16 bits of fraction, and
- * the pad value is there four times over (row ppu.rk3576).
+ * the pad value is there four times over (row ppu.rk3576).  Averages may divide
+ * by the taps that are not padding (row ppu.rk3576-real).
  */
 #include "qemu/osdep.h"
 #include "qemu/bitops.h"
@@ -69,8 +70,9 @@ static const char *decode_method(NpuPool *p, const uint32_t *regs)
               "pooling method");
     REFUSE_IF(!GET76(regs, PPU_OPERATION_MODE, FROM_MEMORY),
               "pooling but from memory");
-    REFUSE_IF(GET76(regs, PPU_OPERATION_MODE, NO_PAD_COUNT),
-              "averages without padding");
+    p->real_taps = GET76(regs, PPU_OPERATION_MODE, NO_PAD_COUNT);
+    REFUSE_IF(p->real_taps && p->method != NPU_POOL_AVERAGE,
+              "maxima without padding");
     p->recip_w = GET76(regs, PPU_RECIP_WIDTH, VALUE);
     p->recip_h = GET76(regs, PPU_RECIP_HEIGHT, VALUE);
     if (p->method != NPU_POOL_AVERAGE || !regs[R_RK3576_PPU_PAD]) {

@@ -70,6 +70,7 @@ typedef struct NpuCvt {
     bool is_signed;         /* the raw data */
     bool ties_up;
     bool offset_first;
+    bool wraps;             /* results, which saturate else */
     uint16_t mask;          /* channels of an atom that are converted */
     struct {
         int32_t scale, offset;
@@ -276,6 +277,7 @@ typedef struct NpuPool {
     uint32_t pad_left, pad_top;
     int32_t pad_value;          /* or bits of a half */
     uint32_t recip_w, recip_h;  /* averages: FP17, or 16 bits of fraction */
+    bool real_taps;             /* averages divide by those in the input */
 } NpuPool;
 
 /* Whose registers a task is in. */
