@@ -25,7 +25,8 @@ enum {
     F_DIRECT, F_DEPTHWISE, F_HALF, F_DEPTHWISE_HALF, F_LAYER, F_STRIDE,
     F_PADDING, F_ODD_GROUPS, F_PARTIAL_KERNELS, F_THREE_ATOMS, F_PAIR,
     F_SEQUENCE, F_CORE_1, F_RELU, F_RELUX, F_TIE, F_NEGATIVE_SHIFT, F_SATURATED, F_TAIL,
-    F_LUT, F_PACKED, F_PLAIN, F_PACKED_HALF, F_PRODUCT_RDMA, F_PRODUCT_NO_RDMA,
+    F_LUT, F_PACKED, F_PLAIN, F_GAPS,
+    F_RECORDS, F_PACKED_HALF, F_PRODUCT_RDMA, F_PRODUCT_NO_RDMA,
     F_PRODUCT_PART, F_PRODUCT_CORE_1, FEATURES
 };
 
@@ -37,7 +38,8 @@ static const char *const feature_name[FEATURES] = {
     "the window of core 1", "ReLU", "ReLU with an upper end",
     "ties of the output", "another shift for negative results",
     "saturated output", "channels that do not fill atoms", "LUT",
-    "packed bytes", "packed bytes with a sign", "packed halves", "a product to floats with RDMA",
+    "packed bytes", "packed bytes with a sign",
+    "gaps between lines", "factors of halves", "packed halves", "a product to floats with RDMA",
     "a product to floats without RDMA", "a product of a part of the rows",
     "a product in the window of core 1",
 };
@@ -53,6 +55,9 @@ typedef struct Case {
     bool half, dw, layer, lut;
     bool packed;            /* pixels, of ic channels */
     bool plain;             /* pixels have a sign, and are not offset */
+    int gap;                /* positions behind each line of the input */
+    bool records;           /* of operands of eight channels, with halves */
+    int lut_start;
     int h, w, ic, oc, kh, kw, sy, sx, top, left, bottom, right, oh, ow;
     int core;
     int8_t pad;
@@ -129,11 +134,13 @@ static void lay_features(const Case *k)
     if (k->packed) {
         return;
     }
-    memset(base, 0, (size_t)up(k->ic, per) / per * k->h * k->w * 16);
+    memset(base, k->gap ? POISON : 0,
+           (size_t)up(k->ic, per) / per * k->h * (k->w + k->gap) * 16);
     for (c = 0; c < k->ic; c++) {
         for (y = 0; y < k->h; y++) {
             for (x = 0; x < k->w; x++) {
-                uint8_t *p = base + ((c / per * k->h + y) * k->w + x) * 16;
+                uint8_t *p = base + ((c / per * k->h + y) * (k->w + k->gap) +
+                                     x) * 16;
 
                 if (k->half) {
                     put_half(p + c % per * 2, *x_at(k, y, x, c));
@@ -254,6 +261,12 @@ static size_t lay_weights(const Case *k)
                                             : lay_depthwise_bytes(k);
 }
 
+/* By which halves are multiplied behind the bias. */
+static float factor_of(const Case *k, int o)
+{
+    return k->records ? k->c[o] % 5 * 0.5f : 1;
+}
+
 static void lay_operands(const Case *k)
 {
     int bytes = k->dw ? 48 : 64, o;
@@ -262,7 +275,10 @@ static void lay_operands(const Case *k)
     for (o = 0; o < k->oc; o++) {
         uint8_t *p = at(ADDR_BS) + o / 8 * bytes;
 
-        if (k->half) {
+        if (k->records) {
+            stl_le_p(p + o % 8 * 4, npu_float_bits(k->a[o] * 0.5f));
+            put_half(p + 48 + o % 8 * 2, factor_of(k, o));
+        } else if (k->half) {
             stl_le_p(at(ADDR_BS) + 4 * o, npu_float_bits(k->a[o] * 0.5f));
         } else if (k->layer) {
             stl_le_p(at(ADDR_BS) + 4 * o, k->a[o]);
@@ -319,19 +335,20 @@ static void put_cna(Prog *p, const Case *k, const Part *t)
                    (t->sequence || (t->pair && k->core) ? LOW : 0));
     put(p, 0x103c, row << 16 | first);
     put(p, 0x1040, weights << 16 | fetch);
-    put(p, 0x1044, k->w << 16 | row);
+    put(p, 0x1044, k->w << 16 | row * (k->w + k->gap) / k->w);
     put(p, 0x1048, 0xb);
     put(p, 0x104c, 0x10001);
     put(p, 0x1050, 0x10001);
-    put(p, 0x1078, (k->w - 1) << 16 | (fetched - 1));
+    put(p, 0x1078, (k->w - 1) << 16 |
+                   ((fetched * (k->w + k->gap) + k->w - 1) / k->w - 1));
     put(p, 0x107c, k->ic - 1);
     put(p, 0x1080, (uint32_t)k->right << 24 | t->bottom << 16 | k->left << 8 |
                    t->top);
     put(p, 0x1084, k->half ? 0 : (uint32_t)(int32_t)k->pad);
-    put(p, 0x1088, ADDR_X + (t->in_y + t->kept) * k->w * 16);
+    put(p, 0x1088, ADDR_X + (t->in_y + t->kept) * (k->w + k->gap) * 16);
     put(p, 0x108c, 0xf000f);
     put(p, 0x1090, k->w * 4);
-    put(p, 0x1094, k->w * k->h);
+    put(p, 0x1094, (k->w + k->gap) * k->h);
     put(p, 0x1098, up(k->w * fetched, 4));
     put(p, 0x1110, ADDR_W);
     put(p, 0x118c, (k->w - 1) << 16 | (k->w - 1));
@@ -425,10 +442,11 @@ static void put_bs(Prog *p, const Case *k)
     put(p, 0x4010, k->half ? 0x40000002 : 0);
     put(p, 0x4030, (uint32_t)(k->oc - 1) << 16 | (k->dw ? 0x310 : 0x710));
     put(p, 0x4038, k->half || k->dw ? 0x100092 : 0x120080);
-    put(p, 0x4044, k->dw || k->layer ? 0 : k->half ? 2 : 1);
+    put(p, 0x4044, k->dw || k->layer ? 0 : k->half && !k->records ? 2 : 1);
     put(p, 0x4050, bs_ow(k));
     put(p, 0x40c0, 0x4440100);
-    put(p, 0x501c, k->dw ? (k->half ? 0x110 : 0x510) : k->half ? 0x100 :
+    put(p, 0x501c, k->dw ? (k->half ? 0x110 : 0x510) :
+                   k->half && !k->records ? 0x100 :
                    k->layer ? 0x114 : 0x710);
     put(p, 0x5020, ADDR_BS);
     put(p, 0x5024, ADDR_SHIFT);
@@ -436,7 +454,7 @@ static void put_bs(Prog *p, const Case *k)
     put(p, 0x5044, (k->half ? 0x40010050 : 0x40000010) | (k->dw ? 2 : 0));
 }
 
-static void put_lut_use(Prog *p)
+static void put_lut_use(Prog *p, const Case *k)
 {
     unsigned i;
 
@@ -444,7 +462,7 @@ static void put_lut_use(Prog *p)
     put(p, 0x4108, 0x2000006);
     put(p, 0x410c, 0x50500);
     for (i = 0; i < 4; i++) {
-        put(p, 0x4110 + 4 * i, -0x4000);
+        put(p, 0x4110 + 4 * i, k->lut_start);
         put(p, 0x4140 + 4 * i, 0x4000);
     }
     put(p, 0x4188, (uint32_t)-77 << 16);
@@ -477,7 +495,7 @@ static void put_program(Prog *p, const Case *k, const Part *t)
     }
     put(p, 0x40b8, group * out_plane(k) - k->ow * t->rows);
     if (k->lut) {
-        put_lut_use(p);
+        put_lut_use(p, k);
         /* As compilers have it, whose BN is on. */
         put(p, 0x5028, k->relu ? 0 : 0x1a);
     }
@@ -491,16 +509,15 @@ static int64_t ref_lut_entry(int i)
     return (i * 37 + i / 7) % 4001 - 2000;
 }
 
-/* Two tables of 513, 32 apart: [-0x4000, 0] and [0, 0x4000]. */
-static int64_t ref_lut(int64_t v)
+/* Two tables of 513, 32 apart: from @start, and from 0 to 0x4000. */
+static int64_t ref_lut(int64_t v, int start)
 {
-    int64_t at = v + 0x4000, i, rest, lo, hi;
+    int64_t at = v < 0 ? v - start : v, i, rest, lo, hi;
 
     if (at < 0 || v >= 0x4000) {
         return at < 0 ? -77 : 99;
     }
-    /* 0 is the first of the second table. */
-    i = at / 32 + (v >= 0);
+    i = at / 32 + (v < 0 ? 0 : 513);
     rest = at % 32;
     lo = ref_lut_entry(i);
     hi = ref_lut_entry(i + 1);
@@ -546,7 +563,7 @@ static int64_t ref_bytes(const Case *k, int64_t acc, int64_t sum, int o)
         v = ref_clip(v, 0, (int32_t)k->relux);
     }
     if (k->lut) {
-        v = ref_lut(v);
+        v = ref_lut(v, k->lut_start);
     }
     p = v * k->scale;
     seen[F_TIE] += k->out_shift && (p & ((1ll << k->out_shift) - 1)) ==
@@ -570,7 +587,7 @@ static bool check_output(const Case *k, const char *what)
                 double want, got;
 
                 if (k->half) {
-                    want = acc * 0.25 + k->a[o] * 0.5;
+                    want = (acc * 0.25 + k->a[o] * 0.5) * factor_of(k, o);
                     want = k->relu && want < 0 ? 0 : want;
                     if (k->relu && k->relux != HIGH) {
                         want = MIN(want, npu_bits_to_float(k->relux));
@@ -618,6 +635,10 @@ static void random_channels(Case *k)
     if (!k->dw && one_in(4)) {
         k->ic -= rnd_in(1, atom - 1);
     }
+    if (!k->half && !k->dw && one_in(4)) {
+        k->ic = up(k->ic, 64);
+        k->gap = rnd_in(1, 9);
+    }
     k->oc = k->dw ? k->ic : 2 * rnd_in(1, 48);
 }
 
@@ -653,6 +674,8 @@ static void random_output(Case *k)
     k->scale = rnd_in(-3, 3) ? rnd_in(1, 900) : 1 << rnd_in(0, 6);
     k->out_shift = rnd_in(0, 16);
     k->offset = rnd_in(-20, 20);
+    k->lut_start = -32 * (one_in(2) ? 512 : rnd_in(1, 511));
+    k->records = k->half && !k->dw && one_in(2);
 }
 
 static void note(const Case *k)
@@ -673,6 +696,8 @@ static void note(const Case *k)
     seen[F_TAIL] += k->ic % atom || k->oc % atom;
     seen[F_LUT] += k->lut;
     seen[F_PLAIN] += k->plain;
+    seen[F_GAPS] += k->gap > 0;
+    seen[F_RECORDS] += k->records;
     seen[k->half ? F_PACKED_HALF : F_PACKED] += k->packed;
 }
 
@@ -745,7 +770,8 @@ static bool run_case(Case *k)
         if (half[0].in_rows > 0 && half[1].in_rows > 0 && one_in(2)) {
             int kept = half[0].in_y + half[0].in_rows - half[1].in_y;
 
-            if (kept > 0 && kept < half[1].in_rows && !k->packed) {
+            if (kept > 0 && kept < half[1].in_rows && !k->packed &&
+                !k->gap) {
                 half[0].pair = half[1].pair = false;
                 seen[F_SEQUENCE]++;
                 return run_sequence(k, half);
@@ -766,6 +792,7 @@ static bool run_case(Case *k)
 static void pack(Case *k)
 {
     k->packed = true;
+    k->gap = 0;
     k->ic = rnd_in(1, 4);
     k->w = 16;
     k->ow = (k->w + k->left + k->right - k->kw) / k->sx + 1;

@@ -280,16 +280,19 @@ static uint32_t pixel_granules(const NpuConv *c, uint32_t more)
  * A granule takes four atoms of a position, two of two positions or one of
  * four; three take all of it, as in entries of the RK3588.
  */
-static uint32_t row_granules(const NpuConv *c)
+static uint32_t line_granules(const NpuConv *c, uint32_t surfaces)
 {
-    uint32_t rest = c->atoms.surfaces % GRANULE_ATOMS;
+    uint32_t rest = surfaces % GRANULE_ATOMS;
     uint32_t share = rest == GRANULE_ATOMS - 1 ? GRANULE_ATOMS : rest;
 
-    if (c->packed) {
-        return pixel_granules(c, c->bits == 8 ? c->pad_left : 0);
-    }
-    return c->atoms.surfaces / GRANULE_ATOMS * c->in_w +
+    return surfaces / GRANULE_ATOMS * c->in_w +
            DIV_ROUND_UP(c->in_w * share, GRANULE_ATOMS);
+}
+
+static uint32_t row_granules(const NpuConv *c)
+{
+    return c->packed ? pixel_granules(c, c->bits == 8 ? c->pad_left : 0)
+                     : line_granules(c, c->atoms.surfaces);
 }
 
 /*
@@ -355,8 +358,8 @@ static const char *decode_cbuf(NpuConv *c, const uint32_t *regs)
     why = decode_ring(c, regs);
     REFUSE_IF(why, why);
     REFUSE_IF(GET76(regs, CNA_CBUF_ROW, GRANULES) != granules ||
-              GET76(regs, CNA_DATA_ROW, GRANULES) !=
-              (c->packed && c->bits == 16 ? c->in_w : granules) ||
+              (!c->feature.gaps && GET76(regs, CNA_DATA_ROW, GRANULES) !=
+               (c->packed && c->bits == 16 ? c->in_w : granules)) ||
               GET76(regs, CNA_DATA_ROW, WIDTH) != c->in_w,
               "granules of a row that its width does not give");
     REFUSE_IF(GET76(regs, CNA_DATA_SIZE1, GRANULES) !=
@@ -394,28 +397,64 @@ static const char *decode_pixels(NpuConv *c, const uint32_t *regs)
     return NULL;
 }
 
+/*
+ * Lines of whole granules may lie in longer ones: then DATA_ROW has the
+ * granules to the next, and the rows of DMA_SIZE are as many lines without
+ * gaps as there would be in the same memory (row cna.rk3576-gaps).
+ */
+static const char *decode_gaps(NpuConv *c, const uint32_t *regs,
+                               uint32_t surfaces, uint32_t *fetched)
+{
+    NpuFeature *f = &c->feature;
+    uint32_t step = surfaces * NPU_ATOM;
+    uint32_t line = line_granules(c, surfaces);
+    uint32_t next = GET76(regs, CNA_DATA_ROW, GRANULES);
+
+    f->gaps = c->bits == 8 && !c->depthwise && next > line &&
+              line * RK3576_CBUF_GRANULE_BYTES == c->in_w * step;
+    if (!f->gaps) {
+        return NULL;
+    }
+    REFUSE_IF(next * RK3576_CBUF_GRANULE_BYTES % step,
+              "lines that end inside a position");
+    REFUSE_IF(*fetched != DIV_ROUND_UP(c->in_h * next, line),
+              "rows of the DMA against the gaps between lines");
+    *fetched = c->in_h;
+    f->group_lines = 1;
+    f->line_stride = next * RK3576_CBUF_GRANULE_BYTES / step;
+    f->surf_stride = regs[R_RK3576_CNA_DMA_CON2] - c->in_w;
+    return NULL;
+}
+
 static const char *decode_feature(NpuConv *c, const uint32_t *regs)
 {
     NpuFeature *f = &c->feature;
     uint32_t surfaces = c->in_c * c->bits / NPU_ATOM_BITS;
     uint32_t fetched = GET76(regs, CNA_DMA_SIZE, HEIGHT) + 1;
+    const char *why;
     bool inner;
 
     REFUSE_OTHER(CNA_DMA_CON0, 0x000f000f, "bursts of the CNA");
     if (c->packed) {
         return decode_pixels(c, regs);
     }
+    why = decode_gaps(c, regs, surfaces, &fetched);
+    REFUSE_IF(why, why);
     REFUSE_IF(GET76(regs, CNA_DMA_SIZE, WIDTH) + 1 != c->in_w ||
               fetched > c->in_h ||
               GET76(regs, CNA_DMA_LINE, LOW) + 1 != c->in_w ||
               GET76(regs, CNA_DMA_LINE, HIGH) + 1 != c->in_w,
               "CNA and its DMA disagree about the input");
     f->base = ADDR76(regs, CNA_FEATURE_ADDR);
-    f->group_lines = 4;
     f->dma_width = c->in_w;
-    f->line_stride = regs[R_RK3576_CNA_DMA_CON1];
-    f->surf_stride = regs[R_RK3576_CNA_DMA_CON2] - 4 * c->in_w;
     f->unit = NPU_ATOM;
+    REFUSE_IF(f->gaps && regs[R_RK3576_CNA_DMA_CON1] != 4 * c->in_w,
+              "gaps between lines of the input");
+    if (!f->gaps) {
+        f->group_lines = 4;
+        f->line_stride = regs[R_RK3576_CNA_DMA_CON1];
+        f->surf_stride = regs[R_RK3576_CNA_DMA_CON2] - 4 * c->in_w;
+    }
     if (c->product && !c->int4_weights) {
         /* All of a row, then the next one. */
         REFUSE_IF(f->line_stride != surfaces ||
@@ -424,13 +463,13 @@ static const char *decode_feature(NpuConv *c, const uint32_t *regs)
         f->group_lines = 1;
         f->surf_stride = 0;
     } else {
-        REFUSE_IF(f->line_stride != 4 * c->in_w && c->in_h > 4,
+        REFUSE_IF(!f->gaps && f->line_stride != 4 * c->in_w && c->in_h > 4,
                   "gaps between lines of the input");
     }
     /* Two surfaces may be those of two tensors. */
     REFUSE_IF(regs[R_RK3576_CNA_DMA_CON2] > UINT32_MAX / NPU_ATOM,
               "surfaces that are 4 GiB apart");
-    inner = npu_feature_surf_pitch(f) == c->in_w;
+    inner = !f->gaps && npu_feature_surf_pitch(f) == c->in_w;
     REFUSE_IF(!npu_cube_init(&c->atoms, surfaces, c->in_h,
                              (uint64_t)c->in_w * NPU_ATOM, inner),
               "too much feature data");

@@ -52,6 +52,10 @@ static const DpuForm form_bytes = {
     .bs = 0x100092, .bs_operands = 2, .wdma = 0x710, .write = 0x04440100,
     .rdma_feature = 0x40010050, .erdma = 1, .brdma = 0x100,
     .use = NPU_USE_ALU, .surf_group = 2,
+}, form_halves_records = {
+    .bs = 0x100092, .bs_operands = 1, .wdma = 0x710, .write = 0x04440100,
+    .rdma_feature = 0x40010050, .erdma = 1, .brdma = 0x710,
+    .use = NPU_USE_PACKED, .surf_group = 2,
 }, form_depthwise_halves = {
     .bs = 0x100092, .wdma = 0x310, .write = 0x04440100,
     .rdma_feature = 0x40010052, .erdma = 0x41, .brdma = 0x110,
@@ -88,7 +92,8 @@ static const DpuForm *find_form(const NpuTask *t, const uint32_t *regs)
         return t->enable & NPU_ENABLE_DPU_RDMA ? &form_words : &form_no_rdma;
     }
     if (half) {
-        return &form_halves;
+        return regs[R_RK3576_RDMA_BRDMA_CFG] == form_halves_records.brdma
+               ? &form_halves_records : &form_halves;
     }
     if (t->dpu.out_precision == NPU_PREC_INT32) {
         return &form_words;
@@ -298,7 +303,7 @@ static void decode_operands(NpuTask *t, const uint32_t *regs,
         s->alu = s->alu_dma = s->use & NPU_USE_ALU;
         s->alu_algo = NPU_ALU_ADD;
         s->mul = s->mul_dma = s->use & NPU_USE_MUL;
-        s->cpend_dma = s->use & NPU_USE_CPEND;
+        s->cpend_dma = s->use & NPU_USE_CPEND && !t->dpu.is_float;
         s->word = f->word;
     }
     t->conv.cpend = s->cpend_dma || s->word == NPU_BS_WORD_CPEND;

@@ -34,7 +34,9 @@ static const char *decode_bounds(NpuLutUse *u, const uint32_t *regs)
     lo->shift = GET76(regs, DPU_LUT_INFO, LO_INDEX_SELECT);
     REFUSE_IF(le->shift > MAX_STEP_SHIFT || lo->shift > MAX_STEP_SHIFT,
               "LUT step");
-    REFUSE_IF(-(int64_t)le->start != (int64_t)STEPS << le->shift ||
+    /* The lower table may end below 0 (row lut.rk3576-start). */
+    REFUSE_IF(le->start >= 0 ||
+              -(int64_t)le->start > (int64_t)STEPS << le->shift ||
               lo->end != (int64_t)STEPS << lo->shift, "LUT range");
     return NULL;
 }

@@ -59,6 +59,7 @@ typedef struct NpuFeature {
     int32_t surf_stride;    /* in positions, beyond the first group */
     uint32_t unit;          /* bytes of a position */
     uint32_t kept;          /* first rows, which CBUF has from the last task */
+    bool gaps;              /* between lines */
 } NpuFeature;
 
 /* Sets of converter constants, taken in turns by channels. */
