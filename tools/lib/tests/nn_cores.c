@@ -11,11 +11,13 @@
 #define ROWS	40u
 #define WIDTH	96u
 #define LONG	4200u
+/* Columns of which halves take more than 1 MiB of weights. */
+#define MANY	5472u
 
 /* Operands of all cases, and one result. */
 struct data {
-	struct npu_tensor *x, *z, *row, *col, *mid, *y, *wide, *one;
-	struct npu_weights *w, *back, *sum;
+	struct npu_tensor *x, *z, *row, *col, *mid, *y, *wide, *broad, *one;
+	struct npu_weights *w, *back, *sum, *many;
 };
 
 static float *random_half(size_t n, float **v)
@@ -39,6 +41,8 @@ static void make(struct data *d, struct npu_dev *dev)
 	d->w = nn_weights(dev, WIDTH, WIDTH, random_half(WIDTH * WIDTH, &v), bias);
 	d->back = nn_weights(dev, WIDTH, WIDTH, random_half(WIDTH * WIDTH, &v), NULL);
 	d->sum = nn_weights(dev, WIDTH, LONG, random_half(WIDTH * LONG, &v), bias);
+	d->many = nn_weights(dev, MANY, WIDTH, random_half(MANY * WIDTH, &v), NULL);
+	d->broad = nn_result(dev, NPU_PREC_FP16, ROWS, MANY);
 	d->mid = nn_result(dev, NPU_PREC_FP16, ROWS, WIDTH);
 	d->y = nn_result(dev, NPU_PREC_FP16, ROWS, WIDTH);
 	d->one = nn_result(dev, NPU_PREC_FP16, ROWS, 1);
@@ -48,8 +52,8 @@ static void make(struct data *d, struct npu_dev *dev)
 
 static void drop(struct data *d)
 {
-	struct npu_tensor *t[] = { d->x, d->z, d->row, d->col, d->mid, d->y, d->wide, d->one };
-	struct npu_weights *w[] = { d->w, d->back, d->sum };
+	struct npu_tensor *t[] = { d->x, d->z, d->row, d->col, d->mid, d->y, d->wide, d->broad, d->one };
+	struct npu_weights *w[] = { d->w, d->back, d->sum, d->many };
 
 	for (size_t i = 0; i < ARRAY_SIZE(t); i++)
 		npu_tensor_free(t[i]);
@@ -152,6 +156,15 @@ static int crossed(struct npu_rec *rec, struct data *d)
 	return ret ? ret : npu_rec_act(rec, NPU_ACT_TANH, &mid, &turned);
 }
 
+/* Each core fetches a part of them; then all need what all have computed. */
+static int many_weights(struct npu_rec *rec, struct data *d)
+{
+	struct npu_tensor first = npu_part(d->broad, 0, ROWS, 0, WIDTH);
+	int ret = npu_rec_matmul(rec, d->x, d->many, d->broad, NULL);
+
+	return ret ? ret : npu_rec_matmul(rec, &first, d->back, d->y, NULL);
+}
+
 static const struct op_case {
 	const char *name;
 	int (*append)(struct npu_rec *rec, struct data *d);
@@ -168,6 +181,7 @@ static const struct op_case {
 	{ "attention by heads", heads, { 1, 1 } },
 	{ "attention by heads of queries", queries, { 1, 1 } },
 	{ "two layers by columns", two_layers, { 2, 2 } },
+	{ "many weights by columns, few by rows", many_weights, { 2, 2 } },
 	{ "what one core does in between", crossed, { 3, 4 } },
 };
 

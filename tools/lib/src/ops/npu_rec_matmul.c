@@ -13,6 +13,12 @@
  */
 #define SPLIT_ROWS	64u
 #define SPLIT_STEP	1024u
+/*
+ * With fewer rows for each core, fetching weights takes longer than multiplying: three cores did 460 GOP/s,
+ * and had 25 GB/s (rocket-userspace). Fewer bytes than these are fetched twice more while a job starts.
+ */
+#define CORE_ROWS	32u
+#define MANY_BYTES	(UINT64_C(1) << 20)
 /* Programs write whole groups of so many columns, or of 32. */
 #define KERNELS		16u
 
@@ -278,10 +284,17 @@ static int append_rows(struct npu_rec *rec, const void *arg, uint32_t row, uint3
 	return npu_rec_matmul_tasks(rec, &x, p->w, &y, p->opts);
 }
 
+/* Columns of each share. */
+static uint32_t share_columns(const struct npu_weights *w, uint32_t shares)
+{
+	uint32_t unit = (uint32_t)max_u64(NPU_TENSOR_COLS, npu_kernel_group(npu_dev_chip(w->dev), w->type));
+
+	return (uint32_t)round_up(div_up(w->n, shares), unit);
+}
+
 static int append_columns(struct npu_rec *rec, const struct product *p, uint32_t shares)
 {
-	uint32_t unit = (uint32_t)max_u64(NPU_TENSOR_COLS, npu_kernel_group(npu_dev_chip(p->w->dev), p->w->type));
-	uint32_t n = p->w->n, step = (uint32_t)round_up(div_up(n, shares), unit);
+	uint32_t n = p->w->n, step = share_columns(p->w, shares);
 	int ret = 0;
 
 	for (uint32_t i = 0; !ret && i * step < n; i++) {
@@ -299,15 +312,24 @@ static int append_columns(struct npu_rec *rec, const struct product *p, uint32_t
 	return ret;
 }
 
+/* Are they so many that each core would rather fetch its part? */
+static bool many_weights(const struct npu_weights *w, uint32_t cores)
+{
+	return (uint64_t)w->n * w->kp * npu_prec_bits(w->type) / 8 >= MANY_BYTES &&
+	       div_up(w->n, share_columns(w, cores)) == cores;
+}
+
 /* By columns no core fetches all weights, and by rows none waits for another one's. */
 static int append_shared(struct npu_rec *rec, const struct product *p)
 {
-	uint32_t cores = npu_rec_shares(rec, UINT32_MAX);
+	uint32_t rows = p->x->shape.rows, cores = npu_rec_shares(rec, UINT32_MAX);
 	uint32_t by_cols = npu_rec_shares(rec, (uint32_t)div_up(p->w->n, NPU_TENSOR_COLS));
+	bool too_few = npu_rec_shares(rec, rows / NPU_TENSOR_ROWS) < cores;
+	bool few = npu_rec_shares(rec, rows / CORE_ROWS) < cores;
 
-	if (npu_rec_shares(rec, p->x->shape.rows / NPU_TENSOR_ROWS) < cores && by_cols > 1)
+	if (by_cols > 1 && (too_few || (few && many_weights(p->w, cores))))
 		return append_columns(rec, p, by_cols);
-	return npu_rec_by_rows(rec, p->x->shape.rows, p, append_rows);
+	return npu_rec_by_rows(rec, rows, p, append_rows);
 }
 
 int npu_rec_matmul(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w,
