@@ -26,7 +26,7 @@ enum {
     F_PADDING, F_ODD_GROUPS, F_PARTIAL_KERNELS, F_THREE_ATOMS, F_PAIR,
     F_SEQUENCE, F_CORE_1, F_RELU, F_RELUX, F_TIE, F_NEGATIVE_SHIFT, F_SATURATED, F_TAIL,
     F_LUT, F_PACKED, F_PLAIN, F_GAPS,
-    F_RECORDS, F_PACKED_HALF, F_PRODUCT_RDMA, F_PRODUCT_NO_RDMA,
+    F_RECORDS, F_BN, F_PACKED_HALF, F_PRODUCT_RDMA, F_PRODUCT_NO_RDMA,
     F_PRODUCT_PART, F_PRODUCT_CORE_1, FEATURES
 };
 
@@ -39,7 +39,8 @@ static const char *const feature_name[FEATURES] = {
     "ties of the output", "another shift for negative results",
     "saturated output", "channels that do not fill atoms", "LUT",
     "packed bytes", "packed bytes with a sign",
-    "gaps between lines", "factors of halves", "packed halves", "a product to floats with RDMA",
+    "gaps between lines", "factors of halves", "a factor of BN",
+    "packed halves", "a product to floats with RDMA",
     "a product to floats without RDMA", "a product of a part of the rows",
     "a product in the window of core 1",
 };
@@ -58,6 +59,7 @@ typedef struct Case {
     int gap;                /* positions behind each line of the input */
     bool records;           /* of operands of eight channels, with halves */
     int lut_start;
+    int bn, bn_shift;       /* 0, or a factor of BN ahead of the LUT */
     int h, w, ic, oc, kh, kw, sy, sx, top, left, bottom, right, oh, ow;
     int core;
     int8_t pad;
@@ -291,6 +293,9 @@ static void lay_operands(const Case *k)
         }
     }
     stl_le_p(at(ADDR_SHIFT), k->layer ? k->b[0] : k->shift | k->shift_neg << 8);
+    memset(at(ADDR_SHIFT + 64), 0, 64);
+    stw_le_p(at(ADDR_SHIFT + 96), k->bn);
+    stl_le_p(at(ADDR_SHIFT + 112), k->bn_shift << 8 | k->bn_shift);
 }
 
 /* --- Programs --- */
@@ -448,6 +453,10 @@ static void put_bs(Prog *p, const Case *k)
     put(p, 0x501c, k->dw ? (k->half ? 0x110 : 0x510) :
                    k->half && !k->records ? 0x100 :
                    k->layer ? 0x114 : 0x710);
+    if (k->records) {
+        put(p, 0x40b0, 0x14000);
+        put(p, 0x40b4, 14);
+    }
     put(p, 0x5020, ADDR_BS);
     put(p, 0x5024, ADDR_SHIFT);
     put(p, 0x5034, k->half && !k->dw ? 1 : 0x41);
@@ -498,6 +507,10 @@ static void put_program(Prog *p, const Case *k, const Part *t)
         put_lut_use(p, k);
         /* As compilers have it, whose BN is on. */
         put(p, 0x5028, k->relu ? 0 : 0x1a);
+        put(p, 0x5030, ADDR_SHIFT + 64);
+        if (k->bn) {
+            put(p, 0x4060, 0x20);
+        }
     }
     start(p, t->pair ? CONV_PAIR : CONV);
 }
@@ -563,6 +576,10 @@ static int64_t ref_bytes(const Case *k, int64_t acc, int64_t sum, int o)
         v = ref_clip(v, 0, (int32_t)k->relux);
     }
     if (k->lut) {
+        if (k->bn) {
+            v = ref_clip(ref_round(v * k->bn, k->bn_shift), INT32_MIN,
+                         INT32_MAX);
+        }
         v = ref_lut(v, k->lut_start);
     }
     p = v * k->scale;
@@ -676,6 +693,8 @@ static void random_output(Case *k)
     k->offset = rnd_in(-20, 20);
     k->lut_start = -32 * (one_in(2) ? 512 : rnd_in(1, 511));
     k->records = k->half && !k->dw && one_in(2);
+    k->bn = k->lut && !k->relu && one_in(2) ? rnd_in(1, 0x7fff) : 0;
+    k->bn_shift = rnd_in(0, 16);
 }
 
 static void note(const Case *k)
@@ -697,6 +716,7 @@ static void note(const Case *k)
     seen[F_LUT] += k->lut;
     seen[F_PLAIN] += k->plain;
     seen[F_GAPS] += k->gap > 0;
+    seen[F_BN] += k->bn > 0;
     seen[F_RECORDS] += k->records;
     seen[k->half ? F_PACKED_HALF : F_PACKED] += k->packed;
 }
@@ -877,8 +897,10 @@ static void test_alone(void)
             put(&p, 0x4038, 0x100012);
             put_clamps(&p, true, 0, 50);
             put(&p, 0x501c, 2);
+            put(&p, 0x5024, ADDR_SHIFT);
             put(&p, 0x5034, 0x41);
         }
+        stl_le_p(at(ADDR_SHIFT), 30);
         start(&p, ALONE);
         for (i = 0; i < w * h * c; i++) {
             at(ADDR_X)[i] = rnd();
@@ -888,10 +910,123 @@ static void test_alone(void)
         for (i = 0; ok && i < w * h * c; i++) {
             int x = (int8_t)at(ADDR_X)[i];
 
-            ok = (int8_t)at(ADDR_Y)[i] == (clamp ? ref_clip(x, 0, 50) : x);
+            ok = (int8_t)at(ADDR_Y)[i] == (clamp ? ref_clip(x + 30, 0, 50) : x);
         }
         report(ok, clamp ? "the DPU alone clamps" : "the DPU alone copies");
     }
+}
+
+/* What the DPU alone makes of one tensor or of two. */
+typedef struct Alone {
+    bool scale, second, mul, prelu;
+    int a, c, shift, shift_neg, factor, offset, ew_scale, ew_shift;
+    int out_scale, out_shift, out_offset;
+} Alone;
+
+static int64_t ref_alone(const Alone *k, int x, int y)
+{
+    int64_t v = x + k->a;
+    int64_t e = ref_round((int64_t)(y + k->offset) * k->ew_scale, k->ew_shift);
+
+    if (k->scale) {
+        v = ref_round(v * k->c, v * k->c < 0 ? k->shift_neg : k->shift);
+    }
+    if (k->prelu && v < 0) {
+        v *= k->factor;
+    }
+    v = k->second ? k->mul ? v * e : v + e : v;
+    return ref_clip(ref_round(v * k->out_scale +
+                              k->out_offset * ((int64_t)1 << k->out_shift),
+                              k->out_shift), -128, 127);
+}
+
+static void put_record(const Alone *k)
+{
+    uint8_t *p = at(ADDR_SHIFT);
+
+    memset(p, POISON, 128);
+    stl_le_p(p, k->a);
+    stw_le_p(p + 32, k->c);
+    stl_le_p(p + 48, k->shift | k->shift_neg << 8);
+    stw_le_p(p + 64, k->factor);
+    stl_le_p(p + 80, 0);
+}
+
+static void put_alone_case(Prog *p, const Alone *k, int w, int h, int c)
+{
+    put_alone(p, false, w, h, c);
+    put(p, 0x4038, 0x100012);
+    put(p, 0x4044, k->scale ? 0 : 2);
+    put(p, 0x4050, k->scale ? 0 : 0x20000);
+    put(p, 0x501c, k->scale ? 0x1a : 2);
+    put(p, 0x5024, ADDR_SHIFT);
+    put(p, 0x5034, k->second ? 0x40000044 : 0x41);
+    put(p, 0x40ac, k->out_offset);
+    put(p, 0x40b0, 0x10000 | k->out_scale);
+    put(p, 0x40b4, k->out_shift);
+    if (k->prelu) {
+        put(p, 0x4060, 0x402);
+        put(p, 0x5028, 0x18);
+        put(p, 0x5030, ADDR_SHIFT + 64);
+    }
+    if (k->second) {
+        put(p, 0x407c, k->mul ? 0x810f4094 : 0x8002c0c0);
+        put(p, 0x4080, k->offset);
+        put(p, 0x4084, k->ew_shift << 16 | (uint16_t)k->ew_scale);
+        put(p, 0x5038, ADDR_W);
+        put(p, 0x5040, w * h);
+    }
+    start(p, ALONE);
+}
+
+static bool run_alone(const Alone *k)
+{
+    int w = rnd_in(1, 9), h = rnd_in(1, 6), c = 16 * rnd_in(1, 4), i;
+    const char *why = NULL;
+    Prog p;
+
+    for (i = 0; i < w * h * c; i++) {
+        at(ADDR_X)[i] = rnd();
+        at(ADDR_W)[i] = rnd();
+    }
+    put_record(k);
+    put_alone_case(&p, k, w, h, c);
+    if (run_prog(&p, options, &why) != NPU_TASK_RUN) {
+        printf("# %s\n", why);
+        return false;
+    }
+    for (i = 0; i < w * h * c; i++) {
+        if ((int8_t)at(ADDR_Y)[i] != ref_alone(k, (int8_t)at(ADDR_X)[i],
+                                               (int8_t)at(ADDR_W)[i])) {
+            printf("# element %d\n", i);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void test_alone_cases(const char *what, Alone kind, unsigned runs)
+{
+    bool ok = true;
+    unsigned i;
+
+    for (i = 0; ok && i < runs; i++) {
+        Alone k = kind;
+
+        k.a = rnd_in(-128, 128);
+        k.c = rnd_in(1, 0x4002);
+        k.shift = rnd_in(0, 6);
+        k.shift_neg = one_in(2) ? k.shift : rnd_in(0, 16);
+        k.factor = rnd_in(1, 0x800);
+        k.offset = rnd_in(-128, 128);
+        k.ew_scale = k.mul ? 1 : rnd_in(-0x4000, 0x4000);
+        k.ew_shift = k.mul ? 0 : rnd_in(0, 6);
+        k.out_scale = rnd_in(1, 0x7fff);
+        k.out_shift = rnd_in(k.scale ? 22 : 14, 30);
+        k.out_offset = rnd_in(-20, 20);
+        ok = run_alone(&k);
+    }
+    report(ok, "%u times the DPU alone %s", runs, what);
 }
 
 /* --- Pooling --- */
@@ -1060,8 +1195,10 @@ static const Refused refused[] = {
     { 0x4010, 0xa0000000, "output of another precision" },
     { 0x4038, 0x53, "BS of this layer" },
     { 0x4050, 0x80011111, "BS_OW of this many channels" },
-    { 0x4060, 0x402, "BN but for a clamp" },
-    { 0x407c, 0x8002c0c0, "EW but for the LUT" },
+    { 0x4060, 0x403, "BN of unknown use" },
+    { 0x4060, 0x402, "operands of BN in memory" },
+    { 0x407c, 0x8002c0c1, "EW of unknown use" },
+    { 0x407c, 0x8002c0c0, "ERDMA of this layer" },
     { 0x40a4, 0, "clamp of the output" },
     { 0x40b8, 7, "SURF_ADD against the stride of surfaces" },
     { 0x501c, 0x108, "operands of BS" },
@@ -1489,7 +1626,7 @@ static const Refused refused_int4[] = {
     { 0x4044, 1, "operands of BS" },
     { 0x4050, 0x21111, "BS_OW of this many channels" },
     { 0x4060, 0x902, "clamp of words" },
-    { 0x407c, 0x8002c0c0, "EW but for the LUT" },
+    { 0x407c, 0x8002c0c0, "a second tensor but of bytes and of the DPU alone" },
     { 0x40ac, 1, "OUT_CVT arithmetic with floats" },
     { 0x40b0, 0x10001, "FP32TOFP16_EN of words" },
     { 0x40b8, 7, "SURF_ADD against the stride of surfaces" },
@@ -1644,6 +1781,13 @@ int main(void)
     load_lut();
     test_conv("bytes with a LUT", (Case) { .lut = true }, 40);
     test_alone();
+    test_alone_cases("scales", (Alone) { .scale = true }, 40);
+    test_alone_cases("adds a tensor",
+                     (Alone) { .scale = true, .second = true }, 40);
+    test_alone_cases("multiplies by a tensor",
+                     (Alone) { .second = true, .mul = true }, 40);
+    test_alone_cases("scales what is negative",
+                     (Alone) { .scale = true, .prelu = true }, 40);
     test_pool(false, false, 60);
     test_pool(true, false, 60);
     test_pool(true, true, 60);

@@ -17,8 +17,13 @@
 #define BN_OFF          0x903
 #define BN_CLAMPS       0x902
 #define BS_OFF          0x53
-/* BN's operands ahead of the LUT. */
-#define NRDMA_LUT       0x1a
+#define BN_SCALES       0x20
+#define BN_PRELU        0x402
+#define NRDMA_SCALES    0x1a
+#define NRDMA_PRELU     0x18
+#define EW_ADD          0x8002c0c0
+#define EW_MUL          0x810f4094
+#define ERDMA_TENSOR    0x40000044
 #define BS_CLAMPS       0x100012
 /* OUT_PRECISION is no more than a width here. */
 #define OUT_WORDS       NPU_PREC_FP32
@@ -26,28 +31,27 @@
 /* Words that go together for a kind of layer. */
 typedef struct DpuForm {
     uint32_t bs, bs_operands, wdma, write, rdma_feature, erdma, brdma;
-    uint8_t use, surf_group;
-    NpuBsWord word;
+    uint8_t use, surf_group, scalars;
     bool idle;          /* operands are fetched, and nothing takes them */
 } DpuForm;
 
 static const DpuForm form_bytes = {
     .bs = 0x120080, .bs_operands = 1, .wdma = 0x710, .write = 0x04440100,
     .rdma_feature = 0x40000010, .erdma = 0x41, .brdma = 0x710,
-    .use = NPU_USE_PACKED, .surf_group = 2, .word = NPU_BS_WORD_SHIFTS,
+    .use = NPU_USE_PACKED, .surf_group = 2, .scalars = NPU_SCALAR_SHIFTS,
 }, form_bytes_layer = {
     .bs = 0x120080, .wdma = 0x710, .write = 0x04440100,
     .rdma_feature = 0x40000010, .erdma = 0x41, .brdma = 0x114,
-    .use = NPU_USE_ALU, .surf_group = 2, .word = NPU_BS_WORD_CPEND,
+    .use = NPU_USE_ALU, .surf_group = 2, .scalars = NPU_SCALAR_CPEND,
 }, form_fence = {
     .bs = 0x20040, .wdma = 0x710, .write = 0x04440100,
     .rdma_feature = 0x40000010, .erdma = 0x41, .brdma = 0x14,
-    .word = NPU_BS_WORD_CPEND, .surf_group = 2,
+    .scalars = NPU_SCALAR_CPEND, .surf_group = 2,
 }, form_depthwise = {
     .bs = 0x100092, .wdma = 0x310, .write = 0x04440100,
     .rdma_feature = 0x40000012, .erdma = 0x41, .brdma = 0x510,
     .use = NPU_USE_ALU | NPU_USE_MUL, .surf_group = 4,
-    .word = NPU_BS_WORD_SHIFTS,
+    .scalars = NPU_SCALAR_SHIFTS,
 }, form_halves = {
     .bs = 0x100092, .bs_operands = 2, .wdma = 0x710, .write = 0x04440100,
     .rdma_feature = 0x40010050, .erdma = 1, .brdma = 0x100,
@@ -64,7 +68,7 @@ static const DpuForm form_bytes = {
     .bs = BS_OFF, .bs_operands = 2, .wdma = 0x310, .write = 0x04440100,
     .rdma_feature = 0x40000010, .erdma = 0x41, .brdma = 0x710,
     .use = NPU_USE_PACKED, .idle = true, .surf_group = 4,
-    .word = NPU_BS_WORD_SHIFTS,
+    .scalars = NPU_SCALAR_SHIFTS,
 }, form_no_rdma = {
     .bs = BS_OFF, .bs_operands = 2, .wdma = 0x310, .write = 0x04440100,
     .surf_group = 4,
@@ -75,6 +79,11 @@ static const DpuForm form_bytes = {
 }, form_clamp = {
     .bs = BS_CLAMPS, .bs_operands = 2, .wdma = 0xf00, .write = 0x04440000,
     .rdma_feature = 9, .erdma = 0x41, .brdma = 2,
+    .scalars = NPU_SCALAR_ALU, .surf_group = 1,
+}, form_scale = {
+    .bs = BS_CLAMPS, .bs_operands = 0, .wdma = 0xf00, .write = 0x04440000,
+    .rdma_feature = 9, .erdma = 0x41, .brdma = 0x1a,
+    .scalars = NPU_SCALAR_ALU | NPU_SCALAR_MUL | NPU_SCALAR_SHIFTS,
     .surf_group = 1,
 };
 
@@ -83,7 +92,9 @@ static const DpuForm *find_form(const NpuTask *t, const uint32_t *regs)
     bool half = t->conv.precision == NPU_PREC_FP16;
 
     if (t->kind == NPU_KIND_FLYING) {
-        return regs[R_RK3576_DPU_BS_CFG] == BS_OFF ? &form_copy : &form_clamp;
+        return regs[R_RK3576_DPU_BS_CFG] == BS_OFF ? &form_copy :
+               regs[R_RK3576_RDMA_BRDMA_CFG] == form_scale.brdma ? &form_scale
+                                                                 : &form_clamp;
     }
     if (t->conv.depthwise) {
         return half ? &form_depthwise_halves : &form_depthwise;
@@ -115,7 +126,7 @@ static uint32_t usual_ow(const NpuTask *t, const DpuForm *f)
     bool half = t->conv.precision == NPU_PREC_FP16;
 
     if (t->kind == NPU_KIND_FLYING) {
-        return 0x20000;
+        return f == &form_scale ? 0 : 0x20000;
     }
     if (t->conv.depthwise) {
         return (half ? 0x23033 : 0x13033) | ((groups - 1) & 3) << 8;
@@ -127,7 +138,7 @@ static uint32_t usual_ow(const NpuTask *t, const DpuForm *f)
         return 0x21111;
     }
     return (groups % 2 ? 0x80001011 : 0x80001111) |
-           (f->word == NPU_BS_WORD_CPEND ? 2 : 1) << 16;
+           (f->scalars & NPU_SCALAR_CPEND ? 2 : 1) << 16;
 }
 
 /* Programs of gahingwoo's have the line as a column, and use no operand. */
@@ -141,31 +152,53 @@ static bool rdma_cube_fits(const NpuTask *t, const uint32_t *regs)
            (t->conv.product && width == 1 && height == d->width);
 }
 
-/* Fetched or not, nothing takes them (row lut.rk3576). */
-static bool bn_is_idle(const uint32_t *regs)
+/* Where BN is off nothing takes the operands (row lut.rk3576). */
+static bool bn_operands_fit(const uint32_t *regs)
 {
-    return regs[R_RK3576_RDMA_NRDMA_CFG] == NRDMA_LUT &&
-           regs[R_RK3576_DPU_BN_CFG] == BN_OFF &&
-           regs[R_RK3576_DPU_EW_CFG] == EW_LUT;
+    uint32_t nrdma = regs[R_RK3576_RDMA_NRDMA_CFG];
+
+    switch (regs[R_RK3576_DPU_BN_CFG]) {
+    case BN_SCALES:
+        return nrdma == NRDMA_SCALES;
+    case BN_PRELU:
+        return nrdma == NRDMA_PRELU;
+    case BN_OFF:
+        return !nrdma || (nrdma == NRDMA_SCALES &&
+                          regs[R_RK3576_DPU_EW_CFG] == EW_LUT);
+    default:
+        return !nrdma;
+    }
+}
+
+/* The second tensor is another one of the same size. */
+static const char *check_erdma(const NpuTask *t, const uint32_t *regs,
+                               const DpuForm *f)
+{
+    bool two = regs[R_RK3576_DPU_EW_CFG] == EW_ADD ||
+               regs[R_RK3576_DPU_EW_CFG] == EW_MUL;
+
+    REFUSE_OTHER(RDMA_ERDMA_CFG, two ? ERDMA_TENSOR : f->erdma,
+                 "ERDMA of this layer");
+    REFUSE_OTHER(RDMA_EW_SURF_STRIDE,
+                 two ? t->dpu.width * t->dpu.height : 0,
+                 "surfaces of an EW operand that is not there");
+    REFUSE_IF(regs[R_RK3576_RDMA_SURF_NOTCH] ||
+              regs[R_RK3576_RDMA_EW_SURF_NOTCH],
+              "surfaces with a notch");
+    return NULL;
 }
 
 static const char *check_rdma(const NpuTask *t, const uint32_t *regs,
                               const DpuForm *f)
 {
     REFUSE_OTHER(RDMA_FEATURE_MODE, f->rdma_feature, "RDMA of this layer");
-    REFUSE_OTHER(RDMA_ERDMA_CFG, f->erdma, "ERDMA of this layer");
     REFUSE_OTHER(RDMA_BRDMA_CFG, f->brdma, "BRDMA of this layer");
-    REFUSE_IF(regs[R_RK3576_RDMA_NRDMA_CFG] && !bn_is_idle(regs),
-              "operands of BN in memory");
+    REFUSE_IF(!bn_operands_fit(regs), "operands of BN in memory");
     REFUSE_IF(!rdma_cube_fits(t, regs) ||
               (f != &form_fence && GET76(regs, RDMA_CUBE_CHANNEL, CHANNEL) + 1
                                    != t->dpu.channels),
               "DPU and RDMA cubes disagree");
-    REFUSE_IF(regs[R_RK3576_RDMA_EW_SURF_STRIDE] ||
-              regs[R_RK3576_RDMA_SURF_NOTCH] ||
-              regs[R_RK3576_RDMA_EW_SURF_NOTCH],
-              "surfaces of an EW operand that is not there");
-    return NULL;
+    return check_erdma(t, regs, f);
 }
 
 static const char *check_form(const NpuTask *t, const uint32_t *regs,
@@ -289,12 +322,32 @@ static const char *decode_clamp(NpuStage *s, const uint32_t *regs,
     return NULL;
 }
 
-/* Operands of each channel, and a word for all of them. */
+/* What a stage has for all channels, at @base. */
+static void decode_record(NpuTask *t, unsigned stage, uint8_t scalars,
+                          uint32_t base)
+{
+    NpuStage *s = &t->dpu.stage[stage];
+    NpuFeed *f = &t->feed[NPU_FEED_RECORD + stage];
+    uint32_t bytes = (scalars & NPU_SCALAR_ALU ? NPU_SCALAR_ALU_BYTES : 0) +
+                     (scalars & NPU_SCALAR_CPEND ? NPU_SCALAR_BYTES : 0) +
+                     (scalars & NPU_SCALAR_MUL ? NPU_SCALAR_BYTES : 0) +
+                     (scalars & NPU_SCALAR_SHIFTS ? NPU_SCALAR_BYTES : 0);
+
+    s->scalars = scalars;
+    s->on |= scalars & ~NPU_SCALAR_CPEND;
+    s->alu |= !!(scalars & NPU_SCALAR_ALU);
+    s->mul |= !!(scalars & NPU_SCALAR_MUL);
+    s->alu_algo = NPU_ALU_ADD;
+    f->base[0] = base;
+    f->line_bytes = bytes;
+    npu_cube_init(&f->cube, 1, 1, bytes, false);
+}
+
+/* Operands of each channel, and a record for all of them. */
 static void decode_operands(NpuTask *t, const uint32_t *regs,
                             const DpuForm *f)
 {
     NpuStage *s = &t->dpu.stage[NPU_STAGE_BS];
-    NpuFeed *word = &t->feed[NPU_FEED_BS_WORD];
 
     s->addr = ADDR76(regs, RDMA_BS_ADDR);
     if (!f->idle) {
@@ -304,14 +357,31 @@ static void decode_operands(NpuTask *t, const uint32_t *regs,
         s->alu_algo = NPU_ALU_ADD;
         s->mul = s->mul_dma = s->use & NPU_USE_MUL;
         s->cpend_dma = s->use & NPU_USE_CPEND && !t->dpu.is_float;
-        s->word = f->word;
     }
-    t->conv.cpend = s->cpend_dma || s->word == NPU_BS_WORD_CPEND;
-    if (f->word) {
-        word->base[0] = ADDR76(regs, RDMA_BS_WORD_ADDR);
-        word->line_bytes = NPU_BS_WORD_BYTES;
-        npu_cube_init(&word->cube, 1, 1, NPU_BS_WORD_BYTES, false);
+    if (f->scalars) {
+        decode_record(t, NPU_STAGE_BS, f->idle ? 0 : f->scalars,
+                      ADDR76(regs, RDMA_BS_WORD_ADDR));
     }
+    t->conv.cpend = s->cpend_dma || f->scalars & NPU_SCALAR_CPEND;
+}
+
+/* A factor and shifts for all, or for what is negative (row stage.rk3576-bn) */
+static const char *decode_bn(NpuTask *t, const uint32_t *regs, uint32_t bn)
+{
+    NpuStage *s = &t->dpu.stage[NPU_STAGE_BN];
+
+    REFUSE_IF(!clamp_open(regs, clamp_bn.low, clamp_bn.high) ||
+              !clamp_open(regs, clamp_bn.low1, clamp_bn.high1),
+              "clamp of a BN that is off");
+    if (bn == BN_OFF) {
+        return NULL;
+    }
+    REFUSE_IF(t->dpu.is_float, "factor of BN for halves");
+    s->prelu = bn == BN_PRELU;
+    decode_record(t, NPU_STAGE_BN, NPU_SCALAR_MUL | NPU_SCALAR_SHIFTS |
+                  (s->prelu ? 0 : NPU_SCALAR_ALU),
+                  ADDR76(regs, RDMA_BN_WORD_ADDR));
+    return NULL;
 }
 
 static const char *decode_stages(NpuTask *t, const uint32_t *regs,
@@ -321,7 +391,7 @@ static const char *decode_stages(NpuTask *t, const uint32_t *regs,
     const char *why;
 
     t->dpu.stage[NPU_STAGE_BS].use = f->use;
-    if (f->use || f->word) {
+    if (f->use || f->scalars) {
         decode_operands(t, regs, f);
     }
     if (f->bs == BS_CLAMPS) {
@@ -332,15 +402,38 @@ static const char *decode_stages(NpuTask *t, const uint32_t *regs,
                   !clamp_open(regs, clamp_bs.low1, clamp_bs.high1),
                   "clamp of a BS that does not clamp");
     }
-    REFUSE_IF(bn != BN_OFF && bn != BN_CLAMPS, "BN but for a clamp");
+    REFUSE_IF(bn != BN_OFF && bn != BN_CLAMPS && bn != BN_SCALES &&
+              bn != BN_PRELU, "BN of unknown use");
     REFUSE_IF(bn != BN_OFF && (f == &form_words || f == &form_no_rdma),
               "clamp of words");
     if (bn == BN_CLAMPS) {
         return decode_clamp(&t->dpu.stage[NPU_STAGE_BN], regs, &clamp_bn);
     }
-    REFUSE_IF(!clamp_open(regs, clamp_bn.low, clamp_bn.high) ||
-              !clamp_open(regs, clamp_bn.low1, clamp_bn.high1),
-              "clamp of a BN that is off");
+    return decode_bn(t, regs, bn);
+}
+
+/* Another tensor, to which an offset is added before it is scaled. */
+static const char *decode_second(NpuTask *t, const uint32_t *regs,
+                                 uint32_t cfg)
+{
+    NpuEw *e = &t->dpu.ew;
+    NpuFeed *f = &t->feed[NPU_FEED_EW];
+    uint32_t plane = t->dpu.width * t->dpu.height * NPU_ATOM;
+
+    REFUSE_IF(t->kind != NPU_KIND_FLYING || t->dpu.is_float,
+              "a second tensor but of bytes and of the DPU alone");
+    e->on = e->op = e->dma = true;
+    e->mul = cfg == EW_MUL;
+    e->alu_algo = NPU_ALU_ADD;
+    e->bytes = 1;
+    e->cvt = e->cvt_offset_first = true;
+    e->cvt_offset = regs[R_RK3576_DPU_EW_CVT_OFFSET];
+    e->cvt_scale = (int16_t)GET76(regs, DPU_EW_CVT_SCALE, SCALE);
+    e->cvt_shift = GET76(regs, DPU_EW_CVT_SCALE, SHIFT);
+    f->base[0] = ADDR76(regs, RDMA_EW_ADDR);
+    f->pitch[0] = plane;
+    REFUSE_IF(!npu_cube_init(&f->cube, DIV_ROUND_UP(t->dpu.channels, NPU_ATOM),
+                             1, plane, false), "too many EW operands");
     return NULL;
 }
 
@@ -349,12 +442,16 @@ static const char *decode_ew(NpuTask *t, const uint32_t *regs,
 {
     uint32_t cfg = regs[R_RK3576_DPU_EW_CFG];
 
-    REFUSE_IF(cfg != EW_OFF && cfg != EW_LUT, "EW but for the LUT");
+    REFUSE_IF(cfg != EW_OFF && cfg != EW_LUT && cfg != EW_ADD &&
+              cfg != EW_MUL, "EW of unknown use");
+    REFUSE_OTHER(DPU_EW_LOW, (uint32_t)INT32_MIN, "clamp of EW");
+    REFUSE_OTHER(DPU_EW_HIGH, INT32_MAX, "clamp of EW");
+    if (cfg == EW_ADD || cfg == EW_MUL) {
+        return decode_second(t, regs, cfg);
+    }
     REFUSE_IF(regs[R_RK3576_DPU_EW_CVT_OFFSET] ||
               regs[R_RK3576_DPU_EW_CVT_SCALE] != 1,
               "EW converter without an operand");
-    REFUSE_OTHER(DPU_EW_LOW, (uint32_t)INT32_MIN, "clamp of EW");
-    REFUSE_OTHER(DPU_EW_HIGH, INT32_MAX, "clamp of EW");
     if (cfg == EW_OFF) {
         return NULL;
     }
@@ -363,7 +460,8 @@ static const char *decode_ew(NpuTask *t, const uint32_t *regs,
     return npu_rk3576_lut(&t->dpu.lut, regs, lut);
 }
 
-static const char *decode_out_cvt(NpuDpu *d, const uint32_t *regs)
+static const char *decode_out_cvt(NpuDpu *d, const uint32_t *regs,
+                                  bool flying)
 {
     d->cvt_offset = regs[R_RK3576_DPU_OUT_CVT_OFFSET];
     d->cvt_scale = (int16_t)GET76(regs, DPU_OUT_CVT_SCALE, SCALE);
@@ -377,12 +475,19 @@ static const char *decode_out_cvt(NpuDpu *d, const uint32_t *regs)
               (d->ew.lut || d->cvt_offset || d->cvt_scale != 1 ||
                d->cvt_shift), "LUT or OUT_CVT of words");
     REFUSE_IF(d->cvt_minus_exp, "MINUS_EXP of this chip");
-    REFUSE_IF(d->is_float != GET76(regs, DPU_OUT_CVT_SCALE, FP32TOFP16_EN) &&
+    /* Compilers set it for all of a DPU alone. */
+    REFUSE_IF((d->is_float || flying) !=
+              GET76(regs, DPU_OUT_CVT_SCALE, FP32TOFP16_EN) &&
               !(d->cvt_scale == 1 && !d->cvt_shift),
               "FP32TOFP16_EN against the output precision");
     REFUSE_IF(d->out_precision == NPU_PREC_FP32 &&
               GET76(regs, DPU_OUT_CVT_SCALE, FP32TOFP16_EN),
               "FP32TOFP16_EN of words");
+    if (d->is_float && d->cvt_scale == 1ll << d->cvt_shift) {
+        /* As good as nothing (row stage.rk3576-halves). */
+        d->cvt_scale = 1;
+        d->cvt_shift = 0;
+    }
     REFUSE_IF(d->is_float && (d->cvt_offset || d->cvt_scale != 1 ||
                               d->cvt_shift),
               "OUT_CVT arithmetic with floats");
@@ -477,7 +582,7 @@ const char *npu_rk3576_dpu(NpuTask *t, const uint32_t *regs,
     REFUSE_IF(why, why);
     why = decode_ew(t, regs, opt->lut);
     REFUSE_IF(why, why);
-    why = decode_out_cvt(&t->dpu, regs);
+    why = decode_out_cvt(&t->dpu, regs, t->kind == NPU_KIND_FLYING);
     REFUSE_IF(why, why);
     why = decode_output(t, regs, opt, f->surf_group);
     REFUSE_IF(why, why);

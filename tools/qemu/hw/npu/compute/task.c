@@ -424,20 +424,41 @@ static bool compute(const NpuTask *t, const NpuOperands *in, uint8_t *out)
                             : compute_block(t, in, out);
 }
 
-/* A word in memory for all channels is part of the task once it is there. */
-static bool compute_word(const NpuTask *t, const NpuOperands *in, uint8_t *out)
+static void read_record(NpuTask *t, NpuStage *s, const uint8_t *p)
 {
-    uint32_t word = ldl_le_p(in->feed[NPU_FEED_BS_WORD]);
+    if (s->scalars & NPU_SCALAR_ALU) {
+        s->alu_operand = ldl_le_p(p);
+        p += NPU_SCALAR_ALU_BYTES;
+    }
+    if (s->scalars & NPU_SCALAR_CPEND) {
+        t->conv.zero_point = (int16_t)lduw_le_p(p);
+        p += NPU_SCALAR_BYTES;
+    }
+    if (s->scalars & NPU_SCALAR_MUL) {
+        s->mul_operand = lduw_le_p(p);
+        p += NPU_SCALAR_BYTES;
+    }
+    if (s->scalars & NPU_SCALAR_SHIFTS) {
+        s->shift = extract32(ldl_le_p(p), 0, 6);
+        s->shift_neg = extract32(ldl_le_p(p), 8, 6);
+    }
+}
+
+/* Operands for all channels are part of the task once they are there. */
+static bool compute_records(const NpuTask *t, const NpuOperands *in,
+                            uint8_t *out)
+{
     NpuTask *known = g_try_malloc(sizeof(*known));
     bool ok = false;
+    unsigned i;
 
     if (known) {
         *known = *t;
-        if (t->dpu.stage[NPU_STAGE_BS].word == NPU_BS_WORD_SHIFTS) {
-            known->dpu.stage[NPU_STAGE_BS].shift = extract32(word, 0, 6);
-            known->dpu.stage[NPU_STAGE_BS].shift_neg = extract32(word, 8, 6);
-        } else {
-            known->conv.zero_point = (int16_t)word;
+        for (i = 0; i < NPU_STAGE_NUM; i++) {
+            if (t->dpu.stage[i].scalars) {
+                read_record(known, &known->dpu.stage[i],
+                            in->feed[NPU_FEED_RECORD + i]);
+            }
         }
         ok = compute(known, in, out);
     }
@@ -447,6 +468,8 @@ static bool compute_word(const NpuTask *t, const NpuOperands *in, uint8_t *out)
 
 bool npu_task_compute(const NpuTask *t, const NpuOperands *in, uint8_t *out)
 {
-    return t->dpu.stage[NPU_STAGE_BS].word ? compute_word(t, in, out)
-                                           : compute(t, in, out);
+    bool records = t->dpu.stage[NPU_STAGE_BS].scalars ||
+                   t->dpu.stage[NPU_STAGE_BN].scalars;
+
+    return records ? compute_records(t, in, out) : compute(t, in, out);
 }

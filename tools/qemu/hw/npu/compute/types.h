@@ -134,19 +134,25 @@ typedef struct NpuConv {
     NpuCube atoms;          /* feature data as the array takes it */
 } NpuConv;
 
-/* What the word in memory is that BS has for all channels. */
-typedef enum NpuBsWord {
-    NPU_BS_WORD_NONE,
-    NPU_BS_WORD_SHIFTS,     /* in bits 5:0, and 13:8 for negative results */
-    NPU_BS_WORD_CPEND,      /* operand of CPEND */
-} NpuBsWord;
+/*
+ * Operands that a stage has for all channels, one behind the other in memory
+ * (row stage.rk3576-record).
+ */
+enum {
+    NPU_SCALAR_ALU = 1 << 0,
+    NPU_SCALAR_CPEND = 1 << 1,
+    NPU_SCALAR_MUL = 1 << 2,
+    NPU_SCALAR_SHIFTS = 1 << 3, /* 5:0, and 13:8 for negative results */
+};
+#define NPU_SCALAR_BYTES        16
+#define NPU_SCALAR_ALU_BYTES    32
 
 /* BS or BN. */
 typedef struct NpuStage {
     bool on;
     uint8_t use;            /* operands per channel that DMA fetches */
     uint32_t addr;          /* their IOVA */
-    NpuBsWord word;
+    uint8_t scalars;        /* what its record has */
     bool mul_first;
     bool alu, alu_dma;
     uint8_t alu_algo;
@@ -200,7 +206,8 @@ typedef struct NpuFeed {
 enum {
     NPU_FEED_EW,            /* operands of EW */
     NPU_FEED_MAIN,          /* main input where there is no convolution */
-    NPU_FEED_BS_WORD,       /* one for all channels, see NpuBsWord */
+    NPU_FEED_RECORD,        /* of BS, then of BN */
+    NPU_FEED_BN_RECORD = NPU_FEED_RECORD + NPU_STAGE_BN,
     NPU_FEED_NUM,
 };
 
@@ -212,8 +219,6 @@ typedef struct NpuOutput {
     uint32_t surf_group;    /* surfaces per group */
     uint32_t line_bytes;
 } NpuOutput;
-
-#define NPU_BS_WORD_BYTES       4
 
 /*
  * The write DMA's shape of what the DPU hands over, atom by atom.  Where it is
