@@ -790,6 +790,12 @@ RK_TEST_F_TIMEOUT(locks, interrupts_are_off_as_long, 900,
 	ASSERT_LT(0, probe);
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
 		hold = measure_hold(self, variant, counts[i]);
+		/* Waiting for another CPU that has the lock counts as well, but is not there each time. */
+		if (i) {
+			struct hold again = measure_hold(self, variant, counts[i]);
+
+			hold = again.took > 0 && again.took < hold.took ? again : hold;
+		}
 		ASSERT_LT(0, hold.took) TH_LOG("%u: %ld", counts[i], hold.took);
 		name_of(hold.ip, name, sizeof(name));
 		took[i] = hold.took - probe;
