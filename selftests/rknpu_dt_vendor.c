@@ -210,11 +210,11 @@ RK_TEST_F_TIMEOUT(one_iommu, nobody_waits_for_one_that_went, 60,
 	ASSERT_EQ(0, rk_client_init(&other));
 	rk_task_timeout_ms(PATIENCE_MS);
 	/* All that follows happens meanwhile. */
-	rk_latency_us(4 * 1000000);
+	rk_latency_us(8 * 1000000);
 	ASSERT_EQ(0, submit_on(&self->c[2], 2));
 	ASSERT_TRUE(rk_wait_count(2, NPU_CNT_TASK_STARTED, 1, PATIENCE_MS));
-	/* Longer than a slice. */
-	rk_latency_us(50000);
+	/* Longer than a slice, and than three submits on a slow machine. */
+	rk_latency_us(500000);
 	ASSERT_EQ(0, submit_on(&self->c[0], 0));
 	ASSERT_EQ(0, submit_on(&self->c[1], 0));
 	ASSERT_EQ(0, submit_on(&other, 1));
