@@ -728,6 +728,11 @@ RK_TEST_F_TIMEOUT(bans, what_waits_can_go, 60,
 	struct rk_unbound u;
 
 	ASSERT_EQ(0, actor_init(&a, self->uid + 1));
+	for (int i = 0; i < 2; i++) {
+		ASSERT_EQ(0, actor_init(&b[i], self->uid + 1));
+		over[i].fd = rk_export(b[i].c.fd, b[i].c.out.handle);
+		ASSERT_LE(0, over[i].fd);
+	}
 	for (int i = 0; i < LIMIT - 1; i++)
 		ASSERT_EQ(-EIO, fail(&a));
 	/* Queued while one hangs that ends with a ban. */
@@ -735,13 +740,9 @@ RK_TEST_F_TIMEOUT(bans, what_waits_can_go, 60,
 	rk_fault_arm(NPU_CTL_ANY_CORE, NPU_FAULT_HANG, 0, 1);
 	ASSERT_EQ(0, submit(&a));
 	wait_fired(fired);
-	for (int i = 0; i < 2; i++) {
-		ASSERT_EQ(0, actor_init(&b[i], self->uid + 1));
-		over[i].fd = rk_export(b[i].c.fd, b[i].c.out.handle);
-		ASSERT_LE(0, over[i].fd);
-		/* It waits for the one that hangs. */
+	/* They wait for the one that hangs. */
+	for (int i = 0; i < 2; i++)
 		ASSERT_EQ(0, wait_for(&b[i], &a));
-	}
 	while (!banned_ns(&b[0]))
 		rk_sleep_ms(1);
 	EXPECT_EQ(0, run(&self->victim));
