@@ -9,7 +9,7 @@
 #ifndef CONV_CASE_H
 #define CONV_CASE_H
 
-#include "harness.h"
+#include "reference.h"
 #include "compute/numeric.h"
 
 #define ADDR_X          (MEM_BASE + 0x100000)
@@ -29,25 +29,6 @@ typedef struct Case {
     int *x, *wt, *e;        /* [h][w][ic], [oc][kh][kw][ic], [oh][ow][oc] */
     int a[MAX_CHANNELS], b[MAX_CHANNELS], c[MAX_CHANNELS];
 } Case;
-
-static inline int up(int v, int to)
-{
-    return (v + to - 1) / to * to;
-}
-
-/* floor((2p + 2^s) / 2^(s+1)), one less on an odd tie */
-static inline int64_t ref_round(int64_t p, int s)
-{
-    int64_t den = (int64_t)1 << (s + 1), num = 2 * p + den / 2;
-    int64_t q = num / den - (num % den < 0);
-
-    return q - (s && num % den == 0 && q % 2);
-}
-
-static inline int64_t ref_clip(int64_t v, int64_t lo, int64_t hi)
-{
-    return v < lo ? lo : v > hi ? hi : v;
-}
 
 static inline int per_atom(const Case *k)
 {

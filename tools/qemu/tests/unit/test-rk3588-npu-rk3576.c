@@ -3,7 +3,7 @@
  * Random programs for the RK3576, against loops over tensors by row, column
  * and channel.
  */
-#include "harness.h"
+#include "reference.h"
 #include <math.h>
 #include "compute/numeric.h"
 
@@ -81,25 +81,6 @@ typedef struct Part {
 } Part;
 
 #define RING            0x1400
-
-static int up(int v, int to)
-{
-    return (v + to - 1) / to * to;
-}
-
-/* floor((2p + 2^s) / 2^(s+1)), one less on an odd tie */
-static int64_t ref_round(int64_t p, int s)
-{
-    int64_t den = (int64_t)1 << (s + 1), num = 2 * p + den / 2;
-    int64_t q = num / den - (num % den < 0);
-
-    return q - (s && num % den == 0 && q % 2);
-}
-
-static int64_t ref_clip(int64_t v, int64_t lo, int64_t hi)
-{
-    return v < lo ? lo : v > hi ? hi : v;
-}
 
 static int *x_at(const Case *k, int y, int x, int c)
 {
