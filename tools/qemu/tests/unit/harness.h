@@ -223,7 +223,8 @@ static inline bool execute(const NpuTask *t)
     out.host = malloc(out.size);
     in.feature = feature.host;
     in.weights = fetch_weights(&t->conv, &ok);
-    ok = ok && keep_rows(t, feature.host) && npu_task_feature_spans(t, copy_span, &feature);
+    ok = ok && keep_rows(t, feature.host) &&
+         npu_task_feature_spans(t, copy_span, &feature);
     for (i = 0; i < NPU_STAGE_NUM; i++) {
         in.stage[i] = fetch(t->dpu.stage[i].addr, npu_task_stage_bytes(t, i),
                             &ok);

@@ -86,7 +86,9 @@ static inline void lay_features(const Case *k)
     }
 }
 
-/* Groups of kernels, of channels, taps, kernels, channels; partial ones tight. */
+/*
+ * Groups of kernels, of channels, taps, kernels, channels; partial ones tight.
+ */
 static inline size_t lay_direct(const Case *k)
 {
     int kg = k->half ? 16 : 32, cg = 32;
@@ -191,8 +193,8 @@ static inline size_t lay_packed(const Case *k)
 
 static inline size_t lay_weights(const Case *k)
 {
-    return k->packed ? lay_packed(k) : !k->dw ? lay_direct(k) : k->half ? lay_depthwise_halves(k)
-                                            : lay_depthwise_bytes(k);
+    return k->packed ? lay_packed(k) : !k->dw ? lay_direct(k) :
+           k->half ? lay_depthwise_halves(k) : lay_depthwise_bytes(k);
 }
 
 /* By which halves are multiplied behind the bias. */

@@ -34,7 +34,8 @@ static const struct {
 enum {
     F_DEPTHWISE, F_STRIDE, F_STRIDE_0, F_DILATION, F_PADDING,
     F_PARTIAL_CHANNELS, F_PARTIAL_KERNELS, F_GROUPED, F_LINEWISE,
-    F_ROW_MAJOR, F_SURFACE_GAPS, F_LONG_LINES, F_CPEND, F_TRUNCATE, F_NOTCH, F_PACKED1, F_PACKED2, F_PACKED3,
+    F_ROW_MAJOR, F_SURFACE_GAPS, F_LONG_LINES, F_CPEND, F_TRUNCATE,
+    F_NOTCH, F_PACKED1, F_PACKED2, F_PACKED3,
     F_PACKED4, F_PACKED_RAW, F_CVT_PACKED, F_CVT_ATOMS, F_CVT_MASK,
     F_CVT_ADD_FIRST, F_CVT_TIES_UP, F_CVT_UNSIGNED, F_SATURATED, F_WILD,
     F_BEYOND_DOUBLE, F_PAD_SECOND, F_STORED, F_DCOMP,
@@ -43,7 +44,8 @@ enum {
 
 static const char *const feature_name[FEATURES] = {
     "depthwise", "stride", "stride of 0", "dilation", "padding",
-    "partial channel groups", "partial kernel groups", "groups of four lines", "single lines",
+    "partial channel groups", "partial kernel groups",
+    "groups of four lines", "single lines",
     "row major input", "gaps between surfaces", "lines longer than the DMA's",
     "CPEND", "truncation", "output notch", "1 packed channel",
     "2 packed channels", "3 packed channels", "4 packed channels",

@@ -155,7 +155,8 @@ static void random_output(Case *k)
     k->shift = rnd_in(0, 16);
     k->shift_neg = one_in(3) ? rnd_in(0, 16) : k->shift;
     k->relu = one_in(3);
-    k->relux = one_in(2) ? HIGH : k->half ? npu_float_bits(6.0f) : rnd_in(1, 9000);
+    k->relux = one_in(2) ? HIGH : k->half ? npu_float_bits(6.0f)
+                                      : rnd_in(1, 9000);
     k->scale = rnd_in(-3, 3) ? rnd_in(1, 900) : 1 << rnd_in(0, 6);
     k->out_shift = rnd_in(0, 16);
     k->offset = rnd_in(-20, 20);

@@ -9,7 +9,8 @@
 static const Refused refused[] = {
     { 0x1068, 1, "a register that nobody has seen" },
     { 0x1ffc, 1, "a register that nobody has seen" },
-    { 0x1014, 0x10000009, "half of a pair in one place, a whole task in another" },
+    { 0x1014, 0x10000009,
+      "half of a pair in one place, a whole task in another" },
     { 0x1014, 0x00010009, "bits of CNA_CONV_CON3 that nobody has seen" },
     { 0x1014, 1, "stride of 0" },
     { 0x100c, 0x2000a000, "packed pixels, or lines without groups" },

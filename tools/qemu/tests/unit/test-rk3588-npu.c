@@ -694,8 +694,8 @@ static void test_pool_width(int k, int stride_y, int w, NpuVerdict want)
     Prog p;
 
     pool_prog(&p, &o);
-    report(run(&p, &why) == want, "width of pooling %dx%d s%d: %d columns", k, k,
-           stride_y, w);
+    report(run(&p, &why) == want, "width of pooling %dx%d s%d: %d columns", k,
+           k, stride_y, w);
 }
 
 static void test_pool_widths(void)
