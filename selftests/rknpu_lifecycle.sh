@@ -9,7 +9,7 @@
 # Without power domains the supply is the NPU's alone, and can come late.
 # boot: dtlate LONG ENV=RKNPU_ROUNDS=5 TEST_LIMIT=400 --dt vendor-simple
 # With them all of it goes at once, and comes back.
-# boot: dtlife LONG ENV=RKNPU_ROUNDS=5 TEST_LIMIT=400 --dt vendor
+# boot: dtlife OLD LONG ENV=RKNPU_ROUNDS=5 TEST_LIMIT=400 --dt vendor
 # boot: debug-lifecycle KERNEL=debug TEST_LIMIT=1800 ENV=RKNPU_ROUNDS=10
 
 cd "$(dirname "$0")" || exit 1

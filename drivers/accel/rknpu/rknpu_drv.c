@@ -281,10 +281,8 @@ static bool rknpu_is_taken(void)
 	return pdev;
 }
 
-static void rknpu_vdt_unregister(void *unused)
-{
-	platform_driver_unregister(&rknpu_vdt_driver);
-}
+/* Its driver, which rknpu_facade_probe() registers. */
+static bool rknpu_vdt_is_registered;
 
 /*
  * Its driver is not even there where the NPU has another shape, or another
@@ -295,13 +293,6 @@ static bool rknpu_vdt_is_wanted(void)
 	const struct rknpu_soc *soc;
 
 	return rknpu_soc_find_shape(&soc) == rknpu_soc_vendor_match && !rknpu_is_taken();
-}
-
-static int rknpu_vdt_register(struct device *facade)
-{
-	int ret = platform_driver_register(&rknpu_vdt_driver);
-
-	return ret ?: devm_add_action_or_reset(facade, rknpu_vdt_unregister, NULL);
 }
 
 static int rknpu_facade_probe(struct platform_device *pdev)
@@ -330,15 +321,22 @@ static int rknpu_facade_probe(struct platform_device *pdev)
 		return ret;
 
 	/* Now: if the NPU cannot be bound yet, it is its probe that is deferred, not this one. */
-	ret = rknpu_vdt_register(&pdev->dev);
+	ret = platform_driver_register(&rknpu_vdt_driver);
 	if (ret)
 		component_master_del(&pdev->dev, &rknpu_facade_ops);
+	rknpu_vdt_is_registered = !ret;
 	return ret;
 }
 
 static void rknpu_facade_remove(struct platform_device *pdev)
 {
 	component_master_del(&pdev->dev, &rknpu_facade_ops);
+	/*
+	 * Not by devres: kernels before 5.16 release all that was added since the NPU was
+	 * bound when it is unbound, with the lock held that unregistering wants.
+	 */
+	if (rknpu_vdt_is_registered)
+		platform_driver_unregister(&rknpu_vdt_driver);
 }
 
 static struct platform_driver rknpu_facade_driver = {
