@@ -9,7 +9,6 @@
 #include <linux/of_platform.h>
 #include <linux/platform_device.h>
 #include <linux/pm_runtime.h>
-#include <linux/rcupdate.h>
 #include <linux/string.h>
 
 #include "debug/rknpu_stats.h"
@@ -434,8 +433,6 @@ static void __exit rknpu_module_exit(void)
 	rknpu_vendor_files_exit();
 	rknpu_vm_reap_all();
 	rknpu_release_exit();
-	/* Somebody may be reading the names of a fence that has just signalled. */
-	synchronize_rcu();
 }
 module_exit(rknpu_module_exit);
 
