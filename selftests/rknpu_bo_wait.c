@@ -158,6 +158,24 @@ RK_TEST_F(prep, r12_waits_for_reader,
 	EXPECT_EQ(0, rk_prep_until(self->c.fd, self->c.out.handle, 0));
 }
 
+RK_TEST_F(prep, r12_waits_for_reader_behind_a_writer,
+	  "PREP_BO of what a job writes and another one reads then waits for both")
+{
+	struct rk_client *c = &self->c;
+	struct drm_rocket_task more;
+	struct rk_bo last;
+
+	RK_REQUIRE_MODEL();
+	ASSERT_EQ(0, rk_bo_init(&last, c->fd, RK_BYTES));
+	ASSERT_EQ(0, rk_op_task(&c->inc, c->out.iova, last.iova, &more));
+	rk_latency_us(100000);
+	ASSERT_EQ(0, rk_submit_op(&c->inc, &c->in, &c->out));
+	ASSERT_EQ(0, rk_submit_task(c->fd, &more, &c->out, &last));
+	ASSERT_EQ(0, rk_prep(&c->out, 5000));
+	EXPECT_EQ(0, rk_prep_until(c->fd, last.handle, 0));
+	rk_bo_fini(&last);
+}
+
 RK_TEST_F(prep, waits_for_all_queued_jobs, "PREP_BO waits for all jobs that are queued")
 {
 	RK_REQUIRE_MODEL();

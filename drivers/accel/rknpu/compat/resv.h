@@ -40,7 +40,14 @@ static inline void dma_resv_add_fence(struct dma_resv *obj, struct dma_fence *fe
 static inline long dma_resv_wait_timeout(struct dma_resv *obj, enum dma_resv_usage usage,
 					 bool intr, unsigned long timeout)
 {
-	return dma_resv_wait_timeout_rcu(obj, usage >= DMA_RESV_USAGE_READ, intr, timeout);
+	bool all = usage >= DMA_RESV_USAGE_READ;
+	long left = timeout;
+
+	/* Having waited for the exclusive fence, 5.10 forgets a single shared one. */
+	do {
+		left = dma_resv_wait_timeout_rcu(obj, all, intr, left);
+	} while (left > 0 && !dma_resv_test_signaled_rcu(obj, all));
+	return left;
 }
 
 static inline bool dma_resv_test_signaled(struct dma_resv *obj, enum dma_resv_usage usage)
