@@ -8,6 +8,7 @@
 #include <linux/pm_domain.h>
 #include <linux/pm_runtime.h>
 #include <linux/regulator/consumer.h>
+#include <linux/workqueue.h>
 
 #include "rknpu_dt_vendor_power.h"
 #include "hw/rknpu_core.h"
@@ -218,6 +219,8 @@ static void rknpu_vdt_power_release(struct device *facade, void *res)
 		return;
 	}
 	rknpu_vdt_power_remove_domains(power);
+	/* They may still be on their way down, in genpd's work. */
+	flush_workqueue(pm_wq);
 	rknpu_vdt_power_remove_supplies(power);
 	platform_device_put(power->iommu);
 	platform_device_put(power->npu);

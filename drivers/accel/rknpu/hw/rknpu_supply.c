@@ -6,6 +6,7 @@
 #include <linux/pm_runtime.h>
 #include <linux/regulator/consumer.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include "rknpu_soc.h"
 #include "rknpu_supply.h"
@@ -90,6 +91,8 @@ static void rknpu_supply_release(void *data)
 	struct rknpu_supply_held *held = data;
 
 	if (rknpu_supply_is_unused(held->core)) {
+		/* Its domain may still be on its way down, in genpd's work. */
+		flush_workqueue(pm_wq);
 		regulator_disable(held->supply);
 		regulator_put(held->supply);
 	} else {
