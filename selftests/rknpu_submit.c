@@ -218,7 +218,9 @@ BAD(out_handle_closed_in_second_job, ENOENT,
 /* struct drm_rocket_task */
 BAD(r17_regcmd_zero, EINVAL, c->tasks[0][0].regcmd = 0);
 BAD(r17_regcmd_misaligned_4, EINVAL, c->tasks[0][0].regcmd += 4);
-BAD(r17_regcmd_misaligned_8, EINVAL, c->tasks[0][1].regcmd += 8);
+BAD(r17_regcmd_misaligned_1, EINVAL, c->tasks[0][1].regcmd |= 1);
+BAD(r17_regcmd_last_pair_over_the_end, EINVAL,
+    c->tasks[0][0].regcmd = c->op.bo.iova + c->op.bo.size - 8; c->tasks[0][0].regcmd_count = 1);
 BAD(r17_regcmd_unmapped, EINVAL, c->tasks[0][0].regcmd = 0xf0000000);
 BAD(r17_regcmd_unmapped_in_last_task, EINVAL, c->tasks[1][1].regcmd = 0xf0000000);
 BAD(r17_regcmd_wraps, EINVAL, c->tasks[0][0].regcmd = 0xfffffff0);
@@ -385,6 +387,28 @@ RK_TEST_F(submit, program_in_a_freed_bo,
 	rk_op_fini(&c->op);
 	EXPECT_EQ(-EINVAL, ctx_submit(c));
 	EXPECT_EQ(0, ctx_busy(c));
+}
+
+RK_TEST_F(submit, r17_program_at_an_odd_multiple_of_8,
+	  "a program may begin in the middle of a pair of commands")
+{
+	struct ctx *c = &self->c;
+	struct drm_rocket_task *t = &c->tasks[0][0];
+	uint32_t n = t->regcmd_count, odd = n | 1;
+	uint64_t words[1 + odd];
+	struct rk_bo bo;
+
+	/* 0 does nothing, also in front of the first command. */
+	memset(words, 0, sizeof(words));
+	memcpy(&words[1 + odd - n], c->op.bo.map + (t->regcmd - c->op.bo.iova), n * sizeof(*words));
+	ASSERT_EQ(0, rk_bo_init(&bo, c->fd, sizeof(words)));
+	memcpy(bo.map, words, sizeof(words));
+	ASSERT_EQ(0, rk_fini(&bo));
+	t->regcmd = bo.iova + sizeof(*words);
+	t->regcmd_count = odd;
+	ASSERT_EQ(0, ctx_submit(c));
+	EXPECT_EQ(0, ctx_wrong(c, true));
+	rk_bo_fini(&bo);
 }
 
 RK_TEST_F(submit, arrays_may_be_reused_at_once, "the arrays that SUBMIT is given are copied")

@@ -180,7 +180,7 @@ RK_TEST_F(vendor, submit_refuses, "SUBMIT refuses bad fields, and still answers"
 		EXPECT_EQ(0, s.task_counter);
 	}
 
-	/* A program must start at a multiple of 16, or it would be a mode bit. */
+	/* A program must start at a multiple of 8; the lowest bit would be a mode. */
 	struct drm_rknpu_submit s;
 
 	rv_chain_task(&c, 0)->regcmd_addr |= 1;

@@ -377,7 +377,7 @@ struct drm_rknpu_submit {
  * @int_status: out: written for the last task of a slice of a blocking job
  * @regcfg_amount: number of 64-bit commands before the four that end a program
  * @regcfg_offset: ignored
- * @regcmd_addr: IOVA of the program, 16-byte aligned
+ * @regcmd_addr: IOVA of the program, 8-byte aligned; see &drm_rocket_task.regcmd
  *
  * Element of the buffer that &drm_rknpu_submit.task_obj_addr names. Programs lead to each
  * other, so the driver looks at the first and the last task of a slice alone, or of as many

@@ -185,9 +185,12 @@ struct drm_rocket_fini_bo {
  */
 struct drm_rocket_task {
 	/**
-	 * @regcmd: In: IOVA of the register commands, 16-byte aligned. They must
-	 * lie in one BO of the calling file, up to the next multiple of 16 bytes,
-	 * because the hardware fetches them in pairs.
+	 * @regcmd: In: IOVA of the register commands, 8-byte aligned. They must
+	 * lie in one BO of the calling file, and so must one more where their
+	 * number is odd, because the hardware fetches them in pairs. It begins
+	 * at a multiple of 16 bytes: at an odd multiple of 8, the command in
+	 * front of the first one is run as well, and the number must be odd, or
+	 * the last one is not run.
 	 */
 	__u32 regcmd;
 

@@ -106,7 +106,11 @@ static int rknpu_rocket_check_count(struct drm_device *dev, const char *name, u6
 	return rknpu_rocket_refuse(dev, -EINVAL, "%s is %llu, not %u..%u", name, count, min, max);
 }
 
-/* Programs are fetched in pairs of commands, so the last pair has to be mapped as a whole. */
+/*
+ * Programs are fetched in pairs of commands, so the last pair has to be mapped as a whole.
+ * Bit 3 of the address is no part of the register (TRM): the fetch begins with the pair
+ * that the first command is in, which is in the same page.
+ */
 static int rknpu_rocket_check_task(struct rknpu_rocket_ctx *ctx, struct rknpu_vm_lookup *look,
 				   const struct drm_rocket_task *t)
 {
@@ -117,8 +121,8 @@ static int rknpu_rocket_check_task(struct rknpu_rocket_ctx *ctx, struct rknpu_vm
 	if (ret)
 		return ret;
 
-	if (!IS_ALIGNED(t->regcmd, RKNPU_REGCMD_FETCH))
-		return rknpu_rocket_refuse(ctx->dev, -EINVAL, "regcmd %#x is not 16-byte aligned",
+	if (!IS_ALIGNED(t->regcmd, RKNPU_REGCMD_SIZE))
+		return rknpu_rocket_refuse(ctx->dev, -EINVAL, "regcmd %#x is not 8-byte aligned",
 					   t->regcmd);
 
 	if (!rknpu_vm_lookup_range(look, t->regcmd,

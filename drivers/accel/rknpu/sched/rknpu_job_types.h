@@ -49,7 +49,7 @@ enum rknpu_job_state {
  * struct rknpu_task - one register program, or the first one of as many as one kick starts
  */
 struct rknpu_task {
-	/** @regcmd: IOVA, 16-byte aligned */
+	/** @regcmd: IOVA, 8-byte aligned */
 	u32 regcmd;
 	/** @regcmd_count: 64-bit commands */
 	u32 regcmd_count;

@@ -33,7 +33,7 @@
 #define RKNPU_VTASK_MAX		65536
 
 /* Two commands make one fetch, and programs start with one. */
-#define RKNPU_VTASK_ALIGN	16
+#define RKNPU_VTASK_ALIGN	8
 /* Commands that end a program; regcfg_amount does not count them. */
 #define RKNPU_VTASK_TAIL	4
 /* The register that takes half of this has 16 bits. */
