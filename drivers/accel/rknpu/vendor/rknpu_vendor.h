@@ -3,11 +3,11 @@
 #ifndef __RKNPU_VENDOR_H__
 #define __RKNPU_VENDOR_H__
 
-#include <linux/hashtable.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/miscdevice.h>
 #include <linux/mutex.h>
+#include <linux/rhashtable-types.h>
 #include <linux/spinlock.h>
 
 #include <drm/drm.h>
@@ -87,12 +87,14 @@ struct rknpu_vfile {
 	struct rknpu_space *space;
 	/** @client: what the scheduler knows of it */
 	struct rknpu_client *client;
-	/** @lock: protects @objects and @objects_by_bo */
+	/** @lock: protects @objects, @objects_by_cookie and @objects_by_bo */
 	struct mutex lock;
-	/** @objects: struct rknpu_vobject by cookie */
-	DECLARE_HASHTABLE(objects, 7);
+	/** @objects: all struct rknpu_vobject */
+	struct list_head objects;
+	/** @objects_by_cookie: the same by cookie */
+	struct rhashtable objects_by_cookie;
 	/** @objects_by_bo: the same by their BO's address */
-	DECLARE_HASHTABLE(objects_by_bo, 7);
+	struct rhashtable objects_by_bo;
 };
 
 /*
@@ -135,10 +137,12 @@ struct drm_gem_object *rknpu_vbo_import_sgt(struct drm_device *dev,
  * struct rknpu_vobject - what a file calls a BO beside its handles
  */
 struct rknpu_vobject {
-	/** @node: in rknpu_vfile::objects */
-	struct hlist_node node;
+	/** @link: in rknpu_vfile::objects */
+	struct list_head link;
+	/** @cookie_node: in rknpu_vfile::objects_by_cookie */
+	struct rhash_head cookie_node;
 	/** @bo_node: in rknpu_vfile::objects_by_bo */
-	struct hlist_node bo_node;
+	struct rhash_head bo_node;
 	/** @cookie: number that user space knows it by, hard to guess and never 0 */
 	u64 cookie;
 	/** @vbo: BO, whose handles hold a reference each */
@@ -151,6 +155,9 @@ struct rknpu_vobject {
 	u64 iova;
 };
 
+/* Of a new file, and of one whose objects are all closed. */
+int rknpu_vobjects_init(struct rknpu_vfile *vfile);
+void rknpu_vobjects_fini(struct rknpu_vfile *vfile);
 /* For each handle. Zero, or an errno and nothing is changed. */
 int rknpu_vobject_open(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo);
 /* False if there was no handle. */

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns memory of the vendor's uAPI: address spaces of processes, cookies for BOs, ioctls. */
+#include <linux/cleanup.h>
 #include <linux/dma-buf.h>
 #include <linux/err.h>
-#include <linux/hashtable.h>
 #include <linux/mm.h>
 #include <linux/mm_types.h>
 #include <linux/module.h>
 #include <linux/nospec.h>
 #include <linux/overflow.h>
 #include <linux/random.h>
+#include <linux/rhashtable.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/sizes.h>
@@ -108,29 +109,56 @@ struct rknpu_vm *rknpu_vfile_vm(struct rknpu_vfile *vfile, u32 domain)
 	return vm;
 }
 
+/* A client may have a million objects, and close them in any order. */
+static const struct rhashtable_params rknpu_vobjects_by_cookie = {
+	.key_offset = offsetof(struct rknpu_vobject, cookie),
+	.key_len = sizeof_field(struct rknpu_vobject, cookie),
+	.head_offset = offsetof(struct rknpu_vobject, cookie_node),
+	.automatic_shrinking = true,
+};
+
+static const struct rhashtable_params rknpu_vobjects_by_bo = {
+	.key_offset = offsetof(struct rknpu_vobject, vbo),
+	.key_len = sizeof_field(struct rknpu_vobject, vbo),
+	.head_offset = offsetof(struct rknpu_vobject, bo_node),
+	.automatic_shrinking = true,
+};
+
+int rknpu_vobjects_init(struct rknpu_vfile *vfile)
+{
+	int ret;
+
+	ret = rhashtable_init(&vfile->objects_by_cookie, &rknpu_vobjects_by_cookie);
+	if (ret)
+		return ret;
+	ret = rhashtable_init(&vfile->objects_by_bo, &rknpu_vobjects_by_bo);
+	if (ret) {
+		rhashtable_destroy(&vfile->objects_by_cookie);
+		return ret;
+	}
+	mutex_init(&vfile->lock);
+	INIT_LIST_HEAD(&vfile->objects);
+	return 0;
+}
+
+void rknpu_vobjects_fini(struct rknpu_vfile *vfile)
+{
+	mutex_destroy(&vfile->lock);
+	rhashtable_destroy(&vfile->objects_by_bo);
+	rhashtable_destroy(&vfile->objects_by_cookie);
+}
+
 static struct rknpu_vobject *rknpu_vobject_find_cookie(struct rknpu_vfile *vfile, u64 cookie)
 {
-	struct rknpu_vobject *vobj;
-
 	lockdep_assert_held(&vfile->lock);
-	hash_for_each_possible(vfile->objects, vobj, node, cookie) {
-		if (vobj->cookie == cookie)
-			return vobj;
-	}
-	return NULL;
+	return rhashtable_lookup_fast(&vfile->objects_by_cookie, &cookie, rknpu_vobjects_by_cookie);
 }
 
 static struct rknpu_vobject *rknpu_vobject_find_bo(struct rknpu_vfile *vfile,
 						   struct rknpu_vbo *vbo)
 {
-	struct rknpu_vobject *vobj;
-
 	lockdep_assert_held(&vfile->lock);
-	hash_for_each_possible(vfile->objects_by_bo, vobj, bo_node, (unsigned long)vbo) {
-		if (vobj->vbo == vbo)
-			return vobj;
-	}
-	return NULL;
+	return rhashtable_lookup_fast(&vfile->objects_by_bo, &vbo, rknpu_vobjects_by_bo);
 }
 
 static u64 rknpu_vobject_new_cookie(struct rknpu_vfile *vfile)
@@ -141,6 +169,34 @@ static u64 rknpu_vobject_new_cookie(struct rknpu_vfile *vfile)
 		cookie = get_random_u64();
 	} while (!cookie || rknpu_vobject_find_cookie(vfile, cookie));
 	return cookie;
+}
+
+/* -ENOMEM: there is no memory for larger tables. */
+static int rknpu_vobject_enter(struct rknpu_vfile *vfile, struct rknpu_vobject *vobj)
+{
+	int ret;
+
+	vobj->cookie = rknpu_vobject_new_cookie(vfile);
+	ret = rhashtable_insert_fast(&vfile->objects_by_cookie, &vobj->cookie_node,
+				     rknpu_vobjects_by_cookie);
+	if (ret)
+		return -ENOMEM;
+	ret = rhashtable_insert_fast(&vfile->objects_by_bo, &vobj->bo_node, rknpu_vobjects_by_bo);
+	if (ret) {
+		rhashtable_remove_fast(&vfile->objects_by_cookie, &vobj->cookie_node,
+				       rknpu_vobjects_by_cookie);
+		return -ENOMEM;
+	}
+	list_add_tail(&vobj->link, &vfile->objects);
+	return 0;
+}
+
+static void rknpu_vobject_leave(struct rknpu_vfile *vfile, struct rknpu_vobject *vobj)
+{
+	list_del(&vobj->link);
+	rhashtable_remove_fast(&vfile->objects_by_bo, &vobj->bo_node, rknpu_vobjects_by_bo);
+	rhashtable_remove_fast(&vfile->objects_by_cookie, &vobj->cookie_node,
+			       rknpu_vobjects_by_cookie);
 }
 
 /*
@@ -192,19 +248,29 @@ static struct rknpu_vobject *rknpu_vobject_map(struct rknpu_vfile *vfile, struct
 	return vobj;
 }
 
+static void rknpu_vobject_unmap(struct rknpu_vobject *vobj)
+{
+	rknpu_mapping_put_handle(vobj->vm, &vobj->vbo->base);
+	rknpu_vobject_leave_domain(vobj->vbo);
+	kfree(vobj);
+}
+
 static struct rknpu_vobject *rknpu_vobject_create(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo)
 {
 	u32 domain = rknpu_vobject_domain(vfile, vbo);
 	struct rknpu_vobject *vobj;
+	int ret;
 
 	vobj = rknpu_vobject_map(vfile, vbo, domain);
 	if (IS_ERR(vobj)) {
 		rknpu_vobject_leave_domain(vbo);
 		return vobj;
 	}
-	vobj->cookie = rknpu_vobject_new_cookie(vfile);
-	hash_add(vfile->objects, &vobj->node, vobj->cookie);
-	hash_add(vfile->objects_by_bo, &vobj->bo_node, (unsigned long)vbo);
+	ret = rknpu_vobject_enter(vfile, vobj);
+	if (ret) {
+		rknpu_vobject_unmap(vobj);
+		return ERR_PTR(ret);
+	}
 	return vobj;
 }
 
@@ -227,17 +293,6 @@ int rknpu_vobject_open(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo)
 	return ret;
 }
 
-static void rknpu_vobject_destroy(struct rknpu_vobject *vobj)
-{
-	struct rknpu_vbo *vbo = vobj->vbo;
-
-	hash_del(&vobj->node);
-	hash_del(&vobj->bo_node);
-	rknpu_mapping_put_handle(vobj->vm, &vbo->base);
-	rknpu_vobject_leave_domain(vbo);
-	kfree(vobj);
-}
-
 bool rknpu_vobject_close(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo)
 {
 	struct rknpu_vobject *vobj;
@@ -246,8 +301,10 @@ bool rknpu_vobject_close(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo)
 	mutex_lock(&vfile->lock);
 	vobj = rknpu_vobject_find_bo(vfile, vbo);
 	found = vobj;
-	if (found && !--vobj->handles)
-		rknpu_vobject_destroy(vobj);
+	if (found && !--vobj->handles) {
+		rknpu_vobject_leave(vfile, vobj);
+		rknpu_vobject_unmap(vobj);
+	}
 	mutex_unlock(&vfile->lock);
 	return found;
 }
@@ -255,16 +312,10 @@ bool rknpu_vobject_close(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo)
 struct rknpu_vbo *rknpu_vobject_first(struct rknpu_vfile *vfile)
 {
 	struct rknpu_vobject *vobj;
-	struct rknpu_vbo *vbo = NULL;
-	int bucket;
 
-	mutex_lock(&vfile->lock);
-	hash_for_each(vfile->objects, bucket, vobj, node) {
-		vbo = vobj->vbo;
-		break;
-	}
-	mutex_unlock(&vfile->lock);
-	return vbo;
+	guard(mutex)(&vfile->lock);
+	vobj = list_first_entry_or_null(&vfile->objects, struct rknpu_vobject, link);
+	return vobj ? vobj->vbo : NULL;
 }
 
 int rknpu_vobject_describe(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo, u64 *cookie,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns what both of the vendor's nodes do for an open file: opening, closing, ACTION. */
 #include <linux/capability.h>
-#include <linux/hashtable.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -38,9 +37,9 @@ struct rknpu_vfile *rknpu_vfile_create(struct rknpu_vendor *vendor)
 	if (!vfile)
 		return ERR_PTR(-ENOMEM);
 	vfile->vendor = vendor;
-	mutex_init(&vfile->lock);
-	hash_init(vfile->objects);
-	hash_init(vfile->objects_by_bo);
+	ret = rknpu_vobjects_init(vfile);
+	if (ret)
+		goto err_free;
 
 	if (drm_dev_enter(&vendor->drm, &idx)) {
 		ret = rknpu_vendor_fill_file(vfile);
@@ -49,18 +48,22 @@ struct rknpu_vfile *rknpu_vfile_create(struct rknpu_vendor *vendor)
 		ret = -ENODEV;
 	}
 
-	if (ret) {
-		kfree(vfile);
-		return ERR_PTR(ret);
-	}
+	if (ret)
+		goto err_objects;
 	return vfile;
+
+err_objects:
+	rknpu_vobjects_fini(vfile);
+err_free:
+	kfree(vfile);
+	return ERR_PTR(ret);
 }
 
 void rknpu_vfile_destroy(struct rknpu_vfile *vfile)
 {
 	rknpu_sched_close_client(vfile->client);
 	rknpu_space_put(vfile->space);
-	mutex_destroy(&vfile->lock);
+	rknpu_vobjects_fini(vfile);
 	kfree(vfile);
 }
 
