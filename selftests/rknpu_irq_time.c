@@ -699,6 +699,8 @@ FIXTURE_SETUP(locks)
 		SKIP(return, "counts instructions, which takes a machine that does");
 	if (access(HIST, R_OK) || access(TRACING "kprobe_events", W_OK))
 		SKIP(return, "the kernel has no histograms of events or no probes, or this is not root");
+	if (rk_kernel_before(6, 9))
+		SKIP(return, "the kernel's probes of returns know no arguments");
 	if (variant->takes_rates != has_rates())
 		SKIP(return, "for a device tree with operating points, or for one without");
 	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &files));
