@@ -6,7 +6,7 @@
 #ifndef DPU_CASE_H
 #define DPU_CASE_H
 
-#include "harness.h"
+#include "reference.h"
 #include <math.h>
 
 #define MAX_SIDE        10
@@ -188,14 +188,9 @@ static inline uint32_t rnd_bits(int type)
 
 /* --- Reference arithmetic --- */
 
-static inline int64_t clip(int64_t v, int64_t lo, int64_t hi)
-{
-    return v < lo ? lo : v > hi ? hi : v;
-}
-
 static inline int64_t clip32(int64_t v)
 {
-    return clip(v, INT32_MIN, INT32_MAX);
+    return ref_clip(v, INT32_MIN, INT32_MAX);
 }
 
 /* The nearest integer to v / 2^s; ties to even or away from zero. */
@@ -483,9 +478,9 @@ static inline uint32_t ref_convert(Value v)
     i = clip32(i);
     switch (c.out) {
     case INT8:
-        return clip(i, -128, 127) & 0xff;
+        return ref_clip(i, -128, 127) & 0xff;
     case INT16:
-        return clip(i, -32768, 32767) & 0xffff;
+        return ref_clip(i, -32768, 32767) & 0xffff;
     case INT32:
         return i;
     default:

@@ -6,6 +6,7 @@
 #include "harness.h"
 #include <math.h>
 #include "compute/numeric.h"
+#include "reference.h"
 #include "dcomp-encode.h"
 
 #define ADDR_A          (MEM_BASE + 0x100000)
@@ -93,25 +94,6 @@ typedef struct Case {
 static bool is_float(const Case *c)
 {
     return c->in == FP16 || c->in == BF16 || c->in == TF32;
-}
-
-static int up(int v, int to)
-{
-    return (v + to - 1) / to * to;
-}
-
-/* floor((2p + 2^s) / 2^(s+1)), one less on an odd tie unless those go up */
-static int64_t ref_round(int64_t p, int s, bool ties_up)
-{
-    int64_t den = (int64_t)1 << (s + 1), num = 2 * p + den / 2;
-    int64_t q = num / den - (num % den < 0);
-
-    return q - (s && !ties_up && num % den == 0 && q % 2);
-}
-
-static int64_t ref_clip(int64_t v, int64_t lo, int64_t hi)
-{
-    return v < lo ? lo : v > hi ? hi : v;
 }
 
 /* --- elements --- */
@@ -440,9 +422,9 @@ static double convert(const Case *c, int ch, uint32_t bits)
     }
     v = c->cvt_signed ? (int64_t)value(c->in, bits) : bits;
     if (c->cvt_add_first) {
-        v = ref_round((v + l->offset) * l->scale, l->shift, c->cvt_up);
+        v = ref_round_ties((v + l->offset) * l->scale, l->shift, c->cvt_up);
     } else {
-        v = ref_round(v * l->scale, l->shift, c->cvt_up) + l->offset;
+        v = ref_round_ties(v * l->scale, l->shift, c->cvt_up) + l->offset;
     }
     return ref_clip(v, -limit, limit - 1);
 }
@@ -628,10 +610,10 @@ static double ref_result(const Case *c, double sum, bool *saturated)
         return c->out == FP16 ? npu_fp16_to_fp32(npu_fp32_to_fp16(f)) :
                c->out == BF16 ? npu_bf16_to_fp32(npu_fp32_to_bf16(f)) : f;
     }
-    v = ref_clip(ref_round(v, c->truncate, c->truncate_up), INT32_MIN,
+    v = ref_clip(ref_round_ties(v, c->truncate, c->truncate_up), INT32_MIN,
                  INT32_MAX);
-    v = ref_round(v * c->scale + c->offset * ((int64_t)1 << c->shift), c->shift,
-                  false);
+    v = ref_round(v * c->scale + c->offset * ((int64_t)1 << c->shift),
+                  c->shift);
     v = ref_clip(v, INT32_MIN, INT32_MAX);
     if (c->out == FP32) {
         return (float)v;

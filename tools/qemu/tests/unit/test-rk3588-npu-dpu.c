@@ -589,7 +589,7 @@ static bool average_of(int kh, int kw, int sum, bool exact)
     c.pool = (Pool) { .on = true, .kh = kh, .kw = kw, .sy = 1, .sx = 1,
                       .h = 1, .w = 1, .rdma_width = 1 };
     for (i = 0; i < n; i++) {
-        int v = clip(left, -128, 127), ch;
+        int v = ref_clip(left, -128, 127), ch;
 
         left -= v;
         for (ch = 0; ch < 16; ch++) {
