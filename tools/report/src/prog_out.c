@@ -427,7 +427,7 @@ static void nonalign_bytes(struct trial *t)
 	struct rp_fly f = { RP_INT16, RP_INT16, .n = 20 * 8 };
 
 	for (unsigned int i = 0; i < 20 * 8; i++)
-		v[i] = i % 8 ? -1 : 0x4000 + i / 8;
+		v[i] = i % 8 ? -1 : 0x4000 + (int)i / 8;
 	for (unsigned int i = 0; i < 32; i++) {
 		want[i] = i < 20 ? (double)i : (int8_t)RP_POISON;
 		words[i] = i % 2 ? 0x40 : i / 2;
