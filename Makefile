@@ -25,7 +25,9 @@ export CMD
 export RKNPU_TARGET = $@$(foreach v,ARGS GROUPS KERNELS PROGRAM CASE BOOT DIR CONFIG NAME RUNTIME,$(if $($(v)), $(v)=$($(v))))$(if \
 	$(filter-out 7.3,$(KERNEL)), KERNEL=$(KERNEL))
 ROOT_MAKE := $(BIN)/root make -j$(shell nproc) -sC
-CROSS := CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar
+# The build root's compilers are always the same, so what they warn of can be an error.
+STRICT := CPPFLAGS=-Werror
+CROSS := CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar $(STRICT)
 KVARS := $(foreach v,W C CF KCFLAGS RKNPU_VENDOR,$(if $($(v)),$(v)=$($(v))))
 
 # `make help` prints the comments behind the targets, below the headings that "##" starts.
@@ -223,7 +225,7 @@ lib: ## libnpu, npu-demo, npu-bench, and the programs of tools/lib/examples
 capture: lib ## npu-capture, npu-replay, npu-dump
 	@$(ROOT_MAKE) $(CURDIR)/tools/capture $(CROSS) O=$(O)/capture LIBNPU=$(O)/lib/libnpu.a all tests
 	@$(BIN)/root sh -c '[ ! -e /usr/lib/arm-linux-gnueabihf/pkgconfig/libdrm.pc ] || \
-		make -j$(shell nproc) -sC $(CURDIR)/tools/capture armhf O=$(O)/capture-armhf'
+		make -j$(shell nproc) -sC $(CURDIR)/tools/capture armhf $(STRICT) O=$(O)/capture-armhf'
 
 report: lib ## npu-report
 	@$(ROOT_MAKE) $(CURDIR)/tools/report $(CROSS) O=$(O)/report LIBNPU=$(O)/lib/libnpu.a
@@ -238,10 +240,10 @@ selftests: lib ## the test programs
 		OUTPUT=$(O)/selftests KSELFTEST=$$linux/tools/testing/selftests LIBNPU=$(O)/lib/libnpu.a
 
 selftests-armhf: ## the same for 32 bits
-	@linux=$$($(BIN)/linux-source) && $(ROOT_MAKE) $(CURDIR)/selftests CROSS_COMPILE=arm-linux-gnueabihf- \
+	@linux=$$($(BIN)/linux-source) && $(ROOT_MAKE) $(CURDIR)/selftests CROSS_COMPILE=arm-linux-gnueabihf- $(STRICT) \
 		CC=arm-linux-gnueabihf-gcc USERCFLAGS=-Wno-pointer-to-int-cast OUTPUT=$(O)/selftests-armhf \
 		KSELFTEST=$$linux/tools/testing/selftests && \
-		$(ROOT_MAKE) $(CURDIR)/tools/lib/tests/guest CROSS_COMPILE=arm-linux-gnueabihf- \
+		$(ROOT_MAKE) $(CURDIR)/tools/lib/tests/guest CROSS_COMPILE=arm-linux-gnueabihf- $(STRICT) \
 		USERCFLAGS=-Wno-pointer-to-int-cast OUTPUT=$(O)/selftests-armhf KSELFTEST=$$linux/tools/testing/selftests
 
 deb: ## Debian packages, checked by lintian, in build/deb
