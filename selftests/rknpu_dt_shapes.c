@@ -6,6 +6,8 @@
  * boot: dtvendor
  * Single-core SoCs have that shape.
  * boot: dt1 --dt vendor --model npu-cores=1 --model npu-one-irq=on
+ * Trees for the RK3583 have fuses that say which cores are bad; the third one is left out then.
+ * boot: fuses LONG --dt vendor --dt-edit /npu@fdab0000:nvmem-cell-names=636f7265,73000000
  * Clocks without names are all turned on, and none of them is scaled.
  * boot: nonames RARE --dt vendor --dt-edit /npu@fdab0000:clock-names
  * The same for supplies, of which there need be none; for operating points; and for those that nobody can use.
@@ -64,6 +66,10 @@ FIXTURE_SETUP(shape)
 	/* Two cells each for an address and a size, three for an interrupt. */
 	self->cores = property_size("reg") / 16;
 	self->irqs = property_size("interrupts") / 12;
+	if (property_size("nvmem-cell-names")) {
+		self->cores = RK_CORES - 1;
+		self->irqs = RK_CORES - 1;
+	}
 	ASSERT_LE(1, self->cores);
 	ASSERT_GE(RK_CORES, self->cores);
 	ASSERT_EQ(0, rv_chain_init(&self->c, self->fd, 2, 0, 0));

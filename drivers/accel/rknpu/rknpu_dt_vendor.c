@@ -4,6 +4,7 @@
 #include <linux/clk.h>
 #include <linux/component.h>
 #include <linux/io.h>
+#include <linux/minmax.h>
 #include <linux/of.h>
 #include <linux/of_address.h>
 #include <linux/platform_device.h>
@@ -182,12 +183,20 @@ static int rknpu_vdt_get_core(struct rknpu_vdt *vdt, struct rknpu_core *core)
 	return rknpu_core_set_irq(core, rknpu_vdt_get_irq(vdt, core->index));
 }
 
+/* Fuses of the RK3583 that say which cores are bad: the vendor's driver then uses two at most. */
+static bool rknpu_vdt_has_bad_cores(struct device *dev)
+{
+	return of_property_match_string(dev->of_node, "nvmem-cell-names", "cores") >= 0;
+}
+
 static unsigned int rknpu_vdt_count_cores(struct rknpu_vdt *vdt)
 {
 	struct platform_device *pdev = to_platform_device(vdt->dev);
-	unsigned int n = 0;
+	unsigned int n = 0, most = vdt->hw->soc->num_cores;
 
-	while (n < vdt->hw->soc->num_cores && platform_get_resource(pdev, IORESOURCE_MEM, n))
+	if (rknpu_vdt_has_bad_cores(vdt->dev))
+		most = min(most, 2u);
+	while (n < most && platform_get_resource(pdev, IORESOURCE_MEM, n))
 		n++;
 	return n;
 }
