@@ -145,14 +145,18 @@ static int rknpu_rate_config_opps(struct device *dev)
 	const char *supplies[RKNPU_RATE_SUPPLIES + 1] = { };
 	const char *clks[2] = { };
 	struct dev_pm_opp_config config = { .clk_names = clks };
+	bool keeps = rknpu_rate_keeps_voltage(dev);
+	unsigned int n;
 
 	clks[0] = rknpu_rate_find_clk(dev);
 	if (!clks[0])
 		return -ENOENT;
-	if (rknpu_rate_find_supplies(dev, supplies)) {
+	n = rknpu_rate_find_supplies(dev, supplies);
+	/* A single supply that it knows the OPP core sets by itself, whatever is asked for. */
+	if (n > 1 || (n && !keeps)) {
 		config.regulator_names = supplies;
-		config.config_regulators = rknpu_rate_keeps_voltage(dev) ?
-					   rknpu_rate_keep_supplies : rknpu_rate_set_supplies;
+		config.config_regulators = keeps ? rknpu_rate_keep_supplies :
+						   rknpu_rate_set_supplies;
 	}
 	return dev_pm_opp_set_config(dev, &config);
 }
