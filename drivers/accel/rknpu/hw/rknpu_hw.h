@@ -221,6 +221,8 @@ struct rknpu_rate {
 	bool scales;
 	/** @opp_config: of the OPP core, to undo */
 	int opp_config;
+	/** @held: supply that others may not lower, if not @scales, or NULL */
+	struct regulator *held;
 	/** @hz: rate as last read; changes with rknpu_hw::lock, too */
 	unsigned long hz;
 	/** @set: the one that was set last, 0 if that failed */

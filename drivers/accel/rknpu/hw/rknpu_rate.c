@@ -15,6 +15,7 @@
 #include "rknpu_hw.h"
 #include "rknpu_hw_trace.h"
 #include "rknpu_rate.h"
+#include "rknpu_voltage.h"
 
 /* Firmware's at boot. The vendor's driver leaves the clock there when the power goes off. */
 #define RKNPU_RATE_PARKED_HZ	200000000ul
@@ -167,13 +168,30 @@ static int rknpu_rate_config_opps(struct device *dev)
  * margin is set through registers that only Rockchip's drivers know. Where the
  * voltage stays, so may the margin that firmware has left.
  */
-static bool rknpu_rate_needs_margin(struct device *dev)
+static bool rknpu_rate_has_margins(struct device *dev)
 {
 	struct device_node *np = of_parse_phandle(dev->of_node, "operating-points-v2", 0);
-	bool needs = of_find_property(np, "volt-mem-read-margin", NULL);
+	bool has = of_find_property(np, "volt-mem-read-margin", NULL);
 
 	of_node_put(np);
-	return needs && !rknpu_rate_keeps_voltage(dev);
+	return has;
+}
+
+/*
+ * Each point is for some grades of chips, as in Rockchip's trees for 6.1. The OPP core takes
+ * none of them unless a driver says which grade this chip is, and that is in fuses that only
+ * Rockchip's drivers can read.
+ */
+static bool rknpu_rate_is_graded(struct device *dev)
+{
+	struct device_node *np = of_parse_phandle(dev->of_node, "operating-points-v2", 0);
+	struct device_node *point;
+	bool all = of_get_child_count(np);
+
+	for_each_child_of_node(np, point)
+		all = all && of_find_property(point, "opp-supported-hw", NULL);
+	of_node_put(np);
+	return all;
 }
 
 /* Microvolts of the lowest supply, or a negative errno. */
@@ -247,8 +265,13 @@ static int rknpu_rate_add_opps(struct rknpu_rate *rate)
 
 	if (!of_find_property(rate->dev->of_node, "operating-points-v2", NULL))
 		return -ENODEV;
-	if (rknpu_rate_needs_margin(rate->dev)) {
+	if (rknpu_rate_has_margins(rate->dev) && !rknpu_rate_keeps_voltage(rate->dev)) {
 		dev_info(rate->dev, "compute clock stays at %lu Hz: operating points with read margins, which this driver cannot set; see rknpu-dt --clock\n",
+			 rate->hz);
+		return -ENODEV;
+	}
+	if (rknpu_rate_is_graded(rate->dev)) {
+		dev_info(rate->dev, "compute clock stays at %lu Hz: operating points for grades of chips, which this driver cannot tell\n",
 			 rate->hz);
 		return -ENODEV;
 	}
@@ -363,6 +386,17 @@ void rknpu_rate_init_static(struct rknpu_hw *hw)
 	mutex_init(&hw->rate.lock);
 }
 
+/* The rate stays, so the voltage has to be enough for it. */
+static void rknpu_rate_hold_voltage(struct rknpu_rate *rate)
+{
+	const char *supplies[RKNPU_RATE_SUPPLIES + 1] = { };
+
+	if (rknpu_rate_has_margins(rate->dev) || rknpu_rate_keeps_voltage(rate->dev) ||
+	    !rknpu_rate_find_supplies(rate->dev, supplies))
+		return;
+	rate->held = rknpu_voltage_hold(rate->dev, supplies[0], rate->hz);
+}
+
 static int rknpu_rate_start_scaling(struct rknpu_rate *rate)
 {
 	int ret = rknpu_rate_add_opps(rate);
@@ -412,6 +446,8 @@ int rknpu_rate_start(struct rknpu_hw *hw)
 	rate->clk = core->npu_clk;
 	rknpu_rate_note(rate, clk_get_rate(rate->clk));
 	ret = rknpu_rate_start_scaling(rate);
+	if (!ret && !rate->scales)
+		rknpu_rate_hold_voltage(rate);
 	if (ret)
 		rate->dev = NULL;
 	mutex_unlock(&rate->lock);
@@ -429,6 +465,8 @@ void rknpu_rate_stop(struct rknpu_hw *hw)
 			rknpu_rate_apply(rate, rate->parked);
 		rknpu_rate_remove_opps(rate);
 	}
+	regulator_put(rate->held);
+	rate->held = NULL;
 	rate->dev = NULL;
 	mutex_unlock(&rate->lock);
 }
