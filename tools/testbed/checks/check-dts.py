@@ -69,6 +69,16 @@ SUPPLIES = ("npu-supply", "sram-supply", "rknpu-supply", "domain-supply", "vin-s
 # What makes a core or an IOMMU work, apart from the board's supplies.
 SAME = ("reg", "reg-names", "interrupts", "clocks", "clock-names", "resets", "reset-names", "power-domains", "iommus",
         "assigned-clocks", "assigned-clock-rates", "compatible", "#iommu-cells", "#power-domain-cells")
+# Microvolts that the slowest chips of each grade want, by rate in MHz: the highest of opp-microvolt and opp-microvolt-L*
+# in npu-opp-table of Rockchip's rk3588s.dtsi (wabisabi926/linux-6.1.y-rockchip, 7ef54974).
+GRADES = {
+    "the normal grade": {300: 700000, 400: 700000, 500: 700000, 600: 700000, 700: 700000, 800: 750000, 900: 800000,
+                         1000: 850000},
+    "grade B": {300: 725000, 400: 725000, 500: 725000, 600: 725000, 700: 737500, 800: 787500, 950: 850000},
+    "grades J and M": {300: 750000, 400: 750000, 500: 750000, 600: 750000, 700: 750000, 800: 750000, 950: 837500},
+}
+# The same table's rockchip,low-temp-min-volt, for all of them below rockchip,low-temp, 15 degrees C.
+COLD = 750000
 
 
 class Tree:
@@ -310,7 +320,7 @@ def board(args, results, series, path, newest):
 
 
 def scales(args, base):
-    """With --clock the first core has operating points, and keeps its voltage."""
+    """With --clock the first core has operating points that do for chips of every grade, and keeps its voltage."""
     result = os.path.join(args.out, "clock.dtb")
     status, said = run_tool(args.tool, base, result, "--clock")
     require(status == 0, said)
@@ -318,9 +328,17 @@ def scales(args, base):
     core = "/npu@fdab0000"
     require("rockchip,keep-voltage" in tree.nodes[core], "the voltage may change")
     points = [path for path in tree.nodes if path.startswith("/opp-table-npu/")]
-    require(len(points) == 8, f"{len(points)} operating points")
     for path in points:
-        require(tree.cells(path, "opp-hz") == [0, int(path.rsplit("-", 1)[1])], f"{path} has another rate")
+        rate = tree.cells(path, "opp-hz")
+        require(rate == [0, int(path.rsplit("-", 1)[1])], f"{path} has another rate")
+        target, least, _, *memory = tree.cells(path, "opp-microvolt")
+        require(target == least and memory[:2] == [target, target], f"{path} has several voltages")
+        require(target >= COLD, f"{path} has {target} uV, too little below 15 degrees C")
+        for grade, needs in GRADES.items():
+            enough = [uv for mhz, uv in needs.items() if mhz * 1000000 >= rate[1]]
+            require(enough, f"{path} is more than {grade} can do")
+            require(target >= enough[0], f"{path} has {target} uV, {grade} wants {enough[0]}")
+    require(len(points) == 7, f"{len(points)} operating points")
     require(tree.cells(core, "operating-points-v2") == tree.cells("/opp-table-npu", "phandle"), "they are not the NPU's")
 
 
