@@ -263,11 +263,16 @@ def disable(source, target, chip):
         subprocess.run(["fdtput"] + c, check=True)
 
 
+def changed(source, target, *commands):
+    """A copy of a tree after these commands of fdtput, in which @ stands for the copy."""
+    shutil.copy(source, target)
+    for c in commands:
+        subprocess.run(["fdtput"] + [target if x == "@" else x for x in c], check=True)
+    return target
+
+
 def refuses(args, out, source, change, message):
-    broken = os.path.join(out, "broken.dtb")
-    shutil.copy(source, broken)
-    for c in change:
-        subprocess.run(["fdtput"] + [broken if x == "@" else x for x in c], check=True)
+    broken = changed(source, os.path.join(out, "broken.dtb"), *change)
     status, said = run_tool(args.tool, broken, os.path.join(out, "none.dtb"))
     require(status != 0 and message in said, f"status {status}: {said}")
     require(not os.path.exists(os.path.join(out, "none.dtb")), "left a tree behind")
@@ -356,6 +361,20 @@ def low_tables(args, base):
     require(trees[0].nodes == trees[1].nodes, "the trees differ elsewhere")
 
 
+def graded(args, base):
+    """With --clock a node whose points are for chips of one grade gets others; dtc pads phandles below 16."""
+    result, tree = os.path.join(args.out, "graded.dtb"), Tree(base)
+    points = [path for path in tree.nodes if path.startswith("/npu-opp-table/")]
+    commands = [["-t", "x", "@", path, "opp-supported-hw", "f9", "ffff"] for path in points]
+    for handle in (1, 16):
+        require(handle not in tree.by_phandle, f"{handle} is another node's")
+        handle = str(handle)
+        status, said = run_tool(args.tool, changed(
+            base, os.path.join(args.out, "grades.dtb"), *commands, ["-t", "i", "@", "/npu-opp-table", "phandle", handle],
+            ["-t", "i", "@", "/npu@fdab0000", "operating-points-v2", handle]), result, "--clock")
+        require(status == 0 and said.endswith("applied: npu-clock\n"), f"phandle {handle}: {said}")
+
+
 def rockchip_tree(args, base):
     """A tree with the nodes of Rockchip's kernels for the RK3568 and their names is enabled, and no more than that."""
     chip = CHIPS["rk3568"]
@@ -419,6 +438,7 @@ def main():
     results.check("Rockchip's nodes of an RK3568 are enabled", rockchip_tree, args, rock68)
     results.check("page tables below 4 GiB where that is asked for", low_tables, args, rock68)
     results.check("the clock scales where that is asked for", scales, args, newest("rk3588-rock-5b"))
+    results.check("points for chips of one grade are replaced", graded, args, os.path.join(args.out, "rockchip-rk3588.dtb"))
     results.check("not on an RK3576", lambda: require(run_tool(args.tool, sige, os.path.join(args.out, "none.dtb"), "--clock")[0] != 0,
                                                       "it was"))
     print(f"1..{results.number}")
