@@ -361,6 +361,31 @@ def low_tables(args, base):
     require(trees[0].nodes == trees[1].nodes, "the trees differ elsewhere")
 
 
+def edited(source, target, *edits):
+    """A copy of a tree after these replacements (from, to) in its text."""
+    text = subprocess.run(["dtc", "-q", "-O", "dts", source], capture_output=True, text=True, check=True).stdout
+    for old, new in edits:
+        require(old in text, f"{source} has no {old}")
+        text = text.replace(old, new)
+    subprocess.run(["dtc", "-q", "-O", "dtb", "-o", target], input=text, text=True, check=True)
+    return target
+
+
+def renamed(args, base):
+    """Linux 6.18 was released with other names of two IOMMUs: such a tree is enabled like the others."""
+    chip = CHIPS["rk3588"]
+    off, result = (os.path.join(args.out, n) for n in ("renamed.dtb", "enabled.dtb"))
+    disable(base, off, chip)
+    edited(off, off, ("iommu@fdaca000", "iommu@fdac9000"), ("iommu@fdada000", "iommu@fdad9000"))
+    status, said = run_tool(args.tool, off, result)
+    require(status == 0, said)
+    before, after = Tree(base), Tree(edited(result, result, ("iommu@fdac9000", "iommu@fdaca000"),
+                                            ("iommu@fdad9000", "iommu@fdada000")))
+    for node in chip.nodes():
+        for prop in SAME + chip.supplies + ("status",):
+            require(after.value(node, prop) == before.value(node, prop), f"{node} {prop}")
+
+
 def graded(args, base):
     """With --clock a node whose points are for chips of one grade gets others; dtc pads phandles below 16."""
     result, tree = os.path.join(args.out, "graded.dtb"), Tree(base)
@@ -381,10 +406,7 @@ def rockchip_tree(args, base):
     off, result = (os.path.join(args.out, n) for n in ("rockchip-off.dtb", "rockchip.dtb"))
     require(run_tool(args.tool, base, result)[0] == 0, "no tree to begin with")
     disable(result, off, chip)
-    source = subprocess.run(["dtc", "-q", "-O", "dts", off], capture_output=True, text=True, check=True).stdout
-    for mainline, theirs in (("power-domain@6", "pd_npu@6"), ("power-domain@7", "pd_gpu@7"), ("rk3568-iommu", "iommu-v2")):
-        source = source.replace(mainline, theirs)
-    subprocess.run(["dtc", "-q", "-O", "dtb", "-o", off], input=source, text=True, check=True)
+    edited(off, off, ("power-domain@6", "pd_npu@6"), ("power-domain@7", "pd_gpu@7"), ("rk3568-iommu", "iommu-v2"))
     status, said = run_tool(args.tool, off, result)
     require(status == 0 and said.endswith("applied: rknpu-enable\n"), said)
     before, after = Tree(off), Tree(result)
@@ -430,6 +452,7 @@ def main():
                   "numbers its clocks")
     results.check("mainline nodes are not put into a tree with vendor numbers", refuses, args, args.out, rock,
                   [["-t", "i", "@", top, "clocks", cru, "303"]], "no combination known")
+    results.check("IOMMUs with the names of the first 6.18 are found", renamed, args, newest("rk3588-rock-5b"))
     rock68 = os.path.join(sets["7.3"], "rk3568-rock-3a.dtb")
     top68 = RK3568_POWER + "7"
     results.check("unknown clock numbers of an RK3568 are refused", refuses, args, args.out, rock68,
