@@ -415,6 +415,10 @@ def rockchip_tree(args, base):
     for node in chip.nodes():
         require(after.text(node, "status") == "okay", f"{node} is not enabled")
     supply_is_right(after, after.value(chip.cores[0], "rknpu-supply"), chip)
+    # Boards that have only the IOMMU off.
+    status, said = run_tool(args.tool, changed(result, off, ["-t", "s", "@", chip.mmus[0], "status", "disabled"]), result)
+    require(status == 0 and said.endswith(f"applied: {chip.mmus[0][1:]}\n"), said)
+    require(Tree(result).nodes == after.nodes, "with its IOMMU alone disabled another tree comes out")
     for options in (("--shape", "mainline"), ("--dma32",)):
         require(run_tool(args.tool, off, os.path.join(args.out, "none.dtb"), *options)[0] != 0, f"it takes {options}")
 
