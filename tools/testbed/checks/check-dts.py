@@ -271,9 +271,9 @@ def changed(source, target, *commands):
     return target
 
 
-def refuses(args, out, source, change, message):
+def refuses(args, out, source, change, message, *options):
     broken = changed(source, os.path.join(out, "broken.dtb"), *change)
-    status, said = run_tool(args.tool, broken, os.path.join(out, "none.dtb"))
+    status, said = run_tool(args.tool, broken, os.path.join(out, "none.dtb"), *options)
     require(status != 0 and message in said, f"status {status}: {said}")
     require(not os.path.exists(os.path.join(out, "none.dtb")), "left a tree behind")
 
@@ -465,7 +465,10 @@ def main():
     results.check("Rockchip's nodes of an RK3568 are enabled", rockchip_tree, args, rock68)
     results.check("page tables below 4 GiB where that is asked for", low_tables, args, rock68)
     results.check("the clock scales where that is asked for", scales, args, newest("rk3588-rock-5b"))
-    results.check("points for chips of one grade are replaced", graded, args, os.path.join(args.out, "rockchip-rk3588.dtb"))
+    rockchip = os.path.join(args.out, "rockchip-rk3588.dtb")
+    results.check("points for chips of one grade are replaced", graded, args, rockchip)
+    results.check("no clock for Rockchip's node with one supply", refuses, args, args.out, rockchip,
+                  [["-d", "@", "/npu@fdab0000", "mem-supply"]], "has no mem-supply", "--clock")
     results.check("not on an RK3576", lambda: require(run_tool(args.tool, sige, os.path.join(args.out, "none.dtb"), "--clock")[0] != 0,
                                                       "it was"))
     print(f"1..{results.number}")
