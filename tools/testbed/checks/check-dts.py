@@ -469,6 +469,8 @@ def main():
     results.check("points for chips of one grade are replaced", graded, args, rockchip)
     results.check("no clock for Rockchip's node with one supply", refuses, args, args.out, rockchip,
                   [["-d", "@", "/npu@fdab0000", "mem-supply"]], "has no mem-supply", "--clock")
+    results.check("nor for mainline's nodes with one", refuses, args, args.out, newest("rk3588-rock-5b"),
+                  [["-d", "@", "/npu@fdab0000", "sram-supply"]], "has no sram-supply", "--clock")
     results.check("not on an RK3576", lambda: require(run_tool(args.tool, sige, os.path.join(args.out, "none.dtb"), "--clock")[0] != 0,
                                                       "it was"))
     print(f"1..{results.number}")
