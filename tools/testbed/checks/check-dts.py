@@ -36,6 +36,10 @@ class Chip:
     def is_supply(self, tree, node):
         return tree.text(node, "regulator-name") in self.regulators
 
+    def memory(self, tree):
+        """The regulator that feeds the cores' memories alone, which few boards have."""
+        return next((n for n in tree.nodes if tree.text(n, "regulator-name") == "vdd_npu_mem_s0"), None)
+
     def in_model(self, model, node):
         """The model has no node for the chip's bus, and with one core no addresses in names."""
         node = node.removeprefix("/soc")
@@ -177,8 +181,9 @@ def run_tool(tool, base, out, *options):
     return done.returncode, done.stdout + done.stderr
 
 
-def supply_is_right(tree, path, chip):
-    require(chip.is_supply(tree, path), f"{path} is not the NPU's")
+def supply_is_right(tree, path, chip, prop):
+    memory = chip.memory(tree) if prop == "sram-supply" else None
+    require(path == memory if memory else chip.is_supply(tree, path), f"{path} is not the NPU's {prop}")
     low, high = (tree.cells(path, f"regulator-{x}-microvolt")[0] for x in ("min", "max"))
     require(chip.microvolts[0] <= low < high <= chip.microvolts[1], f"{path} goes from {low} to {high} uV")
     bus = path.rsplit("/", 1)[0]
@@ -198,7 +203,7 @@ def npu_is_whole(tree, chip, switched):
     for core, mmu in zip(chip.cores, chip.mmus):
         require(tree.value(core, "iommus") == [(mmu, ())], f"{core} is behind {tree.value(core, 'iommus')}")
         for prop in chip.supplies:
-            supply_is_right(tree, tree.value(core, prop), chip)
+            supply_is_right(tree, tree.value(core, prop), chip, prop)
     supply = tree.value(chip.cores[0], chip.supplies[0])
     for node in chip.changed:
         for domain in [node] + [n for n in tree.nodes if n.startswith(node + "/")]:
@@ -414,7 +419,7 @@ def rockchip_tree(args, base):
     same_nodes(after, before, chip)
     for node in chip.nodes():
         require(after.text(node, "status") == "okay", f"{node} is not enabled")
-    supply_is_right(after, after.value(chip.cores[0], "rknpu-supply"), chip)
+    supply_is_right(after, after.value(chip.cores[0], "rknpu-supply"), chip, "rknpu-supply")
     # Boards that have only the IOMMU off.
     status, said = run_tool(args.tool, changed(result, off, ["-t", "s", "@", chip.mmus[0], "status", "disabled"]), result)
     require(status == 0 and said.endswith(f"applied: {chip.mmus[0][1:]}\n"), said)
