@@ -19,6 +19,7 @@ typedef struct Case {
     int h, w, ic, oc, kh, kw, sy, sx, top, left, bottom, right, oh, ow;
     int core;
     int8_t pad;
+    bool adds_128;          /* a depthwise weight has 0x80 as second byte */
     bool relu;
     uint32_t relux;         /* or HIGH */
     int shift, shift_neg, scale, out_shift, offset;
@@ -118,8 +119,11 @@ static inline size_t lay_direct(const Case *k)
     return p - at(ADDR_W);
 }
 
-/* A weight is the sum of two bytes two apart, by groups of 64. */
-static inline size_t lay_depthwise_bytes(const Case *k)
+/*
+ * A weight is the sum of two bytes two apart, by groups of 64.  As the second
+ * one 0x80 is 128.
+ */
+static inline size_t lay_depthwise_bytes(Case *k)
 {
     uint8_t *base = at(ADDR_W);
     int taps = k->kh * k->kw, c, t;
@@ -132,8 +136,9 @@ static inline size_t lay_depthwise_bytes(const Case *k)
             uint8_t *p = base + first * taps * 2 + t * held * 2 +
                          (c - first) / 2 * 4 + c % 2;
             int v = *w_at(k, c, t / k->kw, t % k->kw, 0);
-            int one = v > 127 ? 127 : v < -128 ? -128 : v - v / 3;
+            int one = rnd_in(MAX(-128, v - 128), MIN(127, v + 127));
 
+            k->adds_128 |= v - one == 128;
             p[0] = one;
             p[2] = v - one;
         }
@@ -191,7 +196,7 @@ static inline size_t lay_packed(const Case *k)
     return k->oc * kernel;
 }
 
-static inline size_t lay_weights(const Case *k)
+static inline size_t lay_weights(Case *k)
 {
     return k->packed ? lay_packed(k) : !k->dw ? lay_direct(k) :
            k->half ? lay_depthwise_halves(k) : lay_depthwise_bytes(k);
@@ -445,7 +450,7 @@ static inline void random_tensors(Case *k)
 {
     int n = k->h * k->w * k->ic, i;
     int weights = k->oc * k->kh * k->kw * (k->dw ? 1 : k->ic);
-    int most = k->half ? 8 : k->dw ? 254 : 127;
+    int most = k->half ? 8 : k->dw ? 255 : 127;
 
     k->x = malloc(n * sizeof(int));
     k->wt = malloc(weights * sizeof(int));

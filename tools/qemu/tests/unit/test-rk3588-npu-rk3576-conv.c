@@ -10,7 +10,7 @@ enum {
     F_PADDING, F_ODD_GROUPS, F_PARTIAL_KERNELS, F_THREE_ATOMS, F_PAIR,
     F_SEQUENCE, F_CORE_1, F_RELU, F_RELUX, F_TIE, F_NEGATIVE_SHIFT,
     F_SATURATED, F_TAIL, F_LUT, F_PACKED, F_PLAIN, F_GAPS,
-    F_RECORDS, F_BN, F_PACKED_HALF, FEATURES
+    F_RECORDS, F_BN, F_PACKED_HALF, F_ADD_128, FEATURES
 };
 
 static const char *const feature_name[FEATURES] = {
@@ -23,7 +23,7 @@ static const char *const feature_name[FEATURES] = {
     "saturated output", "channels that do not fill atoms", "LUT",
     "packed bytes", "packed bytes with a sign",
     "gaps between lines", "factors of halves", "a factor of BN",
-    "packed halves",
+    "packed halves", "depthwise weights to which 128 is added",
 };
 
 static unsigned seen[FEATURES];
@@ -307,6 +307,7 @@ static void test_conv(const char *what, Case kind, unsigned runs)
         random_tensors(&k);
         note(&k);
         ok = run_case(&k) && check_output(&k, what);
+        seen[F_ADD_128] += k.adds_128;
         free(k.x);
         free(k.wt);
     }

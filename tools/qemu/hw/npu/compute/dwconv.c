@@ -47,8 +47,9 @@ static const uint8_t *tap_weights(const DwRun *run, uint32_t ky, uint32_t kx)
 }
 
 /*
- * Bytes of two channels, then those to add to them (rows cna.dw-pairs and
- * cna.rk3562-weights).
+ * Bytes of two channels, then those to add to them, of which 0x80 is 128: so
+ * the vendor's compilers store 255 for either chip, on the RK3576 in dw
+ * networks of rocket-userspace (rows cna.dw-pairs and cna.rk3562-weights).
  */
 static int32_t weight_int(const NpuConv *c, const uint8_t *w, uint32_t i)
 {
@@ -59,10 +60,7 @@ static int32_t weight_int(const NpuConv *c, const uint8_t *w, uint32_t i)
     }
     w += 4 * (i / 2) + i % 2;
     add = (int8_t)w[2];
-    if (c->dw_adds_128 && add == INT8_MIN) {
-        add = -INT8_MIN;
-    }
-    return (int8_t)w[0] + add;
+    return (int8_t)w[0] + (add == INT8_MIN ? -INT8_MIN : add);
 }
 
 static const uint8_t *tap_feature(const DwRun *run, int32_t y, int32_t x,

@@ -840,7 +840,6 @@ static const char *finish_weights(NpuConv *c, const uint32_t *regs)
     if (c->depthwise) {
         c->dw_pairs = GET62(regs, CNA_CONV_CON1, CONV_MODE) ==
                       RK3562_MODE_DEPTHWISE_PAIRS;
-        c->dw_adds_128 = c->dw_pairs;
         c->zero_point = c->dw_pairs ? 0 : ADD_VALUE;
         c->cpend = !c->dw_pairs;
         c->stored_c = ROUND_UP(GET62(regs, CNA_DATA_SIZE1, CHANNEL),

@@ -104,7 +104,6 @@ typedef struct NpuConv {
     uint32_t channel_group; /* that weights keep together */
     uint32_t kernel_group;  /* depthwise: channels that weights interleave */
     bool dw_pairs;          /* depthwise: two bytes whose sum is a weight */
-    bool dw_adds_128;       /* of which 0x80 as the second one is 128 */
     uint32_t kernel_elems;  /* k_w * k_h * in_c */
     uint32_t stored_c;      /* channels that weights are stored for */
     uint32_t stride_x, stride_y;
