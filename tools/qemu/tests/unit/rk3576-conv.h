@@ -335,9 +335,10 @@ static inline void put_pixels(Prog *p, const Case *k, const Part *t)
 
 static inline uint32_t bs_ow(const Case *k)
 {
-    int groups = up(k->oc, 16) / 16;
+    int groups = up(k->oc, 16) / 16, atom = k->half ? 8 : 16;
 
     if (k->dw) {
+        groups = up(k->oc, atom) / atom;
         return (k->half ? 0x23033 : 0x13033) | ((groups - 1) & 3) << 8;
     }
     return k->half ? 0x21111 : (groups % 2 ? 0x80011011 : 0x80011111) +

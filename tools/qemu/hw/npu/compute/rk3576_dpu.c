@@ -117,8 +117,9 @@ static const DpuForm *find_form(const NpuTask *t, const uint32_t *regs)
 }
 
 /*
- * BS_OW counts groups of 16 channels.  With the wrong parity of a direct
- * convolution boards lose rows (gregordinary).
+ * BS_OW counts groups of 16 channels, of what is depthwise atoms (the vendor's
+ * compiler, dw networks of rocket-userspace).  With the wrong parity of a
+ * direct convolution boards lose rows (gregordinary).
  */
 static uint32_t usual_ow(const NpuTask *t, const DpuForm *f)
 {
@@ -129,6 +130,7 @@ static uint32_t usual_ow(const NpuTask *t, const DpuForm *f)
         return f == &form_scale ? 0 : 0x20000;
     }
     if (t->conv.depthwise) {
+        groups = DIV_ROUND_UP(t->dpu.channels, NPU_ATOM / t->dpu.out_bytes);
         return (half ? 0x23033 : 0x13033) | ((groups - 1) & 3) << 8;
     }
     if (f == &form_words || f == &form_no_rdma) {
