@@ -15,6 +15,8 @@ typedef struct Case {
     int gap;                /* positions behind each line of the input */
     bool records;           /* of operands of eight channels, with halves */
     int lut_start;
+    /* Lines beyond the LUT's ends. */
+    int under, under_shift, over, over_shift;
     int bn, bn_shift;       /* 0, or a factor of BN ahead of the LUT */
     int h, w, ic, oc, kh, kw, sy, sx, top, left, bottom, right, oh, ow;
     int core;
@@ -382,6 +384,12 @@ static inline void put_lut_use(Prog *p, const Case *k)
         put(p, 0x4110 + 4 * i, k->lut_start);
         put(p, 0x4140 + 4 * i, 0x4000);
     }
+    for (i = 0; i < 2; i++) {
+        put(p, 0x4150 + 4 * i, (uint16_t)k->under * 0x10001u);
+        put(p, 0x4170 + 4 * i, (uint16_t)k->over * 0x10001u);
+    }
+    put(p, 0x4160, k->under_shift * 0x01010101);
+    put(p, 0x4184, k->over_shift * 0x01010101);
     put(p, 0x4188, (uint32_t)-77 << 16);
     put(p, 0x418c, ((uint32_t)-77 << 16) | (uint16_t)-77);
     put(p, 0x4190, 99 << 16);

@@ -10,7 +10,7 @@ enum {
     F_PADDING, F_ODD_GROUPS, F_PARTIAL_KERNELS, F_THREE_ATOMS, F_PAIR,
     F_SEQUENCE, F_CORE_1, F_RELU, F_RELUX, F_TIE, F_NEGATIVE_SHIFT,
     F_SATURATED, F_TAIL, F_LUT, F_PACKED, F_PLAIN, F_GAPS,
-    F_RECORDS, F_BN, F_PACKED_HALF, F_ADD_128, FEATURES
+    F_RECORDS, F_BN, F_PACKED_HALF, F_ADD_128, F_LINES, FEATURES
 };
 
 static const char *const feature_name[FEATURES] = {
@@ -24,6 +24,7 @@ static const char *const feature_name[FEATURES] = {
     "packed bytes", "packed bytes with a sign",
     "gaps between lines", "factors of halves", "a factor of BN",
     "packed halves", "depthwise weights to which 128 is added",
+    "lines beyond the ends of the LUT",
 };
 
 static unsigned seen[FEATURES];
@@ -35,13 +36,28 @@ static int64_t ref_lut_entry(int i)
     return (i * 37 + i / 7) % 4001 - 2000;
 }
 
-/* Two tables of 513, 32 apart: from @start, and from 0 to 0x4000. */
-static int64_t ref_lut(int64_t v, int start)
+static int64_t ref_line(int64_t at, int64_t beyond, int slope, int shift)
 {
+    int64_t p = beyond * slope, step = 1ll << shift;
+
+    seen[F_LINES] += p != 0;
+    return ref_clip(at + p / step - (p % step < 0), INT32_MIN, INT32_MAX);
+}
+
+/*
+ * Two tables of 513, 32 apart: from the start, and from 0 to 0x4000; lines
+ * beyond.
+ */
+static int64_t ref_lut(const Case *k, int64_t v)
+{
+    int start = k->lut_start;
     int64_t at = v < 0 ? v - start : v, i, rest, lo, hi;
 
-    if (at < 0 || v >= 0x4000) {
-        return at < 0 ? -77 : 99;
+    if (at < 0) {
+        return ref_line(-77, at, k->under, k->under_shift);
+    }
+    if (v >= 0x4000) {
+        return ref_line(99, v - 0x4000, k->over, k->over_shift);
     }
     i = at / 32 + (v < 0 ? 0 : 513);
     rest = at % 32;
@@ -70,7 +86,7 @@ static int64_t ref_bytes(const Case *k, int64_t acc, int64_t sum, int o)
             v = ref_clip(ref_round(v * k->bn, k->bn_shift), INT32_MIN,
                          INT32_MAX);
         }
-        v = ref_lut(v, k->lut_start);
+        v = ref_lut(k, v);
     }
     p = v * k->scale;
     seen[F_TIE] += k->out_shift && (p & ((1ll << k->out_shift) - 1)) ==
@@ -161,6 +177,12 @@ static void random_output(Case *k)
     k->out_shift = rnd_in(0, 16);
     k->offset = rnd_in(-20, 20);
     k->lut_start = -32 * (one_in(2) ? 512 : rnd_in(1, 511));
+    if (k->lut && one_in(2)) {
+        k->under = rnd_in(-0x8000, 0x7fff);
+        k->under_shift = rnd_in(0, 31);
+        k->over = rnd_in(-0x8000, 0x7fff);
+        k->over_shift = rnd_in(0, 31);
+    }
     k->records = k->half && !k->dw && one_in(2);
     k->bn = k->lut && !k->relu && one_in(2) ? rnd_in(1, 0x7fff) : 0;
     k->bn_shift = rnd_in(0, 16);

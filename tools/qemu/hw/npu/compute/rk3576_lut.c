@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The LUT of the RK3576 NPU's DPU: the RK3588's two tables, with values of
- * their own beyond the ends.
+ * The LUT of the RK3576 NPU's DPU: the RK3588's two tables, with lines beyond
+ * the ends that begin at values of their own.
  *
- * A table's bounds are in four registers and the values beyond in two, which
- * nobody has been seen to give different ones (row lut.rk3576).
+ * A table's bounds are in four registers, the lines beyond in two and one of
+ * shifts, which nobody has been seen to give different ones (rows lut.rk3576
+ * and lut.rk3576-lines).
  */
 #include "qemu/osdep.h"
 #include "qemu/bitops.h"
@@ -13,6 +14,8 @@
 
 #define STEPS           (NPU_LUT_ENTRIES - 1)
 #define MAX_STEP_SHIFT  22
+/* Of a product of 48 bits; compilers write 22 at most. */
+#define MAX_SLOPE_SHIFT 31
 #define LUT_CFG_USE     0x02000006
 
 static const char *decode_bounds(NpuLutUse *u, const uint32_t *regs)
@@ -41,6 +44,36 @@ static const char *decode_bounds(NpuLutUse *u, const uint32_t *regs)
     return NULL;
 }
 
+/* A slope, of which each half of two registers is one. */
+static const char *decode_slope(int16_t *slope, uint8_t *shift, uint32_t reg,
+                                uint32_t reg1, uint32_t shifts)
+{
+    REFUSE_IF(reg >> 16 != (reg & 0xffff) || reg != reg1 ||
+              shifts != (shifts & 0xff) * 0x01010101,
+              "lines beyond the ends of the LUT that differ");
+    *slope = reg;
+    *shift = shifts;
+    REFUSE_IF(*shift > MAX_SLOPE_SHIFT, "slope of the LUT");
+    return NULL;
+}
+
+static const char *decode_lines(NpuLutUse *u, const uint32_t *regs)
+{
+    NpuLutRange *le = &u->range[NPU_LUT_LE];
+    NpuLutRange *lo = &u->range[NPU_LUT_LO];
+    const char *why = decode_slope(&le->under, &le->under_shift,
+                                   regs[R_RK3576_DPU_LUT_UNDER_0],
+                                   regs[R_RK3576_DPU_LUT_UNDER_1],
+                                   regs[R_RK3576_DPU_LUT_UNDER_SHIFT]);
+
+    REFUSE_IF(why, why);
+    return decode_slope(&lo->over, &lo->over_shift,
+                        regs[R_RK3576_DPU_LUT_OVER_0],
+                        regs[R_RK3576_DPU_LUT_OVER_1],
+                        regs[R_RK3576_DPU_LUT_OVER_SHIFT]);
+}
+
+/* The values at which they begin. */
 static const char *decode_beyond(NpuLutUse *u, const uint32_t *regs)
 {
     NpuLutRange *le = &u->range[NPU_LUT_LE];
@@ -48,10 +81,6 @@ static const char *decode_beyond(NpuLutUse *u, const uint32_t *regs)
     uint32_t below = regs[R_RK3576_DPU_LUT_BELOW_1];
     uint32_t above = regs[R_RK3576_DPU_LUT_ABOVE_1];
 
-    REFUSE_IF(regs[R_RK3576_DPU_LUT_UNDER_0] ||
-              regs[R_RK3576_DPU_LUT_UNDER_1] ||
-              regs[R_RK3576_DPU_LUT_OVER_0] || regs[R_RK3576_DPU_LUT_OVER_1],
-              "lines beyond the ends of the LUT");
     REFUSE_IF(below >> 16 != (below & 0xffff) ||
               regs[R_RK3576_DPU_LUT_BELOW_0] != below << 16 ||
               above >> 16 != (above & 0xffff) ||
@@ -80,5 +109,7 @@ const char *npu_rk3576_lut(NpuLutUse *u, const uint32_t *regs,
     u->below = NPU_LUT_LE;
     u->above = NPU_LUT_LO;
     why = decode_bounds(u, regs);
+    REFUSE_IF(why, why);
+    why = decode_lines(u, regs);
     return why ? why : decode_beyond(u, regs);
 }
