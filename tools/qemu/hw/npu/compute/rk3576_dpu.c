@@ -31,6 +31,7 @@
 /* Words that go together for a kind of layer. */
 typedef struct DpuForm {
     uint32_t bs, bs_operands, wdma, write, rdma_feature, erdma, brdma;
+    uint32_t write_shift;
     uint8_t use, surf_group, scalars;
     bool idle;          /* operands are fetched, and nothing takes them */
 } DpuForm;
@@ -76,6 +77,10 @@ static const DpuForm form_bytes = {
     .bs = BS_OFF, .bs_operands = 2, .wdma = 0xf00, .write = 0x04440000,
     .rdma_feature = 9, .erdma = 1,
     .surf_group = 1,
+}, form_table = {
+    .bs = BS_OFF, .bs_operands = 2, .wdma = 0xf00, .write = 0x04440000,
+    .rdma_feature = 9, .erdma = 0x41, .write_shift = 0x10,
+    .surf_group = 1,
 }, form_clamp = {
     .bs = BS_CLAMPS, .bs_operands = 2, .wdma = 0xf00, .write = 0x04440000,
     .rdma_feature = 9, .erdma = 0x41, .brdma = 2,
@@ -92,7 +97,8 @@ static const DpuForm *find_form(const NpuTask *t, const uint32_t *regs)
     bool half = t->conv.precision == NPU_PREC_FP16;
 
     if (t->kind == NPU_KIND_FLYING) {
-        return regs[R_RK3576_DPU_BS_CFG] == BS_OFF ? &form_copy :
+        return regs[R_RK3576_DPU_EW_CFG] == EW_LUT ? &form_table :
+               regs[R_RK3576_DPU_BS_CFG] == BS_OFF ? &form_copy :
                regs[R_RK3576_RDMA_BRDMA_CFG] == form_scale.brdma ? &form_scale
                                                                  : &form_clamp;
     }
@@ -213,7 +219,7 @@ static const char *check_form(const NpuTask *t, const uint32_t *regs,
     REFUSE_IF(GET76(regs, DPU_WDMA_SIZE0, MODE) != f->wdma,
               "write DMA of this layer");
     REFUSE_OTHER(DPU_WRITE_BYTES, 0x0040ffff, "bytes of an atom left out");
-    REFUSE_OTHER(DPU_WRITE_SHIFT, 0, "atoms that are shifted");
+    REFUSE_OTHER(DPU_WRITE_SHIFT, f->write_shift, "atoms that are shifted");
     return f == &form_no_rdma ? NULL : check_rdma(t, regs, f);
 }
 
@@ -446,7 +452,10 @@ static const char *decode_ew(NpuTask *t, const uint32_t *regs,
 
     REFUSE_IF(cfg != EW_OFF && cfg != EW_LUT && cfg != EW_ADD &&
               cfg != EW_MUL, "EW of unknown use");
-    REFUSE_OTHER(DPU_EW_LOW, (uint32_t)INT32_MIN, "clamp of EW");
+    /* Where a line below the table would end under 0 (row lut.rk3576-floor). */
+    t->dpu.ew.lut_floor = cfg == EW_LUT && !regs[R_RK3576_DPU_EW_LOW];
+    REFUSE_IF(!t->dpu.ew.lut_floor &&
+              regs[R_RK3576_DPU_EW_LOW] != (uint32_t)INT32_MIN, "clamp of EW");
     REFUSE_OTHER(DPU_EW_HIGH, INT32_MAX, "clamp of EW");
     if (cfg == EW_ADD || cfg == EW_MUL) {
         return decode_second(t, regs, cfg);
@@ -470,7 +479,10 @@ static const char *decode_out_cvt(NpuDpu *d, const uint32_t *regs,
     d->cvt_shift = GET76(regs, DPU_OUT_CVT_SHIFT, SHIFT);
     d->cvt_codes = d->ew.lut && d->is_float;
     d->cvt_minus_exp = GET76(regs, DPU_OUT_CVT_SHIFT, MINUS_EXP);
-    REFUSE_IF(!clamp_open(regs, R_RK3576_DPU_OUT_LOW, R_RK3576_DPU_OUT_HIGH),
+    /* Ahead of the offset, so that 0 changes nothing behind EW's. */
+    REFUSE_IF(!clamp_open(regs, R_RK3576_DPU_OUT_LOW, R_RK3576_DPU_OUT_HIGH) &&
+              !(d->ew.lut_floor && !regs[R_RK3576_DPU_OUT_LOW] &&
+                regs[R_RK3576_DPU_OUT_HIGH] == INT32_MAX && d->cvt_scale >= 0),
               "clamp of the output");
     REFUSE_IF(d->is_float && d->ew.lut, "LUT of halves");
     REFUSE_IF(d->out_precision == NPU_PREC_INT32 &&
