@@ -12,7 +12,9 @@
 #include "compute/dcomp.h"
 #include "compute/task.h"
 
+#ifndef MEM_BASE
 #define MEM_BASE        0x10000000u
+#endif
 #ifndef MEM_SIZE
 #define MEM_SIZE        (8u << 20)
 #endif
@@ -94,8 +96,9 @@ static inline void start(Prog *p, uint32_t enable)
 
 static inline bool mem_has(uint64_t iova, size_t len)
 {
-    return iova >= MEM_BASE && len <= MEM_SIZE &&
-           iova - MEM_BASE <= MEM_SIZE - len && MEM_IS_MAPPED(iova, len);
+    /* Less than MEM_BASE wraps. */
+    return len <= MEM_SIZE && iova - MEM_BASE <= MEM_SIZE - len &&
+           MEM_IS_MAPPED(iova, len);
 }
 
 typedef struct Copy {
