@@ -5,7 +5,7 @@
  * A file of the form that rk3588_regs.h describes. Registers of the PC and the heads of blocks are
  * those of the RK3588, but for TASK_CON and TASK_STATUS.
  *
- * No manual describes these registers. They are the words of 1186 programs of Rockchip's compilers
+ * No manual describes these registers. They are the words of 1180 programs of Rockchip's compilers
  * for this chip, read beside what GPL-3 and GPL-2 authors report of boards (gregordinary,
  * gahingwoo), with names as the RK3588 TRM has them for what looks the same. Rows are in the order
  * of their offsets; a bit without a row has never been seen set. Products of halves to floats are
