@@ -188,8 +188,7 @@ static const char *is_left_alone(void)
 	ours = for_each_npu(devices, core_is_ours);
 	if (ours || !*other)
 		return NULL;
-	snprintf(text, sizeof(text),
-		 "another driver has the NPU: modprobe -r %s, and keep it from loading (install.rst, step 4)",
+	snprintf(text, sizeof(text), "the driver %s has the NPU: see install.rst, \"Beside another driver\"",
 		 other);
 	return text;
 }
