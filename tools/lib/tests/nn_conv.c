@@ -615,20 +615,28 @@ static void test_odd_lines(struct npu_dev *dev)
 	drop(&d);
 }
 
-/* Two bytes are added for each weight. */
+/* 127 less -128, the largest one that two bytes have to make. */
 static void test_largest_weight(struct npu_dev *dev)
 {
-	struct npu_conv_weights_desc desc = {
-		WEIGHTS, .type = I8, .in_c = 1, .out_c = 1, .kw = 1, .kh = 1, .depthwise = true, .weight_zp = -127,
-		.rq = { .scale = 1 },
-	};
-	static const int8_t most = 127;
-	struct npu_weights *w = NULL;
-	int ret = npu_conv_weights_new(dev, &desc, &most, &w);
+	static const struct conv_case c = { "", WIN(.in_w = 4, .in_h = 2, .kw = 1, .kh = 1), 32, 32, I8, I8, true,
+					    .weight_zp = -128 };
+	struct npu_rec *rec = nn_rec(dev);
+	unsigned int bad = 0;
+	struct data d;
+	int ret;
 
-	npu_weights_free(w);
-	desc.weight_zp = -128;
-	tap_ok(!ret && npu_conv_weights_new(dev, &desc, &most, &w) == -ERANGE, "254 is a weight, 255 is not");
+	make(&c, &d);
+	for (uint32_t i = 0; i < 32; i++)
+		d.w[i] = 127;
+	for (uint32_t i = 0; i < 4 * 2 * 32; i++)
+		d.x[i] = 1;
+	d.rq = (struct npu_requant){ .scale = 1 << 14, .shift = 14, .zp = -128 };
+	ret = run(dev, &c, &d, rec);
+	for (uint32_t i = 0; i < 4 * 2 * 32 && !ret; i++)
+		bad += d.y[i] != 255 - 128;
+	tap_ok(!ret && !bad, "a weight of 255: %d, %u are wrong", ret, bad);
+	npu_rec_free(rec);
+	drop(&d);
 }
 
 /* What is refused is refused for its lines alone. */

@@ -93,17 +93,13 @@ static void pack_depthwise(uint8_t *dst, const uint8_t *src, const struct npu_co
 		}
 }
 
-static bool weight_fits(int32_t v)
-{
-	return v >= 2 * INT8_MIN && v <= 2 * INT8_MAX;
-}
-
 /*
  * Two bytes that are added for each weight, without its zero point, by groups of 64 channels: of two
- * channels the first bytes, then the second ones (gregordinary's boards).
+ * channels the first bytes, then the second ones (gregordinary's boards), as which 0x80 is 128 (the
+ * vendor's compiler). So there is room for -255 to 255.
  */
-static int pack_depthwise_pairs(uint8_t *dst, const int8_t *src, const struct npu_conv_weights_desc *d,
-				const struct npu_weights *w)
+static void pack_depthwise_pairs(uint8_t *dst, const int8_t *src, const struct npu_conv_weights_desc *d,
+				 const struct npu_weights *w)
 {
 	uint32_t group = npu_depthwise_group(npu_dev_chip(w->dev), d->type);
 
@@ -116,31 +112,27 @@ static int pack_depthwise_pairs(uint8_t *dst, const int8_t *src, const struct np
 				      (c - first) / 2 * 4 + c % 2;
 			int32_t v = *tap_of(d, src, c, tap) - d->weight_zp, most;
 
-			if (!weight_fits(v))
-				return -ERANGE;
 			most = v > INT8_MAX ? INT8_MAX : v < INT8_MIN ? INT8_MIN : v;
 			to[0] = (uint8_t)most;
 			to[2] = (uint8_t)(v - most);
 		}
 	}
-	return 0;
 }
 
-static int pack(struct npu_weights *w, const struct npu_conv_weights_desc *d, const void *src,
-		uint32_t np)
+static void pack(struct npu_weights *w, const struct npu_conv_weights_desc *d, const void *src,
+		 uint32_t np)
 {
 	const struct npu_chip *chip = npu_dev_chip(w->dev);
 	uint32_t taps = d->kw * d->kh;
 
 	if (npu_weight_bytes(w) > npu_prec_bytes(d->type))
-		return pack_depthwise_pairs(w->mem->bo->map, src, d, w);
-	if (d->depthwise)
+		pack_depthwise_pairs(w->mem->bo->map, src, d, w);
+	else if (d->depthwise)
 		pack_depthwise(w->mem->bo->map, src, d, npu_depthwise_group(chip, d->type));
 	else
 		npu_pack_kernels(npu_kernel_group(chip, d->type), w->mem->bo->map, src, (size_t)taps * d->in_c, d->in_c, 1,
 				 npu_prec_bytes(d->type), d->out_c, taps, d->in_c, np, w->kp,
 				 (uint8_t)d->weight_zp);
-	return 0;
 }
 
 static int fill(struct npu_weights *w, const struct npu_conv_weights_desc *d, const void *src,
@@ -154,9 +146,10 @@ static int fill(struct npu_weights *w, const struct npu_conv_weights_desc *d, co
 	if (!ret && w->has_bias)
 		npu_operands_write(w, folded ? folded : d->bias);
 	free(folded);
-	if (!ret)
-		ret = pack(w, d, src, np);
-	return ret ? ret : npu_bo_fini(w->mem->bo);
+	if (ret)
+		return ret;
+	pack(w, d, src, np);
+	return npu_bo_fini(w->mem->bo);
 }
 
 static int alloc_and_fill(struct npu_weights *w, const struct npu_conv_weights_desc *d,
