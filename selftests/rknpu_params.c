@@ -131,9 +131,10 @@ RK_TEST_F(load, no_version, "with a vendor_version that is none there is no devi
 	EXPECT_EQ(0, rocket_works());
 }
 
-RK_TEST_F(load, guard_pages, "iova_guard_pages is how many pages are unmapped between BOs")
+RK_TEST_F(load, guard_pages, "iova_guard_pages is how many pages at least are unmapped between BOs")
 {
-	struct rk_bo a, b;
+	struct rk_bo a, b, c, d;
+	uint64_t hole;
 	int fd;
 
 	ASSERT_EQ(0, reload("iova_guard_pages=3"));
@@ -141,9 +142,19 @@ RK_TEST_F(load, guard_pages, "iova_guard_pages is how many pages are unmapped be
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, rk_bo_init(&a, fd, 2 * RK_PAGE));
 	ASSERT_EQ(0, rk_bo_init(&b, fd, RK_PAGE));
+	ASSERT_EQ(0, rk_bo_init(&c, fd, RK_PAGE));
 	EXPECT_EQ(a.iova + (2 + 3) * RK_PAGE, b.iova);
+	hole = b.iova;
+	rk_bo_fini(&b);
+	/* It would fill what is free there to its end. */
+	ASSERT_EQ(0, rk_bo_init(&d, fd, 4 * RK_PAGE));
+	EXPECT_EQ(c.iova + (1 + 3) * RK_PAGE, d.iova);
+	ASSERT_EQ(0, rk_bo_init(&b, fd, RK_PAGE));
+	EXPECT_EQ(hole, b.iova);
 	rk_bo_fini(&a);
 	rk_bo_fini(&b);
+	rk_bo_fini(&c);
+	rk_bo_fini(&d);
 	close(fd);
 	EXPECT_EQ(0, rocket_works());
 }

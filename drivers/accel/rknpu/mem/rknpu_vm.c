@@ -38,11 +38,17 @@ static LIST_HEAD(rknpu_vm_reap_list);
 static DEFINE_SPINLOCK(rknpu_vm_reap_lock);
 static DECLARE_DELAYED_WORK(rknpu_vm_reap_work, rknpu_vm_reap_work_fn);
 
+/* Of the hole behind @node. One that ends before it starts is passed over. */
 static void rknpu_vm_guard(const struct drm_mm_node *node, unsigned long color,
 			   u64 *start, u64 *end)
 {
+	u64 size = (u64)rknpu_params.iova_guard_pages << PAGE_SHIFT;
+
 	if (drm_mm_node_allocated(node))
-		*start += (u64)rknpu_params.iova_guard_pages << PAGE_SHIFT;
+		*start += size;
+	/* An end that wraps would be cut to the allocator's, and what is there taken for free. */
+	if (drm_mm_node_allocated(list_next_entry(node, node_list)))
+		*end -= min(*end, size);
 }
 
 static unsigned long rknpu_vm_count_tables(const struct rknpu_vm *vm, const struct rknpu_hw *hw)
