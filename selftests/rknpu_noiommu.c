@@ -247,9 +247,30 @@ RK_TEST_F(noiommu, bo_too_large, "a BO for which there is no contiguous memory f
 	EXPECT_EQ(0, rk_client_run(&self->a, 1));
 }
 
+/* Dma-bufs, and attachments to all of them, or -1. */
+static int dma_bufs(unsigned int *attached)
+{
+	FILE *f = fopen("/sys/kernel/debug/dma_buf/bufinfo", "re");
+	int total = -1, n;
+	char line[256];
+
+	*attached = 0;
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "Total %d devices", &n) == 1 && strstr(line, "attached"))
+			*attached += n;
+		else if (strstr(line, " objects"))
+			sscanf(line, "Total %d", &total);
+	}
+	if (f)
+		fclose(f);
+	return total;
+}
+
 RK_TEST_F(noiommu, import_must_be_contiguous, "a dma-buf in several pieces cannot be imported")
 {
+	unsigned int attached, before;
 	uint32_t handle;
+	int total = dma_bufs(&before);
 	/* No two pages of it follow each other. */
 	int fd = rv_repeated_memory(RK_PAGE, 2), vendor;
 
@@ -265,7 +286,11 @@ RK_TEST_F(noiommu, import_must_be_contiguous, "a dma-buf in several pieces canno
 		EXPECT_TRUE(says(self->log, "import", "contiguous"));
 		close(vendor);
 	}
+	/* Nothing of the attempts is left. */
+	EXPECT_EQ(total < 0 ? total : total + 1, dma_bufs(&attached));
+	EXPECT_EQ(before, attached);
 	close(fd);
+	EXPECT_EQ(total, dma_bufs(&attached));
 }
 
 /* The DMA API may then import a copy of the memory, which the driver refuses. */
@@ -304,8 +329,10 @@ RK_TEST_F(noiommu, import_in_one_piece, "a dma-buf in one piece is used where it
 	struct drm_rocket_bo_info info = { 0 };
 	struct rk_client *a = &self->a;
 	uint8_t nines[RK_BYTES];
+	unsigned int attached, before;
 	uint32_t handles[2];
 	uint8_t *map;
+	int total = dma_bufs(&before);
 	int fd = rv_foreign_memory(RK_PAGE, &map), one = rv_open(), two = rv_open();
 
 	if (fd < 0 || memory_above_4gib())
@@ -322,11 +349,16 @@ RK_TEST_F(noiommu, import_in_one_piece, "a dma-buf in one piece is used where it
 		EXPECT_EQ(0, drmPrimeFDToHandle(one, fd, &handles[0]));
 		EXPECT_EQ(-1, drmPrimeFDToHandle(two, fd, &handles[1]));
 		EXPECT_EQ(ENOSPC, errno);
+		/* That of the other file goes with its job, a moment after that has ended. */
+		for (int ms = 0; dma_bufs(&attached) >= 0 && attached > before + 1 && ms < 1000; ms++)
+			rk_sleep_ms(1);
+		EXPECT_EQ(total < 0 ? 0 : before + 1, attached);
 	}
 	close(one);
 	close(two);
 	munmap(map, RK_PAGE);
 	close(fd);
+	EXPECT_EQ(total, dma_bufs(&attached));
 }
 
 RK_TEST_F(noiommu, program_in_foreign_memory, "a program may be in another driver's memory")

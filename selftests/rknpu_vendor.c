@@ -711,6 +711,108 @@ RK_TEST_F_TIMEOUT(vendor, import_beyond_2_gib, 120,
 	close(rocket);
 }
 
+#define TRACING		"/sys/kernel/tracing/"
+#define PROBES		TRACING "events/rknpu_vendor/"
+
+static void empty_file(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+}
+
+static void watch_nothing(void)
+{
+	rk_write_file(PROBES "enable", "0");
+	empty_file(TRACING "kprobe_events");
+}
+
+/* Calls of these functions by this process, in the kernel's words for kprobe events. */
+static int watch(const char *probes)
+{
+	char filter[32];
+
+	snprintf(filter, sizeof(filter), "common_pid == %d", getpid());
+	empty_file(TRACING "trace");
+	if (!rk_write_file(TRACING "kprobe_events", probes) &&
+	    !rk_write_file(PROBES "filter", filter) && !rk_write_file(PROBES "enable", "1"))
+		return 0;
+	watch_nothing();
+	return -ENOENT;
+}
+
+/* The first letters of the names of the probes that were met, in their order. */
+static void watched(char *names, size_t size)
+{
+	FILE *f = fopen(TRACING "trace", "re");
+	char line[256], *at;
+	size_t n = 0;
+
+	while (f && n + 1 < size && fgets(line, sizeof(line), f)) {
+		at = strstr(line, ": (");
+		while (at && at > line && at[-1] != ' ')
+			at--;
+		if (line[0] != '#' && at)
+			names[n++] = *at;
+	}
+	names[n] = 0;
+	if (f)
+		fclose(f);
+	watch_nothing();
+}
+
+/* What takes as long as the buffer is large must not be done with a lock that all clients need. */
+RK_TEST_F(vendor, import_delays_nobody,
+	  "an import attaches to the dma-buf, and maps it, after it let go of DRM's lock for handles")
+{
+	struct drm_prime_handle p = { .flags = DRM_CLOEXEC | DRM_RDWR };
+	int rocket = rk_open();
+	struct rv_bo bo;
+	char names[16];
+
+	ASSERT_LE(0, rocket);
+	if (!rk_ours())
+		SKIP(return, "our module's ways");
+	ASSERT_EQ(0, rv_bo_init(&bo, self->fd, 8192, RV_FLAGS, 0));
+	p.handle = bo.handle;
+	ASSERT_EQ(0, rk_ioctl(self->fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &p));
+	if (watch("p:rknpu_vendor/handle drm_gem_handle_create_tail\n"
+		  "p:rknpu_vendor/attach dma_buf_attach\n"))
+		SKIP(return, "a kernel without kprobe events");
+	/* The function that makes a handle drops the lock, and calls the driver then. */
+	EXPECT_EQ(0, rk_ioctl(rocket, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p));
+	watched(names, sizeof(names));
+	EXPECT_STREQ("ha", names);
+	close(p.fd);
+	close(rocket);
+	rv_bo_fini(&bo);
+}
+
+RK_TEST_F_TIMEOUT(vendor, import_too_large_costs_nothing, 120,
+		  "a dma-buf that is too large is refused before it is attached")
+{
+	struct drm_prime_handle p = { 0 };
+	int rocket = rk_open();
+	char names[16];
+
+	ASSERT_LE(0, rocket);
+	if (!rk_ours())
+		SKIP(return, "our module's ways");
+	rk_write_file("/sys/module/udmabuf/parameters/size_limit_mb", "4096");
+	p.fd = rv_repeated_memory(64u << 20, 32);
+	if (p.fd == -ENOENT || sizeof(void *) < 8)
+		SKIP(return, "no /dev/udmabuf, or not so large");
+	ASSERT_LE(0, p.fd);
+	if (watch("p:rknpu_vendor/attach dma_buf_attach\n"))
+		SKIP(return, "a kernel without kprobe events");
+	EXPECT_EQ(-EINVAL, rk_ioctl(rocket, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p));
+	watched(names, sizeof(names));
+	EXPECT_STREQ("", names);
+	close(p.fd);
+	close(rocket);
+}
+
 /* Nobody is known to use them. */
 RK_TEST_F(vendor, no_dumb_buffers, "the node offers no dumb buffers")
 {

@@ -40,17 +40,6 @@ static inline int rknpu_compat_wedged_event(struct drm_device *drm, unsigned lon
 
 #endif
 
-#ifndef RKNPU_HAVE_DRM_GEM_IS_IMPORTED
-
-#include <drm/drm_gem.h>
-
-static inline bool drm_gem_is_imported(const struct drm_gem_object *obj)
-{
-	return obj->import_attach;
-}
-
-#endif
-
 #ifndef RKNPU_HAVE_DRM_GEM_STATUS
 
 /* For a function that nobody calls then. */

@@ -18,7 +18,6 @@ probe DEVFREQ_COOLING 'linux/devfreq.h' 'struct devfreq_dev_profile p; p.is_cool
 # drm.h
 probe DRM_WEDGED_EVENT 'drm/drm_device.h drm/drm_drv.h' 'drm_dev_wedged_event(0, DRM_WEDGE_RECOVERY_REBIND, 0);'
 defined DRM_DBG_RATELIMITED 'drm/drm_device.h drm/drm_print.h' drm_dbg_ratelimited
-probe DRM_GEM_IS_IMPORTED 'drm/drm_gem.h' 'struct drm_gem_object *o = 0; drm_gem_is_imported(o);'
 probe DRM_GEM_STATUS 'drm/drm_gem.h' 'struct drm_gem_object_funcs f; f.status = 0;'
 
 # drm_driver.h

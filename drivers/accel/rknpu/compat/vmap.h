@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Mapping dma-bufs. */
+/* Mapping dma-bufs, for the CPU and for devices. */
 #ifndef __RKNPU_COMPAT_VMAP_H__
 #define __RKNPU_COMPAT_VMAP_H__
 
@@ -16,9 +16,12 @@
 
 #ifndef RKNPU_HAVE_DMA_BUF_VMAP_UNLOCKED
 
+/* Before 6.2: nobody need hold the reservation. */
+#define dma_buf_map_attachment_unlocked		dma_buf_map_attachment
+#define dma_buf_unmap_attachment_unlocked	dma_buf_unmap_attachment
+
 #ifdef RKNPU_HAVE_DMA_BUF_VMAP_MAP
 
-/* Before 6.2: nobody need hold the reservation. */
 #define dma_buf_vmap_unlocked	dma_buf_vmap
 #define dma_buf_vunmap_unlocked	dma_buf_vunmap
 

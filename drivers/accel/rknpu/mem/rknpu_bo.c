@@ -167,7 +167,7 @@ unsigned long rknpu_bo_list_pages(const struct rknpu_bo *bo)
 {
 	size_t size = (size_t)bo->sgt->orig_nents * sizeof(*bo->sgt->sgl);
 
-	return drm_gem_is_imported(&bo->base) ? DIV_ROUND_UP(size, PAGE_SIZE) : 0;
+	return rknpu_bo_is_imported(bo) ? DIV_ROUND_UP(size, PAGE_SIZE) : 0;
 }
 
 u64 rknpu_mem_table_bytes(struct rknpu_mem *mem)
@@ -257,14 +257,14 @@ static void rknpu_bo_sync_ranges(struct rknpu_bo *bo, const struct rknpu_bo_rang
 void rknpu_bo_sync_ranges_for_cpu(struct rknpu_bo *bo, const struct rknpu_bo_range *ranges,
 				  u32 count)
 {
-	if (!drm_gem_is_imported(&bo->base))
+	if (!rknpu_bo_is_imported(bo))
 		rknpu_bo_sync_ranges(bo, ranges, count, true);
 }
 
 void rknpu_bo_sync_ranges_for_device(struct rknpu_bo *bo, const struct rknpu_bo_range *ranges,
 				     u32 count)
 {
-	if (!drm_gem_is_imported(&bo->base))
+	if (!rknpu_bo_is_imported(bo))
 		rknpu_bo_sync_ranges(bo, ranges, count, false);
 }
 
@@ -284,13 +284,13 @@ void rknpu_bo_sync_range_for_device(struct rknpu_bo *bo, u64 offset, u64 size)
 
 void rknpu_bo_sync_for_cpu(struct rknpu_bo *bo)
 {
-	if (!drm_gem_is_imported(&bo->base))
+	if (!rknpu_bo_is_imported(bo))
 		rknpu_bo_sync_range_for_cpu(bo, 0, bo->base.size);
 }
 
 void rknpu_bo_sync_for_device(struct rknpu_bo *bo)
 {
-	if (!drm_gem_is_imported(&bo->base))
+	if (!rknpu_bo_is_imported(bo))
 		rknpu_bo_sync_range_for_device(bo, 0, bo->base.size);
 }
 
@@ -376,6 +376,15 @@ static void rknpu_bo_drop_pages(struct rknpu_bo *bo)
 		shmem_truncate_range(file_inode(bo->base.filp), 0, (loff_t)-1);
 }
 
+static void rknpu_bo_drop_dmabuf(struct rknpu_bo *bo)
+{
+	/* This puts the reference, too. */
+	if (bo->sgt)
+		drm_prime_gem_destroy(&bo->base, bo->sgt);
+	else
+		dma_buf_put(bo->dmabuf);
+}
+
 static void rknpu_bo_uncharge(struct rknpu_bo *bo)
 {
 	unsigned long pages = bo->base.size >> PAGE_SHIFT;
@@ -392,8 +401,8 @@ void rknpu_bo_gem_free(struct drm_gem_object *obj)
 	struct drm_device *drm = obj->dev;
 
 	rknpu_device_stat_add(&bo->mem->hw->stats, RKNPU_DEVICE_STAT_BOS_FREED, 1);
-	if (drm_gem_is_imported(obj))
-		drm_prime_gem_destroy(obj, bo->sgt);
+	if (rknpu_bo_is_imported(bo))
+		rknpu_bo_drop_dmabuf(bo);
 	else
 		rknpu_bo_drop_pages(bo);
 	if (account)
@@ -419,7 +428,7 @@ enum drm_gem_object_status rknpu_bo_gem_status(struct drm_gem_object *obj)
 
 int rknpu_bo_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 {
-	if (drm_gem_is_imported(obj))
+	if (rknpu_bo_is_imported(to_rknpu_bo(obj)))
 		return -EINVAL;
 
 	/* A private mapping would copy a page on write, and the NPU would never see it. */
@@ -669,11 +678,13 @@ static bool rknpu_bo_sgt_is_paged(struct sg_table *sgt, size_t size)
 
 void rknpu_bo_init_imported(struct rknpu_bo *bo, struct rknpu_mem *mem,
 			    struct drm_device *drm, const struct drm_gem_object_funcs *funcs,
-			    size_t size, struct sg_table *sgt)
+			    struct dma_buf *dmabuf)
 {
 	rknpu_bo_setup(bo, mem, drm, funcs);
-	drm_gem_private_object_init(drm, &bo->base, size);
-	bo->sgt = sgt;
+	get_dma_buf(dmabuf);
+	bo->dmabuf = dmabuf;
+	bo->base.resv = dmabuf->resv;
+	drm_gem_private_object_init(drm, &bo->base, dmabuf->size);
 	bo->shared = true;
 }
 
@@ -832,39 +843,83 @@ static bool rknpu_bo_sgt_is_block(struct sg_table *sgt)
 	return true;
 }
 
-int rknpu_bo_check_import(struct rknpu_mem *mem, struct dma_buf_attachment *attach,
-			  struct sg_table *sgt, u64 max_size)
+int rknpu_bo_check_import(struct rknpu_mem *mem, const struct dma_buf *dmabuf, u64 max_size)
 {
-	size_t size = attach->dmabuf->size;
+	if (dmabuf->size <= max_size && PAGE_ALIGNED(dmabuf->size))
+		return 0;
+	drm_dbg_ratelimited(mem->hw->drm, "import: %zu bytes are over %llu, or not whole pages\n",
+			    dmabuf->size, max_size);
+	return -EINVAL;
+}
 
-	if (size > max_size || !PAGE_ALIGNED(size) || !rknpu_bo_sgt_is_paged(sgt, size)) {
-		drm_dbg_ratelimited(mem->hw->drm,
-				    "import: %zu bytes are over %llu, or not whole pages\n", size,
-				    max_size);
+static int rknpu_bo_check_sgt(struct rknpu_bo *bo, struct dma_buf_attachment *attach,
+			      struct sg_table *sgt)
+{
+	struct rknpu_hw *hw = bo->mem->hw;
+
+	if (!rknpu_bo_sgt_is_paged(sgt, bo->base.size)) {
+		drm_dbg_ratelimited(hw->drm, "import: its segments are not whole pages\n");
 		return -EINVAL;
 	}
 	if (!rknpu_bo_sgt_is_in_reach(attach, sgt)) {
-		drm_dbg_ratelimited(mem->hw->drm, "import: the NPU reaches memory below 4 GiB only\n");
+		drm_dbg_ratelimited(hw->drm, "import: the NPU reaches memory below 4 GiB only\n");
 		return -EINVAL;
 	}
-	if (mem->hw->no_iommu && !rknpu_bo_sgt_is_block(sgt)) {
-		drm_dbg_ratelimited(mem->hw->drm,
-				    "import: without IOMMU it has to be contiguous\n");
+	if (hw->no_iommu && !rknpu_bo_sgt_is_block(sgt)) {
+		drm_dbg_ratelimited(hw->drm, "import: without IOMMU it has to be contiguous\n");
 		return -EINVAL;
 	}
 	return 0;
 }
 
+static int rknpu_bo_map_attached(struct rknpu_bo *bo, struct dma_buf_attachment *attach)
+{
+	struct sg_table *sgt = dma_buf_map_attachment_unlocked(attach, DMA_BIDIRECTIONAL);
+	int ret;
+
+	if (IS_ERR(sgt))
+		return PTR_ERR(sgt);
+	ret = rknpu_bo_check_sgt(bo, attach, sgt);
+	if (ret) {
+		dma_buf_unmap_attachment_unlocked(attach, sgt, DMA_BIDIRECTIONAL);
+		return ret;
+	}
+	bo->base.import_attach = attach;
+	bo->sgt = sgt;
+	return 0;
+}
+
+/*
+ * Not at the import, during which DRM holds a lock that all clients need for their handles:
+ * exporters allocate, make tables, and clean caches, which takes as long as the buffer is large.
+ * Until the first mapping nobody but its importer can reach the BO.
+ */
+int rknpu_bo_attach(struct rknpu_bo *bo)
+{
+	struct dma_buf_attachment *attach;
+	int ret;
+
+	lockdep_assert_held(&bo->map_lock);
+	if (!rknpu_bo_is_imported(bo) || bo->sgt)
+		return 0;
+	attach = dma_buf_attach(bo->dmabuf, rknpu_bo_dma_dev(bo));
+	if (IS_ERR(attach))
+		return PTR_ERR(attach);
+	ret = rknpu_bo_map_attached(bo, attach);
+	if (ret)
+		dma_buf_detach(bo->dmabuf, attach);
+	return ret;
+}
+
 /*
  * Exporters need not clean what they map (drm_gem_map_dma_buf() and udmabuf do not). Until
  * somebody does, the NPU reads what the pages held before the kernel filled them with zeros.
- * Not at the import, during which DRM holds a lock that all clients need for their handles.
  */
 void rknpu_bo_before_mapping(struct rknpu_bo *bo)
 {
 	lockdep_assert_held(&bo->map_lock);
-	if (!drm_gem_is_imported(&bo->base) || !list_empty(&bo->mappings) ||
-	    bo->base.import_attach->dmabuf->ops == &rknpu_bo_dma_buf_ops)
+	if (!rknpu_bo_is_imported(bo) || !list_empty(&bo->mappings) ||
+	    bo->dmabuf->ops == &rknpu_bo_dma_buf_ops)
 		return;
 	bo->ram = rknpu_bo_sgt_is_ram(bo->sgt);
 	rknpu_bo_clean_imported(bo);
@@ -888,12 +943,12 @@ struct dma_buf *rknpu_bo_export(struct drm_gem_object *obj, int flags)
 }
 
 /* drm knows a device's own dma-buf again only by drm's operations. */
-struct drm_gem_object *rknpu_bo_import(struct drm_device *dev, struct dma_buf *dmabuf)
+struct drm_gem_object *rknpu_bo_import_own(struct drm_device *dev, struct dma_buf *dmabuf)
 {
 	struct drm_gem_object *obj = dmabuf->priv;
 
 	if (dmabuf->ops != &rknpu_bo_dma_buf_ops || obj->dev != dev)
-		return drm_gem_prime_import(dev, dmabuf);
+		return NULL;
 
 	drm_gem_object_get(obj);
 	return obj;

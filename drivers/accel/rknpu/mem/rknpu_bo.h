@@ -13,7 +13,6 @@
 #include <drm/drm_gem.h>
 
 struct dma_buf;
-struct dma_buf_attachment;
 struct drm_device;
 struct page;
 struct rknpu_hw;
@@ -90,9 +89,14 @@ struct rknpu_bo {
 	bool ram;
 	/** @uncached: user space maps it so */
 	bool uncached;
-	/** @sgt: segments, mapped for the DMA device (which has no IOMMU) */
+	/** @dmabuf: what it was imported from, with a reference; else NULL */
+	struct dma_buf *dmabuf;
+	/**
+	 * @sgt: segments, mapped for the DMA device (which has no IOMMU); of an imported one
+	 * from its first mapping on
+	 */
 	struct sg_table *sgt;
-	/** @map_lock: protects @mappings */
+	/** @map_lock: protects @mappings, and @sgt until it is there */
 	struct mutex map_lock;
 	/** @mappings: one struct rknpu_mapping per VM */
 	struct list_head mappings;
@@ -113,6 +117,12 @@ struct rknpu_bo_range {
 static inline struct rknpu_bo *to_rknpu_bo(struct drm_gem_object *obj)
 {
 	return container_of(obj, struct rknpu_bo, base);
+}
+
+/* Also before it is attached, when drm_gem_is_imported() does not know yet. */
+static inline bool rknpu_bo_is_imported(const struct rknpu_bo *bo)
+{
+	return bo->dmabuf;
 }
 
 void rknpu_account_init(struct rknpu_account *account, struct rknpu_mem *mem,
@@ -157,12 +167,12 @@ u64 rknpu_mem_device_limit(const struct rknpu_mem *mem);
  */
 int rknpu_bo_init(struct rknpu_bo *bo, struct rknpu_account *account, struct drm_device *drm,
 		  const struct drm_gem_object_funcs *funcs, size_t size);
-/* -EINVAL if the dma-buf cannot be mapped as a BO; then nothing was done. */
-int rknpu_bo_check_import(struct rknpu_mem *mem, struct dma_buf_attachment *attach,
-			  struct sg_table *sgt, u64 max_size);
+/* -EINVAL if no BO can have the size of the dma-buf. */
+int rknpu_bo_check_import(struct rknpu_mem *mem, const struct dma_buf *dmabuf, u64 max_size);
+/* The dma-buf is attached when the BO is mapped first: see rknpu_bo_attach(). */
 void rknpu_bo_init_imported(struct rknpu_bo *bo, struct rknpu_mem *mem,
 			    struct drm_device *drm, const struct drm_gem_object_funcs *funcs,
-			    size_t size, struct sg_table *sgt);
+			    struct dma_buf *dmabuf);
 
 /* The callbacks that those funcs have in common. */
 extern const struct vm_operations_struct rknpu_bo_vm_ops;
@@ -173,8 +183,8 @@ int rknpu_bo_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma);
 
 /* drm_gem_object_funcs.export */
 struct dma_buf *rknpu_bo_export(struct drm_gem_object *obj, int flags);
-/* drm_driver.gem_prime_import: knows BOs of the same node again. */
-struct drm_gem_object *rknpu_bo_import(struct drm_device *dev, struct dma_buf *dmabuf);
+/* A reference on the BO that was exported by the same node; or NULL. */
+struct drm_gem_object *rknpu_bo_import_own(struct drm_device *dev, struct dma_buf *dmabuf);
 
 /* Process context: may free the BO. */
 static inline void rknpu_bo_put(struct rknpu_bo *bo)
@@ -196,6 +206,12 @@ void rknpu_bo_sync_range_for_device(struct rknpu_bo *bo, u64 offset, u64 size);
 void rknpu_bo_read(struct rknpu_bo *bo, u64 offset, void *to, size_t size);
 /* For exporters that do not do it. Mapped before. */
 void rknpu_bo_clean_imported(struct rknpu_bo *bo);
+/*
+ * With @map_lock held, before anything else is done for a mapping. Of an imported BO that has
+ * none yet this fills @sgt: -EINVAL if it cannot be mapped, or the exporter's errno. Takes as
+ * long as the exporter takes.
+ */
+int rknpu_bo_attach(struct rknpu_bo *bo);
 /* For the NPU, with @map_lock held. Takes as long as caches take for all of @bo. */
 void rknpu_bo_before_mapping(struct rknpu_bo *bo);
 

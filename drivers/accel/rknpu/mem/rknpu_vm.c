@@ -401,10 +401,14 @@ static struct rknpu_mapping *rknpu_mapping_find(struct rknpu_vm *vm, struct rknp
 struct rknpu_mapping *rknpu_mapping_get(struct rknpu_vm *vm, struct rknpu_bo *bo)
 {
 	struct rknpu_mapping *map;
+	int ret;
 
 	guard(mutex)(&bo->map_lock);
 	map = rknpu_mapping_find(vm, bo);
 	if (!map) {
+		ret = rknpu_bo_attach(bo);
+		if (ret)
+			return ERR_PTR(ret);
 		map = rknpu_mapping_create(vm, bo);
 		if (IS_ERR(map))
 			return map;

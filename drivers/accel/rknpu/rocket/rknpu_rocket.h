@@ -12,7 +12,7 @@
 /* By path: <drm/rocket_accel.h> could be the header of the kernel built against. */
 #include "../../../../include/uapi/drm/rocket_accel.h"
 
-struct dma_buf_attachment;
+struct dma_buf;
 struct dma_fence;
 struct drm_device;
 struct drm_file;
@@ -21,7 +21,6 @@ struct rknpu_client;
 struct rknpu_device;
 struct rknpu_history;
 struct rknpu_vm;
-struct sg_table;
 
 /**
  * struct rknpu_rocket_file - an open file
@@ -60,10 +59,8 @@ int rknpu_rocket_prep_bo_ranges(struct drm_device *dev, void *data, struct drm_f
 int rknpu_rocket_fini_bo_ranges(struct drm_device *dev, void *data, struct drm_file *file);
 int rknpu_rocket_get_bo_info(struct drm_device *dev, void *data, struct drm_file *file);
 
-/* drm_driver.gem_prime_import_sg_table: a dma-buf of another driver. */
-struct drm_gem_object *rknpu_rocket_import_sgt(struct drm_device *dev,
-					       struct dma_buf_attachment *attach,
-					       struct sg_table *sgt);
+/* drm_driver.gem_prime_import */
+struct drm_gem_object *rknpu_rocket_import(struct drm_device *dev, struct dma_buf *dmabuf);
 
 /* The newest jobs of a file. NULL: no memory. */
 struct rknpu_history *rknpu_history_create(void);

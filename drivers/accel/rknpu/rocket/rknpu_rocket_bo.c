@@ -55,22 +55,23 @@ static const struct drm_gem_object_funcs rknpu_rocket_bo_funcs = {
 	RKNPU_COMPAT_GEM_STATUS(rknpu_bo_gem_status)
 };
 
-struct drm_gem_object *rknpu_rocket_import_sgt(struct drm_device *dev,
-					       struct dma_buf_attachment *attach,
-					       struct sg_table *sgt)
+struct drm_gem_object *rknpu_rocket_import(struct drm_device *dev, struct dma_buf *dmabuf)
 {
+	struct drm_gem_object *own = rknpu_bo_import_own(dev, dmabuf);
+	struct rknpu_mem *mem = &to_rknpu_device(dev)->mem;
 	struct rknpu_bo *bo;
 	int ret;
 
-	ret = rknpu_bo_check_import(&to_rknpu_device(dev)->mem, attach, sgt, RKNPU_BO_MAX_SIZE);
+	if (own)
+		return own;
+	ret = rknpu_bo_check_import(mem, dmabuf, RKNPU_BO_MAX_SIZE);
 	if (ret)
 		return ERR_PTR(ret);
 
 	bo = kzalloc_obj(*bo, GFP_KERNEL_ACCOUNT);
 	if (!bo)
 		return ERR_PTR(-ENOMEM);
-	rknpu_bo_init_imported(bo, &to_rknpu_device(dev)->mem, dev, &rknpu_rocket_bo_funcs,
-			       attach->dmabuf->size, sgt);
+	rknpu_bo_init_imported(bo, mem, dev, &rknpu_rocket_bo_funcs, dmabuf);
 	return &bo->base;
 }
 
@@ -352,10 +353,10 @@ int rknpu_rocket_get_bo_info(struct drm_device *dev, void *data, struct drm_file
 	if (IS_ERR(map)) {
 		ret = PTR_ERR(map);
 	} else {
-		args->flags = drm_gem_is_imported(&bo->base) ? DRM_ROCKET_BO_IMPORTED : 0;
+		args->flags = rknpu_bo_is_imported(bo) ? DRM_ROCKET_BO_IMPORTED : 0;
 		args->size = bo->base.size;
 		args->dma_address = map->node.start;
-		args->offset = drm_gem_is_imported(&bo->base) ?
+		args->offset = rknpu_bo_is_imported(bo) ?
 			       0 : drm_vma_node_offset_addr(&bo->base.vma_node);
 		rknpu_mapping_put(map);
 	}

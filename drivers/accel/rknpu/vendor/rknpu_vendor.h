@@ -17,13 +17,12 @@
 
 #include "../../../../include/uapi/drm/rknpu_drm.h"
 
-struct dma_buf_attachment;
+struct dma_buf;
 struct drm_file;
 struct mm_struct;
 struct rknpu_client;
 struct rknpu_device;
 struct rknpu_vm;
-struct sg_table;
 
 /**
  * struct rknpu_vendor - the DRM node "rknpu"
@@ -128,10 +127,8 @@ static inline struct rknpu_vbo *to_rknpu_vbo(struct rknpu_bo *bo)
 	return container_of(bo, struct rknpu_vbo, base);
 }
 
-/* drm_driver.gem_prime_import_sg_table */
-struct drm_gem_object *rknpu_vbo_import_sgt(struct drm_device *dev,
-					    struct dma_buf_attachment *attach,
-					    struct sg_table *sgt);
+/* drm_driver.gem_prime_import */
+struct drm_gem_object *rknpu_vbo_import(struct drm_device *dev, struct dma_buf *dmabuf);
 
 /**
  * struct rknpu_vobject - what a file calls a BO beside its handles

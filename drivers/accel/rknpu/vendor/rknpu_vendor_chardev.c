@@ -78,7 +78,7 @@ static int rknpu_chardev_import(struct rknpu_vfile *vfile, struct drm_rknpu_mem_
 	 * The exporter may allocate now, and mapping cleans the caches, which takes seconds:
 	 * not inside drm_dev_enter().
 	 */
-	obj = rknpu_bo_import(dev, dmabuf);
+	obj = rknpu_vbo_import(dev, dmabuf);
 	dma_buf_put(dmabuf);
 	if (IS_ERR(obj)) {
 		drm_dbg_ratelimited(dev, "mem_create: fd %d cannot be imported\n",

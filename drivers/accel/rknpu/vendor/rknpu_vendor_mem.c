@@ -208,7 +208,7 @@ static u32 rknpu_vobject_domain(struct rknpu_vfile *vfile, struct rknpu_vbo *vbo
 	u32 current_domain = READ_ONCE(vfile->space->domain);
 
 	spin_lock(&vbo->openers_lock);
-	if (drm_gem_is_imported(&vbo->base.base) && !vbo->openers)
+	if (rknpu_bo_is_imported(&vbo->base) && !vbo->openers)
 		vbo->domain = current_domain;
 	vbo->openers++;
 	spin_unlock(&vbo->openers_lock);
@@ -396,15 +396,16 @@ static struct rknpu_vbo *rknpu_vbo_alloc(u32 flags, u32 domain)
 	return vbo;
 }
 
-struct drm_gem_object *rknpu_vbo_import_sgt(struct drm_device *dev,
-					    struct dma_buf_attachment *attach,
-					    struct sg_table *sgt)
+struct drm_gem_object *rknpu_vbo_import(struct drm_device *dev, struct dma_buf *dmabuf)
 {
+	struct drm_gem_object *own = rknpu_bo_import_own(dev, dmabuf);
+	struct rknpu_mem *mem = &to_rknpu_vendor(dev)->rdev->mem;
 	struct rknpu_vbo *vbo;
 	int ret;
 
-	ret = rknpu_bo_check_import(&to_rknpu_vendor(dev)->rdev->mem, attach, sgt,
-				    RKNPU_VBO_MAX_SIZE);
+	if (own)
+		return own;
+	ret = rknpu_bo_check_import(mem, dmabuf, RKNPU_VBO_MAX_SIZE);
 	if (ret)
 		return ERR_PTR(ret);
 
@@ -412,8 +413,7 @@ struct drm_gem_object *rknpu_vbo_import_sgt(struct drm_device *dev,
 	vbo = rknpu_vbo_alloc(0, 0);
 	if (!vbo)
 		return ERR_PTR(-ENOMEM);
-	rknpu_bo_init_imported(&vbo->base, &to_rknpu_vendor(dev)->rdev->mem, dev, &rknpu_vbo_funcs,
-			       attach->dmabuf->size, sgt);
+	rknpu_bo_init_imported(&vbo->base, mem, dev, &rknpu_vbo_funcs, dmabuf);
 	return &vbo->base.base;
 }
 
@@ -551,7 +551,7 @@ int rknpu_vendor_mem_map(struct drm_device *dev, void *data, struct drm_file *fi
 		drm_dbg_ratelimited(dev, "mem_map: no BO has handle %u\n", args->handle);
 		return -ENOENT;
 	}
-	if (drm_gem_is_imported(obj)) {
+	if (rknpu_bo_is_imported(to_rknpu_bo(obj))) {
 		drm_dbg_ratelimited(dev, "mem_map: handle %u is imported\n", args->handle);
 		ret = -EINVAL;
 	} else {
@@ -570,7 +570,7 @@ int rknpu_vendor_mem_destroy(struct drm_device *dev, void *data, struct drm_file
 
 int rknpu_vbo_clean_imported(struct rknpu_vbo *vbo)
 {
-	struct dma_buf *dmabuf = vbo->base.base.import_attach->dmabuf;
+	struct dma_buf *dmabuf = vbo->base.dmabuf;
 	int ret = dma_buf_end_cpu_access(dmabuf, DMA_BIDIRECTIONAL);
 
 	if (ret != -EINVAL)
@@ -583,7 +583,7 @@ int rknpu_vbo_clean_imported(struct rknpu_vbo *vbo)
 /* The exporter knows no ranges. */
 static int rknpu_vendor_sync_imported(struct rknpu_vbo *vbo, u32 flags)
 {
-	struct dma_buf *dmabuf = vbo->base.base.import_attach->dmabuf;
+	struct dma_buf *dmabuf = vbo->base.dmabuf;
 	int ret = 0;
 
 	if (flags & DRM_RKNPU_MEM_SYNC_TO_DEVICE)
@@ -603,7 +603,7 @@ static int rknpu_vendor_sync(struct drm_device *dev, struct rknpu_vbo *vbo,
 				    args->size, args->offset);
 		return -EINVAL;
 	}
-	if (drm_gem_is_imported(&vbo->base.base))
+	if (rknpu_bo_is_imported(&vbo->base))
 		return rknpu_vendor_sync_imported(vbo, args->flags);
 	if (!(vbo->flags & DRM_RKNPU_MEM_CACHEABLE)) {
 		drm_dbg_ratelimited(dev, "mem_sync: the object is not cacheable\n");

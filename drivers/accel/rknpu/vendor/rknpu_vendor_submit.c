@@ -55,7 +55,7 @@ struct rknpu_vtask_range {
 
 static struct dma_buf *rknpu_vtask_dmabuf(struct rknpu_vbo *vbo)
 {
-	return vbo->base.base.import_attach->dmabuf;
+	return vbo->base.dmabuf;
 }
 
 static int rknpu_vtask_begin_imported(struct rknpu_vtask_range *r)
@@ -77,7 +77,7 @@ static int rknpu_vtask_begin_imported(struct rknpu_vtask_range *r)
 /* Not every exporter lets the kernel have a mapping. */
 static int rknpu_vtask_begin(struct rknpu_vtask_range *r)
 {
-	if (drm_gem_is_imported(&r->vbo->base.base))
+	if (rknpu_bo_is_imported(&r->vbo->base))
 		return rknpu_vtask_begin_imported(r);
 	/*
 	 * The CPU's other mapping of what user space maps uncached may hold old lines,
@@ -90,7 +90,7 @@ static int rknpu_vtask_begin(struct rknpu_vtask_range *r)
 
 static void rknpu_vtask_end(struct rknpu_vtask_range *r, bool written)
 {
-	if (drm_gem_is_imported(&r->vbo->base.base)) {
+	if (rknpu_bo_is_imported(&r->vbo->base)) {
 		dma_buf_vunmap_unlocked(rknpu_vtask_dmabuf(r->vbo), &r->map);
 		dma_buf_end_cpu_access(rknpu_vtask_dmabuf(r->vbo), DMA_BIDIRECTIONAL);
 	} else if (written) {
@@ -101,7 +101,7 @@ static void rknpu_vtask_end(struct rknpu_vtask_range *r, bool written)
 
 static void rknpu_vtask_copy(struct rknpu_vtask_range *r, u64 offset, void *to, size_t len)
 {
-	if (drm_gem_is_imported(&r->vbo->base.base)) {
+	if (rknpu_bo_is_imported(&r->vbo->base)) {
 		iosys_map_memcpy_from(to, &r->map, offset, len);
 		return;
 	}
@@ -201,7 +201,7 @@ static void rknpu_vtask_write_status(struct rknpu_vbo *vbo, u32 index, u32 int_s
 	/* The job is over, whether user space gets to know this or not. */
 	if (rknpu_vtask_begin(&r))
 		return;
-	if (drm_gem_is_imported(&vbo->base.base))
+	if (rknpu_bo_is_imported(&vbo->base))
 		iosys_map_memcpy_to(&r.map, r.offset, &int_status, sizeof(int_status));
 	else
 		/* Tasks are 40 bytes, so their members are aligned and never cross a page. */
@@ -382,7 +382,7 @@ static int rknpu_vsubmit_get_tasks(struct rknpu_vsubmit *s)
 		return -EINVAL;
 	}
 	/* What is imported has no flags. */
-	if (!drm_gem_is_imported(&s->tasks->base.base) &&
+	if (!rknpu_bo_is_imported(&s->tasks->base) &&
 	    !(s->tasks->flags & DRM_RKNPU_MEM_KERNEL_MAPPING)) {
 		drm_dbg_ratelimited(s->dev, "submit: the task buffer lacks KERNEL_MAPPING\n");
 		return -EINVAL;
