@@ -813,6 +813,20 @@ RK_TEST_F_TIMEOUT(vendor, import_too_large_costs_nothing, 120,
 	close(rocket);
 }
 
+RK_TEST_F(vendor, unmapped_in_pieces, "a large object is unmapped in pieces, between which others may run")
+{
+	struct rv_bo bo;
+	char names[16];
+
+	RK_REQUIRE_IOMMU();
+	ASSERT_EQ(0, rv_bo_init(&bo, self->fd, 64u << 20, RV_FLAGS, 0));
+	if (watch("p:rknpu_vendor/unmap iommu_unmap\n"))
+		SKIP(return, "a kernel without kprobe events");
+	rv_bo_fini(&bo);
+	watched(names, sizeof(names));
+	EXPECT_LE(4, strlen(names));
+}
+
 /* Nobody is known to use them. */
 RK_TEST_F(vendor, no_dumb_buffers, "the node offers no dumb buffers")
 {

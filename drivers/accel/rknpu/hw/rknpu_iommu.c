@@ -40,6 +40,9 @@
 #define RKNPU_MMU_POLL_US	10
 #define RKNPU_MMU_TIMEOUT_US	1000
 
+/* Unmapped in one go, which takes milliseconds; whole page tables, so that none is walked twice. */
+#define RKNPU_DOMAIN_UNMAP_SIZE	SZ_16M
+
 /* How long rknpu_iommu_wait_unparked() waits. */
 #define RKNPU_IOMMU_UNPARK_TRIES	50
 #define RKNPU_IOMMU_UNPARK_MS		20
@@ -573,19 +576,33 @@ int rknpu_domain_map(struct rknpu_domain *domain, u64 iova, dma_addr_t addr, siz
 			 GFP_KERNEL_ACCOUNT);
 }
 
+/* Gigabytes take a second or so, and not every kernel preempts that by itself. */
+static u64 rknpu_domain_unmap_pieces(struct rknpu_domain *domain, u64 iova, u64 size)
+{
+	u64 piece, done, unmapped = 0;
+
+	for (done = 0; done < size; done += piece) {
+		piece = RKNPU_DOMAIN_UNMAP_SIZE - ((iova + done) & (RKNPU_DOMAIN_UNMAP_SIZE - 1));
+		piece = min(piece, size - done);
+		unmapped += iommu_unmap(domain->iommu, iova + done, piece);
+		cond_resched();
+	}
+	return unmapped;
+}
+
 void rknpu_domain_unmap(struct rknpu_domain *domain, u64 iova, u64 size)
 {
-	size_t unmapped;
+	u64 unmapped;
 
 	if (!size || !domain->iommu)
 		return;
 	guard(rwsem_read)(&domain->hw->iommus_lock);
 	if (domain->hw->down)
 		return;
-	unmapped = iommu_unmap(domain->iommu, iova, size);
+	unmapped = rknpu_domain_unmap_pieces(domain, iova, size);
 	/* What is unmapped was mapped as a whole. */
 	if (unmapped != size)
-		drm_err_ratelimited(domain->hw->drm, "only %zu of %llu bytes at %#llx could be unmapped; please report it\n",
+		drm_err_ratelimited(domain->hw->drm, "only %llu of %llu bytes at %#llx could be unmapped; please report it\n",
 				    unmapped, size, iova);
 }
 
