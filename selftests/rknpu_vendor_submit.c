@@ -18,9 +18,12 @@
 #include <linux/sync_file.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "rknpu_dmabuf.h"
 #include "rknpu_harness.h"
 #include "rknpu_vendor_util.h"
 
@@ -237,6 +240,109 @@ RK_TEST_F(vendor, uncached_task_buffer,
 	}
 	rv_bo_fini(&bo);
 	rv_chain_fini(&c);
+}
+
+#define STATUS_LATENCY_US	300000
+
+struct blocked {
+	int fd;
+	struct drm_rknpu_submit s;
+	pthread_t thread;
+	int ret;
+};
+
+static void *submit_blocking(void *arg)
+{
+	struct blocked *b = arg;
+
+	b->ret = rv_submit(b->fd, &b->s);
+	return NULL;
+}
+
+static void wake_up(int sig)
+{
+}
+
+/* A job of another core that does not end: its sync_file, or a negative errno. */
+static int endless_job(struct rv_chain *c)
+{
+	struct drm_rknpu_submit s;
+	int ret;
+
+	rk_fault_arm(1, NPU_FAULT_HANG, 0, 1);
+	rv_chain_submit(c, &s);
+	s.flags |= DRM_RKNPU_JOB_NONBLOCK | DRM_RKNPU_JOB_FENCE_OUT;
+	s.core_mask = 2;
+	ret = rv_submit(c->fd, &s);
+	return ret ? ret : s.fence_fd;
+}
+
+/*
+ * The job of @c, with tasks in @buf, and while it runs the fence @other is added to @buf. What SUBMIT
+ * returns, or -EBUSY if it waited for @other.
+ */
+static int run_beside(struct rv_chain *c, int buf, uint64_t obj, int other)
+{
+	struct dma_buf_import_sync_file import = { .flags = DMA_BUF_SYNC_RW, .fd = other };
+	struct pollfd over = { .fd = other, .events = POLLIN };
+	struct blocked b = { .fd = c->fd };
+	int ret;
+
+	rv_chain_submit(c, &b.s);
+	b.s.task_obj_addr = obj;
+	b.s.core_mask = 1;
+	rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+	if (pthread_create(&b.thread, NULL, submit_blocking, &b))
+		return -EAGAIN;
+	ret = rk_wait_count(0, NPU_CNT_TASK_STARTED, 1, 10000) ? 0 : -ETIMEDOUT;
+	if (!ret)
+		ret = rk_ioctl(buf, DMA_BUF_IOCTL_IMPORT_SYNC_FILE, &import);
+	pthread_kill(b.thread, SIGUSR1);
+	pthread_join(b.thread, NULL);
+	if (!ret && poll(&over, 1, 0))
+		ret = -EBUSY;
+	return ret ? ret : b.ret;
+}
+
+RK_TEST_F(vendor, status_waits_for_nobody,
+	  "the end of a task in imported memory is written there whoever else uses it, and whatever signal comes")
+{
+	struct sigaction act = { .sa_handler = wake_up };
+	struct drm_prime_handle p = { 0 };
+	struct drm_rknpu_mem_create create = { 0 };
+	struct rv_chain c, endless;
+	struct drm_rknpu_task *tasks;
+	uint8_t *map;
+	int other;
+
+	RK_REQUIRE_MODEL();
+	if (rk_kernel_before(6, 0))
+		SKIP(return, "a kernel that takes no fences for dma-bufs");
+	p.fd = rv_foreign_memory(RK_PAGE, &map);
+	if (p.fd == -ENOENT)
+		SKIP(return, "neither /dev/udmabuf nor a DMA heap");
+	ASSERT_LE(0, p.fd);
+	ASSERT_EQ(0, sigaction(SIGUSR1, &act, NULL));
+	ASSERT_EQ(0, rk_ioctl(self->fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p));
+	create.handle = p.handle;
+	ASSERT_EQ(0, rv_create(self->fd, &create));
+	ASSERT_EQ(0, rv_chain_init(&c, self->fd, 1, 0, 0));
+	ASSERT_EQ(0, rv_chain_init(&endless, self->fd, 1, 0, 0));
+	ASSERT_EQ(0, rv_chain_fill(&c, 1));
+	tasks = (struct drm_rknpu_task *)map;
+	memcpy(tasks, rv_chain_task(&c, 0), sizeof(*tasks));
+	rk_latency_us(STATUS_LATENCY_US);
+	other = endless_job(&endless);
+	ASSERT_LE(0, other);
+	EXPECT_EQ(0, run_beside(&c, p.fd, create.obj_addr, other));
+	EXPECT_EQ(0, rv_chain_wrong(&c, 2));
+	EXPECT_NE(0, tasks->int_status & RV_INT_DPU);
+	rk_model_calm();
+	EXPECT_EQ(0, rv_wait_fence(other));
+	rv_chain_fini(&endless);
+	rv_chain_fini(&c);
+	munmap(map, RK_PAGE);
+	close(p.fd);
 }
 
 RK_TEST_F(vendor, every_unit_named_has_to_be_done,
@@ -504,23 +610,6 @@ RK_TEST_F(vendor, fault_is_told_apart, "a page fault has another errno than a ti
 	rv_chain_fini(&c);
 }
 
-struct blocked {
-	struct rv_chain *c;
-	pthread_t thread;
-	int ret;
-};
-
-static void *submit_blocking(void *arg)
-{
-	struct blocked *b = arg;
-	struct drm_rknpu_submit s;
-
-	rv_chain_submit(b->c, &s);
-	s.timeout = 10000;
-	b->ret = rv_submit(b->c->fd, &s);
-	return NULL;
-}
-
 /* All of system sleep up to the freezing of tasks, for a second: 0 or a negative errno. */
 static int freeze_tasks(void)
 {
@@ -549,8 +638,10 @@ RK_TEST_F_TIMEOUT(vendor, system_sleep_does_not_wait_for_callers, 120,
 		SKIP(return, "no CONFIG_PM_DEBUG");
 	ASSERT_EQ(0, rv_chain_init(&c, self->fd, 8, 0, 0));
 	for (size_t i = 0; i < ARRAY_SIZE(latency_ms); i++) {
-		struct blocked b = { .c = &c };
+		struct blocked b = { .fd = c.fd };
 
+		rv_chain_submit(&c, &b.s);
+		b.s.timeout = 10000;
 		ASSERT_EQ(0, rv_chain_fill(&c, 10 * i));
 		rk_latency_us(latency_ms[i] * 1000);
 		rk_ctl_write(NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);

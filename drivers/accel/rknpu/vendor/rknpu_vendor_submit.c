@@ -6,6 +6,7 @@
 #include <linux/dma-buf.h>
 #include <linux/dma-fence.h>
 #include <linux/dma-fence-array.h>
+#include <linux/dma-resv.h>
 #include <linux/file.h>
 #include <linux/highmem.h>
 #include <linux/iosys-map.h>
@@ -58,14 +59,19 @@ static struct dma_buf *rknpu_vtask_dmabuf(struct rknpu_vbo *vbo)
 	return vbo->base.dmabuf;
 }
 
-static int rknpu_vtask_begin_imported(struct rknpu_vtask_range *r)
+/*
+ * Exporters wait at the beginning for all that others do with the buffer, as long as it takes
+ * or until a signal comes.
+ */
+static int rknpu_vtask_begin_imported(struct rknpu_vtask_range *r, bool wait)
 {
 	struct dma_buf *dmabuf = rknpu_vtask_dmabuf(r->vbo);
 	int ret;
 
 	/* First: what a client wrote without a sync is not to be thrown away. */
-	ret = rknpu_vbo_clean_imported(r->vbo) ?:
-	      dma_buf_begin_cpu_access(dmabuf, DMA_BIDIRECTIONAL);
+	ret = rknpu_vbo_clean_imported(r->vbo);
+	if (!ret && (wait || dma_resv_test_signaled(dmabuf->resv, DMA_RESV_USAGE_READ)))
+		ret = dma_buf_begin_cpu_access(dmabuf, DMA_BIDIRECTIONAL);
 	if (ret)
 		return ret;
 	ret = dma_buf_vmap_unlocked(dmabuf, &r->map);
@@ -75,10 +81,10 @@ static int rknpu_vtask_begin_imported(struct rknpu_vtask_range *r)
 }
 
 /* Not every exporter lets the kernel have a mapping. */
-static int rknpu_vtask_begin(struct rknpu_vtask_range *r)
+static int rknpu_vtask_begin(struct rknpu_vtask_range *r, bool wait)
 {
 	if (rknpu_bo_is_imported(&r->vbo->base))
-		return rknpu_vtask_begin_imported(r);
+		return rknpu_vtask_begin_imported(r, wait);
 	/*
 	 * The CPU's other mapping of what user space maps uncached may hold old lines,
 	 * from prefetching if nothing else.
@@ -172,7 +178,7 @@ static int rknpu_vtask_read(struct rknpu_vbo *vbo, u32 start, struct rknpu_job *
 		return -EINVAL;
 	}
 
-	ret = rknpu_vtask_begin(&r);
+	ret = rknpu_vtask_begin(&r, true);
 	if (ret) {
 		drm_dbg_ratelimited(vbo->base.base.dev,
 				    "submit: the task buffer cannot be read: %d\n", ret);
@@ -198,8 +204,8 @@ static void rknpu_vtask_write_status(struct rknpu_vbo *vbo, u32 index, u32 int_s
 		.len = sizeof(int_status),
 	};
 
-	/* The job is over, whether user space gets to know this or not. */
-	if (rknpu_vtask_begin(&r))
+	/* The job is over, whether user space gets to know this or not: nobody else's counts. */
+	if (rknpu_vtask_begin(&r, false))
 		return;
 	if (rknpu_bo_is_imported(&vbo->base))
 		iosys_map_memcpy_to(&r.map, r.offset, &int_status, sizeof(int_status));
