@@ -735,8 +735,10 @@ static uint32_t npu_pc_program(NpuPc *pc, uint32_t addr)
 {
     uint32_t param;
 
-    return npu_fault(pc->env, NPU_FAULT_REGCMD_ADDR, &param) ? addr ^ param
-                                                             : addr;
+    if (npu_fault(pc->env, NPU_FAULT_REGCMD_ADDR, &param)) {
+        addr ^= param & PC_BASE_ADDRESS_MASK;
+    }
+    return addr;
 }
 
 void npu_pc_kick(NpuPc *pc)

@@ -244,6 +244,15 @@ static void test_regcmd_addr(void)
     g_assert_true(untouched(q, C_ADDR));
     reset_core(q);
     assert_job_works(q);
+
+    /* Commands are where the register of their address can point. */
+    clear_irq(q);
+    qtest_memset(q, CMD_ADDR, 0, 0x4000);
+    arm(q, NPU_FAULT_REGCMD_ADDR, 0, 7);
+    kick(q, CMD_ADDR, 0x3ff, 1);
+    g_assert_true(never_irq(q));
+    g_assert_cmpuint(fired(q), ==, 3);
+    g_assert_cmpuint(count(q, NPU_CNT_REGCMD), >=, 0x800);
     qtest_quit(q);
 }
 
