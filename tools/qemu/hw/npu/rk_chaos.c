@@ -17,6 +17,7 @@
 #include "hw/npu/rk_chaos.h"
 #include "hw/npu/rk_delay.h"
 #include "hw/qdev-properties.h"
+#include "migration/vmstate.h"
 #include "system/runstate.h"
 #include "trace.h"
 
@@ -164,6 +165,27 @@ static void chaos_vm_changed(void *opaque, bool running, RunState state)
     }
 }
 
+static const VMStateDescription vmstate_chaos_line = {
+    .name = "rk-chaos/line",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_BOOL(level, ChaosLine),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
+static const VMStateDescription vmstate_chaos = {
+    .name = TYPE_RK_CHAOS,
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        VMSTATE_STRUCT_ARRAY(line, RkChaosState, NPU_MAX_CORES, 1,
+                             vmstate_chaos_line, ChaosLine),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
 static void chaos_init(Object *obj)
 {
     RkChaosState *s = RK_CHAOS(obj);
@@ -208,6 +230,7 @@ static void chaos_class_init(ObjectClass *klass, void *data)
 
     dc->desc = "CPUs that stand still and interrupts that come late";
     dc->realize = chaos_realize;
+    dc->vmsd = &vmstate_chaos;
     dc->user_creatable = false;
     device_class_set_props(dc, chaos_properties);
 }
