@@ -7,6 +7,7 @@
 #include "qemu/bswap.h"
 #include "qemu/log.h"
 #include "migration/vmstate.h"
+#include "compute/cube.h"
 #include "compute/dcomp.h"
 #include "rk3588_npu_operands.h"
 
@@ -411,20 +412,19 @@ static NpuBuf *load_buf(uint8_t **data, uint32_t size)
     return b;
 }
 
-static bool loaded_cube_fits(const NpuCbuf *cbuf)
+/* Where its rows are in the buffer follows from the rest. */
+static bool load_cube(NpuCube *cube, uint32_t size)
 {
-    const NpuCube *c = &cbuf->mig.cube;
-
-    return (uint64_t)c->surfaces * c->height <= UINT32_MAX &&
-           (uint64_t)c->surfaces * c->height * c->row_bytes ==
-           cbuf->mig.feature_size;
+    return !size || (npu_cube_init(cube, cube->surfaces, cube->height,
+                                   cube->row_bytes, cube->surf_inner) &&
+                     cube->bytes == size);
 }
 
 static int npu_cbuf_post_load(void *opaque, int version_id)
 {
     NpuCbuf *cbuf = opaque;
 
-    if (!loaded_cube_fits(cbuf)) {
+    if (!load_cube(&cbuf->mig.cube, cbuf->mig.feature_size)) {
         return -EINVAL;
     }
     cbuf->weights = load_buf(&cbuf->mig.weights, cbuf->mig.weights_size);

@@ -50,9 +50,110 @@ static void test_line(void)
     qtest_quit(q);
 }
 
+/* --- Rows that stay in CBUF --- */
+
+/* With the registers of the RK3576's tasks, at the RK3588's addresses. */
+#define ROWS            READING("encoding=1")
+#define ROWS_X          (RAM + 0x100000)
+#define ROWS_W          (RAM + 0x200000)
+#define ROWS_BS         (RAM + 0x280000)
+#define ROWS_SHIFT      (RAM + 0x2c0000)
+#define ROWS_Y          (RAM + 0x300000)
+#define ROWS_BYTES      (6 * 6 * 16)
+
+/*
+ * A convolution of 3 x 3 of 8 x 8 positions by 16 channels, in two parts.  The
+ * second one fetches three rows, and keeps two of the first.
+ */
+static void kick_rows(QTestState *q, bool second)
+{
+    static const uint32_t body[][2] = {
+        { 0x100c, 0 }, { 0x1010, 0xfff }, { 0x1014, 9 }, { 0x101c, 0x900 },
+        { 0x1020, 0x90 }, { 0x1024, 0x0202000f }, { 0x102c, 0x70004 },
+        { 0x1030, 0x01200005 }, { 0x1034, 0x11 }, { 0x1038, 0x80000007 },
+        { 0x1044, 0x80002 }, { 0x1048, 0xb }, { 0x104c, 0x10001 },
+        { 0x1050, 0x10001 }, { 0x107c, 0xf }, { 0x1080, 0 }, { 0x1084, 0 },
+        { 0x108c, 0xf000f }, { 0x1090, 0x20 }, { 0x1094, 0x40 },
+        { 0x1110, ROWS_W }, { 0x118c, 0x70007 }, { 0x3018, 0x10000001 },
+        { 0x301c, 0x20005 }, { 0x3020, 0xf }, { 0x400c, 0x40000004 },
+        { 0x4010, 0 }, { 0x401c, 0x24 }, { 0x4020, 5 }, { 0x4024, 2 },
+        { 0x402c, 0xf }, { 0x4030, 0xf0710 }, { 0x4034, 0x20005 },
+        { 0x4038, 0x120080 }, { 0x4044, 0 }, { 0x4048, 0x80000000 },
+        { 0x404c, 0x7fffffff }, { 0x4050, 0x80021011 },
+        { 0x4058, 0x80000000 }, { 0x405c, 0x7fffffff }, { 0x4060, 0x903 },
+        { 0x406c, 0x80000000 }, { 0x4070, 0x7fffffff },
+        { 0x4074, 0x80000000 }, { 0x4078, 0x7fffffff },
+        { 0x407c, 0x010041c1 }, { 0x4084, 1 }, { 0x4088, 0x80000000 },
+        { 0x408c, 0x7fffffff }, { 0x40a4, 0x80000000 },
+        { 0x40a8, 0x7fffffff }, { 0x40ac, 0 }, { 0x40b0, 1 }, { 0x40b4, 0 },
+        { 0x40b8, 0x36 }, { 0x40c0, 0x04440100 }, { 0x40d0, 0x40ffff },
+        { 0x500c, 5 }, { 0x5010, 2 }, { 0x5014, 0xf }, { 0x501c, 0x114 },
+        { 0x5020, ROWS_BS }, { 0x5024, ROWS_SHIFT }, { 0x5034, 0x41 },
+        { 0x5044, 0x40000010 },
+    };
+    static const uint32_t part[][3] = {
+        { 0x1018, 0x40000505, 0xc0000505 }, { 0x1028, 0xa000f, 0x6000f },
+        { 0x103c, 0x213f8, 0x213fe }, { 0x1040, 0x140013f8, 0x14000002 },
+        { 0x1078, 0x70004, 0x70002 }, { 0x1088, ROWS_X, ROWS_X + 0x280 },
+        { 0x1098, 0x28, 0x18 }, { 0x4018, ROWS_Y, ROWS_Y + 0x120 },
+    };
+    Prog p = { .n = 0 };
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(body); i++) {
+        put(&p, body[i][0], body[i][1]);
+    }
+    for (i = 0; i < ARRAY_SIZE(part); i++) {
+        put(&p, part[i][0], part[i][1 + second]);
+    }
+    put_raw(&p, 0x0081, 8, 0x1d);
+    write_prog(q, CMD_ADDR, &p);
+    kick(q, CMD_ADDR, (p.n + 1) / 2 - 1, 1);
+    g_assert_true(wait_irq(q));
+    wr(q, INT_CLEAR, 0x1ffff);
+}
+
+static QTestState *start_rows(void)
+{
+    QTestState *q = qtest_init(MACHINE ROWS);
+    unsigned i;
+
+    power(q, true);
+    for (i = 0; i < 8 * 8 * 16; i++) {
+        qtest_writeb(q, ROWS_X + i, i * 7 + i / 128);
+    }
+    for (i = 0; i < 16 * 9 * 16; i++) {
+        qtest_writeb(q, ROWS_W + i, i % 5);
+    }
+    return q;
+}
+
+/* Memory has others in the place of those that the first part left. */
+static void end_rows(QTestState *q, uint8_t *y)
+{
+    qtest_memset(q, ROWS_X, 0x5a, 5 * 8 * 16);
+    kick_rows(q, true);
+    qtest_memread(q, ROWS_Y, y, ROWS_BYTES);
+    qtest_quit(q);
+}
+
+static void test_kept_rows(void)
+{
+    uint8_t want[ROWS_BYTES], got[ROWS_BYTES];
+    QTestState *q = start_rows();
+
+    kick_rows(q, false);
+    end_rows(q, want);
+    q = start_rows();
+    kick_rows(q, false);
+    end_rows(migrate(q, ROWS), got);
+    g_assert_cmpmem(got, sizeof(got), want, sizeof(want));
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("rk3588-npu-migrate/line", test_line);
+    qtest_add_func("rk3588-npu-migrate/kept-rows", test_kept_rows);
     return g_test_run();
 }
