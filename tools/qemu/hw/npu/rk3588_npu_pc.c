@@ -12,6 +12,7 @@
 #include "qemu/host-utils.h"
 #include "qemu/log.h"
 #include "system/cpu-timers.h"
+#include "system/runstate.h"
 #include "migration/vmstate.h"
 #include "rk3588_npu_pc.h"
 #include "trace.h"
@@ -669,14 +670,28 @@ static void npu_pc_met(void *opaque)
     }
 }
 
+/* Nothing of a machine that stands still changes, so a task waits for it. */
+static void npu_pc_end_late(NpuPc *pc)
+{
+    if (pc->late && runstate_is_running() &&
+        npu_worker_is_done(&pc->worker, pc->job)) {
+        pc->late = false;
+        npu_pc_step(pc);
+    }
+}
+
 static void npu_pc_job_done(void *opaque, NpuJob *job)
 {
     NpuPc *pc = opaque;
 
-    if (job == pc->job && pc->late) {
-        pc->late = false;
-        npu_pc_step(pc);
+    if (job == pc->job) {
+        npu_pc_end_late(pc);
     }
+}
+
+static void npu_pc_vm_changed(void *opaque, bool running, RunState state)
+{
+    npu_pc_end_late(opaque);
 }
 
 uint32_t npu_pc_running(const NpuPc *pc)
@@ -980,6 +995,7 @@ void npu_pc_realize(NpuPc *pc, DeviceState *dev)
     timer_init_ns(&pc->timer, QEMU_CLOCK_VIRTUAL, npu_pc_step, pc);
     timer_init_ns(&pc->fetch_timer, QEMU_CLOCK_VIRTUAL, npu_pc_prefetch, pc);
     npu_worker_init(&pc->worker, dev, npu_pc_job_done, pc);
+    pc->vm_change = qemu_add_vm_change_state_handler(npu_pc_vm_changed, pc);
     rk_iommu_set_retry(pc->env->iommu, npu_pc_retry, pc);
     npu_ctl_set_meet_cb(pc->env->ctl, pc->env->core_index, npu_pc_met, pc);
     npu_progress_realize(&pc->progress);
@@ -993,6 +1009,7 @@ void npu_pc_unrealize(NpuPc *pc)
     npu_progress_unrealize(&pc->progress);
     npu_pc_abort(pc, false);
     npu_tail_unrealize(&pc->tail);
+    qemu_del_vm_change_state_handler(pc->vm_change);
     npu_cbuf_drop(&pc->cbuf);
     npu_worker_fini(&pc->worker);
 }

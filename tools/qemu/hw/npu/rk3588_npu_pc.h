@@ -70,6 +70,7 @@ typedef struct NpuPc {
     NpuCbuf cbuf;
     NpuJob *job;
     NpuWorker worker;
+    VMChangeStateEntry *vm_change;
     NpuProgress progress;
     NpuTail tail;
 } NpuPc;

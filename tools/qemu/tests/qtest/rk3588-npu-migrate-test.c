@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * QTest of what migrates with the RK3588 NPU beside a task in flight.
+ * QTest of what migrates with the RK3588 NPU beside a task in flight, and of a
+ * machine that stands still.
  */
 #include "qemu/osdep.h"
+#include "qobject/qdict.h"
 #include "rk3588-npu-qtest-matmul.h"
 
 /* The SPI of core 0 is 110; its bit among those that are pending. */
@@ -150,10 +152,65 @@ static void test_kept_rows(void)
     g_assert_cmpmem(got, sizeof(got), want, sizeof(want));
 }
 
+/* --- A machine that stands still --- */
+
+static bool late(QTestState *q)
+{
+    QDict *rsp = qtest_qmp(q, "{ 'execute': 'qom-get', 'arguments': "
+                           "{ 'path': '/machine/npu-core0', "
+                           "'property': 'late' } }");
+    bool value = qdict_get_bool(rsp, "return");
+
+    qobject_unref(rsp);
+    return value;
+}
+
+/* The host's arithmetic is done while nothing of the machine may change. */
+static void test_stopped(void)
+{
+    const uint32_t src = RAM + 0x1000000, dst = RAM + 0x3000000;
+    const uint32_t m = 2000, k = 4096, n = 1024;
+    QTestState *q = start();
+    Prog p = { .n = 0 };
+    unsigned i, done;
+
+    put(&p, 0x4004, 0xe);
+    put(&p, 0x1010, (m + 1) << 4);
+    put_product(&p, m, k, n, src, RAM + 0x2000000, false);
+    put_sums(&p, m, n, dst);
+    tail(&p, 0, 0);
+    write_prog(q, CMD_ADDR, &p);
+    qtest_writel(q, NPU_CTL_BASE + NPU_CTL_LATENCY_NS, 1000);
+    for (;;) {
+        qtest_memset(q, dst, 0xa5, 16);
+        kick(q, CMD_ADDR, (p.n + 1) / 2 - 1, 1);
+        qtest_clock_step(q, 2000);
+        qtest_qmp_assert_success(q, "{ 'execute': 'stop' }");
+        if (late(q)) {
+            break;
+        }
+        /* The host was faster than this test: again. */
+        qtest_qmp_assert_success(q, "{ 'execute': 'cont' }");
+        g_assert_true(wait_irq(q));
+        wr(q, INT_CLEAR, 0x1ffff);
+    }
+    done = count(q, NPU_CNT_TASK_DONE);
+    for (i = 0; i < 50; i++) {
+        g_usleep(20000);
+        g_assert_cmphex(qtest_readl(q, dst), ==, 0xa5a5a5a5);
+    }
+    g_assert_cmpuint(count(q, NPU_CNT_TASK_DONE), ==, done);
+    qtest_qmp_assert_success(q, "{ 'execute': 'cont' }");
+    g_assert_true(wait_irq(q));
+    g_assert_cmphex(qtest_readl(q, dst), ==, 0);
+    qtest_quit(q);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("rk3588-npu-migrate/line", test_line);
     qtest_add_func("rk3588-npu-migrate/kept-rows", test_kept_rows);
+    qtest_add_func("rk3588-npu-migrate/stopped", test_stopped);
     return g_test_run();
 }
