@@ -475,13 +475,13 @@ static void npu_pc_collect(NpuPc *pc)
         npu_worker_wait(&pc->worker, pc->job);
     }
     if (!pc->job->ok) {
-        npu_job_release(pc->job);
+        npu_worker_release(&pc->worker, pc->job);
         pc->job = NULL;
         npu_pc_out_of_memory(pc);
         return;
     }
     if (npu_fault(pc->env, NPU_FAULT_DMA_WRITE, NULL)) {
-        npu_job_release(pc->job);
+        npu_worker_release(&pc->worker, pc->job);
         pc->job = NULL;
         npu_pc_dma_error(pc, true);
         return;
@@ -594,7 +594,7 @@ static void npu_pc_store(NpuPc *pc)
     if (pc->blocked) {
         return;
     }
-    npu_job_release(pc->job);
+    npu_worker_release(&pc->worker, pc->job);
     pc->job = NULL;
     if (ok) {
         npu_pc_end_task(pc);
@@ -914,7 +914,7 @@ void npu_pc_forget(NpuPc *pc)
     timer_del(&pc->timer);
     timer_del(&pc->fetch_timer);
     if (pc->job) {
-        npu_job_release(pc->job);
+        npu_worker_release(&pc->worker, pc->job);
         pc->job = NULL;
     }
     npu_progress_freeze(&pc->progress);

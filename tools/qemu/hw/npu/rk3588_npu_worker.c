@@ -62,15 +62,6 @@ void npu_job_free(NpuJob *job)
     g_free(job);
 }
 
-void npu_job_release(NpuJob *job)
-{
-    qatomic_set(&job->cancel, 1);
-    job->released = true;
-    if (job->reaped) {
-        npu_job_free(job);
-    }
-}
-
 static bool npu_job_compute(NpuJob *job)
 {
     NpuOperands in = {
@@ -189,6 +180,27 @@ void npu_worker_submit(NpuWorker *w, NpuJob *job)
     QEMU_LOCK_GUARD(&w->lock);
     QSIMPLEQ_INSERT_TAIL(&w->queue, job, next);
     qemu_cond_signal(&w->wake);
+}
+
+/* True if the thread has not come to it yet, and will not now. */
+static bool npu_worker_take_back(NpuWorker *w, NpuJob *job)
+{
+    QEMU_LOCK_GUARD(&w->lock);
+    if (job->done || job == w->running) {
+        return false;
+    }
+    QSIMPLEQ_REMOVE(&w->queue, job, NpuJob, next);
+    return true;
+}
+
+/* A guest that resets its cores faster than they compute piles nothing up. */
+void npu_worker_release(NpuWorker *w, NpuJob *job)
+{
+    qatomic_set(&job->cancel, 1);
+    job->released = true;
+    if (job->reaped || npu_worker_take_back(w, job)) {
+        npu_job_free(job);
+    }
 }
 
 bool npu_worker_is_done(NpuWorker *w, NpuJob *job)

@@ -22,7 +22,7 @@ NpuBuf *npu_buf_new(size_t size);
 NpuBuf *npu_buf_ref(NpuBuf *b);
 void npu_buf_unref(NpuBuf *b);
 
-/* One computation.  The submitter's interest ends with npu_job_release(). */
+/* One computation.  The submitter's interest ends with npu_worker_release(). */
 typedef struct NpuJob {
     NpuTask task;
     NpuBuf *feature;            /* NULL, like weights, but in convolutions */
@@ -64,6 +64,6 @@ void npu_worker_submit(NpuWorker *w, NpuJob *job);
 bool npu_worker_is_done(NpuWorker *w, NpuJob *job);
 void npu_worker_wait(NpuWorker *w, NpuJob *job);
 /* Give a submitted job up: it stops soon, and is freed when it has. */
-void npu_job_release(NpuJob *job);
+void npu_worker_release(NpuWorker *w, NpuJob *job);
 
 #endif

@@ -747,6 +747,50 @@ static void test_reset_in_flight(void)
     qtest_quit(q);
 }
 
+static unsigned resident_mib(QTestState *q)
+{
+    g_autofree char *name = g_strdup_printf("/proc/%d/statm", qtest_pid(q));
+    g_autofree char *text = NULL;
+    unsigned long pages;
+
+    g_assert_true(g_file_get_contents(name, &text, NULL, NULL));
+    pages = strtoul(strchr(text, ' '), NULL, 10);
+    return pages * (sysconf(_SC_PAGESIZE) >> 10) >> 10;
+}
+
+/* Tasks that resets end before the host has begun with them cost nothing. */
+static void test_reset_often(void)
+{
+    const uint32_t m = 1600, k = 4096, n = 32;
+    QTestState *q = start();
+    Prog p = { .n = 0 };
+    unsigned i, before;
+
+    put(&p, 0x4004, 0xe);
+    put(&p, 0x1010, (m + 1) << 4);
+    put_product(&p, m, k, n, RAM + 0x1000000, RAM + 0x2000000, false);
+    /* The converter works on all of it before anything can be given up. */
+    put(&p, 0x104c, 0xa);
+    put(&p, 0x1180, 0xffff);
+    put_sums(&p, m, n, RAM + 0x3000000);
+    tail(&p, 0, 0);
+    write_prog(q, CMD_ADDR, &p);
+    qtest_memset(q, RAM + 0x1000000, 1, m * k);
+    qtest_memset(q, RAM + 0x2000000, 1, k * n);
+    before = resident_mib(q);
+    for (i = 0; i < 100; i++) {
+        kick(q, CMD_ADDR, (p.n + 1) / 2 - 1, 1);
+        qtest_clock_step(q, 2000);
+        reset_core(q);
+    }
+    g_assert_cmpuint(count(q, NPU_CNT_TASK_STARTED), ==, 100);
+    g_assert_cmpuint(count(q, NPU_CNT_HANG), ==, 0);
+    /* 6 MiB of operands each. */
+    g_assert_cmpuint(resident_mib(q), <, before + 100);
+    assert_job_works(q);
+    qtest_quit(q);
+}
+
 /* A task in flight, and CBUF contents, reach the destination. */
 static void test_migration(void)
 {
@@ -1072,6 +1116,7 @@ int main(int argc, char **argv)
     qtest_add_func("rk3588-npu-core/translation-v1", test_translation_v1);
     qtest_add_func("rk3588-npu-core/armed-faults", test_armed_faults);
     qtest_add_func("rk3588-npu-core/reset-in-flight", test_reset_in_flight);
+    qtest_add_func("rk3588-npu-core/reset-often", test_reset_often);
     qtest_add_func("rk3588-npu-core/migration", test_migration);
     qtest_add_func("rk3588-npu-core/pooling", test_pooling);
     qtest_add_func("rk3588-npu-core/flying", test_flying);
