@@ -472,7 +472,12 @@ static void npu_pc_collect(NpuPc *pc)
             return;
         }
         /* Completion must not depend on the speed of the host. */
-        npu_worker_wait(&pc->worker, pc->job);
+        if (!npu_worker_wait(&pc->worker, pc->job)) {
+            npu_worker_release(&pc->worker, pc->job);
+            pc->job = NULL;
+            npu_pc_hang(pc);
+            return;
+        }
     }
     if (!pc->job->ok) {
         npu_worker_release(&pc->worker, pc->job);

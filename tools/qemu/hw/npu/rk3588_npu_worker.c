@@ -8,7 +8,10 @@
 #include "qemu/lockable.h"
 #include "qemu/main-loop.h"
 #include "hw/qdev-core.h"
+#include "system/runstate.h"
 #include "rk3588_npu_worker.h"
+
+#define WAIT_MS                 100
 
 NpuBuf *npu_buf_new(size_t size)
 {
@@ -209,10 +212,12 @@ bool npu_worker_is_done(NpuWorker *w, NpuJob *job)
     return job->done;
 }
 
-void npu_worker_wait(NpuWorker *w, NpuJob *job)
+/* Signals end QEMU while the main loop, which sees no other end, is here. */
+bool npu_worker_wait(NpuWorker *w, NpuJob *job)
 {
     QEMU_LOCK_GUARD(&w->lock);
-    while (!job->done) {
-        qemu_cond_wait(&w->finished, &w->lock);
+    while (!job->done && !qemu_shutdown_requested_get()) {
+        qemu_cond_timedwait(&w->finished, &w->lock, WAIT_MS);
     }
+    return job->done;
 }

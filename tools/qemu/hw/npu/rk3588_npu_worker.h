@@ -62,7 +62,8 @@ NpuJob *npu_job_new(const NpuTask *t);
 void npu_job_free(NpuJob *job);
 void npu_worker_submit(NpuWorker *w, NpuJob *job);
 bool npu_worker_is_done(NpuWorker *w, NpuJob *job);
-void npu_worker_wait(NpuWorker *w, NpuJob *job);
+/* False if the job is not done because QEMU is about to end. */
+bool npu_worker_wait(NpuWorker *w, NpuJob *job);
 /* Give a submitted job up: it stops soon, and is freed when it has. */
 void npu_worker_release(NpuWorker *w, NpuJob *job);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * QTest of what migrates with the RK3588 NPU beside a task in flight, and of a
- * machine that stands still.
+ * machine that stands still or ends.
  */
 #include "qemu/osdep.h"
 #include "qobject/qdict.h"
@@ -206,11 +206,81 @@ static void test_stopped(void)
     qtest_quit(q);
 }
 
+/* --- QEMU's end --- */
+
+/* Of CPU time that the process has had, in user mode, in clock ticks. */
+static unsigned long cpu_ticks(pid_t pid)
+{
+    g_autofree char *path = g_strdup_printf("/proc/%d/stat", pid);
+    g_autofree char *stat = NULL;
+    unsigned long ticks;
+    const char *rest;
+
+    g_assert_true(g_file_get_contents(path, &stat, NULL, NULL));
+    rest = strrchr(stat, ')');
+    g_assert_nonnull(rest);
+    g_assert_cmpint(sscanf(rest, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u "
+                           "%*u %lu", &ticks), ==, 1);
+    return ticks;
+}
+
+/*
+ * With -icount virtual time waits for arithmetic, here a minute or so of it: a
+ * convolution of 15 x 15.  A signal ends QEMU all the same.
+ */
+static void test_icount_end(void)
+{
+    const uint32_t w = 58, h = 558, in_w = w + 14, in_h = h + 14;
+    const uint32_t c = 1024, n = 512, taps = 15 * 15;
+    QTestState *q = qtest_init("-machine npu-coherent=on " MACHINE
+                               "-accel tcg -icount shift=0");
+    Prog p = { .n = 0 };
+    unsigned long ticks;
+    unsigned i;
+
+    qtest_writel(q, PMU_PWR, 0x000a0000);
+    g_usleep(100000);
+    put(&p, 0x4004, 0xe);
+    put(&p, 0x1010, 16 << 4);
+    put_product(&p, w * h, c, n, RAM + 0x1000000, RAM + 0x8000000, false);
+    put(&p, 0x1020, in_w << 16 | in_h);
+    put(&p, 0x1028, w);
+    put(&p, 0x102c, w * h);
+    put(&p, 0x1030, taps * c * n);
+    put(&p, 0x1034, taps * c);
+    put(&p, 0x1038, 15 << 24 | 15 << 16 | n);
+    put(&p, 0x107c, 4 * in_w);
+    put(&p, 0x1080, in_w * in_h - 4 * in_w);
+    put(&p, 0x1084, in_w << 16 | in_h);
+    put(&p, 0x3014, (h - 1) << 16 | (w - 1));
+    put_sums(&p, w * h, n, RAM + 0x4000000);
+    put(&p, 0x4030, w - 1);
+    put(&p, 0x4034, h - 1);
+    put(&p, 0x405c, (h - 1) << 16 | (w - 1));
+    tail(&p, 0, 0);
+    write_prog(q, CMD_ADDR, &p);
+    qtest_writel(q, NPU_CTL_BASE + NPU_CTL_LATENCY_NS, 1);
+    ticks = cpu_ticks(qtest_pid(q)) + sysconf(_SC_CLK_TCK);
+    kick(q, CMD_ADDR, (p.n + 1) / 2 - 1, 1);
+    /* From here on QEMU may not answer: it is watched from outside. */
+    for (i = 0; i < 600 && cpu_ticks(qtest_pid(q)) < ticks; i++) {
+        g_usleep(100000);
+    }
+    g_assert_cmpuint(i, <, 600);
+    kill(qtest_pid(q), SIGTERM);
+    for (i = 0; i < 300 && qtest_probe_child(q); i++) {
+        g_usleep(100000);
+    }
+    g_assert_cmpuint(i, <, 300);
+    qtest_quit(q);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("rk3588-npu-migrate/line", test_line);
     qtest_add_func("rk3588-npu-migrate/kept-rows", test_kept_rows);
     qtest_add_func("rk3588-npu-migrate/stopped", test_stopped);
+    qtest_add_func("rk3588-npu-migrate/icount-end", test_icount_end);
     return g_test_run();
 }
