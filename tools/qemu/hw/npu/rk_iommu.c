@@ -144,6 +144,7 @@ static void rk_iommu_stray(void *opaque)
     if (rk_iommu_accessible(s) && !rk_iommu_held_in_reset(s) &&
         s->bank[0].paging) {
         rk_iommu_page_fault(&s->bank[0], 0, true);
+        s->bank[0].stuck = false;
     }
 }
 
@@ -485,8 +486,13 @@ static void rk_iommu_set_reset(void *opaque, int n, int level)
 {
     RkIommuState *s = opaque;
     bool was = s->in_reset[n];
+    unsigned i;
 
     rk_iommu_set_line(s, &s->in_reset[n], level, level && s->reset_wipes);
+    /* It is the core's reset, too: no access waits any more. */
+    for (i = 0; i < s->num_banks; i++) {
+        s->bank[i].stuck = false;
+    }
     if (was && !level && !s->in_reset[!n]) {
         uint32_t ns = rk_delay_ns(s->delay, RK_DELAY_RESET, s->core_index);
 

@@ -283,7 +283,8 @@ static bool rk_iommu_forced_fault(RkIommuBank *b, uint32_t iova, bool write)
                        NPU_FAULT_MMU_READ, &param)) {
         return false;
     }
-    rk_iommu_page_fault(b, param ?: iova, write);
+    rk_iommu_page_fault(b, iova, write);
+    b->fault_addr = param ?: iova;
     return true;
 }
 
@@ -304,7 +305,10 @@ static RkDmaResult rk_iommu_dma_page(RkIommuBank *b, uint32_t iova, void *buf,
     if (r != RK_DMA_OK) {
         return r;
     }
-    b->stuck = false;
+    /* What comes before the page that faulted is done again with it. */
+    if (b->stuck_page == iova / PAGE_BYTES && b->stuck_write == write) {
+        b->stuck = false;
+    }
     rk_iommu_begin_dma(s, iova, pa, len, write);
     if (address_space_rw(&s->dma_as, pa, attrs, buf, len, write) != MEMTX_OK) {
         return rk_iommu_bus_error(b, iova);

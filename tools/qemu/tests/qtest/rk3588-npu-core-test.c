@@ -509,6 +509,58 @@ static void test_page_faults(void)
     qtest_quit(q);
 }
 
+static void acknowledge(QTestState *q)
+{
+    unsigned bank;
+
+    for (bank = 0; bank < 2; bank++) {
+        qtest_writel(q, MMU0 + 0x1000 * bank + 0x08, 4);
+        qtest_writel(q, MMU0 + 0x1000 * bank + 0x08, 5);
+        qtest_writel(q, MMU0 + 0x1000 * bank + 0x18, 3);
+    }
+    qtest_clock_step(q, 2000000);
+}
+
+/* The second page of what is read: the first one is read again each time. */
+static void test_page_fault_once(void)
+{
+    const uint32_t weights = B_ADDR + 0xc00;
+    QTestState *q = start();
+    uint8_t buf[N * K];
+    unsigned i;
+    Prog p;
+
+    qtest_memread(q, B_ADDR, buf, sizeof(buf));
+    qtest_memwrite(q, weights, buf, sizeof(buf));
+    matmul_body(&p, C_ADDR);
+    put(&p, 0x1110, weights);
+    tail(&p, 0, 0);
+    write_prog(q, CMD_ADDR, &p);
+    set_mmu(q, true);
+    qtest_writel(q, TABLE_ADDR + 0x1000 + ((B_ADDR - RAM) / 4096 + 1) * 4, 0);
+    kick(q, CMD_ADDR, (p.n + 1) / 2 - 1, 1);
+    g_assert_true(never_irq(q));
+    for (i = 0; i < 3; i++) {
+        g_assert_cmpuint(count(q, NPU_CNT_MMU_FAULT), ==, 1);
+        acknowledge(q);
+    }
+    g_assert_cmpuint(count(q, NPU_CNT_MMU_FAULT), ==, 1);
+    set_mmu(q, true);
+    acknowledge(q);
+    g_assert_true(wait_irq(q));
+    g_assert_true(result_right(q, C_ADDR));
+
+    /* The next time it is news. */
+    wr(q, INT_CLEAR, 0x1ffff);
+    qtest_writel(q, TABLE_ADDR + 0x1000 + ((B_ADDR - RAM) / 4096 + 1) * 4, 0);
+    qtest_writel(q, MMU0 + 0x1010, B_ADDR + 4096);
+    qtest_writel(q, MMU0 + 0x10, B_ADDR + 4096);
+    kick(q, CMD_ADDR, (p.n + 1) / 2 - 1, 1);
+    g_assert_true(never_irq(q));
+    g_assert_cmpuint(count(q, NPU_CNT_MMU_FAULT), ==, 2);
+    qtest_quit(q);
+}
+
 static void set_c_pte(QTestState *q, uint32_t pte, bool zap)
 {
     qtest_writel(q, TABLE_ADDR + 0x1000 + ((C_ADDR - RAM) >> 12) * 4, pte);
@@ -1111,6 +1163,7 @@ int main(int argc, char **argv)
     qtest_add_func("rk3588-npu-core/slave-mode", test_slave_mode);
     qtest_add_func("rk3588-npu-core/hangs", test_hangs);
     qtest_add_func("rk3588-npu-core/page-faults", test_page_faults);
+    qtest_add_func("rk3588-npu-core/page-fault-once", test_page_fault_once);
     qtest_add_func("rk3588-npu-core/translation", test_translation);
     qtest_add_func("rk3588-npu-core/high-ram", test_high_ram);
     qtest_add_func("rk3588-npu-core/translation-v1", test_translation_v1);

@@ -259,6 +259,7 @@ static void test_regcmd_addr(void)
 static void test_mmu_faults(void)
 {
     QTestState *q = start();
+    unsigned i;
 
     /* A write of the result, mapped as it is; done again, it works. */
     set_mmu(q, true);
@@ -286,11 +287,26 @@ static void test_mmu_faults(void)
     reset_core(q);
     assert_job_works(q);
 
+    /* The same twice, and each is news. */
+    set_mmu(q, true);
+    for (i = 0; i < 2; i++) {
+        clear_irq(q);
+        arm(q, NPU_FAULT_MMU_READ, 1, 0xdeadb000);
+        kick_job(q);
+        g_assert_true(never_irq(q));
+        g_assert_cmphex(mmu(q, MMU_FAULT_ADDR), ==, 0xdeadb000);
+        g_assert_cmpuint(count(q, NPU_CNT_MMU_FAULT), ==, 3 + i);
+        qtest_writel(q, MMU0 + MMU_COMMAND, FAULT_DONE);
+        qtest_writel(q, MMU0 + MMU_INT_CLEAR, 1);
+        g_assert_true(wait_irq(q));
+        g_assert_true(result_right(q, C_ADDR));
+    }
+    reset_core(q);
+
     /* Nothing is translated, nothing faults. */
     arm(q, NPU_FAULT_MMU_READ, 0, 0);
-    clear_irq(q);
     assert_job_works(q);
-    g_assert_cmpuint(count(q, NPU_CNT_MMU_FAULT), ==, 2);
+    g_assert_cmpuint(count(q, NPU_CNT_MMU_FAULT), ==, 4);
     qtest_quit(q);
 }
 
@@ -379,6 +395,7 @@ static void test_mmu_zap(void)
 static void test_reset_wipes(void)
 {
     QTestState *q = start();
+    unsigned i;
 
     set_mmu(q, true);
     reset_core(q);
@@ -396,6 +413,21 @@ static void test_reset_wipes(void)
     reset_core(q);
     g_assert_cmphex(mmu(q, MMU_DTE), ==, TABLE_ADDR | 1);
     g_assert_cmphex(mmu(q, MMU_STATUS) & ST_PAGING, ==, ST_PAGING);
+
+    /* A fault that ends with the core's task is reported of the next one. */
+    for (i = 0; i < 2; i++) {
+        qtest_writel(q, TABLE_ADDR + 0x1000 + ((CMD_ADDR - RAM) >> 12) * 4, 0);
+        qtest_writel(q, MMU0 + 0x1000 + MMU_ZAP_LINE, CMD_ADDR);
+        kick_job(q);
+        g_assert_true(never_irq(q));
+        g_assert_cmpuint(count(q, NPU_CNT_MMU_FAULT), ==, 1 + i);
+        reset_core(q);
+        qtest_writel(q, MMU0 + 0x1000 + MMU_COMMAND, FAULT_DONE);
+        qtest_writel(q, MMU0 + 0x1000 + MMU_INT_CLEAR, 1);
+    }
+    qtest_writel(q, TABLE_ADDR + 0x1000 + ((CMD_ADDR - RAM) >> 12) * 4,
+                 CMD_ADDR | 7);
+    qtest_writel(q, MMU0 + 0x1000 + MMU_ZAP_LINE, CMD_ADDR);
 
     /* What was cached stays cached. */
     point_c_to_c2(q, true);
