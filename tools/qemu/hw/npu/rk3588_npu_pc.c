@@ -71,10 +71,13 @@ void npu_pc_write_task_con(NpuPc *pc, uint32_t value)
                                                 NPU_LAST_LAYER_CLEAR(pc));
 }
 
-/* Where it is at 0x48: started and completed, modulo those of the kick. */
+/*
+ * Where it is at 0x48: started and completed, modulo those of the kick.  One
+ * that hangs has started.
+ */
 uint32_t npu_pc_task_status(const NpuPc *pc)
 {
-    uint32_t started = pc->tasks_done + npu_pc_in_task(pc);
+    uint32_t started = pc->tasks_done + !!pc->groups->enable;
 
     if (pc->task_status == A_PC_TASK_STATUS) {
         return pc->groups->regs[R_PC_TASK_STATUS];
@@ -946,6 +949,8 @@ void npu_pc_abort(NpuPc *pc, bool stuck)
     npu_progress_stop(&pc->progress);
     if (!stuck) {
         pc->groups->enable = 0;
+        pc->tasks_wanted = 0;
+        pc->tasks_done = 0;
         npu_pc_set_phase(pc, NPU_PHASE_IDLE);
         npu_ctl_busy(pc->env->ctl, pc->env->core_index, false);
     }

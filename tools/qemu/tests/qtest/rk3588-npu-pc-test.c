@@ -554,6 +554,43 @@ static void test_task_status(void)
     qtest_quit(q);
 }
 
+/* At 0x48: two counts, that end with what they count. */
+static void test_task_status_halves(void)
+{
+    QTestState *q = start(READING("task-status=72"));
+    uint32_t length = write_chain(q, 3);
+
+    g_assert_cmphex(rd(q, 0x48), ==, 0);
+    kick(q, length, PINGPONG | 3);
+    run_to_count(q, NPU_CNT_TASK_STARTED, 2);
+    g_assert_cmphex(rd(q, 0x48), ==, 1 << 16 | 2);
+    reset_any(q, 0);
+    g_assert_cmphex(rd(q, 0x48), ==, 0);
+
+    kick(q, length, PINGPONG | 3);
+    run_to_count(q, NPU_CNT_TASK_STARTED, 4);
+    g_assert_cmphex(rd(q, 0x48), ==, 1 << 16 | 2);
+    qtest_writel(q, PMU_PWR, 0x001a001a);
+    qtest_clock_step(q, 1000000);
+    qtest_writel(q, PMU_PWR, 0x001a0000);
+    qtest_clock_step(q, 1000000);
+    g_assert_cmphex(rd(q, 0x48), ==, 0);
+
+    /* The first one hangs; that is not a chain that is over. */
+    ctl(q, NPU_CTL_FAULT_CORE, 0);
+    ctl(q, NPU_CTL_FAULT_COUNT, 1);
+    ctl(q, NPU_CTL_FAULT_ARM, NPU_FAULT_HANG);
+    kick(q, length, PINGPONG | 2);
+    run_to_count(q, NPU_CNT_HANG, 1);
+    g_assert_cmphex(rd(q, 0x48), ==, 1);
+    reset_any(q, 0);
+    ctl(q, NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+    kick(q, length, PINGPONG | 3);
+    run_to_end(q, 0);
+    g_assert_cmphex(rd(q, 0x48), ==, 0);
+    qtest_quit(q);
+}
+
 /* --- Slave mode --- */
 
 static void write_by_cpu(QTestState *q, uint32_t weights, uint32_t dst)
@@ -1001,6 +1038,8 @@ int main(int argc, char **argv)
     qtest_add_func("rk3588-npu-pc/core-number", test_core_number);
     qtest_add_func("rk3588-npu-pc/order", test_order);
     qtest_add_func("rk3588-npu-pc/task-status", test_task_status);
+    qtest_add_func("rk3588-npu-pc/task-status-halves",
+                   test_task_status_halves);
     qtest_add_func("rk3588-npu-pc/slave", test_slave);
     qtest_add_func("rk3588-npu-pc/time", test_time);
     qtest_add_func("rk3588-npu-pc/clock", test_clock);
