@@ -99,20 +99,25 @@ static void npu_set_rk3576(DeviceState *core)
     qdev_prop_set_uint32(core, "task-bits", 16);
     qdev_prop_set_uint32(core, "task-status", 0x48);
     qdev_prop_set_bit(core, "pc-done-bits", true);
+    qdev_prop_set_bit(core, "raw-high-bits", false);
     qdev_prop_set_uint32(core, "encoding", 1);  /* NPU_ENCODING_RK3576 */
 }
 
-/* Rows soc.rk3562, pc.task-con-16, pc.task-status-halves. */
+/* Rows soc.rk3562, pc.task-con-16, pc.task-status-halves, pc.raw-high. */
 static void npu_set_rk3562(DeviceState *core)
 {
     qdev_prop_set_uint32(core, "version", 0x54524545);
     qdev_prop_set_uint32(core, "version-num", 4);
     qdev_prop_set_uint32(core, "task-bits", 16);
     qdev_prop_set_uint32(core, "task-status", 0x48);
+    qdev_prop_set_bit(core, "raw-high-bits", false);
     qdev_prop_set_uint32(core, "encoding", 3);  /* NPU_ENCODING_RK3562 */
 }
 
-/* Rows soc.rk3568, pc.amounts-words, pc.fetch-error, pc.silent-ppu. */
+/*
+ * Rows soc.rk3568, pc.amounts-words, pc.fetch-error, pc.silent-ppu,
+ * pc.raw-high.
+ */
 static void npu_set_rk3568(DeviceState *core)
 {
     qdev_prop_set_uint32(core, "version", 0);
@@ -120,6 +125,7 @@ static void npu_set_rk3568(DeviceState *core)
     qdev_prop_set_bit(core, "fetch-error-bit", true);
     qdev_prop_set_bit(core, "no-dma-base", true);
     qdev_prop_set_bit(core, "silent-ppu", true);
+    qdev_prop_set_bit(core, "raw-high-bits", false);
     qdev_prop_set_uint32(core, "encoding", 2);  /* NPU_ENCODING_RK3568 */
 }
 

@@ -298,6 +298,27 @@ static void test_simple(void)
     qtest_quit(qts);
 }
 
+/* Bits 30 and 31 of the raw interrupt status are the RK3588's. */
+static void test_raw_high(void)
+{
+    QTestState *qts = start();
+
+    qtest_writel(qts, PMU_PWR, HIWORD(1, false) | HIWORD(3, false));
+    qtest_clock_step(qts, 1000000);
+    g_assert_cmphex(qtest_readl(qts, 0xfdab002c), ==, 0x40000000);
+    qtest_quit(qts);
+
+    /* Its core 0 and power domains. */
+    qts = qtest_init("-machine rk3588-npu,npu-seed=0,soc=rk3576 "
+                     "-display none");
+    qtest_writel(qts, 0x27380210, HIWORD(0, false));
+    qtest_writel(qts, 0x27380214, 0x1c0 << 16);
+    qtest_clock_step(qts, 1000000);
+    g_assert_cmphex(qtest_readl(qts, 0x27700000), ==, 0x46495245);
+    g_assert_cmphex(qtest_readl(qts, 0x2770002c), ==, 0);
+    qtest_quit(qts);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -310,6 +331,7 @@ int main(int argc, char **argv)
     qtest_add_func("rk3588-npu/iommu", test_iommu);
     qtest_add_func("rk3588-npu/machine-reset", test_machine_reset);
     qtest_add_func("rk3588-npu/simple", test_simple);
+    qtest_add_func("rk3588-npu/raw-high", test_raw_high);
 
     return g_test_run();
 }
