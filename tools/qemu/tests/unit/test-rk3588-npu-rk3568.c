@@ -576,6 +576,34 @@ static void test_refused(void)
     }
 }
 
+/* Of the length of DPU_RDMA's bursts one value hangs the bus of a board. */
+static void test_burst(void)
+{
+    static const struct {
+        uint32_t burst;
+        NpuVerdict verdict;
+    } len[] = {
+        { 8, NPU_TASK_RUN }, { 15, NPU_TASK_RUN }, { 7, NPU_TASK_STALL },
+    };
+    Case k = { .h = 4, .w = 4, .ic = 8, .oc = 8, .kh = 1, .kw = 1, .s = 1,
+               .oh = 4, .ow = 4, .scale = 1 };
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(len); i++) {
+        const char *why = NULL;
+        NpuVerdict v;
+        Prog p = { 0 };
+
+        put_cna(&p, &k);
+        put_dpu(&p, &k);
+        put(&p, 0x5044, len[i].burst << 11);
+        start(&p, CONV);
+        v = run_prog(&p, options, &why);
+        report(v == len[i].verdict, "bursts of %u of DPU_RDMA: %s",
+               len[i].burst, why ? why : "it runs");
+    }
+}
+
 int main(void)
 {
     unsigned i;
@@ -597,6 +625,7 @@ int main(void)
     test_pool(false, 60);
     test_pool(true, 60);
     test_refused();
+    test_burst();
     seen[F_SATURATED] = saturated;
     for (i = 0; i < FEATURES; i++) {
         report(seen[i], "some had %s", feature_name[i]);

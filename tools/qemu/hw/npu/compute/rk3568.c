@@ -47,6 +47,7 @@ static const NpuKnownField known[] = {
 #define DPU_MODE_KNOWN      0x43fffffd
 #define CNA_DMA_KNOWN       0x00171c07
 #define DPU_BURST_KNOWN     4
+#define RDMA_BURST_DEADLY   7
 #define ALL_LANES           0xffff
 #define ARGB_OF_THREE       10
 
@@ -241,6 +242,14 @@ static const char *move_dpu(uint32_t *to, const uint32_t *regs)
     }
     return GET(regs, DPU_FEATURE_MODE_CFG, TP_EN)
            ? move_transposition(to, regs) : NULL;
+}
+
+const char *npu_rk3568_stall(const uint32_t *regs, uint32_t enable)
+{
+    REFUSE_IF((enable & NPU_ENABLE_DPU_RDMA) &&
+              GET(regs, RDMA_FEATURE_MODE_CFG, BURST_LEN) == RDMA_BURST_DEADLY,
+              "burst of DPU_RDMA that hangs the bus");
+    return NULL;
 }
 
 static const char *move_rdma(uint32_t *to, const uint32_t *regs)

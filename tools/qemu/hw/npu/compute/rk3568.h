@@ -7,6 +7,8 @@
 
 #include "types.h"
 
+/* Why a task hangs the bus, or NULL (row pc.rdma-burst). */
+const char *npu_rk3568_stall(const uint32_t *regs, uint32_t enable);
 /* Write @moved, or say why that cannot be. */
 const char *npu_rk3568_move(uint32_t *moved, const uint32_t *regs,
                             uint32_t enable);

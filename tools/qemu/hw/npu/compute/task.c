@@ -289,6 +289,10 @@ NpuVerdict npu_task_decode(NpuTask *t, const uint32_t *regs, uint32_t enable,
         return *why ? NPU_TASK_UNIMP : NPU_TASK_RUN;
     }
     if (opt->encoding == NPU_ENCODING_RK3568) {
+        *why = npu_rk3568_stall(regs, enable);
+        if (*why) {
+            return NPU_TASK_STALL;
+        }
         *why = decode_rk3568(t, regs, enable, opt);
         return *why ? NPU_TASK_UNIMP : NPU_TASK_RUN;
     }
