@@ -202,6 +202,25 @@ static MemTxResult npu_inaccessible(Rk3588NpuState *s, hwaddr offset)
     return MEMTX_DECODE_ERROR;
 }
 
+/*
+ * Other chips have counters there.  On boards one such read is an abort and
+ * another hangs the bus (row soc.holes).
+ */
+static bool npu_in_hole(const Rk3588NpuState *s, hwaddr offset)
+{
+    return s->pc.encoding == NPU_ENCODING_RK3588 &&
+           (offset >> 12 == 2 || (offset >= 0x8000 && offset < 0xf000));
+}
+
+static MemTxResult npu_read_hole(Rk3588NpuState *s, hwaddr offset)
+{
+    qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: read of offset 0x%04"
+                  HWADDR_PRIx ", which hangs boards\n", s->env.core_index,
+                  offset);
+    npu_count(&s->env, NPU_CNT_ABORT, 1);
+    return MEMTX_DECODE_ERROR;
+}
+
 static MemTxResult npu_read(void *opaque, hwaddr offset, uint64_t *data,
                             unsigned size, MemTxAttrs attrs)
 {
@@ -211,6 +230,9 @@ static MemTxResult npu_read(void *opaque, hwaddr offset, uint64_t *data,
     *data = 0;
     if (!npu_clocked(&s->env)) {
         return npu_inaccessible(s, offset);
+    }
+    if (npu_in_hole(s, offset)) {
+        return npu_read_hole(s, offset);
     }
     rk_port_flush(rk_iommu_port(s->env.iommu));
     if (npu_dead(s, &dead)) {

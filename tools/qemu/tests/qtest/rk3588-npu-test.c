@@ -298,6 +298,28 @@ static void test_simple(void)
     qtest_quit(qts);
 }
 
+/* What only other chips have; between it are the banks of the IOMMU. */
+static void test_holes(void)
+{
+    static const uint32_t hole[] = { 0x2000, 0x2210, 0x8000, 0x8034, 0xe000 };
+    QTestState *qts = start();
+    unsigned i;
+
+    power_up_core0(qts);
+    qtest_clock_step(qts, 1000000);
+    for (i = 0; i < ARRAY_SIZE(hole); i++) {
+        qtest_readl(qts, 0xfdab0000 + hole[i]);
+        g_assert_cmpuint(counter(qts, 0, NPU_CNT_ABORT), ==, i + 1);
+    }
+    qtest_readl(qts, 0xfdab1000);
+    qtest_readl(qts, 0xfdab3000);
+    qtest_readl(qts, MMU0);
+    qtest_readl(qts, MMU0_BANK1);
+    qtest_readl(qts, 0xfdabf008);
+    g_assert_cmpuint(counter(qts, 0, NPU_CNT_ABORT), ==, i);
+    qtest_quit(qts);
+}
+
 /* Bits 30 and 31 of the raw interrupt status are the RK3588's. */
 static void test_raw_high(void)
 {
@@ -331,6 +353,7 @@ int main(int argc, char **argv)
     qtest_add_func("rk3588-npu/iommu", test_iommu);
     qtest_add_func("rk3588-npu/machine-reset", test_machine_reset);
     qtest_add_func("rk3588-npu/simple", test_simple);
+    qtest_add_func("rk3588-npu/holes", test_holes);
     qtest_add_func("rk3588-npu/raw-high", test_raw_high);
 
     return g_test_run();
