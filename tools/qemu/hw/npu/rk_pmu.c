@@ -337,6 +337,7 @@ static bool qos_accessible(const PmuQos *q, hwaddr addr)
     qemu_log_mask(LOG_GUEST_ERROR, "%s: QoS access to 0x%" HWADDR_PRIx
                   " while %s is off\n", chip->name, addr,
                   chip->domain[q->domain].name);
+    npu_ctl_count(q->pmu->ctl, chip->domain[q->domain].core, NPU_CNT_ABORT, 1);
     return false;
 }
 
