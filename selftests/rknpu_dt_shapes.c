@@ -5,7 +5,7 @@
  * boot: dt
  * boot: dtvendor
  * Single-core SoCs have that shape.
- * boot: dt1 --dt vendor --model npu-cores=1 --model npu-one-irq=on
+ * boot: dt1 ENV=RKNPU_ROUNDS=5 --dt vendor --model npu-cores=1 --model npu-one-irq=on
  * Trees for the RK3583 have fuses that say which cores are bad; the third one is left out then.
  * boot: fuses LONG --dt vendor --dt-edit /npu@fdab0000:nvmem-cell-names=636f7265,73000000
  * Clocks without names are all turned on, and none of them is scaled.

@@ -10,6 +10,8 @@
 # boot: dtlate LONG ENV=RKNPU_ROUNDS=5 TEST_LIMIT=400 --dt vendor-simple
 # With them all of it goes at once, and comes back.
 # boot: dtlife OLD LONG ENV=RKNPU_ROUNDS=5 TEST_LIMIT=400 --dt vendor
+# Two of three cores are not there.
+# boot: dt1
 # boot: debug-lifecycle KERNEL=debug TEST_LIMIT=1800 ENV=RKNPU_ROUNDS=10
 
 cd "$(dirname "$0")" || exit 1

@@ -565,8 +565,16 @@ bool mod_delayed_work(struct workqueue_struct *wq, struct delayed_work *dw, unsi
 	return was;
 }
 
+/* The kernel WARNs where it waits for one that nobody has initialised. */
+static void check_work(const struct work_struct *work)
+{
+	if (!work->fn)
+		sim_fail("a work is waited for that was never initialised");
+}
+
 void flush_work(struct work_struct *work)
 {
+	check_work(work);
 	while (work->pending || work->running)
 		sim_block(&work->done);
 }
@@ -583,6 +591,7 @@ void flush_delayed_work(struct delayed_work *dw)
 
 void cancel_work_sync(struct work_struct *work)
 {
+	check_work(work);
 	unqueue(work);
 	while (work->running)
 		sim_block(&work->done);

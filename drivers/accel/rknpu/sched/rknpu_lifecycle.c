@@ -33,8 +33,6 @@ static int rknpu_sched_init_core(struct rknpu_core *core)
 
 	rq->irq_seen = false;
 	rq->lost_irqs = 0;
-	INIT_WORK(&rq->work, rknpu_recover_work);
-	INIT_DELAYED_WORK(&rq->watchdog, rknpu_watchdog_work);
 	rq->wq = alloc_ordered_workqueue("rknpu/%u", WQ_HIGHPRI | WQ_MEM_RECLAIM, core->index);
 	return rq->wq ? 0 : -ENOMEM;
 }
@@ -114,6 +112,9 @@ int rknpu_sched_init(struct rknpu_sched *sched, struct rknpu_hw *hw, struct rknp
 		hw->cores[i].priv = rq;
 		rknpu_runqueue_init(rq, sched, &hw->cores[i]);
 		rknpu_anticipate_init(rq, rknpu_dispatch_anticipated);
+		/* Of cores that there are not, too: system sleep flushes all. */
+		INIT_WORK(&rq->work, rknpu_recover_work);
+		INIT_DELAYED_WORK(&rq->watchdog, rknpu_watchdog_work);
 	}
 	ret = rknpu_dumps_init(&sched->dumps, hw->drm);
 	return ret ?: rknpu_sched_create_wq(sched);
