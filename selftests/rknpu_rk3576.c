@@ -360,6 +360,37 @@ RK_TEST_F(rk3576, clients_take_turns, "two clients never have programs on the tw
 	EXPECT_TRUE(cores == 1 || cores == 2) TH_LOG("cores %#x", cores);
 }
 
+/* @a's job on core 0, then @b's on core 1, @n times: how often core 0 was reset between two address spaces. */
+static long long halts_of(struct empty *a, struct empty *b, int n)
+{
+	struct drm_rocket_wait_job w;
+	long long halts;
+	int ret = 0;
+
+	/* Or it would sleep meanwhile, which resets it, too. */
+	rk_stay_awake(true);
+	ret = run(a, 1, 1, &w) ?: run(b, 1, 2, &w);
+	halts = rk_core_stat(0, "halts");
+	for (int i = 0; i < n && !ret; i++)
+		ret = run(a, 1, 1, &w) ?: run(b, 1, 2, &w);
+	halts = rk_core_stat(0, "halts") - halts;
+	rk_stay_awake(false);
+	return ret ? ret : halts;
+}
+
+RK_TEST_F(rk3576, core_is_reset_before_others_run,
+	  "what a program does after its job is over, it does not do while another client's runs on the other core")
+{
+	if (rk_one_iommu())
+		SKIP(return, "an address space is on both cores, which are reset before the next one");
+	EXPECT_LE(4, halts_of(&self->e, &self->other, 4));
+}
+
+RK_TEST_F(rk3576, own_cores_are_not_reset, "a client that uses both cores by turns does not pay for any reset")
+{
+	EXPECT_EQ(0, halts_of(&self->e, &self->e, 4));
+}
+
 RK_TEST_F(rk3576, one_client_has_both, "a client that names both cores has them at the same time")
 {
 	RK_REQUIRE_MODEL();

@@ -191,7 +191,10 @@ static void faults(void *arg)
 	sim_wake(&n->handled);
 }
 
-/* Jobs of two address spaces never run at the same time behind one IOMMU, or in one CBUF. */
+/*
+ * Jobs of two address spaces never run at the same time behind one IOMMU, or in one CBUF. Nor does one
+ * begin while a core has not been reset since it ran for another: its program may go on after its job.
+ */
 static void check_isolation(struct rknpu_core *core, const struct rknpu_domain *domain)
 {
 	struct rknpu_core *other;
@@ -199,8 +202,13 @@ static void check_isolation(struct rknpu_core *core, const struct rknpu_domain *
 	if (core->iommu->domain != domain)
 		sim_fail("core %u starts in an address space that is not attached", core->index);
 	rknpu_for_each_core(other, &hw) {
-		if ((world.shared || world.one_cbuf) && of(other)->running && of(other)->domain != domain)
+		if ((!world.shared && !world.one_cbuf) || of(other)->domain == domain)
+			continue;
+		if (of(other)->running)
 			sim_fail("cores %u and %u run in two address spaces", core->index, other->index);
+		if (other->clocked && of(other)->dirty)
+			sim_fail("core %u starts for address space %llu, and core %u has not been reset since it ran for %llu",
+				 core->index, domain->id, other->index, of(other)->domain->id);
 	}
 }
 
@@ -485,9 +493,32 @@ void rknpu_core_retire(struct rknpu_core *core)
 	core->dev->active = false;
 }
 
+static bool is_behind(const struct rknpu_core *core, const struct rknpu_iommu *iommu)
+{
+	return core->dev && core->iommu == iommu;
+}
+
+/* All that ran there is reset before another address space comes. */
+static void halt(struct rknpu_iommu *iommu)
+{
+	struct rknpu_core *core;
+
+	rknpu_for_each_core(core, &hw) {
+		if (!is_behind(core, iommu))
+			continue;
+		if (of(core)->running && to_rknpu_runqueue(core)->state == RKNPU_CORE_RUNNING)
+			sim_fail("core %u is reset while it runs", core->index);
+		wipe(core);
+	}
+}
+
 int rknpu_iommu_detach(struct rknpu_core *core)
 {
 	sim_assert_mutex(&core->iommu->attach_lock, __func__);
+	if (!core->iommu->domain)
+		return 0;
+	sim_sleep(10000 + sim_random(world.reset_ns));
+	halt(core->iommu);
 	core->iommu->domain = NULL;
 	return 0;
 }
@@ -497,32 +528,17 @@ void rknpu_iommu_wait_unparked(struct rknpu_iommu *iommu)
 	sim_assert_mutex(&iommu->attach_lock, __func__);
 }
 
-static bool is_behind(const struct rknpu_core *core, const struct rknpu_iommu *iommu)
-{
-	return core->dev && core->iommu == iommu;
-}
-
 int rknpu_scrub_attach(struct rknpu_core *core, struct rknpu_domain *domain)
 {
 	struct rknpu_iommu *iommu = core->iommu;
-	struct rknpu_core *other;
 
 	sim_assert_mutex(&iommu->attach_lock, __func__);
 	if (iommu->domain == domain)
 		return 0;
 	if (!core->clocked)
 		sim_fail("core %u is attached without power", core->index);
-	rknpu_for_each_core(other, &hw) {
-		if (is_behind(other, iommu) && of(other)->running &&
-		    to_rknpu_runqueue(other)->state == RKNPU_CORE_RUNNING)
-			sim_fail("core %u is attached while core %u runs", core->index, other->index);
-	}
 	iommu->domain = NULL;
-	/* All that ran there is reset first. */
-	rknpu_for_each_core(other, &hw) {
-		if (is_behind(other, iommu))
-			wipe(other);
-	}
+	halt(iommu);
 	sim_sleep(5000 + sim_random(world.attach_ns));
 	if (world.breaks && sim_chance(3))
 		return -EIO;
@@ -615,7 +631,7 @@ static void release_vm(void *arg)
 		if (of(core)->running && of(core)->domain == &vm->domain)
 			sim_fail("an address space goes while core %u runs in it", core->index);
 		if (core->iommu->domain == &vm->domain)
-			core->iommu->domain = NULL;
+			rknpu_iommu_detach(core);
 	}
 	rknpu_account_put(vm->account);
 	sim_free(vm);

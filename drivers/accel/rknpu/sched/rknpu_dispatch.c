@@ -207,6 +207,22 @@ void rknpu_dispatch_dissolve_gang(struct rknpu_job *job)
 		rknpu_dispatch_start_gang(job->client->sched, ready);
 }
 
+/* Has no core with the same CBUF run for another VM since it was reset? */
+static bool rknpu_dispatch_is_cbuf_quiet(const struct rknpu_core *core, const struct rknpu_vm *vm)
+{
+	struct rknpu_domain *domain;
+	struct rknpu_core *other;
+
+	if (!core->hw->soc->one_cbuf)
+		return true;
+	rknpu_for_each_core(other, core->hw) {
+		domain = rknpu_iommu_domain(other->iommu);
+		if (domain && domain != &vm->domain)
+			return false;
+	}
+	return true;
+}
+
 /*
  * Can the core, which is idle, start the job without its work? The work also
  * cleans up after a fault, and ends what was on a core when it was cancelled.
@@ -216,6 +232,7 @@ static bool rknpu_dispatch_is_ready_for(struct rknpu_runqueue *rq, struct rknpu_
 	/* In this order: a core that goes to sleep takes its domain off. */
 	return rknpu_dispatch_hold_active(rq) &&
 	       rknpu_iommu_domain(rq->core->iommu) == &job->vm->domain &&
+	       rknpu_dispatch_is_cbuf_quiet(rq->core, job->vm) &&
 	       !rq->core->irq_off && !job->cancelled;
 }
 

@@ -154,18 +154,44 @@ static int rknpu_recover_hardware(struct rknpu_runqueue *rq)
 	return ret;
 }
 
+/*
+ * What a program does after its job is over it does in a CBUF that may be @core's, too. So other
+ * cores are reset before it runs for another VM; no job is on them, or it is of this one. One that
+ * sleeps or is held in reset does nothing. One that does not let go has been reset all the same,
+ * and is power cycled when it has a job.
+ */
+static void rknpu_recover_halt_others(struct rknpu_core *core, const struct rknpu_domain *domain)
+{
+	struct rknpu_core *other;
+
+	if (!core->hw->soc->one_cbuf)
+		return;
+	rknpu_for_each_core(other, core->hw) {
+		if (other->iommu == core->iommu)
+			continue;
+		guard(mutex)(&other->iommu->attach_lock);
+		if (rknpu_iommu_domain(other->iommu) != domain && other->clocked &&
+		    !READ_ONCE(other->parked))
+			rknpu_iommu_detach(other);
+	}
+}
+
 /* @ns: what it took, without the wait for other cores. */
 static int rknpu_recover_try_attach(struct rknpu_core *core, struct rknpu_domain *domain, u64 *ns)
 {
 	struct rknpu_iommu *iommu = core->iommu;
+	u64 start_ns = ktime_get_ns();
 	int ret;
+
+	rknpu_recover_halt_others(core, domain);
+	*ns = ktime_get_ns() - start_ns;
 
 	guard(mutex)(&iommu->attach_lock);
 	if (iommu->shared)
 		rknpu_iommu_wait_unparked(iommu);
-	*ns = ktime_get_ns();
+	start_ns = ktime_get_ns();
 	ret = rknpu_scrub_attach(core, domain);
-	*ns = ktime_get_ns() - *ns;
+	*ns += ktime_get_ns() - start_ns;
 	return ret;
 }
 
