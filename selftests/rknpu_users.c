@@ -265,6 +265,119 @@ RK_TEST_F_TIMEOUT(users, room_wakes_who_has_it, 300,
 	full_fini(&f);
 }
 
+/* Of a job, half of them for one and half for another. */
+#define WAITS		64
+#define FLOOD_CALLS	4
+/* So long that all have been submitted. */
+#define FLOOD_US	8000000
+#define VICTIM_US	1000
+
+struct flood {
+	struct rk_client c;
+	struct drm_rocket_task t[2];
+	struct drm_rocket_sync first[WAITS];
+};
+
+/* A job that waits for the first @waits. */
+static int flood_job(struct flood *f, int which, uint32_t mask, uint32_t waits,
+		     struct drm_rocket_sync *out, uint64_t *id)
+{
+	struct drm_rocket_job_ext job;
+
+	rk_job_ext(&job, &f->t[which], 1, NULL, NULL);
+	job.core_mask = mask;
+	job.timeout_ns = LONGEST_MS * RK_MS;
+	job.in_syncs = (uintptr_t)f->first;
+	job.in_sync_count = waits;
+	job.out_syncs = (uintptr_t)out;
+	job.out_sync_count = !!out;
+	return rk_submit_ext(f->c.fd, &job, 1, id);
+}
+
+/* Jobs that wait for two, 32 times for each, and do not begin, as the second one hangs. */
+static int flood_queue(struct flood *f)
+{
+	static struct drm_rocket_job_ext jobs[JOBS];
+	int ret = 0;
+
+	for (int i = 0; i < JOBS; i++) {
+		rk_job_ext(&jobs[i], &f->t[0], 1, NULL, NULL);
+		jobs[i].in_syncs = (uintptr_t)f->first;
+		jobs[i].in_sync_count = WAITS;
+	}
+	for (int i = 0; i < FLOOD_CALLS && !ret; i++)
+		ret = rk_submit_ext(f->c.fd, jobs, JOBS, NULL);
+	return ret;
+}
+
+/* @last: behind them one that waits for the first alone. */
+static int flood_init(struct flood *f, uint64_t *last)
+{
+	int ret = full_open(&f->c, ATTACKER);
+
+	for (int i = 0; i < 2 && !ret; i++)
+		ret = rk_op_task(&f->c.inc, f->c.in.iova, f->c.out.iova, &f->t[i]);
+	if (!ret)
+		ret = rk_fini(&f->c.inc.bo);
+	for (int i = 0; i < 2 && !ret; i++) {
+		if (drmSyncobjCreate(f->c.fd, 0, &f->first[i].handle))
+			return -errno;
+		ret = flood_job(f, 0, 1 << i, 0, &f->first[i], NULL);
+	}
+	for (int i = 2; i < WAITS; i++)
+		f->first[i] = f->first[i - 2];
+	if (!ret)
+		ret = flood_queue(f);
+	return ret ? ret : flood_job(f, 1, 1 << 2, 1, NULL, last);
+}
+
+RK_TEST_F_TIMEOUT(users, what_waits_for_ones_jobs_is_not_anothers, 120,
+		  "a job that waits for one of its user's is not behind all that wait for another user's")
+{
+	static struct flood f;
+	struct drm_rocket_job_ext jobs[4];
+	struct drm_rocket_wait_job w;
+	struct drm_rocket_task t[4];
+	struct rk_start starts[16];
+	struct rk_client victim;
+	int n, reader = -1, flooded = -1;
+	uint64_t first, last;
+
+	REQUIRE_SPEED();
+	if (rk_one_iommu())
+		SKIP(return, "the job that hangs keeps the others waiting");
+	rk_module_param("max_job_ms", LONGEST_MS);
+	rk_fault_arm(1, NPU_FAULT_HANG, 0, 1);
+	ASSERT_EQ(0, full_open(&victim, VICTIM));
+	/* The first one writes what the others read, of which two are queued as it ends. */
+	for (int i = 0; i < 4; i++) {
+		ASSERT_EQ(0, rk_op_task(&victim.inc, victim.in.iova, victim.out.iova, &t[i]));
+		rk_job_ext(&jobs[i], &t[i], 1, i ? &victim.out : &victim.in, i ? NULL : &victim.out);
+		jobs[i].core_mask = i < 3 ? 1 : 1 << 2;
+	}
+	ASSERT_EQ(0, rk_fini(&victim.inc.bo));
+
+	rk_latency_us(FLOOD_US);
+	ASSERT_EQ(0, flood_init(&f, &last));
+	ASSERT_EQ(1, rk_count(0, NPU_CNT_BUSY));
+	rk_latency_us(VICTIM_US);
+	rk_trace_start();
+	ASSERT_EQ(0, rk_submit_ext(victim.fd, jobs, 4, &first));
+	EXPECT_EQ(0, rk_wait_job(victim.fd, first + 3, rk_now() + 30000 * RK_MS, &w));
+	EXPECT_EQ(0, rk_wait_job(f.c.fd, last, rk_now() + 30000 * RK_MS, &w));
+	n = rk_trace_starts(starts, 16);
+	for (int i = 0; i < n; i++) {
+		if (starts[i].regcmd == t[3].regcmd)
+			reader = i;
+		if (starts[i].regcmd == f.t[1].regcmd && starts[i].core == 2)
+			flooded = i;
+	}
+	EXPECT_LE(0, reader);
+	EXPECT_LT(reader, flooded);
+	rk_client_fini(&f.c);
+	rk_client_fini(&victim);
+}
+
 /* ---- memory ---- */
 
 #define ATTACKERS	7

@@ -75,6 +75,10 @@ struct rknpu_user {
 	struct rknpu_share shares[RKNPU_MAX_CORES];
 	/** @debt: of all its clients */
 	struct rknpu_debt debt;
+	/** @met: of its jobs that are over, and for which others still wait, the next; or NULL */
+	struct rknpu_job *met;
+	/** @met_link: in rknpu_sched::met while @met */
+	struct list_head met_link;
 	/** @recovering: failures that cores are being recovered from */
 	unsigned int recovering;
 	/** @until_ns: no job of it may start before */

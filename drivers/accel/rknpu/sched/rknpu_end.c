@@ -132,27 +132,46 @@ struct rknpu_job *rknpu_end_kick(struct rknpu_runqueue *rq)
 	return NULL;
 }
 
-/* Lock held. What @dep waits for is over. */
-static void rknpu_end_resolve_dep(struct rknpu_dep *dep)
+/* Lock held. Of those that wait for @job, which is over. */
+static void rknpu_end_resolve_first(struct rknpu_job *job)
 {
+	struct rknpu_dep *dep = list_first_entry(&job->dependents, struct rknpu_dep, waiter);
+
 	rknpu_dispatch_dep_resolved(rknpu_job_resolve_dep(dep));
 }
 
-/* @job's fence has signalled. */
-static void rknpu_end_resolve_dependents(struct rknpu_job *job)
+/*
+ * Lock held. Those that wait for @job are left to the work, which puts it. By users, of whom one
+ * may have a million wait for a job: each has its turn, and theirs have one within that.
+ */
+static void rknpu_end_leave_dependents(struct rknpu_job *job)
+{
+	struct rknpu_sched *sched = job->client->sched;
+	struct rknpu_user *user = job->client->user;
+
+	if (user->met) {
+		list_add_tail(&job->link, &user->met->link);
+	} else {
+		user->met = job;
+		list_add_tail(&user->met_link, &sched->met);
+	}
+	queue_work(sched->wq, &sched->work);
+}
+
+/* @job's fence has signalled. False: nobody waits for it any more. */
+static bool rknpu_end_resolve_dependents(struct rknpu_job *job)
 {
 	struct rknpu_sched *sched = job->client->sched;
 
 	/* None comes any more, and usually the successor was the only one. */
 	if (list_empty_careful(&job->dependents))
-		return;
+		return false;
 	guard(spinlock_irqsave)(&sched->hw->lock);
-	if (!list_empty(&job->dependents))
-		rknpu_end_resolve_dep(list_first_entry(&job->dependents, struct rknpu_dep, waiter));
+	rknpu_end_resolve_first(job);
 	if (list_empty(&job->dependents))
-		return;
-	list_splice_tail_init(&job->dependents, &sched->met);
-	queue_work(sched->wq, &sched->work);
+		return false;
+	rknpu_end_leave_dependents(job);
+	return true;
 }
 
 void rknpu_end_job(struct rknpu_job *job, enum rknpu_cause cause)
@@ -163,8 +182,8 @@ void rknpu_end_job(struct rknpu_job *job, enum rknpu_cause cause)
 		rknpu_dispatch_dissolve_gang(job);
 	}
 	rknpu_job_end(job, cause);
-	rknpu_end_resolve_dependents(job);
-	rknpu_job_put(job);
+	if (!rknpu_end_resolve_dependents(job))
+		rknpu_job_put(job);
 }
 
 void rknpu_end_jobs(struct list_head *jobs, enum rknpu_cause cause)
@@ -179,32 +198,51 @@ void rknpu_end_jobs(struct list_head *jobs, enum rknpu_cause cause)
 	dma_fence_end_signalling(cookie);
 }
 
+/* Lock held. One that waits for a job of @user, whose next one comes then. Returns one to put. */
+static struct rknpu_job *rknpu_end_resolve_one(struct rknpu_user *user)
+{
+	struct rknpu_job *job = user->met, *next = list_next_entry(job, link);
+
+	rknpu_end_resolve_first(job);
+	user->met = next;
+	list_move_tail(&user->met_link, &user->sched->met);
+	if (!list_empty(&job->dependents))
+		return NULL;
+	list_del_init(&job->link);
+	if (next == job) {
+		user->met = NULL;
+		list_del(&user->met_link);
+	}
+	return job;
+}
+
 /*
  * Lock held. False: there is nothing to do. One of each, so that whoever has a million jobs wait
- * for one does not keep jobs of others from being queued.
+ * for one does not keep jobs of others from being queued. @over: see rknpu_end_resolve_one().
  */
-static bool rknpu_end_work_step(struct rknpu_sched *sched)
+static bool rknpu_end_work_step(struct rknpu_sched *sched, struct rknpu_job **over)
 {
-	struct rknpu_dep *dep = list_first_entry_or_null(&sched->met, struct rknpu_dep, waiter);
+	struct rknpu_user *user = list_first_entry_or_null(&sched->met, struct rknpu_user,
+							   met_link);
 	struct rknpu_job *job;
 
-	if (dep)
-		rknpu_end_resolve_dep(dep);
+	*over = user ? rknpu_end_resolve_one(user) : NULL;
 	job = list_first_entry_or_null(&sched->ready, struct rknpu_job, link);
 	if (!job)
-		return dep;
+		return user;
 	list_del_init(&job->link);
 	rknpu_dispatch_ready(job);
 	return true;
 }
 
 /* False: that was all. Jobs that are to be ended go to @ending. */
-static bool rknpu_end_work_once(struct rknpu_sched *sched, struct list_head *ending)
+static bool rknpu_end_work_once(struct rknpu_sched *sched, struct list_head *ending,
+				struct rknpu_job **over)
 {
 	bool again;
 
 	guard(spinlock_irq)(&sched->hw->lock);
-	again = rknpu_end_work_step(sched);
+	again = rknpu_end_work_step(sched, over);
 	list_splice_tail_init(&sched->ending, ending);
 	return again || !list_empty(ending);
 }
@@ -213,10 +251,12 @@ void rknpu_end_work(struct work_struct *work)
 {
 	struct rknpu_sched *sched = container_of(work, struct rknpu_sched, work);
 	bool cookie = dma_fence_begin_signalling();
-	struct rknpu_job *job, *next;
+	struct rknpu_job *job, *next, *over;
 	LIST_HEAD(ending);
 
-	while (rknpu_end_work_once(sched, &ending)) {
+	while (rknpu_end_work_once(sched, &ending, &over)) {
+		if (over)
+			rknpu_job_put(over);
 		list_for_each_entry_safe(job, next, &ending, link) {
 			list_del_init(&job->link);
 			rknpu_end_job(job, job->result.cause);

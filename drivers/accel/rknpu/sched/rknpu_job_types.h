@@ -112,8 +112,7 @@ struct rknpu_dep {
 	/** @link: in rknpu_job::deps */
 	struct list_head link;
 	/**
-	 * @waiter: in rknpu_job::dependents or rknpu_sched::met, if @fence is a job's; under
-	 * rknpu_hw::lock
+	 * @waiter: in rknpu_job::dependents, if @fence is a job's; under rknpu_hw::lock
 	 */
 	struct list_head waiter;
 	/** @cb: installed by rknpu_sched_push(), if it is not; under the lock of @fence */
@@ -218,7 +217,7 @@ struct rknpu_job {
 	struct rknpu_entity *entity;
 	/**
 	 * @link: in rknpu_entity::jobs, rknpu_sched::ready, or a list of jobs being ended;
-	 * once ENDING, without the lock by who ends it
+	 * once ENDING, without the lock by who ends it. At last the ring of rknpu_user::met
 	 */
 	struct list_head link;
 	/** @client_link: in rknpu_client::jobs or rknpu_client::visit from push until ENDING */

@@ -70,7 +70,7 @@ struct rknpu_sched {
 		/** @shared.closing: all cores are parked, and one of them powers the NPU off */
 		bool closing;
 	} shared;
-	/** @met: dependencies on jobs that are over, by rknpu_dep::waiter; for @work */
+	/** @met: users with jobs that are over, for which others still wait; for @work */
 	struct list_head met;
 	/** @ready: jobs that wait for nothing any more, WAITING; for @work */
 	struct list_head ready;
