@@ -285,4 +285,41 @@ RK_TEST_F_TIMEOUT(shape, log_is_not_filled, 120,
 	EXPECT_GE(WAKES / 2, lines) TH_LOG("%d lines", lines);
 }
 
+#define FREQ		"/proc/rknpu/freq"
+/* The boot's operating point that firmware does not set, and how long the driver leaves that alone. */
+#define REFUSED_HZ	"899500000"
+#define LOW_HZ		"300000000"
+#define REFUSED_MS	10000
+
+static bool file_has(const char *path, const char *what)
+{
+	char text[1024] = "";
+	FILE *f = fopen(path, "re");
+	bool has = f && fread(text, 1, sizeof(text) - 1, f) && strstr(text, what);
+
+	if (f)
+		fclose(f);
+	return has;
+}
+
+RK_TEST_F(shape, refused_rate_is_no_others, "a rate that firmware refuses keeps nobody from setting another one")
+{
+	int64_t end;
+
+	RK_REQUIRE_MODEL();
+	if (!file_has("/sys/class/devfreq/fdab0000.npu/available_frequencies", REFUSED_HZ))
+		SKIP(return, "no operating point is refused");
+	rk_stay_awake(true);
+	end = rk_now() + REFUSED_MS / 2 * RK_MS;
+	/* What it says of the failure is its own affair. */
+	rk_write_file(FREQ, REFUSED_HZ "\n");
+	EXPECT_FALSE(file_has(FREQ, LOW_HZ));
+	EXPECT_EQ(0, rk_write_file(FREQ, LOW_HZ "\n"));
+	while (!file_has(FREQ, LOW_HZ) && rk_now() < end)
+		rk_sleep_ms(10);
+	EXPECT_TRUE(file_has(FREQ, LOW_HZ));
+	rk_write_file(FREQ, "0\n");
+	rk_stay_awake(false);
+}
+
 RK_HARNESS_MAIN

@@ -197,6 +197,19 @@ struct rknpu_core {
 };
 
 /**
+ * struct rknpu_refusal - an operating point that could not be set
+ */
+struct rknpu_refusal {
+	/** @hz: its rate; 0: none */
+	unsigned long hz;
+	/** @retry_ns: ktime when to try again */
+	u64 retry_ns;
+};
+
+/* Tables of Rockchip's trees have up to ten points. */
+#define RKNPU_RATE_REFUSALS	16
+
+/**
  * struct rknpu_rate - the compute clock
  *
  * Rates above 200 MHz come from an oscillator inside the power domain. Firmware
@@ -237,8 +250,8 @@ struct rknpu_rate {
 	unsigned long max;
 	/** @parked: rate to leave the clock at when the power goes off */
 	unsigned long parked;
-	/** @retry_ns: ktime when to try again after a failure; [1]: for @parked */
-	u64 retry_ns[2];
+	/** @refused: those that were refused lately; others may be set meanwhile */
+	struct rknpu_refusal refused[RKNPU_RATE_REFUSALS];
 	/** @was_set: the OPP core has set a rate */
 	bool was_set;
 	/**

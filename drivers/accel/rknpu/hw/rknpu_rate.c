@@ -306,7 +306,7 @@ static void rknpu_rate_remove_opps(struct rknpu_rate *rate)
 	dev_pm_opp_clear_config(rate->opp_config);
 	rate->scales = false;
 	rate->was_set = false;
-	memset(rate->retry_ns, 0, sizeof(rate->retry_ns));
+	memset(rate->refused, 0, sizeof(rate->refused));
 	rate->min = 0;
 	rate->max = 0;
 	rate->told = 0;
@@ -361,16 +361,32 @@ static void rknpu_rate_note(struct rknpu_rate *rate, unsigned long hz)
 	WRITE_ONCE(rate->hz, hz);
 }
 
+/* Of @hz, or the oldest one: there may be more points than room. */
+static struct rknpu_refusal *rknpu_rate_refusal(struct rknpu_rate *rate, unsigned long hz)
+{
+	struct rknpu_refusal *refusal = rate->refused;
+	unsigned int i;
+
+	for (i = 0; i < RKNPU_RATE_REFUSALS; i++) {
+		if (rate->refused[i].hz == hz)
+			return &rate->refused[i];
+		if (rate->refused[i].retry_ns < refusal->retry_ns)
+			refusal = &rate->refused[i];
+	}
+	return refusal;
+}
+
 /* A core is powered. */
 static int rknpu_rate_apply(struct rknpu_rate *rate, unsigned long hz)
 {
-	u64 *retry_ns = &rate->retry_ns[hz == rate->parked];
+	struct rknpu_refusal *refusal = rknpu_rate_refusal(rate, hz);
 	int ret;
 
-	if (ktime_get_ns() < *retry_ns)
+	if (refusal->hz == hz && ktime_get_ns() < refusal->retry_ns)
 		return 0;
 	ret = dev_pm_opp_set_rate(rate->dev, hz);
-	*retry_ns = ret ? ktime_get_ns() + RKNPU_RATE_RETRY_NS : 0;
+	if (ret)
+		*refusal = (struct rknpu_refusal) { hz, ktime_get_ns() + RKNPU_RATE_RETRY_NS };
 	rate->was_set |= !ret;
 	if (ret)
 		dev_warn_ratelimited(rate->dev, "compute clock stays at %lu Hz, not %lu: %d\n",
