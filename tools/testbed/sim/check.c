@@ -308,6 +308,9 @@ static unsigned int count_entities(struct rknpu_runqueue *rq, struct rknpu_group
 			if (job->state != RKNPU_JOB_QUEUED || job->rq != rq || job->entity != entity)
 				sim_fail("core %u: job %llu is in the wrong queue", rq->core->index,
 					 sim_job(job)->id);
+			if (job->cancelled && rq->prequeued != job)
+				sim_fail("core %u: job %llu is cancelled, and waits for its turn", rq->core->index,
+					 sim_job(job)->id);
 			n++;
 			*ns += job->expected_ns;
 		}

@@ -16,6 +16,7 @@
 #include "rknpu_client_types.h"
 #include "rknpu_deadline.h"
 #include "rknpu_dispatch.h"
+#include "rknpu_end.h"
 #include "rknpu_gang.h"
 #include "rknpu_job.h"
 #include "rknpu_limits.h"
@@ -152,6 +153,22 @@ void rknpu_dispatch_start_over(struct rknpu_runqueue *rq)
 }
 
 /*
+ * rq->job, which is cancelled, ends, and the core's work looks for another one. Not here if what
+ * it waited for has perhaps not signalled, see rknpu_end_over().
+ */
+static void rknpu_dispatch_drop_cancelled(struct rknpu_runqueue *rq)
+{
+	if (rq->prequeued == rq->job) {
+		rq->drop_prequeued = true;
+		rknpu_dispatch_start_over(rq);
+		return;
+	}
+	rknpu_end_cancelled(rq->sched, rknpu_dispatch_drop_job(rq));
+	rknpu_runqueue_set_state(rq, RKNPU_CORE_STARTING);
+	queue_work(rq->wq, &rq->work);
+}
+
+/*
  * The gang is over: each core of @ready has taken its job, is STARTING with it, and has waited
  * for the others. Meanwhile the core may have faulted, and the job may have become one that is
  * not to start: such a core goes back to its work, as if it had just been told to start.
@@ -163,7 +180,9 @@ static void rknpu_dispatch_start_gang(struct rknpu_sched *sched, u32 ready)
 	rknpu_for_each_rq(rq, sched) {
 		if (!(ready & BIT(rq->core->index)))
 			continue;
-		if (rq->core->irq_off || rq->job->cancelled || rq->job->client->user->held)
+		if (rq->job->cancelled)
+			rknpu_dispatch_drop_cancelled(rq);
+		else if (rq->core->irq_off || rq->job->client->user->held)
 			rknpu_dispatch_start_over(rq);
 		else
 			rknpu_dispatch_run(rq);

@@ -266,12 +266,27 @@ void rknpu_end_work(struct work_struct *work)
 	dma_fence_end_signalling(cookie);
 }
 
+/* Lock held. What it waited for has signalled. A core that has taken it ends it itself. */
+static void rknpu_end_prequeued(struct rknpu_runqueue *rq)
+{
+	struct rknpu_job *job = rq->drop_prequeued ? rq->prequeued : NULL;
+
+	rq->prequeued = NULL;
+	rq->drop_prequeued = false;
+	if (!job || job->state != RKNPU_JOB_QUEUED)
+		return;
+	rknpu_runqueue_remove(job);
+	rknpu_job_leave(job);
+	rknpu_end_cancelled(rq->sched, job);
+	rknpu_dispatch_left(rq->sched);
+}
+
 void rknpu_end_over(struct rknpu_runqueue *rq, struct rknpu_job *job)
 {
 	rknpu_end_job(job, RKNPU_CAUSE_DONE);
 
 	guard(spinlock_irqsave)(&rq->sched->hw->lock);
-	rq->prequeued = NULL;
+	rknpu_end_prequeued(rq);
 	rq->ending = false;
 	/*
 	 * Only now, because a job that waited for this one may have started: that

@@ -115,6 +115,11 @@ struct rknpu_runqueue {
 	 */
 	struct rknpu_job *prequeued;
 	/**
+	 * @drop_prequeued: that was cancelled while it was queued: once the fence has
+	 * signalled it ends
+	 */
+	bool drop_prequeued;
+	/**
 	 * @ending: a job has left the core, and whoever found it over has still to signal its
 	 * fence. Until then nobody who polls ends another job of this core, see rknpu_end_kick()
 	 */

@@ -221,7 +221,7 @@ static void rknpu_sched_take_job(struct rknpu_job *job, struct list_head *taken)
 	list_move_tail(&job->link, taken);
 }
 
-/* Lock held. What it waited for has perhaps not signalled: it ends when its core comes to it. */
+/* Lock held. What it waited for has perhaps not signalled: it ends in rknpu_end_over(). */
 static bool rknpu_sched_is_prequeued(const struct rknpu_job *job)
 {
 	return job->state == RKNPU_JOB_QUEUED && job->rq->prequeued == job;
@@ -240,7 +240,9 @@ static void rknpu_sched_cancel_job(struct rknpu_job *job, struct list_head *take
 	if (job->cancelled)
 		return;
 	job->cancelled = true;
-	if (job->state == RKNPU_JOB_QUEUED && !rknpu_sched_is_prequeued(job))
+	if (rknpu_sched_is_prequeued(job))
+		job->rq->drop_prequeued = true;
+	else if (job->state == RKNPU_JOB_QUEUED)
 		rknpu_sched_take_job(job, taken);
 	else if (job->state == RKNPU_JOB_ON_CORE)
 		rknpu_deadline_expedite(&job->client->sched->rqs[job->result.core]);
