@@ -776,4 +776,106 @@ RK_TEST_F_TIMEOUT(limits, number_of_jobs_of_a_file, 180, "a file can queue jobs 
 	EXPECT_EQ(-EBUSY, ret);
 }
 
+/* ---- what jobs leave behind when they are over ---- */
+
+#define NAMED_BOS	64
+#define NAMING_JOBS	1024
+/* As many jobs as a file may have, each with a fence in the lists of its BOs. */
+#define NAMING_CALLS	8
+
+FIXTURE(limits_fences) {
+	struct rk_client c;
+	uint32_t handle[NAMING_CALLS][NAMED_BOS];
+};
+
+FIXTURE_VARIANT(limits_fences) {
+	/* A job that is not over names the BOs, too. */
+	bool one_is_left;
+};
+
+FIXTURE_VARIANT_ADD(limits_fences, all_are_over) { .one_is_left = false };
+FIXTURE_VARIANT_ADD(limits_fences, one_is_left) { .one_is_left = true };
+
+FIXTURE_SETUP(limits_fences)
+{
+	RK_OPEN_OR_SKIP(self->c.fd);
+	if (!rk_ours())
+		SKIP(return, "another driver");
+	close(self->c.fd);
+	ASSERT_EQ(0, rk_client_init(&self->c));
+	for (int i = 0; i < NAMING_CALLS; i++)
+		for (int j = 0; j < NAMED_BOS; j++)
+			ASSERT_EQ(0, create(self->c.fd, RK_PAGE, &self->handle[i][j]));
+}
+
+FIXTURE_TEARDOWN(limits_fences)
+{
+	rk_model_calm();
+	rk_module_param("max_job_ms", 10000);
+	rk_client_fini(&self->c);
+}
+
+static bool unreclaimable_settles_below(long long bytes)
+{
+	for (int i = 0; i < 1000 && meminfo("SUnreclaim:") >= bytes; i++)
+		rk_sleep_ms(10);
+	if (meminfo("SUnreclaim:") < bytes)
+		return true;
+	printf("# %lld bytes, not below %lld\n", meminfo("SUnreclaim:"), bytes);
+	return false;
+}
+
+/* A job for each of the sets of BOs, of which the first one hangs on core 0. */
+static int leave_one(struct rk_client *c, struct drm_rocket_job_ext *job,
+		     uint32_t handle[NAMING_CALLS][NAMED_BOS])
+{
+	int ret = 0;
+
+	rk_module_param("max_job_ms", 60000);
+	rk_fault_arm(0, NPU_FAULT_HANG, 0, 1);
+	job->core_mask = 1;
+	job->timeout_ns = 60000 * RK_MS;
+	for (int i = 0; i < NAMING_CALLS && !ret; i++) {
+		job->in_bo_handles = (uintptr_t)handle[i];
+		ret = rk_submit_ext(c->fd, job, 1, NULL);
+	}
+	job->core_mask = 2;
+	job->timeout_ns = 0;
+	return ret ?: rk_wait_count(0, NPU_CNT_BUSY, 1, 10000) ? 0 : -ETIMEDOUT;
+}
+
+RK_TEST_F_TIMEOUT(limits_fences, go_with_the_jobs, 300,
+		  "the fences of jobs that are over take no memory as long as the BOs which they named")
+{
+	static struct drm_rocket_job_ext jobs[NAMING_JOBS];
+	struct drm_rocket_wait_job w;
+	struct drm_rocket_task t;
+	long long before = 0;
+	uint64_t first;
+
+	if (rk_no_iommu() || rk_slow() > 1)
+		SKIP(return, "other memory comes and goes meanwhile");
+	ASSERT_EQ(0, rk_op_task(&self->c.inc, self->c.in.iova, self->c.out.iova, &t));
+	rk_job_ext(&jobs[0], &t, 1, NULL, NULL);
+	jobs[0].in_bo_handle_count = NAMED_BOS;
+	if (variant->one_is_left) {
+		RK_REQUIRE_MODEL();
+		if (rk_param(self->c.fd, DRM_ROCKET_PARAM_CORE_COUNT) < 2)
+			SKIP(return, "one core");
+		ASSERT_EQ(0, leave_one(&self->c, &jobs[0], self->handle));
+	}
+	for (int i = 0; i < NAMING_CALLS; i++) {
+		jobs[0].in_bo_handles = (uintptr_t)self->handle[i];
+		for (int j = 1; j < NAMING_JOBS; j++)
+			jobs[j] = jobs[0];
+		ASSERT_EQ(0, rk_submit_ext(self->c.fd, jobs, NAMING_JOBS, &first));
+		ASSERT_EQ(0, rk_wait_job(self->c.fd, first + NAMING_JOBS - 1, RK_FOREVER, &w));
+		/* What the allocator keeps for the next jobs is there after the first ones. */
+		if (!i)
+			before = meminfo("SUnreclaim:");
+	}
+	/* Half of what the BOs count. */
+	EXPECT_TRUE(unreclaimable_settles_below(before + NAMING_CALLS * NAMED_BOS * RK_PAGE));
+}
+
 RK_HARNESS_MAIN

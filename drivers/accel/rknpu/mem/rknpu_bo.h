@@ -102,6 +102,8 @@ struct rknpu_bo {
 	struct list_head mappings;
 	/** @write_error: see rknpu_bo_record_error() */
 	atomic_t write_error;
+	/** @fences_over: jobs that named it and were freed, since rknpu_order_tidy() last looked */
+	atomic_t fences_over;
 };
 
 /**

@@ -18,6 +18,7 @@
 #include "rknpu_debt.h"
 #include "rknpu_gang.h"
 #include "rknpu_job.h"
+#include "rknpu_order.h"
 #include "rknpu_sched_types.h"
 
 #define CREATE_TRACE_POINTS
@@ -258,8 +259,10 @@ static void rknpu_job_free(struct rknpu_vm_use *use)
 	u32 i;
 
 	rknpu_job_drop_deps(job);
-	for (i = 0; i < job->bo_count; i++)
+	for (i = 0; i < job->bo_count; i++) {
+		rknpu_order_forget(job->bos[i]);
 		rknpu_bo_put(job->bos[i]);
+	}
 	rknpu_vm_use_end(job->vm, &job->use);
 	rknpu_vm_put(job->vm);
 	rknpu_backlog_uncharge(job->client, job->task_count, job->bo_room);
