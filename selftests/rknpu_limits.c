@@ -83,15 +83,20 @@ static uint64_t beside(uint64_t size)
 	return (1 + size / RK_PAGE * 40 / RK_PAGE) * RK_PAGE;
 }
 
+/* The same beside a file, with the directory of its address space. */
+#define FILE_TABLES	(RK_FILE_BYTES + RK_PAGE)
+/* One for so many BOs in an address space. */
+#define BOS_PER_PAGE	8
+
 /*
  * Does @bytes of BOs and @tables of page tables and the like reach @limit, so that no BO of
- * 1 MiB more and the two tables that this may need fit?
+ * 1 MiB more and the three pages that this may need fit?
  */
 static bool is_full(uint64_t limit, uint64_t bytes, uint64_t tables)
 {
 	uint64_t all = bytes + tables;
 
-	if (all <= limit && limit < all + MIB + beside(MIB) + 2 * RK_PAGE)
+	if (all <= limit && limit < all + MIB + beside(MIB) + 3 * RK_PAGE)
 		return true;
 	printf("# %llu + %llu of %llu bytes\n", (unsigned long long)bytes,
 	       (unsigned long long)tables, (unsigned long long)limit);
@@ -133,9 +138,9 @@ FIXTURE_SETUP(limits)
 	ASSERT_TRUE(rk_stat_settles("vms", 2));
 	self->bytes = rk_stat("bo_bytes");
 	ASSERT_LE(0, self->bytes);
-	/* A directory each. */
+	/* Directories are the IOMMU's. */
 	self->tables = rk_stat("table_bytes");
-	ASSERT_EQ(rk_no_iommu() ? 0 : 2 * RK_PAGE, self->tables);
+	ASSERT_EQ(2 * (rk_no_iommu() ? RK_FILE_BYTES : FILE_TABLES), self->tables);
 }
 
 FIXTURE_TEARDOWN(limits)
@@ -176,7 +181,7 @@ RK_TEST_F(limits, of_a_user,
 	ASSERT_EQ(0, rk_get_param(self->fd, DRM_ROCKET_PARAM_MAX_USER_MEMORY, 0, &limit));
 	n = fill(self->fd, &err);
 	EXPECT_EQ(-ENOMEM, err);
-	EXPECT_TRUE(is_full(limit, n * (uint64_t)MIB, rk_stat("table_bytes") - RK_PAGE));
+	EXPECT_TRUE(is_full(limit, n * (uint64_t)MIB, rk_stat("table_bytes") - FILE_TABLES));
 	EXPECT_EQ(self->bytes + n * (long long)MIB, rk_stat("bo_bytes"));
 	/* It is nobody else's, and a closed BO makes room. */
 	EXPECT_EQ(0, create(self->other, MIB, &handle));
@@ -256,7 +261,7 @@ RK_TEST_F(limits, refused_for_all_is_not_the_users,
 	tables = rk_stat("table_bytes");
 	n = fill(self->other, &err);
 	EXPECT_EQ(-ENOMEM, err);
-	EXPECT_TRUE(is_full(limit, n * (uint64_t)MIB, rk_stat("table_bytes") - tables + RK_PAGE));
+	EXPECT_TRUE(is_full(limit, n * (uint64_t)MIB, rk_stat("table_bytes") - tables + FILE_TABLES));
 }
 
 #define REFUSED_CLIENTS	3
@@ -333,7 +338,7 @@ RK_TEST_F(limits, follow_the_bo, "a BO that lives on outside its file is still c
 
 #define MAX_FILES	1000
 
-/* A file that has the BO: what its tables take, or an errno. */
+/* A file that has the BO: what it and its tables take, or an errno. */
 static long long open_with(int buf, int *fd)
 {
 	long long tables = rk_stat("table_bytes");
@@ -374,17 +379,17 @@ RK_TEST_F_TIMEOUT(limits, page_tables_count, 120,
 		each = open_with(buf, &fd[n]);
 		if (each < 0)
 			break;
-		EXPECT_EQ((1 + tables) * RK_PAGE, each);
+		EXPECT_EQ(FILE_TABLES + tables * RK_PAGE, each);
 	}
 	EXPECT_EQ(-ENOMEM, each);
-	EXPECT_LE(MIB / ((1 + tables) * RK_PAGE) - 1, n);
+	EXPECT_LE(MIB / (FILE_TABLES + tables * RK_PAGE) - 1, n);
 	EXPECT_GE(limit, size + self->bytes + rk_stat("table_bytes"));
 	/* Who has it already is not concerned, and who goes makes room. */
 	if (fd[n] > 0)
 		close(fd[n]);
 	EXPECT_EQ(0, close(fd[0]));
 	EXPECT_TRUE(rk_stat_settles("vms", 2 + n - 1));
-	EXPECT_EQ((1 + tables) * RK_PAGE, open_with(buf, &fd[0]));
+	EXPECT_EQ(FILE_TABLES + tables * RK_PAGE, open_with(buf, &fd[0]));
 	for (int i = 0; i < n; i++)
 		close(fd[i]);
 	close(buf);
@@ -437,10 +442,53 @@ RK_TEST_F(limits, of_small_bos, "what the kernel needs to know a BO counts with 
 	for (int i = 1; i < SMALL_BOS; i++)
 		ASSERT_EQ(0, create(self->fd, RK_PAGE, &handle[i]));
 	EXPECT_EQ(self->bytes + SMALL_BOS * RK_PAGE, rk_stat("bo_bytes"));
-	EXPECT_EQ(tables + (SMALL_BOS - 1) * beside(RK_PAGE), rk_stat("table_bytes"));
+	EXPECT_EQ(tables + (SMALL_BOS - 1) * beside(RK_PAGE) + SMALL_BOS / BOS_PER_PAGE * RK_PAGE,
+		  rk_stat("table_bytes"));
 	for (int i = 1; i < SMALL_BOS; i++)
 		EXPECT_EQ(0, rk_gem_close(self->fd, handle[i]));
 	EXPECT_EQ(tables, rk_stat("table_bytes"));
+}
+
+RK_TEST_F(limits, handles_in_other_files, "what it takes to know a BO in one more file counts there")
+{
+	uint32_t handle[2 * BOS_PER_PAGE];
+	int buf[2 * BOS_PER_PAGE];
+	long long tables;
+
+	REQUIRE_PAGES();
+	for (int i = 0; i < 2 * BOS_PER_PAGE; i++) {
+		ASSERT_EQ(0, create(self->other, RK_PAGE, &handle[i]));
+		buf[i] = rk_export(self->other, handle[i]);
+		ASSERT_LE(0, buf[i]);
+	}
+	tables = rk_stat("table_bytes");
+	for (int i = 0; i < 2 * BOS_PER_PAGE; i++)
+		ASSERT_EQ(0, drmPrimeFDToHandle(self->fd, buf[i], &handle[i]));
+	/* And the table of their addresses. */
+	EXPECT_EQ(tables + 3 * RK_PAGE, rk_stat("table_bytes"));
+	for (int i = 0; i < 2 * BOS_PER_PAGE; i++) {
+		EXPECT_EQ(0, rk_gem_close(self->fd, handle[i]));
+		close(buf[i]);
+	}
+	EXPECT_EQ(tables + RK_PAGE, rk_stat("table_bytes"));
+}
+
+RK_TEST_F(limits, files, "an open file of either node counts what the kernel keeps for it")
+{
+	long long tables = self->tables + (rk_no_iommu() ? RK_FILE_BYTES : FILE_TABLES);
+	int fd = rk_open();
+
+	ASSERT_LE(0, fd);
+	/* Looking for it may open the other node, too. */
+	EXPECT_TRUE(rk_stat_settles("table_bytes", tables));
+	close(fd);
+	EXPECT_TRUE(rk_stat_settles("table_bytes", self->tables));
+	fd = rv_open();
+	if (fd < 0)
+		SKIP(return, "no vendor node");
+	EXPECT_TRUE(rk_stat_settles("table_bytes", self->tables + RV_FILE_BYTES));
+	close(fd);
+	EXPECT_TRUE(rk_stat_settles("table_bytes", self->tables));
 }
 
 RK_TEST_F(limits, domains_of_a_vendor_file, "each domain of the vendor's uAPI takes page tables")
@@ -452,11 +500,11 @@ RK_TEST_F(limits, domains_of_a_vendor_file, "each domain of the vendor's uAPI ta
 	if (fd < 0)
 		SKIP(return, "no vendor node");
 	/* Looking for it opened the other node, too, where both have a card (5.10, 6.1). */
-	EXPECT_TRUE(rk_stat_settles("table_bytes", self->tables));
+	EXPECT_TRUE(rk_stat_settles("table_bytes", self->tables + RV_FILE_BYTES));
 	for (int i = 0; i < DRM_RKNPU_DOMAINS; i++) {
 		ASSERT_EQ(0, rv_bo_init(&bo[i], fd, RK_PAGE, RV_FLAGS, i));
-		EXPECT_EQ(self->tables + (i + 1) * (2 * RK_PAGE + beside(RK_PAGE)),
-			  rk_stat("table_bytes"));
+		EXPECT_EQ(self->tables + RV_FILE_BYTES +
+			  (i + 1) * (2 * RK_PAGE + beside(RK_PAGE)), rk_stat("table_bytes"));
 	}
 	for (int i = 0; i < DRM_RKNPU_DOMAINS; i++)
 		rv_bo_fini(&bo[i]);

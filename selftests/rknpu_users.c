@@ -448,9 +448,9 @@ RK_TEST_F_TIMEOUT(users, memory_of_some_is_not_anothers, 200,
 	rk_module_param("max_memory_percent", ALL_PERCENT);
 	all = rk_param(self->fd, DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY);
 	user = rk_param(self->fd, DRM_ROCKET_PARAM_MAX_USER_MEMORY);
-	/* What is promised to each, less page tables, lists of pages and what else the job needs. */
+	/* What is promised to each, less page tables, lists of pages, the file and what else the job needs. */
 	own = (all - user) / 8;
-	own -= own / 100 + 64 * RK_PAGE;
+	own -= own / 100 + 64 * RK_PAGE + RK_FILE_BYTES;
 	memset(fd, -1, sizeof(fd));
 	for (int i = 0; i < ATTACKERS; i++) {
 		int ret = take_all(ATTACKER + 10 * i, fd[i]);

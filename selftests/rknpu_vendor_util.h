@@ -12,6 +12,8 @@
 #define RV_INT_DPU	0x300u
 #define RV_INT_PPU	0xc00u
 #define RV_TASK_TAIL	4u
+/* As RK_FILE_BYTES. */
+#define RV_FILE_BYTES	(16u * 1024)
 
 /* The primary node named "rknpu", or the render node; or a negative errno. */
 int rv_open(void);

@@ -16,7 +16,6 @@
 
 #define kmalloc_obj(var, gfp)	RKNPU_COMPAT_ALLOC(kmalloc, var, gfp)
 #define kzalloc_obj(var, gfp)	RKNPU_COMPAT_ALLOC(kzalloc, var, gfp)
-#define kvzalloc_obj(var, gfp)	RKNPU_COMPAT_ALLOC(kvzalloc, var, gfp)
 
 #endif
 

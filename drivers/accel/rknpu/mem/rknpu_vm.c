@@ -28,6 +28,12 @@
 /* Long enough for hundreds of short jobs, short enough that nobody misses the memory. */
 #define RKNPU_VM_REAP_DELAY_MS	10
 
+/*
+ * What the kernel keeps to know a BO in one more file, DRM's and the vendor uAPI's part
+ * included, takes a page for so many.
+ */
+#define RKNPU_VM_MAPPINGS_PER_PAGE	8
+
 /* The longest chain of releases: a job is freed, drops its VM, the VM drops the device. */
 #define RKNPU_VM_RELEASE_DEPTH	3
 
@@ -206,13 +212,29 @@ static int rknpu_vm_place(struct rknpu_vm *vm, struct sg_table *sgt, u64 size,
 	return drm_mm_reserve_node(&vm->mm, node);
 }
 
-/* Maps the DMA segments of @sgt. */
-static int rknpu_vm_map(struct rknpu_vm *vm, struct sg_table *sgt, u64 size,
-			struct drm_mm_node *node)
+static int rknpu_vm_charge_mapping(struct rknpu_vm *vm)
+{
+	bool page = vm->mappings % RKNPU_VM_MAPPINGS_PER_PAGE == RKNPU_VM_MAPPINGS_PER_PAGE - 1;
+	int ret = page ? rknpu_account_charge_tables(vm->account, 1) : 0;
+
+	lockdep_assert_held(&vm->lock);
+	if (!ret)
+		vm->mappings++;
+	return ret;
+}
+
+static void rknpu_vm_uncharge_mapping(struct rknpu_vm *vm)
+{
+	lockdep_assert_held(&vm->lock);
+	if (vm->mappings-- % RKNPU_VM_MAPPINGS_PER_PAGE == 0)
+		rknpu_account_uncharge_tables(vm->account, 1);
+}
+
+static int rknpu_vm_map_node(struct rknpu_vm *vm, struct sg_table *sgt, u64 size,
+			     struct drm_mm_node *node)
 {
 	int ret;
 
-	guard(mutex)(&vm->lock);
 	ret = rknpu_vm_place(vm, sgt, size, node);
 	if (ret)
 		return ret;
@@ -224,11 +246,28 @@ static int rknpu_vm_map(struct rknpu_vm *vm, struct sg_table *sgt, u64 size,
 	return ret;
 }
 
+/* Maps the DMA segments of @sgt. */
+static int rknpu_vm_map(struct rknpu_vm *vm, struct sg_table *sgt, u64 size,
+			struct drm_mm_node *node)
+{
+	int ret;
+
+	guard(mutex)(&vm->lock);
+	ret = rknpu_vm_charge_mapping(vm);
+	if (ret)
+		return ret;
+	ret = rknpu_vm_map_node(vm, sgt, size, node);
+	if (ret)
+		rknpu_vm_uncharge_mapping(vm);
+	return ret;
+}
+
 static void rknpu_vm_unmap(struct rknpu_vm *vm, struct drm_mm_node *node)
 {
 	guard(mutex)(&vm->lock);
 	rknpu_domain_unmap(&vm->domain, node->start, node->size);
 	drm_mm_remove_node(node);
+	rknpu_vm_uncharge_mapping(vm);
 }
 
 void rknpu_vm_lookup_begin(struct rknpu_vm_lookup *look, struct rknpu_vm *vm)

@@ -34,7 +34,9 @@ struct rknpu_vm {
 	struct rknpu_account *account;
 	/** @tables: page tables that it was charged for; there is one more, the directory */
 	DECLARE_BITMAP(tables, RKNPU_VM_MAX_TABLES);
-	/** @lock: serialises @mm, changes of @domain, @tables, @uses and @orphans */
+	/** @mappings: number of mappings, which it was charged for by the eight */
+	unsigned int mappings;
+	/** @lock: serialises @mm, changes of @domain, @tables, @mappings, @uses and @orphans */
 	struct mutex lock;
 	/** @mm: IOVA allocator */
 	struct drm_mm mm;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns the accel node "rocket": its files, its table of ioctls, and GET_PARAM. */
 #include <linux/nospec.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -24,9 +25,12 @@
 #include "rknpu_rocket.h"
 #include "rknpu_rocket_drv.h"
 
+/* The ring of its newest jobs, with a fence for each (128 bytes), and structs, DRM's among them. */
+#define RKNPU_ROCKET_FILE_BYTES	(RKNPU_ROCKET_HISTORY_SIZE * (128 + sizeof(void *)) + 24 * SZ_1K)
+
 static int rknpu_rocket_open_files(struct rknpu_rocket_file *rfile)
 {
-	rfile->client = rknpu_client_create(&rfile->rdev->sched);
+	rfile->client = rknpu_client_create(&rfile->rdev->sched, RKNPU_ROCKET_FILE_BYTES);
 	if (IS_ERR(rfile->client))
 		return PTR_ERR(rfile->client);
 
@@ -37,7 +41,7 @@ static int rknpu_rocket_open_files(struct rknpu_rocket_file *rfile)
 	}
 
 	rfile->history = rknpu_history_create();
-	/* Two allocations would have to fail: kvzalloc() tries another way. */
+	/* Two allocations would have to fail: kvcalloc() tries another way. */
 	if (!rfile->history) {
 		rknpu_sched_close_client(rfile->client);
 		rknpu_vm_put(rfile->vm);

@@ -2,6 +2,7 @@
 /* Owns how jobs ended: the newest jobs of a file by number, and the WAIT_JOB ioctl. */
 #include <linux/cleanup.h>
 #include <linux/dma-fence.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 
@@ -22,8 +23,8 @@ struct rknpu_history {
 	spinlock_t lock;
 	/** @last: number of the newest job */
 	u64 last;
-	/** @fences: of job n at n modulo the size, with a reference */
-	struct dma_fence *fences[RKNPU_ROCKET_HISTORY_SIZE];
+	/** @fences: of job n at n modulo the size, with a reference; exactly two pages */
+	struct dma_fence **fences;
 };
 
 static struct dma_fence **rknpu_history_slot(struct rknpu_history *history, u64 number)
@@ -33,10 +34,17 @@ static struct dma_fence **rknpu_history_slot(struct rknpu_history *history, u64 
 
 struct rknpu_history *rknpu_history_create(void)
 {
-	struct rknpu_history *history = kvzalloc_obj(*history, GFP_KERNEL_ACCOUNT);
+	struct rknpu_history *history = kzalloc_obj(*history, GFP_KERNEL_ACCOUNT);
 
-	if (history)
-		spin_lock_init(&history->lock);
+	if (!history)
+		return NULL;
+	history->fences = kvcalloc(RKNPU_ROCKET_HISTORY_SIZE, sizeof(*history->fences),
+				   GFP_KERNEL_ACCOUNT);
+	if (!history->fences) {
+		kfree(history);
+		return NULL;
+	}
+	spin_lock_init(&history->lock);
 	return history;
 }
 
@@ -46,7 +54,8 @@ void rknpu_history_destroy(struct rknpu_history *history)
 
 	for (i = 0; i < RKNPU_ROCKET_HISTORY_SIZE; i++)
 		dma_fence_put(history->fences[i]);
-	kvfree(history);
+	kvfree(history->fences);
+	kfree(history);
 }
 
 u64 rknpu_history_add(struct rknpu_history *history, struct dma_fence **fences, u32 count)

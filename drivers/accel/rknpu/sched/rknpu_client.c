@@ -72,7 +72,24 @@ static int rknpu_client_check_noiommu(const struct rknpu_hw *hw)
 	return 0;
 }
 
-struct rknpu_client *rknpu_client_create(struct rknpu_sched *sched)
+static int rknpu_client_init_account(struct rknpu_client *client, struct rknpu_sched *sched,
+				     size_t file_bytes)
+{
+	int ret;
+
+	client->user = rknpu_user_get_current(sched);
+	if (IS_ERR(client->user))
+		return PTR_ERR(client->user);
+	rknpu_account_init(&client->account, sched->mem, &client->user->quota,
+			   rknpu_client_release);
+	client->file_pages = DIV_ROUND_UP(file_bytes, PAGE_SIZE);
+	ret = rknpu_account_charge_tables(&client->account, client->file_pages);
+	if (ret)
+		rknpu_user_put(client->user);
+	return ret;
+}
+
+struct rknpu_client *rknpu_client_create(struct rknpu_sched *sched, size_t file_bytes)
 {
 	struct rknpu_client *client;
 	static atomic64_t last_id;
@@ -84,9 +101,8 @@ struct rknpu_client *rknpu_client_create(struct rknpu_sched *sched)
 	client = kzalloc_obj(*client, GFP_KERNEL_ACCOUNT);
 	if (!client)
 		return ERR_PTR(-ENOMEM);
-	client->user = rknpu_user_get_current(sched);
-	if (IS_ERR(client->user)) {
-		ret = PTR_ERR(client->user);
+	ret = rknpu_client_init_account(client, sched, file_bytes);
+	if (ret) {
 		kfree(client);
 		return ERR_PTR(ret);
 	}
@@ -95,8 +111,6 @@ struct rknpu_client *rknpu_client_create(struct rknpu_sched *sched)
 	client->pid = task_tgid_nr(current);
 	get_task_comm(client->comm, current);
 
-	rknpu_account_init(&client->account, sched->mem, &client->user->quota,
-			   rknpu_client_release);
 	rknpu_backlog_init(&client->backlog, 1);
 	INIT_LIST_HEAD(&client->jobs);
 	INIT_LIST_HEAD(&client->visit);

@@ -13,9 +13,10 @@ struct rknpu_sched;
 
 /*
  * ERR_PTR on failure; -EPERM: there is no IOMMU, and nobody has allowed that. To be
- * closed by rknpu_sched_close_client().
+ * closed by rknpu_sched_close_client(), until when it counts as a BO of @file_bytes, for
+ * what the kernel may keep for the file.
  */
-struct rknpu_client *rknpu_client_create(struct rknpu_sched *sched);
+struct rknpu_client *rknpu_client_create(struct rknpu_sched *sched, size_t file_bytes);
 struct rknpu_client *rknpu_client_get(struct rknpu_client *client);
 void rknpu_client_put(struct rknpu_client *client);
 

@@ -100,6 +100,8 @@ struct rknpu_user {
 struct rknpu_client {
 	/** @account: atomic; the file, every job and every BO that it made hold a reference */
 	struct rknpu_account account;
+	/** @file_pages: what the file takes beside BOs and tables; charged until it is closed */
+	unsigned long file_pages;
 	/** @id: no other client ever has it */
 	u64 id;
 	/** @pid: of the process that opened the file, as the first PID namespace has it */

@@ -327,6 +327,7 @@ void rknpu_sched_cancel_jobs(struct rknpu_client *client)
 void rknpu_sched_close_client(struct rknpu_client *client)
 {
 	rknpu_sched_cancel_jobs(client);
+	rknpu_account_uncharge_tables(&client->account, client->file_pages);
 	rknpu_client_put(client);
 	rknpu_vm_reap_soon();
 }

@@ -3,6 +3,7 @@
 #include <linux/capability.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 
 #include <drm/drm_drv.h>
@@ -14,13 +15,16 @@
 #include "rknpu_vendor.h"
 #include "rknpu_vendor_files.h"
 
+/* Structs, DRM's among them, empty tables, and of the opener mm_struct and page directory. */
+#define RKNPU_VFILE_BYTES	(16 * SZ_1K)
+
 static int rknpu_vendor_fill_file(struct rknpu_vfile *vfile)
 {
 	vfile->space = rknpu_space_get(vfile->vendor);
 	if (IS_ERR(vfile->space))
 		return PTR_ERR(vfile->space);
 
-	vfile->client = rknpu_client_create(&vfile->vendor->rdev->sched);
+	vfile->client = rknpu_client_create(&vfile->vendor->rdev->sched, RKNPU_VFILE_BYTES);
 	if (IS_ERR(vfile->client)) {
 		rknpu_space_put(vfile->space);
 		return PTR_ERR(vfile->client);
