@@ -3,6 +3,7 @@
 #ifndef __RKNPU_VENDOR_H__
 #define __RKNPU_VENDOR_H__
 
+#include <linux/hashtable.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/miscdevice.h>
@@ -38,8 +39,8 @@ struct rknpu_vendor {
 	struct rknpu_device *rdev;
 	/** @lock: protects @spaces */
 	struct mutex lock;
-	/** @spaces: all struct rknpu_space */
-	struct list_head spaces;
+	/** @spaces: all struct rknpu_space, by rknpu_space::mm: files may keep many processes' */
+	DECLARE_HASHTABLE(spaces, 10);
 };
 
 static inline struct rknpu_vendor *to_rknpu_vendor(struct drm_device *drm)
@@ -55,7 +56,7 @@ static inline struct rknpu_vendor *to_rknpu_vendor(struct drm_device *drm)
  */
 struct rknpu_space {
 	/** @link: in rknpu_vendor::spaces */
-	struct list_head link;
+	struct hlist_node link;
 	/** @ref: files hold one each */
 	struct kref ref;
 	/** @vendor: node */

@@ -175,7 +175,7 @@ int rknpu_vendor_create(struct rknpu_device *rdev, struct rknpu_vendor **vendor)
 	if (IS_ERR(v))
 		return PTR_ERR(v);
 	mutex_init(&v->lock);
-	INIT_LIST_HEAD(&v->spaces);
+	hash_init(v->spaces);
 	v->rdev = rdev;
 	v->version = rknpu_vendor_driver.major * 10000 + rknpu_vendor_driver.minor * 100 +
 		     rknpu_vendor_driver.patchlevel;

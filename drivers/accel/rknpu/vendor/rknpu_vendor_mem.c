@@ -46,7 +46,7 @@ static struct rknpu_space *rknpu_space_create(struct rknpu_vendor *vendor, struc
 	space->mm = mm;
 	if (mm)
 		mmgrab(mm);
-	list_add(&space->link, &vendor->spaces);
+	hash_add(vendor->spaces, &space->link, (unsigned long)mm);
 	return space;
 }
 
@@ -56,7 +56,7 @@ struct rknpu_space *rknpu_space_get(struct rknpu_vendor *vendor)
 	struct rknpu_space *space;
 
 	mutex_lock(&vendor->lock);
-	list_for_each_entry(space, &vendor->spaces, link) {
+	hash_for_each_possible(vendor->spaces, space, link, (unsigned long)mm) {
 		if (space->mm == mm) {
 			kref_get(&space->ref);
 			goto out;
@@ -74,7 +74,7 @@ static void rknpu_space_release(struct kref *ref)
 	struct rknpu_space *space = container_of(ref, struct rknpu_space, ref);
 	unsigned int i;
 
-	list_del(&space->link);
+	hash_del(&space->link);
 	mutex_unlock(&space->vendor->lock);
 
 	for (i = 0; i < DRM_RKNPU_DOMAINS; i++) {
