@@ -667,6 +667,49 @@ RK_TEST_F_TIMEOUT(limits, closed_in_another_file, 60,
 	rk_client_fini(&c);
 }
 
+#define IMPORT	(8 * MIB)
+
+/* All that is left for the user of the file. */
+static void take_the_rest(int fd)
+{
+	uint32_t handle;
+
+	for (uint32_t size = 64 * MIB; size >= RK_PAGE; size /= 2)
+		while (!create(fd, size, &handle))
+			;
+}
+
+RK_TEST_F_TIMEOUT(limits, closed_before_other_calls, 120,
+		  "a BO that a file closes right after its job makes room for what open() and imports need")
+{
+	uint32_t large[2], handle;
+	struct rk_client c;
+	int buf, fd;
+
+	REQUIRE_PAGES();
+	ASSERT_EQ(65, set_percent(USER_PERCENT, 3));
+	for (int i = 0; i < 5; i++) {
+		ASSERT_EQ(0, rk_client_init_on(&c, rk_open_as(SOMEBODY, rk_open)));
+		ASSERT_EQ(0, create(c.fd, IMPORT, &handle));
+		buf = rk_export(c.fd, handle);
+		ASSERT_LE(0, buf);
+		ASSERT_EQ(0, create(c.fd, MIB, &large[0]));
+		ASSERT_EQ(0, create(c.fd, MIB, &large[1]));
+		take_the_rest(c.fd);
+		ASSERT_EQ(0, rk_client_run(&c, 1));
+		ASSERT_EQ(0, rk_gem_close(c.fd, large[0]));
+		fd = rk_open_as(SOMEBODY, rk_open);
+		EXPECT_LE(0, fd) TH_LOG("round %d: %d", i, fd);
+		take_the_rest(c.fd);
+		ASSERT_EQ(0, rk_client_run(&c, 1));
+		ASSERT_EQ(0, rk_gem_close(c.fd, large[1]));
+		EXPECT_EQ(0, drmPrimeFDToHandle(fd, buf, &handle)) TH_LOG("round %d", i);
+		close(fd);
+		close(buf);
+		rk_client_fini(&c);
+	}
+}
+
 /* ---- jobs that are not over ---- */
 
 #define FILE_TASKS	1048576u

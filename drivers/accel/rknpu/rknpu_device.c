@@ -95,7 +95,7 @@ struct rknpu_device *rknpu_device_create(struct device *dev, const struct rknpu_
 	rdev->hw.soc = soc;
 	rdev->hw.no_iommu = rknpu_iommu_are_absent();
 	rdev->mem.hw = &rdev->hw;
-	rdev->mem.reclaim = rknpu_vm_reap_all;
+	rdev->mem.reclaim = rknpu_vm_flush;
 	rdev->sched.core_lost = rknpu_device_core_lost;
 	rknpu_hw_init(&rdev->hw, &rdev->accel, &rknpu_sched_hw_ops);
 	ret = rknpu_sched_init(&rdev->sched, &rdev->hw, &rdev->mem);

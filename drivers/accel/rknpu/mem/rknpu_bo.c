@@ -138,9 +138,29 @@ static void rknpu_account_uncharge(struct rknpu_account *account, unsigned long 
 	atomic_long_sub(pages, &account->quota->pages);
 }
 
+/* In other VMs, too, what is over still counts for a moment. */
+static int rknpu_account_charge_patiently(struct rknpu_account *account, unsigned long pages)
+{
+	int ret = rknpu_account_charge(account, pages);
+
+	if (!ret)
+		return 0;
+	account->mem->reclaim();
+	return rknpu_account_charge(account, pages);
+}
+
 int rknpu_account_charge_tables(struct rknpu_account *account, unsigned long pages)
 {
 	int ret = rknpu_account_charge(account, pages);
+
+	if (!ret)
+		atomic_long_add(pages, &account->mem->table_pages);
+	return ret;
+}
+
+int rknpu_account_charge_tables_patiently(struct rknpu_account *account, unsigned long pages)
+{
+	int ret = rknpu_account_charge_patiently(account, pages);
 
 	if (!ret)
 		atomic_long_add(pages, &account->mem->table_pages);
@@ -612,13 +632,8 @@ static int rknpu_bo_charge(struct rknpu_bo *bo, struct rknpu_account *account)
 {
 	unsigned long pages = bo->base.size >> PAGE_SHIFT;
 	unsigned long extra = rknpu_bo_extra_pages(pages);
-	int ret = rknpu_account_charge(account, pages + extra);
+	int ret = rknpu_account_charge_patiently(account, pages + extra);
 
-	if (ret) {
-		/* In other VMs, too, it still counts. */
-		account->mem->reclaim();
-		ret = rknpu_account_charge(account, pages + extra);
-	}
 	if (ret)
 		return ret;
 	atomic_long_add(extra, &account->mem->table_pages);

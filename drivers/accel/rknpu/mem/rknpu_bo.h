@@ -29,7 +29,7 @@ struct vm_operations_struct;
 struct rknpu_mem {
 	/** @hw: hardware */
 	struct rknpu_hw *hw;
-	/** @reclaim: frees what jobs that are over have kept */
+	/** @reclaim: frees what jobs that are over have kept, and address spaces that nobody has */
 	void (*reclaim)(void);
 	/** @pages: of all BOs, and @table_pages */
 	atomic_long_t pages;
@@ -146,6 +146,11 @@ static inline struct rknpu_account *rknpu_account_get(struct rknpu_account *acco
  * them: the kernel's memory cgroups do not see them. -ENOMEM: too much.
  */
 int rknpu_account_charge_tables(struct rknpu_account *account, unsigned long pages);
+/*
+ * The same after what is over has made room, if that is necessary. Without the locks that
+ * this takes: those of address spaces.
+ */
+int rknpu_account_charge_tables_patiently(struct rknpu_account *account, unsigned long pages);
 void rknpu_account_uncharge_tables(struct rknpu_account *account, unsigned long pages);
 
 /* Pages that the list of an imported BO's segments takes; to be charged with page tables. */

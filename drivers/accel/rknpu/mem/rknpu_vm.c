@@ -89,7 +89,7 @@ static void rknpu_vm_detached(struct rknpu_domain *domain)
 static int rknpu_vm_init_domain(struct rknpu_vm *vm, struct rknpu_account *account)
 {
 	struct rknpu_hw *hw = account->mem->hw;
-	int ret = rknpu_account_charge_tables(account, rknpu_vm_count_tables(vm, hw));
+	int ret = rknpu_account_charge_tables_patiently(account, rknpu_vm_count_tables(vm, hw));
 
 	if (ret)
 		return ret;
@@ -437,7 +437,7 @@ static struct rknpu_mapping *rknpu_mapping_find(struct rknpu_vm *vm, struct rknp
 	return NULL;
 }
 
-struct rknpu_mapping *rknpu_mapping_get(struct rknpu_vm *vm, struct rknpu_bo *bo)
+static struct rknpu_mapping *rknpu_mapping_try_get(struct rknpu_vm *vm, struct rknpu_bo *bo)
 {
 	struct rknpu_mapping *map;
 	int ret;
@@ -455,6 +455,17 @@ struct rknpu_mapping *rknpu_mapping_get(struct rknpu_vm *vm, struct rknpu_bo *bo
 	}
 	map->handles++;
 	return map;
+}
+
+struct rknpu_mapping *rknpu_mapping_get(struct rknpu_vm *vm, struct rknpu_bo *bo)
+{
+	struct rknpu_mapping *map = rknpu_mapping_try_get(vm, bo);
+
+	if (map != ERR_PTR(-ENOMEM))
+		return map;
+	/* As rknpu_account_charge_tables_patiently(), which vm->lock was in the way of. */
+	vm->account->mem->reclaim();
+	return rknpu_mapping_try_get(vm, bo);
 }
 
 static bool rknpu_mapping_drop(struct rknpu_mapping *map)

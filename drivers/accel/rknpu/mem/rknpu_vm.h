@@ -120,7 +120,7 @@ void rknpu_vm_reap_if_any(struct rknpu_vm *vm);
 void rknpu_vm_reap_soon(void);
 /* Everything over so far is freed on return. */
 void rknpu_vm_reap_all(void);
-/* The same, and what its release queues. */
+/* The same, and what its release queues. Not inside of one. */
 void rknpu_vm_flush(void);
 
 /* Before an allocation: waits for what only needs the release of finished jobs. */
