@@ -7,6 +7,7 @@
  * boot: debug-ext
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -553,6 +554,38 @@ static long long meminfo(const char *key)
 	if (f)
 		fclose(f);
 	return kib * 1024;
+}
+
+/* Has the kernel a thread for the workqueue's work when it has no memory for another? Newer ones say more. */
+static bool has_rescuer(const char *workqueue)
+{
+	char path[300], name[64];
+	DIR *dir = opendir("/proc");
+	bool found = false;
+	struct dirent *d;
+
+	while (dir && !found && (d = readdir(dir))) {
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/%s/comm", d->d_name);
+		f = fopen(path, "re");
+		if (!f)
+			continue;
+		if (fscanf(f, "%63s", name) == 1)
+			found = !strcmp(name, workqueue) ||
+				(!strncmp(name, "kworker/R-", 10) && !strcmp(name + 10, workqueue));
+		fclose(f);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+RK_TEST(freeing_needs_no_memory, "memory is freed by a thread that is there already, if there is no memory for a new one")
+{
+	if (!rk_ours())
+		SKIP(return, "another driver");
+	EXPECT_TRUE(has_rescuer("rknpu_release"));
 }
 
 #define OVERCOMMIT	"/proc/sys/vm/overcommit_"

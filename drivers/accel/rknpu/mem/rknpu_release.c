@@ -9,7 +9,8 @@ static struct workqueue_struct *rknpu_release_wq;
 
 int rknpu_release_init(void)
 {
-	rknpu_release_wq = alloc_workqueue("rknpu_release", WQ_UNBOUND, 0);
+	/* What is short of memory may wait for the pages of BOs that go here. */
+	rknpu_release_wq = alloc_workqueue("rknpu_release", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	return rknpu_release_wq ? 0 : -ENOMEM;
 }
 
