@@ -101,30 +101,57 @@ static kuid_t rknpu_user_current(void)
 	return uid;
 }
 
-struct rknpu_user *rknpu_user_get_current(struct rknpu_sched *sched)
+static struct rknpu_user *rknpu_user_alloc(struct rknpu_sched *sched, unsigned long uid)
 {
-	unsigned long uid = from_kuid(&init_user_ns, rknpu_user_current());
+	struct rknpu_user *user = kzalloc_obj(*user, GFP_KERNEL_ACCOUNT);
+
+	if (!user)
+		return NULL;
+	user->sched = sched;
+	user->uid = uid;
+	rknpu_backlog_init(&user->backlog, RKNPU_USER_FILES);
+	rknpu_share_init(user);
+	return user;
+}
+
+/*
+ * The user with that uid. NULL: there is none. If there is none, @fresh is it from now on. All
+ * who open and close take the lock, so with it nobody waits for memory of a cgroup's, which
+ * whoever opens has chosen: the kernel's own has the index.
+ */
+static struct rknpu_user *rknpu_user_find(struct rknpu_sched *sched, unsigned long uid,
+					  struct rknpu_user *fresh)
+{
 	struct rknpu_user *user;
 	int ret;
 
 	guard(mutex)(&sched->users_lock);
 	user = xa_load(&sched->users, uid);
-	if (user) {
-		user->clients++;
-		return user;
+	if (!user && fresh) {
+		ret = xa_err(xa_store(&sched->users, uid, fresh, GFP_KERNEL));
+		if (ret)
+			return ERR_PTR(ret);
+		user = fresh;
 	}
+	if (user)
+		user->clients++;
+	return user;
+}
 
-	user = kzalloc_obj(*user, GFP_KERNEL_ACCOUNT);
-	if (!user)
-		return ERR_PTR(-ENOMEM);
-	user->clients = 1;
-	user->sched = sched;
-	user->uid = uid;
-	rknpu_backlog_init(&user->backlog, RKNPU_USER_FILES);
-	rknpu_share_init(user);
-	ret = xa_err(xa_store(&sched->users, uid, user, GFP_KERNEL_ACCOUNT));
-	if (!ret)
+struct rknpu_user *rknpu_user_get_current(struct rknpu_sched *sched)
+{
+	unsigned long uid = from_kuid(&init_user_ns, rknpu_user_current());
+	struct rknpu_user *user = rknpu_user_find(sched, uid, NULL);
+	struct rknpu_user *fresh;
+
+	if (user)
 		return user;
-	kfree(user);
-	return ERR_PTR(ret);
+	fresh = rknpu_user_alloc(sched, uid);
+	if (!fresh)
+		return ERR_PTR(-ENOMEM);
+	user = rknpu_user_find(sched, uid, fresh);
+	/* Another process of the user was faster. */
+	if (user != fresh)
+		kfree(fresh);
+	return user;
 }

@@ -33,12 +33,12 @@
 /* Each is a reference, and /dev/rknpu gives a new one for each import of the same dma-buf. */
 #define RKNPU_VOBJECT_MAX_HANDLES	SZ_64K
 
-static struct rknpu_space *rknpu_space_create(struct rknpu_vendor *vendor, struct mm_struct *mm)
+static struct rknpu_space *rknpu_space_alloc(struct rknpu_vendor *vendor, struct mm_struct *mm)
 {
 	struct rknpu_space *space = kzalloc_obj(*space, GFP_KERNEL_ACCOUNT);
 
 	if (!space)
-		return ERR_PTR(-ENOMEM);
+		return NULL;
 
 	kref_init(&space->ref);
 	mutex_init(&space->lock);
@@ -46,25 +46,52 @@ static struct rknpu_space *rknpu_space_create(struct rknpu_vendor *vendor, struc
 	space->mm = mm;
 	if (mm)
 		mmgrab(mm);
-	hash_add(vendor->spaces, &space->link, (unsigned long)mm);
 	return space;
 }
 
-struct rknpu_space *rknpu_space_get(struct rknpu_vendor *vendor)
+static void rknpu_space_free(struct rknpu_space *space)
 {
-	struct mm_struct *mm = rknpu_params.vendor_shared_space ? NULL : current->mm;
+	if (space->mm)
+		mmdrop(space->mm);
+	mutex_destroy(&space->lock);
+	kfree(space);
+}
+
+/* That of @mm, or NULL: there is none, and @fresh, if any, is it from now on. */
+static struct rknpu_space *rknpu_space_find(struct rknpu_vendor *vendor, struct mm_struct *mm,
+					    struct rknpu_space *fresh)
+{
 	struct rknpu_space *space;
 
-	mutex_lock(&vendor->lock);
+	guard(mutex)(&vendor->lock);
 	hash_for_each_possible(vendor->spaces, space, link, (unsigned long)mm) {
 		if (space->mm == mm) {
 			kref_get(&space->ref);
-			goto out;
+			return space;
 		}
 	}
-	space = rknpu_space_create(vendor, mm);
-out:
-	mutex_unlock(&vendor->lock);
+	if (fresh)
+		hash_add(vendor->spaces, &fresh->link, (unsigned long)mm);
+	return NULL;
+}
+
+/* All who open and close take the lock, so nobody waits for memory, of his cgroup's, with it. */
+struct rknpu_space *rknpu_space_get(struct rknpu_vendor *vendor)
+{
+	struct mm_struct *mm = rknpu_params.vendor_shared_space ? NULL : current->mm;
+	struct rknpu_space *space = rknpu_space_find(vendor, mm, NULL);
+	struct rknpu_space *fresh;
+
+	if (space)
+		return space;
+	fresh = rknpu_space_alloc(vendor, mm);
+	if (!fresh)
+		return ERR_PTR(-ENOMEM);
+	space = rknpu_space_find(vendor, mm, fresh);
+	if (!space)
+		return fresh;
+	/* Another thread of the process was faster. */
+	rknpu_space_free(fresh);
 	return space;
 }
 
@@ -81,10 +108,7 @@ static void rknpu_space_release(struct kref *ref)
 		if (space->vms[i])
 			rknpu_vm_put(space->vms[i]);
 	}
-	if (space->mm)
-		mmdrop(space->mm);
-	mutex_destroy(&space->lock);
-	kfree(space);
+	rknpu_space_free(space);
 }
 
 void rknpu_space_put(struct rknpu_space *space)
