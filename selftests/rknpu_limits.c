@@ -556,6 +556,42 @@ static long long meminfo(const char *key)
 	return kib * 1024;
 }
 
+#define SHMEM_ENABLED	"/sys/kernel/mm/transparent_hugepage/shmem_enabled"
+#define HUGE_BOS	20
+
+static int write_text(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "we");
+
+	if (!f)
+		return -errno;
+	fputs(text, f);
+	return fclose(f) ? -errno : 0;
+}
+
+RK_TEST_F(limits, huge_pages_count, "a BO whose last page is huge counts all of that")
+{
+	long long counted = rk_stat("bo_bytes") + rk_stat("table_bytes");
+	long long taken = meminfo("Shmem:");
+	uint32_t handle;
+
+	REQUIRE_PAGES();
+	if (write_text(SHMEM_ENABLED, "always"))
+		SKIP(return, "the kernel has no huge pages for shared memory");
+	for (int i = 0; i < HUGE_BOS; i++) {
+		EXPECT_EQ(0, create(self->fd, RK_PAGE, &handle));
+	}
+	ASSERT_EQ(0, write_text(SHMEM_ENABLED, "never"));
+	taken = meminfo("Shmem:") - taken;
+	counted = rk_stat("bo_bytes") + rk_stat("table_bytes") - counted;
+	/* The counter of the kernel's may lag behind by what CPUs keep. */
+	EXPECT_LE(taken - MIB, counted) TH_LOG("%lld bytes", taken);
+	close(self->fd);
+	self->fd = rk_open_as(SOMEBODY, rk_open);
+	EXPECT_TRUE(rk_stat_settles("vms", 2));
+	EXPECT_EQ(self->tables, rk_stat("table_bytes"));
+}
+
 /* Has the kernel a thread for the workqueue's work when it has no memory for another? Newer ones say more. */
 static bool has_rescuer(const char *workqueue)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Flags of an area, which everybody writes before 6.3; copying from and to pages, as since 5.12. */
+/*
+ * Flags of an area, which everybody writes before 6.3; copying from and to pages, as since 5.12;
+ * folios, as since 5.16.
+ */
 #ifndef __RKNPU_COMPAT_MM_H__
 #define __RKNPU_COMPAT_MM_H__
 
@@ -10,6 +13,22 @@
 static inline void vm_flags_set(struct vm_area_struct *vma, unsigned long flags)
 {
 	vma->vm_flags |= flags;
+}
+
+#endif
+
+#ifndef RKNPU_HAVE_PAGE_FOLIO
+
+#include <linux/mm.h>
+
+static inline struct page *page_folio(struct page *page)
+{
+	return compound_head(page);
+}
+
+static inline pgoff_t folio_next_index(struct page *head)
+{
+	return head->index + compound_nr(head);
 }
 
 #endif

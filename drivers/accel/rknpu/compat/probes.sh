@@ -44,6 +44,7 @@ probe IOMMU_MAP_GFP 'linux/iommu.h' 'struct iommu_domain *d = 0; iommu_map(d, 0,
 
 # mm.h
 probe MEMCPY_PAGE 'linux/highmem.h' 'struct page *p = 0; memcpy_from_page(0, p, 0, 0); memcpy_to_page(p, 0, 0, 0);'
+probe PAGE_FOLIO 'linux/mm.h linux/pagemap.h' 'struct page *p = 0; folio_next_index(page_folio(p));'
 probe VM_FLAGS_SET 'linux/mm.h' 'struct vm_area_struct *v = 0; vm_flags_set(v, 0);'
 
 # module.h: old ones make a string of the name, which then is one twice.

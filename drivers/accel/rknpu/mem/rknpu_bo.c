@@ -409,7 +409,7 @@ static void rknpu_bo_uncharge(struct rknpu_bo *bo)
 {
 	unsigned long pages = bo->base.size >> PAGE_SHIFT;
 
-	rknpu_account_uncharge_tables(bo->account, rknpu_bo_extra_pages(pages));
+	rknpu_account_uncharge_tables(bo->account, rknpu_bo_extra_pages(pages) + bo->beyond);
 	rknpu_account_uncharge(bo->account, pages);
 	atomic_long_sub(pages, &bo->account->pages);
 }
@@ -558,6 +558,21 @@ static gfp_t rknpu_bo_gfp(const struct rknpu_bo *bo)
 	return reach | __GFP_RETRY_MAYFAIL | __GFP_NOWARN;
 }
 
+/*
+ * If the administrator wants huge pages for shared memory (shmem_enabled), the last one goes
+ * on behind the end, up to 2 MiB for a BO of a page, and while it is pinned nobody splits it.
+ */
+static int rknpu_bo_charge_beyond(struct rknpu_bo *bo)
+{
+	pgoff_t count = bo->base.size >> PAGE_SHIFT;
+	unsigned long beyond = folio_next_index(page_folio(bo->pages[count - 1])) - count;
+	int ret = rknpu_account_charge_tables_patiently(bo->account, beyond);
+
+	if (!ret)
+		bo->beyond = beyond;
+	return ret;
+}
+
 static int rknpu_bo_populate(struct rknpu_bo *bo)
 {
 	struct page **pages;
@@ -576,7 +591,7 @@ static int rknpu_bo_populate(struct rknpu_bo *bo)
 		return PTR_ERR(pages);
 	bo->pages = pages;
 
-	return rknpu_bo_get_sgt(bo);
+	return rknpu_bo_charge_beyond(bo) ?: rknpu_bo_get_sgt(bo);
 }
 
 /* Pages that follow each other, which jobs find at their bus address. */

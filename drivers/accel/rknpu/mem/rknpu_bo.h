@@ -76,6 +76,8 @@ struct rknpu_bo {
 	struct rknpu_account *account;
 	/** @pages: pinned for life; NULL for an imported BO */
 	struct page **pages;
+	/** @beyond: pages of the last one's folio that lie behind it; charged, too */
+	unsigned long beyond;
 	/** @block: without IOMMU, the first of @pages, which follow each other; else NULL */
 	struct page *block;
 	/** @block_dma: its bus address */
