@@ -48,7 +48,7 @@ static int open_program(struct program *p, unsigned int uid, unsigned int vms)
 
 	memset(p, 0, sizeof(*p));
 	p->uid = sim_uid = uid;
-	p->client = rknpu_client_create(&sched);
+	p->client = rknpu_client_create(&sched, 0);
 	if (IS_ERR(p->client))
 		return PTR_ERR(p->client);
 	p->vm_count = vms;

@@ -92,6 +92,7 @@ void sim_trace(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 #define FIELD_PREP(m, v)	(((u64)(v) << __bf_shf(m)) & (m))
 #define FIELD_GET(m, v)		(((v) & (m)) >> __bf_shf(m))
 #define DIV_ROUND_UP(a, b)	(((a) + (b) - 1) / (b))
+#define PAGE_SIZE		4096UL
 #define U32_MAX			UINT32_MAX
 #define U64_MAX			UINT64_MAX
 #ifndef UINT_MAX

@@ -104,7 +104,7 @@ struct rknpu_bo {
 	struct list_head mappings;
 	/** @write_error: see rknpu_bo_record_error() */
 	atomic_t write_error;
-	/** @fences_over: jobs that named it and were freed, since rknpu_order_tidy() last looked */
+	/** @fences_over: freed jobs that named it, since rknpu_bo_tidy_fences() last looked */
 	atomic_t fences_over;
 };
 
@@ -194,6 +194,11 @@ int rknpu_bo_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma);
 struct dma_buf *rknpu_bo_export(struct drm_gem_object *obj, int flags);
 /* A reference on the BO that was exported by the same node; or NULL. */
 struct drm_gem_object *rknpu_bo_import_own(struct drm_device *dev, struct dma_buf *dmabuf);
+
+/* A job that named @bo is being freed: its fence need not stay. May sleep, but not for the lock. */
+void rknpu_bo_forget_fence(struct rknpu_bo *bo);
+/* The same for jobs that were freed while the reservation was locked, as it is. */
+void rknpu_bo_tidy_fences(struct rknpu_bo *bo);
 
 /* Process context: may free the BO. */
 static inline void rknpu_bo_put(struct rknpu_bo *bo)

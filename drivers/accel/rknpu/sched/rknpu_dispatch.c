@@ -16,7 +16,6 @@
 #include "rknpu_client_types.h"
 #include "rknpu_deadline.h"
 #include "rknpu_dispatch.h"
-#include "rknpu_end.h"
 #include "rknpu_gang.h"
 #include "rknpu_job.h"
 #include "rknpu_limits.h"
@@ -163,7 +162,7 @@ static void rknpu_dispatch_drop_cancelled(struct rknpu_runqueue *rq)
 		rknpu_dispatch_start_over(rq);
 		return;
 	}
-	rknpu_end_cancelled(rq->sched, rknpu_dispatch_drop_job(rq));
+	rknpu_job_end_cancelled(rknpu_dispatch_drop_job(rq));
 	rknpu_runqueue_set_state(rq, RKNPU_CORE_STARTING);
 	queue_work(rq->wq, &rq->work);
 }

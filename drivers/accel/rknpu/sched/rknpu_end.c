@@ -85,15 +85,6 @@ static void rknpu_end_continue(struct rknpu_runqueue *rq)
  * leaves the core, its successor is queued, and the core takes whatever is next. Time and
  * result of the job, and its fence, come when the core works again.
  */
-/* One that is cancelled tells all BOs that it writes, of which there may be thousands. */
-void rknpu_end_cancelled(struct rknpu_sched *sched, struct rknpu_job *job)
-{
-	lockdep_assert_held(&sched->hw->lock);
-	job->result.cause = rknpu_job_cancel_cause(job);
-	list_add_tail(&job->link, &sched->ending);
-	queue_work(sched->wq, &sched->work);
-}
-
 struct rknpu_job *rknpu_end_kick(struct rknpu_runqueue *rq)
 {
 	struct rknpu_core *core = rq->core;
@@ -127,7 +118,7 @@ struct rknpu_job *rknpu_end_kick(struct rknpu_runqueue *rq)
 		rq->ending = true;
 		return job;
 	}
-	rknpu_end_cancelled(rq->sched, job);
+	rknpu_job_end_cancelled(job);
 	rknpu_dispatch_idle_locked(rq);
 	return NULL;
 }
@@ -277,7 +268,7 @@ static void rknpu_end_prequeued(struct rknpu_runqueue *rq)
 		return;
 	rknpu_runqueue_remove(job);
 	rknpu_job_leave(job);
-	rknpu_end_cancelled(rq->sched, job);
+	rknpu_job_end_cancelled(job);
 	rknpu_dispatch_left(rq->sched);
 }
 

@@ -30,7 +30,5 @@ void rknpu_end_work(struct work_struct *work);
  * waited for. NULL: the job goes on, or rknpu_sched::work ends it.
  */
 struct rknpu_job *rknpu_end_kick(struct rknpu_runqueue *rq);
-/* The job has left its core; rknpu_sched::work ends it. */
-void rknpu_end_cancelled(struct rknpu_sched *sched, struct rknpu_job *job);
 
 #endif

@@ -18,7 +18,6 @@
 #include "rknpu_debt.h"
 #include "rknpu_gang.h"
 #include "rknpu_job.h"
-#include "rknpu_order.h"
 #include "rknpu_sched_types.h"
 
 #define CREATE_TRACE_POINTS
@@ -260,7 +259,7 @@ static void rknpu_job_free(struct rknpu_vm_use *use)
 
 	rknpu_job_drop_deps(job);
 	for (i = 0; i < job->bo_count; i++) {
-		rknpu_order_forget(job->bos[i]);
+		rknpu_bo_forget_fence(job->bos[i]);
 		rknpu_bo_put(job->bos[i]);
 	}
 	rknpu_vm_use_end(job->vm, &job->use);
@@ -479,6 +478,17 @@ static void rknpu_job_remember(const struct rknpu_job *job)
 	if (past->cause == RKNPU_CAUSE_NONE)
 		past->cause = past->task == past->tasks ? RKNPU_CAUSE_DONE :
 							  rknpu_job_cancel_cause(job);
+}
+
+/* One that is cancelled tells all BOs that it writes, of which there may be thousands. */
+void rknpu_job_end_cancelled(struct rknpu_job *job)
+{
+	struct rknpu_sched *sched = job->client->sched;
+
+	lockdep_assert_held(&sched->hw->lock);
+	job->result.cause = rknpu_job_cancel_cause(job);
+	list_add_tail(&job->link, &sched->ending);
+	queue_work(sched->wq, &sched->work);
 }
 
 void rknpu_job_leave(struct rknpu_job *job)

@@ -62,6 +62,8 @@ void rknpu_job_set_state(struct rknpu_job *job, enum rknpu_job_state state);
 void rknpu_job_pause(struct rknpu_job *job, u64 now);
 /* For the scheduler, under it: the job is going to end, and nobody finds it any more. */
 void rknpu_job_leave(struct rknpu_job *job);
+/* The same, after that: rknpu_sched::work ends it. */
+void rknpu_job_end_cancelled(struct rknpu_job *job);
 
 /*
  * For the scheduler, without rknpu_hw::lock: the hardware is done with the job.

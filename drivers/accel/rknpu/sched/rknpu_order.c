@@ -35,9 +35,6 @@
 /* What a step counts where each fence's job is asked what it uses (estimated). */
 #define RKNPU_ORDER_SHARED	64
 
-/* Fences of jobs that are over which may stay in a reservation: less than 4 KiB with their place. */
-#define RKNPU_ORDER_MAX_OVER	25U
-
 /**
  * struct rknpu_order_use - one job's use of one reservation object
  */
@@ -427,53 +424,13 @@ static void rknpu_order_publish(struct rknpu_order *s)
 		rknpu_order_publish_resv(s, i);
 }
 
-/*
- * A list of fences never becomes shorter by itself, and what has signalled stays in it until
- * its place is wanted: with an idle BO of a page this could be a hundred times what it counts.
- * A copy has those that have not signalled, but has room for as many as the list had.
- */
-static void rknpu_order_tidy(struct rknpu_bo *bo)
-{
-	struct dma_resv *resv = bo->base.resv;
-	unsigned int listed = 0, left = 0;
-	struct dma_resv_iter cursor;
-	struct dma_fence *fence;
-
-	dma_resv_for_each_fence(&cursor, resv, DMA_RESV_USAGE_BOOKKEEP, fence) {
-		listed++;
-		left += !dma_fence_is_signaled(fence);
-	}
-	/* Where many have not, copies cost, too. Without memory a later job tries again. */
-	if (listed - left >= max(left / 4, RKNPU_ORDER_MAX_OVER) &&
-	    !dma_resv_copy_fences(resv, resv) && left)
-		dma_resv_copy_fences(resv, resv);
-	atomic_set(&bo->fences_over, 0);
-}
-
-static bool rknpu_order_is_littered(const struct rknpu_bo *bo)
-{
-	return atomic_read(&bo->fences_over) >= RKNPU_ORDER_MAX_OVER;
-}
-
-void rknpu_order_forget(struct rknpu_bo *bo)
-{
-	atomic_inc(&bo->fences_over);
-	/* Who has the lock adds jobs, or does what is left to do when it fails. */
-	if (rknpu_order_is_littered(bo) && dma_resv_trylock(bo->base.resv)) {
-		rknpu_order_tidy(bo);
-		dma_resv_unlock(bo->base.resv);
-	}
-}
-
 /* Jobs that ended meanwhile could not, and none may come after them. */
 static void rknpu_order_tidy_all(struct rknpu_order *s)
 {
 	u32 i;
 
-	for (i = 0; i < s->lock_count; i++) {
-		if (rknpu_order_is_littered(to_rknpu_bo(s->locked[i])))
-			rknpu_order_tidy(to_rknpu_bo(s->locked[i]));
-	}
+	for (i = 0; i < s->lock_count; i++)
+		rknpu_bo_tidy_fences(to_rknpu_bo(s->locked[i]));
 }
 
 static int rknpu_order_commit(struct rknpu_order *s)

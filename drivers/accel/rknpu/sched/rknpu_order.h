@@ -5,7 +5,6 @@
 
 #include <linux/types.h>
 
-struct rknpu_bo;
 struct rknpu_job;
 
 /*
@@ -13,8 +12,5 @@ struct rknpu_job;
  * them. Consumes the references, also on failure, and then nothing was queued.
  */
 int rknpu_order_jobs(struct rknpu_job **jobs, u32 count);
-
-/* A job that named @bo is being freed: its fence need not stay. May sleep, but not for the lock. */
-void rknpu_order_forget(struct rknpu_bo *bo);
 
 #endif

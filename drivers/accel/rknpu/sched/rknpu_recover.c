@@ -327,7 +327,7 @@ static void rknpu_recover_put_back(struct rknpu_runqueue *rq)
 	struct rknpu_job *job = rq->job;
 
 	if (job->cancelled) {
-		rknpu_end_cancelled(rq->sched, rknpu_dispatch_drop_job(rq));
+		rknpu_job_end_cancelled(rknpu_dispatch_drop_job(rq));
 		return;
 	}
 	rknpu_dispatch_put_back(rq);
