@@ -806,8 +806,8 @@ static unsigned resident_mib(QTestState *q)
     unsigned long pages;
 
     g_assert_true(g_file_get_contents(name, &text, NULL, NULL));
-    pages = strtoul(strchr(text, ' '), NULL, 10);
-    return pages * (sysconf(_SC_PAGESIZE) >> 10) >> 10;
+    g_assert_cmpint(sscanf(text, "%*u %lu", &pages), ==, 1);
+    return pages * (qemu_real_host_page_size() >> 10) >> 10;
 }
 
 /* Tasks that resets end before the host has begun with them cost nothing. */
