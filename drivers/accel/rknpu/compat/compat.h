@@ -6,6 +6,7 @@
 #include "accel.h"
 #include "alloc.h"
 #include "capability.h"
+#include "compiler.h"
 #include "devfreq.h"
 #include "drm.h"
 #include "fence.h"

@@ -12,6 +12,9 @@ probe MEMDUP_ARRAY_USER 'linux/string.h' 'memdup_array_user(0, 1, 1);'
 # capability.h
 probe CAPABLE_NOAUDIT 'linux/capability.h' '(void)capable_noaudit(0);'
 
+# compiler.h
+defined UNINITIALIZED 'linux/compiler.h' __uninitialized
+
 # devfreq.h, include/linux/devfreq-governor.h
 probe DEVFREQ_COOLING 'linux/devfreq.h' 'struct devfreq_dev_profile p; p.is_cooling_device = false;'
 
