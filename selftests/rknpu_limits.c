@@ -938,9 +938,10 @@ RK_TEST_F_TIMEOUT(limits, number_of_jobs_of_a_file, 180, "a file can queue jobs 
 
 /* ---- what jobs leave behind when they are over ---- */
 
-#define NAMED_BOS	64
-#define NAMING_JOBS	1024
-/* As many jobs as a file may have, each with a fence in the lists of its BOs. */
+/* As many handles as a call may have. */
+#define NAMED_BOS	128
+/* Lists of more take over 8 KiB, which kernels before 5.14 forget to take off the sum when they free it. */
+#define NAMING_JOBS	512
 #define NAMING_CALLS	8
 
 FIXTURE(limits_fences) {
@@ -1034,8 +1035,8 @@ RK_TEST_F_TIMEOUT(limits_fences, go_with_the_jobs, 300,
 		if (!i)
 			before = meminfo("SUnreclaim:");
 	}
-	/* Half of what the BOs count. */
-	EXPECT_TRUE(unreclaimable_settles_below(before + NAMING_CALLS * NAMED_BOS * RK_PAGE));
+	/* A quarter of what the BOs count. */
+	EXPECT_TRUE(unreclaimable_settles_below(before + NAMING_CALLS * NAMED_BOS * RK_PAGE / 2));
 }
 
 RK_HARNESS_MAIN

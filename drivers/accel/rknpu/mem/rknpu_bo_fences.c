@@ -17,7 +17,8 @@ static bool rknpu_bo_is_littered(const struct rknpu_bo *bo)
 /*
  * A list of fences never becomes shorter by itself, and what has signalled stays in it until
  * its place is wanted: with an idle BO of a page this could be a hundred times what it counts.
- * A copy has those that have not signalled, but has room for as many as the list had.
+ * A copy has those that have not signalled, but has room for as many as the list had; before
+ * 5.19 also if there are none.
  */
 void rknpu_bo_tidy_fences(struct rknpu_bo *bo)
 {
@@ -35,7 +36,7 @@ void rknpu_bo_tidy_fences(struct rknpu_bo *bo)
 	}
 	/* Where many have not, copies cost, too. Without memory a later job tries again. */
 	if (listed - left >= max(left / 4, RKNPU_BO_MAX_FENCES_OVER) &&
-	    !dma_resv_copy_fences(resv, resv) && left)
+	    !dma_resv_copy_fences(resv, resv))
 		dma_resv_copy_fences(resv, resv);
 	atomic_set(&bo->fences_over, 0);
 }
