@@ -9,6 +9,7 @@
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/pagemap.h>
 #include <linux/scatterlist.h>
 #include <linux/sched/signal.h>
@@ -983,3 +984,5 @@ struct drm_gem_object *rknpu_bo_import_own(struct drm_device *dev, struct dma_bu
 	drm_gem_object_get(obj);
 	return obj;
 }
+
+MODULE_IMPORT_NS("DMA_BUF");

@@ -5,7 +5,6 @@
 #include <linux/err.h>
 #include <linux/mm.h>
 #include <linux/mm_types.h>
-#include <linux/module.h>
 #include <linux/nospec.h>
 #include <linux/overflow.h>
 #include <linux/random.h>
@@ -662,5 +661,3 @@ int rknpu_vendor_mem_sync(struct drm_device *dev, void *data, struct drm_file *f
 {
 	return rknpu_vendor_do_sync(file->driver_priv, data);
 }
-
-MODULE_IMPORT_NS("DMA_BUF");
