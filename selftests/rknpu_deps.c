@@ -303,10 +303,10 @@ static int submit_unlisted(struct side *s, const struct drm_rocket_task *task, u
 	return sync_file_of_job(s->c.fd, &job);
 }
 
-#define WAITED_FOR	1000
+#define WAITED_FOR	250
 #define WAITING		1024
 /* Of a user; two of each job are not counted. */
-#define MOST_WAITS	1048576
+#define MOST_WAITS	262144
 #define LONGEST_MS	240000u
 
 /* Each has a fence of its own, and waits for the core. */
@@ -324,7 +324,7 @@ static int put_many_fences(struct side *s, const struct rk_bo *bo)
 }
 
 RK_TEST_F_TIMEOUT(files, number_of_fences_that_jobs_wait_for, 300,
-		  "the jobs of a user can wait for a million fences in all, and no more, until they are over")
+		  "the jobs of a user can wait for 262144 fences in all, and no more, until they are over")
 {
 	static struct drm_rocket_job_ext jobs[WAITING];
 	struct side *a = &self->s[0], *b = &self->s[1];

@@ -25,8 +25,8 @@ struct rknpu_sched;
 #define RKNPU_CLIENT_MAX_TASKS	1048576
 #define RKNPU_CLIENT_MAX_BOS	524288
 #define RKNPU_USER_FILES	8
-/* Of all jobs of a user on all fences, beyond those that each job has room for: 128 MiB. */
-#define RKNPU_USER_MAX_DEPS	1048576
+/* Of all jobs of a user on all fences, beyond those that each job has room for: 32 MiB. */
+#define RKNPU_USER_MAX_DEPS	262144
 
 /**
  * struct rknpu_backlog - jobs that exist

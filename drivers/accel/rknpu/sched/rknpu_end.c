@@ -133,7 +133,7 @@ static void rknpu_end_resolve_first(struct rknpu_job *job)
 
 /*
  * Lock held. Those that wait for @job are left to the work, which puts it. By users, of whom one
- * may have a million wait for a job: each has its turn, and theirs have one within that.
+ * may have 65536 jobs wait for one: each has its turn, and theirs have one within that.
  */
 static void rknpu_end_leave_dependents(struct rknpu_job *job)
 {
@@ -208,7 +208,7 @@ static struct rknpu_job *rknpu_end_resolve_one(struct rknpu_user *user)
 }
 
 /*
- * Lock held. False: there is nothing to do. One of each, so that whoever has a million jobs wait
+ * Lock held. False: there is nothing to do. One of each, so that whoever has 65536 jobs wait
  * for one does not keep jobs of others from being queued. @over: see rknpu_end_resolve_one().
  */
 static bool rknpu_end_work_step(struct rknpu_sched *sched, struct rknpu_job **over)
