@@ -29,8 +29,8 @@ extern "C" {
  * there are few rows; what works on rows or elements by rows; images by lines, or by channels
  * where there are few lines; transposition by columns. Where a core
  * needs what another one writes, a new stage begins: all cores wait for each other, and there is
- * one more chain for each of them. It is still one ioctl; over the vendor's interface it is one
- * for each stage. npu_rec_on() places operations so that none has to wait.
+ * one more chain for each of them. It is still one ioctl, as far as the driver takes that many at once;
+ * over the vendor's interface it is one for each stage. npu_rec_on() places operations so that none has to wait.
  *
  * A function that refuses an operation makes the recording bad: every later call returns
  * the same error, and npu_rec_message() has it in words.
@@ -78,12 +78,15 @@ struct npu_rec_opts {
 	/** @size: sizeof(struct npu_rec_opts) */
 	size_t size;
 	/**
-	 * @core_mask: bit per core that may run it, 0 = any. Over the vendor's
+	 * @core_mask: bit per core of the SoC that may run it, 0 = any. Over the vendor's
 	 * interface at most one bit, and none if @cores is above 1. On an RK3576 it is core
 	 * 0 that runs it, whose part of CBUF programs are written for; an RK3568 has no other
 	 */
 	uint32_t core_mask;
-	/** @timeout_ns: how long one task may take on average, 0 = the driver's default */
+	/**
+	 * @timeout_ns: how long one task may take on average, 0 = the driver's default; at most an hour,
+	 * and what the driver lets its caller have
+	 */
 	uint64_t timeout_ns;
 	/**
 	 * @block: npu_rec_run() returns when the run is over. The vendor's interface
@@ -108,8 +111,8 @@ struct npu_rec_opts {
  * @opts: options or NULL
  * @out: the recording
  *
- * Return: 0, -EINVAL for options out of range or of a bad size, -EOPNOTSUPP for options that the driver or
- * the library does not have, -ENOMEM.
+ * Return: 0, -EINVAL for options out of range or of a bad size, among them a core or a timeout that the driver
+ * would refuse now, -EOPNOTSUPP for options that the driver or the library does not have, -ENOMEM.
  */
 int npu_rec_new(struct npu_dev *dev, const struct npu_rec_opts *opts, struct npu_rec **out);
 
@@ -214,8 +217,8 @@ struct npu_rec_matmul_opts {
  * FP16.
  *
  * Return: 0, -EINVAL for types or shapes that do not belong together or options of a bad size,
- * -EOPNOTSUPP for options of a newer library, -E2BIG for more than 4095 tasks, -EBUSY after
- * npu_rec_end(), -ENOMEM.
+ * -EOPNOTSUPP for options of a newer library, -E2BIG for more than 4095 tasks or an operation that uses
+ * more tensors than the driver lets a job list, -EBUSY after npu_rec_end(), -ENOMEM.
  */
 int npu_rec_matmul(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w,
 		   struct npu_tensor *y, const struct npu_rec_matmul_opts *opts);
@@ -503,20 +506,22 @@ int npu_rec_end(struct npu_rec *rec);
  * @rec: recording after npu_rec_end()
  *
  * One ioctl, if the driver knows chained programs (npu_rec_info.chained); otherwise one
- * with a job of separate tasks. Weights in several address spaces take one for each part,
- * npu_rec_info.submits. Over the vendor's interface there are more if other work
- * on the same memory is under way, and one for each stage.
+ * with a job of separate tasks. Weights in several address spaces take one for each part, and so does what is
+ * more than the driver takes at once: npu_rec_info.submits. The call waits between two of them where the driver
+ * would forget how jobs of this run end, or they leave no room for others. Over the vendor's interface there are
+ * more if other work on the same memory is under way, and one for each stage.
  *
  * Nothing but npu_rec_wait() tells that a core failed to write memory that several cores write;
  * and the call waits for the run before if that was another recording's with such memory. If other
  * clients see such memory (npu_tensor_export(), npu_tensor_import()) the call waits until none of them
  * uses it, and one more job joins the cores: an empty task, with an interrupt, whose end the others wait
- * for. Where the recording is in several address spaces the call returns when the run is over instead.
+ * for. Where the recording is in several address spaces, or has more such memory than the driver lets one job
+ * list, the call returns when the run is over instead.
  *
  * Return: 0, -EINVAL before npu_rec_end(), -EBUSY while it runs and until npu_rec_wait()
- * has returned 0 or an error of the run, or an errno of the driver. That is -EBUSY, too, if it has
- * no room for more jobs: nothing has run, npu_rec_wait() returns 0 at once, and the call may be
- * repeated. -EAGAIN says the same of a later part, and that those before it have run.
+ * has returned 0 or an error of the run, or an errno of the driver; -EINVAL is one of them if it no longer allows
+ * the timeout. -EBUSY, too, is one if it has no room for more jobs: nothing has run, npu_rec_wait() returns 0 at
+ * once, and the call may be repeated. -EAGAIN says the same of a later part, and that those before it have run.
  */
 int npu_rec_run(struct npu_rec *rec);
 
@@ -590,8 +595,8 @@ struct npu_rec_info {
 	/** @stages: how often all cores begin together; one more than they wait for each other */
 	uint32_t chains, stages;
 	/**
-	 * @submits: times that jobs are handed over, one more than the address space changes;
-	 * 0 before npu_rec_end()
+	 * @submits: times that jobs are handed over, one more than the address space changes, and than the
+	 * driver takes no more at once; 0 before npu_rec_end()
 	 */
 	/** @spaces: address spaces that tasks run in */
 	uint32_t submits, spaces;

@@ -77,7 +77,7 @@ void sim_refuse_wait(int err)
 	wait_err = err;
 }
 
-static int refuse_index = -1, refuse_err;
+static int refuse_index = -1, refuse_times, refuse_err;
 static bool rerun;
 
 void sim_rerun(void)
@@ -85,10 +85,33 @@ void sim_rerun(void)
 	rerun = true;
 }
 
-void sim_refuse_submit(int index, int err)
+void sim_refuse_submits(int index, int times, int err)
 {
 	refuse_index = index;
+	refuse_times = times;
 	refuse_err = err;
+}
+
+void sim_refuse_submit(int index, int err)
+{
+	sim_refuse_submits(index, 1, err);
+}
+
+/* As our driver's, unless a test says otherwise; but for results, of which it keeps fewer. */
+static uint64_t limits[] = {
+	[DRM_ROCKET_PARAM_CORE_COUNT] = 3,
+	[DRM_ROCKET_PARAM_MIN_TIMEOUT_NS] = 1000000,
+	[DRM_ROCKET_PARAM_MAX_TIMEOUT_NS] = 10000000000,
+	[DRM_ROCKET_PARAM_MAX_JOBS] = 1024,
+	[DRM_ROCKET_PARAM_MAX_TASKS] = 65536,
+	[DRM_ROCKET_PARAM_MAX_JOB_HANDLES] = 4096,
+	[DRM_ROCKET_PARAM_MAX_SUBMIT_HANDLES] = 65536,
+	[DRM_ROCKET_PARAM_RESULT_COUNT] = RESULTS,
+};
+
+void sim_limit(uint32_t param, uint64_t value)
+{
+	limits[param] = value;
 }
 
 void sim_unplug(bool gone)
@@ -294,6 +317,14 @@ static int get_info(const struct npu_dev *dev, struct drm_rocket_bo_info *info)
 	return 0;
 }
 
+static int get_param(struct drm_rocket_get_param *p)
+{
+	if (p->param >= ARRAY_SIZE(limits) || !limits[p->param])
+		return -EINVAL;
+	p->value = limits[p->param];
+	return 0;
+}
+
 static int answer(struct npu_dev *dev, unsigned long req, void *arg)
 {
 	struct drm_rocket_prep_bo_ranges *ranges = arg;
@@ -301,6 +332,8 @@ static int answer(struct npu_dev *dev, unsigned long req, void *arg)
 	if (unplugged)
 		return -ENODEV;
 	switch (req) {
+	case DRM_IOCTL_ROCKET_GET_PARAM:
+		return get_param(arg);
 	case DRM_IOCTL_ROCKET_WAIT_JOB:
 		return wait_job(dev, arg);
 	case DRM_IOCTL_ROCKET_PREP_BO_RANGES:
@@ -698,11 +731,37 @@ static void execute(struct npu_dev *dev, const struct npu_hwjob *jobs,
 	forget_faults(jobs, njobs);
 }
 
+static bool takes(const struct npu_hwjob *jobs, uint32_t njobs)
+{
+	uint64_t tasks = 0, handles = 0;
+
+	for (uint32_t i = 0; i < njobs; i++) {
+		uint64_t listed = (uint64_t)jobs[i].nin + jobs[i].nout;
+
+		if (listed > limits[DRM_ROCKET_PARAM_MAX_JOB_HANDLES])
+			return false;
+		tasks += jobs[i].ntasks;
+		handles += listed;
+	}
+	return njobs <= limits[DRM_ROCKET_PARAM_MAX_JOBS] && tasks <= limits[DRM_ROCKET_PARAM_MAX_TASKS] &&
+	       handles <= limits[DRM_ROCKET_PARAM_MAX_SUBMIT_HANDLES];
+}
+
+static bool is_refused(void)
+{
+	if (refuse_index < 0 || refuse_index--)
+		return false;
+	refuse_index = --refuse_times ? 0 : -1;
+	return true;
+}
+
 static int submit(struct npu_dev *dev, const struct npu_hwjob *jobs,
 		  const struct npu_job_opts *opts, uint32_t njobs)
 {
-	if (!refuse_index--)
+	if (is_refused())
 		return refuse_err;
+	if (features & DRM_ROCKET_FEATURE_SUBMIT_EXT && !takes(jobs, njobs))
+		return -EINVAL;
 	sim_submits++;
 	note_depth(jobs, njobs);
 	run_pending();

@@ -35,8 +35,12 @@ void sim_late(bool late);
 /* The next job is told to have run twice. */
 void sim_rerun(void);
 
-/* The submission with this index, counted from now, is refused with @err. */
+/* The submission with this index, counted from now, is refused with @err; and @times in all. */
 void sim_refuse_submit(int index, int err);
+void sim_refuse_submits(int index, int times, int err);
+
+/* What DRM_ROCKET_PARAM_* tells from now on; of a submit and its jobs, more is refused. */
+void sim_limit(uint32_t param, uint64_t value);
 
 /* Buffers alive, to catch leaks the sanitizer can't see. */
 int sim_bos(void);

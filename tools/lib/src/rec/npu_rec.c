@@ -29,7 +29,7 @@ int npu_rec_fail(struct npu_rec *rec, int err, const char *fmt, ...)
 /* Far beyond what a driver allows, and no product of it with a number of tasks wraps. */
 #define MAX_TIMEOUT_NS	(UINT64_C(3600) * 1000000000)
 
-static int check_opts(const struct npu_dev *dev, const struct npu_rec_opts *opts)
+static int check_opts(struct npu_dev *dev, const struct npu_rec_opts *opts)
 {
 	uint32_t cores = npu_dev_chip(dev)->core_mask;
 
@@ -44,7 +44,7 @@ static int check_opts(const struct npu_dev *dev, const struct npu_rec_opts *opts
 		return -EOPNOTSUPP;
 	if (opts->timeout_ns && !(npu_dev_features(dev) & DRM_ROCKET_FEATURE_SCHED))
 		return -EOPNOTSUPP;
-	return 0;
+	return npu_rec_takes(dev, opts) ? 0 : -EINVAL;
 }
 
 /* Another driver runs the jobs of a file one after the other, or tells nothing of them. */
@@ -72,6 +72,7 @@ int npu_rec_new(struct npu_dev *dev, const struct npu_rec_opts *opts, struct npu
 		return -ENOMEM;
 	rec->dev = dev;
 	rec->opts = o;
+	npu_rec_find_limits(rec);
 	rec->opts.cores = o.cores ? o.cores : 1;
 	/* A driver that takes no masks has a core of its own choice for such programs. */
 	if (npu_is_vendor(dev) || npu_dev_features(dev) & DRM_ROCKET_FEATURE_SCHED)

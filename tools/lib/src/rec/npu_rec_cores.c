@@ -42,10 +42,30 @@ static int open_chain(struct npu_rec *rec)
 	return 0;
 }
 
+/* Another chain for this core. Nothing that was said before is of the tasks to come. */
+static int next_round(struct npu_rec *rec)
+{
+	uint32_t round = this_chain(rec)->round + 1;
+	int ret;
+
+	for (uint32_t i = 0; i < rec->nregions; i++)
+		if (rec->region[i].core == rec->core)
+			rec->region[i].at = UINT32_MAX;
+	ret = open_chain(rec);
+	if (ret)
+		return ret;
+	this_chain(rec)->round = round;
+	rec->rounds = (uint32_t)max_u64(rec->rounds, round);
+	return 0;
+}
+
+/* A chain that uses much is left, so that an operation has as much again. */
 int npu_rec_select_core(struct npu_rec *rec, uint32_t core)
 {
 	rec->core = core;
-	return rec->open[core] < 0 ? open_chain(rec) : 0;
+	if (rec->open[core] < 0)
+		return open_chain(rec);
+	return this_chain(rec)->naccesses > npu_rec_most_accesses(rec) / 2 ? next_round(rec) : 0;
 }
 
 int npu_rec_first_chain(struct npu_rec *rec)
@@ -103,21 +123,9 @@ bool npu_rec_wants_table(struct npu_rec *rec, const struct npu_table *t)
 
 int npu_rec_make_room(struct npu_rec *rec, uint32_t tasks)
 {
-	uint32_t round = this_chain(rec)->round + 1;
-	int ret;
-
 	if (!tasks_now(rec) || tasks_now(rec) + tasks <= NPU_REC_MAX_TASKS)
 		return 0;
-	/* Nothing that was said before is of the tasks to come. */
-	for (uint32_t i = 0; i < rec->nregions; i++)
-		if (rec->region[i].core == rec->core)
-			rec->region[i].at = UINT32_MAX;
-	ret = open_chain(rec);
-	if (ret)
-		return ret;
-	this_chain(rec)->round = round;
-	rec->rounds = (uint32_t)max_u64(rec->rounds, round);
-	return 0;
+	return next_round(rec);
 }
 
 uint32_t npu_rec_tasks(const struct npu_rec *rec)
@@ -182,6 +190,9 @@ static int list_memory(struct npu_rec *rec, struct npu_mem *mem, bool write)
 			return 0;
 		}
 	}
+	if (c->naccesses == npu_rec_most_accesses(rec))
+		return npu_rec_fail(rec, -E2BIG, "operation %u, %s: more than %u tensors and weights exceed a job's list",
+				    rec->nops, rec->op[rec->nops].name, c->naccesses);
 	a = npu_rec_grow(c->access, c->naccesses, sizeof(*a));
 	if (!a)
 		return no_memory(rec);

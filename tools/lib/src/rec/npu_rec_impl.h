@@ -55,9 +55,16 @@ struct rec_chain {
 	uint32_t part;			/* that it is submitted with */
 };
 
+/* What one submit, and one job, may have; beyond what there can be where the driver does not say. */
+struct rec_limits {
+	uint64_t jobs, tasks, handles, job_handles;
+	uint64_t results;		/* of the newest jobs, which the driver tells */
+};
+
 /* Jobs that one submit hands over. */
 struct rec_part {
 	uint32_t space, first_job, njobs;
+	uint64_t ntasks, nhandles;
 	uint64_t number;		/* of the driver's first job, or 0 */
 };
 
@@ -67,6 +74,7 @@ struct rec_join {
 	uint32_t space;
 	struct npu_task task;
 	struct npu_bo **bo;		/* what the job lists: programs and scratch, then what it joins */
+	uint32_t most;			/* that it may list */
 };
 
 /* Weights that are the same for every operation: n columns of k values. */
@@ -79,6 +87,7 @@ struct rec_const {
 struct npu_rec {
 	struct npu_dev *dev;
 	struct npu_rec_opts opts;
+	struct rec_limits limits;
 	int bad;			/* the first error of an operation */
 	char msg[200];
 
@@ -147,6 +156,14 @@ static inline bool npu_use_is_shared(const struct rec_use *use)
 
 bool npu_rec_is_shared(const struct npu_rec *rec, const struct npu_mem *mem);
 uint32_t npu_rec_count_shared(const struct npu_rec *rec);
+
+/* npu_rec_limits.c: are options what the driver takes? */
+bool npu_rec_takes(struct npu_dev *dev, const struct npu_rec_opts *opts);
+void npu_rec_find_limits(struct npu_rec *rec);
+/* How much memory a chain may use. */
+uint32_t npu_rec_most_accesses(const struct npu_rec *rec);
+/* May the submit have the job, too, and in the end the one that joins? */
+bool npu_rec_fits(const struct npu_rec *rec, const struct rec_part *p, const struct npu_hwjob *job);
 
 /* npu_rec_space.c: does a run copy between spaces? Into that of a part, and out of it. */
 bool npu_rec_copies(const struct npu_rec *rec);

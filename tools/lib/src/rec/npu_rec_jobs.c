@@ -156,27 +156,31 @@ static void list(struct lists *l, const struct npu_mem *mem)
 		l->bo[l->n++] = bo;
 }
 
-/* The job belongs to the part before, or another address space begins. */
+/* The newest job belongs to the part before, unless another address space begins, or a submit is full. */
 static void add_to_part(struct npu_rec *rec, uint32_t space)
 {
+	const struct npu_hwjob *job = &rec->job[rec->njobs];
 	struct rec_part *p = &rec->part[rec->nparts];
 
-	if (rec->nparts && p[-1].space == space) {
-		p[-1].njobs++;
-		return;
+	if (rec->nparts && p[-1].space == space && npu_rec_fits(rec, &p[-1], job)) {
+		p--;
+	} else {
+		*p = (struct rec_part){ .space = space, .first_job = rec->njobs };
+		rec->nparts++;
 	}
-	*p = (struct rec_part){ .space = space, .first_job = rec->njobs, .njobs = 1 };
-	rec->nparts++;
+	p->njobs++;
+	p->ntasks += job->ntasks;
+	p->nhandles += (uint64_t)job->nin + job->nout;
 }
 
 static void add_job(struct npu_rec *rec, const struct lists *l, struct npu_bo **first, uint32_t nin,
 		    uint32_t task, uint32_t ntasks)
 {
-	add_to_part(rec, l->space);
 	rec->job[rec->njobs] = (struct npu_hwjob){
 		.tasks = rec->task + task, .ntasks = ntasks, .in = first, .nin = nin,
 		.out = first + nin, .nout = (uint32_t)(l->bo + l->n - first) - nin,
 	};
+	add_to_part(rec, l->space);
 	rec->job_opts[rec->njobs++] = (struct npu_job_opts){
 		.flags = rec->chained ? DRM_ROCKET_JOB_BATCHED : 0,
 		.core_mask = rec->opts.core_mask, .timeout_ns = rec->opts.timeout_ns,

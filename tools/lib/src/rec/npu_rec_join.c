@@ -58,7 +58,11 @@ int npu_rec_make_join(struct npu_rec *rec, struct npu_prog **prog)
 	/* The vendor's interface has no fences in dma-bufs. */
 	if (!n || npu_is_vendor(rec->dev) || !find_space(rec, &rec->join.space))
 		return 0;
-	rec->join.bo = calloc(n + 2, sizeof(struct npu_bo *));
+	/* More than a job may list: npu_rec_run() waits. */
+	if (n + UINT64_C(2) > rec->limits.job_handles)
+		return 0;
+	rec->join.most = n + 2;
+	rec->join.bo = calloc(rec->join.most, sizeof(struct npu_bo *));
 	*prog = npu_prog_new_for(npu_dev_chip(rec->dev));
 	if (!rec->join.bo || !*prog)
 		return -ENOMEM;

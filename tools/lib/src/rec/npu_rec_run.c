@@ -260,7 +260,7 @@ static int start_part(struct npu_rec *rec, struct rec_part *p)
 
 	if (rec->batch)
 		return start_batches(rec, p);
-	if (rec->join.scratch && npu_rec_has_to_join(rec)) {
+	if (rec->join.scratch && first + n == rec->njobs && npu_rec_has_to_join(rec)) {
 		npu_rec_set_join(rec);
 		n++;
 	}
@@ -271,14 +271,36 @@ static int start_part(struct npu_rec *rec, struct rec_part *p)
 	return ret;
 }
 
-/* Takes the results where they belong, unless a job failed: then what follows is not started. */
-static int finish_part(struct npu_rec *rec, uint32_t part)
+/* Unless a job failed: then what follows is not started. */
+static int finish_started(struct npu_rec *rec)
 {
 	int ret = wait_started(rec, INT64_MAX);
 
-	if (ret)
+	return ret ? ret : rec->failure.err ? JOB_FAILED : 0;
+}
+
+/* Takes the results where they belong. */
+static int finish_part(struct npu_rec *rec, uint32_t part)
+{
+	int ret = finish_started(rec);
+
+	return ret ? ret : npu_rec_copy_out(rec, part);
+}
+
+/* Waits where the driver would forget how jobs of this run end, or they have taken its room. */
+static int start_in_turn(struct npu_rec *rec, struct rec_part *p)
+{
+	uint64_t jobs = (uint64_t)p->first_job + p->njobs + 1 - rec->waited;
+	int ret = 0;
+
+	if (rec->waited < rec->started && jobs > rec->limits.results)
+		ret = finish_started(rec);
+	if (!ret)
+		ret = start_part(rec, p);
+	if (ret != -EBUSY || rec->batch || rec->waited == rec->started)
 		return ret;
-	return rec->failure.err ? JOB_FAILED : npu_rec_copy_out(rec, part);
+	ret = finish_started(rec);
+	return ret ? ret : start_part(rec, p);
 }
 
 static int start_parts(struct npu_rec *rec)
@@ -290,11 +312,19 @@ static int start_parts(struct npu_rec *rec)
 		if (copies)
 			ret = npu_rec_copy_in(rec, i);
 		if (!ret)
-			ret = start_part(rec, &rec->part[i]);
+			ret = start_in_turn(rec, &rec->part[i]);
 		if (!ret && copies)
 			ret = finish_part(rec, i);
 	}
 	return ret == JOB_FAILED ? 0 : ret;
+}
+
+/* Would others find no fence that all jobs are over with? */
+static bool has_to_wait(const struct npu_rec *rec)
+{
+	if (rec->nparts > 1 && is_in_tree(rec))
+		return true;
+	return !rec->join.scratch && (rec->nparts > 1 || !rec->batch) && npu_rec_has_to_join(rec);
 }
 
 int npu_rec_run(struct npu_rec *rec)
@@ -319,8 +349,7 @@ int npu_rec_run(struct npu_rec *rec)
 	if (rec->started && !rec->batch)
 		note_users(rec);
 	/* What was started before is of no use. */
-	if (ret || rec->opts.block ||
-	    (rec->nparts > 1 && (npu_rec_has_to_join(rec) || is_in_tree(rec))))
+	if (ret || rec->opts.block || has_to_wait(rec))
 		npu_rec_wait(rec, -1);
 	if (ret) {
 		rec->running = false;

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "npu_prog.h"
 #include "rknpu_libnpu.h"
 
 #define M	24u
@@ -197,6 +198,57 @@ RK_TEST_F(cores, joined, "cores wait for each other where they need what others 
 			run_counted(_metadata, &n, variant->uapi);
 		net_free(&n);
 	}
+}
+
+RK_TEST_F(cores, long_recording, "more jobs than the driver takes at once are handed over one part after the other")
+{
+	struct npu_rec_opts o = { .size = sizeof(o), .cores = CORES };
+	static struct net n;
+	uint64_t most = 0;
+
+	ASSERT_EQ(0, net_alloc(&n, self->dev));
+	ASSERT_EQ(0, npu_rec_new(self->dev, &o, &n.rec));
+	for (int i = 0; i < 16; i++)
+		ASSERT_EQ(0, append_joined(&n));
+	ASSERT_EQ(0, npu_rec_end(n.rec));
+	if (!libnpu_is_vendor(variant->uapi)) {
+		ASSERT_EQ(0, npu_param(self->dev, DRM_ROCKET_PARAM_MAX_JOBS, 0, &most));
+		EXPECT_LT(most, npu_rec_info(n.rec).chains);
+		EXPECT_EQ(2, npu_rec_info(n.rec).submits);
+	}
+	for (int i = 0; i < 2; i++) {
+		ASSERT_EQ(0, net_start(&n));
+		ASSERT_EQ(0, npu_rec_wait(n.rec, WAIT_NS));
+		EXPECT_TRUE(net_right(&n));
+	}
+	net_free(&n);
+}
+
+#define MANY	4100u
+
+RK_TEST_F(cores, many_tensors, "more tensors than the driver lets a job list make one more chain")
+{
+	static struct npu_tensor *t[MANY];
+	static const uint16_t one = 0x3c00;
+	struct npu_rec *rec;
+	uint16_t last = 0;
+
+	for (uint32_t i = 0; i < MANY; i++)
+		ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_FP16, 1, 1, &t[i]));
+	for (uint32_t i = 0; i < MANY; i++)
+		ASSERT_EQ(0, npu_tensor_write(t[i], &one, 0));
+	ASSERT_EQ(0, npu_rec_new(self->dev, NULL, &rec));
+	for (uint32_t i = 0; i + 2 < MANY; i += 2)
+		ASSERT_EQ(0, npu_rec_add(rec, t[i], t[i + 1], t[i + 2]));
+	ASSERT_EQ(0, npu_rec_end(rec));
+	ASSERT_EQ(0, npu_rec_run(rec));
+	ASSERT_EQ(0, npu_rec_wait(rec, WAIT_NS));
+	ASSERT_EQ(0, npu_tensor_read(t[MANY - 2], &last, 0));
+	/* One more each time, which halves count to 2048. */
+	EXPECT_EQ(2048, (int)npu_f16_to_f32(last));
+	npu_rec_free(rec);
+	for (uint32_t i = 0; i < MANY; i++)
+		npu_tensor_free(t[i]);
 }
 
 RK_TEST_F(cores, placed, "each core does the layers of its rows: one ioctl, an interrupt per core")
