@@ -343,6 +343,30 @@ static void refused_mask(struct npu_dev *dev)
 	npu_tensor_free(mask);
 }
 
+/* Memory is used again all the time, but nothing is read that was not made before. */
+static void test_rerun(struct npu_dev *dev)
+{
+	struct npu_attention_opts o = { .size = sizeof(o), .heads = 2, .max_rows = 32, .causal = true };
+	struct npu_tensor *t[3], *y = nn_result(dev, NPU_PREC_FP16, 70, 64);
+	struct npu_rec *rec = nn_rec(dev);
+	float *v = nn_floats(70 * 64, 1);
+	int ret;
+
+	for (size_t i = 0; i < ARRAY_SIZE(t); i++)
+		t[i] = nn_tensor(dev, NPU_PREC_FP16, 70, 64, v);
+	ret = npu_rec_attention(rec, t[0], t[1], t[2], y, &o);
+	ret = ret ? ret : npu_rec_end(rec);
+	sim_rerun();
+	ret = ret ? ret : npu_rec_run(rec);
+	ret = ret ? ret : npu_rec_wait(rec, -1);
+	tap_ok(!ret, "may run twice: error %d", ret);
+	npu_rec_free(rec);
+	npu_tensor_free(y);
+	for (size_t i = 0; i < ARRAY_SIZE(t); i++)
+		npu_tensor_free(t[i]);
+	free(v);
+}
+
 static void test_refused(struct npu_dev *dev)
 {
 	static const struct att cases[] = {
@@ -369,6 +393,7 @@ int main(void)
 	test_attention(dev);
 	test_counts(dev);
 	test_behind(dev);
+	test_rerun(dev);
 	test_refused(dev);
 	return nn_end(dev);
 }

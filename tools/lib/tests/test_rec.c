@@ -454,6 +454,44 @@ static void test_rerun(struct npu_dev *dev)
 	npu_tensor_free(sum);
 }
 
+/* The same through views: @first of which is written before the other one is read, or the last one. */
+static int rerun_views(struct npu_dev *dev, bool first)
+{
+	struct npu_tensor *both = NULL, *a = NULL, *b = NULL, *x = NULL, *sum = NULL;
+	struct npu_rec *rec = NULL;
+	int ret;
+
+	ret = npu_tensor_new(dev, NPU_PREC_FP16, 4, 64, &both);
+	ret = ret ? ret : npu_tensor_view(both, 0, 4, 0, 32, &a);
+	ret = ret ? ret : npu_tensor_view(both, 0, 4, 32, 32, &b);
+	ret = ret ? ret : npu_tensor_new(dev, NPU_PREC_FP16, 4, 32, &x);
+	ret = ret ? ret : npu_tensor_new(dev, NPU_PREC_FP16, 4, 32, &sum);
+	ret = ret ? ret : npu_rec_new(dev, NULL, &rec);
+	if (first)
+		ret = ret ? ret : npu_rec_add(rec, x, x, a);
+	ret = ret ? ret : npu_rec_add(rec, b, x, sum);
+	ret = ret ? ret : npu_rec_max(rec, sum, sum, b);
+	if (!first)
+		ret = ret ? ret : npu_rec_add(rec, x, x, a);
+	ret = ret ? ret : npu_rec_end(rec);
+	sim_rerun();
+	ret = ret ? ret : npu_rec_run(rec);
+	ret = ret ? ret : npu_rec_wait(rec, -1);
+	npu_rec_free(rec);
+	npu_tensor_free(a);
+	npu_tensor_free(b);
+	npu_tensor_free(both);
+	npu_tensor_free(x);
+	npu_tensor_free(sum);
+	return ret;
+}
+
+static void test_rerun_views(struct npu_dev *dev)
+{
+	tap_ok(rerun_views(dev, false) == -ENOTRECOVERABLE, "a view that is written over");
+	tap_ok(rerun_views(dev, true) == -ENOTRECOVERABLE, "and after another one was written");
+}
+
 static void test_block(struct npu_dev *dev)
 {
 	struct npu_rec_opts o = { .size = sizeof(o), .block = true };
@@ -784,6 +822,7 @@ int main(void)
 	test_waiting(dev, 0);
 	test_overwrite(dev);
 	test_rerun(dev);
+	test_rerun_views(dev);
 	test_block(dev);
 	test_refused(dev);
 	test_overlap(dev);

@@ -76,11 +76,20 @@ int npu_rec_first_chain(struct npu_rec *rec)
 	return open_chain(rec);
 }
 
+void npu_rec_free_accesses(struct rec_chain *c)
+{
+	for (uint32_t i = 0; i < c->naccesses; i++)
+		free(c->access[i].written);
+	free(c->access);
+	c->access = NULL;
+	c->naccesses = 0;
+}
+
 void npu_rec_free_chains(struct npu_rec *rec)
 {
 	for (uint32_t i = 0; i < rec->nchains; i++) {
 		npu_prog_free(rec->chain[i].prog);
-		free(rec->chain[i].access);
+		npu_rec_free_accesses(&rec->chain[i]);
 	}
 	free(rec->chain);
 	free(rec->region);
@@ -174,34 +183,10 @@ uint32_t npu_rec_count_shared(const struct npu_rec *rec)
 	return n;
 }
 
-static int list_memory(struct npu_rec *rec, struct npu_mem *mem, bool write)
+static bool regions_overlap(const struct rec_region *a, const struct rec_region *b)
 {
-	struct rec_chain *c = this_chain(rec);
-	struct rec_access *a;
-	int use = npu_rec_keep(rec, mem);
-
-	if (use < 0)
-		return use;
-	rec->use[use].writers |= (uint32_t)write << rec->core;
-	for (uint32_t i = 0; i < c->naccesses; i++) {
-		if (c->access[i].mem == mem) {
-			rec->rewrites |= write && !c->access[i].write;
-			c->access[i].write |= write;
-			return 0;
-		}
-	}
-	if (c->naccesses == npu_rec_most_accesses(rec))
-		return npu_rec_fail(rec, -E2BIG, "operation %u, %s: more than %u tensors and weights exceed a job's list",
-				    rec->nops, rec->op[rec->nops].name, c->naccesses);
-	a = npu_rec_grow(c->access, c->naccesses, sizeof(*a));
-	if (!a)
-		return no_memory(rec);
-	c->access = a;
-	a[c->naccesses++] = (struct rec_access){ mem, write };
-	return 0;
+	return a->whole || b->whole || npu_tensor_overlap(&a->part, &b->part);
 }
-
-/* ---- stages ---- */
 
 static bool same_region(const struct rec_region *a, const struct rec_region *b)
 {
@@ -211,11 +196,76 @@ static bool same_region(const struct rec_region *a, const struct rec_region *b)
 	       a->part.shape.rows == b->part.shape.rows && a->part.shape.cols == b->part.shape.cols;
 }
 
+static bool was_written(const struct rec_access *a, const struct rec_region *r)
+{
+	for (uint32_t i = 0; i < a->nwritten; i++)
+		if (regions_overlap(&a->written[i], r))
+			return true;
+	return false;
+}
+
+static int note_write(struct npu_rec *rec, struct rec_access *a, const struct rec_region *r)
+{
+	struct rec_region *all;
+
+	a->write = true;
+	rec->rewrites |= a->read;
+	for (uint32_t i = 0; i < a->nwritten; i++)
+		if (same_region(&a->written[i], r))
+			return 0;
+	if (a->read)
+		return 0;
+	all = npu_rec_grow(a->written, a->nwritten, sizeof(*all));
+	if (!all)
+		return no_memory(rec);
+	a->written = all;
+	all[a->nwritten++] = *r;
+	return 0;
+}
+
+/*
+ * A job that runs twice reads again what it had written over, if it had not made it itself. What is
+ * read after a part of it was written counts as made: operations write in parts, and read them together.
+ */
+static int note_access(struct npu_rec *rec, struct rec_access *a, const struct rec_region *r)
+{
+	if (r->write)
+		return note_write(rec, a, r);
+	a->read |= !was_written(a, r);
+	return 0;
+}
+
+static int list_memory(struct npu_rec *rec, const struct rec_region *r)
+{
+	struct rec_chain *c = this_chain(rec);
+	struct npu_mem *mem = r->part.mem;
+	struct rec_access *a;
+	int use = npu_rec_keep(rec, mem);
+
+	if (use < 0)
+		return use;
+	rec->use[use].writers |= (uint32_t)r->write << rec->core;
+	for (uint32_t i = 0; i < c->naccesses; i++)
+		if (c->access[i].mem == mem)
+			return note_access(rec, &c->access[i], r);
+	if (c->naccesses == npu_rec_most_accesses(rec))
+		return npu_rec_fail(rec, -E2BIG, "operation %u, %s: more than %u tensors and weights exceed a job's list",
+				    rec->nops, rec->op[rec->nops].name, c->naccesses);
+	a = npu_rec_grow(c->access, c->naccesses, sizeof(*a));
+	if (!a)
+		return no_memory(rec);
+	c->access = a;
+	a[c->naccesses] = (struct rec_access){ .mem = mem };
+	return note_access(rec, &a[c->naccesses++], r);
+}
+
+/* ---- stages ---- */
+
 static bool regions_clash(const struct rec_region *a, const struct rec_region *b)
 {
 	if (a->core == b->core || a->part.mem != b->part.mem || !(a->write || b->write))
 		return false;
-	return a->whole || b->whole || npu_tensor_overlap(&a->part, &b->part);
+	return regions_overlap(a, b);
 }
 
 static bool clashes(const struct npu_rec *rec, const struct rec_region *r)
@@ -242,7 +292,7 @@ int npu_rec_new_stage(struct npu_rec *rec)
 	ret = open_chain(rec);
 	for (uint32_t i = 0; i < n && !ret; i++) {
 		rec->region[i].at = 0;
-		ret = list_memory(rec, rec->region[i].part.mem, rec->region[i].write);
+		ret = list_memory(rec, &rec->region[i]);
 	}
 	return ret;
 }
@@ -291,7 +341,7 @@ static int use(struct npu_rec *rec, struct rec_region r)
 		if (!ret)
 			ret = note_region(rec, &r);
 	}
-	return ret ? ret : list_memory(rec, r.part.mem, r.write);
+	return ret ? ret : list_memory(rec, &r);
 }
 
 int npu_rec_reads(struct npu_rec *rec, const struct npu_tensor *t)

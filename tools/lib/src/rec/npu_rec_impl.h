@@ -25,12 +25,6 @@ struct rec_use {
 	uint32_t core;		/* that used it first */
 };
 
-/* Memory that a chain uses. */
-struct rec_access {
-	struct npu_mem *mem;
-	bool write;
-};
-
 /* Part of memory that a chain of this stage uses. */
 struct rec_region {
 	struct npu_tensor part;
@@ -38,6 +32,15 @@ struct rec_region {
 	bool write;
 	uint32_t core;
 	uint32_t at;		/* tasks that the chain had then */
+};
+
+/* Memory that a chain uses. */
+struct rec_access {
+	struct npu_mem *mem;
+	bool write;
+	bool read;			/* what the chain had not written before */
+	struct rec_region *written;	/* until then */
+	uint32_t nwritten;
 };
 
 /* Tasks that follow each other on one core. */
@@ -148,6 +151,7 @@ int npu_rec_new_stage(struct npu_rec *rec);
 /* Does the chain have it, or write it if asked for that? */
 bool npu_rec_chain_uses(const struct rec_chain *c, const struct npu_mem *mem, bool write);
 void npu_rec_free_chains(struct npu_rec *rec);
+void npu_rec_free_accesses(struct rec_chain *c);
 /* Is the memory written by several cores? Jobs list it as read then, or they would wait. */
 static inline bool npu_use_is_shared(const struct rec_use *use)
 {

@@ -22,10 +22,12 @@ static bool stage_has_tasks(const struct npu_rec *rec)
 static void move_chains(const struct npu_rec *rec)
 {
 	for (uint32_t i = 0; i < NPU_MAX_CORES; i++) {
-		if (rec->open[i] < 0)
+		struct rec_chain *c = rec->open[i] < 0 ? NULL : &rec->chain[rec->open[i]];
+
+		if (!c)
 			continue;
-		rec->chain[rec->open[i]].space = rec->space;
-		rec->chain[rec->open[i]].naccesses = 0;
+		c->space = rec->space;
+		npu_rec_free_accesses(c);
 	}
 }
 
