@@ -151,7 +151,8 @@ int npu_tensor_import(struct npu_dev *dev, int fd, uint64_t offset, enum npu_pre
  * elements, without a copy. The dma-buf is all of the memory: also what other views show.
  *
  * Over mainline's interface work is ordered by the fences of the memory, whoever submits it: who reads
- * it waits for all cores of a recording that write it (see npu_rec_run()). Over the vendor's interface
+ * it waits for all cores of a recording that write it (see npu_rec_run()). Where such a recording is running
+ * the first export of the memory returns when the run is over. Over the vendor's interface
  * the two sides have to tell each other.
  *
  * Return: 0, -EINVAL for a view of some rows, -EOPNOTSUPP over the vendor's interface for a tensor

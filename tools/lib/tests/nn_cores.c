@@ -329,6 +329,35 @@ static void test_foreign(struct npu_dev *dev)
 	tap_ok(!sim_bos(), "nothing is left");
 }
 
+/* What runs already has no job that joins, so that it is over before others see the memory. */
+static void test_export_late(struct npu_dev *dev)
+{
+	struct npu_rec_opts o = { .size = sizeof(o), .cores = 3 };
+	struct npu_rec *rec = NULL;
+	unsigned int jobs;
+	struct data d;
+	uint64_t offset;
+	int fd = -1, ret;
+
+	make(&d, dev);
+	npu_rec_new(dev, &o, &rec);
+	ret = npu_rec_add(rec, d.x, d.z, d.y);
+	ret = ret ? ret : npu_rec_end(rec);
+	sim_late(true);
+	jobs = sim_jobs;
+	ret = ret ? ret : npu_rec_run(rec);
+	tap_ok(!ret && sim_jobs == jobs, "three cores write what nobody else sees: error %d", ret);
+	ret = npu_tensor_export(d.y, &fd, &offset);
+	tap_ok(!ret && sim_jobs - jobs == 3, "who exports it meanwhile waits for them: %u jobs, error %d",
+	       sim_jobs - jobs, ret);
+	tap_ok(!npu_rec_wait(rec, -1), "and they are right");
+	sim_late(false);
+	npu_rec_free(rec);
+	close(fd);
+	drop(&d);
+	tap_ok(!sim_bos(), "nothing is left");
+}
+
 int main(void)
 {
 	struct npu_dev *dev;
@@ -339,6 +368,7 @@ int main(void)
 		test_case(dev, &cases[i]);
 	test_placed(dev);
 	test_foreign(dev);
+	test_export_late(dev);
 	npu_close(dev);
 	return tap_done();
 }

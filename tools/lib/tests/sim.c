@@ -287,12 +287,22 @@ void sim_late(bool late)
 	run_late = late;
 }
 
-static void run_writers(const struct memory *mem)
+static bool has_memory(struct npu_bo *const *bo, uint32_t n, const struct memory *mem)
 {
+	for (uint32_t i = 0; i < n; i++)
+		if (bo[i]->dev->bo[bo[i]->handle].mem == mem)
+			return true;
+	return false;
+}
+
+static void run_users(const struct memory *mem)
+{
+	bool readers = features & DRM_ROCKET_FEATURE_SUBMIT_EXT;
+
 	for (uint32_t i = 0; pending.dev && i < pending.njobs; i++)
-		for (uint32_t o = 0; pending.dev && o < pending.jobs[i].nout; o++)
-			if (pending.dev->bo[pending.jobs[i].out[o]->handle].mem == mem)
-				run_pending();
+		if (has_memory(pending.jobs[i].out, pending.jobs[i].nout, mem) ||
+		    (readers && has_memory(pending.jobs[i].in, pending.jobs[i].nin, mem)))
+			run_pending();
 }
 
 static int prep(const struct slot *s, int64_t deadline)
@@ -300,7 +310,7 @@ static int prep(const struct slot *s, int64_t deadline)
 	if (unplugged)
 		return -ENODEV;
 	if (deadline)
-		run_writers(s->mem);
+		run_users(s->mem);
 	if (busy_times > 0) {
 		busy_times--;
 		return deadline ? -ETIMEDOUT : -EBUSY;

@@ -29,7 +29,10 @@ void sim_unplug(bool gone);
 /* WAIT_JOB ends with this error from now on, or with 0 works again. */
 void sim_refuse_wait(int err);
 
-/* From now on jobs run when somebody waits for what they write, as on a slow NPU of in-tree rocket. */
+/*
+ * From now on jobs run when somebody waits for what they write, as on a slow NPU of in-tree rocket; or with
+ * SUBMIT_EXT for what they list, as on ours.
+ */
 void sim_late(bool late);
 
 /* The next job is told to have run twice. */

@@ -128,6 +128,9 @@ int npu_tensor_export(const struct npu_tensor *t, int *fd, uint64_t *offset)
 	ret = npu_bo_export(t->mem->bo, fd);
 	if (ret)
 		return ret;
+	/* A run that is under way has no job that others could wait for, see npu_rec_join.c. */
+	if (!t->mem->foreign && t->mem->last && t->mem->last_shared)
+		npu_bo_prep(t->mem->bo, -1);
 	t->mem->foreign = true;
 	*offset = t->offset;
 	return 0;
