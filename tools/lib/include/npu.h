@@ -24,7 +24,8 @@ extern "C" {
  * otherwise. fp16 values are IEEE binary16 bit patterns in uint16_t.
  *
  * A device and everything made from it belong to one thread at a time. Different
- * threads may use different devices. A child of fork() shares its parent's open files: it must leave
+ * threads may use different devices; what is made from one is refused by recordings of another, with -EXDEV
+ * (see npu_tensor_export()). A child of fork() shares its parent's open files: it must leave
  * alone, and not free, what was made before, or it takes handles from the parent.
  *
  * Structures that may grow begin with their size: the program sets it to sizeof(), and the library

@@ -218,7 +218,8 @@ struct npu_rec_matmul_opts {
  *
  * Return: 0, -EINVAL for types or shapes that do not belong together or options of a bad size,
  * -EOPNOTSUPP for options of a newer library, -E2BIG for more than 4095 tasks or an operation that uses
- * more tensors than the driver lets a job list, -EBUSY after npu_rec_end(), -ENOMEM.
+ * more tensors than the driver lets a job list, -EXDEV for a tensor or weights of another device than the
+ * recording's, -EBUSY after npu_rec_end(), -ENOMEM.
  */
 int npu_rec_matmul(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w,
 		   struct npu_tensor *y, const struct npu_rec_matmul_opts *opts);

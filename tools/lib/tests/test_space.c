@@ -511,6 +511,78 @@ static void test_import_elsewhere(void)
 	npu_close(dev);
 }
 
+static int other_matmul(struct npu_dev *dev, struct npu_tensor *x, struct npu_weights *w, struct npu_tensor *y)
+{
+	struct npu_rec *rec = NULL;
+	int ret = npu_rec_new(dev, NULL, &rec);
+
+	ret = ret ? ret : npu_rec_matmul(rec, x, w, y, NULL);
+	if (npu_rec_end(rec) != ret || !strstr(npu_rec_message(rec), "another device"))
+		ret = 1;
+	npu_rec_free(rec);
+	return ret;
+}
+
+/* After a product with @w, which is in another space than the first one. */
+static int other_norm(struct npu_dev *dev, struct npu_tensor *x, struct npu_weights *w, struct npu_tensor *y,
+		      struct npu_tensor *from, struct npu_tensor *to)
+{
+	struct npu_rec *rec = NULL;
+	int ret = npu_rec_new(dev, NULL, &rec);
+
+	ret = ret ? ret : npu_rec_matmul(rec, x, w, y, NULL);
+	ret = ret ? ret : npu_rec_rms_norm(rec, from, to, NULL);
+	if (!strstr(npu_rec_message(rec), "another device"))
+		ret = 1;
+	npu_rec_free(rec);
+	return ret;
+}
+
+/* Two devices have nothing in common, and not as many spaces. */
+static void test_other_device(void)
+{
+	struct npu_tensor *x = NULL, *y = NULL, *x2 = NULL, *y2 = NULL, *half = NULL, *norm = NULL;
+	struct npu_weights *w[3] = { NULL };
+	struct npu_rec *rec = NULL;
+	struct npu_dev *dev, *other;
+	int ret = 0;
+
+	sim_features(IMPORTS);
+	npu_open(NULL, &dev);
+	npu_open(NULL, &other);
+	npu_limit_space(other, LIMIT);
+	for (int i = 0; i < 3 && !ret; i++)
+		ret = add_ballast(other, &w[i]);
+	ret = ret ? ret : npu_tensor_new(dev, NPU_PREC_INT8, ROWS, 768, &x);
+	ret = ret ? ret : npu_tensor_new(dev, NPU_PREC_INT32, ROWS, 512, &y);
+	ret = ret ? ret : npu_tensor_new(other, NPU_PREC_INT8, ROWS, 768, &x2);
+	ret = ret ? ret : npu_tensor_new(other, NPU_PREC_INT32, ROWS, 512, &y2);
+	ret = ret ? ret : npu_tensor_new(dev, NPU_PREC_FP16, ROWS, SIDE, &half);
+	ret = ret ? ret : npu_tensor_new(dev, NPU_PREC_FP16, ROWS, SIDE, &norm);
+	ret = ret ? ret : npu_rec_new(dev, NULL, &rec);
+	tap_ok(!ret && w[2]->mem->space == 1, "weights in the second space of a device: %d", ret);
+	tap_ok(npu_rec_add(rec, y2, y2, y) == -EXDEV && npu_rec_end(rec) == -EXDEV &&
+	       strstr(npu_rec_message(rec), "add: a tensor or weights of another device"),
+	       "another one takes no tensors of it: %s", npu_rec_message(rec));
+	npu_rec_free(rec);
+	tap_ok(other_matmul(dev, x, w[0], y) == -EXDEV && other_matmul(dev, x, w[2], y) == -EXDEV,
+	       "and no weights, wherever they are");
+	tap_ok(other_matmul(other, x, w[0], y2) == -EXDEV && other_matmul(other, x2, w[0], y) == -EXDEV,
+	       "nor an operand or a result");
+	tap_ok(other_norm(other, x2, w[2], y2, half, norm) == -EXDEV, "what needs memory of its own, neither");
+	npu_tensor_free(x);
+	npu_tensor_free(y);
+	npu_tensor_free(x2);
+	npu_tensor_free(y2);
+	npu_tensor_free(half);
+	npu_tensor_free(norm);
+	for (int i = 0; i < 3; i++)
+		npu_weights_free(w[i]);
+	tap_ok(!sim_bos(), "nothing is left");
+	npu_close(other);
+	npu_close(dev);
+}
+
 int main(void)
 {
 	test_net("one space", IMPORTS, 1, 0);
@@ -528,5 +600,6 @@ int main(void)
 	test_import_again();
 	test_import_order();
 	test_import_elsewhere();
+	test_other_device();
 	return tap_done();
 }

@@ -55,8 +55,8 @@ int npu_rec_temp(struct npu_rec *rec, enum npu_prec type, uint32_t rows,
 /* npu_rec_broadcast.c: the same */
 
 /* Weights that are @value where the column of the input is below @k; the recording's own. */
-int npu_rec_fill_weights(struct npu_rec *rec, struct npu_dev *dev, uint32_t n, uint32_t k,
-			 float value, const struct npu_weights **out);
+int npu_rec_fill_weights(struct npu_rec *rec, uint32_t n, uint32_t k, float value,
+			 const struct npu_weights **out);
 /* Rows of one task of these: the width of the CNA has 11 bits, and the halves of each task begin at a whole atom. */
 #define NPU_SPREAD_ROWS	2040u
 /* Each element of @v, 1 x M, or of a column, M x 1, goes to all columns of a row of @y. */

@@ -11,8 +11,7 @@
 #define SPREAD_COLS	4096u
 #define GROUP		16u
 
-static int new_uniform(struct npu_rec *rec, struct npu_dev *dev, uint32_t n, uint32_t k, float value,
-		       struct npu_weights **out)
+static int new_uniform(struct npu_rec *rec, uint32_t n, uint32_t k, float value, struct npu_weights **out)
 {
 	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_FP16, .n = n, .k = k };
 	size_t count = (size_t)n * k;
@@ -23,13 +22,13 @@ static int new_uniform(struct npu_rec *rec, struct npu_dev *dev, uint32_t n, uin
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 		src[i] = npu_f32_to_f16(value);
-	ret = npu_weights_new_at(dev, npu_rec_place(rec), &d, src, out);
+	ret = npu_rec_weights(rec, &d, src, out);
 	free(src);
 	return ret;
 }
 
-int npu_rec_fill_weights(struct npu_rec *rec, struct npu_dev *dev, uint32_t n, uint32_t k,
-			 float value, const struct npu_weights **out)
+int npu_rec_fill_weights(struct npu_rec *rec, uint32_t n, uint32_t k, float value,
+			 const struct npu_weights **out)
 {
 	struct npu_weights *w = NULL;
 	int ret;
@@ -37,7 +36,7 @@ int npu_rec_fill_weights(struct npu_rec *rec, struct npu_dev *dev, uint32_t n, u
 	*out = npu_rec_const(rec, n, k, value);
 	if (*out)
 		return 0;
-	ret = new_uniform(rec, dev, n, k, value, &w);
+	ret = new_uniform(rec, n, k, value, &w);
 	if (ret)
 		return npu_rec_fail(rec, ret, "no memory for weights of %u x %u", n, k);
 	*out = w;
@@ -110,7 +109,7 @@ int npu_rec_broadcast_col(struct npu_rec *rec, const struct npu_tensor *col, str
 {
 	const struct npu_weights *ones = NULL;
 	struct npu_tensor first = *col;
-	int ret = npu_rec_fill_weights(rec, y->dev, y->shape.cols, 1, 1, &ones);
+	int ret = npu_rec_fill_weights(rec, y->shape.cols, 1, 1, &ones);
 
 	first.shape.cols = 1;
 	if (!ret)

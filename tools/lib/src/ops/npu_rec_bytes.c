@@ -133,7 +133,7 @@ static int sum_weights(struct npu_rec *rec, const struct sum *s, struct npu_weig
 	}
 	for (uint32_t i = 0; i < 2 * LANES; i++)
 		bias[i] = -(how->a_weight * how->a_zp + how->b_weight * how->b_zp);
-	ret = npu_weights_new_at(s->y->dev, npu_rec_place(rec), &d, src, out);
+	ret = npu_rec_weights(rec, &d, src, out);
 	return ret ? npu_rec_fail(rec, ret, "add bytes: no memory for weights") : 0;
 }
 
@@ -240,7 +240,7 @@ static int check_map(struct npu_rec *rec, const struct map *m)
 	return 0;
 }
 
-static int map_weights(struct npu_rec *rec, const struct map *m, struct npu_weights **out)
+static int map_weights(struct npu_rec *rec, struct npu_weights **out)
 {
 	int8_t src[2 * LANES][2 * LANES] = { 0 };
 	struct npu_weights_desc d = {
@@ -250,7 +250,7 @@ static int map_weights(struct npu_rec *rec, const struct map *m, struct npu_weig
 
 	for (uint32_t i = 0; i < 2 * LANES; i++)
 		src[i][i] = NPU_MAP_STEP;
-	ret = npu_weights_new_at(m->y->dev, npu_rec_place(rec), &d, src, out);
+	ret = npu_rec_weights(rec, &d, src, out);
 	return ret ? npu_rec_fail(rec, ret, "map bytes: no memory for weights") : 0;
 }
 
@@ -303,7 +303,7 @@ static int load_map(struct npu_rec *rec, const int8_t *value)
 static int convolve_map(struct npu_rec *rec, struct map *m)
 {
 	struct npu_weights *w = NULL;
-	int ret = map_weights(rec, m, &w);
+	int ret = map_weights(rec, &w);
 
 	if (!ret)
 		ret = npu_rec_reads_weights(rec, w);

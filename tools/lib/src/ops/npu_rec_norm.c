@@ -45,7 +45,6 @@ static int alloc_temps(struct npu_rec *rec, struct temps *t, const struct npu_te
 {
 	uint32_t rows = x->shape.rows, cols = (uint32_t)round_up(x->shape.cols, NPU_TENSOR_COLS);
 	struct npu_tensor **vector[] = { &t->most, &t->least, &t->both, &t->size };
-	struct npu_dev *dev = x->dev;
 	int ret = npu_rec_temp(rec, NPU_PREC_FP16, rows, cols, &t->a);
 
 	if (!ret)
@@ -63,8 +62,7 @@ static int alloc_temps(struct npu_rec *rec, struct temps *t, const struct npu_te
 	if (!ret)
 		ret = filled(rec, 1, x->shape.cols, -1, &t->minus);
 	if (!ret)
-		ret = npu_rec_fill_weights(rec, dev, WIDE, x->shape.cols, 1 / (float)x->shape.cols,
-					   &t->mean);
+		ret = npu_rec_fill_weights(rec, WIDE, x->shape.cols, 1 / (float)x->shape.cols, &t->mean);
 	return ret;
 }
 

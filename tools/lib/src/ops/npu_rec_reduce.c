@@ -41,7 +41,7 @@ static int sum_rows(struct npu_rec *rec, const void *arg, uint32_t row, uint32_t
 	struct npu_tensor x = npu_part(r->x, row, rows, 0, r->x->shape.cols);
 	struct npu_tensor y = npu_part(r->y, row, rows, 0, 1);
 	const struct npu_weights *w = NULL;
-	int ret = npu_rec_fill_weights(rec, y.dev, 1, x.shape.cols, r->factor, &w);
+	int ret = npu_rec_fill_weights(rec, 1, x.shape.cols, r->factor, &w);
 
 	return ret ? ret : npu_rec_matmul_tasks(rec, &x, w, &y, NULL);
 }

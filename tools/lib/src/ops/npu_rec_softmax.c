@@ -79,7 +79,7 @@ static int append_sum(struct npu_rec *rec, const struct npu_tensor *x, struct np
 {
 	const struct npu_weights *ones = NULL;
 	struct npu_weights cut;
-	int ret = npu_rec_fill_weights(rec, x->dev, 1, x->shape.cols, 1, &ones);
+	int ret = npu_rec_fill_weights(rec, 1, x->shape.cols, 1, &ones);
 
 	if (ret)
 		return ret;

@@ -44,25 +44,39 @@ static int settle(struct npu_rec *rec, uint32_t space)
 	return 0;
 }
 
+/* Spaces of another device have the same numbers, and are others. */
+static int check_device(struct npu_rec *rec, const struct npu_mem *mem)
+{
+	return mem->dev == rec->dev ? 0 :
+	       npu_rec_fail(rec, -EXDEV, "operation %u, %s: a tensor or weights of another device", rec->nops,
+			    rec->op[rec->nops].name);
+}
+
 int npu_rec_bind_weights(struct npu_rec *rec, const struct npu_weights *w)
 {
-	return settle(rec, w->mem->space);
+	int ret = check_device(rec, w->mem);
+
+	return ret ? ret : settle(rec, w->mem->space);
 }
 
 int npu_rec_bind_mem(struct npu_rec *rec, struct npu_mem *mem)
 {
-	/* Operations without weights run where the one before did. */
-	int ret = rec->settled ? 0 : settle(rec, mem->space);
+	int ret = check_device(rec, mem);
 
+	if (ret)
+		return ret;
+	/* Operations without weights run where the one before did. */
+	ret = rec->settled ? 0 : settle(rec, mem->space);
 	if (!ret)
 		ret = npu_mem_bind(mem, rec->space);
 	return ret ? npu_rec_fail(rec, ret, "operation %u, %s: %zu bytes have no room in address space %u",
 				  rec->nops, rec->op[rec->nops].name, mem->bo->size, rec->space) : 0;
 }
 
-int npu_rec_place(const struct npu_rec *rec)
+int npu_rec_weights(const struct npu_rec *rec, const struct npu_weights_desc *desc, const void *src,
+		    struct npu_weights **out)
 {
-	return rec->settled ? (int)rec->space : NPU_ANY_SPACE;
+	return npu_weights_new_at(rec->dev, rec->settled ? (int)rec->space : NPU_ANY_SPACE, desc, src, out);
 }
 
 int npu_rec_mem(struct npu_rec *rec, size_t size, struct npu_mem **out)

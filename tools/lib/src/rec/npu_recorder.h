@@ -32,9 +32,9 @@ int npu_rec_writes_weights(struct npu_rec *rec, const struct npu_weights *w);
 int npu_rec_bind_weights(struct npu_rec *rec, const struct npu_weights *w);
 /* Its space has this memory from here on. */
 int npu_rec_bind_mem(struct npu_rec *rec, struct npu_mem *mem);
-/* Its space, or NPU_ANY_SPACE while nothing says which one. */
-int npu_rec_place(const struct npu_rec *rec);
-/* Memory and tensors there. */
+/* Weights, memory and tensors there, or anywhere while nothing says which space it is. */
+int npu_rec_weights(const struct npu_rec *rec, const struct npu_weights_desc *desc, const void *src,
+		    struct npu_weights **out);
 int npu_rec_mem(struct npu_rec *rec, size_t size, struct npu_mem **out);
 int npu_rec_tensor(struct npu_rec *rec, enum npu_prec type, uint32_t rows, uint32_t cols,
 		   struct npu_tensor **out);
