@@ -83,8 +83,11 @@ struct rknpu_context {
 	/* ops */
 	struct rknpu_prefetch prefetch;
 
-	/* backend: that the CPU computes what exceeds fp16, or has no room or no NPU; ggml's CPU backend, if it was needed */
-	bool said_range, said_memory, said_gone;
+	/*
+	 * backend: that the CPU computes what exceeds fp16, or has no room, in memory or in the driver, or no NPU; ggml's
+	 * CPU backend, if it was needed
+	 */
+	bool said_range, said_memory, said_full, said_gone;
 	ggml_backend_t cpu;
 	/* Held while that computes; without the other lock. */
 	pthread_mutex_t cpu_lock;

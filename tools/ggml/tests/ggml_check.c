@@ -3,6 +3,7 @@
  * What Debian's tests of ggml do not look at: weights that stay, what becomes of them when they
  * change or go, ranges, the planner, failures. TAP: ggml_check BACKEND.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -449,7 +450,7 @@ static void gone(void)
 	make(&p, GGML_TYPE_F16, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
 	ok = right(&p);
 	a = stats();
-	if (npu_ban_next()) {
+	if (npu_refuse_next(-EPIPE)) {
 		tap(ok && says(is_right, &p, "banned after too many failures", "goes to the CPU, said once"),
 		    "a product after a ban is the CPU's, which one line says");
 		npu_gone(true);
@@ -459,6 +460,28 @@ static void gone(void)
 		tap(ok && b.to_cpu == a.to_cpu + 2 && b.failures == a.failures, "and one without an NPU, too");
 		ok = right(&p);
 		tap(ok && stats().to_cpu == b.to_cpu && stats().runs > b.runs, "the next one is the NPU's");
+	}
+	drop(&p);
+}
+
+/* Of other programs, whose jobs take all the room of their user. */
+static void full(void)
+{
+	struct rknpu_ggml_stats a, b;
+	static struct product p;
+	bool ok;
+
+	make(&p, GGML_TYPE_F16, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
+	ok = right(&p);
+	a = stats();
+	if (npu_refuse_next(-EBUSY)) {
+		tap(ok && says(is_right, &p, "no room for more jobs", "goes to the CPU, said once"),
+		    "a product that the driver has no room for is the CPU's, which one line says");
+		b = stats();
+		tap(b.to_cpu == a.to_cpu + 1 && b.failures == a.failures, "and no failure");
+		ok = right(&p);
+		tap(ok && stats().to_cpu == b.to_cpu && stats().recorded == a.recorded,
+		    "the next one is the NPU's, and not recorded again");
 	}
 	drop(&p);
 }
@@ -600,6 +623,7 @@ int main(int argc, char **argv)
 	hang();
 	cancelled();
 	gone();
+	full();
 	outlives(unload);
 	printf("1..%d\n", results);
 	return bad ? 1 : 0;

@@ -21,8 +21,8 @@ bool npu_hang_next(void);
 void npu_calm(void);
 /* The next job is cancelled; false if that cannot be made. */
 bool npu_cancel_next(void);
-/* The next job is refused as after a ban, or until it is there again the NPU is gone; false if that cannot be made. */
-bool npu_ban_next(void);
+/* The next job is refused with this error, or until it is there again the NPU is gone; false if that cannot be made. */
+bool npu_refuse_next(int err);
 bool npu_gone(bool gone);
 /* How often cores were started; false if nobody counts. */
 bool npu_starts(uint64_t *starts);

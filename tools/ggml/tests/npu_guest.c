@@ -23,8 +23,9 @@ bool npu_cancel_next(void)
 	return false;
 }
 
-bool npu_ban_next(void)
+bool npu_refuse_next(int err)
 {
+	(void)err;
 	return false;
 }
 

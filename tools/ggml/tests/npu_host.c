@@ -36,9 +36,9 @@ bool npu_cancel_next(void)
 	return true;
 }
 
-bool npu_ban_next(void)
+bool npu_refuse_next(int err)
 {
-	((void (*)(int, int))symbol("sim_refuse_submit"))(0, -EPIPE);
+	((void (*)(int, int))symbol("sim_refuse_submit"))(0, err);
 	return true;
 }
 

@@ -92,14 +92,16 @@ static bool is_gone(int err)
 	return err == -ENODEV || err == -EPIPE;
 }
 
-/* Numbers beyond fp16, no memory, more tasks than a recording holds, or no NPU: none is the CPU's trouble. */
+/* Numbers beyond fp16, no memory, more tasks than a recording or the driver holds, or no NPU: none is the CPU's trouble. */
 static bool cpu_can(int err)
 {
-	return err == -ERANGE || err == -ENOMEM || err == -ENOSPC || err == -E2BIG || is_gone(err);
+	return err == -ERANGE || err == -ENOMEM || err == -ENOSPC || err == -E2BIG || rknpu_is_full(err) || is_gone(err);
 }
 
 static bool *said_of(struct rknpu_context *ctx, int err)
 {
+	if (rknpu_is_full(err))
+		return &ctx->said_full;
 	return err == -ERANGE ? &ctx->said_range : is_gone(err) ? &ctx->said_gone : &ctx->said_memory;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Owns the open NPU, the tensors that recordings share, and the recordings. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -301,6 +300,10 @@ void rknpu_run_failed(struct rknpu_run *run, int err, char *why, size_t size)
 {
 	struct npu_rec_failure f = { .size = sizeof(f) };
 
+	if (rknpu_is_full(err)) {
+		snprintf(why, size, "the driver has no room for more jobs");
+		return;
+	}
 	if (npu_rec_failure(run->rec, &f))
 		snprintf(why, size, "%s", err == -EPIPE ? npu_strcause(NPU_CAUSE_BANNED) : strerror(-err));
 	else if (f.task < 0)

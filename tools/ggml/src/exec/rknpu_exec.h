@@ -3,6 +3,8 @@
 #ifndef RKNPU_EXEC_H
 #define RKNPU_EXEC_H
 
+#include <errno.h>
+
 #include "rknpu_context.h"
 
 /* Tensors of a recording, and numbers that say what it is for, beside its rows. */
@@ -39,7 +41,16 @@ int rknpu_write_rows(struct npu_tensor *t, uint32_t m, const void *src, size_t l
 int rknpu_read_rows(struct npu_tensor *t, uint32_t m, void *dst, size_t ld);
 /* Runs it and waits for its end. */
 int rknpu_run_compute(struct rknpu_run *run);
-/* Says in words why it failed, and frees it and those of other rows: they are recorded again the next time. */
+/* Has the driver no room for more jobs, which other programs have? Nothing is wrong with a recording then. */
+static inline bool rknpu_is_full(int err)
+{
+	return err == -EBUSY || err == -EAGAIN;
+}
+
+/*
+ * Says in words why it failed, and unless rknpu_is_full() frees it and those of other rows: they are recorded again
+ * the next time.
+ */
 void rknpu_run_failed(struct rknpu_run *run, int err, char *why, size_t size);
 /* Frees what was recorded with @w. */
 void rknpu_runs_free(struct rknpu_context *ctx, const struct rknpu_weights *w);
