@@ -266,12 +266,25 @@ static bool supported(enum ggml_type type, float bias, float cap, bool sinks)
 	return yes;
 }
 
+/* A row that looks at the most tokens, of heads of 128. */
+static bool many_heads(int64_t heads)
+{
+	struct ggml_context *ctx = context();
+	struct ggml_tensor *q = ggml_new_tensor_3d(ctx, GGML_TYPE_F32, 128, 1, heads);
+	struct ggml_tensor *k = ggml_new_tensor_3d(ctx, GGML_TYPE_F16, 128, 4096, heads);
+	bool yes = ggml_backend_supports_op(tested(), ggml_flash_attn_ext(ctx, q, k, k, NULL, 1, 0, 0));
+
+	ggml_free(ctx);
+	return yes;
+}
+
 static void refused(void)
 {
 	tap(supported(GGML_TYPE_F16, 0, 0, false), "attention is supported");
 	tap(!supported(GGML_TYPE_F16, 8, 0, false) && !supported(GGML_TYPE_F16, 0, 30, false) &&
 	    !supported(GGML_TYPE_F16, 0, 0, true) && !supported(GGML_TYPE_F32, 0, 0, false),
 	    "but not with linear biases, capped scores, sinks, or keys of f32");
+	tap(many_heads(1024) && !many_heads(2048), "nor keys beyond 2 GiB, which no tensor holds");
 }
 
 /* Of all rows but that, and the one that sees nothing. */

@@ -83,7 +83,8 @@ static bool can_compute(const struct ggml_tensor *op)
 	return k->ne[0] == v->ne[0] && k->ne[0] <= MOST_TOKENS / 2 && k->ne[1] <= MOST_TOKENS &&
 	       k->ne[2] == v->ne[2] && k->ne[3] == v->ne[3] && q->ne[2] % k->ne[2] == 0 &&
 	       q->ne[3] % k->ne[3] == 0 && q->ne[1] < INT32_MAX / 2 &&
-	       (uint64_t)q->ne[1] * (uint64_t)(q->ne[2] * (q->ne[0] + HEAD_COLS)) < (1u << 29);
+	       (uint64_t)q->ne[1] * (uint64_t)(q->ne[2] * (q->ne[0] + HEAD_COLS)) < (1u << 29) &&
+	       (uint64_t)k->ne[1] * (uint64_t)(k->ne[2] * (k->ne[0] + HEAD_COLS)) < (1u << 30);
 }
 
 /* Keys and values move with the queries, and are made weights on the NPU. */
