@@ -285,7 +285,7 @@ static int pack_any(struct rknpu_context *ctx, struct rknpu_weights *w)
 {
 	const struct rknpu_matrix *m = &w->from;
 
-	if (m->type == GGML_TYPE_F16 && w->type == NPU_PREC_FP16 && !(m->stride % sizeof(uint16_t)))
+	if (m->type == GGML_TYPE_F16 && w->type == NPU_PREC_FP16 && !m->layout && !(m->stride % sizeof(uint16_t)))
 		return pack(ctx, w, m->data, m->stride / sizeof(uint16_t));
 	return pack_converted(ctx, w);
 }
