@@ -31,7 +31,7 @@ extern "C" {
 struct npu_window {
 	/** @size: sizeof(struct npu_window) */
 	size_t size;
-	/** @in_w: width of the input, 1 to 2047, as is that of the result; of pooling and enlarging to 8192 */
+	/** @in_w: width of the input, 1 to 2047, as is that of the result; of pooling to 8192 */
 	/** @in_h: height of the input, of pooling to 8192; width times height are the rows of its tensor */
 	uint32_t in_w, in_h;
 	/** @kw: width of the window, 1 to 31; of pooling to 16 */
@@ -159,7 +159,7 @@ struct npu_rec_conv_opts {
  *
  * Return: 0, -EINVAL for types or shapes that do not belong together or have no mode, -EOPNOTSUPP for a
  * window or options of a newer library, -E2BIG for lines that do not fit, or more than 4095 tasks;
- * -EBUSY after npu_rec_end(), -ENOMEM, or an errno of the driver.
+ * -EBUSY after npu_rec_end(), -ENOMEM, an errno of the driver, or any other of npu_rec_matmul().
  */
 int npu_rec_conv(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w,
 		 const struct npu_window *win, struct npu_tensor *y,
@@ -202,7 +202,7 @@ enum npu_pool {
  *
  * Return: 0, -EINVAL for types, shapes or windows that do not belong together or have no mode,
  * -EOPNOTSUPP for a window of a newer library, -E2BIG for more than 4095 tasks, -EBUSY after
- * npu_rec_end(), -ENOMEM.
+ * npu_rec_end(), -ENOMEM, or any other of npu_rec_matmul().
  */
 int npu_rec_pool(struct npu_rec *rec, enum npu_pool pool, const struct npu_tensor *x,
 		 const struct npu_window *win, struct npu_tensor *y);
@@ -226,7 +226,7 @@ int npu_rec_pool(struct npu_rec *rec, enum npu_pool pool, const struct npu_tenso
  * evidence.toml, row out.unpool.) See npu_rec_pool() for making images smaller.
  *
  * Return: 0, -EINVAL for types or shapes that do not belong together, -E2BIG for images too wide
- * or more than 4095 tasks, -EBUSY after npu_rec_end(), -ENOMEM.
+ * or more than 4095 tasks, -EBUSY after npu_rec_end(), -ENOMEM, or any other of npu_rec_matmul().
  */
 int npu_rec_upscale(struct npu_rec *rec, const struct npu_tensor *x, uint32_t width, uint32_t height,
 		    uint32_t times_x, uint32_t times_y, struct npu_tensor *y);

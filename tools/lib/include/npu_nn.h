@@ -58,7 +58,7 @@ int npu_rec_reduce_mean(struct npu_rec *rec, const struct npu_tensor *x, struct 
  * @x: M x N of FP16
  * @y: M x 1 of FP16; shares no element with @x
  *
- * Exact; but -65504 for rows of negative infinities, if N is no multiple of 16.
+ * Exact; but infinities count as 65504 and -65504, if N is no multiple of 16.
  *
  * Return: as npu_rec_reduce_sum().
  */

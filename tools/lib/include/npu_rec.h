@@ -217,9 +217,11 @@ struct npu_rec_matmul_opts {
  * FP16.
  *
  * Return: 0, -EINVAL for types or shapes that do not belong together or options of a bad size,
- * -EOPNOTSUPP for options of a newer library, -E2BIG for more than 4095 tasks or an operation that uses
- * more tensors than the driver lets a job list, -EXDEV for a tensor or weights of another device than the
- * recording's, -EBUSY after npu_rec_end(), -ENOMEM.
+ * -EOPNOTSUPP for options of a newer library or a chip without such programs (see npu_can_multiply()), -ERANGE for
+ * a number that no register holds, -E2BIG for more than 4095 tasks or an operation that uses more tensors than the
+ * driver lets a job list, -EXDEV for a tensor or weights of another device than the recording's, -EBUSY after
+ * npu_rec_end(), -ENOMEM. For what it keeps in between, as sums of more than 4096 columns, an operation takes
+ * memory: -ENOSPC where the address space has no room, or an errno of the driver.
  */
 int npu_rec_matmul(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w,
 		   struct npu_tensor *y, const struct npu_rec_matmul_opts *opts);

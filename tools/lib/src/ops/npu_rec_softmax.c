@@ -12,6 +12,8 @@
 #define REACH		18.0
 #define MIN_SCALE	0x1p-11f
 #define MAX_SCALE	8.0f
+/* Of a mask, that are in memory at once. */
+#define MASK_FLOATS	(1u << 18)
 
 /*
  * The table has half of the exponent, and the product makes the rest: so small results have
@@ -34,19 +36,28 @@ int npu_rec_exp_table(struct npu_rec *rec, float scale, struct npu_table **out)
 	return ret ? npu_rec_fail(rec, ret, "softmax: no table") : 0;
 }
 
-/* Least for columns that a row may not see, else largest. */
+static int write_mask_rows(const struct npu_tensor *mask, uint32_t row, uint32_t rows, uint32_t seen, float *v)
+{
+	uint32_t cols = mask->shape.cols;
+	struct npu_tensor part = npu_part(mask, row, rows, 0, cols);
+
+	for (size_t i = 0; i < (size_t)rows * cols; i++)
+		v[i] = i % cols < seen + row + i / cols ? NPU_HALF_MAX : -NPU_HALF_MAX;
+	return npu_tensor_write_f32(&part, v, 0, 1);
+}
+
+/* Least for columns that a row may not see, else largest. Floats of all rows may be more than there is memory for. */
 int npu_rec_causal_mask(struct npu_rec *rec, uint32_t rows, uint32_t cols,
 			uint32_t seen, struct npu_tensor **out)
 {
+	uint32_t step = (uint32_t)min_u64(rows, round_up(MASK_FLOATS / cols + 1, NPU_TENSOR_ROWS));
 	int ret = npu_rec_temp(rec, NPU_PREC_FP16, rows, cols, out);
-	float *v = ret ? NULL : malloc((size_t)rows * cols * sizeof(*v));
+	float *v = ret ? NULL : malloc((size_t)step * cols * sizeof(*v));
 
 	if (!ret && !v)
 		return npu_rec_fail(rec, -ENOMEM, "no memory for a mask of %u x %u", rows, cols);
-	for (size_t i = 0; v && i < (size_t)rows * cols; i++)
-		v[i] = i % cols < seen + i / cols ? NPU_HALF_MAX : -NPU_HALF_MAX;
-	if (!ret)
-		ret = npu_tensor_write_f32(*out, v, 0, 1);
+	for (uint32_t row = 0; !ret && row < rows; row += step)
+		ret = write_mask_rows(*out, row, (uint32_t)min_u64(step, rows - row), seen, v);
 	free(v);
 	return ret < 0 ? npu_rec_fail(rec, ret, "no mask of %u x %u", rows, cols) : ret;
 }
