@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Fences of kernels before 7.2: they have no lock of their own, and need their driver for life. */
+/* Fences of kernels before 7.1: they have no lock of their own, and need their driver for life. */
 #ifndef __RKNPU_COMPAT_FENCE_H__
 #define __RKNPU_COMPAT_FENCE_H__
 

@@ -26,7 +26,7 @@ static inline int rknpu_compat_put_autosuspend(struct device *dev)
 
 #endif
 
-/* Power domains of the RK3588 switch the supply that their node names since 6.18, likewise. */
+/* Power domains of the RK3588 switch the supply that their node names since 6.17, likewise. */
 #ifdef RKNPU_HAVE_PM_RUNTIME_ACQUIRE
 #define RKNPU_COMPAT_DOMAIN_SUPPLY	"domain-supply"
 #else
