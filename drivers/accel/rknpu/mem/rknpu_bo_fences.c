@@ -3,6 +3,7 @@
 #include <linux/dma-fence.h>
 #include <linux/dma-resv.h>
 #include <linux/minmax.h>
+#include <linux/sched/mm.h>
 
 #include "rknpu_bo.h"
 
@@ -43,10 +44,15 @@ void rknpu_bo_tidy_fences(struct rknpu_bo *bo)
 
 void rknpu_bo_forget_fence(struct rknpu_bo *bo)
 {
+	unsigned int flags;
+
 	atomic_inc(&bo->fences_over);
 	/* Who has the lock adds jobs, or does what is left to do when it fails. */
-	if (rknpu_bo_is_littered(bo) && dma_resv_trylock(bo->base.resv)) {
-		rknpu_bo_tidy_fences(bo);
-		dma_resv_unlock(bo->base.resv);
-	}
+	if (!rknpu_bo_is_littered(bo) || !dma_resv_trylock(bo->base.resv))
+		return;
+	/* Who waits for memory may be waiting for this. */
+	flags = memalloc_noreclaim_save();
+	rknpu_bo_tidy_fences(bo);
+	memalloc_noreclaim_restore(flags);
+	dma_resv_unlock(bo->base.resv);
 }
