@@ -540,20 +540,24 @@ void rknpu_vm_reap(struct rknpu_vm *vm)
 }
 
 /* A VM with jobs is kept alive by them, but not for longer than they are. */
-static struct rknpu_vm *rknpu_vm_first_to_reap(void)
+static struct rknpu_vm *rknpu_vm_first_to_reap(struct list_head *vms)
 {
 	struct rknpu_vm *vm;
 
 	guard(spinlock_irq)(&rknpu_vm_reap_lock);
-	vm = list_first_entry_or_null(&rknpu_vm_reap_list, struct rknpu_vm, reap_link);
+	vm = list_first_entry_or_null(vms, struct rknpu_vm, reap_link);
 	return vm ? rknpu_vm_get(vm) : NULL;
 }
 
+/* Once each, for whoever waits for this: what is over from now on has queued the work again. */
 static void rknpu_vm_reap_work_fn(struct work_struct *work)
 {
 	struct rknpu_vm *vm;
+	LIST_HEAD(vms);
 
-	while ((vm = rknpu_vm_first_to_reap())) {
+	scoped_guard(spinlock_irq, &rknpu_vm_reap_lock)
+		list_splice_init(&rknpu_vm_reap_list, &vms);
+	while ((vm = rknpu_vm_first_to_reap(&vms))) {
 		rknpu_vm_reap(vm);
 		rknpu_vm_put(vm);
 		cond_resched();
