@@ -706,7 +706,7 @@ void rknpu_account_init(struct rknpu_account *account, struct rknpu_mem *mem, st
 	account->release = release;
 }
 
-int rknpu_account_charge_tables_patiently(struct rknpu_account *account, unsigned long pages)
+int rknpu_account_charge_tables(struct rknpu_account *account, unsigned long pages)
 {
 	(void)account;
 	(void)pages;

@@ -117,7 +117,7 @@ int rknpu_rocket_create_bo(struct drm_device *dev, void *data, struct drm_file *
 	struct drm_rocket_create_bo *args = data;
 	struct rknpu_rocket_file *rfile = file->driver_priv;
 	struct rknpu_bo *bo;
-	int idx, ret;
+	int ret;
 
 	if (!args->size || args->size > RKNPU_BO_MAX_SIZE) {
 		drm_dbg_ratelimited(dev, "create_bo: size %u is not 1..%lu\n", args->size,
@@ -126,17 +126,15 @@ int rknpu_rocket_create_bo(struct drm_device *dev, void *data, struct drm_file *
 	}
 
 	rknpu_vm_reclaim(rfile->vm);
-	/* Not inside drm_dev_enter(): unplugging any DRM device would wait for gigabytes. */
+	/*
+	 * None of this is inside drm_dev_enter(): unplugging any DRM device would wait for
+	 * gigabytes. What is mapped goes with the device, see rknpu_domain_map().
+	 */
 	bo = rknpu_rocket_new_bo(dev, rfile->client, args->size);
 	if (IS_ERR(bo))
 		return PTR_ERR(bo);
 
-	if (drm_dev_enter(dev, &idx)) {
-		ret = rknpu_rocket_publish_bo(file, bo, args);
-		drm_dev_exit(idx);
-	} else {
-		ret = -ENODEV;
-	}
+	ret = rknpu_rocket_publish_bo(file, bo, args);
 	rknpu_bo_put(bo);
 	return ret;
 }

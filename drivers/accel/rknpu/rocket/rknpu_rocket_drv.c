@@ -53,20 +53,19 @@ static int rknpu_rocket_open_files(struct rknpu_rocket_file *rfile)
 static int rknpu_rocket_open(struct drm_device *dev, struct drm_file *file)
 {
 	struct rknpu_rocket_file *rfile;
-	int idx, ret;
+	int ret;
 
 	rfile = kzalloc_obj(*rfile, GFP_KERNEL_ACCOUNT);
 	if (!rfile)
 		return -ENOMEM;
 	rfile->rdev = to_rknpu_device(dev);
 
-	if (drm_dev_enter(dev, &idx)) {
+	ret = rknpu_rocket_open_files(rfile);
+	if (ret == -ENOMEM) {
+		/* What is over may make room. */
+		rknpu_vm_flush();
 		ret = rknpu_rocket_open_files(rfile);
-		drm_dev_exit(idx);
-	} else {
-		ret = -ENODEV;
 	}
-
 	if (ret) {
 		kfree(rfile);
 		return ret;

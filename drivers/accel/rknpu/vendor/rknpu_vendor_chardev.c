@@ -74,10 +74,6 @@ static int rknpu_chardev_import(struct rknpu_vfile *vfile, struct drm_rknpu_mem_
 		drm_dbg_ratelimited(dev, "mem_create: fd %d is no dma-buf\n", (int)args->handle);
 		return PTR_ERR(dmabuf);
 	}
-	/*
-	 * The exporter may allocate now, and mapping cleans the caches, which takes seconds:
-	 * not inside drm_dev_enter().
-	 */
 	obj = rknpu_vbo_import(dev, dmabuf);
 	dma_buf_put(dmabuf);
 	if (IS_ERR(obj)) {
@@ -119,7 +115,7 @@ static int rknpu_chardev_allocate(struct rknpu_vfile *vfile, struct drm_rknpu_me
 {
 	struct rknpu_vbo *vbo = rknpu_vendor_new_bo(vfile, args);
 	struct dma_buf *dmabuf;
-	int idx, ret;
+	int ret;
 
 	if (IS_ERR(vbo))
 		return PTR_ERR(vbo);
@@ -128,13 +124,7 @@ static int rknpu_chardev_allocate(struct rknpu_vfile *vfile, struct drm_rknpu_me
 		rknpu_bo_put(&vbo->base);
 		return PTR_ERR(dmabuf);
 	}
-	/* The ioctl has looked before: only if it goes just now. */
-	if (drm_dev_enter(&vfile->vendor->drm, &idx)) {
-		ret = rknpu_chardev_install(vfile, vbo, dmabuf, args);
-		drm_dev_exit(idx);
-	} else {
-		ret = -ENODEV;
-	}
+	ret = rknpu_chardev_install(vfile, vbo, dmabuf, args);
 	if (ret)
 		dma_buf_put(dmabuf);
 	rknpu_bo_put(&vbo->base);

@@ -14,7 +14,6 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 
-#include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 #include <drm/drm_gem.h>
 #include <drm/drm_print.h>
@@ -531,16 +530,11 @@ static int rknpu_vendor_allocate(struct drm_device *dev, struct drm_file *file,
 				 struct drm_rknpu_mem_create *args)
 {
 	struct rknpu_vbo *vbo = rknpu_vendor_new_bo(file->driver_priv, args);
-	int idx, ret;
+	int ret;
 
 	if (IS_ERR(vbo))
 		return PTR_ERR(vbo);
-	if (drm_dev_enter(dev, &idx)) {
-		ret = rknpu_vendor_publish(file, vbo, args);
-		drm_dev_exit(idx);
-	} else {
-		ret = -ENODEV;
-	}
+	ret = rknpu_vendor_publish(file, vbo, args);
 	rknpu_bo_put(&vbo->base);
 	return ret;
 }

@@ -6,7 +6,6 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 
-#include <drm/drm_drv.h>
 #include <drm/drm_print.h>
 
 #include "sched/rknpu_client.h"
@@ -35,7 +34,7 @@ static int rknpu_vendor_fill_file(struct rknpu_vfile *vfile)
 struct rknpu_vfile *rknpu_vfile_create(struct rknpu_vendor *vendor)
 {
 	struct rknpu_vfile *vfile;
-	int idx, ret;
+	int ret;
 
 	vfile = kzalloc_obj(*vfile, GFP_KERNEL_ACCOUNT);
 	if (!vfile)
@@ -45,13 +44,7 @@ struct rknpu_vfile *rknpu_vfile_create(struct rknpu_vendor *vendor)
 	if (ret)
 		goto err_free;
 
-	if (drm_dev_enter(&vendor->drm, &idx)) {
-		ret = rknpu_vendor_fill_file(vfile);
-		drm_dev_exit(idx);
-	} else {
-		ret = -ENODEV;
-	}
-
+	ret = rknpu_vendor_fill_file(vfile);
 	if (ret)
 		goto err_objects;
 	return vfile;
