@@ -12,12 +12,15 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "rknpu_harness.h"
+#include "rknpu_vendor_util.h"
 
 FIXTURE(bo) {
 	int fd;
@@ -794,6 +797,99 @@ RK_TEST_F(bo, r35_dmabuf_in_another_file,
 	EXPECT_EQ(0, rk_client_run(&c, 2));
 	rk_bo_fini(&bo);
 	rk_client_fini(&c);
+}
+
+/* Handles are numbers from 1 on. */
+#define GUESSES		3
+#define GUESS_ROUNDS	(rk_slow() > 1 ? 100 : 500)
+/* So large that others wait while it is mapped. */
+#define GUESS_BYTES	(32u << 20)
+
+struct guess {
+	int fd;
+	int buf;
+	atomic_bool stop;
+	atomic_int closed;
+};
+
+static void *guess_handles(void *arg)
+{
+	struct guess *g = arg;
+
+	while (!g->stop)
+		for (uint32_t i = 1; i <= GUESSES; i++)
+			g->closed += !rk_gem_close(g->fd, i);
+	return NULL;
+}
+
+static void *guess_import(void *arg)
+{
+	struct guess *g = arg;
+	uint32_t handle;
+
+	while (!g->stop)
+		if (!drmPrimeFDToHandle(g->fd, g->buf, &handle))
+			rk_gem_close(g->fd, handle);
+	return NULL;
+}
+
+FIXTURE(guess) {
+	struct rk_bo bo;
+	struct guess g;
+	long long vms;
+};
+
+FIXTURE_VARIANT(guess) {
+	int (*open)(void);
+	int (*make)(int fd, struct drm_rocket_create_bo *c, uint32_t size);
+};
+
+FIXTURE_VARIANT_ADD(guess, rocket) { rk_open, create };
+/* There it imports alone. */
+FIXTURE_VARIANT_ADD(guess, rknpu) { rv_open, NULL };
+
+FIXTURE_SETUP(guess)
+{
+	int fd;
+
+	RK_OPEN_OR_SKIP(fd);
+	if (rk_stat("vms") < 0)
+		SKIP(return, "no debugfs");
+	if (rk_bo_init(&self->bo, fd, GUESS_BYTES))
+		SKIP(return, "no memory");
+	self->g.buf = rk_export(fd, self->bo.handle);
+	ASSERT_LE(0, self->g.buf);
+	self->vms = rk_stat("vms");
+	self->g.fd = variant->open();
+	if (self->g.fd < 0)
+		SKIP(return, "no such node");
+}
+
+FIXTURE_TEARDOWN(guess)
+{
+	close(self->g.buf);
+	rk_bo_fini(&self->bo);
+}
+
+RK_TEST_F_TIMEOUT(guess, closed_before_it_is_there, 240,
+		  "a thread that guesses handles and closes them while others get them leaves nothing behind")
+{
+	struct drm_rocket_create_bo c;
+	pthread_t t[2];
+
+	ASSERT_EQ(0, pthread_create(&t[0], NULL, guess_handles, &self->g));
+	ASSERT_EQ(0, pthread_create(&t[1], NULL, guess_import, &self->g));
+	for (int i = 0; i < GUESS_ROUNDS && variant->make; i++) {
+		ASSERT_EQ(0, variant->make(self->g.fd, &c, RK_PAGE));
+		rk_gem_close(self->g.fd, c.handle);
+	}
+	while (self->g.closed < GUESS_ROUNDS)
+		rk_sleep_ms(1);
+	self->g.stop = true;
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	close(self->g.fd);
+	EXPECT_TRUE(rk_stat_settles("vms", self->vms));
 }
 
 RK_HARNESS_MAIN

@@ -437,7 +437,7 @@ static struct rknpu_mapping *rknpu_mapping_find(struct rknpu_vm *vm, struct rknp
 	return NULL;
 }
 
-static struct rknpu_mapping *rknpu_mapping_try_get(struct rknpu_vm *vm, struct rknpu_bo *bo)
+static int rknpu_mapping_try_get(struct rknpu_vm *vm, struct rknpu_bo *bo, u64 *iova)
 {
 	struct rknpu_mapping *map;
 	int ret;
@@ -447,25 +447,26 @@ static struct rknpu_mapping *rknpu_mapping_try_get(struct rknpu_vm *vm, struct r
 	if (!map) {
 		ret = rknpu_bo_attach(bo);
 		if (ret)
-			return ERR_PTR(ret);
+			return ret;
 		map = rknpu_mapping_create(vm, bo);
 		if (IS_ERR(map))
-			return map;
+			return PTR_ERR(map);
 		list_add(&map->bo_link, &bo->mappings);
 	}
 	map->handles++;
-	return map;
+	*iova = map->node.start;
+	return 0;
 }
 
-struct rknpu_mapping *rknpu_mapping_get(struct rknpu_vm *vm, struct rknpu_bo *bo)
+int rknpu_mapping_get(struct rknpu_vm *vm, struct rknpu_bo *bo, u64 *iova)
 {
-	struct rknpu_mapping *map = rknpu_mapping_try_get(vm, bo);
+	int ret = rknpu_mapping_try_get(vm, bo, iova);
 
-	if (map != ERR_PTR(-ENOMEM))
-		return map;
+	if (ret != -ENOMEM)
+		return ret;
 	/* As rknpu_account_charge_tables_patiently(), which vm->lock was in the way of. */
 	vm->account->mem->reclaim();
-	return rknpu_mapping_try_get(vm, bo);
+	return rknpu_mapping_try_get(vm, bo, iova);
 }
 
 static bool rknpu_mapping_drop(struct rknpu_mapping *map)
@@ -477,17 +478,7 @@ static bool rknpu_mapping_drop(struct rknpu_mapping *map)
 	return true;
 }
 
-void rknpu_mapping_put(struct rknpu_mapping *map)
-{
-	bool last = false;
-
-	scoped_guard(mutex, &map->bo->map_lock)
-		last = rknpu_mapping_drop(map);
-	if (last)
-		rknpu_vm_orphan(map->vm, map);
-}
-
-void rknpu_mapping_put_handle(struct rknpu_vm *vm, struct rknpu_bo *bo)
+void rknpu_mapping_put(struct rknpu_vm *vm, struct rknpu_bo *bo)
 {
 	struct rknpu_mapping *map;
 	bool last = false;
@@ -498,6 +489,33 @@ void rknpu_mapping_put_handle(struct rknpu_vm *vm, struct rknpu_bo *bo)
 	}
 	if (last)
 		rknpu_vm_orphan(vm, map);
+}
+
+/* None comes or goes any more but those that nobody holds. */
+static struct rknpu_bo *rknpu_vm_find_stray(struct rknpu_vm *vm)
+{
+	struct drm_mm_node *node;
+
+	guard(mutex)(&vm->lock);
+	drm_mm_for_each_node(node, &vm->mm) {
+		struct rknpu_mapping *map = container_of(node, struct rknpu_mapping, node);
+
+		if (map->handles) {
+			drm_gem_object_get(&map->bo->base);
+			return map->bo;
+		}
+	}
+	return NULL;
+}
+
+void rknpu_vm_put_stray_mappings(struct rknpu_vm *vm)
+{
+	struct rknpu_bo *bo;
+
+	while ((bo = rknpu_vm_find_stray(vm))) {
+		rknpu_mapping_put(vm, bo);
+		rknpu_bo_put(bo);
+	}
 }
 
 void rknpu_vm_use_over(struct rknpu_vm *vm, struct rknpu_vm_use *use)

@@ -153,10 +153,14 @@ bool rknpu_vm_lookup_range(struct rknpu_vm_lookup *look, u64 iova, u64 size);
  */
 size_t rknpu_vm_lookup_read(struct rknpu_vm_lookup *look, u64 iova, void *to, size_t size);
 
-/* Finds or makes the mapping; every get needs one put. Process context. */
-struct rknpu_mapping *rknpu_mapping_get(struct rknpu_vm *vm, struct rknpu_bo *bo);
-void rknpu_mapping_put(struct rknpu_mapping *map);
-/* The same for a holder that kept no pointer, as handles do. */
-void rknpu_mapping_put_handle(struct rknpu_vm *vm, struct rknpu_bo *bo);
+/*
+ * Finds or makes the mapping, whose address is in @iova then; every get needs one put. Nobody
+ * keeps a pointer to it: before 6.16, 6.1.146 and 5.15.189 DRM closes a handle that is guessed
+ * before it has opened it, so a put may be another holder's. Process context.
+ */
+int rknpu_mapping_get(struct rknpu_vm *vm, struct rknpu_bo *bo, u64 *iova);
+void rknpu_mapping_put(struct rknpu_vm *vm, struct rknpu_bo *bo);
+/* Of a file that is closed: what such handles have left behind. */
+void rknpu_vm_put_stray_mappings(struct rknpu_vm *vm);
 
 #endif

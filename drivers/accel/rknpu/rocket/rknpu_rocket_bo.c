@@ -8,7 +8,6 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 #include <drm/drm_print.h>
 #include <drm/drm_utils.h>
@@ -32,16 +31,17 @@ static_assert(offsetof(struct rknpu_bo_range, size) == offsetof(struct drm_rocke
 static int rknpu_rocket_gem_open(struct drm_gem_object *obj, struct drm_file *file)
 {
 	struct rknpu_rocket_file *rfile = file->driver_priv;
+	u64 iova;
 
 	rknpu_vm_reclaim(rfile->vm);
-	return PTR_ERR_OR_ZERO(rknpu_mapping_get(rfile->vm, to_rknpu_bo(obj)));
+	return rknpu_mapping_get(rfile->vm, to_rknpu_bo(obj), &iova);
 }
 
 static void rknpu_rocket_gem_close(struct drm_gem_object *obj, struct drm_file *file)
 {
 	struct rknpu_rocket_file *rfile = file->driver_priv;
 
-	rknpu_mapping_put_handle(rfile->vm, to_rknpu_bo(obj));
+	rknpu_mapping_put(rfile->vm, to_rknpu_bo(obj));
 }
 
 static const struct drm_gem_object_funcs rknpu_rocket_bo_funcs = {
@@ -96,19 +96,19 @@ static int rknpu_rocket_publish_bo(struct drm_file *file, struct rknpu_bo *bo,
 				   struct drm_rocket_create_bo *args)
 {
 	struct rknpu_rocket_file *rfile = file->driver_priv;
-	struct rknpu_mapping *map;
+	u64 iova;
 	int ret;
 
-	map = rknpu_mapping_get(rfile->vm, bo);
-	if (IS_ERR(map))
-		return PTR_ERR(map);
+	ret = rknpu_mapping_get(rfile->vm, bo, &iova);
+	if (ret)
+		return ret;
 
-	args->dma_address = map->node.start;
+	args->dma_address = iova;
 	args->offset = drm_vma_node_offset_addr(&bo->base.vma_node);
 
 	/* Last: from here on other threads can guess the handle and close it. */
 	ret = drm_gem_handle_create(file, &bo->base, &args->handle);
-	rknpu_mapping_put(map);
+	rknpu_mapping_put(rfile->vm, bo);
 	return ret;
 }
 
@@ -332,34 +332,25 @@ int rknpu_rocket_get_bo_info(struct drm_device *dev, void *data, struct drm_file
 {
 	struct drm_rocket_bo_info *args = data;
 	struct rknpu_rocket_file *rfile = file->driver_priv;
-	struct rknpu_mapping *map;
 	struct rknpu_bo *bo;
-	int idx, ret = 0;
+	u64 iova;
+	int ret;
 
 	bo = rknpu_rocket_lookup(dev, file, "get_bo_info", args->handle, args->reserved);
 	if (IS_ERR(bo))
 		return PTR_ERR(bo);
 
-	/* DRM has looked before: only if it goes just now. */
-	if (!drm_dev_enter(dev, &idx)) {
-		rknpu_bo_put(bo);
-		return -ENODEV;
-	}
-
-	map = rknpu_mapping_get(rfile->vm, bo);
-	/* Only if another thread closes the handle, which has a mapping, just now. */
-	if (IS_ERR(map)) {
-		ret = PTR_ERR(map);
-	} else {
+	ret = rknpu_mapping_get(rfile->vm, bo, &iova);
+	/* It fails only if another thread closes the handle, which has a mapping, just now. */
+	if (!ret) {
 		args->flags = rknpu_bo_is_imported(bo) ? DRM_ROCKET_BO_IMPORTED : 0;
 		args->size = bo->base.size;
-		args->dma_address = map->node.start;
+		args->dma_address = iova;
 		args->offset = rknpu_bo_is_imported(bo) ?
 			       0 : drm_vma_node_offset_addr(&bo->base.vma_node);
-		rknpu_mapping_put(map);
+		rknpu_mapping_put(rfile->vm, bo);
 	}
 
-	drm_dev_exit(idx);
 	rknpu_bo_put(bo);
 	return ret;
 }

@@ -79,6 +79,7 @@ static void rknpu_rocket_postclose(struct drm_device *dev, struct drm_file *file
 {
 	struct rknpu_rocket_file *rfile = file->driver_priv;
 
+	rknpu_vm_put_stray_mappings(rfile->vm);
 	rknpu_sched_close_client(rfile->client);
 	rknpu_history_destroy(rfile->history);
 	rknpu_vm_put(rfile->vm);

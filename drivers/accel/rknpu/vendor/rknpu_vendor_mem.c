@@ -248,8 +248,8 @@ static struct rknpu_vobject *rknpu_vobject_map(struct rknpu_vfile *vfile, struct
 					       u32 domain)
 {
 	struct rknpu_vm *vm = rknpu_vfile_vm(vfile, domain);
-	struct rknpu_mapping *map;
 	struct rknpu_vobject *vobj;
+	int ret;
 
 	if (IS_ERR(vm))
 		return ERR_CAST(vm);
@@ -259,20 +259,19 @@ static struct rknpu_vobject *rknpu_vobject_map(struct rknpu_vfile *vfile, struct
 		return ERR_PTR(-ENOMEM);
 
 	rknpu_vm_reclaim(vm);
-	map = rknpu_mapping_get(vm, &vbo->base);
-	if (IS_ERR(map)) {
+	ret = rknpu_mapping_get(vm, &vbo->base, &vobj->iova);
+	if (ret) {
 		kfree(vobj);
-		return ERR_CAST(map);
+		return ERR_PTR(ret);
 	}
 	vobj->vbo = vbo;
 	vobj->vm = vm;
-	vobj->iova = map->node.start;
 	return vobj;
 }
 
 static void rknpu_vobject_unmap(struct rknpu_vobject *vobj)
 {
-	rknpu_mapping_put_handle(vobj->vm, &vobj->vbo->base);
+	rknpu_mapping_put(vobj->vm, &vobj->vbo->base);
 	rknpu_vobject_leave_domain(vobj->vbo);
 	kfree(vobj);
 }

@@ -56,8 +56,21 @@ err_free:
 	return ERR_PTR(ret);
 }
 
+/* Of handles that were closed before DRM had opened them, see rknpu_mapping_get(). */
+static void rknpu_vfile_close_stray(struct rknpu_vfile *vfile)
+{
+	struct rknpu_vbo *vbo;
+
+	while ((vbo = rknpu_vobject_first(vfile))) {
+		drm_gem_object_get(&vbo->base.base);
+		rknpu_vobject_close(vfile, vbo);
+		rknpu_bo_put(&vbo->base);
+	}
+}
+
 void rknpu_vfile_destroy(struct rknpu_vfile *vfile)
 {
+	rknpu_vfile_close_stray(vfile);
 	rknpu_sched_close_client(vfile->client);
 	rknpu_space_put(vfile->space);
 	rknpu_vobjects_fini(vfile);
