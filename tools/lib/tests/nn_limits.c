@@ -209,6 +209,26 @@ static void test_one_operation(struct npu_dev *dev)
 		npu_tensor_free(t[i]);
 }
 
+/* What hangs may have the file banned, which refuses what comes next. */
+static void test_refused_for_what_hangs(struct npu_dev *dev)
+{
+	struct npu_rec_failure f = { .size = sizeof(f) };
+	struct net n = { 0 };
+	int ret, end;
+
+	sim_limit(few_tasks.param, few_tasks.value);
+	ret = net_make(&n, dev, 1);
+	sim_limit(few_tasks.param, few_tasks.usual);
+	tap_ok(!ret, "a recording of several submits");
+	sim_hang_task(0);
+	sim_refuse_submit(1, -EPIPE);
+	ret = npu_rec_run(n.rec);
+	end = npu_rec_wait(n.rec, -1);
+	tap_ok(!ret && end && end != -EPIPE && !npu_rec_failure(n.rec, &f) && !f.task,
+	       "one hangs, and the next is refused: the wait says what hung (%d, %d, task %d)", ret, end, f.task);
+	net_free(&n);
+}
+
 /* ---- options ---- */
 
 static int try_opts(struct npu_dev *dev, uint32_t core_mask, uint64_t timeout_ns)
@@ -244,6 +264,7 @@ int main(void)
 	test_many_tensors(dev, 1);
 	test_many_tensors(dev, 3);
 	test_one_operation(dev);
+	test_refused_for_what_hangs(dev);
 	test_opts(dev);
 	return nn_end(dev);
 }

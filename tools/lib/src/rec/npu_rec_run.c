@@ -351,6 +351,9 @@ int npu_rec_run(struct npu_rec *rec)
 	/* What was started before is of no use. */
 	if (ret || rec->opts.block || has_to_wait(rec))
 		npu_rec_wait(rec, -1);
+	/* Because of what a part did a later one may have been refused: npu_rec_wait() says what. */
+	if (ret && rec->failure.err)
+		return 0;
 	if (ret) {
 		rec->running = false;
 		rec->failure = (struct npu_rec_failure){ .cause = NPU_CAUSE_NONE };
