@@ -144,6 +144,24 @@ static void test_refused(struct npu_dev *dev)
 	npu_tensor_free(big);
 }
 
+/* A mask that is written in parts. */
+#define MANY	1024u
+
+static void test_mask_is_handed_once(struct npu_dev *dev)
+{
+	struct npu_softmax_opts o = { .size = sizeof(o), .causal = true };
+	struct npu_tensor *x = nn_tensor(dev, NPU_PREC_FP16, MANY, MANY, NULL);
+	struct npu_tensor *y = nn_tensor(dev, NPU_PREC_FP16, MANY, MANY, NULL);
+	struct npu_rec *rec = nn_rec(dev);
+	uint64_t before = sim_handed();
+
+	tap_ok(!npu_rec_softmax(rec, x, y, &o) && sim_handed() - before <= 4 * (uint64_t)MANY * MANY, "a causal mask is handed to the NPU once: %llu bytes",
+	       (unsigned long long)(sim_handed() - before));
+	npu_rec_free(rec);
+	npu_tensor_free(x);
+	npu_tensor_free(y);
+}
+
 /* ---- norms ---- */
 
 struct norm {
@@ -272,6 +290,7 @@ int main(void)
 
 	test_softmax(dev);
 	test_refused(dev);
+	test_mask_is_handed_once(dev);
 	test_norms(dev);
 	test_refused_norms(dev);
 	return nn_end(dev);

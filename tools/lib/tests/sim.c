@@ -335,6 +335,21 @@ static int get_param(struct drm_rocket_get_param *p)
 	return 0;
 }
 
+static uint64_t handed;
+
+uint64_t sim_handed(void)
+{
+	return handed;
+}
+
+static void count_handed(const struct drm_rocket_fini_bo_ranges *f)
+{
+	const struct drm_rocket_bo_range *r = (const void *)(uintptr_t)f->ranges;
+
+	for (uint32_t i = 0; i < f->range_count; i++)
+		handed += r[i].size;
+}
+
 static int answer(struct npu_dev *dev, unsigned long req, void *arg)
 {
 	struct drm_rocket_prep_bo_ranges *ranges = arg;
@@ -349,6 +364,7 @@ static int answer(struct npu_dev *dev, unsigned long req, void *arg)
 	case DRM_IOCTL_ROCKET_PREP_BO_RANGES:
 		return prep(&dev->bo[ranges->handle], ranges->timeout_ns);
 	case DRM_IOCTL_ROCKET_FINI_BO_RANGES:
+		count_handed(arg);
 		return 0;
 	case DRM_IOCTL_ROCKET_GET_BO_INFO:
 		return get_info(dev, arg);

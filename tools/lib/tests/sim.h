@@ -45,6 +45,9 @@ void sim_refuse_submits(int index, int times, int err);
 /* What DRM_ROCKET_PARAM_* tells from now on; of a submit and its jobs, more is refused. */
 void sim_limit(uint32_t param, uint64_t value);
 
+/* Bytes that FINI_BO_RANGES has handed to the NPU, which cost the caller as much. */
+uint64_t sim_handed(void);
+
 /* Buffers alive, to catch leaks the sanitizer can't see. */
 int sim_bos(void);
 

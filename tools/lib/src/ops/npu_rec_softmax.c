@@ -36,17 +36,20 @@ int npu_rec_exp_table(struct npu_rec *rec, float scale, struct npu_table **out)
 	return ret ? npu_rec_fail(rec, ret, "softmax: no table") : 0;
 }
 
-static int write_mask_rows(const struct npu_tensor *mask, uint32_t row, uint32_t rows, uint32_t seen, float *v)
+static void store_mask_rows(const struct npu_tensor *mask, uint32_t row, uint32_t rows, uint32_t seen, float *v)
 {
 	uint32_t cols = mask->shape.cols;
 	struct npu_tensor part = npu_part(mask, row, rows, 0, cols);
 
 	for (size_t i = 0; i < (size_t)rows * cols; i++)
 		v[i] = i % cols < seen + row + i / cols ? NPU_HALF_MAX : -NPU_HALF_MAX;
-	return npu_tensor_write_f32(&part, v, 0, 1);
+	npu_tensor_store_f32(&part, v, cols, 1);
 }
 
-/* Least for columns that a row may not see, else largest. Floats of all rows may be more than there is memory for. */
+/*
+ * Least for columns that a row may not see, else largest. Floats of all rows may be more than there is memory for.
+ * But the caches are cleaned once: the atoms of some rows lie all over the tensor.
+ */
 int npu_rec_causal_mask(struct npu_rec *rec, uint32_t rows, uint32_t cols,
 			uint32_t seen, struct npu_tensor **out)
 {
@@ -56,8 +59,12 @@ int npu_rec_causal_mask(struct npu_rec *rec, uint32_t rows, uint32_t cols,
 
 	if (!ret && !v)
 		return npu_rec_fail(rec, -ENOMEM, "no memory for a mask of %u x %u", rows, cols);
+	if (!ret)
+		ret = npu_tensor_begin(*out, true);
 	for (uint32_t row = 0; !ret && row < rows; row += step)
-		ret = write_mask_rows(*out, row, (uint32_t)min_u64(step, rows - row), seen, v);
+		store_mask_rows(*out, row, (uint32_t)min_u64(step, rows - row), seen, v);
+	if (!ret)
+		ret = npu_tensor_end(*out);
 	free(v);
 	return ret < 0 ? npu_rec_fail(rec, ret, "no mask of %u x %u", rows, cols) : ret;
 }

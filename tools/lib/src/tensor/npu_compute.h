@@ -98,6 +98,8 @@ bool npu_tensor_overlap(const struct npu_tensor *a, const struct npu_tensor *b);
 /* Between these two the CPU may use a tensor's elements; end with what was written. */
 int npu_tensor_begin(struct npu_tensor *t, bool write);
 int npu_tensor_end(struct npu_tensor *t);
+/* npu_tensor_write_f32() between these two, of what it takes. */
+void npu_tensor_store_f32(struct npu_tensor *t, const float *src, size_t ld, float scale);
 /* CPU address of a row of a surface. */
 uint8_t *npu_tensor_atom(const struct npu_tensor *t, uint32_t surface, uint32_t row);
 

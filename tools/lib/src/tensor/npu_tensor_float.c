@@ -136,6 +136,12 @@ static void load_all(const struct npu_tensor *t, float *dst, size_t ld, float sc
 				      (uint32_t)min_u64(lanes, cols - c), scale);
 }
 
+void npu_tensor_store_f32(struct npu_tensor *t, const float *src, size_t ld, float scale)
+{
+	store_all(t, src, ld, scale);
+	npu_dev_stats(t->dev)->packed += payload(t);
+}
+
 int npu_tensor_write_f32(struct npu_tensor *t, const float *src, size_t ld, float scale)
 {
 	int ret;
@@ -145,8 +151,7 @@ int npu_tensor_write_f32(struct npu_tensor *t, const float *src, size_t ld, floa
 	ret = npu_tensor_begin(t, true);
 	if (ret)
 		return ret;
-	store_all(t, src, ld, scale);
-	npu_dev_stats(t->dev)->packed += payload(t);
+	npu_tensor_store_f32(t, src, ld, scale);
 	return npu_tensor_end(t);
 }
 
