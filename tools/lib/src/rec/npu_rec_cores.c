@@ -199,9 +199,10 @@ static bool same_region(const struct rec_region *a, const struct rec_region *b)
 static bool was_written(const struct rec_access *a, const struct rec_region *r)
 {
 	for (uint32_t i = 0; i < a->nwritten; i++)
-		if (regions_overlap(&a->written[i], r))
+		if (a->written[i].whole)
 			return true;
-	return false;
+	return a->nwritten && !r->whole &&
+	       npu_tensor_covered(&r->part, &a->written->part, sizeof(*a->written), a->nwritten);
 }
 
 static int note_write(struct npu_rec *rec, struct rec_access *a, const struct rec_region *r)
@@ -224,8 +225,8 @@ static int note_write(struct npu_rec *rec, struct rec_access *a, const struct re
 }
 
 /*
- * A job that runs twice reads again what it had written over, if it had not made it itself. What is
- * read after a part of it was written counts as made: operations write in parts, and read them together.
+ * A job that runs twice reads again what it had written over, if it had not made it itself: all of
+ * it, by operations that may have written parts.
  */
 static int note_access(struct npu_rec *rec, struct rec_access *a, const struct rec_region *r)
 {

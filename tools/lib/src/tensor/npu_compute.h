@@ -95,6 +95,8 @@ int npu_tensor_in(struct npu_dev *dev, struct npu_mem *mem, struct npu_shape sha
 		  struct npu_tensor **out);
 /* Do two tensors share elements? */
 bool npu_tensor_overlap(const struct npu_tensor *a, const struct npu_tensor *b);
+/* Is each element of @t in one of @n tensors, which follow each other by @stride bytes? */
+bool npu_tensor_covered(const struct npu_tensor *t, const struct npu_tensor *by, size_t stride, uint32_t n);
 /* Between these two the CPU may use a tensor's elements; end with what was written. */
 int npu_tensor_begin(struct npu_tensor *t, bool write);
 int npu_tensor_end(struct npu_tensor *t);

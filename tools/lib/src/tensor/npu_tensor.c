@@ -227,6 +227,54 @@ bool npu_tensor_overlap(const struct npu_tensor *a, const struct npu_tensor *b)
 	return ranges_overlap(x.row, x.rows, y.row, y.rows) && ranges_overlap(x.surf, x.surfs, y.surf, y.surfs);
 }
 
+/* What of @x is beside @y, with which it overlaps: up to four boxes. Returns how many. */
+static uint32_t box_without(const struct box *x, const struct box *y, struct box *left)
+{
+	uint64_t row = max_u64(x->row, y->row), row_end = min_u64(x->row + x->rows, y->row + y->rows);
+	uint64_t surf = max_u64(x->surf, y->surf), surf_end = min_u64(x->surf + x->surfs, y->surf + y->surfs);
+	uint32_t n = 0;
+
+	if (row > x->row)
+		left[n++] = (struct box){ x->row, row - x->row, x->surf, x->surfs };
+	if (row_end < x->row + x->rows)
+		left[n++] = (struct box){ row_end, x->row + x->rows - row_end, x->surf, x->surfs };
+	if (surf > x->surf)
+		left[n++] = (struct box){ row, row_end - row, x->surf, surf - x->surf };
+	if (surf_end < x->surf + x->surfs)
+		left[n++] = (struct box){ row, row_end - row, surf_end, x->surf + x->surfs - surf_end };
+	return n;
+}
+
+static bool box_covered(const struct npu_tensor *t, const struct box *x, const uint8_t *by, size_t stride, uint32_t n)
+{
+	struct box y, left[4];
+	uint32_t count;
+
+	for (; n; n--, by += stride) {
+		const struct npu_tensor *b = (const struct npu_tensor *)by;
+
+		y = tensor_box(b);
+		if (b->mem != t->mem || !same_rows(t, b, x, &y) || !ranges_overlap(x->row, x->rows, y.row, y.rows) ||
+		    !ranges_overlap(x->surf, x->surfs, y.surf, y.surfs))
+			continue;
+		count = box_without(x, &y, left);
+		for (uint32_t i = 0; i < count; i++)
+			if (!box_covered(t, &left[i], by + stride, stride, n - 1))
+				return false;
+		return true;
+	}
+	return false;
+}
+
+bool npu_tensor_covered(const struct npu_tensor *t, const struct npu_tensor *by, size_t stride, uint32_t n)
+{
+	struct box x = tensor_box(t);
+
+	/* What fills the last columns up to 32 is not written anew. */
+	x.surfs = surfaces(t);
+	return box_covered(t, &x, (const uint8_t *)by, stride, n);
+}
+
 static struct npu_range byte_range(const struct npu_tensor *t)
 {
 	uint64_t atoms = (uint64_t)(surfaces(t) - 1) * t->pitch + t->shape.rows;
