@@ -207,7 +207,10 @@ static int rknpu_chardev_open(struct inode *inode, struct file *file)
 	struct rknpu_vendor *vendor = container_of(file->private_data, struct rknpu_vendor, misc);
 	struct rknpu_vfile *vfile;
 
-	/* Under the misc core's lock, so the node is still registered. */
+	/*
+	 * Under the misc core's lock, so the node is still registered. Others want it for other
+	 * devices: no second try after what is over has made room.
+	 */
 	vfile = rknpu_vfile_create(vendor);
 	if (IS_ERR(vfile))
 		return PTR_ERR(vfile);
