@@ -805,9 +805,13 @@ RK_TEST_F(bo, r35_dmabuf_in_another_file,
 /* So large that others wait while it is mapped. */
 #define GUESS_BYTES	(32u << 20)
 
+/* That are imported, by a thread each, so that they wait for each other. */
+#define GUESS_BUFS	2
+
 struct guess {
 	int fd;
-	int buf;
+	int buf[GUESS_BUFS];
+	atomic_int next;
 	atomic_bool stop;
 	atomic_int closed;
 };
@@ -825,16 +829,17 @@ static void *guess_handles(void *arg)
 static void *guess_import(void *arg)
 {
 	struct guess *g = arg;
+	int buf = g->buf[g->next++];
 	uint32_t handle;
 
 	while (!g->stop)
-		if (!drmPrimeFDToHandle(g->fd, g->buf, &handle))
+		if (!drmPrimeFDToHandle(g->fd, buf, &handle))
 			rk_gem_close(g->fd, handle);
 	return NULL;
 }
 
 FIXTURE(guess) {
-	struct rk_bo bo;
+	struct rk_bo bo[GUESS_BUFS];
 	struct guess g;
 	long long vms;
 };
@@ -855,10 +860,12 @@ FIXTURE_SETUP(guess)
 	RK_OPEN_OR_SKIP(fd);
 	if (rk_stat("vms") < 0)
 		SKIP(return, "no debugfs");
-	if (rk_bo_init(&self->bo, fd, GUESS_BYTES))
-		SKIP(return, "no memory");
-	self->g.buf = rk_export(fd, self->bo.handle);
-	ASSERT_LE(0, self->g.buf);
+	for (int i = 0; i < GUESS_BUFS; i++) {
+		if (rk_bo_init(&self->bo[i], fd, GUESS_BYTES))
+			SKIP(return, "no memory");
+		self->g.buf[i] = rk_export(fd, self->bo[i].handle);
+		ASSERT_LE(0, self->g.buf[i]);
+	}
 	self->vms = rk_stat("vms");
 	self->g.fd = variant->open();
 	if (self->g.fd < 0)
@@ -867,18 +874,21 @@ FIXTURE_SETUP(guess)
 
 FIXTURE_TEARDOWN(guess)
 {
-	close(self->g.buf);
-	rk_bo_fini(&self->bo);
+	for (int i = 0; i < GUESS_BUFS; i++) {
+		close(self->g.buf[i]);
+		rk_bo_fini(&self->bo[i]);
+	}
 }
 
 RK_TEST_F_TIMEOUT(guess, closed_before_it_is_there, 240,
 		  "a thread that guesses handles and closes them while others get them leaves nothing behind")
 {
 	struct drm_rocket_create_bo c;
-	pthread_t t[2];
+	pthread_t t[1 + GUESS_BUFS];
 
-	ASSERT_EQ(0, pthread_create(&t[0], NULL, guess_handles, &self->g));
-	ASSERT_EQ(0, pthread_create(&t[1], NULL, guess_import, &self->g));
+	for (int i = 0; i <= GUESS_BUFS; i++) {
+		ASSERT_EQ(0, pthread_create(&t[i], NULL, i ? guess_import : guess_handles, &self->g));
+	}
 	for (int i = 0; i < GUESS_ROUNDS && variant->make; i++) {
 		ASSERT_EQ(0, variant->make(self->g.fd, &c, RK_PAGE));
 		rk_gem_close(self->g.fd, c.handle);
@@ -886,7 +896,7 @@ RK_TEST_F_TIMEOUT(guess, closed_before_it_is_there, 240,
 	while (self->g.closed < GUESS_ROUNDS)
 		rk_sleep_ms(1);
 	self->g.stop = true;
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i <= GUESS_BUFS; i++)
 		pthread_join(t[i], NULL);
 	close(self->g.fd);
 	EXPECT_TRUE(rk_stat_settles("vms", self->vms));
