@@ -454,34 +454,54 @@ static void test_rerun(struct npu_dev *dev)
 	npu_tensor_free(sum);
 }
 
+/* Two views of one tensor, and one as wide as each. */
+struct views {
+	struct npu_tensor *both, *a, *b, *x;
+	struct npu_rec *rec;
+};
+
+static int views_new(struct npu_dev *dev, struct views *v)
+{
+	int ret;
+
+	*v = (struct views){ 0 };
+	ret = npu_tensor_new(dev, NPU_PREC_FP16, 4, 64, &v->both);
+	ret = ret ? ret : npu_tensor_view(v->both, 0, 4, 0, 32, &v->a);
+	ret = ret ? ret : npu_tensor_view(v->both, 0, 4, 32, 32, &v->b);
+	ret = ret ? ret : npu_tensor_new(dev, NPU_PREC_FP16, 4, 32, &v->x);
+	return ret ? ret : npu_rec_new(dev, NULL, &v->rec);
+}
+
+/* Runs it, as if twice. */
+static int views_rerun(struct views *v, int ret)
+{
+	ret = ret ? ret : npu_rec_end(v->rec);
+	sim_rerun();
+	ret = ret ? ret : npu_rec_run(v->rec);
+	ret = ret ? ret : npu_rec_wait(v->rec, -1);
+	npu_rec_free(v->rec);
+	npu_tensor_free(v->a);
+	npu_tensor_free(v->b);
+	npu_tensor_free(v->both);
+	npu_tensor_free(v->x);
+	return ret;
+}
+
 /* The same through views: @first of which is written before the other one is read, or the last one. */
 static int rerun_views(struct npu_dev *dev, bool first)
 {
-	struct npu_tensor *both = NULL, *a = NULL, *b = NULL, *x = NULL, *sum = NULL;
-	struct npu_rec *rec = NULL;
-	int ret;
+	struct npu_tensor *sum = NULL;
+	struct views v;
+	int ret = views_new(dev, &v);
 
-	ret = npu_tensor_new(dev, NPU_PREC_FP16, 4, 64, &both);
-	ret = ret ? ret : npu_tensor_view(both, 0, 4, 0, 32, &a);
-	ret = ret ? ret : npu_tensor_view(both, 0, 4, 32, 32, &b);
-	ret = ret ? ret : npu_tensor_new(dev, NPU_PREC_FP16, 4, 32, &x);
 	ret = ret ? ret : npu_tensor_new(dev, NPU_PREC_FP16, 4, 32, &sum);
-	ret = ret ? ret : npu_rec_new(dev, NULL, &rec);
 	if (first)
-		ret = ret ? ret : npu_rec_add(rec, x, x, a);
-	ret = ret ? ret : npu_rec_add(rec, b, x, sum);
-	ret = ret ? ret : npu_rec_max(rec, sum, sum, b);
+		ret = ret ? ret : npu_rec_add(v.rec, v.x, v.x, v.a);
+	ret = ret ? ret : npu_rec_add(v.rec, v.b, v.x, sum);
+	ret = ret ? ret : npu_rec_max(v.rec, sum, sum, v.b);
 	if (!first)
-		ret = ret ? ret : npu_rec_add(rec, x, x, a);
-	ret = ret ? ret : npu_rec_end(rec);
-	sim_rerun();
-	ret = ret ? ret : npu_rec_run(rec);
-	ret = ret ? ret : npu_rec_wait(rec, -1);
-	npu_rec_free(rec);
-	npu_tensor_free(a);
-	npu_tensor_free(b);
-	npu_tensor_free(both);
-	npu_tensor_free(x);
+		ret = ret ? ret : npu_rec_add(v.rec, v.x, v.x, v.a);
+	ret = views_rerun(&v, ret);
 	npu_tensor_free(sum);
 	return ret;
 }
@@ -489,32 +509,19 @@ static int rerun_views(struct npu_dev *dev, bool first)
 /* The cell of a recurrent network: what is beside its input is read with it, and written over. @anew: it is made before. */
 static int rerun_cell(struct npu_dev *dev, bool anew)
 {
-	struct npu_tensor *both = NULL, *a = NULL, *b = NULL, *x = NULL, *sum = NULL, *part = NULL;
-	struct npu_rec *rec = NULL;
-	int ret;
+	struct npu_tensor *sum = NULL, *part = NULL;
+	struct views v;
+	int ret = views_new(dev, &v);
 
-	ret = npu_tensor_new(dev, NPU_PREC_FP16, 4, 64, &both);
-	ret = ret ? ret : npu_tensor_view(both, 0, 4, 0, 32, &a);
-	ret = ret ? ret : npu_tensor_view(both, 0, 4, 32, 32, &b);
-	ret = ret ? ret : npu_tensor_new(dev, NPU_PREC_FP16, 4, 32, &x);
 	ret = ret ? ret : npu_tensor_new(dev, NPU_PREC_FP16, 4, 64, &sum);
 	ret = ret ? ret : npu_tensor_view(sum, 0, 4, 0, 32, &part);
-	ret = ret ? ret : npu_rec_new(dev, NULL, &rec);
-	ret = ret ? ret : npu_rec_add(rec, x, x, a);
+	ret = ret ? ret : npu_rec_add(v.rec, v.x, v.x, v.a);
 	if (anew)
-		ret = ret ? ret : npu_rec_add(rec, x, x, b);
-	ret = ret ? ret : npu_rec_add(rec, both, both, sum);
-	ret = ret ? ret : npu_rec_max(rec, part, part, b);
-	ret = ret ? ret : npu_rec_end(rec);
-	sim_rerun();
-	ret = ret ? ret : npu_rec_run(rec);
-	ret = ret ? ret : npu_rec_wait(rec, -1);
-	npu_rec_free(rec);
-	npu_tensor_free(a);
-	npu_tensor_free(b);
+		ret = ret ? ret : npu_rec_add(v.rec, v.x, v.x, v.b);
+	ret = ret ? ret : npu_rec_add(v.rec, v.both, v.both, sum);
+	ret = ret ? ret : npu_rec_max(v.rec, part, part, v.b);
+	ret = views_rerun(&v, ret);
 	npu_tensor_free(part);
-	npu_tensor_free(both);
-	npu_tensor_free(x);
 	npu_tensor_free(sum);
 	return ret;
 }
