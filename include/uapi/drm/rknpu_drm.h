@@ -343,7 +343,7 @@ struct drm_rknpu_subcore_task {
  * - %ECANCELED: %DRM_RKNPU_RESET ended the job.
  * - %EPIPE: too many jobs of the file or of its user have failed.
  * - %EBUSY: the file or its user has too many jobs that are not over; poll() of the file
- *   waits for room. Or they wait for too many fences.
+ *   waits for room. Or they wait for too many fences; poll() does not wait for that.
  * - %ENOMEM: no memory.
  * - %EMFILE: no file descriptor is left for @fence_fd.
  * - %ENODEV: the device went away.

@@ -317,7 +317,7 @@ struct drm_rocket_job {
  *   %DRM_ROCKET_PARAM_MAX_FILE_TASKS, or half as many BO handles; or all files of its user
  *   have %DRM_ROCKET_PARAM_MAX_USER_JOBS, or as many times the tasks or handles of one file.
  *   poll() of the file waits for room. Or the jobs wait for more fences, or name more BOs
- *   with more users, than a user or a call may.
+ *   with more users, than a user or a call may: poll() does not wait for that.
  * - %EPIPE: too many jobs of the file or of its user have failed, see
  *   %DRM_ROCKET_PARAM_BANNED_NS.
  * - %EINTR: interrupted while another call had locked the BOs; nothing is queued, call
@@ -492,10 +492,10 @@ struct drm_rocket_fini_bo_ranges {
  * @DRM_ROCKET_PARAM_RESULT_COUNT: how many of a file's newest jobs
  *	%DRM_IOCTL_ROCKET_WAIT_JOB knows
  * @DRM_ROCKET_PARAM_MAX_PRIORITY: greatest priority that the caller may use now
- * @DRM_ROCKET_PARAM_MAX_USER_MEMORY: bytes that all BOs made by files of one user, the
- *	lists of their pages and the page tables of their address spaces may take; the
- *	administrator can change it at any time
- * @DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY: the same of all BOs and address spaces of the
+ * @DRM_ROCKET_PARAM_MAX_USER_MEMORY: bytes that all files of one user may take: their
+ *	BOs, and what the kernel keeps for BOs, imports, address spaces and the files
+ *	themselves; the administrator can change it at any time
+ * @DRM_ROCKET_PARAM_MAX_DEVICE_MEMORY: the same of all files of the
  *	device; what it is beyond %DRM_ROCKET_PARAM_MAX_USER_MEMORY is for users
  *	that have no more than an eighth of that; the administrator can change it at any
  *	time
