@@ -4,21 +4,30 @@
 changes.py LIST names            their names
 changes.py LIST show NAME        what it is, the file, why none notices it, and its tests, between tabs
 changes.py LIST make NAME TREE   changes the file in a tree
+changes.py LIST check            fails unless each can be made here
 """
 import os
 import sys
 import tomllib
 
 
-def make(change, tree):
-    path = os.path.join(tree, change['file'])
-    with open(path, encoding='utf-8') as f:
+def changed(change, tree):
+    """The changed text; None, with a word why, where the file has not what is to be changed, once."""
+    with open(os.path.join(tree, change['file']), encoding='utf-8') as f:
         text = f.read()
     found = text.count(change['old'])
     if found != 1:
-        sys.exit(f'{change["name"]}: what it changes is {found} times in {change["file"]}')
-    with open(path, 'w', encoding='utf-8') as f:
-        f.write(text.replace(change['old'], change['new']))
+        print(f'{change["name"]}: what it changes is {found} times in {change["file"]}', file=sys.stderr)
+        return None
+    return text.replace(change['old'], change['new'])
+
+
+def make(change, tree):
+    text = changed(change, tree)
+    if text is None:
+        sys.exit(1)
+    with open(os.path.join(tree, change['file']), 'w', encoding='utf-8') as f:
+        f.write(text)
 
 
 def main(path, what, name=None, tree=None):
@@ -27,6 +36,8 @@ def main(path, what, name=None, tree=None):
     if what == 'names':
         print('\n'.join(changes))
         return
+    if what == 'check':
+        sys.exit(any([changed(c, '.') is None for c in changes.values()]))
     if name not in changes:
         sys.exit(f'{path} has no {name}')
     change = changes[name]
