@@ -524,7 +524,8 @@ int npu_rec_end(struct npu_rec *rec);
  * Return: 0, -EINVAL before npu_rec_end(), -EBUSY while it runs and until npu_rec_wait()
  * has returned 0 or an error of the run, or an errno of the driver; -EINVAL is one of them if it no longer allows
  * the timeout. -EBUSY, too, is one if it has no room for more jobs: nothing has run, npu_rec_wait() returns 0 at
- * once, and the call may be repeated. -EAGAIN says the same of a later part, and that those before it have run.
+ * once, and the call may be repeated. -EAGAIN says the same of a later part: those before it have run, and run
+ * again when the call is repeated, which is wrong for what they add to (UCA_ACCM) or change in place.
  */
 int npu_rec_run(struct npu_rec *rec);
 
@@ -536,8 +537,9 @@ int npu_rec_run(struct npu_rec *rec);
  * Return: 0, also if it never ran; -ETIMEDOUT (-EBUSY with @timeout_ns 0) while it runs.
  * Any other error is that of the last run, see npu_rec_failure(). Among them is -ENOTRECOVERABLE: the driver
  * has started the run twice (system sleep), and it writes to memory that an operation before had read, as
- * UCA_ACCM does. Memory of a tensor and all of its views counts as one. Over the vendor's interface, and
- * from drivers without results of jobs, nobody learns of it.
+ * UCA_ACCM does. Memory of a tensor and all of its views counts as one. Over the vendor's interface,
+ * from drivers without results of jobs, and where 1024 other jobs of the device have ended before the call,
+ * nobody learns of it.
  */
 int npu_rec_wait(struct npu_rec *rec, int64_t timeout_ns);
 
