@@ -83,6 +83,8 @@ coverage: ## lines and branches of the module that the guest tests run, per file
 mutate: ## break the driver in N=20 places, chosen by SEED=1, and list what no test notices; or as LIST=caches says
 	@$(if $(LIST),$(BIN)/mutate-list $(LIST),$(BIN)/mutate $(or $(N),20) $(or $(SEED),1))
 
+## Tests: the driver, one matter each:
+
 check-compilers: ## build module and user space with gcc 10 to 16 and clang 14 to 22, and run them in guests; ARGS
 	@$(CHECKS)/check-compilers $(ARGS)
 
@@ -208,9 +210,6 @@ bench-attention: selftests ## what attention by libnpu costs, to build/attention
 
 ## Builds:
 
-series: ## the driver as patches for LINUX=DIR (Debian's 7.3) and its CONFIG, or the model for QEMU=DIR, in build/series
-	@$(BIN)/series $(if $(QEMU),--qemu "$(QEMU)",$(if $(LINUX),"$(LINUX)" $(CONFIG)))
-
 modules: ## rknpu_accel.ko for KDIR (on arm64 the running kernel, else KERNEL); W=1 C=1 as in a kernel tree
 	@$(BIN)/module $(if $(KDIR),--kdir $(KDIR),--kernel $(KERNEL)) $(KVARS)
 
@@ -246,6 +245,8 @@ selftests-armhf: ## the same for 32 bits
 		$(ROOT_MAKE) $(CURDIR)/tools/lib/tests/guest CROSS_COMPILE=arm-linux-gnueabihf- $(STRICT) \
 		USERCFLAGS=-Wno-pointer-to-int-cast OUTPUT=$(O)/selftests-armhf KSELFTEST=$$linux/tools/testing/selftests
 
+## Packages and patches:
+
 deb: ## Debian packages, checked by lintian, in build/deb
 	@$(BIN)/deb
 
@@ -256,6 +257,9 @@ dist: ## the sources that git has committed, as one file
 	@mkdir -p $(O)
 	@git archive --prefix=rknpu-accel-$(VERSION)/ HEAD | xz -c >$(O)/rknpu-accel-$(VERSION).tar.xz
 	@ls $(O)/rknpu-accel-$(VERSION).tar.xz
+
+series: ## the driver as patches for LINUX=DIR (Debian's 7.3) and its CONFIG, or the model for QEMU=DIR, in build/series
+	@$(BIN)/series $(if $(QEMU),--qemu "$(QEMU)",$(if $(LINUX),"$(LINUX)" $(CONFIG)))
 
 ## What builds and guests are made of:
 
