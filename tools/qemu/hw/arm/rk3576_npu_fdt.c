@@ -105,7 +105,7 @@ static void add_qos(NpuFdt *f)
 
         qemu_fdt_add_subnode(f->fdt, node);
         RK_STRINGS(f->fdt, node, "compatible", "rockchip,rk3576-qos\0syscon");
-        rk_reg(f->fdt, node, rk3576_npu_qos[i], RK3576_QOS_SIZE);
+        rk_reg(f->fdt, node, rk3576_npu_qos[i], RK_QOS_SIZE);
         rk_phandle(f->fdt, node, f->qos[i]);
     }
 }

@@ -389,7 +389,7 @@ static void add_qos(NpuFdt *f)
     int i;
 
     for (i = RK3588_QOS_NUM - 1; i >= 0; i--) {
-        add_syscon(f, "qos", rk3588_npu_qos[i], RK3588_QOS_SIZE,
+        add_syscon(f, "qos", rk3588_npu_qos[i], RK_QOS_SIZE,
                    compat, sizeof(compat), f->qos[i]);
     }
 }

@@ -8,7 +8,6 @@
 
 #include "exec/hwaddr.h"
 #include "hw/npu/rk3588_npu_stats.h"
-#include "hw/npu/rk3588_pmu.h"
 #include "hw/npu/rk_cru.h"
 #include "hw/npu/rk_iommu.h"
 #include "hw/npu/rk_pmu.h"

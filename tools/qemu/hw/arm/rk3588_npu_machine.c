@@ -442,11 +442,9 @@ static void npu_create_pmu(Rk3588NpuMachineState *s)
     npu_attach(s, "pmu", s->pmu);
     object_property_set_link(OBJECT(s->pmu), "ctl", OBJECT(s->ctl),
                              &error_abort);
-    if (s->soc->rk3588) {
-        object_property_set_link(OBJECT(s->pmu), "delay", OBJECT(s->delay),
-                                 &error_abort);
-        qdev_prop_set_bit(s->pmu, "npu-on", s->dt_shape->simple);
-    }
+    object_property_set_link(OBJECT(s->pmu), "delay", OBJECT(s->delay),
+                             &error_abort);
+    qdev_prop_set_bit(s->pmu, "npu-on", s->dt_shape->simple);
     npu_realize_at(s->pmu, s->soc->pmu_base);
     for (i = 0; i < s->soc->num_qos; i++) {
         sysbus_mmio_map_overlap(SYS_BUS_DEVICE(s->pmu), 1 + i, s->soc->qos[i],

@@ -152,7 +152,7 @@ static void add_qos(NpuFdt *f)
 {
     qemu_fdt_add_subnode(f->fdt, QOS_NODE);
     RK_STRINGS(f->fdt, QOS_NODE, "compatible", "rockchip,rk3562-qos\0syscon");
-    rk_reg(f->fdt, QOS_NODE, f->chip->qos, RK3576_QOS_SIZE);
+    rk_reg(f->fdt, QOS_NODE, f->chip->qos, RK_QOS_SIZE);
     rk_phandle(f->fdt, QOS_NODE, f->qos);
 }
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Power management units of the RK3562, the RK3568 and the RK3576: power,
- * memory and bus-idle handshakes of the NPU's power domains; other domains
- * always report on.
+ * Power management units: power, memory and bus-idle handshakes of the NPU's
+ * power domains; other domains always report on.
  *
  * Offsets, bits and polarities follow Linux's rockchip pm-domains driver.  A
- * domain answers as soon as it is on: silicon wants 15 us and a reset of its
+ * domain answers as soon as it is on: the RK3576 wants 15 us and a reset of its
  * bus interface first.
  */
 #include "qemu/osdep.h"
 #include "qemu/log.h"
 #include "qemu/module.h"
+#include "qemu/timer.h"
 #include "hw/irq.h"
 #include "hw/qdev-properties.h"
 #include "hw/resettable.h"
@@ -18,12 +18,14 @@
 #include "migration/vmstate.h"
 #include "hw/npu/rk3588_npu_stats.h"
 #include "hw/npu/rk_cru.h"
+#include "hw/npu/rk_delay.h"
 #include "hw/npu/rk_pmu.h"
+#include "trace.h"
 
-#define NUM_REGS        (RK3568_PMU_SIZE / 4)   /* the larger one's */
-#define QOS_REGS        (RK3576_QOS_SIZE / 4)
+#define NUM_REGS        (RK3568_PMU_SIZE / 4)   /* the largest one's */
+#define QOS_REGS        (RK_QOS_SIZE / 4)
+#define MAX_QOS         RK3576_QOS_NUM
 #define MAX_DOMAINS     4
-#define MAX_CORES       RK3576_NPU_CORES
 
 typedef struct PmuDomainInfo {
     const char *name;
@@ -32,8 +34,9 @@ typedef struct PmuDomainInfo {
     unsigned pwr_req;   /* offset of the register that switches it */
     uint32_t pwr;       /* its bit there and in mem_pwr; 1 = off */
     uint32_t status;    /* its bit of pwr_status, 0 = none */
-    uint32_t mem;       /* its bit of what tells of memories, 0 = none */
-    uint32_t idle;      /* its bits of bus_idle_* */
+    uint32_t mem;       /* its bit of chain_status and mem_status, 0 = none */
+    uint32_t repair;    /* its bit of repair_status, 0 = none */
+    uint32_t idle;      /* its bits of bus_idle_*, 0 = none */
 } PmuDomainInfo;
 
 /* Offsets of registers; 0 = there is none. */
@@ -76,7 +79,7 @@ static const PmuChip rk3562_chip = {
     .pwr_status = 0x230,
     .num_domains = 1,
     .domain = {
-        { "npu", -1, 0, 0x210, 1u << 1, 1u << 1, 0, 1u << 2 },
+        { "npu", -1, 0, 0x210, 1u << 1, 1u << 1, 0, 0, 1u << 2 },
     },
 };
 
@@ -95,11 +98,11 @@ static const PmuChip rk3568_chip = {
     .pwr_status = 0x98,
     .num_domains = 1,
     .domain = {
-        { "npu", -1, 0, 0xa0, 1u << 1, 1u << 1, 0, 1u << 2 },
+        { "npu", -1, 0, 0xa0, 1u << 1, 1u << 1, 0, 0, 1u << 2 },
     },
 };
 
-enum { PD_NPU, PD_NPUTOP, PD_NPU0, PD_NPU1 };
+enum { PD_NPU, PD_NPUTOP, PD_NPU0, PD_NPU1, PD_NPU2 = PD_NPU0 };
 
 static const unsigned rk3576_qos_domain[RK3576_QOS_NUM] = {
     [RK3576_QOS_MCU] = PD_NPUTOP,
@@ -128,13 +131,48 @@ static const PmuChip rk3576_chip = {
     .repair_status = 0x570,
     .num_domains = 4,
     .domain = {
-        [PD_NPU] = { "npu", -1, -1, 0x210, 1u << 0, 1u << 0, 0, 0 },
+        [PD_NPU] = { "npu", -1, -1, 0x210, 1u << 0, 1u << 0, 0, 0, 0 },
         [PD_NPUTOP] = { "nputop", PD_NPU, -1, 0x214, 1u << 6, 0, 1u << 22,
-                        0x18 },
+                        1u << 22, 0x18 },
         [PD_NPU0] = { "npu0", PD_NPUTOP, 0, 0x214, 1u << 7, 0, 1u << 23,
-                      1u << 1 },
+                      1u << 23, 1u << 1 },
         [PD_NPU1] = { "npu1", PD_NPUTOP, 1, 0x214, 1u << 8, 0, 1u << 24,
-                      1u << 2 },
+                      1u << 24, 1u << 2 },
+    },
+};
+
+static const unsigned rk3588_qos_domain[RK3588_QOS_NUM] = {
+    [RK3588_QOS_NPU0_MWR] = PD_NPUTOP,
+    [RK3588_QOS_NPU0_MRO] = PD_NPUTOP,
+    [RK3588_QOS_MCU_NPU] = PD_NPUTOP,
+    [RK3588_QOS_NPU1] = PD_NPU1,
+    [RK3588_QOS_NPU2] = PD_NPU2,
+};
+
+static const PmuChip rk3588_chip = {
+    .desc = "RK3588 power management unit",
+    .name = "rk3588-pmu",
+    .size = RK3588_PMU_SIZE,
+    .num_cores = NPU_MAX_CORES,
+    .num_qos = RK3588_QOS_NUM,
+    .qos_domain = rk3588_qos_domain,
+    .bus_idle_req = 0x10c,
+    .bus_idle_ack = 0x118,
+    .bus_idle_status = 0x120,
+    .pwr_status = 0x180,
+    .chain_status = 0x1f0,
+    .mem_status = 0x1f8,
+    .mem_pwr = 0x1a0,
+    .repair_status = 0x290,
+    .num_domains = 4,
+    .domain = {
+        [PD_NPU] = { "npu", -1, -1, 0x14c, 1u << 1, 1u << 1, 0, 0, 0 },
+        [PD_NPUTOP] = { "nputop", PD_NPU, 0, 0x14c, 1u << 3, 1u << 3, 1u << 11,
+                        1u << 2, 1u << 1 },
+        [PD_NPU1] = { "npu1", PD_NPUTOP, 1, 0x14c, 1u << 4, 1u << 4, 1u << 12,
+                      1u << 3, 1u << 2 },
+        [PD_NPU2] = { "npu2", PD_NPUTOP, 2, 0x14c, 1u << 5, 1u << 5, 1u << 13,
+                      1u << 4, 1u << 3 },
     },
 };
 
@@ -150,11 +188,18 @@ struct RkPmuState {
 
     MemoryRegion iomem;
     Rk3588NpuCtlState *ctl;
+    RkDelayState *delay;
+    bool npu_on;                /* property */
+    bool cut;                   /* level of GPIO input "supply-cut" */
     uint32_t regs[NUM_REGS];
     bool on[MAX_DOMAINS];
+    bool target[MAX_DOMAINS];   /* what it will be */
+    uint32_t idle;              /* the requests that are acknowledged */
+    int64_t due[MAX_DOMAINS + 1];   /* when; the last is @idle's; 0: it is */
+    QEMUTimer timer;            /* the next of them */
     bool stuck[MAX_DOMAINS];    /* a test keeps it from coming up */
-    PmuQos qos[RK3576_QOS_NUM];
-    qemu_irq power[MAX_CORES];
+    PmuQos qos[MAX_QOS];
+    qemu_irq power[NPU_MAX_CORES];
 };
 
 static const PmuChip *pmu_chip(RkPmuState *s)
@@ -167,7 +212,7 @@ static bool pmu_should_be_on(RkPmuState *s, unsigned d)
     const PmuDomainInfo *info = &pmu_chip(s)->domain[d];
 
     return !(s->regs[info->pwr_req / 4] & info->pwr) && !s->stuck[d] &&
-           (info->parent < 0 || s->on[info->parent]);
+           (info->parent < 0 ? !s->cut : s->on[info->parent]);
 }
 
 static void pmu_drop_qos(RkPmuState *s, unsigned d)
@@ -185,9 +230,10 @@ static void pmu_switch(RkPmuState *s, unsigned d, bool on)
 {
     const PmuDomainInfo *info = &pmu_chip(s)->domain[d];
 
+    trace_rk_pmu_domain(info->name, on);
     s->on[d] = on;
     if (!on) {
-        if (info->idle & ~s->regs[pmu_chip(s)->bus_idle_req / 4]) {
+        if (info->idle & ~s->idle) {
             qemu_log_mask(LOG_GUEST_ERROR, "%s: %s is switched off while "
                           "its bus is not idle\n", pmu_chip(s)->name,
                           info->name);
@@ -221,6 +267,22 @@ static void pmu_request_power(RkPmuState *s, unsigned addr, uint32_t mask,
     }
 }
 
+/* One that has lost its parent does not go on for a while. */
+static uint32_t pmu_switch_ns(RkPmuState *s, unsigned d)
+{
+    int parent = pmu_chip(s)->domain[d].parent;
+
+    if (parent >= 0 && !s->on[parent]) {
+        return 0;
+    }
+    return rk_delay_ns(s->delay, RK_DELAY_POWER, RK_DELAY_UNIT_SOC);
+}
+
+static int64_t pmu_due(uint32_t ns)
+{
+    return ns ? qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + ns : 0;
+}
+
 static void pmu_update(RkPmuState *s)
 {
     unsigned d;
@@ -228,77 +290,167 @@ static void pmu_update(RkPmuState *s)
     for (d = 0; d < pmu_chip(s)->num_domains; d++) {
         bool on = pmu_should_be_on(s, d);
 
-        if (on != s->on[d]) {
+        if (on == s->target[d]) {
+            continue;
+        }
+        s->target[d] = on;
+        s->due[d] = on == s->on[d] ? 0 : pmu_due(pmu_switch_ns(s, d));
+        if (on != s->on[d] && !s->due[d]) {
             pmu_switch(s, d, on);
         }
     }
 }
 
-/* Of the domains that are on, or whose memory is. */
-static uint32_t pmu_mem_bits(RkPmuState *s, bool memory)
+static void pmu_arm(RkPmuState *s)
 {
-    uint32_t bits = 0;
+    int64_t next = INT64_MAX;
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(s->due); i++) {
+        next = s->due[i] ? MIN(next, s->due[i]) : next;
+    }
+    if (next == INT64_MAX) {
+        timer_del(&s->timer);
+    } else {
+        timer_mod(&s->timer, next);
+    }
+}
+
+static uint32_t pmu_idle_requests(RkPmuState *s)
+{
+    return s->regs[pmu_chip(s)->bus_idle_req / 4];
+}
+
+/* What has had its time has happened, even if the host is late. */
+static void pmu_catch_up(void *opaque)
+{
+    RkPmuState *s = opaque;
+    int64_t now = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
     unsigned d;
 
     for (d = 0; d < pmu_chip(s)->num_domains; d++) {
-        const PmuDomainInfo *info = &pmu_chip(s)->domain[d];
-
-        /* The driver cycles a domain's memory. */
-        if (s->on[d] && !(memory &&
-                           (s->regs[pmu_chip(s)->mem_pwr / 4] & info->pwr))) {
-            bits |= info->mem;
+        if (s->due[d] && s->due[d] <= now) {
+            s->due[d] = 0;
+            pmu_switch(s, d, s->target[d]);
+            pmu_update(s);
         }
     }
-    return bits;
-}
-
-static uint32_t pmu_all_mem_bits(RkPmuState *s)
-{
-    uint32_t bits = 0;
-    unsigned d;
-
-    for (d = 0; d < pmu_chip(s)->num_domains; d++) {
-        bits |= pmu_chip(s)->domain[d].mem;
+    if (s->due[MAX_DOMAINS] && s->due[MAX_DOMAINS] <= now) {
+        s->due[MAX_DOMAINS] = 0;
+        s->idle = pmu_idle_requests(s);
     }
-    return bits;
+    pmu_arm(s);
 }
 
-static uint32_t pmu_off_bits(RkPmuState *s)
+/* No domain comes on then, and what was on loses what it held. */
+static void pmu_cut_supply(void *opaque, int n, int level)
 {
-    uint32_t bits = 0;
-    unsigned d;
+    RkPmuState *s = opaque;
 
-    for (d = 0; d < pmu_chip(s)->num_domains; d++) {
-        bits |= s->on[d] ? 0 : pmu_chip(s)->domain[d].status;
-    }
-    return bits;
+    pmu_catch_up(s);
+    trace_rk_pmu_cut(level);
+    s->cut = level;
+    pmu_update(s);
+    pmu_arm(s);
 }
 
-static uint32_t pmu_read_reg(RkPmuState *s, hwaddr addr)
+static void pmu_request_idle(RkPmuState *s)
+{
+    s->due[MAX_DOMAINS] = pmu_due(rk_delay_ns(s->delay, RK_DELAY_IDLE,
+                                              RK_DELAY_UNIT_SOC));
+    if (!s->due[MAX_DOMAINS]) {
+        s->idle = pmu_idle_requests(s);
+    }
+}
+
+/*
+ * The domain's SRAM is powered with the domain, except while the driver cycles
+ * it through mem_pwr.
+ */
+static bool pmu_memory_on(RkPmuState *s, unsigned d)
 {
     const PmuChip *chip = pmu_chip(s);
-    uint32_t all = pmu_all_mem_bits(s);
 
-    if (addr == chip->bus_idle_ack || addr == chip->bus_idle_status) {
-        return s->regs[chip->bus_idle_req / 4];
+    return s->on[d] && !(s->regs[chip->mem_pwr / 4] & chip->domain[d].pwr);
+}
+
+static uint32_t pmu_power_status(RkPmuState *s)
+{
+    uint32_t v = 0;
+    unsigned d;
+
+    for (d = 0; d < pmu_chip(s)->num_domains; d++) {
+        v |= s->on[d] ? 0 : pmu_chip(s)->domain[d].status;
     }
-    if (addr == chip->pwr_status) {
-        return pmu_off_bits(s);
+    return v;
+}
+
+static uint32_t pmu_memory_status(RkPmuState *s)
+{
+    uint32_t v = 0;
+    unsigned d;
+
+    for (d = 0; d < pmu_chip(s)->num_domains; d++) {
+        v |= pmu_memory_on(s, d) ? 0 : pmu_chip(s)->domain[d].mem;
     }
-    if (addr && (addr == chip->chain_status || addr == chip->repair_status)) {
-        return ~all | pmu_mem_bits(s, false);
+    return v;
+}
+
+static uint32_t pmu_chain_status(RkPmuState *s)
+{
+    uint32_t v = UINT32_MAX;
+    unsigned d;
+
+    for (d = 0; d < pmu_chip(s)->num_domains; d++) {
+        v &= s->on[d] ? UINT32_MAX : ~pmu_chip(s)->domain[d].mem;
     }
-    if (addr && addr == chip->mem_status) {
-        return all & ~pmu_mem_bits(s, true);
+    return v;
+}
+
+static uint32_t pmu_repair_status(RkPmuState *s)
+{
+    uint32_t v = UINT32_MAX;
+    unsigned d;
+
+    for (d = 0; d < pmu_chip(s)->num_domains; d++) {
+        v &= s->on[d] ? UINT32_MAX : ~pmu_chip(s)->domain[d].repair;
     }
-    return s->regs[addr / 4];
+    return v;
+}
+
+/* At 0 is none of these; there it means that the chip does not have one. */
+static bool pmu_read_status(RkPmuState *s, hwaddr addr, uint32_t *val)
+{
+    const PmuChip *chip = pmu_chip(s);
+
+    if (!addr) {
+        return false;
+    } else if (addr == chip->bus_idle_ack || addr == chip->bus_idle_status) {
+        *val = s->idle;
+    } else if (addr == chip->pwr_status) {
+        *val = pmu_power_status(s);
+    } else if (addr == chip->chain_status) {
+        *val = pmu_chain_status(s);
+    } else if (addr == chip->mem_status) {
+        *val = pmu_memory_status(s);
+    } else if (addr == chip->repair_status) {
+        *val = pmu_repair_status(s);
+    } else {
+        return false;
+    }
+    return true;
 }
 
 static uint64_t pmu_read(void *opaque, hwaddr addr, unsigned size)
 {
     RkPmuState *s = opaque;
-    uint32_t val = pmu_read_reg(s, addr);
+    uint32_t val;
 
+    pmu_catch_up(s);
+    if (!pmu_read_status(s, addr, &val)) {
+        val = s->regs[addr / 4];
+    }
+    trace_rk_pmu_read(addr, val);
     npu_ctl_trace(s->ctl, NPU_CTL_UNIT_PMU, NPU_CORE_NONE,
                   s->iomem.addr + addr, val, false);
     return val;
@@ -308,13 +460,24 @@ static void pmu_write(void *opaque, hwaddr addr, uint64_t data, unsigned size)
 {
     RkPmuState *s = opaque;
     uint32_t mask = data >> 16 & 0xffff;
-    uint32_t *reg = &s->regs[addr / 4];
+    uint32_t *reg = &s->regs[addr / 4], status;
 
+    trace_rk_pmu_write(addr, data);
     npu_ctl_trace(s->ctl, NPU_CTL_UNIT_PMU, NPU_CORE_NONE,
                   s->iomem.addr + addr, data, true);
+    if (pmu_read_status(s, addr, &status)) {
+        qemu_log_mask(LOG_GUEST_ERROR, "%s: write to read-only offset 0x%"
+                      HWADDR_PRIx "\n", pmu_chip(s)->name, addr);
+        return;
+    }
+    pmu_catch_up(s);
     *reg = (*reg & ~mask) | (data & mask);
     pmu_request_power(s, addr, mask, data);
+    if (addr == pmu_chip(s)->bus_idle_req) {
+        pmu_request_idle(s);
+    }
     pmu_update(s);
+    pmu_arm(s);
 }
 
 static const MemoryRegionOps pmu_ops = {
@@ -376,22 +539,28 @@ static const MemoryRegionOps qos_ops = {
     .impl.max_access_size = 4,
 };
 
-/* Firmware leaves the NPU off, bus idle requested, as on the RK3588. */
+/* Firmware leaves the NPU off, bus idle requested (row soc.domains). */
 static void pmu_reset_enter(Object *obj, ResetType type)
 {
     RkPmuState *s = RK_PMU(obj);
     unsigned d;
 
     memset(s->regs, 0, sizeof(s->regs));
-    memset(s->on, 0, sizeof(s->on));
-    memset(s->stuck, 0, sizeof(s->stuck));
     for (d = 0; d < pmu_chip(s)->num_domains; d++) {
         const PmuDomainInfo *info = &pmu_chip(s)->domain[d];
 
-        s->regs[info->pwr_req / 4] |= info->pwr;
-        s->regs[pmu_chip(s)->bus_idle_req / 4] |= info->idle;
+        s->on[d] = s->npu_on;
+        s->target[d] = s->npu_on;
+        s->stuck[d] = false;
         pmu_drop_qos(s, d);
+        if (!s->npu_on) {
+            s->regs[info->pwr_req / 4] |= info->pwr;
+            s->regs[pmu_chip(s)->bus_idle_req / 4] |= info->idle;
+        }
     }
+    s->idle = pmu_idle_requests(s);
+    memset(s->due, 0, sizeof(s->due));
+    timer_del(&s->timer);
 }
 
 static void pmu_reset_exit(Object *obj, ResetType type)
@@ -400,8 +569,8 @@ static void pmu_reset_exit(Object *obj, ResetType type)
     unsigned core;
 
     for (core = 0; core < pmu_chip(s)->num_cores; core++) {
-        npu_ctl_set(s->ctl, core, NPU_CNT_POWERED, 0);
-        qemu_set_irq(s->power[core], 0);
+        npu_ctl_set(s->ctl, core, NPU_CNT_POWERED, s->npu_on);
+        qemu_set_irq(s->power[core], s->npu_on);
     }
 }
 
@@ -421,10 +590,12 @@ static void pmu_init(Object *obj)
         q->pmu = s;
         q->domain = chip->qos_domain[i];
         memory_region_init_io(&q->iomem, obj, &qos_ops, q, "rk-pmu-qos",
-                              RK3576_QOS_SIZE);
+                              RK_QOS_SIZE);
         sysbus_init_mmio(sbd, &q->iomem);
     }
+    timer_init_ns(&s->timer, QEMU_CLOCK_VIRTUAL, pmu_catch_up, s);
     qdev_init_gpio_out_named(DEVICE(obj), s->power, "power", chip->num_cores);
+    qdev_init_gpio_in_named(DEVICE(obj), pmu_cut_supply, "supply-cut", 1);
 }
 
 static const VMStateDescription vmstate_pmu_qos = {
@@ -440,21 +611,28 @@ static const VMStateDescription vmstate_pmu_qos = {
 /* The lines are not driven again on load: their receivers keep their level. */
 static const VMStateDescription vmstate_pmu = {
     .name = TYPE_RK_PMU,
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .fields = (const VMStateField[]) {
+        VMSTATE_BOOL(cut, RkPmuState),
         VMSTATE_UINT32_ARRAY(regs, RkPmuState, NUM_REGS),
         VMSTATE_BOOL_ARRAY(on, RkPmuState, MAX_DOMAINS),
+        VMSTATE_BOOL_ARRAY(target, RkPmuState, MAX_DOMAINS),
         VMSTATE_BOOL_ARRAY(stuck, RkPmuState, MAX_DOMAINS),
-        VMSTATE_STRUCT_ARRAY(qos, RkPmuState, RK3576_QOS_NUM, 1,
-                             vmstate_pmu_qos, PmuQos),
+        VMSTATE_UINT32(idle, RkPmuState),
+        VMSTATE_INT64_ARRAY(due, RkPmuState, MAX_DOMAINS + 1),
+        VMSTATE_TIMER(timer, RkPmuState),
+        VMSTATE_STRUCT_ARRAY(qos, RkPmuState, MAX_QOS, 1, vmstate_pmu_qos,
+                             PmuQos),
         VMSTATE_END_OF_LIST()
     }
 };
 
 static const Property pmu_properties[] = {
+    DEFINE_PROP_BOOL("npu-on", RkPmuState, npu_on, false),
     DEFINE_PROP_LINK("ctl", RkPmuState, ctl, TYPE_RK3588_NPU_CTL,
                      Rk3588NpuCtlState *),
+    DEFINE_PROP_LINK("delay", RkPmuState, delay, TYPE_RK_DELAY, RkDelayState *),
 };
 
 static void pmu_class_init(ObjectClass *klass, void *data)
@@ -499,6 +677,11 @@ static const TypeInfo pmu_info[] = {
         .parent = TYPE_RK_PMU,
         .class_init = pmu_chip_class_init,
         .class_data = (void *)&rk3576_chip,
+    }, {
+        .name = TYPE_RK3588_PMU,
+        .parent = TYPE_RK_PMU,
+        .class_init = pmu_chip_class_init,
+        .class_data = (void *)&rk3588_chip,
     },
 };
 
