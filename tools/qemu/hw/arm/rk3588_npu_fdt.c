@@ -10,7 +10,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "hw/arm/fdt.h"
-#include "hw/npu/rk3588_cru.h"
+#include "hw/npu/rk_cru.h"
 #include "hw/npu/rk3588_scmi.h"
 #include "hw/npu/rk3588_tsadc.h"
 #include "rk3588_npu_fdt.h"
@@ -315,7 +315,7 @@ static void add_simple_resets(NpuFdt *f)
 
     qemu_fdt_add_subnode(f->fdt, node);
     qemu_fdt_setprop_string(f->fdt, node, "compatible", "snps,dw-high-reset");
-    rk_reg(f->fdt, node, RK3588_RESETS_BASE, RK3588_CRU_RESETS_SIZE);
+    rk_reg(f->fdt, node, RK3588_RESETS_BASE, RK_CRU_RESETS_SIZE);
     qemu_fdt_setprop_cell(f->fdt, node, "#reset-cells", 1);
     rk_phandle(f->fdt, node, f->resets);
 }

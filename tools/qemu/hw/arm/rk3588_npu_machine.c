@@ -17,7 +17,7 @@
 #include "hw/boards.h"
 #include "hw/core/split-irq.h"
 #include "hw/misc/unimp.h"
-#include "hw/npu/rk3588_cru.h"
+#include "hw/npu/rk_cru.h"
 #include "hw/npu/rk3588_npu.h"
 #include "hw/npu/rk3588_poc.h"
 #include "hw/npu/rk3588_scmi.h"

@@ -5,7 +5,7 @@
  *
  * All of them need the BQL and accept a NULL device, so that a device can be
  * used without the control device.  Who counts what:
- *   rk3588-cru   NPU_CNT_RESET, NPU_CNT_CLOCKED
+ *   rk-cru       NPU_CNT_RESET, NPU_CNT_CLOCKED
  *   rk-pmu       NPU_CNT_POWER_ON, NPU_CNT_POWERED
  *   rk-iommu     NPU_CNT_MMU_*, NPU_CNT_TLB_*, NPU_CNT_DMA_*_BYTES (all
  *                DMA goes through rk_iommu_dma()), NPU_CNT_ABORT for its own
