@@ -3,8 +3,8 @@
  * Random convolutions for chips whose array is half as wide as the RK3588's:
  * tensors, what must come out, and where they lie in memory.
  *
- * Who includes it has ATOM, the bytes of a position in a surface, and PLANE,
- * of which a surface has a multiple of positions.
+ * Who includes it has ATOM, the bytes of a position in a surface, PLANE, of
+ * which a surface has a multiple of positions, and POOL, the units of a pooling.
  */
 #ifndef CONV_CASE_H
 #define CONV_CASE_H
@@ -228,8 +228,18 @@ static inline int ref_pool(const Case *k, bool average, int y, int x, int c)
 /* Of the chip: what it can do of what draw() gives, the tensors, commands. */
 static void draw_case(Case *k);
 static void lay_case(const Case *k);
+static void put_cna(Prog *p, const Case *k);
+static void put_dpu(Prog *p, const Case *k);
+static void put_pool(Prog *p, const Case *k, bool average);
 static void put_program(Prog *p, const Case *k);
 static const NpuTaskOptions options;
+
+static inline void free_case(Case *k)
+{
+    free(k->x);
+    free(k->wt);
+    free(k->e);
+}
 
 static inline bool run_case(Case *k, const char **why)
 {
@@ -243,26 +253,138 @@ static inline bool run_case(Case *k, const char **why)
     return run_prog(&p, options, why) == NPU_TASK_RUN && check_output(k);
 }
 
-/* As many of this kind, until one fails: *@why it was refused, or NULL. */
-static inline bool run_cases(Case kind, unsigned runs, const char **why)
+/* As many of this kind, until one fails. */
+static inline void test_conv(const char *name, Case kind, unsigned runs)
 {
+    const char *why = NULL;
     bool ok = true;
     unsigned i;
 
-    *why = NULL;
     for (i = 0; ok && i < runs; i++) {
         Case k = kind;
 
-        ok = run_case(&k, why);
-        free(k.x);
-        free(k.wt);
-        free(k.e);
+        ok = run_case(&k, &why);
+        free_case(&k);
         if (!ok) {
             printf("# %dx%d, %d to %d channels, %dx%d by %d, pads %d %d\n",
                    k.h, k.w, k.ic, k.oc, k.kh, k.kw, k.s, k.top, k.left);
         }
     }
+    report(ok, "%u convolutions of %s%s%s", runs, name, why ? ": " : "",
+           why ? why : "");
+}
+
+/* What all of these chips want of a pooling. */
+static inline void put_pool_shape(Prog *p, const Case *k, bool average)
+{
+    put(p, 0x600c, k->w - 1);
+    put(p, 0x6010, k->h - 1);
+    put(p, 0x6014, k->ic - 1);
+    put(p, 0x6018, k->ow - 1);
+    put(p, 0x601c, k->oh - 1);
+    put(p, 0x6020, k->ic - 1);
+    put(p, 0x6024, average ? 0x10 : 0x11);
+    put(p, 0x6034, (k->s - 1) * 0x110000 | (k->kh - 1) << 8 | (k->kw - 1));
+    put(p, 0x6038, average ? 65536 / k->kw : 0);
+    put(p, 0x603c, average ? 65536 / k->kh : 0);
+    put(p, 0x6070, ADDR_Y);
+    put(p, 0x607c, plane(k->oh, k->ow) * ATOM);
+    put(p, 0x6084, plane(k->oh, k->ow) * ATOM);
+    put(p, 0x60dc, 3);
+    put(p, 0x700c, k->w - 1);
+    put(p, 0x7010, k->h - 1);
+    put(p, 0x7014, k->ic - 1);
+    put(p, 0x701c, ADDR_X);
+    put(p, 0x7024, k->w * ATOM);
+    put(p, 0x7028, plane(k->h, k->w) * ATOM);
+}
+
+static inline bool run_pool(Case *k, bool average, const char **why)
+{
+    Prog p = { 0 };
+    bool ok;
+    int j, c;
+
+    draw(k);
+    k->oh = (k->h - k->kh) / k->s + 1;
+    k->ow = (k->w - k->kw) / k->s + 1;
+    lay_tensor(k, ADDR_X, k->x, k->h, k->w, k->ic);
+    put_pool(&p, k, average);
+    start(&p, POOL);
+    ok = run_prog(&p, options, why) == NPU_TASK_RUN;
+    for (j = 0; ok && j < k->oh * k->ow; j++) {
+        for (c = 0; ok && c < k->ic; c++) {
+            ok = (int8_t)at(ADDR_Y)[(c / ATOM * plane(k->oh, k->ow) + j) *
+                                    ATOM + c % ATOM] ==
+                 ref_pool(k, average, j / k->ow, j % k->ow, c);
+        }
+    }
     return ok;
+}
+
+static inline void test_pool(bool average, unsigned runs)
+{
+    const char *why = NULL;
+    bool ok = true;
+    unsigned i;
+
+    for (i = 0; ok && i < runs; i++) {
+        Case k = { 0 };
+
+        ok = run_pool(&k, average, &why);
+        free_case(&k);
+    }
+    report(ok, "%u poolings for the %s%s%s", runs,
+           average ? "average" : "maximum", why ? ": " : "", why ? why : "");
+}
+
+/* A convolution of one kernel per position, with @value in @reg. */
+typedef struct Refused {
+    uint16_t reg;
+    uint32_t value, enable;
+    const char *why;
+} Refused;
+
+static inline Prog small_prog(void)
+{
+    Case k = { .h = 4, .w = 4, .ic = ATOM, .oc = ATOM, .kh = 1, .kw = 1, .s = 1,
+               .oh = 4, .ow = 4, .scale = 1 };
+    Prog p = { 0 };
+
+    put_cna(&p, &k);
+    put_dpu(&p, &k);
+    return p;
+}
+
+static inline void test_refused(const Refused *bad, unsigned n)
+{
+    unsigned i;
+
+    for (i = 0; i < n; i++) {
+        const char *why = NULL;
+        Prog p = small_prog();
+        NpuVerdict v;
+
+        put(&p, bad[i].reg, bad[i].value);
+        start(&p, bad[i].enable);
+        v = run_prog(&p, options, &why);
+        report(v == NPU_TASK_UNIMP && !strcmp(why, bad[i].why),
+               "%04x = %x is refused: %s", bad[i].reg, bad[i].value,
+               v == NPU_TASK_RUN ? "it runs" : why);
+    }
+}
+
+/* The last tests of a program: draws without these would prove little. */
+static inline int finish(const unsigned *seen, const char *const *name,
+                         unsigned n)
+{
+    unsigned i;
+
+    for (i = 0; i < n; i++) {
+        report(seen[i], "some had %s", name[i]);
+    }
+    printf("1..%u\n", tests);
+    return failures != 0;
 }
 
 #endif

@@ -5,12 +5,12 @@
  */
 #define ATOM            16
 #define PLANE           1
+#define POOL            0x60
 #include "conv-case.h"
 
 #define CONV            0x1d
 #define CONV_ALONE      0x0d
 #define ALONE           0x18
-#define POOL            0x60
 #define LEAST           0x80000000
 #define MOST            0x7fffffff
 /* Of the multipliers in memory. */
@@ -371,15 +371,6 @@ static void draw_case(Case *k)
     seen[F_TRUNCATE] += k->truncate > 0;
 }
 
-static void test_conv(const char *name, Case kind, unsigned runs)
-{
-    const char *why;
-    bool ok = run_cases(kind, runs, &why);
-
-    report(ok, "%u convolutions of %s%s%s", runs, name, why ? ": " : "",
-           why ? why : "");
-}
-
 /* --- Rows that stay in CBUF --- */
 
 /* Rows from @from on of @k's input, of which @kept are there already. */
@@ -413,9 +404,7 @@ static void test_rows(void)
     bool ok;
 
     do {
-        free(k.x);
-        free(k.wt);
-        free(k.e);
+        free_case(&k);
         k = (Case) { 0 };
         draw(&k);
     } while (k.h < 8 || k.kh != 3 || k.s != 1 || k.top || k.sum);
@@ -442,9 +431,7 @@ static void test_rows(void)
     start(&p, CONV);
     ok = run_prog(&p, options, &why) == NPU_TASK_UNIMP;
     report(ok, "not without the bit: %s", why ? why : "it runs");
-    free(k.x);
-    free(k.wt);
-    free(k.e);
+    free_case(&k);
 }
 
 /* --- The DPU alone, and the PPU --- */
@@ -630,121 +617,42 @@ static void test_moved(void)
 
 static void put_pool(Prog *p, const Case *k, bool average)
 {
-    put(p, 0x600c, k->w - 1);
-    put(p, 0x6010, k->h - 1);
-    put(p, 0x6014, k->ic - 1);
-    put(p, 0x6018, k->ow - 1);
-    put(p, 0x601c, k->oh - 1);
-    put(p, 0x6020, k->ic - 1);
-    put(p, 0x6024, average ? 0x10 : 0x11);
-    put(p, 0x6034, (k->s - 1) * 0x110000 | (k->kh - 1) << 8 | (k->kw - 1));
-    put(p, 0x6038, average ? 65536 / k->kw : 0);
-    put(p, 0x603c, average ? 65536 / k->kh : 0);
-    put(p, 0x6070, ADDR_Y);
-    put(p, 0x607c, plane(k->oh, k->ow) * 16);
-    put(p, 0x6084, plane(k->oh, k->ow) * 16);
-    put(p, 0x60dc, 3);
-    put(p, 0x700c, k->w - 1);
-    put(p, 0x7010, k->h - 1);
-    put(p, 0x7014, k->ic - 1);
-    put(p, 0x701c, ADDR_X);
-    put(p, 0x7024, k->w * 16);
-    put(p, 0x7028, plane(k->h, k->w) * 16);
+    put_pool_shape(p, k, average);
     put(p, 0x7030, 0x40);
-}
-
-static void test_pool(bool average, unsigned runs)
-{
-    const char *why = NULL;
-    bool ok = true;
-    unsigned i;
-    int j, c;
-
-    for (i = 0; ok && i < runs; i++) {
-        Case k = { 0 };
-        Prog p = { 0 };
-
-        draw(&k);
-        k.oh = (k.h - k.kh) / k.s + 1;
-        k.ow = (k.w - k.kw) / k.s + 1;
-        lay_tensor(&k, ADDR_X, k.x, k.h, k.w, k.ic);
-        put_pool(&p, &k, average);
-        start(&p, POOL);
-        ok = run_prog(&p, options, &why) == NPU_TASK_RUN;
-        for (j = 0; ok && j < k.oh * k.ow; j++) {
-            for (c = 0; ok && c < k.ic; c++) {
-                ok = (int8_t)at(ADDR_Y)[(c / 16 * plane(k.oh, k.ow) + j) * 16 +
-                                        c % 16] ==
-                     ref_pool(&k, average, j / k.ow, j % k.ow, c);
-            }
-        }
-        free(k.x);
-        free(k.wt);
-        free(k.e);
-    }
-    report(ok, "%u poolings for the %s%s%s", runs,
-           average ? "average" : "maximum", why ? ": " : "", why ? why : "");
 }
 
 /* --- What is refused --- */
 
-static void test_refused(void)
-{
-    static const struct {
-        uint16_t reg;
-        uint32_t value, enable;
-        const char *why;
-    } bad[] = {
-        { 0x108c, 0x0f000f, CONV, "fetches of the CNA" },
-        { 0x1100, 1, CONV, "a register that nobody has seen" },
-        { 0x100c, 0x10020000, CONV,
-          "bits of CNA_CONV_CON1 that nobody has seen" },
-        { 0x1074, 0x8080, CONV, "words of the CNA that nobody has seen" },
-        { 0x106c, 0, CONV, "words of the CNA that nobody has seen" },
-        { 0x100c, 0, CONV, "deconvolution in one place alone" },
-        { 0x3018, 0, CONV, "CORE mode" },
-        { 0x1018, 0x180907, CONV, "banks of CBUF" },
-        { 0x103c, 0x20000, CONV,
-          "granules of a row that its width does not give" },
-        { 0x4010, 0x20000000, CONV,
-          "output precision for this input precision" },
-        { 0x4010, 0x40000000, CONV, "output of another precision" },
-        { 0x4038, 0x100080, CONV, "zero points of a BS that has none" },
-        { 0x4048, 5, CONV, "two clamps of a stage" },
-        { 0x407c, 0x4c0c0, CONV, "form of EW" },
-        { 0x40bc, 1, CONV, "atoms in another order" },
-        { 0x40c0, 0x4440002, CONV, "write DMA of this task" },
-        { 0x40cc, 0x10, CONV, "write DMA of a convolution" },
-        { 0x4030, 0x140003, CONV, "channels of the write DMA" },
-        { 0x5014, 0x1f, CONV, "CORE and RDMA disagree about the channels" },
-        { 0x5044, 0x7818, CONV, "mode of the RDMA" },
-        { 0x5068, 0, CONV | POOL,
-          "pooling of what has not been in memory" },
-    };
-    Case k = { .h = 4, .w = 4, .ic = 16, .oc = 16, .kh = 1, .kw = 1, .s = 1,
-               .oh = 4, .ow = 4, .scale = 1 };
-    unsigned i;
-
-    for (i = 0; i < ARRAY_SIZE(bad); i++) {
-        const char *why = NULL;
-        NpuVerdict v;
-        Prog p = { 0 };
-
-        put_cna(&p, &k);
-        put_dpu(&p, &k);
-        put(&p, bad[i].reg, bad[i].value);
-        start(&p, bad[i].enable);
-        v = run_prog(&p, options, &why);
-        report(v == NPU_TASK_UNIMP && !strcmp(why, bad[i].why),
-               "%04x = %x is refused: %s", bad[i].reg, bad[i].value,
-               v == NPU_TASK_RUN ? "it runs" : why);
-    }
-}
+static const Refused bad[] = {
+    { 0x108c, 0x0f000f, CONV, "fetches of the CNA" },
+    { 0x1100, 1, CONV, "a register that nobody has seen" },
+    { 0x100c, 0x10020000, CONV,
+      "bits of CNA_CONV_CON1 that nobody has seen" },
+    { 0x1074, 0x8080, CONV, "words of the CNA that nobody has seen" },
+    { 0x106c, 0, CONV, "words of the CNA that nobody has seen" },
+    { 0x100c, 0, CONV, "deconvolution in one place alone" },
+    { 0x3018, 0, CONV, "CORE mode" },
+    { 0x1018, 0x180907, CONV, "banks of CBUF" },
+    { 0x103c, 0x20000, CONV,
+      "granules of a row that its width does not give" },
+    { 0x4010, 0x20000000, CONV,
+      "output precision for this input precision" },
+    { 0x4010, 0x40000000, CONV, "output of another precision" },
+    { 0x4038, 0x100080, CONV, "zero points of a BS that has none" },
+    { 0x4048, 5, CONV, "two clamps of a stage" },
+    { 0x407c, 0x4c0c0, CONV, "form of EW" },
+    { 0x40bc, 1, CONV, "atoms in another order" },
+    { 0x40c0, 0x4440002, CONV, "write DMA of this task" },
+    { 0x40cc, 0x10, CONV, "write DMA of a convolution" },
+    { 0x4030, 0x140003, CONV, "channels of the write DMA" },
+    { 0x5014, 0x1f, CONV, "CORE and RDMA disagree about the channels" },
+    { 0x5044, 0x7818, CONV, "mode of the RDMA" },
+    { 0x5068, 0, CONV | POOL,
+      "pooling of what has not been in memory" },
+};
 
 int main(void)
 {
-    unsigned i;
-
     rnd_state = 0x3562;
     must_fit = true;
     test_conv("bytes", (Case) { 0 }, 150);
@@ -760,11 +668,7 @@ int main(void)
     test_moved();
     test_pool(false, 60);
     test_pool(true, 60);
-    test_refused();
+    test_refused(bad, ARRAY_SIZE(bad));
     seen[F_SATURATED] = saturated;
-    for (i = 0; i < FEATURES; i++) {
-        report(seen[i], "some had %s", feature_name[i]);
-    }
-    printf("1..%u\n", tests);
-    return failures != 0;
+    return finish(seen, feature_name, FEATURES);
 }

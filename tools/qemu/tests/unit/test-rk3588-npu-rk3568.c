@@ -5,11 +5,11 @@
  */
 #define ATOM            8
 #define PLANE           4
+#define POOL            0x60
 #include "conv-case.h"
 
 #define CONV            0x1f
 #define ALONE           0x18
-#define POOL            0x60
 
 enum {
     F_HALF_SURFACE, F_THREE_ATOMS, F_PARTIAL_KERNELS, F_STRIDE, F_PADDING,
@@ -228,15 +228,6 @@ static void lay_case(const Case *k)
     lay_operands(k);
 }
 
-static void test_conv(const char *name, Case kind, unsigned runs)
-{
-    const char *why;
-    bool ok = run_cases(kind, runs, &why);
-
-    report(ok, "%u convolutions of %s%s%s", runs, name, why ? ": " : "",
-           why ? why : "");
-}
-
 /* --- The DPU alone, and the PPU --- */
 
 /* Moves @c channels; 0x4010 has the types of the DPU, 0x5044 MRDMA's. */
@@ -421,31 +412,12 @@ static void test_halves_by_element(bool quotient)
 
 static void put_pool(Prog *p, const Case *k, bool average)
 {
-    put(p, 0x600c, k->w - 1);
-    put(p, 0x6010, k->h - 1);
-    put(p, 0x6014, k->ic - 1);
-    put(p, 0x6018, k->ow - 1);
-    put(p, 0x601c, k->oh - 1);
-    put(p, 0x6020, k->ic - 1);
-    put(p, 0x6024, average ? 0x10 : 0x11);
-    put(p, 0x6034, (k->s - 1) * 0x110000 | (k->kh - 1) << 8 | (k->kw - 1));
-    put(p, 0x6038, average ? 65536 / k->kw : 0);
-    put(p, 0x603c, average ? 65536 / k->kh : 0);
+    put_pool_shape(p, k, average);
     put(p, 0x6044, 0x7ff80);
     put(p, 0x6048, average ? 0x7ff00 : 0x7ff80);
     put(p, 0x604c, average ? 0x7fe80 : 0x7ff80);
     put(p, 0x6050, average ? 0x7fe00 : 0x7ff80);
-    put(p, 0x6070, ADDR_Y);
-    put(p, 0x607c, plane(k->oh, k->ow) * 8);
-    put(p, 0x6084, plane(k->oh, k->ow) * 8);
-    put(p, 0x60dc, 3);
-    put(p, 0x700c, k->w - 1);
-    put(p, 0x7010, k->h - 1);
-    put(p, 0x7014, k->ic - 1);
     put(p, 0x7018, 1);
-    put(p, 0x701c, ADDR_X);
-    put(p, 0x7024, k->w * 8);
-    put(p, 0x7028, plane(k->h, k->w) * 8);
 }
 
 /* The largest of four halves, some of them next to padding. */
@@ -490,91 +462,33 @@ static void test_pool_halves(void)
     report_alone(ok, "the largest of halves", why);
 }
 
-static void test_pool(bool average, unsigned runs)
-{
-    const char *why = NULL;
-    bool ok = true;
-    unsigned i;
-    int j, c;
-
-    for (i = 0; ok && i < runs; i++) {
-        Case k = { 0 };
-        Prog p = { 0 };
-
-        draw(&k);
-        k.oh = (k.h - k.kh) / k.s + 1;
-        k.ow = (k.w - k.kw) / k.s + 1;
-        lay_tensor(&k, ADDR_X, k.x, k.h, k.w, k.ic);
-        put_pool(&p, &k, average);
-        start(&p, POOL);
-        ok = run_prog(&p, options, &why) == NPU_TASK_RUN;
-        for (j = 0; ok && j < k.oh * k.ow; j++) {
-            for (c = 0; ok && c < k.ic; c++) {
-                ok = (int8_t)at(ADDR_Y)[(c / 8 * plane(k.oh, k.ow) + j) * 8 +
-                                        c % 8] ==
-                     ref_pool(&k, average, j / k.ow, j % k.ow, c);
-            }
-        }
-        free(k.x);
-        free(k.wt);
-        free(k.e);
-    }
-    report(ok, "%u poolings for the %s%s%s", runs,
-           average ? "average" : "maximum", why ? ": " : "", why ? why : "");
-}
-
 /* --- What is refused --- */
 
-static void test_refused(void)
-{
-    static const struct {
-        uint16_t reg;
-        uint32_t value, enable;
-        const char *why;
-    } bad[] = {
-        { 0x1078, 0x171c06, CONV, "fetches of the CNA" },
-        { 0x1018, 9 * 4 * 4, CONV, "CNA's 0x1018" },
-        { 0x1130, 1, CONV, "a register that nobody has seen" },
-        { 0x3028, 1, CONV, "a register that nobody has seen" },
-        { 0x1100, 1, CONV, "compressed weights of an RK3568" },
-        { 0x100c, 0x20000, CONV,
-          "bits of CNA_CONV_CON1 that nobody has seen" },
-        { 0x1040, 0x54, CONV, "more banks than CBUF has" },
-        { 0x200c, 3, CONV, "CMAC and CORE disagree" },
-        { 0x3018, 1, CONV, "words of CORE that nobody has seen" },
-        { 0x302c, 0x40, CONV,
-          "bits of CORE_CLIP_TRUNCATE that nobody has seen" },
-        { 0x400c, 0x148, CONV, "burst of the DPU" },
-        { 0x4010, 0x200000e0, CONV,
-          "output precision for this input precision" },
-        { 0x400c, 0x80000108, CONV,
-          "bits of DPU_FEATURE_MODE_CFG that nobody has seen" },
-        { 0x4034, 0x400003, CONV, "output of an RK3568 in another order" },
-        { 0x4050, 0x8000125, CONV, "output of an RK3568 in another order" },
-        { 0x5024, 3, CONV, "length of the operands of BS" },
-        { 0x5068, 0, CONV - 2, "CNA without CMAC" },
-        { 0x5068, 0, CONV | POOL,
-          "pooling of what has not been in memory" },
-    };
-    Case k = { .h = 4, .w = 4, .ic = 8, .oc = 8, .kh = 1, .kw = 1, .s = 1,
-               .oh = 4, .ow = 4, .scale = 1 };
-    unsigned i;
-
-    for (i = 0; i < ARRAY_SIZE(bad); i++) {
-        const char *why = NULL;
-        NpuVerdict v;
-        Prog p = { 0 };
-
-        put_cna(&p, &k);
-        put_dpu(&p, &k);
-        put(&p, bad[i].reg, bad[i].value);
-        start(&p, bad[i].enable);
-        v = run_prog(&p, options, &why);
-        report(v == NPU_TASK_UNIMP && !strcmp(why, bad[i].why),
-               "%04x = %x is refused: %s", bad[i].reg, bad[i].value,
-               v == NPU_TASK_RUN ? "it runs" : why);
-    }
-}
+static const Refused bad[] = {
+    { 0x1078, 0x171c06, CONV, "fetches of the CNA" },
+    { 0x1018, 9 * 4 * 4, CONV, "CNA's 0x1018" },
+    { 0x1130, 1, CONV, "a register that nobody has seen" },
+    { 0x3028, 1, CONV, "a register that nobody has seen" },
+    { 0x1100, 1, CONV, "compressed weights of an RK3568" },
+    { 0x100c, 0x20000, CONV,
+      "bits of CNA_CONV_CON1 that nobody has seen" },
+    { 0x1040, 0x54, CONV, "more banks than CBUF has" },
+    { 0x200c, 3, CONV, "CMAC and CORE disagree" },
+    { 0x3018, 1, CONV, "words of CORE that nobody has seen" },
+    { 0x302c, 0x40, CONV,
+      "bits of CORE_CLIP_TRUNCATE that nobody has seen" },
+    { 0x400c, 0x148, CONV, "burst of the DPU" },
+    { 0x4010, 0x200000e0, CONV,
+      "output precision for this input precision" },
+    { 0x400c, 0x80000108, CONV,
+      "bits of DPU_FEATURE_MODE_CFG that nobody has seen" },
+    { 0x4034, 0x400003, CONV, "output of an RK3568 in another order" },
+    { 0x4050, 0x8000125, CONV, "output of an RK3568 in another order" },
+    { 0x5024, 3, CONV, "length of the operands of BS" },
+    { 0x5068, 0, CONV - 2, "CNA without CMAC" },
+    { 0x5068, 0, CONV | POOL,
+      "pooling of what has not been in memory" },
+};
 
 /* Of the length of DPU_RDMA's bursts one value hangs the bus of a board. */
 static void test_burst(void)
@@ -585,17 +499,13 @@ static void test_burst(void)
     } len[] = {
         { 8, NPU_TASK_RUN }, { 15, NPU_TASK_RUN }, { 7, NPU_TASK_STALL },
     };
-    Case k = { .h = 4, .w = 4, .ic = 8, .oc = 8, .kh = 1, .kw = 1, .s = 1,
-               .oh = 4, .ow = 4, .scale = 1 };
     unsigned i;
 
     for (i = 0; i < ARRAY_SIZE(len); i++) {
         const char *why = NULL;
+        Prog p = small_prog();
         NpuVerdict v;
-        Prog p = { 0 };
 
-        put_cna(&p, &k);
-        put_dpu(&p, &k);
         put(&p, 0x5044, len[i].burst << 11);
         start(&p, CONV);
         v = run_prog(&p, options, &why);
@@ -606,8 +516,6 @@ static void test_burst(void)
 
 int main(void)
 {
-    unsigned i;
-
     rnd_state = 0x3568;
     test_conv("bytes", (Case) { 0 }, 150);
     test_conv("depthwise bytes", (Case) { .dw = true }, 80);
@@ -624,12 +532,8 @@ int main(void)
     test_pool_halves();
     test_pool(false, 60);
     test_pool(true, 60);
-    test_refused();
+    test_refused(bad, ARRAY_SIZE(bad));
     test_burst();
     seen[F_SATURATED] = saturated;
-    for (i = 0; i < FEATURES; i++) {
-        report(seen[i], "some had %s", feature_name[i]);
-    }
-    printf("1..%u\n", tests);
-    return failures != 0;
+    return finish(seen, feature_name, FEATURES);
 }
