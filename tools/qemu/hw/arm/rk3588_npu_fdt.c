@@ -308,27 +308,6 @@ static void add_clocks(NpuFdt *f)
     rk_fixed_clock(f->fdt, "/clock-0", "spll", 702000000);
 }
 
-/* What a DesignWare core's reset register looks like to Linux. */
-static void add_simple_resets(NpuFdt *f)
-{
-    const char *node = "/reset-controller@fdae0000";
-
-    qemu_fdt_add_subnode(f->fdt, node);
-    qemu_fdt_setprop_string(f->fdt, node, "compatible", "snps,dw-high-reset");
-    rk_reg(f->fdt, node, RK3588_RESETS_BASE, RK_CRU_RESETS_SIZE);
-    qemu_fdt_setprop_cell(f->fdt, node, "#reset-cells", 1);
-    rk_phandle(f->fdt, node, f->resets);
-}
-
-static void add_simple_clocks(NpuFdt *f)
-{
-    rk_fixed_clock(f->fdt, "/clock-npu", "clk_npu", f->config->assigned_hz);
-    rk_phandle(f->fdt, "/clock-npu", f->npu_clk);
-    rk_fixed_clock(f->fdt, "/clock-npu-bus", "clk_npu_bus",
-                   RK3588_NPU_BUS_HZ);
-    rk_phandle(f->fdt, "/clock-npu-bus", f->bus_clk);
-}
-
 /* Of the binding for GPIOs. */
 #define GPIO_ACTIVE_LOW         1
 
@@ -918,9 +897,10 @@ static void allocate_phandles(NpuFdt *f)
 static void add_soc(NpuFdt *f)
 {
     if (f->config->simple) {
-        add_simple_resets(f);
+        rk_simple_resets(f->fdt, f->resets);
         add_regulators(f);
-        add_simple_clocks(f);
+        rk_simple_clocks(f->fdt, f->config->assigned_hz, f->npu_clk,
+                         f->bus_clk);
         return;
     }
     add_pmu(f);

@@ -64,8 +64,8 @@ extern const hwaddr rk3576_npu_qos[RK3576_QOS_NUM];
 #define RK3588_TSADC_BASE       0xfec00000
 /* 397 in the SoC; virt has 256. */
 #define RK3588_TSADC_SPI        240
-/* Not in silicon: between the cores and the control device. */
-#define RK3588_RESETS_BASE      0xfdae0000
+/* Not in silicon: between the RK3588's cores and the control device. */
+#define RK_RESETS_BASE          0xfdae0000
 
 /* What firmware leaves the NPU's clock at, and mainline's tree assigns. */
 #define RK3588_NPU_CLOCK_HZ     200000000
@@ -73,8 +73,8 @@ extern const hwaddr rk3576_npu_qos[RK3576_QOS_NUM];
 #define RK3588_NPU_SUPPLY_GPIO  4
 #define RK3588_NPU_UNUSED_GPIO  5
 
-/* Of the buses where their clock is fixed: clk_npu_dsu0 as the CRU has it. */
-#define RK3588_NPU_BUS_HZ       594000000
+/* Of buses whose clock is fixed: the RK3588's clk_npu_dsu0 in its CRU. */
+#define RK_NPU_BUS_HZ           594000000
 
 typedef struct Rk3588NpuFdtConfig {
     unsigned num_cores;

@@ -2,7 +2,8 @@
 /*
  * Device-tree nodes of the NPU subsystems with one core, of the RK3562 and the
  * RK3568: clocks and power domain as Linux's drivers have them, core and IOMMU
- * as the vendor's tree has them, with the numbers of Linux's drivers.
+ * as the vendor's tree has them, with the numbers of Linux's drivers.  Simple
+ * trees are for kernels that do not have those.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -112,6 +113,8 @@ typedef struct NpuFdt {
     const Rk3588NpuFdtConfig *config;
     const NpuChip *chip;
     uint32_t cru;
+    uint32_t bus_clk;           /* of simple trees, as is resets */
+    uint32_t resets;
     uint32_t grf;
     uint32_t npu_clk;
     uint32_t power;
@@ -119,6 +122,26 @@ typedef struct NpuFdt {
     uint32_t iommu;
     uint32_t qos;
 } NpuFdt;
+
+/* Returns how many cells a clock of the CRU takes. */
+static unsigned put_clock(const NpuFdt *f, uint32_t *cells, uint32_t number)
+{
+    if (f->config->simple) {
+        cells[0] = cpu_to_be32(f->bus_clk);
+        return 1;
+    }
+    cells[0] = cpu_to_be32(f->cru);
+    cells[1] = cpu_to_be32(number);
+    return 2;
+}
+
+static void set_domain(NpuFdt *f, const char *node)
+{
+    if (!f->config->simple) {
+        qemu_fdt_setprop_cells(f->fdt, node, "power-domains", f->power,
+                               f->chip->domain);
+    }
+}
 
 static void set_names(NpuFdt *f, const char *node, const char *property,
                       NpuNames names)
@@ -190,6 +213,8 @@ static void add_pmu(NpuFdt *f)
 
 static void add_iommu(NpuFdt *f)
 {
+    uint32_t clocks[4], n;
+
     qemu_fdt_add_subnode(f->fdt, IOMMU_NODE);
     qemu_fdt_setprop_string(f->fdt, IOMMU_NODE, "compatible",
                             f->config->iommu_version == 1
@@ -197,11 +222,11 @@ static void add_iommu(NpuFdt *f)
     rk_reg(f->fdt, IOMMU_NODE, f->chip->core->bank[0], 0x40);
     rk_interrupt(f->fdt, IOMMU_NODE, f->chip->core->spi);
     RK_STRINGS(f->fdt, IOMMU_NODE, "interrupt-names", "rknpu_mmu");
-    qemu_fdt_setprop_cells(f->fdt, IOMMU_NODE, "clocks",
-                           f->cru, f->chip->aclk, f->cru, f->chip->hclk);
+    n = put_clock(f, clocks, f->chip->aclk);
+    n += put_clock(f, clocks + n, f->chip->hclk);
+    qemu_fdt_setprop(f->fdt, IOMMU_NODE, "clocks", clocks, n * sizeof(*clocks));
     RK_STRINGS(f->fdt, IOMMU_NODE, "clock-names", "aclk\0iface");
-    qemu_fdt_setprop_cells(f->fdt, IOMMU_NODE, "power-domains", f->power,
-                           f->chip->domain);
+    set_domain(f, IOMMU_NODE);
     qemu_fdt_setprop_cell(f->fdt, IOMMU_NODE, "#iommu-cells", 0);
     rk_dma_coherent(f->fdt, IOMMU_NODE, f->config->coherent);
     qemu_fdt_setprop_string(f->fdt, IOMMU_NODE, "status", "okay");
@@ -211,25 +236,22 @@ static void add_iommu(NpuFdt *f)
 static void set_clocks(NpuFdt *f)
 {
     const NpuChip *c = f->chip;
-    uint32_t cells[8], n = 0, i;
+    uint32_t cells[8], n = 0;
 
-    cells[n++] = f->npu_clk;
+    cells[n++] = cpu_to_be32(f->npu_clk);
     if (f->config->scmi) {
-        cells[n++] = c->scmi_clk;
+        cells[n++] = cpu_to_be32(c->scmi_clk);
     }
     if (c->clk) {
-        cells[n++] = f->cru;
-        cells[n++] = c->clk;
+        n += put_clock(f, cells + n, c->clk);
     }
-    cells[n++] = f->cru;
-    cells[n++] = c->aclk;
-    cells[n++] = f->cru;
-    cells[n++] = c->hclk;
-    for (i = 0; i < n; i++) {
-        cells[i] = cpu_to_be32(cells[i]);
-    }
+    n += put_clock(f, cells + n, c->aclk);
+    n += put_clock(f, cells + n, c->hclk);
     qemu_fdt_setprop(f->fdt, NPU_NODE, "clocks", cells, n * sizeof(*cells));
     set_names(f, NPU_NODE, "clock-names", c->clock_names);
+    if (f->config->simple) {
+        return;
+    }
     qemu_fdt_setprop_cells(f->fdt, NPU_NODE, "assigned-clocks", f->cru,
                            c->assigned);
     qemu_fdt_setprop_cell(f->fdt, NPU_NODE, "assigned-clock-rates",
@@ -243,11 +265,15 @@ static void add_npu(NpuFdt *f)
     rk_reg(f->fdt, NPU_NODE, f->chip->core->base, RK3588_NPU_CORE_SIZE);
     rk_interrupt(f->fdt, NPU_NODE, f->chip->core->spi);
     set_clocks(f);
-    qemu_fdt_setprop_cells(f->fdt, NPU_NODE, "resets",
-                           f->cru, f->chip->srst_a, f->cru, f->chip->srst_h);
+    if (f->config->simple) {
+        qemu_fdt_setprop_cells(f->fdt, NPU_NODE, "resets",
+                               f->resets, 0, f->resets, 1);
+    } else {
+        qemu_fdt_setprop_cells(f->fdt, NPU_NODE, "resets", f->cru,
+                               f->chip->srst_a, f->cru, f->chip->srst_h);
+    }
     RK_STRINGS(f->fdt, NPU_NODE, "reset-names", "srst_a\0srst_h");
-    qemu_fdt_setprop_cells(f->fdt, NPU_NODE, "power-domains", f->power,
-                           f->chip->domain);
+    set_domain(f, NPU_NODE);
     qemu_fdt_setprop_cell(f->fdt, NPU_NODE, "rknpu-supply", f->regulator);
     if (f->config->iommu_version) {
         qemu_fdt_setprop_cell(f->fdt, NPU_NODE, "iommus", f->iommu);
@@ -267,6 +293,33 @@ static void add_npu_clock(NpuFdt *f)
     rk_phandle(f->fdt, "/clock-npu", f->npu_clk);
 }
 
+/* A new node becomes the first child, so input clocks are added last. */
+static void add_soc(NpuFdt *f)
+{
+    const NpuChip *c = f->chip;
+
+    if (f->config->simple) {
+        rk_simple_resets(f->fdt, f->resets);
+        add_regulator(f);
+        rk_simple_clocks(f->fdt, f->config->assigned_hz, f->npu_clk,
+                         f->bus_clk);
+        return;
+    }
+    if (c->qos) {
+        add_qos(f);
+    }
+    add_pmu(f);
+    rk_cru(f->fdt, CRU_NODE, c->cru_compatible, c->cru_base, c->cru_size,
+           f->cru);
+    if (c->grf) {
+        qemu_fdt_setprop_cell(f->fdt, CRU_NODE, "rockchip,grf", f->grf);
+        add_grf(f);
+    }
+    add_regulator(f);
+    add_npu_clock(f);
+    rk_fixed_clock(f->fdt, "/clock-1", "xin24m", 24000000);
+}
+
 static void add_vendor(void *fdt, const Rk3588NpuFdtConfig *config,
                        const NpuChip *chip)
 {
@@ -275,6 +328,8 @@ static void add_vendor(void *fdt, const Rk3588NpuFdtConfig *config,
         .config = config,
         .chip = chip,
         .cru = qemu_fdt_alloc_phandle(fdt),
+        .bus_clk = qemu_fdt_alloc_phandle(fdt),
+        .resets = qemu_fdt_alloc_phandle(fdt),
         .grf = qemu_fdt_alloc_phandle(fdt),
         .npu_clk = qemu_fdt_alloc_phandle(fdt),
         .power = qemu_fdt_alloc_phandle(fdt),
@@ -288,19 +343,7 @@ static void add_vendor(void *fdt, const Rk3588NpuFdtConfig *config,
         add_iommu(&f);
     }
     add_npu(&f);
-    if (chip->qos) {
-        add_qos(&f);
-    }
-    add_pmu(&f);
-    rk_cru(fdt, CRU_NODE, chip->cru_compatible, chip->cru_base,
-           chip->cru_size, f.cru);
-    if (chip->grf) {
-        qemu_fdt_setprop_cell(fdt, CRU_NODE, "rockchip,grf", f.grf);
-        add_grf(&f);
-    }
-    add_regulator(&f);
-    add_npu_clock(&f);
-    rk_fixed_clock(fdt, "/clock-1", "xin24m", 24000000);
+    add_soc(&f);
 }
 
 void rk3562_npu_fdt_vendor(void *fdt, const Rk3588NpuFdtConfig *config)

@@ -8,6 +8,7 @@
 #include "hw/arm/fdt.h"
 #include "hw/npu/rk3588_npu_stats.h"
 #include "hw/npu/rk3588_scmi.h"
+#include "rk3588_npu_fdt.h"
 #include "rk_npu_fdt_util.h"
 
 void rk_phandle(void *fdt, const char *node, uint32_t phandle)
@@ -40,6 +41,27 @@ void rk_fixed_clock(void *fdt, const char *node, const char *name, uint32_t hz)
     qemu_fdt_setprop_cell(fdt, node, "clock-frequency", hz);
     qemu_fdt_setprop_string(fdt, node, "clock-output-names", name);
     qemu_fdt_setprop_cell(fdt, node, "#clock-cells", 0);
+}
+
+void rk_simple_clocks(void *fdt, uint32_t npu_hz, uint32_t npu_phandle,
+                      uint32_t bus_phandle)
+{
+    rk_fixed_clock(fdt, "/clock-npu", "clk_npu", npu_hz);
+    rk_phandle(fdt, "/clock-npu", npu_phandle);
+    rk_fixed_clock(fdt, "/clock-npu-bus", "clk_npu_bus", RK_NPU_BUS_HZ);
+    rk_phandle(fdt, "/clock-npu-bus", bus_phandle);
+}
+
+/* What a DesignWare core's reset register looks like to Linux. */
+void rk_simple_resets(void *fdt, uint32_t phandle)
+{
+    const char *node = "/reset-controller@fdae0000";
+
+    qemu_fdt_add_subnode(fdt, node);
+    qemu_fdt_setprop_string(fdt, node, "compatible", "snps,dw-high-reset");
+    rk_reg(fdt, node, RK_RESETS_BASE, RK_CRU_RESETS_SIZE);
+    qemu_fdt_setprop_cell(fdt, node, "#reset-cells", 1);
+    rk_phandle(fdt, node, phandle);
 }
 
 void rk_scmi(void *fdt, uint32_t phandle)

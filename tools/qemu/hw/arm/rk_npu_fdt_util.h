@@ -20,6 +20,10 @@ void rk_reg(void *fdt, const char *node, hwaddr base, hwaddr size);
 void rk_interrupt(void *fdt, const char *node, int spi);
 void rk_dma_coherent(void *fdt, const char *node, bool coherent);
 void rk_fixed_clock(void *fdt, const char *node, const char *name, uint32_t hz);
+/* The NPU's and its buses' clock, and its resets, of simple trees. */
+void rk_simple_clocks(void *fdt, uint32_t npu_hz, uint32_t npu_phandle,
+                      uint32_t bus_phandle);
+void rk_simple_resets(void *fdt, uint32_t phandle);
 /* The clock protocol of the firmware, which gets the phandle. */
 void rk_scmi(void *fdt, uint32_t phandle);
 /* With what Linux's clock and reset drivers look for. */
