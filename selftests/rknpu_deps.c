@@ -19,6 +19,8 @@
 #include "rknpu_harness.h"
 
 #define TASK_TIMEOUT_MS	20000
+/* Not over before the call that finds it under way. */
+#define JOB_US		(100000 * rk_slow())
 
 /* ---- two files that share BOs ---- */
 
@@ -98,7 +100,7 @@ FIXTURE_TEARDOWN(files)
 
 RK_TEST_F(files, read_after_write, "a job waits for another file's job that writes what it reads")
 {
-	rk_latency_us(100000);
+	rk_latency_us(JOB_US);
 	ASSERT_EQ(0, add_one(&self->s[0], 0, 1, 1));
 	ASSERT_EQ(0, add_one(&self->s[1], 1, 2, 2));
 	ASSERT_EQ(0, add_one(&self->s[0], 2, 3, 4));
@@ -108,7 +110,7 @@ RK_TEST_F(files, read_after_write, "a job waits for another file's job that writ
 
 RK_TEST_F(files, write_after_read, "a job waits for another file's job that reads what it writes")
 {
-	rk_latency_us(100000);
+	rk_latency_us(JOB_US);
 	ASSERT_EQ(0, add_one(&self->s[0], 2, 1, 1));
 	ASSERT_EQ(0, add_one(&self->s[1], 3, 2, 2));
 	EXPECT_EQ(0, rk_bo_differs(&self->s[0].bo[1], 21, RK_BYTES));
@@ -118,7 +120,7 @@ RK_TEST_F(files, write_after_read, "a job waits for another file's job that read
 
 RK_TEST_F(files, write_after_write, "a job waits for another file's job that writes the same")
 {
-	rk_latency_us(100000);
+	rk_latency_us(JOB_US);
 	ASSERT_EQ(0, add_one(&self->s[0], 3, 1, 1));
 	ASSERT_EQ(0, add_one(&self->s[1], 0, 1, 2));
 	EXPECT_EQ(0, rk_bo_differs(&self->s[0].bo[1], 1, RK_BYTES));
@@ -131,7 +133,7 @@ RK_TEST_F(files, of_one_call, "jobs of one call wait for each other")
 	struct side *s = &self->s[0];
 	struct drm_rocket_job_ext job[4];
 
-	rk_latency_us(100000);
+	rk_latency_us(JOB_US);
 	for (int i = 0; i < 4; i++) {
 		rk_job_ext(&job[i], &s->inc[from[i]][to[i]], 1, &s->bo[from[i]], &s->bo[to[i]]);
 		job[i].core_mask = 1u << (i % RK_CORES);
@@ -224,7 +226,7 @@ RK_TEST_F(files, sync_file_to_syncobj, "a job waits for a fence in a file, as a 
 	struct drm_rocket_job_ext job;
 	int file;
 
-	rk_latency_us(100000);
+	rk_latency_us(JOB_US);
 	rk_job_ext(&job, &a->inc[0][1], 1, NULL, NULL);
 	job.core_mask = 1;
 	file = sync_file_of_job(a->c.fd, &job);
@@ -249,7 +251,7 @@ RK_TEST_F(files, sync_file_to_bo, "a job waits for a fence in a file that was pu
 	struct drm_rocket_job_ext job;
 	int buf, ret;
 
-	rk_latency_us(100000);
+	rk_latency_us(JOB_US);
 	rk_job_ext(&job, &a->inc[0][1], 1, NULL, NULL);
 	job.core_mask = 1;
 	put.fd = sync_file_of_job(a->c.fd, &job);
@@ -504,7 +506,7 @@ RK_TEST_F(files, unmapped_while_the_job_runs, "the CPU's mappings may go while a
 	void *in = c->in.map, *out = c->out.map, *prog = c->inc.bo.map;
 
 	ASSERT_EQ(0, rk_bo_fill(&c->in, 40, RK_BYTES));
-	rk_latency_us(100000);
+	rk_latency_us(JOB_US);
 	ASSERT_EQ(0, rk_submit_op(&c->inc, &c->in, &c->out));
 	munmap(in, c->in.size);
 	munmap(out, c->out.size);
@@ -676,7 +678,7 @@ static void wait_to_be_killed(int vgem, uint32_t vgem_handle, int ready)
 	    rk_op_task(&c.inc, c.in.iova, c.out.iova, &task))
 		_exit(1);
 	bo = (struct rk_bo) { .fd = c.fd, .handle = handle };
-	rk_latency_us(100000);
+	rk_latency_us(JOB_US);
 	for (int i = 0; i < 20; i++)
 		if (submit_with(&c, &task, &bo, i % 2) || rk_submit_op(&other.inc, &other.in, &other.out))
 			_exit(2);

@@ -649,7 +649,7 @@ RK_TEST_F_TIMEOUT(limits, who_is_killed_meanwhile_leaves_nothing, 120,
 	pid_t pid;
 
 	REQUIRE_PAGES();
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < (rk_slow() > 1 ? 2 : 5); i++) {
 		pid = fork();
 		ASSERT_LE(0, pid);
 		if (!pid) {
@@ -713,7 +713,7 @@ RK_TEST_F_TIMEOUT(limits, freed_by_a_call_that_sleeps, 60,
 	close(fd);
 }
 
-#define ROUNDS	20
+#define ROUNDS	(rk_slow() > 1 ? 5 : 20)
 
 RK_TEST_F_TIMEOUT(limits, closed_in_another_file, 60,
 		  "a BO that a file closes right after its job makes room for the user's other files at once")

@@ -5,7 +5,7 @@
  * boot: sched
  * boot: armhf
  * boot: noiommujob
- * boot: debug-ext KERNEL=debug TEST_LIMIT=1800
+ * boot: debug-ext KERNEL=debug TEST_LIMIT=3600
  * boot: kcsan-sched
  */
 #define _GNU_SOURCE
