@@ -64,11 +64,75 @@ typedef struct NpuFdt {
     void *fdt;
     const Rk3588NpuFdtConfig *config;
     uint32_t cru;
+    uint32_t npu_clk;           /* of simple trees, as are these two */
+    uint32_t bus_clk;
+    uint32_t resets;
     uint32_t power;
     uint32_t regulator;
     uint32_t iommu[RK3576_NPU_CORES];
     uint32_t qos[RK3576_QOS_NUM];
 } NpuFdt;
+
+/* Cells of a property, at most as many as the longest has. */
+typedef struct Cells {
+    uint32_t cell[16];
+    unsigned n;
+} Cells;
+
+static void put_cell(Cells *c, uint32_t value)
+{
+    assert(c->n < ARRAY_SIZE(c->cell));
+    c->cell[c->n++] = cpu_to_be32(value);
+}
+
+static void set_cells(NpuFdt *f, const char *node, const char *property,
+                      const Cells *c)
+{
+    qemu_fdt_setprop(f->fdt, node, property, c->cell,
+                     c->n * sizeof(*c->cell));
+}
+
+static void put_clock(const NpuFdt *f, Cells *c, uint32_t number)
+{
+    if (f->config->simple) {
+        put_cell(c, number == CLK_RKNN_DSU0 ? f->npu_clk : f->bus_clk);
+    } else {
+        put_cell(c, f->cru);
+        put_cell(c, number);
+    }
+}
+
+static void set_clocks(NpuFdt *f, const char *node, const uint32_t *numbers,
+                       unsigned n)
+{
+    Cells c = { 0 };
+    unsigned i;
+
+    for (i = 0; i < n; i++) {
+        put_clock(f, &c, numbers[i]);
+    }
+    set_cells(f, node, "clocks", &c);
+}
+
+/* Of CBUF's resets there is no bit in the register of simple trees. */
+static void put_reset(const NpuFdt *f, Cells *c, uint32_t number)
+{
+    static const uint32_t simple[] = {
+        SRST_A_RKNN0, 0, SRST_A_RKNN1, 0, SRST_A_RKNN_CBUF, SRST_H_RKNN_CBUF,
+    };
+    unsigned bit = 0;
+
+    if (!f->config->simple) {
+        put_cell(c, f->cru);
+        put_cell(c, number);
+        return;
+    }
+    while (simple[bit] != number) {
+        bit++;
+    }
+    put_cell(c, f->resets);
+    put_cell(c, bit);
+}
 
 static void add_regulator(NpuFdt *f)
 {
@@ -173,6 +237,10 @@ static void set_iommu_end(NpuFdt *f, const char *node, unsigned iommu)
 
 static void add_iommu(NpuFdt *f, unsigned core)
 {
+    const uint32_t clocks[] = {
+        ACLK_RKNN0 + core, HCLK_RKNN_ROOT, CLK_RKNN_DSU0, ACLK_RKNN_CBUF,
+        HCLK_RKNN_CBUF,
+    };
     const hwaddr *bank = rk3576_npu_cores[core].bank;
     g_autofree char *node = g_strdup_printf("/iommu@%" PRIx64, bank[0]);
 
@@ -180,22 +248,24 @@ static void add_iommu(NpuFdt *f, unsigned core)
     qemu_fdt_setprop_sized_cells(f->fdt, node, "reg", 2, bank[0], 2, 0x100,
                                  2, bank[1], 2, 0x100);
     rk_interrupt(f->fdt, node, rk3576_npu_cores[core].spi);
-    qemu_fdt_setprop_cells(f->fdt, node, "clocks", f->cru, ACLK_RKNN0 + core,
-                           f->cru, HCLK_RKNN_ROOT, f->cru, CLK_RKNN_DSU0,
-                           f->cru, ACLK_RKNN_CBUF, f->cru, HCLK_RKNN_CBUF);
+    set_clocks(f, node, clocks, ARRAY_SIZE(clocks));
     RK_STRINGS(f->fdt, node, "clock-names",
                "aclk\0iface\0npu\0aclk_cbuf\0hclk_cbuf");
-    qemu_fdt_setprop_cells(f->fdt, node, "power-domains", f->power,
-                           RK3576_PD_NPU0 + core);
+    if (!f->config->simple) {
+        qemu_fdt_setprop_cells(f->fdt, node, "power-domains", f->power,
+                               RK3576_PD_NPU0 + core);
+    }
     set_iommu_end(f, node, core);
 }
 
 static void set_npu_end(NpuFdt *f, const char *node, unsigned iommu)
 {
-    qemu_fdt_setprop_cells(f->fdt, node, "assigned-clocks", f->cru,
-                           CLK_RKNN_DSU0);
-    qemu_fdt_setprop_cell(f->fdt, node, "assigned-clock-rates",
-                          f->config->assigned_hz);
+    if (!f->config->simple) {
+        qemu_fdt_setprop_cells(f->fdt, node, "assigned-clocks", f->cru,
+                               CLK_RKNN_DSU0);
+        qemu_fdt_setprop_cell(f->fdt, node, "assigned-clock-rates",
+                              f->config->assigned_hz);
+    }
     if (f->config->iommu_version) {
         qemu_fdt_setprop_cell(f->fdt, node, "iommus", f->iommu[iommu]);
     }
@@ -205,8 +275,13 @@ static void set_npu_end(NpuFdt *f, const char *node, unsigned iommu)
 
 static void add_core(NpuFdt *f, unsigned core)
 {
+    const uint32_t clocks[] = {
+        ACLK_RKNN0 + core, HCLK_RKNN_ROOT, CLK_RKNN_DSU0, PCLK_NPUTOP_ROOT,
+        ACLK_RKNN_CBUF, HCLK_RKNN_CBUF,
+    };
     hwaddr base = rk3576_npu_cores[core].base;
     g_autofree char *node = g_strdup_printf("/npu@%" PRIx64, base);
+    Cells resets = { 0 };
 
     qemu_fdt_add_subnode(f->fdt, node);
     qemu_fdt_setprop_string(f->fdt, node, "compatible",
@@ -216,18 +291,17 @@ static void add_core(NpuFdt *f, unsigned core)
                                  2, base + 0x3000, 2, 0x1000);
     RK_STRINGS(f->fdt, node, "reg-names", "pc\0cna\0core");
     rk_interrupt(f->fdt, node, rk3576_npu_cores[core].spi);
-    qemu_fdt_setprop_cells(f->fdt, node, "clocks", f->cru, ACLK_RKNN0 + core,
-                           f->cru, HCLK_RKNN_ROOT, f->cru, CLK_RKNN_DSU0,
-                           f->cru, PCLK_NPUTOP_ROOT, f->cru, ACLK_RKNN_CBUF,
-                           f->cru, HCLK_RKNN_CBUF);
+    set_clocks(f, node, clocks, ARRAY_SIZE(clocks));
     RK_STRINGS(f->fdt, node, "clock-names",
                "aclk\0hclk\0npu\0pclk\0aclk_cbuf\0hclk_cbuf");
-    qemu_fdt_setprop_cells(f->fdt, node, "resets", f->cru,
-                           core ? SRST_A_RKNN1 : SRST_A_RKNN0);
+    put_reset(f, &resets, core ? SRST_A_RKNN1 : SRST_A_RKNN0);
+    set_cells(f, node, "resets", &resets);
     RK_STRINGS(f->fdt, node, "reset-names", "srst_a");
-    qemu_fdt_setprop_cells(f->fdt, node, "power-domains",
-                           f->power, core ? RK3576_PD_NPU1 : RK3576_PD_NPU0,
-                           f->power, core ? RK3576_PD_NPU0 : RK3576_PD_NPU1);
+    if (!f->config->simple) {
+        qemu_fdt_setprop_cells(f->fdt, node, "power-domains", f->power,
+                               core ? RK3576_PD_NPU1 : RK3576_PD_NPU0, f->power,
+                               core ? RK3576_PD_NPU0 : RK3576_PD_NPU1);
+    }
     qemu_fdt_setprop_cell(f->fdt, node, "npu-supply", f->regulator);
     set_npu_end(f, node, core);
 }
@@ -244,6 +318,9 @@ static void set_vendor_interrupts(NpuFdt *f, const char *node)
 /* The vendor's tree: all banks in one node, which names no power domain. */
 static void add_vendor_iommu(NpuFdt *f)
 {
+    static const uint32_t clocks[] = {
+        ACLK_RKNN0, ACLK_RKNN1, HCLK_RKNN_ROOT, ACLK_RKNN_CBUF, HCLK_RKNN_CBUF,
+    };
     const char *node = "/iommu@27702000";
     const hwaddr *b0 = rk3576_npu_cores[0].bank;
     const hwaddr *b1 = rk3576_npu_cores[1].bank;
@@ -254,9 +331,7 @@ static void add_vendor_iommu(NpuFdt *f)
                                  2, b1[0], 2, 0x100, 2, b1[1], 2, 0x100);
     set_vendor_interrupts(f, node);
     RK_STRINGS(f->fdt, node, "interrupt-names", "npu0_mmu\0npu1_mmu");
-    qemu_fdt_setprop_cells(f->fdt, node, "clocks", f->cru, ACLK_RKNN0,
-                           f->cru, ACLK_RKNN1, f->cru, HCLK_RKNN_ROOT,
-                           f->cru, ACLK_RKNN_CBUF, f->cru, HCLK_RKNN_CBUF);
+    set_clocks(f, node, clocks, ARRAY_SIZE(clocks));
     RK_STRINGS(f->fdt, node, "clock-names",
                "aclk0\0aclk1\0iface\0aclk_cbuf\0hclk_cbuf");
     set_iommu_end(f, node, 0);
@@ -264,7 +339,12 @@ static void add_vendor_iommu(NpuFdt *f)
 
 static void add_vendor_npu(NpuFdt *f)
 {
+    static const uint32_t clocks[] = {
+        CLK_RKNN_DSU0, ACLK_RKNN0, ACLK_RKNN1, HCLK_RKNN_ROOT, ACLK_RKNN_CBUF,
+        HCLK_RKNN_CBUF,
+    };
     const char *node = "/npu@27700000";
+    Cells resets = { 0 };
 
     qemu_fdt_add_subnode(f->fdt, node);
     qemu_fdt_setprop_string(f->fdt, node, "compatible",
@@ -276,20 +356,21 @@ static void add_vendor_npu(NpuFdt *f)
                                  2, RK3576_NPU_CORE_SIZE);
     set_vendor_interrupts(f, node);
     RK_STRINGS(f->fdt, node, "interrupt-names", "npu0_irq\0npu1_irq");
-    qemu_fdt_setprop_cells(f->fdt, node, "clocks", f->cru, CLK_RKNN_DSU0,
-                           f->cru, ACLK_RKNN0, f->cru, ACLK_RKNN1,
-                           f->cru, HCLK_RKNN_ROOT, f->cru, ACLK_RKNN_CBUF,
-                           f->cru, HCLK_RKNN_CBUF);
+    set_clocks(f, node, clocks, ARRAY_SIZE(clocks));
     RK_STRINGS(f->fdt, node, "clock-names",
                "clk_npu\0aclk0\0aclk1\0hclk_root\0aclk_cbuf\0hclk_cbuf");
-    qemu_fdt_setprop_cells(f->fdt, node, "resets", f->cru, SRST_A_RKNN0,
-                           f->cru, SRST_A_RKNN1, f->cru, SRST_A_RKNN_CBUF,
-                           f->cru, SRST_H_RKNN_CBUF);
+    put_reset(f, &resets, SRST_A_RKNN0);
+    put_reset(f, &resets, SRST_A_RKNN1);
+    put_reset(f, &resets, SRST_A_RKNN_CBUF);
+    put_reset(f, &resets, SRST_H_RKNN_CBUF);
+    set_cells(f, node, "resets", &resets);
     RK_STRINGS(f->fdt, node, "reset-names",
                "srst_a0\0srst_a1\0srst_a_cbuf\0srst_h_cbuf");
-    qemu_fdt_setprop_cells(f->fdt, node, "power-domains",
-                           f->power, RK3576_PD_NPU0, f->power, RK3576_PD_NPU1);
-    RK_STRINGS(f->fdt, node, "power-domain-names", "npu0\0npu1");
+    if (!f->config->simple) {
+        qemu_fdt_setprop_cells(f->fdt, node, "power-domains", f->power,
+                               RK3576_PD_NPU0, f->power, RK3576_PD_NPU1);
+        RK_STRINGS(f->fdt, node, "power-domain-names", "npu0\0npu1");
+    }
     qemu_fdt_setprop_cell(f->fdt, node, "rknpu-supply", f->regulator);
     qemu_fdt_setprop_cell(f->fdt, node, "mem-supply", f->regulator);
     set_npu_end(f, node, 0);
@@ -300,6 +381,9 @@ static void begin(NpuFdt *f)
     unsigned i;
 
     f->cru = qemu_fdt_alloc_phandle(f->fdt);
+    f->npu_clk = qemu_fdt_alloc_phandle(f->fdt);
+    f->bus_clk = qemu_fdt_alloc_phandle(f->fdt);
+    f->resets = qemu_fdt_alloc_phandle(f->fdt);
     f->power = qemu_fdt_alloc_phandle(f->fdt);
     f->regulator = qemu_fdt_alloc_phandle(f->fdt);
     for (i = 0; i < RK3576_NPU_CORES; i++) {
@@ -310,13 +394,22 @@ static void begin(NpuFdt *f)
     }
     /* The SoC's registers are where virt's PCIe has its windows. */
     qemu_fdt_nop_node(f->fdt, "/pcie@10000000");
-    add_qos(f);
+    if (!f->config->simple) {
+        add_qos(f);
+    }
     rk_model_control(f->fdt);
 }
 
 /* New nodes become the first child: what others need is added last. */
 static void end(NpuFdt *f)
 {
+    if (f->config->simple) {
+        rk_simple_resets(f->fdt, f->resets);
+        add_regulator(f);
+        rk_simple_clocks(f->fdt, f->config->assigned_hz, f->npu_clk,
+                         f->bus_clk);
+        return;
+    }
     add_pmu(f);
     rk_cru(f->fdt, CRU_NODE, "rockchip,rk3576-cru", RK3576_CRU_BASE,
            RK3576_CRU_SIZE, f->cru);

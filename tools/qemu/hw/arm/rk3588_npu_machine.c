@@ -83,7 +83,6 @@ typedef struct NpuSoc {
     hwaddr grf[2];
     uint32_t hz;
     bool rk3588;        /* tsadc, supply that can be off */
-    bool simple;        /* its trees can do without CRU and PMU */
     bool srst_h;
     uint32_t scmi_clk;  /* number of its clock, 0: no such firmware */
     void (*set_core)(DeviceState *core);    /* NULL: as by default */
@@ -137,7 +136,7 @@ static const NpuSoc npu_socs[] = {
         TYPE_RK3588_CRU, RK3588_CRU_BASE, TYPE_RK3588_PMU, RK3588_PMU_BASE,
         RK3588_QOS_NUM, rk3588_npu_qos,
         { RK3588_SYS_GRF_BASE, RK3588_PHP_GRF_BASE }, RK3588_NPU_CLOCK_HZ,
-        true, true, true, RK3588_SCMI_CLK_NPU, NULL,
+        true, true, RK3588_SCMI_CLK_NPU, NULL,
         rk3588_npu_fdt_mainline, rk3588_npu_fdt_vendor,
     }, {
         "rk3562", "rockchip,rk3562", RK3562_NPU_CORES, rk3562_npu_cores,
@@ -145,7 +144,7 @@ static const NpuSoc npu_socs[] = {
         TYPE_RK3562_CRU, RK3562_CRU_BASE, TYPE_RK3562_PMU, RK3562_PMU_BASE,
         RK3562_QOS_NUM, rk3562_npu_qos,
         { RK3562_PMU_GRF_BASE, RK3562_SYS_GRF_BASE }, RK3562_NPU_CLOCK_HZ,
-        false, true, true, RK3562_SCMI_CLK_NPU, npu_set_rk3562,
+        false, true, RK3562_SCMI_CLK_NPU, npu_set_rk3562,
         NULL, rk3562_npu_fdt_vendor,
     }, {
         "rk3568", "rockchip,rk3568", RK3568_NPU_CORES, rk3568_npu_cores,
@@ -153,7 +152,7 @@ static const NpuSoc npu_socs[] = {
         TYPE_RK3568_CRU, RK3568_CRU_BASE, TYPE_RK3568_PMU, RK3568_PMU_BASE,
         0, NULL,
         { RK3568_PMU_GRF_BASE, RK3568_GRF_BASE }, RK3568_NPU_CLOCK_HZ,
-        false, true, true, RK3568_SCMI_CLK_NPU, npu_set_rk3568,
+        false, true, RK3568_SCMI_CLK_NPU, npu_set_rk3568,
         NULL, rk3568_npu_fdt_vendor,
     }, {
         "rk3576", "rockchip,rk3576", RK3576_NPU_CORES, rk3576_npu_cores,
@@ -161,7 +160,7 @@ static const NpuSoc npu_socs[] = {
         TYPE_RK3576_CRU, RK3576_CRU_BASE, TYPE_RK3576_PMU, RK3576_PMU_BASE,
         RK3576_QOS_NUM, rk3576_npu_qos,
         { RK3576_PMU0_GRF_BASE, RK3576_IOC_GRF_BASE }, RK3576_NPU_CLOCK_HZ,
-        false, false, false, 0, npu_set_rk3576,
+        false, false, 0, npu_set_rk3576,
         rk3576_npu_fdt_mainline, rk3576_npu_fdt_vendor,
     },
 };
@@ -236,10 +235,6 @@ static void npu_check_soc(Rk3588NpuMachineState *s)
                             s->num_cores != s->soc->num_cores)) {
         error_report("soc=%s has all cores and interrupts, mainline's numbers, "
                      "and its supply always on", s->soc->name);
-        exit(EXIT_FAILURE);
-    }
-    if (s->dt_shape->simple && !s->soc->simple) {
-        error_report("soc=%s has no simple npu-dt", s->soc->name);
         exit(EXIT_FAILURE);
     }
     if (s->iommu_version == 1 && (s->soc->set_core == npu_set_rk3562 ||
