@@ -6,7 +6,7 @@
  * What has to stay long. The boot long has the cases of failures, dtlong has them on the vendor's device tree.
  * boot: domain LONG TEST_LIMIT=700
  * boot: domain1 RARE TEST_LIMIT=700 --model npu-cores=1
- * boot: debug-domain KERNEL=debug TEST_LIMIT=1800
+ * boot: debug-domain KERNEL=debug TEST_LIMIT=5400
  */
 #define _GNU_SOURCE
 #include "rknpu_harness.h"
