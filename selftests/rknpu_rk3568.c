@@ -367,6 +367,7 @@ RK_TEST_F(rk3568, wakes_up, "what is set in the IOMMU is set again when power co
 	uint64_t ons = rk_count(0, NPU_CNT_POWER_ON);
 
 	RK_REQUIRE_MODEL();
+	RK_REQUIRE_POWER_DOMAINS();
 	ASSERT_EQ(0, run(self, 0, TASKS, &w));
 	ASSERT_TRUE(rk_wait_count(0, NPU_CNT_POWERED, 0, 10000));
 	write_chain(self->bo.map, self->bo.iova, 3);
