@@ -7,6 +7,7 @@
  * A part of the RK3568's memory is above 4 GiB, where kernels look first. Unlike the RK3588, 6.1 has drivers for all of it.
  * boot: rk3568 OLD --dt vendor --model soc=rk3568 --model npu-iommu=1 --qemu-arg -m --qemu-arg 3G
  * boot: rk3568v2 LONG --dt vendor --model soc=rk3568
+ * boot: supply68
  * boot: rk3562 --dt vendor --model soc=rk3562
  */
 #define _GNU_SOURCE

@@ -5,6 +5,7 @@
  *
  * boot: rk3576 --model soc=rk3576 --model rk3588-npu-core.empty-tasks=on
  * boot: rk3576dt LONG --dt vendor --model soc=rk3576 --model rk3588-npu-core.empty-tasks=on
+ * boot: supply76
  */
 #define _GNU_SOURCE
 #include <errno.h>

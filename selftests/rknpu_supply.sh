@@ -7,6 +7,8 @@
 # boot: supply LONG TEST_LIMIT=300 ENV=RKNPU_SUPPLY=domain --model npu-switched-supply=on
 # boot: supplydrv LONG TEST_LIMIT=300 ENV=RKNPU_SUPPLY=driver --model npu-switched-supply=on --dt-edit /power-management@fd8d8000/power-controller/power-domain@8:domain-supply
 # boot: supplyvend RARE TEST_LIMIT=300 ENV=RKNPU_SUPPLY=driver --model npu-switched-supply=on --dt vendor --dt-edit /power-management@fd8d8000/power-controller/power-domain@8:domain-supply
+# boot: supply76 LONG TEST_LIMIT=300 ENV=RKNPU_SUPPLY=driver --model soc=rk3576 --model rk3588-npu-core.empty-tasks=on --model npu-switched-supply=on
+# boot: supply68 LONG TEST_LIMIT=300 ENV=RKNPU_SUPPLY=driver --dt vendor --model soc=rk3568 --model npu-switched-supply=on
 
 cd "$(dirname "$0")" || exit 1
 group=supply
@@ -14,10 +16,19 @@ group=supply
 . ./script_lib.sh
 
 regulator() { dirname "$(grep -lx "$1" /sys/class/regulator/*/name)"; }
-supply() { cat "$(regulator vdd_npu_s0)/state"; }
+supply() { cat "$(regulator 'vdd_npu\(_s0\)\?')/state"; }
 supply_is() { supply && [ "$(supply)" = "$1" ]; }
 asleep() { [ "$(./rknpu_model powered)" = "0 0 0" ]; }
-runs() { ./rknpu_model three; }
+chip_is() { tr '\0' '\n' </proc/device-tree/compatible | grep -x "rockchip,$1"; }
+runs() {
+	if chip_is rk3576; then
+		./rknpu_rk3576 -t copy_runs_on_each_core
+	elif chip_is rk3568; then
+		./rknpu_rk3568 -t bytes_are_copied
+	else
+		./rknpu_model three
+	fi
+}
 load() { insmod "$(module_file)"; }
 reload() { unload && wait_for 100 supply_is disabled && load && runs; }
 unload() { rmmod rknpu_accel; }

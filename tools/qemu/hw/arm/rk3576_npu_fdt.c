@@ -136,14 +136,8 @@ static void put_reset(const NpuFdt *f, Cells *c, uint32_t number)
 
 static void add_regulator(NpuFdt *f)
 {
-    const char *node = "/regulator-vdd-npu-s0";
-
-    qemu_fdt_add_subnode(f->fdt, node);
-    qemu_fdt_setprop_string(f->fdt, node, "compatible", "regulator-fixed");
-    qemu_fdt_setprop_string(f->fdt, node, "regulator-name", "vdd_npu_s0");
-    qemu_fdt_setprop_cell(f->fdt, node, "regulator-min-microvolt", 750000);
-    qemu_fdt_setprop_cell(f->fdt, node, "regulator-max-microvolt", 750000);
-    rk_phandle(f->fdt, node, f->regulator);
+    rk_supply(f->fdt, f->config, "/regulator-vdd-npu-s0", "vdd_npu_s0", 750000,
+              f->regulator);
 }
 
 /* The clock driver does nothing without these two. */

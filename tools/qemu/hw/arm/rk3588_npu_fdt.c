@@ -308,36 +308,10 @@ static void add_clocks(NpuFdt *f)
     rk_fixed_clock(f->fdt, "/clock-0", "spll", 702000000);
 }
 
-/* Of the binding for GPIOs. */
-#define GPIO_ACTIVE_LOW         1
-
-static void add_fixed_regulator(NpuFdt *f, const char *node, const char *name,
-                                unsigned line)
+static void add_regulator(NpuFdt *f)
 {
-    qemu_fdt_add_subnode(f->fdt, node);
-    qemu_fdt_setprop_string(f->fdt, node, "compatible", "regulator-fixed");
-    qemu_fdt_setprop_string(f->fdt, node, "regulator-name", name);
-    qemu_fdt_setprop_cell(f->fdt, node, "regulator-min-microvolt", 800000);
-    qemu_fdt_setprop_cell(f->fdt, node, "regulator-max-microvolt", 800000);
-    if (f->config->gpio) {
-        /* Low is on, as after a reset; so do boot loaders leave it. */
-        qemu_fdt_setprop_cells(f->fdt, node, "gpio", f->config->gpio, line,
-                               GPIO_ACTIVE_LOW);
-        qemu_fdt_setprop(f->fdt, node, "regulator-boot-on", NULL, 0);
-    }
-}
-
-/* One that nobody uses tells guests when unused ones are switched off. */
-static void add_regulators(NpuFdt *f)
-{
-    const char *node = "/regulator-vdd-npu-s0";
-
-    if (f->config->gpio) {
-        add_fixed_regulator(f, "/regulator-unused", "unused",
-                            RK3588_NPU_UNUSED_GPIO);
-    }
-    add_fixed_regulator(f, node, "vdd_npu_s0", RK3588_NPU_SUPPLY_GPIO);
-    rk_phandle(f->fdt, node, f->regulator);
+    rk_supply(f->fdt, f->config, "/regulator-vdd-npu-s0", "vdd_npu_s0", 800000,
+              f->regulator);
 }
 
 static void add_syscon(NpuFdt *f, const char *name, hwaddr base, hwaddr size,
@@ -898,7 +872,7 @@ static void add_soc(NpuFdt *f)
 {
     if (f->config->simple) {
         rk_simple_resets(f->fdt, f->resets);
-        add_regulators(f);
+        add_regulator(f);
         rk_simple_clocks(f->fdt, f->config->assigned_hz, f->npu_clk,
                          f->bus_clk);
         return;
@@ -906,7 +880,7 @@ static void add_soc(NpuFdt *f)
     add_pmu(f);
     add_cru(f);
     add_grfs(f);
-    add_regulators(f);
+    add_regulator(f);
     add_clocks(f);
 }
 

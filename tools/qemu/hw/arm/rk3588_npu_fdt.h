@@ -70,8 +70,8 @@ extern const hwaddr rk3576_npu_qos[RK3576_QOS_NUM];
 /* What firmware leaves the NPU's clock at, and mainline's tree assigns. */
 #define RK3588_NPU_CLOCK_HZ     200000000
 /* Lines of virt's GPIO controller: the NPU's supply, and one of nothing. */
-#define RK3588_NPU_SUPPLY_GPIO  4
-#define RK3588_NPU_UNUSED_GPIO  5
+#define RK_NPU_SUPPLY_GPIO      4
+#define RK_NPU_UNUSED_GPIO      5
 
 /* Of buses whose clock is fixed: the RK3588's clk_npu_dsu0 in its CRU. */
 #define RK_NPU_BUS_HZ           594000000

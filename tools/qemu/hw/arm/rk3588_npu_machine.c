@@ -82,7 +82,7 @@ typedef struct NpuSoc {
     /* Looked at by clock and reset drivers; nothing depends on them. */
     hwaddr grf[2];
     uint32_t hz;
-    bool rk3588;        /* tsadc, supply that can be off */
+    bool rk3588;        /* tsadc */
     bool srst_h;
     uint32_t scmi_clk;  /* number of its clock, 0: no such firmware */
     void (*set_core)(DeviceState *core);    /* NULL: as by default */
@@ -231,10 +231,10 @@ static void npu_check_soc(Rk3588NpuMachineState *s)
     s->soc = npu_find_soc(s->soc_name);
     s->num_cores = s->num_cores ?: s->soc->num_cores;
     s->assigned_hz = s->assigned_hz ?: s->soc->hz;
-    if (!s->soc->rk3588 && (s->rockchip || s->one_irq || s->switched_supply ||
+    if (!s->soc->rk3588 && (s->rockchip || s->one_irq ||
                             s->num_cores != s->soc->num_cores)) {
-        error_report("soc=%s has all cores and interrupts, mainline's numbers, "
-                     "and its supply always on", s->soc->name);
+        error_report("soc=%s has all cores and interrupts, and mainline's "
+                     "numbers", s->soc->name);
         exit(EXIT_FAILURE);
     }
     if (s->iommu_version == 1 && (s->soc->set_core == npu_set_rk3562 ||
@@ -460,7 +460,7 @@ static void npu_switch_supply(Rk3588NpuMachineState *s)
         error_report("npu-switched-supply needs virt's GPIO controller");
         exit(EXIT_FAILURE);
     }
-    qdev_connect_gpio_out(DEVICE(gpio), RK3588_NPU_SUPPLY_GPIO,
+    qdev_connect_gpio_out(DEVICE(gpio), RK_NPU_SUPPLY_GPIO,
                           qdev_get_gpio_in_named(s->pmu, "supply-cut", 0));
 }
 

@@ -151,16 +151,8 @@ static void set_names(NpuFdt *f, const char *node, const char *property,
 
 static void add_regulator(NpuFdt *f)
 {
-    const char *node = "/regulator-vdd-npu";
-
-    qemu_fdt_add_subnode(f->fdt, node);
-    qemu_fdt_setprop_string(f->fdt, node, "compatible", "regulator-fixed");
-    qemu_fdt_setprop_string(f->fdt, node, "regulator-name", "vdd_npu");
-    qemu_fdt_setprop_cell(f->fdt, node, "regulator-min-microvolt",
-                          f->chip->microvolt);
-    qemu_fdt_setprop_cell(f->fdt, node, "regulator-max-microvolt",
-                          f->chip->microvolt);
-    rk_phandle(f->fdt, node, f->regulator);
+    rk_supply(f->fdt, f->config, "/regulator-vdd-npu", "vdd_npu",
+              f->chip->microvolt, f->regulator);
 }
 
 static void add_grf(NpuFdt *f)

@@ -120,6 +120,37 @@ void rk_power_controller(void *fdt, const char *node, const char *compatible,
     rk_phandle(fdt, node, phandle);
 }
 
+/* Of the binding for GPIOs. */
+#define GPIO_ACTIVE_LOW         1
+
+static void add_fixed_regulator(void *fdt, const Rk3588NpuFdtConfig *config,
+                                const char *node, const char *name,
+                                uint32_t microvolt, unsigned line)
+{
+    qemu_fdt_add_subnode(fdt, node);
+    qemu_fdt_setprop_string(fdt, node, "compatible", "regulator-fixed");
+    qemu_fdt_setprop_string(fdt, node, "regulator-name", name);
+    qemu_fdt_setprop_cell(fdt, node, "regulator-min-microvolt", microvolt);
+    qemu_fdt_setprop_cell(fdt, node, "regulator-max-microvolt", microvolt);
+    if (config->gpio) {
+        /* Low is on, as after a reset; so do boot loaders leave it. */
+        qemu_fdt_setprop_cells(fdt, node, "gpio", config->gpio, line,
+                               GPIO_ACTIVE_LOW);
+        qemu_fdt_setprop(fdt, node, "regulator-boot-on", NULL, 0);
+    }
+}
+
+void rk_supply(void *fdt, const Rk3588NpuFdtConfig *config, const char *node,
+               const char *name, uint32_t microvolt, uint32_t phandle)
+{
+    if (config->gpio) {
+        add_fixed_regulator(fdt, config, "/regulator-unused", "unused",
+                            microvolt, RK_NPU_UNUSED_GPIO);
+    }
+    add_fixed_regulator(fdt, config, node, name, microvolt, RK_NPU_SUPPLY_GPIO);
+    rk_phandle(fdt, node, phandle);
+}
+
 void rk_model_control(void *fdt)
 {
     const char *node = "/model-control@fdaf0000";

@@ -8,6 +8,7 @@
 
 #include "exec/hwaddr.h"
 #include "system/device_tree.h"
+#include "rk3588_npu_fdt.h"
 
 /* Several strings in one property, with \0 in between. */
 #define RK_STRINGS(fdt, node, property, list) do {                      \
@@ -32,6 +33,12 @@ void rk_cru(void *fdt, const char *node, const char *compatible, hwaddr base,
 /* In the PMU's node, which is there already. */
 void rk_power_controller(void *fdt, const char *node, const char *compatible,
                          uint32_t phandle);
+/*
+ * A fixed one.  Where a line switches it there is another that nobody uses,
+ * which tells guests when the kernel switches unused ones off.
+ */
+void rk_supply(void *fdt, const Rk3588NpuFdtConfig *config, const char *node,
+               const char *name, uint32_t microvolt, uint32_t phandle);
 void rk_model_control(void *fdt);
 
 #endif
