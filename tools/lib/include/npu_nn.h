@@ -231,15 +231,15 @@ struct npu_attention_opts {
  * npu_rec_attention - append y = softmax(scale * (q * k^T + mask)) * v for each head
  * @rec: recording
  * @q: M x (heads * D) of FP16, D a multiple of 32
- * @k: T x (kv_heads * D) of FP16, T to 4096
+ * @k: T x (kv_heads * D) of FP16, T to 32768
  * @v: T x (kv_heads * D) of FP16
  * @y: M x (heads * D) of FP16; shares no element with the others
  * @opts: options or NULL
  *
  * One operation of one recording, however many heads and tokens there are; what grows is the
  * number of tasks. Keys and values are tensors that the NPU may have written: it makes weights of
- * them, once per head of theirs; of those that are views of tensors of more than 8192 rows it makes a copy
- * first, a head at a time. Several cores share the heads of keys and values, or if there is
+ * them, once per head of theirs; of those that are tensors of more than 8192 rows, or views of such, it
+ * makes a copy first, a head at a time. Several cores share the heads of keys and values, or if there is
  * one of them the heads of queries.
  *
  * Scores must not exceed 65504 before they are scaled, with and without the mask. They are rounded

@@ -203,6 +203,12 @@ static void test_attention(struct npu_dev *dev)
 		{ 128, 128, 64, { .heads = 3, .causal = true }, 2 },
 		{ 512, 512, 64, { .heads = 1, .causal = true }, 2 },
 		{ 2, 4096, 128, { .heads = 2, .kv_heads = 1 }, 1 },
+		/* Weights of several parts, the last of which may be smaller. */
+		{ 3, 8192, 64, { .heads = 2, .causal = true }, 1 },
+		{ 5, 8200, 64, { .heads = 2, .kv_heads = 1, .causal = true }, 1 },
+		{ 33, 32768, 32, { .heads = 1, .max_rows = 32, .causal = true }, 1 },
+		{ 2, 32767, 64, { .heads = 1 }, 2 },
+		{ 2, 32768, 512, { .heads = 1, .scale = 1 }, -4 },
 		/* Sums of several programs. */
 		{ 96, 1500, 32, { .heads = 2, .causal = true }, 2 },
 		/* More tasks than a chain can have. */
@@ -219,6 +225,7 @@ static void test_attention(struct npu_dev *dev)
 		{ 40, 64, 64, { .heads = 4, .kv_heads = 2 }, 1 },
 		{ 70, 70, 32, { .heads = 2, .max_rows = 32, .scale = 0.5f }, 1 },
 		{ 70, 83, 32, { .heads = 2, .causal = true }, 1 },
+		{ 3, 9001, 32, { .heads = 1, .causal = true }, 1 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
@@ -233,18 +240,18 @@ static void test_attention(struct npu_dev *dev)
 }
 
 /* What one core is started for: as often per head, or less, as three submits would be. */
-static void count_case(struct npu_dev *dev, uint32_t tokens, const struct npu_attention_opts *o,
+static void count_case(struct npu_dev *dev, uint32_t rows, uint32_t tokens, const struct npu_attention_opts *o,
 		       uint32_t dim, uint32_t most)
 {
-	struct npu_tensor *q = nn_tensor(dev, NPU_PREC_FP16, tokens, o->heads * dim, NULL);
+	struct npu_tensor *q = nn_tensor(dev, NPU_PREC_FP16, rows, o->heads * dim, NULL);
 	struct npu_tensor *k = nn_tensor(dev, NPU_PREC_FP16, tokens, o->kv_heads * dim, NULL);
-	struct npu_tensor *y = nn_tensor(dev, NPU_PREC_FP16, tokens, o->heads * dim, NULL);
+	struct npu_tensor *y = nn_tensor(dev, NPU_PREC_FP16, rows, o->heads * dim, NULL);
 	struct npu_rec *rec = nn_rec(dev);
 	int ret = npu_rec_attention(rec, q, k, k, y, o);
 	struct npu_rec_info info = npu_rec_info(rec);
 
 	tap_ok(!ret && info.ops == 1 && info.chains <= most,
-	       "%u heads of %u and %u tokens: %u tasks, %u starts of one core: error %d", o->heads, dim,
+	       "%u rows, %u heads of %u and %u tokens: %u tasks, %u starts of one core: error %d", rows, o->heads, dim,
 	       tokens, info.tasks, info.chains, ret);
 	npu_rec_free(rec);
 	npu_tensor_free(q);
@@ -262,10 +269,11 @@ static void test_counts(struct npu_dev *dev)
 	};
 
 	for (uint32_t tokens = 128; tokens <= 4096; tokens *= 2)
-		count_case(dev, tokens, &share, 64, 1);
-	count_case(dev, 4096, &all, 64, 2);
-	count_case(dev, 1024, &grouped, 128, 1);
-	count_case(dev, 4096, &grouped, 128, 6);
+		count_case(dev, tokens, tokens, &share, 64, 1);
+	count_case(dev, 4096, 4096, &all, 64, 2);
+	count_case(dev, 1024, 1024, &grouped, 128, 1);
+	count_case(dev, 4096, 4096, &grouped, 128, 6);
+	count_case(dev, 512, 32768, &grouped, 128, 16);
 }
 
 /* Behind tasks of another operation, which leave no room for what a large head begins with, or for its rows. */
@@ -374,7 +382,7 @@ static void test_refused(struct npu_dev *dev)
 		{ 4, 4, 32, { .heads = 3, .kv_heads = 2 }, 0 },
 		{ 8, 4, 32, { .heads = 2, .causal = true }, 0 },
 		{ 4, 4, 32, { .heads = 2, .scale = 10 }, 0 },
-		{ 4, 4100, 32, { .heads = 2 }, 0 },
+		{ 4, 32800, 32, { .heads = 2 }, 0 },
 	};
 
 	refused(dev, &cases[0], 80, -EINVAL);

@@ -101,7 +101,7 @@ uint32_t npu_pack_count(const struct npu_chip *chip, uint32_t n, uint32_t k);
 /* Memory for such weights; 0. */
 int npu_rec_zero_weights(struct npu_rec *rec, struct npu_dev *dev, enum npu_prec type, uint32_t n,
 			 uint32_t k, struct npu_weights **out);
-/* What it takes to transpose tensors of @rows rows. */
+/* What it takes to transpose tensors of at most @rows rows. */
 struct npu_transposer {
 	struct npu_tensor *identity;
 	struct npu_weights *wide, *narrow;	/* of 64 columns, and of 32: their layouts differ */

@@ -7,13 +7,15 @@
 
 #include "npu_parts.h"
 
-/* A program sums up so many values. */
-#define MAX_TOKENS	4096u
+#define MAX_DIM		4096u
+/* Packing reads tensors of so many rows only; tokens of more are made weights one part after the other. */
+#define MAX_PARTS	(NPU_SOFTMAX_COLS / NPU_PACK_PITCH)
 /* Scores at a time, unless 32 rows have more: 4 MiB in each of four places. */
 #define BLOCK_SCORES	(1u << 21)
 #define BLOCK_UNIT	32u
-/* Tasks of a block but for its products, for each NPU_SPREAD_ROWS: at most, with masks and sums of sums. */
+/* Tasks of a block but for its products: at most, with masks and sums of sums, for each NPU_SPREAD_ROWS and these. */
 #define OTHER_TASKS	32u
+#define OTHER_COLS	4096u
 
 struct attention {
 	struct npu_rec *rec;
@@ -26,7 +28,7 @@ struct attention {
 	const struct npu_tensor *added;	/* to scores, or NULL */
 
 	struct npu_table *table;
-	struct npu_weights *keys, *values;
+	struct npu_weights *keys[MAX_PARTS], *values;
 	struct npu_tensor *near;	/* keys or values of a head, or NULL: see bring_near() */
 	struct npu_tensor *turned;	/* values of a head, transposed */
 	struct npu_transposer transposer;
@@ -79,9 +81,9 @@ static int check(const struct attention *a)
 	if (a->causal && a->rows > a->tokens)
 		return npu_rec_fail(rec, -EINVAL, "attention: %u rows see only %u tokens", a->rows,
 				    a->tokens);
-	if (a->tokens > MAX_TOKENS || a->dim > MAX_TOKENS)
-		return npu_rec_fail(rec, -E2BIG, "attention: %u tokens, or heads of %u, exceed the limit %u",
-				    a->tokens, a->dim, MAX_TOKENS);
+	if (a->tokens > NPU_SOFTMAX_COLS || a->dim > MAX_DIM)
+		return npu_rec_fail(rec, -E2BIG, "attention: %u tokens, or heads of %u, exceed the limits %u and %u",
+				    a->tokens, a->dim, NPU_SOFTMAX_COLS, MAX_DIM);
 	if (npu_tensor_overlap(a->q, a->y) || npu_tensor_overlap(a->k, a->y) ||
 	    npu_tensor_overlap(a->v, a->y) || (a->added && npu_tensor_overlap(a->added, a->y)))
 		return npu_rec_fail(rec, -EINVAL, "attention: the result shares memory with an operand");
@@ -114,15 +116,35 @@ static bool is_near(const struct npu_tensor *t)
 	return t->pitch <= NPU_PACK_PITCH;
 }
 
+static uint32_t part_tokens(const struct attention *a, uint32_t part)
+{
+	return (uint32_t)min_u64(a->tokens - part * NPU_PACK_PITCH, NPU_PACK_PITCH);
+}
+
+static uint32_t parts(const struct attention *a)
+{
+	return div_up(a->tokens, NPU_PACK_PITCH);
+}
+
+static int prepare_keys(struct attention *a)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; !ret && i < parts(a); i++)
+		ret = npu_rec_zero_weights(a->rec, a->y->dev, NPU_PREC_FP16,
+					   (uint32_t)round_up(part_tokens(a, i), NPU_TENSOR_COLS), a->dim, &a->keys[i]);
+	return ret;
+}
+
 static int prepare(struct attention *a, float scale)
 {
 	struct npu_dev *dev = a->y->dev;
 	int ret = npu_rec_exp_table(a->rec, scale, &a->table);
 
 	if (!ret && !(is_near(a->k) && is_near(a->v)))
-		ret = npu_rec_temp(a->rec, NPU_PREC_FP16, a->tokens, a->dim, &a->near);
+		ret = npu_rec_temp(a->rec, NPU_PREC_FP16, part_tokens(a, 0), a->dim, &a->near);
 	if (!ret)
-		ret = npu_rec_zero_weights(a->rec, dev, NPU_PREC_FP16, a->stored, a->dim, &a->keys);
+		ret = prepare_keys(a);
 	if (!ret)
 		ret = npu_rec_zero_weights(a->rec, dev, NPU_PREC_FP16, a->dim, a->stored,
 						   &a->values);
@@ -131,7 +153,7 @@ static int prepare(struct attention *a, float scale)
 	if (!ret)
 		ret = npu_rec_temp(a->rec, NPU_PREC_FP16, a->dim, a->stored, &a->turned);
 	if (!ret)
-		ret = npu_transposer_new(a->rec, &a->transposer, dev, NPU_PREC_FP16, a->tokens);
+		ret = npu_transposer_new(a->rec, &a->transposer, dev, NPU_PREC_FP16, part_tokens(a, 0));
 	if (!ret)
 		ret = make_mask(a);
 	for (size_t i = 0; !ret && i < ARRAY_SIZE(a->score); i++)
@@ -144,7 +166,8 @@ static int prepare(struct attention *a, float scale)
 static void release(struct attention *a)
 {
 	npu_table_free(a->table);
-	npu_weights_free(a->keys);
+	for (size_t i = 0; i < ARRAY_SIZE(a->keys); i++)
+		npu_weights_free(a->keys[i]);
 	npu_weights_free(a->values);
 	npu_tensor_free(a->near);
 	npu_tensor_free(a->turned);
@@ -155,37 +178,47 @@ static void release(struct attention *a)
 	npu_softmax_temps_free(&a->temps);
 }
 
-/* Packing reads tensors of so many rows only; a view of a larger one is copied first. */
+/* Packing reads a view of a larger tensor only after it was copied. */
 static int bring_near(struct attention *a, struct npu_tensor *t)
 {
+	struct npu_tensor near;
 	int ret;
 
 	if (is_near(t))
 		return 0;
-	ret = npu_rec_copy_raw(a->rec, t, a->near);
-	*t = *a->near;
+	near = npu_part(a->near, 0, t->shape.rows, 0, a->dim);
+	ret = npu_rec_copy_raw(a->rec, t, &near);
+	*t = near;
 	return ret;
 }
 
 /* Keys are weights of the scores, values transposed those of the result. */
-static int load_head(struct attention *a, uint32_t head)
+static int load_part(struct attention *a, uint32_t head, uint32_t part)
 {
-	struct npu_tensor k = npu_part(a->k, 0, a->tokens, head * a->dim, a->dim);
-	struct npu_tensor v = npu_part(a->v, 0, a->tokens, head * a->dim, a->dim);
-	struct npu_tensor turned = npu_part(a->turned, 0, a->dim, 0, a->tokens);
-	struct npu_weights keys = *a->keys;
+	uint32_t token = part * NPU_PACK_PITCH, tokens = part_tokens(a, part);
+	struct npu_tensor k = npu_part(a->k, token, tokens, head * a->dim, a->dim);
+	struct npu_tensor v = npu_part(a->v, token, tokens, head * a->dim, a->dim);
+	struct npu_tensor turned = npu_part(a->turned, 0, a->dim, token, tokens);
+	struct npu_weights keys = *a->keys[part];
 	int ret = bring_near(a, &k);
 
-	keys.n = a->tokens;
+	keys.n = tokens;
 	if (!ret)
 		ret = npu_rec_pack(a->rec, &k, &keys);
 	if (!ret)
 		ret = bring_near(a, &v);
 	if (!ret)
 		ret = npu_rec_transpose_tasks(a->rec, &v, &turned, &a->transposer);
-	if (!ret)
-		ret = npu_rec_pack(a->rec, a->turned, a->values);
 	return ret;
+}
+
+static int load_head(struct attention *a, uint32_t head)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; !ret && i < parts(a); i++)
+		ret = load_part(a, head, i);
+	return ret ? ret : npu_rec_pack(a->rec, a->turned, a->values);
 }
 
 static struct npu_tensor mask_part(const struct attention *a, uint32_t row, uint32_t rows)
@@ -224,6 +257,18 @@ static int mask_scores(struct attention *a, uint32_t row, struct npu_tensor **sc
 	return ret;
 }
 
+static int append_scores(struct attention *a, const struct npu_tensor *q, const struct npu_tensor *score)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; !ret && i < parts(a); i++) {
+		struct npu_tensor part = npu_part(score, 0, score->shape.rows, i * NPU_PACK_PITCH, a->keys[i]->n);
+
+		ret = npu_rec_matmul_tasks(a->rec, q, a->keys[i], &part, NULL);
+	}
+	return ret;
+}
+
 static int append_block(struct attention *a, uint32_t head, uint32_t row)
 {
 	uint32_t rows = (uint32_t)min_u64(a->rows - row, a->block);
@@ -232,7 +277,7 @@ static int append_block(struct attention *a, uint32_t head, uint32_t row)
 	struct npu_tensor s0 = npu_part(a->score[0], 0, rows, 0, a->stored);
 	struct npu_tensor s1 = npu_part(a->score[1], 0, rows, 0, a->stored);
 	struct npu_tensor *score = &s0, *share = &s1;
-	int ret = npu_rec_matmul_tasks(a->rec, &q, a->keys, score, NULL);
+	int ret = append_scores(a, &q, score);
 
 	if (!ret)
 		ret = mask_scores(a, row, &score, &share);
@@ -255,19 +300,25 @@ static uint64_t product_count(const struct attention *a, uint32_t n, uint32_t k,
 static uint64_t load_count(const struct attention *a)
 {
 	const struct npu_chip *chip = npu_dev_chip(a->y->dev);
+	uint64_t n = npu_pack_count(chip, a->dim, a->stored);
 
-	return (uint64_t)npu_pack_count(chip, a->tokens, a->dim) + npu_transpose_count(chip, a->tokens, a->dim) +
-	       npu_pack_count(chip, a->dim, a->stored) + !is_near(a->k) + !is_near(a->v);
+	for (uint32_t i = 0; i < parts(a); i++)
+		n += npu_pack_count(chip, part_tokens(a, i), a->dim) +
+		     npu_transpose_count(chip, part_tokens(a, i), a->dim) + !is_near(a->k) + !is_near(a->v);
+	return n;
 }
 
 /* Scores, sums of shares, these for all columns, values. */
 static uint64_t block_count(const struct attention *a)
 {
 	uint32_t k_step = a->values->k_step;
+	uint64_t n = product_count(a, 1, a->stored, k_step) + product_count(a, a->stored, 1, 1) +
+		     product_count(a, a->dim, a->stored, k_step) +
+		     div_up(a->block, NPU_SPREAD_ROWS) * div_up(a->stored, OTHER_COLS) * OTHER_TASKS;
 
-	return product_count(a, a->tokens, a->dim, a->dim) + product_count(a, 1, a->stored, k_step) +
-	       product_count(a, a->stored, 1, 1) + product_count(a, a->dim, a->stored, k_step) +
-	       div_up(a->block, NPU_SPREAD_ROWS) * OTHER_TASKS;
+	for (uint32_t i = 0; i < parts(a); i++)
+		n += product_count(a, part_tokens(a, i), a->dim, a->dim);
+	return n;
 }
 
 static int make_room(struct attention *a, uint64_t tasks)

@@ -145,6 +145,7 @@ int npu_rec_transpose_tasks(struct npu_rec *rec, const struct npu_tensor *x, str
 		struct npu_tensor one = npu_part(t->identity, 0, n, 0, n);
 		struct npu_weights w = n > GROUP_COLS ? *t->wide : *t->narrow;
 
+		w.n = x->shape.rows;
 		w.k = n;
 		ret = npu_rec_pack(rec, &from, &w);
 		if (!ret)

@@ -116,11 +116,11 @@ int npu_rec_softmax_tasks(struct npu_rec *rec, const struct npu_tensor *x, struc
 	uint32_t rows = x->shape.rows, cols = x->shape.cols;
 	struct npu_tensor a = npu_part(t->a, 0, rows, 0, cols), b = npu_part(t->b, 0, rows, 0, cols);
 	struct npu_tensor whole = npu_part(t->a, 0, rows, 0, t->a->shape.cols);
-	struct npu_tensor sum = npu_part(t->sum, 0, rows, 0, 1);
-	int ret = npu_rec_row_max(rec, x, t->max);
+	struct npu_tensor sum = npu_part(t->sum, 0, rows, 0, 1), max = npu_part(t->max, 0, 1, 0, rows);
+	int ret = npu_rec_row_max(rec, x, &max);
 
 	if (!ret)
-		ret = npu_rec_broadcast_row(rec, t->max, &whole);
+		ret = npu_rec_broadcast_row(rec, &max, &whole);
 	if (!ret)
 		ret = npu_rec_ew(rec, NPU_EW_SUB, x, &a, &b);
 	if (!ret)
