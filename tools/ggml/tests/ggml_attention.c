@@ -24,28 +24,35 @@ static float beside(int row)
 }
 
 struct attention {
+	int rows, tokens;
+	int used;	/* of the tokens; others are those of a cache that nobody has used yet */
 	struct ggml_context *ctx;
 	ggml_backend_buffer_t buf;
 	struct ggml_tensor *q, *k, *v, *mask, *y;
 };
 
-static void make(struct attention *a, enum ggml_type type, float bias, float cap)
+static void make_of(struct attention *a, int rows, int tokens, enum ggml_type type, float bias, float cap)
 {
+	a->rows = rows;
+	a->tokens = tokens;
+	a->used = tokens;
 	a->ctx = context();
-	a->q = ggml_new_tensor_3d(a->ctx, GGML_TYPE_F32, D, ROWS, HEADS);
-	a->k = ggml_new_tensor_3d(a->ctx, type, D, TOKENS, KV);
-	a->v = ggml_new_tensor_3d(a->ctx, type, D, TOKENS, KV);
-	a->mask = ggml_new_tensor_2d(a->ctx, GGML_TYPE_F16, TOKENS, ROWS);
+	a->q = ggml_new_tensor_3d(a->ctx, GGML_TYPE_F32, D, a->rows, HEADS);
+	a->k = ggml_new_tensor_3d(a->ctx, type, D, a->tokens, KV);
+	a->v = ggml_new_tensor_3d(a->ctx, type, D, a->tokens, KV);
+	a->mask = ggml_new_tensor_2d(a->ctx, GGML_TYPE_F16, a->tokens, a->rows);
 	a->y = ggml_flash_attn_ext(a->ctx, a->q, a->k, a->v, a->mask, 1 / sqrtf(D), bias, cap);
 	a->buf = allocate(a->ctx, GGML_BACKEND_BUFFER_USAGE_ANY);
 }
 
-/* Tokens beyond are those of a cache that nobody has used yet. */
-static int used = TOKENS;
-
-static bool masked(int row, int token)
+static void make(struct attention *a, enum ggml_type type, float bias, float cap)
 {
-	return token >= used || row == BLIND || token > TOKENS - ROWS + row || (row + token) % 11 == 3;
+	make_of(a, ROWS, TOKENS, type, bias, cap);
+}
+
+static bool masked(const struct attention *a, int row, int token)
+{
+	return token >= a->used || row == BLIND || token > a->tokens - a->rows + row || (row + token) % 11 == 3;
 }
 
 static void set(struct attention *a)
@@ -55,8 +62,8 @@ static void set(struct attention *a)
 	fill_fp16(a->q);
 	fill_fp16(a->k);
 	fill_fp16(a->v);
-	for (int i = 0; i < ROWS * TOKENS; i++)
-		mask[i] = ggml_fp32_to_fp16(masked(i / TOKENS, i % TOKENS) ? -INFINITY : beside(i / TOKENS) + rnd());
+	for (int i = 0; i < a->rows * a->tokens; i++)
+		mask[i] = ggml_fp32_to_fp16(masked(a, i / a->tokens, i % a->tokens) ? -INFINITY : beside(i / a->tokens) + rnd());
 	ggml_backend_tensor_set(a->mask, mask, 0, ggml_nbytes(a->mask));
 	free(mask);
 }
@@ -87,18 +94,18 @@ static double half_at(const struct ggml_tensor *t, int i)
 /* Shares of the tokens, without their sum; returns that. */
 static double shares(const struct attention *a, int row, int head, double *p)
 {
-	const float *q = (const float *)a->q->data + (head * ROWS + row) * D;
+	const float *q = (const float *)a->q->data + (head * a->rows + row) * D;
 	double sum = 0, most = -INFINITY;
 
-	for (int t = 0; t < TOKENS; t++) {
+	for (int t = 0; t < a->tokens; t++) {
 		double score = 0;
 
 		for (int i = 0; i < D; i++)
-			score += (double)q[i] * half_at(a->k, (head / (HEADS / KV) * TOKENS + t) * D + i);
-		p[t] = masked(row, t) ? -INFINITY : score / sqrt(D) + half_at(a->mask, row * TOKENS + t);
+			score += (double)q[i] * half_at(a->k, (head / (HEADS / KV) * a->tokens + t) * D + i);
+		p[t] = masked(a, row, t) ? -INFINITY : score / sqrt(D) + half_at(a->mask, row * a->tokens + t);
 		most = fmax(most, p[t]);
 	}
-	for (int t = 0; t < TOKENS; t++) {
+	for (int t = 0; t < a->tokens; t++) {
 		p[t] = isinf(p[t]) ? 0 : exp(p[t] - most);
 		sum += p[t];
 	}
@@ -108,7 +115,7 @@ static double shares(const struct attention *a, int row, int head, double *p)
 /* The largest error of a row; values are up to 1. */
 static double off(const struct attention *a, int row)
 {
-	double p[TOKENS], worst = 0;
+	double *p = malloc((size_t)a->tokens * sizeof(*p)), worst = 0;
 
 	for (int head = 0; head < HEADS; head++) {
 		double sum = shares(a, row, head, p);
@@ -117,11 +124,12 @@ static double off(const struct attention *a, int row)
 			float got = ((const float *)a->y->data)[(row * HEADS + head) * D + i];
 			double want = 0;
 
-			for (int t = 0; sum > 0 && t < TOKENS; t++)
-				want += p[t] / sum * half_at(a->v, (head / (HEADS / KV) * TOKENS + t) * D + i);
+			for (int t = 0; sum > 0 && t < a->tokens; t++)
+				want += p[t] / sum * half_at(a->v, (head / (HEADS / KV) * a->tokens + t) * D + i);
 			worst = isnan(got) ? INFINITY : fmax(worst, fabs(want - (double)got));
 		}
 	}
+	free(p);
 	return worst;
 }
 
@@ -129,32 +137,33 @@ static double off(const struct attention *a, int row)
  * libnpu's bound of npu_rec_attention(): scores are up to D / sqrt(D), and up to 1 more with the mask;
  * queries that are scaled are rounded once more.
  */
-static double bound(void)
+static double bound(const struct attention *a)
 {
 	double largest = sqrt(D), e = 0x1p-11 * (3 * largest + 1) + D * 0x1p-24 * largest;
 
-	return expm1(2 * e) + (15 + 2 * log(TOKENS)) * 0x1p-11 + 2 * sqrt(TOKENS) * 0x1p-14 +
-	       TOKENS * 0x1p-23 + 0x1p-11;
+	return expm1(2 * e) + (15 + 2 * log(a->tokens)) * 0x1p-11 + 2 * sqrt(a->tokens) * 0x1p-14 +
+	       a->tokens * 0x1p-23 + 0x1p-11;
 }
 
 /* Normalised mean square error of all rows that see something. */
 static double nmse(const struct attention *a)
 {
-	double p[TOKENS], err = 0, sum = 0;
+	double *p = malloc((size_t)a->tokens * sizeof(*p)), err = 0, sum = 0;
 
-	for (int at = 0; at < ROWS * HEADS; at++) {
+	for (int at = 0; at < a->rows * HEADS; at++) {
 		int row = at / HEADS, head = at % HEADS;
 		double all = shares(a, row, head, p);
 
 		for (int i = 0; i < D && all > 0; i++) {
 			double got = (double)((const float *)a->y->data)[at * D + i], want = 0;
 
-			for (int t = 0; t < TOKENS; t++)
-				want += p[t] / all * half_at(a->v, (head / (HEADS / KV) * TOKENS + t) * D + i);
+			for (int t = 0; t < a->tokens; t++)
+				want += p[t] / all * half_at(a->v, (head / (HEADS / KV) * a->tokens + t) * D + i);
 			err += isfinite(got) ? (want - got) * (want - got) : INFINITY;
 			sum += want * want;
 		}
 	}
+	free(p);
 	return err / sum;
 }
 
@@ -163,8 +172,8 @@ static void set_keys(struct attention *a, float offset)
 {
 	ggml_fp16_t *k = a->k->data;
 
-	for (int i = 0; i < KV * TOKENS * D; i++) {
-		bool unused = i / D % TOKENS >= used;
+	for (int i = 0; i < KV * a->tokens * D; i++) {
+		bool unused = i / D % a->tokens >= a->used;
 
 		k[i] = ggml_fp32_to_fp16(unused ? NAN : rnd() + offset * (float)(i % D % 5 - 2) / 2);
 	}
@@ -181,14 +190,13 @@ static void offsets(void)
 	for (int i = 0; i < 2 * (int)(sizeof(by) / sizeof(*by)); i++) {
 		double e;
 
-		used = i % 2 ? TOKENS - 12 : TOKENS;
+		a.used = i % 2 ? TOKENS - 12 : TOKENS;
 		set(&a);
 		set_keys(&a, by[i / 2]);
 		e = go(&a) == GGML_STATUS_SUCCESS ? nmse(&a) : INFINITY;
-		printf("# keys with biases of %g, %d of %d tokens used: %g\n", (double)by[i / 2], used, TOKENS, e);
+		printf("# keys with biases of %g, %d of %d tokens used: %g\n", (double)by[i / 2], a.used, TOKENS, e);
 		worst = fmax(worst, e);
 	}
-	used = TOKENS;
 	tap(worst <= 1e-6, "keys with biases: normalised mean square error %g", worst);
 	drop(&a);
 }
@@ -208,12 +216,34 @@ static void right(void)
 	after = stats();
 	for (int row = 0; row < ROWS; row++)
 		worst = row == BLIND ? worst : fmax(worst, fmax(off(&a, row), off(&b, row)));
-	tap(ok && worst <= bound(), "attention with a mask: off by %g, and %g may be", worst, bound());
+	tap(ok && worst <= bound(&a), "attention with a mask: off by %g, and %g may be", worst, bound(&a));
 	tap(off(&a, BLIND) == 0, "a row that sees nothing is 0");
 	tap(after.runs - before.runs == 2 && after.recorded - before.recorded == 1,
 	    "all heads take one ioctl, and layers share a recording");
 	drop(&a);
 	drop(&b);
+}
+
+/* More tokens than the NPU makes weights of at a time, up to the most that it takes; each has a small share. */
+static void long_contexts(void)
+{
+	static const int tokens[] = { 4100, 8200, 32768 };
+	uint64_t before = stats().to_cpu;
+	double worst = 0;
+
+	for (size_t i = 0; i < sizeof(tokens) / sizeof(*tokens); i++) {
+		struct attention a;
+		double e;
+
+		make_of(&a, BLIND + 1, tokens[i], GGML_TYPE_F16, 0, 0);
+		set(&a);
+		e = go(&a) == GGML_STATUS_SUCCESS ? nmse(&a) : INFINITY;
+		printf("# %d tokens: normalised mean square error %g\n", tokens[i], e);
+		worst = fmax(worst, e);
+		drop(&a);
+	}
+	tap(worst <= 1e-5 && stats().to_cpu == before, "attention to thousands of tokens: normalised mean square error %g",
+	    worst);
 }
 
 /* Of the first rows only. */
@@ -233,7 +263,7 @@ static bool right_rows(struct attention *a, int rows)
 	ok = ggml_backend_graph_compute(tested(), graph) == GGML_STATUS_SUCCESS;
 	ggml_free(ctx);
 	for (int row = 0; row < ROWS; row++)
-		ok = ok && (row < rows ? row == BLIND || off(a, row) <= bound() :
+		ok = ok && (row < rows ? row == BLIND || off(a, row) <= bound(a) :
 			    ((float *)a->y->data)[row * HEADS * D] == 0);
 	return ok;
 }
@@ -266,12 +296,12 @@ static bool supported(enum ggml_type type, float bias, float cap, bool sinks)
 	return yes;
 }
 
-/* A row that looks at the most tokens, of heads of 128. */
-static bool many_heads(int64_t heads)
+/* Heads of 128 and one row that looks at so many tokens. */
+static bool fits(int64_t heads, int64_t tokens)
 {
 	struct ggml_context *ctx = context();
 	struct ggml_tensor *q = ggml_new_tensor_3d(ctx, GGML_TYPE_F32, 128, 1, heads);
-	struct ggml_tensor *k = ggml_new_tensor_3d(ctx, GGML_TYPE_F16, 128, 4096, heads);
+	struct ggml_tensor *k = ggml_new_tensor_3d(ctx, GGML_TYPE_F16, 128, tokens, heads);
 	bool yes = ggml_backend_supports_op(tested(), ggml_flash_attn_ext(ctx, q, k, k, NULL, 1, 0, 0));
 
 	ggml_free(ctx);
@@ -284,7 +314,8 @@ static void refused(void)
 	tap(!supported(GGML_TYPE_F16, 8, 0, false) && !supported(GGML_TYPE_F16, 0, 30, false) &&
 	    !supported(GGML_TYPE_F16, 0, 0, true) && !supported(GGML_TYPE_F32, 0, 0, false),
 	    "but not with linear biases, capped scores, sinks, or keys of f32");
-	tap(many_heads(1024) && !many_heads(2048), "nor keys beyond 2 GiB, which no tensor holds");
+	tap(fits(1024, 4096) && !fits(2048, 4096), "nor keys beyond 2 GiB, which no tensor holds");
+	tap(fits(1, 32768) && !fits(1, 32769), "nor more tokens than libnpu takes");
 }
 
 /* Of all rows but that, and the one that sees nothing. */
@@ -293,7 +324,7 @@ static bool others_are_right(struct attention *a, int except)
 	bool ok = go(a) == GGML_STATUS_SUCCESS;
 
 	for (int row = 0; row < ROWS; row++)
-		ok = ok && (row == except || row == BLIND || off(a, row) <= bound());
+		ok = ok && (row == except || row == BLIND || off(a, row) <= bound(a));
 	return ok;
 }
 
@@ -363,13 +394,13 @@ static void not_a_number(void)
 	set(&a);
 	((float *)a.q->data)[3 * D] = NAN;
 	ok = go(&a) == GGML_STATUS_SUCCESS && isnan(((float *)a.y->data)[3 * HEADS * D]);
-	tap(ok && off(&a, 7) <= bound(), "a query that is NaN is so in the result, and others are right");
+	tap(ok && off(&a, 7) <= bound(&a), "a query that is NaN is so in the result, and others are right");
 	drop(&a);
 }
 
 static bool row_is_right(void *arg)
 {
-	return go(arg) == GGML_STATUS_SUCCESS && off(arg, 0) <= bound();
+	return go(arg) == GGML_STATUS_SUCCESS && off(arg, 0) <= bound(arg);
 }
 
 static void hang(void)
@@ -388,6 +419,7 @@ void attention(void)
 {
 	right();
 	offsets();
+	long_contexts();
 	lengths();
 	refused();
 	overflow();

@@ -11,8 +11,9 @@
 
 #include "rknpu_ops.h"
 
-/* libnpu's limit, and the columns that a head of it is a multiple of. */
-#define MOST_TOKENS	4096
+/* libnpu's limit of tokens, less than that of columns of a head, and what these are a multiple of. */
+#define MOST_TOKENS	32768
+#define MOST_COLS	2048
 #define HEAD_COLS	32u
 /* What is masked: far from any score, and so that the sum with one is still fp16. */
 #define MASKED_SCORE	(-30000.0f)
@@ -80,10 +81,11 @@ static bool can_compute(const struct ggml_tensor *op)
 	if (q->nb[0] != sizeof(float) || k->nb[0] != ggml_type_size(k->type) ||
 	    v->nb[0] != ggml_type_size(v->type))
 		return false;
-	return k->ne[0] == v->ne[0] && k->ne[0] <= MOST_TOKENS / 2 && k->ne[1] <= MOST_TOKENS &&
+	return k->ne[0] == v->ne[0] && k->ne[0] <= MOST_COLS && k->ne[1] <= MOST_TOKENS &&
 	       k->ne[2] == v->ne[2] && k->ne[3] == v->ne[3] && q->ne[2] % k->ne[2] == 0 &&
 	       q->ne[3] % k->ne[3] == 0 && q->ne[1] < INT32_MAX / 2 &&
 	       (uint64_t)q->ne[1] * (uint64_t)(q->ne[2] * (q->ne[0] + HEAD_COLS)) < (1u << 29) &&
+	       (uint64_t)q->ne[1] * (uint64_t)k->ne[1] < (1u << 29) &&
 	       (uint64_t)k->ne[1] * (uint64_t)(k->ne[2] * (k->ne[0] + HEAD_COLS)) < (1u << 30);
 }
 
@@ -188,7 +190,7 @@ static int write_queries(const struct part *p, const struct rknpu_run *run, stru
 	const uint32_t *shape = run->shape;
 	uint32_t heads = shape[HEADS], dim = shape[DIM], group = heads / shape[KV_HEADS];
 	size_t n = (size_t)p->op->src[0]->ne[0];
-	float floats[MOST_TOKENS / 2];
+	float floats[MOST_COLS];
 
 	for (uint32_t row = 0; row < p->rows; row++)
 		for (uint32_t head = 0; head < heads; head++) {
@@ -218,7 +220,7 @@ static void token_row(const struct part *p, const struct ggml_tensor *t, uint32_
 static void find_centre(const struct part *p, const struct rknpu_run *run, struct staging *s, uint32_t head)
 {
 	const struct ggml_tensor *k = p->op->src[1];
-	float *centre = s->centre + (size_t)head * run->shape[DIM], floats[MOST_TOKENS / 2];
+	float *centre = s->centre + (size_t)head * run->shape[DIM], floats[MOST_COLS];
 	uint32_t n = 0;
 
 	for (uint32_t token = 0; token < run->shape[TOKENS]; token++) {
@@ -251,7 +253,7 @@ static void stage_token(const struct part *p, const struct rknpu_run *run, struc
 	const struct ggml_tensor *t = p->op->src[which];
 	uint16_t *to = s->halves + ((size_t)token * shape[KV_HEADS] + head) * shape[DIM];
 	size_t n = s->seen[token] ? (size_t)t->ne[0] : 0;
-	float floats[MOST_TOKENS / 2];
+	float floats[MOST_COLS];
 
 	if (n && which == V && t->type == GGML_TYPE_F16) {
 		memcpy(to, token_at(p, t, token, head), n * sizeof(*to));
