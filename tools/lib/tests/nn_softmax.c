@@ -90,17 +90,17 @@ static void soft_case(struct npu_dev *dev, const struct soft *c)
 static void test_softmax(struct npu_dev *dev)
 {
 	static const struct soft cases[] = {
-		{ 1, 1, ANY, { 0, false } },
-		{ 6, 1, LARGE, { 0, false } },
-		{ 5, 33, ANY, { 0, false } },
-		{ 9, 64, SAME, { 0, false } },
-		{ 3, 70, LARGE, { 0, false } },
-		{ 7, 48, MASKED, { 0, false } },
-		{ 4, 100, ONE_OUT, { 0, false } },
-		{ 2, 4096, FLAT, { 0, false } },
-		{ 2, 4096, ANY, { 0, false } },
-		{ 1, 5000, ANY, { 0, false } },
-		{ 70, 2500, ANY, { 0, false } },
+		{ 1, 1, ANY, { .scale = 0 } },
+		{ 6, 1, LARGE, { .scale = 0 } },
+		{ 5, 33, ANY, { .scale = 0 } },
+		{ 9, 64, SAME, { .scale = 0 } },
+		{ 3, 70, LARGE, { .scale = 0 } },
+		{ 7, 48, MASKED, { .scale = 0 } },
+		{ 4, 100, ONE_OUT, { .scale = 0 } },
+		{ 2, 4096, FLAT, { .scale = 0 } },
+		{ 2, 4096, ANY, { .scale = 0 } },
+		{ 1, 5000, ANY, { .scale = 0 } },
+		{ 70, 2500, ANY, { .scale = 0 } },
 		/* Maxima of more rows than one task spreads. */
 		{ 4100, 24, ANY, { .scale = 1 } },
 		{ 8, 64, ANY, { .scale = 0.125f } },
