@@ -28,10 +28,10 @@ struct attention {
 	int used;	/* of the tokens; others are those of a cache that nobody has used yet */
 	struct ggml_context *ctx;
 	ggml_backend_buffer_t buf;
-	struct ggml_tensor *q, *k, *v, *mask, *y;
+	struct ggml_tensor *q, *k, *v, *mask, *sinks, *y;
 };
 
-static void make_of(struct attention *a, int rows, int tokens, enum ggml_type type, float bias, float cap)
+static void make_of(struct attention *a, int rows, int tokens, enum ggml_type type, float bias, float cap, bool sinks)
 {
 	a->rows = rows;
 	a->tokens = tokens;
@@ -42,12 +42,15 @@ static void make_of(struct attention *a, int rows, int tokens, enum ggml_type ty
 	a->v = ggml_new_tensor_3d(a->ctx, type, D, a->tokens, KV);
 	a->mask = ggml_new_tensor_2d(a->ctx, GGML_TYPE_F16, a->tokens, a->rows);
 	a->y = ggml_flash_attn_ext(a->ctx, a->q, a->k, a->v, a->mask, 1 / sqrtf(D), bias, cap);
+	a->sinks = sinks ? ggml_new_tensor_1d(a->ctx, GGML_TYPE_F32, HEADS) : NULL;
+	if (sinks)
+		ggml_flash_attn_ext_add_sinks(a->y, a->sinks);
 	a->buf = allocate(a->ctx, GGML_BACKEND_BUFFER_USAGE_ANY);
 }
 
 static void make(struct attention *a, enum ggml_type type, float bias, float cap)
 {
-	make_of(a, ROWS, TOKENS, type, bias, cap);
+	make_of(a, ROWS, TOKENS, type, bias, cap, false);
 }
 
 static bool masked(const struct attention *a, int row, int token)
@@ -95,7 +98,7 @@ static double half_at(const struct ggml_tensor *t, int i)
 static double shares(const struct attention *a, int row, int head, double *p)
 {
 	const float *q = (const float *)a->q->data + (head * a->rows + row) * D;
-	double sum = 0, most = -INFINITY;
+	double sink = a->sinks ? (double)((const float *)a->sinks->data)[head] : -INFINITY, sum, most = sink;
 
 	for (int t = 0; t < a->tokens; t++) {
 		double score = 0;
@@ -105,6 +108,7 @@ static double shares(const struct attention *a, int row, int head, double *p)
 		p[t] = masked(a, row, t) ? -INFINITY : score / sqrt(D) + half_at(a->mask, row * a->tokens + t);
 		most = fmax(most, p[t]);
 	}
+	sum = isinf(sink) ? 0 : exp(sink - most);
 	for (int t = 0; t < a->tokens; t++) {
 		p[t] = isinf(p[t]) ? 0 : exp(p[t] - most);
 		sum += p[t];
@@ -224,6 +228,33 @@ static void right(void)
 	drop(&b);
 }
 
+/* With biases of keys, which a sink knows nothing of; some heads look at little else. */
+static void sinks(void)
+{
+	uint64_t before = stats().to_cpu;
+	struct attention a;
+	double worst = 0;
+
+	make_of(&a, ROWS, TOKENS, GGML_TYPE_F16, 0, 0, true);
+	for (int i = 0; i < 6; i++) {
+		double e;
+
+		a.used = i % 2 ? TOKENS - 12 : TOKENS;
+		set(&a);
+		set_keys(&a, i < 4 ? 10 : 0);
+		for (int head = 0; head < HEADS; head++)
+			((float *)a.sinks->data)[head] = (float)(head * i) - 2;
+		e = go(&a) == GGML_STATUS_SUCCESS ? nmse(&a) : INFINITY;
+		printf("# sinks of -2 to %d: normalised mean square error %g\n", (HEADS - 1) * i - 2, e);
+		worst = fmax(worst, e);
+	}
+	tap(worst <= 1e-6 && off(&a, BLIND) == 0, "attention with sinks: normalised mean square error %g", worst);
+	((float *)a.sinks->data)[1] = 1e6;
+	tap(go(&a) == GGML_STATUS_SUCCESS && off(&a, 0) <= bound(&a) && stats().to_cpu == before + 1,
+	    "a sink that fp16 does not hold is the CPU's");
+	drop(&a);
+}
+
 /* More tokens than the NPU makes weights of at a time, up to the most that it takes; each has a small share. */
 static void long_contexts(void)
 {
@@ -235,7 +266,7 @@ static void long_contexts(void)
 		struct attention a;
 		double e;
 
-		make_of(&a, BLIND + 1, tokens[i], GGML_TYPE_F16, 0, 0);
+		make_of(&a, BLIND + 1, tokens[i], GGML_TYPE_F16, 0, 0, false);
 		set(&a);
 		e = go(&a) == GGML_STATUS_SUCCESS ? nmse(&a) : INFINITY;
 		printf("# %d tokens: normalised mean square error %g\n", tokens[i], e);
@@ -283,14 +314,12 @@ static void lengths(void)
 	drop(&a);
 }
 
-static bool supported(enum ggml_type type, float bias, float cap, bool sinks)
+static bool supported(enum ggml_type type, float bias, float cap, bool with_sinks)
 {
 	struct attention a;
 	bool yes;
 
-	make(&a, type, bias, cap);
-	if (sinks)
-		ggml_flash_attn_ext_add_sinks(a.y, ggml_new_tensor_1d(a.ctx, GGML_TYPE_F32, HEADS));
+	make_of(&a, ROWS, TOKENS, type, bias, cap, with_sinks);
 	yes = ggml_backend_supports_op(tested(), a.y);
 	drop(&a);
 	return yes;
@@ -310,10 +339,10 @@ static bool fits(int64_t heads, int64_t tokens)
 
 static void refused(void)
 {
-	tap(supported(GGML_TYPE_F16, 0, 0, false), "attention is supported");
+	tap(supported(GGML_TYPE_F16, 0, 0, false) && supported(GGML_TYPE_F16, 0, 0, true),
+	    "attention is supported, also with sinks");
 	tap(!supported(GGML_TYPE_F16, 8, 0, false) && !supported(GGML_TYPE_F16, 0, 30, false) &&
-	    !supported(GGML_TYPE_F16, 0, 0, true) && !supported(GGML_TYPE_F32, 0, 0, false),
-	    "but not with linear biases, capped scores, sinks, or keys of f32");
+	    !supported(GGML_TYPE_F32, 0, 0, false), "but not with linear biases, capped scores, or keys of f32");
 	tap(fits(1024, 4096) && !fits(2048, 4096), "nor keys beyond 2 GiB, which no tensor holds");
 	tap(fits(1, 32768) && !fits(1, 32769), "nor more tokens than libnpu takes");
 }
@@ -419,11 +448,12 @@ void attention(void)
 {
 	right();
 	offsets();
-	long_contexts();
 	lengths();
 	refused();
 	overflow();
 	large_scores();
 	not_a_number();
 	hang();
+	sinks();
+	long_contexts();
 }

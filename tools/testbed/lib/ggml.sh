@@ -10,7 +10,7 @@ RK_GGML_PROGRAMS=(bench cli completion perplexity server)
 # Of test-backend-ops, operations and patterns: all that does not take the model hours, so no millions of rows.
 RK_GGML_ALL=(MUL_MAT 'm=[0-9]{1,4},n=[0-9]{1,3},k=[0-9]{1,4},bs=\[[0-9]{1,2},'
 	MUL_MAT_ID 'n_mats=[0-9]{1,2},.*m=[0-9]{1,3},n=[0-9]{1,3},'
-	FLASH_ATTN_EXT 'hsk=[0-9]{2,3},.*kv=(96|113|128|256),nb=[0-9]{1,2},mask=[01],sinks=0,max_bias=0.0+,logit_softcap=0.0+,'
+	FLASH_ATTN_EXT 'hsk=[0-9]{2,3},.*kv=(96|113|128|256),nb=[0-9]{1,2},mask=[01],sinks=[01],max_bias=0.0+,logit_softcap=0.0+,'
 	FLASH_ATTN_EXT 'hsk=(64|128),.*nr23=\[4,1\],kv=512,nb=(1|32|75),mask=1,sinks=0,max_bias=0.0+,logit_softcap=0.0+,prec=f32,type_K=(f16|q8_0)')
 
 # rk_ggml_triplet ARCHITECTURE: Debian's name of it in paths, and of its loader, in triplet and loader.

@@ -21,6 +21,15 @@
 #define MOST_SCORE	(-MASKED_SCORE / 2)
 #define MOST_FP16	65504.0f
 
+/*
+ * Sinks are scores that a head has beside those of its tokens: those of one more token, whose value is 0 and whose key is
+ * 1 in one more column, where queries have the score.
+ */
+static bool has_sinks(const struct ggml_tensor *op)
+{
+	return op->src[4];
+}
+
 /* Places in the parameters of the operation (read off libggml-base 0.27). */
 enum { SCALE, MAX_BIAS, SOFTCAP };
 
@@ -36,6 +45,7 @@ struct staging {
 	uint16_t *halves;	/* of one operand */
 	bool *seen, *sees;	/* tokens that some row sees, and rows that see some token */
 	float *centre;		/* of each head of the keys */
+	float most_sink;
 	float *largest_q, *largest_k;	/* squares of the longest vectors there */
 };
 
@@ -68,20 +78,28 @@ static bool mask_fits(const struct ggml_tensor *op)
 			 mask->ne[1] >= q->ne[1] && q->ne[3] % mask->ne[3] == 0);
 }
 
+static bool sinks_fit(const struct ggml_tensor *op)
+{
+	const struct ggml_tensor *sinks = op->src[4];
+
+	return !sinks || (sinks->type == GGML_TYPE_F32 && sinks->nb[0] == sizeof(float) &&
+			  ggml_nelements(sinks) == op->src[0]->ne[2]);
+}
+
 static bool can_compute(const struct ggml_tensor *op)
 {
 	const struct ggml_tensor *q = op->src[0], *k = op->src[1], *v = op->src[2];
 
-	/* Sinks, linear biases and caps of scores have no place in libnpu's attention. */
-	if (op->src[4] || parameter(op, MAX_BIAS) != 0 || parameter(op, SOFTCAP) != 0)
+	/* Linear biases and caps of scores have no place in libnpu's attention. */
+	if (parameter(op, MAX_BIAS) != 0 || parameter(op, SOFTCAP) != 0)
 		return false;
 	if (q->type != GGML_TYPE_F32 || op->type != GGML_TYPE_F32 || !type_fits(k->type) ||
-	    !type_fits(v->type) || !mask_fits(op))
+	    !type_fits(v->type) || !mask_fits(op) || !sinks_fit(op))
 		return false;
 	if (q->nb[0] != sizeof(float) || k->nb[0] != ggml_type_size(k->type) ||
 	    v->nb[0] != ggml_type_size(v->type))
 		return false;
-	return k->ne[0] == v->ne[0] && k->ne[0] <= MOST_COLS && k->ne[1] <= MOST_TOKENS &&
+	return k->ne[0] == v->ne[0] && k->ne[0] <= MOST_COLS && k->ne[1] + has_sinks(op) <= MOST_TOKENS &&
 	       k->ne[2] == v->ne[2] && k->ne[3] == v->ne[3] && q->ne[2] % k->ne[2] == 0 &&
 	       q->ne[3] % k->ne[3] == 0 && q->ne[1] < INT32_MAX / 2 &&
 	       (uint64_t)q->ne[1] * (uint64_t)(q->ne[2] * (q->ne[0] + HEAD_COLS)) < (1u << 29) &&
@@ -185,6 +203,21 @@ static void query_row(const struct part *p, uint32_t row, uint32_t head, float *
 		to[i] = from[i] * scale;
 }
 
+/* Less what the query's scores lost when the keys were moved. */
+static void set_sink(const struct part *p, const struct rknpu_run *run, struct staging *s, uint32_t head,
+		     const float *q, uint16_t *to)
+{
+	uint32_t group = run->shape[HEADS] / run->shape[KV_HEADS];
+	const float *centre = s->centre + (size_t)(head / group) * run->shape[DIM];
+	size_t n = (size_t)p->op->src[0]->ne[0];
+	float sink = ((const float *)p->op->src[4]->data)[p->kv * group + head];
+
+	for (size_t i = 0; i < n; i++)
+		sink -= q[i] * centre[i];
+	s->most_sink = fmaxf(s->most_sink, fabsf(sink));
+	to[n] = fp16(sink);
+}
+
 static int write_queries(const struct part *p, const struct rknpu_run *run, struct staging *s)
 {
 	const uint32_t *shape = run->shape;
@@ -194,11 +227,14 @@ static int write_queries(const struct part *p, const struct rknpu_run *run, stru
 
 	for (uint32_t row = 0; row < p->rows; row++)
 		for (uint32_t head = 0; head < heads; head++) {
+			uint16_t *to = s->halves + ((size_t)row * heads + head) * dim;
 			float *most = &s->largest_q[head / group];
 
 			query_row(p, row, head, floats);
 			*most = longest(floats, n, *most);
-			to_halves(s->halves + ((size_t)row * heads + head) * dim, floats, n, dim);
+			to_halves(to, floats, n, dim);
+			if (has_sinks(p->op))
+				set_sink(p, run, s, head, floats, to);
 		}
 	return rknpu_write_rows(run->t[Q], p->rows, s->halves, 0);
 }
@@ -223,7 +259,7 @@ static void find_centre(const struct part *p, const struct rknpu_run *run, struc
 	float *centre = s->centre + (size_t)head * run->shape[DIM], floats[MOST_COLS];
 	uint32_t n = 0;
 
-	for (uint32_t token = 0; token < run->shape[TOKENS]; token++) {
+	for (uint32_t token = 0; token < k->ne[1]; token++) {
 		if (!s->seen[token])
 			continue;
 		token_row(p, k, token, head, floats);
@@ -267,15 +303,27 @@ static void stage_token(const struct part *p, const struct rknpu_run *run, struc
 	to_halves(to, floats, n, shape[DIM]);
 }
 
+static void stage_sink(const struct part *p, const struct rknpu_run *run, struct staging *s, int which, uint32_t token,
+		       uint32_t head)
+{
+	const uint32_t *shape = run->shape;
+	uint16_t *to = s->halves + ((size_t)token * shape[KV_HEADS] + head) * shape[DIM];
+
+	memset(to, 0, shape[DIM] * sizeof(*to));
+	if (which == K)
+		to[p->op->src[K]->ne[0]] = fp16(1);
+}
+
 static int write_tokens(const struct part *p, const struct rknpu_run *run, struct staging *s, int which)
 {
 	const uint32_t *shape = run->shape;
+	uint32_t tokens = (uint32_t)p->op->src[which]->ne[1];
 
-	for (uint32_t head = 0; which == K && head < shape[KV_HEADS]; head++)
-		find_centre(p, run, s, head);
-	for (uint32_t token = 0; token < shape[TOKENS]; token++)
+	for (uint32_t token = 0; token < tokens; token++)
 		for (uint32_t head = 0; head < shape[KV_HEADS]; head++)
 			stage_token(p, run, s, which, token, head);
+	for (uint32_t head = 0; has_sinks(p->op) && head < shape[KV_HEADS]; head++)
+		stage_sink(p, run, s, which, tokens, head);
 	return npu_tensor_write(run->t[which], s->halves, 0);
 }
 
@@ -294,15 +342,20 @@ static void mask_row(const struct part *p, const struct rknpu_run *run, struct s
 	const struct ggml_tensor *mask = p->op->src[3];
 	const uint16_t *from = row_of(mask, p->row + row, 0, p->i3 % mask->ne[3]);
 	uint16_t *to = s->halves + (size_t)row * run->shape[TOKENS];
-	float most = largest(from, run->shape[TOKENS]);
+	uint32_t tokens = (uint32_t)mask->ne[0];
+	float most = largest(from, tokens);
 
 	s->sees[row] = most > -INFINITY;
-	for (uint32_t i = 0; i < run->shape[TOKENS]; i++) {
-		float v = number(from[i]) - (isfinite(most) ? most : 0);
+	if (!isfinite(most))
+		most = 0;
+	for (uint32_t i = 0; i < tokens; i++) {
+		float v = number(from[i]) - most;
 
 		s->seen[i] |= v > MASKED_SCORE;
 		to[i] = fp16(fmaxf(v, MASKED_SCORE));
 	}
+	if (has_sinks(p->op))
+		to[tokens] = fp16(fmaxf(fminf(-most, -MASKED_SCORE), MASKED_SCORE));
 }
 
 static int write_mask(const struct part *p, const struct rknpu_run *run, struct staging *s)
@@ -326,7 +379,7 @@ static bool scores_fit(const struct rknpu_run *run, const struct staging *s)
 		if (!(q <= MOST_FP16 && k <= MOST_FP16 && q * k <= MOST_SCORE))
 			return false;
 	}
-	return true;
+	return s->most_sink <= MOST_SCORE;
 }
 
 /* A row that sees no token has no shares: ggml's CPU backend gives 0 then. */
@@ -364,6 +417,8 @@ static int compute(const struct part *p, struct rknpu_run *run, struct staging *
 {
 	int ret = write_mask(p, run, s);
 
+	for (uint32_t head = 0; !ret && head < run->shape[KV_HEADS]; head++)
+		find_centre(p, run, s, head);
 	if (!ret)
 		ret = write_queries(p, run, s);
 	if (!ret)
@@ -414,8 +469,8 @@ static int attend_at_once(struct rknpu_context *ctx, const struct part *p, char 
 	struct rknpu_run *run, want = {
 		.ctx = ctx, .record = record, .m = rknpu_run_rows(p->rows),
 		.shape = {
-			[TOKENS] = (uint32_t)k->ne[1],
-			[DIM] = ((uint32_t)k->ne[0] + HEAD_COLS - 1) / HEAD_COLS * HEAD_COLS,
+			[TOKENS] = (uint32_t)k->ne[1] + has_sinks(p->op),
+			[DIM] = ((uint32_t)k->ne[0] + has_sinks(p->op) + HEAD_COLS - 1) / HEAD_COLS * HEAD_COLS,
 			[HEADS] = p->kv_heads * (uint32_t)(q->ne[2] / k->ne[2]), [KV_HEADS] = p->kv_heads,
 			[MASKED] = p->op->src[3] != NULL,
 		},
