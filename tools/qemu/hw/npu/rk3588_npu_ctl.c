@@ -63,6 +63,7 @@ struct Rk3588NpuCtlState {
     uint64_t overlap_ns[2];     /* [0] two or more, [1] all three cores */
     uint32_t max_busy;
     uint32_t busy_mask;
+    uint32_t cbuf[NPU_MAX_CORES][2];    /* first and end; not migrated */
     int64_t accounted_ns;       /* busy time is accounted up to here */
     int64_t done_ns[NPU_MAX_CORES];     /* last completion, -1 = none */
     uint32_t clock_hz[NPU_MAX_CORES];       /* 0 = stands still */
@@ -311,6 +312,7 @@ void npu_ctl_busy(Rk3588NpuCtlState *s, unsigned core, bool busy)
     c[NPU_CNT_BUSY] = busy;
     if (!busy) {
         s->busy_mask &= ~(1u << core);
+        memset(s->cbuf[core], 0, sizeof(s->cbuf[core]));
         s->done_ns[core] = s->accounted_ns;
         return;
     }
@@ -319,6 +321,23 @@ void npu_ctl_busy(Rk3588NpuCtlState *s, unsigned core, bool busy)
     if (s->done_ns[core] >= 0) {
         npu_ctl_count_gap(c, s->accounted_ns - s->done_ns[core]);
     }
+}
+
+bool npu_ctl_take_cbuf(Rk3588NpuCtlState *s, unsigned core, uint32_t first,
+                       uint32_t end)
+{
+    bool taken = false;
+    unsigned i;
+
+    if (!s || core >= NPU_MAX_CORES) {
+        return false;
+    }
+    for (i = 0; i < NPU_MAX_CORES; i++) {
+        taken |= i != core && first < s->cbuf[i][1] && s->cbuf[i][0] < end;
+    }
+    s->cbuf[core][0] = first;
+    s->cbuf[core][1] = end;
+    return taken;
 }
 
 /* --- Memory --- */
@@ -788,6 +807,7 @@ static void npu_ctl_reset_hold(Object *obj, ResetType type)
 
     npu_ctl_clear_counters(s);
     s->busy_mask = 0;
+    memset(s->cbuf, 0, sizeof(s->cbuf));
     s->max_busy = 0;
     for (core = 0; core < NPU_MAX_CORES; core++) {
         s->stats[core].c[NPU_CNT_BUSY] = 0;

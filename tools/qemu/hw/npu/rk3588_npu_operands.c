@@ -236,6 +236,11 @@ void npu_cbuf_check(const NpuEnv *env, const NpuTask *t)
 {
     const char *why = npu_task_cbuf_short(t);
 
+    if (t->conv.windows &&
+        npu_ctl_take_cbuf(env->ctl, env->core_index, t->conv.window_base,
+                          t->conv.window_end)) {
+        why = "a window of CBUF that another core has";
+    }
     if (why) {
         npu_count(env, NPU_CNT_CBUF_SHORT, 1);
         qemu_log_mask(LOG_GUEST_ERROR, "rk3588-npu%u: %s: silicon would "

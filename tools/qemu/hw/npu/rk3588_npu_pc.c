@@ -366,7 +366,8 @@ static void npu_pc_start(NpuPc *pc)
         npu_pc_hang(pc);
     } else if (!g->enable) {
         npu_pc_guest_error(pc, "op-enable of no block that executes");
-    } else if (npu_groups_wrong_core(g, pc->env->core_index)) {
+    } else if (pc->encoding == NPU_ENCODING_RK3588 &&
+               npu_groups_wrong_core(g, pc->env->core_index)) {
         npu_pc_guest_error(pc, "S_POINTER of CNA or CORE has another core's "
                            "number");
     } else if (verdict == NPU_TASK_STALL) {

@@ -367,6 +367,10 @@ static const char *decode_cbuf(NpuConv *c, const uint32_t *regs)
               "granules that the rows do not give");
     c->windows = true;
     c->window_short = find_short(c, regs);
+    /* The cores of a pair have the same weights. */
+    c->window_end = GET76(regs, CNA_CONV_CON3, PAIR)
+                    ? GET76(regs, CNA_CBUF_START, WEIGHT)
+                    : GET76(regs, CNA_CBUF_WEIGHT, END_BANK) * BANK_GRANULES;
     return NULL;
 }
 

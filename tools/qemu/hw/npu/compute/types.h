@@ -124,6 +124,7 @@ typedef struct NpuConv {
     /* One CBUF for all cores: a window of it, in granules, instead of banks. */
     bool windows;
     uint32_t window_base, window_size, row_granules;
+    uint32_t window_end;        /* of all that no other core may use */
     const char *window_short;   /* why it is too small, or NULL */
     uint32_t weights;       /* IOVA */
     size_t weight_bytes;    /* expanded */

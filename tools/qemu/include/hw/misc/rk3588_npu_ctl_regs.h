@@ -186,7 +186,8 @@ enum npu_ctl_counter {
     NPU_CNT_GAP_LAST_NS,        /* the last, shortest and longest of the */
     NPU_CNT_GAP_MIN_NS,         /* gaps in GAP_NS */
     NPU_CNT_GAP_MAX_NS,
-    NPU_CNT_CBUF_SHORT,         /* tasks with too few CBUF banks */
+    NPU_CNT_CBUF_SHORT,         /* tasks with too few CBUF banks, or with */
+                                /* some that another core has */
     NPU_CNT_DIRTY_READ,         /* DMA reads, page walks of what a CPU has */
                                 /* written and not cleaned */
     NPU_CNT_DIRTY_WRITE,        /* DMA writes to lines that a CPU has dirty */

@@ -55,6 +55,12 @@ bool npu_ctl_fault_due(Rk3588NpuCtlState *s, unsigned core, unsigned kind);
 
 /* From the kick (true) to the completion or reset (false). */
 void npu_ctl_busy(Rk3588NpuCtlState *s, unsigned core, bool busy);
+/*
+ * A core has this part of a CBUF of all cores until it is not busy any more.
+ * Has another one some of it?
+ */
+bool npu_ctl_take_cbuf(Rk3588NpuCtlState *s, unsigned core, uint32_t first,
+                       uint32_t end);
 
 /* Fixed task latency in ns; 0 = use the cycle model. */
 uint32_t npu_ctl_latency_ns(Rk3588NpuCtlState *s);
