@@ -17,10 +17,13 @@
 /* Products of one recording, which share activations. */
 #define RKNPU_MOST_SHARED	4u
 
-/* What weights may be for the NPU, by the type that they have there; and the columns that one product takes. */
+/*
+ * What weights may be for the NPU, by the type that they have there; the columns that one product takes; and how many
+ * cores share it unless the user says.
+ */
 struct rknpu_can {
 	bool fp16, int8, int4;
-	uint32_t columns;
+	uint32_t columns, cores;
 };
 
 /* What the environment says; ggml.rst has the table. */

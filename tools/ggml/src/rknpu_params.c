@@ -69,15 +69,17 @@ static uint64_t memory_limit(void)
 	return n;
 }
 
+/* 0: as the chip has it. */
 static uint32_t cores(void)
 {
 	static const char name[] = "RKNPU_GGML_CORES";
-	int64_t n = number(name, NPU_MAX_CORES);
+	int64_t n = number(name, INT64_MIN);
 
 	if (n >= 1 && n <= NPU_MAX_CORES)
 		return (uint32_t)n;
-	not_understood(name);
-	return NPU_MAX_CORES;
+	if (n != INT64_MIN)
+		not_understood(name);
+	return 0;
 }
 
 static int weights(void)

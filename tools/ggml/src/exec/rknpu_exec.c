@@ -37,6 +37,8 @@ static struct rknpu_can ask(struct npu_dev *npu)
 	};
 
 	can.columns = can.fp16 ? UINT32_MAX : MOST_COLUMNS;
+	/* Cores that share a CBUF: on boards both at once were wrong (gregordinary), or right (gahingwoo, with windows). */
+	can.cores = can.fp16 ? NPU_MAX_CORES : 1;
 	return can;
 }
 
@@ -251,8 +253,11 @@ static bool same(const struct rknpu_run *a, const struct rknpu_run *b)
 
 static int record(struct rknpu_run *run)
 {
-	struct npu_rec_opts opts = { .size = sizeof(opts), .block = true, .cores = run->ctx->params.cores };
-	int ret = npu_rec_new(run->ctx->npu, &opts, &run->rec);
+	const struct rknpu_context *ctx = run->ctx;
+	struct npu_rec_opts opts = {
+		.size = sizeof(opts), .block = true, .cores = ctx->params.cores ? ctx->params.cores : ctx->can.cores,
+	};
+	int ret = npu_rec_new(ctx->npu, &opts, &run->rec);
 
 	if (!ret)
 		ret = run->record(run);
