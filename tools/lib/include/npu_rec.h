@@ -79,8 +79,9 @@ struct npu_rec_opts {
 	size_t size;
 	/**
 	 * @core_mask: bit per core of the SoC that may run it, 0 = any. Over the vendor's
-	 * interface at most one bit, and none if @cores is above 1. On an RK3576 it is core
-	 * 0 that runs it, whose part of CBUF programs are written for; an RK3568 has no other
+	 * interface at most one bit, and none if @cores is above 1. On an RK3576 programs are
+	 * for one core each, as both share CBUF: for the first cores of the mask, as many as
+	 * @cores says; an RK3568 has core 0 alone
 	 */
 	uint32_t core_mask;
 	/**
@@ -94,8 +95,8 @@ struct npu_rec_opts {
 	 */
 	bool block;
 	/**
-	 * @cores: how many cores share the operations, 0 = 1; see npu_rec_on(). On an RK3576
-	 * or RK3568 one has them all
+	 * @cores: how many cores share the operations, 0 = 1, at most as many as @core_mask
+	 * has on an RK3576, and 1 on an RK3568; see npu_rec_on()
 	 */
 	uint32_t cores;
 };

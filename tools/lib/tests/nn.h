@@ -103,11 +103,15 @@ static inline struct npu_weights *nn_weights(struct npu_dev *dev, uint32_t n, ui
 	return w;
 }
 
+/* Of nn_rec(). */
+static uint32_t nn_cores = 1, nn_core_mask;
+
 static inline struct npu_rec *nn_rec(struct npu_dev *dev)
 {
+	struct npu_rec_opts o = { .size = sizeof(o), .cores = nn_cores, .core_mask = nn_core_mask };
 	struct npu_rec *rec = NULL;
 
-	if (npu_rec_new(dev, NULL, &rec))
+	if (npu_rec_new(dev, &o, &rec))
 		abort();
 	return rec;
 }

@@ -12,9 +12,9 @@
 
 /* An RK3568 has tasks of the DPU alone: of any rows and columns, and two that load tables. */
 static const struct bytes_chip {
-	uint32_t soc;
+	uint32_t soc, cores;
 	bool flies;
-} bytes_chips[] = { { 3576, false }, { 3568, true } }, *chip;
+} bytes_chips[] = { { 3576, 2, false }, { 3568, 1, true } }, *chip;
 
 #define FLY_ROWS	1020
 #define FLY_COLS	1024
@@ -416,6 +416,18 @@ static void test_rk3588(struct npu_dev *dev)
 		npu_tensor_free(t[i]);
 }
 
+static void test_operations(struct npu_dev *dev)
+{
+	sim_core_masks = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(sums); i++)
+		sum_case(dev, &sums[i]);
+	test_any_sum(dev);
+	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
+		map_case(dev, &maps[i]);
+	test_any_map(dev);
+	tap_ok(sim_core_masks == nn_core_mask, "on the core that programs are made for: 0x%x", sim_core_masks);
+}
+
 int main(void)
 {
 	struct npu_dev *dev = nn_begin(OURS);
@@ -428,17 +440,12 @@ int main(void)
 		chip = &bytes_chips[c];
 		sim_soc(chip->soc);
 		dev = nn_begin(OURS);
-		for (size_t i = 0; i < ARRAY_SIZE(sums); i++)
-			sum_case(dev, &sums[i]);
-		test_any_sum(dev);
+		for (nn_core_mask = chip->cores; nn_core_mask; nn_core_mask--)
+			test_operations(dev);
 		test_refused_sums(dev);
-		for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
-			map_case(dev, &maps[i]);
-		test_any_map(dev);
 		test_refused_maps(dev);
 		if (chip->flies)
 			test_rows(dev);
-		tap_ok(sim_core_mask == 1, "on the core that programs are made for");
 	}
 	return nn_end(dev);
 }

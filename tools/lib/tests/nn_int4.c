@@ -363,8 +363,13 @@ static void test_rk3576(struct npu_dev *dev)
 		{ .m = 1, .n = 64, .k = 4096, .groups = 2, .is_kn = true, .parts = true },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(some); i++)
-		test_mixed(dev, &some[i]);
+	for (nn_cores = 2; nn_cores; nn_cores--) {
+		sim_core_masks = 0;
+		for (size_t i = 0; i < ARRAY_SIZE(some); i++)
+			test_mixed(dev, &some[i]);
+		tap_ok(sim_core_masks == (1u << nn_cores) - 1, "on %u cores", nn_cores);
+	}
+	nn_cores = 1;
 	test_parts(dev, 4200, 4096, false);
 	for (int i = 0; i < 25; i++) {
 		struct mixed s = {

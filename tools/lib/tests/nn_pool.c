@@ -262,9 +262,9 @@ static void refusal(struct npu_dev *dev, const struct refusal *r)
 
 /* An RK3568 pools parts of lines, and has a copy before and behind the tasks of a chain. */
 static const struct bytes_chip {
-	uint32_t soc, copies;
+	uint32_t soc, cores, copies;
 	bool parts;
-} bytes_chips[] = { { 3576, 0, false }, { 3568, 2, true } }, *chip;
+} bytes_chips[] = { { 3576, 2, 0, false }, { 3568, 1, 2, true } }, *chip;
 
 /* Beside those of the RK3588 that they have programs for. */
 static const struct pool_case bytes_cases[] = {
@@ -294,7 +294,8 @@ static void bytes_case(struct npu_dev *dev, struct pool_case c)
 	int ret;
 
 	c.tasks = (chip->parts && c.cores == 1 ? c.tasks : 1) + chip->copies;
-	c.cores = 1;
+	c.cores = (uint32_t)min_u64(c.cores, chip->cores);
+	c.tasks = (uint32_t)max_u64(c.tasks, c.cores);
 	if (bytes_has(&c)) {
 		pool_case(dev, &c);
 		return;

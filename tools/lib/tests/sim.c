@@ -62,7 +62,7 @@ static uint64_t most_bytes;
 static struct memory *exported[64];
 
 unsigned int sim_submits;
-uint32_t sim_core_mask;
+uint32_t sim_core_mask, sim_core_masks;
 unsigned int sim_jobs, sim_tasks, sim_starts, sim_shared_outputs, sim_depth;
 static uint64_t features;
 static const struct npu_chip *chip = &npu_rk3588;
@@ -603,6 +603,17 @@ bool sim_is_mapped(uint64_t iova, size_t len)
 /* Did the last task set no interrupt bit? */
 static bool silent;
 
+/* Of an RK3576's CBUF core 0 has the granules below this one. */
+#define CORE_1	7168u
+
+/* Does the program fetch to where its core has its features? A driver without masks has core 0. */
+static bool is_of_core(uint16_t tgt, uint16_t off, uint32_t value)
+{
+	if (chip->soc != 3576 || tgt != NPU_TGT_CNA || off != 0x1040)
+		return true;
+	return (uint16_t)value == (sim_core_mask == 2 ? CORE_1 : 0) && sim_core_mask < 3;
+}
+
 /* What the program says comes next; count 0 if nothing does. */
 static struct npu_task run_task(struct npu_task t)
 {
@@ -613,6 +624,7 @@ static struct npu_task run_task(struct npu_task t)
 	for (uint32_t i = 0; prog && i < t.count; i++) {
 		uint16_t tgt = (uint16_t)(prog[i] >> 48), off = (uint16_t)prog[i];
 
+		faulted |= !is_of_core(tgt, off, (uint32_t)(prog[i] >> 16));
 		if (tgt == 0x0101 && off == 0x10)
 			next.regcmd = (uint32_t)(prog[i] >> 16);
 		/* Fetches, less one. */
@@ -747,9 +759,10 @@ static void execute(struct npu_dev *dev, const struct npu_hwjob *jobs,
 			for (uint32_t o = 0; o < jobs[i].nout; o++)
 				sim_shared_outputs += jobs[k].out[0] == jobs[i].out[o];
 		}
+		sim_core_mask = opts ? opts[i].core_mask : 0;
+		sim_core_masks |= sim_core_mask;
 		submit_one(dev, &jobs[i], opts && opts[i].flags & DRM_ROCKET_JOB_BATCHED, i, hangs,
 			   fail_index == (int)i);
-		sim_core_mask = opts ? opts[i].core_mask : 0;
 		done[i] = true;
 	}
 	free(done);

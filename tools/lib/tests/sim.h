@@ -66,8 +66,8 @@ extern unsigned int sim_starts;
 /* Of the last submission: the most jobs of which each has to wait for the one before. */
 extern unsigned int sim_depth;
 
-/* Of the last job, cores that may run it. */
-extern uint32_t sim_core_mask;
+/* Of the last job, cores that may run it; of all, those that any did. */
+extern uint32_t sim_core_mask, sim_core_masks;
 
 /* Jobs that shared an output buffer with another one of the same submission. */
 extern unsigned int sim_shared_outputs;

@@ -66,7 +66,7 @@ static bool tile_fits(struct npu_prog *prog, const struct npu_tile *t, const str
 
 static bool tiles_fit(const struct npu_plan *p, const struct shape *s)
 {
-	struct npu_prog *prog = npu_prog_new_for(s->chip);
+	struct npu_prog *prog = npu_prog_new_for(s->chip, 0);
 	bool ok = true;
 
 	for (uint64_t i = 0; i < p->ntiles && ok; i++) {

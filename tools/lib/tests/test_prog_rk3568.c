@@ -264,7 +264,7 @@ static void test_map(void)
 
 int main(void)
 {
-	prog = npu_prog_new_for(npu_chip_of_soc(3568));
+	prog = npu_prog_new_for(npu_chip_of_soc(3568), 0);
 	test_words();
 	test_variants();
 	test_refused();

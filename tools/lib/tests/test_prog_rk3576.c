@@ -381,9 +381,29 @@ static void test_map(void)
 	npu_prog_free(other);
 }
 
+/* Windows of Rockchip's compilers; and the registers of products, which gahingwoo has of Rockchip's. */
+static void test_core_1(void)
+{
+	static const struct word conv_words[] = {
+		{ 0x1018, 0x4000040b }, { 0x1038, 0x10e }, { 0x103c, 0x201c00 }, { 0x1040, 0x2c001c00 },
+	};
+	static const struct word product_words[] = {
+		{ 0x1018, 0x4000040b }, { 0x1038, 0x10e }, { 0x1040, 0x2c001c00 },
+		{ 0x2810, 0 }, { 0x2814, 0 }, { 0x2818, 0x1c000000 }, { 0x281c, 0 }, { 0x2820, 56 },
+	};
+	struct npu_conv_task t = half_task, product = int4_task(12, 64, 2048);
+	struct npu_prog *other = prog;
+
+	prog = npu_prog_new_for(npu_chip_of_soc(3576), 1);
+	tap_ok(!make(&t) && !wrong_words(conv_words, ARRAY_SIZE(conv_words)), "a program for core 1");
+	tap_ok(!make(&product) && !wrong_words(product_words, ARRAY_SIZE(product_words)), "one of INT4 weights");
+	npu_prog_free(prog);
+	prog = other;
+}
+
 int main(void)
 {
-	prog = npu_prog_new_for(npu_chip_of_soc(3576));
+	prog = npu_prog_new_for(npu_chip_of_soc(3576), 0);
 	test_words();
 	test_halves();
 	test_int4();
@@ -391,6 +411,7 @@ int main(void)
 	test_refused();
 	test_pool();
 	test_map();
+	test_core_1();
 	npu_prog_free(prog);
 	tap_ok(!npu_chip_of_soc(3572) && npu_chip_of_version(0x46495247) == npu_chip_of_soc(3576) &&
 	       npu_chip_of_version(0) == npu_chip_of_soc(3568) && npu_chip_of_version(0x46495245) == &npu_rk3588 &&

@@ -123,6 +123,9 @@ static unsigned long wrong(const struct product *p, const struct operands *v, st
 	return bad;
 }
 
+/* Of the recordings of products. */
+static struct npu_rec_opts rec_opts = { .size = sizeof(rec_opts) };
+
 static void product_case(struct npu_dev *dev, struct product p)
 {
 	struct npu_tensor *x, *y;
@@ -140,7 +143,7 @@ static void product_case(struct npu_dev *dev, struct product p)
 	npu_tensor_new(dev, p.in, p.m, p.k, &x);
 	npu_tensor_new(dev, p.out, p.m, p.n, &y);
 	write_x(x, &p, &v);
-	npu_rec_new(dev, NULL, &rec);
+	npu_rec_new(dev, &rec_opts, &rec);
 	ret = npu_rec_matmul(rec, x, w, y, &p.o);
 	if (!ret)
 		ret = npu_rec_end(rec);
@@ -723,7 +726,7 @@ static void test_example(struct npu_dev *dev)
 /* Columns of halves whose kernel is as large as one may be. */
 #define MOST_HALVES	2304
 
-static void test_bytes_products(struct npu_dev *dev, bool words)
+static void test_bytes_products(struct npu_dev *dev, bool words, uint32_t core_mask)
 {
 	static const struct product some[] = {
 		{ .m = 1, .n = 1, .k = 1 }, { .m = 1, .n = 70, .k = 65, .bias = true }, { .m = 6, .n = 33, .k = 100 },
@@ -733,13 +736,13 @@ static void test_bytes_products(struct npu_dev *dev, bool words)
 		{ .m = 9, .n = 70, .k = 64, .bias = true, .o = { .max_m = 4, .max_n = 32 } },
 	};
 
+	sim_core_masks = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(some); i++) {
 		struct product p = some[i];
 
 		p.in = NPU_PREC_INT8;
 		p.out = NPU_PREC_INT8;
 		product_case(dev, p);
-		tap_ok(sim_core_mask == 1, "on the core that programs are made for");
 		if (!words)
 			continue;
 		p.out = NPU_PREC_INT32;
@@ -752,6 +755,22 @@ static void test_bytes_products(struct npu_dev *dev, bool words)
 		p.k = (uint32_t)min_u64(p.k, MOST_HALVES);
 		product_case(dev, p);
 	}
+	tap_ok(sim_core_masks == core_mask, "on the cores that programs are made for: 0x%x", sim_core_masks);
+}
+
+/* Of both cores, of as many as one asks for, and of the other one. */
+static void test_both_cores(struct npu_dev *dev)
+{
+	static const struct {
+		uint32_t cores, mask, used;
+	} on[] = { { 2, 0, 3 }, { 3, 0, 3 }, { 2, 3, 3 }, { 2, 2, 2 }, { 1, 2, 2 }, { 1, 3, 1 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(on); i++) {
+		rec_opts.cores = on[i].cores;
+		rec_opts.core_mask = on[i].mask;
+		test_bytes_products(dev, true, on[i].used);
+	}
+	rec_opts = (struct npu_rec_opts){ .size = sizeof(rec_opts) };
 }
 
 static void test_bytes_chain(struct npu_dev *dev)
@@ -788,7 +807,7 @@ static void test_rk3576_refused(struct npu_dev *dev)
 {
 	static const int8_t src[64 * 64];
 	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = 64, .k = 32 };
-	struct npu_rec_opts o = { .size = sizeof(o), .core_mask = 2 };
+	struct npu_rec_opts o = { .size = sizeof(o), .core_mask = 4 };
 	struct npu_rec_matmul_opts relu = { .size = sizeof(relu), .act = NPU_ACT_RELU };
 	struct npu_tensor *x, *y, *row, *y8, *half, *y16;
 	struct npu_weights *w, *q;
@@ -817,7 +836,7 @@ static void test_rk3576_refused(struct npu_dev *dev)
 	tap_ok(npu_rec_mul(rec, half, half, y16) == -EOPNOTSUPP &&
 	       strstr(npu_rec_message(rec), "no programs for element-wise operations on the RK3576"), "products of elements");
 	npu_rec_free(rec);
-	tap_ok(npu_rec_new(dev, &o, &rec) == -EOPNOTSUPP, "another core");
+	tap_ok(npu_rec_new(dev, &o, &rec) == -EOPNOTSUPP, "a core that there is not");
 	tap_ok(npu_can_multiply(dev, NPU_PREC_INT8, NPU_PREC_INT8) &&
 	       npu_can_multiply(dev, NPU_PREC_INT8, NPU_PREC_INT32) &&
 	       npu_can_multiply(dev, NPU_PREC_FP16, NPU_PREC_FP16) &&
@@ -874,7 +893,8 @@ int main(void)
 	sim_soc(3576);
 	sim_features(OURS);
 	npu_open(NULL, &dev);
-	test_bytes_products(dev, true);
+	test_bytes_products(dev, true, 1);
+	test_both_cores(dev);
 	test_bytes_chain(dev);
 	test_rk3576_refused(dev);
 	test_wide_halves(dev, MOST_HALVES + 1);
@@ -883,7 +903,7 @@ int main(void)
 	npu_close(dev);
 	sim_soc(3568);
 	npu_open(NULL, &dev);
-	test_bytes_products(dev, false);
+	test_bytes_products(dev, false, 1);
 	test_bytes_chain(dev);
 	test_rk3568_refused(dev);
 	npu_close(dev);

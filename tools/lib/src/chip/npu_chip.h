@@ -26,7 +26,7 @@ struct npu_chip {
 	uint32_t hw_version;		/* of the vendor's interface */
 	const char *name;
 	enum npu_encoding encoding;
-	uint32_t core_mask;		/* cores that programs are made for; 0 = any */
+	uint32_t core_mask;		/* cores that programs are made for, each its own; 0 = one for any */
 	uint32_t fetch;			/* commands that REGISTER_AMOUNTS counts as one */
 
 	/* Of memory: bytes of a position in a surface; int8 kernels, and depthwise channels, of a group. */

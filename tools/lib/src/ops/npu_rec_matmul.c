@@ -353,7 +353,7 @@ int npu_rec_matmul(struct npu_rec *rec, const struct npu_tensor *x, const struct
 /* The encoder knows. */
 bool npu_can_multiply(struct npu_dev *dev, enum npu_prec in, enum npu_prec out)
 {
-	struct npu_prog *p = npu_prog_new_for(npu_dev_chip(dev));
+	struct npu_prog *p = npu_prog_new_for(npu_dev_chip(dev), 0);
 	struct npu_conv_task t;
 	bool can;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The register program of one convolution or matrix product task on an RK3576: bytes to bytes, halves
- * to halves, products of bytes to words, and of halves with INT4 weights to floats, in the CBUF window of core 0.
+ * to halves, products of bytes to words, and of halves with INT4 weights to floats, in the CBUF window of a core.
  *
  * What goes where, and the words whose bits nobody knows, are those of Rockchip's compilers for
  * this chip and of gregordinary, who ran them on boards; see rk3576_regs.h. Words are what the output stage
@@ -16,10 +16,22 @@
 #include "npu_rk3576.h"
 
 #define GRANULE_BYTES	64u
-/* Features of core 0 begin CBUF, and weights follow four banks later. */
 #define BANK_GRANULES	1024u
 #define FEATURE_BANKS	4u
-#define END_BANK	7u
+
+/* Of CBUF, as Rockchip's compilers divide it: features of a core, and behind them its weights. */
+struct window {
+	uint32_t bank;		/* the first one */
+	uint32_t end;
+	uint32_t tail;		/* written for core 1; nobody knows what it says */
+};
+
+static const struct window windows[] = { { 0, 7, 0 }, { 7, 14, 1 } };
+
+static const struct window *window_of(const struct npu_prog *p)
+{
+	return &windows[npu_prog_core(p)];
+}
 
 #define GRAINS		0xfff
 #define BURST_16	15
@@ -326,12 +338,16 @@ static void set_feature_dma(struct npu_prog *p, const struct npu_conv_task *t)
 static void set_cbuf(struct npu_prog *p, const struct npu_conv_task *t)
 {
 	int64_t row = npu_row_entries(npu_prog_chip(p), features(t), t->in_w, t->in_c);
+	const struct window *w = window_of(p);
 
-	SET(p, CNA_CBUF_DATA_END_BANK, FEATURE_BANKS);
+	SET(p, CNA_CBUF_DATA_END_BANK, w->bank + FEATURE_BANKS);
 	SET(p, CNA_CBUF_DATA_BANKS, FEATURE_BANKS);
 	SET(p, CNA_CBUF_DATA_ON, 1);
-	SET(p, CNA_CBUF_WEIGHT_END_BANK, END_BANK);
-	SET(p, CNA_CBUF_START_WEIGHT, FEATURE_BANKS * BANK_GRANULES);
+	SET(p, CNA_CBUF_WEIGHT_END_BANK, w->end);
+	SET(p, CNA_CBUF_WEIGHT_TAIL_BANK, w->tail);
+	SET(p, CNA_CBUF_ROW_START, w->bank * BANK_GRANULES);
+	SET(p, CNA_CBUF_START_FETCH, w->bank * BANK_GRANULES);
+	SET(p, CNA_CBUF_START_WEIGHT, (w->bank + FEATURE_BANKS) * BANK_GRANULES);
 	SET(p, CNA_CBUF_ROW_GRANULES, row);
 	SET(p, CNA_DATA_SIZE1_GRANULES, row * t->in_h);
 	SET(p, CNA_DATA_ROW_GRANULES, row);
@@ -464,15 +480,18 @@ static int emit(struct npu_prog *p, bool lut)
 	return npu_prog_finish(p, NPU_EN_CNA | NPU_EN_CORE | NPU_EN_DPU | NPU_EN_DPU_RDMA);
 }
 
-/* As Rockchip's, without RDMA. For the window of core 0 the registers of products are 0. */
+/* As Rockchip's, without RDMA. Two registers of products have the first granule, see rk3576_regs.h. */
 static int emit_int4(struct npu_prog *p)
 {
+	uint32_t first = window_of(p)->bank * BANK_GRANULES;
+	const uint32_t product[NPU_SIZE76_PRODUCT_WORDS] = { [2] = first << 16, [4] = first / 128 };
+
 	npu_prog_raw(p, NPU_TGT_CNA, NPU_OFF_CNA_S_POINTER, NPU_POINTERS76);
 	npu_prog_raw(p, NPU_TGT_CORE, NPU_OFF_CORE_S_POINTER, NPU_POINTERS76);
 	npu_prog_raw(p, NPU_TGT_DPU, NPU_OFF_DPU_S_POINTER, NPU_POINTERS76);
 	npu_prog_emit76(p, NPU_R76_CNA_CONV_CON1, NPU_R76_CNA_DMA_LINE);
 	for (uint16_t i = 0; i < NPU_SIZE76_PRODUCT_WORDS; i++)
-		npu_prog_raw(p, NPU_SIZE76_PRODUCT_TARGET, NPU_SIZE76_PRODUCT + 4 * i, 0);
+		npu_prog_raw(p, NPU_SIZE76_PRODUCT_TARGET, NPU_SIZE76_PRODUCT + 4 * i, product[i]);
 	npu_prog_emit76(p, NPU_R76_CORE_MISC, NPU_R76_DPU_WRITE_BYTES);
 	return npu_prog_finish(p, NPU_EN_CNA | NPU_EN_CORE | NPU_EN_DPU);
 }

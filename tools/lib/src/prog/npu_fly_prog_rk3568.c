@@ -84,7 +84,7 @@ static struct npu_ew_task atom_task(const struct npu_prog *p, uint64_t from, uin
 	};
 }
 
-int npu_prog_copy_atom(struct npu_prog *p, uint64_t from_iova, uint64_t to_iova)
+int npu_prog_copy_rk3568(struct npu_prog *p, uint64_t from_iova, uint64_t to_iova)
 {
 	struct npu_ew_task t = atom_task(p, from_iova, to_iova);
 

@@ -94,16 +94,29 @@ static void emit_table(struct npu_prog *p, const int8_t *map, uint32_t id, int32
 	}
 }
 
+static void begin_copy(struct npu_prog *p, uint64_t from, uint64_t to)
+{
+	npu_prog_clear_image(p);
+	set_copy(p, from, to);
+	npu_prog_raw(p, NPU_TGT_DPU, NPU_OFF_DPU_S_POINTER, NPU_POINTERS76);
+	npu_prog_raw(p, NPU_TGT_RDMA, NPU_OFF_RDMA_S_POINTER, NPU_POINTERS76);
+}
+
+int npu_prog_copy_rk3576(struct npu_prog *p, uint64_t from_iova, uint64_t to_iova)
+{
+	begin_copy(p, from_iova, to_iova);
+	npu_prog_emit76(p, NPU_R76_DPU_FEATURE_MODE, NPU_R76_DPU_WRITE_BYTES);
+	npu_prog_emit76(p, NPU_R76_RDMA_CUBE_WIDTH, NPU_R76_RDMA_EW_SURF_NOTCH);
+	return npu_prog_finish(p, NPU_EN_DPU | NPU_EN_DPU_RDMA);
+}
+
 static int load_rk3576(struct npu_prog *p, const int8_t *map, uint64_t from_iova, uint64_t to_iova)
 {
 	if (check(p))
 		return npu_prog_error(p);
 	if ((from_iova | to_iova) % 16)
 		return npu_prog_fail(p, -EINVAL, "an address is not a multiple of 16");
-	npu_prog_clear_image(p);
-	set_copy(p, from_iova, to_iova);
-	npu_prog_raw(p, NPU_TGT_DPU, NPU_OFF_DPU_S_POINTER, NPU_POINTERS76);
-	npu_prog_raw(p, NPU_TGT_RDMA, NPU_OFF_RDMA_S_POINTER, NPU_POINTERS76);
+	begin_copy(p, from_iova, to_iova);
 	/* An access that reads, which changes nothing, comes first. */
 	SET(p, DPU_LUT_CFG_VALUE, LUT_LOAD);
 	npu_prog_emit76(p, NPU_R76_DPU_FEATURE_MODE, NPU_R76_DPU_LUT_ABOVE_1);

@@ -99,6 +99,7 @@ struct task_span {
 
 struct npu_prog {
 	const struct npu_chip *chip;
+	uint32_t core;
 	uint64_t *entry;
 	size_t count;
 	size_t cap;
@@ -114,18 +115,25 @@ struct npu_prog {
 /* Tasks start at multiples of this many entries (64 bytes). */
 #define TASK_ALIGN	8
 
-struct npu_prog *npu_prog_new_for(const struct npu_chip *chip)
+struct npu_prog *npu_prog_new_for(const struct npu_chip *chip, uint32_t core)
 {
 	struct npu_prog *p = calloc(1, sizeof(*p));
 
-	if (p)
+	if (p) {
 		p->chip = chip;
+		p->core = core;
+	}
 	return p;
 }
 
 struct npu_prog *npu_prog_new(void)
 {
-	return npu_prog_new_for(&npu_rk3588);
+	return npu_prog_new_for(&npu_rk3588, 0);
+}
+
+uint32_t npu_prog_core(const struct npu_prog *p)
+{
+	return p->core;
 }
 
 const struct npu_chip *npu_prog_chip(const struct npu_prog *p)

@@ -38,6 +38,8 @@ int npu_prog_conv_rk3568(struct npu_prog *p, const struct npu_conv_task *t,
 void npu_prog_set_modes68(struct npu_prog *p, bool flying, bool depthwise);
 void npu_prog_emit_rdma68(struct npu_prog *p);
 /* Two tasks that load the LUT. */
+/* One atom. */
+int npu_prog_copy_rk3568(struct npu_prog *p, uint64_t from_iova, uint64_t to_iova);
 int npu_prog_load_map_rk3568(struct npu_prog *p, const int8_t *map, uint64_t from_iova, uint64_t to_iova);
 
 /* S_POINTER: both groups of registers take turns, as on the RK3588. */

@@ -37,8 +37,9 @@ int npu_prog_fail(struct npu_prog *p, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void npu_prog_clear_image(struct npu_prog *p);
 void npu_prog_clear_register(struct npu_prog *p, enum npu_reg_id r);
-/* Its programs are @chip's; npu_prog_new() makes those of an RK3588. */
-struct npu_prog *npu_prog_new_for(const struct npu_chip *chip);
+/* Its programs are @chip's, and those of its core @core where they differ; npu_prog_new() makes those of an RK3588. */
+struct npu_prog *npu_prog_new_for(const struct npu_chip *chip, uint32_t core);
+uint32_t npu_prog_core(const struct npu_prog *p);
 const struct npu_chip *npu_prog_chip(const struct npu_prog *p);
 /* 0, or an error: one that there was, or that only the RK3588 has programs for @what here. */
 int npu_prog_begin(struct npu_prog *p, const char *what);
@@ -160,7 +161,6 @@ void npu_unpack_narrow(void *dst, size_t ld, const void *src, size_t bpe, size_t
 int npu_requant_check(const struct npu_requant *rq);
 
 /* npu_fly_prog_rk3568.c: the DPU of an RK3568 alone; others are refused */
-int npu_prog_copy_atom(struct npu_prog *p, uint64_t from_iova, uint64_t to_iova);
 int npu_prog_add_bytes(struct npu_prog *p, const struct npu_ew_task *t, const struct npu_byte_sum *how);
 /* By the LUT, which npu_prog_load_map() loaded. */
 int npu_prog_map_bytes(struct npu_prog *p, const struct npu_ew_task *t);
@@ -212,6 +212,8 @@ struct npu_move_task {
 };
 
 int npu_prog_move(struct npu_prog *p, const struct npu_move_task *t);
+/* 16 bytes, or 8 on an RK3568; on any chip. */
+int npu_prog_copy_atom(struct npu_prog *p, uint64_t from_iova, uint64_t to_iova);
 
 /* The largest of @cols halves of each position, one behind the other at @out_iova. */
 struct npu_row_max_task {

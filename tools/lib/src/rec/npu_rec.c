@@ -47,14 +47,26 @@ static int check_opts(struct npu_dev *dev, const struct npu_rec_opts *opts)
 	return npu_rec_takes(dev, opts) ? 0 : -EINVAL;
 }
 
+/* Does the driver let its caller say on which core a job runs? */
+static bool can_place(const struct npu_dev *dev)
+{
+	return npu_is_vendor(dev) || npu_dev_features(dev) & DRM_ROCKET_FEATURE_SCHED;
+}
+
 /* Another driver runs the jobs of a file one after the other, or tells nothing of them. */
 static bool can_broadcast(const struct npu_dev *dev)
 {
 	/* Programs for one core are wrong on another. */
-	if (npu_dev_chip(dev)->core_mask)
+	if (npu_dev_chip(dev)->core_mask && !can_place(dev))
 		return false;
 	return npu_is_vendor(dev) || (npu_dev_features(dev) & DRM_ROCKET_FEATURE_SUBMIT_EXT &&
 				      npu_can_batch(dev));
+}
+
+/* How many cores of @mask there may be programs for; 0 = any. */
+static uint32_t most_cores(uint32_t mask)
+{
+	return mask ? (uint32_t)__builtin_popcount(mask) : NPU_MAX_CORES;
 }
 
 int npu_rec_new(struct npu_dev *dev, const struct npu_rec_opts *opts, struct npu_rec **out)
@@ -75,9 +87,11 @@ int npu_rec_new(struct npu_dev *dev, const struct npu_rec_opts *opts, struct npu
 	npu_rec_find_limits(rec);
 	rec->opts.cores = o.cores ? o.cores : 1;
 	/* A driver that takes no masks has a core of its own choice for such programs. */
-	if (npu_is_vendor(dev) || npu_dev_features(dev) & DRM_ROCKET_FEATURE_SCHED)
-		rec->opts.core_mask |= npu_dev_chip(dev)->core_mask;
+	if (!o.core_mask && can_place(dev))
+		rec->opts.core_mask = npu_dev_chip(dev)->core_mask;
 	rec->cores = can_broadcast(dev) ? rec->opts.cores : 1;
+	if (npu_dev_chip(dev)->core_mask)
+		rec->cores = (uint32_t)min_u64(rec->cores, most_cores(rec->opts.core_mask));
 	ret = npu_rec_first_chain(rec);
 	if (ret) {
 		npu_rec_free(rec);

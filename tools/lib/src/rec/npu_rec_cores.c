@@ -23,6 +23,25 @@ static uint32_t tasks_now(const struct npu_rec *rec)
 	return (uint32_t)npu_prog_ntasks(this_chain(rec)->prog);
 }
 
+/* Where programs differ from core to core, one that the recording has after the other. */
+uint32_t npu_rec_hw_core(const struct npu_rec *rec, uint32_t core)
+{
+	uint32_t mask = rec->opts.core_mask, hw = 0;
+
+	if (!npu_dev_chip(rec->dev)->core_mask || !mask)
+		return core;
+	while (core || !(mask >> hw & 1))
+		core -= mask >> hw++ & 1;
+	return hw;
+}
+
+uint32_t npu_rec_core_mask(const struct npu_rec *rec, uint32_t core)
+{
+	if (!npu_dev_chip(rec->dev)->core_mask || !rec->opts.core_mask)
+		return rec->opts.core_mask;
+	return 1u << npu_rec_hw_core(rec, core);
+}
+
 /* ---- chains ---- */
 
 static int open_chain(struct npu_rec *rec)
@@ -34,7 +53,7 @@ static int open_chain(struct npu_rec *rec)
 	rec->chain = c;
 	c[rec->nchains] = (struct rec_chain){
 		.stage = rec->stage, .core = rec->core, .space = rec->space,
-		.prog = npu_prog_new_for(npu_dev_chip(rec->dev)),
+		.prog = npu_prog_new_for(npu_dev_chip(rec->dev), npu_rec_hw_core(rec, rec->core)),
 	};
 	if (!c[rec->nchains].prog)
 		return no_memory(rec);

@@ -146,6 +146,9 @@ void *npu_rec_grow(void *array, uint32_t n, size_t size);
 
 /* npu_rec_cores.c */
 int npu_rec_first_chain(struct npu_rec *rec);
+uint32_t npu_rec_hw_core(const struct npu_rec *rec, uint32_t core);
+/* For a job of @core. */
+uint32_t npu_rec_core_mask(const struct npu_rec *rec, uint32_t core);
 /* All cores wait for each other. */
 int npu_rec_new_stage(struct npu_rec *rec);
 /* Does the chain have it, or write it if asked for that? */

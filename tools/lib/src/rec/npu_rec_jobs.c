@@ -174,7 +174,7 @@ static void add_to_part(struct npu_rec *rec, uint32_t space)
 }
 
 static void add_job(struct npu_rec *rec, const struct lists *l, struct npu_bo **first, uint32_t nin,
-		    uint32_t task, uint32_t ntasks)
+		    uint32_t task, uint32_t ntasks, uint32_t core_mask)
 {
 	rec->job[rec->njobs] = (struct npu_hwjob){
 		.tasks = rec->task + task, .ntasks = ntasks, .in = first, .nin = nin,
@@ -183,7 +183,7 @@ static void add_job(struct npu_rec *rec, const struct lists *l, struct npu_bo **
 	add_to_part(rec, l->space);
 	rec->job_opts[rec->njobs++] = (struct npu_job_opts){
 		.flags = rec->chained ? DRM_ROCKET_JOB_BATCHED : 0,
-		.core_mask = rec->opts.core_mask, .timeout_ns = rec->opts.timeout_ns,
+		.core_mask = core_mask, .timeout_ns = rec->opts.timeout_ns,
 	};
 }
 
@@ -215,7 +215,7 @@ static void add_chain(struct npu_rec *rec, struct lists *l, struct rec_chain *c)
 			list(l, c->access[i].mem);
 	if (has_tokens(rec))
 		list(l, rec->token[c->stage % 2][c->core]);
-	add_job(rec, l, first, nin, c->first_task, c->ntasks);
+	add_job(rec, l, first, nin, c->first_task, c->ntasks, npu_rec_core_mask(rec, c->core));
 	c->part = rec->nparts - 1;
 }
 
@@ -256,7 +256,7 @@ static void add_round(struct npu_rec *rec, struct lists *l, uint32_t stage, uint
 	for (uint32_t i = 0; i < rec->nuses; i++)
 		if (rec->use[i].writers)
 			list(l, rec->use[i].mem);
-	add_job(rec, l, from, nin, first, n);
+	add_job(rec, l, from, nin, first, n, rec->opts.core_mask);
 	for (uint32_t i = 0; i < rec->nchains; i++)
 		if (is_of(&rec->chain[i], stage, round))
 			rec->chain[i].part = rec->nparts - 1;
@@ -316,17 +316,26 @@ static int make_jobs(struct npu_rec *rec)
 	return 0;
 }
 
-static void find_slices(const struct npu_rec *rec, const struct npu_hwjob *job,
-			struct npu_vendor_opts *o)
+static void find_slice(const struct npu_rec *rec, const struct npu_hwjob *job, uint32_t core,
+		       struct npu_vendor_opts *o)
 {
 	uint32_t from = (uint32_t)(job->tasks - rec->task);
 
 	for (uint32_t i = 0; i < rec->nchains; i++) {
 		const struct rec_chain *c = &rec->chain[i];
 
-		if (c->ntasks && c->first_task >= from && c->first_task < from + job->ntasks)
-			o->slice[o->nslices++] = (struct npu_vendor_slice){ c->first_task - from, c->ntasks };
+		if (c->core != core || !c->ntasks || c->first_task < from || c->first_task >= from + job->ntasks)
+			continue;
+		o->core_mask = npu_rec_core_mask(rec, core);
+		o->slice[o->nslices++] = (struct npu_vendor_slice){ c->first_task - from, c->ntasks };
 	}
+}
+
+/* The driver gives the first slice to core 0 and so on, but for a single one, which goes to any core of the mask. */
+static void find_slices(const struct npu_rec *rec, const struct npu_hwjob *job, struct npu_vendor_opts *o)
+{
+	for (uint32_t core = 0; core < rec->cores; core++)
+		find_slice(rec, job, core, o);
 }
 
 struct rec_part *npu_rec_part_of(const struct npu_rec *rec, uint32_t job)

@@ -38,18 +38,6 @@ static bool find_space(const struct npu_rec *rec, uint32_t *space)
 	return found;
 }
 
-static int append_task(struct npu_prog *prog, uint64_t iova)
-{
-	struct npu_move_task t = {
-		.raw = true,
-		.from = { .iova = iova, .width = 1, .height = 1, .surfaces = 1, .line = 1, .surf = 1 },
-	};
-
-	t.to = t.from;
-	t.to.iova += APART;
-	return npu_prog_move(prog, &t);
-}
-
 int npu_rec_make_join(struct npu_rec *rec, struct npu_prog **prog)
 {
 	uint32_t n = npu_rec_count_shared(rec);
@@ -63,11 +51,11 @@ int npu_rec_make_join(struct npu_rec *rec, struct npu_prog **prog)
 		return 0;
 	rec->join.most = n + 2;
 	rec->join.bo = calloc(rec->join.most, sizeof(struct npu_bo *));
-	*prog = npu_prog_new_for(npu_dev_chip(rec->dev));
+	*prog = npu_prog_new_for(npu_dev_chip(rec->dev), npu_rec_hw_core(rec, 0));
 	if (!rec->join.bo || !*prog)
 		return -ENOMEM;
 	ret = npu_mem_new_at(rec->dev, rec->join.space, SCRATCH_BYTES, &rec->join.scratch);
-	return ret ? ret : append_task(*prog, rec->join.scratch->iova);
+	return ret ? ret : npu_prog_copy_atom(*prog, rec->join.scratch->iova, rec->join.scratch->iova + APART);
 }
 
 bool npu_rec_has_to_join(const struct npu_rec *rec)
@@ -94,6 +82,6 @@ void npu_rec_set_join(struct npu_rec *rec)
 	};
 	rec->job_opts[rec->njobs] = (struct npu_job_opts){
 		.flags = rec->chained ? DRM_ROCKET_JOB_BATCHED : 0,
-		.core_mask = rec->opts.core_mask, .timeout_ns = rec->opts.timeout_ns,
+		.core_mask = npu_rec_core_mask(rec, 0), .timeout_ns = rec->opts.timeout_ns,
 	};
 }

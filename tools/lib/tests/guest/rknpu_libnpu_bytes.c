@@ -72,7 +72,7 @@ static int new_weights(struct net *n, struct npu_dev *dev)
 	return ret ?: npu_weights_new(dev, &n->c, c, &n->wc);
 }
 
-static int net_new(struct net *n, struct npu_dev *dev)
+static int net_new(struct net *n, struct npu_dev *dev, const struct npu_rec_opts *opts)
 {
 	struct npu_rec_conv_opts relu = { .size = sizeof(relu), .act = NPU_ACT_RELU, .max_lines = 4 };
 	int ret = new_weights(n, dev);
@@ -81,7 +81,7 @@ static int net_new(struct net *n, struct npu_dev *dev)
 	ret = ret ?: npu_tensor_new(dev, NPU_PREC_INT8, PIXELS, WIDE, &n->ta);
 	ret = ret ?: npu_tensor_new(dev, NPU_PREC_INT8, HALF, WIDE, &n->tb);
 	ret = ret ?: npu_tensor_new(dev, NPU_PREC_INT8, HALF, COLS, &n->y);
-	ret = ret ?: npu_rec_new(dev, NULL, &n->rec);
+	ret = ret ?: npu_rec_new(dev, opts, &n->rec);
 	ret = ret ?: npu_rec_conv(n->rec, n->x, n->wa, &first, n->ta, &relu);
 	ret = ret ?: npu_rec_conv(n->rec, n->ta, n->wb, &second, n->tb, NULL);
 	ret = ret ?: npu_rec_matmul(n->rec, n->tb, n->wc, n->y, NULL);
@@ -143,7 +143,7 @@ RK_TEST_F(bytes, network_of_bytes, "two convolutions and a product are exact, in
 	char why[128] = "";
 
 	memset(&n, 0, sizeof(n));
-	ASSERT_EQ(0, net_new(&n, self->dev)) TH_LOG("%s", n.rec ? npu_rec_message(n.rec) : "no recording");
+	ASSERT_EQ(0, net_new(&n, self->dev, NULL)) TH_LOG("%s", n.rec ? npu_rec_message(n.rec) : "no recording");
 	EXPECT_EQ(5, npu_rec_info(n.rec).tasks);
 	ASSERT_EQ(0, npu_rec_run(n.rec));
 	/* What the model has against a program. */
@@ -156,6 +156,38 @@ RK_TEST_F(bytes, network_of_bytes, "two convolutions and a product are exact, in
 		EXPECT_EQ(0, wrong(&n, got));
 	}
 	net_free(&n);
+}
+
+RK_TEST_F(bytes, network_on_cores, "a network that both cores share, or that the other one has, is exact, too")
+{
+	static const struct npu_rec_opts on[] = {
+		{ .size = sizeof(struct npu_rec_opts), .cores = 2 },
+		{ .size = sizeof(struct npu_rec_opts), .core_mask = CORE_0 << 1 },
+	};
+	static int8_t x[PIXELS * C], got[HALF * COLS];
+	static struct net n;
+	uint64_t tasks[2], clashes = rk_count_all(NPU_CNT_CBUF_SHORT);
+	char why[128] = "";
+
+	if (npu_soc(self->dev) != 3576)
+		SKIP(return, "there is one core");
+	for (size_t i = 0; i < ARRAY_SIZE(on); i++) {
+		memset(&n, 0, sizeof(n));
+		ASSERT_EQ(0, net_new(&n, self->dev, &on[i])) TH_LOG("%s", n.rec ? npu_rec_message(n.rec) : "no recording");
+		for (int core = 0; core < 2; core++)
+			tasks[core] = rk_count(core, NPU_CNT_TASK_STARTED);
+		fill(x, n.fx, ARRAY_SIZE(x), 120);
+		ASSERT_EQ(0, npu_tensor_write(n.x, x, 0));
+		ASSERT_EQ(0, npu_rec_run(n.rec));
+		ASSERT_EQ(0, npu_rec_wait(n.rec, WAIT_NS))
+			TH_LOG("%s", rk_hang_reason(1, why, sizeof(why)) ? why : "no reason of core 1");
+		ASSERT_EQ(0, npu_tensor_read(n.y, got, 0));
+		EXPECT_EQ(0, wrong(&n, got)) TH_LOG("options %zu", i);
+		EXPECT_EQ(!i, rk_count(0, NPU_CNT_TASK_STARTED) > tasks[0]);
+		EXPECT_LT(tasks[1], rk_count(1, NPU_CNT_TASK_STARTED));
+		net_free(&n);
+	}
+	EXPECT_EQ(clashes, rk_count_all(NPU_CNT_CBUF_SHORT));
 }
 
 /* Rows and columns of what is added. */
@@ -432,20 +464,21 @@ RK_TEST_F(bytes, network_of_halves, "a convolution and a product of halves have 
 	npu_weights_free(n.wb);
 }
 
-RK_TEST_F(bytes, others_are_refused, "what there are no programs for is refused with a reason, and so is core 1")
+RK_TEST_F(bytes, others_are_refused, "what there are no programs for is refused with a reason, and so are other cores")
 {
-	struct npu_rec_opts core_1 = { .size = sizeof(core_1), .core_mask = CORE_0 << 1 };
+	bool rk3576 = npu_soc(self->dev) == 3576;
+	struct npu_rec_opts other = { .size = sizeof(other), .core_mask = CORE_0 << (rk3576 ? 2 : 1) };
 	struct npu_rec *rec = NULL;
 	struct npu_tensor *x, *y;
 
 	EXPECT_TRUE(npu_can_multiply(self->dev, NPU_PREC_INT8, NPU_PREC_INT8));
 	EXPECT_FALSE(npu_can_multiply(self->dev, NPU_PREC_FP16, NPU_PREC_FP32));
-	EXPECT_EQ(-EOPNOTSUPP, npu_rec_new(self->dev, &core_1, &rec));
+	EXPECT_EQ(-EOPNOTSUPP, npu_rec_new(self->dev, &other, &rec));
 	ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_FP16, 4, 32, &x));
 	ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_FP16, 4, 32, &y));
 	ASSERT_EQ(0, npu_rec_new(self->dev, NULL, &rec));
 	EXPECT_EQ(-EOPNOTSUPP, npu_rec_act(rec, NPU_ACT_TANH, x, y));
-	EXPECT_NE(NULL, strstr(npu_rec_message(rec), npu_soc(self->dev) == 3568 ? "RK3568" : "RK3576"));
+	EXPECT_NE(NULL, strstr(npu_rec_message(rec), rk3576 ? "RK3576" : "RK3568"));
 	npu_rec_free(rec);
 	npu_tensor_free(x);
 	npu_tensor_free(y);
