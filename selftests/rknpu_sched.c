@@ -4,11 +4,14 @@
  * chains. Order is told by what the model saw start, never by time.
  *
  * boot: sched TEST_LIMIT=400
+ * boot: irqtime
  * boot: noiommujob
  * boot: debug-sched KERNEL=debug TEST_LIMIT=1800
  * boot: kcsan-sched KERNEL=kcsan TEST_LIMIT=1800
  */
 #define _GNU_SOURCE
+#include <stdlib.h>
+
 #include "rknpu_harness.h"
 
 /* How long the job in front keeps the others waiting, so that all of them are queued. */
@@ -335,6 +338,14 @@ static void many_fini(struct many *m)
 	}
 }
 
+/* UNEVEN: some have more than others, so that nothing is over at the same time again and again. */
+#define UNEVEN		0
+
+static unsigned int jobs_of(int client, unsigned int n)
+{
+	return n == UNEVEN ? 2 + client % 5 : n;
+}
+
 /* @n jobs of each on core 0; each after the one before, or all at once. */
 static int many_submit(struct many *m, unsigned int n, bool dependent)
 {
@@ -344,12 +355,12 @@ static int many_submit(struct many *m, unsigned int n, bool dependent)
 	for (int i = 0; i < MANY && !ret; i++) {
 		struct rk_client *c = &m->c[i];
 
-		for (unsigned int k = 0; k < n; k++) {
+		for (unsigned int k = 0; k < jobs_of(i, n); k++) {
 			rk_job_ext(&job[k], &m->task[i], 1, dependent ? &c->in : NULL,
 				   dependent ? &c->out : NULL);
 			job[k].core_mask = CORE0;
 		}
-		ret = rk_submit_ext(c->fd, job, n, NULL);
+		ret = rk_submit_ext(c->fd, job, jobs_of(i, n), NULL);
 	}
 	return ret;
 }
@@ -357,7 +368,7 @@ static int many_submit(struct many *m, unsigned int n, bool dependent)
 static bool many_ended_well(struct many *m, unsigned int n)
 {
 	for (int i = 0; i < MANY; i++) {
-		if (ended_well(m->c[i].fd, 1, n, CORE0) != n ||
+		if (ended_well(m->c[i].fd, 1, jobs_of(i, n), CORE0) != jobs_of(i, n) ||
 		    rk_bo_differs(&m->c[i].out, i + 1, RK_BYTES))
 			return false;
 	}
@@ -411,6 +422,23 @@ RK_TEST_F_TIMEOUT(many, take_turns_by_the_slice, 120,
 	EXPECT_LE(MANY, attaches);
 	/* A client comes at most twice; its jobs are three times as many. */
 	EXPECT_GE(2 * MANY, attaches);
+}
+
+RK_TEST_F_TIMEOUT(many, few_jobs_take_one_turn, 120,
+		  "a client keeps the core for a few short jobs, also if others have not used their share")
+{
+	long long attaches;
+
+	if (!getenv("RKNPU_ICOUNT") || variant->dependent)
+		SKIP(return, "only where nothing takes time but instructions, and of jobs that are queued");
+	rk_module_param("slice_us", 4000);
+	ASSERT_EQ(0, plug(&self->p, 0));
+	attaches = rk_core_stat(0, "attaches");
+	ASSERT_EQ(0, many_submit(&self->m, UNEVEN, false));
+	ASSERT_TRUE(still_plugged());
+	EXPECT_TRUE(many_ended_well(&self->m, UNEVEN));
+	EXPECT_TRUE(pair_ended_well(&self->p));
+	EXPECT_EQ(MANY, rk_core_stat(0, "attaches") - attaches);
 }
 
 #define HEAVY_JOBS	100

@@ -12,6 +12,13 @@
 #define RKNPU_SLICE_BOOST_PAUSE	3
 
 /*
+ * The beginning of a slice, in which boosted ones do not come between; half of it may be the
+ * switch. And the most of a slice that it is.
+ */
+#define RKNPU_SLICE_YOUNG_NS	(500 * NSEC_PER_USEC)
+#define RKNPU_SLICE_YOUNG	8
+
+/*
  * Half a core is a client's to use without waiting for time slices, and what it
  * did not use counts for one slice at most.
  */
@@ -66,10 +73,24 @@ void rknpu_slice_boost_begins(struct rknpu_runqueue *rq, struct rknpu_entity *en
 	group->boost.start_ns = rknpu_share_clock(rq, group);
 }
 
+/*
+ * Has the entity with the slice just got the core, and has it more jobs? To change to another
+ * one and back would take longer than to wait for a few short ones.
+ */
+static bool rknpu_slice_is_young(struct rknpu_runqueue *rq, struct rknpu_group *group)
+{
+	u64 ns = min_t(u64, rknpu_share_slice_ns() / RKNPU_SLICE_YOUNG, RKNPU_SLICE_YOUNG_NS);
+
+	return list_first_entry_or_null(&group->entities, struct rknpu_entity, link) ==
+		       group->slice.entity &&
+	       rknpu_share_clock(rq, group) - group->slice.start_ns < ns;
+}
+
 /* May an entity that is boosted come into the slice of another one? */
 static bool rknpu_slice_boost_due(struct rknpu_runqueue *rq, struct rknpu_group *group)
 {
-	return !group->boost.entity && rknpu_share_clock(rq, group) >= group->boost.next_ns;
+	return !group->boost.entity && rknpu_share_clock(rq, group) >= group->boost.next_ns &&
+	       !rknpu_slice_is_young(rq, group);
 }
 
 bool rknpu_slice_boosts(struct rknpu_runqueue *rq, struct rknpu_entity *entity,
