@@ -15,19 +15,7 @@
 #include "floats.h"
 #include "npu_prog.h"
 #include "one_op.h"
-#include "rknpu_harness.h"
-
-#define WAIT_NS		(30000 * RK_MS)
-
-static uint32_t rnd(void)
-{
-	static uint32_t state = 0x2545f491;
-
-	state ^= state << 13;
-	state ^= state >> 17;
-	state ^= state << 5;
-	return state;
-}
+#include "rknpu_libnpu.h"
 
 /* ---- recordings ---- */
 
@@ -51,9 +39,9 @@ FIXTURE(job) {
 static void product_fill(struct product *p)
 {
 	for (size_t i = 0; i < sizeof(p->a); i++)
-		p->a[i] = (int8_t)rnd();
+		p->a[i] = (int8_t)libnpu_rnd();
 	for (size_t i = 0; i < sizeof(p->b); i++)
-		p->b[i] = (int8_t)rnd();
+		p->b[i] = (int8_t)libnpu_rnd();
 	memset(p->c, 0xa5, sizeof(p->c));
 }
 
@@ -277,46 +265,174 @@ RK_TEST_F(job, buffer_sizes_out_of_range, "buffer sizes out of range are refused
 		EXPECT_EQ(-EINVAL, npu_bo_alloc(self->dev, (size_t)((1ull << 32) + 1), &bo));
 }
 
-/* Operands behind each other in the NPU's layouts. */
-RK_TEST_F(job, program_without_rdma, "the vendor's short program computes the same")
-{
-	struct npu_bo *in, *out, *code;
-	struct npu_prog *prog = npu_prog_new();
-	struct npu_hwjob hw = { .ntasks = 1, .nin = 2, .nout = 1 };
-	struct npu_bo *read[2];
-	struct npu_conv_task t;
-	struct npu_task task;
+/* ---- raw programs ---- */
 
-	product_fill(&self->p[0]);
-	ASSERT_EQ(0, npu_bo_alloc(self->dev, 65536, &in));
-	ASSERT_EQ(0, npu_bo_alloc(self->dev, sizeof(self->p[0].c), &out));
-	ASSERT_EQ(0, npu_bo_alloc(self->dev, 4096, &code));
-	npu_pack_feature(npu_bo_map(in), self->p[0].a, K, 1, M, K, M, K, 0);
-	npu_pack_weights((uint8_t *)in->map + 4096, self->p[0].b, K, 0, 1, 1, N, 1, K, N, K, 0);
+#define PROGS	2
+/* Where the parts of one program lie in their buffers. */
+#define CODE_AT(i)	((i) * 2048u)
+#define IN_AT(i)	((i) * 32768u)
+#define WEIGHTS_AT(i)	(IN_AT(i) + 16384u)
+#define OUT_AT(i)	((i) * (uint32_t)sizeof(((struct product *)0)->c))
+
+/* Products whose programs and operands share buffers. */
+struct raw {
+	struct npu_bo *in, *out, *code;
+	struct npu_task task[PROGS];
+	struct product *p;	/* one for each */
+};
+
+LIBNPU_FIXTURE(raw)
+
+/* The vendor's short programs: operands behind each other in the NPU's layouts. */
+static void raw_program(struct __test_metadata *_metadata, struct raw *r, unsigned int i)
+{
+	struct npu_prog *prog = npu_prog_new();
+	struct product *p = &r->p[i];
+	struct npu_conv_task t;
+
+	product_fill(p);
+	npu_pack_feature((uint8_t *)r->in->map + IN_AT(i), p->a, K, 1, M, K, M, K, 0);
+	npu_pack_weights((uint8_t *)r->in->map + WEIGHTS_AT(i), p->b, K, 0, 1, 1, N, 1, K, N, K, 0);
 	npu_matmul_task(&t, NPU_PREC_INT8, NPU_PREC_INT32, M, N, K);
-	t.in_iova = in->iova;
-	t.weight_iova = in->iova + 4096;
-	t.out_iova = out->iova;
+	t.in_iova = r->in->iova + IN_AT(i);
+	t.weight_iova = r->in->iova + WEIGHTS_AT(i);
+	t.out_iova = r->out->iova + OUT_AT(i);
 	t.no_rdma = true;
 	ASSERT_EQ(0, npu_prog_conv(prog, &t));
-	memcpy(npu_bo_map(code), npu_prog_entries(prog), npu_prog_count(prog) * 8);
-	ASSERT_EQ(0, npu_bo_fini(in));
-	ASSERT_EQ(0, npu_bo_fini(code));
-	task.regcmd = code->iova;
-	task.count = npu_prog_count(prog);
-	read[0] = code;
-	read[1] = in;
-	hw.tasks = &task;
-	hw.in = read;
-	hw.out = &out;
-	ASSERT_EQ(0, npu_submit(self->dev, &hw, 1));
-	ASSERT_EQ(0, npu_bo_prep(out, WAIT_NS));
-	npu_unpack_feature(self->p[0].c, N, npu_bo_map(out), 4, M, N, M);
-	EXPECT_TRUE(product_right(&self->p[0]));
+	ASSERT_GE(CODE_AT(1), npu_prog_count(prog) * 8);
+	memcpy((uint8_t *)r->code->map + CODE_AT(i), npu_prog_entries(prog), npu_prog_count(prog) * 8);
+	r->task[i].regcmd = r->code->iova + CODE_AT(i);
+	r->task[i].count = npu_prog_count(prog);
 	npu_prog_free(prog);
-	npu_bo_free(in);
-	npu_bo_free(out);
-	npu_bo_free(code);
+}
+
+static void raw_make(struct __test_metadata *_metadata, struct raw *r, struct npu_dev *dev)
+{
+	memset(r, 0, sizeof(*r));
+	r->p = calloc(PROGS, sizeof(*r->p));
+	ASSERT_NE(NULL, r->p);
+	ASSERT_EQ(0, npu_bo_alloc(dev, IN_AT(PROGS), &r->in));
+	ASSERT_EQ(0, npu_bo_alloc(dev, OUT_AT(PROGS), &r->out));
+	ASSERT_EQ(0, npu_bo_alloc(dev, CODE_AT(PROGS), &r->code));
+	ASSERT_NE(NULL, npu_bo_map(r->in));
+	ASSERT_NE(NULL, npu_bo_map(r->out));
+	ASSERT_NE(NULL, npu_bo_map(r->code));
+	for (unsigned int i = 0; i < PROGS; i++)
+		raw_program(_metadata, r, i);
+	ASSERT_EQ(0, npu_bo_fini(r->in));
+	ASSERT_EQ(0, npu_bo_fini(r->code));
+}
+
+static void raw_free(struct raw *r)
+{
+	npu_bo_free(r->in);
+	npu_bo_free(r->out);
+	npu_bo_free(r->code);
+	free(r->p);
+}
+
+/* Queues the programs @tasks of @r as one job. */
+static int raw_submit(struct raw *r, struct npu_dev *dev, const struct npu_task *tasks, uint32_t n)
+{
+	struct npu_bo *const in[] = { r->code, r->in };
+	struct npu_hwjob hw = {
+		.tasks = tasks, .ntasks = n, .in = in, .nin = 2, .out = &r->out, .nout = 1,
+	};
+
+	return npu_submit(dev, &hw, 1);
+}
+
+static void raw_blank(struct __test_metadata *_metadata, struct raw *r)
+{
+	ASSERT_EQ(0, npu_bo_prep(r->out, WAIT_NS));
+	memset(r->out->map, 0xa5, r->out->size);
+	ASSERT_EQ(0, npu_bo_fini(r->out));
+}
+
+/* After npu_bo_prep(): has program @i run? */
+static bool raw_right(struct raw *r, unsigned int i)
+{
+	npu_unpack_feature(r->p[i].c, N, (uint8_t *)r->out->map + OUT_AT(i), 4, M, N, M);
+	return product_right(&r->p[i]);
+}
+
+RK_TEST_F(raw, one, "the vendor's short program computes a product")
+{
+	struct raw r;
+
+	raw_make(_metadata, &r, self->dev);
+	raw_blank(_metadata, &r);
+	ASSERT_EQ(0, raw_submit(&r, self->dev, r.task, 1));
+	ASSERT_EQ(0, npu_bo_prep(r.out, WAIT_NS));
+	EXPECT_TRUE(raw_right(&r, 0));
+	EXPECT_FALSE(raw_right(&r, 1));
+	raw_free(&r);
+}
+
+/* Over the vendor's interface npu_submit() writes into programs which comes next, each time. */
+RK_TEST_F(raw, in_any_order, "the same programs run alone, and behind each other in any order")
+{
+	struct npu_task back[PROGS];
+	struct raw r;
+
+	raw_make(_metadata, &r, self->dev);
+	back[0] = r.task[1];
+	back[1] = r.task[0];
+	for (int i = 0; i < 3; i++) {
+		raw_blank(_metadata, &r);
+		ASSERT_EQ(0, raw_submit(&r, self->dev, r.task, PROGS));
+		ASSERT_EQ(0, npu_bo_prep(r.out, WAIT_NS));
+		EXPECT_TRUE(raw_right(&r, 0));
+		EXPECT_TRUE(raw_right(&r, 1));
+		raw_blank(_metadata, &r);
+		ASSERT_EQ(0, raw_submit(&r, self->dev, back, PROGS));
+		ASSERT_EQ(0, npu_bo_prep(r.out, WAIT_NS));
+		EXPECT_TRUE(raw_right(&r, 0));
+		EXPECT_TRUE(raw_right(&r, 1));
+		raw_blank(_metadata, &r);
+		ASSERT_EQ(0, raw_submit(&r, self->dev, back, 1));
+		ASSERT_EQ(0, npu_bo_prep(r.out, WAIT_NS));
+		EXPECT_FALSE(raw_right(&r, 0));
+		EXPECT_TRUE(raw_right(&r, 1));
+	}
+	raw_free(&r);
+}
+
+RK_TEST_F(raw, in_flight, "programs of a job that has not run can be part of the next one")
+{
+	struct npu_hwjob hw = { .ntasks = 1, .nin = 2, .nout = 2 };
+	struct npu_task back[PROGS];
+	struct npu_bo *in[2], *out[2];
+	struct raw r, before;
+
+	RK_REQUIRE_MODEL();
+	raw_make(_metadata, &r, self->dev);
+	raw_make(_metadata, &before, self->dev);
+	raw_blank(_metadata, &r);
+	back[0] = r.task[1];
+	back[1] = r.task[0];
+	rk_latency_us(100000);
+	/* Keeps the next one from starting, and has its result's errors. */
+	hw.tasks = before.task;
+	hw.in = in;
+	hw.out = out;
+	in[0] = before.code;
+	in[1] = before.in;
+	out[0] = before.out;
+	out[1] = r.out;
+	ASSERT_EQ(0, npu_submit(self->dev, &hw, 1));
+	hw.tasks = r.task;
+	hw.ntasks = PROGS;
+	in[0] = r.code;
+	in[1] = r.in;
+	ASSERT_EQ(0, npu_submit(self->dev, &hw, 1));
+	ASSERT_EQ(0, raw_submit(&r, self->dev, back, PROGS));
+	EXPECT_EQ(0, npu_bo_prep(before.out, WAIT_NS));
+	ASSERT_EQ(0, npu_bo_prep(r.out, WAIT_NS));
+	EXPECT_TRUE(raw_right(&r, 0));
+	EXPECT_TRUE(raw_right(&r, 1));
+	raw_free(&r);
+	raw_free(&before);
 }
 
 RK_HARNESS_MAIN
