@@ -2,13 +2,13 @@
 /*
  * Buffers: sizes, content, mmap, addresses, and how long they live.
  *
- * boot: memory OLD TEST_LIMIT=400
+ * boot: memory OLD TEST_LIMIT=900
  * Clients of 32 bits, one boot for each uAPI.
  * boot: armhf LONG ARMHF TEST_LIMIT=400 --module vgem --module ours
  * boot: noiommujob
  * boot: noiommubig
  * boot: long
- * boot: debug-main KERNEL=debug TEST_LIMIT=1800
+ * boot: debug-main KERNEL=debug TEST_LIMIT=3600
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -715,7 +715,7 @@ RK_TEST_F_TIMEOUT(limits, freed_by_a_call_that_sleeps, 60,
 
 #define ROUNDS	(rk_slow() > 1 ? 5 : 20)
 
-RK_TEST_F_TIMEOUT(limits, closed_in_another_file, 60,
+RK_TEST_F_TIMEOUT(limits, closed_in_another_file, 300,
 		  "a BO that a file closes right after its job makes room for the user's other files at once")
 {
 	struct rk_client c;
