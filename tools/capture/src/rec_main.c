@@ -187,8 +187,10 @@ static void in_child(void)
 	rec_forget_all();
 }
 
+/* Before a child of vfork() can take the memory for its own by its first call. */
 static void __attribute__((constructor)) start(void)
 {
+	rec_is_ours();
 	pthread_atfork(before_fork, in_parent, in_child);
 }
 
