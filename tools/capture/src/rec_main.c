@@ -200,5 +200,7 @@ static void __attribute__((destructor)) end(void)
 		return;
 	rec_take_closed();
 	rec_out_end();
+	/* Other threads, or what ends after this, may submit more: to another file. */
+	rec_forget_all();
 	rec_unlock();
 }
