@@ -17,6 +17,9 @@
 
 #define PUBLIC	__attribute__((visibility("default")))
 
+/* Of what callers give as an int the kernel sees no more, either. */
+#define REQUEST(req)	((unsigned long)(unsigned int)(req))
+
 /* A program that the recorder is linked into records only if it is asked to. */
 static bool wanted(unsigned long req, const void *arg)
 {
@@ -62,7 +65,7 @@ PUBLIC int ioctl(int fd, unsigned long req, ...)
 	va_start(ap, req);
 	arg = va_arg(ap, void *);
 	va_end(ap);
-	return recorded_ioctl(fd, req, arg);
+	return recorded_ioctl(fd, REQUEST(req), arg);
 }
 
 #if __SIZEOF_POINTER__ == 4
@@ -76,7 +79,7 @@ PUBLIC int __ioctl_time64(int fd, unsigned long req, ...)
 	va_start(ap, req);
 	arg = va_arg(ap, void *);
 	va_end(ap);
-	return recorded_ioctl(fd, req, arg);
+	return recorded_ioctl(fd, REQUEST(req), arg);
 }
 #endif
 
