@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 
 static _Atomic pid_t owner;
 static _Atomic int holder, waiters;	/* a thread's number */
+static int cancel_state;		/* the holder's, before it took the lock */
 
 static _Atomic unsigned long closed[FDS / BITS];
 static atomic_bool any_closed, high_closed;
@@ -36,6 +38,7 @@ bool rec_is_ours(void)
 void rec_is_child(void)
 {
 	atomic_store(&owner, getpid());
+	pthread_setcancelstate(cancel_state, NULL);
 	atomic_store(&waiters, 0);
 	atomic_store(&holder, 0);
 }
@@ -71,9 +74,19 @@ static void give(void)
 		syscall(SYS_futex, &holder, FUTEX_WAKE_PRIVATE, 1);
 }
 
+/*
+ * A thread that is cancelled in a write() of the recorder's would keep the lock: where it calls ioctl(), it
+ * expects no such point.
+ */
 bool rec_lock(void)
 {
-	return take(true);
+	int state;
+
+	if (!take(true))
+		return false;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	cancel_state = state;
+	return true;
 }
 
 /*
@@ -82,7 +95,7 @@ bool rec_lock(void)
  */
 void rec_unlock(void)
 {
-	int saved = errno;
+	int saved = errno, state = cancel_state;
 
 	rec_out_flush();
 	give();
@@ -91,6 +104,7 @@ void rec_unlock(void)
 		rec_out_flush();
 		give();
 	}
+	pthread_setcancelstate(state, NULL);
 	errno = saved;
 }
 
