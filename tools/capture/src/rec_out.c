@@ -14,6 +14,9 @@
 
 #include "rec.h"
 
+/* The lowest number that its descriptor gets, where the limit permits. */
+#define OUT_FD	128
+
 static FILE *out;
 static atomic_int out_fd = -1;	/* the same, to be asked for without the lock */
 static bool broken;
@@ -66,6 +69,19 @@ static int close_out(void *fd)
 	return rec_raw_close((int)(intptr_t)fd);
 }
 
+/* Clients that have closed standard error go on writing there, and others expect the number that they have closed. */
+static int move_away(int fd)
+{
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, OUT_FD);
+
+	if (high < 0)
+		high = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (high < 0)
+		return fd;
+	rec_raw_close(fd);
+	return high;
+}
+
 static bool open_new(const char *dir)
 {
 	const cookie_io_functions_t how = { .write = write_out, .close = close_out };
@@ -81,6 +97,7 @@ static bool open_new(const char *dir)
 	}
 	if (fd < 0)
 		return false;
+	fd = move_away(fd);
 	out = fopencookie((void *)(intptr_t)fd, "w", how);
 	if (!out)
 		rec_raw_close(fd);
