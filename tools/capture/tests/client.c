@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A client to record: client ops|shifted|fork|clone|handler|threads|killed|signals|vfork|dup2|range|from|
- * misc|numbers|unlisted|failed|late. Its jobs are small products whose results lie where the test of npu-replay
- * knows them.
+ * A client to record: client ops|shifted|fork|clone|handler|threads|killed|signals|vfork|early|cancel|mute|exit|
+ * dup2|range|from|misc|numbers|unlisted|failed|late. Its jobs are small products whose results lie where the
+ * test of npu-replay knows them.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -198,6 +198,32 @@ static int forks(void)
 	return status != 0;
 }
 
+static void cancel_self(struct buffers *b)
+{
+	(void)b;
+	pthread_cancel(pthread_self());
+}
+
+static void *cancelled(void *arg)
+{
+	struct buffers b = { 0 };
+
+	(void)arg;
+	start(&b, 1, 0);
+	run_both(&b, cancel_self);
+	return NULL;
+}
+
+/* A thread ends at its next cancellation point: that is behind its second submit, as ioctl() is none. */
+static void cancel(void)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, cancelled, NULL);
+	pthread_join(t, NULL);
+	ops(2);
+}
+
 /* A child that fork() has not announced, and that ends by exit(). */
 static void clones(void)
 {
@@ -278,6 +304,37 @@ static void vforks(void)
 	end(&b);
 }
 
+/* A child of vfork() makes the first call of all. */
+static void early(void)
+{
+	pid_t pid = vfork();
+
+	if (!pid) {
+		close(STDIN_FILENO);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	ops(1);
+}
+
+static void complain_to_nobody(struct buffers *b)
+{
+	(void)b;
+	if (write(STDERR_FILENO, "nobody reads this\n", 18) != -1)
+		exit(1);
+}
+
+/* As daemons do. */
+static void mute(void)
+{
+	struct buffers b = { 0 };
+
+	start(&b, 1, 0);
+	close(STDERR_FILENO);
+	run_both(&b, complain_to_nobody);
+	end(&b);
+}
+
 /* Another file gets the number of one that was never closed by close(). */
 static void replaced(const char *how)
 {
@@ -303,6 +360,15 @@ static void replaced(const char *how)
 	end(&b);
 }
 
+/* In a program that the recorder is linked into, after the recorder's own. */
+static bool runs_at_exit;
+
+static void __attribute__((destructor(101))) at_exit(void)
+{
+	if (runs_at_exit)
+		ops(2);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -319,6 +385,12 @@ int main(int argc, char **argv)
 		signals();
 	else if (!strcmp(what, "vfork"))
 		vforks();
+	else if (!strcmp(what, "early"))
+		early();
+	else if (!strcmp(what, "cancel"))
+		cancel();
+	else if (!strcmp(what, "mute"))
+		mute();
 	else if (!strcmp(what, "dup2") || !strcmp(what, "range") || !strcmp(what, "from"))
 		replaced(what);
 	else if (!strcmp(what, "misc"))
@@ -335,6 +407,7 @@ int main(int argc, char **argv)
 		ops_behind(1, 3 * STEP);
 	else
 		ops(1);
+	runs_at_exit = !strcmp(what, "exit");
 	if (!strcmp(what, "killed"))
 		raise(SIGKILL);
 	return 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * With CLIENT_OLD in the environment a client is one of a driver before 0.9.6: its SUBMIT names the object
- * that holds its programs where the domain is since.
+ * that holds its programs where the domain is since. With CLIENT_INT its requests are of type int, as those
+ * of Python's ctypes are, and thus negative.
  */
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -29,5 +30,5 @@ int ioctl(int fd, unsigned long request, ...)
 		s->iommu_domain_id = (__u32)s->task_obj_addr;
 		s->reserved = s->task_obj_addr >> 32;
 	}
-	return next(fd, request, arg);
+	return next(fd, getenv("CLIENT_INT") ? (unsigned long)(int)request : request, arg);
 }
