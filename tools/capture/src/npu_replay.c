@@ -454,7 +454,6 @@ static int open_npu(struct state *st, const char *node)
 
 	if (ret)
 		return ret;
-	/* What is recorded does not say which chip it is for: no RK3576 has been recorded. */
 	if (npu_soc(st->r.dev) != 3588)
 		return -EOPNOTSUPP;
 	st->r.version.size = sizeof(st->r.version);
@@ -488,6 +487,12 @@ static int replay(struct state *st, const struct cap *cap, const char *node)
 	const struct cap_event *open = NULL;
 	int ret = open_npu(st, node);
 
+	/* Nobody records others'; libnpu knows not all of them. */
+	if (ret == -EOPNOTSUPP) {
+		fprintf(stderr, "npu-replay: this NPU is no RK3588, and captures are of one\n");
+		npu_close(st->r.dev);
+		return EXIT_BROKEN;
+	}
 	if (ret)
 		return complain(node ? node : "no NPU", ret);
 	st->total = cap->nsubmits;

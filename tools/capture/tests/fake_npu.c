@@ -2,7 +2,8 @@
 /*
  * A stand-in for driver and NPU on the host, for the recorder and npu-replay: the ioctls of
  * both interfaces, on a file in the place of a device node. Which driver it is says NPU_UAPI;
- * with FAKE_OURS "rocket" is ours, and its jobs run when somebody waits for them.
+ * with FAKE_OURS "rocket" is ours, and its jobs run when somebody waits for them. FAKE_SOC is its chip,
+ * 3588 by default.
  *
  * It multiplies nothing. A task fills its result with bytes that depend on its operands, and
  * on no address.
@@ -357,6 +358,14 @@ static int prep_bo(const struct drm_rocket_prep_bo *p)
 	return b->err;
 }
 
+/* Ours tells, and the vendor's. */
+static uint32_t soc(void)
+{
+	const char *s = getenv("FAKE_SOC");
+
+	return s ? (uint32_t)atoi(s) : 3588;
+}
+
 static int get_param(struct drm_rocket_get_param *p)
 {
 	switch (p->param) {
@@ -364,7 +373,7 @@ static int get_param(struct drm_rocket_get_param *p)
 		p->value = DRM_ROCKET_FEATURE_SUBMIT_EXT | DRM_ROCKET_FEATURE_SYNCOBJ;
 		return 0;
 	case DRM_ROCKET_PARAM_SOC:
-		p->value = 3588;
+		p->value = soc();
 		return 0;
 	default:
 		return -EINVAL;
@@ -483,6 +492,12 @@ static int vendor(int fd, unsigned long req, void *arg)
 	struct bo *b;
 
 	switch (req) {
+	case DRM_IOCTL_RKNPU_ACTION:
+		if (((struct drm_rknpu_action *)arg)->flags != DRM_RKNPU_GET_HW_VERSION)
+			return -EINVAL;
+		/* As the chips' registers have them; npu_chip.c. */
+		((struct drm_rknpu_action *)arg)->value = soc() == 3588 ? 0x46495245 : soc() == 3576 ? 0x46495247 : 0;
+		return 0;
 	case DRM_IOCTL_RKNPU_MEM_CREATE:
 		b = create(fd, c->size);
 		if (!b)
