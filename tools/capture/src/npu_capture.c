@@ -334,5 +334,10 @@ int main(int argc, char **argv)
 		library = find_library(found, sizeof(found)) ? found : LIBRARY;
 	if (!realpath(library, full))
 		return fail(library);
+	/* Where LD_PRELOAD ends a name; the linker would go on without it. */
+	if (strpbrk(full, " :")) {
+		fprintf(stderr, "npu-capture: %s: a name with a blank or a colon cannot be preloaded\n", full);
+		return 125;
+	}
 	return capture(argv + optind, file, force, full);
 }
