@@ -63,11 +63,23 @@ static const struct flag flags[] = {
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
-static void print_reg(FILE *f, const struct dump_reg *r)
+/* "rk3588 version 1179210309": the registers and programs that are known here. */
+static bool is_rk3588(const struct dump *d)
+{
+	return !strncmp(d->npu, "rk3588 ", 7);
+}
+
+/* TASK_CON and TASK_STATUS are not the same on all chips, as the others here are. */
+static bool is_own(const struct dump_reg *r)
+{
+	return !strncmp(r->name, "PC.TASK_", 8);
+}
+
+static void print_reg(FILE *f, const struct dump_reg *r, bool known)
 {
 	fprintf(f, "  %-24s 0x%08x", r->name, r->value);
 	for (size_t i = 0; i < COUNT(bits); i++) {
-		if (strstr(r->name, bits[i].reg))
+		if (strstr(r->name, bits[i].reg) && (known || !is_own(r)))
 			fprintf(f, " %s=%u", bits[i].name,
 				(r->value & bits[i].mask) >> bits[i].lsb);
 	}
@@ -141,6 +153,13 @@ static bool is_whole(const struct dump *d)
 	return d->ncommands == d->program_size && (d->kick_tasks < 2 || !d->program_task);
 }
 
+static void print_commands(FILE *f, const struct dump *d)
+{
+	for (uint32_t i = 0; i < d->ncommands; i++)
+		fprintf(f, "  (%04x:%04x) = 0x%08x\n", CAP_ENTRY_TARGET(d->command[i]),
+			CAP_ENTRY_REG(d->command[i]), CAP_ENTRY_VALUE(d->command[i]));
+}
+
 static void print_program(FILE *f, const struct dump *d, bool program)
 {
 	struct cap_hangs h = { .count = 0 };
@@ -150,6 +169,12 @@ static void print_program(FILE *f, const struct dump *d, bool program)
 	fprintf(f, "program of task %u at 0x%08llx, %u commands%s\n", d->program_task,
 		(unsigned long long)d->program, d->program_size,
 		d->ncommands == d->program_size ? "" : d->ncommands ? ", cut" : ", not in the dump");
+	if (!is_rk3588(d)) {
+		fprintf(f, "it is no RK3588's program: what is known to hang is not looked for\n");
+		if (program)
+			print_commands(f, d);
+		return;
+	}
 	if (is_whole(d)) {
 		cap_find_hangs(&h, d->command, d->ncommands);
 		print_hangs(f, &h);
@@ -164,7 +189,7 @@ void dump_print(FILE *f, const struct dump *d, bool program)
 	print_pages(f, d);
 	fprintf(f, d->nregs ? "registers before the reset:\n" : "registers could not be read\n");
 	for (unsigned int i = 0; i < d->nregs; i++)
-		print_reg(f, &d->reg[i]);
+		print_reg(f, &d->reg[i], is_rk3588(d));
 	print_past(f, d);
 	print_program(f, d, program);
 }

@@ -9,7 +9,7 @@
 #include "dump.h"
 #include "tap.h"
 
-#define HEAD	"rknpu-dump 1\nkernel 7.3\ndriver 1.0\nnpu NPU\ntime 5.0\ncore 0\n"
+#define HEAD	"rknpu-dump 1\nkernel 7.3\ndriver 1.0\nnpu rk3588 version 1\ntime 5.0\ncore 0\n"
 #define JOB	"cause timeout\njob 5\ntask 1 of 2\nelapsed_ns 1000\n"
 
 /* What npu-dump prints of a file, NULL if it refuses it. */
@@ -63,6 +63,25 @@ static void test_error(const char *number, bool good)
 	free(out);
 }
 
+/* Of a program that the RK3588 would hang on: MRDMA, with nothing to feed. */
+#define PROGRAM	"reg PC.TASK_CON 0x00071001\nprogram 0x1000 1 task 0\ncmd 0000 0081000000180008\nend\n"
+#define OTHER	"rknpu-dump 1\nnpu rk3576 version 1\ncore 0\nerror -62\n" JOB
+
+static void test_chips(void)
+{
+	const char *why;
+	char *out = shown(HEAD "error -62\n" JOB PROGRAM, &why);
+
+	tap_ok(out && strstr(out, "known to hang: ") && strstr(out, "TASK_NUMBER=1 ") && strstr(out, "  enable 0x18"),
+	       "an RK3588's program is decoded");
+	free(out);
+	out = shown(OTHER PROGRAM, &why);
+	tap_ok(out && !strstr(out, "known to hang: ") && !strstr(out, "nothing in the program") &&
+	       strstr(out, "0x00071001\n") && strstr(out, "  (0081:0008) = 0x00000018\n"),
+	       "another chip's is not taken for one");
+	free(out);
+}
+
 int main(void)
 {
 	test_text("the name of a client", HEAD "error -62\nclient 3 pid 9 comm \033[2J\033]0;x\007prog\n" JOB "end\n",
@@ -76,5 +95,6 @@ int main(void)
 	test_error("-2147483648", false);
 	test_error("-99999999999", false);
 	test_error("5", false);
+	test_chips();
 	return tap_done();
 }
