@@ -57,9 +57,13 @@ static int complain(const char *what, int err)
 static int new_bo(struct state *st, const struct cap_bo *b)
 {
 	struct replay *r = &st->r;
-	struct replay_bo *grown = realloc(r->bo, (r->nbos + 1) * sizeof(*grown)), *bo;
+	struct replay_bo *grown, *bo;
 	int ret;
 
+	/* A file may ask for 4 GiB, which is 0 where a size_t has 32 bits. */
+	if (b->size > SIZE_MAX - SLACK)
+		return -ENOMEM;
+	grown = realloc(r->bo, (r->nbos + 1) * sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	r->bo = grown;
