@@ -21,13 +21,14 @@
 /* What hardware owes has signalled by then. What has not may wait for the client. */
 #define SETTLE_MS	1000
 
-/* The most that a client may list; more is an error, and recorded as none. */
+/* The most that a client may list, and its bytes; more is an error, and recorded as none. */
 #define ARRAY_MAX	(1u << 20)
+#define ARRAY_BYTES	(1u << 30)
 
 /* A copy of an array of the client's, to be freed; NULL if there is none to be had. */
 static void *copy_array(uint64_t from, uint32_t n, uint32_t size)
 {
-	void *to = n && n <= ARRAY_MAX && size <= 4096 ? malloc((size_t)n * size) : NULL;
+	void *to = n && n <= ARRAY_MAX && size <= ARRAY_BYTES / n ? malloc((size_t)n * size) : NULL;
 
 	if (to && rec_copy(to, from, (size_t)n * size))
 		return to;
