@@ -120,9 +120,10 @@ static void try_all(FILE *f, struct rp_machine *m, const struct options *o, stru
 	}
 }
 
-/* Their results alone; the tests print more for whoever runs them. */
-static void copy_results(FILE *f, FILE *tests)
+/* Their results alone; the tests print more for whoever runs them. Whether one has passed. */
+static bool copy_results(FILE *f, FILE *tests)
 {
+	bool passed = false;
 	char line[512];
 
 	while (fgets(line, sizeof(line), tests)) {
@@ -131,13 +132,16 @@ static void copy_results(FILE *f, FILE *tests)
 		if (!strncmp(text, "ok ", 3) || !strncmp(text, "not ok ", 7) ||
 		    !strncmp(text, "Totals:", 7))
 			fputs(line, f);
+		passed |= !strncmp(text, "ok ", 3) && !strstr(text, "# SKIP");
 	}
+	return passed;
 }
 
 static void run_selftests(FILE *f, const struct options *o)
 {
 	const char *program = o->selftests ? o->selftests : SELFTESTS;
 	FILE *tests;
+	bool passed;
 	int status;
 
 	if (!*program || o->nonly)
@@ -148,14 +152,15 @@ static void run_selftests(FILE *f, const struct options *o)
 		return;
 	}
 	keep(f);
-	tests = popen(program, "r");
+	/* Its name may have blanks. */
+	tests = setenv("NPU_REPORT_SELFTESTS", program, 1) ? NULL : popen("exec \"$NPU_REPORT_SELFTESTS\"", "r");
 	if (!tests) {
 		fprintf(f, "not run: %s: %s\n", program, strerror(errno));
 		return;
 	}
-	copy_results(f, tests);
+	passed = copy_results(f, tests);
 	status = pclose(tests);
-	fprintf(f, "%s\n", !status ? "passed" : "some failed");
+	fprintf(f, "%s\n", status ? "some failed" : passed ? "passed" : "none was run");
 }
 
 static void run_times(FILE *f, struct rp_machine *m, const struct options *o)
@@ -203,6 +208,14 @@ static FILE *create(const struct options *o)
 	return fd < 0 ? NULL : fdopen(fd, "w");
 }
 
+/* keep() drops what it cannot write, so that fclose() would find nothing left. */
+static bool close_report(FILE *f)
+{
+	bool lost = ferror(f);
+
+	return !fclose(f) && !lost;
+}
+
 static int report(const struct options *o)
 {
 	struct rp_machine m;
@@ -220,8 +233,8 @@ static int report(const struct options *o)
 		ret = EXIT_USAGE;
 	} else {
 		ret = write_report(f, &m, o);
-		if (fclose(f)) {
-			fprintf(stderr, "npu-report: %s: %s\n", o->file, strerror(errno));
+		if (!close_report(f)) {
+			fprintf(stderr, "npu-report: %s: not all of it could be written\n", o->file);
 			ret = EXIT_USAGE;
 		}
 	}
