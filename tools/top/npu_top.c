@@ -261,11 +261,22 @@ static const struct client *find(const struct sample *s, uint64_t id)
 	return NULL;
 }
 
+/* Not of the one that had its number before the module was loaded again: times only grow. */
+static const struct client *find_same(const struct sample *before, const struct client *c)
+{
+	const struct client *old = find(before, c->id);
+
+	for (unsigned int i = 0; old && i < CORES; i++)
+		if (old->core_ns[i] > c->core_ns[i])
+			return NULL;
+	return old;
+}
+
 /* In percent of one core. A client that is new has done all it did since. */
 /* Of the longest time that it can have been, so that nobody is busy for more than that. */
 static struct use use_of(const struct sample *before, const struct sample *s, const struct client *c)
 {
-	const struct client *old = find(before, c->id);
+	const struct client *old = find_same(before, c);
 	double ns = c->to_ns - (old ? old->from_ns : before->at_ns);
 	struct use u = { 0 };
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of npu-top on a terminal, which is tmux's. This process has files for /proc and /sys that are made up here."""
+import json
 import os
 import re
 import shutil
@@ -38,9 +39,14 @@ class Machine:
         for name in ('fd', 'fdinfo'):
             os.makedirs(os.path.join(process, name))
         self.write(os.path.join(process, 'comm'), comm + '\n')
-        self.write(os.path.join(process, 'fdinfo/3'), f'rknpu-client:\t{pid - 100}\ndrm-total-memory:\t72 KiB\n' + ''.join(
-            f'drm-engine-npu{core}:\t{core * 1000} ns\n' for core in range(3)))
+        self.set_time(pid, 1000)
         os.symlink('/dev/accel/accel0', os.path.join(process, 'fd/3'))
+
+    def set_time(self, pid, ns):
+        """What it has had of each core but the first."""
+        self.write(os.path.join(self.proc, str(pid), 'fdinfo/3'),
+                   f'rknpu-client:\t{pid - 100}\ndrm-total-memory:\t72 KiB\n' + ''.join(
+                       f'drm-engine-npu{core}:\t{core * ns} ns\n' for core in range(3)))
 
     def remove_client(self, pid):
         shutil.rmtree(os.path.join(self.proc, str(pid)))
@@ -213,11 +219,24 @@ def test_hangup(test, machine, terminal, pid_file):
     test('terminal: it ends with its terminal', not is_alive(pid))
 
 
+def test_numbers(test, machine, program):
+    """A client has the number of another one that is gone, as after the module was loaded again."""
+    with subprocess.Popen([program, '--json', '--seconds', '1'], stdout=subprocess.PIPE, text=True) as top:
+        top.stdout.readline()
+        machine.set_time(101, 10)
+        looks = [json.loads(top.stdout.readline()) for _ in range(3)]
+        top.terminate()
+    machine.set_time(101, 1000)
+    test('a client with the number of another one is not busier than it can be',
+         all(0 <= use <= 100 for look in looks for client in look['clients'] for use in client['cores']))
+
+
 def test_terminal(test, program, directory):
     """All of it: the program is npu-top for this host, proc and sys below the directory are /proc and /sys."""
     machine = Machine(directory)
     for pid, comm in ((101, 'one'), (102, 'two')):
         machine.add_client(pid, comm)
+    test_numbers(test, machine, program)
     os.environ['NPU_TOP'] = program
     terminal = Terminal(os.path.join(directory, 'tmux'))
     try:
