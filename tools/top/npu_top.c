@@ -449,7 +449,8 @@ static int usage(void)
 		"  --json       a line of JSON for each\n"
 		"  --seconds N  between two looks, from 0.1 on; 1 by default\n"
 		"on a terminal q ends it\n"
-		"exit status: 0, or 1 without an NPU of this driver, or 2 if the options are wrong\n");
+		"exit status: 0, or 1 without an NPU of this driver or where nothing can be written,\n"
+		"or 2 if the options are wrong\n");
 	return 2;
 }
 
@@ -566,7 +567,10 @@ static int run(struct sample *before, struct sample *s, bool once, bool json, do
 		before = s;
 		s = other;
 	} while (!once && !ferror(stdout));
-	return 0;
+	if (!ferror(stdout))
+		return 0;
+	fprintf(stderr, "npu-top: standard output: %s\n", strerror(errno));
+	return 1;
 }
 
 int main(int argc, char **argv)

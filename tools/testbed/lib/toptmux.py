@@ -231,12 +231,20 @@ def test_numbers(test, machine, program):
          all(0 <= use <= 100 for look in looks for client in look['clients'] for use in client['cores']))
 
 
+def test_full(test, program):
+    with open('/dev/full', 'w', encoding='utf-8') as full:
+        top = subprocess.run([program, '--once', '--seconds', '0.1'], stdout=full, stderr=subprocess.PIPE, text=True,
+                             check=False)
+    test('a look that cannot be written is an error', top.returncode == 1 and top.stderr.count('\n') == 1)
+
+
 def test_terminal(test, program, directory):
     """All of it: the program is npu-top for this host, proc and sys below the directory are /proc and /sys."""
     machine = Machine(directory)
     for pid, comm in ((101, 'one'), (102, 'two')):
         machine.add_client(pid, comm)
     test_numbers(test, machine, program)
+    test_full(test, program)
     os.environ['NPU_TOP'] = program
     terminal = Terminal(os.path.join(directory, 'tmux'))
     try:
