@@ -4,6 +4,7 @@
 
 import collections
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -83,6 +84,16 @@ def check_formats(program):
     for name, form in (("table", []), ("picture", ["--svg"])):
         text = run(program, named, *form).stdout
         check("(p?[2J?g-125)" in text and "\033" not in text, f"the {name} has no name that is a command for a terminal")
+    first = len(TRACEFS.splitlines()[0])
+    ends = [run(program, TRACEFS[:size], "--svg").returncode for size in range(first, len(TRACEFS), 7)]
+    check(not any(ends), "a recording may be cut off anywhere")
+    cut = run(program, TRACEFS[:TRACEFS.rindex(" cause")])
+    check("1 events are left out" in cut.stderr and "prog-125" in cut.stdout, "what that leaves out is told")
+    check(run(program, TRACEFS.replace("client=2", "client=x")).returncode == 0,
+          "a client without a number is no error")
+    raw = subprocess.run([program], input=TRACEFS.encode().replace(b"prog", b"pr\xffg"), capture_output=True,
+                         env=os.environ | {"PYTHONIOENCODING": "utf-8:strict"}, check=False)
+    check(b"(pr?g-125)" in raw.stdout, "standard input may have any bytes")
     nothing = run(program, "no recording\n")
     check(nothing.returncode != 0 and "no event" in nothing.stderr, "a text without events is an error")
 
