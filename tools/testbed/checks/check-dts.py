@@ -283,6 +283,12 @@ def refuses(args, out, source, change, message, *options):
     require(not os.path.exists(os.path.join(out, "none.dtb")), "left a tree behind")
 
 
+def unwritable(args, source, target, message):
+    status, said = run_tool(args.tool, source, target)
+    require(status != 0 and message in said, f"status {status}: {said}")
+    require(not os.path.exists(os.path.join(target, "tree.dtb")), "left a tree there")
+
+
 def board(args, results, series, path, newest):
     name = os.path.basename(path)[:-4]
     soc = name[:6].replace("rk3566", "rk3568")
@@ -476,6 +482,9 @@ def main():
                   [["-d", "@", "/npu@fdab0000", "mem-supply"]], "has no mem-supply", "--clock")
     results.check("nor for mainline's nodes with one", refuses, args, args.out, newest("rk3588-rock-5b"),
                   [["-d", "@", "/npu@fdab0000", "sram-supply"]], "has no sram-supply", "--clock")
+    results.check("a directory that is not there is told", unwritable, args, rock,
+                  os.path.join(args.out, "no", "none.dtb"), "there is no directory for")
+    results.check("a directory is no place for a tree", unwritable, args, rock, args.out, "is a directory")
     results.check("not on an RK3576", lambda: require(run_tool(args.tool, sige, os.path.join(args.out, "none.dtb"), "--clock")[0] != 0,
                                                       "it was"))
     print(f"1..{results.number}")
