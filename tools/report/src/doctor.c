@@ -124,7 +124,10 @@ static const char *has_node(void)
 
 static bool is_installed(const char *release)
 {
-	static const char *const dirs[] = { "updates", "updates/dkms", "extra" };
+	/* The last one: built with the kernel. */
+	static const char *const dirs[] = {
+		"updates", "updates/dkms", "extra", "kernel/drivers/accel/rknpu"
+	};
 	char path[256];
 	glob_t g = { 0 };
 	bool found;
