@@ -14,6 +14,9 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "structs are read as they lie");
 
+/* Numbers of errors end there (linux/err.h). */
+#define MAX_ERRNO	4095
+
 /* A BO while the file is checked. */
 struct live {
 	uint64_t size;
@@ -234,8 +237,12 @@ static int read_submit(struct reader *r, struct cap_event *ev)
 
 static int read_done(struct reader *r, const struct cap_event *ev)
 {
+	const struct cap_done *done = ev->data;
+
 	if (!r->submit)
 		return bad(r, "the end of a submit that did not begin");
+	if (done->status > 0 || done->status < -MAX_ERRNO)
+		return bad(r, "a submit that ended with status %d", done->status);
 	r->cap->events[r->submit_index].more = ev->data;
 	r->cap->events[r->submit_index].more_size = ev->size;
 	r->submit = NULL;

@@ -264,6 +264,8 @@ static void test_lies(void)
 		{ CAP_SUBMIT, sizeof(struct cap_submit) + 24, 0, 4, "without tasks" },
 		{ CAP_SUBMIT, sizeof(struct cap_submit) + 24, UINT32_MAX, 4, "too short" },
 		{ CAP_SUBMIT, sizeof(struct cap_submit) + 36, 1000, 4, "not inside BO 0" },
+		{ CAP_DONE, offsetof(struct cap_done, status), 0x80000000, 4, "status -2147483648" },
+		{ CAP_DONE, offsetof(struct cap_done, status), 5, 4, "status 5" },
 		{ CAP_DONE, (size_t)-8, 99, 4, "type 99 is unknown" },
 		{ CAP_DONE, (size_t)-8, CAP_END, 4, "in the middle of a submit" },
 		{ CAP_FILE, (size_t)-8, CAP_PROCESS, 4, "type 1 with 16 bytes" },
