@@ -14,6 +14,9 @@
 /* A sequence of its own for contents. */
 #define SEQUENCES       (RK_DELAY_NUM + 1)
 
+/* What a draw of something rare has left for its time. */
+#define RARE_BITS       26
+
 struct RkDelayState {
     SysBusDevice parent_obj;    /* for the machine's reset to reach it */
 
@@ -45,13 +48,19 @@ uint32_t rk_delay_ns(RkDelayState *s, RkDelayKind kind, unsigned unit)
 
 uint32_t rk_delay_rare_ns(RkDelayState *s, RkDelayKind kind, unsigned unit)
 {
+    uint64_t n;
     uint32_t x;
 
     if (!s || !s->seed || !s->max_ns[kind]) {
         return 0;
     }
     x = rk_delay_draw(s, kind, unit);
-    return x & 7 ? 0 : (x >> 6) % ((s->max_ns[kind] >> (x >> 3 & 7)) + 1);
+    if (x & 7) {
+        return 0;
+    }
+    n = ((uint64_t)s->max_ns[kind] >> (x >> 3 & 7)) + 1;
+    x >>= 32 - RARE_BITS;
+    return n >> RARE_BITS ? x * n >> RARE_BITS : x % n;
 }
 
 uint32_t rk_delay_garbage(RkDelayState *s, unsigned unit)

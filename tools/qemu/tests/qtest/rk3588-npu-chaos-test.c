@@ -79,10 +79,30 @@ static void test_gone_before(void)
     qtest_quit(q);
 }
 
+/* Also the longest time that can be asked for is one, and is used. */
+static void test_longest(void)
+{
+    QTestState *q = start(1, UINT32_MAX);
+    bool very_late = false;
+    unsigned i;
+
+    for (i = 0; i < ROUNDS; i++) {
+        set_line(q, true);
+        qtest_clock_step(q, 1000000000);
+        very_late |= !qtest_get_irq(q, 0);
+        qtest_clock_step(q, UINT32_MAX);
+        g_assert_true(qtest_get_irq(q, 0));
+        set_line(q, false);
+    }
+    g_assert_true(very_late);
+    qtest_quit(q);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("/rk3588-npu/chaos/late", test_late);
     qtest_add_func("/rk3588-npu/chaos/gone-before", test_gone_before);
+    qtest_add_func("/rk3588-npu/chaos/longest", test_longest);
     return g_test_run();
 }
