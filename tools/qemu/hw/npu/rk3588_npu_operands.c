@@ -122,6 +122,26 @@ static NpuMemResult reuse_weights(NpuCbuf *cbuf, const NpuEnv *env,
     return NPU_MEM_OK;
 }
 
+/*
+ * Rows that @t keeps.  A load that comes again, because an access was blocked
+ * or the task has migrated, finds them in what the first one left: the rows of
+ * the task before are gone.
+ */
+static const char *keep_rows(const NpuCbuf *cbuf, const NpuTask *t, NpuBuf *b)
+{
+    const NpuBuf *last = cbuf->feature;
+
+    if (!t->conv.feature.kept) {
+        return NULL;
+    }
+    if (cbuf->in_flight && last && same_cube(&last->cube, &b->cube)) {
+        memcpy(b->data, last->data, b->size);
+        return NULL;
+    }
+    return npu_task_keep_rows(t, b->data, last ? &last->cube : NULL,
+                              last ? last->data : NULL);
+}
+
 static NpuMemResult load_feature(NpuCbuf *cbuf, const NpuEnv *env,
                                  const NpuTask *t, const char **why)
 {
@@ -137,9 +157,7 @@ static NpuMemResult load_feature(NpuCbuf *cbuf, const NpuEnv *env,
         return NPU_MEM_NO_HOST_MEMORY;
     }
     b->cube = *cube;
-    *why = npu_task_keep_rows(t, b->data,
-                              cbuf->feature ? &cbuf->feature->cube : NULL,
-                              cbuf->feature ? cbuf->feature->data : NULL);
+    *why = keep_rows(cbuf, t, b);
     if (*why) {
         npu_buf_unref(b);
         return NPU_MEM_UNIMPLEMENTED;
@@ -152,6 +170,7 @@ static NpuMemResult load_feature(NpuCbuf *cbuf, const NpuEnv *env,
     banks_fill(cbuf, 0, t->conv.data_banks, b);
     npu_buf_unref(cbuf->feature);
     cbuf->feature = b;
+    cbuf->in_flight = true;
     return NPU_MEM_OK;
 }
 
@@ -200,6 +219,11 @@ static NpuMemResult load_weights(NpuCbuf *cbuf, const NpuEnv *env,
     npu_buf_unref(cbuf->weights);
     cbuf->weights = b;
     return NPU_MEM_OK;
+}
+
+void npu_cbuf_next_task(NpuCbuf *cbuf)
+{
+    cbuf->in_flight = false;
 }
 
 NpuMemResult npu_cbuf_load(NpuCbuf *cbuf, const NpuEnv *env, const NpuTask *t,
@@ -358,6 +382,7 @@ void npu_cbuf_drop(NpuCbuf *cbuf)
     npu_buf_unref(cbuf->weights);
     cbuf->feature = NULL;
     cbuf->weights = NULL;
+    cbuf->in_flight = false;
     memset(cbuf->ram, 0, sizeof(cbuf->ram));
     cbuf->used = 0;
 }
@@ -457,8 +482,8 @@ static const VMStateDescription vmstate_npu_cube = {
 
 const VMStateDescription vmstate_npu_cbuf = {
     .name = "rk3588-npu-core/cbuf",
-    .version_id = 2,
-    .minimum_version_id = 2,
+    .version_id = 3,
+    .minimum_version_id = 3,
     .pre_save = npu_cbuf_pre_save,
     .post_save = npu_cbuf_post_save,
     .post_load = npu_cbuf_post_load,
@@ -470,6 +495,7 @@ const VMStateDescription vmstate_npu_cbuf = {
                                      mig.feature_size),
         VMSTATE_VBUFFER_ALLOC_UINT32(mig.weights, NpuCbuf, 0, NULL,
                                      mig.weights_size),
+        VMSTATE_BOOL(in_flight, NpuCbuf),
         VMSTATE_UINT32(used, NpuCbuf),
         VMSTATE_BUFFER(ram, NpuCbuf),
         VMSTATE_END_OF_LIST()

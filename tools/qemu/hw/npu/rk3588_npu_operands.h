@@ -17,6 +17,7 @@ typedef struct NpuCbuf {
     /* what the last task had there, whether its banks sufficed or not */
     NpuBuf *feature;
     NpuBuf *weights;
+    bool in_flight;     /* the former is that of the task in flight */
 
     /* what the banks hold, all tasks since power came together */
     uint8_t ram[NPU_CBUF_SIZE];
@@ -38,8 +39,11 @@ extern const VMStateDescription vmstate_npu_cbuf;
 void npu_cbuf_drop(NpuCbuf *cbuf);
 /* Fill it with anything, by @x; nothing if that is 0. */
 void npu_cbuf_fill(NpuCbuf *cbuf, uint32_t x);
+/* A task starts: what is there is of those before. */
+void npu_cbuf_next_task(NpuCbuf *cbuf);
 /*
- * Make CBUF hold what a convolution reads.  @why is set if the model cannot.
+ * Make CBUF hold what a convolution reads, for the first time or again, from
+ * npu_cbuf_next_task() on the same one.  @why is set if the model cannot.
  */
 NpuMemResult npu_cbuf_load(NpuCbuf *cbuf, const NpuEnv *env, const NpuTask *t,
                            const char **why);

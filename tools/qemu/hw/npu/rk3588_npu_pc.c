@@ -352,6 +352,7 @@ static void npu_pc_start(NpuPc *pc)
     bool empty;
 
     npu_groups_execute(g);
+    npu_cbuf_next_task(&pc->cbuf);
     npu_pc_show_progress(pc);
     if (pc->tasks_done) {
         npu_irq_next_task(pc->irq);

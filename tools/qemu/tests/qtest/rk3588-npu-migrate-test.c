@@ -67,7 +67,7 @@ static void test_line(void)
  * A convolution of 3 x 3 of 8 x 8 positions by 16 channels, in two parts.  The
  * second one fetches three rows, and keeps two of the first.
  */
-static void kick_rows(QTestState *q, bool second)
+static void begin_rows(QTestState *q, bool second)
 {
     static const uint32_t body[][2] = {
         { 0x100c, 0 }, { 0x1010, 0xfff }, { 0x1014, 9 }, { 0x101c, 0x900 },
@@ -111,6 +111,11 @@ static void kick_rows(QTestState *q, bool second)
     put_raw(&p, 0x0081, 8, 0x1d);
     write_prog(q, CMD_ADDR, &p);
     kick(q, CMD_ADDR, (p.n + 1) / 2 - 1, 1);
+}
+
+static void kick_rows(QTestState *q, bool second)
+{
+    begin_rows(q, second);
     g_assert_true(wait_irq(q));
     wr(q, INT_CLEAR, 0x1ffff);
 }
@@ -131,12 +136,26 @@ static QTestState *start_rows(void)
 }
 
 /* Memory has others in the place of those that the first part left. */
-static void end_rows(QTestState *q, uint8_t *y)
+static void forget_rows(QTestState *q)
 {
     qtest_memset(q, ROWS_X, 0x5a, 5 * 8 * 16);
+}
+
+static void end_rows(QTestState *q, uint8_t *y)
+{
+    forget_rows(q);
     kick_rows(q, true);
     qtest_memread(q, ROWS_Y, y, ROWS_BYTES);
     qtest_quit(q);
+}
+
+/* What both parts make without anything between them. */
+static void want_rows(uint8_t *y)
+{
+    QTestState *q = start_rows();
+
+    kick_rows(q, false);
+    end_rows(q, y);
 }
 
 static void test_kept_rows(void)
@@ -144,12 +163,58 @@ static void test_kept_rows(void)
     uint8_t want[ROWS_BYTES], got[ROWS_BYTES];
     QTestState *q = start_rows();
 
-    kick_rows(q, false);
-    end_rows(q, want);
-    q = start_rows();
+    want_rows(want);
     kick_rows(q, false);
     end_rows(migrate(q, ROWS), got);
     g_assert_cmpmem(got, sizeof(got), want, sizeof(want));
+}
+
+/* The second part loads its operands again, and finds what it has kept. */
+static void test_kept_rows_in_flight(void)
+{
+    uint8_t want[ROWS_BYTES], got[ROWS_BYTES];
+    QTestState *q = start_rows();
+
+    want_rows(want);
+    kick_rows(q, false);
+    forget_rows(q);
+    qtest_writel(q, NPU_CTL_BASE + NPU_CTL_LATENCY_NS, 1000000);
+    begin_rows(q, true);
+    qtest_clock_step(q, 10000);
+    g_assert_cmpuint(count(q, NPU_CNT_TASK_STARTED), ==, 2);
+    q = migrate(q, ROWS);
+    g_assert_true(wait_irq(q));
+    qtest_memread(q, ROWS_Y, got, sizeof(got));
+    g_assert_cmpmem(got, sizeof(got), want, sizeof(want));
+    qtest_quit(q);
+}
+
+/* So it does if its weights fault, and are mapped then. */
+static void test_kept_rows_replay(void)
+{
+    const uint32_t pte = TABLE_ADDR + 0x1000 + (ROWS_W - RAM) / 4096 * 4;
+    const uint32_t mmu = MMU0 + 0x1000;
+    uint8_t want[ROWS_BYTES], got[ROWS_BYTES];
+    QTestState *q = start_rows();
+    uint32_t mapped;
+
+    want_rows(want);
+    kick_rows(q, false);
+    forget_rows(q);
+    set_mmu(q, true);
+    mapped = qtest_readl(q, pte);
+    qtest_writel(q, pte, 0);
+    begin_rows(q, true);
+    g_assert_true(never_irq(q));
+    g_assert_cmphex(qtest_readl(q, mmu + 0x0c), ==, ROWS_W);
+    qtest_writel(q, pte, mapped);
+    qtest_writel(q, mmu + 0x18, 3);
+    qtest_writel(q, mmu + 0x08, 5);
+    g_assert_true(wait_irq(q));
+    g_assert_cmpuint(count(q, NPU_CNT_UNIMPLEMENTED), ==, 0);
+    qtest_memread(q, ROWS_Y, got, sizeof(got));
+    g_assert_cmpmem(got, sizeof(got), want, sizeof(want));
+    qtest_quit(q);
 }
 
 /* --- A machine that stands still --- */
@@ -280,6 +345,10 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     qtest_add_func("rk3588-npu-migrate/line", test_line);
     qtest_add_func("rk3588-npu-migrate/kept-rows", test_kept_rows);
+    qtest_add_func("rk3588-npu-migrate/kept-rows-in-flight",
+                   test_kept_rows_in_flight);
+    qtest_add_func("rk3588-npu-migrate/kept-rows-replay",
+                   test_kept_rows_replay);
     qtest_add_func("rk3588-npu-migrate/stopped", test_stopped);
     qtest_add_func("rk3588-npu-migrate/icount-end", test_icount_end);
     return g_test_run();
