@@ -473,8 +473,8 @@ static int npu_post_load(void *opaque, int version_id)
 
 static const VMStateDescription vmstate_npu = {
     .name = TYPE_RK3588_NPU,
-    .version_id = 7,
-    .minimum_version_id = 7,
+    .version_id = 8,
+    .minimum_version_id = 8,
     .pre_load = npu_pre_load,
     .post_load = npu_post_load,
     .fields = (const VMStateField[]) {

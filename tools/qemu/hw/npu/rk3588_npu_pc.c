@@ -1035,13 +1035,14 @@ static int npu_pc_post_load(void *opaque, int version_id)
 
 const VMStateDescription vmstate_npu_pc = {
     .name = "rk3588-npu-core/pc",
-    .version_id = 2,
-    .minimum_version_id = 2,
+    .version_id = 3,
+    .minimum_version_id = 3,
     .post_load = npu_pc_post_load,
     .fields = (const VMStateField[]) {
         VMSTATE_UINT32(phase, NpuPc),
         VMSTATE_BOOL(blocked, NpuPc),
         VMSTATE_BOOL(held, NpuPc),
+        VMSTATE_BOOL(resumed, NpuPc),
         VMSTATE_BOOL(slave, NpuPc),
         VMSTATE_UINT32(tasks_wanted, NpuPc),
         VMSTATE_UINT32(tasks_done, NpuPc),

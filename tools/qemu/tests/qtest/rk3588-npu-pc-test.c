@@ -828,7 +828,7 @@ static void test_shared_memory(void)
 /* --- Migration --- */
 
 /* The clock of a qtest machine does not migrate: it is set beforehand. */
-static QTestState *migrate(QTestState *q)
+static QTestState *migrate_to(QTestState *q, const char *args)
 {
     g_autofree char *dir = g_dir_make_tmp("npu-XXXXXX", NULL);
     g_autofree char *file = g_strdup_printf("file:%s/state", dir);
@@ -839,7 +839,7 @@ static QTestState *migrate(QTestState *q)
                              "{ 'uri': %s } }", file);
     wait_migration(q);
     qtest_quit(q);
-    to = qtest_init(MACHINE AS_IN_TRM "-incoming defer");
+    to = qtest_initf(MACHINE AS_IN_TRM "-incoming defer %s", args);
     qtest_clock_set(to, time);
     qtest_qmp_assert_success(to, "{ 'execute': 'migrate-incoming', "
                              "'arguments': { 'uri': %s } }", file);
@@ -847,6 +847,11 @@ static QTestState *migrate(QTestState *q)
     unlink(file + strlen("file:"));
     rmdir(dir);
     return to;
+}
+
+static QTestState *migrate(QTestState *q)
+{
+    return migrate_to(q, "");
 }
 
 static void test_migrate_pending(void)
@@ -897,6 +902,25 @@ static void test_migrate_prefetch(void)
     g_assert_cmpuint(counter(q, 0, NPU_CNT_BUSY_NS), ==, whole);
     g_assert_cmpuint(result(q, 0), ==, 2 * K);
     g_assert_cmpuint(result(q, 1), ==, 3 * K);
+    qtest_quit(q);
+}
+
+/* Once more before the machine goes on: the task keeps what it has done. */
+static void test_migrate_twice(void)
+{
+    QTestState *q = start("");
+    uint32_t length = write_chain(q, 1);
+    uint64_t whole = time_of_chain(q, length, PINGPONG | 1);
+
+    ctl(q, NPU_CTL_CMD, NPU_CTL_CMD_CLEAR_COUNTERS);
+    qtest_memset(q, C_ADDR(0), 0, 0x1000);
+    kick(q, length, PINGPONG | 1);
+    run_to_raw(q, WEIGHT << 1);
+    q = migrate(migrate_to(q, "-S"));
+    qtest_qmp_assert_success(q, "{ 'execute': 'cont' }");
+    run_to_end(q, 0);
+    g_assert_cmpuint(counter(q, 0, NPU_CNT_BUSY_NS), ==, whole);
+    g_assert_cmpuint(result(q, 0), ==, 2 * K);
     qtest_quit(q);
 }
 
@@ -1046,6 +1070,7 @@ int main(int argc, char **argv)
     qtest_add_func("rk3588-npu-pc/shared-memory", test_shared_memory);
     qtest_add_func("rk3588-npu-pc/migrate-pending", test_migrate_pending);
     qtest_add_func("rk3588-npu-pc/migrate-prefetch", test_migrate_prefetch);
+    qtest_add_func("rk3588-npu-pc/migrate-twice", test_migrate_twice);
     qtest_add_func("rk3588-npu-pc/migrate-lut", test_migrate_lut);
     qtest_add_func("rk3588-npu-pc/fuzz", test_fuzz);
     return g_test_run();
