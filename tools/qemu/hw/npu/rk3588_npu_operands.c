@@ -11,11 +11,16 @@
 #include "compute/dcomp.h"
 #include "rk3588_npu_operands.h"
 
-static bool same_cube(const NpuCube *a, const NpuCube *b)
+/* But for the order of rows in the host's buffer, which memory suggests. */
+static bool same_data(const NpuCube *a, const NpuCube *b)
 {
     return a->surfaces == b->surfaces && a->height == b->height &&
-           a->row_bytes == b->row_bytes && a->surf_inner == b->surf_inner &&
-           a->converted == b->converted;
+           a->row_bytes == b->row_bytes && a->converted == b->converted;
+}
+
+static bool same_cube(const NpuCube *a, const NpuCube *b)
+{
+    return same_data(a, b) && a->surf_inner == b->surf_inner;
 }
 
 /* --- Banks --- */
@@ -81,6 +86,22 @@ static NpuBuf *banks_left(const NpuCbuf *cbuf, const NpuEnv *env,
 
 /* --- Loading --- */
 
+/* The rows of @from in the order of @cube, which has the same. */
+static NpuBuf *reorder(const NpuBuf *from, const NpuCube *cube)
+{
+    NpuBuf *b = npu_buf_new(cube->bytes);
+    uint32_t s, h;
+
+    for (s = 0; b && s < cube->surfaces; s++) {
+        for (h = 0; h < cube->height; h++) {
+            memcpy(b->data + s * cube->host_surf + h * cube->host_line,
+                   from->data + s * from->cube.host_surf +
+                   h * from->cube.host_line, cube->row_bytes);
+        }
+    }
+    return b;
+}
+
 static NpuMemResult reuse_feature(NpuCbuf *cbuf, const NpuEnv *env,
                                   const NpuTask *t, const char **why)
 {
@@ -90,9 +111,16 @@ static NpuMemResult reuse_feature(NpuCbuf *cbuf, const NpuEnv *env,
     if (b && same_cube(&b->cube, cube)) {
         return NPU_MEM_OK;
     }
-    /* What the converter made of data is not kept. */
-    b = cube->converted || (b && b->cube.converted) ? NULL :
-        banks_left(cbuf, env, 0, t->conv.data_banks, cube->bytes);
+    if (b && same_data(&b->cube, cube)) {
+        b = reorder(b, cube);
+        if (!b) {
+            return NPU_MEM_NO_HOST_MEMORY;
+        }
+    } else {
+        /* What the converter made of data is not kept. */
+        b = cube->converted || (b && b->cube.converted) ? NULL :
+            banks_left(cbuf, env, 0, t->conv.data_banks, cube->bytes);
+    }
     if (!b) {
         *why = "DATA_REUSE of what is not in CBUF";
         return NPU_MEM_UNIMPLEMENTED;

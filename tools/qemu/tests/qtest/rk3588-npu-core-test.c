@@ -204,6 +204,26 @@ static void test_data_reuse(void)
     qtest_quit(q);
 }
 
+/* Where nothing is fetched strides mean nothing. */
+static void test_data_reuse_strides(void)
+{
+    QTestState *q = start();
+    Prog p;
+
+    matmul_body(&p, C2_ADDR);
+    put(&p, 0x1040, 1 << 12 | 11 << 4 | 1);
+    /* Surfaces of a line one behind the other, then the next line. */
+    put(&p, 0x1080, 0x0ffffffd);
+    tail(&p, 0, 0);
+    write_prog(q, CMD2_ADDR, &p);
+
+    assert_job_works(q);
+    kick(q, CMD2_ADDR, p.n / 2, 1);
+    g_assert_true(wait_irq(q));
+    g_assert_true(result_right(q, C2_ADDR));
+    qtest_quit(q);
+}
+
 /* Reuses the weights of the product before, or not. */
 static void write_thief(QTestState *q, unsigned *amount, bool reuse)
 {
@@ -1156,6 +1176,8 @@ int main(int argc, char **argv)
     qtest_add_func("rk3588-npu-core/readings", test_readings);
     qtest_add_func("rk3588-npu-core/weight-reuse", test_weight_reuse);
     qtest_add_func("rk3588-npu-core/data-reuse", test_data_reuse);
+    qtest_add_func("rk3588-npu-core/data-reuse-strides",
+                   test_data_reuse_strides);
     qtest_add_func("rk3588-npu-core/sram", test_sram);
     qtest_add_func("rk3588-npu-core/sram-rest", test_sram_rest);
     qtest_add_func("rk3588-npu-core/reuse-converted", test_reuse_converted);
