@@ -231,6 +231,13 @@ static bool npu_pc_chain_goes_on(const NpuPc *pc)
            pc->fetch.next_amount;
 }
 
+/* Will another task of the chain follow, whose segment may have been read? */
+static bool npu_pc_inside_chain(const NpuPc *pc)
+{
+    return npu_pc_chain_goes_on(pc) ||
+           (!pc->slave && (pc->next.pending || pc->prefetching));
+}
+
 static void npu_pc_begin_prefetch(NpuPc *pc)
 {
     if (pc->prefetch && !pc->next.pending && !pc->prefetching &&
@@ -502,7 +509,7 @@ static void npu_pc_collect(NpuPc *pc)
 /* Other blocks have reported theirs before. */
 static uint32_t npu_pc_done_bits(const NpuPc *pc)
 {
-    bool silent = pc->silent_ppu && npu_pc_chain_goes_on(pc);
+    bool silent = pc->silent_ppu && npu_pc_inside_chain(pc);
     uint32_t bits = 0;
 
     if (npu_block_enabled(pc->groups, NPU_BLOCK_DPU)) {

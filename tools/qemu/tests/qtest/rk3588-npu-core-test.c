@@ -937,7 +937,7 @@ static void test_fuzz(void)
 }
 
 /* Maximum of 2x2 halves in each of eight channels. */
-static void write_pool(QTestState *q)
+static void pool_body(QTestState *q, Prog *p)
 {
     static const uint16_t x[4][8] = {
         { 0x3c00, 0xbc00, 0x0000, 0x4000, 0xfc00, 0x0001, 0xc000, 0x7bff },
@@ -945,33 +945,39 @@ static void write_pool(QTestState *q)
         { 0x3800, 0xb800, 0x8000, 0x4001, 0xfc00, 0x0000, 0xc400, 0x7bfe },
         { 0x0000, 0xbc01, 0x8002, 0x0000, 0xfc00, 0x8000, 0xc200, 0x7000 },
     };
-    Prog p = { .n = 0 };
     unsigned i;
 
     for (i = 0; i < 32; i++) {
         qtest_writew(q, A_ADDR + 2 * i, x[i / 8][i % 8]);
     }
-    put(&p, 0x6004, 0xe);
-    put(&p, 0x7004, 0xe);
-    put(&p, 0x600c, 1);
-    put(&p, 0x6010, 1);
-    put(&p, 0x6014, 7);
-    put(&p, 0x6018, 0);
-    put(&p, 0x601c, 0);
-    put(&p, 0x6020, 7);
-    put(&p, 0x6024, 0x11);
-    put(&p, 0x6034, 1 << 20 | 1 << 16 | 1 << 8 | 1);
-    put(&p, 0x6070, C_ADDR);
-    put(&p, 0x607c, 16);
-    put(&p, 0x6084, 16 | 2);
-    put(&p, 0x60dc, 3);
-    put(&p, 0x700c, 1);
-    put(&p, 0x7010, 1);
-    put(&p, 0x7014, 7);
-    put(&p, 0x701c, A_ADDR);
-    put(&p, 0x7024, 32);
-    put(&p, 0x7028, 64);
-    put(&p, 0x7030, 2);
+    put(p, 0x6004, 0xe);
+    put(p, 0x7004, 0xe);
+    put(p, 0x600c, 1);
+    put(p, 0x6010, 1);
+    put(p, 0x6014, 7);
+    put(p, 0x6018, 0);
+    put(p, 0x601c, 0);
+    put(p, 0x6020, 7);
+    put(p, 0x6024, 0x11);
+    put(p, 0x6034, 1 << 20 | 1 << 16 | 1 << 8 | 1);
+    put(p, 0x6070, C_ADDR);
+    put(p, 0x607c, 16);
+    put(p, 0x6084, 16 | 2);
+    put(p, 0x60dc, 3);
+    put(p, 0x700c, 1);
+    put(p, 0x7010, 1);
+    put(p, 0x7014, 7);
+    put(p, 0x701c, A_ADDR);
+    put(p, 0x7024, 32);
+    put(p, 0x7028, 64);
+    put(p, 0x7030, 2);
+}
+
+static void write_pool(QTestState *q)
+{
+    Prog p = { .n = 0 };
+
+    pool_body(q, &p);
     put_raw(&p, 0x0041, 0, 0);
     put_raw(&p, 0x0081, 8, 0x60);
     write_prog(q, CMD_ADDR, &p);
@@ -988,6 +994,34 @@ static void assert_pooled(QTestState *q)
         g_assert_cmphex(qtest_readw(q, C_ADDR + 2 * i), ==, want[i]);
     }
     g_assert_cmphex(qtest_readl(q, C_ADDR + 16), ==, 0xa5a5a5a5);
+}
+
+/* An RK3568's poolings set bits where a chain ends alone. */
+static void test_pooling_chain(void)
+{
+    const uint32_t addr[] = { CMD_ADDR, CMD2_ADDR };
+    QTestState *q = qtest_init(MACHINE READING("silent-ppu=on")
+                               READING("raw-keeps=on"));
+    unsigned i, amount = 0;
+
+    power(q, true);
+    for (i = 0; i < 2; i++) {
+        Prog p = { .n = 0 };
+
+        pool_body(q, &p);
+        amount = (p.n + 4 + 1) / 2 - 1;
+        put(&p, BASE, i ? 0 : addr[1]);
+        put(&p, AMOUNTS, i ? 0 : amount);
+        put_raw(&p, 0x0041, 0, 0);
+        put_raw(&p, 0x0081, 8, 0x60);
+        write_prog(q, addr[i], &p);
+    }
+    kick(q, CMD_ADDR, amount, 2);
+    wr(q, INT_MASK, 0xc00);
+    g_assert_true(wait_irq(q));
+    g_assert_cmpuint(count(q, NPU_CNT_TASK_DONE), ==, 2);
+    g_assert_cmphex(events(q), ==, 0x800);
+    qtest_quit(q);
 }
 
 static void test_pooling(void)
@@ -1194,6 +1228,7 @@ int main(int argc, char **argv)
     qtest_add_func("rk3588-npu-core/reset-often", test_reset_often);
     qtest_add_func("rk3588-npu-core/migration", test_migration);
     qtest_add_func("rk3588-npu-core/pooling", test_pooling);
+    qtest_add_func("rk3588-npu-core/pooling-chain", test_pooling_chain);
     qtest_add_func("rk3588-npu-core/flying", test_flying);
     qtest_add_func("rk3588-npu-core/lut", test_lut);
     qtest_add_func("rk3588-npu-core/fuzz", test_fuzz);
