@@ -410,6 +410,33 @@ static void test_halves_by_element(bool quotient)
                  why);
 }
 
+/* An operand of words lies as the input does. */
+static void test_words_by_element(void)
+{
+    const char *why = NULL;
+    int w = 4, h = 2, c = 12, i;
+    Prog p = { 0 };
+    bool ok;
+
+    for (i = 0; i < c * w * h; i++) {
+        stl_le_p(at(ADDR_X) + 4 * i, npu_float_bits(i));
+        stl_le_p(at(ADDR_EW) + 4 * i, npu_float_bits(1000 * i));
+    }
+    put_alone(&p, w, h, c, 0xb4000002, 0x2c041);
+    put(&p, 0x4024, w * h * 16);
+    put(&p, 0x40c0, w * h * 16);
+    put(&p, 0x4070, 0x100003d0);
+    put(&p, 0x5034, 0x40000008);
+    put(&p, 0x5038, ADDR_EW);
+    put(&p, 0x503c, w * h * 16 - 8);
+    put(&p, 0x5040, w * h * 16);
+    ok = runs(&p, &why);
+    for (i = 0; ok && i < c * w * h; i++) {
+        ok = ldl_le_p(at(ADDR_Y) + 4 * i) == npu_float_bits(1001 * i);
+    }
+    report_alone(ok, "sums of words", why);
+}
+
 static void put_pool(Prog *p, const Case *k, bool average)
 {
     put_pool_shape(p, k, average);
@@ -529,6 +556,7 @@ int main(void)
     test_transposition(2);
     test_halves_by_element(false);
     test_halves_by_element(true);
+    test_words_by_element();
     test_pool_halves();
     test_pool(false, 60);
     test_pool(true, 60);

@@ -65,6 +65,12 @@ static const char *decode_pair(NpuTask *t, const uint32_t *regs)
     return NULL;
 }
 
+/* Words come by four here, too (row out.rk3568-words). */
+uint32_t npu_ew_atom(const NpuDpu *d)
+{
+    return d->ew.bytes == 4 ? NPU_ATOM : d->atom;
+}
+
 /*
  * A flying DPU has MRDMA busy, so that ERDMA fetches all surfaces.  So it does
  * operands per channel of a convolution (Rockchip's compilers).
@@ -73,7 +79,8 @@ static const char *decode_single(NpuTask *t, const uint32_t *regs)
 {
     NpuFeed *f = &t->feed[NPU_FEED_EW];
     NpuDpu *d = &t->dpu;
-    uint32_t per_surf = d->atom / d->ew.bytes;
+    uint32_t atom = npu_ew_atom(d);
+    uint32_t per_surf = atom / d->ew.bytes;
     uint32_t positions = d->ew.per_channel ? 1 : d->width * d->height;
 
     REFUSE_IF(t->kind != NPU_KIND_FLYING &&
@@ -83,12 +90,12 @@ static const char *decode_single(NpuTask *t, const uint32_t *regs)
               "EW operands per channel of a convolution but from ERDMA");
     f->base[0] = npu_dma_addr(regs, regs[R_RDMA_EW_BASE_ADDR]);
     /* Rockchip's compilers say the pitch twice, so that either would do. */
-    f->pitch[0] = npu_stride(regs[R_RDMA_EW_SURF_STRIDE], d->atom);
+    f->pitch[0] = npu_stride(regs[R_RDMA_EW_SURF_STRIDE], atom);
     REFUSE_IF(regs[R_RDMA_EW_SURF_NOTCH] &&
               feed_pitch(d, regs[R_RDMA_EW_SURF_NOTCH]) != f->pitch[0],
               "notch against the stride of ERDMA surfaces");
     REFUSE_IF(!npu_cube_init(&f->cube, DIV_ROUND_UP(d->orig_channels, per_surf),
-                             1, (uint64_t)positions * d->atom, false),
+                             1, (uint64_t)positions * atom, false),
               "too many EW operands");
     return NULL;
 }

@@ -11,6 +11,8 @@
 bool npu_ew_reads(const uint32_t *regs);
 /* One for all positions of a channel? */
 bool npu_ew_per_channel(const uint32_t *regs);
+/* Bytes of a position in a surface of operands. */
+uint32_t npu_ew_atom(const NpuDpu *d);
 /* EW and, where it reads memory, its operand; after the rest of the DPU. */
 const char *npu_ew_decode(NpuTask *t, const uint32_t *regs,
                           const NpuLut *lut);

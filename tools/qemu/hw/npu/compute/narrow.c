@@ -7,6 +7,7 @@
  */
 #include "qemu/osdep.h"
 #include "cube.h"
+#include "ew.h"
 #include "narrow.h"
 
 /* What has to be freed behind a task. */
@@ -113,21 +114,32 @@ static bool widen_conv(Wide *w, const NpuTask *t, const NpuOperands *in)
     return w->in.feature && w->in.weights;
 }
 
+/* Bytes of a position in a surface of what a read engine fetches. */
+static uint32_t feed_atom(const NpuTask *t, unsigned feed)
+{
+    switch (feed) {
+    case NPU_FEED_EW:
+        return npu_ew_atom(&t->dpu);
+    case NPU_FEED_MAIN:
+        return t->kind == NPU_KIND_FLYING ? t->dpu.in_atom : t->dpu.atom;
+    default:
+        return t->dpu.atom;
+    }
+}
+
 static bool widen_feeds(Wide *w, const NpuTask *t, const NpuOperands *in)
 {
-    uint32_t atom;
     unsigned i;
 
     for (i = 0; i < NPU_FEED_NUM; i++) {
         const NpuCube *cube = i == NPU_FEED_MAIN && t->kind == NPU_KIND_POOL
                               ? &t->pool.from : &t->feed[i].cube;
         NpuCube *to = &w->t.feed[i].cube;
+        uint32_t atom = feed_atom(t, i);
 
         if (!cube->bytes) {
             continue;
         }
-        atom = i == NPU_FEED_MAIN && t->kind == NPU_KIND_FLYING
-               ? t->dpu.in_atom : t->dpu.atom;
         if (!wide_cube(to, cube, atom)) {
             return false;
         }
