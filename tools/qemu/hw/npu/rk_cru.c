@@ -379,6 +379,12 @@ static bool cru_drives_npu(RkCruState *s, hwaddr addr)
     return false;
 }
 
+/* Its mask in the register at @addr, if it is there. */
+static uint32_t cru_bit_mask(CruBit bit, hwaddr addr)
+{
+    return bit.offset && bit.offset == addr ? 1u << bit.bit : 0;
+}
+
 /* A test keeps gates from opening: what to add to @val to keep them shut. */
 static uint32_t cru_stuck_gates(RkCruState *s, hwaddr addr, uint32_t mask,
                                 uint32_t val)
@@ -388,11 +394,9 @@ static uint32_t cru_stuck_gates(RkCruState *s, hwaddr addr, uint32_t mask,
 
     for (core = 0; core < cru_chip(s)->num_cores; core++) {
         const CruCore *c = &cru_chip(s)->core[core];
-        uint32_t bits = 0;
+        uint32_t bits = (cru_bit_mask(c->aclk[0], addr) |
+                         cru_bit_mask(c->hclk[0], addr)) & opening;
 
-        bits |= c->aclk[0].offset == addr ? 1u << c->aclk[0].bit : 0;
-        bits |= c->hclk[0].offset == addr ? 1u << c->hclk[0].bit : 0;
-        bits &= opening;
         if (bits && npu_ctl_fault(s->ctl, core, NPU_FAULT_CLK_STUCK, NULL)) {
             stuck |= bits;
         }

@@ -486,6 +486,26 @@ static void test_clk_stuck(void)
     qtest_quit(q);
 }
 
+/* An RK3576's cores have no gate of their own for hclk; at 0 is a PLL. */
+static void test_clk_stuck_rk3576(void)
+{
+    const uint32_t cru = 0x27200000, gate = cru + 0x800 + 4 * 28;
+    QTestState *q = qtest_init("-machine rk3588-npu,npu-seed=0,soc=rk3576 "
+                               "-m 512 -display none");
+
+    arm(q, NPU_FAULT_CLK_STUCK, 0, 0);
+    qtest_writel(q, cru, 0x00010001);
+    qtest_writel(q, cru, 0x00010000);
+    g_assert_cmphex(qtest_readl(q, cru) & 1, ==, 0);
+    g_assert_cmpuint(fired(q), ==, 0);
+
+    qtest_writel(q, gate, 0x02000200);
+    qtest_writel(q, gate, 0x02000000);
+    g_assert_cmphex(qtest_readl(q, gate), ==, 0x200);
+    g_assert_cmpuint(fired(q), ==, 1);
+    qtest_quit(q);
+}
+
 static void test_core_dead(void)
 {
     QTestState *q = start();
@@ -655,6 +675,7 @@ int main(int argc, char **argv)
     qtest_add_func("rk3588-npu-fail/reset-wipes", test_reset_wipes);
     qtest_add_func("rk3588-npu-fail/power-stuck", test_power_stuck);
     qtest_add_func("rk3588-npu-fail/clk-stuck", test_clk_stuck);
+    qtest_add_func("rk3588-npu-fail/clk-stuck-rk3576", test_clk_stuck_rk3576);
     qtest_add_func("rk3588-npu-fail/core-dead", test_core_dead);
     qtest_add_func("rk3588-npu-fail/hang-stays", test_hang_stays);
     qtest_add_func("rk3588-npu-fail/qom", test_qom);
