@@ -337,6 +337,19 @@ static bool fits(int64_t heads, int64_t tokens)
 	return yes;
 }
 
+/* Values of so many tokens, which ggml's own function does not look at. */
+static bool takes_values_of(int64_t tokens)
+{
+	struct ggml_context *ctx = context();
+	struct ggml_tensor *q = ggml_new_tensor_3d(ctx, GGML_TYPE_F32, D, ROWS, HEADS);
+	struct ggml_tensor *k = ggml_new_tensor_3d(ctx, GGML_TYPE_F16, D, TOKENS, KV);
+	struct ggml_tensor *v = ggml_new_tensor_3d(ctx, GGML_TYPE_F16, D, tokens, KV);
+	bool yes = ggml_backend_supports_op(tested(), ggml_flash_attn_ext(ctx, q, k, v, NULL, 1, 0, 0));
+
+	ggml_free(ctx);
+	return yes;
+}
+
 static void refused(void)
 {
 	tap(supported(GGML_TYPE_F16, 0, 0, false) && supported(GGML_TYPE_F16, 0, 0, true),
@@ -345,6 +358,9 @@ static void refused(void)
 	    !supported(GGML_TYPE_F32, 0, 0, false), "but not with linear biases, capped scores, or keys of f32");
 	tap(fits(1024, 4096) && !fits(2048, 4096), "nor keys beyond 2 GiB, which no tensor holds");
 	tap(fits(1, 32768) && !fits(1, 32769), "nor more tokens than libnpu takes");
+	tap(takes_values_of(TOKENS) && !takes_values_of(TOKENS + 1) && !takes_values_of(TOKENS - 1),
+	    "nor values of other tokens than the keys'");
+	tap(!fits(1, 0), "nor no token at all");
 }
 
 /* Of all rows but that, and the one that sees nothing. */

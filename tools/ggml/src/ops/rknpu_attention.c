@@ -99,9 +99,9 @@ static bool can_compute(const struct ggml_tensor *op)
 	if (q->nb[0] != sizeof(float) || k->nb[0] != ggml_type_size(k->type) ||
 	    v->nb[0] != ggml_type_size(v->type))
 		return false;
-	return k->ne[0] == v->ne[0] && k->ne[0] <= MOST_COLS && k->ne[1] + has_sinks(op) <= MOST_TOKENS &&
-	       k->ne[2] == v->ne[2] && k->ne[3] == v->ne[3] && q->ne[2] % k->ne[2] == 0 &&
-	       q->ne[3] % k->ne[3] == 0 && q->ne[1] < INT32_MAX / 2 &&
+	return k->ne[0] == v->ne[0] && k->ne[0] <= MOST_COLS && k->ne[1] > 0 && k->ne[1] == v->ne[1] &&
+	       k->ne[1] + has_sinks(op) <= MOST_TOKENS && k->ne[2] == v->ne[2] && k->ne[3] == v->ne[3] &&
+	       q->ne[2] % k->ne[2] == 0 && q->ne[3] % k->ne[3] == 0 && q->ne[1] < INT32_MAX / 2 &&
 	       (uint64_t)q->ne[1] * (uint64_t)(q->ne[2] * (q->ne[0] + HEAD_COLS)) < (1u << 29) &&
 	       (uint64_t)q->ne[1] * (uint64_t)k->ne[1] < (1u << 29) &&
 	       (uint64_t)k->ne[1] * (uint64_t)(k->ne[2] * (k->ne[0] + HEAD_COLS)) < (1u << 30);
