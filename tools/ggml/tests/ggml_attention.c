@@ -440,6 +440,10 @@ static void not_a_number(void)
 	((float *)a.q->data)[3 * D] = NAN;
 	ok = go(&a) == GGML_STATUS_SUCCESS && isnan(((float *)a.y->data)[3 * HEADS * D]);
 	tap(ok && off(&a, 7) <= bound(&a), "a query that is NaN is so in the result, and others are right");
+	set(&a);
+	((ggml_fp16_t *)a.mask->data)[3 * TOKENS] = ggml_fp32_to_fp16(NAN);
+	ok = go(&a) == GGML_STATUS_SUCCESS && isnan(((float *)a.y->data)[3 * HEADS * D]);
+	tap(ok && off(&a, 7) <= bound(&a), "and so is a mask that is NaN");
 	drop(&a);
 }
 

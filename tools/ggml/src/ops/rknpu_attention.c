@@ -327,17 +327,21 @@ static int write_tokens(const struct part *p, const struct rknpu_run *run, struc
 	return npu_tensor_write(run->t[which], s->halves, 0);
 }
 
+/* NaN if there is one. */
 static float largest(const uint16_t *v, uint32_t n)
 {
 	float most = -INFINITY;
 
-	for (uint32_t i = 0; i < n; i++)
-		most = fmaxf(most, number(v[i]));
+	for (uint32_t i = 0; i < n && !isnan(most); i++)
+		most = number(v[i]) <= most ? most : number(v[i]);
 	return most;
 }
 
-/* Less the largest of the row, which softmax does not see: scores are added to it as fp16, however large it is. */
-static void mask_row(const struct part *p, const struct rknpu_run *run, struct staging *s, uint32_t row)
+/*
+ * Less the largest of the row, which softmax does not see: scores are added to it as fp16, however large it is. -ERANGE if
+ * there is NaN, which the NPU would not have in the result.
+ */
+static int mask_row(const struct part *p, const struct rknpu_run *run, struct staging *s, uint32_t row)
 {
 	const struct ggml_tensor *mask = p->op->src[3];
 	const uint16_t *from = row_of(mask, p->row + row, 0, p->i3 % mask->ne[3]);
@@ -345,6 +349,8 @@ static void mask_row(const struct part *p, const struct rknpu_run *run, struct s
 	uint32_t tokens = (uint32_t)mask->ne[0];
 	float most = largest(from, tokens);
 
+	if (isnan(most))
+		return -ERANGE;
 	s->sees[row] = most > -INFINITY;
 	if (!isfinite(most))
 		most = 0;
@@ -356,18 +362,21 @@ static void mask_row(const struct part *p, const struct rknpu_run *run, struct s
 	}
 	if (has_sinks(p->op))
 		to[tokens] = fp16(fmaxf(fminf(-most, -MASKED_SCORE), MASKED_SCORE));
+	return 0;
 }
 
 static int write_mask(const struct part *p, const struct rknpu_run *run, struct staging *s)
 {
+	int ret = 0;
+
 	if (!run->shape[MASKED]) {
 		memset(s->seen, true, run->shape[TOKENS]);
 		memset(s->sees, true, p->rows);
 		return 0;
 	}
-	for (uint32_t row = 0; row < p->rows; row++)
-		mask_row(p, run, s, row);
-	return rknpu_write_rows(run->t[MASK], p->rows, s->halves, 0);
+	for (uint32_t row = 0; !ret && row < p->rows; row++)
+		ret = mask_row(p, run, s, row);
+	return ret ? ret : rknpu_write_rows(run->t[MASK], p->rows, s->halves, 0);
 }
 
 /* No score is more than the lengths of both vectors. */
