@@ -300,6 +300,30 @@ static bool supported(struct product *p)
 	return ggml_backend_dev_supports_op(dev, p->y);
 }
 
+/* Whose weights, if @computed, are the result of another operation. ggml asks before either has memory. */
+static bool supported_before(bool computed, int64_t rows)
+{
+	struct ggml_context *ctx = context();
+	struct ggml_tensor *w = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, K, N), *x = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, K, rows);
+	bool yes;
+
+	if (computed)
+		w = ggml_view_2d(ctx, ggml_relu(ctx, w), K, N / 2, w->nb[1], 0);
+	yes = ggml_backend_dev_supports_op(dev, ggml_mul_mat(ctx, w, x));
+	ggml_free(ctx);
+	return yes;
+}
+
+static void planner_before(void)
+{
+	bool ok;
+
+	parameter("RKNPU_GGML_MIN_REUSE", NULL);
+	ok = supported_before(false, 40) && supported_before(true, 128);
+	tap(ok && !supported_before(true, 127), "results that are multiplied as weights want more rows, also before they have memory");
+	parameter("RKNPU_GGML_MIN_REUSE", "0");
+}
+
 static void planner(void)
 {
 	static struct product p;
@@ -617,6 +641,7 @@ int main(int argc, char **argv)
 	budget();
 	ranges();
 	planner();
+	planner_before();
 	before_loading();
 	with_cpu();
 	whole_graphs();

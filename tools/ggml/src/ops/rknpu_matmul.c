@@ -112,12 +112,15 @@ static bool is_question(struct rknpu_context *ctx, const struct ggml_tensor *w)
 	return buffer && buffer->type == &ctx->buffer_type && !buffer->size;
 }
 
-/* Weights of a model; before it is loaded its tensors have no memory. */
+/*
+ * Weights of a model; before it is loaded its tensors have no memory. Nor have results when ggml asks who computes with
+ * them.
+ */
 static bool stays(struct rknpu_context *ctx, const struct ggml_tensor *w)
 {
-	ggml_backend_buffer_t buffer = w->view_src ? w->view_src->buffer : w->buffer;
+	const struct ggml_tensor *of = w->view_src ? w->view_src : w;
 
-	return !buffer || is_question(ctx, w) || rknpu_cache_of(ctx, w);
+	return of->buffer ? is_question(ctx, w) || rknpu_cache_of(ctx, w) : of->op == GGML_OP_NONE;
 }
 
 /* For each matrix of weights; if rows choose theirs, as many for each on average. */
