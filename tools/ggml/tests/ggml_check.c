@@ -550,6 +550,41 @@ static void with_cpu(void)
 	drop(&p);
 }
 
+static bool fails(void *arg)
+{
+	return ggml_backend_graph_compute(npu, arg) == GGML_STATUS_FAILED;
+}
+
+/* The CPU would write over memory that is not the product's. */
+static void unknown_expert(void)
+{
+	static const int32_t bad[] = { 4, -1 };
+	struct ggml_context *ctx = context();
+	struct ggml_cgraph *graph = ggml_new_graph(ctx);
+	struct ggml_tensor *w = ggml_new_tensor_3d(ctx, GGML_TYPE_F16, K, N, 4);
+	struct ggml_tensor *x = ggml_new_tensor_3d(ctx, GGML_TYPE_F32, K, 1, M), *ids = ggml_new_tensor_2d(ctx, GGML_TYPE_I32, 2, M);
+	ggml_backend_buffer_t buf;
+	int32_t v[2 * M];
+	bool ok = true;
+
+	ggml_build_forward_expand(graph, ggml_set_name(ggml_mul_mat_id(ctx, w, x, ids), "ffn_moe_up-2"));
+	buf = allocate(ctx, GGML_BACKEND_BUFFER_USAGE_ANY);
+	ggml_backend_buffer_clear(buf, 0);
+	for (int i = 0; i < 2 * M; i++)
+		v[i] = i % 4;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		v[5] = bad[i];
+		ggml_backend_tensor_set(ids, v, 0, sizeof(v));
+		ok = says(fails, graph, "MUL_MAT_ID ffn_moe_up-2", "failed") && ok;
+	}
+	v[5] = 1;
+	ggml_backend_tensor_set(ids, v, 0, sizeof(v));
+	ok = ggml_backend_graph_compute(npu, graph) == GGML_STATUS_SUCCESS && ok;
+	tap(ok, "rows that choose a matrix that is not there fail their graph, which one line says");
+	ggml_backend_buffer_free(buf);
+	ggml_free(ctx);
+}
+
 /* Of @z, the product of @p without what is below 0. */
 static bool cut_right(struct product *p, const struct ggml_tensor *z)
 {
@@ -645,6 +680,7 @@ int main(int argc, char **argv)
 	before_loading();
 	with_cpu();
 	whole_graphs();
+	unknown_expert();
 	hang();
 	cancelled();
 	gone();

@@ -384,6 +384,23 @@ static int all_experts(struct rknpu_context *ctx, const struct ggml_tensor *op, 
 	return ret;
 }
 
+/* A row that chose another one would keep what was in its memory before. */
+static bool all_there(const struct ggml_tensor *op, char *why, size_t size)
+{
+	const struct ggml_tensor *ids = op->src[2];
+
+	for (int64_t token = 0; token < ids->ne[1]; token++)
+		for (int64_t slot = 0; slot < ids->ne[0]; slot++) {
+			int32_t which = expert(ids, slot, token);
+
+			if (which < 0 || which >= op->src[0]->ne[2]) {
+				snprintf(why, size, "matrix %d of %lld is wanted", which, (long long)op->src[0]->ne[2]);
+				return false;
+			}
+		}
+	return true;
+}
+
 int rknpu_matmul_id(struct rknpu_context *ctx, const struct ggml_tensor *op, char *why, size_t size)
 {
 	size_t rows = (size_t)(op->ne[1] * op->ne[2]);
@@ -394,7 +411,9 @@ int rknpu_matmul_id(struct rknpu_context *ctx, const struct ggml_tensor *op, cha
 	};
 	int ret = -ENOMEM;
 
-	if (g.row && g.x && g.y)
+	if (!all_there(op, why, size))
+		ret = -EINVAL;
+	else if (g.row && g.x && g.y)
 		ret = all_experts(ctx, op, &g, why, size);
 	else
 		snprintf(why, size, "%s", strerror(ENOMEM));
