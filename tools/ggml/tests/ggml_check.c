@@ -295,6 +295,42 @@ static void ranges(void)
 	tap(ok, "activations from 1e-30 to 1e20, beyond what halves hold");
 }
 
+/* Rows of several users, as a server batches them: what is large or no number in one is nothing to the others. */
+static void rows_apart(void)
+{
+	static const float by[] = { 1, 1e20f, 1e-6f, INFINITY, 1e6f };
+	struct product *p = calloc(1, sizeof(*p));
+	float y[M * N];
+	double worst = 0;
+	bool ok;
+
+	make(p, GGML_TYPE_F16, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
+	for (size_t i = 0; i < M * K; i++)
+		p->xv[i] = rnd() * by[i / K % 5];
+	ggml_backend_tensor_set(p->x, p->xv, 0, sizeof(p->xv));
+	ok = go(p) == GGML_STATUS_SUCCESS;
+	ggml_backend_tensor_get(p->y, y, 0, sizeof(y));
+	for (size_t m = 0; m < M; m++) {
+		double err = 0, sum = 0;
+
+		for (size_t n = 0; n < N && m % 5 != 3; n++) {
+			double acc = 0;
+
+			for (size_t k = 0; k < K; k++)
+				acc += (double)p->xv[m * K + k] * p->wv[n * K + k];
+			err += (acc - y[m * N + n]) * (acc - y[m * N + n]);
+			sum += acc * acc;
+		}
+		if (m % 5 == 3)
+			ok = ok && !isfinite(y[m * N]);
+		else
+			worst = fmax(worst, isfinite(err) ? err / sum : INFINITY);
+	}
+	drop(p);
+	free(p);
+	tap(ok && worst <= 2 * GOOD, "each row has its own range: normalised mean square error %g", worst);
+}
+
 static bool supported(struct product *p)
 {
 	return ggml_backend_dev_supports_op(dev, p->y);
@@ -675,6 +711,7 @@ int main(int argc, char **argv)
 	cpu_buffers();
 	budget();
 	ranges();
+	rows_apart();
 	planner();
 	planner_before();
 	before_loading();

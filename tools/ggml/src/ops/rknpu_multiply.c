@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Owns products with packed weights: a recording for some rows and fewer, and as many products at once as it holds.
- * Activations are fp16 with a scale for all, or int8 with one for each row.
+ * Activations are fp16 or int8, with a scale for each row: others may be of somebody else, and as large as they like.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,35 +21,29 @@ enum { X, Y };
 
 /* ---- activations and results ---- */
 
-static float convert(uint16_t *dst, const struct rknpu_rows *r, uint32_t k, float scale)
+static float row_to_fp16(uint16_t *dst, const float *src, uint32_t k)
 {
-	float most = 0;
+	float wanted = rknpu_scale_for(rknpu_to_fp16(dst, src, k, 1));
 
-	for (uint32_t m = 0; m < r->m; m++) {
-		float largest = rknpu_to_fp16(dst + (size_t)m * k, rknpu_x_row(r, m), k, scale);
-
-		most = largest > most ? largest : most;
-	}
-	return most;
+	if (wanted != 1)
+		rknpu_to_fp16(dst, src, k, wanted);
+	return wanted;
 }
 
-static int write_fp16(struct npu_tensor *x, const struct rknpu_rows *r, uint32_t k, float *scale)
+static int write_fp16(struct npu_tensor *x, const struct rknpu_rows *r, uint32_t k, struct rknpu_scale *s)
 {
 	uint16_t *fp16;
-	float wanted;
-	int ret;
+	int ret = -ENOMEM;
 
-	*scale = 1;
 	if (r->x_type == GGML_TYPE_F16)
 		return rknpu_write_rows(x, r->m, r->x, r->x_stride / sizeof(*fp16));
 	fp16 = malloc((size_t)r->m * k * sizeof(*fp16));
-	if (!fp16)
-		return -ENOMEM;
-	wanted = rknpu_scale_for(convert(fp16, r, k, 1));
-	if (wanted != 1)
-		convert(fp16, r, k, wanted);
-	*scale = wanted;
-	ret = rknpu_write_rows(x, r->m, fp16, 0);
+	s->row = malloc(r->m * sizeof(*s->row));
+	if (fp16 && s->row) {
+		for (uint32_t m = 0; m < r->m; m++)
+			s->row[m] = row_to_fp16(fp16 + (size_t)m * k, rknpu_x_row(r, m), k);
+		ret = rknpu_write_rows(x, r->m, fp16, 0);
+	}
 	free(fp16);
 	return ret;
 }
@@ -90,7 +84,7 @@ static int write_x(struct npu_tensor *x, const struct rknpu_rows *r, struct rknp
 
 	if (w->type == NPU_PREC_INT8)
 		return write_int8(x, r, w->from.k, s);
-	ret = write_fp16(x, r, w->from.k, &s->all);
+	ret = write_fp16(x, r, w->from.k, s);
 	return ret ? ret : rknpu_parts_sum(r, s);
 }
 
@@ -116,7 +110,6 @@ static int read_int32(struct npu_tensor *y, const struct rknpu_result *out, uint
 static int read_y(struct npu_tensor *y, const struct rknpu_result *out, uint32_t rows,
 		  const struct rknpu_scale *s)
 {
-	float scale = s->all * out->w->scale;
 	int ret;
 
 	if (out->w->part)
@@ -124,9 +117,12 @@ static int read_y(struct npu_tensor *y, const struct rknpu_result *out, uint32_t
 	if (out->w->type == NPU_PREC_INT8)
 		return read_int32(y, out, rows, s);
 	ret = rknpu_read_rows(y, rows, out->y, out->y_stride / sizeof(float));
-	for (uint32_t m = 0; !ret && scale != 1 && m < rows; m++)
-		for (uint32_t i = 0; i < out->w->from.n; i++)
+	for (uint32_t m = 0; !ret && m < rows; m++) {
+		float scale = rknpu_scale_of(s, m) * out->w->scale;
+
+		for (uint32_t i = 0; scale != 1 && i < out->w->from.n; i++)
 			rknpu_y_row(out, m)[i] *= scale;
+	}
 	return ret;
 }
 

@@ -42,12 +42,17 @@ static inline float *rknpu_y_row(const struct rknpu_result *y, uint32_t m)
 int rknpu_multiply(struct rknpu_context *ctx, const struct rknpu_rows *r, char *why, size_t size);
 
 /*
- * What activations were divided by: all, or each row; and for weights with offsets the sums of each part of a row, as the
- * NPU has it. Whoever has it frees @row and @sums.
+ * What each row of activations was divided by, or NULL; and for weights with offsets the sums of each part of a row, as the
+ * NPU has it. Whoever has it frees both.
  */
 struct rknpu_scale {
-	float all, *row, *sums;
+	float *row, *sums;
 };
+
+static inline float rknpu_scale_of(const struct rknpu_scale *s, uint32_t m)
+{
+	return s->row ? s->row[m] : 1;
+}
 
 /* ---- the same in parts of the columns: rknpu_parts.c ---- */
 

@@ -68,7 +68,8 @@ int rknpu_parts_sum(const struct rknpu_rows *r, struct rknpu_scale *s)
 		return 0;
 	s->sums = calloc((size_t)r->m * parts, sizeof(*s->sums));
 	for (uint32_t m = 0; s->sums && m < r->m; m++)
-		add_up(s->sums + (size_t)m * parts, rknpu_x_row(r, m), r->x_type, w->from.k, w->part, 1 / s->all);
+		add_up(s->sums + (size_t)m * parts, rknpu_x_row(r, m), r->x_type, w->from.k, w->part,
+		       1 / rknpu_scale_of(s, m));
 	return s->sums ? 0 : -ENOMEM;
 }
 
@@ -121,7 +122,7 @@ int rknpu_parts_read(struct npu_tensor *y, const struct rknpu_result *out, uint3
 	}
 	for (uint32_t m = 0; !ret && m < rows; m++) {
 		const float *row = sum + (size_t)m * w->n;
-		float by = s->row ? s->row[m] : s->all;
+		float by = rknpu_scale_of(s, m);
 
 		for (uint32_t i = 0; i < w->from.n; i++)
 			rknpu_y_row(out, m)[i] = row[i] * by;
