@@ -203,12 +203,15 @@ static uint64_t vocabulary_bytes(void)
 static void enough(void)
 {
 	struct rknpu_ggml_stats a = stats();
+	unsigned int reads;
 	struct model m;
 	bool ok;
 
 	make(&m, false);
 	ok = logs(plan, &m, "ggml-rknpu: weights: 10 tensors, 2 MiB, for the NPU as fp16");
 	tap(ok && stats().resident == a.resident + ALL, "with memory for all, weights become fp16, which one line says");
+	reads = meminfo_reads();
+	tap(plan(&m) && meminfo_reads() == reads, "a plan that has nothing to decide does not ask for memory");
 	ok = right(&m, GOOD_FP16);
 	tap(ok && stats().resident == a.resident + ALL + vocabulary_bytes(),
 	    "those of the vocabulary follow when all rows of its product are wanted");

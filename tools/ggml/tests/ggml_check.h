@@ -45,6 +45,8 @@ bool says(bool (*compute)(void *arg), void *arg, const char *a, const char *b);
 bool logs(bool (*compute)(void *arg), void *arg, const char *words);
 /* From now on the machine has so much memory left, or what it has if 0: meminfo.c. */
 void set_available(uint64_t bytes);
+/* How often somebody asked for that. */
+unsigned int meminfo_reads(void);
 ggml_backend_t tested(void);
 /* A context for tensors that have their memory elsewhere. */
 struct ggml_context *context(void);

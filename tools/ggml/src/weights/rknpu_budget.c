@@ -295,8 +295,11 @@ static bool decide(struct rknpu_context *ctx, const struct rknpu_claim *also, ui
 	*d = (struct decision){ .best = true };
 	if (!collect(ctx, d, also))
 		return false;
-	d->had = d->left = less(free_bytes(ctx, scratch), less(promised(ctx), ctx->stats.resident));
-	share(d);
+	/* Programs plan each batch, in many parts, and the kernel adds up counters of all CPUs to say what is free. */
+	if (d->n) {
+		d->had = d->left = less(free_bytes(ctx, scratch), less(promised(ctx), ctx->stats.resident));
+		share(d);
+	}
 	free(d->claim);
 	return d->n;
 }
