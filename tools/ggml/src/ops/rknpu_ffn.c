@@ -13,9 +13,10 @@
 
 /* Where numbers of tensors in between begin, of those with the same shape. */
 #define BETWEEN	8
-/* Largest activations that need no scale of their own. */
+/* Largest activations that need no scale of their own: of all, and the least of a row that is not 0. */
 #define MOST	32767.0f
 #define LEAST	0x1p-4f
+#define LEAST_OF_ROW	0x1p-7f
 /* How far apart scales of gate and up may be, so that what is in between keeps its bits. */
 #define APART	64.0f
 
@@ -97,7 +98,10 @@ static int run_for(struct rknpu_context *ctx, struct rknpu_weights *const *w, ui
 
 /* ---- one block ---- */
 
-/* -ERANGE if fp16 would not hold them: SiLU has to see what gate really is, so no scale helps. */
+/*
+ * -ERANGE if fp16 would not hold them: SiLU has to see what gate really is, so no scale helps. Of small rows the product of
+ * gate and up is less than fp16 has, and would be 0, whatever other rows are.
+ */
 static int write_x(struct npu_tensor *x, const struct ggml_tensor *from, float scale)
 {
 	size_t k = (size_t)from->ne[0], m = (size_t)from->ne[1];
@@ -109,10 +113,12 @@ static int write_x(struct npu_tensor *x, const struct ggml_tensor *from, float s
 		return -ENOMEM;
 	for (size_t i = 0; i < m; i++) {
 		const float *row = (const float *)((const char *)from->data + i * from->nb[1]);
+		float largest = rknpu_to_fp16(fp16 + i * k, row, k, 1 / scale) * scale;
 
-		most = fmaxf(most, rknpu_to_fp16(fp16 + i * k, row, k, 1 / scale));
+		if (largest > 0 && largest < LEAST_OF_ROW)
+			ret = -ERANGE;
+		most = fmaxf(most, largest);
 	}
-	most *= scale;
 	if (!(most <= MOST && most >= LEAST))
 		ret = -ERANGE;
 	if (!ret)
