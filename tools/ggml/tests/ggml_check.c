@@ -722,6 +722,7 @@ int main(int argc, char **argv)
 	cancelled();
 	gone();
 	full();
+	shared_refused();
 	outlives(unload);
 	printf("1..%d\n", results);
 	return bad ? 1 : 0;

@@ -62,6 +62,8 @@ ggml_backend_buffer_t allocate(struct ggml_context *ctx, enum ggml_backend_buffe
 
 void layout(void);
 void shared(void);
+/* Behind those that look at what is said of a driver without room. */
+void shared_refused(void);
 void attention(void);
 void feed_forward(void);
 void load(void);

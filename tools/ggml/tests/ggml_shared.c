@@ -3,6 +3,7 @@
  * Cores that share a product, and products that share activations, as those of a layer do: what
  * is started and moved for them, and that the results are those of one core and of each alone.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,8 @@ static const int which_x[MOST] = { 0, 0, 0, 1, 1, 2 };
 
 /* Halves are exact; a sum of K products of up to 1 is rounded K times at most. */
 #define BOUND	(K * K * 0x1p-24)
+/* The CPU may sum up halves. */
+#define BOUND_OF_CPU	0.5
 
 struct layer {
 	struct ggml_context *wctx, *ctx;
@@ -324,6 +327,24 @@ static void same_place(void)
 	tap(ok, "products of other columns follow each other, whose activations are described in one place");
 	drop(&l);
 	free(memory);
+}
+
+void shared_refused(void)
+{
+	struct rknpu_ggml_stats a;
+	struct layer l;
+	bool ok;
+
+	make(&l);
+	set(&l, 16);
+	a = stats();
+	if (npu_refuse_next(-EBUSY)) {
+		ok = compute(&l, 0, 3);
+		for (int i = 0; i < 3; i++)
+			ok = ok && off_of(&l, i, l.y[i]->data) <= BOUND_OF_CPU;
+		tap(ok && stats().to_cpu == a.to_cpu + 3, "all products that shared activations are the CPU's then, and are counted");
+	}
+	drop(&l);
 }
 
 void shared(void)

@@ -127,7 +127,7 @@ static int compute(struct rknpu_context *ctx, const struct ggml_tensor *const *t
 	}
 	said = *said_of(ctx, ret);
 	if (cpu_can(ret)) {
-		ctx->stats.to_cpu++;
+		ctx->stats.to_cpu += n;
 		*said_of(ctx, ret) = true;
 	} else {
 		ctx->stats.failures += ret != 0;
