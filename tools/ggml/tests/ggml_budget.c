@@ -370,6 +370,38 @@ static void unplanned(void)
 	limit(0);
 }
 
+/* What is decided on when it is computed, and has no room as fp16, to which activations may be rounded but no further. */
+static void not_int8(void)
+{
+	struct ggml_context *wctx = context(), *ctx = context();
+	struct ggml_tensor *x = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, WIDTH, M), *w, *y;
+	struct ggml_cgraph *graph = ggml_new_graph(ctx);
+	struct rknpu_ggml_stats a = stats();
+	ggml_backend_buffer_t wbuf, buf;
+	bool ok;
+
+	w = ggml_new_tensor_2d(wctx, GGML_TYPE_Q8_0, WIDTH, INNER);
+	wbuf = allocate(wctx, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
+	y = ggml_mul_mat(ctx, w, x);
+	ok = ggml_prec_set_src(y, GGML_PREC_F16, 1);
+	buf = allocate(ctx, GGML_BACKEND_BUFFER_USAGE_ANY);
+	fill(w);
+	ggml_backend_buffer_clear(buf, 0);
+	ggml_build_forward_expand(graph, y);
+	limit(a.resident + LARGE / 2);
+	ok = ok && ggml_backend_graph_compute(tested(), graph) == GGML_STATUS_SUCCESS;
+	tap(ok && stats().runs == a.runs && stats().to_cpu == a.to_cpu + 1,
+	    "activations that may become fp16 do not become int8 if there is room for that only");
+	limit(0);
+	fill(w);
+	ok = ggml_backend_graph_compute(tested(), graph) == GGML_STATUS_SUCCESS;
+	tap(ok && stats().runs == a.runs + 1, "with room, they become fp16");
+	ggml_backend_buffer_free(buf);
+	ggml_backend_buffer_free(wbuf);
+	ggml_free(ctx);
+	ggml_free(wctx);
+}
+
 static void garbage(void)
 {
 	static const struct { const char *value; uint64_t bytes; } good[] = {
@@ -461,6 +493,7 @@ void budget(void)
 	file();
 	options();
 	unplanned();
+	not_int8();
 	garbage();
 	said();
 }

@@ -72,6 +72,27 @@ void rknpu_slice_put(struct rknpu_context *ctx, const struct ggml_tensor *t, str
 		rknpu_weights_free(ctx, w);
 }
 
+/* May activations of that product be rounded to what weights of @type are multiplied with? */
+static bool may_round(const struct ggml_tensor *op, enum npu_prec type)
+{
+	int32_t prec = op->op_params[PREC_SRC1];
+
+	return !prec || prec >= (int32_t)(type == NPU_PREC_INT8 ? GGML_PREC_Q8 : GGML_PREC_F16);
+}
+
+/* Matrix @i of the weights of @op. That may be decided on just now. */
+static int slice_for(struct rknpu_context *ctx, const struct ggml_tensor *op, int64_t i, struct rknpu_weights **out,
+		     char *why, size_t size)
+{
+	int ret = rknpu_slice_get(ctx, op->src[0], i, out, why, size);
+
+	if (ret || may_round(op, (*out)->type))
+		return ret;
+	rknpu_slice_put(ctx, op->src[0], *out);
+	snprintf(why, size, "weights %s have room as int8 only, to which nothing may be rounded here", op->src[0]->name);
+	return -ENOMEM;
+}
+
 /* ---- when the CPU is better ---- */
 
 /* Has every pass the rows of that product? A plan has all, but of what a program reads a prompt has one. */
@@ -172,12 +193,9 @@ static bool rows_ok(const struct ggml_tensor *t)
 static bool product_fits(struct rknpu_context *ctx, const struct ggml_tensor *op, int64_t rows)
 {
 	const struct ggml_tensor *w = op->src[0], *x = op->src[1];
-	bool int8 = rknpu_prec_of(ctx, w) == NPU_PREC_INT8;
 
-	if (op->op_params[PREC_SRC1] &&
-	    op->op_params[PREC_SRC1] < (int32_t)(int8 ? GGML_PREC_Q8 : GGML_PREC_F16))
-		return false;
-	return rknpu_best(ctx, w) != RKNPU_CPU && rknpu_can_pack(w->type) && rows_ok(w) && rows_ok(x) && rows_ok(op) &&
+	return may_round(op, rknpu_prec_of(ctx, w)) && rknpu_best(ctx, w) != RKNPU_CPU && rknpu_can_pack(w->type) &&
+	       rows_ok(w) && rows_ok(x) && rows_ok(op) &&
 	       fits(w->ne[1], w->ne[0], sizeof(uint16_t)) && fits(rows, w->ne[0], sizeof(float)) &&
 	       fits(rows, w->ne[1], sizeof(float)) && rknpu_is_readable(ctx, w);
 }
@@ -231,7 +249,7 @@ static int matmul_one(struct rknpu_context *ctx, const struct ggml_tensor *op, c
 		int64_t i03 = i / w->ne[2];
 		struct rknpu_weights *packed;
 
-		ret = rknpu_slice_get(ctx, w, i, &packed, why, size);
+		ret = slice_for(ctx, op, i, &packed, why, size);
 		if (ret)
 			return ret;
 		for (int64_t i13 = i03 * share; !ret && i13 < (i03 + 1) * share; i13++)
@@ -289,7 +307,7 @@ int rknpu_matmul(struct rknpu_context *ctx, const struct ggml_tensor *const *op,
 	if (n == 1 && !is_plain(ctx, op[0]))
 		return matmul_one(ctx, op[0], why, size);
 	for (uint32_t i = 0; !ret && i < n; i++) {
-		ret = rknpu_slice_get(ctx, op[i]->src[0], 0, &r.out[i].w, why, size);
+		ret = slice_for(ctx, op[i], 0, &r.out[i].w, why, size);
 		r.out[i].y = op[i]->data;
 		r.out[i].y_stride = op[i]->nb[1];
 		ctx->stats.macs += (uint64_t)ggml_nelements(op[i]) * (uint64_t)op[i]->src[0]->ne[0];
@@ -374,7 +392,7 @@ static int all_experts(struct rknpu_context *ctx, const struct ggml_tensor *op, 
 		/* Nobody's rows may not cost packing. */
 		if (!n)
 			continue;
-		ret = rknpu_slice_get(ctx, op->src[0], i, &w, why, size);
+		ret = slice_for(ctx, op, i, &w, why, size);
 		if (ret)
 			return ret;
 		ret = with_expert(ctx, op, w, g, n, why, size);
