@@ -314,10 +314,10 @@ uint8_t *npu_tensor_atom(const struct npu_tensor *t, uint32_t surface, uint32_t 
 	       ((uint64_t)surface * t->pitch + row) * npu_tensor_atom_bytes(t);
 }
 
-/* Bytes of so many elements of a row. */
+/* Bytes of so many elements of a row; of 512 MiB a size_t may not hold the bits. */
 static size_t row_bytes(const struct npu_tensor *t, size_t cols)
 {
-	return cols * npu_prec_bits(t->shape.type) / 8;
+	return (size_t)((uint64_t)cols * npu_prec_bits(t->shape.type) / 8);
 }
 
 static uint64_t payload(const struct npu_tensor *t)

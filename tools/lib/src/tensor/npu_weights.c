@@ -37,23 +37,27 @@ static int check_desc(const struct npu_dev *dev, const struct npu_weights_desc *
 	return d->rq.scale ? npu_requant_check(&d->rq) : 0;
 }
 
-/* One stretch of K after the other, each as if it were all of the weights. */
+/*
+ * One stretch of K after the other, each as if it were all of the weights. What counts bits is wider than a
+ * size_t may be: 512 MiB have 2^32 of them.
+ */
 static void pack(const struct npu_weights *w, const struct npu_weights_desc *d, const void *src,
 		 uint32_t np)
 {
 	const struct npu_chip *chip = npu_dev_chip(w->dev);
-	size_t bits = npu_prec_bits(d->type), ld = d->ld ? d->ld : d->is_kn ? d->n : d->k;
+	size_t ld = d->ld ? d->ld : d->is_kn ? d->n : d->k;
+	uint64_t bits = npu_prec_bits(d->type);
 
 	for (uint32_t k = 0; k < w->k; k += w->k_step) {
 		const uint8_t *from = (const uint8_t *)src + (d->is_kn ? k * ld : k) * bits / 8;
-		uint8_t *to = (uint8_t *)w->mem->bo->map + (size_t)np * k * bits / 8;
+		uint8_t *to = (uint8_t *)w->mem->bo->map + np * bits * k / 8;
 		size_t cols = min_u64(w->k_step, w->k - k), padded = min_u64(w->k_step, w->kp - k);
 
 		if (d->type == NPU_PREC_INT4)
 			npu_pack_int4(to, from, ld, d->is_kn, chip->int4_group, d->n, cols, padded);
 		else
-			npu_pack_matrix(to, from, ld, d->is_kn, bits / 8, npu_kernel_group(chip, d->type), d->n, cols,
-					np, padded);
+			npu_pack_matrix(to, from, ld, d->is_kn, npu_prec_bytes(d->type), npu_kernel_group(chip, d->type),
+					d->n, cols, np, padded);
 	}
 }
 
