@@ -230,7 +230,7 @@ struct npu_attention_opts {
 /**
  * npu_rec_attention - append y = softmax(scale * (q * k^T + mask)) * v for each head
  * @rec: recording
- * @q: M x (heads * D) of FP16, D a multiple of 32
+ * @q: M x (heads * D) of FP16, D a multiple of 32 up to 4096
  * @k: T x (kv_heads * D) of FP16, T to 32768
  * @v: T x (kv_heads * D) of FP16
  * @y: M x (heads * D) of FP16; shares no element with the others
@@ -254,7 +254,8 @@ struct npu_attention_opts {
  * interrupt of its own: 4096 tokens and a head of 64 columns take 633, four heads of 128 with keys in
  * common 2338.
  *
- * Return: as npu_rec_reduce_sum(); -EOPNOTSUPP for options of a newer library; -E2BIG for more tokens.
+ * Return: as npu_rec_reduce_sum(); -EOPNOTSUPP for options of a newer library; -E2BIG for more tokens or columns
+ * of a head, or max_rows that take more tasks than a chain can have.
  */
 int npu_rec_attention(struct npu_rec *rec, const struct npu_tensor *q, const struct npu_tensor *k,
 		      const struct npu_tensor *v, struct npu_tensor *y,

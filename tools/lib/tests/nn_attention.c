@@ -208,7 +208,8 @@ static void test_attention(struct npu_dev *dev)
 		{ 5, 8200, 64, { .heads = 2, .kv_heads = 1, .causal = true }, 1 },
 		{ 33, 32768, 32, { .heads = 1, .max_rows = 32, .causal = true }, 1 },
 		{ 2, 32767, 64, { .heads = 1 }, 2 },
-		{ 2, 32768, 512, { .heads = 1, .scale = 1 }, -4 },
+		/* A head that begins with more tasks than a chain can have. */
+		{ 2, 32768, 576, { .heads = 1, .scale = 1 }, -4 },
 		/* Sums of several programs. */
 		{ 96, 1500, 32, { .heads = 2, .causal = true }, 2 },
 		/* More tasks than a chain can have. */
@@ -277,8 +278,8 @@ static void test_counts(struct npu_dev *dev)
 }
 
 /* Behind tasks of another operation, which leave no room for what a large head begins with, or for its rows. */
-static void behind_case(struct npu_dev *dev, uint32_t before, uint32_t rows, uint32_t dim, uint32_t max_rows,
-			uint32_t chains)
+static void behind_case(struct npu_dev *dev, uint32_t before, uint32_t rows, uint32_t tokens, uint32_t dim,
+			uint32_t max_rows, uint32_t chains)
 {
 	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_INT8, .n = 32, .k = 32 };
 	struct npu_rec_matmul_opts four = { .size = sizeof(four), .max_m = 4 };
@@ -286,7 +287,7 @@ static void behind_case(struct npu_dev *dev, uint32_t before, uint32_t rows, uin
 	struct npu_tensor *x = nn_tensor(dev, NPU_PREC_INT8, before * 4, 32, NULL);
 	struct npu_tensor *t = nn_tensor(dev, NPU_PREC_INT32, before * 4, 32, NULL);
 	struct npu_tensor *q = nn_tensor(dev, NPU_PREC_FP16, rows, dim, NULL);
-	struct npu_tensor *k = nn_tensor(dev, NPU_PREC_FP16, 4096, dim, NULL);
+	struct npu_tensor *k = nn_tensor(dev, NPU_PREC_FP16, tokens, dim, NULL);
 	struct npu_tensor *y = nn_tensor(dev, NPU_PREC_FP16, rows, dim, NULL);
 	static const int8_t src[32 * 32];
 	struct npu_rec *rec = nn_rec(dev);
@@ -298,8 +299,8 @@ static void behind_case(struct npu_dev *dev, uint32_t before, uint32_t rows, uin
 	info = npu_rec_info(rec);
 	ret = ret ? ret : npu_rec_attention(rec, q, k, k, y, &o);
 	tap_ok(!ret && info.tasks == before && npu_rec_info(rec).chains == chains,
-	       "%u rows and a head of %u behind %u tasks: %u tasks, %u chains: error %d, %s", rows, dim, before,
-	       npu_rec_info(rec).tasks, npu_rec_info(rec).chains, ret, npu_rec_message(rec));
+	       "%u rows and a head of %u x %u behind %u tasks: %u tasks, %u chains: error %d, %s", rows, tokens, dim,
+	       before, npu_rec_info(rec).tasks, npu_rec_info(rec).chains, ret, npu_rec_message(rec));
 	npu_rec_free(rec);
 	npu_tensor_free(x);
 	npu_tensor_free(t);
@@ -311,12 +312,17 @@ static void behind_case(struct npu_dev *dev, uint32_t before, uint32_t rows, uin
 
 static void test_behind(struct npu_dev *dev)
 {
-	behind_case(dev, 1, 4, 2048, 0, 1);
-	behind_case(dev, 3000, 4, 1024, 0, 1);
-	behind_case(dev, 3000, 4, 2048, 0, 2);
-	behind_case(dev, 3071, 4, 1536, 0, 2);
-	behind_case(dev, 600, 4, 4096, 0, 1);
-	behind_case(dev, 2000, 4096, 1024, 4096, 2);
+	behind_case(dev, 1, 4, 4096, 2048, 0, 1);
+	behind_case(dev, 3000, 4, 4096, 1024, 0, 1);
+	behind_case(dev, 3000, 4, 4096, 2048, 0, 2);
+	behind_case(dev, 3071, 4, 4096, 1536, 0, 2);
+	behind_case(dev, 600, 4, 4096, 4096, 0, 1);
+	behind_case(dev, 2000, 4096, 4096, 1024, 4096, 2);
+	/* Scores are of whole groups of tokens. */
+	behind_case(dev, 3610, 2040, 140, 2304, 0, 2);
+	/* Copies of 8192 rows are two tasks. */
+	behind_case(dev, 3795, 4, 8200, 32, 0, 2);
+	behind_case(dev, 3797, 4, 8200, 32, 0, 2);
 }
 
 static void refused(struct npu_dev *dev, const struct att *c, uint32_t kcols, int err)

@@ -96,8 +96,8 @@ int npu_rec_softmax_tasks(struct npu_rec *rec, const struct npu_tensor *x, struc
 
 /* npu_rec_pack.c: the same; rows of @x to kernels of @w, which has as many rows and columns */
 int npu_rec_pack(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w);
-/* How many tasks that takes of @n x @k halves. */
-uint32_t npu_pack_count(const struct npu_chip *chip, uint32_t n, uint32_t k);
+/* How many tasks that takes of @n x @k elements. */
+uint32_t npu_pack_count(const struct npu_chip *chip, enum npu_prec type, uint32_t n, uint32_t k);
 /* Memory for such weights; 0. */
 int npu_rec_zero_weights(struct npu_rec *rec, struct npu_dev *dev, enum npu_prec type, uint32_t n,
 			 uint32_t k, struct npu_weights **out);
@@ -112,8 +112,8 @@ int npu_transposer_new(struct npu_rec *rec, struct npu_transposer *t, struct npu
 void npu_transposer_free(struct npu_transposer *t);
 int npu_rec_transpose_tasks(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y,
 			    const struct npu_transposer *t);
-/* How many tasks that takes of @rows rows of halves. */
-uint32_t npu_transpose_count(const struct npu_chip *chip, uint32_t rows, uint32_t cols);
+/* How many tasks that takes of @rows rows; where a chain has no room for those of 64 columns another one follows. */
+uint32_t npu_transpose_count(const struct npu_chip *chip, enum npu_prec type, uint32_t rows, uint32_t cols);
 
 /* npu_rec_move.c: the same; FP32 to FP16, and FP32 or INT32 as they are, both perhaps by max(x, 0) */
 int npu_rec_copy(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y, bool relu);

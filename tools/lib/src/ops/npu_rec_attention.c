@@ -192,32 +192,64 @@ static int bring_near(struct attention *a, struct npu_tensor *t)
 	return ret;
 }
 
-/* Keys are weights of the scores, values transposed those of the result. */
-static int load_part(struct attention *a, uint32_t head, uint32_t part)
+static int make_room(struct attention *a, uint64_t tasks)
 {
-	uint32_t token = part * NPU_PACK_PITCH, tokens = part_tokens(a, part);
-	struct npu_tensor k = npu_part(a->k, token, tokens, head * a->dim, a->dim);
-	struct npu_tensor v = npu_part(a->v, token, tokens, head * a->dim, a->dim);
-	struct npu_tensor turned = npu_part(a->turned, 0, a->dim, token, tokens);
+	return npu_rec_make_room(a->rec, (uint32_t)min_u64(tasks, NPU_REC_MAX_TASKS));
+}
+
+static uint64_t copy_count(const struct attention *a, const struct npu_tensor *t, uint32_t part)
+{
+	return is_near(t) ? 0 : div_up(part_tokens(a, part), NPU_FLY_ROWS) * div_up(a->dim, NPU_FLY_COLS);
+}
+
+static uint64_t key_count(const struct attention *a, uint32_t part)
+{
+	return npu_pack_count(npu_dev_chip(a->y->dev), NPU_PREC_FP16, part_tokens(a, part), a->dim) +
+	       copy_count(a, a->k, part);
+}
+
+static uint64_t value_count(const struct attention *a, uint32_t part)
+{
+	return npu_transpose_count(npu_dev_chip(a->y->dev), NPU_PREC_FP16, part_tokens(a, part), a->dim) +
+	       copy_count(a, a->v, part);
+}
+
+/* Keys are weights of the scores. */
+static int load_keys(struct attention *a, uint32_t head, uint32_t part)
+{
+	uint32_t tokens = part_tokens(a, part);
+	struct npu_tensor k = npu_part(a->k, part * NPU_PACK_PITCH, tokens, head * a->dim, a->dim);
 	struct npu_weights keys = *a->keys[part];
-	int ret = bring_near(a, &k);
+	int ret = make_room(a, copy_count(a, a->k, part));
 
 	keys.n = tokens;
 	if (!ret)
-		ret = npu_rec_pack(a->rec, &k, &keys);
+		ret = bring_near(a, &k);
+	return ret ? ret : npu_rec_pack(a->rec, &k, &keys);
+}
+
+/* Values transposed are those of the result. */
+static int load_values(struct attention *a, uint32_t head, uint32_t part)
+{
+	uint32_t token = part * NPU_PACK_PITCH, tokens = part_tokens(a, part);
+	struct npu_tensor v = npu_part(a->v, token, tokens, head * a->dim, a->dim);
+	struct npu_tensor turned = npu_part(a->turned, 0, a->dim, token, tokens);
+	int ret = make_room(a, copy_count(a, a->v, part));
+
 	if (!ret)
 		ret = bring_near(a, &v);
-	if (!ret)
-		ret = npu_rec_transpose_tasks(a->rec, &v, &turned, &a->transposer);
-	return ret;
+	return ret ? ret : npu_rec_transpose_tasks(a->rec, &v, &turned, &a->transposer);
 }
 
 static int load_head(struct attention *a, uint32_t head)
 {
 	int ret = 0;
 
-	for (uint32_t i = 0; !ret && i < parts(a); i++)
-		ret = load_part(a, head, i);
+	for (uint32_t i = 0; !ret && i < parts(a); i++) {
+		ret = load_keys(a, head, i);
+		if (!ret)
+			ret = load_values(a, head, i);
+	}
 	return ret ? ret : npu_rec_pack(a->rec, a->turned, a->values);
 }
 
@@ -288,7 +320,7 @@ static int append_block(struct attention *a, uint32_t head, uint32_t row)
 	return ret;
 }
 
-/* ---- steps that are in one chain; long sequences fill several ---- */
+/* ---- steps that are in one chain if they fit; long sequences fill several ---- */
 
 static uint64_t product_count(const struct attention *a, uint32_t n, uint32_t k, uint32_t k_step)
 {
@@ -299,12 +331,10 @@ static uint64_t product_count(const struct attention *a, uint32_t n, uint32_t k,
 
 static uint64_t load_count(const struct attention *a)
 {
-	const struct npu_chip *chip = npu_dev_chip(a->y->dev);
-	uint64_t n = npu_pack_count(chip, a->dim, a->stored);
+	uint64_t n = npu_pack_count(npu_dev_chip(a->y->dev), NPU_PREC_FP16, a->dim, a->stored);
 
 	for (uint32_t i = 0; i < parts(a); i++)
-		n += npu_pack_count(chip, part_tokens(a, i), a->dim) +
-		     npu_transpose_count(chip, part_tokens(a, i), a->dim) + !is_near(a->k) + !is_near(a->v);
+		n += key_count(a, i) + value_count(a, i);
 	return n;
 }
 
@@ -317,13 +347,8 @@ static uint64_t block_count(const struct attention *a)
 		     div_up(a->block, NPU_SPREAD_ROWS) * div_up(a->stored, OTHER_COLS) * OTHER_TASKS;
 
 	for (uint32_t i = 0; i < parts(a); i++)
-		n += product_count(a, part_tokens(a, i), a->dim, a->dim);
+		n += product_count(a, a->keys[i]->n, a->dim, a->dim);
 	return n;
-}
-
-static int make_room(struct attention *a, uint64_t tasks)
-{
-	return npu_rec_make_room(a->rec, (uint32_t)min_u64(tasks, NPU_REC_MAX_TASKS));
 }
 
 static int append_head(struct attention *a, uint32_t head)

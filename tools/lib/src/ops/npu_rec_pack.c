@@ -76,29 +76,38 @@ static void pack_columns(struct npu_rec *rec, const struct npu_tensor *x,
 		pack_task(rec, x, w, whole, w->n - whole, col, k0, kp);
 }
 
-int npu_rec_pack(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w)
+uint32_t npu_pack_count(const struct npu_chip *chip, enum npu_prec type, uint32_t n, uint32_t k)
 {
-	int ret = npu_rec_reads(rec, x);
+	uint32_t group = npu_kernel_group(chip, type), rest = n % group;
 
-	if (!ret && x->pitch > NPU_PACK_PITCH)
-		ret = npu_rec_fail(rec, -E2BIG, "weights of a tensor of %u rows exceed the limit %u",
-				   x->pitch, NPU_PACK_PITCH);
+	return (uint32_t)(div_up(k, GROUP_COLS) * (div_up(n - rest, PACK_ROWS) + !!rest));
+}
+
+/* Of several stretches a chain may have some only. */
+static int pack_stretch(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w, uint32_t k0)
+{
+	uint32_t kp = (uint32_t)min_u64(w->k_step, w->kp - k0);
+	int ret = npu_rec_make_room(rec, npu_pack_count(npu_dev_chip(w->dev), w->type, w->n, kp));
+
+	if (!ret)
+		ret = npu_rec_reads(rec, x);
 	if (!ret)
 		ret = npu_rec_writes_weights(rec, w);
-	for (uint32_t k0 = 0; !ret && k0 < w->k; k0 += w->k_step) {
-		uint32_t kp = (uint32_t)min_u64(w->k_step, w->kp - k0);
-
-		for (uint32_t col = k0; col < k0 + kp && npu_rec_room(rec); col += GROUP_COLS)
-			pack_columns(rec, x, w, col, k0, kp);
-	}
+	for (uint32_t col = k0; !ret && col < k0 + kp && npu_rec_room(rec); col += GROUP_COLS)
+		pack_columns(rec, x, w, col, k0, kp);
 	return ret;
 }
 
-uint32_t npu_pack_count(const struct npu_chip *chip, uint32_t n, uint32_t k)
+int npu_rec_pack(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w)
 {
-	uint32_t group = npu_kernel_group(chip, NPU_PREC_FP16), rest = n % group;
+	int ret = 0;
 
-	return (uint32_t)(div_up(k, GROUP_COLS) * (div_up(n - rest, PACK_ROWS) + !!rest));
+	if (x->pitch > NPU_PACK_PITCH)
+		return npu_rec_fail(rec, -E2BIG, "weights of a tensor of %u rows exceed the limit %u", x->pitch,
+				    NPU_PACK_PITCH);
+	for (uint32_t k0 = 0; !ret && k0 < w->k && npu_rec_room(rec); k0 += w->k_step)
+		ret = pack_stretch(rec, x, w, k0);
+	return ret;
 }
 
 /* ---- transposition ---- */
@@ -132,10 +141,18 @@ void npu_transposer_free(struct npu_transposer *t)
 	npu_weights_free(t->narrow);
 }
 
+uint32_t npu_transpose_count(const struct npu_chip *chip, enum npu_prec type, uint32_t rows, uint32_t cols)
+{
+	struct npu_plan product = npu_plan_make(chip, type, SIDE, rows, SIDE, 0, 0);
+
+	return npu_pack_count(chip, type, rows, cols) + (uint32_t)(div_up(cols, SIDE) * product.ntiles);
+}
+
 /* A column of @x is the product of its rows with a row that has a single 1. */
 int npu_rec_transpose_tasks(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y,
 			    const struct npu_transposer *t)
 {
+	const struct npu_chip *chip = npu_dev_chip(x->dev);
 	int ret = 0;
 
 	for (uint32_t col = 0; !ret && col < x->shape.cols && npu_rec_room(rec); col += SIDE) {
@@ -147,18 +164,13 @@ int npu_rec_transpose_tasks(struct npu_rec *rec, const struct npu_tensor *x, str
 
 		w.n = x->shape.rows;
 		w.k = n;
-		ret = npu_rec_pack(rec, &from, &w);
+		ret = npu_rec_make_room(rec, npu_transpose_count(chip, w.type, w.n, n));
+		if (!ret)
+			ret = npu_rec_pack(rec, &from, &w);
 		if (!ret)
 			ret = npu_rec_matmul_tasks(rec, &one, &w, &to, NULL);
 	}
 	return ret;
-}
-
-uint32_t npu_transpose_count(const struct npu_chip *chip, uint32_t rows, uint32_t cols)
-{
-	struct npu_plan product = npu_plan_make(chip, NPU_PREC_FP16, SIDE, rows, SIDE, 0, 0);
-
-	return npu_pack_count(chip, rows, cols) + (uint32_t)(div_up(cols, SIDE) * product.ntiles);
 }
 
 static int check(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_tensor *y)
