@@ -103,14 +103,15 @@ int npu_rec_concat_rows(struct npu_rec *rec, const struct npu_tensor *const *par
 /**
  * npu_rec_transpose - append y = x with rows as columns
  * @rec: recording
- * @x: M x N of FP16 or INT8, in memory for 8192 rows at most
+ * @x: M x N of FP16 or INT8
  * @y: N x M of the same type; shares no element with @x
  *
  * Exact for finite numbers; a row of @y that has others is spoilt. The NPU moves 16 bytes at
- * a time, so that the columns are products with ones: @x becomes weights first. Several cores
- * share the columns of @x by multiples of 64.
+ * a time, so that the columns are products with ones: @x becomes weights first, 8192 rows at a time, and
+ * after a copy if it is a tensor of more rows, or a view of such. Several cores share the columns of @x by
+ * multiples of 64. Tasks beyond the 4095 that a chain can have follow in another chain of the same core.
  *
- * Return: as npu_rec_reduce_sum(); -E2BIG for more rows.
+ * Return: as npu_rec_reduce_sum().
  */
 int npu_rec_transpose(struct npu_rec *rec, const struct npu_tensor *x, struct npu_tensor *y);
 

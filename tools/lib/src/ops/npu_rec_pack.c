@@ -192,19 +192,61 @@ struct turn {
 	const struct npu_tensor *x, *y;
 };
 
+/* So many rows at a time; packing reads those of a larger tensor only after they were copied. */
+static int append_rows(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_tensor *y, uint32_t row,
+		       const struct npu_transposer *t, const struct npu_tensor *near)
+{
+	uint32_t rows = (uint32_t)min_u64(x->shape.rows - row, NPU_PACK_PITCH), cols = x->shape.cols;
+	struct npu_tensor from = npu_part(x, row, rows, 0, cols), to = npu_part(y, 0, cols, row, rows), copy;
+	int ret;
+
+	if (!near)
+		return npu_rec_transpose_tasks(rec, &from, &to, t);
+	copy = npu_part(near, 0, rows, 0, cols);
+	ret = npu_rec_make_room(rec, (uint32_t)(div_up(rows, NPU_FLY_ROWS) * div_up(cols, NPU_FLY_COLS)));
+	if (!ret)
+		ret = npu_rec_copy_raw(rec, &from, &copy);
+	return ret ? ret : npu_rec_transpose_tasks(rec, &copy, &to, t);
+}
+
+/* What is behind the last row has weights of 0, which others would not leave: so it has its own. */
+static int append_all_rows(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_tensor *y,
+			   const struct npu_tensor *near)
+{
+	struct npu_transposer t = { 0 };
+	uint32_t made = 0;
+	int ret = 0;
+
+	for (uint32_t row = 0; !ret && row < x->shape.rows && npu_rec_room(rec); row += NPU_PACK_PITCH) {
+		uint32_t rows = (uint32_t)min_u64(x->shape.rows - row, NPU_PACK_PITCH);
+
+		if (rows != made) {
+			npu_transposer_free(&t);
+			t = (struct npu_transposer){ 0 };
+			ret = npu_transposer_new(rec, &t, x->dev, x->shape.type, rows);
+			made = rows;
+		}
+		if (!ret)
+			ret = append_rows(rec, x, y, row, &t, near);
+	}
+	npu_transposer_free(&t);
+	return ret;
+}
+
 /* Columns that become rows; each share makes weights of its own. */
 static int append_columns(struct npu_rec *rec, const void *arg, const struct npu_area *a)
 {
 	const struct turn *turn = arg;
 	uint32_t rows = turn->x->shape.rows;
 	struct npu_tensor x = npu_part(turn->x, 0, rows, a->col, a->cols);
-	struct npu_tensor y = npu_part(turn->y, a->col, a->cols, 0, rows);
-	struct npu_transposer t = { 0 };
-	int ret = npu_transposer_new(rec, &t, x.dev, x.shape.type, rows);
+	struct npu_tensor y = npu_part(turn->y, a->col, a->cols, 0, rows), *near = NULL;
+	int ret = 0;
 
+	if (x.pitch > NPU_PACK_PITCH)
+		ret = npu_rec_temp(rec, x.shape.type, (uint32_t)min_u64(rows, NPU_PACK_PITCH), a->cols, &near);
 	if (!ret)
-		ret = npu_rec_transpose_tasks(rec, &x, &y, &t);
-	npu_transposer_free(&t);
+		ret = append_all_rows(rec, &x, &y, near);
+	npu_tensor_free(near);
 	return ret;
 }
 
