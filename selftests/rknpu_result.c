@@ -200,7 +200,7 @@ RK_TEST_F(result, wait_is_killable, "a process in WAIT_JOB can be killed at once
 
 	RK_REQUIRE_MODEL();
 	rk_task_timeout_ms(20000);
-	rk_latency_us(5000000);
+	rk_latency_us(4000000);
 	job = submit_one(&self->c);
 	pid = fork();
 	ASSERT_LE(0, pid);
@@ -487,7 +487,7 @@ RK_TEST_F_TIMEOUT(gone, device, 60,
 		if (core) {
 			ASSERT_EQ(0, rk_trial_init(t, 0, GONE_TIMEOUT_MS));
 		}
-		rk_latency_us(5000000);
+		rk_latency_us(4000000);
 		for (int i = 0; i < 2; i++) {
 			ASSERT_EQ(0, rk_submit_ext(t->c.fd, &t->job, 1, &t->id));
 			w[i] = (struct gone_waiter) { .t = t, .id = t->id };
