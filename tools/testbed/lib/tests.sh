@@ -21,7 +21,7 @@ rk_count() { cat -- "${@:2}" 2>/dev/null | grep -c "^$1	" || :; }
 rk_tell_why() {
 	awk '
 		/^(not )?ok / {
-			for (i = n > 3 ? n - 3 : 0; /^not/ && i < n; i++)
+			for (i = n > 8 ? n - 8 : 0; /^not/ && i < n; i++)
 				print "        " said[i]
 			after = /^not/ ? 2 : 0
 			n = 0
