@@ -485,6 +485,8 @@ struct dma_fence {
 #define DMA_FENCE_FLAG_SIGNALED_BIT 0
 #define DMA_FENCE_FLAG_USER_BITS 4
 #define rcu_access_pointer(p)	(p)
+#define rcu_read_lock()		do { } while (0)
+#define rcu_read_unlock()	do { } while (0)
 #define dma_fence_lock_irqsave(f, flags) spin_lock_irqsave(&(f)->lock, flags)
 #define dma_fence_unlock_irqrestore(f, flags) spin_unlock_irqrestore(&(f)->lock, flags)
 void dma_fence_init(struct dma_fence *fence, const struct dma_fence_ops *ops, void *lock, u64 context, u64 seqno);

@@ -5,6 +5,7 @@
 #include <linux/jiffies.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
+#include <linux/rcupdate.h>
 #include <linux/scatterlist.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
@@ -596,6 +597,8 @@ void rknpu_vm_flush(void)
 {
 	int i;
 
+	/* Jobs whose fences have signalled, but that are not put yet: see rknpu_end_job(). */
+	synchronize_rcu();
 	/* Not drain_workqueue(): that refuses work queued from elsewhere meanwhile. */
 	for (i = 0; i < RKNPU_VM_RELEASE_DEPTH; i++) {
 		rknpu_vm_reap_all();

@@ -3,6 +3,7 @@
 #include <linux/cleanup.h>
 #include <linux/dma-fence.h>
 #include <linux/ktime.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 
 #include "hw/rknpu_core.h"
@@ -172,9 +173,12 @@ void rknpu_end_job(struct rknpu_job *job, enum rknpu_cause cause)
 		guard(spinlock_irqsave)(&job->client->sched->hw->lock);
 		rknpu_dispatch_dissolve_gang(job);
 	}
+	/* Who sees the fence signalled may want what the job holds: rknpu_vm_flush() waits for us. */
+	rcu_read_lock();
 	rknpu_job_end(job, cause);
 	if (!rknpu_end_resolve_dependents(job))
 		rknpu_job_put(job);
+	rcu_read_unlock();
 }
 
 void rknpu_end_jobs(struct list_head *jobs, enum rknpu_cause cause)
