@@ -231,14 +231,20 @@ static bool rknpu_end_work_step(struct rknpu_sched *sched, struct rknpu_job **ov
 }
 
 /* False: that was all. Jobs that are to be ended go to @ending. */
-static bool rknpu_end_work_once(struct rknpu_sched *sched, struct list_head *ending,
-				struct rknpu_job **over)
+static bool rknpu_end_work_once(struct rknpu_sched *sched, struct list_head *ending)
 {
+	struct rknpu_job *over;
 	bool again;
 
-	guard(spinlock_irq)(&sched->hw->lock);
-	again = rknpu_end_work_step(sched, over);
-	list_splice_tail_init(&sched->ending, ending);
+	/* What waited for @over may end before that is put: as in rknpu_end_job(). */
+	rcu_read_lock();
+	scoped_guard(spinlock_irq, &sched->hw->lock) {
+		again = rknpu_end_work_step(sched, &over);
+		list_splice_tail_init(&sched->ending, ending);
+	}
+	if (over)
+		rknpu_job_put(over);
+	rcu_read_unlock();
 	return again || !list_empty(ending);
 }
 
@@ -246,12 +252,10 @@ void rknpu_end_work(struct work_struct *work)
 {
 	struct rknpu_sched *sched = container_of(work, struct rknpu_sched, work);
 	bool cookie = dma_fence_begin_signalling();
-	struct rknpu_job *job, *next, *over;
+	struct rknpu_job *job, *next;
 	LIST_HEAD(ending);
 
-	while (rknpu_end_work_once(sched, &ending, &over)) {
-		if (over)
-			rknpu_job_put(over);
+	while (rknpu_end_work_once(sched, &ending)) {
 		list_for_each_entry_safe(job, next, &ending, link) {
 			list_del_init(&job->link);
 			rknpu_end_job(job, job->result.cause);
