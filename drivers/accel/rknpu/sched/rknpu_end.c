@@ -173,7 +173,7 @@ void rknpu_end_job(struct rknpu_job *job, enum rknpu_cause cause)
 		guard(spinlock_irqsave)(&job->client->sched->hw->lock);
 		rknpu_dispatch_dissolve_gang(job);
 	}
-	/* Who sees the fence signalled may want what the job holds: rknpu_vm_flush() waits for us. */
+	/* Who sees that it has ended may want what it holds: rknpu_vm_flush() waits for us. */
 	rcu_read_lock();
 	rknpu_job_end(job, cause);
 	if (!rknpu_end_resolve_dependents(job))
