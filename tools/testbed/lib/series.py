@@ -219,11 +219,13 @@ def makefile(kept):
     head, objects = text[:text.index('\nobj-m')], text[text.index('\n# The module, and'):text.index('\n# Kept until')]
     flags = 'ccflags-y := -I$(src)'
     if kept:
+        # Before 6.10 $(src) is below the tree, and what is built elsewhere is not built there.
         flags = '# compat/ has what this kernel lacks.\n' + \
+            'rknpu-compat := $(dir $(firstword $(wildcard $(src)/compat/compat.h $(srctree)/$(src)/compat/compat.h)))\n' + \
             re.search(r'^rknpu-flags := (.*)', head, re.M)[0].replace('rknpu-flags', 'ccflags-y') + \
-            '\n' + flags.replace(':=', '+=') + ' -include $(src)/compat/compat.h -I$(src)/compat/include'
+            '\nccflags-y += -I$(rknpu-compat).. -include $(rknpu-compat)compat.h -I$(rknpu-compat)include'
     else:
-        objects = objects.replace('\tcompat/drm_driver.o \\\n', '')
+        objects = re.sub(r'\tcompat/\w+\.o \\\n', '', objects)
         objects = re.sub(r'(# debug/: [^.]*\.)[^\n]*', r'\1', objects)
     objects = objects.replace('rknpu_accel-$(RKNPU_VENDOR)', 'rknpu_accel-$(CONFIG_DRM_ACCEL_RKNPU_VENDOR)')
     write(driver / 'Makefile', '# SPDX-License-Identifier: GPL-2.0-only\n\n' + flags +
