@@ -105,8 +105,8 @@ check-dts: ## the overlays of dts/ on the device trees of Debian's kernels
 check-bindings: ## dt-schema accepts the bindings' examples and refuses wrong ones
 	@$(CHECKS)/check-bindings
 
-check-margin: ## the vendor's operating points, with and without read margins
-	@$(CHECKS)/check-margin
+check-margin: ## the vendor's operating points, with and without read margins; ARGS=KERNEL: with the helper of Rockchip's kernel
+	@$(CHECKS)/check-margin $(ARGS)
 
 check-tree: ## build the module for the kernel tree DIR with CONFIG, and look up every symbol
 	@$(CHECKS)/check-tree "$(DIR)" "$(CONFIG)"

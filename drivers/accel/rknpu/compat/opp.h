@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Kernels before 6.0, where operating points are configured in other ways: there the rate stays. */
+/*
+ * Kernels before 6.0, where operating points are configured in other ways: there the rate stays.
+ * Rockchip's 6.1, which has a helper for what its tables have beyond mainline's: rockchip_opp.c.
+ */
 #ifndef __RKNPU_COMPAT_OPP_H__
 #define __RKNPU_COMPAT_OPP_H__
 
@@ -33,6 +36,32 @@ static inline int dev_pm_opp_get_supplies(struct dev_pm_opp *opp,
 {
 	return -ENODEV;
 }
+
+#endif
+
+#ifdef RKNPU_HAVE_ROCKCHIP_OPP
+
+#include <linux/pm_opp.h>
+
+bool rknpu_compat_knows_opps(struct device *dev);
+int rknpu_compat_opp_set_config(struct device *dev, struct dev_pm_opp_config *config);
+void rknpu_compat_opp_clear_config(int token);
+int rknpu_compat_opp_of_add_table(struct device *dev);
+int rknpu_compat_opp_get_supplies(struct dev_pm_opp *opp, struct dev_pm_opp_supply *supplies);
+int rknpu_compat_opp_set_rate(struct device *dev, unsigned long hz);
+
+#define dev_pm_opp_set_config	rknpu_compat_opp_set_config
+#define dev_pm_opp_clear_config	rknpu_compat_opp_clear_config
+#define dev_pm_opp_of_add_table	rknpu_compat_opp_of_add_table
+#define dev_pm_opp_get_supplies	rknpu_compat_opp_get_supplies
+#define dev_pm_opp_set_rate	rknpu_compat_opp_set_rate
+
+/* @has: a table has what only Rockchip's helper knows. */
+#define RKNPU_COMPAT_OPPS_UNKNOWN(has, dev)	(has(dev) && !rknpu_compat_knows_opps(dev))
+
+#else
+
+#define RKNPU_COMPAT_OPPS_UNKNOWN(has, dev)	has(dev)
 
 #endif
 

@@ -55,6 +55,7 @@ probe IMPORT_NS_STRING 'linux/module.h linux/stringify.h' '_Static_assert(sizeof
 
 # opp.h
 probe OPP_CONFIG 'linux/pm_opp.h' 'struct dev_pm_opp_config c; dev_pm_opp_set_config(0, &c);'
+probe ROCKCHIP_OPP 'linux/pm_opp.h soc/rockchip/rockchip_opp_select.h' 'struct rockchip_opp_data d = { .config_regulators = 0, .config_clks = 0, .get_soc_info = 0, .set_soc_info = 0, .set_read_margin = 0 }; struct rockchip_opp_info i = { .data = &d }; rockchip_init_opp_info(0, &i, 0, 0); rockchip_opp_config_clks(0, 0, 0, 0, false, &i);'
 
 # platform.h
 probe PLATFORM_REMOVE_VOID 'linux/platform_device.h' 'void (*f)(struct platform_device *) = 0; struct platform_driver d; d.remove = f;'

@@ -265,12 +265,13 @@ static int rknpu_rate_add_opps(struct rknpu_rate *rate)
 
 	if (!of_find_property(rate->dev->of_node, "operating-points-v2", NULL))
 		return -ENODEV;
-	if (rknpu_rate_has_margins(rate->dev) && !rknpu_rate_keeps_voltage(rate->dev)) {
+	if (RKNPU_COMPAT_OPPS_UNKNOWN(rknpu_rate_has_margins, rate->dev) &&
+	    !rknpu_rate_keeps_voltage(rate->dev)) {
 		dev_info(rate->dev, "compute clock stays at %lu Hz: operating points with read margins, which this driver cannot set; see rknpu-dt --clock\n",
 			 rate->hz);
 		return -ENODEV;
 	}
-	if (rknpu_rate_is_graded(rate->dev)) {
+	if (RKNPU_COMPAT_OPPS_UNKNOWN(rknpu_rate_is_graded, rate->dev)) {
 		dev_info(rate->dev, "compute clock stays at %lu Hz: operating points for grades of chips, which this driver cannot tell\n",
 			 rate->hz);
 		return -ENODEV;
