@@ -54,6 +54,10 @@ class Model:
         data = getattr(self.noise, kind)(columns * rows, gain / math.sqrt(columns))
         self.tensor(name, kind, [columns, rows], data)
 
+    def again(self, prefix, other):
+        """The tensors whose names begin with PREFIX once more, with OTHER instead."""
+        self.tensors += [(other + name.removeprefix(prefix), *rest) for name, *rest in self.tensors if name.startswith(prefix)]
+
     def write(self, path):
         info, data, at = b"", [], 0
         for name, kind, shape, raw in self.tensors:
