@@ -149,11 +149,13 @@ static bool rknpu_compat_opps_have_other_rules(struct device_node *np)
 	return false;
 }
 
-/* Not where nobody may change the voltage. */
+/* Those with margins or for grades, but not where nobody may change the voltage. */
 bool rknpu_compat_knows_opps(struct device *dev)
 {
 	struct device_node *np = of_parse_phandle(dev->of_node, "operating-points-v2", 0);
 	bool knows = IS_ENABLED(CONFIG_ROCKCHIP_OPP) && rknpu_compat_opp_data() &&
+		     (of_find_property(np, "volt-mem-read-margin", NULL) ||
+		      of_find_property(np, "rockchip,supported-hw", NULL)) &&
 		     !of_property_read_bool(dev->of_node, "rockchip,keep-voltage") &&
 		     !rknpu_compat_opps_have_other_rules(np);
 
@@ -161,15 +163,14 @@ bool rknpu_compat_knows_opps(struct device *dev)
 	return knows;
 }
 
-/* Whether the helper has anything to do: those with margins, or for grades. */
-static bool rknpu_compat_opps_are_rockchips(struct device *dev)
+/* The helper goes on where it cannot set a margin, and memory would lose data. */
+static bool rknpu_compat_lacks_margins(struct device *dev)
 {
 	struct device_node *np = of_parse_phandle(dev->of_node, "operating-points-v2", 0);
-	bool are = of_find_property(np, "volt-mem-read-margin", NULL) ||
-		   of_find_property(np, "rockchip,supported-hw", NULL);
+	bool has = of_find_property(np, "volt-mem-read-margin", NULL);
 
 	of_node_put(np);
-	return are && rknpu_compat_knows_opps(dev);
+	return has && (!rknpu_compat_opps.grf || !rknpu_compat_opps.volt_rm_tbl);
 }
 
 int rknpu_compat_opp_set_config(struct device *dev, struct dev_pm_opp_config *config)
@@ -178,9 +179,13 @@ int rknpu_compat_opp_set_config(struct device *dev, struct dev_pm_opp_config *co
 	struct device_node *np;
 	int ret;
 
-	rknpu_compat_opps_used = config->regulator_names && rknpu_compat_opps_are_rockchips(dev);
-	if (!rknpu_compat_opps_used)
+	rknpu_compat_opps_used = false;
+	if (!rknpu_compat_knows_opps(dev))
 		return dev_pm_opp_set_config(dev, config);
+	if (!config->regulator_names) {
+		dev_info(dev, "compute clock stays: operating points with read margins or for grades, and no supply\n");
+		return -ENODEV;
+	}
 
 	*info = (struct rockchip_opp_info) { .data = rknpu_compat_opp_data() };
 	rknpu_compat_set_supplies = config->config_regulators;
@@ -192,8 +197,14 @@ int rknpu_compat_opp_set_config(struct device *dev, struct dev_pm_opp_config *co
 	ret = rockchip_init_opp_info(dev, info, (char *)config->clk_names[0],
 				     (char *)config->regulator_names[0]);
 	if (ret)
-		rknpu_compat_opps_used = false;
-	return ret ?: info->opp_token;
+		return ret;
+	if (rknpu_compat_lacks_margins(dev)) {
+		dev_info(dev, "compute clock stays: operating points with read margins, and no rockchip,grf that has them\n");
+		rockchip_uninit_opp_info(dev, info);
+		return -ENODEV;
+	}
+	rknpu_compat_opps_used = true;
+	return info->opp_token;
 }
 
 void rknpu_compat_opp_clear_config(int token)
