@@ -207,15 +207,14 @@ void attack_slots(void)
 	static struct drm_rocket_job_ext jobs[AT_ONCE];
 	struct pollfd room = { .events = POLLOUT };
 	/* A kernel with detectors takes minutes for all jobs of a user: those of a file do. */
-	int files = rk_slow() > 1 ? 1 : FILES;
+	int files = rk_slow() > 1 ? 1 : FILES, opened = 0;
 
-	for (int i = 0; i < files; i++)
-		if (weapon_open(&w[i]))
-			return;
 	for (;;) {
 		int ret = 0;
 
 		for (int i = 0; i < files && ret != -EINTR; i++) {
+			if (i == opened && weapon_open(&w[opened++]))
+				return;
 			for (int k = 0; k < AT_ONCE; k++) {
 				rk_job_ext(&jobs[k], w[i].t, 1, NULL, NULL);
 				jobs[k].core_mask = k % 2;
