@@ -240,28 +240,16 @@ RK_TEST_F(shape, domains_power_cores_and_iommu,
 /* Often enough that two devices are on their way at once now and then. */
 #define SLEEPS		200
 
-static void autosuspend_ms(unsigned int ms)
-{
-	char value[16];
-	glob_t g = { 0 };
-
-	snprintf(value, sizeof(value), "%u", ms);
-	glob("/sys/bus/platform/drivers/rknpu*/*.npu/power/autosuspend_delay_ms", 0, NULL, &g);
-	for (size_t i = 0; i < g.gl_pathc; i++)
-		rk_write_file(g.gl_pathv[i], value);
-	globfree(&g);
-}
-
 RK_TEST_F_TIMEOUT(shape, sleeps_each_time, 120,
 		  "all power domains go off after each job, in whatever order their devices sleep")
 {
-	int ret = 0, i;
+	int ret = 0, was = rk_autosuspend_ms(0), i;
 
-	autosuspend_ms(0);
+	ASSERT_LE(0, was);
 	for (i = 0; i < SLEEPS && !ret; i++)
 		ret = run_on(&self->c, 1 << i % self->cores, i % 100) ?:
 		      rk_wait_asleep(10000) ? 0 : -ETIME;
-	autosuspend_ms(50);
+	rk_autosuspend_ms(was);
 	EXPECT_EQ(0, ret) TH_LOG("job %d", i);
 }
 

@@ -12,7 +12,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <glob.h>
 #include <stdio.h>
 
 #include "rknpu_harness.h"
@@ -207,32 +206,11 @@ RK_TEST_F(ends, core_sleeps_after_a_reset,
 	}
 }
 
-/* Of all cores; a negative errno, or what it was. */
-static int set_delay(int ms)
-{
-	glob_t g = { 0 };
-	int was = -ENODEV;
-
-	glob("/sys/bus/platform/devices/*.npu/power/autosuspend_delay_ms", 0, NULL, &g);
-	for (size_t i = 0; i < g.gl_pathc; i++) {
-		FILE *f = fopen(g.gl_pathv[i], "r+e");
-
-		if (f && fscanf(f, "%d", &was) == 1) {
-			rewind(f);
-			fprintf(f, "%d", ms);
-		}
-		if (f)
-			fclose(f);
-	}
-	globfree(&g);
-	return was;
-}
-
 RK_TEST_F_TIMEOUT(ends, results_are_there_after_a_forced_sleep, 120,
 		  "a job behind a sleep that was forced, and behind a hang, ends when its result is in memory")
 {
 	struct rk_trial *t = &self->t;
-	int was = set_delay(0);
+	int was = rk_autosuspend_ms(0);
 	uint64_t bytes;
 
 	ASSERT_LE(0, was);
@@ -254,7 +232,7 @@ RK_TEST_F_TIMEOUT(ends, results_are_there_after_a_forced_sleep, 120,
 		if (!__test_passed(_metadata))
 			break;
 	}
-	set_delay(was);
+	rk_autosuspend_ms(was);
 }
 
 RK_HARNESS_MAIN

@@ -57,6 +57,8 @@ bool rk_polled(void);
 bool rk_kernel_before(unsigned int major, unsigned int minor);
 /* To a file of the kernel's, which must be there. */
 int rk_write_file(const char *path, const char *text);
+/* How long cores without work stay awake; what it was, or a negative errno. */
+int rk_autosuspend_ms(int ms);
 
 /* The kernel's log, from now on. */
 int rk_log_open(void);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
@@ -116,6 +117,26 @@ int rk_write_file(const char *path, const char *text)
 	ret = n < 0 ? -errno : 0;
 	close(fd);
 	return ret;
+}
+
+int rk_autosuspend_ms(int ms)
+{
+	glob_t g = { 0 };
+	int was = -ENODEV;
+
+	glob("/sys/bus/platform/devices/*.npu/power/autosuspend_delay_ms", 0, NULL, &g);
+	for (size_t i = 0; i < g.gl_pathc; i++) {
+		FILE *f = fopen(g.gl_pathv[i], "r+e");
+
+		if (f && fscanf(f, "%d", &was) == 1) {
+			rewind(f);
+			fprintf(f, "%d", ms);
+		}
+		if (f)
+			fclose(f);
+	}
+	globfree(&g);
+	return was;
 }
 
 int rk_log_open(void)

@@ -200,7 +200,8 @@ RK_TEST_F(cores, joined, "cores wait for each other where they need what others 
 	}
 }
 
-RK_TEST_F(cores, long_recording, "more jobs than the driver takes at once are handed over one part after the other")
+RK_TEST_F_TIMEOUT(cores, long_recording, 120,
+		  "more jobs than the driver takes at once are handed over one part after the other")
 {
 	struct npu_rec_opts o = { .size = sizeof(o), .cores = CORES };
 	static struct net n;
@@ -226,7 +227,8 @@ RK_TEST_F(cores, long_recording, "more jobs than the driver takes at once are ha
 
 #define MANY	4100u
 
-RK_TEST_F(cores, many_tensors, "more tensors than the driver lets a job list make one more chain")
+RK_TEST_F_TIMEOUT(cores, many_tensors, 120,
+		  "more tensors than the driver lets a job list make one more chain")
 {
 	static struct npu_tensor *t[MANY];
 	static const uint16_t one = 0x3c00;
