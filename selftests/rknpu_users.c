@@ -298,6 +298,7 @@ static int flood_job(struct flood *f, int which, uint32_t mask, uint32_t waits,
 static int flood_queue(struct flood *f, int calls)
 {
 	static struct drm_rocket_job_ext jobs[JOBS];
+	int64_t end = rk_now() + 10000 * RK_MS;
 	int ret = 0;
 
 	for (int i = 0; i < JOBS; i++) {
@@ -305,8 +306,11 @@ static int flood_queue(struct flood *f, int calls)
 		jobs[i].in_syncs = (uintptr_t)f->first;
 		jobs[i].in_sync_count = WAITS;
 	}
-	for (int i = 0; i < calls && !ret; i++)
-		ret = rk_submit_ext(f->c.fd, jobs, JOBS, NULL);
+	for (int i = 0; i < calls && !ret; i++) {
+		/* What jobs of a file that was closed wait for counts until they have ended. */
+		while ((ret = rk_submit_ext(f->c.fd, jobs, JOBS, NULL)) == -EBUSY && rk_now() < end)
+			rk_sleep_ms(10);
+	}
 	return ret;
 }
 
