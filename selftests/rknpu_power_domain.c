@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A power domain that does not come up, once and for good. Slow: the kernel's
- * driver asks a domain ten million times before it believes that.
+ * driver asks a domain ten million times before it believes that, for minutes on
+ * a debug kernel, while others wait for its mutex.
  *
  * What has to stay long. The boot long has the cases of failures, dtlong has them on the vendor's device tree.
  * boot: domain LONG TEST_LIMIT=700
  * boot: domain1 RARE TEST_LIMIT=700 --model npu-cores=1
- * boot: debug-domain KERNEL=debug TEST_LIMIT=5400
+ * boot: debug-domain KERNEL=debug TEST_LIMIT=5400 --cmdline sysctl.kernel.hung_task_timeout_secs=3600
  */
 #define _GNU_SOURCE
 #include "rknpu_harness.h"
