@@ -142,7 +142,8 @@ static int plug(struct bench *b, enum plug what)
 	rk_latency_us(20000);
 	if (what == ONE_BUFFER)
 		ret = rk_submit_task(b->c.fd, b->chain, &b->c.in, &b->c.out);
-	for (int i = 0; what == ALL_CORES && i < RK_CORES && !ret; i++)
+	/* No more: their client would come back to a core for the rest. */
+	for (uint32_t i = 0; what == ALL_CORES && i < rk_ctl_read(NPU_CTL_NUM_CORES) && !ret; i++)
 		ret = rk_submit_task(b->c.fd, &b->spread[i], &b->c.in, &b->out[i]);
 	rk_sleep_ms(5);
 	rk_latency_us(0);
@@ -482,6 +483,20 @@ static int all_batches(struct bench *b)
 	return ret;
 }
 
+/* As turns_measure(), without the counts. */
+static int in_turn(struct bench *b, uint32_t unused)
+{
+	static struct turns t;
+	int ret = t.clients ? 0 : turns_init(&t, TURN_CLIENTS);
+
+	if (!ret)
+		ret = plug(b, ALL_CORES);
+	rk_model_calm();
+	if (!ret)
+		ret = turns_submit(b, &t);
+	return ret ? ret : turns_wait(&t);
+}
+
 /* Until the guest is stopped; who profiles it starts at the line printed. */
 static int again(struct bench *b, const char *what)
 {
@@ -492,6 +507,8 @@ static int again(struct bench *b, const char *what)
 	if (!strcmp(what, "one_by_one")) {
 		run = one_by_one;
 		tasks = 1;
+	} else if (!strcmp(what, "in_turn")) {
+		run = in_turn;
 	}
 	ret = run(b, tasks);
 	printf("again\n");
@@ -506,13 +523,15 @@ int main(int argc, char **argv)
 	static struct bench b;
 	const char *only = argc > 2 ? argv[2] : "";
 	bool only_turns = !strcmp(only, "turns");
-	bool only_again = !strcmp(only, "one_by_one") || !strcmp(only, "unchained");
+	bool only_again = !strcmp(only, "one_by_one") || !strcmp(only, "unchained") ||
+			  !strcmp(only, "in_turn");
 	int ret;
 
 	if (argc > 1)
 		jobs_per_batch = atoi(argv[1]);
 	if (jobs_per_batch < 1 || jobs_per_batch > MAX_JOBS || (*only && !only_turns && !only_again)) {
-		fprintf(stderr, "usage: rknpu_count [JOBS (1..%d) [turns | one_by_one | unchained]]\n",
+		fprintf(stderr,
+			"usage: rknpu_count [JOBS (1..%d) [turns | one_by_one | unchained | in_turn]]\n",
 			MAX_JOBS);
 		return 2;
 	}
