@@ -150,7 +150,7 @@ rk_compare_text_of() { rk_enter aarch64-linux-gnu-size "$1" | awk 'NR == 2 { pri
 
 rk_compare_table() {
 	local v
-	printf 'measure\tunit\tours\t%s\tratio\n' "$RK_OTHER"
+	printf 'measure\tunit\tours\t%s\tratio\twhy more\n' "$RK_OTHER"
 	if [ -s "$RK_COMPARE_OUT/ours.results" ]; then
 		for v in pass fail hang crash skip; do
 			rk_compare_row "tests: $v" tests "$(rk_compare_verdicts ours $v)" "$(rk_compare_verdicts "$RK_OTHER" $v)"
@@ -171,6 +171,18 @@ rk_compare_table() {
 				print m, unit[m], a, b, r
 			}
 		}' "$RK_COMPARE_OUT/ours.count" "$RK_COMPARE_OUT/$RK_OTHER.count"
+}
+
+# Puts the reasons of data/compare-reasons behind rows of a table in which less is better; "?" where there is none.
+rk_compare_explain() {
+	awk -F '\t' -v OFS='\t' -v driver="$RK_OTHER" '
+		FILENAME == ARGV[1] { if ($1 == driver) { pattern[++n] = $2; reason[n] = $3 }; next }
+		FNR == 1 || $5 == "-" || $5 <= 1.05 || $2 == "jobs/s" || $2 == "times" || /^tests: / { print; next }
+		{
+			why = "?"
+			for (i = n; i; i--) if ($1 ~ pattern[i]) why = reason[i]
+			print $0, why
+		}' "$RK_TESTBED/data/compare-reasons" -
 }
 
 rk_compare_per_test() {
@@ -207,10 +219,11 @@ rk_compare() {
 	done
 	[ ${#programs[@]} -eq 0 ] || [ "$(rk_compare_verdicts ours 'pass|fail|hang|crash')" -gt 0 ] ||
 		RK_COMPARE_LACKS+=("ours: no test ran")
-	rk_compare_table >"$tsv"
+	rk_compare_table | rk_compare_explain >"$tsv"
+	while IFS= read -r p; do RK_COMPARE_LACKS+=("more than $RK_OTHER without a reason: $p"); done < <(grep '	?$' "$tsv" | cut -f1)
 	rk_compare_per_test | tee "$RK_COMPARE_OUT/tests.txt"
 	echo
-	awk -F '\t' '{ printf "%-76s %-12s %12s %12s %8s\n", $1, $2, $3, $4, $5 }' "$tsv" | tee "$RK_COMPARE_OUT/table.txt"
+	awk -F '\t' '{ printf "%-76s %-12s %12s %12s %8s  %s\n", $1, $2, $3, $4, $5, $6 }' "$tsv" | tee "$RK_COMPARE_OUT/table.txt"
 	sed 's/^/# /' "$RK_COMPARE_OUT/table.txt" >>"$RK_RESULTS"
 	for p in "${RK_COMPARE_LACKS[@]+"${RK_COMPARE_LACKS[@]}"}"; do rk_say "error: $p"; done
 	[ ${#RK_COMPARE_LACKS[@]} -eq 0 ] && [ "$(rk_compare_verdicts ours 'fail|hang|crash')" = 0 ]
