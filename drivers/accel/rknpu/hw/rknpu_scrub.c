@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns what clients leave in a core's memories, CBUF and the tables of the LUT: overwriting it. */
 #include <linux/cleanup.h>
+#include <linux/delay.h>
 #include <linux/dma-mapping.h>
 #include <linux/iommu.h>
 #include <linux/iopoll.h>
@@ -69,8 +70,8 @@ static bool rknpu_scrub_proven;
 #define RKNPU_SCRUB_RESULT_AT	RKNPU_SCRUB_PROGRAM_MAX
 #define RKNPU_SCRUB_ZEROS_AT	(RKNPU_SCRUB_RESULT_AT + RKNPU_SCRUB_PAGE)
 
-/* It takes 40 us at 1 GHz, by the model; a virtual machine's CPU may stand still. */
 #define RKNPU_SCRUB_POLL_US	50
+/* A virtual machine's CPU may stand still. */
 #define RKNPU_SCRUB_TIMEOUT_US	(500 * USEC_PER_MSEC)
 
 /* Of a core that no client has used: after that it is left out. */
@@ -337,6 +338,19 @@ static int rknpu_scrub_finish(struct rknpu_core *core, u64 start_ns)
 }
 
 /*
+ * One sleep for what it should take: polling alone would be one for each 50 us. The rate
+ * is the one last read, as asking for it may be a call of the firmware.
+ */
+static void rknpu_scrub_sleep(const struct rknpu_hw *hw)
+{
+	unsigned long cycles_per_us = READ_ONCE(hw->rate.hz) / USEC_PER_SEC;
+	unsigned long us = cycles_per_us ? hw->soc->scrub->cycles / cycles_per_us : 0;
+
+	if (us)
+		usleep_range(us, us + us / 8);
+}
+
+/*
  * Cores behind one IOMMU at once. They have been reset, and no job is on any of
  * them. Those that fail are still due, unless it is left out on them.
  */
@@ -356,6 +370,8 @@ static int rknpu_scrub_run(struct rknpu_iommu *iommu, const struct rknpu_domain 
 			started |= BIT(core->index);
 		ret = ret ?: err;
 	}
+	if (started)
+		rknpu_scrub_sleep(iommu->hw);
 	rknpu_for_each_core_behind(core, iommu) {
 		if (!(started & BIT(core->index)))
 			continue;

@@ -84,6 +84,8 @@ struct rknpu_soc_scrub {
 	u32 units;
 	/** @zeros: bytes that it reads */
 	u32 zeros;
+	/** @cycles: of the compute clock that it takes, or somewhat less */
+	u32 cycles;
 };
 
 /**

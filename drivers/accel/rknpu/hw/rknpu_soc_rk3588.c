@@ -36,6 +36,8 @@ static const struct rknpu_soc_scrub rknpu_rk3588_scrub = {
 	.num_regs = ARRAY_SIZE(rknpu_rk3588_scrub_regs),
 	.units = RKNPU_UNIT_CNA | RKNPU_UNIT_CORE | RKNPU_UNIT_DPU,
 	.zeros = NPU_SCRUB_WEIGHTS,
+	/* By the model. */
+	.cycles = 39800,
 };
 
 const struct rknpu_soc rknpu_soc_rk3588 = {
