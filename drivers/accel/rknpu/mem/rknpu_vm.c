@@ -463,9 +463,12 @@ int rknpu_mapping_get(struct rknpu_vm *vm, struct rknpu_bo *bo, u64 *iova)
 {
 	int ret = rknpu_mapping_try_get(vm, bo, iova);
 
-	if (ret != -ENOMEM)
+	if (ret != -ENOMEM && ret != -ENOSPC)
 		return ret;
-	/* As rknpu_account_charge_tables_patiently(), which vm->lock was in the way of. */
+	/*
+	 * As rknpu_account_charge_tables_patiently(), which vm->lock was in the way of. Jobs that
+	 * rknpu_vm_reclaim() was too early for may still hold addresses, too.
+	 */
 	vm->account->mem->reclaim();
 	return rknpu_mapping_try_get(vm, bo, iova);
 }
