@@ -278,7 +278,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: rknn_known librknnrt.so KIND:MODEL[:JOB:INPUT...]...; add, linear, noise, run\n");
 		return 2;
 	}
-	rt_load(argv[1]);
+	rt_begin(argv[1]);
 	for (i = 2; i < argc; i++) {
 		if (!parse(argv[i], &k, &kind)) {
 			fprintf(stderr, "rknn_known: what is %s?\n", argv[i]);

@@ -416,7 +416,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: rknn_matmul librknnrt.so\nRKNPU_LONG=1 adds large products.\n");
 		return 2;
 	}
-	rt_load(argv[1]);
+	rt_begin(argv[1]);
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (rt.version < kinds[i].since || !rt.matmul_create) {
 			char name[32];

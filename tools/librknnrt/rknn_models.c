@@ -547,7 +547,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: rknn_models librknnrt.so MODEL.rknn...\n");
 		return 2;
 	}
-	rt_load(argv[1]);
+	rt_begin(argv[1]);
 	n = argc - 2;
 	m = rt_shared(n * sizeof(*m));
 	for (i = 0; i < n; i++) {

@@ -92,8 +92,6 @@ void rt_load(const char *path)
 	void *lib, *p;
 	size_t i;
 
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	printf("TAP version 13\n");
 	rt.version = version_of(path);
 	lib = dlopen(path, RTLD_NOW);
 	if (!lib)
@@ -106,6 +104,13 @@ void rt_load(const char *path)
 			bail("%s has no %s", path, symbols[i].name);
 		memcpy((char *)&rt + symbols[i].at, &p, sizeof(p));
 	}
+}
+
+void rt_begin(const char *path)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("TAP version 13\n");
+	rt_load(path);
 	printf("# librknnrt %u.%u.%u, %zu bits\n", rt.version / 10000, rt.version / 100 % 100,
 	       rt.version % 100, sizeof(void *) * 8);
 }
@@ -197,10 +202,9 @@ static void show_said(void)
 }
 
 /* The write end closes when the case's process, and whatever it has started, is gone. */
-static enum rt_result wait_case(pid_t pid, int gone)
+static enum rt_result wait_case(pid_t pid, int gone, unsigned int seconds)
 {
 	struct pollfd p = { .fd = gone };
-	unsigned int seconds = CASE_SECONDS * rk_slow();
 	int status;
 
 	if (poll(&p, 1, seconds * 1000) == 0) {
@@ -223,7 +227,7 @@ static enum rt_result wait_case(pid_t pid, int gone)
 	return WEXITSTATUS(status);
 }
 
-enum rt_result rt_case(const char *name, int (*fn)(void *arg), void *arg)
+enum rt_result rt_case_for(const char *name, int (*fn)(void *arg), void *arg, unsigned int seconds)
 {
 	enum rt_result result;
 	int gone[2];
@@ -253,7 +257,7 @@ enum rt_result rt_case(const char *name, int (*fn)(void *arg), void *arg)
 	}
 	setpgid(pid, pid);
 	close(gone[1]);
-	result = wait_case(pid, gone[0]);
+	result = wait_case(pid, gone[0], seconds);
 	close(gone[0]);
 	show_said();
 
@@ -264,6 +268,11 @@ enum rt_result rt_case(const char *name, int (*fn)(void *arg), void *arg)
 	printf("%s %u - %s%s%s\n", result == RT_FAIL ? "not ok" : "ok", cases, name,
 	       result == RT_SKIP ? " # SKIP " : "", result == RT_SKIP ? why : "");
 	return result;
+}
+
+enum rt_result rt_case(const char *name, int (*fn)(void *arg), void *arg)
+{
+	return rt_case_for(name, fn, arg, CASE_SECONDS * rk_slow());
 }
 
 int rt_end(void)

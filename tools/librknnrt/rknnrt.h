@@ -175,6 +175,8 @@ extern struct rt_lib rt;
 
 /* Loads the library of this path into rt, or ends the program. */
 void rt_load(const char *path);
+/* The same, after TAP's first line, and says its version. */
+void rt_begin(const char *path);
 
 /* ---- cases ---- */
 
@@ -185,6 +187,8 @@ enum rt_result { RT_PASS, RT_FAIL, RT_SKIP };
  * nothing else, and prints its line of TAP.
  */
 enum rt_result rt_case(const char *name, int (*fn)(void *arg), void *arg);
+/* One that may take so many seconds. */
+enum rt_result rt_case_for(const char *name, int (*fn)(void *arg), void *arg, unsigned int seconds);
 /* In a case: why it failed or skips; returns RT_FAIL or RT_SKIP. */
 int rt_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int rt_skip(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
