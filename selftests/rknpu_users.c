@@ -4,18 +4,23 @@
  *
  * boot: sched
  * boot: dt
+ * boot: debug-sched
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "rknpu_dmabuf.h"
 #include "rknpu_harness.h"
 #include "rknpu_vendor_util.h"
 
@@ -385,6 +390,70 @@ RK_TEST_F_TIMEOUT(users, what_waits_for_ones_jobs_is_not_anothers, 120,
 	EXPECT_LT(reader, flooded);
 	rk_client_fini(&f.c);
 	rk_client_fini(&victim);
+}
+
+/* ---- what exporters keep locked ---- */
+
+#define IMPORT_BYTES	(96u << 20)
+/* DMA-API debugging complains of more than seven mappings of a page. */
+#define STAYERS		2
+#define LEAVERS		4
+
+/* Whoever detaches from the buffer waits for one of these, which take as long as it is large. */
+static void sync_for_ever(int buf)
+{
+	struct dma_buf_sync start = { .flags = DMA_BUF_SYNC_START | DMA_BUF_SYNC_RW };
+	struct dma_buf_sync end = { .flags = DMA_BUF_SYNC_END | DMA_BUF_SYNC_RW };
+
+	while (!ioctl(buf, DMA_BUF_IOCTL_SYNC, &start) && !ioctl(buf, DMA_BUF_IOCTL_SYNC, &end))
+		;
+	_exit(1);
+}
+
+RK_TEST_F_TIMEOUT(users, exporters_of_one_are_not_waited_for_by_another, 300,
+		  "memory of others is freed while a user keeps a dma-buf locked that it has let go of")
+{
+	struct rk_client c[STAYERS + LEAVERS];
+	long long bos = rk_stat("bos"), staying = 0;
+	struct rk_bo bo;
+	uint32_t handle;
+	uint8_t *map;
+	int fd, buf;
+	pid_t pid;
+
+	RK_REQUIRE_IOMMU();
+	buf = rv_heap_memory(IMPORT_BYTES, &map);
+	if (buf == -ENOENT)
+		SKIP(return, "this kernel has no dma-heap");
+	ASSERT_LE(0, buf);
+	/* Before there are files that it would keep open. */
+	pid = fork();
+	if (!pid)
+		sync_for_ever(buf);
+	fd = rk_open_as(VICTIM, rk_open);
+	ASSERT_LE(0, fd);
+	for (int i = 0; i < STAYERS + LEAVERS; i++) {
+		ASSERT_EQ(0, full_open(&c[i], ATTACKER));
+		ASSERT_EQ(0, drmPrimeFDToHandle(c[i].fd, buf, &handle));
+		if (i == STAYERS - 1)
+			staying = rk_stat("bos");
+	}
+	/* Whoever frees the job has the last reference on what was imported. */
+	for (int i = STAYERS; i < STAYERS + LEAVERS; i++) {
+		EXPECT_EQ(0, rk_client_run(&c[i], i));
+		rk_client_fini(&c[i]);
+	}
+	/* More than it may have, which it hears after what is over was freed. */
+	EXPECT_EQ(-ENOMEM, rk_bo_init(&bo, fd, 0x7ffff000));
+	EXPECT_LT(staying, rk_stat("bos"));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	for (int i = 0; i < STAYERS; i++)
+		rk_client_fini(&c[i]);
+	munmap(map, IMPORT_BYTES);
+	close(buf);
+	close(fd);
+	EXPECT_TRUE(rk_stat_settles("bos", bos));
 }
 
 /* ---- memory ---- */

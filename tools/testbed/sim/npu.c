@@ -725,6 +725,14 @@ void rknpu_bo_record_error(struct rknpu_bo *bo, int error)
 	(void)error;
 }
 
+void rknpu_quota_init(struct rknpu_quota *quota)
+{
+}
+
+void rknpu_bo_put_freed(struct rknpu_bo *bo)
+{
+}
+
 void rknpu_bo_forget_fence(struct rknpu_bo *bo)
 {
 	(void)bo;

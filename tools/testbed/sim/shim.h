@@ -140,6 +140,8 @@ static inline u64 mul_u64_u32_div(u64 a, u32 b, u32 c) { return (unsigned __int1
 /* ---- lists ---- */
 
 struct list_head { struct list_head *next, *prev; };
+struct llist_node { struct llist_node *next; };
+struct llist_head { struct llist_node *first; };
 #define LIST_HEAD(name) struct list_head name = { &name, &name }
 static inline void INIT_LIST_HEAD(struct list_head *l) { l->next = l->prev = l; }
 static inline void list_link(struct list_head *n, struct list_head *p, struct list_head *next)

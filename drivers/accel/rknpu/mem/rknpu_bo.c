@@ -6,6 +6,8 @@
 #include <linux/fs.h>
 #include <linux/highmem.h>
 #include <linux/ioport.h>
+#include <linux/kref.h>
+#include <linux/llist.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -17,6 +19,7 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
+#include <linux/workqueue.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
@@ -26,6 +29,7 @@
 #include "hw/rknpu_hw.h"
 #include "rknpu_bo.h"
 #include "rknpu_params.h"
+#include "rknpu_release.h"
 
 /* In rknpu_bo.write_error, beside the positive errno. */
 #define RKNPU_BO_ERROR_REPORTED	BIT(16)
@@ -183,12 +187,10 @@ static unsigned long rknpu_bo_extra_pages(unsigned long pages)
 	return 1 + pages * (sizeof(struct page *) + sizeof(struct scatterlist)) / PAGE_SIZE;
 }
 
-/* One that is not imported has been charged for it with its pages. */
-unsigned long rknpu_bo_list_pages(const struct rknpu_bo *bo)
+/* Of what an exporter has made for us. */
+static unsigned long rknpu_bo_list_pages(const struct sg_table *sgt)
 {
-	size_t size = (size_t)bo->sgt->orig_nents * sizeof(*bo->sgt->sgl);
-
-	return rknpu_bo_is_imported(bo) ? DIV_ROUND_UP(size, PAGE_SIZE) : 0;
+	return DIV_ROUND_UP((size_t)sgt->orig_nents * sizeof(*sgt->sgl), PAGE_SIZE);
 }
 
 u64 rknpu_mem_table_bytes(struct rknpu_mem *mem)
@@ -399,11 +401,16 @@ static void rknpu_bo_drop_pages(struct rknpu_bo *bo)
 
 static void rknpu_bo_drop_dmabuf(struct rknpu_bo *bo)
 {
-	/* This puts the reference, too. */
-	if (bo->sgt)
-		drm_prime_gem_destroy(&bo->base, bo->sgt);
-	else
+	unsigned long pages;
+
+	if (!bo->sgt) {
 		dma_buf_put(bo->dmabuf);
+		return;
+	}
+	pages = rknpu_bo_list_pages(bo->sgt);
+	/* This puts the reference, too. */
+	drm_prime_gem_destroy(&bo->base, bo->sgt);
+	rknpu_account_uncharge_tables(bo->account, pages);
 }
 
 static void rknpu_bo_uncharge(struct rknpu_bo *bo)
@@ -415,26 +422,73 @@ static void rknpu_bo_uncharge(struct rknpu_bo *bo)
 	atomic_long_sub(pages, &bo->account->pages);
 }
 
-void rknpu_bo_gem_free(struct drm_gem_object *obj)
+static void rknpu_bo_release(struct rknpu_bo *bo)
 {
-	struct rknpu_bo *bo = to_rknpu_bo(obj);
 	struct rknpu_account *account = bo->account;
-	struct drm_device *drm = obj->dev;
+	struct drm_device *drm = bo->base.dev;
 
 	rknpu_device_stat_add(&bo->mem->hw->stats, RKNPU_DEVICE_STAT_BOS_FREED, 1);
 	if (rknpu_bo_is_imported(bo))
 		rknpu_bo_drop_dmabuf(bo);
 	else
 		rknpu_bo_drop_pages(bo);
-	if (account)
+	if (account && !rknpu_bo_is_imported(bo))
 		rknpu_bo_uncharge(bo);
-	drm_gem_object_release(obj);
+	drm_gem_object_release(&bo->base);
 	mutex_destroy(&bo->map_lock);
 	kfree(bo);
 	/* Last: these may be what the devices still hang on. */
 	if (account)
 		rknpu_account_put(account);
 	drm_dev_put(drm);
+}
+
+static void rknpu_quota_release_imports(struct work_struct *work)
+{
+	struct rknpu_quota *quota = container_of(work, struct rknpu_quota, imports_work);
+	struct rknpu_bo *bo, *next;
+
+	/* The last one may be the last to hold the quota, too. */
+	llist_for_each_entry_safe(bo, next, llist_del_all(&quota->imports), release_link) {
+		rknpu_bo_release(bo);
+		cond_resched();
+	}
+}
+
+void rknpu_quota_init(struct rknpu_quota *quota)
+{
+	init_llist_head(&quota->imports);
+	INIT_WORK(&quota->imports_work, rknpu_quota_release_imports);
+}
+
+void rknpu_bo_gem_free(struct drm_gem_object *obj)
+{
+	rknpu_bo_release(to_rknpu_bo(obj));
+}
+
+/*
+ * To detach from a dma-buf is to wait for its reservation, and for what else its exporter locks.
+ * A client can hold these for seconds, by submits that name a thousand of them or by syncs of
+ * large ones. That is left to a work of the user's.
+ */
+static void rknpu_bo_put_last(struct kref *ref)
+{
+	struct rknpu_bo *bo = container_of(ref, struct rknpu_bo, base.refcount);
+	struct rknpu_quota *quota;
+
+	if (!rknpu_bo_is_imported(bo) || !bo->sgt) {
+		rknpu_bo_release(bo);
+		return;
+	}
+	quota = bo->account->quota;
+	/* Only who adds to an empty list has a BO there, and with it the quota, until the work. */
+	if (llist_add(&bo->release_link, &quota->imports))
+		rknpu_release_queue_foreign(&quota->imports_work);
+}
+
+void rknpu_bo_put_freed(struct rknpu_bo *bo)
+{
+	kref_put(&bo->base.refcount, rknpu_bo_put_last);
 }
 
 struct sg_table *rknpu_bo_gem_sgt(struct drm_gem_object *obj)
@@ -903,20 +957,23 @@ static int rknpu_bo_check_sgt(struct rknpu_bo *bo, struct dma_buf_attachment *at
 	return 0;
 }
 
-static int rknpu_bo_map_attached(struct rknpu_bo *bo, struct dma_buf_attachment *attach)
+static int rknpu_bo_map_attached(struct rknpu_bo *bo, struct dma_buf_attachment *attach,
+				 struct rknpu_account *account)
 {
 	struct sg_table *sgt = dma_buf_map_attachment_unlocked(attach, DMA_BIDIRECTIONAL);
 	int ret;
 
 	if (IS_ERR(sgt))
 		return PTR_ERR(sgt);
-	ret = rknpu_bo_check_sgt(bo, attach, sgt);
+	ret = rknpu_bo_check_sgt(bo, attach, sgt) ?:
+	      rknpu_account_charge_tables(account, rknpu_bo_list_pages(sgt));
 	if (ret) {
 		dma_buf_unmap_attachment_unlocked(attach, sgt, DMA_BIDIRECTIONAL);
 		return ret;
 	}
 	bo->base.import_attach = attach;
 	bo->sgt = sgt;
+	bo->account = rknpu_account_get(account);
 	return 0;
 }
 
@@ -925,7 +982,7 @@ static int rknpu_bo_map_attached(struct rknpu_bo *bo, struct dma_buf_attachment 
  * exporters allocate, make tables, and clean caches, which takes as long as the buffer is large.
  * Until the first mapping nobody but its importer can reach the BO.
  */
-int rknpu_bo_attach(struct rknpu_bo *bo)
+int rknpu_bo_attach(struct rknpu_bo *bo, struct rknpu_account *account)
 {
 	struct dma_buf_attachment *attach;
 	int ret;
@@ -936,7 +993,7 @@ int rknpu_bo_attach(struct rknpu_bo *bo)
 	attach = dma_buf_attach(bo->dmabuf, rknpu_bo_dma_dev(bo));
 	if (IS_ERR(attach))
 		return PTR_ERR(attach);
-	ret = rknpu_bo_map_attached(bo, attach);
+	ret = rknpu_bo_map_attached(bo, attach, account);
 	if (ret)
 		dma_buf_detach(bo->dmabuf, attach);
 	return ret;

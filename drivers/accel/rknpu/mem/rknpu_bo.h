@@ -6,9 +6,11 @@
 #include <linux/atomic.h>
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/llist.h>
 #include <linux/mutex.h>
 #include <linux/sizes.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
 #include <drm/drm_gem.h>
 
@@ -43,6 +45,10 @@ struct rknpu_mem {
 struct rknpu_quota {
 	/** @pages: pages of all of them */
 	atomic_long_t pages;
+	/** @imports: attached BOs that nobody has any more, by rknpu_bo::release_link */
+	struct llist_head imports;
+	/** @imports_work: releases them */
+	struct work_struct imports_work;
 };
 
 /**
@@ -72,7 +78,10 @@ struct rknpu_bo {
 	struct drm_gem_object base;
 	/** @mem: kept alive by the drm_device of @base */
 	struct rknpu_mem *mem;
-	/** @account: what the pages are charged to, with a reference; or NULL */
+	/**
+	 * @account: what the pages are charged to, or of an imported BO that is attached the
+	 * list of them; with a reference, or NULL
+	 */
 	struct rknpu_account *account;
 	/** @pages: pinned for life; NULL for an imported BO */
 	struct page **pages;
@@ -93,6 +102,8 @@ struct rknpu_bo {
 	bool uncached;
 	/** @dmabuf: what it was imported from, with a reference; else NULL */
 	struct dma_buf *dmabuf;
+	/** @release_link: in rknpu_quota::imports */
+	struct llist_node release_link;
 	/**
 	 * @sgt: segments, mapped for the DMA device (which has no IOMMU); of an imported one
 	 * from its first mapping on
@@ -129,6 +140,9 @@ static inline bool rknpu_bo_is_imported(const struct rknpu_bo *bo)
 	return bo->dmabuf;
 }
 
+/* Of an owner that has none yet. */
+void rknpu_quota_init(struct rknpu_quota *quota);
+
 void rknpu_account_init(struct rknpu_account *account, struct rknpu_mem *mem,
 			struct rknpu_quota *quota, void (*release)(struct kref *ref));
 
@@ -154,9 +168,6 @@ int rknpu_account_charge_tables(struct rknpu_account *account, unsigned long pag
  */
 int rknpu_account_charge_tables_patiently(struct rknpu_account *account, unsigned long pages);
 void rknpu_account_uncharge_tables(struct rknpu_account *account, unsigned long pages);
-
-/* Pages that the list of an imported BO's segments takes; to be charged with page tables. */
-unsigned long rknpu_bo_list_pages(const struct rknpu_bo *bo);
 
 /* Bytes of all BOs and of all page tables. */
 u64 rknpu_mem_bo_bytes(struct rknpu_mem *mem);
@@ -200,11 +211,14 @@ void rknpu_bo_forget_fence(struct rknpu_bo *bo);
 /* The same for jobs that were freed while the reservation was locked, as it is. */
 void rknpu_bo_tidy_fences(struct rknpu_bo *bo);
 
-/* Process context: may free the BO. */
+/* Process context: may free the BO, and wait for what others do with one that is imported. */
 static inline void rknpu_bo_put(struct rknpu_bo *bo)
 {
 	drm_gem_object_put(&bo->base);
 }
+
+/* The same without that wait, for whoever frees jobs: others wait for that. */
+void rknpu_bo_put_freed(struct rknpu_bo *bo);
 
 void rknpu_bo_sync_for_cpu(struct rknpu_bo *bo);
 void rknpu_bo_sync_for_device(struct rknpu_bo *bo);
@@ -222,10 +236,10 @@ void rknpu_bo_read(struct rknpu_bo *bo, u64 offset, void *to, size_t size);
 void rknpu_bo_clean_imported(struct rknpu_bo *bo);
 /*
  * With @map_lock held, before anything else is done for a mapping. Of an imported BO that has
- * none yet this fills @sgt: -EINVAL if it cannot be mapped, or the exporter's errno. Takes as
- * long as the exporter takes.
+ * none yet this fills @sgt, and charges it to @account: -EINVAL if it cannot be mapped, -ENOMEM,
+ * or the exporter's errno. Takes as long as the exporter takes.
  */
-int rknpu_bo_attach(struct rknpu_bo *bo);
+int rknpu_bo_attach(struct rknpu_bo *bo, struct rknpu_account *account);
 /* For the NPU, with @map_lock held. Takes as long as caches take for all of @bo. */
 void rknpu_bo_before_mapping(struct rknpu_bo *bo);
 

@@ -315,30 +315,22 @@ static struct rknpu_mapping *rknpu_mapping_create(struct rknpu_vm *vm, struct rk
 	map->bo = bo;
 	map->vm = vm;
 
-	ret = rknpu_account_charge_tables(vm->account, rknpu_bo_list_pages(bo));
-	if (ret)
-		goto err_free;
 	rknpu_bo_before_mapping(bo);
 	ret = rknpu_vm_map(vm, bo->sgt, bo->base.size, &map->node);
-	if (ret)
-		goto err_uncharge;
+	if (ret) {
+		kfree(map);
+		return ERR_PTR(ret);
+	}
 
 	drm_gem_object_get(&bo->base);
 	rknpu_vm_get(vm);
 	return map;
-
-err_uncharge:
-	rknpu_account_uncharge_tables(vm->account, rknpu_bo_list_pages(bo));
-err_free:
-	kfree(map);
-	return ERR_PTR(ret);
 }
 
 static void rknpu_mapping_destroy(struct rknpu_mapping *map)
 {
 	rknpu_vm_unmap(map->vm, &map->node);
-	rknpu_account_uncharge_tables(map->vm->account, rknpu_bo_list_pages(map->bo));
-	rknpu_bo_put(map->bo);
+	rknpu_bo_put_freed(map->bo);
 	rknpu_vm_put(map->vm);
 	kfree(map);
 }
@@ -446,7 +438,7 @@ static int rknpu_mapping_try_get(struct rknpu_vm *vm, struct rknpu_bo *bo, u64 *
 	guard(mutex)(&bo->map_lock);
 	map = rknpu_mapping_find(vm, bo);
 	if (!map) {
-		ret = rknpu_bo_attach(bo);
+		ret = rknpu_bo_attach(bo, vm->account);
 		if (ret)
 			return ret;
 		map = rknpu_mapping_create(vm, bo);

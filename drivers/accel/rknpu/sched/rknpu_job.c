@@ -260,7 +260,7 @@ static void rknpu_job_free(struct rknpu_vm_use *use)
 	rknpu_job_drop_deps(job);
 	for (i = 0; i < job->bo_count; i++) {
 		rknpu_bo_forget_fence(job->bos[i]);
-		rknpu_bo_put(job->bos[i]);
+		rknpu_bo_put_freed(job->bos[i]);
 	}
 	rknpu_vm_use_end(job->vm, &job->use);
 	rknpu_vm_put(job->vm);

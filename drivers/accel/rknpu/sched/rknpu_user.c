@@ -109,6 +109,7 @@ static struct rknpu_user *rknpu_user_alloc(struct rknpu_sched *sched, unsigned l
 		return NULL;
 	user->sched = sched;
 	user->uid = uid;
+	rknpu_quota_init(&user->quota);
 	rknpu_backlog_init(&user->backlog, RKNPU_USER_FILES);
 	rknpu_share_init(user);
 	return user;
