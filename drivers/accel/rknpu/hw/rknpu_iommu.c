@@ -555,9 +555,9 @@ static bool rknpu_domain_detach_all(struct rknpu_domain *domain)
 bool rknpu_domain_fini(struct rknpu_domain *domain)
 {
 	guard(rwsem_read)(&domain->hw->iommus_lock);
-	/* What the machine goes down with needs not be freed, and IOMMUs still refer to it. */
+	/* IOMMUs still refer to it, and the machine goes down: it stays for good. */
 	if (domain->hw->down)
-		return true;
+		return false;
 	if (!rknpu_domain_detach_all(domain))
 		return false;
 	if (domain->iommu)
