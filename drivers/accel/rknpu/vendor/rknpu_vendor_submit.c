@@ -512,20 +512,18 @@ static int rknpu_vsubmit_reserve_fd(struct rknpu_vsubmit *s, struct sync_file **
 	if (!(s->args->flags & DRM_RKNPU_JOB_FENCE_OUT))
 		return 0;
 
-	fence = rknpu_vsubmit_join_fences(s);
-	if (!fence)
-		return -ENOMEM;
-	*sync = sync_file_create(fence);
-	dma_fence_put(fence);
-	if (!*sync)
-		return -ENOMEM;
-
 	*fd = get_unused_fd_flags(O_CLOEXEC);
-	if (*fd < 0) {
-		fput((*sync)->file);
+	if (*fd < 0)
 		return *fd;
+	fence = rknpu_vsubmit_join_fences(s);
+	if (fence) {
+		*sync = sync_file_create(fence);
+		dma_fence_put(fence);
 	}
-	return 0;
+	if (*sync)
+		return 0;
+	put_unused_fd(*fd);
+	return -ENOMEM;
 }
 
 static int rknpu_vsubmit_push(struct rknpu_vsubmit *s)
