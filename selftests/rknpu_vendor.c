@@ -51,6 +51,24 @@ RK_TEST_F(vendor, version_and_empty_unique, "the node says that it is rknpu 0.9.
 	EXPECT_EQ(0, u.unique_len);
 }
 
+RK_TEST(master_does_not_hide_the_node, "whoever has the node open first cannot make libdrm pass it over")
+{
+	char unique[16];
+	struct drm_unique u = { .unique = unique, .unique_len = sizeof(unique) };
+	struct drm_set_version v = { 1, 4, -1, -1 };
+	int master = rv_open(), fd;
+
+	if (master < 0)
+		SKIP(return, "no node of the vendor's uAPI");
+	EXPECT_EQ(-EACCES, rk_ioctl(master, DRM_IOCTL_SET_VERSION, &v));
+	fd = rv_open();
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, rk_ioctl(fd, DRM_IOCTL_GET_UNIQUE, &u));
+	EXPECT_EQ(0, u.unique_len);
+	close(fd);
+	close(master);
+}
+
 RK_TEST_F(vendor, render_node_does_the_same, "the render node runs jobs, too")
 {
 	int fd = rv_open_render();

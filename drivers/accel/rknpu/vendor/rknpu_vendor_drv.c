@@ -68,14 +68,19 @@ static const struct drm_ioctl_desc rknpu_vendor_ioctls[] = {
 /*
  * The primary node's clients have a master, or DRM asks whether they are it. Names are small
  * numbers that librknnrt has made for all its BOs, but does not use; whoever once was master
- * could open everybody's.
+ * could open everybody's. And it could give the device a unique name, by which libdrm takes it
+ * for one in use: nobody would find it by its driver's.
  */
 static int rknpu_vendor_check(struct file *filp, unsigned int cmd)
 {
 	struct drm_file *file = filp->private_data;
 
-	if (DRM_IOCTL_NR(cmd) == DRM_IOCTL_NR(DRM_IOCTL_GEM_OPEN)) {
+	switch (DRM_IOCTL_NR(cmd)) {
+	case DRM_IOCTL_NR(DRM_IOCTL_GEM_OPEN):
 		drm_dbg_ratelimited(file->minor->dev, "gem_open: names open nothing here\n");
+		return -EACCES;
+	case DRM_IOCTL_NR(DRM_IOCTL_SET_VERSION):
+		drm_dbg_ratelimited(file->minor->dev, "set_version: it has no bus ID\n");
 		return -EACCES;
 	}
 	return drm_is_render_client(file) ? rknpu_ioctl_check(cmd) : 0;
