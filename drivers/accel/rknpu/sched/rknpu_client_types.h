@@ -150,7 +150,7 @@ struct rknpu_client {
 	} credit;
 	/** @backlog: its jobs; atomic */
 	struct rknpu_backlog backlog;
-	/** @refused: atomic; jobs that were too many */
+	/** @refused: atomic; calls that asked for too many */
 	atomic_t refused;
 	/** @debt: as its user's */
 	struct rknpu_debt debt;

@@ -372,6 +372,7 @@ static int rknpu_order_check_steps(struct rknpu_order *s)
 	}
 	if (steps <= RKNPU_ORDER_MAX_STEPS)
 		return 0;
+	atomic_inc(&s->jobs[0]->client->refused);
 	drm_dbg_ratelimited(s->jobs[0]->client->sched->hw->drm,
 			    "submit: too many jobs use too many BOs that too many use already\n");
 	return -EBUSY;
