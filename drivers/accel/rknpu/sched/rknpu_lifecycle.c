@@ -171,6 +171,8 @@ void rknpu_sched_stop(struct rknpu_sched *sched)
 	rknpu_users_hang_up(sched);
 	rknpu_for_each_rq(rq, sched)
 		rknpu_sched_stop_core(rq);
+	/* No recovery is left that could ban anybody. */
+	flush_work(&sched->ban_work);
 	/* A core given up meanwhile may have passed its jobs to one that had been stopped. */
 	rknpu_sched_take_all(sched, &taken);
 	rknpu_end_jobs(&taken, RKNPU_CAUSE_DEVICE_GONE);

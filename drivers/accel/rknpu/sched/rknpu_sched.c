@@ -6,6 +6,7 @@
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/sched.h>
+#include <linux/workqueue.h>
 
 #include "mem/rknpu_vm.h"
 #include "rknpu_client.h"
@@ -327,6 +328,9 @@ void rknpu_sched_cancel_jobs(struct rknpu_client *client)
 void rknpu_sched_close_client(struct rknpu_client *client)
 {
 	rknpu_sched_cancel_jobs(client);
+	/* Jobs that came after rknpu_sched_stop(): the module may go as soon as the file has. */
+	if (READ_ONCE(client->sched->gone))
+		flush_work(&client->sched->work);
 	rknpu_account_uncharge_tables(&client->account, client->file_pages);
 	rknpu_client_put(client);
 	rknpu_vm_reap_soon();
