@@ -83,6 +83,12 @@ static void rknpu_device_core_lost(struct rknpu_sched *sched)
 		rknpu_device_report_wedged(vendor);
 }
 
+static void rknpu_device_reclaim(struct rknpu_mem *mem)
+{
+	rknpu_sched_let_go(&container_of(mem, struct rknpu_device, mem)->sched);
+	rknpu_vm_flush();
+}
+
 struct rknpu_device *rknpu_device_create(struct device *dev, const struct rknpu_soc *soc)
 {
 	struct rknpu_device *rdev;
@@ -95,7 +101,7 @@ struct rknpu_device *rknpu_device_create(struct device *dev, const struct rknpu_
 	rdev->hw.soc = soc;
 	rdev->hw.no_iommu = rknpu_iommu_are_absent();
 	rdev->mem.hw = &rdev->hw;
-	rdev->mem.reclaim = rknpu_vm_flush;
+	rdev->mem.reclaim = rknpu_device_reclaim;
 	rdev->sched.core_lost = rknpu_device_core_lost;
 	rknpu_hw_init(&rdev->hw, &rdev->accel, &rknpu_sched_hw_ops);
 	ret = rknpu_sched_init(&rdev->sched, &rdev->hw, &rdev->mem);

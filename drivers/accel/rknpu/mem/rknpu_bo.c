@@ -150,7 +150,7 @@ static int rknpu_account_charge_patiently(struct rknpu_account *account, unsigne
 
 	if (!ret)
 		return 0;
-	account->mem->reclaim();
+	account->mem->reclaim(account->mem);
 	return rknpu_account_charge(account, pages);
 }
 

@@ -32,7 +32,7 @@ struct rknpu_mem {
 	/** @hw: hardware */
 	struct rknpu_hw *hw;
 	/** @reclaim: frees what jobs that are over have kept, and address spaces that nobody has */
-	void (*reclaim)(void);
+	void (*reclaim)(struct rknpu_mem *mem);
 	/** @pages: of all BOs, and @table_pages */
 	atomic_long_t pages;
 	/** @table_pages: pages of page tables, and of what BOs take beside their own */

@@ -461,7 +461,7 @@ int rknpu_mapping_get(struct rknpu_vm *vm, struct rknpu_bo *bo, u64 *iova)
 	 * As rknpu_account_charge_tables_patiently(), which vm->lock was in the way of. Jobs that
 	 * rknpu_vm_reclaim() was too early for may still hold addresses, too.
 	 */
-	vm->account->mem->reclaim();
+	vm->account->mem->reclaim(vm->account->mem);
 	return rknpu_mapping_try_get(vm, bo, iova);
 }
 

@@ -63,7 +63,7 @@ static int rknpu_rocket_open(struct drm_device *dev, struct drm_file *file)
 	ret = rknpu_rocket_open_files(rfile);
 	if (ret == -ENOMEM) {
 		/* What is over may make room. */
-		rknpu_vm_flush();
+		rfile->rdev->mem.reclaim(&rfile->rdev->mem);
 		ret = rknpu_rocket_open_files(rfile);
 	}
 	if (ret) {

@@ -182,6 +182,15 @@ void rknpu_sched_stop(struct rknpu_sched *sched)
 	flush_work(&sched->losing);
 }
 
+void rknpu_sched_let_go(struct rknpu_sched *sched)
+{
+	struct rknpu_runqueue *rq;
+
+	rknpu_for_each_rq(rq, sched)
+		flush_work(&rq->work);
+	flush_work(&sched->ban_work);
+}
+
 static bool rknpu_sched_wait_empty(struct rknpu_runqueue *rq, unsigned int ms)
 {
 	return wait_event_timeout(rq->idle_wait, !READ_ONCE(rq->job), msecs_to_jiffies(ms));

@@ -19,6 +19,13 @@ int rknpu_sched_init(struct rknpu_sched *sched, struct rknpu_hw *hw, struct rknp
 void rknpu_sched_stop(struct rknpu_sched *sched);
 
 /*
+ * Waits for recoveries and bans that are under way: they hold jobs whose fences have
+ * signalled, and with them what those had. Not for dumps, which read programs in a client's
+ * address space, so that the client can delay them. May sleep.
+ */
+void rknpu_sched_let_go(struct rknpu_sched *sched);
+
+/*
  * System sleep: no core starts anything any more until all are thawed. Waits for
  * the running job for a while, then stops it, and it is run again after the
  * sleep. -EBUSY if that does not work either, and then the core is thawed.
