@@ -309,8 +309,51 @@ RK_TEST_F(gangs, let_others_run_until_their_cores_are_free,
 	EXPECT_EQ(LONG_TASKS + 1, rk_count(2, NPU_CNT_TASK_DONE));
 }
 
+RK_TEST_F(gangs, let_pairs_run_until_their_cores_are_free,
+	  "while a job for three cores waits for one that is busy, jobs for the other two run")
+{
+	if (rk_one_iommu())
+		SKIP(return, "no two clients run at a time");
+	ASSERT_EQ(0, occupy(self, 0, 2));
+	ASSERT_EQ(0, start(self, 1, 7));
+	for (int i = 0; i < OTHERS_JOBS; i++) {
+		ASSERT_EQ(0, start(self, 2, 3));
+		EXPECT_EQ(0, finish(self, 2));
+	}
+	EXPECT_GT(LONG_TASKS, rk_count(2, NPU_CNT_TASK_DONE));
+	for (int i = 0; i < 2; i++)
+		EXPECT_EQ(0, finish(self, i));
+	for (int i = 0; i < 2; i++)
+		EXPECT_EQ(OTHERS_JOBS + 1, rk_count(i, NPU_CNT_TASK_DONE));
+	EXPECT_EQ(LONG_TASKS + 1, rk_count(2, NPU_CNT_TASK_DONE));
+}
+
 #define OTHER		1234
 #define OTHERS_TASK_US	100000
+
+RK_TEST_F(gangs, come_right_after_such_pairs,
+	  "a job for three cores that has let one for two go first is next on the third")
+{
+	if (rk_one_iommu())
+		SKIP(return, "no two clients run at a time");
+	if (rk_slow() > 1)
+		SKIP(return, "takes longer than the job");
+	ASSERT_EQ(0, occupy(self, 2, 2));
+	ASSERT_EQ(0, start(self, 1, 7));
+	/* It ends a little later than what core 2 has, for which there is more then. */
+	rk_latency_us(TASK_US + OTHERS_TASK_US);
+	ASSERT_EQ(0, start(self, 3, 3));
+	ASSERT_TRUE(rk_wait_count(0, NPU_CNT_BUSY, 1, 20000));
+	ASSERT_TRUE(rk_wait_count(1, NPU_CNT_BUSY, 1, 20000));
+	rk_latency_us(OTHERS_TASK_US);
+	ASSERT_EQ(0, start(self, 0, 4));
+	EXPECT_EQ(0, finish(self, 1));
+	EXPECT_GT(2 + LONG_TASKS, rk_count(2, NPU_CNT_TASK_DONE));
+	EXPECT_EQ(0, finish(self, 3));
+	EXPECT_EQ(0, finish(self, 2));
+	EXPECT_EQ(0, finish(self, 0));
+	EXPECT_EQ(2 + LONG_TASKS, rk_count(2, NPU_CNT_TASK_DONE));
+}
 
 /* How long time slices are makes no difference. */
 static void keep_no_core(struct __test_metadata *_metadata, FIXTURE_DATA(gangs) *self, int slice_us,

@@ -47,13 +47,33 @@ void rknpu_gang_put(struct rknpu_gang *gang)
 	kref_put(&gang->ref, rknpu_gang_release);
 }
 
+/*
+ * May it, if its turn has come? One that waits for a job elsewhere is put off for one that can
+ * start at once: else cores would be idle for as long as that job takes, and nobody pays for it.
+ */
+static bool rknpu_gang_may_gather(struct rknpu_sched *sched, const struct rknpu_gang *gang)
+{
+	const struct rknpu_job *job;
+	struct rknpu_runqueue *rq;
+	bool waits = false;
+
+	if (!sched->gang)
+		return true;
+	rknpu_for_each_rq(rq, sched) {
+		job = gang->jobs[rq->core->index];
+		if (rq->shared || (job && (rq->job || job->state != RKNPU_JOB_QUEUED)))
+			return false;
+		waits |= rq->job && (sched->gang->before & BIT(rq->core->index));
+	}
+	return waits;
+}
+
 /* Can the core have @job? @gangs: so many gangs may be asked whether it is their turn. */
 static bool rknpu_gang_passes(struct rknpu_runqueue *rq, struct rknpu_job *job, unsigned int *gangs)
 {
 	if (!rknpu_gang_waits(job))
 		return true;
-	/* One that gathers has been asked. */
-	if (!*gangs || rq->sched->gang)
+	if (!*gangs || !rknpu_gang_may_gather(rq->sched, job->gang))
 		return false;
 	(*gangs)--;
 	return rknpu_gang_admits(rq, job);
@@ -172,21 +192,46 @@ static bool rknpu_gang_has_core(const struct rknpu_gang *gang)
 	return false;
 }
 
-struct rknpu_job *rknpu_gang_next(struct rknpu_runqueue *rq)
+/* It gathers no more, but one that was put off for it does again. */
+static void rknpu_gang_leave(struct rknpu_sched *sched, const struct rknpu_gang *gang)
 {
-	struct rknpu_gang *gang = rq->sched->gang;
-	struct rknpu_job *job;
-	bool has_core;
+	if (sched->gang == gang) {
+		sched->gang = sched->put_off;
+		sched->put_off = NULL;
+	} else if (sched->put_off == gang) {
+		sched->put_off = NULL;
+	}
+}
+
+/*
+ * Whose job the core is to run next. One that is put off gathers on where the other one has no
+ * job: if it waited there for jobs that begin meanwhile, its turn might never come.
+ */
+static struct rknpu_gang *rknpu_gang_of_core(const struct rknpu_runqueue *rq)
+{
+	struct rknpu_gang *gang = rq->sched->gang, *put_off = rq->sched->put_off;
 
 	if (!gang)
 		return NULL;
 	gang->before &= ~BIT(rq->core->index);
-	if (gang->before)
+	if (!put_off)
+		return gang;
+	put_off->before &= ~BIT(rq->core->index);
+	return gang->jobs[rq->core->index] ? gang : put_off;
+}
+
+struct rknpu_job *rknpu_gang_next(struct rknpu_runqueue *rq)
+{
+	const struct rknpu_gang *gang = rknpu_gang_of_core(rq);
+	struct rknpu_job *job;
+	bool has_core;
+
+	if (!gang || gang->before)
 		return NULL;
 	has_core = rknpu_gang_has_core(gang);
 	/* Others have come since it began to gather. */
 	if (!has_core && !rknpu_gang_is_due(rq->sched, gang)) {
-		rq->sched->gang = NULL;
+		rknpu_gang_leave(rq->sched, gang);
 		return NULL;
 	}
 	job = gang->jobs[rq->core->index];
@@ -204,6 +249,7 @@ static void rknpu_gang_gather(struct rknpu_sched *sched, struct rknpu_gang *gang
 {
 	struct rknpu_runqueue *rq;
 
+	sched->put_off = sched->gang;
 	sched->gang = gang;
 	rknpu_for_each_rq(rq, sched) {
 		if (rq->job && gang->jobs[rq->core->index])
@@ -268,8 +314,9 @@ bool rknpu_gang_admits(struct rknpu_runqueue *rq, struct rknpu_job *job)
 
 	if (!rknpu_gang_waits(job))
 		return true;
-	if (!sched->gang && rknpu_gang_is_due(sched, job->gang) &&
-	    !rknpu_gang_is_early(sched, job->gang) && !rknpu_gang_siblings_first(sched, job->gang))
+	if (rknpu_gang_may_gather(sched, job->gang) && rknpu_gang_is_due(sched, job->gang) &&
+	    !rknpu_gang_is_early(sched, job->gang) &&
+	    !rknpu_gang_siblings_first(sched, job->gang))
 		rknpu_gang_gather(sched, job->gang);
 	return sched->gang == job->gang && !job->gang->before;
 }
@@ -292,8 +339,7 @@ static u32 rknpu_gang_close(struct rknpu_sched *sched, struct rknpu_gang *gang)
 	u32 ready = 0;
 
 	gang->open = false;
-	if (sched->gang == gang)
-		sched->gang = NULL;
+	rknpu_gang_leave(sched, gang);
 	rknpu_for_each_rq(rq, sched) {
 		if (rknpu_gang_has(gang, rq))
 			ready |= BIT(rq->core->index);

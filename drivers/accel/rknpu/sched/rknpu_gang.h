@@ -16,7 +16,8 @@ struct rknpu_runqueue;
  * One gang at a time gathers (rknpu_sched::gang), so that two gangs cannot each hold
  * a core that the other one wants. It begins when its turn has come on all of its
  * cores. Until the jobs end that the others run at that time, all its cores go on
- * with other clients' jobs; then each takes the gang's job next. Cores that have
+ * with other clients' jobs; then each takes the gang's job next. Meanwhile it is put
+ * off (rknpu_sched::put_off) for a gang all of whose cores are free. Cores that have
  * theirs are STARTING until the last one does, or for RKNPU_DEADLINE_GANG_MS, or for a
  * time slice if another user waits: then the jobs start on their own, so that no core is
  * idle for long.

@@ -33,10 +33,9 @@
  * All of this is done in recovery, and nothing of it for jobs that end by themselves.
  */
 
-/* Lock held. One that gathers would keep those of others waiting. */
-static void rknpu_penalty_break_gang(struct rknpu_user *user)
+/* Lock held. One that gathers, or will again, would keep those of others waiting. */
+static void rknpu_penalty_break_gang(struct rknpu_user *user, const struct rknpu_gang *gang)
 {
-	struct rknpu_gang *gang = user->sched->gang;
 	unsigned int i;
 
 	for (i = 0; gang && i < RKNPU_MAX_CORES; i++) {
@@ -55,7 +54,8 @@ static void rknpu_penalty_hold(struct rknpu_user *user)
 	user->held = true;
 	list_add_tail(&user->hold_link, &user->sched->held);
 	rknpu_share_hold(user);
-	rknpu_penalty_break_gang(user);
+	rknpu_penalty_break_gang(user, user->sched->put_off);
+	rknpu_penalty_break_gang(user, user->sched->gang);
 }
 
 void rknpu_penalty_begin(struct rknpu_job *job)

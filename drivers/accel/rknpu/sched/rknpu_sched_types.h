@@ -48,6 +48,8 @@ struct rknpu_sched {
 	 * jobs, and valid while one of them is queued
 	 */
 	struct rknpu_gang *gang;
+	/** @put_off: one that gathers again after @gang, which goes first, or NULL; as @gang */
+	struct rknpu_gang *put_off;
 	/** @anticipating: bit per core that is kept for a user, see rknpu_anticipate.c */
 	u32 anticipating;
 	/** @wake_ns: what powering up a core and attaching took lately; 0: not known */
