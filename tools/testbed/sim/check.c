@@ -443,9 +443,8 @@ static bool lasts(u64 *since, bool is, u64 ns)
 static u64 no_gang_since;
 
 /* Jobs that are being cancelled have left, and are about to end. */
-static bool gathers_nobody(void)
+static bool is_nobody(const struct rknpu_gang *gang)
 {
-	const struct rknpu_gang *gang = sched.gang;
 	unsigned int i;
 
 	if (!gang)
@@ -514,7 +513,9 @@ static void check_idle(void)
 
 	if (sched.gone)
 		return;
-	if (lasts(&no_gang_since, gathers_nobody(), SOON))
+	if (sched.put_off && !sched.gang)
+		sim_fail("a gang is put off for nobody");
+	if (lasts(&no_gang_since, is_nobody(sched.gang) || is_nobody(sched.put_off), SOON))
 		sim_fail("a gang gathers none of whose jobs is there");
 	if (lasts(&all_idle_since, nothing_runs(), SOON))
 		sim_fail("nothing runs, although something waits");

@@ -343,7 +343,7 @@ void sim_start_random(void)
 /* ---- attackers and a victim ---- */
 
 struct attack {
-	unsigned int kind, uid, mask, ahead, priority;
+	unsigned int kind, uid, mask, ahead, priority, spaces;
 	u64 ns, other_ns, pause_ns;
 };
 
@@ -419,6 +419,30 @@ static void attack_gangs(struct attack *a, bool late)
 	close_program(&p);
 }
 
+/* As many gangs ahead as it has been told, on the first cores, in address spaces by turns. */
+static void attack_gangs_ahead(struct attack *a)
+{
+	unsigned int i, n = a->mask == 7 ? 3 : 2;
+	struct shape s[RKNPU_MAX_CORES];
+	struct program p;
+	u64 vm = 0;
+
+	if (open_program(&p, a->uid, a->spaces))
+		return;
+	while (ALWAYS) {
+		for (i = 0; i < n; i++)
+			s[i] = (struct shape) { .mask = BIT(i), .tasks = 1, .priority = a->priority,
+						.task_ns = a->ns, .vm = vm };
+		vm++;
+		for (i = 0; i < a->ahead && ALWAYS; i++) {
+			if (!try_again(&p, submit_gang(&p, s, n), a->spaces))
+				return;
+		}
+		wait_for(&p);
+	}
+	close_program(&p);
+}
+
 /* Submits, and takes it back, so that its address space is attached for nothing. */
 static void attack_cancels(struct attack *a)
 {
@@ -461,9 +485,10 @@ static void attack_fails(struct attack *a)
 	close_program(&p);
 }
 
-enum { QUEUE, SWITCHES, DIVISIBLE, READS, GANGS, LATE_GANGS, CANCELS, FAILS, KINDS };
-static const char *const kinds[KINDS] = {
-	"queue", "switches", "divisible", "reads", "gangs", "late gangs", "cancels", "fails",
+/* The last one is not drawn. */
+enum { QUEUE, SWITCHES, DIVISIBLE, READS, GANGS, LATE_GANGS, CANCELS, FAILS, KINDS, GANGS_AHEAD = KINDS };
+static const char *const kinds[] = {
+	"queue", "switches", "divisible", "reads", "gangs", "late gangs", "cancels", "fails", "gangs ahead",
 };
 
 static void attacker(void *arg)
@@ -480,6 +505,7 @@ static void attacker(void *arg)
 	case LATE_GANGS: attack_gangs(&a, true); break;
 	case CANCELS: attack_cancels(&a); break;
 	case FAILS: attack_fails(&a); break;
+	case GANGS_AHEAD: attack_gangs_ahead(&a); break;
 	}
 	processes--;
 }
@@ -489,6 +515,13 @@ static u64 attack_length(void)
 	static const u64 ms[] = { 1, 2, 5, 20, 50, 100 };
 
 	return sim_chance(30) ? 100 * US + sim_random(MS) : ms[sim_random(ARRAY_SIZE(ms))] * MS;
+}
+
+static void trace_attacker(const struct attack *a, unsigned int copies)
+{
+	sim_trace("user %u: %u * %s, mask %x, %.3f and %.3f ms, %u ahead, pause %.3f ms, priority %u",
+		  a->uid, copies, kinds[a->kind], a->mask, a->ns / 1e6, a->other_ns / 1e6, a->ahead,
+		  a->pause_ns / 1e6, a->priority);
 }
 
 static void start_attacker(unsigned int uid, unsigned int count)
@@ -512,9 +545,7 @@ static void start_attacker(unsigned int uid, unsigned int count)
 			a->kind = QUEUE;
 		victim.files += copies;
 		victim.gangs |= a->kind == GANGS || a->kind == LATE_GANGS;
-		sim_trace("user %u: %u * %s, mask %x, %.3f and %.3f ms, %u ahead, pause %.3f ms, priority %u",
-			  uid, copies, kinds[a->kind], a->mask, a->ns / 1e6, a->other_ns / 1e6, a->ahead,
-			  a->pause_ns / 1e6, a->priority);
+		trace_attacker(a, copies);
 		while (--copies) {
 			more = sim_alloc(sizeof(*more));
 			*more = *a;
@@ -529,7 +560,7 @@ static void victim_lives(void *arg)
 {
 	struct shape s[RKNPU_MAX_CORES];
 	struct program p = { };
-	unsigned int i, n = victim.gang ? world.cores : 1, uses = 0;
+	unsigned int i, n = victim.gang ? victim.cores : 1, uses = 0;
 	u64 begun, think = 100 * US + sim_random(200 * US);
 
 	(void)arg;
@@ -573,11 +604,59 @@ void sim_start_victim(bool inside)
 	victim.inside = inside;
 	victim.uid = inside ? 2 : 1;
 	victim.gang = world.cores > 1 && sim_chance(20);
+	victim.cores = world.cores;
 	victim.mask = sim_chance(80) ? 1 : 0;
 	victim.task_ns = MS;
 	longest_hold = MS;
 	for (i = 0; i < attackers; i++)
 		start_attacker(2 + i, 1 + sim_random(3));
+	victim.from_ns = START_NS + 300 * MS;
+	victim.window_ns = 2000 * MS;
+	start(victim_lives, NULL);
+}
+
+static void start_one(struct attack a)
+{
+	struct attack *copy = sim_alloc(sizeof(*copy));
+
+	*copy = a;
+	victim.files++;
+	hold(a.ns);
+	trace_attacker(copy, 1);
+	start(attacker, copy);
+}
+
+void sim_start_gangs_victim(void)
+{
+	bool pairs = sim_chance(50);
+	u64 gang_ns = 50 * US + sim_random(sim_chance(50) ? 200 * US : 5 * MS);
+	u64 long_ns = (20 + sim_random(80)) * MS;
+	struct attack a = { .uid = 2, .priority = RKNPU_PRIORITY_NORMAL };
+
+	memset(&victim, 0, sizeof(victim));
+	users = 2;
+	victim.uid = 1;
+	victim.gang = true;
+	victim.cores = pairs ? 2 : 3;
+	victim.task_ns = MS;
+	longest_hold = MS;
+	a.kind = QUEUE;
+	a.mask = 4;
+	a.ns = long_ns;
+	a.ahead = 2 + sim_random(3);
+	start_one(a);
+	a.kind = GANGS_AHEAD;
+	a.mask = pairs ? 7 : 3;
+	a.ns = gang_ns;
+	a.ahead = 1 + sim_random(8);
+	/* To attach one of many keeps the cores from others for a while. */
+	a.spaces = pairs && sim_chance(70) ? 1 : MAX_VMS;
+	start_one(a);
+	if (sim_chance(50))
+		start_one(a);
+	/* Those for all cores wait for the third one, too. */
+	victim.most_ns = victim.task_ns + 2 * gang_ns + (pairs ? 0 : long_ns) + 4 * rknpu_params.slice_us * US +
+			 4 * (world.attach_ns + world.wake_ns) + 2 * MS;
 	victim.from_ns = START_NS + 300 * MS;
 	victim.window_ns = 2000 * MS;
 	start(victim_lives, NULL);
@@ -612,7 +691,12 @@ void sim_check_share(void)
 	}
 	sim_trace("the victim had %.3f of a core, of 1/%u; its longest wait %.3f ms; the longest job %.3f ms",
 		  share, users + 1, victim.longest_ns / 1e6, longest_hold / 1e6);
-	if (!victim.gang && victim.window_ns > 20 * longest_hold && share * (users + 1) < 0.85)
+	if (victim.most_ns && victim.longest_ns > victim.most_ns)
+		sim_fail("the victim's gangs for %u cores waited %.3f ms, %.3f at most", victim.cores,
+			 victim.longest_ns / 1e6, victim.most_ns / 1e6);
+	/* One for all cores waits for them at a time. */
+	if ((!victim.gang || victim.cores < world.cores) && victim.window_ns > 20 * longest_hold &&
+	    share * (users + 1) < 0.85)
 		sim_fail("the victim had %.3f of a core, of %u users", share, users);
 	if (victim.gang && victim.window_ns > 20 * longest_hold && !victim.jobs)
 		sim_fail("the victim's gangs starve");

@@ -24,7 +24,7 @@ unsigned int processes, users;
 bool tracing, stopping;
 static struct rknpu_mem mem;
 static u64 seed, first_seed = 1, seeds = 200;
-static bool all_lines, quiet_trace, again, victims_world;
+static bool all_lines, quiet_trace, again, victims_world, gangs_world;
 static const char *self_path;
 
 /* ---- failures and events ---- */
@@ -74,7 +74,8 @@ static void print_state(void)
 		xa_for_each(&sched.users, uid, user)
 			print_share(rq, user);
 	}
-	printf("# a gang %s\n", sched.gang ? "gathers" : "does not gather");
+	printf("# a gang %s%s\n", sched.gang ? "gathers" : "does not gather",
+	       sched.put_off ? ", and one is put off" : "");
 }
 
 static char world_line[sizeof(lines[0])];
@@ -172,11 +173,16 @@ static void draw_world(void)
 	static const unsigned int hz[] = { 100, 250, 1000 };
 
 	victims_world = seed % 2;
+	gangs_world = seed % 16 == 9;
 	memset(&world, 0, sizeof(world));
 	world.cores = sim_chance(80) ? 3 : 1 + sim_random(3);
 	world.shared = sim_chance(35);
 	world.one_cbuf = !world.shared && sim_chance(10);
 	world.polled = sim_chance(10);
+	if (gangs_world) {
+		world.cores = 3;
+		world.shared = world.one_cbuf = false;
+	}
 	world.lossy = !victims_world && sim_chance(10);
 	world.breaks = !victims_world && sim_chance(7);
 	world.attach_ns = 20 * US + (victims_world ? sim_random(60 * US) : sim_random(MS));
@@ -221,7 +227,9 @@ static void begin(void *arg)
 			abort();
 		hw.ops->start_core(&hw.cores[i]);
 	}
-	if (victims_world)
+	if (gangs_world)
+		sim_start_gangs_victim();
+	else if (victims_world)
 		sim_start_victim(seed % 16 == 5);
 	else
 		sim_start_random();
@@ -268,7 +276,7 @@ static void end(void *arg)
 	if (!list_empty(&sched.held) || !list_empty(&sched.banned) || !list_empty(&sched.met) ||
 	    !list_empty(&sched.ready) || !list_empty(&sched.ending))
 		sim_fail("a list is not empty in the end");
-	if (sched.gang || sched.anticipating)
+	if (sched.gang || sched.put_off || sched.anticipating)
 		sim_fail("a gang gathers, or a core is kept, in the end");
 	rknpu_for_each_rq(rq, &sched) {
 		if (rq->queued || rq->queued_ns || rq->held || rq->shares || rq->job)

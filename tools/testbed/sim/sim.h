@@ -67,9 +67,9 @@ extern bool tracing, stopping;
 
 /* One user who is looked at: its share, and how long its jobs wait. */
 struct sim_victim {
-	u64 jobs, busy_ns, from_ns, window_ns, task_ns, longest_ns;
+	u64 jobs, busy_ns, from_ns, window_ns, task_ns, longest_ns, most_ns;
 	/* Attackers' files; if inside, they are its own user's. */
-	unsigned int uid, mask, files;
+	unsigned int uid, mask, cores, files;
 	bool gang, inside, gangs;
 };
 
@@ -81,6 +81,8 @@ void sim_check_init(void);
 void sim_start_random(void);
 /* @inside: the attackers are its own user's other files. */
 void sim_start_victim(bool inside);
+/* Its gangs are for two cores beside some for three, or the other way round; the third core is busy. */
+void sim_start_gangs_victim(void);
 /* In the end. */
 void sim_check_share(void);
 
