@@ -29,8 +29,12 @@
 /* One that has not been there before, and so is not ahead. */
 #define BYSTANDER	10000
 
+#define UNBOUND		"/sys/devices/virtual/workqueue/cpumask"
+
 FIXTURE(users) {
 	int fd;
+	/* Workers are kept on one of the guest's two CPUs. */
+	bool bound;
 };
 
 FIXTURE_SETUP(users)
@@ -51,6 +55,8 @@ FIXTURE_TEARDOWN(users)
 	rk_module_param("max_job_ms", 10000);
 	rk_module_param("max_user_memory_percent", 65);
 	rk_module_param("max_memory_percent", 75);
+	if (self->bound)
+		rk_write_file(UNBOUND, "3");
 	if (self->fd > 0)
 		close(self->fd);
 }
@@ -444,6 +450,7 @@ RK_TEST_F_TIMEOUT(users, exporters_of_one_are_not_waited_for_by_another, 300,
 		rk_client_fini(&c[i]);
 	}
 	/* More than it may have, which it hears after what is over was freed. */
+	rk_module_param("max_user_memory_percent", 5);
 	EXPECT_EQ(-ENOMEM, rk_bo_init(&bo, fd, 0x7ffff000));
 	EXPECT_LT(staying, rk_stat("bos"));
 	kill(pid, SIGKILL);
@@ -454,6 +461,146 @@ RK_TEST_F_TIMEOUT(users, exporters_of_one_are_not_waited_for_by_another, 300,
 	close(buf);
 	close(fd);
 	EXPECT_TRUE(rk_stat_settles("bos", bos));
+}
+
+/* Calls before the job of a flood that is looked at, and behind it. */
+#define POINT_CALLS	3
+
+/* Programs, by which starts are told apart: of most jobs, one in a flood's middle, and a victim's. */
+enum { MANY, MIDDLE, LATE, POINT_TASKS };
+
+struct points {
+	struct rk_client c;
+	struct drm_rocket_task t[POINT_TASKS];
+	/* Points of timelines: of the first two jobs, one after the other, which only a flood has. */
+	struct drm_rocket_sync end, next;
+	/* Of the job that is looked at. */
+	struct drm_rocket_sync last;
+};
+
+static int points_open(struct points *p, uid_t uid)
+{
+	int ret = full_open(&p->c, uid);
+
+	for (int i = 0; i < POINT_TASKS && !ret; i++)
+		ret = rk_op_task(&p->c.inc, p->c.in.iova, p->c.out.iova, &p->t[i]);
+	p->end.point = p->next.point = 1;
+	if (!ret && (drmSyncobjCreate(p->c.fd, 0, &p->end.handle) ||
+		     drmSyncobjCreate(p->c.fd, 0, &p->next.handle) ||
+		     drmSyncobjCreate(p->c.fd, 0, &p->last.handle)))
+		ret = -errno;
+	return ret ? ret : rk_fini(&p->c.inc.bo);
+}
+
+/* @in: NULL: it waits for nothing. */
+static int points_job(struct points *p, int which, uint32_t mask, struct drm_rocket_sync *in,
+		      struct drm_rocket_sync *out)
+{
+	struct drm_rocket_job_ext job;
+
+	rk_job_ext(&job, &p->t[which], 1, NULL, NULL);
+	job.core_mask = mask;
+	job.timeout_ns = LONGEST_MS * RK_MS;
+	job.in_syncs = (uintptr_t)in;
+	job.in_sync_count = !!in;
+	job.out_syncs = (uintptr_t)out;
+	job.out_sync_count = 1;
+	return rk_submit_ext(p->c.fd, &job, 1, NULL);
+}
+
+/* Jobs that wait for a point, of which the first one hangs, on a core of its own. */
+static int points_queue(struct points *p, int calls)
+{
+	static struct drm_rocket_job_ext jobs[JOBS];
+	int ret = 0;
+
+	for (int i = 0; i < JOBS; i++) {
+		rk_job_ext(&jobs[i], &p->t[MANY], 1, NULL, NULL);
+		jobs[i].core_mask = 1 << 1;
+		jobs[i].timeout_ns = LONGEST_MS * RK_MS;
+		jobs[i].in_syncs = (uintptr_t)&p->end;
+		jobs[i].in_sync_count = 1;
+	}
+	for (int i = 0; i < calls && !ret; i++)
+		ret = rk_submit_ext(p->c.fd, jobs, JOBS, NULL);
+	return ret;
+}
+
+/* One of those that wait is on another core. The second job starts as the first one ends. */
+static int points_flood(struct points *p, int calls)
+{
+	return points_open(p, ATTACKER) ?: points_job(p, MANY, 1 << 0, NULL, &p->end) ?:
+	       points_job(p, MANY, 1 << 0, NULL, &p->next) ?: points_queue(p, calls) ?:
+	       points_job(p, MIDDLE, 1 << 2, &p->end, &p->last) ?: points_queue(p, calls);
+}
+
+/* A job that waits for a point that comes after the flood's. */
+static int points_follow(struct points *p, const struct points *flood)
+{
+	struct drm_rocket_sync next = { .point = 1 };
+	int ret = points_open(p, VICTIM), fd;
+
+	if (ret)
+		return ret;
+	if (drmSyncobjHandleToFD(flood->c.fd, flood->next.handle, &fd))
+		return -errno;
+	ret = drmSyncobjFDToHandle(p->c.fd, fd, &next.handle) ? -errno : 0;
+	close(fd);
+	return ret ? ret : points_job(p, LATE, 1 << 2, &next, &p->last);
+}
+
+static bool points_have_come(struct points *p)
+{
+	return drmSyncobjTimelineWait(p->c.fd, &p->end.handle, &(uint64_t) { 1 }, 1, 0, 0, NULL) != -ETIME;
+}
+
+static int points_wait(struct points *p)
+{
+	return drmSyncobjWait(p->c.fd, &p->last.handle, 1, rk_now() + 30000 * RK_MS, 0, NULL);
+}
+
+RK_TEST_F_TIMEOUT(users, what_waits_for_ones_points_is_not_anothers, 120,
+		  "a job that waits for a point of a timeline is not behind all another user's that did")
+{
+	static struct points flood, victim;
+	int n, late = -1, middle = -1;
+	struct rk_start starts[16];
+
+	REQUIRE_SPEED();
+	if (rk_one_iommu())
+		SKIP(return, "the job that hangs keeps the others waiting");
+	/* On the CPU that has the interrupts: it goes on when those have come to all jobs. */
+	if (rk_write_file(UNBOUND, "1"))
+		SKIP(return, "workers cannot be kept on a CPU");
+	self->bound = true;
+	rk_module_param("max_job_ms", LONGEST_MS);
+	for (int calls = POINT_CALLS; calls; calls /= 2) {
+		rk_fault_arm(1, NPU_FAULT_HANG, 0, 1);
+		rk_latency_us(FLOOD_US);
+		ASSERT_EQ(0, points_flood(&flood, calls));
+		rk_latency_us(VICTIM_US);
+		rk_trace_start();
+		ASSERT_EQ(0, points_follow(&victim, &flood));
+		if (!points_have_come(&flood))
+			break;
+		if (calls == 1)
+			SKIP(return, "jobs are queued too slowly");
+		rk_client_fini(&flood.c);
+		rk_client_fini(&victim.c);
+	}
+	EXPECT_EQ(0, points_wait(&flood));
+	EXPECT_EQ(0, points_wait(&victim));
+	n = rk_trace_starts(starts, 16);
+	for (int i = 0; i < n; i++) {
+		if (starts[i].regcmd == victim.t[LATE].regcmd)
+			late = i;
+		if (starts[i].regcmd == flood.t[MIDDLE].regcmd)
+			middle = i;
+	}
+	EXPECT_LE(0, late);
+	EXPECT_LT(late, middle);
+	rk_client_fini(&flood.c);
+	rk_client_fini(&victim.c);
 }
 
 /* ---- memory ---- */

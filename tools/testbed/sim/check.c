@@ -383,6 +383,24 @@ static void check_core(struct rknpu_runqueue *rq)
 		sim_fail("core %u: kept for a user for %.3f ms", i, (sim_now() - rq->anticipate.since_ns) / 1e6);
 }
 
+/* Jobs that wait for nothing, and are not queued yet. */
+static void check_ready(void)
+{
+	struct rknpu_user *user;
+	struct rknpu_job *job;
+	unsigned long uid;
+
+	xa_for_each(&sched.users, uid, user) {
+		if (list_empty(&user->ready) != list_empty(&user->ready_link))
+			sim_fail("user %lu has ready jobs and no turn, or a turn and none", uid);
+		list_for_each_entry(job, &user->ready, link) {
+			if (job->client->user != user || job->state != RKNPU_JOB_WAITING ||
+			    atomic_read(&job->deps_pending))
+				sim_fail("job %llu is ready, in state %d", sim_job(job)->id, job->state);
+		}
+	}
+}
+
 static u64 last_total[RKNPU_MAX_CORES];
 
 static void check_times(void)
@@ -582,6 +600,7 @@ void sim_check_unlocked(void)
 		check_core(rq);
 	}
 	check_times();
+	check_ready();
 }
 
 void sim_check_init(void)

@@ -79,6 +79,10 @@ struct rknpu_user {
 	struct rknpu_job *met;
 	/** @met_link: in rknpu_sched::met while @met */
 	struct list_head met_link;
+	/** @ready: its jobs that wait for nothing any more, WAITING, and are not queued yet */
+	struct list_head ready;
+	/** @ready_link: in rknpu_sched::ready while @ready has any */
+	struct list_head ready_link;
 	/** @recovering: failures that cores are being recovered from */
 	unsigned int recovering;
 	/** @until_ns: no job of it may start before */

@@ -211,6 +211,44 @@ static struct rknpu_job *rknpu_end_resolve_one(struct rknpu_user *user)
 	return job;
 }
 
+/* By users, as in rknpu_end_leave_dependents(): one may have 65536 jobs wait for one fence. */
+void rknpu_end_leave_ready(struct rknpu_job *job)
+{
+	struct rknpu_sched *sched = job->client->sched;
+	struct rknpu_user *user = job->client->user;
+
+	lockdep_assert_held(&sched->hw->lock);
+	if (list_empty(&user->ready))
+		list_add_tail(&user->ready_link, &sched->ready);
+	list_add_tail(&job->link, &user->ready);
+	queue_work(sched->wq, &sched->work);
+}
+
+void rknpu_end_forget_ready(struct rknpu_job *job)
+{
+	struct rknpu_user *user = job->client->user;
+
+	lockdep_assert_held(&user->sched->hw->lock);
+	list_del_init(&job->link);
+	if (list_empty(&user->ready))
+		list_del_init(&user->ready_link);
+}
+
+/* Lock held. The next job of the user whose turn it is, or NULL. */
+static struct rknpu_job *rknpu_end_take_ready(struct rknpu_sched *sched)
+{
+	struct rknpu_user *user = list_first_entry_or_null(&sched->ready, struct rknpu_user,
+							   ready_link);
+	struct rknpu_job *job;
+
+	if (!user)
+		return NULL;
+	list_move_tail(&user->ready_link, &sched->ready);
+	job = list_first_entry(&user->ready, struct rknpu_job, link);
+	rknpu_end_forget_ready(job);
+	return job;
+}
+
 /*
  * Lock held. False: there is nothing to do. One of each, so that whoever has 65536 jobs wait
  * for one does not keep jobs of others from being queued. @over: see rknpu_end_resolve_one().
@@ -222,10 +260,9 @@ static bool rknpu_end_work_step(struct rknpu_sched *sched, struct rknpu_job **ov
 	struct rknpu_job *job;
 
 	*over = user ? rknpu_end_resolve_one(user) : NULL;
-	job = list_first_entry_or_null(&sched->ready, struct rknpu_job, link);
+	job = rknpu_end_take_ready(sched);
 	if (!job)
 		return user;
-	list_del_init(&job->link);
 	rknpu_dispatch_ready(job);
 	return true;
 }

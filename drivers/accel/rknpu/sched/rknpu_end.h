@@ -30,5 +30,9 @@ void rknpu_end_work(struct work_struct *work);
  * waited for. NULL: the job goes on, or rknpu_sched::work ends it.
  */
 struct rknpu_job *rknpu_end_kick(struct rknpu_runqueue *rq);
+/* All that the job waited for is over. rknpu_sched::work goes on with it, in its user's turn. */
+void rknpu_end_leave_ready(struct rknpu_job *job);
+/* The job is in no queue. Takes it back, if it has been left to that. */
+void rknpu_end_forget_ready(struct rknpu_job *job);
 
 #endif

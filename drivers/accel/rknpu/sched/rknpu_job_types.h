@@ -216,7 +216,7 @@ struct rknpu_job {
 	/** @entity: in which of them it is, or was before it came ON_CORE */
 	struct rknpu_entity *entity;
 	/**
-	 * @link: in rknpu_entity::jobs, rknpu_sched::ready, or a list of jobs being ended;
+	 * @link: in rknpu_entity::jobs, rknpu_user::ready, or a list of jobs being ended;
 	 * once ENDING, without the lock by who ends it. At last the ring of rknpu_user::met
 	 */
 	struct list_head link;

@@ -179,8 +179,7 @@ static void rknpu_sched_dep_signaled(struct dma_fence *fence, struct dma_fence_c
 	/* Otherwise the device went away meanwhile. */
 	if (job->state != RKNPU_JOB_WAITING)
 		return;
-	list_add_tail(&job->link, &sched->ready);
-	queue_work(sched->wq, &sched->work);
+	rknpu_end_leave_ready(job);
 }
 
 static void rknpu_sched_wait_for_dep(struct rknpu_job *job, struct rknpu_dep *dep)
@@ -218,8 +217,8 @@ static void rknpu_sched_take_job(struct rknpu_job *job, struct list_head *taken)
 	if (job->state == RKNPU_JOB_QUEUED)
 		rknpu_runqueue_remove(job);
 	rknpu_job_leave(job);
-	/* It may have been in rknpu_sched::ready. */
-	list_move_tail(&job->link, taken);
+	rknpu_end_forget_ready(job);
+	list_add_tail(&job->link, taken);
 }
 
 /* Lock held. What it waited for has perhaps not signalled: it ends in rknpu_end_over(). */

@@ -74,7 +74,7 @@ struct rknpu_sched {
 	} shared;
 	/** @met: users with jobs that are over, for which others still wait; for @work */
 	struct list_head met;
-	/** @ready: jobs that wait for nothing any more, WAITING; for @work */
+	/** @ready: users with jobs that wait for nothing any more, by turns; for @work */
 	struct list_head ready;
 	/** @ending: jobs that end without having run, with their cause; for @work */
 	struct list_head ending;

@@ -112,6 +112,8 @@ static struct rknpu_user *rknpu_user_alloc(struct rknpu_sched *sched, unsigned l
 	rknpu_quota_init(&user->quota);
 	rknpu_backlog_init(&user->backlog, RKNPU_USER_FILES);
 	rknpu_share_init(user);
+	INIT_LIST_HEAD(&user->ready);
+	INIT_LIST_HEAD(&user->ready_link);
 	return user;
 }
 
