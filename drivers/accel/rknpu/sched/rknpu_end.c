@@ -189,6 +189,8 @@ void rknpu_end_jobs(struct list_head *jobs, enum rknpu_cause cause)
 	list_for_each_entry_safe(job, next, jobs, link) {
 		list_del_init(&job->link);
 		rknpu_end_job(job, cause);
+		/* There may be thousands, and each tells all BOs that it writes. */
+		cond_resched();
 	}
 	dma_fence_end_signalling(cookie);
 }

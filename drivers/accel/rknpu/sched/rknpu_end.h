@@ -13,7 +13,7 @@ struct work_struct;
 
 /* The job is off its core and in no queue. */
 void rknpu_end_job(struct rknpu_job *job, enum rknpu_cause cause);
-/* The same for jobs linked by rknpu_job::link. */
+/* The same for jobs linked by rknpu_job::link; may sleep. */
 void rknpu_end_jobs(struct list_head *jobs, enum rknpu_cause cause);
 /* Signals the fence of a job that rknpu_end_kick() returned. */
 void rknpu_end_over(struct rknpu_runqueue *rq, struct rknpu_job *job);
