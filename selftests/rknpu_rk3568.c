@@ -106,6 +106,8 @@ static const struct chip {
 }, *chip;
 
 #define TAIL		4u
+/* What REGISTER_AMOUNTS can tell. */
+#define MOST_AMOUNTS	65536u
 
 static uint32_t words(void)
 {
@@ -443,8 +445,49 @@ RK_TEST_F(rk3568, unknown_program_is_refused, "the model refuses a convolution, 
 	EXPECT_STREQ(chip->refusal, text);
 }
 
-/* Runs @n programs of @bo by the vendor's uAPI. */
-static int run_vendor(struct rv_bo *bo, uint32_t n, uint32_t enable, uint32_t int_mask)
+/* A copy whose program is a page behind, and has @n commands, most of which do nothing. */
+static void write_long(uint8_t *map, uint64_t iova, uint32_t n)
+{
+	write_chain(map, iova, 6);
+	memset(map + STEP, 0, n * sizeof(uint64_t));
+	memcpy(map + STEP, map + PROGRAM, (words() - TAIL) * sizeof(uint64_t));
+	write_tail((uint64_t *)(map + STEP), n - TAIL, 0, 0x18);
+}
+
+static uint32_t long_size(uint32_t n)
+{
+	return 2 * STEP + n * sizeof(uint64_t);
+}
+
+static bool long_copied(const uint8_t *map)
+{
+	return !memcmp(map + FROM, map + TO, BYTES);
+}
+
+RK_TEST_F(rk3568, longest_program, "a program has as many commands as the register can tell, and no more")
+{
+	uint32_t most = rk_param(self->fd, DRM_ROCKET_PARAM_MAX_REGCMDS), value = 0;
+	struct drm_rocket_wait_job w;
+
+	EXPECT_EQ(MOST_AMOUNTS * chip->per_amount, most);
+	rk_bo_fini(&self->bo);
+	ASSERT_EQ(0, rk_bo_init(&self->bo, self->fd, long_size(most)));
+	write_long(self->bo.map, self->bo.iova, most);
+	ASSERT_EQ(0, rk_fini(&self->bo));
+	self->tasks[0] = (struct drm_rocket_task) { .regcmd = self->bo.iova + STEP, .regcmd_count = most + 1 };
+	EXPECT_EQ(-EINVAL, run(self, 0, 1, &w));
+	self->tasks[0].regcmd_count = most;
+	rk_trace_start();
+	EXPECT_EQ(0, run(self, 0, 1, &w));
+	EXPECT_TRUE(long_copied(self->bo.map));
+	RK_REQUIRE_MODEL();
+	ASSERT_TRUE(rk_trace_last(PC_AMOUNTS, &value));
+	EXPECT_EQ(MOST_AMOUNTS - 1, value);
+}
+
+/* Runs @n programs of @bo, each at @first in its page, by the vendor's uAPI. */
+static int run_vendor_words(struct rv_bo *bo, uint32_t n, uint32_t enable, uint32_t int_mask, uint32_t first,
+			    uint32_t commands)
 {
 	struct drm_rknpu_submit s = {
 		.flags = DRM_RKNPU_JOB_PC | DRM_RKNPU_JOB_PINGPONG, .timeout = 6000, .task_number = n,
@@ -462,7 +505,7 @@ static int run_vendor(struct rv_bo *bo, uint32_t n, uint32_t enable, uint32_t in
 	for (uint32_t t = 0; t < n; t++) {
 		task[t] = (struct drm_rknpu_task) {
 			.op_idx = t, .enable_mask = enable, .int_mask = int_mask, .int_clear = 0x1ffff,
-			.regcfg_amount = words() - RV_TASK_TAIL, .regcmd_addr = bo->iova + t * STEP + PROGRAM,
+			.regcfg_amount = commands - RV_TASK_TAIL, .regcmd_addr = bo->iova + t * STEP + first,
 		};
 	}
 	ret = rv_sync(bo, DRM_RKNPU_MEM_SYNC_TO_DEVICE, 0, bo->size) ?:
@@ -472,6 +515,11 @@ static int run_vendor(struct rv_bo *bo, uint32_t n, uint32_t enable, uint32_t in
 	ret = ret ?: rv_sync(bo, DRM_RKNPU_MEM_SYNC_FROM_DEVICE, 0, bo->size);
 	rv_bo_fini(&tasks);
 	return ret;
+}
+
+static int run_vendor(struct rv_bo *bo, uint32_t n, uint32_t enable, uint32_t int_mask)
+{
+	return run_vendor_words(bo, n, enable, int_mask, PROGRAM, words());
 }
 
 RK_TEST_F(rk3568, vendor_chain, "the vendor's uAPI copies, and leaves to programs what its own driver leaves to them")
@@ -507,6 +555,25 @@ RK_TEST_F(rk3568, vendor_pooling, "a submit of the vendor's uAPI may end in a po
 	write_pool(bo.map, bo.iova, 0);
 	ASSERT_EQ(0, run_vendor(&bo, 1, 0x60, RV_INT_PPU));
 	EXPECT_EQ(POOLED, pooled(bo.map));
+	rv_bo_fini(&bo);
+	close(fd);
+}
+
+RK_TEST_F(rk3568, vendor_longest_program, "by the vendor's uAPI a program has as many commands, with those that end it")
+{
+	uint32_t most = MOST_AMOUNTS * chip->per_amount, value = 0;
+	struct rv_bo bo;
+	int fd = rv_open();
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, rv_bo_init(&bo, fd, long_size(most), RV_FLAGS, 0));
+	write_long(bo.map, bo.iova, most);
+	EXPECT_EQ(-EINVAL, run_vendor_words(&bo, 1, 0x18, RV_INT_DPU, STEP, most + 1));
+	rk_trace_start();
+	EXPECT_EQ(0, run_vendor_words(&bo, 1, 0x18, RV_INT_DPU, STEP, most));
+	EXPECT_TRUE(long_copied(bo.map));
+	if (rk_model() && rk_trace_last(PC_AMOUNTS, &value))
+		EXPECT_EQ(MOST_AMOUNTS - 1, value);
 	rv_bo_fini(&bo);
 	close(fd);
 }

@@ -375,7 +375,8 @@ struct drm_rknpu_submit {
  *	either one of each pair
  * @int_clear: ignored
  * @int_status: out: written for the last task of a slice of a blocking job
- * @regcfg_amount: number of 64-bit commands before the four that end a program
+ * @regcfg_amount: number of 64-bit commands before the four that end a program; with those
+ *	at most %DRM_ROCKET_PARAM_MAX_REGCMDS
  * @regcfg_offset: ignored
  * @regcmd_addr: IOVA of the program, 8-byte aligned; see &drm_rocket_task.regcmd
  *

@@ -483,7 +483,7 @@ struct drm_rocket_fini_bo_ranges {
  * @DRM_ROCKET_PARAM_MAX_BO_SIZE: greatest size of a BO, in bytes
  * @DRM_ROCKET_PARAM_MAX_JOBS: jobs in one submit
  * @DRM_ROCKET_PARAM_MAX_TASKS: tasks in all jobs of one submit
- * @DRM_ROCKET_PARAM_MAX_REGCMDS: register commands in one task
+ * @DRM_ROCKET_PARAM_MAX_REGCMDS: register commands in one task, not as many on each chip
  * @DRM_ROCKET_PARAM_MAX_JOB_HANDLES: BO handles in one job
  * @DRM_ROCKET_PARAM_MAX_SUBMIT_HANDLES: BO handles in all jobs of one submit
  * @DRM_ROCKET_PARAM_MAX_JOB_SYNCS: syncobjs in one job

@@ -26,6 +26,11 @@ static const struct rknpu_soc_pc *rknpu_pc_soc(const struct rknpu_core *core)
 	return &core->hw->soc->pc;
 }
 
+u32 rknpu_pc_max_commands(const struct rknpu_soc *soc)
+{
+	return (RKNPU_PC_REGISTER_AMOUNTS_AMOUNT + 1) * soc->pc.commands_per_fetch;
+}
+
 static u32 rknpu_pc_read(struct rknpu_core *core, void __iomem *reg)
 {
 	rknpu_core_stat_add(core, RKNPU_CORE_STAT_MMIO_READS, 1);
@@ -95,7 +100,10 @@ static void rknpu_pc_select_groups(struct rknpu_core *core, const struct rknpu_k
 static void rknpu_pc_put_kick(struct rknpu_core *core, const struct rknpu_kick *kick, u32 mask)
 {
 	const struct rknpu_soc_pc *soc = rknpu_pc_soc(core);
-	/* The last fetch may get more than there is, which programs allow for. */
+	/*
+	 * The last fetch may get more than there is, which programs allow for. More than
+	 * rknpu_pc_max_commands() would set the field next to it.
+	 */
 	u32 amounts = DIV_ROUND_UP(kick->regcmd_count, soc->commands_per_fetch) - 1;
 
 	rknpu_pc_select_groups(core, kick);

@@ -9,6 +9,7 @@ struct drm_printer;
 struct rknpu_core;
 struct rknpu_dump;
 struct rknpu_kick;
+struct rknpu_soc;
 
 /* All of these touch registers: only while the core is powered, and with rknpu_hw::lock. */
 
@@ -46,6 +47,8 @@ void rknpu_pc_dump(struct rknpu_core *core, struct rknpu_dump *dump);
 
 /* The rest without the lock. */
 
+/* How many commands of a program REGISTER_AMOUNTS can tell. */
+u32 rknpu_pc_max_commands(const struct rknpu_soc *soc);
 /* As the vendor's driver and rocket report it. */
 u32 rknpu_pc_version(struct rknpu_core *core);
 /* Is that still what it reads? Zeroes or ones come from a core without clock or power. */

@@ -45,9 +45,6 @@ struct rknpu_rocket_file {
 #define RKNPU_ROCKET_HISTORY_SIZE	1024
 #define RKNPU_ROCKET_MIN_TIMEOUT_NS	NSEC_PER_MSEC
 
-/* The PC counts fetches of two commands in 16 bits, less one. */
-#define RKNPU_ROCKET_MAX_REGCMDS	(2 * 65536)
-
 int rknpu_rocket_submit(struct drm_device *dev, void *data, struct drm_file *file);
 int rknpu_rocket_submit_ext(struct drm_device *dev, void *data, struct drm_file *file);
 int rknpu_rocket_wait_job(struct drm_device *dev, void *data, struct drm_file *file);

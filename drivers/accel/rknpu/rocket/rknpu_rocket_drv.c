@@ -12,6 +12,7 @@
 #include <drm/drm_ioctl.h>
 #include <drm/drm_print.h>
 
+#include "hw/rknpu_pc.h"
 #include "mem/rknpu_bo.h"
 #include "mem/rknpu_vm.h"
 #include "sched/rknpu_backlog.h"
@@ -109,7 +110,6 @@ static const u64 rknpu_rocket_constants[] = {
 	[DRM_ROCKET_PARAM_MAX_BO_SIZE] = RKNPU_BO_MAX_SIZE,
 	[DRM_ROCKET_PARAM_MAX_JOBS] = RKNPU_ROCKET_MAX_JOBS,
 	[DRM_ROCKET_PARAM_MAX_TASKS] = RKNPU_ROCKET_MAX_TASKS,
-	[DRM_ROCKET_PARAM_MAX_REGCMDS] = RKNPU_ROCKET_MAX_REGCMDS,
 	[DRM_ROCKET_PARAM_MAX_JOB_HANDLES] = RKNPU_ROCKET_MAX_HANDLES,
 	[DRM_ROCKET_PARAM_MAX_SUBMIT_HANDLES] = RKNPU_ROCKET_MAX_ALL_HANDLES,
 	[DRM_ROCKET_PARAM_MAX_JOB_SYNCS] = RKNPU_ROCKET_MAX_SYNCS,
@@ -148,6 +148,9 @@ static int rknpu_rocket_param(struct drm_file *file, u32 param, u32 index, u64 *
 		return 0;
 	case DRM_ROCKET_PARAM_HW_VERSION:
 		return rknpu_rocket_hw_version(rdev, index, value);
+	case DRM_ROCKET_PARAM_MAX_REGCMDS:
+		*value = rknpu_pc_max_commands(rdev->hw.soc);
+		return 0;
 	case DRM_ROCKET_PARAM_DEFAULT_TIMEOUT_NS:
 		*value = rknpu_limits_default_timeout_ns();
 		return 0;

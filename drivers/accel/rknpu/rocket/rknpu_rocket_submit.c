@@ -12,6 +12,7 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_print.h>
 
+#include "hw/rknpu_pc.h"
 #include "hw/rknpu_regs.h"
 #include "mem/rknpu_bo.h"
 #include "mem/rknpu_vm.h"
@@ -117,7 +118,7 @@ static int rknpu_rocket_check_task(struct rknpu_rocket_ctx *ctx, struct rknpu_vm
 	int ret;
 
 	ret = rknpu_rocket_check_count(ctx->dev, "regcmd_count", t->regcmd_count, 1,
-				       RKNPU_ROCKET_MAX_REGCMDS);
+				       rknpu_pc_max_commands(ctx->rfile->rdev->hw.soc));
 	if (ret)
 		return ret;
 

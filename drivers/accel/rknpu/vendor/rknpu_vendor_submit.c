@@ -20,6 +20,7 @@
 #include <drm/drm_file.h>
 #include <drm/drm_print.h>
 
+#include "hw/rknpu_pc.h"
 #include "mem/rknpu_vm.h"
 #include "rknpu_device.h"
 #include "rknpu_vendor.h"
@@ -37,8 +38,6 @@
 #define RKNPU_VTASK_ALIGN	8
 /* Commands that end a program; regcfg_amount does not count them. */
 #define RKNPU_VTASK_TAIL	4
-/* The register that takes half of this has 16 bits. */
-#define RKNPU_VTASK_MAX_REGCMDS	131072u
 
 /**
  * struct rknpu_vtask_range - part of a task buffer that the CPU has access to
@@ -122,8 +121,10 @@ static void rknpu_vtask_copy(struct rknpu_vtask_range *r, u64 offset, void *to, 
 	}
 }
 
-static int rknpu_vtask_check(struct rknpu_vbo *vbo, u32 i, const struct drm_rknpu_task *t)
+static int rknpu_vtask_check(struct rknpu_vbo *vbo, const struct rknpu_soc *soc, u32 i,
+			     const struct drm_rknpu_task *t)
 {
+	u32 most = rknpu_pc_max_commands(soc) - RKNPU_VTASK_TAIL;
 	struct drm_device *dev = vbo->base.base.dev;
 
 	if (!IS_ALIGNED(lower_32_bits(t->regcmd_addr), RKNPU_VTASK_ALIGN)) {
@@ -131,9 +132,9 @@ static int rknpu_vtask_check(struct rknpu_vbo *vbo, u32 i, const struct drm_rknp
 				    i, t->regcmd_addr, RKNPU_VTASK_ALIGN);
 		return -EINVAL;
 	}
-	if (t->regcfg_amount > RKNPU_VTASK_MAX_REGCMDS - RKNPU_VTASK_TAIL) {
+	if (t->regcfg_amount > most) {
 		drm_dbg_ratelimited(dev, "submit: task %u: regcfg_amount %u is over %u\n", i,
-				    t->regcfg_amount, RKNPU_VTASK_MAX_REGCMDS - RKNPU_VTASK_TAIL);
+				    t->regcfg_amount, most);
 		return -EINVAL;
 	}
 	return 0;
@@ -146,7 +147,7 @@ static int rknpu_vtask_read_one(struct rknpu_vtask_range *r, u32 start, struct r
 	int ret;
 
 	rknpu_vtask_copy(r, r->offset + i * sizeof(t), &t, sizeof(t));
-	ret = rknpu_vtask_check(r->vbo, start + i, &t);
+	ret = rknpu_vtask_check(r->vbo, job->client->sched->hw->soc, start + i, &t);
 	if (ret)
 		return ret;
 	rknpu_job_set_task(job, i, lower_32_bits(t.regcmd_addr),
