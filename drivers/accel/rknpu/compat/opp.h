@@ -49,6 +49,7 @@ void rknpu_compat_opp_clear_config(int token);
 int rknpu_compat_opp_of_add_table(struct device *dev);
 int rknpu_compat_opp_get_supplies(struct dev_pm_opp *opp, struct dev_pm_opp_supply *supplies);
 int rknpu_compat_opp_set_rate(struct device *dev, unsigned long hz);
+void rknpu_compat_opp_power_up(struct device *dev);
 
 #define dev_pm_opp_set_config	rknpu_compat_opp_set_config
 #define dev_pm_opp_clear_config	rknpu_compat_opp_clear_config
@@ -59,9 +60,14 @@ int rknpu_compat_opp_set_rate(struct device *dev, unsigned long hz);
 /* @has: a table has what only Rockchip's helper knows. */
 #define RKNPU_COMPAT_OPPS_UNKNOWN(has, dev)	(has(dev) && !rknpu_compat_knows_opps(dev))
 
+/* The first core has come up: what goes with the voltage was lost with the power. */
+#define RKNPU_COMPAT_OPP_POWER_UP(dev)	rknpu_compat_opp_power_up(dev)
+
 #else
 
 #define RKNPU_COMPAT_OPPS_UNKNOWN(has, dev)	has(dev)
+
+#define RKNPU_COMPAT_OPP_POWER_UP(dev)	((void)(dev))
 
 #endif
 

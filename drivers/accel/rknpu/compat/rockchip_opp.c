@@ -287,23 +287,37 @@ static int rknpu_compat_config_supplies(struct device *dev, struct dev_pm_opp *o
 	return ret;
 }
 
-/* A core is powered. The margin is lost with the power, and the point may be that of before. */
-int rknpu_compat_opp_set_rate(struct device *dev, unsigned long hz)
+/* Lost with the power: UINT_MAX, as the helper has it at first. The supply is as it was. */
+static int rknpu_compat_restore_margin(struct device *dev)
 {
 	struct rockchip_opp_info *info = &rknpu_compat_opps;
 	int ret;
 
-	if (rknpu_compat_opps_used) {
-		ret = clk_bulk_prepare_enable(info->nclocks, info->clocks);
-		if (ret)
-			return ret;
-		info->current_rm = UINT_MAX;
-		ret = info->data->set_read_margin(dev, info, info->target_rm);
-		clk_bulk_disable_unprepare(info->nclocks, info->clocks);
-		if (ret)
-			return ret;
-	}
-	return dev_pm_opp_set_rate(dev, hz);
+	if (!rknpu_compat_opps_used || info->current_rm != UINT_MAX)
+		return 0;
+	ret = clk_bulk_prepare_enable(info->nclocks, info->clocks);
+	if (ret)
+		return ret;
+	ret = info->data->set_read_margin(dev, info, info->target_rm);
+	clk_bulk_disable_unprepare(info->nclocks, info->clocks);
+	return ret;
+}
+
+/* Even if no rate is set then: jobs run in any case. */
+void rknpu_compat_opp_power_up(struct device *dev)
+{
+	int ret;
+
+	rknpu_compat_opps.current_rm = UINT_MAX;
+	ret = rknpu_compat_restore_margin(dev);
+	if (ret)
+		dev_warn_ratelimited(dev, "read margin of memories is not set: %d\n", ret);
+}
+
+/* A core is powered. */
+int rknpu_compat_opp_set_rate(struct device *dev, unsigned long hz)
+{
+	return rknpu_compat_restore_margin(dev) ?: dev_pm_opp_set_rate(dev, hz);
 }
 
 #endif

@@ -494,8 +494,11 @@ void rknpu_rate_power_up(struct rknpu_hw *hw)
 
 	guard(mutex)(&rate->lock);
 	rate->told = 0;
-	if (!rate->powered++ && rate->scales)
-		rknpu_rate_apply(rate, rate->wanted);
+	if (rate->powered++ || !rate->scales)
+		return;
+	/* By itself: the next line does nothing if the rate was refused lately. */
+	RKNPU_COMPAT_OPP_POWER_UP(rate->dev);
+	rknpu_rate_apply(rate, rate->wanted);
 }
 
 void rknpu_rate_power_down(struct rknpu_hw *hw)
