@@ -266,7 +266,7 @@ static int rknpu_compat_config_supplies(struct device *dev, struct dev_pm_opp *o
 {
 	struct rockchip_opp_info *info = &rknpu_compat_opps;
 	struct dev_pm_opp_supply now[2] = { }, next[2] = { };
-	u32 margin = UINT_MAX;
+	u32 margin = UINT_MAX, was = info->target_rm;
 	bool up;
 	int ret;
 
@@ -283,6 +283,9 @@ static int rknpu_compat_config_supplies(struct device *dev, struct dev_pm_opp *o
 	ret = ret ?: rknpu_compat_set_supplies(dev, old_opp, new_opp, supplies, count);
 	if (up && !ret)
 		ret = rockchip_set_read_margin(dev, info, margin, true);
+	/* Not that of before on the way down: one of the supplies may be lower already. */
+	if (up && ret)
+		info->target_rm = was;
 	clk_bulk_disable_unprepare(info->nclocks, info->clocks);
 	return ret;
 }
