@@ -13,6 +13,7 @@
 #include <linux/minmax.h>
 #include <linux/of.h>
 #include <linux/regmap.h>
+#include <linux/regulator/consumer.h>
 
 #include <soc/rockchip/rockchip_opp_select.h>
 
@@ -259,24 +260,28 @@ int rknpu_compat_opp_get_supplies(struct dev_pm_opp *opp, struct dev_pm_opp_supp
 	return ret;
 }
 
-/* A lower voltage needs its margin before, a higher one bears that of a lower one. */
+/*
+ * A lower voltage needs its margin before, a higher one bears that of a lower one. The old point
+ * does not tell which it is: firmware may have given more, or a change ended halfway.
+ */
 static int rknpu_compat_config_supplies(struct device *dev, struct dev_pm_opp *old_opp,
 					struct dev_pm_opp *new_opp, struct regulator **supplies,
 					unsigned int count)
 {
 	struct rockchip_opp_info *info = &rknpu_compat_opps;
-	struct dev_pm_opp_supply now[2] = { }, next[2] = { };
+	int now_uv = regulator_get_voltage(supplies[0]), ret;
 	u32 margin = UINT_MAX, was = info->target_rm;
+	struct dev_pm_opp_supply next[2] = { };
 	bool up;
-	int ret;
 
-	ret = rknpu_compat_opp_get_supplies(old_opp, now) ?:
-	      rknpu_compat_opp_get_supplies(new_opp, next) ?:
+	if (now_uv < 0)
+		return now_uv;
+	ret = rknpu_compat_opp_get_supplies(new_opp, next) ?:
 	      clk_bulk_prepare_enable(info->nclocks, info->clocks);
 	if (ret)
 		return ret;
 
-	up = next[0].u_volt >= now[0].u_volt;
+	up = next[0].u_volt >= now_uv;
 	rockchip_get_read_margin(dev, info, next[0].u_volt, &margin);
 	if (!up)
 		ret = rockchip_set_read_margin(dev, info, margin, true);
