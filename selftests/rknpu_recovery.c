@@ -367,6 +367,27 @@ RK_TEST_F_TIMEOUT(recovery, r25_reset_does_not_take, 60,
 	}
 }
 
+RK_TEST_F_TIMEOUT(recovery, power_ends_what_no_reset_ends, 60,
+		  "a hang that no reset ends is over once the power was off, every time, and no core is lost")
+{
+	long long retired = rk_cores_stat("retired");
+	int was;
+
+	if (!rk_ours())
+		SKIP(return, "ours takes the power away");
+	RK_REQUIRE_POWER_DOMAINS();
+	/* Cores that are awake keep the power of one whose domain theirs are in. */
+	was = rk_autosuspend_ms(0);
+	rk_fault_arm(NPU_CTL_ANY_CORE, NPU_FAULT_RESET_STUCK, 0, 0);
+	for (int i = 0; i < 10; i++) {
+		EXPECT_TRUE(rk_wait_asleep(10000));
+		EXPECT_EQ(-ETIME, run_faulty(&self->c, NPU_FAULT_HANG)) TH_LOG("hang %d", i);
+		EXPECT_EQ(0, rk_run_on_every_core(self->c.fd, 1)) TH_LOG("hang %d", i);
+	}
+	rk_autosuspend_ms(was);
+	EXPECT_EQ(retired, rk_cores_stat("retired"));
+}
+
 RK_TEST_F_TIMEOUT(recovery, unbinding_what_no_reset_ends, 60,
 		  "a core that no reset ends can be unbound while its job hangs, and bound again")
 {

@@ -380,6 +380,23 @@ RK_TEST_F(rk3568, wakes_up, "what is set in the IOMMU is set again when power co
 	EXPECT_LT(ons, rk_count(0, NPU_CNT_POWER_ON));
 }
 
+RK_TEST_F_TIMEOUT(rk3568, power_ends_what_no_reset_ends, 60,
+		  "a hang that no reset ends is over once the power was off, every time, and the core is not lost")
+{
+	struct drm_rocket_wait_job w;
+
+	RK_REQUIRE_MODEL();
+	RK_REQUIRE_POWER_DOMAINS();
+	rk_fault_arm(0, NPU_FAULT_RESET_STUCK, 0, 0);
+	for (int i = 0; i < 10; i++) {
+		/* In the first task it would not show, and be tried again. */
+		rk_fault_arm(0, NPU_FAULT_HANG, 1, 1);
+		ASSERT_EQ(-ETIME, run(self, 0, TASKS, &w)) TH_LOG("hang %d", i);
+		ASSERT_EQ(0, run(self, 0, TASKS, &w)) TH_LOG("hang %d", i);
+	}
+	EXPECT_EQ(0, rk_core_stat(0, "retired"));
+}
+
 /* The next dump that nobody has read, as text that is valid until the one after it; it is gone then. */
 static const char *next_dump(unsigned int patience_ms)
 {

@@ -203,6 +203,27 @@ RK_TEST_F(rk3576, hang_in_a_chain_is_placed, "of a chain that hangs it is told h
 	EXPECT_EQ(0, run(&self->e, TASKS, 1, &w));
 }
 
+RK_TEST_F_TIMEOUT(rk3576, power_ends_what_no_reset_ends, 60,
+		  "a hang that no reset ends is over once the power was off, every time, and no core is lost")
+{
+	struct drm_rocket_wait_job w;
+
+	RK_REQUIRE_MODEL();
+	RK_REQUIRE_POWER_DOMAINS();
+	rk_fault_arm(NPU_CTL_ANY_CORE, NPU_FAULT_RESET_STUCK, 0, 0);
+	for (int i = 0; i < 20; i++) {
+		int core = i % CORES;
+
+		/* In mainline's shape each core keeps the other's domain on. */
+		ASSERT_TRUE(rk_wait_asleep(10000));
+		rk_fault_arm(core, NPU_FAULT_HANG, 0, 1);
+		ASSERT_EQ(-ETIME, run(&self->e, 1, 1 << core, &w)) TH_LOG("hang %d", i);
+		ASSERT_EQ(0, run(&self->e, 1, 1 << core, &w)) TH_LOG("hang %d", i);
+	}
+	for (int core = 0; core < CORES; core++)
+		EXPECT_EQ(0, rk_core_stat(core, "retired"));
+}
+
 RK_TEST_F(rk3576, unknown_program_is_refused, "the model refuses a register that no program has had, and says so")
 {
 	struct drm_rocket_wait_job w;

@@ -305,7 +305,7 @@ static int rknpu_vdt_bind(struct device *dev, struct device *facade, void *data)
 	return 0;
 
 err_off:
-	rknpu_core_begin_unbind(dev, vdt->hw->cores[0].iommu);
+	rknpu_core_begin_unbind(&vdt->hw->cores[0]);
 	rknpu_vdt_unprepare(vdt, vdt->num_cores);
 	rknpu_core_end_unbind(dev);
 err_cores:
@@ -318,7 +318,7 @@ static void rknpu_vdt_unbind(struct device *dev, struct device *facade, void *da
 	struct rknpu_vdt *vdt = dev_get_drvdata(dev);
 
 	/* In this order: a fault may keep a line up until then. */
-	rknpu_core_begin_unbind(dev, vdt->hw->cores[0].iommu);
+	rknpu_core_begin_unbind(&vdt->hw->cores[0]);
 	rknpu_vdt_free_irqs(vdt, vdt->num_cores);
 	rknpu_vdt_unprepare(vdt, vdt->num_cores);
 	rknpu_core_end_unbind(dev);

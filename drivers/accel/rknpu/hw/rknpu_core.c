@@ -310,6 +310,8 @@ static int rknpu_core_try_power_on(struct rknpu_core *core)
 			return ret;
 		dev_warn_ratelimited(core->dev, "core %u does not power up (%d), trying again\n",
 				     core->index, ret);
+		rknpu_iommu_hold_power(core);
+		rknpu_iommu_power_down(core);
 		rknpu_core_pulse_asleep(core->iommu);
 	}
 }
@@ -372,27 +374,29 @@ static int rknpu_core_check(struct rknpu_core *core)
  * awake until that.
  *
  * A power domain takes devices without runtime PM for awake, but not the one that goes
- * to sleep. So for it to go off now, what else is in it has to sleep before: @iommu, or
- * NULL if a program may still run.
+ * to sleep. So for it to go off now, what else is in it has to sleep before: what @core
+ * needs, or NULL if a program may still run. Where the device is in none, its domains are
+ * among what it needs, and go after it.
  */
-static void rknpu_core_suspend(struct device *dev, struct rknpu_iommu *iommu)
+static void rknpu_core_suspend(struct device *dev, struct rknpu_core *core)
 {
 	struct dev_pm_domain *domain = dev->pm_domain;
+	bool inside = domain && domain->ops.runtime_suspend;
 	int ret;
 
 	if (pm_runtime_status_suspended(dev))
 		return;
-	if (domain && domain->ops.runtime_suspend) {
-		if (iommu) {
-			pm_runtime_set_suspended(dev);
-			rknpu_iommu_sleeps(iommu);
-		}
-		ret = domain->ops.runtime_suspend(dev);
-	} else {
-		ret = pm_generic_runtime_suspend(dev);
+	if (core)
+		rknpu_iommu_hold_power(core);
+	if (core && inside) {
+		pm_runtime_set_suspended(dev);
+		rknpu_iommu_power_down(core);
 	}
+	ret = inside ? domain->ops.runtime_suspend(dev) : pm_generic_runtime_suspend(dev);
 	if (!ret)
 		pm_runtime_set_suspended(dev);
+	if (core && !inside)
+		rknpu_iommu_power_down(core);
 }
 
 /* The runtime PM callbacks must see the same owner going down as going up. */
@@ -404,14 +408,15 @@ void rknpu_core_set_owner(struct device *dev, void *owner)
 	pm_runtime_enable(dev);
 }
 
-void rknpu_core_begin_unbind(struct device *dev, struct rknpu_iommu *iommu)
+void rknpu_core_begin_unbind(struct rknpu_core *core)
 {
-	rknpu_core_set_owner(dev, NULL);
+	rknpu_iommu_hold_power(core);
+	rknpu_core_set_owner(core->dev, NULL);
 	/* First this, for the power domain to go off. */
-	rknpu_iommu_sleeps(iommu);
-	pm_runtime_disable(dev);
+	rknpu_iommu_power_down(core);
+	pm_runtime_disable(core->dev);
 	/* rknpu_core_unprepare() resets the cores of one that is awake. */
-	iommu->off = false;
+	core->iommu->off = false;
 }
 
 void rknpu_core_end_unbind(struct device *dev)
@@ -539,7 +544,7 @@ int rknpu_core_bind(struct rknpu_core *core, struct device *dev)
 	return 0;
 
 err_off:
-	rknpu_core_begin_unbind(dev, core->iommu);
+	rknpu_core_begin_unbind(core);
 	rknpu_core_unprepare(core);
 	rknpu_core_end_unbind(dev);
 err_dev:
@@ -552,7 +557,7 @@ void rknpu_core_unbind(struct rknpu_core *core)
 	struct device *dev = core->dev;
 
 	/* Off before the line is heard again: it may be kept up by a fault. */
-	rknpu_core_begin_unbind(dev, core->iommu);
+	rknpu_core_begin_unbind(core);
 	rknpu_core_free_irq(core);
 	rknpu_core_unprepare(core);
 	rknpu_core_end_unbind(dev);
@@ -717,7 +722,7 @@ void rknpu_core_retire(struct rknpu_core *core)
 	guard(mutex)(&iommu->power_lock);
 	rknpu_iommu_lock_dev(iommu);
 	rknpu_iommu_disable_pm(core);
-	rknpu_core_suspend(core->dev, iommu);
+	rknpu_core_suspend(core->dev, core);
 	WRITE_ONCE(iommu->off, true);
 	rknpu_core_detach_asleep(core);
 	pm_runtime_enable(core->dev);
@@ -754,7 +759,7 @@ static void rknpu_core_power_off(struct rknpu_core *core)
 	rknpu_core_park(core);
 	pm_runtime_disable(core->dev);
 	if (rknpu_core_may_go_off(core))
-		rknpu_core_suspend(core->dev, core->iommu);
+		rknpu_core_suspend(core->dev, core);
 	rknpu_core_detach_asleep(core);
 	rknpu_core_unpark(core);
 	pm_runtime_enable(core->dev);

@@ -8,7 +8,6 @@ struct drm_device;
 struct rknpu_core;
 struct rknpu_hw;
 struct rknpu_hw_ops;
-struct rknpu_iommu;
 
 /* Of a new device: everything but the SoC and what binding a core brings. */
 void rknpu_hw_init(struct rknpu_hw *hw, struct drm_device *drm, const struct rknpu_hw_ops *ops);
@@ -35,8 +34,8 @@ int rknpu_core_bring_up(struct rknpu_core *core);
 void rknpu_core_free_irq(struct rknpu_core *core);
 /* Powers @dev off and sets what its runtime PM callbacks work on. */
 void rknpu_core_set_owner(struct device *dev, void *owner);
-/* In between @dev has no owner, and stays off; @iommu is that of its cores. */
-void rknpu_core_begin_unbind(struct device *dev, struct rknpu_iommu *iommu);
+/* In between the device has no owner, and stays off; any of its cores. */
+void rknpu_core_begin_unbind(struct rknpu_core *core);
 void rknpu_core_end_unbind(struct device *dev);
 
 /* Takes a runtime PM reference. Tries harder than runtime PM alone. */

@@ -283,15 +283,44 @@ bool rknpu_iommu_sleeps(const struct rknpu_iommu *iommu)
 }
 
 /*
- * A power domain takes a device for awake, too, whose runtime PM is disabled: so if the
- * core sleeps, its IOMMU goes to sleep before, not after. Meanwhile nobody lets it sleep.
+ * A power domain that is a supplier of the core, or of its IOMMU, follows them to sleep by the
+ * kernel's own work, at any time: a moment later, when the core is wanted again and finds it
+ * still on; or while the IOMMU goes, when each counts the other, see above. So its device is
+ * kept awake until nothing else is, and put to sleep here. The first one last: it may have the
+ * others in it.
+ */
+void rknpu_iommu_hold_power(struct rknpu_core *core)
+{
+	unsigned int i;
+
+	for (i = 0; i < core->num_domains; i++)
+		pm_runtime_get_noresume(core->domains[i]);
+}
+
+void rknpu_iommu_power_down(struct rknpu_core *core)
+{
+	unsigned int i = core->num_domains;
+
+	rknpu_iommu_sleeps(core->iommu);
+	while (i--) {
+		pm_runtime_put_noidle(core->domains[i]);
+		pm_runtime_suspend(core->domains[i]);
+	}
+}
+
+/*
+ * A power domain takes a device for awake, too, whose runtime PM is disabled: so if the core
+ * sleeps, its IOMMU and the domain's own device go before, not after. Meanwhile nobody lets
+ * them sleep.
  */
 void rknpu_iommu_disable_pm(struct rknpu_core *core)
 {
 	pm_runtime_get_noresume(core->dev);
 	pm_runtime_barrier(core->dev);
-	if (pm_runtime_status_suspended(core->dev))
-		rknpu_iommu_sleeps(core->iommu);
+	if (pm_runtime_status_suspended(core->dev)) {
+		rknpu_iommu_hold_power(core);
+		rknpu_iommu_power_down(core);
+	}
 	pm_runtime_disable(core->dev);
 	pm_runtime_put_noidle(core->dev);
 }

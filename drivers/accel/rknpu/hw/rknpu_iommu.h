@@ -84,6 +84,13 @@ void rknpu_iommu_lock_dev(const struct rknpu_iommu *iommu);
 void rknpu_iommu_unlock_dev(const struct rknpu_iommu *iommu);
 /* Its device sleeps, or does so now: nobody but its cores has used it. */
 bool rknpu_iommu_sleeps(const struct rknpu_iommu *iommu);
+/*
+ * Where power domains are suppliers they stay on from the first to the second, which puts the
+ * IOMMU to sleep, and then the domains at once, but for what others need. In between the core
+ * goes to sleep, if it does not yet. Under power_lock, or while the core is being unbound.
+ */
+void rknpu_iommu_hold_power(struct rknpu_core *core);
+void rknpu_iommu_power_down(struct rknpu_core *core);
 /* Disables the core's runtime PM, under power_lock. */
 void rknpu_iommu_disable_pm(struct rknpu_core *core);
 /* Is a core behind it held in reset? The second waits, for a while, dropping the lock. */
