@@ -251,21 +251,22 @@ static int rknpu_recover_clean(struct rknpu_runqueue *rq)
 	return ret;
 }
 
-/* Two that are parked at once each find all others parked: says so once. */
+/*
+ * Parked. Have all cores of its IOMMU been given up? Others that are parked may be so only while
+ * they are power cycled, and go on with the power that they have.
+ */
 static bool rknpu_recover_is_last(struct rknpu_runqueue *rq)
 {
 	struct rknpu_sched *sched = rq->sched;
 	struct rknpu_runqueue *other;
 
 	guard(spinlock_irq)(&sched->hw->lock);
-	if (sched->shared.closing)
-		return false;
+	rq->retired = true;
 	rknpu_for_each_rq(other, sched) {
-		if (other != rq && other->core->iommu == rq->core->iommu &&
-		    other->state != RKNPU_CORE_ABSENT && !READ_ONCE(other->core->parked))
+		if (other->core->iommu == rq->core->iommu &&
+		    other->state != RKNPU_CORE_ABSENT && !other->retired)
 			return false;
 	}
-	sched->shared.closing = true;
 	return true;
 }
 

@@ -192,6 +192,8 @@ struct rknpu_runqueue {
 	 * the core is bound
 	 */
 	bool shared;
+	/** @retired: behind an IOMMU that others share: it was given up, and stays parked */
+	bool retired;
 	/**
 	 * @wanted: what the core, then without a job, would run next if the IOMMU were its own;
 	 * or NULL. Followed by who has found it, until the lock is dropped; then only compared

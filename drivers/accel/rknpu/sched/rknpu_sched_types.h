@@ -69,8 +69,6 @@ struct rknpu_sched {
 		 * without the lock, too
 		 */
 		bool lost;
-		/** @shared.closing: all cores are parked, and one of them powers the NPU off */
-		bool closing;
 	} shared;
 	/** @met: users with jobs that are over, for which others still wait; for @work */
 	struct list_head met;
