@@ -397,6 +397,30 @@ RK_TEST_F_TIMEOUT(rk3568, power_ends_what_no_reset_ends, 60,
 	EXPECT_EQ(0, rk_core_stat(0, "retired"));
 }
 
+RK_TEST_F_TIMEOUT(rk3568, dies_while_it_idles, 60,
+		  "a core that dies while it idles costs nothing, and the kernel does not warn of its IOMMU")
+{
+	static const uint32_t reads[] = { 0xffffffff, 0 };
+	struct drm_rocket_wait_job w;
+	int log = rk_log_open();
+
+	RK_REQUIRE_MODEL();
+	ASSERT_LE(0, log);
+	for (int i = 0; i < 2; i++) {
+		rk_stay_awake(true);
+		ASSERT_EQ(0, run(self, 0, TASKS, &w));
+		rk_fault_arm_param(0, NPU_FAULT_CORE_DEAD, 0, 0, reads[i]);
+		rk_stay_awake(false);
+		EXPECT_TRUE(rk_wait_asleep(20000));
+		EXPECT_LE(1, rk_fault_fired());
+		rk_model_calm();
+		EXPECT_EQ(0, run(self, 0, TASKS, &w)) TH_LOG("reads %#x", reads[i]);
+	}
+	EXPECT_EQ(0, rk_core_stat(0, "retired"));
+	EXPECT_FALSE(rk_log_says(log, "WARNING"));
+	close(log);
+}
+
 /* The next dump that nobody has read, as text that is valid until the one after it; it is gone then. */
 static const char *next_dump(unsigned int patience_ms)
 {

@@ -37,6 +37,9 @@
 #define RKNPU_MMU_INT_MASK		0x1c
 #define RKNPU_MMU_AUTO_GATING		0x24
 
+/* A page, in the bits of DTE_ADDR that all of them keep. */
+#define RKNPU_MMU_DTE_PROBE	0xcafeb000
+
 #define RKNPU_MMU_POLL_US	10
 #define RKNPU_MMU_TIMEOUT_US	1000
 
@@ -53,6 +56,21 @@ static bool rknpu_mmu_is_on(void __iomem *mmu)
 
 	/* Ones come from a core that does not answer, and what else it says is not to be kept. */
 	return status != ~0u && (status & RKNPU_MMU_STATUS_PAGING);
+}
+
+/* Its driver asks the same of the register before it uses it. */
+static bool rknpu_mmu_answers(void __iomem *mmu)
+{
+	void __iomem *reg = mmu + RKNPU_MMU_DTE_ADDR;
+	bool answers;
+
+	if (readl(reg))
+		return true;
+	/* Where a reset has left 0, nothing is translated that this could lead astray. */
+	writel(RKNPU_MMU_DTE_PROBE, reg);
+	answers = readl(reg) == RKNPU_MMU_DTE_PROBE;
+	writel(0, reg);
+	return answers;
 }
 
 static bool rknpu_iommu_save_core(struct rknpu_core *core, struct rknpu_mmu_state *state)
@@ -337,6 +355,14 @@ void rknpu_iommu_unlock_dev(const struct rknpu_iommu *iommu)
 		device_unlock(iommu->dev);
 }
 
+/* A dead core reads as ones or as zeros, and some have zeros for a version. */
+static bool rknpu_iommu_core_answers(struct rknpu_core *core)
+{
+	if (!rknpu_pc_answers(core))
+		return false;
+	return core->version || !core->num_mmus || rknpu_mmu_answers(core->mmus[0]);
+}
+
 /*
  * One that sleeps is not programmed, and does not wake up meanwhile: see
  * rknpu_iommu_detach(). User space may keep it awake when its cores sleep, in reset or
@@ -350,7 +376,7 @@ static bool rknpu_iommu_answers(const struct rknpu_iommu *iommu)
 		return rknpu_iommu_sleeps(iommu) ||
 		       !(rknpu_iommu_parked(iommu) || READ_ONCE(iommu->off));
 	rknpu_for_each_core_behind(core, iommu) {
-		if (core->dev && (READ_ONCE(core->parked) || !rknpu_pc_answers(core)))
+		if (core->dev && (READ_ONCE(core->parked) || !rknpu_iommu_core_answers(core)))
 			return false;
 	}
 	return true;
