@@ -67,6 +67,18 @@ static void rknpu_rate_disable_supplies(void)
 		regulator_disable(rknpu_rate_supplies_on[i]);
 }
 
+/*
+ * Of the NPU's supply, which is to be raised or lowered. The old point does not tell where
+ * firmware has set more than it, or where the change to it ended halfway.
+ */
+static unsigned long rknpu_rate_voltage_now(struct regulator *supply,
+					    const struct dev_pm_opp_supply *old)
+{
+	int uv = regulator_get_voltage(supply);
+
+	return uv > 0 ? uv : old->u_volt;
+}
+
 /* dev_pm_opp_config.config_regulators */
 static int rknpu_rate_set_supplies(struct device *dev, struct dev_pm_opp *old_opp,
 				   struct dev_pm_opp *new_opp, struct regulator **supplies,
@@ -81,7 +93,7 @@ static int rknpu_rate_set_supplies(struct device *dev, struct dev_pm_opp *old_op
 	if (ret)
 		return ret;
 
-	up = next[0].u_volt >= now[0].u_volt;
+	up = count < 2 || next[0].u_volt >= rknpu_rate_voltage_now(supplies[0], &now[0]);
 	for (i = 0; i < count; i++) {
 		unsigned int n = up ? count - 1 - i : i;
 
