@@ -68,7 +68,8 @@ struct drm_gem_object *rknpu_rocket_import(struct drm_device *dev, struct dma_bu
 	if (ret)
 		return ERR_PTR(ret);
 
-	bo = kzalloc_obj(*bo, GFP_KERNEL_ACCOUNT);
+	/* Under a lock that all clients need: nobody waits there for memory of a cgroup. */
+	bo = kzalloc_obj(*bo, GFP_KERNEL);
 	if (!bo)
 		return ERR_PTR(-ENOMEM);
 	rknpu_bo_init_imported(bo, mem, dev, &rknpu_rocket_bo_funcs, dmabuf);

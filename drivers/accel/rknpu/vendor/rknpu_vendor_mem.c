@@ -404,9 +404,9 @@ static const struct drm_gem_object_funcs rknpu_vbo_funcs = {
 	RKNPU_COMPAT_GEM_STATUS(rknpu_bo_gem_status)
 };
 
-static struct rknpu_vbo *rknpu_vbo_alloc(u32 flags, u32 domain)
+static struct rknpu_vbo *rknpu_vbo_alloc(u32 flags, u32 domain, gfp_t gfp)
 {
-	struct rknpu_vbo *vbo = kzalloc_obj(*vbo, GFP_KERNEL_ACCOUNT);
+	struct rknpu_vbo *vbo = kzalloc_obj(*vbo, gfp);
 
 	BUILD_BUG_ON(offsetof(struct rknpu_vbo, base.base));
 	if (vbo) {
@@ -431,7 +431,8 @@ struct drm_gem_object *rknpu_vbo_import(struct drm_device *dev, struct dma_buf *
 		return ERR_PTR(ret);
 
 	/* Other files can get the same object, so its domain cannot be the importer's. */
-	vbo = rknpu_vbo_alloc(0, 0);
+	/* Under a lock that all clients need: nobody waits there for memory of a cgroup. */
+	vbo = rknpu_vbo_alloc(0, 0, GFP_KERNEL);
 	if (!vbo)
 		return ERR_PTR(-ENOMEM);
 	rknpu_bo_init_imported(&vbo->base, mem, dev, &rknpu_vbo_funcs, dmabuf);
@@ -441,7 +442,8 @@ struct drm_gem_object *rknpu_vbo_import(struct drm_device *dev, struct dma_buf *
 static struct rknpu_vbo *rknpu_vbo_create(struct rknpu_vfile *vfile,
 					  const struct drm_rknpu_mem_create *args)
 {
-	struct rknpu_vbo *vbo = rknpu_vbo_alloc(args->flags, args->iommu_domain_id);
+	struct rknpu_vbo *vbo = rknpu_vbo_alloc(args->flags, args->iommu_domain_id,
+						GFP_KERNEL_ACCOUNT);
 	int ret;
 
 	if (!vbo)
