@@ -175,6 +175,9 @@ static bool rknpu_gang_is_due(struct rknpu_sched *sched, const struct rknpu_gang
 	rknpu_for_each_rq(rq, sched) {
 		const struct rknpu_job *job = gang->jobs[rq->core->index];
 
+		/* Whoever pushes one after the other may be kept from it with cores held. */
+		if (job && job->state == RKNPU_JOB_NEW)
+			return false;
 		if (job && job->state == RKNPU_JOB_QUEUED && rknpu_gang_goes_later(rq, job, false))
 			return false;
 	}
