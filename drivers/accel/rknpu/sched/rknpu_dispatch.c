@@ -488,7 +488,11 @@ static enum rknpu_cause rknpu_dispatch_enqueue(struct rknpu_job *job)
 	if (rq && !job->cancelled) {
 		if (!rknpu_dispatch_directly(rq, job)) {
 			rknpu_runqueue_add(rq, job);
-			rknpu_dispatch(rq);
+			/* Its gang may gather on idle cores now, though this one is busy. */
+			if (rknpu_gang_waits(job))
+				rknpu_dispatch_all(sched);
+			else
+				rknpu_dispatch(rq);
 			rknpu_deadline_recheck(rq, job);
 		}
 		return RKNPU_CAUSE_NONE;
