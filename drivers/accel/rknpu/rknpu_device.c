@@ -83,10 +83,11 @@ static void rknpu_device_core_lost(struct rknpu_sched *sched)
 		rknpu_device_report_wedged(vendor);
 }
 
-static void rknpu_device_reclaim(struct rknpu_mem *mem)
+static bool rknpu_device_reclaim(struct rknpu_mem *mem, struct rknpu_quota *quota)
 {
 	rknpu_sched_let_go(&container_of(mem, struct rknpu_device, mem)->sched);
-	rknpu_vm_flush();
+	rknpu_vm_flush(quota);
+	return rknpu_vm_reaps_others(quota);
 }
 
 struct rknpu_device *rknpu_device_create(struct device *dev, const struct rknpu_soc *soc)
@@ -207,7 +208,7 @@ void rknpu_device_unpublish(struct rknpu_device *rdev)
 	rknpu_rate_stop(&rdev->hw);
 	/* An ioctl that was under way has pushed its jobs, which ended, and others with them. */
 	flush_work(&rdev->sched.work);
-	rknpu_vm_flush();
+	rknpu_vm_flush(NULL);
 }
 
 void rknpu_device_shutdown(struct rknpu_device *rdev)

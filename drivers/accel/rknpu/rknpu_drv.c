@@ -415,7 +415,7 @@ static int __init rknpu_module_init(void)
 	if (ret) {
 		rknpu_debugfs_exit();
 		rknpu_vendor_files_exit();
-		rknpu_vm_reap_all();
+		rknpu_vm_reap_everything();
 		rknpu_release_exit();
 		return ret;
 	}
@@ -431,7 +431,7 @@ static void __exit rknpu_module_exit(void)
 	platform_driver_unregister(&rknpu_facade_driver);
 	rknpu_debugfs_exit();
 	rknpu_vendor_files_exit();
-	rknpu_vm_reap_all();
+	rknpu_vm_reap_everything();
 	rknpu_release_exit();
 }
 module_exit(rknpu_module_exit);

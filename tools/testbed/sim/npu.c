@@ -672,8 +672,9 @@ static void reap(void *arg)
 	}
 }
 
-void rknpu_vm_reap_soon(void)
+void rknpu_vm_reap_soon(struct rknpu_quota *quota)
 {
+	(void)quota;
 	if (!reaping && !list_empty(&over))
 		sim_at(sim_random(100000), reap, NULL, false);
 	reaping = !list_empty(&over);
@@ -681,9 +682,8 @@ void rknpu_vm_reap_soon(void)
 
 void rknpu_vm_use_over(struct rknpu_vm *vm, struct rknpu_vm_use *use)
 {
-	(void)vm;
 	list_add_tail(&use->over_link, &over);
-	rknpu_vm_reap_soon();
+	rknpu_vm_reap_soon(vm->account->quota);
 }
 
 void rknpu_vm_reap_if_any(struct rknpu_vm *vm)
@@ -692,8 +692,9 @@ void rknpu_vm_reap_if_any(struct rknpu_vm *vm)
 	sim_might_sleep();
 }
 
-void rknpu_vm_reap_all(void)
+void rknpu_vm_reap_all(struct rknpu_quota *quota)
 {
+	(void)quota;
 	sim_might_sleep();
 }
 
@@ -706,7 +707,7 @@ void rknpu_account_init(struct rknpu_account *account, struct rknpu_mem *mem, st
 	account->release = release;
 }
 
-int rknpu_account_charge_tables(struct rknpu_account *account, unsigned long pages)
+int rknpu_account_charge_tables_patiently(struct rknpu_account *account, unsigned long pages)
 {
 	(void)account;
 	(void)pages;
@@ -727,6 +728,11 @@ void rknpu_bo_record_error(struct rknpu_bo *bo, int error)
 
 void rknpu_quota_init(struct rknpu_quota *quota)
 {
+}
+
+void rknpu_vm_reaper_init(struct rknpu_quota *quota)
+{
+	(void)quota;
 }
 
 void rknpu_bo_put_freed(struct rknpu_bo *bo)

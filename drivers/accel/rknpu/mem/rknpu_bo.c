@@ -38,6 +38,9 @@
 /* Pages made present by one CPU fault: a tensor is usually walked in order. */
 #define RKNPU_BO_FAULT_AROUND	16
 
+/* How often it is tried to make room while others are about to. */
+#define RKNPU_MEM_TRIES		4
+
 /* How many owners can have their part of what is kept for those that have little. */
 #define RKNPU_MEM_SMALL_OWNERS	8
 
@@ -143,15 +146,22 @@ static void rknpu_account_uncharge(struct rknpu_account *account, unsigned long 
 	atomic_long_sub(pages, &account->quota->pages);
 }
 
-/* In other VMs, too, what is over still counts for a moment. */
+/*
+ * In other VMs, too, what is over still counts for a moment. So it does of other owners, if it
+ * is all together that have too much, or they share a BO; but that is not waited for without
+ * end: their threads can hold locks that it takes to free it.
+ */
 static int rknpu_account_charge_patiently(struct rknpu_account *account, unsigned long pages)
 {
 	int ret = rknpu_account_charge(account, pages);
+	bool more = true;
+	unsigned int i;
 
-	if (!ret)
-		return 0;
-	account->mem->reclaim(account->mem);
-	return rknpu_account_charge(account, pages);
+	for (i = 0; ret && more && i < RKNPU_MEM_TRIES; i++) {
+		more = account->mem->reclaim(account->mem, account->quota);
+		ret = rknpu_account_charge(account, pages);
+	}
+	return ret;
 }
 
 int rknpu_account_charge_tables(struct rknpu_account *account, unsigned long pages)

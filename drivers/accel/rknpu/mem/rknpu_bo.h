@@ -17,7 +17,9 @@
 struct dma_buf;
 struct drm_device;
 struct page;
+struct rknpu_account;
 struct rknpu_hw;
+struct rknpu_quota;
 struct sg_table;
 struct vm_area_struct;
 struct vm_operations_struct;
@@ -31,8 +33,11 @@ struct vm_operations_struct;
 struct rknpu_mem {
 	/** @hw: hardware */
 	struct rknpu_hw *hw;
-	/** @reclaim: frees what jobs that are over have kept, and address spaces that nobody has */
-	void (*reclaim)(struct rknpu_mem *mem);
+	/**
+	 * @reclaim: frees what that owner's jobs that are over have kept, and address spaces that
+	 * nobody has. Takes a while, and asks the same for others: returns whether that goes on.
+	 */
+	bool (*reclaim)(struct rknpu_mem *mem, struct rknpu_quota *quota);
 	/** @pages: of all BOs, and @table_pages */
 	atomic_long_t pages;
 	/** @table_pages: pages of page tables, and of what BOs take beside their own */
@@ -49,6 +54,19 @@ struct rknpu_quota {
 	struct llist_head imports;
 	/** @imports_work: releases them */
 	struct work_struct imports_work;
+	/**
+	 * @over: address spaces with jobs that are over, by rknpu_vm::reap_link; under the lock
+	 * of rknpu_vm.c, as all that follows
+	 */
+	struct list_head over;
+	/** @reap_work: frees those */
+	struct delayed_work reap_work;
+	/** @reap_account: one of its accounts, with a reference, until @reap_work begins */
+	struct rknpu_account *reap_account;
+	/** @reap_soon: until then: it does not wait for its time any more */
+	bool reap_soon;
+	/** @reap_link: in the list of those whose @reap_work is queued or runs */
+	struct list_head reap_link;
 };
 
 /**
@@ -140,7 +158,7 @@ static inline bool rknpu_bo_is_imported(const struct rknpu_bo *bo)
 	return bo->dmabuf;
 }
 
-/* Of an owner that has none yet. */
+/* Of an owner that has none yet; with rknpu_vm_reaper_init(). */
 void rknpu_quota_init(struct rknpu_quota *quota);
 
 void rknpu_account_init(struct rknpu_account *account, struct rknpu_mem *mem,

@@ -22,12 +22,17 @@ void rknpu_release_queue(struct work_struct *work);
  */
 void rknpu_release_queue_foreign(struct work_struct *work);
 
-/* As rknpu_release_queue(), in @delay jiffies, or when that was asked for before. */
+/*
+ * In @delay jiffies, for one that waits for locks which a user's threads can hold for long:
+ * only that user, unbind and rknpu_release_exit() wait for it. Any context.
+ */
 void rknpu_release_delay(struct delayed_work *work, unsigned long delay);
-/* The same in @delay jiffies, whatever was asked for before. */
-void rknpu_release_delay_less(struct delayed_work *work, unsigned long delay);
+/* If it has not begun it need not wait any longer. The caller serialises this with the above. */
+void rknpu_release_hurry(struct delayed_work *work);
 
-/* Waits for every release queued so far that is not foreign. */
+/* Waits for what rknpu_release_queue() has queued so far. */
 void rknpu_release_flush(void);
+/* The same for what came by rknpu_release_delay() and need not wait any longer. */
+void rknpu_release_flush_users(void);
 
 #endif

@@ -38,12 +38,10 @@
 /* The longest chain of releases: a job is freed, drops its VM, the VM drops the device. */
 #define RKNPU_VM_RELEASE_DEPTH	3
 
-static void rknpu_vm_reap_work_fn(struct work_struct *work);
-
-/* VMs by rknpu_vm::reap_link. */
-static LIST_HEAD(rknpu_vm_reap_list);
+/* By rknpu_quota::reap_link. */
+static LIST_HEAD(rknpu_vm_reap_quotas);
+/* Protects that, and in every quota and VM what is over and when it is freed. */
 static DEFINE_SPINLOCK(rknpu_vm_reap_lock);
-static DECLARE_DELAYED_WORK(rknpu_vm_reap_work, rknpu_vm_reap_work_fn);
 
 /* Of the hole behind @node. One that ends before it starts is passed over. */
 static void rknpu_vm_guard(const struct drm_mm_node *node, unsigned long color,
@@ -461,7 +459,7 @@ int rknpu_mapping_get(struct rknpu_vm *vm, struct rknpu_bo *bo, u64 *iova)
 	 * As rknpu_account_charge_tables_patiently(), which vm->lock was in the way of. Jobs that
 	 * rknpu_vm_reclaim() was too early for may still hold addresses, too.
 	 */
-	vm->account->mem->reclaim(vm->account->mem);
+	vm->account->mem->reclaim(vm->account->mem, vm->account->quota);
 	return rknpu_mapping_try_get(vm, bo, iova);
 }
 
@@ -514,21 +512,29 @@ void rknpu_vm_put_stray_mappings(struct rknpu_vm *vm)
 	}
 }
 
+/* @account pins the quota until the work is done, whoever frees what is over meanwhile. */
+static void rknpu_vm_queue_reap(struct rknpu_account *account)
+{
+	struct rknpu_quota *quota = account->quota;
+
+	lockdep_assert_held(&rknpu_vm_reap_lock);
+	if (quota->reap_account)
+		return;
+	quota->reap_account = rknpu_account_get(account);
+	list_move_tail(&quota->reap_link, &rknpu_vm_reap_quotas);
+	rknpu_release_delay(&quota->reap_work, msecs_to_jiffies(RKNPU_VM_REAP_DELAY_MS));
+}
+
 void rknpu_vm_use_over(struct rknpu_vm *vm, struct rknpu_vm_use *use)
 {
-	unsigned long flags;
-	bool first;
+	struct rknpu_account *account = vm->account;
 
-	spin_lock_irqsave(&rknpu_vm_reap_lock, flags);
-	first = list_empty(&vm->over);
+	guard(spinlock_irqsave)(&rknpu_vm_reap_lock);
+	if (list_empty(&vm->over)) {
+		list_add_tail(&vm->reap_link, &account->quota->over);
+		rknpu_vm_queue_reap(account);
+	}
 	list_add_tail(&use->over_link, &vm->over);
-	if (first)
-		list_add_tail(&vm->reap_link, &rknpu_vm_reap_list);
-	spin_unlock_irqrestore(&rknpu_vm_reap_lock, flags);
-
-	if (first)
-		rknpu_release_delay(&rknpu_vm_reap_work,
-				    msecs_to_jiffies(RKNPU_VM_REAP_DELAY_MS));
 }
 
 void rknpu_vm_reap_if_any(struct rknpu_vm *vm)
@@ -563,40 +569,117 @@ static struct rknpu_vm *rknpu_vm_first_to_reap(struct list_head *vms)
 	return vm ? rknpu_vm_get(vm) : NULL;
 }
 
+/* Takes the reference that the work has. */
+static struct rknpu_account *rknpu_vm_begin_reap(struct rknpu_quota *quota, struct list_head *vms)
+{
+	struct rknpu_account *account;
+
+	guard(spinlock_irq)(&rknpu_vm_reap_lock);
+	account = quota->reap_account;
+	quota->reap_account = NULL;
+	quota->reap_soon = false;
+	list_splice_init(&quota->over, vms);
+	return account;
+}
+
+static void rknpu_vm_end_reap(struct rknpu_quota *quota)
+{
+	guard(spinlock_irq)(&rknpu_vm_reap_lock);
+	/* Else it is queued again. */
+	if (!quota->reap_account)
+		list_del_init(&quota->reap_link);
+}
+
 /* Once each, for whoever waits for this: what is over from now on has queued the work again. */
 static void rknpu_vm_reap_work_fn(struct work_struct *work)
 {
+	struct rknpu_quota *quota = container_of(to_delayed_work(work), struct rknpu_quota,
+						 reap_work);
+	struct rknpu_account *account;
 	struct rknpu_vm *vm;
 	LIST_HEAD(vms);
 
-	scoped_guard(spinlock_irq, &rknpu_vm_reap_lock)
-		list_splice_init(&rknpu_vm_reap_list, &vms);
+	account = rknpu_vm_begin_reap(quota, &vms);
 	while ((vm = rknpu_vm_first_to_reap(&vms))) {
 		rknpu_vm_reap(vm);
 		rknpu_vm_put(vm);
 		cond_resched();
 	}
+	rknpu_vm_end_reap(quota);
+	/* May be what the quota still hangs on, and this work with it. */
+	rknpu_account_put(account);
 }
 
-void rknpu_vm_reap_soon(void)
+void rknpu_vm_reaper_init(struct rknpu_quota *quota)
 {
-	rknpu_release_delay_less(&rknpu_vm_reap_work, 0);
+	INIT_LIST_HEAD(&quota->over);
+	INIT_LIST_HEAD(&quota->reap_link);
+	INIT_DELAYED_WORK(&quota->reap_work, rknpu_vm_reap_work_fn);
 }
 
-void rknpu_vm_reap_all(void)
+static void rknpu_vm_hurry_reap(struct rknpu_quota *quota)
 {
-	flush_delayed_work(&rknpu_vm_reap_work);
+	lockdep_assert_held(&rknpu_vm_reap_lock);
+	/* It has begun, and may be about to let go of the quota; or it is its turn soon. */
+	if (!quota->reap_account || quota->reap_soon)
+		return;
+	quota->reap_soon = true;
+	rknpu_release_hurry(&quota->reap_work);
 }
 
-void rknpu_vm_flush(void)
+void rknpu_vm_reap_soon(struct rknpu_quota *quota)
+{
+	guard(spinlock_irqsave)(&rknpu_vm_reap_lock);
+	rknpu_vm_hurry_reap(quota);
+}
+
+static void rknpu_vm_reap_everything_soon(void)
+{
+	struct rknpu_quota *quota;
+
+	guard(spinlock_irq)(&rknpu_vm_reap_lock);
+	list_for_each_entry(quota, &rknpu_vm_reap_quotas, reap_link)
+		rknpu_vm_hurry_reap(quota);
+}
+
+void rknpu_vm_reap_all(struct rknpu_quota *quota)
+{
+	rknpu_vm_reap_soon(quota);
+	/* Not flush_delayed_work(): it is what is over by now that is waited for. */
+	flush_work(&quota->reap_work.work);
+}
+
+bool rknpu_vm_reaps_others(struct rknpu_quota *quota)
+{
+	struct rknpu_quota *other;
+
+	guard(spinlock_irq)(&rknpu_vm_reap_lock);
+	list_for_each_entry(other, &rknpu_vm_reap_quotas, reap_link) {
+		if (other != quota)
+			return true;
+	}
+	return false;
+}
+
+void rknpu_vm_reap_everything(void)
+{
+	rknpu_vm_reap_everything_soon();
+	rknpu_release_flush_users();
+}
+
+void rknpu_vm_flush(struct rknpu_quota *quota)
 {
 	int i;
 
 	/* Jobs whose fences have signalled, but that are not put yet: see rknpu_end_job(). */
 	synchronize_rcu();
+	rknpu_vm_reap_everything_soon();
 	/* Not drain_workqueue(): that refuses work queued from elsewhere meanwhile. */
 	for (i = 0; i < RKNPU_VM_RELEASE_DEPTH; i++) {
-		rknpu_vm_reap_all();
+		if (quota)
+			rknpu_vm_reap_all(quota);
+		else
+			rknpu_vm_reap_everything();
 		rknpu_release_flush();
 	}
 }

@@ -16,6 +16,7 @@
 
 struct rknpu_account;
 struct rknpu_bo;
+struct rknpu_quota;
 
 #define RKNPU_VM_MAX_TABLES	(SZ_4G / RKNPU_DOMAIN_TABLE_SPAN)
 
@@ -48,7 +49,7 @@ struct rknpu_vm {
 	struct list_head orphans;
 	/** @over: uses that are to be freed, see rknpu_vm_use_over() */
 	struct list_head over;
-	/** @reap_link: among the VMs whose @over is not empty */
+	/** @reap_link: in rknpu_quota::over while @over is not empty */
 	struct list_head reap_link;
 	/** @reap_lock: one frees at a time */
 	struct mutex reap_lock;
@@ -116,12 +117,21 @@ void rknpu_vm_use_over(struct rknpu_vm *vm, struct rknpu_vm_use *use);
 void rknpu_vm_reap(struct rknpu_vm *vm);
 /* The same, unless there is nothing, or another thread is just at it. */
 void rknpu_vm_reap_if_any(struct rknpu_vm *vm);
-/* Nobody comes back for it: frees everything soon. Any context. */
-void rknpu_vm_reap_soon(void);
-/* Everything over so far is freed on return. */
-void rknpu_vm_reap_all(void);
-/* The same, and what its release queues. Not inside of one. */
-void rknpu_vm_flush(void);
+/* Beside rknpu_quota_init(). */
+void rknpu_vm_reaper_init(struct rknpu_quota *quota);
+/* Nobody comes back for it: frees everything soon that is charged to @quota. Any context. */
+void rknpu_vm_reap_soon(struct rknpu_quota *quota);
+/* Everything of it that is over so far is freed on return. Not for what is charged to others. */
+void rknpu_vm_reap_all(struct rknpu_quota *quota);
+/* Is anything being freed, or to be, that is charged to others? */
+bool rknpu_vm_reaps_others(struct rknpu_quota *quota);
+/* Everything over so far, whoever it is charged to: takes as long as their threads let it. */
+void rknpu_vm_reap_everything(void);
+/*
+ * As rknpu_vm_reap_all(), and what its release queues; what is charged to others goes soon.
+ * Or, if @quota is NULL, as rknpu_vm_reap_everything(). Not inside of a release.
+ */
+void rknpu_vm_flush(struct rknpu_quota *quota);
 
 /* Before an allocation: waits for what only needs the release of finished jobs. */
 void rknpu_vm_reclaim(struct rknpu_vm *vm);

@@ -62,11 +62,6 @@ static int rknpu_rocket_open(struct drm_device *dev, struct drm_file *file)
 	rfile->rdev = to_rknpu_device(dev);
 
 	ret = rknpu_rocket_open_files(rfile);
-	if (ret == -ENOMEM) {
-		/* What is over may make room. */
-		rfile->rdev->mem.reclaim(&rfile->rdev->mem);
-		ret = rknpu_rocket_open_files(rfile);
-	}
 	if (ret) {
 		kfree(rfile);
 		return ret;

@@ -109,7 +109,7 @@ __poll_t rknpu_backlog_poll(struct rknpu_client *client, struct file *file, poll
 	if (rknpu_backlog_has_room(&client->backlog) && rknpu_backlog_has_room(all))
 		return EPOLLOUT | EPOLLWRNORM;
 	/* Jobs that are over count until they are freed. */
-	rknpu_vm_reap_soon();
+	rknpu_vm_reap_soon(&client->user->quota);
 	return 0;
 }
 

@@ -83,7 +83,7 @@ static int rknpu_client_init_account(struct rknpu_client *client, struct rknpu_s
 	rknpu_account_init(&client->account, sched->mem, &client->user->quota,
 			   rknpu_client_release);
 	client->file_pages = DIV_ROUND_UP(file_bytes, PAGE_SIZE);
-	ret = rknpu_account_charge_tables(&client->account, client->file_pages);
+	ret = rknpu_account_charge_tables_patiently(&client->account, client->file_pages);
 	if (ret)
 		rknpu_user_put(client->user);
 	return ret;

@@ -65,7 +65,7 @@ struct rknpu_user {
 	struct rknpu_sched *sched;
 	/** @uid: in the first user namespace; its index in rknpu_sched::users; does not change */
 	unsigned long uid;
-	/** @quota: memory of all its clients; atomic */
+	/** @quota: memory of all its clients; atomic, or has its own lock */
 	struct rknpu_quota quota;
 	/** @backlog: jobs of all its clients; atomic */
 	struct rknpu_backlog backlog;

@@ -309,6 +309,15 @@ static struct rknpu_job *rknpu_job_alloc_memory(u32 kick_count, u32 bo_count)
 	return NULL;
 }
 
+/* What is over in other VMs still counts, and what other threads are freeing. */
+static void rknpu_job_reap_all(struct rknpu_client *client, struct rknpu_vm *vm)
+{
+	rknpu_vm_reap_all(&client->user->quota);
+	/* The vendor uAPI's may be one that another user's file was the first to use. */
+	if (vm->account->quota != &client->user->quota)
+		rknpu_vm_reap_all(vm->account->quota);
+}
+
 struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *vm,
 				  u32 task_count, bool batched, u32 bo_count)
 {
@@ -323,8 +332,7 @@ struct rknpu_job *rknpu_job_alloc(struct rknpu_client *client, struct rknpu_vm *
 	rknpu_vm_reap_if_any(vm);
 	ret = rknpu_backlog_charge(client, task_count, bo_count);
 	if (ret) {
-		/* What is over in other VMs still counts, and what others are freeing. */
-		rknpu_vm_reap_all();
+		rknpu_job_reap_all(client, vm);
 		ret = rknpu_backlog_charge(client, task_count, bo_count);
 	}
 	if (ret) {

@@ -331,6 +331,6 @@ void rknpu_sched_close_client(struct rknpu_client *client)
 	if (READ_ONCE(client->sched->gone))
 		flush_work(&client->sched->work);
 	rknpu_account_uncharge_tables(&client->account, client->file_pages);
+	rknpu_vm_reap_soon(&client->user->quota);
 	rknpu_client_put(client);
-	rknpu_vm_reap_soon();
 }

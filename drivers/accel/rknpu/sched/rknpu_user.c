@@ -9,6 +9,7 @@
 
 #include <drm/drm_managed.h>
 
+#include "mem/rknpu_vm.h"
 #include "rknpu_backlog.h"
 #include "rknpu_client_types.h"
 #include "rknpu_debt.h"
@@ -110,6 +111,7 @@ static struct rknpu_user *rknpu_user_alloc(struct rknpu_sched *sched, unsigned l
 	user->sched = sched;
 	user->uid = uid;
 	rknpu_quota_init(&user->quota);
+	rknpu_vm_reaper_init(&user->quota);
 	rknpu_backlog_init(&user->backlog, RKNPU_USER_FILES);
 	rknpu_share_init(user);
 	INIT_LIST_HEAD(&user->ready);

@@ -9,7 +9,6 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
-#include "mem/rknpu_bo.h"
 #include "sched/rknpu_backlog.h"
 #include "sched/rknpu_client.h"
 #include "sched/rknpu_client_types.h"
@@ -23,14 +22,8 @@
 
 static int rknpu_vendor_open(struct drm_device *dev, struct drm_file *file)
 {
-	struct rknpu_mem *mem = &to_rknpu_vendor(dev)->rdev->mem;
 	struct rknpu_vfile *vfile = rknpu_vfile_create(to_rknpu_vendor(dev));
 
-	if (vfile == ERR_PTR(-ENOMEM)) {
-		/* What is over may make room. */
-		mem->reclaim(mem);
-		vfile = rknpu_vfile_create(to_rknpu_vendor(dev));
-	}
 	if (IS_ERR(vfile))
 		return PTR_ERR(vfile);
 	file->driver_priv = vfile;
