@@ -158,7 +158,7 @@ static int full_open(struct rk_client *c, uid_t uid)
 }
 
 /* As many files as it takes, each with as many jobs as it may have, behind one that hangs; and one without. */
-static int full_init(struct full *f, int fd)
+static int full_init(struct full *f, int fd, uid_t uid)
 {
 	int ret = 0;
 
@@ -170,7 +170,7 @@ static int full_init(struct full *f, int fd)
 	for (uint32_t i = 0; i <= f->files && !ret; i++) {
 		struct rk_client *c = &f->c[i];
 
-		ret = full_open(c, ATTACKER);
+		ret = full_open(c, uid);
 		if (!ret)
 			ret = rk_op_task(&c->inc, c->in.iova, c->out.iova, &f->t);
 		for (int k = 0; k < JOBS; k++) {
@@ -212,7 +212,7 @@ RK_TEST_F_TIMEOUT(users, jobs_of_one_are_not_anothers, 300,
 	rk_module_param("max_job_ms", LONGEST_MS);
 	/* All do: if one is given up while others are queued, the next one hangs. */
 	rk_fault_arm(0, NPU_FAULT_HANG, 0, 0);
-	ASSERT_EQ(0, full_init(&f, self->fd));
+	ASSERT_EQ(0, full_init(&f, self->fd, ATTACKER));
 	/* No more than were given up, of the file that has none. */
 	for (int i = 0; i < 16 && !ret; i++)
 		ret = rk_submit_ext(f.c[f.files].fd, f.jobs, 1, NULL);
@@ -263,7 +263,7 @@ RK_TEST_F_TIMEOUT(users, room_wakes_who_has_it, 300,
 	REQUIRE_SPEED();
 	rk_module_param("max_job_ms", LONGEST_MS);
 	rk_latency_us(4000000);
-	ASSERT_EQ(0, full_init(&f, self->fd));
+	ASSERT_EQ(0, full_init(&f, self->fd, ATTACKER));
 	room.fd = f.c[f.files].fd;
 	ASSERT_EQ(0, poll(&room, 1, 0));
 	/* The files take turns: there is room for the user before any of them has some itself. */
@@ -699,6 +699,252 @@ RK_TEST_F_TIMEOUT(users, memory_of_some_is_not_anothers, 200,
 	for (int i = 0; i < ATTACKERS * ATTACKER_FILES; i++)
 		if (fd[i / ATTACKER_FILES][i % ATTACKER_FILES] >= 0)
 			close(fd[i / ATTACKER_FILES][i % ATTACKER_FILES]);
+}
+
+/* ---- what threads keep locked ---- */
+
+/* Users of their own: who has had much of a core is behind in what comes after this. */
+#define KEEPER		1003
+#define CLOSER		1004
+#define KEPT_BYTES	(48u << 20)
+/* An address space needs a table for so much. */
+#define TABLE_SPAN	(4u << 20)
+#define SPINNERS	8
+#define KEEPER_JOBS	16
+#define KEEPER_US	2000000
+/* Long enough for what others do meanwhile, and less than the kernel takes for a hang. */
+#define KEEP_MS		60000
+
+/*
+ * An address space that is locked for long: by a thread that makes a mapping in it, and that
+ * hardly runs, as whoever has the fds needs no privilege to bring about.
+ */
+struct keeper {
+	struct rk_client c;
+	struct drm_rocket_task t;
+	int from, buf;
+	/* The first one makes the mapping. */
+	pid_t pid[1 + SPINNERS];
+};
+
+static int use_cpu(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return sched_setaffinity(0, sizeof(set), &set);
+}
+
+/* 0 in it, when it is told to go on. */
+static pid_t keeper_fork(int policy)
+{
+	struct sched_param none = { 0 };
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	if (use_cpu(1) || setresuid(KEEPER, KEEPER, KEEPER) ||
+	    sched_setscheduler(0, policy, &none) || prctl(PR_SET_PDEATHSIG, SIGKILL))
+		_exit(NOT_ALLOWED);
+	raise(SIGSTOP);
+	return 0;
+}
+
+static void keeper_child(const struct keeper *k, bool maps)
+{
+	int64_t end = rk_now() + (int64_t)KEEP_MS * rk_slow() * RK_MS;
+	uint32_t handle;
+
+	if (maps)
+		_exit(drmPrimeFDToHandle(k->c.fd, k->buf, &handle) ? errno : 0);
+	while (rk_now() < end)
+		;
+	_exit(0);
+}
+
+/* -ENXIO: there is no second CPU. Before files are opened that it would keep open. */
+static int keeper_init(struct keeper *k)
+{
+	struct drm_rocket_create_bo bo = { .size = KEPT_BYTES };
+	int status, ret = full_open(&k->c, KEEPER);
+
+	if (!ret)
+		ret = rk_op_task(&k->c.inc, k->c.in.iova, k->c.out.iova, &k->t);
+	if (!ret)
+		ret = rk_fini(&k->c.inc.bo);
+	k->from = rk_open_as(KEEPER, rk_open);
+	if (!ret)
+		ret = rk_ioctl(k->from, DRM_IOCTL_ROCKET_CREATE_BO, &bo);
+	k->buf = ret ? ret : rk_export(k->from, bo.handle);
+	if (k->buf < 0 || use_cpu(0))
+		return k->buf < 0 ? k->buf : -errno;
+	for (int i = 0; i <= SPINNERS; i++) {
+		k->pid[i] = keeper_fork(i ? SCHED_OTHER : SCHED_IDLE);
+		if (!k->pid[i])
+			keeper_child(k, !i);
+		if (waitpid(k->pid[i], &status, WUNTRACED) != k->pid[i] || !WIFSTOPPED(status))
+			return -ENXIO;
+	}
+	return 0;
+}
+
+static bool keeper_keeps(const struct keeper *k)
+{
+	return !waitpid(k->pid[0], NULL, WNOHANG);
+}
+
+/* The mapping's tables are charged when it begins, and the lock is held from then on. */
+static int keeper_lock(struct keeper *k)
+{
+	long long tables = rk_stat("table_bytes") + KEPT_BYTES / TABLE_SPAN * RK_PAGE;
+	int64_t end = rk_now() + (int64_t)KEEP_MS / 2 * rk_slow() * RK_MS;
+
+	kill(k->pid[1], SIGCONT);
+	kill(k->pid[0], SIGCONT);
+	while (rk_stat("table_bytes") < tables) {
+		if (rk_now() > end || !keeper_keeps(k))
+			return -ETIME;
+		rk_sleep_ms(1);
+	}
+	for (int i = 2; i <= SPINNERS; i++)
+		kill(k->pid[i], SIGCONT);
+	return 0;
+}
+
+/* On return it has the lock, and jobs whose release has to wait for that. */
+static int keeper_keep(struct keeper *k)
+{
+	struct drm_rocket_job_ext jobs[KEEPER_JOBS];
+	struct drm_rocket_wait_job w;
+	uint64_t first;
+	int ret;
+
+	/* Some end before, since nobody can submit once it is locked. */
+	for (int i = 0; i < KEEPER_JOBS; i++) {
+		rk_job_ext(&jobs[i], &k->t, 1, NULL, NULL);
+		jobs[i].core_mask = 1 << 1;
+		jobs[i].timeout_ns = LONGEST_MS * RK_MS;
+	}
+	rk_latency_us(KEEPER_US);
+	ret = rk_submit_ext(k->c.fd, jobs, KEEPER_JOBS, &first) ?: keeper_lock(k);
+	rk_latency_us(VICTIM_US);
+	if (!ret)
+		ret = rk_wait_job(k->c.fd, first + KEEPER_JOBS - 1, rk_now() + 30000 * RK_MS, &w);
+	/* They are freed a moment after that. */
+	rk_sleep_ms(100 * rk_slow());
+	if (!ret && !keeper_keeps(k))
+		ret = -ESTALE;
+	return ret;
+}
+
+static void keeper_fini(struct keeper *k)
+{
+	for (int i = SPINNERS; i >= 0; i--) {
+		if (k->pid[i] <= 0)
+			continue;
+		kill(k->pid[i], SIGKILL);
+		kill(k->pid[i], SIGCONT);
+		waitpid(k->pid[i], NULL, 0);
+	}
+	if (k->buf > 0)
+		close(k->buf);
+	if (k->from > 0)
+		close(k->from);
+	if (k->c.fd > 0)
+		rk_client_fini(&k->c);
+}
+
+/* For it, and for a victim; no more than an eighth of what is reserved for those that have little. */
+#define KEPT_PERCENT	8
+#define CLOSED_BYTES	(16u << 20)
+
+/* All that is left for files of that user goes to one, so that no other one can be opened. */
+static int take_rest(uid_t uid)
+{
+	int ret = 0, fd = rk_open_as(uid, rk_open);
+
+	for (uint32_t size = MIB; fd >= 0 && size >= RK_PAGE && (!ret || ret == -ENOMEM); size /= 2) {
+		do
+			ret = create(fd, size);
+		while (!ret);
+	}
+	return fd < 0 || ret == -ENOMEM ? fd : ret;
+}
+
+RK_TEST_F_TIMEOUT(users, memory_is_not_kept_by_anothers_threads, 300,
+		  "memory of a closed file is there for another file, while another user keeps an address space locked")
+{
+	static struct keeper k;
+	struct rk_client c;
+	struct rk_bo bo;
+	long long bytes;
+	int ret, fd, again;
+
+	RK_REQUIRE_MODEL();
+	RK_REQUIRE_IOMMU();
+	ret = keeper_init(&k);
+	if (ret == -ENXIO) {
+		keeper_fini(&k);
+		SKIP(return, "needs two CPUs");
+	}
+	ASSERT_EQ(0, ret);
+	rk_module_param("max_job_ms", LONGEST_MS);
+	bytes = rk_stat("bo_bytes");
+	rk_module_param("max_user_memory_percent", KEPT_PERCENT);
+	ASSERT_EQ(0, full_open(&c, CLOSER));
+	ASSERT_EQ(0, rk_bo_init(&bo, c.fd, CLOSED_BYTES));
+	fd = take_rest(CLOSER);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(-ENOMEM, rk_open_as(CLOSER, rk_open));
+
+	ASSERT_EQ(0, keeper_keep(&k));
+	EXPECT_EQ(0, rk_client_run(&c, 1));
+	rk_bo_fini(&bo);
+	rk_client_fini(&c);
+	again = rk_open_as(CLOSER, rk_open);
+	EXPECT_LE(0, again);
+	EXPECT_EQ(0, create(again, CLOSED_BYTES / 2));
+	EXPECT_TRUE(keeper_keeps(&k));
+	close(again);
+	close(fd);
+	EXPECT_TRUE(rk_stat_settles("bo_bytes", bytes));
+	EXPECT_TRUE(keeper_keeps(&k));
+	keeper_fini(&k);
+}
+
+RK_TEST_F_TIMEOUT(users, room_is_not_kept_by_anothers_threads, 300,
+		  "jobs of closed files make room for more, while another user keeps an address space locked")
+{
+	static struct full f;
+	static struct keeper k;
+	struct pollfd room = { .events = POLLOUT };
+	int ret;
+
+	REQUIRE_SPEED();
+	if (rk_one_iommu())
+		SKIP(return, "the job that hangs keeps the others waiting");
+	ret = keeper_init(&k);
+	if (ret == -ENXIO) {
+		keeper_fini(&k);
+		SKIP(return, "needs two CPUs");
+	}
+	ASSERT_EQ(0, ret);
+	rk_module_param("max_job_ms", LONGEST_MS);
+	rk_fault_arm(0, NPU_FAULT_HANG, 0, 0);
+	ASSERT_EQ(0, full_init(&f, self->fd, CLOSER));
+
+	ASSERT_EQ(0, keeper_keep(&k));
+	for (uint32_t i = 0; i < f.files; i++) {
+		rk_client_fini(&f.c[i]);
+		f.c[i].fd = 0;
+	}
+	EXPECT_EQ(0, rk_submit_ext(f.c[f.files].fd, f.jobs, 1, NULL));
+	room.fd = f.c[f.files].fd;
+	EXPECT_EQ(1, poll(&room, 1, 30000));
+	EXPECT_TRUE(keeper_keeps(&k));
+	keeper_fini(&k);
+	full_fini(&f);
 }
 
 /* ---- core time: who has how much of it, as the model saw it ---- */
