@@ -421,6 +421,25 @@ RK_TEST_F(gangs, keep_no_core_from_other_users,
 	close(fd);
 }
 
+RK_TEST_F(gangs, keep_the_order_of_their_file,
+	  "a job for several cores does not overtake one for a core that its file has submitted before")
+{
+	struct pollfd before = { .events = POLLIN };
+	struct rv_chain c;
+
+	ASSERT_EQ(0, rv_chain_init(&c, self->fd[1], 1, 0, 0));
+	ASSERT_EQ(0, occupy(self, 2, 0));
+	ASSERT_EQ(0, start_pinned(self->fd[1], &c, 1, &before.fd));
+	/* Core 1 is free for it. */
+	ASSERT_EQ(0, start(self, 1, 3));
+	EXPECT_EQ(0, finish(self, 1));
+	EXPECT_EQ(1, poll(&before, 1, 0));
+	EXPECT_EQ(0, rv_wait_fence(before.fd));
+	EXPECT_EQ(0, rv_chain_wrong(&c, 2));
+	EXPECT_EQ(0, finish(self, 2));
+	rv_chain_fini(&c);
+}
+
 #define GANGS		64
 #define GANGS_TASK_US	5000
 #define PLUG_US		2000000

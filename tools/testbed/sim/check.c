@@ -124,10 +124,62 @@ void sim_rknpu_job_submit(const struct rknpu_job *job)
 		  job->gang ? ", gang" : "", job->core_mask, sim_job(job)->deed);
 }
 
+/* By number: the first of its jobs that was queued, the last one, and what was when it began to gather. */
+static struct { u64 first, last, gathers; } gang_orders[MAX_JOBS];
+static u64 last_order;
+static const struct rknpu_gang *last_gang;
+
+/* What is put back keeps its place; a job that another core takes over comes behind those there. */
+static void count_order(struct sim_job *j, unsigned int core)
+{
+	if (j->order && j->core == core)
+		return;
+	j->order = ++last_order;
+	j->core = core;
+	if (!j->gang)
+		return;
+	if (!gang_orders[j->gang].first)
+		gang_orders[j->gang].first = j->order;
+	gang_orders[j->gang].last = j->order;
+}
+
+/*
+ * Jobs of one client, priority and core keep the order in which they could run; those of a gang, that of
+ * all of it, unless they came when it had begun to gather.
+ */
+static void check_order(const struct rknpu_job *job, unsigned int core)
+{
+	const struct rknpu_job *head = list_first_entry_or_null(&job->entity->jobs, struct rknpu_job, link);
+	struct sim_job *j = sim_job(job), *first;
+	u64 own = j->gang ? gang_orders[j->gang].first : j->order;
+
+	if (!head || head->cancelled || (j->gang && j->order > gang_orders[j->gang].gathers))
+		return;
+	first = sim_job(head);
+	/* It was taken off the core, and lets others pass. */
+	if (first->started_ns)
+		return;
+	if (rknpu_gang_waits(head) ? gang_orders[first->gang].last < own && first->gang < j->gang : first->order < own)
+		sim_fail("job %llu starts on core %u before job %llu of its client, which came earlier", j->id, core,
+			 first->id);
+}
+
+static void watch_gang(void)
+{
+	unsigned int i;
+
+	for (i = 0; sched.gang && sched.gang != last_gang && i < RKNPU_MAX_CORES; i++) {
+		if (sched.gang->jobs[i])
+			gang_orders[sim_job(sched.gang->jobs[i])->gang].gathers = last_order;
+	}
+	last_gang = sched.gang;
+}
+
 void sim_rknpu_job_queue(const struct rknpu_job *job, unsigned int core)
 {
 	struct sim_job *j = sim_job(job);
 
+	count_order(j, core);
 	sim_trace("job %llu: queued for core %u; its user has had %.3f ms of the least %.3f", j->id, core,
 		  vtime_of(&sched.rqs[core], job->client->user) / 1e6, sched.rqs[core].vtime_ns / 1e6);
 	if (j->queued_ns)
@@ -235,6 +287,7 @@ void sim_rknpu_job_start(const struct rknpu_job *job, unsigned int core)
 		sim_fail("job %llu starts although it is cancelled", j->id);
 	if (job->client->user->held)
 		sim_fail("job %llu starts although its user is held", j->id);
+	check_order(job, core);
 	enter_stay(core, j->uid);
 	count_overtakes(job, core);
 	if (j->behind_ns && !j->started_ns)
@@ -563,7 +616,6 @@ static void check_idle(void)
 	}
 }
 
-static const struct rknpu_gang *last_gang;
 static u32 last_kept;
 
 static void trace_gang(void)
@@ -579,7 +631,6 @@ static void trace_gang(void)
 		if (gang->jobs[i])
 			sim_trace("the gang of job %llu gathers; jobs on cores %x come before", sim_job(gang->jobs[i])->id, gang->before);
 	}
-	last_gang = gang;
 	last_kept = sched.anticipating;
 }
 
@@ -591,6 +642,7 @@ void sim_check_unlocked(void)
 
 	if (tracing)
 		trace_gang();
+	watch_gang();
 	leave_stays();
 	check_idle();
 	if (++unlocks % 8)
@@ -607,6 +659,8 @@ void sim_check_init(void)
 {
 	memset(views, 0, sizeof(views));
 	memset(last_total, 0, sizeof(last_total));
+	memset(gang_orders, 0, sizeof(gang_orders));
+	last_order = 0;
 	all_idle_since = no_gang_since = 0;
 	last_gang = NULL;
 	last_kept = 0;

@@ -159,6 +159,9 @@ static int submit_gang(struct program *p, const struct shape *s, unsigned int co
 	}
 	if (rknpu_gang_form(gang, count))
 		abort();
+	gang_count++;
+	for (i = 0; i < count; i++)
+		sim_job(gang[i])->gang = gang_count;
 	add_deps(p, gang, count, s);
 	for (i = 0; i < count; i++)
 		push(p, gang[i]);

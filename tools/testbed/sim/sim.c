@@ -19,7 +19,7 @@
 
 struct rknpu_sched sched;
 struct sim_job jobs[MAX_JOBS];
-u64 job_count;
+u64 job_count, gang_count;
 unsigned int processes, users;
 bool tracing, stopping;
 static struct rknpu_mem mem;
@@ -296,7 +296,7 @@ static void run_seed(void)
 	memset(&sched, 0, sizeof(sched));
 	memset(&mem, 0, sizeof(mem));
 	sim_check_init();
-	job_count = processes = users = 0;
+	job_count = gang_count = processes = users = 0;
 	stopping = done = false;
 	line_count = 0;
 	draw_world();

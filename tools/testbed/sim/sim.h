@@ -28,6 +28,9 @@ struct sim_job {
 	unsigned int dep_count;
 	/* When it could have run, and did. */
 	u64 queued_ns, started_ns;
+	/* Its place among all that were queued, and where; the number of its gang, of those that were formed. */
+	u64 order, gang;
+	unsigned int core;
 	/* The hardware is done with it for good. */
 	bool pushed, over, ended;
 	/* How much less than all others its user had had when it came; 0: not less. */
@@ -57,7 +60,7 @@ extern struct rknpu_sched sched;
 #define MAX_USERS	48
 
 extern struct sim_job jobs[MAX_JOBS];
-extern u64 job_count;
+extern u64 job_count, gang_count;
 /* Programs that have not ended; users of this seed. */
 extern unsigned int processes, users;
 /* Events are kept; the device is about to go. */

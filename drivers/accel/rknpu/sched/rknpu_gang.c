@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Owns gangs: jobs for several cores that start together. */
+#include <linux/atomic.h>
 #include <linux/bitops.h>
 #include <linux/slab.h>
 
@@ -20,6 +21,7 @@
 
 int rknpu_gang_form(struct rknpu_job **jobs, unsigned int count)
 {
+	static atomic64_t last;
 	struct rknpu_gang *gang;
 	unsigned int i;
 
@@ -27,6 +29,7 @@ int rknpu_gang_form(struct rknpu_job **jobs, unsigned int count)
 	if (!gang)
 		return -ENOMEM;
 	kref_init(&gang->ref);
+	gang->seq = atomic64_inc_return(&last);
 	gang->open = true;
 	for (i = 0; i < count; i++) {
 		gang->jobs[ffs(jobs[i]->core_mask) - 1] = jobs[i];
@@ -66,6 +69,18 @@ static bool rknpu_gang_may_gather(struct rknpu_sched *sched, const struct rknpu_
 		waits |= rq->job && (sched->gang->before & BIT(rq->core->index));
 	}
 	return waits;
+}
+
+/*
+ * Is something else of its client's next there? Two gangs that have their jobs in different
+ * orders on two cores do not wait for each other: the one that was formed first goes first.
+ */
+static bool rknpu_gang_is_behind(const struct rknpu_gang *gang, const struct rknpu_job *job)
+{
+	const struct rknpu_job *first;
+
+	first = list_first_entry(&job->entity->jobs, struct rknpu_job, link);
+	return first != job && (!rknpu_gang_waits(first) || first->gang->seq < gang->seq);
 }
 
 /* Can the core have @job? @gangs: so many gangs may be asked whether it is their turn. */
@@ -178,7 +193,8 @@ static bool rknpu_gang_is_due(struct rknpu_sched *sched, const struct rknpu_gang
 		/* Whoever pushes one after the other may be kept from it with cores held. */
 		if (job && job->state == RKNPU_JOB_NEW)
 			return false;
-		if (job && job->state == RKNPU_JOB_QUEUED && rknpu_gang_goes_later(rq, job, false))
+		if (job && job->state == RKNPU_JOB_QUEUED &&
+		    (rknpu_gang_is_behind(gang, job) || rknpu_gang_goes_later(rq, job, false)))
 			return false;
 	}
 	return true;

@@ -25,6 +25,8 @@ struct rknpu_runqueue;
 struct rknpu_gang {
 	/** @ref: atomic; each job holds one */
 	struct kref ref;
+	/** @seq: when it was formed, in order; does not change */
+	u64 seq;
 	/** @open: not started yet; under rknpu_hw::lock, as all that follows, once pushed */
 	bool open;
 	/** @jobs: by core; not references: a job that ends leaves */
