@@ -15,8 +15,8 @@ static struct core_view {
 	struct stay stays[STAYS];
 	unsigned int stay_count;
 	bool occupied;
-	/* Since when it could run something, or others wait beside a gang's job, or its gang waits for it. */
-	u64 idle_since, steal_since, others_since, wanted_since;
+	/* Since when it could run something, a gang, too; or others wait beside a gang's job, or its gang waits for it. */
+	u64 idle_since, steal_since, others_since, wanted_since, gang_since;
 	/* Of a lower priority: the job that has waited longest, and those that went before it. */
 	u64 oldest[RKNPU_PRIORITY_COUNT];
 	unsigned int overtakes[RKNPU_PRIORITY_COUNT];
@@ -576,6 +576,25 @@ static bool gang_waits_for(const struct rknpu_runqueue *rq)
 	return false;
 }
 
+/* All cores that @job's gang is for are free for it, and nothing else of its client is next there. */
+static bool is_gang_that_could_start(struct rknpu_runqueue *rq, struct rknpu_job *job)
+{
+	unsigned int i;
+
+	(void)rq;
+	if (!rknpu_gang_waits(job))
+		return false;
+	for (i = 0; i < world.cores; i++) {
+		const struct rknpu_job *member = job->gang->jobs[i];
+		struct rknpu_runqueue *own = &sched.rqs[i];
+
+		if (member && (member->state != RKNPU_JOB_QUEUED || !can_start(own) || own->anticipate.since_ns ||
+			       !list_is_first(&member->link, &member->entity->jobs)))
+			return false;
+	}
+	return true;
+}
+
 static void check_idle(void)
 {
 	struct rknpu_runqueue *rq, *from;
@@ -598,6 +617,9 @@ static void check_idle(void)
 			sim_fail("core %u is idle, although a gang waits for it", rq->core->index);
 		if (lasts(&v->idle_since, idle && !is_single_iommu() && queue_has(rq, is_single), SOON))
 			sim_fail("core %u is idle, although a job waits for it", rq->core->index);
+		if (lasts(&v->gang_since, !is_single_iommu() && queue_has(rq, is_gang_that_could_start), SOON))
+			sim_fail("core %u is idle, although a gang could start there and on its others",
+				 rq->core->index);
 		if (idle && !rq->shares && !is_single_iommu()) {
 			thief = rq->core->index;
 			rknpu_for_each_rq(from, &sched)

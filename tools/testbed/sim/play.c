@@ -634,10 +634,13 @@ void sim_start_gangs_victim(void)
 	bool pairs = sim_chance(50);
 	u64 gang_ns = 50 * US + sim_random(sim_chance(50) ? 200 * US : 5 * MS);
 	u64 long_ns = (20 + sim_random(80)) * MS;
+	/* More than the driver asks whether it is their turn, which has not come on the third core. */
+	bool many = pairs && sim_chance(50);
+	unsigned int files = many ? 5 + sim_random(8) : 1 + sim_random(2);
 	struct attack a = { .uid = 2, .priority = RKNPU_PRIORITY_NORMAL };
 
 	memset(&victim, 0, sizeof(victim));
-	users = 2;
+	users = many ? 3 : 2;
 	victim.uid = 1;
 	victim.gang = true;
 	victim.cores = pairs ? 2 : 3;
@@ -648,18 +651,21 @@ void sim_start_gangs_victim(void)
 	a.ns = long_ns;
 	a.ahead = 2 + sim_random(3);
 	start_one(a);
+	a.uid = many ? 3 : 2;
 	a.kind = GANGS_AHEAD;
 	a.mask = pairs ? 7 : 3;
 	a.ns = gang_ns;
 	a.ahead = 1 + sim_random(8);
 	/* To attach one of many keeps the cores from others for a while. */
 	a.spaces = pairs && sim_chance(70) ? 1 : MAX_VMS;
-	start_one(a);
-	if (sim_chance(50))
+	while (files--)
 		start_one(a);
 	/* Those for all cores wait for the third one, too. */
 	victim.most_ns = victim.task_ns + 2 * gang_ns + (pairs ? 0 : long_ns) + 4 * rknpu_params.slice_us * US +
 			 4 * (world.attach_ns + world.wake_ns) + 2 * MS;
+	/* One that has cores and not the third one gives up after a slice, as far as ticks tell. */
+	if (many)
+		victim.most_ns += gang_ns + rknpu_params.slice_us * US + 2 * SIM_TICK;
 	victim.from_ns = START_NS + 300 * MS;
 	victim.window_ns = 2000 * MS;
 	start(victim_lives, NULL);

@@ -83,12 +83,34 @@ static bool rknpu_gang_is_behind(const struct rknpu_gang *gang, const struct rkn
 	return first != job && (!rknpu_gang_waits(first) || first->gang->seq < gang->seq);
 }
 
-/* Can the core have @job? @gangs: so many gangs may be asked whether it is their turn. */
+/* Could it start as soon as @own has its job? None of its other cores is busy, or about to be. */
+static bool rknpu_gang_could_start(const struct rknpu_runqueue *own, const struct rknpu_gang *gang)
+{
+	const struct rknpu_job *job;
+	struct rknpu_runqueue *rq;
+
+	rknpu_for_each_rq(rq, own->sched) {
+		job = gang->jobs[rq->core->index];
+		if (!job || rq == own)
+			continue;
+		if (job->state != RKNPU_JOB_QUEUED || rq->state != RKNPU_CORE_IDLE ||
+		    rq->anticipate.since_ns || rknpu_gang_is_behind(gang, job))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Can the core have @job? @gangs: so many gangs may be asked whether it is their turn, the last
+ * one only if it could start at once. Those that wait for one core would keep the others idle.
+ */
 static bool rknpu_gang_passes(struct rknpu_runqueue *rq, struct rknpu_job *job, unsigned int *gangs)
 {
 	if (!rknpu_gang_waits(job))
 		return true;
 	if (!*gangs || !rknpu_gang_may_gather(rq->sched, job->gang))
+		return false;
+	if (*gangs == 1 && !rknpu_gang_could_start(rq, job->gang))
 		return false;
 	(*gangs)--;
 	return rknpu_gang_admits(rq, job);
