@@ -3,7 +3,8 @@
  * One CPU has begun to report a page fault of the IOMMU, when another takes the
  * address space off, puts one on, lets the core sleep, or unbinds the device. The
  * first is held by the model in between, so that it is no matter of luck; a kernel
- * that does not wait for it crashes, or blames whoever comes next.
+ * that does not wait for it crashes, or blames whoever comes next. And interrupts
+ * that come late, because the CPU which handles them is held.
  *
  * boot: failures
  * boot: long
@@ -319,6 +320,89 @@ RK_TEST_F_TIMEOUT(unbinding, ends_in_order, 120,
 	rk_client_fini(&self->a);
 	rk_client_fini(&self->c);
 	EXPECT_EQ(0, rk_bind(&self->u));
+}
+
+/* In the driver: if that many never come from the first one on, the core is polled. */
+#define LOST		3
+#define LATE		0
+#define HELD		2
+
+FIXTURE(late) {
+	struct rk_client c;
+	struct rk_client a;
+	struct drm_rocket_job_ext job;
+	struct drm_rocket_task task;
+};
+
+FIXTURE_SETUP(late)
+{
+	REQUIRE_TWO_CPUS();
+	if (geteuid())
+		SKIP(return, "needs root, to bind a core again");
+	if (rk_one_iommu())
+		SKIP(return, "whoever uses the IOMMU of all cores is held, too");
+	if (rk_polled())
+		SKIP(return, "no interrupt that could be late");
+	/* It has had none of its interrupts. */
+	ASSERT_EQ(0, rk_rebind(LATE));
+	ASSERT_EQ(0, steer_irqs());
+	ASSERT_EQ(0, rk_client_init(&self->c));
+	ASSERT_EQ(0, rk_op_task(&self->c.inc, self->c.in.iova, self->c.out.iova, &self->task));
+	ASSERT_EQ(0, rk_fini(&self->c.inc.bo));
+	rk_job_ext(&self->job, &self->task, 1, &self->c.in, &self->c.out);
+	self->job.core_mask = 1u << LATE;
+	self->job.timeout_ns = RK_MS;
+	rk_stay_awake(true);
+}
+
+FIXTURE_TEARDOWN(late)
+{
+	rk_model_calm();
+	rk_stay_awake(false);
+	rk_client_fini(&self->a);
+	rk_client_fini(&self->c);
+	put(UNBOUND, "3");
+}
+
+/* Not asleep: timers of a CPU that is are left to the other one. */
+static int run_awake(int fd, struct drm_rocket_job_ext *job, struct drm_rocket_wait_job *w)
+{
+	int64_t until = rk_now() + 60000 * RK_MS;
+	uint64_t id;
+	int ret = rk_submit_ext(fd, job, 1, &id);
+
+	while (!ret) {
+		ret = rk_wait_job(fd, id, 0, w);
+		if (!ret || rk_now() > until)
+			return ret;
+		ret = 0;
+	}
+	return ret;
+}
+
+RK_TEST_F_TIMEOUT(late, are_not_lost, 120,
+		  "a core is not polled because interrupts were late while their CPU was busy")
+{
+	long long irqs = rk_core_stat(LATE, "irqs"), polls = rk_core_stat(LATE, "polls");
+	struct drm_rocket_wait_job w;
+	long long faults;
+
+	ASSERT_EQ(0, hold_cpu(&self->a, HELD, UNBIND_HELD_NS, &faults));
+	for (int i = 0; i <= LOST; i++) {
+		ASSERT_EQ(0, run_awake(self->c.fd, &self->job, &w));
+		EXPECT_EQ(DRM_ROCKET_CAUSE_DONE, w.cause);
+	}
+	/* The CPU has not been back in between. */
+	EXPECT_EQ(faults, rk_core_stat(HELD, "faults"));
+	EXPECT_EQ(irqs, rk_core_stat(LATE, "irqs"));
+	EXPECT_EQ(polls, rk_core_stat(LATE, "polls"));
+
+	for (int i = 0; i < 500 && rk_core_stat(HELD, "faults") == faults; i++)
+		rk_sleep_ms(10);
+	self->job.timeout_ns = 0;
+	ASSERT_EQ(0, run_awake(self->c.fd, &self->job, &w));
+	EXPECT_EQ(irqs + 1, rk_core_stat(LATE, "irqs"));
+	EXPECT_EQ(polls, rk_core_stat(LATE, "polls"));
 }
 
 RK_HARNESS_MAIN

@@ -91,6 +91,11 @@ void rknpu_core_sync_irq(struct rknpu_core *core)
 		sim_block(&n->handled);
 }
 
+bool rknpu_core_irq_waits(const struct rknpu_core *core)
+{
+	return of(core)->handling;
+}
+
 void rknpu_core_disable_irq(struct rknpu_core *core)
 {
 	scoped_guard(spinlock_irq, &hw.lock)

@@ -230,6 +230,20 @@ void rknpu_core_sync_irq(struct rknpu_core *core)
 		synchronize_irq(core->irq);
 }
 
+bool rknpu_core_irq_waits(const struct rknpu_core *core)
+{
+	bool pending = false, masked = true;
+
+	if (!core->irq)
+		return false;
+	/*
+	 * disable_irq() leaves masking the line to whoever takes the interrupt. One that the
+	 * kernel has given up because nobody cared is masked, and tells of nothing any more.
+	 */
+	return !irq_get_irqchip_state(core->irq, IRQCHIP_STATE_PENDING, &pending) && pending &&
+	       !irq_get_irqchip_state(core->irq, IRQCHIP_STATE_MASKED, &masked) && !masked;
+}
+
 void rknpu_core_disable_irq(struct rknpu_core *core)
 {
 	scoped_guard(spinlock_irq, &core->hw->lock)

@@ -3,6 +3,8 @@
 #ifndef __RKNPU_CORE_H__
 #define __RKNPU_CORE_H__
 
+#include <linux/types.h>
+
 struct device;
 struct drm_device;
 struct rknpu_core;
@@ -50,6 +52,11 @@ void rknpu_core_disable_irq(struct rknpu_core *core);
 void rknpu_core_enable_irq(struct rknpu_core *core);
 /* Process context: whoever handled the line, or polled, is done. */
 void rknpu_core_sync_irq(struct rknpu_core *core);
+/*
+ * After rknpu_core_disable_irq(), while the core asks for its interrupt: has that come as far as
+ * the interrupt controller, and no CPU has taken it yet? False where that cannot tell.
+ */
+bool rknpu_core_irq_waits(const struct rknpu_core *core);
 
 /*
  * Powered, and with the attach_lock held if a domain may be attached. Returns 0

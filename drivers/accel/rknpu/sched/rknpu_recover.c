@@ -475,8 +475,12 @@ static bool rknpu_recover_lost_irq(struct rknpu_runqueue *rq)
 {
 	unsigned int limit = rq->irq_seen ? RKNPU_RECOVER_LOST_IRQS : RKNPU_RECOVER_NO_IRQS;
 
-	/* Nothing pending: a program may have masked it, which must not cost others theirs. */
-	if (rq->core->polled || !rknpu_pc_status(rq->core) || ++rq->lost_irqs < limit)
+	/*
+	 * Nothing pending: a program may have masked it, which must not cost others theirs. Nor
+	 * must callbacks of fences, with which a client can keep the CPU that the line goes to.
+	 */
+	if (rq->core->polled || !rknpu_pc_status(rq->core) || rknpu_core_irq_waits(rq->core) ||
+	    ++rq->lost_irqs < limit)
 		return false;
 	WRITE_ONCE(rq->core->polled, true);
 	return true;
