@@ -150,10 +150,10 @@ unbind_all_busy() {
 		wait_for 20 node && ./rknpu_model three
 }
 
-# All of system sleep but the sleep itself.
+# All of system sleep but the sleep itself, or up to another test of pm_test.
 rehearse_sleep() {
 	echo 1 >/sys/module/suspend/parameters/pm_test_delay 2>/dev/null
-	echo platform >/sys/power/pm_test || return 1
+	echo "${1:-platform}" >/sys/power/pm_test || return 1
 	if echo freeze >/sys/power/state; then slept=0; else slept=1; fi
 	echo none >/sys/power/pm_test
 	reconnect
@@ -215,6 +215,41 @@ sleep_in_a_long_job() {
 		[ "$after" -eq $((before + 1)) ] && ./rknpu_model three
 }
 
+retired() { awk '/retired/ { n += $2 } END { print n }' /sys/kernel/debug/rknpu/stats; }
+
+# sleep_with_hung CORES END TIMEOUT WAIT PM_TEST: no reset ends it, and on the way to sleep no power can be cut.
+sleep_with_hung() {
+	p=/sys/module/rknpu_accel/parameters
+	before=$(retired)
+	timeout=$(cat $p/default_timeout_ms)
+	wait=$(cat $p/sleep_wait_ms)
+	echo "$3" >$p/default_timeout_ms
+	echo "$4" >$p/sleep_wait_ms
+	# The last one's must not be taken for this one's.
+	rm -f /tmp/stuck.log
+	./rknpu_model stuck "$1" >/tmp/stuck.log 2>&1 &
+	pid=$!
+	wait_for 100 grep -q queued /tmp/stuck.log
+	rehearse_sleep "$5"
+	slept=$?
+	wait $pid
+	work=$?
+	echo "$timeout" >$p/default_timeout_ms
+	echo "$wait" >$p/sleep_wait_ms
+	cat /tmp/stuck.log
+	after=$(retired)
+	echo "retired $before to $after"
+	[ $slept -eq 0 ] && [ $work -eq 0 ] && grep -qx "prep $2" /tmp/stuck.log &&
+		! grep '^prep' /tmp/stuck.log | grep -qvx "prep $2" &&
+		[ "$after" -eq "$before" ] && ./rknpu_model three
+}
+
+# Jobs are stopped, and run again, or are late meanwhile. Sleep cuts the power, or is called off before that.
+sleep_with_hangs() {
+	sleep_with_hung 1 0 60000 300 platform && sleep_with_hung 1 ETIME 3000 20000 devices &&
+		sleep_with_hung 3 0 60000 300 devices && sleep_with_hung 3 ETIME 3000 20000 platform
+}
+
 # A client that died with a hung job must not hold the module up for long.
 rmmod_after_hang() {
 	./rknpu_model hang || return 1
@@ -249,6 +284,7 @@ supply_comes_late() {
 # Whom it uses, /proc/modules says in their lines.
 depends_on_drm() { [ -z "$(awk '(","$4) ~ /,rknpu_accel,/ && $1 != "drm"' /proc/modules)" ]; }
 can_rehearse_sleep() { model && grep -qw platform /sys/power/pm_test 2>/dev/null && grep -qw freeze /sys/power/state; }
+can_lose_power_asleep() { can_rehearse_sleep && power_domains; }
 # That of the vendor's device tree, if nothing but the NPU uses it.
 supply_can_go() { [ -n "$supply" ] && [ "$devices" = 1 ] && ! power_domains; }
 forgets_at_once() { [ ! -e /sys/kernel/debug/kmemleak ]; }
@@ -271,6 +307,8 @@ cases() {
 		"system sleep under load loses no task and runs none twice" sleep_under_load
 	check_if can_rehearse_sleep "$no_sleep" system_sleep_in_a_long_job \
 		"a job too long to be waited for is stopped for system sleep and runs again" sleep_in_a_long_job
+	check_if can_lose_power_asleep "$no_power_asleep" system_sleep_with_a_hang_that_no_reset_ends \
+		"a core whose hang no reset ends is not lost on the way to sleep" sleep_with_hangs
 	check proc_directory_of_another_driver_is_left_alone \
 		"a /proc/rknpu of another driver is left alone" proc_taken
 	check_if supply_can_go "$no_supply" supply_comes_late \
@@ -296,6 +334,7 @@ cases() {
 no_model="needs the NPU model"
 no_domains="needs the NPU model and power domains"
 no_sleep="needs the NPU model and a kernel that can rehearse system sleep"
+no_power_asleep="needs the NPU model, power domains and a kernel that can rehearse system sleep"
 no_supply="needs the vendor's device tree without power domains"
 devices='' ko='' supply=''
 if [ -n "$list" ]; then

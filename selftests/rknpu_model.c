@@ -27,7 +27,8 @@ static int usage(void)
 		"       rknpu_model chain N MS  N jobs of MS, each after the last; checked and counted\n"
 		"       rknpu_model work MS   keep the device busy for MS and check every result\n"
 		"       rknpu_model slow MS   run a job that takes so long\n"
-		"       rknpu_model hang      leave a hung job behind\n");
+		"       rknpu_model hang      leave a hung job behind\n"
+		"       rknpu_model stuck N   hang up to N cores so that no reset ends it, and say how their jobs end\n");
 	return 2;
 }
 
@@ -215,6 +216,38 @@ static int hang(void)
 	return report("hang", ret);
 }
 
+/* On @n cores, or all: says "queued" when they hang, and then nothing but a power cut ends it. */
+static int stuck(unsigned int n)
+{
+	struct rk_client c[RK_CORES] = { };
+	int ret = 0, fd = rk_open();
+	uint32_t fired = rk_fault_fired();
+	unsigned int cores;
+
+	if (fd < 0)
+		return report("queued", fd);
+	cores = __builtin_popcount(rk_param(fd, DRM_ROCKET_PARAM_CORE_MASK));
+	if (n > cores)
+		n = cores;
+	rk_fault_arm(NPU_CTL_ANY_CORE, NPU_FAULT_HANG, 0, n);
+	for (unsigned int i = 0; i < n && !ret; i++) {
+		ret = rk_client_init_on(&c[i], fd);
+		if (!ret)
+			ret = rk_submit_op(&c[i].inc, &c[i].in, &c[i].out);
+	}
+	while (!ret && rk_fault_fired() < fired + n)
+		rk_sleep_ms(1);
+	rk_fault_arm(NPU_CTL_ANY_CORE, NPU_FAULT_RESET_STUCK, 0, 0);
+	report("queued", ret);
+	for (unsigned int i = 0; i < n && !ret; i++)
+		report("prep", rk_prep(&c[i].out, 120000));
+	/* Jobs may end before their cores are back, which is not to be made easy. */
+	rk_sleep_ms(500);
+	rk_model_calm();
+	close(fd);
+	return report("stuck", ret);
+}
+
 static int print_node(void)
 {
 	int fd = rk_open();
@@ -253,5 +286,7 @@ int main(int argc, char **argv)
 		return slow(atoi(argv[2]));
 	if (!strcmp(cmd, "hang"))
 		return hang();
+	if (!strcmp(cmd, "stuck") && argc == 3)
+		return stuck(atoi(argv[2]));
 	return usage();
 }

@@ -3,6 +3,8 @@
 #include <linux/bitops.h>
 #include <linux/device.h>
 #include <linux/kobject.h>
+#include <linux/notifier.h>
+#include <linux/suspend.h>
 #include <linux/sysfs.h>
 #include <linux/workqueue.h>
 
@@ -83,6 +85,25 @@ static void rknpu_device_core_lost(struct rknpu_sched *sched)
 		rknpu_device_report_wedged(vendor);
 }
 
+static int rknpu_device_system_sleep(struct notifier_block *nb, unsigned long event, void *unused)
+{
+	struct rknpu_device *rdev = container_of(nb, struct rknpu_device, sleep_nb);
+
+	switch (event) {
+	case PM_SUSPEND_PREPARE:
+	case PM_HIBERNATION_PREPARE:
+	case PM_RESTORE_PREPARE:
+		rknpu_sched_sleep_begins(&rdev->sched);
+		break;
+	case PM_POST_SUSPEND:
+	case PM_POST_HIBERNATION:
+	case PM_POST_RESTORE:
+		rknpu_sched_sleep_ends(&rdev->sched);
+		break;
+	}
+	return NOTIFY_DONE;
+}
+
 static bool rknpu_device_reclaim(struct rknpu_mem *mem, struct rknpu_quota *quota)
 {
 	rknpu_sched_let_go(&container_of(mem, struct rknpu_device, mem)->sched);
@@ -104,6 +125,7 @@ struct rknpu_device *rknpu_device_create(struct device *dev, const struct rknpu_
 	rdev->mem.hw = &rdev->hw;
 	rdev->mem.reclaim = rknpu_device_reclaim;
 	rdev->sched.core_lost = rknpu_device_core_lost;
+	rdev->sleep_nb.notifier_call = rknpu_device_system_sleep;
 	rknpu_hw_init(&rdev->hw, &rdev->accel, &rknpu_sched_hw_ops);
 	ret = rknpu_sched_init(&rdev->sched, &rdev->hw, &rdev->mem);
 	if (!ret)
@@ -180,6 +202,8 @@ int rknpu_device_publish(struct rknpu_device *rdev)
 	rknpu_devfreq_start(&rdev->hw);
 	rknpu_debugfs_set_source(rknpu_device_show_stats, rknpu_device_show_registers, rdev);
 	rknpu_vendor_files_set_device(rdev);
+	/* Does not fail for what is not registered yet. */
+	register_pm_notifier(&rdev->sleep_nb);
 
 	for (i = 0; i < RKNPU_MAX_CORES; i++) {
 		struct rknpu_core *core = &rdev->hw.cores[i];
@@ -197,6 +221,7 @@ int rknpu_device_publish(struct rknpu_device *rdev)
 
 void rknpu_device_unpublish(struct rknpu_device *rdev)
 {
+	unregister_pm_notifier(&rdev->sleep_nb);
 	rknpu_debugfs_set_source(NULL, NULL, NULL);
 	rknpu_vendor_files_set_device(NULL);
 	rknpu_devfreq_stop(&rdev->hw);

@@ -3,6 +3,8 @@
 #ifndef __RKNPU_DEVICE_H__
 #define __RKNPU_DEVICE_H__
 
+#include <linux/notifier.h>
+
 #include <drm/drm_device.h>
 
 #include "hw/rknpu_hw.h"
@@ -28,6 +30,8 @@ struct rknpu_device {
 	struct rknpu_mem mem;
 	/** @sched: clients and run queues */
 	struct rknpu_sched sched;
+	/** @sleep_nb: while published, is told of system sleep */
+	struct notifier_block sleep_nb;
 };
 
 static inline struct rknpu_device *to_rknpu_device(struct drm_device *drm)

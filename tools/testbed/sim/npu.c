@@ -455,12 +455,29 @@ void pm_runtime_put_noidle(struct device *dev)
 		sim_fail("a power reference too few");
 }
 
+void pm_runtime_get_noresume(struct device *dev)
+{
+	dev->usage++;
+}
+
+/* One that has gone for good is let go when all of them have. */
+static void check_may_wake(const struct rknpu_core *core)
+{
+	struct rknpu_core *other;
+
+	rknpu_for_each_core_behind(other, core->iommu) {
+		if (other->parked && to_rknpu_runqueue(other)->postponed)
+			sim_fail("core %u wakes while core %u is held in reset", core->index, other->index);
+	}
+}
+
 int rknpu_core_power_on(struct rknpu_core *core)
 {
 	guard(mutex)(&core->iommu->power_lock);
 	core->dev->usage++;
 	if (core->dev->active)
 		return 0;
+	check_may_wake(core);
 	sim_sleep(20000 + sim_random(world.wake_ns));
 	if (world.breaks && sim_chance(3)) {
 		core->dev->usage--;
@@ -475,14 +492,21 @@ int rknpu_core_power_on(struct rknpu_core *core)
 int rknpu_core_power_cycle(struct rknpu_core *core)
 {
 	bool off = !world.shared && core->dev->usage == 1;
+	struct rknpu_core *other;
 
 	guard(mutex)(&core->iommu->power_lock);
 	if (off)
 		set_powered(core, false);
 	sim_sleep(20000 + sim_random(world.wake_ns));
 	of(core)->reset = false;
-	if (off)
-		set_powered(core, true);
+	core->parked = false;
+	if (!core->dev->active) {
+		rknpu_for_each_core_behind(other, core->iommu)
+			other->parked = false;
+	}
+	if (off || !core->dev->active)
+		set_active(core->dev, true);
+	core->dev->active = true;
 	return rknpu_core_reset_locked(core);
 }
 

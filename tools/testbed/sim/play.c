@@ -309,6 +309,8 @@ static void random_events(void *arg)
 		if (!sim_chance(10))
 			continue;
 		sim_trace("system sleep");
+		rknpu_sched_sleep_begins(&sched);
+		sim_sleep(sim_random(20 * MS));
 		for (i = frozen = 0; i < world.cores; i++) {
 			core = &hw.cores[i];
 			if (rknpu_sched_core_freeze(core))
@@ -320,6 +322,8 @@ static void random_events(void *arg)
 		sim_sleep(sim_random(20 * MS));
 		while (frozen)
 			rknpu_sched_core_thaw(&hw.cores[--frozen]);
+		sim_sleep(sim_random(20 * MS));
+		rknpu_sched_sleep_ends(&sched);
 		sim_trace("the system is awake");
 	}
 	processes--;

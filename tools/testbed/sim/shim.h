@@ -375,6 +375,7 @@ bool schedule_work(struct work_struct *work);
 bool queue_delayed_work(struct workqueue_struct *wq, struct delayed_work *dw, unsigned long delay);
 bool mod_delayed_work(struct workqueue_struct *wq, struct delayed_work *dw, unsigned long delay);
 void flush_work(struct work_struct *work);
+#define flush_workqueue(wq)		((void)0)
 void flush_delayed_work(struct delayed_work *dw);
 void cancel_work_sync(struct work_struct *work);
 void cancel_delayed_work_sync(struct delayed_work *dw);
@@ -450,6 +451,7 @@ int pm_runtime_get_if_active(struct device *dev);
 void pm_runtime_put_autosuspend(struct device *dev);
 void pm_runtime_put(struct device *dev);
 void pm_runtime_put_noidle(struct device *dev);
+void pm_runtime_get_noresume(struct device *dev);
 typedef int irqreturn_t;
 #define IRQ_HANDLED 1
 #define IRQ_NONE 0

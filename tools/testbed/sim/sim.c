@@ -281,6 +281,8 @@ static void end(void *arg)
 	rknpu_for_each_rq(rq, &sched) {
 		if (rq->queued || rq->queued_ns || rq->held || rq->shares || rq->job)
 			sim_fail("core %u has something left in its queue", rq->core->index);
+		if (!sched.gone && (rq->frozen || rq->postponed))
+			sim_fail("core %u has not come back from system sleep", rq->core->index);
 	}
 	if (!sched.gone)
 		rknpu_sched_stop(&sched);

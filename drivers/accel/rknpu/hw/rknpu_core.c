@@ -728,10 +728,20 @@ static void rknpu_core_detach_asleep(struct rknpu_core *core)
 		rknpu_iommu_detach(core);
 }
 
+/* The power is off, so they need not stay parked: an IOMMU in reset cannot be resumed. */
+static void rknpu_core_unpark_behind(struct rknpu_iommu *iommu)
+{
+	struct rknpu_core *core;
+
+	rknpu_for_each_core_behind(core, iommu) {
+		if (core->dev)
+			rknpu_core_unpark(core);
+	}
+}
+
 void rknpu_core_retire(struct rknpu_core *core)
 {
 	struct rknpu_iommu *iommu = core->iommu;
-	struct rknpu_core *other;
 
 	guard(mutex)(&iommu->power_lock);
 	rknpu_iommu_lock_dev(iommu);
@@ -742,13 +752,8 @@ void rknpu_core_retire(struct rknpu_core *core)
 	pm_runtime_enable(core->dev);
 	rknpu_iommu_unlock_dev(iommu);
 	/* A core of its own stays parked, as others may keep the power domain on. */
-	if (!iommu->shared)
-		return;
-	/* The power is off, so they need not stay parked: an IOMMU in reset cannot be resumed. */
-	rknpu_for_each_core_behind(other, iommu) {
-		if (other->dev)
-			rknpu_core_unpark(other);
-	}
+	if (iommu->shared)
+		rknpu_core_unpark_behind(iommu);
 }
 
 /* With runtime PM disabled. A device that is all cores may have other users. */
@@ -771,11 +776,14 @@ static void rknpu_core_power_off(struct rknpu_core *core)
 	 */
 	rknpu_iommu_lock_dev(core->iommu);
 	rknpu_core_park(core);
-	pm_runtime_disable(core->dev);
+	rknpu_iommu_disable_pm(core);
 	if (rknpu_core_may_go_off(core))
 		rknpu_core_suspend(core->dev, core);
 	rknpu_core_detach_asleep(core);
-	rknpu_core_unpark(core);
+	if (pm_runtime_status_suspended(core->dev))
+		rknpu_core_unpark_behind(core->iommu);
+	else
+		rknpu_core_unpark(core);
 	pm_runtime_enable(core->dev);
 	rknpu_iommu_unlock_dev(core->iommu);
 }

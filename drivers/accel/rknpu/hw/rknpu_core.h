@@ -80,7 +80,7 @@ void rknpu_core_retire(struct rknpu_core *core);
 /*
  * With a power reference of the caller's, who keeps it: off and on again, as far
  * as other cores allow. Detached meanwhile, without asking anything of an IOMMU
- * that may not answer.
+ * that may not answer. One that is parked may be asleep before.
  */
 int rknpu_core_power_cycle(struct rknpu_core *core);
 

@@ -428,6 +428,46 @@ void rknpu_dispatch_left(struct rknpu_sched *sched)
 		rknpu_dispatch_all(sched);
 }
 
+static void rknpu_dispatch_freeze_all(struct rknpu_sched *sched)
+{
+	struct rknpu_runqueue *rq;
+
+	rknpu_for_each_rq(rq, sched) {
+		rq->frozen = true;
+		/* No more of its gang will start. */
+		if (rq->job)
+			rknpu_dispatch_dissolve_gang(rq->job);
+	}
+}
+
+static void rknpu_dispatch_thaw_all(struct rknpu_sched *sched)
+{
+	struct rknpu_runqueue *rq;
+
+	rknpu_for_each_rq(rq, sched) {
+		rq->frozen = false;
+		/* A fault that came meanwhile has not been answered. */
+		if (rq->core->irq_off && rq->state == RKNPU_CORE_IDLE)
+			rknpu_runqueue_start_recovery(rq, RKNPU_CAUSE_IOMMU_FAULT);
+	}
+	rknpu_dispatch_all(sched);
+}
+
+void rknpu_dispatch_freeze(struct rknpu_sched *sched)
+{
+	lockdep_assert_held(&sched->hw->lock);
+	/* All of them, or what one core gives up the next one takes. */
+	if (!sched->sleeping++)
+		rknpu_dispatch_freeze_all(sched);
+}
+
+void rknpu_dispatch_thaw(struct rknpu_sched *sched)
+{
+	lockdep_assert_held(&sched->hw->lock);
+	if (!--sched->sleeping)
+		rknpu_dispatch_thaw_all(sched);
+}
+
 enum hrtimer_restart rknpu_dispatch_anticipated(struct hrtimer *timer)
 {
 	struct rknpu_runqueue *rq = container_of(timer, struct rknpu_runqueue, anticipate.timer);

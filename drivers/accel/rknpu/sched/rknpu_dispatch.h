@@ -54,6 +54,9 @@ void rknpu_dispatch_dissolve_gang(struct rknpu_job *job);
 void rknpu_dispatch_put_back(struct rknpu_runqueue *rq);
 /* Takes the job, if any, off the core in order to end it. */
 struct rknpu_job *rknpu_dispatch_drop_job(struct rknpu_runqueue *rq);
+/* All cores start nothing more, and do so again. These nest: see rknpu_sched::sleeping. */
+void rknpu_dispatch_freeze(struct rknpu_sched *sched);
+void rknpu_dispatch_thaw(struct rknpu_sched *sched);
 /* rq->job is in other hands now. */
 void rknpu_dispatch_leave_core(struct rknpu_runqueue *rq);
 

@@ -216,42 +216,13 @@ static bool rknpu_sched_stop_job(struct rknpu_runqueue *rq)
 	return false;
 }
 
-/* Both with the lock held. */
-static void rknpu_sched_freeze_all(struct rknpu_sched *sched)
-{
-	struct rknpu_runqueue *rq;
-
-	rknpu_for_each_rq(rq, sched) {
-		rq->frozen = true;
-		/* No more of its gang will start. */
-		if (rq->job)
-			rknpu_dispatch_dissolve_gang(rq->job);
-	}
-}
-
-static void rknpu_sched_thaw_all(struct rknpu_sched *sched)
-{
-	struct rknpu_runqueue *rq;
-
-	rknpu_for_each_rq(rq, sched) {
-		rq->frozen = false;
-		/* A fault that came meanwhile has not been answered. */
-		if (rq->core->irq_off && rq->state == RKNPU_CORE_IDLE)
-			rknpu_runqueue_start_recovery(rq, RKNPU_CAUSE_IOMMU_FAULT);
-	}
-	rknpu_dispatch_all(sched);
-}
-
 int rknpu_sched_core_freeze(struct rknpu_core *core)
 {
 	struct rknpu_runqueue *rq = to_rknpu_runqueue(core), *other;
 	struct rknpu_sched *sched = rq->sched;
 
-	scoped_guard(spinlock_irq, &core->hw->lock) {
-		/* All of them, or what one core gives up the next one takes. */
-		if (!sched->sleeping++)
-			rknpu_sched_freeze_all(sched);
-	}
+	scoped_guard(spinlock_irq, &core->hw->lock)
+		rknpu_dispatch_freeze(sched);
 
 	if (!rknpu_sched_wait_empty(rq, READ_ONCE(rknpu_params.sleep_wait_ms)) &&
 	    !rknpu_sched_stop_job(rq)) {
@@ -272,11 +243,45 @@ int rknpu_sched_core_freeze(struct rknpu_core *core)
 
 void rknpu_sched_core_thaw(struct rknpu_core *core)
 {
-	struct rknpu_sched *sched = to_rknpu_runqueue(core)->sched;
-
 	guard(spinlock_irq)(&core->hw->lock);
-	if (!--sched->sleeping)
-		rknpu_sched_thaw_all(sched);
+	rknpu_dispatch_thaw(to_rknpu_runqueue(core)->sched);
+}
+
+void rknpu_sched_sleep_begins(struct rknpu_sched *sched)
+{
+	guard(spinlock_irq)(&sched->hw->lock);
+	sched->suspending = true;
+}
+
+static bool rknpu_sched_any_postponed(struct rknpu_sched *sched)
+{
+	struct rknpu_runqueue *rq;
+
+	guard(spinlock_irq)(&sched->hw->lock);
+	rknpu_for_each_rq(rq, sched) {
+		if (rq->postponed)
+			return true;
+	}
+	return false;
+}
+
+void rknpu_sched_sleep_ends(struct rknpu_sched *sched)
+{
+	struct rknpu_runqueue *rq;
+
+	/* A recovery that has begun may have found the power held on. */
+	rknpu_for_each_rq(rq, sched)
+		flush_work(&rq->work);
+	/* Domains that nothing holds any more go off by the kernel's own work. */
+	if (rknpu_sched_any_postponed(sched))
+		flush_workqueue(pm_wq);
+
+	guard(spinlock_irq)(&sched->hw->lock);
+	sched->suspending = false;
+	rknpu_for_each_rq(rq, sched) {
+		if (rq->postponed && rq->state != RKNPU_CORE_ABSENT)
+			queue_work(rq->wq, &rq->work);
+	}
 }
 
 /*

@@ -32,6 +32,12 @@ void rknpu_sched_let_go(struct rknpu_sched *sched);
  */
 int rknpu_sched_core_freeze(struct rknpu_core *core);
 void rknpu_sched_core_thaw(struct rknpu_core *core);
+/*
+ * Around all of it: before the PM core keeps anything awake, and when it does not any more. In
+ * between no core is given up because its power cannot be cut.
+ */
+void rknpu_sched_sleep_begins(struct rknpu_sched *sched);
+void rknpu_sched_sleep_ends(struct rknpu_sched *sched);
 
 /* Reboot or kexec, after rknpu_sched_stop(): resets the core, or holds it in reset. */
 void rknpu_sched_core_shutdown(struct rknpu_core *core);

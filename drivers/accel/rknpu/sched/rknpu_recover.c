@@ -113,6 +113,16 @@ static void rknpu_recover_detach(struct rknpu_core *core)
 	rknpu_iommu_detach(core);
 }
 
+static int rknpu_recover_cycle_power(struct rknpu_core *core)
+{
+	int ret = rknpu_core_power_cycle(core);
+
+	/* If it could not be put to sleep, it has not been detached yet. */
+	if (!ret)
+		rknpu_recover_detach(core);
+	return ret;
+}
+
 /*
  * Brings the core back, whatever its program left it in, and its IOMMU with it: both are behind
  * the same resets, and the IOMMU's driver does not know that its registers are gone.
@@ -137,12 +147,7 @@ static int rknpu_recover_hardware_foreign(struct rknpu_core *core)
 		dev_warn_ratelimited(core->dev, "core %u: reset did not help (%d), power cycling\n",
 				     core->index, ret);
 	}
-
-	ret = rknpu_core_power_cycle(core);
-	/* If it could not be put to sleep, it has not been detached yet. */
-	if (!ret)
-		rknpu_recover_detach(core);
-	return ret;
+	return rknpu_recover_cycle_power(core);
 }
 
 static int rknpu_recover_hardware(struct rknpu_runqueue *rq)
@@ -270,17 +275,22 @@ static bool rknpu_recover_is_last(struct rknpu_runqueue *rq)
 	return true;
 }
 
-/* For good, in any state: held in reset and suspended, where it can access nothing. */
+/* In any state: held in reset, where it can access nothing, and without a power reference. */
+static void rknpu_recover_park(struct rknpu_runqueue *rq)
+{
+	if (rq->pm_held) {
+		rknpu_recover_set_held(rq, false);
+		pm_runtime_put_noidle(rq->core->dev);
+	}
+	rknpu_core_park(rq->core);
+}
+
+/* For good: suspended. And in reset, as other cores may keep the power domain on. */
 static void rknpu_recover_retire(struct rknpu_runqueue *rq)
 {
 	struct rknpu_core *core = rq->core;
 
-	if (rq->pm_held) {
-		rknpu_recover_set_held(rq, false);
-		pm_runtime_put_noidle(core->dev);
-	}
-	/* Held in reset too, as other cores may keep the power domain on. */
-	rknpu_core_park(core);
+	rknpu_recover_park(rq);
 	if (!core->iommu->shared || rknpu_recover_is_last(rq))
 		rknpu_core_retire(core);
 }
@@ -335,6 +345,53 @@ static void rknpu_recover_put_back(struct rknpu_runqueue *rq)
 	job->void_ns = job->before_ns;
 }
 
+static bool rknpu_recover_postpones(struct rknpu_runqueue *rq)
+{
+	struct rknpu_sched *sched = rq->sched;
+
+	guard(spinlock_irq)(&sched->hw->lock);
+	if (!sched->suspending || rq->state == RKNPU_CORE_ABSENT || rknpu_recover_iommu_lost(rq))
+		return false;
+	if (!rq->postponed)
+		rknpu_dispatch_freeze(sched);
+	rq->postponed = true;
+	return true;
+}
+
+/*
+ * From before the system goes to sleep until after it is awake the PM core keeps devices awake,
+ * and power domains on, so that a power cycle does not cut the power; sleep itself does.
+ * So a core that nothing else helps is held in reset until power can be cut again. Meanwhile
+ * other cores start nothing: they might have to wake an IOMMU that is in reset.
+ */
+static void rknpu_recover_postpone(struct rknpu_runqueue *rq, int error)
+{
+	struct rknpu_core *core = rq->core;
+	unsigned int flags;
+
+	dev_warn(core->dev, "core %u cannot be power cycled before system sleep is over (%d)\n",
+		 core->index, error);
+	rknpu_core_disable_irq(core);
+	flags = rknpu_recover_begin_foreign(rq);
+	rknpu_recover_park(rq);
+	rknpu_recover_end_foreign(rq, flags);
+
+	guard(spinlock_irq)(&core->hw->lock);
+	if (rq->state == RKNPU_CORE_ABSENT)
+		return;
+	rknpu_runqueue_set_state(rq, RKNPU_CORE_RECOVERING);
+	if (rq->job)
+		rknpu_recover_put_back(rq);
+}
+
+/* Lock held. */
+static void rknpu_recover_end_postponed(struct rknpu_runqueue *rq)
+{
+	if (rq->postponed)
+		rknpu_dispatch_thaw(rq->sched);
+	rq->postponed = false;
+}
+
 /*
  * Nothing helps: the core's jobs go elsewhere, or fail if it was the last one.
  * Ends @dump, if there is one.
@@ -346,6 +403,11 @@ static void rknpu_recover_give_up_with(struct rknpu_runqueue *rq, int error,
 	unsigned int flags;
 	LIST_HEAD(stranded);
 
+	if (rknpu_recover_postpones(rq)) {
+		rknpu_dump_end(&rq->sched->dumps, dump);
+		rknpu_recover_postpone(rq, error);
+		return;
+	}
 	dev_err(core->dev, "core %u is out of service (%d) until the device is bound again; its jobs go to other cores, if any\n",
 		core->index, error);
 	rknpu_core_stat_count(core, RKNPU_CORE_STAT_RETIRED, 1);
@@ -365,6 +427,7 @@ static void rknpu_recover_give_up_with(struct rknpu_runqueue *rq, int error,
 		if (rq->job)
 			rknpu_recover_put_back(rq);
 	}
+	rknpu_recover_end_postponed(rq);
 	spin_unlock_irq(&core->hw->lock);
 
 	while (rknpu_recover_evacuate(rq, &stranded))
@@ -658,6 +721,27 @@ static void rknpu_recover_from(struct rknpu_runqueue *rq)
 	rknpu_dispatch_idle(rq);
 }
 
+/* Postponed, and nothing keeps the power on any more. */
+static void rknpu_recover_again(struct rknpu_runqueue *rq)
+{
+	unsigned int flags = rknpu_recover_begin_foreign(rq);
+	int ret;
+
+	/* It is not to wake up in reset. */
+	pm_runtime_get_noresume(rq->core->dev);
+	rknpu_recover_set_held(rq, true);
+	ret = rknpu_recover_cycle_power(rq->core);
+	rknpu_recover_end_foreign(rq, flags);
+	if (ret) {
+		rknpu_recover_give_up(rq, ret);
+		return;
+	}
+	rknpu_recover_back_to_work(rq);
+	scoped_guard(spinlock_irq, &rq->sched->hw->lock)
+		rknpu_recover_end_postponed(rq);
+	rknpu_dispatch_idle(rq);
+}
+
 /* RECOVERING: finds out what is wrong, ends the job, resets. */
 static void rknpu_recover(struct rknpu_runqueue *rq)
 {
@@ -665,6 +749,10 @@ static void rknpu_recover(struct rknpu_runqueue *rq)
 
 	if (rknpu_recover_iommu_lost(rq)) {
 		rknpu_recover_give_up(rq, -EIO);
+		return;
+	}
+	if (rq->postponed) {
+		rknpu_recover_again(rq);
 		return;
 	}
 	rknpu_core_disable_irq(rq->core);

@@ -35,14 +35,15 @@ struct rknpu_vm;
  *                                                        RECOVERING (a fault), ABSENT
  * STARTING     its work powers it up, attaches a domain, RUNNING, IDLE (nothing to do),
  *              starts a job                              STARTING (again), RECOVERING (its
- *                                                        shared IOMMU is lost), DEAD,
- *                                                        ABSENT
+ *                                                        shared IOMMU is lost; postponed),
+ *                                                        DEAD, ABSENT
  * RUNNING      the interrupt handler                     IDLE (job over or put back),
  *                                                        RUNNING (next job), RECOVERING
  *                                                        (error, fault, deadline), ABSENT
  * RECOVERING   its work, to find out what happened and   RUNNING (the end came late), IDLE
- *              to reset                                  (reset), RECOVERING (its shared
- *                                                        IOMMU is lost), DEAD, ABSENT
+ *              to reset; nobody while it is postponed    (reset), RECOVERING (its shared
+ *                                                        IOMMU is lost; postponed), DEAD,
+ *                                                        ABSENT
  * DEAD         nobody: it could not be brought back      ABSENT (unbound)
  * ============ ========================================= ================================
  */
@@ -192,6 +193,11 @@ struct rknpu_runqueue {
 	 * the core is bound
 	 */
 	bool shared;
+	/**
+	 * @postponed: RECOVERING, held in reset, and tried again when system sleep is over: see
+	 * rknpu_recover_postpone()
+	 */
+	bool postponed;
 	/** @retired: behind an IOMMU that others share: it was given up, and stays parked */
 	bool retired;
 	/**

@@ -87,8 +87,13 @@ struct rknpu_sched {
 	void (*core_lost)(struct rknpu_sched *sched);
 	/** @losing: calls that, outside of all that fences wait for */
 	struct work_struct losing;
-	/** @sleeping: cores that system sleep has frozen; all are, as long as one is */
+	/**
+	 * @sleeping: cores that system sleep has frozen, and those postponed; all are frozen, as
+	 * long as there is one
+	 */
 	unsigned int sleeping;
+	/** @suspending: system sleep has begun, and is not quite over */
+	bool suspending;
 	/** @gone: no job may start or be queued any more */
 	bool gone;
 	/** @rounds: calls of rknpu_sched_take_all() */
