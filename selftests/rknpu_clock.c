@@ -33,6 +33,9 @@
 /* Of a job whose cycles are counted. */
 #define COUNTED_MS	(rk_slow() > 1 ? 500 : 100)
 #define PATIENCE_MS	10000
+/* How often the rate is asked for, and how long what firmware has told is told to others. */
+#define ASKED		1000
+#define ASK_AGAIN_MS	50
 #define MHZ		1000000
 /* Cycles that rounding may make of it. */
 #define SLACK		4000
@@ -78,7 +81,7 @@ static bool becomes(const char *path, unsigned long value)
 
 /* ---- what happened, as the tracepoints tell it ---- */
 
-enum what { CLOCK, START, STOP, LOOK };
+enum what { CLOCK, START, STOP, LOOK, FIRMWARE };
 
 struct event {
 	enum what what;
@@ -97,6 +100,7 @@ static void tracing(bool on)
 	rk_write_file(ENABLE("rknpu/rknpu_job_start"), on ? "1" : "0");
 	rk_write_file(ENABLE("rknpu/rknpu_job_stop"), on ? "1" : "0");
 	rk_write_file(ENABLE("devfreq/devfreq_monitor"), on ? "1" : "0");
+	rk_write_file(ENABLE("scmi/scmi_xfer_begin"), on ? "1" : "0");
 }
 
 static void begin_record(void)
@@ -113,6 +117,7 @@ static bool parse(const char *line, struct event *e)
 	static const char * const names[] = {
 		[CLOCK] = ": rknpu_clock: hz=", [START] = ": rknpu_job_start: ",
 		[STOP] = ": rknpu_job_stop: ", [LOOK] = ": devfreq_monitor: ",
+		[FIRMWARE] = ": scmi_xfer_begin: ",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -316,6 +321,25 @@ static void check_load(struct __test_metadata *_metadata, const struct record *r
 	EXPECT_LT(900, last->ms - first->ms);
 	EXPECT_GT(100, up->ms - first->ms);
 	EXPECT_GT(1000, down->ms - last->ms);
+}
+
+RK_TEST_F(clock, asking_keeps_firmware_free,
+	  "whoever asks for the rate over and over has firmware tell it now and then only")
+{
+	double ms;
+
+	if (access(ENABLE("scmi/scmi_xfer_begin"), F_OK))
+		SKIP(return, "the kernel does not trace calls of firmware");
+	rk_stay_awake(true);
+	ASSERT_TRUE(becomes(DEVFREQ "cur_freq", self->low));
+	begin_record();
+	ms = -rk_now() / (double)RK_MS;
+	for (int i = 0; i < ASKED; i++)
+		EXPECT_EQ(self->low, number(DEVFREQ "cur_freq"));
+	ms += rk_now() / (double)RK_MS;
+	take_record(self->r);
+	TH_LOG("%d calls of firmware in %.0f ms", count(self->r, FIRMWARE), ms);
+	EXPECT_GE(ms / ASK_AGAIN_MS + 2, count(self->r, FIRMWARE));
 }
 
 RK_TEST_F_TIMEOUT(clock, follows_load_awake, 120,

@@ -219,7 +219,7 @@ struct rknpu_refusal {
  * parent of the others', is on.
  */
 struct rknpu_rate {
-	/** @lock: protects the rest */
+	/** @lock: protects changes of the rest; rknpu_rate_get() reads without it */
 	struct mutex lock;
 	/**
 	 * @dev: whose operating points count: the first core's, or that of all cores;
@@ -238,6 +238,8 @@ struct rknpu_rate {
 	struct regulator *held;
 	/** @hz: rate as last read; changes with rknpu_hw::lock, too */
 	unsigned long hz;
+	/** @look_ns: ktime when the clock was asked for @hz lately, not to be told what was set */
+	u64 look_ns;
 	/** @set: the one that was set last, 0 if that failed */
 	unsigned long set;
 	/** @wanted: the operating point to run at, if @scales */

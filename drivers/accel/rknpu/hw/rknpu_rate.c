@@ -23,6 +23,9 @@
 /* Any client can have the rate set dozens of times a second, and the OPP core logs each failure. */
 #define RKNPU_RATE_RETRY_NS	(10 * NSEC_PER_SEC)
 
+/* So often at most the clock is asked for its rate, in case that others have changed it. */
+#define RKNPU_RATE_LOOK_NS	(50 * NSEC_PER_MSEC)
+
 #define RKNPU_RATE_SUPPLIES	2
 
 /* In mainline's DT nodes of cores, in the vendor's of several cores, in the vendor's of one. */
@@ -317,12 +320,12 @@ static void rknpu_rate_remove_opps(struct rknpu_rate *rate)
 		rknpu_rate_disable_supplies();
 	dev_pm_opp_of_remove_table(rate->dev);
 	dev_pm_opp_clear_config(rate->opp_config);
-	rate->scales = false;
+	WRITE_ONCE(rate->scales, false);
 	rate->was_set = false;
 	memset(rate->refused, 0, sizeof(rate->refused));
 	rate->min = 0;
-	rate->max = 0;
-	rate->told = 0;
+	WRITE_ONCE(rate->max, 0);
+	WRITE_ONCE(rate->told, 0);
 }
 
 /* The operating point that is just enough for what it runs at. */
@@ -438,10 +441,10 @@ static int rknpu_rate_start_scaling(struct rknpu_rate *rate)
 		return 0;
 	}
 	rate->parked = min(rate->hz, RKNPU_RATE_PARKED_HZ);
-	rate->wanted = rknpu_rate_first_wanted(rate);
-	rate->scales = rate->wanted;
+	WRITE_ONCE(rate->wanted, rknpu_rate_first_wanted(rate));
+	WRITE_ONCE(rate->scales, rate->wanted);
 	rate->min = rknpu_rate_lowest(rate);
-	rate->max = rknpu_rate_highest(rate);
+	WRITE_ONCE(rate->max, rknpu_rate_highest(rate));
 	if (rate->scales)
 		rknpu_rate_apply(rate, rate->wanted);
 	else
@@ -471,14 +474,14 @@ int rknpu_rate_start(struct rknpu_hw *hw)
 		return 0;
 
 	mutex_lock(&rate->lock);
-	rate->dev = core->dev;
+	WRITE_ONCE(rate->dev, core->dev);
 	rate->clk = core->npu_clk;
 	rknpu_rate_note(rate, clk_get_rate(rate->clk));
 	ret = rknpu_rate_start_scaling(rate);
 	if (!ret && !rate->scales)
 		rknpu_rate_hold_voltage(rate);
 	if (ret)
-		rate->dev = NULL;
+		WRITE_ONCE(rate->dev, NULL);
 	mutex_unlock(&rate->lock);
 	pm_runtime_put_autosuspend(core->dev);
 	return ret;
@@ -496,7 +499,7 @@ void rknpu_rate_stop(struct rknpu_hw *hw)
 	}
 	regulator_put(rate->held);
 	rate->held = NULL;
-	rate->dev = NULL;
+	WRITE_ONCE(rate->dev, NULL);
 	mutex_unlock(&rate->lock);
 }
 
@@ -505,8 +508,9 @@ void rknpu_rate_power_up(struct rknpu_hw *hw)
 	struct rknpu_rate *rate = &hw->rate;
 
 	guard(mutex)(&rate->lock);
-	rate->told = 0;
-	if (rate->powered++ || !rate->scales)
+	WRITE_ONCE(rate->told, 0);
+	WRITE_ONCE(rate->powered, rate->powered + 1);
+	if (rate->powered > 1 || !rate->scales)
 		return;
 	/* By itself: the next line does nothing if the rate was refused lately. */
 	RKNPU_COMPAT_OPP_POWER_UP(rate->dev);
@@ -520,7 +524,7 @@ void rknpu_rate_power_down(struct rknpu_hw *hw)
 	guard(mutex)(&rate->lock);
 	if (rate->powered == 1 && rate->scales)
 		rknpu_rate_apply(rate, rate->parked);
-	rate->powered--;
+	WRITE_ONCE(rate->powered, rate->powered - 1);
 }
 
 bool rknpu_rate_scales(struct rknpu_hw *hw)
@@ -534,29 +538,38 @@ bool rknpu_rate_is_powered(struct rknpu_hw *hw)
 	return hw->rate.powered;
 }
 
+static void rknpu_rate_look(struct rknpu_rate *rate)
+{
+	u64 now = ktime_get_ns();
+
+	if (!rate->dev || !rate->powered || now - rate->look_ns < RKNPU_RATE_LOOK_NS)
+		return;
+	rate->look_ns = now;
+	rknpu_rate_note(rate, clk_get_rate(rate->clk));
+}
+
+/*
+ * Any client asks, from as many threads as it likes. Firmware may be long in telling, or in
+ * changing the rate, and a core that wakes up needs the lock: so nobody waits for it here.
+ */
 unsigned long rknpu_rate_get(struct rknpu_hw *hw)
 {
 	struct rknpu_rate *rate = &hw->rate;
-	unsigned long hz = 0;
 
-	mutex_lock(&rate->lock);
-	if (rate->dev && rate->powered)
-		rknpu_rate_note(rate, clk_get_rate(rate->clk));
-	if (rate->dev && rate->scales && !rate->powered)
-		hz = rate->told ?: rate->wanted;
-	else if (rate->dev)
-		hz = rate->hz;
-	mutex_unlock(&rate->lock);
-	return hz;
+	if (mutex_trylock(&rate->lock)) {
+		rknpu_rate_look(rate);
+		mutex_unlock(&rate->lock);
+	}
+	if (!READ_ONCE(rate->dev))
+		return 0;
+	if (READ_ONCE(rate->scales) && !READ_ONCE(rate->powered))
+		return READ_ONCE(rate->told) ?: READ_ONCE(rate->wanted);
+	return READ_ONCE(rate->hz);
 }
 
 unsigned long rknpu_rate_max(struct rknpu_hw *hw)
 {
-	unsigned long hz = 0;
-
-	scoped_guard(mutex, &hw->rate.lock)
-		hz = hw->rate.max;
-	return hz ?: rknpu_rate_get(hw);
+	return READ_ONCE(hw->rate.max) ?: rknpu_rate_get(hw);
 }
 
 int rknpu_rate_set(struct rknpu_hw *hw, unsigned long hz)
@@ -568,8 +581,8 @@ int rknpu_rate_set(struct rknpu_hw *hw, unsigned long hz)
 	if (rate->scales && rate->powered && hz != rate->set)
 		ret = rknpu_rate_apply(rate, hz);
 	if (rate->scales && !ret) {
-		rate->wanted = hz;
-		rate->told = 0;
+		WRITE_ONCE(rate->wanted, hz);
+		WRITE_ONCE(rate->told, 0);
 	}
 	mutex_unlock(&rate->lock);
 	return ret;
@@ -582,8 +595,8 @@ bool rknpu_rate_set_for_wake(struct rknpu_hw *hw, unsigned long *hz)
 	guard(mutex)(&rate->lock);
 	if (rate->powered || !rate->scales)
 		return false;
-	rate->wanted = *hz;
-	rate->told = rate->min;
+	WRITE_ONCE(rate->wanted, *hz);
+	WRITE_ONCE(rate->told, rate->min);
 	*hz = rate->min;
 	return true;
 }

@@ -22,7 +22,10 @@ void rknpu_rate_power_down(struct rknpu_hw *hw);
 
 bool rknpu_rate_scales(struct rknpu_hw *hw);
 bool rknpu_rate_is_powered(struct rknpu_hw *hw);
-/* Hz: what it is, or will be when a core is powered (but see below). 0 before start. */
+/*
+ * Hz: what it is, or will be when a core is powered (but see below). 0 before start. Of a moment
+ * ago, if it is being changed, or somebody else has done so.
+ */
 unsigned long rknpu_rate_get(struct rknpu_hw *hw);
 /* Hz: the highest one that it may have. 0: not known. */
 unsigned long rknpu_rate_max(struct rknpu_hw *hw);
