@@ -13,6 +13,8 @@
 #define TRACING		"/sys/kernel/tracing/"
 #define EVENTS		512
 #define TAG		0x7a67000000000001ll
+#define PROBE		"rknpu_test/irq_waited_for"
+#define CLOSED		100
 
 struct event {
 	char name[24];
@@ -98,6 +100,20 @@ static int count_events(const char *name)
 	return n;
 }
 
+/* Lines that have @what in them. */
+static int count_lines(const char *what)
+{
+	FILE *f = fopen(TRACING "trace", "re");
+	char line[512];
+	int n = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		n += !!strstr(line, what);
+	if (f)
+		fclose(f);
+	return n;
+}
+
 FIXTURE(events) {
 	struct rk_client c;
 };
@@ -115,6 +131,8 @@ FIXTURE_SETUP(events)
 FIXTURE_TEARDOWN(events)
 {
 	rk_write_file(TRACING "events/rknpu/enable", "0");
+	rk_write_file(TRACING "events/" PROBE "/enable", "0");
+	rk_write_file(TRACING "kprobe_events", "-:" PROBE "\n");
 	rk_model_calm();
 	rk_client_fini(&self->c);
 }
@@ -187,6 +205,28 @@ RK_TEST_F(events, attached_is_what_was_submitted, "the domain that is attached i
 		domain = field(e, "domain");
 	EXPECT_EQ(field(submit, "domain"), domain);
 	EXPECT_EQ(0, field(first_event("rknpu_attach"), "error"));
+}
+
+/* To wait for a core's interrupt takes the locks that waking the core takes. */
+RK_TEST_F(events, what_is_not_attached_waits_for_no_core,
+	  "address spaces that no core has attached are closed without waiting for any")
+{
+	long long vms = rk_stat("vms");
+
+	RK_REQUIRE_IOMMU();
+	if (rk_write_file(TRACING "kprobe_events", "p:" PROBE " synchronize_irq\n"))
+		SKIP(return, "no kprobes");
+	ASSERT_EQ(0, start_events());
+	ASSERT_EQ(0, rk_write_file(TRACING "events/" PROBE "/enable", "1"));
+	for (int i = 0; i < CLOSED; i++) {
+		int fd = rk_open();
+
+		ASSERT_LE(0, fd);
+		close(fd);
+	}
+	while (rk_stat("vms") > vms)
+		rk_sleep_ms(1);
+	EXPECT_GT(CLOSED, count_lines(": irq_waited_for: "));
 }
 
 RK_TEST_F(events, power_goes_off_and_on, "a core's power has an event each way")

@@ -406,7 +406,7 @@ static void rknpu_iommu_unstick(struct rknpu_iommu *iommu)
 {
 	struct rknpu_domain *domain = iommu->stuck;
 
-	iommu->stuck = NULL;
+	WRITE_ONCE(iommu->stuck, NULL);
 	if (!iommu->stuck_over)
 		return;
 	iommu->stuck_over = false;
@@ -431,16 +431,17 @@ int rknpu_iommu_detach(struct rknpu_core *core)
 	}
 	iommu->still = false;
 	ret = rknpu_iommu_leave(core, domain);
-	WRITE_ONCE(iommu->domain, NULL);
+	if (ret)
+		WRITE_ONCE(iommu->stuck, domain);
+	/* In this order, for rknpu_domain_is_on(). It may be gone from here on. */
+	smp_store_release(&iommu->domain, NULL);
 	rknpu_iommu_lines_on(iommu);
 
-	if (ret) {
-		iommu->stuck = domain;
+	if (ret)
 		drm_dbg_ratelimited(iommu->hw->drm, "core %u: cannot detach its IOMMU: %d\n",
 				    core->index, ret);
-	} else if (iommu->stuck) {
+	else if (iommu->stuck)
 		rknpu_iommu_unstick(iommu);
-	}
 	return ret;
 }
 
@@ -543,9 +544,15 @@ int rknpu_domain_init(struct rknpu_domain *domain, struct rknpu_hw *hw,
 	return 0;
 }
 
+/*
+ * With rknpu_iommu::attach_lock; or without it, once no job is left that could have the domain
+ * attached. If it is not on then, nothing touches it any more: who took it off had waited for
+ * the IOMMU's handler.
+ */
 static bool rknpu_domain_is_on(const struct rknpu_domain *domain, const struct rknpu_iommu *iommu)
 {
-	return iommu->domain == domain || iommu->stuck == domain;
+	/* Before @stuck, which rknpu_iommu_detach() sets first. */
+	return smp_load_acquire(&iommu->domain) == domain || READ_ONCE(iommu->stuck) == domain;
 }
 
 static bool rknpu_domain_detach_locked(struct rknpu_domain *domain, struct rknpu_core *core)
@@ -569,6 +576,9 @@ static bool rknpu_domain_detach(struct rknpu_domain *domain, struct rknpu_core *
 	struct rknpu_iommu *iommu = core->iommu;
 	bool stuck, off;
 
+	/* Clients close thousands at once, while others' jobs need the locks to wake cores. */
+	if (!rknpu_domain_is_on(domain, iommu))
+		return true;
 	scoped_guard(mutex, &iommu->attach_lock) {
 		if (rknpu_domain_is_on(domain, iommu))
 			rknpu_iommu_wait_unparked(iommu);
