@@ -9,7 +9,8 @@ computed from those before it as they are in memory.
 
 Prints a table: the file's network, its programs, how many were refused, what the run gave, why.
   equal         everywhere, where the network was asked
-  rounding      off by no more than what the rounding of weights (4 sigma) and of results (1) explains
+  rounding      off by no more than what the rounding of weights (4 sigma) and of results (1) explains, and of halves
+                what the compiler's table of a function leaves of it
   wrong         by more, or the cores disagree
   refused       by the model
   -             it was decoded and not run
@@ -17,6 +18,7 @@ Prints a table: the file's network, its programs, how many were refused, what th
 import math
 import os
 import random
+import struct
 import subprocess
 import sys
 
@@ -27,6 +29,7 @@ import rknn
 BASE = 0x10000
 ATOM = 16
 DESTINATIONS = ((0x4018, 0x401c, 1), (0x6070, 0x607c, ATOM))
+EW_CFG, EW_LUT = 0x407c, 0x01004140
 SAMPLES = 300
 MOST_PARTS = 8
 # The last bit of a half, of which the smallest are no powers of two.
@@ -154,13 +157,73 @@ def step_of_half(value):
     return 2.0 ** max(math.frexp(value)[1] - 1 - HALF_BITS, HALF_LEAST)
 
 
-def compare(count, output, values, hidden):
+def signed(value, bits=32):
+    half = 1 << bits - 1
+    return (value & 2 * half - 1 ^ half) - half
+
+
+class Table:
+    """A function of what a convolution of halves gives, as a task looks it up."""
+
+    def __init__(self, file, task):
+        reg = task.register
+        record = next(tensor.data[reg(0x5030) - tensor.address:] for tensor in file.tensors
+                      if tensor.data and tensor.address <= reg(0x5030) < tensor.address + len(tensor.data))
+        self.addend, = struct.unpack_from("<f", record)
+        self.factor, = struct.unpack_from("<e", record, 32)
+        self.unit = 2.0 ** -(reg(0x40b4) >> 12 & 0xff)
+        self.scale = signed(reg(0x40b0), 16) / (1 << (reg(0x40b4) & 0x3f))
+        self.step = 1 << (reg(0x410c) >> 16 & 0xff)
+        self.ends = signed(reg(0x4110)), signed(reg(0x4140))
+        self.lines = [(signed(reg(at), 16), signed(reg(slope), 16) / (1 << (reg(shift) & 0xff)))
+                      for at, slope, shift in ((0x418c, 0x4150, 0x4160), (0x4194, 0x4170, 0x4184))]
+
+    def _between(self, act, index):
+        """What is there at @index, of entries that are as they should be."""
+        for end, (at, slope), outside in zip(self.ends, self.lines, (index < self.ends[0], index > self.ends[1])):
+            if outside:
+                return (at + (index - end) * slope) * self.scale * self.unit
+        low = math.floor(index / self.step) * self.step
+        parts = [act(at / self.factor - self.addend) for at in (low, low + self.step)]
+        return parts[0] + (parts[1] - parts[0]) * (index - low) / self.step
+
+    def error(self, act, x, x_error):
+        """By how much @act(@x) may be off: the factor is a half, and places, entries, results, the offset integers."""
+        x_error += 0.5 / self.factor + abs(x + self.addend) * 2 ** -(HALF_BITS + 1)
+        moved = max(abs(act(x + part) - act(x)) for part in (-x_error, x_error))
+        lost = abs(self._between(act, (x + self.addend) * self.factor) - act(x))
+        return moved + lost + (2 * self.scale + 1.5) * self.unit
+
+
+def table_of(file, tensor):
+    for task in file.modes[0]:
+        if tensor.type == rknn.HALF and task.register(EW_CFG) == EW_LUT and \
+                task.register(DESTINATIONS[0][0]) == tensor.address:
+            return Table(file, task)
+    return None
+
+
+def expect(values, tensor, table, place):
+    """The element, and by how much it may be off."""
+    value, variance = values.value(tensor.name, place)
+    if not table:
+        return value, 4 * math.sqrt(variance)
+    conv = values.convolution(tensor.name)
+    x, variance = values.value(conv, place)
+
+    def act(v):
+        return values.if_known(conv, v).value(tensor.name, place)[0]
+
+    return value, table.error(act, x, 4 * math.sqrt(variance))
+
+
+def compare(count, output, values, hidden, table):
     """@hidden: what may be lost in tensors between that the network does not have."""
     tensor = output.tensor
     for _ in range(SAMPLES):
         place = tuple(random.randrange(size) for size in tensor.shape[1:])
-        value, variance = values.value(tensor.name, place)
-        error = 4 * math.sqrt(variance) + hidden
+        value, error = expect(values, tensor, table, place)
+        error += hidden
         got = output.raw(place)
         if tensor.type == rknn.HALF:
             want = onnxvalue.half(value)
@@ -214,7 +277,7 @@ def run_network(runner, file, graph):
             # 4 sigma of its rounding.
             hidden += 4 / math.sqrt(12) * (output.tensor.scale or 0)
             continue
-        compare(count, output, values, hidden)
+        compare(count, output, values, hidden, table_of(file, output.tensor))
         values.know(output.tensor.name, output.tensor.shape[1:], output.at)
         hidden, layers = 0.0, layers + 1
     if not count.asked:

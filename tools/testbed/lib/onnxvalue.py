@@ -54,6 +54,18 @@ class Values:
         self.shapes[name] = shape
         self.seen = {}
 
+    def if_known(self, name, value):
+        """The same, were all elements of @name this one."""
+        other = Values(self.graph, self.halves)
+        other.known, other.shapes = {**self.known, name: lambda place: value}, dict(self.shapes)
+        return other
+
+    def convolution(self, name):
+        """The one that @name is a function of."""
+        while self.graph.maker[name].kind != "Conv":
+            name = next(part for part in self.graph.maker[name].inputs if part in self.graph.maker)
+        return name
+
     def leaves(self, name):
         """The known tensors that @name is computed from."""
         if name in self.known:

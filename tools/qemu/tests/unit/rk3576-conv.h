@@ -18,6 +18,11 @@ typedef struct Case {
     /* Lines beyond the LUT's ends. */
     int under, under_shift, over, over_shift;
     int bn, bn_shift;       /* 0, or a factor of BN ahead of the LUT */
+    int bn_add;             /* of halves; these two are in quarters */
+    int exp;                /* halves that the LUT gives are codes by 2^exp */
+    int prelu;              /* 0, or eighths that halves below 0 keep */
+    bool second;            /* bytes to which those of a tensor are added */
+    int ew_offset, ew_scale, ew_shift;
     int h, w, ic, oc, kh, kw, sy, sx, top, left, bottom, right, oh, ow;
     int core;
     int8_t pad;
@@ -40,6 +45,7 @@ typedef struct Part {
 } Part;
 
 #define RING            0x1400
+#define ADDR_SECOND     (ADDR_SHIFT + 0x10000)
 
 static inline int *x_at(const Case *k, int y, int x, int c)
 {
@@ -234,7 +240,15 @@ static inline void lay_operands(const Case *k)
         }
     }
     stl_le_p(at(ADDR_SHIFT), k->layer ? k->b[0] : k->shift | k->shift_neg << 8);
+    if (k->prelu) {
+        put_half(at(ADDR_SHIFT), k->prelu * 0.125f);
+    }
     memset(at(ADDR_SHIFT + 64), 0, 64);
+    if (k->half) {
+        stl_le_p(at(ADDR_SHIFT + 64), npu_float_bits(k->bn_add * 0.25f));
+        put_half(at(ADDR_SHIFT + 96), k->bn * 0.25f);
+        return;
+    }
     stw_le_p(at(ADDR_SHIFT + 96), k->bn);
     stl_le_p(at(ADDR_SHIFT + 112), k->bn_shift << 8 | k->bn_shift);
 }
@@ -343,7 +357,7 @@ static inline uint32_t bs_ow(const Case *k)
         groups = up(k->oc, atom) / atom;
         return (k->half ? 0x23033 : 0x13033) | ((groups - 1) & 3) << 8;
     }
-    return k->half ? 0x21111 : (groups % 2 ? 0x80011011 : 0x80011111) +
+    return k->prelu ? 0x1111 : k->half ? 0x21111 : (groups % 2 ? 0x80011011 : 0x80011111) +
                                (k->layer ? 0x10000 : 0);
 }
 
@@ -357,10 +371,11 @@ static inline void put_bs(Prog *p, const Case *k)
     put(p, 0x4010, k->half ? 0x40000002 : 0);
     put(p, 0x4030, (uint32_t)(k->oc - 1) << 16 | (k->dw ? 0x310 : 0x710));
     put(p, 0x4038, k->half || k->dw ? 0x100092 : 0x120080);
-    put(p, 0x4044, k->dw || k->layer ? 0 : k->half && !k->records ? 2 : 1);
+    put(p, 0x4044, k->dw || k->layer ? 0 : k->prelu ? 6 :
+                   k->half && !k->records ? 2 : 1);
     put(p, 0x4050, bs_ow(k));
     put(p, 0x40c0, 0x4440100);
-    put(p, 0x501c, k->dw ? (k->half ? 0x110 : 0x510) :
+    put(p, 0x501c, k->dw ? (k->half ? 0x110 : 0x510) : k->prelu ? 0x108 :
                    k->half && !k->records ? 0x100 :
                    k->layer ? 0x114 : 0x710);
     if (k->records) {
@@ -369,7 +384,7 @@ static inline void put_bs(Prog *p, const Case *k)
     }
     put(p, 0x5020, ADDR_BS);
     put(p, 0x5024, ADDR_SHIFT);
-    put(p, 0x5034, k->half && !k->dw ? 1 : 0x41);
+    put(p, 0x5034, k->half && !k->dw && !k->lut && !k->prelu ? 1 : 0x41);
     put(p, 0x5044, (k->half ? 0x40010050 : 0x40000010) | (k->dw ? 2 : 0));
 }
 
@@ -396,6 +411,22 @@ static inline void put_lut_use(Prog *p, const Case *k)
     put(p, 0x4194, 99 << 16 | 99);
 }
 
+/* Its two surfaces are read in turns. */
+static inline void put_second(Prog *p, const Case *k, const Part *t)
+{
+    int notch = 2 * out_plane(k) - k->ow * t->rows;
+
+    put(p, 0x407c, 0x8002c0c0);
+    put(p, 0x4080, k->ew_offset);
+    put(p, 0x4084, k->ew_shift << 16 | (uint16_t)k->ew_scale);
+    put(p, 0x5034, 0x50000044);
+    put(p, 0x5038, ADDR_SECOND + t->y * k->ow * 16);
+    put(p, 0x5040, out_plane(k));
+    put(p, 0x5044, 0x40000018);
+    put(p, 0x504c, notch);
+    put(p, 0x506c, notch);
+}
+
 static inline void put_program(Prog *p, const Case *k, const Part *t)
 {
     int group = k->dw ? 4 : 2;
@@ -413,10 +444,13 @@ static inline void put_program(Prog *p, const Case *k, const Part *t)
         put(p, 0x4060, 0x902);
         put_clamps(p, false, 0, k->relux);
     }
-    if (!k->half) {
+    if (!k->half || k->lut) {
         put(p, 0x40ac, k->offset);
-        put(p, 0x40b0, (uint16_t)k->scale);
-        put(p, 0x40b4, k->out_shift);
+        put(p, 0x40b0, (uint16_t)k->scale | (k->half || k->second) << 16);
+        put(p, 0x40b4, k->out_shift | k->exp << 12);
+    }
+    if (k->second) {
+        put_second(p, k, t);
     }
     put(p, 0x40b8, group * out_plane(k) - k->ow * t->rows);
     if (k->lut) {

@@ -4,13 +4,15 @@
  * and channel.
  */
 #include "rk3576-conv.h"
+#include <math.h>
 
 enum {
     F_DIRECT, F_DEPTHWISE, F_HALF, F_DEPTHWISE_HALF, F_LAYER, F_STRIDE,
     F_PADDING, F_ODD_GROUPS, F_PARTIAL_KERNELS, F_THREE_ATOMS, F_PAIR,
     F_SEQUENCE, F_CORE_1, F_RELU, F_RELUX, F_TIE, F_NEGATIVE_SHIFT,
     F_SATURATED, F_TAIL, F_LUT, F_PACKED, F_PLAIN, F_GAPS,
-    F_RECORDS, F_BN, F_PACKED_HALF, F_ADD_128, F_LINES, FEATURES
+    F_RECORDS, F_BN, F_PACKED_HALF, F_ADD_128, F_LINES, F_HALF_LUT, F_PRELU,
+    F_SECOND, FEATURES
 };
 
 static const char *const feature_name[FEATURES] = {
@@ -25,6 +27,7 @@ static const char *const feature_name[FEATURES] = {
     "gaps between lines", "factors of halves", "a factor of BN",
     "packed halves", "depthwise weights to which 128 is added",
     "lines beyond the ends of the LUT",
+    "a LUT of halves", "a factor of negative halves", "a second tensor",
 };
 
 static unsigned seen[FEATURES];
@@ -67,7 +70,44 @@ static int64_t ref_lut(const Case *k, int64_t v)
     return lo + rest / 32 - (rest % 32 < 0);
 }
 
-static int64_t ref_bytes(const Case *k, int64_t acc, int64_t sum, int o)
+/* A place in the table, and what stands for the code that is there. */
+static double ref_table(const Case *k, double v)
+{
+    float at = (v + k->bn_add * 0.25) * (k->bn * 0.25);
+    int64_t code = ref_lut(k, rint(at));
+
+    code = ref_round(code * k->scale + k->offset *
+                     ((int64_t)1 << k->out_shift), k->out_shift);
+    return ldexp(code, -k->exp);
+}
+
+static double ref_half(const Case *k, int64_t acc, int o)
+{
+    double v = (acc * 0.25 + k->a[o] * 0.5) * factor_of(k, o);
+
+    if (k->prelu && v < 0) {
+        v *= k->prelu * 0.125;
+    }
+    v = k->relu && v < 0 ? 0 : v;
+    if (k->relu && k->relux != HIGH) {
+        v = MIN(v, npu_bits_to_float(k->relux));
+    }
+    if (k->lut) {
+        v = ref_table(k, v);
+    }
+    return npu_fp16_to_fp32(npu_fp32_to_fp16(v));
+}
+
+static int64_t ref_second(const Case *k, int o, int pos)
+{
+    int8_t y = *(at(ADDR_SECOND) + (o / 16 * out_plane(k) + pos) * 16 + o % 16);
+
+    return !k->second ? 0 : ref_round((int64_t)(y + k->ew_offset) * k->ew_scale,
+                                      k->ew_shift);
+}
+
+static int64_t ref_bytes(const Case *k, int64_t acc, int64_t sum, int o,
+                         int64_t second)
 {
     int64_t v = acc + (k->dw ? 0 : k->b[k->layer ? 0 : o] * sum), p;
 
@@ -88,6 +128,7 @@ static int64_t ref_bytes(const Case *k, int64_t acc, int64_t sum, int o)
         }
         v = ref_lut(k, v);
     }
+    v = ref_clip(v + second, INT32_MIN, INT32_MAX);
     p = v * k->scale;
     seen[F_TIE] += k->out_shift && (p & ((1ll << k->out_shift) - 1)) ==
                    1ll << (k->out_shift - 1);
@@ -110,15 +151,11 @@ static bool check_output(const Case *k, const char *what)
                 double want, got;
 
                 if (k->half) {
-                    want = (acc * 0.25 + k->a[o] * 0.5) * factor_of(k, o);
-                    want = k->relu && want < 0 ? 0 : want;
-                    if (k->relu && k->relux != HIGH) {
-                        want = MIN(want, npu_bits_to_float(k->relux));
-                    }
-                    want = npu_fp16_to_fp32(npu_fp32_to_fp16(want));
+                    want = ref_half(k, acc, o);
                     got = npu_fp16_to_fp32(lduw_le_p(p + o % per * 2));
                 } else {
-                    want = ref_bytes(k, acc, sum, o);
+                    want = ref_bytes(k, acc, sum, o,
+                                     ref_second(k, o, y * k->ow + x));
                     got = (int8_t)p[o % per];
                 }
                 if (want != got) {
@@ -162,7 +199,7 @@ static void random_channels(Case *k)
         k->ic = up(k->ic, 64);
         k->gap = rnd_in(1, 9);
     }
-    k->oc = k->dw ? k->ic : 2 * rnd_in(1, 48);
+    k->oc = k->dw ? k->ic : k->second ? 32 : 2 * rnd_in(1, 48);
 }
 
 static void random_output(Case *k)
@@ -183,8 +220,17 @@ static void random_output(Case *k)
         k->over = rnd_in(-0x8000, 0x7fff);
         k->over_shift = rnd_in(0, 31);
     }
-    k->records = k->half && !k->dw && one_in(2);
-    k->bn = k->lut && !k->relu && one_in(2) ? rnd_in(1, 0x7fff) : 0;
+    k->records = k->half && !k->dw && !k->lut && one_in(2);
+    k->relu &= !k->half || !k->lut;
+    k->bn = k->lut && k->half ? rnd_in(1, 200) :
+            k->lut && !k->relu && one_in(2) ? rnd_in(1, 0x7fff) : 0;
+    k->bn_add = rnd_in(-400, 400);
+    k->exp = k->half && k->lut ? rnd_in(0, 24) : 0;
+    k->prelu = k->half && !k->dw && !k->lut && !k->records && one_in(2) ?
+               rnd_in(-16, 16) : 0;
+    k->ew_offset = rnd_in(-128, 128);
+    k->ew_scale = rnd_in(-0x4000, 0x4000);
+    k->ew_shift = rnd_in(0, 6);
     k->bn_shift = rnd_in(0, 16);
 }
 
@@ -209,6 +255,9 @@ static void note(const Case *k)
     seen[F_GAPS] += k->gap > 0;
     seen[F_BN] += k->bn > 0;
     seen[F_RECORDS] += k->records;
+    seen[F_HALF_LUT] += k->half && k->lut;
+    seen[F_PRELU] += k->prelu != 0;
+    seen[F_SECOND] += k->second;
     seen[k->half ? F_PACKED_HALF : F_PACKED] += k->packed;
 }
 
@@ -266,13 +315,16 @@ static bool run_case(Case *k)
     Part whole = {
         .rows = k->oh, .in_rows = k->h, .top = k->top, .bottom = k->bottom,
     };
-    int upper = (k->oh + 1) / 2;
+    int upper = (k->oh + 1) / 2, i;
     bool ok;
 
     memset(at(ADDR_Y), POISON, 0x100000);
     lay_features(k);
     lay_weights(k);
     lay_operands(k);
+    for (i = 0; k->second && i < 2 * out_plane(k) * 16; i++) {
+        at(ADDR_SECOND)[i] = rnd();
+    }
     if (k->oh >= 2 && k->top < k->kh && one_in(3)) {
         Part half[2] = {
             rows_of(k, 0, upper, true), rows_of(k, upper, k->oh - upper, true),
@@ -370,6 +422,8 @@ int main(void)
     test_conv("packed halves", (Case) { .packed = true, .half = true }, 60);
     load_lut();
     test_conv("bytes with a LUT", (Case) { .lut = true }, 40);
+    test_conv("halves with a LUT", (Case) { .lut = true, .half = true }, 40);
+    test_conv("bytes and another tensor", (Case) { .second = true }, 60);
     for (i = 0; i < FEATURES; i++) {
         report(seen[i], "some had %s", feature_name[i]);
     }

@@ -36,7 +36,7 @@ static const Refused refused[] = {
     { 0x4060, 0x403, "BN of unknown use" },
     { 0x4060, 0x402, "operands of BN in memory" },
     { 0x407c, 0x8002c0c1, "EW of unknown use" },
-    { 0x407c, 0x8002c0c0, "ERDMA of this layer" },
+    { 0x407c, 0x8002c0c0, "RDMA of this layer" },
     { 0x40a4, 0, "clamp of the output" },
     { 0x40b8, 7, "SURF_ADD against the stride of surfaces" },
     { 0x501c, 0x108, "operands of BS" },
@@ -129,7 +129,7 @@ static const Refused refused_int4[] = {
     { 0x4044, 1, "operands of BS" },
     { 0x4050, 0x21111, "BS_OW of this many channels" },
     { 0x4060, 0x902, "clamp of words" },
-    { 0x407c, 0x8002c0c0, "a second tensor but of bytes and of the DPU alone" },
+    { 0x407c, 0x8002c0c0, "a second tensor but of bytes" },
     { 0x40ac, 1, "OUT_CVT arithmetic with floats" },
     { 0x40b0, 0x10001, "FP32TOFP16_EN of words" },
     { 0x40b8, 7, "SURF_ADD against the stride of surfaces" },
@@ -233,6 +233,77 @@ static void test_refused_no_rdma(void)
     report_refused(&p, "CUBE_NOTCH of this layer", "a notch of bytes");
 }
 
+static const Refused refused_halves[] = {
+    { 0x4060, 0x903, "LUT of halves without a factor" },
+    { 0x4060, 0x402, "operands of BN in memory" },
+    { 0x4088, 0, "clamp of EW" },
+    { 0x40b0, 0x4000, "FP32TOFP16_EN against the output precision" },
+    { 0x501c, 0x710, "operands of BS" },
+    { 0x5034, 1, "ERDMA of this layer" },
+};
+
+static const Refused refused_second[] = {
+    { 0x407c, 0x810f4094, "a second tensor of such a convolution" },
+    { 0x5034, 0x40000044, "ERDMA of this layer" },
+    { 0x5040, 36, "surfaces of an EW operand that is not there" },
+    { 0x504c, 0, "surfaces with a notch" },
+    { 0x506c, 0, "surfaces with a notch" },
+};
+
+static void test_refused_ends(Case k, const Refused *r, unsigned n,
+                              const char *kind)
+{
+    Part whole = { .rows = k.oh, .in_rows = k.h };
+    char what[40];
+    unsigned i;
+    Prog p;
+
+    for (i = 0; i < n; i++) {
+        put_program(&p, &k, &whole);
+        p.n--;
+        put(&p, r[i].reg, r[i].value);
+        start(&p, CONV);
+        snprintf(what, sizeof(what), "%04x = %x %s", r[i].reg, r[i].value,
+                 kind);
+        report_refused(&p, r[i].why, what);
+    }
+}
+
+/* What halves look up, and convolutions that a tensor is added to. */
+static void test_refused_lut_and_second(void)
+{
+    const char *why = NULL;
+    Case k = {
+        .h = 4, .w = 8, .ic = 32, .oc = 32, .kh = 1, .kw = 1, .sy = 1,
+        .sx = 1, .oh = 4, .ow = 8, .scale = 0x4000, .out_shift = 14,
+        .relux = HIGH, .half = true, .lut = true, .lut_start = -0x4000,
+        .bn = 4, .exp = 15,
+    };
+    unsigned i;
+    Prog p;
+
+    put_alone(&p, false, 1, 1, 16);
+    for (i = 0; i < 1026; i++) {
+        if (i % 513 == 0) {
+            put(&p, 0x4100, i ? 0x30000 : 0x20000);
+        }
+        put(&p, 0x4104, i);
+    }
+    start(&p, ALONE);
+    report(run_prog(&p, options, &why) == NPU_TASK_RUN, "tables are loaded");
+    test_refused_ends(k, refused_halves, ARRAY_SIZE(refused_halves),
+                      "of a LUT of halves");
+    k.half = k.lut = false;
+    k.bn = k.exp = 0;
+    k.second = true;
+    test_refused_ends(k, refused_second, ARRAY_SIZE(refused_second),
+                      "of a second tensor");
+    k.oc = 48;
+    put_program(&p, &k, &(Part) { .rows = 4, .in_rows = 4 });
+    report_refused(&p, "a second tensor of such a convolution",
+                   "one of 48 channels");
+}
+
 /* Surfaces of two tensors, wherever these are. */
 static void test_distance(void)
 {
@@ -277,6 +348,7 @@ int main(void)
     test_distance();
     test_refused_int4();
     test_refused_no_rdma();
+    test_refused_lut_and_second();
     printf("1..%u\n", tests);
     return failures != 0;
 }

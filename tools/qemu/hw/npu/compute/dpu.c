@@ -287,13 +287,17 @@ static void out_cvt(const NpuDpu *d, int32_t *v, unsigned n)
 /*
  * Fixed-point codes, those of the LUT above all, to what they stand for.  In
  * either order the offset is one of codes: so it is in sigmoids of Rockchip's
- * compilers, which multiply first.
+ * compilers, which multiply first.  Where there is a shift codes stay integers
+ * (row lut.rk3576-halves).
  */
 static float out_cvt_codes(const NpuDpu *d, float v)
 {
     double x = v;
 
-    if (d->cvt_offset_first) {
+    if (d->cvt_shift) {
+        x = npu_cvt_shift((int64_t)v * d->cvt_scale, d->cvt_shift, d->cvt_away,
+                          d->cvt_offset);
+    } else if (d->cvt_offset_first) {
         x = (x + d->cvt_offset) * d->cvt_scale;
     } else {
         x = x * d->cvt_scale + d->cvt_offset;

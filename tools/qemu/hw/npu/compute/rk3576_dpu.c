@@ -24,6 +24,10 @@
 #define EW_ADD          0x8002c0c0
 #define EW_MUL          0x810f4094
 #define ERDMA_TENSOR    0x40000044
+/* Of a convolution, whose two surfaces come in turns. */
+#define ERDMA_TURNS     0x50000044
+#define RDMA_TURNS      0x40000018
+#define TURNS_CHANNELS  32
 #define BS_CLAMPS       0x100012
 /* OUT_PRECISION is no more than a width here. */
 #define OUT_WORDS       NPU_PREC_FP32
@@ -34,6 +38,7 @@ typedef struct DpuForm {
     uint32_t write_shift;
     uint8_t use, surf_group, scalars;
     bool idle;          /* operands are fetched, and nothing takes them */
+    bool prelu;         /* the record's factor is of what is negative */
 } DpuForm;
 
 static const DpuForm form_bytes = {
@@ -61,6 +66,15 @@ static const DpuForm form_bytes = {
     .bs = 0x100092, .bs_operands = 1, .wdma = 0x710, .write = 0x04440100,
     .rdma_feature = 0x40010050, .erdma = 1, .brdma = 0x710,
     .use = NPU_USE_PACKED, .surf_group = 2,
+}, form_halves_lut = {
+    .bs = 0x100092, .bs_operands = 2, .wdma = 0x710, .write = 0x04440100,
+    .rdma_feature = 0x40010050, .erdma = 0x41, .brdma = 0x100,
+    .use = NPU_USE_ALU, .surf_group = 2,
+}, form_halves_prelu = {
+    .bs = 0x100092, .bs_operands = 6, .wdma = 0x710, .write = 0x04440100,
+    .rdma_feature = 0x40010050, .erdma = 0x41, .brdma = 0x108,
+    .use = NPU_USE_ALU, .scalars = NPU_SCALAR_MUL, .prelu = true,
+    .surf_group = 2,
 }, form_depthwise_halves = {
     .bs = 0x100092, .wdma = 0x310, .write = 0x04440100,
     .rdma_feature = 0x40010052, .erdma = 0x41, .brdma = 0x110,
@@ -92,6 +106,16 @@ static const DpuForm form_bytes = {
     .surf_group = 1,
 };
 
+static const DpuForm *find_halves(const uint32_t *regs)
+{
+    uint32_t brdma = regs[R_RK3576_RDMA_BRDMA_CFG];
+
+    return brdma == form_halves_records.brdma ? &form_halves_records :
+           brdma == form_halves_prelu.brdma ? &form_halves_prelu :
+           regs[R_RK3576_DPU_EW_CFG] == EW_LUT ? &form_halves_lut
+                                               : &form_halves;
+}
+
 static const DpuForm *find_form(const NpuTask *t, const uint32_t *regs)
 {
     bool half = t->conv.precision == NPU_PREC_FP16;
@@ -109,8 +133,7 @@ static const DpuForm *find_form(const NpuTask *t, const uint32_t *regs)
         return t->enable & NPU_ENABLE_DPU_RDMA ? &form_words : &form_no_rdma;
     }
     if (half) {
-        return regs[R_RK3576_RDMA_BRDMA_CFG] == form_halves_records.brdma
-               ? &form_halves_records : &form_halves;
+        return find_halves(regs);
     }
     if (t->dpu.out_precision == NPU_PREC_INT32) {
         return &form_words;
@@ -143,7 +166,7 @@ static uint32_t usual_ow(const NpuTask *t, const DpuForm *f)
         return 0x23333;
     }
     if (half) {
-        return 0x21111;
+        return f == &form_halves_prelu ? 0x1111 : 0x21111;
     }
     return (groups % 2 ? 0x80001011 : 0x80001111) |
            (f->scalars & NPU_SCALAR_CPEND ? 2 : 1) << 16;
@@ -178,20 +201,35 @@ static bool bn_operands_fit(const uint32_t *regs)
     }
 }
 
-/* The second tensor is another one of the same size. */
+static bool has_second(const uint32_t *regs)
+{
+    return regs[R_RK3576_DPU_EW_CFG] == EW_ADD ||
+           regs[R_RK3576_DPU_EW_CFG] == EW_MUL;
+}
+
+/* Behind a convolution, whose surfaces come in turns (row ew.rk3576-turns). */
+static bool has_turns(const NpuTask *t, const uint32_t *regs)
+{
+    return t->kind == NPU_KIND_CONV && has_second(regs);
+}
+
+/* The second tensor is another one of the same size, or a part of it. */
 static const char *check_erdma(const NpuTask *t, const uint32_t *regs,
                                const DpuForm *f)
 {
-    bool two = regs[R_RK3576_DPU_EW_CFG] == EW_ADD ||
-               regs[R_RK3576_DPU_EW_CFG] == EW_MUL;
+    bool turns = has_turns(t, regs);
+    uint32_t plane = t->dpu.width * t->dpu.height;
+    uint32_t stride = turns ? GET76(regs, DPU_DST_SURF_STRIDE, ATOMS) :
+                      has_second(regs) ? plane : 0;
+    uint32_t notch = turns ? 2 * stride - plane : 0;
 
-    REFUSE_OTHER(RDMA_ERDMA_CFG, two ? ERDMA_TENSOR : f->erdma,
+    REFUSE_OTHER(RDMA_ERDMA_CFG, turns ? ERDMA_TURNS :
+                                 has_second(regs) ? ERDMA_TENSOR : f->erdma,
                  "ERDMA of this layer");
-    REFUSE_OTHER(RDMA_EW_SURF_STRIDE,
-                 two ? t->dpu.width * t->dpu.height : 0,
+    REFUSE_OTHER(RDMA_EW_SURF_STRIDE, stride,
                  "surfaces of an EW operand that is not there");
-    REFUSE_IF(regs[R_RK3576_RDMA_SURF_NOTCH] ||
-              regs[R_RK3576_RDMA_EW_SURF_NOTCH],
+    REFUSE_IF(regs[R_RK3576_RDMA_SURF_NOTCH] != notch ||
+              regs[R_RK3576_RDMA_EW_SURF_NOTCH] != notch,
               "surfaces with a notch");
     return NULL;
 }
@@ -199,7 +237,9 @@ static const char *check_erdma(const NpuTask *t, const uint32_t *regs,
 static const char *check_rdma(const NpuTask *t, const uint32_t *regs,
                               const DpuForm *f)
 {
-    REFUSE_OTHER(RDMA_FEATURE_MODE, f->rdma_feature, "RDMA of this layer");
+    REFUSE_OTHER(RDMA_FEATURE_MODE,
+                 has_turns(t, regs) ? RDMA_TURNS : f->rdma_feature,
+                 "RDMA of this layer");
     REFUSE_OTHER(RDMA_BRDMA_CFG, f->brdma, "BRDMA of this layer");
     REFUSE_IF(!bn_operands_fit(regs), "operands of BN in memory");
     REFUSE_IF(!rdma_cube_fits(t, regs) ||
@@ -365,6 +405,7 @@ static void decode_operands(NpuTask *t, const uint32_t *regs,
         s->alu_algo = NPU_ALU_ADD;
         s->mul = s->mul_dma = s->use & NPU_USE_MUL;
         s->cpend_dma = s->use & NPU_USE_CPEND && !t->dpu.is_float;
+        s->prelu = f->prelu;
     }
     if (f->scalars) {
         decode_record(t, NPU_STAGE_BS, f->idle ? 0 : f->scalars,
@@ -384,7 +425,8 @@ static const char *decode_bn(NpuTask *t, const uint32_t *regs, uint32_t bn)
     if (bn == BN_OFF) {
         return NULL;
     }
-    REFUSE_IF(t->dpu.is_float, "factor of BN for halves");
+    REFUSE_IF(t->dpu.is_float && bn == BN_PRELU, "PReLU of BN for halves");
+    s->operands = t->dpu.operands;
     s->prelu = bn == BN_PRELU;
     decode_record(t, NPU_STAGE_BN, NPU_SCALAR_MUL | NPU_SCALAR_SHIFTS |
                   (s->prelu ? 0 : NPU_SCALAR_ALU),
@@ -422,14 +464,19 @@ static const char *decode_stages(NpuTask *t, const uint32_t *regs,
 
 /* Another tensor, to which an offset is added before it is scaled. */
 static const char *decode_second(NpuTask *t, const uint32_t *regs,
-                                 uint32_t cfg)
+                                 const DpuForm *form)
 {
+    uint32_t cfg = regs[R_RK3576_DPU_EW_CFG];
     NpuEw *e = &t->dpu.ew;
     NpuFeed *f = &t->feed[NPU_FEED_EW];
     uint32_t plane = t->dpu.width * t->dpu.height * NPU_ATOM;
 
-    REFUSE_IF(t->kind != NPU_KIND_FLYING || t->dpu.is_float,
-              "a second tensor but of bytes and of the DPU alone");
+    REFUSE_IF(t->dpu.is_float, "a second tensor but of bytes");
+    /* One network has this, of so many channels. */
+    REFUSE_IF(t->kind == NPU_KIND_CONV &&
+              (form != &form_bytes || cfg != EW_ADD ||
+               t->dpu.channels != TURNS_CHANNELS),
+              "a second tensor of such a convolution");
     e->on = e->op = e->dma = true;
     e->mul = cfg == EW_MUL;
     e->alu_algo = NPU_ALU_ADD;
@@ -439,14 +486,14 @@ static const char *decode_second(NpuTask *t, const uint32_t *regs,
     e->cvt_scale = (int16_t)GET76(regs, DPU_EW_CVT_SCALE, SCALE);
     e->cvt_shift = GET76(regs, DPU_EW_CVT_SCALE, SHIFT);
     f->base[0] = ADDR76(regs, RDMA_EW_ADDR);
-    f->pitch[0] = plane;
+    f->pitch[0] = GET76(regs, RDMA_EW_SURF_STRIDE, ATOMS) * NPU_ATOM;
     REFUSE_IF(!npu_cube_init(&f->cube, DIV_ROUND_UP(t->dpu.channels, NPU_ATOM),
                              1, plane, false), "too many EW operands");
     return NULL;
 }
 
 static const char *decode_ew(NpuTask *t, const uint32_t *regs,
-                             const NpuLut *lut)
+                             const DpuForm *form, const NpuLut *lut)
 {
     uint32_t cfg = regs[R_RK3576_DPU_EW_CFG];
 
@@ -457,8 +504,8 @@ static const char *decode_ew(NpuTask *t, const uint32_t *regs,
     REFUSE_IF(!t->dpu.ew.lut_floor &&
               regs[R_RK3576_DPU_EW_LOW] != (uint32_t)INT32_MIN, "clamp of EW");
     REFUSE_OTHER(DPU_EW_HIGH, INT32_MAX, "clamp of EW");
-    if (cfg == EW_ADD || cfg == EW_MUL) {
-        return decode_second(t, regs, cfg);
+    if (has_second(regs)) {
+        return decode_second(t, regs, form);
     }
     REFUSE_IF(regs[R_RK3576_DPU_EW_CVT_OFFSET] ||
               regs[R_RK3576_DPU_EW_CVT_SCALE] != 1,
@@ -466,9 +513,31 @@ static const char *decode_ew(NpuTask *t, const uint32_t *regs,
     if (cfg == EW_OFF) {
         return NULL;
     }
+    REFUSE_IF(t->dpu.is_float && form != &form_halves_lut, "LUT of halves");
     t->dpu.ew.on = true;
     t->dpu.ew.lut = true;
     return npu_rk3576_lut(&t->dpu.lut, regs, lut);
+}
+
+/* What the LUT of halves gives are codes (row lut.rk3576-halves). */
+static const char *check_codes(const NpuDpu *d, const uint32_t *regs)
+{
+    REFUSE_IF(regs[R_RK3576_DPU_BN_CFG] != BN_SCALES,
+              "LUT of halves without a factor");
+    REFUSE_IF(d->ew.lut_floor, "clamp of EW");
+    return NULL;
+}
+
+static const char *check_floats(NpuDpu *d)
+{
+    if (d->cvt_scale == 1ll << d->cvt_shift) {
+        /* As good as nothing (row stage.rk3576-halves). */
+        d->cvt_scale = 1;
+        d->cvt_shift = 0;
+    }
+    REFUSE_IF(d->cvt_offset || d->cvt_scale != 1 || d->cvt_shift,
+              "OUT_CVT arithmetic with floats");
+    return NULL;
 }
 
 static const char *decode_out_cvt(NpuDpu *d, const uint32_t *regs,
@@ -484,28 +553,20 @@ static const char *decode_out_cvt(NpuDpu *d, const uint32_t *regs,
               !(d->ew.lut_floor && !regs[R_RK3576_DPU_OUT_LOW] &&
                 regs[R_RK3576_DPU_OUT_HIGH] == INT32_MAX && d->cvt_scale >= 0),
               "clamp of the output");
-    REFUSE_IF(d->is_float && d->ew.lut, "LUT of halves");
     REFUSE_IF(d->out_precision == NPU_PREC_INT32 &&
               (d->ew.lut || d->cvt_offset || d->cvt_scale != 1 ||
                d->cvt_shift), "LUT or OUT_CVT of words");
-    REFUSE_IF(d->cvt_minus_exp, "MINUS_EXP of this chip");
-    /* Compilers set it for all of a DPU alone. */
-    REFUSE_IF((d->is_float || flying) !=
+    REFUSE_IF(d->cvt_minus_exp && !d->cvt_codes, "MINUS_EXP of this chip");
+    /* Compilers set it for all of a DPU alone, and where there are two. */
+    REFUSE_IF((d->is_float || flying || d->ew.op) !=
               GET76(regs, DPU_OUT_CVT_SCALE, FP32TOFP16_EN) &&
               !(d->cvt_scale == 1 && !d->cvt_shift),
               "FP32TOFP16_EN against the output precision");
     REFUSE_IF(d->out_precision == NPU_PREC_FP32 &&
               GET76(regs, DPU_OUT_CVT_SCALE, FP32TOFP16_EN),
               "FP32TOFP16_EN of words");
-    if (d->is_float && d->cvt_scale == 1ll << d->cvt_shift) {
-        /* As good as nothing (row stage.rk3576-halves). */
-        d->cvt_scale = 1;
-        d->cvt_shift = 0;
-    }
-    REFUSE_IF(d->is_float && (d->cvt_offset || d->cvt_scale != 1 ||
-                              d->cvt_shift),
-              "OUT_CVT arithmetic with floats");
-    return NULL;
+    return d->cvt_codes ? check_codes(d, regs) :
+           d->is_float ? check_floats(d) : NULL;
 }
 
 /* Atoms between lines: of products they are other surfaces. */
@@ -594,7 +655,7 @@ const char *npu_rk3576_dpu(NpuTask *t, const uint32_t *regs,
     REFUSE_IF(why, why);
     why = decode_stages(t, regs, f);
     REFUSE_IF(why, why);
-    why = decode_ew(t, regs, opt->lut);
+    why = decode_ew(t, regs, f, opt->lut);
     REFUSE_IF(why, why);
     why = decode_out_cvt(&t->dpu, regs, t->kind == NPU_KIND_FLYING);
     REFUSE_IF(why, why);
