@@ -541,6 +541,7 @@ static const struct conv_case bytes_cases[] = {
 	{ "the largest zero points", WIN(.in_w = 7, .in_h = 4, SAME3), 32, 32, I8, I8, .in_zp = -128,
 	  .weight_zp = -128 },
 	{ "a line that fills no granule", WIN(.in_w = 1, .in_h = 4, .kw = 1, .kh = 2), 32, 32, I8, I8 },
+	{ "a column that windows would leave", WIN(.in_w = 1, .in_h = 8, .kw = 1, .kh = 1, .stride_x = 3), 32, 32, I8, I8 },
 	{ "2x5, stride 3x1", WIN(.in_w = 14, .in_h = 8, .kw = 2, .kh = 5, .stride_x = 3, .pad_top = 4,
 				 .pad_right = 1), 33, 16, I8, I8, .bias = true },
 	{ "small tasks", WIN(.in_w = 10, .in_h = 10, SAME3), 32, 70, I8, I8, .bias = true, .max_lines = 3,

@@ -141,6 +141,7 @@ static struct npu_conv_task one_line(const struct npu_conv_task *t)
 	line.out_pitch = (uint32_t)pitch_of(t->out_pitch, 1, t->out_h_full);
 	line.in_w = t->in_h;
 	line.out_w = t->out_h;
+	line.stride_x = t->stride_y;
 	line.in_h = 1;
 	line.in_h_full = 1;
 	line.out_h = 1;
