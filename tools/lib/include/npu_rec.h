@@ -390,6 +390,39 @@ int npu_rec_add_bytes(struct npu_rec *rec, const struct npu_tensor *a, const str
 		      const struct npu_byte_sum *how, struct npu_tensor *y);
 
 /**
+ * struct npu_byte_product - how npu_rec_mul_bytes() multiplies
+ *
+ * y = requantise((a - a_zp) * (b - b_zp)). npu_requant_from_double() makes @rq of the product of the operands'
+ * scales by that of the result.
+ */
+struct npu_byte_product {
+	/** @size: sizeof(struct npu_byte_product) */
+	size_t size;
+	/** @a_zp: zero point of the first operand, -128 to 127 */
+	/** @b_zp: of the second one, the same */
+	int32_t a_zp, b_zp;
+	/** @rq: from the product to the result; scale 0 is out of range */
+	struct npu_requant rq;
+};
+
+/**
+ * npu_rec_mul_bytes - append y = a * b, element by element, with scales and zero points
+ * @rec: recording
+ * @a: M x N of INT8
+ * @b: the same, or @a itself
+ * @how: zero points, requantisation
+ * @y: the same; shares no element with @a or @b
+ *
+ * Exact, modulo requantisation, see npu_requant_apply(). There are programs for an RK3576 only. Each task does up to
+ * 2040 atoms of 16 bytes of tensors whose rows are all that their memory has, and 1020 of others.
+ *
+ * Return: as npu_rec_matmul(); -ERANGE for zero points or a requantisation out of range, -EOPNOTSUPP on other chips,
+ * or an errno of the driver.
+ */
+int npu_rec_mul_bytes(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
+		      const struct npu_byte_product *how, struct npu_tensor *y);
+
+/**
  * struct npu_byte_scales - what bytes stand for: (byte - zero point) * scale
  */
 struct npu_byte_scales {

@@ -257,6 +257,127 @@ static void test_refused_sums(struct npu_dev *dev)
 	npu_tensor_free(row_b);
 }
 
+/* ---- products ---- */
+
+#define TIMES(...)	{ .size = sizeof(struct npu_byte_product), __VA_ARGS__ }
+
+struct product_case {
+	const char *name;
+	uint32_t rows, cols;
+	uint32_t row, col;	/* around the tensors */
+	struct npu_byte_product how;
+	uint32_t tasks;
+};
+
+static const struct product_case products[] = {
+	{ "one task", 36, 64, 0, 0, TIMES(0, 0, { 20000, 21, 0 }), 1 },
+	{ "one element", 1, 1, 0, 0, TIMES(-128, 127, { 32767, 23, -3 }), 1 },
+	{ "a row", 1, 4000, 0, 0, TIMES(5, 0, { 9000, 19, 100 }), 1 },
+	{ "saturation", 8, 32, 0, 0, TIMES(127, -128, { 32767, 15, 0 }), 1 },
+	{ "two tasks", 64, 544, 0, 0, TIMES(1, 2, { 17000, 21, 7 }), 2 },
+	{ "the last positions", 1021, 33, 0, 0, TIMES(0, 0, { 17000, 21, 0 }), 3 },
+	{ "columns of larger tensors", 20, 96, 0, 32, TIMES(-4, 4, { 16384, 21, 0 }), 1 },
+	{ "rows of larger tensors", 20, 64, 8, 0, TIMES(-4, 4, { 16384, 21, 0 }), 4 },
+	{ "a row of larger tensors", 1, 64, 3, 32, TIMES(-4, 4, { 16384, 21, 0 }), 4 },
+	{ "many rows of larger tensors", 2044, 32, 4, 0, TIMES(-4, 4, { 16384, 22, 0 }), 6 },
+};
+
+/* Of the first operand alone it is a square. */
+static unsigned int product_wrong(struct npu_dev *dev, const struct product_case *c, bool square, int *ret,
+				  uint32_t *tasks)
+{
+	struct place a = place_new(dev, c->rows, c->cols, c->row, c->col);
+	struct place b = place_new(dev, c->rows, c->cols, c->row, c->col);
+	struct place y = place_new(dev, c->rows, c->cols, c->row, c->col);
+	size_t n = (size_t)c->rows * c->cols;
+	int8_t *va = bytes(n), *vb = bytes(n), *vy = calloc(n, 1);
+	struct npu_rec_info info = { .size = sizeof(info) };
+	struct npu_rec *rec = nn_rec(dev);
+	unsigned int bad = 0;
+
+	npu_tensor_write(a.t, va, 0);
+	npu_tensor_write(b.t, vb, 0);
+	*ret = nn_run(rec, npu_rec_mul_bytes(rec, a.t, square ? a.t : b.t, &c->how, y.t));
+	npu_rec_get_info(rec, &info);
+	*tasks = info.tasks;
+	npu_tensor_read(y.t, vy, 0);
+	for (size_t i = 0; i < n; i++)
+		bad += vy[i] != npu_requant_apply(&c->how.rq, (va[i] - c->how.a_zp) *
+						  ((square ? va : vb)[i] - c->how.b_zp));
+	bad += written_around(&y, c->row, c->col);
+	npu_rec_free(rec);
+	place_free(&a);
+	place_free(&b);
+	place_free(&y);
+	free(va);
+	free(vb);
+	free(vy);
+	return bad;
+}
+
+static void test_products(struct npu_dev *dev)
+{
+	unsigned int right = 0;
+	uint32_t tasks;
+	int ret;
+
+	for (size_t i = 0; i < ARRAY_SIZE(products); i++) {
+		const struct product_case *c = &products[i];
+		unsigned int bad = product_wrong(dev, c, i % 3 == 2, &ret, &tasks);
+
+		tap_ok(!ret && !bad && tasks == c->tasks, "product, %s: error %d, %u wrong, %u tasks", c->name, ret, bad,
+		       tasks);
+	}
+	for (int i = 0; i < ANY; i++) {
+		struct product_case c = {
+			.rows = (uint32_t)any_of(1, 60), .cols = (uint32_t)any_of(1, 200),
+			.how = TIMES(any_of(-128, 127), any_of(-128, 127),
+				     { (uint16_t)any_of(1, 32767), (uint8_t)any_of(14, 24), any_of(-128, 127) }),
+		};
+
+		right += !product_wrong(dev, &c, i % 2, &ret, &tasks) && !ret;
+	}
+	tap_ok(right == ANY, "%u of %d products of any size", right, ANY);
+}
+
+static void refused_product(struct npu_dev *dev, int err, const char *words, const struct npu_byte_product *how,
+			    const struct npu_tensor *a, const struct npu_tensor *b, struct npu_tensor *y)
+{
+	struct npu_rec *rec = nn_rec(dev);
+	int ret = npu_rec_mul_bytes(rec, a, b, how, y);
+
+	tap_ok(ret == err && strstr(npu_rec_message(rec), words), "%d, %s", ret, npu_rec_message(rec));
+	npu_rec_free(rec);
+}
+
+static void test_refused_products(struct npu_dev *dev)
+{
+	static const struct npu_byte_product good = TIMES(0, 0, { 1, 0, 0 });
+	struct npu_tensor *a = nn_tensor(dev, I8, 8, 64, NULL), *b = nn_tensor(dev, I8, 8, 64, NULL);
+	struct npu_tensor *half = nn_tensor(dev, NPU_PREC_FP16, 8, 64, NULL), *row = nn_tensor(dev, I8, 1, 64, NULL);
+	struct npu_tensor *y = nn_tensor(dev, I8, 8, 64, NULL);
+	struct npu_byte_product how = good;
+
+	refused_product(dev, -EINVAL, "shares memory", &good, a, b, b);
+	refused_product(dev, -EINVAL, "shares memory", &good, a, b, a);
+	refused_product(dev, -EINVAL, "FP16", &good, a, half, y);
+	refused_product(dev, -EINVAL, "1 x 64", &good, a, row, y);
+	refused_product(dev, -ERANGE, "scale 0", NULL, a, b, y);
+	how.a_zp = 128;
+	refused_product(dev, -ERANGE, "128", &how, a, b, y);
+	how = good;
+	how.b_zp = -129;
+	refused_product(dev, -ERANGE, "-129", &how, a, b, y);
+	how = good;
+	how.size = 8;
+	refused_product(dev, -EINVAL, "", &how, a, b, y);
+	npu_tensor_free(a);
+	npu_tensor_free(b);
+	npu_tensor_free(half);
+	npu_tensor_free(row);
+	npu_tensor_free(y);
+}
+
 /* ---- functions ---- */
 
 struct map_case {
@@ -406,11 +527,13 @@ static void test_rows(struct npu_dev *dev)
 static void test_rk3588(struct npu_dev *dev)
 {
 	static const struct npu_byte_sum good = HOW(1, 1, 0, 0, { 1, 0, 0 });
+	static const struct npu_byte_product times = TIMES(0, 0, { 1, 0, 0 });
 	struct npu_tensor *t[3];
 
 	for (int i = 0; i < 3; i++)
 		t[i] = nn_tensor(dev, I8, 8, 64, NULL);
 	refused_sum(dev, -EOPNOTSUPP, "RK3588", &good, t[0], t[1], t[2]);
+	refused_product(dev, -EOPNOTSUPP, "RK3588", &times, t[0], t[1], t[2]);
 	refused_map(dev, -EOPNOTSUPP, "functions of bytes on the RK3588", t[0], t[2]);
 	for (int i = 0; i < 3; i++)
 		npu_tensor_free(t[i]);
@@ -425,6 +548,8 @@ static void test_operations(struct npu_dev *dev)
 	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
 		map_case(dev, &maps[i]);
 	test_any_map(dev);
+	if (!chip->flies)
+		test_products(dev);
 	tap_ok(sim_core_masks == nn_core_mask, "on the core that programs are made for: 0x%x", sim_core_masks);
 }
 
@@ -444,6 +569,8 @@ int main(void)
 			test_operations(dev);
 		test_refused_sums(dev);
 		test_refused_maps(dev);
+		if (!chip->flies)
+			test_refused_products(dev);
 		if (chip->flies)
 			test_rows(dev);
 	}

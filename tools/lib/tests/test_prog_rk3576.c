@@ -381,6 +381,44 @@ static void test_map(void)
 	npu_prog_free(other);
 }
 
+/* What Rockchip's compiler writes for its one product, of 256 positions of 32 channels. */
+static const struct word mul_words[] = {
+	{ 0x4004, 0xe }, { 0x400c, 5 }, { 0x4010, 0 }, { 0x4018, 0x30000 }, { 0x401c, 256 }, { 0x4020, 255 },
+	{ 0x4024, 0 }, { 0x402c, 31 }, { 0x4030, 0x1f0f00 }, { 0x4034, 255 }, { 0x4038, 0x100012 }, { 0x4044, 2 },
+	{ 0x4048, 0x80000000 }, { 0x404c, INT32_MAX }, { 0x4050, 0x20000 }, { 0x4060, 0x903 }, { 0x407c, 0x810f4094 },
+	{ 0x4080, 1 }, { 0x4084, 1 }, { 0x4088, 0x80000000 }, { 0x408c, INT32_MAX }, { 0x40ac, 4 },
+	{ 0x40b0, 0x14daa }, { 0x40b4, 0x15 }, { 0x40b8, 0 }, { 0x40c0, 0x4440000 }, { 0x40cc, 0 },
+	{ 0x40d0, 0x40ffff }, { 0x5004, 0xe }, { 0x500c, 255 }, { 0x5010, 0 }, { 0x5014, 31 }, { 0x5018, 0x10000 },
+	{ 0x501c, 2 }, { 0x5020, 0 }, { 0x5024, 0x40000 }, { 0x5028, 0 }, { 0x5034, 0x40000044 }, { 0x5038, 0x20000 },
+	{ 0x5040, 256 }, { 0x5044, 9 }, { 0x504c, 0 }, { 0x506c, 0 },
+};
+
+static void test_product(void)
+{
+	static const struct npu_byte_product how = { .a_zp = -4, .b_zp = -1, .rq = { .scale = 0x4daa, .shift = 0x15, .zp = 4 } };
+	struct npu_ew_task t = {
+		.rows = 256, .cols = 32, .a = { 0x10000, 256 }, .b = { 0x20000, 256 }, .y = { 0x30000, 256 },
+	};
+	struct npu_prog *other = npu_prog_new();
+	uint8_t record[NPU_PRODUCT_RECORD];
+	int32_t addend[5];
+
+	npu_prog_reset(prog);
+	tap_ok(!npu_prog_mul_bytes(prog, &t, &how, 0x40000) && !wrong_words(mul_words, ARRAY_SIZE(mul_words)) &&
+	       started() == 0x18, "a product of bytes: %s", npu_prog_message(prog));
+	npu_product_record(&how, record);
+	memcpy(addend, record, sizeof(addend));
+	tap_ok(addend[0] == 4 && addend[4] == 4 && !addend[1], "what is added to the first operand");
+	npu_prog_reset(prog);
+	tap_ok(npu_prog_mul_bytes(prog, &t, &how, 0x40008) == -EINVAL, "%s", npu_prog_message(prog));
+	t.b.pitch = 257;
+	npu_prog_reset(prog);
+	tap_ok(npu_prog_mul_bytes(prog, &t, &how, 0x40000) == -EOPNOTSUPP, "%s", npu_prog_message(prog));
+	tap_ok(npu_prog_mul_bytes(other, &t, &how, 0x40000) == -EOPNOTSUPP && strstr(npu_prog_message(other), "RK3588"),
+	       "%s", npu_prog_message(other));
+	npu_prog_free(other);
+}
+
 /* Windows of Rockchip's compilers; and the registers of products, which gahingwoo has of Rockchip's. */
 static void test_core_1(void)
 {
@@ -411,6 +449,7 @@ int main(void)
 	test_refused();
 	test_pool();
 	test_map();
+	test_product();
 	test_core_1();
 	npu_prog_free(prog);
 	tap_ok(!npu_chip_of_soc(3572) && npu_chip_of_version(0x46495247) == npu_chip_of_soc(3576) &&

@@ -51,6 +51,7 @@ struct npu_chip {
 	bool pools_columns;		/* a pooling task may write a part of each line */
 	bool adds_bytes;		/* a convolution may take surfaces from anywhere, and write a single one */
 	bool flies_bytes;		/* the DPU alone adds bytes, and looks them up */
+	bool multiplies_bytes;		/* the DPU alone multiplies bytes */
 	bool silent_pools;		/* nobody has measured an interrupt of a pooling */
 
 	/* What int8 layers have for each channel, and zeros before it that programs read. */

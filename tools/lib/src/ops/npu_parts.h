@@ -26,6 +26,9 @@ bool npu_product_types_fit(const struct npu_tensor *x, const struct npu_weights 
 			   const struct npu_tensor *y);
 bool npu_act_folds(enum npu_act act, const struct npu_tensor *y);
 
+/* npu_rec_bytes.c: the same as npu_rec_ew.c; bytes that tasks read, a multiple of 32 */
+int npu_rec_record(struct npu_rec *rec, const uint8_t *record, uint32_t bytes, uint64_t *iova);
+
 /* npu_rec_ew.c: for messages; of any value */
 const char *npu_act_name(enum npu_act act);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Element-wise operations of bytes: by tasks of the DPU alone, or by convolutions of one position, for
- * a chip whose DPU is not known to take a second operand. There the sum of two tensors is that of two
- * surfaces, one of each, and a function looks up what a convolution makes of a single weight.
+ * Element-wise operations of bytes: by tasks of the DPU alone, or by convolutions of one position. There the
+ * sum of two tensors is that of two surfaces, one of each, and a function looks up what a convolution makes of a
+ * single weight.
  *
  * On an RK3576 gregordinary found no way to the second operand of EW, and computes sums of this
- * form on boards.
+ * form on boards. Rockchip's compilers have both operands of sums and products there; a product has no other form.
  */
 #include <errno.h>
 #include <math.h>
@@ -87,6 +87,16 @@ static bool is_byte(int32_t v, int32_t least)
 	return v >= least && v <= INT8_MAX;
 }
 
+static int check_shapes(struct npu_rec *rec, const char *what, const struct npu_tensor *a,
+			const struct npu_tensor *b, const struct npu_tensor *y)
+{
+	if (same_bytes(a, y) && same_bytes(b, y))
+		return 0;
+	return npu_rec_fail(rec, -EINVAL, "%s: %u x %u of %s and %u x %u of %s to %u x %u of %s do not fit", what,
+			    a->shape.rows, a->shape.cols, npu_prec_name(a->shape.type), b->shape.rows, b->shape.cols,
+			    npu_prec_name(b->shape.type), y->shape.rows, y->shape.cols, npu_prec_name(y->shape.type));
+}
+
 static int check_sum(struct npu_rec *rec, const struct sum *s)
 {
 	const struct npu_byte_sum *how = s->how;
@@ -94,11 +104,8 @@ static int check_sum(struct npu_rec *rec, const struct sum *s)
 
 	if (!chip->adds_bytes && !chip->flies_bytes)
 		return npu_rec_fail(rec, -EOPNOTSUPP, "add bytes: no programs for it on the %s", chip->name);
-	if (!same_bytes(s->a, s->y) || !same_bytes(s->b, s->y))
-		return npu_rec_fail(rec, -EINVAL, "add bytes: %u x %u of %s and %u x %u of %s to %u x %u of %s do not fit",
-				    s->a->shape.rows, s->a->shape.cols, npu_prec_name(s->a->shape.type),
-				    s->b->shape.rows, s->b->shape.cols, npu_prec_name(s->b->shape.type),
-				    s->y->shape.rows, s->y->shape.cols, npu_prec_name(s->y->shape.type));
+	if (check_shapes(rec, "add bytes", s->a, s->b, s->y))
+		return -EINVAL;
 	if (npu_tensor_overlap(s->a, s->b) || npu_tensor_overlap(s->a, s->y) || npu_tensor_overlap(s->b, s->y))
 		return npu_rec_fail(rec, -EINVAL, "add bytes: tensors share memory");
 	if (how->act > NPU_ACT_RELU)
@@ -218,6 +225,107 @@ int npu_rec_add_bytes(struct npu_rec *rec, const struct npu_tensor *a, const str
 		ret = check_sum(rec, &s);
 	if (!ret)
 		ret = append_sum(rec, &s);
+	return ret ? ret : npu_rec_commit(rec);
+}
+
+/* ---- products ---- */
+
+struct product {
+	const struct npu_tensor *a, *b, *y;
+	const struct npu_byte_product *how;
+	uint64_t record;	/* what each task reads of @how */
+};
+
+static int check_product(struct npu_rec *rec, const struct product *m)
+{
+	const struct npu_byte_product *how = m->how;
+	const struct npu_chip *chip = npu_dev_chip(m->y->dev);
+
+	if (!chip->multiplies_bytes)
+		return npu_rec_fail(rec, -EOPNOTSUPP, "mul bytes: no programs for it on the %s", chip->name);
+	if (check_shapes(rec, "mul bytes", m->a, m->b, m->y))
+		return -EINVAL;
+	if (npu_tensor_overlap(m->a, m->y) || npu_tensor_overlap(m->b, m->y))
+		return npu_rec_fail(rec, -EINVAL, "mul bytes: the result shares memory with an operand");
+	if (!is_byte(how->a_zp, INT8_MIN) || !is_byte(how->b_zp, INT8_MIN) || npu_requant_check(&how->rq))
+		return npu_rec_fail(rec, -ERANGE, "mul bytes: zero points %d and %d, scale %u, shift %u, zp %d",
+				    how->a_zp, how->b_zp, how->rq.scale, how->rq.shift, how->rq.zp);
+	return 0;
+}
+
+int npu_rec_record(struct npu_rec *rec, const uint8_t *record, uint32_t bytes, uint64_t *iova)
+{
+	struct npu_tensor *t = NULL;
+	int ret = npu_rec_temp(rec, NPU_PREC_INT8, 1, bytes, &t);
+
+	if (!ret) {
+		ret = npu_tensor_write(t, record, 0);
+		if (ret)
+			npu_rec_fail(rec, ret, "operands cannot be written");
+	}
+	if (!ret)
+		ret = npu_rec_reads(rec, t);
+	if (!ret)
+		*iova = npu_tensor_iova(t);
+	npu_tensor_free(t);
+	return ret;
+}
+
+static struct npu_ew_operand from(const struct npu_tensor *t, uint32_t run, uint32_t position, uint32_t pitch)
+{
+	return (struct npu_ew_operand){ .iova = at(t, run, position), .pitch = pitch };
+}
+
+/* Surfaces, and the positions of one that has them all, are even numbers: see map_tasks(). */
+static void product_tasks(struct npu_rec *rec, const struct product *m)
+{
+	bool dense = is_dense(m->a) && is_dense(m->b) && is_dense(m->y);
+	struct runs r = runs_of(m->y, dense);
+	uint32_t most = npu_dev_chip(m->y->dev)->rows, share = dense ? 2 : 1;
+
+	for (uint32_t run = 0; run < r.n; run++)
+		for (uint32_t i = 0; i < r.positions && npu_rec_room(rec); i += share * most) {
+			uint32_t n = (uint32_t)min_u64(r.positions - i, share * most) / share;
+			struct npu_ew_task t = {
+				.type = NPU_PREC_INT8, .rows = n, .cols = share * LANES, .a = from(m->a, run, i, n),
+				.b = from(m->b, run, i, n), .y = from(m->y, run, i, n),
+			};
+
+			if (npu_prog_mul_bytes(npu_rec_prog(rec), &t, m->how, m->record))
+				return;
+		}
+}
+
+static int append_product(struct npu_rec *rec, struct product *m)
+{
+	uint8_t record[NPU_PRODUCT_RECORD];
+	int ret = npu_rec_reads(rec, m->a);
+
+	npu_product_record(m->how, record);
+	if (!ret)
+		ret = npu_rec_reads(rec, m->b);
+	if (!ret)
+		ret = npu_rec_writes(rec, m->y);
+	if (!ret)
+		ret = npu_rec_record(rec, record, sizeof(record), &m->record);
+	if (!ret)
+		product_tasks(rec, m);
+	return ret;
+}
+
+int npu_rec_mul_bytes(struct npu_rec *rec, const struct npu_tensor *a, const struct npu_tensor *b,
+		      const struct npu_byte_product *how, struct npu_tensor *y)
+{
+	struct npu_byte_product h = { 0 };
+	struct product m = { .a = a, .b = b, .y = y, .how = &h };
+	int ret = npu_rec_begin(rec, "mul bytes");
+
+	if (!ret)
+		ret = NPU_REC_TAKE(rec, &h, rq, how);
+	if (!ret)
+		ret = check_product(rec, &m);
+	if (!ret)
+		ret = append_product(rec, &m);
 	return ret ? ret : npu_rec_commit(rec);
 }
 

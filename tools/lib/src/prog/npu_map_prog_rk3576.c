@@ -18,20 +18,9 @@
 #define STEP_SHIFT	5
 #define TABLE_WRITE	1
 
-#define EW_OFF		0x010041c1
 #define EW_LUT		0x01004140
 #define LUT_USE		0x02000006
 #define LUT_LOAD	0x00ff0000
-#define ALL_OFF		0x53
-#define BS_NO_OPERANDS	2
-#define OW_COPY		0x20000
-#define BN_OFF		0x903
-#define WRITE_COPY	0x04440000
-#define WDMA_COPY	0xf00
-#define ATOM_BYTES	0xffff
-#define ERDMA_OFF_COPY	1
-#define RDMA_COPY	9
-#define LANES		16
 
 #define SET		SET76
 
@@ -56,74 +45,44 @@ int32_t npu_map_code(const int8_t *map, int32_t step)
 
 /* ---- the program that loads ---- */
 
-static void set_copy(struct npu_prog *p, uint64_t from, uint64_t to)
-{
-	SET(p, DPU_FEATURE_MODE_FLYING, 1);
-	SET(p, DPU_FEATURE_MODE_OUTPUT_MODE, NPU_CODE_OUTPUT_TO_MEMORY);
-	SET(p, DPU_DST_ADDR_IOVA, (int64_t)to);
-	SET(p, DPU_DST_SURF_STRIDE_ATOMS, 1);
-	SET(p, DPU_CUBE_CHANNEL_CHANNEL, LANES);
-	SET(p, DPU_WDMA_SIZE0_MODE, WDMA_COPY);
-	SET(p, DPU_WDMA_SIZE0_CHANNEL, LANES);
-	SET(p, DPU_BS_CFG_VALUE, ALL_OFF);
-	SET(p, DPU_BS_OPERANDS_VALUE, BS_NO_OPERANDS);
-	SET(p, DPU_BS_OW_VALUE, OW_COPY);
-	SET(p, DPU_BN_CFG_VALUE, BN_OFF);
-	SET(p, DPU_EW_CFG_VALUE, EW_OFF);
-	SET(p, DPU_EW_CVT_SCALE_SCALE, 1);
-	SET(p, DPU_OUT_CVT_SCALE_SCALE, 1);
-	SET(p, DPU_OUT_CVT_SCALE_FP32TOFP16_EN, 1);
-	SET(p, DPU_WRITE_CFG0_VALUE, WRITE_COPY);
-	SET(p, DPU_WRITE_BYTES_ENABLE, ATOM_BYTES);
-	SET(p, DPU_WRITE_BYTES_ON, 1);
-	npu_prog_open_clamps76(p);
-	SET(p, RDMA_CUBE_CHANNEL_CHANNEL, LANES);
-	SET(p, RDMA_SRC_ADDR_IOVA, (int64_t)from);
-	SET(p, RDMA_ERDMA_CFG_VALUE, ERDMA_OFF_COPY);
-	SET(p, RDMA_FEATURE_MODE_VALUE, RDMA_COPY);
-}
+/* Of a function, at a step of the tables. */
+typedef int32_t (*code_fn)(const void *of, int32_t step);
 
-static void emit_table(struct npu_prog *p, const int8_t *map, uint32_t id, int32_t first)
+static void emit_table(struct npu_prog *p, code_fn code, const void *of, uint32_t id)
 {
+	int32_t first = id ? 0 : -STEPS;
+
 	SET(p, DPU_LUT_ACCESS_CFG_ACCESS_TYPE, TABLE_WRITE);
 	SET(p, DPU_LUT_ACCESS_CFG_TABLE_ID, id);
 	npu_prog_emit76(p, NPU_R76_DPU_LUT_ACCESS_CFG, NPU_R76_DPU_LUT_ACCESS_CFG);
 	for (int32_t i = 0; i <= STEPS; i++) {
-		SET(p, DPU_LUT_ACCESS_DATA_VALUE, npu_map_code(map, first + i));
+		SET(p, DPU_LUT_ACCESS_DATA_VALUE, code(of, first + i));
 		npu_prog_emit76(p, NPU_R76_DPU_LUT_ACCESS_DATA, NPU_R76_DPU_LUT_ACCESS_DATA);
 	}
 }
 
-static void begin_copy(struct npu_prog *p, uint64_t from, uint64_t to)
+static int load(struct npu_prog *p, code_fn code, const void *of, uint64_t from_iova, uint64_t to_iova)
 {
-	npu_prog_clear_image(p);
-	set_copy(p, from, to);
-	npu_prog_raw(p, NPU_TGT_DPU, NPU_OFF_DPU_S_POINTER, NPU_POINTERS76);
-	npu_prog_raw(p, NPU_TGT_RDMA, NPU_OFF_RDMA_S_POINTER, NPU_POINTERS76);
-}
-
-int npu_prog_copy_rk3576(struct npu_prog *p, uint64_t from_iova, uint64_t to_iova)
-{
-	begin_copy(p, from_iova, to_iova);
-	npu_prog_emit76(p, NPU_R76_DPU_FEATURE_MODE, NPU_R76_DPU_WRITE_BYTES);
-	npu_prog_emit76(p, NPU_R76_RDMA_CUBE_WIDTH, NPU_R76_RDMA_EW_SURF_NOTCH);
-	return npu_prog_finish(p, NPU_EN_DPU | NPU_EN_DPU_RDMA);
-}
-
-static int load_rk3576(struct npu_prog *p, const int8_t *map, uint64_t from_iova, uint64_t to_iova)
-{
-	if (check(p))
-		return npu_prog_error(p);
 	if ((from_iova | to_iova) % 16)
 		return npu_prog_fail(p, -EINVAL, "an address is not a multiple of 16");
-	begin_copy(p, from_iova, to_iova);
+	npu_prog_begin_copy76(p, from_iova, to_iova);
 	/* An access that reads, which changes nothing, comes first. */
 	SET(p, DPU_LUT_CFG_VALUE, LUT_LOAD);
 	npu_prog_emit76(p, NPU_R76_DPU_FEATURE_MODE, NPU_R76_DPU_LUT_ABOVE_1);
 	npu_prog_emit76(p, NPU_R76_RDMA_CUBE_WIDTH, NPU_R76_RDMA_EW_SURF_NOTCH);
-	emit_table(p, map, 0, -STEPS);
-	emit_table(p, map, 1, 0);
+	emit_table(p, code, of, 0);
+	emit_table(p, code, of, 1);
 	return npu_prog_finish(p, NPU_EN_DPU | NPU_EN_DPU_RDMA);
+}
+
+static int32_t code_of_map(const void *of, int32_t step)
+{
+	return npu_map_code(of, step);
+}
+
+static int load_rk3576(struct npu_prog *p, const int8_t *map, uint64_t from_iova, uint64_t to_iova)
+{
+	return check(p) ? npu_prog_error(p) : load(p, code_of_map, map, from_iova, to_iova);
 }
 
 int npu_prog_load_map(struct npu_prog *p, const int8_t *map, uint64_t from_iova, uint64_t to_iova)
@@ -153,17 +112,23 @@ static void set_bounds(struct npu_prog *p)
 	SET(p, DPU_LUT_END_3_VALUE, EDGE);
 }
 
-void npu_prog_set_map76(struct npu_prog *p, const int8_t *map)
+/* Of both tables; beyond them it goes on as it is at their ends. */
+static void set_lut(struct npu_prog *p, int32_t first, int32_t last)
 {
 	SET(p, DPU_EW_CFG_VALUE, EW_LUT);
 	SET(p, DPU_LUT_CFG_VALUE, LUT_USE);
 	SET(p, DPU_LUT_INFO_LE_INDEX_SELECT, STEP_SHIFT);
 	SET(p, DPU_LUT_INFO_LO_INDEX_SELECT, STEP_SHIFT);
 	set_bounds(p);
-	SET(p, DPU_LUT_BELOW_0_VALUE, (int64_t)npu_map_code(map, -STEPS) << 16);
-	SET(p, DPU_LUT_BELOW_1_VALUE, twice(npu_map_code(map, -STEPS)));
-	SET(p, DPU_LUT_ABOVE_0_VALUE, (int64_t)npu_map_code(map, STEPS) << 16);
-	SET(p, DPU_LUT_ABOVE_1_VALUE, twice(npu_map_code(map, STEPS)));
+	SET(p, DPU_LUT_BELOW_0_VALUE, (int64_t)first << 16);
+	SET(p, DPU_LUT_BELOW_1_VALUE, twice(first));
+	SET(p, DPU_LUT_ABOVE_0_VALUE, (int64_t)last << 16);
+	SET(p, DPU_LUT_ABOVE_1_VALUE, twice(last));
+}
+
+void npu_prog_set_map76(struct npu_prog *p, const int8_t *map)
+{
+	set_lut(p, npu_map_code(map, -STEPS), npu_map_code(map, STEPS));
 	SET(p, DPU_OUT_CVT_OFFSET_VALUE, -NPU_MAP_BASE);
 	SET(p, DPU_OUT_CVT_SCALE_SCALE, 1);
 	SET(p, DPU_OUT_CVT_SHIFT_SHIFT, 0);

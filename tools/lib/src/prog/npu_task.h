@@ -152,6 +152,15 @@ int32_t npu_map_code(const int8_t *map, int32_t step);
 int npu_prog_load_map(struct npu_prog *p, const int8_t *map, uint64_t from_iova, uint64_t to_iova);
 int npu_prog_map(struct npu_prog *p, const struct npu_conv_task *t, const int8_t *map);
 
+/*
+ * npu_fly_prog_rk3576.c: of an RK3576, whose surfaces follow each other; others are refused. At @record_iova is what
+ * npu_product_record() writes.
+ */
+#define NPU_PRODUCT_RECORD	64u
+void npu_product_record(const struct npu_byte_product *how, uint8_t record[NPU_PRODUCT_RECORD]);
+int npu_prog_mul_bytes(struct npu_prog *p, const struct npu_ew_task *t, const struct npu_byte_product *how,
+		       uint64_t record_iova);
+
 /* npu_layout.c: npu_pack_weights() by so many kernels, npu_unpack_feature() of atoms of 8 bytes */
 void npu_pack_kernels(size_t group, void *dst, const void *src, size_t sn, size_t st, size_t sc,
 		      size_t bpe, size_t n, size_t taps, size_t c, size_t n_pad, size_t c_pad, int fill);

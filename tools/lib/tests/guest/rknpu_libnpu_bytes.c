@@ -235,6 +235,44 @@ RK_TEST_F(bytes, sums_of_bytes, "sums of bytes with scales, weights and zero poi
 		npu_tensor_free(t[i]);
 }
 
+RK_TEST_F(bytes, products_of_bytes, "products of bytes, and squares, are exact")
+{
+	static const struct npu_byte_product how = {
+		.size = sizeof(how), .a_zp = -9, .b_zp = 21, .rq = { .scale = 23000, .shift = 22, .zp = -4 },
+	}, square = { .size = sizeof(square), .a_zp = -4, .b_zp = -4, .rq = { .scale = 30000, .shift = 21, .zp = -100 } };
+	static int8_t a[ROWS * ADDED], b[ROWS * ADDED], got[ROWS * ADDED];
+	static float unused[ROWS * ADDED];
+	struct npu_rec *rec = NULL;
+	struct npu_tensor *t[4];
+	unsigned int bad = 0;
+
+	if (npu_soc(self->dev) != 3576)
+		SKIP(return, "no products of bytes on this chip");
+	for (size_t i = 0; i < ARRAY_SIZE(t); i++)
+		ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_INT8, ROWS, ADDED, &t[i]));
+	ASSERT_EQ(0, npu_rec_new(self->dev, NULL, &rec));
+	ASSERT_EQ(0, npu_rec_mul_bytes(rec, t[0], t[1], &how, t[2])) TH_LOG("%s", npu_rec_message(rec));
+	ASSERT_EQ(0, npu_rec_mul_bytes(rec, t[2], t[2], &square, t[3])) TH_LOG("%s", npu_rec_message(rec));
+	ASSERT_EQ(0, npu_rec_end(rec));
+	for (int run = 0; run < 2; run++) {
+		fill(a, unused, ARRAY_SIZE(a), 127);
+		fill(b, unused, ARRAY_SIZE(b), 127);
+		ASSERT_EQ(0, npu_tensor_write(t[0], a, 0));
+		ASSERT_EQ(0, npu_tensor_write(t[1], b, 0));
+		libnpu_run_counted(_metadata, rec, variant->uapi);
+		ASSERT_EQ(0, npu_tensor_read(t[3], got, 0));
+		for (uint32_t i = 0; i < ROWS * ADDED; i++) {
+			int32_t p = npu_requant_apply(&how.rq, (a[i] + 9) * (b[i] - 21)) + 4;
+
+			bad += got[i] != npu_requant_apply(&square.rq, p * p);
+		}
+	}
+	EXPECT_EQ(0, bad);
+	npu_rec_free(rec);
+	for (size_t i = 0; i < ARRAY_SIZE(t); i++)
+		npu_tensor_free(t[i]);
+}
+
 #define HALF_WIDE	32u
 
 /* A convolution, a function of its result, another one of columns of that, and a product of both. */
