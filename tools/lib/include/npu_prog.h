@@ -317,7 +317,8 @@ struct npu_conv_task {
 	 */
 	uint64_t bias_iova;
 	/** @zeros_iova: 64 bytes of zeros, read by programs for an RK3576 alone */
-	uint64_t zeros_iova;
+	/** @table_iova: what npu_table_record() writes of a function, read by these alone */
+	uint64_t zeros_iova, table_iova;
 	/** @rq: requantisation, int8 result only */
 	struct npu_requant rq;
 	/**

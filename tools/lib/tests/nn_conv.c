@@ -577,7 +577,7 @@ static const struct conv_case word_cases[] = {
 
 static bool bytes_has(const struct conv_case *c)
 {
-	bool halves = chip->halves && c->in == F16 && c->out == F16 && !c->depthwise && c->act <= NPU_ACT_RELU;
+	bool halves = chip->halves && c->in == F16 && c->out == F16 && !c->depthwise;
 
 	return (halves || (c->in == I8 && c->out == I8)) && one(c->win.dil_x) == 1 && one(c->win.dil_y) == 1;
 }

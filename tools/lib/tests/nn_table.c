@@ -38,6 +38,9 @@ struct act_case {
 	bool relative;
 };
 
+/* An RK3576 has the numbers alone. */
+#define PATTERNS_FROM	2
+
 static const struct act_case acts[] = {
 	{ "sin", NPU_ACT_SIN, -15.5, 15.5, 0x1p-9, false },
 	{ "cos", NPU_ACT_COS, -15.5, 15.5, 0x1p-9, false },
@@ -318,9 +321,197 @@ static void test_refused(struct npu_dev *dev)
 	npu_tensor_free(y);
 }
 
+/* ---- the RK3576, whose LUT takes what convolutions give ---- */
+
+static double sigmoid(double x)
+{
+	return 1 / (1 + exp(-x));
+}
+
+struct place_case {
+	const char *name;
+	uint32_t rows, cols;
+	uint32_t row, col;	/* around the tensors */
+	uint32_t tasks;		/* without the one that loads the table */
+};
+
+static const struct place_case places[] = {
+	{ "one element", 1, 1, 0, 0, 1 }, { "a row", 1, 4096, 0, 0, 1 }, { "an odd row", 1, 70, 0, 0, 3 },
+	{ "many rows", 1300, 96, 0, 0, 4 }, { "columns that fill no atom", 9, 45, 0, 0, 1 },
+	{ "columns of larger tensors", 20, 64, 0, 32, 1 }, { "rows of larger tensors", 20, 64, 8, 0, 2 },
+	{ "a row of larger tensors", 1, 64, 3, 32, 2 },
+};
+
+/* Elements behind the last column, in the same atom, that are not 0. */
+static unsigned int rest_of(const struct npu_tensor *t)
+{
+	uint32_t end = (uint32_t)round_up(t->shape.cols, 8);
+	unsigned int n = 0;
+
+	for (uint32_t row = 0; row < t->shape.rows; row++)
+		for (uint32_t col = t->shape.cols; col < end; col++)
+			n += ((uint16_t *)npu_tensor_atom(t, col / 8, row))[col % 8] != 0;
+	return n;
+}
+
+/* The sigmoid of 0 is not 0, so that what is behind the last column has to be cleared. */
+static void place_case(struct npu_dev *dev, const struct place_case *c)
+{
+	uint32_t rows = c->rows + 2 * c->row, cols = c->cols + 2 * c->col;
+	struct npu_tensor *x = nn_tensor(dev, NPU_PREC_FP16, rows, cols, NULL);
+	struct npu_tensor *y = nn_result(dev, NPU_PREC_FP16, rows, cols), *px, *py;
+	float *in = nn_floats((size_t)c->rows * c->cols, 6), *out = calloc((size_t)c->rows * c->cols, sizeof(*out));
+	struct npu_rec_info info = { .size = sizeof(info) };
+	struct npu_rec *rec = nn_rec(dev);
+	uint32_t cleared = c->cols % 8 ? 2 : 0;
+	double worst = 0;
+	int ret;
+
+	if (npu_tensor_view(x, c->row, c->rows, c->col, c->cols, &px) ||
+	    npu_tensor_view(y, c->row, c->rows, c->col, c->cols, &py))
+		abort();
+	npu_tensor_write_f32(px, in, 0, 1);
+	ret = nn_run(rec, npu_rec_act(rec, NPU_ACT_SIGMOID, px, py));
+	npu_rec_get_info(rec, &info);
+	ret = ret ? ret : npu_tensor_read_f32(py, out, 0, 1);
+	for (size_t i = 0; i < (size_t)c->rows * c->cols; i++)
+		worst = nn_worse(worst, fabs(out[i] - sigmoid(in[i])) / 0x1p-11);
+	tap_ok(!ret && worst <= 1 && info.tasks >= 1 + c->tasks + cleared && !rest_of(py),
+	       "function, %s: error %d, %.3f of the bound, %u tasks", c->name, ret, worst, info.tasks);
+	npu_rec_free(rec);
+	npu_tensor_free(px);
+	npu_tensor_free(py);
+	npu_tensor_free(x);
+	npu_tensor_free(y);
+	free(in);
+	free(out);
+}
+
+#define M	12u
+#define N	45u
+#define K	70u
+
+/* A function of a product's results, and of a convolution's of the same numbers. */
+static void test_folded(struct npu_dev *dev)
+{
+	static const struct npu_window win = { .size = sizeof(win), .in_w = M, .in_h = 1, .kw = 1, .kh = 1,
+					       .stride_x = 1, .stride_y = 1 };
+	const struct npu_rec_matmul_opts o = { .size = sizeof(o), .act = NPU_ACT_SIGMOID };
+	const struct npu_rec_conv_opts oc = { .size = sizeof(oc), .act = NPU_ACT_SIGMOID };
+	float *x = nn_floats(M * K, 1), *w = nn_floats(N * K, 1), *bias = nn_floats(N, 1), y[2][M * N];
+	struct npu_conv_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_FP16, .in_c = K, .out_c = N, .kw = 1,
+					   .kh = 1, .bias = bias };
+	struct npu_tensor *tx = nn_tensor(dev, NPU_PREC_FP16, M, K, x);
+	struct npu_tensor *ty = nn_tensor(dev, NPU_PREC_FP16, M, N, NULL), *tz = nn_tensor(dev, NPU_PREC_FP16, M, N, NULL);
+	struct npu_weights *tw = nn_weights(dev, N, K, w, bias), *tc = NULL;
+	struct npu_rec *rec = nn_rec(dev);
+	uint16_t h[N * K];
+	double worst = 0;
+	int ret;
+
+	for (size_t i = 0; i < N * K; i++)
+		h[i] = npu_f32_to_f16(w[i]);
+	ret = npu_conv_weights_new(dev, &d, h, &tc);
+	ret = ret ? ret : npu_rec_matmul(rec, tx, tw, ty, &o);
+	ret = nn_run(rec, ret ? ret : npu_rec_conv(rec, tx, tc, &win, tz, &oc));
+	ret = ret ? ret : npu_tensor_read_f32(ty, y[0], 0, 1);
+	ret = ret ? ret : npu_tensor_read_f32(tz, y[1], 0, 1);
+	for (uint32_t i = 0; i < M * N; i++) {
+		double sum = bias[i % N];
+
+		for (uint32_t k = 0; k < K; k++)
+			sum += (double)x[i / N * K + k] * w[i % N * K + k];
+		for (int j = 0; j < 2; j++)
+			worst = nn_worse(worst, fabs(y[j][i] - sigmoid(sum)) / 0x1p-10);
+	}
+	tap_ok(!ret && worst <= 1 && !rest_of(ty) && !rest_of(tz),
+	       "a function of a product and of a convolution: error %d, %.3f of the bound", ret, worst);
+	npu_rec_free(rec);
+	npu_weights_free(tw);
+	npu_weights_free(tc);
+	npu_tensor_free(tx);
+	npu_tensor_free(ty);
+	npu_tensor_free(tz);
+	free(x);
+	free(w);
+	free(bias);
+}
+
+/* The LUT has one of bytes between two of halves. */
+static void test_bytes_between(struct npu_dev *dev)
+{
+	float x[32], y[32] = { 0 };
+	int8_t map[256], out[32] = { 0 };
+	struct npu_tensor *tx, *ty = nn_result(dev, NPU_PREC_FP16, 1, 32), *tz = nn_result(dev, NPU_PREC_FP16, 1, 32);
+	struct npu_tensor *a = nn_tensor(dev, NPU_PREC_INT8, 1, 32, NULL), *b = nn_tensor(dev, NPU_PREC_INT8, 1, 32, NULL);
+	struct npu_rec *rec = nn_rec(dev);
+	unsigned int bad = 0;
+	int ret;
+
+	for (int i = 0; i < 256; i++)
+		map[i] = (int8_t)(7 * i);
+	for (int i = 0; i < 32; i++)
+		x[i] = nn_half(nn_rnd() * 4);
+	tx = nn_tensor(dev, NPU_PREC_FP16, 1, 32, x);
+	ret = npu_rec_act(rec, NPU_ACT_SIN, tx, ty);
+	ret = ret ? ret : npu_rec_map_bytes(rec, map, a, b);
+	ret = nn_run(rec, ret ? ret : npu_rec_act(rec, NPU_ACT_SIN, tx, tz));
+	ret = ret ? ret : npu_tensor_read_f32(tz, y, 0, 1);
+	ret = ret ? ret : npu_tensor_read(b, out, 0);
+	for (int i = 0; i < 32; i++)
+		bad += fabs(y[i] - sin(x[i])) > 0x1p-9 || out[i] != map[128];
+	tap_ok(!ret && !bad, "a function of bytes between two of halves: error %d, %u wrong", ret, bad);
+	npu_rec_free(rec);
+	npu_tensor_free(tx);
+	npu_tensor_free(ty);
+	npu_tensor_free(tz);
+	npu_tensor_free(a);
+	npu_tensor_free(b);
+}
+
+static void refused_act(struct npu_dev *dev, enum npu_act act, const char *words)
+{
+	struct npu_tensor *x = nn_tensor(dev, NPU_PREC_FP16, 4, 32, NULL), *y = nn_tensor(dev, NPU_PREC_FP16, 4, 32, NULL);
+	struct npu_rec *rec = nn_rec(dev);
+	int ret = npu_rec_act(rec, act, x, y);
+
+	tap_ok(ret == -EOPNOTSUPP && strstr(npu_rec_message(rec), words), "%d, %s", ret, npu_rec_message(rec));
+	npu_rec_free(rec);
+	npu_tensor_free(x);
+	npu_tensor_free(y);
+}
+
+static void test_rk3576(void)
+{
+	struct npu_dev *dev;
+
+	sim_soc(3576);
+	dev = nn_begin(OURS);
+	for (nn_core_mask = 2; nn_core_mask; nn_core_mask--) {
+		for (size_t i = 0; i < PATTERNS_FROM; i++)
+			act_case(dev, &acts[i]);
+		for (size_t i = 0; i < ARRAY_SIZE(fns); i++)
+			fn_case(dev, &fns[i]);
+		for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+			place_case(dev, &places[i]);
+		test_ends(dev);
+		test_uploads(dev);
+		test_folded(dev);
+		test_bytes_between(dev);
+	}
+	refused_act(dev, NPU_ACT_SQRT, "halves as numbers");
+	refused_act(dev, NPU_ACT_SILU, "element-wise operations on the RK3576");
+	tap_ok(!sim_bos(), "nothing is left");
+	npu_close(dev);
+	sim_soc(3588);
+}
+
 int main(void)
 {
-	struct npu_dev *dev = nn_begin(DRM_ROCKET_FEATURE_BATCHED);
+	struct npu_dev *dev;
+
+	test_rk3576();
+	dev = nn_begin(DRM_ROCKET_FEATURE_BATCHED);
 
 	for (size_t i = 0; i < ARRAY_SIZE(acts); i++)
 		act_case(dev, &acts[i]);

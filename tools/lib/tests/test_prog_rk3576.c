@@ -419,6 +419,49 @@ static void test_product(void)
 	npu_prog_free(other);
 }
 
+/* ---- functions of halves ---- */
+
+/* What differs from a convolution without one, in Rockchip's convolution of 32 channels with a tanh. */
+static const struct word table_words[] = {
+	{ 0x1004, 0x30 }, { 0x3004, 0x30 }, { 0x4004, 0x30 }, { 0x4010, 0x40000002 }, { 0x4038, 0x100092 },
+	{ 0x4044, 2 }, { 0x4050, 0x21111 }, { 0x4060, 0x20 }, { 0x407c, 0x1004140 }, { 0x4084, 1 },
+	{ 0x40ac, (uint32_t)-16385 }, { 0x40b0, 0x14000 }, { 0x40b4, 0xe00e }, { 0x4108, 0x2000006 },
+	{ 0x410c, 0x50500 }, { 0x4110, (uint32_t)-0x4000 }, { 0x411c, (uint32_t)-0x4000 }, { 0x4140, 0x4000 },
+	{ 0x414c, 0x4000 }, { 0x4150, 0 }, { 0x4184, 0 }, { 0x4188, 1u << 16 }, { 0x418c, 0x10001 },
+	{ 0x4190, 0x7fffu << 16 }, { 0x4194, 0x7fff7fff }, { 0x5004, 0x30 }, { 0x501c, 0x100 }, { 0x5028, 0x1a },
+	{ 0x5030, 0x50000 }, { 0x5034, 0x41 }, { 0x5044, 0x40010050 },
+};
+
+static void test_table(void)
+{
+	const struct npu_table *tanh_table = npu_table_of(NPU_ACT_TANH);
+	struct npu_conv_task t = half_task;
+	uint8_t record[NPU_TABLE_RECORD];
+	float addend[5];
+	uint16_t factor;
+
+	t.table_iova = 0x50000;
+	npu_prog_reset(prog);
+	tap_ok(!npu_prog_conv_table(prog, &t, tanh_table, false) && npu_prog_ntasks(prog) == 1 && started() == 0x1d &&
+	       !wrong_words(table_words, ARRAY_SIZE(table_words)), "a function of halves: %s", npu_prog_message(prog));
+	npu_prog_reset(prog);
+	tap_ok(!npu_prog_conv_table(prog, &t, tanh_table, true) && npu_prog_ntasks(prog) == 2,
+	       "a task that loads its table");
+	npu_table_record(tanh_table, record);
+	memcpy(addend, record, sizeof(addend));
+	memcpy(&factor, record + 32, sizeof(factor));
+	tap_ok(addend[0] == 16.0f / 2048 && addend[4] == addend[0] && factor == npu_f32_to_f16(2048),
+	       "its addend and its factor");
+	npu_prog_reset(prog);
+	tap_ok(npu_prog_conv_table(prog, &t, npu_table_of(NPU_ACT_SQRT), true) == -EOPNOTSUPP, "%s",
+	       npu_prog_message(prog));
+	npu_prog_reset(prog);
+	tap_ok(npu_prog_conv_table(prog, &band, tanh_table, true) == -EOPNOTSUPP, "%s", npu_prog_message(prog));
+	t.table_iova = 8;
+	npu_prog_reset(prog);
+	tap_ok(npu_prog_conv_table(prog, &t, tanh_table, true) == -EINVAL, "%s", npu_prog_message(prog));
+}
+
 /* Windows of Rockchip's compilers; and the registers of products, which gahingwoo has of Rockchip's. */
 static void test_core_1(void)
 {
@@ -450,6 +493,7 @@ int main(void)
 	test_pool();
 	test_map();
 	test_product();
+	test_table();
 	test_core_1();
 	npu_prog_free(prog);
 	tap_ok(!npu_chip_of_soc(3572) && npu_chip_of_version(0x46495247) == npu_chip_of_soc(3576) &&

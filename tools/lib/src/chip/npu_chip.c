@@ -44,7 +44,7 @@ static const struct npu_chip rk3576 = {
 	.banks = 7, .bank_bytes = RK3576_CBUF_BANK_BYTES, .weight_banks = 3,
 	.rows = 1020, .kernels = 2944, .kernel_bytes = 144 * 1024 / 32, .weight_bytes = 6 << 20,
 	.depthwise_cols = 32, .depthwise_weight = 2, .depthwise_bytes = 144 * 1024,
-	.int4_halves = true, .adds_bytes = true, .multiplies_bytes = true,
+	.int4_halves = true, .adds_bytes = true, .multiplies_bytes = true, .convolves_tables = true,
 	.operand_bytes = 8, .zero_bytes = 64,
 };
 

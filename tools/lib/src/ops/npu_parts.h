@@ -13,6 +13,8 @@ int npu_rec_ew(struct npu_rec *rec, enum npu_ew_op op, const struct npu_tensor *
 	       const struct npu_tensor *b, struct npu_tensor *y);
 int npu_rec_function(struct npu_rec *rec, const struct npu_table *table,
 		     const struct npu_tensor *x, struct npu_tensor *y);
+/* What programs read of a function, which may be NULL, on a chip that has it in memory. */
+int npu_rec_table_record(struct npu_rec *rec, struct npu_dev *dev, const struct npu_table *table, uint64_t *iova);
 /*
  * What fills the last 16 bytes of a row behind its last column is 0 in every result that others
  * see, unless the row is not finite: zero weights leave it out, but not if it is infinite, and
@@ -36,6 +38,9 @@ const char *npu_act_name(enum npu_act act);
 int npu_rec_matmul_tasks(struct npu_rec *rec, const struct npu_tensor *x,
 			 const struct npu_weights *w, struct npu_tensor *y,
 			 const struct npu_rec_matmul_opts *opts);
+/* The same with a function of the results, which must be there for them; what is behind the last column stays. */
+int npu_rec_look_up_products(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w,
+			     const struct npu_tensor *y, const struct npu_table *table);
 /* The k_step that weights had better have for an operand of so many rows. */
 uint32_t npu_sum_step(uint32_t rows, const struct npu_weights *w);
 

@@ -402,6 +402,7 @@ static int load_map(struct npu_rec *rec, const int8_t *value)
 
 	if (!ret)
 		ret = npu_rec_writes(rec, scratch);
+	npu_rec_forget_table(rec);
 	if (!ret)
 		npu_prog_load_map(npu_rec_prog(rec), value, at(scratch, 0, 0), at(scratch, 1, 0));
 	npu_tensor_free(scratch);

@@ -18,6 +18,8 @@ struct conv {
 	uint32_t out_w;
 	uint32_t w_col;		/* channel of the weights that the first one of @x or @y has */
 	enum npu_act act;
+	const struct npu_table *table;	/* of @act */
+	uint64_t record;		/* of @table */
 	uint32_t max_lines, max_n;
 };
 
@@ -164,7 +166,6 @@ static uint64_t at(const struct npu_tensor *t, uint64_t position, uint32_t col)
 static int add_task(struct npu_rec *rec, const struct conv *c, const struct npu_area *a)
 {
 	const struct npu_weights *w = c->w;
-	const struct npu_table *table = npu_table_of(c->act);
 	struct npu_band in = npu_axis_band(&c->sy, a->line, a->lines);
 	uint32_t channels = w->depthwise ? a->cols : w->kp, first = c->w_col + a->col;
 	struct npu_conv_task t = {
@@ -180,14 +181,13 @@ static int add_task(struct npu_rec *rec, const struct conv *c, const struct npu_
 		.in_iova = at(c->x, (uint64_t)in.first * c->win->in_w, w->depthwise ? a->col : 0),
 		.weight_iova = w->mem->iova + first * kernel_bytes(c, w->depthwise ? 1 : w->kp),
 		.out_iova = at(c->y, (uint64_t)a->line * c->out_w, a->col),
-		.has_bias = w->has_bias, .rq = w->rq, .relu = c->act == NPU_ACT_RELU,
+		.has_bias = w->has_bias, .rq = w->rq, .relu = c->act == NPU_ACT_RELU, .table_iova = c->record,
 	};
 
 	npu_operands_set(w, first, &t);
 	if (!w->rq.scale)
 		t.rq = (struct npu_requant){ .scale = 1 };
-	return npu_prog_conv_table(npu_rec_prog(rec), &t, table,
-				   table && npu_rec_wants_table(rec, table));
+	return npu_prog_conv_table(npu_rec_prog(rec), &t, c->table, c->table && npu_rec_wants_table(rec, c->table));
 }
 
 static int add_tasks(struct npu_rec *rec, const struct conv *c, const struct npu_area *a,
@@ -320,11 +320,13 @@ static int append_channels(struct npu_rec *rec, const struct conv *c, const stru
 
 static int append_area(struct npu_rec *rec, const void *arg, const struct npu_area *a)
 {
-	const struct conv *c = arg;
-	struct npu_tensor y = npu_part(c->y, a->line * c->out_w, a->lines * c->out_w, a->col, a->cols);
-	int ret = append_channels(rec, c, a);
+	struct conv c = *(const struct conv *)arg;
+	struct npu_tensor y = npu_part(c.y, a->line * c.out_w, a->lines * c.out_w, a->col, a->cols);
+	int ret = npu_rec_table_record(rec, c.w->dev, c.table, &c.record);
 
-	return ret ? ret : npu_rec_clear_rest(rec, npu_table_of(c->act), &y);
+	if (!ret)
+		ret = append_channels(rec, &c, a);
+	return ret ? ret : npu_rec_clear_rest(rec, c.table, &y);
 }
 
 int npu_rec_conv(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w,
@@ -347,6 +349,7 @@ int npu_rec_conv(struct npu_rec *rec, const struct npu_tensor *x, const struct n
 	c.sx = npu_window_x(&window);
 	c.sy = npu_window_y(&window);
 	c.act = o.act;
+	c.table = npu_table_of(o.act);
 	c.max_lines = o.max_lines;
 	c.max_n = o.max_n;
 	c.out_w = npu_axis_out(&c.sx);

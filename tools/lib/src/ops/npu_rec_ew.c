@@ -82,10 +82,100 @@ static void add_tasks(struct npu_rec *rec, const struct ew *e)
 				return;
 }
 
+int npu_rec_table_record(struct npu_rec *rec, struct npu_dev *dev, const struct npu_table *table, uint64_t *iova)
+{
+	uint8_t record[NPU_TABLE_RECORD];
+
+	*iova = 0;
+	if (!table || !npu_dev_chip(dev)->convolves_tables)
+		return 0;
+	npu_table_record(table, record);
+	return npu_rec_record(rec, record, sizeof(record), iova);
+}
+
+/* ---- functions of products with ones, where the LUT takes what convolutions give ---- */
+
+/* Columns that are multiplied with @n ones. */
+static int new_identity(struct npu_rec *rec, uint32_t n, struct npu_weights **out)
+{
+	struct npu_weights_desc d = { .size = sizeof(d), .type = NPU_PREC_FP16, .n = n, .k = n };
+	uint16_t one[NPU_TENSOR_COLS][NPU_TENSOR_COLS] = { 0 };
+	int ret;
+
+	d.ld = NPU_TENSOR_COLS;
+	for (uint32_t i = 0; i < n; i++)
+		one[i][i] = npu_f32_to_f16(1);
+	ret = npu_rec_weights(rec, &d, one, out);
+	return ret ? npu_rec_fail(rec, ret, "no memory for weights") : 0;
+}
+
+/* Elements are all alike: what has no gaps may have its columns in as many surfaces as products take. */
+static bool flatten(struct npu_tensor *t)
+{
+	uint64_t rows = npu_rows_stored(t->shape.rows);
+
+	if (t->pitch != rows)
+		return false;
+	rows *= div_up(t->shape.cols, NPU_TENSOR_COLS);
+	if (rows > INT32_MAX || rows % NPU_TENSOR_ROWS)
+		return false;
+	t->shape.rows = (uint32_t)rows;
+	t->shape.cols = NPU_TENSOR_COLS;
+	t->pitch = (uint32_t)rows;
+	return true;
+}
+
+static int look_up(struct npu_rec *rec, const struct ew *e, const struct npu_weights *ones)
+{
+	struct npu_tensor x = *e->a, y = *e->y;
+	int ret = 0;
+
+	if (flatten(&x) && flatten(&y))
+		return npu_rec_look_up_products(rec, &x, ones, &y, e->table);
+	for (uint32_t col = 0; !ret && col < e->y->shape.cols; col += NPU_TENSOR_COLS) {
+		x = npu_part(e->a, 0, e->a->shape.rows, col, NPU_TENSOR_COLS);
+		y = npu_part(e->y, 0, e->y->shape.rows, col, NPU_TENSOR_COLS);
+		ret = npu_rec_look_up_products(rec, &x, ones, &y, e->table);
+	}
+	return ret;
+}
+
+static int convolve_table(struct npu_rec *rec, const struct ew *e)
+{
+	struct npu_weights *ones = NULL;
+	int ret = new_identity(rec, NPU_TENSOR_COLS, &ones);
+
+	if (!ret)
+		ret = look_up(rec, e, ones);
+	npu_weights_free(ones);
+	return ret;
+}
+
+/* What lies behind the last column is multiplied with 0. */
+static int clear_by_products(struct npu_rec *rec, const struct npu_tensor *y)
+{
+	uint32_t n = y->shape.cols % NPU_TENSOR_COLS;
+	struct npu_tensor last = npu_part(y, 0, y->shape.rows, y->shape.cols - n, n), *kept = NULL;
+	struct npu_weights *ones = NULL;
+	int ret = new_identity(rec, n, &ones);
+
+	if (!ret)
+		ret = npu_rec_temp(rec, NPU_PREC_FP16, y->shape.rows, n, &kept);
+	if (!ret)
+		ret = npu_rec_matmul_tasks(rec, &last, ones, kept, NULL);
+	if (!ret)
+		ret = npu_rec_matmul_tasks(rec, kept, ones, &last, NULL);
+	npu_tensor_free(kept);
+	npu_weights_free(ones);
+	return ret;
+}
+
 static int append_tasks(struct npu_rec *rec, const struct ew *e)
 {
 	int ret = check(rec, e);
 
+	if (!ret && e->table && npu_dev_chip(e->y->dev)->convolves_tables)
+		return convolve_table(rec, e);
 	if (!ret)
 		ret = npu_rec_reads(rec, e->a);
 	if (!ret)
@@ -142,7 +232,9 @@ int npu_rec_clear_rest(struct npu_rec *rec, const struct npu_table *table, const
 	uint32_t rest = y->shape.cols % npu_tensor_lanes(y);
 	struct npu_tensor last = npu_part(y, 0, y->shape.rows, y->shape.cols - rest, rest);
 
-	return !rest || !table || npu_table_keeps_zero(table) ? 0 : clear_rest(rec, &last);
+	if (!rest || !table || npu_table_keeps_zero(table))
+		return 0;
+	return npu_dev_chip(y->dev)->convolves_tables ? clear_by_products(rec, y) : clear_rest(rec, &last);
 }
 
 static int append_widened(struct npu_rec *rec, const struct ew *e)

@@ -84,8 +84,9 @@ static bool is_float(const struct npu_weights *w)
 /* A stretch of the columns of @x, and the weights that belong to it. */
 struct stretch {
 	uint32_t k0, k, kp;
-	bool bias;
-	enum npu_act act;
+	bool bias, relu;
+	const struct npu_table *table;
+	uint64_t record;	/* of @table */
 };
 
 static struct npu_plan make_plan(const struct npu_tensor *x, const struct npu_weights *w,
@@ -102,7 +103,6 @@ static int add_tile(struct npu_rec *rec, const struct npu_tile *t, const struct 
 		    const struct npu_weights *w, const struct npu_tensor *y,
 		    const struct stretch *s)
 {
-	const struct npu_table *table = npu_table_of(s->act);
 	uint32_t np = (uint32_t)round_up(w->n_all ? w->n_all : w->n,
 					  npu_kernel_group(npu_dev_chip(w->dev), w->type));
 	struct npu_conv_task task;
@@ -114,14 +114,15 @@ static int add_tile(struct npu_rec *rec, const struct npu_tile *t, const struct 
 	task.weight_iova = w->mem->iova + w->offset + ((uint64_t)np * s->k0 + (uint64_t)(w->n_from + t->n0) * s->kp) *
 						  npu_prec_bits(w->type) / 8;
 	task.out_iova = npu_tensor_iova(y) + npu_tensor_place(y, t->m0, t->n0);
-	task.relu = s->act == NPU_ACT_RELU;
+	task.relu = s->relu;
+	task.table_iova = s->record;
 	task.has_bias = s->bias;
 	if (s->bias || npu_operands_always(w))
 		npu_operands_set(w, w->n_from + t->n0, &task);
 	if (y->shape.type == NPU_PREC_INT8)
 		task.rq = w->rq;
-	return npu_prog_conv_table(npu_rec_prog(rec), &task, table,
-				   table && npu_rec_wants_table(rec, table));
+	return npu_prog_conv_table(npu_rec_prog(rec), &task, s->table,
+				   s->table && npu_rec_wants_table(rec, s->table));
 }
 
 /* Stops soon after what a recording can hold: there may be billions of tiles. */
@@ -231,15 +232,36 @@ static int add_stretches(struct npu_rec *rec, const struct npu_plan *plan, const
 	return ret || direct ? ret : finish_sum(rec, sum, y, act);
 }
 
+/* All columns at once. */
+static int append_whole(struct npu_rec *rec, const struct npu_plan *plan, const struct npu_tensor *x,
+			const struct npu_weights *w, const struct npu_tensor *y, const struct npu_table *table,
+			bool relu)
+{
+	struct stretch all = { .k = w->k, .kp = w->kp, .bias = w->has_bias, .relu = relu, .table = table };
+	int ret = npu_rec_table_record(rec, w->dev, table, &all.record);
+
+	return ret ? ret : add_tiles(rec, plan, x, w, y, &all);
+}
+
+int npu_rec_look_up_products(struct npu_rec *rec, const struct npu_tensor *x, const struct npu_weights *w,
+			     const struct npu_tensor *y, const struct npu_table *table)
+{
+	struct npu_plan plan = make_plan(x, w, NULL);
+	int ret = npu_rec_reads(rec, x);
+
+	if (!ret)
+		ret = npu_rec_reads_weights(rec, w);
+	return ret ? ret : append_whole(rec, &plan, x, w, y, table, false);
+}
+
 static int append(struct npu_rec *rec, const struct npu_plan *plan, const struct npu_tensor *x,
 		  const struct npu_weights *w, struct npu_tensor *y, enum npu_act act)
 {
-	struct stretch all = { .k = w->k, .kp = w->kp, .bias = w->has_bias, .act = act };
 	struct sums sums = { 0 };
 	int ret;
 
 	if (w->k <= w->k_step) {
-		ret = add_tiles(rec, plan, x, w, y, &all);
+		ret = append_whole(rec, plan, x, w, y, npu_table_of(act), act == NPU_ACT_RELU);
 	} else {
 		ret = alloc_sums(rec, &sums, w, y);
 		if (!ret)

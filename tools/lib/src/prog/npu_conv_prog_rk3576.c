@@ -174,8 +174,8 @@ static int check_types(struct npu_prog *p, const struct npu_conv_task *t, const 
 	if (!types_fit(t))
 		return npu_prog_fail(p, -EOPNOTSUPP, "no programs from %s to %s on the RK3576",
 				     npu_prec_name(t->in), npu_prec_name(t->out));
-	if (table)
-		return npu_prog_fail(p, -EOPNOTSUPP, "no programs with tables on the RK3576");
+	if (table && (!is_halves(t) || npu_table_of_patterns(table)))
+		return npu_prog_fail(p, -EOPNOTSUPP, "no programs with tables on the RK3576 but of halves as numbers");
 	if (t->dil_x != 1 || t->dil_y != 1)
 		return npu_prog_fail(p, -EOPNOTSUPP, "the RK3576 has no dilation that is known");
 	/* Compilers write other words in BS_OW for other channels, and nobody knows the rule. */
@@ -210,7 +210,7 @@ static int check_shape(struct npu_prog *p, const struct npu_conv_task *t)
 		return npu_prog_fail(p, -EINVAL, "a size or stride is 0");
 	if (t->in_h > t->in_h_full || t->out_h > t->out_h_full)
 		return npu_prog_fail(p, -EINVAL, "a task is higher than its tensor");
-	if ((t->in_iova | t->weight_iova | t->out_iova | t->bias_iova | t->zeros_iova) % 16)
+	if ((t->in_iova | t->weight_iova | t->out_iova | t->bias_iova | t->zeros_iova | t->table_iova) % 16)
 		return npu_prog_fail(p, -EINVAL, "an address is not a multiple of 16");
 	/* Boards take the rows of a larger plane in whole granules (gregordinary). */
 	if (line_bytes(t) % GRANULE_BYTES && pitch_of(t->in_pitch, t->in_w, t->in_h_full) != plane)
@@ -523,11 +523,15 @@ int npu_prog_conv_rk3576(struct npu_prog *p, const struct npu_conv_task *task,
 {
 	struct npu_conv_task t = one_line(task);
 
-	(void)upload;
 	if (check(p, &t, table))
 		return npu_prog_error(p);
+	/* The atom that the task copies is one that the next task writes. */
+	if (table && upload)
+		npu_prog_load_table76(p, table, t.in_iova, t.out_iova);
 	stage(p, &t);
-	return is_int4(&t) ? emit_int4(p) : emit(p, false);
+	if (table)
+		npu_prog_set_table76(p, table, t.table_iova);
+	return is_int4(&t) ? emit_int4(p) : emit(p, table);
 }
 
 int npu_prog_conv_map_rk3576(struct npu_prog *p, const struct npu_conv_task *task, const int8_t *map)

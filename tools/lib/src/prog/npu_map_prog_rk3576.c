@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Functions of bytes by the LUT: their codes, and for the RK3576, whose LUT takes what BS makes of sums,
- * the program that loads it, and what a convolution needs that uses it.
+ * Functions by the LUT: the codes of those of bytes, and for the RK3576, whose LUT takes what BS or BN makes of
+ * sums, the program that loads it, and what a convolution needs that uses it.
  *
  * Tables are loaded by a task of the DPU alone, which copies an atom, and index 0 is where they meet,
- * all as Rockchip's compilers have it for this chip. They also have BN scale what is looked up; gregordinary
- * leaves BN off, as it is here, and found on boards that only then all of the tables is used.
+ * all as Rockchip's compilers have it for this chip. They also have BN scale what is looked up. With bytes
+ * gregordinary leaves BN off, as it is here, and found on boards that only then all of the tables is used. Halves
+ * are as in Rockchip's programs: BN adds a number and multiplies by another one, and OUT_CVT makes a number of a code.
  */
 #include <assert.h>
 #include <errno.h>
@@ -21,6 +22,12 @@
 #define EW_LUT		0x01004140
 #define LUT_USE		0x02000006
 #define LUT_LOAD	0x00ff0000
+#define BN_SCALES	0x20
+/* What BN has for all channels: an addend, a factor, shifts. */
+#define NRDMA_SCALES	0x1a
+#define ERDMA_OFF	0x41
+/* Codes of halves are scaled by 1. */
+#define CODE_SHIFT	14
 
 #define SET		SET76
 
@@ -137,4 +144,29 @@ void npu_prog_set_map76(struct npu_prog *p, const int8_t *map)
 int npu_prog_map(struct npu_prog *p, const struct npu_conv_task *t, const int8_t *map)
 {
 	return check(p) ? npu_prog_error(p) : npu_prog_conv_map_rk3576(p, t, map);
+}
+
+/* ---- of halves ---- */
+
+static int32_t code_of_table(const void *of, int32_t step)
+{
+	return npu_table_code(of, step);
+}
+
+int npu_prog_load_table76(struct npu_prog *p, const struct npu_table *t, uint64_t from_iova, uint64_t to_iova)
+{
+	return load(p, code_of_table, t, from_iova, to_iova);
+}
+
+void npu_prog_set_table76(struct npu_prog *p, const struct npu_table *t, uint64_t record_iova)
+{
+	SET(p, DPU_BN_CFG_VALUE, BN_SCALES);
+	set_lut(p, npu_table_code(t, -STEPS), npu_table_code(t, STEPS));
+	SET(p, DPU_OUT_CVT_OFFSET_VALUE, npu_table_offset(t));
+	SET(p, DPU_OUT_CVT_SCALE_SCALE, 1 << CODE_SHIFT);
+	SET(p, DPU_OUT_CVT_SHIFT_SHIFT, CODE_SHIFT);
+	SET(p, DPU_OUT_CVT_SHIFT_MINUS_EXP, npu_table_bits(t));
+	SET(p, RDMA_NRDMA_CFG_VALUE, NRDMA_SCALES);
+	SET(p, RDMA_BN_WORD_ADDR_IOVA, (int64_t)record_iova);
+	SET(p, RDMA_ERDMA_CFG_VALUE, ERDMA_OFF);
 }

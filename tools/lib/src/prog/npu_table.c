@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "npu_task.h"
 
@@ -171,6 +172,21 @@ static int16_t code(const struct npu_table *t, int32_t index)
 	return clamp(entry(ldexp(t->f(x), (int)t->bits)) - t->base + 1);
 }
 
+int32_t npu_table_code(const struct npu_table *t, int32_t step)
+{
+	return code(t, step * STEP);
+}
+
+int32_t npu_table_offset(const struct npu_table *t)
+{
+	return t->base - 1;
+}
+
+uint32_t npu_table_bits(const struct npu_table *t)
+{
+	return t->bits;
+}
+
 static bool is_zero(const struct npu_table *t, int32_t index)
 {
 	return code(t, index) + t->base == 1;
@@ -192,6 +208,18 @@ static uint32_t float_bits(float f)
 	return v.u;
 }
 
+/* Rockchip's compilers have the addend twice; shifts behind the factor are 0. */
+void npu_table_record(const struct npu_table *t, uint8_t record[NPU_TABLE_RECORD])
+{
+	uint32_t addend = float_bits((float)(t->zero / t->per_one));
+	uint16_t factor = npu_f64_to_f16(t->per_one);
+
+	memset(record, 0, NPU_TABLE_RECORD);
+	memcpy(record, &addend, sizeof(addend));
+	memcpy(record + 16, &addend, sizeof(addend));
+	memcpy(record + 32, &factor, sizeof(factor));
+}
+
 #define SET(p, f, v)	npu_prog_field(p, NPU_F_##f, v)
 
 /* Integers: no product, and the code goes to memory as it is, less the 1 in it. */
@@ -207,7 +235,7 @@ static void set_numbers(struct npu_prog *p, const struct npu_table *t)
 	SET(p, DPU_BN_CFG_MUL_BYPASS, 0);
 	SET(p, DPU_BN_ALU_CFG_OPERAND, float_bits((float)t->zero));
 	SET(p, DPU_BN_MUL_CFG_MUL_OPERAND, npu_f64_to_f16(t->per_one));
-	SET(p, DPU_OUT_CVT_OFFSET_OFFSET, t->base - 1);
+	SET(p, DPU_OUT_CVT_OFFSET_OFFSET, npu_table_offset(t));
 	SET(p, DPU_OUT_CVT_SHIFT_CVT_TYPE, 1);
 	SET(p, DPU_OUT_CVT_SHIFT_MINUS_EXP, t->bits);
 }
@@ -357,10 +385,8 @@ static int scale(struct npu_table *t, const struct span *s)
 	return 0;
 }
 
-/* The same as on the NPU, where the place in the table is rounded to an index. */
-static double look_up(const struct npu_table *t, double x)
+static double look_up(const struct npu_table *t, float at)
 {
-	float at = (float)((float)(x * t->per_one) + (float)t->zero);
 	double c, index = fmin(fmax(rint((double)at), -EDGE), EDGE);
 	int32_t i = ((int32_t)index + EDGE) >> STEP_SHIFT;
 	int32_t part = ((int32_t)index + EDGE) & (STEP - 1);
@@ -368,6 +394,18 @@ static double look_up(const struct npu_table *t, double x)
 	c = t->code[i] + (part ? (double)(t->code[i + 1] - t->code[i]) * part / STEP : 0);
 	c = ldexp(floor(c) + t->base - 1, -(int)t->bits);
 	return (double)npu_f16_to_f32(npu_f64_to_f16(c));
+}
+
+/*
+ * The same as on the NPU, where the place in the table is rounded to an index: multiplied first, or on an RK3576
+ * added.
+ */
+static double error_at(const struct npu_table *t, double x, double y)
+{
+	float multiplied = (float)((float)(x * t->per_one) + (float)t->zero);
+	float added = (float)((double)((float)x + (float)(t->zero / t->per_one)) * t->per_one);
+
+	return fmax(fabs(look_up(t, multiplied) - y), fabs(look_up(t, added) - y));
 }
 
 /* Of all halves; and one code, should silicon round in between in another way. */
@@ -379,7 +417,7 @@ static double error(const struct npu_table *t, const struct function *fn)
 		double x = (double)npu_f16_to_f32((uint16_t)h);
 
 		if (x >= fn->lo && x <= fn->hi)
-			worst = fmax(worst, fabs(look_up(t, x) - fn->f(x, fn->arg)));
+			worst = fmax(worst, error_at(t, x, fn->f(x, fn->arg)));
 	}
 	return worst + ldexp(1, -(int)t->bits);
 }

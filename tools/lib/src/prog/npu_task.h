@@ -127,11 +127,21 @@ struct npu_table_mark npu_table_mark(const struct npu_table *t);
 bool npu_table_is(const struct npu_table *t, const struct npu_table_mark *mark);
 /* The share of a normal distribution below x. */
 const struct npu_table *npu_table_normal(void);
+/* What it is at a step of the tables, -NPU_MAP_STEPS to NPU_MAP_STEPS, and what makes a number of it. */
+int32_t npu_table_code(const struct npu_table *t, int32_t step);
+int32_t npu_table_offset(const struct npu_table *t);
+uint32_t npu_table_bits(const struct npu_table *t);
+/* What BN of an RK3576 reads of a function of numbers: an addend and a factor. */
+#define NPU_TABLE_RECORD	64u
+void npu_table_record(const struct npu_table *t, uint8_t record[NPU_TABLE_RECORD]);
 /* Stage BN, EW and OUT_CVT, whatever was there before. */
 void npu_prog_set_table(struct npu_prog *p, const struct npu_table *t);
 void npu_prog_upload_table(struct npu_prog *p, const struct npu_table *t);
 
-/* npu_conv_prog.c: npu_prog_conv() with a function of fp16 results; NULL for none */
+/*
+ * npu_conv_prog.c: npu_prog_conv() with a function of fp16 results; NULL for none. On an RK3576 one that is not in
+ * the LUT yet takes a task more, which leaves something in the first atom of the result.
+ */
 int npu_prog_conv_table(struct npu_prog *p, const struct npu_conv_task *t,
 			const struct npu_table *table, bool upload);
 

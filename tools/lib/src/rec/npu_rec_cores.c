@@ -149,6 +149,11 @@ bool npu_rec_wants_table(struct npu_rec *rec, const struct npu_table *t)
 	return true;
 }
 
+void npu_rec_forget_table(struct npu_rec *rec)
+{
+	this_chain(rec)->table = (struct npu_table_mark){ 0 };
+}
+
 int npu_rec_make_room(struct npu_rec *rec, uint32_t tasks)
 {
 	if (!tasks_now(rec) || tasks_now(rec) + tasks <= NPU_REC_MAX_TASKS)

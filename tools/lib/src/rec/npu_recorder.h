@@ -59,6 +59,8 @@ int npu_rec_by_rows(struct npu_rec *rec, uint32_t rows, const void *arg,
 struct npu_prog *npu_rec_prog(struct npu_rec *rec);
 /* Will the LUT hold another table when the next task begins? From then on it holds @t. */
 bool npu_rec_wants_table(struct npu_rec *rec, const struct npu_table *t);
+/* Tasks that are appended next put something else there. */
+void npu_rec_forget_table(struct npu_rec *rec);
 /* Tasks that this core's chain has. */
 uint32_t npu_rec_tasks(const struct npu_rec *rec);
 /*

@@ -502,6 +502,46 @@ RK_TEST_F(bytes, network_of_halves, "a convolution and a product of halves have 
 	npu_weights_free(n.wb);
 }
 
+/* The cosine of each one's sigmoid. */
+static unsigned int functions_of_halves_wrong(const uint16_t *x, const uint16_t *got)
+{
+	unsigned int bad = 0;
+
+	for (uint32_t i = 0; i < ROWS * ADDED; i++) {
+		double v = npu_f16_to_f32(x[i]), want = cos(1 / (1 + exp(-v)));
+
+		bad += !(fabs(npu_f16_to_f32(got[i]) - want) <= 0x1p-8);
+	}
+	return bad;
+}
+
+RK_TEST_F(bytes, functions_of_halves, "functions of halves by table, one after the other, are within their bounds")
+{
+	static uint16_t x[ROWS * ADDED], got[ROWS * ADDED];
+	static float unused[ROWS * ADDED];
+	struct npu_rec *rec = NULL;
+	struct npu_tensor *t[3];
+
+	if (npu_soc(self->dev) != 3576)
+		SKIP(return, "no functions of halves on this chip");
+	for (size_t i = 0; i < ARRAY_SIZE(t); i++)
+		ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_FP16, ROWS, ADDED, &t[i]));
+	ASSERT_EQ(0, npu_rec_new(self->dev, NULL, &rec));
+	ASSERT_EQ(0, npu_rec_act(rec, NPU_ACT_SIGMOID, t[0], t[1])) TH_LOG("%s", npu_rec_message(rec));
+	ASSERT_EQ(0, npu_rec_act(rec, NPU_ACT_COS, t[1], t[2])) TH_LOG("%s", npu_rec_message(rec));
+	ASSERT_EQ(0, npu_rec_end(rec));
+	for (int run = 0; run < 2; run++) {
+		fill_halves(x, unused, ARRAY_SIZE(x), 60, 0.125f);
+		ASSERT_EQ(0, npu_tensor_write(t[0], x, 0));
+		libnpu_run_counted(_metadata, rec, variant->uapi);
+		ASSERT_EQ(0, npu_tensor_read(t[2], got, 0));
+		EXPECT_EQ(0, functions_of_halves_wrong(x, got));
+	}
+	npu_rec_free(rec);
+	for (size_t i = 0; i < ARRAY_SIZE(t); i++)
+		npu_tensor_free(t[i]);
+}
+
 RK_TEST_F(bytes, others_are_refused, "what there are no programs for is refused with a reason, and so are other cores")
 {
 	bool rk3576 = npu_soc(self->dev) == 3576;
@@ -515,7 +555,7 @@ RK_TEST_F(bytes, others_are_refused, "what there are no programs for is refused 
 	ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_FP16, 4, 32, &x));
 	ASSERT_EQ(0, npu_tensor_new(self->dev, NPU_PREC_FP16, 4, 32, &y));
 	ASSERT_EQ(0, npu_rec_new(self->dev, NULL, &rec));
-	EXPECT_EQ(-EOPNOTSUPP, npu_rec_act(rec, NPU_ACT_TANH, x, y));
+	EXPECT_EQ(-EOPNOTSUPP, npu_rec_act(rec, NPU_ACT_SQRT, x, y));
 	EXPECT_NE(NULL, strstr(npu_rec_message(rec), rk3576 ? "RK3576" : "RK3568"));
 	npu_rec_free(rec);
 	npu_tensor_free(x);
