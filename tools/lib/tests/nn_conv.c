@@ -566,6 +566,12 @@ static const struct conv_case half_cases[] = {
 	{ "a line of halves", WIN(.in_w = 1, .in_h = 4, .kw = 1, .kh = 2), 32, 32, F16, F16 },
 	{ "the largest kernels of halves", WIN(.in_w = 4, .in_h = 4, SAME3), 256, 33, F16, F16, .bias = true },
 	{ "more kernels of halves than a task has", WIN(.in_w = 2, .in_h = 2, .kw = 1, .kh = 1), 32, 3000, F16, F16 },
+	{ "depthwise halves", WIN(.in_w = 6, .in_h = 8, SAME3, .stride_y = 2), 32, 32, F16, F16, true, .bias = true,
+	  .act = NPU_ACT_RELU },
+	{ "depthwise halves of 150", WIN(.in_w = 8, .in_h = 7, .kw = 2, .kh = 3, .pad_top = 2), 150, 150, F16, F16, true,
+	  .max_lines = 2 },
+	{ "depthwise halves, large windows", WIN(.in_w = 8, .in_h = 8, .kw = 15, .kh = 15, .pad_left = 7,
+						 .pad_right = 7, .pad_top = 7, .pad_bottom = 7), 352, 352, F16, F16, true },
 };
 
 /* As large as products of words, and no such. */
@@ -577,7 +583,8 @@ static const struct conv_case word_cases[] = {
 
 static bool bytes_has(const struct conv_case *c)
 {
-	bool halves = chip->halves && c->in == F16 && c->out == F16 && !c->depthwise;
+	/* Functions by table are of sums over channels. */
+	bool halves = chip->halves && c->in == F16 && c->out == F16 && (!c->depthwise || c->act <= NPU_ACT_RELU);
 
 	return (halves || (c->in == I8 && c->out == I8)) && one(c->win.dil_x) == 1 && one(c->win.dil_y) == 1;
 }
@@ -586,6 +593,12 @@ static bool bytes_has(const struct conv_case *c)
 static bool has_odd_lines(const struct conv_case *c)
 {
 	return chip->granules && c->in == I8 && c->win.in_w % 2 && round_up(c->in_c, 32) % 64;
+}
+
+/* Depthwise surfaces are multiples of 4 positions apart, and those of a single one are not. */
+static bool has_odd_result(const struct conv_case *c)
+{
+	return chip->granules && c->depthwise && npu_window_out_w(&c->win) * npu_window_out_h(&c->win) == 1;
 }
 
 static void refused_case(struct npu_dev *dev, const struct conv_case *c)
@@ -641,7 +654,7 @@ static void test_largest_weight(struct npu_dev *dev)
 	drop(&d);
 }
 
-/* What is refused is refused for its lines alone. */
+/* What is refused is refused for its lines, or for a single position. */
 static void test_any_bytes(struct npu_dev *dev)
 {
 	unsigned int right = 0, refused_lines = 0;
@@ -666,7 +679,7 @@ static void test_any_bytes(struct npu_dev *dev)
 		if (npu_window_out_w(&c.win) && npu_window_out_h(&c.win)) {
 			worst = worst_of(dev, &c, &d, &info, &ret);
 			right += !ret && worst <= 1;
-			refused_lines += ret == -EOPNOTSUPP && has_odd_lines(&c);
+			refused_lines += ret == -EOPNOTSUPP && (has_odd_lines(&c) || has_odd_result(&c));
 			drop(&d);
 		} else {
 			i--;
@@ -711,15 +724,18 @@ static void test_any_halves(struct npu_dev *dev)
 	for (int i = 0; i < ANY; i++) {
 		struct conv_case c = { .in = F16, .out = F16, .bias = any_of(0, 1), .act = any_of(0, 1) ?
 				       NPU_ACT_RELU : NPU_ACT_NONE, .in_c = any_of(1, 64), .out_c = any_of(1, 100),
-				       .max_lines = any_of(0, 4), .max_n = any_of(0, 2) * 32, WIN() };
+				       .max_lines = any_of(0, 4), .max_n = any_of(0, 2) * 32,
+				       .depthwise = any_of(0, 3) == 3, WIN() };
 		struct npu_rec *rec = nn_rec(dev);
 		uint32_t dil = 1;
 		struct data d;
 
+		if (c.depthwise)
+			c.out_c = c.in_c;
 		do {
 			any_axis(&c.win.in_w, &c.win.kw, &c.win.stride_x, &dil, &c.win.pad_left, &c.win.pad_right);
 			any_axis(&c.win.in_h, &c.win.kh, &c.win.stride_y, &dil, &c.win.pad_top, &c.win.pad_bottom);
-		} while (!npu_window_out_w(&c.win) || !npu_window_out_h(&c.win));
+		} while (!npu_window_out_w(&c.win) || !npu_window_out_h(&c.win) || has_odd_result(&c));
 		make_exact(&c, &d);
 		right += !run(dev, &c, &d, rec) && !other_patterns(&c, &d);
 		npu_rec_free(rec);

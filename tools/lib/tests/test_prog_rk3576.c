@@ -72,6 +72,15 @@ static const struct word half_words[] = {
 	{ 0x5024, 0x3ffc0 }, { 0x5034, 1 }, { 0x5044, 0x40010050 },
 };
 
+/* What differs in Rockchip's depthwise one of 64 channels. */
+static const struct word half_depthwise_words[] = {
+	{ 0x100c, 0x200121 }, { 0x101c, 0x480 }, { 0x1020, 0x480 }, { 0x1024, 0x2020000 }, { 0x1028, 0x200003f },
+	{ 0x1030, 0x48000f }, { 0x3018, 0x1000020a }, { 0x3020, 0x3f }, { 0x400c, 0x4000000c }, { 0x4010, 0x40000002 },
+	{ 0x401c, 0x100 }, { 0x402c, 0x3f }, { 0x4030, 0x3f0310 }, { 0x4038, 0x100092 }, { 0x4044, 0 },
+	{ 0x4050, 0x23333 }, { 0x40b8, 0x300 }, { 0x501c, 0x110 }, { 0x5024, 0x3ffc0 }, { 0x5034, 0x41 },
+	{ 0x5044, 0x40010052 },
+};
+
 static void test_halves(void)
 {
 	struct npu_conv_task t = half_task;
@@ -86,6 +95,11 @@ static void test_halves(void)
 	t = half_task;
 	t.out_c = 48;
 	tap_ok(value_of(0x4050, &t) == 0x21111 && value_of(0x3020, &t) == 47, "three groups of kernels");
+	t.depthwise = true;
+	t.out_c = 64;
+	tap_ok(!make(&t), "a depthwise program of halves: %s", npu_prog_message(prog));
+	bad = wrong_words(half_depthwise_words, ARRAY_SIZE(half_depthwise_words));
+	tap_ok(!bad && started() == 0x1d, "its words: %u wrong", bad);
 	npu_matmul_task(&t, NPU_PREC_FP16, NPU_PREC_FP16, 12, 64, 96);
 	t.has_bias = true;
 	tap_ok(value_of(0x102c, &t) == 11 << 16 && value_of(0x103c, &t) == 36 << 16 && value_of(0x1030, &t) == (192u << 16 | 11),
@@ -234,10 +248,6 @@ static void test_refused(void)
 	refuse(-EOPNOTSUPP, "from BF16 to FP16", "bfloat16");
 	npu_matmul_task(&changed, NPU_PREC_INT4, NPU_PREC_INT16, 12, 64, 64);
 	refuse(-EOPNOTSUPP, "from INT4 to INT16", "nibbles");
-	changed = half_task;
-	changed.depthwise = true;
-	changed.out_c = 64;
-	refuse(-EOPNOTSUPP, "no depthwise programs of FP16", "depthwise halves");
 	changed = half_task;
 	changed.has_bias = false;
 	refuse(-EINVAL, "operands", "halves without a bias");

@@ -43,7 +43,9 @@ static const struct window *window_of(const struct npu_prog *p)
 /* By groups of 16 channels: with the wrong one boards lose rows. */
 #define OW_EVEN		0x80011111
 #define OW_ODD		0x80011011
+/* By groups of as many channels as an atom has. */
 #define OW_DEPTHWISE	0x00013033
+#define OW_DW_HALVES	0x00023033
 #define OW_WORDS	0x00023333
 #define OW_HALVES	0x00021111
 #define OW_GROUPS	8
@@ -54,7 +56,7 @@ static const struct window *window_of(const struct npu_prog *p)
 struct form {
 	uint32_t bs, bs_operands, brdma, wdma, rdma;
 	uint32_t surfaces;	/* that one group of channels fills */
-	uint32_t kernels;	/* of depthwise layers: bytes that are added for a weight; 0 = one per channel */
+	uint32_t kernels;	/* of depthwise layers: elements that are added for a weight; 0 = one per channel */
 	uint32_t erdma;		/* 0 = ERDMA_OFF */
 };
 
@@ -67,6 +69,8 @@ static const struct form direct = {
 }, halves = {
 	.bs = 0x100092, .bs_operands = 2, .brdma = 0x100, .wdma = 0x710, .rdma = 0x40010050, .surfaces = 2,
 	.erdma = 1,
+}, depthwise_halves = {
+	.bs = 0x100092, .brdma = 0x110, .wdma = 0x310, .rdma = 0x40010052, .surfaces = 4, .kernels = 1,
 };
 
 #define WRITE_TO_MEMORY	0x04440100
@@ -103,7 +107,7 @@ static bool is_float(const struct npu_conv_task *t)
 static const struct form *form_of(const struct npu_conv_task *t)
 {
 	if (is_halves(t))
-		return &halves;
+		return t->depthwise ? &depthwise_halves : &halves;
 	if (is_words(t) || is_int4(t))
 		return &words;
 	return t->depthwise ? &depthwise : &direct;
@@ -111,7 +115,7 @@ static const struct form *form_of(const struct npu_conv_task *t)
 
 static uint32_t kernels(const struct npu_conv_task *t)
 {
-	return t->depthwise ? depthwise.kernels : t->out_c;
+	return t->depthwise ? form_of(t)->kernels : t->out_c;
 }
 
 static uint32_t kernel_bytes(const struct npu_conv_task *t)
@@ -176,11 +180,10 @@ static int check_types(struct npu_prog *p, const struct npu_conv_task *t, const 
 				     npu_prec_name(t->in), npu_prec_name(t->out));
 	if (table && (!is_halves(t) || npu_table_of_patterns(table)))
 		return npu_prog_fail(p, -EOPNOTSUPP, "no programs with tables on the RK3576 but of halves as numbers");
+	if (table && t->depthwise)
+		return npu_prog_fail(p, -EOPNOTSUPP, "no depthwise programs with tables on the RK3576");
 	if (t->dil_x != 1 || t->dil_y != 1)
 		return npu_prog_fail(p, -EOPNOTSUPP, "the RK3576 has no dilation that is known");
-	/* Compilers write other words in BS_OW for other channels, and nobody knows the rule. */
-	if (is_halves(t) && t->depthwise)
-		return npu_prog_fail(p, -EOPNOTSUPP, "no depthwise programs of FP16 on the RK3576");
 	if (is_words(t) && (!is_product(t) || t->relu))
 		return npu_prog_fail(p, -EOPNOTSUPP, "INT32 results but of products without ReLU on the RK3576");
 	/* Nobody is known to have asked boards for others. */
@@ -240,8 +243,7 @@ static int check_notch(struct npu_prog *p, const struct npu_conv_task *t)
 static int check_weights(struct npu_prog *p, const struct npu_conv_task *t)
 {
 	const struct npu_chip *chip = npu_prog_chip(p);
-	uint32_t bytes = kernel_bytes(t), most = t->depthwise ? chip->depthwise_bytes / depthwise.kernels :
-							       chip->kernel_bytes;
+	uint32_t bytes = kernel_bytes(t), most = t->depthwise ? chip->depthwise_bytes / kernels(t) : chip->kernel_bytes;
 
 	if (bytes > most && is_product(t))
 		return npu_prog_fail(p, -EOPNOTSUPP, "no programs from %s of more than %u columns on the RK3576",
@@ -307,7 +309,7 @@ static void set_geometry(struct npu_prog *p, const struct npu_conv_task *t)
 
 static void set_weights(struct npu_prog *p, const struct npu_conv_task *t)
 {
-	int64_t bytes = kernel_bytes(t), again = is_float(t) ? bytes : 2 * bytes / (t->depthwise ? 16 : 1);
+	int64_t bytes = kernel_bytes(t), again = (is_float(t) ? bytes : 2 * bytes) / (t->depthwise ? 16 : 1);
 
 	SET(p, CNA_WEIGHT_SIZE0_BYTES, bytes * kernels(t));
 	SET(p, CNA_WEIGHT_SIZE1_BYTES_PER_KERNEL, bytes);
@@ -421,14 +423,14 @@ static void set_clamps(struct npu_prog *p, bool relu)
 
 static uint32_t ow_of(const struct npu_conv_task *t)
 {
-	uint32_t groups = (uint32_t)div_up(t->out_c, 16);
+	uint32_t groups = (uint32_t)div_up(t->out_c, is_halves(t) ? 8 : 16);
 
 	if (form_of(t) == &words)
 		return OW_WORDS;
+	if (t->depthwise)
+		return (is_halves(t) ? OW_DW_HALVES : OW_DEPTHWISE) | ((groups - 1) & 3) << OW_GROUPS;
 	if (is_halves(t))
 		return OW_HALVES;
-	if (t->depthwise)
-		return OW_DEPTHWISE | ((groups - 1) & 3) << OW_GROUPS;
 	return groups % 2 ? OW_ODD : OW_EVEN;
 }
 
