@@ -547,6 +547,8 @@ static const struct conv_case bytes_cases[] = {
 	{ "small tasks", WIN(.in_w = 10, .in_h = 10, SAME3), 32, 70, I8, I8, .bias = true, .max_lines = 3,
 	  .max_n = 32 },
 	{ "lines that do not fit at once", WIN(.in_w = 80, .in_h = 48, SAME3), 96, 16, I8, I8 },
+	{ "lines in five banks", WIN(.in_w = 80, .in_h = 66, SAME3), 64, 32, I8, I8, .bias = true },
+	{ "lines beside too many kernels", WIN(.in_w = 80, .in_h = 66, SAME3), 64, 256, I8, I8, .bias = true },
 	{ "the largest kernels", WIN(.in_w = 4, .in_h = 4, SAME3), 512, 33, I8, I8, .bias = true },
 	{ "depthwise, a whole group", WIN(.in_w = 6, .in_h = 6, SAME3), 64, 64, I8, I8, true, .bias = true },
 	{ "depthwise, half a group", WIN(.in_w = 6, .in_h = 8, SAME3, .stride_y = 2), 32, 32, I8, I8, true,

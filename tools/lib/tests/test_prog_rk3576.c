@@ -185,6 +185,14 @@ static void test_variants(void)
 	tap_ok(value_of(0x4060, &t) == 0x902 && !value_of(0x406c, &t) && !value_of(0x4074, &t) &&
 	       value_of(0x4070, &t) == INT32_MAX && value_of(0x4048, &t) == 0x80000000, "ReLU is a clamp of BN");
 	t = band;
+	t.in_c = 64;
+	t.in_h = 52;
+	t.out_h = 50;
+	tap_ok(value_of(0x1018, &t) == 0x40000505 && value_of(0x1040, &t) == 0x14000000 && value_of(0x1038, &t) == 7,
+	       "features in five banks");
+	t.in_h = 51;
+	tap_ok(value_of(0x1018, &t) == 0x40000404 && value_of(0x1040, &t) == 0x10000000, "features in four");
+	t = band;
 	t.in_h = 16;
 	t.pad_top = 1;
 	tap_ok(value_of(0x1080, &t) == 0x01000101, "padding below is what windows reach");
@@ -304,7 +312,11 @@ static void test_refused(void)
 	changed.out_c = 1376;
 	refuse(-E2BIG, "exceed the limit 1344", "6 MiB of weights");
 	changed.in_c = 224;
+	changed.out_c = 96;
 	refuse(-E2BIG, "granules exceed the limit 4096", "features that do not fit");
+	changed.in_c = 256;
+	changed.out_c = 32;
+	refuse(-E2BIG, "granules exceed the limit 5120", "features that do not fit beside few weights");
 }
 
 /* 3 x 3 every second over 20 x 9 of 48 channels, with a column and a line of padding. */
@@ -475,6 +487,11 @@ static void test_table(void)
 /* Windows of Rockchip's compilers; and the registers of products, which gahingwoo has of Rockchip's. */
 static void test_core_1(void)
 {
+	/* 5120 granules and 18 KiB of weights. */
+	static const struct word few_words[] = {
+		{ 0x1018, 0x4000050c }, { 0x1028, 5120u << 16 | 63 }, { 0x1038, 0x10e }, { 0x103c, 0x501c00 },
+		{ 0x1040, 0x30001c00 },
+	};
 	static const struct word conv_words[] = {
 		{ 0x1018, 0x4000040b }, { 0x1038, 0x10e }, { 0x103c, 0x201c00 }, { 0x1040, 0x2c001c00 },
 	};
@@ -488,6 +505,13 @@ static void test_core_1(void)
 	prog = npu_prog_new_for(npu_chip_of_soc(3576), 1);
 	tap_ok(!make(&t) && !wrong_words(conv_words, ARRAY_SIZE(conv_words)), "a program for core 1");
 	tap_ok(!make(&product) && !wrong_words(product_words, ARRAY_SIZE(product_words)), "one of INT4 weights");
+	t = band;
+	t.in_c = 64;
+	t.in_h = 64;
+	t.out_h = 62;
+	t.out_c = 32;
+	tap_ok(!make(&t) && !wrong_words(few_words, ARRAY_SIZE(few_words)), "features in five banks: %s",
+	       npu_prog_message(prog));
 	npu_prog_free(prog);
 	prog = other;
 }

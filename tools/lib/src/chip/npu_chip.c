@@ -33,7 +33,7 @@ const struct npu_chip npu_rk3588 = {
 
 /*
  * One CBUF for both cores: Rockchip's compilers give each four banks of features and three of
- * weights, and store a program for either. Measured on core 0 by gregordinary: weights of 32
+ * weights, or five and two, and store a program for either. Measured on core 0 by gregordinary: weights of 32
  * outputs to 144 KiB, 2944 outputs, 6 MiB of weights; beyond, outputs are lost without a fault.
  * Rows as on the RK3588: nobody has told of more.
  */
@@ -41,7 +41,7 @@ static const struct npu_chip rk3576 = {
 	.soc = 3576, .hw_version = 0x46495247, .name = "RK3576", .encoding = NPU_ENCODING_RK3576,
 	.core_mask = 3,
 	.fetch = 2, .atom = 16, .kernel_group = 32, .depthwise_group = 64, .int4_group = 16,
-	.banks = 7, .bank_bytes = RK3576_CBUF_BANK_BYTES, .weight_banks = 3,
+	.banks = 7, .bank_bytes = RK3576_CBUF_BANK_BYTES, .weight_banks = 3, .few_weight_banks = 2,
 	.rows = 1020, .kernels = 2944, .kernel_bytes = 144 * 1024 / 32, .weight_bytes = 6 << 20,
 	.depthwise_cols = 32, .depthwise_weight = 2, .depthwise_bytes = 144 * 1024,
 	.int4_halves = true, .adds_bytes = true, .multiplies_bytes = true, .convolves_tables = true,

@@ -36,6 +36,7 @@ struct npu_chip {
 	/* Of CBUF, what programs use. */
 	uint32_t banks, bank_bytes;
 	uint32_t weight_banks;		/* at least so many are the weights' */
+	uint32_t few_weight_banks;	/* or so many, if all weights of a task are in them; 0 = no such tasks */
 
 	/* Of one task. */
 	uint32_t rows;			/* positions of a product, lines of an image */

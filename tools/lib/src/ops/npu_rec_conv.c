@@ -94,15 +94,26 @@ static uint32_t lines_beside(const struct conv *c, uint32_t channels, uint64_t b
 	return npu_axis_fit(&c->sy, min_u64((chip->banks - banks) * chip->bank_bytes / row, chip->rows));
 }
 
-/* Fewer kernels than npu_weight_banks() wants are enough, too, if there is no room for those. */
-static uint32_t direct_lines(const struct conv *c)
+/* Do all weights of a task leave more banks to features than usual? */
+static bool are_few(const struct npu_chip *chip, uint64_t weight_bytes)
+{
+	return weight_bytes <= (uint64_t)chip->few_weight_banks * chip->bank_bytes;
+}
+
+/*
+ * Of a task of @n kernels. Fewer than npu_weight_banks() wants are enough, too, if there is no room for those.
+ */
+static uint32_t direct_lines(const struct conv *c, uint32_t n)
 {
 	const struct npu_chip *chip = npu_dev_chip(c->w->dev);
+	uint32_t group = npu_kernel_group(chip, c->w->type);
 	size_t bytes = kernel_bytes(c, c->w->kp);
-	uint32_t lines = lines_beside(c, c->w->kp, npu_weight_banks(chip, bytes));
-	uint64_t least = max_u64(chip->weight_banks,
-				 div_up(bytes * npu_kernel_group(chip, c->w->type), chip->bank_bytes));
+	uint64_t least = max_u64(chip->weight_banks, div_up(bytes * group, chip->bank_bytes));
+	uint32_t lines;
 
+	if (are_few(chip, bytes * round_up(min_u64(n, c->w->n), group)))
+		return lines_beside(c, c->w->kp, chip->few_weight_banks);
+	lines = lines_beside(c, c->w->kp, npu_weight_banks(chip, bytes));
 	return lines ? lines : lines_beside(c, c->w->kp, least);
 }
 
@@ -113,6 +124,8 @@ static uint32_t depthwise_lines(const struct conv *c, uint32_t channels)
 
 	if (bytes > chip->depthwise_bytes)
 		return 0;
+	if (are_few(chip, bytes))
+		return lines_beside(c, channels, chip->few_weight_banks);
 	return lines_beside(c, channels, max_u64(chip->weight_banks, div_up(bytes, chip->bank_bytes)));
 }
 
@@ -126,10 +139,8 @@ static struct step direct_step(const struct conv *c)
 	uint32_t most = npu_task_kernels(npu_dev_chip(c->w->dev), kernel_bytes(c, c->w->kp));
 	uint32_t n = c->max_n ? (uint32_t)min_u64(c->max_n, most) : most;
 
-	return (struct step){
-		.lines = direct_lines(c),
-		.channels = (uint32_t)round_up(n, NPU_TENSOR_COLS),
-	};
+	n = (uint32_t)round_up(n, NPU_TENSOR_COLS);
+	return (struct step){ .lines = direct_lines(c, n), .channels = n };
 }
 
 static uint32_t depthwise_group(const struct conv *c)

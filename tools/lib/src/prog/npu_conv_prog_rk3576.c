@@ -18,8 +18,12 @@
 #define GRANULE_BYTES	64u
 #define BANK_GRANULES	1024u
 #define FEATURE_BANKS	4u
+#define MORE_BANKS	5u
 
-/* Of CBUF, as Rockchip's compilers divide it: features of a core, and behind them its weights. */
+/*
+ * Of CBUF, as Rockchip's compilers divide it: features of a core, and behind them its weights. Where features take
+ * five banks weights are all there at once: of what is fetched behind them in turns boards lose some (gregordinary).
+ */
 struct window {
 	uint32_t bank;		/* the first one */
 	uint32_t end;
@@ -256,14 +260,29 @@ static int check_weights(struct npu_prog *p, const struct npu_conv_task *t)
 	return 0;
 }
 
+static uint64_t feature_granules(const struct npu_prog *p, const struct npu_conv_task *t)
+{
+	return (uint64_t)npu_row_entries(npu_prog_chip(p), features(t), t->in_w, t->in_c) * t->in_h;
+}
+
+static uint32_t most_feature_banks(const struct npu_prog *p, const struct npu_conv_task *t)
+{
+	const struct npu_chip *chip = npu_prog_chip(p);
+	uint64_t weights = (uint64_t)kernel_bytes(t) * kernels(t);
+
+	/* Of products there are no such programs. */
+	return !is_words(t) && !is_int4(t) && weights <= chip->few_weight_banks * chip->bank_bytes ? MORE_BANKS :
+												     FEATURE_BANKS;
+}
+
 static int check_features(struct npu_prog *p, const struct npu_conv_task *t)
 {
-	uint64_t granules = (uint64_t)npu_row_entries(npu_prog_chip(p), features(t), t->in_w, t->in_c) *
-			    t->in_h;
+	uint64_t granules = feature_granules(p, t);
+	uint32_t most = most_feature_banks(p, t) * BANK_GRANULES;
 
-	if (granules > FEATURE_BANKS * BANK_GRANULES)
+	if (granules > most)
 		return npu_prog_fail(p, -E2BIG, "features of %llu granules exceed the limit %u",
-				     (unsigned long long)granules, FEATURE_BANKS * BANK_GRANULES);
+				     (unsigned long long)granules, most);
 	return 0;
 }
 
@@ -341,16 +360,17 @@ static void set_feature_dma(struct npu_prog *p, const struct npu_conv_task *t)
 static void set_cbuf(struct npu_prog *p, const struct npu_conv_task *t)
 {
 	int64_t row = npu_row_entries(npu_prog_chip(p), features(t), t->in_w, t->in_c);
+	uint32_t banks = feature_granules(p, t) > FEATURE_BANKS * BANK_GRANULES ? MORE_BANKS : FEATURE_BANKS;
 	const struct window *w = window_of(p);
 
-	SET(p, CNA_CBUF_DATA_END_BANK, w->bank + FEATURE_BANKS);
-	SET(p, CNA_CBUF_DATA_BANKS, FEATURE_BANKS);
+	SET(p, CNA_CBUF_DATA_END_BANK, w->bank + banks);
+	SET(p, CNA_CBUF_DATA_BANKS, banks);
 	SET(p, CNA_CBUF_DATA_ON, 1);
 	SET(p, CNA_CBUF_WEIGHT_END_BANK, w->end);
 	SET(p, CNA_CBUF_WEIGHT_TAIL_BANK, w->tail);
 	SET(p, CNA_CBUF_ROW_START, w->bank * BANK_GRANULES);
 	SET(p, CNA_CBUF_START_FETCH, w->bank * BANK_GRANULES);
-	SET(p, CNA_CBUF_START_WEIGHT, (w->bank + FEATURE_BANKS) * BANK_GRANULES);
+	SET(p, CNA_CBUF_START_WEIGHT, (w->bank + banks) * BANK_GRANULES);
 	SET(p, CNA_CBUF_ROW_GRANULES, row);
 	SET(p, CNA_DATA_SIZE1_GRANULES, row * t->in_h);
 	SET(p, CNA_DATA_ROW_GRANULES, row);
