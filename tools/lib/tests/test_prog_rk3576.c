@@ -421,13 +421,19 @@ static void test_product(void)
 	struct npu_ew_task t = {
 		.rows = 256, .cols = 32, .a = { 0x10000, 256 }, .b = { 0x20000, 256 }, .y = { 0x30000, 256 },
 	};
+	struct npu_byte_product other_how = how;
 	struct npu_prog *other = npu_prog_new();
 	uint8_t record[NPU_PRODUCT_RECORD];
 	int32_t addend[5];
+	uint32_t got = 0;
 
 	npu_prog_reset(prog);
 	tap_ok(!npu_prog_mul_bytes(prog, &t, &how, 0x40000) && !wrong_words(mul_words, ARRAY_SIZE(mul_words)) &&
 	       started() == 0x18, "a product of bytes: %s", npu_prog_message(prog));
+	other_how.b_zp = 5;
+	npu_prog_reset(prog);
+	tap_ok(!npu_prog_mul_bytes(prog, &t, &other_how, 0x40000) && writes(0x4080, &got) == 1 && got == 0xfffb,
+	       "an offset below 0 has 16 bits");
 	npu_product_record(&how, record);
 	memcpy(addend, record, sizeof(addend));
 	tap_ok(addend[0] == 4 && addend[4] == 4 && !addend[1], "what is added to the first operand");

@@ -417,7 +417,7 @@ static inline void put_second(Prog *p, const Case *k, const Part *t)
     int notch = 2 * out_plane(k) - k->ow * t->rows;
 
     put(p, 0x407c, 0x8002c0c0);
-    put(p, 0x4080, k->ew_offset);
+    put(p, 0x4080, (uint16_t)k->ew_offset);
     put(p, 0x4084, k->ew_shift << 16 | (uint16_t)k->ew_scale);
     put(p, 0x5034, 0x50000044);
     put(p, 0x5038, ADDR_SECOND + t->y * k->ow * 16);

@@ -93,7 +93,7 @@ static void put_alone_case(Prog *p, const Alone *k, int w, int h, int c)
     }
     if (k->second) {
         put(p, 0x407c, k->mul ? 0x810f4094 : 0x8002c0c0);
-        put(p, 0x4080, k->offset);
+        put(p, 0x4080, (uint16_t)k->offset);
         put(p, 0x4084, k->ew_shift << 16 | (uint16_t)k->ew_scale);
         put(p, 0x5038, ADDR_W);
         put(p, 0x5040, w * h);

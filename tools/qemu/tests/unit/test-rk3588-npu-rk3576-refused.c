@@ -244,6 +244,7 @@ static const Refused refused_halves[] = {
 
 static const Refused refused_second[] = {
     { 0x407c, 0x810f4094, "a second tensor of such a convolution" },
+    { 0x4080, 0x10000, "bits of DPU_EW_CVT_OFFSET that nobody has seen" },
     { 0x5034, 0x40000044, "ERDMA of this layer" },
     { 0x5040, 36, "surfaces of an EW operand that is not there" },
     { 0x504c, 0, "surfaces with a notch" },

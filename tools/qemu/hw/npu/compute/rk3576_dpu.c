@@ -482,7 +482,7 @@ static const char *decode_second(NpuTask *t, const uint32_t *regs,
     e->alu_algo = NPU_ALU_ADD;
     e->bytes = 1;
     e->cvt = e->cvt_offset_first = true;
-    e->cvt_offset = regs[R_RK3576_DPU_EW_CVT_OFFSET];
+    e->cvt_offset = (int16_t)GET76(regs, DPU_EW_CVT_OFFSET, VALUE);
     e->cvt_scale = (int16_t)GET76(regs, DPU_EW_CVT_SCALE, SCALE);
     e->cvt_shift = GET76(regs, DPU_EW_CVT_SCALE, SHIFT);
     f->base[0] = ADDR76(regs, RDMA_EW_ADDR);
