@@ -38,6 +38,7 @@ NPU_SIZE(PRODUCT_TARGET, 0x0401)
 
 NPU_CODE(MODE, DIRECT, 0)
 NPU_CODE(MODE, DEPTHWISE, 1)
+/* Also of bytes, whose taps then have four lanes and no more. */
 NPU_CODE(MODE, ARGB_FLOAT, 2)
 NPU_CODE(MODE, ARGB, 6)
 /* DW of CORE's MISC. */
@@ -136,6 +137,9 @@ NPU_REG(CNA, CVT_OFFSET_2, 0x105c)
 	NPU_FIELD(CNA, CVT_OFFSET_2, VALUE, 0, 32, S)
 NPU_REG(CNA, CVT_OFFSET_3, 0x1060)
 	NPU_FIELD(CNA, CVT_OFFSET_3, VALUE, 0, 32, S)
+/* Of packed pixels as they are in memory, or what the converter makes of them: see MODE. */
+NPU_REG(CNA, PAD_PIXEL, 0x1070)
+	NPU_FIELD(CNA, PAD_PIXEL, VALUE, 0, 32, U)
 NPU_REG(CNA, DMA_SIZE, 0x1078)
 	NPU_FIELD(CNA, DMA_SIZE, HEIGHT, 0, 16, M1)
 	NPU_FIELD(CNA, DMA_SIZE, WIDTH, 16, 16, M1)

@@ -12,6 +12,9 @@ typedef struct Case {
     bool half, dw, layer, lut;
     bool packed;            /* pixels, of ic channels */
     bool plain;             /* pixels have a sign, and are not offset */
+    bool tight;             /* packed bytes whose taps have four lanes */
+    bool alone;             /* packed halves without operands */
+    int raw_pad;            /* of packed bytes: what becomes padding */
     int gap;                /* positions behind each line of the input */
     bool records;           /* of operands of eight channels, with halves */
     int lut_start;
@@ -28,6 +31,7 @@ typedef struct Case {
     int8_t pad;
     bool adds_128;          /* a depthwise weight has 0x80 as second byte */
     bool relu;
+    bool sum_relu;          /* behind a second tensor */
     uint32_t relux;         /* or HIGH */
     int shift, shift_neg, scale, out_shift, offset;
     int *x, *wt;            /* [h][w][ic], [oc][kh][kw][ic] */
@@ -45,6 +49,8 @@ typedef struct Part {
 } Part;
 
 #define RING            0x1400
+/* Positions that lines of packed pixels take in memory. */
+#define PIXELS          16
 #define ADDR_SECOND     (ADDR_SHIFT + 0x10000)
 
 static inline int *x_at(const Case *k, int y, int x, int c)
@@ -67,11 +73,13 @@ static inline void lay_features(const Case *k)
     uint8_t *base = at(ADDR_X);
 
     for (c = 0; k->packed && c < k->h * k->w * k->ic; c++) {
+        int to = c + c / (k->w * k->ic) * (PIXELS - k->w) * k->ic;
+
         if (k->half) {
-            put_half(base + 2 * c, k->x[c]);
+            put_half(base + 2 * to, k->x[c]);
         } else {
             /* The converter takes 128 off, or keeps the byte. */
-            base[c] = k->x[c] + (k->plain ? 0 : 128);
+            base[to] = k->x[c] + (k->plain ? 0 : 128);
         }
     }
     if (k->packed) {
@@ -171,13 +179,18 @@ static inline size_t lay_depthwise_halves(const Case *k)
     return k->ic * taps * 2;
 }
 
+static inline int packed_row(const Case *k)
+{
+    return k->half ? k->kw * 8 : k->tight ? k->kw * 4 : up(k->kw * 4, 16);
+}
+
 /*
  * Four lanes for a tap; of bytes, rows of taps fill 16, and the kernels of a
- * group are inside a row of the kernel.
+ * group are inside a row of the kernel, unless they are tight.
  */
 static inline size_t lay_packed(const Case *k)
 {
-    int row = k->half ? k->kw * 8 : up(k->kw * 4, 16), kg = k->half ? 16 : 32;
+    int row = packed_row(k), kg = k->half ? 16 : 32;
     int kernel = k->kh * row, o, t, c;
 
     memset(at(ADDR_W), 0x33, k->oc * kernel);
@@ -195,6 +208,8 @@ static inline size_t lay_packed(const Case *k)
                 if (k->half) {
                     put_half(base + (t * group + o - first) * 8 + c * 2,
                              v * 0.25f);
+                } else if (k->tight) {
+                    base[(t * group + o - first) * 4 + c] = v;
                 } else {
                     base[(ky * group + o - first) * row + kx * 4 + c] = v;
                 }
@@ -258,7 +273,8 @@ static inline void lay_operands(const Case *k)
 static inline int granules_of_row(const Case *k)
 {
     if (k->packed) {
-        return k->half ? k->w / 8 : up(k->w + k->left, 16) / 16;
+        return k->half ? up(k->w, 8) / 8 : k->tight ? k->w / 16 :
+               up(k->w + MAX(k->left, k->right), 16) / 16;
     }
     int atoms = up(k->ic, k->half ? 8 : 16) / (k->half ? 8 : 16);
     int rest = atoms % 4 == 3 ? 4 : atoms % 4;
@@ -321,31 +337,34 @@ static inline void put_cna(Prog *p, const Case *k, const Part *t)
 /* What packed pixels have instead. */
 static inline void put_pixels(Prog *p, const Case *k, const Part *t)
 {
-    int atoms = k->w * k->ic * (k->half ? 2 : 1) / 16;
-    int kernel = k->kh * (k->half ? k->kw * 8 : up(k->kw * 4, 16));
-    int row = granules_of_row(k), i;
+    int atoms = PIXELS * k->ic * (k->half ? 2 : 1) / 16;
+    int kernel = k->kh * packed_row(k), row = granules_of_row(k), i;
+    bool rows = !k->half && !k->tight;
 
-    put(p, 0x100c, (k->half ? 0x20200122 : 0x20000006) | (k->ic + 7) << 12);
+    put(p, 0x100c, (k->half ? 0x20200122 : k->tight ? 0x20000002 : 0x20000006) |
+                   (k->ic + 7) << 12);
     put(p, 0x101c, k->oc * kernel);
     put(p, 0x1020, kernel);
     put(p, 0x1028, (row * t->in_rows) << 16 |
-                   ((k->half ? k->ic : 4 * k->kw) - 1));
+                   ((rows ? 4 * k->kw : k->ic) - 1));
     put(p, 0x1030, (kernel * (k->half ? 1 : 2)) << 16 | (k->ow - 1));
-    put(p, 0x1044, k->w << 16 | (k->half ? k->w : row));
+    put(p, 0x1044, PIXELS << 16 | (rows ? row : PIXELS));
     if (!k->half) {
         put(p, 0x1048, 0x38e38e0);
         put(p, 0x104c, 0x40004000);
         put(p, 0x1050, 0x40004000);
         for (i = 0; i < 4; i++) {
-            put(p, 0x1054 + 4 * i, k->pad);
+            put(p, 0x1054 + 4 * i, k->plain ? 0 : -128);
         }
-        put(p, 0x1084, k->plain ? 0 : 0x80808080);
+        put(p, 0x1070, rows ? k->raw_pad * 0x01010101u : k->pad);
+        put(p, 0x1084, rows ? (uint8_t)k->pad * 0x01010101u : k->pad);
     }
     put(p, 0x1078, (atoms - 1) << 16 | (t->in_rows - 1));
     put(p, 0x1088, ADDR_X + t->in_y * atoms * 16);
     put(p, 0x1090, atoms);
     put(p, 0x1094, atoms * t->in_rows);
-    put(p, 0x118c, (row - 1) << 16 | (k->w / (k->half ? 8 : 16) - 1));
+    put(p, 0x118c, (row - 1) << 16 | (up(k->w, k->half ? 8 : 16) /
+                                      (k->half ? 8 : 16) - 1));
     put(p, 0x3018, k->half ? 0x10000280 : 0x10000081);
 }
 
@@ -357,8 +376,11 @@ static inline uint32_t bs_ow(const Case *k)
         groups = up(k->oc, atom) / atom;
         return (k->half ? 0x23033 : 0x13033) | ((groups - 1) & 3) << 8;
     }
-    return k->prelu ? 0x1111 : k->half ? 0x21111 : (groups % 2 ? 0x80011011 : 0x80011111) +
-                               (k->layer ? 0x10000 : 0);
+    if (k->half) {
+        return (k->prelu ? 0 : 0x20000) |
+               (up(k->oc, atom) / atom % 2 ? 0x1011 : 0x1111);
+    }
+    return (groups % 2 ? 0x80011011 : 0x80011111) + (k->layer ? 0x10000 : 0);
 }
 
 static inline int out_plane(const Case *k)
@@ -370,7 +392,7 @@ static inline void put_bs(Prog *p, const Case *k)
 {
     put(p, 0x4010, k->half ? 0x40000002 : 0);
     put(p, 0x4030, (uint32_t)(k->oc - 1) << 16 | (k->dw ? 0x310 : 0x710));
-    put(p, 0x4038, k->half || k->dw ? 0x100092 : 0x120080);
+    put(p, 0x4038, k->alone ? 0x53 : k->half || k->dw ? 0x100092 : 0x120080);
     put(p, 0x4044, k->dw || k->layer ? 0 : k->prelu ? 6 :
                    k->half && !k->records ? 2 : 1);
     put(p, 0x4050, bs_ow(k));
@@ -452,6 +474,10 @@ static inline void put_program(Prog *p, const Case *k, const Part *t)
     if (k->second) {
         put_second(p, k, t);
     }
+    if (k->sum_relu) {
+        put(p, 0x4088, 0);
+        put(p, 0x40a4, 0);
+    }
     put(p, 0x40b8, group * out_plane(k) - k->ow * t->rows);
     if (k->lut) {
         put_lut_use(p, k);
@@ -462,7 +488,7 @@ static inline void put_program(Prog *p, const Case *k, const Part *t)
             put(p, 0x4060, 0x20);
         }
     }
-    start(p, t->pair ? CONV_PAIR : CONV);
+    start(p, (t->pair ? CONV_PAIR : CONV) & (k->alone ? ~0x10 : ~0));
 }
 
 /* The sum of a window, and of its elements. */

@@ -12,7 +12,8 @@ enum {
     F_SEQUENCE, F_CORE_1, F_RELU, F_RELUX, F_TIE, F_NEGATIVE_SHIFT,
     F_SATURATED, F_TAIL, F_LUT, F_PACKED, F_PLAIN, F_GAPS,
     F_RECORDS, F_BN, F_PACKED_HALF, F_ADD_128, F_LINES, F_HALF_LUT, F_PRELU,
-    F_SECOND, FEATURES
+    F_SECOND, F_SUM_RELU, F_TIGHT, F_ALONE, F_RAW_PAD, F_SHORT_LINES,
+    FEATURES
 };
 
 static const char *const feature_name[FEATURES] = {
@@ -28,6 +29,8 @@ static const char *const feature_name[FEATURES] = {
     "packed halves", "depthwise weights to which 128 is added",
     "lines beyond the ends of the LUT",
     "a LUT of halves", "a factor of negative halves", "a second tensor",
+    "ReLU of sums with it", "packed bytes by taps", "packed halves alone",
+    "padding that is not 0 in memory", "lines that do not fill atoms",
 };
 
 static unsigned seen[FEATURES];
@@ -83,7 +86,9 @@ static double ref_table(const Case *k, double v)
 
 static double ref_half(const Case *k, int64_t acc, int o)
 {
-    double v = (acc * 0.25 + k->a[o] * 0.5) * factor_of(k, o);
+    double v = acc * 0.25;
+
+    v = k->alone ? v : (v + k->a[o] * 0.5) * factor_of(k, o);
 
     if (k->prelu && v < 0) {
         v *= k->prelu * 0.125;
@@ -128,7 +133,7 @@ static int64_t ref_bytes(const Case *k, int64_t acc, int64_t sum, int o,
         }
         v = ref_lut(k, v);
     }
-    v = ref_clip(v + second, INT32_MIN, INT32_MAX);
+    v = ref_clip(v + second, k->sum_relu ? 0 : INT32_MIN, INT32_MAX);
     p = v * k->scale;
     seen[F_TIE] += k->out_shift && (p & ((1ll << k->out_shift) - 1)) ==
                    1ll << (k->out_shift - 1);
@@ -199,7 +204,7 @@ static void random_channels(Case *k)
         k->ic = up(k->ic, 64);
         k->gap = rnd_in(1, 9);
     }
-    k->oc = k->dw ? k->ic : k->second ? 32 : 2 * rnd_in(1, 48);
+    k->oc = k->dw ? k->ic : 2 * rnd_in(1, 48);
 }
 
 static void random_output(Case *k)
@@ -228,6 +233,7 @@ static void random_output(Case *k)
     k->exp = k->half && k->lut ? rnd_in(0, 24) : 0;
     k->prelu = k->half && !k->dw && !k->lut && !k->records && one_in(2) ?
                rnd_in(-16, 16) : 0;
+    k->sum_relu = k->second && one_in(2);
     k->ew_offset = rnd_in(-128, 128);
     k->ew_scale = rnd_in(-0x4000, 0x4000);
     k->ew_shift = rnd_in(0, 6);
@@ -258,6 +264,11 @@ static void note(const Case *k)
     seen[F_HALF_LUT] += k->half && k->lut;
     seen[F_PRELU] += k->prelu != 0;
     seen[F_SECOND] += k->second;
+    seen[F_SUM_RELU] += k->sum_relu;
+    seen[F_TIGHT] += k->tight;
+    seen[F_ALONE] += k->alone;
+    seen[F_RAW_PAD] += k->raw_pad != 0;
+    seen[F_SHORT_LINES] += k->packed && k->w % 8;
     seen[k->half ? F_PACKED_HALF : F_PACKED] += k->packed;
 }
 
@@ -322,7 +333,7 @@ static bool run_case(Case *k)
     lay_features(k);
     lay_weights(k);
     lay_operands(k);
-    for (i = 0; k->second && i < 2 * out_plane(k) * 16; i++) {
+    for (i = 0; k->second && i < up(k->oc, 16) * out_plane(k); i++) {
         at(ADDR_SECOND)[i] = rnd();
     }
     if (k->oh >= 2 && k->top < k->kh && one_in(3)) {
@@ -357,10 +368,18 @@ static void pack(Case *k)
     k->packed = true;
     k->gap = 0;
     k->ic = rnd_in(1, 4);
-    k->w = 16;
+    k->w = k->half && one_in(2) ? rnd_in(4, PIXELS) : PIXELS;
     k->ow = (k->w + k->left + k->right - k->kw) / k->sx + 1;
+    k->tight = !k->half && one_in(3);
+    k->oc = k->tight ? 16 : k->oc;
     k->plain = !k->half && one_in(2);
-    k->pad = k->plain ? 0 : -128;
+    k->raw_pad = k->tight || one_in(2) ? 0 : rnd_in(0, 127);
+    k->pad = k->raw_pad - (k->plain ? 0 : 128);
+    k->alone = k->half && one_in(3);
+    if (k->alone) {
+        k->records = k->relu = false;
+        k->prelu = 0;
+    }
 }
 
 static void test_conv(const char *what, Case kind, unsigned runs)

@@ -142,7 +142,7 @@ static const Refused refused_int4[] = {
 };
 
 static const Refused refused_product[] = {
-    { 0x100c, 0x200120, "convolution without RDMA but a product of halves" },
+    { 0x100c, 0x200120, "convolution without RDMA but of halves" },
     { 0x1090, 8, "rows of a product that do not follow each other" },
     { 0x1094, 4, "rows of a product that do not follow each other" },
     { 0x401c, 4, "rows of a product that do not follow each other" },
@@ -225,7 +225,7 @@ static void test_refused_no_rdma(void)
     put_program(&p, &k, &(const Part) { .rows = 4, .in_rows = 4 });
     p.n--;
     start(&p, CONV_NO_RDMA);
-    report_refused(&p, "convolution without RDMA but a product of halves",
+    report_refused(&p, "convolution without RDMA but of halves",
                    "a convolution of bytes without RDMA");
     p.n--;
     put(&p, 0x4028, 4);
@@ -245,6 +245,7 @@ static const Refused refused_halves[] = {
 static const Refused refused_second[] = {
     { 0x407c, 0x810f4094, "a second tensor of such a convolution" },
     { 0x4080, 0x10000, "bits of DPU_EW_CVT_OFFSET that nobody has seen" },
+    { 0x40a4, 0, "clamp of the output" },
     { 0x5034, 0x40000044, "ERDMA of this layer" },
     { 0x5040, 36, "surfaces of an EW operand that is not there" },
     { 0x504c, 0, "surfaces with a notch" },
@@ -299,10 +300,13 @@ static void test_refused_lut_and_second(void)
     k.second = true;
     test_refused_ends(k, refused_second, ARRAY_SIZE(refused_second),
                       "of a second tensor");
-    k.oc = 48;
+    k.layer = true;
     put_program(&p, &k, &(Part) { .rows = 4, .in_rows = 4 });
+    p.n--;
+    put(&p, 0x501c, 0x114);
+    start(&p, CONV);
     report_refused(&p, "a second tensor of such a convolution",
-                   "one of 48 channels");
+                   "one beside a zero point for all channels");
 }
 
 /* Surfaces of two tensors, wherever these are. */

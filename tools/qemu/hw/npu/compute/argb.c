@@ -9,16 +9,15 @@
 
 #define TAP_LANES       4
 
-/* Do kernels come row by row, else tap by tap? */
-static bool by_rows(const NpuConv *c)
+bool npu_argb_by_rows(const NpuConv *c)
 {
-    return c->bits == 8 && !c->packed_tight;
+    return c->packed && c->bits == 8 && !c->packed_tight;
 }
 
 static uint32_t row_bytes(const NpuConv *c)
 {
-    return by_rows(c) ? ROUND_UP(TAP_LANES * c->k_w, NPU_ATOM)
-                      : TAP_LANES * c->k_w * c->bits / 8;
+    return npu_argb_by_rows(c) ? ROUND_UP(TAP_LANES * c->k_w, NPU_ATOM)
+                               : TAP_LANES * c->k_w * c->bits / 8;
 }
 
 uint32_t npu_argb_kernel_bytes(const NpuConv *c)
@@ -34,7 +33,7 @@ static size_t stored_at(const NpuConv *c, uint32_t o, uint32_t ky, uint32_t kx)
     size_t at = (size_t)first * npu_argb_kernel_bytes(c);
     uint32_t tap = TAP_LANES * c->bits / 8;
 
-    if (by_rows(c)) {
+    if (npu_argb_by_rows(c)) {
         return at + ((size_t)ky * group + (o - first)) * row_bytes(c) +
                kx * tap;
     }

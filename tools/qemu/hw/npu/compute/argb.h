@@ -7,6 +7,8 @@
 
 #include "types.h"
 
+/* Do kernels come row by row, else tap by tap? */
+bool npu_argb_by_rows(const NpuConv *c);
 /* Bytes of a kernel in memory. */
 uint32_t npu_argb_kernel_bytes(const NpuConv *c);
 /* As those of pixels that fill atoms; NULL if the host has no memory. */

@@ -44,8 +44,9 @@ const char *npu_rk3576_decode(NpuTask *t, const uint32_t *regs,
                   "half of a pair in one place, a whole task in another");
         why = npu_rk3576_conv(t, regs);
         REFUSE_IF(why, why);
-        REFUSE_IF(blocks != conv && !t->conv.product,
-                  "convolution without RDMA but a product of halves");
+        REFUSE_IF(blocks != conv && !t->conv.product &&
+                  !(t->conv.packed && t->conv.precision == NPU_PREC_FP16),
+                  "convolution without RDMA but of halves");
         return npu_rk3576_dpu(t, regs, opt);
     case NPU_ENABLE_DPU | NPU_ENABLE_DPU_RDMA:
         t->kind = NPU_KIND_FLYING;

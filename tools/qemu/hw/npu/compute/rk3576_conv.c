@@ -22,6 +22,7 @@
 #define ARGB_IN_FOUR    11
 /* CBUF has a pixel in four lanes. */
 #define PIXEL_LANES     4
+#define TIGHT_KERNELS   16
 
 static const char *decode_mode(NpuTask *t, const uint32_t *regs)
 {
@@ -38,13 +39,13 @@ static const char *decode_mode(NpuTask *t, const uint32_t *regs)
     c->product = c->int4_weights ||
                  (half && mode == RK3576_MODE_DIRECT && !argb &&
                   GET76(regs, CNA_CONV_CON1, GROUP_LINE_OFF));
-    REFUSE_IF(mode != RK3576_MODE_DIRECT && mode != RK3576_MODE_DEPTHWISE &&
-              mode != (half ? RK3576_MODE_ARGB_FLOAT : RK3576_MODE_ARGB),
-              "CNA convolution mode");
+    REFUSE_IF(mode > RK3576_MODE_ARGB_FLOAT &&
+              (half || mode != RK3576_MODE_ARGB), "CNA convolution mode");
     REFUSE_IF(precision != NPU_PREC_INT8 && !half, "input precision");
     c->depthwise = mode == RK3576_MODE_DEPTHWISE;
     if (mode != RK3576_MODE_DIRECT && !c->depthwise) {
         c->packed = argb - ARGB_IN_ONE + 1;
+        c->packed_tight = !half && mode == RK3576_MODE_ARGB_FLOAT;
         REFUSE_IF(argb < ARGB_IN_ONE || argb > ARGB_IN_FOUR, "ARGB_IN");
     }
     REFUSE_IF(!!argb != !!c->packed ||
@@ -105,7 +106,7 @@ static const char *decode_geometry(NpuConv *c, const uint32_t *regs)
                                 : regs[R_RK3576_CNA_PAD_CON1];
     REFUSE_IF(!c->stride_x || !c->stride_y, "stride of 0");
     REFUSE_IF(GET76(regs, CNA_DATA_SIZE1, CHANNEL) + 1 !=
-              (c->packed && c->bits == 8 ? PIXEL_LANES * c->k_w : channels) ||
+              (npu_argb_by_rows(c) ? PIXEL_LANES * c->k_w : channels) ||
               (c->packed && c->packed != channels),
               "CNA and its DMA disagree about the channels");
     REFUSE_IF(GET76(regs, CORE_SIZE0, WIDTH) + 1 != c->out_w ||
@@ -186,6 +187,9 @@ static const char *decode_weights(NpuConv *c, const uint32_t *regs)
     REFUSE_IF(bytes != stored, "bytes per kernel do not match its shape");
     REFUSE_IF(total != c->kernels * bytes,
               "weight bytes do not match the kernels");
+    /* Which groups others have is not known. */
+    REFUSE_IF(c->packed_tight && c->kernels != TIGHT_KERNELS,
+              "kernels of packed bytes by taps but 16");
     if (c->depthwise) {
         /* Bytes have a second one each, to be added. */
         REFUSE_IF(c->kernels != factor, "depthwise kernels but one");
@@ -213,37 +217,43 @@ static void decode_lane(NpuCvt *cvt, const uint32_t *regs, unsigned i)
     cvt->lane[i].shift = extract32(regs[R_RK3576_CNA_CVT_CON0], 4 + 6 * i, 6);
 }
 
-/* What the converter makes of a raw 0. */
-static int64_t converted_zero(const NpuCvt *cvt, unsigned i)
+/* What the converter makes of a byte. */
+static int64_t converted(const NpuCvt *cvt, unsigned i, uint8_t raw)
 {
-    int64_t v = cvt->lane[i].offset;
+    int64_t before = cvt->offset_first ? cvt->lane[i].offset : 0;
+    int64_t after = cvt->offset_first ? 0 : cvt->lane[i].offset;
+    int64_t v = npu_round_shift((raw + before) * cvt->lane[i].scale,
+                                cvt->lane[i].shift, cvt->ties_up) + after;
 
-    if (cvt->on && cvt->offset_first) {
-        v = npu_round_shift(v * cvt->lane[i].scale, cvt->lane[i].shift,
-                            cvt->ties_up);
-    }
-    return cvt->on ? npu_clamp64(v, INT8_MIN, INT8_MAX) : 0;
+    return cvt->on ? npu_clamp64(v, INT8_MIN, INT8_MAX) : (int8_t)raw;
 }
 
 /*
- * Rows of padding take a byte of PAD_CON1 per channel, columns a raw 0 through
- * the converter (gahingwoo, gregordinary).  The array is given one byte for
- * both, which is what compilers ask for.
+ * Rows of padding take a byte of PAD_CON1 per channel, columns one of PAD_PIXEL
+ * through the converter, which is 0 in programs of gahingwoo and gregordinary
+ * (row cna.argb-padding).  The array is given one byte for both, which is
+ * what compilers ask for.
  */
 static const char *decode_pixel_padding(NpuConv *c, const uint32_t *regs)
 {
+    uint32_t row = regs[R_RK3576_CNA_PAD_CON1];
+    uint32_t column = regs[R_RK3576_CNA_PAD_PIXEL];
     unsigned i;
 
     if (!regs[R_RK3576_CNA_PAD_CON0]) {
         return NULL;
     }
-    for (i = 0; i < c->packed; i++) {
-        int64_t row = c->bits == 8
-                      ? sextract32(regs[R_RK3576_CNA_PAD_CON1], i * 8, 8)
-                      : (int32_t)regs[R_RK3576_CNA_PAD_CON1];
+    if (c->packed_tight) {
+        REFUSE_IF(row != column,
+                  "padding of pixels that rows and columns do not share");
+        return NULL;
+    }
+    REFUSE_IF(c->bits == 16 && (row || column), "padding of packed halves");
+    for (i = 0; c->bits == 8 && i < c->packed; i++) {
+        int64_t v = sextract32(row, i * 8, 8);
 
-        REFUSE_IF(row != converted_zero(&c->cvt, i) ||
-                  row != converted_zero(&c->cvt, 0),
+        REFUSE_IF(v != converted(&c->cvt, i, column >> i * 8) ||
+                  v != sextract32(row, 0, 8),
                   "padding of pixels that rows and columns do not share");
     }
     return NULL;
@@ -269,7 +279,7 @@ static const char *decode_converter(NpuConv *c, const uint32_t *regs)
     return c->packed ? decode_pixel_padding(c, regs) : NULL;
 }
 
-/* Bytes have their padding on the left in CBUF as well. */
+/* Bytes have their padding at a side in CBUF as well. */
 static uint32_t pixel_granules(const NpuConv *c, uint32_t more)
 {
     return DIV_ROUND_UP((c->in_w + more) * PIXEL_LANES * c->bits / 8,
@@ -289,10 +299,15 @@ static uint32_t line_granules(const NpuConv *c, uint32_t surfaces)
            DIV_ROUND_UP(c->in_w * share, GRANULE_ATOMS);
 }
 
-static uint32_t row_granules(const NpuConv *c)
+static uint32_t row_granules(const NpuConv *c, const uint32_t *regs)
 {
-    return c->packed ? pixel_granules(c, c->bits == 8 ? c->pad_left : 0)
-                     : line_granules(c, c->atoms.surfaces);
+    uint32_t right = GET76(regs, CNA_PAD_CON0, RIGHT);
+
+    if (!c->packed) {
+        return line_granules(c, c->atoms.surfaces);
+    }
+    return pixel_granules(c, npu_argb_by_rows(c) ? MAX(c->pad_left, right)
+                                                 : 0);
 }
 
 /*
@@ -350,7 +365,8 @@ static const char *decode_ring(NpuConv *c, const uint32_t *regs)
 
 static const char *decode_cbuf(NpuConv *c, const uint32_t *regs)
 {
-    uint32_t granules = row_granules(c);
+    uint32_t granules = row_granules(c, regs);
+    uint32_t line = c->packed ? c->feature.line_stride : c->in_w;
     const char *why;
 
     c->row_granules = granules;
@@ -359,8 +375,8 @@ static const char *decode_cbuf(NpuConv *c, const uint32_t *regs)
     REFUSE_IF(why, why);
     REFUSE_IF(GET76(regs, CNA_CBUF_ROW, GRANULES) != granules ||
               (!c->feature.gaps && GET76(regs, CNA_DATA_ROW, GRANULES) !=
-               (c->packed && c->bits == 16 ? c->in_w : granules)) ||
-              GET76(regs, CNA_DATA_ROW, WIDTH) != c->in_w,
+               (c->packed && !npu_argb_by_rows(c) ? line : granules)) ||
+              GET76(regs, CNA_DATA_ROW, WIDTH) != line,
               "granules of a row that its width does not give");
     REFUSE_IF(GET76(regs, CNA_DATA_SIZE1, GRANULES) !=
               (uint16_t)(granules * (c->in_h - c->feature.kept)),
@@ -374,7 +390,7 @@ static const char *decode_cbuf(NpuConv *c, const uint32_t *regs)
     return NULL;
 }
 
-/* Lines of whole atoms, one behind the other. */
+/* Lines of whole atoms, one behind the other; there may be less in each. */
 static const char *decode_pixels(NpuConv *c, const uint32_t *regs)
 {
     NpuFeature *f = &c->feature;
@@ -384,13 +400,13 @@ static const char *decode_pixels(NpuConv *c, const uint32_t *regs)
     f->group_lines = 1;
     f->unit = c->packed * c->bits / 8;
     f->dma_width = c->in_w;
-    f->line_stride = c->in_w;
-    REFUSE_IF(c->in_w * f->unit != row * NPU_ATOM ||
+    f->line_stride = row * NPU_ATOM / f->unit;
+    REFUSE_IF(c->in_w > f->line_stride || row * NPU_ATOM % f->unit ||
               GET76(regs, CNA_DMA_SIZE, WIDTH) + 1 != row ||
               GET76(regs, CNA_DMA_SIZE, HEIGHT) + 1 != c->in_h,
-              "packed pixels whose lines are not whole atoms, or have gaps");
+              "packed pixels whose lines are not whole atoms");
     REFUSE_IF(GET76(regs, CNA_DMA_LINE, LOW) + 1 != pixel_granules(c, 0) ||
-              GET76(regs, CNA_DMA_LINE, HIGH) + 1 != row_granules(c),
+              GET76(regs, CNA_DMA_LINE, HIGH) + 1 != row_granules(c, regs),
               "CNA and its DMA disagree about the input");
     REFUSE_IF(!npu_cube_init(&c->atoms, 1, c->in_h,
                              (uint64_t)c->in_w * NPU_ATOM, false) ||

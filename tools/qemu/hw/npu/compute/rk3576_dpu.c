@@ -27,7 +27,6 @@
 /* Of a convolution, whose two surfaces come in turns. */
 #define ERDMA_TURNS     0x50000044
 #define RDMA_TURNS      0x40000018
-#define TURNS_CHANNELS  32
 #define BS_CLAMPS       0x100012
 /* OUT_PRECISION is no more than a width here. */
 #define OUT_WORDS       NPU_PREC_FP32
@@ -87,6 +86,9 @@ static const DpuForm form_bytes = {
 }, form_no_rdma = {
     .bs = BS_OFF, .bs_operands = 2, .wdma = 0x310, .write = 0x04440100,
     .surf_group = 4,
+}, form_pixels_no_rdma = {
+    .bs = BS_OFF, .bs_operands = 2, .wdma = 0x710, .write = 0x04440100,
+    .surf_group = 2,
 }, form_copy = {
     .bs = BS_OFF, .bs_operands = 2, .wdma = 0xf00, .write = 0x04440000,
     .rdma_feature = 9, .erdma = 1,
@@ -133,7 +135,8 @@ static const DpuForm *find_form(const NpuTask *t, const uint32_t *regs)
         return t->enable & NPU_ENABLE_DPU_RDMA ? &form_words : &form_no_rdma;
     }
     if (half) {
-        return find_halves(regs);
+        return t->enable & NPU_ENABLE_DPU_RDMA ? find_halves(regs)
+                                               : &form_pixels_no_rdma;
     }
     if (t->dpu.out_precision == NPU_PREC_INT32) {
         return &form_words;
@@ -153,20 +156,21 @@ static const DpuForm *find_form(const NpuTask *t, const uint32_t *regs)
 static uint32_t usual_ow(const NpuTask *t, const DpuForm *f)
 {
     uint32_t groups = DIV_ROUND_UP(t->dpu.channels, 16);
+    uint32_t atoms = DIV_ROUND_UP(t->dpu.channels, NPU_ATOM / t->dpu.out_bytes);
     bool half = t->conv.precision == NPU_PREC_FP16;
 
     if (t->kind == NPU_KIND_FLYING) {
         return f == &form_scale ? 0 : 0x20000;
     }
     if (t->conv.depthwise) {
-        groups = DIV_ROUND_UP(t->dpu.channels, NPU_ATOM / t->dpu.out_bytes);
-        return (half ? 0x23033 : 0x13033) | ((groups - 1) & 3) << 8;
+        return (half ? 0x23033 : 0x13033) | ((atoms - 1) & 3) << 8;
     }
     if (f == &form_words || f == &form_no_rdma) {
         return 0x23333;
     }
     if (half) {
-        return f == &form_halves_prelu ? 0x1111 : 0x21111;
+        return (atoms % 2 ? 0x1011 : 0x1111) |
+               (f == &form_halves_prelu ? 0 : 0x20000);
     }
     return (groups % 2 ? 0x80001011 : 0x80001111) |
            (f->scalars & NPU_SCALAR_CPEND ? 2 : 1) << 16;
@@ -260,7 +264,8 @@ static const char *check_form(const NpuTask *t, const uint32_t *regs,
               "write DMA of this layer");
     REFUSE_OTHER(DPU_WRITE_BYTES, 0x0040ffff, "bytes of an atom left out");
     REFUSE_OTHER(DPU_WRITE_SHIFT, f->write_shift, "atoms that are shifted");
-    return f == &form_no_rdma ? NULL : check_rdma(t, regs, f);
+    return f->brdma || t->enable & NPU_ENABLE_DPU_RDMA ? check_rdma(t, regs, f)
+                                                       : NULL;
 }
 
 /*
@@ -472,10 +477,8 @@ static const char *decode_second(NpuTask *t, const uint32_t *regs,
     uint32_t plane = t->dpu.width * t->dpu.height * NPU_ATOM;
 
     REFUSE_IF(t->dpu.is_float, "a second tensor but of bytes");
-    /* One network has this, of so many channels. */
     REFUSE_IF(t->kind == NPU_KIND_CONV &&
-              (form != &form_bytes || cfg != EW_ADD ||
-               t->dpu.channels != TURNS_CHANNELS),
+              (form != &form_bytes || cfg != EW_ADD),
               "a second tensor of such a convolution");
     e->on = e->op = e->dma = true;
     e->mul = cfg == EW_MUL;
@@ -501,7 +504,9 @@ static const char *decode_ew(NpuTask *t, const uint32_t *regs,
               cfg != EW_MUL, "EW of unknown use");
     /* Where a line below the table would end under 0 (row lut.rk3576-floor). */
     t->dpu.ew.lut_floor = cfg == EW_LUT && !regs[R_RK3576_DPU_EW_LOW];
-    REFUSE_IF(!t->dpu.ew.lut_floor &&
+    /* A ReLU of sums (row ew.rk3576-turns). */
+    t->dpu.ew.relu = cfg == EW_ADD && !regs[R_RK3576_DPU_EW_LOW];
+    REFUSE_IF(!t->dpu.ew.lut_floor && !t->dpu.ew.relu &&
               regs[R_RK3576_DPU_EW_LOW] != (uint32_t)INT32_MIN, "clamp of EW");
     REFUSE_OTHER(DPU_EW_HIGH, INT32_MAX, "clamp of EW");
     if (has_second(regs)) {
@@ -550,7 +555,8 @@ static const char *decode_out_cvt(NpuDpu *d, const uint32_t *regs,
     d->cvt_minus_exp = GET76(regs, DPU_OUT_CVT_SHIFT, MINUS_EXP);
     /* Ahead of the offset, so that 0 changes nothing behind EW's. */
     REFUSE_IF(!clamp_open(regs, R_RK3576_DPU_OUT_LOW, R_RK3576_DPU_OUT_HIGH) &&
-              !(d->ew.lut_floor && !regs[R_RK3576_DPU_OUT_LOW] &&
+              !((d->ew.lut_floor || d->ew.relu) &&
+                !regs[R_RK3576_DPU_OUT_LOW] &&
                 regs[R_RK3576_DPU_OUT_HIGH] == INT32_MAX && d->cvt_scale >= 0),
               "clamp of the output");
     REFUSE_IF(d->out_precision == NPU_PREC_INT32 &&
