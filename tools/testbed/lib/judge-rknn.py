@@ -5,7 +5,8 @@
 Every program of every file is decoded. A file that has its network beside it as NAME.onnx (or NAME_rk3576.rknn beside
 NAME.onnx) is run as well, on random input: for core 0, for core 1 and as halves for both, which must agree with each
 other in every tensor. Tensors that the network has as well are compared with it at some positions, in floats, each
-computed from those before it as they are in memory.
+computed from those before it as they are in memory. A file in a folder RK3576 that has its twin in one named RK3588
+beside that is compared with it layer by layer: each gets what the twin's programs made of the layers before.
 
 Prints a table: the file's network, its programs, how many were refused, what the run gave, why.
   equal         everywhere, where the network was asked
@@ -294,6 +295,119 @@ def find_twin(path):
     return next((name for name in names if name != path and os.path.exists(name)), None)
 
 
+class Reader:
+    """How a file's first layer takes an input, of the RK3576 or its twin of the RK3588."""
+    READS = {"rk3588": 0x1070, "rk3576": 0x1088}
+    CONVERTS = {"rk3588": 0x104c, "rk3576": 0x1048}
+    LINE = {"rk3588": 0x107c, "rk3576": 0x1090}
+    OFF = 1
+
+    def __init__(self, file, tensor):
+        tasks = next(mode for mode in file.modes if mode)
+        task = next((task for task in tasks if task.register(self.READS[file.target]) == tensor.address), None)
+        _, channels, _, width = tensor.shape
+        self.signed = not task or task.register(self.CONVERTS[file.target]) & self.OFF
+        self.line = width * channels * tensor.bytes_each
+        self.pitch = self.line
+        if task:
+            unit = ATOM if file.target == "rk3576" else channels * tensor.bytes_each
+            self.pitch = max(self.line, task.register(self.LINE[file.target]) * unit)
+
+    def stored(self, raw):
+        """Lines of @raw, which is without gaps and without a sign."""
+        raw = bytes(value ^ 0x80 for value in raw) if self.signed else raw
+        return b"".join(raw[at:at + self.line].ljust(self.pitch, b"\0") for at in range(0, len(raw), self.line))
+
+
+def any_input(tensor):
+    most = 256 if tensor.type == rknn.INT8 else 60
+    return bytes(random.randrange(most) for _ in range(math.prod(tensor.shape) * tensor.bytes_each))
+
+
+def given(file, data):
+    """Memory with constants and inputs, bytes as the first layer takes them."""
+    lines = [f"mem {tensor.address:x} {tensor.data.hex()}" for tensor in file.tensors if tensor.data]
+    for name, raw in data.items():
+        tensor = file.named(name)
+        reader = Reader(file, tensor)
+        reader.signed = reader.signed and tensor.type == rknn.INT8
+        lines.append(f"mem {tensor.address:x} {reader.stored(raw).hex()}")
+    return lines
+
+
+def made(runner, lines, tensors):
+    """Those that @lines show; None if a program was refused."""
+    said = run(runner, lines)
+    if any(" " in line for line in said):
+        return None
+    return [Output(*pair) for pair in zip(tensors, (bytes.fromhex(line) for line in said if line != "runs"))]
+
+
+def show(tensors):
+    return [f"show {tensor.address:x} {tensor.extent():x}" for tensor in tensors]
+
+
+def run_twin(runner, file, data):
+    tasks = next(mode for mode in file.modes if mode)
+    lines, shown = ["chip rk3588"] + given(file, data), []
+    for nth, task in enumerate(tasks):
+        lines += commands(task)
+        if nth + 1 == len(tasks) or tasks[nth + 1].layer != task.layer:
+            shown += written(file, task.layer)
+            lines += show(written(file, task.layer))
+    outputs = made(runner, lines, shown)
+    return outputs and {one.tensor.name: one for one in outputs}
+
+
+def run_layer(runner, file, tasks, data, twins):
+    """What one layer alone makes of the twin's tensors."""
+    lines = ["chip rk3576"] + given(file, data)
+    for tensor in (file.tensors[nth] for nth in file.layers[tasks[0].layer].inputs):
+        if tensor.name in twins:
+            planes = twins[tensor.name].planes
+            if tensor.type == rknn.HALF:
+                planes = [[tensor.raw(value) for value in plane] for plane in planes]
+            lines.append(f"mem {tensor.address:x} {tensor.put(planes).hex()}")
+    for task in tasks:
+        lines += commands(task)
+    outputs = written(file, tasks[0].layer)
+    return made(runner, lines + show(outputs), outputs)
+
+
+def steps(tensor, a, b):
+    a, b = tensor.raw(a), tensor.raw(b)
+    return abs(a - b) / (step_of_half(max(abs(a), abs(b))) if tensor.type == rknn.HALF else 1)
+
+
+def layer_off(runner, file, layer, data, twins):
+    """By how many steps a layer is off at most, for any core; None if it is refused."""
+    off = 0.0
+    for mode in file.modes:
+        outputs = run_layer(runner, file, [task for task in mode if task.layer == layer], data, twins)
+        if outputs is None:
+            return None
+        for one in outputs:
+            for plane, other in zip(one.planes, twins[one.tensor.name].planes):
+                off = max([off] + [steps(one.tensor, a, b) for a, b in zip(plane, other) if a != b])
+    return off
+
+
+def judge_layers(runner, file, twin):
+    data = {tensor.name: any_input(tensor) for tensor in file.inputs}
+    twins = run_twin(runner, twin, data)
+    if not twins:
+        return "-", "the RK3588's programs do not run"
+    layers = sorted({task.layer for task in file.modes[0]})
+    off = {layer: layer_off(runner, file, layer, data, twins) for layer in layers}
+    ran = [steps for steps in off.values() if steps is not None]
+    if not ran:
+        return "refused", ""
+    kinds = ", ".join(sorted({file.layers[layer].kind for layer in layers if off[layer] is None}))
+    verdict = "equal" if not max(ran) else "rounding" if max(ran) <= 1 else "wrong"
+    why = f"{ran.count(0)} of {len(layers)} layers as on the RK3588, {max(ran):.0f} steps off at most"
+    return verdict, why + (f"; {len(layers) - len(ran)} refused: {kinds}" if kinds else "")
+
+
 def judge(runner, path):
     with open(path, "rb") as f:
         file = rknn.File(f.read(), BASE)
@@ -302,8 +416,12 @@ def judge(runner, path):
     twin = find_twin(path)
     elsewhere = [layer.kind for layer in file.layers if not layer.on_npu and not layer.kind.endswith("Operator")]
     verdict, why = "-", ""
+    other = path.replace("/RK3576/", "/RK3588/")
     if not programs:
         why = "no program"
+    elif other != path and os.path.exists(other):
+        with open(other, "rb") as f:
+            verdict, why = judge_layers(runner, file, rknn.File(f.read(), BASE))
     elif not twin:
         why = "no network beside it"
     else:
@@ -325,7 +443,7 @@ def main():
     print("network\tprograms\trefused\tresult\twhy")
     for folder in folders:
         paths = sorted(os.path.join(at, name) for at, _, names in os.walk(folder) for name in names
-                       if name.endswith(".rknn"))
+                       if name.endswith(".rknn") and os.path.basename(at) != "RK3588")
         for path in paths:
             print(os.path.relpath(path, folder)[:-5], *judge(runner, path), sep="\t", flush=True)
 

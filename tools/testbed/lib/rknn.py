@@ -10,7 +10,7 @@ HEADER = 0x40
 GRAPHS, TARGET, BLOBS = 2, 8, 20
 TENSORS, LAYERS, INPUTS, OUTPUTS, RELOCATIONS, STARTS = 0, 1, 2, 3, 7, 10
 TYPE, KIND, STORED, SHAPE, NAME, SCALE, ZERO, SIZE, OFFSET, BLOB = 0, 2, 3, 4, 5, 10, 11, 12, 13, 18
-LAYER_KIND, LAYER_PLACE, LAYER_OUTPUTS = 1, 3, 5
+LAYER_KIND, LAYER_PLACE, LAYER_INPUTS, LAYER_OUTPUTS = 1, 3, 4, 5
 TASK = struct.Struct("<8IQ")
 INT8, HALF = 3, 10
 ON_NPU = 2
@@ -119,7 +119,7 @@ class Layer:
     def __init__(self, table):
         self.kind = table.string(LAYER_KIND)
         self.on_npu = table.number(LAYER_PLACE, "B") == ON_NPU
-        self.outputs = table.vector(LAYER_OUTPUTS, "I")
+        self.inputs, self.outputs = table.vector(LAYER_INPUTS, "I"), table.vector(LAYER_OUTPUTS, "I")
 
 
 class Task:
@@ -161,27 +161,30 @@ class File:
                 tensor.address = base + tensor.offset
         self.end = max(tensor.address + max(tensor.size, len(tensor.data)) for tensor in self.tensors)
 
-    def _named(self, name):
+    def named(self, name):
         return next((tensor for tensor in self.tensors if tensor.name == name), None)
 
     def _programs(self, graph):
         """The commands of all tasks, with the addresses of tensors."""
-        stored = self._named("regcmd")
+        stored = self.named("regcmd")
         data = stored.data if stored else b""
         words = list(struct.unpack(f"<{len(data) // 8}Q", data[:len(data) // 8 * 8]))
-        for table in graph.tables(RELOCATIONS):
-            tensor = self._named(table.string(0))
-            # Which kind: of a table of the LUT, nothing is to be added.
+        relocations = graph.tables(RELOCATIONS)
+        have_kinds = any(table.vector(2, "Q") for table in relocations)
+        for table in relocations:
+            tensor = self.named(table.string(0))
+            # Which kind: of a table of the LUT, nothing is to be added. Older compilers tell none.
             kinds = table.vector(2, "Q")
-            for place in table.vector(1, "Q") if kinds else []:
-                target, reg, value = split(words[place >> 32])
-                value = value + tensor.address & 0xffffffff
+            for place in table.vector(1, "Q") if kinds or not have_kinds else []:
+                # How far into the tensor; what is there in the program is the same, but with older compilers not always.
+                target, reg, _ = split(words[place >> 32])
+                value = (place & 0xffffffff) + tensor.address & 0xffffffff
                 words[place >> 32] = target << 48 | value << 16 | reg
         return [split(word) for word in words]
 
     def _tasks(self, graph, words):
         """Those for core 0, for core 1, and for both, of which the halves of a layer follow each other."""
-        stored = self._named("task")
+        stored = self.named("task")
         tasks = []
         for _, layer, enable, *_, start in TASK.iter_unpack(stored.data) if stored else []:
             first = start // 8
