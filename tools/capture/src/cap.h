@@ -104,6 +104,8 @@ unsigned int cap_image_outputs(const struct cap_image *im, struct cap_output out
 bool cap_output_has(const struct cap_output *out, uint64_t addr);
 
 void cap_print_program(FILE *f, const char *indent, const uint64_t *entry, uint32_t n);
+/* The same of an RK3576's. */
+void cap_print_rk3576(FILE *f, const char *indent, const uint64_t *entry, uint32_t n);
 
 /* ---- what is known to hang ---- */
 

@@ -29,7 +29,35 @@ static const struct field fields[] = {
 #include "npu/rk3588_regs.h"
 };
 
+/* The RK3576's that are its own. */
+enum {
+#define NPU_REG(b, r, off)	R76_##b##_##r,
+#include "npu/rk3576_regs.h"
+};
+
+static const struct reg regs_rk3576[] = {
+#define NPU_REG(b, r, off)	{ #b "." #r, off },
+#include "npu/rk3576_regs.h"
+};
+
+static const struct field fields_rk3576[] = {
+#define NPU_FIELD(b, r, f, lsb, w, k)	{ #f, R76_##b##_##r, lsb, w, NPU_FK_##k },
+#include "npu/rk3576_regs.h"
+};
+
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
+
+struct table {
+	const struct reg *regs;
+	size_t nregs;
+	const struct field *fields;
+	size_t nfields;
+};
+
+static const struct table rk3588 = { regs, COUNT(regs), fields, COUNT(fields) };
+static const struct table rk3576 = {
+	regs_rk3576, COUNT(regs_rk3576), fields_rk3576, COUNT(fields_rk3576),
+};
 
 static const char * const blocks[16] = {
 #define NPU_BLOCK(block, base, target)	[(base) >> 12] = #block,
@@ -37,19 +65,24 @@ static const char * const blocks[16] = {
 };
 
 /* The table is sorted by offset. */
-static int find_reg(uint32_t off)
+static int find_in(const struct table *t, uint32_t off)
 {
-	size_t lo = 0, hi = COUNT(regs);
+	size_t lo = 0, hi = t->nregs;
 
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
 
-		if (regs[mid].off < off)
+		if (t->regs[mid].off < off)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < COUNT(regs) && regs[lo].off == off ? (int)lo : -1;
+	return lo < t->nregs && t->regs[lo].off == off ? (int)lo : -1;
+}
+
+static int find_reg(uint32_t off)
+{
+	return find_in(&rk3588, off);
 }
 
 /* Writes end in 0x01; NOP1 does nothing (model, from TRM and public programs). */
@@ -198,10 +231,10 @@ bool cap_output_has(const struct cap_output *out, uint64_t addr)
 	return rel / out->stride < out->surfaces && rel % out->stride < out->plane;
 }
 
-static void print_fields(FILE *f, int reg, uint32_t value)
+static void print_fields(FILE *f, const struct table *t, int reg, uint32_t value)
 {
-	for (size_t i = 0; i < COUNT(fields); i++) {
-		const struct field *d = &fields[i];
+	for (size_t i = 0; i < t->nfields; i++) {
+		const struct field *d = &t->fields[i];
 		uint32_t raw;
 
 		if (d->reg != reg || d->kind == NPU_FK_ADDR)
@@ -235,24 +268,34 @@ static void print_marks(FILE *f, const struct cap_hangs *h, const char *name)
 	}
 }
 
-static void print_write(FILE *f, uint64_t entry, const struct cap_hangs *h)
+/* The PC's registers, and those that blocks begin with, are the RK3588's. */
+static bool is_common(uint32_t off)
+{
+	return off < 0x1000 || off % 0x1000 < 0xc;
+}
+
+static void print_write(FILE *f, const struct table *t, uint64_t entry, const struct cap_hangs *h)
 {
 	uint32_t target = CAP_ENTRY_TARGET(entry), off = CAP_ENTRY_REG(entry);
-	int reg = find_reg(off);
+	int reg = find_in(t, off);
 
+	if (reg < 0 && is_common(off)) {
+		t = &rk3588;
+		reg = find_reg(off);
+	}
 	if (reg >= 0)
-		fprintf(f, "%s", regs[reg].name);
+		fprintf(f, "%s", t->regs[reg].name);
 	else
 		fprintf(f, "%s.%04x", blocks[off >> 12] ?: "?", off);
 	fprintf(f, " (%04x:%04x) = 0x%08x", target, off, CAP_ENTRY_VALUE(entry));
 	if (reg < 0)
 		return;
-	print_fields(f, reg, CAP_ENTRY_VALUE(entry));
-	print_marks(f, h, regs[reg].name);
+	print_fields(f, t, reg, CAP_ENTRY_VALUE(entry));
+	print_marks(f, h, t->regs[reg].name);
 }
 
-void cap_print_marked(FILE *f, const char *indent, const uint64_t *entry, uint32_t n,
-		      const struct cap_hangs *h)
+static void print_program(FILE *f, const struct table *t, const char *indent, const uint64_t *entry, uint32_t n,
+			  const struct cap_hangs *h)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		if (cap_is_enable(entry[i])) {
@@ -264,9 +307,20 @@ void cap_print_marked(FILE *f, const char *indent, const uint64_t *entry, uint32
 		if (!cap_is_write(entry[i]))
 			continue;
 		fputs(indent, f);
-		print_write(f, entry[i], h);
+		print_write(f, t, entry[i], h);
 		fputc('\n', f);
 	}
+}
+
+void cap_print_marked(FILE *f, const char *indent, const uint64_t *entry, uint32_t n,
+		      const struct cap_hangs *h)
+{
+	print_program(f, &rk3588, indent, entry, n, h);
+}
+
+void cap_print_rk3576(FILE *f, const char *indent, const uint64_t *entry, uint32_t n)
+{
+	print_program(f, &rk3576, indent, entry, n, NULL);
 }
 
 void cap_print_program(FILE *f, const char *indent, const uint64_t *entry, uint32_t n)

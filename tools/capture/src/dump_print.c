@@ -153,8 +153,17 @@ static bool is_whole(const struct dump *d)
 	return d->ncommands == d->program_size && (d->kick_tasks < 2 || !d->program_task);
 }
 
+static bool is_rk3576(const struct dump *d)
+{
+	return !strncmp(d->npu, "rk3576 ", 7);
+}
+
 static void print_commands(FILE *f, const struct dump *d)
 {
+	if (is_rk3576(d)) {
+		cap_print_rk3576(f, "  ", d->command, d->ncommands);
+		return;
+	}
 	for (uint32_t i = 0; i < d->ncommands; i++)
 		fprintf(f, "  (%04x:%04x) = 0x%08x\n", CAP_ENTRY_TARGET(d->command[i]),
 			CAP_ENTRY_REG(d->command[i]), CAP_ENTRY_VALUE(d->command[i]));

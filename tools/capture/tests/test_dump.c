@@ -65,7 +65,11 @@ static void test_error(const char *number, bool good)
 
 /* Of a program that the RK3588 would hang on: MRDMA, with nothing to feed. */
 #define PROGRAM	"reg PC.TASK_CON 0x00071001\nprogram 0x1000 1 task 0\ncmd 0000 0081000000180008\nend\n"
-#define OTHER	"rknpu-dump 1\nnpu rk3576 version 1\ncore 0\nerror -62\n" JOB
+#define OTHER	"rknpu-dump 1\nnpu rk3568 version 1\ncore 0\nerror -62\n" JOB
+/* Of an RK3576, whose sizes are less 1, and whose blocks begin as the RK3588's. */
+#define OWN	"rknpu-dump 1\nnpu rk3576 version 1\ncore 0\nerror -62\n" JOB \
+		"program 0x1000 4 task 0\ncmd 0000 10010000000e4004\ncmd 0001 1001000000074020\n" \
+		"cmd 0002 10010000fff04080\ncmd 0003 0081000000180008\nend\n"
 
 static void test_chips(void)
 {
@@ -79,6 +83,11 @@ static void test_chips(void)
 	tap_ok(out && !strstr(out, "known to hang: ") && !strstr(out, "nothing in the program") &&
 	       strstr(out, "0x00071001\n") && strstr(out, "  (0081:0008) = 0x00000018\n"),
 	       "another chip's is not taken for one");
+	free(out);
+	out = shown(OWN, &why);
+	tap_ok(out && !strstr(out, "known to hang: ") && strstr(out, "DPU.CUBE_WIDTH (1001:4020) = 0x00000007 WIDTH=8\n") &&
+	       strstr(out, "DPU.EW_CVT_OFFSET (1001:4080) = 0x0000fff0 VALUE=-16\n") && strstr(out, "DPU.S_POINTER ") &&
+	       strstr(out, "  enable 0x18"), "an RK3576's program is decoded: %s", why ? why : "");
 	free(out);
 }
 
