@@ -127,6 +127,9 @@ check-install: ## follow install.rst and undo it, in a chroot and in guests
 	@$(CHECKS)/check-install $(ARGS)
 	@$(CHECKS)/check-board
 
+check-native: ## packages built as on an arm64 machine, twice, and across: the same bytes; takes long elsewhere
+	@$(CHECKS)/check-native
+
 check-board: ## the guests of check-install alone, with Debian's own udev and modprobe
 	@$(CHECKS)/check-board $(ARGS)
 
@@ -249,6 +252,9 @@ selftests-armhf: ## the same for 32 bits
 
 deb: ## Debian packages, checked by lintian, in build/deb
 	@$(BIN)/deb
+
+deb-native: ## the same, built as on an arm64 machine, in build/deb-native; takes long elsewhere
+	@$(BIN)/deb --native
 
 deb-repo: deb ## an apt repository of them, in build/deb-repo; KEY=ID has your gpg sign it
 	@$(BIN)/deb-repo $(KEY)
