@@ -192,55 +192,48 @@ sleep_under_load() {
 reruns() { awk '/reruns/ { n += $2 } END { print n }' /sys/kernel/debug/rknpu/stats; }
 
 # A job that takes too long to be waited for is stopped, and runs again afterwards.
-sleep_in_a_long_job() {
+# sleep_beside TIMEOUT WAIT LOG PM_TEST COMMAND...: sleeps when that has queued its jobs; fails if either does.
+sleep_beside() {
 	p=/sys/module/rknpu_accel/parameters
-	before=$(reruns)
 	timeout=$(cat $p/default_timeout_ms)
 	wait=$(cat $p/sleep_wait_ms)
-	echo 60000 >$p/default_timeout_ms
-	echo 300 >$p/sleep_wait_ms
-	./rknpu_model slow 3000 >/tmp/slow.log 2>&1 &
+	log=$3
+	pm_test=$4
+	echo "$1" >$p/default_timeout_ms
+	echo "$2" >$p/sleep_wait_ms
+	shift 4
+	# The last one's must not be taken for this one's.
+	rm -f "$log"
+	"$@" >"$log" 2>&1 &
 	pid=$!
-	wait_for 100 grep -q queued /tmp/slow.log
-	rehearse_sleep
+	wait_for 100 grep -q queued "$log"
+	rehearse_sleep "$pm_test"
 	slept=$?
 	wait $pid
 	work=$?
 	echo "$timeout" >$p/default_timeout_ms
 	echo "$wait" >$p/sleep_wait_ms
-	cat /tmp/slow.log
+	cat "$log"
+	[ $slept -eq 0 ] && [ $work -eq 0 ]
+}
+
+sleep_in_a_long_job() {
+	before=$(reruns)
+	sleep_beside 60000 300 /tmp/slow.log platform ./rknpu_model slow 3000 || return 1
 	after=$(reruns)
 	echo "reruns $before to $after"
-	[ $slept -eq 0 ] && [ $work -eq 0 ] && grep -qx 'tasks 1' /tmp/slow.log &&
-		[ "$after" -eq $((before + 1)) ] && ./rknpu_model three
+	grep -qx 'tasks 1' /tmp/slow.log && [ "$after" -eq $((before + 1)) ] && ./rknpu_model three
 }
 
 retired() { awk '/retired/ { n += $2 } END { print n }' /sys/kernel/debug/rknpu/stats; }
 
 # sleep_with_hung CORES END TIMEOUT WAIT PM_TEST: no reset ends it, and on the way to sleep no power can be cut.
 sleep_with_hung() {
-	p=/sys/module/rknpu_accel/parameters
 	before=$(retired)
-	timeout=$(cat $p/default_timeout_ms)
-	wait=$(cat $p/sleep_wait_ms)
-	echo "$3" >$p/default_timeout_ms
-	echo "$4" >$p/sleep_wait_ms
-	# The last one's must not be taken for this one's.
-	rm -f /tmp/stuck.log
-	./rknpu_model stuck "$1" >/tmp/stuck.log 2>&1 &
-	pid=$!
-	wait_for 100 grep -q queued /tmp/stuck.log
-	rehearse_sleep "$5"
-	slept=$?
-	wait $pid
-	work=$?
-	echo "$timeout" >$p/default_timeout_ms
-	echo "$wait" >$p/sleep_wait_ms
-	cat /tmp/stuck.log
+	sleep_beside "$3" "$4" /tmp/stuck.log "$5" ./rknpu_model stuck "$1" || return 1
 	after=$(retired)
 	echo "retired $before to $after"
-	[ $slept -eq 0 ] && [ $work -eq 0 ] && grep -qx "prep $2" /tmp/stuck.log &&
-		! grep '^prep' /tmp/stuck.log | grep -qvx "prep $2" &&
+	grep -qx "prep $2" /tmp/stuck.log && ! grep '^prep' /tmp/stuck.log | grep -qvx "prep $2" &&
 		[ "$after" -eq "$before" ] && ./rknpu_model three
 }
 
