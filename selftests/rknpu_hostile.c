@@ -169,8 +169,11 @@ static bool is_gone(const struct victim *v, int ret)
 
 static void tell(struct victim *v, int ret, atomic_ulong *what)
 {
-	/* A process of its priority that tries at once would let no other one run. */
-	rk_sleep_ms(1);
+	/*
+	 * A process of its priority that tries at once would let no other one run. To fail takes
+	 * longer than a millisecond on a kernel with detectors, on a CPU that is shared.
+	 */
+	rk_sleep_ms(4 * rk_slow());
 	if (is_gone(v, ret)) {
 		v->tally->gone++;
 		return;
