@@ -14,7 +14,7 @@
  * Any two calls at once, where memory that was freed is found out by its pattern.
  * boot: pairs LONG TEST_LIMIT=900 ENV=RKNPU_PAIRS_ROUNDS=1500 --cmdline slub_debug=FZPU --param vendor_misc=1
  * Any two calls at once: some rounds of each pair, where the boot "pairs" has a part of them.
- * boot: debug-pairs KERNEL=debug TEST_LIMIT=4000 ENV=RKNPU_PAIRS_ROUNDS=5000 --param vendor_misc=1
+ * boot: debug-pairs KERNEL=debug TEST_LIMIT=9000 ENV=RKNPU_PAIRS_ROUNDS=5000 --param vendor_misc=1
  */
 #define _GNU_SOURCE
 #include <errno.h>
