@@ -174,6 +174,7 @@ class Table:
         self.factor, = struct.unpack_from("<e", record, 32)
         self.unit = 2.0 ** -(reg(0x40b4) >> 12 & 0xff)
         self.scale = signed(reg(0x40b0), 16) / (1 << (reg(0x40b4) & 0x3f))
+        self.offset = signed(reg(0x40ac))
         self.step = 1 << (reg(0x410c) >> 16 & 0xff)
         self.ends = signed(reg(0x4110)), signed(reg(0x4140))
         self.lines = [(signed(reg(at), 16), signed(reg(slope), 16) / (1 << (reg(shift) & 0xff)))
@@ -189,11 +190,16 @@ class Table:
         return parts[0] + (parts[1] - parts[0]) * (index - low) / self.step
 
     def error(self, act, x, x_error):
-        """By how much @act(@x) may be off: the factor is a half, and places, entries, results, the offset integers."""
+        """By how much @act(@x) may be off.
+
+        The factor is a half, and places are integers. Entries are the nearest integers, what is between them is cut
+        (row lut.interpolation), and the result is the nearest integer. The offset is in no entry: those of 0 are 0.
+        """
         x_error += 0.5 / self.factor + abs(x + self.addend) * 2 ** -(HALF_BITS + 1)
         moved = max(abs(act(x + part) - act(x)) for part in (-x_error, x_error))
         lost = abs(self._between(act, (x + self.addend) * self.factor) - act(x))
-        return moved + lost + (2 * self.scale + 1.5) * self.unit
+        codes = 0.5 + 1
+        return moved + lost + (codes * self.scale + 0.5 + abs(self.offset)) * self.unit
 
 
 def table_of(file, tensor):
